@@ -660,9 +660,9 @@ TEST(impacts, refuses_bad_bodies)
 	def.pose.position.y = 2e12;
 	CHECK_INT(carom_world_add_body(world, &def, &id), CAROM_INVALID_ARGUMENT);
 	CHECK_STR(carom_error_text(context), "carom_world_add_body: pose puts y of vertex 0 at 2e+12, beyond CAROM_MAX_COORDINATE");
-	def.kind = (carom_body_kind)5;
+	def.kind = (carom_body_kind)6;
 	CHECK_INT(carom_world_add_body(world, &def, &id), CAROM_INVALID_ARGUMENT);
-	CHECK_STR(carom_error_text(context), "carom_world_add_body: kind is 5, which is none");
+	CHECK_STR(carom_error_text(context), "carom_world_add_body: kind is 6, which is none");
 	CHECK_INT(carom_world_body_count(world), 0);
 	// Cloth may be open, closed, or nothing at all.
 	def = carom_default_body_def();

@@ -6,6 +6,7 @@
 #define CAROM_RESULTS_H
 
 #include "carom/math.h"
+#include "carom/spheres.h"
 #include "carom/sweep.h"
 
 #ifdef __cplusplus
@@ -308,6 +309,69 @@ typedef struct carom_surface_shape_contact_view {
 CAROM_API carom_surface_shape_contact_view carom_world_surface_shape_contacts(
 	const carom_world *world);
 
+// ---- Granular bodies ----
+//
+// A granular body (CAROM_GRANULAR) consists of spheres that the caller moves, up to
+// CAROM_MAX_SPHERES in a world. They have contacts with bodies of every other kind, and pairs with
+// each other. Both are lists of their own: a million grains put no weight on the lists of bodies.
+// They remember nothing from step to step. A caller who keeps springs knows them by sphere, body,
+// part and triangle.
+
+/// A sphere that touches a body of another kind, or comes within speculative_distance of it. It has
+/// the contacts that a dynamic body of that sphere would have: one for each place where a concave
+/// mesh comes nearest. Cloth has two sides and half its thickness on each: the sphere is held on
+/// the side where its centre is.
+typedef struct carom_sphere_contact {
+	carom_body_id body_a; ///< the granular body
+	carom_body_id body_b;
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	int32_t sphere;   ///< its number in body_a
+	int32_t shape_b;  ///< number of the part of B (carom_body_def.parts); 0 of a body without parts
+	int32_t triangle; ///< of B's mesh; -1: B is none
+	uint32_t material_b; ///< of the triangle (carom_contact.material_b)
+	/// Of the triangle's corners in the nearest point of B: how a force on B spreads over the
+	/// vertices of a body that deforms. Sum 1; 0 without a triangle.
+	double weight[3];
+	carom_vec3 point;  ///< of the sphere, deepest in B; world
+	carom_vec3 normal; ///< unit, world, from B to A
+	double depth;      ///< metres along normal; negative for speculative contacts
+} carom_sphere_contact;
+
+/// As the other views.
+typedef struct carom_sphere_contact_view {
+	const carom_sphere_contact *data;
+	int64_t count;
+} carom_sphere_contact_view;
+
+/// Contacts of spheres in the last step, sorted by body_a, sphere, body_b, shape_b, triangle. A
+/// pair filter is asked for each two bodies, a contact filter is not asked. Sensors have none.
+CAROM_API carom_sphere_contact_view carom_world_sphere_contacts(const carom_world *world);
+
+/// The pairs of spheres of two granular bodies, or of one.
+typedef struct carom_sphere_group {
+	carom_body_id body_a; ///< the lower index, or B itself
+	carom_body_id body_b;
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	int64_t first_pair; ///< in the view's pairs
+	int64_t pair_count;
+} carom_sphere_group;
+
+/// As the other views. In a pair a is the number of a sphere of body_a, b of one of body_b; a < b
+/// within a body.
+typedef struct carom_sphere_pair_view {
+	const carom_sphere_group *groups;
+	int64_t group_count;
+	const carom_sphere_pair *pairs;
+	int64_t pair_count;
+} carom_sphere_pair_view;
+
+/// Spheres that touch each other in the last step, or come within speculative_distance: groups
+/// sorted by body_a, body_b; pairs of each by a, b; each once. Within a body where self_collision
+/// is set. Found as carom_spheres_find_pairs finds them, which states the promise.
+CAROM_API carom_sphere_pair_view carom_world_sphere_pairs(const carom_world *world);
+
 // ---- Continuous collision of rigid bodies ----
 //
 // Contacts are those of the poses at the end of a step. A body that is fast or thin may have passed
@@ -418,6 +482,8 @@ typedef struct carom_stats {
 	int64_t shape_toi_tests; ///< features whose ways were looked at for these
 	/// Of thick surfaces with meshes and with shapes (carom_world_surface_contacts).
 	int64_t surface_contacts;
+	int64_t sphere_contacts; ///< of granular bodies with other bodies
+	int64_t sphere_pairs;    ///< of spheres with each other
 	// Milliseconds of wall time.
 	double ms_total;
 	double ms_trees;  ///< poses, boxes
@@ -428,6 +494,7 @@ typedef struct carom_stats {
 	double ms_merge;     ///< reduction, matching, events
 	double ms_sweep;     ///< impacts
 	double ms_surface;   ///< surface contacts
+	double ms_spheres;   ///< contacts and pairs of spheres
 	size_t memory;       ///< bytes the world holds
 	size_t memory_peak;  ///< most it ever held
 	size_t scratch_peak; ///< most that the per-step memory of all workers needed in one step

@@ -35,8 +35,12 @@ typedef enum carom_body_kind {
 	/// contacts and queries see an inside. Collides with all kinds but cloth.
 	CAROM_DEFORMABLE,
 	/// A surface whose vertices the caller moves. Its mesh may be open, and has no inside even when
-	/// it is closed. It has impacts, and surface contacts where it has a thickness.
+	/// it is closed. It has impacts, contacts with spheres, and surface contacts where it has a
+	/// thickness.
 	CAROM_CLOTH,
+	/// Many spheres, which the caller moves (carom_world_set_spheres). They meet bodies of all
+	/// kinds, and each other: carom_world_sphere_contacts, carom_world_sphere_pairs.
+	CAROM_GRANULAR,
 } carom_body_kind;
 
 /// How to make a body. Start from carom_default_body_def.
@@ -50,6 +54,12 @@ typedef struct carom_body_def {
 	const carom_part *parts;
 	int32_t part_count; ///< 0: the body has shape
 	carom_body_kind kind;
+	/// Of a granular body, whose shape stays as carom_default_body_def made it: its spheres, which
+	/// are copied. Their centres are in the frame of pose, their radii above 0; no value is beyond
+	/// CAROM_MAX_COORDINATE. Other bodies do not read them.
+	int32_t sphere_count;  ///< 0 to CAROM_MAX_SPHERES
+	carom_strided centres; ///< x, y, z of each
+	carom_strided radii;   ///< one value each (stride 0: packed)
 	carom_pose pose;
 	/// Two bodies are tested when each one's category has a bit in common with the other's mask ...
 	uint64_t category;
@@ -59,7 +69,8 @@ typedef struct carom_body_def {
 	int32_t group;
 	/// Reports pairs and events but no contacts; takes no part in impacts, and cannot deform.
 	bool sensor;
-	/// Report impacts within a deforming body, between features that share no vertex. Vertices are
+	/// Within a granular body: report spheres that touch each other. Within a deforming body:
+	/// report impacts between features that share no vertex. Vertices are
 	/// told apart by their numbers, so triangles that belong together must share them. Rigid bodies
 	/// never hit themselves.
 	bool self_collision;
@@ -70,7 +81,8 @@ typedef struct carom_body_def {
 	/// step (carom_world_shape_impacts). Other bodies do not read it.
 	bool shape_impacts;
 	/// Has the body contacts, pairs and events? Without them it takes part in impacts, those of
-	/// continuous bodies too, and in queries. Cloth has surface contacts in place of them.
+	/// continuous bodies too, and in queries. Cloth has surface contacts in place of them, and
+	/// contacts with spheres. A granular body without contacts meets nothing.
 	bool contacts;
 	/// Of a deforming body, metres: how thick its surface is; 0: it has no surface contacts. Cloth
 	/// then has them (carom_world_surface_contacts) with everything nearer than half of it, and
@@ -369,6 +381,29 @@ typedef struct carom_vertex_view {
 /// The places of a deforming body's vertices set last.
 CAROM_API carom_result carom_world_get_vertices(
 	const carom_world *world, carom_body_id id, carom_vertex_view *view);
+
+// ---- Granular bodies ----
+//
+// A body of kind CAROM_GRANULAR has no pose after it was added (it is the identity): its spheres
+// are in the world's frame. Queries do not see it. Speeds: docs/measured/spheres.md.
+
+/// Say where the spheres of a granular body are, and how many it has: count of them, in the world's
+/// frame. radii NULL: as they were; count is then that of before. Values are checked as those of a
+/// definition, before any is taken. CAROM_INVALID_ARGUMENT names the field and the first sphere at
+/// fault. On any failure nothing has changed. Recorded.
+CAROM_API carom_result carom_world_set_spheres(carom_world *world, carom_body_id id, int32_t count,
+	const carom_strided *centres, const carom_strided *radii);
+
+/// The spheres of a granular body: read-only, valid until carom_world_set_spheres gives it more, it
+/// is removed, or the world goes back to a snapshot or is destroyed.
+typedef struct carom_sphere_view {
+	const double *data; ///< [4*count] x, y, z, radius; world frame
+	int32_t count;
+} carom_sphere_view;
+
+/// The spheres set last.
+CAROM_API carom_result carom_world_get_spheres(
+	const carom_world *world, carom_body_id id, carom_sphere_view *view);
 
 // ---- Step and results ----
 

@@ -83,14 +83,17 @@ bool cr_boxes_are_near(double ahead, const cr_body *a, const cr_body *b, const m
 /// basic volumes, are let through: their own tests are as cheap (pair.c).
 bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b);
 
-/// Append the contacts of a simple pair to worker->contacts (volume_pair.c).
-void cr_collide_volumes(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
-void cr_collide_plane(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
-void cr_collide_round(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+/// The contacts of a simple pair: worker->contacts, in no order, none left out (simple_pairs.c).
+/// Either body may be of no world; of deforming ones the forms are to be given.
+void cr_find_simple_contacts(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
+/// Append those of one kind of pair to worker->contacts (volume_pair.c).
+void cr_collide_volumes(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
+void cr_collide_plane(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
+void cr_collide_round(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
 /// Those with a body of the convex family (convex_pair.c, convex_mesh.c).
-void cr_collide_convex(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
-void cr_collide_convex_plane(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
-void cr_collide_convex_mesh(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+void cr_collide_convex(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
+void cr_collide_convex_plane(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
+void cr_collide_convex_mesh(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
 
 /// Take the contacts that a pair has so far into worker->contacts. Sets worker->failed when out of
 /// memory.

@@ -770,10 +770,10 @@ static bool pushes_to_front(const cr_body *mesh)
 		(sides == CAROM_SIDES_AUTO && mesh->kind == CAROM_STATIC);
 }
 
-void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
+void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
 {
-	const bool body_is_a = p->bodies[pair.a].shape.family == CR_FAMILY_CONVEX;
-	const cr_body *body = &p->bodies[body_is_a ? pair.a : pair.b], *mesh = &p->bodies[body_is_a ? pair.b : pair.a];
+	const bool body_is_a = a->shape.family == CR_FAMILY_CONVEX;
+	const cr_body *body = body_is_a ? a : b, *mesh = body_is_a ? b : a;
 	convex_pair c = { .pipeline = p,
 		.worker = worker,
 		.body = body,

@@ -18,9 +18,8 @@ static void add_contact(cr_worker *worker, v3d point, v3d normal, double depth, 
 	cr_add_contact(worker, &contact);
 }
 
-void cr_collide_convex(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
+void cr_collide_convex(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
 {
-	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
 	const cr_convex convex_a = cr_convex_of(&a->shape.def), convex_b = cr_convex_of(&b->shape.def);
 	cr_relative b_in_a;
 	cr_relative_transform(a, b, &b_in_a.rotation, &b_in_a.position);
@@ -32,10 +31,10 @@ void cr_collide_convex(const cr_pipeline *p, cr_worker *worker, cr_body_pair pai
 	}
 }
 
-void cr_collide_convex_plane(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
+void cr_collide_convex_plane(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
 {
-	const bool plane_is_a = p->bodies[pair.a].shape.family == CR_FAMILY_PLANE;
-	const cr_body *plane = &p->bodies[plane_is_a ? pair.a : pair.b], *body = &p->bodies[plane_is_a ? pair.b : pair.a];
+	const bool plane_is_a = a->shape.family == CR_FAMILY_PLANE;
+	const cr_body *plane = plane_is_a ? a : b, *body = plane_is_a ? b : a;
 	const cr_convex convex = cr_convex_of(&body->shape.def);
 	const v3d up = m3d_mul(&plane->rotation, (v3d){ 0, 0, 1 });
 	const double height = v3d_dot(up, v3d_sub(plane->pose.position, body->pose.position));

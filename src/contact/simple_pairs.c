@@ -11,24 +11,30 @@
 
 enum { PAIRS_PER_TASK = 64 };
 
+void cr_find_simple_contacts(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
+{
+	worker->contacts.count = 0;
+	if (!cr_pair_is_near(p->settings.world.speculative_distance, a, b))
+		return;
+	worker->pairs_simple++;
+	switch (cr_algorithm_of(a, b)) {
+	case CR_ALGORITHM_VOLUMES: cr_collide_volumes(p, worker, a, b); break;
+	case CR_ALGORITHM_PLANE: cr_collide_plane(p, worker, a, b); break;
+	case CR_ALGORITHM_ROUND: cr_collide_round(p, worker, a, b); break;
+	case CR_ALGORITHM_CONVEX: cr_collide_convex(p, worker, a, b); break;
+	case CR_ALGORITHM_CONVEX_PLANE: cr_collide_convex_plane(p, worker, a, b); break;
+	case CR_ALGORITHM_CONVEX_MESH: cr_collide_convex_mesh(p, worker, a, b); break;
+	default: break;
+	}
+}
+
 /// Work out one pair and keep its reported contacts.
 static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
 {
-	const cr_algorithm algorithm = cr_algorithm_of(&p->bodies[pair.a], &p->bodies[pair.b]);
 	*found = (cr_found_pair){ .a = pair.a, .b = pair.b };
-	if (!cr_pair_is_near(p->settings.world.speculative_distance, &p->bodies[pair.a], &p->bodies[pair.b]))
+	cr_find_simple_contacts(p, worker, &p->bodies[pair.a], &p->bodies[pair.b]);
+	if (worker->contacts.count == 0)
 		return;
-	worker->pairs_simple++;
-	worker->contacts.count = 0;
-	switch (algorithm) {
-	case CR_ALGORITHM_VOLUMES: cr_collide_volumes(p, worker, pair); break;
-	case CR_ALGORITHM_PLANE: cr_collide_plane(p, worker, pair); break;
-	case CR_ALGORITHM_ROUND: cr_collide_round(p, worker, pair); break;
-	case CR_ALGORITHM_CONVEX: cr_collide_convex(p, worker, pair); break;
-	case CR_ALGORITHM_CONVEX_PLANE: cr_collide_convex_plane(p, worker, pair); break;
-	case CR_ALGORITHM_CONVEX_MESH: cr_collide_convex_mesh(p, worker, pair); break;
-	default: break;
-	}
 	if (p->keep_contact)
 		cr_filter_contacts(p, pair.a, pair.b, &worker->contacts);
 	if (worker->contacts.count == 0)

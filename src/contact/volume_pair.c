@@ -8,9 +8,8 @@
 
 // ---- Two volumes ----
 
-void cr_collide_volumes(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
+void cr_collide_volumes(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
 {
-	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
 	const int count =
 		cr_volume_contacts(&a->shape.def, &a->pose, &b->shape.def, &b->pose, p->settings.world.speculative_distance, contacts);
@@ -72,10 +71,10 @@ static double lowest_of_box(const plane_side *s, const cr_node8 *node, uint32_t 
 	return height;
 }
 
-void cr_collide_plane(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
+void cr_collide_plane(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
 {
-	const bool mesh_is_a = p->bodies[pair.a].shape.def.type == CAROM_MESH;
-	const cr_body *mesh = &p->bodies[mesh_is_a ? pair.a : pair.b], *plane = &p->bodies[mesh_is_a ? pair.b : pair.a];
+	const bool mesh_is_a = a->shape.def.type == CAROM_MESH;
+	const cr_body *mesh = mesh_is_a ? a : b, *plane = mesh_is_a ? b : a;
 	const cr_collider *c = mesh->shape.collider;
 	if (c->sample_tree.node_count == 0)
 		return;
@@ -488,10 +487,10 @@ static void collide_core(round_pair *r)
 	}
 }
 
-void cr_collide_round(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
+void cr_collide_round(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
 {
-	const bool round_is_a = p->bodies[pair.a].shape.def.type != CAROM_MESH;
-	const cr_body *round = &p->bodies[round_is_a ? pair.a : pair.b], *mesh = &p->bodies[round_is_a ? pair.b : pair.a];
+	const bool round_is_a = a->shape.def.type != CAROM_MESH;
+	const cr_body *round = round_is_a ? a : b, *mesh = round_is_a ? b : a;
 	round_pair r = { p, worker, round, mesh, round_is_a, mesh->shape.collider, { { 0, 0, 0 }, { 0, 0, 0 } },
 		round->shape.def.radius, NULL, 0 };
 	if (r.collider->tree.node_count == 0)

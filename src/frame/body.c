@@ -98,11 +98,13 @@ static void bound_convex(const cr_body *body, double lower[3], double upper[3])
 void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], double upper[3])
 {
 	const cr_shape *shape = &body->shape;
+	const cr_surface *surface = body->deforming ? &body->deforming->surface : NULL;
+	const box3d *spheres = body->granular ? &body->granular->bounds : &BOX3D_NONE;
 	for (int k = 0; k < 3; k++) {
-		lower[k] = body->deforming ? body->deforming->surface.lower[k] : INFINITY;
-		upper[k] = body->deforming ? body->deforming->surface.upper[k] : -INFINITY;
+		lower[k] = surface ? surface->lower[k] : spheres->lower[k];
+		upper[k] = surface ? surface->upper[k] : spheres->upper[k];
 	}
-	if (body->deforming)
+	if (surface || body->granular)
 		return;
 	switch (shape->family) {
 	case CR_FAMILY_PLANE:

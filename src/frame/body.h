@@ -2,8 +2,10 @@
 #ifndef CR_FRAME_BODY_H
 #define CR_FRAME_BODY_H
 
+#include "base/array.h"
 #include "bvh/collider.h"
 #include "carom/world.h"
+#include "math/box3.h"
 #include "mesh/facets.h"
 #include "mesh/hull.h"
 #include "surface/surface.h"
@@ -79,6 +81,13 @@ typedef struct cr_deforming {
 	carom_pose pose;
 } cr_deforming;
 
+/// The spheres of a granular body, world frame (world/sphere_bodies.c).
+typedef struct cr_granular {
+	int32_t count;
+	CR_ARRAY(double) spheres; // [4*count] x, y, z, radius
+	box3d bounds;             // of all; none: lower above upper
+} cr_granular;
+
 /// The parts of a body that was given some. The body and snapshots share it.
 typedef struct cr_compound {
 	int32_t references;
@@ -113,7 +122,8 @@ typedef struct cr_body {
 	uint8_t reshaped;   // a cr_reshaping: since the last step
 	uint32_t generation;
 	cr_shape shape;
-	cr_deforming *deforming; // NULL: rigid
+	cr_deforming *deforming; // NULL: rigid, or granular
+	cr_granular *granular;   // NULL: not granular
 	cr_compound *compound;   // of the first part, where the body was given parts; else NULL
 	carom_pose pose;         // of the part
 	m3d rotation;            // of pose
@@ -167,8 +177,12 @@ static inline bool cr_has_front(const cr_body *body)
 /// Do forces move the body, or its vertices? Of two bodies with contacts at least one is such.
 static inline bool cr_is_free(const cr_body *body) { return body->kind == CAROM_DYNAMIC || body->kind == CAROM_DEFORMABLE; }
 
-/// Has a body contacts at all? Cloth has impacts alone.
-static inline bool cr_has_contacts(const cr_body *body) { return body->contacts && body->kind != CAROM_CLOTH; }
+/// Has a body contacts with others of which this is true too? Cloth has impacts alone, and spheres
+/// have contacts of their own.
+static inline bool cr_has_contacts(const cr_body *body)
+{
+	return body->contacts && body->kind != CAROM_CLOTH && !body->granular;
+}
 
 /// Do kinds, categories, masks and groups let two bodies of one array have contacts? (Not the
 /// user's filter.) Cloth has none, and parts of one body have none with each other.

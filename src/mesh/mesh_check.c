@@ -3,6 +3,7 @@
 // name vertices which do not exist.
 #include "mesh/mesh_check.h"
 #include "mesh/cookies.h"
+#include "mesh/strided.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,34 +31,12 @@ void cr_mesh_finding(carom_mesh_report *report, int32_t element, const char *for
 	va_end(arguments);
 }
 
-static int64_t packed_stride(const carom_strided *view)
-{
-	return 3 * (int64_t)(view->type == CAROM_FLOAT64 ? sizeof(double) : sizeof(float));
-}
-
 static carom_result check_vertices(carom_context *context, const carom_mesh_def *def)
 {
-	const carom_strided *vertices = &def->vertices;
 	if (def->vertex_count < 0) {
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.vertex_count is %d, below 0", def->vertex_count);
 	}
-	if (def->vertex_count > 0 && vertices->data == NULL) {
-		return cr_fail(
-			context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.vertices.data is NULL, but vertex_count is %d", def->vertex_count);
-	}
-	if (vertices->type != CAROM_FLOAT32 && vertices->type != CAROM_FLOAT64) {
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"carom_mesh_def.vertices.type is %d, neither CAROM_FLOAT32 nor CAROM_FLOAT64", (int)vertices->type);
-	}
-	int64_t packed = packed_stride(vertices);
-	// A negative stride walks backwards; one shorter than three coordinates is a stride given in
-	// elements.
-	if (vertices->stride != 0 && vertices->stride < packed && vertices->stride > -packed) {
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"carom_mesh_def.vertices.stride is %lld bytes, less than the %lld of three coordinates",
-			(long long)vertices->stride, (long long)packed);
-	}
-	return CAROM_SUCCESS;
+	return cr_check_strided(context, "carom_mesh_def.vertices", &def->vertices, def->vertex_count, "vertices", 3);
 }
 
 carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def)
@@ -98,19 +77,7 @@ carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def
 	return CAROM_SUCCESS;
 }
 
-void cr_read_vertex(const carom_strided *view, int64_t vertex, double point[3])
-{
-	const char *source = (const char *)view->data + vertex * (view->stride != 0 ? view->stride : packed_stride(view));
-	if (view->type == CAROM_FLOAT64) {
-		memcpy(point, source, 3 * sizeof(double));
-		return;
-	}
-	float narrow[3];
-	memcpy(narrow, source, sizeof narrow);
-	for (int axis = 0; axis < 3; axis++) {
-		point[axis] = narrow[axis];
-	}
-}
+void cr_read_vertex(const carom_strided *view, int64_t vertex, double point[3]) { cr_read_strided(view, 3, vertex, point); }
 
 // The first axis whose coordinate fails the test, or -1. huge: beyond the limit; else: not finite.
 static int bad_axis(const double point[3], bool huge)

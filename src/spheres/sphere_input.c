@@ -1,5 +1,6 @@
 /// Sweeps over the caller's arrays. See spheres/sphere_input.h.
 #include "spheres/sphere_input.h"
+#include "mesh/strided.h"
 #include "base/parallel.h"
 #include "base/spin_lock.h"
 #include "spheres/sphere_cookie.h"
@@ -46,28 +47,6 @@ static double wrap(const cr_sphere_space *space, int axis, double x)
 
 // ---- Reading ----
 
-static carom_result check_view(carom_context *context, const char *field, const carom_strided *view, int64_t count, int values)
-{
-	if (view->type != CAROM_FLOAT32 && view->type != CAROM_FLOAT64)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"carom_sphere_input.%s.type is %d, neither CAROM_FLOAT32 nor CAROM_FLOAT64", field, (int)view->type);
-	if (count > 0 && !view->data)
-		return cr_fail(
-			context, CAROM_INVALID_ARGUMENT, "carom_sphere_input.%s.data is NULL, but count is %lld", field, (long long)count);
-	// A negative stride walks backwards; one shorter than an element is a stride given in elements.
-	const int64_t packed = values * (int64_t)(view->type == CAROM_FLOAT64 ? sizeof(double) : sizeof(float));
-	if (view->stride != 0 && view->stride < packed && view->stride > -packed)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"carom_sphere_input.%s.stride is %lld bytes, less than the %lld of an element", field, (long long)view->stride,
-			(long long)packed);
-	return CAROM_SUCCESS;
-}
-
-static int64_t plain_stride(const carom_strided *view, int values)
-{
-	return view->stride != 0 ? view->stride : values * (int64_t)(view->type == CAROM_FLOAT64 ? sizeof(double) : sizeof(float));
-}
-
 static cr_view_form find_form(const cr_sphere_view *view)
 {
 	if (view->double_centres || view->double_radii || (uintptr_t)view->centres % sizeof(float) != 0 ||
@@ -88,9 +67,9 @@ carom_result cr_view_input(carom_context *context, const carom_sphere_input *inp
 	if (input->count < 0 || input->count > CAROM_MAX_SPHERES)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sphere_input.count is %lld, not in 0 to %d",
 			(long long)input->count, CAROM_MAX_SPHERES);
-	carom_result result = check_view(context, "centres", &input->centres, input->count, 3);
+	carom_result result = cr_check_strided(context, "carom_sphere_input.centres", &input->centres, input->count, "spheres", 3);
 	if (result == CAROM_SUCCESS)
-		result = check_view(context, "radii", &input->radii, input->count, 1);
+		result = cr_check_strided(context, "carom_sphere_input.radii", &input->radii, input->count, "spheres", 1);
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (isnan(input->moved))
@@ -98,8 +77,8 @@ carom_result cr_view_input(carom_context *context, const carom_sphere_input *inp
 	*view = (cr_sphere_view){
 		.centres = input->centres.data,
 		.radii = input->radii.data,
-		.centre_stride = plain_stride(&input->centres, 3),
-		.radius_stride = plain_stride(&input->radii, 1),
+		.centre_stride = cr_strided_pitch(&input->centres, 3),
+		.radius_stride = cr_strided_pitch(&input->radii, 1),
 		.double_centres = input->centres.type == CAROM_FLOAT64,
 		.double_radii = input->radii.type == CAROM_FLOAT64,
 		.count = input->count,

@@ -1,5 +1,6 @@
 /// Checks of the caller's input to a swept scene, and the reading of vertices. Each text names the
 /// field, mesh or vertex at fault.
+#include "mesh/strided.h"
 #include "mesh/topology.h"
 #include "sweep/sweep_cookies.h"
 #include "sweep/sweep_state.h"
@@ -66,30 +67,10 @@ carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_
 
 // ---- Vertices ----
 
-static int64_t element_bytes(const carom_strided *view)
-{
-	return 3 * (int64_t)(view->type == CAROM_FLOAT64 ? sizeof(double) : sizeof(float));
-}
-
-static carom_result check_view(carom_context *context, const char *field, const carom_strided *view, int32_t count)
-{
-	if (view->type != CAROM_FLOAT32 && view->type != CAROM_FLOAT64)
-		return cr_fail(
-			context, CAROM_INVALID_ARGUMENT, "%s.type is %d, neither CAROM_FLOAT32 nor CAROM_FLOAT64", field, (int)view->type);
-	if (count > 0 && !view->data)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s.data is NULL, but there are %d vertices", field, count);
-	// A negative stride walks backwards; one shorter than an element is a stride given in elements.
-	const int64_t packed = element_bytes(view);
-	if (view->stride != 0 && view->stride < packed && view->stride > -packed)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s.stride is %lld bytes, less than the %lld of three coordinates",
-			field, (long long)view->stride, (long long)packed);
-	return CAROM_SUCCESS;
-}
-
 carom_result cr_check_sweep_vertices(
 	carom_context *context, const char *field, const carom_strided *view, int32_t count, carom_result fault)
 {
-	const carom_result result = check_view(context, field, view, count);
+	const carom_result result = cr_check_strided(context, field, view, count, "vertices", 3);
 	if (result != CAROM_SUCCESS)
 		return result;
 	for (int32_t i = 0; i < count; i++) {

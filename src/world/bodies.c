@@ -38,11 +38,22 @@ cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function
 	return (cr_body *)cr_find_body_const(world, id, function);
 }
 
+const char *cr_kind_name(carom_body_kind kind)
+{
+	static const char *const names[] = { [CAROM_STATIC] = "CAROM_STATIC",
+		[CAROM_KINEMATIC] = "CAROM_KINEMATIC",
+		[CAROM_DYNAMIC] = "CAROM_DYNAMIC",
+		[CAROM_DEFORMABLE] = "CAROM_DEFORMABLE",
+		[CAROM_CLOTH] = "CAROM_CLOTH",
+		[CAROM_GRANULAR] = "CAROM_GRANULAR" };
+	return names[kind];
+}
+
 static bool is_deforming(const carom_body_def *def) { return def->kind == CAROM_DEFORMABLE || def->kind == CAROM_CLOTH; }
 
 carom_result cr_check_deforming(carom_context *context, const carom_body_def *def, const char *name)
 {
-	const char *kind = def->kind == CAROM_CLOTH ? "CAROM_CLOTH" : "CAROM_DEFORMABLE";
+	const char *kind = cr_kind_name(def->kind);
 	if (def->part_count > 0)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"%s: kind is %s, but the body has parts: only rigid bodies may have them", name, kind);
@@ -66,8 +77,7 @@ carom_result cr_check_body_shape(carom_context *context, const carom_shape *shap
 	return cr_check_shape(context, shape, name);
 }
 
-/// Is a shape as carom_default_body_def makes it?
-static bool is_unset(const carom_shape *s)
+bool cr_is_unset(const carom_shape *s)
 {
 	return s->type == CAROM_SPHERE && s->radius == 0 && s->half_length == 0 && s->half_extents[0] == 0 &&
 		s->half_extents[1] == 0 && s->half_extents[2] == 0 && !s->mesh && s->rounding == 0;
@@ -94,7 +104,7 @@ carom_result cr_check_parts(carom_context *context, const carom_body_def *def, c
 {
 	if (!def->parts)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d, but parts is NULL", name, def->part_count);
-	if (!is_unset(&def->shape))
+	if (!cr_is_unset(&def->shape))
 		return cr_fail(
 			context, CAROM_INVALID_ARGUMENT, "%s: shape is set, and parts too; a body with parts has its shapes there", name);
 	for (int32_t i = 0; i < def->part_count; i++) {
@@ -114,19 +124,19 @@ static carom_result check_def(carom_context *context, const carom_body_def *def,
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def is NULL", name);
 	if (def->cookie != CR_BODY_COOKIE)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def was not started from carom_default_body_def", name);
-	if ((int)def->kind < CAROM_STATIC || def->kind > CAROM_CLOTH)
+	if ((int)def->kind < CAROM_STATIC || def->kind > CAROM_GRANULAR)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %d, which is none", name, (int)def->kind);
 	if (def->part_count < 0)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d", name, def->part_count);
 	if (def->continuous && def->kind != CAROM_DYNAMIC && def->kind != CAROM_KINEMATIC)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"%s: continuous is set, but kind is %s: only dynamic and kinematic bodies may have it", name,
-			def->kind == CAROM_STATIC      ? "CAROM_STATIC"
-				: def->kind == CAROM_CLOTH ? "CAROM_CLOTH"
-										   : "CAROM_DEFORMABLE");
+			cr_kind_name(def->kind));
 	if (!(def->thickness >= 0 && def->thickness <= CAROM_MAX_COORDINATE))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: thickness is %g; it must be at least 0 and at most %g", name,
 			def->thickness, CAROM_MAX_COORDINATE);
+	if (def->kind == CAROM_GRANULAR)
+		return cr_check_granular(context, def, name);
 	const carom_result result =
 		def->part_count > 0 ? cr_check_parts(context, def, name) : cr_check_body_shape(context, &def->shape, def->kind, name);
 	return result == CAROM_SUCCESS && is_deforming(def) ? cr_check_deforming(context, def, name) : result;
@@ -183,6 +193,7 @@ static carom_result init_shapes(carom_world *world, const carom_body_def *def, c
 	for (int32_t i = 0; i < count; i++) {
 		const carom_shape *shape = def->part_count > 0 ? &def->parts[i].shape : &def->shape;
 		parts[i].deforming = NULL;
+		parts[i].granular = NULL;
 		const carom_result result = cr_init_body_shape(world, shape, is_deforming(def), &parts[i].shape);
 		if (result == CAROM_SUCCESS)
 			continue;
@@ -202,7 +213,10 @@ static carom_result make_body(
 	if (result != CAROM_SUCCESS)
 		return result;
 	parts[0].compound = NULL;
-	if (is_deforming(def))
+	parts[0].granular = NULL;
+	if (def->kind == CAROM_GRANULAR)
+		result = cr_create_granular(world, def, pose, &parts[0].granular);
+	else if (is_deforming(def))
 		result = cr_deforming_create(&world->memory, parts[0].shape.mesh, pose, def->kind == CAROM_DEFORMABLE,
 			"carom_world_add_body", &parts[0].deforming);
 	else if (def->part_count > 0)
@@ -233,6 +247,7 @@ static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, u
 		.generation = generation,
 		.shape = body->shape,
 		.deforming = body->deforming,
+		.granular = body->granular,
 		.compound = part == 0 ? body->compound : NULL,
 		.category = def->category,
 		.mask = def->mask,
@@ -265,6 +280,8 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	for (int32_t i = 0; i < count; i++)
 		begin_part(&parts[i], def, i, first + i < world->bodies.count ? parts[i].generation : 1);
 	cr_take_numbers(world, first, count);
+	if (parts->granular)
+		pose = carom_pose_identity(); // its spheres are in the world's frame
 	cr_place_body(parts, &pose);
 	cr_rest_body(parts);
 	world->body_count++;
@@ -272,6 +289,8 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	world->impacts.deforming_count += parts->deforming != NULL;
 	world->shape_impacts.body_count += parts->deforming && parts->shape_impacts;
 	world->surface_contacts.body_count += parts->deforming && parts->thickness > 0;
+	world->sphere_contacts.body_count += parts->granular != NULL;
+	world->sphere_contacts.sphere_count += parts->granular ? parts->granular->count : 0;
 	world->continuous.body_count += parts->continuous;
 	cr_note_members(world);
 	*id = cr_id_of(world->bodies.data, first);
@@ -323,6 +342,8 @@ void cr_end_part(carom_world *world, cr_body *body)
 	drop_shape(world, body);
 	cr_deforming_free(world, body->deforming);
 	body->deforming = NULL;
+	cr_free_granular(&world->memory, body->granular);
+	body->granular = NULL;
 	cr_release_compound(&world->memory, body->compound);
 	body->compound = NULL;
 	body->alive = false;
@@ -341,6 +362,8 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	world->impacts.deforming_count -= body->deforming != NULL;
 	world->shape_impacts.body_count -= body->deforming && body->shape_impacts;
 	world->surface_contacts.body_count -= body->deforming && body->thickness > 0;
+	world->sphere_contacts.body_count -= body->granular != NULL;
+	world->sphere_contacts.sphere_count -= body->granular ? body->granular->count : 0;
 	world->continuous.body_count -= body->continuous;
 	cr_note_members(world);
 	for (int32_t i = 0; i < count; i++)
@@ -381,6 +404,12 @@ carom_body_def cr_def_of_body(const cr_body *body)
 	} else {
 		def.shape = body->shape.def;
 	}
+	if (body->granular) {
+		const double *spheres = body->granular->spheres.data;
+		def.sphere_count = body->granular->count;
+		def.centres = (carom_strided){ spheres, 4 * sizeof(double), CAROM_FLOAT64 };
+		def.radii = (carom_strided){ spheres ? spheres + 3 : NULL, 4 * sizeof(double), CAROM_FLOAT64 };
+	}
 	def.kind = (carom_body_kind)body->kind;
 	def.pose = *cr_pose_of(body);
 	def.category = body->category;
@@ -416,9 +445,9 @@ static carom_result check_place(const carom_world *world, carom_body_id id, cons
 	const cr_body *body = cr_find_body_const(world, id, function);
 	if (!body)
 		return CAROM_INVALID_BODY;
-	if (body->deforming)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
-			"%s: %s names a body that deforms: carom_world_set_vertices moves it", function, id_field);
+	if (body->deforming || body->granular)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s names a body %s moves it", function, id_field,
+			body->deforming ? "that deforms: carom_world_set_vertices" : "of spheres: carom_world_set_spheres");
 	return cr_check_pose(world->context, pose, function, pose_field, normalized);
 }
 

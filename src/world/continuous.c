@@ -161,7 +161,7 @@ static carom_result list_boxes(carom_world *world)
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *part = &world->bodies.data[i];
 		swept_box box;
-		if (!part->alive || part->deforming || !bound_motion(world, (int32_t)i, &box) || are_apart(&all, &box))
+		if (!part->alive || part->deforming || part->granular || !bound_motion(world, (int32_t)i, &box) || are_apart(&all, &box))
 			continue;
 		if (!cr_array_reserve_one(&world->memory, &c->boxes) || !cr_array_reserve_one(&world->memory, &c->parts))
 			return cr_fail_memory(world->context, "the impacts of continuous bodies");

@@ -75,8 +75,9 @@ void cr_deforming_free(carom_world *world, cr_deforming *d)
 
 // ---- Forms for queries ----
 
-static carom_result look(cr_deforming *d)
+static carom_result look(const cr_body *body)
 {
+	cr_deforming *d = body->deforming;
 	cr_deforming_view *view = d->view;
 	const cr_surface_tree *tree = &d->surface.tree;
 	const carom_result result = cr_surface_see(&d->surface);
@@ -87,12 +88,19 @@ static carom_result look(cr_deforming *d)
 	view->seen.collider.topology = &view->seen.topology;
 	view->body = (cr_body){
 		.alive = true,
+		.kind = body->kind,
 		.shape = { .def = { .type = CAROM_MESH, .mesh = &view->seen },
 			.family = CR_FAMILY_MESH,
+			.mesh = &view->seen,
 			.collider = &view->seen.collider },
 		.pose = { tree->middle, { 0, 0, 0, 1 } },
 		.rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }),
 	};
+	const cr_collider *collider = &view->seen.collider;
+	for (int k = 0; k < 3 && collider->triangle_count > 0; k++) {
+		view->body.shape.centre[k] = 0.5 * ((double)collider->lower[k] + (double)collider->upper[k]);
+		view->body.shape.half[k] = 0.5 * ((double)collider->upper[k] - (double)collider->lower[k]);
+	}
 	return CAROM_SUCCESS;
 }
 
@@ -107,7 +115,7 @@ const cr_body *cr_see_body(const cr_body *body, carom_result *result)
 	cr_lock(&view->lock);
 	carom_result made = CAROM_SUCCESS;
 	if (atomic_load_explicit(&view->revision, memory_order_relaxed) != revision) {
-		made = look(body->deforming);
+		made = look(body);
 		atomic_store_explicit(&view->revision, made == CAROM_SUCCESS ? revision : 0, memory_order_release);
 	}
 	cr_unlock(&view->lock);
@@ -135,7 +143,8 @@ static carom_result check_vertices(
 {
 	carom_context *context = world->context;
 	if (!body->deforming)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: the body is rigid: carom_world_set_pose moves it", set_name);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: the body is %s moves it", set_name,
+			body->granular ? "of spheres: carom_world_set_spheres" : "rigid: carom_world_set_pose");
 	if (!begin && !end)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: begin and end are NULL", set_name);
 	const int32_t count = body->deforming->surface.vertex_count;
@@ -182,8 +191,9 @@ carom_result carom_world_get_vertices(const carom_world *world, carom_body_id id
 	if (!view)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: view is NULL", name);
 	if (!body->deforming)
-		return cr_fail(
-			world->context, CAROM_INVALID_ARGUMENT, "%s: the body is rigid: carom_world_get_pose tells its place", name);
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the body is %s", name,
+			body->granular ? "of spheres: carom_world_get_spheres tells their places"
+						   : "rigid: carom_world_get_pose tells its place");
 	*view = (carom_vertex_view){ body->deforming->surface.end, body->deforming->surface.vertex_count };
 	return CAROM_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #include "world/record.h"
 #include "base/array.h"
 #include "frame/shape_table.h"
+#include "mesh/strided.h"
 #include "base/radix.h"
 #include "base/spin_lock.h"
 #include "world/recording_format.h"
@@ -208,6 +209,12 @@ static void put_parts(cr_recorder *r, const carom_body_def *def)
 	}
 }
 
+static void put_sphere(cr_recorder *r, const double sphere[4])
+{
+	for (int k = 0; k < 4; k++)
+		put_f64(r, sphere[k]);
+}
+
 static void put_body(cr_recorder *r, const carom_body_def *def)
 {
 	put_shape(r, &def->shape);
@@ -225,6 +232,15 @@ static void put_body(cr_recorder *r, const carom_body_def *def)
 	put_u8(r, def->contacts);
 	put_u8(r, def->shape_impacts);
 	put_f64(r, def->thickness);
+	if (def->kind != CAROM_GRANULAR)
+		return;
+	put_u32(r, (uint32_t)def->sphere_count);
+	for (int64_t i = 0; i < def->sphere_count; i++) {
+		double sphere[4];
+		cr_read_strided(&def->centres, 3, i, sphere);
+		cr_read_strided(&def->radii, 1, i, &sphere[3]);
+		put_sphere(r, sphere);
+	}
 }
 
 // ---- The present state ----
@@ -387,6 +403,18 @@ void cr_record_set_vertices(
 		put_places(r, surface->begin, surface->vertex_count);
 	if (end)
 		put_places(r, surface->end, surface->vertex_count);
+	end_record(r);
+}
+
+void cr_record_set_spheres(cr_recorder *r, carom_body_id id, const cr_granular *g)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_SPHERES);
+	put_id(r, id);
+	put_u32(r, (uint32_t)g->count);
+	for (int64_t i = 0; i < g->count; i++)
+		put_sphere(r, g->spheres.data + 4 * i);
 	end_record(r);
 }
 

@@ -18,6 +18,8 @@ void cr_record_set_motions(cr_recorder *recorder, int count, const carom_body_id
 /// After the places were taken over: begin and end tell which of them the caller gave.
 void cr_record_set_vertices(
 	cr_recorder *recorder, carom_body_id id, const cr_surface *surface, const carom_strided *begin, const carom_strided *end);
+/// After the spheres were taken over.
+void cr_record_set_spheres(cr_recorder *recorder, carom_body_id id, const cr_granular *granular);
 void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t user_data);
 void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 void cr_record_set_shape(cr_recorder *recorder, carom_body_id id, const carom_shape *shape);

@@ -116,8 +116,8 @@ carom_result carom_world_set_mesh(
 	if (!mesh)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: mesh is NULL", name);
 	if (!body->deforming)
-		return cr_fail(
-			world->context, CAROM_INVALID_ARGUMENT, "%s: the body is rigid: carom_world_set_shape changes its shape", name);
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the body is %s", name,
+			body->granular ? "of spheres" : "rigid: carom_world_set_shape changes its shape");
 	const remesh r = { &body->deforming->surface, mesh, from, places };
 	carom_result result = check(world, body, mesh, &r);
 	if (result != CAROM_SUCCESS)

@@ -10,6 +10,7 @@
 
 enum {
 	READ_PIECE = 1 << 16,
+	SPHERE_BYTES = 4 * 8,
 	PART_BYTES = 4 + 8 + 8 + 3 * 8 + 4 + 8 + 56, // of a part of a body: shape, rounding, pose
 };
 
@@ -432,6 +433,22 @@ static carom_result refuse_body(replay *r)
 	return r->out_of_memory ? cr_fail_memory(r->context, "a recording") : damaged(r, "a body with a field out of range");
 }
 
+/// Reads spheres. The views show them until the next places are read. False as get_parts.
+static bool get_spheres(replay *r, int32_t *count, carom_strided *centres, carom_strided *radii)
+{
+	if (!get_count(r, SPHERE_BYTES, count))
+		return false;
+	if (!cr_array_reserve(r->context, &r->places[0], 4 * (int64_t)*count + 1)) {
+		r->out_of_memory = true;
+		return false;
+	}
+	for (int64_t i = 0; i < 4 * (int64_t)*count; i++)
+		r->places[0].data[i] = get_f64(r);
+	*centres = (carom_strided){ r->places[0].data, 4 * sizeof(double), CAROM_FLOAT64 };
+	*radii = (carom_strided){ r->places[0].data + 3, 4 * sizeof(double), CAROM_FLOAT64 };
+	return true;
+}
+
 /// False when a field has a value that the type of the field cannot hold (refuse_body). Ranges are
 /// the world's to check.
 static bool get_body(replay *r, carom_body_def *def)
@@ -456,6 +473,8 @@ static bool get_body(replay *r, carom_body_def *def)
 	def->contacts = r->version >= 7 ? get_bool(r) : def->kind != CAROM_DEFORMABLE;
 	def->shape_impacts = r->version >= 8 && get_bool(r);
 	def->thickness = r->version >= 9 ? get_f64(r) : 0;
+	if (r->version >= 10 && def->kind == CAROM_GRANULAR && !get_spheres(r, &def->sphere_count, &def->centres, &def->radii))
+		return false;
 	return !r->short_payload;
 }
 
@@ -740,6 +759,19 @@ static carom_result replay_set_vertices(replay *r)
 	return judge(r, carom_world_set_vertices(r->world, id, has_begin ? &begin : NULL, has_end ? &end : NULL));
 }
 
+static carom_result replay_set_spheres(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	int32_t count;
+	carom_strided centres, radii;
+	if (r->version < 10)
+		return damaged(r, "its version has no such record");
+	if (!get_spheres(r, &count, &centres, &radii))
+		return r->out_of_memory ? cr_fail_memory(r->context, "a recording") : damaged(r, "its size is wrong");
+	return used_up(r) ? judge(r, carom_world_set_spheres(r->world, id, count, &centres, &radii))
+					  : damaged(r, "its size is wrong");
+}
+
 static carom_result replay_set_user_data(replay *r)
 {
 	const carom_body_id id = get_id(r);
@@ -912,6 +944,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_VERTICES] = replay_set_vertices,
 		[CR_RECORD_SET_MOTIONS] = replay_set_motions,
 		[CR_RECORD_SET_MESH] = replay_set_mesh,
+		[CR_RECORD_SET_SPHERES] = replay_set_spheres,
 	};
 	if (opcode != CR_RECORD_WORLD && !r->world)
 		return damaged(r, "it comes before the world");

@@ -38,11 +38,16 @@ static cr_body *find_rigid(carom_world *world, carom_body_id id, const char *fun
 {
 	cr_body *body = cr_find_body(world, id, function);
 	*result = body ? CAROM_SUCCESS : CAROM_INVALID_BODY;
-	if (!body || !body->deforming)
+	if (!body || !(body->deforming || body->granular))
 		return body;
+	if (body->granular) {
+		*result = cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: id names a body whose kind is CAROM_GRANULAR: carom_world_set_spheres gives it other spheres", function);
+		return NULL;
+	}
 	*result = cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 		"%s: id names a body whose kind is %s: carom_world_set_mesh gives it another mesh, carom_world_set_vertices moves it",
-		function, body->kind == CAROM_CLOTH ? "CAROM_CLOTH" : "CAROM_DEFORMABLE");
+		function, cr_kind_name((carom_body_kind)body->kind));
 	return NULL;
 }
 

@@ -41,7 +41,7 @@ static bool asks(const cr_body *body) { return body->alive && body->deforming &&
 /// Is it a part that such bodies meet here? Meshes are the sweep's.
 static bool is_shape(const cr_body *part)
 {
-	return part->alive && !part->deforming && !part->sensor && part->shape.def.type != CAROM_MESH;
+	return part->alive && !part->deforming && !part->granular && !part->sensor && part->shape.def.type != CAROM_MESH;
 }
 
 /// The box of a surface's motion. Without triangles it has none.

@@ -188,6 +188,7 @@ static int64_t count_places(const carom_world *world)
 		const cr_body *body = &world->bodies.data[i];
 		if (body->alive)
 			count += body->deforming ? 6 * (int64_t)body->deforming->surface.vertex_count
+				: body->granular     ? 1 + 4 * (int64_t)body->granular->count
 				: body->compound     ? CR_POSE_NUMBERS
 									 : 0;
 	}
@@ -201,6 +202,13 @@ static void save_pose(carom_snapshot *s, const carom_pose *pose)
 	const double numbers[CR_POSE_NUMBERS] = { p.x, p.y, p.z, q.x, q.y, q.z, q.w };
 	memcpy(s->places.data + s->places.count, numbers, sizeof numbers);
 	s->places.count += CR_POSE_NUMBERS;
+}
+
+static void save_spheres(carom_snapshot *s, const cr_granular *g)
+{
+	s->places.data[s->places.count++] = g->count;
+	copy_bytes(s->places.data + s->places.count, g->spheres.data, 4 * (size_t)g->count * sizeof(double));
+	s->places.count += 4 * (int64_t)g->count;
 }
 
 static void save_bodies(carom_snapshot *s, carom_world *world)
@@ -222,6 +230,9 @@ static void save_bodies(carom_snapshot *s, carom_world *world)
 		body->deforming = NULL;
 		if (body->alive && body->compound)
 			save_pose(s, &body->compound->pose);
+		if (body->alive && body->granular)
+			save_spheres(s, body->granular);
+		body->granular = NULL;
 		if (!d)
 			continue;
 		const int64_t count = 3 * (int64_t)d->vertex_count;
@@ -254,6 +265,15 @@ static bool is_kept(const cr_body *now, const cr_body *saved)
 		has_mesh_of(&now->shape, &saved->shape) && now->part == saved->part && now->compound == saved->compound;
 }
 
+int64_t cr_count_saved_places(const cr_body *saved, const double *places)
+{
+	if (!saved->alive)
+		return 0;
+	if (is_deforming(saved))
+		return 6 * (int64_t)saved->shape.mesh->topology.vertex_count;
+	return saved->kind == CAROM_GRANULAR ? 1 + 4 * (int64_t)*places : saved->compound ? CR_POSE_NUMBERS : 0;
+}
+
 static void drop_made(carom_world *world, carom_snapshot *s)
 {
 	for (int64_t i = 0; i < s->bodies.count; i++) {
@@ -261,8 +281,40 @@ static void drop_made(carom_world *world, carom_snapshot *s)
 		const cr_body *now = body_at(world, i);
 		if (saved->deforming && !(now && now->deforming == saved->deforming))
 			cr_deforming_free(world, saved->deforming);
+		if (saved->granular && !(now && now->granular == saved->granular))
+			cr_free_granular(&world->memory, saved->granular);
 		saved->deforming = NULL;
+		saved->granular = NULL;
 	}
+}
+
+/// Find or make the memory of granular bodies, with room for the saved spheres, as granular of the
+/// saved ones.
+static carom_result make_granular(carom_world *world, carom_snapshot *s)
+{
+	const double *places = s->places.data;
+	for (int64_t i = 0; i < s->bodies.count; i++) {
+		cr_body *saved = &s->bodies.data[i];
+		const cr_body *now = body_at(world, i);
+		const double *own = places;
+		places += cr_count_saved_places(saved, places);
+		if (!saved->alive || saved->kind != CAROM_GRANULAR)
+			continue;
+		const int64_t count = (int64_t)*own;
+		bool made;
+		if (is_kept(now, saved)) {
+			saved->granular = now->granular;
+			made = cr_array_reserve(&world->memory, &now->granular->spheres, 4 * count);
+		} else {
+			saved->granular = cr_make_granular(&world->memory, (int32_t)count);
+			made = saved->granular != NULL;
+		}
+		if (!made) {
+			drop_made(world, s);
+			return cr_fail_memory(world->context, what);
+		}
+	}
+	return CAROM_SUCCESS;
 }
 
 /// Find or make the memory of deforming bodies, as deforming of the saved ones.
@@ -301,12 +353,15 @@ static void restore_body(carom_world *world, cr_body *now, cr_body *saved)
 		hold(world, saved);
 	*now = *saved;
 	saved->deforming = NULL;
+	saved->granular = NULL;
 	now->moved = true;
 	now->refiltered = saved->refiltered || old.refiltered || !kept || filters_differ(&old, saved);
 	if (!old.alive)
 		return;
 	if (old.deforming && old.deforming != now->deforming)
 		cr_deforming_free(world, old.deforming);
+	if (old.granular && old.granular != now->granular)
+		cr_free_granular(&world->memory, old.granular);
 	let_go(world, &old);
 }
 
@@ -319,6 +374,13 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 		if (compound) {
 			compound->pose = (carom_pose){ { places[0], places[1], places[2] }, { places[3], places[4], places[5], places[6] } };
 			places += CR_POSE_NUMBERS;
+		}
+		cr_granular *granular = world->bodies.data[i].granular;
+		if (granular) {
+			granular->count = (int32_t)*places++;
+			copy_bytes(granular->spheres.data, places, 4 * (size_t)granular->count * sizeof *places);
+			places += 4 * (int64_t)granular->count;
+			cr_measure_granular(granular);
 		}
 		if (!deforming)
 			continue;
@@ -413,6 +475,29 @@ static void restore_surface_contacts(carom_world *world, const carom_snapshot *s
 	contacts->known_shapes = s->known_shapes;
 }
 
+static void restore_spheres(carom_world *world, const carom_snapshot *s)
+{
+	cr_sphere_contacts *contacts = &world->sphere_contacts;
+	contacts->body_count = 0;
+	contacts->sphere_count = 0;
+	contacts->stale = true;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_granular *g = world->bodies.data[i].granular;
+		contacts->body_count += g != NULL;
+		contacts->sphere_count += g ? g->count : 0;
+	}
+	COPY_ARRAY(&contacts->found.contacts, &s->spheres.contacts);
+	COPY_ARRAY(&contacts->found.groups, &s->spheres.groups);
+	COPY_ARRAY(&contacts->found.pairs, &s->spheres.pairs);
+}
+
+/// Room in some results of spheres for others.
+static bool reserve_spheres(carom_context *context, cr_sphere_results *to, const cr_sphere_results *from)
+{
+	return RESERVE_LIKE(context, &to->contacts, &from->contacts) && RESERVE_LIKE(context, &to->groups, &from->groups) &&
+		RESERVE_LIKE(context, &to->pairs, &from->pairs);
+}
+
 // ---- Calls ----
 
 carom_result carom_create_snapshot(carom_world *world, carom_snapshot **snapshot)
@@ -446,6 +531,7 @@ static void empty(carom_snapshot *s)
 	cr_array_free(s->context, &s->shape_impacts);
 	cr_array_free(s->context, &s->surface_contacts);
 	cr_array_free(s->context, &s->surface_shapes);
+	cr_free_sphere_results(s->context, &s->spheres);
 	cr_array_free(s->context, &s->pairs);
 	cr_array_free(s->context, &s->memories);
 	cr_array_free(s->context, &s->lists);
@@ -491,8 +577,10 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 		s->shape_impacts.capacity * (int64_t)sizeof *s->shape_impacts.data +
 		s->surface_contacts.capacity * (int64_t)sizeof *s->surface_contacts.data +
 		s->surface_shapes.capacity * (int64_t)sizeof *s->surface_shapes.data +
-		s->pairs.capacity * (int64_t)sizeof *s->pairs.data + s->memories.capacity * (int64_t)sizeof *s->memories.data +
-		s->lists.capacity;
+		s->spheres.contacts.capacity * (int64_t)sizeof *s->spheres.contacts.data +
+		s->spheres.groups.capacity * (int64_t)sizeof *s->spheres.groups.data +
+		s->spheres.pairs.capacity * (int64_t)sizeof *s->spheres.pairs.data + s->pairs.capacity * (int64_t)sizeof *s->pairs.data +
+		s->memories.capacity * (int64_t)sizeof *s->memories.data + s->lists.capacity;
 	return (size_t)bytes;
 }
 
@@ -521,6 +609,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 		!RESERVE_LIKE(s->context, &s->shape_impacts, &world->shape_impacts.found) ||
 		!RESERVE_LIKE(s->context, &s->surface_contacts, &world->surface_contacts.found) ||
 		!RESERVE_LIKE(s->context, &s->surface_shapes, &world->surface_contacts.found_shapes) ||
+		!reserve_spheres(s->context, &s->spheres, &world->sphere_contacts.found) ||
 		!RESERVE_LIKE(s->context, &s->pairs, &t->pairs) || !RESERVE_LIKE(s->context, &s->memories, &t->pairs) ||
 		!cr_array_reserve(s->context, &s->lists, count_list_bytes(&world->pipeline)))
 		return cr_fail_memory(world->context, what);
@@ -532,6 +621,9 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	COPY_ARRAY(&s->shape_impacts, &world->shape_impacts.found);
 	COPY_ARRAY(&s->surface_contacts, &world->surface_contacts.found);
 	COPY_ARRAY(&s->surface_shapes, &world->surface_contacts.found_shapes);
+	COPY_ARRAY(&s->spheres.contacts, &world->sphere_contacts.found.contacts);
+	COPY_ARRAY(&s->spheres.groups, &world->sphere_contacts.found.groups);
+	COPY_ARRAY(&s->spheres.pairs, &world->sphere_contacts.found.pairs);
 	s->known = world->surface_contacts.known;
 	s->known_shapes = world->surface_contacts.known_shapes;
 	s->sweep_stats = world->impacts.stats;
@@ -559,8 +651,8 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 		RESERVE_LIKE(memory, &world->shape_impacts.found, &s->shape_impacts) &&
 		RESERVE_LIKE(memory, &world->surface_contacts.found, &s->surface_contacts) &&
 		RESERVE_LIKE(memory, &world->surface_contacts.found_shapes, &s->surface_shapes) &&
-		RESERVE_LIKE(memory, &t->pairs, &s->pairs) && RESERVE_LIKE(memory, &t->slots, &s->memories) &&
-		RESERVE_LIKE(memory, &t->slot, &s->pairs);
+		reserve_spheres(memory, &world->sphere_contacts.found, &s->spheres) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
+		RESERVE_LIKE(memory, &t->slots, &s->memories) && RESERVE_LIKE(memory, &t->slot, &s->pairs);
 }
 
 /// All that may fail. On success the snapshot points at the new data.
@@ -568,7 +660,9 @@ static carom_result prepare(carom_world *world, carom_snapshot *s, cr_kept_tails
 {
 	if (!reserve_world(world, s))
 		return cr_fail_memory(world->context, what);
-	const carom_result result = make_deforming(world, s);
+	carom_result result = make_deforming(world, s);
+	if (result == CAROM_SUCCESS)
+		result = make_granular(world, s);
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (lay_memories(&world->pipeline, s, tails))
@@ -600,6 +694,7 @@ carom_result carom_world_restore(carom_world *world, carom_snapshot *s)
 	restore_body_impacts(world, s);
 	restore_shape_impacts(world, s);
 	restore_surface_contacts(world, s);
+	restore_spheres(world, s);
 	adopt_memories(&world->pipeline, s, tails);
 	copy_results(&world->results[world->current], &s->results);
 	world->stats = s->stats;

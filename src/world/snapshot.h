@@ -12,13 +12,15 @@ struct carom_snapshot {
 	carom_world *world;   // NULL: it was destroyed
 	carom_snapshot *next; // of the world
 	bool filled;
-	// Bodies hold references to their meshes. deforming is set during carom_world_restore alone.
+	// Bodies hold references to their meshes. deforming and granular are set during
+	// carom_world_restore alone.
 	CR_ARRAY(cr_body) bodies;
 	CR_ARRAY(int32_t) free_bodies;
 	CR_ARRAY(cr_range) free_ranges;
 	int32_t body_count;
 	int32_t shape_count;
-	// of bodies in order: of deforming ones begin, then end; of those with parts the pose
+	// of bodies in order: of deforming ones begin, then end; of those with parts the pose; of
+	// granular ones the number of their spheres, then these
 	CR_ARRAY(double) places;
 	cr_results results;
 	CR_ARRAY(carom_impact) impacts;
@@ -28,6 +30,7 @@ struct carom_snapshot {
 	cr_surface_contact_list surface_contacts;
 	cr_surface_shape_contact_list surface_shapes;
 	int64_t known, known_shapes; // of these
+	cr_sphere_results spheres;
 	carom_sweep_stats sweep_stats;
 	carom_stats stats;
 	_Alignas(16) unsigned char lab[CR_LAB_BYTES]; // the beginning of the laboratory's state
@@ -37,6 +40,8 @@ struct carom_snapshot {
 	CR_ARRAY(uint8_t) lists; // of the memories, one after the other
 };
 
+/// Numbers of a saved body among the places, which begin with these.
+int64_t cr_count_saved_places(const cr_body *saved, const double *places);
 /// Empty all snapshots of a world that is being destroyed: they hold references to its meshes.
 void cr_orphan_snapshots(carom_world *world);
 

@@ -127,15 +127,11 @@ static carom_body_id no_body(const carom_snapshot *s, int64_t i)
 	return (carom_body_id){ 0 };
 }
 
-/// The body, deforming or with parts, that a coordinate belongs to.
+/// The body, deforming, granular or with parts, that a coordinate belongs to.
 static carom_body_id body_of_place(const carom_snapshot *s, int64_t i)
 {
 	for (int64_t body = 0, end = 0; body < s->bodies.count; body++) {
-		const cr_body *b = &s->bodies.data[body];
-		if (b->alive && (b->kind == CAROM_DEFORMABLE || b->kind == CAROM_CLOTH))
-			end += 6 * (int64_t)b->shape.mesh->topology.vertex_count;
-		else if (b->alive && b->compound)
-			end += CR_POSE_NUMBERS;
+		end += cr_count_saved_places(&s->bodies.data[body], s->places.data + end);
 		if (i < end)
 			return id_of_body(s, body);
 	}
@@ -360,6 +356,54 @@ static void read_surface_shape(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = word_of(c->thickness);
 }
 
+static const char *const sphere_contact_fields[] = { "body_a", "body_b", "sphere", "shape_b", "triangle", "material_b",
+	"weight", "weight", "weight", "point", "point", "point", "normal", "normal", "normal", "depth" };
+
+static int64_t count_sphere_contacts(const carom_snapshot *s) { return s->spheres.contacts.count; }
+
+static carom_body_id body_of_sphere_contact(const carom_snapshot *s, int64_t i) { return s->spheres.contacts.data[i].body_a; }
+
+static void read_sphere_contact(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_sphere_contact *c = &s->spheres.contacts.data[i];
+	int n = 0;
+	w[n++] = word_of_id(c->body_a);
+	w[n++] = word_of_id(c->body_b);
+	w[n++] = (uint64_t)c->sphere;
+	w[n++] = (uint64_t)c->shape_b;
+	w[n++] = (uint64_t)(int64_t)c->triangle;
+	w[n++] = c->material_b;
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of(c->weight[k]);
+	n += read_vector(&c->point, w + n);
+	n += read_vector(&c->normal, w + n);
+	w[n++] = word_of(c->depth);
+}
+
+static const char *const sphere_group_fields[] = { "body_a", "body_b", "pair_count" };
+
+static int64_t count_sphere_groups(const carom_snapshot *s) { return s->spheres.groups.count; }
+
+static carom_body_id body_of_sphere_group(const carom_snapshot *s, int64_t i) { return s->spheres.groups.data[i].body_a; }
+
+static void read_sphere_group(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_sphere_group *g = &s->spheres.groups.data[i];
+	w[0] = word_of_id(g->body_a);
+	w[1] = word_of_id(g->body_b);
+	w[2] = (uint64_t)g->pair_count;
+}
+
+static const char *const sphere_pair_fields[] = { "a", "b" };
+
+static int64_t count_sphere_pairs(const carom_snapshot *s) { return s->spheres.pairs.count; }
+
+static void read_sphere_pair(const carom_snapshot *s, int64_t i, words w)
+{
+	w[0] = s->spheres.pairs.data[i].a;
+	w[1] = s->spheres.pairs.data[i].b;
+}
+
 // ---- All lists ----
 
 static const list_kind lists[] = {
@@ -377,6 +421,9 @@ static const list_kind lists[] = {
 		FIELDS(surface_contact_fields) },
 	{ "surface contacts with shapes", count_surface_shapes, read_surface_shape, body_of_surface_shape,
 		FIELDS(surface_shape_fields) },
+	{ "sphere contacts", count_sphere_contacts, read_sphere_contact, body_of_sphere_contact, FIELDS(sphere_contact_fields) },
+	{ "groups of sphere pairs", count_sphere_groups, read_sphere_group, body_of_sphere_group, FIELDS(sphere_group_fields) },
+	{ "sphere pairs", count_sphere_pairs, read_sphere_pair, no_body, FIELDS(sphere_pair_fields) },
 };
 
 enum { LISTS = sizeof lists / sizeof *lists };

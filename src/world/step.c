@@ -50,6 +50,8 @@ static void finish_stats(const carom_world *world, const cr_results *now, carom_
 	stats->shape_impacts = world->shape_impacts.found.count;
 	stats->shape_toi_tests = world->shape_impacts.tests;
 	stats->surface_contacts = world->surface_contacts.found.count + world->surface_contacts.found_shapes.count;
+	stats->sphere_contacts = world->sphere_contacts.found.contacts.count;
+	stats->sphere_pairs = world->sphere_contacts.found.pairs.count;
 	stats->colliding_pairs = count_colliding(now);
 	for (int64_t i = 0; i < now->pairs.count; i++)
 		stats->contacts_found += now->pairs.data[i].found_count;
@@ -113,7 +115,11 @@ carom_result carom_world_step(carom_world *world)
 	stats.ms_sweep = surface_start - sweep_start;
 	if (result == CAROM_SUCCESS)
 		result = cr_find_surface_contacts(world);
-	stats.ms_surface = cr_time_ms() - surface_start;
+	const double sphere_start = cr_time_ms();
+	stats.ms_surface = sphere_start - surface_start;
+	if (result == CAROM_SUCCESS)
+		result = cr_find_sphere_contacts(world);
+	stats.ms_spheres = cr_time_ms() - sphere_start;
 	if (result != CAROM_SUCCESS) {
 		// The memory of pairs may be of two steps: the next one works all out in full.
 		cr_world_forget(world);
@@ -127,6 +133,7 @@ carom_result carom_world_step(carom_world *world)
 	cr_take_shape_impacts(&world->shape_impacts);
 	cr_take_impacts(world);
 	cr_take_surface_contacts(&world->surface_contacts);
+	cr_take_sphere_contacts(&world->sphere_contacts);
 	finish_stats(world, now, &stats);
 	stats.ms_total = cr_time_ms() - start;
 	world->stats = stats;

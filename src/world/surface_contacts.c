@@ -149,8 +149,8 @@ static bool place_shapes(carom_world *world, const double lower[3], const double
 	m->shapes.count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		if (!body->alive || body->deforming || body->sensor || !body->contacts || body->shape.def.type == CAROM_MESH ||
-			!is_near_box(body, lower, upper))
+		if (!body->alive || body->deforming || body->granular || body->sensor || !body->contacts ||
+			body->shape.def.type == CAROM_MESH || !is_near_box(body, lower, upper))
 			continue;
 		const cr_sweep_filter filter = { body->category, body->mask, body->group };
 		if (!cr_array_reserve_one(&world->memory, &m->shapes) ||

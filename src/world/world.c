@@ -65,6 +65,7 @@ void carom_destroy_world(carom_world *world)
 		if (!world->bodies.data[i].alive)
 			continue;
 		cr_deforming_free(world, world->bodies.data[i].deforming);
+		cr_free_granular(&world->memory, world->bodies.data[i].granular);
 		cr_release_compound(&world->memory, world->bodies.data[i].compound);
 		cr_shape_free(&world->bodies.data[i].shape);
 	}
@@ -73,6 +74,7 @@ void carom_destroy_world(carom_world *world)
 	cr_continuous_free(world);
 	cr_shape_impacts_free(&world->memory, &world->shape_impacts);
 	cr_surface_contacts_free(&world->memory, &world->surface_contacts);
+	cr_free_sphere_contacts(&world->memory, &world->sphere_contacts);
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->free_ranges);
@@ -153,6 +155,18 @@ carom_surface_shape_contact_view carom_world_surface_shape_contacts(const carom_
 		world->surface_contacts.found_shapes.count };
 }
 
+carom_sphere_contact_view carom_world_sphere_contacts(const carom_world *world)
+{
+	const cr_sphere_results *found = &world->sphere_contacts.found;
+	return (carom_sphere_contact_view){ found->contacts.data, found->contacts.count };
+}
+
+carom_sphere_pair_view carom_world_sphere_pairs(const carom_world *world)
+{
+	const cr_sphere_results *found = &world->sphere_contacts.found;
+	return (carom_sphere_pair_view){ found->groups.data, found->groups.count, found->pairs.data, found->pairs.count };
+}
+
 carom_shape_impact_view carom_world_shape_impacts(const carom_world *world)
 {
 	return (carom_shape_impact_view){ world->shape_impacts.found.data, world->shape_impacts.found.count };
@@ -173,7 +187,8 @@ uint64_t carom_world_hash(const carom_world *world)
 {
 	const uint64_t hash = cr_hash_impacts(&world->impacts, cr_results_hash(&world->results[world->current]));
 	const uint64_t with_shapes = cr_hash_shape_impacts(&world->shape_impacts, cr_hash_body_impacts(&world->continuous, hash));
-	return cr_hash_surface_contacts(&world->surface_contacts, with_shapes);
+	const uint64_t with_surfaces = cr_hash_surface_contacts(&world->surface_contacts, with_shapes);
+	return cr_hash_sphere_contacts(&world->sphere_contacts, with_surfaces);
 }
 
 carom_stats carom_world_stats(const carom_world *world) { return world->stats; }
@@ -183,6 +198,8 @@ carom_sweep_stats carom_world_sweep_stats(const carom_world *world) { return wor
 void cr_world_forget(carom_world *world)
 {
 	cr_pipeline_forget(&world->pipeline);
+	// A replay has no pairs of spheres from before, and asks the filter about them.
+	world->sphere_contacts.stale = true;
 	for (int64_t i = 0; i < world->bodies.count; i++)
 		world->bodies.data[i].path = 0;
 	cr_record_forget(world->recorder);

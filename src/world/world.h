@@ -15,6 +15,8 @@
 #include "world/record.h"
 #include "world/shape_impacts.h"
 #include "world/solids.h"
+#include "world/sphere_bodies.h"
+#include "world/sphere_contacts.h"
 #include "world/surface_contacts.h"
 #include "world/world_query.h"
 
@@ -46,6 +48,7 @@ struct carom_world {
 	cr_continuous continuous;
 	cr_shape_impacts shape_impacts;
 	cr_surface_contacts surface_contacts;
+	cr_sphere_contacts sphere_contacts;
 	carom_stats stats;
 	cr_query_index *query_index; // of user queries
 	cr_recorder *recorder;       // NULL: not recording
@@ -59,7 +62,7 @@ const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, co
 /// Bodies came or went, or filters changed: scenes of deforming bodies ask again who takes part.
 static inline void cr_note_members(carom_world *world)
 {
-	world->impacts.members.stale = world->surface_contacts.members.stale = true;
+	world->impacts.members.stale = world->surface_contacts.members.stale = world->sphere_contacts.stale = true;
 }
 /// Drop these scenes: triangles of a body in them are others. The next step makes them again.
 static inline void cr_forget_scenes(carom_world *world)
@@ -68,6 +71,10 @@ static inline void cr_forget_scenes(carom_world *world)
 	cr_forget_surface_scene(&world->surface_contacts);
 }
 
+/// The name of a kind of bodies ("CAROM_CLOTH").
+const char *cr_kind_name(carom_body_kind kind);
+/// Is a shape as carom_default_body_def makes it?
+bool cr_is_unset(const carom_shape *shape);
 /// The definition of a body as it is now.
 carom_body_def cr_def_of_body(const cr_body *body);
 /// The pose of a body.

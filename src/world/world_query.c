@@ -19,9 +19,9 @@ carom_query_filter carom_default_query_filter(void)
 
 bool cr_query_passes(const carom_query_filter *filter, const carom_world *world, int32_t index)
 {
-	if (!filter)
-		return true;
 	const cr_body *body = &world->bodies.data[index];
+	if (!filter || body->granular)
+		return !body->granular;
 	if ((filter->category & body->mask) == 0 || (body->category & filter->mask) == 0 || (filter->skip_sensors && body->sensor))
 		return false;
 	const carom_body_id id = cr_id_of(world->bodies.data, index);

@@ -1,0 +1,217 @@
+/// Granular bodies: spheres in double, x, y, z, radius of each side by side, set by the caller.
+/// Checks and copies are one pass over the caller's arrays on the calling thread.
+#include "world/sphere_bodies.h"
+#include "mesh/strided.h"
+#include "world/world.h"
+#include <stdio.h>
+
+// ---- The caller's arrays ----
+
+static carom_result check_centres(carom_context *context, const carom_strided *centres, int32_t count, const char *name)
+{
+	char field[96];
+	snprintf(field, sizeof field, "%s: centres", name);
+	const carom_result result = cr_check_strided(context, field, centres, count, "spheres", 3);
+	for (int32_t i = 0; result == CAROM_SUCCESS && i < count; i++) {
+		double p[3];
+		cr_read_strided(centres, 3, i, p);
+		for (int k = 0; k < 3; k++) {
+			const double x = p[k];
+			if (!(fabs(x) <= CAROM_MAX_COORDINATE))
+				return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %c of sphere %d is %g, %s", field, 'x' + k, i, x,
+					isfinite(x) ? "beyond CAROM_MAX_COORDINATE" : "not finite");
+		}
+	}
+	return result;
+}
+
+static carom_result check_radii(carom_context *context, const carom_strided *radii, int32_t count, const char *name)
+{
+	char field[96];
+	snprintf(field, sizeof field, "%s: radii", name);
+	const carom_result result = cr_check_strided(context, field, radii, count, "spheres", 1);
+	for (int32_t i = 0; result == CAROM_SUCCESS && i < count; i++) {
+		double r;
+		cr_read_strided(radii, 1, i, &r);
+		if (!(r > 0 && r <= CAROM_MAX_COORDINATE))
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: that of sphere %d is %g; it must be above 0 and at most %g",
+				field, i, r, CAROM_MAX_COORDINATE);
+	}
+	return result;
+}
+
+static carom_result check_count(carom_context *context, int32_t count, const char *name, const char *field)
+{
+	if (count >= 0 && count <= CAROM_MAX_SPHERES)
+		return CAROM_SUCCESS;
+	return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is %d; it must be 0 to %d", name, field, count, CAROM_MAX_SPHERES);
+}
+
+carom_result cr_check_granular(carom_context *context, const carom_body_def *def, const char *name)
+{
+	const char *set = def->part_count > 0 ? "parts are"
+		: !cr_is_unset(&def->shape)       ? "shape is"
+		: def->sensor                     ? "sensor is"
+										  : NULL;
+	if (set)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s set, but kind is CAROM_GRANULAR: it has spheres alone", name, set);
+	carom_result result = check_count(context, def->sphere_count, name, "sphere_count");
+	if (result == CAROM_SUCCESS)
+		result = check_centres(context, &def->centres, def->sphere_count, name);
+	if (result == CAROM_SUCCESS)
+		result = check_radii(context, &def->radii, def->sphere_count, name);
+	return result;
+}
+
+// ---- The body's ----
+
+void cr_measure_granular(cr_granular *g)
+{
+	box3d bounds = BOX3D_NONE;
+	for (int64_t i = 0; i < g->count; i++) {
+		const double *s = &g->spheres.data[4 * i];
+		for (int k = 0; k < 3; k++) {
+			// adding rounds once
+			const double slack = (fabs(s[k]) + s[3]) * 0x1p-52;
+			bounds.lower[k] = fmin(bounds.lower[k], s[k] - s[3] - slack);
+			bounds.upper[k] = fmax(bounds.upper[k], s[k] + s[3] + slack);
+		}
+	}
+	g->bounds = bounds;
+}
+
+cr_granular *cr_make_granular(carom_context *memory, int32_t count)
+{
+	cr_granular *g = cr_alloc_zero(memory, sizeof *g);
+	if (!g)
+		return NULL;
+	if (!cr_array_reserve(memory, &g->spheres, 4 * (int64_t)count)) {
+		cr_free(memory, g, sizeof *g);
+		return NULL;
+	}
+	g->count = count;
+	g->bounds = BOX3D_NONE;
+	return g;
+}
+
+void cr_free_granular(carom_context *memory, cr_granular *g)
+{
+	if (!g)
+		return;
+	cr_array_free(memory, &g->spheres);
+	cr_free(memory, g, sizeof *g);
+}
+
+/// May a world have so many spheres, beside those of which were_there go?
+static carom_result check_total(const carom_world *world, int32_t count, int32_t were_there, const char *name)
+{
+	const int64_t total = world->sphere_contacts.sphere_count - were_there + count;
+	if (total <= CAROM_MAX_SPHERES)
+		return CAROM_SUCCESS;
+	return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: with these the world has %lld spheres, more than %d", name,
+		(long long)total, CAROM_MAX_SPHERES);
+}
+
+carom_result cr_create_granular(
+	const carom_world *world, const carom_body_def *def, const carom_pose *pose, cr_granular **made)
+{
+	static const char *const name = "carom_world_add_body";
+	carom_context *memory = (carom_context *)&world->memory;
+	*made = NULL;
+	const carom_result result = check_total(world, def->sphere_count, 0, name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_granular *g = cr_make_granular(memory, def->sphere_count);
+	if (!g)
+		return cr_fail_memory(memory, "a granular body");
+	const m3d rotation = m3d_from_quat(pose->orientation);
+	for (int64_t i = 0; i < g->count; i++) {
+		double *s = &g->spheres.data[4 * i];
+		cr_read_strided(&def->centres, 3, i, s);
+		cr_read_strided(&def->radii, 1, i, &s[3]);
+		const v3d p = v3d_add(m3d_mul(&rotation, (v3d){ s[0], s[1], s[2] }), pose->position);
+		s[0] = p.x;
+		s[1] = p.y;
+		s[2] = p.z;
+		for (int k = 0; k < 3; k++) {
+			if (fabs(s[k]) <= CAROM_MAX_COORDINATE)
+				continue;
+			const double x = s[k];
+			cr_free_granular(memory, g);
+			return cr_fail(memory, CAROM_INVALID_ARGUMENT,
+				"%s: pose puts %c of sphere %lld at %g, beyond CAROM_MAX_COORDINATE", name, 'x' + k, (long long)i, x);
+		}
+	}
+	cr_measure_granular(g);
+	*made = g;
+	return CAROM_SUCCESS;
+}
+
+// ---- Calls ----
+
+static const char *const set_name = "carom_world_set_spheres";
+
+static carom_result check_spheres(
+	carom_context *context, const cr_body *body, int32_t count, const carom_strided *centres, const carom_strided *radii)
+{
+	if (!body->granular)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: the body is not of kind CAROM_GRANULAR", set_name);
+	carom_result result = check_count(context, count, set_name, "count");
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!centres)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: centres is NULL", set_name);
+	if (!radii && count != body->granular->count)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: radii is NULL, but count is %d and the body has %d spheres", set_name,
+			count, body->granular->count);
+	result = check_centres(context, centres, count, set_name);
+	return result == CAROM_SUCCESS && radii ? check_radii(context, radii, count, set_name) : result;
+}
+
+carom_result carom_world_set_spheres(
+	carom_world *world, carom_body_id id, int32_t count, const carom_strided *centres, const carom_strided *radii)
+{
+	cr_body *body = cr_find_body(world, id, set_name);
+	if (!body)
+		return CAROM_INVALID_BODY;
+	carom_result result = check_spheres(world->context, body, count, centres, radii);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_granular *g = body->granular;
+	result = check_total(world, count, g->count, set_name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const unsigned refusals = cr_count_refusals(world);
+	if (!cr_array_reserve(&world->memory, &g->spheres, 4 * (int64_t)count)) {
+		result = cr_fail_memory(world->context, "a granular body");
+		return cr_explain_failure(world, set_name, refusals, result);
+	}
+	world->sphere_contacts.sphere_count += count - g->count;
+	g->count = count;
+	for (int64_t i = 0; i < count; i++) {
+		double *s = &g->spheres.data[4 * i];
+		cr_read_strided(centres, 3, i, s);
+		if (radii)
+			cr_read_strided(radii, 1, i, &s[3]);
+	}
+	cr_measure_granular(g);
+	body->moved = true;
+	world->sphere_contacts.stale = true;
+	cr_query_index_invalidate(world->query_index);
+	cr_record_set_spheres(world->recorder, id, g);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_get_spheres(const carom_world *world, carom_body_id id, carom_sphere_view *view)
+{
+	static const char *const name = "carom_world_get_spheres";
+	const cr_body *body = cr_find_body_const(world, id, name);
+	if (!body)
+		return CAROM_INVALID_BODY;
+	if (!view)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: view is NULL", name);
+	if (!body->granular)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the body is not of kind CAROM_GRANULAR", name);
+	*view = (carom_sphere_view){ body->granular->spheres.data, body->granular->count };
+	return CAROM_SUCCESS;
+}

@@ -1,0 +1,478 @@
+/// Contacts of spheres with bodies of other kinds.
+///
+/// Serial: the parts that any sphere may touch are listed, with the form that contacts are made
+/// with, and put into a tree over their boxes; filters are asked once for each two bodies.
+/// Parallel, some hundred spheres at a time: each sphere walks the tree, and has the contacts of a
+/// dynamic body of its shape with each part that it meets. Each worker appends to a list of its
+/// own; the lists are joined in the order of the spheres, so the result does not depend on threads.
+/// Cost: O(parts log parts + spheres log parts), and the contacts. Planes and other parts without
+/// end are asked by every sphere.
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "contact/contact.h"
+#include "geom/triangle.h"
+#include "world/world.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPHERES_PER_CHUNK = 256, FEW_PARTS = 32 };
+
+static const char *const what = "the contacts of spheres";
+
+// ---- Who takes part ----
+
+static bool list_bodies(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	m->bodies.count = 0;
+	if (!cr_array_reserve(&world->memory, &m->bodies, m->body_count) ||
+		!cr_array_reserve(&world->memory, &m->first, m->body_count + 1))
+		return false;
+	m->first.data[0] = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		if (!body->alive || !body->granular || !body->contacts)
+			continue;
+		m->bodies.data[m->bodies.count++] = (int32_t)i;
+		m->first.data[m->bodies.count] = m->first.data[m->bodies.count - 1] + body->granular->count;
+	}
+	return true;
+}
+
+/// The box in which a sphere may touch a part: that of the part, as far as its surface stands out.
+static box3d box_of(const cr_body *body, double skin)
+{
+	box3d box;
+	for (int k = 0; k < 3; k++) {
+		box.lower[k] = body->lower[k] - skin;
+		box.upper[k] = body->upper[k] + skin;
+	}
+	return box;
+}
+
+/// May spheres of a granular body touch a part in this step? Boxes, then filters, then the user's.
+static bool may_touch(carom_world *world, int32_t grains, int32_t part, const box3d *box)
+{
+	const cr_body *bodies = world->bodies.data;
+	const cr_granular *g = bodies[grains].granular;
+	const double ahead = world->def.speculative_distance;
+	for (int k = 0; k < 3; k++) {
+		if (!(g->bounds.lower[k] - ahead <= box->upper[k] && g->bounds.upper[k] + ahead >= box->lower[k]))
+			return false;
+	}
+	if (!cr_filters_pass(&bodies[grains], &bodies[part]))
+		return false;
+	return !world->def.pair_filter ||
+		cr_ask_pair_filter(world, grains < part ? grains : part, grains < part ? part : grains);
+}
+
+static bool is_target(const cr_body *body) { return body->alive && !body->granular && !body->sensor && body->contacts; }
+
+static bool is_endless(const box3d *box)
+{
+	for (int k = 0; k < 3; k++) {
+		if (!(box->lower[k] > -INFINITY && box->upper[k] < INFINITY))
+			return true;
+	}
+	return false;
+}
+
+static bool reserve_near(carom_world *world, int64_t count)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	carom_context *memory = &world->memory;
+	return cr_array_reserve(memory, &m->near, count) && cr_array_reserve(memory, &m->passes, count * m->bodies.count) &&
+		cr_array_reserve(memory, &m->endless, count) && cr_array_reserve(memory, &m->items, count) &&
+		cr_array_reserve(memory, &m->boxes, count);
+}
+
+/// List a part, if spheres may touch it.
+static carom_result list_part(carom_world *world, int32_t part)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	const cr_body *body = &world->bodies.data[part];
+	const double skin = body->kind == CAROM_CLOTH ? 0.5 * body->thickness : 0;
+	const box3d box = box_of(body, skin);
+	carom_result result = CAROM_SUCCESS;
+	bool touches = false;
+	if (!reserve_near(world, m->near.count + 1))
+		return cr_fail_memory(world->context, what);
+	uint8_t *passes = m->passes.data + m->near.count * m->bodies.count;
+	for (int64_t i = 0; i < m->bodies.count; i++) {
+		passes[i] = may_touch(world, m->bodies.data[i], part, &box);
+		touches = touches || passes[i];
+	}
+	if (!touches)
+		return CAROM_SUCCESS;
+	const cr_body *seen = cr_see_body(body, &result);
+	if (!seen)
+		return result;
+	if (is_endless(&box)) {
+		m->endless.data[m->endless.count++] = (int32_t)m->near.count;
+	} else {
+		m->boxes.data[m->items.count] = box;
+		m->items.data[m->items.count++] = (int32_t)m->near.count;
+	}
+	m->near.data[m->near.count++] = (cr_near_part){ part, skin, seen };
+	return CAROM_SUCCESS;
+}
+
+static carom_result list_near(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	m->near.count = m->endless.count = m->items.count = 0;
+	for (int64_t i = 0; m->bodies.count > 0 && i < world->bodies.count; i++) {
+		if (!is_target(&world->bodies.data[i]))
+			continue;
+		const carom_result result = list_part(world, (int32_t)i);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+	if (!cr_dynamic_reserve(&world->memory, &m->tree, m->items.count))
+		return cr_fail_memory(world->context, what);
+	cr_dynamic_build(&m->tree, m->items.data, m->boxes.data, (int32_t)m->items.count);
+	return CAROM_SUCCESS;
+}
+
+// ---- One sphere ----
+
+/// The work of one worker on one chunk.
+typedef struct search {
+	carom_world *world;
+	cr_worker *worker; // of the pipeline: scratch of the narrow phase
+	cr_sphere_worker *out;
+	cr_body ball;     // the sphere in hand, as a dynamic body
+	int64_t grains;   // its body, among the listed ones
+	const double *at; // its x, y, z, radius
+} search;
+
+/// The next node of a walk that does not go below node; CR_NO_NODE: the walk is over.
+static int32_t next_beside(const cr_dynamic_tree *tree, int32_t node)
+{
+	const cr_dynamic_node *nodes = tree->nodes.data;
+	while (node != tree->root && nodes[nodes[node].parent].child[1] == node)
+		node = nodes[node].parent;
+	return node == tree->root ? CR_NO_NODE : nodes[nodes[node].parent].child[1];
+}
+
+static bool add_part(search *s, int32_t near)
+{
+	if (!cr_array_reserve_one(&s->world->memory, &s->out->parts)) {
+		s->out->failed = true;
+		return false;
+	}
+	s->out->parts.data[s->out->parts.count++] = near;
+	return true;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void sort_parts(int32_t *parts, int64_t count)
+{
+	if (count > FEW_PARTS) {
+		qsort(parts, (size_t)count, sizeof *parts, compare_parts);
+		return;
+	}
+	for (int64_t i = 1; i < count; i++) {
+		const int32_t moving = parts[i];
+		int64_t j = i;
+		for (; j > 0 && parts[j - 1] > moving; j--)
+			parts[j] = parts[j - 1];
+		parts[j] = moving;
+	}
+}
+
+/// List the near parts whose boxes the sphere meets, in order.
+static bool find_parts(search *s)
+{
+	const cr_sphere_contacts *m = &s->world->sphere_contacts;
+	const cr_dynamic_tree *tree = &m->tree;
+	box3d box;
+	for (int k = 0; k < 3; k++) {
+		// Boxes of parts have room for half of the distance ahead. Adding rounds once.
+		const double reach = s->at[3] + s->world->def.speculative_distance;
+		const double slack = (fabs(s->at[k]) + reach) * 0x1p-52;
+		box.lower[k] = s->at[k] - reach - slack;
+		box.upper[k] = s->at[k] + reach + slack;
+	}
+	s->out->parts.count = 0;
+	for (int64_t i = 0; i < m->endless.count; i++) {
+		if (!add_part(s, m->endless.data[i]))
+			return false;
+	}
+	int32_t node = tree->leaves > 0 ? tree->root : CR_NO_NODE;
+	while (node != CR_NO_NODE) {
+		const cr_dynamic_node *n = &tree->nodes.data[node];
+		const bool meets = box3d_overlap(&n->bounds, &box);
+		if (meets && cr_dynamic_is_leaf(n) && !add_part(s, n->item))
+			return false;
+		node = meets && !cr_dynamic_is_leaf(n) ? n->child[0] : next_beside(tree, node);
+	}
+	sort_parts(s->out->parts.data, s->out->parts.count);
+	return true;
+}
+
+static void place_ball(cr_body *ball, const double at[4], double skin)
+{
+	const double radius = at[3] + skin;
+	ball->pose.position = (v3d){ at[0], at[1], at[2] };
+	ball->shape.def.radius = radius;
+	for (int k = 0; k < 3; k++)
+		ball->shape.half[k] = radius;
+}
+
+/// The triangle of a contact, its material, and the weights of its corners at the nearest point.
+static void set_triangle(const cr_body *body, const cr_body *seen, const cr_raw_contact *raw, carom_sphere_contact *c)
+{
+	c->triangle = -1;
+	if (seen->shape.def.type != CAROM_MESH)
+		return;
+	c->triangle = raw->feature_b;
+	const uint32_t *materials = body->shape.mesh->materials;
+	c->material_b = materials ? materials[c->triangle] : 0;
+	v3d corners[3];
+	cr_collider_triangle(seen->shape.collider, c->triangle, corners);
+	const v3d surface = v3d_mad((v3d){ c->point.x, c->point.y, c->point.z }, c->depth,
+		(v3d){ c->normal.x, c->normal.y, c->normal.z });
+	const cr_triangle_point nearest =
+		cr_closest_on_triangle(m3d_tmul(&seen->rotation, v3d_sub(surface, seen->pose.position)), corners);
+	for (int k = 0; k < 3; k++)
+		c->weight[k] = nearest.weight[k];
+}
+
+static bool add_contacts(search *s, const cr_near_part *near)
+{
+	const cr_sphere_contacts *m = &s->world->sphere_contacts;
+	const cr_body *bodies = s->world->bodies.data;
+	const int32_t grains = m->bodies.data[s->grains];
+	const cr_raw_contacts *found = &s->worker->contacts;
+	if (!cr_array_reserve(&s->world->memory, &s->out->contacts, s->out->contacts.count + found->count))
+		return false;
+	for (int64_t i = 0; i < found->count; i++) {
+		const cr_raw_contact *raw = &found->data[i];
+		carom_sphere_contact *c = &s->out->contacts.data[s->out->contacts.count++];
+		*c = (carom_sphere_contact){ .body_a = cr_id_of(bodies, grains),
+			.body_b = cr_id_of(bodies, near->part),
+			.user_data_a = bodies[grains].user_data,
+			.user_data_b = bodies[near->part].user_data,
+			.sphere = (int32_t)((s->at - bodies[grains].granular->spheres.data) / 4),
+			.shape_b = bodies[near->part].part,
+			.normal = { (double)raw->normal[0], (double)raw->normal[1], (double)raw->normal[2] },
+			.depth = (double)raw->depth };
+		// The ball stood out by the skin.
+		const v3d normal = { c->normal.x, c->normal.y, c->normal.z };
+		const v3d point = v3d_mad((v3d){ raw->point[0], raw->point[1], raw->point[2] }, near->skin, normal);
+		c->point = (carom_vec3){ point.x, point.y, point.z };
+		set_triangle(&bodies[near->part], near->body, raw, c);
+	}
+	return true;
+}
+
+/// The contacts of the sphere in hand with one part.
+static bool collide(search *s, const cr_near_part *near)
+{
+	const cr_pipeline *p = &s->world->pipeline;
+	const cr_arena_mark mark = cr_arena_get_mark(&s->worker->arena);
+	s->worker->contacts = (cr_raw_contacts){ 0 };
+	place_ball(&s->ball, s->at, near->skin);
+	cr_find_simple_contacts(p, s->worker, &s->ball, near->body);
+	if (s->worker->contacts.count > 1)
+		cr_reduce_contacts(p, s->worker, &s->worker->contacts);
+	const bool added = !s->worker->failed && add_contacts(s, near);
+	s->worker->contacts = (cr_raw_contacts){ 0 };
+	cr_arena_rewind(&s->worker->arena, &mark);
+	return added;
+}
+
+static bool collide_sphere(search *s)
+{
+	const cr_sphere_contacts *m = &s->world->sphere_contacts;
+	if (!find_parts(s))
+		return false;
+	for (int64_t i = 0; i < s->out->parts.count; i++) {
+		const int32_t near = s->out->parts.data[i];
+		if (m->passes.data[near * m->bodies.count + s->grains] && !collide(s, &m->near.data[near]))
+			return false;
+	}
+	return true;
+}
+
+// ---- All spheres ----
+
+static void collide_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	carom_world *world = task;
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	search s = { .world = world, .worker = &world->pipeline.workers[worker], .out = &m->workers[worker] };
+	s.ball = (cr_body){ .alive = true, .contacts = true, .kind = CAROM_DYNAMIC, .pose = carom_pose_identity() };
+	s.ball.rotation = m3d_from_quat(s.ball.pose.orientation);
+	cr_shape_init(&(carom_shape){ .type = CAROM_SPHERE, .radius = 1 }, &s.ball.shape);
+	const int64_t total = m->first.data[m->bodies.count];
+	for (int64_t chunk = begin; chunk < end && !s.out->failed; chunk++) {
+		const int64_t first = chunk * SPHERES_PER_CHUNK, behind = first + SPHERES_PER_CHUNK;
+		cr_sphere_chunk *made = &m->chunks.data[chunk];
+		*made = (cr_sphere_chunk){ worker, s.out->contacts.count, 0 };
+		s.grains = 0;
+		for (int64_t i = first; i < total && i < behind && !s.out->failed; i++) {
+			while (m->first.data[s.grains + 1] <= i)
+				s.grains++;
+			s.at = world->bodies.data[m->bodies.data[s.grains]].granular->spheres.data + 4 * (i - m->first.data[s.grains]);
+			s.out->failed = !collide_sphere(&s);
+		}
+		made->count = s.out->contacts.count - made->first;
+	}
+}
+
+/// Room for the lists of the workers, which begin empty.
+static bool begin_workers(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	if (!m->workers) {
+		m->workers = cr_alloc_zero(&world->memory, (size_t)world->pipeline.worker_count * sizeof *m->workers);
+		m->worker_count = m->workers ? world->pipeline.worker_count : 0;
+	}
+	for (int32_t i = 0; i < m->worker_count; i++) {
+		m->workers[i].contacts.count = 0;
+		m->workers[i].failed = false;
+	}
+	return m->workers != NULL;
+}
+
+/// Join the lists of the workers in the order of the spheres.
+static bool join(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	int64_t count = 0;
+	for (int32_t i = 0; i < m->worker_count; i++) {
+		if (m->workers[i].failed)
+			return false;
+		count += m->workers[i].contacts.count;
+	}
+	if (!cr_array_reserve_fresh(&world->memory, &m->next.contacts, count))
+		return false;
+	m->next.contacts.count = 0;
+	for (int64_t i = 0; i < m->chunks.count; i++) {
+		const cr_sphere_chunk *c = &m->chunks.data[i];
+		if (c->count == 0)
+			continue;
+		memcpy(&m->next.contacts.data[m->next.contacts.count], &m->workers[c->worker].contacts.data[c->first],
+			(size_t)c->count * sizeof *m->next.contacts.data);
+		m->next.contacts.count += c->count;
+	}
+	return true;
+}
+
+static carom_result find_contacts(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	const int64_t total = m->first.data[m->bodies.count];
+	m->next.contacts.count = 0;
+	carom_result result = list_near(world);
+	if (result != CAROM_SUCCESS || m->near.count == 0)
+		return result;
+	m->chunks.count = (total + SPHERES_PER_CHUNK - 1) / SPHERES_PER_CHUNK;
+	if (!cr_array_reserve(&world->memory, &m->chunks, m->chunks.count) || !begin_workers(world))
+		return cr_fail_memory(world->context, what);
+	memset(m->chunks.data, 0, (size_t)m->chunks.count * sizeof *m->chunks.data);
+	cr_parallel_for(&world->memory, collide_task, m->chunks.count, 1, world);
+	return join(world) ? CAROM_SUCCESS : cr_fail_memory(world->context, what);
+}
+
+carom_result cr_find_sphere_contacts(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	m->next.contacts.count = 0;
+	m->searched = false;
+	if (m->body_count == 0 && m->found.groups.count == 0)
+		return CAROM_SUCCESS;
+	if (!list_bodies(world))
+		return cr_fail_memory(world->context, what);
+	const carom_result result = find_contacts(world);
+	return result == CAROM_SUCCESS ? cr_find_sphere_pairs(world) : result;
+}
+
+// ---- Results ----
+
+void cr_take_sphere_contacts(cr_sphere_contacts *m)
+{
+	const cr_sphere_results found = m->found;
+	m->found.contacts = m->next.contacts;
+	m->next.contacts = found.contacts;
+	if (!m->searched)
+		return;
+	m->found.groups = m->next.groups;
+	m->found.pairs = m->next.pairs;
+	m->next.groups = found.groups;
+	m->next.pairs = found.pairs;
+	m->stale = false;
+}
+
+static uint64_t hash_ids(uint64_t hash, carom_body_id a, carom_body_id b)
+{
+	hash = cr_hash_u64(hash, (uint64_t)a.index1 << 32 | b.index1);
+	return cr_hash_u64(hash, (uint64_t)a.generation << 32 | b.generation);
+}
+
+static uint64_t hash_vector(uint64_t hash, carom_vec3 v)
+{
+	return cr_hash_double(cr_hash_double(cr_hash_double(hash, v.x), v.y), v.z);
+}
+
+static uint64_t hash_contact(uint64_t hash, const carom_sphere_contact *c)
+{
+	hash = hash_ids(hash, c->body_a, c->body_b);
+	hash = cr_hash_u64(hash, (uint64_t)(uint32_t)c->sphere << 32 | (uint32_t)c->shape_b);
+	hash = cr_hash_u64(hash, (uint64_t)(uint32_t)c->triangle << 32 | c->material_b);
+	for (int k = 0; k < 3; k++)
+		hash = cr_hash_double(hash, c->weight[k]);
+	return cr_hash_double(hash_vector(hash_vector(hash, c->point), c->normal), c->depth);
+}
+
+uint64_t cr_hash_sphere_contacts(const cr_sphere_contacts *m, uint64_t hash)
+{
+	const cr_sphere_results *found = &m->found;
+	for (int64_t i = 0; i < found->contacts.count; i++)
+		hash = hash_contact(hash, &found->contacts.data[i]);
+	for (int64_t i = 0; i < found->groups.count; i++)
+		hash = cr_hash_u64(
+			hash_ids(hash, found->groups.data[i].body_a, found->groups.data[i].body_b), (uint64_t)found->groups.data[i].pair_count);
+	for (int64_t i = 0; i < found->pairs.count; i++)
+		hash = cr_hash_u64(hash, (uint64_t)found->pairs.data[i].a << 32 | found->pairs.data[i].b);
+	return hash;
+}
+
+void cr_free_sphere_results(carom_context *memory, cr_sphere_results *results)
+{
+	cr_array_free(memory, &results->contacts);
+	cr_array_free(memory, &results->groups);
+	cr_array_free(memory, &results->pairs);
+}
+
+void cr_free_sphere_contacts(carom_context *memory, cr_sphere_contacts *m)
+{
+	carom_destroy_spheres(m->detector);
+	cr_array_free(memory, &m->bodies);
+	cr_array_free(memory, &m->first);
+	cr_array_free(memory, &m->grown);
+	cr_array_free(memory, &m->keys);
+	cr_array_free(memory, &m->spare_keys);
+	cr_array_free(memory, &m->near);
+	cr_array_free(memory, &m->passes);
+	cr_array_free(memory, &m->endless);
+	cr_array_free(memory, &m->items);
+	cr_array_free(memory, &m->boxes);
+	cr_dynamic_free(memory, &m->tree);
+	cr_array_free(memory, &m->chunks);
+	for (int32_t i = 0; i < m->worker_count; i++) {
+		cr_array_free(memory, &m->workers[i].contacts);
+		cr_array_free(memory, &m->workers[i].parts);
+	}
+	cr_free(memory, m->workers, (size_t)m->worker_count * sizeof *m->workers);
+	cr_free_sphere_results(memory, &m->next);
+	cr_free_sphere_results(memory, &m->found);
+	*m = (cr_sphere_contacts){ 0 };
+}
