@@ -122,6 +122,13 @@ while IFS= read -r hit; do
 	complain "$hit: carom.h below the world"
 done < <(sources src | grep -v '^src/\(world\|lab\)/' | xargs -r grep -Hn '#include "carom/carom\.h"' | cut -d: -f1,2)
 
+# A world has few settings: what repeats papers is in the laboratory, and the rest belongs to bodies. The cookie is none.
+if [[ -f include/carom/world.h ]]; then
+	settings=$(awk '/^typedef struct carom_world_def [{]/ { inside = 1; next } /^[}]/ { inside = 0 }
+		inside { sub(/[\/][\/].*/, ""); count += gsub(/;/, ""); count -= /int cookie/ } END { print count + 0 }' include/carom/world.h)
+	((settings <= 14)) || complain "include/carom/world.h: carom_world_def has $settings settings; at most 14"
+fi
+
 # Lists of a frame hold offsets: they may move. cr_walks and cr_casts are views of lists, for as long as a function runs.
 if [[ -f src/frame/frame.h ]]; then
 	while IFS= read -r hit; do

@@ -52,6 +52,13 @@ expect 1 tools/carom/a.c "$(function_of 61)
 $short" 'tools/carom/a.c:2: a function of 61 lines'
 expect 1 tests/a.c "$(function_of 61)" 'tests/a.c:2: a helper of 61 lines'
 expect 0 tests/a.c "$(printf 'TEST(a, b)\n'; function_of 61 | tail -n +2)"
+world_def() {
+	printf 'typedef struct carom_world_def {\n\tint cookie; ///< do not touch\n'
+	repeat "$1" '	double d; ///< one; and no more'
+	printf '} carom_world_def;\ntypedef struct other {\n\tint a;\n} other;\n'
+}
+expect 0 include/carom/world.h "$(world_def 14)"
+expect 1 include/carom/world.h "$(world_def 15)" 'carom_world_def has 15 settings; at most 14'
 expect 1 tests/a.c 'extern int table[];' 'tests/a.c:1:extern int table[];: a declaration'
 expect 0 tests/a.h 'extern int table[];'
 expect 1 tools/carom/a.c "$(function_of 26)" 'tools: 1 of 1 functions have more than 25 lines'

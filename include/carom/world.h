@@ -263,7 +263,8 @@ CAROM_API carom_result carom_world_get_body_def(
 	const carom_world *world, carom_body_id id, carom_body_def *def);
 
 /// Put a body at a pose (world frame). Static bodies too: that is how scenery is moved. Deforming
-/// bodies have no pose to be set: carom_world_set_vertices moves them.
+/// bodies have no pose to be set: carom_world_set_vertices moves them, and carom_world_set_spheres
+/// granular ones.
 CAROM_API carom_result carom_world_set_pose(
 	carom_world *world, carom_body_id id, const carom_pose *pose);
 
