@@ -6,7 +6,7 @@ scenes=$CAROM_SOURCE/scenes
 
 # What there is.
 expect 0 out '^table-2\.1 ' bench --list
-mapfile -t names < <(cut -d ' ' -f 1 out | grep -Ev '^(spheres|ccd)-') # those have scripts of their own
+mapfile -t names < <(cut -d ' ' -f 1 out | grep -Ev "^(spheres|ccd|deforming)-") # those have scripts of their own
 expect 0 out '"name":.*"fig-2\.12"' bench --list --json
 
 # One of them, as text and as files. The scenes are found in the working folder too.

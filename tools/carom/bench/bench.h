@@ -55,6 +55,10 @@ int bench_figure_2_17(bench *b, bench_report *report);
 int bench_pipeline_2015(bench *b, bench_report *report);
 int bench_table_1_2015(bench *b, bench_report *report);
 int bench_table_2_2015(bench *b, bench_report *report);
+int bench_deforming_table_1(bench *b, bench_report *report);
+int bench_deforming_table_2(bench *b, bench_report *report);
+int bench_deforming_table_4(bench *b, bench_report *report);
+int bench_deforming_depth(bench *b, bench_report *report);
 int bench_adaptive(bench *b, bench_report *report);
 
 /// Detection as the papers have it, over the library's defaults: no triangle tests for

@@ -30,6 +30,9 @@ typedef struct bench_scene {
 /// The scenes of Lehericey (2013) and the first one of Lehericey, Gouranton and Arnaldi (2015).
 extern const bench_scene bench_scene_avalanche, bench_scene_fountain, bench_scene_pile, bench_scene_terrain;
 
+/// The scenes of Li and Yamaguchi.
+extern const bench_scene bench_scene_tori, bench_scene_bunnies;
+
 /// The path of a scene file: in the folder of --scenes; else in `scenes` in the working folder,
 /// else where scenes are installed beside the command (PREFIX/share/carom/scenes for
 /// PREFIX/bin/carom). False after a message when it is in neither of these; in the folder of

@@ -10,21 +10,25 @@
 #include <string.h>
 
 // Frames before the measured ones in which caches, pools and temporal data settle.
-enum { WARM_UP_FRAMES = 10 };
+enum { WARM_UP_FRAMES = 10, QUICK_WARM_UP_FRAMES = 3 };
 
 void bench_make_ray_variants(bench_variant *v)
 {
 	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def();
 	const carom_lab paper = bench_paper_lab(), own = carom_default_lab();
-	v[BENCH_BASIC] = (bench_variant){ "full, basic", full, paper, 0, BENCH_BASIC, true };
+	v[BENCH_BASIC] = (bench_variant){ "full, basic", full, paper, 0, BENCH_BASIC, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false };
 	v[BENCH_BASIC].lab.ray_method = CAROM_RAYS_BASIC;
-	v[BENCH_ITERATIVE_BASIC] = (bench_variant){ "iterative, basic", iterative, paper, 0, BENCH_BASIC, true };
+	v[BENCH_ITERATIVE_BASIC] =
+		(bench_variant){ "iterative, basic", iterative, paper, 0, BENCH_BASIC, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false };
 	v[BENCH_ITERATIVE_BASIC].lab.ray_method = CAROM_RAYS_BASIC;
-	v[BENCH_BVH] = (bench_variant){ "full, BVH", full, paper, 0, BENCH_BASIC, true };
-	v[BENCH_ITERATIVE_BVH] = (bench_variant){ "iterative, BVH", iterative, paper, 0, BENCH_BVH, true };
-	v[BENCH_CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false };
+	v[BENCH_BVH] = (bench_variant){ "full, BVH", full, paper, 0, BENCH_BASIC, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false };
+	v[BENCH_ITERATIVE_BVH] =
+		(bench_variant){ "iterative, BVH", iterative, paper, 0, BENCH_BVH, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false };
+	v[BENCH_CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false,
+		BENCH_RIGID, CAROM_MESH_SAH, 0, false };
 	v[BENCH_CAROM_FULL].def.temporal = CAROM_TEMPORAL_NONE;
-	v[BENCH_CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false };
+	v[BENCH_CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false,
+		BENCH_RIGID, CAROM_MESH_SAH, 0, false };
 }
 
 // A variant at work. The simulation is never stepped: it makes the meshes and the bodies'
@@ -35,6 +39,8 @@ typedef struct runner {
 	sim_simulation *source;
 	carom_world *world;
 	carom_mesh **meshes; // [scene.mesh_count] without grids; NULL: those of the simulation
+	bench_forms *forms;  // NULL: bodies are what the scene has
+	double update;       // milliseconds that meshes took in this frame
 	carom_body_id *ids;  // [scene.rigid.body_count]
 	int32_t present;
 	int32_t moving_count;
@@ -46,6 +52,7 @@ typedef struct runner {
 static void close_runner(runner *r)
 {
 	carom_destroy_world(r->world);
+	bench_close_forms(r->forms);
 	for (int32_t i = 0; r->meshes && i < r->motion->scene.mesh_count; i++)
 		carom_release_mesh(r->meshes[i]);
 	free(r->meshes);
@@ -100,9 +107,13 @@ static int open_runner(const bench *b, const bench_motion *motion, const bench_v
 	if (!r->source)
 		return report_error(NULL, "%s", error.text);
 	carom_world_def def = variant->def;
-	def.lab = &variant->lab;
+	def.lab = variant->no_lab ? NULL : &variant->lab;
 	if (carom_create_world(r->context, &def, &r->world) != CAROM_SUCCESS)
 		return report_error(NULL, "%s: %s", variant->name, carom_error_text(r->context));
+	if (variant->form != BENCH_RIGID) {
+		r->forms = bench_open_forms(motion, r->context, variant->form, variant->build, variant->pieces);
+		return r->forms ? EXIT_DONE : EXIT_FAILED;
+	}
 	return variant->no_grid ? make_plain_meshes(r) : EXIT_DONE;
 }
 
@@ -113,6 +124,8 @@ static carom_result add_present_bodies(runner *r, int frame, const carom_pose *p
 		const int32_t mesh = r->motion->scene.rigid.bodies[r->present].shape.mesh;
 		if (r->meshes && mesh >= 0 && r->meshes[mesh])
 			def.shape.mesh = r->meshes[mesh];
+		if (r->forms)
+			bench_form_define(r->forms, r->present, &def);
 		def.pose = poses[r->present];
 		const carom_result result = carom_world_add_body(r->world, &def, &r->ids[r->present]);
 		if (result != CAROM_SUCCESS)
@@ -129,9 +142,12 @@ static int step_runner(runner *r, int frame)
 {
 	const carom_pose *poses = r->motion->poses + (size_t)frame * (size_t)r->motion->scene.rigid.body_count;
 	carom_result result = add_present_bodies(r, frame, poses);
+	r->update = 0;
 	for (int32_t i = 0; i < r->moving_count; i++)
 		r->moving_poses[i] = poses[r->moving[i]];
-	if (result == CAROM_SUCCESS)
+	if (result == CAROM_SUCCESS && r->forms)
+		result = bench_form_move(r->forms, r->world, r->moving_count, r->moving, r->moving_ids, frame, &r->update);
+	else if (result == CAROM_SUCCESS)
 		result = carom_world_set_poses(r->world, r->moving_count, r->moving_ids, r->moving_poses);
 	if (result == CAROM_SUCCESS)
 		result = carom_world_step(r->world);
@@ -165,8 +181,13 @@ static void keep_pairs(pair_list *list, int at, const carom_world *world)
 	}
 	// Bodies were added in the order of the scene and none is ever removed, so the order of ids is
 	// that of the numbers.
-	for (int32_t i = 0; i < pairs.count; i++)
-		list->data[list->count++] = pairs.data[i].user_data_a << 32 | pairs.data[i].user_data_b;
+	const size_t first = list->count;
+	for (int32_t i = 0; i < pairs.count; i++) {
+		const uint64_t pair = pairs.data[i].user_data_a << 32 | pairs.data[i].user_data_b;
+		// Parts of two bodies stand side by side.
+		if (list->count == first || list->data[list->count - 1] != pair)
+			list->data[list->count++] = pair;
+	}
 	list->ends[at] = list->count;
 }
 
@@ -198,29 +219,67 @@ typedef struct replays {
 	bench_result *results;
 } replays;
 
+static bool both_move(const sim_scene *scene, const carom_pair *pair)
+{
+	return scene->rigid.bodies[pair->user_data_a].kind == CAROM_DYNAMIC &&
+		scene->rigid.bodies[pair->user_data_b].kind == CAROM_DYNAMIC;
+}
+
+/// Pairs of bodies that move, parts of them taken together.
+static void keep_depths(const sim_scene *scene, const carom_world *world, int at, bench_result *result)
+{
+	const carom_pair_view pairs = carom_world_pairs(world);
+	const carom_contact_view contacts = carom_world_contacts(world);
+	double sum = 0, deepest = 0;
+	for (int32_t i = 0; i < pairs.count; i++) {
+		const carom_pair *pair = &pairs.data[i], *next = i + 1 < pairs.count ? pair + 1 : NULL;
+		if (!both_move(scene, pair))
+			continue;
+		for (int32_t k = 0; k < pair->contact_count; k++)
+			deepest = fmax(deepest, (double)contacts.data[pair->first_contact + k].depth);
+		if (next && next->user_data_a == pair->user_data_a && next->user_data_b == pair->user_data_b)
+			continue;
+		sum += deepest;
+		deepest = 0;
+		result->touching[at]++;
+	}
+	result->depths[at] = result->touching[at] > 0 ? sum / result->touching[at] : 0;
+}
+
 static int frames_of(const bench_window *window) { return window->end - window->first; }
 
-static void take_frame(replays *all, int variant, int repeat, int at, const carom_world *world)
+static void take_frame(replays *all, int variant, int repeat, int at, const runner *r)
 {
-	const carom_stats stats = carom_world_stats(world);
+	carom_stats stats = carom_world_stats(r->world);
 	carom_stats *least = &all->results[variant].frames[at];
-	if (repeat == 0)
-		keep_pairs(&all->pairs[variant], at, world);
+	stats.ms_trees += r->update;
+	stats.ms_total += r->update;
+	if (repeat == 0) {
+		keep_pairs(&all->pairs[variant], at, r->world);
+		keep_depths(&all->motion->scene, r->world, at, &all->results[variant]);
+	}
+	if (repeat > 0) {
+		stats.ms_trees = fmin(stats.ms_trees, least->ms_trees);
+		stats.ms_pair = fmin(stats.ms_pair, least->ms_pair);
+	}
 	if (repeat == 0 || bench_narrow_ms(&stats) < bench_narrow_ms(least))
 		*least = stats;
+	least->ms_trees = stats.ms_trees;
+	least->ms_pair = stats.ms_pair;
 }
 
 static int run_window(replays *all, int variant, int repeat, runner *r)
 {
 	const bench_window *window = all->window;
+	const int warm_up = all->b->quick ? QUICK_WARM_UP_FRAMES : WARM_UP_FRAMES;
 	int status = open_runner(all->b, all->motion, &all->variants[variant], r);
-	for (int frame = window->first > WARM_UP_FRAMES ? window->first - WARM_UP_FRAMES : 0; frame < window->end; frame++) {
+	for (int frame = window->first > warm_up ? window->first - warm_up : 0; frame < window->end; frame++) {
 		if (status == EXIT_DONE)
 			status = step_runner(r, frame);
 		if (status != EXIT_DONE)
 			return status;
 		if (frame >= window->first)
-			take_frame(all, variant, repeat, frame - window->first, r->world);
+			take_frame(all, variant, repeat, frame - window->first, r);
 	}
 	return EXIT_DONE;
 }
@@ -251,7 +310,10 @@ int bench_replay(const bench *b, const bench_motion *motion, const bench_window 
 	};
 	for (int i = 0; i < count; i++) {
 		all.pairs[i].ends = bench_allocate(frames, sizeof *all.pairs[i].ends);
-		results[i] = (bench_result){ .frame_count = (int)frames, .frames = bench_allocate(frames, sizeof *results->frames) };
+		results[i] = (bench_result){ .frame_count = (int)frames,
+			.frames = bench_allocate(frames, sizeof *results->frames),
+			.touching = bench_allocate(frames, sizeof *results->touching),
+			.depths = bench_allocate(frames, sizeof *results->depths) };
 	}
 	const int status = run_all(&all);
 	for (int i = 0; i < count && status == EXIT_DONE; i++)
@@ -269,6 +331,8 @@ void bench_free_results(bench_result *results, int count)
 {
 	for (int i = 0; i < count; i++) {
 		free(results[i].frames);
+		free(results[i].touching);
+		free(results[i].depths);
 		results[i] = (bench_result){ 0 };
 	}
 }
@@ -293,6 +357,7 @@ carom_stats bench_sum(const bench_result *result)
 		sum.ms_ray += before.ms_ray;
 		sum.ms_complete += before.ms_complete;
 		sum.ms_merge += before.ms_merge;
+		sum.ms_sweep += before.ms_sweep;
 	}
 	return sum;
 }

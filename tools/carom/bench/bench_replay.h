@@ -4,7 +4,7 @@
 #ifndef CAROM_TOOL_BENCH_REPLAY_H
 #define CAROM_TOOL_BENCH_REPLAY_H
 
-#include "bench_motion.h"
+#include "bench_forms.h"
 
 enum { BENCH_MAX_VARIANTS = 24 };
 
@@ -18,6 +18,11 @@ typedef struct bench_variant {
 	/// Meshes without the grid that tells inside from outside, so that every vertex within the
 	/// other's box casts a ray, as in the papers.
 	bool no_grid;
+	bench_form form;        ///< of bodies that move; no_grid is for BENCH_RIGID alone
+	carom_mesh_build build; ///< of meshes made anew
+	int pieces;             ///< of BENCH_PIECES
+	/// A world as users have it: without lab. Solids are refitted there alone.
+	bool no_lab;
 } bench_variant;
 
 /// Full and iterative rays by three methods: the papers' two, and Carom's defaults: 8-wide trees,
@@ -38,10 +43,16 @@ void bench_make_ray_variants(bench_variant *variants);
 /// The results and times of a variant, over the frames of a window.
 typedef struct bench_result {
 	int frame_count;
-	carom_stats *frames;   ///< [frame_count] of the repeat in which the frame took least
+	/// [frame_count] of the repeat in which the frame took least; ms_trees and ms_pair are the
+	/// least of all repeats. ms_trees and ms_total hold what making meshes took
+	carom_stats *frames;
 	int64_t pairs;         ///< colliding pairs of all frames
 	int64_t missing_pairs; ///< those of the reference that this one did not find
 	int64_t extra_pairs;   ///< those that the reference does not have
+	/// [frame_count] of the pairs of bodies that move: how many have contacts, and the mean of the
+	/// deepest contact of each (metres)
+	int32_t *touching;
+	double *depths;
 } bench_result;
 
 /// Milliseconds of a step between broad phase and merge: culling, rays, completion. The papers time
