@@ -302,6 +302,7 @@ void sim_destroy_scene(sim_scene *scene)
 	free(scene->rigid.bodies);
 	free(scene->deforming.sources);
 	free(scene->deforming.obstacles);
+	free(scene->spheres.obstacles);
 	free(scene->spheres.sources);
 	free(scene->file);
 	free(scene->text);

@@ -193,6 +193,9 @@ typedef struct sim_scene_spheres {
 	sim_granular_def def;
 	sim_sphere_source *sources;
 	int32_t source_count;
+	int32_t *obstacles; ///< numbers of the rigid bodies that spheres meet, ascending
+	int32_t obstacle_count;
+	bool two_way; ///< spheres push dynamic obstacles back
 } sim_scene_spheres;
 
 // ---- The whole ----

@@ -285,7 +285,7 @@ static void read_bodies(const sim_json_node *section, const char *name, bool rig
 
 // ---- Obstacles ----
 
-/// What keeps a rigid body from pushing what deforms; NULL: nothing.
+/// The reason why a rigid body cannot push what deforms; NULL: it can.
 static const char *fault_of_obstacle(const sim_scene *scene, const sim_scene_body *body)
 {
 	if (body->part_count > 0 || body->shape.type != CAROM_MESH)
@@ -293,51 +293,6 @@ static const char *fault_of_obstacle(const sim_scene *scene, const sim_scene_bod
 	if (scene->meshes[body->shape.mesh].kind == SIM_MESH_HEIGHT_FIELD)
 		return "is a height field, which cannot push what deforms so far";
 	return body->first_step > 0 ? "is of a source: it must be there from the beginning" : NULL;
-}
-
-/// A name of rigid bodies: all that have it.
-static void read_obstacle(const sim_json_node *node, sim_scene *scene)
-{
-	sim_scene_deforming *deforming = &scene->deforming;
-	const char *name = cJSON_IsString(node->item) ? node->item->valuestring : "";
-	bool found = false;
-	for (int32_t i = 0; i < scene->rigid.body_count && !node->json->failed; i++) {
-		if (!*name || strcmp(scene->rigid.bodies[i].name, name) != 0)
-			continue;
-		const char *fault = fault_of_obstacle(scene, &scene->rigid.bodies[i]);
-		if (fault)
-			sim_json_error(node, "\"%s\" %s", name, fault);
-		int32_t *number = sim_append(node, (void **)&deforming->obstacles, &deforming->obstacle_count, sizeof *number);
-		if (!number)
-			return;
-		*number = i;
-		found = true;
-	}
-	if (!found)
-		sim_json_error(node, "must be the name of bodies of the section \"bodies\"");
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-static void read_obstacles(const sim_json_node *section, sim_scene *scene)
-{
-	sim_scene_deforming *deforming = &scene->deforming;
-	sim_json_node list;
-	const int count = sim_json_member(section, "obstacles", &list) ? sim_json_count(&list, true) : 0;
-	for (int i = 0; i < count && !section->json->failed; i++) {
-		const sim_json_node node = sim_json_child(&list, i);
-		read_obstacle(&node, scene);
-	}
-	if (deforming->obstacle_count > 1)
-		qsort(deforming->obstacles, (size_t)deforming->obstacle_count, sizeof *deforming->obstacles, compare_numbers);
-	for (int32_t i = 1; i < deforming->obstacle_count; i++) {
-		if (deforming->obstacles[i] == deforming->obstacles[i - 1])
-			sim_json_error(&list, "names \"%s\" twice", scene->rigid.bodies[deforming->obstacles[i]].name);
-	}
 }
 
 // ---- The section ----
@@ -379,10 +334,8 @@ void sim_read_deforming_section(const sim_json_node *section, sim_scene *scene)
 	read_solver(section, def);
 	read_bodies(section, "movers", true, scene);
 	const int32_t movers = deforming->source_count;
-	read_obstacles(section, scene);
-	sim_json_bool(section, "two_way", &deforming->two_way);
-	if (deforming->two_way && deforming->obstacle_count == 0)
-		sim_json_member_error(section, "two_way", "needs \"obstacles\": they are what is pushed back");
+	sim_read_obstacles(section, scene, fault_of_obstacle,
+		(sim_obstacle_list){ &deforming->obstacles, &deforming->obstacle_count, &deforming->two_way });
 	read_bodies(section, "list", false, scene);
 	if (!section->json->failed && deforming->source_count == movers)
 		sim_json_member_error(section, "list", "holds no bodies");

@@ -80,6 +80,22 @@ void sim_read_grids(const sim_json_node *section, sim_scene *scene);
 /// After all other bodies: those of sources are sorted by the step in which they appear.
 void sim_read_sources(const sim_json_node *section, sim_scene *scene);
 
+// ---- Obstacles ----
+
+/// The reason why a body cannot be an obstacle of a section, as the end of a sentence; NULL: it
+/// can.
+typedef const char *sim_obstacle_fault_fn(const sim_scene *scene, const sim_scene_body *body);
+
+/// The members of a section that "obstacles" and "two_way" fill.
+typedef struct sim_obstacle_list {
+	int32_t **numbers; ///< ascending
+	int32_t *count;
+	bool *two_way;
+} sim_obstacle_list;
+
+/// Read "obstacles", names of rigid bodies (all that have it), and "two_way".
+void sim_read_obstacles(const sim_json_node *section, sim_scene *scene, sim_obstacle_fault_fn *fault_of, sim_obstacle_list list);
+
 // ---- Sections ----
 
 void sim_set_rigid_defaults(sim_scene_rigid *rigid);

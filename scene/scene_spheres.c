@@ -391,11 +391,19 @@ void sim_set_spheres_defaults(sim_scene_spheres *spheres)
 	spheres->def.spheres.friction = 0.5; // where there is a tangential force
 }
 
+/// The reason why spheres cannot meet a rigid body; NULL: they can.
+static const char *fault_of_obstacle(const sim_scene *scene, const sim_scene_body *body)
+{
+	(void)scene;
+	return body->first_step > 0 ? "is of a source: it must be there from the beginning" : NULL;
+}
+
 void sim_read_sphere_section(const sim_json_node *section, sim_scene *scene)
 {
-	static const char *const fields[] = { "substeps", "box", "moving_walls", "material", "wall_material", "stability",
-		"detection", "list", NULL };
-	sim_granular_def *def = &scene->spheres.def;
+	static const char *const fields[] = { "substeps", "box", "moving_walls", "obstacles", "two_way", "material",
+		"wall_material", "stability", "detection", "list", NULL };
+	sim_scene_spheres *spheres = &scene->spheres;
+	sim_granular_def *def = &spheres->def;
 	if (!sim_json_fields(section, fields))
 		return;
 	sim_read_int32(section, "substeps", 1, 1000000, &scene->spheres.substeps);
@@ -407,6 +415,9 @@ void sim_read_sphere_section(const sim_json_node *section, sim_scene *scene)
 	def->gravity_rate = scene->gravity_rate;
 	read_box(section, def);
 	read_moving_walls(section, def);
+	sim_read_obstacles(section, scene, fault_of_obstacle,
+		(sim_obstacle_list){ &spheres->obstacles, &spheres->obstacle_count, &spheres->two_way });
+	def->touches = spheres->obstacle_count > 0;
 	read_material(section, def);
 	read_stability(section, def);
 	read_detection(section, def);

@@ -775,6 +775,40 @@ void sim_simulation_push(sim_simulation *s, int32_t body, const double impulse[3
 	sim_dynamics_push(s->dynamics, body, impulse, angular_impulse);
 }
 
+void sim_simulation_kick(sim_simulation *s, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse)
+{
+	sim_dynamics_kick(s->dynamics, body, impulse, angular_impulse);
+}
+
+static int compare_int32(const void *a, const void *b)
+{
+	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return (x > y) - (x < y);
+}
+
+bool sim_simulation_place(sim_simulation *s, int32_t body, const carom_pose *pose, sim_error *error)
+{
+	const int32_t *found = bsearch(&body, s->moving, (size_t)s->moving_count, sizeof *s->moving, compare_int32);
+	if (!found)
+		return sim_fail(error, "%s: body %d cannot be moved", s->scene->file, (int)body);
+	sim_dynamics_set_pose(s->dynamics, body, pose);
+	const carom_pose placed = sim_dynamics_get_pose(s->dynamics, body);
+	s->poses[body] = s->moving_poses[found - s->moving] = placed;
+	return carom_world_set_poses(s->world, 1, &s->ids[body], &placed) == CAROM_SUCCESS || step_error(s, error);
+}
+
+carom_vec3 sim_simulation_velocity(const sim_simulation *s, int32_t body)
+{
+	return sim_dynamics_get_velocity(s->dynamics, body);
+}
+
+carom_vec3 sim_simulation_angular_velocity(const sim_simulation *s, int32_t body)
+{
+	return sim_dynamics_get_angular_velocity(s->dynamics, body);
+}
+
+carom_vec3 sim_simulation_centre(const sim_simulation *s, int32_t body) { return sim_dynamics_get_centre(s->dynamics, body); }
+
 // ---- Results ----
 
 static bool is_above_planes(const sim_simulation *s, carom_vec3 centre, int64_t *tests)

@@ -79,6 +79,19 @@ bool sim_simulate_step(sim_simulation *simulation, sim_step *step, sim_error *er
 /// Push a body of the scene in its next step, as sim_dynamics_push does.
 void sim_simulation_push(sim_simulation *simulation, int32_t body, const double impulse[3], const double angular_impulse[3]);
 
+/// Change the velocities of a body of the scene at once, as sim_dynamics_kick does.
+void sim_simulation_kick(sim_simulation *simulation, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse);
+
+/// Put a dynamic or kinematic body of the scene that is there elsewhere; its velocity stays. False,
+/// with the reason in error, when the pose is not valid.
+bool sim_simulation_place(sim_simulation *simulation, int32_t body, const carom_pose *pose, sim_error *error);
+
+/// Velocity of the centre of mass of a body that is there (m/s), angular velocity (rad/s), and the
+/// centre (m), all in the world frame. Zero, and the body's origin, of static bodies.
+carom_vec3 sim_simulation_velocity(const sim_simulation *simulation, int32_t body);
+carom_vec3 sim_simulation_angular_velocity(const sim_simulation *simulation, int32_t body);
+carom_vec3 sim_simulation_centre(const sim_simulation *simulation, int32_t body);
+
 /// The sums over the steps so far. Asks the world for boxes: not for every step.
 sim_summary sim_summarise(const sim_simulation *simulation);
 

@@ -13,6 +13,29 @@
 
 enum { GRANULAR_TEXT = 256 };
 
+/// Memory that ends after so many allocations.
+typedef struct short_memory {
+	int left;
+	int64_t live;
+} short_memory;
+
+static inline void *short_allocate(size_t size, size_t alignment, void *user)
+{
+	short_memory *memory = user;
+	if (memory->left-- <= 0)
+		return NULL;
+	memory->live += (int64_t)size;
+	return test_allocate(size, alignment);
+}
+
+static inline void short_release(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)alignment;
+	short_memory *memory = user;
+	memory->live -= (int64_t)size;
+	test_release(pointer);
+}
+
 /// Spheres of a scene, in the order of their ids.
 typedef struct granular_scene {
 	int64_t count;

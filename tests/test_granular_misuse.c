@@ -2,29 +2,6 @@
 #include "scene/granular_checkpoint.h"
 #include "granular_fixture.h"
 
-/// Memory that ends after so many allocations.
-typedef struct short_memory {
-	int left;
-	int64_t live;
-} short_memory;
-
-static void *short_allocate(size_t size, size_t alignment, void *user)
-{
-	short_memory *memory = user;
-	if (memory->left-- <= 0)
-		return NULL;
-	memory->live += (int64_t)size;
-	return test_allocate(size, alignment);
-}
-
-static void short_release(void *pointer, size_t size, size_t alignment, void *user)
-{
-	(void)alignment;
-	short_memory *memory = user;
-	memory->live -= (int64_t)size;
-	test_release(pointer);
-}
-
 static carom_context *s_context;
 
 static void refused(const sim_granular_def *def, const char *begin, int line)

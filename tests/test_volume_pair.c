@@ -207,6 +207,45 @@ TEST(volume_pair, sphere_rolls_over_a_height_field)
 	close_duo(&d);
 }
 
+/// Vertices that floats have moved off their plane make dents and ridges of an ulp. They are no places of their own: a
+/// solver that counts contacts as springs would push twice.
+TEST(volume_pair, sphere_over_edges_of_a_plane_in_floats)
+{
+	enum { CELLS = 8 };
+	static fixture_soup sheet;
+	sheet.vertex_count = sheet.triangle_count = 0;
+	fixture_soup_sheet(&sheet, CELLS, 6);
+	uint64_t seed = 23;
+	const carom_pose tilt = fixture_random_pose(&seed, 1);
+	for (int i = 0; i < sheet.vertex_count; i++) {
+		float *v = &sheet.vertices[3 * i];
+		const carom_vec3 p = carom_transform_point(tilt, (carom_vec3){ v[0], v[1], v[2] });
+		v[0] = (float)p.x;
+		v[1] = (float)p.y;
+		v[2] = (float)p.z;
+	}
+	duo d;
+	carom_context *context = fixture_context(1);
+	open_duo(&d, context, fixture_mesh(context, &sheet), fixture_sphere(0.1), true, 0);
+	const carom_vec3 up = carom_rotate(tilt.orientation, (carom_vec3){ 0, 0, 1 });
+	for (int i = 0; i < 2000; i++) {
+		double p[2];
+		for (int k = 0; k < 2; k++) {
+			const double line = 6.0 / CELLS * (double)(1 + test_random(&seed) % (CELLS - 1)) - 3;
+			p[k] = test_random(&seed) % 3 ? line + test_random_double(&seed, -1, 1) * pow(10, test_random_double(&seed, -9, -3))
+										  : test_random_double(&seed, -2, 2);
+		}
+		const carom_vec3 at = carom_transform_point(tilt, (carom_vec3){ p[0], p[1], 0.0992 });
+		const carom_contact_view c = collide(&d, fixture_at(at.x, at.y, at.z), carom_pose_identity());
+		CHECK_INT(c.count, 1);
+		for (int32_t k = 0; k < c.count; k++) {
+			CHECK_NEAR(v3d_length(v3d_sub(fixture_normal(&c.data[k]), to_v3d(up))), 0, 1e-5);
+			CHECK_NEAR(c.data[k].depth, 0.0008, 2e-6);
+		}
+	}
+	close_duo(&d);
+}
+
 /// A corner of a room: every wall that is near pushes.
 TEST(volume_pair, sphere_in_a_hollow_corner)
 {

@@ -73,6 +73,12 @@ static bool make_arrays(sim_granular *g)
 		if (!g->spins)
 			return false;
 	}
+	if (g->def.touches) {
+		g->touch_rows = granular_alloc(g, count * sizeof *g->touch_rows);
+		if (!g->touch_rows)
+			return false;
+		memset(g->touch_rows, 0, count * sizeof *g->touch_rows);
+	}
 	if (g->wall_slots == 0)
 		return true;
 	// The values are only read where a bit is set: memory that no wall needs is never touched.
@@ -82,6 +88,14 @@ static bool make_arrays(sim_granular *g)
 		return false;
 	memset(g->wall_touched, 0, count * sizeof *g->wall_touched);
 	return true;
+}
+
+static bool has_walls(const sim_granular_def *def)
+{
+	bool walls = def->moving_count > 0;
+	for (int f = 0; f < GRANULAR_FACES; f++)
+		walls |= def->faces[f];
+	return walls;
 }
 
 sim_granular *granular_make(carom_context *context, const sim_granular_def *def, sim_error *error)
@@ -97,13 +111,11 @@ sim_granular *granular_make(carom_context *context, const sim_granular_def *def,
 	g->def = *def;
 	g->count = def->count;
 	g->workers = carom_context_threads(context);
-	bool walls = def->moving_count > 0;
-	for (int f = 0; f < GRANULAR_FACES; f++)
-		walls |= def->faces[f];
-	g->turns = def->force || has_turning(&def->spheres) || (walls && has_turning(&def->walls)) || def->angular_velocities.data;
+	const bool against = has_walls(def) || def->touches;
+	g->turns = def->force || has_turning(&def->spheres) || (against && has_turning(&def->walls)) || def->angular_velocities.data;
 	g->with_history = def->force || def->spheres.tangential != SIM_GRANULAR_SMOOTH;
 	g->load_width = g->turns ? 6 : 4;
-	g->wall_slots = walls && def->walls.tangential != SIM_GRANULAR_SMOOTH ? 3 + def->moving_count : 0;
+	g->wall_slots = has_walls(def) && def->walls.tangential != SIM_GRANULAR_SMOOTH ? 3 + def->moving_count : 0;
 	g->between = granular_make_coefficients(&def->spheres);
 	g->against = granular_make_coefficients(&def->walls);
 	if (make_arrays(g))
@@ -123,6 +135,7 @@ void sim_destroy_granular(sim_granular *g)
 	granular_free(g, g->touched, (size_t)g->history_room);
 	granular_free(g, g->history, (size_t)g->history_room * 3 * sizeof *g->history);
 	granular_free_blocks(g);
+	granular_free_touches(g);
 	granular_free(g, g->held, 3 * count * sizeof *g->held);
 	granular_free(g, g->wall_touched, count * sizeof *g->wall_touched);
 	granular_free(g, g->wall_history, count * (size_t)g->wall_slots * 3 * sizeof *g->wall_history);
@@ -256,6 +269,7 @@ static bool run_step(sim_granular *g, sim_granular_step *step, sim_error *error)
 	granular_compute_forces(g);
 	const double t2 = sim_now_ms();
 	granular_update(g);
+	granular_end_touches(g);
 	const double t3 = sim_now_ms();
 	granular_note_times(g, t2 - t1, t3 - t2);
 

@@ -117,6 +117,9 @@ typedef struct sim_granular_def {
 	bool periodic[3]; ///< does space repeat along the axis, with the box's length?
 	sim_granular_wall moving[SIM_GRANULAR_MAX_WALLS];
 	int32_t moving_count;
+	/// Bodies of other kinds will touch spheres (sim_granular_set_touches). The law of the walls is
+	/// theirs too.
+	bool touches;
 	sim_granular_force_fn *force; ///< replaces the law between spheres; NULL: none
 	void *force_user;
 	sim_granular_stability stability;
@@ -144,6 +147,22 @@ sim_granular_def sim_default_granular_def(void);
 
 typedef struct sim_granular sim_granular;
 
+/// A sphere that a body of another kind touches, as a caller has found it: a mesh, a box, cloth.
+typedef struct sim_granular_touch {
+	uint32_t sphere;    ///< its number in the definition
+	uint64_t body;      ///< any number that tells the caller's bodies apart
+	double normal[3];   ///< unit, from the body to the sphere
+	double overlap;     ///< m, not negative
+	double velocity[3]; ///< m/s, of the body's material where they touch
+} sim_granular_touch;
+
+/// The force of a sphere on a body that touches it.
+typedef struct sim_granular_reaction {
+	double point[3];  ///< on the surface of the body, where the force acts
+	double force[3];  ///< N
+	double torque[3]; ///< N m, of rolling friction, beside that of the force
+} sim_granular_reaction;
+
 /// Make a simulation. NULL, with the field (and sphere) at fault in error, when def is wrong or
 /// memory is short. The context must outlive it.
 sim_granular *sim_create_granular(carom_context *context, const sim_granular_def *def, sim_error *error);
@@ -153,14 +172,14 @@ void sim_destroy_granular(sim_granular *granular);
 
 /// Counts and times of one step.
 typedef struct sim_granular_step {
-	int64_t step;     ///< its number, from 1
-	double time;      ///< s, at its end
-	int64_t contacts; ///< touching pairs of spheres at its beginning (where forces are computed)
-	int64_t wall_contacts;
-	double max_overlap; ///< between spheres, largest, as a part of the smaller radius
-	bool list_built;    ///< the list of neighbours was rebuilt
-	bool sorted;        ///< the arrays in memory were sorted along the Morton curve
-	double ms_build;    ///< milliseconds of the list and the sorting
+	int64_t step;          ///< its number, from 1
+	double time;           ///< s, at its end
+	int64_t contacts;      ///< touching pairs of spheres at its beginning
+	int64_t wall_contacts; ///< touches of other bodies included
+	double max_overlap;    ///< between spheres, largest, as a part of the smaller radius
+	bool list_built;       ///< the list of neighbours was rebuilt
+	bool sorted;           ///< the arrays in memory were sorted along the Morton curve
+	double ms_build;       ///< milliseconds of the list and the sorting
 	/// of the distances, the forces between spheres, and between crowded spheres and walls
 	double ms_detection;
 	double ms_update; ///< of velocities, places, and the forces of walls on lone spheres
@@ -170,6 +189,18 @@ typedef struct sim_granular_step {
 /// energy of springs bounded). step may be NULL. False, with the reason in error (a sphere whose
 /// motion is not finite by its id), when that fails; the simulation can then only be destroyed.
 bool sim_granular_advance(sim_granular *granular, sim_granular_step *step, sim_error *error);
+
+/// Say which bodies of other kinds touch spheres at the beginning of the coming step, and in that
+/// step alone: touches [count], sorted by sphere. The law of the walls decides the forces: the mass
+/// of the body does not enter. A tangential spring lasts while sphere and body touch in each step;
+/// where they touch at several places, each keeps the spring of the nearest normal. Space does not
+/// repeat for these bodies. False, with the field at fault in error, when
+/// that fails; nothing has changed then. Needs sim_granular_def.touches.
+bool sim_granular_set_touches(sim_granular *granular, int64_t count, const sim_granular_touch *touches, sim_error *error);
+
+/// The forces of the last step on the bodies that touched spheres then: one for each touch, in
+/// their order. Valid until the next call that sets touches.
+const sim_granular_reaction *sim_granular_get_reactions(const sim_granular *granular);
 
 /// The state and the sums of a simulation.
 typedef struct sim_granular_info {
@@ -201,7 +232,7 @@ typedef struct sim_granular_energy {
 	double rotational; ///< J
 	/// J, -m g x with the present gravity; jumps when a sphere crosses a periodic border along it
 	double potential;
-	double elastic;             ///< J, of the springs of all contacts
+	double elastic;             ///< J, of the springs of all contacts but touches of other bodies
 	double momentum[3];         ///< kg m/s
 	double angular_momentum[3]; ///< kg m^2/s about the origin, spins included
 } sim_granular_energy;

@@ -97,7 +97,7 @@ double granular_step_limit(const sim_granular *granular, double contacts, double
 		const double k = largest_stiffness(&granular->between, r / 2, overlap * r);
 		limit = oscillator_limit(&granular->between, k, mass / 2, contacts);
 	}
-	if (granular->plane_count > 0) {
+	if (granular->plane_count > 0 || granular->def.touches) {
 		const double k = largest_stiffness(&granular->against, r, overlap * r);
 		const double wall = oscillator_limit(&granular->against, k, mass, 1);
 		limit = wall < limit ? wall : limit;

@@ -150,6 +150,13 @@ GRANULAR_INLINE granular_reply granular_touch(
 	return reply;
 }
 
+/// A sphere against a body without end, at an overlap along a unit normal that points to the
+/// sphere: adds force and torque on the sphere to load [load_width], and goes on with the spring
+/// (NULL: none). velocity: of the body where they touch. Returns the effect on the sphere
+/// (granular_walls.c).
+granular_reply granular_press_sphere(const sim_granular *granular, int64_t index, const double normal[3], double overlap,
+	const double velocity[3], double *spring, double *load);
+
 /// Energy of a contact's springs.
 GRANULAR_INLINE double granular_spring_energy(
 	const granular_coefficients *law, double overlap, double radius, const double *spring)

@@ -146,6 +146,15 @@ typedef struct granular_lag {
 	uint32_t *wary_counts; // [block_count]
 } granular_lag;
 
+/// Bodies of other kinds that touch spheres in a step (granular_touches.c).
+typedef struct granular_touches {
+	sim_granular_touch *touches; // [count] by sphere
+	double *springs;             // [3*count]; NULL where the law has none
+	uint8_t *taken;              // [count] has a touch of the next step the spring? NULL likewise
+	sim_granular_reaction *reactions;
+	int64_t count, room;
+} granular_touches;
+
 struct sim_granular {
 	carom_context *context;
 	carom_spheres *detector;
@@ -174,6 +183,12 @@ struct sim_granular {
 	uint16_t *wall_touched;
 	double *wall_history; // [3*wall_slots*count], of touched walls only
 	int32_t wall_slots;
+
+	// [count] by id: 1 and the number of the sphere's first touch; 0: none. NULL unless
+	// def.touches.
+	uint32_t *touch_rows;
+	bool touches_fresh; // touches are of the coming step; else of the last one
+	granular_touches touches, touches_before;
 
 	carom_sphere_neighbours list; // no rows: none
 	uint32_t *crowd;              // [crowd_count] crowded spheres, ascending
@@ -258,18 +273,28 @@ static inline bool granular_near_wall_at(const sim_granular *g, const double pla
 	if ((x < g->inner_low[0]) | (x > g->inner_high[0]) | (y < g->inner_low[1]) | (y > g->inner_high[1]) |
 		(z < g->inner_low[2]) | (z > g->inner_high[2]))
 		return true;
-	return g->def.moving_count > 0 || (g->wall_touched && g->wall_touched[index]);
+	return g->def.moving_count > 0 || (g->wall_touched && g->wall_touched[index]) ||
+		(g->touch_rows && g->touch_rows[g->ids[index]]);
 }
 static inline bool granular_near_wall(const sim_granular *g, int64_t index)
 {
 	const granular_place *p = &g->places[index];
 	return granular_near_wall_at(g, (const double[3]){ p->x, p->y, p->z }, index);
 }
-/// Add force and torque of all walls on a sphere to load [load_width], and go on with its wall
-/// histories. Different spheres may run at the same time.
+/// Add force and torque of all walls, and of the bodies that touch it, on a sphere to load
+/// [load_width], and go on with its histories of these. Different spheres may run at the same time.
 void granular_add_walls(sim_granular *granular, int64_t index, double *load, granular_tally *tally);
 /// Energy of the springs between a sphere and the walls.
 double granular_wall_energy(const sim_granular *granular, int64_t index);
+
+// ---- Touches (granular_touches.c) ----
+
+/// Add force and torque of the bodies that touch a sphere to load [load_width], and note the
+/// reactions. Different spheres may run at the same time.
+void granular_add_touches(sim_granular *granular, int64_t index, double *load, granular_tally *tally);
+/// The step is done: its touches are over.
+void granular_end_touches(sim_granular *granular);
+void granular_free_touches(sim_granular *granular);
 
 // ---- Passes ----
 

@@ -234,8 +234,12 @@ void granular_catch_up(sim_granular *g)
 
 static double length_of(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
-/// Where nothing but walls that stand still is in the way of a good part of the spheres.
-static bool may_lag(const sim_granular *g) { return g->def.moving_count == 0 && 4 * g->crowd_count < 3 * g->count; }
+/// Where nothing but walls that stand still is in the way of a good part of the spheres. (Bodies
+/// that touch spheres are not known beforehand.)
+static bool may_lag(const sim_granular *g)
+{
+	return g->def.moving_count == 0 && !g->def.touches && 4 * g->crowd_count < 3 * g->count;
+}
 
 /// How far a free sphere can come before the lag is full, more or less: as fast as now, and as
 /// gravity makes it.

@@ -65,29 +65,36 @@ static void turn_contact(const granular_spin *w, granular_contact *c)
 	c->inverse_inertia = w->inverse_inertia;
 }
 
-static void touch_wall(sim_granular *g, int64_t i, const granular_plane *plane, double overlap, uint32_t before, double *load)
+granular_reply granular_press_sphere(const sim_granular *g, int64_t i, const double normal[3], double overlap,
+	const double velocity[3], double *spring, double *load)
 {
 	const granular_motion *v = &g->motions[i];
 	const double r = g->places[i].r;
 	granular_contact c = { .overlap = overlap, .lever = r - overlap, .mass_root = 1 / sqrt(v->inverse_mass), .radius = r };
-	memcpy(c.normal, plane->normal, sizeof c.normal);
-	c.velocity[0] = v->x - plane->velocity[0];
-	c.velocity[1] = v->y - plane->velocity[1];
-	c.velocity[2] = v->z - plane->velocity[2];
+	memcpy(c.normal, normal, sizeof c.normal);
+	c.velocity[0] = v->x - velocity[0];
+	c.velocity[1] = v->y - velocity[1];
+	c.velocity[2] = v->z - velocity[2];
 	if (g->turns)
 		turn_contact(&g->spins[i], &c);
-	double *spring = NULL;
-	if (g->wall_touched) {
-		spring = &g->wall_history[3 * (i * g->wall_slots + plane->slot)];
-		if (!(before & plane->bit))
-			memset(spring, 0, 3 * sizeof *spring);
-	}
 	const granular_reply reply = granular_touch(&g->against, g->against.hertz, g->turns, &c, g->def.time_step, spring);
 	for (int k = 0; k < 3; k++) {
 		load[k] += reply.force[k];
 		if (g->turns)
 			load[3 + k] += reply.rolling[k] - c.lever * reply.twist[k];
 	}
+	return reply;
+}
+
+static void touch_wall(sim_granular *g, int64_t i, const granular_plane *plane, double overlap, uint32_t before, double *load)
+{
+	double *spring = NULL;
+	if (g->wall_touched) {
+		spring = &g->wall_history[3 * (i * g->wall_slots + plane->slot)];
+		if (!(before & plane->bit))
+			memset(spring, 0, 3 * sizeof *spring);
+	}
+	granular_press_sphere(g, i, plane->normal, overlap, plane->velocity, spring, load);
 }
 
 void granular_add_walls(sim_granular *g, int64_t i, double *load, granular_tally *tally)
@@ -105,6 +112,8 @@ void granular_add_walls(sim_granular *g, int64_t i, double *load, granular_tally
 	}
 	if (g->wall_touched)
 		g->wall_touched[i] = (uint16_t)now;
+	if (g->touch_rows)
+		granular_add_touches(g, i, load, tally);
 }
 
 double granular_wall_energy(const sim_granular *g, int64_t i)

@@ -326,6 +326,35 @@ void sim_dynamics_push(sim_dynamics *dynamics, int32_t body, const double impuls
 	}
 }
 
+/// The angular velocity that an angular impulse gives, both in the body's frame: solves I w = l by
+/// the adjoint of the symmetric I (rows of four).
+static void solve_inertia(const dReal *i, const dVector3 l, dVector3 w)
+{
+	const double a = i[5] * i[10] - i[6] * i[6], b = i[2] * i[6] - i[1] * i[10], c = i[1] * i[6] - i[2] * i[5];
+	const double d = i[0] * i[10] - i[2] * i[2], e = i[1] * i[2] - i[0] * i[6], f = i[0] * i[5] - i[1] * i[1];
+	const double determinant = i[0] * a + i[1] * b + i[2] * c;
+	w[0] = (a * l[0] + b * l[1] + c * l[2]) / determinant;
+	w[1] = (b * l[0] + d * l[1] + e * l[2]) / determinant;
+	w[2] = (c * l[0] + e * l[1] + f * l[2]) / determinant;
+}
+
+void sim_dynamics_kick(sim_dynamics *dynamics, int32_t number, carom_vec3 impulse, carom_vec3 angular_impulse)
+{
+	const body_state *state = &dynamics->bodies[number];
+	if (state->kind != CAROM_DYNAMIC)
+		return;
+	dMass mass;
+	dVector3 l, w, turn;
+	dBodyGetMass(state->body, &mass);
+	dBodyVectorFromWorld(state->body, angular_impulse.x, angular_impulse.y, angular_impulse.z, l);
+	solve_inertia(mass.I, l, w);
+	dBodyVectorToWorld(state->body, w[0], w[1], w[2], turn);
+	const dReal *v = dBodyGetLinearVel(state->body), *u = dBodyGetAngularVel(state->body);
+	dBodyEnable(state->body);
+	dBodySetLinearVel(state->body, v[0] + impulse.x / mass.mass, v[1] + impulse.y / mass.mass, v[2] + impulse.z / mass.mass);
+	dBodySetAngularVel(state->body, u[0] + turn[0], u[1] + turn[1], u[2] + turn[2]);
+}
+
 /// Forces that give the impulses within the step.
 static void apply_pushes(sim_dynamics *dynamics, double step)
 {

@@ -76,6 +76,10 @@ double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii);
 /// detection frame, and an angular one (N m s) about it. Pushes add up; other bodies take none.
 void sim_dynamics_push(sim_dynamics *dynamics, int32_t body, const double impulse[3], const double angular_impulse[3]);
 
+/// Change the velocities of a dynamic body at once: an impulse (N s, world frame), and an angular
+/// one (N m s) about its centre of mass. Other bodies take none.
+void sim_dynamics_kick(sim_dynamics *dynamics, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse);
+
 /// Solve the contacts and move all bodies on by step seconds. Contacts between bodies that both do
 /// not move by themselves are skipped. False, with the number of the body in *lost, when a body's
 /// pose or velocity is no longer finite.

@@ -237,21 +237,27 @@ static bool measure_far(const round_pair *r, int part, near_triangle *n)
 	return triangle >= 0;
 }
 
-/// Does a triangle, which comes nearer to its part than n (or as near, at the same point, and comes
-/// first), hold n's point?
+/// An order of places: by distance, then by number.
+static bool comes_first(const near_triangle *other, const near_triangle *n)
+{
+	if (other->distance != n->distance)
+		return other->distance < n->distance;
+	return other->triangle < n->triangle || (other->triangle == n->triangle && other->part < n->part);
+}
+
+/// Does a place that comes first have n's place too? It has where the two points are one (floats
+/// make dents and ridges of that size in flat surfaces), or where its triangle holds n's point.
 static bool shadows(const round_pair *r, const near_triangle *other, const near_triangle *n)
 {
-	const bool first = other->triangle < n->triangle || (other->triangle == n->triangle && other->part < n->part);
-	const double tolerance = 1e-9 * r->collider->scale;
-	const bool nearer = other->distance < n->distance - tolerance;
-	const bool same = fabs(other->distance - n->distance) <= tolerance && first &&
-		v3d_length(v3d_sub(other->surface, n->surface)) <= tolerance;
-	if (!nearer && !same)
+	if (!comes_first(other, n))
 		return false;
+	if (v3d_length(v3d_sub(other->surface, n->surface)) <= surface_tolerance(r))
+		return true;
 	v3d t[3];
 	cr_feature feature;
 	cr_collider_triangle(r->collider, other->triangle, t);
-	return v3d_length(v3d_sub(cr_closest_point_triangle(n->surface, t[0], t[1], t[2], &feature), n->surface)) <= tolerance;
+	const v3d nearest = cr_closest_point_triangle(n->surface, t[0], t[1], t[2], &feature);
+	return v3d_length(v3d_sub(nearest, n->surface)) <= 1e-9 * r->collider->scale;
 }
 
 /// Is the point on a triangle that comes nearer to the same part? Then the distance has no minimum
@@ -269,10 +275,9 @@ static bool is_shadowed(const round_pair *r, int32_t i)
 		if (shadows(r, &other, n))
 			return true;
 	}
-	const double tolerance = 1e-9 * r->collider->scale;
 	for (int32_t j = 0; j < r->near_count; j++) {
 		const near_triangle *other = &r->near[j];
-		if (j == i || (other->part != n->part && v3d_length(v3d_sub(other->surface, n->surface)) > tolerance))
+		if (j == i || (other->part != n->part && v3d_length(v3d_sub(other->surface, n->surface)) > surface_tolerance(r)))
 			continue;
 		if (shadows(r, other, n))
 			return true;

@@ -102,8 +102,8 @@ int cmd_run(int argc, char **argv)
 			"Simulate a scene: rigid bodies, cloth and soft bodies, and millions of spheres fall, collide and come to rest.",
 		.details =
 			"docs/scenes.md describes scene files and what a run writes. Rigid bodies, what deforms and spheres go through the\n"
-			"steps together. Rigid bodies that the scene names obstacles push what deforms; else these do not act on each other\n"
-			"yet. Coordinates of mesh files are moved and scaled as the scene asks and then rounded to float: simulations\n"
+			"steps together. Rigid bodies that the scene names obstacles push what deforms, or spheres, and are pushed back\n"
+			"(two_way). Coordinates of mesh files are moved and scaled as the scene asks and then rounded to float: simulations\n"
 			"compute with floats about the origin of each mesh.",
 		.options = OPTIONS,
 		.least = 1,

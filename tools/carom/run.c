@@ -350,13 +350,17 @@ static cJSON *summarise(const run *r)
 }
 
 /// Which parts of a mixed run act on each other.
-static const char *what_acts(const sim_scene_deforming *deforming)
+static void print_what_acts(const sim_scene *scene)
 {
-	if (deforming->obstacle_count == 0)
-		return "  Rigid bodies, what deforms and spheres do not act on each other yet.";
-	if (deforming->two_way)
-		return "  Obstacles and what deforms push each other; else bodies, what deforms and spheres do not act on each other yet.";
-	return "  Obstacles push what deforms; else bodies, what deforms and spheres do not act on each other yet.";
+	const bool deforms = scene->deforming.obstacle_count > 0, grains = scene->spheres.obstacle_count > 0;
+	if (deforms)
+		puts(scene->deforming.two_way ? "  Obstacles and what deforms push each other." : "  Obstacles push what deforms.");
+	if (grains)
+		puts(scene->spheres.two_way ? "  Obstacles and spheres push each other." : "  Obstacles push spheres.");
+	if (scene->has_deforming && scene->has_spheres)
+		puts("  What deforms and spheres do not act on each other yet.");
+	if ((scene->has_bodies && scene->has_deforming && !deforms) || (scene->has_bodies && scene->has_spheres && !grains))
+		puts("  Rigid bodies act on other sections only as their \"obstacles\".");
 }
 
 static int print(const run *r)
@@ -367,7 +371,7 @@ static int print(const run *r)
 		printf("%s: all together\n", r->scene.name);
 		printf("  milliseconds per step        %.3f\n", r->steps > 0 ? r->ms_total / (double)r->steps : 0);
 		printf("  hash                         %016llx\n", (unsigned long long)hash_of(r));
-		puts(what_acts(&r->scene.deforming));
+		print_what_acts(&r->scene);
 	}
 	return report_end_of_text();
 }

@@ -5,6 +5,7 @@
 #include "run.h"
 #include "run_picture.h"
 #include "scene/granular_checkpoint.h"
+#include "scene/sphere_meeting.h"
 #include "scene/granular_fill.h"
 #include "sim/base/sim_clock.h"
 #include "sim/grains/granular_output.h"
@@ -34,6 +35,7 @@ typedef struct spheres {
 	sim_granular_filling filling; // only its copy_starts are kept, for the picture
 	// a sum of the rows of the table, those of the runs before this one too
 	uint64_t rows;
+	sim_sphere_meeting *meeting; // NULL: spheres meet no bodies
 	sim_vtk_series *series;
 	int64_t last_snapshot; // its step, -1: none yet
 	run_sums sums;
@@ -424,10 +426,19 @@ static int open_table(run *r, void *state)
 	return sim_output_take_part(&r->stats, &error) ? EXIT_DONE : report_error(r->stats.path, "%s", error.text);
 }
 
+static int make_meeting(run *r, spheres *s)
+{
+	sim_error error;
+	s->meeting = sim_create_sphere_meeting(&r->scene, r->simulation, r->granular, &error);
+	return s->meeting ? EXIT_DONE : report_error(NULL, "%s", error.text);
+}
+
 static int prepare(run *r, void *state)
 {
 	spheres *s = state;
 	if (make_granular(r, s) != EXIT_DONE)
+		return EXIT_FAILED;
+	if (r->scene.spheres.obstacle_count > 0 && make_meeting(r, s) != EXIT_DONE)
 		return EXIT_FAILED;
 	const sim_granular_info info = sim_granular_get_info(r->granular);
 	s->rows = SIM_HASH_START;
@@ -491,7 +502,9 @@ static int step(run *r, void *state)
 	sim_granular_step sum = { 0 }, part;
 	const double begin = sim_now_ms();
 	for (int32_t i = 0; i < r->scene.spheres.substeps; i++) {
-		if (!sim_granular_advance(r->granular, &part, &error))
+		const bool done =
+			s->meeting ? sim_meeting_advance(s->meeting, i, &part, &error) : sim_granular_advance(r->granular, &part, &error);
+		if (!done)
 			return report_error(NULL, "%s", error.text);
 		if (i == 0)
 			sum = part;
@@ -554,6 +567,7 @@ static void destroy(run *r, void *state)
 {
 	spheres *s = state;
 	sim_destroy_vtk_series(s->series);
+	sim_destroy_sphere_meeting(s->meeting);
 	sim_destroy_granular(r->granular);
 	r->granular = NULL;
 	sim_destroy_filling(&s->filling);

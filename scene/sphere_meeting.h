@@ -1,0 +1,35 @@
+/// @file sphere_meeting.h
+/// Spheres of a scene that meet its rigid bodies ("obstacles" of the section "spheres").
+///
+/// The bodies have done the scene's step already. While the spheres follow in their substeps, each
+/// body goes along its way through the step. Where it touches spheres, the law of the walls pushes
+/// both (sim_granular_set_touches). With "two_way" a dynamic body answers at once: its velocity
+/// changes, and it departs from its way. The next step of the bodies begins where it then is.
+/// Momentum is kept: a body gets the opposite of the impulses that its spheres get.
+#ifndef SIM_SPHERE_MEETING_H
+#define SIM_SPHERE_MEETING_H
+
+#include "scene/simulation.h"
+#include "sim/grains/granular.h"
+
+typedef struct sim_sphere_meeting sim_sphere_meeting;
+
+/// Prepare the obstacles of a scene; all three must outlive it. NULL, with the reason in error,
+/// when that fails.
+sim_sphere_meeting *sim_create_sphere_meeting(
+	const sim_scene *scene, sim_simulation *simulation, sim_granular *granular, sim_error *error);
+
+/// NULL does nothing.
+void sim_destroy_sphere_meeting(sim_sphere_meeting *meeting);
+
+/// Move the spheres on by one substep of their section, against the bodies. substep counts from 0
+/// in each step of the scene, whose bodies have done that step; the last one puts bodies that were
+/// pushed where they have come to. step as of sim_granular_advance. False, with the reason in
+/// error, when that fails.
+bool sim_meeting_advance(sim_sphere_meeting *meeting, int32_t substep, sim_granular_step *step, sim_error *error);
+
+/// Impulse (N s, world frame) that spheres have given obstacle number i in the last step of the
+/// scene, whether or not it answers.
+carom_vec3 sim_meeting_get_impulse(const sim_sphere_meeting *meeting, int32_t i);
+
+#endif

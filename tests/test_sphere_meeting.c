@@ -1,0 +1,300 @@
+/// Spheres of a scene that meet its rigid bodies: momentum, weight, belts, edges of meshes, threads, and scene files at fault.
+#include "test.h"
+
+#include "scene/granular_fill.h"
+#include "scene/sphere_meeting.h"
+#include "sim/base/rotations.h"
+#include "sim/base/vectors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct run {
+	sim_scene scene;
+	carom_context *context;
+	sim_simulation *simulation;
+	sim_granular *granular;
+	sim_sphere_meeting *meeting;
+} run;
+
+/// Quotes are written as apostrophes. The run keeps pointing at the scene in *r.
+static void start(run *r, const char *text, int threads)
+{
+	*r = (run){ 0 };
+	sim_error error = { "" };
+	char *json = malloc(strlen(text) + 1);
+	REQUIRE(json != NULL);
+	strcpy(json, text);
+	for (char *c = json; *c; c++)
+		*c = *c == '\'' ? '"' : *c;
+	CHECK(sim_parse_scene("test.json", json, strlen(json), &r->scene, &error));
+	CHECK_STR(error.text, "");
+	free(json);
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = threads;
+	REQUIRE(carom_create_context(&def, &r->context) == CAROM_SUCCESS);
+	REQUIRE(!*error.text);
+	r->simulation = sim_create_simulation(r->context, &r->scene, NULL, &error);
+	CHECK_STR(error.text, "");
+	sim_granular_filling filling;
+	REQUIRE(r->simulation && sim_fill_spheres(r->context, &r->scene, &filling, &error));
+	const sim_granular_def grains = sim_filled_def(&r->scene, &filling);
+	r->granular = sim_create_granular(r->context, &grains, &error);
+	CHECK_STR(error.text, "");
+	sim_destroy_filling(&filling);
+	r->meeting = sim_create_sphere_meeting(&r->scene, r->simulation, r->granular, &error);
+	CHECK_STR(error.text, "");
+	REQUIRE(r->granular && r->meeting);
+}
+
+static sim_granular_step advance(run *r, int steps)
+{
+	sim_error error = { "" };
+	sim_granular_step step = { 0 };
+	for (int i = 0; i < steps; i++) {
+		CHECK(sim_simulate_step(r->simulation, NULL, &error));
+		for (int32_t k = 0; k < r->scene.spheres.substeps; k++)
+			CHECK(sim_meeting_advance(r->meeting, k, &step, &error));
+		CHECK_STR(error.text, "");
+	}
+	return step;
+}
+
+static void end(run *r)
+{
+	sim_destroy_sphere_meeting(r->meeting);
+	sim_destroy_granular(r->granular);
+	sim_destroy_simulation(r->simulation);
+	carom_destroy_context(r->context);
+	sim_destroy_scene(&r->scene);
+}
+
+/// The first sphere.
+static void get_sphere(run *r, double place[3], double velocity[3], double spin[3])
+{
+	const size_t n = (size_t)sim_granular_get_info(r->granular).count;
+	double *all = malloc(9 * n * sizeof *all);
+	REQUIRE(all != NULL);
+	sim_granular_get_state(r->granular, all, NULL, all + 3 * n, all + 6 * n);
+	memcpy(place, all, 3 * sizeof *all);
+	memcpy(velocity, all + 3 * n, 3 * sizeof *all);
+	memcpy(spin, all + 6 * n, 3 * sizeof *all);
+	free(all);
+}
+
+// ---- One sphere, known answers ----
+
+#define ONE_SPHERE(body, start, law, extra)                                                                                   \
+	"{'time_step': 1e-3, 'meshes': {'floor': {'shape': 'box', 'triangles': 1200, 'scale': [6, 1, 1], 'centre': true}},"       \
+	"'bodies': {'list': [{'name': 'floor', 'position': [0, -0.5, 0], " body "}]},"                                            \
+	"'spheres': {'substeps': 20, 'obstacles': ['floor'], 'box': {'lower': [-9, -9, -9], 'upper': [9, 9, 9], 'walls': false}," \
+	"'material': {'density': 1000, 'stiffness': 5e4, " law "}, 'list': [{'random': 1, 'radius': 0.1, " start "}]" extra "}}"
+
+TEST(sphere_meeting, a_sphere_at_rest_sinks_by_its_weight)
+{
+	// A mesh, a box and a plane are one floor.
+	static const char *const floors[] = { "'mesh': 'floor', 'kind': 'static'",
+		"'shape': 'box', 'half_extents': [3, 0.5, 0.5], 'kind': 'static'", "'mesh': 'floor', 'kind': 'kinematic'" };
+	for (int i = 0; i < 3; i++) {
+		char text[2000];
+		snprintf(text, sizeof text,
+			ONE_SPHERE(
+				"%s", "'lower': [0.03, 0, -0.03], 'upper': [0.230000001, 0.200000001, 0.170000001]", "'restitution': 0.1", ""),
+			floors[i]);
+		run r;
+		start(&r, text, 1);
+		advance(&r, 600);
+		double x[3], v[3], w[3];
+		get_sphere(&r, x, v, w);
+		const double weight = 1000 * 4.0 / 3 * SIM_PI * 1e-3 * 9.81;
+		CHECK_NEAR(0.1 - x[1], weight / 5e4, 1e-9);
+		CHECK_NEAR(v[1], 0, 1e-9);
+		CHECK_NEAR(sim_meeting_get_impulse(r.meeting, 0).y, -weight * 1e-3, 1e-9);
+		end(&r);
+	}
+}
+
+TEST(sphere_meeting, a_belt_takes_a_sphere_along)
+{
+	// A rough belt turns a sphere until it rolls: v + w l = 1, where the push that gives v gives w by its lever l, the radius
+	// less the overlap. A ball that does not give way (l = r) gets 2/7 of the speed of the belt.
+	const double l = 0.1 - 1000 * 4.0 / 3 * SIM_PI * 1e-3 * 9.81 / 5e4;
+	run r;
+	start(&r,
+		ONE_SPHERE("'mesh': 'floor', 'kind': 'kinematic', 'velocity': [1, 0, 0]",
+			"'lower': [-0.1, -0.00082, -0.1], 'upper': [0.100000001, 0.199180001, 0.100000001]",
+			"'restitution': 0.2, 'tangential': 'spring', 'friction': 0.5", ""),
+		1);
+	advance(&r, 1000);
+	double x[3], v[3], w[3];
+	get_sphere(&r, x, v, w);
+	CHECK_NEAR(v[0], 1 / (1 + l * l / (0.4 * 0.1 * 0.1)), 1e-4);
+	CHECK_NEAR(v[0] + w[2] * l, 1, 1e-4);
+	CHECK_NEAR(v[2], 0, 1e-4);
+	end(&r);
+}
+
+TEST(sphere_meeting, a_sphere_rolls_over_the_edges_of_a_mesh)
+{
+	run r;
+	start(&r,
+		ONE_SPHERE("'mesh': 'floor', 'kind': 'static'",
+			"'lower': [-2.3, -0.00082, -0.089], 'upper': [-2.099999999, 0.199180001, 0.111000001], 'velocity': [2, 0, 0], 'angular_velocity': [0, 0, -20]",
+			"'restitution': 0.2, 'tangential': 'spring', 'friction': 0.5", ""),
+		1);
+	advance(&r, 2000); // 4 m, some 40 edges
+	double x[3], v[3], w[3];
+	get_sphere(&r, x, v, w);
+	CHECK_NEAR(v[0], 2, 0.02);
+	CHECK_NEAR(x[0], 1.8, 0.03);
+	CHECK_NEAR(v[1], 0, 1e-5);
+	CHECK_NEAR(v[2], 0, 1e-6);
+	end(&r);
+}
+
+// ---- Many ----
+
+#define CLOUD(two_way)                                                                                                          \
+	"{'time_step': 1e-3, 'gravity': [0, 0, 0],"                                                                                 \
+	"'bodies': {'solver': {'angular_damping': 0}, 'list': [{'name': 'crate', 'shape': 'box', 'half_extents': [0.1, 0.15, 0.2]," \
+	"'mass': 2, 'position': [-0.3, 0.5, 0.5], 'velocity': [2, 0, 0], 'angular_velocity': [0, 3, 5]}]},"                         \
+	"'spheres': {'substeps': 20, 'obstacles': ['crate'], 'two_way': " two_way ", 'box': {'walls': false},"                      \
+	"'material': {'density': 1000, 'stiffness': 2e4, 'restitution': 0.5, 'tangential': 'spring', 'friction': 0.4,"              \
+	"'rolling_friction': 0.05}, 'list': [{'random': 100, 'radius': [0.03, 0.05], 'lower': [0, 0.1, 0.1], 'upper': [0.8, 0.9, 0.9]}]}}"
+
+typedef struct momenta {
+	carom_vec3 linear, angular;
+} momenta;
+
+static momenta momenta_of(run *r)
+{
+	sim_granular_energy e;
+	sim_error error = { "" };
+	CHECK(sim_granular_get_energy(r->granular, &e, &error));
+	const carom_vec3 v = sim_simulation_velocity(r->simulation, 0), c = sim_simulation_centre(r->simulation, 0);
+	const carom_quat q = sim_simulation_body_def(r->simulation, 0).pose.orientation, back = { -q.x, -q.y, -q.z, q.w };
+	carom_vec3 w = carom_rotate(back, sim_simulation_angular_velocity(r->simulation, 0));
+	const double m = 2, a = 0.2 * 0.2, b = 0.3 * 0.3, d = 0.4 * 0.4;
+	w = (carom_vec3){ w.x * m * (b + d) / 12, w.y * m * (a + d) / 12, w.z * m * (a + b) / 12 };
+	const carom_vec3 spin = carom_rotate(q, w), orbit = sim_scale(sim_cross(c, v), m);
+	return (momenta){ { e.momentum[0] + m * v.x, e.momentum[1] + m * v.y, e.momentum[2] + m * v.z },
+		{ e.angular_momentum[0] + orbit.x + spin.x, e.angular_momentum[1] + orbit.y + spin.y,
+			e.angular_momentum[2] + orbit.z + spin.z } };
+}
+
+TEST(sphere_meeting, a_free_collision_keeps_momentum)
+{
+	run r;
+	start(&r, CLOUD("true"), 1);
+	const momenta before = momenta_of(&r);
+	advance(&r, 300);
+	const momenta after = momenta_of(&r);
+	CHECK(sim_simulation_velocity(r.simulation, 0).x < 1.5); // it has met something
+	CHECK_NEAR(sim_length(sim_subtract(after.linear, before.linear)), 0, 1e-10);
+	// ODE turns bodies by first order; so do the substeps.
+	CHECK_NEAR(sim_length(sim_subtract(after.angular, before.angular)), 0, 2e-3 * sim_length(before.angular));
+	end(&r);
+}
+
+static uint64_t hash_of_cloud(int threads)
+{
+	run r;
+	start(&r, CLOUD("true"), threads);
+	advance(&r, 150);
+	double x[3], v[3], w[3];
+	get_sphere(&r, x, v, w);
+	uint64_t hash = sim_summarise(r.simulation).hash;
+	for (int k = 0; k < 3; k++) {
+		uint64_t bits[3];
+		memcpy(&bits[0], &x[k], 8);
+		memcpy(&bits[1], &v[k], 8);
+		memcpy(&bits[2], &w[k], 8);
+		for (int i = 0; i < 3; i++)
+			hash = (hash ^ bits[i]) * 1099511628211u;
+	}
+	end(&r);
+	return hash;
+}
+
+TEST(sphere_meeting, threads_change_nothing)
+{
+	const uint64_t hash = hash_of_cloud(1);
+	CHECK(hash_of_cloud(2) == hash);
+	CHECK(hash_of_cloud(4) == hash);
+}
+
+TEST(sphere_meeting, a_body_that_does_not_answer_goes_its_way)
+{
+	run r;
+	start(&r, CLOUD("false"), 1);
+	advance(&r, 100);
+	const uint64_t hash = sim_summarise(r.simulation).hash;
+	double impulse = 0;
+	for (int i = 0; i < 50; i++) {
+		advance(&r, 1);
+		impulse += sim_length(sim_meeting_get_impulse(r.meeting, 0));
+	}
+	CHECK(impulse > 0.01);
+	end(&r);
+	start(&r, CLOUD("false"), 1);
+	for (int i = 0; i < 100; i++)
+		CHECK(sim_simulate_step(r.simulation, NULL, &(sim_error){ "" }));
+	CHECK(sim_summarise(r.simulation).hash == hash);
+	end(&r);
+}
+
+TEST(sphere_meeting, a_bed_carries_a_body)
+{
+	run r;
+	start(&r,
+		"{'time_step': 1e-3, 'bodies': {'list': [{'name': 'crate', 'shape': 'box', 'half_extents': [0.15, 0.1, 0.15],"
+		"'mass': 3, 'position': [0.25, 0.52, 0.25]}]},"
+		"'spheres': {'substeps': 10, 'obstacles': ['crate'], 'two_way': true, 'box': {'lower': [0, 0, 0], 'upper': [0.5, 2, 0.5]},"
+		"'material': {'density': 1000, 'stiffness': 2e4, 'restitution': 0.1, 'tangential': 'spring', 'friction': 0.4,"
+		"'rolling_friction': 0.1}, 'list': [{'random': 150, 'radius': [0.03, 0.04], 'lower': [0, 0, 0], 'upper': [0.5, 0.5, 0.5],"
+		"'apart': false}]}}",
+		2);
+	advance(&r, 2500);
+	double impulse = 0;
+	for (int i = 0; i < 100; i++) {
+		advance(&r, 1);
+		impulse += sim_meeting_get_impulse(r.meeting, 0).y;
+	}
+	CHECK_NEAR(impulse / 0.1, 3 * 9.81, 0.02 * 3 * 9.81);
+	CHECK_NEAR(sim_length(sim_simulation_velocity(r.simulation, 0)), 0, 0.01);
+	CHECK(sim_simulation_centre(r.simulation, 0).y > 0.1 + 0.06); // on the bed, not on the ground
+	end(&r);
+}
+
+// ---- Scene files ----
+
+static void refused(const char *obstacles, const char *text)
+{
+	char json[1000];
+	sim_scene scene;
+	sim_error error = { "" };
+	snprintf(json, sizeof json,
+		"{'bodies': {'list': [{'name': 'a', 'shape': 'sphere', 'radius': 1, 'position': [0, 9, 0]}],"
+		"'sources': [{'name': 'late', 'shape': 'sphere', 'radius': 0.1, 'position': [5, 9, 0], 'count': 2, 'start': 1}]},"
+		"'spheres': {%s, 'list': [{'random': 1, 'radius': 0.1}]}}",
+		obstacles);
+	for (char *c = json; *c; c++)
+		*c = *c == '\'' ? '"' : *c;
+	CHECK(!sim_parse_scene("x.json", json, strlen(json), &scene, &error));
+	CHECK_STR(error.text, text);
+	sim_destroy_scene(&scene);
+}
+
+TEST(sphere_meeting, scene_files_at_fault_are_refused)
+{
+	refused(
+		"'obstacles': ['b']", "x.json:1: field \"spheres.obstacles[0]\": must be the name of bodies of the section \"bodies\"");
+	refused(
+		"'obstacles': [7]", "x.json:1: field \"spheres.obstacles[0]\": must be the name of bodies of the section \"bodies\"");
+	refused("'obstacles': ['a', 'a']", "x.json:1: field \"spheres.obstacles\": names \"a\" twice");
+	refused("'obstacles': ['late']",
+		"x.json:1: field \"spheres.obstacles[0]\": \"late\" is of a source: it must be there from the beginning");
+	refused("'two_way': true", "x.json:1: field \"spheres.two_way\": needs \"obstacles\": they are what is pushed back");
+}
