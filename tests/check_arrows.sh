@@ -53,8 +53,9 @@ done
 check_includes io carom/ sim/base/ sim/shapes/ io/
 check_includes scene carom/ sim/ io/ scene/
 check_includes view carom/ sim/base/ io/ view/
+check_includes web carom/ sim/base/ io/ web/
 for folder in tools bench; do
-	check_includes "$folder" carom/ sim/ io/ scene/ view/ plugins/ "$folder/"
+	check_includes "$folder" carom/ sim/ io/ scene/ view/ web/ plugins/ "$folder/"
 done
 for folder in examples plugins; do
 	check_includes "$folder" carom/ sim/shapes/ plugins/ "$folder/"

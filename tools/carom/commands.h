@@ -10,6 +10,7 @@ int cmd_check(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_bake(int argc, char **argv);
 int cmd_make(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_spheres(int argc, char **argv);

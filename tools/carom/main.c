@@ -22,6 +22,7 @@ static const struct {
 	{ "make", cmd_make, "make a closed concave mesh of a wanted size, or spheres" },
 	{ "bake", cmd_bake, "make the trees of a mesh once, into a file that is loaded instead of made" },
 	{ "render", cmd_render, "draw a recording as pictures or a movie" },
+	{ "export", cmd_export, "make one page of a recording that plays it in a browser, offline" },
 	{ "info", cmd_info, "what a mesh, a motion, a recording or a file of spheres holds, and what is wrong with it" },
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

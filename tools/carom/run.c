@@ -317,6 +317,12 @@ static int simulate(run *r)
 
 // ---- The summary ----
 
+void run_add_gravity(cJSON *json, const run *r)
+{
+	const carom_vec3 g = r->scene.gravity;
+	report_add_vector(json, "gravity", (const double[3]){ g.x, g.y, g.z });
+}
+
 void run_add_machine(cJSON *json, const run *r)
 {
 	cJSON_AddNumberToObject(json, "threads", carom_context_threads(r->context));

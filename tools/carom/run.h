@@ -97,6 +97,9 @@ static inline bool run_is_mixed(const run *r) { return r->part_count > 1; }
 /// The path of a file in the folder of --out.
 void run_out_path(const run_options *options, const char *name, char path[SIM_PATH_MAX]);
 
+/// Add the gravity of the scene to a summary: viewers take up from it.
+void run_add_gravity(cJSON *json, const run *r);
+
 /// Add threads and instruction set to a summary.
 void run_add_machine(cJSON *json, const run *r);
 

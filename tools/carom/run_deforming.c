@@ -69,6 +69,7 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(json, "time_step", r->scene.time_step);
 	cJSON_AddNumberToObject(json, "crossings_final", d->crossings);
 	cJSON_AddNumberToObject(json, "frames", (double)d->frame_count);
+	cJSON_AddNumberToObject(json, "frame_steps", (double)r->scene.output.frames);
 	cJSON_AddNumberToObject(json, "impacts", (double)s->impacts);
 	cJSON_AddNumberToObject(json, "impacts_more", (double)s->impacts_more);
 	cJSON_AddNumberToObject(json, "impacts_undecided", (double)s->undecided);
@@ -91,6 +92,7 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(ms, "solver", s->ms_solver);
 	cJSON_AddNumberToObject(ms, "output", s->ms_output);
 	report_add_hash(json, "hash", sim_soft_hash(r->soft));
+	run_add_gravity(json, r);
 	run_add_machine(json, r);
 	return json;
 }

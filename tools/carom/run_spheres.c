@@ -120,6 +120,9 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(json, "snapshots", p->series ? sim_vtk_series_count(p->series) : 0);
 	cJSON_AddNumberToObject(json, "bytes_per_sphere", (double)(info.bytes + info.bytes_detector) / count);
 	cJSON_AddNumberToObject(json, "bytes_per_sphere_lists", (double)info.detector.bytes_lists / count);
+	run_add_gravity(json, r);
+	report_add_vector(json, "box_lower", r->scene.spheres.def.lower);
+	report_add_vector(json, "box_upper", r->scene.spheres.def.upper);
 	run_add_machine(json, r);
 	return json;
 }

@@ -1,0 +1,121 @@
+// A headless Chromium for tests, driven through two pipes (--remote-debugging-pipe): no package of npm is needed.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+export class Browser {
+	/** Start `program`; pages are `width` x `height`. The software renderer draws WebGL. */
+	constructor(program, width = 1280, height = 720) {
+		this.folder = mkdtempSync(join(tmpdir(), 'carom-browser-'));
+		this.child = spawn(program, ['--headless=new', '--no-sandbox', '--disable-gpu-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
+			'--enable-unsafe-swiftshader', '--disable-dev-shm-usage', '--hide-scrollbars', '--no-first-run', '--disable-extensions',
+			'--disable-background-networking', '--disable-component-update', '--disable-sync', '--password-store=basic',
+			`--user-data-dir=${this.folder}`, `--window-size=${width},${height}`, '--remote-debugging-pipe', 'about:blank'],
+		{ stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+		this.number = 0;
+		this.calls = new Map();
+		this.errors = [];
+		this.requests = [];
+		let rest = Buffer.alloc(0);
+		this.child.stdio[4].on('data', (data) => {
+			rest = Buffer.concat([rest, data]);
+			for (let end = rest.indexOf(0); end >= 0; end = rest.indexOf(0)) {
+				this.take(JSON.parse(rest.subarray(0, end).toString()));
+				rest = rest.subarray(end + 1);
+			}
+		});
+		this.child.stdio[3].on('error', () => {});
+		this.child.on('exit', () => {
+			for (const { reject } of this.calls.values())
+				reject(new Error('the browser has ended'));
+			this.calls.clear();
+		});
+		this.size = { width, height };
+	}
+
+	take(message) {
+		const call = this.calls.get(message.id);
+		if (call) {
+			this.calls.delete(message.id);
+			if (message.error)
+				call.reject(new Error(message.error.message));
+			else
+				call.resolve(message.result);
+		} else if (message.method === 'Runtime.exceptionThrown') {
+			this.errors.push(message.params.exceptionDetails.exception?.description || message.params.exceptionDetails.text);
+		} else if (message.method === 'Runtime.consoleAPICalled' && message.params.type === 'error') {
+			this.errors.push(message.params.args.map((arg) => arg.value ?? arg.description).join(' '));
+		} else if (message.method === 'Log.entryAdded' && message.params.entry.level === 'error') {
+			this.errors.push(message.params.entry.text);
+		} else if (message.method === 'Network.requestWillBeSent') {
+			this.requests.push(message.params.request.url);
+		}
+	}
+
+	call(method, params = {}) {
+		const id = ++this.number;
+		return new Promise((resolve, reject) => {
+			this.calls.set(id, { resolve, reject });
+			this.child.stdio[3].write(JSON.stringify({ id, method, params, sessionId: this.session }) + '\0');
+		});
+	}
+
+	async open(url, { dark = false, phone = false } = {}) {
+		if (!this.session) {
+			const { targetInfos } = await this.call('Target.getTargets');
+			const page = targetInfos.find((target) => target.type === 'page');
+			this.session = (await this.call('Target.attachToTarget', { targetId: page.targetId, flatten: true })).sessionId;
+			for (const domain of ['Page', 'Runtime', 'Log', 'Network'])
+				await this.call(`${domain}.enable`);
+		}
+		const { width, height } = phone ? { width: 390, height: 780 } : this.size;
+		await this.call('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: phone ? 2 : 1, mobile: phone });
+		await this.call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] });
+		this.errors = [];
+		this.requests = [];
+		await this.call('Page.navigate', { url });
+	}
+
+	/** The value of an expression in the page; promises are waited for. */
+	async evaluate(expression) {
+		const { result, exceptionDetails } = await this.call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+		if (exceptionDetails)
+			throw new Error(exceptionDetails.exception?.description || exceptionDetails.text);
+		return result.value;
+	}
+
+	/** Wait until an expression is true. */
+	async until(expression, what, ms = 30000) {
+		for (const end = Date.now() + ms; Date.now() < end; await wait(40)) {
+			if (await this.evaluate(expression).catch(() => false))
+				return;
+		}
+		throw new Error(`${what}: not within ${ms} ms; errors: ${this.errors.join('; ')}`);
+	}
+
+	async key(key) {
+		const text = key.length === 1 ? key : undefined;
+		await this.call('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', key, text });
+		await this.call('Input.dispatchKeyEvent', { type: 'keyUp', key });
+	}
+
+	async mouse(type, x, y, more = {}) {
+		await this.call('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons: type === 'mouseReleased' ? 0 : 1, clickCount: 1, ...more });
+	}
+
+	/** A PNG of the page, as a buffer. */
+	async screenshot() {
+		return Buffer.from((await this.call('Page.captureScreenshot', { format: 'png' })).data, 'base64');
+	}
+
+	async close() {
+		const gone = new Promise((resolve) => this.child.on('exit', resolve));
+		this.call('Browser.close').catch(() => {});
+		await Promise.race([gone, wait(3000)]);
+		this.child.kill('SIGKILL');
+		rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+	}
+}

@@ -1,0 +1,81 @@
+// node decode.mjs PAGE FOLDER [POSES]: the tracks of a page are those of the run in FOLDER, within half a quantum. POSES: raw doubles of
+// /poses of recording.h5 [frames, bodies, 7], where something has written them.
+import { existsSync, readFileSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { readPage, readTrack } from './page.mjs';
+
+const [path, folder, poses] = process.argv.slice(2);
+const read = readPage(path);
+
+/** Largest difference of quantised numbers from floats, as part of the quantum. */
+function worst(values, floats, quantum) {
+	let most = 0;
+	for (let i = 0; i < floats.length; i++)
+		most = Math.max(most, Math.abs(values[i] * quantum - floats[i]) / quantum);
+	return most;
+}
+
+/** Vertices of a binary PLY file of ours. */
+function readPly(file) {
+	const bytes = readFileSync(file), end = bytes.indexOf('end_header\n') + 11, count = +bytes.toString('latin1', 0, end).match(/element vertex (\d+)/)[1];
+	return new Float32Array(bytes.buffer.slice(bytes.byteOffset + end, bytes.byteOffset + end + 12 * count));
+}
+
+/** Centres of a .vtp file of ours. */
+function readVtp(file) {
+	const bytes = readFileSync(file), mark = '<AppendedData encoding="raw">\n_', data = bytes.indexOf(mark) + mark.length;
+	const offset = +bytes.toString('latin1', 0, data).match(/Name="centre"[^>]*offset="(\d+)"/)[1], size = Number(bytes.readBigUInt64LE(data + offset));
+	const first = bytes.byteOffset + data + offset + 8;
+	return new Float32Array(bytes.buffer.slice(first, first + size));
+}
+
+const done = [];
+if (read.head.tracks.vertices) {
+	const { track, frames } = await readTrack(read, 'vertices');
+	for (let i = 0; i < frames.length; i++) {
+		const source = readPly(`${folder}/frames/frame_${String(i * track.info.every).padStart(6, '0')}.ply`);
+		assert.equal(source.length, frames[i].length);
+		assert.ok(worst(frames[i], source, track.info.quantum) <= 0.5, `frame ${i} of vertices`);
+	}
+	done.push(`${frames.length} frames of vertices`);
+}
+if (read.head.tracks.spheres) {
+	const { track, frames } = await readTrack(read, 'spheres'), every = read.head.spheres_every;
+	const files = [...readFileSync(`${folder}/spheres.pvd`, 'utf8').matchAll(/file="([^"]+)"/g)].map((match) => match[1]);
+	for (let i = 0; i < frames.length; i++) {
+		const all = readVtp(`${folder}/${files[i * track.info.every]}`), kept = [];
+		for (let k = 0; 3 * k < all.length; k += every)
+			kept.push(all[3 * k], all[3 * k + 1], all[3 * k + 2]);
+		assert.equal(kept.length, frames[i].length);
+		assert.ok(worst(frames[i], kept, track.info.quantum) <= 0.5, `frame ${i} of spheres`);
+	}
+	done.push(`${frames.length} frames of spheres`);
+}
+if (read.head.tracks.poses && poses && existsSync(poses)) {
+	const { track, frames } = await readTrack(read, 'poses'), bytes = readFileSync(poses), width = bytes.length / 8 / track.info.recorded_frames;
+	const source = new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+	let absent = 0;
+	assert.equal(width, track.info.count); // a row for each body: the scene has no parts
+	frames.forEach((values, i) => {
+		for (let at = 0; at < width; at += 7) {
+			const pose = source.subarray(i * track.info.every * width + at, i * track.info.every * width + at + 7), sign = pose[6] < 0 ? -1 : 1;
+			if (Number.isNaN(pose[0])) {
+				assert.equal(values[at], read.ABSENT);
+				absent++;
+				continue;
+			}
+			assert.ok(worst(values.subarray(at, at + 3), pose.subarray(0, 3), track.info.quantum) <= 0.5, `frame ${i}: a place`);
+			assert.ok(worst(values.subarray(at + 3, at + 7), pose.subarray(3).map((c) => sign * c), track.info.turn_quantum) <= 0.5, `frame ${i}: a turn`);
+		}
+	});
+	done.push(`${frames.length} frames of poses, ${absent} of bodies that are not there yet`);
+}
+if (read.head.contacts) {
+	const counts = await read.readNumbers(read.page, 'contact-counts', Int32Array), perBlock = read.head.contacts.frames_per_block;
+	for (let first = 0; first < counts.length; first += perBlock) {
+		const block = read.unpack(await read.readBlock(read.page, `contacts-${first / perBlock}`));
+		assert.equal(block.values.length, 9 * counts.slice(first, first + perBlock).reduce((sum, n) => sum + n, 0));
+	}
+	done.push(`${counts.reduce((sum, n) => sum + n, 0)} contacts`);
+}
+console.log(done.join(', '));

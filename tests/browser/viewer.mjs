@@ -1,0 +1,125 @@
+// node viewer.mjs CHROMIUM FOLDER: pages in FOLDER (bodies.html, cloth.html, spheres.html) opened from disk in a headless browser: no
+// error on the console, nothing asked for from a network, frames advance, keys and mouse do what they say, damage is told.
+import { readFileSync, writeFileSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { Browser, wait } from './browser.mjs';
+
+const [program, folder] = process.argv.slice(2);
+const browser = new Browser(program, 480, 320);
+const state = 'document.documentElement.dataset';
+
+async function open(name, options) {
+	await browser.open(`file://${folder}/${name}`, options);
+	await browser.until(`['ready', 'error'].includes(${state}.state)`, name);
+}
+
+function quiet(name) {
+	assert.deepEqual(browser.errors, [], `${name}: errors on the console`);
+	assert.deepEqual(browser.requests.filter((url) => !url.startsWith(`file://${folder}/`) && !url.startsWith('blob:')), [], `${name}: asks for more than itself`);
+}
+
+/** How many colours the middle of the picture has: an empty one has those of sky and ground, a few dozen. */
+const picture = `(() => { const v = document.getElementById('view'), c = document.createElement('canvas'); c.width = c.height = 200;
+	const d = c.getContext('2d'); caromViewer.drawNow(); d.drawImage(v, v.width / 2 - 100, v.height / 2 - 100, 200, 200, 0, 0, 200, 200);
+	const p = new Uint32Array(d.getImageData(0, 0, 200, 200).data.buffer); let h = 0; for (const x of p) h = Math.imul(h ^ x, 16777619);
+	return { colors: new Set(p).size, hash: h }; })()`;
+
+async function plays(name) {
+	await open(name);
+	assert.equal(await browser.evaluate(`${state}.state`), 'ready');
+	await browser.until(`${state}.whole === 'yes'`, `${name}: the end of the page`);
+	const first = await browser.evaluate(picture);
+	assert.ok(first.colors > 200, `${name}: the picture has ${first.colors} colours`);
+	await browser.key('End');
+	await browser.until(`+${state}.frame === caromViewer.master.frames - 1 && !caromViewer.dirty`, `${name}: the last frame`);
+	const last = await browser.evaluate(picture);
+	assert.notEqual(last.hash, first.hash, `${name}: the last frame looks like the first`);
+	await browser.key('Home');
+	await browser.until(`+${state}.frame === 0 && !caromViewer.dirty`, `${name}: the first frame`);
+	assert.equal((await browser.evaluate(picture)).hash, first.hash, `${name}: the first frame looks different later`);
+	await browser.key(' ');
+	await browser.until(`+${state}.frame > 0`, `${name}: frames advance`);
+	await browser.evaluate('caromViewer.play(false)');
+	quiet(name);
+}
+
+/** A copy of a page with its text changed. */
+function spoil(name, to, change) {
+	const text = readFileSync(`${folder}/${name}`, 'latin1'), changed = change(text);
+	assert.notEqual(changed, text, `${to}: nothing was changed`);
+	writeFileSync(`${folder}/${to}`, changed, 'latin1');
+}
+
+async function tells(name, words) {
+	await open(name);
+	await browser.until(`${words}.test(document.getElementById('message').textContent)`, `${name}: a message like ${words}`);
+}
+
+try {
+	for (const name of ['bodies.html', 'cloth.html', 'spheres.html'])
+		await plays(name);
+
+	// Structure: what a reader can use, and names for those who do not see it.
+	await open('bodies.html');
+	assert.equal(await browser.evaluate('document.querySelector("h1").textContent'), 'two < three & "more"');
+	const unnamed = await browser.evaluate(`[...document.querySelectorAll('button, input, select, canvas#view')].filter((e) =>
+		!(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label'))).length`);
+	assert.equal(unnamed, 0, 'controls without a name');
+	assert.ok(await browser.evaluate('document.querySelectorAll("#charts .chart").length') > 3, 'there are charts');
+
+	// Layers change the picture; contacts are there and told.
+	await browser.key('End');
+	await browser.until('!caromViewer.dirty', 'the last frame');
+	const plain = await browser.evaluate(picture);
+	for (const key of ['4', '5', '8'])
+		await browser.key(key);
+	await browser.until(`+${state}.contacts > 0`, 'contacts');
+	assert.notEqual((await browser.evaluate(picture)).hash, plain.hash, 'layers change nothing');
+	assert.match(await browser.evaluate('document.getElementById("deepest").textContent'), /m$/);
+
+	// A click picks a body; what is told is of this one.
+	await browser.evaluate(`(() => { const c = caromViewer.camera, b = caromViewer.scene.bodies.find((x) => x.kind === 'dynamic'); c.target = b.place; c.distance = 3; caromViewer.drawNow(); })()`);
+	await browser.mouse('mousePressed', 240, 160);
+	await browser.mouse('mouseReleased', 240, 160);
+	await browser.until('!document.getElementById("picked").hidden', 'a picked body');
+	await browser.until(`/Body \\d+/.test(document.getElementById('picked').textContent)`, 'its number');
+	await browser.key('Escape');
+	await browser.until('document.getElementById("picked").hidden', 'Escape lets it go');
+
+	// The next event; dragging turns the view; dark.
+	await browser.key('Home');
+	await browser.key('n');
+	await browser.until(`+${state}.frame > 0 && !document.getElementById('message').hidden`, 'the next event');
+	const heading = await browser.evaluate('caromViewer.camera.heading');
+	await browser.mouse('mousePressed', 200, 120);
+	await browser.mouse('mouseMoved', 230, 130);
+	await browser.mouse('mouseReleased', 230, 130);
+	assert.notEqual(await browser.evaluate('caromViewer.camera.heading'), heading, 'dragging turns the view');
+	await browser.key('d');
+	assert.ok(await browser.evaluate('document.documentElement.classList.contains("dark")'), 'D makes it dark');
+	quiet('bodies.html');
+
+	// A phone: nothing is wider than the screen.
+	await open('bodies.html', { phone: true, dark: true });
+	assert.ok(await browser.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'the page is wider than a phone');
+	quiet('bodies.html on a phone');
+
+	// What left frames or spheres out says so.
+	await open('thin.html');
+	assert.match(await browser.evaluate('document.getElementById("notes").textContent'), /frame of|left out/);
+
+	// Damage.
+	spoil('bodies.html', 'flipped.html', (text) => text.replace(/(data-name="poses-0" data-size="\d+">[^<]{200})(.)/, (all, head, c) => head + (c === 'A' ? 'B' : 'A')));
+	await tells('flipped.html', '/damaged.*poses-0/');
+	spoil('bodies.html', 'head.html', (text) => text.replace('"format":"carom-page"', '"format":"carom-page'));
+	await tells('head.html', '/head cannot be read/');
+	spoil('bodies.html', 'newer.html', (text) => text.replace('"format":"carom-page","version":1', '"format":"carom-page","version":7'));
+	await tells('newer.html', '/version 7.*reads version 1/');
+	spoil('bodies.html', 'cut.html', (text) => text.slice(0, text.lastIndexOf('<script>caromEnd')));
+	await tells('cut.html', '/cut off/');
+	spoil('bodies.html', 'missing.html', (text) => text.replace(/<script type="application\/octet-stream" data-name="bodies".*?<\/script><script>caromBlock\(\)<\/script>/, ''));
+	await tells('missing.html', '/“bodies” is missing/');
+	console.log('all is well');
+} finally {
+	await browser.close();
+}

@@ -1,0 +1,185 @@
+// `carom export`: its options, and finding what a run left behind.
+#include "commands.h"
+#include "export.h"
+#include "options.h"
+#include "report.h"
+
+#include "io/input_file.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static export_options given = { .every = 1, .max_mb = 100 };
+
+static const option OPTIONS[] = {
+	{ .name = "output",
+		.letter = 'o',
+		.argument = "FILE",
+		.kind = OPTION_TEXT,
+		.value = &given.output,
+		.help = "the page, NAME.html" },
+	{ .name = "every",
+		.argument = "N",
+		.kind = OPTION_INTEGER,
+		.value = &given.every,
+		.minimum = 1,
+		.maximum = 1e9,
+		.help = "take each Nth frame (1)" },
+	{ .name = "max-mb",
+		.argument = "MB",
+		.kind = OPTION_REAL,
+		.value = &given.max_mb,
+		.minimum = 0.1,
+		.maximum = 400,
+		.help = "largest size of the page, millions of bytes (100): frames, then spheres, are left out until it fits" },
+	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print one JSON object on stdout" },
+	{ 0 },
+};
+
+// ---- Finding files ----
+
+static bool is_there(const char *folder, const char *name, char path[SIM_PATH_MAX])
+{
+	const int length = snprintf(path, SIM_PATH_MAX, "%s/%s", folder, name);
+	return length < SIM_PATH_MAX && access(path, F_OK) == 0;
+}
+
+/// The text of a file in a folder; NULL when there is none, or it cannot be read.
+static char *read_text(const char *folder, const char *name)
+{
+	char path[SIM_PATH_MAX];
+	sim_input input;
+	size_t size;
+	if (!is_there(folder, name, path) || !sim_open_input(&input, path, NULL))
+		return NULL;
+	char *text = sim_take_rest(&input, &size);
+	sim_close_input(&input);
+	return text;
+}
+
+void export_note(export_source *source, const char *format, ...)
+{
+	char text[400];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	report_warning(source->path, "%s", text);
+	cJSON_AddItemToArray(source->notes, cJSON_CreateString(text));
+}
+
+/// The table and the summary beside what is exported. A run that goes on or was cut off has its
+/// table under another name.
+static void read_texts(export_source *source, const char *folder)
+{
+	source->stats = read_text(folder, "stats.csv");
+	if (!source->stats)
+		source->stats = read_text(folder, "stats.csv.part");
+	char *summary = read_text(folder, "summary.json");
+	source->summary = summary ? cJSON_Parse(summary) : NULL;
+	if (summary && !source->summary)
+		export_note(source, "The summary.json beside it is damaged, and left out.");
+	free(summary);
+}
+
+static int open_folder(export_source *source, const char *folder)
+{
+	char path[SIM_PATH_MAX];
+	int status = EXIT_DONE;
+	read_texts(source, folder);
+	const cJSON *section = cJSON_GetObjectItem(source->summary, "deforming");
+	if (is_there(folder, "recording.h5", path) || is_there(folder, "recording.h5.part", path))
+		status = export_open_bodies(source, path);
+	const bool ply = is_there(folder, "frames/frame_000000.ply", path);
+	if (status == EXIT_DONE && (ply || is_there(folder, "frames/frame_000000.obj", path))) {
+		*strrchr(path, '/') = 0;
+		status = export_open_deforming(source, path, !ply, section ? section : source->summary);
+	}
+	if (status == EXIT_DONE && is_there(folder, "spheres.pvd", path))
+		status = export_open_spheres(source, path);
+	if (status != EXIT_DONE || source->bodies || source->deforming || source->spheres)
+		return status;
+	return report_error(folder,
+		"holds neither recording.h5, nor frames/frame_000000.ply (or .obj), nor spheres.pvd: give the folder of carom run --out; "
+		"spheres need --snapshots there, what deforms needs frames other than 0");
+}
+
+static int open_file(export_source *source, const char *path)
+{
+	char folder[SIM_PATH_MAX];
+	snprintf(folder, sizeof folder, "%s", path);
+	char *slash = strrchr(folder, '/');
+	snprintf(slash ? slash : folder, 2, "%s", slash ? "" : ".");
+	read_texts(source, folder[0] ? folder : "/");
+	return sim_has_extension(path, ".pvd") ? export_open_spheres(source, path) : export_open_bodies(source, path);
+}
+
+int export_open(export_source *source, const char *path)
+{
+	struct stat status;
+	*source = (export_source){ .path = path, .notes = cJSON_CreateArray() };
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return open_folder(source, path);
+	return open_file(source, path);
+}
+
+void export_close(export_source *source)
+{
+	export_close_bodies(source->bodies);
+	export_close_deforming(source->deforming);
+	export_close_spheres(source->spheres);
+	free(source->stats);
+	cJSON_Delete(source->summary);
+	cJSON_Delete(source->notes);
+	*source = (export_source){ 0 };
+}
+
+double export_quantum(double length)
+{
+	return length > 0 && isfinite(length) ? ldexp(1, (int)floor(log2(length))) : ldexp(1, -10);
+}
+
+// ---- The command ----
+
+static int parse(int argc, char **argv)
+{
+	const command_line line = { .command = "export",
+		.synopsis = "RECORDING [options] -o PAGE.html",
+		.summary = "Make one HTML file that plays a run of `carom run` in a browser: from disk, without a network.",
+		.details =
+			"RECORDING is the folder of --out, with rigid bodies, what deforms and spheres together; or a recording.h5, or a\n"
+			"spheres.pvd alone. The page shows motions and contacts, lets bodies be picked, and draws the columns of stats.csv.\n"
+			"Places are rounded to a small part of a body, an edge or a radius. docs/guide/browser.md describes the page.",
+		.options = OPTIONS,
+		.least = 1,
+		.most = 1 };
+	int count, status = options_parse(&line, argc, argv, &given.recording, &count);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (!given.output)
+		return options_misuse("export", "say where the page goes: -o PAGE.html");
+	if (!sim_has_extension(given.output, ".html") && !sim_has_extension(given.output, ".htm"))
+		return options_misuse("export", "'%s' does not end in .html", given.output);
+	return OPTIONS_GO_ON;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	export_source source = { 0 };
+	int status = parse(argc, argv);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	cJSON *report = given.json ? cJSON_CreateObject() : NULL;
+	status = export_open(&source, given.recording);
+	if (status == EXIT_DONE)
+		status = export_write_page(&given, &source, report);
+	export_close(&source);
+	if (status == EXIT_DONE && given.json)
+		return report_json(report);
+	cJSON_Delete(report);
+	return status;
+}

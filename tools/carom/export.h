@@ -1,0 +1,113 @@
+/// @file export.h
+/// `carom export`: what a run left behind, as one page for a browser. A page holds up to three
+/// tracks (poses of bodies, places of vertices, places of spheres), each with times of its own.
+#ifndef CAROM_TOOL_EXPORT_H
+#define CAROM_TOOL_EXPORT_H
+
+#include "io/vtk_reader.h"
+#include "playback.h"
+#include "web/page.h"
+
+#include <cjson/cJSON.h>
+
+typedef struct export_options {
+	const char *recording;
+	const char *output;
+	int64_t every;
+	double max_mb;
+	bool json;
+} export_options;
+
+/// Numbers that change from frame to frame, as they go into a page (web/track.h).
+typedef struct export_track {
+	const char *name;
+	int64_t frames; ///< in the recording
+	int64_t count;  ///< numbers of a frame
+	int32_t stride; ///< numbers of an element
+	double *times;  ///< [frames] seconds
+} export_track;
+
+/// Rigid bodies, from recording.h5 or the file of a run that goes on or was cut off.
+typedef struct export_bodies {
+	export_track track; ///< 7 numbers for each body: its place, and its quaternion x y z w
+	playback play;
+	double quantum; ///< m, of places
+	int32_t *rows;  ///< [bodies] where each body begins
+	int32_t body_count;
+	int64_t *contact_first; ///< [frames+1] contacts before each frame; NULL: not recorded
+} export_bodies;
+
+/// What deforms, from frames/frame_NNNNNN.ply or .obj.
+typedef struct export_deforming {
+	export_track track; ///< 3 numbers for each vertex
+	char *folder;
+	bool obj;
+	double quantum;     ///< m
+	int32_t *triangles; ///< [3*triangle_count]
+	int64_t triangle_count;
+} export_deforming;
+
+/// Spheres, from spheres.pvd and its files.
+typedef struct export_spheres {
+	export_track track; ///< 3 numbers for each sphere that is kept
+	sim_vtk_list list;
+	double quantum; ///< m
+	int64_t count;  ///< in the recording
+	int64_t every;  ///< of these spheres each such one is in the page
+	float *radii;   ///< [count]
+} export_spheres;
+
+/// A run's output that is to be exported. All zero is fine to close.
+typedef struct export_source {
+	const char *path;
+	export_bodies *bodies; ///< NULL: none; so with the others
+	export_deforming *deforming;
+	export_spheres *spheres;
+	char *stats;    ///< text of stats.csv, or NULL
+	cJSON *summary; ///< summary.json, or NULL
+	cJSON *notes;   ///< sentences about what is missing or in doubt
+} export_source;
+
+/// Open what is in a folder, or one file. EXIT_DONE, or EXIT_FAILED after a message; export_close
+/// is due in both cases.
+int export_open(export_source *source, const char *path);
+void export_close(export_source *source);
+
+/// Say a sentence about the source on stderr, and in the page.
+void export_note(export_source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/// Write the page: with as many frames and spheres as its limit has room for. EXIT_DONE, or
+/// EXIT_FAILED after a message. report, if not NULL, gets what is in the page.
+int export_write_page(const export_options *options, export_source *source, cJSON *report);
+
+// ---- The kinds ----
+
+/// Open the rigid bodies of a recording. EXIT_DONE, or EXIT_FAILED after a message.
+int export_open_bodies(export_source *source, const char *path);
+/// Open the frames in a folder. summary: the section of what deforms, or NULL.
+int export_open_deforming(export_source *source, const char *folder, bool obj, const cJSON *summary);
+/// Open a collection of spheres.
+int export_open_spheres(export_source *source, const char *path);
+void export_close_bodies(export_bodies *bodies);
+void export_close_deforming(export_deforming *deforming);
+void export_close_spheres(export_spheres *spheres);
+
+/// Read a frame: values [count]. EXIT_DONE, or EXIT_FAILED after a message.
+int export_read_poses(export_bodies *bodies, int64_t frame, int32_t *values);
+int export_read_vertices(export_deforming *deforming, int64_t frame, int32_t *values);
+int export_read_spheres(export_spheres *spheres, int64_t frame, int32_t *values);
+
+/// Add the blocks that do not change, and further fields of the page's head.
+bool export_add_bodies(export_bodies *bodies, web_page *page, sim_error *error);
+bool export_add_contacts(export_bodies *bodies, int64_t every, web_page *page, sim_error *error);
+bool export_add_deforming(const export_deforming *deforming, web_page *page, sim_error *error);
+bool export_add_spheres(const export_spheres *spheres, web_page *page, sim_error *error);
+void export_describe_bodies(const export_bodies *bodies, cJSON *head, cJSON *track);
+
+/// Half the length of the longest body that moves, m.
+double export_bodies_extent(const export_bodies *bodies);
+
+/// The largest power of two that is not above a length; 2^-10 when that is none.
+double export_quantum(double length);
+
+#endif

@@ -1,0 +1,126 @@
+// What deforms in a page: the mesh files of a run become a track of vertices.
+#include "export.h"
+#include "options.h"
+#include "report.h"
+
+#include "io/mesh_file.h"
+#include "web/track.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void frame_path(const export_deforming *d, int64_t number, char path[SIM_PATH_MAX])
+{
+	snprintf(path, SIM_PATH_MAX, "%s/frame_%06lld.%s", d->folder, (long long)number, d->obj ? "obj" : "ply");
+}
+
+static int load_frame(const export_deforming *d, int64_t frame, sim_mesh *mesh)
+{
+	char path[SIM_PATH_MAX];
+	sim_error error;
+	frame_path(d, frame, path);
+	return sim_load_mesh(path, mesh, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
+}
+
+/// The mean length of the first edges of some triangles.
+static double mean_edge(const sim_mesh *mesh)
+{
+	const int32_t step = 1 + mesh->triangle_count / 1000;
+	double sum = 0, edges = 0;
+	for (int32_t i = 0; i < mesh->triangle_count; i += step) {
+		const float *a = mesh->vertices + 3 * (size_t)mesh->triangles[3 * (size_t)i];
+		const float *b = mesh->vertices + 3 * (size_t)mesh->triangles[3 * (size_t)i + 1];
+		sum += hypot(hypot(b[0] - a[0], b[1] - a[1]), b[2] - a[2]);
+		edges++;
+	}
+	return edges > 0 ? sum / edges : 0;
+}
+
+static bool triangles_are_sound(const sim_mesh *mesh)
+{
+	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++) {
+		if (mesh->triangles[i] < 0 || mesh->triangles[i] >= mesh->vertex_count)
+			return false;
+	}
+	return true;
+}
+
+/// The frames are counted by their files, their times by the steps between them, which the summary
+/// tells.
+static int take_times(export_source *source, const cJSON *summary)
+{
+	export_track *track = &source->deforming->track;
+	char path[SIM_PATH_MAX];
+	const cJSON *steps = cJSON_GetObjectItem(summary, "frame_steps"), *step = cJSON_GetObjectItem(summary, "time_step");
+	const double between = cJSON_IsNumber(steps) && cJSON_IsNumber(step) ? steps->valuedouble * step->valuedouble : 0;
+	if (!(between > 0))
+		export_note(source,
+			"The times of the frames of what deforms are not known, for there is no summary.json with them: a 60th of a second is "
+			"taken between two.");
+	for (;; track->frames++) {
+		frame_path(source->deforming, track->frames, path);
+		if (access(path, F_OK) != 0)
+			break;
+	}
+	track->times = malloc((size_t)track->frames * sizeof *track->times + 1);
+	if (!track->times)
+		return report_error(NULL, "out of memory");
+	for (int64_t i = 0; i < track->frames; i++)
+		track->times[i] = (double)i * (between > 0 ? between : 1.0 / 60);
+	return EXIT_DONE;
+}
+
+int export_open_deforming(export_source *source, const char *folder, bool obj, const cJSON *summary)
+{
+	sim_mesh mesh = { 0 };
+	export_deforming *d = source->deforming = calloc(1, sizeof *d);
+	if (!d || !(d->folder = strdup(folder)))
+		return report_error(NULL, "out of memory");
+	d->obj = obj;
+	if (take_times(source, summary) != EXIT_DONE || load_frame(d, 0, &mesh) != EXIT_DONE)
+		return EXIT_FAILED;
+	int status = EXIT_DONE;
+	if (!triangles_are_sound(&mesh))
+		status = report_error(folder, "frame 0 has a triangle that names a vertex that is not there");
+	d->track.name = "vertices";
+	d->track.count = 3 * (int64_t)mesh.vertex_count;
+	d->track.stride = 3;
+	d->triangle_count = mesh.triangle_count;
+	d->triangles = mesh.triangles;
+	d->quantum = export_quantum(mean_edge(&mesh) / 256);
+	mesh.triangles = NULL;
+	sim_mesh_free(&mesh);
+	return status;
+}
+
+int export_read_vertices(export_deforming *d, int64_t frame, int32_t *values)
+{
+	sim_mesh mesh = { 0 };
+	if (load_frame(d, frame, &mesh) != EXIT_DONE)
+		return EXIT_FAILED;
+	int status = EXIT_DONE;
+	if (3 * (int64_t)mesh.vertex_count != d->track.count)
+		status = report_error(d->folder, "frame %lld has %d vertices, and frame 0 has %lld: these are frames of different runs",
+			(long long)frame, (int)mesh.vertex_count, (long long)d->track.count / 3);
+	for (int64_t i = 0; i < d->track.count && status == EXIT_DONE; i++)
+		values[i] = web_quantise(mesh.vertices[i], d->quantum);
+	sim_mesh_free(&mesh);
+	return status;
+}
+
+bool export_add_deforming(const export_deforming *d, web_page *page, sim_error *error)
+{
+	return web_page_add(page, "triangles", d->triangles, 12 * (size_t)d->triangle_count, error);
+}
+
+void export_close_deforming(export_deforming *d)
+{
+	if (!d)
+		return;
+	free(d->folder);
+	free(d->triangles);
+	free(d->track.times);
+	free(d);
+}

@@ -1,0 +1,39 @@
+/// @file page.h
+/// Pages for a browser: one HTML file with the viewer (web/viewer) and all data in it, which opens
+/// from disk and asks for nothing from a network. Data are blocks, deflated and in base64. A page
+/// is written from its beginning to its end: the head, blocks that the first picture needs, the
+/// viewer, other blocks, the end, without which the viewer says that the page was cut off.
+#ifndef WEB_PAGE_H
+#define WEB_PAGE_H
+
+#include "io/output_file.h"
+
+#include <stdint.h>
+
+/// A page that is being written. All zero is closed.
+typedef struct web_page {
+	sim_output_file file;
+	int64_t size;  ///< bytes so far
+	int64_t limit; ///< of the size; a block that would go beyond it is left out
+	bool is_full;  ///< a block was left out; nothing is written from then on
+} web_page;
+
+/// Begin a page: title (UTF-8, any characters), and a head, the text of one JSON object. False with
+/// the reason in error when the file cannot be opened or written.
+bool web_page_begin(web_page *page, const char *path, int64_t limit, const char *title, const char *head, sim_error *error);
+
+/// Add a block of bytes under a name (letters, digits, '-'). False with the reason in error when
+/// memory is short, or the page is full: page->is_full tells these apart.
+bool web_page_add(web_page *page, const char *name, const void *bytes, size_t size, sim_error *error);
+
+/// Add the viewer. It draws as soon as a browser has read so far.
+void web_page_add_viewer(web_page *page);
+
+/// Finish the page; it appears under its path whole. False with the reason in error; it is closed
+/// in both cases.
+bool web_page_end(web_page *page, sim_error *error);
+
+/// Remove an unfinished page. One that is closed is fine.
+void web_page_abandon(web_page *page);
+
+#endif

@@ -1,0 +1,442 @@
+// The viewer: reads the page, plays it, answers keys, mouse and fingers.
+
+/** A box three times as large about the same middle. */
+const around = (box) => [subtract(box.lower, subtract(box.upper, box.lower)), add(box.upper, subtract(box.upper, box.lower))];
+
+const byId = (id) => document.getElementById(id);
+
+class Viewer {
+	constructor(page) {
+		this.page = page;
+		this.time = 0;
+		this.playing = false;
+		this.speed = 1;
+		this.errors = [];
+		this.dirty = true;
+		this.contacts = [];
+		this.contactsOf = -1;
+		this.state = { bodies: true, ground: true, shadows: true, contacts: false, normals: false, depths: false, pairs: false, boxes: false };
+	}
+
+	/** Something that the reader must know. A mild one leaves the picture as it is. */
+	say(text, mild) {
+		const box = byId("message");
+		box.textContent = text;
+		box.hidden = !text;
+		box.className = mild ? "mild" : "";
+	}
+
+	fail = (reason) => {
+		this.errors.push(reason.message || String(reason));
+		if (!(reason instanceof PageError))
+			console.error(reason);
+		const drawn = document.documentElement.dataset.state === "ready";
+		this.playing = false;
+		this.showPlay();
+		this.say(reason instanceof PageError ? reason.message : `The viewer failed: ${reason.message}`, drawn);
+		if (!drawn)
+			document.documentElement.dataset.state = "error";
+	};
+
+	readHead() {
+		const element = byId("carom-head");
+		let head;
+		try {
+			head = JSON.parse(element.textContent);
+		} catch (reason) {
+			throw new PageError("This page is damaged: its head cannot be read. Export it again.");
+		}
+		if (head.format !== "carom-page")
+			throw new PageError("This page holds no recording of carom.");
+		if (head.version !== 1)
+			throw new PageError(`This page's data are of version ${head.version}, made by ${head.made_by}; this viewer reads version 1.`);
+		return head;
+	}
+
+	async start() {
+		this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+		document.documentElement.dataset.state = "loading";
+		this.head = this.readHead();
+		if (typeof DecompressionStream === "undefined")
+			throw new PageError("This browser cannot unpack data (it has no DecompressionStream). Browsers from 2023 on can.");
+		this.renderer = new Renderer(byId("view"));
+		this.scene = new Scene(this.page, this.head);
+		this.scene.fail = this.fail;
+		await this.scene.load(this.renderer);
+		this.master = this.scene.master;
+		this.camera = new Camera(this.scene.up);
+		this.placeCamera();
+		this.setTheme(this.theme);
+		this.fillTitle();
+		this.listen();
+		this.setTime(this.master.times[0]);
+		this.drawNow();
+		document.documentElement.dataset.state = "ready";
+		document.documentElement.dataset.firstPicture = Math.round(performance.now());
+		const again = () => { this.tick(); requestAnimationFrame(again); };
+		requestAnimationFrame(again);
+		this.readTable().catch(this.fail);
+		this.watchEnd().catch(this.fail);
+	}
+
+	// ---- The page ----
+
+	/** Complain when the end of the page does not come. */
+	async watchEnd() {
+		await new Promise((resolve, reject) => {
+			const look = () => {
+				if (this.page.ended)
+					resolve();
+				else if (this.page.read)
+					reject(new PageError("This page was cut off: its end is missing. What is there can be looked at."));
+				else
+					this.page.wake.push(look);
+			};
+			look();
+		});
+		document.documentElement.dataset.whole = "yes";
+	}
+
+	async readTable() {
+		await new Promise((resolve) => {
+			const look = () => this.page.blocks.has("stats") || this.page.ended || this.page.read ? resolve() : this.page.wake.push(look);
+			look();
+		});
+		const section = byId("charts");
+		if (!this.page.blocks.has("stats")) {
+			makeElement("p", "There is no stats.csv beside the recording.", section);
+		} else {
+			this.table = readTable(new TextDecoder().decode(await readBlock(this.page, "stats")));
+			makeElement("h2", "stats.csv", section);
+			this.charts = new Charts(section, this.table, (time) => this.setTime(time));
+		}
+		this.events = findEvents(this.table, this.scene, []).filter((event) => event.time <= this.master.times[this.master.frames - 1] + 1e-9);
+		this.drawEvents();
+		this.dirty = true;
+	}
+
+	fillTitle() {
+		const head = this.head, scene = this.scene, parts = [], notes = [...(head.notes || [])];
+		const moving = scene.bodies.filter((body) => body.kind !== "static").length;
+		if (scene.tracks.poses)
+			parts.push(`${tell(moving)} moving ${moving === 1 ? "body" : "bodies"}`);
+		if (scene.tracks.vertices)
+			parts.push(`${tell(scene.triangles.length / 3)} deforming triangles`);
+		if (scene.tracks.spheres)
+			parts.push(`${tell(scene.radii.length)} spheres`);
+		parts.push(`${tell(this.master.frames)} frames`);
+		const every = this.master.info.every;
+		if (every > 1)
+			notes.push(`Each ${every}${every === 2 ? "nd" : every === 3 ? "rd" : "th"} frame of ${tell(this.master.info.recorded_frames)} is in this page.`);
+		if (head.spheres_every > 1)
+			notes.push(`${tell(head.recorded_spheres - scene.radii.length)} of ${tell(head.recorded_spheres)} spheres are left out of this page.`);
+		document.querySelector("h1").textContent = head.title;
+		byId("about").textContent = parts.join(" · ");
+		byId("notes").textContent = notes.join(" ");
+		const has = { contacts: scene.hasContacts, bodies: !!scene.tracks.poses };
+		const reasons = { contacts: "No contacts: run with --contacts to record them.", bodies: "Nothing rigid is in this page." };
+		fillLayers(byId("layers"), this.state, has, reasons, (name, on) => this.setLayer(name, on));
+		fillKeys(byId("help"));
+		byId("scrub").max = this.master.frames - 1;
+	}
+
+	placeCamera() {
+		const given = this.head.camera, camera = this.camera, scene = this.scene;
+		camera.reach = scene.radius;
+		if (given)
+			camera.stand(subtract(given.position, scene.origin), subtract(given.target, scene.origin), given.field_of_view);
+		else
+			camera.frame(scene.lower, scene.upper, this.renderer.resize());
+		camera.sunHeading = camera.heading - 0.95;
+	}
+
+	setTheme(theme) {
+		this.theme = theme;
+		document.documentElement.classList.toggle("dark", theme === "dark");
+		if (this.renderer)
+			this.renderer.theme = theme;
+		this.dirty = true;
+		this.drawEvents();
+	}
+
+	setLayer(name, on) {
+		const box = byId(`layer-${name}`);
+		if (box.disabled)
+			return;
+		box.checked = this.state[name] = on;
+		this.scene.layers[name] = on;
+		this.renderer.shadows = this.state.shadows;
+		for (const batch of this.renderer.batches)
+			batch.visible = this.state.bodies;
+		this.dirty = true;
+		this.refreshOverlays();
+	}
+
+	// ---- Time ----
+
+	setTime(time) {
+		const times = this.master.times;
+		this.time = Math.max(times[0], Math.min(times[times.length - 1], time));
+		this.dirty = true;
+	}
+
+	get frame() { return this.master.at(this.time); }
+
+	setFrame(frame) { this.setTime(this.master.times[Math.max(0, Math.min(this.master.frames - 1, frame))]); }
+
+	play(on) {
+		const times = this.master.times;
+		if (on && this.time >= times[times.length - 1])
+			this.time = times[0];
+		this.playing = on && times.length > 1;
+		this.last = performance.now();
+		this.showPlay();
+	}
+
+	showPlay() {
+		byId("play").classList.toggle("on", this.playing);
+		this.dirty = true;
+	}
+
+	jump(direction) {
+		const now = this.time, frame = this.frame;
+		const wanted = (this.events || []).filter((event) => direction > 0 ? this.master.at(event.time) > frame : this.master.at(event.time) < frame);
+		const event = direction > 0 ? wanted[0] : wanted[wanted.length - 1];
+		if (!event)
+			return this.say(`No event ${direction > 0 ? "behind" : "before"} ${now.toFixed(3)} s.`, true);
+		this.play(false);
+		this.setTime(event.time);
+		const texts = this.events.filter((other) => this.master.at(other.time) === this.master.at(event.time)).map((other) => other.text);
+		this.say([...new Set(texts)].join("\n"), true);
+		clearTimeout(this.silence);
+		this.silence = setTimeout(() => this.say(""), 4000);
+	}
+
+	tick() {
+		const now = performance.now();
+		if (this.playing) {
+			const times = this.master.times, end = times[times.length - 1];
+			const before = this.time;
+			this.time = Math.min(end, this.time + this.speed * (now - this.last) / 1000);
+			if (!this.scene.show(this.time))
+				this.time = before; // wait for data rather than leave frames out
+			if (this.time >= end)
+				this.play(false);
+			this.dirty = true;
+		}
+		this.last = now;
+		if (this.dirty)
+			this.drawNow();
+	}
+
+	drawNow() {
+		const there = this.scene.show(this.time);
+		this.dirty = !there;
+		const frame = this.frame, scene = this.scene;
+		if (frame !== this.drawnFrame) {
+			this.drawnFrame = frame;
+			this.refreshOverlays();
+		}
+		const showGround = this.state.ground ? scene.grounds : [];
+		this.renderer.draw(this.camera, { centre: scene.centre, radius: scene.radius, grounds: showGround });
+		byId("scrub").value = frame;
+		byId("time").textContent = `${this.time.toFixed(3)} s · ${frame * this.master.info.every}`;
+		if (this.charts)
+			this.charts.draw(this.time);
+		if (scene.picked)
+			this.tellPicked();
+		document.documentElement.dataset.frame = frame;
+	}
+
+	/** Contacts of the frame, where layers want them, then all lines and dots. */
+	refreshOverlays() {
+		const wants = ["contacts", "normals", "depths", "pairs"].some((name) => this.state[name]) || this.scene.picked;
+		const index = this.scene.shown.poses;
+		if (!this.scene.hasContacts || !wants || index === undefined) {
+			this.scene.showOverlays([]);
+			return;
+		}
+		if (this.contactsOf === index) {
+			this.scene.showOverlays(this.contacts);
+			return;
+		}
+		this.scene.contacts(index).then((list) => {
+			if (this.scene.shown.poses !== index)
+				return this.refreshOverlays();
+			this.contacts = list;
+			this.contactsOf = index;
+			this.scene.showOverlays(list);
+			byId("deepest").textContent = `${tell(list.reduce((most, contact) => Math.max(most, contact.depth), 0))} m`;
+			document.documentElement.dataset.contacts = list.length;
+			this.dirty = true;
+		}).catch(this.fail);
+	}
+
+	drawEvents() {
+		const canvas = byId("events"), events = this.events || [], ratio = window.devicePixelRatio || 1;
+		if (!this.master || !canvas.clientWidth)
+			return;
+		const w = canvas.width = canvas.clientWidth * ratio, h = canvas.height = canvas.clientHeight * ratio, context = canvas.getContext("2d");
+		const style = getComputedStyle(document.documentElement), thumb = 8 * ratio, last = Math.max(1, this.master.frames - 1);
+		for (const event of events) {
+			const x = thumb + (w - 2 * thumb) * this.master.at(event.time) / last;
+			context.fillStyle = style.getPropertyValue(event.weight > 1 ? "--warn" : "--accent");
+			context.fillRect(x - ratio / 2, h - 7 * ratio, 1.5 * ratio, 6 * ratio);
+		}
+	}
+
+	// ---- Picking ----
+
+	pick(x, y) {
+		this.scene.show(this.time);
+		const found = this.renderer.pick(this.camera, x, y);
+		this.scene.picked = found;
+		this.scene.refresh();
+		byId("picked").hidden = !found;
+		this.dirty = true;
+		this.refreshOverlays();
+	}
+
+	tellPicked() {
+		const { kind, number } = this.scene.picked, scene = this.scene, section = byId("picked");
+		if (kind === "sphere") {
+			const place = add([0, 1, 2].map((k) => scene.places[3 * number + k]), scene.origin);
+			fillPicked(section, `Sphere ${number * (this.head.spheres_every || 1)}`, [["place", places(place)], ["radius", tell(scene.radii[number])]], []);
+			return;
+		}
+		const body = scene.bodies[number], row = body.rows[0];
+		const form = body.rows.length > 1 ? `${body.rows.length} parts` : row.type === "mesh" || row.type === "hull" ? `${row.type} ${this.meshName(row.mesh)}` : row.type;
+		const facts = [["kind", body.kind], ["shape", form], ["place", places(add(body.place, scene.origin))], ["turn x y z w", places(body.turn)]];
+		const own = this.contactsOf === scene.shown.poses ? this.contacts.filter((contact) => contact.a === number || contact.b === number) : [];
+		const others = new Map();
+		for (const contact of own) {
+			const other = contact.a === number ? contact.b : contact.a;
+			others.set(other, Math.max(others.get(other) || 0, contact.depth));
+		}
+		if (scene.hasContacts)
+			facts.push(["contacts", String(own.length)]);
+		fillPicked(section, `Body ${number}`, facts, [...others].map(([other, depth]) => `with ${other}: ${tell(depth)} m deep`));
+	}
+
+	meshName(mesh) {
+		const names = this.head.meshes || [];
+		return names[mesh % names.length] || "";
+	}
+
+	// ---- Hands ----
+
+	listen() {
+		byId("play").addEventListener("click", () => this.play(!this.playing));
+		byId("before").addEventListener("click", () => this.jump(-1));
+		byId("after").addEventListener("click", () => this.jump(1));
+		byId("scrub").addEventListener("input", (event) => this.setFrame(+event.target.value));
+		byId("speed").addEventListener("change", (event) => { this.speed = +event.target.value; });
+		byId("theme").addEventListener("click", () => this.setTheme(this.theme === "dark" ? "light" : "dark"));
+		for (const name of ["layers", "charts", "help"]) {
+			const button = byId(`show-${name}`);
+			button.addEventListener("click", () => this.showSection(name, byId(name).hidden));
+		}
+		if (innerWidth < 640)
+			this.showSection("layers", false);
+		addEventListener("resize", () => { this.dirty = true; this.drawEvents(); });
+		addEventListener("keydown", (event) => this.onKey(event));
+		this.listenToPointers(byId("view"));
+	}
+
+	showSection(name, on) {
+		byId(name).hidden = !on;
+		byId(`show-${name}`).setAttribute("aria-expanded", String(on));
+		this.dirty = true;
+	}
+
+	changeSpeed(by) {
+		const select = byId("speed");
+		select.selectedIndex = Math.max(0, Math.min(select.options.length - 1, select.selectedIndex + by));
+		this.speed = +select.value;
+	}
+
+	frameAll() {
+		const picked = this.scene.picked;
+		const box = picked && picked.kind === "body" && this.scene.boxOf(this.scene.bodies[picked.number]);
+		if (box)
+			this.camera.frame(...around(box), this.renderer.resize());
+		else
+			this.camera.frame(this.scene.lower, this.scene.upper, this.renderer.resize());
+		this.dirty = true;
+	}
+
+	onKey(event) {
+		if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|TEXTAREA)$/.test(event.target.tagName))
+			return;
+		const step = event.shiftKey ? 10 : 1, key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+		const actions = {
+			" ": () => this.play(!this.playing), ArrowRight: () => this.setFrame(this.frame + step), ArrowLeft: () => this.setFrame(this.frame - step),
+			Home: () => this.setFrame(0), End: () => this.setFrame(this.master.frames - 1), n: () => this.jump(1), p: () => this.jump(-1),
+			"+": () => this.changeSpeed(1), "=": () => this.changeSpeed(1), "-": () => this.changeSpeed(-1), f: () => this.frameAll(),
+			d: () => this.setTheme(this.theme === "dark" ? "light" : "dark"), h: () => this.showSection("help", byId("help").hidden),
+			"?": () => this.showSection("help", byId("help").hidden),
+			Escape: () => { this.scene.picked = null; byId("picked").hidden = true; this.scene.refresh(); this.refreshOverlays(); this.say(""); this.dirty = true; },
+		};
+		LAYERS.forEach((layer, i) => { actions[String(i + 1)] = () => this.setLayer(layer.name, !this.state[layer.name]); });
+		if (!actions[key])
+			return;
+		if (key.startsWith("Arrow"))
+			this.play(false);
+		actions[key]();
+		event.preventDefault();
+		if (key === " " && document.activeElement !== document.body)
+			document.activeElement.blur();
+	}
+
+	listenToPointers(canvas) {
+		const fingers = new Map();
+		let moved = 0, gap = 0;
+		const spread = () => {
+			const [a, b] = [...fingers.values()];
+			return Math.hypot(a[0] - b[0], a[1] - b[1]);
+		};
+		canvas.addEventListener("pointerdown", (event) => {
+			canvas.setPointerCapture(event.pointerId);
+			fingers.set(event.pointerId, [event.clientX, event.clientY]);
+			moved = fingers.size > 1 ? 100 : 0;
+			gap = fingers.size === 2 ? spread() : 0;
+			canvas.classList.add("turning");
+		});
+		canvas.addEventListener("pointermove", (event) => {
+			const before = fingers.get(event.pointerId);
+			if (!before)
+				return;
+			const dx = event.clientX - before[0], dy = event.clientY - before[1], h = canvas.clientHeight;
+			fingers.set(event.pointerId, [event.clientX, event.clientY]);
+			moved += Math.hypot(dx, dy);
+			if (fingers.size === 2) {
+				const now = spread();
+				this.camera.zoom(gap / (now || 1));
+				this.camera.pan(dx / h / 2, dy / h / 2);
+				gap = now;
+			} else if (event.shiftKey || event.buttons & 6) {
+				this.camera.pan(dx / h, dy / h);
+			} else {
+				this.camera.rotate(dx * 0.006, dy * 0.006);
+			}
+			this.dirty = true;
+		});
+		const end = (event) => {
+			if (event.type === "pointerup" && fingers.size === 1 && moved < 5)
+				this.pick(event.offsetX, event.offsetY);
+			fingers.delete(event.pointerId);
+			canvas.classList.remove("turning");
+		};
+		canvas.addEventListener("pointerup", end);
+		canvas.addEventListener("pointercancel", end);
+		canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+		canvas.addEventListener("wheel", (event) => {
+			this.camera.zoom(Math.exp(event.deltaY * (event.deltaMode ? 0.05 : 0.0012)));
+			this.dirty = true;
+			event.preventDefault();
+		}, { passive: false });
+	}
+}
+
+const viewer = window.caromViewer = new Viewer(window.caromPage);
+viewer.start().catch(viewer.fail);
