@@ -1,5 +1,5 @@
 /// @file vtk_reader.h
-/// Reads what io/vtk_file.h writes: collections of spheres, and the files of their moments. Files of
+/// Reads what io/vtk_file.h writes: collections of spheres, and files of their moments. Files of
 /// other programs are refused.
 #ifndef SIM_VTK_READER_H
 #define SIM_VTK_READER_H
