@@ -122,6 +122,32 @@ TEST(cloth_scenes, a_cloth_on_a_turning_sphere_stays_outside)
 	end(&r);
 }
 
+// ---- Layers ----
+
+/// The vertex in the middle of a body that is a sheet of so many cells along each side.
+static const double *middle_of(const cloth_run *r, int body, int cells)
+{
+	return r->surface.places + 3 * ((int64_t)r->surface.body_vertices[body] + (cells + 1) * (cells / 2) + cells / 2);
+}
+
+// Three sheets, each turned by 45 degrees against the next, are pushed through a funnel: their middles keep their order in every step,
+// and are through at the end.
+TEST(cloth_scenes, sheets_keep_their_order_in_a_funnel)
+{
+	enum { FUNNEL, BALL, LOWER, MIDDLE, UPPER, CELLS = 12 };
+	cloth_run r = start("funnel", 2.0 / 3);
+	REQUIRE(r.surface.body_vertices[UPPER] - r.surface.body_vertices[MIDDLE] == (CELLS + 1) * (CELLS + 1));
+	int64_t impacts = 0;
+	for (int i = 0; i < 110 / TEST_FEWER; i++) {
+		impacts += advance(&r).impacts;
+		CHECK(middle_of(&r, LOWER, CELLS)[1] < middle_of(&r, MIDDLE, CELLS)[1]);
+		CHECK(middle_of(&r, MIDDLE, CELLS)[1] < middle_of(&r, UPPER, CELLS)[1]);
+	}
+	CHECK(impacts > 1000 || TEST_FEWER > 1);
+	CHECK(middle_of(&r, UPPER, CELLS)[1] < -0.6 || TEST_FEWER > 1);
+	end(&r);
+}
+
 // ---- Friction ----
 
 /// How far the block of cloth_slope slides in half a second, with so many times the friction that just holds it.

@@ -266,6 +266,19 @@ TEST(shapes, blocks)
 	}
 }
 
+TEST(shapes, gears)
+{
+	for (int32_t teeth = 6; teeth <= 40; teeth += 17) {
+		sim_mesh gear = make("gear", 32 * teeth, 0);
+		const carom_mesh_report report = check_clean(&gear, 32 * teeth, 0); // the bore: a ring
+		check_no_crossing(&gear);
+		CHECK(reflex_share(&gear) > 0);
+		CHECK_NEAR(report.upper[0], 0.05 * teeth + 0.08, 0.01); // the tip of the tooth along x
+		CHECK_NEAR(report.upper[2] - report.lower[2], 0.2, 1e-6);
+		sim_mesh_free(&gear);
+	}
+}
+
 TEST(shapes, hundred_thousand)
 {
 	sim_mesh mesh = make("lumpy", 100000, 1);
@@ -307,7 +320,9 @@ static void check_refused(const char *shape, int32_t triangles, const char *text
 
 TEST(shapes, refused)
 {
-	check_refused("cow", 902, "no shape is called 'cow'; there are lumpy, sphere, torus, knot, lock, box, L");
+	check_refused("cow", 902, "no shape is called 'cow'; there are lumpy, sphere, torus, knot, lock, box, gear, L");
+	check_refused("gear", 191, "a gear has 32 triangles for each of 6 teeth or more, not 191: take 192");
+	check_refused("gear", 400, "a gear has 32 triangles for each of 6 teeth or more, not 400: take 384 or 416");
 	check_refused("lumpy", 3, "3 triangles are asked for; the number must be in 4 to 1000000");
 	check_refused("lumpy", 1000001, "1000001 triangles are asked for; the number must be in 4 to 1000000");
 	check_refused("lumpy", 903, "a closed body has an even number of triangles: take 902 or 904");
@@ -324,7 +339,7 @@ TEST(shapes, list)
 {
 	int32_t count;
 	const sim_shape_info *list = sim_shape_list(&count);
-	CHECK_INT(count, 7);
+	CHECK_INT(count, 8);
 	for (int32_t i = 0; i < count; i++) {
 		CHECK(strlen(list[i].description) > 10);
 		// Every shape can be made, with 4032 = 28 * 12 * 12 triangles or, the cube, with 4800.

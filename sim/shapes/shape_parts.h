@@ -43,6 +43,7 @@ bool sim_sphere_hull(sim_surface *surface);
 /// The makers: false with a text in error, or with none when out of memory.
 bool sim_make_sphere(int32_t triangles, sim_surface *surface, sim_error *error);
 bool sim_make_lumpy(int32_t triangles, uint64_t seed, sim_surface *surface, sim_error *error);
+bool sim_make_gear(int32_t triangles, sim_surface *surface, sim_error *error);
 bool sim_make_tube(const char *shape, int32_t triangles, sim_surface *surface, sim_error *error);
 bool sim_make_blocks(const char *shape, int32_t triangles, sim_surface *surface, sim_error *error);
 

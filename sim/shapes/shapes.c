@@ -12,6 +12,7 @@ static const sim_shape_info SHAPES[] = {
 	{ "knot", "a trefoil knot of a round tube; 2 * n * m triangles" },
 	{ "lock", "a thick C that hooks into others of its kind; 2 * n * m triangles" },
 	{ "box", "a cube; 12 * k * k triangles" },
+	{ "gear", "a spur gear with a bore; 32 triangles for each of 6 teeth or more" },
 	{ "L", "three cubes in an L; 28 * k * k triangles" },
 };
 
@@ -145,6 +146,9 @@ static bool make(const char *shape, int32_t triangles, uint64_t seed, sim_surfac
 	}
 	if (strcmp(shape, "box") == 0 || strcmp(shape, "L") == 0) {
 		return sim_make_blocks(shape, triangles, surface, error);
+	}
+	if (strcmp(shape, "gear") == 0) {
+		return sim_make_gear(triangles, surface, error);
 	}
 	return sim_make_tube(shape, triangles, surface, error);
 }
