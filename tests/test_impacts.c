@@ -91,7 +91,7 @@ static carom_body_id add_body(impact_scene *s, carom_body_kind kind)
 	return s->ids[i];
 }
 
-/// Every body moves, rigid ones by a turn and a shift.
+/// Every body moves, rigid ones without a turn: test_arcs.c turns them.
 static void move_scene(impact_scene *s, double drift, double shake, uint64_t *random)
 {
 	sweep_move(&s->places, drift, shake, random);
@@ -100,7 +100,7 @@ static void move_scene(impact_scene *s, double drift, double shake, uint64_t *ra
 		if (!mesh->is_rigid)
 			continue;
 		carom_pose next = fixture_random_pose(random, drift);
-		next.orientation = fixture_turn((v3d){ 1, (double)i, 2 }, test_random_double(random, -0.5, 0.5));
+		next.orientation = s->poses[i].orientation;
 		if (test_random(random) % 4 == 0)
 			next = s->poses[i];
 		put_rigid(s->meshes[i], s->poses[i], mesh->vertex_count, mesh->begin);
@@ -423,7 +423,7 @@ TEST(impacts, bodies_come_and_go)
 {
 	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
 	const carom_world_def def = carom_default_world_def();
-	uint64_t random = 4;
+	uint64_t random = 7;
 	impact_scene s;
 	open_crossing(&s, context, &def, CAROM_DYNAMIC);
 	const uint64_t nothing = carom_world_hash(s.world);
@@ -435,7 +435,7 @@ TEST(impacts, bodies_come_and_go)
 	for (int round = 0; round < (TEST_FEWER > 1 ? 2 : 6); round++) {
 		// A third one comes, moves, and goes; its number is used again.
 		sweep_mesh *mesh = sweep_add_torus(&s.places, 8, 6);
-		sweep_shift(mesh, 0.1 * round, 0, 0.2);
+		sweep_shift(mesh, 0.1 * round, 0, round % 2 ? s.places.meshes[1].end[2] : 0.2);
 		add_body(&s, round % 2 ? CAROM_STATIC : CAROM_DEFORMABLE);
 		CHECK_INT(s.ids[2].generation, round + 1);
 		for (int step = 0; step < 2; step++) {

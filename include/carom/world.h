@@ -333,10 +333,10 @@ CAROM_API carom_result carom_world_get_aabb(
 // places from the mesh and the pose of its definition. In each step its vertices move on straight
 // lines from where they are to where carom_world_set_vertices wants them, and the step reports
 // every impact on the way (carom_world_impacts): within the body, with other deforming bodies, and
-// with rigid bodies of mesh shape, whatever moves these. The vertices of a rigid body move on
-// straight lines too, from its pose at the last step to the present one: one that turns by an angle
-// cuts the arc by up to an eighth of angle^2 times the radius. Impacts with shapes other than
-// meshes are a list of their own (carom_world_shape_impacts). Sensors have none.
+// with rigid bodies of mesh shape, whatever moves these. A rigid body moves from its pose at the
+// last step to the present one as carom_motion says: the arcs of its vertices are true. With one
+// that turns, features come within one and a half times the tolerance. Impacts with shapes other
+// than meshes are a list of their own (carom_world_shape_impacts). Sensors have none.
 //
 // A solid (CAROM_DEFORMABLE) has contacts, pairs and events too, with bodies of any shape and with
 // other solids, as a rigid mesh of its vertices at the end of the step has them. Contacts name its

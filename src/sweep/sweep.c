@@ -109,6 +109,7 @@ void carom_destroy_sweep(carom_sweep *sweep)
 	cr_free_sweep_workers(sweep);
 	cr_array_free(context, &sweep->meshes);
 	cr_array_free(context, &sweep->filters);
+	cr_array_free(context, &sweep->arcs);
 	cr_array_free(context, &sweep->mesh_vertices);
 	cr_array_free(context, &sweep->triangles);
 	cr_array_free(context, &sweep->triangle_numbers);
@@ -133,6 +134,8 @@ void cr_begin_sweep_step(carom_sweep *s)
 	if (!s->searched)
 		return;
 	s->searched = false;
+	for (int64_t i = 0; i < s->arcs.count; i++)
+		s->arcs.data[i].turns = false;
 	if (s->end.count > 0)
 		memcpy(s->begin.data, s->end.data, (size_t)s->end.count * sizeof *s->begin.data);
 	for (int64_t i = 0; i < s->meshes.count; i++)
@@ -162,6 +165,7 @@ static bool reserve_mesh(carom_sweep *s, const carom_sweep_mesh_def *def, int32_
 	carom_context *context = &s->context;
 	return cr_array_reserve(context, &s->meshes, s->meshes.count + 1) &&
 		cr_array_reserve(context, &s->filters, s->meshes.count + 1) &&
+		cr_array_reserve(context, &s->arcs, s->meshes.count + 1) &&
 		cr_array_reserve(context, &s->mesh_vertices, s->meshes.count + 2) &&
 		cr_array_reserve(context, &s->triangles, s->triangles.count + 3 * (int64_t)def->triangle_count) &&
 		cr_array_reserve(context, &s->triangle_numbers, s->triangle_numbers.count + def->triangle_count) &&
@@ -220,6 +224,7 @@ static carom_result add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def
 		.own_first = own,
 		.largest_begin = largest,
 		.largest_end = largest };
+	sweep->arcs.data[sweep->arcs.count++] = (cr_sweep_arc){ .turns = false };
 	sweep->filters.data[sweep->filters.count++] = (cr_sweep_filter){ def->category, def->mask, def->group };
 	sweep->mesh_vertices.data[sweep->meshes.count] = first + def->vertex_count;
 	return CAROM_SUCCESS;
@@ -247,6 +252,24 @@ void cr_lend_sweep_places(
 	m->lent_end = end;
 	m->largest_begin = largest_begin;
 	m->largest_end = largest_end;
+}
+
+static double largest_of(const cr_sweep_mesh *m) { return fmax(m->largest_begin, m->largest_end); }
+
+void cr_turn_sweep_mesh(carom_sweep *s, int32_t mesh, const cr_motion *motion, const float *vertices, double reach)
+{
+	const double bulge = cr_bulge_of(motion, reach);
+	// Turns below the rounding of the places are none.
+	const bool turns = bulge > 0x1p-60 * largest_of(&s->meshes.data[mesh]);
+	s->arcs.data[mesh] = (cr_sweep_arc){ turns, *motion, vertices, bulge };
+}
+
+double cr_sweep_bulge(const carom_sweep *s)
+{
+	double bulge = 0;
+	for (int64_t i = 0; i < s->arcs.count; i++)
+		bulge = s->arcs.data[i].turns ? fmax(bulge, s->arcs.data[i].bulge) : bulge;
+	return bulge;
 }
 
 static carom_result check_mesh_number(carom_sweep *sweep, const char *call, int32_t mesh)
@@ -411,8 +434,6 @@ static bool build(carom_sweep *s)
 }
 
 /// The largest coordinate of a mesh at either end of the step.
-static double largest_of(const cr_sweep_mesh *m) { return fmax(m->largest_begin, m->largest_end); }
-
 static void order_places(int64_t begin, int64_t end, int worker, void *context)
 {
 	(void)worker;
@@ -474,7 +495,8 @@ void cr_bound_sweep(carom_sweep *s, double until)
 	double largest = 0;
 	for (int64_t i = 0; i < s->meshes.count; i++)
 		largest = fmax(largest, largest_of(&s->meshes.data[i]));
-	const cr_sweep_bounds bounds = { s->scene_begin, s->scene_end, largest, s->def.min_separation, s->def.tolerance, until,
+	const double separation = s->def.min_separation + cr_sweep_bulge(s);
+	const cr_sweep_bounds bounds = { s->scene_begin, s->scene_end, largest, separation, s->def.tolerance, until,
 		s->sizes.count > 0 ? s->sizes.data : NULL };
 	cr_sweep_tree_refit(&s->context, &s->tree, &bounds);
 }

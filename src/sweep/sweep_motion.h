@@ -6,6 +6,7 @@
 #include "base/context.h"
 #include "carom/sweep.h"
 #include "geom/swept.h"
+#include "geom/time_of_impact.h"
 
 /// Where the vertices of a mesh are written: at both ends of the step, [3*count] each, and the
 /// largest coordinate of each.
@@ -30,6 +31,13 @@ carom_result cr_add_lent_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *de
 /// Different meshes may be lent at the same time.
 void cr_lend_sweep_places(
 	carom_sweep *sweep, int32_t mesh, const double *begin, const double *end, double largest_begin, double largest_end);
+
+/// Say that a rigid mesh turns in this step: its vertices move on the arcs of motion, from where
+/// they were written to begin, to where they end. vertices [3*count], in its own frame, are read
+/// until the next step begins; no vertex lies farther than reach from the origin of that frame.
+/// After its places are written, in each step in which it turns. Different meshes may turn at the
+/// same time. carom_sweep_find looks at arcs, the search for the earliest impact does not.
+void cr_turn_sweep_mesh(carom_sweep *sweep, int32_t mesh, const cr_motion *motion, const float *vertices, double reach);
 
 /// Decides for two meshes, a < b, whose filters let each other pass; from any worker, perhaps more
 /// than once.

@@ -251,6 +251,8 @@ static void start_job(carom_sweep *s, bool earliest)
 	job->mesh_vertices = s->mesh_vertices.data;
 	job->mesh_count = (int32_t)s->meshes.count;
 	job->filters = is_filtered(s) ? s->filters.data : NULL;
+	job->bulge = earliest ? 0 : cr_sweep_bulge(s);
+	job->arcs = job->bulge > 0 ? s->arcs.data : NULL;
 	job->verdict = s->verdict;
 	job->verdict_user = s->verdict_user;
 	const double never = INFINITY;

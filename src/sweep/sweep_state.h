@@ -22,6 +22,7 @@ struct carom_sweep {
 	// Meshes one after the other. Triangles with a repeated corner are left out.
 	CR_ARRAY(cr_sweep_mesh) meshes;
 	CR_ARRAY(cr_sweep_filter) filters;  // [meshes]
+	CR_ARRAY(cr_sweep_arc) arcs;        // [meshes] of the step
 	CR_ARRAY(int32_t) mesh_vertices;    // [meshes+1] where the vertices of each mesh begin
 	CR_ARRAY(int32_t) triangles;        // [3*n]
 	CR_ARRAY(int32_t) triangle_numbers; // [n] within its mesh
@@ -71,6 +72,8 @@ carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_
 carom_result cr_prepare_sweep(carom_sweep *sweep);
 /// Boxes that hold the motion from time 0 to until.
 void cr_bound_sweep(carom_sweep *sweep, double until);
+/// The largest bulge of the meshes that turn in this step; 0: none does.
+double cr_sweep_bulge(const carom_sweep *sweep);
 /// Find all impacts, or the earliest: in the lists of the workers. False when out of memory. Fills
 /// stats.
 bool cr_search_sweep(carom_sweep *sweep, bool earliest);

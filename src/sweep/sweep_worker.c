@@ -76,10 +76,59 @@ static cr_sweep_impact make_impact(const cr_sweep_worker *w, const cr_swept_quer
 	return impact;
 }
 
+// ---- Arcs ----
+
+/// A query with the vertices of the mesh that turns. Returns false where none of its meshes does.
+static bool make_arc_query(const cr_sweep_worker *w, const cr_swept_queries *queries, int64_t number, cr_arc_query *q)
+{
+	const cr_sweep_job *job = w->job;
+	*q = (cr_arc_query){ .kind = queries->kind };
+	for (int v = 0; v < 4; v++) {
+		const int32_t vertex = queries->vertices[number][v], given = job->order->given_vertices[vertex];
+		const int32_t mesh = cr_mesh_of_vertex(job->mesh_vertices, job->mesh_count, given);
+		memcpy(q->begin[v], &job->begin[3 * (int64_t)vertex], sizeof q->begin[v]);
+		memcpy(q->end[v], &job->end[3 * (int64_t)vertex], sizeof q->end[v]);
+		q->number[v] = job->arcs[mesh].turns ? given - job->mesh_vertices[mesh] : -1;
+		q->arc = job->arcs[mesh].turns ? &job->arcs[mesh] : q->arc;
+	}
+	return q->arc != NULL;
+}
+
+/// The test of a query that allowances for the bulge of arcs have not ruled out. *impact: that of
+/// the wider test, which this one takes the place of.
+static bool test_again(cr_sweep_worker *w, const cr_swept_queries *queries, cr_swept_impact *impact)
+{
+	const int64_t query = impact->query;
+	cr_arc_query arc;
+	cr_swept_stats counted = { 0 };
+	const bool found = make_arc_query(w, queries, query, &arc)
+		? cr_test_arc(&arc, &w->options, impact)
+		: cr_swept_find(queries, query, 1, &w->options, impact, &counted) > 0;
+	impact->query = query;
+	return found;
+}
+
+static int32_t find_with_arcs(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t first, int32_t count)
+{
+	cr_swept_options wide = w->options;
+	wide.min_separation += w->job->bulge * (1 + 0x1p-40);
+	const int32_t more = cr_swept_find(queries, first, count, &wide, w->impacts, &w->tests[queries->kind]);
+	int32_t kept = 0;
+	for (int32_t i = 0; i < more; i++) {
+		cr_swept_impact impact = w->impacts[i];
+		if (test_again(w, queries, &impact))
+			w->impacts[kept++] = impact;
+	}
+	return kept;
+}
+
+// ---- All impacts, or the earliest ----
+
 static void find_all(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t first, int32_t count)
 {
 	cr_sweep_impacts *found = &w->found[queries->kind];
-	const int32_t more = cr_swept_find(queries, first, count, &w->options, w->impacts, &w->tests[queries->kind]);
+	const int32_t more = w->job->arcs ? find_with_arcs(w, queries, first, count)
+									  : cr_swept_find(queries, first, count, &w->options, w->impacts, &w->tests[queries->kind]);
 	if (!cr_array_reserve(w->job->context, found, found->count + more)) {
 		w->failed = true;
 		return;

@@ -8,6 +8,7 @@
 
 #include "geom/swept.h"
 #include "sweep/front.h"
+#include "sweep/sweep_arc.h"
 #include "sweep/sweep_motion.h"
 #include "sweep/sweep_order.h"
 
@@ -46,6 +47,8 @@ typedef struct cr_sweep_job {
 	const int32_t *mesh_vertices; // [mesh_count+1] where the vertices of each mesh begin
 	int32_t mesh_count;
 	const cr_sweep_filter *filters; // [mesh_count]; NULL: all meshes meet
+	const cr_sweep_arc *arcs;       // [mesh_count]; NULL: no mesh turns
+	double bulge;                   // the largest of the meshes
 	cr_sweep_verdict_fn *verdict;   // NULL: none
 	void *verdict_user;
 	// earliest time found by any worker, as the bits of a double: times are not negative

@@ -54,11 +54,10 @@ typedef struct swept_box {
 static double least(double a, double b) { return a < b ? a : b; }
 static double most(double a, double b) { return a > b ? a : b; }
 
-/// How far points of a part lie from the origin of its body at most.
-static double reach_of(const cr_body *part, const cr_motion *motion)
+double cr_part_reach(const cr_body *part)
 {
 	const double *c = part->shape.centre, *h = part->shape.half;
-	return v3d_length((v3d){ fabs(c[0]) + h[0], fabs(c[1]) + h[1], fabs(c[2]) + h[2] }) + motion->lever;
+	return v3d_length((v3d){ fabs(c[0]) + h[0], fabs(c[1]) + h[1], fabs(c[2]) + h[2] });
 }
 
 /// Widens the box of a part at the end of the step to one around its motion.
@@ -67,7 +66,7 @@ static void sweep_box(const cr_body *bodies, int32_t index, swept_box *box)
 	const cr_body *part = &bodies[index], *first = &bodies[cr_first_part(bodies, index)];
 	const v3d end = cr_pose_of(first)->position;
 	const cr_motion motion = cr_motion_of_body(bodies, index, end);
-	const double reach = reach_of(part, &motion), turn = motion.angle * reach;
+	const double reach = cr_part_reach(part) + motion.lever, turn = motion.angle * reach;
 	const double slack = 1e-9 * (reach + v3d_length(motion.travel));
 	for (int k = 0; k < 3; k++) {
 		const double way = v3d_get(motion.travel, k), at = v3d_get(end, k), from = at - way;

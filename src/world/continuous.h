@@ -26,6 +26,8 @@ typedef struct cr_continuous {
 	cr_body_impacts found;         // of the last good step
 } cr_continuous;
 
+/// How far points of a part lie from the origin of its frame at most.
+double cr_part_reach(const cr_body *part);
 /// The motion of a part through the step, with places relative to an origin.
 cr_motion cr_motion_of_body(const cr_body *bodies, int32_t part, v3d origin);
 /// The box around the motion of a part, grown by the world's toi_tolerance. Returns false for one

@@ -2,6 +2,7 @@
 #include "world/members.h"
 #include "base/parallel.h"
 #include "sweep/sweep_motion.h"
+#include "world/continuous.h"
 #include "world/world.h"
 #include <string.h>
 
@@ -160,6 +161,11 @@ static void copy_places(const placing *p, const cr_body *body, int32_t mesh)
 	place_rigid(body->shape.collider, &body->rotation, body->pose.position, to.end);
 	*to.largest_begin = largest_of(to.begin, to.count);
 	*to.largest_end = largest_of(to.end, to.count);
+	if (p->at_rest || !cr_part_moves(body))
+		return;
+	const int32_t part = p->members->list.data[mesh].body;
+	const cr_motion motion = cr_motion_of_body(p->world->bodies.data, part, (v3d){ 0, 0, 0 });
+	cr_turn_sweep_mesh(p->sweep, mesh, &motion, body->shape.collider->topology->vertices, cr_part_reach(body));
 }
 
 static void place(int64_t begin, int64_t end, int worker, void *task)
