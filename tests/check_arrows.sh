@@ -24,7 +24,7 @@ check_includes() {
 				[[ $name == "$allowed"* ]] && ok=yes
 			done
 			[[ $name != */* && -e "$(dirname "$file")/$name" ]] && ok=yes
-			[[ $name == build_info.h ]] && ok=yes # generated beside bench/peers
+			[[ $name == build_info.h || $name == carom_tables.h ]] && ok=yes # generated, for bench/peers and bindings/python
 			[[ $name == ../* || $name == */../* ]] && ok=no
 			[[ $ok == yes ]] || complain "$file:$line: $folder must not include $name"
 		done < <(sed -nE '/^[ \t]*#[ \t]*include[ \t]*["<](carom\/|[^>"]*"|\.\.)/{=;s/^[^"<]*["<]([^">]*)[">].*/\1/p}' "$file" | paste -d: - -)
@@ -61,6 +61,8 @@ for folder in examples plugins; do
 	check_includes "$folder" carom/ sim/shapes/ plugins/ "$folder/"
 done
 [[ -z $(find sim -maxdepth 1 -name '*.[ch]' 2>/dev/null) ]] || complain "sim holds files beside its folders: base, shapes, cloth, grains, rigid"
+# The Python package sees the interface alone.
+check_includes bindings/python carom/
 # Public headers stand alone.
 check_includes include/carom carom/
 
@@ -73,19 +75,19 @@ done < <(sources sim/base sim/shapes sim/cloth sim/grains | xargs grep -nE '#[ \
 # One file name, one file: a name alone says which file is meant. Public headers are named with carom/ before it.
 while read -r name; do
 	complain "several files are called $name: $(find . -name "$name" -type f -not -path './.git/*' -not -path './build/*' -not -path './out/*' | tr '\n' ' ')"
-done < <(sources src sim io scene view web tools bench examples plugins tests | sed 's:.*/::' | sort | uniq -d)
+done < <(sources src sim io scene view web tools bench examples plugins bindings tests | sed 's:.*/::' | sort | uniq -d)
 
 while IFS= read -r hit; do
 	complain "$hit: intrinsics belong into src/math/simd.h"
-done < <(sources src sim io scene view web tools plugins | grep -v '^src/math/simd\.h$' |
+done < <(sources src sim io scene view web tools plugins bindings | grep -v '^src/math/simd\.h$' |
 	xargs grep -nE '(immintrin|emmintrin|xmmintrin|arm_neon)\.h|\b_mm(256|512)?_[a-z]|\bv[a-z0-9_]+q_[fsu](8|16|32|64)\(' /dev/null)
 while IFS= read -r hit; do
 	complain "$hit: threads and locks of the system belong into src/base/thread.c"
-done < <(sources src sim io scene view web tools plugins | grep -v '^src/base/thread\.[ch]$' |
+done < <(sources src sim io scene view web tools plugins bindings | grep -v '^src/base/thread\.[ch]$' |
 	xargs grep -nE '#[ \t]*pragma[ \t]+omp|<(omp|pthread|threads)\.h>|\b_OPENMP\b|\bpthread_[a-z]|\bCreateThread\b' /dev/null)
 
 # A source that no list names would be compiled by nobody.
-for folder in src sim/base sim/shapes sim/cloth sim/grains sim/rigid io scene view web tools/carom; do
+for folder in src sim/base sim/shapes sim/cloth sim/grains sim/rigid io scene view web tools/carom bindings/python; do
 	[[ -e $folder/CMakeLists.txt ]] || continue
 	while read -r file; do
 		grep -qE "^[[:space:]]+${file#"$folder"/}\)?\$" "$folder/CMakeLists.txt" || complain "$file is not listed in $folder/CMakeLists.txt"

@@ -68,7 +68,7 @@ if [[ -d docs/internals ]]; then
 		name=$(basename "$page")
 		[[ $name == README.md ]] || grep -qF "]($name)" docs/internals/README.md || complain "docs/internals/README.md does not lead to $name"
 	done
-	files=$(find src include sim io scene view web tools bench tests cmake plugins examples -type f 2>/dev/null | sed 's,.*/,,')
+	files=$(find src include sim io scene view web tools bench tests cmake plugins examples bindings -type f 2>/dev/null | sed 's,.*/,,')
 	while IFS=: read -r page line name; do
 		name=${name//\`/}
 		grep -qxF -- "${name##*/}" <<<"$files" || complain "$page:$line: there is no file $name"

@@ -29,7 +29,7 @@ lengths() {
 # No function has more than 60 lines, and nine of ten have at most 25.
 while read -r place lines; do
 	complain "$place: a function of $lines lines; at most 60"
-done < <(sources src sim io scene view web tools bench plugins | lengths | awk '$2 > 60')
+done < <(sources src sim io scene view web tools bench plugins bindings | lengths | awk '$2 > 60')
 # Nor has a helper of the tests; a case of a test may be a long table.
 while read -r place lines; do
 	complain "$place: a helper of $lines lines; at most 60"
@@ -38,7 +38,7 @@ done < <(sources tests | xargs -r awk '
 	/^\{$/ { start = FNR; name = before }
 	start && /^\}$/ { if (FNR - start - 1 > 60 && name !~ /^TEST\(/) print FILENAME ":" start, FNR - start - 1; start = 0 }
 	{ before = $0 }')
-for folder in src sim io scene view web tools bench; do
+for folder in src sim io scene view web tools bench bindings; do
 	long=$(sources "$folder" | lengths | awk '{ all++; long += $2 > 25 } END { if (10 * long > all) print long " of " all }')
 	[[ -z $long ]] || complain "$folder: $long functions have more than 25 lines; at most one of ten"
 done
@@ -46,17 +46,17 @@ done
 # What another file defines is declared in a header, where both see it.
 while IFS= read -r hit; do
 	complain "$hit: a declaration of what another file defines belongs into a header"
-done < <(sources src sim io scene view web tools bench examples plugins tests | grep '\.c$' | xargs -r grep -nE '^extern ' /dev/null)
+done < <(sources src sim io scene view web tools bench examples plugins bindings tests | grep '\.c$' | xargs -r grep -nE '^extern ' /dev/null)
 
 # A comment can be read alone: it does not begin with a word for another one.
 while IFS= read -r hit; do
 	complain "$hit: a comment that begins so cannot be read alone"
-done < <(sources include src sim io scene view web tools bench examples plugins | xargs -r grep -noE '//+<? ?(The same|The rest)\b' /dev/null)
+done < <(sources include src sim io scene view web tools bench examples plugins bindings | xargs -r grep -noE '//+<? ?(The same|The rest)\b' /dev/null)
 
 # Comments keep to 100 columns, a tab being 4: whole lines of them, and lines that end in one.
 while IFS= read -r fault; do
 	complain "$fault"
-done < <(sources include src sim io scene view web tools bench examples plugins | LC_ALL=C xargs -r awk '
+done < <(sources include src sim io scene view web tools bench examples plugins bindings | LC_ALL=C xargs -r awk '
 	{
 		line = $0
 		gsub(/[\200-\277]/, "", line) # further bytes of a character

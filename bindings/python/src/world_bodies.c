@@ -1,0 +1,577 @@
+// Bodies of a world: adding, removing, places, shapes, filters, vertices, spheres.
+#include "binding.h"
+
+#include <stdlib.h>
+
+/// A call that changes the world begins. False with an exception.
+static bool begin(cp_world *world) { return cp_is_open(world) && cp_begin_write(&world->use, "world"); }
+
+/// It ends: None, or an exception.
+static PyObject *end(cp_world *world, carom_result result)
+{
+	cp_end_write(&world->use);
+	return cp_end_call(world, result, Py_NewRef(Py_None));
+}
+
+/// A call that reads the world and does not let go of the GIL. False with an exception.
+static bool may_read(cp_world *world)
+{
+	if (!cp_is_open(world) || !cp_begin_read(&world->use, "world"))
+		return false;
+	cp_end_read(&world->use);
+	return true;
+}
+
+// ---- Definitions ----
+
+/// A definition with the arrays that it points to, as long as the call.
+typedef struct body_arrays {
+	carom_part *parts;
+	cp_input centres, radii;
+} body_arrays;
+
+static void close_arrays(body_arrays *arrays)
+{
+	free(arrays->parts);
+	cp_close_input(&arrays->centres);
+	cp_close_input(&arrays->radii);
+}
+
+/// Parts from a tuple of records. NULL with an exception.
+static carom_part *copy_parts(cp_state *state, PyObject *tuple, int32_t *count)
+{
+	*count = (int32_t)PyTuple_Size(tuple);
+	carom_part *parts = malloc(sizeof(*parts) * (size_t)(*count + 1));
+	if (!parts)
+		return (void *)PyErr_NoMemory();
+	for (int32_t i = 0; i < *count; i++)
+		parts[i] = *(const carom_part *)cp_as_record(state, CP_part, PyTuple_GetItem(tuple, i));
+	return parts;
+}
+
+/// The arrays that a definition keeps as objects become its pointers. False with an exception.
+static bool bind(cp_state *state, carom_body_def *def, PyObject *keep, body_arrays *arrays)
+{
+	PyObject *parts = keep ? PyDict_GetItemString(keep, "parts") : NULL;
+	PyObject *centres = keep ? PyDict_GetItemString(keep, "centres") : NULL;
+	PyObject *radii = keep ? PyDict_GetItemString(keep, "radii") : NULL;
+	if (parts) {
+		if (!(arrays->parts = copy_parts(state, parts, &def->part_count)))
+			return false;
+		def->parts = arrays->parts;
+	}
+	if (centres) {
+		if (!cp_open_input(&arrays->centres, centres, "centres", 3) || !cp_as_strided(&arrays->centres, &def->centres))
+			return false;
+		def->sphere_count = arrays->centres.rows > INT32_MAX ? -1 : (int32_t)arrays->centres.rows;
+	}
+	return !radii ||
+		(cp_open_input(&arrays->radii, radii, "radii", 0) && cp_has_rows(&arrays->radii, arrays->centres.rows) &&
+			cp_as_strided(&arrays->radii, &def->radii));
+}
+
+static PyObject *add_body(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	cp_world *world = (cp_world *)self;
+	cp_state *state = cp_state_of(self);
+	carom_body_def def;
+	carom_body_id id;
+	body_arrays arrays = { .parts = NULL };
+	PyObject *keep = NULL, *made = NULL;
+	if (count > 1)
+		return PyErr_Format(PyExc_TypeError, "add_body takes a BodyDef, and members of it by their names");
+	if (cp_get_settings(state, CP_body_def, "add_body", count ? args[0] : NULL, args + count, keywords, &def, &keep) &&
+		bind(state, &def, keep, &arrays) && begin(world)) {
+		const carom_result result = carom_world_add_body(world->world, &def, &id);
+		cp_end_write(&world->use);
+		made = cp_end_call(world, result, result ? NULL : cp_new_id(id));
+	}
+	close_arrays(&arrays);
+	Py_XDECREF(keep);
+	return made;
+}
+
+static PyObject *add_bodies(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	cp_state *state = cp_state_of(self);
+	PyObject *all = PySequence_Tuple(value), *made = NULL;
+	const Py_ssize_t count = all ? PyTuple_Size(all) : 0;
+	carom_body_def *defs = calloc((size_t)count + 1, sizeof(*defs));
+	body_arrays *arrays = calloc((size_t)count + 1, sizeof(*arrays));
+	cp_array *ids = all ? cp_new_numbers(state, CP_U64, count, 0) : NULL;
+	bool good = ids && defs && arrays;
+	if (ids && !good)
+		PyErr_NoMemory();
+	for (Py_ssize_t i = 0; good && i < count; i++) {
+		PyObject *record = PyTuple_GetItem(all, i);
+		const carom_body_def *def = cp_as_record(state, CP_body_def, record);
+		if (!def)
+			PyErr_Format(PyExc_TypeError, "bodies[%zd] is %R; it must be a BodyDef", i, record);
+		else
+			defs[i] = *def;
+		good = def && bind(state, &defs[i], ((cp_record *)record)->keep, &arrays[i]);
+	}
+	if (good && begin(world)) {
+		const carom_result result = carom_world_add_bodies(world->world, (int)count, defs, (carom_body_id *)(void *)ids->data);
+		cp_end_write(&world->use);
+		made = cp_end_call(world, result, result ? NULL : Py_NewRef((PyObject *)ids));
+	}
+	for (Py_ssize_t i = 0; arrays && i < count; i++)
+		close_arrays(&arrays[i]);
+	free(arrays);
+	free(defs);
+	Py_XDECREF((PyObject *)ids);
+	Py_XDECREF(all);
+	return made;
+}
+
+static PyObject *remove_body(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	if (!cp_get_id(value, &id) || !cp_is_open(world) || !cp_is_free(&world->places, "places of the world") || !begin(world))
+		return NULL;
+	const carom_result result = carom_world_remove_body(world->world, id);
+	if (result == CAROM_SUCCESS)
+		world->places.generation++;
+	return end(world, result);
+}
+
+static PyObject *is_body(PyObject *self, PyObject *value)
+{
+	carom_body_id id;
+	if (!cp_get_id(value, &id) || !may_read((cp_world *)self))
+		return NULL;
+	return PyBool_FromLong(carom_world_is_body(((cp_world *)self)->world, id));
+}
+
+static PyObject *body_ids(PyObject *self, PyObject *none)
+{
+	(void)none;
+	cp_world *world = (cp_world *)self;
+	if (!may_read(world))
+		return NULL;
+	const int count = carom_world_body_count(world->world);
+	cp_array *ids = cp_new_numbers(cp_state_of(self), CP_U64, count, 0);
+	if (ids)
+		carom_world_body_ids(world->world, count, (carom_body_id *)(void *)ids->data);
+	return (PyObject *)ids;
+}
+
+// ---- A body's definition ----
+
+/// A Shape; its mesh becomes an object.
+static PyObject *new_shape(cp_world *world, const carom_shape *shape)
+{
+	cp_state *state = cp_state_of((PyObject *)world);
+	if (!shape->mesh)
+		return cp_new_record(state, CP_shape, shape, NULL);
+	PyObject *mesh = cp_share_mesh(state, world->context, shape->mesh);
+	PyObject *keep = mesh ? Py_BuildValue("{sN}", "mesh", mesh) : NULL;
+	PyObject *made = keep ? cp_new_record(state, CP_shape, shape, keep) : NULL;
+	Py_XDECREF(keep);
+	return made;
+}
+
+static PyObject *new_parts(cp_world *world, const carom_body_def *def)
+{
+	PyObject *parts = PyTuple_New(def->part_count);
+	for (int32_t i = 0; parts && i < def->part_count; i++) {
+		PyObject *shape = new_shape(world, &def->parts[i].shape);
+		PyObject *keep = shape ? Py_BuildValue("{sN}", "shape", shape) : NULL;
+		PyObject *part = keep ? cp_new_record(cp_state_of((PyObject *)world), CP_part, &def->parts[i], keep) : NULL;
+		Py_XDECREF(keep);
+		if (!part || PyTuple_SetItem(parts, i, part) < 0)
+			Py_CLEAR(parts);
+	}
+	return parts;
+}
+
+/// One value each of the spheres of a definition, as an array of its own.
+static PyObject *copy_strided(cp_state *state, const carom_strided *strided, int32_t count, int columns)
+{
+	cp_array *array = cp_new_numbers(state, CP_F64, count, columns == 1 ? 0 : columns);
+	const int64_t size = strided->type == CAROM_FLOAT64 ? 8 : 4, stride = strided->stride ? strided->stride : size * columns;
+	for (int64_t i = 0; array && i < (int64_t)count * columns; i++) {
+		const char *at = (const char *)strided->data + i / columns * stride + i % columns * size;
+		((double *)(void *)array->data)[i] = size == 8 ? *(const double *)at : (double)*(const float *)at;
+	}
+	return (PyObject *)array;
+}
+
+/// What a definition points to, as a dict that a record keeps.
+static PyObject *keep_of(cp_world *world, const carom_body_def *def)
+{
+	cp_state *state = cp_state_of((PyObject *)world);
+	PyObject *shape = new_shape(world, &def->shape), *parts = shape ? new_parts(world, def) : NULL;
+	PyObject *keep = parts ? Py_BuildValue("{sOsO}", "shape", shape, "parts", parts) : NULL;
+	if (keep && def->sphere_count > 0) {
+		PyObject *centres = copy_strided(state, &def->centres, def->sphere_count, 3);
+		PyObject *radii = centres ? copy_strided(state, &def->radii, def->sphere_count, 1) : NULL;
+		if (!radii || PyDict_SetItemString(keep, "centres", centres) < 0 || PyDict_SetItemString(keep, "radii", radii) < 0)
+			Py_CLEAR(keep);
+		Py_XDECREF(centres);
+		Py_XDECREF(radii);
+	}
+	Py_XDECREF(shape);
+	Py_XDECREF(parts);
+	return keep;
+}
+
+static PyObject *get_body(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	carom_body_def def;
+	if (!cp_get_id(value, &id) || !may_read(world))
+		return NULL;
+	const carom_result result = carom_world_get_body_def(world->world, id, &def);
+	if (result)
+		return cp_end_call(world, result, NULL);
+	PyObject *keep = keep_of(world, &def);
+	def.parts = NULL;
+	def.part_count = def.sphere_count = 0;
+	def.centres = def.radii = (carom_strided){ 0 };
+	PyObject *record = keep ? cp_new_record(cp_state_of(self), CP_body_def, &def, keep) : NULL;
+	Py_XDECREF(keep);
+	return record;
+}
+
+// ---- Places ----
+
+static PyObject *set_pose(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	carom_pose pose;
+	if (count != 2)
+		return PyErr_Format(PyExc_TypeError, "set_pose takes an id and a pose (%zd given)", count);
+	if (!cp_get_id(args[0], &id) || !cp_get_pose(cp_state_of(self), args[1], "pose", &pose) || !begin(world))
+		return NULL;
+	return end(world, carom_world_set_pose(world->world, id, &pose));
+}
+
+static PyObject *get_pose(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	carom_pose pose;
+	if (!cp_get_id(value, &id) || !may_read(world))
+		return NULL;
+	const carom_result result = carom_world_get_pose(world->world, id, &pose);
+	return result ? cp_end_call(world, result, NULL) : cp_new_record(cp_state_of(self), CP_pose, &pose, NULL);
+}
+
+/// ids and rows of numbers for each, of set_poses and set_motions.
+static bool open_rows(PyObject *const *args, Py_ssize_t count, const char *function, int columns, cp_input *ids, cp_input *rows)
+{
+	*ids = *rows = (cp_input){ 0 };
+	if (count != 2) {
+		PyErr_Format(PyExc_TypeError, "%s takes ids and an array (%zd arguments given)", function, count);
+		return false;
+	}
+	return cp_open_input(ids, args[0], "ids", 0) && cp_as_uint64(ids) &&
+		cp_open_input(rows, args[1], columns == 7 ? "poses" : "motions", columns) && cp_as_doubles(rows) &&
+		cp_has_rows(rows, ids->rows) && cp_has_rows(ids, ids->rows > INT32_MAX ? INT32_MAX : ids->rows);
+}
+
+static PyObject *set_poses(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	cp_input ids, poses;
+	PyObject *made = NULL;
+	if (open_rows(args, count, "set_poses", 7, &ids, &poses) && begin(world))
+		made = end(world,
+			carom_world_set_poses(world->world, (int)ids.rows, (const carom_body_id *)(const void *)ids.data,
+				(const carom_pose *)(const void *)poses.data));
+	cp_close_input(&ids);
+	cp_close_input(&poses);
+	return made;
+}
+
+static PyObject *set_motions(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	cp_input ids, motions;
+	PyObject *made = NULL;
+	if (open_rows(args, count, "set_motions", 14, &ids, &motions) && begin(world))
+		made = end(world,
+			carom_world_set_motions(world->world, (int)ids.rows, (const carom_body_id *)(const void *)ids.data,
+				(const carom_motion *)(const void *)motions.data));
+	cp_close_input(&ids);
+	cp_close_input(&motions);
+	return made;
+}
+
+static PyObject *get_poses(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	cp_input ids;
+	PyObject *made = NULL;
+	if (cp_open_input(&ids, value, "ids", 0) && cp_as_uint64(&ids) && may_read(world)) {
+		cp_array *poses = cp_new_numbers(cp_state_of(self), CP_F64, ids.rows, 7);
+		const carom_result result = poses
+			? carom_world_get_poses(
+				  world->world, (int)ids.rows, (const carom_body_id *)(const void *)ids.data, (carom_pose *)(void *)poses->data)
+			: CAROM_SUCCESS;
+		made = cp_end_call(world, result, (PyObject *)poses);
+	}
+	cp_close_input(&ids);
+	return made;
+}
+
+static PyObject *get_aabb(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	carom_aabb box;
+	if (!cp_get_id(value, &id) || !may_read(world))
+		return NULL;
+	const carom_result result = carom_world_get_aabb(world->world, id, &box);
+	return result ? cp_end_call(world, result, NULL) : cp_new_record(cp_state_of(self), CP_aabb, &box, NULL);
+}
+
+// ---- Numbers, filters, shapes ----
+
+static PyObject *get_user_data(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	uint64_t number;
+	if (!cp_get_id(value, &id) || !may_read(world))
+		return NULL;
+	const carom_result result = carom_world_get_user_data(world->world, id, &number);
+	return result ? cp_end_call(world, result, NULL) : PyLong_FromUnsignedLongLong(number);
+}
+
+static PyObject *set_user_data(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	uint64_t number;
+	if (count != 2)
+		return PyErr_Format(PyExc_TypeError, "set_user_data takes an id and a number (%zd given)", count);
+	if (!cp_get_id(args[0], &id) || !cp_get_u64(args[1], "user_data", &number) || !begin(world))
+		return NULL;
+	return end(world, carom_world_set_user_data(world->world, id, number));
+}
+
+static PyObject *get_filter(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	uint64_t category, mask;
+	int32_t group;
+	if (!cp_get_id(value, &id) || !may_read(world))
+		return NULL;
+	const carom_result result = carom_world_get_filter(world->world, id, &category, &mask, &group);
+	return result ? cp_end_call(world, result, NULL)
+				  : Py_BuildValue("(KKi)", (unsigned long long)category, (unsigned long long)mask, (int)group);
+}
+
+static PyObject *set_filter(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "id", "category", "mask", "group", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[4];
+	carom_body_id id;
+	uint64_t category, mask;
+	int32_t old_group;
+	int64_t group;
+	if (!cp_arguments("set_filter", args, count, keywords, names, 1, values) || !cp_get_id(values[0], &id) || !begin(world))
+		return NULL;
+	const carom_result result = carom_world_get_filter(world->world, id, &category, &mask, &old_group);
+	group = old_group; // arguments that are not given stay as they were
+	if (result == CAROM_SUCCESS &&
+		((cp_is_given(values[1]) && !cp_get_u64(values[1], "category", &category)) ||
+			(cp_is_given(values[2]) && !cp_get_u64(values[2], "mask", &mask)) ||
+			(cp_is_given(values[3]) && !cp_get_int(values[3], "group", INT32_MIN, INT32_MAX, &group)))) {
+		cp_end_write(&world->use);
+		return NULL;
+	}
+	return end(world, result ? result : carom_world_set_filter(world->world, id, category, mask, (int32_t)group));
+}
+
+static PyObject *set_shape(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	carom_shape shape;
+	if (count != 2)
+		return PyErr_Format(PyExc_TypeError, "set_shape takes an id and a shape (%zd given)", count);
+	if (!cp_get_id(args[0], &id) || !cp_get_shape(cp_state_of(self), args[1], "shape", &shape) || !begin(world))
+		return NULL;
+	return end(world, carom_world_set_shape(world->world, id, &shape));
+}
+
+static PyObject *set_parts(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	cp_state *state = cp_state_of(self);
+	carom_body_id id;
+	carom_body_def def;
+	body_arrays arrays = { .parts = NULL };
+	if (count != 2)
+		return PyErr_Format(PyExc_TypeError, "set_parts takes an id and parts (%zd given)", count);
+	PyObject *name = PyUnicode_FromString("parts"), *keep = NULL, *made = NULL;
+	cp_layouts[CP_body_def].start(&def);
+	if (name && cp_get_id(args[0], &id) && cp_set_named(state, CP_body_def, (char *)&def, &keep, name, args[1]) &&
+		bind(state, &def, keep, &arrays) && begin(world))
+		made = end(world, carom_world_set_parts(world->world, id, def.parts, def.part_count));
+	close_arrays(&arrays);
+	Py_XDECREF(keep);
+	Py_XDECREF(name);
+	return made;
+}
+
+// ---- Deforming and granular bodies ----
+
+/// One place for each vertex of the body. False with an exception.
+static bool open_places(
+	cp_world *world, carom_body_id id, PyObject *value, const char *name, cp_input *input, carom_strided *strided)
+{
+	carom_vertex_view view;
+	const carom_result result = carom_world_get_vertices(world->world, id, &view);
+	if (result) {
+		cp_end_call(world, result, NULL);
+		return false;
+	}
+	return cp_open_input(input, value, name, 3) && cp_has_rows(input, view.count) && cp_as_strided(input, strided);
+}
+
+static PyObject *set_vertices(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "id", "end", "begin", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[3], *made = NULL;
+	carom_body_id id;
+	cp_input inputs[2] = { { .name = NULL }, { .name = NULL } };
+	carom_strided places[2];
+	if (!cp_arguments("set_vertices", args, count, keywords, names, 1, values) || !cp_get_id(values[0], &id) || !begin(world))
+		return NULL;
+	const bool ends = cp_is_given(values[1]), begins = cp_is_given(values[2]);
+	if ((!ends || open_places(world, id, values[1], "end", &inputs[0], &places[0])) &&
+		(!begins || open_places(world, id, values[2], "begin", &inputs[1], &places[1])))
+		made =
+			cp_end_call(world, carom_world_set_vertices(world->world, id, begins ? &places[1] : NULL, ends ? &places[0] : NULL),
+				Py_NewRef(Py_None));
+	cp_end_write(&world->use);
+	cp_close_input(&inputs[0]);
+	cp_close_input(&inputs[1]);
+	return made;
+}
+
+static PyObject *get_vertices(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	carom_vertex_view view;
+	if (!cp_get_id(value, &id) || !may_read(world))
+		return NULL;
+	const carom_result result = carom_world_get_vertices(world->world, id, &view);
+	return result ? cp_end_call(world, result, NULL)
+				  : cp_view_numbers(self, &world->places, cp_state_of(self), CP_F64, view.data, view.count, 3);
+}
+
+static PyObject *set_mesh(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "id", "mesh", "origin", "places", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[4], *made = NULL;
+	carom_body_id id;
+	carom_mesh *mesh;
+	cp_input from = { 0 }, places = { 0 };
+	carom_strided strided;
+	if (!cp_arguments("set_mesh", args, count, keywords, names, 2, values) || !cp_get_id(values[0], &id) ||
+		!(mesh = cp_get_mesh(cp_state_of(self), values[1], "mesh")) || !cp_is_open(world) ||
+		!cp_is_free(&world->places, "places of the world"))
+		return NULL;
+	const int32_t vertices = carom_mesh_get_report(mesh)->vertex_count;
+	if ((!cp_is_given(values[2]) ||
+			(cp_open_input(&from, values[2], "origin", 0) && cp_has_rows(&from, vertices) && cp_as_int32(&from))) &&
+		(!cp_is_given(values[3]) ||
+			(cp_open_input(&places, values[3], "places", 3) && cp_has_rows(&places, vertices) &&
+				cp_as_strided(&places, &strided))) &&
+		begin(world)) {
+		world->places.generation++;
+		made = end(world,
+			carom_world_set_mesh(world->world, id, mesh, from.name ? (const int32_t *)(const void *)from.data : NULL,
+				places.name ? &strided : NULL));
+	}
+	cp_close_input(&from);
+	cp_close_input(&places);
+	return made;
+}
+
+static PyObject *set_spheres(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "id", "centres", "radii", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[3], *made = NULL;
+	carom_body_id id;
+	cp_input centres = { 0 }, radii = { 0 };
+	carom_strided strided[2];
+	if (!cp_arguments("set_spheres", args, count, keywords, names, 2, values) || !cp_get_id(values[0], &id) ||
+		!cp_is_open(world) || !cp_is_free(&world->places, "places of the world"))
+		return NULL;
+	const bool sized = cp_is_given(values[2]);
+	if (cp_open_input(&centres, values[1], "centres", 3) && cp_as_strided(&centres, &strided[0]) &&
+		(!sized ||
+			(cp_open_input(&radii, values[2], "radii", 0) && cp_has_rows(&radii, centres.rows) &&
+				cp_as_strided(&radii, &strided[1]))) &&
+		begin(world)) {
+		world->places.generation++;
+		made = end(world,
+			carom_world_set_spheres(world->world, id, centres.rows > INT32_MAX ? -1 : (int32_t)centres.rows, &strided[0],
+				sized ? &strided[1] : NULL));
+	}
+	cp_close_input(&centres);
+	cp_close_input(&radii);
+	return made;
+}
+
+static PyObject *get_spheres(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	carom_sphere_view view;
+	if (!cp_get_id(value, &id) || !may_read(world))
+		return NULL;
+	const carom_result result = carom_world_get_spheres(world->world, id, &view);
+	return result ? cp_end_call(world, result, NULL)
+				  : cp_view_numbers(self, &world->places, cp_state_of(self), CP_F64, view.data, view.count, 4);
+}
+
+#define FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL
+PyMethodDef cp_world_bodies[] = {
+	{ "add_body", CP_NAMED(add_body), CP_DOC("add_body($self, definition=None, /, **members)", carom_world_add_body) },
+	{ "add_bodies", add_bodies, METH_O, CP_DOC("add_bodies($self, definitions, /)", carom_world_add_bodies) },
+	{ "remove_body", remove_body, METH_O, CP_DOC("remove_body($self, id, /)", carom_world_remove_body) },
+	{ "is_body", is_body, METH_O, CP_DOC("is_body($self, id, /)", carom_world_is_body) },
+	{ "body_ids", body_ids, METH_NOARGS, CP_DOC("body_ids($self, /)", carom_world_body_ids) },
+	{ "get_body", get_body, METH_O, CP_DOC("get_body($self, id, /)", carom_world_get_body_def) },
+	{ "set_pose", FAST(set_pose), CP_DOC("set_pose($self, id, pose, /)", carom_world_set_pose) },
+	{ "get_pose", get_pose, METH_O, CP_DOC("get_pose($self, id, /)", carom_world_get_pose) },
+	{ "set_poses", FAST(set_poses),
+		CP_DOC("set_poses($self, ids, poses, /)",
+			carom_world_set_poses) " poses: (n, 7), x, y, z, and the quaternion x, y, z, w." },
+	{ "get_poses", get_poses, METH_O, CP_DOC("get_poses($self, ids, /)", carom_world_get_poses) },
+	{ "set_motions", FAST(set_motions),
+		CP_DOC("set_motions($self, ids, motions, /)", carom_world_set_motions) " motions: (n, 14), two poses each." },
+	{ "get_aabb", get_aabb, METH_O, CP_DOC("get_aabb($self, id, /)", carom_world_get_aabb) },
+	{ "get_user_data", get_user_data, METH_O, CP_DOC("get_user_data($self, id, /)", carom_world_get_user_data) },
+	{ "set_user_data", FAST(set_user_data), CP_DOC("set_user_data($self, id, user_data, /)", carom_world_set_user_data) },
+	{ "get_filter", get_filter, METH_O, CP_DOC("get_filter($self, id, /)", carom_world_get_filter) " (category, mask, group)." },
+	{ "set_filter", CP_NAMED(set_filter),
+		CP_DOC("set_filter($self, /, id, category=None, mask=None, group=None)", carom_world_set_filter) },
+	{ "set_shape", FAST(set_shape), CP_DOC("set_shape($self, id, shape, /)", carom_world_set_shape) },
+	{ "set_parts", FAST(set_parts), CP_DOC("set_parts($self, id, parts, /)", carom_world_set_parts) },
+	{ "set_vertices", CP_NAMED(set_vertices),
+		CP_DOC("set_vertices($self, /, id, end=None, begin=None)", carom_world_set_vertices) },
+	{ "get_vertices", get_vertices, METH_O, CP_DOC("get_vertices($self, id, /)", carom_world_get_vertices) },
+	{ "set_mesh", CP_NAMED(set_mesh), CP_DOC("set_mesh($self, /, id, mesh, origin=None, places=None)", carom_world_set_mesh) },
+	{ "set_spheres", CP_NAMED(set_spheres), CP_DOC("set_spheres($self, /, id, centres, radii=None)", carom_world_set_spheres) },
+	{ "get_spheres", get_spheres, METH_O, CP_DOC("get_spheres($self, id, /)", carom_world_get_spheres) },
+	{ NULL, NULL, 0, NULL },
+};

@@ -1,0 +1,271 @@
+// Single questions to a world between steps: rays, nearest points and bodies, overlaps, casts.
+#include "binding.h"
+
+/// Arguments that queries share.
+typedef struct query {
+	cp_world *world;
+	cp_state *state;
+	const carom_query_filter *filter;
+} query;
+
+/// A query begins: with its filter. False with an exception. end_query ends it.
+static bool begin_query(PyObject *self, PyObject *filter, query *q)
+{
+	q->world = (cp_world *)self;
+	q->state = cp_state_of(self);
+	return cp_get_filter(q->state, filter, &q->filter) && cp_is_open(q->world) && cp_begin_read(&q->world->use, "world");
+}
+
+/// A record of the answer; None where nothing was found.
+static PyObject *end_query(query *q, carom_result result, bool found, int layout, const void *answer)
+{
+	cp_end_read(&q->world->use);
+	return cp_end_call(q->world, result,
+		result      ? NULL
+			: found ? cp_new_record(q->state, layout, answer, NULL)
+					: Py_NewRef(Py_None));
+}
+
+/// The ray of arguments origin, direction, t_min and t_max.
+static bool get_ray(PyObject *const *values, carom_ray *ray)
+{
+	*ray = (carom_ray){ .t_max = INFINITY };
+	return cp_get_vec3(values[0], "origin", &ray->origin) && cp_get_vec3(values[1], "direction", &ray->direction) &&
+		(!values[2] || cp_get_double(values[2], "t_min", &ray->t_min)) &&
+		(!values[3] || cp_get_double(values[3], "t_max", &ray->t_max));
+}
+
+static const char *const ray_names[] = { "origin", "direction", "t_min", "t_max", "filter", NULL };
+
+static PyObject *cast_ray(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	PyObject *values[5];
+	carom_ray ray;
+	query q;
+	if (!cp_arguments("cast_ray", args, count, keywords, ray_names, 2, values) || !get_ray(values, &ray) ||
+		!begin_query(self, values[4], &q))
+		return NULL;
+	bool found = false;
+	carom_ray_hit hit;
+	const carom_result result = carom_world_cast_ray(q.world->world, &ray, q.filter, &found, &hit);
+	return end_query(&q, result, found, CP_ray_hit, &hit);
+}
+
+static PyObject *cast_ray_any(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	PyObject *values[5];
+	carom_ray ray;
+	query q;
+	if (!cp_arguments("cast_ray_any", args, count, keywords, ray_names, 2, values) || !get_ray(values, &ray) ||
+		!begin_query(self, values[4], &q))
+		return NULL;
+	bool found = false;
+	const carom_result result = carom_world_cast_ray_any(q.world->world, &ray, q.filter, &found);
+	cp_end_read(&q.world->use);
+	return cp_end_call(q.world, result, PyBool_FromLong(found));
+}
+
+// ---- Questions with several answers ----
+
+/// A question, in a form that can be asked again with more room.
+typedef struct open_query {
+	query q;
+	carom_ray ray;
+	carom_aabb box;
+	carom_shape shape;
+	carom_pose pose;
+	carom_result (*ask)(const struct open_query *self, int32_t capacity, void *answers, int32_t *count);
+	int layout; ///< of answers; -1: ids
+} open_query;
+
+static carom_result ask_ray(const open_query *o, int32_t capacity, void *answers, int32_t *count)
+{
+	return carom_world_cast_ray_all(o->q.world->world, &o->ray, o->q.filter, capacity, answers, count);
+}
+
+static carom_result ask_box(const open_query *o, int32_t capacity, void *answers, int32_t *count)
+{
+	return carom_world_overlap_aabb(o->q.world->world, &o->box, o->q.filter, capacity, answers, count);
+}
+
+static carom_result ask_overlap(const open_query *o, int32_t capacity, void *answers, int32_t *count)
+{
+	return carom_world_overlap_shape(o->q.world->world, &o->shape, &o->pose, o->q.filter, capacity, answers, count);
+}
+
+static carom_result ask_contacts(const open_query *o, int32_t capacity, void *answers, int32_t *count)
+{
+	return carom_world_collide_shape(o->q.world->world, &o->shape, &o->pose, o->q.filter, capacity, answers, count);
+}
+
+/// All answers, for a query that has begun; it is ended.
+static PyObject *all_answers(open_query *o)
+{
+	int32_t found = 64;
+	for (;;) {
+		const int32_t capacity = found;
+		cp_array *answers =
+			o->layout < 0 ? cp_new_numbers(o->q.state, CP_U64, capacity, 0) : cp_new_records(o->q.state, o->layout, capacity);
+		carom_result result = CAROM_SUCCESS;
+		if (answers) {
+			Py_BEGIN_ALLOW_THREADS result = o->ask(o, capacity, answers->data, &found);
+			Py_END_ALLOW_THREADS
+		}
+		if (!answers || result || found <= capacity) {
+			if (answers && !result)
+				cp_shorten(answers, found);
+			cp_end_read(&o->q.world->use);
+			return cp_end_call(o->q.world, result, (PyObject *)answers);
+		}
+		Py_DECREF((PyObject *)answers);
+	}
+}
+
+static PyObject *cast_ray_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	PyObject *values[5];
+	open_query o = { .ask = ask_ray, .layout = CP_ray_hit };
+	if (!cp_arguments("cast_ray_all", args, count, keywords, ray_names, 2, values) || !get_ray(values, &o.ray) ||
+		!begin_query(self, values[4], &o.q))
+		return NULL;
+	return all_answers(&o);
+}
+
+static PyObject *overlap_aabb(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "lower", "upper", "filter", NULL };
+	PyObject *values[3];
+	open_query o = { .ask = ask_box, .layout = -1 };
+	if (!cp_arguments("overlap_aabb", args, count, keywords, names, 2, values) ||
+		!cp_get_vec3(values[0], "lower", &o.box.lower) || !cp_get_vec3(values[1], "upper", &o.box.upper) ||
+		!begin_query(self, values[2], &o.q))
+		return NULL;
+	return all_answers(&o);
+}
+
+/// A question about a shape at a pose.
+static PyObject *about_shape(
+	PyObject *self, const char *function, PyObject *const *args, Py_ssize_t count, PyObject *keywords, open_query *o)
+{
+	static const char *const names[] = { "shape", "pose", "filter", NULL };
+	PyObject *values[3];
+	cp_state *state = cp_state_of(self);
+	if (!cp_arguments(function, args, count, keywords, names, 1, values) ||
+		!cp_get_shape(state, values[0], "shape", &o->shape) || !cp_get_pose(state, values[1], "pose", &o->pose) ||
+		!begin_query(self, values[2], &o->q))
+		return NULL;
+	return all_answers(o);
+}
+
+static PyObject *overlap_shape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	open_query o = { .ask = ask_overlap, .layout = -1 };
+	return about_shape(self, "overlap_shape", args, count, keywords, &o);
+}
+
+static PyObject *collide_shape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	open_query o = { .ask = ask_contacts, .layout = CP_contact };
+	return about_shape(self, "collide_shape", args, count, keywords, &o);
+}
+
+// ---- The nearest ----
+
+static PyObject *closest_point(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "point", "max_distance", "filter", NULL };
+	PyObject *values[3];
+	carom_vec3 point;
+	double most = INFINITY;
+	query q;
+	if (!cp_arguments("closest_point", args, count, keywords, names, 1, values) || !cp_get_vec3(values[0], "point", &point) ||
+		(values[1] && !cp_get_double(values[1], "max_distance", &most)) || !begin_query(self, values[2], &q))
+		return NULL;
+	bool found = false;
+	carom_closest_point answer;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result = carom_world_closest_point(q.world->world, point, most, q.filter, &found, &answer);
+	Py_END_ALLOW_THREADS return end_query(&q, result, found, CP_closest_point, &answer);
+}
+
+static PyObject *closest_body(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "shape", "pose", "max_distance", "filter", NULL };
+	cp_state *state = cp_state_of(self);
+	PyObject *values[4];
+	carom_shape shape;
+	carom_pose pose;
+	double most = INFINITY;
+	query q;
+	if (!cp_arguments("closest_body", args, count, keywords, names, 1, values) ||
+		!cp_get_shape(state, values[0], "shape", &shape) || !cp_get_pose(state, values[1], "pose", &pose) ||
+		(values[2] && !cp_get_double(values[2], "max_distance", &most)) || !begin_query(self, values[3], &q))
+		return NULL;
+	bool found = false;
+	carom_closest_body answer;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result = carom_world_closest_body(q.world->world, &shape, &pose, most, q.filter, &found, &answer);
+	Py_END_ALLOW_THREADS return end_query(&q, result, found, CP_closest_body, &answer);
+}
+
+static PyObject *closest_pair(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "max_distance", "filter_a", "filter_b", NULL };
+	PyObject *values[3];
+	double most = INFINITY;
+	query a, b;
+	if (!cp_arguments("closest_pair", args, count, keywords, names, 0, values) ||
+		(values[0] && !cp_get_double(values[0], "max_distance", &most)) ||
+		!cp_get_filter(cp_state_of(self), values[2], &b.filter) || !begin_query(self, values[1], &a))
+		return NULL;
+	bool found = false;
+	carom_closest_pair answer;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result = carom_world_closest_pair(a.world->world, most, a.filter, b.filter, &found, &answer);
+	Py_END_ALLOW_THREADS return end_query(&a, result, found, CP_closest_pair, &answer);
+}
+
+static PyObject *cast_shape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "shape", "motion", "tolerance", "filter", NULL };
+	cp_state *state = cp_state_of(self);
+	PyObject *values[4];
+	carom_shape shape;
+	carom_motion motion;
+	double tolerance = 1e-3;
+	query q;
+	if (!cp_arguments("cast_shape", args, count, keywords, names, 2, values) ||
+		!cp_get_shape(state, values[0], "shape", &shape) || !cp_get_motion(state, values[1], "motion", &motion) ||
+		(values[2] && !cp_get_double(values[2], "tolerance", &tolerance)) || !begin_query(self, values[3], &q))
+		return NULL;
+	bool found = false;
+	carom_shape_hit answer;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result =
+		carom_world_cast_shape(q.world->world, &shape, &motion, tolerance, q.filter, &found, &answer);
+	Py_END_ALLOW_THREADS return end_query(&q, result, found, CP_shape_hit, &answer);
+}
+
+PyMethodDef cp_world_queries[] = {
+	{ "cast_ray", CP_NAMED(cast_ray),
+		CP_DOC("cast_ray($self, /, origin, direction, t_min=0.0, t_max=inf, filter=None)", carom_world_cast_ray) },
+	{ "cast_ray_any", CP_NAMED(cast_ray_any),
+		CP_DOC("cast_ray_any($self, /, origin, direction, t_min=0.0, t_max=inf, filter=None)", carom_world_cast_ray_any) },
+	{ "cast_ray_all", CP_NAMED(cast_ray_all),
+		CP_DOC("cast_ray_all($self, /, origin, direction, t_min=0.0, t_max=inf, filter=None)", carom_world_cast_ray_all) },
+	{ "overlap_aabb", CP_NAMED(overlap_aabb),
+		CP_DOC("overlap_aabb($self, /, lower, upper, filter=None)", carom_world_overlap_aabb) },
+	{ "overlap_shape", CP_NAMED(overlap_shape),
+		CP_DOC("overlap_shape($self, /, shape, pose=None, filter=None)", carom_world_overlap_shape) },
+	{ "collide_shape", CP_NAMED(collide_shape),
+		CP_DOC("collide_shape($self, /, shape, pose=None, filter=None)", carom_world_collide_shape) },
+	{ "closest_point", CP_NAMED(closest_point),
+		CP_DOC("closest_point($self, /, point, max_distance=inf, filter=None)", carom_world_closest_point) },
+	{ "closest_body", CP_NAMED(closest_body),
+		CP_DOC("closest_body($self, /, shape, pose=None, max_distance=inf, filter=None)", carom_world_closest_body) },
+	{ "closest_pair", CP_NAMED(closest_pair),
+		CP_DOC("closest_pair($self, /, max_distance=inf, filter_a=None, filter_b=None)", carom_world_closest_pair) },
+	{ "cast_shape", CP_NAMED(cast_shape),
+		CP_DOC("cast_shape($self, /, shape, motion, tolerance=0.001, filter=None)", carom_world_cast_shape) },
+	{ NULL, NULL, 0, NULL },
+};

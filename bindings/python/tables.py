@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""Write the tables of the binding from the public headers: structs, enumerations, and comments.
+
+usage: tables.py HEADER_FOLDER TABLES_H STUBS_IN STUBS
+
+Each public struct becomes a list of members (name, offset, type, comment), each enumeration a list
+of values, and each function's comment a macro for its docstring. The binding in src/ reads and
+writes structs by these lists alone, so a member that is added to a header is there in Python after
+the next build. A type that this script does not know ends it with an error.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+HEADERS = """base math mesh geometry mesh_query shape spheres sweep results world query collide batch
+record snapshot proximity""".split()
+
+# C types of single values, and their kinds in src/binding.h.
+SCALARS = {
+    "bool": "BOOL", "int8_t": "I8", "uint8_t": "U8", "int": "I32", "int32_t": "I32", "uint32_t": "U32",
+    "int64_t": "I64", "uint64_t": "U64", "size_t": "SIZE", "float": "F32", "double": "F64",
+}
+# Structs that are plain numbers in Python: tuples of floats, and an int for a body's id.
+NUMBERS = {"carom_vec3": ("F64", 3), "carom_quat": ("F64", 4), "carom_body_id": ("ID", 1)}
+# Structs that Python sees in another form: arrays, arguments, callbacks. Each has its table all the same.
+INNER = """allocator strided batch elements ray_batch hit_batch placed_shape shape_cast shape_pair motion_pair
+sphere_pairs sphere_neighbours sweep_hits context_def version sphere_input mesh_def sweep_mesh_def""".split()
+# Values of structs that are made without a default function.
+STARTS = {
+    "pose": "carom_pose_identity()",
+    "motion": "{ carom_pose_identity(), carom_pose_identity() }",
+    "part": "{ .pose = carom_pose_identity() }",
+    "ray": "{ .t_max = INFINITY }",
+}
+
+
+def fail(text):
+    sys.exit(f"tables.py: {text}")
+
+
+class Member:
+    def __init__(self, name, type_name, pointer, count, comment):
+        self.name, self.type, self.pointer, self.count, self.comment = name, type_name, pointer, count, comment
+
+
+class Struct:
+    def __init__(self, name, comment):
+        self.name, self.comment, self.members = name, comment, []
+
+    @property
+    def short(self):
+        return self.name[len("carom_"):]
+
+    @property
+    def exposed(self):
+        return self.name not in NUMBERS and self.short not in INNER and not self.short.endswith("_view")
+
+
+class Enumeration:
+    def __init__(self, name, comment):
+        self.name, self.comment, self.values = name, comment, []
+
+    @property
+    def short(self):
+        return self.name[len("carom_"):]
+
+
+def camel(short):
+    return "".join(word.capitalize() for word in short.split("_"))
+
+
+def split_comment(line):
+    """The code of a line, its comment, and whether the comment belongs to what stands before it."""
+    code, slashes, comment = line.partition("//")
+    if not slashes:
+        return code.strip(), None, False
+    comment = comment.lstrip("/")
+    return code.strip(), comment.lstrip("<").strip(), comment.startswith("<")
+
+
+class Reader:
+    """Reads one header, line by line."""
+
+    def __init__(self, structs, enums, functions):
+        self.structs, self.enums, self.functions = structs, enums, functions
+        self.doc = []
+
+    def read(self, text):
+        lines = iter(text.splitlines())
+        for line in lines:
+            code, comment, _ = split_comment(line)
+            if not code:
+                self.doc = self.doc + [comment] if comment is not None and line.lstrip().startswith("///") else []
+                continue
+            opening = re.match(r"typedef (struct|enum) (carom_\w+) \{", code)
+            if opening and opening[1] == "struct":
+                self.read_struct(Struct(opening[2], " ".join(self.doc)), lines)
+            elif opening:
+                self.read_enum(Enumeration(opening[2], " ".join(self.doc)), code, lines)
+            elif code.startswith("CAROM_API"):
+                self.read_function(code)
+                continue  # functions that follow without a comment of their own share this one
+            self.doc = []
+
+    def read_function(self, code):
+        name = re.search(r"\b(carom_\w+)\(", code)
+        if not name:
+            fail(f"no name in {code!r}")
+        self.functions[name[1]] = " ".join(self.doc)
+
+    def read_struct(self, struct, lines):
+        pending, statement, last = [], "", []
+        for line in lines:
+            code, comment, trails = split_comment(line)
+            if code.startswith("}"):
+                break
+            if comment is not None and not code and not trails:
+                pending.append(comment)
+            statement += " " + code
+            if ";" in code:
+                last = self.declare(struct, statement.strip().rstrip(";"), " ".join(pending))
+                pending, statement = [], ""
+            if comment is not None and (trails or code):
+                for member in last:
+                    member.comment = f"{member.comment} {comment}".strip()
+        self.structs[struct.name] = struct
+
+    def declare(self, struct, statement, comment):
+        """The members that one statement declares."""
+        callback = re.search(r"\(\*(\w+)\)", statement)
+        if callback:
+            made = [Member(callback[1], "callback", True, 1, comment)]
+        else:
+            words = re.match(r"(?:const )?(?:struct )?(\w+) (.*)", statement)
+            made = []
+            for declarator in words[2].split(","):
+                part = re.fullmatch(r"\s*(\*?)\s*(\w+)((?:\[\w+\])*)\s*", declarator)
+                if not part:
+                    fail(f"{struct.name}: cannot read {statement!r}")
+                sizes = re.findall(r"\[(\w+)\]", part[3])
+                if len(sizes) > 1:
+                    fail(f"{struct.name}.{part[2]}: more than one dimension")
+                made.append(Member(part[2], words[1], bool(part[1]), sizes[0] if sizes else 1, comment))
+        struct.members += made
+        return made
+
+    def read_enum(self, enum, first, lines):
+        text, pending = first.partition("{")[2], []
+        rows = [] if "}" in text else [text]
+        if rows:
+            for line in lines:
+                rows.append(line)
+                if line.startswith("}"):
+                    break
+        else:
+            rows = [text.partition("}")[0]]
+        for row in rows:
+            code, comment, trails = split_comment(row)
+            if comment is not None and not code and not trails:
+                pending.append(comment)
+            names = re.findall(r"\bCAROM_\w+", code)
+            for name in names:
+                enum.values.append([name, " ".join(pending)])
+                pending = []
+            if comment is not None and (trails or code) and enum.values:
+                enum.values[-1][1] = f"{enum.values[-1][1]} {comment}".strip()
+        self.enums[enum.name] = enum
+
+
+def value_names(enum):
+    """Names in Python: without the words that all have in common."""
+    parts = [value[0].split("_") for value in enum.values]
+    common = 1
+    while all(len(part) > common + 1 and part[common] == parts[0][common] for part in parts) and len(parts) > 1:
+        common += 1
+    return ["_".join(part[common:]) for part in parts]
+
+
+# Members that Python gives in another form: (struct, member).
+SPECIAL = {
+    ("body_def", "parts"): "PARTS", ("body_def", "centres"): "KEPT", ("body_def", "radii"): "KEPT",
+    ("body_def", "part_count"): "OPAQUE", ("body_def", "sphere_count"): "OPAQUE",
+}
+
+
+def kind_of(struct, member, enums, structs):
+    """Kind, count, and number of the enumeration or struct."""
+    if (struct.short, member.name) in SPECIAL:
+        return SPECIAL[struct.short, member.name], 1, -1
+    if member.pointer and member.type == "char":
+        return "STATIC_TEXT", 1, -1
+    if member.pointer and member.type == "carom_mesh":
+        return "MESH", 1, -1
+    if member.pointer or member.type.endswith("_fn") or member.name == "cookie":
+        return "OPAQUE", 1, -1
+    if member.type == "char":
+        return "TEXT", member.count, -1
+    if member.type in SCALARS:
+        return SCALARS[member.type], member.count, -1
+    if member.type in NUMBERS and member.count == 1:
+        return *NUMBERS[member.type], -1
+    if member.type in enums:
+        return "ENUM", member.count, list(enums).index(member.type)
+    if member.type in structs and not structs[member.type].exposed:
+        return "OPAQUE", 1, -1
+    if member.type in structs:
+        return "STRUCT", member.count, list(structs).index(member.type)
+    fail(f"member {member.name} has the unknown type {member.type}")
+
+
+class Namer:
+    """Names of C in comments become those of Python."""
+
+    def __init__(self, structs, enums):
+        self.map = {name: camel(struct.short) for name, struct in structs.items() if struct.exposed}
+        self.map.update({name: camel(enum.short) for name, enum in enums.items()})
+        for enum in enums.values():
+            for (c_name, _), name in zip(enum.values, value_names(enum)):
+                self.map[c_name] = f"{camel(enum.short)}.{name}"
+        self.map["NULL"] = "None"
+
+    def rename(self, text):
+        return re.sub(r"\b\w+\b", lambda word: self.map.get(word[0], word[0]), text)
+
+
+def quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def write_tables(structs, enums, functions, out):
+    namer = Namer(structs, enums)
+    put = lambda line="": print(line, file=out)
+    put("// Made by bindings/python/tables.py from include/carom. Do not edit.")
+    for function, comment in functions.items():
+        put(f"#define DOC_{function} {quoted(namer.rename(comment))}")
+    put("enum {")
+    for struct in structs.values():
+        put(f"\tCP_{struct.short},")
+    put("\tCP_LAYOUT_COUNT\n};\nenum {")
+    for enum in enums.values():
+        put(f"\tCP_{enum.short},")
+    put("\tCP_ENUM_COUNT\n};\n#ifdef CP_DEFINE_TABLES")
+    for enum in enums.values():
+        put(f"static const cp_value values_{enum.short}[] = {{")
+        for (c_name, comment), name in zip(enum.values, value_names(enum)):
+            put(f"\t{{ {quoted(name)}, {c_name}, {quoted(namer.rename(comment))} }},")
+        put("};")
+    put("const cp_enum cp_enums[CP_ENUM_COUNT] = {")
+    for enum in enums.values():
+        put(f"\t{{ {quoted(camel(enum.short))}, values_{enum.short}, {len(enum.values)}, "
+            f"{quoted(namer.rename(enum.comment) or 'The enumeration ' + enum.name + '.')} }},")
+    put("};")
+    for struct in structs.values():
+        write_struct(struct, structs, enums, functions, namer, put)
+    put("const cp_layout cp_layouts[CP_LAYOUT_COUNT] = {")
+    for struct in structs.values():
+        exposed = "true" if struct.exposed else "false"
+        defaults = "true" if f"carom_default_{struct.short}" in functions else "false"
+        put(f"\t{{ {quoted(camel(struct.short))}, {quoted(struct.name)}, sizeof({struct.name}), members_{struct.short}, "
+            f"{len(struct.members)}, getset_{struct.short}, start_{struct.short}, {exposed}, {defaults}, "
+            f"{quoted(namer.rename(struct.comment) or 'The struct ' + struct.name + '.')} }},")
+    put("};\n#endif")
+
+
+def write_struct(struct, structs, enums, functions, namer, put):
+    put(f"static const cp_member members_{struct.short}[] = {{")
+    kinds = [kind_of(struct, member, enums, structs) for member in struct.members]
+    for member, (kind, count, link) in zip(struct.members, kinds):
+        put(f"\t{{ {quoted(member.name)}, offsetof({struct.name}, {member.name}), CP_{kind}, {count}, {link}, "
+            f"{quoted(camel(struct.short) + '.' + member.name)}, {quoted(namer.rename(member.comment))} }},")
+    put("};")
+    put(f"static PyGetSetDef getset_{struct.short}[] = {{")
+    for i, (member, (kind, _, _)) in enumerate(zip(struct.members, kinds)):
+        if kind != "OPAQUE":
+            put(f"\t{{ {quoted(member.name)}, cp_get_attribute, NULL, "
+                f"{quoted(namer.rename(member.comment))}, (void *)&members_{struct.short}[{i}] }},")
+    put("\t{ NULL, NULL, NULL, NULL, NULL },\n};")
+    start = f"carom_default_{struct.short}()" if f"carom_default_{struct.short}" in functions else STARTS.get(struct.short)
+    put(f"static void start_{struct.short}(void *data)\n{{")
+    if start and start.startswith("{"):
+        put(f"\t*({struct.name} *)data = ({struct.name}){start};")
+    elif start:
+        put(f"\t*({struct.name} *)data = {start};")
+    else:
+        put(f"\tmemset(data, 0, sizeof({struct.name}));")
+    put("}")
+
+
+# ---- Stubs ----
+
+HINTS = {"BOOL": "bool", "F32": "float", "F64": "float", "TEXT": "str", "STATIC_TEXT": "str | None", "MESH": "Mesh | None",
+         "PARTS": "tuple[Part, ...]", "KEPT": "Any"}
+
+
+def hint(kind, count, link, structs, enums):
+    if kind == "ENUM":
+        one = camel(list(enums.values())[link].short)
+    elif kind == "STRUCT":
+        one = camel(list(structs.values())[link].short)
+    else:
+        one = HINTS.get(kind, "int")
+    if kind in ("TEXT", "STATIC_TEXT", "MESH", "PARTS", "KEPT") or count == 1:
+        return one
+    return f"tuple[{one}, ...]"
+
+
+def write_stubs(structs, enums, out):
+    """The part of carom/_carom.pyi that the headers tell: enumerations and records."""
+    put = lambda line="": print(line, file=out)
+    put()
+    for enum in enums.values():
+        put(f"class {camel(enum.short)}(IntEnum):")
+        for i, name in enumerate(value_names(enum)):
+            put(f"    {name} = {i}")
+        put()
+    for struct in structs.values():
+        if not struct.exposed:
+            continue
+        put(f"@final\nclass {camel(struct.short)}:")
+        put("    def __new__(cls, *values: Any, **settings: Any) -> Self: ...")
+        put("    def __eq__(self, other: object, /) -> bool: ...")
+        put("    def replace(self, **settings: Any) -> Self: ...")
+        put("    def __reduce__(self) -> tuple[Any, ...]: ...")
+        for member in struct.members:
+            kind, count, link = kind_of(struct, member, enums, structs)
+            if kind == "OPAQUE":
+                continue
+            get = hint(kind, count, link, structs, enums)
+            put(f"    @property\n    def {member.name}(self) -> {get}: ...")
+        put()
+
+
+def main():
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
+    folder = Path(sys.argv[1])
+    structs, enums, functions = {}, {}, {}
+    reader = Reader(structs, enums, functions)
+    for name in HEADERS:
+        reader.read((folder / f"{name}.h").read_text())
+    with open(sys.argv[2], "w", encoding="utf-8") as out:
+        write_tables(structs, enums, functions, out)
+    with open(sys.argv[4], "w", encoding="utf-8") as out:
+        out.write(Path(sys.argv[3]).read_text(encoding="utf-8"))
+        write_stubs(structs, enums, out)
+
+
+if __name__ == "__main__":
+    main()

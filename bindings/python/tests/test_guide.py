@@ -1,0 +1,66 @@
+"""The Python blocks of docs/guide/python.md run, and print what the page shows; so do the examples."""
+
+import contextlib
+import doctest
+import io
+import subprocess
+import sys
+import unittest
+
+import carom
+from support import SOURCE, numpy
+
+
+def blocks(path, language):
+    """The blocks of a page in this language, at their lines."""
+    text, inside = "", False
+    for line in path.read_text(encoding="utf-8").splitlines():
+        fence = line.startswith("```")
+        if fence:
+            inside = not inside and line == "```" + language
+        text += line + "\n" if inside and not fence else "\n" if language == "python" else ""
+    return text
+
+
+class Guide(unittest.TestCase):
+    def test_the_page_prints_what_it_shows(self):
+        page = SOURCE / "docs/guide/python.md"
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(blocks(page, "python"), str(page), "exec"), {"__name__": "page"})
+        self.assertEqual(output.getvalue(), blocks(page, "text"))
+
+    def test_the_help_of_the_package_is_true(self):
+        results = doctest.testmod(carom)
+        self.assertGreater(results.attempted, 4)
+        self.assertEqual(results.failed, 0)
+
+    def test_everything_has_a_help_text(self):
+        for name in dir(carom):
+            thing = getattr(carom, name)
+            if name.startswith("_") or not isinstance(thing, type):
+                continue
+            self.assertTrue(thing.__doc__, name)
+            for attribute in vars(thing):
+                member = vars(thing)[attribute]
+                if not attribute.startswith("_") and type(member).__name__ in ("method_descriptor", "classmethod_descriptor"):
+                    self.assertTrue(member.__doc__, f"{name}.{attribute}")
+
+
+class Examples(unittest.TestCase):
+    """Each example runs with a small task and ends well."""
+
+
+def add_example(path):
+    def run(self):
+        if "import numpy" in path.read_text() and not numpy:
+            self.skipTest("NumPy is not installed")
+        done = subprocess.run([sys.executable, path], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.strip())
+
+    setattr(Examples, f"test_{path.stem}", run)
+
+
+for example in sorted((SOURCE / "bindings/python/examples").glob("*.py")):
+    add_example(example)

@@ -1,0 +1,168 @@
+"""Leaks, threads, and what a step costs in memory."""
+
+import gc
+import resource
+import threading
+import tracemalloc
+import unittest
+
+import carom
+from support import ball_on_ground, cube, needs_numpy, numpy
+
+
+def resident():
+    """Bytes of this process that are in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+class Leaks(unittest.TestCase):
+    def use(self, world, ball, rounds):
+        for i in range(rounds):
+            world.set_pose(ball, (0, 0, 0.45 - 0.0001 * (i % 10), 0, 0, 0, 1))
+            world.step()
+            contact = world.contacts[0]
+            world.set_impulse(0, contact.normal)
+            view = memoryview(world.contacts)
+            view.release()
+            if world.cast_ray((0, 0, 3), (0, 0, -1), filter=carom.QueryFilter()) is None:
+                raise AssertionError
+            try:
+                world.set_pose(0, None)
+            except carom.InvalidBody:
+                pass
+
+    def test_steps_leak_nothing(self):
+        world, ground, ball = ball_on_ground(context=carom.Context(thread_count=1))
+        self.use(world, ball, 2000)
+        gc.collect()
+        tracemalloc.start()
+        self.use(world, ball, 500)
+        gc.collect()
+        before, memory, library = tracemalloc.get_traced_memory()[0], resident(), world.context.memory_in_use
+        self.use(world, ball, 5000)
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+        tracemalloc.stop()
+        self.assertLess(grown, 4096)
+        self.assertEqual(world.context.memory_in_use, library)
+        self.use(world, ball, 20000)
+        self.assertLess(resident() - memory, 4 << 20)
+
+    def test_objects_leak_nothing(self):
+        def make():
+            context = carom.Context(thread_count=1)
+            world, ground, ball = ball_on_ground(context=context)
+            mesh = cube(context=context)
+            world.add_body(shape=mesh)
+            world.add_body(parts=[(mesh, None)])
+            world.get_body(world.body_ids()[2])
+            world.step()
+            world.snapshot()
+            carom.Mesh.load(mesh.save(), context=context)
+            mesh.vertices[1:3].copy()
+            repr(world.get_body(ball))
+            try:
+                carom.Mesh([(0, 0, 0)], [(0, 1, 2)], context=context)
+            except carom.InvalidMesh:
+                pass
+
+        tracemalloc.start()
+        for _ in range(400):  # lists of free objects fill
+            make()
+        gc.collect()
+        before, memory = tracemalloc.get_traced_memory()[0], resident()
+        for _ in range(200):
+            make()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+        tracemalloc.stop()
+        self.assertLess(grown, 4096)
+        self.assertLess(resident() - memory, 8 << 20)
+
+
+class Threads(unittest.TestCase):
+    def test_two_worlds_in_two_threads_have_the_hashes_of_one(self):
+        def run(hashes):
+            world = carom.World()
+            bodies = [world.add_body(shape=cube(), pose=((0.4 * i, 0.2 * i, 0), (0, 0, 0.6, 0.8))) for i in range(15)]
+            for step in range(20):
+                for i, body in enumerate(bodies):
+                    world.set_pose(body, ((0.4 * i, 0.2 * i, 0.01 * step * (i % 3)), (0, 0, 0.6, 0.8)))
+                world.step()
+                hashes.append(world.hash)
+
+        alone, together = [], [[], [], []]
+        run(alone)
+        threads = [threading.Thread(target=run, args=(hashes,)) for hashes in together]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for hashes in together:
+            self.assertEqual(hashes, alone)
+
+    def test_one_world_in_two_threads_is_refused_and_stays_whole(self):
+        """A call that overlaps with another one on the same world raises; each step is done or refused."""
+        world = carom.World()
+        for i in range(40):
+            world.add_body(shape=cube(), pose=((0.4 * (i % 7), 0.4 * (i // 7), 0.1 * i), (0, 0, 0.6, 0.8)))
+        done, refused, stop = [0, 0], [0, 0], []
+
+        def step(k):
+            for _ in range(60):
+                try:
+                    world.step()
+                    done[k] += 1
+                except RuntimeError as error:
+                    stop.append(str(error))
+                    refused[k] += 1
+
+        threads = [threading.Thread(target=step, args=(k,)) for k in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sum(done) + sum(refused), 120)
+        self.assertEqual(world.stats.step, sum(done))
+        self.assertTrue(all("another call is" in text for text in stop))
+
+    def test_queries_of_one_world_in_many_threads(self):
+        world, ground, ball = ball_on_ground()
+        rays = [(0.01 * i, 0, 3, 0, 0, -1) for i in range(200)]
+        expected, failures = bytes(world.cast_rays(rays)), []
+
+        def ask():
+            for _ in range(20):
+                if bytes(world.cast_rays(rays)) != expected:
+                    failures.append("differs")
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+    def test_the_interpreter_goes_on_while_the_library_works(self):
+        """The GIL is let go: another thread counts while one thread is in the library the whole time."""
+        mesh = cube()
+        world = carom.World()
+        for i in range(60):
+            world.add_body(shape=mesh, pose=((0.3 * (i % 8), 0.3 * (i // 8), 0), None))
+        counted, stop = [0], threading.Event()
+
+        def count():
+            while not stop.is_set():
+                counted[0] += 1
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        while counted[0] == 0:
+            pass
+        started = counted[0]
+        while counted[0] < started + 1000:
+            world.step()
+        stop.set()
+        thread.join()
+        self.assertGreaterEqual(counted[0], started + 1000)

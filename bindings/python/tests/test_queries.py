@@ -1,0 +1,219 @@
+"""Questions to worlds and meshes: single ones, batches, and two shapes without a world."""
+
+import math
+import unittest
+
+import carom
+from support import CUBE, ball_on_ground, cube, needs_numpy, numpy
+
+
+class Single(unittest.TestCase):
+    def setUp(self):
+        self.world, self.ground, self.ball = ball_on_ground()
+
+    def test_rays(self):
+        hit = self.world.cast_ray((0, 0, 3), (0, 0, -2))
+        self.assertEqual(hit.body, self.ball)
+        self.assertAlmostEqual(hit.t, 1.025)
+        self.assertEqual(hit.normal, (0, 0, 1))
+        self.assertIsNone(self.world.cast_ray((0, 0, 3), (0, 0, 1)))
+        self.assertIsNone(self.world.cast_ray((0, 0, 3), (0, 0, -2), t_max=1))
+        self.assertTrue(self.world.cast_ray_any((0, 0, 3), (0, 0, -2)))
+        self.assertEqual([hit.body for hit in self.world.cast_ray_all((0, 0, 3), (0, 0, -1))], [self.ball, self.ground, self.ball])
+        for wrong, text in (((0, 0, 0), "direction"), ((0, 0, float("nan")), "direction")):
+            with self.assertRaisesRegex(carom.InvalidArgument, text):
+                self.world.cast_ray((0, 0, 3), wrong)
+        with self.assertRaisesRegex(TypeError, "cast_ray needs the argument direction"):
+            self.world.cast_ray((0, 0, 3))
+        with self.assertRaisesRegex(TypeError, "no argument colour"):
+            self.world.cast_ray((0, 0, 3), (0, 0, 1), colour=1)
+        with self.assertRaisesRegex(TypeError, "twice"):
+            self.world.cast_ray((0, 0, 3), (0, 0, 1), origin=(0, 0, 0))
+
+    def test_filters(self):
+        skip = carom.QueryFilter(ignore=self.ball)
+        self.assertEqual(self.world.cast_ray((0, 0, 3), (0, 0, -1), filter=skip).body, self.ground)
+        with self.assertRaisesRegex(TypeError, "QueryFilter"):
+            self.world.cast_ray((0, 0, 3), (0, 0, -1), filter=self.ball)
+
+    def test_nearest_overlaps_and_casts(self):
+        box = carom.Shape(type="box", half_extents=(0.1, 0.1, 0.1))
+        self.assertAlmostEqual(self.world.closest_point((0, 0, 2)).distance, 1.05)
+        self.assertIsNone(self.world.closest_point((0, 0, 2), max_distance=1))
+        self.assertEqual(list(self.world.overlap_aabb((-9, -9, 0.2), (9, 9, 0.5))), [self.ball])
+        self.assertEqual(list(self.world.overlap_shape(box, ((0.5, 0, 0.5), None))), [self.ball])
+        self.assertEqual(self.world.collide_shape(box, ((0.5, 0, 0.5), None))[0].body_b, self.ball)
+        self.assertEqual(self.world.closest_body(box, ((0, 0, 5), None)).body, self.ball)
+        self.assertEqual(self.world.closest_pair().body_b, self.ball)
+        self.assertIsNone(self.world.closest_pair(filter_a=carom.QueryFilter(mask=0)))
+        hit = self.world.cast_shape(box, (((0, 0, 5), None), ((0, 0, 0), None)))
+        self.assertEqual(hit.body, self.ball)
+        self.assertAlmostEqual(hit.time, (5 - 1.05) / 5, 3)
+        self.assertEqual(self.world.cast_shape(box, carom.Motion(((0, 0, 5), None), ((0, 0, 0), None))), hit)
+
+    def test_more_answers_than_the_first_guess(self):
+        for i in range(150):
+            self.world.add_body(shape=carom.Shape(type="sphere", radius=0.1), pose=((0, 0, 2 + i), None))
+        self.assertEqual(len(self.world.overlap_aabb((-1, -1, 1.5), (1, 1, 1000))), 150)
+        self.assertEqual(len(self.world.cast_ray_all((0, 0, 1.5), (0, 0, 1))), 300)
+        first, hits = self.world.cast_rays_all([(0, 0, 1.5, 0, 0, 1)])
+        self.assertEqual((list(first), len(hits)), ([0, 300], 300))
+
+
+class Batches(unittest.TestCase):
+    def setUp(self):
+        self.world = carom.World()
+        for i in range(12):
+            self.world.add_body(shape=cube(), pose=((1.5 * (i % 4), 1.5 * (i // 4), 0), (0, 0, 0.6, 0.8)))
+        self.rays = [(0.37 * i - 1, 0.29 * i - 1, 3, 0.01 * i, -0.02 * i, -1) for i in range(40)]
+        self.points = [ray[:3] for ray in self.rays]
+
+    def test_batches_are_the_single_calls(self):
+        world = self.world
+        hits = world.cast_rays(self.rays)
+        some = world.cast_rays_any(self.rays)
+        first, all_hits = world.cast_rays_all(self.rays)
+        closest = world.closest_points(self.points)
+        for i, ray in enumerate(self.rays):
+            single = world.cast_ray(ray[:3], ray[3:])
+            self.assertEqual(hits[i].body, single.body if single else 0)
+            if single:
+                self.assertEqual(hits[i], single)
+            self.assertEqual(some[i], single is not None)
+            self.assertEqual(list(all_hits[first[i]:first[i + 1]]), list(world.cast_ray_all(ray[:3], ray[3:])))
+            self.assertEqual(closest[i], world.closest_point(self.points[i]))
+
+    @needs_numpy
+    def test_rays_come_in_three_forms(self):
+        rays = numpy.array(self.rays)
+        expected = bytes(self.world.cast_rays(rays))
+        eight = numpy.hstack([rays, numpy.zeros((40, 1)), numpy.full((40, 1), numpy.inf)])
+        self.assertEqual(bytes(self.world.cast_rays(eight)), expected)
+        self.assertEqual(bytes(self.world.cast_rays(rays[:, :3], rays[:, 3:])), expected)
+        self.assertEqual(bytes(self.world.cast_rays(numpy.asfortranarray(eight))), expected)
+        with self.assertRaisesRegex(ValueError, "rows of 7"):
+            self.world.cast_rays(eight[:, :7])
+        with self.assertRaisesRegex(ValueError, r"rays has the shape \(40, 9\)"):
+            self.world.cast_rays(numpy.zeros((40, 9)))
+        with self.assertRaisesRegex(ValueError, "directions has 39 rows"):
+            self.world.cast_rays(rays[:, :3], rays[1:, 3:])
+
+    @needs_numpy
+    def test_a_wrong_query_fails_the_call_or_itself(self):
+        rays = numpy.array(self.rays)
+        rays[7, 3:] = 0
+        with self.assertRaisesRegex(carom.InvalidArgument, r"rays\[7\]"):
+            self.world.cast_rays(rays)
+        results = numpy.empty(40, dtype=numpy.int32)
+        hits = self.world.cast_rays(rays, results=results)
+        self.assertEqual(list(numpy.nonzero(results)[0]), [7])
+        self.assertEqual(hits[7].body, 0)
+        for wrong in (numpy.empty(39, dtype=numpy.int32), numpy.empty(40, dtype=numpy.int64), numpy.empty(40)):
+            with self.assertRaisesRegex(ValueError, "results must be a packed array of 40 int32"):
+                self.world.cast_rays(rays, results=wrong)
+
+    def test_shapes(self):
+        box = carom.Shape(type="box", half_extents=(0.4, 0.4, 0.4))
+        poses = [(0.4 * i, 0.3 * i, 0.2, 0, 0, 0, 1) for i in range(20)]
+        first, bodies = self.world.overlap_shapes(box, poses)
+        first_contacts, contacts = self.world.collide_shapes([box] * 20, poses)
+        closest = self.world.closest_bodies(box, poses)
+        first_boxes, in_boxes = self.world.overlap_aabbs([(x - 0.4, y - 0.4, z - 0.4, x + 0.4, y + 0.4, z + 0.4) for x, y, z, *_ in poses])
+        for i, pose in enumerate(poses):
+            self.assertEqual(list(bodies[first[i]:first[i + 1]]), list(self.world.overlap_shape(box, pose)))
+            self.assertEqual(list(in_boxes[first_boxes[i]:first_boxes[i + 1]]), list(self.world.overlap_shape(box, pose)))
+            self.assertEqual(list(contacts[first_contacts[i]:first_contacts[i + 1]]), list(self.world.collide_shape(box, pose)))
+            self.assertEqual(closest[i], self.world.closest_body(box, pose))
+        motions = [pose[:2] + (5, 0, 0, 0, 1) + pose for pose in poses]
+        casts = self.world.cast_shapes(box, motions)
+        for i, motion in enumerate(motions):
+            single = self.world.cast_shape(box, (motion[:7], motion[7:]))
+            self.assertEqual(casts[i].body, single.body if single else 0)
+        with self.assertRaisesRegex(ValueError, "shapes has 2 shapes for 20 queries"):
+            self.world.overlap_shapes([box, box], poses)
+        self.assertEqual(len(self.world.cast_rays([])), 0)
+
+    def test_each_query_ignores_a_body_of_its_own(self):
+        ids = self.world.body_ids()
+        ray = (0.1, 0.5, 3, 0, 0, -1)
+        hit = self.world.cast_rays([ray])[0].body
+        hits = self.world.cast_rays([ray, ray], ignore=[hit, 0])
+        self.assertNotEqual(hits[0].body, hit)
+        self.assertEqual(hits[1].body, hit)
+        self.assertIn(hit, ids)
+
+
+class Meshes(unittest.TestCase):
+    def test_points_and_rays(self):
+        mesh = cube()
+        self.assertTrue(mesh.contains((0.5, 0.5, 0.5)))
+        self.assertEqual(mesh.closest_point((0.5, 0.5, 3)).distance, 2)
+        self.assertIsNone(mesh.closest_point((0.5, 0.5, 3), max_distance=1))
+        triangles, t, back = mesh.cast_rays([(0.5, 0.5, 3), (9, 9, 9), (0.5, 0.25, 0.5)], [(0, 0, -1)] * 3)
+        self.assertEqual(list(t)[0], 2)
+        self.assertEqual(triangles[1], -1)
+        self.assertEqual(list(back), [False, False, True])
+
+    def test_two_meshes(self):
+        mesh = cube()
+        gap = mesh.distance(mesh, other_pose=((3, 0, 0), None))
+        self.assertEqual(gap.distance, 2)
+        self.assertIsNone(mesh.distance(mesh, other_pose=((3, 0, 0), None), max_distance=1))
+        self.assertEqual(len(mesh.self_intersections()), 0)
+        self.assertEqual(mesh.intersections(mesh).shape[1], 2)
+        self.assertGreater(len(mesh.intersections(mesh, None, ((0.5, 0.5, 0.5), None))), 0)
+        with self.assertRaises(TypeError):
+            mesh.distance(3)
+
+    def test_other_ways_to_a_mesh(self):
+        mesh = cube()
+        self.assertEqual(mesh.mass.mass, 1)
+        self.assertEqual(mesh.scaled((2, 1, 1)).mass.mass, 2)
+        self.assertEqual(carom.Mesh.hull(CUBE + [(0.5, 0.5, 0.5)]).report.vertex_count, 8)
+        self.assertEqual(mesh.tree_info().epo, 0)
+        self.assertGreater(mesh.tree_info(with_epo=True).sah_cost, 0)
+        field = carom.Mesh.height_field([[0, 0, 0], [0, 1, 0], [0, 0, 0]], (1, 1), 5)
+        self.assertEqual(field.edited([[3.0]], 1, 1).report.upper[2], 3)
+        self.assertEqual(cube(materials=range(12)).material(7), 7)
+        with self.assertRaises(carom.InvalidMesh):
+            carom.Mesh.hull([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)])
+        with self.assertRaises(carom.InvalidMesh):
+            carom.Mesh.load(mesh.save()[:-64])
+        self.assertEqual(carom.check_mesh(CUBE, [(0, 1, 2), (0, 1, 99)]).first_element, 1)
+        self.assertIsNone(mesh.doubles)
+        self.assertEqual(carom.Mesh([(0.1, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)], sides="both").doubles[0][0], 0.1)
+
+
+class Shapes(unittest.TestCase):
+    def test_two_shapes(self):
+        ball, box = carom.Shape(type="sphere", radius=1), carom.Shape(type="box", half_extents=(1, 1, 1))
+        apart = ((4, 0, 0), None)
+        self.assertEqual(carom.distance(ball, box, apart).distance, 2)
+        self.assertFalse(carom.overlap(ball, box, apart))
+        self.assertTrue(carom.overlap(ball, cube()))
+        self.assertEqual(len(carom.collide(ball, box, ((1.9, 0, 0), None))), 1)
+        self.assertEqual(carom.collide_convex(box, box, ((0, 0, 1.9), None)).count, 4)
+        impact = carom.time_of_impact(ball, box, (apart, ((0, 0, 0), None)))
+        self.assertAlmostEqual(impact.time, 0.5, 3)
+        self.assertIs(impact.status, carom.ToiStatus.IMPACT)
+        self.assertEqual(carom.motion_pose((apart, None), 0.5).position, (2, 0, 0))
+        with self.assertRaises(carom.Unsupported):
+            carom.overlap(carom.Shape(type="plane"), carom.Shape(type="plane"))
+        with self.assertRaises(carom.Unsupported):
+            carom.collide_convex(ball, cube())
+
+    def test_pairs_by_the_array(self):
+        ball, mesh = carom.Shape(type="sphere", radius=0.5), cube()
+        poses = [(0.2 * i, 0, 0, 0, 0, 0, 1) for i in range(15)]
+        separations = carom.distances(ball, mesh, poses)
+        overlaps = carom.overlaps([ball] * 15, mesh, poses_b=[pose[:3] + (0, 0, 0, 1) for pose in poses])
+        for i, pose in enumerate(poses):
+            self.assertEqual(separations[i], carom.distance(ball, mesh, pose))
+            self.assertEqual(overlaps[i], carom.overlap(ball, mesh, None, pose))
+        self.assertEqual(len(carom.manifolds(ball, ball, poses)), 15)
+        motions = [pose + (0, 0, 0, 0, 0, 0, 1) for pose in poses]
+        impacts = carom.times_of_impact(ball, mesh, motions)
+        self.assertEqual(impacts[9], carom.time_of_impact(ball, mesh, (poses[9], None)))
+        with self.assertRaisesRegex(ValueError, "poses_b has 3 rows; it must have 15"):
+            carom.distances(ball, mesh, poses, poses[:3])
+        self.assertEqual(len(carom.distances(ball, ball)), 1)

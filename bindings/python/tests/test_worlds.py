@@ -1,0 +1,345 @@
+"""Worlds: bodies of every kind, steps, results, callbacks, recordings, snapshots; and their misuse."""
+
+import gc
+import threading
+import unittest
+import weakref
+
+import carom
+from support import CUBE, ball_on_ground, cube, needs_numpy, numpy
+
+
+class Bodies(unittest.TestCase):
+    def test_ids_are_ints_and_0_is_none(self):
+        world, ground, ball = ball_on_ground()
+        self.assertEqual(list(world.body_ids()), [ground, ball])
+        self.assertEqual(len(world), 2)
+        self.assertTrue(ball in world and world.is_body(ball) and 0 not in world)
+        world.remove_body(ball)
+        self.assertNotIn(ball, world)
+        with self.assertRaises(carom.InvalidBody) as caught:
+            world.get_pose(ball)
+        self.assertIs(caught.exception.result, carom.Result.INVALID_BODY)
+        self.assertEqual(caught.exception.call, "carom_world_get_pose")
+        self.assertIsInstance(caught.exception, LookupError)
+
+    def test_poses_one_by_one_and_all_at_once(self):
+        world, ground, ball = ball_on_ground()
+        world.set_pose(ball, ((1, 2, 3), (0, 0, 1, 0)))
+        self.assertEqual(world.get_pose(ball), carom.Pose((1, 2, 3), (0, 0, 1, 0)))
+        world.set_poses([ground, ball], [(0, 0, 1, 0, 0, 0, 1), (0, 0, 5, 0, 0, 0, 1)])
+        self.assertEqual(world.get_pose(ball).position, (0, 0, 5))
+        self.assertEqual(world.get_poses([ball]).shape, (1, 7))
+        with self.assertRaisesRegex(ValueError, "poses has 1 rows; it must have 2"):
+            world.set_poses([ground, ball], [(0, 0, 1, 0, 0, 0, 1)])
+        with self.assertRaisesRegex(carom.InvalidArgument, "position"):
+            world.set_pose(ball, ((float("nan"), 0, 0), None))
+        world.set_motions([ball], [(0, 0, 5, 0, 0, 0, 1, 0, 0, 4, 0, 0, 0, 1)])
+        self.assertEqual(world.get_pose(ball).position, (0, 0, 4))
+
+    def test_definitions_come_back(self):
+        world = carom.World()
+        given = carom.BodyDef(shape=carom.Shape(type="box", half_extents=(1, 2, 3)), kind="kinematic", category=4, mask=12, group=-3,
+                              user_data=2**63, pose=((1, 2, 3), None), continuous=True)
+        body = world.add_body(given)
+        self.assertEqual(world.get_body(body), given)
+        self.assertEqual(world.get_user_data(body), 2**63)
+        world.set_user_data(body, 7)
+        self.assertEqual(world.get_body(body), given.replace(user_data=7))
+        self.assertEqual(world.get_filter(body), (4, 12, -3))
+        world.set_filter(body, mask=1)
+        self.assertEqual(world.get_filter(body), (4, 1, -3))
+        other = world.add_body(given, group=0)
+        self.assertEqual(world.get_filter(other), (4, 12, 0))
+        self.assertEqual(len(world.add_bodies([given, given])), 2)
+        self.assertEqual(len(world), 4)
+        with self.assertRaisesRegex(TypeError, r"bodies\[1\]"):
+            world.add_bodies([given, 3])
+        self.assertEqual(len(world), 4)
+
+    def test_compounds(self):
+        world, ground, _ = ball_on_ground()
+        ball = carom.Shape(type="sphere", radius=0.5)
+        body = world.add_body(parts=[(ball, ((5, 0, 0.4), None)), (ball, ((7, 0, 0.3), None))])
+        world.step()
+        self.assertEqual([contact.shape_b for contact in world.contacts if contact.body_b == body], [0, 1])
+        world.set_parts(body, [carom.Part(ball, ((5, 0, 0.4), None))])
+        world.step()
+        self.assertEqual(len(world.get_body(body).parts), 1)
+        world.set_shape(world.add_body(shape=ball), carom.Shape(type="sphere", radius=2))
+
+    def test_cloth_and_granular_bodies(self):
+        world, ground, ball = ball_on_ground()
+        sheet = carom.Mesh([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], [(0, 1, 2), (0, 2, 3)])
+        cloth = world.add_body(shape=sheet, kind="cloth", pose=((0, 0, 2), None), thickness=0.1)
+        grains = world.add_body(kind="granular", centres=[(5, 0, 0.05), (5.15, 0, 0.1)], radii=[0.1, 0.1])
+        world.step()
+        world.set_vertices(cloth, [(x, y, 0.9) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+        world.step()
+        self.assertGreater(len(world.surface_shape_contacts), 0)
+        self.assertEqual([row[2] for row in world.get_vertices(cloth)], [0.9] * 4)
+        self.assertEqual(len(world.sphere_pairs), 1)
+        self.assertEqual([contact.sphere for contact in world.sphere_contacts], [0, 1][:len(world.sphere_contacts)])
+        self.assertEqual(list(world.get_spheres(grains)[1]), [5.15, 0, 0.1, 0.1])
+        world.set_spheres(grains, [(0, 0, 9)], [0.5])
+        self.assertEqual(len(world.get_spheres(grains)), 1)
+        self.assertEqual(list(world.get_body(grains).radii), [0.5])
+        with self.assertRaisesRegex(ValueError, "end has 3 rows; it must have 4"):
+            world.set_vertices(cloth, [(0, 0, 0)] * 3)
+        finer = carom.Mesh([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0), (0, 0, 0)], [(0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)])
+        world.set_mesh(cloth, finer, origin=[0, 1, 2, 3, -1], places=[(0, 0, 0.9)] * 5)
+        world.step()
+        self.assertEqual(len(world.get_vertices(cloth)), 5)
+
+    @needs_numpy
+    def test_places_are_seen_through_a_view_and_keep_the_body(self):
+        world = carom.World()
+        cloth = world.add_body(shape=cube(), kind="deformable")
+        places = numpy.asarray(world.get_vertices(cloth))
+        world.set_vertices(cloth, places + 1)
+        world.step()
+        self.assertTrue((places == numpy.array(CUBE) + 1).all())
+        for call in (lambda: world.remove_body(cloth), lambda: world.set_mesh(cloth, cube()), world.close):
+            with self.assertRaisesRegex(BufferError, "places"):
+                call()
+        del places
+        world.remove_body(cloth)
+
+
+class Steps(unittest.TestCase):
+    def test_contacts_pairs_and_events(self):
+        world, ground, ball = ball_on_ground()
+        world.step()
+        self.assertIs(world.events[0].kind, carom.EventKind.BEGIN)
+        world.set_pair_data(0, 77)
+        world.set_impulses([(0, 0, 5)])
+        world.step()
+        self.assertEqual(world.pairs[0].user_data, 77)
+        self.assertEqual(world.contacts[0].impulse, (0, 0, 5))
+        self.assertEqual(world.contacts[0].age, 1)
+        world.set_pose(ball, ((0, 0, 3), None))
+        world.step()
+        self.assertIs(world.events[0].kind, carom.EventKind.END)
+        self.assertEqual(world.events[0].pair_data, 77)
+        self.assertEqual(world.stats.step, 3)
+        with self.assertRaises(carom.InvalidArgument):
+            world.set_impulse(9, (0, 0, 0))
+
+    def test_impacts_of_a_fast_body(self):
+        world, ground, ball = ball_on_ground()
+        bullet = world.add_body(shape=carom.Shape(type="sphere", radius=0.01), continuous=True, pose=((3, 0, 5), None))
+        world.step()
+        world.set_pose(bullet, ((3, 0, -5), None))
+        world.step()
+        impact = world.earliest_body_impact(bullet)
+        self.assertAlmostEqual(impact.time, 0.499, 3)
+        self.assertEqual(world.earliest_body_impact(), impact)
+        self.assertIsNone(world.earliest_impact())
+        self.assertIsNone(world.earliest_shape_impact())
+
+    def test_the_hash_does_not_depend_on_threads_or_instruction_set(self):
+        hashes = set()
+        for settings in ({"thread_count": 1}, {"thread_count": 3}, {"simd": "scalar"}):
+            world = carom.World(context=carom.Context(**settings))
+            for i in range(20):
+                world.add_body(shape=cube(context=world.context), pose=((0.3 * i, 0.1 * i, 0.2 * i), (0, 0, 0.6, 0.8)))
+            world.step()
+            self.assertGreater(len(world.contacts), 20)
+            hashes.add(world.hash)
+        self.assertEqual(len(hashes), 1)
+
+    def test_snapshots_go_back(self):
+        world, ground, ball = ball_on_ground()
+        world.step()
+        snapshot, hash_then = world.snapshot(), world.hash
+        other = world.add_body(shape=cube(), pose=((0, 0, -0.5), None))
+        world.step()
+        self.assertNotEqual(world.hash, hash_then)
+        difference = snapshot.difference(world.snapshot())
+        self.assertEqual(difference.list, "bodies")
+        world.restore(snapshot)
+        self.assertEqual(world.hash, hash_then)
+        self.assertNotIn(other, world)
+        self.assertIsNone(snapshot.difference(world.snapshot()))
+        self.assertEqual(snapshot.hash, world.snapshot().hash)
+        world.save(snapshot)
+        self.assertGreater(snapshot.memory, 0)
+        with self.assertRaises(carom.InvalidArgument):
+            carom.World().restore(snapshot)
+        world.close()
+        with self.assertRaises(TypeError):
+            ball_on_ground()[0].restore(3)
+
+    def test_recordings_replay(self):
+        world, ground, ball = ball_on_ground()
+        pieces = []
+        world.record(pieces.append)
+        world.step()
+        world.set_pose(ball, ((0, 0, 0.3), None))
+        world.step()
+        world.record(None)
+        recording = b"".join(pieces)
+        result = carom.replay(recording)
+        self.assertEqual((result.steps, result.first_difference, result.hash), (2, -1, world.hash))
+        with self.assertRaises(carom.InvalidRecording):
+            carom.replay(recording[:-3])
+        with self.assertRaises(carom.InvalidRecording):
+            carom.replay(b"nothing")
+        with self.assertRaisesRegex(TypeError, "callable"):
+            world.record(3)
+
+    def test_a_writer_that_raises_is_heard(self):
+        world, ground, ball = ball_on_ground()
+
+        def write(data):
+            raise OSError("the disk is full")
+
+        with self.assertRaisesRegex(OSError, "the disk is full"):
+            world.record(write)
+        world.step()
+
+
+class Filters(unittest.TestCase):
+    def test_pairs_and_contacts_are_left_out(self):
+        seen = []
+
+        def pair_filter(a, b, user_data_a, user_data_b):
+            seen.append((a, b, user_data_a, user_data_b))
+            return keep[0]
+
+        keep = [True]
+        world, ground, ball = ball_on_ground(pair_filter=pair_filter)
+        world.set_user_data(ball, 9)
+        world.step()
+        self.assertEqual(seen, [(ground, ball, 0, 9)])
+        self.assertEqual(len(world.contacts), 1)
+        keep[0] = False
+        world.step()
+        self.assertEqual(len(world.contacts), 0)
+        world, ground, ball = ball_on_ground(contact_filter=lambda contact, a, b: contact.depth > 1)
+        world.step()
+        self.assertEqual(len(world.contacts), 0)
+
+    def test_what_a_filter_raises_comes_out_of_the_step(self):
+        def pair_filter(a, b, user_data_a, user_data_b):
+            raise KeyError("lost")
+
+        world, _, _ = ball_on_ground(pair_filter=pair_filter)
+        with self.assertRaisesRegex(KeyError, "lost"):
+            world.step()
+
+    def test_a_filter_may_not_change_the_world(self):
+        def pair_filter(a, b, user_data_a, user_data_b):
+            world.remove_body(b)
+
+        world, _, _ = ball_on_ground(pair_filter=pair_filter)
+        with self.assertRaisesRegex(RuntimeError, "another call is using this world"):
+            world.step()
+
+    def test_a_world_that_its_filter_refers_to_is_collected(self):
+        world = [None]
+        world[0] = carom.World(pair_filter=lambda *ids: world[0] is not None)
+        context = world[0].context
+        self.assertEqual(context.memory_in_use > 0, True)
+        before = context.memory_in_use
+        world = None
+        gc.collect()
+        self.assertLess(context.memory_in_use, before)
+
+
+class Ends(unittest.TestCase):
+    def test_a_closed_world_says_so(self):
+        with carom.World() as world:
+            ball = world.add_body(shape=carom.Shape(type="sphere", radius=1))
+        calls = [world.step, lambda: world.contacts, lambda: world.add_body(shape=carom.Shape(type="sphere", radius=1)),
+                 lambda: len(world), lambda: ball in world, lambda: world.get_pose(ball), lambda: world.set_pose(ball, None),
+                 lambda: world.cast_ray((0, 0, 0), (0, 0, 1)), lambda: world.cast_rays([(0, 0, 0, 0, 0, 1)]), lambda: world.stats,
+                 lambda: world.hash, world.snapshot, world.body_ids, lambda: world.record(None)]
+        for call in calls:
+            with self.assertRaisesRegex(ValueError, "the world is closed"):
+                call()
+        world.close()
+        self.assertEqual(repr(world), "<carom.World: closed>")
+
+    def test_a_context_outlives_what_is_made_from_it(self):
+        context = carom.Context(thread_count=1)
+        mesh = cube(context=context)
+        with self.assertRaisesRegex(ValueError, "1 objects made from the context are still there"):
+            context.close()
+        del mesh
+        context.close()
+        with self.assertRaisesRegex(ValueError, "the context is closed"):
+            cube(context=context)
+        with self.assertRaisesRegex(ValueError, "the context is closed"):
+            context.memory_in_use
+
+    def test_wrong_settings(self):
+        for call, error, text in [
+            (lambda: carom.Context(thread_count=1000), carom.InvalidArgument, "thread_count is 1000, not in 0 to 256"),
+            (lambda: carom.Context(thread_count="two"), TypeError, "thread_count"),
+            (lambda: carom.Context(speed=1), TypeError, "Context has no speed"),
+            (lambda: carom.Context(3), TypeError, "by their names"),
+            (lambda: carom.World(match_distance=-1), carom.InvalidArgument, "match_distance"),
+            (lambda: carom.World(colour=1), TypeError, "WorldDef has no colour"),
+            (lambda: carom.World(3), TypeError, "WorldDef"),
+            (lambda: carom.World(context=3), TypeError, "Context"),
+            (lambda: carom.World(memory_budget=1), carom.OverBudget, ""),
+            (lambda: carom.World().add_body(carom.BodyDef(), 3), TypeError, "add_body takes"),
+            (lambda: carom.World().add_body(), carom.InvalidArgument, "shape"),
+        ]:
+            with self.assertRaisesRegex(error, text):
+                call()
+
+    def test_errors_carry_what_the_text_names(self):
+        with self.assertRaises(carom.InvalidArgument) as caught:
+            carom.World().add_body(shape=carom.Shape(type="sphere", radius=-1))
+        error = caught.exception
+        self.assertEqual(str(error), "carom_world_add_body: shape.radius is -1; it must be above 0 and at most 1e+12")
+        self.assertEqual((error.call, error.field, error.result), ("carom_world_add_body", "shape.radius", 1))
+        self.assertIsInstance(error, carom.Error)
+        self.assertIsInstance(error, ValueError)
+        with self.assertRaises(carom.InvalidMesh):
+            carom.Mesh([(0, 0, 0)], [(0, 0, 5)])
+        self.assertTrue(issubclass(carom.OverBudget, MemoryError) and issubclass(carom.Unsupported, NotImplementedError))
+
+
+class Memory(unittest.TestCase):
+    def test_every_failing_allocation_raises_and_loses_nothing(self):
+        with carom.Context(thread_count=1) as context:
+            world, ground, ball = ball_on_ground(context=context)
+            mesh = cube(context=context)
+            world.add_body(shape=mesh, pose=((0, 0, 0.7), None))
+            other = world.add_body(shape=mesh, pose=((0.5, 0.5, 1.2), None))
+            failures = 0
+            for room in range(0, 400_000, 64 if failures < 10 else 4096):
+                context.memory_limit = context.memory_in_use + room
+                try:
+                    world.step()
+                    break
+                except carom.OutOfMemory as error:
+                    self.assertIsInstance(error, MemoryError)
+                    failures += 1
+            self.assertGreater(failures, 3)
+            self.assertEqual(world.stats.step, 1)
+            context.memory_limit = context.memory_in_use
+            for call in (lambda: cube(context=context), lambda: carom.World(context=context), world.snapshot,
+                         lambda: carom.Mesh.load(mesh.save(), context=context), lambda: mesh.scaled((2, 2, 2))):
+                with self.assertRaises(carom.OutOfMemory):
+                    call()
+            context.memory_limit = 0
+            world.remove_body(other)
+            world.step()
+            world.close()
+            del world, mesh
+            gc.collect()
+
+    def test_the_log_hears_what_is_left_over(self):
+        heard = []
+        context = carom.Context(log=lambda level, text: heard.append((level, text)))
+        world, _, _ = ball_on_ground(context=context)
+        world.record(lambda data: None)
+        world.step()
+        world.close()
+        del world
+        context.close()
+        self.assertTrue(all(isinstance(text, str) for _, text in heard))
