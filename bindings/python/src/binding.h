@@ -279,6 +279,9 @@ const uint32_t *cp_as_uint32(cp_input *input);
 const uint64_t *cp_as_uint64(cp_input *input);
 /// Floats or doubles where they lie, whatever the stride of the rows. False with an exception.
 bool cp_as_strided(cp_input *input, carom_strided *strided);
+/// Rays (n, 8): origin, direction, t_min, t_max; (n, 6) without the last two; or origins and
+/// directions (n, 3) each. rays stays open; *owned, where it is made, is to be freed.
+bool cp_get_rays(cp_input *rays, PyObject *value, PyObject *directions, const carom_ray **result, carom_ray **owned);
 /// Where results for each query are wanted: a writable array of int32 [count]. None: *results is
 /// NULL.
 bool cp_open_output(Py_buffer *buffer, PyObject *value, const char *name, int64_t count, carom_result **results);
@@ -344,6 +347,16 @@ PyObject *cp_check_mesh(PyObject *module, PyObject *const *args, Py_ssize_t coun
 int cp_add_spheres(PyObject *module, cp_state *state);
 int cp_add_sweep(PyObject *module, cp_state *state);
 int cp_add_proximity(PyObject *module, cp_state *state);
-extern PyMethodDef cp_shape_functions[], cp_element_functions[], cp_replay_functions[];
+/// An object of a detector's type with its settings in def and its context at an offset. NULL with
+/// an exception.
+PyObject *cp_new_detector(PyTypeObject *type, PyObject *args, PyObject *keywords, int layout, void *def, size_t context_offset);
+void cp_free_detector(PyObject *self, cp_context *context);
+/// The mesh of a swept or proximity scene from the arguments of add_mesh; the caller closes the
+/// arrays, also after a failure.
+bool cp_open_scene_mesh(PyObject *const *args, Py_ssize_t count, PyObject *keywords, carom_sweep_mesh_def *def,
+	cp_input *vertices, cp_input *triangles);
+/// The arguments of set_filter: def has the defaults where one is not given.
+bool cp_get_scene_filter(PyObject *const *args, Py_ssize_t count, PyObject *keywords, int32_t *mesh, carom_sweep_mesh_def *def);
+extern PyMethodDef cp_shape_rays[], cp_shape_functions[], cp_element_functions[], cp_replay_functions[];
 
 #endif

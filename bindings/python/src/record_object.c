@@ -402,7 +402,7 @@ static PyObject *members_of(PyObject *self, bool changed)
 		if (member->kind == CP_OPAQUE)
 			continue;
 		PyObject *value = cp_get_member(state, member, cp_record_data(record), record->keep);
-		PyObject *start = plain ? PyObject_GetAttrString(plain, member->name) : NULL;
+		PyObject *start = plain ? cp_get_member(state, member, cp_record_data((cp_record *)plain), NULL) : NULL;
 		const int equal = value && start ? PyObject_RichCompareBool(value, start, Py_EQ) : 0;
 		if (!value || equal < 0 || (!equal && PyDict_SetItemString(all, member->name, value) < 0))
 			Py_CLEAR(all);

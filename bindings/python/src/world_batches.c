@@ -46,9 +46,7 @@ static PyObject *end_batch(batch_call *call, carom_result result, PyObject *answ
 
 // ---- Rays ----
 
-/// Rays (n, 8): origin, direction, t_min, t_max; (n, 6) without the last two; or origins and
-/// directions (n, 3) each. rays stays open; *owned, where it is made, is to be freed.
-static bool get_rays(cp_input *rays, PyObject *value, PyObject *directions, const carom_ray **result, carom_ray **owned)
+bool cp_get_rays(cp_input *rays, PyObject *value, PyObject *directions, const carom_ray **result, carom_ray **owned)
 {
 	cp_input along = { 0 };
 	const bool two = cp_is_given(directions);
@@ -151,7 +149,7 @@ static PyObject *cast(
 	list_question lists = { .layout = CP_ray_hit };
 	batch_call call = { 0 };
 	if (cp_arguments(function, args, count, keywords, ray_names, 1, values) &&
-		get_rays(&input, values[0], values[1], &lists.rays, &owned) && begin_batch(&call, self, input.rows, values + 2))
+		cp_get_rays(&input, values[0], values[1], &lists.rays, &owned) && begin_batch(&call, self, input.rows, values + 2))
 		made = question == RAY_ALL ? answer_lists(&call, &lists) : answer_one_each(&call, lists.rays, question);
 	close_batch(&call);
 	cp_close_input(&input);

@@ -2,8 +2,8 @@
 
 import gc
 import resource
+import sys
 import threading
-import tracemalloc
 import unittest
 
 import carom
@@ -36,15 +36,10 @@ class Leaks(unittest.TestCase):
         world, ground, ball = ball_on_ground(context=carom.Context(thread_count=1))
         self.use(world, ball, 2000)
         gc.collect()
-        tracemalloc.start()
-        self.use(world, ball, 500)
-        gc.collect()
-        before, memory, library = tracemalloc.get_traced_memory()[0], resident(), world.context.memory_in_use
+        before, memory, library = sys.getallocatedblocks(), resident(), world.context.memory_in_use
         self.use(world, ball, 5000)
         gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
-        tracemalloc.stop()
-        self.assertLess(grown, 4096)
+        self.assertLess(sys.getallocatedblocks() - before, 500)  # a leak in each round: 5000
         self.assertEqual(world.context.memory_in_use, library)
         self.use(world, ball, 20000)
         self.assertLess(resident() - memory, 4 << 20)
@@ -67,17 +62,12 @@ class Leaks(unittest.TestCase):
             except carom.InvalidMesh:
                 pass
 
-        tracemalloc.start()
-        for _ in range(400):  # lists of free objects fill
-            make()
         gc.collect()
-        before, memory = tracemalloc.get_traced_memory()[0], resident()
+        before, memory = sys.getallocatedblocks(), resident()
         for _ in range(200):
             make()
         gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
-        tracemalloc.stop()
-        self.assertLess(grown, 4096)
+        self.assertLess(sys.getallocatedblocks() - before, 150)  # a leak in each round: 200
         self.assertLess(resident() - memory, 8 << 20)
 
 
@@ -133,7 +123,7 @@ class Threads(unittest.TestCase):
         expected, failures = bytes(world.cast_rays(rays)), []
 
         def ask():
-            for _ in range(20):
+            for _ in range(400):  # free lists of the interpreter fill
                 if bytes(world.cast_rays(rays)) != expected:
                     failures.append("differs")
 

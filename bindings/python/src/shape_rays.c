@@ -1,0 +1,155 @@
+// Functions of the module that ask one shape without a world: rays and nearest points, one by one
+// and by the million.
+#include "binding.h"
+
+#include <stdlib.h>
+
+/// One shape at one pose, and the context.
+typedef struct shape_call {
+	cp_state *state;
+	cp_context *context;
+	carom_shape shape;
+	carom_pose pose;
+} shape_call;
+
+static bool begin(PyObject *module, PyObject *shape, PyObject *pose, PyObject *context, shape_call *call)
+{
+	call->state = PyModule_GetState(module);
+	return cp_get_shape(call->state, shape, "shape", &call->shape) && cp_get_pose(call->state, pose, "pose", &call->pose) &&
+		(call->context = cp_use_context(call->state, context));
+}
+
+/// A record of the answer, None where nothing was found, or an exception; the context is given up.
+static PyObject *end(shape_call *call, carom_result result, bool found, int layout, const void *answer)
+{
+	PyObject *made = result ? cp_raise(call->state, call->context->context, result)
+		: found             ? cp_new_record(call->state, layout, answer, NULL)
+							: Py_NewRef(Py_None);
+	Py_DECREF((PyObject *)call->context);
+	return made;
+}
+
+static PyObject *shape_cast_ray(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "shape", "origin", "direction", "pose", "t_min", "t_max", "context", NULL };
+	PyObject *values[7];
+	shape_call call;
+	carom_ray ray = { .t_max = INFINITY };
+	if (!cp_arguments("shape_cast_ray", args, count, keywords, names, 3, values) ||
+		!cp_get_vec3(values[1], "origin", &ray.origin) || !cp_get_vec3(values[2], "direction", &ray.direction) ||
+		(values[4] && !cp_get_double(values[4], "t_min", &ray.t_min)) ||
+		(values[5] && !cp_get_double(values[5], "t_max", &ray.t_max)) || !begin(module, values[0], values[3], values[6], &call))
+		return NULL;
+	bool found = false;
+	carom_ray_hit hit;
+	const carom_result result = carom_shape_cast_ray(call.context->context, &call.shape, &call.pose, &ray, &found, &hit);
+	return end(&call, result, found, CP_ray_hit, &hit);
+}
+
+static PyObject *shape_closest_point(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "shape", "point", "pose", "max_distance", "context", NULL };
+	PyObject *values[5];
+	shape_call call;
+	carom_vec3 point;
+	double most = INFINITY;
+	if (!cp_arguments("shape_closest_point", args, count, keywords, names, 2, values) ||
+		!cp_get_vec3(values[1], "point", &point) || (values[3] && !cp_get_double(values[3], "max_distance", &most)) ||
+		!begin(module, values[0], values[2], values[4], &call))
+		return NULL;
+	bool found = false;
+	carom_closest_point closest;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result =
+		carom_shape_closest_point(call.context->context, &call.shape, &call.pose, point, most, &found, &closest);
+	Py_END_ALLOW_THREADS return end(&call, result, found, CP_closest_point, &closest);
+}
+
+/// The answers, whose reference is taken, or an exception; the context is given up.
+static PyObject *end_batch(shape_call *call, carom_result result, cp_array *answers)
+{
+	PyObject *made = (PyObject *)answers;
+	if (answers && result) {
+		Py_DECREF((PyObject *)answers);
+		made = cp_raise(call->state, call->context->context, result);
+	}
+	Py_DECREF((PyObject *)call->context);
+	return made;
+}
+
+static PyObject *shape_cast_rays(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "shape", "rays", "directions", "pose", "results", "context", NULL };
+	PyObject *values[6], *made = NULL;
+	shape_call call;
+	cp_input input = { .name = NULL };
+	const carom_ray *rays;
+	carom_ray *owned = NULL;
+	carom_batch batch = { 0 };
+	Py_buffer output;
+	if (cp_arguments("shape_cast_rays", args, count, keywords, names, 2, values) &&
+		cp_get_rays(&input, values[1], values[2], &rays, &owned) &&
+		cp_open_output(&output, values[4], "results", input.rows, &batch.results) &&
+		begin(module, values[0], values[3], values[5], &call)) {
+		batch.count = input.rows;
+		cp_array *hits = cp_new_records(call.state, CP_ray_hit, input.rows);
+		carom_result result = CAROM_SUCCESS;
+		if (hits) {
+			Py_BEGIN_ALLOW_THREADS result = carom_shape_cast_rays(
+				call.context->context, &batch, &call.shape, &call.pose, rays, (carom_ray_hit *)(void *)hits->data);
+			Py_END_ALLOW_THREADS
+		}
+		made = end_batch(&call, result, hits);
+	}
+	if (batch.results)
+		PyBuffer_Release(&output);
+	cp_close_input(&input);
+	free(owned);
+	return made;
+}
+
+static PyObject *shape_closest_points(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "shape", "points", "pose", "max_distance", "results", "context", NULL };
+	PyObject *values[6], *made = NULL;
+	shape_call call;
+	cp_input points = { .name = NULL };
+	double most = INFINITY;
+	carom_batch batch = { 0 };
+	Py_buffer output;
+	if (cp_arguments("shape_closest_points", args, count, keywords, names, 2, values) &&
+		cp_open_input(&points, values[1], "points", 3) && cp_as_doubles(&points) &&
+		(!values[3] || cp_get_double(values[3], "max_distance", &most)) &&
+		cp_open_output(&output, values[4], "results", points.rows, &batch.results) &&
+		begin(module, values[0], values[2], values[5], &call)) {
+		batch.count = points.rows;
+		cp_array *closest = cp_new_records(call.state, CP_closest_point, points.rows);
+		carom_result result = CAROM_SUCCESS;
+		if (closest) {
+			Py_BEGIN_ALLOW_THREADS result = carom_shape_closest_points(call.context->context, &batch, &call.shape, &call.pose,
+				(const carom_vec3 *)(const void *)points.data, most, (carom_closest_point *)(void *)closest->data);
+			Py_END_ALLOW_THREADS
+		}
+		made = end_batch(&call, result, closest);
+	}
+	if (batch.results)
+		PyBuffer_Release(&output);
+	cp_close_input(&points);
+	return made;
+}
+
+PyMethodDef cp_shape_rays[] = {
+	{ "shape_cast_ray", CP_NAMED(shape_cast_ray),
+		CP_DOC("shape_cast_ray($module, /, shape, origin, direction, pose=None, t_min=0.0, t_max=inf, context=None)",
+			carom_shape_cast_ray) },
+	{ "shape_closest_point", CP_NAMED(shape_closest_point),
+		CP_DOC("shape_closest_point($module, /, shape, point, pose=None, max_distance=inf, context=None)",
+			carom_shape_closest_point) },
+	{ "shape_cast_rays", CP_NAMED(shape_cast_rays),
+		CP_DOC("shape_cast_rays($module, /, shape, rays, directions=None, pose=None, results=None, context=None)",
+			carom_shape_cast_rays) },
+	{ "shape_closest_points", CP_NAMED(shape_closest_points),
+		CP_DOC("shape_closest_points($module, /, shape, points, pose=None, max_distance=inf, results=None, context=None)",
+			carom_shape_closest_points) },
+	{ NULL, NULL, 0, NULL },
+};
