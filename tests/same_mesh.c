@@ -34,6 +34,8 @@ void same_facets(const cr_facets *a, const cr_facets *b)
 	}
 	CHECK(a->convex == b->convex && a->few_count == b->few_count);
 	CHECK_SAME(a->few, b->few, a->few_count);
+	CHECK(a->edge_count == b->edge_count && a->slack == b->slack);
+	CHECK_SAME(a->edges, b->edges, a->edge_count);
 }
 
 void same_trees(const cr_collider *a, const cr_collider *b)

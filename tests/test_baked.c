@@ -319,10 +319,10 @@ TEST(baked, other_versions_and_layouts_are_refused)
 {
 	carom_context *context = fixture_context(1);
 	const block b = bake_kind(context, BOX);
-	b.bytes[8] = 3;
-	sign(&b);
-	check_refused(context, b.bytes, b.size, "version is 3; this library reads 2");
 	b.bytes[8] = 2;
+	sign(&b);
+	check_refused(context, b.bytes, b.size, "version is 2; this library reads 3");
+	b.bytes[8] = 3;
 	const uint8_t swapped[4] = { b.bytes[15], b.bytes[14], b.bytes[13], b.bytes[12] };
 	memcpy(b.bytes + 12, swapped, sizeof swapped);
 	sign(&b);
@@ -597,7 +597,7 @@ TEST(baked, meshes_of_boxes_hold_no_more_either)
 	cr_shape_init(&(carom_shape){ .type = CAROM_BOX, .half_extents = { 0.5, 0.6, 0.7 } }, &box);
 	const size_t before = carom_memory_in_use(context);
 	REQUIRE(cr_make_box_mesh(context, kept, &box) == CAROM_SUCCESS);
-	CHECK(carom_memory_in_use(context) - before < 7600);
+	CHECK(carom_memory_in_use(context) - before < 7800);
 	cr_shape_free(&box);
 	cr_release_box_meshes(kept);
 	CHECK(carom_memory_in_use(context) == before);

@@ -60,6 +60,13 @@ TEST(facets, a_cube_has_six_however_it_is_cut)
 		CHECK_INT(n.corners, 8);
 		CHECK(cube->facets.convex);
 		CHECK_INT(cube->facets.few_count, 8);
+		CHECK_INT(cube->facets.edge_count, 12);
+		CHECK(cube->facets.slack < 1e-12);
+		for (int32_t k = 0; k < cube->facets.edge_count; k++) {
+			const cr_hull_edge *e = &cube->facets.edges[k];
+			CHECK_INT(e->pieces, cells);
+			CHECK(e->from != e->to && cr_is_crease(&cube->facets, e->half_edge));
+		}
 		check_facets(cube);
 		carom_release_mesh(cube);
 	}
@@ -75,6 +82,9 @@ TEST(facets, of_smooth_hollow_and_open_meshes)
 	CHECK(!torus->facets.convex);
 	CHECK(ball->facets.convex);
 	CHECK_INT(ball->facets.few_count, 0);
+	CHECK_INT(torus->facets.edge_count, 0);
+	CHECK_INT(ball->facets.edge_count, 0);
+	CHECK_INT(sheet->facets.edge_count, 0);
 	const facet_counts n = count_of(sheet);
 	CHECK_INT(n.facets, 1);
 	CHECK_INT(n.creases, 36);

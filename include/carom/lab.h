@@ -92,6 +92,9 @@ struct carom_lab {
 	/// Complete: pairs of meshes in which no ray hit are tested triangle against triangle. Without
 	/// it edges that cross edges are missed, as in the papers, and there are no patches.
 	bool complete;
+	/// Small hulls (convex closed meshes of at most 32 facets and corners) collide by their planes
+	/// and edges. Without it they collide triangle by triangle, as other meshes do: the oracle.
+	bool hull_pairs;
 	/// Drop rays that leave the source body before they reach the surface of the target (Hermann,
 	/// Faure and Raffin, 2008). A pair whose rays are all dropped is still completed.
 	bool exit_distance_test;

@@ -472,7 +472,9 @@ typedef struct carom_stats {
 	int32_t pairs_iterative;  ///< pairs of meshes continued from the last steps
 	int32_t pairs_apart;      ///< of these, pairs that were known to be apart and needed no test
 	int64_t vertices_watched; ///< vertices near the other surface that pairs remember
-	int32_t pairs_completed; ///< pairs without a ray hit that were tested triangle against triangle
+	/// Pairs without a ray hit that were tested triangle against triangle or, of small convex
+	/// meshes, by their planes and edges.
+	int32_t pairs_completed;
 	int32_t pairs_crossing;  ///< of these, pairs whose surfaces intersect
 	int64_t triangle_tests;  ///< pairs of triangles tested exactly
 	int64_t impacts;         ///< of deforming bodies

@@ -128,8 +128,7 @@ static void reach(flood *f, int32_t triangle, int corner)
 	f->corner[at] = 3 * triangle + corner;
 }
 
-/// The half-edge that stands for an edge among the pierces.
-static int32_t owner_of(const cr_topology *t, int32_t triangle, int k)
+int32_t cr_owner_of_edge(const cr_topology *t, int32_t triangle, int k)
 {
 	const int32_t across = t->neighbours[3 * (int64_t)triangle + k];
 	if (across < 0 || across >= triangle)
@@ -155,9 +154,9 @@ static void spread_in(flood *f, int32_t triangle, int corner)
 	const int32_t facet = f->overlap->facets[f->side]->of_triangle[triangle];
 	if (facet >= 0)
 		add_number(f->overlap, &f->overlap->touched[f->side], facet);
-	if (!is_pierced(f, owner_of(f->topology, triangle, corner)))
+	if (!is_pierced(f, cr_owner_of_edge(f->topology, triangle, corner)))
 		reach(f, triangle, (corner + 1) % 3);
-	if (!is_pierced(f, owner_of(f->topology, triangle, (corner + 2) % 3)))
+	if (!is_pierced(f, cr_owner_of_edge(f->topology, triangle, (corner + 2) % 3)))
 		reach(f, triangle, (corner + 2) % 3);
 }
 

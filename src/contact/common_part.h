@@ -24,7 +24,7 @@ typedef struct cr_overlap_corner {
 	int32_t side;   // the body whose vertex or edge it is
 	int32_t number; // vertex, in file order, or half-edge
 	// pierce: triangle of the other body; middle: corner that is the piece's first pierce, the
-	// second follows it; vertex: a triangle of its own body
+	// second follows it; vertex: a triangle of its own body. -1 of small hulls: not looked for
 	int32_t other;
 } cr_overlap_corner;
 
@@ -46,6 +46,9 @@ static inline bool cr_is_turned(const cr_overlap *o, int side, int32_t facet)
 	const cr_facet *f = &o->facets[side]->data[facet];
 	return o->two_sided[side] && v3d_dot(f->normal, o->middle[1 - side]) < f->offset;
 }
+
+/// The half-edge that stands for an edge among the pierces: that of the lower of its triangles.
+int32_t cr_owner_of_edge(const cr_topology *topology, int32_t triangle, int corner);
 
 /// Find the corners and the facets of a pair whose crossings are found (cr_find_crossings). Edges
 /// within facets count for nothing: the corners do not depend on how a facet is cut into triangles.

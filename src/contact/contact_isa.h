@@ -16,5 +16,6 @@ void CR_ISA_NAME(cr_find_pierces)(const cr_collider *a, const cr_collider *b, co
 // plane_kernels.c
 uint32_t CR_ISA_NAME(cr_measure_row)(
 	const cr_corner_columns *c, const cr_plane_row *row, float *depth, float *unproved, uint8_t *left, float *nearest);
+void CR_ISA_NAME(cr_measure_hull_heights)(const cr_hull_side *corners, const cr_hull_side *planes, cr_hull_heights *heights);
 
 #endif

@@ -643,6 +643,57 @@ static int choose_patches(cr_manifold *m, const float *own, bool pierces)
 	return patches;
 }
 
+// ---- Small hulls ----
+
+/// The best plane of two small hulls, whose depths are those of all of the body below them: so it
+/// does not depend on what chooses.
+static cr_reference_plane choose_hull_plane(cr_manifold *m, const double *const lowest[2])
+{
+	cr_reference_plane best = { .depth = INFINITY };
+	const cr_reference_plane *found = NULL;
+	for (int side = 0; side < 2; side++) {
+		for (int32_t i = 0; i < m->overlap->facets[side]->count; i++) {
+			const double depth = lowest[side][i] < 0 ? -lowest[side][i] : 0;
+			if (depth > limit_beside(m, found, best.depth))
+				continue;
+			cr_reference_plane plane = plane_of_facet(m, side, i);
+			plane.depth = depth;
+			if (!is_better(m, &plane, depth, found, best.depth))
+				continue;
+			best = plane;
+			found = &best;
+		}
+	}
+	for (int32_t i = 0; i < m->plane_count; i++) {
+		cr_reference_plane *plane = &m->planes[i];
+		measure_hulls(m, plane);
+		if (!plane->chosen && is_better(m, plane, plane->depth, found, best.depth))
+			best = *plane;
+	}
+	return best;
+}
+
+bool cr_make_hull_patch(cr_completion *c, const cr_overlap *overlap, const double *const lowest[2])
+{
+	enum { CAPACITY = 2 * MOST_EDGES };
+	cr_manifold m = { .completion = c, .overlap = overlap, .stride = overlap->count };
+	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.world.internal_edge_angle);
+	m.tolerance = TOUCHING * ((double)c->collider[0]->scale + c->collider[1]->scale);
+	m.planes = cr_arena_alloc(&c->worker->arena, CAPACITY * sizeof *m.planes);
+	m.depth = cr_arena_alloc(&c->worker->arena, (size_t)overlap->count * sizeof *m.depth);
+	if (!m.planes || !m.depth || !add_ridges(&m, CAPACITY))
+		return false;
+	cr_reference_plane best = choose_hull_plane(&m, lowest);
+	for (int32_t i = 0; i < overlap->count; i++) {
+		const double depth = best.offset - v3d_dot(best.normal, overlap->corners[i].at);
+		m.depth[i] = depth < -m.tolerance ? -1 : depth > 0 ? (float)depth : 0;
+	}
+	m.planes = &best;
+	m.plane_count = 1;
+	cr_add_patch(&m, 0, best.depth);
+	return !m.failed;
+}
+
 static bool make_patches(cr_manifold *m)
 {
 	if (!find_planes(m))

@@ -65,6 +65,16 @@ bool cr_wants_manifold(const cr_pipeline *pipeline, const cr_pair_work *work);
 /// Make the contacts of a pair whose crossings are found. Returns whether there is one.
 bool cr_make_manifold(cr_completion *completion, const cr_candidates *crossing);
 
+/// Are both bodies of a pair small hulls, which cr_collide_hulls can decide?
+bool cr_are_hulls(const cr_pipeline *pipeline, const cr_pair_work *work);
+/// Decide a pair of small hulls by their planes and edges, and make its contacts. false: rounding
+/// leaves it open, or one lies inside the other; it is then to be decided by triangles, and nothing
+/// is changed. Sets worker->failed when out of memory. (hull_pair.c)
+bool cr_collide_hulls(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
+/// The patch of two small hulls that cross. lowest: of each facet, the height of the other body's
+/// lowest corner over it. false: out of memory.
+bool cr_make_hull_patch(cr_completion *completion, const cr_overlap *overlap, const double *const lowest[2]);
+
 /// The triangle of a facet that a point (A's frame) lies over or under, within tolerance; -1: none
 /// (manifold_points.c).
 int32_t cr_facet_triangle_at(const cr_completion *completion, int side, int32_t facet, v3d point, double tolerance);

@@ -230,7 +230,7 @@ static void take_below(const patch *p, point_list *list, const cr_overlap_corner
 	if (corner->kind == CR_CORNER_PIERCE && on_plane && !lies_flat(p, corner->number))
 		return;
 	int32_t triangle = corner->other;
-	if (corner->kind == CR_CORNER_VERTEX || !on_plane) {
+	if (corner->kind == CR_CORNER_VERTEX || !on_plane || triangle < 0) {
 		const cr_facets *f = m->overlap->facets[p->plane->side];
 		triangle = cr_facet_triangle_at(m->completion, p->plane->side, p->plane->facet, corner->at, 10 * m->tolerance);
 		triangle = triangle < 0 ? f->triangles[f->data[p->plane->facet].first] : triangle;

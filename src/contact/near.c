@@ -6,7 +6,7 @@
 /// how far apart the surfaces are at least where there are none. Parallel over pairs.
 
 #include "base/parallel.h"
-#include "contact/contact.h"
+#include "contact/manifold.h"
 #include <string.h>
 
 enum {
@@ -348,10 +348,14 @@ static void near_task(int64_t begin, int64_t end, int worker, void *task)
 		const int32_t number = p->taken.data[i];
 		cr_pair_work *w = &p->work.data[number];
 		ask_ahead(p, i + 1, end);
+		w->looked = true;
+		if (cr_are_hulls(p, w) && cr_collide_hulls(p, &p->workers[worker], w)) {
+			p->next.data[number] = CR_NEXT_NONE;
+			continue;
+		}
 		find_meeting(p, &p->workers[worker], w);
 		if (!p->workers[worker].failed)
 			keep_candidates(&p->workers[worker], w);
-		w->looked = true;
 		p->next.data[number] = CR_NEXT_CROSSINGS;
 	}
 }

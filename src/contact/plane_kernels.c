@@ -106,3 +106,24 @@ uint32_t CR_ISA_NAME(cr_measure_row)(
 	}
 	return found;
 }
+
+void CR_ISA_NAME(cr_measure_hull_heights)(const cr_hull_side *corners, const cr_hull_side *planes, cr_hull_heights *h)
+{
+	for (int32_t first = 0; first < corners->corner_count; first += CR_WIDTH) {
+		const point8 p = { { d8_load(corners->corner[0] + first), d8_load(corners->corner[1] + first),
+			d8_load(corners->corner[2] + first) } };
+		d8 most = d8_set1(-INFINITY);
+		for (int32_t k = 0; k < planes->plane_count; k++) {
+			const d8 height = d8_sub(dot8(planes->normal[k], p), d8_set1(planes->offset[k]));
+			d8_store(h->height[k] + first, height);
+			most = d8_max(height, most);
+		}
+		d8_store(h->most + first, most);
+	}
+	for (int32_t k = 0; k < planes->plane_count; k++) {
+		double lowest = INFINITY;
+		for (int32_t i = 0; i < corners->corner_count; i++)
+			lowest = h->height[k][i] < lowest ? h->height[k][i] : lowest;
+		h->lowest[k] = lowest;
+	}
+}

@@ -3,6 +3,7 @@
 #define CR_FRAME_CONTACT_KERNELS_H
 
 #include "bvh/bvh_kernels.h"
+#include "mesh/facets.h"
 
 /// A sample that is watched, and the place of the triangle that its line met last, or that was
 /// nearest.
@@ -63,6 +64,22 @@ typedef struct cr_edge_height {
 // Of the coordinates: heights above an edge are told from each other down to a hundredth of this,
 // whichever way they are worked out.
 #define CR_HEIGHT_ROUNDING 1e-12
+
+/// A small hull (cr_facets.edges) in the frame of A.
+typedef struct cr_hull_side {
+	int32_t corner_count;
+	int32_t plane_count;
+	double corner[3][CR_FEW_CORNERS]; // filled up to a multiple of CR_WIDTH by the first one
+	v3d normal[CR_FEW_FACETS];        // of its facets, outward
+	double offset[CR_FEW_FACETS];
+} cr_hull_side;
+
+/// How high the corners of a small hull lie over the planes of another one.
+typedef struct cr_hull_heights {
+	double height[CR_FEW_FACETS][CR_FEW_CORNERS]; // [plane][corner]
+	double lowest[CR_FEW_FACETS];                 // of all corners over a plane
+	double most[CR_FEW_CORNERS];                  // of a corner over all planes
+} cr_hull_heights;
 
 /// A plane as the corners below it are measured.
 typedef struct cr_plane_row {
@@ -127,6 +144,8 @@ typedef struct cr_contact_kernels {
 	/// Returns what it found.
 	uint32_t (*measure)(const cr_corner_columns *corners, const cr_plane_row *row, float *depth, float *unproved, uint8_t *left,
 		float *nearest);
+	/// The heights of the corners of a small hull over the planes of another one.
+	void (*hull_heights)(const cr_hull_side *corners, const cr_hull_side *planes, cr_hull_heights *heights);
 	/// Box around a turned collider (not moved: the position is added in double), from its outline,
 	/// rounded outward.
 	void (*bounds)(const cr_collider *collider, const cr_transform *rotation, float lower[3], float upper[3]);

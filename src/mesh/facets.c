@@ -304,7 +304,7 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 		cr_free(context, facets->data, n * sizeof(cr_facet));
 		facets->data = NULL;
 	}
-	enough = enough && trim(context, facets);
+	enough = enough && trim(context, facets) && cr_facets_list_edges(context, t, facets);
 	if (!enough)
 		cr_facets_free(context, facets);
 	return enough;
@@ -523,7 +523,7 @@ static carom_result refit(carom_context *context, regrowth *r, const cr_change *
 	mark_again(r);
 	list_corners(f);
 	f->convex = closed && is_convex(&r->g);
-	return CAROM_SUCCESS;
+	return cr_facets_list_edges(context, r->g.topology, f) ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
 }
 
 carom_result cr_facets_refit(carom_context *context, const cr_topology *t, const cr_change *change, const cr_facets *from,
@@ -554,10 +554,12 @@ void cr_facets_free(carom_context *context, cr_facets *f)
 	cr_free(context, f->triangles, n * sizeof(int32_t));
 	cr_free(context, f->crease, n);
 	cr_free(context, f->corner, (size_t)f->vertex_count);
+	cr_free(context, f->edges, (size_t)f->edge_count * sizeof *f->edges);
 	*f = (cr_facets){ 0 };
 }
 
 size_t cr_facets_bytes(const cr_facets *f)
 {
-	return (size_t)f->count * sizeof(cr_facet) + (size_t)f->triangle_count * (2 * sizeof(int32_t) + 1) + (size_t)f->vertex_count;
+	return (size_t)f->count * sizeof(cr_facet) + (size_t)f->triangle_count * (2 * sizeof(int32_t) + 1) +
+		(size_t)f->vertex_count + (size_t)f->edge_count * sizeof *f->edges;
 }

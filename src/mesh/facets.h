@@ -9,8 +9,9 @@
 
 #include "mesh/refit.h"
 
-/// Hulls of so many corners can be asked for all of them.
-enum { CR_FEW_CORNERS = 32 };
+/// Hulls of so many corners can be asked for all of them; with so many facets too they are small
+/// hulls, whose edges are listed. No more than 90 edges join 32 corners (Euler's formula).
+enum { CR_FEW_CORNERS = 32, CR_FEW_FACETS = 32, CR_FEW_EDGES = 3 * CR_FEW_CORNERS - 6 };
 
 /// A flat polygon, perhaps with holes: triangles joined through edges that lie in one plane up to
 /// rounding.
@@ -21,6 +22,14 @@ typedef struct cr_facet {
 	int32_t first; // in cr_facets.triangles
 	int32_t count;
 } cr_facet;
+
+/// An edge of a small hull, from corner to corner, whatever number of half-edges it is cut into.
+typedef struct cr_hull_edge {
+	int32_t half_edge; // a half-edge of it, of the lower of its two triangles
+	int32_t pieces;    // how many it is cut into
+	uint16_t from;     // in cr_facets.few
+	uint16_t to;
+} cr_hull_edge;
 
 typedef struct cr_facets {
 	cr_facet *data; // [count] the facet of the largest triangle first
@@ -33,6 +42,12 @@ typedef struct cr_facets {
 	uint8_t *corner;
 	int32_t few[CR_FEW_CORNERS]; // the vertices with corner set, if there are no more than fit
 	int32_t few_count;           // 0: more
+	// [edge_count] of a small hull (hull_edges.c), by half_edge; 0 of any other mesh
+	cr_hull_edge *edges;
+	int32_t edge_count;
+	// metres: of a small hull, no vertex lies farther from the planes of its own facets, nor in
+	// front of any other
+	double slack;
 	int32_t triangle_count;
 	int32_t vertex_count;
 	bool convex; // the mesh is closed, and no vertex lies in front of a facet
@@ -47,6 +62,9 @@ bool cr_facets_build(carom_context *context, const cr_topology *topology, bool c
 /// comes without a text. On failure the facets are empty.
 carom_result cr_facets_refit(carom_context *context, const cr_topology *topology, const cr_change *change,
 	const cr_facets *from, const float lower[3], const float upper[3], bool closed, cr_facets *facets);
+/// List the edges of a small hull, whose other members are set; of any other mesh there are none.
+/// Returns false when out of memory (hull_edges.c).
+bool cr_facets_list_edges(carom_context *context, const cr_topology *topology, cr_facets *facets);
 /// Free the facets that cr_facets_build or cr_facets_refit made.
 void cr_facets_free(carom_context *context, cr_facets *facets);
 /// Bytes held.

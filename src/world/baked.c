@@ -12,7 +12,7 @@
 #define MAGIC "CAROMBAK"
 
 enum {
-	VERSION = 2, // 1 held nothing of height fields
+	VERSION = 3, // 1 held nothing of height fields, 2 no edges of hulls
 	BYTE_ORDER = 0x01020304,
 };
 
@@ -31,7 +31,7 @@ static uint64_t layout(void)
 {
 	const uint64_t sizes[] = { sizeof(cr_facet), sizeof(cr_node2), sizeof(cr_node8), sizeof(cr_tri8), sizeof(cr_across8),
 		sizeof(cr_sample8), sizeof(cr_cell_word), sizeof(cr_touched_cell), sizeof(cr_outline8), sizeof(v3d), CR_WIDTH,
-		CR_CELL_TRIANGLES, CR_FEW_CORNERS };
+		CR_CELL_TRIANGLES, CR_FEW_CORNERS, sizeof(cr_hull_edge) };
 	uint64_t hash = CR_HASH_SEED;
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		hash = cr_hash_u64(hash, sizes[i]);
@@ -193,6 +193,9 @@ static void walk_facets(walk *w, cr_facets *f, const carom_mesh_report *r, int32
 	INT(f, few_count, 0, CR_FEW_CORNERS);
 	pass(w, "few", f->few, (size_t)f->few_count * sizeof *f->few);
 	BOOL(f, convex);
+	DOUBLE(f, slack);
+	INT(f, edge_count, 0, CR_FEW_EDGES);
+	ARRAY("edges of a hull", f->edges, f->edge_count);
 	ARRAY("facets", f->data, f->count);
 	ARRAY("facet of triangles", f->of_triangle, f->triangle_count);
 	ARRAY("triangles of facets", f->triangles, used);

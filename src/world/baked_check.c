@@ -126,6 +126,23 @@ static bool facets_fill(const cr_facets *f, int32_t used)
 	return first == used;
 }
 
+/// A small hull has few facets and corners, and its edges join these.
+static bool edges_agree(const cr_facets *f, const cr_topology *t)
+{
+	if (f->edge_count > 0 && (!f->convex || f->count > CR_FEW_FACETS || f->few_count == 0))
+		return false;
+	for (int32_t i = 0; i < f->edge_count; i++) {
+		const cr_hull_edge *e = &f->edges[i];
+		if (e->half_edge < 0 || e->half_edge / 3 >= f->triangle_count || e->pieces < 1 || e->from >= f->few_count ||
+			e->to >= f->few_count)
+			return false;
+		const int32_t across = t->neighbours[e->half_edge];
+		if (across < 0 || f->of_triangle[across] < 0 || f->of_triangle[e->half_edge / 3] < 0)
+			return false;
+	}
+	return f->slack >= 0 && !is_any_wild_double(&f->slack, 1);
+}
+
 static const char *check_facets(const cr_facets *f, const cr_topology *t, int32_t used)
 {
 	if (!facets_fill(f, used))
@@ -146,7 +163,9 @@ static const char *check_facets(const cr_facets *f, const cr_topology *t, int32_
 		return "creases";
 	if (!are_at_most(f->corner, f->vertex_count, 1))
 		return "corners";
-	return are_in_range(f->few, f->few_count, 0, f->vertex_count) ? NULL : "few";
+	if (!are_in_range(f->few, f->few_count, 0, f->vertex_count))
+		return "few";
+	return edges_agree(f, t) ? NULL : "edges of a hull";
 }
 
 // ---- Trees ----

@@ -27,6 +27,7 @@ carom_lab cr_plain_lab(void)
 		.cookie = CR_LAB_COOKIE,
 		.ray_method = CAROM_RAYS_WIDE,
 		.complete = true,
+		.hull_pairs = true,
 		.max_depth_ratio = 2,
 		.max_walk = 32,
 		.buffer_confidence = 1.02,
