@@ -88,6 +88,27 @@ fi
 while IFS= read -r hit; do
 	complain "$hit: boxes have one type, box3f or box3d (src/math/box3.h)"
 done < <(sources src | xargs -r grep -nE 'typedef struct box \{|^\} box;' /dev/null)
+# Whatever its name: a struct of two corners and nothing else. Eight boxes have a type too, in src/math/box8.h.
+while IFS= read -r hit; do
+	complain "$hit: boxes have one type, box3f or box3d (src/math/box3.h)"
+done < <(sources src | grep -v '^src/math/box[38]\.h$' | xargs -r awk '
+	FNR == 1 { inside = 0 }
+	/^typedef struct [a-z0-9_]* \{$/ { name = $3; body = ""; start = FNR; inside = 1; next }
+	inside && /^\}/ {
+		inside = 0
+		gsub(/[ \t]+/, " ", body)
+		if (body ~ /^ ?(float|double) (lower|low|min)\[3\](,|; ?(float|double)) ?(upper|high|max)\[3\]; ?$/)
+			print FILENAME ":" start ": " name
+	}
+	inside { sub(/\/\/.*/, ""); body = body $0 }')
+
+# The surface area heuristic has one binner, src/tree/split.h: there alone bins grow and the costs of parting between them are compared.
+while IFS= read -r hit; do
+	complain "$hit: a second binner of the surface area heuristic; include tree/split.h"
+done < <(sources src | grep -vE '^src/(tree/split\.h$|spheres/)' | xargs -r grep -nE '(right|left)_(cost|area)s?\[|(bounds|box|boxes)\[[a-z_.>-]*bin(s?\[[a-z]\])?\]' /dev/null)
+while IFS= read -r file; do
+	grep -q '#include "tree/split.h"' "$file" || complain "$file: bins of the surface area heuristic without tree/split.h"
+done < <(sources src | grep -v '^src/tree/split\.h$' | xargs -r grep -lE '(SPLIT|SAH)_BINS' /dev/null)
 
 # The guide shows code: 60 blocks in all, few numbers, short paragraphs.
 if [[ -d docs/guide ]]; then

@@ -80,6 +80,19 @@ expect 1 README.md "$(repeat 91 line)" 'README.md: 91 lines; at most 90'
 expect 1 src/bvh/a.c 'typedef struct box {' 'src/bvh/a.c:1:'
 expect 1 src/bvh/a.c '} box;' 'src/bvh/a.c:1:'
 expect 0 src/math/a.h '} box3f;'
+corners=$'\tdouble lower[3], upper[3]; // closed\n} hull;'
+expect 1 src/geom/a.c "typedef struct hull {
+$corners" 'src/geom/a.c:1: hull: boxes have one type'
+expect 1 src/geom/a.c $'typedef struct hull {\n\tfloat min[3];\n\tfloat max[3];\n} hull;' 'src/geom/a.c:1: hull: boxes have one type'
+expect 0 src/geom/a.c $'typedef struct hull {\n\tfloat min[3], max[3];\n\tint part;\n} hull;'
+expect 0 src/math/box3.h "typedef struct hull {
+$corners"
+expect 1 src/bvh/a.c '	right_cost[i] = area * count;' 'src/bvh/a.c:1:	right_cost[i] = area * count;: a second binner'
+expect 1 src/sweep/a.c '	grow(&row->bounds[bin], box);' ': a second binner'
+expect 1 src/sweep/a.c 'enum { SAH_BINS = 12 };' 'src/sweep/a.c: bins of the surface area heuristic without tree/split.h'
+expect 0 src/sweep/a.c 'enum { SPLIT_BINS = 12 };
+#include "tree/split.h"'
+expect 0 src/tree/split.h '	row->bounds[bin] = split_join(box, row->bounds[bin]);'
 expect 1 src/geom/a.c '#include "carom/carom.h"' 'src/geom/a.c:1: carom.h below the world'
 expect 0 src/world/a.c '#include "carom/carom.h"'
 list=$'\tint *rows;\n} a;'

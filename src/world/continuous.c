@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "frame/shape_table.h"
+#include "math/box3.h"
 #include "world/world.h"
 
 // ---- Motions ----
@@ -47,10 +48,6 @@ cr_motion cr_motion_of_body(const cr_body *bodies, int32_t part, v3d origin)
 
 // ---- Boxes of motions ----
 
-typedef struct swept_box {
-	double lower[3], upper[3];
-} swept_box;
-
 static double least(double a, double b) { return a < b ? a : b; }
 static double most(double a, double b) { return a > b ? a : b; }
 
@@ -61,7 +58,7 @@ double cr_part_reach(const cr_body *part)
 }
 
 /// Widens the box of a part at the end of the step to one around its motion.
-static void sweep_box(const cr_body *bodies, int32_t index, swept_box *box)
+static void sweep_box(const cr_body *bodies, int32_t index, box3d *box)
 {
 	const cr_body *part = &bodies[index], *first = &bodies[cr_first_part(bodies, index)];
 	const v3d end = cr_pose_of(first)->position;
@@ -77,7 +74,7 @@ static void sweep_box(const cr_body *bodies, int32_t index, swept_box *box)
 }
 
 /// Returns false for a part without extent. A plane that moves fills the world.
-static bool bound_motion(const carom_world *world, int32_t index, swept_box *box)
+static bool bound_motion(const carom_world *world, int32_t index, box3d *box)
 {
 	const cr_body *part = &world->bodies.data[index];
 	for (int k = 0; k < 3; k++) {
@@ -99,7 +96,7 @@ static bool bound_motion(const carom_world *world, int32_t index, swept_box *box
 
 bool cr_bound_motion(const carom_world *world, int32_t part, double lower[3], double upper[3])
 {
-	swept_box box;
+	box3d box;
 	const bool some = bound_motion(world, part, &box);
 	for (int k = 0; some && k < 3; k++) {
 		lower[k] = box.lower[k];
@@ -108,33 +105,21 @@ bool cr_bound_motion(const carom_world *world, int32_t part, double lower[3], do
 	return some;
 }
 
-static bool are_apart(const swept_box *a, const swept_box *b)
-{
-	bool apart = false;
-	for (int k = 0; k < 3; k++)
-		apart = apart || a->lower[k] > b->upper[k] || b->lower[k] > a->upper[k];
-	return apart;
-}
-
 /// The box around the motions of all continuous bodies.
-static swept_box bound_continuous(const carom_world *world)
+static box3d bound_continuous(const carom_world *world)
 {
-	swept_box all = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } }, box;
+	box3d all = BOX3D_NONE, box;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *part = &world->bodies.data[i];
-		if (!part->alive || !part->continuous || !bound_motion(world, (int32_t)i, &box))
-			continue;
-		for (int k = 0; k < 3; k++) {
-			all.lower[k] = least(all.lower[k], box.lower[k]);
-			all.upper[k] = most(all.upper[k], box.upper[k]);
-		}
+		if (part->alive && part->continuous && bound_motion(world, (int32_t)i, &box))
+			all = box3d_join(&all, &box);
 	}
 	return all;
 }
 
 // ---- Pairs ----
 
-static void add_stand_in(carom_world *world, int32_t index, const swept_box *box)
+static void add_stand_in(carom_world *world, int32_t index, const box3d *box)
 {
 	cr_continuous *c = &world->continuous;
 	cr_body *b = &c->boxes.data[c->boxes.count++];
@@ -155,12 +140,13 @@ static void add_stand_in(carom_world *world, int32_t index, const swept_box *box
 static carom_result list_boxes(carom_world *world)
 {
 	cr_continuous *c = &world->continuous;
-	const swept_box all = bound_continuous(world);
+	const box3d all = bound_continuous(world);
 	c->boxes.count = c->parts.count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *part = &world->bodies.data[i];
-		swept_box box;
-		if (!part->alive || part->deforming || part->granular || !bound_motion(world, (int32_t)i, &box) || are_apart(&all, &box))
+		box3d box;
+		if (!part->alive || part->deforming || part->granular || !bound_motion(world, (int32_t)i, &box) ||
+			!box3d_overlap(&all, &box))
 			continue;
 		if (!cr_array_reserve_one(&world->memory, &c->boxes) || !cr_array_reserve_one(&world->memory, &c->parts))
 			return cr_fail_memory(world->context, "the impacts of continuous bodies");
