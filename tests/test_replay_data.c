@@ -18,7 +18,7 @@
 #endif
 
 // The judge looks at every so many frames. Sanitizers make it ten times slower.
-enum { FRAME_STEP = TEST_FEWER > 1 ? 100 : 10 };
+enum { FRAME_STEP = TEST_FEWER > 1 ? 100 : 20 };
 
 typedef struct replay {
 	carom_context *context;

@@ -396,7 +396,7 @@ TEST(sweep_scene, boxes_of_a_part_tell_when)
 	const int32_t triangles[6] = { 0, 1, 2, 3, 4, 5 }, groups[2] = { -1, -1 };
 	uint64_t random = 5;
 	int later = 0, undecided = 0;
-	for (int round = 0; round < (TEST_FEWER > 1 ? 2000 : 20000) && test_failures() == 0; round++) {
+	for (int round = 0; round < (TEST_FEWER > 1 ? 1000 : 6000) && test_failures() == 0; round++) {
 		double begin[18], end[18], largest = 0;
 		for (int i = 0; i < 18; i++) {
 			begin[i] = (double)(test_random(&random) % 5) / 4 + (i >= 9 ? 0.75 : 0);
@@ -434,8 +434,8 @@ TEST(sweep_scene, boxes_of_a_part_tell_when)
 		cr_sweep_tree_free(context, &tree);
 		cr_sweep_scene_free(context, &scene);
 	}
-	CHECK(later > (TEST_FEWER > 1 ? 80 : 1000));
-	CHECK(undecided > (TEST_FEWER > 1 ? 5 : 100));
+	CHECK(later > (TEST_FEWER > 1 ? 40 : 300));
+	CHECK(undecided > (TEST_FEWER > 1 ? 2 : 30));
 	carom_destroy_context(context);
 }
 

@@ -73,7 +73,7 @@ static const double CHOSEN_THRESHOLD = 0.025 * 4;
 static void run_kind(moving_kind kind)
 {
 	const carom_world_def def = all_contacts();
-	const outcome o = run_against_full(kind, true, &def, 150 / TEST_FEWER);
+	const outcome o = run_against_full(kind, true, &def, TEST_FEWER > 1 ? 37 : 90);
 	check_contacts(&o, CHOSEN_THRESHOLD);
 	CHECK(kind == MOVING_FLY || o.pairs_iterative > 0);
 }

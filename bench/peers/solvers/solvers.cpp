@@ -252,7 +252,7 @@ int main(int argc, char **argv)
 		"deepest m", "contacts");
 	for (Scene scene : { stack(5), stack(10), drop(), slide(), house() }) {
 		if (quick)
-			scene.seconds = std::min(scene.seconds, 3.0);
+			scene.seconds = std::min(scene.seconds, scene.bricks.size() > 100 ? 1.0 : 3.0);
 		for (const auto &make : solvers) {
 			for (const int cells : { 0, 1, 2, 4, 16 }) {
 				if (cells > 1 && (quick || scene.bricks.size() > 100))
