@@ -65,7 +65,8 @@ macro(carom_probe_isa isa program)
 endmacro()
 
 set(carom_isas scalar)
-set(carom_flags_scalar "")
+set(CAROM_SCALAR_OPTIONS "" CACHE STRING "Further options of the compiler for the scalar kernels")
+set(carom_flags_scalar ${CAROM_SCALAR_OPTIONS})
 if(NOT CAROM_SCALAR)
 	# The compiler is asked what it compiles for: CMAKE_SYSTEM_PROCESSOR is this machine's on macOS, whatever CMAKE_OSX_ARCHITECTURES says.
 	set(on_x86_64 "#if !defined(__x86_64__) && !defined(_M_X64)\n#error not x86-64\n#endif\n#include <immintrin.h>\n")

@@ -1,6 +1,6 @@
 /// @file test.h
 /// The test harness. A case is `TEST(topic, name) { ... }` at the start of a line; it registers itself, and CMake finds the same lines
-/// by a regular expression, so each case is one CTest process. Checks print file, line and both values, and the case goes on.
+/// by a regular expression, so each case is in a test of CTest. Checks print file, line and both values, and the case goes on.
 #ifndef CAROM_TEST_H
 #define CAROM_TEST_H
 

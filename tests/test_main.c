@@ -1,8 +1,11 @@
 /// @file test_main.c
-/// Runs test cases: `carom_tests` runs all, `carom_tests TOPIC` a topic, `carom_tests TOPIC CASE` one case, `carom_tests --list`
-/// names them. Exit code 0: all passed; 1: some failed; 2: nothing of that name; 77: everything that ran was skipped.
+/// Runs test cases: `carom_tests` runs all, `carom_tests TOPIC` a topic, `carom_tests TOPIC CASE...`
+/// some cases, `carom_tests --list` names them, `carom_tests --dying` runs three of which one dies.
+/// Exit code 0: all passed; 1: some failed; 2: nothing of that name; 77: all that ran were skipped.
+/// One case alone runs in this process, for debuggers; several run in a child (case_runner.h).
 #include "test.h"
 #include "carom/base.h"
+#include "case_runner.h"
 #include <inttypes.h>
 #include <math.h>
 #ifndef __wasi__
@@ -12,10 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { EXIT_USAGE = 2, EXIT_SKIPPED = 77 };
-
-typedef enum test_outcome { TEST_PASSED, TEST_FAILED, TEST_SKIPPED } test_outcome;
 
 static test_case *s_first;
 static test_case **s_last = &s_first;
@@ -26,11 +28,15 @@ static bool s_skipped;
 #ifdef __wasi__
 static _Noreturn void end_case(void) { exit(s_failures > 0 ? EXIT_FAILURE : EXIT_SKIPPED); }
 
+static double processor_time(void) { return 0; } // nor a clock of the process
+
 static void call_case(const test_case *test) { test->run(); }
 #else
 static jmp_buf s_end_of_case;
 
 static _Noreturn void end_case(void) { longjmp(s_end_of_case, 1); }
+
+static double processor_time(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static void call_case(const test_case *test)
 {
@@ -139,7 +145,11 @@ static test_outcome run_case(const test_case *test)
 	s_skipped = false;
 	printf("%s %s\n", test->topic, test->name);
 	fflush(stdout);
+	const double begin = processor_time();
 	call_case(test);
+	printf("took %.2f s: %s.%s\n", processor_time() - begin, test->topic, test->name);
+	if (s_failures > 0)
+		printf("FAILED: %s %s (%s)\n", test->topic, test->name, test->file);
 	fflush(stdout);
 	if (s_failures > 0)
 		return TEST_FAILED;
@@ -155,9 +165,66 @@ static int list_cases(void)
 	return EXIT_SUCCESS;
 }
 
+static bool is_chosen(const test_case *test, int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], test->topic) != 0)
+		return false;
+	for (int i = 2; i < argc; i++) {
+		if (strcmp(argv[i], test->name) == 0)
+			return true;
+	}
+	return argc <= 2;
+}
+
+/// Writes the cases that the arguments choose to cases, unless that is NULL, and returns their number.
+static int chosen_cases(int argc, char **argv, const test_case **cases)
+{
+	int count = 0;
+	for (const test_case *test = s_first; test; test = test->next) {
+		if (!is_chosen(test, argc, argv))
+			continue;
+		if (cases)
+			cases[count] = test;
+		count++;
+	}
+	return count;
+}
+
+static void pass(void) { CHECK(true); }
+
+static void die(void) { abort(); }
+
+/// Runs three cases of which the second dies: it has to be named, and the third to run.
+static void run_dying(int counts[TEST_OUTCOMES])
+{
+	static const test_case before = { "dying", "before", __FILE__, pass, NULL };
+	static const test_case dies = { "dying", "dies", __FILE__, die, NULL };
+	static const test_case behind = { "dying", "behind", __FILE__, pass, NULL };
+	const test_case *cases[] = { &before, &dies, &behind };
+	run_cases(cases, 3, run_case, counts);
+}
+
 /// For LeakSanitizer, where it is built in: HDF5 loses what it had read of an object that turns out to be damaged.
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:libhdf5"; }
+
+/// Runs the cases that the arguments choose; false if they name one that is not there.
+static bool run_chosen(int argc, char **argv, int counts[TEST_OUTCOMES])
+{
+	const int count = chosen_cases(argc, argv, NULL);
+	const test_case **cases = calloc((size_t)count + 1, sizeof *cases);
+	if (!cases || chosen_cases(argc, argv, cases) < argc - 2) {
+		printf("some of these cases are not there\n");
+		free(cases);
+		return false;
+	}
+	if (count == 1)
+		counts[run_case(cases[0])]++;
+	else
+		run_cases(cases, count, run_case, counts);
+	free(cases);
+	return true;
+}
 
 int main(int argc, char **argv)
 {
@@ -169,17 +236,11 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 #endif
-	int counts[3] = { 0 };
-	for (const test_case *test = s_first; test; test = test->next) {
-		if (argc > 1 && strcmp(argv[1], test->topic) != 0)
-			continue;
-		if (argc > 2 && strcmp(argv[2], test->name) != 0)
-			continue;
-		test_outcome outcome = run_case(test);
-		counts[outcome]++;
-		if (outcome == TEST_FAILED)
-			printf("FAILED: %s %s (%s)\n", test->topic, test->name, test->file);
-	}
+	int counts[TEST_OUTCOMES] = { 0 };
+	if (argc == 2 && strcmp(argv[1], "--dying") == 0)
+		run_dying(counts);
+	else if (!run_chosen(argc, argv, counts))
+		return EXIT_USAGE;
 	printf("%d passed, %d failed, %d skipped\n", counts[TEST_PASSED], counts[TEST_FAILED], counts[TEST_SKIPPED]);
 	if (counts[TEST_FAILED] > 0)
 		return EXIT_FAILURE;
