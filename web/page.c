@@ -68,6 +68,7 @@ void web_page_add_viewer(web_page *page)
 		{ web_file_camera_js, &web_file_camera_js_size },
 		{ web_file_renderer_js, &web_file_renderer_js_size },
 		{ web_file_scene_js, &web_file_scene_js_size },
+		{ web_file_detector_js, &web_file_detector_js_size },
 		{ web_file_chart_js, &web_file_chart_js_size },
 		{ web_file_panel_js, &web_file_panel_js_size },
 		{ web_file_viewer_js, &web_file_viewer_js_size },
@@ -76,6 +77,15 @@ void web_page_add_viewer(web_page *page)
 	for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
 		put(page, scripts[i].bytes, *scripts[i].size);
 	put_text(page, "})();\n</script>\n");
+}
+
+bool web_page_add_detector(web_page *page, const void *module, size_t size, sim_error *error)
+{
+	put_text(page, "<script id=\"carom-worker\" type=\"text/plain\">\n");
+	put(page, web_file_carom_js, web_file_carom_js_size);
+	put(page, web_file_worker_js, web_file_worker_js_size);
+	put_text(page, "</script>\n");
+	return web_page_add(page, "carom-wasm", module, size, error);
 }
 
 /// base64 (RFC 4648) of size bytes. NULL when memory is short.

@@ -29,6 +29,10 @@ bool web_page_add(web_page *page, const char *name, const void *bytes, size_t si
 /// Add the viewer. It draws as soon as a browser has read so far.
 void web_page_add_viewer(web_page *page);
 
+/// Add the library as a module of WebAssembly (bindings/wasm), with which the viewer finds
+/// contacts. Failures are those of web_page_add.
+bool web_page_add_detector(web_page *page, const void *module, size_t size, sim_error *error);
+
 /// Finish the page; it appears under its path whole. False with the reason in error; it is closed
 /// in both cases.
 bool web_page_end(web_page *page, sim_error *error);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static export_options given = { .every = 1, .max_mb = 100 };
+static export_options given = { .every = 1, .max_mb = 100, .checks = 24 };
 
 static const option OPTIONS[] = {
 	{ .name = "output",
@@ -36,6 +36,18 @@ static const option OPTIONS[] = {
 		.minimum = 0.1,
 		.maximum = 400,
 		.help = "largest size of the page, millions of bytes (100): frames, then spheres, are left out until it fits" },
+	{ .name = "checks",
+		.argument = "N",
+		.kind = OPTION_INTEGER,
+		.value = &given.checks,
+		.minimum = 1,
+		.maximum = 1e6,
+		.help = "frames, evenly, whose contacts are found here too, for the page to be compared with (24)" },
+	{ .name = "module",
+		.argument = "FILE",
+		.kind = OPTION_TEXT,
+		.value = &given.module,
+		.help = "carom.wasm of ./dev wasm, with which the page finds contacts (the one beside the command)" },
 	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print one JSON object on stdout" },
 	{ 0 },
 };
@@ -143,6 +155,50 @@ double export_quantum(double length)
 	return length > 0 && isfinite(length) ? ldexp(1, (int)floor(log2(length))) : ldexp(1, -10);
 }
 
+// ---- The module ----
+
+/// The module that was named, or the one beside the command: in its folder, or in share/carom.
+static bool find_module(char path[SIM_PATH_MAX])
+{
+	static const char *const places[] = { "carom.wasm", "../share/carom/carom.wasm" };
+	char program[SIM_PATH_MAX];
+	const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+	program[length > 0 ? length : 0] = 0;
+	char *slash = strrchr(program, '/');
+	for (int i = 0; slash && i < 2; i++) {
+		*slash = 0;
+		if (is_there(program, places[i], path))
+			return true;
+	}
+	return false;
+}
+
+/// Read the module where there are rigid bodies. Without one the page finds no contacts.
+static int read_module(export_source *source, const char *given_path)
+{
+	static const char magic[4] = { 0, 'a', 's', 'm' };
+	char found[SIM_PATH_MAX];
+	sim_error error;
+	sim_input input;
+	const char *path = given_path ? given_path : (find_module(found) ? found : NULL);
+	if (!source->bodies)
+		return EXIT_DONE;
+	if (!path) {
+		fputs("carom: note: there is no carom.wasm (./dev wasm makes it): the page shows recorded contacts alone\n", stderr);
+		return EXIT_DONE;
+	}
+	if (!sim_open_input(&input, path, &error))
+		return report_error(path, "%s", error.text);
+	export_bodies *b = source->bodies;
+	b->module = sim_take_rest(&input, &b->module_size);
+	sim_close_input(&input);
+	if (!b->module)
+		return report_error(path, "cannot be read to its end, or memory is short");
+	return b->module_size > sizeof magic && !memcmp(b->module, magic, sizeof magic)
+		? EXIT_DONE
+		: report_error(path, "is no module of WebAssembly");
+}
+
 // ---- The command ----
 
 static int parse(int argc, char **argv)
@@ -175,6 +231,8 @@ int cmd_export(int argc, char **argv)
 		return status;
 	cJSON *report = given.json ? cJSON_CreateObject() : NULL;
 	status = export_open(&source, given.recording);
+	if (status == EXIT_DONE)
+		status = read_module(&source, given.module);
 	if (status == EXIT_DONE)
 		status = export_write_page(&given, &source, report);
 	export_close(&source);

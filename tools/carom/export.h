@@ -15,6 +15,8 @@ typedef struct export_options {
 	const char *output;
 	int64_t every;
 	double max_mb;
+	int64_t checks;     ///< frames whose contacts the page can be compared with, most
+	const char *module; ///< carom.wasm; NULL: where it usually is
 	bool json;
 } export_options;
 
@@ -34,6 +36,8 @@ typedef struct export_bodies {
 	double quantum; ///< m, of places
 	int32_t *rows;  ///< [bodies] where each body begins
 	int32_t body_count;
+	char *module; ///< [module_size] the library as WebAssembly; NULL: the page finds no contacts
+	size_t module_size;
 	int64_t *contact_first; ///< [frames+1] contacts before each frame; NULL: not recorded
 } export_bodies;
 
@@ -100,6 +104,9 @@ int export_read_spheres(export_spheres *spheres, int64_t frame, int32_t *values)
 /// Add the blocks that do not change, and further fields of the page's head.
 bool export_add_bodies(export_bodies *bodies, web_page *page, sim_error *error);
 bool export_add_contacts(export_bodies *bodies, int64_t every, web_page *page, sim_error *error);
+/// Add the module, and hashes of the contacts of some frames of the page, found here at the places
+/// that the page has. Nothing is added without a module.
+int export_add_checks(export_bodies *bodies, const export_options *options, int64_t every, web_page *page);
 bool export_add_deforming(const export_deforming *deforming, web_page *page, sim_error *error);
 bool export_add_spheres(const export_spheres *spheres, web_page *page, sim_error *error);
 void export_describe_bodies(const export_bodies *bodies, cJSON *head, cJSON *track);

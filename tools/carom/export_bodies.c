@@ -5,6 +5,7 @@
 #include "report.h"
 
 #include "scene/volumes.h"
+#include "web/contact_hash.h"
 #include "web/track.h"
 
 #include <math.h>
@@ -130,6 +131,7 @@ void export_close_bodies(export_bodies *b)
 	free(b->rows);
 	free(b->track.times);
 	free(b->contact_first);
+	free(b->module);
 	free(b);
 }
 
@@ -308,6 +310,86 @@ bool export_add_contacts(export_bodies *b, int64_t every, web_page *page, sim_er
 	return good;
 }
 
+// ---- Contacts found in the page ----
+
+/// Poses as the viewer computes them from the numbers of a frame (exactPoses of detector.js).
+static void take_shown_poses(export_bodies *b, const int32_t *values)
+{
+	const int32_t rows = sim_recording_body_count(b->play.recording);
+	for (int32_t i = 0; i < b->body_count; i++) {
+		const int32_t *v = values + i * POSE_NUMBERS;
+		const double x = v[3] * TURN_QUANTUM, y = v[4] * TURN_QUANTUM, z = v[5] * TURN_QUANTUM, w = v[6] * TURN_QUANTUM;
+		const double length = sqrt(x * x + y * y + z * z + w * w);
+		carom_pose pose = { { NAN, NAN, NAN }, { 0, 0, 0, 1 } };
+		if (v[0] != WEB_ABSENT)
+			pose = (carom_pose){ { v[0] * b->quantum, v[1] * b->quantum, v[2] * b->quantum },
+				{ x / length, y / length, z / length, w / length } };
+		const int32_t end = i + 1 < b->body_count ? b->rows[i + 1] : rows;
+		for (int32_t row = b->rows[i]; row < end; row++)
+			b->play.poses[row] = pose;
+	}
+}
+
+/// The hash of the contacts of a frame, at the places of the page.
+static int find_hash(export_bodies *b, int64_t frame, int32_t *values, uint64_t *hash)
+{
+	if (export_read_poses(b, frame, values) != EXIT_DONE)
+		return EXIT_FAILED;
+	take_shown_poses(b, values);
+	carom_world *world = playback_create_posed_world(&b->play, (int32_t)frame, false);
+	if (!world)
+		return EXIT_FAILED;
+	const carom_result result = carom_world_step(world);
+	const carom_contact_view contacts = carom_world_contacts(world);
+	*hash = web_hash_contacts(&contacts);
+	carom_destroy_world(world);
+	return result == CAROM_SUCCESS
+		? EXIT_DONE
+		: report_error(b->play.path, "frame %lld: %s", (long long)frame, carom_error_text(b->play.context));
+}
+
+int export_add_checks(export_bodies *b, const export_options *options, int64_t every, web_page *page)
+{
+	sim_error error;
+	const int64_t frames = (b->track.frames + every - 1) / every, most = options->checks;
+	const int64_t count = frames < most ? frames : most;
+	if (!b->module)
+		return EXIT_DONE;
+	uint32_t *words = malloc((size_t)count * 3 * sizeof *words + 1);
+	int32_t *values = malloc((size_t)b->track.count * sizeof *values + 1);
+	int status = words && values ? EXIT_DONE : report_error(NULL, "out of memory");
+	for (int64_t i = 0; i < count && status == EXIT_DONE; i++) {
+		uint64_t hash = 0;
+		const int64_t frame = count > 1 ? (frames - 1) * i / (count - 1) : 0;
+		status = find_hash(b, frame * every, values, &hash);
+		const uint32_t three[3] = { (uint32_t)frame, (uint32_t)hash, (uint32_t)(hash >> 32) };
+		memcpy(words + 3 * i, three, sizeof three);
+	}
+	if (status == EXIT_DONE && !web_page_add(page, "checks", words, (size_t)count * 3 * sizeof *words, &error) && !page->is_full)
+		status = report_error(options->output, "%s", error.text);
+	if (status == EXIT_DONE && !page->is_full && !web_page_add_detector(page, b->module, b->module_size, &error) &&
+		!page->is_full)
+		status = report_error(options->output, "%s", error.text);
+	free(words);
+	free(values);
+	return status;
+}
+
+/// The settings of the world in the viewer, by the names of bindings/wasm.
+static void describe_detection(const export_bodies *b, cJSON *head)
+{
+	const carom_world_def d = playback_detection(&b->play);
+	cJSON *object = cJSON_AddObjectToObject(head, "detection");
+	cJSON_AddNumberToObject(object, "broadPhase", d.broad_phase);
+	cJSON_AddNumberToObject(object, "maxContactsPerPair", d.max_contacts_per_pair);
+	cJSON_AddNumberToObject(object, "speculativeDistance", d.speculative_distance);
+	cJSON_AddNumberToObject(object, "matchDistance", d.match_distance);
+	cJSON_AddNumberToObject(object, "temporal", d.temporal);
+	cJSON_AddNumberToObject(object, "contactNormal", d.contact_normal);
+	cJSON_AddNumberToObject(object, "internalEdgeAngle", d.internal_edge_angle);
+	cJSON_AddNumberToObject(object, "toiTolerance", d.toi_tolerance);
+}
+
 void export_describe_bodies(const export_bodies *b, cJSON *head, cJSON *track)
 {
 	const sim_recording *recording = b->play.recording;
@@ -316,6 +398,8 @@ void export_describe_bodies(const export_bodies *b, cJSON *head, cJSON *track)
 	cJSON *meshes = cJSON_AddArrayToObject(head, "meshes");
 	for (int32_t i = 0; i < sim_recording_mesh_count(recording); i++)
 		cJSON_AddItemToArray(meshes, cJSON_CreateString(sim_recording_get_mesh(recording, i)->name));
+	if (b->module)
+		describe_detection(b, head);
 	cJSON *contacts = b->contact_first ? cJSON_AddObjectToObject(head, "contacts") : NULL;
 	if (contacts) {
 		cJSON_AddNumberToObject(contacts, "frames_per_block", CONTACT_FRAMES);

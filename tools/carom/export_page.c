@@ -303,6 +303,8 @@ static int add_further_blocks(job *j)
 		status = settle(j, export_add_contacts(s->bodies, j->every, &j->page, &error), &error);
 	for (int i = 0; i < j->track_count && status == EXIT_DONE; i++)
 		status = add_blocks(j, j->tracks[i], 1, INT64_MAX);
+	if (status == EXIT_DONE && s->bodies && !j->page.is_full)
+		status = export_add_checks(s->bodies, j->options, j->every, &j->page);
 	return status;
 }
 

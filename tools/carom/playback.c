@@ -119,22 +119,29 @@ static bool add_body(playback *play, carom_world *world, int32_t row, int32_t nu
 	return true;
 }
 
+carom_world_def playback_detection(const playback *play)
+{
+	return play->scene.text ? play->scene.rigid.detection : carom_default_world_def();
+}
+
 carom_world *playback_create_world(playback *play, int32_t frame)
 {
 	sim_error error;
+	if (sim_recording_read_poses(play->recording, frame, play->poses, &error))
+		return playback_create_posed_world(play, frame, true);
+	report_error(NULL, "%s", error.text);
+	return NULL;
+}
+
+carom_world *playback_create_posed_world(playback *play, int32_t frame, bool with_lab)
+{
 	play->body_count = 0;
 	play->look_count = 0;
 	play->moving_count = 0;
 	play->dynamic_count = 0;
-	if (!sim_recording_read_poses(play->recording, frame, play->poses, &error)) {
-		report_error(NULL, "%s", error.text);
-		return NULL;
-	}
-	carom_world_def def = carom_default_world_def();
-	if (play->scene.text) {
-		def = play->scene.rigid.detection;
+	carom_world_def def = playback_detection(play);
+	if (play->scene.text && with_lab)
 		def.lab = &play->scene.rigid.lab;
-	}
 	carom_world *world = NULL;
 	int32_t number = -1;
 	bool good = carom_create_world(play->context, &def, &world) == CAROM_SUCCESS;

@@ -42,6 +42,13 @@ void playback_close(playback *play);
 /// before playback_close. NULL after a message.
 carom_world *playback_create_world(playback *play, int32_t frame);
 
+/// Make a world of the bodies at play->poses, with the detection settings of the scene; with_lab:
+/// with those of the laboratory too. NULL after a message that names the frame.
+carom_world *playback_create_posed_world(playback *play, int32_t frame, bool with_lab);
+
+/// The detection settings of the recording's scene, without those of the laboratory.
+carom_world_def playback_detection(const playback *play);
+
 /// Fill marks with the contacts of a frame: as recorded, else found again in the frame's world.
 /// EXIT_DONE, or EXIT_FAILED after a message.
 int playback_find_contacts(playback *play, carom_world *world, int32_t frame);

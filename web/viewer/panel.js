@@ -13,7 +13,7 @@ const LAYERS = [
 
 const KEYS = [
 	["space", "play or pause"], ["← →", "a frame back, ahead (with shift: ten)"], ["home end", "first, last frame"], ["N P", "next event, event before"],
-	["+ −", "faster, slower"], ["1 – 8", "layers, in their order"], ["F", "frame all, or the picked body"], ["D", "dark or light"], ["Esc", "let the picked body go"],
+	["+ −", "faster, slower"], ["1 – 8", "layers, in their order"], ["F", "frame all, or the picked body"], ["C", "check this frame"], ["D", "dark or light"], ["Esc", "let the picked body go"],
 	["H", "these keys"], ["drag", "turn; with shift, or two fingers: move"], ["wheel, pinch", "nearer, further"], ["click", "pick a body"],
 ];
 

@@ -84,7 +84,8 @@ class Scene {
 		const kind = KINDS[n[0]], type = SHAPES[n[1]];
 		if (!kind || !type)
 			throw new PageError(`This page is damaged: shape ${index} is of a kind that the viewer does not know.`);
-		return { index, kind, type, mesh: n[2], radius: n[3] + n[8] * (type !== "mesh"), halfLength: n[4], half: [n[5] + n[8], n[6] + n[8], n[7] + n[8]],
+		const given = { radius: n[3], halfLength: n[4], half: [n[5], n[6], n[7]], rounding: n[8] };
+		return { index, kind, type, given, mesh: n[2], radius: n[3] + n[8] * (type !== "mesh"), halfLength: n[4], half: [n[5] + n[8], n[6] + n[8], n[7] + n[8]],
 			rounding: n[8], part: n[9], place: [n[10], n[11], n[12]], turn: [n[13], n[14], n[15], n[16]], number: n[17] };
 	}
 
@@ -292,11 +293,13 @@ class Scene {
 
 	// ---- Contacts ----
 
-	get hasContacts() { return !!this.head.contacts; }
+	get hasContacts() { return !!this.head.contacts || !!this.head.detection; }
 
 	/** The contacts of the frame that is shown: { count, a, b, points, normals, depths }; null while they are not there. */
 	async contacts(index) {
 		const info = this.head.contacts, poses = this.tracks.poses;
+		if (!info)
+			return this.findContacts(index);
 		if (!this.contactCounts)
 			this.contactCounts = await readNumbers(this.page, "contact-counts", Int32Array);
 		const number = Math.floor(index / info.frames_per_block), first = number * info.frames_per_block;
@@ -314,6 +317,12 @@ class Scene {
 				point: [2, 3, 4].map((k) => v[k] * poses.info.quantum - this.origin[k - 2]), normal: unit([5, 6, 7].map((k) => v[k] * info.normal_quantum)) });
 		}
 		return list;
+	}
+
+	/** Contacts that the library finds here, at the poses of a frame. */
+	async findContacts(index) {
+		const { contacts } = await this.detector.find(await this.tracks.poses.ready(index));
+		return contacts.map((contact) => ({ ...contact, point: subtract(contact.point, this.origin) }));
 	}
 
 	// ---- Overlays ----

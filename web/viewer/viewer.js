@@ -64,6 +64,8 @@ class Viewer {
 		this.scene.fail = this.fail;
 		await this.scene.load(this.renderer);
 		this.master = this.scene.master;
+		if (this.head.detection)
+			this.scene.detector = new Detector(this.page, this.head, this.scene);
 		this.camera = new Camera(this.scene.up);
 		this.placeCamera();
 		this.setTheme(this.theme);
@@ -134,8 +136,15 @@ class Viewer {
 		byId("about").textContent = parts.join(" · ");
 		byId("notes").textContent = notes.join(" ");
 		const has = { contacts: scene.hasContacts, bodies: !!scene.tracks.poses };
-		const reasons = { contacts: "No contacts: run with --contacts to record them.", bodies: "Nothing rigid is in this page." };
+		const reasons = { contacts: "No contacts: none were recorded (--contacts), and the library is not in this page.", bodies: "Nothing rigid is in this page." };
 		fillLayers(byId("layers"), this.state, has, reasons, (name, on) => this.setLayer(name, on));
+		if (scene.detector) {
+			const button = makeElement("button", "Check this frame", byId("layers"));
+			button.id = "check";
+			button.title = "Find its contacts here, by WebAssembly, and compare them with those that the command found (C)";
+			button.style.cssText = "width:100%;margin-top:8px";
+			button.addEventListener("click", () => this.check().catch(this.fail));
+		}
 		fillKeys(byId("help"));
 		byId("scrub").max = this.master.frames - 1;
 	}
@@ -248,6 +257,22 @@ class Viewer {
 		document.documentElement.dataset.frame = frame;
 	}
 
+	/** Find the contacts of this frame here, and compare their hash with the one that the command found. */
+	async check() {
+		const detector = this.scene.detector;
+		this.say("Finding contacts …", true);
+		await detector.start();
+		const checks = await detector.checks(), track = this.scene.tracks.poses, now = track.at(this.time);
+		const frame = [...checks.keys()].reduce((best, other) => Math.abs(other - now) < Math.abs(best - now) ? other : best);
+		this.play(false);
+		this.setTime(track.times[frame]);
+		const begin = performance.now(), { hash, contacts } = await detector.find(await track.ready(frame)), ms = performance.now() - begin;
+		const same = hash === checks.get(frame), way = frame === now ? "" : " (the nearest frame that can be checked)";
+		document.documentElement.dataset.check = same ? "equal" : "different";
+		this.say(same ? `Frame ${frame}${way}: ${tell(contacts.length)} contacts were found here, in ${ms.toFixed(0)} ms.\nThey are those that the command found, bit for bit: ${hash}` :
+			`Frame ${frame}${way}: this browser finds other contacts than the command did.\nHere: ${hash}, there: ${checks.get(frame)}`, true);
+	}
+
 	/** Contacts of the frame, where layers want them, then all lines and dots. */
 	refreshOverlays() {
 		const wants = ["contacts", "normals", "depths", "pairs"].some((name) => this.state[name]) || this.scene.picked;
@@ -260,7 +285,11 @@ class Viewer {
 			this.scene.showOverlays(this.contacts);
 			return;
 		}
+		if (this.finding)
+			return; // the answer to come asks again
+		this.finding = true;
 		this.scene.contacts(index).then((list) => {
+			this.finding = false;
 			if (this.scene.shown.poses !== index)
 				return this.refreshOverlays();
 			this.contacts = list;
@@ -269,7 +298,7 @@ class Viewer {
 			byId("deepest").textContent = `${tell(list.reduce((most, contact) => Math.max(most, contact.depth), 0))} m`;
 			document.documentElement.dataset.contacts = list.length;
 			this.dirty = true;
-		}).catch(this.fail);
+		}).catch(this.fail).finally(() => { this.finding = false; });
 	}
 
 	drawEvents() {
@@ -372,7 +401,7 @@ class Viewer {
 		const actions = {
 			" ": () => this.play(!this.playing), ArrowRight: () => this.setFrame(this.frame + step), ArrowLeft: () => this.setFrame(this.frame - step),
 			Home: () => this.setFrame(0), End: () => this.setFrame(this.master.frames - 1), n: () => this.jump(1), p: () => this.jump(-1),
-			"+": () => this.changeSpeed(1), "=": () => this.changeSpeed(1), "-": () => this.changeSpeed(-1), f: () => this.frameAll(),
+			"+": () => this.changeSpeed(1), "=": () => this.changeSpeed(1), "-": () => this.changeSpeed(-1), f: () => this.frameAll(), c: () => this.scene.detector && this.check().catch(this.fail),
 			d: () => this.setTheme(this.theme === "dark" ? "light" : "dark"), h: () => this.showSection("help", byId("help").hidden),
 			"?": () => this.showSection("help", byId("help").hidden),
 			Escape: () => { this.scene.picked = null; byId("picked").hidden = true; this.scene.refresh(); this.refreshOverlays(); this.say(""); this.dirty = true; },

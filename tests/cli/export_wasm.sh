@@ -1,0 +1,23 @@
+#!/bin/bash
+# The npm package in Node, and pages whose contacts it finds again: equal, bit for bit, to those that the command finds. Skipped unless
+# ./dev wasm has made the module. CAROM_PACKAGE: its folder.
+source "$(dirname "$0")/common.bash"
+source "$CAROM_SOURCE/tests/cli/export_scenes.bash"
+
+skip() { echo "skipped: $*"; exit 77; }
+package=${CAROM_PACKAGE:-$CAROM_SOURCE/build/wasm-package/package}
+[ -z "${CAROM_SANITIZED:-}" ] || skip "an ordinary build does this"
+[ -s "$package/carom.wasm" ] || skip "there is no $package/carom.wasm: ./dev wasm makes it"
+command -v node > /dev/null || skip "there is no node (Debian: apt-get install nodejs)"
+export_scenes
+"$CAROM" run "$CAROM_SOURCE/scenes/convex.json" --steps 40 --out convex --no-picture > run.out 2> run.err || fail "convex does not run: $(cat run.err)"
+for name in bodies convex; do "$CAROM" export $name --module "$package/carom.wasm" --checks 8 -o $name.html 2> err || fail "$name: $(cat err)"; done
+node "$CAROM_SOURCE/tests/wasm/package.mjs" "$package" bodies.html convex.html
+
+expect 1 err 'bodies.json: is no module of WebAssembly' export bodies --module bodies.json -o page.html
+expect 1 err 'nowhere.wasm' export bodies --module nowhere.wasm -o page.html
+[ ! -e page.html ] || fail "a failure leaves a page"
+
+# In a browser: the layers and the check of a frame.
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || { echo "without chromium: the check is not tried in a page"; exit 0; }
+node "$CAROM_SOURCE/tests/browser/detector.mjs" "$chromium" "$work"
