@@ -19,7 +19,8 @@ typedef struct cloth_run {
 } cloth_run;
 
 /// Load a scene and start it. friction: of what deforms; negative: as the file has it.
-static cloth_run start_with(const char *name, double resolution, double friction)
+/// turn: factor of what the first body spins.
+static cloth_run start_turned(const char *name, double resolution, double friction, double turn)
 {
 	char path[500];
 	sim_scene scene;
@@ -32,6 +33,7 @@ static cloth_run start_with(const char *name, double resolution, double friction
 	scene.deforming.resolution *= resolution;
 	for (int32_t i = 0; i < scene.deforming.source_count && friction >= 0; i++)
 		scene.deforming.sources[i].body.friction = friction;
+	scene.deforming.sources[0].body.motion.spin *= turn;
 	REQUIRE(carom_create_context(NULL, &r.context) == CAROM_SUCCESS);
 	r.soft = sim_start_deforming(r.context, &scene, &error);
 	CHECK_STR(error.text, "");
@@ -42,10 +44,15 @@ static cloth_run start_with(const char *name, double resolution, double friction
 	return r;
 }
 
+static cloth_run start_with(const char *name, double resolution, double friction)
+{
+	return start_turned(name, resolution, friction, 1);
+}
+
 static cloth_run start(const char *name, double resolution) { return start_with(name, resolution, -1); }
 
-/// A step, after which nothing crosses and no edge is too long.
-static sim_soft_step advance(cloth_run *r)
+/// A step, after which nothing crosses.
+static sim_soft_step advance_freely(cloth_run *r)
 {
 	sim_soft_step step = { 0 };
 	sim_error error = { "" };
@@ -55,6 +62,13 @@ static sim_soft_step advance(cloth_run *r)
 	int32_t crossings = -1;
 	REQUIRE(sim_soft_count_crossings(r->soft, &crossings));
 	CHECK_INT(crossings, 0);
+	return step;
+}
+
+/// A step, after which nothing crosses and no edge is too long.
+static sim_soft_step advance(cloth_run *r)
+{
+	const sim_soft_step step = advance_freely(r);
 	CHECK(step.stretch_worst <= 0.03 + 1e-9);
 	return step;
 }
@@ -179,6 +193,48 @@ TEST(cloth_scenes, a_block_on_a_slope_of_cloth_slips_where_it_should)
 	CHECK_NEAR(slide(0.98), 0.02 * free_way, 0.0025); // 8.4 mm, and what it slides until it lies
 	CHECK_NEAR(slide(1.02), 0, 0.0005);
 }
+
+/// The mean stretch along a sheet of so many cells, in columns from first to end.
+static double stretch_of(const cloth_run *r, int body, int cells, double length, int first, int end)
+{
+	const double *places = r->surface.places + 3 * (int64_t)r->surface.body_vertices[body];
+	const int rows = (r->surface.body_vertices[body + 1] - r->surface.body_vertices[body]) / (cells + 1);
+	double sum = 0;
+	for (int row = 0; row < rows; row++) {
+		for (int i = first; i < end; i++) {
+			const double *p = places + 3 * ((int64_t)row * (cells + 1) + i);
+			sum += hypot(hypot(p[3] - p[0], p[4] - p[1]), p[5] - p[2]) * cells / length - 1;
+		}
+	}
+	return sum / (rows * (end - first));
+}
+
+/// The logarithm of the ratio of the tensions of the belt's ends, over what the capstan equation says; sign: of the drum's turn.
+static double capstan(double sign, double friction)
+{
+	enum { DRUM, RIGHT, LEFT, BELT, CELLS = 40, STEPS = 240, MEASURED = 40 };
+	cloth_run r = start_turned("belt", 0.4, friction, sign);
+	double sum = 0, expected = 0;
+	for (int i = 1; i <= STEPS; i++) {
+		advance_freely(&r);
+		if (i <= STEPS - MEASURED)
+			continue;
+		// The ends turn by 37.5 degrees a second, each about the drum.
+		expected += 0.3 * 2 * 37.5 / 180 * acos(-1) * i / 120 / MEASURED;
+		sum += log(stretch_of(&r, BELT, CELLS, 2, 28, 38) / stretch_of(&r, BELT, CELLS, 2, 2, 12)) / MEASURED;
+	}
+	end(&r);
+	return sum / expected;
+}
+
+/// What the belt's own triangles add is taken off: it is the same for both senses of the turn.
+static double capstan_of_both(double friction) { return 0.5 * (capstan(1, friction) - capstan(-1, friction)); }
+
+// Euler and Eytelwein: the tensions on both sides of a drum that slips are as exp(friction * angle).
+TEST(cloth_scenes, tensions_of_a_belt_on_a_drum) { CHECK_NEAR(capstan_of_both(0.3), 1, 0.05); }
+
+// Facets of the drum that pass below the belt do not catch its edges.
+TEST(cloth_scenes, a_drum_without_friction_does_not_drag_a_belt) { CHECK_NEAR(capstan_of_both(0), 0, 0.12); }
 
 // ---- What is linked stays linked ----
 

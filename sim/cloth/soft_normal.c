@@ -4,9 +4,10 @@
 // is replaced by the normal of that triangle: the nearest point beyond is in its face.
 #include "sim/cloth/soft_state.h"
 
-// A normal that lies so much in the plane of a triangle is left alone: it says that something comes
-// from the side. (A cosine.)
-static const double LEAST_RISE = 0.7;
+// A normal that rises less from the plane of a triangle does not tell on which side of it the other
+// feature is. (A cosine.) Then the begin of the step tells, where the other feature is so far from
+// the plane, in thicknesses. Otherwise the normal is left alone: something comes from the side.
+static const double LEAST_RISE = 0.7, LEAST_SIDE = 0.25;
 // A point of a feature with a smaller weight for a vertex is on its border.
 static const double ON_BORDER = 1e-6;
 
@@ -15,6 +16,7 @@ typedef struct moment {
 	const sim_soft *soft;
 	const double *begin, *end;
 	double time;
+	double gap[3]; // at the begin, from the feature whose normal is straightened to the other one
 } moment;
 
 static void place_at(const moment *m, int32_t vertex, double place[3])
@@ -45,8 +47,21 @@ static int32_t opposite(const int32_t *corners, int32_t a, int32_t b)
 	return -1;
 }
 
+/// Turn the normal of a triangle to the side of the other feature. False where nothing tells it.
+static bool face_other(const moment *m, const double normal[3], double own[3])
+{
+	const double rise = soft_dot(own, normal), side = soft_dot(own, m->gap);
+	const bool tells = fabs(rise) > LEAST_RISE;
+	if (!tells && !(fabs(side) > LEAST_SIDE * m->soft->def.thickness))
+		return false;
+	const bool turned = tells ? rise < 0 : side < 0;
+	for (int k = 0; k < 3 && turned; k++)
+		own[k] = -own[k];
+	return true;
+}
+
 /// How far a normal leans over the triangle beside an edge, and the triangle's own normal on the
-/// same side. Returns 0 where it leans away, or lies in the plane.
+/// side of the other feature. Returns 0 where it leans away, or that side is not known.
 static double lean_over(const moment *m, int32_t a, int32_t b, int32_t third, const double normal[3], double own[3])
 {
 	double p[3], along[3], in[3];
@@ -67,10 +82,7 @@ static double lean_over(const moment *m, int32_t a, int32_t b, int32_t third, co
 	own[0] = along[1] * in[2] - along[2] * in[1];
 	own[1] = along[2] * in[0] - along[0] * in[2];
 	own[2] = along[0] * in[1] - along[1] * in[0];
-	const double rise = soft_dot(own, normal);
-	for (int k = 0; k < 3 && rise < 0; k++)
-		own[k] = -own[k];
-	return fabs(rise) > LEAST_RISE ? fmax(soft_dot(in, normal), 0) : 0;
+	return face_other(m, normal, own) ? fmax(soft_dot(in, normal), 0) : 0;
 }
 
 /// Straighten a normal away from the edge from a to b.
@@ -116,12 +128,12 @@ static void straighten_at(const moment *m, int32_t v, double normal[3])
 		own[2] = p[1][0] * p[2][1] - p[1][1] * p[2][0];
 		if (!make_unit(own) || !make_unit(in))
 			continue;
-		const double rise = soft_dot(own, normal), lean = soft_dot(in, normal);
-		if (!(lean > most) || fabs(rise) < LEAST_RISE)
+		const double lean = soft_dot(in, normal);
+		if (!(lean > most) || !face_other(m, normal, own))
 			continue;
 		most = lean;
 		for (int k = 0; k < 3; k++)
-			best[k] = rise < 0 ? -own[k] : own[k];
+			best[k] = own[k];
 	}
 	for (int k = 0; k < 3 && most > 0; k++)
 		normal[k] = best[k];
@@ -146,9 +158,15 @@ static void straighten_feature(const moment *m, const int32_t *vertices, const d
 void soft_straighten_normal(
 	const sim_soft *s, const soft_contact *c, int first, const double *begin, const double *end, double time, double normal[3])
 {
-	const moment m = { s, begin, end, time };
+	moment m = { s, begin, end, time, { 0, 0, 0 } };
+	for (int i = 0; i < 4; i++) {
+		for (int k = 0; k < 3; k++)
+			m.gap[k] += c->weight[i] * begin[3 * (int64_t)c->vertices[i] + k];
+	}
 	straighten_feature(&m, c->vertices + first, c->weight + first, 4 - first, normal);
 	double back[3] = { -normal[0], -normal[1], -normal[2] };
+	for (int k = 0; k < 3; k++)
+		m.gap[k] = -m.gap[k];
 	straighten_feature(&m, c->vertices, c->weight, first, back);
 	for (int k = 0; k < 3; k++)
 		normal[k] = -back[k];
