@@ -500,6 +500,31 @@ static PyObject *array_dlpack_device(PyObject *self, PyObject *none)
 	return Py_BuildValue("(ii)", DL_CPU, 0);
 }
 
+// ---- NumPy, where it is there ----
+
+/// numpy.asarray takes the format of records apart each time, which costs more than a step of a
+/// small world: the dtype of each record is kept.
+static PyObject *array_numpy(PyObject *self, PyObject *none)
+{
+	(void)none;
+	cp_array *array = (cp_array *)self;
+	cp_state *state = cp_state_of(self);
+	PyObject *numpy = PyImport_ImportModule("numpy");
+	if (!numpy)
+		return NULL;
+	PyObject *made = NULL;
+	PyObject **dtype = array->layout >= 0 ? &state->dtypes[array->layout] : NULL;
+	if (dtype && *dtype && array->dimensions == 1 && array->shape[0] > 0 && is_packed(array)) {
+		made = PyObject_CallMethod(numpy, "frombuffer", "OO", self, *dtype);
+	} else {
+		made = PyObject_CallMethod(numpy, "asarray", "O", self);
+		if (made && dtype && !*dtype)
+			*dtype = PyObject_GetAttrString(made, "dtype");
+	}
+	Py_DECREF(numpy);
+	return made;
+}
+
 // ---- The type ----
 
 static PyObject *array_get_shape(PyObject *self, void *none)
@@ -558,6 +583,8 @@ static PyObject *array_repr(PyObject *self)
 
 static PyMethodDef methods[] = {
 	{ "copy", array_copy, METH_NOARGS, "copy($self, /)\n--\n\nThe array in memory of its own, packed, that can be written." },
+	{ "numpy", array_numpy, METH_NOARGS,
+		"numpy($self, /)\n--\n\nThe array as one of NumPy, without a copy: as numpy.asarray(array), and faster for records." },
 	{ "__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_VARARGS | METH_KEYWORDS,
 		"__dlpack__($self, /, *args, **keywords)\n--\n\nNumbers as a DLPack capsule; a read-only array gives a copy." },
 	{ "__dlpack_device__", array_dlpack_device, METH_NOARGS, "__dlpack_device__($self, /)\n--\n\nThe CPU: (1, 0)." },

@@ -106,6 +106,7 @@ typedef struct cp_state {
 	PyTypeObject *records[CP_LAYOUT_COUNT];        ///< NULL: not exposed
 	PyObject *enums[CP_ENUM_COUNT];                ///< classes
 	PyObject *enum_values[CP_ENUM_COUNT];          ///< tuples of their members
+	PyObject *dtypes[CP_LAYOUT_COUNT];             ///< of NumPy, made when needed
 	PyObject *formats[CP_LAYOUT_COUNT];            ///< of the buffer protocol, made when needed
 	PyTypeObject *array_type, *context_type, *mesh_type, *world_type, *snapshot_type, *sweep_type, *proximity_type,
 		*spheres_type;

@@ -90,8 +90,15 @@ bool cp_get_u64(PyObject *value, const char *name, uint64_t *result)
 bool cp_get_id(PyObject *value, carom_body_id *id)
 {
 	uint64_t number = 0;
-	if (value != Py_None && !cp_get_u64(value, "the body id", &number))
+	if (PyLong_Check(value)) { // as it nearly always is
+		number = PyLong_AsUnsignedLongLong(value);
+		if (number == UINT64_MAX && PyErr_Occurred()) {
+			PyErr_Format(PyExc_OverflowError, "the body id is %R; it must be from 0 to 2**64 - 1", value);
+			return false;
+		}
+	} else if (value != Py_None && !cp_get_u64(value, "the body id", &number)) {
 		return false;
+	}
 	*id = (carom_body_id){ .index1 = (uint32_t)number, .generation = (uint32_t)(number >> 32) };
 	return true;
 }

@@ -169,6 +169,7 @@ static int clear(PyObject *module)
 	for (int i = 0; i < CP_LAYOUT_COUNT; i++) {
 		Py_CLEAR(state->records[i]);
 		Py_CLEAR(state->formats[i]);
+		Py_CLEAR(state->dtypes[i]);
 	}
 	for (int i = 0; i < CP_ENUM_COUNT; i++) {
 		Py_CLEAR(state->enums[i]);

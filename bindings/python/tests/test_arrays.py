@@ -97,6 +97,23 @@ class ArraysOut(unittest.TestCase):
         self.assertEqual(list(contacts["impulse"][0]), [1, 2, 3])
 
     @needs_numpy
+    def test_numpy_of_an_array_is_asarray_of_it(self):
+        world, _, _ = ball_on_ground()
+        self.assertEqual(len(world.contacts.numpy()), 0)
+        for _ in range(3):
+            world.step()
+            contacts = world.contacts.numpy()
+            self.assertEqual(contacts.dtype, numpy.asarray(world.contacts).dtype)
+            self.assertEqual(contacts.ctypes.data, numpy.asarray(world.contacts).ctypes.data)
+            self.assertFalse(contacts.flags.writeable)
+            with self.assertRaises(BufferError):
+                world.step()
+            self.assertEqual(world.contacts[0:0].numpy().shape, (0,))
+            self.assertTrue((world.contacts["point"].numpy() == contacts["point"]).all())
+            del contacts
+        self.assertEqual(cube().vertices.numpy().shape, (8, 3))
+
+    @needs_numpy
     def test_every_list_of_results_has_the_layout_of_its_struct(self):
         from carom import _carom
         sizes = {name: (size, members) for name, _, size, members in _carom._tables()}

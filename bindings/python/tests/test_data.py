@@ -49,7 +49,7 @@ class Avalanche(unittest.TestCase):
 
     def make_world(self, ground_first, **settings):
         world = carom.World(**settings)
-        mesh = carom.Mesh(*load_obj(self.mesh_file))
+        mesh = carom.Mesh(*load_obj(self.mesh_file), context=settings.get("context"))
         ground = carom.BodyDef(shape=carom.Shape(type="plane"), kind="static", pose=self.trajectory.ground_pose())
         if ground_first:
             world.add_body(ground)
