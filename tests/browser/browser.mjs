@@ -88,7 +88,7 @@ export class Browser {
 	}
 
 	/** Wait until an expression is true. */
-	async until(expression, what, ms = 30000) {
+	async until(expression, what, ms = 120000) {
 		for (const end = Date.now() + ms; Date.now() < end; await wait(40)) {
 			if (await this.evaluate(expression).catch(() => false))
 				return;
