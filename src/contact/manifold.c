@@ -347,12 +347,11 @@ static float depth_at(cr_manifold *m, int32_t number, int32_t corner_number)
 	const cr_overlap_corner *corner = &m->overlap->corners[corner_number];
 	m->unproved[entry] = -1;
 	left_of(m, number)[corner_number / CR_WIDTH] &= (uint8_t) ~(1u << corner_number % CR_WIDTH);
-	int32_t triangle;
 	if (!stands_for_all(m, plane) && !facet_stands_for(m, plane, corner))
 		return -1;
 	m->depth[entry] = isfinite(unproved)
 		? unproved
-		: (float)cr_way_through(m->completion, 1 - plane->side, corner->at, v3d_neg(plane->normal), &triangle);
+		: (float)cr_way_through(m->completion, 1 - plane->side, corner->at, v3d_neg(plane->normal), &m->way_triangle[entry]);
 	return m->depth[entry];
 }
 
@@ -477,10 +476,11 @@ static bool begin_depths(cr_manifold *m, float **own)
 	cr_arena *arena = &m->completion->worker->arena;
 	m->depth = cr_arena_alloc(arena, entries * sizeof *m->depth);
 	m->unproved = cr_arena_alloc(arena, entries * sizeof *m->unproved);
+	m->way_triangle = cr_arena_alloc(arena, entries * sizeof *m->way_triangle);
 	m->left = cr_arena_alloc(arena, entries / CR_WIDTH);
 	m->waits = cr_arena_alloc(arena, (size_t)m->stride * sizeof *m->waits);
 	*own = cr_arena_alloc(arena, (size_t)m->stride * sizeof **own);
-	if (!m->depth || !m->unproved || !m->left || !m->waits || !*own || !fill_columns(m))
+	if (!m->depth || !m->unproved || !m->way_triangle || !m->left || !m->waits || !*own || !fill_columns(m))
 		return false;
 	for (int32_t i = 0; i < m->stride; i++) {
 		m->waits[i] = i < m->overlap->count ? -1 : 0;
@@ -569,6 +569,12 @@ static double limit_beside(const cr_manifold *m, const cr_reference_plane *best,
 	return best ? (1 + SAME) * least + m->tolerance : INFINITY;
 }
 
+/// Is it open yet whether a plane stands for a corner, or how deep it lies?
+static bool is_left(const cr_manifold *m, int32_t plane, int32_t corner)
+{
+	return !(m->unproved[cr_entry_of(m, plane, corner)] < 0);
+}
+
 /// The best plane that stands for a corner; -1: there is none.
 static int32_t choose_plane(cr_manifold *m, int32_t corner)
 {
@@ -579,7 +585,12 @@ static int32_t choose_plane(cr_manifold *m, int32_t corner)
 		cr_reference_plane *plane = &m->planes[k];
 		const double limit = limit_beside(m, best, least);
 		const float bound = bound_at(m, cr_entry_of(m, k, corner));
-		if (plane->chosen || (bound > limit && isfinite(bound)) || depth_at(m, k, corner) < 0)
+		if (plane->chosen || bound < 0 || (bound > limit && isfinite(bound)))
+			continue;
+		// What is known already gives most planes up, before a corner is looked at closely.
+		if (is_left(m, k, corner) && deepest_known(m, k) > limit)
+			continue;
+		if (depth_at(m, k, corner) < 0)
 			continue;
 		if (hulls && !plane->measured)
 			measure_hulls(m, plane);

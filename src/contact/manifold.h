@@ -49,6 +49,9 @@ typedef struct cr_manifold {
 	// likewise: the depth if the plane stands for the corner, INFINITY: to be measured; negative:
 	// it is proved
 	float *unproved;
+	// likewise: the triangle at the end of a way that was measured from a vertex on the plane; set
+	// with its depth. NULL of small hulls
+	int32_t *way_triangle;
 	uint8_t *left;  // [plane_count][stride / CR_WIDTH] lanes that may be left to be proved
 	int32_t *waits; // [stride] -1: the corner has no patch yet; else 0
 	bool failed;

@@ -238,8 +238,21 @@ static void take_below(const patch *p, point_list *list, const cr_overlap_corner
 	add_point(p, list, (patch_point){ corner->at, depth, corner, triangle });
 }
 
+/// How far down the other body reaches below a corner of the plane's body, and the triangle there.
+/// entry: of the corner in the depths.
+static double reach_below(const patch *p, const cr_overlap_corner *corner, size_t entry, int32_t *triangle)
+{
+	const cr_manifold *m = p->manifold;
+	// Of a body that is not convex the way from a vertex is a float, measured for its depth.
+	if (corner->kind == CR_CORNER_VERTEX && !m->overlap->facets[p->below]->convex) {
+		*triangle = m->way_triangle[entry];
+		return m->depth[entry];
+	}
+	return cr_way_through(m->completion, p->below, corner->at, v3d_neg(p->plane->normal), triangle);
+}
+
 /// A corner of the plane's body, on its facet: how far down the other body reaches there.
-static void take_above(const patch *p, point_list *list, const cr_overlap_corner *corner)
+static void take_above(const patch *p, point_list *list, const cr_overlap_corner *corner, size_t entry)
 {
 	const cr_manifold *m = p->manifold;
 	if (p->plane->offset - v3d_dot(p->plane->normal, corner->at) > m->tolerance)
@@ -248,7 +261,7 @@ static void take_above(const patch *p, point_list *list, const cr_overlap_corner
 	if (pierce && (!convex || !bounds_facet(p, corner->number)))
 		return;
 	int32_t triangle;
-	const double depth = cr_way_through(m->completion, p->below, corner->at, v3d_neg(p->plane->normal), &triangle);
+	const double depth = reach_below(p, corner, entry, &triangle);
 	if (triangle < 0 || depth > p->deepest * 1.01 + m->tolerance ||
 		((pierce || p->deepest > m->tolerance) && depth <= m->tolerance))
 		return;
@@ -283,7 +296,7 @@ static void add_facet_points(const patch *p, int32_t number)
 		if (corner->side == p->below)
 			take_below(p, &list, corner, depth);
 		else
-			take_above(p, &list, corner);
+			take_above(p, &list, corner, cr_entry_of(p->manifold, number, i));
 	}
 	for (int32_t i = 0; i < list.count; i++)
 		emit(p, &list.data[i]);
