@@ -3,10 +3,10 @@
 import contextlib
 import doctest
 import io
-import os
-import subprocess
+import runpy
 import sys
 import unittest
+import unittest.mock
 
 import carom
 from support import SOURCE, numpy
@@ -56,13 +56,15 @@ def add_example(path):
     def run(self):
         if "import numpy" in path.read_text() and not numpy:
             self.skipTest("NumPy is not installed")
-        done = subprocess.run([sys.executable, path], env={**os.environ, "PYTHONMALLOC": "default"}, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertTrue(done.stdout.strip())
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), unittest.mock.patch.object(sys, "argv", [str(path)]):
+            runpy.run_path(str(path), run_name="__main__")
+        self.assertTrue(output.getvalue().strip())
 
     setattr(Examples, f"test_{path.stem}", run)
 
 
+sys.path.append(str(SOURCE / "bindings/python/examples"))
 for example in sorted((SOURCE / "bindings/python/examples").glob("*.py")):
     if example.stem != "shapes":  # which the others share
         add_example(example)
