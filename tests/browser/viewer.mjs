@@ -111,6 +111,15 @@ try {
 	// Damage.
 	spoil('bodies.html', 'flipped.html', (text) => text.replace(/(data-name="poses-0" data-size="\d+">[^<]{200})(.)/, (all, head, c) => head + (c === 'A' ? 'B' : 'A')));
 	await tells('flipped.html', '/damaged.*poses-0/');
+	// Damage to a later block is told once, and the frames before it are shown as ever.
+	spoil('long.html', 'later.html', (text) => text.replace(/(data-name="poses-1" data-size="\d+">[^<]{200})(.)/, (all, head, c) => head + (c === 'A' ? 'B' : 'A')));
+	await tells('later.html', '/damaged.*poses-1/');
+	await browser.key('End');
+	await wait(300);
+	await browser.key('Home');
+	await browser.until(`+${state}.frame === 0 && !caromViewer.dirty`, 'the first frame of a damaged page');
+	assert.ok((await browser.evaluate(picture)).colors > 200, 'the first frame of a damaged page is drawn');
+	assert.ok(await browser.evaluate('caromViewer.errors.length') <= 2, 'damage is told again and again');
 	spoil('bodies.html', 'head.html', (text) => text.replace('"format":"carom-page"', '"format":"carom-page'));
 	await tells('head.html', '/head cannot be read/');
 	spoil('bodies.html', 'newer.html', (text) => text.replace('"format":"carom-page","version":1', '"format":"carom-page","version":7'));

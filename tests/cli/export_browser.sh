@@ -10,5 +10,7 @@ chromium=$(command -v chromium || command -v chromium-browser || command -v goog
 command -v node > /dev/null || skip "there is no node (Debian: apt-get install nodejs)"
 export_scenes
 for name in bodies cloth spheres; do "$CAROM" export $name -o $name.html 2> err || fail "$name: $(cat err)"; done
+"$CAROM" run bodies.json --steps 70 --out long --no-picture > run.out 2> run.err || fail "long does not run: $(cat run.err)"
+"$CAROM" export long -o long.html 2> err || fail "long: $(cat err)"
 "$CAROM" export many --max-mb 0.5 -o thin.html 2> err || fail "thin: $(cat err)"
 node "$CAROM_SOURCE/tests/browser/viewer.mjs" "$chromium" "$work"

@@ -113,6 +113,7 @@ class Track {
 		this.perBlock = info.frames_per_block;
 		this.blocks = new Map(); // number -> values, the one used last is at the end
 		this.pending = new Map();
+		this.broken = new Set(); // numbers of blocks that cannot be unpacked
 		this.most = Math.max(4, Math.floor(5e7 / Math.max(1, info.count * this.perBlock))); // blocks that are kept
 	}
 
@@ -121,7 +122,10 @@ class Track {
 		if (this.blocks.has(number))
 			return Promise.resolve(this.blocks.get(number));
 		if (!this.pending.has(number))
-			this.pending.set(number, this.unpackBlock(number).finally(() => this.pending.delete(number)));
+			this.pending.set(number, this.unpackBlock(number).catch((reason) => {
+				this.broken.add(number);
+				throw reason;
+			}).finally(() => this.pending.delete(number)));
 		return this.pending.get(number);
 	}
 

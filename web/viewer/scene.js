@@ -249,9 +249,11 @@ class Scene {
 			const index = track.at(time);
 			if (this.shown[name] === index)
 				continue;
-			const values = track.frame(index);
+			const values = track.frame(index), number = Math.floor(index / track.perBlock);
+			if (track.broken.has(number))
+				continue; // the picture stays as it is; the reader was told
 			if (!values) {
-				track.load(Math.floor(index / track.perBlock)).catch(this.fail);
+				track.load(number).catch(this.fail);
 				all = false;
 				continue;
 			}
@@ -262,8 +264,8 @@ class Scene {
 				this.showSurface(values);
 			else
 				this.showSpheres(values);
-			const next = Math.floor(index / track.perBlock) + 1;
-			if (next * track.perBlock < track.frames && !track.blocks.has(next))
+			const next = number + 1;
+			if (next * track.perBlock < track.frames && !track.blocks.has(next) && !track.broken.has(next))
 				track.load(next).catch(this.fail);
 		}
 		return all;
