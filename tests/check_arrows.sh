@@ -25,6 +25,7 @@ check_includes() {
 			done
 			[[ $name != */* && -e "$(dirname "$file")/$name" ]] && ok=yes
 			[[ $name == build_info.h || $name == carom_tables.h ]] && ok=yes # generated, for bench/peers and bindings/python
+			[[ $folder == src/vulkan && $name == carom_*.spv.h ]] && ok=yes # generated from src/vulkan/shaders
 			[[ $name == ../* || $name == */../* ]] && ok=no
 			[[ $ok == yes ]] || complain "$file:$line: $folder must not include $name"
 		done < <(sed -nE '/^[ \t]*#[ \t]*include[ \t]*["<](carom\/|[^>"]*"|\.\.)/{=;s/^[^"<]*["<]([^">]*)[">].*/\1/p}' "$file" | paste -d: - -)
@@ -42,7 +43,9 @@ check_includes src/proximity base/ math/ geom/ tree/ mesh/ bvh/ surface/ frame/ 
 # The laboratory sees what it stands beside; nothing sees it but by its table, frame/laboratory.h.
 check_includes src/lab "${seen[@]}" sweep/ proximity/ world/ lab/ carom/
 # Beside frame and contact: they see what is to its left, and neither it nor each other. The world sees swept scenes.
-check_includes src/spheres base/ math/ geom/ tree/ mesh/ bvh/ spheres/ carom/
+check_includes src/spheres base/ math/ geom/ tree/ mesh/ bvh/ vulkan/ spheres/ carom/
+# Graphics devices: the base alone, and spheres see them.
+check_includes src/vulkan base/ vulkan/ carom/
 check_includes src/sweep base/ math/ geom/ tree/ mesh/ bvh/ sweep/ carom/
 # The surroundings: simulations see the library alone and no other simulation; files are told of shapes; scenes join them all; pictures
 # know no simulation. The commands stand on top.

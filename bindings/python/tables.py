@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 HEADERS = """base math mesh geometry mesh_query shape spheres sweep results world query collide batch
-record snapshot proximity""".split()
+record snapshot proximity vulkan""".split()
 
 # C types of single values, and their kinds in src/binding.h.
 SCALARS = {
@@ -25,7 +25,8 @@ SCALARS = {
 NUMBERS = {"carom_vec3": ("F64", 3), "carom_quat": ("F64", 4), "carom_body_id": ("ID", 1)}
 # Structs that Python sees in another form: arrays, arguments, callbacks. Each has its table all the same.
 INNER = """allocator strided batch elements ray_batch hit_batch placed_shape shape_cast shape_pair motion_pair
-sphere_pairs sphere_neighbours sweep_hits context_def version sphere_input mesh_def sweep_mesh_def""".split()
+sphere_pairs sphere_neighbours sweep_hits context_def version sphere_input mesh_def sweep_mesh_def
+device_info device_def device_stats kernel_time""".split()
 # Values of structs that are made without a default function.
 STARTS = {
     "pose": "carom_pose_identity()",

@@ -74,6 +74,9 @@ typedef enum carom_result {
 	/// A recording is damaged, of another version, or replays to other results; the text says
 	/// where.
 	CAROM_INVALID_RECORDING,
+	/// The driver of a graphics device failed, or lost the device (carom/vulkan.h); the text names
+	/// the device, the call and its result.
+	CAROM_DEVICE_FAILED,
 } carom_result;
 
 /// The name of a result, for example "out of memory". Static text, never NULL. Thread-safe.

@@ -18,6 +18,7 @@
 #include "carom/snapshot.h"
 #include "carom/spheres.h"
 #include "carom/sweep.h"
+#include "carom/vulkan.h"
 #include "carom/world.h"
 
 #endif

@@ -13,6 +13,7 @@
 #define CAROM_SPHERES_H
 
 #include "carom/mesh.h"
+#include "carom/vulkan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,9 +39,13 @@ typedef enum carom_sphere_method {
 	/// A ray of no length from each centre through a tree of boxes of twice the radius (Mochi,
 	/// Algorithm 1), as ray-tracing hardware does it. The reference for it, and slower here.
 	CAROM_SPHERES_RAYS,
+	/// A tree as TREE has it, two children to a node, built, refitted and searched on a graphics
+	/// device (carom_spheres_def.device). Never chosen by AUTO.
+	CAROM_SPHERES_DEVICE,
 } carom_sphere_method;
 
-/// Whether a tree (methods TREE and RAYS) is kept, refitted or rebuilt when the spheres have moved.
+/// Whether a tree (methods TREE, RAYS and DEVICE) is kept, refitted or rebuilt when the spheres
+/// have moved.
 typedef enum carom_tree_upkeep {
 	/// Refit until the growth of the query's time has cost as much as a rebuild (see
 	/// rebuild_interval).
@@ -72,10 +77,19 @@ typedef struct carom_spheres_def {
 	/// needs more fails with CAROM_OVER_BUDGET as it does with CAROM_OUT_OF_MEMORY, as soon as the
 	/// limit is reached. To visit pairs takes the least: a list of all that touch grows with the
 	/// square of how many share a place.
+	/// Device memory is not counted here (carom_device_def.memory_budget).
 	size_t memory_budget;
+	/// For method DEVICE: where the work is done. It must be of the same context, and outlive the
+	/// detector. Other methods do not read it.
+	carom_device *device;
+	/// Where the device fails, or has no room, the tree of the processor takes over for that update
+	/// or search, with the same pairs; carom_sphere_stats.device_fallbacks counts it. False: the
+	/// call fails, as it does in any case where a device fails after some pairs were handed on.
+	bool device_fallback;
 } carom_spheres_def;
 
-/// Method AUTO, no skin, upkeep AUTO, interval 8, growth 1.5, not periodic, no budget. Thread-safe.
+/// Method AUTO, no skin, upkeep AUTO, interval 8, growth 1.5, not periodic, no budget, no device.
+/// Thread-safe.
 CAROM_API carom_spheres_def carom_default_spheres_def(void);
 
 /// Where the spheres are, for one call. Start from carom_default_sphere_input: an input that did
@@ -149,6 +163,10 @@ typedef struct carom_sphere_stats {
 	size_t bytes;       ///< held now, pairs and lists included
 	size_t bytes_lists; ///< of these, pairs and lists of neighbours
 	size_t bytes_peak;  ///< held at most since creation
+	/// Method DEVICE: updates and searches that the processor has done in the device's place since
+	/// creation: see carom_spheres_def.device_fallback; and sets of sizes so far apart that single
+	/// precision cannot tell the spheres apart, with which every method does so.
+	int64_t device_fallbacks;
 } carom_sphere_stats;
 
 /// The detector of one body of spheres. Functions on one of them may not run at the same time;
@@ -168,12 +186,14 @@ CAROM_API void carom_destroy_spheres(carom_spheres *spheres);
 /// (with a skin) show that the list of neighbours still holds. CAROM_INVALID_ARGUMENT names the
 /// field and the first sphere at fault; the last spheres and their list then stay as they were. On
 /// CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET there are no spheres afterwards, and their memory
-/// has been given back.
+/// has been given back. So it is with method DEVICE on CAROM_DEVICE_FAILED, and on
+/// CAROM_UNSUPPORTED, where the spheres need a larger buffer than the device has.
 CAROM_API carom_result carom_spheres_update(
 	carom_spheres *spheres, const carom_sphere_input *input);
 
 /// All touching pairs, sorted. On CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET the memory of the lists
 /// is given back; the spheres stay, and their pairs can be visited. So with forces and neighbours.
+/// With method DEVICE also CAROM_DEVICE_FAILED; the spheres stay.
 CAROM_API carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs *pairs);
 
 /// Called for touching pairs (a < b in each), some at a time, from the workers of the context

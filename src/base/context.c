@@ -31,6 +31,7 @@ const char *carom_result_name(carom_result result)
 	case CAROM_OVER_BUDGET: return "over budget";
 	case CAROM_UNSUPPORTED: return "unsupported";
 	case CAROM_INVALID_RECORDING: return "invalid recording";
+	case CAROM_DEVICE_FAILED: return "device failed";
 	}
 	return "unknown result";
 }

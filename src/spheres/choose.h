@@ -7,7 +7,7 @@
 #include "spheres/sphere_set.h"
 
 enum {
-	CR_METHODS = CAROM_SPHERES_RAYS + 1,
+	CR_METHODS = CAROM_SPHERES_DEVICE + 1,
 	// beside those that the caller can choose: the wide tree (wide_tree.h)
 	CR_SPHERES_WIDE = CR_METHODS,
 	CR_STATES,

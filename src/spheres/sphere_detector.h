@@ -1,4 +1,4 @@
-/// The ways of finding pairs, as tables: grid, levels, tree, rays. Another one (ray-tracing
+/// The ways of finding pairs, as tables: grid, levels, tree, rays, device. Another one (ray-tracing
 /// hardware) is one more table.
 #ifndef CR_SPHERES_SPHERE_DETECTOR_H
 #define CR_SPHERES_SPHERE_DETECTOR_H
@@ -24,5 +24,6 @@ extern const cr_sphere_detector cr_grid_detector;   // cell_grid.c
 extern const cr_sphere_detector cr_levels_detector; // level_grid.c
 extern const cr_sphere_detector cr_tree_detector;   // sphere_tree.c
 extern const cr_sphere_detector cr_rays_detector;   // point_rays.c
+extern const cr_sphere_detector cr_device_detector; // device_spheres.c, in a library with Vulkan
 
 #endif

@@ -15,6 +15,9 @@ static const cr_sphere_detector *detector_of(carom_sphere_method method)
 	case CAROM_SPHERES_GRID: return &cr_grid_detector;
 	case CAROM_SPHERES_LEVELS: return &cr_levels_detector;
 	case CAROM_SPHERES_RAYS: return &cr_rays_detector;
+#ifdef CR_HAVE_VULKAN
+	case CAROM_SPHERES_DEVICE: return &cr_device_detector; // without Vulkan nobody has a device
+#endif
 	case CR_SPHERES_WIDE: return &cr_wide_detector;
 	default: return &cr_tree_detector;
 	}
@@ -341,7 +344,9 @@ static carom_result load_spheres(carom_spheres *spheres, const load *task, doubl
 	const uint32_t count = (uint32_t)task->view.count;
 	spheres->wide = false;
 	spheres->given_exact = task->exact;
-	spheres->set = (cr_sphere_set){ .context = spheres->context, .count = count, .real = count, .skin = skin };
+	spheres->set = (cr_sphere_set){
+		.context = spheres->context, .count = count, .real = count, .skin = skin, .device = spheres->def.device
+	};
 	carom_result result = copy_ids(spheres, task);
 	if (result == CAROM_SUCCESS && count > 0)
 		result = task->exact ? load_double(spheres, task) : load_single(spheres, task);
@@ -383,9 +388,8 @@ static bool wants_refit(carom_spheres *spheres)
 }
 
 /// Build, or refit if that is possible and thought right.
-static carom_result fit_structure(carom_spheres *spheres)
+static carom_result fit_method(carom_spheres *spheres)
 {
-	choose_method(spheres);
 	const cr_sphere_detector *detector = detector_of(spheres->method);
 	void **state = &spheres->states[spheres->method];
 	const bool refit = detector->refit && wants_refit(spheres);
@@ -405,10 +409,46 @@ static carom_result fit_structure(carom_spheres *spheres)
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink)
+// ---- The processor in the device's place ----
+
+/// Has the device failed at something that the processor is to do instead? It takes over if so: the
+/// tree of the processor is the method until the next update.
+static bool falls_back(carom_spheres *spheres, carom_result result)
 {
-	if (spheres->set.count == 0)
-		return CAROM_SUCCESS;
+	if (result == CAROM_SUCCESS || spheres->method != CAROM_SPHERES_DEVICE || !spheres->def.device_fallback)
+		return false;
+	cr_log(spheres->context, CAROM_LOG_WARNING, "the processor finds pairs of spheres in the device's place: %s",
+		carom_error_text(spheres->context));
+	release_state(spheres, CAROM_SPHERES_DEVICE);
+	spheres->method = CAROM_SPHERES_TREE;
+	spheres->fits = false;
+	spheres->stats.device_fallbacks++;
+	return true;
+}
+
+static carom_result fit_structure(carom_spheres *spheres)
+{
+	choose_method(spheres);
+	spheres->stats.device_fallbacks += spheres->wide && spheres->def.method == CAROM_SPHERES_DEVICE;
+	const carom_result result = fit_method(spheres);
+	return falls_back(spheres, result) ? fit_method(spheres) : result;
+}
+
+/// A sink that remembers whether it was given anything.
+typedef struct watched_sink {
+	const cr_pair_sink *sink;
+	atomic_bool used;
+} watched_sink;
+
+static bool take_watched(const carom_sphere_pair *pairs, int64_t count, int worker, void *user)
+{
+	watched_sink *watched = user;
+	atomic_store_explicit(&watched->used, true, memory_order_relaxed);
+	return watched->sink->take(pairs, count, worker, watched->sink->user);
+}
+
+static carom_result search_method(carom_spheres *spheres, const cr_pair_sink *sink)
+{
 	const cr_sphere_detector *detector = detector_of(spheres->method);
 	const double start = cr_time_ms();
 	int64_t tests = 0;
@@ -422,6 +462,23 @@ carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink)
 	if (spheres->def.method == CAROM_SPHERES_AUTO && !spheres->wide)
 		cr_note_cost(&spheres->choice, spheres->fit.update_ms + ms);
 	return CAROM_SUCCESS;
+}
+
+carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink)
+{
+	if (spheres->set.count == 0)
+		return CAROM_SUCCESS;
+	if (spheres->method != CAROM_SPHERES_DEVICE)
+		return search_method(spheres, sink);
+	watched_sink watched = { .sink = sink };
+	const cr_pair_sink outer = { take_watched, &watched };
+	carom_result result = search_method(spheres, &outer);
+	if (result != CAROM_SUCCESS && !atomic_load(&watched.used) && falls_back(spheres, result)) {
+		result = fit_method(spheres);
+		if (result == CAROM_SUCCESS)
+			result = search_method(spheres, sink);
+	}
+	return result;
 }
 
 // ---- The update ----

@@ -33,6 +33,7 @@ typedef struct cr_sphere_set {
 	double skin; // pairs with distance <= r_i + r_j + skin are found
 	// [4*real] the caller's spheres, where gaps have been cut out; NULL: rounded ones tell
 	const double *reference;
+	carom_device *device; // of method DEVICE; NULL: none
 } cr_sphere_set;
 
 /// A sphere in double as it was given.

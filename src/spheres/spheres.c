@@ -5,6 +5,7 @@
 #include "spheres/sphere_cookie.h"
 #include "spheres/sphere_forces.h"
 #include "spheres/sphere_state.h"
+#include "vulkan/gpu_device.h"
 #include <math.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ const char *carom_sphere_method_name(carom_sphere_method method)
 	case CAROM_SPHERES_LEVELS: return "levels";
 	case CAROM_SPHERES_TREE: return "tree";
 	case CAROM_SPHERES_RAYS: return "rays";
+	case CAROM_SPHERES_DEVICE: return "device";
 	}
 	return "unknown";
 }
@@ -52,12 +54,24 @@ static carom_result check_periods(carom_context *context, const carom_spheres_de
 	return CAROM_SUCCESS;
 }
 
+static carom_result check_device(carom_context *context, const carom_spheres_def *def)
+{
+	if (def->method != CAROM_SPHERES_DEVICE)
+		return CAROM_SUCCESS;
+	if (!def->device)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_spheres_def.device is NULL, but the method is DEVICE");
+	// Failures of the device are told to its context.
+	if (cr_context_root(cr_device_context(def->device)) != cr_context_root(context))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_spheres_def.device is of another context");
+	return CAROM_SUCCESS;
+}
+
 static carom_result check_def(carom_context *context, const carom_spheres_def *def)
 {
 	const carom_result bad = CAROM_INVALID_ARGUMENT;
 	if (def->cookie != CR_SPHERES_COOKIE)
 		return cr_fail(context, bad, "carom_spheres_def.cookie: start from carom_default_spheres_def");
-	if ((int)def->method < CAROM_SPHERES_AUTO || def->method > CAROM_SPHERES_RAYS)
+	if ((int)def->method < CAROM_SPHERES_AUTO || def->method > CAROM_SPHERES_DEVICE)
 		return cr_fail(context, bad, "carom_spheres_def.method is %d, none of carom_sphere_method", (int)def->method);
 	if (isnan(def->skin) || def->skin > CAROM_MAX_COORDINATE)
 		return cr_fail(context, bad, "carom_spheres_def.skin is %g, not a length up to %g", def->skin, CAROM_MAX_COORDINATE);
@@ -67,7 +81,8 @@ static carom_result check_def(carom_context *context, const carom_spheres_def *d
 		return cr_fail(context, bad, "carom_spheres_def.rebuild_interval is %d, below 1", def->rebuild_interval);
 	if (def->upkeep == CAROM_UPKEEP_QUALITY && !(def->max_cost_growth > 1))
 		return cr_fail(context, bad, "carom_spheres_def.max_cost_growth is %g, not above 1", def->max_cost_growth);
-	return check_periods(context, def);
+	const carom_result result = check_device(context, def);
+	return result == CAROM_SUCCESS ? check_periods(context, def) : result;
 }
 
 carom_result carom_create_spheres(carom_context *context, const carom_spheres_def *def, carom_spheres **spheres)

@@ -1,6 +1,7 @@
 // `carom info`: the content of a file, and its faults.
 #include "commands.h"
 #include "carom/collide.h"
+#include "devices.h"
 #include "mesh_input.h"
 #include "motion.h"
 #include "options.h"
@@ -15,7 +16,7 @@
 
 typedef struct info_options {
 	const char *path;
-	bool json, weld, overlap;
+	bool json, weld, overlap, devices;
 	int build; ///< a carom_mesh_build; BUILD_OF_FILE: that of a baked file, else the default
 } info_options;
 
@@ -29,22 +30,27 @@ static int parse(info_options *o, int argc, char **argv)
 		{ .name = "epo", .kind = OPTION_FLAG, .value = &o->overlap, .help = "mesh: compute the end-point overlap of its tree" },
 		{ .name = "build", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->build, .choices = mesh_build_words,
 			.help = "mesh: build its trees by sah (default), hlbvh, lbvh, trbvh or ploc" },
+		{ .name = "devices", .kind = OPTION_FLAG, .value = &o->devices,
+			.help = "the graphics devices of this machine (no FILE)" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
 		{ 0 },
 	};
 	// clang-format on
 	const command_line line = {
 		.command = "info",
-		.synopsis = "FILE [options]",
+		.synopsis = "FILE [options] | --devices [--json]",
 		.summary =
 			"What a file holds: a mesh, baked or not, a recorded motion, a recording.h5 of `carom run`, recorded library calls, or spheres.",
 		.details = "A mesh is checked; the exit code is 0 also for a mesh with faults, for they are what was asked for.",
 		.options = options,
-		.least = 1,
 		.most = 1,
 	};
 	int count;
-	return options_parse(&line, argc, argv, &o->path, &count);
+	const int status = options_parse(&line, argc, argv, &o->path, &count);
+	if (status != OPTIONS_GO_ON || count == !o->devices)
+		return status;
+	return options_misuse(line.command, "%s; usage: carom info %s",
+		o->devices ? "--devices takes no FILE" : "an argument is missing", line.synopsis);
 }
 
 // ---- Meshes ----
@@ -396,6 +402,8 @@ int cmd_info(int argc, char **argv)
 	const int status = parse(&o, argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;
+	if (o.devices)
+		return devices_show(o.json);
 	sim_error error;
 	sim_input input;
 	if (!sim_open_input(&input, o.path, &error))

@@ -1,5 +1,6 @@
 // `carom spheres`: all touching pairs of a file of spheres, and how long finding them takes.
 #include "commands.h"
+#include "devices.h"
 #include "options.h"
 #include "tool_oracle.h"
 #include "progress.h"
@@ -14,7 +15,8 @@ typedef struct spheres_options {
 	const char *path;
 	const char *pairs;
 	int64_t repeat, threads, memory;
-	int method, simd;
+	int method, simd, backend;
+	const char *device, *kernels;
 	sphere_source_options input;
 	bool oracle, json;
 } spheres_options;
@@ -34,6 +36,7 @@ typedef struct measured {
 	int threads;
 	carom_simd simd;
 	oracle_difference difference; // with --oracle
+	carom_device *device;         // with --backend vulkan
 } measured;
 
 static int parse(spheres_options *o, int argc, char **argv)
@@ -42,6 +45,12 @@ static int parse(spheres_options *o, int argc, char **argv)
 	const option options[] = {
 		{ .name = "method", .letter = 'm', .argument = "METHOD", .kind = OPTION_CHOICE, .value = &o->method,
 			.choices = options_sphere_method_words, .help = "the same pairs, other times (auto)" },
+		{ .name = "backend", .argument = "WHERE", .kind = OPTION_CHOICE, .value = &o->backend,
+			.choices = device_backend_words, .help = "cpu (default), or vulkan: a graphics device" },
+		{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &o->device,
+			.help = "with vulkan: auto (default), an index of `carom info --devices`, or a part of a name" },
+		{ .name = "kernels", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->kernels,
+			.help = "with vulkan: keep compiled kernels in FILE for the next time" },
 		{ .name = "repeat", .letter = 'r', .argument = "N", .kind = OPTION_INTEGER, .value = &o->repeat, .minimum = 1,
 			.maximum = REPEAT_MAX, .help = "build and query N times, from scratch each time (5)" },
 		{ .name = "pairs", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->pairs,
@@ -74,7 +83,14 @@ static int parse(spheres_options *o, int argc, char **argv)
 		.most = 1,
 	};
 	int count;
-	return options_parse(&line, argc, argv, &o->path, &count);
+	const int status = options_parse(&line, argc, argv, &o->path, &count);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels))
+		return options_misuse(line.command, "--device and --kernels need --backend vulkan");
+	if (o->backend == BACKEND_VULKAN && o->method != CAROM_SPHERES_AUTO)
+		return options_misuse(line.command, "--method is one of the processor: leave it out with --backend vulkan");
+	return OPTIONS_GO_ON;
 }
 
 static double total(const timing *t) { return t->build + t->query; }
@@ -177,6 +193,8 @@ static int print_json(const spheres_options *o, const measured *m)
 	if (o->oracle)
 		oracle_add_json(json, &m->difference);
 	cJSON_AddBoolToObject(json, "checked", m->set.has_expected);
+	if (m->device)
+		devices_add_json(json, m->device);
 	return report_json(json);
 }
 
@@ -193,6 +211,8 @@ static int print_text(const spheres_options *o, const measured *m)
 	printf("  %-12s %.1f bytes per sphere and %.1f MiB for the pairs\n", "memory",
 		for_each_sphere(m, (double)(m->stats.bytes - m->stats.bytes_lists)), (double)m->stats.bytes_lists / (1 << 20));
 	printf("  %-12s %016llx%s\n", "hash", (unsigned long long)m->hash, m->set.has_expected ? ", as its header has it" : "");
+	if (m->device)
+		devices_print(m->device);
 	if (o->oracle)
 		printf("  %-12s every pair of spheres: the same %lld\n", "oracle", (long long)m->difference.count);
 	return report_end_of_text();
@@ -205,6 +225,10 @@ static int search(const spheres_options *o, carom_context *context, measured *m)
 	// A refitted tree would be measured as a new one.
 	def.upkeep = CAROM_UPKEEP_REBUILD;
 	def.memory_budget = (size_t)o->memory << 20;
+	if (m->device) {
+		def.method = CAROM_SPHERES_DEVICE;
+		def.device = m->device;
+	}
 	carom_spheres *spheres;
 	carom_sphere_pairs pairs;
 	m->threads = carom_context_threads(context);
@@ -236,10 +260,12 @@ int cmd_spheres(int argc, char **argv)
 	measured m = { 0 };
 	carom_context *context = NULL;
 	status = EXIT_FAILED;
-	if (sphere_source_load(o.path, &o.input, &m.set) && (context = report_create_context(o.threads, o.simd)) != NULL)
+	if (sphere_source_load(o.path, &o.input, &m.set) && (context = report_create_context(o.threads, o.simd)) != NULL &&
+		(o.backend == BACKEND_CPU || (m.device = devices_open(context, o.device, o.kernels)) != NULL))
 		status = search(&o, context, &m);
 	if (status == EXIT_DONE)
 		status = (o.json ? print_json : print_text)(&o, &m);
+	carom_destroy_device(m.device);
 	carom_destroy_context(context);
 	sim_free_spheres(&m.set);
 	return status;

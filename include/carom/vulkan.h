@@ -1,0 +1,135 @@
+/// @file vulkan.h
+/// Graphics devices, reached through Vulkan: what there is, and a device for detectors to run on
+/// (carom/spheres.h, method DEVICE).
+///
+/// The Vulkan loader (libvulkan.so.1) is opened when it is first needed, so that a program which
+/// links Carom needs neither it nor a driver. Where there is none, there are no devices, which is
+/// no error. A library that was built without Vulkan (CAROM_VULKAN=OFF) has no devices either.
+///
+/// A device needs a driver of Vulkan 1.2 with buffer device addresses, 64-bit integers in shaders
+/// and subgroups that vote by ballot and add. Kernels are in the library; nothing is compiled from
+/// source at run time.
+#ifndef CAROM_VULKAN_H
+#define CAROM_VULKAN_H
+
+#include "carom/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What a device is, in the driver's words.
+typedef enum carom_device_kind {
+	CAROM_DEVICE_OTHER,
+	CAROM_DEVICE_INTEGRATED, ///< shares its memory with the processor
+	CAROM_DEVICE_DISCRETE,
+	CAROM_DEVICE_VIRTUAL,
+	/// A driver that runs on the processor (Mesa's llvmpipe). Never chosen unless it is named.
+	CAROM_DEVICE_CPU,
+} carom_device_kind;
+
+/// The name of a kind ("discrete"). Static text. Thread-safe.
+CAROM_API const char *carom_device_kind_name(carom_device_kind kind);
+
+/// A device that a driver shows.
+typedef struct carom_device_info {
+	char name[256];
+	char driver[256]; ///< name and version of the driver
+	carom_device_kind kind;
+	uint32_t vendor_id, device_id;
+	int api_major, api_minor; ///< of Vulkan
+	uint64_t memory;          ///< bytes of its own memory (of a CPU: that it may use)
+	uint64_t largest_buffer;  ///< bytes that one buffer may have
+	uint32_t subgroup_size;   ///< invocations that run in step
+	bool usable;              ///< carom_create_device can use it
+	char lacks[128];          ///< why not; empty for a usable one
+} carom_device_info;
+
+/// Write the devices of this machine to infos [capacity], in the order of the loader, which is that
+/// of their indices. *count: how many there are, be it more than capacity. infos may be NULL where
+/// capacity is 0. Without a loader or a driver, and in a library built without Vulkan, *count is 0.
+/// CAROM_OUT_OF_MEMORY, or CAROM_DEVICE_FAILED with the call that failed. Takes some tens of
+/// milliseconds. Thread-safe.
+CAROM_API carom_result carom_list_devices(
+	carom_context *context, carom_device_info *infos, int32_t capacity, int32_t *count);
+
+/// How to make a device. Start from carom_default_device_def.
+typedef struct carom_device_def {
+	int cookie; ///< set by carom_default_device_def; do not touch
+	/// Which one: "auto", an index into the list ("0"), or a part of its name in any case
+	/// ("radeon"; the first that has it). auto takes the first discrete device that can be used,
+	/// else an integrated one, else a virtual or another one, and never a driver that runs on the
+	/// processor. NULL: "auto". The text is not kept.
+	const char *choice;
+	/// File of compiled kernels, so that the next process need not compile them: read now, if it is
+	/// there and of this driver, and written when the device is destroyed. A file that cannot be
+	/// read or written costs time only, and the log is warned. NULL: none. The text is copied.
+	const char *cache_path;
+	/// Most bytes of device memory; 0: no limit but the device's. Calls that need more fail with
+	/// CAROM_OVER_BUDGET.
+	size_t memory_budget;
+	/// Measure the time of each kernel (carom_device_get_kernels). Costs a little time.
+	bool timing;
+	/// Copy to and from the device in pieces even where the processor could reach its memory. For
+	/// tests: the answers are the same.
+	bool staging;
+	/// Let loader and driver take host memory from the context's allocator, not from the C library.
+	/// Off, because drivers may crash when it refuses (Mesa 22.3 does).
+	bool driver_memory;
+	/// Run under the validation layer of Khronos, for tests: CAROM_UNSUPPORTED where that is not
+	/// installed. Its messages go to the log as errors, and are counted.
+	bool validation;
+} carom_device_def;
+
+/// "auto", no file, no limit, nothing measured. Thread-safe.
+CAROM_API carom_device_def carom_default_device_def(void);
+
+/// A device to run on. Detectors that share one may be used in different threads; their work on the
+/// device is done one after the other.
+typedef struct carom_device carom_device;
+
+/// Open a device. def may be NULL for the defaults. The context must outlive it.
+/// CAROM_INVALID_ARGUMENT names the field. CAROM_UNSUPPORTED: there is no such device, it lacks
+/// something, or the library was built without Vulkan; the text says which. CAROM_OUT_OF_MEMORY, or
+/// CAROM_DEVICE_FAILED with the call of the driver that failed. On failure *device is NULL.
+/// Thread-safe.
+CAROM_API carom_result carom_create_device(
+	carom_context *context, const carom_device_def *def, carom_device **device);
+
+/// Destroy a device. What uses it (carom_spheres_def.device) must have been destroyed before. NULL
+/// does nothing.
+CAROM_API void carom_destroy_device(carom_device *device);
+
+/// What the device is. Thread-safe.
+CAROM_API carom_device_info carom_device_get_info(const carom_device *device);
+
+/// Counts and memory since the device was made.
+typedef struct carom_device_stats {
+	size_t bytes, bytes_peak;     ///< device memory held now, and at most
+	int64_t bytes_up, bytes_down; ///< copied to and from the device
+	int64_t submissions;          ///< pieces of work handed to the driver
+	int64_t dispatches;           ///< kernels started
+	int64_t validation_messages;  ///< with carom_device_def.validation
+	bool lost;                    ///< the driver has given the device up: nothing runs any more
+	bool cache_used;              ///< the file of compiled kernels was there and fitted
+} carom_device_stats;
+
+/// Counts and memory. Thread-safe while no call uses the device.
+CAROM_API carom_device_stats carom_device_get_stats(const carom_device *device);
+
+/// Time of a kernel since the device was made.
+typedef struct carom_kernel_time {
+	const char *name; ///< static text
+	int64_t calls;
+	double ms; ///< on the device; 0 without carom_device_def.timing
+} carom_kernel_time;
+
+/// Write the kernels that have run to times [capacity]; returns how many there are, be it more than
+/// capacity. Thread-safe while no call uses the device.
+CAROM_API int32_t carom_device_get_kernels(
+	const carom_device *device, carom_kernel_time *times, int32_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

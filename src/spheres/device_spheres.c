@@ -1,0 +1,181 @@
+/// The detector "device": a tree of the spheres' own boxes on a graphics device, searched in itself
+/// there (vulkan/gpu_tree.h).
+///
+/// The device says in single precision which pairs touch and which it cannot tell, with bounds that
+/// hold for every rounding that Vulkan allows (vulkan/shaders/sphere_pairs.glsl). Those it cannot
+/// tell are decided here in double, as ever, and images get their owners' names here. So the pairs
+/// are those of all other methods.
+///
+/// Hardware that traces rays needs Mochi's proxies of twice the radius, because it can only ask
+/// which boxes hold a point. A search that is a kernel of our own asks which boxes overlap, an
+/// eighth of the volume, and meets each pair once.
+///
+/// Pairs come in windows, as many as fit into a buffer of the device, so their number is not
+/// limited by its memory.
+#include "base/array.h"
+#include "base/parallel.h"
+#include "spheres/sphere_detector.h"
+#include "vulkan/gpu_tree.h"
+#include <string.h>
+
+enum {
+	PAIRS_A_PIECE = 4096,
+	PAIRS_A_SPHERE = 4, // room for the first search; later ones know better
+};
+
+typedef struct device_spheres {
+	carom_context *context;
+	carom_device *device;
+	cr_gpu_tree tree;
+	CR_ARRAY(cr_gpu_pair) copy; // of a window, where the processor cannot reach the device's memory
+	uint64_t pairs;             // found last
+	double cost;
+} device_spheres;
+
+/// Reaches of boxes and margins of tests, as sphere_tree_build.c and tree_search.c have them, with
+/// relative parts for the device's roundings.
+static cr_gpu_reach make_reach(const cr_sphere_set *set)
+{
+	const double slack = set->slack > 0 ? set->slack + (2.0 * set->r_max + set->skin + set->slack) * 0x1p-18 : 0;
+	return (cr_gpu_reach){
+		.add = (float)((0.5 * set->skin + (double)set->slack) * (1 + 0x1p-20)) + 0x1p-100f,
+		.near = (float)(set->skin - slack),
+		.far = (float)(set->skin + slack),
+	};
+}
+
+static carom_result fit(device_spheres *state, const cr_sphere_set *set, bool refit)
+{
+	cr_gpu_lock(state->device);
+	const carom_result result = cr_gpu_build_tree(state->device, &state->tree, &set->spheres->x, set->count, set->lower,
+		set->upper, make_reach(set), refit, &state->cost);
+	cr_gpu_unlock(state->device);
+	return result;
+}
+
+static carom_result build(void **state_pointer, const cr_sphere_set *set)
+{
+	device_spheres *state = *state_pointer;
+	if (!state) {
+		state = cr_alloc_zero(set->context, sizeof *state);
+		if (!state)
+			return cr_fail_memory(set->context, "spheres on a device");
+		state->context = set->context;
+		state->device = set->device;
+		*state_pointer = state;
+	}
+	return fit(state, set, false);
+}
+
+static carom_result refit(void *state, const cr_sphere_set *set) { return fit(state, set, true); }
+
+// ---- Pairs ----
+
+typedef struct hand_task {
+	const cr_sphere_set *set;
+	const cr_pair_sink *sink;
+	const cr_gpu_pair *pairs;
+	cr_pair_batch *batches; // [thread_count]
+	atomic_bool stopped;
+} hand_task;
+
+static void hand_piece(int64_t begin, int64_t end, int worker, void *task_pointer)
+{
+	hand_task *task = task_pointer;
+	cr_pair_batch *batch = &task->batches[worker];
+	for (int64_t i = begin; i < end && !atomic_load_explicit(&task->stopped, memory_order_relaxed); i++) {
+		const uint32_t a = task->pairs[i].a, b = task->pairs[i].b & ~CR_GPU_DOUBT;
+		const bool sure = !(task->pairs[i].b & CR_GPU_DOUBT);
+		if ((!sure && !cr_spheres_touch(task->set, a, b)) || !cr_name_pair(task->set, a, b, &batch->pairs[batch->count]))
+			continue;
+		if (++batch->count == CR_PAIR_BATCH)
+			cr_flush_pairs(batch, task->sink, worker);
+		if (batch->stopped)
+			atomic_store_explicit(&task->stopped, true, memory_order_relaxed);
+	}
+}
+
+/// Where the processor reads count pairs of the window that is in the tree's buffer; NULL: a
+/// failure, in *result.
+static const cr_gpu_pair *read_window(device_spheres *state, uint64_t count, carom_result *result)
+{
+	const cr_gpu_buffer *buffer = &state->tree.pairs;
+	if (buffer->mapped)
+		return buffer->mapped;
+	if (!cr_array_reserve_fresh(state->context, &state->copy, (int64_t)count)) {
+		*result = cr_fail_memory(state->context, "pairs from a device");
+		return NULL;
+	}
+	cr_gpu_lock(state->device);
+	*result = cr_gpu_download(state->device, buffer, state->copy.data, count * sizeof(cr_gpu_pair));
+	cr_gpu_unlock(state->device);
+	return *result == CAROM_SUCCESS ? state->copy.data : NULL;
+}
+
+/// Hand on the pairs of the window from `first` on. The device is free for others meanwhile.
+static carom_result hand_window(device_spheres *state, hand_task *task, uint64_t first)
+{
+	const uint64_t left = state->pairs - first, count = left < state->tree.room ? left : state->tree.room;
+	carom_result result = CAROM_SUCCESS;
+	if (first > 0) {
+		cr_gpu_lock(state->device);
+		result = cr_gpu_next_pairs(state->device, &state->tree, first);
+		cr_gpu_unlock(state->device);
+	}
+	task->pairs = result == CAROM_SUCCESS ? read_window(state, count, &result) : NULL;
+	if (task->pairs)
+		cr_parallel_for(state->context, hand_piece, (int64_t)count, PAIRS_A_PIECE, task);
+	return result;
+}
+
+static carom_result hand_on(device_spheres *state, const cr_sphere_set *set, const cr_pair_sink *sink)
+{
+	carom_context *context = set->context;
+	const size_t bytes = (size_t)context->thread_count * sizeof(cr_pair_batch);
+	hand_task task = { .set = set, .sink = sink, .batches = cr_alloc_zero(context, bytes) };
+	if (!task.batches)
+		return cr_fail_memory(context, "pairs from a device");
+	carom_result result = CAROM_SUCCESS;
+	for (uint64_t first = 0; first < state->pairs && result == CAROM_SUCCESS && !atomic_load(&task.stopped);
+		 first += state->tree.room)
+		result = hand_window(state, &task, first);
+	for (int w = 0; w < context->thread_count; w++)
+		cr_flush_pairs(&task.batches[w], sink, w);
+	cr_free(context, task.batches, bytes);
+	return result;
+}
+
+static carom_result find_pairs(void *state_pointer, const cr_sphere_set *set, const cr_pair_sink *sink, int64_t *tests)
+{
+	device_spheres *state = state_pointer;
+	cr_gpu_search found;
+	const uint64_t guess = state->pairs > 0 ? state->pairs + state->pairs / 8 : PAIRS_A_SPHERE * (uint64_t)set->count;
+	cr_gpu_lock(state->device);
+	const carom_result result = cr_gpu_find_pairs(state->device, &state->tree, guess, &found);
+	cr_gpu_unlock(state->device);
+	*tests = (int64_t)found.tests;
+	state->pairs = found.pairs;
+	return result == CAROM_SUCCESS ? hand_on(state, set, sink) : result;
+}
+
+// ---- Further entries of the table ----
+
+static double cost(const void *state) { return ((const device_spheres *)state)->cost; }
+
+static size_t bytes(const void *state_pointer)
+{
+	const device_spheres *state = state_pointer;
+	return sizeof *state + (size_t)state->copy.capacity * sizeof *state->copy.data;
+}
+
+static void release(carom_context *context, void *state_pointer)
+{
+	device_spheres *state = state_pointer;
+	cr_gpu_lock(state->device);
+	cr_gpu_free_tree(state->device, &state->tree);
+	cr_gpu_unlock(state->device);
+	cr_array_free(context, &state->copy);
+	cr_free(context, state, sizeof *state);
+}
+
+const cr_sphere_detector cr_device_detector = { build, refit, find_pairs, cost, bytes, release };

@@ -1,0 +1,22 @@
+// A tree of boxes over leaves in the order of the Morton curve (Karras 2012), two children to a
+// node. A node holds the boxes of both children, so that one load of 64 bytes decides about both
+// (the layout of Aila and Laine). ACCESS: how the kernel that includes this uses the nodes.
+struct Box {
+	float lower[3];
+	float upper[3];
+};
+
+struct Node {
+	Box box[2];
+	uint child[2]; // number of a node, or place of a leaf with the bit LEAF
+	uint last[2];  // place of the last leaf below each child
+};
+
+const uint LEAF = 1u << 31;
+
+layout(buffer_reference, std430, buffer_reference_align = 64) ACCESS buffer Nodes { Node at[]; };
+
+
+// How far a box reaches from the centre of a sphere: scale * r + add and some of it more, for the
+// roundings of this line and of distances.
+float reach_of(float radius, float scale, float add) { return (scale * radius + add) * (1 + 3.814697265625e-6); }

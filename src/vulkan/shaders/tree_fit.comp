@@ -1,0 +1,63 @@
+#version 460
+// Makes all boxes fit, from the leaves up. Of the two children of a node the one that arrives
+// second goes on with both boxes; the first one ends. Nobody waits for another, so no progress of
+// other workgroups is assumed.
+//
+// address: 0 spheres in order [count], 1 nodes [count-1], 2 parents of leaves, 3 parents of nodes
+// (tree_shape.comp), 4 arrivals [count-1], all 0. word: 0 count, at least 2; 1 scale and 2 add of
+// the reach of a box.
+#extension GL_GOOGLE_include_directive : require
+#include "kernel.glsl"
+#define ACCESS coherent
+#include "tree.glsl"
+
+layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Arrivals { uint at[]; };
+
+// Off on Mesa's llvmpipe: version 22.3 treats a fence as a barrier of the whole workgroup and drops
+// invocations that meet it in a loop. Its atomic operations order memory by themselves.
+layout(constant_id = 1) const bool FENCES = true;
+
+// The box of a sphere, rounded outward: each bound is off by at most 2^-22 of |centre| + reach, in
+// two operations of whatever rounding.
+Box box_of(vec4 sphere)
+{
+	const float reach = reach_of(sphere.w, uintBitsToFloat(arguments.word[1]), uintBitsToFloat(arguments.word[2]));
+	Box box;
+	for (int k = 0; k < 3; k++) {
+		const float far = reach + (abs(sphere[k]) + reach) * 4.76837158203125e-7; // 2^-21
+		box.lower[k] = sphere[k] - far;
+		box.upper[k] = sphere[k] + far;
+	}
+	return box;
+}
+
+void main()
+{
+	const uint leaf = item_number();
+	if (leaf >= arguments.word[0])
+		return;
+	Nodes nodes = Nodes(arguments.address[1]);
+	Words node_parents = Words(arguments.address[3]);
+	Arrivals arrivals = Arrivals(arguments.address[4]);
+	Box box = box_of(Spheres(arguments.address[0]).at[leaf]);
+	uint parent = Words(arguments.address[2]).at[leaf];
+	for (;;) {
+		const uint node = parent / 2, side = parent & 1;
+		for (int k = 0; k < 3; k++) {
+			nodes.at[node].box[side].lower[k] = box.lower[k];
+			nodes.at[node].box[side].upper[k] = box.upper[k];
+		}
+		if (FENCES)
+			memoryBarrierBuffer(); // the box is seen before the arrival
+		const uint before = atomicAdd(arrivals.at[node], 1u);
+		if (FENCES)
+			memoryBarrierBuffer(); // and the other one's box after it
+		if (before == 0 || node == 0)
+			return;
+		for (int k = 0; k < 3; k++) {
+			box.lower[k] = min(box.lower[k], nodes.at[node].box[1 - side].lower[k]);
+			box.upper[k] = max(box.upper[k], nodes.at[node].box[1 - side].upper[k]);
+		}
+		parent = node_parents.at[node];
+	}
+}

@@ -1,0 +1,248 @@
+/// Recording and running of work. See vulkan/vk_commands.h.
+#include "vulkan/vk_commands.h"
+#include "vulkan/vk_kernels.h"
+#include "vulkan/vk_memory.h"
+
+enum { MOST_GROUPS = 65535 }; // in one dimension, on every device
+
+// ---- Making ----
+
+static carom_result make_work(carom_device *device, cr_gpu_work *work)
+{
+	const cr_vk *vk = device->vk;
+	const VkAllocationCallbacks *memory = device->instance.memory;
+	const VkCommandPoolCreateInfo pool = { .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+		.queueFamilyIndex = device->queue_family };
+	VkResult result = vk->CreateCommandPool(device->device, &pool, memory, &work->pool);
+	if (result != VK_SUCCESS) {
+		work->pool = VK_NULL_HANDLE;
+		return cr_gpu_fail(device, "vkCreateCommandPool", result);
+	}
+	const VkCommandBufferAllocateInfo commands = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+		.commandPool = work->pool,
+		.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+		.commandBufferCount = 1 };
+	result = vk->AllocateCommandBuffers(device->device, &commands, &work->commands);
+	if (result != VK_SUCCESS)
+		return cr_gpu_fail(device, "vkAllocateCommandBuffers", result);
+	const VkFenceCreateInfo fence = { .sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO };
+	result = vk->CreateFence(device->device, &fence, memory, &work->fence);
+	if (result != VK_SUCCESS) {
+		work->fence = VK_NULL_HANDLE;
+		return cr_gpu_fail(device, "vkCreateFence", result);
+	}
+	return CAROM_SUCCESS;
+}
+
+static void free_work(carom_device *device, cr_gpu_work *work)
+{
+	if (work->fence)
+		device->vk->DestroyFence(device->device, work->fence, device->instance.memory);
+	if (work->pool)
+		device->vk->DestroyCommandPool(device->device, work->pool, device->instance.memory);
+	*work = (cr_gpu_work){ 0 };
+}
+
+static carom_result make_queries(carom_device *device)
+{
+	device->def.timing = device->def.timing && device->timestamp_bits > 0;
+	if (!device->def.timing)
+		return CAROM_SUCCESS;
+	const VkQueryPoolCreateInfo info = {
+		.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = CR_GPU_QUERIES
+	};
+	const VkResult result = device->vk->CreateQueryPool(device->device, &info, device->instance.memory, &device->queries);
+	if (result == VK_SUCCESS)
+		return CAROM_SUCCESS;
+	device->queries = VK_NULL_HANDLE;
+	return cr_gpu_fail(device, "vkCreateQueryPool", result);
+}
+
+carom_result cr_gpu_open_commands(carom_device *device)
+{
+	carom_result result = make_work(device, &device->work);
+	for (int slot = 0; slot < CR_GPU_SLOTS && result == CAROM_SUCCESS; slot++)
+		result = make_work(device, &device->copies[slot]);
+	if (result == CAROM_SUCCESS)
+		result = make_queries(device);
+	if (result == CAROM_SUCCESS)
+		result = cr_gpu_make_staging(device, &device->readback, CR_GPU_READBACK_SIZE);
+	return result;
+}
+
+void cr_gpu_close_commands(carom_device *device)
+{
+	cr_gpu_free(device, &device->readback);
+	for (int slot = 0; slot < CR_GPU_SLOTS; slot++) {
+		cr_gpu_free(device, &device->staging[slot]);
+		free_work(device, &device->copies[slot]);
+	}
+	free_work(device, &device->work);
+	if (device->queries)
+		device->vk->DestroyQueryPool(device->device, device->queries, device->instance.memory);
+	device->queries = VK_NULL_HANDLE;
+}
+
+// ---- A piece of work ----
+
+carom_result cr_gpu_start_work(carom_device *device, cr_gpu_work *work)
+{
+	const cr_vk *vk = device->vk;
+	if (device->stats.lost)
+		return cr_fail(device->context, CAROM_DEVICE_FAILED, "%s was lost by its driver in %s; destroy it and make another one",
+			device->info.name, device->lost_call);
+	VkResult result = vk->ResetCommandPool(device->device, work->pool, 0);
+	if (result != VK_SUCCESS)
+		return cr_gpu_fail(device, "vkResetCommandPool", result);
+	const VkCommandBufferBeginInfo begin = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+		.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT };
+	result = vk->BeginCommandBuffer(work->commands, &begin);
+	return result == VK_SUCCESS ? CAROM_SUCCESS : cr_gpu_fail(device, "vkBeginCommandBuffer", result);
+}
+
+carom_result cr_gpu_submit_work(carom_device *device, cr_gpu_work *work)
+{
+	const cr_vk *vk = device->vk;
+	VkResult result = vk->EndCommandBuffer(work->commands);
+	if (result != VK_SUCCESS)
+		return cr_gpu_fail(device, "vkEndCommandBuffer", result);
+	result = vk->ResetFences(device->device, 1, &work->fence);
+	if (result != VK_SUCCESS)
+		return cr_gpu_fail(device, "vkResetFences", result);
+	const VkSubmitInfo submit = {
+		.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &work->commands
+	};
+	result = vk->QueueSubmit(device->queue, 1, &submit, work->fence);
+	if (result != VK_SUCCESS)
+		return cr_gpu_fail(device, "vkQueueSubmit", result);
+	work->pending = true;
+	device->stats.submissions++;
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_gpu_wait(carom_device *device, cr_gpu_work *work)
+{
+	if (!work->pending)
+		return CAROM_SUCCESS;
+	work->pending = false;
+	const VkResult result = device->vk->WaitForFences(device->device, 1, &work->fence, VK_TRUE, UINT64_MAX);
+	if (result == VK_SUCCESS)
+		return CAROM_SUCCESS;
+	// Nobody knows what is still under way. Memory that it uses is given back soon.
+	device->vk->DeviceWaitIdle(device->device);
+	return cr_gpu_fail(device, "vkWaitForFences", result);
+}
+
+void cr_gpu_barrier(const carom_device *device, VkCommandBuffer commands)
+{
+	const VkPipelineStageFlags from = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+	const VkMemoryBarrier barrier = { .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+		.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+		.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+			VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT };
+	device->vk->CmdPipelineBarrier(commands, from, from | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+// ---- Kernels one after the other ----
+
+void cr_gpu_lock(carom_device *device) { cr_mutex_lock(&device->lock); }
+
+void cr_gpu_unlock(carom_device *device)
+{
+	// After a failure something may be under way that uses buffers: they are free once it is done.
+	// A wait that fails says that the device is lost, if it is.
+	for (int slot = 0; slot < CR_GPU_SLOTS; slot++)
+		cr_gpu_wait(device, &device->copies[slot]);
+	cr_mutex_unlock(&device->lock);
+}
+
+carom_result cr_gpu_begin(carom_device *device)
+{
+	device->failed = cr_gpu_start_work(device, &device->work);
+	device->readback_used = device->query_count = 0;
+	if (device->failed != CAROM_SUCCESS)
+		return device->failed;
+	if (device->queries)
+		device->vk->CmdResetQueryPool(device->work.commands, device->queries, 0, CR_GPU_QUERIES);
+	cr_gpu_barrier(device, device->work.commands); // after copies to the device
+	return CAROM_SUCCESS;
+}
+
+void cr_gpu_run(carom_device *device, cr_kernel kernel, uint64_t count, uint32_t threads, const cr_gpu_arguments *arguments)
+{
+	const cr_vk *vk = device->vk;
+	const VkCommandBuffer commands = device->work.commands;
+	if (device->failed == CAROM_SUCCESS)
+		device->failed = cr_gpu_make_pipeline(device, kernel, threads);
+	if (device->failed != CAROM_SUCCESS || count == 0)
+		return;
+	const uint64_t groups = (count + threads - 1) / threads;
+	const uint32_t rows = (uint32_t)((groups + MOST_GROUPS - 1) / MOST_GROUPS);
+	const uint32_t columns = rows > 1 ? MOST_GROUPS : (uint32_t)groups;
+	const bool timed = device->queries && device->query_count + 2 <= CR_GPU_QUERIES;
+	vk->CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, device->pipelines[kernel]);
+	vk->CmdPushConstants(commands, device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof *arguments, arguments);
+	if (timed)
+		vk->CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, device->queries, device->query_count);
+	vk->CmdDispatch(commands, columns, rows, 1);
+	if (timed) {
+		vk->CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, device->queries, device->query_count + 1);
+		device->query_kernels[device->query_count / 2] = (uint8_t)kernel;
+		device->query_count += 2;
+	}
+	cr_gpu_barrier(device, commands);
+	device->kernels[kernel].calls++;
+	device->stats.dispatches++;
+}
+
+void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t size)
+{
+	if (device->failed != CAROM_SUCCESS || size == 0)
+		return;
+	device->vk->CmdFillBuffer(device->work.commands, buffer->buffer, 0, size, 0);
+	cr_gpu_barrier(device, device->work.commands);
+}
+
+const void *cr_gpu_read(carom_device *device, const cr_gpu_buffer *buffer, uint64_t at, uint32_t size)
+{
+	enum { ALIGN = 16 };
+	if (device->failed != CAROM_SUCCESS)
+		return NULL;
+	const VkBufferCopy piece = { at, device->readback_used, size };
+	const char *place = (const char *)device->readback.mapped + device->readback_used;
+	device->readback_used += (size + ALIGN - 1) / ALIGN * ALIGN;
+	device->stats.bytes_down += size;
+	device->vk->CmdCopyBuffer(device->work.commands, buffer->buffer, device->readback.buffer, 1, &piece);
+	cr_gpu_barrier(device, device->work.commands);
+	return place;
+}
+
+/// Add the times of the kernels that have just run.
+static carom_result add_times(carom_device *device)
+{
+	uint64_t stamps[CR_GPU_QUERIES];
+	if (device->query_count == 0)
+		return CAROM_SUCCESS;
+	const VkResult result = device->vk->GetQueryPoolResults(device->device, device->queries, 0, device->query_count,
+		sizeof stamps, stamps, sizeof *stamps, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+	if (result != VK_SUCCESS)
+		return cr_gpu_fail(device, "vkGetQueryPoolResults", result);
+	const uint64_t mask = device->timestamp_bits < 64 ? ((uint64_t)1 << device->timestamp_bits) - 1 : UINT64_MAX;
+	for (uint32_t q = 0; q < device->query_count; q += 2) {
+		const uint64_t ticks = (stamps[q + 1] - stamps[q]) & mask;
+		device->kernels[device->query_kernels[q / 2]].ms += (double)ticks * device->limits.timestampPeriod * 1e-6;
+	}
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_gpu_finish(carom_device *device)
+{
+	carom_result result = device->failed;
+	if (result == CAROM_SUCCESS)
+		result = cr_gpu_submit_work(device, &device->work);
+	if (result == CAROM_SUCCESS)
+		result = cr_gpu_wait(device, &device->work);
+	if (result == CAROM_SUCCESS)
+		result = add_times(device);
+	return result;
+}

@@ -1,0 +1,51 @@
+/// Work for a device: kernels one after the other in one submission, with a barrier after each, and
+/// the time of each.
+///
+///     cr_gpu_lock(device);
+///     result = cr_gpu_begin(device);
+///     cr_gpu_run(device, CR_KERNEL_GATHER, groups, &arguments);
+///     ...
+///     result = cr_gpu_finish(device);
+///     cr_gpu_unlock(device);
+///
+/// A failure while work is recorded is remembered, and cr_gpu_finish returns it.
+#ifndef CR_VULKAN_VK_COMMANDS_H
+#define CR_VULKAN_VK_COMMANDS_H
+
+#include "vulkan/vk_device.h"
+
+/// The push constants of every kernel; the head of each shader says what they mean to it.
+typedef struct cr_gpu_arguments {
+	VkDeviceAddress address[12];
+	uint32_t word[8];
+} cr_gpu_arguments;
+
+carom_result cr_gpu_open_commands(carom_device *device);
+void cr_gpu_close_commands(carom_device *device);
+
+/// Every use of a device is between these two: buffers, copies, work. Unlocking waits for what is
+/// still under way after a failure.
+void cr_gpu_lock(carom_device *device);
+void cr_gpu_unlock(carom_device *device);
+
+/// Begin to record. Refused when the device is lost.
+carom_result cr_gpu_begin(carom_device *device);
+/// A kernel over count items, threads of them in a workgroup.
+void cr_gpu_run(carom_device *device, cr_kernel kernel, uint64_t count, uint32_t threads, const cr_gpu_arguments *arguments);
+/// Zero the first bytes of a buffer; a multiple of 4.
+void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t size);
+/// Copy size bytes from a place of a buffer to where the processor finds them after cr_gpu_finish:
+/// the address is returned, until then with other contents. NULL: recording has failed.
+const void *cr_gpu_read(carom_device *device, const cr_gpu_buffer *buffer, uint64_t at, uint32_t size);
+/// Submit what was recorded and wait until it is done.
+carom_result cr_gpu_finish(carom_device *device);
+
+// For copies (vk_memory.c): a piece of work of its own.
+carom_result cr_gpu_start_work(carom_device *device, cr_gpu_work *work);
+carom_result cr_gpu_submit_work(carom_device *device, cr_gpu_work *work);
+carom_result cr_gpu_wait(carom_device *device, cr_gpu_work *work);
+/// What comes before is done, and seen, before what comes after: kernels, copies, the processor's
+/// reads. The only barrier of the library.
+void cr_gpu_barrier(const carom_device *device, VkCommandBuffer commands);
+
+#endif

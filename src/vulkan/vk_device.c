@@ -1,0 +1,517 @@
+/// Devices of this machine: list, choice, making. See carom/vulkan.h.
+#include "vulkan/gpu_device.h"
+#include "vulkan/vk_commands.h"
+#include "vulkan/vk_kernels.h"
+#include "vulkan/vk_memory.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICE_COOKIE = 0x43645631, MOST_DEVICES = 64, MOST_FAMILIES = 16, MOST_EXTENSIONS = 512 };
+
+carom_device_def carom_default_device_def(void) { return (carom_device_def){ .cookie = DEVICE_COOKIE }; }
+
+const char *carom_device_kind_name(carom_device_kind kind)
+{
+	switch (kind) {
+	case CAROM_DEVICE_OTHER: return "other";
+	case CAROM_DEVICE_INTEGRATED: return "integrated";
+	case CAROM_DEVICE_DISCRETE: return "discrete";
+	case CAROM_DEVICE_VIRTUAL: return "virtual";
+	case CAROM_DEVICE_CPU: return "cpu";
+	}
+	return "unknown";
+}
+
+carom_result cr_gpu_fail(carom_device *device, const char *call, VkResult result)
+{
+	if (result == VK_ERROR_DEVICE_LOST) {
+		device->stats.lost = true;
+		device->lost_call = call;
+	}
+	return cr_fail_vulkan(device->context, device->info.name, call, result);
+}
+
+// ---- What a device can do ----
+
+/// All that is asked of a driver about one device.
+typedef struct capabilities {
+	VkPhysicalDeviceProperties2 properties;
+	VkPhysicalDeviceVulkan11Properties properties11;
+	VkPhysicalDeviceVulkan12Properties properties12;
+	VkPhysicalDeviceSubgroupSizeControlProperties sizes;
+	VkPhysicalDeviceFeatures2 features;
+	VkPhysicalDeviceVulkan12Features features12;
+	VkPhysicalDeviceSubgroupSizeControlFeatures size_features;
+	bool size_control; // the extension is there
+} capabilities;
+
+static carom_result find_extension(const cr_vk_instance *instance, VkPhysicalDevice physical, const char *name, bool *found)
+{
+	const size_t bytes = MOST_EXTENSIONS * sizeof(VkExtensionProperties);
+	VkExtensionProperties *extensions = cr_alloc(instance->context, bytes);
+	*found = false;
+	if (!extensions)
+		return cr_fail_memory(instance->context, "the extensions of a device");
+	uint32_t count = MOST_EXTENSIONS;
+	const VkResult result = instance->vk.EnumerateDeviceExtensionProperties(physical, NULL, &count, extensions);
+	for (uint32_t i = 0; result >= VK_SUCCESS && i < count; i++)
+		*found = *found || strcmp(extensions[i].extensionName, name) == 0;
+	cr_free(instance->context, extensions, bytes);
+	return result >= VK_SUCCESS ? CAROM_SUCCESS
+								: cr_fail_vulkan(instance->context, "Vulkan", "vkEnumerateDeviceExtensionProperties", result);
+}
+
+static carom_result ask(const cr_vk_instance *instance, VkPhysicalDevice physical, capabilities *c)
+{
+	const cr_vk *vk = &instance->vk;
+	memset(c, 0, sizeof *c);
+	c->properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+	vk->GetPhysicalDeviceProperties(physical, &c->properties.properties);
+	// Older ones do not know the structures that follow.
+	if (c->properties.properties.apiVersion < VK_API_VERSION_1_2)
+		return CAROM_SUCCESS;
+	const carom_result result =
+		find_extension(instance, physical, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, &c->size_control);
+	if (result != CAROM_SUCCESS)
+		return result;
+	c->properties.pNext = &c->properties11;
+	c->properties11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
+	c->properties11.pNext = &c->properties12;
+	c->properties12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
+	c->properties12.pNext = c->size_control ? &c->sizes : NULL;
+	c->sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
+	vk->GetPhysicalDeviceProperties2(physical, &c->properties);
+	c->features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+	c->features.pNext = &c->features12;
+	c->features12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+	c->features12.pNext = c->size_control ? &c->size_features : NULL;
+	c->size_features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+	vk->GetPhysicalDeviceFeatures2(physical, &c->features);
+	return CAROM_SUCCESS;
+}
+
+/// Can the size of subgroups be set to the one that the driver tells? Else some drivers tell one
+/// and use another.
+static bool sets_subgroup_size(const capabilities *c)
+{
+	const uint32_t size = c->properties11.subgroupSize;
+	return c->size_control && c->size_features.subgroupSizeControl && c->size_features.computeFullSubgroups &&
+		(c->sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) && size >= c->sizes.minSubgroupSize &&
+		size <= c->sizes.maxSubgroupSize;
+}
+
+/// The first queue family for compute kernels; -1: none.
+static int find_family(const cr_vk *vk, VkPhysicalDevice physical, uint32_t *timestamp_bits)
+{
+	VkQueueFamilyProperties families[MOST_FAMILIES];
+	uint32_t count = MOST_FAMILIES;
+	vk->GetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
+	for (uint32_t i = 0; i < count; i++) {
+		if (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) {
+			*timestamp_bits = families[i].timestampValidBits;
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+/// What the device lacks; empty: nothing.
+static const char *find_lack(const capabilities *c, int family)
+{
+	const VkSubgroupFeatureFlags wanted =
+		VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+	if (c->properties.properties.apiVersion < VK_API_VERSION_1_2)
+		return "its driver knows Vulkan below 1.2";
+	if (family < 0)
+		return "it has no queue for compute kernels";
+	if (!c->features12.bufferDeviceAddress)
+		return "it has no buffer device addresses";
+	if (!c->features.features.shaderInt64)
+		return "it has no 64-bit integers in shaders";
+	if ((c->properties11.subgroupSupportedOperations & wanted) != wanted ||
+		!(c->properties11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT))
+		return "its subgroups cannot vote by ballot and add";
+	if (!sets_subgroup_size(c))
+		return "the size of its subgroups cannot be set";
+	if (c->properties.properties.limits.maxComputeWorkGroupInvocations < 128)
+		return "its workgroups hold fewer than 128 invocations";
+	return "";
+}
+
+static carom_device_kind kind_of(VkPhysicalDeviceType type)
+{
+	switch (type) {
+	case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return CAROM_DEVICE_INTEGRATED;
+	case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return CAROM_DEVICE_DISCRETE;
+	case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return CAROM_DEVICE_VIRTUAL;
+	case VK_PHYSICAL_DEVICE_TYPE_CPU: return CAROM_DEVICE_CPU;
+	default: return CAROM_DEVICE_OTHER;
+	}
+}
+
+static uint64_t own_memory(const VkPhysicalDeviceMemoryProperties *memory)
+{
+	uint64_t size = 0;
+	for (uint32_t i = 0; i < memory->memoryHeapCount; i++)
+		size += memory->memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT ? memory->memoryHeaps[i].size : 0;
+	return size;
+}
+
+static void describe(const cr_vk *vk, VkPhysicalDevice physical, const capabilities *c, carom_device_info *info)
+{
+	const VkPhysicalDeviceProperties *p = &c->properties.properties;
+	VkPhysicalDeviceMemoryProperties memory;
+	uint32_t bits;
+	vk->GetPhysicalDeviceMemoryProperties(physical, &memory);
+	memset(info, 0, sizeof *info);
+	snprintf(info->name, sizeof info->name, "%s", p->deviceName);
+	snprintf(info->driver, sizeof info->driver, "%.120s %.120s", c->properties12.driverName, c->properties12.driverInfo);
+	snprintf(info->lacks, sizeof info->lacks, "%s", find_lack(c, find_family(vk, physical, &bits)));
+	info->kind = kind_of(p->deviceType);
+	info->vendor_id = p->vendorID;
+	info->device_id = p->deviceID;
+	info->api_major = (int)VK_API_VERSION_MAJOR(p->apiVersion);
+	info->api_minor = (int)VK_API_VERSION_MINOR(p->apiVersion);
+	info->memory = own_memory(&memory);
+	info->largest_buffer = c->properties11.maxMemoryAllocationSize;
+	info->subgroup_size = c->properties11.subgroupSize;
+	info->usable = info->lacks[0] == 0;
+}
+
+static carom_result describe_all(
+	const cr_vk_instance *instance, const VkPhysicalDevice *physical, uint32_t count, carom_device_info *infos)
+{
+	carom_result result = CAROM_SUCCESS;
+	for (uint32_t i = 0; i < count && result == CAROM_SUCCESS; i++) {
+		capabilities c;
+		result = ask(instance, physical[i], &c);
+		if (result == CAROM_SUCCESS)
+			describe(&instance->vk, physical[i], &c, &infos[i]);
+	}
+	return result;
+}
+
+// ---- The list ----
+
+/// The devices of an instance, at most MOST_DEVICES.
+static carom_result enumerate(const cr_vk_instance *instance, VkPhysicalDevice physical[MOST_DEVICES], uint32_t *count)
+{
+	*count = 0;
+	if (!instance->instance)
+		return CAROM_SUCCESS;
+	*count = MOST_DEVICES;
+	const VkResult result = instance->vk.EnumeratePhysicalDevices(instance->instance, count, physical);
+	if (result == VK_SUCCESS || result == VK_INCOMPLETE)
+		return CAROM_SUCCESS;
+	*count = 0;
+	if (result == VK_ERROR_INITIALIZATION_FAILED)
+		return CAROM_SUCCESS; // drivers are installed, and none found a device
+	return cr_fail_vulkan(instance->context, "Vulkan", "vkEnumeratePhysicalDevices", result);
+}
+
+carom_result carom_list_devices(carom_context *context, carom_device_info *infos, int32_t capacity, int32_t *count)
+{
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!count || capacity < 0 || (capacity > 0 && !infos))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_list_devices: %s",
+			!count             ? "count is NULL"
+				: capacity < 0 ? "capacity is below 0"
+							   : "infos is NULL");
+	*count = 0;
+	const carom_device_def def = carom_default_device_def();
+	cr_vk_instance instance;
+	VkPhysicalDevice physical[MOST_DEVICES];
+	uint32_t found = 0;
+	carom_result result = cr_open_instance(context, &def, &instance);
+	if (result == CAROM_SUCCESS)
+		result = enumerate(&instance, physical, &found);
+	if (result == CAROM_SUCCESS)
+		result = describe_all(&instance, physical, found < (uint32_t)capacity ? found : (uint32_t)capacity, infos);
+	cr_close_instance(&instance);
+	*count = result == CAROM_SUCCESS ? (int32_t)found : 0;
+	return result;
+}
+
+// ---- The choice ----
+
+static bool contains(const char *text, const char *part)
+{
+	for (; *text; text++) {
+		size_t i = 0;
+		while (part[i] && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
+			i++;
+		if (!part[i])
+			return true;
+	}
+	return false;
+}
+
+/// Lower is better; below 0: not by itself.
+static int rank_of(const carom_device_info *info)
+{
+	static const int RANKS[] = { [CAROM_DEVICE_OTHER] = 3,
+		[CAROM_DEVICE_INTEGRATED] = 1,
+		[CAROM_DEVICE_DISCRETE] = 0,
+		[CAROM_DEVICE_VIRTUAL] = 2,
+		[CAROM_DEVICE_CPU] = -1 };
+	return info->usable ? RANKS[info->kind] : -1;
+}
+
+/// Does a choice name a device by its index?
+static bool is_index(const char *choice) { return choice[0] && strspn(choice, "0123456789") == strlen(choice); }
+
+static int choose(const char *choice, const carom_device_info *infos, int count)
+{
+	if (is_index(choice)) {
+		const unsigned long index = strtoul(choice, NULL, 10);
+		return index < (unsigned long)count ? (int)index : -1;
+	}
+	int best = -1;
+	for (int i = 0; i < count; i++) {
+		if (strcmp(choice, "auto") != 0) {
+			if (contains(infos[i].name, choice))
+				return i;
+			continue;
+		}
+		const int rank = rank_of(&infos[i]);
+		if (rank >= 0 && (best < 0 || rank < rank_of(&infos[best])))
+			best = i;
+	}
+	return best;
+}
+
+/// Why no device was chosen.
+static carom_result refuse_choice(carom_context *context, const char *choice, const carom_device_info *infos, int count)
+{
+	int cpus = 0;
+	for (int i = 0; i < count; i++)
+		cpus += infos[i].kind == CAROM_DEVICE_CPU;
+	if (count == 0)
+		return cr_fail(context, CAROM_UNSUPPORTED, "there is no Vulkan device on this machine (no loader, driver or device)");
+	if (strcmp(choice, "auto") == 0 && cpus == count)
+		return cr_fail(context, CAROM_UNSUPPORTED,
+			"there is no graphics device; %s runs on the processor, and is used only where its name or index is given",
+			infos[0].name);
+	if (strcmp(choice, "auto") == 0)
+		return cr_fail(context, CAROM_UNSUPPORTED, "none of the %d Vulkan devices can be used; %s: %s", count, infos[0].name,
+			infos[0].usable ? "it runs on the processor" : infos[0].lacks);
+	return cr_fail(context, CAROM_UNSUPPORTED, "carom_device_def.choice is \"%.100s\", %s; the %d device%s begin%s with \"%s\"",
+		choice, is_index(choice) ? "beyond the last index" : "which no device has in its name", count, count == 1 ? "" : "s",
+		count == 1 ? "s" : "", infos[0].name);
+}
+
+static carom_result choose_device(carom_device *device)
+{
+	const char *choice = device->def.choice && device->def.choice[0] ? device->def.choice : "auto";
+	VkPhysicalDevice physical[MOST_DEVICES];
+	uint32_t count;
+	carom_result result = enumerate(&device->instance, physical, &count);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const size_t bytes = MOST_DEVICES * sizeof(carom_device_info);
+	carom_device_info *infos = cr_alloc(device->context, bytes);
+	if (!infos)
+		return cr_fail_memory(device->context, "the list of devices");
+	result = describe_all(&device->instance, physical, count, infos);
+	const int chosen = choose(choice, infos, (int)count);
+	if (result != CAROM_SUCCESS) {
+		cr_free(device->context, infos, bytes);
+		return result;
+	}
+	if (chosen < 0) {
+		result = refuse_choice(device->context, choice, infos, (int)count);
+	} else if (!infos[chosen].usable) {
+		result = cr_fail(device->context, CAROM_UNSUPPORTED, "%s cannot be used: %s", infos[chosen].name, infos[chosen].lacks);
+	} else {
+		device->physical = physical[chosen];
+		device->info = infos[chosen];
+	}
+	cr_free(device->context, infos, bytes);
+	return result;
+}
+
+// ---- Making ----
+
+static bool find_device_functions(carom_device *device)
+{
+	cr_vk *vk = &device->instance.vk;
+	bool all = true;
+#define CR_VK_FIND(name)                                                        \
+	vk->name = (PFN_vk##name)vk->GetDeviceProcAddr(device->device, "vk" #name); \
+	all = all && vk->name;
+	CR_VK_DEVICE_FUNCTIONS(CR_VK_FIND)
+#undef CR_VK_FIND
+	return all;
+}
+
+/// What the device was asked for, for later.
+static carom_result look_up(carom_device *device)
+{
+	capabilities c;
+	const carom_result known = ask(&device->instance, device->physical, &c);
+	if (known != CAROM_SUCCESS)
+		return known;
+	device->limits = c.properties.properties.limits;
+	memcpy(device->cache_uuid, c.properties.properties.pipelineCacheUUID, sizeof device->cache_uuid);
+	device->queue_family = (uint32_t)find_family(device->vk, device->physical, &device->timestamp_bits);
+	device->fences = c.properties12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE;
+	device->vk->GetPhysicalDeviceMemoryProperties(device->physical, &device->memory_types);
+	return CAROM_SUCCESS;
+}
+
+static VkResult make_device(carom_device *device)
+{
+	const char *extensions[] = { VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME };
+	const float priority = 1;
+	const VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+		.queueFamilyIndex = device->queue_family,
+		.queueCount = 1,
+		.pQueuePriorities = &priority };
+	VkPhysicalDeviceSubgroupSizeControlFeatures sizes = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+		.subgroupSizeControl = VK_TRUE,
+		.computeFullSubgroups = VK_TRUE,
+	};
+	VkPhysicalDeviceVulkan12Features features12 = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &sizes, .bufferDeviceAddress = VK_TRUE
+	};
+	const VkPhysicalDeviceFeatures2 features = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &features12, .features = { .shaderInt64 = VK_TRUE }
+	};
+	const VkDeviceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+		.pNext = &features,
+		.queueCreateInfoCount = 1,
+		.pQueueCreateInfos = &queue,
+		.enabledExtensionCount = 1,
+		.ppEnabledExtensionNames = extensions };
+	return device->vk->CreateDevice(device->physical, &info, device->instance.memory, &device->device);
+}
+
+static carom_result open_queue(carom_device *device)
+{
+	const carom_result known = look_up(device);
+	if (known != CAROM_SUCCESS)
+		return known;
+	const VkResult result = make_device(device);
+	if (result != VK_SUCCESS) {
+		device->device = NULL;
+		return cr_gpu_fail(device, "vkCreateDevice", result);
+	}
+	if (!find_device_functions(device))
+		return cr_fail(device->context, CAROM_DEVICE_FAILED, "%s: its driver lacks functions of Vulkan 1.2", device->info.name);
+	device->vk->GetDeviceQueue(device->device, device->queue_family, 0, &device->queue);
+	return CAROM_SUCCESS;
+}
+
+static carom_result copy_cache_path(carom_device *device)
+{
+	const char *path = device->def.cache_path;
+	device->def.cache_path = NULL;
+	if (!path)
+		return CAROM_SUCCESS;
+	device->cache_path_size = strlen(path) + 1;
+	device->cache_path = cr_alloc(device->context, device->cache_path_size);
+	if (!device->cache_path)
+		return cr_fail_memory(device->context, "the path of the cache");
+	memcpy(device->cache_path, path, device->cache_path_size);
+	return CAROM_SUCCESS;
+}
+
+static carom_result open_device(carom_device *device)
+{
+	carom_result result = copy_cache_path(device);
+	if (result == CAROM_SUCCESS)
+		result = cr_open_instance(device->context, &device->def, &device->instance);
+	if (result == CAROM_SUCCESS)
+		result = choose_device(device);
+	device->def.choice = NULL;
+	if (result == CAROM_SUCCESS)
+		result = open_queue(device);
+	if (result == CAROM_SUCCESS)
+		result = cr_gpu_open_kernels(device);
+	if (result == CAROM_SUCCESS)
+		result = cr_gpu_open_commands(device);
+	return result;
+}
+
+static void close_device(carom_device *device)
+{
+	carom_context *context = device->context;
+	if (device->device && device->vk->DestroyDevice) {
+		device->vk->DeviceWaitIdle(device->device);
+		cr_gpu_close_commands(device);
+		cr_gpu_close_kernels(device);
+		device->vk->DestroyDevice(device->device, device->instance.memory);
+	}
+	cr_close_instance(&device->instance);
+	cr_mutex_destroy(&device->lock);
+	cr_free(context, device->cache_path, device->cache_path_size);
+	cr_free(context, device, sizeof *device);
+}
+
+carom_result carom_create_device(carom_context *context, const carom_device_def *def, carom_device **device)
+{
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!device)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_device: device is NULL");
+	*device = NULL;
+	const carom_device_def default_def = carom_default_device_def();
+	if (!def)
+		def = &default_def;
+	if (def->cookie != DEVICE_COOKIE)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_device_def.cookie: start from carom_default_device_def");
+	carom_device *made = cr_alloc_zero(context, sizeof *made);
+	if (!made)
+		return cr_fail_memory(context, "a device");
+	made->context = context;
+	made->vk = &made->instance.vk;
+	made->def = *def;
+	cr_mutex_init(&made->lock);
+	const carom_result result = open_device(made);
+	if (result != CAROM_SUCCESS) {
+		close_device(made);
+		return result;
+	}
+	atomic_fetch_add(&context->live_objects, 1);
+	*device = made;
+	return CAROM_SUCCESS;
+}
+
+void carom_destroy_device(carom_device *device)
+{
+	if (!device)
+		return;
+	cr_gpu_save_cache(device);
+	atomic_fetch_sub(&device->context->live_objects, 1);
+	close_device(device);
+}
+
+// ---- Numbers ----
+
+const carom_context *cr_device_context(const carom_device *device) { return device->context; }
+
+carom_device_info carom_device_get_info(const carom_device *device) { return device->info; }
+
+carom_device_stats carom_device_get_stats(const carom_device *device)
+{
+	carom_device_stats stats = device->stats;
+	stats.validation_messages = atomic_load(&device->instance.messages);
+	return stats;
+}
+
+int32_t carom_device_get_kernels(const carom_device *device, carom_kernel_time *times, int32_t capacity)
+{
+	int32_t count = 0;
+	for (int k = 0; k < CR_KERNELS; k++) {
+		if (device->kernels[k].calls == 0)
+			continue;
+		if (count < capacity)
+			times[count] = (carom_kernel_time){ cr_kernel_name((cr_kernel)k), device->kernels[k].calls, device->kernels[k].ms };
+		count++;
+	}
+	return count;
+}

@@ -1,0 +1,214 @@
+/// Pipelines and their cache. See vulkan/vk_kernels.h.
+#include "vulkan/vk_kernels.h"
+#include "vulkan/vk_commands.h"
+#include <stdio.h>
+#include <string.h>
+
+// The kernels as SPIR-V, which the build makes of src/vulkan/shaders.
+#include "carom_gather.spv.h"
+#include "carom_morton.spv.h"
+#include "carom_pairs_count.spv.h"
+#include "carom_pairs_fill.spv.h"
+#include "carom_scan.spv.h"
+#include "carom_scan_add.spv.h"
+#include "carom_scan_add_wide.spv.h"
+#include "carom_scan_wide.spv.h"
+#include "carom_scan_widen.spv.h"
+#include "carom_sort_count.spv.h"
+#include "carom_sort_count_wide.spv.h"
+#include "carom_sort_scatter.spv.h"
+#include "carom_sort_scatter_wide.spv.h"
+#include "carom_tree_cost.spv.h"
+#include "carom_tree_fit.spv.h"
+#include "carom_tree_shape.spv.h"
+
+typedef struct kernel_code {
+	const char *name;
+	const uint32_t *words;
+	size_t size;
+} kernel_code;
+
+#define CODE(name)                                           \
+	{                                                        \
+#name, carom_##name##_spv, sizeof carom_##name##_spv \
+	}
+static const kernel_code CODES[CR_KERNELS] = {
+	[CR_KERNEL_SCAN] = CODE(scan),
+	[CR_KERNEL_SCAN_WIDEN] = CODE(scan_widen),
+	[CR_KERNEL_SCAN_WIDE] = CODE(scan_wide),
+	[CR_KERNEL_SCAN_ADD] = CODE(scan_add),
+	[CR_KERNEL_SCAN_ADD_WIDE] = CODE(scan_add_wide),
+	[CR_KERNEL_SORT_COUNT] = CODE(sort_count),
+	[CR_KERNEL_SORT_COUNT_WIDE] = CODE(sort_count_wide),
+	[CR_KERNEL_SORT_SCATTER] = CODE(sort_scatter),
+	[CR_KERNEL_SORT_SCATTER_WIDE] = CODE(sort_scatter_wide),
+	[CR_KERNEL_MORTON] = CODE(morton),
+	[CR_KERNEL_GATHER] = CODE(gather),
+	[CR_KERNEL_TREE_SHAPE] = CODE(tree_shape),
+	[CR_KERNEL_TREE_FIT] = CODE(tree_fit),
+	[CR_KERNEL_TREE_COST] = CODE(tree_cost),
+	[CR_KERNEL_PAIRS_COUNT] = CODE(pairs_count),
+	[CR_KERNEL_PAIRS_FILL] = CODE(pairs_fill),
+};
+
+const char *cr_kernel_name(cr_kernel kernel) { return CODES[kernel].name; }
+
+uint32_t cr_gpu_sort_threads(const carom_device *device)
+{
+	enum { SUBGROUPS = 8 }; // as sort_scatter.comp has it
+	const uint32_t most = device->limits.maxComputeWorkGroupInvocations, size = device->info.subgroup_size;
+	const uint32_t threads = SUBGROUPS * size;
+	return threads <= most ? threads : most / size * size;
+}
+
+// ---- The file ----
+
+enum { MOST_CACHE = 64 << 20 };
+
+/// Is the file of this driver? Its first words say so, and drivers should not be trusted to look.
+static bool cache_fits(const carom_device *device, const void *bytes, size_t size)
+{
+	VkPipelineCacheHeaderVersionOne head;
+	if (size < sizeof head)
+		return false;
+	memcpy(&head, bytes, sizeof head);
+	return head.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE && head.vendorID == device->info.vendor_id &&
+		head.deviceID == device->info.device_id &&
+		memcmp(head.pipelineCacheUUID, device->cache_uuid, sizeof device->cache_uuid) == 0;
+}
+
+/// The content of the file; NULL: there is none, or it is of no use. *size: of the memory.
+static void *load_cache(carom_device *device, size_t *size)
+{
+	*size = 0;
+	FILE *file = device->cache_path ? fopen(device->cache_path, "rb") : NULL;
+	if (!file)
+		return NULL;
+	void *bytes = NULL;
+	long length = -1;
+	if (fseek(file, 0, SEEK_END) == 0 && (length = ftell(file)) > 0 && length <= MOST_CACHE && fseek(file, 0, SEEK_SET) == 0)
+		bytes = cr_alloc(device->context, (size_t)length);
+	const bool read = bytes && fread(bytes, 1, (size_t)length, file) == (size_t)length;
+	fclose(file);
+	if (bytes && (!read || !cache_fits(device, bytes, (size_t)length))) {
+		cr_free(device->context, bytes, (size_t)length);
+		bytes = NULL;
+	}
+	if (!bytes)
+		cr_log(device->context, CAROM_LOG_WARNING, "%s: is no file of compiled kernels of %s", device->cache_path,
+			device->info.name);
+	else
+		*size = (size_t)length;
+	return bytes;
+}
+
+/// Write a file beside it and put that in its place: two processes may end at once.
+static bool write_cache(const carom_device *device, const void *bytes, size_t size, char *beside, size_t room)
+{
+	snprintf(beside, room, "%s.%lld", device->cache_path, (long long)cr_process_id());
+	FILE *file = fopen(beside, "wb");
+	if (!file)
+		return false;
+	const bool written = fwrite(bytes, 1, size, file) == size;
+	if (fclose(file) == 0 && written && rename(beside, device->cache_path) == 0)
+		return true;
+	remove(beside);
+	return false;
+}
+
+void cr_gpu_save_cache(carom_device *device)
+{
+	enum { SUFFIX = 32 };
+	size_t size = 0;
+	if (!device->cache_path || device->stats.lost ||
+		device->vk->GetPipelineCacheData(device->device, device->cache, &size, NULL) != VK_SUCCESS)
+		return;
+	const size_t room = device->cache_path_size + SUFFIX, held = size;
+	void *bytes = cr_alloc(device->context, held);
+	char *beside = cr_alloc(device->context, room);
+	const bool saved = bytes && beside &&
+		device->vk->GetPipelineCacheData(device->device, device->cache, &size, bytes) == VK_SUCCESS &&
+		write_cache(device, bytes, size, beside, room);
+	if (!saved)
+		cr_log(device->context, CAROM_LOG_WARNING, "%s: the compiled kernels cannot be written", device->cache_path);
+	cr_free(device->context, bytes, held);
+	cr_free(device->context, beside, room);
+}
+
+// ---- Pipelines ----
+
+carom_result cr_gpu_open_kernels(carom_device *device)
+{
+	const VkAllocationCallbacks *memory = device->instance.memory;
+	size_t size;
+	void *bytes = load_cache(device, &size);
+	const VkPipelineCacheCreateInfo cache = {
+		.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, .initialDataSize = size, .pInitialData = bytes
+	};
+	VkResult result = device->vk->CreatePipelineCache(device->device, &cache, memory, &device->cache);
+	device->stats.cache_used = bytes != NULL && result == VK_SUCCESS;
+	cr_free(device->context, bytes, size);
+	if (result != VK_SUCCESS) {
+		device->cache = VK_NULL_HANDLE;
+		return cr_gpu_fail(device, "vkCreatePipelineCache", result);
+	}
+	const VkPushConstantRange range = { VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(cr_gpu_arguments) };
+	const VkPipelineLayoutCreateInfo layout = {
+		.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .pushConstantRangeCount = 1, .pPushConstantRanges = &range
+	};
+	result = device->vk->CreatePipelineLayout(device->device, &layout, memory, &device->layout);
+	if (result == VK_SUCCESS)
+		return CAROM_SUCCESS;
+	device->layout = VK_NULL_HANDLE;
+	return cr_gpu_fail(device, "vkCreatePipelineLayout", result);
+}
+
+void cr_gpu_close_kernels(carom_device *device)
+{
+	const VkAllocationCallbacks *memory = device->instance.memory;
+	for (int k = 0; k < CR_KERNELS; k++) {
+		if (device->pipelines[k])
+			device->vk->DestroyPipeline(device->device, device->pipelines[k], memory);
+	}
+	if (device->layout)
+		device->vk->DestroyPipelineLayout(device->device, device->layout, memory);
+	if (device->cache)
+		device->vk->DestroyPipelineCache(device->device, device->cache, memory);
+}
+
+carom_result cr_gpu_make_pipeline(carom_device *device, cr_kernel kernel, uint32_t threads)
+{
+	if (device->pipelines[kernel])
+		return CAROM_SUCCESS;
+	const VkAllocationCallbacks *memory = device->instance.memory;
+	const VkShaderModuleCreateInfo code = {
+		.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = CODES[kernel].size, .pCode = CODES[kernel].words
+	};
+	VkShaderModule module;
+	VkResult result = device->vk->CreateShaderModule(device->device, &code, memory, &module);
+	if (result != VK_SUCCESS)
+		return cr_gpu_fail(device, "vkCreateShaderModule", result);
+	const uint32_t values[] = { threads, device->fences };
+	const VkSpecializationMapEntry entries[] = { { 0, 0, sizeof *values }, { 1, sizeof *values, sizeof *values } };
+	const VkSpecializationInfo constants = { 2, entries, sizeof values, values };
+	const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
+		.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+		.requiredSubgroupSize = device->info.subgroup_size,
+	};
+	const bool whole = threads % device->info.subgroup_size == 0;
+	const VkComputePipelineCreateInfo info = { .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+		.stage = { .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+			.pNext = whole ? &size : NULL,
+			.flags = whole ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
+			.stage = VK_SHADER_STAGE_COMPUTE_BIT,
+			.module = module,
+			.pName = "main",
+			.pSpecializationInfo = &constants },
+		.layout = device->layout };
+	result = device->vk->CreateComputePipelines(device->device, device->cache, 1, &info, memory, &device->pipelines[kernel]);
+	device->vk->DestroyShaderModule(device->device, module, memory);
+	if (result == VK_SUCCESS)
+		return CAROM_SUCCESS;
+	device->pipelines[kernel] = VK_NULL_HANDLE;
+	return cr_gpu_fail(device, "vkCreateComputePipelines", result);
+}

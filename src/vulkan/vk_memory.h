@@ -1,0 +1,21 @@
+/// Buffers of a device, and copies to and from them.
+#ifndef CR_VULKAN_VK_MEMORY_H
+#define CR_VULKAN_VK_MEMORY_H
+
+#include "vulkan/vk_device.h"
+
+/// Make room for at least size bytes; what was in the buffer may be lost. Grows by half at least
+/// where the budget allows it. CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET, or CAROM_UNSUPPORTED where
+/// the device has no buffers as large; the buffer is then none.
+carom_result cr_gpu_reserve(carom_device *device, cr_gpu_buffer *buffer, uint64_t size);
+void cr_gpu_free(carom_device *device, cr_gpu_buffer *buffer);
+
+/// Copy to the beginning of a buffer. The memory is the caller's again when it returns.
+carom_result cr_gpu_upload(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint64_t size);
+/// Copy from the beginning of a buffer.
+carom_result cr_gpu_download(carom_device *device, const cr_gpu_buffer *buffer, void *data, uint64_t size);
+
+/// A buffer that the processor reaches, for the staging ring and for results.
+carom_result cr_gpu_make_staging(carom_device *device, cr_gpu_buffer *buffer, uint64_t size);
+
+#endif

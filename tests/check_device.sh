@@ -1,0 +1,27 @@
+#!/bin/bash
+# Where a Vulkan driver is installed, the tests of devices run: none is skipped for want of a device. (./dev setup installs Mesa's, which runs
+# on the processor.) Usage: check_device.sh CAROM_TESTS HAS_VULKAN
+set -u
+tests=$1
+has_vulkan=$2
+fail() {
+	echo "$*"
+	exit 1
+}
+
+drivers=$(ls /usr/share/vulkan/icd.d/lvp_icd*.json /etc/vulkan/icd.d/*.json 2>/dev/null)
+[[ -n ${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-} ]] && drivers+="${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}"
+if [[ -z $drivers ]]; then
+	echo "no Vulkan driver is installed: nothing to check"
+	exit 0
+fi
+[[ $has_vulkan == ON ]] || fail "a Vulkan driver is installed, but this build has no devices (packages: glslang-tools libvulkan-dev)"
+for case in "device is_chosen_by_index_and_name_and_never_a_processor_by_itself" "device_kernels sums_are_those_of_a_loop" \
+	"device_spheres kernels_are_timed_and_counted"; do
+	# shellcheck disable=SC2086 # two words
+	"$tests" $case >/dev/null
+	status=$?
+	[[ $status == 77 ]] && fail "a Vulkan driver is installed, but $case was skipped: $("$tests" $case)"
+	[[ $status == 0 ]] || fail "$case failed"
+done
+echo "tests of devices run"

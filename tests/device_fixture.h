@@ -1,0 +1,14 @@
+/// What the tests of graphics devices share: a device of whatever kind there is.
+#ifndef TESTS_DEVICE_FIXTURE_H
+#define TESTS_DEVICE_FIXTURE_H
+
+#include "carom/vulkan.h"
+#include "test.h"
+
+/// The choice of a device that tests run on: a graphics card where there is one, else a driver on the processor. Static text.
+/// Skips the case where there is none.
+const char *fixture_device_choice(carom_context *context);
+/// A device by that choice; def may be NULL. A failure ends the case.
+carom_device *fixture_device(carom_context *context, const carom_device_def *def);
+
+#endif

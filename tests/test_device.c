@@ -1,0 +1,260 @@
+/// Graphics devices as a user sees them: list, choice, misuse, the file of compiled kernels, memory.
+#include "carom/spheres.h"
+#include "device_fixture.h"
+#include "fixture.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef CR_HAVE_VULKAN
+enum { BUILT_WITH = 1 };
+#else
+enum { BUILT_WITH = 0 };
+#endif
+
+enum { MOST = 16 };
+
+static bool contains(const char *text, const char *part) { return strstr(text, part) != NULL; }
+
+/// Making a device fails, says so, and gives none.
+static void check_refused(carom_context *context, const carom_device_def *def, carom_result expected, const char *part)
+{
+	carom_device *device = (carom_device *)&device;
+	CHECK_INT(carom_create_device(context, def, &device), expected);
+	CHECK(device == NULL);
+	if (!CHECK(contains(carom_error_text(context), part)))
+		printf("the text is \"%s\", without \"%s\"\n", carom_error_text(context), part);
+}
+
+TEST(device, misuse_is_named)
+{
+	carom_context *context = fixture_context(1);
+	carom_device *device;
+	int32_t count = 7;
+	CHECK_INT(carom_create_device(NULL, NULL, &device), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_create_device(context, NULL, NULL), CAROM_INVALID_ARGUMENT);
+	check_refused(context, &(carom_device_def){ 0 }, CAROM_INVALID_ARGUMENT, "carom_device_def.cookie");
+	CHECK_INT(carom_list_devices(NULL, NULL, 0, &count), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_list_devices(context, NULL, 0, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK(contains(carom_error_text(context), "count is NULL"));
+	if (BUILT_WITH) {
+		CHECK_INT(carom_list_devices(context, NULL, 3, &count), CAROM_INVALID_ARGUMENT);
+		CHECK_INT(carom_list_devices(context, NULL, -1, &count), CAROM_INVALID_ARGUMENT);
+	}
+	carom_destroy_device(NULL);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+TEST(device, spheres_without_a_device_are_refused)
+{
+	carom_context *context = fixture_context(1);
+	carom_spheres_def def = carom_default_spheres_def();
+	def.method = CAROM_SPHERES_DEVICE;
+	carom_spheres *spheres;
+	CHECK_INT(carom_create_spheres(context, &def, &spheres), CAROM_INVALID_ARGUMENT);
+	CHECK(contains(carom_error_text(context), "carom_spheres_def.device is NULL"));
+	CHECK_STR(carom_sphere_method_name(CAROM_SPHERES_DEVICE), "device");
+	CHECK_STR(carom_result_name(CAROM_DEVICE_FAILED), "device failed");
+	carom_destroy_context(context);
+}
+
+TEST(device, a_library_without_vulkan_says_so)
+{
+	if (BUILT_WITH)
+		test_skip("this library was built with Vulkan");
+	carom_context *context = fixture_context(1);
+	int32_t count = 7;
+	CHECK_INT(carom_list_devices(context, NULL, 0, &count), CAROM_SUCCESS);
+	CHECK_INT(count, 0);
+	check_refused(context, NULL, CAROM_UNSUPPORTED, "built without Vulkan");
+	carom_destroy_context(context);
+}
+
+/// A driver on the processor is for those who name it.
+static void check_auto(carom_context *context, const carom_device_info *infos, int32_t count)
+{
+	bool cards = false;
+	for (int32_t i = 0; i < count; i++)
+		cards = cards || (infos[i].usable && infos[i].kind != CAROM_DEVICE_CPU);
+	carom_device_def def = carom_default_device_def();
+	if (!cards) {
+		check_refused(context, NULL, CAROM_UNSUPPORTED, "device");
+		def.choice = "auto";
+		check_refused(context, &def, CAROM_UNSUPPORTED, "device");
+		return;
+	}
+	carom_device *device;
+	REQUIRE(carom_create_device(context, NULL, &device) == CAROM_SUCCESS);
+	CHECK(carom_device_get_info(device).kind != CAROM_DEVICE_CPU);
+	carom_destroy_device(device);
+}
+
+TEST(device, is_chosen_by_index_and_name_and_never_a_processor_by_itself)
+{
+	carom_context *context = fixture_context(1);
+	static carom_device_info infos[MOST];
+	const char *choice = fixture_device_choice(context);
+	int32_t count, again;
+	REQUIRE(carom_list_devices(context, infos, MOST, &count) == CAROM_SUCCESS);
+	REQUIRE(carom_list_devices(context, NULL, 0, &again) == CAROM_SUCCESS);
+	CHECK_INT(again, count);
+	check_auto(context, infos, count);
+	const carom_device_info *info = &infos[atoi(choice)];
+	CHECK(info->name[0] && info->subgroup_size > 0 && info->memory > 0 && info->largest_buffer > 0 && info->lacks[0] == 0);
+	char shouted[8];
+	for (int i = 0; i < 7; i++)
+		shouted[i] = (char)(info->name[i] >= 'a' && info->name[i] <= 'z' ? info->name[i] - 'a' + 'A' : info->name[i]);
+	shouted[strlen(info->name) < 7 ? strlen(info->name) : 7] = 0;
+	const char *choices[] = { choice, info->name, shouted };
+	for (int i = 0; i < 3; i++) {
+		carom_device_def def = carom_default_device_def();
+		def.choice = choices[i];
+		carom_device *device;
+		REQUIRE(carom_create_device(context, &def, &device) == CAROM_SUCCESS);
+		CHECK_STR(carom_device_get_info(device).name, info->name);
+		CHECK_INT(carom_device_get_kernels(device, NULL, 0), 0);
+		carom_destroy_device(device);
+	}
+	carom_device_def def = carom_default_device_def();
+	def.choice = "99";
+	check_refused(context, &def, CAROM_UNSUPPORTED, "beyond the last index");
+	def.choice = "no such device";
+	check_refused(context, &def, CAROM_UNSUPPORTED, "which no device has in its name");
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+static void count_warnings(carom_log_level level, const char *text, void *user)
+{
+	(void)text;
+	*(int *)user += level == CAROM_LOG_WARNING;
+}
+
+/// One pair, so that kernels are compiled.
+static void find_one_pair(carom_context *context, carom_device *device)
+{
+	static const float centres[6] = { 0, 0, 0, 1, 0, 0 }, radii[2] = { 1, 1 };
+	carom_spheres_def def = carom_default_spheres_def();
+	def.method = CAROM_SPHERES_DEVICE;
+	def.device = device;
+	carom_spheres *spheres;
+	carom_sphere_pairs pairs;
+	REQUIRE(carom_create_spheres(context, &def, &spheres) == CAROM_SUCCESS);
+	carom_sphere_input input = carom_default_sphere_input();
+	input.count = 2;
+	input.centres = (carom_strided){ .data = centres };
+	input.radii = (carom_strided){ .data = radii };
+	REQUIRE(carom_spheres_update(spheres, &input) == CAROM_SUCCESS);
+	REQUIRE(carom_spheres_find_pairs(spheres, &pairs) == CAROM_SUCCESS);
+	CHECK_INT(pairs.count, 1);
+	carom_destroy_spheres(spheres);
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "wb");
+	REQUIRE(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+TEST(device, compiled_kernels_are_kept_in_a_file)
+{
+	static const char path[] = "device_kernels.cache";
+	int warnings = 0;
+	carom_context_def context_def = carom_default_context_def();
+	context_def.log = count_warnings;
+	context_def.log_user = &warnings;
+	carom_context *context;
+	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
+	carom_device_def def = carom_default_device_def();
+	remove(path);
+	for (int round = 0; round < 4; round++) {
+		if (round == 2)
+			write_text(path, "no cache at all");
+		def.cache_path = path;
+		carom_device *device = fixture_device(context, &def);
+		CHECK_INT(carom_device_get_stats(device).cache_used, round == 1 || round == 3);
+		CHECK_INT(warnings, round >= 2);
+		find_one_pair(context, device);
+		carom_destroy_device(device);
+	}
+	remove(path);
+	def.cache_path = "no_such_folder/kernels.cache";
+	carom_destroy_device(fixture_device(context, &def));
+	CHECK_INT(warnings, 2);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+TEST(device, a_device_left_over_is_told)
+{
+	carom_context *context = fixture_context(1);
+	carom_device *device = fixture_device(context, NULL);
+	CHECK_INT(atomic_load(&context->live_objects), 1);
+	carom_destroy_device(device);
+	CHECK_INT(atomic_load(&context->live_objects), 0);
+	carom_destroy_context(context);
+}
+
+TEST(device, drivers_take_memory_of_the_context_where_they_are_told_to)
+{
+	carom_context *context = fixture_context(1);
+	carom_device_def def = carom_default_device_def();
+	size_t held[2];
+	for (int own = 0; own < 2; own++) {
+		def.driver_memory = own;
+		carom_device *device = fixture_device(context, &def);
+		find_one_pair(context, device);
+		held[own] = carom_memory_in_use(context);
+		carom_destroy_device(device);
+		CHECK_INT(carom_memory_in_use(context), context->size);
+	}
+	CHECK(held[1] > held[0]);
+	carom_destroy_context(context);
+}
+
+// ---- Memory that fails ----
+
+static long s_allocations, s_failing;
+
+static void *allocate(size_t size, size_t alignment, void *user)
+{
+	(void)user;
+	return s_allocations++ == s_failing ? NULL : test_allocate(size, alignment);
+}
+
+static void release(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)size, (void)alignment, (void)user;
+	test_release(pointer);
+}
+
+TEST(device, every_allocation_may_fail)
+{
+	carom_context_def context_def = carom_default_context_def();
+	context_def.allocator = (carom_allocator){ allocate, release, NULL };
+	context_def.thread_count = 1;
+	carom_context *context;
+	s_failing = -1;
+	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
+	carom_device_def def = carom_default_device_def();
+	def.choice = fixture_device_choice(context);
+	def.cache_path = "device_allocations.cache";
+	bool made = false;
+	for (int failing = 0; !made && failing < 100; failing++) {
+		carom_device *device;
+		s_allocations = 0;
+		s_failing = failing;
+		const carom_result result = carom_create_device(context, &def, &device);
+		made = s_allocations <= failing; // all were given
+		CHECK_INT(result, made ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY);
+		carom_destroy_device(device);
+		s_failing = -1;
+		CHECK_INT(carom_memory_in_use(context), context->size);
+	}
+	CHECK(made);
+	remove(def.cache_path);
+	carom_destroy_context(context);
+}

@@ -1,0 +1,504 @@
+/// Spheres by the method DEVICE: the pairs of the processor, bit for bit, on clouds of all kinds, recorded ones, periodic ones, moving
+/// ones; budgets; threads that share a device; and the validation layer, which has nothing to say.
+#include "device_fixture.h"
+#include "fixture.h"
+#include "spheres_fixture.h"
+#include "vulkan/vk_device.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Everything, through the table of the detector ----
+
+static carom_device *s_device;
+
+static carom_result build(void **state, const cr_sphere_set *given)
+{
+	cr_sphere_set set = *given;
+	set.device = s_device;
+	return cr_device_detector.build(state, &set);
+}
+
+static carom_result refit(void *state, const cr_sphere_set *set) { return cr_device_detector.refit(state, set); }
+
+static void check_everywhere(bool staging, int64_t count)
+{
+	carom_context *context = fixture_context(2);
+	carom_device_def def = carom_default_device_def();
+	def.staging = staging;
+	s_device = fixture_device(context, &def);
+	cr_sphere_detector detector = cr_device_detector;
+	detector.build = build;
+	detector.refit = refit;
+	fixture_check_detector_everywhere(&detector, context, count);
+	carom_destroy_device(s_device);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+TEST(device_spheres, find_every_pair_once) { check_everywhere(false, 2500 / TEST_FEWER); }
+TEST(device_spheres, find_every_pair_once_of_few)
+{
+	for (int64_t count = 0; count < 6; count++)
+		check_everywhere(count % 2, count);
+}
+TEST(device_spheres, find_every_pair_once_through_the_ring) { check_everywhere(true, 700); }
+
+// ---- As a user ----
+
+static carom_spheres *make_spheres(carom_context *context, carom_device *device, double skin)
+{
+	carom_spheres_def def = carom_default_spheres_def();
+	def.method = device ? CAROM_SPHERES_DEVICE : CAROM_SPHERES_TREE;
+	def.device = device;
+	def.skin = skin;
+	carom_spheres *spheres;
+	REQUIRE(carom_create_spheres(context, &def, &spheres) == CAROM_SUCCESS);
+	return spheres;
+}
+
+static bool same_pairs(const carom_sphere_pairs *a, const carom_sphere_pairs *b)
+{
+	return a->count == b->count && (a->count == 0 || memcmp(a->pairs, b->pairs, (size_t)a->count * sizeof *a->pairs) == 0);
+}
+
+TEST(device_spheres, frames_and_sizes_of_all_scales_are_those_of_the_tree)
+{
+	carom_context *context = fixture_context(2);
+	carom_device *device = fixture_device(context, NULL);
+	carom_spheres *spheres = make_spheres(context, device, 0);
+	for (int kind = 0; kind < CLOUD_ALL_KINDS; kind++) {
+		fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, 1200, 5);
+		fixture_check_spheres(spheres, &cloud, NULL, cloud.name);
+		fixture_free_cloud(&cloud);
+	}
+	// Of these the wide tree of the processor has done some.
+	const carom_sphere_stats stats = carom_spheres_get_stats(spheres);
+	CHECK(stats.device_fallbacks > 0 && stats.device_fallbacks < 4);
+	carom_destroy_spheres(spheres);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+/// Move each coordinate by up to `most`.
+static void shake(fixture_cloud *cloud, double most, uint64_t *seed)
+{
+	for (int64_t i = 0; i < cloud->count; i++) {
+		for (int k = 0; k < 3; k++) {
+			double *at = &cloud->spheres[4 * i + k];
+			*at = cloud->single ? (double)(float)(*at + test_random_double(seed, -most, most))
+								: *at + test_random_double(seed, -most, most);
+		}
+	}
+}
+
+static void check_motion(carom_context *context, carom_device *device, carom_tree_upkeep upkeep)
+{
+	carom_spheres_def def = carom_default_spheres_def();
+	def.method = CAROM_SPHERES_DEVICE;
+	def.device = device;
+	def.upkeep = upkeep;
+	def.rebuild_interval = 3;
+	carom_spheres *spheres;
+	REQUIRE(carom_create_spheres(context, &def, &spheres) == CAROM_SUCCESS);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 1500, 8);
+	uint64_t seed = 3;
+	int refits = 0;
+	double first_cost = 0;
+	for (int step = 0; step < 7; step++) {
+		fixture_check_spheres(spheres, &cloud, NULL, "in motion");
+		const carom_sphere_stats stats = carom_spheres_get_stats(spheres);
+		first_cost = step == 0 ? stats.tree_cost : first_cost;
+		refits += stats.refitted;
+		CHECK(stats.method == CAROM_SPHERES_DEVICE && stats.tree_cost > 1);
+		if (upkeep == CAROM_UPKEEP_REFIT && step == 6)
+			CHECK(stats.tree_cost > 1.2 * first_cost); // the shape is that of the first step
+		shake(&cloud, 0.002, &seed);
+	}
+	CHECK_INT(carom_spheres_get_stats(spheres).tree_builds, 7 - refits);
+	if (upkeep != CAROM_UPKEEP_AUTO && upkeep != CAROM_UPKEEP_QUALITY)
+		CHECK_INT(refits, upkeep == CAROM_UPKEEP_REBUILD ? 0 : upkeep == CAROM_UPKEEP_REFIT ? 6 : 4);
+	fixture_free_cloud(&cloud);
+	carom_destroy_spheres(spheres);
+}
+
+TEST(device_spheres, follow_motion_by_every_upkeep)
+{
+	carom_context *context = fixture_context(1);
+	carom_device *device = fixture_device(context, NULL);
+	for (int upkeep = CAROM_UPKEEP_AUTO; upkeep <= CAROM_UPKEEP_QUALITY; upkeep++)
+		check_motion(context, device, (carom_tree_upkeep)upkeep);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+static void add_overlap(
+	uint32_t a, uint32_t b, const double direction[3], double overlap, double force[3], double torque[3], void *user)
+{
+	(void)a, (void)b, (void)torque, (void)user;
+	for (int k = 0; k < 3; k++)
+		force[k] += overlap * direction[k];
+}
+
+TEST(device_spheres, lists_and_forces_are_the_same_bits)
+{
+	enum { COUNT = 2000 };
+	carom_context *context = fixture_context(2);
+	carom_device *device = fixture_device(context, NULL);
+	carom_spheres *both[2] = { make_spheres(context, NULL, 0.0004), make_spheres(context, device, 0.0004) };
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, COUNT, 9);
+	static double forces[2][3 * COUNT];
+	uint64_t seed = 4;
+	for (int step = 0; step < 4; step++) {
+		const fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_DOUBLES);
+		carom_sphere_neighbours lists[2];
+		for (int d = 0; d < 2; d++) {
+			REQUIRE(carom_spheres_update(both[d], &arrays.input) == CAROM_SUCCESS);
+			REQUIRE(carom_spheres_sum_forces(both[d], add_overlap, NULL, forces[d], NULL) == CAROM_SUCCESS);
+			REQUIRE(carom_spheres_get_neighbours(both[d], &lists[d]) == CAROM_SUCCESS);
+		}
+		CHECK(memcmp(forces[0], forces[1], sizeof forces[0]) == 0);
+		CHECK(lists[0].first[COUNT] == lists[1].first[COUNT] && lists[0].first[COUNT] > 0 &&
+			memcmp(lists[0].other, lists[1].other, (size_t)lists[0].first[COUNT] * sizeof(uint32_t)) == 0);
+		fixture_free_arrays((fixture_arrays *)&arrays);
+		shake(&cloud, 0.0001, &seed);
+	}
+	for (int d = 0; d < 2; d++)
+		carom_destroy_spheres(both[d]);
+	fixture_free_cloud(&cloud);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+// ---- Recorded spheres ----
+
+/// A snapshot: a head of 64 bytes with the number of spheres at 8, of pairs at 40, and a sum over the pairs at 48; then the spheres.
+static void check_snapshot(carom_context *context, carom_device *device, const char *name)
+{
+	char head[64];
+	uint64_t count, pairs, checksum, sum = 0;
+	FILE *file = fopen(test_data_path(name), "rb");
+	REQUIRE(file && fread(head, 1, sizeof head, file) == sizeof head && memcmp(head, "SPHERES1", 8) == 0);
+	memcpy(&count, head + 8, 8);
+	memcpy(&pairs, head + 40, 8);
+	memcpy(&checksum, head + 48, 8);
+	float *spheres = malloc(16 * (size_t)count);
+	REQUIRE(spheres && fread(spheres, 16, (size_t)count, file) == count);
+	fclose(file);
+	carom_spheres *detector = make_spheres(context, device, 0);
+	carom_sphere_input input = carom_default_sphere_input();
+	carom_sphere_pairs found;
+	input.count = (int64_t)count;
+	input.centres = (carom_strided){ spheres, 16, CAROM_FLOAT32 };
+	input.radii = (carom_strided){ spheres + 3, 16, CAROM_FLOAT32 };
+	for (int round = 0; round < 2; round++) { // built, then as upkeep will have it
+		REQUIRE(carom_spheres_update(detector, &input) == CAROM_SUCCESS);
+		REQUIRE(carom_spheres_find_pairs(detector, &found) == CAROM_SUCCESS);
+	}
+	for (int64_t i = 0; i < found.count; i++)
+		sum += fixture_mix((uint64_t)found.pairs[i].a << 32 | found.pairs[i].b);
+	CHECK_INT(found.count, pairs);
+	if (!CHECK(sum == checksum))
+		printf("%s\n", name);
+	// Spheres lie in random order in the files: a lost order along the curve would show here.
+	CHECK(carom_spheres_get_stats(detector).tree_cost < 5000);
+	free(spheres);
+	carom_destroy_spheres(detector);
+}
+
+TEST(device_spheres, snapshots_are_those_of_their_ground_truth)
+{
+	static const char *const names[] = { "spheres/bunny_half.sph", "spheres/bunny_mix.sph", "spheres/dense_100k.sph",
+		"spheres/floor_250k.sph" };
+	test_data_path(names[0]);
+	carom_context *context = fixture_context(2);
+	carom_device *device = fixture_device(context, NULL);
+	for (int i = 0; i < (TEST_FEWER > 1 ? 2 : 4); i++)
+		check_snapshot(context, device, names[i]);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+// ---- Limits ----
+
+static bool count_pairs(const carom_sphere_pair *pairs, int64_t count, int worker, void *user)
+{
+	(void)worker;
+	bool ordered = true;
+	for (int64_t i = 0; i < count; i++)
+		ordered = ordered && pairs[i].a < pairs[i].b;
+	atomic_fetch_add((atomic_llong *)user, ordered ? count : 0);
+	return true;
+}
+
+TEST(device_spheres, more_pairs_than_the_device_has_room_for_come_in_windows)
+{
+	enum { COUNT = 2000 };
+	const int64_t all = (int64_t)COUNT * (COUNT - 1) / 2;
+	carom_context *context = fixture_context(2);
+	carom_device_def def = carom_default_device_def();
+	def.memory_budget = 2 << 20; // two million pairs would take 16 MB
+	carom_device *device = fixture_device(context, &def);
+	carom_spheres *spheres = make_spheres(context, device, 0);
+	static float heap[4 * COUNT];
+	for (int i = 0; i < COUNT; i++)
+		heap[4 * i + 3] = 1;
+	carom_sphere_input input = carom_default_sphere_input();
+	input.count = COUNT;
+	input.centres = (carom_strided){ heap, 16, CAROM_FLOAT32 };
+	input.radii = (carom_strided){ heap + 3, 16, CAROM_FLOAT32 };
+	for (int round = 0; round < 2; round++) { // the second one knows how many there are, and cannot have the room
+		atomic_llong count = 0;
+		REQUIRE(carom_spheres_update(spheres, &input) == CAROM_SUCCESS);
+		CHECK_INT(carom_spheres_visit_pairs(spheres, count_pairs, &count), CAROM_SUCCESS);
+		CHECK_INT(atomic_load(&count), all);
+	}
+	CHECK(carom_device_get_stats(device).bytes_peak <= def.memory_budget);
+	carom_destroy_spheres(spheres);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+TEST(device_spheres, a_budget_of_the_device_is_named_and_kept)
+{
+	carom_context *context = fixture_context(1);
+	carom_device_def device_def = carom_default_device_def();
+	device_def.memory_budget = 300000;
+	carom_device *device = fixture_device(context, &device_def);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 10000, 2);
+	const fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_RECORDS);
+	for (int fallback = 0; fallback < 2; fallback++) {
+		carom_spheres_def def = carom_default_spheres_def();
+		def.method = CAROM_SPHERES_DEVICE;
+		def.device = device;
+		def.device_fallback = fallback;
+		carom_spheres *spheres;
+		REQUIRE(carom_create_spheres(context, &def, &spheres) == CAROM_SUCCESS);
+		CHECK_INT(carom_spheres_update(spheres, &arrays.input), fallback ? CAROM_SUCCESS : CAROM_OVER_BUDGET);
+		CHECK(strstr(carom_error_text(context), "carom_device_def.memory_budget") != NULL);
+		const carom_sphere_stats stats = carom_spheres_get_stats(spheres);
+		CHECK_INT(stats.device_fallbacks, fallback);
+		CHECK_INT(stats.count, fallback ? cloud.count : 0);
+		carom_destroy_spheres(spheres);
+	}
+	CHECK(carom_device_get_stats(device).bytes_peak <= device_def.memory_budget);
+	fixture_free_arrays((fixture_arrays *)&arrays);
+	fixture_free_cloud(&cloud);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+TEST(device_spheres, a_device_of_another_context_is_refused)
+{
+	carom_context *one = fixture_context(1), *other = fixture_context(1);
+	carom_device *device = fixture_device(one, NULL);
+	carom_spheres_def def = carom_default_spheres_def();
+	def.method = CAROM_SPHERES_DEVICE;
+	def.device = device;
+	carom_spheres *spheres;
+	CHECK_INT(carom_create_spheres(other, &def, &spheres), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(other), "of another context") != NULL);
+	carom_destroy_device(device);
+	carom_destroy_context(one);
+	carom_destroy_context(other);
+}
+
+// ---- Memory that fails ----
+
+static long s_allocations, s_failing = -1;
+
+static void *allocate(size_t size, size_t alignment, void *user)
+{
+	(void)user;
+	return s_allocations++ == s_failing ? NULL : test_allocate(size, alignment);
+}
+
+static void release(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)size, (void)alignment, (void)user;
+	test_release(pointer);
+}
+
+TEST(device_spheres, every_allocation_may_fail)
+{
+	carom_context_def context_def = carom_default_context_def();
+	context_def.allocator = (carom_allocator){ allocate, release, NULL };
+	context_def.thread_count = 1;
+	carom_context *context;
+	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
+	carom_device_def device_def = carom_default_device_def();
+	device_def.staging = true;
+	carom_device *device = fixture_device(context, &device_def);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 500, 2);
+	const fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_DOUBLES);
+	bool failed = true;
+	for (int failing = 0; failed && failing < 200; failing++) {
+		carom_spheres *spheres = make_spheres(context, device, 0.001);
+		carom_sphere_pairs pairs;
+		s_allocations = 0;
+		s_failing = failing;
+		carom_result result = carom_spheres_update(spheres, &arrays.input);
+		if (result == CAROM_SUCCESS)
+			result = carom_spheres_find_pairs(spheres, &pairs);
+		failed = s_allocations > failing;
+		s_failing = -1;
+		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
+		fixture_check_spheres(spheres, &cloud, NULL, "after a failure");
+		carom_destroy_spheres(spheres);
+	}
+	CHECK(!failed);
+	fixture_free_arrays((fixture_arrays *)&arrays);
+	fixture_free_cloud(&cloud);
+	carom_destroy_device(device);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+// ---- Threads ----
+
+typedef struct thread_user {
+	cr_thread thread;
+	carom_spheres *spheres;
+	fixture_cloud cloud;
+	fixture_pairs truth;
+	bool good;
+} thread_user;
+
+static void use_device(void *user_pointer)
+{
+	thread_user *user = user_pointer;
+	user->good = true;
+	const fixture_arrays arrays = fixture_lay_out(&user->cloud, LAYOUT_RECORDS);
+	for (int round = 0; round < 6; round++) {
+		carom_sphere_pairs found;
+		user->good = user->good && carom_spheres_update(user->spheres, &arrays.input) == CAROM_SUCCESS &&
+			carom_spheres_find_pairs(user->spheres, &found) == CAROM_SUCCESS && found.count == user->truth.count &&
+			memcmp(found.pairs, user->truth.pairs, (size_t)found.count * sizeof *found.pairs) == 0;
+	}
+	fixture_free_arrays((fixture_arrays *)&arrays);
+}
+
+TEST(device_spheres, threads_share_a_device)
+{
+	enum { USERS = 3 };
+	if (!CR_THREADS)
+		test_skip("there are no threads");
+	carom_context *context = fixture_context(1);
+	carom_device *device = fixture_device(context, NULL);
+	static thread_user users[USERS];
+	for (int i = 0; i < USERS; i++) {
+		users[i].spheres = make_spheres(context, device, 0);
+		users[i].cloud = fixture_make_cloud(CLOUD_DENSE, 700 + 200 * i, 2);
+		users[i].truth = fixture_oracle_pairs(&users[i].cloud, 0, NULL);
+	}
+	for (int i = 0; i < USERS; i++)
+		REQUIRE(cr_thread_start(&users[i].thread, use_device, &users[i]));
+	for (int i = 0; i < USERS; i++) {
+		cr_thread_join(&users[i].thread);
+		CHECK(users[i].good);
+		carom_destroy_spheres(users[i].spheres);
+		fixture_free_cloud(&users[i].cloud);
+		fixture_free_pairs(&users[i].truth);
+	}
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+TEST(device_spheres, devices_opened_twice_give_the_same)
+{
+	carom_context *context = fixture_context(1);
+	carom_device *devices[2] = { fixture_device(context, NULL), fixture_device(context, NULL) };
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_WIDE, 3000, 6);
+	const fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_RECORDS);
+	carom_spheres *spheres[2];
+	carom_sphere_pairs found[2];
+	for (int d = 0; d < 2; d++) {
+		spheres[d] = make_spheres(context, devices[d], 0);
+		REQUIRE(carom_spheres_update(spheres[d], &arrays.input) == CAROM_SUCCESS);
+	}
+	for (int d = 0; d < 2; d++)
+		REQUIRE(carom_spheres_find_pairs(spheres[d], &found[d]) == CAROM_SUCCESS);
+	CHECK(same_pairs(&found[0], &found[1]) && found[0].count > 0);
+	for (int d = 0; d < 2; d++) {
+		carom_destroy_spheres(spheres[d]);
+		carom_destroy_device(devices[d]);
+	}
+	fixture_free_arrays((fixture_arrays *)&arrays);
+	fixture_free_cloud(&cloud);
+	carom_destroy_context(context);
+}
+
+// ---- The validation layer ----
+
+static void print_message(carom_log_level level, const char *text, void *user)
+{
+	(void)user;
+	if (level == CAROM_LOG_ERROR)
+		printf("%s\n", text);
+}
+
+/// Messages about objects that were left come when the device is destroyed: the log has them.
+static void count_errors(carom_log_level level, const char *text, void *user)
+{
+	print_message(level, text, user);
+	*(int *)user += level == CAROM_LOG_ERROR;
+}
+
+TEST(device_spheres, the_validation_layer_has_nothing_to_say)
+{
+	int errors = 0;
+	carom_context_def context_def = carom_default_context_def();
+	context_def.log = count_errors;
+	context_def.log_user = &errors;
+	carom_context *context;
+	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
+	for (int staging = 0; staging < 2; staging++) {
+		carom_device_def def = carom_default_device_def();
+		def.staging = staging;
+		def.validation = def.timing = true;
+		carom_device *device = fixture_device(context, &def);
+		carom_spheres *spheres = make_spheres(context, device, 0);
+		for (int64_t count = 300; count <= 1500; count += 600) {
+			fixture_cloud cloud = fixture_make_cloud(CLOUD_COINCIDENT, count, 7);
+			fixture_check_spheres(spheres, &cloud, NULL, cloud.name);
+			fixture_check_spheres(spheres, &cloud, NULL, "again");
+			fixture_free_cloud(&cloud);
+		}
+		CHECK_INT(carom_device_get_stats(device).validation_messages, 0);
+		carom_destroy_spheres(spheres);
+		carom_destroy_device(device);
+	}
+	CHECK_INT(errors, 0);
+	carom_destroy_context(context);
+}
+
+TEST(device_spheres, kernels_are_timed_and_counted)
+{
+	carom_context *context = fixture_context(1);
+	carom_device_def def = carom_default_device_def();
+	def.timing = true;
+	carom_device *device = fixture_device(context, &def);
+	carom_spheres *spheres = make_spheres(context, device, 0);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 2000, 7);
+	fixture_check_spheres(spheres, &cloud, NULL, cloud.name);
+	carom_kernel_time times[64];
+	const int32_t count = carom_device_get_kernels(device, times, 64);
+	CHECK(count > 8 && count <= 64);
+	CHECK_INT(carom_device_get_kernels(device, times, 1), count);
+	int64_t calls = 0;
+	double ms = 0;
+	for (int32_t i = 0; i < carom_device_get_kernels(device, times, 64); i++) {
+		CHECK(times[i].name[0] && times[i].calls > 0 && times[i].ms >= 0);
+		calls += times[i].calls;
+		ms += times[i].ms;
+	}
+	const carom_device_stats stats = carom_device_get_stats(device);
+	CHECK_INT(calls, stats.dispatches);
+	CHECK(ms > 0 && stats.submissions > 0 && stats.bytes > 0 && stats.bytes_peak >= stats.bytes);
+	CHECK(stats.bytes_up >= 16 * 2000 && stats.bytes_down > 0 && !stats.lost);
+	carom_destroy_spheres(spheres);
+	carom_destroy_device(device);
+	fixture_free_cloud(&cloud);
+	carom_destroy_context(context);
+}

@@ -1,0 +1,125 @@
+// Graphics devices: list, choice, figures.
+#include "devices.h"
+#include "options.h"
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_KERNELS = 64, MOST_DEVICES = 64 };
+
+const char *const device_backend_words[] = { "cpu", "vulkan", NULL };
+
+carom_device *devices_open(carom_context *context, const char *choice, const char *kernels)
+{
+	carom_device_def def = carom_default_device_def();
+	def.choice = choice;
+	def.cache_path = kernels;
+	def.timing = true;
+	carom_device *device;
+	if (carom_create_device(context, &def, &device) == CAROM_SUCCESS)
+		return device;
+	report_error(NULL, "%s (`carom info --devices` lists them)", carom_error_text(context));
+	return NULL;
+}
+
+// ---- What a device has done ----
+
+void devices_add_json(cJSON *json, const carom_device *device)
+{
+	const carom_device_info info = carom_device_get_info(device);
+	const carom_device_stats stats = carom_device_get_stats(device);
+	cJSON *object = cJSON_AddObjectToObject(json, "device");
+	cJSON_AddStringToObject(object, "name", info.name);
+	cJSON_AddStringToObject(object, "driver", info.driver);
+	cJSON_AddStringToObject(object, "kind", carom_device_kind_name(info.kind));
+	cJSON_AddNumberToObject(object, "subgroup_size", info.subgroup_size);
+	cJSON_AddNumberToObject(object, "bytes_peak", (double)stats.bytes_peak);
+	cJSON_AddNumberToObject(object, "bytes_up", (double)stats.bytes_up);
+	cJSON_AddNumberToObject(object, "bytes_down", (double)stats.bytes_down);
+	cJSON_AddNumberToObject(object, "submissions", (double)stats.submissions);
+	cJSON_AddBoolToObject(object, "kernels_from_file", stats.cache_used);
+	carom_kernel_time times[MOST_KERNELS];
+	const int32_t count = carom_device_get_kernels(device, times, MOST_KERNELS);
+	cJSON *kernels = cJSON_AddArrayToObject(json, "kernels");
+	for (int32_t i = 0; i < count && i < MOST_KERNELS; i++) {
+		cJSON *kernel = cJSON_CreateObject();
+		cJSON_AddStringToObject(kernel, "name", times[i].name);
+		cJSON_AddNumberToObject(kernel, "calls", (double)times[i].calls);
+		cJSON_AddNumberToObject(kernel, "ms", times[i].ms);
+		cJSON_AddItemToArray(kernels, kernel);
+	}
+}
+
+void devices_print(const carom_device *device)
+{
+	const carom_device_info info = carom_device_get_info(device);
+	const carom_device_stats stats = carom_device_get_stats(device);
+	printf("  %-12s %s (%s, %s)\n", "device", info.name, carom_device_kind_name(info.kind), info.driver);
+	printf("  %-12s %.1f MiB held at most, %.1f up, %.1f down, in all repetitions\n", "its memory",
+		(double)stats.bytes_peak / (1 << 20), (double)stats.bytes_up / (1 << 20), (double)stats.bytes_down / (1 << 20));
+	carom_kernel_time times[MOST_KERNELS];
+	const int32_t count = carom_device_get_kernels(device, times, MOST_KERNELS);
+	for (int32_t i = 0; i < count && i < MOST_KERNELS; i++)
+		printf("  %-12s %-20s %10.3f ms in %lld calls\n", i == 0 ? "kernels" : "", times[i].name, times[i].ms,
+			(long long)times[i].calls);
+}
+
+// ---- The list ----
+
+static int print_list_json(const carom_device_info *infos, int32_t count)
+{
+	cJSON *json = cJSON_CreateObject();
+	cJSON_AddStringToObject(json, "kind", "devices");
+	cJSON *devices = cJSON_AddArrayToObject(json, "devices");
+	for (int32_t i = 0; i < count; i++) {
+		cJSON *device = cJSON_CreateObject();
+		cJSON_AddNumberToObject(device, "index", i);
+		cJSON_AddStringToObject(device, "name", infos[i].name);
+		cJSON_AddStringToObject(device, "driver", infos[i].driver);
+		cJSON_AddStringToObject(device, "kind", carom_device_kind_name(infos[i].kind));
+		cJSON_AddNumberToObject(device, "vendor_id", infos[i].vendor_id);
+		cJSON_AddNumberToObject(device, "device_id", infos[i].device_id);
+		char version[32];
+		snprintf(version, sizeof version, "%d.%d", infos[i].api_major, infos[i].api_minor);
+		cJSON_AddStringToObject(device, "vulkan", version);
+		cJSON_AddNumberToObject(device, "memory", (double)infos[i].memory);
+		cJSON_AddNumberToObject(device, "largest_buffer", (double)infos[i].largest_buffer);
+		cJSON_AddNumberToObject(device, "subgroup_size", infos[i].subgroup_size);
+		cJSON_AddBoolToObject(device, "usable", infos[i].usable);
+		cJSON_AddStringToObject(device, "lacks", infos[i].lacks);
+		cJSON_AddItemToArray(devices, device);
+	}
+	return report_json(json);
+}
+
+static int print_list_text(const carom_device_info *infos, int32_t count)
+{
+	if (count == 0)
+		printf("no Vulkan device: no loader, driver or device was found, or this program was built without Vulkan\n");
+	for (int32_t i = 0; i < count; i++) {
+		printf("device %d: %s\n", (int)i, infos[i].name);
+		printf("  %-12s %s%s\n", "kind", carom_device_kind_name(infos[i].kind),
+			infos[i].kind == CAROM_DEVICE_CPU ? ": runs on the processor, never chosen unless it is named" : "");
+		printf("  %-12s %s, Vulkan %d.%d\n", "driver", infos[i].driver, infos[i].api_major, infos[i].api_minor);
+		printf("  %-12s %.0f MiB, %.0f in one buffer\n", "memory", (double)infos[i].memory / (1 << 20),
+			(double)infos[i].largest_buffer / (1 << 20));
+		printf("  %-12s %u\n", "subgroups of", infos[i].subgroup_size);
+		printf("  %-12s %s%s\n", "usable", infos[i].usable ? "yes" : "no: ", infos[i].lacks);
+	}
+	return report_end_of_text();
+}
+
+int devices_show(bool json)
+{
+	static carom_device_info infos[MOST_DEVICES];
+	carom_context *context = report_create_context(1, CAROM_SIMD_AUTO);
+	int32_t count = 0;
+	int status = EXIT_FAILED;
+	if (context && carom_list_devices(context, infos, MOST_DEVICES, &count) != CAROM_SUCCESS)
+		report_error(NULL, "%s", carom_error_text(context));
+	else if (context)
+		status = (json ? print_list_json : print_list_text)(infos, count < MOST_DEVICES ? count : MOST_DEVICES);
+	carom_destroy_context(context);
+	return status;
+}
