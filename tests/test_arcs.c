@@ -265,8 +265,8 @@ TEST(arcs, threads_and_instruction_sets_do_not_show_determinism)
 
 // ---- Known answers ----
 
-/// A sheet far away but for a corner, which a bar passes that turns by a quarter about z: its end sweeps the circle of
-/// radius 1. On the straight line from its begin to its end it would not come nearer than a fifth of the way.
+/// A bar turns by a quarter about z, and its end sweeps the circle of radius 1. It passes a corner of a sheet whose other
+/// corners are far away. The straight line from the begin to the end of the turn leaves the corner out.
 TEST(arcs, a_turning_bar_meets_what_its_chord_leaves_out)
 {
 	carom_context *context = fixture_context(1);

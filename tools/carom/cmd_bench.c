@@ -28,7 +28,7 @@ static const bench_entry ENTRIES[] = {
 	{ "pipeline-2015", "lists against one loop", "Lehericey et al. 2015, section 5.2, Figure 6", bench_pipeline_2015 },
 	{ "table-1-2015", "predicted room for rays against exact room", "Lehericey et al. 2015, Table 1", bench_table_1_2015 },
 	{ "table-2-2015", "rays missed by two predictions", "Lehericey et al. 2015, Table 2", bench_table_2_2015 },
-	{ "deforming-table-1", "trees made anew in each step, by four builders, and refitted", "Li and Yamaguchi, Table 1",
+	{ "deforming-table-1", "trees made again in each step, by four builders, and refitted", "Li and Yamaguchi, Table 1",
 		bench_deforming_table_1 },
 	{ "deforming-table-2", "full, iterative and predictive rays", "Li and Yamaguchi, Tables 2 and 3", bench_deforming_table_2 },
 	{ "deforming-table-4", "rays beside GJK and EPA: time, colliding pairs, depth",

@@ -356,7 +356,7 @@ class BVHModel(_Geometry):
         self._parts = []
 
     def beginModel(self, num_tris=0, num_vertices=0):
-        """Begin anew."""
+        """Begin again."""
         self._parts = []
 
     def addSubModel(self, vertices, triangles):

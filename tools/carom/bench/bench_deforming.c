@@ -86,7 +86,7 @@ int bench_deforming_table_1(bench *b, bench_report *report)
 	if (bench_replay(b, motion, &window, variants, BUILDERS, b->quick ? 1 : 2, results) != EXIT_DONE)
 		return EXIT_FAILED;
 	bench_table *table =
-		bench_add_table(report, "deforming-table-1", "100 waving rings: meshes made anew in each step, and full rays: ms",
+		bench_add_table(report, "deforming-table-1", "100 waving rings: meshes made again in each step, and full rays: ms",
 			"trees|update and broad phase|narrow phase|both|rays|paper: update + narrow");
 	bench_draw(table, BENCH_BARS, 1, 2, "ms");
 	for (int i = 0; i < BUILDERS; i++) {
@@ -169,7 +169,7 @@ int bench_deforming_table_2(bench *b, bench_report *report)
 		bench_free_results(results, WAYS);
 	}
 	bench_note(report,
-		"with the settings of the paper, waving bodies get meshes made anew in each step, with the defaults theirs are refitted");
+		"with the settings of the paper, waving bodies get meshes made again in each step, with the defaults theirs are refitted");
 	return EXIT_DONE;
 }
 

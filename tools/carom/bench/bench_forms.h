@@ -9,7 +9,7 @@
 typedef enum bench_form {
 	BENCH_RIGID,    ///< as the scene has it
 	BENCH_REFITTED, ///< waves: a solid whose vertices are set in each frame
-	BENCH_REMADE,   ///< waves: a rigid body that gets a mesh made anew in each frame
+	BENCH_REMADE,   ///< waves: a rigid body that gets a mesh made again in each frame
 	BENCH_PIECES,   ///< the hulls of parts of its surface
 } bench_form;
 

@@ -19,7 +19,7 @@ typedef struct bench_variant {
 	/// other's box casts a ray, as in the papers.
 	bool no_grid;
 	bench_form form;        ///< of bodies that move; no_grid is for BENCH_RIGID alone
-	carom_mesh_build build; ///< of meshes made anew
+	carom_mesh_build build; ///< of meshes made again
 	int pieces;             ///< of BENCH_PIECES
 	/// A world as users have it: without lab. Solids are refitted there alone.
 	bool no_lab;
