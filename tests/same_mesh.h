@@ -9,6 +9,8 @@
 #define CHECK_SAME(a, b, count) CHECK(memcmp((a), (b), (size_t)(count) * sizeof *(a)) == 0)
 
 /// heights [samples] of a field (NULL, 0: another mesh): where a height is NaN the vertex may lie anywhere.
+void same_faces(const cr_topology *a, const cr_topology *b, const float *heights, int32_t samples);
+/// Normals too.
 void same_topology(const cr_topology *a, const cr_topology *b, const float *heights, int32_t samples);
 void same_facets(const cr_facets *a, const cr_facets *b);
 /// The trees may be others, but each must be one over the same boxes.

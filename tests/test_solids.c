@@ -72,7 +72,9 @@ static carom_mesh *freeze(carom_context *context, const jelly *j, bool refitted,
 		return mesh;
 	}
 	REQUIRE(cr_copy_moved_mesh(context, j->mesh, &mesh) == CAROM_SUCCESS);
-	REQUIRE(cr_refit_moved_mesh(mesh, j->mesh, vertices) == CAROM_SUCCESS);
+	REQUIRE(cr_refit_moved_mesh(mesh, vertices) == CAROM_SUCCESS);
+	if (mesh->facets.put_off)
+		REQUIRE(cr_make_moved_facets(mesh) == CAROM_SUCCESS);
 	return mesh;
 }
 
@@ -653,6 +655,101 @@ TEST(solids, have_contacts_with_a_shape_that_asks)
 		CHECK(fixture_same_id(before[i].body_b, solid) && fixture_same_id(after[i].body_b, solid));
 		CHECK(before[i].depth == after[i].depth && before[i].depth == told[i].depth);
 		CHECK(before[i].feature_b == told[i].feature_a && after[i].feature_b == told[i].feature_a);
+	}
+	carom_destroy_world(world);
+	carom_release_mesh(j.mesh);
+	carom_destroy_context(context);
+}
+
+// ---- Facets ----
+
+/// Put a solid near a ball, which asks for no facets, and make a step.
+static carom_world *meet_ball(carom_context *context, jelly *j, carom_body_id *solid)
+{
+	carom_world *world = fixture_world(context, NULL);
+	*j = make_jelly(fixture_torus_mesh(context, 16, 8, 0.4, 0.1));
+	*solid = fixture_add(world, fixture_of_mesh(j->mesh), fixture_at(0, 0, 0), CAROM_DEFORMABLE);
+	fixture_add(world, fixture_sphere(0.3), fixture_at(-1.1, 0, 0.1), CAROM_DYNAMIC);
+	deform(j, 0.3, (carom_vec3){ 0, 0, 0 });
+	set_places(world, *solid, j);
+	fixture_step(world);
+	CHECK(carom_world_contacts(world).count > 0);
+	return world;
+}
+
+static carom_shape small_cone(void) { return fixture_cone(0.3, 0.3); }
+
+/// A solid at rest meets a body that asks for facets, which were put off.
+TEST(solids, facets_are_made_when_a_pair_asks_for_them)
+{
+	carom_context *context = fixture_context(1);
+	jelly j;
+	carom_body_id solid;
+	carom_world *world = meet_ball(context, &j, &solid), *rigid = fixture_world(context, NULL);
+	const cr_body *body = &world->bodies.data[solid.index1 - 1];
+	CHECK(body->deforming->form.mesh->facets.put_off);
+	carom_pose pose;
+	carom_mesh *frozen = freeze(context, &j, true, &pose);
+	fixture_add(rigid, fixture_of_mesh(frozen), pose, CAROM_DYNAMIC);
+	fixture_add(rigid, fixture_sphere(0.3), fixture_at(-1.1, 0, 0.1), CAROM_DYNAMIC);
+	for (int i = 0; i < 2; i++)
+		fixture_add(i == 0 ? world : rigid, small_cone(), fixture_at(1.1, 0.1, 0.1), CAROM_DYNAMIC);
+	fixture_step(world);
+	fixture_step(rigid);
+	CHECK(!body->deforming->form.mesh->facets.put_off);
+	check_equal_contacts(world, rigid);
+	deform(&j, 0.4, (carom_vec3){ 9, 0, 0 }); // away from all
+	set_places(world, solid, &j);
+	fixture_step(world);
+	CHECK_INT(carom_world_contacts(world).count, 0);
+	carom_destroy_world(world);
+	carom_destroy_world(rigid);
+	carom_release_mesh(frozen);
+	carom_release_mesh(j.mesh);
+	carom_destroy_context(context);
+}
+
+enum { ASKED = 64 };
+
+typedef struct asking {
+	const carom_world *world;
+	int32_t counts[ASKED];
+	double depths[ASKED];
+	pool_meeting meeting; // so that all workers have pieces
+} asking;
+
+static void ask_in_piece(int64_t begin, int64_t end, int worker, void *task)
+{
+	asking *a = task;
+	const carom_shape cone = small_cone();
+	pool_meet(begin, end, worker, &a->meeting);
+	for (int64_t i = begin; i < end; i++) {
+		const carom_pose at = fixture_at(1.1, 0.005 * (double)i, 0.1);
+		carom_contact contacts[8];
+		carom_world_collide_shape(a->world, &cone, &at, NULL, 8, contacts, &a->counts[i]);
+		a->depths[i] = a->counts[i] > 0 ? contacts[0].depth : -1;
+	}
+}
+
+/// Queries find the facets of a form put off, all at once.
+TEST(solids, shapes_may_ask_in_pieces_of_a_parallel_loop)
+{
+	pool_require_threads();
+	static asking many, one;
+	carom_context *context = fixture_context(4);
+	jelly j;
+	carom_body_id solid;
+	carom_world *world = meet_ball(context, &j, &solid);
+	many.world = one.world = world;
+	many.meeting.expected = 4;
+	one.meeting.expected = 1;
+	CHECK(world->bodies.data[solid.index1 - 1].deforming->form.mesh->facets.put_off);
+	carom_parallel_for(context, ask_in_piece, ASKED, ASKED / 4, &many);
+	CHECK(!world->bodies.data[solid.index1 - 1].deforming->form.mesh->facets.put_off);
+	ask_in_piece(0, ASKED, 0, &one);
+	for (int i = 0; i < ASKED; i++) {
+		CHECK(one.counts[i] > 0 && many.counts[i] == one.counts[i]);
+		CHECK_NEAR(many.depths[i], one.depths[i], 0);
 	}
 	carom_destroy_world(world);
 	carom_release_mesh(j.mesh);

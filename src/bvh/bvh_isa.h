@@ -22,5 +22,6 @@ bool CR_ISA_NAME(cr_gap)(
 	const cr_collider *a, const cr_collider *b, const m3d *b_to_a, v3d b_in_a, double max_distance, cr_collider_gap *gap);
 // refit_kernels.c
 bool CR_ISA_NAME(cr_refit)(cr_collider *c, float pad, int32_t *lengths);
+void CR_ISA_NAME(cr_refit_samples)(cr_collider *c);
 
 #endif

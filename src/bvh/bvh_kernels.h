@@ -121,6 +121,9 @@ typedef struct cr_bvh_kernels {
 	/// Returns false, with the work left half done, where a triangle has lost its area
 	/// (refit_kernels.c).
 	bool (*refit)(cr_collider *collider, float pad, int32_t *lengths);
+	/// Bring the places of the samples of a collider, and the boxes of their tree, up to date: they
+	/// are those of the vertices of its topology (refit_kernels.c).
+	void (*refit_samples)(cr_collider *collider);
 } cr_bvh_kernels;
 
 /// The table for an instruction set that was built in.

@@ -435,7 +435,7 @@ static void bound_triangle(const void *user, int32_t primitive, float lower[3], 
 static bool has_moved(const void *user, int32_t primitive)
 {
 	const binary_refit *r = user;
-	return !r->change || r->change->of_triangle[r->collider->triangle_number[primitive]] != 0;
+	return r->change->of_triangle[r->collider->triangle_number[primitive]] != 0;
 }
 
 static void refit_triangles(cr_collider *c, const cr_change *change, const changed *what)
@@ -443,9 +443,9 @@ static void refit_triangles(cr_collider *c, const cr_change *change, const chang
 	const float pad = cr_ray_pad(c);
 	measure_triangles(c, NULL);
 	// Boxes that are larger than they need be do no harm.
-	const bool all = !change || cr_ray_pad(c) > pad;
+	const bool all = cr_ray_pad(c) > pad;
 	memset(what->blocks, all, (size_t)c->tree.block_count);
-	for (int32_t i = 0; change && i < change->triangle_count; i++)
+	for (int32_t i = 0; i < change->triangle_count; i++)
 		what->blocks[c->place[change->triangles[i]] / CR_WIDTH] = 1;
 	for (int32_t b = 0; b < c->tree.block_count; b++) {
 		if (what->blocks[b])
@@ -464,7 +464,7 @@ static void refit_samples(cr_collider *c, const cr_change *change, const changed
 		cr_sample8 *block = &c->samples[b];
 		for (int lane = 0; lane < CR_WIDTH; lane++) {
 			const int64_t v = block->number[lane];
-			if (change && change->normal[v] < 0)
+			if (change->normal[v] < 0)
 				continue;
 			for (int k = 0; k < 3; k++) {
 				block->point[k][lane] = t->vertices[3 * v + k];
@@ -478,7 +478,7 @@ static void refit_samples(cr_collider *c, const cr_change *change, const changed
 
 carom_result cr_collider_refit(carom_context *context, cr_collider *c, const cr_change *change, bool simple, int32_t resolution)
 {
-	if (change && change->triangle_count == 0)
+	if (change->triangle_count == 0)
 		return CAROM_SUCCESS;
 	// No tree has more nodes than blocks.
 	const int32_t most = c->tree.block_count > c->sample_tree.block_count ? c->tree.block_count : c->sample_tree.block_count;
@@ -493,13 +493,10 @@ carom_result cr_collider_refit(carom_context *context, cr_collider *c, const cr_
 	cr_free(context, what.blocks, bytes);
 	if (!c->closed)
 		return CAROM_SUCCESS;
-	if (!c->exits_by_need && change)
-		cr_collider_measure_exits_near(context, c, change);
-	else if (!c->exits_by_need)
-		cr_collider_measure_exits(context, c);
+	cr_collider_measure_exits_near(context, c, change);
 	if (resolution == 0)
 		return CAROM_SUCCESS;
-	if (change && c->grid.cells && c->scale == scale && cr_grid_holds(c, &c->grid))
+	if (c->grid.cells && c->scale == scale && cr_grid_holds(c, &c->grid))
 		return cr_grid_refit(context, c, change, simple, &c->grid);
 	c->grid = (cr_grid){ 0 };
 	return cr_grid_build(context, c, resolution, &c->grid);

@@ -94,9 +94,11 @@ typedef struct cr_outline8 {
 
 typedef struct cr_collider {
 	const cr_topology *topology; // not owned
-	const cr_fans *fans;         // not owned: of a topology that stores no normals; else NULL
-	carom_mesh_build build;      // of the trees
-	float lower[3];              // exact box of the triangles in use
+	// not owned: of a topology that stores no normals; else NULL. Then the samples' inward
+	// directions and exits are not up to date either: a ray that needs them works them out.
+	const cr_fans *fans;
+	carom_mesh_build build; // of the trees
+	float lower[3];         // exact box of the triangles in use
 	float upper[3];
 	float scale;    // largest |coordinate|
 	float diagonal; // of the box
@@ -117,9 +119,6 @@ typedef struct cr_collider {
 	int32_t sample_count;
 	cr_tree8 sample_tree;
 	cr_sample8 *samples; // [sample_tree.block_count]
-	// exits in samples are not up to date: a ray tells each that is needed (the mesh of a body that
-	// deforms, of whose samples few cast rays before it moves on)
-	bool exits_by_need;
 	cr_grid grid;
 } cr_collider;
 
@@ -143,9 +142,8 @@ void cr_collider_free(carom_context *context, cr_collider *collider);
 /// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and
 /// grid, near the change alone, at the cost of reading the triangles. Its arrays are written, and
 /// those of the grid may be made again: its touched cells always, all of it where the surface
-/// leaves its box. change NULL: all vertices have moved. simple: the surface winds once around all
-/// that it encloses. resolution as in carom_mesh_def. On failure the collider is only good to be
-/// freed.
+/// leaves its box. simple: the surface winds once around all that it encloses. resolution as in
+/// carom_mesh_def. On failure the collider is only good to be freed.
 carom_result cr_collider_refit(
 	carom_context *context, cr_collider *collider, const cr_change *change, bool simple, int32_t resolution);
 
@@ -157,10 +155,11 @@ carom_result cr_collider_build_tree(
 /// in use (collider_moving.c). On failure the copy is empty.
 carom_result cr_collider_copy_tree(
 	carom_context *context, const cr_collider *from, const cr_topology *topology, bool closed, cr_collider *collider);
-/// Bring a collider of that kind up to date all of whose vertices have moved. Each vertex lies
-/// where a triangle in use does. Takes no memory. Returns false where a triangle in use has lost
-/// its area: then the collider is only good to be freed (collider_moving.c).
-bool cr_collider_refit_all(carom_simd simd, cr_collider *collider);
+/// Bring a collider that stores no normals up to date all of whose vertices have moved: boxes,
+/// blocks, and the places of its samples, if it has some. strays: some vertices belong to no
+/// triangle in use, and may lie anywhere. Takes no memory. Returns false where a triangle in use
+/// has lost its area: then the collider is only good to be freed (collider_moving.c).
+bool cr_collider_refit_all(carom_simd simd, bool strays, cr_collider *collider);
 
 /// Lengths of triangles are told apart by the leading bits of the float: by an eighth at most.
 enum { CR_LENGTH_SHIFT = 20, CR_LENGTHS = 0x7f800000 >> CR_LENGTH_SHIFT };
@@ -256,6 +255,37 @@ static inline bool cr_hit_precedes(const cr_collider *c, int32_t triangle, bool 
 	if (other < 0 || leaving != other_leaving)
 		return other < 0 || leaving;
 	return cr_triangle_precedes(c, triangle, other);
+}
+
+/// The normal of a vertex, with the bits that cr_topology.normals has for it.
+static inline v3d cr_collider_vertex_normal(const cr_collider *c, int32_t vertex)
+{
+	if (c->fans)
+		return cr_fan_vertex_normal(c->topology, c->fans, vertex);
+	return v3d_from_floats(&c->topology->normals[3 * (int64_t)vertex]);
+}
+
+/// The normal of an edge of a triangle, with the bits that cr_topology.edge_normals has for it.
+static inline v3d cr_collider_edge_normal(const cr_collider *c, int32_t half_edge)
+{
+	if (c->fans)
+		return cr_fan_edge_normal(c->topology, c->fans, half_edge / 3, half_edge % 3);
+	return v3d_from_floats(&c->topology->edge_normals[3 * (int64_t)half_edge]);
+}
+
+/// The direction in which a sample casts its ray, own frame; up to date or worked out.
+static inline void cr_sample_inward(const cr_collider *c, int32_t sample, float inward[3])
+{
+	const cr_sample8 *block = &c->samples[sample / CR_WIDTH];
+	const int lane = sample % CR_WIDTH;
+	if (!c->fans) {
+		for (int k = 0; k < 3; k++)
+			inward[k] = block->inward[k][lane];
+		return;
+	}
+	const v3d normal = cr_fan_vertex_normal(c->topology, c->fans, block->number[lane]);
+	for (int k = 0; k < 3; k++)
+		inward[k] = -(float)v3d_get(normal, k);
 }
 
 /// Number (file order) of the triangle at a place.

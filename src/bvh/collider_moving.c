@@ -40,18 +40,27 @@ carom_result cr_collider_copy_tree(
 	return cr_fail_memory(context, "the tree of a surface");
 }
 
-/// The box and the largest coordinate of all vertices.
-static void measure_vertices(cr_collider *c)
+/// Join the box of a list of vertices; numbers NULL: of the first count.
+static void join_vertices(const cr_topology *t, const int32_t *numbers, int64_t count, float lower[3], float upper[3])
+{
+	for (int64_t i = 0; i < count; i++) {
+		const float *p = &t->vertices[3 * (numbers ? (int64_t)numbers[i] : i)];
+		for (int k = 0; k < 3; k++) {
+			lower[k] = p[k] < lower[k] ? p[k] : lower[k];
+			upper[k] = p[k] > upper[k] ? p[k] : upper[k];
+		}
+	}
+}
+
+/// The box and the largest coordinate of all triangles in use.
+static void measure_vertices(bool strays, cr_collider *c)
 {
 	const cr_topology *t = c->topology;
 	float lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
-	for (int64_t i = 0; i < t->vertex_count; i++) {
-		for (int k = 0; k < 3; k++) {
-			const float x = t->vertices[3 * i + k];
-			lower[k] = x < lower[k] ? x : lower[k];
-			upper[k] = x > upper[k] ? x : upper[k];
-		}
-	}
+	if (!strays)
+		join_vertices(t, NULL, t->vertex_count, lower, upper);
+	for (int32_t i = 0; strays && i < c->triangle_count; i++)
+		join_vertices(t, &t->triangles[3 * (int64_t)c->triangle_number[i]], 3, lower, upper);
 	c->scale = 0;
 	for (int k = 0; k < 3; k++) {
 		c->lower[k] = lower[k];
@@ -60,13 +69,15 @@ static void measure_vertices(cr_collider *c)
 	}
 }
 
-bool cr_collider_refit_all(carom_simd simd, cr_collider *c)
+bool cr_collider_refit_all(carom_simd simd, bool strays, cr_collider *c)
 {
 	int32_t lengths[CR_LENGTHS] = { 0 };
-	measure_vertices(c);
-	if (!cr_get_bvh_kernels(simd)->refit(c, cr_ray_pad(c), lengths))
+	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(simd);
+	measure_vertices(strays, c);
+	if (!kernels->refit(c, cr_ray_pad(c), lengths))
 		return false;
 	cr_collider_measure_extent(c, lengths);
 	cr_collider_outline(c);
+	kernels->refit_samples(c);
 	return true;
 }

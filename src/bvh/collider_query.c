@@ -202,17 +202,6 @@ bool cr_collider_walk(const cr_collider *c, const cr_query_walk *walk)
 
 // ---- Nearest points ----
 
-/// The normal of an edge or a vertex of a surface that stores none; zero for a face.
-static v3d normal_of_fan(const cr_collider *c, int32_t triangle, cr_feature feature)
-{
-	if (feature >= CR_FEATURE_EDGE_AB && feature <= CR_FEATURE_EDGE_CA)
-		return cr_fan_edge_normal(c->topology, c->fans, triangle, (int)(feature - CR_FEATURE_EDGE_AB));
-	if (feature >= CR_FEATURE_A)
-		return cr_fan_vertex_normal(
-			c->topology, c->fans, c->topology->triangles[3 * (int64_t)triangle + (feature - CR_FEATURE_A)]);
-	return (v3d){ 0, 0, 0 };
-}
-
 /// Outward normal at a point of a triangle: the mean of the faces that meet there, whose sign tells
 /// inside from outside (Baerentzen, Aanaes, Signed Distance Computation Using the Angle Weighted
 /// Pseudonormal, 2005).
@@ -220,12 +209,10 @@ static v3d normal_at(const cr_collider *c, int32_t triangle, cr_feature feature)
 {
 	const cr_topology *t = c->topology;
 	v3d n = { 0, 0, 0 };
-	if (c->fans)
-		n = normal_of_fan(c, triangle, feature);
-	else if (feature >= CR_FEATURE_EDGE_AB && feature <= CR_FEATURE_EDGE_CA)
-		n = v3d_from_floats(&t->edge_normals[9 * (int64_t)triangle + 3 * (feature - CR_FEATURE_EDGE_AB)]);
+	if (feature >= CR_FEATURE_EDGE_AB && feature <= CR_FEATURE_EDGE_CA)
+		n = cr_collider_edge_normal(c, 3 * triangle + (int32_t)(feature - CR_FEATURE_EDGE_AB));
 	else if (feature >= CR_FEATURE_A)
-		n = v3d_from_floats(&t->normals[3 * (int64_t)t->triangles[3 * (int64_t)triangle + (feature - CR_FEATURE_A)]]);
+		n = cr_collider_vertex_normal(c, t->triangles[3 * (int64_t)triangle + (feature - CR_FEATURE_A)]);
 	if (v3d_dot(n, n) == 0) {
 		v3d p[3];
 		cr_collider_triangle(c, triangle, p);

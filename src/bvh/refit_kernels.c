@@ -98,3 +98,30 @@ bool CR_ISA_NAME(cr_refit)(cr_collider *c, float pad, int32_t *lengths)
 	}
 	return whole;
 }
+
+/// Read the places of a block's samples; write its box to child i of a node. Lanes that are not
+/// used repeat the first one.
+static inline void refit_sample_block(const cr_topology *t, cr_sample8 *block, cr_node8 *node, uint32_t i)
+{
+	const i8 vertex = times3(i8_load(block->number));
+	for (int k = 0; k < 3; k++) {
+		const f8 point = f8_gather(t->vertices + k, vertex);
+		f8_store(block->point[k], point);
+		node->lower[k][i] = f8_lowest(point);
+		node->upper[k][i] = f8_highest(point);
+	}
+}
+
+void CR_ISA_NAME(cr_refit_samples)(cr_collider *c)
+{
+	for (int32_t n = c->sample_tree.node_count - 1; n >= 0; n--) {
+		cr_node8 *node = &c->sample_tree.nodes[n];
+		for (uint32_t i = 0; i < node->child_count; i++) {
+			const uint32_t child = node->child[i] & ~CR_LEAF_BIT;
+			if (node->child[i] & CR_LEAF_BIT)
+				refit_sample_block(c->topology, &c->samples[child], node, i);
+			else
+				refit_inner(&c->sample_tree.nodes[child], node, i);
+		}
+	}
+}

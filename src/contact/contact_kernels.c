@@ -71,11 +71,13 @@ typedef struct waiting_block {
 } waiting_block;
 
 typedef struct collector {
+	cr_winding_fn *winding; // NULL: sides are not asked for
 	const cr_collider *source;
 	const cr_collider *target;
 	const cr_transform *to_target;
 	float lower[3]; // of the target's box, grown
 	float upper[3];
+	float margin;
 	float far_distance; // cells at least this far from the surface, outside, need no ray
 	bool all_inside;    // samples outside need none, however near
 	bool exit_limit;
@@ -98,6 +100,22 @@ static inline f8 cell_border(const cr_grid *grid, const f8 point[3], const f8 ce
 	return f8_max(f8_sub(border, f8_set1(0.001f)), f8_set1(0));
 }
 
+/// Any direction tells on which side a point is.
+static const float SOME_DIRECTION[3] = { 0.5f, 0.7f, 0.3f };
+
+/// Ask for the sides of samples that are not known to be inside, and leave out those outside.
+static void ask_sides(const collector *c, waiting_block *w)
+{
+	for (uint32_t open = w->lanes & ~w->inside; open;) {
+		const int i = cr_take_lowest_bit(&open);
+		const float origin[3] = { w->origin[0][i], w->origin[1][i], w->origin[2][i] };
+		if (c->winding(c->target, origin, SOME_DIRECTION) != 0)
+			w->inside |= 1u << i;
+		else
+			w->lanes &= ~(1u << i);
+	}
+}
+
 /// Make the rays of the block that waits.
 static void finish_block(collector *c)
 {
@@ -107,6 +125,8 @@ static void finish_block(collector *c)
 	const cr_sample_rays *r = c->rays;
 	w->inside |= sides.inside;
 	w->lanes &= ~sides.outside;
+	if (c->winding)
+		ask_sides(c, w);
 	while (w->lanes) {
 		const int i = cr_take_lowest_bit(&w->lanes);
 		const int32_t at = c->count++;
@@ -122,8 +142,8 @@ static void finish_block(collector *c)
 }
 
 /// Find the samples of a block that cast a ray, as far as the grid tells without its triangles; the
-/// rest waits for the next block.
-static void collect_block(collector *c, int32_t number)
+/// rest waits for the next block. known_inside: all of them lie inside.
+static void collect_block(collector *c, int32_t number, bool known_inside)
 {
 	const cr_sample8 *block = &c->source->samples[number];
 	const f8 own[3] = { f8_load(block->point[0]), f8_load(block->point[1]), f8_load(block->point[2]) };
@@ -138,6 +158,7 @@ static void collect_block(collector *c, int32_t number)
 		return;
 	const cr_grid *grid = &c->target->grid;
 	f8 cell[3], index = f8_set1(0);
+	inner = known_inside ? lanes : 0;
 	if (grid->cells) {
 		index = grid_cells(grid, p, cell);
 		const f8 known = f8_gather_bytes(grid->cells, index);
@@ -160,12 +181,132 @@ static void collect_block(collector *c, int32_t number)
 	find_cells(grid, index, cell, open, &w->questions);
 }
 
+// Sides by winding numbers, of a target that has no grid: where a surface changes in each step, as
+// that of a solid that deforms does, a grid would not pay. A box that the surface does not meet
+// lies on one side of it, with all samples in it, and one point of it tells on which. Few samples
+// are left that must be asked for themselves.
+
+/// The side of a part of the tree of samples.
+typedef enum part_side { PART_OPEN, PART_INSIDE, PART_OUTSIDE } part_side;
+
+/// Does the box of a triangle of a block overlap a box?
+static inline bool block_overlaps(const cr_tri8 *block, const float lower[3], const float upper[3])
+{
+	m8 met = f8_eq(f8_set1(0), f8_set1(0));
+	for (int k = 0; k < 3; k++) {
+		const f8 a = f8_load(block->corner[0][k]), b = f8_load(block->corner[1][k]), c = f8_load(block->corner[2][k]);
+		met = m8_and(
+			met, m8_and(f8_le(f8_min(f8_min(a, b), c), f8_set1(upper[k])), f8_le(f8_set1(lower[k]), f8_max(f8_max(a, b), c))));
+	}
+	// Lanes that are not used repeat the first one.
+	return m8_bits(met) != 0;
+}
+
+/// Does the box of a triangle of a collider overlap a box (own frame)?
+static bool surface_overlaps(const cr_collider *c, const float lower[3], const float upper[3])
+{
+	uint32_t stack[CR_TREE_STACK];
+	int top = 0;
+	stack[top++] = 0;
+	while (top > 0) {
+		const cr_node8 *node = &c->tree.nodes[stack[--top]];
+		const box8 boxes = load_boxes(node->lower, node->upper);
+		for (uint32_t met = overlap_one(&boxes, lower, upper); met;) {
+			const uint32_t child = node->child[cr_take_lowest_bit(&met)];
+			if (!(child & CR_LEAF_BIT))
+				stack[top++] = child;
+			else if (block_overlaps(&c->blocks[child & ~CR_LEAF_BIT], lower, upper))
+				return true;
+		}
+	}
+	return false;
+}
+
+/// The side of a box (target's frame).
+static part_side side_of_box(const cr_collider *target, cr_winding_fn *winding, const float lower[3], const float upper[3])
+{
+	if (surface_overlaps(target, lower, upper))
+		return PART_OPEN;
+	const float middle[3] = { 0.5f * (lower[0] + upper[0]), 0.5f * (lower[1] + upper[1]), 0.5f * (lower[2] + upper[2]) };
+	return winding(target, middle, SOME_DIRECTION) != 0 ? PART_INSIDE : PART_OUTSIDE;
+}
+
+/// A walk over the tree of samples.
+typedef struct sample_walk {
+	collector *collector;
+	const cr_transform *to_target;
+	float lower[3]; // of the target's box, grown, in the source's frame
+	float upper[3];
+	float rounding;
+	int top;
+	uint32_t stack[CR_TREE_STACK];
+	bool inside[CR_TREE_STACK]; // the whole part lies inside
+	int64_t tested;
+} sample_walk;
+
+/// The side of child i of a node, of which the parent's is known as far as inside tells.
+static part_side side_of_child(const sample_walk *w, const box8 *boxes_in_target, int i, bool inside)
+{
+	float all_lower[3][CR_WIDTH], all_upper[3][CR_WIDTH], lower[3], upper[3];
+	if (inside)
+		return PART_INSIDE;
+	if (!w->collector->winding)
+		return PART_OPEN;
+	store_boxes(boxes_in_target, all_lower, all_upper);
+	for (int k = 0; k < 3; k++) {
+		lower[k] = all_lower[k][i];
+		upper[k] = all_upper[k][i];
+	}
+	return side_of_box(w->collector->target, w->collector->winding, lower, upper);
+}
+
+/// Look at the children of the node on top.
+static void visit_samples(sample_walk *w)
+{
+	collector *c = w->collector;
+	const bool inside = w->inside[--w->top];
+	const cr_node8 *node = &c->source->sample_tree.nodes[w->stack[w->top]];
+	const box8 boxes = load_boxes(node->lower, node->upper);
+	uint32_t met = overlap_one(&boxes, w->lower, w->upper);
+	if (!met)
+		return;
+	const box8 boxes_in_target = transform_boxes(&boxes, w->to_target, f8_set1(w->rounding));
+	met &= overlap_one(&boxes_in_target, c->lower, c->upper);
+	if (met)
+		met &= ~grid_outside(&c->target->grid, &boxes_in_target, c->margin);
+	while (met) {
+		const int i = cr_take_lowest_bit(&met);
+		const uint32_t child = node->child[i];
+		const part_side side = side_of_child(w, &boxes_in_target, i, inside);
+		if (side == PART_OUTSIDE)
+			continue;
+		if (child & CR_LEAF_BIT) {
+			const int32_t block = (int32_t)(child & ~CR_LEAF_BIT);
+			w->tested += c->source->samples[block].count;
+			collect_block(c, block, side == PART_INSIDE);
+		} else {
+			w->inside[w->top] = side == PART_INSIDE;
+			w->stack[w->top++] = child;
+		}
+	}
+}
+
 static int32_t collect(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
-	const cr_transform *to_source, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t first, int64_t *tested)
+	const cr_transform *to_source, float margin, bool exit_limit, cr_winding_fn *winding, const cr_sample_rays *rays,
+	int32_t first, int64_t *tested)
 {
 	if (source->sample_tree.node_count == 0 || target->tree.node_count == 0)
 		return 0;
-	collector c = { source, target, to_target, { 0 }, { 0 }, 1, margin == 0, exit_limit, rays, first, { 0 } };
+	collector c = { .winding = target->closed && !target->grid.cells && margin == 0 ? winding : NULL,
+		.source = source,
+		.target = target,
+		.to_target = to_target,
+		.margin = margin,
+		.far_distance = 1,
+		.all_inside = margin == 0,
+		.exit_limit = exit_limit,
+		.rays = rays,
+		.count = first };
 	for (int k = 0; k < 3; k++) {
 		c.lower[k] = target->lower[k] - margin;
 		c.upper[k] = target->upper[k] + margin;
@@ -177,39 +318,19 @@ static int32_t collect(const cr_collider *source, const cr_collider *target, con
 	}
 	// As in the walk for pairs of triangles: 20 roundings of 2^-24 at worst.
 	const float rounding = (source->scale + target->scale) * 0x1p-19f;
-	float lower[3], upper[3], store_lower[3][CR_WIDTH], store_upper[3][CR_WIDTH];
+	sample_walk w = { .collector = &c, .to_target = to_target, .rounding = rounding, .top = 1 };
+	float lower[3][CR_WIDTH], upper[3][CR_WIDTH];
 	const box8 grown = spread_box(c.lower, c.upper);
 	const box8 in_source = transform_boxes(&grown, to_source, f8_set1(rounding));
-	store_boxes(&in_source, store_lower, store_upper);
+	store_boxes(&in_source, lower, upper);
 	for (int k = 0; k < 3; k++) {
-		lower[k] = store_lower[k][0];
-		upper[k] = store_upper[k][0];
+		w.lower[k] = lower[k][0];
+		w.upper[k] = upper[k][0];
 	}
-	uint32_t stack[CR_TREE_STACK];
-	int top = 0;
-	stack[top++] = 0;
-	while (top > 0) {
-		const cr_node8 *node = &source->sample_tree.nodes[stack[--top]];
-		const box8 boxes = load_boxes(node->lower, node->upper);
-		uint32_t met = overlap_one(&boxes, lower, upper);
-		if (met) {
-			const box8 boxes_in_target = transform_boxes(&boxes, to_target, f8_set1(rounding));
-			met &= overlap_one(&boxes_in_target, c.lower, c.upper);
-			if (met)
-				met &= ~grid_outside(&target->grid, &boxes_in_target, margin);
-		}
-		while (met) {
-			const uint32_t child = node->child[cr_take_lowest_bit(&met)];
-			if (child & CR_LEAF_BIT) {
-				const int32_t block = (int32_t)(child & ~CR_LEAF_BIT);
-				*tested += source->samples[block].count;
-				collect_block(&c, block);
-			} else {
-				stack[top++] = child;
-			}
-		}
-	}
+	while (w.top > 0)
+		visit_samples(&w);
 	finish_block(&c);
+	*tested += w.tested;
 	return c.count - first;
 }
 

@@ -57,7 +57,7 @@ static edge_faces faces_of(const cr_completion *c, int side, int32_t half_edge)
 /// undefined.
 static v3d edge_normal(const cr_completion *c, int side, int32_t half_edge)
 {
-	const v3d n = v3d_from_floats(&c->collider[side]->topology->edge_normals[3 * (int64_t)half_edge]);
+	const v3d n = cr_collider_edge_normal(c->collider[side], half_edge);
 	return cr_direction_to_a(c, side, v3d_dot(n, n) == 0 ? cr_collider_normal(c->collider[side], half_edge / 3) : n);
 }
 

@@ -30,7 +30,6 @@
 #include <string.h>
 
 enum {
-	FEW_FACETS = 64,   // a body of so many facets, or fewer, makes patches
 	MOST_FACETS = 48,  // of one body that are tried as planes where the other brings fewer
 	ALL_FACETS = 32,   // a convex body of so many facets, or fewer, brings all
 	MOST_EDGES = 64,   // of each body that are tried against each other
@@ -55,17 +54,21 @@ static const double PARALLEL = 1e-4;
 
 static int32_t fewest_facets(const cr_body *a, const cr_body *b)
 {
-	const int32_t of_a = a->shape.mesh->facets.count, of_b = b->shape.mesh->facets.count;
+	const int32_t of_a = cr_count_facets(&a->shape.mesh->facets), of_b = cr_count_facets(&b->shape.mesh->facets);
 	return of_a < of_b ? of_a : of_b;
+}
+
+bool cr_bodies_make_patches(const cr_pipeline *p, const cr_body *a, const cr_body *b)
+{
+	if (p->settings.world.contact_normal != CAROM_NORMAL_PATCH || !p->settings.lab.complete)
+		return false;
+	const bool closed = a->shape.collider->closed && b->shape.collider->closed;
+	return !closed || fewest_facets(a, b) <= CR_PATCH_FACETS;
 }
 
 bool cr_wants_manifold(const cr_pipeline *p, const cr_pair_work *w)
 {
-	if (p->settings.world.contact_normal != CAROM_NORMAL_PATCH || !p->settings.lab.complete)
-		return false;
-	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	const bool closed = a->shape.collider->closed && b->shape.collider->closed;
-	return !closed || fewest_facets(a, b) <= FEW_FACETS;
+	return cr_bodies_make_patches(p, &p->bodies[w->a], &p->bodies[w->b]);
 }
 
 // ---- Planes ----
@@ -726,7 +729,7 @@ bool cr_make_manifold(cr_completion *c, const cr_candidates *crossing)
 {
 	cr_overlap overlap;
 	const int64_t before = c->worker->contacts.count;
-	if (crossing->count > MOST_CROSSINGS && fewest_facets(c->body[0], c->body[1]) > FEW_FACETS)
+	if (crossing->count > MOST_CROSSINGS && fewest_facets(c->body[0], c->body[1]) > CR_PATCH_FACETS)
 		return false;
 	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.world.internal_edge_angle);
 	cr_manifold m = { .completion = c, .overlap = &overlap };

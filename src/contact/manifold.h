@@ -63,6 +63,8 @@ static inline size_t cr_entry_of(const cr_manifold *m, int32_t plane, int32_t co
 	return (size_t)plane * (size_t)m->stride + (size_t)corner;
 }
 
+/// Do two meshes make patches where their surfaces cross? Their facets are then to be made.
+bool cr_bodies_make_patches(const cr_pipeline *pipeline, const cr_body *a, const cr_body *b);
 /// Is a pair of meshes one for cr_make_manifold?
 bool cr_wants_manifold(const cr_pipeline *pipeline, const cr_pair_work *work);
 /// Make the contacts of a pair whose crossings are found. Returns whether there is one.

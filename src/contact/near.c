@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "contact/manifold.h"
+#include "frame/memory.h"
 #include <string.h>
 
 enum {
@@ -53,6 +54,8 @@ static double choose_reach(const cr_pipeline *p, const cr_pair_work *w)
 	if (w->slot < 0)
 		return 0;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	if (cr_has_moved(a, b))
+		return 0;
 	const cr_shared_region region = cr_find_shared_region(a, b);
 	const double reach = cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE), most = cr_memory_of(p, w)->near.most_reach;
 	if (most == 0 || reach <= most)

@@ -54,8 +54,9 @@ static bool leads_over_edge(const cr_manifold *m, int open, v3d way, int32_t hal
 /// borders that meet there.
 static bool leads_over_vertex(const cr_manifold *m, int open, v3d way, const cr_overlap_corner *corner)
 {
-	const cr_topology *t = m->completion->collider[open]->topology;
-	const v3d front = v3d_from_floats(&t->normals[3 * (int64_t)corner->number]);
+	const cr_collider *collider = m->completion->collider[open];
+	const cr_topology *t = collider->topology;
+	const v3d front = cr_collider_vertex_normal(collider, corner->number);
 	if (v3d_dot(way, cr_direction_to_a(m->completion, open, front)) >= SLIP)
 		return true;
 	for (int forward = 0; forward < 2; forward++) {

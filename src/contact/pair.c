@@ -12,6 +12,7 @@
 #include "contact/manifold.h"
 #include "frame/memory.h"
 #include "contact/contact.h"
+#include "contact/near_contacts.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -252,6 +253,51 @@ static carom_result need_mesh(cr_pipeline *p, cr_body *body)
 	return CAROM_SUCCESS;
 }
 
+/// Note that a pair asks for the facets of a body. Returns whether they are still to be made.
+static bool need_facets(cr_body *body)
+{
+	if (!body->deforming || !body->shape.mesh->facets.put_off)
+		return false;
+	body->deforming->needs_facets = true;
+	return true;
+}
+
+/// Do the contacts of a pair of meshes, or of a mesh and a convex body, depend on facets?
+static bool asks_for_facets(const cr_pipeline *p, const cr_body *a, const cr_body *b)
+{
+	switch (cr_algorithm_of(a, b)) {
+	case CR_ALGORITHM_RAYS:
+		return cr_wants_near_contacts(p) || cr_bodies_make_patches(p, a, b) || a->shape.mesh->materials ||
+			b->shape.mesh->materials;
+	case CR_ALGORITHM_CONVEX_MESH: return true;
+	default: return (a->shape.mesh && a->shape.mesh->materials) || (b->shape.mesh && b->shape.mesh->materials);
+	}
+}
+
+/// Note which solids of a list of pairs need their facets. Returns whether there are any.
+static bool note_facets(cr_pipeline *p, const cr_pair_list *pairs)
+{
+	bool any = false;
+	for (int64_t i = 0; i < pairs->count; i++) {
+		cr_body *a = &p->bodies[pairs->data[i].a], *b = &p->bodies[pairs->data[i].b];
+		if ((!a->deforming && !b->deforming) || !asks_for_facets(p, a, b))
+			continue;
+		any |= need_facets(a);
+		any |= need_facets(b);
+	}
+	return any;
+}
+
+/// Make the forms of the solids that meet something, and their facets where a pair asks for them.
+static carom_result make_forms(cr_pipeline *p)
+{
+	const carom_result result = p->make_forms(p->make_mesh_user);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const bool of_meshes = note_facets(p, &p->pairs), of_others = note_facets(p, &p->simple);
+	return of_meshes || of_others ? p->make_facets(p->make_mesh_user) : CAROM_SUCCESS;
+}
+
 /// Let bodies that meet a mesh have theirs: boxes, and solids whose vertices have moved. Most boxes
 /// of a world never meet one, and a mesh is twenty times a body.
 static carom_result make_meshes(cr_pipeline *p)
@@ -270,7 +316,7 @@ static carom_result make_meshes(cr_pipeline *p)
 		if (result == CAROM_SUCCESS && p->bodies[pair.b].deforming)
 			result = need_mesh(p, &p->bodies[pair.b]);
 	}
-	return p->has_solids && result == CAROM_SUCCESS ? p->make_forms(p->make_mesh_user) : result;
+	return p->has_solids && result == CAROM_SUCCESS ? make_forms(p) : result;
 }
 
 carom_result cr_stage_pairs(cr_pipeline *p)

@@ -108,17 +108,22 @@ static int32_t drop_far(
 	return kept;
 }
 
-/// End rays at the exits of their samples, where the source does not store these.
-static void limit_rays(const cr_pipeline *p, const cr_collider *source, const cr_sample_rays *r, int32_t count)
+/// Give rays their directions and ends where the source does not store them.
+static void direct_rays(
+	const cr_pipeline *p, const cr_collider *source, const cr_transform *to_target, const cr_sample_rays *r, int32_t count)
 {
-	if (!source->exits_by_need || !p->settings.lab.exit_distance_test)
-		return;
-	for (int32_t i = 0; i < count; i++) {
-		const cr_sample8 *block = &source->samples[r->sample[i] / CR_WIDTH];
-		const int lane = r->sample[i] % CR_WIDTH;
+	for (int32_t i = 0; source->fans && i < count; i++) {
+		const int32_t sample = r->sample[i], lane = sample % CR_WIDTH;
+		const cr_sample8 *block = &source->samples[sample / CR_WIDTH];
 		const float origin[3] = { block->point[0][lane], block->point[1][lane], block->point[2][lane] };
-		const float inward[3] = { block->inward[0][lane], block->inward[1][lane], block->inward[2][lane] };
-		r->t_max[i] = p->bvh->exit(source, origin, inward);
+		float inward[3];
+		cr_sample_inward(source, sample, inward);
+		for (int k = 0; k < 3; k++) {
+			// As in the kernels.
+			const float *m = to_target->r[k];
+			r->direction[k][i] = (m[0] * inward[0] + m[1] * inward[1]) + m[2] * inward[2];
+		}
+		r->t_max[i] = p->settings.lab.exit_distance_test ? p->bvh->exit(source, origin, inward) : INFINITY;
 	}
 }
 
@@ -136,10 +141,10 @@ static void collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 		return;
 	const cr_transform *to_target = cr_to_target(w, side), *to_source = cr_to_target(w, 1 - side);
 	int64_t tested = 0;
-	int32_t count = p->kernels->collect(
-		source, target, to_target, to_source, w->extension, p->settings.lab.exit_distance_test, &casts.rays, 0, &tested);
+	int32_t count = p->kernels->collect(source, target, to_target, to_source, w->extension, p->settings.lab.exit_distance_test,
+		p->bvh->winding, &casts.rays, 0, &tested);
 	count = drop_far(p, w, target, &casts.rays, count);
-	limit_rays(p, source, &casts.rays, count);
+	direct_rays(p, source, to_target, &casts.rays, count);
 	w->rays[side] = cr_close_casts(worker, &casts, count);
 	worker->vertices_tested += tested;
 	worker->vertices_culled += tested - count;
@@ -205,7 +210,7 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	const int32_t count = p->kernels->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &then,
 		cr_watched(p, m, side), watched, (float)p->settings.world.speculative_distance, p->settings.lab.exit_distance_test,
 		&walks.rays, walks.place, walks.entry, 0);
-	limit_rays(p, source, &walks.rays, count);
+	direct_rays(p, source, to_target, &walks.rays, count);
 	w->rays[side] = (cr_span){ tail->next, count };
 	tail->next += (uint32_t)count;
 	worker->vertices_watched += watched;

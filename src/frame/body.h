@@ -18,6 +18,15 @@ typedef struct cr_field {
 	uint8_t *holes; // [columns*rows] 1: the height is NaN; NULL: none is
 } cr_field;
 
+/// What a mesh needs whose vertices move from step to step (world/moved_mesh.c).
+typedef struct cr_moving {
+	cr_fans fans;    // for its normals, which are worked out when they are asked for
+	int32_t *welded; // [welded_count] vertices that are welded to another one
+	int32_t welded_count;
+	bool strays; // some vertices belong to no triangle
+	double cost; // of the tree of the mesh at rest, by the surface area heuristic
+} cr_moving;
+
 /// The mesh that users hold (carom_mesh).
 struct carom_mesh {
 	carom_context *context;
@@ -39,6 +48,7 @@ struct carom_mesh {
 	size_t baked_bytes; // 0: made
 	void *baked;        // the block, where it belongs to the mesh; else NULL
 	bool edited;        // facets, and some arrays of the grid, lie beside the block
+	cr_moving *moving;  // of a mesh whose vertices move; else NULL
 };
 
 /// Types of shapes that are treated alike (shape_table.h).
@@ -75,7 +85,10 @@ typedef struct cr_deforming {
 	cr_shape form;
 	uint32_t form_revision; // of the surface that the mesh is up to date with; 0: with none
 	bool form_refits;       // the mesh may follow other places (cr_refit_moved_mesh)
-	bool needs_form;        // in this step: it has none that is up to date, and meets a body
+	// held while a query makes the facets of the form, which are put off
+	atomic_flag form_lock;
+	bool needs_form;   // in this step: it has none that is up to date, and meets a body
+	bool needs_facets; // in this step: those of the form are put off, and a pair asks for them
 	// of a solid during a step, which sees the form in their place: what the body is between steps
 	cr_shape shape;
 	carom_pose pose;

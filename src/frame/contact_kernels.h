@@ -102,15 +102,19 @@ typedef struct cr_plane_row {
 /// these of which it is not known whether the plane stands for it.
 enum { CR_ROW_ABOVE = 1, CR_ROW_LEFT = 2, CR_ROW_UNDECIDED = 4 };
 
+/// How often the surface of a collider winds around a point (cr_bvh_kernels.winding).
+typedef int cr_winding_fn(const cr_collider *collider, const float origin[3], const float direction[3]);
+
 typedef struct cr_contact_kernels {
 	/// Rays from the samples of source that lie in the box of target grown by margin and are not
 	/// certainly farther than margin outside its surface. Walks the source's sample tree.
-	/// exit_limit: t_max is the sample's exit distance, else infinite. Writes from position first
-	/// on; room for all samples of source must be there. Adds the samples reached to *tested.
-	/// Returns the number of rays.
+	/// exit_limit: t_max is the sample's exit distance, else infinite. winding: that of
+	/// cr_bvh_kernels, which tells the sides of samples where a closed target has no grid and
+	/// margin is 0. Writes from position first on; room for all samples of source must be there.
+	/// Adds the samples reached to *tested. Returns the number of rays.
 	int32_t (*collect)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
-		const cr_transform *to_source, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t first,
-		int64_t *tested);
+		const cr_transform *to_source, float margin, bool exit_limit, cr_winding_fn *winding, const cr_sample_rays *rays,
+		int32_t first, int64_t *tested);
 	/// Rays from those watched samples of source that may be inside, with the places where their
 	/// walks begin and the numbers of their entries: rows from position first on. Left out are
 	/// samples that have moved by less than their gap, and margin, between the transforms then (the

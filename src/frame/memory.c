@@ -8,10 +8,19 @@ static bool is_of_bodies(const cr_body *a, const cr_body *b, const cr_pair_memor
 	return m->generation[0] == a->generation && m->generation[1] == b->generation && !(a->reshaped | b->reshaped);
 }
 
+bool cr_has_moved(const cr_body *a, const cr_body *b) { return a->reshaped == CR_SHAPE_MOVED || b->reshaped == CR_SHAPE_MOVED; }
+
 void cr_claim_memory(const cr_body *a, const cr_body *b, cr_pair_memory *m)
 {
-	if (!is_of_bodies(a, b, m))
-		*m = (cr_pair_memory){ .ungrouped = m->ungrouped, .group = m->group, .generation = { a->generation, b->generation } };
+	if (is_of_bodies(a, b, m))
+		return;
+	// That a pair touched only says what is looked at first. It stays while vertices move.
+	const bool same = m->generation[0] == a->generation && m->generation[1] == b->generation && a->reshaped <= CR_SHAPE_MOVED &&
+		b->reshaped <= CR_SHAPE_MOVED;
+	*m = (cr_pair_memory){ .touched = same && m->touched,
+		.ungrouped = m->ungrouped,
+		.group = m->group,
+		.generation = { a->generation, b->generation } };
 }
 
 bool cr_is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory *m)
@@ -34,6 +43,8 @@ void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 {
 	const cr_settings *d = &p->settings;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	if (cr_has_moved(a, b))
+		return;
 	const cr_shared_region region = cr_find_shared_region(a, b);
 	w->allowed = cr_threshold_of(d, a, b, &region, 1);
 	if (!d->predict || w->allowed == 0)

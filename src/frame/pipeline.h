@@ -166,7 +166,9 @@ struct cr_pipeline {
 	cr_mesh_maker_fn *make_mesh; // asked by the stepping thread, in the order of pairs
 	// With solids: makes the meshes of all that need a form, on all threads.
 	carom_result (*make_forms)(void *user);
-	void *make_mesh_user; // of both
+	// Then: makes the facets of those that need them, where their forms have put them off.
+	carom_result (*make_facets)(void *user);
+	void *make_mesh_user; // of these
 	cr_kept memories[2];  // the memory of pairs: one in use, the other for when that is tidied
 	int keeping;          // the one in use
 	size_t live_kept;     // bytes of its entries after it was tidied last

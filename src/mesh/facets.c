@@ -310,6 +310,36 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 	return enough;
 }
 
+// ---- Whether they are many ----
+
+enum { MOST_ASKED = 8 * CR_PATCH_FACETS };
+// Cosine: of two triangles of one facet both differ from the facet's first triangle by no more than
+// LEVEL, so from each other by no more than 2 LEVEL^2 - 1 = 0.9994. The rest is for rounding.
+static const double APART = 0.999;
+
+bool cr_has_many_facets(const cr_topology *t)
+{
+	v3d apart[CR_PATCH_FACETS];
+	int found = 0;
+	const int32_t asked = t->triangle_count < MOST_ASKED ? t->triangle_count : MOST_ASKED;
+	for (int32_t i = 0; i < asked; i++) {
+		const v3d area = area_of(t, (int32_t)((int64_t)i * t->triangle_count / asked));
+		const double size = v3d_length(area);
+		if (!(size > 0))
+			continue;
+		const v3d normal = v3d_scale(area, 1 / size);
+		int at = 0;
+		while (at < found && v3d_dot(apart[at], normal) < APART)
+			at++;
+		if (at < found)
+			continue;
+		if (found == CR_PATCH_FACETS)
+			return true;
+		apart[found++] = normal;
+	}
+	return false;
+}
+
 // ---- Refitting ----
 //
 // Facets with a triangle that changed, or beside one, are grown again from their own triangles. The

@@ -12,6 +12,8 @@
 /// Hulls of so many corners can be asked for all of them; with so many facets too they are small
 /// hulls, whose edges are listed. No more than 90 edges join 32 corners (Euler's formula).
 enum { CR_FEW_CORNERS = 32, CR_FEW_FACETS = 32, CR_FEW_EDGES = 3 * CR_FEW_CORNERS - 6 };
+/// Bodies of so many facets, or fewer, make patches with all others.
+enum { CR_PATCH_FACETS = 64 };
 
 /// A flat polygon, perhaps with holes: triangles joined through edges that lie in one plane up to
 /// rounding.
@@ -51,7 +53,16 @@ typedef struct cr_facets {
 	int32_t triangle_count;
 	int32_t vertex_count;
 	bool convex; // the mesh is closed, and no vertex lies in front of a facet
+	// they are not made, and would be more than CR_PATCH_FACETS; the rest is empty then
+	bool put_off;
 } cr_facets;
+
+/// Has a topology, all of whose triangles are in use, certainly more than CR_PATCH_FACETS facets?
+/// Where its triangles face in so many directions, this costs some thousand products of normals,
+/// however large the topology is. Else the facets have to be made to know.
+bool cr_has_many_facets(const cr_topology *topology);
+/// The number of facets, if it is at most CR_PATCH_FACETS; else some greater number.
+static inline int32_t cr_count_facets(const cr_facets *facets) { return facets->put_off ? INT32_MAX : facets->count; }
 
 /// Make the facets of a topology. Returns false when out of memory: then they are empty.
 bool cr_facets_build(carom_context *context, const cr_topology *topology, bool closed, cr_facets *facets);

@@ -1,6 +1,7 @@
 /// Normals of vertices and edges on demand. See mesh/fans.h. Sums have the order of a whole build,
 /// so they have its bits.
 #include "mesh/fans.h"
+#include "math/trig.h"
 #include <string.h>
 
 bool cr_fans_build(carom_context *context, const cr_topology *t, cr_fans *fans)
@@ -47,11 +48,16 @@ v3d cr_fan_vertex_normal(const cr_topology *t, const cr_fans *fans, int32_t vert
 {
 	const int32_t v = t->weld[vertex];
 	v3d sum = { 0, 0, 0 };
-	for (int32_t i = fans->first[v]; i < fans->first[v + 1]; i++) {
-		v3d normal;
-		double angles[3];
-		cr_triangle_angles(t, fans->corners[i] / 3, &normal, angles);
-		sum = v3d_mad(sum, angles[fans->corners[i] % 3], normal);
+	// Angles are made three at a time, of as many triangles.
+	for (int32_t i = fans->first[v]; i < fans->first[v + 1]; i += 3) {
+		const int count = fans->first[v + 1] - i < 3 ? fans->first[v + 1] - i : 3;
+		v3d normals[3];
+		double cosines[3] = { 0 }, angles[3];
+		for (int k = 0; k < count; k++)
+			cr_corner_cosine(t, fans->corners[i + k] / 3, fans->corners[i + k] % 3, &normals[k], &cosines[k]);
+		cr_acos_three(cosines, angles);
+		for (int k = 0; k < count; k++)
+			sum = v3d_mad(sum, angles[k], normals[k]);
 	}
 	return rounded(sum);
 }

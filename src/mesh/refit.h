@@ -33,10 +33,4 @@ carom_result cr_topology_refit(carom_context *context, cr_topology *topology, co
 	int32_t count, cr_change *change);
 void cr_change_free(carom_context *context, cr_change *change);
 
-/// Give all vertices of a topology whose triangles are all in use their places [3*vertex_count],
-/// with the bits that cr_topology_build gives normals of vertices and edges. Vertices that are
-/// welded stay together. O(n). CAROM_INVALID_MESH, without a text, where a triangle has lost its
-/// area, or a vertex its normal: then the topology has to be built.
-carom_result cr_topology_refit_all(carom_context *context, cr_topology *topology, const float *places);
-
 #endif

@@ -87,6 +87,16 @@ void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *norm
 	corner_angles(points, angles);
 }
 
+void cr_corner_cosine(const cr_topology *topology, int32_t triangle, int corner, v3d *normal, double *cosine)
+{
+	v3d points[3];
+	points_of(topology, triangle, points);
+	*normal = normal_of(points);
+	const v3d from = points[(corner + 2) % 3], at = points[corner], to = points[(corner + 1) % 3];
+	// As in corner_angles.
+	*cosine = -v3d_dot(v3d_normalize(v3d_sub(to, at)), v3d_normalize(v3d_sub(at, from)));
+}
+
 // sums: zeroed, one vector for each vertex; the first vertex at a position gathers for all there.
 // Keeps the normals of the faces.
 static void sum_corner_normals(const cr_topology *topology, v3d *face_normals, v3d *sums)

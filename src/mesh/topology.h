@@ -45,6 +45,9 @@ v3d cr_face_normal(const cr_topology *topology, int32_t triangle);
 /// The unit normal of a triangle and the angles at its corners, which weigh it in the normals of
 /// its vertices.
 void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *normal, double angles[3]);
+/// The unit normal of a triangle and the cosine of the angle at one of its corners, with the bits
+/// of cr_triangle_angles.
+void cr_corner_cosine(const cr_topology *topology, int32_t triangle, int corner, v3d *normal, double *cosine);
 /// Store the unit vector of a sum of weighted unit vectors; zero where the sum is no more than the
 /// rounding of its terms.
 void cr_store_normal(v3d sum, float normal[3]);

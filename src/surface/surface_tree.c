@@ -191,7 +191,7 @@ static carom_result update_plain(carom_context *memory, cr_surface_tree *tree, b
 			return result;
 		tree->cost = cr_tree8_sah_cost(&tree->rest->tree);
 	}
-	*plain = cr_collider_refit_all(memory->simd, &tree->collider);
+	*plain = cr_collider_refit_all(memory->simd, false, &tree->collider);
 	tree->refits += *plain;
 	if (!*plain || !(cr_tree8_sah_cost(&tree->collider.tree) > WORSE * tree->cost))
 		return CAROM_SUCCESS;

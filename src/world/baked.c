@@ -171,7 +171,8 @@ static void walk_report(walk *w, carom_mesh_report *r)
 		refuse(w, r->usable ? "first_finding" : "usable");
 }
 
-static void walk_topology(walk *w, cr_topology *t, const carom_mesh_report *r)
+/// bare: without normals.
+static void walk_topology(walk *w, bool bare, cr_topology *t, const carom_mesh_report *r)
 {
 	const int64_t vertices = r->vertex_count, triangles = r->triangle_count;
 	t->vertex_count = r->vertex_count;
@@ -181,8 +182,8 @@ static void walk_topology(walk *w, cr_topology *t, const carom_mesh_report *r)
 	ARRAY("weld", t->weld, vertices);
 	ARRAY("used", t->used, triangles);
 	ARRAY("neighbours", t->neighbours, 3 * triangles);
-	ARRAY("normals", t->normals, 3 * vertices);
-	ARRAY("edge_normals", t->edge_normals, 9 * triangles);
+	ARRAY("normals", t->normals, bare ? 0 : 3 * vertices);
+	ARRAY("edge_normals", t->edge_normals, bare ? 0 : 9 * triangles);
 }
 
 static void walk_facets(walk *w, cr_facets *f, const carom_mesh_report *r, int32_t used)
@@ -213,7 +214,8 @@ static void walk_tree(walk *w, const char *field, cr_tree8 *t, int32_t primitive
 	ARRAY(field, t->block_size, t->block_count);
 }
 
-static void walk_collider(walk *w, cr_collider *c, const carom_mesh_report *r)
+/// bare: without the binary tree.
+static void walk_collider(walk *w, bool bare, cr_collider *c, const carom_mesh_report *r)
 {
 	for (int k = 0; k < 3; k++) {
 		pass_float(w, "lower", &c->lower[k]);
@@ -225,10 +227,10 @@ static void walk_collider(walk *w, cr_collider *c, const carom_mesh_report *r)
 	c->closed = r->closed;
 	const int32_t used = c->triangle_count;
 	ARRAY("triangle numbers", c->triangle_number, used);
-	c->binary.primitive_count = used;
+	c->binary.primitive_count = bare ? 0 : used;
 	pass_int(w, "binary tree", &c->binary.node_count, 0, INT32_MAX);
 	ARRAY("binary tree", c->binary.nodes, c->binary.node_count);
-	ARRAY("binary tree", c->binary.order, used);
+	ARRAY("binary tree", c->binary.order, c->binary.primitive_count);
 	walk_tree(w, "tree", &c->tree, used);
 	ARRAY("blocks", c->blocks, c->tree.block_count);
 	ARRAY("edges of blocks", c->across, c->tree.block_count);
@@ -314,15 +316,16 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 	pass_bool(w, "vertices as given", &has_exact);
 	if (w->fault)
 		return;
-	walk_topology(w, &p->topology, &p->report);
-	walk_facets(w, &p->facets, &p->report, p->collider.triangle_count);
+	walk_topology(w, p->bare, &p->topology, &p->report);
+	if (!p->bare)
+		walk_facets(w, &p->facets, &p->report, p->collider.triangle_count);
 	ARRAY("materials", p->materials, has_materials ? p->report.triangle_count : 0);
 	ARRAY("materials of vertices", p->vertex_materials, has_materials ? p->report.vertex_count : 0);
 	ARRAY("vertices as given", p->exact, has_exact ? 3 * (int64_t)p->report.vertex_count : 0);
 	if (w->fault)
 		return;
 	p->collider.topology = &p->topology;
-	walk_collider(w, &p->collider, &p->report);
+	walk_collider(w, p->bare, &p->collider, &p->report);
 	walk_grid(w, &p->collider.grid, &p->collider);
 	walk_hull(w, &p->hull);
 	walk_field(w, &p->field, &p->report);
@@ -334,7 +337,7 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 static cr_mesh_parts parts_of(const carom_mesh *m)
 {
 	return (cr_mesh_parts){ m->report, m->sides, m->topology, m->facets, m->materials, m->vertex_materials, m->exact,
-		m->collider, m->hull, m->field };
+		m->collider, m->hull, m->field, false };
 }
 
 /// The bytes that a mesh is baked to.
@@ -470,8 +473,10 @@ static carom_result load(carom_context *context, uint8_t *bytes, size_t size, bo
 
 carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, bool bare, carom_mesh **copy)
 {
-	cr_mesh_parts parts = parts_of(mesh), copied = { 0 };
+	cr_mesh_parts parts = parts_of(mesh), copied = { .bare = bare };
+	parts.bare = bare;
 	if (bare) {
+		parts.collider.binary = (cr_tree2){ 0 };
 		parts.collider.grid = (cr_grid){ 0 };
 		parts.hull = (cr_hull_data){ 0 };
 		parts.exact = NULL;

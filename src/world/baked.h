@@ -17,10 +17,13 @@ typedef struct cr_mesh_parts {
 	cr_collider collider; // its topology is the one here
 	cr_hull_data hull;
 	cr_field field;
+	// It has no normals, facets, grid and binary tree, and neither a hull nor vertices as they were
+	// given. A baked mesh has all of them.
+	bool bare;
 } cr_mesh_parts;
 
-/// A copy of a mesh in one block, whose arrays may be written until it is handed out. bare: without
-/// its grid, its hull, and its vertices as they were given.
+/// A copy of a mesh in one block, whose arrays may be written until it is handed out. bare: see
+/// cr_mesh_parts.
 carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, bool bare, carom_mesh **copy);
 
 /// Check all counts, indices, links and numbers of parts whose arrays are as long as their counts

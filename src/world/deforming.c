@@ -56,6 +56,7 @@ carom_result cr_deforming_create(
 		return result;
 	}
 	atomic_flag_clear(&view->lock);
+	atomic_flag_clear(&d->form_lock);
 	d->view = view;
 	cr_surface_touch(&d->surface);
 	*made = d;

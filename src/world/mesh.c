@@ -85,6 +85,7 @@ static void free_edited(carom_mesh *mesh)
 {
 	cr_grid *g = &mesh->collider.grid;
 	cr_facets_free(mesh->context, &mesh->facets);
+	cr_free_moving(mesh);
 	if (!is_in_block(mesh, g->cells))
 		cr_grid_free(mesh->context, g);
 	else if (!is_in_block(mesh, g->touched))
@@ -95,7 +96,7 @@ static size_t edited_bytes(const carom_mesh *mesh)
 {
 	const cr_grid *g = &mesh->collider.grid;
 	const size_t touched = is_in_block(mesh, g->touched) ? 0 : (size_t)g->touched_count * sizeof *g->touched;
-	return cr_facets_bytes(&mesh->facets) + (is_in_block(mesh, g->cells) ? touched : cr_grid_bytes(g));
+	return cr_facets_bytes(&mesh->facets) + cr_moving_bytes(mesh) + (is_in_block(mesh, g->cells) ? touched : cr_grid_bytes(g));
 }
 
 static size_t hole_bytes(const carom_mesh *mesh)

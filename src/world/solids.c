@@ -7,6 +7,7 @@
 /// vertices were set (CR_SHAPE_MOVED).
 #include "world/solids.h"
 #include "base/parallel.h"
+#include "base/spin_lock.h"
 #include "world/world.h"
 
 static bool is_solid(const cr_body *body) { return body->alive && body->deforming && cr_has_contacts(body); }
@@ -83,8 +84,8 @@ void cr_hide_solids(carom_world *world)
 	}
 }
 
-/// Bring the mesh of a form up to date. *done: it could be refitted; otherwise it has none.
-static carom_result refit_mesh(carom_world *world, cr_deforming *d, const float *vertices, bool *done)
+/// Let the mesh of a form follow the places. *done: it could; otherwise it has none.
+static carom_result refit_mesh(carom_world *world, cr_deforming *d, bool *done)
 {
 	const carom_mesh *mesh = d->shape.mesh;
 	carom_result result = CAROM_SUCCESS;
@@ -96,30 +97,39 @@ static carom_result refit_mesh(carom_world *world, cr_deforming *d, const float 
 		result = cr_copy_moved_mesh(&world->memory, mesh, &d->form.mesh);
 		d->form_refits = result == CAROM_SUCCESS;
 	}
-	if (result == CAROM_SUCCESS)
-		result = cr_refit_moved_mesh(d->form.mesh, mesh, vertices);
+	if (result == CAROM_SUCCESS) {
+		cr_surface_round(&d->surface, d->form.mesh->topology.vertices);
+		result = cr_refit_moved_mesh(d->form.mesh, d->form.mesh->topology.vertices);
+	}
 	*done = result == CAROM_SUCCESS;
 	if (!*done)
 		cr_drop_form(world, d);
 	return result == CAROM_INVALID_MESH ? CAROM_SUCCESS : result;
 }
 
+/// A mesh that is made of the present places.
+static carom_result create_mesh(carom_context *memory, const cr_surface *s, const carom_mesh *mesh, carom_mesh **made)
+{
+	const size_t bytes = 3 * (size_t)s->vertex_count * sizeof(float);
+	float *vertices = cr_alloc(memory, bytes);
+	*made = NULL;
+	if (!vertices)
+		return cr_fail_memory(memory, "a solid");
+	cr_surface_round(s, vertices);
+	const carom_result result = cr_create_moved_mesh(memory, mesh, vertices, made);
+	cr_free(memory, vertices, bytes);
+	return result;
+}
+
 /// The mesh of the present places: that of the last ones refitted, or made.
 static carom_result make_mesh(carom_world *world, cr_deforming *d)
 {
-	const cr_surface *s = &d->surface;
-	const size_t bytes = 3 * (size_t)s->vertex_count * sizeof(float);
-	float *vertices = cr_alloc(&world->memory, bytes);
-	if (!vertices)
-		return cr_fail_memory(world->context, "a solid");
-	cr_surface_round(s, vertices);
 	bool done;
-	carom_result result = refit_mesh(world, d, vertices, &done);
+	carom_result result = refit_mesh(world, d, &done);
 	if (result == CAROM_SUCCESS && !done)
-		result = cr_create_moved_mesh(&world->memory, d->shape.mesh, vertices, &d->form.mesh);
+		result = create_mesh(&world->memory, &d->surface, d->shape.mesh, &d->form.mesh);
 	d->form.def = d->shape.def;
 	d->form.family = CR_FAMILY_MESH;
-	cr_free(&world->memory, vertices, bytes);
 	return result;
 }
 
@@ -154,85 +164,122 @@ typedef struct form_list {
 	atomic_int worst; // a carom_result of those made; CAROM_SUCCESS: all are well
 } form_list;
 
+static void note_result(form_list *list, carom_result result)
+{
+	if (result != CAROM_SUCCESS)
+		atomic_store_explicit(&list->worst, (int)result, memory_order_relaxed);
+}
+
 static void form_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	(void)worker;
 	form_list *list = task;
-	for (int64_t i = begin; i < end; i++) {
-		const carom_result result = make_form(list->world, list->bodies[i]);
-		if (result != CAROM_SUCCESS)
-			atomic_store_explicit(&list->worst, (int)result, memory_order_relaxed);
-	}
+	for (int64_t i = begin; i < end; i++)
+		note_result(list, make_form(list->world, list->bodies[i]));
 }
 
-/// List the solids that need a form, and what they need is noted no longer.
-static void list_forms(carom_world *world, form_list *list)
+static void facet_task(int64_t begin, int64_t end, int worker, void *task)
 {
-	list->count = 0;
+	(void)worker;
+	form_list *list = task;
+	for (int64_t i = begin; i < end; i++)
+		note_result(list, cr_make_moved_facets(list->bodies[i]->deforming->form.mesh));
+}
+
+/// Does a solid need its form? What it needs is noted no longer.
+static bool needs_form(cr_deforming *d)
+{
+	const bool needs = d->needs_form;
+	d->needs_form = false;
+	return needs;
+}
+
+static bool needs_facets(cr_deforming *d)
+{
+	const bool needs = d->needs_facets;
+	d->needs_facets = false;
+	return needs;
+}
+
+/// Run a task over the solids that need something, on all threads.
+static carom_result run_list(form_list *list, bool (*needs)(cr_deforming *), carom_task_fn *task)
+{
+	carom_world *world = list->world;
+	const size_t bytes = (size_t)world->impacts.deforming_count * sizeof *list->bodies;
+	list->bodies = cr_alloc(&world->memory, bytes);
+	if (!list->bodies)
+		return cr_fail_memory(world->context, "the solids of a step");
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		cr_body *body = &world->bodies.data[i];
-		if (!is_solid(body) || !body->deforming->needs_form)
-			continue;
-		body->deforming->needs_form = false;
-		list->bodies[list->count++] = body;
+		if (is_solid(body) && needs(body->deforming))
+			list->bodies[list->count++] = body;
 	}
+	// A laboratory is not for several threads, and its texts are of the one that calls.
+	if (cr_laboratory_of(&world->pipeline))
+		task(0, list->count, 0, list);
+	else
+		cr_parallel_for(world->context, task, list->count, 1, list);
+	cr_free(&world->memory, list->bodies, bytes);
+	const carom_result worst = (carom_result)atomic_load(&list->worst);
+	return worst == CAROM_OUT_OF_MEMORY ? cr_fail_memory(world->context, "a solid") : worst;
 }
 
 carom_result cr_make_forms(void *user)
 {
 	carom_world *world = user;
 	form_list list = { .world = world, .worst = CAROM_SUCCESS };
-	const size_t bytes = (size_t)world->impacts.deforming_count * sizeof *list.bodies;
-	list.bodies = cr_alloc(&world->memory, bytes);
-	if (!list.bodies)
-		return cr_fail_memory(world->context, "the solids of a step");
-	list_forms(world, &list);
-	// A laboratory is not for several threads, and its texts are of the one that calls.
-	if (cr_laboratory_of(&world->pipeline))
-		form_task(0, list.count, 0, &list);
-	else
-		cr_parallel_for(world->context, form_task, list.count, 1, &list);
-	cr_free(&world->memory, list.bodies, bytes);
-	const carom_result worst = (carom_result)atomic_load(&list.worst);
-	return worst == CAROM_OUT_OF_MEMORY ? cr_fail_memory(world->context, "a solid") : worst;
+	return run_list(&list, needs_form, form_task);
 }
 
-/// A mesh of the present places of a solid, as a step makes it.
+carom_result cr_make_form_facets(void *user)
+{
+	carom_world *world = user;
+	form_list list = { .world = world, .worst = CAROM_SUCCESS };
+	return run_list(&list, needs_facets, facet_task);
+}
+
+/// A mesh of the present places of a solid, as a step makes it, with its facets.
 static carom_result freeze(carom_context *memory, const cr_deforming *d, const carom_mesh *mesh, carom_mesh **made)
 {
-	const size_t bytes = 3 * (size_t)d->surface.vertex_count * sizeof(float);
-	float *vertices = cr_alloc(memory, bytes);
-	if (!vertices)
-		return cr_fail_memory(memory, "a solid");
-	cr_surface_round(&d->surface, vertices);
 	carom_result result = CAROM_INVALID_MESH;
+	*made = NULL;
 	if (cr_can_refit_moved(mesh)) {
 		result = cr_copy_moved_mesh(memory, mesh, made);
-		if (result == CAROM_SUCCESS)
-			result = cr_refit_moved_mesh(*made, mesh, vertices);
-		if (result != CAROM_SUCCESS)
+		if (result == CAROM_SUCCESS) {
+			cr_surface_round(&d->surface, (*made)->topology.vertices);
+			result = cr_refit_moved_mesh(*made, (*made)->topology.vertices);
+		}
+		if (result == CAROM_SUCCESS && (*made)->facets.put_off)
+			result = cr_make_moved_facets(*made);
+		if (result != CAROM_SUCCESS) {
 			carom_release_mesh(*made);
+			*made = NULL;
+		}
 	}
-	if (result == CAROM_INVALID_MESH)
-		result = cr_create_moved_mesh(memory, mesh, vertices, made);
-	cr_free(memory, vertices, bytes);
-	if (result != CAROM_SUCCESS)
-		*made = NULL;
+	return result == CAROM_INVALID_MESH ? create_mesh(memory, &d->surface, mesh, made) : result;
+}
+
+/// Make the facets of a form if they are put off: queries may ask for them, several at once.
+static carom_result complete_form(cr_deforming *d)
+{
+	cr_lock(&d->form_lock);
+	carom_result result = CAROM_SUCCESS;
+	if (d->form.mesh->facets.put_off)
+		result = cr_make_moved_facets(d->form.mesh);
+	cr_unlock(&d->form_lock);
 	return result;
 }
 
 carom_result cr_see_solid(carom_context *memory, const cr_body *solid, cr_body *seen, carom_mesh **made)
 {
-	const cr_deforming *d = solid->deforming;
+	cr_deforming *d = solid->deforming;
 	*seen = *solid;
 	*made = NULL;
-	const carom_mesh *mesh = d->form.mesh;
-	if (d->form_revision != d->surface.revision) {
-		const carom_result result = freeze(memory, d, solid->shape.mesh, made);
-		if (result != CAROM_SUCCESS)
-			return result;
-		mesh = *made;
-	}
+	const bool is_up_to_date = d->form_revision == d->surface.revision;
+	const carom_result result = is_up_to_date ? complete_form(d) : freeze(memory, d, solid->shape.mesh, made);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const carom_mesh *mesh = is_up_to_date ? d->form.mesh : *made;
 	seen->shape.mesh = (carom_mesh *)mesh;
 	seen->shape.collider = &mesh->collider;
 	seen->shape.lab_state = NULL;

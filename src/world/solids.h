@@ -11,9 +11,11 @@ bool cr_show_solids(carom_world *world);
 /// Put the shapes back.
 void cr_hide_solids(carom_world *world);
 /// Give all solids that are shown and need a form theirs, on all threads: the mesh of the last one
-/// refitted, O(n) and O(n log n) for facets, or a new one. user: the carom_world. On failure those
-/// without one have none.
+/// refitted, O(n), or a new one. user: the carom_world. On failure those without one have none.
 carom_result cr_make_forms(void *user);
+/// Make the facets of those whose form has put them off and that need them, on all threads.
+/// O(n log n). user: the carom_world.
+carom_result cr_make_form_facets(void *user);
 /// A solid between steps as contacts see it at its present places: a rigid body, whose mesh *made
 /// is the caller's to release (NULL: that of the last step serves). memory pays. O(n log n). Any
 /// thread.

@@ -93,6 +93,7 @@ carom_result carom_world_step(carom_world *world)
 	world->pipeline.keep_contact_user = world;
 	world->pipeline.make_mesh = cr_make_body_mesh;
 	world->pipeline.make_forms = cr_make_forms;
+	world->pipeline.make_facets = cr_make_form_facets;
 	world->pipeline.make_mesh_user = world;
 	world->pipeline.has_solids = cr_show_solids(world);
 	world->pipeline.has_parts = world->shape_count > world->body_count;
