@@ -686,8 +686,8 @@ TEST(solids, facets_are_made_when_a_pair_asks_for_them)
 	jelly j;
 	carom_body_id solid;
 	carom_world *world = meet_ball(context, &j, &solid), *rigid = fixture_world(context, NULL);
-	const cr_body *body = &world->bodies.data[solid.index1 - 1];
-	CHECK(body->deforming->form.mesh->facets.put_off);
+	const cr_deforming *d = world->bodies.data[solid.index1 - 1].deforming;
+	CHECK(d->form.mesh->facets.put_off);
 	carom_pose pose;
 	carom_mesh *frozen = freeze(context, &j, true, &pose);
 	fixture_add(rigid, fixture_of_mesh(frozen), pose, CAROM_DYNAMIC);
@@ -696,7 +696,7 @@ TEST(solids, facets_are_made_when_a_pair_asks_for_them)
 		fixture_add(i == 0 ? world : rigid, small_cone(), fixture_at(1.1, 0.1, 0.1), CAROM_DYNAMIC);
 	fixture_step(world);
 	fixture_step(rigid);
-	CHECK(!body->deforming->form.mesh->facets.put_off);
+	CHECK(!d->form.mesh->facets.put_off);
 	check_equal_contacts(world, rigid);
 	deform(&j, 0.4, (carom_vec3){ 9, 0, 0 }); // away from all
 	set_places(world, solid, &j);
