@@ -18,7 +18,7 @@ typedef struct cr_field {
 	uint8_t *holes; // [columns*rows] 1: the height is NaN; NULL: none is
 } cr_field;
 
-/// What a mesh needs whose vertices move from step to step (world/moved_mesh.c).
+/// The further parts of a mesh whose vertices move from step to step (world/moved_mesh.c).
 typedef struct cr_moving {
 	cr_fans fans;    // for its normals, which are worked out when they are asked for
 	int32_t *welded; // [welded_count] vertices that are welded to another one

@@ -14,7 +14,7 @@ void cr_claim_memory(const cr_body *a, const cr_body *b, cr_pair_memory *m)
 {
 	if (is_of_bodies(a, b, m))
 		return;
-	// That a pair touched only says what is looked at first. It stays while vertices move.
+	// That a pair touched only decides which stage is first. It stays while vertices move.
 	const bool same = m->generation[0] == a->generation && m->generation[1] == b->generation && a->reshaped <= CR_SHAPE_MOVED &&
 		b->reshaped <= CR_SHAPE_MOVED;
 	*m = (cr_pair_memory){ .touched = same && m->touched,

@@ -7,7 +7,7 @@
 /// Empty a memory unless it is of these bodies, with the shapes that they had.
 void cr_claim_memory(const cr_body *a, const cr_body *b, cr_pair_memory *memory);
 /// Have vertices of a body of the pair moved since the last step? Then they are likely to move in
-/// the next one too, and what the pair would remember of the others would not outlive it.
+/// the next one too, and the memory of the pair would not outlive it.
 bool cr_has_moved(const cr_body *a, const cr_body *b);
 /// Do the paths of the bodies alone say that the pair is still apart?
 bool cr_is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory *memory);

@@ -21,7 +21,7 @@ bool cr_can_refit_moved(const carom_mesh *mesh)
 		r->normalless_vertices == 0;
 }
 
-// ---- What a copy has ----
+// ---- The parts of a copy ----
 
 static int32_t count_welded(const cr_topology *t)
 {

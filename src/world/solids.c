@@ -186,7 +186,7 @@ static void facet_task(int64_t begin, int64_t end, int worker, void *task)
 		note_result(list, cr_make_moved_facets(list->bodies[i]->deforming->form.mesh));
 }
 
-/// Does a solid need its form? What it needs is noted no longer.
+/// Does a solid need its form? The note is taken back.
 static bool needs_form(cr_deforming *d)
 {
 	const bool needs = d->needs_form;

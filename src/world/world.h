@@ -146,14 +146,14 @@ bool cr_can_refit_moved(const carom_mesh *mesh);
 /// trees of the mesh. It is good for nothing before.
 carom_result cr_copy_moved_mesh(carom_context *context, const carom_mesh *mesh, carom_mesh **copy);
 /// Put the vertices [3*vertices] of such a copy elsewhere (they may be written to its topology
-/// already). What is made of them depends on the mesh and on the places alone, not on places
+/// already). The result depends on the mesh and on the places alone, not on places
 /// before. Its report stays; facets that are certainly many are put off. CAROM_INVALID_MESH,
 /// without a text, where cr_create_moved_mesh would make other edges or samples, or a tree much
 /// better than that of the mesh. On failure the copy is only good to be released. O(n).
 carom_result cr_refit_moved_mesh(carom_mesh *copy, const float *vertices);
 /// Make the facets of such a copy that were put off. O(n log n).
 carom_result cr_make_moved_facets(carom_mesh *copy);
-/// Free, and count the bytes of, what a mesh has beside others because its vertices move.
+/// Free, and count the bytes of, the further parts of a mesh whose vertices move.
 void cr_free_moving(carom_mesh *copy);
 size_t cr_moving_bytes(const carom_mesh *mesh);
 
