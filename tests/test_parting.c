@@ -1,9 +1,10 @@
-// Distances of meshes below zero: the move that parts two overlapping shapes. Dull judges: all pairs
-// of triangles along many directions, exact intersections after the move, and hulls, whose least way
-// is known.
+// Distances of meshes below zero: the move that parts two overlapping shapes. Dull judges: all
+// pairs of triangles along many directions, exact intersections after the move, and hulls, whose
+// least way is known.
 #include "fixture.h"
 #include "oracle.h"
 
+#include "bvh/inner_balls.h"
 #include "bvh/parting.h"
 #include "carom/collide.h"
 #include "carom/carom.h"
@@ -37,6 +38,8 @@ static bool meshes_are_apart(const carom_mesh *a, carom_pose pa, const carom_mes
 	REQUIRE(carom_mesh_distance(a, &pa, b, &pb, INFINITY, &found, &gap) == CAROM_SUCCESS);
 	return count == 0 && !gap.a_inside_b && !gap.b_inside_a;
 }
+
+static bool convex_is_apart(const cr_convex *convex, carom_pose pose, const carom_mesh *mesh, carom_pose mesh_pose);
 
 // ---- One direction ----
 
@@ -176,17 +179,22 @@ TEST(parting, the_way_along_a_direction_is_that_of_all_pairs_of_triangles)
 			const v3d d = random_direction(&seed);
 			const double dull = dull_way(&a, &b, d);
 			cr_clear_way way, cut;
-			cr_find_clear_way(&s.pair, d, INFINITY, &s.known, &way);
+			cr_find_clear_way(&s.pair, d, 0, INFINITY, &s.known, &way);
 			CHECK_NEAR(way.length, dull, 1e-6);
 			CHECK_INT(way.length > 0, dull > 0);
 			overlapping += dull > 0;
-			// A limit cuts what is longer, and nothing else; what is known already changes no length.
-			cr_find_clear_way(&s.pair, d, way.length, &s.known, &cut);
+			// A limit cuts what is longer, and nothing else; what is known already changes no
+			// length.
+			cr_find_clear_way(&s.pair, d, 0, way.length, &s.known, &cut);
 			CHECK_NEAR(cut.length, way.length, 0);
 			if (way.length > 0) {
-				cr_find_clear_way(&s.pair, d, 0.999 * way.length, &(cr_barriers){ .count = 0 }, &cut);
+				cr_find_clear_way(&s.pair, d, 0, 0.999 * way.length, &(cr_barriers){ .count = 0 }, &cut);
 				CHECK(!(cut.length < INFINITY));
 				CHECK(cut.blocked || dull > 0);
+				CHECK(cut.passed > 0.999 * way.length && cut.passed <= way.length);
+				// From where it is blocked for sure, the same way is found.
+				cr_find_clear_way(&s.pair, d, 0.6 * way.length, INFINITY, &s.known, &cut);
+				CHECK_NEAR(cut.length, way.length, 0);
 			}
 		}
 		cr_arena_free(&s.arena);
@@ -196,6 +204,106 @@ TEST(parting, the_way_along_a_direction_is_that_of_all_pairs_of_triangles)
 	CHECK(overlapping > 400);
 	carom_release_mesh(torus);
 	carom_release_mesh(box);
+	carom_destroy_context(context);
+}
+
+// What the balls inside of two bodies tell of a direction, without any search: a move up to which
+// all moves are blocked. It never passes the first clear one.
+TEST(parting, balls_and_points_inside_never_lead_too_far)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *torus = fixture_torus_mesh(context, 24, 12, 0.4, 0.3), *ball = fixture_sphere_mesh(context, 0.5, 12);
+	const carom_mesh *meshes[2] = { torus, ball };
+	const carom_shape shapes[4] = { fixture_sphere(0.3), fixture_box(0.2, 0.3, 0.4), fixture_cone(0.4, 0.3),
+		fixture_capsule(0.15, 0.4) };
+	uint64_t seed = 31;
+	int told = 0, near = 0, asked = 0;
+	for (int round = 0; round < 60; round++) {
+		const carom_pose pa = { { 0, 0, 0 }, { 0, 0, 0, 1 } }, pb = fixture_random_pose(&seed, 0.6);
+		const cr_convex convex = cr_convex_of(&shapes[round / 2 % 4]);
+		stage s;
+		set_stage(&s, context, meshes[round & 1], pa, meshes[round >> 2 & 1], pb);
+		if (round & 2) { // a convex body in the place of either
+			const int side = round >> 3 & 1;
+			cr_solid_of_convex(&convex, &s.solid[side]);
+			const cr_relative r = s.pair.b_in_a;
+			cr_prepare_pair(&s.pair, &s.solid[0], &s.solid[1], &r, 0, fixture_kernels(CAROM_SIMD_SCALAR));
+		}
+		cr_inner_balls balls = { .count = { 0, 0 } };
+		cr_find_inner_balls(&s.pair, &balls);
+		for (int i = 0; i < 40; i++) {
+			const v3d d = random_direction(&seed);
+			const double blocked = cr_blocked_until(&s.pair, &balls, d, INFINITY);
+			cr_clear_way way;
+			cr_find_clear_way(&s.pair, d, 0, INFINITY, &s.known, &way);
+			CHECK(blocked <= way.length + 1e-9);
+			CHECK(cr_blocked_until(&s.pair, &balls, d, 0.5 * way.length) <= way.length + 1e-9);
+			asked += way.length > 0.2;
+			told += way.length > 0.2 && blocked > 0;
+			near += way.length > 0.2 && blocked > 0.8 * way.length;
+			cr_add_inner_points(&s.pair, &way, &balls);
+		}
+		cr_arena_free(&s.arena);
+	}
+	CHECK(asked > 1000);
+	CHECK(told > 0.6 * asked);
+	CHECK(near > 0.3 * asked);
+	carom_release_mesh(torus);
+	carom_release_mesh(ball);
+	carom_destroy_context(context);
+}
+
+/// Does a convex body, moved, meet a triangle of a mesh or lie inside it?
+static bool convex_meets(const cr_convex *convex, const carom_mesh *mesh, cr_relative r, v3d move)
+{
+	r.position = v3d_add(r.position, move);
+	bool inside;
+	REQUIRE(carom_mesh_contains(mesh, v3d_add(m3d_mul(&r.rotation, cr_convex_centre(convex)), r.position), &inside) ==
+		CAROM_SUCCESS);
+	for (int32_t i = 0; i < mesh->topology.triangle_count && !inside; i++) {
+		cr_convex t = { .core = CR_CORE_TRIANGLE };
+		cr_separation s;
+		cr_collider_triangle(&mesh->collider, i, t.corner);
+		cr_convex_separation(&t, convex, &r, &s);
+		inside = s.gap < 0;
+	}
+	return inside;
+}
+
+// Convex bodies: every move before the first clear one is blocked by a triangle or lies inside, and
+// that one is not.
+TEST(parting, the_way_of_a_convex_body_is_the_first_clear_one)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *torus = fixture_torus_mesh(context, 10, 6, 0.4, 0.3);
+	carom_shape shapes[7] = { fixture_sphere(0.3), fixture_box(0.2, 0.3, 0.4), fixture_capsule(0.15, 0.4),
+		fixture_cylinder(0.3, 0.2), fixture_cone(0.4, 0.3), fixture_ellipsoid(0.2, 0.3, 0.4), fixture_box(0.2, 0.2, 0.1) };
+	shapes[6].rounding = 0.1;
+	uint64_t seed = 17;
+	int overlapping = 0;
+	for (int round = 0; round < 70; round++) {
+		const cr_convex convex = cr_convex_of(&shapes[round % 7]);
+		const carom_pose pa = fixture_random_pose(&seed, 0.8), pb = { { 0, 0, 0 }, { 0, 0, 0, 1 } };
+		const v3d d = random_direction(&seed);
+		cr_solid solids[2];
+		cr_solid_pair pair;
+		cr_relative r, back;
+		cr_barriers known = { .count = 0 };
+		cr_clear_way way;
+		cr_solid_of_convex(&convex, &solids[0]);
+		REQUIRE(cr_solid_of_mesh(NULL, &torus->collider, &torus->facets, 1, &solids[1]));
+		cr_relative_pose(&pa, &pb, &r.rotation, &r.position);
+		cr_relative_pose(&pb, &pa, &back.rotation, &back.position);
+		cr_prepare_pair(&pair, &solids[0], &solids[1], &r, 0, fixture_kernels(CAROM_SIMD_SCALAR));
+		cr_find_clear_way(&pair, d, 0, INFINITY, &known, &way);
+		const v3d along = m3d_mul(&back.rotation, d);
+		CHECK(!convex_meets(&convex, torus, back, v3d_scale(along, way.length + 1e-9)));
+		for (int i = 0; i < 30 && way.length > 1e-4; i++)
+			CHECK(convex_meets(&convex, torus, back, v3d_scale(along, (way.length - 1e-5) * i / 29)));
+		overlapping += way.length > 0;
+	}
+	CHECK(overlapping > 20);
+	carom_release_mesh(torus);
 	carom_destroy_context(context);
 }
 
@@ -247,7 +355,8 @@ TEST(parting, meshes_of_hulls_part_by_the_least_way)
 	carom_destroy_context(context);
 }
 
-// Concave bodies: always parted; against the best of many directions, the long way around only rarely.
+// Concave bodies: always parted; against the best of many directions, the long way around only
+// rarely.
 TEST(parting, concave_meshes_are_parted_near_the_least_way)
 {
 	carom_context *context = fixture_context(1);
@@ -268,7 +377,7 @@ TEST(parting, concave_meshes_are_parted_near_the_least_way)
 		double best = -s.distance;
 		for (int i = 0; i < 400; i++) {
 			cr_clear_way way;
-			cr_find_clear_way(&st.pair, random_direction(&seed), best, &st.known, &way);
+			cr_find_clear_way(&st.pair, random_direction(&seed), 0, best, &st.known, &way);
 			best = fmin(best, way.length);
 		}
 		cr_arena_free(&st.arena);
@@ -281,6 +390,48 @@ TEST(parting, concave_meshes_are_parted_near_the_least_way)
 	CHECK(shallow > 5);
 	CHECK_INT(near, shallow);
 	carom_release_mesh(torus);
+	carom_destroy_context(context);
+}
+
+// On the hills of a height field: as short as the best of many directions.
+TEST(parting, convex_shapes_leave_a_height_field_near_the_least_way)
+{
+	enum { COLUMNS = 24 };
+	float heights[COLUMNS * COLUMNS];
+	for (int i = 0; i < COLUMNS * COLUMNS; i++)
+		heights[i] = (float)(0.3 * sin(0.6 * (i % COLUMNS)) * cos(0.5 * (double)(i / COLUMNS)));
+	carom_context *context = fixture_context(1);
+	carom_mesh *field;
+	REQUIRE(carom_create_height_field(context, COLUMNS, COLUMNS, heights, (double[2]){ 0.2, 0.2 }, 1, &field) == CAROM_SUCCESS);
+	const carom_shape shapes[6] = { fixture_sphere(0.3), fixture_box(0.3, 0.25, 0.2), fixture_capsule(0.15, 0.2),
+		fixture_cylinder(0.3, 0.25), fixture_cone(0.3, 0.3), fixture_ellipsoid(0.3, 0.2, 0.25) };
+	uint64_t seed = 3;
+	int overlapping = 0;
+	for (int round = 0; round < 60; round++) {
+		const cr_convex convex = cr_convex_of(&shapes[round % 6]);
+		carom_pose pose = fixture_random_pose(&seed, 1), origin = fixture_at(0, 0, 0);
+		pose.position = (v3d){ 2.3 + pose.position.x, 2.3 + pose.position.y, 0.3 * pose.position.z };
+		const carom_separation s = distance_of(context, shapes[round % 6], pose, fixture_of_mesh(field), origin);
+		if (!(s.distance < -1e-3))
+			continue;
+		overlapping++;
+		CHECK(convex_is_apart(&convex, moved_out(pose, &s), field, origin));
+		stage st = { .known = { .count = 0 } };
+		cr_relative r;
+		cr_solid_of_convex(&convex, &st.solid[0]);
+		REQUIRE(cr_solid_of_mesh(NULL, &field->collider, &field->facets, 1, &st.solid[1]));
+		cr_relative_pose(&pose, &origin, &r.rotation, &r.position);
+		cr_prepare_pair(&st.pair, &st.solid[0], &st.solid[1], &r, 0, fixture_kernels(CAROM_SIMD_SCALAR));
+		double best = -s.distance;
+		for (int i = 0; i < 200; i++) {
+			cr_clear_way way;
+			cr_find_clear_way(&st.pair, random_direction(&seed), 0, best, &st.known, &way);
+			best = fmin(best, way.length);
+		}
+		CHECK(-s.distance <= 1.03 * best);
+	}
+	CHECK(overlapping > 30);
+	carom_release_mesh(field);
 	carom_destroy_context(context);
 }
 

@@ -46,10 +46,11 @@ typedef struct carom_separation {
 /// point_b touch when A has been moved; they are told before the move. A closed mesh is solid. An
 /// open one has no inside: it is met where its triangles are, and a shape behind it is apart. A
 /// mesh without triangles is infinitely far from everything. CAROM_OUT_OF_MEMORY is possible for a
-/// mesh of several pieces. Cost: apart as carom_mesh_distance; overlapping some hundred searches
-/// along directions, milliseconds for small meshes and tens of them for two meshes of a thousand
-/// triangles that stand deep in each other. Source: Je et al., PolyDepth: Real-Time Penetration
-/// Depth Computation Using Iterative Contact-Space Projection (2012).
+/// mesh of several pieces. Cost: apart as carom_mesh_distance; overlapping some forty searches
+/// along directions, tenths of a millisecond for a convex shape and a mesh, a millisecond or two
+/// for two meshes of a thousand triangles that stand deep in each other. Source: Je et al.,
+/// PolyDepth: Real-Time Penetration Depth Computation Using Iterative Contact-Space Projection
+/// (2012).
 CAROM_API carom_result carom_distance(carom_context *context, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b,
 	carom_separation *separation);

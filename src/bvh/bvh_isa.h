@@ -23,5 +23,8 @@ bool CR_ISA_NAME(cr_gap)(
 // refit_kernels.c
 bool CR_ISA_NAME(cr_refit)(cr_collider *c, float pad, int32_t *lengths);
 void CR_ISA_NAME(cr_refit_samples)(cr_collider *c);
+// slide_kernels.c
+uint32_t CR_ISA_NAME(cr_slide_parts)(const cr_slide_axes *axes, const cr_collider *c, int side, uint32_t child,
+	const cr_slide_span *other, double enter[CR_WIDTH], double leave[CR_WIDTH]);
 
 #endif

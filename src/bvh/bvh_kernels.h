@@ -70,6 +70,23 @@ typedef struct cr_collider_gap {
 	cr_triangle_point on_a, on_b;
 } cr_collider_gap;
 
+enum { CR_SLIDE_AXES = 8 };
+
+/// Axes along which two bodies are measured, of which A slides along a direction.
+typedef struct cr_slide_axes {
+	double axis[2][3][CR_SLIDE_AXES]; // unit, in the frame of A and of B: x, y and z of each
+	double shift[2][CR_SLIDE_AXES];   // of the body's origin along the axes: 0 for A
+	double slope[CR_SLIDE_AXES];      // of the direction along the axes; 0: across
+	double inverse[CR_SLIDE_AXES];    // of the slope
+	double slack;                     // both ends of all moves give way by it
+} cr_slide_axes;
+
+/// The reach of a part along each axis, in A's frame.
+typedef struct cr_slide_span {
+	double low[CR_SLIDE_AXES];
+	double high[CR_SLIDE_AXES];
+} cr_slide_span;
+
 typedef struct cr_bvh_kernels {
 	/// Nearest hit of rays begin..end-1 by the wide tree, watertight. Equal t: by cr_hit_precedes.
 	void (*cast)(
@@ -124,6 +141,12 @@ typedef struct cr_bvh_kernels {
 	/// Bring the places of the samples of a collider, and the boxes of their tree, up to date: they
 	/// are those of the vertices of its topology (refit_kernels.c).
 	void (*refit_samples)(cr_collider *collider);
+	/// Bounds of the moves at which a part of one body overlaps each of eight parts of the other, a
+	/// mesh: the boxes of a node of its tree, or the triangles of a block (child, as nodes name
+	/// them). side: 0 if that body is A, which moves. Returns the lanes for which there are any
+	/// (slide_kernels.c).
+	uint32_t (*slide)(const cr_slide_axes *axes, const cr_collider *collider, int side, uint32_t child,
+		const cr_slide_span *other, double enter[CR_WIDTH], double leave[CR_WIDTH]);
 } cr_bvh_kernels;
 
 /// The table for an instruction set that was built in.

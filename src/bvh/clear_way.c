@@ -15,10 +15,7 @@
 #include "bvh/tree_part.h"
 #include "geom/convex_query.h"
 
-enum {
-	AXES = 8,
-	MOST_TURNS = 256, // from inside to inside
-};
+enum { MOST_TURNS = 256 }; // from inside to inside
 
 // Of the size of the pair: far more than rounding does; and far beyond any clear move.
 static const double SLACK = 1e-10, MOST_WAY = 4;
@@ -29,27 +26,20 @@ typedef struct part_pair {
 	uint32_t part[2];
 } part_pair;
 
-/// The reach of a part along each axis, in A's frame.
-typedef struct span {
-	double low[AXES];
-	double high[AXES];
-} span;
-
 typedef struct clearing {
 	const cr_solid_pair *pair;
 	const cr_solid *solid[2];
 	v3d direction;
-	double axis[2][3][AXES]; // unit, in either frame: x, y and z of each
-	double shift[2][AXES];   // of the body's origin along the axes: 0 for A
-	double slope[AXES];      // of the direction along the axes; 0: across
-	double inverse[AXES];    // of the slope
+	cr_slide_axes axes;
+	cr_slide_span convex[2]; // of a convex body
 	double frontier;
 	double limit;
 	bool seek_next; // the least beginning beyond the frontier, not the interval that holds it
 	double next;
+	double later; // where the next one begins of the intervals that were left as yet to come
 	cr_clear_way *way;
 	cr_barriers *known;
-	part_pair stack[CR_TWO_TREES_STACK];
+	part_pair *stack;
 	int top;
 } clearing;
 
@@ -84,39 +74,39 @@ static void node_box(const cr_collider *c, uint32_t part, v3d *centre, v3d *exte
 
 static v3d axis_of(const clearing *c, int side, int i)
 {
-	return (v3d){ c->axis[side][0][i], c->axis[side][1][i], c->axis[side][2][i] };
+	return (v3d){ c->axes.axis[side][0][i], c->axes.axis[side][1][i], c->axes.axis[side][2][i] };
 }
 
-static void span_of_corners(const clearing *c, int side, const v3d p[3], span *s)
+static void span_of_corners(const clearing *c, int side, const v3d p[3], cr_slide_span *s)
 {
-	const double(*n)[AXES] = c->axis[side];
-	for (int i = 0; i < AXES; i++) {
+	const double(*n)[CR_SLIDE_AXES] = c->axes.axis[side];
+	for (int i = 0; i < CR_SLIDE_AXES; i++) {
 		const double x = n[0][i] * p[0].x + n[1][i] * p[0].y + n[2][i] * p[0].z;
 		const double y = n[0][i] * p[1].x + n[1][i] * p[1].y + n[2][i] * p[1].z;
 		const double z = n[0][i] * p[2].x + n[1][i] * p[2].y + n[2][i] * p[2].z;
 		const double most = x > y ? x : y, least = x < y ? x : y;
-		s->high[i] = (most > z ? most : z) + c->shift[side][i];
-		s->low[i] = (least < z ? least : z) + c->shift[side][i];
+		s->high[i] = (most > z ? most : z) + c->axes.shift[side][i];
+		s->low[i] = (least < z ? least : z) + c->axes.shift[side][i];
 	}
 }
 
-static void span_of_convex(const clearing *c, int side, span *s)
+static void span_of_convex(const clearing *c, int side, cr_slide_span *s)
 {
 	const cr_convex *convex = c->solid[side]->convex;
-	for (int i = 0; i < AXES; i++) {
+	for (int i = 0; i < CR_SLIDE_AXES; i++) {
 		const v3d n = axis_of(c, side, i);
-		const double shift = c->shift[side][i], beyond = convex->rounding;
+		const double shift = c->axes.shift[side][i], beyond = convex->rounding;
 		s->high[i] = v3d_dot(n, cr_convex_support(convex, n)) + beyond + shift;
 		s->low[i] = v3d_dot(n, cr_convex_support(convex, v3d_neg(n))) - beyond + shift;
 	}
 }
 
-static void span_of(const clearing *c, int side, uint32_t part, span *s)
+static void span_of(const clearing *c, int side, uint32_t part, cr_slide_span *s)
 {
 	const cr_solid *solid = c->solid[side];
 	v3d centre, extent, corners[3];
 	if (solid->convex) {
-		span_of_convex(c, side, s);
+		*s = c->convex[side];
 		return;
 	}
 	if (cr_is_triangle_part(part)) {
@@ -128,9 +118,9 @@ static void span_of(const clearing *c, int side, uint32_t part, span *s)
 		cr_solid_box(solid, &centre, &extent);
 	else
 		node_box(solid->collider, part, &centre, &extent);
-	const double(*n)[AXES] = c->axis[side];
-	for (int i = 0; i < AXES; i++) {
-		const double middle = n[0][i] * centre.x + n[1][i] * centre.y + n[2][i] * centre.z + c->shift[side][i];
+	const double(*n)[CR_SLIDE_AXES] = c->axes.axis[side];
+	for (int i = 0; i < CR_SLIDE_AXES; i++) {
+		const double middle = n[0][i] * centre.x + n[1][i] * centre.y + n[2][i] * centre.z + c->axes.shift[side][i];
 		const double reach = fabs(n[0][i]) * extent.x + fabs(n[1][i]) * extent.y + fabs(n[2][i]) * extent.z;
 		s->low[i] = middle - reach;
 		s->high[i] = middle + reach;
@@ -138,19 +128,19 @@ static void span_of(const clearing *c, int side, uint32_t part, span *s)
 }
 
 /// Bounds of the moves at which two parts overlap.
-static cr_slide bound_slide(const clearing *c, const span *a, const span *b)
+static cr_slide bound_slide(const clearing *c, const cr_slide_span *a, const cr_slide_span *b)
 {
 	cr_slide s = { -INFINITY, INFINITY, c->direction, INFINITY };
 	const double slack = c->pair->slack;
 	int axis = -1;
-	for (int i = 0; i < AXES && s.enter <= s.leave; i++) {
+	for (int i = 0; i < CR_SLIDE_AXES && s.enter <= s.leave; i++) {
 		const double back = b->low[i] - a->high[i] - slack, forth = b->high[i] - a->low[i] + slack;
-		if (c->slope[i] == 0) {
+		if (c->axes.slope[i] == 0) {
 			if (back > 0 || forth < 0)
 				return (cr_slide){ INFINITY, -INFINITY, c->direction, 0 };
 			continue;
 		}
-		const double p = back * c->inverse[i], q = forth * c->inverse[i], enter = p < q ? p : q, leave = p < q ? q : p;
+		const double p = back * c->axes.inverse[i], q = forth * c->axes.inverse[i], enter = p < q ? p : q, leave = p < q ? q : p;
 		s.enter = enter > s.enter ? enter : s.enter;
 		if (leave < s.leave) {
 			s.leave = leave;
@@ -158,8 +148,8 @@ static cr_slide bound_slide(const clearing *c, const span *a, const span *b)
 		}
 	}
 	if (axis >= 0) {
-		s.normal = v3d_scale(axis_of(c, 0, axis), c->slope[axis] > 0 ? 1 : -1);
-		s.reach = s.leave * fabs(c->slope[axis]);
+		s.normal = v3d_scale(axis_of(c, 0, axis), c->axes.slope[axis] > 0 ? 1 : -1);
+		s.reach = s.leave * fabs(c->axes.slope[axis]);
 	}
 	return s;
 }
@@ -167,11 +157,16 @@ static cr_slide bound_slide(const clearing *c, const span *a, const span *b)
 // ---- The walk ----
 
 /// Is an interval of any use to the walk?
-static bool is_wanted(const clearing *c, const cr_slide *s)
+static bool is_wanted(clearing *c, double enter, double leave)
 {
-	if (s->enter > s->leave || s->leave <= c->frontier)
+	if (enter > leave || leave <= c->frontier)
 		return false;
-	return c->seek_next ? s->enter < c->next : s->enter <= c->frontier;
+	if (c->seek_next)
+		return enter < c->next;
+	if (enter <= c->frontier)
+		return true;
+	c->later = enter < c->later ? enter : c->later;
+	return false;
 }
 
 static void push(clearing *c, int base, const part_pair *pair)
@@ -199,18 +194,21 @@ static void open_pair(clearing *c, const part_pair *pair)
 	int opened = is_single(c->solid[0], pair->part[0]) ? 1 : 0;
 	if (!opened && !is_single(c->solid[1], pair->part[1]))
 		opened = size_of_part(c, 1, pair->part[1]) > size_of_part(c, 0, pair->part[0]);
-	uint32_t children[CR_WIDTH];
-	const int count = cr_open_part(c->solid[opened]->collider, pair->part[opened], children), base = c->top;
-	span other, own;
+	const cr_collider *collider = c->solid[opened]->collider;
+	const uint32_t child = cr_child_of_part(collider, pair->part[opened]);
+	double enter[CR_WIDTH], leave[CR_WIDTH];
+	cr_slide_span other;
 	span_of(c, 1 - opened, pair->part[1 - opened], &other);
-	for (int i = 0; i < count; i++) {
-		part_pair child = *pair;
-		child.part[opened] = children[i];
-		span_of(c, opened, children[i], &own);
-		const cr_slide s = bound_slide(c, opened ? &other : &own, opened ? &own : &other);
-		child.key = cr_round_down(c->seek_next ? s.enter : -s.leave);
-		if (is_wanted(c, &s))
-			push(c, base, &child);
+	const int base = c->top;
+	uint32_t lanes = c->pair->kernels->slide(&c->axes, collider, opened, child, &other, enter, leave);
+	for (; lanes; lanes &= lanes - 1) {
+		const int i = __builtin_ctz(lanes);
+		if (!is_wanted(c, enter[i], leave[i]))
+			continue;
+		part_pair inner = *pair;
+		inner.part[opened] = cr_part_of_child(collider, child, i);
+		inner.key = cr_round_down(c->seek_next ? enter[i] : -leave[i]);
+		push(c, base, &inner);
 	}
 }
 
@@ -228,26 +226,41 @@ static cr_convex convex_of(const cr_solid *s, uint32_t part)
 	return cr_part_of_solid(s, s->convex ? -1 : cr_triangle_of_part(part));
 }
 
-/// The interval of two parts that are not to be opened.
-static cr_slide slide_parts(const clearing *c, const part_pair *pair)
+/// The interval of two convex bodies. Most do not hold the frontier: that is asked first.
+static cr_slide slide_convex(clearing *c, const cr_convex *a, const cr_convex *b, const cr_slide *first)
 {
 	const cr_solid_pair *p = c->pair;
-	span spans[2];
-	span_of(c, 0, pair->part[0], &spans[0]);
-	span_of(c, 1, pair->part[1], &spans[1]);
-	const cr_slide first = bound_slide(c, &spans[0], &spans[1]);
-	if (!is_wanted(c, &first))
-		return first;
-	cr_slide s;
-	const cr_convex a = convex_of(c->solid[0], pair->part[0]), b = convex_of(c->solid[1], pair->part[1]);
-	if (a.core == CR_CORE_TRIANGLE && b.core == CR_CORE_TRIANGLE) {
-		v3d corners[3];
-		for (int k = 0; k < 3; k++)
-			corners[k] = v3d_add(m3d_mul(&p->b_in_a.rotation, b.corner[k]), p->b_in_a.position);
-		cr_slide_triangles(a.corner, corners, c->direction, p->slack, &s);
-	} else {
-		cr_slide_convex(&a, &b, &p->b_in_a, c->direction, p->slack, &first, &s);
+	cr_slide s = *first;
+	if (c->seek_next) {
+		cr_slide_convex(a, b, &p->b_in_a, c->direction, p->slack, first, &s);
+		return s;
 	}
+	if (!cr_slide_holds(a, b, &p->b_in_a, c->direction, p->slack, c->frontier, &s.enter))
+		return s;
+	if (!cr_slide_end(a, b, &p->b_in_a, c->direction, p->slack, first->leave, c->frontier, &s.leave, &s.normal))
+		s.leave = -INFINITY;
+	else if (s.leave < first->leave)
+		s.reach = s.leave * v3d_dot(s.normal, c->direction);
+	return s;
+}
+
+/// The interval of two parts that are not to be opened.
+static cr_slide slide_parts(clearing *c, const part_pair *pair)
+{
+	const cr_solid_pair *p = c->pair;
+	const cr_convex a = convex_of(c->solid[0], pair->part[0]), b = convex_of(c->solid[1], pair->part[1]);
+	if (a.core != CR_CORE_TRIANGLE || b.core != CR_CORE_TRIANGLE) {
+		cr_slide_span spans[2];
+		span_of(c, 0, pair->part[0], &spans[0]);
+		span_of(c, 1, pair->part[1], &spans[1]);
+		const cr_slide first = bound_slide(c, &spans[0], &spans[1]);
+		return is_wanted(c, first.enter, first.leave) ? slide_convex(c, &a, &b, &first) : first;
+	}
+	cr_slide s;
+	v3d corners[3];
+	for (int k = 0; k < 3; k++)
+		corners[k] = v3d_add(m3d_mul(&p->b_in_a.rotation, b.corner[k]), p->b_in_a.position);
+	cr_slide_triangles(a.corner, corners, c->direction, p->slack, c->frontier, c->seek_next ? c->next : c->frontier, &s);
 	return s;
 }
 
@@ -268,7 +281,7 @@ static void remember(clearing *c, const part_pair *pair)
 static void meet(clearing *c, const part_pair *pair)
 {
 	const cr_slide s = slide_parts(c, pair);
-	if (!is_wanted(c, &s))
+	if (!is_wanted(c, s.enter, s.leave))
 		return;
 	if (c->seek_next) {
 		c->next = s.enter > c->frontier ? s.enter : c->frontier;
@@ -295,9 +308,12 @@ static void pass_known(clearing *c)
 }
 
 /// Look at all pairs of parts that are wanted, those with the least keys first.
-static void walk(clearing *c)
+static __attribute__((noinline)) void walk(clearing *c)
 {
+	part_pair stack[CR_TWO_TREES_STACK]; // not of the search: that asks for much else between walks
+	c->stack = stack;
 	c->top = 0;
+	c->later = INFINITY;
 	c->stack[c->top++] = (part_pair){ -INFINITY, { CR_PART_WHOLE, CR_PART_WHOLE } };
 	while (c->top > 0 && c->frontier <= c->limit) {
 		const part_pair pair = c->stack[--c->top];
@@ -338,13 +354,13 @@ static void set_axis(clearing *c, int i, v3d n)
 	const double slope = v3d_dot(n, c->direction);
 	const v3d own = m3d_tmul(&c->pair->b_in_a.rotation, n);
 	for (int k = 0; k < 3; k++) {
-		c->axis[0][k][i] = v3d_get(n, k);
-		c->axis[1][k][i] = v3d_get(own, k);
+		c->axes.axis[0][k][i] = v3d_get(n, k);
+		c->axes.axis[1][k][i] = v3d_get(own, k);
 	}
-	c->shift[0][i] = 0;
-	c->shift[1][i] = v3d_dot(n, c->pair->b_in_a.position);
-	c->slope[i] = fabs(slope) < 1e-11 ? 0 : slope;
-	c->inverse[i] = c->slope[i] == 0 ? 0 : 1 / c->slope[i];
+	c->axes.shift[0][i] = 0;
+	c->axes.shift[1][i] = v3d_dot(n, c->pair->b_in_a.position);
+	c->axes.slope[i] = fabs(slope) < 1e-11 ? 0 : slope;
+	c->axes.inverse[i] = c->axes.slope[i] == 0 ? 0 : 1 / c->axes.slope[i];
 }
 
 /// Two across the direction, and those of both frames.
@@ -356,11 +372,16 @@ static void set_axes(clearing *c)
 																	   : (v3d){ 0, 0, 1 };
 	const v3d across = v3d_normalize(v3d_cross(d, least));
 	const m3d *r = &c->pair->b_in_a.rotation;
+	c->axes.slack = c->pair->slack;
 	set_axis(c, 0, across);
 	set_axis(c, 1, v3d_cross(d, across));
 	for (int k = 0; k < 3; k++) {
 		set_axis(c, 2 + k, (v3d){ k == 0, k == 1, k == 2 });
 		set_axis(c, 5 + k, (v3d){ v3d_get(r->row[0], k), v3d_get(r->row[1], k), v3d_get(r->row[2], k) });
+	}
+	for (int i = 0; i < 2; i++) {
+		if (c->solid[i]->convex)
+			span_of_convex(c, i, &c->convex[i]);
 	}
 }
 
@@ -378,39 +399,48 @@ void cr_prepare_pair(cr_solid_pair *pair, const cr_solid *a, const cr_solid *b, 
 	pair->slack = SLACK * pair->size + 2 * rounding;
 }
 
-void cr_find_clear_way(const cr_solid_pair *pair, v3d direction, double limit, cr_barriers *known, cr_clear_way *way)
+/// Move the frontier to the first clear move. false: it passes the limit.
+static bool reach_clear_move(clearing *c)
+{
+	for (int turn = 0; turn < MOST_TURNS; turn++) {
+		c->seek_next = false;
+		do {
+			pass_known(c);
+			walk(c);
+			// What was left aside begins later still: nothing holds the frontier.
+		} while (c->frontier >= c->later && c->frontier <= c->limit);
+		if (!(c->frontier <= c->limit))
+			return false;
+		if (!lies_inside(c, 0) && !lies_inside(c, 1))
+			return true;
+		c->seek_next = true;
+		c->next = INFINITY;
+		walk(c);
+		// A hair beyond, so that no rounding takes it for one that has not begun.
+		c->frontier = c->next + c->pair->slack;
+		if (!(c->frontier <= c->limit))
+			return false;
+	}
+	c->frontier = INFINITY;
+	return false;
+}
+
+void cr_find_clear_way(
+	const cr_solid_pair *pair, v3d direction, double from, double limit, cr_barriers *known, cr_clear_way *way)
 {
 	clearing c;
+	const double farthest = MOST_WAY * pair->size;
 	c.pair = pair;
 	c.solid[0] = pair->a;
 	c.solid[1] = pair->b;
 	c.direction = direction;
-	c.frontier = 0;
-	c.limit = limit < MOST_WAY * pair->size ? limit : MOST_WAY * pair->size;
+	c.frontier = from;
+	c.limit = limit < farthest ? limit : farthest;
 	c.way = way;
 	c.known = known;
 	*way = (cr_clear_way){ .direction = direction, .length = INFINITY, .triangle = { -1, -1 } };
 	set_axes(&c);
-	for (int turn = 0; turn < MOST_TURNS; turn++) {
-		double before;
-		c.seek_next = false;
-		do {
-			pass_known(&c);
-			before = c.frontier;
-			walk(&c);
-		} while (c.frontier > before && c.frontier <= c.limit);
-		if (!(c.frontier <= c.limit))
-			return;
-		if (!lies_inside(&c, 0) && !lies_inside(&c, 1)) {
-			way->length = c.frontier;
-			return;
-		}
-		c.seek_next = true;
-		c.next = INFINITY;
-		walk(&c);
-		if (!(c.next <= c.limit))
-			return;
-		// A hair beyond, so that no rounding takes it for one that has not begun.
-		c.frontier = c.next + pair->slack;
-	}
+	if (reach_clear_move(&c))
+		way->length = c.frontier;
+	way->passed = c.frontier <= farthest ? c.frontier : INFINITY;
 }

@@ -31,6 +31,7 @@ typedef struct cr_solid_pair {
 typedef struct cr_clear_way {
 	v3d direction; // unit
 	double length; // 0: A and B do not overlap; infinite: none up to the limit
+	double passed; // no move before it is clear; above the limit where length is infinite
 	// unit: A comes clear of the parts that it leaves last by any move p with normal . p > reach
 	v3d normal;
 	double reach;
@@ -38,7 +39,7 @@ typedef struct cr_clear_way {
 	bool blocked;        // anything was in the way
 } cr_clear_way;
 
-enum { CR_MOST_BARRIERS = 24 };
+enum { CR_MOST_BARRIERS = 16 };
 
 /// Parts of a pair that stood in the way along other directions. Zero: none. They shorten the
 /// search and change no length.
@@ -54,9 +55,10 @@ void cr_prepare_pair(cr_solid_pair *pair, const cr_solid *a, const cr_solid *b, 
 	const cr_bvh_kernels *kernels);
 
 /// Finds the first move of A along a direction, at most limit, at which it does not meet B and
-/// neither lies inside the other. So the move parts the two, whatever their form. Cost: O(log n)
-/// pairs of boxes for each triangle that is left on the way.
-void cr_find_clear_way(const cr_solid_pair *pair, v3d direction, double limit, cr_barriers *known, cr_clear_way *way);
+/// neither lies inside the other. So the move parts the two, whatever their form. from: no move up
+/// to it is clear. Cost: O(log n) pairs of boxes for each triangle that is left on the way.
+void cr_find_clear_way(
+	const cr_solid_pair *pair, v3d direction, double from, double limit, cr_barriers *known, cr_clear_way *way);
 
 /// Returns the convex body of a solid, or one triangle of its mesh (number in file order).
 cr_convex cr_part_of_solid(const cr_solid *solid, int32_t triangle);

@@ -2,21 +2,30 @@
 ///
 /// Moves that part the bodies are points of the space of moves; the shortest one is the point
 /// nearest to the origin. Along one direction the first clear move is found (bvh/clear_way.c), so
-/// whatever is returned parts the two. First directions are tried that are likely: from middle to
-/// middle, normals of bodies with few faces, and some spread evenly. Then the best ones are
-/// bettered as in Je, Tang, Lee, Lee and Kim, PolyDepth: Real-Time Penetration Depth Computation
-/// Using Iterative Contact-Space Projection (2012): the parts that A leaves last tell a half space
-/// of moves that are clear of them, and the nearest point of all half spaces met so far gives the
-/// next direction. Where that is nearer and clear, the search goes on from there; an obstacle in
-/// its way brings a half space more.
+/// whatever is returned parts the two. The
+/// search begins at a likely way: from a ball inside the one body that lies deep in the other, to
+/// the nearest point of that one's surface. It is bettered as in Je, Tang, Lee, Lee and Kim,
+/// PolyDepth: Real-Time Penetration Depth Computation Using Iterative Contact-Space Projection
+/// (2012): the parts that A leaves last tell a half space of moves that are clear of them, and the
+/// nearest point of all half spaces met so far gives the next direction. Where that is nearer and
+/// clear, the search goes on from there; an obstacle in its way brings a half space more.
 ///
-/// Cost: about a hundred directions, each followed no farther than the best so far.
+/// Other directions (from middle to middle, normals of bodies with few faces, and some spread
+/// evenly) are followed side by side, best first: always the one that is not yet known to be
+/// blocked so far as any other (bvh/inner_balls.c tells at once of most that they are blocked), and
+/// no farther than a little beyond the next one. So the few shortest of their ways come out first,
+/// and the others are left where they stand. Those few are bettered too.
+///
+/// Cost: some forty ways, of which most begin shortly before their end.
 
 #include "bvh/parting.h"
+#include "bvh/inner_balls.h"
 
 enum {
 	MOST_NORMALS = 64, // of a body: with more faces they say little
 	SPREAD = 48,
+	MOST_CANDIDATES = 1 + 2 * MOST_NORMALS + SPREAD,
+	MOST_FOUND = 4, // ways beside the first
 	STARTS = 8,
 	MOST_PLANES = 6,
 	ROUNDS = 16,
@@ -24,13 +33,19 @@ enum {
 
 // A start is this much longer than the best at most; starts whose cosine is above the second are
 // one.
-static const double START_LENGTH = 1.6, ALIKE = 0.98;
+static const double START_LENGTH = 1.3, ALIKE = 0.98;
+// A direction is followed so much farther at a time, of the best length.
+static const double STRIDE = 0.1;
+// Of the best length: so far balls may lead when a way is bettered. Its last part is always
+// followed, for only that tells a half space.
+static const double NEARLY = 0.9;
 // A way that is shorter by less than this share is no gain.
 static const double GAIN = 1e-4;
 
 typedef struct search {
 	const cr_solid_pair *pair;
 	cr_clear_way best;
+	cr_inner_balls balls;
 	cr_barriers known;
 	cr_clear_way start[STARTS]; // sorted by length
 	int start_count;
@@ -97,6 +112,11 @@ void cr_solid_of_convex(const cr_convex *convex, cr_solid *solid)
 
 // ---- Directions to begin with ----
 
+typedef struct candidate {
+	v3d direction;  // unit
+	double blocked; // no move up to it is clear
+} candidate;
+
 static bool is_alike(v3d p, v3d q) { return v3d_dot(p, q) > ALIKE; }
 
 /// Keep a way to begin from, unless one that is as short leads the same way.
@@ -123,50 +143,108 @@ static void keep_start(search *s, const cr_clear_way *way)
 	s->start[at] = *way;
 }
 
-static void try_direction(search *s, v3d direction)
+/// A list of directions, those that may lead out soonest last.
+typedef struct candidates {
+	candidate data[MOST_CANDIDATES];
+	int count;
+} candidates;
+
+static void insert(candidates *list, const candidate *c)
 {
-	const double length = v3d_length(direction);
-	cr_clear_way way;
+	int at = list->count++;
+	for (; at > 0 && list->data[at - 1].blocked < c->blocked; at--)
+		list->data[at] = list->data[at - 1];
+	list->data[at] = *c;
+}
+
+/// Add a direction of any length. Those that are blocked too far are left out.
+static void add_candidate(search *s, candidates *list, v3d direction)
+{
+	const double length = v3d_length(direction), limit = START_LENGTH * s->best.length;
 	if (!(length > 0))
 		return;
-	cr_find_clear_way(s->pair, v3d_scale(direction, 1 / length), START_LENGTH * s->best.length, &s->known, &way);
-	if (!(way.length < INFINITY))
+	candidate c = { v3d_scale(direction, 1 / length), 0 };
+	c.blocked = cr_blocked_until(s->pair, &s->balls, c.direction, limit);
+	if (c.blocked > limit)
 		return;
-	if (way.length < s->best.length)
-		s->best = way;
-	keep_start(s, &way);
+	insert(list, &c);
 }
 
 /// The normals of a body with few faces; sign: 1 for B, which A leaves over them, -1 for A.
-static void try_normals(search *s, const cr_solid *solid, const m3d *to_a, double sign)
+static void add_normals(search *s, candidates *list, const cr_solid *solid, const m3d *to_a, double sign)
 {
 	const cr_hull *hull = solid->convex ? solid->convex->hull : NULL;
 	const cr_facets *facets = solid->facets;
 	if (facets && facets->count <= MOST_NORMALS) {
 		for (int32_t i = 0; i < facets->count; i++)
-			try_direction(s, v3d_scale(m3d_mul(to_a, facets->data[i].normal), sign));
+			add_candidate(s, list, v3d_scale(m3d_mul(to_a, facets->data[i].normal), sign));
 	} else if (hull && hull->face_count <= MOST_NORMALS) {
 		for (int32_t i = 0; i < hull->face_count; i++)
-			try_direction(s, v3d_scale(m3d_mul(to_a, hull->normals[i]), sign));
+			add_candidate(s, list, v3d_scale(m3d_mul(to_a, hull->normals[i]), sign));
 	} else {
 		for (int i = 0; i < 6; i++) {
 			const v3d axis = { i % 3 == 0, i % 3 == 1, i % 3 == 2 };
-			try_direction(s, v3d_scale(m3d_mul(to_a, axis), i < 3 ? 1 : -1));
+			add_candidate(s, list, v3d_scale(m3d_mul(to_a, axis), i < 3 ? 1 : -1));
 		}
 	}
 }
 
 /// Directions spread over the sphere: a spiral, each turned on by the golden angle.
-static void try_spread(search *s)
+static void add_spread(search *s, candidates *list)
 {
 	const double cosine = -0.7373688780783197, sine = 0.6754902942615238; // of pi (3 - sqrt 5)
 	double x = 1, y = 0;
 	for (int i = 0; i < SPREAD; i++) {
 		const double z = 1 - (2 * i + 1) / (double)SPREAD, r = sqrt(1 - z * z), turned = x * cosine - y * sine;
-		try_direction(s, (v3d){ r * x, r * y, z });
+		add_candidate(s, list, (v3d){ r * x, r * y, z });
 		y = x * sine + y * cosine;
 		x = turned;
 	}
+}
+
+/// Follow the directions, always the one that may lead out soonest, no farther than the next one
+/// may: so the shortest ways are found first. The others are left, unless no ball tells anything of
+/// any: that is so of hulls of few faces, whose least way is that of one of their normals.
+static void follow_candidates(search *s, candidates *list)
+{
+	const bool ranked = s->balls.count[0] + s->balls.count[1] > 0;
+	for (int found = 0; list->count > 0 && !(ranked && found == MOST_FOUND);) {
+		candidate c = list->data[--list->count];
+		const double most = START_LENGTH * s->best.length;
+		if (c.blocked > most)
+			break;
+		const double next = list->count > 0 ? list->data[list->count - 1].blocked : INFINITY;
+		const double limit = fmin(most, fmax(next, c.blocked + STRIDE * s->best.length));
+		cr_clear_way way;
+		cr_find_clear_way(s->pair, c.direction, c.blocked, limit, &s->known, &way);
+		if (way.length < INFINITY && !way.blocked) // what it leaves last lies before its beginning
+			cr_find_clear_way(s->pair, c.direction, 0, limit, &s->known, &way);
+		if (way.length < INFINITY) {
+			cr_add_inner_points(s->pair, &way, &s->balls);
+			if (way.length < s->best.length)
+				s->best = way;
+			keep_start(s, &way);
+			found++;
+		} else {
+			// A hair before, so that what it met last is met again: a way is to know what it leaves
+			// last.
+			const double hair = s->pair->slack < 0.5 * STRIDE * s->best.length ? s->pair->slack : 0;
+			c.blocked = way.passed - hair;
+			insert(list, &c);
+		}
+	}
+}
+
+static __attribute__((noinline)) void try_candidates(search *s, v3d apart)
+{
+	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	const cr_solid_pair *pair = s->pair;
+	candidates list = { .count = 0 };
+	add_candidate(s, &list, apart);
+	add_normals(s, &list, pair->b, &pair->b_in_a.rotation, 1);
+	add_normals(s, &list, pair->a, &identity, -1);
+	add_spread(s, &list);
+	follow_candidates(s, &list);
 }
 
 // ---- From a start downhill ----
@@ -257,9 +335,13 @@ static void descend(search *s, const cr_clear_way *start)
 		const double length = nearest_move(&p, s->pair->slack, &move);
 		if (!(length < here.length * (1 - GAIN)) || !(length > 0))
 			break;
-		cr_find_clear_way(s->pair, v3d_scale(move, 1 / length), here.length, &s->known, &way);
+		const v3d direction = v3d_scale(move, 1 / length);
+		const double limit = NEARLY * here.length;
+		const double from = fmin(cr_blocked_until(s->pair, &s->balls, direction, limit), limit);
+		cr_find_clear_way(s->pair, direction, from, here.length, &s->known, &way);
 		if (!way.blocked)
 			break;
+		cr_add_inner_points(s->pair, &way, &s->balls);
 		// A way that ends before it comes to the plane left over another one: that one counts
 		// alone.
 		if (way.length < length * (1 - GAIN))
@@ -274,20 +356,22 @@ static void descend(search *s, const cr_clear_way *start)
 
 void cr_part_solids(const cr_solid_pair *pair, cr_clear_way *way)
 {
-	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
 	search s = { .pair = pair };
-	v3d ca, cb, extent;
+	v3d ca, cb, extent, guess;
 	cr_solid_box(pair->a, &ca, &extent);
 	cr_solid_box(pair->b, &cb, &extent);
-	const v3d apart = v3d_sub(ca, v3d_add(m3d_mul(&pair->b_in_a.rotation, cb), pair->b_in_a.position));
-	const v3d first = v3d_length(apart) > pair->slack ? v3d_normalize(apart) : (v3d){ 0, 0, 1 };
-	cr_find_clear_way(pair, first, INFINITY, &s.known, &s.best);
+	v3d apart = v3d_sub(ca, v3d_add(m3d_mul(&pair->b_in_a.rotation, cb), pair->b_in_a.position));
+	if (!(v3d_length(apart) > pair->slack))
+		apart = (v3d){ 0, 0, 1 };
+	cr_find_inner_balls(pair, &s.balls);
+	const bool guessed = cr_guess_way(pair, &s.balls, &guess) && v3d_length(guess) > pair->slack;
+	cr_find_clear_way(pair, v3d_normalize(guessed ? guess : apart), 0, INFINITY, &s.known, &s.best);
 	if (s.best.length > 0) {
+		const cr_clear_way start = s.best;
+		descend(&s, &start);
 		keep_start(&s, &s.best);
-		try_normals(&s, pair->b, &pair->b_in_a.rotation, 1);
-		try_normals(&s, pair->a, &identity, -1);
-		try_spread(&s);
-		for (int i = 0; i < s.start_count; i++)
+		try_candidates(&s, apart);
+		for (int i = 0; i < s.start_count && s.start[i].length <= START_LENGTH * s.best.length; i++)
 			descend(&s, &s.start[i]);
 	}
 	*way = s.best;

@@ -13,19 +13,26 @@ static inline bool cr_is_triangle_part(uint32_t part) { return part != CR_PART_W
 
 static inline int32_t cr_triangle_of_part(uint32_t part) { return (int32_t)(part & ~CR_PART_TRIANGLE); }
 
+/// The child, as nodes name them, that a part is, which is no triangle.
+static inline uint32_t cr_child_of_part(const cr_collider *c, uint32_t part)
+{
+	return part == CR_PART_WHOLE ? 0 : c->tree.nodes[part / CR_WIDTH].child[part % CR_WIDTH];
+}
+
+/// A part of a child: one of the boxes of a node, or one of the triangles of a block.
+static inline uint32_t cr_part_of_child(const cr_collider *c, uint32_t child, int lane)
+{
+	return child & CR_LEAF_BIT ? CR_PART_TRIANGLE | (uint32_t)c->blocks[child & ~CR_LEAF_BIT].number[lane]
+							   : CR_WIDTH * child + (uint32_t)lane;
+}
+
 /// List the parts that a part consists of, which is no triangle. Returns how many.
 static inline int cr_open_part(const cr_collider *c, uint32_t part, uint32_t children[CR_WIDTH])
 {
-	const uint32_t child = part == CR_PART_WHOLE ? 0 : c->tree.nodes[part / CR_WIDTH].child[part % CR_WIDTH];
-	if (child & CR_LEAF_BIT) {
-		const cr_tri8 *block = &c->blocks[child & ~CR_LEAF_BIT];
-		for (int i = 0; i < block->count; i++)
-			children[i] = CR_PART_TRIANGLE | (uint32_t)block->number[i];
-		return block->count;
-	}
-	const int count = (int)c->tree.nodes[child].child_count;
+	const uint32_t child = cr_child_of_part(c, part);
+	const int count = child & CR_LEAF_BIT ? c->blocks[child & ~CR_LEAF_BIT].count : (int)c->tree.nodes[child].child_count;
 	for (int i = 0; i < count; i++)
-		children[i] = CR_WIDTH * child + (uint32_t)i;
+		children[i] = cr_part_of_child(c, child, i);
 	return count;
 }
 

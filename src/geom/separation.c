@@ -12,6 +12,7 @@
 /// best.
 
 #include "geom/separation.h"
+#include "geom/simplex.h"
 
 enum {
 	MOST_STEPS = 64,
@@ -32,11 +33,6 @@ static const double THIN = 2e-10, TOUCHING = 1e-15;
 // Cosine: of directions that are nearer to each other one is followed downhill.
 static const double SIDE_BY_SIDE = 0.99;
 
-typedef struct vertex {
-	v3d d; // a - b
-	v3d a; // of the core of A
-} vertex;
-
 /// Two bodies in the frame of A.
 typedef struct pair {
 	const cr_convex *a;
@@ -45,138 +41,43 @@ typedef struct pair {
 	double size; // of both cores and the space between them
 } pair;
 
-static vertex support(const pair *p, v3d direction)
+static cr_simplex_vertex support(const pair *p, v3d direction)
 {
 	const v3d a = cr_convex_support(p->a, direction);
 	const v3d b = cr_convex_support(p->b, m3d_tmul(&p->at->rotation, v3d_neg(direction)));
-	return (vertex){ v3d_sub(v3d_sub(a, m3d_mul(&p->at->rotation, b)), p->at->position), a };
+	return (cr_simplex_vertex){ v3d_sub(v3d_sub(a, m3d_mul(&p->at->rotation, b)), p->at->position), a };
 }
 
 // ---- Outside: the point of D nearest to the origin ----
 
-/// Up to four vertices of D, and the weights of the nearest point of their span.
-typedef struct simplex {
-	vertex v[4];
-	double weight[4];
-	int count;
-} simplex;
-
-static simplex of_one(const vertex *v) { return (simplex){ { *v }, { 1 }, 1 }; }
-
-static v3d point_of(const simplex *s)
-{
-	v3d p = { 0, 0, 0 };
-	for (int i = 0; i < s->count; i++)
-		p = v3d_mad(p, s->weight[i], s->v[i].d);
-	return p;
-}
-
-static simplex nearest_on_segment(const vertex *p, const vertex *q)
-{
-	const v3d along = v3d_sub(q->d, p->d);
-	const double t = -v3d_dot(p->d, along), length = v3d_dot(along, along);
-	if (!(t > 0))
-		return of_one(p);
-	if (t >= length)
-		return of_one(q);
-	return (simplex){ { *p, *q }, { 1 - t / length, t / length }, 2 };
-}
-
-static double square_of(const simplex *s)
-{
-	const v3d p = point_of(s);
-	return v3d_dot(p, p);
-}
-
-/// The nearer of two.
-static simplex nearer(const simplex *s, const simplex *t) { return square_of(t) < square_of(s) ? *t : *s; }
-
-static simplex nearest_on_triangle(const vertex *p, const vertex *q, const vertex *r)
-{
-	const v3d n = v3d_cross(v3d_sub(q->d, p->d), v3d_sub(r->d, p->d));
-	const double square = v3d_dot(n, n);
-	// Areas of the triangles that the foot of the origin makes with the sides.
-	const double wp = v3d_dot(n, v3d_cross(q->d, r->d)), wq = v3d_dot(n, v3d_cross(r->d, p->d)),
-				 wr = v3d_dot(n, v3d_cross(p->d, q->d));
-	if (square > 0 && wp > 0 && wq > 0 && wr > 0) {
-		const double sum = wp + wq + wr;
-		return (simplex){ { *p, *q, *r }, { wp / sum, wq / sum, wr / sum }, 3 };
-	}
-	const simplex pq = nearest_on_segment(p, q), qr = nearest_on_segment(q, r), rp = nearest_on_segment(r, p);
-	const simplex best = nearer(&pq, &qr);
-	return nearer(&best, &rp);
-}
-
-/// Does the plane through p, q, r part the origin from s? Flat tetrahedra: yes, so that all their
-/// faces are looked at.
-static bool parts(const vertex *p, const vertex *q, const vertex *r, const vertex *s)
-{
-	const v3d n = v3d_cross(v3d_sub(q->d, p->d), v3d_sub(r->d, p->d));
-	return v3d_dot(n, v3d_neg(p->d)) * v3d_dot(n, v3d_sub(s->d, p->d)) <= 0;
-}
-
-/// count 4: the origin lies inside.
-static simplex nearest_on_tetrahedron(const vertex v[4])
-{
-	static const int faces[4][4] = { { 0, 1, 2, 3 }, { 0, 1, 3, 2 }, { 0, 2, 3, 1 }, { 1, 2, 3, 0 } };
-	simplex best = { .count = 0 };
-	for (int i = 0; i < 4; i++) {
-		const vertex *p = &v[faces[i][0]], *q = &v[faces[i][1]], *r = &v[faces[i][2]];
-		if (!parts(p, q, r, &v[faces[i][3]]))
-			continue;
-		const simplex s = nearest_on_triangle(p, q, r);
-		best = best.count == 0 ? s : nearer(&best, &s);
-	}
-	return best.count > 0 ? best : (simplex){ { v[0], v[1], v[2], v[3] }, { 0.25, 0.25, 0.25, 0.25 }, 4 };
-}
-
-static simplex nearest_of(const simplex *s)
-{
-	switch (s->count) {
-	case 1: return of_one(&s->v[0]);
-	case 2: return nearest_on_segment(&s->v[0], &s->v[1]);
-	case 3: return nearest_on_triangle(&s->v[0], &s->v[1], &s->v[2]);
-	default: return nearest_on_tetrahedron(s->v);
-	}
-}
-
-static bool holds(const simplex *s, v3d d)
-{
-	for (int i = 0; i < s->count; i++) {
-		if (s->v[i].d.x == d.x && s->v[i].d.y == d.y && s->v[i].d.z == d.z)
-			return true;
-	}
-	return false;
-}
-
 /// Descend to the point of D nearest to the origin. Returns a lower bound of its distance with the
 /// direction that proves it; 0 or less: D holds the origin, or comes too near for a direction to be
 /// told.
-static double descend(const pair *p, simplex *s, v3d *normal)
+static double descend(const pair *p, cr_simplex *s, v3d *normal)
 {
 	double lower = -INFINITY;
 	const v3d start =
 		v3d_sub(cr_convex_centre(p->a), v3d_add(m3d_mul(&p->at->rotation, cr_convex_centre(p->b)), p->at->position));
-	const vertex first = support(p, v3d_dot(start, start) > 0 ? v3d_neg(start) : (v3d){ 1, 0, 0 });
-	*s = of_one(&first);
+	const cr_simplex_vertex first = support(p, v3d_dot(start, start) > 0 ? v3d_neg(start) : (v3d){ 1, 0, 0 });
+	*s = cr_simplex_of(&first);
 	*normal = (v3d){ 0, 0, 1 };
 	for (int step = 0; step < MOST_STEPS; step++) {
-		const v3d v = point_of(s);
+		const v3d v = cr_simplex_point(s);
 		const double length = v3d_length(v);
 		if (s->count == 4 || !(length > SMALL * p->size))
 			return 0;
-		const vertex w = support(p, v3d_neg(v));
+		const cr_simplex_vertex w = support(p, v3d_neg(v));
 		const double bound = v3d_dot(v, w.d) / length;
 		if (bound > lower) {
 			lower = bound;
 			*normal = v3d_scale(v, 1 / length);
 		}
-		if (length - lower <= SMALL * p->size || holds(s, w.d))
+		if (length - lower <= SMALL * p->size || cr_simplex_holds(s, w.d))
 			break;
-		simplex wider = *s;
+		cr_simplex wider = *s;
 		wider.v[wider.count++] = w;
-		const simplex next = nearest_of(&wider);
-		if (next.count < 4 && !(square_of(&next) < length * length))
+		const cr_simplex next = cr_nearest_of_simplex(&wider);
+		if (next.count < 4 && !(cr_simplex_square(&next) < length * length))
 			break;
 		*s = next;
 	}
@@ -200,7 +101,7 @@ typedef struct edge {
 } edge;
 
 typedef struct polytope {
-	vertex vertices[MOST_VERTICES];
+	cr_simplex_vertex vertices[MOST_VERTICES];
 	face faces[MOST_FACES];
 	int vertex_count;
 	int face_count;
@@ -269,16 +170,16 @@ static void lend_planes(polytope *t)
 static bool add_start_vertex(const pair *p, polytope *t)
 {
 	static const v3d axes[3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
-	const vertex *v = t->vertices;
+	const cr_simplex_vertex *v = t->vertices;
 	v3d normal = { 0, 0, 0 };
-	vertex best = { 0 };
+	cr_simplex_vertex best = { 0 };
 	double most = 0;
 	if (t->vertex_count == 3)
 		normal = v3d_normalize(v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[0].d)));
 	for (int i = 0; i < START_TRIES; i++) {
 		const v3d axis = axes[i % 3];
 		const v3d d = t->vertex_count == 3 ? (i % 2 ? v3d_neg(normal) : normal) : i % 6 < 3 ? axis : v3d_neg(axis);
-		const vertex w = support(p, d);
+		const cr_simplex_vertex w = support(p, d);
 		const v3d from = v3d_sub(w.d, v[0].d);
 		const double far = t->vertex_count == 1 ? v3d_length(from)
 			: t->vertex_count == 2              ? v3d_length(v3d_cross(from, v3d_normalize(v3d_sub(v[1].d, v[0].d))))
@@ -297,7 +198,7 @@ static bool add_start_vertex(const pair *p, polytope *t)
 /// Is a vertex away from the span of those before it?
 static bool widens(const polytope *t, v3d d, double size)
 {
-	const vertex *v = t->vertices;
+	const cr_simplex_vertex *v = t->vertices;
 	const v3d from = v3d_sub(d, v[0].d);
 	const double least = 1e-9 * size;
 	if (t->vertex_count == 1)
@@ -310,7 +211,7 @@ static bool widens(const polytope *t, v3d d, double size)
 
 /// Begin with a tetrahedron of the simplex where it has room, else of other supports. False: D is
 /// flat; the vertices made so far span it.
-static bool start_polytope(const pair *p, const simplex *s, polytope *t)
+static bool start_polytope(const pair *p, const cr_simplex *s, polytope *t)
 {
 	t->vertices[0] = s->v[0];
 	t->vertex_count = 1;
@@ -323,7 +224,7 @@ static bool start_polytope(const pair *p, const simplex *s, polytope *t)
 		if (!add_start_vertex(p, t))
 			return false;
 	}
-	const vertex *v = t->vertices;
+	const cr_simplex_vertex *v = t->vertices;
 	t->inside = v3d_scale(v3d_add(v3d_add(v[0].d, v[1].d), v3d_add(v[2].d, v[3].d)), 0.25);
 	const v3d n = v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[0].d));
 	const bool above = v3d_dot(n, v3d_sub(v[3].d, v[0].d)) > 0; // then 0 1 2 faces inward
@@ -403,7 +304,7 @@ static void mark_seen(polytope *t, v3d d, double size)
 
 /// Put a new vertex outside: the faces that it sees give way to those that join it with their rim.
 /// False: no room.
-static bool grow(polytope *t, const vertex *w, double size)
+static bool grow(polytope *t, const cr_simplex_vertex *w, double size)
 {
 	edge rim[MOST_FACES];
 	int rim_count = 0;
@@ -445,8 +346,9 @@ typedef struct depth {
 /// The point of a face nearest to the origin, as a point of D and of A.
 static void set_witness(const polytope *t, const face *f, depth *found)
 {
-	const simplex s = nearest_on_triangle(&t->vertices[f->corner[0]], &t->vertices[f->corner[1]], &t->vertices[f->corner[2]]);
-	found->d = point_of(&s);
+	const cr_simplex s =
+		cr_nearest_on_triangle(&t->vertices[f->corner[0]], &t->vertices[f->corner[1]], &t->vertices[f->corner[2]]);
+	found->d = cr_simplex_point(&s);
 	found->a = (v3d){ 0, 0, 0 };
 	for (int i = 0; i < s.count; i++)
 		found->a = v3d_mad(found->a, s.weight[i], s.v[i].a);
@@ -465,13 +367,13 @@ static v3d across(v3d d)
 /// D is flat, or as good as flat: its normal parts the bodies by moving nothing.
 static void set_flat_depth(const pair *p, const polytope *t, depth *found)
 {
-	const vertex *v = t->vertices;
+	const cr_simplex_vertex *v = t->vertices;
 	v3d n = { 0, 0, 1 };
 	if (t->vertex_count == 3)
 		n = v3d_normalize(v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[0].d)));
 	else if (t->vertex_count == 2)
 		n = across(v3d_sub(v[1].d, v[0].d));
-	const vertex w = support(p, n);
+	const cr_simplex_vertex w = support(p, n);
 	*found = (depth){ n, fmax(v3d_dot(n, w.d), 0), 0, w.a, w.d };
 }
 
@@ -480,7 +382,7 @@ static void set_flat_depth(const pair *p, const polytope *t, depth *found)
 typedef struct trial {
 	double at[2];
 	v3d direction;
-	vertex w; // farthest along it
+	cr_simplex_vertex w; // farthest along it
 	double upper;
 	double slope[2];
 } trial;
@@ -552,7 +454,7 @@ static void expand(const pair *p, polytope *t, depth *found)
 		// broken the surface.
 		if (found->lower > 0 && f.distance < found->lower - NEAR * p->size)
 			return;
-		const vertex w = support(p, f.normal);
+		const cr_simplex_vertex w = support(p, f.normal);
 		const double most = v3d_dot(f.normal, w.d);
 		found->lower = fmax(f.distance, found->lower);
 		if (most < found->upper) {
@@ -578,7 +480,7 @@ static int take_face(polytope *t, double upper)
 }
 
 /// Not inlined: its polytope takes 8 KB of stack, which pairs apart do not need.
-static __attribute__((noinline)) void find_depth(const pair *p, const simplex *s, depth *found)
+static __attribute__((noinline)) void find_depth(const pair *p, const cr_simplex *s, depth *found)
 {
 	polytope t;
 	if (!start_polytope(p, s, &t)) {
@@ -610,19 +512,19 @@ static void set_points(const pair *p, v3d on_a, v3d d, cr_separation *s)
 	s->on_b = v3d_mad(on_b, p->b->rounding, s->normal);
 }
 
-static void set_outside(const pair *p, const simplex *found, double lower, v3d normal, cr_separation *s)
+static void set_outside(const pair *p, const cr_simplex *found, double lower, v3d normal, cr_separation *s)
 {
 	v3d on_a = { 0, 0, 0 };
 	for (int i = 0; i < found->count; i++)
 		on_a = v3d_mad(on_a, found->weight[i], found->v[i].a);
-	const v3d d = point_of(found);
+	const v3d d = cr_simplex_point(found);
 	s->normal = normal;
 	s->gap = lower - (p->a->rounding + p->b->rounding);
 	s->error = fmax(v3d_length(d) - lower, 0);
 	set_points(p, on_a, d, s);
 }
 
-static void set_inside(const pair *p, const simplex *start, cr_separation *s)
+static void set_inside(const pair *p, const cr_simplex *start, cr_separation *s)
 {
 	depth found;
 	find_depth(p, start, &found);
@@ -639,7 +541,7 @@ static pair make_pair(const cr_convex *a, const cr_convex *b, const cr_relative 
 }
 
 /// Returns whether the cores are apart; else nearest is where to begin inside.
-static bool separate_outside(const pair *p, simplex *nearest, cr_separation *separation)
+static bool separate_outside(const pair *p, cr_simplex *nearest, cr_separation *separation)
 {
 	v3d normal;
 	const double lower = descend(p, nearest, &normal);
@@ -654,14 +556,14 @@ static bool separate_outside(const pair *p, simplex *nearest, cr_separation *sep
 bool cr_convex_apart(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
 {
 	const pair p = make_pair(a, b, b_in_a);
-	simplex nearest;
+	cr_simplex nearest;
 	return separate_outside(&p, &nearest, separation) && separation->gap > 0;
 }
 
 void cr_convex_separation(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
 {
 	const pair p = make_pair(a, b, b_in_a);
-	simplex nearest;
+	cr_simplex nearest;
 	if (separate_outside(&p, &nearest, separation))
 		return;
 	set_inside(&p, &nearest, separation);
