@@ -407,7 +407,7 @@ static bool reach_clear_move(clearing *c)
 		do {
 			pass_known(c);
 			walk(c);
-			// What was left aside begins later still: nothing holds the frontier.
+			// Intervals that were left aside begin later still: none holds the frontier.
 		} while (c->frontier >= c->later && c->frontier <= c->limit);
 		if (!(c->frontier <= c->limit))
 			return false;

@@ -217,7 +217,8 @@ static void follow_candidates(search *s, candidates *list)
 		const double limit = fmin(most, fmax(next, c.blocked + STRIDE * s->best.length));
 		cr_clear_way way;
 		cr_find_clear_way(s->pair, c.direction, c.blocked, limit, &s->known, &way);
-		if (way.length < INFINITY && !way.blocked) // what it leaves last lies before its beginning
+		// Its last parts may lie before its beginning.
+		if (way.length < INFINITY && !way.blocked)
 			cr_find_clear_way(s->pair, c.direction, 0, limit, &s->known, &way);
 		if (way.length < INFINITY) {
 			cr_add_inner_points(s->pair, &way, &s->balls);
@@ -226,7 +227,7 @@ static void follow_candidates(search *s, candidates *list)
 			keep_start(s, &way);
 			found++;
 		} else {
-			// A hair before, so that what it met last is met again: a way is to know what it leaves
+			// A hair before, so that these parts are met again: a way is to know which it leaves
 			// last.
 			const double hair = s->pair->slack < 0.5 * STRIDE * s->best.length ? s->pair->slack : 0;
 			c.blocked = way.passed - hair;

@@ -87,7 +87,7 @@ struct cr_swept_options {
 	cr_swept_method method;
 	carom_simd simd;       // a set that this machine has; any gives the same bits
 	cr_swept_boxes *boxes; // that rung 3 works in, of one thread at a time
-	// NULL: filters and ladder. Else it alone answers, and what it promises: for comparison
+	// NULL: filters and ladder. Else it alone answers, with its own promise: for comparison
 	cr_swept_solve_fn *solve;
 };
 
