@@ -20,6 +20,9 @@
 #include "bvh/mover_walk.h"
 #include "geom/convex_query.h"
 
+// Of a time: more than its roundings.
+static const double CERTAINLY = 1 - 1e-12;
+
 enum {
 	ADVANCES = 3, // of two boxes before they are opened
 	AXES = 7,
@@ -272,12 +275,49 @@ static double free_time(
 	return longest;
 }
 
+/// How far turning moves any point of a body at most.
+static double turned_way(const cr_motion *motion, const cr_mover_box *box)
+{
+	return motion->angle * (box->reach + motion->lever);
+}
+
+/// The time of cr_mover_box_time for a body that turns by next to nothing. Along each axis of
+/// either box the two overlap for one span of times. They may meet from the begin of the last of
+/// these spans on, unless another one has ended by then.
+static double straight_box_time(const cr_motion *motion, const cr_mover_box *a, const cr_mover_box *rest, double tolerance)
+{
+	const carom_pose pose = cr_motion_start(motion);
+	const placed_boxes p = { { m3d_from_quat(pose.orientation), m3d_from_quat(carom_pose_identity().orientation) },
+		{ a->extent, rest->extent }, { 0, 0, 0 } };
+	const v3d apart = v3d_sub(v3d_add(pose.position, m3d_mul(&p.rotation[0], a->centre)), rest->centre);
+	const double far = v3d_length(pose.position) + v3d_length(motion->travel);
+	const double lost = cr_motion_rounding(a->reach + motion->lever, rest->reach, far) + turned_way(motion, a) + 0.5 * tolerance;
+	double enter = 0, leave = INFINITY;
+	for (int axis = 0; axis < 6; axis++) {
+		const m3d *m = &p.rotation[axis / 3];
+		const v3d n = { v3d_get(m->row[0], axis % 3), v3d_get(m->row[1], axis % 3), v3d_get(m->row[2], axis % 3) };
+		const double reach = lost - gap_along(&p, n);
+		const double at = v3d_dot(n, apart), speed = v3d_dot(n, motion->travel);
+		if (speed == 0) {
+			if (fabs(at) > reach)
+				return INFINITY;
+			continue;
+		}
+		const double u = (-reach - at) / speed, v = (reach - at) / speed;
+		enter = fmax(enter, fmin(u, v));
+		leave = fmin(leave, fmax(u, v));
+	}
+	return enter * CERTAINLY > leave ? (double)INFINITY : enter * CERTAINLY;
+}
+
 double cr_mover_box_time(const cr_motion *motion, const cr_mover_box *box, const carom_aabb *rest, double tolerance)
 {
 	const cr_motion still = { .begin = carom_pose_identity(), .axis = { 0, 0, 1 } };
 	const double lower[3] = { rest->lower.x, rest->lower.y, rest->lower.z };
 	const double upper[3] = { rest->upper.x, rest->upper.y, rest->upper.z };
 	const cr_mover_box there = make_box(lower, upper);
+	if (turned_way(motion, box) <= 0.25 * tolerance)
+		return straight_box_time(motion, box, &there, tolerance);
 	double t = 0;
 	for (int i = 0; i < ADVANCES && t < 1; i++) {
 		const double longer = free_time(motion, box, &still, &there, t, tolerance);
