@@ -201,15 +201,14 @@ TEST(mesh, bodies_keep_it_alive)
 	carom_context *context = make_context(&heap, -1);
 	carom_world *world = NULL;
 	REQUIRE(carom_create_world(context, NULL, &world) == CAROM_SUCCESS);
-	// A first round so that the world has what it needs; then memory must return to what it was.
-	size_t before = 0;
-	for (int round = 0; round < 3; round++) {
+	// Pairs leave lists behind, which are tidied from time to time: the world's memory swings, and must not grow beyond that.
+	size_t peaks[2] = { 0 };
+	for (int round = 0; round < 1200; round++) {
 		const carom_mesh_def def = cube_def();
 		carom_mesh *mesh = make_mesh(context, &def);
 		const carom_body_id a = add_mesh(world, mesh, (carom_vec3){ 0, 0, 0 });
 		const carom_body_id b = add_mesh(world, mesh, (carom_vec3){ 0.5, 0.25, 0.125 });
 		carom_release_mesh(mesh);
-		const size_t with = carom_memory_in_use(context);
 		REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
 		CHECK_INT(carom_world_pairs(world).count, 1);
 		REQUIRE(carom_world_remove_body(world, a) == CAROM_SUCCESS);
@@ -222,11 +221,9 @@ TEST(mesh, bodies_keep_it_alive)
 		REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
 		REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
 		const size_t after = carom_memory_in_use(context);
-		if (round == 2)
-			CHECK_INT(after, before);
-		CHECK(round == 0 || after < with);
-		before = after;
+		peaks[round / 600] = after > peaks[round / 600] ? after : peaks[round / 600];
 	}
+	CHECK(peaks[1] <= peaks[0]);
 	carom_destroy_world(world);
 	close_context(context, &heap);
 }
