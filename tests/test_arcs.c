@@ -257,7 +257,7 @@ TEST(arcs, threads_and_instruction_sets_do_not_show_determinism)
 		const carom_impact_view a = run_arcs(&s), b = run_arcs(&t);
 		CHECK(a.count > 10);
 		REQUIRE(CHECK_INT(a.count, b.count));
-		CHECK(memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data) == 0);
+		CHECK(carom_world_hash(s.world) == carom_world_hash(t.world)); // of all members of all impacts
 		close_arcs(&s);
 		close_arcs(&t);
 	}
