@@ -13,6 +13,7 @@ const bench_scene bench_scene_avalanche = { "avalanche.json", 24, 120 };
 const bench_scene bench_scene_fountain = { "fountain.json", 0, 120 };
 const bench_scene bench_scene_pile = { "pile216.json", 24, 120 };
 const bench_scene bench_scene_terrain = { "terrain1000.json", 24, 60 };
+const bench_scene bench_scene_terrain_216 = { "terrain216.json", 24, 60 };
 const bench_scene bench_scene_tori = { "tori.json", 20, 150 };
 const bench_scene bench_scene_bunnies = { "bunnies.json", 20, 150 };
 

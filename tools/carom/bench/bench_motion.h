@@ -27,8 +27,10 @@ typedef struct bench_scene {
 	int quick_steps;  ///< steps in a quick run, at most; 0: all
 } bench_scene;
 
-/// The scenes of Lehericey (2013) and the first one of Lehericey, Gouranton and Arnaldi (2015).
-extern const bench_scene bench_scene_avalanche, bench_scene_fountain, bench_scene_pile, bench_scene_terrain;
+/// The scenes of Lehericey (2013), and those of Lehericey, Gouranton and Arnaldi (2015): of the
+/// second one its rigid bodies, without the sheets (bench_sheets.h).
+extern const bench_scene bench_scene_avalanche, bench_scene_fountain, bench_scene_pile, bench_scene_terrain,
+	bench_scene_terrain_216;
 
 /// The scenes of Li and Yamaguchi.
 extern const bench_scene bench_scene_tori, bench_scene_bunnies;

@@ -1,6 +1,7 @@
 // Replays: one variant after the other through the same frames, over and over. See bench_replay.h.
 #include "bench_replay.h"
 
+#include "sim/base/sim_clock.h"
 #include "tools/carom/options.h"
 #include "tools/carom/progress.h"
 #include "tools/carom/report.h"
@@ -16,19 +17,21 @@ void bench_make_ray_variants(bench_variant *v)
 {
 	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def();
 	const carom_lab paper = bench_paper_lab(), own = carom_default_lab();
-	v[BENCH_BASIC] = (bench_variant){ "full, basic", full, paper, 0, BENCH_BASIC, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false };
+	v[BENCH_BASIC] =
+		(bench_variant){ "full, basic", full, paper, 0, BENCH_BASIC, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false, NULL };
 	v[BENCH_BASIC].lab.ray_method = CAROM_RAYS_BASIC;
-	v[BENCH_ITERATIVE_BASIC] =
-		(bench_variant){ "iterative, basic", iterative, paper, 0, BENCH_BASIC, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false };
+	v[BENCH_ITERATIVE_BASIC] = (bench_variant){ "iterative, basic", iterative, paper, 0, BENCH_BASIC, true, BENCH_RIGID,
+		CAROM_MESH_SAH, 0, false, NULL };
 	v[BENCH_ITERATIVE_BASIC].lab.ray_method = CAROM_RAYS_BASIC;
-	v[BENCH_BVH] = (bench_variant){ "full, BVH", full, paper, 0, BENCH_BASIC, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false };
+	v[BENCH_BVH] =
+		(bench_variant){ "full, BVH", full, paper, 0, BENCH_BASIC, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false, NULL };
 	v[BENCH_ITERATIVE_BVH] =
-		(bench_variant){ "iterative, BVH", iterative, paper, 0, BENCH_BVH, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false };
+		(bench_variant){ "iterative, BVH", iterative, paper, 0, BENCH_BVH, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false, NULL };
 	v[BENCH_CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false,
-		BENCH_RIGID, CAROM_MESH_SAH, 0, false };
+		BENCH_RIGID, CAROM_MESH_SAH, 0, false, NULL };
 	v[BENCH_CAROM_FULL].def.temporal = CAROM_TEMPORAL_NONE;
 	v[BENCH_CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false,
-		BENCH_RIGID, CAROM_MESH_SAH, 0, false };
+		BENCH_RIGID, CAROM_MESH_SAH, 0, false, NULL };
 }
 
 // A variant at work. The simulation is never stepped: it makes the meshes and the bodies'
@@ -41,7 +44,9 @@ typedef struct runner {
 	carom_mesh **meshes; // [scene.mesh_count] without grids; NULL: those of the simulation
 	bench_forms *forms;  // NULL: bodies are what the scene has
 	double update;       // milliseconds that meshes took in this frame
-	carom_body_id *ids;  // [scene.rigid.body_count]
+	const bench_sheets *sheets;
+	carom_body_id *sheet_ids; // of the sheets; NULL before they are there
+	carom_body_id *ids;       // [scene.rigid.body_count]
 	int32_t present;
 	int32_t moving_count;
 	carom_body_id *moving_ids; // of the bodies that are not static, as far as they are there
@@ -53,6 +58,7 @@ static void close_runner(runner *r)
 {
 	carom_destroy_world(r->world);
 	bench_close_forms(r->forms);
+	free(r->sheet_ids);
 	for (int32_t i = 0; r->meshes && i < r->motion->scene.mesh_count; i++)
 		carom_release_mesh(r->meshes[i]);
 	free(r->meshes);
@@ -95,7 +101,7 @@ static int open_runner(const bench *b, const bench_motion *motion, const bench_v
 {
 	sim_error error;
 	const size_t bodies = (size_t)motion->scene.rigid.body_count;
-	*r = (runner){ .motion = motion };
+	*r = (runner){ .motion = motion, .sheets = variant->sheets };
 	r->ids = bench_allocate(bodies, sizeof *r->ids);
 	r->moving_ids = bench_allocate(bodies, sizeof *r->moving_ids);
 	r->moving_poses = bench_allocate(bodies, sizeof *r->moving_poses);
@@ -138,6 +144,37 @@ static carom_result add_present_bodies(runner *r, int frame, const carom_pose *p
 	return CAROM_SUCCESS;
 }
 
+static carom_result put_sheet(runner *r, int sheet, const carom_mesh *mesh, bool is_new)
+{
+	const carom_shape shape = { .type = CAROM_MESH, .mesh = mesh };
+	if (!is_new)
+		return carom_world_set_shape(r->world, r->sheet_ids[sheet], &shape);
+	carom_body_def def = carom_default_body_def();
+	def.shape = shape;
+	def.user_data = (uint64_t)(r->motion->scene.rigid.body_count + sheet);
+	return carom_world_add_body(r->world, &def, &r->sheet_ids[sheet]);
+}
+
+/// Sheets are rigid bodies that get another mesh in each frame: so pairs with them are worked out
+/// in full, and there is no search for impacts, which the paper does not have.
+static carom_result move_sheets(runner *r, int frame)
+{
+	const double start = sim_now_ms();
+	const bool are_new = !r->sheet_ids;
+	carom_result result = CAROM_SUCCESS;
+	if (are_new)
+		r->sheet_ids = bench_allocate((size_t)bench_sheet_count(r->sheets), sizeof *r->sheet_ids);
+	for (int i = 0; i < bench_sheet_count(r->sheets) && result == CAROM_SUCCESS; i++) {
+		carom_mesh *mesh;
+		result = bench_sheet_mesh(r->sheets, r->context, i, frame, &mesh);
+		if (result == CAROM_SUCCESS)
+			result = put_sheet(r, i, mesh, are_new);
+		carom_release_mesh(mesh);
+	}
+	r->update += sim_now_ms() - start;
+	return result;
+}
+
 static int step_runner(runner *r, int frame)
 {
 	const carom_pose *poses = r->motion->poses + (size_t)frame * (size_t)r->motion->scene.rigid.body_count;
@@ -149,6 +186,8 @@ static int step_runner(runner *r, int frame)
 		result = bench_form_move(r->forms, r->world, r->moving_count, r->moving, r->moving_ids, frame, &r->update);
 	else if (result == CAROM_SUCCESS)
 		result = carom_world_set_poses(r->world, r->moving_count, r->moving_ids, r->moving_poses);
+	if (result == CAROM_SUCCESS && r->sheets)
+		result = move_sheets(r, frame);
 	if (result == CAROM_SUCCESS)
 		result = carom_world_step(r->world);
 	if (result != CAROM_SUCCESS)
@@ -219,10 +258,10 @@ typedef struct replays {
 	bench_result *results;
 } replays;
 
-static bool both_move(const sim_scene *scene, const carom_pair *pair)
+/// Numbers beyond those of the scene are sheets.
+static bool moves(const sim_scene *scene, uint64_t body)
 {
-	return scene->rigid.bodies[pair->user_data_a].kind == CAROM_DYNAMIC &&
-		scene->rigid.bodies[pair->user_data_b].kind == CAROM_DYNAMIC;
+	return body >= (uint64_t)scene->rigid.body_count || scene->rigid.bodies[body].kind == CAROM_DYNAMIC;
 }
 
 /// Pairs of bodies that move, parts of them taken together.
@@ -233,7 +272,7 @@ static void keep_depths(const sim_scene *scene, const carom_world *world, int at
 	double sum = 0, deepest = 0;
 	for (int32_t i = 0; i < pairs.count; i++) {
 		const carom_pair *pair = &pairs.data[i], *next = i + 1 < pairs.count ? pair + 1 : NULL;
-		if (!both_move(scene, pair))
+		if (!moves(scene, pair->user_data_a) || !moves(scene, pair->user_data_b))
 			continue;
 		for (int32_t k = 0; k < pair->contact_count; k++)
 			deepest = fmax(deepest, (double)contacts.data[pair->first_contact + k].depth);

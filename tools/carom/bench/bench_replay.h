@@ -5,6 +5,7 @@
 #define CAROM_TOOL_BENCH_REPLAY_H
 
 #include "bench_forms.h"
+#include "bench_sheets.h"
 
 enum { BENCH_MAX_VARIANTS = 24 };
 
@@ -23,6 +24,7 @@ typedef struct bench_variant {
 	int pieces;             ///< of BENCH_PIECES
 	/// A world as users have it: without lab. Solids are refitted there alone.
 	bool no_lab;
+	const bench_sheets *sheets; ///< that lie on the bodies, or NULL
 } bench_variant;
 
 /// Full and iterative rays by three methods: the papers' two, and Carom's defaults: 8-wide trees,
