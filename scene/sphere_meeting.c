@@ -244,7 +244,8 @@ static bool gather_spheres(sim_sphere_meeting *m)
 	const carom_aabb all = box_of_all(m);
 	m->near_count = 0;
 	for (int64_t i = 0; i < view.count; i++) {
-		const double *sphere = &view.spheres[4 * i];
+		double sphere[4];
+		memcpy(sphere, &view.spheres[4 * i], sizeof sphere);
 		if (!overlaps(&all, sphere) || !is_near(m, sphere))
 			continue;
 		if (!reserve_near(m))

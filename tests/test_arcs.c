@@ -172,10 +172,10 @@ static carom_sweep *make_straight(const arc_scene *s)
 	return sweep;
 }
 
-static const carom_impact *find_impact(carom_impact_view view, const carom_sweep_hit *hit)
+static const carom_impact *find_impact(const carom_impact_view *view, const carom_sweep_hit *hit)
 {
-	for (int64_t i = 0; i < view.count; i++) {
-		const carom_impact *impact = &view.data[i];
+	for (int64_t i = 0; i < view->count; i++) {
+		const carom_impact *impact = &view->data[i];
 		if (impact->kind == hit->kind && impact->triangle == hit->triangle &&
 			(int32_t)impact->body_a.index1 == hit->mesh_a + 1 && (int32_t)impact->body_b.index1 == hit->mesh_b + 1 &&
 			memcmp(impact->vertices, hit->vertices, sizeof hit->vertices) == 0)
@@ -200,7 +200,7 @@ static int64_t check_none_missed(const arc_scene *s, carom_impact_view view)
 		carom_sweep_hits hits;
 		REQUIRE(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS);
 		for (int64_t i = 0; i < hits.count; i++) {
-			const carom_impact *impact = find_impact(view, &hits.data[i]);
+			const carom_impact *impact = find_impact(&view, &hits.data[i]);
 			if (CHECK(impact != NULL))
 				CHECK(impact->time <= (step + hits.data[i].time) / STEPS + 1e-3);
 		}

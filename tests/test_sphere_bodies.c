@@ -11,7 +11,10 @@
 enum { GRAINS = 700 };
 
 static carom_strided centres_of(const double *spheres) { return (carom_strided){ spheres, 4 * sizeof(double), CAROM_FLOAT64 }; }
-static carom_strided radii_of(const double *spheres) { return (carom_strided){ spheres + 3, 4 * sizeof(double), CAROM_FLOAT64 }; }
+static carom_strided radii_of(const double *spheres)
+{
+	return (carom_strided){ spheres + 3, 4 * sizeof(double), CAROM_FLOAT64 };
+}
 
 static carom_body_def grains_def(const double *spheres, int32_t count)
 {
@@ -81,7 +84,8 @@ static void drop_scenery(scenery *s)
 static void add_scenery(carom_world *world, const scenery *s)
 {
 	for (int i = 0; i + 2 < SHAPES; i++)
-		fixture_add(world, s->shape[i], s->pose[i], s->shape[i].type == CAROM_PLANE || i % 3 == 0 ? CAROM_STATIC : CAROM_KINEMATIC);
+		fixture_add(
+			world, s->shape[i], s->pose[i], s->shape[i].type == CAROM_PLANE || i % 3 == 0 ? CAROM_STATIC : CAROM_KINEMATIC);
 	const carom_part parts[2] = { { s->shape[SHAPES - 2], fixture_at(0, 0, 1) }, { s->shape[SHAPES - 1], fixture_at(1, 0, 0) } };
 	carom_body_def def = carom_default_body_def();
 	def.kind = CAROM_STATIC;
@@ -276,8 +280,8 @@ TEST(sphere_bodies, solids_that_deform_are_as_rigid_meshes)
 enum { BODIES = 3 };
 
 /// Every pair of spheres of two bodies, by a loop, against the view's group; pairs in order.
-static int64_t check_group(
-	const carom_sphere_pair_view *view, const carom_body_id ids[2], const double *a, const double *b, int32_t count, double ahead)
+static int64_t check_group(const carom_sphere_pair_view *view, const carom_body_id ids[2], const double *a, const double *b,
+	int32_t count, double ahead)
 {
 	const carom_sphere_group *group = NULL;
 	for (int64_t i = 0; i < view->group_count; i++) {
@@ -323,8 +327,8 @@ TEST(sphere_bodies, pairs_are_those_of_brute_force)
 		for (int a = 0; a < BODIES; a++) {
 			for (int b = a; b < BODIES; b++) {
 				if (a != b || a != 1)
-					met += check_group(&view, (carom_body_id[2]){ ids[a], ids[b] }, spheres[a], spheres[b], GRAINS,
-						def.speculative_distance);
+					met += check_group(
+						&view, (carom_body_id[2]){ ids[a], ids[b] }, spheres[a], spheres[b], GRAINS, def.speculative_distance);
 			}
 		}
 		CHECK_INT(view.pair_count, met);

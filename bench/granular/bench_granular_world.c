@@ -46,8 +46,8 @@ static void fill_room(setting *s)
 	uint64_t random = 1;
 	const double radius = cbrt(SIZE * SIZE * DEPTH * 0.5 / s->spheres * 3 / 4 / 3.14159);
 	for (int i = 0; i < s->spheres; i++) {
-		const double place[4] = { random_between(&random, 0, SIZE), random_between(&random, 0, SIZE), random_between(&random, 0.1, 0.1 + DEPTH),
-			radius };
+		const double place[4] = { random_between(&random, 0, SIZE), random_between(&random, 0, SIZE),
+			random_between(&random, 0.1, 0.1 + DEPTH), radius };
 		memcpy(s->at[i], place, sizeof place);
 	}
 }
@@ -64,7 +64,8 @@ static void add_scenery(const setting *s, carom_world *world)
 	def.group = -1;
 	for (int i = 0; i < BOXES; i++) {
 		def.shape = (carom_shape){ .type = CAROM_BOX, .half_extents = { 0.1, 0.1, 0.1 } };
-		def.pose.position = (carom_vec3){ random_between(&random, 0, SIZE), random_between(&random, 0, SIZE), random_between(&random, 0, DEPTH) };
+		def.pose.position = (carom_vec3){ random_between(&random, 0, SIZE), random_between(&random, 0, SIZE),
+			random_between(&random, 0, DEPTH) };
 		check(s->context, carom_world_add_body(world, &def, &id));
 	}
 }

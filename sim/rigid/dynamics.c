@@ -344,7 +344,7 @@ void sim_dynamics_kick(sim_dynamics *dynamics, int32_t number, carom_vec3 impuls
 	if (state->kind != CAROM_DYNAMIC)
 		return;
 	dMass mass;
-	dVector3 l, w, turn;
+	dVector3 l, w = { 0 }, turn;
 	dBodyGetMass(state->body, &mass);
 	dBodyVectorFromWorld(state->body, angular_impulse.x, angular_impulse.y, angular_impulse.z, l);
 	solve_inertia(mass.I, l, w);

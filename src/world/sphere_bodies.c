@@ -54,7 +54,8 @@ carom_result cr_check_granular(carom_context *context, const carom_body_def *def
 		: def->sensor                     ? "sensor is"
 										  : NULL;
 	if (set)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s set, but kind is CAROM_GRANULAR: it has spheres alone", name, set);
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: %s set, but kind is CAROM_GRANULAR: it has spheres alone", name, set);
 	carom_result result = check_count(context, def->sphere_count, name, "sphere_count");
 	if (result == CAROM_SUCCESS)
 		result = check_centres(context, &def->centres, def->sphere_count, name);
@@ -112,8 +113,7 @@ static carom_result check_total(const carom_world *world, int32_t count, int32_t
 		(long long)total, CAROM_MAX_SPHERES);
 }
 
-carom_result cr_create_granular(
-	const carom_world *world, const carom_body_def *def, const carom_pose *pose, cr_granular **made)
+carom_result cr_create_granular(const carom_world *world, const carom_body_def *def, const carom_pose *pose, cr_granular **made)
 {
 	static const char *const name = "carom_world_add_body";
 	carom_context *memory = (carom_context *)&world->memory;
@@ -138,8 +138,8 @@ carom_result cr_create_granular(
 				continue;
 			const double x = s[k];
 			cr_free_granular(memory, g);
-			return cr_fail(memory, CAROM_INVALID_ARGUMENT,
-				"%s: pose puts %c of sphere %lld at %g, beyond CAROM_MAX_COORDINATE", name, 'x' + k, (long long)i, x);
+			return cr_fail(memory, CAROM_INVALID_ARGUMENT, "%s: pose puts %c of sphere %lld at %g, beyond CAROM_MAX_COORDINATE",
+				name, 'x' + k, (long long)i, x);
 		}
 	}
 	cr_measure_granular(g);
@@ -162,8 +162,8 @@ static carom_result check_spheres(
 	if (!centres)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: centres is NULL", set_name);
 	if (!radii && count != body->granular->count)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: radii is NULL, but count is %d and the body has %d spheres", set_name,
-			count, body->granular->count);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: radii is NULL, but count is %d and the body has %d spheres",
+			set_name, count, body->granular->count);
 	result = check_centres(context, centres, count, set_name);
 	return result == CAROM_SUCCESS && radii ? check_radii(context, radii, count, set_name) : result;
 }

@@ -9,8 +9,7 @@
 carom_result cr_check_granular(carom_context *context, const carom_body_def *def, const char *function);
 /// The spheres of a checked definition, put where a pose says, for carom_world_add_body. They are
 /// not counted yet.
-carom_result cr_create_granular(
-	const carom_world *world, const carom_body_def *def, const carom_pose *pose, cr_granular **made);
+carom_result cr_create_granular(const carom_world *world, const carom_body_def *def, const carom_pose *pose, cr_granular **made);
 /// A body of count spheres, which are the caller's to fill. NULL: out of memory.
 cr_granular *cr_make_granular(carom_context *memory, int32_t count);
 /// The spheres [4*count] were filled: find their bounds.

@@ -62,8 +62,7 @@ static bool may_touch(carom_world *world, int32_t grains, int32_t part, const bo
 	}
 	if (!cr_filters_pass(&bodies[grains], &bodies[part]))
 		return false;
-	return !world->def.pair_filter ||
-		cr_ask_pair_filter(world, grains < part ? grains : part, grains < part ? part : grains);
+	return !world->def.pair_filter || cr_ask_pair_filter(world, grains < part ? grains : part, grains < part ? part : grains);
 }
 
 static bool is_target(const cr_body *body) { return body->alive && !body->granular && !body->sensor && body->contacts; }
@@ -236,8 +235,8 @@ static void set_triangle(const cr_body *body, const cr_body *seen, const cr_raw_
 	c->material_b = materials ? materials[c->triangle] : 0;
 	v3d corners[3];
 	cr_collider_triangle(seen->shape.collider, c->triangle, corners);
-	const v3d surface = v3d_mad((v3d){ c->point.x, c->point.y, c->point.z }, c->depth,
-		(v3d){ c->normal.x, c->normal.y, c->normal.z });
+	const v3d surface =
+		v3d_mad((v3d){ c->point.x, c->point.y, c->point.z }, c->depth, (v3d){ c->normal.x, c->normal.y, c->normal.z });
 	const cr_triangle_point nearest =
 		cr_closest_on_triangle(m3d_tmul(&seen->rotation, v3d_sub(surface, seen->pose.position)), corners);
 	for (int k = 0; k < 3; k++)
@@ -438,8 +437,8 @@ uint64_t cr_hash_sphere_contacts(const cr_sphere_contacts *m, uint64_t hash)
 	for (int64_t i = 0; i < found->contacts.count; i++)
 		hash = hash_contact(hash, &found->contacts.data[i]);
 	for (int64_t i = 0; i < found->groups.count; i++)
-		hash = cr_hash_u64(
-			hash_ids(hash, found->groups.data[i].body_a, found->groups.data[i].body_b), (uint64_t)found->groups.data[i].pair_count);
+		hash = cr_hash_u64(hash_ids(hash, found->groups.data[i].body_a, found->groups.data[i].body_b),
+			(uint64_t)found->groups.data[i].pair_count);
 	for (int64_t i = 0; i < found->pairs.count; i++)
 		hash = cr_hash_u64(hash, (uint64_t)found->pairs.data[i].a << 32 | found->pairs.data[i].b);
 	return hash;

@@ -48,12 +48,12 @@ typedef struct cr_sphere_contacts {
 	CR_ARRAY(double) grown;   // [4*spheres] for the search of pairs
 	CR_ARRAY(cr_key) keys;    // pairs by their two bodies
 	CR_ARRAY(cr_key) spare_keys;
-	CR_ARRAY(cr_near_part) near;   // parts in order
-	CR_ARRAY(uint8_t) passes;      // [bodies*near] may they touch?
-	CR_ARRAY(int32_t) endless;     // of near: parts that have no end
-	CR_ARRAY(int32_t) items;       // of near: those in the tree
-	CR_ARRAY(box3d) boxes;         // beside items
-	cr_dynamic_tree tree;          // of these
+	CR_ARRAY(cr_near_part) near; // parts in order
+	CR_ARRAY(uint8_t) passes;    // [bodies*near] may they touch?
+	CR_ARRAY(int32_t) endless;   // of near: parts that have no end
+	CR_ARRAY(int32_t) items;     // of near: those in the tree
+	CR_ARRAY(box3d) boxes;       // beside items
+	cr_dynamic_tree tree;        // of these
 	CR_ARRAY(cr_sphere_chunk) chunks;
 	cr_sphere_worker *workers; // [worker_count]
 	int32_t worker_count;
