@@ -265,70 +265,71 @@ TEST(arcs, threads_and_instruction_sets_do_not_show_determinism)
 
 // ---- Known answers ----
 
-/// A bar turns by a quarter about z, and its end sweeps the circle of radius 1. It passes a corner of a sheet whose other
-/// corners are far away. The straight line from the begin to the end of the turn leaves the corner out.
-TEST(arcs, a_turning_bar_meets_what_its_chord_leaves_out)
+/// Four corners of a sheet that rests, and a box at a place in the frame of a body that turns about z through its origin.
+typedef struct turning_box {
+	carom_context *context;
+	carom_world *world;
+	carom_mesh *box, *sheet;
+} turning_box;
+
+static void turn_box(turning_box *t, const double half_extents[3], carom_vec3 place, const double corners[4][3], double angle)
 {
-	carom_context *context = fixture_context(1);
-	carom_world *world = fixture_world(context, NULL);
-	carom_mesh *bar = fixture_box_mesh(context, 1, 0.01, 0.1), *sheet = fixture_sheet_mesh(context, 1, 1);
+	t->context = fixture_context(1);
+	t->world = fixture_world(t->context, NULL);
+	t->box = fixture_box_mesh(t->context, half_extents[0], half_extents[1], half_extents[2]);
+	t->sheet = fixture_sheet_mesh(t->context, 1, 1);
 	carom_body_def def = carom_default_body_def();
 	carom_body_id cloth, body;
 	def.kind = CAROM_CLOTH;
-	def.shape = fixture_of_mesh(sheet);
-	REQUIRE(carom_world_add_body(world, &def, &cloth) == CAROM_SUCCESS);
+	def.shape = fixture_of_mesh(t->sheet);
+	REQUIRE(carom_world_add_body(t->world, &def, &cloth) == CAROM_SUCCESS);
+	const carom_part part = { fixture_of_mesh(t->box), { place, { 0, 0, 0, 1 } } };
 	def = carom_default_body_def();
 	def.kind = CAROM_KINEMATIC;
-	def.shape = fixture_of_mesh(bar);
-	REQUIRE(carom_world_add_body(world, &def, &body) == CAROM_SUCCESS);
+	def.parts = &part;
+	def.part_count = 1;
+	REQUIRE(carom_world_add_body(t->world, &def, &body) == CAROM_SUCCESS);
+	const carom_strided places = doubles(corners[0]);
+	REQUIRE(carom_world_set_vertices(t->world, cloth, &places, &places) == CAROM_SUCCESS);
+	const carom_motion motion = { carom_pose_identity(), { { 0, 0, 0 }, fixture_turn((v3d){ 0, 0, 1 }, angle) } };
+	REQUIRE(carom_world_set_motions(t->world, 1, &body, &motion) == CAROM_SUCCESS);
+	fixture_step(t->world);
+}
+
+static void close_turning_box(turning_box *t)
+{
+	carom_destroy_world(t->world);
+	carom_release_mesh(t->box);
+	carom_release_mesh(t->sheet);
+	carom_destroy_context(t->context);
+}
+
+/// A bar turns by a quarter, and its end sweeps the circle of radius 1. It passes a corner of a sheet whose other corners
+/// are far away. The straight line from the begin to the end of the turn leaves the corner out.
+TEST(arcs, a_turning_bar_meets_what_its_chord_leaves_out)
+{
 	// One corner at 0.95 of the radius, at 45 degrees; the others far out.
 	const double c = 0.95 * sqrt(0.5);
 	const double corners[4][3] = { { c, c, 0 }, { 9, 9, -1 }, { 9, 9, 1 }, { 12, 9, 0 } };
-	const carom_strided places = doubles(corners[0]);
-	REQUIRE(carom_world_set_vertices(world, cloth, &places, &places) == CAROM_SUCCESS);
-	const carom_motion quarter = { carom_pose_identity(), { { 0, 0, 0 }, fixture_turn((v3d){ 0, 0, 1 }, 1.5707963267948966) } };
-	REQUIRE(carom_world_set_motions(world, 1, &body, &quarter) == CAROM_SUCCESS);
-	fixture_step(world);
-	const carom_impact *first = carom_world_earliest_impact(world);
+	turning_box t;
+	turn_box(&t, (const double[3]){ 1, 0.01, 0.1 }, (carom_vec3){ 0, 0, 0 }, corners, 1.5707963267948966);
+	const carom_impact *first = carom_world_earliest_impact(t.world);
 	REQUIRE(first != NULL);
 	// The face of the bar is at y = 0.01: it reaches the corner at asin(0.01 / 0.95) before 45 degrees.
 	const double time = (0.7853981633974483 - asin(0.01 / 0.95)) / 1.5707963267948966;
 	CHECK(first->time <= time && first->time > time - 3e-6);
-	carom_destroy_world(world);
-	carom_release_mesh(bar);
-	carom_release_mesh(sheet);
-	carom_destroy_context(context);
+	close_turning_box(&t);
 }
 
-/// The bodies do not meet, though straight lines through the turn would: the corner of a box that turns by half a circle.
+/// A box goes from (1, 0) over (0, 1) to nearly (-1, 0). The straight line between its ends meets the sheet, which lies
+/// within the arc; the box does not.
 TEST(arcs, chords_through_a_body_are_no_impacts)
 {
-	carom_context *context = fixture_context(1);
-	carom_world *world = fixture_world(context, NULL);
-	carom_mesh *ring = fixture_box_mesh(context, 0.1, 0.1, 0.1), *sheet = fixture_sheet_mesh(context, 1, 1);
-	carom_body_def def = carom_default_body_def();
-	carom_body_id cloth, body;
-	def.kind = CAROM_CLOTH;
-	def.shape = fixture_of_mesh(sheet);
-	REQUIRE(carom_world_add_body(world, &def, &cloth) == CAROM_SUCCESS);
-	def = carom_default_body_def();
-	def.kind = CAROM_KINEMATIC;
-	const carom_part part = { fixture_of_mesh(ring), { { 1, 0, 0 }, { 0, 0, 0, 1 } } };
-	def.parts = &part;
-	def.part_count = 1;
-	REQUIRE(carom_world_add_body(world, &def, &body) == CAROM_SUCCESS);
-	const double near[4][3] = { { 0, 0.3, 0.05 }, { 0.1, 0.5, 0 }, { -0.1, 0.5, 0 }, { 0, 0.6, 0.1 } };
-	const carom_strided places = doubles(near[0]);
-	REQUIRE(carom_world_set_vertices(world, cloth, &places, &places) == CAROM_SUCCESS);
-	// From (1, 0) over (0, 1) to nearly (-1, 0): the chord passes near the origin, then all of the sheet is within the arc.
-	const carom_motion half = { carom_pose_identity(), { { 0, 0, 0 }, fixture_turn((v3d){ 0, 0, 1 }, 3) } };
-	REQUIRE(carom_world_set_motions(world, 1, &body, &half) == CAROM_SUCCESS);
-	fixture_step(world);
-	CHECK_INT(carom_world_impacts(world).count, 0);
-	carom_destroy_world(world);
-	carom_release_mesh(ring);
-	carom_release_mesh(sheet);
-	carom_destroy_context(context);
+	const double corners[4][3] = { { 0, 0.3, 0.05 }, { 0.1, 0.5, 0 }, { -0.1, 0.5, 0 }, { 0, 0.6, 0.1 } };
+	turning_box t;
+	turn_box(&t, (const double[3]){ 0.1, 0.1, 0.1 }, (carom_vec3){ 1, 0, 0 }, corners, 3);
+	CHECK_INT(carom_world_impacts(t.world).count, 0);
+	close_turning_box(&t);
 }
 
 /// A body that rests after a turn has no arc any more.

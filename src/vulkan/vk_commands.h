@@ -23,8 +23,8 @@ typedef struct cr_gpu_arguments {
 carom_result cr_gpu_open_commands(carom_device *device);
 void cr_gpu_close_commands(carom_device *device);
 
-/// Every use of a device is between these two: buffers, copies, work. Unlocking waits for what is
-/// still under way after a failure.
+/// Every use of a device is between these two: buffers, copies, work. Unlocking waits for
+/// work that is still under way after a failure.
 void cr_gpu_lock(carom_device *device);
 void cr_gpu_unlock(carom_device *device);
 

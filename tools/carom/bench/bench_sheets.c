@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Metres: of a sheet's side, from sheet to sheet, its height, how far it lies in what is below, and
-// how far it falls in a frame.
+// Metres: of a sheet's side, from sheet to sheet, its height, how deep it lies in the thing below,
+// and how far it falls in a frame.
 static const double SIDE = 2.6, SPACING = 2.7, HEIGHT = 0.02, DEPTH = 0.005, FALL = 0.12;
 static const double START = 0.5; // above the highest thing below a sheet, at first
 

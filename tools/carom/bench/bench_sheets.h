@@ -18,8 +18,8 @@ void bench_free_sheets(bench_sheets *sheets);
 int bench_sheet_count(const bench_sheets *sheets);
 int bench_sheet_triangles(const bench_sheets *sheets);
 
-/// The mesh of a sheet in a frame of the window, or one of at most ten before it: made anew, as it
-/// changes its form. The caller releases it.
+/// The mesh of a sheet in a frame of the window, or one of at most ten before it. It is a new mesh
+/// for each frame, since a sheet changes its form. The caller releases it.
 carom_result bench_sheet_mesh(const bench_sheets *sheets, carom_context *context, int sheet, int frame, carom_mesh **mesh);
 
 #endif
