@@ -12,9 +12,9 @@
 
 static const char MAGIC[] = "CAROMBAK";
 
-bool sim_is_baked(const char *bytes, size_t size) { return size >= strlen(MAGIC) && memcmp(bytes, MAGIC, strlen(MAGIC)) == 0; }
+bool io_is_baked(const char *bytes, size_t size) { return size >= strlen(MAGIC) && memcmp(bytes, MAGIC, strlen(MAGIC)) == 0; }
 
-void sim_forget_baked(sim_mesh *mesh)
+void io_forget_baked(sim_mesh *mesh)
 {
 	free(mesh->baked);
 	mesh->baked = NULL;
@@ -23,7 +23,7 @@ void sim_forget_baked(sim_mesh *mesh)
 
 // ---- Reading ----
 
-carom_result sim_load_baked(carom_context *context, const void *bytes, size_t size, carom_mesh **mesh, const char **error)
+carom_result io_load_baked(carom_context *context, const void *bytes, size_t size, carom_mesh **mesh, const char **error)
 {
 	static const char call[] = "carom_mesh_load: ";
 	const carom_result result = carom_mesh_load(context, bytes, size, true, mesh);
@@ -73,7 +73,7 @@ static bool copy_mesh(const carom_mesh *from, const char *bytes, size_t size, si
 	return mesh->vertices && mesh->triangles && mesh->baked && (mesh->doubles || !doubles) && copy_materials(from, mesh);
 }
 
-bool sim_read_baked(const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
+bool io_read_baked(const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	carom_context_def def = carom_default_context_def();
 	carom_context *context;
@@ -85,7 +85,7 @@ bool sim_read_baked(const char *bytes, size_t size, sim_mesh *mesh, sim_error *e
 	if (!done)
 		text = carom_error_text(NULL);
 	else
-		done = sim_load_baked(context, bytes, size, &loaded, &text) == CAROM_SUCCESS;
+		done = io_load_baked(context, bytes, size, &loaded, &text) == CAROM_SUCCESS;
 	if (done && !copy_mesh(loaded, bytes, size, mesh)) {
 		done = false;
 		text = "out of memory";
@@ -101,17 +101,17 @@ bool sim_read_baked(const char *bytes, size_t size, sim_mesh *mesh, sim_error *e
 
 // ---- Making ----
 
-carom_strided sim_mesh_vertices(const sim_mesh *mesh)
+carom_strided io_mesh_vertices(const sim_mesh *mesh)
 {
 	if (mesh->doubles)
 		return (carom_strided){ .data = mesh->doubles, .type = CAROM_FLOAT64 };
 	return (carom_strided){ .data = mesh->vertices, .type = CAROM_FLOAT32 };
 }
 
-carom_mesh_def sim_mesh_def(const sim_mesh *mesh)
+carom_mesh_def io_mesh_def(const sim_mesh *mesh)
 {
 	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = sim_mesh_vertices(mesh);
+	def.vertices = io_mesh_vertices(mesh);
 	def.vertex_count = mesh->vertex_count;
 	def.triangles = mesh->triangles;
 	def.triangle_count = mesh->triangle_count;
@@ -120,16 +120,16 @@ carom_mesh_def sim_mesh_def(const sim_mesh *mesh)
 	return def;
 }
 
-carom_result sim_create_mesh(
+carom_result io_create_mesh(
 	carom_context *context, const sim_mesh *mesh, int32_t grid_resolution, carom_mesh_report *report, carom_mesh **made)
 {
 	const char *text;
 	if (!mesh->baked || grid_resolution != CAROM_GRID_BY_SIZE) {
-		carom_mesh_def def = sim_mesh_def(mesh);
+		carom_mesh_def def = io_mesh_def(mesh);
 		def.grid_resolution = grid_resolution;
 		return carom_create_mesh(context, &def, report, made);
 	}
-	const carom_result result = sim_load_baked(context, mesh->baked, mesh->baked_size, made, &text);
+	const carom_result result = io_load_baked(context, mesh->baked, mesh->baked_size, made, &text);
 	if (result == CAROM_SUCCESS && report)
 		*report = *carom_mesh_get_report(*made);
 	return result;
@@ -154,10 +154,10 @@ static bool write_bytes(const void *bytes, size_t count, void *user)
 	return false;
 }
 
-bool sim_save_baked(carom_context *context, const carom_mesh *mesh, const char *path, size_t *size, sim_error *error)
+bool io_save_baked(carom_context *context, const carom_mesh *mesh, const char *path, size_t *size, sim_error *error)
 {
-	sim_output_file file;
-	if (!sim_output_open(&file, path, error))
+	io_output_file file;
+	if (!io_output_open(&file, path, error))
 		return false;
 	tape t = { .stream = file.stream };
 	if (carom_mesh_save(mesh, write_bytes, &t) != CAROM_SUCCESS) {
@@ -165,9 +165,9 @@ bool sim_save_baked(carom_context *context, const carom_mesh *mesh, const char *
 			sim_fail(error, "cannot be written: %s", strerror(t.failure));
 		else
 			sim_fail(error, "%s", carom_error_text(context));
-		sim_output_abandon(&file);
+		io_output_abandon(&file);
 		return false;
 	}
 	*size = t.size;
-	return sim_output_commit(&file, error);
+	return io_output_commit(&file, error);
 }

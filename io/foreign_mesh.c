@@ -80,7 +80,7 @@ static bool flatten_scene(const struct aiScene *scene, sim_mesh *mesh, sim_error
 	return true;
 }
 
-bool sim_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
+bool io_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	if (size > UINT_MAX) {
 		return sim_fail(error, "is too large for assimp, which reads it; give an .obj, .ply, .stl, .off or .cmesh file");

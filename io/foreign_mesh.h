@@ -1,7 +1,7 @@
 /// @file foreign_mesh.h
-/// Meshes of the formats that assimp reads, behind sim_load_mesh.
-#ifndef SIM_FOREIGN_MESH_H
-#define SIM_FOREIGN_MESH_H
+/// Meshes of the formats that assimp reads, behind io_load_mesh.
+#ifndef IO_FOREIGN_MESH_H
+#define IO_FOREIGN_MESH_H
 
 #include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
@@ -11,6 +11,6 @@
 
 /// Read a file by assimp: from bytes [size] where they are given, else by its path, as formats of
 /// several files want it. On failure false with one sentence in error.
-bool sim_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, sim_error *error);
+bool io_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, sim_error *error);
 
 #endif

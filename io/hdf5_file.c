@@ -12,11 +12,10 @@
 
 static const unsigned char SIGNATURE[8] = "\x89HDF\r\n\x1a\n";
 
-static void write_seal(char seal[SIM_SEAL_SIZE + 1], uint32_t sum, uint64_t bytes)
+static void write_seal(char seal[IO_SEAL_SIZE + 1], uint32_t sum, uint64_t bytes)
 {
-	memset(seal, 0, SIM_SEAL_SIZE + 1);
-	snprintf(
-		seal, SIM_SEAL_SIZE, "%s 1\ncrc32 %08lx\nbytes %llu\n", SIM_SEAL_WORD, (unsigned long)sum, (unsigned long long)bytes);
+	memset(seal, 0, IO_SEAL_SIZE + 1);
+	snprintf(seal, IO_SEAL_SIZE, "%s 1\ncrc32 %08lx\nbytes %llu\n", IO_SEAL_WORD, (unsigned long)sum, (unsigned long long)bytes);
 }
 
 /// The CRC-32 of the rest of a stream, and how long it is. False when it cannot be read.
@@ -37,31 +36,30 @@ static bool sum_rest(FILE *file, uint32_t *sum, uint64_t *bytes)
 	return done;
 }
 
-static sim_seal check_stream(FILE *file)
+static io_seal check_stream(FILE *file)
 {
-	unsigned char head[SIM_SEAL_SIZE + sizeof SIGNATURE] = { 0 };
-	char expected[SIM_SEAL_SIZE + 1];
+	unsigned char head[IO_SEAL_SIZE + sizeof SIGNATURE] = { 0 };
+	char expected[IO_SEAL_SIZE + 1];
 	uint32_t sum;
 	uint64_t bytes;
 	const size_t got = fread(head, 1, sizeof head, file);
 	if (got >= sizeof SIGNATURE && !memcmp(head, SIGNATURE, sizeof SIGNATURE))
-		return SIM_SEAL_NONE;
+		return IO_SEAL_NONE;
 	// Either of the two marks: the other one may be damaged.
-	if (memcmp(head, SIM_SEAL_WORD, strlen(SIM_SEAL_WORD)) != 0 &&
-		memcmp(head + SIM_SEAL_SIZE, SIGNATURE, sizeof SIGNATURE) != 0)
-		return SIM_SEAL_FOREIGN;
-	if (fseek(file, SIM_SEAL_SIZE, SEEK_SET) != 0 || !sum_rest(file, &sum, &bytes))
-		return SIM_SEAL_UNREAD;
+	if (memcmp(head, IO_SEAL_WORD, strlen(IO_SEAL_WORD)) != 0 && memcmp(head + IO_SEAL_SIZE, SIGNATURE, sizeof SIGNATURE) != 0)
+		return IO_SEAL_FOREIGN;
+	if (fseek(file, IO_SEAL_SIZE, SEEK_SET) != 0 || !sum_rest(file, &sum, &bytes))
+		return IO_SEAL_UNREAD;
 	write_seal(expected, sum, bytes);
-	return memcmp(head, expected, SIM_SEAL_SIZE) == 0 ? SIM_SEAL_WHOLE : SIM_SEAL_BROKEN;
+	return memcmp(head, expected, IO_SEAL_SIZE) == 0 ? IO_SEAL_WHOLE : IO_SEAL_BROKEN;
 }
 
-sim_seal sim_check_seal(const char *path)
+io_seal io_check_seal(const char *path)
 {
 	FILE *file = fopen(path, "rb");
 	if (!file)
-		return SIM_SEAL_UNREAD;
-	const sim_seal seal = check_stream(file);
+		return IO_SEAL_UNREAD;
+	const io_seal seal = check_stream(file);
 	const int reason = errno;
 	fclose(file);
 	errno = reason;
@@ -70,16 +68,16 @@ sim_seal sim_check_seal(const char *path)
 
 static bool put_seal(const char *path)
 {
-	char seal[SIM_SEAL_SIZE + 1];
+	char seal[IO_SEAL_SIZE + 1];
 	uint32_t sum;
 	uint64_t bytes;
 	FILE *file = fopen(path, "r+b");
 	if (!file)
 		return false;
-	bool done = fseek(file, SIM_SEAL_SIZE, SEEK_SET) == 0 && sum_rest(file, &sum, &bytes) && fseek(file, 0, SEEK_SET) == 0;
+	bool done = fseek(file, IO_SEAL_SIZE, SEEK_SET) == 0 && sum_rest(file, &sum, &bytes) && fseek(file, 0, SEEK_SET) == 0;
 	if (done) {
 		write_seal(seal, sum, bytes);
-		done = fwrite(seal, SIM_SEAL_SIZE, 1, file) == 1;
+		done = fwrite(seal, IO_SEAL_SIZE, 1, file) == 1;
 	}
 	return fclose(file) == 0 && done;
 }
@@ -104,11 +102,11 @@ static hid_t file_access(void)
 	return access;
 }
 
-hid_t sim_create_hdf5(const char *path)
+hid_t io_create_hdf5(const char *path)
 {
 	prepare();
 	const hid_t access = file_access(), creation = H5Pcreate(H5P_FILE_CREATE);
-	H5Pset_userblock(creation, SIM_SEAL_SIZE);
+	H5Pset_userblock(creation, IO_SEAL_SIZE);
 	const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
 	H5Pclose(creation);
 	H5Pclose(access);
@@ -117,7 +115,7 @@ hid_t sim_create_hdf5(const char *path)
 	return file;
 }
 
-bool sim_finish_hdf5(hid_t file, const char *made, const char *path, bool complete)
+bool io_finish_hdf5(hid_t file, const char *made, const char *path, bool complete)
 {
 	const bool flushed = H5Fflush(file, H5F_SCOPE_LOCAL) >= 0;
 	const bool closed = H5Fclose(file) >= 0;
@@ -127,7 +125,7 @@ bool sim_finish_hdf5(hid_t file, const char *made, const char *path, bool comple
 	return false;
 }
 
-hid_t sim_open_hdf5(const char *path)
+hid_t io_open_hdf5(const char *path)
 {
 	prepare();
 	const hid_t access = file_access();
@@ -150,7 +148,7 @@ static uint64_t chunk_bytes(hid_t properties, size_t element)
 	return bytes;
 }
 
-bool sim_hdf5_holds(hid_t file, hid_t set, uint64_t bytes)
+bool io_hdf5_holds(hid_t file, hid_t set, uint64_t bytes)
 {
 	const uint64_t packed = 1100; // deflate makes of one byte at most 1032
 	hsize_t size = 0;

@@ -4,43 +4,43 @@
 /// a seal: a text of 512 bytes with the CRC-32 and the number of all bytes behind it. HDF5 leaves
 /// room for such a thing (its "user block"), and every tool for HDF5 reads past it. Files are made
 /// beside their place and take their name when they are whole. Inside sim/ only.
-#ifndef SIM_HDF5_FILE_H
-#define SIM_HDF5_FILE_H
+#ifndef IO_HDF5_FILE_H
+#define IO_HDF5_FILE_H
 
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /// The bytes of a seal, and its first word.
-enum { SIM_SEAL_SIZE = 512 };
-#define SIM_SEAL_WORD "CAROMHDF"
+enum { IO_SEAL_SIZE = 512 };
+#define IO_SEAL_WORD "CAROMHDF"
 
 /// The kind of a file by its bytes.
-typedef enum sim_seal {
-	SIM_SEAL_WHOLE,
-	SIM_SEAL_NONE,    ///< an HDF5 file without a seal
-	SIM_SEAL_BROKEN,  ///< damaged, or changed by another program
-	SIM_SEAL_FOREIGN, ///< no HDF5 file
-	SIM_SEAL_UNREAD,  ///< it cannot be opened or read; errno tells why
-} sim_seal;
+typedef enum io_seal {
+	IO_SEAL_WHOLE,
+	IO_SEAL_NONE,    ///< an HDF5 file without a seal
+	IO_SEAL_BROKEN,  ///< damaged, or changed by another program
+	IO_SEAL_FOREIGN, ///< no HDF5 file
+	IO_SEAL_UNREAD,  ///< it cannot be opened or read; errno tells why
+} io_seal;
 
 /// Read a whole file and compare it with its seal.
-sim_seal sim_check_seal(const char *path);
+io_seal io_check_seal(const char *path);
 
 /// Begin a file, with room for the seal. Returns its id; below 0 on failure.
-hid_t sim_create_hdf5(const char *path);
+hid_t io_create_hdf5(const char *path);
 
-/// Close a file that sim_create_hdf5 began, seal it, and rename it from `made` to `path`.
+/// Close a file that io_create_hdf5 began, seal it, and rename it from `made` to `path`.
 /// `complete` tells whether all writing before went well. Returns false when that or anything here
 /// failed; the file is removed then, and a file that lay at `path` stays.
-bool sim_finish_hdf5(hid_t file, const char *made, const char *path, bool complete);
+bool io_finish_hdf5(hid_t file, const char *made, const char *path, bool complete);
 
 /// Open a file for reading. Returns its id; below 0 on failure. Check its seal first.
-hid_t sim_open_hdf5(const char *path);
+hid_t io_open_hdf5(const char *path);
 
 /// Tell whether the file holds so many bytes of a dataset, or so many when they are unpacked. An
 /// array that is claimed but not there, or lies in another file, is refused before memory is taken
 /// for it.
-bool sim_hdf5_holds(hid_t file, hid_t set, uint64_t bytes);
+bool io_hdf5_holds(hid_t file, hid_t set, uint64_t bytes);
 
 #endif

@@ -9,19 +9,19 @@
 
 enum { START_BYTES = 1 << 16 };
 
-static bool give_up(sim_input *input, sim_error *error, const char *what, int code)
+static bool give_up(io_input *input, sim_error *error, const char *what, int code)
 {
 	if (code)
 		sim_fail(error, "%s: %s", what, strerror(code));
 	else
 		sim_fail(error, "%s", what);
-	sim_close_input(input);
+	io_close_input(input);
 	return false;
 }
 
-bool sim_open_input(sim_input *input, const char *path, sim_error *error)
+bool io_open_input(io_input *input, const char *path, sim_error *error)
 {
-	*input = (sim_input){ .path = path, .stream = fopen(path, "rb") };
+	*input = (io_input){ .path = path, .stream = fopen(path, "rb") };
 	if (!input->stream)
 		return give_up(input, error, "cannot be opened", errno);
 	struct stat status;
@@ -39,7 +39,7 @@ bool sim_open_input(sim_input *input, const char *path, sim_error *error)
 	return true;
 }
 
-size_t sim_take_input(sim_input *input, void *bytes, size_t size)
+size_t io_take_input(io_input *input, void *bytes, size_t size)
 {
 	const size_t kept = input->start_size - input->taken;
 	const size_t first = size < kept ? size : kept;
@@ -48,13 +48,13 @@ size_t sim_take_input(sim_input *input, void *bytes, size_t size)
 	return first < size ? first + fread((char *)bytes + first, 1, size - first, input->stream) : first;
 }
 
-char *sim_take_rest(sim_input *input, size_t *size)
+char *io_take_rest(io_input *input, size_t *size)
 {
 	size_t used = 0, capacity = 2 * START_BYTES;
 	char *bytes = malloc(capacity);
 	while (bytes) {
 		const size_t wanted = capacity - used - 1;
-		const size_t taken = sim_take_input(input, bytes + used, wanted);
+		const size_t taken = io_take_input(input, bytes + used, wanted);
 		used += taken;
 		if (taken < wanted)
 			break;
@@ -79,15 +79,15 @@ char *sim_take_rest(sim_input *input, size_t *size)
 	return bytes;
 }
 
-void sim_close_input(sim_input *input)
+void io_close_input(io_input *input)
 {
 	if (input->stream)
 		fclose(input->stream);
 	free(input->start);
-	*input = (sim_input){ 0 };
+	*input = (io_input){ 0 };
 }
 
-bool sim_has_extension(const char *path, const char *extension)
+bool io_has_extension(const char *path, const char *extension)
 {
 	const size_t length = strlen(path), tail = strlen(extension);
 	return length > tail && strcasecmp(path + length - tail, extension) == 0;

@@ -1,8 +1,8 @@
 /// @file input_file.h
 /// Input files: opened once, since a pipe can be read only once, with the first bytes kept to tell
 /// the kind of the file.
-#ifndef SIM_INPUT_FILE_H
-#define SIM_INPUT_FILE_H
+#ifndef IO_INPUT_FILE_H
+#define IO_INPUT_FILE_H
 
 #include "sim/base/sim_error.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 /// A file that is read from its beginning to its end.
-typedef struct sim_input {
+typedef struct io_input {
 	const char *path; ///< the caller's
 	FILE *stream;
 	char *start; ///< [start_size] the first bytes, 64 KiB at most; a zero is behind them
@@ -22,24 +22,24 @@ typedef struct sim_input {
 	/// of a regular file, else INT64_MAX: the claims of a header can be checked before memory is
 	/// asked for
 	int64_t size;
-} sim_input;
+} io_input;
 
 /// Open a file and read its first bytes. On failure false with one sentence in error, without the
-/// path; an empty file is a failure. The path must stay as it is until sim_close_input.
-bool sim_open_input(sim_input *input, const char *path, sim_error *error);
+/// path; an empty file is a failure. The path must stay as it is until io_close_input.
+bool io_open_input(io_input *input, const char *path, sim_error *error);
 
 /// Read the next bytes. Returns their number: less than size at the end of the file and when it
 /// cannot be read, which ferror of the stream tells.
-size_t sim_take_input(sim_input *input, void *bytes, size_t size);
+size_t io_take_input(io_input *input, void *bytes, size_t size);
 
 /// Read all bytes that were not taken yet, and put a zero behind them; *size does not count the
 /// zero. NULL with errno set when the file cannot be read or memory runs out. Free with free.
-char *sim_take_rest(sim_input *input, size_t *size);
+char *io_take_rest(io_input *input, size_t *size);
 
 /// Close the file and free the bytes kept of it. A second call does nothing.
-void sim_close_input(sim_input *input);
+void io_close_input(io_input *input);
 
 /// Does the path end in this extension (".obj"), in capitals or small letters?
-bool sim_has_extension(const char *path, const char *extension);
+bool io_has_extension(const char *path, const char *extension);
 
 #endif

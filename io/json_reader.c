@@ -50,11 +50,11 @@ static const char *skip_value(const char *p)
 /// Start of child number i of the object or array at parent: its key when it has one. The walk goes
 /// on where the last one of this depth stopped, so that a list is walked once however many of its
 /// elements are looked for.
-static const char *find_child(sim_json *json, int depth, const char *parent, int i)
+static const char *find_child(io_json *json, int depth, const char *parent, int i)
 {
-	sim_json_place *last = &json->places[depth];
+	io_json_place *last = &json->places[depth];
 	if (last->parent != parent || last->index > i)
-		*last = (sim_json_place){ parent, 0, skip_space(parent + 1) };
+		*last = (io_json_place){ parent, 0, skip_space(parent + 1) };
 	const char *from = last->child, *p = from;
 	for (; last->index < i; last->index++) {
 		if (*parent == '{')
@@ -69,7 +69,7 @@ static const char *find_child(sim_json *json, int depth, const char *parent, int
 }
 
 /// The line of a place, counted on from the place before when that comes earlier in the text.
-static int line_at(sim_json *json, const char *place)
+static int line_at(io_json *json, const char *place)
 {
 	if (!json->counted || json->counted > place) {
 		json->counted = json->text;
@@ -81,7 +81,7 @@ static int line_at(sim_json *json, const char *place)
 	return json->line;
 }
 
-int sim_json_line(const sim_json_node *node)
+int io_json_line(const io_json_node *node)
 {
 	const char *p = skip_space(node->json->text);
 	for (int i = 0; i < node->depth; i++) {
@@ -95,7 +95,7 @@ int sim_json_line(const sim_json_node *node)
 
 // ---- Errors ----
 
-static bool record(sim_json *json, int line, const char *path, const char *format, va_list arguments)
+static bool record(io_json *json, int line, const char *path, const char *format, va_list arguments)
 {
 	if (json->failed)
 		return false;
@@ -106,27 +106,27 @@ static bool record(sim_json *json, int line, const char *path, const char *forma
 	return sim_fail_in(json->error, "%s:%d: ", json->file, line);
 }
 
-bool sim_json_error(const sim_json_node *node, const char *format, ...)
+bool io_json_error(const io_json_node *node, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	record(node->json, sim_json_line(node), node->path, format, arguments);
+	record(node->json, io_json_line(node), node->path, format, arguments);
 	va_end(arguments);
 	return false;
 }
 
-static void member_path(const sim_json_node *object, const char *name, char path[200])
+static void member_path(const io_json_node *object, const char *name, char path[200])
 {
 	// long names are cut
 	snprintf(path, 200, "%.120s%s%.70s", object->path, *object->path ? "." : "", name);
 }
 
-bool sim_json_member_error(const sim_json_node *object, const char *name, const char *format, ...)
+bool io_json_member_error(const io_json_node *object, const char *name, const char *format, ...)
 {
-	sim_json_node member;
+	io_json_node member;
 	char path[200];
 	member_path(object, name, path);
-	const int line = sim_json_line(sim_json_member(object, name, &member) ? &member : object);
+	const int line = io_json_line(io_json_member(object, name, &member) ? &member : object);
 	va_list arguments;
 	va_start(arguments, format);
 	record(object->json, line, path, format, arguments);
@@ -136,7 +136,7 @@ bool sim_json_member_error(const sim_json_node *object, const char *name, const 
 
 // ---- Text and tree ----
 
-char *sim_read_text(const char *path, size_t *size, sim_error *error)
+char *io_read_text(const char *path, size_t *size, sim_error *error)
 {
 	FILE *file = fopen(path, "rb");
 	if (!file) {
@@ -197,7 +197,7 @@ static const char *find_foreign_byte(const char *text)
 	return NULL;
 }
 
-static bool fail_at(sim_json *json, const char *place, const char *format, ...)
+static bool fail_at(io_json *json, const char *place, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
@@ -206,10 +206,10 @@ static bool fail_at(sim_json *json, const char *place, const char *format, ...)
 	return false;
 }
 
-bool sim_json_parse(const char *file, const char *text, size_t size, sim_error *error, sim_json *json, sim_json_node *root)
+bool io_json_parse(const char *file, const char *text, size_t size, sim_error *error, io_json *json, io_json_node *root)
 {
-	*json = (sim_json){ .file = file, .error = error };
-	*root = (sim_json_node){ .json = json };
+	*json = (io_json){ .file = file, .error = error };
+	*root = (io_json_node){ .json = json };
 	// UTF-8 byte order mark
 	const size_t mark = size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
 	json->text = malloc(size - mark + 1);
@@ -236,7 +236,7 @@ bool sim_json_parse(const char *file, const char *text, size_t size, sim_error *
 	return true;
 }
 
-void sim_json_close(sim_json *json)
+void io_json_close(io_json *json)
 {
 	cJSON_Delete(json->root);
 	free(json->text);
@@ -247,45 +247,45 @@ void sim_json_close(sim_json *json)
 // ---- Nodes ----
 
 /// Child number i of an item, found from the child of this depth that was looked for last.
-static const cJSON *find_item(sim_json *json, int depth, const cJSON *parent, int i)
+static const cJSON *find_item(io_json *json, int depth, const cJSON *parent, int i)
 {
-	sim_json_cursor *last = &json->cursors[depth < SIM_JSON_DEPTH ? depth : SIM_JSON_DEPTH - 1];
+	io_json_cursor *last = &json->cursors[depth < IO_JSON_DEPTH ? depth : IO_JSON_DEPTH - 1];
 	if (last->parent != parent || last->index > i)
-		*last = (sim_json_cursor){ parent, 0, parent->child };
+		*last = (io_json_cursor){ parent, 0, parent->child };
 	json->steps += i - last->index;
 	for (; last->index < i; last->index++)
 		last->item = last->item->next;
 	return last->item;
 }
 
-sim_json_node sim_json_child(const sim_json_node *node, int i)
+io_json_node io_json_child(const io_json_node *node, int i)
 {
-	sim_json_node child = *node;
+	io_json_node child = *node;
 	child.item = find_item(node->json, node->depth, node->item, i);
 	if (cJSON_IsArray(node->item))
 		snprintf(child.path, sizeof child.path, "%.180s[%d]", node->path, i);
 	else
 		member_path(node, child.item->string, child.path);
-	if (child.depth < SIM_JSON_DEPTH)
+	if (child.depth < IO_JSON_DEPTH)
 		child.place[child.depth++] = i;
 	return child;
 }
 
-bool sim_json_member(const sim_json_node *object, const char *name, sim_json_node *member)
+bool io_json_member(const io_json_node *object, const char *name, io_json_node *member)
 {
 	if (!cJSON_IsObject(object->item))
 		return false;
 	int i = 0;
 	for (const cJSON *item = object->item->child; item; item = item->next, i++) {
 		if (!strcmp(item->string, name)) {
-			*member = sim_json_child(object, i);
+			*member = io_json_child(object, i);
 			return true;
 		}
 	}
 	return false;
 }
 
-bool sim_json_has(const sim_json_node *object, const char *name)
+bool io_json_has(const io_json_node *object, const char *name)
 {
 	return cJSON_GetObjectItemCaseSensitive(object->item, name) != NULL;
 }
@@ -303,19 +303,19 @@ static const char *type_name(const cJSON *item)
 	return cJSON_IsNull(item) ? "null" : "true or false";
 }
 
-int sim_json_count(const sim_json_node *node, bool array)
+int io_json_count(const io_json_node *node, bool array)
 {
 	if (array ? cJSON_IsArray(node->item) : cJSON_IsObject(node->item))
 		return cJSON_GetArraySize(node->item);
-	sim_json_error(node, "must be %s, not %s", array ? "an array [...]" : "an object {...}", type_name(node->item));
+	io_json_error(node, "must be %s, not %s", array ? "an array [...]" : "an object {...}", type_name(node->item));
 	return 0;
 }
 
-bool sim_json_fields(const sim_json_node *node, const char *const *names)
+bool io_json_fields(const io_json_node *node, const char *const *names)
 {
-	const int count = sim_json_count(node, false);
+	const int count = io_json_count(node, false);
 	for (int i = 0; i < count && !node->json->failed; i++) {
-		const sim_json_node member = sim_json_child(node, i);
+		const io_json_node member = io_json_child(node, i);
 		const char *name = member.item->string;
 		int known = 0;
 		while (names[known] && strcmp(names[known], name) != 0)
@@ -323,12 +323,12 @@ bool sim_json_fields(const sim_json_node *node, const char *const *names)
 		if (!names[known]) {
 			const char *nearest = sim_nearest_word(name, names);
 			if (nearest)
-				return sim_json_error(&member, "unknown field; did you mean \"%s\"?", nearest);
-			return sim_json_error(&member, "unknown field");
+				return io_json_error(&member, "unknown field; did you mean \"%s\"?", nearest);
+			return io_json_error(&member, "unknown field");
 		}
 		for (const cJSON *other = member.item->next; other; other = other->next) {
 			if (!strcmp(other->string, name))
-				return sim_json_error(&member, "given twice");
+				return io_json_error(&member, "given twice");
 		}
 	}
 	return !node->json->failed;
@@ -336,59 +336,59 @@ bool sim_json_fields(const sim_json_node *node, const char *const *names)
 
 // ---- Values ----
 
-static bool check_number(const sim_json_node *node, double low, double high, double *value)
+static bool check_number(const io_json_node *node, double low, double high, double *value)
 {
 	if (!cJSON_IsNumber(node->item))
-		return sim_json_error(node, "must be a number, not %s", type_name(node->item));
+		return io_json_error(node, "must be a number, not %s", type_name(node->item));
 	const double number = node->item->valuedouble;
 	if (!isfinite(number))
-		return sim_json_error(node, "is too large for a number");
+		return io_json_error(node, "is too large for a number");
 	if (number < low || number > high)
-		return sim_json_error(node, "must be from %.10g to %.10g, not %.10g", low, high, number);
+		return io_json_error(node, "must be from %.10g to %.10g, not %.10g", low, high, number);
 	*value = number;
 	return !node->json->failed;
 }
 
-bool sim_json_number(const sim_json_node *object, const char *name, double low, double high, double *value)
+bool io_json_number(const io_json_node *object, const char *name, double low, double high, double *value)
 {
-	sim_json_node node;
-	if (!sim_json_member(object, name, &node))
+	io_json_node node;
+	if (!io_json_member(object, name, &node))
 		return !object->json->failed;
 	return check_number(&node, low, high, value);
 }
 
-bool sim_json_positive(const sim_json_node *object, const char *name, double *value)
+bool io_json_positive(const io_json_node *object, const char *name, double *value)
 {
-	sim_json_node node;
-	if (!sim_json_member(object, name, &node))
+	io_json_node node;
+	if (!io_json_member(object, name, &node))
 		return !object->json->failed;
 	if (cJSON_IsNumber(node.item) && !(node.item->valuedouble > 0))
-		return sim_json_error(&node, "must be above 0, not %.10g", node.item->valuedouble);
+		return io_json_error(&node, "must be above 0, not %.10g", node.item->valuedouble);
 	return check_number(&node, 0, 1e9, value);
 }
 
-bool sim_json_integer(const sim_json_node *object, const char *name, int64_t low, int64_t high, int64_t *value)
+bool io_json_integer(const io_json_node *object, const char *name, int64_t low, int64_t high, int64_t *value)
 {
-	sim_json_node node;
+	io_json_node node;
 	double number = 0;
-	if (!sim_json_member(object, name, &node))
+	if (!io_json_member(object, name, &node))
 		return !object->json->failed;
 	if (!check_number(&node, (double)low, (double)high, &number))
 		return false;
 	if (number != floor(number))
-		return sim_json_error(&node, "must be a whole number, not %.10g", number);
+		return io_json_error(&node, "must be a whole number, not %.10g", number);
 	*value = (int64_t)number;
 	return true;
 }
 
-bool sim_json_bits(const sim_json_node *object, const char *name, uint64_t *value)
+bool io_json_bits(const io_json_node *object, const char *name, uint64_t *value)
 {
-	sim_json_node node;
-	if (!sim_json_member(object, name, &node))
+	io_json_node node;
+	if (!io_json_member(object, name, &node))
 		return !object->json->failed;
 	if (!cJSON_IsString(node.item)) {
 		int64_t number = 0;
-		if (!sim_json_integer(object, name, 0, INT64_C(1) << 53, &number))
+		if (!io_json_integer(object, name, 0, INT64_C(1) << 53, &number))
 			return false;
 		*value = (uint64_t)number;
 		return true;
@@ -396,30 +396,30 @@ bool sim_json_bits(const sim_json_node *object, const char *name, uint64_t *valu
 	const char *text = node.item->valuestring;
 	const size_t digits = strlen(text) - (strlen(text) >= 2 ? 2 : 0);
 	if (strncmp(text, "0x", 2) != 0 || digits < 1 || digits > 16 || strspn(text + 2, "0123456789abcdefABCDEF") != digits)
-		return sim_json_error(&node, "must be a whole number or text such as \"0xff00\"");
+		return io_json_error(&node, "must be a whole number or text such as \"0xff00\"");
 	*value = strtoull(text + 2, NULL, 16);
 	return !object->json->failed;
 }
 
-bool sim_json_bool(const sim_json_node *object, const char *name, bool *value)
+bool io_json_bool(const io_json_node *object, const char *name, bool *value)
 {
-	sim_json_node node;
-	if (!sim_json_member(object, name, &node))
+	io_json_node node;
+	if (!io_json_member(object, name, &node))
 		return !object->json->failed;
 	if (!cJSON_IsBool(node.item))
-		return sim_json_error(&node, "must be true or false, not %s", type_name(node.item));
+		return io_json_error(&node, "must be true or false, not %s", type_name(node.item));
 	*value = cJSON_IsTrue(node.item);
 	return !object->json->failed;
 }
 
 static bool read_numbers(
-	const sim_json_node *object, const char *name, int count, double low, double high, bool nulls, double *values)
+	const io_json_node *object, const char *name, int count, double low, double high, bool nulls, double *values)
 {
-	sim_json_node node;
-	if (!sim_json_member(object, name, &node))
+	io_json_node node;
+	if (!io_json_member(object, name, &node))
 		return !object->json->failed;
-	if (sim_json_count(&node, true) != count)
-		return sim_json_error(&node, "must be an array of %d numbers", count);
+	if (io_json_count(&node, true) != count)
+		return io_json_error(&node, "must be an array of %d numbers", count);
 	int i = 0;
 	for (const cJSON *item = node.item->child; item; item = item->next, i++) {
 		if (nulls && cJSON_IsNull(item)) {
@@ -429,7 +429,7 @@ static bool read_numbers(
 		// The node with its path is made for errors only: finding it takes a walk along the
 		// siblings.
 		if (!cJSON_IsNumber(item) || !(item->valuedouble >= low && item->valuedouble <= high)) {
-			const sim_json_node element = sim_json_child(&node, i);
+			const io_json_node element = io_json_child(&node, i);
 			return check_number(&element, low, high, &values[i]);
 		}
 		values[i] = item->valuedouble;
@@ -437,12 +437,12 @@ static bool read_numbers(
 	return !object->json->failed;
 }
 
-bool sim_json_numbers(const sim_json_node *object, const char *name, int count, double low, double high, double *values)
+bool io_json_numbers(const io_json_node *object, const char *name, int count, double low, double high, double *values)
 {
 	return read_numbers(object, name, count, low, high, false, values);
 }
 
-bool sim_json_numbers_or_nulls(const sim_json_node *object, const char *name, int count, double low, double high, double *values)
+bool io_json_numbers_or_nulls(const io_json_node *object, const char *name, int count, double low, double high, double *values)
 {
 	return read_numbers(object, name, count, low, high, true, values);
 }
@@ -457,11 +457,11 @@ static void list_words(const char *const *words, char *text, size_t size)
 	}
 }
 
-bool sim_json_choice(const sim_json_node *object, const char *name, const char *const *words, int *value)
+bool io_json_choice(const io_json_node *object, const char *name, const char *const *words, int *value)
 {
-	sim_json_node node;
+	io_json_node node;
 	char list[200] = "";
-	if (!sim_json_member(object, name, &node))
+	if (!io_json_member(object, name, &node))
 		return !object->json->failed;
 	for (int i = 0; cJSON_IsString(node.item) && words[i]; i++) {
 		if (!strcmp(words[i], node.item->valuestring)) {
@@ -470,21 +470,21 @@ bool sim_json_choice(const sim_json_node *object, const char *name, const char *
 		}
 	}
 	list_words(words, list, sizeof list);
-	return sim_json_error(&node, "must be %s", list);
+	return io_json_error(&node, "must be %s", list);
 }
 
-bool sim_json_string(const sim_json_node *object, const char *name, char **value)
+bool io_json_string(const io_json_node *object, const char *name, char **value)
 {
-	sim_json_node node;
-	if (!sim_json_member(object, name, &node))
+	io_json_node node;
+	if (!io_json_member(object, name, &node))
 		return !object->json->failed;
 	if (!cJSON_IsString(node.item))
-		return sim_json_error(&node, "must be text, not %s", type_name(node.item));
+		return io_json_error(&node, "must be text, not %s", type_name(node.item));
 	if (!*node.item->valuestring)
-		return sim_json_error(&node, "must not be empty");
+		return io_json_error(&node, "must not be empty");
 	char *copy = strdup(node.item->valuestring);
 	if (!copy)
-		return sim_json_error(&node, "out of memory");
+		return io_json_error(&node, "out of memory");
 	free(*value);
 	*value = copy;
 	return !object->json->failed;

@@ -8,8 +8,8 @@
 /// one stopped: reading a list from its first element to its last, lines and all, takes time that
 /// grows with the text. The first error stays; every read after it does nothing and returns false,
 /// so a reader of many fields checks once at its end.
-#ifndef SIM_JSON_READER_H
-#define SIM_JSON_READER_H
+#ifndef IO_JSON_READER_H
+#define IO_JSON_READER_H
 
 #include "sim/base/sim_error.h"
 
@@ -19,104 +19,103 @@
 #include <stdint.h>
 
 /// Deepest nesting of a document that is read.
-#define SIM_JSON_DEPTH 12
+#define IO_JSON_DEPTH 12
 
 /// Where a walk along the children of an item, or of its text, stopped.
-typedef struct sim_json_cursor {
+typedef struct io_json_cursor {
 	const cJSON *parent;
 	int index;
 	const cJSON *item;
-} sim_json_cursor;
+} io_json_cursor;
 
-typedef struct sim_json_place {
+typedef struct io_json_place {
 	const char *parent;
 	int index;
 	const char *child;
-} sim_json_place;
+} io_json_place;
 
 /// A parsed text.
-typedef struct sim_json {
+typedef struct io_json {
 	const char *file; ///< name for messages; not owned
 	char *text;       ///< owned, ends with 0
 	cJSON *root;      ///< owned
 	sim_error *error; ///< the caller's, for the first error
 	bool failed;
-	sim_json_cursor cursors[SIM_JSON_DEPTH]; ///< of the last walk at each depth
-	sim_json_place places[SIM_JSON_DEPTH];
+	io_json_cursor cursors[IO_JSON_DEPTH]; ///< of the last walk at each depth
+	io_json_place places[IO_JSON_DEPTH];
 	const char *counted; ///< the lines up to here are counted
 	int line;
 	int64_t steps; ///< siblings and bytes that walks have passed so far
-} sim_json;
+} io_json;
 
 /// A node of the document: its name, and its place.
-typedef struct sim_json_node {
-	sim_json *json;
+typedef struct io_json_node {
+	io_json *json;
 	const cJSON *item;
 	int depth;
 	/// place[i]: number of the node's ancestor at depth i + 1 among its siblings
-	int place[SIM_JSON_DEPTH];
+	int place[IO_JSON_DEPTH];
 	char path[200]; ///< "bodies[0].mesh"; "" for the root
-} sim_json_node;
+} io_json_node;
 
 /// Parse text (copied; size bytes without an end mark). error receives the first error of this and
-/// all later calls. False when it is not one JSON value. Give it back with sim_json_close in both
+/// all later calls. False when it is not one JSON value. Give it back with io_json_close in both
 /// cases.
-bool sim_json_parse(const char *file, const char *text, size_t size, sim_error *error, sim_json *json, sim_json_node *root);
+bool io_json_parse(const char *file, const char *text, size_t size, sim_error *error, io_json *json, io_json_node *root);
 
 /// Free the text and the tree.
-void sim_json_close(sim_json *json);
+void io_json_close(io_json *json);
 
 /// Read a whole file as text that ends with 0; *size does not count that 0. NULL with the reason in
 /// error. free() it.
-char *sim_read_text(const char *path, size_t *size, sim_error *error);
+char *io_read_text(const char *path, size_t *size, sim_error *error);
 
 /// Record an error about a node (printf style) unless there is one already. Returns false.
-bool sim_json_error(const sim_json_node *node, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool io_json_error(const io_json_node *node, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /// Record an error about a member of an object, whether it is there or not. Returns false.
-bool sim_json_member_error(const sim_json_node *object, const char *name, const char *format, ...)
+bool io_json_member_error(const io_json_node *object, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /// The line of the text where a node starts, from 1.
-int sim_json_line(const sim_json_node *node);
+int io_json_line(const io_json_node *node);
 
 /// Demand that node is an object that has no members but those named (the list ends with NULL) and
 /// none twice.
-bool sim_json_fields(const sim_json_node *node, const char *const *names);
+bool io_json_fields(const io_json_node *node, const char *const *names);
 
 /// Is there a member of this name?
-bool sim_json_has(const sim_json_node *object, const char *name);
+bool io_json_has(const io_json_node *object, const char *name);
 
 /// The member of an object; false when it is absent (no error).
-bool sim_json_member(const sim_json_node *object, const char *name, sim_json_node *member);
+bool io_json_member(const io_json_node *object, const char *name, io_json_node *member);
 
 /// Number of elements of an array or members of an object; an error and 0 when node is of another
 /// type (array tells which is wanted).
-int sim_json_count(const sim_json_node *node, bool array);
+int io_json_count(const io_json_node *node, bool array);
 
 /// Child number i of an array or object (0 <= i < count).
-sim_json_node sim_json_child(const sim_json_node *node, int i);
+io_json_node io_json_child(const io_json_node *node, int i);
 
 // Reading members. An absent member leaves *value as it is. Each returns false once an error is
 // recorded.
 
 /// A finite number, low <= value <= high.
-bool sim_json_number(const sim_json_node *object, const char *name, double low, double high, double *value);
+bool io_json_number(const io_json_node *object, const char *name, double low, double high, double *value);
 /// A finite number above 0, at most 1e9.
-bool sim_json_positive(const sim_json_node *object, const char *name, double *value);
+bool io_json_positive(const io_json_node *object, const char *name, double *value);
 /// A whole number, low <= value <= high (both within 2^53).
-bool sim_json_integer(const sim_json_node *object, const char *name, int64_t low, int64_t high, int64_t *value);
+bool io_json_integer(const io_json_node *object, const char *name, int64_t low, int64_t high, int64_t *value);
 /// A whole number from 0 to 2^53, or text like "0xff00" for all 64 bits.
-bool sim_json_bits(const sim_json_node *object, const char *name, uint64_t *value);
-bool sim_json_bool(const sim_json_node *object, const char *name, bool *value);
+bool io_json_bits(const io_json_node *object, const char *name, uint64_t *value);
+bool io_json_bool(const io_json_node *object, const char *name, bool *value);
 /// Exactly count finite numbers, each within low..high.
-bool sim_json_numbers(const sim_json_node *object, const char *name, int count, double low, double high, double *values);
-/// As sim_json_numbers; null becomes NaN.
-bool sim_json_numbers_or_nulls(
-	const sim_json_node *object, const char *name, int count, double low, double high, double *values);
+bool io_json_numbers(const io_json_node *object, const char *name, int count, double low, double high, double *values);
+/// As io_json_numbers; null becomes NaN.
+bool io_json_numbers_or_nulls(const io_json_node *object, const char *name, int count, double low, double high, double *values);
 /// The number of a word in words (ended by NULL).
-bool sim_json_choice(const sim_json_node *object, const char *name, const char *const *words, int *value);
+bool io_json_choice(const io_json_node *object, const char *name, const char *const *words, int *value);
 /// Text that is not empty, as a copy that the caller frees; the old text of *value is freed.
-bool sim_json_string(const sim_json_node *object, const char *name, char **value);
+bool io_json_string(const io_json_node *object, const char *name, char **value);
 
 #endif

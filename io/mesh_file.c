@@ -42,44 +42,44 @@ static bool is_obj(const char *text)
 /// the path, else by the look of the bytes.
 static mesh_format format_of(const char *path, const char *bytes, size_t size)
 {
-	static const char *const extensions[] = { ".obj", ".ply", ".stl", ".off", SIM_BAKED_EXTENSION };
-	if (sim_is_baked(bytes, size))
+	static const char *const extensions[] = { ".obj", ".ply", ".stl", ".off", IO_BAKED_EXTENSION };
+	if (io_is_baked(bytes, size))
 		return FORMAT_BAKED;
 	for (int i = 0; i < FORMAT_OTHER; i++) {
-		if (sim_has_extension(path, extensions[i]))
+		if (io_has_extension(path, extensions[i]))
 			return (mesh_format)i;
 	}
 	if (strncmp(bytes, "ply", 3) == 0 && (bytes[3] == '\n' || bytes[3] == '\r'))
 		return FORMAT_PLY;
-	if (sim_is_off(bytes))
+	if (io_is_off(bytes))
 		return FORMAT_OFF;
-	return sim_is_stl(bytes, size) ? FORMAT_STL : is_obj(bytes) ? FORMAT_OBJ : FORMAT_OTHER;
+	return io_is_stl(bytes, size) ? FORMAT_STL : is_obj(bytes) ? FORMAT_OBJ : FORMAT_OTHER;
 }
 
 /// A regular file is read by assimp itself, since some formats name further files beside it.
-static bool read_bytes(const sim_input *input, char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
+static bool read_bytes(const io_input *input, char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	switch (format_of(input->path, bytes, size)) {
-	case FORMAT_OBJ: return sim_read_obj(bytes, size, mesh, error);
-	case FORMAT_PLY: return sim_read_ply(bytes, size, mesh, error);
-	case FORMAT_OFF: return sim_read_off(bytes, size, mesh, error);
-	case FORMAT_BAKED: return sim_read_baked(bytes, size, mesh, error);
-	case FORMAT_OTHER: return sim_read_foreign_mesh(input->path, input->regular ? NULL : bytes, size, mesh, error);
+	case FORMAT_OBJ: return io_read_obj(bytes, size, mesh, error);
+	case FORMAT_PLY: return io_read_ply(bytes, size, mesh, error);
+	case FORMAT_OFF: return io_read_off(bytes, size, mesh, error);
+	case FORMAT_BAKED: return io_read_baked(bytes, size, mesh, error);
+	case FORMAT_OTHER: return io_read_foreign_mesh(input->path, input->regular ? NULL : bytes, size, mesh, error);
 	case FORMAT_STL: break;
 	}
-	if (!sim_read_stl(bytes, size, mesh, error))
+	if (!io_read_stl(bytes, size, mesh, error))
 		return false;
-	if (sim_weld_mesh(mesh))
+	if (io_weld_mesh(mesh))
 		return true;
 	sim_mesh_free(mesh);
 	return sim_fail(error, "out of memory");
 }
 
-bool sim_read_mesh(sim_input *input, sim_mesh *mesh, sim_error *error)
+bool io_read_mesh(io_input *input, sim_mesh *mesh, sim_error *error)
 {
 	memset(mesh, 0, sizeof *mesh);
 	size_t size;
-	char *bytes = sim_take_rest(input, &size);
+	char *bytes = io_take_rest(input, &size);
 	if (!bytes) {
 		return sim_fail(error, "cannot be read: %s", strerror(errno));
 	}
@@ -92,14 +92,14 @@ bool sim_read_mesh(sim_input *input, sim_mesh *mesh, sim_error *error)
 	return false;
 }
 
-bool sim_load_mesh(const char *path, sim_mesh *mesh, sim_error *error)
+bool io_load_mesh(const char *path, sim_mesh *mesh, sim_error *error)
 {
 	memset(mesh, 0, sizeof *mesh);
-	sim_input input;
-	if (!sim_open_input(&input, path, error))
+	io_input input;
+	if (!io_open_input(&input, path, error))
 		return false;
-	const bool done = sim_read_mesh(&input, mesh, error);
-	sim_close_input(&input);
+	const bool done = io_read_mesh(&input, mesh, error);
+	io_close_input(&input);
 	return done;
 }
 
@@ -150,10 +150,10 @@ static int32_t find_or_keep(sim_mesh *mesh, int32_t *slots, uint32_t mask, int32
 	}
 }
 
-bool sim_weld_mesh(sim_mesh *mesh)
+bool io_weld_mesh(sim_mesh *mesh)
 {
 	const int32_t count = mesh->vertex_count;
-	sim_forget_baked(mesh);
+	io_forget_baked(mesh);
 	uint32_t capacity = 16;
 	while (capacity < 2u * (uint32_t)count)
 		capacity *= 2;
@@ -292,20 +292,20 @@ static bool indices_in_range(const sim_mesh *mesh, sim_error *error)
 	return true;
 }
 
-bool sim_save_mesh(const char *path, const sim_mesh *mesh, sim_error *error)
+bool io_save_mesh(const char *path, const sim_mesh *mesh, sim_error *error)
 {
 	static const struct {
 		const char *extension;
 		void (*write)(FILE *file, const sim_mesh *mesh);
 	} formats[] = { { ".obj", write_obj }, { ".ply", write_ply }, { ".stl", write_stl } };
 	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-		if (!sim_has_extension(path, formats[i].extension))
+		if (!io_has_extension(path, formats[i].extension))
 			continue;
-		sim_output_file file;
-		if (!indices_in_range(mesh, error) || !sim_output_open(&file, path, error))
+		io_output_file file;
+		if (!indices_in_range(mesh, error) || !io_output_open(&file, path, error))
 			return false;
 		formats[i].write(file.stream, mesh);
-		return sim_output_commit(&file, error);
+		return io_output_commit(&file, error);
 	}
 	return sim_fail(error, "no mesh format has this extension; use .obj, .ply or .stl");
 }

@@ -1,8 +1,8 @@
 /// @file mesh_file.h
 /// Triangle meshes from and to files. Vertices and triangles keep the order and the numbers of the
 /// file.
-#ifndef SIM_MESH_FILE_H
-#define SIM_MESH_FILE_H
+#ifndef IO_MESH_FILE_H
+#define IO_MESH_FILE_H
 
 #include "io/input_file.h"
 #include "sim/base/sim_error.h"
@@ -25,19 +25,19 @@ extern "C" {
 /// and indices out of range are left for carom_check_mesh to report; a file of our own formats that
 /// ends early is a failure. On failure false with one sentence in error, without the path but with
 /// the line or byte; a file without triangles is a failure. Free the mesh with sim_mesh_free.
-bool sim_load_mesh(const char *path, sim_mesh *mesh, sim_error *error);
+bool io_load_mesh(const char *path, sim_mesh *mesh, sim_error *error);
 
 /// Do so with a file that is open, from its beginning. It stays open.
-bool sim_read_mesh(sim_input *input, sim_mesh *mesh, sim_error *error);
+bool io_read_mesh(io_input *input, sim_mesh *mesh, sim_error *error);
 
 /// Save as .obj (in so many digits that every number comes back exactly), .ply (doubles where the
 /// mesh has them) or .stl (binary, floats), by the extension of the path. The file appears whole or
 /// not at all. On failure false with one sentence in error, without the path.
-bool sim_save_mesh(const char *path, const sim_mesh *mesh, sim_error *error);
+bool io_save_mesh(const char *path, const sim_mesh *mesh, sim_error *error);
 
 /// Make vertices at equal positions (0 and -0 are equal) one: the first of them. Triangles keep
 /// their numbers. False when out of memory; the mesh is unchanged then.
-bool sim_weld_mesh(sim_mesh *mesh);
+bool io_weld_mesh(sim_mesh *mesh);
 
 #ifdef __cplusplus
 }

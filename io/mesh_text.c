@@ -5,21 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool sim_mesh_text_open(sim_mesh_text *text, char *bytes, size_t size, sim_error *error)
+bool io_mesh_text_open(io_mesh_text *text, char *bytes, size_t size, sim_error *error)
 {
-	*text = (sim_mesh_text){ .at = bytes, .end = bytes + size, .rest = bytes + size, .line = 1, .error = error };
+	*text = (io_mesh_text){ .at = bytes, .end = bytes + size, .rest = bytes + size, .line = 1, .error = error };
 	const char *zero = memchr(bytes, 0, size);
 	if (zero) {
 		for (const char *c = bytes; c < zero; c++)
 			text->line += *c == '\n';
-		return sim_mesh_text_fail(text, "holds a zero byte, which no text does: the file is damaged");
+		return io_mesh_text_fail(text, "holds a zero byte, which no text does: the file is damaged");
 	}
 	if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
 		text->at += 3;
 	return true;
 }
 
-bool sim_mesh_text_fail(sim_mesh_text *text, const char *format, ...)
+bool io_mesh_text_fail(io_mesh_text *text, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
@@ -33,7 +33,7 @@ bool sim_mesh_text_fail(sim_mesh_text *text, const char *format, ...)
 /// Find the end of the line that starts at *at, put a zero there and let *at go on to the next one.
 /// Lines end as on Unix, Windows or old Macintoshes. Where joined is true lines that end in a
 /// backslash become one.
-static void cut_line(sim_mesh_text *text, bool joined)
+static void cut_line(io_mesh_text *text, bool joined)
 {
 	char *line = text->at, *end = line;
 	for (;;) {
@@ -51,7 +51,7 @@ static void cut_line(sim_mesh_text *text, bool joined)
 	}
 }
 
-bool sim_mesh_text_next_line(sim_mesh_text *text, bool joined)
+bool io_mesh_text_next_line(io_mesh_text *text, bool joined)
 {
 	if (text->at == text->end)
 		return false;
@@ -63,7 +63,7 @@ bool sim_mesh_text_next_line(sim_mesh_text *text, bool joined)
 	return true;
 }
 
-char *sim_mesh_text_word(sim_mesh_text *text)
+char *io_mesh_text_word(io_mesh_text *text)
 {
 	char *word = text->rest + strspn(text->rest, " \t\v\f");
 	if (!*word)
@@ -74,7 +74,7 @@ char *sim_mesh_text_word(sim_mesh_text *text)
 	return word;
 }
 
-bool sim_mesh_text_number(const char *word, double *value)
+bool io_mesh_text_number(const char *word, double *value)
 {
 	char *end;
 	*value = strtod(word, &end);
@@ -84,22 +84,22 @@ bool sim_mesh_text_number(const char *word, double *value)
 // ---- The mesh ----
 
 /// Make room for one more element of 3 numbers of size bytes.
-static bool reserve(sim_mesh_text *text, void **array, size_t size, int32_t count, int32_t *capacity)
+static bool reserve(io_mesh_text *text, void **array, size_t size, int32_t count, int32_t *capacity)
 {
 	if (count < *capacity)
 		return true;
 	if (*capacity > INT32_MAX / 4)
-		return sim_mesh_text_fail(text, "more elements than 32-bit numbers can count");
+		return io_mesh_text_fail(text, "more elements than 32-bit numbers can count");
 	const int32_t larger = *capacity ? 2 * *capacity : 1024;
 	void *memory = realloc(*array, (size_t)larger * 3 * size);
 	if (!memory)
-		return sim_mesh_text_fail(text, "out of memory");
+		return io_mesh_text_fail(text, "out of memory");
 	*array = memory;
 	*capacity = larger;
 	return true;
 }
 
-bool sim_mesh_text_add_vertex(sim_mesh_text *text, const double vertex[3])
+bool io_mesh_text_add_vertex(io_mesh_text *text, const double vertex[3])
 {
 	sim_mesh *mesh = &text->mesh;
 	if (!reserve(text, (void **)&mesh->doubles, sizeof *vertex, mesh->vertex_count, &text->vertex_capacity))
@@ -108,7 +108,7 @@ bool sim_mesh_text_add_vertex(sim_mesh_text *text, const double vertex[3])
 	return true;
 }
 
-bool sim_mesh_text_add_triangle(sim_mesh_text *text, const int32_t corner[3])
+bool io_mesh_text_add_triangle(io_mesh_text *text, const int32_t corner[3])
 {
 	sim_mesh *mesh = &text->mesh;
 	if (!reserve(text, (void **)&mesh->triangles, sizeof *corner, mesh->triangle_count, &text->triangle_capacity))
@@ -117,20 +117,20 @@ bool sim_mesh_text_add_triangle(sim_mesh_text *text, const int32_t corner[3])
 	return true;
 }
 
-bool sim_mesh_text_read_vertex(sim_mesh_text *text)
+bool io_mesh_text_read_vertex(io_mesh_text *text)
 {
 	double vertex[3];
 	for (int axis = 0; axis < 3; axis++) {
-		const char *word = sim_mesh_text_word(text);
+		const char *word = io_mesh_text_word(text);
 		if (!word)
-			return sim_mesh_text_fail(text, "a vertex needs three coordinates");
-		if (!sim_mesh_text_number(word, &vertex[axis]))
-			return sim_mesh_text_fail(text, "this coordinate is not a number: %.40s", word);
+			return io_mesh_text_fail(text, "a vertex needs three coordinates");
+		if (!io_mesh_text_number(word, &vertex[axis]))
+			return io_mesh_text_fail(text, "this coordinate is not a number: %.40s", word);
 	}
-	return sim_mesh_text_add_vertex(text, vertex);
+	return io_mesh_text_add_vertex(text, vertex);
 }
 
-bool sim_mesh_text_close(sim_mesh_text *text, bool sound, sim_mesh *mesh)
+bool io_mesh_text_close(io_mesh_text *text, bool sound, sim_mesh *mesh)
 {
 	if (sound && !sim_mesh_round(&text->mesh)) {
 		sim_fail(text->error, "out of memory");

@@ -1,8 +1,8 @@
 /// @file mesh_text.h
 /// The common part of the readers of mesh files: lines and words of a text, a mesh that grows, and
 /// messages that name the line.
-#ifndef SIM_MESH_TEXT_H
-#define SIM_MESH_TEXT_H
+#ifndef IO_MESH_TEXT_H
+#define IO_MESH_TEXT_H
 
 #include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Where a reader stands in a text. Made by sim_mesh_text_open.
-typedef struct sim_mesh_text {
+/// Where a reader stands in a text. Made by io_mesh_text_open.
+typedef struct io_mesh_text {
 	sim_mesh mesh;
 	int32_t vertex_capacity;
 	int32_t triangle_capacity;
@@ -22,44 +22,44 @@ typedef struct sim_mesh_text {
 	int64_t line;  ///< number of the present line, from 1; of its first part where it is continued
 	int64_t lines; ///< that were read
 	sim_error *error;
-} sim_mesh_text;
+} io_mesh_text;
 
 /// Begin with a text, which must end with a zero and is overwritten while it is read. A byte order
 /// mark is skipped. False, with the line in error, when the text holds a zero byte: a text with a
 /// lost block must not end there in silence.
-bool sim_mesh_text_open(sim_mesh_text *text, char *bytes, size_t size, sim_error *error);
+bool io_mesh_text_open(io_mesh_text *text, char *bytes, size_t size, sim_error *error);
 
 /// Say what is wrong in the present line (printf style). Returns false.
-bool sim_mesh_text_fail(sim_mesh_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool io_mesh_text_fail(io_mesh_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /// Go to the next line; comments from # on are cut off, and lines that end in a backslash go on in
 /// the next one where joined is true. Returns false at the end of the text.
-bool sim_mesh_text_next_line(sim_mesh_text *text, bool joined);
+bool io_mesh_text_next_line(io_mesh_text *text, bool joined);
 
 /// The next word of the present line, ended by a zero, or NULL.
-char *sim_mesh_text_word(sim_mesh_text *text);
+char *io_mesh_text_word(io_mesh_text *text);
 
 /// Read a whole word as a coordinate: the nearest double; nan and inf are numbers. False, without a
 /// message, when it is something else.
-bool sim_mesh_text_number(const char *word, double *value);
+bool io_mesh_text_number(const char *word, double *value);
 
 /// Read three coordinates from the present line and append them as a vertex. False after a message.
-bool sim_mesh_text_read_vertex(sim_mesh_text *text);
+bool io_mesh_text_read_vertex(io_mesh_text *text);
 
 /// Append a vertex or a triangle. False after a message when memory runs out or 32-bit numbers
 /// cannot count it.
-bool sim_mesh_text_add_vertex(sim_mesh_text *text, const double vertex[3]);
-bool sim_mesh_text_add_triangle(sim_mesh_text *text, const int32_t corner[3]);
+bool io_mesh_text_add_vertex(io_mesh_text *text, const double vertex[3]);
+bool io_mesh_text_add_triangle(io_mesh_text *text, const int32_t corner[3]);
 
 /// Could the last number of a text that no end of line ends be the beginning of a longer one? Then
 /// a cut file would have another number there. limit: numbers from there on are not sound, so a
 /// number of which ten times as much is beyond them is whole.
-#define SIM_MESH_TEXT_MAYBE_CUT \
+#define IO_MESH_TEXT_MAYBE_CUT \
 	"the file may be cut within its last number, %lld: nothing ends this line; if it is whole, end it"
-static inline bool sim_mesh_text_maybe_cut(int64_t number, int64_t limit) { return number > 0 && 10 * number < limit; }
+static inline bool io_mesh_text_maybe_cut(int64_t number, int64_t limit) { return number > 0 && 10 * number < limit; }
 
 /// Hand the mesh over if sound, with floats (sim_mesh_round), else free it. Returns sound, or false
 /// after a message when out of memory.
-bool sim_mesh_text_close(sim_mesh_text *text, bool sound, sim_mesh *mesh);
+bool io_mesh_text_close(io_mesh_text *text, bool sound, sim_mesh *mesh);
 
 #endif

@@ -9,36 +9,36 @@
 #include <string.h>
 
 /// `7`, `7/1`, `7//2` or `7/1/2`; negative numbers count back from the last vertex so far.
-static bool read_corner(sim_mesh_text *text, const char *word, int32_t *vertex)
+static bool read_corner(io_mesh_text *text, const char *word, int32_t *vertex)
 {
 	char *end;
 	const long long number = strtoll(word, &end, 10);
 	if (end == word || (*end && *end != '/'))
-		return sim_mesh_text_fail(text, "this corner of a face is not a vertex number: %.40s", word);
+		return io_mesh_text_fail(text, "this corner of a face is not a vertex number: %.40s", word);
 	if (number == 0)
-		return sim_mesh_text_fail(text, "vertex number 0; OBJ files count from 1");
+		return io_mesh_text_fail(text, "vertex number 0; OBJ files count from 1");
 	if (number > INT32_MAX)
-		return sim_mesh_text_fail(text, "this vertex number is too large: %.40s", word);
+		return io_mesh_text_fail(text, "this vertex number is too large: %.40s", word);
 	if (number < -(long long)text->mesh.vertex_count)
-		return sim_mesh_text_fail(text, "this vertex number counts back beyond the first vertex: %.40s", word);
+		return io_mesh_text_fail(text, "this vertex number counts back beyond the first vertex: %.40s", word);
 	*vertex = (int32_t)(number > 0 ? number - 1 : text->mesh.vertex_count + number);
 	return true;
 }
 
 /// A polygon as the fan of triangles about its first corner.
-static bool read_face(sim_mesh_text *text)
+static bool read_face(io_mesh_text *text)
 {
 	int32_t corner[3];
 	int count = 0;
-	for (const char *word; (word = sim_mesh_text_word(text)); count++) {
+	for (const char *word; (word = io_mesh_text_word(text)); count++) {
 		if (count > 2)
 			corner[1] = corner[2];
 		if (!read_corner(text, word, &corner[count < 3 ? count : 2]))
 			return false;
-		if (count >= 2 && !sim_mesh_text_add_triangle(text, corner))
+		if (count >= 2 && !io_mesh_text_add_triangle(text, corner))
 			return false;
 	}
-	return count >= 3 || sim_mesh_text_fail(text, "a face needs three corners");
+	return count >= 3 || io_mesh_text_fail(text, "a face needs three corners");
 }
 
 // The materials of a file: numbers from 1 on in the order in which usemtl names them, 0 before.
@@ -49,7 +49,7 @@ typedef struct materials {
 } materials;
 
 /// Give the triangles from first on the present material. Without any usemtl nothing is kept.
-static bool mark_triangles(sim_mesh_text *text, materials *m, int32_t first)
+static bool mark_triangles(io_mesh_text *text, materials *m, int32_t first)
 {
 	sim_mesh *mesh = &text->mesh;
 	if (mesh->material_count == 0)
@@ -57,7 +57,7 @@ static bool mark_triangles(sim_mesh_text *text, materials *m, int32_t first)
 	if (m->capacity < text->triangle_capacity) {
 		uint32_t *larger = realloc(mesh->materials, (size_t)text->triangle_capacity * sizeof *larger);
 		if (!larger)
-			return sim_mesh_text_fail(text, "out of memory");
+			return io_mesh_text_fail(text, "out of memory");
 		mesh->materials = larger;
 		memset(larger + m->capacity, 0, (size_t)(text->triangle_capacity - m->capacity) * sizeof *larger);
 		m->capacity = text->triangle_capacity;
@@ -67,10 +67,10 @@ static bool mark_triangles(sim_mesh_text *text, materials *m, int32_t first)
 	return true;
 }
 
-static bool use_material(sim_mesh_text *text, materials *m)
+static bool use_material(io_mesh_text *text, materials *m)
 {
 	sim_mesh *mesh = &text->mesh;
-	const char *word = sim_mesh_text_word(text);
+	const char *word = io_mesh_text_word(text);
 	if (!word)
 		return true;
 	const char *name = mesh->material_names;
@@ -81,7 +81,7 @@ static bool use_material(sim_mesh_text *text, materials *m)
 	const size_t more = strlen(word) + 1;
 	char *larger = realloc(mesh->material_names, m->names_size + more);
 	if (!larger)
-		return sim_mesh_text_fail(text, "out of memory");
+		return io_mesh_text_fail(text, "out of memory");
 	memcpy(larger + m->names_size, word, more);
 	mesh->material_names = larger;
 	m->names_size += more;
@@ -89,12 +89,12 @@ static bool use_material(sim_mesh_text *text, materials *m)
 	return true;
 }
 
-static bool read_line(sim_mesh_text *text, materials *m)
+static bool read_line(io_mesh_text *text, materials *m)
 {
-	const char *keyword = sim_mesh_text_word(text);
+	const char *keyword = io_mesh_text_word(text);
 	const int32_t first = text->mesh.triangle_count;
 	if (keyword && strcmp(keyword, "v") == 0)
-		return sim_mesh_text_read_vertex(text);
+		return io_mesh_text_read_vertex(text);
 	if (keyword && strcmp(keyword, "f") == 0)
 		return read_face(text) && mark_triangles(text, m, first);
 	if (keyword && strcmp(keyword, "usemtl") == 0)
@@ -102,12 +102,12 @@ static bool read_line(sim_mesh_text *text, materials *m)
 	return true;
 }
 
-bool sim_read_obj(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
+bool io_read_obj(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
-	sim_mesh_text text;
+	io_mesh_text text;
 	materials m = { 0 };
-	bool sound = sim_mesh_text_open(&text, bytes, size, error);
-	while (sound && sim_mesh_text_next_line(&text, true))
+	bool sound = io_mesh_text_open(&text, bytes, size, error);
+	while (sound && io_mesh_text_next_line(&text, true))
 		sound = read_line(&text, &m);
-	return sim_mesh_text_close(&text, sound, mesh);
+	return io_mesh_text_close(&text, sound, mesh);
 }

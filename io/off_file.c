@@ -43,7 +43,7 @@ static const char *take_keyword(const char *word, extra_numbers *extra)
 	return strncmp(word, "OFF", 3) == 0 ? word + 3 : NULL;
 }
 
-bool sim_is_off(const char *bytes)
+bool io_is_off(const char *bytes)
 {
 	extra_numbers extra;
 	const char *end = take_keyword(bytes, &extra);
@@ -51,67 +51,67 @@ bool sim_is_off(const char *bytes)
 }
 
 /// The next word, in whatever line. NULL at the end of the text.
-static char *word_of_header(sim_mesh_text *text)
+static char *word_of_header(io_mesh_text *text)
 {
 	for (;;) {
-		char *word = sim_mesh_text_word(text);
-		if (word || !sim_mesh_text_next_line(text, false))
+		char *word = io_mesh_text_word(text);
+		if (word || !io_mesh_text_next_line(text, false))
 			return word;
 	}
 }
 
-static bool read_count(sim_mesh_text *text, const char *word, const char *what, int64_t *count)
+static bool read_count(io_mesh_text *text, const char *word, const char *what, int64_t *count)
 {
 	if (!word)
-		return sim_mesh_text_fail(text, "ends before the number of %s", what);
+		return io_mesh_text_fail(text, "ends before the number of %s", what);
 	char *end;
 	*count = strtoll(word, &end, 10);
 	if (end == word || *end || *count < 0 || *count > INT32_MAX)
-		return sim_mesh_text_fail(text, "this is not a number of %s: %.40s", what, word);
+		return io_mesh_text_fail(text, "this is not a number of %s: %.40s", what, word);
 	return true;
 }
 
 /// Can so many lines follow? Their memory is asked for as they are read, so this is for a message
 /// that tells of a damaged count. It leaves rows that are a little too short to those who can name
 /// them.
-static bool has_room(sim_mesh_text *text, int64_t vertices, int64_t faces)
+static bool has_room(io_mesh_text *text, int64_t vertices, int64_t faces)
 {
 	static const int least_row = 4;
 	if (vertices + faces <= (text->end - text->at) / least_row)
 		return true;
-	return sim_mesh_text_fail(
+	return io_mesh_text_fail(
 		text, "ends too early: %lld vertices and %lld faces do not fit in it", (long long)vertices, (long long)faces);
 }
 
-static bool read_header(sim_mesh_text *text, extra_numbers *extra, int64_t *vertices, int64_t *faces)
+static bool read_header(io_mesh_text *text, extra_numbers *extra, int64_t *vertices, int64_t *faces)
 {
 	const char *word = word_of_header(text);
 	const char *behind = word ? take_keyword(word, extra) : NULL;
 	if (!behind || (*behind && !isdigit((unsigned char)*behind)))
-		return sim_mesh_text_fail(text,
+		return io_mesh_text_fail(text,
 			"is not an OFF file with three coordinates a vertex: it does not begin with OFF, COFF, NOFF, "
 			"CNOFF or one of these with ST before it");
 	// Some programs leave out the blank or the end of the line behind the keyword.
 	word = *behind ? behind : word_of_header(text);
 	if (word && strcmp(word, "BINARY") == 0)
-		return sim_mesh_text_fail(text, "is a binary OFF file; only OFF files in text are read");
+		return io_mesh_text_fail(text, "is a binary OFF file; only OFF files in text are read");
 	int64_t edges; // not used by any program, and not always there
 	if (!read_count(text, word, "vertices", vertices) || !read_count(text, word_of_header(text), "faces", faces))
 		return false;
-	word = sim_mesh_text_word(text);
+	word = io_mesh_text_word(text);
 	if (word && !read_count(text, word, "edges", &edges))
 		return false;
-	if (sim_mesh_text_word(text))
-		return sim_mesh_text_fail(text, "holds more than the numbers of vertices, faces and edges");
+	if (io_mesh_text_word(text))
+		return io_mesh_text_fail(text, "holds more than the numbers of vertices, faces and edges");
 	return has_room(text, *vertices, *faces);
 }
 
 // ---- Vertices and faces ----
 
 /// The next line that holds anything; its first word is left to be taken.
-static bool next_line(sim_mesh_text *text)
+static bool next_line(io_mesh_text *text)
 {
-	while (sim_mesh_text_next_line(text, false)) {
+	while (io_mesh_text_next_line(text, false)) {
 		if (text->rest[strspn(text->rest, " \t\v\f")])
 			return true;
 	}
@@ -119,85 +119,85 @@ static bool next_line(sim_mesh_text *text)
 }
 
 /// The numbers behind the coordinates or the corners, which mean nothing here.
-static bool skip_numbers(sim_mesh_text *text, extra_numbers extra, const char *whose)
+static bool skip_numbers(io_mesh_text *text, extra_numbers extra, const char *whose)
 {
 	int count = 0;
 	double value;
-	for (const char *word; (word = sim_mesh_text_word(text)); count++) {
-		if (!sim_mesh_text_number(word, &value))
-			return sim_mesh_text_fail(text, "this is not a number: %.40s", word);
+	for (const char *word; (word = io_mesh_text_word(text)); count++) {
+		if (!io_mesh_text_number(word, &value))
+			return io_mesh_text_fail(text, "this is not a number: %.40s", word);
 	}
 	if (count >= extra.least && count <= extra.most)
 		return true;
 	char range[32];
 	snprintf(range, sizeof range, extra.least < extra.most ? "%d to %d" : "%d", extra.least, extra.most);
-	return sim_mesh_text_fail(text, "%d numbers follow %s; by the first line of the file there are %s", count, whose, range);
+	return io_mesh_text_fail(text, "%d numbers follow %s; by the first line of the file there are %s", count, whose, range);
 }
 
-static bool read_vertices(sim_mesh_text *text, int64_t count, extra_numbers extra)
+static bool read_vertices(io_mesh_text *text, int64_t count, extra_numbers extra)
 {
 	for (int64_t i = 0; i < count; i++) {
 		if (!next_line(text))
-			return sim_mesh_text_fail(text, "ends too early, behind vertex %lld of %lld", (long long)i, (long long)count);
-		if (!sim_mesh_text_read_vertex(text) || !skip_numbers(text, extra, "the coordinates"))
+			return io_mesh_text_fail(text, "ends too early, behind vertex %lld of %lld", (long long)i, (long long)count);
+		if (!io_mesh_text_read_vertex(text) || !skip_numbers(text, extra, "the coordinates"))
 			return false;
 	}
 	return true;
 }
 
-static bool read_corner(sim_mesh_text *text, int32_t *corner)
+static bool read_corner(io_mesh_text *text, int32_t *corner)
 {
-	const char *word = sim_mesh_text_word(text);
+	const char *word = io_mesh_text_word(text);
 	if (!word)
-		return sim_mesh_text_fail(text, "a face has fewer corners than its first number says");
+		return io_mesh_text_fail(text, "a face has fewer corners than its first number says");
 	char *end;
 	const long long number = strtoll(word, &end, 10);
 	if (end == word || *end || number < INT32_MIN || number > INT32_MAX)
-		return sim_mesh_text_fail(text, "this corner of a face is not a vertex number: %.40s", word);
+		return io_mesh_text_fail(text, "this corner of a face is not a vertex number: %.40s", word);
 	*corner = (int32_t)number;
-	if (end == text->end && sim_mesh_text_maybe_cut(number, text->mesh.vertex_count))
-		return sim_mesh_text_fail(text, SIM_MESH_TEXT_MAYBE_CUT, number);
+	if (end == text->end && io_mesh_text_maybe_cut(number, text->mesh.vertex_count))
+		return io_mesh_text_fail(text, IO_MESH_TEXT_MAYBE_CUT, number);
 	return true;
 }
 
 /// A polygon as the fan of triangles about its first corner, then at most the four numbers of a
 /// colour.
-static bool read_face(sim_mesh_text *text)
+static bool read_face(io_mesh_text *text)
 {
 	int64_t count = 0;
-	if (!read_count(text, sim_mesh_text_word(text), "corners", &count))
+	if (!read_count(text, io_mesh_text_word(text), "corners", &count))
 		return false;
 	if (count < 3)
-		return sim_mesh_text_fail(text, "a face needs three corners");
+		return io_mesh_text_fail(text, "a face needs three corners");
 	int32_t corner[3] = { 0, 0, 0 };
 	for (int64_t i = 0; i < count; i++) {
 		if (i > 2)
 			corner[1] = corner[2];
 		if (!read_corner(text, &corner[i < 2 ? i : 2]))
 			return false;
-		if (i >= 2 && !sim_mesh_text_add_triangle(text, corner))
+		if (i >= 2 && !io_mesh_text_add_triangle(text, corner))
 			return false;
 	}
 	return skip_numbers(text, (extra_numbers){ 0, 4 }, "the corners");
 }
 
-static bool read_faces(sim_mesh_text *text, int64_t count)
+static bool read_faces(io_mesh_text *text, int64_t count)
 {
 	for (int64_t i = 0; i < count; i++) {
 		if (!next_line(text))
-			return sim_mesh_text_fail(text, "ends too early, behind face %lld of %lld", (long long)i, (long long)count);
+			return io_mesh_text_fail(text, "ends too early, behind face %lld of %lld", (long long)i, (long long)count);
 		if (!read_face(text))
 			return false;
 	}
-	return !next_line(text) || sim_mesh_text_fail(text, "goes on behind the last of its %lld faces", (long long)count);
+	return !next_line(text) || io_mesh_text_fail(text, "goes on behind the last of its %lld faces", (long long)count);
 }
 
-bool sim_read_off(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
+bool io_read_off(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
-	sim_mesh_text text;
+	io_mesh_text text;
 	extra_numbers extra = { 0, 0 };
 	int64_t vertices = 0, faces = 0;
-	const bool sound = sim_mesh_text_open(&text, bytes, size, error) && read_header(&text, &extra, &vertices, &faces) &&
+	const bool sound = io_mesh_text_open(&text, bytes, size, error) && read_header(&text, &extra, &vertices, &faces) &&
 		read_vertices(&text, vertices, extra) && read_faces(&text, faces);
-	return sim_mesh_text_close(&text, sound, mesh);
+	return io_mesh_text_close(&text, sound, mesh);
 }

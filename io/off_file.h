@@ -1,7 +1,7 @@
 /// @file off_file.h
-/// The OFF reader behind sim_load_mesh.
-#ifndef SIM_OFF_FILE_H
-#define SIM_OFF_FILE_H
+/// The OFF reader behind io_load_mesh.
+#ifndef IO_OFF_FILE_H
+#define IO_OFF_FILE_H
 
 #include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
@@ -13,9 +13,9 @@
 /// follow the last byte. Normals, colours and texture coordinates are skipped. The file must hold
 /// as many vertices and faces as its header says. On failure false with the line and what is wrong
 /// in error.
-bool sim_read_off(char *bytes, size_t size, sim_mesh *mesh, sim_error *error);
+bool io_read_off(char *bytes, size_t size, sim_mesh *mesh, sim_error *error);
 
 /// Does a file that begins with these bytes (a zero behind them) look like an OFF file?
-bool sim_is_off(const char *bytes);
+bool io_is_off(const char *bytes);
 
 #endif

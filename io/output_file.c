@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool open_part(sim_output_file *file, const char *path, const char *suffix, sim_error *error)
+static bool open_part(io_output_file *file, const char *path, const char *suffix, sim_error *error)
 {
 	memset(file, 0, sizeof *file);
 	if (strlen(path) >= sizeof file->path) {
-		return sim_fail(error, "the path is longer than %d characters", SIM_PATH_MAX - 1);
+		return sim_fail(error, "the path is longer than %d characters", IO_PATH_MAX - 1);
 	}
 	strcpy(file->path, path);
 	struct stat status;
@@ -30,17 +30,14 @@ static bool open_part(sim_output_file *file, const char *path, const char *suffi
 	return file->stream != NULL;
 }
 
-bool sim_output_open(sim_output_file *file, const char *path, sim_error *error)
-{
-	return open_part(file, path, ".part", error);
-}
+bool io_output_open(io_output_file *file, const char *path, sim_error *error) { return open_part(file, path, ".part", error); }
 
-bool sim_output_open_beside(sim_output_file *file, const char *path, sim_error *error)
+bool io_output_open_beside(io_output_file *file, const char *path, sim_error *error)
 {
 	return open_part(file, path, ".part.new", error);
 }
 
-bool sim_output_take_part(sim_output_file *file, sim_error *error)
+bool io_output_take_part(io_output_file *file, sim_error *error)
 {
 	char part[sizeof file->part];
 	if (!file->part[0]) // written directly
@@ -54,7 +51,7 @@ bool sim_output_take_part(sim_output_file *file, sim_error *error)
 	return sim_fail(error, "cannot be written: %s", strerror(errno ? errno : EIO));
 }
 
-bool sim_output_commit(sim_output_file *file, sim_error *error)
+bool io_output_commit(io_output_file *file, sim_error *error)
 {
 	errno = 0;
 	bool done = fflush(file->stream) == 0 && !ferror(file->stream);
@@ -70,7 +67,7 @@ bool sim_output_commit(sim_output_file *file, sim_error *error)
 	return false;
 }
 
-void sim_output_abandon(sim_output_file *file)
+void io_output_abandon(io_output_file *file)
 {
 	if (!file->stream)
 		return;

@@ -11,20 +11,20 @@
 #include <string.h>
 
 typedef struct mesh_reader {
-	sim_ply_reader *ply;
+	io_ply_reader *ply;
 	int64_t triangle_capacity;
 	sim_mesh mesh;
 } mesh_reader;
 
-static bool read_vertex(mesh_reader *r, const sim_ply_element *element, const int place[SIM_PLY_PROPERTIES_MAX])
+static bool read_vertex(mesh_reader *r, const io_ply_element *element, const int place[IO_PLY_PROPERTIES_MAX])
 {
 	const int64_t vertex = 3 * r->ply->row;
 	for (int i = 0; i < element->property_count; i++) {
 		double value;
 		if (place[i] < 0) {
-			if (!sim_ply_skip_property(r->ply, element, &element->properties[i]))
+			if (!io_ply_skip_property(r->ply, element, &element->properties[i]))
 				return false;
-		} else if (!sim_ply_read_value(r->ply, element, element->properties[i].type, &value)) {
+		} else if (!io_ply_read_value(r->ply, element, element->properties[i].type, &value)) {
 			return false;
 		} else if (r->mesh.doubles) {
 			r->mesh.doubles[vertex + place[i]] = value;
@@ -37,33 +37,33 @@ static bool read_vertex(mesh_reader *r, const sim_ply_element *element, const in
 }
 
 /// Are all coordinates of a type that float holds? In text a number is as long as it is written.
-static bool is_all_floats(const sim_ply_reader *r, const sim_ply_element *element, const int place[SIM_PLY_PROPERTIES_MAX])
+static bool is_all_floats(const io_ply_reader *r, const io_ply_element *element, const int place[IO_PLY_PROPERTIES_MAX])
 {
 	for (int i = 0; i < element->property_count; i++) {
-		const sim_ply_type type = element->properties[i].type;
-		if (place[i] >= 0 && (type == SIM_PLY_INT32 || type == SIM_PLY_UINT32 || type == SIM_PLY_DOUBLE))
+		const io_ply_type type = element->properties[i].type;
+		if (place[i] >= 0 && (type == IO_PLY_INT32 || type == IO_PLY_UINT32 || type == IO_PLY_DOUBLE))
 			return false;
 	}
-	return r->format != SIM_PLY_ASCII;
+	return r->format != IO_PLY_ASCII;
 }
 
-static bool read_vertices(mesh_reader *r, const sim_ply_element *element)
+static bool read_vertices(mesh_reader *r, const io_ply_element *element)
 {
 	r->ply->place = element->place;
 	static const char *const axes[] = { "x", "y", "z" };
-	int place[SIM_PLY_PROPERTIES_MAX], found = 0;
+	int place[IO_PLY_PROPERTIES_MAX], found = 0;
 	for (int i = 0; i < element->property_count; i++) {
 		place[i] = -1;
 		for (int axis = 0; axis < 3; axis++) {
-			if (element->properties[i].count_type == SIM_PLY_NO_TYPE && strcmp(element->properties[i].name, axes[axis]) == 0) {
+			if (element->properties[i].count_type == IO_PLY_NO_TYPE && strcmp(element->properties[i].name, axes[axis]) == 0) {
 				place[i] = axis;
 				found |= 1 << axis;
 			}
 		}
 	}
 	if (found != 7)
-		return sim_ply_fail(r->ply, "the element vertex has no x, y and z");
-	if (!sim_ply_check_room(r->ply, element, "vertices"))
+		return io_ply_fail(r->ply, "the element vertex has no x, y and z");
+	if (!io_ply_check_room(r->ply, element, "vertices"))
 		return false;
 	const size_t count = 3 * (size_t)element->count;
 	const bool floats = is_all_floats(r->ply, element, place);
@@ -72,12 +72,12 @@ static bool read_vertices(mesh_reader *r, const sim_ply_element *element)
 	else
 		r->mesh.doubles = malloc(count * sizeof *r->mesh.doubles + 1);
 	if (!r->mesh.vertices && !r->mesh.doubles)
-		return sim_ply_fail(r->ply, "out of memory");
+		return io_ply_fail(r->ply, "out of memory");
 	for (r->ply->row = 0; r->ply->row < element->count; r->ply->row++) {
 		if (!read_vertex(r, element, place))
 			return false;
 	}
-	return floats || sim_mesh_round(&r->mesh) || sim_ply_fail(r->ply, "out of memory");
+	return floats || sim_mesh_round(&r->mesh) || io_ply_fail(r->ply, "out of memory");
 }
 
 static bool add_triangle(mesh_reader *r, const int32_t corner[3])
@@ -87,7 +87,7 @@ static bool add_triangle(mesh_reader *r, const int32_t corner[3])
 		int32_t *larger =
 			r->triangle_capacity > INT32_MAX / 3 ? NULL : realloc(r->mesh.triangles, (size_t)r->triangle_capacity * 12);
 		if (!larger)
-			return sim_ply_fail(r->ply, "out of memory, or more triangles than 32-bit numbers can count");
+			return io_ply_fail(r->ply, "out of memory, or more triangles than 32-bit numbers can count");
 		r->mesh.triangles = larger;
 	}
 	memcpy(r->mesh.triangles + 3 * (int64_t)r->mesh.triangle_count++, corner, 12);
@@ -95,32 +95,32 @@ static bool add_triangle(mesh_reader *r, const int32_t corner[3])
 }
 
 /// The polygon as a fan about its first corner.
-static bool read_polygon(mesh_reader *r, const sim_ply_element *element, const sim_ply_property *property)
+static bool read_polygon(mesh_reader *r, const io_ply_element *element, const io_ply_property *property)
 {
 	int64_t count = 0;
-	if (!sim_ply_read_list_count(r->ply, element, property, &count))
+	if (!io_ply_read_list_count(r->ply, element, property, &count))
 		return false;
 	if (count < 3)
-		return sim_ply_fail(r->ply, "face %lld: has %lld corners; a face needs three", (long long)r->ply->row, (long long)count);
+		return io_ply_fail(r->ply, "face %lld: has %lld corners; a face needs three", (long long)r->ply->row, (long long)count);
 	int32_t corner[3] = { 0, 0, 0 };
 	for (int64_t i = 0; i < count; i++) {
 		double value;
-		if (!sim_ply_read_value(r->ply, element, property->type, &value))
+		if (!io_ply_read_value(r->ply, element, property->type, &value))
 			return false;
 		if (!(fabs(value) <= INT32_MAX) || value != floor(value))
-			return sim_ply_fail(r->ply, "face %lld: names vertex %.17g", (long long)r->ply->row, value);
+			return io_ply_fail(r->ply, "face %lld: names vertex %.17g", (long long)r->ply->row, value);
 		if (i > 2)
 			corner[1] = corner[2];
 		corner[i < 2 ? i : 2] = (int32_t)value;
 		if (i >= 2 && !add_triangle(r, corner))
 			return false;
 	}
-	if (r->ply->format == SIM_PLY_ASCII && r->ply->at == r->ply->end && sim_mesh_text_maybe_cut(corner[2], r->mesh.vertex_count))
-		return sim_ply_fail(r->ply, SIM_MESH_TEXT_MAYBE_CUT, (long long)corner[2]);
+	if (r->ply->format == IO_PLY_ASCII && r->ply->at == r->ply->end && io_mesh_text_maybe_cut(corner[2], r->mesh.vertex_count))
+		return io_ply_fail(r->ply, IO_MESH_TEXT_MAYBE_CUT, (long long)corner[2]);
 	return true;
 }
 
-static bool read_faces(mesh_reader *r, const sim_ply_element *element)
+static bool read_faces(mesh_reader *r, const io_ply_element *element)
 {
 	r->ply->place = element->place;
 	int list = -1;
@@ -129,12 +129,12 @@ static bool read_faces(mesh_reader *r, const sim_ply_element *element)
 			strcmp(element->properties[i].name, "vertex_index") == 0)
 			list = i;
 	}
-	if (list < 0 || element->properties[list].count_type == SIM_PLY_NO_TYPE)
-		return sim_ply_fail(r->ply, "the element face has no list vertex_indices");
+	if (list < 0 || element->properties[list].count_type == IO_PLY_NO_TYPE)
+		return io_ply_fail(r->ply, "the element face has no list vertex_indices");
 	for (r->ply->row = 0; r->ply->row < element->count; r->ply->row++) {
 		for (int i = 0; i < element->property_count; i++) {
 			if (!(i == list ? read_polygon(r, element, &element->properties[i])
-							: sim_ply_skip_property(r->ply, element, &element->properties[i])))
+							: io_ply_skip_property(r->ply, element, &element->properties[i])))
 				return false;
 		}
 	}
@@ -144,28 +144,28 @@ static bool read_faces(mesh_reader *r, const sim_ply_element *element)
 static bool read_elements(mesh_reader *r)
 {
 	for (int i = 0; i < r->ply->element_count; i++) {
-		const sim_ply_element *element = &r->ply->elements[i];
+		const io_ply_element *element = &r->ply->elements[i];
 		bool sound;
 		if (strcmp(element->name, "vertex") == 0 && !r->mesh.vertices)
 			sound = read_vertices(r, element);
 		else if (strcmp(element->name, "face") == 0 && !r->mesh.triangles)
 			sound = read_faces(r, element);
 		else
-			sound = sim_ply_skip_element(r->ply, element);
+			sound = io_ply_skip_element(r->ply, element);
 		if (!sound)
 			return false;
 	}
 	return true;
 }
 
-bool sim_read_ply(const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
+bool io_read_ply(const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	memset(mesh, 0, sizeof *mesh);
-	mesh_reader r = { .ply = sim_ply_make_reader(bytes, size, error) };
+	mesh_reader r = { .ply = io_ply_make_reader(bytes, size, error) };
 	if (!r.ply)
 		return false;
 	r.ply->as_doubles = true;
-	const bool done = sim_ply_read_header(r.ply) && read_elements(&r);
+	const bool done = io_ply_read_header(r.ply) && read_elements(&r);
 	if (done)
 		*mesh = r.mesh;
 	else

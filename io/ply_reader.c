@@ -8,9 +8,9 @@
 
 static const int TYPE_SIZE[] = { 1, 1, 2, 2, 4, 4, 4, 8, 0 };
 
-sim_ply_reader *sim_ply_make_reader(const char *bytes, size_t size, sim_error *error)
+io_ply_reader *io_ply_make_reader(const char *bytes, size_t size, sim_error *error)
 {
-	sim_ply_reader *r = calloc(1, sizeof *r);
+	io_ply_reader *r = calloc(1, sizeof *r);
 	if (!r) {
 		sim_fail(error, "out of memory");
 		return NULL;
@@ -23,12 +23,12 @@ sim_ply_reader *sim_ply_make_reader(const char *bytes, size_t size, sim_error *e
 
 /// Put the place before a message: its line, or its byte behind the header of a binary file.
 /// Returns false.
-static bool add_place(const sim_ply_reader *r)
+static bool add_place(const io_ply_reader *r)
 {
 	if (!r->place) {
 		return false;
 	}
-	if (r->body && r->place >= r->body && r->format != SIM_PLY_ASCII) {
+	if (r->body && r->place >= r->body && r->format != IO_PLY_ASCII) {
 		return sim_fail_in(r->error, "byte %lld: ", (long long)(r->place - r->start));
 	}
 	int64_t line = 1;
@@ -38,7 +38,7 @@ static bool add_place(const sim_ply_reader *r)
 	return sim_fail_in(r->error, "line %lld: ", (long long)line);
 }
 
-bool sim_ply_fail(sim_ply_reader *r, const char *format, ...)
+bool io_ply_fail(io_ply_reader *r, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
@@ -49,20 +49,20 @@ bool sim_ply_fail(sim_ply_reader *r, const char *format, ...)
 
 // ---- Header ----
 
-static sim_ply_type type_of(const char *word)
+static io_ply_type type_of(const char *word)
 {
 	static const char *const names[][2] = { { "char", "int8" }, { "uchar", "uint8" }, { "short", "int16" },
 		{ "ushort", "uint16" }, { "int", "int32" }, { "uint", "uint32" }, { "float", "float32" }, { "double", "float64" } };
-	for (int i = 0; i < SIM_PLY_NO_TYPE; i++) {
+	for (int i = 0; i < IO_PLY_NO_TYPE; i++) {
 		if (strcmp(word, names[i][0]) == 0 || strcmp(word, names[i][1]) == 0)
-			return (sim_ply_type)i;
+			return (io_ply_type)i;
 	}
-	return SIM_PLY_NO_TYPE;
+	return IO_PLY_NO_TYPE;
 }
 
 /// Words of one line of the header, at most five; returns their number, or -1 at the end of the
 /// file.
-static int header_words(sim_ply_reader *r, char words[5][SIM_PLY_WORD_SIZE])
+static int header_words(io_ply_reader *r, char words[5][IO_PLY_WORD_SIZE])
 {
 	r->place = r->at;
 	const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
@@ -76,7 +76,7 @@ static int header_words(sim_ply_reader *r, char words[5][SIM_PLY_WORD_SIZE])
 			break;
 		size_t length = 0;
 		for (; r->at < stop && *r->at != ' ' && *r->at != '\t' && *r->at != '\r'; r->at++) {
-			if (length < SIM_PLY_WORD_SIZE - 1)
+			if (length < IO_PLY_WORD_SIZE - 1)
 				words[count][length++] = *r->at;
 		}
 		words[count++][length] = '\0';
@@ -85,70 +85,70 @@ static int header_words(sim_ply_reader *r, char words[5][SIM_PLY_WORD_SIZE])
 	return count;
 }
 
-static bool parse_format(sim_ply_reader *r, const char *word)
+static bool parse_format(io_ply_reader *r, const char *word)
 {
 	static const char *const names[] = { "ascii", "binary_little_endian", "binary_big_endian" };
 	for (int i = 0; i < 3; i++) {
 		if (strcmp(word, names[i]) == 0) {
-			r->format = (sim_ply_format)i;
+			r->format = (io_ply_format)i;
 			return true;
 		}
 	}
-	return sim_ply_fail(r, "the header names an unknown format: %s", word);
+	return io_ply_fail(r, "the header names an unknown format: %s", word);
 }
 
-static bool parse_element(sim_ply_reader *r, const char *name, const char *number)
+static bool parse_element(io_ply_reader *r, const char *name, const char *number)
 {
 	char *end;
 	const long long count = strtoll(number, &end, 10);
 	if (*end || end == number || count < 0 || count > INT32_MAX)
-		return sim_ply_fail(r, "the header has a bad number of elements: element %s %s", name, number);
-	if (r->element_count == SIM_PLY_ELEMENTS_MAX)
-		return sim_ply_fail(r, "the header has more than %d kinds of elements", SIM_PLY_ELEMENTS_MAX);
-	sim_ply_element *element = &r->elements[r->element_count++];
+		return io_ply_fail(r, "the header has a bad number of elements: element %s %s", name, number);
+	if (r->element_count == IO_PLY_ELEMENTS_MAX)
+		return io_ply_fail(r, "the header has more than %d kinds of elements", IO_PLY_ELEMENTS_MAX);
+	io_ply_element *element = &r->elements[r->element_count++];
 	strcpy(element->name, name);
 	element->place = r->place;
 	element->count = count;
 	return true;
 }
 
-static bool parse_property(sim_ply_reader *r, int count, char words[5][SIM_PLY_WORD_SIZE])
+static bool parse_property(io_ply_reader *r, int count, char words[5][IO_PLY_WORD_SIZE])
 {
 	if (r->element_count == 0)
-		return sim_ply_fail(r, "the header has a property before any element");
-	sim_ply_element *element = &r->elements[r->element_count - 1];
-	if (element->property_count == SIM_PLY_PROPERTIES_MAX)
-		return sim_ply_fail(r, "the header gives the element %s more than %d properties", element->name, SIM_PLY_PROPERTIES_MAX);
-	sim_ply_property *property = &element->properties[element->property_count++];
+		return io_ply_fail(r, "the header has a property before any element");
+	io_ply_element *element = &r->elements[r->element_count - 1];
+	if (element->property_count == IO_PLY_PROPERTIES_MAX)
+		return io_ply_fail(r, "the header gives the element %s more than %d properties", element->name, IO_PLY_PROPERTIES_MAX);
+	io_ply_property *property = &element->properties[element->property_count++];
 	const bool list = strcmp(words[1], "list") == 0;
 	if (count != (list ? 5 : 3))
-		return sim_ply_fail(r, "the header has an incomplete property in the element %s", element->name);
+		return io_ply_fail(r, "the header has an incomplete property in the element %s", element->name);
 	property->type = type_of(words[list ? 3 : 1]);
-	property->count_type = list ? type_of(words[2]) : SIM_PLY_NO_TYPE;
+	property->count_type = list ? type_of(words[2]) : IO_PLY_NO_TYPE;
 	strcpy(property->name, words[count - 1]);
-	if (property->type == SIM_PLY_NO_TYPE || (list && property->count_type == SIM_PLY_NO_TYPE))
-		return sim_ply_fail(r, "the header gives the property %s an unknown type", property->name);
+	if (property->type == IO_PLY_NO_TYPE || (list && property->count_type == IO_PLY_NO_TYPE))
+		return io_ply_fail(r, "the header gives the property %s an unknown type", property->name);
 	return true;
 }
 
-bool sim_ply_read_header(sim_ply_reader *r)
+bool io_ply_read_header(io_ply_reader *r)
 {
-	char words[5][SIM_PLY_WORD_SIZE];
+	char words[5][IO_PLY_WORD_SIZE];
 	if (header_words(r, words) != 1 || strcmp(words[0], "ply") != 0) {
 		r->place = NULL;
-		return sim_ply_fail(r, "is not a PLY file: it does not begin with a line \"ply\"");
+		return io_ply_fail(r, "is not a PLY file: it does not begin with a line \"ply\"");
 	}
 	bool formatted = false;
 	for (;;) {
 		const int count = header_words(r, words);
 		if (count < 0)
-			return sim_ply_fail(r, "the header has no end_header");
+			return io_ply_fail(r, "the header has no end_header");
 		bool sound = true;
 		if (count == 0 || strcmp(words[0], "comment") == 0 || strcmp(words[0], "obj_info") == 0)
 			continue;
 		if (strcmp(words[0], "end_header") == 0) {
 			if (!formatted)
-				return sim_ply_fail(r, "the header has no format");
+				return io_ply_fail(r, "the header has no format");
 			r->body = r->at;
 			r->place = NULL;
 			return true;
@@ -160,7 +160,7 @@ bool sim_ply_read_header(sim_ply_reader *r)
 		else if (strcmp(words[0], "property") == 0 && count >= 3)
 			sound = parse_property(r, count, words);
 		else
-			sound = sim_ply_fail(r, "the header has a line that is not understood: %s", words[0]);
+			sound = io_ply_fail(r, "the header has a line that is not understood: %s", words[0]);
 		if (!sound)
 			return false;
 	}
@@ -168,15 +168,15 @@ bool sim_ply_read_header(sim_ply_reader *r)
 
 // ---- Values ----
 
-static bool ends_early(sim_ply_reader *r, const sim_ply_element *element)
+static bool ends_early(io_ply_reader *r, const io_ply_element *element)
 {
 	r->place = r->end;
-	return sim_ply_fail(r, "ends too early, in %s %lld of %lld", element->name, (long long)r->row, (long long)element->count);
+	return io_ply_fail(r, "ends too early, in %s %lld of %lld", element->name, (long long)r->row, (long long)element->count);
 }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-static bool read_text_value(sim_ply_reader *r, const sim_ply_element *element, sim_ply_type type, double *value)
+static bool read_text_value(io_ply_reader *r, const io_ply_element *element, io_ply_type type, double *value)
 {
 	while (r->at < r->end && is_blank(*r->at))
 		r->at++;
@@ -185,17 +185,17 @@ static bool read_text_value(sim_ply_reader *r, const sim_ply_element *element, s
 	r->place = r->at;
 	char *end;
 	// Straight to the nearest float: by way of double it could be rounded twice.
-	*value = type == SIM_PLY_FLOAT && !r->as_doubles ? (double)strtof(r->at, &end) : strtod(r->at, &end);
+	*value = type == IO_PLY_FLOAT && !r->as_doubles ? (double)strtof(r->at, &end) : strtod(r->at, &end);
 	if (end < r->end && *end == '\0')
-		return sim_ply_fail(r, "holds a zero byte, which no text does: the file is damaged");
+		return io_ply_fail(r, "holds a zero byte, which no text does: the file is damaged");
 	if (end == r->at || (end < r->end && !is_blank(*end)))
-		return sim_ply_fail(r, "%s %lld: this is not a number: %.*s", element->name, (long long)r->row,
-			(int)strcspn(r->at, " \t\r\n") % SIM_PLY_WORD_SIZE, r->at);
+		return io_ply_fail(r, "%s %lld: this is not a number: %.*s", element->name, (long long)r->row,
+			(int)strcspn(r->at, " \t\r\n") % IO_PLY_WORD_SIZE, r->at);
 	r->at = end;
 	return true;
 }
 
-static bool read_binary_value(sim_ply_reader *r, const sim_ply_element *element, sim_ply_type type, double *value)
+static bool read_binary_value(io_ply_reader *r, const io_ply_element *element, io_ply_type type, double *value)
 {
 	const int size = TYPE_SIZE[type];
 	if (r->end - r->at < size)
@@ -203,68 +203,68 @@ static bool read_binary_value(sim_ply_reader *r, const sim_ply_element *element,
 	r->place = r->at;
 	uint64_t bits = 0;
 	for (int i = 0; i < size; i++)
-		bits |= (uint64_t)(unsigned char)r->at[i] << 8 * (r->format == SIM_PLY_BIG ? size - 1 - i : i);
+		bits |= (uint64_t)(unsigned char)r->at[i] << 8 * (r->format == IO_PLY_BIG ? size - 1 - i : i);
 	r->at += size;
 	const uint32_t low = (uint32_t)bits;
 	float number;
 	switch (type) {
-	case SIM_PLY_INT8: *value = (double)(int8_t)low; break;
-	case SIM_PLY_INT16: *value = (double)(int16_t)low; break;
-	case SIM_PLY_INT32: *value = (double)(int32_t)low; break;
-	case SIM_PLY_FLOAT:
+	case IO_PLY_INT8: *value = (double)(int8_t)low; break;
+	case IO_PLY_INT16: *value = (double)(int16_t)low; break;
+	case IO_PLY_INT32: *value = (double)(int32_t)low; break;
+	case IO_PLY_FLOAT:
 		memcpy(&number, &low, sizeof number);
 		*value = (double)number;
 		break;
-	case SIM_PLY_DOUBLE: memcpy(value, &bits, sizeof bits); break;
+	case IO_PLY_DOUBLE: memcpy(value, &bits, sizeof bits); break;
 	default: *value = (double)low; break;
 	}
 	return true;
 }
 
-bool sim_ply_read_value(sim_ply_reader *r, const sim_ply_element *element, sim_ply_type type, double *value)
+bool io_ply_read_value(io_ply_reader *r, const io_ply_element *element, io_ply_type type, double *value)
 {
-	return (r->format == SIM_PLY_ASCII ? read_text_value : read_binary_value)(r, element, type, value);
+	return (r->format == IO_PLY_ASCII ? read_text_value : read_binary_value)(r, element, type, value);
 }
 
-bool sim_ply_read_list_count(sim_ply_reader *r, const sim_ply_element *element, const sim_ply_property *property, int64_t *count)
+bool io_ply_read_list_count(io_ply_reader *r, const io_ply_element *element, const io_ply_property *property, int64_t *count)
 {
 	double number;
-	if (!sim_ply_read_value(r, element, property->count_type, &number))
+	if (!io_ply_read_value(r, element, property->count_type, &number))
 		return false;
 	if (!(number >= 0 && number <= INT32_MAX) || number != floor(number))
-		return sim_ply_fail(r, "%s %lld: a list of %g elements", element->name, (long long)r->row, number);
+		return io_ply_fail(r, "%s %lld: a list of %g elements", element->name, (long long)r->row, number);
 	*count = (int64_t)number;
 	return true;
 }
 
-bool sim_ply_skip_property(sim_ply_reader *r, const sim_ply_element *element, const sim_ply_property *property)
+bool io_ply_skip_property(io_ply_reader *r, const io_ply_element *element, const io_ply_property *property)
 {
 	int64_t count = 1;
-	if (property->count_type != SIM_PLY_NO_TYPE && !sim_ply_read_list_count(r, element, property, &count))
+	if (property->count_type != IO_PLY_NO_TYPE && !io_ply_read_list_count(r, element, property, &count))
 		return false;
 	double value;
 	for (int64_t i = 0; i < count; i++) {
-		if (!sim_ply_read_value(r, element, property->type, &value))
+		if (!io_ply_read_value(r, element, property->type, &value))
 			return false;
 	}
 	return true;
 }
 
-bool sim_ply_skip_element(sim_ply_reader *r, const sim_ply_element *element)
+bool io_ply_skip_element(io_ply_reader *r, const io_ply_element *element)
 {
 	for (r->row = 0; r->row < element->count && element->property_count > 0; r->row++) {
 		for (int i = 0; i < element->property_count; i++) {
-			if (!sim_ply_skip_property(r, element, &element->properties[i]))
+			if (!io_ply_skip_property(r, element, &element->properties[i]))
 				return false;
 		}
 	}
 	return true;
 }
 
-bool sim_ply_check_room(sim_ply_reader *r, const sim_ply_element *element, const char *name)
+bool io_ply_check_room(io_ply_reader *r, const io_ply_element *element, const char *name)
 {
 	if (element->property_count == 0 || element->count <= (r->end - r->at) / element->property_count)
 		return true;
 	r->place = r->end;
-	return sim_ply_fail(r, "ends too early: %lld %s do not fit in it", (long long)element->count, name);
+	return io_ply_fail(r, "ends too early: %lld %s do not fit in it", (long long)element->count, name);
 }

@@ -12,27 +12,27 @@
 // ---- Columns ----
 
 const recording_column recording_body_columns[RECORDING_BODY_COLUMNS] = {
-	{ "/bodies/kind", RECORDING_INT32, 1, offsetof(sim_recorded_body, kind) },
-	{ "/bodies/shape", RECORDING_INT32, 1, offsetof(sim_recorded_body, type) },
-	{ "/bodies/mesh", RECORDING_INT32, 1, offsetof(sim_recorded_body, mesh) },
-	{ "/bodies/radius", RECORDING_FLOAT64, 1, offsetof(sim_recorded_body, radius) },
-	{ "/bodies/half_length", RECORDING_FLOAT64, 1, offsetof(sim_recorded_body, half_length) },
-	{ "/bodies/half_extents", RECORDING_FLOAT64, 3, offsetof(sim_recorded_body, half_extents) },
+	{ "/bodies/kind", RECORDING_INT32, 1, offsetof(io_recorded_body, kind) },
+	{ "/bodies/shape", RECORDING_INT32, 1, offsetof(io_recorded_body, type) },
+	{ "/bodies/mesh", RECORDING_INT32, 1, offsetof(io_recorded_body, mesh) },
+	{ "/bodies/radius", RECORDING_FLOAT64, 1, offsetof(io_recorded_body, radius) },
+	{ "/bodies/half_length", RECORDING_FLOAT64, 1, offsetof(io_recorded_body, half_length) },
+	{ "/bodies/half_extents", RECORDING_FLOAT64, 3, offsetof(io_recorded_body, half_extents) },
 	// Earlier versions had none.
-	{ "/bodies/rounding", RECORDING_FLOAT64, 1, offsetof(sim_recorded_body, rounding) },
+	{ "/bodies/rounding", RECORDING_FLOAT64, 1, offsetof(io_recorded_body, rounding) },
 	// These two only where some body has parts.
-	{ "/bodies/part", RECORDING_INT32, 1, offsetof(sim_recorded_body, part) },
-	{ "/bodies/place", RECORDING_FLOAT64, 7, offsetof(sim_recorded_body, place) },
+	{ "/bodies/part", RECORDING_INT32, 1, offsetof(io_recorded_body, part) },
+	{ "/bodies/place", RECORDING_FLOAT64, 7, offsetof(io_recorded_body, place) },
 };
 const recording_column recording_contact_columns[RECORDING_CONTACT_COLUMNS] = {
-	{ "/contacts/body_a", RECORDING_INT32, 1, offsetof(sim_recorded_contact, body_a) },
-	{ "/contacts/body_b", RECORDING_INT32, 1, offsetof(sim_recorded_contact, body_b) },
-	{ "/contacts/point", RECORDING_FLOAT64, 3, offsetof(sim_recorded_contact, point) },
-	{ "/contacts/normal", RECORDING_FLOAT32, 3, offsetof(sim_recorded_contact, normal) },
-	{ "/contacts/depth", RECORDING_FLOAT32, 1, offsetof(sim_recorded_contact, depth) },
-	{ "/contacts/feature_a", RECORDING_INT32, 1, offsetof(sim_recorded_contact, feature_a) },
-	{ "/contacts/feature_b", RECORDING_INT32, 1, offsetof(sim_recorded_contact, feature_b) },
-	{ "/contacts/kind", RECORDING_INT32, 1, offsetof(sim_recorded_contact, kind) },
+	{ "/contacts/body_a", RECORDING_INT32, 1, offsetof(io_recorded_contact, body_a) },
+	{ "/contacts/body_b", RECORDING_INT32, 1, offsetof(io_recorded_contact, body_b) },
+	{ "/contacts/point", RECORDING_FLOAT64, 3, offsetof(io_recorded_contact, point) },
+	{ "/contacts/normal", RECORDING_FLOAT32, 3, offsetof(io_recorded_contact, normal) },
+	{ "/contacts/depth", RECORDING_FLOAT32, 1, offsetof(io_recorded_contact, depth) },
+	{ "/contacts/feature_a", RECORDING_INT32, 1, offsetof(io_recorded_contact, feature_a) },
+	{ "/contacts/feature_b", RECORDING_INT32, 1, offsetof(io_recorded_contact, feature_b) },
+	{ "/contacts/kind", RECORDING_INT32, 1, offsetof(io_recorded_contact, kind) },
 };
 const recording_column recording_time_column = { "/time", RECORDING_FLOAT64, 1, 0 };
 const recording_column recording_first_column = { "/contacts/first", RECORDING_INT64, 1, 0 };
@@ -85,7 +85,7 @@ bool recording_damaged(const recording_problem *p, const char *object, const cha
 	return sim_fail(p->error, "%s: damaged recording: %s %s", p->path, object, text);
 }
 
-bool recording_check_triangles(const sim_recorded_mesh *mesh)
+bool recording_check_triangles(const io_recorded_mesh *mesh)
 {
 	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++) {
 		if (mesh->triangles[i] < 0 || mesh->triangles[i] >= mesh->vertex_count)
@@ -94,9 +94,9 @@ bool recording_check_triangles(const sim_recorded_mesh *mesh)
 	return true;
 }
 
-bool recording_check_body(const recording_problem *p, const sim_recording *recording, int32_t index)
+bool recording_check_body(const recording_problem *p, const io_recording *recording, int32_t index)
 {
-	const sim_recorded_body *body = &recording->bodies[index];
+	const io_recorded_body *body = &recording->bodies[index];
 	const bool is_mesh = body->type == CAROM_MESH || body->type == CAROM_HULL;
 	char name[48];
 	snprintf(name, sizeof name, "body %d", (int)index);
@@ -123,7 +123,7 @@ static bool is_log(const char *path)
 	return found;
 }
 
-const char *sim_missing_recording_hint(const char *path)
+const char *io_missing_recording_hint(const char *path)
 {
 	char part[4096];
 	const int length = snprintf(part, sizeof part, "%s.part", path);
@@ -134,33 +134,33 @@ const char *sim_missing_recording_hint(const char *path)
 
 static bool is_missing(const recording_problem *p)
 {
-	const char *hint = sim_missing_recording_hint(p->path);
+	const char *hint = io_missing_recording_hint(p->path);
 	return recording_fail(p->path, p->error, hint ? hint : "cannot be opened: is the path right?");
 }
 
-static bool open_any(const recording_problem *p, sim_recording *recording)
+static bool open_any(const recording_problem *p, io_recording *recording)
 {
 	if (is_log(p->path))
 		return recording_open_log(p, recording);
-	switch (sim_check_seal(p->path)) {
-	case SIM_SEAL_UNREAD: return is_missing(p);
-	case SIM_SEAL_FOREIGN: return recording_fail(p->path, p->error, "not an HDF5 file, so not a recording");
-	case SIM_SEAL_BROKEN:
+	switch (io_check_seal(p->path)) {
+	case IO_SEAL_UNREAD: return is_missing(p);
+	case IO_SEAL_FOREIGN: return recording_fail(p->path, p->error, "not an HDF5 file, so not a recording");
+	case IO_SEAL_BROKEN:
 		return recording_fail(p->path, p->error,
 			"damaged recording: its bytes do not have the digest that it begins with (or another program has changed them)");
-	case SIM_SEAL_NONE:
+	case IO_SEAL_NONE:
 		snprintf(recording->note, sizeof recording->note,
 			"it has no digest, as recordings of earlier versions: damage within it may go unnoticed");
 		break;
-	case SIM_SEAL_WHOLE: break;
+	case IO_SEAL_WHOLE: break;
 	}
 	return recording_open_hdf5(p, recording);
 }
 
-sim_recording *sim_open_recording(const char *path, sim_error *error)
+io_recording *io_open_recording(const char *path, sim_error *error)
 {
 	const recording_problem p = { path, error };
-	sim_recording *recording = calloc(1, sizeof *recording);
+	io_recording *recording = calloc(1, sizeof *recording);
 	if (!recording || !(recording->path = strdup(path))) {
 		recording_fail(path, error, "out of memory");
 		free(recording);
@@ -169,11 +169,11 @@ sim_recording *sim_open_recording(const char *path, sim_error *error)
 	recording->file = -1;
 	if (open_any(&p, recording))
 		return recording;
-	sim_close_recording(recording);
+	io_close_recording(recording);
 	return NULL;
 }
 
-void sim_close_recording(sim_recording *recording)
+void io_close_recording(io_recording *recording)
 {
 	if (!recording)
 		return;
@@ -196,30 +196,30 @@ void sim_close_recording(sim_recording *recording)
 	free(recording);
 }
 
-bool sim_starts_like_recording(const void *start, size_t size)
+bool io_starts_like_recording(const void *start, size_t size)
 {
 	static const char signature[] = "\x89HDF\r\n\x1a\n";
 	const char *bytes = start;
 	if (size < 8)
 		return false;
 	// Behind a digest that is damaged HDF5 still begins.
-	return !memcmp(bytes, signature, 8) || !memcmp(bytes, SIM_SEAL_WORD, 8) || !memcmp(bytes, RECORDING_LOG_WORD, 8) ||
-		(size >= SIM_SEAL_SIZE + 8 && !memcmp(bytes + SIM_SEAL_SIZE, signature, 8));
+	return !memcmp(bytes, signature, 8) || !memcmp(bytes, IO_SEAL_WORD, 8) || !memcmp(bytes, RECORDING_LOG_WORD, 8) ||
+		(size >= IO_SEAL_SIZE + 8 && !memcmp(bytes + IO_SEAL_SIZE, signature, 8));
 }
 
 // ---- Content ----
 
-const sim_recording_info *sim_recording_get_info(const sim_recording *recording) { return &recording->info; }
+const io_recording_info *io_recording_get_info(const io_recording *recording) { return &recording->info; }
 
-const char *sim_recording_note(const sim_recording *recording) { return recording->note[0] ? recording->note : NULL; }
+const char *io_recording_note(const io_recording *recording) { return recording->note[0] ? recording->note : NULL; }
 
-bool sim_recording_is_finished(const sim_recording *recording) { return recording->log == NULL; }
+bool io_recording_is_finished(const io_recording *recording) { return recording->log == NULL; }
 
-int32_t sim_recording_frame_count(const sim_recording *recording) { return recording->frame_count; }
+int32_t io_recording_frame_count(const io_recording *recording) { return recording->frame_count; }
 
-int32_t sim_recording_body_count(const sim_recording *recording) { return recording->body_count; }
+int32_t io_recording_body_count(const io_recording *recording) { return recording->body_count; }
 
-int32_t sim_recording_whole_count(const sim_recording *recording)
+int32_t io_recording_whole_count(const io_recording *recording)
 {
 	int32_t count = 0;
 	for (int32_t i = 0; i < recording->body_count; i++)
@@ -227,7 +227,7 @@ int32_t sim_recording_whole_count(const sim_recording *recording)
 	return count;
 }
 
-int32_t sim_recording_moving_count(const sim_recording *recording)
+int32_t io_recording_moving_count(const io_recording *recording)
 {
 	int32_t count = 0;
 	for (int32_t i = 0; i < recording->body_count; i++)
@@ -235,26 +235,26 @@ int32_t sim_recording_moving_count(const sim_recording *recording)
 	return count;
 }
 
-int32_t sim_recording_mesh_count(const sim_recording *recording) { return recording->mesh_count; }
+int32_t io_recording_mesh_count(const io_recording *recording) { return recording->mesh_count; }
 
-const sim_recorded_body *sim_recording_get_body(const sim_recording *recording, int32_t index)
+const io_recorded_body *io_recording_get_body(const io_recording *recording, int32_t index)
 {
 	return &recording->bodies[index];
 }
 
-const sim_recorded_mesh *sim_recording_get_mesh(const sim_recording *recording, int32_t index)
+const io_recorded_mesh *io_recording_get_mesh(const io_recording *recording, int32_t index)
 {
 	return &recording->meshes[index];
 }
 
-double sim_recording_get_time(const sim_recording *recording, int32_t frame) { return recording->time[frame]; }
+double io_recording_get_time(const io_recording *recording, int32_t frame) { return recording->time[frame]; }
 
-int32_t sim_recording_contact_count(const sim_recording *recording, int32_t frame)
+int32_t io_recording_contact_count(const io_recording *recording, int32_t frame)
 {
 	return recording->first ? (int32_t)(recording->first[frame + 1] - recording->first[frame]) : 0;
 }
 
-bool sim_recording_read_poses(sim_recording *recording, int32_t frame, carom_pose *poses, sim_error *error)
+bool io_recording_read_poses(io_recording *recording, int32_t frame, carom_pose *poses, sim_error *error)
 {
 	const recording_problem p = { recording->path, error };
 	const int32_t count = recording->body_count;
@@ -266,8 +266,8 @@ bool sim_recording_read_poses(sim_recording *recording, int32_t frame, carom_pos
 	return recording_damaged(&p, recording_poses_column.path, "cannot be read");
 }
 
-static bool unpack_contacts(const recording_problem *p, const sim_recording *recording, const char *packed, int32_t count,
-	sim_recorded_contact *contacts)
+static bool unpack_contacts(
+	const recording_problem *p, const io_recording *recording, const char *packed, int32_t count, io_recorded_contact *contacts)
 {
 	for (int i = 0; i < RECORDING_CONTACT_COLUMNS; i++) {
 		const recording_column *c = &recording_contact_columns[i];
@@ -282,10 +282,10 @@ static bool unpack_contacts(const recording_problem *p, const sim_recording *rec
 	return true;
 }
 
-bool sim_recording_read_contacts(sim_recording *recording, int32_t frame, sim_recorded_contact *contacts, sim_error *error)
+bool io_recording_read_contacts(io_recording *recording, int32_t frame, io_recorded_contact *contacts, sim_error *error)
 {
 	const recording_problem p = { recording->path, error };
-	const int32_t count = sim_recording_contact_count(recording, frame);
+	const int32_t count = io_recording_contact_count(recording, frame);
 	if (count == 0)
 		return true;
 	char *packed = malloc((size_t)count * recording_record_size(recording_contact_columns, RECORDING_CONTACT_COLUMNS));

@@ -62,7 +62,7 @@ static void *read_all(const recording_problem *p, hid_t file, const recording_co
 	const uint64_t bytes = size[0] * recording_row_size(c);
 	if (*rows >= 0 && size[0] != (hsize_t)*rows) {
 		recording_damaged(p, c->path, "has another length than the arrays beside it");
-	} else if (!sim_hdf5_holds(file, set, bytes)) {
+	} else if (!io_hdf5_holds(file, set, bytes)) {
 		recording_damaged(p, c->path, "claims more than the file holds");
 	} else if (!(data = malloc((size_t)bytes + 1))) {
 		recording_damaged(p, c->path, "does not fit into memory");
@@ -105,7 +105,7 @@ static char *read_text(hid_t file, hid_t object, bool attribute)
 	if (H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 && H5Sget_simple_extent_npoints(space) == 1) {
 		const size_t size = H5Tget_size(type);
 		const bool there =
-			attribute ? H5Aget_storage_size(object) == size && size <= 1 << 16 : sim_hdf5_holds(file, object, size);
+			attribute ? H5Aget_storage_size(object) == size && size <= 1 << 16 : io_hdf5_holds(file, object, size);
 		text = there ? calloc(1, size + 1) : NULL;
 		const hid_t memory = H5Tcopy(type);
 		if (text &&
@@ -158,13 +158,13 @@ static bool read_format(const recording_problem *p, hid_t file)
 	int32_t version = 0;
 	if (!read_attribute(file, "version", RECORDING_INT32, 1, &version))
 		return recording_damaged(p, "attribute \"version\"", "is missing");
-	if (version == SIM_RECORDING_VERSION)
+	if (version == IO_RECORDING_VERSION)
 		return true;
 	return sim_fail(
-		p->error, "%s: recording of version %d; this program reads version %d", p->path, (int)version, SIM_RECORDING_VERSION);
+		p->error, "%s: recording of version %d; this program reads version %d", p->path, (int)version, IO_RECORDING_VERSION);
 }
 
-static bool read_header(const recording_problem *p, sim_recording *recording)
+static bool read_header(const recording_problem *p, io_recording *recording)
 {
 	const hid_t file = recording->file;
 	double gravity[3];
@@ -188,13 +188,13 @@ static bool read_header(const recording_problem *p, sim_recording *recording)
 	return true;
 }
 
-static bool read_mesh(const recording_problem *p, sim_recording *recording, hsize_t link)
+static bool read_mesh(const recording_problem *p, io_recording *recording, hsize_t link)
 {
-	char name[SIM_RECORDING_NAME + 1] = "";
-	char path[2][SIM_RECORDING_NAME + 32];
+	char name[IO_RECORDING_NAME + 1] = "";
+	char path[2][IO_RECORDING_NAME + 32];
 	const ssize_t length =
 		H5Lget_name_by_idx(recording->file, "/meshes", H5_INDEX_NAME, H5_ITER_INC, link, name, sizeof name, H5P_DEFAULT);
-	if (length < 1 || length >= SIM_RECORDING_NAME)
+	if (length < 1 || length >= IO_RECORDING_NAME)
 		return recording_damaged(p, "/meshes", "holds a mesh without a usable name");
 	snprintf(path[0], sizeof path[0], "/meshes/%s", name);
 	int32_t index = -1;
@@ -205,7 +205,7 @@ static bool read_mesh(const recording_problem *p, sim_recording *recording, hsiz
 	if (!numbered || index < 0 || index >= recording->mesh_count || recording->meshes[index].vertices)
 		return recording_damaged(p, path[0], "has no valid attribute \"index\"");
 
-	sim_recorded_mesh *mesh = &recording->meshes[index];
+	io_recorded_mesh *mesh = &recording->meshes[index];
 	int64_t vertex_count = -1, triangle_count = -1;
 	snprintf(mesh->name, sizeof mesh->name, "%.63s", name);
 	snprintf(path[0], sizeof path[0], "/meshes/%s/vertices", name);
@@ -221,7 +221,7 @@ static bool read_mesh(const recording_problem *p, sim_recording *recording, hsiz
 	return recording_check_triangles(mesh) || recording_damaged(p, path[1], "names a vertex that is not there");
 }
 
-static bool read_meshes(const recording_problem *p, sim_recording *recording)
+static bool read_meshes(const recording_problem *p, io_recording *recording)
 {
 	H5G_info_t info;
 	hsize_t size = 0;
@@ -251,7 +251,7 @@ static int count_body_columns(hid_t file)
 	return has_column(file, RECORDING_PLAIN_BODY_COLUMNS) ? RECORDING_BODY_COLUMNS : RECORDING_PLAIN_BODY_COLUMNS;
 }
 
-static bool read_bodies(const recording_problem *p, sim_recording *recording)
+static bool read_bodies(const recording_problem *p, io_recording *recording)
 {
 	int64_t rows = -1;
 	const int columns = count_body_columns(recording->file);
@@ -276,7 +276,7 @@ static bool read_bodies(const recording_problem *p, sim_recording *recording)
 }
 
 /// Poses are read frame by frame later; here it is checked that they are there.
-static bool check_poses(const recording_problem *p, const sim_recording *recording)
+static bool check_poses(const recording_problem *p, const io_recording *recording)
 {
 	const hsize_t frames = (hsize_t)recording->frame_count, bodies = (hsize_t)recording->body_count;
 	hsize_t size[3], wanted[3] = { frames, bodies, 7 };
@@ -284,7 +284,7 @@ static bool check_poses(const recording_problem *p, const sim_recording *recordi
 	const hid_t set = open_numbers(p, recording->file, path, RECORDING_FLOAT64, 3, 2, wanted, size);
 	if (set < 0)
 		return false;
-	const bool stored = sim_hdf5_holds(recording->file, set, frames * bodies * sizeof(carom_pose));
+	const bool stored = io_hdf5_holds(recording->file, set, frames * bodies * sizeof(carom_pose));
 	H5Dclose(set);
 	// Bodies added after the last frame have no column; a killed run of an early version may have
 	// more times than poses.
@@ -293,7 +293,7 @@ static bool check_poses(const recording_problem *p, const sim_recording *recordi
 	return stored || recording_damaged(p, path, "claims more than the file holds");
 }
 
-static bool read_frames(const recording_problem *p, sim_recording *recording)
+static bool read_frames(const recording_problem *p, io_recording *recording)
 {
 	int64_t frames = -1, firsts;
 	recording->time = read_all(p, recording->file, &recording_time_column, &frames);
@@ -318,7 +318,7 @@ static bool read_frames(const recording_problem *p, sim_recording *recording)
 }
 
 /// The columns of contacts have as many rows as /contacts/first says, and the file holds them.
-static bool check_contacts(const recording_problem *p, const sim_recording *recording)
+static bool check_contacts(const recording_problem *p, const io_recording *recording)
 {
 	const hsize_t rows = recording->first ? (hsize_t)recording->first[recording->frame_count] : 0;
 	for (int i = 0; recording->first && i < RECORDING_CONTACT_COLUMNS; i++) {
@@ -326,7 +326,7 @@ static bool check_contacts(const recording_problem *p, const sim_recording *reco
 		const hid_t set = H5Dopen2(recording->file, c->path, H5P_DEFAULT);
 		if (set < 0)
 			return recording_damaged(p, c->path, "is missing");
-		const bool stored = rows <= UINT64_MAX / 64 && sim_hdf5_holds(recording->file, set, rows * recording_row_size(c));
+		const bool stored = rows <= UINT64_MAX / 64 && io_hdf5_holds(recording->file, set, rows * recording_row_size(c));
 		H5Dclose(set);
 		if (!stored)
 			return recording_damaged(p, c->path, "claims more than the file holds");
@@ -334,26 +334,26 @@ static bool check_contacts(const recording_problem *p, const sim_recording *reco
 	return true;
 }
 
-bool recording_open_hdf5(const recording_problem *p, sim_recording *recording)
+bool recording_open_hdf5(const recording_problem *p, io_recording *recording)
 {
-	recording->file = sim_open_hdf5(p->path);
+	recording->file = io_open_hdf5(p->path);
 	if (recording->file < 0)
 		return recording_fail(p->path, p->error, "damaged recording: HDF5 cannot open it");
 	return read_header(p, recording) && read_meshes(p, recording) && read_bodies(p, recording) && read_frames(p, recording) &&
 		check_contacts(p, recording);
 }
 
-bool recording_hdf5_poses(const sim_recording *recording, int32_t frame, int32_t first, int32_t count, carom_pose *poses)
+bool recording_hdf5_poses(const io_recording *recording, int32_t frame, int32_t first, int32_t count, carom_pose *poses)
 {
 	const hsize_t start[3] = { (hsize_t)frame, (hsize_t)first, 0 };
 	const hsize_t size[3] = { 1, (hsize_t)count, 7 };
 	return read_block(recording->file, recording_poses_column.path, RECORDING_FLOAT64, 3, start, size, poses);
 }
 
-bool recording_hdf5_contacts(const sim_recording *recording, int32_t frame, void *packed)
+bool recording_hdf5_contacts(const io_recording *recording, int32_t frame, void *packed)
 {
 	char *to = packed;
-	const int32_t count = sim_recording_contact_count(recording, frame);
+	const int32_t count = io_recording_contact_count(recording, frame);
 	for (int i = 0; i < RECORDING_CONTACT_COLUMNS; i++) {
 		const recording_column *c = &recording_contact_columns[i];
 		const hsize_t start[2] = { (hsize_t)recording->first[frame], 0 };

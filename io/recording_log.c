@@ -44,7 +44,7 @@ typedef struct info_record {
 } info_record;
 
 typedef struct mesh_record {
-	char name[SIM_RECORDING_NAME];
+	char name[IO_RECORDING_NAME];
 	int32_t vertex_count, triangle_count; // vertices and triangles follow
 } mesh_record;
 
@@ -74,8 +74,8 @@ static uint32_t sum_of_head(const record_head *head)
 
 // ---- Writing ----
 
-struct sim_recorder {
-	sim_output_file file; // it never takes its name: the HDF5 file does
+struct io_recorder {
+	io_output_file file; // it never takes its name: the HDF5 file does
 	bool with_contacts;
 	bool failed;
 	char *buffer; // a record with its head and sum
@@ -85,7 +85,7 @@ struct sim_recorder {
 };
 
 /// Room for a record of a size: where its bytes go. NULL when memory is short.
-static char *new_record(sim_recorder *recorder, record_kind kind, size_t size)
+static char *new_record(io_recorder *recorder, record_kind kind, size_t size)
 {
 	const size_t needed = sizeof(record_head) + size + sizeof(uint32_t);
 	if (needed > recorder->room) {
@@ -101,7 +101,7 @@ static char *new_record(sim_recorder *recorder, record_kind kind, size_t size)
 	return recorder->buffer + sizeof head;
 }
 
-static bool hand_over(sim_recorder *recorder, const void *bytes, size_t size)
+static bool hand_over(io_recorder *recorder, const void *bytes, size_t size)
 {
 	FILE *stream = recorder->file.stream;
 	errno = 0;
@@ -114,7 +114,7 @@ static bool hand_over(sim_recorder *recorder, const void *bytes, size_t size)
 }
 
 /// Finish the record that new_record began. NULL stands for one that had no room.
-static bool put_record(sim_recorder *recorder, const char *bytes, sim_error *error)
+static bool put_record(io_recorder *recorder, const char *bytes, sim_error *error)
 {
 	record_head head;
 	if (!bytes)
@@ -130,12 +130,12 @@ static bool put_record(sim_recorder *recorder, const char *bytes, sim_error *err
 		strerror(errno ? errno : EIO), recorder->file.part);
 }
 
-static bool put_info(sim_recorder *recorder, const sim_recording_info *info, sim_error *error)
+static bool put_info(io_recorder *recorder, const io_recording_info *info, sim_error *error)
 {
 	const char *name = info->scene_name ? info->scene_name : "", *text = info->scene_text ? info->scene_text : "";
 	const log_head start = { .word = RECORDING_LOG_WORD, .version = LOG_VERSION, .byte_order = BYTE_ORDER_MARK };
 	const info_record record = {
-		.version = SIM_RECORDING_VERSION,
+		.version = IO_RECORDING_VERSION,
 		.contacts = info->contacts,
 		.time_step = info->time_step,
 		.gravity = { info->gravity.x, info->gravity.y, info->gravity.z },
@@ -152,23 +152,23 @@ static bool put_info(sim_recorder *recorder, const sim_recording_info *info, sim
 	return put_record(recorder, bytes, error);
 }
 
-static void free_recorder(sim_recorder *recorder)
+static void free_recorder(io_recorder *recorder)
 {
-	sim_output_abandon(&recorder->file);
+	io_output_abandon(&recorder->file);
 	free(recorder->buffer);
 	free(recorder);
 }
 
-sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *info, sim_error *error)
+io_recorder *io_create_recorder(const char *path, const io_recording_info *info, sim_error *error)
 {
 	sim_error reason;
-	sim_recorder *recorder = calloc(1, sizeof *recorder);
+	io_recorder *recorder = calloc(1, sizeof *recorder);
 	if (!recorder) {
 		recording_fail(path, error, "out of memory");
 		return NULL;
 	}
 	recorder->with_contacts = info->contacts;
-	if (!sim_output_open(&recorder->file, path, &reason))
+	if (!io_output_open(&recorder->file, path, &reason))
 		recording_fail(path, error, reason.text);
 	else if (!recorder->file.part[0])
 		recording_fail(path, error, "cannot be written: it is no regular file");
@@ -178,7 +178,7 @@ sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *in
 	return NULL;
 }
 
-bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh, sim_error *error)
+bool io_recorder_add_mesh(io_recorder *recorder, const io_recorded_mesh *mesh, sim_error *error)
 {
 	mesh_record record = { .vertex_count = mesh->vertex_count, .triangle_count = mesh->triangle_count };
 	const size_t vertices = 3 * (size_t)mesh->vertex_count * sizeof *mesh->vertices;
@@ -195,7 +195,7 @@ bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh
 	return put_record(recorder, bytes, error);
 }
 
-bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body, sim_error *error)
+bool io_recorder_add_body(io_recorder *recorder, const io_recorded_body *body, sim_error *error)
 {
 	const int columns = body->part != 0 ? RECORDING_BODY_COLUMNS : RECORDING_PLAIN_BODY_COLUMNS;
 	char *bytes = new_record(recorder, RECORD_BODY, recording_record_size(recording_body_columns, columns));
@@ -208,7 +208,7 @@ bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body
 	return put_record(recorder, bytes, error);
 }
 
-bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pose *poses, const sim_recorded_contact *contacts,
+bool io_recorder_add_frame(io_recorder *recorder, double time, const carom_pose *poses, const io_recorded_contact *contacts,
 	int32_t contact_count, sim_error *error)
 {
 	const frame_record record = { time, recorder->body_count, recorder->with_contacts ? contact_count : 0 };
@@ -229,15 +229,15 @@ bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pos
 }
 
 /// Make the HDF5 file from the log. The log stays when that fails.
-static bool finish(const sim_recorder *recorder, sim_error *error)
+static bool finish(const io_recorder *recorder, sim_error *error)
 {
 	const char *part = recorder->file.part;
-	sim_recording *log = sim_open_recording(part, error);
+	io_recording *log = io_open_recording(part, error);
 	if (!log)
 		return false;
 	sim_error reason;
 	const bool done = recording_write_hdf5(log, recorder->file.path, &reason);
-	sim_close_recording(log);
+	io_close_recording(log);
 	if (done)
 		remove(part);
 	else
@@ -245,7 +245,7 @@ static bool finish(const sim_recorder *recorder, sim_error *error)
 	return done;
 }
 
-bool sim_close_recorder(sim_recorder *recorder, sim_error *error)
+bool io_close_recorder(io_recorder *recorder, sim_error *error)
 {
 	if (!recorder)
 		return true;
@@ -267,7 +267,7 @@ bool sim_close_recorder(sim_recorder *recorder, sim_error *error)
 /// A log on its way in.
 typedef struct log_reader {
 	const recording_problem *problem;
-	sim_recording *recording;
+	io_recording *recording;
 	int64_t size; // of the file
 	int64_t at;   // of the record at hand
 	record_head head;
@@ -303,12 +303,12 @@ static bool make_room(void **array, int32_t count, int32_t *room, size_t size)
 static bool take_info(log_reader *l)
 {
 	info_record record;
-	sim_recording *r = l->recording;
+	io_recording *r = l->recording;
 	if (r->scene_text || l->head.size < sizeof record)
 		return broken(l, "is not what a recording begins with");
 	memcpy(&record, l->bytes, sizeof record);
 	const uint64_t rest = l->head.size - sizeof record;
-	if (record.name_size > rest || record.text_size != rest - record.name_size || record.version != SIM_RECORDING_VERSION)
+	if (record.name_size > rest || record.text_size != rest - record.name_size || record.version != IO_RECORDING_VERSION)
 		return broken(l, "is not what a recording begins with");
 	r->info.contacts = record.contacts != 0;
 	r->info.time_step = record.time_step;
@@ -323,7 +323,7 @@ static bool take_info(log_reader *l)
 static bool take_mesh(log_reader *l)
 {
 	mesh_record record;
-	sim_recording *r = l->recording;
+	io_recording *r = l->recording;
 	if (l->head.size < sizeof record)
 		return broken(l, "is no mesh");
 	memcpy(&record, l->bytes, sizeof record);
@@ -335,8 +335,8 @@ static bool take_mesh(log_reader *l)
 		return out_of_memory(l);
 	float *to = malloc((size_t)vertices + 1);
 	int32_t *corners = malloc((size_t)triangles + 1);
-	sim_recorded_mesh *mesh = &r->meshes[r->mesh_count++];
-	*mesh = (sim_recorded_mesh){ .vertices = to, .triangles = corners };
+	io_recorded_mesh *mesh = &r->meshes[r->mesh_count++];
+	*mesh = (io_recorded_mesh){ .vertices = to, .triangles = corners };
 	if (!to || !corners)
 		return out_of_memory(l);
 	memcpy(mesh->name, record.name, sizeof mesh->name - 1);
@@ -360,14 +360,14 @@ static int body_columns_in(uint64_t size)
 
 static bool take_body(log_reader *l)
 {
-	sim_recording *r = l->recording;
+	io_recording *r = l->recording;
 	const int columns = body_columns_in(l->head.size);
 	if (columns == 0)
 		return broken(l, "is no body");
 	if (!make_room((void **)&r->bodies, r->body_count, &l->body_room, sizeof *r->bodies))
 		return out_of_memory(l);
 	const char *from = l->bytes;
-	sim_recorded_body *body = &r->bodies[r->body_count++];
+	io_recorded_body *body = &r->bodies[r->body_count++];
 	memset(body, 0, sizeof *body);
 	for (int i = 0; i < columns; i++) {
 		recording_unpack(&recording_body_columns[i], from, sizeof *body, 1, body);
@@ -379,7 +379,7 @@ static bool take_body(log_reader *l)
 /// Room for a frame in three arrays that grow alike; `first` has one element more.
 static bool make_frame_room(log_reader *l)
 {
-	sim_recording *r = l->recording;
+	io_recording *r = l->recording;
 	int32_t room[3] = { l->frame_room, l->frame_room, l->frame_room };
 	if (!make_room((void **)&r->frames, r->frame_count, &room[0], sizeof *r->frames) ||
 		!make_room((void **)&r->time, r->frame_count, &room[1], sizeof *r->time) ||
@@ -392,7 +392,7 @@ static bool make_frame_room(log_reader *l)
 static bool take_frame(log_reader *l)
 {
 	frame_record record;
-	sim_recording *r = l->recording;
+	io_recording *r = l->recording;
 	if (l->head.size < sizeof record)
 		return broken(l, "is no frame");
 	memcpy(&record, l->bytes, sizeof record);
@@ -472,7 +472,7 @@ static bool read_records(log_reader *l)
 			"the run that wrote it was cut off before its first record was whole: there is nothing in it");
 }
 
-bool recording_open_log(const recording_problem *p, sim_recording *recording)
+bool recording_open_log(const recording_problem *p, io_recording *recording)
 {
 	log_head head;
 	log_reader l = { .problem = p, .recording = recording };
@@ -494,12 +494,12 @@ bool recording_open_log(const recording_problem *p, sim_recording *recording)
 
 // ---- Access ----
 
-static bool read_at(const sim_recording *recording, int64_t at, void *bytes, size_t size)
+static bool read_at(const io_recording *recording, int64_t at, void *bytes, size_t size)
 {
 	return fseeko(recording->log, (off_t)at, SEEK_SET) == 0 && fread(bytes, 1, size, recording->log) == size;
 }
 
-bool recording_log_poses(const sim_recording *recording, int32_t frame, int32_t first, int32_t count, carom_pose *poses)
+bool recording_log_poses(const io_recording *recording, int32_t frame, int32_t first, int32_t count, carom_pose *poses)
 {
 	const recording_frame *f = &recording->frames[frame];
 	const int32_t left = f->body_count > first ? f->body_count - first : 0, there = left < count ? left : count;
@@ -509,9 +509,9 @@ bool recording_log_poses(const sim_recording *recording, int32_t frame, int32_t 
 	return there == 0 || read_at(recording, f->poses + first * (int64_t)sizeof *poses, poses, (size_t)there * sizeof *poses);
 }
 
-bool recording_log_contacts(const sim_recording *recording, int32_t frame, void *packed)
+bool recording_log_contacts(const io_recording *recording, int32_t frame, void *packed)
 {
-	const size_t rows = (size_t)sim_recording_contact_count(recording, frame);
+	const size_t rows = (size_t)io_recording_contact_count(recording, frame);
 	const size_t size = rows * recording_record_size(recording_contact_columns, RECORDING_CONTACT_COLUMNS);
 	return read_at(recording, recording->frames[frame].contacts, packed, size);
 }

@@ -2,8 +2,8 @@
 /// Declarations that the parts of recordings share: recording.c (access), recording_log.c (the file
 /// of a run that is under way), recording_hdf5.c (reading the finished file), recording_write.c
 /// (making it from a log). Only these include it.
-#ifndef SIM_RECORDING_PARTS_H
-#define SIM_RECORDING_PARTS_H
+#ifndef IO_RECORDING_PARTS_H
+#define IO_RECORDING_PARTS_H
 
 #include "io/recording.h"
 #include "sim/base/sim_error.h"
@@ -57,16 +57,16 @@ typedef struct recording_frame {
 	int32_t body_count;
 } recording_frame;
 
-struct sim_recording {
+struct io_recording {
 	char *path;
-	sim_recording_info info;
+	io_recording_info info;
 	char *scene_text;
 	char *scene_name;
 	int32_t mesh_count;
 	int32_t body_count;
 	int32_t frame_count;
-	sim_recorded_mesh *meshes; ///< their arrays are owned
-	sim_recorded_body *bodies;
+	io_recorded_mesh *meshes; ///< their arrays are owned
+	io_recorded_body *bodies;
 	double *time;
 	int64_t *first; ///< [frame_count + 1] in recordings with contacts
 	char note[160];
@@ -86,24 +86,24 @@ bool recording_fail(const char *path, sim_error *error, const char *text);
 /// Say what is wrong with an object of the file. Returns false.
 bool recording_damaged(const recording_problem *problem, const char *object, const char *text);
 /// Check what a body says of itself; index is its number. An error and false when that cannot be.
-bool recording_check_body(const recording_problem *problem, const sim_recording *recording, int32_t index);
+bool recording_check_body(const recording_problem *problem, const io_recording *recording, int32_t index);
 /// Tell whether all corners of a mesh are vertices of it.
-bool recording_check_triangles(const sim_recorded_mesh *mesh);
+bool recording_check_triangles(const io_recorded_mesh *mesh);
 
 /// Fill a recording from its path, of which is known that it is HDF5, or a log. False after an
 /// error.
-bool recording_open_hdf5(const recording_problem *problem, sim_recording *recording);
-bool recording_open_log(const recording_problem *problem, sim_recording *recording);
+bool recording_open_hdf5(const recording_problem *problem, io_recording *recording);
+bool recording_open_log(const recording_problem *problem, io_recording *recording);
 
 /// Read the poses of bodies first..first+count-1 in a frame.
-bool recording_hdf5_poses(const sim_recording *recording, int32_t frame, int32_t first, int32_t count, carom_pose *poses);
-bool recording_log_poses(const sim_recording *recording, int32_t frame, int32_t first, int32_t count, carom_pose *poses);
+bool recording_hdf5_poses(const io_recording *recording, int32_t frame, int32_t first, int32_t count, carom_pose *poses);
+bool recording_log_poses(const io_recording *recording, int32_t frame, int32_t first, int32_t count, carom_pose *poses);
 /// Read the contacts of a frame: packed columns, one behind the other.
-bool recording_hdf5_contacts(const sim_recording *recording, int32_t frame, void *packed);
-bool recording_log_contacts(const sim_recording *recording, int32_t frame, void *packed);
+bool recording_hdf5_contacts(const io_recording *recording, int32_t frame, void *packed);
+bool recording_log_contacts(const io_recording *recording, int32_t frame, void *packed);
 
 /// Make the finished file from a recording, at its place once it is whole. False after an error; a
 /// file that lay there stays then.
-bool recording_write_hdf5(sim_recording *from, const char *path, sim_error *error);
+bool recording_write_hdf5(io_recording *from, const char *path, sim_error *error);
 
 #endif

@@ -162,9 +162,9 @@ static bool write_triples(hid_t group, const char *name, recording_scalar type, 
 
 // ---- The parts of a recording ----
 
-static bool write_header(hid_t file, const sim_recording_info *info)
+static bool write_header(hid_t file, const io_recording_info *info)
 {
-	const int32_t version = SIM_RECORDING_VERSION;
+	const int32_t version = IO_RECORDING_VERSION;
 	const double gravity[3] = { info->gravity.x, info->gravity.y, info->gravity.z };
 	return write_text_attribute(file, "format", RECORDING_FORMAT) &&
 		write_attribute(file, "version", RECORDING_INT32, 1, &version) &&
@@ -173,12 +173,12 @@ static bool write_header(hid_t file, const sim_recording_info *info)
 		write_text_attribute(file, "name", info->scene_name) && write_text(file, "/scene", info->scene_text);
 }
 
-static bool write_meshes(hid_t file, const sim_recording *from)
+static bool write_meshes(hid_t file, const io_recording *from)
 {
 	bool done = create_group(file, "/meshes");
 	for (int32_t i = 0; i < from->mesh_count && done; i++) {
-		const sim_recorded_mesh *mesh = &from->meshes[i];
-		char path[SIM_RECORDING_NAME + 16];
+		const io_recorded_mesh *mesh = &from->meshes[i];
+		char path[IO_RECORDING_NAME + 16];
 		snprintf(path, sizeof path, "/meshes/%s", mesh->name);
 		const hid_t group = H5Gcreate2(file, path, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 		done = group >= 0 && write_attribute(group, "index", RECORDING_INT32, 1, &i) &&
@@ -189,7 +189,7 @@ static bool write_meshes(hid_t file, const sim_recording *from)
 	return done;
 }
 
-static bool has_parts(const sim_recording *from)
+static bool has_parts(const io_recording *from)
 {
 	for (int32_t i = 0; i < from->body_count; i++) {
 		if (from->bodies[i].part != 0)
@@ -198,7 +198,7 @@ static bool has_parts(const sim_recording *from)
 	return false;
 }
 
-static bool write_bodies(hid_t file, const sim_recording *from)
+static bool write_bodies(hid_t file, const io_recording *from)
 {
 	char *packed = malloc((size_t)from->body_count * sizeof(carom_pose) + 1); // the widest column
 	const int columns = has_parts(from) ? RECORDING_BODY_COLUMNS : RECORDING_PLAIN_BODY_COLUMNS;
@@ -214,7 +214,7 @@ static bool write_bodies(hid_t file, const sim_recording *from)
 static hsize_t least(hsize_t a, hsize_t b) { return a < b ? a : b; }
 
 /// A chunk after another: 16 frames of up to 1024 bodies.
-static bool write_pose_chunks(hid_t set, const sim_recording *from, hsize_t across, carom_pose *chunk)
+static bool write_pose_chunks(hid_t set, const io_recording *from, hsize_t across, carom_pose *chunk)
 {
 	const hsize_t frames = (hsize_t)from->frame_count, bodies = (hsize_t)from->body_count;
 	bool done = true;
@@ -230,7 +230,7 @@ static bool write_pose_chunks(hid_t set, const sim_recording *from, hsize_t acro
 	return done;
 }
 
-static bool write_poses(hid_t file, const sim_recording *from)
+static bool write_poses(hid_t file, const io_recording *from)
 {
 	const hsize_t bodies = (hsize_t)from->body_count, across = bodies < 1 ? 1 : least(bodies, POSE_CHUNK_BODIES);
 	const hsize_t size[3] = { (hsize_t)from->frame_count, bodies, 7 };
@@ -244,9 +244,9 @@ static bool write_poses(hid_t file, const sim_recording *from)
 }
 
 /// The contacts of a frame into the columns.
-static bool write_frame_contacts(const hid_t *sets, const sim_recording *from, int32_t frame, char *packed)
+static bool write_frame_contacts(const hid_t *sets, const io_recording *from, int32_t frame, char *packed)
 {
-	const int32_t count = sim_recording_contact_count(from, frame);
+	const int32_t count = io_recording_contact_count(from, frame);
 	bool done = count == 0 || recording_log_contacts(from, frame, packed);
 	for (int i = 0; i < RECORDING_CONTACT_COLUMNS && done; i++) {
 		const recording_column *c = &recording_contact_columns[i];
@@ -256,7 +256,7 @@ static bool write_frame_contacts(const hid_t *sets, const sim_recording *from, i
 	return done;
 }
 
-static bool write_contacts(hid_t file, const sim_recording *from)
+static bool write_contacts(hid_t file, const io_recording *from)
 {
 	hid_t sets[RECORDING_CONTACT_COLUMNS];
 	int made = 0;
@@ -264,8 +264,8 @@ static bool write_contacts(hid_t file, const sim_recording *from)
 	if (!from->first)
 		return true;
 	for (int32_t i = 0; i < from->frame_count; i++) {
-		if (sim_recording_contact_count(from, i) > most)
-			most = sim_recording_contact_count(from, i);
+		if (io_recording_contact_count(from, i) > most)
+			most = io_recording_contact_count(from, i);
 	}
 	char *packed = malloc((size_t)most * recording_record_size(recording_contact_columns, RECORDING_CONTACT_COLUMNS) + 1);
 	bool done = packed && create_group(file, "/contacts") &&
@@ -283,18 +283,18 @@ static bool write_contacts(hid_t file, const sim_recording *from)
 	return done;
 }
 
-bool recording_write_hdf5(sim_recording *from, const char *path, sim_error *error)
+bool recording_write_hdf5(io_recording *from, const char *path, sim_error *error)
 {
-	char made[SIM_PATH_MAX + 8];
+	char made[IO_PATH_MAX + 8];
 	snprintf(made, sizeof made, "%s.new", path);
-	const hid_t file = sim_create_hdf5(made);
+	const hid_t file = io_create_hdf5(made);
 	if (file < 0) {
 		return sim_fail(error, "cannot be written: is the disk full?");
 	}
 	const bool complete = write_header(file, &from->info) && write_meshes(file, from) && write_bodies(file, from) &&
 		write_column(file, &recording_time_column, from->frame_count, from->time) && write_poses(file, from) &&
 		write_contacts(file, from);
-	if (sim_finish_hdf5(file, made, path, complete))
+	if (io_finish_hdf5(file, made, path, complete))
 		return true;
 	return sim_fail(error, "cannot be written: is the disk full?");
 }

@@ -12,8 +12,8 @@ enum { COLUMNS_MAX = 256 };
 
 typedef struct csv_reader {
 	char *at; // of the next line
-	const sim_sphere_reading *reading;
-	sim_sphere_set *spheres;
+	const io_sphere_reading *reading;
+	io_sphere_set *spheres;
 	int64_t capacity;
 	int64_t line;
 	char separator;           // comma, semicolon, or a blank for any number of blanks
@@ -160,11 +160,11 @@ static bool read_sphere(csv_reader *r)
 	}
 	if (!reserve(r))
 		return false;
-	const char *wrong = sim_put_sphere(r->spheres, r->spheres->count++, xyzr);
+	const char *wrong = io_put_sphere(r->spheres, r->spheres->count++, xyzr);
 	return !wrong || fail(r, "%s", wrong);
 }
 
-bool sim_read_sphere_csv(char *text, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
+bool io_read_sphere_csv(char *text, size_t size, const io_sphere_reading *reading, io_sphere_set *spheres, sim_error *error)
 {
 	if (strlen(text) != size) {
 		return sim_fail(error, "is not a file of spheres: it is neither SPHERES1 nor PLY nor text");
@@ -195,13 +195,13 @@ bool sim_read_sphere_csv(char *text, size_t size, const sim_sphere_reading *read
 	return sim_fail(error, "holds no spheres");
 }
 
-void sim_write_sphere_csv(FILE *stream, const sim_sphere_set *spheres)
+void io_write_sphere_csv(FILE *stream, const io_sphere_set *spheres)
 {
 	fputs("x,y,z,r\n", stream);
 	const int digits = spheres->wide ? 17 : 9;
 	for (int64_t i = 0; i < spheres->count; i++) {
 		double s[4];
-		sim_get_sphere(spheres, i, s);
+		io_get_sphere(spheres, i, s);
 		fprintf(stream, "%.*g,%.*g,%.*g,%.*g\n", digits, s[0], digits, s[1], digits, s[2], digits, s[3]);
 	}
 }

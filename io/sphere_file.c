@@ -18,7 +18,7 @@ static const char MAGIC[8] = { 'S', 'P', 'H', 'E', 'R', 'E', 'S', '1' };
 
 // ---- The set ----
 
-bool sim_allocate_spheres(sim_sphere_set *spheres, int64_t count, bool wide)
+bool io_allocate_spheres(io_sphere_set *spheres, int64_t count, bool wide)
 {
 	memset(spheres, 0, sizeof *spheres);
 	if (count < 0 || count > CAROM_MAX_SPHERES)
@@ -32,13 +32,13 @@ bool sim_allocate_spheres(sim_sphere_set *spheres, int64_t count, bool wide)
 	return true;
 }
 
-void sim_free_spheres(sim_sphere_set *spheres)
+void io_free_spheres(io_sphere_set *spheres)
 {
 	free(spheres->values);
 	memset(spheres, 0, sizeof *spheres);
 }
 
-void sim_get_sphere(const sim_sphere_set *spheres, int64_t i, double xyzr[4])
+void io_get_sphere(const io_sphere_set *spheres, int64_t i, double xyzr[4])
 {
 	for (int k = 0; k < 4; k++)
 		xyzr[k] =
@@ -55,7 +55,7 @@ static const char *what_is_wrong(const double xyzr[4])
 	return xyzr[3] < 0 ? "the radius is negative" : NULL;
 }
 
-const char *sim_put_sphere(sim_sphere_set *spheres, int64_t i, const double xyzr[4])
+const char *io_put_sphere(io_sphere_set *spheres, int64_t i, const double xyzr[4])
 {
 	for (int k = 0; k < 4; k++) {
 		if (spheres->wide)
@@ -64,11 +64,11 @@ const char *sim_put_sphere(sim_sphere_set *spheres, int64_t i, const double xyzr
 			((float *)spheres->values)[4 * i + k] = (float)xyzr[k];
 	}
 	double stored[4];
-	sim_get_sphere(spheres, i, stored);
+	io_get_sphere(spheres, i, stored);
 	return what_is_wrong(stored);
 }
 
-carom_sphere_input sim_sphere_input(const sim_sphere_set *spheres)
+carom_sphere_input io_sphere_input(const io_sphere_set *spheres)
 {
 	const size_t size = spheres->wide ? sizeof(double) : sizeof(float);
 	const carom_scalar type = spheres->wide ? CAROM_FLOAT64 : CAROM_FLOAT32;
@@ -81,11 +81,11 @@ carom_sphere_input sim_sphere_input(const sim_sphere_set *spheres)
 	return input;
 }
 
-uint64_t sim_hash_sphere_pairs(const carom_sphere_pair *pairs, int64_t count)
+uint64_t io_hash_sphere_pairs(const carom_sphere_pair *pairs, int64_t count)
 {
 	uint64_t hash = 0;
 	for (int64_t i = 0; i < count; i++)
-		hash += sim_mix64((uint64_t)pairs[i].a << 32 | pairs[i].b);
+		hash += io_mix64((uint64_t)pairs[i].a << 32 | pairs[i].b);
 	return hash;
 }
 
@@ -107,7 +107,7 @@ static float get_float(const unsigned char *bytes)
 	return value;
 }
 
-static bool read_walls(const unsigned char *header, sim_sphere_set *spheres, sim_error *error)
+static bool read_walls(const unsigned char *header, io_sphere_set *spheres, sim_error *error)
 {
 	bool all_zero = true;
 	for (int axis = 0; axis < 3; axis++) {
@@ -124,10 +124,10 @@ static bool read_walls(const unsigned char *header, sim_sphere_set *spheres, sim
 }
 
 /// The header, with room for the spheres.
-static bool read_header(sim_input *input, sim_sphere_set *spheres, sim_error *error)
+static bool read_header(io_input *input, io_sphere_set *spheres, sim_error *error)
 {
 	unsigned char header[HEADER_BYTES];
-	if (sim_take_input(input, header, HEADER_BYTES) != HEADER_BYTES)
+	if (io_take_input(input, header, HEADER_BYTES) != HEADER_BYTES)
 		return sim_fail(error, "ends too early, in its header");
 	const uint64_t count = get_bits(header + 8, 8);
 	if (count > CAROM_MAX_SPHERES)
@@ -138,7 +138,7 @@ static bool read_header(sim_input *input, sim_sphere_set *spheres, sim_error *er
 		return sim_fail(error, "ends too early, in sphere %lld of %lld", (long long)there, (long long)count);
 	if (get_bits(header + 56, 8))
 		return sim_fail(error, "is damaged or of another version: the last eight bytes of its header are not zero");
-	if (!sim_allocate_spheres(spheres, (int64_t)count, false))
+	if (!io_allocate_spheres(spheres, (int64_t)count, false))
 		return sim_fail(error, "out of memory");
 	spheres->expected_pairs = get_bits(header + 40, 8);
 	spheres->expected_hash = get_bits(header + 48, 8);
@@ -146,18 +146,18 @@ static bool read_header(sim_input *input, sim_sphere_set *spheres, sim_error *er
 	return read_walls(header, spheres, error);
 }
 
-static bool read_snapshot(sim_input *input, sim_sphere_set *spheres, sim_error *error)
+static bool read_snapshot(io_input *input, io_sphere_set *spheres, sim_error *error)
 {
 	if (!read_header(input, spheres, error))
 		return false;
 	const int64_t count = spheres->count;
-	const int64_t there = (int64_t)(sim_take_input(input, spheres->values, (size_t)count * SPHERE_BYTES) / SPHERE_BYTES);
+	const int64_t there = (int64_t)(io_take_input(input, spheres->values, (size_t)count * SPHERE_BYTES) / SPHERE_BYTES);
 	if (ferror(input->stream))
 		return sim_fail(error, "cannot be read: %s", strerror(errno));
 	if (there < count)
 		return sim_fail(error, "ends too early, in sphere %lld of %lld", (long long)there, (long long)count);
 	char more;
-	if (sim_take_input(input, &more, 1) != 0)
+	if (io_take_input(input, &more, 1) != 0)
 		return sim_fail(error, "goes on behind the last of its %lld spheres", (long long)count);
 	for (int64_t i = 0; i < count; i++) {
 		// In place: the bytes of a sphere become its values.
@@ -165,7 +165,7 @@ static bool read_snapshot(sim_input *input, sim_sphere_set *spheres, sim_error *
 		double xyzr[4];
 		for (int k = 0; k < 4; k++)
 			xyzr[k] = (double)get_float(bytes + 4 * k);
-		const char *wrong = sim_put_sphere(spheres, i, xyzr);
+		const char *wrong = io_put_sphere(spheres, i, xyzr);
 		if (wrong)
 			return sim_fail(error, "sphere %lld: %s", (long long)i, wrong);
 	}
@@ -173,48 +173,48 @@ static bool read_snapshot(sim_input *input, sim_sphere_set *spheres, sim_error *
 }
 
 /// Text of either kind.
-static bool read_text(sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
+static bool read_text(io_input *input, const io_sphere_reading *reading, io_sphere_set *spheres, sim_error *error)
 {
 	size_t size;
-	char *text = sim_take_rest(input, &size);
+	char *text = io_take_rest(input, &size);
 	if (!text)
 		return sim_fail(error, "cannot be read: %s", strerror(errno));
 	const bool is_ply = strncmp(text, "ply", 3) == 0 && (text[3] == '\n' || text[3] == '\r');
-	const bool done = is_ply ? sim_read_sphere_ply(text, size, reading, spheres, error)
-							 : sim_read_sphere_csv(text, size, reading, spheres, error);
+	const bool done = is_ply ? io_read_sphere_ply(text, size, reading, spheres, error)
+							 : io_read_sphere_csv(text, size, reading, spheres, error);
 	free(text);
 	return done;
 }
 
-static bool is_snapshot(const sim_input *input)
+static bool is_snapshot(const io_input *input)
 {
 	return input->start_size >= sizeof MAGIC && memcmp(input->start, MAGIC, sizeof MAGIC) == 0;
 }
 
-bool sim_read_spheres(sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
+bool io_read_spheres(io_input *input, const io_sphere_reading *reading, io_sphere_set *spheres, sim_error *error)
 {
 	memset(spheres, 0, sizeof *spheres);
 	if (is_snapshot(input) ? read_snapshot(input, spheres, error) : read_text(input, reading, spheres, error))
 		return true;
-	sim_free_spheres(spheres);
+	io_free_spheres(spheres);
 	return false;
 }
 
-bool sim_load_spheres(const char *path, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
+bool io_load_spheres(const char *path, const io_sphere_reading *reading, io_sphere_set *spheres, sim_error *error)
 {
 	memset(spheres, 0, sizeof *spheres);
-	sim_input input;
-	if (!sim_open_input(&input, path, error))
+	io_input input;
+	if (!io_open_input(&input, path, error))
 		return false;
-	const bool done = sim_read_spheres(&input, reading, spheres, error);
-	sim_close_input(&input);
+	const bool done = io_read_spheres(&input, reading, spheres, error);
+	io_close_input(&input);
 	return done;
 }
 
-bool sim_holds_spheres(const sim_input *input)
+bool io_holds_spheres(const io_input *input)
 {
 	// Longer PLY headers than the first bytes hold are not worth looking for.
-	return is_snapshot(input) || sim_has_extension(input->path, ".csv") || sim_ply_holds_points(input->start, input->start_size);
+	return is_snapshot(input) || io_has_extension(input->path, ".csv") || io_ply_holds_points(input->start, input->start_size);
 }
 
 // ---- Writing ----
@@ -233,13 +233,13 @@ static void put_float(unsigned char *bytes, float value)
 }
 
 /// The box of the spheres, rounded outward; zero when there are none.
-static void box_of(const sim_sphere_set *spheres, float lower[3], float upper[3])
+static void box_of(const io_sphere_set *spheres, float lower[3], float upper[3])
 {
 	for (int axis = 0; axis < 3; axis++) {
 		double low = INFINITY, high = -INFINITY;
 		for (int64_t i = 0; i < spheres->count; i++) {
 			double s[4];
-			sim_get_sphere(spheres, i, s);
+			io_get_sphere(spheres, i, s);
 			low = fmin(low, s[axis] - s[3]);
 			high = fmax(high, s[axis] + s[3]);
 		}
@@ -252,7 +252,7 @@ static void box_of(const sim_sphere_set *spheres, float lower[3], float upper[3]
 	}
 }
 
-static void write_snapshot(FILE *stream, const sim_sphere_set *spheres)
+static void write_snapshot(FILE *stream, const io_sphere_set *spheres)
 {
 	unsigned char header[HEADER_BYTES] = { 0 };
 	float lower[3], upper[3];
@@ -272,7 +272,7 @@ static void write_snapshot(FILE *stream, const sim_sphere_set *spheres)
 	for (int64_t i = 0; i < spheres->count; i++) {
 		unsigned char bytes[SPHERE_BYTES];
 		double xyzr[4];
-		sim_get_sphere(spheres, i, xyzr);
+		io_get_sphere(spheres, i, xyzr);
 		for (int k = 0; k < 4; k++)
 			put_float(bytes + 4 * k, (float)xyzr[k]);
 		fwrite(bytes, 1, SPHERE_BYTES, stream);
@@ -280,11 +280,11 @@ static void write_snapshot(FILE *stream, const sim_sphere_set *spheres)
 }
 
 /// Whatever is written can be read back: finite as float too where it is written as float.
-static bool check_spheres(const sim_sphere_set *spheres, bool as_float, sim_error *error)
+static bool check_spheres(const io_sphere_set *spheres, bool as_float, sim_error *error)
 {
 	for (int64_t i = 0; i < spheres->count; i++) {
 		double xyzr[4];
-		sim_get_sphere(spheres, i, xyzr);
+		io_get_sphere(spheres, i, xyzr);
 		for (int k = 0; as_float && k < 4; k++)
 			xyzr[k] = (double)(float)xyzr[k];
 		const char *wrong = what_is_wrong(xyzr);
@@ -294,14 +294,14 @@ static bool check_spheres(const sim_sphere_set *spheres, bool as_float, sim_erro
 	return true;
 }
 
-bool sim_save_spheres(const char *path, const sim_sphere_set *spheres, sim_error *error)
+bool io_save_spheres(const char *path, const io_sphere_set *spheres, sim_error *error)
 {
-	const bool snapshot = sim_has_extension(path, ".sph");
-	if (!snapshot && !sim_has_extension(path, ".csv"))
+	const bool snapshot = io_has_extension(path, ".sph");
+	if (!snapshot && !io_has_extension(path, ".csv"))
 		return sim_fail(error, "no format of spheres has this extension; use .sph or .csv");
-	sim_output_file file;
-	if (!check_spheres(spheres, snapshot, error) || !sim_output_open(&file, path, error))
+	io_output_file file;
+	if (!check_spheres(spheres, snapshot, error) || !io_output_open(&file, path, error))
 		return false;
-	(snapshot ? write_snapshot : sim_write_sphere_csv)(file.stream, spheres);
-	return sim_output_commit(&file, error);
+	(snapshot ? write_snapshot : io_write_sphere_csv)(file.stream, spheres);
+	return io_output_commit(&file, error);
 }

@@ -35,7 +35,7 @@ static bool is_text(const char *bytes, size_t size)
 		!memchr(bytes, 0, size < HEADER_BYTES ? size : HEADER_BYTES);
 }
 
-bool sim_is_stl(const char *bytes, size_t size) { return is_text(bytes, size) || has_binary_size(bytes, size); }
+bool io_is_stl(const char *bytes, size_t size) { return is_text(bytes, size) || has_binary_size(bytes, size); }
 
 // ---- Binary ----
 
@@ -80,52 +80,52 @@ static bool read_binary(const char *bytes, size_t size, sim_mesh *mesh, sim_erro
 // ---- Text ----
 
 /// The next word, in whatever line. NULL at the end of the text.
-static const char *next_word(sim_mesh_text *text)
+static const char *next_word(io_mesh_text *text)
 {
 	for (;;) {
-		const char *word = sim_mesh_text_word(text);
-		if (word || !sim_mesh_text_next_line(text, false))
+		const char *word = io_mesh_text_word(text);
+		if (word || !io_mesh_text_next_line(text, false))
 			return word;
 	}
 }
 
-static bool expect(sim_mesh_text *text, const char *wanted)
+static bool expect(io_mesh_text *text, const char *wanted)
 {
 	const char *word = next_word(text);
 	if (!word)
-		return sim_mesh_text_fail(text, "ends too early, where %s must stand", wanted);
-	return strcasecmp(word, wanted) == 0 || sim_mesh_text_fail(text, "%s must stand here, not: %.40s", wanted, word);
+		return io_mesh_text_fail(text, "ends too early, where %s must stand", wanted);
+	return strcasecmp(word, wanted) == 0 || io_mesh_text_fail(text, "%s must stand here, not: %.40s", wanted, word);
 }
 
-static bool read_numbers(sim_mesh_text *text, double values[3])
+static bool read_numbers(io_mesh_text *text, double values[3])
 {
 	for (int i = 0; i < 3; i++) {
 		const char *word = next_word(text);
 		if (!word)
-			return sim_mesh_text_fail(text, "ends too early, where a number must stand");
-		if (!sim_mesh_text_number(word, &values[i]))
-			return sim_mesh_text_fail(text, "this is not a number: %.40s", word);
+			return io_mesh_text_fail(text, "ends too early, where a number must stand");
+		if (!io_mesh_text_number(word, &values[i]))
+			return io_mesh_text_fail(text, "this is not a number: %.40s", word);
 	}
 	return true;
 }
 
 /// The part behind the word facet.
-static bool read_facet(sim_mesh_text *text)
+static bool read_facet(io_mesh_text *text)
 {
 	double values[3];
 	if (!expect(text, "normal") || !read_numbers(text, values) || !expect(text, "outer") || !expect(text, "loop"))
 		return false;
 	const int32_t first = text->mesh.vertex_count;
 	for (int k = 0; k < 3; k++) {
-		if (!expect(text, "vertex") || !read_numbers(text, values) || !sim_mesh_text_add_vertex(text, values))
+		if (!expect(text, "vertex") || !read_numbers(text, values) || !io_mesh_text_add_vertex(text, values))
 			return false;
 	}
 	return expect(text, "endloop") && expect(text, "endfacet") &&
-		sim_mesh_text_add_triangle(text, (const int32_t[3]){ first, first + 1, first + 2 });
+		io_mesh_text_add_triangle(text, (const int32_t[3]){ first, first + 1, first + 2 });
 }
 
 /// One solid after the other, each with a name, or anything, behind its first and its last word.
-static bool read_text(sim_mesh_text *text)
+static bool read_text(io_mesh_text *text)
 {
 	bool inside = false;
 	for (const char *word; (word = next_word(text)) != NULL;) {
@@ -136,18 +136,18 @@ static bool read_text(sim_mesh_text *text)
 			inside = !inside;
 			text->rest += strlen(text->rest);
 		} else {
-			return sim_mesh_text_fail(text, "%s must stand here, not: %.40s", inside ? "facet or endsolid" : "solid", word);
+			return io_mesh_text_fail(text, "%s must stand here, not: %.40s", inside ? "facet or endsolid" : "solid", word);
 		}
 	}
-	return !inside || sim_mesh_text_fail(text, "ends too early, where facet or endsolid must stand");
+	return !inside || io_mesh_text_fail(text, "ends too early, where facet or endsolid must stand");
 }
 
-bool sim_read_stl(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
+bool io_read_stl(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	memset(mesh, 0, sizeof *mesh);
 	if (!is_text(bytes, size))
 		return read_binary(bytes, size, mesh, error);
-	sim_mesh_text text;
-	const bool sound = sim_mesh_text_open(&text, bytes, size, error) && read_text(&text);
-	return sim_mesh_text_close(&text, sound, mesh);
+	io_mesh_text text;
+	const bool sound = io_mesh_text_open(&text, bytes, size, error) && read_text(&text);
+	return io_mesh_text_close(&text, sound, mesh);
 }

@@ -32,7 +32,7 @@ static bool all_finite(const double *values, int count)
 }
 
 /// Fill everything but the poses. Returns what is wrong, or NULL.
-static const char *parse_header(const unsigned char *h, sim_trajectory *t)
+static const char *parse_header(const unsigned char *h, io_trajectory *t)
 {
 	if (memcmp(h, "RBTRAJ1", 8) != 0)
 		return "is not a recorded motion: it does not begin with RBTRAJ1";
@@ -91,7 +91,7 @@ static int64_t check_poses(float *poses, int64_t count)
 }
 
 /// Room for one more block of poses, behind done ones. Doubled, but never more than all.
-static bool reserve_poses(sim_trajectory *t, int64_t done, int64_t all, int64_t *room)
+static bool reserve_poses(io_trajectory *t, int64_t done, int64_t all, int64_t *room)
 {
 	if (done < *room)
 		return true;
@@ -106,7 +106,7 @@ static bool reserve_poses(sim_trajectory *t, int64_t done, int64_t all, int64_t 
 
 /// Read all poses. Memory grows with poses that have arrived and are sound: neither a damaged count
 /// nor a file of zeros can ask for more.
-static bool read_poses(gzFile file, sim_trajectory *t, sim_error *error)
+static bool read_poses(gzFile file, io_trajectory *t, sim_error *error)
 {
 	const int64_t all = (int64_t)t->frame_count * t->body_count;
 	int64_t room = 0;
@@ -143,7 +143,7 @@ static bool check_end(gzFile file, sim_error *error)
 	return sim_fail(error, "is damaged behind its last frame: %s; fetch it again", got > 0 ? "it goes on" : reason_of(file));
 }
 
-bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, sim_error *error)
+bool io_load_trajectory(const char *path, io_trajectory *trajectory, sim_error *error)
 {
 	memset(trajectory, 0, sizeof *trajectory);
 	gzFile file = gzopen(path, "rb");
@@ -162,17 +162,17 @@ bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, sim_error
 	}
 	gzclose(file);
 	if (!done)
-		sim_free_trajectory(trajectory);
+		io_free_trajectory(trajectory);
 	return done;
 }
 
-void sim_free_trajectory(sim_trajectory *trajectory)
+void io_free_trajectory(io_trajectory *trajectory)
 {
 	free(trajectory->poses);
 	memset(trajectory, 0, sizeof *trajectory);
 }
 
-void sim_trajectory_poses(const sim_trajectory *trajectory, int32_t frame, carom_pose *poses)
+void io_trajectory_poses(const io_trajectory *trajectory, int32_t frame, carom_pose *poses)
 {
 	const float *from = trajectory->poses + 7 * (size_t)frame * (size_t)trajectory->body_count;
 	for (int32_t i = 0; i < trajectory->body_count; i++, from += 7) {
@@ -183,7 +183,7 @@ void sim_trajectory_poses(const sim_trajectory *trajectory, int32_t frame, carom
 	}
 }
 
-carom_pose sim_trajectory_ground_pose(const sim_trajectory *trajectory)
+carom_pose io_trajectory_ground_pose(const io_trajectory *trajectory)
 {
 	const double *n = trajectory->ground;
 	carom_pose pose = carom_pose_identity();

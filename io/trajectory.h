@@ -1,8 +1,8 @@
 /// @file trajectory.h
 /// Recorded motions of equal rigid bodies over a plane: RBTRAJ1 files, gzipped or not
 /// (docs/command.md describes the format).
-#ifndef SIM_TRAJECTORY_H
-#define SIM_TRAJECTORY_H
+#ifndef IO_TRAJECTORY_H
+#define IO_TRAJECTORY_H
 
 #include "carom/math.h"
 #include "sim/base/sim_error.h"
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-typedef struct sim_trajectory {
+typedef struct io_trajectory {
 	int32_t body_count;
 	int32_t frame_count;
 	double time_step;  ///< s
@@ -30,20 +30,20 @@ typedef struct sim_trajectory {
 	double restitution;
 	char mesh_name[33];
 	float *poses; ///< [frame_count][body_count][7]: position x y z, quaternion x y z w
-} sim_trajectory;
+} io_trajectory;
 
 /// Load and check a file: every pose is finite and every quaternion is within 1e-3 of unit length.
 /// On failure false with one sentence in error, without the path, and nothing to free.
-bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, sim_error *error);
+bool io_load_trajectory(const char *path, io_trajectory *trajectory, sim_error *error);
 
-/// Give back the memory of sim_load_trajectory. All zero is fine.
-void sim_free_trajectory(sim_trajectory *trajectory);
+/// Give back the memory of io_load_trajectory. All zero is fine.
+void io_free_trajectory(io_trajectory *trajectory);
 
 /// The poses [body_count] of a frame, with unit quaternions.
-void sim_trajectory_poses(const sim_trajectory *trajectory, int32_t frame, carom_pose *poses);
+void io_trajectory_poses(const io_trajectory *trajectory, int32_t frame, carom_pose *poses);
 
 /// The pose at which a CAROM_PLANE (solid below z = 0 of its frame) is the trajectory's ground.
-carom_pose sim_trajectory_ground_pose(const sim_trajectory *trajectory);
+carom_pose io_trajectory_ground_pose(const io_trajectory *trajectory);
 
 #ifdef __cplusplus
 }

@@ -128,12 +128,12 @@ static void write_array(FILE *file, const sim_sphere_cloud *cloud, const array_f
 /// path in front of what went wrong with it.
 static bool refuse(const char *path, const char *reason, sim_error *error) { return sim_fail(error, "%s: %s", path, reason); }
 
-bool sim_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, sim_error *error)
+bool io_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, sim_error *error)
 {
-	sim_output_file file;
+	io_output_file file;
 	if (cloud->count < 0 || cloud->count > INT32_MAX)
 		return refuse(path, "a VTK file of ours takes 0 to 2147483647 spheres", error);
-	if (!sim_output_open(&file, path, error))
+	if (!io_output_open(&file, path, error))
 		return sim_fail_in(error, "%s: ", path);
 	write_head(file.stream, cloud, time);
 	for (int i = 0; i < FORM_COUNT; ++i) {
@@ -141,7 +141,7 @@ bool sim_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time,
 			write_array(file.stream, cloud, &FORMS[i]);
 	}
 	fprintf(file.stream, "\n</AppendedData>\n</VTKFile>\n");
-	return sim_output_commit(&file, error) || sim_fail_in(error, "%s: ", path);
+	return io_output_commit(&file, error) || sim_fail_in(error, "%s: ", path);
 }
 
 // ---- Collections ----
@@ -151,17 +151,17 @@ typedef struct series_frame {
 	double time;
 } series_frame;
 
-struct sim_vtk_series {
-	char folder[SIM_PATH_MAX];
+struct io_vtk_series {
+	char folder[IO_PATH_MAX];
 	char name[64];
 	series_frame *frames;
 	int32_t count, room;
 	uint64_t run;
 };
 
-sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, sim_error *error)
+io_vtk_series *io_create_vtk_series(const char *folder, const char *name, sim_error *error)
 {
-	sim_vtk_series *series = calloc(1, sizeof *series);
+	io_vtk_series *series = calloc(1, sizeof *series);
 	if (!series || strlen(name) >= sizeof series->name || strlen(folder) + strlen(name) + 20 > sizeof series->folder) {
 		sim_fail(error, "%s", series ? "the path is too long" : "out of memory");
 		free(series);
@@ -172,14 +172,14 @@ sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, sim_
 	return series;
 }
 
-void sim_vtk_series_set_run(sim_vtk_series *series, uint64_t run) { series->run = run; }
+void io_vtk_series_set_run(io_vtk_series *series, uint64_t run) { series->run = run; }
 
-static bool write_collection(const sim_vtk_series *series, sim_error *error)
+static bool write_collection(const io_vtk_series *series, sim_error *error)
 {
-	sim_output_file file;
-	char path[SIM_PATH_MAX + 80];
+	io_output_file file;
+	char path[IO_PATH_MAX + 80];
 	snprintf(path, sizeof path, "%s/%s.pvd", series->folder, series->name);
-	if (!sim_output_open(&file, path, error))
+	if (!io_output_open(&file, path, error))
 		return sim_fail_in(error, "%s: ", path);
 	fprintf(file.stream,
 		"<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"%s\">\n<Collection>\n",
@@ -190,10 +190,10 @@ static bool write_collection(const sim_vtk_series *series, sim_error *error)
 		fprintf(file.stream, "<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%09lld.vtp\"/>\n", series->frames[i].time,
 			series->name, (long long)series->frames[i].step);
 	fprintf(file.stream, "</Collection>\n</VTKFile>\n");
-	return sim_output_commit(&file, error) || sim_fail_in(error, "%s: ", path);
+	return io_output_commit(&file, error) || sim_fail_in(error, "%s: ", path);
 }
 
-static bool reserve_frame(sim_vtk_series *series)
+static bool reserve_frame(io_vtk_series *series)
 {
 	if (series->count < series->room)
 		return true;
@@ -206,20 +206,20 @@ static bool reserve_frame(sim_vtk_series *series)
 	return true;
 }
 
-bool sim_vtk_series_add(sim_vtk_series *series, const sim_sphere_cloud *cloud, int64_t step, double time, sim_error *error)
+bool io_vtk_series_add(io_vtk_series *series, const sim_sphere_cloud *cloud, int64_t step, double time, sim_error *error)
 {
-	char path[SIM_PATH_MAX + 80];
+	char path[IO_PATH_MAX + 80];
 	snprintf(path, sizeof path, "%s/%s_%09lld.vtp", series->folder, series->name, (long long)step);
 	if (!reserve_frame(series))
 		return refuse(path, "out of memory", error);
-	if (!sim_write_vtp(path, cloud, time, error))
+	if (!io_write_vtp(path, cloud, time, error))
 		return false;
 	series->frames[series->count++] = (series_frame){ step, time };
 	return write_collection(series, error);
 }
 
 /// A line of a collection of ours.
-static bool read_frame(const sim_vtk_series *series, const char *line, series_frame *frame)
+static bool read_frame(const io_vtk_series *series, const char *line, series_frame *frame)
 {
 	int at = 0;
 	const size_t length = strlen(series->name);
@@ -231,9 +231,9 @@ static bool read_frame(const sim_vtk_series *series, const char *line, series_fr
 	return true;
 }
 
-bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t *last_frame, sim_error *error)
+bool io_vtk_series_continue(io_vtk_series *series, int64_t last_step, int64_t *last_frame, sim_error *error)
 {
-	char path[SIM_PATH_MAX + 80], line[300];
+	char path[IO_PATH_MAX + 80], line[300];
 	snprintf(path, sizeof path, "%s/%s.pvd", series->folder, series->name);
 	FILE *file = fopen(path, "rb");
 	*last_frame = -1;
@@ -257,9 +257,9 @@ bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t 
 	return room || refuse(path, "out of memory", error);
 }
 
-int32_t sim_vtk_series_count(const sim_vtk_series *series) { return series->count; }
+int32_t io_vtk_series_count(const io_vtk_series *series) { return series->count; }
 
-void sim_destroy_vtk_series(sim_vtk_series *series)
+void io_destroy_vtk_series(io_vtk_series *series)
 {
 	if (!series)
 		return;

@@ -7,41 +7,41 @@
 /// uint32 in the byte order of the machine, which the file names. In ParaView: representation
 /// "Point Gaussian" with the array "radius", or the filter "Glyph" with spheres scaled by it
 /// (factor 2: VTK's sphere has radius 0.5).
-#ifndef SIM_VTK_FILE_H
-#define SIM_VTK_FILE_H
+#ifndef IO_VTK_FILE_H
+#define IO_VTK_FILE_H
 
 #include "sim/base/sim_error.h"
 #include "sim/base/sphere_cloud.h"
 
 /// Write one moment; time (seconds) goes into the file as its TimeValue. At most 2^31 - 1 spheres.
 /// The file appears whole or not at all. False, with path and reason in error, when that fails.
-bool sim_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, sim_error *error);
+bool io_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, sim_error *error);
 
 /// A collection that grows.
-typedef struct sim_vtk_series sim_vtk_series;
+typedef struct io_vtk_series io_vtk_series;
 
 /// Begin a collection FOLDER/NAME.pvd; the folder must be there. Nothing is written yet. NULL with
 /// the reason in error when memory is short or the path too long.
-sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, sim_error *error);
+io_vtk_series *io_create_vtk_series(const char *folder, const char *name, sim_error *error);
 
 /// Tell the collection of one run from another's by a number; 0 (the default): not told. The file
 /// names it in a comment.
-void sim_vtk_series_set_run(sim_vtk_series *series, uint64_t run);
+void io_vtk_series_set_run(io_vtk_series *series, uint64_t run);
 
 /// Take over, from the collection that is there, the files of steps up to last_step, to go on
 /// behind them. last_frame: step of the last of them, -1 without any (even when there is no
 /// collection). False, with path and reason in error, when memory is short, or the collection is
 /// that of another run.
-bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t *last_frame, sim_error *error);
+bool io_vtk_series_continue(io_vtk_series *series, int64_t last_step, int64_t *last_frame, sim_error *error);
 
 /// Write FOLDER/NAME_STEP.vtp (nine digits) and the collection with it added, so that the
 /// collection is whole after every call. False, with path and reason in error, when that fails.
-bool sim_vtk_series_add(sim_vtk_series *series, const sim_sphere_cloud *cloud, int64_t step, double time, sim_error *error);
+bool io_vtk_series_add(io_vtk_series *series, const sim_sphere_cloud *cloud, int64_t step, double time, sim_error *error);
 
 /// Files in the collection.
-int32_t sim_vtk_series_count(const sim_vtk_series *series);
+int32_t io_vtk_series_count(const io_vtk_series *series);
 
 /// Free it; the files stay. NULL does nothing.
-void sim_destroy_vtk_series(sim_vtk_series *series);
+void io_destroy_vtk_series(io_vtk_series *series);
 
 #endif

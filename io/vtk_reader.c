@@ -15,13 +15,13 @@ static bool refuse(const char *path, const char *reason, sim_error *error) { ret
 /// A whole file, with a zero behind it. NULL after an error.
 static char *read_whole(const char *path, size_t *size, sim_error *error)
 {
-	sim_input input;
-	if (!sim_open_input(&input, path, error)) {
+	io_input input;
+	if (!io_open_input(&input, path, error)) {
 		sim_fail_in(error, "%s: ", path);
 		return NULL;
 	}
-	char *bytes = sim_take_rest(&input, size);
-	sim_close_input(&input);
+	char *bytes = io_take_rest(&input, size);
+	io_close_input(&input);
 	if (!bytes)
 		refuse(path, "cannot be read to its end, or memory is short", error);
 	return bytes;
@@ -29,7 +29,7 @@ static char *read_whole(const char *path, size_t *size, sim_error *error)
 
 // ---- Collections ----
 
-static bool make_room(sim_vtk_list *list, int64_t lines)
+static bool make_room(io_vtk_list *list, int64_t lines)
 {
 	list->times = malloc((size_t)(lines + 1) * sizeof *list->times);
 	list->steps = malloc((size_t)(lines + 1) * sizeof *list->steps);
@@ -37,7 +37,7 @@ static bool make_room(sim_vtk_list *list, int64_t lines)
 }
 
 /// Split the path of a collection into folder and name.
-static bool split_path(const char *path, sim_vtk_list *list)
+static bool split_path(const char *path, io_vtk_list *list)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const size_t length = strlen(name);
@@ -49,7 +49,7 @@ static bool split_path(const char *path, sim_vtk_list *list)
 }
 
 /// Take the lines of a collection; false when one that names a file is none of ours.
-static bool take_lines(const char *text, sim_vtk_list *list)
+static bool take_lines(const char *text, io_vtk_list *list)
 {
 	const size_t length = strlen(list->name);
 	for (const char *at = text; (at = strstr(at, "<DataSet ")); at++) {
@@ -65,13 +65,13 @@ static bool take_lines(const char *text, sim_vtk_list *list)
 	return strstr(text, "</VTKFile>");
 }
 
-bool sim_read_pvd(const char *path, sim_vtk_list *list, sim_error *error)
+bool io_read_pvd(const char *path, io_vtk_list *list, sim_error *error)
 {
-	*list = (sim_vtk_list){ 0 };
+	*list = (io_vtk_list){ 0 };
 	size_t size;
 	int64_t lines = 0;
 	if (!split_path(path, list)) {
-		sim_free_vtk_list(list);
+		io_free_vtk_list(list);
 		return refuse(path, "is no collection NAME.pvd", error);
 	}
 	char *text = read_whole(path, &size, error);
@@ -82,18 +82,18 @@ bool sim_read_pvd(const char *path, sim_vtk_list *list, sim_error *error)
 	free(text);
 	if (good)
 		return true;
-	sim_free_vtk_list(list);
+	io_free_vtk_list(list);
 	if (!text)
 		return false;
 	return refuse(path, room ? "is damaged, or no collection of carom run" : "out of memory", error);
 }
 
-void sim_free_vtk_list(sim_vtk_list *list)
+void io_free_vtk_list(io_vtk_list *list)
 {
 	free(list->times);
 	free(list->steps);
 	free(list->folder);
-	*list = (sim_vtk_list){ 0 };
+	*list = (io_vtk_list){ 0 };
 }
 
 // ---- Moments ----
@@ -120,7 +120,7 @@ static bool is_our_machine(const char *head)
 	return strstr(head, *(const uint8_t *)&one ? "byte_order=\"LittleEndian\"" : "byte_order=\"BigEndian\"");
 }
 
-static bool copy_arrays(const char *centres, const char *radii, int64_t count, sim_vtk_spheres *spheres)
+static bool copy_arrays(const char *centres, const char *radii, int64_t count, io_vtk_spheres *spheres)
 {
 	spheres->count = count;
 	spheres->centres = malloc(12 * (size_t)count + 1);
@@ -139,7 +139,7 @@ static bool ends_whole(const char *bytes, size_t size)
 }
 
 /// Take the spheres out of a file's bytes. NULL, or the reason why that is not possible.
-static const char *take_spheres(char *bytes, size_t size, sim_vtk_spheres *spheres)
+static const char *take_spheres(char *bytes, size_t size, io_vtk_spheres *spheres)
 {
 	static const char mark[] = "<AppendedData encoding=\"raw\">\n_";
 	const char *points = strstr(bytes, "NumberOfPoints=\""); // the head ends before the first zero
@@ -160,11 +160,11 @@ static const char *take_spheres(char *bytes, size_t size, sim_vtk_spheres *spher
 	return copy_arrays(centres, radii, count, spheres) ? NULL : "out of memory";
 }
 
-bool sim_read_vtk_moment(const sim_vtk_list *list, int64_t index, sim_vtk_spheres *spheres, sim_error *error)
+bool io_read_vtk_moment(const io_vtk_list *list, int64_t index, io_vtk_spheres *spheres, sim_error *error)
 {
-	char path[SIM_PATH_MAX + 80];
+	char path[IO_PATH_MAX + 80];
 	size_t size;
-	*spheres = (sim_vtk_spheres){ 0 };
+	*spheres = (io_vtk_spheres){ 0 };
 	snprintf(path, sizeof path, "%s/%s_%09lld.vtp", list->folder, list->name, (long long)list->steps[index]);
 	char *bytes = read_whole(path, &size, error);
 	if (!bytes)
@@ -173,13 +173,13 @@ bool sim_read_vtk_moment(const sim_vtk_list *list, int64_t index, sim_vtk_sphere
 	free(bytes);
 	if (!reason)
 		return true;
-	sim_free_vtk_spheres(spheres);
+	io_free_vtk_spheres(spheres);
 	return refuse(path, reason, error);
 }
 
-void sim_free_vtk_spheres(sim_vtk_spheres *spheres)
+void io_free_vtk_spheres(io_vtk_spheres *spheres)
 {
 	free(spheres->centres);
 	free(spheres->radii);
-	*spheres = (sim_vtk_spheres){ 0 };
+	*spheres = (io_vtk_spheres){ 0 };
 }

@@ -78,18 +78,18 @@ static bool write_file(sim_granular *g, const sim_granular_memento *m, const cha
 	char part[4096];
 	if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
 		return say(path, "the path is too long", error);
-	granular_transfer t = { .writing = true, .file = sim_create_hdf5(part) };
+	granular_transfer t = { .writing = true, .file = io_create_hdf5(part) };
 	if (t.file < 0)
 		return say(path, "cannot be written", error);
 	int32_t version = GRANULAR_FORMAT_VERSION;
 	write_format(&t);
 	granular_move_attribute(&t, "version", GRANULAR_INT32, 1, &version);
 	const bool room = write_all(&t, g, m);
-	return sim_finish_hdf5(t.file, part, path, room && !t.failed) ||
+	return io_finish_hdf5(t.file, part, path, room && !t.failed) ||
 		say(path, room ? "cannot be written: is the disk full?" : "out of memory", error);
 }
 
-bool sim_granular_write(sim_granular *g, const char *path, sim_error *error)
+bool scene_granular_write(sim_granular *g, const char *path, sim_error *error)
 {
 	sim_granular_memento memento;
 	if (!sim_granular_take_memento(g, &memento, error))

@@ -18,15 +18,15 @@ enum { MOST_TRIES = 1000 };
 // Data that the functions below share.
 typedef struct fill {
 	carom_context *context;
-	const sim_scene *scene;
-	sim_granular_filling *filling;
+	const scene_description *scene;
+	scene_granular_filling *filling;
 	sim_error *error;
 } fill;
 
-static bool refuse(const fill *f, const sim_sphere_source *source, const char *format, ...)
+static bool refuse(const fill *f, const scene_sphere_source *source, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static bool refuse(const fill *f, const sim_sphere_source *source, const char *format, ...)
+static bool refuse(const fill *f, const scene_sphere_source *source, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
@@ -53,7 +53,7 @@ typedef struct crowd {
 	int32_t *next;  // of each sphere
 } crowd;
 
-static bool make_crowd(const sim_sphere_source *source, const double *spheres, crowd *c)
+static bool make_crowd(const scene_sphere_source *source, const double *spheres, crowd *c)
 {
 	// Wider than the largest diameter by more than rounding, and not many more cells than spheres.
 	double width = 2 * source->radius[1] * (1 + 1e-9), total;
@@ -125,7 +125,7 @@ static void join_crowd(crowd *c, int32_t i)
 	*head = i;
 }
 
-static void place_at_random(const sim_sphere_source *source, uint64_t *state, double *sphere)
+static void place_at_random(const scene_sphere_source *source, uint64_t *state, double *sphere)
 {
 	for (int k = 0; k < 3; ++k)
 		sphere[k] = random_between(state, source->lower[k] + sphere[3], source->upper[k] - sphere[3]);
@@ -133,11 +133,11 @@ static void place_at_random(const sim_sphere_source *source, uint64_t *state, do
 
 /// Spheres at uniform places inside the box; where they must be apart, one that touches an earlier
 /// one is placed again.
-static bool strew(const fill *f, const sim_sphere_source *source, sim_sphere_set *set)
+static bool strew(const fill *f, const scene_sphere_source *source, io_sphere_set *set)
 {
 	crowd c = { 0 };
 	uint64_t state = source->seed;
-	if (!sim_allocate_spheres(set, source->count, true) || (source->apart && !make_crowd(source, set->values, &c))) {
+	if (!io_allocate_spheres(set, source->count, true) || (source->apart && !make_crowd(source, set->values, &c))) {
 		free(c.heads);
 		free(c.next);
 		return refuse(f, source, "out of memory");
@@ -168,18 +168,18 @@ static bool strew(const fill *f, const sim_sphere_source *source, sim_sphere_set
 
 // ---- Spheres of files and meshes ----
 
-static bool read_set(const fill *f, const sim_sphere_source *source, sim_sphere_set *set)
+static bool read_set(const fill *f, const scene_sphere_source *source, io_sphere_set *set)
 {
-	const sim_sphere_reading reading = { .default_radius = source->radius[1], .wide = true };
+	const io_sphere_reading reading = { .default_radius = source->radius[1], .wide = true };
 	sim_error reason;
-	if (!sim_load_spheres(source->file, &reading, set, &reason))
+	if (!io_load_spheres(source->file, &reading, set, &reason))
 		return refuse(f, source, "%s: %s", source->file, reason.text);
 	return true;
 }
 
-static bool sample_set(const fill *f, const sim_sphere_source *source, sim_sphere_set *set)
+static bool sample_set(const fill *f, const scene_sphere_source *source, io_sphere_set *set)
 {
-	sim_sampling sampling = sim_default_sampling();
+	scene_sampling sampling = scene_default_sampling();
 	sampling.radius = source->radius[1];
 	sampling.count = source->count;
 	sampling.mix = source->mix;
@@ -188,18 +188,18 @@ static bool sample_set(const fill *f, const sim_sphere_source *source, sim_spher
 	sim_error reason;
 	double spacing;
 	sim_mesh mesh;
-	if (!sim_scene_build_mesh(f->scene, source->mesh, &mesh, f->error))
+	if (!scene_build_mesh(f->scene, source->mesh, &mesh, f->error))
 		return false;
-	const bool done = sim_sample_mesh(f->context, &mesh, &sampling, set, &spacing, &reason);
+	const bool done = scene_sample_mesh(f->context, &mesh, &sampling, set, &spacing, &reason);
 	sim_mesh_free(&mesh);
 	return done || refuse(f, source, "mesh \"%s\": %s", f->scene->meshes[source->mesh].name, reason.text);
 }
 
-static bool make_set(const fill *f, const sim_sphere_source *source, sim_sphere_set *set)
+static bool make_set(const fill *f, const scene_sphere_source *source, io_sphere_set *set)
 {
-	if (source->kind == SIM_SPHERES_RANDOM)
+	if (source->kind == SCENE_SPHERES_RANDOM)
 		return strew(f, source, set);
-	return source->kind == SIM_SPHERES_FILE ? read_set(f, source, set) : sample_set(f, source, set);
+	return source->kind == SCENE_SPHERES_FILE ? read_set(f, source, set) : sample_set(f, source, set);
 }
 
 // ---- Copies ----
@@ -211,13 +211,13 @@ typedef struct placing {
 } placing;
 
 static void add_copy(
-	const sim_sphere_source *source, const sim_sphere_set *set, carom_quat rotation, sim_granular_filling *filling)
+	const scene_sphere_source *source, const io_sphere_set *set, carom_quat rotation, scene_granular_filling *filling)
 {
-	const double scale = source->kind == SIM_SPHERES_FILE ? source->scale : 1;
+	const double scale = source->kind == SCENE_SPHERES_FILE ? source->scale : 1;
 	filling->copy_starts[filling->copy_count++] = (uint32_t)filling->count;
 	for (int64_t i = 0; i < set->count; ++i) {
 		double sphere[4];
-		sim_get_sphere(set, i, sphere);
+		io_get_sphere(set, i, sphere);
 		const carom_vec3 turned =
 			carom_rotate(rotation, (carom_vec3){ scale * sphere[0], scale * sphere[1], scale * sphere[2] });
 		double *centre = filling->centres + 3 * (filling->count + i);
@@ -229,7 +229,7 @@ static void add_copy(
 }
 
 /// The box around the spheres of the copy that was added last.
-static void box_of_copy(const sim_granular_filling *filling, int64_t count, double box[6])
+static void box_of_copy(const scene_granular_filling *filling, int64_t count, double box[6])
 {
 	for (int k = 0; k < 3; ++k) {
 		box[k] = DBL_MAX;
@@ -253,7 +253,8 @@ static bool boxes_meet(const double a[6], const double b[6])
 }
 
 /// A shift that puts a copy somewhere in the source's box, away from the copies before.
-static bool place_copy(const fill *f, const sim_sphere_source *source, int32_t copy, int64_t count, placing *p, double shift[3])
+static bool place_copy(
+	const fill *f, const scene_sphere_source *source, int32_t copy, int64_t count, placing *p, double shift[3])
 {
 	double own[6], moved[6];
 	box_of_copy(f->filling, count, own);
@@ -277,7 +278,7 @@ static bool place_copy(const fill *f, const sim_sphere_source *source, int32_t c
 	return refuse(f, source, "copy %d found no room in %d tries", copy, MOST_TRIES);
 }
 
-static void grid_shift(const sim_sphere_source *source, int32_t copy, double shift[3])
+static void grid_shift(const scene_sphere_source *source, int32_t copy, double shift[3])
 {
 	const int32_t at[3] = { copy % source->grid[0], copy / source->grid[0] % source->grid[1],
 		copy / source->grid[0] / source->grid[1] };
@@ -285,7 +286,7 @@ static void grid_shift(const sim_sphere_source *source, int32_t copy, double shi
 		shift[k] = source->position[k] + at[k] * source->spacing[k];
 }
 
-static void set_in_motion(const sim_sphere_source *source, int64_t first, int64_t end, sim_granular_filling *filling)
+static void set_in_motion(const scene_sphere_source *source, int64_t first, int64_t end, scene_granular_filling *filling)
 {
 	uint64_t state = source->velocity_seed;
 	for (int64_t i = first; i < end; ++i) {
@@ -298,9 +299,9 @@ static void set_in_motion(const sim_sphere_source *source, int64_t first, int64_
 	}
 }
 
-static bool add_copies(const fill *f, const sim_sphere_source *source, const sim_sphere_set *set)
+static bool add_copies(const fill *f, const scene_sphere_source *source, const io_sphere_set *set)
 {
-	sim_granular_filling *filling = f->filling;
+	scene_granular_filling *filling = f->filling;
 	const int64_t first = filling->count;
 	placing p = { .state = source->copies_seed, .boxes = malloc((size_t)source->copies * sizeof *p.boxes) };
 	bool good = p.boxes || refuse(f, source, "out of memory");
@@ -309,7 +310,7 @@ static bool add_copies(const fill *f, const sim_sphere_source *source, const sim
 		const carom_quat rotation =
 			source->degrees > 0 ? sim_random_rotation(&p.state, source->degrees * SIM_PI / 180) : (carom_quat){ 0, 0, 0, 1 };
 		add_copy(source, set, rotation, filling);
-		if (source->copies_kind == SIM_COPIES_GRID)
+		if (source->copies_kind == SCENE_COPIES_GRID)
 			grid_shift(source, copy, shift);
 		else
 			good = place_copy(f, source, copy, set->count, &p, shift);
@@ -326,12 +327,12 @@ static bool add_copies(const fill *f, const sim_sphere_source *source, const sim
 
 // ---- The whole ----
 
-static bool reserve(const fill *f, const sim_sphere_set *sets)
+static bool reserve(const fill *f, const io_sphere_set *sets)
 {
 	int64_t spheres = 0, copies = 0;
 	bool turning = false;
 	for (int32_t i = 0; i < f->scene->spheres.source_count; ++i) {
-		const sim_sphere_source *source = &f->scene->spheres.sources[i];
+		const scene_sphere_source *source = &f->scene->spheres.sources[i];
 		spheres += sets[i].count * source->copies;
 		copies += source->copies;
 		for (int k = 0; k < 3; ++k)
@@ -340,7 +341,7 @@ static bool reserve(const fill *f, const sim_sphere_set *sets)
 			return refuse(
 				f, source, "with it the scene has %lld spheres; there may be %d", (long long)spheres, CAROM_MAX_SPHERES);
 	}
-	sim_granular_filling *filling = f->filling;
+	scene_granular_filling *filling = f->filling;
 	filling->centres = malloc((size_t)spheres * 3 * sizeof(double) + 1);
 	filling->radii = malloc((size_t)spheres * sizeof(double) + 1);
 	filling->velocities = malloc((size_t)spheres * 3 * sizeof(double) + 1);
@@ -352,11 +353,12 @@ static bool reserve(const fill *f, const sim_sphere_set *sets)
 	return sim_fail(f->error, "%s: out of memory", f->scene->file);
 }
 
-bool sim_fill_spheres(carom_context *context, const sim_scene *scene, sim_granular_filling *filling, sim_error *error)
+bool scene_fill_spheres(
+	carom_context *context, const scene_description *scene, scene_granular_filling *filling, sim_error *error)
 {
 	const fill f = { context, scene, filling, error };
-	*filling = (sim_granular_filling){ 0 };
-	sim_sphere_set *sets = calloc((size_t)scene->spheres.source_count + 1, sizeof *sets);
+	*filling = (scene_granular_filling){ 0 };
+	io_sphere_set *sets = calloc((size_t)scene->spheres.source_count + 1, sizeof *sets);
 	if (!sets) {
 		return sim_fail(error, "%s: out of memory", scene->file);
 	}
@@ -367,24 +369,24 @@ bool sim_fill_spheres(carom_context *context, const sim_scene *scene, sim_granul
 	for (int32_t i = 0; i < scene->spheres.source_count && good; ++i)
 		good = add_copies(&f, &scene->spheres.sources[i], &sets[i]);
 	for (int32_t i = 0; i < scene->spheres.source_count; ++i)
-		sim_free_spheres(&sets[i]);
+		io_free_spheres(&sets[i]);
 	free(sets);
 	if (!good)
-		sim_destroy_filling(filling);
+		scene_destroy_filling(filling);
 	return good;
 }
 
-void sim_destroy_filling(sim_granular_filling *filling)
+void scene_destroy_filling(scene_granular_filling *filling)
 {
 	free(filling->centres);
 	free(filling->radii);
 	free(filling->velocities);
 	free(filling->angular_velocities);
 	free(filling->copy_starts);
-	*filling = (sim_granular_filling){ 0 };
+	*filling = (scene_granular_filling){ 0 };
 }
 
-sim_granular_def sim_filled_def(const sim_scene *scene, const sim_granular_filling *filling)
+sim_granular_def scene_filled_def(const scene_description *scene, const scene_granular_filling *filling)
 {
 	sim_granular_def def = scene->spheres.def;
 	def.count = filling->count;

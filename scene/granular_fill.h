@@ -1,13 +1,13 @@
 /// @file granular_fill.h
 /// The spheres of a scene, from its section "spheres": strewn, read, sampled from meshes, copied,
 /// turned and set in motion. Equal scenes give equal bits on every machine.
-#ifndef SIM_GRANULAR_FILL_H
-#define SIM_GRANULAR_FILL_H
+#ifndef SCENE_GRANULAR_FILL_H
+#define SCENE_GRANULAR_FILL_H
 
 #include "scene/scene.h"
 
 /// Spheres in the order of the scene: source after source, copy after copy.
-typedef struct sim_granular_filling {
+typedef struct scene_granular_filling {
 	int64_t count;
 	double *centres;            ///< [3*count]
 	double *radii;              ///< [count]
@@ -15,16 +15,17 @@ typedef struct sim_granular_filling {
 	double *angular_velocities; ///< [3*count]; NULL when nothing turns
 	uint32_t *copy_starts;      ///< [copy_count] number of the first sphere of each copy, rising
 	int32_t copy_count;
-} sim_granular_filling;
+} scene_granular_filling;
 
 /// Make the spheres. False, with "FILE:LINE: field "spheres.list[i]": …" in error, when that fails;
-/// *filling is empty then. Give it back with sim_destroy_filling.
-bool sim_fill_spheres(carom_context *context, const sim_scene *scene, sim_granular_filling *filling, sim_error *error);
+/// *filling is empty then. Give it back with scene_destroy_filling.
+bool scene_fill_spheres(
+	carom_context *context, const scene_description *scene, scene_granular_filling *filling, sim_error *error);
 
 /// Free the spheres. An empty (all zero) filling is fine.
-void sim_destroy_filling(sim_granular_filling *filling);
+void scene_destroy_filling(scene_granular_filling *filling);
 
 /// The section's definition with these spheres; valid as long as they are.
-sim_granular_def sim_filled_def(const sim_scene *scene, const sim_granular_filling *filling);
+sim_granular_def scene_filled_def(const scene_description *scene, const scene_granular_filling *filling);
 
 #endif

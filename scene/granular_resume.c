@@ -10,7 +10,7 @@
 
 enum { FACES = 6 }; // of the box, which come before the moving walls
 
-sim_granular_resume sim_default_granular_resume(void) { return (sim_granular_resume){ .skin = -1 }; }
+scene_granular_resume scene_default_granular_resume(void) { return (scene_granular_resume){ .skin = -1 }; }
 
 /// The arrays of a checkpoint while it is read.
 typedef struct contents {
@@ -146,7 +146,7 @@ static const char *read_contents(granular_transfer *t, contents *c)
 	return t->failed || (uint64_t)written != sum || !fits(c) ? "is damaged" : NULL;
 }
 
-static sim_granular *make_from(carom_context *context, contents *c, const sim_granular_resume *resume, sim_error *error)
+static sim_granular *make_from(carom_context *context, contents *c, const scene_granular_resume *resume, sim_error *error)
 {
 	if (c->rest.custom && !resume->force) {
 		sim_fail(error, "resume.force: the run that wrote it had a force of its own");
@@ -183,16 +183,17 @@ static sim_granular *make_from(carom_context *context, contents *c, const sim_gr
 	return NULL;
 }
 
-sim_granular *sim_granular_read(carom_context *context, const char *path, const sim_granular_resume *resume, sim_error *error)
+sim_granular *scene_granular_read(
+	carom_context *context, const char *path, const scene_granular_resume *resume, sim_error *error)
 {
-	const sim_granular_resume defaults = sim_default_granular_resume();
+	const scene_granular_resume defaults = scene_default_granular_resume();
 	// those of version 1 have none, but a sum of their own
-	const sim_seal seal = sim_check_seal(path);
-	if (seal == SIM_SEAL_BROKEN) {
+	const io_seal seal = io_check_seal(path);
+	if (seal == IO_SEAL_BROKEN) {
 		sim_fail(error, "%s: is damaged: its bytes do not have the digest that it begins with", path);
 		return NULL;
 	}
-	granular_transfer t = { .file = seal == SIM_SEAL_WHOLE || seal == SIM_SEAL_NONE ? sim_open_hdf5(path) : -1 };
+	granular_transfer t = { .file = seal == IO_SEAL_WHOLE || seal == IO_SEAL_NONE ? io_open_hdf5(path) : -1 };
 	if (t.file < 0) {
 		sim_fail(error, "%s: cannot be read, or is no HDF5 file", path);
 		return NULL;

@@ -149,7 +149,7 @@ bool granular_holds_array(const granular_transfer *t, const char *name, uint64_t
 	if (t->failed || bytes == 0)
 		return true; // moving it tells
 	const hid_t set = H5Dopen2(t->file, name, H5P_DEFAULT);
-	const bool holds = set >= 0 && sim_hdf5_holds(t->file, set, bytes);
+	const bool holds = set >= 0 && io_hdf5_holds(t->file, set, bytes);
 	if (set >= 0)
 		H5Dclose(set);
 	return holds;

@@ -1,8 +1,8 @@
 /// @file granular_transfer.h
 /// Numbers between memory and a checkpoint's HDF5 file, either way: attributes, arrays, the
 /// definition. Inside scene/ only.
-#ifndef SIM_GRANULAR_TRANSFER_H
-#define SIM_GRANULAR_TRANSFER_H
+#ifndef SCENE_GRANULAR_TRANSFER_H
+#define SCENE_GRANULAR_TRANSFER_H
 
 #include "sim/grains/granular_memento.h"
 

@@ -18,10 +18,10 @@ static carom_world_def standard_cast(carom_lab *lab)
 	return def;
 }
 
-static bool fill(const sim_simulation *simulation, carom_world *world)
+static bool fill(const scene_simulation *simulation, carom_world *world)
 {
-	for (int32_t i = 0; i < sim_simulation_body_count(simulation); i++) {
-		const carom_body_def def = sim_simulation_body_def(simulation, i);
+	for (int32_t i = 0; i < scene_simulation_body_count(simulation); i++) {
+		const carom_body_def def = scene_simulation_body_def(simulation, i);
 		carom_body_id id;
 		if (carom_world_add_body(world, &def, &id) != CAROM_SUCCESS)
 			return false;
@@ -30,15 +30,15 @@ static bool fill(const sim_simulation *simulation, carom_world *world)
 }
 
 /// The type of a body's shape or part.
-static carom_shape_type type_of(const sim_simulation *simulation, uint64_t body, int32_t part)
+static carom_shape_type type_of(const scene_simulation *simulation, uint64_t body, int32_t part)
 {
-	const carom_body_def def = sim_simulation_body_def(simulation, (int32_t)body);
+	const carom_body_def def = scene_simulation_body_def(simulation, (int32_t)body);
 	return def.part_count > 0 ? def.parts[part].shape.type : def.shape.type;
 }
 
-static sim_interpenetration sum(const sim_simulation *simulation, const carom_world *world)
+static scene_interpenetration sum(const scene_simulation *simulation, const carom_world *world)
 {
-	sim_interpenetration total = { 0 };
+	scene_interpenetration total = { 0 };
 	const carom_contact_view contacts = carom_world_contacts(world);
 	const carom_pair_view pairs = carom_world_pairs(world);
 	for (int32_t i = 0; i < contacts.count; i++) {
@@ -58,9 +58,9 @@ static sim_interpenetration sum(const sim_simulation *simulation, const carom_wo
 	return total;
 }
 
-bool sim_measure_interpenetration(const sim_simulation *simulation, sim_interpenetration *result, sim_error *error)
+bool scene_measure_interpenetration(const scene_simulation *simulation, scene_interpenetration *result, sim_error *error)
 {
-	carom_context *context = carom_world_context(sim_simulation_world(simulation));
+	carom_context *context = carom_world_context(scene_simulation_world(simulation));
 	carom_lab lab;
 	const carom_world_def def = standard_cast(&lab);
 	carom_world *world = NULL;

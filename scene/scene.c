@@ -1,6 +1,6 @@
-// Scene files: JSON to sim_scene. docs/scenes.md is the description for users; the lists of field
-// names here and in the readers of the sections (scene_rigid.c, scene_deforming.c, scene_spheres.c)
-// are the schema.
+// Scene files: JSON to scene_description. docs/scenes.md is the description for users; the lists of
+// field names here and in the readers of the sections (scene_rigid.c, scene_deforming.c,
+// scene_spheres.c) are the schema.
 #include "scene/scene.h"
 
 #include "sim/base/rotations.h"
@@ -12,28 +12,28 @@
 
 // ---- Camera, picture, output ----
 
-sim_scene_camera sim_default_scene_camera(void)
+scene_camera scene_default_scene_camera(void)
 {
-	return (sim_scene_camera){ .up = { 0, 1, 0 }, .field_of_view = 40, .width = 1280, .height = 720 };
+	return (scene_camera){ .up = { 0, 1, 0 }, .field_of_view = 40, .width = 1280, .height = 720 };
 }
 
-void sim_read_camera(const sim_json_node *root, sim_scene_camera *camera)
+void scene_read_camera(const io_json_node *root, scene_camera *camera)
 {
 	static const char *const fields[] = { "position", "target", "up", "field_of_view", "width", "height", NULL };
-	sim_json_node node;
-	if (!sim_json_member(root, "camera", &node) || !sim_json_fields(&node, fields))
+	io_json_node node;
+	if (!io_json_member(root, "camera", &node) || !io_json_fields(&node, fields))
 		return;
-	sim_read_vec3(&node, "position", SIM_FARTHEST, &camera->position);
-	sim_read_vec3(&node, "target", SIM_FARTHEST, &camera->target);
-	sim_read_vec3(&node, "up", 1e6, &camera->up);
-	sim_json_number(&node, "field_of_view", 1, 170, &camera->field_of_view);
-	sim_read_int32(&node, "width", 16, 8192, &camera->width);
-	sim_read_int32(&node, "height", 16, 8192, &camera->height);
-	camera->given = sim_json_has(&node, "position") || sim_json_has(&node, "target");
+	scene_read_vec3(&node, "position", SCENE_FARTHEST, &camera->position);
+	scene_read_vec3(&node, "target", SCENE_FARTHEST, &camera->target);
+	scene_read_vec3(&node, "up", 1e6, &camera->up);
+	io_json_number(&node, "field_of_view", 1, 170, &camera->field_of_view);
+	scene_read_int32(&node, "width", 16, 8192, &camera->width);
+	scene_read_int32(&node, "height", 16, 8192, &camera->height);
+	camera->given = io_json_has(&node, "position") || io_json_has(&node, "target");
 	if (!camera->given)
 		return;
-	if (!sim_json_has(&node, "position") || !sim_json_has(&node, "target")) {
-		sim_json_error(&node, "\"position\" and \"target\" must be given together");
+	if (!io_json_has(&node, "position") || !io_json_has(&node, "target")) {
+		io_json_error(&node, "\"position\" and \"target\" must be given together");
 		return;
 	}
 	const double sight[3] = { camera->target.x - camera->position.x, camera->target.y - camera->position.y,
@@ -42,106 +42,106 @@ void sim_read_camera(const sim_json_node *root, sim_scene_camera *camera)
 	const double cross[3] = { sight[1] * up[2] - sight[2] * up[1], sight[2] * up[0] - sight[0] * up[2],
 		sight[0] * up[1] - sight[1] * up[0] };
 	if (!(sim_length3(cross) > 1e-6 * sim_length3(sight) * sim_length3(up)))
-		sim_json_error(&node, "\"target\" must differ from \"position\", and \"up\" must not lie along the line of sight");
+		io_json_error(&node, "\"target\" must differ from \"position\", and \"up\" must not lie along the line of sight");
 }
 
 /// A field of a section that is not there is a mistake.
-static void check_belongs(const sim_json_node *node, const char *field, bool section_there, const char *section)
+static void check_belongs(const io_json_node *node, const char *field, bool section_there, const char *section)
 {
-	if (sim_json_has(node, field) && !section_there)
-		sim_json_member_error(node, field, "is for \"%s\", which this scene does not have", section);
+	if (io_json_has(node, field) && !section_there)
+		io_json_member_error(node, field, "is for \"%s\", which this scene does not have", section);
 }
 
-static void read_output(const sim_json_node *root, sim_scene *scene)
+static void read_output(const io_json_node *root, scene_description *scene)
 {
 	static const char *const fields[] = { "contacts", "frames", "format", "snapshots", "checkpoints", "energy", NULL };
 	static const char *const formats[] = { "ply", "obj", NULL };
-	sim_scene_output *output = &scene->output;
-	sim_json_node node;
+	scene_output *output = &scene->output;
+	io_json_node node;
 	int format = 0;
-	if (!sim_json_member(root, "output", &node) || !sim_json_fields(&node, fields))
+	if (!io_json_member(root, "output", &node) || !io_json_fields(&node, fields))
 		return;
 	check_belongs(&node, "contacts", scene->has_bodies, "bodies");
 	for (int i = 1; i < 3; i++)
 		check_belongs(&node, fields[i], scene->has_deforming, "deforming");
 	for (int i = 3; i < 6; i++)
 		check_belongs(&node, fields[i], scene->has_spheres, "spheres");
-	if (sim_json_has(&node, "checkpoints") && (scene->has_bodies || scene->has_deforming))
-		sim_json_member_error(&node, "checkpoints", "are for scenes of spheres alone so far: bodies have none");
-	sim_json_bool(&node, "contacts", &output->contacts);
-	sim_json_integer(&node, "frames", 0, 1000000000, &output->frames);
-	sim_json_choice(&node, "format", formats, &format);
+	if (io_json_has(&node, "checkpoints") && (scene->has_bodies || scene->has_deforming))
+		io_json_member_error(&node, "checkpoints", "are for scenes of spheres alone so far: bodies have none");
+	io_json_bool(&node, "contacts", &output->contacts);
+	io_json_integer(&node, "frames", 0, 1000000000, &output->frames);
+	io_json_choice(&node, "format", formats, &format);
 	output->frames_as_obj = format == 1;
-	sim_json_integer(&node, "snapshots", 0, 1000000000, &output->snapshots);
-	sim_json_integer(&node, "checkpoints", 0, 1000000000, &output->checkpoints);
-	sim_json_integer(&node, "energy", 1, 1000000000, &output->energy);
+	io_json_integer(&node, "snapshots", 0, 1000000000, &output->snapshots);
+	io_json_integer(&node, "checkpoints", 0, 1000000000, &output->checkpoints);
+	io_json_integer(&node, "energy", 1, 1000000000, &output->energy);
 }
 
-static void read_picture(const sim_json_node *root, sim_scene *scene)
+static void read_picture(const io_json_node *root, scene_description *scene)
 {
 	static const char *const fields[] = { "color", "box", "ground", NULL };
 	static const char *const colors[] = { "id", "speed", "radius", "copy", NULL };
-	sim_json_node node;
+	io_json_node node;
 	int color = 0;
-	if (!sim_json_member(root, "picture", &node) || !sim_json_fields(&node, fields))
+	if (!io_json_member(root, "picture", &node) || !io_json_fields(&node, fields))
 		return;
 	for (int i = 0; i < 2; i++)
 		check_belongs(&node, fields[i], scene->has_spheres, "spheres");
 	check_belongs(&node, "ground", scene->has_spheres || scene->has_deforming, "deforming");
-	sim_json_choice(&node, "color", colors, &color);
+	io_json_choice(&node, "color", colors, &color);
 	scene->picture.color_copies = color == 3;
 	scene->picture.color = scene->picture.color_copies ? SIM_COLOR_ID : (sim_sphere_color)color;
-	sim_json_bool(&node, "box", &scene->picture.box);
-	sim_json_bool(&node, "ground", &scene->picture.ground);
+	io_json_bool(&node, "box", &scene->picture.box);
+	io_json_bool(&node, "ground", &scene->picture.ground);
 }
 
 // ---- Gravity and time ----
 
-static void read_turning_gravity(const sim_json_node *node, sim_scene *scene)
+static void read_turning_gravity(const io_json_node *node, scene_description *scene)
 {
 	static const char *const fields[] = { "magnitude", "direction", "axis", "degrees_per_second", NULL };
 	double magnitude = 9.81, direction[3] = { 1, 0, 0 }, degrees = 0;
-	if (!sim_json_fields(node, fields))
+	if (!io_json_fields(node, fields))
 		return;
-	sim_json_number(node, "magnitude", 0, 1e6, &magnitude);
-	sim_json_numbers(node, "direction", 3, -1e6, 1e6, direction);
-	sim_json_numbers(node, "axis", 3, -1e6, 1e6, scene->gravity_axis);
-	sim_json_number(node, "degrees_per_second", -1e6, 1e6, &degrees);
+	io_json_number(node, "magnitude", 0, 1e6, &magnitude);
+	io_json_numbers(node, "direction", 3, -1e6, 1e6, direction);
+	io_json_numbers(node, "axis", 3, -1e6, 1e6, scene->gravity_axis);
+	io_json_number(node, "degrees_per_second", -1e6, 1e6, &degrees);
 	const double length = sim_length3(direction);
 	if (!(length > 0))
-		sim_json_member_error(node, "direction", "must not be zero");
+		io_json_member_error(node, "direction", "must not be zero");
 	else if (!(sim_length3(scene->gravity_axis) > 0))
-		sim_json_member_error(node, "axis", "must not be zero");
+		io_json_member_error(node, "axis", "must not be zero");
 	else
 		scene->gravity = (carom_vec3){ magnitude * direction[0] / length, magnitude * direction[1] / length,
 			magnitude * direction[2] / length };
 	scene->gravity_rate = degrees * SIM_PI / 180;
 	if (degrees != 0 && (scene->has_bodies || scene->has_deforming))
-		sim_json_member_error(node, "degrees_per_second", "is for scenes of spheres alone so far");
+		io_json_member_error(node, "degrees_per_second", "is for scenes of spheres alone so far");
 }
 
-static void read_gravity(const sim_json_node *root, sim_scene *scene)
+static void read_gravity(const io_json_node *root, scene_description *scene)
 {
-	sim_json_node node;
-	if (sim_json_member(root, "gravity", &node) && cJSON_IsObject(node.item))
+	io_json_node node;
+	if (io_json_member(root, "gravity", &node) && cJSON_IsObject(node.item))
 		read_turning_gravity(&node, scene);
 	else
-		sim_read_vec3(root, "gravity", 1e6, &scene->gravity);
+		scene_read_vec3(root, "gravity", 1e6, &scene->gravity);
 }
 
 /// The shortest steps differ: those of spheres have to be short, and bodies lose digits in such.
-static void read_time(const sim_json_node *root, sim_scene *scene)
+static void read_time(const io_json_node *root, scene_description *scene)
 {
 	const double least = scene->has_deforming ? 1e-6 : (scene->has_bodies ? 1e-9 : 1e-12);
-	sim_json_number(root, "time_step", least, 1, &scene->time_step);
-	sim_json_integer(root, "steps", 1, 1000000000, &scene->steps);
+	io_json_number(root, "time_step", least, 1, &scene->time_step);
+	io_json_integer(root, "steps", 1, 1000000000, &scene->steps);
 }
 
 // ---- The whole ----
 
 /// Scenes were of three kinds once, each with its fields at the top level. Say where these have
 /// gone.
-static bool check_form(const sim_json_node *root)
+static bool check_form(const io_json_node *root)
 {
 	static const struct {
 		const char *name, *now;
@@ -166,127 +166,127 @@ static bool check_form(const sim_json_node *root)
 		{ "stability", "belongs into \"spheres\"" },
 	};
 	static const char *const sections[] = { "bodies", "spheres" };
-	sim_json_node node;
+	io_json_node node;
 	for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
-		if (sim_json_has(root, moved[i].name))
-			return sim_json_member_error(root, moved[i].name, "%s (docs/scenes.md)", moved[i].now);
+		if (io_json_has(root, moved[i].name))
+			return io_json_member_error(root, moved[i].name, "%s (docs/scenes.md)", moved[i].now);
 	}
 	for (int i = 0; i < 2; i++) {
-		if (sim_json_member(root, sections[i], &node) && cJSON_IsArray(node.item))
-			return sim_json_error(&node, "is an object now, and this array its \"list\" (docs/scenes.md)");
+		if (io_json_member(root, sections[i], &node) && cJSON_IsArray(node.item))
+			return io_json_error(&node, "is an object now, and this array its \"list\" (docs/scenes.md)");
 	}
 	return true;
 }
 
-static void set_defaults(sim_scene *scene)
+static void set_defaults(scene_description *scene)
 {
 	snprintf(scene->name, sizeof scene->name, "scene");
 	scene->gravity = (carom_vec3){ 0, -9.81, 0 };
 	scene->gravity_axis[1] = 1;
 	scene->time_step = 1.0 / 60.0;
 	scene->steps = 600;
-	scene->output = (sim_scene_output){ .frames = 1, .energy = 10 };
-	scene->picture = (sim_scene_picture){ .box = true, .ground = true };
-	scene->camera = sim_default_scene_camera();
-	sim_set_rigid_defaults(&scene->rigid);
-	sim_set_deforming_defaults(&scene->deforming);
-	sim_set_spheres_defaults(&scene->spheres);
+	scene->output = (scene_output){ .frames = 1, .energy = 10 };
+	scene->picture = (scene_picture){ .box = true, .ground = true };
+	scene->camera = scene_default_scene_camera();
+	scene_set_rigid_defaults(&scene->rigid);
+	scene_set_deforming_defaults(&scene->deforming);
+	scene_set_spheres_defaults(&scene->spheres);
 }
 
 /// After everything that they share.
-static void read_sections(const sim_json_node *root, sim_scene *scene)
+static void read_sections(const io_json_node *root, scene_description *scene)
 {
-	sim_json_node section;
-	if (sim_json_member(root, "bodies", &section))
-		sim_read_rigid_section(&section, scene);
-	if (sim_json_member(root, "deforming", &section))
-		sim_read_deforming_section(&section, scene);
-	if (sim_json_member(root, "spheres", &section))
-		sim_read_sphere_section(&section, scene);
+	io_json_node section;
+	if (io_json_member(root, "bodies", &section))
+		scene_read_rigid_section(&section, scene);
+	if (io_json_member(root, "deforming", &section))
+		scene_read_deforming_section(&section, scene);
+	if (io_json_member(root, "spheres", &section))
+		scene_read_sphere_section(&section, scene);
 	if (!root->json->failed && !scene->has_bodies && !scene->has_deforming && !scene->has_spheres)
-		sim_json_error(root, "the scene is empty: it needs \"bodies\", \"deforming\" or \"spheres\"");
+		io_json_error(root, "the scene is empty: it needs \"bodies\", \"deforming\" or \"spheres\"");
 }
 
-static void read_scene(const sim_json_node *root, sim_scene *scene)
+static void read_scene(const io_json_node *root, scene_description *scene)
 {
 	static const char *const fields[] = { "name", "description", "gravity", "time_step", "steps", "meshes", "bodies",
 		"deforming", "spheres", "output", "picture", "camera", NULL };
 	char *description = NULL;
-	if ((cJSON_IsObject(root->item) && !check_form(root)) || !sim_json_fields(root, fields))
+	if ((cJSON_IsObject(root->item) && !check_form(root)) || !io_json_fields(root, fields))
 		return;
-	scene->has_bodies = sim_json_has(root, "bodies");
-	scene->has_deforming = sim_json_has(root, "deforming");
-	scene->has_spheres = sim_json_has(root, "spheres");
-	sim_read_name(root, "name", scene->name);
-	sim_json_string(root, "description", &description); // for readers of the file only
+	scene->has_bodies = io_json_has(root, "bodies");
+	scene->has_deforming = io_json_has(root, "deforming");
+	scene->has_spheres = io_json_has(root, "spheres");
+	scene_read_name(root, "name", scene->name);
+	io_json_string(root, "description", &description); // for readers of the file only
 	free(description);
 	read_gravity(root, scene);
 	read_time(root, scene);
 	read_output(root, scene);
 	read_picture(root, scene);
-	sim_read_camera(root, &scene->camera);
-	sim_read_meshes(root, scene);
+	scene_read_camera(root, &scene->camera);
+	scene_read_meshes(root, scene);
 	read_sections(root, scene);
 }
 
 /// A recording of a version before the sections: everything was at the top level.
-static void read_recorded_scene(const sim_json_node *root, sim_scene *scene)
+static void read_recorded_scene(const io_json_node *root, scene_description *scene)
 {
-	sim_json_node section;
-	if (sim_json_member(root, "bodies", &section) && cJSON_IsObject(section.item)) {
+	io_json_node section;
+	if (io_json_member(root, "bodies", &section) && cJSON_IsObject(section.item)) {
 		read_scene(root, scene);
 		return;
 	}
-	sim_read_camera(root, &scene->camera);
-	sim_read_recorded_detection(root, &scene->rigid.detection, &scene->rigid.lab);
+	scene_read_camera(root, &scene->camera);
+	scene_read_recorded_detection(root, &scene->rigid.detection, &scene->rigid.lab);
 }
 
-static bool parse(const char *file, const char *text, size_t size, void (*read)(const sim_json_node *, sim_scene *),
-	sim_scene *scene, sim_error *error)
+static bool parse(const char *file, const char *text, size_t size, void (*read)(const io_json_node *, scene_description *),
+	scene_description *scene, sim_error *error)
 {
-	sim_json json;
-	sim_json_node root;
-	*scene = (sim_scene){ .file = strdup(file), .text = malloc(size + 1), .text_size = size };
+	io_json json;
+	io_json_node root;
+	*scene = (scene_description){ .file = strdup(file), .text = malloc(size + 1), .text_size = size };
 	if (!scene->file || !scene->text) {
 		sim_fail(error, "%s: out of memory", file);
-		sim_destroy_scene(scene);
+		scene_destroy(scene);
 		return false;
 	}
 	memcpy(scene->text, text, size);
 	scene->text[size] = 0;
 	set_defaults(scene);
-	bool done = sim_json_parse(scene->file, text, size, error, &json, &root);
+	bool done = io_json_parse(scene->file, text, size, error, &json, &root);
 	if (done) {
 		read(&root, scene);
 		done = !json.failed;
 	}
-	sim_json_close(&json);
+	io_json_close(&json);
 	if (!done)
-		sim_destroy_scene(scene);
+		scene_destroy(scene);
 	return done;
 }
 
-bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error)
+bool scene_parse(const char *file, const char *text, size_t size, scene_description *scene, sim_error *error)
 {
 	return parse(file, text, size, read_scene, scene, error);
 }
 
-bool sim_parse_recorded_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error)
+bool scene_parse_recorded(const char *file, const char *text, size_t size, scene_description *scene, sim_error *error)
 {
 	return parse(file, text, size, read_recorded_scene, scene, error);
 }
 
-bool sim_load_scene(const char *path, sim_scene *scene, sim_error *error)
+bool scene_load(const char *path, scene_description *scene, sim_error *error)
 {
 	size_t size;
-	*scene = (sim_scene){ 0 };
-	char *text = sim_read_text(path, &size, error);
-	const bool done = text && sim_parse_scene(path, text, size, scene, error);
+	*scene = (scene_description){ 0 };
+	char *text = io_read_text(path, &size, error);
+	const bool done = text && scene_parse(path, text, size, scene, error);
 	free(text);
 	return done;
 }
 
-void sim_destroy_scene(sim_scene *scene)
+void scene_destroy(scene_description *scene)
 {
 	for (int32_t i = 0; i < scene->mesh_count; i++) {
 		free(scene->meshes[i].shape);
@@ -306,5 +306,5 @@ void sim_destroy_scene(sim_scene *scene)
 	free(scene->spheres.sources);
 	free(scene->file);
 	free(scene->text);
-	*scene = (sim_scene){ 0 };
+	*scene = (scene_description){ 0 };
 }

@@ -3,8 +3,8 @@
 /// every field; this header is the same in C, checked and complete: grids and sources are unrolled
 /// into bodies, defaults filled in. A scene has up to three sections, rigid bodies, deforming
 /// bodies and spheres, with one clock and one gravity.
-#ifndef SIM_SCENE_H
-#define SIM_SCENE_H
+#ifndef SCENE_SCENE_H
+#define SCENE_SCENE_H
 
 #include "carom/carom.h"
 #include "carom/lab.h"
@@ -17,14 +17,14 @@
 #include "sim/shapes/shapes.h"
 
 /// Longest name of a mesh, body or scene, its end mark included.
-#define SIM_NAME_SIZE 64
+#define SCENE_NAME_SIZE 64
 
-typedef enum sim_mesh_kind { SIM_MESH_SHAPE, SIM_MESH_FILE, SIM_MESH_HEIGHT_FIELD } sim_mesh_kind;
+typedef enum scene_mesh_kind { SCENE_MESH_SHAPE, SCENE_MESH_FILE, SCENE_MESH_HEIGHT_FIELD } scene_mesh_kind;
 
 /// Where the triangles of a mesh come from.
-typedef struct sim_mesh_source {
-	char name[SIM_NAME_SIZE];
-	sim_mesh_kind kind;
+typedef struct scene_mesh_source {
+	char name[SCENE_NAME_SIZE];
+	scene_mesh_kind kind;
 	char *shape; ///< for sim_make_shape
 	int32_t triangles;
 	uint64_t seed;
@@ -39,29 +39,29 @@ typedef struct sim_mesh_source {
 	float *heights;        ///< [columns*rows], metres
 	double spacing[2];
 	double thickness;
-} sim_mesh_source;
+} scene_mesh_source;
 
 /// The form of a body or of a part. Its mesh is a number in the scene's meshes.
-typedef struct sim_scene_shape {
+typedef struct scene_shape {
 	carom_shape_type type;
 	int32_t mesh; ///< of a mesh or hull; -1 for the others
 	double radius;
 	double half_length;
 	double half_extents[3];
 	double rounding;
-} sim_scene_shape;
+} scene_shape;
 
 /// One of the shapes that a body consists of.
-typedef struct sim_scene_part {
-	sim_scene_shape shape;
+typedef struct scene_part {
+	scene_shape shape;
 	carom_pose pose; ///< in the body's frame
 	double density;  ///< kg/m3; of a body with a mass only the ratios of its parts' densities count
-} sim_scene_part;
+} scene_part;
 
 /// One body.
-typedef struct sim_scene_body {
-	char name[SIM_NAME_SIZE]; ///< "" when the scene names none
-	sim_scene_shape shape;    ///< of a body without parts
+typedef struct scene_body {
+	char name[SCENE_NAME_SIZE]; ///< "" when the scene names none
+	scene_shape shape;          ///< of a body without parts
 	/// in the scene's parts, of a body with parts; bodies of one grid or source share theirs
 	int32_t first_part;
 	int32_t part_count; ///< 0: the body has shape
@@ -76,48 +76,48 @@ typedef struct sim_scene_body {
 	uint64_t category;
 	uint64_t mask;
 	int32_t group;
-	bool continuous;           ///< stopped at its earliest impact in a step
-	int64_t first_step;        ///< the step in which it appears: 0 unless a source makes it
-	int32_t order;             ///< among the bodies of sources: its place in the file
-	int line;                  ///< in the scene file, for messages
-	char where[SIM_NAME_SIZE]; ///< the field that made it: "bodies[3]", "grids[0]", "sources[1]"
-} sim_scene_body;
+	bool continuous;             ///< stopped at its earliest impact in a step
+	int64_t first_step;          ///< the step in which it appears: 0 unless a source makes it
+	int32_t order;               ///< among the bodies of sources: its place in the file
+	int line;                    ///< in the scene file, for messages
+	char where[SCENE_NAME_SIZE]; ///< the field that made it: "bodies[3]", "grids[0]", "sources[1]"
+} scene_body;
 
 /// From where last.png is taken.
-typedef struct sim_scene_camera {
+typedef struct scene_camera {
 	bool given; ///< else the picture frames all bodies
 	carom_vec3 position;
 	carom_vec3 target;
 	carom_vec3 up;
 	double field_of_view;  ///< degrees, vertical
 	int32_t width, height; ///< pixels
-} sim_scene_camera;
+} scene_camera;
 
 // ---- Sections ----
 
 /// The section "bodies": rigid bodies.
-typedef struct sim_scene_rigid {
+typedef struct scene_rigid {
 	int32_t substeps;      ///< detections and solver runs in a step of the scene, at least
 	int32_t max_substeps;  ///< and at most: as many as substep_travel asks for
 	double substep_travel; ///< metres that a body's surface may move in one substep; INFINITY: any
 	sim_solver_settings solver;
 	carom_world_def detection; ///< without filters; its lab is NULL
 	carom_lab lab;             ///< to go with detection
-	sim_scene_part *parts;     ///< of all bodies
+	scene_part *parts;         ///< of all bodies
 	int32_t part_count;
-	sim_scene_body *bodies; ///< first_step never falls from one to the next
+	scene_body *bodies; ///< first_step never falls from one to the next
 	int32_t body_count;
-} sim_scene_rigid;
+} scene_rigid;
 
 /// Vertices that start in a box, and their holder.
-typedef struct sim_soft_pin {
+typedef struct scene_soft_pin {
 	double lower[3], upper[3];
-	char to[SIM_NAME_SIZE]; ///< a mover, or "": they stay where they are
-} sim_soft_pin;
+	char to[SCENE_NAME_SIZE]; ///< a mover, or "": they stay where they are
+} scene_soft_pin;
 
 /// A body, or a grid of equal ones.
-typedef struct sim_soft_source {
-	char name[SIM_NAME_SIZE];
+typedef struct scene_soft_source {
+	char name[SCENE_NAME_SIZE];
 	bool rigid;   ///< a mover
 	int32_t mesh; ///< in the scene's meshes; -1: form
 	sim_form form;
@@ -129,33 +129,33 @@ typedef struct sim_soft_source {
 	double spacing[3];
 	double degrees, shift; ///< most of their random turns, and shifts along each axis
 	uint64_t jitter_seed;
-	sim_soft_pin *pins;
+	scene_soft_pin *pins;
 	int32_t pin_count;
 	int line;   ///< in the scene file, for messages
 	int number; ///< in its list
-} sim_soft_source;
+} scene_soft_source;
 
 /// The section "deforming": cloth, soft bodies, and the movers that push them.
-typedef struct sim_scene_deforming {
+typedef struct scene_deforming {
 	int32_t substeps; ///< steps of sim/cloth in a step of the scene
 	/// all but the bodies themselves; its time_step is one of these substeps
 	sim_soft_def def;
-	double resolution;        ///< factor of the divisions of all forms
-	sim_soft_source *sources; ///< in the order of the file: movers, then those that deform
+	double resolution;          ///< factor of the divisions of all forms
+	scene_soft_source *sources; ///< in the order of the file: movers, then those that deform
 	int32_t source_count;
 	int32_t *obstacles; ///< numbers of the rigid bodies that push what deforms, ascending
 	int32_t obstacle_count;
 	bool two_way; ///< what deforms pushes dynamic obstacles back
-} sim_scene_deforming;
+} scene_deforming;
 
-typedef enum sim_sphere_source_kind { SIM_SPHERES_RANDOM, SIM_SPHERES_FILE, SIM_SPHERES_MESH } sim_sphere_source_kind;
+typedef enum scene_sphere_source_kind { SCENE_SPHERES_RANDOM, SCENE_SPHERES_FILE, SCENE_SPHERES_MESH } scene_sphere_source_kind;
 
 /// Where copies of a source's spheres are put.
-typedef enum sim_copies_kind { SIM_COPIES_GRID, SIM_COPIES_RANDOM } sim_copies_kind;
+typedef enum scene_copies_kind { SCENE_COPIES_GRID, SCENE_COPIES_RANDOM } scene_copies_kind;
 
 /// Where spheres come from.
-typedef struct sim_sphere_source {
-	sim_sphere_source_kind kind;
+typedef struct scene_sphere_source {
+	scene_sphere_source_kind kind;
 	int64_t count; ///< RANDOM; MESH: 0: as many as have room
 	/// least and largest (RANDOM); of the larger spheres, 0: as large as fits (MESH); where the
 	/// file
@@ -170,7 +170,7 @@ typedef struct sim_sphere_source {
 	bool mix;                  ///< MESH: half of the spheres have half the radius
 	double jitter;             ///< MESH
 	double position[3];        ///< of the origin of the first copy
-	sim_copies_kind copies_kind;
+	scene_copies_kind copies_kind;
 	int32_t copies;         ///< 1 or more
 	int32_t grid[3];        ///< GRID: copies along x, y, z, filled in that order
 	double spacing[3];      ///< GRID
@@ -184,96 +184,96 @@ typedef struct sim_sphere_source {
 	uint64_t velocity_seed;
 	int line;   ///< in the scene file, for messages
 	int number; ///< in the list of the section
-} sim_sphere_source;
+} scene_sphere_source;
 
 /// The section "spheres".
-typedef struct sim_scene_spheres {
+typedef struct scene_spheres {
 	int32_t substeps; ///< steps of sim/grains in a step of the scene
 	/// all but the spheres themselves; its time_step is one of these substeps
 	sim_granular_def def;
-	sim_sphere_source *sources;
+	scene_sphere_source *sources;
 	int32_t source_count;
 	int32_t *obstacles; ///< numbers of the rigid bodies that spheres meet, ascending
 	int32_t obstacle_count;
 	bool two_way; ///< spheres push dynamic obstacles back
-} sim_scene_spheres;
+} scene_spheres;
 
 // ---- The whole ----
 
 /// The output of a run, counted in steps of the scene.
-typedef struct sim_scene_output {
+typedef struct scene_output {
 	bool contacts;       ///< of rigid bodies: in the recording too
 	int64_t frames;      ///< between two files of deforming bodies; 0: none
 	bool frames_as_obj;  ///< else PLY
 	int64_t snapshots;   ///< between two of the spheres; 0: none
 	int64_t checkpoints; ///< between two of the spheres; 0: at the end only
 	int64_t energy;      ///< between measurements of the spheres' kinetic energy
-} sim_scene_output;
+} scene_output;
 
 /// The settings of last.png.
-typedef struct sim_scene_picture {
+typedef struct scene_picture {
 	sim_sphere_color color;
 	bool color_copies; ///< with SIM_COLOR_ID: a colour for each copy, not for each sphere
 	/// of spheres: the edges of their box; of spheres and deforming bodies: a ground below all
 	bool box, ground;
-} sim_scene_picture;
+} scene_picture;
 
-typedef struct sim_scene {
+typedef struct scene_description {
 	char *file; ///< name for messages
 	char *text; ///< the file's text; goes into recordings
 	size_t text_size;
-	char name[SIM_NAME_SIZE];
+	char name[SCENE_NAME_SIZE];
 	carom_vec3 gravity;     ///< at the start
 	double gravity_axis[3]; ///< gravity turns about this axis ...
 	double gravity_rate;    ///< ... by so many rad/s; not 0 only where there is nothing but spheres
 	double time_step;       ///< seconds
 	int64_t steps;
-	sim_mesh_source *meshes;
+	scene_mesh_source *meshes;
 	int32_t mesh_count;
 	/// which sections there are; the others hold defaults
 	bool has_bodies, has_deforming, has_spheres;
-	sim_scene_rigid rigid;
-	sim_scene_deforming deforming;
-	sim_scene_spheres spheres;
-	sim_scene_output output;
-	sim_scene_picture picture;
-	sim_scene_camera camera;
-} sim_scene;
+	scene_rigid rigid;
+	scene_deforming deforming;
+	scene_spheres spheres;
+	scene_output output;
+	scene_picture picture;
+	scene_camera camera;
+} scene_description;
 
 /// Read a scene file. False, with "FILE:LINE: field "…": …" in error, when it is not a valid scene;
 /// *scene is empty then. Mesh files are not opened here. Give the scene back with
-/// sim_destroy_scene.
-bool sim_load_scene(const char *path, sim_scene *scene, sim_error *error);
+/// scene_destroy.
+bool scene_load(const char *path, scene_description *scene, sim_error *error);
 
 /// Read a scene from text (size bytes); file is the name for messages, and relative mesh files
 /// count from its folder.
-bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error);
+bool scene_parse(const char *file, const char *text, size_t size, scene_description *scene, sim_error *error);
 
 /// Read the scene that a recording holds. One of a version before the sections gives its camera and
-/// its detection, and nothing else: a playback needs no more. False as for sim_parse_scene.
-bool sim_parse_recorded_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error);
+/// its detection, and nothing else: a playback needs no more. False as for scene_parse.
+bool scene_parse_recorded(const char *file, const char *text, size_t size, scene_description *scene, sim_error *error);
 
 /// Free everything that a scene holds and make it empty. An empty (all zero) scene is fine.
-void sim_destroy_scene(sim_scene *scene);
+void scene_destroy(scene_description *scene);
 
 /// Make the one random source of spheres as large as count. False, with the reason in error, when
 /// there is none, or more than one, or count is not within 1..CAROM_MAX_SPHERES.
-bool sim_scene_set_sphere_count(sim_scene *scene, int64_t count, sim_error *error);
+bool scene_set_sphere_count(scene_description *scene, int64_t count, sim_error *error);
 
 /// Take a mesh from a file instead: assignment is "NAME=FILE" (as given on a command line, relative
 /// to the working folder). Fit, scale and centring of the scene stay. False when there is no mesh
 /// of that name, or no '='.
-bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, sim_error *error);
+bool scene_replace_mesh(scene_description *scene, const char *assignment, sim_error *error);
 
-/// Make the triangles of a mesh: generated or read, centred, scaled. Free with sim_free_mesh
+/// Make the triangles of a mesh: generated or read, centred, scaled. Free with scene_free_mesh
 /// (sim/shapes/shapes.h). Not for height fields.
-bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, sim_error *error);
+bool scene_build_mesh(const scene_description *scene, int32_t index, sim_mesh *mesh, sim_error *error);
 
 /// How many shapes a body has: its parts, or the one that it is.
-static inline int32_t sim_scene_shape_count(const sim_scene_body *body) { return body->part_count > 0 ? body->part_count : 1; }
+static inline int32_t scene_shape_count(const scene_body *body) { return body->part_count > 0 ? body->part_count : 1; }
 
 /// Shape number k of a body of the scene, below their count.
-static inline const sim_scene_shape *sim_scene_shape_of(const sim_scene *scene, const sim_scene_body *body, int32_t k)
+static inline const scene_shape *scene_shape_of(const scene_description *scene, const scene_body *body, int32_t k)
 {
 	return body->part_count > 0 ? &scene->rigid.parts[body->first_part + k].shape : &body->shape;
 }

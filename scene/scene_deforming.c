@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void read_vector(const sim_json_node *object, const char *name, double most, double v[3])
+static void read_vector(const io_json_node *object, const char *name, double most, double v[3])
 {
-	sim_json_numbers(object, name, 3, -most, most, v);
+	io_json_numbers(object, name, 3, -most, most, v);
 }
 
 // ---- Forms ----
@@ -22,7 +22,7 @@ static const int FORM_FIELDS[] = { SIZE | DIVISIONS, RADIUS | LENGTH | HEM | DIV
 	RADIUS | LENGTH | DIVISIONS, RADIUS | LENGTH | DIVISIONS, RADIUS | LENGTH | DIVISIONS, SIZE | RADIUS | COUNT };
 
 /// A field that the form needs is there, one that it does not know is not.
-static void check_form_fields(const sim_json_node *node, sim_form_kind kind)
+static void check_form_fields(const io_json_node *node, sim_form_kind kind)
 {
 	static const struct {
 		const char *name;
@@ -31,211 +31,211 @@ static void check_form_fields(const sim_json_node *node, sim_form_kind kind)
 		{ "divisions", DIVISIONS }, { "count", COUNT } };
 	static const char *const optional[] = { "folds", "fold_depth" };
 	for (int i = 0; i < 6; i++) {
-		const bool given = sim_json_has(node, fields[i].name), wanted = FORM_FIELDS[kind] & fields[i].bit;
+		const bool given = io_json_has(node, fields[i].name), wanted = FORM_FIELDS[kind] & fields[i].bit;
 		if (wanted && !given)
-			sim_json_member_error(node, fields[i].name, "is missing: a %s needs it", FORM_WORDS[kind]);
+			io_json_member_error(node, fields[i].name, "is missing: a %s needs it", FORM_WORDS[kind]);
 		else if (given && !wanted)
-			sim_json_member_error(node, fields[i].name, "does not belong to a %s", FORM_WORDS[kind]);
+			io_json_member_error(node, fields[i].name, "does not belong to a %s", FORM_WORDS[kind]);
 	}
 	for (int i = 0; i < 2; i++) {
-		if (sim_json_has(node, optional[i]) && kind != SIM_FORM_SKIRT)
-			sim_json_member_error(node, optional[i], "does not belong to a %s", FORM_WORDS[kind]);
+		if (io_json_has(node, optional[i]) && kind != SIM_FORM_SKIRT)
+			io_json_member_error(node, optional[i], "does not belong to a %s", FORM_WORDS[kind]);
 	}
-	if (sim_json_has(node, "seed") && kind != SIM_FORM_TRIANGLES)
-		sim_json_member_error(node, "seed", "does not belong to a %s", FORM_WORDS[kind]);
+	if (io_json_has(node, "seed") && kind != SIM_FORM_TRIANGLES)
+		io_json_member_error(node, "seed", "does not belong to a %s", FORM_WORDS[kind]);
 }
 
 /// A sheet's size is two numbers, a box's three.
-static void read_size(const sim_json_node *node, sim_form *form)
+static void read_size(const io_json_node *node, sim_form *form)
 {
 	if (form->kind != SIM_FORM_SHEET) {
-		sim_json_numbers(node, "size", 3, 1e-6, 1e6, form->size);
+		io_json_numbers(node, "size", 3, 1e-6, 1e6, form->size);
 		return;
 	}
 	double size[2] = { 1, 1 };
-	sim_json_numbers(node, "size", 2, 1e-6, 1e6, size);
+	io_json_numbers(node, "size", 2, 1e-6, 1e6, size);
 	form->size[0] = size[0];
 	form->size[2] = size[1];
 }
 
-static void read_divisions(const sim_json_node *node, sim_form *form)
+static void read_divisions(const io_json_node *node, sim_form *form)
 {
 	double divisions[2] = { 1, 1 };
-	sim_json_numbers(node, "divisions", 2, 1, 10000, divisions);
+	io_json_numbers(node, "divisions", 2, 1, 10000, divisions);
 	for (int i = 0; i < 2; i++) {
 		form->divisions[i] = (int32_t)divisions[i];
 		if (divisions[i] != floor(divisions[i]))
-			sim_json_member_error(node, "divisions", "must be whole numbers");
+			io_json_member_error(node, "divisions", "must be whole numbers");
 	}
 }
 
-static void read_form(const sim_json_node *node, sim_soft_source *source)
+static void read_form(const io_json_node *node, scene_soft_source *source)
 {
 	sim_form *form = &source->form;
 	int kind = 0;
-	sim_json_choice(node, "form", FORM_WORDS, &kind);
+	io_json_choice(node, "form", FORM_WORDS, &kind);
 	*form = (sim_form){ .kind = (sim_form_kind)kind, .seed = 1 };
 	check_form_fields(node, form->kind);
 	read_size(node, form);
-	sim_json_number(node, "radius", 1e-6, 1e6, &form->radius);
-	sim_json_number(node, "length", 1e-6, 1e6, &form->length);
-	sim_json_number(node, "hem_radius", 1e-6, 1e6, &form->hem_radius);
-	sim_read_int32(node, "folds", 0, 10000, &form->folds);
-	sim_json_number(node, "fold_depth", 0, 1e6, &form->fold_depth);
+	io_json_number(node, "radius", 1e-6, 1e6, &form->radius);
+	io_json_number(node, "length", 1e-6, 1e6, &form->length);
+	io_json_number(node, "hem_radius", 1e-6, 1e6, &form->hem_radius);
+	scene_read_int32(node, "folds", 0, 10000, &form->folds);
+	io_json_number(node, "fold_depth", 0, 1e6, &form->fold_depth);
 	read_divisions(node, form);
-	sim_read_int32(node, "count", 1, 1000000, &form->count);
-	sim_json_bits(node, "seed", &form->seed);
+	scene_read_int32(node, "count", 1, 1000000, &form->count);
+	io_json_bits(node, "seed", &form->seed);
 	if (form->kind == SIM_FORM_CAPSULE && form->length < 2 * form->radius)
-		sim_json_member_error(node, "length", "holds the round ends too: at least twice the radius");
+		io_json_member_error(node, "length", "holds the round ends too: at least twice the radius");
 }
 
-static void read_named_mesh(const sim_json_node *node, const sim_scene *scene, sim_soft_source *source)
+static void read_named_mesh(const io_json_node *node, const scene_description *scene, scene_soft_source *source)
 {
 	static const char *const fields[] = { "size", "radius", "length", "hem_radius", "divisions", "count", "folds", "fold_depth",
 		"seed" };
-	sim_json_node name;
+	io_json_node name;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-		if (sim_json_has(node, fields[i]))
-			sim_json_member_error(node, fields[i], "does not belong to a mesh");
+		if (io_json_has(node, fields[i]))
+			io_json_member_error(node, fields[i], "does not belong to a mesh");
 	}
-	sim_json_member(node, "mesh", &name);
-	source->mesh = sim_find_mesh(&name, scene);
-	if (source->mesh >= 0 && scene->meshes[source->mesh].kind == SIM_MESH_HEIGHT_FIELD)
-		sim_json_error(&name, "a height field cannot be used here");
+	io_json_member(node, "mesh", &name);
+	source->mesh = scene_find_mesh(&name, scene);
+	if (source->mesh >= 0 && scene->meshes[source->mesh].kind == SCENE_MESH_HEIGHT_FIELD)
+		io_json_error(&name, "a height field cannot be used here");
 }
 
-static void read_surface(const sim_json_node *node, const sim_scene *scene, sim_soft_source *source)
+static void read_surface(const io_json_node *node, const scene_description *scene, scene_soft_source *source)
 {
 	source->mesh = -1;
 	source->scale[0] = source->scale[1] = source->scale[2] = 1;
-	if (sim_json_has(node, "form") == sim_json_has(node, "mesh")) {
-		sim_json_error(node, "needs one of \"form\" and \"mesh\"");
+	if (io_json_has(node, "form") == io_json_has(node, "mesh")) {
+		io_json_error(node, "needs one of \"form\" and \"mesh\"");
 		return;
 	}
-	if (sim_json_has(node, "form"))
+	if (io_json_has(node, "form"))
 		read_form(node, source);
 	else
 		read_named_mesh(node, scene, source);
-	sim_json_numbers(node, "scale", 3, 1e-6, 1e6, source->scale);
-	read_vector(node, "offset", SIM_FARTHEST, source->offset);
+	io_json_numbers(node, "scale", 3, 1e-6, 1e6, source->scale);
+	read_vector(node, "offset", SCENE_FARTHEST, source->offset);
 }
 
 // ---- Movers ----
 
-static void read_axis(const sim_json_node *node, double axis[3])
+static void read_axis(const io_json_node *node, double axis[3])
 {
 	axis[1] = 1;
 	read_vector(node, "axis", 1e6, axis);
 	if (sim_length3(axis) < 1e-9)
-		sim_json_member_error(node, "axis", "must not be zero");
+		io_json_member_error(node, "axis", "must not be zero");
 }
 
-static void read_swing(const sim_json_node *motion_node, sim_soft_motion *motion)
+static void read_swing(const io_json_node *motion_node, sim_soft_motion *motion)
 {
 	static const char *const fields[] = { "axis", "degrees", "shift", "period", "phase_degrees", NULL };
-	sim_json_node node;
+	io_json_node node;
 	double degrees = 0, phase = 0;
-	if (!sim_json_member(motion_node, "swing", &node) || !sim_json_fields(&node, fields))
+	if (!io_json_member(motion_node, "swing", &node) || !io_json_fields(&node, fields))
 		return;
 	read_axis(&node, motion->swing_axis);
-	sim_json_number(&node, "degrees", 0, 3600, &degrees);
+	io_json_number(&node, "degrees", 0, 3600, &degrees);
 	read_vector(&node, "shift", 1e6, motion->shift);
 	motion->period = 1;
-	sim_json_number(&node, "period", 1e-6, 1e6, &motion->period);
-	sim_json_number(&node, "phase_degrees", -3600, 3600, &phase);
+	io_json_number(&node, "period", 1e-6, 1e6, &motion->period);
+	io_json_number(&node, "phase_degrees", -3600, 3600, &phase);
 	motion->swing = degrees * SIM_PI / 180;
 	motion->phase = phase * SIM_PI / 180;
 }
 
-static void read_motion(const sim_json_node *body, sim_soft_motion *motion)
+static void read_motion(const io_json_node *body, sim_soft_motion *motion)
 {
 	static const char *const fields[] = { "velocity", "spin", "swing", "ramp", NULL };
 	static const char *const spin_fields[] = { "axis", "degrees_per_second", NULL };
-	sim_json_node node, spin;
+	io_json_node node, spin;
 	double degrees = 0;
-	if (!sim_json_member(body, "motion", &node) || !sim_json_fields(&node, fields))
+	if (!io_json_member(body, "motion", &node) || !io_json_fields(&node, fields))
 		return;
 	read_vector(&node, "velocity", 1e6, motion->velocity);
-	sim_json_number(&node, "ramp", 0, 1e6, &motion->ramp);
+	io_json_number(&node, "ramp", 0, 1e6, &motion->ramp);
 	read_swing(&node, motion);
-	if (!sim_json_member(&node, "spin", &spin) || !sim_json_fields(&spin, spin_fields))
+	if (!io_json_member(&node, "spin", &spin) || !io_json_fields(&spin, spin_fields))
 		return;
 	read_axis(&spin, motion->spin_axis);
-	sim_json_number(&spin, "degrees_per_second", -1e6, 1e6, &degrees);
+	io_json_number(&spin, "degrees_per_second", -1e6, 1e6, &degrees);
 	motion->spin = degrees * SIM_PI / 180;
 }
 
 // ---- Deforming bodies ----
 
-static void read_pins(const sim_json_node *body, const sim_scene *scene, sim_soft_source *source)
+static void read_pins(const io_json_node *body, const scene_description *scene, scene_soft_source *source)
 {
 	static const char *const fields[] = { "lower", "upper", "to", NULL };
-	sim_json_node list;
-	if (!sim_json_member(body, "pins", &list))
+	io_json_node list;
+	if (!io_json_member(body, "pins", &list))
 		return;
-	const int count = sim_json_count(&list, true);
+	const int count = io_json_count(&list, true);
 	for (int i = 0; i < count && !body->json->failed; i++) {
-		const sim_json_node node = sim_json_child(&list, i);
-		sim_soft_pin *pin = sim_append(&node, (void **)&source->pins, &source->pin_count, sizeof *pin);
-		if (!pin || !sim_json_fields(&node, fields))
+		const io_json_node node = io_json_child(&list, i);
+		scene_soft_pin *pin = scene_append(&node, (void **)&source->pins, &source->pin_count, sizeof *pin);
+		if (!pin || !io_json_fields(&node, fields))
 			return;
 		for (int k = 0; k < 3; k++) {
-			pin->lower[k] = -SIM_FARTHEST;
-			pin->upper[k] = SIM_FARTHEST;
+			pin->lower[k] = -SCENE_FARTHEST;
+			pin->upper[k] = SCENE_FARTHEST;
 		}
-		read_vector(&node, "lower", SIM_FARTHEST, pin->lower);
-		read_vector(&node, "upper", SIM_FARTHEST, pin->upper);
-		sim_read_name(&node, "to", pin->to);
+		read_vector(&node, "lower", SCENE_FARTHEST, pin->lower);
+		read_vector(&node, "upper", SCENE_FARTHEST, pin->upper);
+		scene_read_name(&node, "to", pin->to);
 		bool found = !pin->to[0];
 		for (int32_t k = 0; k < scene->deforming.source_count; k++)
 			found |= scene->deforming.sources[k].rigid && !strcmp(scene->deforming.sources[k].name, pin->to);
 		if (!found)
-			sim_json_member_error(&node, "to", "there is no mover \"%s\"", pin->to);
+			io_json_member_error(&node, "to", "there is no mover \"%s\"", pin->to);
 	}
 }
 
-static void read_copies(const sim_json_node *body, sim_soft_source *source)
+static void read_copies(const io_json_node *body, scene_soft_source *source)
 {
 	static const char *const fields[] = { "count", "spacing", NULL },
 							 *const jitter_fields[] = { "degrees", "shift", "seed", NULL };
-	sim_json_node grid, jitter;
-	if (sim_json_member(body, "grid", &grid) && sim_json_fields(&grid, fields)) {
+	io_json_node grid, jitter;
+	if (io_json_member(body, "grid", &grid) && io_json_fields(&grid, fields)) {
 		double count[3] = { 1, 1, 1 };
-		sim_json_numbers(&grid, "count", 3, 1, 10000, count);
+		io_json_numbers(&grid, "count", 3, 1, 10000, count);
 		for (int k = 0; k < 3; k++)
 			source->count[k] = (int32_t)count[k];
 		for (int k = 0; k < 3; k++) {
 			if (count[k] != source->count[k])
-				sim_json_member_error(&grid, "count", "must be whole numbers");
+				io_json_member_error(&grid, "count", "must be whole numbers");
 		}
 		if (count[0] * count[1] * count[2] > 100000)
-			sim_json_member_error(&grid, "count", "makes more than 100000 bodies");
+			io_json_member_error(&grid, "count", "makes more than 100000 bodies");
 		read_vector(&grid, "spacing", 1e6, source->spacing);
 	}
-	if (sim_json_member(body, "jitter", &jitter) && sim_json_fields(&jitter, jitter_fields)) {
-		sim_json_number(&jitter, "degrees", 0, 180, &source->degrees);
-		sim_json_number(&jitter, "shift", 0, 1e6, &source->shift);
-		sim_json_bits(&jitter, "seed", &source->jitter_seed);
+	if (io_json_member(body, "jitter", &jitter) && io_json_fields(&jitter, jitter_fields)) {
+		io_json_number(&jitter, "degrees", 0, 180, &source->degrees);
+		io_json_number(&jitter, "shift", 0, 1e6, &source->shift);
+		io_json_bits(&jitter, "seed", &source->jitter_seed);
 	}
 }
 
-static void read_material(const sim_json_node *node, const sim_soft_source *source, sim_soft_body *body)
+static void read_material(const io_json_node *node, const scene_soft_source *source, sim_soft_body *body)
 {
 	bool keeps_volume = false;
-	sim_json_bool(node, "keeps_volume", &keeps_volume);
+	io_json_bool(node, "keeps_volume", &keeps_volume);
 	body->kind = keeps_volume ? SIM_SOFT_DEFORMABLE : SIM_SOFT_CLOTH;
 	if (keeps_volume && source->mesh < 0 && (source->form.kind < SIM_FORM_SPHERE || source->form.kind > SIM_FORM_CAPSULE))
-		sim_json_member_error(node, "keeps_volume", "a %s is not closed", FORM_WORDS[source->form.kind]);
-	if (!keeps_volume && sim_json_has(node, "bulk"))
-		sim_json_member_error(node, "bulk", "needs \"keeps_volume\"");
-	sim_json_number(node, "density", 1e-6, 1e9, &body->density);
-	sim_json_number(node, "stiffness", 1e-9, 1e12, &body->stiffness);
+		io_json_member_error(node, "keeps_volume", "a %s is not closed", FORM_WORDS[source->form.kind]);
+	if (!keeps_volume && io_json_has(node, "bulk"))
+		io_json_member_error(node, "bulk", "needs \"keeps_volume\"");
+	io_json_number(node, "density", 1e-6, 1e9, &body->density);
+	io_json_number(node, "stiffness", 1e-9, 1e12, &body->stiffness);
 	// What keeps its volume becomes longer where it is pressed.
 	body->stretch_limit = keeps_volume ? 0 : body->stretch_limit;
-	sim_json_number(node, "stretch_limit", 0, 1e6, &body->stretch_limit);
-	sim_json_number(node, "bending", 0, 1e12, &body->bending);
-	sim_json_number(node, "bulk", 1e-9, 1e15, &body->bulk);
-	sim_json_bool(node, "flat", &body->flat);
+	io_json_number(node, "stretch_limit", 0, 1e6, &body->stretch_limit);
+	io_json_number(node, "bending", 0, 1e12, &body->bending);
+	io_json_number(node, "bulk", 1e-9, 1e15, &body->bulk);
+	io_json_bool(node, "flat", &body->flat);
 	read_vector(node, "velocity", 1e6, body->velocity);
 }
 
@@ -245,33 +245,33 @@ static void read_material(const sim_json_node *node, const sim_soft_source *sour
 	"name", "form", "mesh", "size", "radius", "length", "hem_radius", "folds", "fold_depth", "divisions", "count", "seed", \
 		"scale", "offset", "position", "orientation", "rotation", "friction"
 
-static void read_bodies(const sim_json_node *section, const char *name, bool rigid, sim_scene *scene)
+static void read_bodies(const io_json_node *section, const char *name, bool rigid, scene_description *scene)
 {
 	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", NULL };
 	static const char *const list_fields[] = { SURFACE_FIELDS, "keeps_volume", "density", "stiffness", "stretch_limit",
 		"bending", "bulk", "flat", "velocity", "pins", "grid", "jitter", NULL };
-	sim_json_node list;
-	if (!sim_json_member(section, name, &list))
+	io_json_node list;
+	if (!io_json_member(section, name, &list))
 		return;
-	const int count = sim_json_count(&list, true);
+	const int count = io_json_count(&list, true);
 	for (int i = 0; i < count && !section->json->failed; i++) {
-		const sim_json_node node = sim_json_child(&list, i);
-		sim_soft_source *source =
-			sim_append(&node, (void **)&scene->deforming.sources, &scene->deforming.source_count, sizeof *source);
-		if (!source || !sim_json_fields(&node, rigid ? mover_fields : list_fields))
+		const io_json_node node = io_json_child(&list, i);
+		scene_soft_source *source =
+			scene_append(&node, (void **)&scene->deforming.sources, &scene->deforming.source_count, sizeof *source);
+		if (!source || !io_json_fields(&node, rigid ? mover_fields : list_fields))
 			return;
-		*source = (sim_soft_source){ .rigid = rigid,
+		*source = (scene_soft_source){ .rigid = rigid,
 			.body = sim_default_soft_body(),
 			.count = { 1, 1, 1 },
 			.spacing = { 1, 1, 1 },
 			.jitter_seed = 1,
-			.line = sim_json_line(&node),
+			.line = io_json_line(&node),
 			.number = i };
-		sim_read_name(&node, "name", source->name);
+		scene_read_name(&node, "name", source->name);
 		read_surface(&node, scene, source);
-		sim_read_vec3(&node, "position", SIM_FARTHEST, &source->body.motion.start.position);
-		sim_read_orientation(&node, &source->body.motion.start.orientation);
-		sim_json_number(&node, "friction", 0, 1e6, &source->body.friction);
+		scene_read_vec3(&node, "position", SCENE_FARTHEST, &source->body.motion.start.position);
+		scene_read_orientation(&node, &source->body.motion.start.orientation);
+		io_json_number(&node, "friction", 0, 1e6, &source->body.friction);
 		if (rigid) {
 			source->body.kind = SIM_SOFT_RIGID;
 			read_motion(&node, &source->body.motion);
@@ -286,57 +286,57 @@ static void read_bodies(const sim_json_node *section, const char *name, bool rig
 // ---- Obstacles ----
 
 /// The reason why a rigid body cannot push what deforms; NULL: it can.
-static const char *fault_of_obstacle(const sim_scene *scene, const sim_scene_body *body)
+static const char *fault_of_obstacle(const scene_description *scene, const scene_body *body)
 {
 	if (body->part_count > 0 || body->shape.type != CAROM_MESH)
 		return "is no mesh: only such bodies push what deforms so far";
-	if (scene->meshes[body->shape.mesh].kind == SIM_MESH_HEIGHT_FIELD)
+	if (scene->meshes[body->shape.mesh].kind == SCENE_MESH_HEIGHT_FIELD)
 		return "is a height field, which cannot push what deforms so far";
 	return body->first_step > 0 ? "is of a source: it must be there from the beginning" : NULL;
 }
 
 // ---- The section ----
 
-void sim_set_deforming_defaults(sim_scene_deforming *deforming)
+void scene_set_deforming_defaults(scene_deforming *deforming)
 {
 	deforming->substeps = 1;
 	deforming->def = sim_default_soft_def();
 	deforming->resolution = 1;
 }
 
-static void read_solver(const sim_json_node *section, sim_soft_def *def)
+static void read_solver(const io_json_node *section, sim_soft_def *def)
 {
 	static const char *const fields[] = { "substeps", "solves", "rounds", "damping", NULL };
-	sim_json_node node;
-	if (!sim_json_member(section, "solver", &node) || !sim_json_fields(&node, fields))
+	io_json_node node;
+	if (!io_json_member(section, "solver", &node) || !io_json_fields(&node, fields))
 		return;
-	sim_read_int32(&node, "substeps", 1, 10000, &def->substeps);
-	sim_read_int32(&node, "solves", 1, 100, &def->solves);
-	sim_read_int32(&node, "rounds", 0, 1000, &def->rounds);
-	sim_json_number(&node, "damping", 0, 1e6, &def->damping);
+	scene_read_int32(&node, "substeps", 1, 10000, &def->substeps);
+	scene_read_int32(&node, "solves", 1, 100, &def->solves);
+	scene_read_int32(&node, "rounds", 0, 1000, &def->rounds);
+	io_json_number(&node, "damping", 0, 1e6, &def->damping);
 }
 
-void sim_read_deforming_section(const sim_json_node *section, sim_scene *scene)
+void scene_read_deforming_section(const io_json_node *section, scene_description *scene)
 {
 	static const char *const fields[] = { "substeps", "resolution", "thickness", "solver", "movers", "obstacles", "two_way",
 		"list", NULL };
-	sim_scene_deforming *deforming = &scene->deforming;
+	scene_deforming *deforming = &scene->deforming;
 	sim_soft_def *def = &deforming->def;
-	if (!sim_json_fields(section, fields))
+	if (!io_json_fields(section, fields))
 		return;
-	sim_read_int32(section, "substeps", 1, 1000, &deforming->substeps);
+	scene_read_int32(section, "substeps", 1, 1000, &deforming->substeps);
 	def->time_step = scene->time_step / deforming->substeps;
 	def->gravity[0] = scene->gravity.x;
 	def->gravity[1] = scene->gravity.y;
 	def->gravity[2] = scene->gravity.z;
-	sim_json_number(section, "resolution", 1e-3, 1e3, &deforming->resolution);
-	sim_json_number(section, "thickness", 1e-6, 1, &def->thickness);
+	io_json_number(section, "resolution", 1e-3, 1e3, &deforming->resolution);
+	io_json_number(section, "thickness", 1e-6, 1, &def->thickness);
 	read_solver(section, def);
 	read_bodies(section, "movers", true, scene);
 	const int32_t movers = deforming->source_count;
-	sim_read_obstacles(section, scene, fault_of_obstacle,
-		(sim_obstacle_list){ &deforming->obstacles, &deforming->obstacle_count, &deforming->two_way });
+	scene_read_obstacles(section, scene, fault_of_obstacle,
+		(scene_obstacle_list){ &deforming->obstacles, &deforming->obstacle_count, &deforming->two_way });
 	read_bodies(section, "list", false, scene);
 	if (!section->json->failed && deforming->source_count == movers)
-		sim_json_member_error(section, "list", "holds no bodies");
+		io_json_member_error(section, "list", "holds no bodies");
 }

@@ -15,17 +15,17 @@ static bool is_mesh_name(const char *name)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 	const size_t length = strlen(name);
-	return length > 0 && length < SIM_NAME_SIZE && strspn(name, letters) == length;
+	return length > 0 && length < SCENE_NAME_SIZE && strspn(name, letters) == length;
 }
 
-static void read_heights(const sim_json_node *node, sim_mesh_source *mesh)
+static void read_heights(const io_json_node *node, scene_mesh_source *mesh)
 {
 	const int count = mesh->columns * mesh->rows;
 	double *heights = malloc((size_t)count * sizeof *heights);
 	mesh->heights = malloc((size_t)count * sizeof *mesh->heights);
 	if (!heights || !mesh->heights)
-		sim_json_error(node, "out of memory");
-	else if (sim_json_numbers_or_nulls(node, "heights", count, -1e6, 1e6, heights)) {
+		io_json_error(node, "out of memory");
+	else if (io_json_numbers_or_nulls(node, "heights", count, -1e6, 1e6, heights)) {
 		for (int i = 0; i < count; i++)
 			mesh->heights[i] = (float)heights[i];
 	}
@@ -69,24 +69,24 @@ static double height_at(const wave *waves, int32_t count, double x, double y)
 
 /// Two crossing waves, or many random ones: enough of hills and hollows to roll on, and the same on
 /// every machine.
-static void make_hills(const sim_json_node *node, sim_mesh_source *mesh)
+static void make_hills(const io_json_node *node, scene_mesh_source *mesh)
 {
 	static const char *const fields[] = { "height", "length", "waves", "seed", NULL };
 	double height = 1, length = 10;
 	int32_t count = 0;
 	uint64_t seed = 1;
 	wave waves[MOST_WAVES];
-	if (!sim_json_fields(node, fields))
+	if (!io_json_fields(node, fields))
 		return;
-	sim_json_number(node, "height", -1e6, 1e6, &height);
-	sim_json_positive(node, "length", &length);
-	sim_read_int32(node, "waves", 1, MOST_WAVES, &count);
-	sim_json_bits(node, "seed", &seed);
-	if (sim_json_has(node, "seed") && !sim_json_has(node, "waves"))
-		sim_json_member_error(node, "seed", "needs \"waves\": without them nothing is random");
+	io_json_number(node, "height", -1e6, 1e6, &height);
+	io_json_positive(node, "length", &length);
+	scene_read_int32(node, "waves", 1, MOST_WAVES, &count);
+	io_json_bits(node, "seed", &seed);
+	if (io_json_has(node, "seed") && !io_json_has(node, "waves"))
+		io_json_member_error(node, "seed", "needs \"waves\": without them nothing is random");
 	mesh->heights = malloc((size_t)mesh->columns * (size_t)mesh->rows * sizeof *mesh->heights);
 	if (!mesh->heights) {
-		sim_json_error(node, "out of memory");
+		io_json_error(node, "out of memory");
 		return;
 	}
 	make_waves(seed, count, height, length, waves);
@@ -101,100 +101,100 @@ static void make_hills(const sim_json_node *node, sim_mesh_source *mesh)
 	}
 }
 
-static void read_height_field(const sim_json_node *parent, sim_mesh_source *mesh)
+static void read_height_field(const io_json_node *parent, scene_mesh_source *mesh)
 {
 	static const char *const fields[] = { "columns", "rows", "spacing", "thickness", "heights", "hills", NULL };
-	sim_json_node node, hills;
-	sim_json_member(parent, "height_field", &node);
-	mesh->kind = SIM_MESH_HEIGHT_FIELD;
+	io_json_node node, hills;
+	io_json_member(parent, "height_field", &node);
+	mesh->kind = SCENE_MESH_HEIGHT_FIELD;
 	mesh->columns = mesh->rows = 2;
 	mesh->spacing[0] = mesh->spacing[1] = mesh->thickness = 1;
-	if (!sim_json_fields(&node, fields))
+	if (!io_json_fields(&node, fields))
 		return;
-	sim_read_int32(&node, "columns", 2, 4096, &mesh->columns);
-	sim_read_int32(&node, "rows", 2, 4096, &mesh->rows);
-	sim_json_numbers(&node, "spacing", 2, 1e-6, 1e6, mesh->spacing);
-	sim_json_number(&node, "thickness", 1e-6, 1e6, &mesh->thickness);
-	sim_forbid_both(&node, "heights", "hills");
-	if (sim_json_member(&node, "hills", &hills))
+	scene_read_int32(&node, "columns", 2, 4096, &mesh->columns);
+	scene_read_int32(&node, "rows", 2, 4096, &mesh->rows);
+	io_json_numbers(&node, "spacing", 2, 1e-6, 1e6, mesh->spacing);
+	io_json_number(&node, "thickness", 1e-6, 1e6, &mesh->thickness);
+	scene_forbid_both(&node, "heights", "hills");
+	if (io_json_member(&node, "hills", &hills))
 		make_hills(&hills, mesh);
-	else if (sim_json_has(&node, "heights"))
+	else if (io_json_has(&node, "heights"))
 		read_heights(&node, mesh);
 	else
-		sim_json_error(&node, "needs \"heights\" or \"hills\"");
+		io_json_error(&node, "needs \"heights\" or \"hills\"");
 }
 
-static void read_scale(const sim_json_node *node, sim_mesh_source *mesh)
+static void read_scale(const io_json_node *node, scene_mesh_source *mesh)
 {
-	sim_json_node scale;
-	sim_forbid_both(node, "scale", "fit");
-	if (sim_json_member(node, "scale", &scale)) {
+	io_json_node scale;
+	scene_forbid_both(node, "scale", "fit");
+	if (io_json_member(node, "scale", &scale)) {
 		double factor = 1;
 		if (cJSON_IsArray(scale.item)) {
-			sim_json_numbers(node, "scale", 3, 1e-9, 1e9, mesh->scale);
-		} else if (sim_json_number(node, "scale", 1e-9, 1e9, &factor)) {
+			io_json_numbers(node, "scale", 3, 1e-9, 1e9, mesh->scale);
+		} else if (io_json_number(node, "scale", 1e-9, 1e9, &factor)) {
 			mesh->scale[0] = mesh->scale[1] = mesh->scale[2] = factor;
 		}
 	}
-	sim_json_numbers(node, "fit", 3, 1e-9, 1e9, mesh->fit);
-	sim_json_bool(node, "centre", &mesh->centre);
+	io_json_numbers(node, "fit", 3, 1e-9, 1e9, mesh->fit);
+	io_json_bool(node, "centre", &mesh->centre);
 }
 
-static void read_mesh(const sim_json_node *node, sim_scene *scene)
+static void read_mesh(const io_json_node *node, scene_description *scene)
 {
 	static const char *const fields[] = { "shape", "triangles", "seed", "file", "height_field", "scale", "fit", "centre", NULL };
-	sim_mesh_source *mesh = sim_append(node, (void **)&scene->meshes, &scene->mesh_count, sizeof *mesh);
+	scene_mesh_source *mesh = scene_append(node, (void **)&scene->meshes, &scene->mesh_count, sizeof *mesh);
 	if (!mesh)
 		return;
 	mesh->scale[0] = mesh->scale[1] = mesh->scale[2] = 1;
 	mesh->triangles = 902;
 	mesh->seed = 1;
 	if (!is_mesh_name(node->item->string)) {
-		sim_json_error(node, "a mesh is named by 1 to %d letters, digits, '_' and '-'", SIM_NAME_SIZE - 1);
+		io_json_error(node, "a mesh is named by 1 to %d letters, digits, '_' and '-'", SCENE_NAME_SIZE - 1);
 		return;
 	}
 	snprintf(mesh->name, sizeof mesh->name, "%s", node->item->string);
-	if (!sim_json_fields(node, fields))
+	if (!io_json_fields(node, fields))
 		return;
-	if (sim_json_has(node, "shape") + sim_json_has(node, "file") + sim_json_has(node, "height_field") != 1) {
-		sim_json_error(node, "needs one of \"shape\", \"file\" and \"height_field\"");
+	if (io_json_has(node, "shape") + io_json_has(node, "file") + io_json_has(node, "height_field") != 1) {
+		io_json_error(node, "needs one of \"shape\", \"file\" and \"height_field\"");
 		return;
 	}
-	if (sim_json_has(node, "height_field")) {
+	if (io_json_has(node, "height_field")) {
 		static const char *const other[] = { "triangles", "seed", "scale", "fit", "centre", NULL };
 		for (int i = 0; other[i]; i++)
-			sim_forbid_both(node, "height_field", other[i]);
+			scene_forbid_both(node, "height_field", other[i]);
 		read_height_field(node, mesh);
 		return;
 	}
 	read_scale(node, mesh);
-	if (sim_json_has(node, "file")) {
-		mesh->kind = SIM_MESH_FILE;
-		sim_forbid_both(node, "file", "triangles");
-		sim_forbid_both(node, "file", "seed");
+	if (io_json_has(node, "file")) {
+		mesh->kind = SCENE_MESH_FILE;
+		scene_forbid_both(node, "file", "triangles");
+		scene_forbid_both(node, "file", "seed");
 		char *path = NULL;
-		if (sim_json_string(node, "file", &path) && !(mesh->file = sim_resolve_path(scene->file, path)))
-			sim_json_error(node, "out of memory");
+		if (io_json_string(node, "file", &path) && !(mesh->file = scene_resolve_path(scene->file, path)))
+			io_json_error(node, "out of memory");
 		free(path);
 		return;
 	}
-	mesh->kind = SIM_MESH_SHAPE;
-	sim_json_string(node, "shape", &mesh->shape);
-	sim_read_int32(node, "triangles", 4, 100000000, &mesh->triangles);
-	sim_json_bits(node, "seed", &mesh->seed);
+	mesh->kind = SCENE_MESH_SHAPE;
+	io_json_string(node, "shape", &mesh->shape);
+	scene_read_int32(node, "triangles", 4, 100000000, &mesh->triangles);
+	io_json_bits(node, "seed", &mesh->seed);
 }
 
-void sim_read_meshes(const sim_json_node *root, sim_scene *scene)
+void scene_read_meshes(const io_json_node *root, scene_description *scene)
 {
-	sim_json_node node;
-	if (!sim_json_member(root, "meshes", &node))
+	io_json_node node;
+	if (!io_json_member(root, "meshes", &node))
 		return;
-	const int count = sim_json_count(&node, false);
+	const int count = io_json_count(&node, false);
 	for (int i = 0; i < count && !root->json->failed; i++) {
-		const sim_json_node mesh = sim_json_child(&node, i);
+		const io_json_node mesh = io_json_child(&node, i);
 		for (int32_t k = 0; k < scene->mesh_count; k++) {
 			if (!strcmp(scene->meshes[k].name, mesh.item->string))
-				sim_json_error(&mesh, "given twice");
+				io_json_error(&mesh, "given twice");
 		}
 		read_mesh(&mesh, scene);
 	}
@@ -202,7 +202,7 @@ void sim_read_meshes(const sim_json_node *root, sim_scene *scene)
 
 // ---- Making the meshes ----
 
-bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, sim_error *error)
+bool scene_replace_mesh(scene_description *scene, const char *assignment, sim_error *error)
 {
 	const char *equals = strchr(assignment, '=');
 	if (!equals || equals == assignment || !equals[1]) {
@@ -210,7 +210,7 @@ bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, sim_error 
 	}
 	const size_t length = (size_t)(equals - assignment);
 	for (int32_t i = 0; i < scene->mesh_count; i++) {
-		sim_mesh_source *mesh = &scene->meshes[i];
+		scene_mesh_source *mesh = &scene->meshes[i];
 		if (strlen(mesh->name) != length || strncmp(mesh->name, assignment, length) != 0)
 			continue;
 		char *file = strdup(equals + 1);
@@ -219,7 +219,7 @@ bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, sim_error 
 		}
 		free(mesh->file);
 		mesh->file = file;
-		mesh->kind = SIM_MESH_FILE;
+		mesh->kind = SCENE_MESH_FILE;
 		return true;
 	}
 	char names[300] = "";
@@ -247,7 +247,7 @@ static void mesh_box(const sim_mesh *mesh, double lower[3], double upper[3])
 }
 
 /// Move and scale a mesh as its source asks; rounded to float where it stands then.
-static void place_mesh(const sim_mesh_source *source, sim_mesh *mesh)
+static void place_mesh(const scene_mesh_source *source, sim_mesh *mesh)
 {
 	double lower[3], upper[3], scale[3];
 	mesh_box(mesh, lower, upper);
@@ -261,7 +261,7 @@ static void place_mesh(const sim_mesh_source *source, sim_mesh *mesh)
 		scale[0] = scale[1] = scale[2] = fit;
 	if (!source->centre && scale[0] == 1 && scale[1] == 1 && scale[2] == 1 && mesh->baked)
 		return;
-	sim_forget_baked(mesh);
+	io_forget_baked(mesh);
 	for (int32_t i = 0; i < 3 * mesh->vertex_count; i++) {
 		const int k = i % 3;
 		const double middle = source->centre ? 0.5 * (lower[k] + upper[k]) : 0;
@@ -271,12 +271,12 @@ static void place_mesh(const sim_mesh_source *source, sim_mesh *mesh)
 	mesh->doubles = NULL;
 }
 
-bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, sim_error *error)
+bool scene_build_mesh(const scene_description *scene, int32_t index, sim_mesh *mesh, sim_error *error)
 {
-	const sim_mesh_source *source = &scene->meshes[index];
+	const scene_mesh_source *source = &scene->meshes[index];
 	bool made;
-	if (source->kind == SIM_MESH_FILE) {
-		made = sim_load_mesh(source->file, mesh, error);
+	if (source->kind == SCENE_MESH_FILE) {
+		made = io_load_mesh(source->file, mesh, error);
 		if (!made)
 			sim_fail_in(error, "%s: ", source->file);
 	} else {

@@ -6,7 +6,7 @@
 
 /// A name of rigid bodies: all that have it.
 static void read_obstacle(
-	const sim_json_node *node, sim_scene *scene, sim_obstacle_fault_fn *fault_of, const sim_obstacle_list *list)
+	const io_json_node *node, scene_description *scene, scene_obstacle_fault_fn *fault_of, const scene_obstacle_list *list)
 {
 	const char *name = cJSON_IsString(node->item) ? node->item->valuestring : "";
 	bool found = false;
@@ -15,15 +15,15 @@ static void read_obstacle(
 			continue;
 		const char *fault = fault_of(scene, &scene->rigid.bodies[i]);
 		if (fault)
-			sim_json_error(node, "\"%s\" %s", name, fault);
-		int32_t *number = sim_append(node, (void **)list->numbers, list->count, sizeof *number);
+			io_json_error(node, "\"%s\" %s", name, fault);
+		int32_t *number = scene_append(node, (void **)list->numbers, list->count, sizeof *number);
 		if (!number)
 			return;
 		*number = i;
 		found = true;
 	}
 	if (!found)
-		sim_json_error(node, "must be the name of bodies of the section \"bodies\"");
+		io_json_error(node, "must be the name of bodies of the section \"bodies\"");
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -32,21 +32,22 @@ static int compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void sim_read_obstacles(const sim_json_node *section, sim_scene *scene, sim_obstacle_fault_fn *fault_of, sim_obstacle_list list)
+void scene_read_obstacles(
+	const io_json_node *section, scene_description *scene, scene_obstacle_fault_fn *fault_of, scene_obstacle_list list)
 {
-	sim_json_node names;
-	const int count = sim_json_member(section, "obstacles", &names) ? sim_json_count(&names, true) : 0;
+	io_json_node names;
+	const int count = io_json_member(section, "obstacles", &names) ? io_json_count(&names, true) : 0;
 	for (int i = 0; i < count && !section->json->failed; i++) {
-		const sim_json_node node = sim_json_child(&names, i);
+		const io_json_node node = io_json_child(&names, i);
 		read_obstacle(&node, scene, fault_of, &list);
 	}
 	if (*list.count > 1)
 		qsort(*list.numbers, (size_t)*list.count, sizeof **list.numbers, compare_numbers);
 	for (int32_t i = 1; i < *list.count; i++) {
 		if ((*list.numbers)[i] == (*list.numbers)[i - 1])
-			sim_json_error(&names, "names \"%s\" twice", scene->rigid.bodies[(*list.numbers)[i]].name);
+			io_json_error(&names, "names \"%s\" twice", scene->rigid.bodies[(*list.numbers)[i]].name);
 	}
-	sim_json_bool(section, "two_way", list.two_way);
+	io_json_bool(section, "two_way", list.two_way);
 	if (*list.two_way && *list.count == 0)
-		sim_json_member_error(section, "two_way", "needs \"obstacles\": they are what is pushed back");
+		io_json_member_error(section, "two_way", "needs \"obstacles\": they are what is pushed back");
 }

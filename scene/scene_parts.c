@@ -5,39 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sim_read_vec3(const sim_json_node *object, const char *name, double most, carom_vec3 *value)
+void scene_read_vec3(const io_json_node *object, const char *name, double most, carom_vec3 *value)
 {
 	double v[3] = { value->x, value->y, value->z };
-	if (sim_json_numbers(object, name, 3, -most, most, v))
+	if (io_json_numbers(object, name, 3, -most, most, v))
 		*value = (carom_vec3){ v[0], v[1], v[2] };
 }
 
-void sim_read_int32(const sim_json_node *object, const char *name, int32_t low, int32_t high, int32_t *value)
+void scene_read_int32(const io_json_node *object, const char *name, int32_t low, int32_t high, int32_t *value)
 {
 	int64_t wide = *value;
-	if (sim_json_integer(object, name, low, high, &wide))
+	if (io_json_integer(object, name, low, high, &wide))
 		*value = (int32_t)wide;
 }
 
-void sim_read_name(const sim_json_node *object, const char *name, char value[SIM_NAME_SIZE])
+void scene_read_name(const io_json_node *object, const char *name, char value[SCENE_NAME_SIZE])
 {
 	char *text = NULL;
-	if (sim_json_string(object, name, &text) && text) {
-		if (strlen(text) >= SIM_NAME_SIZE)
-			sim_json_member_error(object, name, "is longer than %d bytes", SIM_NAME_SIZE - 1);
+	if (io_json_string(object, name, &text) && text) {
+		if (strlen(text) >= SCENE_NAME_SIZE)
+			io_json_member_error(object, name, "is longer than %d bytes", SCENE_NAME_SIZE - 1);
 		else
-			snprintf(value, SIM_NAME_SIZE, "%s", text);
+			snprintf(value, SCENE_NAME_SIZE, "%s", text);
 	}
 	free(text);
 }
 
-void sim_forbid_both(const sim_json_node *object, const char *a, const char *b)
+void scene_forbid_both(const io_json_node *object, const char *a, const char *b)
 {
-	if (sim_json_has(object, a) && sim_json_has(object, b))
-		sim_json_member_error(object, b, "cannot be given together with \"%s\"", a);
+	if (io_json_has(object, a) && io_json_has(object, b))
+		io_json_member_error(object, b, "cannot be given together with \"%s\"", a);
 }
 
-char *sim_resolve_path(const char *scene_file, const char *path)
+char *scene_resolve_path(const char *scene_file, const char *path)
 {
 	const char *slash = strrchr(scene_file, '/');
 	const size_t folder = *path == '/' || !slash ? 0 : (size_t)(slash - scene_file) + 1;
@@ -49,13 +49,13 @@ char *sim_resolve_path(const char *scene_file, const char *path)
 	return full;
 }
 
-void *sim_append(const sim_json_node *node, void **array, int32_t *count, size_t size)
+void *scene_append(const io_json_node *node, void **array, int32_t *count, size_t size)
 {
 	if ((*count & (*count - 1)) == 0) {
 		const size_t room = *count ? 2 * (size_t)*count : 1;
 		void *larger = realloc(*array, room * size);
 		if (!larger) {
-			sim_json_error(node, "out of memory");
+			io_json_error(node, "out of memory");
 			return NULL;
 		}
 		*array = larger;

@@ -27,71 +27,71 @@ static sim_solver_settings default_solver(void)
 	};
 }
 
-static void read_spring(const sim_json_node *node, sim_solver_settings *solver)
+static void read_spring(const io_json_node *node, sim_solver_settings *solver)
 {
-	if (!sim_json_has(node, "stiffness") && !sim_json_has(node, "damping"))
+	if (!io_json_has(node, "stiffness") && !io_json_has(node, "damping"))
 		return;
-	sim_forbid_both(node, "stiffness", "error_reduction");
-	sim_forbid_both(node, "stiffness", "softness");
-	if (!sim_json_has(node, "stiffness") || !sim_json_has(node, "damping")) {
-		sim_json_error(node, "\"stiffness\" and \"damping\" must be given together");
+	scene_forbid_both(node, "stiffness", "error_reduction");
+	scene_forbid_both(node, "stiffness", "softness");
+	if (!io_json_has(node, "stiffness") || !io_json_has(node, "damping")) {
+		io_json_error(node, "\"stiffness\" and \"damping\" must be given together");
 		return;
 	}
-	sim_json_number(node, "stiffness", 1e-3, 1e15, &solver->stiffness);
-	sim_json_number(node, "damping", 0, 1e15, &solver->damping);
+	io_json_number(node, "stiffness", 1e-3, 1e15, &solver->stiffness);
+	io_json_number(node, "damping", 0, 1e15, &solver->damping);
 }
 
-static void read_sleep(const sim_json_node *solver_node, sim_solver_settings *solver)
+static void read_sleep(const io_json_node *solver_node, sim_solver_settings *solver)
 {
-	sim_json_node node;
+	io_json_node node;
 	static const char *const fields[] = { "linear_speed", "angular_speed", "time", NULL };
-	if (!sim_json_member(solver_node, "sleep", &node) || !sim_json_fields(&node, fields))
+	if (!io_json_member(solver_node, "sleep", &node) || !io_json_fields(&node, fields))
 		return;
 	solver->sleep = true;
-	sim_json_number(&node, "linear_speed", 0, 1e6, &solver->sleep_linear_speed);
-	sim_json_number(&node, "angular_speed", 0, 1e6, &solver->sleep_angular_speed);
-	sim_json_number(&node, "time", 0, 1e6, &solver->sleep_time);
+	io_json_number(&node, "linear_speed", 0, 1e6, &solver->sleep_linear_speed);
+	io_json_number(&node, "angular_speed", 0, 1e6, &solver->sleep_angular_speed);
+	io_json_number(&node, "time", 0, 1e6, &solver->sleep_time);
 }
 
-static void read_solver(const sim_json_node *section, sim_solver_settings *solver)
+static void read_solver(const io_json_node *section, sim_solver_settings *solver)
 {
 	static const char *const fields[] = { "iterations", "over_relaxation", "error_reduction", "softness", "stiffness",
 		"damping", "slop", "max_correcting_speed", "friction", "restitution", "restitution_speed", "linear_damping",
 		"angular_damping", "max_angular_speed", "sleep", NULL };
-	sim_json_node node;
-	if (!sim_json_member(section, "solver", &node) || !sim_json_fields(&node, fields))
+	io_json_node node;
+	if (!io_json_member(section, "solver", &node) || !io_json_fields(&node, fields))
 		return;
-	sim_read_int32(&node, "iterations", 1, 100000, &solver->iterations);
-	sim_json_number(&node, "over_relaxation", 0.1, 1.9, &solver->over_relaxation);
-	sim_json_number(&node, "error_reduction", 0, 1, &solver->error_reduction);
-	sim_json_number(&node, "softness", 0, 1e6, &solver->softness);
+	scene_read_int32(&node, "iterations", 1, 100000, &solver->iterations);
+	io_json_number(&node, "over_relaxation", 0.1, 1.9, &solver->over_relaxation);
+	io_json_number(&node, "error_reduction", 0, 1, &solver->error_reduction);
+	io_json_number(&node, "softness", 0, 1e6, &solver->softness);
 	read_spring(&node, solver);
-	sim_json_number(&node, "slop", 0, 1e6, &solver->slop);
-	sim_json_positive(&node, "max_correcting_speed", &solver->max_correcting_speed);
-	sim_json_number(&node, "friction", 0, 1e6, &solver->friction);
-	sim_json_number(&node, "restitution", 0, 1, &solver->restitution);
-	sim_json_number(&node, "restitution_speed", 0, 1e6, &solver->restitution_speed);
-	sim_json_number(&node, "linear_damping", 0, 1e6, &solver->linear_damping);
-	sim_json_number(&node, "angular_damping", 0, 1e6, &solver->angular_damping);
-	sim_json_positive(&node, "max_angular_speed", &solver->max_angular_speed);
+	io_json_number(&node, "slop", 0, 1e6, &solver->slop);
+	io_json_positive(&node, "max_correcting_speed", &solver->max_correcting_speed);
+	io_json_number(&node, "friction", 0, 1e6, &solver->friction);
+	io_json_number(&node, "restitution", 0, 1, &solver->restitution);
+	io_json_number(&node, "restitution_speed", 0, 1e6, &solver->restitution_speed);
+	io_json_number(&node, "linear_damping", 0, 1e6, &solver->linear_damping);
+	io_json_number(&node, "angular_damping", 0, 1e6, &solver->angular_damping);
+	io_json_positive(&node, "max_angular_speed", &solver->max_angular_speed);
 	read_sleep(&node, solver);
 }
 
-static void read_substeps(const sim_json_node *section, sim_scene_rigid *rigid)
+static void read_substeps(const io_json_node *section, scene_rigid *rigid)
 {
-	sim_read_int32(section, "substeps", 1, 1000, &rigid->substeps);
+	scene_read_int32(section, "substeps", 1, 1000, &rigid->substeps);
 	rigid->max_substeps = rigid->substeps;
-	if (sim_json_has(section, "max_substeps") != sim_json_has(section, "substep_travel")) {
-		sim_json_error(section, "\"max_substeps\" and \"substep_travel\" must be given together");
+	if (io_json_has(section, "max_substeps") != io_json_has(section, "substep_travel")) {
+		io_json_error(section, "\"max_substeps\" and \"substep_travel\" must be given together");
 		return;
 	}
-	sim_read_int32(section, "max_substeps", rigid->substeps, 1000, &rigid->max_substeps);
-	sim_json_positive(section, "substep_travel", &rigid->substep_travel);
+	scene_read_int32(section, "max_substeps", rigid->substeps, 1000, &rigid->max_substeps);
+	io_json_positive(section, "substep_travel", &rigid->substep_travel);
 }
 
 // ---- The section ----
 
-void sim_set_rigid_defaults(sim_scene_rigid *rigid)
+void scene_set_rigid_defaults(scene_rigid *rigid)
 {
 	rigid->substeps = rigid->max_substeps = 1;
 	rigid->substep_travel = INFINITY;
@@ -104,19 +104,19 @@ void sim_set_rigid_defaults(sim_scene_rigid *rigid)
 	rigid->lab.exit_distance_test = true;
 }
 
-void sim_read_rigid_section(const sim_json_node *section, sim_scene *scene)
+void scene_read_rigid_section(const io_json_node *section, scene_description *scene)
 {
 	static const char *const fields[] = { "substeps", "max_substeps", "substep_travel", "solver", "detection", "planes", "list",
 		"grids", "sources", NULL };
-	if (!sim_json_fields(section, fields))
+	if (!io_json_fields(section, fields))
 		return;
 	read_substeps(section, &scene->rigid);
 	read_solver(section, &scene->rigid.solver);
-	sim_read_detection(section, &scene->rigid.detection, &scene->rigid.lab);
-	sim_read_planes(section, scene);
-	sim_read_bodies(section, scene);
-	sim_read_grids(section, scene);
-	sim_read_sources(section, scene);
+	scene_read_detection(section, &scene->rigid.detection, &scene->rigid.lab);
+	scene_read_planes(section, scene);
+	scene_read_bodies(section, scene);
+	scene_read_grids(section, scene);
+	scene_read_sources(section, scene);
 	if (!section->json->failed && scene->rigid.body_count == 0)
-		sim_json_error(section, "holds no bodies: \"list\", \"grids\", \"sources\" or \"planes\" must hold some");
+		io_json_error(section, "holds no bodies: \"list\", \"grids\", \"sources\" or \"planes\" must hold some");
 }

@@ -16,18 +16,18 @@ typedef struct source {
 	double start_degrees;
 } source;
 
-static void read_circle(const sim_json_node *parent, source *s)
+static void read_circle(const io_json_node *parent, source *s)
 {
 	static const char *const fields[] = { "radius", "axis", "turns_per_second", "start_degrees", NULL };
-	sim_json_node node;
-	if (!sim_json_member(parent, "circle", &node) || !sim_json_fields(&node, fields))
+	io_json_node node;
+	if (!io_json_member(parent, "circle", &node) || !io_json_fields(&node, fields))
 		return;
-	sim_json_number(&node, "radius", 0, 1e6, &s->radius);
-	sim_json_numbers(&node, "axis", 3, -1e6, 1e6, s->axis);
-	sim_json_number(&node, "turns_per_second", -1e6, 1e6, &s->turns_per_second);
-	sim_json_number(&node, "start_degrees", -3600, 3600, &s->start_degrees);
+	io_json_number(&node, "radius", 0, 1e6, &s->radius);
+	io_json_numbers(&node, "axis", 3, -1e6, 1e6, s->axis);
+	io_json_number(&node, "turns_per_second", -1e6, 1e6, &s->turns_per_second);
+	io_json_number(&node, "start_degrees", -3600, 3600, &s->start_degrees);
 	if (sim_length3(s->axis) < 1e-9)
-		sim_json_member_error(&node, "axis", "must not be zero");
+		io_json_member_error(&node, "axis", "must not be zero");
 }
 
 /// From the middle of the circle to the source at a time. The rotation that takes z to the axis
@@ -44,29 +44,29 @@ static carom_vec3 place_at(const source *s, double time)
 
 /// The first step that begins at or after a time. A time that is a step's up to rounding is that
 /// step's.
-static int64_t step_at(const sim_scene *scene, double time)
+static int64_t step_at(const scene_description *scene, double time)
 {
 	const double steps = time / scene->time_step;
 	const double nearest = floor(steps + 0.5);
 	return (int64_t)(fabs(steps - nearest) < 1e-6 ? nearest : ceil(steps));
 }
 
-static void read_source(const sim_json_node *node, sim_scene *scene)
+static void read_source(const io_json_node *node, scene_description *scene)
 {
 	source s = { .count = 1, .rate = 1, .axis = { 0, 1, 0 } };
-	sim_scene_body first;
-	sim_variation variation;
-	sim_read_varied_body(node, scene, &first, &variation);
-	sim_json_integer(node, "count", 1, SIM_MOST_BODIES, &s.count);
-	sim_json_number(node, "rate", 1e-6, 1e6, &s.rate);
-	sim_json_number(node, "start", 0, 1e6, &s.start);
+	scene_body first;
+	scene_variation variation;
+	scene_read_varied_body(node, scene, &first, &variation);
+	io_json_integer(node, "count", 1, SCENE_MOST_BODIES, &s.count);
+	io_json_number(node, "rate", 1e-6, 1e6, &s.rate);
+	io_json_number(node, "start", 0, 1e6, &s.start);
 	read_circle(node, &s);
-	if (!sim_check_body_count(node, scene, s.count))
+	if (!scene_check_body_count(node, scene, s.count))
 		return;
 	for (int64_t i = 0; i < s.count && !node->json->failed; i++) {
 		const double time = s.start + (double)i / s.rate;
 		first.first_step = step_at(scene, time);
-		sim_add_varied_body(node, scene, &first, &variation, i, place_at(&s, time));
+		scene_add_varied_body(node, scene, &first, &variation, i, place_at(&s, time));
 	}
 }
 
@@ -74,23 +74,23 @@ static void read_source(const sim_json_node *node, sim_scene *scene)
 /// and "order" remembers it.
 static int compare_appearance(const void *a, const void *b)
 {
-	const sim_scene_body *x = a, *y = b;
+	const scene_body *x = a, *y = b;
 	if (x->first_step != y->first_step)
 		return x->first_step < y->first_step ? -1 : 1;
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-void sim_read_sources(const sim_json_node *section, sim_scene *scene)
+void scene_read_sources(const io_json_node *section, scene_description *scene)
 {
-	static const char *const fields[] = { "count", "rate", "start", "circle", "jitter", SIM_BODY_FIELDS, NULL };
-	sim_json_node list;
-	if (!sim_json_member(section, "sources", &list))
+	static const char *const fields[] = { "count", "rate", "start", "circle", "jitter", SCENE_BODY_FIELDS, NULL };
+	io_json_node list;
+	if (!io_json_member(section, "sources", &list))
 		return;
 	const int32_t others = scene->rigid.body_count;
-	const int count = sim_json_count(&list, true);
+	const int count = io_json_count(&list, true);
 	for (int i = 0; i < count && !section->json->failed; i++) {
-		const sim_json_node node = sim_json_child(&list, i);
-		if (!sim_json_fields(&node, fields))
+		const io_json_node node = io_json_child(&list, i);
+		if (!io_json_fields(&node, fields))
 			return;
 		read_source(&node, scene);
 	}

@@ -11,13 +11,13 @@ static const char *const FACE_WORDS[] = { "low_x", "high_x", "low_y", "high_y", 
 
 static bool is_zero(const double v[3]) { return v[0] == 0 && v[1] == 0 && v[2] == 0; }
 
-static void read_vector(const sim_json_node *object, const char *name, double most, double v[3])
+static void read_vector(const io_json_node *object, const char *name, double most, double v[3])
 {
-	sim_json_numbers(object, name, 3, -most, most, v);
+	io_json_numbers(object, name, 3, -most, most, v);
 }
 
 /// The number of a word that an array holds, or -1 after an error.
-static int read_word(const sim_json_node *node, const char *const *words)
+static int read_word(const io_json_node *node, const char *const *words)
 {
 	char list[120] = "";
 	for (int i = 0; words[i]; ++i) {
@@ -25,19 +25,19 @@ static int read_word(const sim_json_node *node, const char *const *words)
 			return i;
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s\"%s\"", i ? ", " : "", words[i]);
 	}
-	sim_json_error(node, "must be one of %s", list);
+	io_json_error(node, "must be one of %s", list);
 	return -1;
 }
 
 /// An array of words: given[i] becomes true for those that it holds.
-static void read_words(const sim_json_node *list, const char *const *words, bool *given)
+static void read_words(const io_json_node *list, const char *const *words, bool *given)
 {
-	const int count = sim_json_count(list, true);
+	const int count = io_json_count(list, true);
 	for (int i = 0; i < count && !list->json->failed; ++i) {
-		const sim_json_node node = sim_json_child(list, i);
+		const io_json_node node = io_json_child(list, i);
 		const int word = read_word(&node, words);
 		if (word >= 0 && given[word])
-			sim_json_error(&node, "given twice");
+			io_json_error(&node, "given twice");
 		else if (word >= 0)
 			given[word] = true;
 	}
@@ -45,16 +45,16 @@ static void read_words(const sim_json_node *list, const char *const *words, bool
 
 // ---- Surroundings ----
 
-static void read_walls(const sim_json_node *box, sim_granular_def *def)
+static void read_walls(const io_json_node *box, sim_granular_def *def)
 {
-	sim_json_node walls;
+	io_json_node walls;
 	for (int face = 0; face < 6; ++face)
 		def->faces[face] = !def->periodic[face / 2];
-	if (!sim_json_member(box, "walls", &walls))
+	if (!io_json_member(box, "walls", &walls))
 		return;
 	bool all = false, given[6] = { false };
 	if (cJSON_IsBool(walls.item)) {
-		sim_json_bool(box, "walls", &all);
+		io_json_bool(box, "walls", &all);
 		for (int face = 0; face < 6; ++face)
 			def->faces[face] = all && !def->periodic[face / 2];
 		return;
@@ -62,59 +62,59 @@ static void read_walls(const sim_json_node *box, sim_granular_def *def)
 	read_words(&walls, FACE_WORDS, given);
 	for (int face = 0; face < 6; ++face) {
 		if (given[face] && def->periodic[face / 2])
-			sim_json_error(
+			io_json_error(
 				&walls, "\"%s\": space repeats along %s, so there can be no wall", FACE_WORDS[face], AXIS_WORDS[face / 2]);
 		def->faces[face] = given[face];
 	}
 }
 
-static void read_box(const sim_json_node *section, sim_granular_def *def)
+static void read_box(const io_json_node *section, sim_granular_def *def)
 {
 	static const char *const fields[] = { "lower", "upper", "walls", "periodic", NULL };
-	sim_json_node node, periodic;
+	io_json_node node, periodic;
 	for (int face = 0; face < 6; ++face)
 		def->faces[face] = true;
-	if (!sim_json_member(section, "box", &node) || !sim_json_fields(&node, fields))
+	if (!io_json_member(section, "box", &node) || !io_json_fields(&node, fields))
 		return;
-	read_vector(&node, "lower", SIM_FARTHEST, def->lower);
-	read_vector(&node, "upper", SIM_FARTHEST, def->upper);
+	read_vector(&node, "lower", SCENE_FARTHEST, def->lower);
+	read_vector(&node, "upper", SCENE_FARTHEST, def->upper);
 	for (int k = 0; k < 3; ++k) {
 		if (!(def->lower[k] < def->upper[k]))
-			sim_json_member_error(&node, "upper", "must be above \"lower\" along %s", AXIS_WORDS[k]);
+			io_json_member_error(&node, "upper", "must be above \"lower\" along %s", AXIS_WORDS[k]);
 	}
-	if (sim_json_member(&node, "periodic", &periodic))
+	if (io_json_member(&node, "periodic", &periodic))
 		read_words(&periodic, AXIS_WORDS, def->periodic);
 	read_walls(&node, def);
 }
 
-static void read_moving_walls(const sim_json_node *section, sim_granular_def *def)
+static void read_moving_walls(const io_json_node *section, sim_granular_def *def)
 {
 	static const char *const fields[] = { "point", "normal", "velocity", "amplitude", "frequency", "phase_degrees", NULL };
-	sim_json_node list;
-	if (!sim_json_member(section, "moving_walls", &list))
+	io_json_node list;
+	if (!io_json_member(section, "moving_walls", &list))
 		return;
-	const int count = sim_json_count(&list, true);
+	const int count = io_json_count(&list, true);
 	if (count > SIM_GRANULAR_MAX_WALLS)
-		sim_json_error(&list, "holds %d walls; there may be %d", count, SIM_GRANULAR_MAX_WALLS);
+		io_json_error(&list, "holds %d walls; there may be %d", count, SIM_GRANULAR_MAX_WALLS);
 	for (int i = 0; i < count && !section->json->failed; ++i) {
-		const sim_json_node node = sim_json_child(&list, i);
+		const io_json_node node = io_json_child(&list, i);
 		sim_granular_wall *wall = &def->moving[def->moving_count++];
 		double hertz = 0, degrees = 0;
 		*wall = (sim_granular_wall){ 0 };
-		if (!sim_json_fields(&node, fields))
+		if (!io_json_fields(&node, fields))
 			return;
 		for (int k = 0; k < 2; ++k) {
-			if (!sim_json_has(&node, fields[k]))
-				sim_json_member_error(&node, fields[k], "is needed");
+			if (!io_json_has(&node, fields[k]))
+				io_json_member_error(&node, fields[k], "is needed");
 		}
-		read_vector(&node, "point", SIM_FARTHEST, wall->point);
+		read_vector(&node, "point", SCENE_FARTHEST, wall->point);
 		read_vector(&node, "normal", 1e6, wall->normal);
 		read_vector(&node, "velocity", 1e6, wall->velocity);
 		read_vector(&node, "amplitude", 1e6, wall->amplitude);
-		sim_json_number(&node, "frequency", 0, 1e6, &hertz);
-		sim_json_number(&node, "phase_degrees", -3600, 3600, &degrees);
+		io_json_number(&node, "frequency", 0, 1e6, &hertz);
+		io_json_number(&node, "phase_degrees", -3600, 3600, &degrees);
 		if (is_zero(wall->normal))
-			sim_json_member_error(&node, "normal", "must not be zero");
+			io_json_member_error(&node, "normal", "must not be zero");
 		wall->frequency = 2 * 3.14159265358979323846 * hertz;
 		wall->phase = degrees * 3.14159265358979323846 / 180;
 	}
@@ -127,255 +127,255 @@ static void read_moving_walls(const sim_json_node *section, sim_granular_def *de
 		"friction", "rolling_friction"
 
 /// Fields that the chosen normal force does not use are mistakes.
-static void check_law(const sim_json_node *node, const sim_granular_law *law)
+static void check_law(const io_json_node *node, const sim_granular_law *law)
 {
 	static const char *const linear[] = { "stiffness", "stiffness_radius", "tangential_ratio", NULL };
 	static const char *const hertz[] = { "young", "poisson", NULL };
 	const bool is_linear = law->normal == SIM_GRANULAR_LINEAR;
 	const char *const *unused = is_linear ? hertz : linear;
 	for (int i = 0; unused[i]; ++i) {
-		if (sim_json_has(node, unused[i]))
-			sim_json_member_error(node, unused[i], "is for \"normal\": \"%s\"", is_linear ? "hertz" : "linear");
+		if (io_json_has(node, unused[i]))
+			io_json_member_error(node, unused[i], "is for \"normal\": \"%s\"", is_linear ? "hertz" : "linear");
 	}
-	if (law->tangential == SIM_GRANULAR_SMOOTH && sim_json_has(node, "friction"))
-		sim_json_member_error(node, "friction", "needs \"tangential\": \"%s\"", is_linear ? "spring" : "mindlin");
+	if (law->tangential == SIM_GRANULAR_SMOOTH && io_json_has(node, "friction"))
+		io_json_member_error(node, "friction", "needs \"tangential\": \"%s\"", is_linear ? "spring" : "mindlin");
 	if (law->tangential == (is_linear ? SIM_GRANULAR_MINDLIN : SIM_GRANULAR_SPRING))
-		sim_json_member_error(node, "tangential", "\"spring\" goes with \"linear\", \"mindlin\" with \"hertz\"");
+		io_json_member_error(node, "tangential", "\"spring\" goes with \"linear\", \"mindlin\" with \"hertz\"");
 }
 
-static void read_law(const sim_json_node *node, sim_granular_law *law)
+static void read_law(const io_json_node *node, sim_granular_law *law)
 {
 	static const char *const normals[] = { "linear", "hertz", NULL };
 	static const char *const tangentials[] = { "smooth", "spring", "mindlin", NULL };
 	int normal = (int)law->normal, tangential = (int)law->tangential;
-	sim_json_choice(node, "normal", normals, &normal);
-	sim_json_choice(node, "tangential", tangentials, &tangential);
+	io_json_choice(node, "normal", normals, &normal);
+	io_json_choice(node, "tangential", tangentials, &tangential);
 	law->normal = (sim_granular_normal)normal;
 	law->tangential = (sim_granular_tangential)tangential;
-	sim_json_number(node, "stiffness", 1e-9, 1e15, &law->stiffness);
-	sim_json_number(node, "stiffness_radius", 0, 1e6, &law->stiffness_radius);
-	sim_json_number(node, "young", 1e-3, 1e15, &law->young);
-	sim_json_number(node, "poisson", -0.99, 0.5, &law->poisson);
-	sim_json_number(node, "restitution", 0, 1, &law->restitution);
-	sim_json_number(node, "tangential_ratio", 1e-6, 1e3, &law->tangential_ratio);
-	sim_json_number(node, "friction", 0, 1e6, &law->friction);
-	sim_json_number(node, "rolling_friction", 0, 1e6, &law->rolling_friction);
+	io_json_number(node, "stiffness", 1e-9, 1e15, &law->stiffness);
+	io_json_number(node, "stiffness_radius", 0, 1e6, &law->stiffness_radius);
+	io_json_number(node, "young", 1e-3, 1e15, &law->young);
+	io_json_number(node, "poisson", -0.99, 0.5, &law->poisson);
+	io_json_number(node, "restitution", 0, 1, &law->restitution);
+	io_json_number(node, "tangential_ratio", 1e-6, 1e3, &law->tangential_ratio);
+	io_json_number(node, "friction", 0, 1e6, &law->friction);
+	io_json_number(node, "rolling_friction", 0, 1e6, &law->rolling_friction);
 	check_law(node, law);
 }
 
-static void read_material(const sim_json_node *section, sim_granular_def *def)
+static void read_material(const io_json_node *section, sim_granular_def *def)
 {
 	static const char *const fields[] = { "density", LAW_FIELDS, NULL };
 	static const char *const wall_fields[] = { LAW_FIELDS, NULL };
-	sim_json_node node;
-	if (sim_json_member(section, "material", &node) && sim_json_fields(&node, fields)) {
-		sim_json_positive(&node, "density", &def->density);
+	io_json_node node;
+	if (io_json_member(section, "material", &node) && io_json_fields(&node, fields)) {
+		io_json_positive(&node, "density", &def->density);
 		read_law(&node, &def->spheres);
 	}
 	def->walls = def->spheres; // unless the file says otherwise
-	if (sim_json_member(section, "wall_material", &node) && sim_json_fields(&node, wall_fields))
+	if (io_json_member(section, "wall_material", &node) && io_json_fields(&node, wall_fields))
 		read_law(&node, &def->walls);
 }
 
-static void read_stability(const sim_json_node *section, sim_granular_def *def)
+static void read_stability(const io_json_node *section, sim_granular_def *def)
 {
 	static const char *const fields[] = { "check", "contacts", "overlap", NULL };
 	static const char *const checks[] = { "refuse", "report", NULL };
-	sim_json_node node;
+	io_json_node node;
 	int check = (int)def->stability;
-	if (!sim_json_member(section, "stability", &node) || !sim_json_fields(&node, fields))
+	if (!io_json_member(section, "stability", &node) || !io_json_fields(&node, fields))
 		return;
-	sim_json_choice(&node, "check", checks, &check);
+	io_json_choice(&node, "check", checks, &check);
 	def->stability = (sim_granular_stability)check;
-	sim_json_number(&node, "contacts", 1, 1000, &def->stability_contacts);
-	sim_json_number(&node, "overlap", 1e-6, 2, &def->stability_overlap);
+	io_json_number(&node, "contacts", 1, 1000, &def->stability_contacts);
+	io_json_number(&node, "overlap", 1e-6, 2, &def->stability_overlap);
 }
 
 // ---- Detection ----
 
-static void read_detection(const sim_json_node *section, sim_granular_def *def)
+static void read_detection(const io_json_node *section, sim_granular_def *def)
 {
 	static const char *const fields[] = { "method", "skin", NULL };
 	static const char *const methods[] = { "auto", "grid", "levels", "tree", "rays", NULL };
-	sim_json_node node, skin;
+	io_json_node node, skin;
 	int method = (int)def->method;
-	if (!sim_json_member(section, "detection", &node) || !sim_json_fields(&node, fields))
+	if (!io_json_member(section, "detection", &node) || !io_json_fields(&node, fields))
 		return;
-	sim_json_choice(&node, "method", methods, &method);
+	io_json_choice(&node, "method", methods, &method);
 	def->method = (carom_sphere_method)method;
-	if (!sim_json_member(&node, "skin", &skin))
+	if (!io_json_member(&node, "skin", &skin))
 		return;
 	static const char *const automatic[] = { "auto", NULL };
 	if (cJSON_IsString(skin.item))
 		read_word(&skin, automatic);
 	else
-		sim_json_number(&node, "skin", 0, 1e6, &def->skin);
+		io_json_number(&node, "skin", 0, 1e6, &def->skin);
 }
 
 // ---- Spheres ----
 
-static void forbid(const sim_json_node *node, const char *kind, const char *const *names)
+static void forbid(const io_json_node *node, const char *kind, const char *const *names)
 {
 	for (int i = 0; names[i]; ++i)
-		sim_forbid_both(node, kind, names[i]);
+		scene_forbid_both(node, kind, names[i]);
 }
 
 /// A pair of numbers, or one for both.
-static void read_radii(const sim_json_node *node, double radius[2])
+static void read_radii(const io_json_node *node, double radius[2])
 {
-	sim_json_node member;
-	if (!sim_json_member(node, "radius", &member)) {
-		sim_json_member_error(node, "radius", "is needed");
+	io_json_node member;
+	if (!io_json_member(node, "radius", &member)) {
+		io_json_member_error(node, "radius", "is needed");
 		return;
 	}
 	if (!cJSON_IsArray(member.item)) {
-		sim_json_positive(node, "radius", &radius[0]);
+		io_json_positive(node, "radius", &radius[0]);
 		radius[1] = radius[0];
-	} else if (sim_json_numbers(node, "radius", 2, 1e-12, 1e6, radius) && radius[0] > radius[1]) {
-		sim_json_error(&member, "the first is the least and must not be above the second");
+	} else if (io_json_numbers(node, "radius", 2, 1e-12, 1e6, radius) && radius[0] > radius[1]) {
+		io_json_error(&member, "the first is the least and must not be above the second");
 	}
 }
 
-static void read_random(const sim_json_node *node, const sim_granular_def *def, sim_sphere_source *source)
+static void read_random(const io_json_node *node, const sim_granular_def *def, scene_sphere_source *source)
 {
 	static const char *const other[] = { "copies", "position", "count", "mix", "jitter", "scale", NULL };
-	source->kind = SIM_SPHERES_RANDOM;
+	source->kind = SCENE_SPHERES_RANDOM;
 	source->apart = true;
 	memcpy(source->lower, def->lower, sizeof source->lower);
 	memcpy(source->upper, def->upper, sizeof source->upper);
 	forbid(node, "random", other);
-	sim_json_integer(node, "random", 1, CAROM_MAX_SPHERES, &source->count);
+	io_json_integer(node, "random", 1, CAROM_MAX_SPHERES, &source->count);
 	read_radii(node, source->radius);
-	read_vector(node, "lower", SIM_FARTHEST, source->lower);
-	read_vector(node, "upper", SIM_FARTHEST, source->upper);
-	sim_json_bool(node, "apart", &source->apart);
+	read_vector(node, "lower", SCENE_FARTHEST, source->lower);
+	read_vector(node, "upper", SCENE_FARTHEST, source->upper);
+	io_json_bool(node, "apart", &source->apart);
 	for (int k = 0; k < 3 && !node->json->failed; ++k) {
 		if (!(source->upper[k] - source->lower[k] > 2 * source->radius[1]))
-			sim_json_error(node, "the largest sphere has no room between \"lower\" and \"upper\" along %s", AXIS_WORDS[k]);
+			io_json_error(node, "the largest sphere has no room between \"lower\" and \"upper\" along %s", AXIS_WORDS[k]);
 	}
 }
 
-static void read_file(const sim_json_node *node, const sim_scene *scene, sim_sphere_source *source)
+static void read_file(const io_json_node *node, const scene_description *scene, scene_sphere_source *source)
 {
 	static const char *const other[] = { "count", "mix", "jitter", "apart", "lower", "upper", "seed", NULL };
 	char *path = NULL;
-	source->kind = SIM_SPHERES_FILE;
+	source->kind = SCENE_SPHERES_FILE;
 	source->scale = 1;
 	source->radius[1] = -1;
 	forbid(node, "file", other);
-	if (sim_json_string(node, "file", &path) && !(source->file = sim_resolve_path(scene->file, path)))
-		sim_json_error(node, "out of memory");
+	if (io_json_string(node, "file", &path) && !(source->file = scene_resolve_path(scene->file, path)))
+		io_json_error(node, "out of memory");
 	free(path);
-	sim_json_positive(node, "scale", &source->scale);
-	sim_json_positive(node, "radius", &source->radius[1]);
+	io_json_positive(node, "scale", &source->scale);
+	io_json_positive(node, "radius", &source->radius[1]);
 }
 
-static void read_mesh(const sim_json_node *node, const sim_scene *scene, sim_sphere_source *source)
+static void read_mesh(const io_json_node *node, const scene_description *scene, scene_sphere_source *source)
 {
 	static const char *const other[] = { "apart", "lower", "upper", "scale", NULL };
-	sim_json_node name;
-	source->kind = SIM_SPHERES_MESH;
+	io_json_node name;
+	source->kind = SCENE_SPHERES_MESH;
 	source->jitter = 0.1;
 	forbid(node, "mesh", other);
-	sim_json_member(node, "mesh", &name);
-	source->mesh = sim_find_mesh(&name, scene);
-	if (source->mesh >= 0 && scene->meshes[source->mesh].kind == SIM_MESH_HEIGHT_FIELD)
-		sim_json_error(&name, "a height field cannot be filled with spheres");
-	sim_json_number(node, "radius", 1e-12, 1e6, &source->radius[1]);
-	sim_json_integer(node, "count", 1, CAROM_MAX_SPHERES, &source->count);
-	sim_json_bool(node, "mix", &source->mix);
-	sim_json_number(node, "jitter", 0, 0.999, &source->jitter);
+	io_json_member(node, "mesh", &name);
+	source->mesh = scene_find_mesh(&name, scene);
+	if (source->mesh >= 0 && scene->meshes[source->mesh].kind == SCENE_MESH_HEIGHT_FIELD)
+		io_json_error(&name, "a height field cannot be filled with spheres");
+	io_json_number(node, "radius", 1e-12, 1e6, &source->radius[1]);
+	io_json_integer(node, "count", 1, CAROM_MAX_SPHERES, &source->count);
+	io_json_bool(node, "mix", &source->mix);
+	io_json_number(node, "jitter", 0, 0.999, &source->jitter);
 	if (source->count == 0 && !(source->radius[1] > 0))
-		sim_json_error(node, "needs \"radius\", \"count\", or both");
+		io_json_error(node, "needs \"radius\", \"count\", or both");
 }
 
-static void read_grid_of_copies(const sim_json_node *node, sim_sphere_source *source)
+static void read_grid_of_copies(const io_json_node *node, scene_sphere_source *source)
 {
 	double grid[3] = { 1, 1, 1 };
-	source->copies_kind = SIM_COPIES_GRID;
-	if (sim_json_numbers(node, "grid", 3, 1, 10000, grid)) {
+	source->copies_kind = SCENE_COPIES_GRID;
+	if (io_json_numbers(node, "grid", 3, 1, 10000, grid)) {
 		for (int k = 0; k < 3; ++k) {
 			source->grid[k] = (int32_t)grid[k];
 			if (floor(grid[k]) != grid[k])
-				sim_json_member_error(node, "grid", "must be whole numbers");
+				io_json_member_error(node, "grid", "must be whole numbers");
 		}
 	}
-	read_vector(node, "spacing", SIM_FARTHEST, source->spacing);
+	read_vector(node, "spacing", SCENE_FARTHEST, source->spacing);
 	const int64_t places = (int64_t)source->grid[0] * source->grid[1] * source->grid[2];
 	int64_t count = places;
-	sim_json_integer(node, "count", 1, places < 1000000 ? places : 1000000, &count);
+	io_json_integer(node, "count", 1, places < 1000000 ? places : 1000000, &count);
 	if (count > 1000000)
-		sim_json_member_error(node, "grid", "makes more than a million copies");
+		io_json_member_error(node, "grid", "makes more than a million copies");
 	source->copies = (int32_t)count;
 }
 
-static void read_copies(const sim_json_node *parent, const sim_granular_def *def, sim_sphere_source *source)
+static void read_copies(const io_json_node *parent, const sim_granular_def *def, scene_sphere_source *source)
 {
 	static const char *const fields[] = { "count", "grid", "spacing", "lower", "upper", "degrees", "seed", NULL };
 	static const char *const random_only[] = { "lower", "upper", NULL };
-	sim_json_node node;
-	if (!sim_json_member(parent, "copies", &node) || !sim_json_fields(&node, fields))
+	io_json_node node;
+	if (!io_json_member(parent, "copies", &node) || !io_json_fields(&node, fields))
 		return;
-	sim_json_number(&node, "degrees", 0, 180, &source->degrees);
-	sim_json_bits(&node, "seed", &source->copies_seed);
-	if (sim_json_has(&node, "grid")) {
+	io_json_number(&node, "degrees", 0, 180, &source->degrees);
+	io_json_bits(&node, "seed", &source->copies_seed);
+	if (io_json_has(&node, "grid")) {
 		forbid(&node, "grid", random_only);
 		read_grid_of_copies(&node, source);
 		return;
 	}
-	source->copies_kind = SIM_COPIES_RANDOM;
-	sim_forbid_both(parent, "copies", "position");
-	if (sim_json_has(&node, "spacing"))
-		sim_json_member_error(&node, "spacing", "needs \"grid\"");
+	source->copies_kind = SCENE_COPIES_RANDOM;
+	scene_forbid_both(parent, "copies", "position");
+	if (io_json_has(&node, "spacing"))
+		io_json_member_error(&node, "spacing", "needs \"grid\"");
 	memcpy(source->copies_lower, def->lower, sizeof def->lower);
 	memcpy(source->copies_upper, def->upper, sizeof def->upper);
-	sim_read_int32(&node, "count", 1, 1000000, &source->copies);
-	read_vector(&node, "lower", SIM_FARTHEST, source->copies_lower);
-	read_vector(&node, "upper", SIM_FARTHEST, source->copies_upper);
+	scene_read_int32(&node, "count", 1, 1000000, &source->copies);
+	read_vector(&node, "lower", SCENE_FARTHEST, source->copies_lower);
+	read_vector(&node, "upper", SCENE_FARTHEST, source->copies_upper);
 }
 
-static void read_source(const sim_json_node *node, sim_scene *scene, sim_sphere_source *source)
+static void read_source(const io_json_node *node, scene_description *scene, scene_sphere_source *source)
 {
 	source->copies = 1;
-	source->copies_kind = SIM_COPIES_GRID;
+	source->copies_kind = SCENE_COPIES_GRID;
 	for (int k = 0; k < 3; ++k) {
 		source->grid[k] = 1;
 		source->spacing[k] = 1;
 	}
 	source->seed = source->copies_seed = source->velocity_seed = 1;
-	source->line = sim_json_line(node);
-	if (sim_json_has(node, "random") + sim_json_has(node, "file") + sim_json_has(node, "mesh") != 1) {
-		sim_json_error(node, "needs one of \"random\", \"file\" and \"mesh\"");
+	source->line = io_json_line(node);
+	if (io_json_has(node, "random") + io_json_has(node, "file") + io_json_has(node, "mesh") != 1) {
+		io_json_error(node, "needs one of \"random\", \"file\" and \"mesh\"");
 		return;
 	}
-	if (sim_json_has(node, "random"))
+	if (io_json_has(node, "random"))
 		read_random(node, &scene->spheres.def, source);
-	else if (sim_json_has(node, "file"))
+	else if (io_json_has(node, "file"))
 		read_file(node, scene, source);
 	else
 		read_mesh(node, scene, source);
-	sim_json_bits(node, "seed", &source->seed);
-	read_vector(node, "position", SIM_FARTHEST, source->position);
+	io_json_bits(node, "seed", &source->seed);
+	read_vector(node, "position", SCENE_FARTHEST, source->position);
 	read_copies(node, &scene->spheres.def, source);
 	read_vector(node, "velocity", 1e6, source->velocity);
-	sim_json_numbers(node, "velocity_spread", 3, 0, 1e6, source->velocity_spread);
-	sim_json_bits(node, "velocity_seed", &source->velocity_seed);
+	io_json_numbers(node, "velocity_spread", 3, 0, 1e6, source->velocity_spread);
+	io_json_bits(node, "velocity_seed", &source->velocity_seed);
 	read_vector(node, "angular_velocity", 1e6, source->angular_velocity);
 }
 
-static void read_list(const sim_json_node *section, sim_scene *scene)
+static void read_list(const io_json_node *section, scene_description *scene)
 {
 	static const char *const fields[] = { "random", "file", "mesh", "radius", "count", "mix", "jitter", "seed", "apart", "lower",
 		"upper", "scale", "position", "copies", "velocity", "velocity_spread", "velocity_seed", "angular_velocity", NULL };
-	sim_scene_spheres *spheres = &scene->spheres;
-	sim_json_node list;
-	const int count = sim_json_member(section, "list", &list) ? sim_json_count(&list, true) : 0;
+	scene_spheres *spheres = &scene->spheres;
+	io_json_node list;
+	const int count = io_json_member(section, "list", &list) ? io_json_count(&list, true) : 0;
 	if (count == 0)
-		sim_json_member_error(section, "list", "holds no spheres");
+		io_json_member_error(section, "list", "holds no spheres");
 	for (int i = 0; i < count && !section->json->failed; ++i) {
-		const sim_json_node node = sim_json_child(&list, i);
-		sim_sphere_source *source = sim_append(&node, (void **)&spheres->sources, &spheres->source_count, sizeof *source);
-		if (!source || !sim_json_fields(&node, fields))
+		const io_json_node node = io_json_child(&list, i);
+		scene_sphere_source *source = scene_append(&node, (void **)&spheres->sources, &spheres->source_count, sizeof *source);
+		if (!source || !io_json_fields(&node, fields))
 			return;
 		source->number = i;
 		read_source(&node, scene, source);
@@ -384,7 +384,7 @@ static void read_list(const sim_json_node *section, sim_scene *scene)
 
 // ---- The section ----
 
-void sim_set_spheres_defaults(sim_scene_spheres *spheres)
+void scene_set_spheres_defaults(scene_spheres *spheres)
 {
 	spheres->substeps = 1;
 	spheres->def = sim_default_granular_def();
@@ -392,21 +392,21 @@ void sim_set_spheres_defaults(sim_scene_spheres *spheres)
 }
 
 /// The reason why spheres cannot meet a rigid body; NULL: they can.
-static const char *fault_of_obstacle(const sim_scene *scene, const sim_scene_body *body)
+static const char *fault_of_obstacle(const scene_description *scene, const scene_body *body)
 {
 	(void)scene;
 	return body->first_step > 0 ? "is of a source: it must be there from the beginning" : NULL;
 }
 
-void sim_read_sphere_section(const sim_json_node *section, sim_scene *scene)
+void scene_read_sphere_section(const io_json_node *section, scene_description *scene)
 {
 	static const char *const fields[] = { "substeps", "box", "moving_walls", "obstacles", "two_way", "material",
 		"wall_material", "stability", "detection", "list", NULL };
-	sim_scene_spheres *spheres = &scene->spheres;
+	scene_spheres *spheres = &scene->spheres;
 	sim_granular_def *def = &spheres->def;
-	if (!sim_json_fields(section, fields))
+	if (!io_json_fields(section, fields))
 		return;
-	sim_read_int32(section, "substeps", 1, 1000000, &scene->spheres.substeps);
+	scene_read_int32(section, "substeps", 1, 1000000, &scene->spheres.substeps);
 	def->time_step = scene->time_step / scene->spheres.substeps;
 	def->gravity[0] = scene->gravity.x;
 	def->gravity[1] = scene->gravity.y;
@@ -415,8 +415,8 @@ void sim_read_sphere_section(const sim_json_node *section, sim_scene *scene)
 	def->gravity_rate = scene->gravity_rate;
 	read_box(section, def);
 	read_moving_walls(section, def);
-	sim_read_obstacles(section, scene, fault_of_obstacle,
-		(sim_obstacle_list){ &spheres->obstacles, &spheres->obstacle_count, &spheres->two_way });
+	scene_read_obstacles(section, scene, fault_of_obstacle,
+		(scene_obstacle_list){ &spheres->obstacles, &spheres->obstacle_count, &spheres->two_way });
 	def->touches = spheres->obstacle_count > 0;
 	read_material(section, def);
 	read_stability(section, def);
@@ -424,12 +424,12 @@ void sim_read_sphere_section(const sim_json_node *section, sim_scene *scene)
 	read_list(section, scene);
 }
 
-bool sim_scene_set_sphere_count(sim_scene *scene, int64_t count, sim_error *error)
+bool scene_set_sphere_count(scene_description *scene, int64_t count, sim_error *error)
 {
-	sim_sphere_source *random = NULL;
+	scene_sphere_source *random = NULL;
 	int found = 0;
 	for (int32_t i = 0; i < scene->spheres.source_count; ++i) {
-		if (scene->spheres.sources[i].kind == SIM_SPHERES_RANDOM) {
+		if (scene->spheres.sources[i].kind == SCENE_SPHERES_RANDOM) {
 			random = &scene->spheres.sources[i];
 			++found;
 		}

@@ -15,14 +15,14 @@
 #include <string.h>
 
 // Where a body was at the last detection, and when it stops on its way from there.
-typedef struct sim_stop {
+typedef struct scene_stop {
 	carom_pose begin;
 	double time;     // 1: it does not
 	int32_t carrier; // the kinematic body that it stops at, which goes on; -1: none
-} sim_stop;
+} scene_stop;
 
-struct sim_simulation {
-	const sim_scene *scene;
+struct scene_simulation {
+	const scene_description *scene;
 	carom_world *world;
 	carom_mesh **meshes; // [scene->mesh_count]
 	// [scene->mesh_count] of those that a body or part is the hull of; else NULL
@@ -33,7 +33,7 @@ struct sim_simulation {
 	double *sizes;      // longest side of each body's box, INFINITY for static and kinematic ones
 	double *radii;      // half the longest side of each body's box; 0 for planes
 	sim_dynamics *dynamics;
-	sim_recorder *recorder;    // NULL: none
+	io_recorder *recorder;     // NULL: none
 	carom_body_id *moving_ids; // of the bodies that are not static
 	carom_pose *moving_poses;
 	int32_t *moving; // their numbers
@@ -42,17 +42,17 @@ struct sim_simulation {
 	int32_t plane_count;
 	carom_pose *poses; // of all bodies
 	int32_t continuous_count;
-	sim_stop *stops; // of all bodies
+	scene_stop *stops; // of all bodies
 	// [scene->rigid.body_count + 1] of the recording: the first one of each body, which has one for
 	// each part
 	int32_t *rows;
 	carom_pose *row_poses;
 	sim_dynamic_contact *contacts;
-	sim_recorded_contact *recorded;
+	io_recorded_contact *recorded;
 	int32_t contact_room;
 	int64_t step;
 	carom_vec3 up; // unit, against gravity
-	sim_summary summary;
+	scene_summary summary;
 };
 
 static uint64_t hash_pose(uint64_t hash, const carom_pose *pose)
@@ -65,66 +65,66 @@ static uint64_t hash_pose(uint64_t hash, const carom_pose *pose)
 
 // ---- Setting up ----
 
-static bool out_of_memory(const sim_simulation *s, sim_error *error)
+static bool out_of_memory(const scene_simulation *s, sim_error *error)
 {
 	return sim_fail(error, "%s: out of memory", s->scene->file);
 }
 
 static carom_result create_mesh(
-	carom_context *context, const sim_scene *scene, int32_t index, carom_mesh **mesh, bool *made, sim_error *error)
+	carom_context *context, const scene_description *scene, int32_t index, carom_mesh **mesh, bool *made, sim_error *error)
 {
-	const sim_mesh_source *source = &scene->meshes[index];
+	const scene_mesh_source *source = &scene->meshes[index];
 	*made = true;
-	if (source->kind == SIM_MESH_HEIGHT_FIELD)
+	if (source->kind == SCENE_MESH_HEIGHT_FIELD)
 		return carom_create_height_field(
 			context, source->columns, source->rows, source->heights, source->spacing, source->thickness, mesh);
 	sim_mesh triangles;
-	*made = sim_scene_build_mesh(scene, index, &triangles, error);
+	*made = scene_build_mesh(scene, index, &triangles, error);
 	if (!*made)
 		return CAROM_INVALID_MESH;
-	const carom_result result = sim_create_mesh(context, &triangles, CAROM_GRID_BY_SIZE, NULL, mesh);
+	const carom_result result = io_create_mesh(context, &triangles, CAROM_GRID_BY_SIZE, NULL, mesh);
 	sim_mesh_free(&triangles);
 	return result;
 }
 
-static bool create_meshes(sim_simulation *s, carom_context *context, sim_error *error)
+static bool create_meshes(scene_simulation *s, carom_context *context, sim_error *error)
 {
 	for (int32_t i = 0; i < s->scene->mesh_count; i++) {
-		const sim_mesh_source *source = &s->scene->meshes[i];
+		const scene_mesh_source *source = &s->scene->meshes[i];
 		bool made;
 		const carom_result result = create_mesh(context, s->scene, i, &s->meshes[i], &made, error);
 		if (!made)
 			return false;
 		if (result != CAROM_SUCCESS) {
 			return sim_fail(error, "%s: field \"meshes.%s\": %s%s%s", s->scene->file, source->name,
-				source->kind == SIM_MESH_FILE ? source->file : "", source->kind == SIM_MESH_FILE ? ": " : "",
+				source->kind == SCENE_MESH_FILE ? source->file : "", source->kind == SCENE_MESH_FILE ? ": " : "",
 				carom_error_text(context));
 		}
 	}
 	return true;
 }
 
-static bool body_error(const sim_simulation *s, int32_t i, const char *text, sim_error *error)
+static bool body_error(const scene_simulation *s, int32_t i, const char *text, sim_error *error)
 {
-	const sim_scene_body *body = &s->scene->rigid.bodies[i];
+	const scene_body *body = &s->scene->rigid.bodies[i];
 	return sim_fail(error, "%s:%d: field \"%s\": %s", s->scene->file, body->line, body->where, text);
 }
 
-static bool create_hulls(sim_simulation *s, carom_context *context, sim_error *error)
+static bool create_hulls(scene_simulation *s, carom_context *context, sim_error *error)
 {
 	for (int32_t i = 0; i < s->scene->rigid.body_count; i++) {
-		const sim_scene_body *body = &s->scene->rigid.bodies[i];
-		for (int32_t k = 0; k < sim_scene_shape_count(body); k++) {
-			const sim_scene_shape *shape = sim_scene_shape_of(s->scene, body, k);
+		const scene_body *body = &s->scene->rigid.bodies[i];
+		for (int32_t k = 0; k < scene_shape_count(body); k++) {
+			const scene_shape *shape = scene_shape_of(s->scene, body, k);
 			if (shape->type == CAROM_HULL &&
-				sim_hull_of(context, s->meshes[shape->mesh], &s->hulls[shape->mesh]) != CAROM_SUCCESS)
+				scene_hull_of(context, s->meshes[shape->mesh], &s->hulls[shape->mesh]) != CAROM_SUCCESS)
 				return body_error(s, i, carom_error_text(context), error);
 		}
 	}
 	return true;
 }
 
-static carom_shape shape_of(const sim_simulation *s, const sim_scene_shape *from)
+static carom_shape shape_of(const scene_simulation *s, const scene_shape *from)
 {
 	return (carom_shape){
 		.type = from->type,
@@ -138,7 +138,7 @@ static carom_shape shape_of(const sim_simulation *s, const sim_scene_shape *from
 	};
 }
 
-static void create_parts(sim_simulation *s)
+static void create_parts(scene_simulation *s)
 {
 	for (int32_t i = 0; i < s->scene->rigid.part_count; i++)
 		s->parts[i] = (carom_part){ shape_of(s, &s->scene->rigid.parts[i].shape), s->scene->rigid.parts[i].pose };
@@ -210,10 +210,10 @@ static double longest_side(const carom_body_def *def)
 
 /// Mass and inertia at density 1. An open mesh has no volume: its inertia is that of its box then,
 /// and its mass must be given.
-static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *shape, carom_mass *mass, sim_error *error)
+static bool unit_mass(const scene_simulation *s, int32_t i, const carom_shape *shape, carom_mass *mass, sim_error *error)
 {
 	if (shape->type != CAROM_MESH) {
-		*mass = sim_volume_mass(shape);
+		*mass = scene_volume_mass(shape);
 		return true;
 	}
 	if (carom_mesh_get_mass(shape->mesh, mass) == CAROM_SUCCESS)
@@ -224,7 +224,7 @@ static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *sha
 	carom_shape box = { .type = CAROM_BOX };
 	for (int k = 0; k < 3; k++)
 		box.half_extents[k] = fmax(0.5 * (report->upper[k] - report->lower[k]), 1e-9);
-	*mass = sim_volume_mass(&box);
+	*mass = scene_volume_mass(&box);
 	mass->centre = (carom_vec3){ 0.5 * (report->lower[0] + report->upper[0]), 0.5 * (report->lower[1] + report->upper[1]),
 		0.5 * (report->lower[2] + report->upper[2]) };
 	return true;
@@ -239,9 +239,9 @@ static void scale_mass(carom_mass *mass, double factor)
 
 /// Mass and inertia of a body. One part at the pose of its body weighs, bit for bit, as much as a
 /// body of that shape.
-static bool mass_of(const sim_simulation *s, int32_t i, const carom_body_def *def, carom_mass *mass, sim_error *error)
+static bool mass_of(const scene_simulation *s, int32_t i, const carom_body_def *def, carom_mass *mass, sim_error *error)
 {
-	const sim_scene_body *body = &s->scene->rigid.bodies[i];
+	const scene_body *body = &s->scene->rigid.bodies[i];
 	if (def->part_count == 0 && !unit_mass(s, i, &def->shape, mass, error))
 		return false;
 	for (int32_t k = 0; k < def->part_count; k++) {
@@ -249,15 +249,15 @@ static bool mass_of(const sim_simulation *s, int32_t i, const carom_body_def *de
 		if (!unit_mass(s, i, &def->parts[k].shape, &part, error))
 			return false;
 		scale_mass(&part, s->scene->rigid.parts[body->first_part + k].density / body->density);
-		sim_add_mass(mass, &part, &def->parts[k].pose);
+		scene_add_mass(mass, &part, &def->parts[k].pose);
 	}
 	scale_mass(mass, body->mass > 0 ? body->mass / mass->mass : body->density);
 	return true;
 }
 
-static bool add_dynamics(sim_simulation *s, int32_t i, const carom_body_def *made, sim_error *error)
+static bool add_dynamics(scene_simulation *s, int32_t i, const carom_body_def *made, sim_error *error)
 {
-	const sim_scene_body *body = &s->scene->rigid.bodies[i];
+	const scene_body *body = &s->scene->rigid.bodies[i];
 	sim_error reason;
 	sim_dynamic_body def = {
 		.kind = body->kind,
@@ -272,9 +272,9 @@ static bool add_dynamics(sim_simulation *s, int32_t i, const carom_body_def *mad
 	return sim_dynamics_add_body(s->dynamics, &def, &reason) || body_error(s, i, reason.text, error);
 }
 
-carom_body_def sim_simulation_body_def(const sim_simulation *s, int32_t i)
+carom_body_def scene_simulation_body_def(const scene_simulation *s, int32_t i)
 {
-	const sim_scene_body *body = &s->scene->rigid.bodies[i];
+	const scene_body *body = &s->scene->rigid.bodies[i];
 	carom_body_def def = carom_default_body_def();
 	if (body->part_count > 0) {
 		def.parts = s->parts + body->first_part;
@@ -292,12 +292,12 @@ carom_body_def sim_simulation_body_def(const sim_simulation *s, int32_t i)
 	return def;
 }
 
-static bool is_plane(const sim_scene_body *body) { return body->part_count == 0 && body->shape.type == CAROM_PLANE; }
+static bool is_plane(const scene_body *body) { return body->part_count == 0 && body->shape.type == CAROM_PLANE; }
 
-static bool add_body(sim_simulation *s, int32_t i, sim_error *error)
+static bool add_body(scene_simulation *s, int32_t i, sim_error *error)
 {
-	const sim_scene_body *body = &s->scene->rigid.bodies[i];
-	const carom_body_def def = sim_simulation_body_def(s, i);
+	const scene_body *body = &s->scene->rigid.bodies[i];
+	const carom_body_def def = scene_simulation_body_def(s, i);
 	if (carom_world_add_body(s->world, &def, &s->ids[i]) != CAROM_SUCCESS)
 		return body_error(s, i, carom_error_text(carom_world_context(s->world)), error);
 	s->sizes[i] = body->kind == CAROM_DYNAMIC ? longest_side(&def) : INFINITY;
@@ -315,16 +315,16 @@ static bool add_body(sim_simulation *s, int32_t i, sim_error *error)
 		s->moving_ids[s->moving_count++] = s->ids[i];
 	}
 	s->body_count++;
-	s->rows[i + 1] = s->rows[i] + sim_scene_shape_count(body);
+	s->rows[i + 1] = s->rows[i] + scene_shape_count(body);
 	return add_dynamics(s, i, &def, error);
 }
 
-static bool record_body(sim_simulation *s, int32_t i, sim_error *error)
+static bool record_body(scene_simulation *s, int32_t i, sim_error *error)
 {
-	const sim_scene_body *from = &s->scene->rigid.bodies[i];
-	for (int32_t k = 0; k < sim_scene_shape_count(from); k++) {
-		const sim_scene_shape *shape = sim_scene_shape_of(s->scene, from, k);
-		const sim_recorded_body body = {
+	const scene_body *from = &s->scene->rigid.bodies[i];
+	for (int32_t k = 0; k < scene_shape_count(from); k++) {
+		const scene_shape *shape = scene_shape_of(s->scene, from, k);
+		const io_recorded_body body = {
 			.kind = from->kind,
 			.type = shape->type,
 			.mesh = shape->mesh,
@@ -335,7 +335,7 @@ static bool record_body(sim_simulation *s, int32_t i, sim_error *error)
 			.part = from->part_count > 0 ? k + 1 : 0,
 			.place = from->part_count > 0 ? s->scene->rigid.parts[from->first_part + k].pose : carom_pose_identity(),
 		};
-		if (!sim_recorder_add_body(s->recorder, &body, error))
+		if (!io_recorder_add_body(s->recorder, &body, error))
 			return false;
 	}
 	return true;
@@ -343,7 +343,7 @@ static bool record_body(sim_simulation *s, int32_t i, sim_error *error)
 
 /// Bodies of sources come into being when their step begins: before it there is nothing of them to
 /// meet or to draw, and the recording holds no pose of them.
-static bool add_due_bodies(sim_simulation *s, sim_error *error)
+static bool add_due_bodies(scene_simulation *s, sim_error *error)
 {
 	while (s->body_count < s->scene->rigid.body_count && s->scene->rigid.bodies[s->body_count].first_step <= s->step) {
 		const int32_t i = s->body_count;
@@ -355,27 +355,27 @@ static bool add_due_bodies(sim_simulation *s, sim_error *error)
 	return true;
 }
 
-static bool start_recording(sim_simulation *s, const char *path, sim_error *error)
+static bool start_recording(scene_simulation *s, const char *path, sim_error *error)
 {
-	const sim_recording_info info = {
+	const io_recording_info info = {
 		.gravity = s->scene->gravity,
 		.time_step = s->scene->time_step,
 		.contacts = s->scene->output.contacts,
 		.scene_text = s->scene->text,
 		.scene_name = s->scene->name,
 	};
-	s->recorder = sim_create_recorder(path, &info, error);
+	s->recorder = io_create_recorder(path, &info, error);
 	bool done = s->recorder != NULL;
 	for (int32_t i = 0; i < s->scene->mesh_count && done; i++) {
 		const carom_mesh_report *report = carom_mesh_get_report(s->meshes[i]);
-		sim_recorded_mesh mesh = {
+		io_recorded_mesh mesh = {
 			.vertex_count = report->vertex_count,
 			.triangle_count = report->triangle_count,
 			.vertices = carom_mesh_get_vertices(s->meshes[i]),
 			.triangles = carom_mesh_get_triangles(s->meshes[i]),
 		};
 		snprintf(mesh.name, sizeof mesh.name, "%s", s->scene->meshes[i].name);
-		done = sim_recorder_add_mesh(s->recorder, &mesh, error);
+		done = io_recorder_add_mesh(s->recorder, &mesh, error);
 	}
 	for (int32_t i = 0; i < s->body_count && done; i++)
 		done = record_body(s, i, error);
@@ -383,15 +383,15 @@ static bool start_recording(sim_simulation *s, const char *path, sim_error *erro
 }
 
 /// Rows that a recording of all bodies has.
-static size_t count_rows(const sim_scene *scene)
+static size_t count_rows(const scene_description *scene)
 {
 	size_t rows = 0;
 	for (int32_t i = 0; i < scene->rigid.body_count; i++)
-		rows += (size_t)sim_scene_shape_count(&scene->rigid.bodies[i]);
+		rows += (size_t)scene_shape_count(&scene->rigid.bodies[i]);
 	return rows;
 }
 
-static bool allocate(sim_simulation *s)
+static bool allocate(scene_simulation *s)
 {
 	const size_t bodies = (size_t)s->scene->rigid.body_count;
 	s->meshes = calloc((size_t)s->scene->mesh_count + 1, sizeof *s->meshes);
@@ -423,7 +423,7 @@ static carom_vec3 against(carom_vec3 gravity)
 
 /// A body that is stopped at an impact stands within toi_tolerance of the other body: it has
 /// contacts there.
-static carom_world_def detection_of(const sim_scene *scene)
+static carom_world_def detection_of(const scene_description *scene)
 {
 	carom_world_def def = scene->rigid.detection;
 	def.lab = &scene->rigid.lab;
@@ -434,7 +434,7 @@ static carom_world_def detection_of(const sim_scene *scene)
 	return def;
 }
 
-static bool set_up(sim_simulation *s, carom_context *context, const char *recording, sim_error *error)
+static bool set_up(scene_simulation *s, carom_context *context, const char *recording, sim_error *error)
 {
 	if (!allocate(s))
 		return out_of_memory(s, error);
@@ -452,9 +452,10 @@ static bool set_up(sim_simulation *s, carom_context *context, const char *record
 	return !recording || start_recording(s, recording, error);
 }
 
-sim_simulation *sim_create_simulation(carom_context *context, const sim_scene *scene, const char *recording, sim_error *error)
+scene_simulation *scene_create_simulation(
+	carom_context *context, const scene_description *scene, const char *recording, sim_error *error)
 {
-	sim_simulation *s = calloc(1, sizeof *s);
+	scene_simulation *s = calloc(1, sizeof *s);
 	if (!s) {
 		sim_fail(error, "%s: out of memory", scene->file);
 		return NULL;
@@ -462,27 +463,27 @@ sim_simulation *sim_create_simulation(carom_context *context, const sim_scene *s
 	s->scene = scene;
 	if (set_up(s, context, recording, error))
 		return s;
-	sim_destroy_simulation(s);
+	scene_destroy_simulation(s);
 	return NULL;
 }
 
-bool sim_finish_recording(sim_simulation *s, sim_error *error)
+bool scene_finish_recording(scene_simulation *s, sim_error *error)
 {
-	sim_recorder *recorder = s->recorder;
+	io_recorder *recorder = s->recorder;
 	const double start = sim_now_ms();
 	s->recorder = NULL;
-	const bool done = sim_close_recorder(recorder, error);
+	const bool done = io_close_recorder(recorder, error);
 	const double duration = sim_now_ms() - start;
 	s->summary.ms_recording += duration;
 	s->summary.ms_total += duration;
 	return done;
 }
 
-void sim_destroy_simulation(sim_simulation *s)
+void scene_destroy_simulation(scene_simulation *s)
 {
 	if (!s)
 		return;
-	sim_finish_recording(s, NULL);
+	scene_finish_recording(s, NULL);
 	carom_destroy_world(s->world);
 	for (int32_t i = 0; s->meshes && i < s->scene->mesh_count; i++)
 		carom_release_mesh(s->meshes[i]);
@@ -510,7 +511,7 @@ void sim_destroy_simulation(sim_simulation *s)
 
 // ---- Stepping ----
 
-static bool reserve_contacts(sim_simulation *s, int32_t count)
+static bool reserve_contacts(scene_simulation *s, int32_t count)
 {
 	if (count <= s->contact_room)
 		return true;
@@ -518,7 +519,7 @@ static bool reserve_contacts(sim_simulation *s, int32_t count)
 	sim_dynamic_contact *contacts = realloc(s->contacts, room * sizeof *contacts);
 	if (contacts)
 		s->contacts = contacts;
-	sim_recorded_contact *recorded = realloc(s->recorded, room * sizeof *recorded);
+	io_recorded_contact *recorded = realloc(s->recorded, room * sizeof *recorded);
 	if (recorded)
 		s->recorded = recorded;
 	if (!contacts || !recorded)
@@ -529,7 +530,7 @@ static bool reserve_contacts(sim_simulation *s, int32_t count)
 
 /// Hand the contacts of the last detection over to dynamics and recording, in the numbers of the
 /// scene's bodies; the recording has rows of parts.
-static bool take_contacts(sim_simulation *s, sim_step *step)
+static bool take_contacts(scene_simulation *s, scene_step *step)
 {
 	const carom_contact_view view = carom_world_contacts(s->world);
 	const carom_pair_view pairs = carom_world_pairs(s->world);
@@ -539,7 +540,7 @@ static bool take_contacts(sim_simulation *s, sim_step *step)
 		const carom_contact *c = &view.data[i];
 		const carom_pair *pair = &pairs.data[c->pair];
 		sim_dynamic_contact *contact = &s->contacts[i];
-		sim_recorded_contact *recorded = &s->recorded[i];
+		io_recorded_contact *recorded = &s->recorded[i];
 		contact->body_a = (int32_t)pair->user_data_a;
 		contact->body_b = (int32_t)pair->user_data_b;
 		recorded->body_a = s->rows[contact->body_a] + pair->shape_a;
@@ -561,13 +562,13 @@ static bool take_contacts(sim_simulation *s, sim_step *step)
 	return true;
 }
 
-static bool step_error(const sim_simulation *s, sim_error *error)
+static bool step_error(const scene_simulation *s, sim_error *error)
 {
 	return sim_fail(
 		error, "%s: step %lld: %s", s->scene->file, (long long)s->step, carom_error_text(carom_world_context(s->world)));
 }
 
-static bool detect(sim_simulation *s, sim_step *step, sim_error *error)
+static bool detect(scene_simulation *s, scene_step *step, sim_error *error)
 {
 	const carom_stats sum = step->detection;
 	if (carom_world_step(s->world) != CAROM_SUCCESS)
@@ -589,7 +590,7 @@ static bool detect(sim_simulation *s, sim_step *step, sim_error *error)
 
 /// When each of them stops: at its earliest impact, and no later than the continuous bodies that it
 /// meets, for it was not looked at with these at rest. Returns false where none does.
-static bool find_stops(sim_simulation *s)
+static bool find_stops(scene_simulation *s)
 {
 	const carom_body_impact_view view = carom_world_body_impacts(s->world);
 	bool any = false, changed = view.count > 0;
@@ -614,9 +615,9 @@ static bool find_stops(sim_simulation *s)
 	return any;
 }
 
-static carom_pose stopped_pose(const sim_simulation *s, int32_t i)
+static carom_pose stopped_pose(const scene_simulation *s, int32_t i)
 {
-	const sim_stop *stop = &s->stops[i];
+	const scene_stop *stop = &s->stops[i];
 	const carom_motion way = { stop->begin, s->poses[i] };
 	const carom_pose pose = carom_motion_pose(&way, stop->time);
 	if (stop->carrier < 0)
@@ -632,7 +633,7 @@ static carom_pose stopped_pose(const sim_simulation *s, int32_t i)
 
 /// Puts continuous bodies where they first met something on their way from the last detection, and
 /// detects the contacts there.
-static bool stop_at_impacts(sim_simulation *s, sim_step *step, sim_error *error)
+static bool stop_at_impacts(scene_simulation *s, scene_step *step, sim_error *error)
 {
 	const bool any = s->continuous_count > 0 && find_stops(s);
 	carom_result result = CAROM_SUCCESS;
@@ -656,7 +657,7 @@ static bool stop_at_impacts(sim_simulation *s, sim_step *step, sim_error *error)
 	return !any || detect(s, step, error);
 }
 
-static bool record_frame(sim_simulation *s, sim_step *step, sim_error *error)
+static bool record_frame(scene_simulation *s, scene_step *step, sim_error *error)
 {
 	if (!s->recorder)
 		return true;
@@ -666,12 +667,12 @@ static bool record_frame(sim_simulation *s, sim_step *step, sim_error *error)
 			s->row_poses[row] = s->poses[i];
 	}
 	const bool done =
-		sim_recorder_add_frame(s->recorder, step->time, s->row_poses, s->recorded, carom_world_contacts(s->world).count, error);
+		io_recorder_add_frame(s->recorder, step->time, s->row_poses, s->recorded, carom_world_contacts(s->world).count, error);
 	step->ms_recording += sim_now_ms() - start;
 	return done;
 }
 
-static bool respond(sim_simulation *s, sim_step *step, sim_error *error)
+static bool respond(scene_simulation *s, scene_step *step, sim_error *error)
 {
 	const double start = sim_now_ms();
 	const double duration = s->scene->time_step / step->substeps;
@@ -691,9 +692,9 @@ static bool respond(sim_simulation *s, sim_step *step, sim_error *error)
 	return true;
 }
 
-static double height_of(const sim_simulation *s, carom_vec3 v) { return v.x * s->up.x + v.y * s->up.y + v.z * s->up.z; }
+static double height_of(const scene_simulation *s, carom_vec3 v) { return v.x * s->up.x + v.y * s->up.y + v.z * s->up.z; }
 
-static double lowest_centre(const sim_simulation *s)
+static double lowest_centre(const scene_simulation *s)
 {
 	double lowest = INFINITY;
 	for (int32_t i = 0; i < s->body_count; i++) {
@@ -703,7 +704,7 @@ static double lowest_centre(const sim_simulation *s)
 	return lowest < INFINITY ? lowest : 0;
 }
 
-static void add_to_summary(sim_summary *summary, const sim_step *step, double ms_total)
+static void add_to_summary(scene_summary *summary, const scene_step *step, double ms_total)
 {
 	if (step->deepest > summary->deepest_penetration) {
 		summary->deepest_penetration = step->deepest;
@@ -734,9 +735,9 @@ static void add_to_summary(sim_summary *summary, const sim_step *step, double ms
 }
 
 /// Gravity's part of the coming step counts too: a body that starts to fall is still slow.
-static int32_t choose_substeps(const sim_simulation *s)
+static int32_t choose_substeps(const scene_simulation *s)
 {
-	const sim_scene *scene = s->scene;
+	const scene_description *scene = s->scene;
 	const carom_vec3 g = scene->gravity;
 	const double fall = sqrt(g.x * g.x + g.y * g.y + g.z * g.z) * scene->time_step;
 	const double travel = (sim_dynamics_fastest(s->dynamics, s->radii) + fall) * scene->time_step;
@@ -746,10 +747,10 @@ static int32_t choose_substeps(const sim_simulation *s)
 	return wanted > scene->rigid.substeps ? (int32_t)wanted : scene->rigid.substeps;
 }
 
-bool sim_simulate_step(sim_simulation *s, sim_step *result, sim_error *error)
+bool scene_simulate_step(scene_simulation *s, scene_step *result, sim_error *error)
 {
 	const double start = sim_now_ms();
-	sim_step step = { .step = s->step, .time = (double)s->step * s->scene->time_step };
+	scene_step step = { .step = s->step, .time = (double)s->step * s->scene->time_step };
 	if (!add_due_bodies(s, error))
 		return false;
 	step.substeps = choose_substeps(s);
@@ -770,12 +771,12 @@ bool sim_simulate_step(sim_simulation *s, sim_step *result, sim_error *error)
 	return true;
 }
 
-void sim_simulation_push(sim_simulation *s, int32_t body, const double impulse[3], const double angular_impulse[3])
+void scene_simulation_push(scene_simulation *s, int32_t body, const double impulse[3], const double angular_impulse[3])
 {
 	sim_dynamics_push(s->dynamics, body, impulse, angular_impulse);
 }
 
-void sim_simulation_kick(sim_simulation *s, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse)
+void scene_simulation_kick(scene_simulation *s, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse)
 {
 	sim_dynamics_kick(s->dynamics, body, impulse, angular_impulse);
 }
@@ -786,7 +787,7 @@ static int compare_int32(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-bool sim_simulation_place(sim_simulation *s, int32_t body, const carom_pose *pose, sim_error *error)
+bool scene_simulation_place(scene_simulation *s, int32_t body, const carom_pose *pose, sim_error *error)
 {
 	const int32_t *found = bsearch(&body, s->moving, (size_t)s->moving_count, sizeof *s->moving, compare_int32);
 	if (!found)
@@ -797,21 +798,24 @@ bool sim_simulation_place(sim_simulation *s, int32_t body, const carom_pose *pos
 	return carom_world_set_poses(s->world, 1, &s->ids[body], &placed) == CAROM_SUCCESS || step_error(s, error);
 }
 
-carom_vec3 sim_simulation_velocity(const sim_simulation *s, int32_t body)
+carom_vec3 scene_simulation_velocity(const scene_simulation *s, int32_t body)
 {
 	return sim_dynamics_get_velocity(s->dynamics, body);
 }
 
-carom_vec3 sim_simulation_angular_velocity(const sim_simulation *s, int32_t body)
+carom_vec3 scene_simulation_angular_velocity(const scene_simulation *s, int32_t body)
 {
 	return sim_dynamics_get_angular_velocity(s->dynamics, body);
 }
 
-carom_vec3 sim_simulation_centre(const sim_simulation *s, int32_t body) { return sim_dynamics_get_centre(s->dynamics, body); }
+carom_vec3 scene_simulation_centre(const scene_simulation *s, int32_t body)
+{
+	return sim_dynamics_get_centre(s->dynamics, body);
+}
 
 // ---- Results ----
 
-static bool is_above_planes(const sim_simulation *s, carom_vec3 centre, int64_t *tests)
+static bool is_above_planes(const scene_simulation *s, carom_vec3 centre, int64_t *tests)
 {
 	for (int32_t k = 0; k < s->plane_count; k++) {
 		++*tests;
@@ -821,7 +825,7 @@ static bool is_above_planes(const sim_simulation *s, carom_vec3 centre, int64_t 
 	return true;
 }
 
-static double corner_height(const sim_simulation *s, const carom_aabb *box)
+static double corner_height(const scene_simulation *s, const carom_aabb *box)
 {
 	return s->up.x * (s->up.x > 0 ? box->lower.x : box->upper.x) + s->up.y * (s->up.y > 0 ? box->lower.y : box->upper.y) +
 		s->up.z * (s->up.z > 0 ? box->lower.z : box->upper.z);
@@ -829,7 +833,7 @@ static double corner_height(const sim_simulation *s, const carom_aabb *box)
 
 /// Height below which a body has fallen past everything: -INFINITY when planes decide, or when
 /// nothing is static.
-static double height_of_ground(const sim_simulation *s)
+static double height_of_ground(const scene_simulation *s)
 {
 	double ground = INFINITY;
 	for (int32_t i = 0; i < s->body_count; i++) {
@@ -844,9 +848,9 @@ static double height_of_ground(const sim_simulation *s)
 	return ground < INFINITY ? ground : -INFINITY;
 }
 
-sim_summary sim_summarise(const sim_simulation *s)
+scene_summary scene_summarise(const scene_simulation *s)
 {
-	sim_summary summary = s->summary;
+	scene_summary summary = s->summary;
 	const double ground = height_of_ground(s);
 	for (int32_t i = 0; i < s->body_count; i++) {
 		summary.hash = hash_pose(summary.hash, &s->poses[i]);
@@ -858,13 +862,13 @@ sim_summary sim_summarise(const sim_simulation *s)
 	return summary;
 }
 
-const carom_world *sim_simulation_world(const sim_simulation *s) { return s->world; }
+const carom_world *scene_simulation_world(const scene_simulation *s) { return s->world; }
 
-int32_t sim_simulation_body_count(const sim_simulation *s) { return s->body_count; }
+int32_t scene_simulation_body_count(const scene_simulation *s) { return s->body_count; }
 
-const carom_body_id *sim_simulation_ids(const sim_simulation *s) { return s->ids; }
+const carom_body_id *scene_simulation_ids(const scene_simulation *s) { return s->ids; }
 
-void sim_write_step_names(FILE *file)
+void scene_write_step_names(FILE *file)
 {
 	fputs(
 		"step,time,substeps,bodies,box_pairs,narrow_pairs,colliding_pairs,contacts_found,contacts,vertices_tested,vertices_culled,"
@@ -875,7 +879,7 @@ void sim_write_step_names(FILE *file)
 		file);
 }
 
-void sim_write_step(FILE *file, const sim_step *step)
+void scene_write_step(FILE *file, const scene_step *step)
 {
 	const carom_stats *d = &step->detection;
 	fprintf(file, "%lld,%.9g,%d,%d,%d,%d,%d,%lld,%d", (long long)step->step, step->time, step->substeps, d->bodies,

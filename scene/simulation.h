@@ -5,8 +5,8 @@
 /// There are scene.substeps of them, or as many more (up to scene.max_substeps) as keep the fastest
 /// body from passing scene.substep_travel in one. The recording sees the first detection of each
 /// step. Bodies of sources join in the step that the scene names; until then they do not exist.
-#ifndef SIM_SIMULATION_H
-#define SIM_SIMULATION_H
+#ifndef SCENE_SIMULATION_H
+#define SCENE_SIMULATION_H
 
 #include "carom/carom.h"
 #include "scene/scene.h"
@@ -14,10 +14,10 @@
 
 #include <stdio.h>
 
-typedef struct sim_simulation sim_simulation;
+typedef struct scene_simulation scene_simulation;
 
 /// Counts and times of one step.
-typedef struct sim_step {
+typedef struct scene_step {
 	int64_t step; ///< number, from 0
 	double time;  ///< at its start, seconds
 	int32_t substeps;
@@ -31,10 +31,10 @@ typedef struct sim_step {
 	double kinetic_energy; ///< at its end, joules
 	/// lowest centre of mass of the dynamic bodies along gravity's opposite at its end, metres
 	double lowest;
-} sim_step;
+} scene_step;
 
 /// Counts and times of a run.
-typedef struct sim_summary {
+typedef struct scene_summary {
 	int32_t bodies; ///< dynamic ones that are there
 	int32_t others; ///< static and kinematic ones
 	int64_t steps;
@@ -64,61 +64,62 @@ typedef struct sim_summary {
 	size_t memory_peak; ///< of the world, bytes
 	/// of the contacts of all steps and the final poses: equal for equal motions
 	uint64_t hash;
-} sim_summary;
+} scene_summary;
 
 /// Make a simulation: meshes are made or loaded, bodies put in place. The scene must outlive it;
 /// the context too. recording is the path of the recording to write, or NULL. NULL, with the reason
 /// in error ("FILE:LINE: field …: …" where a field is at fault), when that fails.
-sim_simulation *sim_create_simulation(carom_context *context, const sim_scene *scene, const char *recording, sim_error *error);
+scene_simulation *scene_create_simulation(
+	carom_context *context, const scene_description *scene, const char *recording, sim_error *error);
 
 /// Do one step. step may be NULL. False, with the reason in error, when detection fails, a body's
 /// motion is no longer finite, or the recording cannot be written; the simulation can then only be
 /// destroyed.
-bool sim_simulate_step(sim_simulation *simulation, sim_step *step, sim_error *error);
+bool scene_simulate_step(scene_simulation *simulation, scene_step *step, sim_error *error);
 
 /// Push a body of the scene in its next step, as sim_dynamics_push does.
-void sim_simulation_push(sim_simulation *simulation, int32_t body, const double impulse[3], const double angular_impulse[3]);
+void scene_simulation_push(scene_simulation *simulation, int32_t body, const double impulse[3], const double angular_impulse[3]);
 
 /// Change the velocities of a body of the scene at once, as sim_dynamics_kick does.
-void sim_simulation_kick(sim_simulation *simulation, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse);
+void scene_simulation_kick(scene_simulation *simulation, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse);
 
 /// Put a dynamic or kinematic body of the scene that is there elsewhere; its velocity stays. False,
 /// with the reason in error, when the pose is not valid.
-bool sim_simulation_place(sim_simulation *simulation, int32_t body, const carom_pose *pose, sim_error *error);
+bool scene_simulation_place(scene_simulation *simulation, int32_t body, const carom_pose *pose, sim_error *error);
 
 /// Velocity of the centre of mass of a body that is there (m/s), angular velocity (rad/s), and the
 /// centre (m), all in the world frame. Zero, and the body's origin, of static bodies.
-carom_vec3 sim_simulation_velocity(const sim_simulation *simulation, int32_t body);
-carom_vec3 sim_simulation_angular_velocity(const sim_simulation *simulation, int32_t body);
-carom_vec3 sim_simulation_centre(const sim_simulation *simulation, int32_t body);
+carom_vec3 scene_simulation_velocity(const scene_simulation *simulation, int32_t body);
+carom_vec3 scene_simulation_angular_velocity(const scene_simulation *simulation, int32_t body);
+carom_vec3 scene_simulation_centre(const scene_simulation *simulation, int32_t body);
 
 /// The sums over the steps so far. Asks the world for boxes: not for every step.
-sim_summary sim_summarise(const sim_simulation *simulation);
+scene_summary scene_summarise(const scene_simulation *simulation);
 
 /// Close the recording: everything is in the file afterwards. False, with path and reason in error,
 /// when that fails.
-bool sim_finish_recording(sim_simulation *simulation, sim_error *error);
+bool scene_finish_recording(scene_simulation *simulation, sim_error *error);
 
 /// Free everything; a recording that is still open is closed. NULL does nothing.
-void sim_destroy_simulation(sim_simulation *simulation);
+void scene_destroy_simulation(scene_simulation *simulation);
 
 /// The world, with the bodies at their present poses and the contacts of the last detection.
-const carom_world *sim_simulation_world(const sim_simulation *simulation);
+const carom_world *scene_simulation_world(const scene_simulation *simulation);
 
 /// Bodies that are there: the first ones of the scene. The others belong to sources and are still
 /// to come.
-int32_t sim_simulation_body_count(const sim_simulation *simulation);
+int32_t scene_simulation_body_count(const scene_simulation *simulation);
 
 /// Body number i of the scene as a world would take it, at its present pose (that of its start if
 /// it is still to come).
-carom_body_def sim_simulation_body_def(const sim_simulation *simulation, int32_t i);
+carom_body_def scene_simulation_body_def(const scene_simulation *simulation, int32_t i);
 
-/// Ids of the scene's bodies, in its order: [sim_simulation_body_count]. The array stays where it
+/// Ids of the scene's bodies, in its order: [scene_simulation_body_count]. The array stays where it
 /// is; its rest is null ids.
-const carom_body_id *sim_simulation_ids(const sim_simulation *simulation);
+const carom_body_id *scene_simulation_ids(const scene_simulation *simulation);
 
 /// Names of the columns of a table of steps, and one step as a row of it (CSV, a line end each).
-void sim_write_step_names(FILE *file);
-void sim_write_step(FILE *file, const sim_step *step);
+void scene_write_step_names(FILE *file);
+void scene_write_step(FILE *file, const scene_step *step);
 
 #endif

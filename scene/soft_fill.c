@@ -10,7 +10,7 @@
 
 // Bodies being made. Each owns its places and pins; triangles belong to the first body of a source.
 typedef struct filling {
-	const sim_scene *scene;
+	const scene_description *scene;
 	sim_soft_body *bodies;
 	char (*names)[SIM_SOFT_NAME]; // of copies
 	int32_t count;
@@ -21,7 +21,7 @@ typedef struct filling {
 static bool no_memory(const filling *f) { return sim_fail(f->error, "out of memory"); }
 
 /// What is wrong with a source, with its place in the file.
-static bool say(const filling *f, const sim_soft_source *source, const char *text)
+static bool say(const filling *f, const scene_soft_source *source, const char *text)
 {
 	return sim_fail(f->error, "%s:%d: field \"deforming.%s[%d]\": %s", f->scene->file, source->line,
 		source->rigid ? "movers" : "list", source->number, text);
@@ -33,7 +33,7 @@ static bool take_mesh(const filling *f, int32_t number, sim_form_mesh *made)
 {
 	sim_mesh mesh;
 	*made = (sim_form_mesh){ 0 };
-	if (!sim_scene_build_mesh(f->scene, number, &mesh, f->error))
+	if (!scene_build_mesh(f->scene, number, &mesh, f->error))
 		return false;
 	made->vertex_count = mesh.vertex_count;
 	made->triangle_count = mesh.triangle_count;
@@ -46,7 +46,7 @@ static bool take_mesh(const filling *f, int32_t number, sim_form_mesh *made)
 	return made->places || no_memory(f);
 }
 
-static bool make_surface(const filling *f, const sim_soft_source *source, sim_form_mesh *made)
+static bool make_surface(const filling *f, const scene_soft_source *source, sim_form_mesh *made)
 {
 	*made = (sim_form_mesh){ 0 };
 	if (source->mesh >= 0) {
@@ -77,7 +77,7 @@ static double *place_vertices(const sim_form_mesh *mesh, carom_pose pose)
 	return places;
 }
 
-static bool within(const double *place, const sim_soft_pin *pin)
+static bool within(const double *place, const scene_soft_pin *pin)
 {
 	for (int k = 0; k < 3; k++) {
 		if (place[k] < pin->lower[k] || place[k] > pin->upper[k])
@@ -87,7 +87,7 @@ static bool within(const double *place, const sim_soft_pin *pin)
 }
 
 /// The number of a body is that of its source for rigid ones, which come first and have no copies.
-static int32_t holder_of(const sim_scene *scene, const sim_soft_pin *pin)
+static int32_t holder_of(const scene_description *scene, const scene_soft_pin *pin)
 {
 	int32_t holder = SIM_SOFT_PINNED;
 	for (int32_t i = scene->deforming.source_count; i-- > 0 && pin->to[0];) {
@@ -97,7 +97,7 @@ static int32_t holder_of(const sim_scene *scene, const sim_soft_pin *pin)
 	return holder;
 }
 
-static bool pin_vertices(const filling *f, const sim_soft_source *source, sim_soft_body *body)
+static bool pin_vertices(const filling *f, const scene_soft_source *source, sim_soft_body *body)
 {
 	if (source->pin_count == 0)
 		return true;
@@ -117,7 +117,7 @@ static bool pin_vertices(const filling *f, const sim_soft_source *source, sim_so
 }
 
 /// A message about one of many copies says which: "cone[12]".
-static const char *name_copy(filling *f, const sim_soft_source *source, int32_t copy)
+static const char *name_copy(filling *f, const scene_soft_source *source, int32_t copy)
 {
 	const char *name = source->name[0] ? source->name : (source->rigid ? "mover" : "cloth");
 	if (source->count[0] * source->count[1] * source->count[2] == 1)
@@ -128,7 +128,7 @@ static const char *name_copy(filling *f, const sim_soft_source *source, int32_t 
 
 static bool add_copy(filling *f, int32_t number, int32_t copy, const sim_form_mesh *mesh, const carom_pose *pose)
 {
-	const sim_soft_source *source = &f->scene->deforming.sources[number];
+	const scene_soft_source *source = &f->scene->deforming.sources[number];
 	sim_soft_body *body = &f->bodies[f->count];
 	*body = source->body;
 	body->name = name_copy(f, source, copy);
@@ -144,7 +144,7 @@ static bool add_copy(filling *f, int32_t number, int32_t copy, const sim_form_me
 }
 
 /// Better said than tried: copies are made before the simulation counts them.
-static bool check_room(filling *f, const sim_soft_source *source, const sim_form_mesh *mesh)
+static bool check_room(filling *f, const scene_soft_source *source, const sim_form_mesh *mesh)
 {
 	char text[120];
 	f->vertices += (int64_t)source->count[0] * source->count[1] * source->count[2] * mesh->vertex_count;
@@ -157,7 +157,7 @@ static bool check_room(filling *f, const sim_soft_source *source, const sim_form
 
 static bool add_copies(filling *f, int32_t number, const sim_form_mesh *mesh)
 {
-	const sim_soft_source *source = &f->scene->deforming.sources[number];
+	const scene_soft_source *source = &f->scene->deforming.sources[number];
 	const int32_t *count = source->count;
 	uint64_t state = source->jitter_seed;
 	if (!check_room(f, source, mesh))
@@ -181,7 +181,7 @@ static bool add_copies(filling *f, int32_t number, const sim_form_mesh *mesh)
 /// A rigid body of the scene, where it is at the start.
 static bool add_obstacle(filling *f, int32_t number, sim_form_mesh *mesh)
 {
-	const sim_scene_body *from = &f->scene->rigid.bodies[number];
+	const scene_body *from = &f->scene->rigid.bodies[number];
 	sim_soft_body *body = &f->bodies[f->count];
 	if (!take_mesh(f, from->shape.mesh, mesh))
 		return false;
@@ -214,7 +214,7 @@ static bool fill(filling *f, sim_form_mesh *meshes)
 	return true;
 }
 
-sim_soft *sim_start_deforming(carom_context *context, const sim_scene *scene, sim_error *error)
+sim_soft *scene_start_deforming(carom_context *context, const scene_description *scene, sim_error *error)
 {
 	filling f = { .scene = scene, .error = error };
 	const int32_t mesh_count = scene->deforming.source_count + scene->deforming.obstacle_count;

@@ -1,13 +1,13 @@
 /// @file soft_fill.h
 /// The deforming bodies and movers of a scene, and their simulation.
-#ifndef SIM_SOFT_FILL_H
-#define SIM_SOFT_FILL_H
+#ifndef SCENE_SOFT_FILL_H
+#define SCENE_SOFT_FILL_H
 
 #include "scene/scene.h"
 
 /// Make the bodies of the section "deforming" and the simulation of them. Its last bodies are the
 /// obstacles of the section, in their order: rigid ones that are led (sim_soft_lead). NULL with the
 /// reason in error.
-sim_soft *sim_start_deforming(carom_context *context, const sim_scene *scene, sim_error *error);
+sim_soft *scene_start_deforming(carom_context *context, const scene_description *scene, sim_error *error);
 
 #endif

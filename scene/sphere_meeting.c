@@ -38,9 +38,9 @@ typedef struct near_sphere {
 	uint32_t number;  // in the definition
 } near_sphere;
 
-struct sim_sphere_meeting {
-	const sim_scene *scene;
-	sim_simulation *simulation;
+struct scene_sphere_meeting {
+	const scene_description *scene;
+	scene_simulation *simulation;
 	sim_granular *granular;
 	carom_world *world;
 	obstacle *obstacles; // [scene->spheres.obstacle_count]
@@ -57,13 +57,13 @@ static const carom_quat NO_TURN = { 0, 0, 0, 1 };
 
 // ---- Making ----
 
-static bool add_obstacle(sim_sphere_meeting *m, int32_t i)
+static bool add_obstacle(scene_sphere_meeting *m, int32_t i)
 {
 	obstacle *o = &m->obstacles[i];
 	*o = (obstacle){ .body = m->scene->spheres.obstacles[i], .turn = NO_TURN };
-	carom_body_def def = sim_simulation_body_def(m->simulation, o->body);
+	carom_body_def def = scene_simulation_body_def(m->simulation, o->body);
 	o->answers = m->scene->spheres.two_way && def.kind == CAROM_DYNAMIC;
-	o->centre = carom_inverse_transform_point(def.pose, sim_simulation_centre(m->simulation, o->body));
+	o->centre = carom_inverse_transform_point(def.pose, scene_simulation_centre(m->simulation, o->body));
 	o->way = (carom_motion){ def.pose, def.pose };
 	// Bodies that others move meet granular bodies, and nothing else here.
 	def.kind = CAROM_KINEMATIC;
@@ -77,7 +77,7 @@ static bool add_obstacle(sim_sphere_meeting *m, int32_t i)
 	return result == CAROM_SUCCESS;
 }
 
-static bool add_grains(sim_sphere_meeting *m)
+static bool add_grains(scene_sphere_meeting *m)
 {
 	carom_body_def def = carom_default_body_def();
 	def.kind = CAROM_GRANULAR;
@@ -85,7 +85,7 @@ static bool add_grains(sim_sphere_meeting *m)
 	return carom_world_add_body(m->world, &def, &m->grains) == CAROM_SUCCESS;
 }
 
-static bool make_parts(sim_sphere_meeting *m)
+static bool make_parts(scene_sphere_meeting *m)
 {
 	const size_t count = (size_t)m->scene->spheres.obstacle_count;
 	m->obstacles = calloc(count, sizeof *m->obstacles);
@@ -94,14 +94,14 @@ static bool make_parts(sim_sphere_meeting *m)
 	return m->obstacles && m->ids && m->poses;
 }
 
-sim_sphere_meeting *sim_create_sphere_meeting(
-	const sim_scene *scene, sim_simulation *simulation, sim_granular *granular, sim_error *error)
+scene_sphere_meeting *scene_create_sphere_meeting(
+	const scene_description *scene, scene_simulation *simulation, sim_granular *granular, sim_error *error)
 {
-	carom_context *context = carom_world_context(sim_simulation_world(simulation));
-	sim_sphere_meeting *m = calloc(1, sizeof *m);
+	carom_context *context = carom_world_context(scene_simulation_world(simulation));
+	scene_sphere_meeting *m = calloc(1, sizeof *m);
 	if (!m || (m->scene = scene, !make_parts(m))) {
 		sim_fail(error, "%s: out of memory", scene->file);
-		sim_destroy_sphere_meeting(m);
+		scene_destroy_sphere_meeting(m);
 		return NULL;
 	}
 	m->simulation = simulation;
@@ -112,11 +112,11 @@ sim_sphere_meeting *sim_create_sphere_meeting(
 	if (made && add_grains(m))
 		return m;
 	sim_fail(error, "%s: field \"spheres.obstacles\": %s", scene->file, carom_error_text(context));
-	sim_destroy_sphere_meeting(m);
+	scene_destroy_sphere_meeting(m);
 	return NULL;
 }
 
-void sim_destroy_sphere_meeting(sim_sphere_meeting *m)
+void scene_destroy_sphere_meeting(scene_sphere_meeting *m)
 {
 	if (!m)
 		return;
@@ -132,13 +132,13 @@ void sim_destroy_sphere_meeting(sim_sphere_meeting *m)
 // ---- Where bodies are ----
 
 /// The bodies have done a step: their ways through it. Each begins where spheres have last seen it.
-static void begin_step(sim_sphere_meeting *m)
+static void begin_step(scene_sphere_meeting *m)
 {
 	for (int32_t i = 0; i < m->scene->spheres.obstacle_count; i++) {
 		obstacle *o = &m->obstacles[i];
-		o->way = (carom_motion){ o->way.end, sim_simulation_body_def(m->simulation, o->body).pose };
-		o->velocity = sim_simulation_velocity(m->simulation, o->body);
-		o->angular_velocity = sim_simulation_angular_velocity(m->simulation, o->body);
+		o->way = (carom_motion){ o->way.end, scene_simulation_body_def(m->simulation, o->body).pose };
+		o->velocity = scene_simulation_velocity(m->simulation, o->body);
+		o->angular_velocity = scene_simulation_angular_velocity(m->simulation, o->body);
 		o->shift = o->impulse = (carom_vec3){ 0, 0, 0 };
 		o->turn = NO_TURN;
 	}
@@ -162,20 +162,20 @@ static carom_pose pose_at(const obstacle *o, double time)
 /// Velocity of the material of a body that is at a point of it, in a substep that begins at a time
 /// and lasts for a part of the step. That of its way is a difference of places, so what a sphere
 /// feels is how the surface really moves.
-static carom_vec3 velocity_at(const sim_sphere_meeting *m, const obstacle *o, carom_vec3 point, double time, double part)
+static carom_vec3 velocity_at(const scene_sphere_meeting *m, const obstacle *o, carom_vec3 point, double time, double part)
 {
 	const carom_pose here = pose_at(o, time), there = pose_at(o, time + part);
 	const carom_vec3 next = carom_transform_point(there, carom_inverse_transform_point(here, point));
 	const carom_vec3 along = sim_scale(sim_subtract(next, point), 1 / (part * m->scene->time_step));
 	if (!o->answers)
 		return along;
-	const carom_vec3 linear = sim_subtract(sim_simulation_velocity(m->simulation, o->body), o->velocity);
-	const carom_vec3 angular = sim_subtract(sim_simulation_angular_velocity(m->simulation, o->body), o->angular_velocity);
+	const carom_vec3 linear = sim_subtract(scene_simulation_velocity(m->simulation, o->body), o->velocity);
+	const carom_vec3 angular = sim_subtract(scene_simulation_angular_velocity(m->simulation, o->body), o->angular_velocity);
 	const carom_vec3 arm = sim_subtract(point, carom_transform_point(here, o->centre));
 	return sim_add(along, sim_add(linear, sim_cross(angular, arm)));
 }
 
-static bool place_bodies(sim_sphere_meeting *m, double time)
+static bool place_bodies(scene_sphere_meeting *m, double time)
 {
 	const int32_t count = m->scene->spheres.obstacle_count;
 	for (int32_t i = 0; i < count; i++)
@@ -195,7 +195,7 @@ static bool overlaps(const carom_aabb *box, const double *sphere)
 		sphere[1] - r <= box->upper.y && sphere[2] + r >= box->lower.z && sphere[2] - r <= box->upper.z;
 }
 
-static carom_aabb box_of_all(const sim_sphere_meeting *m)
+static carom_aabb box_of_all(const scene_sphere_meeting *m)
 {
 	carom_aabb all = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
 	for (int32_t i = 0; i < m->scene->spheres.obstacle_count; i++) {
@@ -208,7 +208,7 @@ static carom_aabb box_of_all(const sim_sphere_meeting *m)
 	return all;
 }
 
-static bool is_near(const sim_sphere_meeting *m, const double *sphere)
+static bool is_near(const scene_sphere_meeting *m, const double *sphere)
 {
 	for (int32_t i = 0; i < m->scene->spheres.obstacle_count; i++) {
 		if (overlaps(&m->obstacles[i].box, sphere))
@@ -218,7 +218,7 @@ static bool is_near(const sim_sphere_meeting *m, const double *sphere)
 }
 
 /// Room for one more sphere.
-static bool reserve_near(sim_sphere_meeting *m)
+static bool reserve_near(scene_sphere_meeting *m)
 {
 	if (m->near_count < m->near_room)
 		return true;
@@ -238,7 +238,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /// In the order of their numbers: their order in memory must not decide anything.
-static bool gather_spheres(sim_sphere_meeting *m)
+static bool gather_spheres(scene_sphere_meeting *m)
 {
 	const sim_granular_view view = sim_granular_get_view(m->granular);
 	const carom_aabb all = box_of_all(m);
@@ -259,7 +259,7 @@ static bool gather_spheres(sim_sphere_meeting *m)
 	return true;
 }
 
-static bool put_spheres(sim_sphere_meeting *m)
+static bool put_spheres(scene_sphere_meeting *m)
 {
 	const double *first = m->near_count > 0 ? m->near->sphere : NULL;
 	const carom_strided centres = { .data = first, .stride = sizeof *m->near, .type = CAROM_FLOAT64 };
@@ -269,7 +269,7 @@ static bool put_spheres(sim_sphere_meeting *m)
 
 // ---- Touches ----
 
-static bool reserve_touches(sim_sphere_meeting *m, int64_t count)
+static bool reserve_touches(scene_sphere_meeting *m, int64_t count)
 {
 	if (count <= m->touch_room)
 		return true;
@@ -283,7 +283,7 @@ static bool reserve_touches(sim_sphere_meeting *m, int64_t count)
 }
 
 /// Contacts are sorted by sphere, then body, so the touches are.
-static bool take_touches(sim_sphere_meeting *m, double time, double part)
+static bool take_touches(scene_sphere_meeting *m, double time, double part)
 {
 	const carom_sphere_contact_view view = carom_world_sphere_contacts(m->world);
 	m->touch_count = 0;
@@ -311,7 +311,7 @@ static bool take_touches(sim_sphere_meeting *m, double time, double part)
 static carom_vec3 vector_of(const double v[3]) { return (carom_vec3){ v[0], v[1], v[2] }; }
 
 /// Give bodies what their spheres have got, for a substep of so many seconds.
-static void answer(sim_sphere_meeting *m, double seconds)
+static void answer(scene_sphere_meeting *m, double seconds)
 {
 	const sim_granular_reaction *reactions = sim_granular_get_reactions(m->granular);
 	for (int64_t i = 0; i < m->touch_count; i++) {
@@ -324,19 +324,19 @@ static void answer(sim_sphere_meeting *m, double seconds)
 		const carom_vec3 centre = carom_transform_point(m->poses[m->touches[i].body], o->centre);
 		const carom_vec3 arm = sim_subtract(vector_of(r->point), centre);
 		const carom_vec3 angular = sim_add(sim_cross(arm, impulse), sim_scale(vector_of(r->torque), seconds));
-		sim_simulation_kick(m->simulation, o->body, impulse, angular);
+		scene_simulation_kick(m->simulation, o->body, impulse, angular);
 	}
 }
 
 /// The change of velocity moves bodies, as spheres move: with the velocities after the forces.
-static void drift(sim_sphere_meeting *m, double seconds)
+static void drift(scene_sphere_meeting *m, double seconds)
 {
 	for (int32_t i = 0; i < m->scene->spheres.obstacle_count; i++) {
 		obstacle *o = &m->obstacles[i];
 		if (!o->answers)
 			continue;
-		const carom_vec3 v = sim_subtract(sim_simulation_velocity(m->simulation, o->body), o->velocity);
-		const carom_vec3 w = sim_subtract(sim_simulation_angular_velocity(m->simulation, o->body), o->angular_velocity);
+		const carom_vec3 v = sim_subtract(scene_simulation_velocity(m->simulation, o->body), o->velocity);
+		const carom_vec3 w = sim_subtract(scene_simulation_angular_velocity(m->simulation, o->body), o->angular_velocity);
 		const double angle = sim_length(w) * seconds;
 		o->shift = sim_add(o->shift, sim_scale(v, seconds));
 		if (angle > 0)
@@ -345,7 +345,7 @@ static void drift(sim_sphere_meeting *m, double seconds)
 }
 
 /// Bodies that spheres have pushed go on from where they have come to.
-static bool end_step(sim_sphere_meeting *m, sim_error *error)
+static bool end_step(scene_sphere_meeting *m, sim_error *error)
 {
 	for (int32_t i = 0; i < m->scene->spheres.obstacle_count; i++) {
 		obstacle *o = &m->obstacles[i];
@@ -353,13 +353,13 @@ static bool end_step(sim_sphere_meeting *m, sim_error *error)
 		if (!o->answers || !pushed)
 			continue;
 		o->way.end = answered(o, o->way.end);
-		if (!sim_simulation_place(m->simulation, o->body, &o->way.end, error))
+		if (!scene_simulation_place(m->simulation, o->body, &o->way.end, error))
 			return false;
 	}
 	return true;
 }
 
-bool sim_meeting_advance(sim_sphere_meeting *m, int32_t substep, sim_granular_step *step, sim_error *error)
+bool scene_meeting_advance(scene_sphere_meeting *m, int32_t substep, sim_granular_step *step, sim_error *error)
 {
 	const int32_t substeps = m->scene->spheres.substeps;
 	const double part = 1.0 / substeps, time = (double)substep / substeps, seconds = m->scene->time_step / substeps;
@@ -381,4 +381,4 @@ bool sim_meeting_advance(sim_sphere_meeting *m, int32_t substep, sim_granular_st
 	return substep + 1 < substeps || end_step(m, error);
 }
 
-carom_vec3 sim_meeting_get_impulse(const sim_sphere_meeting *m, int32_t i) { return m->obstacles[i].impulse; }
+carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *m, int32_t i) { return m->obstacles[i].impulse; }

@@ -6,30 +6,30 @@
 /// both (sim_granular_set_touches). With "two_way" a dynamic body answers at once: its velocity
 /// changes, and it departs from its way. The next step of the bodies begins where it then is.
 /// Momentum is kept: a body gets the opposite of the impulses that its spheres get.
-#ifndef SIM_SPHERE_MEETING_H
-#define SIM_SPHERE_MEETING_H
+#ifndef SCENE_SPHERE_MEETING_H
+#define SCENE_SPHERE_MEETING_H
 
 #include "scene/simulation.h"
 #include "sim/grains/granular.h"
 
-typedef struct sim_sphere_meeting sim_sphere_meeting;
+typedef struct scene_sphere_meeting scene_sphere_meeting;
 
 /// Prepare the obstacles of a scene; all three must outlive it. NULL, with the reason in error,
 /// when that fails.
-sim_sphere_meeting *sim_create_sphere_meeting(
-	const sim_scene *scene, sim_simulation *simulation, sim_granular *granular, sim_error *error);
+scene_sphere_meeting *scene_create_sphere_meeting(
+	const scene_description *scene, scene_simulation *simulation, sim_granular *granular, sim_error *error);
 
 /// NULL does nothing.
-void sim_destroy_sphere_meeting(sim_sphere_meeting *meeting);
+void scene_destroy_sphere_meeting(scene_sphere_meeting *meeting);
 
 /// Move the spheres on by one substep of their section, against the bodies. substep counts from 0
 /// in each step of the scene, whose bodies have done that step; the last one puts bodies that were
 /// pushed where they have come to. step as of sim_granular_advance. False, with the reason in
 /// error, when that fails.
-bool sim_meeting_advance(sim_sphere_meeting *meeting, int32_t substep, sim_granular_step *step, sim_error *error);
+bool scene_meeting_advance(scene_sphere_meeting *meeting, int32_t substep, sim_granular_step *step, sim_error *error);
 
 /// Impulse (N s, world frame) that spheres have given obstacle number i in the last step of the
 /// scene, whether or not it answers.
-carom_vec3 sim_meeting_get_impulse(const sim_sphere_meeting *meeting, int32_t i);
+carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *meeting, int32_t i);
 
 #endif

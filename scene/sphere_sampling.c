@@ -17,7 +17,7 @@ enum { AXIS_MAX = 1 << 20 };
 // A spacing at which the lattice holds at most this part more than wanted is good enough.
 static const double SURPLUS_ACCEPTED = 0.002;
 
-sim_sampling sim_default_sampling(void) { return (sim_sampling){ .jitter = 0.1, .seed = 1 }; }
+scene_sampling scene_default_sampling(void) { return (scene_sampling){ .jitter = 0.1, .seed = 1 }; }
 
 // ---- The lattice ----
 
@@ -183,28 +183,28 @@ static bool find_spacing(lattice *l, int64_t wanted, double jitter)
 // ---- The spheres ----
 
 /// Sphere q of the set, from entry i of the lattice's list. Jitter never takes it out of the mesh.
-static void place_sphere(const lattice *l, const sim_sampling *s, double radius, int64_t i, int64_t q, float *xyzr)
+static void place_sphere(const lattice *l, const scene_sampling *s, double radius, int64_t i, int64_t q, float *xyzr)
 {
 	const int64_t number = l->numbers[i];
 	const int64_t at[3] = { number % AXIS_MAX, number / AXIS_MAX % AXIS_MAX, number / AXIS_MAX / AXIS_MAX };
 	float moved[3];
 	for (int axis = 0; axis < 3; axis++) {
-		const double u = (double)sim_uniform(s->seed, 4 * (uint64_t)q + (uint64_t)axis) - 0.5;
+		const double u = (double)io_uniform(s->seed, 4 * (uint64_t)q + (uint64_t)axis) - 0.5;
 		xyzr[axis] = (float)coordinate(l, axis, at[axis]);
 		moved[axis] = (float)(l->lower[axis] + ((double)at[axis] + 0.5 + s->jitter * u) * l->spacing);
 	}
 	if (!l->near[i] || contains(l, (carom_vec3){ (double)moved[0], (double)moved[1], (double)moved[2] }))
 		memcpy(xyzr, moved, sizeof moved);
-	const bool half = s->mix && sim_uniform(s->seed, 4 * (uint64_t)q + 3) < 0.5f;
+	const bool half = s->mix && io_uniform(s->seed, 4 * (uint64_t)q + 3) < 0.5f;
 	xyzr[3] = (float)(half ? 0.5 * radius : radius);
 }
 
 /// Neighbours in space become strangers in memory (Fisher and Yates' shuffle).
-static void shuffle(sim_sphere_set *spheres, uint64_t seed)
+static void shuffle(io_sphere_set *spheres, uint64_t seed)
 {
 	float(*values)[4] = spheres->values;
 	for (int64_t i = spheres->count; i > 1; i--) {
-		const int64_t j = (int64_t)(sim_mix64(sim_mix64(~seed) ^ (uint64_t)i) % (uint64_t)i);
+		const int64_t j = (int64_t)(io_mix64(io_mix64(~seed) ^ (uint64_t)i) % (uint64_t)i);
 		float t[4];
 		memcpy(t, values[i - 1], sizeof t);
 		memcpy(values[i - 1], values[j], sizeof t);
@@ -213,7 +213,7 @@ static void shuffle(sim_sphere_set *spheres, uint64_t seed)
 }
 
 /// The listed points, less a surplus that is left out evenly.
-static void place_spheres(const lattice *l, const sim_sampling *s, double radius, sim_sphere_set *spheres)
+static void place_spheres(const lattice *l, const scene_sampling *s, double radius, io_sphere_set *spheres)
 {
 	float *values = spheres->values;
 	const int64_t wanted = spheres->count;
@@ -229,7 +229,7 @@ static void place_spheres(const lattice *l, const sim_sampling *s, double radius
 }
 
 /// All points of the lattice, whose spacing is set, into spheres.
-static bool fill(lattice *l, const sim_sampling *s, sim_sphere_set *spheres, sim_error *error)
+static bool fill(lattice *l, const scene_sampling *s, io_sphere_set *spheres, sim_error *error)
 {
 	l->count = 0;
 	l->limit = CAROM_MAX_SPHERES + CAROM_MAX_SPHERES / 2; // a surplus aside
@@ -242,7 +242,7 @@ static bool fill(lattice *l, const sim_sampling *s, sim_sphere_set *spheres, sim
 		return sim_fail(error, "holds more spheres than the 50000000 that a set can have; choose a larger radius");
 	l->numbers = malloc(((size_t)found + 1) * sizeof *l->numbers);
 	l->near = malloc(((size_t)found + 1) * sizeof *l->near);
-	const bool room = l->numbers && l->near && sim_allocate_spheres(spheres, wanted, false);
+	const bool room = l->numbers && l->near && io_allocate_spheres(spheres, wanted, false);
 	if (room) {
 		l->count = 0;
 		l->visits = INT64_MAX;
@@ -257,7 +257,7 @@ static bool fill(lattice *l, const sim_sampling *s, sim_sphere_set *spheres, sim
 	return room || sim_fail(error, "out of memory");
 }
 
-static bool sample(const carom_mesh *mesh, const carom_mesh_report *report, const sim_sampling *s, sim_sphere_set *spheres,
+static bool sample(const carom_mesh *mesh, const carom_mesh_report *report, const scene_sampling *s, io_sphere_set *spheres,
 	double *spacing, sim_error *error)
 {
 	lattice l = { .mesh = mesh, .limit = INT64_MAX };
@@ -275,7 +275,7 @@ static bool sample(const carom_mesh *mesh, const carom_mesh_report *report, cons
 	return fill(&l, s, spheres, error);
 }
 
-bool sim_sample_mesh(carom_context *context, const sim_mesh *mesh, const sim_sampling *sampling, sim_sphere_set *spheres,
+bool scene_sample_mesh(carom_context *context, const sim_mesh *mesh, const scene_sampling *sampling, io_sphere_set *spheres,
 	double *spacing, sim_error *error)
 {
 	memset(spheres, 0, sizeof *spheres);
@@ -304,14 +304,14 @@ bool sim_sample_mesh(carom_context *context, const sim_mesh *mesh, const sim_sam
 
 // ---- Spheres at random ----
 
-bool sim_strew_spheres(int64_t count, double radius_min, double radius_max, double side, uint64_t seed, sim_sphere_set *spheres)
+bool scene_strew_spheres(int64_t count, double radius_min, double radius_max, double side, uint64_t seed, io_sphere_set *spheres)
 {
-	if (!sim_allocate_spheres(spheres, count, false))
+	if (!io_allocate_spheres(spheres, count, false))
 		return false;
 	const float length = (float)side, least = (float)radius_min, range = (float)(radius_max - radius_min);
 	float *values = spheres->values;
 	for (int64_t i = 0; i < 4 * count; i++) {
-		const float u = sim_uniform(seed, (uint64_t)i);
+		const float u = io_uniform(seed, (uint64_t)i);
 		values[i] = i % 4 < 3 ? length * u : least + range * u;
 	}
 	spheres->has_walls = true;

@@ -2,8 +2,8 @@
 /// Sets of spheres that are made: a solid filled with spheres, and spheres strewn at random in a
 /// cube. The same arguments give the same bytes on every machine: only + - * / and square roots are
 /// used.
-#ifndef SIM_SPHERE_SAMPLING_H
-#define SIM_SPHERE_SAMPLING_H
+#ifndef SCENE_SPHERE_SAMPLING_H
+#define SCENE_SPHERE_SAMPLING_H
 
 #include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/// How to fill a mesh with spheres. Start from sim_default_sampling.
-typedef struct sim_sampling {
+/// How to fill a mesh with spheres. Start from scene_default_sampling.
+typedef struct scene_sampling {
 	double radius; ///< of the larger spheres; 0: as large as they can be without touching
 	int64_t count; ///< how many; 0: as many as have room without touching
 	bool mix;      ///< half of the spheres, by chance, have half the radius
@@ -22,10 +22,10 @@ typedef struct sim_sampling {
 	/// each axis
 	double jitter;
 	uint64_t seed;
-} sim_sampling;
+} scene_sampling;
 
 /// Radius and count 0 (one of them must be set), not mixed, jitter 0.1, seed 1.
-sim_sampling sim_default_sampling(void);
+scene_sampling scene_default_sampling(void);
 
 /// Fill a closed mesh with spheres whose centres lie inside it, on a jittered cubic lattice, in
 /// random order (a simulation that wants them in an order of its own sorts them). With a count, the
@@ -33,7 +33,7 @@ sim_sampling sim_default_sampling(void);
 /// radius: spheres may overlap. *spacing: of the lattice. The mesh is only read. On failure false,
 /// no spheres, and one sentence in error. Takes time with the surface of the mesh in spacings
 /// squared.
-bool sim_sample_mesh(carom_context *context, const sim_mesh *mesh, const sim_sampling *sampling, sim_sphere_set *spheres,
+bool scene_sample_mesh(carom_context *context, const sim_mesh *mesh, const scene_sampling *sampling, io_sphere_set *spheres,
 	double *spacing, sim_error *error);
 
 /// Spheres strewn uniformly in the cube 0..side, radii uniform in radius_min..radius_max, in random
@@ -41,7 +41,8 @@ bool sim_sample_mesh(carom_context *context, const sim_mesh *mesh, const sim_sam
 /// 4.1.1, is radii 0.0005..0.0006 in a cube of side 1; its changing radii, section 4.1.3,
 /// 0.0005..0.006 and 0.0005..0.06 in a cube of side 16. False when out of memory or count is not in
 /// 0..CAROM_MAX_SPHERES.
-bool sim_strew_spheres(int64_t count, double radius_min, double radius_max, double side, uint64_t seed, sim_sphere_set *spheres);
+bool scene_strew_spheres(
+	int64_t count, double radius_min, double radius_max, double side, uint64_t seed, io_sphere_set *spheres);
 
 #ifdef __cplusplus
 }

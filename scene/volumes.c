@@ -161,7 +161,7 @@ static void turn_inertia(carom_quat turn, const double from[6], double to[6])
 }
 
 /// Two masses have the inertia of each and that of two points with their reduced mass (Steiner).
-void sim_add_mass(carom_mass *sum, const carom_mass *part, const carom_pose *pose)
+void scene_add_mass(carom_mass *sum, const carom_mass *part, const carom_pose *pose)
 {
 	double turned[6];
 	const double total = sum->mass + part->mass, reduced = sum->mass * part->mass / total;
@@ -175,7 +175,7 @@ void sim_add_mass(carom_mass *sum, const carom_mass *part, const carom_pose *pos
 	sum->mass = total;
 }
 
-carom_result sim_hull_of(carom_context *context, const carom_mesh *mesh, carom_mesh **hull)
+carom_result scene_hull_of(carom_context *context, const carom_mesh *mesh, carom_mesh **hull)
 {
 	if (*hull)
 		return CAROM_SUCCESS;
@@ -184,7 +184,7 @@ carom_result sim_hull_of(carom_context *context, const carom_mesh *mesh, carom_m
 }
 
 static carom_result recorded_shape(
-	carom_context *context, const sim_recorded_body *body, carom_mesh *const *meshes, carom_mesh **hulls, carom_shape *shape)
+	carom_context *context, const io_recorded_body *body, carom_mesh *const *meshes, carom_mesh **hulls, carom_shape *shape)
 {
 	*shape = (carom_shape){ .type = body->type,
 		.radius = body->radius,
@@ -194,25 +194,25 @@ static carom_result recorded_shape(
 		.rounding = body->rounding };
 	if (body->type != CAROM_HULL)
 		return CAROM_SUCCESS;
-	const carom_result result = sim_hull_of(context, meshes[body->mesh], &hulls[body->mesh]);
+	const carom_result result = scene_hull_of(context, meshes[body->mesh], &hulls[body->mesh]);
 	shape->mesh = hulls[body->mesh];
 	return result;
 }
 
-int32_t sim_recorded_rows(const sim_recording *recording, int32_t row)
+int32_t scene_recorded_rows(const io_recording *recording, int32_t row)
 {
-	const int32_t count = sim_recording_body_count(recording);
+	const int32_t count = io_recording_body_count(recording);
 	int32_t rows = 1;
-	while (row + rows < count && sim_recording_get_body(recording, row + rows)->part > 1)
+	while (row + rows < count && io_recording_get_body(recording, row + rows)->part > 1)
 		rows++;
 	return rows;
 }
 
-carom_result sim_recorded_def(carom_context *context, const sim_recording *recording, int32_t row, carom_mesh *const *meshes,
+carom_result scene_recorded_def(carom_context *context, const io_recording *recording, int32_t row, carom_mesh *const *meshes,
 	carom_mesh **hulls, carom_body_def *def)
 {
-	const sim_recorded_body *body = sim_recording_get_body(recording, row);
-	const int32_t rows = sim_recorded_rows(recording, row);
+	const io_recorded_body *body = io_recording_get_body(recording, row);
+	const int32_t rows = scene_recorded_rows(recording, row);
 	def->kind = body->kind;
 	if (body->part == 0)
 		return recorded_shape(context, body, meshes, hulls, &def->shape);
@@ -227,7 +227,7 @@ carom_result sim_recorded_def(carom_context *context, const sim_recording *recor
 	return result;
 }
 
-carom_mass sim_volume_mass(const carom_shape *shape)
+carom_mass scene_volume_mass(const carom_shape *shape)
 {
 	const double r = shape->radius;
 	const bool is_round = shape->type == CAROM_SPHERE || shape->type == CAROM_CAPSULE;

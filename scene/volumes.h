@@ -1,7 +1,7 @@
 /// @file volumes.h
 /// Volumes of scenes and recordings: their mass, and the hulls of meshes among them.
-#ifndef SIM_VOLUMES_H
-#define SIM_VOLUMES_H
+#ifndef SCENE_VOLUMES_H
+#define SCENE_VOLUMES_H
 
 #include "carom/carom.h"
 #include "io/recording.h"
@@ -9,23 +9,23 @@
 /// Mass and inertia of a solid volume of density 1 about its centre of mass, in the frame of
 /// carom_shape: sphere, box, capsule, hull, cylinder, cone, ellipsoid. Rounded ones are good to
 /// about a hundredth. Not for planes and meshes.
-carom_mass sim_volume_mass(const carom_shape *shape);
+carom_mass scene_volume_mass(const carom_shape *shape);
 
 /// Add a part of a body to the mass of those before it (all zero: none), each about its centre in
 /// the frame of the body. The part's mass is given in its own frame, and pose is that frame in the
 /// body.
-void sim_add_mass(carom_mass *sum, const carom_mass *part, const carom_pose *pose);
+void scene_add_mass(carom_mass *sum, const carom_mass *part, const carom_pose *pose);
 
 /// The hull of a mesh's vertices, made when *hull is NULL. The caller releases it.
-carom_result sim_hull_of(carom_context *context, const carom_mesh *mesh, carom_mesh **hull);
+carom_result scene_hull_of(carom_context *context, const carom_mesh *mesh, carom_mesh **hull);
 
 /// Give a body that begins at a row of a recording its kind and its shape or parts. hulls [meshes]
 /// is a cache of their hulls (NULL: not made yet). The parts belong to the caller, who frees
 /// def->parts (NULL: none) whatever the result is.
-carom_result sim_recorded_def(carom_context *context, const sim_recording *recording, int32_t row, carom_mesh *const *meshes,
+carom_result scene_recorded_def(carom_context *context, const io_recording *recording, int32_t row, carom_mesh *const *meshes,
 	carom_mesh **hulls, carom_body_def *def);
 
 /// Rows of the body that begins at a row: its parts, or 1.
-int32_t sim_recorded_rows(const sim_recording *recording, int32_t row);
+int32_t scene_recorded_rows(const io_recording *recording, int32_t row);
 
 #endif

@@ -158,6 +158,12 @@ if [[ -f src/frame/frame.h ]]; then
 		inside && !view { sub(/\/\/.*/, ""); if (/[*]/) print FNR }' src/frame/frame.h)
 fi
 
+# Names tell the room: sim_ is declared in sim/, other rooms have prefixes of their own.
+sim_names() { sources "$@" | xargs -r grep -ohE '\<sim_[a-z0-9_]+' | sort -u; }
+while IFS= read -r name; do
+	complain "$name: a name of sim/ that is not there; the prefix is that of the room: io_, scene_, view_, web_"
+done < <(comm -23 <(sim_names io scene view web tools bench) <(sim_names sim))
+
 if ((failures > 0)); then
 	echo "$failures faults of style"
 	exit 1

@@ -110,5 +110,7 @@ expect 1 docs/guide/a.md "$(page 60)
 $(repeat 121 word)" 'a paragraph of more than 120 words'
 expect 0 docs/guide/a.md "$(page 60)
 $(repeat 61 'two words' | sed '30s/.*//')"
+expect 1 io/a.h 'int sim_read(void);' 'sim_read: a name of sim/ that is not there'
+expect 0 sim/base/a.h 'int sim_read(void);'
 echo "$failures failures"
 ((failures == 0))

@@ -23,11 +23,11 @@ typedef struct cloth_run {
 static cloth_run start_turned(const char *name, double resolution, double friction, double turn)
 {
 	char path[500];
-	sim_scene scene;
+	scene_description scene;
 	sim_error error = { "" };
 	cloth_run r = { 0 };
 	snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, name);
-	const bool loaded = sim_load_scene(path, &scene, &error);
+	const bool loaded = scene_load(path, &scene, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(loaded);
 	scene.deforming.resolution *= resolution;
@@ -35,12 +35,12 @@ static cloth_run start_turned(const char *name, double resolution, double fricti
 		scene.deforming.sources[i].body.friction = friction;
 	scene.deforming.sources[0].body.motion.spin *= turn;
 	REQUIRE(carom_create_context(NULL, &r.context) == CAROM_SUCCESS);
-	r.soft = sim_start_deforming(r.context, &scene, &error);
+	r.soft = scene_start_deforming(r.context, &scene, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(r.soft != NULL);
 	r.surface = sim_soft_get_surface(r.soft);
 	r.thickness = scene.deforming.def.thickness;
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	return r;
 }
 

@@ -8,7 +8,7 @@
 typedef struct recorded {
 	int frame;
 	sim_mesh mesh;
-	sim_trajectory trajectory;
+	io_trajectory trajectory;
 	carom_body_id *ids;
 	carom_pose *poses;
 } recorded;
@@ -16,8 +16,8 @@ typedef struct recorded {
 static void load_recorded(recorded *r)
 {
 	sim_error error = { "" };
-	const bool loaded = sim_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &r->trajectory, &error) &&
-		sim_load_mesh(test_data_path("meshes/bullet-bunny-902.obj"), &r->mesh, &error);
+	const bool loaded = io_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &r->trajectory, &error) &&
+		io_load_mesh(test_data_path("meshes/bullet-bunny-902.obj"), &r->mesh, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(loaded);
 	r->ids = calloc((size_t)r->trajectory.body_count, sizeof *r->ids);
@@ -28,7 +28,7 @@ static void load_recorded(recorded *r)
 static void free_recorded(recorded *r)
 {
 	sim_mesh_free(&r->mesh);
-	sim_free_trajectory(&r->trajectory);
+	io_free_trajectory(&r->trajectory);
 	free(r->ids);
 	free(r->poses);
 }
@@ -57,10 +57,10 @@ static uint64_t hash_frame(const determinism_way *w, carom_context *context, voi
 		REQUIRE(carom_world_add_body(world, &def, &r->ids[i]) == CAROM_SUCCESS);
 	def.kind = CAROM_STATIC;
 	def.shape = (carom_shape){ .type = CAROM_PLANE };
-	def.pose = sim_trajectory_ground_pose(&r->trajectory);
+	def.pose = io_trajectory_ground_pose(&r->trajectory);
 	carom_body_id ground;
 	REQUIRE(carom_world_add_body(world, &def, &ground) == CAROM_SUCCESS);
-	sim_trajectory_poses(&r->trajectory, r->frame, r->poses);
+	io_trajectory_poses(&r->trajectory, r->frame, r->poses);
 	REQUIRE(carom_world_set_poses(world, r->trajectory.body_count, r->ids, r->poses) == CAROM_SUCCESS);
 	REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
 	CHECK(carom_world_contacts(world).count > 20);

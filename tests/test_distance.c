@@ -550,7 +550,7 @@ TEST(distance, found_meshes_against_every_pair)
 	for (int i = 0; i < 3; i++) {
 		sim_error error;
 		sim_mesh file;
-		REQUIRE(sim_load_mesh(test_data_path(names[i]), &file, &error));
+		REQUIRE(io_load_mesh(test_data_path(names[i]), &file, &error));
 		carom_mesh_def def = carom_default_mesh_def();
 		def.vertices = (carom_strided){ .data = file.vertices, .type = CAROM_FLOAT32 };
 		def.vertex_count = file.vertex_count;

@@ -32,7 +32,7 @@ static sim_dynamic_body ball(double height)
 	sim_dynamic_body body = { .kind = CAROM_DYNAMIC, .pose = carom_pose_identity(), .friction = 0.5 };
 	body.pose.position.y = height;
 	const carom_shape shape = { .type = CAROM_SPHERE, .radius = 0.5 };
-	body.mass = sim_volume_mass(&shape);
+	body.mass = scene_volume_mass(&shape);
 	return body;
 }
 
@@ -68,10 +68,10 @@ TEST(dynamics, mass_of_volumes)
 	const double pi = acos(-1);
 	const carom_shape sphere = { .type = CAROM_SPHERE, .radius = 2 };
 	const carom_shape box = { .type = CAROM_BOX, .half_extents = { 1, 2, 3 } };
-	carom_mass mass = sim_volume_mass(&sphere);
+	carom_mass mass = scene_volume_mass(&sphere);
 	CHECK_NEAR(mass.mass, 4.0 / 3 * pi * 8, 1e-12);
 	CHECK_NEAR(mass.inertia[1], 0.4 * mass.mass * 4, 1e-12);
-	mass = sim_volume_mass(&box);
+	mass = scene_volume_mass(&box);
 	CHECK_NEAR(mass.mass, 48, 1e-12);
 	CHECK_NEAR(mass.inertia[0], 48.0 / 12 * (16 + 36), 1e-12);
 	CHECK_NEAR(mass.inertia[2], 48.0 / 12 * (4 + 16), 1e-12);
@@ -91,7 +91,7 @@ TEST(dynamics, mass_of_volumes)
 		along += m * r2 / 2;
 		across += m * (r2 / 4 + z * z);
 	}
-	mass = sim_volume_mass(&capsule);
+	mass = scene_volume_mass(&capsule);
 	CHECK_NEAR(mass.mass, sum, 1e-6);
 	CHECK_NEAR(mass.inertia[2], along, 1e-6);
 	CHECK_NEAR(mass.inertia[0], across, 1e-6);
@@ -100,7 +100,7 @@ TEST(dynamics, mass_of_volumes)
 
 static void expect_mass(const carom_shape *shape, const carom_mass *expected, double share)
 {
-	const carom_mass mass = sim_volume_mass(shape);
+	const carom_mass mass = scene_volume_mass(shape);
 	const double size = cbrt(expected->mass), turning = expected->mass * size * size;
 	CHECK_NEAR(mass.mass, expected->mass, share * expected->mass);
 	CHECK_NEAR(mass.centre.x, expected->centre.x, share * size);
@@ -151,12 +151,12 @@ TEST(dynamics, mass_of_convex_volumes)
 	}
 	// A ball that is rounded is a larger ball; a cube has Steiner's volume.
 	const carom_shape ball = { .type = CAROM_ELLIPSOID, .half_extents = { 1, 1, 1 }, .rounding = 0.5 };
-	const carom_mass larger = sim_volume_mass(&(carom_shape){ .type = CAROM_SPHERE, .radius = 1.5 });
+	const carom_mass larger = scene_volume_mass(&(carom_shape){ .type = CAROM_SPHERE, .radius = 1.5 });
 	expect_mass(&ball, &larger, 0.01);
 	const double pi = acos(-1), r = 0.25;
 	const carom_shape cube = { .type = CAROM_BOX, .half_extents = { 0.5, 0.5, 0.5 }, .rounding = r };
 	const double volume = 1 + 6 * r + 3 * pi * r * r + 4 * pi / 3 * r * r * r;
-	CHECK_NEAR(sim_volume_mass(&cube).mass, volume, 0.01 * volume);
+	CHECK_NEAR(scene_volume_mass(&cube).mass, volume, 0.01 * volume);
 	// A hull of a box has the mass of the box, rounded or not.
 	carom_context *context;
 	carom_mesh *mesh;
@@ -165,8 +165,8 @@ TEST(dynamics, mass_of_convex_volumes)
 		points[i] = (i / 3 >> i % 3 & 1) ? 0.5f : -0.5f;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
 	REQUIRE(carom_create_hull(context, &(carom_strided){ points, 0, CAROM_FLOAT32 }, 8, &mesh) == CAROM_SUCCESS);
-	const carom_mass of_cube = sim_volume_mass(&cube),
-					 of_box = sim_volume_mass(&(carom_shape){ .type = CAROM_BOX, .half_extents = { 0.5, 0.5, 0.5 } });
+	const carom_mass of_cube = scene_volume_mass(&cube),
+					 of_box = scene_volume_mass(&(carom_shape){ .type = CAROM_BOX, .half_extents = { 0.5, 0.5, 0.5 } });
 	expect_mass(&(carom_shape){ .type = CAROM_HULL, .mesh = mesh }, &of_box, 1e-6);
 	expect_mass(&(carom_shape){ .type = CAROM_HULL, .mesh = mesh, .rounding = r }, &of_cube, 1e-3);
 	carom_release_mesh(mesh);

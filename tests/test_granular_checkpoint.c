@@ -16,10 +16,10 @@ static const char *path(void)
 	return name;
 }
 
-static sim_granular *resume(carom_context *context, const sim_granular_resume *how)
+static sim_granular *resume(carom_context *context, const scene_granular_resume *how)
 {
 	sim_error error = { "" };
-	sim_granular *g = sim_granular_read(context, path(), how, &error);
+	sim_granular *g = scene_granular_read(context, path(), how, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(g != NULL);
 	return g;
@@ -28,12 +28,12 @@ static sim_granular *resume(carom_context *context, const sim_granular_resume *h
 static void save(sim_granular *g)
 {
 	sim_error error = { "" };
-	const bool written = sim_granular_write(g, path(), &error);
+	const bool written = scene_granular_write(g, path(), &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(written);
 }
 
-static void check_continuation(const sim_granular_def *def, sim_granular_resume how)
+static void check_continuation(const sim_granular_def *def, scene_granular_resume how)
 {
 	carom_context *one = granular_context(1), *two = granular_context(2);
 	sim_granular *g = granular_create(one, def);
@@ -74,7 +74,7 @@ TEST(granular_checkpoint, springs_walls_and_spins_continue_bit_for_bit)
 	def.moving_count = 1;
 	def.moving[0] =
 		(sim_granular_wall){ .point = { 0, 0.02, 0 }, .normal = { 0, 1, 0.1 }, .amplitude = { 0, 0.01, 0 }, .frequency = 500 };
-	sim_granular_resume how = sim_default_granular_resume();
+	scene_granular_resume how = scene_default_granular_resume();
 	how.method = CAROM_SPHERES_TREE;
 	how.skin = 0.003;
 	check_continuation(&def, how);
@@ -131,7 +131,7 @@ TEST(granular_checkpoint, smooth_and_periodic_continue_bit_for_bit)
 	def.periodic[0] = true;
 	def.lower[0] = 0.05;
 	def.upper[0] = 0.9;
-	check_continuation(&def, sim_default_granular_resume());
+	check_continuation(&def, scene_default_granular_resume());
 	granular_scene_free(&s);
 }
 
@@ -151,7 +151,7 @@ TEST(granular_checkpoint, a_users_force_must_be_given_again)
 	granular_scene s = granular_scene_heap(6, 1, 13);
 	sim_granular_def def = granular_scene_rough(&s);
 	def.force = lean;
-	sim_granular_resume how = sim_default_granular_resume();
+	scene_granular_resume how = scene_default_granular_resume();
 	how.force = lean;
 	check_continuation(&def, how);
 	carom_context *context = granular_context(1);
@@ -159,7 +159,7 @@ TEST(granular_checkpoint, a_users_force_must_be_given_again)
 	save(g);
 	sim_destroy_granular(g);
 	sim_error error = { "" };
-	CHECK(sim_granular_read(context, path(), NULL, &error) == NULL);
+	CHECK(scene_granular_read(context, path(), NULL, &error) == NULL);
 	CHECK(strstr(error.text, "resume.force") != NULL);
 	carom_destroy_context(context);
 	unlink(path());
@@ -243,7 +243,7 @@ TEST(granular_checkpoint, damaged_files_are_refused)
 		put(bytes, size);
 		bytes[at] ^= 0x10;
 		error.text[0] = 0;
-		g = sim_granular_read(context, path(), NULL, &error);
+		g = scene_granular_read(context, path(), NULL, &error);
 		refused &= !g && strncmp(error.text, path(), strlen(path())) == 0;
 		sim_destroy_granular(g);
 	}
@@ -254,10 +254,10 @@ TEST(granular_checkpoint, damaged_files_are_refused)
 	sim_destroy_granular(g);
 	for (size_t part = 0; part < size; part += size / 7) {
 		put(bytes, part);
-		CHECK(sim_granular_read(context, path(), NULL, &error) == NULL);
+		CHECK(scene_granular_read(context, path(), NULL, &error) == NULL);
 	}
 	unlink(path());
-	CHECK(sim_granular_read(context, path(), NULL, &error) == NULL);
+	CHECK(scene_granular_read(context, path(), NULL, &error) == NULL);
 	CHECK(strstr(error.text, "cannot be read") != NULL);
 	carom_destroy_context(context);
 	granular_scene_free(&s);
@@ -327,7 +327,7 @@ TEST(granular_checkpoint, claims_without_bytes_are_refused)
 	sim_error error = { "" };
 	struct rusage before, after;
 	getrusage(RUSAGE_SELF, &before);
-	CHECK(sim_granular_read(context, path(), NULL, &error) == NULL);
+	CHECK(scene_granular_read(context, path(), NULL, &error) == NULL);
 	getrusage(RUSAGE_SELF, &after);
 	CHECK(strstr(error.text, "is damaged") != NULL);
 	CHECK(after.ru_maxrss - before.ru_maxrss < 200000); // KB; the centres alone would take 1.2 GB
@@ -343,7 +343,7 @@ TEST(granular_checkpoint, a_file_that_cannot_be_written_is_an_error)
 	carom_context *context = granular_context(1);
 	sim_granular *g = granular_create(context, &def);
 	sim_error error = { "" };
-	CHECK(!sim_granular_write(g, "no/such/folder/file.h5", &error));
+	CHECK(!scene_granular_write(g, "no/such/folder/file.h5", &error));
 	CHECK(strstr(error.text, "no/such/folder/file.h5: cannot be written") != NULL);
 	sim_destroy_granular(g);
 	carom_destroy_context(context);

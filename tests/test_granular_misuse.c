@@ -179,7 +179,7 @@ static bool use_all(carom_context *context, const sim_granular_def *def, sim_err
 	for (int i = 0; fine && i < 40; i++)
 		fine = sim_granular_advance(g, NULL, error);
 	sim_granular_energy energy;
-	fine = fine && sim_granular_get_energy(g, &energy, error) && sim_granular_write(g, "granular_misuse_test.h5", error);
+	fine = fine && sim_granular_get_energy(g, &energy, error) && scene_granular_write(g, "granular_misuse_test.h5", error);
 	sim_destroy_granular(g);
 	return fine;
 }

@@ -11,26 +11,26 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool parse(const char *text, sim_scene *scene, sim_error *error)
+static bool parse(const char *text, scene_description *scene, sim_error *error)
 {
 	error->text[0] = 0;
-	return sim_parse_scene("folder/x.json", text, strlen(text), scene, error);
+	return scene_parse("folder/x.json", text, strlen(text), scene, error);
 }
 
 // Demand that a text is refused with exactly this message.
 static void check_error(const char *text, const char *expected)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	CHECK(!parse(text, &scene, &error));
 	CHECK_STR(error.text, expected);
 	CHECK(scene.text == NULL && scene.spheres.sources == NULL);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(granular_scene, defaults_of_the_smallest_scene)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse("{\"spheres\": {\"list\": [{\"random\": 3, \"radius\": 0.1}]}}", &scene, &error));
 	const sim_granular_def def = sim_default_granular_def();
@@ -53,16 +53,16 @@ TEST(granular_scene, defaults_of_the_smallest_scene)
 	CHECK_INT(scene.picture.color, SIM_COLOR_ID);
 	CHECK(scene.picture.box && scene.picture.ground && !scene.picture.color_copies && !scene.camera.given);
 	REQUIRE(scene.spheres.source_count == 1);
-	const sim_sphere_source *source = &scene.spheres.sources[0];
-	CHECK_INT(source->kind, SIM_SPHERES_RANDOM);
+	const scene_sphere_source *source = &scene.spheres.sources[0];
+	CHECK_INT(source->kind, SCENE_SPHERES_RANDOM);
 	CHECK_INT(source->count, 3);
 	CHECK_NEAR(source->radius[0], 0.1, 0);
 	CHECK_NEAR(source->radius[1], 0.1, 0);
 	CHECK(source->apart);
 	CHECK_NEAR(source->upper[0], 1, 0);
 	CHECK_INT(source->copies, 1);
-	sim_destroy_scene(&scene);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(granular_scene, every_field)
@@ -92,7 +92,7 @@ TEST(granular_scene, every_field)
 		"   \"copies\": {\"grid\": [2, 3, 4], \"spacing\": [5, 6, 7], \"count\": 23, \"degrees\": 45, \"seed\": 6}},\n"
 		"  {\"mesh\": \"m\", \"radius\": 0.1, \"copies\": {\"count\": 3, \"lower\": [0, 0, 0], \"upper\": [1, 2, 3]}}]\n"
 		"}}\n";
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse(text, &scene, &error));
 	CHECK_STR(scene.text, text);
@@ -144,7 +144,7 @@ TEST(granular_scene, every_field)
 	CHECK_INT(scene.camera.width, 320);
 
 	REQUIRE(scene.spheres.source_count == 4);
-	const sim_sphere_source *s = &scene.spheres.sources[0];
+	const scene_sphere_source *s = &scene.spheres.sources[0];
 	CHECK_INT(s->count, 9);
 	CHECK_NEAR(s->radius[0], 0.25, 0);
 	CHECK_NEAR(s->radius[1], 0.5, 0);
@@ -157,46 +157,46 @@ TEST(granular_scene, every_field)
 	CHECK_NEAR(s->angular_velocity[0], 7, 0);
 	CHECK_INT(s->line, 18);
 	s = &scene.spheres.sources[1];
-	CHECK_INT(s->kind, SIM_SPHERES_FILE);
+	CHECK_INT(s->kind, SCENE_SPHERES_FILE);
 	CHECK_STR(s->file, "folder/s.csv");
 	CHECK_NEAR(s->radius[1], 0.125, 0);
 	CHECK_NEAR(s->scale, 2, 0);
 	CHECK_NEAR(s->position[0], 1, 0);
 	s = &scene.spheres.sources[2];
-	CHECK_INT(s->kind, SIM_SPHERES_MESH);
+	CHECK_INT(s->kind, SCENE_SPHERES_MESH);
 	CHECK_INT(s->mesh, 1);
 	CHECK_NEAR(s->radius[1], 0.5, 0);
 	CHECK_INT(s->count, 77);
 	CHECK(s->mix);
 	CHECK_NEAR(s->jitter, 0.25, 0);
 	CHECK_INT(s->seed, 4);
-	CHECK_INT(s->copies_kind, SIM_COPIES_GRID);
+	CHECK_INT(s->copies_kind, SCENE_COPIES_GRID);
 	CHECK_INT(s->copies, 23);
 	CHECK_INT(s->grid[1], 3);
 	CHECK_NEAR(s->spacing[2], 7, 0);
 	CHECK_NEAR(s->degrees, 45, 0);
 	CHECK_INT(s->copies_seed, 6);
 	s = &scene.spheres.sources[3];
-	CHECK_INT(s->copies_kind, SIM_COPIES_RANDOM);
+	CHECK_INT(s->copies_kind, SCENE_COPIES_RANDOM);
 	CHECK_INT(s->copies, 3);
 	CHECK_NEAR(s->copies_upper[2], 3, 0);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 #define SPHERES "\"list\": [{\"random\": 1, \"radius\": 0.1}]"
 
 TEST(granular_scene, walls_and_periods)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse("{\"spheres\": {\"box\": {\"walls\": false}, " SPHERES "}}", &scene, &error));
 	for (int i = 0; i < 6; ++i)
 		CHECK(!scene.spheres.def.faces[i]);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	REQUIRE(parse("{\"spheres\": {\"box\": {\"walls\": true, \"periodic\": [\"z\", \"x\"]}, " SPHERES "}}", &scene, &error));
 	static const bool faces[6] = { false, false, true, true, false, false };
 	CHECK(memcmp(scene.spheres.def.faces, faces, sizeof faces) == 0);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(granular_scene, errors_name_line_and_field)
@@ -266,44 +266,44 @@ TEST(granular_scene, errors_name_line_and_field)
 
 TEST(granular_scene, the_count_can_be_set)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse("{\"spheres\": {" SPHERES "}}", &scene, &error));
-	CHECK(sim_scene_set_sphere_count(&scene, 1234, &error));
+	CHECK(scene_set_sphere_count(&scene, 1234, &error));
 	CHECK_INT(scene.spheres.sources[0].count, 1234);
-	CHECK(!sim_scene_set_sphere_count(&scene, 0, &error));
-	CHECK(!sim_scene_set_sphere_count(&scene, CAROM_MAX_SPHERES + 1, &error));
+	CHECK(!scene_set_sphere_count(&scene, 0, &error));
+	CHECK(!scene_set_sphere_count(&scene, CAROM_MAX_SPHERES + 1, &error));
 	CHECK_STR(error.text, "the count must be from 1 to 50000000");
 	CHECK_INT(scene.spheres.sources[0].count, 1234);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	REQUIRE(parse("{\"spheres\": {\"list\": [{\"file\": \"x\"}]}}", &scene, &error));
-	CHECK(!sim_scene_set_sphere_count(&scene, 5, &error));
+	CHECK(!scene_set_sphere_count(&scene, 5, &error));
 	CHECK_STR(error.text, "folder/x.json: has 0 random sources of spheres; a count needs exactly one");
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 // ---- The spheres ----
 
 // Make a scene's spheres; an empty filling and the message when that fails.
-static bool fill(const char *text, sim_granular_filling *filling, sim_error *error)
+static bool fill(const char *text, scene_granular_filling *filling, sim_error *error)
 {
-	sim_scene scene;
+	scene_description scene;
 	carom_context *context;
 	REQUIRE(parse(text, &scene, error));
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
-	const bool done = sim_fill_spheres(context, &scene, filling, error);
+	const bool done = scene_fill_spheres(context, &scene, filling, error);
 	carom_destroy_context(context);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	return done;
 }
 
-static double distance(const sim_granular_filling *f, int64_t i, int64_t j)
+static double distance(const scene_granular_filling *f, int64_t i, int64_t j)
 {
 	const double *a = f->centres + 3 * i, *b = f->centres + 3 * j;
 	return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
 }
 
-static int64_t count_touching(const sim_granular_filling *f)
+static int64_t count_touching(const scene_granular_filling *f)
 {
 	int64_t count = 0;
 	for (int64_t i = 0; i < f->count; ++i)
@@ -314,7 +314,7 @@ static int64_t count_touching(const sim_granular_filling *f)
 
 TEST(granular_scene, random_spheres_lie_inside_and_apart)
 {
-	sim_granular_filling filling, again;
+	scene_granular_filling filling, again;
 	sim_error error;
 	// A fifth of the box is full: placing without a look would give hundreds of contacts.
 	static const char text[] = "{\"spheres\": {\"box\": {\"lower\": [-1, 0, 2], \"upper\": [1, 3, 3]},"
@@ -342,25 +342,25 @@ TEST(granular_scene, random_spheres_lie_inside_and_apart)
 	REQUIRE(fill(text, &again, &error));
 	CHECK(memcmp(filling.centres, again.centres, 3 * 2000 * sizeof(double)) == 0);
 	CHECK(memcmp(filling.radii, again.radii, 2000 * sizeof(double)) == 0);
-	sim_destroy_filling(&again);
-	sim_destroy_filling(&filling);
-	sim_destroy_filling(&filling);
+	scene_destroy_filling(&again);
+	scene_destroy_filling(&filling);
+	scene_destroy_filling(&filling);
 }
 
 TEST(granular_scene, random_spheres_that_may_touch)
 {
-	sim_granular_filling filling;
+	scene_granular_filling filling;
 	sim_error error;
 	REQUIRE(fill("{\"spheres\": {\"list\": [{\"random\": 1000, \"radius\": 0.05, \"apart\": false}]}}", &filling, &error));
 	// Of 499500 pairs those nearer than 0.1, in a box whose side for centres is 0.9.
 	const double expected = 499500 * 4.0 / 3 * acos(-1) * 1e-3 / (0.9 * 0.9 * 0.9);
 	CHECK_NEAR((double)count_touching(&filling), expected, 0.15 * expected);
-	sim_destroy_filling(&filling);
+	scene_destroy_filling(&filling);
 }
 
 TEST(granular_scene, a_full_box_is_an_error)
 {
-	sim_granular_filling filling;
+	scene_granular_filling filling;
 	sim_error error;
 	CHECK(!fill("{\"spheres\": {\"list\": [\n{\"random\": 1000, \"radius\": 0.1}]}}", &filling, &error));
 	CHECK(strstr(error.text, "folder/x.json:2: field \"spheres.list[0]\": after ") == error.text);
@@ -371,7 +371,7 @@ TEST(granular_scene, a_full_box_is_an_error)
 static const char cube_csv[] = "x,y,z,radius\n0,0,0,0.1\n1,0,0,0.2\n0,1,0,0.3\n0,0,1,0.4\n";
 
 // A scene with the file of four spheres in place of %s.
-static bool fill_from_file(const char *format, sim_granular_filling *filling, sim_error *error)
+static bool fill_from_file(const char *format, scene_granular_filling *filling, sim_error *error)
 {
 	char path[] = "/tmp/carom_spheres_XXXXXX", text[800];
 	const int file = mkstemp(path);
@@ -386,7 +386,7 @@ static bool fill_from_file(const char *format, sim_granular_filling *filling, si
 
 TEST(granular_scene, files_are_scaled_copied_and_set_in_motion)
 {
-	sim_granular_filling filling;
+	scene_granular_filling filling;
 	sim_error error;
 	REQUIRE(fill_from_file(
 		"{\"spheres\": {\"list\": [{\"random\": 1, \"radius\": 0.25}, {\"file\": \"%s\", \"scale\": 2, \"position\": [10, 20, 30],"
@@ -413,12 +413,12 @@ TEST(granular_scene, files_are_scaled_copied_and_set_in_motion)
 		}
 	CHECK(least >= 1.5 && least < 1.7 && largest <= 2.5 && largest > 2.3);
 	CHECK_NEAR(filling.angular_velocities[2], 0, 0); // of the other source
-	sim_destroy_filling(&filling);
+	scene_destroy_filling(&filling);
 }
 
 TEST(granular_scene, random_copies_are_turned_and_keep_apart)
 {
-	sim_granular_filling filling;
+	scene_granular_filling filling;
 	sim_error error;
 	REQUIRE(fill_from_file("{\"spheres\": {\"box\": {\"upper\": [9, 9, 9]}, \"list\": [{\"file\": \"%s\","
 						   "\"copies\": {\"count\": 12, \"degrees\": 180, \"seed\": 2}}]}}",
@@ -438,7 +438,7 @@ TEST(granular_scene, random_copies_are_turned_and_keep_apart)
 	CHECK_INT(outside, 0);
 	// Spheres of different copies do not touch; those of one do: radii 0.3 and 0.4 at a distance of 1.41 do not either.
 	CHECK_INT(count_touching(&filling), 0);
-	sim_destroy_filling(&filling);
+	scene_destroy_filling(&filling);
 	CHECK(!fill_from_file(
 		"{\"spheres\": {\"box\": {\"upper\": [2, 2, 2]}, \"list\": [{\"file\": \"%s\", \"copies\": {\"count\": 9}}]}}",
 		&filling, &error));
@@ -449,7 +449,7 @@ TEST(granular_scene, random_copies_are_turned_and_keep_apart)
 
 TEST(granular_scene, meshes_are_filled)
 {
-	sim_granular_filling filling;
+	scene_granular_filling filling;
 	sim_error error;
 	REQUIRE(fill(
 		"{\"meshes\": {\"ball\": {\"shape\": \"sphere\", \"triangles\": 960, \"fit\": [1, 1, 1], \"centre\": true}},"
@@ -464,12 +464,12 @@ TEST(granular_scene, meshes_are_filled)
 	}
 	CHECK_INT(outside, 0);
 	CHECK(small > 200 && small < 300);
-	sim_destroy_filling(&filling);
+	scene_destroy_filling(&filling);
 }
 
 TEST(granular_scene, what_cannot_be_made)
 {
-	sim_granular_filling filling;
+	scene_granular_filling filling;
 	sim_error error;
 	CHECK(!fill("{\"spheres\": {\"list\": [\n{\"file\": \"nowhere.sph\"}]}}", &filling, &error));
 	CHECK(strstr(error.text, "folder/x.json:2: field \"spheres.list[0]\": folder/nowhere.sph: ") == error.text);
@@ -485,16 +485,16 @@ TEST(granular_scene, what_cannot_be_made)
 
 // ---- The scenes of the repository ----
 
-static sim_scene load(const char *name)
+static scene_description load(const char *name)
 {
-	sim_scene scene;
+	scene_description scene;
 	char path[300];
 	sim_error error = { "" };
 	size_t size;
 	snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, name);
-	char *text = sim_read_text(path, &size, &error);
+	char *text = io_read_text(path, &size, &error);
 	REQUIRE(text != NULL);
-	const bool good = sim_parse_scene(path, text, size, &scene, &error);
+	const bool good = scene_parse(path, text, size, &scene, &error);
 	CHECK_STR(error.text, "");
 	free(text);
 	REQUIRE(good);
@@ -518,7 +518,7 @@ TEST(granular_scene, scenes_have_the_papers_parameters)
 		{ "grains14", 30000, 82337, 0.000025, 2, 0, 0, false },
 	};
 	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; ++i) {
-		sim_scene scene = load(scenes[i].name);
+		scene_description scene = load(scenes[i].name);
 		CHECK_STR(scene.name, scenes[i].name);
 		CHECK_INT(scene.steps, scenes[i].steps);
 		CHECK_NEAR(scene.spheres.def.time_step, scenes[i].time_step, 0);
@@ -533,7 +533,7 @@ TEST(granular_scene, scenes_have_the_papers_parameters)
 			CHECK_NEAR(scene.spheres.sources[0].radius[0], scenes[i].least, 0);
 			CHECK_NEAR(scene.spheres.sources[0].radius[1], scenes[i].largest, 0);
 		}
-		sim_destroy_scene(&scene);
+		scene_destroy(&scene);
 	}
 }
 
@@ -544,13 +544,13 @@ TEST(granular_scene, scenes_of_the_repository_run)
 	carom_context *context;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
 	for (int i = 0; i < 6; ++i) {
-		sim_scene scene = load(names[i]);
-		sim_granular_filling filling;
+		scene_description scene = load(names[i]);
+		scene_granular_filling filling;
 		sim_error error = { "" };
 		scene.spheres.sources[0].count = 1000;
-		REQUIRE(sim_fill_spheres(context, &scene, &filling, &error));
+		REQUIRE(scene_fill_spheres(context, &scene, &filling, &error));
 		CHECK_INT(filling.count, i == 5 ? 14000 : 1000);
-		const sim_granular_def def = sim_filled_def(&scene, &filling);
+		const sim_granular_def def = scene_filled_def(&scene, &filling);
 		sim_granular *granular = sim_create_granular(context, &def, &error);
 		CHECK_STR(error.text, "");
 		REQUIRE(granular != NULL);
@@ -562,8 +562,8 @@ TEST(granular_scene, scenes_of_the_repository_run)
 		const double speed = 9.81 * 20 * info.time_step;
 		CHECK_NEAR(sim_granular_kinetic_energy(granular), 0.5 * info.mass * speed * speed, 1e-3 * info.mass * speed * speed);
 		sim_destroy_granular(granular);
-		sim_destroy_filling(&filling);
-		sim_destroy_scene(&scene);
+		scene_destroy_filling(&filling);
+		scene_destroy(&scene);
 	}
 	carom_destroy_context(context);
 }
@@ -575,7 +575,7 @@ TEST(granular_scene, energy_and_hash_do_not_depend_on_threads_or_order)
 	enum { RUNS = 3 };
 	double energy[RUNS];
 	uint64_t hash[RUNS];
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse(
 		"{\"time_step\": 1e-4, \"spheres\": {\"box\": {\"upper\": [0.2, 0.2, 0.2]}, \"material\": {\"density\": 500, \"stiffness\": 100},"
@@ -586,9 +586,9 @@ TEST(granular_scene, energy_and_hash_do_not_depend_on_threads_or_order)
 		carom_context *context;
 		context_def.thread_count = run == 0 ? 1 : 3;
 		REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
-		sim_granular_filling filling;
-		REQUIRE(sim_fill_spheres(context, &scene, &filling, &error));
-		sim_granular_def def = sim_filled_def(&scene, &filling);
+		scene_granular_filling filling;
+		REQUIRE(scene_fill_spheres(context, &scene, &filling, &error));
+		sim_granular_def def = scene_filled_def(&scene, &filling);
 		def.keep_order = run == 2;
 		sim_granular *granular = sim_create_granular(context, &def, &error);
 		REQUIRE(granular != NULL);
@@ -604,7 +604,7 @@ TEST(granular_scene, energy_and_hash_do_not_depend_on_threads_or_order)
 		CHECK_NEAR(energy[run], own.kinetic + own.rotational, 1e-12 * energy[run]);
 		sim_free_granular_frame(&frame);
 		sim_destroy_granular(granular);
-		sim_destroy_filling(&filling);
+		scene_destroy_filling(&filling);
 		carom_destroy_context(context);
 	}
 	CHECK(energy[0] > 0);
@@ -612,7 +612,7 @@ TEST(granular_scene, energy_and_hash_do_not_depend_on_threads_or_order)
 		CHECK(energy[run] == energy[0]);
 		CHECK(hash[run] == hash[0]);
 	}
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(granular_scene, frames_count_and_hash)

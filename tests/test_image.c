@@ -6,16 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static sim_image make_image(int width, int height)
+static view_image make_image(int width, int height)
 {
-	sim_image image;
+	view_image image;
 	sim_error error = { "" };
-	REQUIRE(sim_create_image(width, height, &image, &error));
+	REQUIRE(view_create_image(width, height, &image, &error));
 	CHECK_STR(error.text, "");
 	return image;
 }
 
-static void fill(sim_image *image, uint8_t value)
+static void fill(view_image *image, uint8_t value)
 {
 	memset(image->pixels, value, 3 * (size_t)image->width * (size_t)image->height);
 }
@@ -31,19 +31,19 @@ static bool exists(const char *path)
 // Write, read, compare every byte.
 static void check_round_trip(int width, int height, const char *path)
 {
-	sim_image image = make_image(width, height), back;
+	view_image image = make_image(width, height), back;
 	uint64_t state = (uint64_t)width;
 	const size_t bytes = 3 * (size_t)width * (size_t)height;
 	for (size_t i = 0; i < bytes; ++i)
 		image.pixels[i] = (uint8_t)test_random(&state);
 	sim_error error = { "" };
-	REQUIRE(sim_write_png(path, &image, &error));
-	REQUIRE(sim_read_png(path, &back, &error));
+	REQUIRE(view_write_png(path, &image, &error));
+	REQUIRE(view_read_png(path, &back, &error));
 	CHECK_INT(back.width, width);
 	CHECK_INT(back.height, height);
 	CHECK(memcmp(image.pixels, back.pixels, bytes) == 0);
-	sim_destroy_image(&image);
-	sim_destroy_image(&back);
+	view_destroy_image(&image);
+	view_destroy_image(&back);
 	CHECK(back.pixels == NULL);
 	remove(path);
 }
@@ -59,40 +59,40 @@ TEST(image, png_replaces_an_older_file)
 {
 	const char *path = "test_image_replace.png";
 	sim_error error = { "" };
-	sim_image large = make_image(100, 100), small = make_image(2, 2), back;
-	REQUIRE(sim_write_png(path, &large, &error));
-	REQUIRE(sim_write_png(path, &small, &error));
-	REQUIRE(sim_read_png(path, &back, &error));
+	view_image large = make_image(100, 100), small = make_image(2, 2), back;
+	REQUIRE(view_write_png(path, &large, &error));
+	REQUIRE(view_write_png(path, &small, &error));
+	REQUIRE(view_read_png(path, &back, &error));
 	CHECK_INT(back.width, 2);
-	sim_destroy_image(&large);
-	sim_destroy_image(&small);
-	sim_destroy_image(&back);
+	view_destroy_image(&large);
+	view_destroy_image(&small);
+	view_destroy_image(&back);
 	remove(path);
 }
 
 TEST(image, unwritable_files_are_errors)
 {
-	sim_image image = make_image(64, 64);
+	view_image image = make_image(64, 64);
 	sim_error error = { "" };
-	CHECK(!sim_write_png("no-such-folder/picture.png", &image, &error));
+	CHECK(!view_write_png("no-such-folder/picture.png", &image, &error));
 	CHECK(strstr(error.text, "cannot be written") != NULL);
 	error.text[0] = 0;
-	CHECK(!sim_write_png(".", &image, &error));
+	CHECK(!view_write_png(".", &image, &error));
 	CHECK(error.text[0] != 0);
 	if (exists("/dev/full")) {
 		error.text[0] = 0;
-		CHECK(!sim_write_png("/dev/full", &image, &error));
+		CHECK(!view_write_png("/dev/full", &image, &error));
 		CHECK(strstr(error.text, "cannot be written") != NULL);
 		CHECK(exists("/dev/full"));
 	}
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 }
 
 TEST(image, unreadable_files_are_errors)
 {
-	sim_image image;
+	view_image image;
 	sim_error error = { "" };
-	CHECK(!sim_read_png("no-such-picture.png", &image, &error));
+	CHECK(!view_read_png("no-such-picture.png", &image, &error));
 	CHECK(error.text[0] != 0);
 	CHECK(image.pixels == NULL);
 
@@ -102,7 +102,7 @@ TEST(image, unreadable_files_are_errors)
 	fputs("this is no picture", file);
 	fclose(file);
 	error.text[0] = 0;
-	CHECK(!sim_read_png(path, &image, &error));
+	CHECK(!view_read_png(path, &image, &error));
 	CHECK(error.text[0] != 0);
 	CHECK(image.pixels == NULL);
 	remove(path);
@@ -113,9 +113,9 @@ TEST(image, truncated_png_is_an_error)
 {
 	const char *path = "test_image_cut.png";
 	sim_error error = { "" };
-	sim_image image = make_image(16, 16), back;
-	REQUIRE(sim_write_png(path, &image, &error));
-	sim_destroy_image(&image);
+	view_image image = make_image(16, 16), back;
+	REQUIRE(view_write_png(path, &image, &error));
+	view_destroy_image(&image);
 	uint8_t bytes[4096];
 	FILE *file = fopen(path, "rb");
 	REQUIRE(file != NULL);
@@ -127,7 +127,7 @@ TEST(image, truncated_png_is_an_error)
 		REQUIRE(file != NULL);
 		fwrite(bytes, 1, cut, file);
 		fclose(file);
-		CHECK(!sim_read_png(path, &back, &error));
+		CHECK(!view_read_png(path, &back, &error));
 		CHECK(back.pixels == NULL);
 	}
 	remove(path);
@@ -135,11 +135,11 @@ TEST(image, truncated_png_is_an_error)
 
 TEST(image, sizes_out_of_range_are_errors)
 {
-	const int sizes[][2] = { { 0, 5 }, { 5, 0 }, { -1, 5 }, { SIM_MAX_IMAGE_SIZE + 1, 1 }, { 1, SIM_MAX_IMAGE_SIZE + 1 } };
+	const int sizes[][2] = { { 0, 5 }, { 5, 0 }, { -1, 5 }, { VIEW_MAX_IMAGE_SIZE + 1, 1 }, { 1, VIEW_MAX_IMAGE_SIZE + 1 } };
 	for (int i = 0; i < 5; ++i) {
-		sim_image image;
+		view_image image;
 		sim_error error = { "" };
-		CHECK(!sim_create_image(sizes[i][0], sizes[i][1], &image, &error));
+		CHECK(!view_create_image(sizes[i][0], sizes[i][1], &image, &error));
 		CHECK(image.pixels == NULL);
 		CHECK(strstr(error.text, "must be 1 to 16384") != NULL);
 	}
@@ -147,33 +147,33 @@ TEST(image, sizes_out_of_range_are_errors)
 
 TEST(image, blend_mixes_and_keeps_inside)
 {
-	sim_image image = make_image(3, 2);
+	view_image image = make_image(3, 2);
 	fill(&image, 100);
-	const sim_rgb color = { 200, 0, 100 };
-	sim_image_blend(&image, 1, 1, color, 0.5);
-	const uint8_t *pixel = sim_image_pixel(&image, 1, 1);
+	const view_rgb color = { 200, 0, 100 };
+	view_image_blend(&image, 1, 1, color, 0.5);
+	const uint8_t *pixel = view_image_pixel(&image, 1, 1);
 	CHECK_INT(pixel[0], 150);
 	CHECK_INT(pixel[1], 50);
 	CHECK_INT(pixel[2], 100);
-	sim_image_blend(&image, 1, 1, color, 7);
+	view_image_blend(&image, 1, 1, color, 7);
 	CHECK_INT(pixel[0], 200);
 	CHECK_INT(pixel[1], 0);
-	sim_image_blend(&image, 0, 0, color, NAN);
-	CHECK_INT(sim_image_pixel(&image, 0, 0)[0], 100);
+	view_image_blend(&image, 0, 0, color, NAN);
+	CHECK_INT(view_image_pixel(&image, 0, 0)[0], 100);
 	// Outside: no pixel changes (and the sanitizer sees no foreign write).
-	sim_image_blend(&image, -1, 0, color, 1);
-	sim_image_blend(&image, 3, 0, color, 1);
-	sim_image_blend(&image, 0, -1, color, 1);
-	sim_image_blend(&image, 0, 2, color, 1);
+	view_image_blend(&image, -1, 0, color, 1);
+	view_image_blend(&image, 3, 0, color, 1);
+	view_image_blend(&image, 0, -1, color, 1);
+	view_image_blend(&image, 0, 2, color, 1);
 	int changed = 0;
 	for (int i = 0; i < 6; ++i)
 		changed += image.pixels[3 * i] != 100;
 	CHECK_INT(changed, 1);
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 }
 
 // The sum of what a white mark covers on black, in pixels.
-static double covered(const sim_image *image)
+static double covered(const view_image *image)
 {
 	double sum = 0;
 	for (int i = 0; i < image->width * image->height; ++i)
@@ -183,37 +183,37 @@ static double covered(const sim_image *image)
 
 TEST(image, marks_cover_their_area)
 {
-	const sim_rgb white = { 255, 255, 255 };
-	sim_image image = make_image(64, 64);
-	sim_image_disc(&image, 30.3, 32.9, 10, white, 1);
+	const view_rgb white = { 255, 255, 255 };
+	view_image image = make_image(64, 64);
+	view_image_disc(&image, 30.3, 32.9, 10, white, 1);
 	CHECK_NEAR(covered(&image), 3.14159265 * 100, 3);
-	CHECK_INT(sim_image_pixel(&image, 30, 32)[1], 255);
-	CHECK_INT(sim_image_pixel(&image, 30, 45)[1], 0);
+	CHECK_INT(view_image_pixel(&image, 30, 32)[1], 255);
+	CHECK_INT(view_image_pixel(&image, 30, 45)[1], 0);
 
 	fill(&image, 0);
-	sim_image_line(&image, 10, 10, 40, 50, 4, white, 1); // length 50, round ends
+	view_image_line(&image, 10, 10, 40, 50, 4, white, 1); // length 50, round ends
 	CHECK_NEAR(covered(&image), 50 * 4 + 3.14159265 * 4, 3);
-	CHECK_INT(sim_image_pixel(&image, 25, 30)[0], 255);
-	CHECK_INT(sim_image_pixel(&image, 50, 50)[0], 0);
+	CHECK_INT(view_image_pixel(&image, 25, 30)[0], 255);
+	CHECK_INT(view_image_pixel(&image, 50, 50)[0], 0);
 
 	// Partly and wholly outside, and not numbers.
 	fill(&image, 0);
-	sim_image_disc(&image, 0, 0, 10, white, 1);
+	view_image_disc(&image, 0, 0, 10, white, 1);
 	CHECK_NEAR(covered(&image), 3.14159265 * 25, 3);
 	fill(&image, 0);
-	sim_image_disc(&image, -1e30, 5, 10, white, 1);
-	sim_image_line(&image, NAN, NAN, NAN, NAN, 4, white, 1);
+	view_image_disc(&image, -1e30, 5, 10, white, 1);
+	view_image_line(&image, NAN, NAN, NAN, NAN, 4, white, 1);
 	CHECK_NEAR(covered(&image), 0, 0);
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 }
 
 // A picture of letters: '#' for a dot.
-static void check_letter(const sim_image *image, int left, const char *const rows[7])
+static void check_letter(const view_image *image, int left, const char *const rows[7])
 {
 	for (int y = 0; y < 7; ++y) {
 		char row[6] = "";
 		for (int x = 0; x < 5; ++x)
-			row[x] = sim_image_pixel(image, left + x, 1 + y)[0] ? '#' : '.';
+			row[x] = view_image_pixel(image, left + x, 1 + y)[0] ? '#' : '.';
 		CHECK_STR(row, rows[y]);
 	}
 }
@@ -223,19 +223,19 @@ TEST(image, text_draws_letters)
 	static const char *const letter_a[7] = { ".###.", "#...#", "#...#", "#####", "#...#", "#...#", "#...#" };
 	static const char *const seven[7] = { "#####", "....#", "...#.", "..#..", ".#...", ".#...", ".#..." };
 	static const char *const question[7] = { ".###.", "#...#", "....#", "...#.", "..#..", ".....", "..#.." };
-	const sim_rgb white = { 255, 255, 255 };
-	sim_image image = make_image(40, 9);
-	sim_image_text(&image, 1, 1, 1, white, "a7A\xc3");
+	const view_rgb white = { 255, 255, 255 };
+	view_image image = make_image(40, 9);
+	view_image_text(&image, 1, 1, 1, white, "a7A\xc3");
 	check_letter(&image, 1, letter_a);
 	check_letter(&image, 7, seven);
 	check_letter(&image, 13, letter_a);
 	check_letter(&image, 19, question);
 
 	// Twice as large: four times the dots. Text that runs out of the picture is cut.
-	sim_image large = make_image(40, 20);
-	sim_image_text(&large, 0, 0, 2, white, "A");
+	view_image large = make_image(40, 20);
+	view_image_text(&large, 0, 0, 2, white, "A");
 	CHECK_NEAR(covered(&large), 4 * 18, 1e-9);
-	sim_image_text(&large, 30, 15, 3, white, "WWWWWWWWWWWWWWWWWW");
-	sim_destroy_image(&image);
-	sim_destroy_image(&large);
+	view_image_text(&large, 30, 15, 3, white, "WWWWWWWWWWWWWWWWWW");
+	view_destroy_image(&image);
+	view_destroy_image(&large);
 }

@@ -11,13 +11,13 @@ static void check_foreign(const char *bytes, const char *expected)
 {
 	char text[64];
 	sim_error error = { "" };
-	sim_json json;
-	sim_json_node root;
+	io_json json;
+	io_json_node root;
 	const int size = snprintf(text, sizeof text, "{\n\"name\": \"%s\"}", bytes);
-	const bool done = sim_json_parse("x.json", text, (size_t)size, &error, &json, &root);
+	const bool done = io_json_parse("x.json", text, (size_t)size, &error, &json, &root);
 	CHECK(done == (expected[0] == 0));
 	CHECK_STR(error.text, expected);
-	sim_json_close(&json);
+	io_json_close(&json);
 }
 
 #define REFUSED(byte) "x.json:2: holds the byte 0x" byte " where no character of UTF-8 has it; save the file as UTF-8"
@@ -57,32 +57,32 @@ TEST(json_reader, a_long_list_takes_work_that_grows_with_the_text)
 			text + size, "{ \"position\": [%d, 2, 3],\n\"name\": \"a\\\"b]\" }%s\n", i, i + 1 < COUNT ? "," : "");
 	size += (size_t)sprintf(text + size, "], \"planes\": [{}] }\n");
 
-	sim_json json;
-	sim_json_node root, list, node, planes;
-	REQUIRE(sim_json_parse("x.json", text, size, &error, &json, &root));
-	REQUIRE(sim_json_member(&root, "planes", &planes)); // behind the list, and read before it
-	node = sim_json_child(&planes, 0);
-	CHECK_INT(sim_json_line(&node), 2 + 2 * COUNT);
-	REQUIRE(sim_json_member(&root, "bodies", &list));
+	io_json json;
+	io_json_node root, list, node, planes;
+	REQUIRE(io_json_parse("x.json", text, size, &error, &json, &root));
+	REQUIRE(io_json_member(&root, "planes", &planes)); // behind the list, and read before it
+	node = io_json_child(&planes, 0);
+	CHECK_INT(io_json_line(&node), 2 + 2 * COUNT);
+	REQUIRE(io_json_member(&root, "bodies", &list));
 	bool lines = true, values = true;
 	for (int i = 0; i < COUNT; i++) {
 		double position[3] = { 0 };
-		node = sim_json_child(&list, i);
-		values &= sim_json_numbers(&node, "position", 3, 0, COUNT, position) && position[0] == i;
-		lines &= sim_json_line(&node) == 2 + 2 * i;
+		node = io_json_child(&list, i);
+		values &= io_json_numbers(&node, "position", 3, 0, COUNT, position) && position[0] == i;
+		lines &= io_json_line(&node) == 2 + 2 * i;
 	}
 	CHECK(lines);
 	CHECK(values);
 	CHECK(json.steps < 10 * (int64_t)size);
 	// Back to the start, and to any place.
-	node = sim_json_child(&list, 0);
-	CHECK_INT(sim_json_line(&node), 2);
-	node = sim_json_child(&list, 777);
-	CHECK_INT(sim_json_line(&node), 2 + 2 * 777);
-	REQUIRE(sim_json_member(&node, "name", &node));
-	CHECK_INT(sim_json_line(&node), 3 + 2 * 777);
+	node = io_json_child(&list, 0);
+	CHECK_INT(io_json_line(&node), 2);
+	node = io_json_child(&list, 777);
+	CHECK_INT(io_json_line(&node), 2 + 2 * 777);
+	REQUIRE(io_json_member(&node, "name", &node));
+	CHECK_INT(io_json_line(&node), 3 + 2 * 777);
 	CHECK_STR(node.path, "bodies[777].name");
-	sim_json_close(&json);
+	io_json_close(&json);
 	free(text);
 }
 
@@ -91,12 +91,12 @@ TEST(json_reader, values_out_of_range_leave_the_callers_alone)
 {
 	static const char text[] = "{ \"v\": [3, 1e300, 4] }";
 	sim_error error = { "" };
-	sim_json json;
-	sim_json_node root;
+	io_json json;
+	io_json_node root;
 	double v[3] = { 7, 8, 9 };
-	REQUIRE(sim_json_parse("x.json", text, sizeof text - 1, &error, &json, &root));
-	CHECK(!sim_json_numbers(&root, "v", 3, 1, 10, v));
+	REQUIRE(io_json_parse("x.json", text, sizeof text - 1, &error, &json, &root));
+	CHECK(!io_json_numbers(&root, "v", 3, 1, 10, v));
 	CHECK_STR(error.text, "x.json:1: field \"v[1]\": must be from 1 to 10, not 1e+300");
 	CHECK(v[0] == 3 && v[1] == 8 && v[2] == 9);
-	sim_json_close(&json);
+	io_json_close(&json);
 }

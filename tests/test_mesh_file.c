@@ -43,7 +43,7 @@ static bool load_bytes(const char *name, const void *bytes, size_t size, sim_mes
 	REQUIRE(file != NULL);
 	CHECK_INT(fwrite(bytes, 1, size, file), size);
 	fclose(file);
-	const bool done = sim_load_mesh(path, mesh, error);
+	const bool done = io_load_mesh(path, mesh, error);
 	remove(path);
 	return done;
 }
@@ -119,8 +119,8 @@ TEST(mesh_file, baked_meshes_come_back_whole)
 	def.sides = CAROM_SIDES_FRONT;
 	REQUIRE(carom_create_mesh(context, &def, NULL, &made) == CAROM_SUCCESS);
 	const char *path = temporary("whole.cmesh");
-	REQUIRE(sim_save_baked(context, made, path, &size, &error));
-	REQUIRE(sim_load_mesh(path, &mesh, &error));
+	REQUIRE(io_save_baked(context, made, path, &size, &error));
+	REQUIRE(io_load_mesh(path, &mesh, &error));
 	remove(path);
 	CHECK_INT(mesh.vertex_count, 4);
 	CHECK_INT(mesh.triangle_count, 2);
@@ -133,13 +133,13 @@ TEST(mesh_file, baked_meshes_come_back_whole)
 	// With its bytes and without them.
 	for (int pass = 0; pass < 2; pass++) {
 		uint32_t material;
-		REQUIRE(sim_create_mesh(context, &mesh, CAROM_GRID_BY_SIZE, NULL, &again) == CAROM_SUCCESS);
+		REQUIRE(io_create_mesh(context, &mesh, CAROM_GRID_BY_SIZE, NULL, &again) == CAROM_SUCCESS);
 		CHECK_INT(carom_mesh_get_sides(again), CAROM_SIDES_FRONT);
 		CHECK(memcmp(carom_mesh_get_doubles(again), corners, sizeof corners) == 0);
 		CHECK_INT(carom_mesh_get_material(again, 0, &material), CAROM_SUCCESS);
 		CHECK_INT(material, 7);
 		carom_release_mesh(again);
-		CHECK(sim_weld_mesh(&mesh));
+		CHECK(io_weld_mesh(&mesh));
 		CHECK(mesh.baked == NULL);
 	}
 	sim_mesh_free(&mesh);
@@ -557,8 +557,8 @@ TEST(mesh_file, stl_is_welded_to_a_closed_mesh)
 	sim_mesh mesh, back;
 	sim_error error;
 	REQUIRE(sim_make_shape("torus", 600, 1, &mesh, &error));
-	REQUIRE(sim_save_mesh(temporary("t.stl"), &mesh, &error));
-	REQUIRE(sim_load_mesh(temporary("t.stl"), &back, &error));
+	REQUIRE(io_save_mesh(temporary("t.stl"), &mesh, &error));
+	REQUIRE(io_load_mesh(temporary("t.stl"), &back, &error));
 	remove(temporary("t.stl"));
 	CHECK_INT(back.vertex_count, mesh.vertex_count);
 	REQUIRE(back.triangle_count == mesh.triangle_count);
@@ -591,8 +591,8 @@ TEST(mesh_file, obj_and_ply_come_back_bit_for_bit)
 	static const char *const names[] = { "r.obj", "r.ply", "R.PLY" };
 	for (int i = 0; i < 3; i++) {
 		sim_error error = { "" };
-		CHECK(sim_save_mesh(temporary(names[i]), &mesh, &error));
-		REQUIRE(sim_load_mesh(temporary(names[i]), &back, &error));
+		CHECK(io_save_mesh(temporary(names[i]), &mesh, &error));
+		REQUIRE(io_load_mesh(temporary(names[i]), &back, &error));
 		CHECK(same_mesh(&mesh, &back));
 		sim_mesh_free(&back);
 		remove(temporary(names[i]));
@@ -624,8 +624,8 @@ TEST(mesh_file, doubles_stay_doubles)
 	static const char *const files[] = { "x.obj", "x.ply" };
 	for (int i = 0; i < 2; i++) {
 		sim_mesh back;
-		REQUIRE(sim_save_mesh(temporary(files[i]), &mesh, &error));
-		REQUIRE(sim_load_mesh(temporary(files[i]), &back, &error));
+		REQUIRE(io_save_mesh(temporary(files[i]), &mesh, &error));
+		REQUIRE(io_load_mesh(temporary(files[i]), &back, &error));
 		check_doubles(&back);
 		sim_mesh_free(&back);
 		remove(temporary(files[i]));
@@ -695,7 +695,7 @@ TEST(mesh_file, doubles_are_welded_as_doubles)
 	REQUIRE(load_text("a.obj",
 		"v 0.1 0 1\nv 0.10000000000000001 -0 1\nv 0.1000000000000001 0 1\nv 0.1000000000000001 0 1\nf 1 2 3\nf 4 3 2\n", &mesh,
 		&error));
-	REQUIRE(sim_weld_mesh(&mesh));
+	REQUIRE(io_weld_mesh(&mesh));
 	CHECK_INT(mesh.vertex_count, 2);
 	check_triangle(&mesh, 0, 0, 0, 1);
 	check_triangle(&mesh, 1, 1, 1, 0);
@@ -709,14 +709,14 @@ TEST(mesh_file, saving_refuses_what_cannot_be_read_back)
 	int32_t triangles[3] = { 0, 1, 3 };
 	sim_mesh mesh = { .vertex_count = 3, .triangle_count = 1, .vertices = vertices, .triangles = triangles };
 	sim_error error;
-	CHECK(!sim_save_mesh(temporary("x.obj"), &mesh, &error));
+	CHECK(!io_save_mesh(temporary("x.obj"), &mesh, &error));
 	CHECK_STR(error.text, "triangle 0 names vertex 3, and there are 3");
 	triangles[2] = 2;
-	CHECK(!sim_save_mesh(temporary("x.gif"), &mesh, &error));
+	CHECK(!io_save_mesh(temporary("x.gif"), &mesh, &error));
 	CHECK_STR(error.text, "no mesh format has this extension; use .obj, .ply or .stl");
-	CHECK(!sim_save_mesh(temporary("no/x.obj"), &mesh, &error));
+	CHECK(!io_save_mesh(temporary("no/x.obj"), &mesh, &error));
 	CHECK_STR(error.text, "cannot be written: No such file or directory");
-	CHECK(!sim_load_mesh(temporary("x.obj"), &mesh, &error));
+	CHECK(!io_load_mesh(temporary("x.obj"), &mesh, &error));
 	CHECK_STR(error.text, "cannot be opened: No such file or directory");
 }
 
@@ -730,7 +730,7 @@ TEST(mesh_file, welding_keeps_the_first_of_equal_positions)
 	REQUIRE(mesh.vertices && mesh.triangles);
 	memcpy(mesh.vertices, vertices, sizeof vertices);
 	memcpy(mesh.triangles, triangles, sizeof triangles);
-	REQUIRE(sim_weld_mesh(&mesh));
+	REQUIRE(io_weld_mesh(&mesh));
 	CHECK_INT(mesh.vertex_count, 4);
 	check_triangle(&mesh, 0, 0, 1, 0);
 	check_triangle(&mesh, 1, 1, 3, 2);
@@ -743,17 +743,17 @@ TEST(mesh_file, welding_keeps_the_first_of_equal_positions)
 TEST(mesh_file, output_file_appears_whole_or_not_at_all)
 {
 	sim_error error;
-	sim_output_file file;
-	REQUIRE(sim_output_open(&file, temporary("o.txt"), &error));
+	io_output_file file;
+	REQUIRE(io_output_open(&file, temporary("o.txt"), &error));
 	fputs("first", file.stream);
 	CHECK(access(temporary("o.txt"), F_OK) != 0);
-	CHECK(sim_output_commit(&file, &error));
+	CHECK(io_output_commit(&file, &error));
 	CHECK(access(temporary("o.txt"), F_OK) == 0);
 	// A second writing that is given up leaves the first one alone.
-	REQUIRE(sim_output_open(&file, temporary("o.txt"), &error));
+	REQUIRE(io_output_open(&file, temporary("o.txt"), &error));
 	fputs("second", file.stream);
-	sim_output_abandon(&file);
-	sim_output_abandon(&file);
+	io_output_abandon(&file);
+	io_output_abandon(&file);
 	CHECK(access(temporary("o.txt.part"), F_OK) != 0);
 	FILE *read = fopen(temporary("o.txt"), "rb");
 	REQUIRE(read != NULL);
@@ -762,7 +762,7 @@ TEST(mesh_file, output_file_appears_whole_or_not_at_all)
 	fclose(read);
 	CHECK_STR(text, "first");
 	remove(temporary("o.txt"));
-	CHECK(!sim_output_open(&file, folder, &error));
+	CHECK(!io_output_open(&file, folder, &error));
 	CHECK_STR(error.text, "is a folder; name a file");
 }
 
@@ -783,7 +783,7 @@ TEST(mesh_file, ply_frames_of_real_scenes)
 			;
 		sim_mesh mesh;
 		sim_error error;
-		REQUIRE(sim_load_mesh(path, &mesh, &error));
+		REQUIRE(io_load_mesh(path, &mesh, &error));
 		CHECK_INT(mesh.vertex_count, files[f].vertices);
 		CHECK_INT(mesh.triangle_count, files[f].triangles);
 		int64_t differences = 0;
@@ -817,7 +817,7 @@ TEST(mesh_file, sizes_of_real_meshes)
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		sim_mesh mesh;
 		sim_error error;
-		REQUIRE(sim_load_mesh(test_data_path(files[i].path), &mesh, &error));
+		REQUIRE(io_load_mesh(test_data_path(files[i].path), &mesh, &error));
 		CHECK_INT(mesh.vertex_count, files[i].vertices);
 		CHECK_INT(mesh.triangle_count, files[i].triangles);
 		sim_mesh_free(&mesh);

@@ -9,12 +9,12 @@
 #include <math.h>
 #include <stdio.h>
 
-static void load(const char *name, sim_scene *scene)
+static void load(const char *name, scene_description *scene)
 {
 	char path[500];
 	sim_error error = { "" };
 	snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, name);
-	const bool loaded = sim_load_scene(path, scene, &error);
+	const bool loaded = scene_load(path, scene, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(loaded);
 }
@@ -31,10 +31,10 @@ typedef struct follower {
 	int count;
 } follower;
 
-static void follow(follower *f, const sim_simulation *simulation)
+static void follow(follower *f, const scene_simulation *simulation)
 {
-	for (int i = 0; i < sim_simulation_body_count(simulation); i++) {
-		const carom_body_def def = sim_simulation_body_def(simulation, i);
+	for (int i = 0; i < scene_simulation_body_count(simulation); i++) {
+		const carom_body_def def = scene_simulation_body_def(simulation, i);
 		if (i >= f->count) {
 			REQUIRE(carom_world_add_body(f->world, &def, &f->ids[f->count++]) == CAROM_SUCCESS);
 		} else if (def.kind != CAROM_STATIC) {
@@ -55,13 +55,13 @@ static bool is_pair(const carom_world *world, int a, int b)
 }
 
 /// Each pair of meshes whose triangles cross, by exact tests of all triangles, has contacts. Returns how many there are.
-static int check_crossings(const follower *f, const sim_simulation *simulation)
+static int check_crossings(const follower *f, const scene_simulation *simulation)
 {
 	int crossing = 0;
 	for (int a = 1; a < f->count; a++) {
-		const carom_body_def first = sim_simulation_body_def(simulation, a);
+		const carom_body_def first = scene_simulation_body_def(simulation, a);
 		for (int b = a + 1; b < f->count; b++) {
-			const carom_body_def second = sim_simulation_body_def(simulation, b);
+			const carom_body_def second = scene_simulation_body_def(simulation, b);
 			int32_t count = 0;
 			REQUIRE(carom_mesh_intersections(first.shape.mesh, &first.pose, second.shape.mesh, &second.pose, 0, NULL, &count) ==
 				CAROM_SUCCESS);
@@ -75,9 +75,9 @@ static int check_crossings(const follower *f, const sim_simulation *simulation)
 
 static void check_rigid(const char *name)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error = { "" };
-	sim_step step;
+	scene_step step;
 	follower f = { 0 };
 	int crossing = 0;
 	load(name, &scene);
@@ -85,16 +85,16 @@ static void check_rigid(const char *name)
 	scene.rigid.body_count = BODIES;
 	REQUIRE(carom_create_context(NULL, &f.context) == CAROM_SUCCESS);
 	REQUIRE(carom_create_world(f.context, NULL, &f.world) == CAROM_SUCCESS);
-	sim_simulation *simulation = sim_create_simulation(f.context, &scene, NULL, &error);
+	scene_simulation *simulation = scene_create_simulation(f.context, &scene, NULL, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(simulation != NULL);
 	for (int i = 0; i < (TEST_FEWER > 1 ? FEWER_STEPS : STEPS); i++) {
-		REQUIRE(sim_simulate_step(simulation, &step, &error));
+		REQUIRE(scene_simulate_step(simulation, &step, &error));
 		follow(&f, simulation);
 		if (i % 10 == 9)
 			crossing += check_crossings(&f, simulation);
 	}
-	const sim_summary summary = sim_summarise(simulation);
+	const scene_summary summary = scene_summarise(simulation);
 	CHECK_INT(summary.bodies_above_ground, summary.bodies);
 	CHECK(summary.deepest_penetration_relative < 0.06);
 	CHECK(crossing > (TEST_FEWER > 1 ? 0 : 20));
@@ -102,10 +102,10 @@ static void check_rigid(const char *name)
 		CHECK_INT(summary.bodies, MESHES);
 		CHECK(summary.final_penetration_relative < 0.02);
 	}
-	sim_destroy_simulation(simulation);
+	scene_destroy_simulation(simulation);
 	carom_destroy_world(f.world);
 	carom_destroy_context(f.context);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(paper_scenes, rings_that_cross_have_contacts) { check_rigid("tori"); }
@@ -130,7 +130,7 @@ static double volume_of(const sim_soft_surface *s, int32_t body)
 static void check_soft(const char *name)
 {
 	enum { SOFT_STEPS = 90, BODY_COUNT = 5 };
-	sim_scene scene;
+	scene_description scene;
 	sim_error error = { "" };
 	carom_context *context;
 	sim_soft_step step = { 0 };
@@ -140,7 +140,7 @@ static void check_soft(const char *name)
 	for (int k = 0; k < 3; k++)
 		scene.deforming.sources[1].count[k] = k < 2 ? 2 : 1;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
-	sim_soft *soft = sim_start_deforming(context, &scene, &error);
+	sim_soft *soft = scene_start_deforming(context, &scene, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(soft != NULL);
 	const sim_soft_surface surface = sim_soft_get_surface(soft);
@@ -162,7 +162,7 @@ static void check_soft(const char *name)
 		CHECK(surface.places[3 * (int64_t)i + 1] > 0.002);
 	sim_destroy_soft(soft);
 	carom_destroy_context(context);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(paper_scenes, soft_rings_keep_their_volume_and_cross_nothing) { check_soft("tori_soft"); }

@@ -33,9 +33,9 @@ static carom_pose pose_of(int frame, int body)
 }
 
 // Frame f has f % 4 contacts.
-static sim_recorded_contact contact_of(int frame, int i)
+static io_recorded_contact contact_of(int frame, int i)
 {
-	return (sim_recorded_contact){ .body_a = i % 2,
+	return (io_recorded_contact){ .body_a = i % 2,
 		.body_b = 2,
 		.point = { frame, i, 1.0 / 3 },
 		.normal = { 0, 1, 0 },
@@ -46,23 +46,23 @@ static sim_recorded_contact contact_of(int frame, int i)
 }
 
 // All frames, but not the end: they are in PATH.part now.
-static sim_recorder *write_frames(const char *path, bool contacts)
+static io_recorder *write_frames(const char *path, bool contacts)
 {
 	sim_error error = { "" };
-	const sim_recording_info info = { .gravity = { 0, -9.81, 0.5 },
+	const io_recording_info info = { .gravity = { 0, -9.81, 0.5 },
 		.time_step = 0.25,
 		.contacts = contacts,
 		.scene_text = "{\"name\": \"\xc3\xa4\"}",
 		.scene_name = "test" };
-	sim_recorder *recorder = sim_create_recorder(path, &info, &error);
+	io_recorder *recorder = io_create_recorder(path, &info, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(recorder != NULL);
 	// In another order than that of the alphabet.
-	const sim_recorded_mesh meshes[2] = {
+	const io_recorded_mesh meshes[2] = {
 		{ .name = "z-first", .vertex_count = 4, .triangle_count = 4, .vertices = vertices, .triangles = triangles },
 		{ .name = "a_second", .vertex_count = 0, .triangle_count = 0, .vertices = vertices, .triangles = triangles }
 	};
-	const sim_recorded_body bodies[BODIES] = { { .kind = CAROM_STATIC, .type = CAROM_PLANE, .mesh = -1 },
+	const io_recorded_body bodies[BODIES] = { { .kind = CAROM_STATIC, .type = CAROM_PLANE, .mesh = -1 },
 		{ .kind = CAROM_DYNAMIC, .type = CAROM_MESH, .mesh = 0 },
 		{ .kind = CAROM_KINEMATIC,
 			.type = CAROM_BOX,
@@ -72,19 +72,19 @@ static sim_recorder *write_frames(const char *path, bool contacts)
 			.half_extents = { 3, 4, 5 },
 			.rounding = 6 } };
 	for (int i = 0; i < 2; i++)
-		CHECK(sim_recorder_add_mesh(recorder, &meshes[i], &error));
+		CHECK(io_recorder_add_mesh(recorder, &meshes[i], &error));
 	for (int f = 0; f < FRAMES; f++) {
 		carom_pose poses[BODIES];
-		sim_recorded_contact list[4];
+		io_recorded_contact list[4];
 		// The third body comes with frame 5.
 		if (f == 0 || f == 5)
 			for (int i = f == 0 ? 0 : 2; i < (f == 0 ? 2 : 3); i++)
-				CHECK(sim_recorder_add_body(recorder, &bodies[i], &error));
+				CHECK(io_recorder_add_body(recorder, &bodies[i], &error));
 		for (int i = 0; i < BODIES; i++)
 			poses[i] = pose_of(f, i);
 		for (int i = 0; i < f % 4; i++)
 			list[i] = contact_of(f, i);
-		CHECK(sim_recorder_add_frame(recorder, 0.25 * f, poses, list, f % 4, &error));
+		CHECK(io_recorder_add_frame(recorder, 0.25 * f, poses, list, f % 4, &error));
 	}
 	CHECK_STR(error.text, "");
 	return recorder;
@@ -93,7 +93,7 @@ static sim_recorder *write_frames(const char *path, bool contacts)
 static void write_all(const char *path, bool contacts)
 {
 	sim_error error = { "" };
-	CHECK(sim_close_recorder(write_frames(path, contacts), &error));
+	CHECK(io_close_recorder(write_frames(path, contacts), &error));
 	CHECK_STR(error.text, "");
 }
 
@@ -113,7 +113,7 @@ static bool starts_like_recording(const char *path)
 {
 	size_t size;
 	char *bytes = read_bytes(path, &size);
-	const bool found = sim_starts_like_recording(bytes, size);
+	const bool found = io_starts_like_recording(bytes, size);
 	free(bytes);
 	return found;
 }
@@ -133,10 +133,10 @@ static void remove_digest(const char *path)
 	free(bytes);
 }
 
-static sim_recording *open_good(const char *path)
+static io_recording *open_good(const char *path)
 {
 	sim_error error = { "" };
-	sim_recording *recording = sim_open_recording(path, &error);
+	io_recording *recording = io_open_recording(path, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(recording != NULL);
 	return recording;
@@ -145,19 +145,19 @@ static sim_recording *open_good(const char *path)
 static void check_refused(const char *path, const char *expected)
 {
 	sim_error error = { "" };
-	sim_recording *recording = sim_open_recording(path, &error);
+	io_recording *recording = io_open_recording(path, &error);
 	CHECK(recording == NULL);
 	CHECK(strncmp(error.text, path, strlen(path)) == 0);
 	CHECK_STR(strlen(error.text) > strlen(path) ? error.text + strlen(path) : error.text, expected);
-	sim_close_recording(recording);
+	io_close_recording(recording);
 }
 
-static void check_frame(sim_recording *recording, int f, bool contacts)
+static void check_frame(io_recording *recording, int f, bool contacts)
 {
 	carom_pose poses[BODIES];
-	sim_recorded_contact list[4];
+	io_recorded_contact list[4];
 	sim_error error = { "" };
-	REQUIRE(sim_recording_read_poses(recording, f, poses, &error));
+	REQUIRE(io_recording_read_poses(recording, f, poses, &error));
 	for (int i = 0; i < BODIES; i++) {
 		const carom_pose expected = pose_of(f, i);
 		if (f < 5 && i == 2)
@@ -165,11 +165,11 @@ static void check_frame(sim_recording *recording, int f, bool contacts)
 		else
 			CHECK(memcmp(&poses[i], &expected, sizeof expected) == 0);
 	}
-	CHECK_NEAR(sim_recording_get_time(recording, f), 0.25 * f, 0);
-	REQUIRE(sim_recording_contact_count(recording, f) == (contacts ? f % 4 : 0));
-	REQUIRE(sim_recording_read_contacts(recording, f, list, &error));
+	CHECK_NEAR(io_recording_get_time(recording, f), 0.25 * f, 0);
+	REQUIRE(io_recording_contact_count(recording, f) == (contacts ? f % 4 : 0));
+	REQUIRE(io_recording_read_contacts(recording, f, list, &error));
 	for (int i = 0; contacts && i < f % 4; i++) {
-		const sim_recorded_contact expected = contact_of(f, i);
+		const io_recorded_contact expected = contact_of(f, i);
 		CHECK(list[i].body_a == expected.body_a && list[i].body_b == 2 && list[i].kind == CAROM_VERTEX_B);
 		CHECK(memcmp(list[i].point, expected.point, sizeof expected.point) == 0);
 		CHECK(list[i].normal[1] == 1.0f && list[i].depth == expected.depth);
@@ -183,31 +183,31 @@ TEST(recording, comes_back_as_written)
 		char path[64];
 		write_all(new_path(path), contacts);
 		CHECK(starts_like_recording(path));
-		sim_recording *recording = open_good(path);
-		const sim_recording_info *info = sim_recording_get_info(recording);
+		io_recording *recording = open_good(path);
+		const io_recording_info *info = io_recording_get_info(recording);
 		CHECK_STR(info->scene_text, "{\"name\": \"\xc3\xa4\"}");
 		CHECK_STR(info->scene_name, "test");
 		CHECK(info->contacts == contacts);
 		CHECK_NEAR(info->gravity.z, 0.5, 0);
 		CHECK_NEAR(info->time_step, 0.25, 0);
-		REQUIRE(sim_recording_mesh_count(recording) == 2);
-		const sim_recorded_mesh *mesh = sim_recording_get_mesh(recording, 0);
+		REQUIRE(io_recording_mesh_count(recording) == 2);
+		const io_recorded_mesh *mesh = io_recording_get_mesh(recording, 0);
 		CHECK_STR(mesh->name, "z-first");
 		REQUIRE(mesh->vertex_count == 4 && mesh->triangle_count == 4);
 		CHECK(memcmp(mesh->vertices, vertices, sizeof vertices) == 0);
 		CHECK(memcmp(mesh->triangles, triangles, sizeof triangles) == 0);
-		CHECK_INT(sim_recording_get_mesh(recording, 1)->vertex_count, 0);
-		REQUIRE(sim_recording_body_count(recording) == BODIES);
-		CHECK_INT(sim_recording_get_body(recording, 0)->type, CAROM_PLANE);
-		CHECK_INT(sim_recording_get_body(recording, 1)->mesh, 0);
-		CHECK_INT(sim_recording_get_body(recording, 1)->kind, CAROM_DYNAMIC);
-		CHECK_NEAR(sim_recording_get_body(recording, 2)->half_extents[2], 5, 0);
-		CHECK_NEAR(sim_recording_get_body(recording, 2)->half_length, 2, 0);
-		CHECK_NEAR(sim_recording_get_body(recording, 2)->rounding, 6, 0);
-		REQUIRE(sim_recording_frame_count(recording) == FRAMES);
+		CHECK_INT(io_recording_get_mesh(recording, 1)->vertex_count, 0);
+		REQUIRE(io_recording_body_count(recording) == BODIES);
+		CHECK_INT(io_recording_get_body(recording, 0)->type, CAROM_PLANE);
+		CHECK_INT(io_recording_get_body(recording, 1)->mesh, 0);
+		CHECK_INT(io_recording_get_body(recording, 1)->kind, CAROM_DYNAMIC);
+		CHECK_NEAR(io_recording_get_body(recording, 2)->half_extents[2], 5, 0);
+		CHECK_NEAR(io_recording_get_body(recording, 2)->half_length, 2, 0);
+		CHECK_NEAR(io_recording_get_body(recording, 2)->rounding, 6, 0);
+		REQUIRE(io_recording_frame_count(recording) == FRAMES);
 		for (int f = FRAMES - 1; f >= 0; f--)
 			check_frame(recording, f, contacts);
-		sim_close_recording(recording);
+		io_close_recording(recording);
 		unlink(path);
 	}
 }
@@ -216,26 +216,26 @@ TEST(recording, empty_ones_are_fine)
 {
 	char path[64];
 	sim_error error = { "" };
-	const sim_recording_info info = { .time_step = 1 };
-	sim_recorder *recorder = sim_create_recorder(new_path(path), &info, &error);
+	const io_recording_info info = { .time_step = 1 };
+	io_recorder *recorder = io_create_recorder(new_path(path), &info, &error);
 	REQUIRE(recorder != NULL);
-	CHECK(sim_recorder_add_frame(recorder, 0, NULL, NULL, 0, &error));
-	CHECK(sim_close_recorder(recorder, &error));
-	sim_recording *recording = open_good(path);
-	CHECK_INT(sim_recording_frame_count(recording), 1);
-	CHECK_INT(sim_recording_body_count(recording), 0);
-	CHECK_STR(sim_recording_get_info(recording)->scene_text, "");
-	CHECK(sim_recording_read_poses(recording, 0, NULL, &error));
-	sim_close_recording(recording);
+	CHECK(io_recorder_add_frame(recorder, 0, NULL, NULL, 0, &error));
+	CHECK(io_close_recorder(recorder, &error));
+	io_recording *recording = open_good(path);
+	CHECK_INT(io_recording_frame_count(recording), 1);
+	CHECK_INT(io_recording_body_count(recording), 0);
+	CHECK_STR(io_recording_get_info(recording)->scene_text, "");
+	CHECK(io_recording_read_poses(recording, 0, NULL, &error));
+	io_close_recording(recording);
 
-	recorder = sim_create_recorder(path, &info, &error);
+	recorder = io_create_recorder(path, &info, &error);
 	REQUIRE(recorder != NULL);
-	CHECK(sim_close_recorder(recorder, &error));
+	CHECK(io_close_recorder(recorder, &error));
 	recording = open_good(path);
-	CHECK_INT(sim_recording_frame_count(recording), 0);
-	sim_close_recording(recording);
-	sim_close_recording(NULL);
-	CHECK(sim_close_recorder(NULL, &error));
+	CHECK_INT(io_recording_frame_count(recording), 0);
+	io_close_recording(recording);
+	io_close_recording(NULL);
+	CHECK(io_close_recorder(NULL, &error));
 	unlink(path);
 }
 
@@ -248,13 +248,13 @@ TEST(recording, long_scene_text)
 	REQUIRE(text != NULL);
 	memset(text, 'x', 300000);
 	text[300000] = 0;
-	const sim_recording_info info = { .scene_text = text };
-	sim_recorder *recorder = sim_create_recorder(new_path(path), &info, &error);
+	const io_recording_info info = { .scene_text = text };
+	io_recorder *recorder = io_create_recorder(new_path(path), &info, &error);
 	REQUIRE(recorder != NULL);
-	CHECK(sim_close_recorder(recorder, &error));
-	sim_recording *recording = open_good(path);
-	CHECK(strcmp(sim_recording_get_info(recording)->scene_text, text) == 0);
-	sim_close_recording(recording);
+	CHECK(io_close_recorder(recorder, &error));
+	io_recording *recording = open_good(path);
+	CHECK(strcmp(io_recording_get_info(recording)->scene_text, text) == 0);
+	io_close_recording(recording);
 	free(text);
 	unlink(path);
 }
@@ -272,8 +272,8 @@ TEST(recording, foreign_files_are_refused)
 	check_refused(path, ": an HDF5 file, but not a recording of carom (attribute \"format\" is not \"carom-recording\")");
 	unlink(path);
 
-	const sim_recording_info info = { 0 };
-	CHECK(sim_create_recorder("/nowhere/x.h5", &info, &error) == NULL);
+	const io_recording_info info = { 0 };
+	CHECK(io_create_recorder("/nowhere/x.h5", &info, &error) == NULL);
 	CHECK_STR(error.text, "/nowhere/x.h5: cannot be written: No such file or directory");
 }
 
@@ -345,18 +345,18 @@ TEST(recording, appears_whole_or_not_at_all)
 	size_t size;
 	write_bytes(new_path(path), "before", 6);
 	snprintf(part, sizeof part, "%s.part", path);
-	sim_recorder *recorder = write_frames(path, true);
+	io_recorder *recorder = write_frames(path, true);
 	char *bytes = read_bytes(path, &size);
 	CHECK(size == 6 && memcmp(bytes, "before", 6) == 0);
 	free(bytes);
 	CHECK(access(part, F_OK) == 0);
 	CHECK(starts_like_recording(part));
-	CHECK(sim_close_recorder(recorder, &error));
+	CHECK(io_close_recorder(recorder, &error));
 	CHECK(access(part, F_OK) != 0);
-	sim_recording *recording = open_good(path);
-	CHECK(sim_recording_note(recording) == NULL && sim_recording_is_finished(recording));
-	CHECK_INT(sim_recording_moving_count(recording), 1);
-	sim_close_recording(recording);
+	io_recording *recording = open_good(path);
+	CHECK(io_recording_note(recording) == NULL && io_recording_is_finished(recording));
+	CHECK_INT(io_recording_moving_count(recording), 1);
+	io_close_recording(recording);
 	unlink(path);
 }
 
@@ -367,37 +367,37 @@ TEST(recording, a_log_cut_anywhere_keeps_its_whole_frames)
 	sim_error error = { "" };
 	size_t size;
 	snprintf(part, sizeof part, "%s.part", new_path(path));
-	sim_recorder *recorder = write_frames(path, true);
+	io_recorder *recorder = write_frames(path, true);
 	char *bytes = read_bytes(part, &size);
 	int before = 0;
 	bool rising = true, empty_told = true;
 	for (size_t length = 16; length <= size; length += length < 600 || length + 600 > size ? 1 : 37) {
 		write_bytes(path, bytes, length);
-		sim_recording *recording = sim_open_recording(path, &error);
+		io_recording *recording = io_open_recording(path, &error);
 		if (!recording) {
 			empty_told &= before == 0 && strstr(error.text, "there is nothing in it") != NULL;
 			continue;
 		}
-		const int frames = sim_recording_frame_count(recording);
-		rising &= frames >= before && !sim_recording_is_finished(recording) && sim_recording_note(recording) != NULL;
-		if (frames > before && sim_recording_body_count(recording) == BODIES)
+		const int frames = io_recording_frame_count(recording);
+		rising &= frames >= before && !io_recording_is_finished(recording) && io_recording_note(recording) != NULL;
+		if (frames > before && io_recording_body_count(recording) == BODIES)
 			check_frame(recording, frames - 1, true);
 		before = frames;
-		sim_close_recording(recording);
+		io_close_recording(recording);
 	}
 	CHECK(rising);
 	CHECK(empty_told);
 	CHECK_INT(before, FRAMES);
-	sim_recording *recording = open_good(part);
+	io_recording *recording = open_good(part);
 	for (int f = 0; f < FRAMES; f++)
 		check_frame(recording, f, true);
-	CHECK_STR(sim_recording_note(recording), "the recording of a run that goes on or was cut off: 70 frames of it are whole");
-	CHECK_STR(sim_recording_get_info(recording)->scene_text, "{\"name\": \"\xc3\xa4\"}");
-	sim_close_recording(recording);
+	CHECK_STR(io_recording_note(recording), "the recording of a run that goes on or was cut off: 70 frames of it are whole");
+	CHECK_STR(io_recording_get_info(recording)->scene_text, "{\"name\": \"\xc3\xa4\"}");
+	io_close_recording(recording);
 	unlink(path);
 	check_refused(path,
 		": is not there, but that of a run that goes on or was cut off is, under this name with .part behind it: take that");
-	CHECK(sim_close_recorder(recorder, &error));
+	CHECK(io_close_recorder(recorder, &error));
 	free(bytes);
 	unlink(path);
 }
@@ -408,7 +408,7 @@ TEST(recording, every_flipped_bit_is_found)
 	char path[64], part[80];
 	sim_error error = { "" };
 	snprintf(part, sizeof part, "%s.part", new_path(path));
-	sim_recorder *recorder = write_frames(path, true);
+	io_recorder *recorder = write_frames(path, true);
 	for (int finished = 0; finished < 2; finished++) {
 		size_t size;
 		char *bytes = read_bytes(finished ? path : part, &size);
@@ -419,14 +419,14 @@ TEST(recording, every_flipped_bit_is_found)
 			bytes[i] ^= bit;
 			write_bytes(path, bytes, size);
 			bytes[i] ^= bit;
-			sim_recording *recording = sim_open_recording(path, &error);
+			io_recording *recording = io_open_recording(path, &error);
 			found &= recording == NULL && strstr(error.text, path) != NULL;
-			sim_close_recording(recording);
+			io_close_recording(recording);
 		}
 		CHECK(found);
 		free(bytes);
 		unlink(path);
-		CHECK(finished || sim_close_recorder(recorder, &error));
+		CHECK(finished || io_close_recorder(recorder, &error));
 	}
 	unlink(path);
 }
@@ -436,12 +436,12 @@ TEST(recording, those_of_earlier_versions_open_with_a_note)
 	char path[64];
 	write_all(new_path(path), true);
 	remove_digest(path);
-	sim_recording *recording = open_good(path);
-	CHECK_STR(sim_recording_note(recording),
-		"it has no digest, as recordings of earlier versions: damage within it may go unnoticed");
+	io_recording *recording = open_good(path);
+	CHECK_STR(
+		io_recording_note(recording), "it has no digest, as recordings of earlier versions: damage within it may go unnoticed");
 	for (int f = 0; f < FRAMES; f++)
 		check_frame(recording, f, true);
-	sim_close_recording(recording);
+	io_close_recording(recording);
 	unlink(path);
 }
 
@@ -454,10 +454,10 @@ TEST(recording, bodies_without_rounding_are_read)
 	REQUIRE(file >= 0 && H5Ldelete(file, "/bodies/rounding", H5P_DEFAULT) >= 0);
 	H5Fclose(file);
 	remove_digest(path);
-	sim_recording *recording = open_good(path);
-	CHECK_NEAR(sim_recording_get_body(recording, 2)->rounding, 0, 0);
-	CHECK_NEAR(sim_recording_get_body(recording, 2)->half_extents[1], 4, 0);
-	sim_close_recording(recording);
+	io_recording *recording = open_good(path);
+	CHECK_NEAR(io_recording_get_body(recording, 2)->rounding, 0, 0);
+	CHECK_NEAR(io_recording_get_body(recording, 2)->half_extents[1], 4, 0);
+	io_close_recording(recording);
 	unlink(path);
 }
 
@@ -465,36 +465,36 @@ TEST(recording, bodies_without_rounding_are_read)
 static void write_parts(const char *path, const int32_t part[4])
 {
 	sim_error error = { "" };
-	const sim_recording_info info = { .time_step = 1, .scene_text = "", .scene_name = "" };
+	const io_recording_info info = { .time_step = 1, .scene_text = "", .scene_name = "" };
 	const carom_pose place = { { 1, 2, 3 }, { 0, 0, 1, 0 } };
 	carom_pose poses[4];
-	sim_recorder *recorder = sim_create_recorder(path, &info, &error);
+	io_recorder *recorder = io_create_recorder(path, &info, &error);
 	REQUIRE(recorder != NULL);
 	for (int i = 0; i < 4; i++) {
-		const sim_recorded_body body = {
+		const io_recorded_body body = {
 			.kind = CAROM_DYNAMIC, .type = CAROM_SPHERE, .mesh = -1, .radius = i + 1.0, .part = part[i], .place = place
 		};
-		CHECK(sim_recorder_add_body(recorder, &body, &error));
+		CHECK(io_recorder_add_body(recorder, &body, &error));
 		poses[i] = pose_of(0, i < 2 ? 0 : i);
 	}
-	CHECK(sim_recorder_add_frame(recorder, 0, poses, NULL, 0, &error));
+	CHECK(io_recorder_add_frame(recorder, 0, poses, NULL, 0, &error));
 	CHECK_STR(error.text, "");
-	sim_close_recorder(recorder, &error);
+	io_close_recorder(recorder, &error);
 }
 
 static void check_parts(const char *path)
 {
-	sim_recording *recording = open_good(path);
-	CHECK_INT(sim_recording_body_count(recording), 4);
-	CHECK_INT(sim_recording_whole_count(recording), 3);
-	CHECK_INT(sim_recording_moving_count(recording), 3);
+	io_recording *recording = open_good(path);
+	CHECK_INT(io_recording_body_count(recording), 4);
+	CHECK_INT(io_recording_whole_count(recording), 3);
+	CHECK_INT(io_recording_moving_count(recording), 3);
 	for (int i = 0; i < 4; i++)
-		CHECK_NEAR(sim_recording_get_body(recording, i)->radius, i + 1, 0);
-	CHECK_INT(sim_recording_get_body(recording, 1)->part, 2);
-	CHECK_INT(sim_recording_get_body(recording, 2)->part, 0);
-	CHECK_NEAR(sim_recording_get_body(recording, 1)->place.position.z, 3, 0);
-	CHECK_NEAR(sim_recording_get_body(recording, 3)->place.orientation.z, 1, 0);
-	sim_close_recording(recording);
+		CHECK_NEAR(io_recording_get_body(recording, i)->radius, i + 1, 0);
+	CHECK_INT(io_recording_get_body(recording, 1)->part, 2);
+	CHECK_INT(io_recording_get_body(recording, 2)->part, 0);
+	CHECK_NEAR(io_recording_get_body(recording, 1)->place.position.z, 3, 0);
+	CHECK_NEAR(io_recording_get_body(recording, 3)->place.orientation.z, 1, 0);
+	io_close_recording(recording);
 }
 
 TEST(recording, parts_come_back)
@@ -590,19 +590,19 @@ TEST(recording, a_full_disk_costs_nothing)
 	int early = 0, late = 0, kept = 0;
 	for (rlim_t limit = 100; limit < 22000; limit += 700) {
 		sim_error error = { "" };
-		sim_recording_info info = { .contacts = true, .scene_text = "text", .scene_name = "test" };
+		io_recording_info info = { .contacts = true, .scene_text = "text", .scene_name = "test" };
 		write_bytes(path, "before", 6);
 		setrlimit(RLIMIT_FSIZE, &(struct rlimit){ limit, old.rlim_max });
-		sim_recorder *recorder = sim_create_recorder(path, &info, &error);
+		io_recorder *recorder = io_create_recorder(path, &info, &error);
 		bool done = recorder != NULL;
 		int frames = 0;
 		for (; done && frames < 100; frames += done) {
-			const sim_recorded_contact contact = contact_of(frames, 0);
-			done = sim_recorder_add_frame(recorder, frames, NULL, &contact, 1, &error);
+			const io_recorded_contact contact = contact_of(frames, 0);
+			done = io_recorder_add_frame(recorder, frames, NULL, &contact, 1, &error);
 		}
 		early += recorder && !done;
 		CHECK(done || strstr(error.text, "cannot be written: File too large") != NULL);
-		if (recorder && !sim_close_recorder(recorder, &error)) {
+		if (recorder && !io_close_recorder(recorder, &error)) {
 			late += done;
 			CHECK(strstr(error.text, path) != NULL);
 			done = false;
@@ -612,11 +612,11 @@ TEST(recording, a_full_disk_costs_nothing)
 		char *bytes = read_bytes(path, &size);
 		CHECK(done == (size != 6 || memcmp(bytes, "before", 6) != 0));
 		free(bytes);
-		sim_recording *recording = sim_open_recording(part, &error);
+		io_recording *recording = io_open_recording(part, &error);
 		CHECK((recording != NULL) == (recorder && !done));
 		kept += recording != NULL;
-		CHECK(!recording || sim_recording_frame_count(recording) == frames);
-		sim_close_recording(recording);
+		CHECK(!recording || io_recording_frame_count(recording) == frames);
+		io_close_recording(recording);
 		unlink(part);
 	}
 	CHECK(early > 0 && late > 0 && kept == early + late);
@@ -642,10 +642,10 @@ TEST(recording, truncated_files_are_refused)
 	for (size_t length = 0; length < size; length += 1 + size / 60) {
 		write_bytes(cut, bytes, length);
 		error.text[0] = 0;
-		sim_recording *recording = sim_open_recording(cut, &error);
+		io_recording *recording = io_open_recording(cut, &error);
 		all_refused &= recording == NULL;
 		all_explained &= strstr(error.text, cut) != NULL;
-		sim_close_recording(recording);
+		io_close_recording(recording);
 	}
 	fflush(stderr);
 	dup2(saved, STDERR_FILENO);

@@ -13,7 +13,7 @@ typedef struct fixture {
 	carom_context *context;
 	carom_world *world;
 	carom_body_id ids[128];
-	sim_look looks[128];
+	view_look looks[128];
 	int count;
 } fixture;
 
@@ -31,7 +31,7 @@ static void destroy_fixture(fixture *f)
 	carom_destroy_context(f->context);
 }
 
-static void add_body(fixture *f, carom_shape shape, carom_body_kind kind, carom_vec3 position, sim_look look)
+static void add_body(fixture *f, carom_shape shape, carom_body_kind kind, carom_vec3 position, view_look look)
 {
 	carom_body_def def = carom_default_body_def();
 	def.shape = shape;
@@ -46,18 +46,18 @@ static void add_body(fixture *f, carom_shape shape, carom_body_kind kind, carom_
 static void add_plane(fixture *f)
 {
 	const carom_shape shape = { .type = CAROM_PLANE };
-	add_body(f, shape, CAROM_STATIC, (carom_vec3){ 0, 0, 0 }, (sim_look){ .color = { 0.5f, 0.5f, 0.5f } });
+	add_body(f, shape, CAROM_STATIC, (carom_vec3){ 0, 0, 0 }, (view_look){ .color = { 0.5f, 0.5f, 0.5f } });
 }
 
 static void add_sphere(fixture *f, double radius, carom_vec3 position)
 {
 	const carom_shape shape = { .type = CAROM_SPHERE, .radius = radius };
-	add_body(f, shape, CAROM_DYNAMIC, position, (sim_look){ .color = { 0.8f, 0.02f, 0.02f } });
+	add_body(f, shape, CAROM_DYNAMIC, position, (view_look){ .color = { 0.8f, 0.02f, 0.02f } });
 }
 
-static sim_picture_options make_options(const fixture *f)
+static view_picture_options make_options(const fixture *f)
 {
-	sim_picture_options options = sim_default_picture_options();
+	view_picture_options options = view_default_picture_options();
 	options.width = SIZE;
 	options.height = SIZE;
 	options.looks = f->looks;
@@ -66,24 +66,24 @@ static sim_picture_options make_options(const fixture *f)
 	return options;
 }
 
-static sim_image draw(const fixture *f, const sim_camera *camera, const sim_picture_options *options)
+static view_image draw(const fixture *f, const view_camera *camera, const view_picture_options *options)
 {
-	sim_image image;
+	view_image image;
 	sim_error error = { "" };
-	REQUIRE(sim_render_world(f->world, camera, options, &image, &error));
+	REQUIRE(view_render_world(f->world, camera, options, &image, &error));
 	CHECK_STR(error.text, "");
 	REQUIRE(image.width == options->width && image.height == options->height);
 	return image;
 }
 
-static bool same_pictures(const sim_image *a, const sim_image *b)
+static bool same_pictures(const view_image *a, const view_image *b)
 {
 	return a->width == b->width && a->height == b->height &&
 		memcmp(a->pixels, b->pixels, 3 * (size_t)a->width * (size_t)a->height) == 0;
 }
 
 // Straight down on a sphere of radius 1 that lies on the ground.
-static const sim_camera above = { .position = { 0, 0, 20 }, .target = { 0, 0, 0 }, .up = { 0, 1, 0 }, .field_of_view = 30 };
+static const view_camera above = { .position = { 0, 0, 20 }, .target = { 0, 0, 0 }, .up = { 0, 1, 0 }, .field_of_view = 30 };
 
 static fixture make_ball_on_ground(void)
 {
@@ -109,13 +109,13 @@ static double distance_to_line(carom_vec3 point, carom_vec3 origin, carom_vec3 d
 TEST(renderer, silhouette_is_where_geometry_says)
 {
 	fixture f = make_ball_on_ground();
-	const sim_picture_options options = make_options(&f);
-	sim_image image = draw(&f, &above, &options);
+	const view_picture_options options = make_options(&f);
+	view_image image = draw(&f, &above, &options);
 	int inside = 0, wrong = 0;
 	for (int y = 0; y < SIZE; ++y) {
 		for (int x = 0; x < SIZE; ++x) {
 			const double distance = distance_to_line((carom_vec3){ 0, 0, 1 }, above.position, direction_above(x, y));
-			const uint8_t *pixel = sim_image_pixel(&image, x, y);
+			const uint8_t *pixel = view_image_pixel(&image, x, y);
 			const bool red = pixel[0] > 2 * pixel[1];
 			inside += distance < 0.9;
 			// A pixel is 0.05 wide there: the border itself is a mixture.
@@ -124,16 +124,16 @@ TEST(renderer, silhouette_is_where_geometry_says)
 	}
 	CHECK(inside > 900);
 	CHECK_INT(wrong, 0);
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 	destroy_fixture(&f);
 }
 
 TEST(renderer, shadow_is_where_geometry_says)
 {
 	fixture f = make_ball_on_ground();
-	const sim_picture_options options = make_options(&f);
-	sim_image image = draw(&f, &above, &options);
-	const int lit = sim_image_pixel(&image, 150, 100)[1], dark = sim_image_pixel(&image, 78, 100)[1];
+	const view_picture_options options = make_options(&f);
+	view_image image = draw(&f, &above, &options);
+	const int lit = view_image_pixel(&image, 150, 100)[1], dark = view_image_pixel(&image, 78, 100)[1];
 	CHECK(lit > dark + 60);
 	int in_shadow = 0, wrong = 0;
 	for (int y = 0; y < SIZE; ++y) {
@@ -144,14 +144,14 @@ TEST(renderer, shadow_is_where_geometry_says)
 			// The line from the point on the ground to the sun passes the ball's centre at this distance.
 			const carom_vec3 ground = sim_add(above.position, sim_scale(direction, 20));
 			const double distance = distance_to_line(centre, ground, options.sun);
-			const bool shadow = 2 * sim_image_pixel(&image, x, y)[1] < lit + dark;
+			const bool shadow = 2 * view_image_pixel(&image, x, y)[1] < lit + dark;
 			in_shadow += distance < 0.9;
 			wrong += (distance < 0.93 && !shadow) || (distance > 1.07 && shadow);
 		}
 	}
 	CHECK(in_shadow > 300);
 	CHECK_INT(wrong, 0);
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 	destroy_fixture(&f);
 }
 
@@ -159,30 +159,30 @@ TEST(renderer, shadow_is_where_geometry_says)
 TEST(renderer, light_follows_the_normal)
 {
 	fixture f = make_ball_on_ground();
-	sim_picture_options options = make_options(&f);
+	view_picture_options options = make_options(&f);
 	options.samples = 1;
-	sim_image image = draw(&f, &above, &options);
+	view_image image = draw(&f, &above, &options);
 	// Pixels along the ball's middle row, from west to east: the sun stands in the east.
 	int last = -1;
 	for (int x = SIZE / 2 - 18; x <= SIZE / 2 + 12; x += 6) {
-		const int red = sim_image_pixel(&image, x, SIZE / 2)[0];
+		const int red = view_image_pixel(&image, x, SIZE / 2)[0];
 		CHECK(red > last);
 		last = red;
 	}
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 	destroy_fixture(&f);
 }
 
 TEST(renderer, empty_world_is_sky)
 {
 	fixture f = make_fixture();
-	const sim_picture_options options = make_options(&f);
-	const sim_camera level = { .position = { 0, 0, 1 }, .target = { 0, 1, 1.2 }, .up = { 0, 0, 1 }, .field_of_view = 60 };
-	sim_image image = draw(&f, &level, &options);
-	const uint8_t *top = sim_image_pixel(&image, SIZE / 2, 0), *bottom = sim_image_pixel(&image, SIZE / 2, SIZE - 1);
+	const view_picture_options options = make_options(&f);
+	const view_camera level = { .position = { 0, 0, 1 }, .target = { 0, 1, 1.2 }, .up = { 0, 0, 1 }, .field_of_view = 60 };
+	view_image image = draw(&f, &level, &options);
+	const uint8_t *top = view_image_pixel(&image, SIZE / 2, 0), *bottom = view_image_pixel(&image, SIZE / 2, SIZE - 1);
 	CHECK(top[2] > top[0] + 20);    // blue above ...
 	CHECK(bottom[0] > top[0] + 20); // ... and hazy below
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 	destroy_fixture(&f);
 }
 
@@ -197,20 +197,20 @@ TEST(renderer, same_picture_for_any_threads)
 		add_sphere(&f, test_random_double(&state, 0.2, 1), position);
 	}
 	f.looks[0].checker = true;
-	const sim_contact_mark mark = { { 0, 0, 1 }, { 0, 0, 1 }, 0.1 };
-	sim_picture_options options = make_options(&f);
+	const view_contact_mark mark = { { 0, 0, 1 }, { 0, 0, 1 }, 0.1 };
+	view_picture_options options = make_options(&f);
 	options.contacts = &mark;
 	options.contact_count = 1;
 	options.caption = "the same";
 	options.threads = 1;
-	sim_image one = draw(&f, &above, &options);
+	view_image one = draw(&f, &above, &options);
 	for (int threads = 0; threads <= 7; threads += 3) {
 		options.threads = threads;
-		sim_image many = draw(&f, &above, &options);
+		view_image many = draw(&f, &above, &options);
 		CHECK(same_pictures(&one, &many));
-		sim_destroy_image(&many);
+		view_destroy_image(&many);
 	}
-	sim_destroy_image(&one);
+	view_destroy_image(&one);
 	destroy_fixture(&f);
 }
 
@@ -218,15 +218,15 @@ TEST(renderer, same_picture_for_any_threads)
 TEST(renderer, samples_smooth_borders_only)
 {
 	fixture f = make_ball_on_ground();
-	sim_picture_options options = make_options(&f);
+	view_picture_options options = make_options(&f);
 	options.samples = 1;
-	sim_image coarse = draw(&f, &above, &options);
+	view_image coarse = draw(&f, &above, &options);
 	options.samples = 16;
-	sim_image fine = draw(&f, &above, &options);
+	view_image fine = draw(&f, &above, &options);
 	int changed = 0, wrong = 0;
 	for (int y = 0; y < SIZE; ++y) {
 		for (int x = 0; x < SIZE; ++x) {
-			const bool differs = memcmp(sim_image_pixel(&coarse, x, y), sim_image_pixel(&fine, x, y), 3) != 0;
+			const bool differs = memcmp(view_image_pixel(&coarse, x, y), view_image_pixel(&fine, x, y), 3) != 0;
 			const double distance = distance_to_line((carom_vec3){ 0, 0, 1 }, above.position, direction_above(x, y));
 			changed += differs;
 			wrong += differs && distance < 0.4;
@@ -234,56 +234,57 @@ TEST(renderer, samples_smooth_borders_only)
 	}
 	CHECK(changed > 100);
 	CHECK_INT(wrong, 0);
-	sim_destroy_image(&coarse);
-	sim_destroy_image(&fine);
+	view_destroy_image(&coarse);
+	view_destroy_image(&fine);
 	destroy_fixture(&f);
 }
 
 TEST(renderer, contacts_are_marked)
 {
 	fixture f = make_ball_on_ground();
-	sim_picture_options options = make_options(&f);
-	sim_image plain = draw(&f, &above, &options);
+	view_picture_options options = make_options(&f);
+	view_image plain = draw(&f, &above, &options);
 	// The deepest contact in the open; one as deep but hidden below the ball; one behind the camera.
-	const sim_contact_mark marks[3] = { { { 3, 2, 0 }, { 0, 0, 1 }, 0.02 }, { { 0, 0.5, 0.02 }, { 0, 0, 1 }, 0.02 },
+	const view_contact_mark marks[3] = { { { 3, 2, 0 }, { 0, 0, 1 }, 0.02 }, { { 0, 0.5, 0.02 }, { 0, 0, 1 }, 0.02 },
 		{ { 0, 0, 30 }, { 0, 0, 1 }, 0.02 } };
 	options.contacts = marks;
 	options.contact_count = 3;
-	sim_image marked = draw(&f, &above, &options);
+	view_image marked = draw(&f, &above, &options);
 	const double scale = (SIZE / 2) / (20 * tan(15 * 3.14159265358979 / 180));
 	const int x = (int)(SIZE / 2 + 3 * scale), y = (int)(SIZE / 2 - 2 * scale);
-	const uint8_t *open = sim_image_pixel(&marked, x, y);
+	const uint8_t *open = view_image_pixel(&marked, x, y);
 	CHECK_INT(open[0], 235);
 	CHECK_INT(open[1], 40);
 	CHECK_INT(open[2], 60);
 	const int hidden_y = (int)(SIZE / 2 - 0.5 * scale * 20 / 19.98);
-	const uint8_t *before = sim_image_pixel(&plain, SIZE / 2, hidden_y), *hidden = sim_image_pixel(&marked, SIZE / 2, hidden_y);
+	const uint8_t *before = view_image_pixel(&plain, SIZE / 2, hidden_y),
+				  *hidden = view_image_pixel(&marked, SIZE / 2, hidden_y);
 	CHECK(memcmp(before, hidden, 3) != 0);
 	CHECK(abs(before[0] - hidden[0]) < 60 && abs(before[2] - hidden[2]) < 60);
 	// Away from the marks and the band at the bottom nothing changes.
 	CHECK(memcmp(plain.pixels, marked.pixels, 3 * SIZE * 40) == 0);
-	sim_destroy_image(&plain);
-	sim_destroy_image(&marked);
+	view_destroy_image(&plain);
+	view_destroy_image(&marked);
 	destroy_fixture(&f);
 }
 
 TEST(renderer, wrong_options_are_errors)
 {
 	fixture f = make_ball_on_ground();
-	const sim_picture_options good = make_options(&f);
-	sim_picture_options options[4] = { good, good, good, good };
+	const view_picture_options good = make_options(&f);
+	view_picture_options options[4] = { good, good, good, good };
 	options[0].samples = 3;
 	options[1].width = 0;
-	options[2].height = SIM_MAX_IMAGE_SIZE + 1;
+	options[2].height = VIEW_MAX_IMAGE_SIZE + 1;
 	options[3].threads = -1;
-	sim_image image;
+	view_image image;
 	for (int i = 0; i < 4; ++i) {
 		sim_error error = { "" };
-		CHECK(!sim_render_world(f.world, &above, &options[i], &image, &error));
+		CHECK(!view_render_world(f.world, &above, &options[i], &image, &error));
 		CHECK(image.pixels == NULL);
 		CHECK(error.text[0] != 0);
 	}
-	sim_camera cameras[5] = { above, above, above, above, above };
+	view_camera cameras[5] = { above, above, above, above, above };
 	cameras[0].target = above.position;
 	cameras[1].up = (carom_vec3){ 0, 0, 1 };
 	cameras[2].field_of_view = 180;
@@ -291,7 +292,7 @@ TEST(renderer, wrong_options_are_errors)
 	cameras[4].up = (carom_vec3){ 0, 0, 0 };
 	for (int i = 0; i < 5; ++i) {
 		sim_error error = { "" };
-		CHECK(!sim_render_world(f.world, &cameras[i], &good, &image, &error));
+		CHECK(!view_render_world(f.world, &cameras[i], &good, &image, &error));
 		CHECK(image.pixels == NULL);
 		CHECK(strstr(error.text, "camera") != NULL);
 	}
@@ -310,15 +311,15 @@ TEST(renderer, framed_box_fills_the_picture)
 			{ offset + size * test_random_double(&state, 0.01, 1), -offset + size * test_random_double(&state, 0.01, 1),
 				size * test_random_double(&state, 0.01, 1) } };
 		const int width = 100 + (int)(test_random(&state) % 1000), height = 100 + (int)(test_random(&state) % 1000);
-		const sim_camera camera = sim_frame_box(&box, ups[i % 3], (double)width / height);
-		sim_view view;
-		REQUIRE(sim_make_view(&camera, width, height, &view, NULL));
+		const view_camera camera = view_frame_box(&box, ups[i % 3], (double)width / height);
+		view_frame view;
+		REQUIRE(view_make_frame(&camera, width, height, &view, NULL));
 		double fullest = 0, lowest = 0;
 		for (int corner = 0; corner < 8; ++corner) {
 			const carom_vec3 point = { corner & 1 ? box.upper.x : box.lower.x, corner & 2 ? box.upper.y : box.lower.y,
 				corner & 4 ? box.upper.z : box.lower.z };
 			double x = 0, y = 0;
-			REQUIRE(sim_view_project(&view, point, &x, &y));
+			REQUIRE(view_project(&view, point, &x, &y));
 			fullest = fmax(fullest, fmax(fabs(2 * x / width - 1), fabs(2 * y / height - 1)));
 			lowest = fmax(lowest, y / height);
 		}
@@ -331,11 +332,11 @@ TEST(renderer, framed_box_fills_the_picture)
 TEST(renderer, point_is_framed)
 {
 	const carom_aabb box = { { 3, 4, 5 }, { 3, 4, 5 } };
-	const sim_camera camera = sim_frame_box(&box, (carom_vec3){ 0, 0, 1 }, 1.5);
-	sim_view view;
-	REQUIRE(sim_make_view(&camera, 30, 20, &view, NULL));
+	const view_camera camera = view_frame_box(&box, (carom_vec3){ 0, 0, 1 }, 1.5);
+	view_frame view;
+	REQUIRE(view_make_frame(&camera, 30, 20, &view, NULL));
 	double x = 0, y = 0;
-	REQUIRE(sim_view_project(&view, box.lower, &x, &y));
+	REQUIRE(view_project(&view, box.lower, &x, &y));
 	CHECK_NEAR(x, 15, 1e-9);
 	CHECK_NEAR(y, 10, 0.5);
 }
@@ -343,19 +344,19 @@ TEST(renderer, point_is_framed)
 // A pixel's ray meets a point that projects to it.
 TEST(renderer, rays_and_pixels_agree)
 {
-	const sim_camera camera = { .position = { 1, 2, 3 }, .target = { -4, 5, 0 }, .up = { 0.1, 0, 1 }, .field_of_view = 50 };
-	sim_view view;
-	REQUIRE(sim_make_view(&camera, 640, 480, &view, NULL));
+	const view_camera camera = { .position = { 1, 2, 3 }, .target = { -4, 5, 0 }, .up = { 0.1, 0, 1 }, .field_of_view = 50 };
+	view_frame view;
+	REQUIRE(view_make_frame(&camera, 640, 480, &view, NULL));
 	uint64_t state = 2;
 	for (int i = 0; i < 100; ++i) {
 		const double px = test_random_double(&state, 0, 640), py = test_random_double(&state, 0, 480);
-		const carom_vec3 direction = sim_view_direction(&view, px, py);
+		const carom_vec3 direction = view_direction(&view, px, py);
 		CHECK_NEAR(sim_length(direction), 1, 1e-12);
 		double x = 0, y = 0;
-		REQUIRE(sim_view_project(&view, sim_add(view.position, sim_scale(direction, 7)), &x, &y));
+		REQUIRE(view_project(&view, sim_add(view.position, sim_scale(direction, 7)), &x, &y));
 		CHECK_NEAR(x, px, 1e-8);
 		CHECK_NEAR(y, py, 1e-8);
-		CHECK(!sim_view_project(&view, sim_subtract(view.position, direction), &x, &y));
+		CHECK(!view_project(&view, sim_subtract(view.position, direction), &x, &y));
 	}
 }
 
@@ -363,19 +364,19 @@ TEST(renderer, bounds_leave_out_planes_and_runaways)
 {
 	fixture f = make_fixture();
 	carom_aabb box;
-	CHECK(!sim_bounds_of_bodies(f.world, f.ids, 0, &box));
+	CHECK(!view_bounds_of_bodies(f.world, f.ids, 0, &box));
 	add_plane(&f);
-	CHECK(!sim_bounds_of_bodies(f.world, f.ids, f.count, &box));
+	CHECK(!view_bounds_of_bodies(f.world, f.ids, f.count, &box));
 	for (int i = 0; i < 100; ++i)
 		add_sphere(&f, 0.5, (carom_vec3){ i % 5, i / 5 % 5, i / 25 });
 	// Few bodies: all count.
-	REQUIRE(sim_bounds_of_bodies(f.world, f.ids, 26, &box));
+	REQUIRE(view_bounds_of_bodies(f.world, f.ids, 26, &box));
 	CHECK_NEAR(box.lower.x, -0.5, 1e-5);
 	CHECK_NEAR(box.upper.y, 4.5, 1e-5);
 	CHECK_NEAR(box.upper.z, 0.5, 1e-5);
 	// Many: one that rolled away does not count.
 	add_sphere(&f, 0.5, (carom_vec3){ 1000, 0, 0 });
-	REQUIRE(sim_bounds_of_bodies(f.world, f.ids, f.count, &box));
+	REQUIRE(view_bounds_of_bodies(f.world, f.ids, f.count, &box));
 	CHECK_NEAR(box.lower.x, -0.5, 1e-5);
 	CHECK_NEAR(box.upper.x, 4.5, 1e-5);
 	CHECK_NEAR(box.upper.z, 3.5, 1e-5);
@@ -386,16 +387,16 @@ TEST(renderer, bounds_leave_out_planes_and_runaways)
 
 TEST(renderer, looks_tell_bodies_apart)
 {
-	CHECK(sim_make_look(CAROM_PLANE, CAROM_STATIC, 0).checker);
-	const sim_look scenery = sim_make_look(CAROM_MESH, CAROM_STATIC, 3);
+	CHECK(view_make_look(CAROM_PLANE, CAROM_STATIC, 0).checker);
+	const view_look scenery = view_make_look(CAROM_MESH, CAROM_STATIC, 3);
 	CHECK_NEAR(scenery.color[0], scenery.color[1], 0.05);
 	for (int i = 0; i < 60; ++i) {
-		const sim_look a = sim_make_look(CAROM_MESH, CAROM_DYNAMIC, i);
+		const view_look a = view_make_look(CAROM_MESH, CAROM_DYNAMIC, i);
 		CHECK(!a.checker && a.surface == NULL);
 		for (int k = 0; k < 3; ++k)
 			CHECK(a.color[k] >= 0 && a.color[k] <= 1);
 		for (int j = i + 1; j < i + 6; ++j) {
-			const sim_look b = sim_make_look(CAROM_SPHERE, CAROM_DYNAMIC, j);
+			const view_look b = view_make_look(CAROM_SPHERE, CAROM_DYNAMIC, j);
 			const double difference =
 				fabs(a.color[0] - b.color[0]) + fabs(a.color[1] - b.color[1]) + fabs(a.color[2] - b.color[2]);
 			CHECK(difference > 0.05);
@@ -452,8 +453,8 @@ TEST(renderer, smooth_normals_keep_edges_of_a_cube)
 {
 	fixture f = make_fixture();
 	carom_mesh *mesh = make_cube(&f);
-	sim_smooth_mesh smooth;
-	REQUIRE(sim_create_smooth_mesh(mesh, &smooth));
+	view_smooth_mesh smooth;
+	REQUIRE(view_create_smooth_mesh(mesh, &smooth));
 	for (int corner = 0; corner < 36; ++corner) {
 		const float *n = smooth.normals + 3 * corner;
 		const int32_t *triangle = carom_mesh_get_triangles(mesh) + corner / 3 * 3;
@@ -468,7 +469,7 @@ TEST(renderer, smooth_normals_keep_edges_of_a_cube)
 		for (int k = 0; k < 3; ++k)
 			CHECK_NEAR(v[3 * triangle[k] + axis], n[axis], 1e-6);
 	}
-	sim_destroy_smooth_mesh(&smooth);
+	view_destroy_smooth_mesh(&smooth);
 	CHECK(smooth.normals == NULL);
 	carom_release_mesh(mesh);
 	destroy_fixture(&f);
@@ -478,8 +479,8 @@ TEST(renderer, smooth_normals_of_a_torus)
 {
 	fixture f = make_fixture();
 	carom_mesh *mesh = make_torus(&f);
-	sim_smooth_mesh smooth;
-	REQUIRE(sim_create_smooth_mesh(mesh, &smooth));
+	view_smooth_mesh smooth;
+	REQUIRE(view_create_smooth_mesh(mesh, &smooth));
 	double worst = 0;
 	for (int corner = 0; corner < 6 * COLUMNS * ROWS; ++corner) {
 		const int32_t vertex = carom_mesh_get_triangles(mesh)[corner];
@@ -492,7 +493,7 @@ TEST(renderer, smooth_normals_of_a_torus)
 	}
 	// The facets themselves are off by up to half of 22.5 degrees (0.2).
 	CHECK(worst < 0.08);
-	sim_destroy_smooth_mesh(&smooth);
+	view_destroy_smooth_mesh(&smooth);
 	carom_release_mesh(mesh);
 	destroy_fixture(&f);
 }
@@ -500,12 +501,12 @@ TEST(renderer, smooth_normals_of_a_torus)
 // A shape as a part, somewhere else in its body, makes the picture of that shape as a body, flat and smooth.
 TEST(renderer, parts_are_drawn_in_their_places)
 {
-	sim_image images[2][2];
+	view_image images[2][2];
 	for (int way = 0; way < 2; ++way) {
 		fixture f = make_fixture();
 		carom_mesh *mesh = make_torus(&f);
-		sim_smooth_mesh smooth;
-		REQUIRE(sim_create_smooth_mesh(mesh, &smooth));
+		view_smooth_mesh smooth;
+		REQUIRE(view_create_smooth_mesh(mesh, &smooth));
 		const carom_shape ball = { .type = CAROM_SPHERE, .radius = 1 }, ring = { .type = CAROM_MESH, .mesh = mesh };
 		// The body is turned by half a turn about z.
 		const carom_part parts[2] = { { ball, { { 3, 0, 0 }, { 0, 0, 0, 1 } } }, { ring, { { -2, -1, 0 }, { 0, 0, 1, 0 } } } };
@@ -520,14 +521,14 @@ TEST(renderer, parts_are_drawn_in_their_places)
 			add_body(&f, ring, CAROM_DYNAMIC, (carom_vec3){ 2, 1, 0 }, f.looks[0]);
 		}
 		f.count = 2;
-		f.looks[0] = (sim_look){ .color = { 0.6f, 0.2f, 0.1f } };
-		f.looks[1] = (sim_look){ .color = { 0.1f, 0.6f, 0.2f } };
+		f.looks[0] = (view_look){ .color = { 0.6f, 0.2f, 0.1f } };
+		f.looks[1] = (view_look){ .color = { 0.1f, 0.6f, 0.2f } };
 		for (int round = 0; round < 2; ++round) {
-			const sim_picture_options options = make_options(&f);
+			const view_picture_options options = make_options(&f);
 			f.looks[1].surface = round ? &smooth : NULL;
 			images[way][round] = draw(&f, &above, &options);
 		}
-		sim_destroy_smooth_mesh(&smooth);
+		view_destroy_smooth_mesh(&smooth);
 		carom_destroy_world(f.world);
 		f.world = NULL;
 		carom_release_mesh(mesh);
@@ -537,15 +538,15 @@ TEST(renderer, parts_are_drawn_in_their_places)
 		CHECK(same_pictures(&images[0][round], &images[1][round]));
 	CHECK(!same_pictures(&images[0][0], &images[0][1]));
 	for (int i = 0; i < 4; ++i)
-		sim_destroy_image(&images[i / 2][i % 2]);
+		view_destroy_image(&images[i / 2][i % 2]);
 }
 
 // The brightest jump between neighbouring pixels on the body, away from borders: facets show as steps.
-static int roughness(const sim_image *image)
+static int roughness(const view_image *image)
 {
 	int worst = 0;
 	for (int x = 61; x < 100; ++x) {
-		const int jump = abs(sim_image_pixel(image, x, 100)[0] - sim_image_pixel(image, x - 1, 100)[0]);
+		const int jump = abs(view_image_pixel(image, x, 100)[0] - view_image_pixel(image, x - 1, 100)[0]);
 		worst = jump > worst ? jump : worst;
 	}
 	return worst;
@@ -555,21 +556,21 @@ TEST(renderer, smooth_shading_hides_facets)
 {
 	fixture f = make_fixture();
 	carom_mesh *mesh = make_torus(&f);
-	sim_smooth_mesh smooth;
-	REQUIRE(sim_create_smooth_mesh(mesh, &smooth));
+	view_smooth_mesh smooth;
+	REQUIRE(view_create_smooth_mesh(mesh, &smooth));
 	const carom_shape shape = { .type = CAROM_MESH, .mesh = mesh };
-	add_body(&f, shape, CAROM_DYNAMIC, (carom_vec3){ 5, 5, 5 }, (sim_look){ .color = { 0.6f, 0.6f, 0.6f } });
+	add_body(&f, shape, CAROM_DYNAMIC, (carom_vec3){ 5, 5, 5 }, (view_look){ .color = { 0.6f, 0.6f, 0.6f } });
 	// The middle row runs along the crown of the ring's near side.
-	const sim_camera camera = { .position = { 5, 4, 15 }, .target = { 5, 4, 5 }, .up = { 0, 1, 0 }, .field_of_view = 8 };
-	sim_picture_options options = make_options(&f);
+	const view_camera camera = { .position = { 5, 4, 15 }, .target = { 5, 4, 5 }, .up = { 0, 1, 0 }, .field_of_view = 8 };
+	view_picture_options options = make_options(&f);
 	options.sun = (carom_vec3){ -1, 0.3, 1 };
-	sim_image flat = draw(&f, &camera, &options);
+	view_image flat = draw(&f, &camera, &options);
 	f.looks[0].surface = &smooth;
-	sim_image round = draw(&f, &camera, &options);
+	view_image round = draw(&f, &camera, &options);
 	CHECK(roughness(&flat) > 2 * roughness(&round));
-	sim_destroy_image(&flat);
-	sim_destroy_image(&round);
-	sim_destroy_smooth_mesh(&smooth);
+	view_destroy_image(&flat);
+	view_destroy_image(&round);
+	view_destroy_smooth_mesh(&smooth);
 	carom_world_remove_body(f.world, f.ids[0]);
 	carom_release_mesh(mesh);
 	destroy_fixture(&f);

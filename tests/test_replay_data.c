@@ -26,7 +26,7 @@ typedef struct replay {
 	carom_world *world;
 	sim_mesh file;
 	oracle_shape shape;
-	sim_trajectory trajectory;
+	io_trajectory trajectory;
 	carom_body_id *ids;
 	carom_pose *poses;
 } replay;
@@ -36,8 +36,8 @@ static replay replay_open(const char *trajectory, const char *mesh, carom_world_
 {
 	replay r = { 0 };
 	sim_error error = { "" };
-	const bool loaded = sim_load_trajectory(test_data_path(trajectory), &r.trajectory, &error) &&
-		sim_load_mesh(test_data_path(mesh), &r.file, &error);
+	const bool loaded = io_load_trajectory(test_data_path(trajectory), &r.trajectory, &error) &&
+		io_load_mesh(test_data_path(mesh), &r.file, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(loaded);
 	r.shape = (oracle_shape){ r.file.vertices, r.file.vertex_count, r.file.triangles, r.file.triangle_count };
@@ -72,7 +72,7 @@ static void replay_close(replay *r)
 	carom_destroy_world(r->world);
 	carom_release_mesh(r->mesh);
 	carom_destroy_context(r->context);
-	sim_free_trajectory(&r->trajectory);
+	io_free_trajectory(&r->trajectory);
 	sim_mesh_free(&r->file);
 	free(r->ids);
 	free(r->poses);
@@ -80,7 +80,7 @@ static void replay_close(replay *r)
 
 static void replay_step(replay *r, int frame)
 {
-	sim_trajectory_poses(&r->trajectory, frame, r->poses);
+	io_trajectory_poses(&r->trajectory, frame, r->poses);
 	REQUIRE(carom_world_set_poses(r->world, r->trajectory.body_count, r->ids, r->poses) == CAROM_SUCCESS);
 	const carom_result stepped = carom_world_step(r->world);
 	CHECK_STR(carom_error_text(r->context), "");

@@ -8,9 +8,9 @@
 #include <string.h>
 
 typedef struct rigid_run {
-	sim_scene scene;
+	scene_description scene;
 	carom_context *context;
-	sim_simulation *simulation;
+	scene_simulation *simulation;
 } rigid_run;
 
 /// friction below 0: as the file has it. The simulation keeps pointing at the scene in *r.
@@ -19,22 +19,22 @@ static void start(rigid_run *r, const char *name, double friction)
 	char path[500];
 	sim_error error = { "" };
 	snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, name);
-	const bool loaded = sim_load_scene(path, &r->scene, &error);
+	const bool loaded = scene_load(path, &r->scene, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(loaded);
 	for (int32_t i = 0; i < r->scene.rigid.body_count && friction >= 0; i++)
 		r->scene.rigid.bodies[i].friction = friction;
 	REQUIRE(carom_create_context(NULL, &r->context) == CAROM_SUCCESS);
-	r->simulation = sim_create_simulation(r->context, &r->scene, NULL, &error);
+	r->simulation = scene_create_simulation(r->context, &r->scene, NULL, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(r->simulation != NULL);
 }
 
 static void end(rigid_run *r)
 {
-	sim_destroy_simulation(r->simulation);
+	scene_destroy_simulation(r->simulation);
 	carom_destroy_context(r->context);
-	sim_destroy_scene(&r->scene);
+	scene_destroy(&r->scene);
 }
 
 static carom_pose pose_named(const rigid_run *r, const char *name)
@@ -45,7 +45,7 @@ static carom_pose pose_named(const rigid_run *r, const char *name)
 			found = i;
 	}
 	REQUIRE(found >= 0);
-	return sim_simulation_body_def(r->simulation, found).pose;
+	return scene_simulation_body_def(r->simulation, found).pose;
 }
 
 /// Degrees that a body has turned about z.
@@ -63,7 +63,7 @@ TEST(rigid_scenes, gears_keep_the_ratio_of_their_teeth)
 	start(&r, "gears", -1);
 	const int steps = 240 / TEST_FEWER;
 	for (int i = 1; i <= steps; i++) {
-		REQUIRE(sim_simulate_step(r.simulation, NULL, &error));
+		REQUIRE(scene_simulate_step(r.simulation, NULL, &error));
 		const carom_vec3 place = pose_named(&r, "driven").position;
 		CHECK_NEAR(turned(&r, "driver"), i * 30 / 120.0, 1e-4);
 		CHECK_NEAR(turned(&r, "driven") - 10, -turned(&r, "driver") * 12 / 18, 2);
@@ -82,9 +82,9 @@ static double house_moves(double friction, int steps)
 	double most = 0;
 	start(&r, "cards", friction);
 	for (int i = 0; i < steps; i++)
-		REQUIRE(sim_simulate_step(r.simulation, NULL, &error));
+		REQUIRE(scene_simulate_step(r.simulation, NULL, &error));
 	for (int32_t i = 1; i < r.scene.rigid.body_count; i++) {
-		const carom_vec3 p = r.scene.rigid.bodies[i].pose.position, q = sim_simulation_body_def(r.simulation, i).pose.position;
+		const carom_vec3 p = r.scene.rigid.bodies[i].pose.position, q = scene_simulation_body_def(r.simulation, i).pose.position;
 		most = fmax(most, hypot(hypot(p.x - q.x, p.y - q.y), p.z - q.z));
 	}
 	end(&r);

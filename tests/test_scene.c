@@ -8,28 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse(const char *text, sim_scene *scene, sim_error *error)
+static bool parse(const char *text, scene_description *scene, sim_error *error)
 {
 	error->text[0] = 0;
-	return sim_parse_scene("folder/x.json", text, strlen(text), scene, error);
+	return scene_parse("folder/x.json", text, strlen(text), scene, error);
 }
 
 // Demand that a text is refused with exactly this message.
 static void check_error(const char *text, const char *expected)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	CHECK(!parse(text, &scene, &error));
 	CHECK_STR(error.text, expected);
 	CHECK(scene.text == NULL && scene.rigid.bodies == NULL);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 static double length(carom_quat q) { return sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w); }
 
 TEST(scene, defaults_of_the_smallest_scene)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse("{\"bodies\": {\"planes\": [{}]}}", &scene, &error));
 	CHECK_STR(scene.name, "scene");
@@ -44,7 +44,7 @@ TEST(scene, defaults_of_the_smallest_scene)
 	CHECK(!scene.camera.given);
 	CHECK(!scene.output.contacts);
 	REQUIRE(scene.rigid.body_count == 1);
-	const sim_scene_body *plane = &scene.rigid.bodies[0];
+	const scene_body *plane = &scene.rigid.bodies[0];
 	CHECK_INT(plane->shape.type, CAROM_PLANE);
 	CHECK_INT(plane->kind, CAROM_STATIC);
 	// The plane's z axis points along its normal, up.
@@ -53,8 +53,8 @@ TEST(scene, defaults_of_the_smallest_scene)
 	CHECK_NEAR(z.y, 1, 1e-15);
 	CHECK_NEAR(z.z, 0, 1e-15);
 	CHECK_NEAR(plane->friction, scene.rigid.solver.friction, 0);
-	sim_destroy_scene(&scene);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(scene, every_field)
@@ -86,7 +86,7 @@ TEST(scene, every_field)
 		"  {\"shape\": \"mesh\", \"mesh\": \"b_2\"}, {\"shape\": \"mesh\", \"mesh\": \"h\", \"kind\": \"static\"}, {\"shape\": \"plane\"}]},\n"
 		" \"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0], \"up\": [0, 0, 1], \"field_of_view\": 50, \"width\": 320, \"height\": 200}\n"
 		"}\n";
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse(text, &scene, &error));
 	CHECK_STR(scene.text, text);
@@ -142,13 +142,13 @@ TEST(scene, every_field)
 	CHECK(scene.meshes[1].centre);
 	CHECK_STR(scene.meshes[2].file, "/m/y.obj");
 	CHECK_NEAR(scene.meshes[2].fit[2], 6, 0);
-	CHECK_INT(scene.meshes[3].kind, SIM_MESH_HEIGHT_FIELD);
+	CHECK_INT(scene.meshes[3].kind, SCENE_MESH_HEIGHT_FIELD);
 	CHECK_NEAR(scene.meshes[3].heights[5], 6, 0);
 
 	REQUIRE(scene.rigid.body_count == 7); // the plane comes first
 	CHECK_NEAR(scene.rigid.bodies[0].pose.position.z, -3, 1e-15);
 	CHECK_NEAR(scene.rigid.bodies[0].friction, 1, 0);
-	const sim_scene_body *sphere = &scene.rigid.bodies[1];
+	const scene_body *sphere = &scene.rigid.bodies[1];
 	CHECK_STR(sphere->name, "s");
 	CHECK_STR(sphere->where, "bodies.list[0]");
 	CHECK_INT(sphere->line, 19);
@@ -168,12 +168,12 @@ TEST(scene, every_field)
 	CHECK_INT(scene.rigid.bodies[6].kind, CAROM_STATIC);
 	CHECK(scene.camera.given);
 	CHECK_INT(scene.camera.width, 320);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(scene, grid_is_unrolled)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse(
 		"{\"meshes\": {\"a\": {\"shape\": \"box\"}, \"b\": {\"shape\": \"box\"}}, \"bodies\": {\"grids\": [{\"shape\": \"mesh\",\n"
@@ -183,7 +183,7 @@ TEST(scene, grid_is_unrolled)
 	REQUIRE(scene.rigid.body_count == 12);
 	double widest = 0;
 	for (int i = 0; i < 12; i++) {
-		const sim_scene_body *body = &scene.rigid.bodies[i];
+		const scene_body *body = &scene.rigid.bodies[i];
 		CHECK_INT(body->shape.mesh, i % 2);
 		CHECK_STR(body->where, "bodies.grids[0]");
 		CHECK_NEAR(body->pose.position.x, 10 + i % 3, 0.25);
@@ -195,17 +195,17 @@ TEST(scene, grid_is_unrolled)
 		widest = fmax(widest, degrees);
 	}
 	CHECK(widest > 5); // they do turn
-	sim_scene again;
-	REQUIRE(sim_parse_scene("x", scene.text, scene.text_size, &again, &error));
+	scene_description again;
+	REQUIRE(scene_parse("x", scene.text, scene.text_size, &again, &error));
 	CHECK(memcmp(&scene.rigid.bodies[11].pose, &again.rigid.bodies[11].pose, sizeof(carom_pose)) == 0);
-	sim_destroy_scene(&again);
-	sim_destroy_scene(&scene);
+	scene_destroy(&again);
+	scene_destroy(&scene);
 }
 
 // What a scene does not say about the detection is what the library does by itself, bit for bit, but for two fields.
 TEST(scene, detection_defaults_are_the_librarys)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse("{\"bodies\": {\"planes\": [{}], \"detection\": {}}}", &scene, &error));
 	const carom_world_def expected = carom_default_world_def(), *d = &scene.rigid.detection;
@@ -216,13 +216,13 @@ TEST(scene, detection_defaults_are_the_librarys)
 	CHECK_NEAR(scene.rigid.lab.buffer_confidence, lab.buffer_confidence, 0);
 	CHECK_NEAR(scene.rigid.lab.max_depth_ratio, lab.max_depth_ratio, 0);
 	CHECK(scene.rigid.lab.exit_distance_test);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 // A source on a circle: when each body is due, where, and which mesh it has.
 TEST(scene, source_is_unrolled)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse(
 		"{\"time_step\": 0.0625, \"meshes\": {\"a\": {\"shape\": \"box\"}, \"b\": {\"shape\": \"box\"}}, \"bodies\": {\"planes\": [{}],\n"
@@ -233,7 +233,7 @@ TEST(scene, source_is_unrolled)
 	REQUIRE(scene.rigid.body_count == 9);
 	CHECK_INT(scene.rigid.bodies[0].first_step, 0);
 	for (int i = 0; i < 8; i++) {
-		const sim_scene_body *body = &scene.rigid.bodies[i + 1];
+		const scene_body *body = &scene.rigid.bodies[i + 1];
 		CHECK_INT(body->first_step, 8 + 4 * i);
 		CHECK_INT(body->shape.mesh, i % 2);
 		CHECK_STR(body->where, "bodies.sources[0]");
@@ -248,17 +248,17 @@ TEST(scene, source_is_unrolled)
 		CHECK(2 * acos(fabs(body->pose.orientation.w)) * 180 / acos(-1) <= 30 + 1e-9);
 	}
 	CHECK(scene.rigid.bodies[1].pose.orientation.w != scene.rigid.bodies[2].pose.orientation.w);
-	sim_scene again;
-	REQUIRE(sim_parse_scene("x", scene.text, scene.text_size, &again, &error));
+	scene_description again;
+	REQUIRE(scene_parse("x", scene.text, scene.text_size, &again, &error));
 	CHECK(memcmp(&scene.rigid.bodies[8].pose, &again.rigid.bodies[8].pose, sizeof(carom_pose)) == 0);
-	sim_destroy_scene(&again);
-	sim_destroy_scene(&scene);
+	scene_destroy(&again);
+	scene_destroy(&scene);
 }
 
 // About the axis y the circle starts on x and turns towards -z, counter-clockwise seen from above.
 TEST(scene, source_turns_about_its_axis)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse(
 		"{\"bodies\": {\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"rate\": 4, \"count\": 4, \"circle\": {\"radius\": 3, \"turns_per_second\": 1}}]}}",
@@ -270,14 +270,14 @@ TEST(scene, source_turns_about_its_axis)
 		CHECK_NEAR(scene.rigid.bodies[i].pose.position.y, 0, 1e-14);
 		CHECK_NEAR(scene.rigid.bodies[i].pose.position.z, z[i], 1e-14);
 	}
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 // A body is due in the first step that does not begin before its time, and a tenth of a second is six sixtieths in spite of rounding.
 // The bodies of several sources are one list in the order of their steps, those of one step in the order of the file.
 TEST(scene, sources_are_merged_by_step)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse(
 		"{\"bodies\": {\"sources\": [{\"name\": \"a\", \"shape\": \"sphere\", \"radius\": 1, \"rate\": 10, \"count\": 500},\n"
@@ -286,7 +286,7 @@ TEST(scene, sources_are_merged_by_step)
 	REQUIRE(scene.rigid.body_count == 520);
 	int a = 0, b = 0;
 	for (int i = 0; i < 520; i++) {
-		const sim_scene_body *body = &scene.rigid.bodies[i];
+		const scene_body *body = &scene.rigid.bodies[i];
 		if (body->name[0] == 'a')
 			CHECK_INT(body->first_step, 6 * a++);
 		else
@@ -297,13 +297,13 @@ TEST(scene, sources_are_merged_by_step)
 	}
 	CHECK_INT(a, 500);
 	CHECK_INT(b, 20);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 // Random waves: within their height, hills and hollows, other ones for other seeds.
 TEST(scene, irregular_hills)
 {
-	sim_scene scenes[3];
+	scene_description scenes[3];
 	sim_error error;
 	for (int i = 0; i < 3; i++) {
 		char text[300];
@@ -325,17 +325,17 @@ TEST(scene, irregular_hills)
 	CHECK(memcmp(heights, scenes[1].meshes[0].heights, 600 * sizeof *heights) == 0);
 	CHECK(memcmp(heights, scenes[2].meshes[0].heights, 600 * sizeof *heights) != 0);
 	for (int i = 0; i < 3; i++)
-		sim_destroy_scene(&scenes[i]);
+		scene_destroy(&scenes[i]);
 }
 
 TEST(scene, contacts_as_springs)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse("{\"bodies\": {\"planes\": [{}], \"solver\": {\"stiffness\": 1000, \"damping\": 30}}}", &scene, &error));
 	CHECK_NEAR(scene.rigid.solver.stiffness, 1000, 0);
 	CHECK_NEAR(scene.rigid.solver.damping, 30, 0);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(scene, rotation_matches_the_c_library)
@@ -348,13 +348,13 @@ TEST(scene, rotation_matches_the_c_library)
 		snprintf(text, sizeof text,
 			"{\"bodies\": {\"list\": [{\"shape\": \"sphere\", \"radius\": 1, \"rotation\": {\"axis\": [0, 3, 0], \"degrees\": %.17g}}]}}",
 			degrees);
-		sim_scene scene;
+		scene_description scene;
 		REQUIRE(parse(text, &scene, &error));
 		const carom_quat q = scene.rigid.bodies[0].pose.orientation;
 		const double half = degrees * acos(-1) / 360;
 		CHECK_NEAR(q.y, sin(half), 1e-13);
 		CHECK_NEAR(q.w, cos(half), 1e-13);
-		sim_destroy_scene(&scene);
+		scene_destroy(&scene);
 	}
 }
 
@@ -365,11 +365,11 @@ TEST(scene, errors_of_syntax)
 	check_error("{\n \"steps\": 3\n \"name\": 1}", "folder/x.json:3: not a JSON text: unexpected \"name\": 1}");
 	check_error("{} x", "folder/x.json:1: not a JSON text: unexpected x");
 	check_error("[]", "folder/x.json:1: must be an object {...}, not an array");
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
-	CHECK(!sim_parse_scene("z", "{\n\0}", 4, &scene, &error));
+	CHECK(!scene_parse("z", "{\n\0}", 4, &scene, &error));
 	CHECK_STR(error.text, "z:2: holds a byte 0: this is not a JSON text");
-	CHECK(!sim_load_scene("/nowhere/x.json", &scene, &error));
+	CHECK(!scene_load("/nowhere/x.json", &scene, &error));
 	CHECK_STR(error.text, "/nowhere/x.json: cannot be opened: No such file or directory");
 }
 
@@ -450,12 +450,12 @@ TEST(scene, errors_of_the_lab)
 		{ "\"temporal\": \"none\"", "temporal\": unknown field" },
 	};
 	check_wrong_fields(cases, sizeof cases / sizeof *cases, "\"lab\": {", "}", "lab.");
-	sim_scene scene; // without prediction nothing has to be seen ahead
+	scene_description scene; // without prediction nothing has to be seen ahead
 	sim_error error;
 	CHECK(parse("{\"bodies\": {\"planes\": [{}], \"detection\": {\"temporal\": \"iterative\",\n"
 				"\"lab\": {\"distance_extension\": 0.1, \"displacement_threshold\": 0.2}}}}",
 		&scene, &error));
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(scene, errors_of_sources)
@@ -502,21 +502,21 @@ TEST(scene, errors_of_meshes)
 
 TEST(scene, null_heights_are_holes)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse(
 		"{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"h\": {\"height_field\": {\"columns\": 3, \"heights\": [1, 2, 3, 4, 5, null]}}}}",
 		&scene, &error));
 	CHECK_NEAR(scene.meshes[0].heights[4], 5, 0);
 	CHECK(isnan(scene.meshes[0].heights[5]));
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	check_error("{\"meshes\": {\"a\": {\"height_field\": {\"heights\": [1, null,\n2, \"x\"]}}}}",
 		"folder/x.json:2: field \"meshes.a.height_field.heights[3]\": must be a number, not text");
 }
 
 TEST(scene, parts_of_bodies)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error = { "" };
 	REQUIRE(parse(
 		"{\"meshes\": {\"m\": {\"shape\": \"lumpy\"}}, \"bodies\": {\"list\": [\n"
@@ -528,17 +528,17 @@ TEST(scene, parts_of_bodies)
 		&scene, &error));
 	CHECK_STR(error.text, "");
 	REQUIRE(scene.rigid.body_count == 7 && scene.rigid.part_count == 4);
-	CHECK_INT(sim_scene_shape_count(&scene.rigid.bodies[0]), 1);
-	CHECK(sim_scene_shape_of(&scene, &scene.rigid.bodies[0], 0) == &scene.rigid.bodies[0].shape);
-	const sim_scene_body *body = &scene.rigid.bodies[1];
-	CHECK_INT(sim_scene_shape_count(body), 2);
+	CHECK_INT(scene_shape_count(&scene.rigid.bodies[0]), 1);
+	CHECK(scene_shape_of(&scene, &scene.rigid.bodies[0], 0) == &scene.rigid.bodies[0].shape);
+	const scene_body *body = &scene.rigid.bodies[1];
+	CHECK_INT(scene_shape_count(body), 2);
 	CHECK_INT(body->first_part, 0);
 	CHECK_INT(scene.rigid.parts[0].shape.type, CAROM_BOX);
 	CHECK_NEAR(scene.rigid.parts[0].shape.half_extents[2], 3, 0);
 	CHECK_NEAR(scene.rigid.parts[0].shape.rounding, 0.5, 0);
 	CHECK_NEAR(scene.rigid.parts[0].density, 300, 0);
 	CHECK_NEAR(scene.rigid.parts[0].pose.orientation.w, 1, 0);
-	CHECK_INT(sim_scene_shape_of(&scene, body, 1)->type, CAROM_MESH);
+	CHECK_INT(scene_shape_of(&scene, body, 1)->type, CAROM_MESH);
 	CHECK_INT(scene.rigid.parts[1].shape.mesh, 0);
 	CHECK_NEAR(scene.rigid.parts[1].pose.position.z, 3, 0);
 	CHECK_NEAR(scene.rigid.parts[1].pose.orientation.z, sqrt(0.5), 1e-15);
@@ -549,7 +549,7 @@ TEST(scene, parts_of_bodies)
 	}
 	CHECK_INT(scene.rigid.bodies[6].first_part, 3);
 	CHECK_INT(scene.rigid.bodies[6].kind, CAROM_KINEMATIC);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(scene, errors_of_parts)
@@ -641,25 +641,25 @@ TEST(scene, damaged_texts_are_survived)
 			text[test_random(&state) % size] = "{}[]\",:0a-\\ \n"[test_random(&state) % 13];
 		if (test_random(&state) % 4 == 0)
 			size = test_random(&state) % size;
-		sim_scene scene;
+		scene_description scene;
 		sim_error error = { "" };
-		const bool done = sim_parse_scene("f", text, size, &scene, &error);
+		const bool done = scene_parse("f", text, size, &scene, &error);
 		CHECK(done == (error.text[0] == 0));
 		refused += !done;
-		sim_destroy_scene(&scene);
+		scene_destroy(&scene);
 	}
 	CHECK(refused > 1000);
 }
 
 TEST(scene, mesh_is_scaled_to_fit_and_centred)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_mesh mesh;
 	sim_error error;
 	REQUIRE(parse(
 		"{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"m\": {\"shape\": \"torus\", \"triangles\": 600, \"fit\": [3, 2, 1], \"centre\": true}}}",
 		&scene, &error));
-	REQUIRE(sim_scene_build_mesh(&scene, 0, &mesh, &error));
+	REQUIRE(scene_build_mesh(&scene, 0, &mesh, &error));
 	const double box[3] = { 3, 2, 1 };
 	int touching = 0;
 	for (int k = 0; k < 3; k++) {
@@ -674,25 +674,25 @@ TEST(scene, mesh_is_scaled_to_fit_and_centred)
 	}
 	CHECK(touching >= 1);
 	sim_mesh_free(&mesh);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(scene, mesh_is_replaced_by_a_file)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_mesh mesh;
 	sim_error error;
 	REQUIRE(parse("{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"m\": {\"shape\": \"box\"}, \"n\": {\"shape\": \"box\"}}}",
 		&scene, &error));
-	CHECK(!sim_scene_replace_mesh(&scene, "m", &error));
+	CHECK(!scene_replace_mesh(&scene, "m", &error));
 	CHECK_STR(error.text, "\"m\": must be NAME=FILE");
-	CHECK(!sim_scene_replace_mesh(&scene, "q=x", &error));
+	CHECK(!scene_replace_mesh(&scene, "q=x", &error));
 	CHECK_STR(error.text, "folder/x.json: has no mesh \"q\"; it has: m, n");
-	REQUIRE(sim_scene_replace_mesh(&scene, "n=/nowhere/a=b.obj", &error));
+	REQUIRE(scene_replace_mesh(&scene, "n=/nowhere/a=b.obj", &error));
 	CHECK_STR(scene.meshes[1].file, "/nowhere/a=b.obj");
-	CHECK(!sim_scene_build_mesh(&scene, 1, &mesh, &error));
+	CHECK(!scene_build_mesh(&scene, 1, &mesh, &error));
 	CHECK(strncmp(error.text, "/nowhere/a=b.obj: ", 18) == 0);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 // CAROM_SCENES names the repository's scenes folder; the build sets it.
@@ -707,20 +707,20 @@ TEST(scene, shipped_scenes_are_valid)
 		char path[500];
 		sim_error error = { "" };
 		snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, scenes[i].name);
-		sim_scene scene;
-		CHECK(sim_load_scene(path, &scene, &error));
+		scene_description scene;
+		CHECK(scene_load(path, &scene, &error));
 		CHECK_STR(error.text, "");
 		CHECK_STR(scene.name, scenes[i].name);
 		CHECK_INT(scene.rigid.body_count, scenes[i].bodies);
 		for (int32_t k = 0; k < scene.mesh_count; k++) {
 			sim_mesh mesh;
-			if (scene.meshes[k].kind == SIM_MESH_HEIGHT_FIELD)
+			if (scene.meshes[k].kind == SCENE_MESH_HEIGHT_FIELD)
 				continue;
-			CHECK(sim_scene_build_mesh(&scene, k, &mesh, &error));
+			CHECK(scene_build_mesh(&scene, k, &mesh, &error));
 			CHECK_STR(error.text, "");
 			sim_mesh_free(&mesh);
 		}
-		sim_destroy_scene(&scene);
+		scene_destroy(&scene);
 	}
 }
 
@@ -740,17 +740,17 @@ TEST(scene, scenes_of_the_papers_have_their_sizes)
 		char path[500];
 		sim_error error = { "" };
 		snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, scenes[i].name);
-		sim_scene scene;
-		REQUIRE(sim_load_scene(path, &scene, &error));
+		scene_description scene;
+		REQUIRE(scene_load(path, &scene, &error));
 		CHECK_NEAR(scene.time_step, 1.0 / 60, 1e-15);
 		CHECK_INT(scene.rigid.bodies[scene.rigid.body_count - 1].first_step, scenes[i].last_step);
 		CHECK(scene.steps > scenes[i].last_step);
 		int found[4] = { 0 };
 		for (int32_t k = 0; k < scene.mesh_count; k++) {
 			sim_mesh mesh;
-			if (scene.meshes[k].kind == SIM_MESH_HEIGHT_FIELD)
+			if (scene.meshes[k].kind == SCENE_MESH_HEIGHT_FIELD)
 				continue;
-			REQUIRE(sim_scene_build_mesh(&scene, k, &mesh, &error));
+			REQUIRE(scene_build_mesh(&scene, k, &mesh, &error));
 			for (int size = 0; size < 4; size++)
 				for (int32_t b = 0; b < scene.rigid.body_count && mesh.triangle_count == scenes[i].sizes[size]; b++)
 					found[size] += scene.rigid.bodies[b].shape.mesh == k;
@@ -758,7 +758,7 @@ TEST(scene, scenes_of_the_papers_have_their_sizes)
 		}
 		for (int size = 0; size < 4; size++)
 			CHECK_INT(found[size], scenes[i].sizes[size] > 0 ? scenes[i].each : 0);
-		sim_destroy_scene(&scene);
+		scene_destroy(&scene);
 	}
 }
 
@@ -773,7 +773,7 @@ static const char all_sections[] =
 
 TEST(scene, sections_share_gravity_clock_and_meshes)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error = { "" };
 	const bool parsed = parse(all_sections, &scene, &error);
 	CHECK_STR(error.text, "");
@@ -794,10 +794,10 @@ TEST(scene, sections_share_gravity_clock_and_meshes)
 	CHECK_INT(scene.output.energy, 5);
 	CHECK_INT(scene.picture.color, SIM_COLOR_SPEED);
 	CHECK(!scene.picture.ground);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	REQUIRE(parse("{\"bodies\": {\"planes\": [{}]}}", &scene, &error));
 	CHECK(scene.has_bodies && !scene.has_deforming && !scene.has_spheres);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 // What belongs to a section that is not there, or to scenes of another kind.
@@ -864,9 +864,9 @@ TEST(scene, recorded_scenes_of_both_forms)
 							  "\"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0]}}";
 	static const char *const texts[] = { old, now };
 	for (int i = 0; i < 2; i++) {
-		sim_scene scene;
+		scene_description scene;
 		sim_error error = { "" };
-		REQUIRE(sim_parse_recorded_scene("r.h5", texts[i], strlen(texts[i]), &scene, &error));
+		REQUIRE(scene_parse_recorded("r.h5", texts[i], strlen(texts[i]), &scene, &error));
 		CHECK_STR(error.text, "");
 		CHECK(scene.camera.given);
 		CHECK_NEAR(scene.camera.position.z, 3, 0);
@@ -874,12 +874,12 @@ TEST(scene, recorded_scenes_of_both_forms)
 		CHECK(scene.rigid.lab.exit_distance_test);
 		CHECK_INT(scene.rigid.lab.max_walk, i == 0 ? 5 : 32);
 		CHECK_INT(scene.rigid.detection.temporal, CAROM_TEMPORAL_PREDICTIVE);
-		sim_destroy_scene(&scene);
+		scene_destroy(&scene);
 	}
 	static const char wrong[] = "{\"detection\": {\n\"max_contacts_per_pair\": -3}}";
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
-	CHECK(!sim_parse_recorded_scene("r.h5", wrong, strlen(wrong), &scene, &error));
+	CHECK(!scene_parse_recorded("r.h5", wrong, strlen(wrong), &scene, &error));
 	CHECK_STR(error.text, "r.h5:2: field \"detection.max_contacts_per_pair\": must be from 0 to 256, not -3");
 	CHECK(scene.text == NULL);
 }

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 typedef struct run {
-	sim_scene scene;
+	scene_description scene;
 	carom_context *context;
-	sim_simulation *simulation;
+	scene_simulation *simulation;
 } run;
 
 // The simulation keeps pointing at the scene in *r.
@@ -24,12 +24,12 @@ static void start_text(run *r, const char *text, int threads, const char *record
 {
 	*r = (run){ 0 };
 	sim_error error = { "" };
-	CHECK(sim_parse_scene("test.json", text, strlen(text), &r->scene, &error));
+	CHECK(scene_parse("test.json", text, strlen(text), &r->scene, &error));
 	CHECK_STR(error.text, "");
 	carom_context_def def = carom_default_context_def();
 	def.thread_count = threads;
 	REQUIRE(carom_create_context(&def, &r->context) == CAROM_SUCCESS);
-	r->simulation = sim_create_simulation(r->context, &r->scene, recording, &error);
+	r->simulation = scene_create_simulation(r->context, &r->scene, recording, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(r->simulation != NULL);
 }
@@ -40,23 +40,23 @@ static void start_file(run *r, const char *name, int threads, const char *record
 	sim_error error = { "" };
 	size_t size = 0;
 	snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, name);
-	sim_scene scene;
-	REQUIRE(sim_load_scene(path, &scene, &error));
+	scene_description scene;
+	REQUIRE(scene_load(path, &scene, &error));
 	size = scene.text_size;
 	char *text = malloc(size + 1);
 	REQUIRE(text != NULL);
 	memcpy(text, scene.text, size + 1);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	start_text(r, text, threads, recording);
 	free(text);
 }
 
-static sim_step advance(const run *r, int steps)
+static scene_step advance(const run *r, int steps)
 {
-	sim_step step = { 0 };
+	scene_step step = { 0 };
 	sim_error error = { "" };
 	for (int i = 0; i < steps; i++) {
-		CHECK(sim_simulate_step(r->simulation, &step, &error));
+		CHECK(scene_simulate_step(r->simulation, &step, &error));
 		CHECK_STR(error.text, "");
 	}
 	return step;
@@ -64,16 +64,16 @@ static sim_step advance(const run *r, int steps)
 
 static void end(run *r)
 {
-	sim_destroy_simulation(r->simulation);
+	scene_destroy_simulation(r->simulation);
 	CHECK(carom_memory_in_use(r->context) < 100000); // the context alone
 	carom_destroy_context(r->context);
-	sim_destroy_scene(&r->scene);
+	scene_destroy(&r->scene);
 }
 
 static carom_pose pose_of(const run *r, int body)
 {
 	carom_pose pose;
-	REQUIRE(carom_world_get_pose(sim_simulation_world(r->simulation), sim_simulation_ids(r->simulation)[body], &pose) ==
+	REQUIRE(carom_world_get_pose(scene_simulation_world(r->simulation), scene_simulation_ids(r->simulation)[body], &pose) ==
 		CAROM_SUCCESS);
 	return pose;
 }
@@ -93,7 +93,7 @@ TEST(simulation, every_shape_rests_on_a_plane)
 	static const double heights[] = { 0.5, 0.4, 0.3, 0.5 };
 	for (int i = 0; i < 4; i++)
 		CHECK_NEAR(pose_of(&r, i + 1).position.y, heights[i], 0.01);
-	const sim_summary summary = sim_summarise(r.simulation);
+	const scene_summary summary = scene_summarise(r.simulation);
 	CHECK_INT(summary.bodies, 4);
 	CHECK_INT(summary.others, 1);
 	CHECK_INT(summary.bodies_above_ground, 4);
@@ -115,27 +115,27 @@ TEST(simulation, pile_comes_to_rest_and_is_recorded)
 	const carom_pose start = pose_of(&r, 5);
 	advance(&r, (int)r.scene.steps);
 	const carom_vec3 before = pose_of(&r, 5).position;
-	const sim_summary summary = sim_summarise(r.simulation);
+	const scene_summary summary = scene_summarise(r.simulation);
 	CHECK_INT(summary.bodies_above_ground, 27);
 	CHECK(summary.kinetic_energy_final < 0.01 * summary.kinetic_energy_peak);
 	CHECK(summary.deepest_penetration_relative < 0.05);
 	CHECK(summary.substeps > summary.steps);
 	CHECK(summary.contacts_peak > 50);
-	CHECK(sim_finish_recording(r.simulation, &error));
+	CHECK(scene_finish_recording(r.simulation, &error));
 
-	sim_recording *recording = sim_open_recording(path, &error);
+	io_recording *recording = io_open_recording(path, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(recording != NULL);
-	CHECK_INT(sim_recording_frame_count(recording), r.scene.steps);
-	CHECK_INT(sim_recording_body_count(recording), 28);
-	CHECK_STR(sim_recording_get_info(recording)->scene_text, r.scene.text);
-	CHECK_INT(sim_recording_get_mesh(recording, 0)->triangle_count, 902);
+	CHECK_INT(io_recording_frame_count(recording), r.scene.steps);
+	CHECK_INT(io_recording_body_count(recording), 28);
+	CHECK_STR(io_recording_get_info(recording)->scene_text, r.scene.text);
+	CHECK_INT(io_recording_get_mesh(recording, 0)->triangle_count, 902);
 	carom_pose poses[28];
-	REQUIRE(sim_recording_read_poses(recording, 0, poses, &error));
+	REQUIRE(io_recording_read_poses(recording, 0, poses, &error));
 	CHECK(memcmp(&poses[5], &start, sizeof start) == 0);
-	REQUIRE(sim_recording_read_poses(recording, (int32_t)r.scene.steps - 1, poses, &error));
+	REQUIRE(io_recording_read_poses(recording, (int32_t)r.scene.steps - 1, poses, &error));
 	CHECK_NEAR(poses[5].position.y, before.y, 0.05);
-	sim_close_recording(recording);
+	io_close_recording(recording);
 	unlink(path);
 	end(&r);
 }
@@ -145,7 +145,7 @@ TEST(simulation, avalanche_starts_without_contacts)
 {
 	run r;
 	start_file(&r, "avalanche", 1, NULL);
-	const sim_step step = advance(&r, 1);
+	const scene_step step = advance(&r, 1);
 	CHECK_INT(step.detection.bodies, 513);
 	CHECK_INT(step.detection.contacts, 0);
 	CHECK(step.detection.box_pairs > 30); // but near each other; all are above the plane, which pairs with none of them
@@ -167,33 +167,33 @@ TEST(simulation, source_adds_bodies_in_their_steps)
 		"\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"rate\": 20, \"count\": 3, \"start\": 0.05, \"position\": [4.5, 0, 0],\n"
 		"\"velocity\": [0, 0, 300], \"angular_velocity\": [0, 1, 0]}]}}",
 		1, path);
-	CHECK_INT(sim_simulation_body_count(r.simulation), 1);
-	CHECK_INT(sim_simulation_ids(r.simulation)[1].index1, 0);
+	CHECK_INT(scene_simulation_body_count(r.simulation), 1);
+	CHECK_INT(scene_simulation_ids(r.simulation)[1].index1, 0);
 	for (int i = 0; i < 8; i++) {
-		const sim_step step = advance(&r, 1);
+		const scene_step step = advance(&r, 1);
 		const int appeared = i < 3 ? 0 : i < 6 ? 1 : 2;
-		CHECK_INT(sim_simulation_body_count(r.simulation), 1 + appeared);
+		CHECK_INT(scene_simulation_body_count(r.simulation), 1 + appeared);
 		CHECK_INT(step.detection.bodies, 1 + appeared);
 		CHECK_INT(step.detection.contacts > 0, i == 3 || i == 6); // 5 m a step take them away in between
-		CHECK_INT(sim_summarise(r.simulation).bodies, 1 + appeared);
-		CHECK_INT(sim_summarise(r.simulation).bodies_above_ground, 1 + appeared);
+		CHECK_INT(scene_summarise(r.simulation).bodies, 1 + appeared);
+		CHECK_INT(scene_summarise(r.simulation).bodies_above_ground, 1 + appeared);
 	}
-	CHECK(sim_finish_recording(r.simulation, &error));
+	CHECK(scene_finish_recording(r.simulation, &error));
 
-	sim_recording *recording = sim_open_recording(path, &error);
+	io_recording *recording = io_open_recording(path, &error);
 	REQUIRE(recording != NULL);
-	CHECK_INT(sim_recording_body_count(recording), 3); // the third was still to come
+	CHECK_INT(io_recording_body_count(recording), 3); // the third was still to come
 	for (int32_t frame = 0; frame < 8; frame++) {
 		carom_pose poses[3];
-		REQUIRE(sim_recording_read_poses(recording, frame, poses, &error));
+		REQUIRE(io_recording_read_poses(recording, frame, poses, &error));
 		CHECK(!isnan(poses[0].position.x));
 		CHECK_INT(isnan(poses[1].position.x), frame < 3);
 		CHECK_INT(isnan(poses[2].position.x), frame < 6);
 		if (frame == 3)
 			CHECK_NEAR(poses[1].position.x, 4.5, 0);
-		CHECK_INT(sim_recording_contact_count(recording, frame) > 0, frame == 3 || frame == 6);
+		CHECK_INT(io_recording_contact_count(recording, frame) > 0, frame == 3 || frame == 6);
 	}
-	sim_close_recording(recording);
+	io_close_recording(recording);
 	unlink(path);
 	end(&r);
 }
@@ -205,9 +205,9 @@ TEST(simulation, determinism_with_sources)
 	for (int i = 0; i < 2; i++) {
 		run r;
 		start_file(&r, "fountain", i + 1, NULL);
-		const sim_step step = advance(&r, 150);
+		const scene_step step = advance(&r, 150);
 		CHECK_INT(step.detection.bodies, 26);
-		hash[i] = sim_summarise(r.simulation).hash;
+		hash[i] = scene_summarise(r.simulation).hash;
 		end(&r);
 	}
 	CHECK(hash[0] == hash[1]);
@@ -230,7 +230,7 @@ TEST(simulation, source_that_fails_is_named)
 	run r;
 	start_text(&r, text, 1, NULL);
 	advance(&r, 6);
-	CHECK(!sim_simulate_step(r.simulation, NULL, &error));
+	CHECK(!scene_simulate_step(r.simulation, NULL, &error));
 	static const char expected[] = "test.json:2: field \"bodies.sources[0]\": its mesh is not closed";
 	CHECK_INT(strncmp(error.text, expected, strlen(expected)), 0);
 	end(&r);
@@ -253,13 +253,13 @@ TEST(simulation, table_of_parts_stands)
 {
 	run r;
 	start_text(&r, table, 1, NULL);
-	const sim_step last = advance(&r, 180);
+	const scene_step last = advance(&r, 180);
 	const carom_pose pose = pose_of(&r, 1);
 	CHECK_NEAR(pose.position.y, 0.7, 0.005);
 	CHECK_NEAR(pose.orientation.w, 1, 1e-4);
 	CHECK(last.kinetic_energy < 1e-3);
 	CHECK_INT(last.detection.colliding_pairs, 4); // its feet
-	CHECK_INT(sim_summarise(r.simulation).bodies, 1);
+	CHECK_INT(scene_summarise(r.simulation).bodies, 1);
 	end(&r);
 }
 
@@ -274,14 +274,14 @@ TEST(simulation, mass_of_parts_is_that_of_the_whole)
 		{ { 0, 0, 1.25 }, sim_axis_angle(x, SIM_PI / 2) } };
 	const carom_pose turned = { { 5, 6, 7 }, sim_axis_angle((const double[3]){ 1, 2, 3 }, 0.7) };
 	carom_mass sum = { 0 }, once = { 0 };
-	const carom_mass brick = sim_volume_mass(&whole);
+	const carom_mass brick = scene_volume_mass(&whole);
 	for (int i = 0; i < 2; i++) {
-		const carom_mass half = sim_volume_mass(&halves[i]);
+		const carom_mass half = scene_volume_mass(&halves[i]);
 		const carom_pose place = { carom_transform_point(turned, places[i].position),
 			sim_multiply(turned.orientation, places[i].orientation) };
-		sim_add_mass(&sum, &half, &place);
+		scene_add_mass(&sum, &half, &place);
 	}
-	sim_add_mass(&once, &brick, &turned);
+	scene_add_mass(&once, &brick, &turned);
 	CHECK_NEAR(sum.mass, 48, 1e-12);
 	CHECK_NEAR(sum.centre.x, 5, 1e-12);
 	CHECK_NEAR(sum.centre.y, 6, 1e-12);
@@ -296,8 +296,8 @@ TEST(simulation, mass_of_parts_is_that_of_the_whole)
 TEST(simulation, one_part_is_its_shape)
 {
 	static const char *const forms[2] = { "\"mesh\": \"m\"", "\"parts\": [{\"mesh\": \"m\"}]" };
-	sim_summary summary[2];
-	sim_interpenetration inside[2];
+	scene_summary summary[2];
+	scene_interpenetration inside[2];
 	sim_error error = { "" };
 	for (int i = 0; i < 2; i++) {
 		char text[600];
@@ -308,8 +308,8 @@ TEST(simulation, one_part_is_its_shape)
 			forms[i]);
 		start_text(&r, text, 1, NULL);
 		advance(&r, 60);
-		summary[i] = sim_summarise(r.simulation);
-		REQUIRE(sim_measure_interpenetration(r.simulation, &inside[i], &error));
+		summary[i] = scene_summarise(r.simulation);
+		REQUIRE(scene_measure_interpenetration(r.simulation, &inside[i], &error));
 		end(&r);
 	}
 	CHECK(summary[0].hash == summary[1].hash);
@@ -322,7 +322,7 @@ TEST(simulation, one_part_is_its_shape)
 
 TEST(simulation, open_part_needs_a_mass)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error = { "" };
 	carom_context *context;
 	static const char text[] = "{\"meshes\": {\"c\": {\"file\": \"/tmp/carom_open_part.obj\"}},\n"
@@ -331,33 +331,34 @@ TEST(simulation, open_part_needs_a_mass)
 	REQUIRE(file != NULL);
 	fputs("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", file);
 	fclose(file);
-	REQUIRE(sim_parse_scene("test.json", text, strlen(text), &scene, &error));
+	REQUIRE(scene_parse("test.json", text, strlen(text), &scene, &error));
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
-	CHECK(sim_create_simulation(context, &scene, NULL, &error) == NULL);
+	CHECK(scene_create_simulation(context, &scene, NULL, &error) == NULL);
 	CHECK_STR(error.text,
 		"test.json:2: field \"bodies.list[0]\": its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"");
 	carom_destroy_context(context);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	unlink("/tmp/carom_open_part.obj");
 }
 
 // The world of a recorded frame, found again, has the contacts that were recorded, between the rows of these parts.
-static int64_t check_recorded_frame(carom_context *context, sim_recording *recording, int32_t frame, const sim_scene *scene)
+static int64_t check_recorded_frame(
+	carom_context *context, io_recording *recording, int32_t frame, const scene_description *scene)
 {
 	enum { MOST = 4000 };
-	static sim_recorded_contact recorded[MOST];
+	static io_recorded_contact recorded[MOST];
 	static carom_pose poses[MOST];
 	carom_mesh *no_meshes[1] = { NULL }, *no_hulls[1] = { NULL };
 	sim_error error = { "" };
 	carom_world *world;
 	REQUIRE(carom_create_world(context, &scene->rigid.detection, &world) == CAROM_SUCCESS);
-	REQUIRE(sim_recording_body_count(recording) < MOST && sim_recording_contact_count(recording, frame) < MOST);
-	REQUIRE(sim_recording_read_poses(recording, frame, poses, &error));
-	REQUIRE(sim_recording_read_contacts(recording, frame, recorded, &error));
-	for (int32_t row = 0; row < sim_recording_body_count(recording); row += sim_recorded_rows(recording, row)) {
+	REQUIRE(io_recording_body_count(recording) < MOST && io_recording_contact_count(recording, frame) < MOST);
+	REQUIRE(io_recording_read_poses(recording, frame, poses, &error));
+	REQUIRE(io_recording_read_contacts(recording, frame, recorded, &error));
+	for (int32_t row = 0; row < io_recording_body_count(recording); row += scene_recorded_rows(recording, row)) {
 		carom_body_def def = carom_default_body_def();
 		carom_body_id id;
-		REQUIRE(sim_recorded_def(context, recording, row, no_meshes, no_hulls, &def) == CAROM_SUCCESS);
+		REQUIRE(scene_recorded_def(context, recording, row, no_meshes, no_hulls, &def) == CAROM_SUCCESS);
 		def.pose = poses[row];
 		def.user_data = (uint64_t)row;
 		REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
@@ -366,7 +367,7 @@ static int64_t check_recorded_frame(carom_context *context, sim_recording *recor
 	REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
 	const carom_contact_view found = carom_world_contacts(world);
 	const carom_pair_view pairs = carom_world_pairs(world);
-	REQUIRE(found.count == sim_recording_contact_count(recording, frame));
+	REQUIRE(found.count == io_recording_contact_count(recording, frame));
 	for (int32_t i = 0; i < found.count; i++) {
 		const carom_pair *pair = &pairs.data[found.data[i].pair];
 		CHECK_INT(recorded[i].body_a, (int64_t)pair->user_data_a + pair->shape_a);
@@ -393,17 +394,17 @@ TEST(simulation, recording_of_parts_replays)
 	run r;
 	start_text(&r, text, 1, path);
 	advance(&r, 40);
-	CHECK(sim_finish_recording(r.simulation, &error));
-	sim_recording *recording = sim_open_recording(path, &error);
+	CHECK(scene_finish_recording(r.simulation, &error));
+	io_recording *recording = io_open_recording(path, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(recording != NULL);
-	CHECK_INT(sim_recording_body_count(recording), 25);
-	CHECK_INT(sim_recording_whole_count(recording), 13);
+	CHECK_INT(io_recording_body_count(recording), 25);
+	CHECK_INT(io_recording_whole_count(recording), 13);
 	int64_t contacts = 0;
 	for (int32_t f = 0; f < 40; f++)
 		contacts += check_recorded_frame(r.context, recording, f, &r.scene);
 	CHECK(contacts > 200);
-	sim_close_recording(recording);
+	io_close_recording(recording);
 	unlink(path);
 	end(&r);
 }
@@ -433,8 +434,8 @@ TEST(simulation, interpenetration_of_a_known_case)
 			path, detections[i]);
 		run r;
 		start_text(&r, text, 1, NULL);
-		sim_interpenetration inside;
-		REQUIRE(sim_measure_interpenetration(r.simulation, &inside, &error));
+		scene_interpenetration inside;
+		REQUIRE(scene_measure_interpenetration(r.simulation, &inside, &error));
 		CHECK_INT(inside.rays_inside, 1);
 		CHECK_NEAR(inside.ray_length, 0.25, 1e-6);
 		CHECK_INT(inside.plane_vertices, 1);
@@ -454,16 +455,16 @@ TEST(simulation, interpenetration_changes_nothing)
 		start_file(&r, "pile27", 1, NULL);
 		for (int k = 0; k < 3; k++) {
 			advance(&r, 15 + 15 * k);
-			sim_interpenetration inside = { .rays_inside = -1 };
+			scene_interpenetration inside = { .rays_inside = -1 };
 			sim_error error = { "" };
 			if (i == 0)
 				continue;
-			CHECK(sim_measure_interpenetration(r.simulation, &inside, &error));
+			CHECK(scene_measure_interpenetration(r.simulation, &inside, &error));
 			CHECK_INT(inside.plane_vertices > 0, k > 0);
 			CHECK_INT(inside.plane_depth > 0, k > 0);
 			CHECK(k < 2 || (inside.rays_inside > 0 && inside.ray_length > 0));
 		}
-		hash[i] = sim_summarise(r.simulation).hash;
+		hash[i] = scene_summarise(r.simulation).hash;
 		end(&r);
 	}
 	CHECK(hash[0] == hash[1]);
@@ -479,9 +480,9 @@ TEST(simulation, bodies_start_apart)
 	for (int i = 0; i < 3; i++) {
 		run r;
 		start_file(&r, scenes[i].name, 1, NULL);
-		const sim_step step = advance(&r, scenes[i].steps);
+		const scene_step step = advance(&r, scenes[i].steps);
 		CHECK_INT(step.detection.bodies, scenes[i].bodies);
-		CHECK_INT(sim_summarise(r.simulation).contacts_peak, 0);
+		CHECK_INT(scene_summarise(r.simulation).contacts_peak, 0);
 		end(&r);
 	}
 }
@@ -496,9 +497,9 @@ TEST(simulation, determinism_over_threads)
 		run r;
 		start_file(&r, "pile27", i == 1 ? 2 : 1, NULL);
 		advance(&r, 99);
-		const uint64_t last = sim_summarise(r.simulation).hash;
+		const uint64_t last = scene_summarise(r.simulation).hash;
 		advance(&r, 1);
-		hash[i] = sim_summarise(r.simulation).hash;
+		hash[i] = scene_summarise(r.simulation).hash;
 		CHECK(hash[i] != last);
 		end(&r);
 	}
@@ -512,7 +513,7 @@ TEST(simulation, substeps_split_the_step)
 	start_text(&r,
 		"{\"bodies\": {\"substeps\": 4, \"planes\": [{\"offset\": -50}], \"list\": [{\"shape\": \"sphere\", \"radius\": 1}]}}",
 		1, NULL);
-	const sim_step step = advance(&r, 60);
+	const scene_step step = advance(&r, 60);
 	CHECK_INT(step.step, 59);
 	CHECK_INT(step.detection.step, 240);
 	CHECK_NEAR(pose_of(&r, 1).position.y, -9.81 / 240 / 240 * 240 * 241 / 2, 1e-9);
@@ -528,7 +529,7 @@ TEST(simulation, substeps_follow_the_speed)
 		1, NULL);
 	int least = 100, most = 0;
 	for (int i = 0; i < 60; i++) {
-		const sim_step step = advance(&r, 1);
+		const scene_step step = advance(&r, 1);
 		const double travel = 9.81 * (i + 1) / 60 / 60;
 		const int wanted = (int)ceil(travel / 0.02 - 1e-9);
 		CHECK_INT(step.substeps, wanted < 2 ? 2 : wanted > 6 ? 6 : wanted);
@@ -556,9 +557,9 @@ TEST(simulation, what_is_above_the_ground)
 	for (int i = 0; i < 3; i++) {
 		run r;
 		start_text(&r, scenes[i].text, 1, NULL);
-		CHECK_INT(sim_summarise(r.simulation).bodies_above_ground, 1);
+		CHECK_INT(scene_summarise(r.simulation).bodies_above_ground, 1);
 		advance(&r, 60);
-		CHECK_INT(sim_summarise(r.simulation).bodies_above_ground, scenes[i].above);
+		CHECK_INT(scene_summarise(r.simulation).bodies_above_ground, scenes[i].above);
 		end(&r);
 	}
 }
@@ -571,7 +572,7 @@ TEST(simulation, counting_what_is_above_the_ground_is_linear)
 		"{\"bodies\": {\"planes\": [{}, {\"offset\": -1}], \"grids\": [{\"shape\": \"sphere\", \"radius\": 0.1, "
 		"\"count\": [20, 20, 20], \"position\": [0, 1, 0]}]}}",
 		1, NULL);
-	const sim_summary summary = sim_summarise(r.simulation);
+	const scene_summary summary = scene_summarise(r.simulation);
 	CHECK_INT(summary.bodies, 8000);
 	CHECK_INT(summary.bodies_above_ground, 8000);
 	CHECK_INT(summary.plane_tests, 16000);
@@ -580,17 +581,17 @@ TEST(simulation, counting_what_is_above_the_ground_is_linear)
 
 static void check_refused(const char *text, const char *expected)
 {
-	sim_scene scene;
+	scene_description scene;
 	carom_context *context;
 	sim_error error = { "" };
-	REQUIRE(sim_parse_scene("dir/t.json", text, strlen(text), &scene, &error));
+	REQUIRE(scene_parse("dir/t.json", text, strlen(text), &scene, &error));
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
-	CHECK(sim_create_simulation(context, &scene, NULL, &error) == NULL);
+	CHECK(scene_create_simulation(context, &scene, NULL, &error) == NULL);
 	CHECK(strncmp(error.text, expected, strlen(expected)) == 0);
 	if (strncmp(error.text, expected, strlen(expected)) != 0)
 		CHECK_STR(error.text, expected);
 	carom_destroy_context(context);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(simulation, errors_name_the_field)
@@ -625,9 +626,9 @@ TEST(simulation, table_has_a_value_for_each_name)
 {
 	FILE *file = tmpfile();
 	REQUIRE(file != NULL);
-	const sim_step step = { .step = 3 };
-	sim_write_step_names(file);
-	sim_write_step(file, &step);
+	const scene_step step = { .step = 3 };
+	scene_write_step_names(file);
+	scene_write_step(file, &step);
 	rewind(file);
 	int commas[2] = { 0 }, line = 0;
 	for (int c; (c = fgetc(file)) != EOF && line < 2;) {
@@ -675,19 +676,19 @@ static int count_passed(bool continuous, int threads, uint64_t *hash)
 	sim_error error = { "" };
 	snprintf(path, sizeof path, "%s/bullets.json", CAROM_SCENES);
 	run r = { 0 };
-	REQUIRE(sim_load_scene(path, &r.scene, &error));
+	REQUIRE(scene_load(path, &r.scene, &error));
 	for (int32_t i = 0; i < r.scene.rigid.body_count; i++)
 		r.scene.rigid.bodies[i].continuous = r.scene.rigid.bodies[i].continuous && continuous;
 	carom_context_def def = carom_default_context_def();
 	def.thread_count = threads;
 	REQUIRE(carom_create_context(&def, &r.context) == CAROM_SUCCESS);
-	r.simulation = sim_create_simulation(r.context, &r.scene, NULL, &error);
+	r.simulation = scene_create_simulation(r.context, &r.scene, NULL, &error);
 	REQUIRE(r.simulation != NULL);
 	advance(&r, 40);
 	int passed = 0;
 	for (int32_t i = 0; i < r.scene.rigid.body_count; i++) // the sheet stands at 0
 		passed += r.scene.rigid.bodies[i].kind == CAROM_DYNAMIC && pose_of(&r, i).position.x > 0;
-	*hash = sim_summarise(r.simulation).hash;
+	*hash = scene_summarise(r.simulation).hash;
 	end(&r);
 	return passed;
 }
@@ -724,14 +725,14 @@ TEST(simulation, a_kinematic_body_takes_a_continuous_one_along)
 TEST(simulation, continuous_belongs_to_dynamic_bodies)
 {
 	sim_error error = { "" };
-	sim_scene scene;
+	scene_description scene;
 	static const char text[] =
 		"{\"bodies\": {\"list\": [{\"shape\": \"sphere\", \"radius\": 1, \"kind\": \"kinematic\", \"continuous\": true}]}}";
-	CHECK(!sim_parse_scene("t.json", text, strlen(text), &scene, &error));
+	CHECK(!scene_parse("t.json", text, strlen(text), &scene, &error));
 	CHECK_STR(error.text,
 		"t.json:1: field \"bodies.list[0].continuous\": only dynamic bodies are stopped; they also are by a \"kinematic\" one that is fast");
 	static const char number[] =
 		"{\"bodies\": {\"detection\": {\"toi_tolerance\": 0}, \"list\": [{\"shape\": \"sphere\", \"radius\": 1}]}}";
-	CHECK(!sim_parse_scene("t.json", number, strlen(number), &scene, &error));
+	CHECK(!scene_parse("t.json", number, strlen(number), &scene, &error));
 	CHECK(strstr(error.text, "detection.toi_tolerance") != NULL);
 }

@@ -25,15 +25,15 @@ static carom_context *make_context(int threads, carom_simd simd)
 
 static sim_soft *start(carom_context *context, const char *text)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error = { "" };
-	const bool parsed = sim_parse_scene("x.json", text, strlen(text), &scene, &error);
+	const bool parsed = scene_parse("x.json", text, strlen(text), &scene, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(parsed);
-	sim_soft *soft = sim_start_deforming(context, &scene, &error);
+	sim_soft *soft = scene_start_deforming(context, &scene, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(soft != NULL);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	return soft;
 }
 

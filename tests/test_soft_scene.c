@@ -10,26 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse(const char *text, sim_scene *scene, sim_error *error)
+static bool parse(const char *text, scene_description *scene, sim_error *error)
 {
 	error->text[0] = 0;
-	return sim_parse_scene("folder/x.json", text, strlen(text), scene, error);
+	return scene_parse("folder/x.json", text, strlen(text), scene, error);
 }
 
 // Demand that a text is refused with exactly this message.
 static void check_error(const char *text, const char *expected)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	CHECK(!parse(text, &scene, &error));
 	CHECK_STR(error.text, expected);
 	CHECK(scene.text == NULL && scene.deforming.sources == NULL);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(soft_scene, defaults_of_the_smallest_scene)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(
 		parse("{\"deforming\": {\"list\": [{\"form\": \"sheet\", \"size\": [1, 2], \"divisions\": [3, 4]}]}}", &scene, &error));
@@ -43,7 +43,7 @@ TEST(soft_scene, defaults_of_the_smallest_scene)
 	CHECK(!scene.output.frames_as_obj && scene.picture.ground && !scene.camera.given);
 	CHECK(memcmp(&scene.deforming.def, &def, sizeof def) == 0);
 	REQUIRE(scene.deforming.source_count == 1);
-	const sim_soft_source *source = &scene.deforming.sources[0];
+	const scene_soft_source *source = &scene.deforming.sources[0];
 	CHECK(!source->rigid);
 	CHECK_INT(source->mesh, -1);
 	CHECK_INT(source->form.kind, SIM_FORM_SHEET);
@@ -54,8 +54,8 @@ TEST(soft_scene, defaults_of_the_smallest_scene)
 	CHECK_NEAR(source->body.stiffness, body.stiffness, 0);
 	CHECK_NEAR(source->scale[1], 1, 0);
 	CHECK_INT(source->count[0] * source->count[1] * source->count[2], 1);
-	sim_destroy_scene(&scene);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(soft_scene, every_field)
@@ -79,7 +79,7 @@ TEST(soft_scene, every_field)
 		"   \"grid\": {\"count\": [2, 3, 4], \"spacing\": [1, 2, 3]}, \"jitter\": {\"degrees\": 30, \"shift\": 0.5, \"seed\": \"0xff\"}},\n"
 		"  {\"form\": \"triangles\", \"count\": 9, \"size\": [1, 2, 3], \"radius\": 0.1, \"seed\": 4}]\n"
 		"}}\n";
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	const bool parsed = parse(text, &scene, &error);
 	CHECK_STR(error.text, "");
@@ -98,8 +98,8 @@ TEST(soft_scene, every_field)
 	CHECK_INT(scene.output.frames, 3);
 	CHECK(scene.output.frames_as_obj && !scene.picture.ground && scene.camera.given);
 	REQUIRE(scene.deforming.source_count == 4);
-	const sim_soft_source *body = &scene.deforming.sources[0], *s = &scene.deforming.sources[1],
-						  *ball = &scene.deforming.sources[2], *lone = &scene.deforming.sources[3];
+	const scene_soft_source *body = &scene.deforming.sources[0], *s = &scene.deforming.sources[1],
+							*ball = &scene.deforming.sources[2], *lone = &scene.deforming.sources[3];
 	CHECK(body->rigid && !s->rigid);
 	CHECK_INT(body->mesh, 0);
 	CHECK_NEAR(body->body.friction, 0.75, 0);
@@ -143,7 +143,7 @@ TEST(soft_scene, every_field)
 	CHECK_INT(lone->form.count, 9);
 	CHECK_INT(lone->form.seed, 4);
 	CHECK_NEAR(lone->form.size[1], 2, 0);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 #define SHEET "\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [2, 2]"
@@ -205,18 +205,18 @@ TEST(soft_scene, errors_name_file_line_and_field)
 
 TEST(soft_scene, obstacles_are_rigid_bodies_by_name)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error;
 	REQUIRE(parse("{\"deforming\": {\"obstacles\": [\"stone\"], \"list\": [{" SHEET "}]}, " THINGS "}", &scene, &error));
 	REQUIRE(scene.deforming.obstacle_count == 2);
 	CHECK_INT(scene.deforming.obstacles[0], 1);
 	CHECK_INT(scene.deforming.obstacles[1], 3);
 	CHECK(!scene.deforming.two_way);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	REQUIRE(parse("{\"deforming\": {\"obstacles\": [\"stone\"], \"two_way\": true, \"list\": [{" SHEET "}]}, " THINGS "}",
 		&scene, &error));
 	CHECK(scene.deforming.two_way);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	check_error("{\"deforming\": {\n\"two_way\": true, \"list\": [{" SHEET "}]}, " THINGS "}",
 		"folder/x.json:2: field \"deforming.two_way\": needs \"obstacles\": they are what is pushed back");
 	static const struct {
@@ -240,14 +240,14 @@ TEST(soft_scene, obstacles_are_rigid_bodies_by_name)
 
 static void check_start_error(const char *text, const char *expected)
 {
-	sim_scene scene;
+	scene_description scene;
 	sim_error error = { "" };
 	carom_context *context = NULL;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
 	REQUIRE(parse(text, &scene, &error));
-	CHECK(sim_start_deforming(context, &scene, &error) == NULL);
+	CHECK(scene_start_deforming(context, &scene, &error) == NULL);
 	CHECK_STR(error.text, expected);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	carom_destroy_context(context);
 }
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const sim_sphere_reading plain = { .default_radius = -1 };
+static const io_sphere_reading plain = { .default_radius = -1 };
 
 static char folder[64];
 
@@ -47,36 +47,36 @@ static void write_bytes(const char *name, const void *bytes, size_t size)
 
 // Write bytes to a file, load it, remove it.
 static bool load_bytes(
-	const void *bytes, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
+	const void *bytes, size_t size, const io_sphere_reading *reading, io_sphere_set *spheres, sim_error *error)
 {
 	write_bytes("in", bytes, size);
-	const bool done = sim_load_spheres(temporary("in"), reading, spheres, error);
+	const bool done = io_load_spheres(temporary("in"), reading, spheres, error);
 	remove(temporary("in"));
 	return done;
 }
 
-static bool is_empty(const sim_sphere_set *s)
+static bool is_empty(const io_sphere_set *s)
 {
-	const sim_sphere_set empty = { 0 };
+	const io_sphere_set empty = { 0 };
 	return memcmp(s, &empty, sizeof empty) == 0;
 }
 
 // The file must be refused with exactly this sentence, and leave nothing behind.
 static void check_refused(const void *bytes, size_t size, const char *sentence)
 {
-	sim_sphere_set set;
+	io_sphere_set set;
 	sim_error error = { "" };
 	if (!CHECK(!load_bytes(bytes, size, &plain, &set, &error)))
-		sim_free_spheres(&set);
+		io_free_spheres(&set);
 	CHECK_STR(error.text, sentence);
 	CHECK(is_empty(&set));
 }
 
 static void check_text_refused(const char *text, const char *sentence) { check_refused(text, strlen(text), sentence); }
 
-static sim_sphere_set load_text(const char *text, const sim_sphere_reading *reading)
+static io_sphere_set load_text(const char *text, const io_sphere_reading *reading)
 {
-	sim_sphere_set set;
+	io_sphere_set set;
 	sim_error error = { "" };
 	if (!load_bytes(text, strlen(text), reading, &set, &error)) {
 		CHECK_STR(error.text, "");
@@ -85,11 +85,11 @@ static sim_sphere_set load_text(const char *text, const sim_sphere_reading *read
 	return set;
 }
 
-static void check_sphere(const sim_sphere_set *set, int64_t i, double x, double y, double z, double radius)
+static void check_sphere(const io_sphere_set *set, int64_t i, double x, double y, double z, double radius)
 {
 	double s[4];
 	REQUIRE(i < set->count);
-	sim_get_sphere(set, i, s);
+	io_get_sphere(set, i, s);
 	CHECK_NEAR(s[0], x, 0);
 	CHECK_NEAR(s[1], y, 0);
 	CHECK_NEAR(s[2], z, 0);
@@ -97,10 +97,10 @@ static void check_sphere(const sim_sphere_set *set, int64_t i, double x, double 
 }
 
 // Every finite bit pattern may come up, denormal ones too; radii without the sign.
-static sim_sphere_set random_set(int64_t count, bool wide, uint64_t seed)
+static io_sphere_set random_set(int64_t count, bool wide, uint64_t seed)
 {
-	sim_sphere_set set;
-	REQUIRE(sim_allocate_spheres(&set, count, wide));
+	io_sphere_set set;
+	REQUIRE(io_allocate_spheres(&set, count, wide));
 	for (int64_t i = 0; i < 4 * count; i++) {
 		uint64_t bits = test_random(&seed);
 		if (wide) {
@@ -121,11 +121,11 @@ static sim_sphere_set random_set(int64_t count, bool wide, uint64_t seed)
 	return set;
 }
 
-static sim_sphere_set save_and_load(const char *name, const sim_sphere_set *set, const sim_sphere_reading *reading)
+static io_sphere_set save_and_load(const char *name, const io_sphere_set *set, const io_sphere_reading *reading)
 {
 	sim_error error = { "" };
-	sim_sphere_set back = { 0 };
-	if (!sim_save_spheres(temporary(name), set, &error) || !sim_load_spheres(temporary(name), reading, &back, &error)) {
+	io_sphere_set back = { 0 };
+	if (!io_save_spheres(temporary(name), set, &error) || !io_load_spheres(temporary(name), reading, &back, &error)) {
 		CHECK_STR(error.text, "");
 		test_stop();
 	}
@@ -137,7 +137,7 @@ static sim_sphere_set save_and_load(const char *name, const sim_sphere_set *set,
 
 TEST(sphere_file, snapshot_comes_back_bit_for_bit)
 {
-	sim_sphere_set set = random_set(1000, false, 3);
+	io_sphere_set set = random_set(1000, false, 3);
 	set.has_walls = set.has_expected = true;
 	for (int axis = 0; axis < 3; axis++) {
 		set.lower[axis] = -1.5f - (float)axis;
@@ -145,14 +145,14 @@ TEST(sphere_file, snapshot_comes_back_bit_for_bit)
 	}
 	set.expected_pairs = 0x0123456789abcdefu;
 	set.expected_hash = 0xfedcba9876543210u;
-	sim_sphere_set back = save_and_load("a.sph", &set, &plain);
+	io_sphere_set back = save_and_load("a.sph", &set, &plain);
 	CHECK_INT(back.count, 1000);
 	CHECK(!back.wide && back.has_radii && back.has_walls && back.has_expected);
 	CHECK(memcmp(back.values, set.values, 16000) == 0);
 	CHECK(memcmp(back.lower, set.lower, sizeof set.lower) == 0 && memcmp(back.upper, set.upper, sizeof set.upper) == 0);
 	CHECK(back.expected_pairs == set.expected_pairs && back.expected_hash == set.expected_hash);
-	sim_free_spheres(&back);
-	sim_free_spheres(&set);
+	io_free_spheres(&back);
+	io_free_spheres(&set);
 	CHECK(is_empty(&set));
 }
 
@@ -171,15 +171,15 @@ TEST(sphere_file, snapshot_bytes_are_those_of_the_format)
 {
 	unsigned char bytes[80];
 	const size_t size = make_snapshot(bytes);
-	sim_sphere_set set;
+	io_sphere_set set;
 	sim_error error;
 	REQUIRE(load_bytes(bytes, size, &plain, &set, &error));
 	CHECK_INT(set.count, 1);
 	check_sphere(&set, 0, 1.5, -2, 0.25, 0.5);
 	CHECK(set.has_walls && set.lower[2] == 0 && set.upper[0] == 1 && set.upper[2] == 1);
 	CHECK(set.has_expected && set.expected_pairs == 7 && set.expected_hash == 0x4300000000000021u);
-	REQUIRE(sim_save_spheres(temporary("b.SPH"), &set, &error));
-	sim_free_spheres(&set);
+	REQUIRE(io_save_spheres(temporary("b.SPH"), &set, &error));
+	io_free_spheres(&set);
 	FILE *file = fopen(temporary("b.SPH"), "rb");
 	REQUIRE(file != NULL);
 	unsigned char written[100];
@@ -202,7 +202,7 @@ TEST(sphere_file, snapshot_damage_is_named)
 		check_refused(bytes, cut, "ends too early, in sphere 0 of 1");
 	// Cut off in the magic word it is text, which is no sphere either.
 	for (size_t cut = 1; cut < 8; cut++) {
-		sim_sphere_set set;
+		io_sphere_set set;
 		sim_error error;
 		CHECK(!load_bytes(bytes, cut, &plain, &set, &error));
 	}
@@ -246,41 +246,41 @@ TEST(sphere_file, snapshot_without_pairs_or_walls)
 	unsigned char bytes[80];
 	const size_t size = make_snapshot(bytes);
 	memset(bytes + 16, 0, 40);
-	sim_sphere_set set;
+	io_sphere_set set;
 	sim_error error;
 	REQUIRE(load_bytes(bytes, size, &plain, &set, &error));
 	CHECK(!set.has_expected && !set.has_walls);
 	// Written again, the walls are the box of the spheres.
-	sim_sphere_set back = save_and_load("a.sph", &set, &plain);
+	io_sphere_set back = save_and_load("a.sph", &set, &plain);
 	CHECK(back.has_walls && !back.has_expected);
 	CHECK_NEAR(back.lower[0], 1, 0);
 	CHECK_NEAR(back.lower[1], -2.5, 0);
 	CHECK_NEAR(back.upper[1], -1.5, 0);
 	CHECK_NEAR(back.upper[2], 0.75, 0);
-	sim_free_spheres(&set);
-	sim_free_spheres(&back);
+	io_free_spheres(&set);
+	io_free_spheres(&back);
 	// That box holds spheres whose sides are no floats.
 	set = load_text("0.1 16777216 -16777216 0.7\n", &plain);
 	back = save_and_load("a.sph", &set, &plain);
 	for (int axis = 0; axis < 3; axis++) {
 		double s[4];
-		sim_get_sphere(&set, 0, s);
+		io_get_sphere(&set, 0, s);
 		CHECK((double)back.lower[axis] <= s[axis] - s[3] && (double)back.upper[axis] >= s[axis] + s[3]);
 	}
-	sim_free_spheres(&set);
-	sim_free_spheres(&back);
+	io_free_spheres(&set);
+	io_free_spheres(&back);
 }
 
 TEST(sphere_file, no_spheres_are_a_set_too)
 {
-	sim_sphere_set none = { 0 };
-	sim_sphere_set back = save_and_load("none.sph", &none, &plain);
+	io_sphere_set none = { 0 };
+	io_sphere_set back = save_and_load("none.sph", &none, &plain);
 	CHECK_INT(back.count, 0);
-	CHECK_INT(sim_sphere_input(&back).count, 0);
-	sim_free_spheres(&back);
+	CHECK_INT(io_sphere_input(&back).count, 0);
+	io_free_spheres(&back);
 	back = save_and_load("none.csv", &none, &plain);
 	CHECK_INT(back.count, 0);
-	sim_free_spheres(&back);
+	io_free_spheres(&back);
 }
 
 // ---- CSV ----
@@ -288,15 +288,15 @@ TEST(sphere_file, no_spheres_are_a_set_too)
 TEST(sphere_file, csv_comes_back_bit_for_bit)
 {
 	for (int wide = 0; wide < 2; wide++) {
-		sim_sphere_set set = random_set(500, wide, 5);
-		const sim_sphere_reading reading = { .default_radius = -1, .wide = wide };
-		sim_sphere_set back = save_and_load("a.CSV", &set, &reading);
+		io_sphere_set set = random_set(500, wide, 5);
+		const io_sphere_reading reading = { .default_radius = -1, .wide = wide };
+		io_sphere_set back = save_and_load("a.CSV", &set, &reading);
 		CHECK_INT(back.count, 500);
 		CHECK_INT(back.wide, wide);
 		CHECK(back.has_radii && !back.has_walls && !back.has_expected);
 		CHECK(memcmp(back.values, set.values, wide ? 16000 : 8000) == 0);
-		sim_free_spheres(&back);
-		sim_free_spheres(&set);
+		io_free_spheres(&back);
+		io_free_spheres(&set);
 	}
 }
 
@@ -311,54 +311,54 @@ TEST(sphere_file, csv_with_and_without_a_header)
 		"#x y z r\n1 2 3 0.5\r-4 0.5 6 0.25\r", // lines ended by CR alone
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-		sim_sphere_set set = load_text(texts[i], &plain);
+		io_sphere_set set = load_text(texts[i], &plain);
 		if (!CHECK_INT(set.count, 2))
 			printf("  in text %zu\n", i);
 		check_sphere(&set, 0, 1, 2, 3, 0.5);
 		check_sphere(&set, 1, -4, 0.5, 6, 0.25);
 		CHECK(set.has_radii && !set.wide);
-		sim_free_spheres(&set);
+		io_free_spheres(&set);
 	}
 }
 
 TEST(sphere_file, csv_without_radii)
 {
-	const sim_sphere_reading given = { .default_radius = 0.125 };
+	const io_sphere_reading given = { .default_radius = 0.125 };
 	static const char *const texts[] = { "1,2,3\n4,5,6\n", "x,y,z\n1,2,3\n4,5,6\n", "z,mass,y,x\n3,9,2,1\n6,9,5,4\n" };
 	static const char *const sentences[] = { "line 1: has no radii: there is no column r",
 		"line 1: has no radii: there is no column r", "line 1: has no radii: there is no column r" };
 	for (int i = 0; i < 3; i++) {
-		sim_sphere_set set = load_text(texts[i], &given);
+		io_sphere_set set = load_text(texts[i], &given);
 		CHECK_INT(set.count, 2);
 		CHECK(!set.has_radii);
 		check_sphere(&set, 1, 4, 5, 6, 0.125);
-		sim_free_spheres(&set);
+		io_free_spheres(&set);
 		check_text_refused(texts[i], sentences[i]);
 	}
 	// Radii of the file go before the default.
-	sim_sphere_set set = load_text("1,2,3,4\n", &given);
+	io_sphere_set set = load_text("1,2,3,4\n", &given);
 	CHECK(set.has_radii);
 	check_sphere(&set, 0, 1, 2, 3, 4);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 }
 
 TEST(sphere_file, csv_numbers_become_floats_or_doubles)
 {
 	// 1 + 2^-24 + 2^-60: above the middle between two floats, on it as double.
 	static const char text[] = "1.000000059604644775391492361737988403547205962240695953369140625,0.1,16777217,0\n";
-	const sim_sphere_reading wide = { .default_radius = -1, .wide = true };
-	sim_sphere_set set = load_text(text, &plain);
+	const io_sphere_reading wide = { .default_radius = -1, .wide = true };
+	io_sphere_set set = load_text(text, &plain);
 	check_sphere(&set, 0, 1.00000011920928955078125, (double)0.1f, 16777216, 0);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 	set = load_text(text, &wide);
 	CHECK(set.wide);
 	check_sphere(&set, 0, 1.000000059604644775390625, 0.1, 16777217, 0);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 	// Beyond the floats, within the doubles.
 	check_text_refused("0,0,1e39,1\n", "line 1: z is not finite");
 	set = load_text("0,0,1e39,1\n", &wide);
 	check_sphere(&set, 0, 0, 0, 1e39, 1);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 }
 
 TEST(sphere_file, csv_says_which_line_is_wrong)
@@ -397,12 +397,12 @@ TEST(sphere_file, ply_points_as_text)
 			"property double %s\r\nproperty float z\r\nproperty list uchar float w\r\nproperty float y\r\nproperty int x\r\n"
 			"end_header\r\n3 7 8 9\r\n255 0.5 3 2 9 9 2 1\r\n0 0.25 6 0 0.5 -4\r\n",
 			names[i]);
-		sim_sphere_set set = load_text(text, &plain);
+		io_sphere_set set = load_text(text, &plain);
 		CHECK_INT(set.count, 2);
 		CHECK(set.has_radii);
 		check_sphere(&set, 0, 1, 2, 3, 0.5);
 		check_sphere(&set, 1, -4, 0.5, 6, 0.25);
-		sim_free_spheres(&set);
+		io_free_spheres(&set);
 	}
 }
 
@@ -424,17 +424,17 @@ TEST(sphere_file, ply_points_in_both_byte_orders)
 				for (int k = 0; k < parts[part]; k++)
 					bytes[size++] = row[at + (little ? parts[part] - 1 - k : k)];
 		for (int wide = 0; wide < 2; wide++) {
-			const sim_sphere_reading reading = { .default_radius = -1, .wide = wide };
-			sim_sphere_set set;
+			const io_sphere_reading reading = { .default_radius = -1, .wide = wide };
+			io_sphere_set set;
 			sim_error error;
 			REQUIRE(load_bytes(bytes, size, &reading, &set, &error));
 			CHECK_INT(set.count, 3);
 			for (int i = 0; i < 3; i++)
 				check_sphere(&set, i, wide ? 0.1 : (double)0.1f, -2, (double)3.14f, 0.25);
-			sim_free_spheres(&set);
+			io_free_spheres(&set);
 		}
 		for (size_t cut = 1; cut < size - header; cut++) {
-			sim_sphere_set set;
+			io_sphere_set set;
 			sim_error error;
 			CHECK(!load_bytes(bytes, size - cut, &plain, &set, &error));
 			CHECK(strstr(error.text, ": ends too early") != NULL && strncmp(error.text, "byte ", 5) == 0);
@@ -467,11 +467,11 @@ TEST(sphere_file, ply_says_what_is_wrong)
 	check_text_refused(START "element vertex 2000000000\n" XYZ "property float r\nend_header\n1 2 3 4\n",
 		"line 10: ends too early: 2000000000 points do not fit in it");
 	check_text_refused("ply\nformat morse 1.0\nend_header\n", "line 2: the header names an unknown format: morse");
-	const sim_sphere_reading given = { .default_radius = 2 };
-	sim_sphere_set set = load_text(START "element vertex 1\n" XYZ "end_header\n1 2 3\n", &given);
+	const io_sphere_reading given = { .default_radius = 2 };
+	io_sphere_set set = load_text(START "element vertex 1\n" XYZ "end_header\n1 2 3\n", &given);
 	CHECK(!set.has_radii);
 	check_sphere(&set, 0, 1, 2, 3, 2);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 }
 
 // ---- What a file is, and writing ----
@@ -479,9 +479,9 @@ TEST(sphere_file, ply_says_what_is_wrong)
 static bool is_sphere_file(const char *path)
 {
 	sim_error error;
-	sim_input input;
-	const bool answer = sim_open_input(&input, path, &error) && sim_holds_spheres(&input);
-	sim_close_input(&input);
+	io_input input;
+	const bool answer = io_open_input(&input, path, &error) && io_holds_spheres(&input);
+	io_close_input(&input);
 	return answer;
 }
 
@@ -512,38 +512,38 @@ TEST(sphere_file, saving_refuses_what_cannot_be_read_back)
 {
 	sim_error error;
 	double values[8] = { 0, 0, 0, 1, 0, 1e39, 0, 1 };
-	sim_sphere_set set = { .count = 2, .wide = true, .values = values, .has_radii = true };
-	CHECK(!sim_save_spheres(temporary("x.sph"), &set, &error));
+	io_sphere_set set = { .count = 2, .wide = true, .values = values, .has_radii = true };
+	CHECK(!io_save_spheres(temporary("x.sph"), &set, &error));
 	CHECK_STR(error.text, "sphere 1: y is not finite"); // as float
-	CHECK(sim_save_spheres(temporary("x.csv"), &set, &error));
+	CHECK(io_save_spheres(temporary("x.csv"), &set, &error));
 	remove(temporary("x.csv"));
 	values[7] = -1;
-	CHECK(!sim_save_spheres(temporary("x.csv"), &set, &error));
+	CHECK(!io_save_spheres(temporary("x.csv"), &set, &error));
 	CHECK_STR(error.text, "sphere 1: the radius is negative");
 	values[7] = 1;
-	CHECK(!sim_save_spheres(temporary("x.obj"), &set, &error));
+	CHECK(!io_save_spheres(temporary("x.obj"), &set, &error));
 	CHECK_STR(error.text, "no format of spheres has this extension; use .sph or .csv");
-	CHECK(!sim_save_spheres(temporary("no/x.csv"), &set, &error));
+	CHECK(!io_save_spheres(temporary("no/x.csv"), &set, &error));
 	CHECK_STR(error.text, "cannot be written: No such file or directory");
-	CHECK(!sim_load_spheres(temporary("x.csv"), &plain, &set, &error));
+	CHECK(!io_load_spheres(temporary("x.csv"), &plain, &set, &error));
 	CHECK_STR(error.text, "cannot be opened: No such file or directory");
-	CHECK(!sim_load_spheres(folder, &plain, &set, &error));
+	CHECK(!io_load_spheres(folder, &plain, &set, &error));
 	CHECK_STR(error.text, "cannot be read: Is a directory");
-	CHECK(!sim_allocate_spheres(&set, -1, false) && is_empty(&set));
-	CHECK(!sim_allocate_spheres(&set, CAROM_MAX_SPHERES + 1, false) && is_empty(&set));
+	CHECK(!io_allocate_spheres(&set, -1, false) && is_empty(&set));
+	CHECK(!io_allocate_spheres(&set, CAROM_MAX_SPHERES + 1, false) && is_empty(&set));
 }
 
 // What the library is given, read as it would read it.
 TEST(sphere_file, input_names_each_value)
 {
 	for (int wide = 0; wide < 2; wide++) {
-		sim_sphere_set set = random_set(10, wide, 9);
-		const carom_sphere_input input = sim_sphere_input(&set);
+		io_sphere_set set = random_set(10, wide, 9);
+		const carom_sphere_input input = io_sphere_input(&set);
 		CHECK_INT(input.count, 10);
 		CHECK(input.ids == NULL && input.moved < 0);
 		for (int64_t i = 0; i < 10; i++) {
 			double s[4];
-			sim_get_sphere(&set, i, s);
+			io_get_sphere(&set, i, s);
 			for (int k = 0; k < 4; k++) {
 				const carom_strided *array = k < 3 ? &input.centres : &input.radii;
 				const char *at = (const char *)array->data + i * array->stride + (k % 3) * (wide ? 8 : 4);
@@ -555,7 +555,7 @@ TEST(sphere_file, input_names_each_value)
 				CHECK((wide ? value : (double)narrow) == s[k]);
 			}
 		}
-		sim_free_spheres(&set);
+		io_free_spheres(&set);
 	}
 }
 
@@ -565,10 +565,10 @@ TEST(sphere_file, hash_does_not_depend_on_the_order)
 	const carom_sphere_pair pairs[] = { { 1, 2 }, { 3, 4 } }, turned[] = { { 3, 4 }, { 1, 2 } };
 	uint64_t a = (uint64_t)1 << 32 | 2, b = (uint64_t)3 << 32 | 4;
 	const uint64_t expected = test_random(&a) + test_random(&b);
-	CHECK(sim_hash_sphere_pairs(pairs, 2) == expected);
-	CHECK(sim_hash_sphere_pairs(turned, 2) == expected);
-	CHECK(sim_hash_sphere_pairs(pairs, 1) != expected);
-	CHECK(sim_hash_sphere_pairs(NULL, 0) == 0);
+	CHECK(io_hash_sphere_pairs(pairs, 2) == expected);
+	CHECK(io_hash_sphere_pairs(turned, 2) == expected);
+	CHECK(io_hash_sphere_pairs(pairs, 1) != expected);
+	CHECK(io_hash_sphere_pairs(NULL, 0) == 0);
 }
 
 // ---- Filling a mesh ----
@@ -585,25 +585,25 @@ static carom_mesh *make_mesh(carom_context *context, const sim_mesh *mesh)
 	return made;
 }
 
-static sim_sphere_set sample(carom_context *context, const sim_mesh *mesh, const sim_sampling *sampling, double *spacing)
+static io_sphere_set sample(carom_context *context, const sim_mesh *mesh, const scene_sampling *sampling, double *spacing)
 {
-	sim_sphere_set set;
+	io_sphere_set set;
 	sim_error error = { "" };
-	if (!sim_sample_mesh(context, mesh, sampling, &set, spacing, &error)) {
+	if (!scene_sample_mesh(context, mesh, sampling, &set, spacing, &error)) {
 		CHECK_STR(error.text, "");
 		test_stop();
 	}
 	return set;
 }
 
-static int64_t count_outside(carom_context *context, const sim_mesh *mesh, const sim_sphere_set *set)
+static int64_t count_outside(carom_context *context, const sim_mesh *mesh, const io_sphere_set *set)
 {
 	carom_mesh *made = make_mesh(context, mesh);
 	int64_t outside = 0;
 	for (int64_t i = 0; i < set->count; i++) {
 		double s[4];
 		bool inside;
-		sim_get_sphere(set, i, s);
+		io_get_sphere(set, i, s);
 		REQUIRE(carom_mesh_contains(made, (carom_vec3){ s[0], s[1], s[2] }, &inside) == CAROM_SUCCESS);
 		outside += !inside;
 	}
@@ -611,14 +611,14 @@ static int64_t count_outside(carom_context *context, const sim_mesh *mesh, const
 	return outside;
 }
 
-static int64_t count_touching(const sim_sphere_set *set)
+static int64_t count_touching(const io_sphere_set *set)
 {
 	int64_t touching = 0;
 	for (int64_t i = 0; i < set->count; i++)
 		for (int64_t j = i + 1; j < set->count; j++) {
 			double a[4], b[4];
-			sim_get_sphere(set, i, a);
-			sim_get_sphere(set, j, b);
+			io_get_sphere(set, i, a);
+			io_get_sphere(set, j, b);
 			const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2], reach = a[3] + b[3];
 			touching += x * x + y * y + z * z <= reach * reach;
 		}
@@ -653,21 +653,21 @@ TEST(sphere_sampling, any_count_is_reached_inside_the_mesh)
 		sampled s = begin_sampling(shapes[m], 600);
 		double last = INFINITY;
 		for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-			sim_sampling sampling = sim_default_sampling();
+			scene_sampling sampling = scene_default_sampling();
 			sampling.count = counts[i];
 			sampling.jitter = 0.5;
 			double spacing;
-			sim_sphere_set set = sample(s.context, &s.mesh, &sampling, &spacing);
+			io_sphere_set set = sample(s.context, &s.mesh, &sampling, &spacing);
 			CHECK_INT(set.count, counts[i]);
 			CHECK_INT(count_outside(s.context, &s.mesh, &set), 0);
 			CHECK(spacing <= last);
 			last = spacing;
 			// Radius 0: as large as they can be without touching.
 			double xyzr[4];
-			sim_get_sphere(&set, 0, xyzr);
+			io_get_sphere(&set, 0, xyzr);
 			CHECK_NEAR(xyzr[3], 0.25 * spacing, 1e-6 * spacing);
 			CHECK_INT(count_touching(&set), 0);
-			sim_free_spheres(&set);
+			io_free_spheres(&set);
 		}
 		end_sampling(&s);
 	}
@@ -684,10 +684,10 @@ TEST(sphere_sampling, the_lattice_of_a_cube)
 	const sim_mesh cube = { .vertex_count = 8, .triangle_count = 12, .vertices = vertices, .triangles = triangles };
 	carom_context *context;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
-	sim_sampling sampling = sim_default_sampling();
+	scene_sampling sampling = scene_default_sampling();
 	sampling.radius = 0.045; // 2 * 0.045 / 0.9: a spacing of 0.1, ten points a side
 	double spacing;
-	sim_sphere_set set = sample(context, &cube, &sampling, &spacing);
+	io_sphere_set set = sample(context, &cube, &sampling, &spacing);
 	CHECK_NEAR(spacing, 0.1, 1e-12);
 	CHECK_INT(set.count, 1000);
 	CHECK_INT(count_outside(context, &cube, &set), 0);
@@ -697,7 +697,7 @@ TEST(sphere_sampling, the_lattice_of_a_cube)
 	double off = 0;
 	for (int64_t i = 0; i < set.count; i++) {
 		double s[4];
-		sim_get_sphere(&set, i, s);
+		io_get_sphere(&set, i, s);
 		int cell = 0;
 		for (int axis = 2; axis >= 0; axis--) {
 			const double at = s[axis] / spacing;
@@ -709,30 +709,30 @@ TEST(sphere_sampling, the_lattice_of_a_cube)
 		taken[cell] = true;
 	}
 	CHECK(off <= 0.05 + 1e-6 && off > 0.04);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 	end_sampling(&(sampled){ .context = context });
 }
 
 TEST(sphere_sampling, same_seed_same_bytes_and_mixed_radii)
 {
 	sampled s = begin_sampling("lumpy", 902);
-	sim_sampling sampling = sim_default_sampling();
+	scene_sampling sampling = scene_default_sampling();
 	sampling.count = 3000;
 	sampling.radius = 0.02;
 	sampling.mix = true;
 	double spacing;
-	sim_sphere_set set = sample(s.context, &s.mesh, &sampling, &spacing);
-	sim_sphere_set again = sample(s.context, &s.mesh, &sampling, &spacing);
+	io_sphere_set set = sample(s.context, &s.mesh, &sampling, &spacing);
+	io_sphere_set again = sample(s.context, &s.mesh, &sampling, &spacing);
 	CHECK(memcmp(set.values, again.values, 3000 * 16) == 0);
-	sim_free_spheres(&again);
+	io_free_spheres(&again);
 	sampling.seed = 2;
 	again = sample(s.context, &s.mesh, &sampling, &spacing);
 	CHECK(memcmp(set.values, again.values, 3000 * 16) != 0);
 	int64_t halves = 0, descents = 0;
 	for (int64_t i = 0; i < 3000; i++) {
 		double xyzr[4], next[4];
-		sim_get_sphere(&set, i, xyzr);
-		sim_get_sphere(&set, i < 2999 ? i + 1 : i, next);
+		io_get_sphere(&set, i, xyzr);
+		io_get_sphere(&set, i < 2999 ? i + 1 : i, next);
 		CHECK(xyzr[3] == (double)0.02f || xyzr[3] == (double)0.01f);
 		halves += xyzr[3] == (double)0.01f;
 		descents += next[2] < xyzr[2];
@@ -740,8 +740,8 @@ TEST(sphere_sampling, same_seed_same_bytes_and_mixed_radii)
 	// Five standard deviations about one half; the order is random too.
 	CHECK(llabs(halves - 1500) < 137);
 	CHECK(llabs(descents - 1500) < 137);
-	sim_free_spheres(&set);
-	sim_free_spheres(&again);
+	io_free_spheres(&set);
+	io_free_spheres(&again);
 	end_sampling(&s);
 }
 
@@ -749,17 +749,17 @@ TEST(sphere_sampling, same_seed_same_bytes_and_mixed_radii)
 TEST(sphere_sampling, fills_evenly)
 {
 	sampled s = begin_sampling("torus", 600);
-	sim_sampling sampling = sim_default_sampling();
+	scene_sampling sampling = scene_default_sampling();
 	sampling.count = 5000;
 	double spacing;
-	sim_sphere_set set = sample(s.context, &s.mesh, &sampling, &spacing);
+	io_sphere_set set = sample(s.context, &s.mesh, &sampling, &spacing);
 	carom_mesh *made = make_mesh(s.context, &s.mesh);
 	carom_mass mass;
 	REQUIRE(carom_mesh_get_mass(made, &mass) == CAROM_SUCCESS);
 	double mean[3] = { 0, 0, 0 };
 	for (int64_t i = 0; i < set.count; i++) {
 		double xyzr[4];
-		sim_get_sphere(&set, i, xyzr);
+		io_get_sphere(&set, i, xyzr);
 		for (int axis = 0; axis < 3; axis++)
 			mean[axis] += xyzr[axis] / (double)set.count;
 	}
@@ -767,16 +767,16 @@ TEST(sphere_sampling, fills_evenly)
 	CHECK_NEAR(mean[1], mass.centre.y, 0.1 * spacing);
 	CHECK_NEAR(mean[2], mass.centre.z, 0.1 * spacing);
 	carom_release_mesh(made);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 	end_sampling(&s);
 }
 
-static void check_not_sampled(const sampled *s, const sim_sampling *sampling, const char *sentence)
+static void check_not_sampled(const sampled *s, const scene_sampling *sampling, const char *sentence)
 {
-	sim_sphere_set set;
+	io_sphere_set set;
 	double spacing;
 	sim_error error = { "" };
-	CHECK(!sim_sample_mesh(s->context, &s->mesh, sampling, &set, &spacing, &error));
+	CHECK(!scene_sample_mesh(s->context, &s->mesh, sampling, &set, &spacing, &error));
 	CHECK_STR(error.text, sentence);
 	CHECK(is_empty(&set));
 }
@@ -786,7 +786,7 @@ TEST(sphere_sampling, says_what_is_wrong)
 	static const char misuse[] =
 		"the sampling is wrong: it needs a radius above 0 or a count of 1 to 50000000, and a jitter from 0 to below 1";
 	sampled s = begin_sampling("lumpy", TEST_FEWER > 1 ? 300 : 902);
-	sim_sampling sampling = sim_default_sampling();
+	scene_sampling sampling = scene_default_sampling();
 	check_not_sampled(&s, &sampling, misuse);
 	sampling.radius = -1;
 	check_not_sampled(&s, &sampling, misuse);
@@ -814,7 +814,7 @@ TEST(sphere_sampling, says_what_is_wrong)
 	thin.triangle_count--;
 	check_not_sampled(&(sampled){ s.context, thin }, &sampling, "is not closed, so it has no inside to fill");
 	thin.triangles[4] = 9999;
-	CHECK(!sim_sample_mesh(s.context, &thin, &sampling, &(sim_sphere_set){ 0 }, &(double){ 0 }, &error));
+	CHECK(!scene_sample_mesh(s.context, &thin, &sampling, &(io_sphere_set){ 0 }, &(double){ 0 }, &error));
 	CHECK(strstr(error.text, "triangle 1") != NULL);
 	sim_mesh_free(&thin);
 	end_sampling(&s);
@@ -826,7 +826,7 @@ TEST(sphere_sampling, gives_up_on_a_sheet)
 	sampled s = begin_sampling("lumpy", 902);
 	for (int32_t i = 0; i < s.mesh.vertex_count; i++)
 		s.mesh.vertices[3 * i + 2] = s.mesh.vertices[3 * i + 2] * 1e-6f + 0.25f * s.mesh.vertices[3 * i];
-	sim_sampling sampling = sim_default_sampling();
+	scene_sampling sampling = scene_default_sampling();
 	sampling.count = 2000;
 	check_not_sampled(&s, &sampling, "is too thin to hold that many spheres");
 	end_sampling(&s);
@@ -841,22 +841,22 @@ TEST(sphere_sampling, survives_failing_allocations)
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, 1);
 	const long long held = atomic_load(&heap.blocks);
-	sim_sampling sampling = sim_default_sampling();
+	scene_sampling sampling = scene_default_sampling();
 	sampling.count = 50;
 	bool done = false;
 	int failures = 0;
 	while (!done) {
-		sim_sphere_set set;
+		io_sphere_set set;
 		double spacing;
 		atomic_store(&heap.fail_at, atomic_load(&heap.calls) + failures);
 		error.text[0] = '\0';
-		done = sim_sample_mesh(context, &mesh, &sampling, &set, &spacing, &error);
+		done = scene_sample_mesh(context, &mesh, &sampling, &set, &spacing, &error);
 		CHECK_INT(atomic_load(&heap.blocks), held);
 		if (!done) {
 			CHECK(error.text[0] != '\0' && is_empty(&set));
 			failures++;
 		}
-		sim_free_spheres(&set);
+		io_free_spheres(&set);
 	}
 	CHECK(failures > 3);
 	carom_destroy_context(context);
@@ -868,19 +868,19 @@ TEST(sphere_sampling, survives_failing_allocations)
 TEST(sphere_sampling, strewn_spheres_are_uniform)
 {
 	enum { COUNT = 20000 };
-	sim_sphere_set set, again;
-	REQUIRE(sim_strew_spheres(COUNT, 0.0005, 0.06, 16, 7, &set));
-	REQUIRE(sim_strew_spheres(COUNT, 0.0005, 0.06, 16, 7, &again));
+	io_sphere_set set, again;
+	REQUIRE(scene_strew_spheres(COUNT, 0.0005, 0.06, 16, 7, &set));
+	REQUIRE(scene_strew_spheres(COUNT, 0.0005, 0.06, 16, 7, &again));
 	CHECK(memcmp(set.values, again.values, COUNT * 16) == 0);
-	sim_free_spheres(&again);
-	REQUIRE(sim_strew_spheres(COUNT, 0.0005, 0.06, 16, 8, &again));
+	io_free_spheres(&again);
+	REQUIRE(scene_strew_spheres(COUNT, 0.0005, 0.06, 16, 8, &again));
 	CHECK(memcmp(set.values, again.values, COUNT * 16) != 0);
-	sim_free_spheres(&again);
+	io_free_spheres(&again);
 	CHECK(set.has_walls && set.lower[0] == 0 && set.upper[2] == 16);
 	int64_t cells[4][10] = { { 0 } };
 	for (int64_t i = 0; i < COUNT; i++) {
 		double s[4];
-		sim_get_sphere(&set, i, s);
+		io_get_sphere(&set, i, s);
 		for (int k = 0; k < 4; k++) {
 			const double part = k < 3 ? s[k] / 16 : (s[3] - 0.0005) / 0.0595;
 			REQUIRE(part > -1e-6 && part < 1 + 1e-6);
@@ -891,11 +891,11 @@ TEST(sphere_sampling, strewn_spheres_are_uniform)
 	for (int k = 0; k < 4; k++)
 		for (int c = 0; c < 10; c++)
 			CHECK(llabs(cells[k][c] - COUNT / 10) < 212);
-	sim_free_spheres(&set);
-	CHECK(!sim_strew_spheres(-1, 0, 1, 1, 1, &set) && is_empty(&set));
-	REQUIRE(sim_strew_spheres(0, 0, 1, 1, 1, &set));
+	io_free_spheres(&set);
+	CHECK(!scene_strew_spheres(-1, 0, 1, 1, 1, &set) && is_empty(&set));
+	REQUIRE(scene_strew_spheres(0, 0, 1, 1, 1, &set));
 	CHECK_INT(set.count, 0);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 }
 
 // ---- Real data ----
@@ -910,15 +910,15 @@ TEST(sphere_file, snapshots_of_the_collection)
 		{ "spheres/bunny_half.sph", 82337, 0 } };
 	for (int f = 0; f < 5; f++) {
 		sim_error error;
-		sim_sphere_set set;
-		REQUIRE(sim_load_spheres(test_data_path(files[f].path), &plain, &set, &error));
+		io_sphere_set set;
+		REQUIRE(io_load_spheres(test_data_path(files[f].path), &plain, &set, &error));
 		CHECK_INT(set.count, files[f].count);
 		CHECK_INT(set.expected_pairs, files[f].pairs);
 		CHECK_INT(set.has_expected, files[f].pairs != 0);
 		CHECK(set.has_walls);
 		double s[4];
-		sim_get_sphere(&set, set.count - 1, s);
+		io_get_sphere(&set, set.count - 1, s);
 		CHECK(s[3] >= 0.0005 && s[3] <= 0.005);
-		sim_free_spheres(&set);
+		io_free_spheres(&set);
 	}
 }

@@ -12,11 +12,11 @@
 #include <string.h>
 
 typedef struct run {
-	sim_scene scene;
+	scene_description scene;
 	carom_context *context;
-	sim_simulation *simulation;
+	scene_simulation *simulation;
 	sim_granular *granular;
-	sim_sphere_meeting *meeting;
+	scene_sphere_meeting *meeting;
 } run;
 
 /// Quotes are written as apostrophes. The run keeps pointing at the scene in *r.
@@ -29,22 +29,22 @@ static void start(run *r, const char *text, int threads)
 	strcpy(json, text);
 	for (char *c = json; *c; c++)
 		*c = *c == '\'' ? '"' : *c;
-	CHECK(sim_parse_scene("test.json", json, strlen(json), &r->scene, &error));
+	CHECK(scene_parse("test.json", json, strlen(json), &r->scene, &error));
 	CHECK_STR(error.text, "");
 	free(json);
 	carom_context_def def = carom_default_context_def();
 	def.thread_count = threads;
 	REQUIRE(carom_create_context(&def, &r->context) == CAROM_SUCCESS);
 	REQUIRE(!*error.text);
-	r->simulation = sim_create_simulation(r->context, &r->scene, NULL, &error);
+	r->simulation = scene_create_simulation(r->context, &r->scene, NULL, &error);
 	CHECK_STR(error.text, "");
-	sim_granular_filling filling;
-	REQUIRE(r->simulation && sim_fill_spheres(r->context, &r->scene, &filling, &error));
-	const sim_granular_def grains = sim_filled_def(&r->scene, &filling);
+	scene_granular_filling filling;
+	REQUIRE(r->simulation && scene_fill_spheres(r->context, &r->scene, &filling, &error));
+	const sim_granular_def grains = scene_filled_def(&r->scene, &filling);
 	r->granular = sim_create_granular(r->context, &grains, &error);
 	CHECK_STR(error.text, "");
-	sim_destroy_filling(&filling);
-	r->meeting = sim_create_sphere_meeting(&r->scene, r->simulation, r->granular, &error);
+	scene_destroy_filling(&filling);
+	r->meeting = scene_create_sphere_meeting(&r->scene, r->simulation, r->granular, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(r->granular && r->meeting);
 }
@@ -54,9 +54,9 @@ static sim_granular_step advance(run *r, int steps)
 	sim_error error = { "" };
 	sim_granular_step step = { 0 };
 	for (int i = 0; i < steps; i++) {
-		CHECK(sim_simulate_step(r->simulation, NULL, &error));
+		CHECK(scene_simulate_step(r->simulation, NULL, &error));
 		for (int32_t k = 0; k < r->scene.spheres.substeps; k++)
-			CHECK(sim_meeting_advance(r->meeting, k, &step, &error));
+			CHECK(scene_meeting_advance(r->meeting, k, &step, &error));
 		CHECK_STR(error.text, "");
 	}
 	return step;
@@ -64,11 +64,11 @@ static sim_granular_step advance(run *r, int steps)
 
 static void end(run *r)
 {
-	sim_destroy_sphere_meeting(r->meeting);
+	scene_destroy_sphere_meeting(r->meeting);
 	sim_destroy_granular(r->granular);
-	sim_destroy_simulation(r->simulation);
+	scene_destroy_simulation(r->simulation);
 	carom_destroy_context(r->context);
-	sim_destroy_scene(&r->scene);
+	scene_destroy(&r->scene);
 }
 
 /// The first sphere.
@@ -111,7 +111,7 @@ TEST(sphere_meeting, a_sphere_at_rest_sinks_by_its_weight)
 		const double weight = 1000 * 4.0 / 3 * SIM_PI * 1e-3 * 9.81;
 		CHECK_NEAR(0.1 - x[1], weight / 5e4, 1e-9);
 		CHECK_NEAR(v[1], 0, 1e-9);
-		CHECK_NEAR(sim_meeting_get_impulse(r.meeting, 0).y, -weight * 1e-3, 1e-9);
+		CHECK_NEAR(scene_meeting_get_impulse(r.meeting, 0).y, -weight * 1e-3, 1e-9);
 		end(&r);
 	}
 }
@@ -173,9 +173,9 @@ static momenta momenta_of(run *r)
 	sim_granular_energy e;
 	sim_error error = { "" };
 	CHECK(sim_granular_get_energy(r->granular, &e, &error));
-	const carom_vec3 v = sim_simulation_velocity(r->simulation, 0), c = sim_simulation_centre(r->simulation, 0);
-	const carom_quat q = sim_simulation_body_def(r->simulation, 0).pose.orientation, back = { -q.x, -q.y, -q.z, q.w };
-	carom_vec3 w = carom_rotate(back, sim_simulation_angular_velocity(r->simulation, 0));
+	const carom_vec3 v = scene_simulation_velocity(r->simulation, 0), c = scene_simulation_centre(r->simulation, 0);
+	const carom_quat q = scene_simulation_body_def(r->simulation, 0).pose.orientation, back = { -q.x, -q.y, -q.z, q.w };
+	carom_vec3 w = carom_rotate(back, scene_simulation_angular_velocity(r->simulation, 0));
 	const double m = 2, a = 0.2 * 0.2, b = 0.3 * 0.3, d = 0.4 * 0.4;
 	w = (carom_vec3){ w.x * m * (b + d) / 12, w.y * m * (a + d) / 12, w.z * m * (a + b) / 12 };
 	const carom_vec3 spin = carom_rotate(q, w), orbit = sim_scale(sim_cross(c, v), m);
@@ -191,7 +191,7 @@ TEST(sphere_meeting, a_free_collision_keeps_momentum)
 	const momenta before = momenta_of(&r);
 	advance(&r, 300);
 	const momenta after = momenta_of(&r);
-	CHECK(sim_simulation_velocity(r.simulation, 0).x < 1.5); // it has met something
+	CHECK(scene_simulation_velocity(r.simulation, 0).x < 1.5); // it has met something
 	CHECK_NEAR(sim_length(sim_subtract(after.linear, before.linear)), 0, 1e-10);
 	// ODE turns bodies by first order; so do the substeps.
 	CHECK_NEAR(sim_length(sim_subtract(after.angular, before.angular)), 0, 2e-3 * sim_length(before.angular));
@@ -205,7 +205,7 @@ static uint64_t hash_of_cloud(int threads)
 	advance(&r, 150);
 	double x[3], v[3], w[3];
 	get_sphere(&r, x, v, w);
-	uint64_t hash = sim_summarise(r.simulation).hash;
+	uint64_t hash = scene_summarise(r.simulation).hash;
 	for (int k = 0; k < 3; k++) {
 		uint64_t bits[3];
 		memcpy(&bits[0], &x[k], 8);
@@ -230,18 +230,18 @@ TEST(sphere_meeting, a_body_that_does_not_answer_goes_its_way)
 	run r;
 	start(&r, CLOUD("false"), 1);
 	advance(&r, 100);
-	const uint64_t hash = sim_summarise(r.simulation).hash;
+	const uint64_t hash = scene_summarise(r.simulation).hash;
 	double impulse = 0;
 	for (int i = 0; i < 50; i++) {
 		advance(&r, 1);
-		impulse += sim_length(sim_meeting_get_impulse(r.meeting, 0));
+		impulse += sim_length(scene_meeting_get_impulse(r.meeting, 0));
 	}
 	CHECK(impulse > 0.01);
 	end(&r);
 	start(&r, CLOUD("false"), 1);
 	for (int i = 0; i < 100; i++)
-		CHECK(sim_simulate_step(r.simulation, NULL, &(sim_error){ "" }));
-	CHECK(sim_summarise(r.simulation).hash == hash);
+		CHECK(scene_simulate_step(r.simulation, NULL, &(sim_error){ "" }));
+	CHECK(scene_summarise(r.simulation).hash == hash);
 	end(&r);
 }
 
@@ -260,11 +260,11 @@ TEST(sphere_meeting, a_bed_carries_a_body)
 	double impulse = 0;
 	for (int i = 0; i < 100; i++) {
 		advance(&r, 1);
-		impulse += sim_meeting_get_impulse(r.meeting, 0).y;
+		impulse += scene_meeting_get_impulse(r.meeting, 0).y;
 	}
 	CHECK_NEAR(impulse / 0.1, 3 * 9.81, 0.02 * 3 * 9.81);
-	CHECK_NEAR(sim_length(sim_simulation_velocity(r.simulation, 0)), 0, 0.01);
-	CHECK(sim_simulation_centre(r.simulation, 0).y > 0.1 + 0.06); // on the bed, not on the ground
+	CHECK_NEAR(sim_length(scene_simulation_velocity(r.simulation, 0)), 0, 0.01);
+	CHECK(scene_simulation_centre(r.simulation, 0).y > 0.1 + 0.06); // on the bed, not on the ground
 	end(&r);
 }
 
@@ -273,7 +273,7 @@ TEST(sphere_meeting, a_bed_carries_a_body)
 static void refused(const char *obstacles, const char *text)
 {
 	char json[1000];
-	sim_scene scene;
+	scene_description scene;
 	sim_error error = { "" };
 	snprintf(json, sizeof json,
 		"{'bodies': {'list': [{'name': 'a', 'shape': 'sphere', 'radius': 1, 'position': [0, 9, 0]}],"
@@ -282,9 +282,9 @@ static void refused(const char *obstacles, const char *text)
 		obstacles);
 	for (char *c = json; *c; c++)
 		*c = *c == '\'' ? '"' : *c;
-	CHECK(!sim_parse_scene("x.json", json, strlen(json), &scene, &error));
+	CHECK(!scene_parse("x.json", json, strlen(json), &scene, &error));
 	CHECK_STR(error.text, text);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 }
 
 TEST(sphere_meeting, scene_files_at_fault_are_refused)

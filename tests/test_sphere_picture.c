@@ -19,9 +19,9 @@ static sim_sphere_cloud make_cloud(const double *spheres, int64_t count)
 	};
 }
 
-static sim_sphere_picture_options make_options(void)
+static view_sphere_picture_options make_options(void)
 {
-	sim_sphere_picture_options options = sim_default_sphere_picture();
+	view_sphere_picture_options options = view_default_sphere_picture();
 	options.width = options.height = SIZE;
 	options.samples = 1;
 	options.threads = 1;
@@ -29,34 +29,34 @@ static sim_sphere_picture_options make_options(void)
 	return options;
 }
 
-static sim_image draw(const sim_sphere_cloud *cloud, const sim_camera *camera, const sim_sphere_picture_options *options)
+static view_image draw(const sim_sphere_cloud *cloud, const view_camera *camera, const view_sphere_picture_options *options)
 {
-	sim_image image;
+	view_image image;
 	sim_error error = { "" };
-	REQUIRE(sim_draw_spheres(cloud, camera, options, &image, &error));
+	REQUIRE(view_draw_spheres(cloud, camera, options, &image, &error));
 	CHECK_STR(error.text, "");
 	REQUIRE(image.width == options->width && image.height == options->height);
 	return image;
 }
 
-static bool same_pixel(const sim_image *a, const sim_image *b, int x, int y)
+static bool same_pixel(const view_image *a, const view_image *b, int x, int y)
 {
-	return memcmp(sim_image_pixel(a, x, y), sim_image_pixel(b, x, y), 3) == 0;
+	return memcmp(view_image_pixel(a, x, y), view_image_pixel(b, x, y), 3) == 0;
 }
 
-static bool same_picture(const sim_image *a, const sim_image *b)
+static bool same_picture(const view_image *a, const view_image *b)
 {
 	return memcmp(a->pixels, b->pixels, 3 * (size_t)a->width * (size_t)a->height) == 0;
 }
 
-static int brightness(const sim_image *image, int x, int y)
+static int brightness(const view_image *image, int x, int y)
 {
-	const uint8_t *pixel = sim_image_pixel(image, x, y);
+	const uint8_t *pixel = view_image_pixel(image, x, y);
 	return pixel[0] + pixel[1] + pixel[2];
 }
 
 // From 20 above straight down.
-static const sim_camera above = { .position = { 0, 0, 20 }, .target = { 0, 0, 0 }, .up = { 0, 1, 0 }, .field_of_view = 30 };
+static const view_camera above = { .position = { 0, 0, 20 }, .target = { 0, 0, 0 }, .up = { 0, 1, 0 }, .field_of_view = 30 };
 
 // The direction of the ray through the middle of a pixel, by similar triangles and without the picture's own code.
 static carom_vec3 direction_above(int x, int y)
@@ -77,8 +77,8 @@ TEST(sphere_picture, silhouettes_are_where_geometry_says)
 	// At the middle, off the axis (where the outline is an ellipse), across the border, and nearer than the others.
 	const double spheres[] = { 0, 0, 0, 1, 3, -2.5, 1, 1.2, -4.9, 4.2, -3, 1, 0.4, 1.1, 15, 0.25 };
 	const sim_sphere_cloud cloud = make_cloud(spheres, 4), none = make_cloud(spheres, 0);
-	const sim_sphere_picture_options options = make_options();
-	sim_image image = draw(&cloud, &above, &options), empty = draw(&none, &above, &options);
+	const view_sphere_picture_options options = make_options();
+	view_image image = draw(&cloud, &above, &options), empty = draw(&none, &above, &options);
 	int covered = 0, wrong = 0;
 	for (int y = 0; y < SIZE; ++y) {
 		for (int x = 0; x < SIZE; ++x) {
@@ -91,8 +91,8 @@ TEST(sphere_picture, silhouettes_are_where_geometry_says)
 	}
 	CHECK(covered > 2000 && covered < SIZE * SIZE / 2);
 	CHECK_INT(wrong, 0);
-	sim_destroy_image(&image);
-	sim_destroy_image(&empty);
+	view_destroy_image(&image);
+	view_destroy_image(&empty);
 }
 
 TEST(sphere_picture, nearer_spheres_hide_farther_ones_in_any_order)
@@ -102,15 +102,15 @@ TEST(sphere_picture, nearer_spheres_hide_farther_ones_in_any_order)
 	sim_sphere_cloud cloud = make_cloud(spheres, 2), other = make_cloud(turned, 2), near_one = make_cloud(turned, 1);
 	cloud.ids = ids;
 	other.ids = near_one.ids = turned_ids;
-	const sim_sphere_picture_options options = make_options();
-	sim_image image = draw(&cloud, &above, &options), second = draw(&other, &above, &options);
-	sim_image alone = draw(&near_one, &above, &options);
+	const view_sphere_picture_options options = make_options();
+	view_image image = draw(&cloud, &above, &options), second = draw(&other, &above, &options);
+	view_image alone = draw(&near_one, &above, &options);
 	CHECK(same_picture(&image, &second));
 	CHECK(same_pixel(&image, &alone, SIZE / 2, SIZE / 2));
 	CHECK(!same_picture(&image, &alone));
-	sim_destroy_image(&image);
-	sim_destroy_image(&second);
-	sim_destroy_image(&alone);
+	view_destroy_image(&image);
+	view_destroy_image(&second);
+	view_destroy_image(&alone);
 }
 
 TEST(sphere_picture, same_for_any_number_of_threads)
@@ -125,20 +125,20 @@ TEST(sphere_picture, same_for_any_number_of_threads)
 		spheres[4 * i + 3] = test_random_double(&state, 0.001, 0.1);
 	}
 	const sim_sphere_cloud cloud = make_cloud(spheres, COUNT);
-	sim_sphere_picture_options options = make_options();
+	view_sphere_picture_options options = make_options();
 	options.samples = 4;
 	options.draw_box = options.draw_ground = true;
 	options.box = (carom_aabb){ { -4, -4, -4 }, { 4, 4, 4 } };
 	options.ground = -4;
 	options.color = SIM_COLOR_RADIUS;
 	options.caption = "threads";
-	const sim_camera camera = { .position = { 9, -14, 6 }, .up = { 0, 0, 1 }, .field_of_view = 50 };
-	sim_image one = draw(&cloud, &camera, &options);
+	const view_camera camera = { .position = { 9, -14, 6 }, .up = { 0, 0, 1 }, .field_of_view = 50 };
+	view_image one = draw(&cloud, &camera, &options);
 	options.threads = 5;
-	sim_image five = draw(&cloud, &camera, &options);
+	view_image five = draw(&cloud, &camera, &options);
 	CHECK(same_picture(&one, &five));
-	sim_destroy_image(&one);
-	sim_destroy_image(&five);
+	view_destroy_image(&one);
+	view_destroy_image(&five);
 	free(spheres);
 }
 
@@ -157,8 +157,8 @@ TEST(sphere_picture, dust_covers_as_much_as_its_area)
 		spheres[4 * i + 3] = radius;
 	}
 	const sim_sphere_cloud cloud = make_cloud(spheres, COUNT), none = make_cloud(spheres, 0);
-	const sim_sphere_picture_options options = make_options();
-	sim_image image = draw(&cloud, &above, &options), empty = draw(&none, &above, &options);
+	const view_sphere_picture_options options = make_options();
+	view_image image = draw(&cloud, &above, &options), empty = draw(&none, &above, &options);
 	int covered = 0;
 	for (int y = 0; y < SIZE; ++y)
 		for (int x = 0; x < SIZE; ++x)
@@ -166,17 +166,17 @@ TEST(sphere_picture, dust_covers_as_much_as_its_area)
 	const double mean = COUNT * acos(-1) * 0.2 * 0.2 / (SIZE * SIZE); // spheres over a sample: a Poisson distribution
 	const double expected = SIZE * SIZE * (1 - exp(-mean));
 	CHECK_NEAR(covered, expected, 4 * sqrt(expected));
-	sim_destroy_image(&image);
-	sim_destroy_image(&empty);
+	view_destroy_image(&image);
+	view_destroy_image(&empty);
 	free(spheres);
 }
 
 // The pixel of a point.
-static void find_pixel(const sim_camera *camera, carom_vec3 point, int *x, int *y)
+static void find_pixel(const view_camera *camera, carom_vec3 point, int *x, int *y)
 {
-	sim_view view;
+	view_frame view;
 	double at[2] = { -1, -1 };
-	REQUIRE(sim_make_view(camera, SIZE, SIZE, &view, NULL) && sim_view_project(&view, point, &at[0], &at[1]));
+	REQUIRE(view_make_frame(camera, SIZE, SIZE, &view, NULL) && view_project(&view, point, &at[0], &at[1]));
 	*x = (int)floor(at[0]);
 	*y = (int)floor(at[1]);
 	REQUIRE(*x >= 0 && *x < SIZE && *y >= 0 && *y < SIZE);
@@ -187,10 +187,10 @@ TEST(sphere_picture, shadow_lies_where_the_sun_says)
 	// The sun stands at 45 degrees over +x, so the sphere's shadow lies its height farther along -x.
 	const double sphere[] = { 1, 0.5, 3, 0.6 };
 	const sim_sphere_cloud cloud = make_cloud(sphere, 1), none = make_cloud(sphere, 0);
-	const sim_camera camera = { .position = { -2, -14, 9 }, .target = { -1, 0, 1 }, .up = { 0, 0, 1 }, .field_of_view = 45 };
-	sim_sphere_picture_options options = make_options();
+	const view_camera camera = { .position = { -2, -14, 9 }, .target = { -1, 0, 1 }, .up = { 0, 0, 1 }, .field_of_view = 45 };
+	view_sphere_picture_options options = make_options();
 	options.draw_ground = true;
-	sim_image image = draw(&cloud, &camera, &options), empty = draw(&none, &camera, &options);
+	view_image image = draw(&cloud, &camera, &options), empty = draw(&none, &camera, &options);
 	int x, y;
 	find_pixel(&camera, (carom_vec3){ -2, 0.5, 0 }, &x, &y);
 	CHECK(brightness(&image, x, y) < 0.8 * brightness(&empty, x, y));
@@ -205,8 +205,8 @@ TEST(sphere_picture, shadow_lies_where_the_sun_says)
 		find_pixel(&camera, inside[i], &x, &y);
 		CHECK(brightness(&image, x, y) < 0.8 * brightness(&empty, x, y));
 	}
-	sim_destroy_image(&image);
-	sim_destroy_image(&empty);
+	view_destroy_image(&image);
+	view_destroy_image(&empty);
 }
 
 TEST(sphere_picture, gaps_between_spheres_are_darker)
@@ -214,35 +214,35 @@ TEST(sphere_picture, gaps_between_spheres_are_darker)
 	// The same point of the same sphere, alone and among neighbours that keep the sky from it. The sun is behind.
 	const double spheres[] = { 0, 0, 0, 1, 1.7, 0, 0.4, 1, -1.7, 0, 0.4, 1, 0, 1.7, 0.4, 1, 0, -1.7, 0.4, 1 };
 	const sim_sphere_cloud alone = make_cloud(spheres, 1), crowd = make_cloud(spheres, 5);
-	sim_sphere_picture_options options = make_options();
+	view_sphere_picture_options options = make_options();
 	options.sun = (carom_vec3){ 0, 0, -1 };
 	options.samples = 16;
-	sim_image light = draw(&alone, &above, &options), dark = draw(&crowd, &above, &options);
+	view_image light = draw(&alone, &above, &options), dark = draw(&crowd, &above, &options);
 	int x, y;
 	find_pixel(&above, (carom_vec3){ 0.55, 0.55, 0.62 }, &x, &y);
 	CHECK(brightness(&dark, x, y) < 0.93 * brightness(&light, x, y));
-	sim_destroy_image(&light);
-	sim_destroy_image(&dark);
+	view_destroy_image(&light);
+	view_destroy_image(&dark);
 }
 
 TEST(sphere_picture, camera_inside_and_before_spheres)
 {
 	const double behind[] = { 0, 0, 25, 1 }, around[] = { 0, 0, 20, 3 }, grazing[] = { 1, 0, 20, 1 };
-	const sim_sphere_picture_options options = make_options();
+	const view_sphere_picture_options options = make_options();
 	sim_sphere_cloud cloud = make_cloud(behind, 0);
-	sim_image empty = draw(&cloud, &above, &options);
+	view_image empty = draw(&cloud, &above, &options);
 	cloud = make_cloud(behind, 1);
-	sim_image image = draw(&cloud, &above, &options);
+	view_image image = draw(&cloud, &above, &options);
 	CHECK(same_picture(&image, &empty)); // what lies behind does not show
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 	cloud = make_cloud(around, 1);
 	image = draw(&cloud, &above, &options);
 	CHECK(same_picture(&image, &empty)); // nor does a sphere from its inside
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 	cloud = make_cloud(grazing, 1); // the camera lies on the sphere
 	image = draw(&cloud, &above, &options);
-	sim_destroy_image(&image);
-	sim_destroy_image(&empty);
+	view_destroy_image(&image);
+	view_destroy_image(&empty);
 }
 
 TEST(sphere_picture, colors_tell_ids_groups_radii_and_speeds)
@@ -251,7 +251,7 @@ TEST(sphere_picture, colors_tell_ids_groups_radii_and_speeds)
 	const float velocities[] = { 0, 0, 0, 3, 4, 0, 0, 0, -5, 0, 0, 0 };
 	sim_sphere_cloud cloud = make_cloud(spheres, 4);
 	cloud.velocities = (carom_strided){ velocities, 0, CAROM_FLOAT32 };
-	sim_sphere_picture_options options = make_options();
+	view_sphere_picture_options options = make_options();
 	options.sun = (carom_vec3){ 0, 0, 1 }; // the tops look alike
 	int x[4], y;
 	for (int i = 0; i < 4; ++i)
@@ -264,32 +264,32 @@ TEST(sphere_picture, colors_tell_ids_groups_radii_and_speeds)
 		options.color = colors[kind];
 		options.groups = starts;
 		options.group_count = kind == 1 ? 2 : 0;
-		sim_image image = draw(&cloud, &above, &options);
+		view_image image = draw(&cloud, &above, &options);
 		for (int i = 0; i < 3; ++i) {
-			const uint8_t *a = sim_image_pixel(&image, x[i], y), *b = sim_image_pixel(&image, x[i + 1], y);
+			const uint8_t *a = view_image_pixel(&image, x[i], y), *b = view_image_pixel(&image, x[i + 1], y);
 			const int difference = abs(a[0] - b[0]) + abs(a[1] - b[1]) + abs(a[2] - b[2]);
 			CHECK(alike[kind][i] ? difference < 12 : difference > 24);
 		}
-		sim_destroy_image(&image);
+		view_destroy_image(&image);
 	}
 	// A range of one's own: all are below its middle, and blue.
 	options.color = SIM_COLOR_SPEED;
 	options.highest = 50;
-	sim_image image = draw(&cloud, &above, &options);
-	const uint8_t *pixel = sim_image_pixel(&image, x[1], y);
+	view_image image = draw(&cloud, &above, &options);
+	const uint8_t *pixel = view_image_pixel(&image, x[1], y);
 	CHECK(pixel[2] > pixel[0]);
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 }
 
 TEST(sphere_picture, edges_of_the_box_are_hidden_by_spheres)
 {
 	const double sphere[] = { 0, 2, 2, 1 };
 	const sim_sphere_cloud cloud = make_cloud(sphere, 1), none = make_cloud(sphere, 0);
-	sim_sphere_picture_options options = make_options();
-	sim_image plain = draw(&cloud, &above, &options);
+	view_sphere_picture_options options = make_options();
+	view_image plain = draw(&cloud, &above, &options);
 	options.draw_box = true;
 	options.box = (carom_aabb){ { -2, -2, -2 }, { 2, 2, 0 } };
-	sim_image image = draw(&cloud, &above, &options), box = draw(&none, &above, &options);
+	view_image image = draw(&cloud, &above, &options), box = draw(&none, &above, &options);
 	int x, y;
 	find_pixel(&above, (carom_vec3){ 0, 2, 0 }, &x, &y); // under the sphere
 	CHECK(same_pixel(&image, &plain, x, y));
@@ -298,17 +298,17 @@ TEST(sphere_picture, edges_of_the_box_are_hidden_by_spheres)
 	CHECK(brightness(&image, x, y) < brightness(&plain, x, y) / 2);
 	// An edge through the camera's plane is cut, and reaches the border of the picture.
 	options.box.upper.z = 40;
-	sim_image cut = draw(&none, &above, &options);
+	view_image cut = draw(&none, &above, &options);
 	find_pixel(&above, (carom_vec3){ 2, 2, 10 }, &x, &y);
 	int dark = 0;
 	for (int i = -2; i <= 2; ++i)
 		for (int k = -2; k <= 2; ++k)
 			dark += brightness(&cut, x + i, y + k) < brightness(&plain, 2, 2) / 2;
 	CHECK(dark > 0);
-	sim_destroy_image(&plain);
-	sim_destroy_image(&image);
-	sim_destroy_image(&box);
-	sim_destroy_image(&cut);
+	view_destroy_image(&plain);
+	view_destroy_image(&image);
+	view_destroy_image(&box);
+	view_destroy_image(&cut);
 }
 
 TEST(sphere_picture, bounds_and_floats)
@@ -318,39 +318,39 @@ TEST(sphere_picture, bounds_and_floats)
 		.count = 2, .centres = { spheres, 16, CAROM_FLOAT32 }, .radii = { spheres + 3, 16, CAROM_FLOAT32 }
 	};
 	carom_aabb box;
-	REQUIRE(sim_bounds_of_spheres(&cloud, &box));
+	REQUIRE(view_bounds_of_spheres(&cloud, &box));
 	CHECK_NEAR(box.lower.x, -1.25, 0);
 	CHECK_NEAR(box.upper.x, 1.5, 0);
 	CHECK_NEAR(box.lower.y, -0.25, 0);
 	CHECK_NEAR(box.lower.z, 2.5, 0);
 	CHECK_NEAR(box.upper.z, 8.25, 0);
 	cloud.count = 0;
-	CHECK(!sim_bounds_of_spheres(&cloud, &box));
+	CHECK(!view_bounds_of_spheres(&cloud, &box));
 	// Floats and doubles of the same values give the same picture.
 	const double wide[] = { 1, 2, 3, 0.5, -1, 0, 8, 0.25 };
 	const sim_sphere_cloud doubles = make_cloud(wide, 2);
-	const sim_sphere_picture_options options = make_options();
+	const view_sphere_picture_options options = make_options();
 	cloud.count = 2;
-	sim_image a = draw(&cloud, &above, &options), b = draw(&doubles, &above, &options);
+	view_image a = draw(&cloud, &above, &options), b = draw(&doubles, &above, &options);
 	CHECK(same_picture(&a, &b));
-	sim_destroy_image(&a);
-	sim_destroy_image(&b);
+	view_destroy_image(&a);
+	view_destroy_image(&b);
 }
 
-static void check_refused(const sim_sphere_picture_options *options, const sim_camera *camera, const char *expected)
+static void check_refused(const view_sphere_picture_options *options, const view_camera *camera, const char *expected)
 {
 	const double sphere[] = { 0, 0, 0, 1 };
 	const sim_sphere_cloud cloud = make_cloud(sphere, 1);
-	sim_image image;
+	view_image image;
 	sim_error error = { "" };
-	CHECK(!sim_draw_spheres(&cloud, camera, options, &image, &error));
+	CHECK(!view_draw_spheres(&cloud, camera, options, &image, &error));
 	CHECK(strstr(error.text, expected) != NULL);
 	CHECK(image.pixels == NULL);
 }
 
 TEST(sphere_picture, wrong_options)
 {
-	sim_sphere_picture_options options = make_options();
+	view_sphere_picture_options options = make_options();
 	options.samples = 3;
 	check_refused(&options, &above, "samples must be 1, 4, 9 or 16");
 	options = make_options();
@@ -370,6 +370,6 @@ TEST(sphere_picture, wrong_options)
 	options.width = 0;
 	check_refused(&options, &above, "");
 	options = make_options();
-	const sim_camera useless = { .position = { 1, 1, 1 }, .target = { 1, 1, 1 }, .up = { 0, 0, 1 }, .field_of_view = 30 };
+	const view_camera useless = { .position = { 1, 1, 1 }, .target = { 1, 1, 1 }, .up = { 0, 0, 1 }, .field_of_view = 30 };
 	check_refused(&options, &useless, "the camera cannot be used");
 }

@@ -51,7 +51,7 @@ static void put(yard *y, carom_shape shape, carom_pose pose, double half, carom_
 		.kind = half > 0 ? CAROM_DYNAMIC : CAROM_STATIC, .pose = pose, .velocity = velocity, .friction = y->friction
 	};
 	if (half > 0)
-		body.mass = sim_volume_mass(&box);
+		body.mass = scene_volume_mass(&box);
 	y->id[y->count++] = fixture_add(y->world, shape, pose, body.kind);
 	REQUIRE(sim_dynamics_add_body(y->dynamics, &body, &error));
 }

@@ -85,7 +85,7 @@ static void check_truth(const char *folder, const char *first, const char *secon
 	sim_mesh frames[2];
 	for (int i = 0; i < 2; i++) {
 		snprintf(path, sizeof path, "ccd/%s/frames/%s", folder, i ? second : first);
-		REQUIRE(sim_load_mesh(test_data_path(path), &frames[i], &error));
+		REQUIRE(io_load_mesh(test_data_path(path), &frames[i], &error));
 	}
 	snprintf(path, sizeof path, "ccd/%s/truth.txt", folder);
 	int64_t count;
@@ -137,7 +137,7 @@ static void follow_animation(const char *folder, int frames, double most_tests)
 	sim_error error;
 	sim_mesh mesh;
 	snprintf(path, sizeof path, "sequences/%s/mesh.ply", folder);
-	REQUIRE(sim_load_mesh(test_data_path(path), &mesh, &error));
+	REQUIRE(io_load_mesh(test_data_path(path), &mesh, &error));
 	snprintf(path, sizeof path, "sequences/%s/positions.f32", folder);
 	FILE *file = fopen(test_data_path(path), "rb");
 	REQUIRE(file != NULL);

@@ -10,11 +10,11 @@ enum { FIRST = 420, LAST = 450 };
 
 TEST(temporal_data, avalanche_at_rest_keeps_all_pairs)
 {
-	sim_trajectory trajectory;
+	io_trajectory trajectory;
 	sim_mesh file;
 	sim_error error = { "" };
-	const bool loaded = sim_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &trajectory, &error) &&
-		sim_load_mesh(test_data_path("meshes/bullet-bunny-902.obj"), &file, &error);
+	const bool loaded = io_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &trajectory, &error) &&
+		io_load_mesh(test_data_path("meshes/bullet-bunny-902.obj"), &file, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(loaded);
 	carom_context *context = fixture_context(2);
@@ -36,14 +36,14 @@ TEST(temporal_data, avalanche_at_rest_keeps_all_pairs)
 		def.max_contacts_per_pair = 0;
 		def.temporal = w == 0 ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_PREDICTIVE;
 		worlds[w] = fixture_world(context, &def);
-		sim_trajectory_poses(&trajectory, FIRST, poses);
+		io_trajectory_poses(&trajectory, FIRST, poses);
 		for (size_t i = 0; i < count; i++)
 			ids[i] = fixture_add(worlds[w], fixture_of_mesh(mesh), poses[i], CAROM_DYNAMIC);
 	}
 	moving_difference d = { 0 };
 	int64_t iterative = 0, full = 0;
 	for (int frame = FIRST; frame <= LAST; frame++) {
-		sim_trajectory_poses(&trajectory, frame, poses);
+		io_trajectory_poses(&trajectory, frame, poses);
 		for (int w = 0; w < 2; w++) {
 			REQUIRE(carom_world_set_poses(worlds[w], (int)count, ids, poses) == CAROM_SUCCESS);
 			fixture_step(worlds[w]);
@@ -63,7 +63,7 @@ TEST(temporal_data, avalanche_at_rest_keeps_all_pairs)
 	carom_destroy_world(worlds[1]);
 	carom_release_mesh(mesh);
 	carom_destroy_context(context);
-	sim_free_trajectory(&trajectory);
+	io_free_trajectory(&trajectory);
 	sim_mesh_free(&file);
 	free(ids);
 	free(poses);

@@ -200,8 +200,8 @@ TEST(tool_oracle, pairs_of_spheres_are_those_of_a_double_loop)
 	enum { COUNT = 300 };
 	uint64_t random = 5;
 	for (int round = 0; round < 4; round++) {
-		sim_sphere_set set = { 0 };
-		REQUIRE(sim_allocate_spheres(&set, COUNT, round % 2));
+		io_sphere_set set = { 0 };
+		REQUIRE(io_allocate_spheres(&set, COUNT, round % 2));
 		// Numbers on a grid, so that many spheres just touch.
 		for (int64_t i = 0; i < 4 * COUNT; i++) {
 			const double value = (double)(test_random(&random) % (i % 4 == 3 ? 3 : 20)) / 2;
@@ -216,8 +216,8 @@ TEST(tool_oracle, pairs_of_spheres_are_those_of_a_double_loop)
 		for (int32_t i = 0; i < COUNT; i++) {
 			for (int32_t k = i + 1; k < COUNT; k++) {
 				double p[4], q[4];
-				sim_get_sphere(&set, i, p);
-				sim_get_sphere(&set, k, q);
+				io_get_sphere(&set, i, p);
+				io_get_sphere(&set, k, q);
 				const double x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2], reach = p[3] + q[3];
 				if (x * x + y * y + z * z > reach * reach)
 					continue;
@@ -229,7 +229,7 @@ TEST(tool_oracle, pairs_of_spheres_are_those_of_a_double_loop)
 		CHECK_INT(found.count, at);
 		CHECK(at > 100);
 		oracle_free_pairs(&found);
-		sim_free_spheres(&set);
+		io_free_spheres(&set);
 	}
 }
 

@@ -53,7 +53,7 @@ static void make_file(unsigned char *bytes)
 	}
 }
 
-static bool load(const unsigned char *bytes, size_t size, bool zipped, sim_trajectory *trajectory, sim_error *error)
+static bool load(const unsigned char *bytes, size_t size, bool zipped, io_trajectory *trajectory, sim_error *error)
 {
 	char path[] = "/tmp/carom-motion-XXXXXX";
 	const int handle = mkstemp(path);
@@ -66,7 +66,7 @@ static bool load(const unsigned char *bytes, size_t size, bool zipped, sim_traje
 		CHECK_INT(write(handle, bytes, size), size);
 		close(handle);
 	}
-	const bool done = sim_load_trajectory(path, trajectory, error);
+	const bool done = io_load_trajectory(path, trajectory, error);
 	remove(path);
 	return done;
 }
@@ -75,7 +75,7 @@ static bool load(const unsigned char *bytes, size_t size, bool zipped, sim_traje
 static void check_refused(int offset, const void *patch, size_t patch_size, size_t size, const char *sentence)
 {
 	unsigned char bytes[SIZE];
-	sim_trajectory trajectory;
+	io_trajectory trajectory;
 	sim_error error = { "" };
 	make_file(bytes);
 	memcpy(bytes + offset, patch, patch_size);
@@ -89,7 +89,7 @@ TEST(trajectory, reads_gzipped_and_plain_files)
 	unsigned char bytes[SIZE];
 	make_file(bytes);
 	for (int zipped = 0; zipped < 2; zipped++) {
-		sim_trajectory t;
+		io_trajectory t;
 		sim_error error;
 		REQUIRE(load(bytes, SIZE, zipped, &t, &error));
 		CHECK_INT(t.body_count, 2);
@@ -107,7 +107,7 @@ TEST(trajectory, reads_gzipped_and_plain_files)
 		CHECK_STR(t.mesh_name, "name-of-exactly-thirty-two-bytes");
 		for (int frame = 0; frame < FRAMES; frame++) {
 			carom_pose poses[BODIES];
-			sim_trajectory_poses(&t, frame, poses);
+			io_trajectory_poses(&t, frame, poses);
 			for (int body = 0; body < BODIES; body++) {
 				CHECK_NEAR(poses[body].position.x, frame, 0);
 				CHECK_NEAR(poses[body].position.y, body, 0);
@@ -117,8 +117,8 @@ TEST(trajectory, reads_gzipped_and_plain_files)
 				CHECK_NEAR(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w, 1, 1e-15);
 			}
 		}
-		sim_free_trajectory(&t);
-		sim_free_trajectory(&t);
+		io_free_trajectory(&t);
+		io_free_trajectory(&t);
 	}
 }
 
@@ -160,12 +160,12 @@ static size_t zip(const unsigned char *bytes, size_t size, unsigned char *zipped
 TEST(trajectory, every_cut_and_flip_of_a_gzipped_file_is_found)
 {
 	unsigned char bytes[SIZE + 1], zipped[2 * SIZE];
-	sim_trajectory t;
+	io_trajectory t;
 	sim_error error;
 	make_file(bytes);
 	const size_t size = zip(bytes, SIZE, zipped, sizeof zipped);
 	REQUIRE(load(zipped, size, false, &t, &error));
-	sim_free_trajectory(&t);
+	io_free_trajectory(&t);
 	for (size_t length = 0; length < size; length++)
 		CHECK(!load(zipped, length, false, &t, &error));
 	CHECK(!load(zipped, size - 1, false, &t, &error));
@@ -188,7 +188,7 @@ TEST(trajectory, a_file_of_zeros_takes_no_memory)
 {
 	const size_t size = (size_t)40 << 20;
 	unsigned char *bytes = calloc(1, size), start[SIZE];
-	sim_trajectory t;
+	io_trajectory t;
 	sim_error error;
 	REQUIRE(bytes != NULL);
 	make_file(start);
@@ -210,9 +210,9 @@ TEST(trajectory, a_file_of_zeros_takes_no_memory)
 
 TEST(trajectory, a_file_that_is_not_there_is_an_error)
 {
-	sim_trajectory t;
+	io_trajectory t;
 	sim_error error;
-	CHECK(!sim_load_trajectory("/tmp/carom-no-such-file", &t, &error));
+	CHECK(!io_load_trajectory("/tmp/carom-no-such-file", &t, &error));
 	CHECK_STR(error.text, "cannot be opened: No such file or directory");
 }
 
@@ -221,7 +221,7 @@ TEST(trajectory, ground_pose_turns_the_plane_to_its_normal)
 {
 	uint64_t state = 11;
 	for (int i = 0; i < 200; i++) {
-		sim_trajectory t = { 0 };
+		io_trajectory t = { 0 };
 		double length = 0;
 		for (int k = 0; k < 3; k++) {
 			// First the six axes, then anything.
@@ -232,7 +232,7 @@ TEST(trajectory, ground_pose_turns_the_plane_to_its_normal)
 		for (int k = 0; k < 3; k++)
 			t.ground[k] /= length;
 		t.ground[3] = test_random_double(&state, -5, 5);
-		const carom_pose pose = sim_trajectory_ground_pose(&t);
+		const carom_pose pose = io_trajectory_ground_pose(&t);
 		const carom_vec3 normal = carom_rotate(pose.orientation, (carom_vec3){ 0, 0, 1 });
 		CHECK_NEAR(normal.x, t.ground[0], 1e-9);
 		CHECK_NEAR(normal.y, t.ground[1], 1e-9);
@@ -244,13 +244,13 @@ TEST(trajectory, ground_pose_turns_the_plane_to_its_normal)
 
 TEST(trajectory, reads_the_recorded_avalanche)
 {
-	sim_trajectory t;
+	io_trajectory t;
 	sim_error error;
-	REQUIRE(sim_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &t, &error));
+	REQUIRE(io_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &t, &error));
 	CHECK_INT(t.body_count, 512);
 	CHECK_INT(t.frame_count, 600);
 	CHECK_INT(t.mesh_triangle_count, 902);
 	CHECK_STR(t.mesh_name, "bullet-bunny-902.obj");
 	CHECK_NEAR(t.ground[1], 1, 0);
-	sim_free_trajectory(&t);
+	io_free_trajectory(&t);
 }

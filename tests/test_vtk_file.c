@@ -75,7 +75,7 @@ TEST(vtk_file, every_array_comes_back)
 	const sim_sphere_cloud cloud = make_cloud(3);
 	make_folder();
 	path_of("x.vtp", path);
-	REQUIRE(sim_write_vtp(path, &cloud, 0.25, &error));
+	REQUIRE(io_write_vtp(path, &cloud, 0.25, &error));
 	size_t size;
 	char *text = read_all("x.vtp", &size);
 	CHECK(strstr(text, "<Piece NumberOfPoints=\"3\" NumberOfVerts=\"1\">") != NULL);
@@ -123,7 +123,7 @@ TEST(vtk_file, none_many_and_without_velocities)
 	sim_sphere_cloud cloud = make_cloud(0);
 	make_folder();
 	path_of("x.vtp", path);
-	REQUIRE(sim_write_vtp(path, &cloud, 0, &error));
+	REQUIRE(io_write_vtp(path, &cloud, 0, &error));
 	size_t size;
 	uint64_t bytes = 1;
 	char *text = read_all("x.vtp", &size);
@@ -137,7 +137,7 @@ TEST(vtk_file, none_many_and_without_velocities)
 		many[i] = (float)i;
 	cloud =
 		(sim_sphere_cloud){ .count = COUNT, .centres = { many, 16, CAROM_FLOAT32 }, .radii = { many + 3, 16, CAROM_FLOAT32 } };
-	REQUIRE(sim_write_vtp(path, &cloud, 0, &error));
+	REQUIRE(io_write_vtp(path, &cloud, 0, &error));
 	text = read_all("x.vtp", &size);
 	CHECK(find_array(text, "velocity", "Float32", &bytes) == NULL);
 	const char *data = find_array(text, "centre", "Float32", &bytes);
@@ -163,10 +163,10 @@ TEST(vtk_file, a_collection_is_whole_after_each_file)
 	sim_error error = { "" };
 	const sim_sphere_cloud cloud = make_cloud(3);
 	make_folder();
-	sim_vtk_series *series = sim_create_vtk_series(folder, "run", &error);
+	io_vtk_series *series = io_create_vtk_series(folder, "run", &error);
 	REQUIRE(series != NULL);
 	for (int i = 0; i < 70; ++i) {
-		REQUIRE(sim_vtk_series_add(series, &cloud, 10 * i, 0.5 * i, &error));
+		REQUIRE(io_vtk_series_add(series, &cloud, 10 * i, 0.5 * i, &error));
 		size_t size;
 		char *text = read_all("run.pvd", &size), line[120];
 		int count = 0;
@@ -178,9 +178,9 @@ TEST(vtk_file, a_collection_is_whole_after_each_file)
 		CHECK(size > strlen(line) && !strcmp(text + size - strlen(line), line));
 		free(text);
 	}
-	CHECK_INT(sim_vtk_series_count(series), 70);
-	sim_destroy_vtk_series(series);
-	sim_destroy_vtk_series(NULL);
+	CHECK_INT(io_vtk_series_count(series), 70);
+	io_destroy_vtk_series(series);
+	io_destroy_vtk_series(NULL);
 	for (int i = 0; i < 70; ++i) {
 		char name[40];
 		snprintf(name, sizeof name, "run_%09d.vtp", 10 * i);
@@ -197,17 +197,17 @@ TEST(vtk_file, a_collection_goes_on_behind_a_step)
 	make_folder();
 	for (int round = 0; round < 2; ++round) {
 		// 0, 10, ... 40; then from 25 on, which drops 30 and 40.
-		sim_vtk_series *series = sim_create_vtk_series(folder, "run", &error);
+		io_vtk_series *series = io_create_vtk_series(folder, "run", &error);
 		REQUIRE(series != NULL);
 		int64_t last = 7;
-		REQUIRE(sim_vtk_series_continue(series, 25, &last, &error));
+		REQUIRE(io_vtk_series_continue(series, 25, &last, &error));
 		CHECK_INT(last, round == 0 ? -1 : 20);
-		CHECK_INT(sim_vtk_series_count(series), round == 0 ? 0 : 3);
+		CHECK_INT(io_vtk_series_count(series), round == 0 ? 0 : 3);
 		for (int i = 0; i < 5 && round == 0; ++i)
-			REQUIRE(sim_vtk_series_add(series, &cloud, 10 * i, 0.1 * i, &error));
+			REQUIRE(io_vtk_series_add(series, &cloud, 10 * i, 0.1 * i, &error));
 		if (round == 1)
-			REQUIRE(sim_vtk_series_add(series, &cloud, 35, 0.35, &error));
-		sim_destroy_vtk_series(series);
+			REQUIRE(io_vtk_series_add(series, &cloud, 35, 0.35, &error));
+		io_destroy_vtk_series(series);
 	}
 	size_t size;
 	char *text = read_all("run.pvd", &size), lines[400];
@@ -236,17 +236,17 @@ TEST(vtk_file, a_collection_of_another_run_is_refused)
 		bool done;
 	} rounds[] = { { 0x1234567890abcdef, true }, { 0x1234567890abcdef, true }, { 7, false }, { 0, true }, { 7, true } };
 	for (int i = 0; i < 5; ++i) {
-		sim_vtk_series *series = sim_create_vtk_series(folder, "run", &error);
+		io_vtk_series *series = io_create_vtk_series(folder, "run", &error);
 		REQUIRE(series != NULL);
-		sim_vtk_series_set_run(series, rounds[i].run);
+		io_vtk_series_set_run(series, rounds[i].run);
 		int64_t last = 7;
-		CHECK(sim_vtk_series_continue(series, 100, &last, &error) == rounds[i].done);
+		CHECK(io_vtk_series_continue(series, 100, &last, &error) == rounds[i].done);
 		if (rounds[i].done)
-			CHECK(sim_vtk_series_add(series, &cloud, i, i, &error));
+			CHECK(io_vtk_series_add(series, &cloud, i, i, &error));
 		else
 			CHECK(
 				strstr(error.text, "run.pvd: is that of another run than the one to be continued: take another --out") != NULL);
-		sim_destroy_vtk_series(series);
+		io_destroy_vtk_series(series);
 	}
 	static const char *const names[] = { "run_000000000.vtp", "run_000000001.vtp", "run_000000003.vtp", "run_000000004.vtp",
 		"run.pvd" };
@@ -262,24 +262,24 @@ TEST(vtk_file, what_cannot_be_written)
 	sim_sphere_cloud cloud = make_cloud(3);
 	make_folder();
 	path_of("nowhere/x.vtp", path);
-	CHECK(!sim_write_vtp(path, &cloud, 0, &error));
+	CHECK(!io_write_vtp(path, &cloud, 0, &error));
 	CHECK(strstr(error.text, "nowhere/x.vtp: cannot be written") != NULL);
 	cloud.count = INT64_C(1) << 31;
 	path_of("x.vtp", path);
-	CHECK(!sim_write_vtp(path, &cloud, 0, &error));
+	CHECK(!io_write_vtp(path, &cloud, 0, &error));
 	CHECK(strstr(error.text, "0 to 2147483647 spheres") != NULL);
 	CHECK(access(path, F_OK) != 0);
 	memset(long_name, 'x', sizeof long_name - 1);
 	long_name[sizeof long_name - 1] = 0;
-	CHECK(sim_create_vtk_series(folder, long_name, &error) == NULL);
+	CHECK(io_create_vtk_series(folder, long_name, &error) == NULL);
 	CHECK_STR(error.text, "the path is too long");
 	path_of("nowhere", path);
-	sim_vtk_series *series = sim_create_vtk_series(path, "run", &error);
+	io_vtk_series *series = io_create_vtk_series(path, "run", &error);
 	REQUIRE(series != NULL);
 	cloud.count = 3;
-	CHECK(!sim_vtk_series_add(series, &cloud, 0, 0, &error));
+	CHECK(!io_vtk_series_add(series, &cloud, 0, 0, &error));
 	CHECK(strstr(error.text, "run_000000000.vtp: cannot be written") != NULL);
-	CHECK_INT(sim_vtk_series_count(series), 0);
-	sim_destroy_vtk_series(series);
+	CHECK_INT(io_vtk_series_count(series), 0);
+	io_destroy_vtk_series(series);
 	CHECK_INT(rmdir(folder), 0);
 }

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool sim_create_image(int width, int height, sim_image *image, sim_error *error)
+bool view_create_image(int width, int height, view_image *image, sim_error *error)
 {
-	*image = (sim_image){ 0 };
-	if (width < 1 || height < 1 || width > SIM_MAX_IMAGE_SIZE || height > SIM_MAX_IMAGE_SIZE) {
+	*image = (view_image){ 0 };
+	if (width < 1 || height < 1 || width > VIEW_MAX_IMAGE_SIZE || height > VIEW_MAX_IMAGE_SIZE) {
 		return sim_fail(
-			error, "a picture of %d x %d pixels; width and height must be 1 to %d", width, height, SIM_MAX_IMAGE_SIZE);
+			error, "a picture of %d x %d pixels; width and height must be 1 to %d", width, height, VIEW_MAX_IMAGE_SIZE);
 	}
 	image->pixels = calloc((size_t)width * (size_t)height, 3);
 	if (!image->pixels) {
@@ -25,39 +25,39 @@ bool sim_create_image(int width, int height, sim_image *image, sim_error *error)
 	return true;
 }
 
-void sim_destroy_image(sim_image *image)
+void view_destroy_image(view_image *image)
 {
 	free(image->pixels);
-	*image = (sim_image){ 0 };
+	*image = (view_image){ 0 };
 }
 
 // ---- PNG ----
 
-bool sim_write_png(const char *path, const sim_image *image, sim_error *error)
+bool view_write_png(const char *path, const view_image *image, sim_error *error)
 {
-	sim_output_file file;
-	if (!sim_output_open(&file, path, error))
+	io_output_file file;
+	if (!io_output_open(&file, path, error))
 		return false;
 	png_image png = { .version = PNG_IMAGE_VERSION };
 	png.width = (png_uint_32)image->width;
 	png.height = (png_uint_32)image->height;
 	png.format = PNG_FORMAT_RGB;
 	if (png_image_write_to_stdio(&png, file.stream, 0, image->pixels, 3 * image->width, NULL))
-		return sim_output_commit(&file, error);
+		return io_output_commit(&file, error);
 	sim_fail(error, "cannot be written: %s", png.message);
-	sim_output_abandon(&file);
+	io_output_abandon(&file);
 	return false;
 }
 
-bool sim_read_png(const char *path, sim_image *image, sim_error *error)
+bool view_read_png(const char *path, view_image *image, sim_error *error)
 {
-	*image = (sim_image){ 0 };
+	*image = (view_image){ 0 };
 	png_image png = { .version = PNG_IMAGE_VERSION };
 	if (!png_image_begin_read_from_file(&png, path)) {
 		return sim_fail(error, "cannot be read: %s", png.message);
 	}
 	// The format keeps both below 2^31.
-	if (!sim_create_image((int)png.width, (int)png.height, image, error)) {
+	if (!view_create_image((int)png.width, (int)png.height, image, error)) {
 		png_image_free(&png);
 		return false;
 	}
@@ -66,26 +66,26 @@ bool sim_read_png(const char *path, sim_image *image, sim_error *error)
 	if (png_image_finish_read(&png, &black, image->pixels, 3 * image->width, NULL))
 		return true;
 	sim_fail(error, "cannot be read: %s", png.message);
-	sim_destroy_image(image);
+	view_destroy_image(image);
 	return false;
 }
 
 // ---- Marks ----
 
-void sim_image_blend(sim_image *image, int x, int y, sim_rgb color, double opacity)
+void view_image_blend(view_image *image, int x, int y, view_rgb color, double opacity)
 {
 	if (x < 0 || y < 0 || x >= image->width || y >= image->height || !(opacity > 0))
 		return;
 	const double weight = opacity < 1 ? opacity : 1;
-	uint8_t *pixel = sim_image_pixel(image, x, y);
+	uint8_t *pixel = view_image_pixel(image, x, y);
 	const uint8_t over[3] = { color.r, color.g, color.b };
 	for (int i = 0; i < 3; ++i)
 		pixel[i] = (uint8_t)(pixel[i] + weight * (over[i] - pixel[i]) + 0.5);
 }
 
-void sim_image_disc(sim_image *image, double x, double y, double radius, sim_rgb color, double opacity)
+void view_image_disc(view_image *image, double x, double y, double radius, view_rgb color, double opacity)
 {
-	sim_image_line(image, x, y, x, y, 2 * radius, color, opacity);
+	view_image_line(image, x, y, x, y, 2 * radius, color, opacity);
 }
 
 static int clamp_to_int(double value, int lower, int upper)
@@ -93,7 +93,7 @@ static int clamp_to_int(double value, int lower, int upper)
 	return value > lower ? (value < upper ? (int)value : upper) : lower;
 }
 
-void sim_image_line(sim_image *image, double x0, double y0, double x1, double y1, double width, sim_rgb color, double opacity)
+void view_image_line(view_image *image, double x0, double y0, double x1, double y1, double width, view_rgb color, double opacity)
 {
 	const double reach = 0.5 * width + 1;
 	const int left = clamp_to_int(floor(fmin(x0, x1) - reach), 0, image->width);
@@ -109,7 +109,7 @@ void sim_image_line(sim_image *image, double x0, double y0, double x1, double y1
 			const double px = x + 0.5 - x0, py = y + 0.5 - y0;
 			const double t = squared > 0 ? fmin(fmax((px * dx + py * dy) / squared, 0), 1) : 0;
 			const double distance = hypot(px - t * dx, py - t * dy);
-			sim_image_blend(image, x, y, color, opacity * fmin(fmax(0.5 * width + 0.5 - distance, 0), 1));
+			view_image_blend(image, x, y, color, opacity * fmin(fmax(0.5 * width + 0.5 - distance, 0), 1));
 		}
 	}
 }
@@ -191,14 +191,14 @@ static const uint8_t *find_glyph(unsigned char letter)
 	return GLYPHS[letter >= ' ' && letter <= '_' ? letter - ' ' : '?' - ' '];
 }
 
-void sim_image_text(sim_image *image, int x, int y, int scale, sim_rgb color, const char *text)
+void view_image_text(view_image *image, int x, int y, int scale, view_rgb color, const char *text)
 {
 	for (; *text && x < image->width; ++text, x += 6 * scale) {
 		const uint8_t *glyph = find_glyph((unsigned char)*text);
 		for (int i = 0; i < 7 * scale; ++i) {
 			for (int j = 0; j < 5 * scale; ++j) {
 				if (glyph[i / scale] >> (4 - j / scale) & 1)
-					sim_image_blend(image, x + j, y + i, color, 1);
+					view_image_blend(image, x + j, y + i, color, 1);
 			}
 		}
 	}

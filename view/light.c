@@ -2,7 +2,7 @@
 #include "view/light.h"
 
 /// Inigo Quilez, "Box filtering checkers", 2014: the integral of the pattern is a triangle wave.
-double sim_checker(carom_vec3 point, carom_vec3 normal, double cell, double window)
+double view_checker(carom_vec3 point, carom_vec3 normal, double cell, double window)
 {
 	carom_vec3 first, second;
 	sim_tangents(normal, &first, &second);
@@ -16,7 +16,7 @@ double sim_checker(carom_vec3 point, carom_vec3 normal, double cell, double wind
 	return product;
 }
 
-double sim_checker_cell(const sim_view *view)
+double view_checker_cell(const view_frame *view)
 {
 	const double size = view->distance / 12;
 	const double power = pow(10, floor(log10(size)));
@@ -24,7 +24,7 @@ double sim_checker_cell(const sim_view *view)
 	return power * (digit >= 5 ? 5 : (digit >= 2 ? 2 : 1));
 }
 
-carom_vec3 sim_sun_direction(const sim_view *view, carom_vec3 asked)
+carom_vec3 view_sun_direction(const view_frame *view, carom_vec3 asked)
 {
 	if (sim_length(asked) > 0)
 		return sim_normalize(asked);
@@ -33,13 +33,13 @@ carom_vec3 sim_sun_direction(const sim_view *view, carom_vec3 asked)
 	return sim_normalize(sim_add(sideways, view->up));
 }
 
-uint8_t sim_encode_gamma(double linear)
+uint8_t view_encode_gamma(double linear)
 {
 	const double c = fmin(fmax(linear, 0), 1);
 	return (uint8_t)(255 * (c <= 0.0031308 ? 12.92 * c : 1.055 * pow(c, 1 / 2.4) - 0.055) + 0.5);
 }
 
-int sim_sample_side(int samples)
+int view_sample_side(int samples)
 {
 	for (int side = 1; side <= 4; ++side) {
 		if (side * side == samples)
@@ -48,7 +48,7 @@ int sim_sample_side(int samples)
 	return 0;
 }
 
-carom_context *sim_create_workers(int threads)
+carom_context *view_create_workers(int threads)
 {
 	enum { MOST_THREADS = 256 }; // of a context
 	carom_context_def def = carom_default_context_def();
@@ -58,7 +58,7 @@ carom_context *sim_create_workers(int threads)
 	return workers;
 }
 
-void sim_run_pieces(carom_context *workers, int64_t count, carom_task_fn *work, void *job)
+void view_run_pieces(carom_context *workers, int64_t count, carom_task_fn *work, void *job)
 {
 	if (workers)
 		carom_parallel_for(workers, work, count, 1, job);

@@ -20,9 +20,9 @@ static const uint8_t PALETTE[12][3] = {
 	{ 150, 175, 95 },
 };
 
-sim_look sim_make_look(carom_shape_type shape, carom_body_kind kind, int number)
+view_look view_make_look(carom_shape_type shape, carom_body_kind kind, int number)
 {
-	sim_look look = { .color = { 0.42f, 0.42f, 0.40f }, .checker = shape == CAROM_PLANE };
+	view_look look = { .color = { 0.42f, 0.42f, 0.40f }, .checker = shape == CAROM_PLANE };
 	if (shape == CAROM_PLANE || kind == CAROM_STATIC)
 		return look;
 	const unsigned n = (unsigned)number;
@@ -82,13 +82,13 @@ static carom_vec3 corner_normal(
 	return sim_length(sum) > 0 ? sim_normalize(sum) : n;
 }
 
-bool sim_create_smooth_mesh(const carom_mesh *mesh, sim_smooth_mesh *smooth)
+bool view_create_smooth_mesh(const carom_mesh *mesh, view_smooth_mesh *smooth)
 {
 	const carom_mesh_report *report = carom_mesh_get_report(mesh);
 	const float *vertices = carom_mesh_get_vertices(mesh);
 	const int32_t *triangles = carom_mesh_get_triangles(mesh);
 	const int32_t corner_count = 3 * report->triangle_count;
-	*smooth = (sim_smooth_mesh){ .mesh = mesh };
+	*smooth = (view_smooth_mesh){ .mesh = mesh };
 	smooth->normals = malloc(((size_t)corner_count * 3 + 1) * sizeof *smooth->normals);
 	int32_t *start = calloc((size_t)report->vertex_count + 2, sizeof *start);
 	int32_t *around = malloc(((size_t)corner_count + 1) * sizeof *around);
@@ -106,12 +106,12 @@ bool sim_create_smooth_mesh(const carom_mesh *mesh, sim_smooth_mesh *smooth)
 	free(start);
 	free(around);
 	if (!enough)
-		sim_destroy_smooth_mesh(smooth);
+		view_destroy_smooth_mesh(smooth);
 	return enough;
 }
 
-void sim_destroy_smooth_mesh(sim_smooth_mesh *smooth)
+void view_destroy_smooth_mesh(view_smooth_mesh *smooth)
 {
 	free(smooth->normals);
-	*smooth = (sim_smooth_mesh){ 0 };
+	*smooth = (view_smooth_mesh){ 0 };
 }

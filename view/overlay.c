@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const sim_rgb DARK = { 20, 24, 32 };
-static const sim_rgb LIGHT = { 245, 246, 248 };
+static const view_rgb DARK = { 20, 24, 32 };
+static const view_rgb LIGHT = { 245, 246, 248 };
 
 typedef struct mark {
 	double x, y, distance;
@@ -17,7 +17,7 @@ typedef struct mark {
 
 /// The colour of a depth as a part of the deepest, 0 to 1. By the root: most contacts are shallow,
 /// and should differ too.
-static sim_rgb heat(double part)
+static view_rgb heat(double part)
 {
 	static const double stops[4][3] = { { 40, 200, 230 }, { 120, 225, 120 }, { 255, 210, 40 }, { 235, 40, 60 } };
 	const double place = 3 * sqrt(fmin(fmax(part, 0), 1));
@@ -25,7 +25,7 @@ static sim_rgb heat(double part)
 	double c[3];
 	for (int i = 0; i < 3; ++i)
 		c[i] = stops[stop][i] + (place - stop) * (stops[stop + 1][i] - stops[stop][i]) + 0.5;
-	return (sim_rgb){ (uint8_t)c[0], (uint8_t)c[1], (uint8_t)c[2] };
+	return (view_rgb){ (uint8_t)c[0], (uint8_t)c[1], (uint8_t)c[2] };
 }
 
 static int compare_marks(const void *a, const void *b)
@@ -38,7 +38,7 @@ static int compare_marks(const void *a, const void *b)
 
 /// A contact point lies inside at least one body by its depth, so the ray to it ends a little
 /// before.
-static bool is_hidden(const carom_world *world, const sim_view *view, const sim_contact_mark *contact, bool *hidden)
+static bool is_hidden(const carom_world *world, const view_frame *view, const view_contact_mark *contact, bool *hidden)
 {
 	const carom_vec3 d = sim_subtract(contact->point, view->position);
 	const double distance = sim_length(d);
@@ -52,13 +52,13 @@ static bool is_hidden(const carom_world *world, const sim_view *view, const sim_
 
 /// Contacts in front of the camera, the farthest first. False when the world refuses a query.
 static bool collect_marks(
-	const carom_world *world, const sim_view *view, const sim_picture_options *options, mark *marks, int *mark_count)
+	const carom_world *world, const view_frame *view, const view_picture_options *options, mark *marks, int *mark_count)
 {
 	int count = 0;
 	for (int i = 0; i < options->contact_count; ++i) {
-		const sim_contact_mark *contact = &options->contacts[i];
+		const view_contact_mark *contact = &options->contacts[i];
 		mark m = { .contact = i, .distance = sim_length(sim_subtract(contact->point, view->position)) };
-		if (!sim_view_project(view, contact->point, &m.x, &m.y))
+		if (!view_project(view, contact->point, &m.x, &m.y))
 			continue;
 		if (m.x < -50 || m.y < -50 || m.x > options->width + 50 || m.y > options->height + 50)
 			continue;
@@ -71,27 +71,27 @@ static bool collect_marks(
 	return true;
 }
 
-static void draw_mark(const sim_view *view, const mark *m, const sim_contact_mark *contact, double deepest, sim_image *image)
+static void draw_mark(const view_frame *view, const mark *m, const view_contact_mark *contact, double deepest, view_image *image)
 {
 	const double unit = image->height / 720.0;
 	const double radius = (m->hidden ? 0.7 : 1) * fmax(unit * fmin(fmax(3 * view->distance / m->distance, 1.5), 6), 1.5);
 	const double opacity = m->hidden ? 0.3 : 1;
-	const sim_rgb color = heat(deepest > 0 ? contact->depth / deepest : 0);
+	const view_rgb color = heat(deepest > 0 ? contact->depth / deepest : 0);
 	const double reach = 4.5 * radius * view->pixel * m->distance;
 	double x, y;
-	if (sim_view_project(view, sim_add(contact->point, sim_scale(contact->normal, reach)), &x, &y)) {
+	if (view_project(view, sim_add(contact->point, sim_scale(contact->normal, reach)), &x, &y)) {
 		if (!m->hidden)
-			sim_image_line(image, m->x, m->y, x, y, 0.7 * radius + 1, DARK, 0.35);
-		sim_image_line(image, m->x, m->y, x, y, 0.5 * radius, color, opacity);
+			view_image_line(image, m->x, m->y, x, y, 0.7 * radius + 1, DARK, 0.35);
+		view_image_line(image, m->x, m->y, x, y, 0.5 * radius, color, opacity);
 	}
 	if (!m->hidden)
-		sim_image_disc(image, m->x, m->y, radius + 0.8 * unit, DARK, 0.6);
-	sim_image_disc(image, m->x, m->y, radius, color, opacity);
+		view_image_disc(image, m->x, m->y, radius + 0.8 * unit, DARK, 0.6);
+	view_image_disc(image, m->x, m->y, radius, color, opacity);
 }
 
 /// The depth of the hottest colour. Rounded up to 1, 2 or 5 times a power of ten, so that it rests
 /// while a movie goes on.
-static double find_deepest(const sim_picture_options *options)
+static double find_deepest(const view_picture_options *options)
 {
 	double deepest = 0;
 	if (options->deepest > 0)
@@ -106,7 +106,7 @@ static double find_deepest(const sim_picture_options *options)
 }
 
 static bool draw_contacts(
-	const carom_world *world, const sim_view *view, const sim_picture_options *options, double deepest, sim_image *image)
+	const carom_world *world, const view_frame *view, const view_picture_options *options, double deepest, view_image *image)
 {
 	mark *marks = malloc((size_t)options->contact_count * sizeof *marks);
 	int count = 0;
@@ -118,22 +118,22 @@ static bool draw_contacts(
 }
 
 /// Pixels of a letter's dot, and where the text begins; both grow with the picture.
-static int letter_scale(const sim_image *image) { return image->height >= 720 ? image->height / 360 : 1; }
+static int letter_scale(const view_image *image) { return image->height >= 720 ? image->height / 360 : 1; }
 
-static int text_top(const sim_image *image) { return image->height - 11 * letter_scale(image); }
+static int text_top(const view_image *image) { return image->height - 11 * letter_scale(image); }
 
-void sim_draw_caption(sim_image *image, const char *caption)
+void view_draw_caption(view_image *image, const char *caption)
 {
 	const int scale = letter_scale(image);
 	for (int y = text_top(image) - 4 * scale > 0 ? text_top(image) - 4 * scale : 0; y < image->height; ++y) {
 		for (int x = 0; x < image->width; ++x)
-			sim_image_blend(image, x, y, DARK, 0.55);
+			view_image_blend(image, x, y, DARK, 0.55);
 	}
 	if (caption)
-		sim_image_text(image, 6 * scale, text_top(image), scale, LIGHT, caption);
+		view_image_text(image, 6 * scale, text_top(image), scale, LIGHT, caption);
 }
 
-void sim_draw_color_scale(sim_image *image, const char *label, double highest, sim_rgb (*color)(double part))
+void view_draw_color_scale(view_image *image, const char *label, double highest, view_rgb (*color)(double part))
 {
 	char text[32];
 	snprintf(text, sizeof text, "%.2g", highest);
@@ -143,20 +143,20 @@ void sim_draw_color_scale(sim_image *image, const char *label, double highest, s
 	const int left = right - gap - bar;
 	for (int x = 0; x < bar; ++x) {
 		for (int y = 0; y < 7 * scale; ++y)
-			sim_image_blend(image, left + x, top + y, color((double)x / bar), 1);
+			view_image_blend(image, left + x, top + y, color((double)x / bar), 1);
 	}
-	sim_image_text(image, right, top, scale, LIGHT, text);
-	sim_image_text(image, left - gap - (int)strlen(label) * 6 * scale, top, scale, LIGHT, label);
+	view_image_text(image, right, top, scale, LIGHT, text);
+	view_image_text(image, left - gap - (int)strlen(label) * 6 * scale, top, scale, LIGHT, label);
 }
 
-bool sim_draw_overlay(const carom_world *world, const sim_view *view, const sim_picture_options *options, sim_image *image)
+bool view_draw_overlay(const carom_world *world, const view_frame *view, const view_picture_options *options, view_image *image)
 {
 	const double deepest = find_deepest(options);
 	if (options->contact_count > 0 && !draw_contacts(world, view, options, deepest, image))
 		return false;
 	if (options->caption || options->contact_count > 0)
-		sim_draw_caption(image, options->caption);
+		view_draw_caption(image, options->caption);
 	if (options->contact_count > 0)
-		sim_draw_color_scale(image, "DEPTH 0", deepest, heat);
+		view_draw_color_scale(image, "DEPTH 0", deepest, heat);
 	return true;
 }

@@ -16,13 +16,13 @@ enum { TILE = 32 };
 // All that a worker reads, and the state that the workers share.
 typedef struct render_job {
 	const carom_world *world;
-	const sim_picture_options *options;
-	sim_view view;
+	const view_picture_options *options;
+	view_frame view;
 	carom_vec3 sun;
-	double cell;           // side of the squares of the ground
-	double fade;           // distance at which the ground melts into the sky
-	const sim_image *base; // the first pass while the second runs, else NULL
-	sim_image *image;
+	double cell;            // side of the squares of the ground
+	double fade;            // distance at which the ground melts into the sky
+	const view_image *base; // the first pass while the second runs, else NULL
+	view_image *image;
 	carom_context *workers;
 	atomic_bool failed; // the world refused a query
 } render_job;
@@ -31,7 +31,7 @@ typedef struct render_job {
 
 // A point to be shaded: its look, the normal to shade with, and where its shadow ray starts.
 typedef struct surface {
-	sim_look look;
+	view_look look;
 	carom_vec3 normal;
 	carom_vec3 shadow_origin;
 } surface;
@@ -59,7 +59,7 @@ static bool smooth_surface(const render_job *job, const carom_ray_hit *hit, surf
 	carom_pose pose;
 	if (!find_pose(job->world, hit, &pose))
 		return false;
-	const sim_smooth_mesh *smooth = s->look.surface;
+	const view_smooth_mesh *smooth = s->look.surface;
 	const float *normals = smooth->normals + 9 * (size_t)hit->triangle;
 	const int32_t *corners = carom_mesh_get_triangles(smooth->mesh) + 3 * (size_t)hit->triangle;
 	const double weights[3] = { 1.0 - hit->u - hit->v, hit->u, hit->v };
@@ -83,7 +83,7 @@ static bool find_surface(const render_job *job, const carom_ray_hit *hit, double
 {
 	const int index = (int)hit->body.index1 - 1 + hit->shape;
 	const bool known = job->options->looks && index < job->options->look_count;
-	s->look = known ? job->options->looks[index] : sim_make_look(CAROM_MESH, CAROM_DYNAMIC, index);
+	s->look = known ? job->options->looks[index] : view_make_look(CAROM_MESH, CAROM_DYNAMIC, index);
 	s->normal = hit->normal;
 	s->shadow_origin = hit->point;
 	if (s->look.surface && !smooth_surface(job, hit, s))
@@ -111,7 +111,7 @@ static bool sun_part(const render_job *job, const surface *s, double *part)
 	return true;
 }
 
-static bool shade(const render_job *job, carom_vec3 direction, const carom_ray_hit *hit, sim_color *result)
+static bool shade(const render_job *job, carom_vec3 direction, const carom_ray_hit *hit, view_color *result)
 {
 	surface s;
 	double sun;
@@ -120,26 +120,26 @@ static bool shade(const render_job *job, carom_vec3 direction, const carom_ray_h
 	double tone = 1;
 	if (s.look.checker) {
 		const double slope = fmax(fabs(sim_dot(direction, hit->normal)), 1e-3);
-		tone += 0.09 * sim_checker(hit->point, hit->normal, job->cell, hit->t * job->view.pixel / slope);
+		tone += 0.09 * view_checker(hit->point, hit->normal, job->cell, hit->t * job->view.pixel / slope);
 	}
-	const sim_color ambient = sim_mix_colors(SIM_BOUNCE, SIM_SKYLIGHT, 0.5 + 0.5 * sim_dot(s.normal, job->view.up));
+	const view_color ambient = view_mix_colors(VIEW_BOUNCE, VIEW_SKYLIGHT, 0.5 + 0.5 * sim_dot(s.normal, job->view.up));
 	const float *albedo = s.look.color;
-	const sim_color lit = { tone * albedo[0] * (ambient.r + sun * SIM_SUNLIGHT.r),
-		tone * albedo[1] * (ambient.g + sun * SIM_SUNLIGHT.g), tone * albedo[2] * (ambient.b + sun * SIM_SUNLIGHT.b) };
+	const view_color lit = { tone * albedo[0] * (ambient.r + sun * VIEW_SUNLIGHT.r),
+		tone * albedo[1] * (ambient.g + sun * VIEW_SUNLIGHT.g), tone * albedo[2] * (ambient.b + sun * VIEW_SUNLIGHT.b) };
 	const double far = hit->t / job->fade;
-	*result = sim_mix_colors(sim_sky_color(&job->view, direction), lit, exp(-far * far));
+	*result = view_mix_colors(view_sky_color(&job->view, direction), lit, exp(-far * far));
 	return true;
 }
 
 // ---- Pixels ----
 
-static sim_color trace(render_job *job, double x, double y)
+static view_color trace(render_job *job, double x, double y)
 {
-	const carom_vec3 direction = sim_view_direction(&job->view, x, y);
+	const carom_vec3 direction = view_direction(&job->view, x, y);
 	const carom_ray ray = { job->view.position, direction, 0, 10 * job->fade };
 	bool found;
 	carom_ray_hit hit;
-	sim_color result = sim_sky_color(&job->view, direction);
+	view_color result = view_sky_color(&job->view, direction);
 	if (carom_world_cast_ray(job->world, &ray, NULL, &found, &hit) != CAROM_SUCCESS ||
 		(found && !shade(job, direction, &hit, &result)))
 		atomic_store(&job->failed, true);
@@ -148,28 +148,28 @@ static sim_color trace(render_job *job, double x, double y)
 
 static void sample_pixel(render_job *job, int x, int y, int side)
 {
-	sim_color sum = { 0, 0, 0 };
+	view_color sum = { 0, 0, 0 };
 	for (int i = 0; i < side * side; ++i) {
 		// Clamped before the mean: a bright sample must not hide the others.
-		const sim_color c = trace(job, x + (i % side + 0.5) / side, y + (i / side + 0.5) / side);
+		const view_color c = trace(job, x + (i % side + 0.5) / side, y + (i / side + 0.5) / side);
 		sum.r += fmin(c.r, 1);
 		sum.g += fmin(c.g, 1);
 		sum.b += fmin(c.b, 1);
 	}
-	uint8_t *pixel = sim_image_pixel(job->image, x, y);
+	uint8_t *pixel = view_image_pixel(job->image, x, y);
 	const double share = 1.0 / (side * side);
-	pixel[0] = sim_encode_gamma(sum.r * share);
-	pixel[1] = sim_encode_gamma(sum.g * share);
-	pixel[2] = sim_encode_gamma(sum.b * share);
+	pixel[0] = view_encode_gamma(sum.r * share);
+	pixel[1] = view_encode_gamma(sum.g * share);
+	pixel[2] = view_encode_gamma(sum.b * share);
 }
 
 /// Does a pixel of the first pass differ from one beside it by more than the eye lets pass?
-static bool on_edge(const sim_image *base, int x, int y)
+static bool on_edge(const view_image *base, int x, int y)
 {
-	const uint8_t *pixel = sim_image_pixel(base, x, y);
+	const uint8_t *pixel = view_image_pixel(base, x, y);
 	for (int j = y > 0 ? y - 1 : y; j <= y + 1 && j < base->height; ++j) {
 		for (int i = x > 0 ? x - 1 : x; i <= x + 1 && i < base->width; ++i) {
-			const uint8_t *other = sim_image_pixel(base, i, j);
+			const uint8_t *other = view_image_pixel(base, i, j);
 			if (abs(pixel[0] - other[0]) > 12 || abs(pixel[1] - other[1]) > 12 || abs(pixel[2] - other[2]) > 12)
 				return true;
 		}
@@ -179,10 +179,10 @@ static bool on_edge(const sim_image *base, int x, int y)
 
 static void draw_tile(render_job *job, int tile)
 {
-	const sim_image *image = job->image;
+	const view_image *image = job->image;
 	const int columns = (image->width + TILE - 1) / TILE;
 	const int left = tile % columns * TILE, top = tile / columns * TILE;
-	const int side = sim_sample_side(job->options->samples);
+	const int side = view_sample_side(job->options->samples);
 	for (int y = top; y < top + TILE && y < image->height; ++y) {
 		for (int x = left; x < left + TILE && x < image->width; ++x) {
 			if (!job->base)
@@ -204,19 +204,19 @@ static void draw_tiles(int64_t begin, int64_t end, int worker, void *argument)
 static void run_pass(render_job *job)
 {
 	const int columns = (job->image->width + TILE - 1) / TILE, rows = (job->image->height + TILE - 1) / TILE;
-	sim_run_pieces(job->workers, (int64_t)columns * rows, draw_tiles, job);
+	view_run_pieces(job->workers, (int64_t)columns * rows, draw_tiles, job);
 }
 
 // ---- The picture ----
 
-sim_picture_options sim_default_picture_options(void)
+view_picture_options view_default_picture_options(void)
 {
-	return (sim_picture_options){ .width = 1280, .height = 720, .samples = 4 };
+	return (view_picture_options){ .width = 1280, .height = 720, .samples = 4 };
 }
 
-static bool check_options(const sim_picture_options *options, sim_error *error)
+static bool check_options(const view_picture_options *options, sim_error *error)
 {
-	if (sim_sample_side(options->samples) == 0) {
+	if (view_sample_side(options->samples) == 0) {
 		return sim_fail(error, "samples is %d; it must be 1, 4, 9 or 16", options->samples);
 	}
 	if (options->threads < 0 || options->contact_count < 0 || options->look_count < 0) {
@@ -231,37 +231,37 @@ static bool draw_world(render_job *job)
 	run_pass(job);
 	if (job->options->samples == 1 || atomic_load(&job->failed))
 		return !atomic_load(&job->failed);
-	sim_image base;
+	view_image base;
 	sim_error reason;
-	if (!sim_create_image(job->image->width, job->image->height, &base, &reason))
+	if (!view_create_image(job->image->width, job->image->height, &base, &reason))
 		return false;
 	memcpy(base.pixels, job->image->pixels, 3 * (size_t)base.width * (size_t)base.height);
 	job->base = &base;
 	run_pass(job);
 	job->base = NULL;
-	sim_destroy_image(&base);
+	view_destroy_image(&base);
 	return !atomic_load(&job->failed);
 }
 
-bool sim_render_world(
-	const carom_world *world, const sim_camera *camera, const sim_picture_options *options, sim_image *image, sim_error *error)
+bool view_render_world(const carom_world *world, const view_camera *camera, const view_picture_options *options,
+	view_image *image, sim_error *error)
 {
-	*image = (sim_image){ 0 };
+	*image = (view_image){ 0 };
 	render_job job = { .world = world, .options = options, .image = image };
 	if (!check_options(options, error))
 		return false;
-	if (!sim_make_view(camera, options->width, options->height, &job.view, error) ||
-		!sim_create_image(options->width, options->height, image, error))
+	if (!view_make_frame(camera, options->width, options->height, &job.view, error) ||
+		!view_create_image(options->width, options->height, image, error))
 		return false;
-	job.cell = sim_checker_cell(&job.view);
+	job.cell = view_checker_cell(&job.view);
 	job.fade = 5 * job.view.distance;
-	job.sun = sim_sun_direction(&job.view, options->sun);
-	job.workers = sim_create_workers(options->threads);
-	const bool drawn = draw_world(&job) && sim_draw_overlay(world, &job.view, options, image);
+	job.sun = view_sun_direction(&job.view, options->sun);
+	job.workers = view_create_workers(options->threads);
+	const bool drawn = draw_world(&job) && view_draw_overlay(world, &job.view, options, image);
 	carom_destroy_context(job.workers);
 	if (drawn)
 		return true;
 	sim_fail(error, "out of memory, or the world cannot be drawn: %s", carom_error_text(carom_world_context(world)));
-	sim_destroy_image(image);
+	view_destroy_image(image);
 	return false;
 }

@@ -29,8 +29,8 @@ typedef struct sun_map {
 
 typedef struct picture_job {
 	const sim_sphere_cloud *cloud;
-	const sim_sphere_picture_options *options;
-	sim_view view;
+	const view_sphere_picture_options *options;
+	view_frame view;
 	int side;               // of the square of samples of a pixel
 	int columns, rows;      // samples
 	double pitch;           // of the samples at distance 1
@@ -42,7 +42,7 @@ typedef struct picture_job {
 	double taps[TAPS][2];   // in the unit disc
 	double turns[TURNS][2]; // cosines and sines
 	float id_colors[ID_COLORS][3];
-	sim_image *image;
+	view_image *image;
 	void (*piece)(struct picture_job *job, int64_t piece);
 	carom_context *workers;
 } picture_job;
@@ -99,7 +99,7 @@ static void do_pieces(int64_t begin, int64_t end, int worker, void *argument)
 static void run_pass(picture_job *job, void (*piece)(picture_job *job, int64_t piece), int64_t piece_count)
 {
 	job->piece = piece;
-	sim_run_pieces(job->workers, piece_count, do_pieces, job);
+	view_run_pieces(job->workers, piece_count, do_pieces, job);
 }
 
 // ---- The view of the samples ----
@@ -136,7 +136,7 @@ static void offer(atomic_ullong *nearest, double depth, uint32_t index)
 	}
 }
 
-static camera_point to_camera(const sim_view *view, carom_vec3 point)
+static camera_point to_camera(const view_frame *view, carom_vec3 point)
 {
 	const carom_vec3 d = sim_subtract(point, view->position);
 	return (camera_point){ sim_dot(d, view->right), sim_dot(d, view->down), sim_dot(d, view->forward) };
@@ -190,7 +190,7 @@ static void see_piece(picture_job *job, int64_t piece)
 		see_sphere(job, i);
 }
 
-static carom_vec3 to_world(const sim_view *view, camera_point p)
+static carom_vec3 to_world(const view_frame *view, camera_point p)
 {
 	const carom_vec3 level = sim_add(sim_scale(view->right, p.x), sim_scale(view->down, p.y));
 	return sim_add(view->position, sim_add(level, sim_scale(view->forward, p.z)));
@@ -199,7 +199,7 @@ static carom_vec3 to_world(const sim_view *view, camera_point p)
 /// Where a row of samples is empty, it shows the ground, or the sky.
 static void clear_row(picture_job *job, int64_t row)
 {
-	const sim_view *view = &job->view;
+	const view_frame *view = &job->view;
 	const double height = sim_dot(view->position, view->up) - job->options->ground;
 	for (int column = 0; column < job->columns; ++column) {
 		atomic_ullong *nearest = &job->nearest[(size_t)row * (size_t)job->columns + (size_t)column];
@@ -308,7 +308,7 @@ static void clear_map_row(picture_job *job, int64_t row)
 static bool make_map(picture_job *job, const carom_aabb *bounds)
 {
 	sun_map *map = &job->map;
-	map->sun = sim_sun_direction(&job->view, job->options->sun);
+	map->sun = view_sun_direction(&job->view, job->options->sun);
 	sim_tangents(map->sun, &map->across, &map->along);
 	double high[3] = { -DBL_MAX, -DBL_MAX, -DBL_MAX };
 	map->left = map->low = DBL_MAX;
@@ -372,7 +372,7 @@ static sample sample_at(const picture_job *job, int column, int row)
 /// that goes) and the more they stand above the surface.
 static double open_part(const picture_job *job, int column, int row, camera_point p, camera_point n, double reach)
 {
-	const double *turn = job->turns[sim_mix64((uint64_t)row << 32 | (uint64_t)column) % TURNS];
+	const double *turn = job->turns[io_mix64((uint64_t)row << 32 | (uint64_t)column) % TURNS];
 	const double radius = fmin(fmax(reach / (p.z * job->pitch), 3 * job->side), 64 * job->side);
 	const double range = radius * p.z * job->pitch;
 	double taken = 0;
@@ -405,11 +405,11 @@ static void color_of_ramp(double part, double linear[3])
 		linear[k] = pow((stops[stop][k] + (place - stop) * (stops[stop + 1][k] - stops[stop][k])) / 255, 2.2);
 }
 
-static sim_rgb ramp_rgb(double part)
+static view_rgb ramp_rgb(double part)
 {
 	double c[3];
 	color_of_ramp(part, c);
-	return (sim_rgb){ sim_encode_gamma(c[0]), sim_encode_gamma(c[1]), sim_encode_gamma(c[2]) };
+	return (view_rgb){ view_encode_gamma(c[0]), view_encode_gamma(c[1]), view_encode_gamma(c[2]) };
 }
 
 static double value_of(const picture_job *job, int64_t i)
@@ -418,7 +418,7 @@ static double value_of(const picture_job *job, int64_t i)
 }
 
 /// The number of groups that begin at or before an id; the id itself where there are no groups.
-static uint32_t group_of(const sim_sphere_picture_options *options, uint32_t id)
+static uint32_t group_of(const view_sphere_picture_options *options, uint32_t id)
 {
 	int32_t low = 0, high = options->group_count;
 	if (high == 0)
@@ -445,19 +445,19 @@ static void color_of_sphere(const picture_job *job, uint32_t index, double albed
 		albedo[k] = color[k];
 }
 
-static sim_color shade_sample(const picture_job *job, int column, int row)
+static view_color shade_sample(const picture_job *job, int column, int row)
 {
-	const sim_view *view = &job->view;
+	const view_frame *view = &job->view;
 	const camera_point d = sample_direction(job, column, row);
 	const carom_vec3 away = sim_subtract(to_world(view, d), view->position);
-	const sim_color sky = sim_sky_color(view, sim_normalize(away));
+	const view_color sky = view_sky_color(view, sim_normalize(away));
 	const sample s = sample_at(job, column, row);
 	if (s.index == NO_THING)
 		return sky;
 	const double range = s.depth * sim_length(away) / job->fade;
 	const double haze = exp(-range * range);
 	if (s.index == AN_EDGE)
-		return sim_mix_colors(sky, (sim_color){ 0.10, 0.12, 0.15 }, haze);
+		return view_mix_colors(sky, (view_color){ 0.10, 0.12, 0.15 }, haze);
 	const camera_point p = { s.depth * d.x, s.depth * d.y, s.depth };
 	const carom_vec3 point = sim_add(view->position, sim_scale(away, s.depth));
 	double albedo[3] = { 0.42, 0.42, 0.40 };
@@ -466,7 +466,7 @@ static sim_color shade_sample(const picture_job *job, int column, int row)
 	if (s.index == THE_GROUND) {
 		const double slope = fmax(-sim_dot(sim_normalize(away), view->up), 1e-3);
 		const double tone =
-			1 + 0.09 * sim_checker(point, view->up, job->checker_cell, s.depth * sim_length(away) * view->pixel / slope);
+			1 + 0.09 * view_checker(point, view->up, job->checker_cell, s.depth * sim_length(away) * view->pixel / slope);
 		for (int k = 0; k < 3; ++k)
 			albedo[k] *= tone;
 	} else {
@@ -478,10 +478,10 @@ static sim_color shade_sample(const picture_job *job, int column, int row)
 	const double open = open_part(job, column, row, p, n, reach);
 	const double cosine = fmax(sim_dot(normal, job->map.sun), 0);
 	const double sun = cosine > 0 && job->cloud->count > 0 ? cosine * lit_part(&job->map, point, normal) : cosine;
-	const sim_color ambient = sim_mix_colors(SIM_BOUNCE, SIM_SKYLIGHT, 0.5 + 0.5 * sim_dot(normal, view->up));
-	const sim_color lit = { albedo[0] * (open * ambient.r + sun * SIM_SUNLIGHT.r),
-		albedo[1] * (open * ambient.g + sun * SIM_SUNLIGHT.g), albedo[2] * (open * ambient.b + sun * SIM_SUNLIGHT.b) };
-	return sim_mix_colors(sky, lit, haze);
+	const view_color ambient = view_mix_colors(VIEW_BOUNCE, VIEW_SKYLIGHT, 0.5 + 0.5 * sim_dot(normal, view->up));
+	const view_color lit = { albedo[0] * (open * ambient.r + sun * VIEW_SUNLIGHT.r),
+		albedo[1] * (open * ambient.g + sun * VIEW_SUNLIGHT.g), albedo[2] * (open * ambient.b + sun * VIEW_SUNLIGHT.b) };
+	return view_mix_colors(sky, lit, haze);
 }
 
 /// Do all samples of a pixel show the same thing?
@@ -500,19 +500,19 @@ static void shade_pixel(picture_job *job, int x, int y)
 	const int side = job->side, count = side * side;
 	// Where nothing ends within the pixel, two opposite samples do.
 	const int step = count > 2 && is_plain(job, x, y) ? count - 1 : 1;
-	sim_color sum = { 0, 0, 0 };
+	view_color sum = { 0, 0, 0 };
 	int taken = 0;
 	for (int i = 0; i < count; i += step, ++taken) {
 		// Clamped before the mean: a bright sample must not hide the others.
-		const sim_color c = shade_sample(job, x * side + i % side, y * side + i / side);
+		const view_color c = shade_sample(job, x * side + i % side, y * side + i / side);
 		sum.r += fmin(c.r, 1);
 		sum.g += fmin(c.g, 1);
 		sum.b += fmin(c.b, 1);
 	}
-	uint8_t *pixel = sim_image_pixel(job->image, x, y);
-	pixel[0] = sim_encode_gamma(sum.r / taken);
-	pixel[1] = sim_encode_gamma(sum.g / taken);
-	pixel[2] = sim_encode_gamma(sum.b / taken);
+	uint8_t *pixel = view_image_pixel(job->image, x, y);
+	pixel[0] = view_encode_gamma(sum.r / taken);
+	pixel[1] = view_encode_gamma(sum.g / taken);
+	pixel[2] = view_encode_gamma(sum.b / taken);
 }
 
 static void shade_row(picture_job *job, int64_t row)
@@ -523,12 +523,12 @@ static void shade_row(picture_job *job, int64_t row)
 
 // ---- The picture ----
 
-sim_sphere_picture_options sim_default_sphere_picture(void)
+view_sphere_picture_options view_default_sphere_picture(void)
 {
-	return (sim_sphere_picture_options){ .width = 1280, .height = 720, .samples = 4 };
+	return (view_sphere_picture_options){ .width = 1280, .height = 720, .samples = 4 };
 }
 
-bool sim_bounds_of_spheres(const sim_sphere_cloud *cloud, carom_aabb *box)
+bool view_bounds_of_spheres(const sim_sphere_cloud *cloud, carom_aabb *box)
 {
 	double low[3] = { DBL_MAX, DBL_MAX, DBL_MAX }, high[3] = { -DBL_MAX, -DBL_MAX, -DBL_MAX };
 	for (int64_t i = 0; i < cloud->count; ++i) {
@@ -544,10 +544,10 @@ bool sim_bounds_of_spheres(const sim_sphere_cloud *cloud, carom_aabb *box)
 	return cloud->count > 0;
 }
 
-static bool check_options(const sim_sphere_cloud *cloud, const sim_sphere_picture_options *options, sim_error *error)
+static bool check_options(const sim_sphere_cloud *cloud, const view_sphere_picture_options *options, sim_error *error)
 {
 	const char *wrong = NULL;
-	if (sim_sample_side(options->samples) == 0)
+	if (view_sample_side(options->samples) == 0)
 		wrong = "samples must be 1, 4, 9 or 16";
 	else if (options->threads < 0)
 		wrong = "threads must not be negative";
@@ -566,7 +566,7 @@ static bool check_options(const sim_sphere_cloud *cloud, const sim_sphere_pictur
 
 static void choose_range(picture_job *job)
 {
-	const sim_sphere_picture_options *options = job->options;
+	const view_sphere_picture_options *options = job->options;
 	job->lowest = options->lowest;
 	job->highest = options->highest;
 	if (options->color == SIM_COLOR_ID || options->lowest != 0 || options->highest != 0)
@@ -592,26 +592,26 @@ static void make_tables(picture_job *job)
 		job->turns[k][1] = sin(2 * acos(-1) * k / TURNS);
 	}
 	for (int i = 0; i < ID_COLORS; ++i)
-		memcpy(job->id_colors[i], sim_make_look(CAROM_MESH, CAROM_DYNAMIC, i).color, sizeof job->id_colors[i]);
+		memcpy(job->id_colors[i], view_make_look(CAROM_MESH, CAROM_DYNAMIC, i).color, sizeof job->id_colors[i]);
 }
 
 /// Sizes and tables; false when memory is short.
 static bool prepare(picture_job *job)
 {
-	const sim_sphere_picture_options *options = job->options;
-	job->side = sim_sample_side(options->samples);
+	const view_sphere_picture_options *options = job->options;
+	job->side = view_sample_side(options->samples);
 	job->columns = options->width * job->side;
 	job->rows = options->height * job->side;
 	job->pitch = job->view.pixel / job->side;
 	job->centre[0] = 0.5 * job->columns;
 	job->centre[1] = 0.5 * job->rows;
-	job->checker_cell = sim_checker_cell(&job->view);
+	job->checker_cell = view_checker_cell(&job->view);
 	job->fade = 5 * job->view.distance;
 	job->reach = 0.02 * job->view.distance;
 	choose_range(job);
 	make_tables(job);
 	carom_aabb bounds = { job->view.position, job->view.position };
-	sim_bounds_of_spheres(job->cloud, &bounds);
+	view_bounds_of_spheres(job->cloud, &bounds);
 	job->nearest = malloc((size_t)job->columns * (size_t)job->rows * sizeof *job->nearest);
 	return job->nearest && make_map(job, &bounds);
 }
@@ -630,34 +630,34 @@ static void draw_all(picture_job *job)
 
 static void draw_band(const picture_job *job)
 {
-	const sim_sphere_picture_options *options = job->options;
+	const view_sphere_picture_options *options = job->options;
 	if (options->caption || options->color != SIM_COLOR_ID)
-		sim_draw_caption(job->image, options->caption);
+		view_draw_caption(job->image, options->caption);
 	char label[48];
 	snprintf(label, sizeof label, "%s %.2g", options->color == SIM_COLOR_SPEED ? "SPEED" : "RADIUS", job->lowest);
 	if (options->color != SIM_COLOR_ID)
-		sim_draw_color_scale(job->image, label, job->highest, ramp_rgb);
+		view_draw_color_scale(job->image, label, job->highest, ramp_rgb);
 }
 
-bool sim_draw_spheres(const sim_sphere_cloud *cloud, const sim_camera *camera, const sim_sphere_picture_options *options,
-	sim_image *image, sim_error *error)
+bool view_draw_spheres(const sim_sphere_cloud *cloud, const view_camera *camera, const view_sphere_picture_options *options,
+	view_image *image, sim_error *error)
 {
-	*image = (sim_image){ 0 };
+	*image = (view_image){ 0 };
 	picture_job job = { .cloud = cloud, .options = options, .image = image };
 	if (!check_options(cloud, options, error))
 		return false;
-	if (!sim_make_view(camera, options->width, options->height, &job.view, error) ||
-		!sim_create_image(options->width, options->height, image, error))
+	if (!view_make_frame(camera, options->width, options->height, &job.view, error) ||
+		!view_create_image(options->width, options->height, image, error))
 		return false;
 	const bool ready = prepare(&job);
 	if (ready) {
-		job.workers = sim_create_workers(options->threads);
+		job.workers = view_create_workers(options->threads);
 		draw_all(&job);
 		carom_destroy_context(job.workers);
 		draw_band(&job);
 	} else {
 		sim_fail(error, "out of memory");
-		sim_destroy_image(image);
+		view_destroy_image(image);
 	}
 	free(job.nearest);
 	free(job.map.depths);

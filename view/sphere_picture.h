@@ -7,15 +7,15 @@
 /// exact sphere; a sphere smaller than a sample is met as often as its area says, so that dust
 /// looks like dust. Surfaces that others stand close to get less light of the sky (Mittring,
 /// Finding Next Gen: CryEngine 2, 2007).
-#ifndef SIM_SPHERE_PICTURE_H
-#define SIM_SPHERE_PICTURE_H
+#ifndef VIEW_SPHERE_PICTURE_H
+#define VIEW_SPHERE_PICTURE_H
 
 #include "sim/base/sim_error.h"
 #include "view/renderer.h"
 #include "sim/base/sphere_cloud.h"
 
-/// The settings of a picture. Start from sim_default_sphere_picture.
-typedef struct sim_sphere_picture_options {
+/// The settings of a picture. Start from view_default_sphere_picture.
+typedef struct view_sphere_picture_options {
 	int width;   ///< pixels, 1280 at first
 	int height;  ///< pixels, 720 at first
 	int samples; ///< in each pixel: 1, 4 (at first), 9 or 16; each takes 8 bytes
@@ -35,17 +35,17 @@ typedef struct sim_sphere_picture_options {
 	/// direction towards the sun, any length; zero (at first): over the viewer's left shoulder
 	carom_vec3 sun;
 	const char *caption; ///< a line of text at the bottom, or NULL (at first)
-} sim_sphere_picture_options;
+} view_sphere_picture_options;
 
-sim_sphere_picture_options sim_default_sphere_picture(void);
+view_sphere_picture_options view_default_sphere_picture(void);
 
 /// The box around the spheres. False when there are none.
-bool sim_bounds_of_spheres(const sim_sphere_cloud *cloud, carom_aabb *box);
+bool view_bounds_of_spheres(const sim_sphere_cloud *cloud, carom_aabb *box);
 
-/// Draw the spheres. *image is made here (free it with sim_destroy_image). False, with the reason
+/// Draw the spheres. *image is made here (free it with view_destroy_image). False, with the reason
 /// in error, when an option or the camera cannot be used or memory is short; *image is empty then.
 /// Thread-safe.
-bool sim_draw_spheres(const sim_sphere_cloud *cloud, const sim_camera *camera, const sim_sphere_picture_options *options,
-	sim_image *image, sim_error *error);
+bool view_draw_spheres(const sim_sphere_cloud *cloud, const view_camera *camera, const view_sphere_picture_options *options,
+	view_image *image, sim_error *error);
 
 #endif

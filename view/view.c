@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *view, sim_error *error)
+bool view_make_frame(const view_camera *camera, int width, int height, view_frame *view, sim_error *error)
 {
 	const carom_vec3 sight = sim_subtract(camera->target, camera->position);
 	view->position = camera->position;
@@ -52,7 +52,7 @@ static int collect_sides(const carom_world *world, const carom_body_id *ids, int
 	return used;
 }
 
-bool sim_bounds_of_bodies(const carom_world *world, const carom_body_id *ids, int count, carom_aabb *box)
+bool view_bounds_of_bodies(const carom_world *world, const carom_body_id *ids, int count, carom_aabb *box)
 {
 	double *sides = malloc(((size_t)count * 6 + 1) * sizeof *sides);
 	if (!sides)
@@ -93,28 +93,28 @@ static double fit_shift(const fit *f, double distance)
 	return 0.5 * (f->at_upper - f->upper * distance + f->lower * distance - f->at_lower);
 }
 
-carom_vec3 sim_up_against(carom_vec3 gravity, carom_vec3 without_gravity)
+carom_vec3 view_up_against(carom_vec3 gravity, carom_vec3 without_gravity)
 {
 	if (gravity.x == 0 && gravity.y == 0 && gravity.z == 0)
 		return without_gravity;
 	return (carom_vec3){ -gravity.x, -gravity.y, -gravity.z };
 }
 
-sim_camera sim_frame_box(const carom_aabb *box, carom_vec3 up, double aspect)
+view_camera view_frame_box(const carom_aabb *box, carom_vec3 up, double aspect)
 {
 	const double elevation = 26 * SIM_PI / 180, azimuth = -60 * SIM_PI / 180;
-	sim_camera camera = { .up = sim_normalize(up), .field_of_view = 35 };
+	view_camera camera = { .up = sim_normalize(up), .field_of_view = 35 };
 	camera.target = sim_scale(sim_add(box->lower, box->upper), 0.5);
 	carom_vec3 first, second;
 	sim_tangents(camera.up, &first, &second);
 	const carom_vec3 level = sim_add(sim_scale(first, cos(azimuth)), sim_scale(second, sin(azimuth)));
 	const carom_vec3 backward = sim_add(sim_scale(level, cos(elevation)), sim_scale(camera.up, sin(elevation)));
 
-	sim_view view;
+	view_frame view;
 	camera.position = sim_add(camera.target, backward);
 	// An up vector along the line of sight, if any, is the caller's to hear of when the picture is
 	// taken.
-	sim_make_view(&camera, 1, 1, &view, NULL);
+	view_make_frame(&camera, 1, 1, &view, NULL);
 	const double slope = tan(camera.field_of_view * SIM_PI / 360);
 	// A small margin, and room for the line of text below.
 	fit across = { .lower = 0.95 * slope * aspect, .upper = 0.95 * slope * aspect, .at_lower = -INFINITY, .at_upper = -INFINITY };

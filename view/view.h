@@ -1,29 +1,29 @@
 /// @file view.h
 /// A camera made ready to turn pixels into rays and points into pixels.
-#ifndef SIM_VIEW_H
-#define SIM_VIEW_H
+#ifndef VIEW_VIEW_H
+#define VIEW_VIEW_H
 
 #include "sim/base/sim_error.h"
 #include "sim/base/vectors.h"
 #include "view/renderer.h"
 
 /// A camera with its frame: right, down and forward are unit vectors.
-typedef struct sim_view {
+typedef struct view_frame {
 	carom_vec3 position;
 	carom_vec3 right, down, forward;
 	carom_vec3 up;    ///< the camera's, unit: away from the ground
 	double distance;  ///< from the position to the target
 	double pixel;     ///< side of a pixel at distance 1 in front of the camera
 	double centre[2]; ///< the pixel position of the line of sight
-} sim_view;
+} view_frame;
 
 /// Make a view of width x height pixels. False, with the reason in error, when the camera cannot be
-/// used (see sim_camera).
-bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *view, sim_error *error);
+/// used (see view_camera).
+bool view_make_frame(const view_camera *camera, int width, int height, view_frame *view, sim_error *error);
 
 /// The unit direction of the ray through pixel position (x, y); (0, 0) is the top left corner of
 /// the picture.
-static inline carom_vec3 sim_view_direction(const sim_view *view, double x, double y)
+static inline carom_vec3 view_direction(const view_frame *view, double x, double y)
 {
 	const carom_vec3 across = sim_scale(view->right, (x - view->centre[0]) * view->pixel);
 	const carom_vec3 along = sim_scale(view->down, (y - view->centre[1]) * view->pixel);
@@ -31,7 +31,7 @@ static inline carom_vec3 sim_view_direction(const sim_view *view, double x, doub
 }
 
 /// The pixel position of a point. False when it is not in front of the camera.
-static inline bool sim_view_project(const sim_view *view, carom_vec3 point, double *x, double *y)
+static inline bool view_project(const view_frame *view, carom_vec3 point, double *x, double *y)
 {
 	const carom_vec3 d = sim_subtract(point, view->position);
 	const double depth = sim_dot(d, view->forward);

@@ -43,7 +43,7 @@ static void put_json(web_page *page, const char *json)
 bool web_page_begin(web_page *page, const char *path, int64_t limit, const char *title, const char *head, sim_error *error)
 {
 	*page = (web_page){ .limit = limit };
-	if (!sim_output_open(&page->file, path, error))
+	if (!io_output_open(&page->file, path, error))
 		return false;
 	put_text(page, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
 	put_escaped(page, title);
@@ -133,7 +133,7 @@ bool web_page_add(web_page *page, const char *name, const void *bytes, size_t si
 bool web_page_end(web_page *page, sim_error *error)
 {
 	put_text(page, "<script>caromEnd()</script>\n</body>\n</html>\n");
-	return sim_output_commit(&page->file, error);
+	return io_output_commit(&page->file, error);
 }
 
-void web_page_abandon(web_page *page) { sim_output_abandon(&page->file); }
+void web_page_abandon(web_page *page) { io_output_abandon(&page->file); }

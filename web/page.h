@@ -12,7 +12,7 @@
 
 /// A page that is being written. All zero is closed.
 typedef struct web_page {
-	sim_output_file file;
+	io_output_file file;
 	int64_t size;  ///< bytes so far
 	int64_t limit; ///< of the size; a block that would go beyond it is left out
 	bool is_full;  ///< a block was left out; nothing is written from then on

@@ -135,7 +135,7 @@ static void load(bench *b, char **paths)
 {
 	for (int i = 0; i < 2; i++) {
 		sim_error error;
-		if (!sim_load_mesh(paths[i], &b->frames[i], &error)) {
+		if (!io_load_mesh(paths[i], &b->frames[i], &error)) {
 			fprintf(stderr, "bench_velocity_rays: %s: %s\n", paths[i], error.text);
 			exit(1);
 		}

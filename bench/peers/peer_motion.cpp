@@ -17,7 +17,7 @@ Mesh take_mesh(const std::string &path)
 {
 	sim_error error;
 	sim_mesh loaded;
-	if (!sim_load_mesh(path.c_str(), &loaded, &error)) {
+	if (!io_load_mesh(path.c_str(), &loaded, &error)) {
 		fail(path + ": " + error.text);
 	}
 	Mesh mesh;
@@ -103,8 +103,8 @@ Motion load_motion(const std::string &trajectory_path, const std::string &mesh_p
 	Motion motion;
 	motion.mesh = take_mesh(mesh_path);
 	sim_error error;
-	sim_trajectory trajectory;
-	if (!sim_load_trajectory(trajectory_path.c_str(), &trajectory, &error)) {
+	io_trajectory trajectory;
+	if (!io_load_trajectory(trajectory_path.c_str(), &trajectory, &error)) {
 		fail(trajectory_path + ": " + error.text);
 	}
 	if (trajectory.mesh_vertex_count != motion.mesh.vertex_count() ||
@@ -115,9 +115,9 @@ Motion load_motion(const std::string &trajectory_path, const std::string &mesh_p
 	motion.frame_count = trajectory.frame_count;
 	motion.poses.resize(static_cast<size_t>(motion.body_count) * motion.frame_count);
 	for (int i = 0; i < motion.frame_count; i++) {
-		sim_trajectory_poses(&trajectory, i, &motion.poses[static_cast<size_t>(i) * motion.body_count]);
+		io_trajectory_poses(&trajectory, i, &motion.poses[static_cast<size_t>(i) * motion.body_count]);
 	}
-	sim_free_trajectory(&trajectory);
+	io_free_trajectory(&trajectory);
 	return motion;
 }
 

@@ -235,7 +235,7 @@ int main(int argc, char **argv)
 			share = atof(argv[++i]);
 		else if (strcmp(argv[i], "--brute") == 0)
 			brute = true;
-		else if (b.frame_count == 2 || !sim_load_mesh(argv[i], &b.frames[b.frame_count++], &error))
+		else if (b.frame_count == 2 || !io_load_mesh(argv[i], &b.frames[b.frame_count++], &error))
 			return fprintf(stderr, "bench_proximity: cannot use %s\n", argv[i]), 1;
 	}
 	if (b.frame_count == 0 || (b.frame_count == 2 && b.frames[0].vertex_count != b.frames[1].vertex_count))

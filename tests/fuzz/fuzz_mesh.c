@@ -97,7 +97,7 @@ typedef bool reader_fn(char *bytes, size_t size, sim_mesh *mesh, sim_error *erro
 
 static bool read_ply(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
-	return sim_read_ply(bytes, size, mesh, error);
+	return io_read_ply(bytes, size, mesh, error);
 }
 
 static bool read_and_use(reader_fn *read, const uint8_t *data, size_t size)
@@ -114,7 +114,7 @@ static bool read_and_use(reader_fn *read, const uint8_t *data, size_t size)
 		FUZZ_REQUIRE((size_t)mesh.vertex_count <= size && (size_t)mesh.triangle_count <= size, "%d vertices", mesh.vertex_count);
 		if (mesh.vertex_count <= MOST_USED && mesh.triangle_count <= MOST_USED) {
 			use(&mesh);
-			FUZZ_REQUIRE(sim_weld_mesh(&mesh), "out of memory");
+			FUZZ_REQUIRE(io_weld_mesh(&mesh), "out of memory");
 			use(&mesh);
 		}
 	} else {
@@ -128,7 +128,7 @@ static bool read_and_use(reader_fn *read, const uint8_t *data, size_t size)
 
 // ---- Seeds ----
 
-// The bytes that sim_save_mesh writes for a small shape.
+// The bytes that io_save_mesh writes for a small shape.
 static void keep_shape(const char *shape, int32_t triangles, const char *extension, fuzz_keep_fn *keep, void *user)
 {
 	sim_mesh mesh;
@@ -137,7 +137,7 @@ static void keep_shape(const char *shape, int32_t triangles, const char *extensi
 	uint8_t bytes[1 << 14];
 	FUZZ_REQUIRE(sim_make_shape(shape, triangles, 1, &mesh, &error), "%s", error.text);
 	const char *path = fuzz_file((const uint8_t *)"", 0, extension);
-	FUZZ_REQUIRE(sim_save_mesh(path, &mesh, &error), "%s", error.text);
+	FUZZ_REQUIRE(io_save_mesh(path, &mesh, &error), "%s", error.text);
 	FILE *file = fopen(path, "rb");
 	const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
 	FUZZ_REQUIRE(size > 0 && size < sizeof bytes, "%s", path);
@@ -158,7 +158,7 @@ static void seeds_obj(fuzz_keep_fn *keep, void *user) { keep_shapes(".obj", keep
 static void seeds_ply(fuzz_keep_fn *keep, void *user) { keep_shapes(".ply", keep, user); }
 static void seeds_stl(fuzz_keep_fn *keep, void *user) { keep_shapes(".stl", keep, user); }
 
-FUZZ_TARGET(obj, seeds_obj, false) { return read_and_use(sim_read_obj, data, size); }
+FUZZ_TARGET(obj, seeds_obj, false) { return read_and_use(io_read_obj, data, size); }
 FUZZ_TARGET(ply, seeds_ply, false) { return read_and_use(read_ply, data, size); }
-FUZZ_TARGET(stl, seeds_stl, false) { return read_and_use(sim_read_stl, data, size); }
-FUZZ(off) { return read_and_use(sim_read_off, data, size); }
+FUZZ_TARGET(stl, seeds_stl, false) { return read_and_use(io_read_stl, data, size); }
+FUZZ(off) { return read_and_use(io_read_off, data, size); }

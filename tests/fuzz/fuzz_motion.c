@@ -62,25 +62,25 @@ static void seeds_trajectory(fuzz_keep_fn *keep, void *user)
 
 FUZZ_TARGET(trajectory, seeds_trajectory, false)
 {
-	sim_trajectory t;
+	io_trajectory t;
 	sim_error error = { "" };
-	if (!sim_load_trajectory(fuzz_file(data, size, ".rbt"), &t, &error)) {
+	if (!io_load_trajectory(fuzz_file(data, size, ".rbt"), &t, &error)) {
 		FUZZ_REQUIRE(error.text[0] && !t.poses, "a failure without a word, or with poses: %s", error.text);
 		return false;
 	}
 	carom_pose *poses = malloc((size_t)t.body_count * sizeof *poses);
 	FUZZ_REQUIRE(poses, "out of memory");
 	for (int32_t frame = 0; frame < t.frame_count && frame < MOST_FRAMES; frame++) {
-		sim_trajectory_poses(&t, frame, poses);
+		io_trajectory_poses(&t, frame, poses);
 		for (int32_t i = 0; i < t.body_count; i++) {
 			const carom_quat q = poses[i].orientation;
 			FUZZ_REQUIRE(
 				isfinite(poses[i].position.x) && fabs(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w - 1) < 1e-9, "body %d", i);
 		}
 	}
-	(void)sim_trajectory_ground_pose(&t);
+	(void)io_trajectory_ground_pose(&t);
 	free(poses);
-	sim_free_trajectory(&t);
+	io_free_trajectory(&t);
 	return true;
 }
 
@@ -92,34 +92,34 @@ static void seeds_recording(fuzz_keep_fn *keep, void *user)
 	static const int32_t triangles[12] = { 0, 2, 1, 0, 1, 3, 1, 2, 3, 0, 3, 2 };
 	sim_error error;
 	const char *path = fuzz_file((const uint8_t *)"", 0, ".h5");
-	const sim_recording_info info = { .time_step = 0.1, .contacts = true, .scene_text = "{}", .scene_name = "seed" };
-	sim_recorder *recorder = sim_create_recorder(path, &info, &error);
+	const io_recording_info info = { .time_step = 0.1, .contacts = true, .scene_text = "{}", .scene_name = "seed" };
+	io_recorder *recorder = io_create_recorder(path, &info, &error);
 	FUZZ_REQUIRE(recorder, "%s", error.text);
-	const sim_recorded_mesh mesh = { "tetra", 4, 4, vertices, triangles };
-	bool done = sim_recorder_add_mesh(recorder, &mesh, &error);
-	const sim_recorded_body bodies[2] = { { .kind = CAROM_DYNAMIC, .type = CAROM_MESH, .mesh = 0 },
+	const io_recorded_mesh mesh = { "tetra", 4, 4, vertices, triangles };
+	bool done = io_recorder_add_mesh(recorder, &mesh, &error);
+	const io_recorded_body bodies[2] = { { .kind = CAROM_DYNAMIC, .type = CAROM_MESH, .mesh = 0 },
 		{ .kind = CAROM_STATIC, .type = CAROM_PLANE, .mesh = -1 } };
 	for (int i = 0; i < 2; i++)
-		done = done && sim_recorder_add_body(recorder, &bodies[i], &error);
+		done = done && io_recorder_add_body(recorder, &bodies[i], &error);
 	const carom_pose poses[2] = { carom_pose_identity(), carom_pose_identity() };
-	const sim_recorded_contact contact = { 0, 1, { 0, 0, 0 }, { 0, 0, 1 }, 0.1f, 2, 0, CAROM_VOLUMES };
+	const io_recorded_contact contact = { 0, 1, { 0, 0, 0 }, { 0, 0, 1 }, 0.1f, 2, 0, CAROM_VOLUMES };
 	for (int i = 0; i < 3; i++)
-		done = done && sim_recorder_add_frame(recorder, 0.1 * i, poses, &contact, i % 2, &error);
-	FUZZ_REQUIRE(sim_close_recorder(recorder, &error) && done, "%s", error.text);
+		done = done && io_recorder_add_frame(recorder, 0.1 * i, poses, &contact, i % 2, &error);
+	FUZZ_REQUIRE(io_close_recorder(recorder, &error) && done, "%s", error.text);
 	keep_file(path, "two_bodies.h5", keep, user);
 }
 
-static void read_frames(sim_recording *recording)
+static void read_frames(io_recording *recording)
 {
 	sim_error error;
-	carom_pose *poses = malloc((size_t)sim_recording_body_count(recording) * sizeof *poses + 1);
-	sim_recorded_contact *contacts = malloc(MOST_CONTACTS * sizeof *contacts);
+	carom_pose *poses = malloc((size_t)io_recording_body_count(recording) * sizeof *poses + 1);
+	io_recorded_contact *contacts = malloc(MOST_CONTACTS * sizeof *contacts);
 	FUZZ_REQUIRE(poses && contacts, "out of memory");
-	for (int32_t i = 0; i < sim_recording_frame_count(recording) && i < MOST_FRAMES; i++) {
-		(void)sim_recording_get_time(recording, i);
-		(void)sim_recording_read_poses(recording, i, poses, &error);
-		if (sim_recording_contact_count(recording, i) <= MOST_CONTACTS)
-			(void)sim_recording_read_contacts(recording, i, contacts, &error);
+	for (int32_t i = 0; i < io_recording_frame_count(recording) && i < MOST_FRAMES; i++) {
+		(void)io_recording_get_time(recording, i);
+		(void)io_recording_read_poses(recording, i, poses, &error);
+		if (io_recording_contact_count(recording, i) <= MOST_CONTACTS)
+			(void)io_recording_read_contacts(recording, i, contacts, &error);
 	}
 	free(poses);
 	free(contacts);
@@ -128,11 +128,11 @@ static void read_frames(sim_recording *recording)
 FUZZ_TARGET(recording, seeds_recording, true)
 {
 	sim_error error = { "" };
-	sim_recording *recording = sim_open_recording(fuzz_file(data, size, ".h5"), &error);
+	io_recording *recording = io_open_recording(fuzz_file(data, size, ".h5"), &error);
 	FUZZ_REQUIRE(recording || error.text[0], "a failure without a word");
-	if (recording && sim_recording_body_count(recording) <= MOST_BODIES)
+	if (recording && io_recording_body_count(recording) <= MOST_BODIES)
 		read_frames(recording);
-	sim_close_recording(recording);
+	io_close_recording(recording);
 	return recording != NULL;
 }
 
@@ -159,7 +159,7 @@ static void seeds_checkpoint(fuzz_keep_fn *keep, void *user)
 	FUZZ_REQUIRE(granular, "%s", error.text);
 	FUZZ_REQUIRE(sim_granular_advance(granular, NULL, &error), "%s", error.text);
 	const char *path = fuzz_file((const uint8_t *)"", 0, ".h5");
-	FUZZ_REQUIRE(sim_granular_write(granular, path, &error), "%s", error.text);
+	FUZZ_REQUIRE(scene_granular_write(granular, path, &error), "%s", error.text);
 	keep_file(path, "three_spheres.h5", keep, user);
 	sim_destroy_granular(granular);
 }
@@ -168,7 +168,7 @@ FUZZ_TARGET(checkpoint, seeds_checkpoint, true)
 {
 	sim_error error = { "" };
 	const size_t before = carom_memory_in_use(the_context());
-	sim_granular *granular = sim_granular_read(the_context(), fuzz_file(data, size, ".h5"), NULL, &error);
+	sim_granular *granular = scene_granular_read(the_context(), fuzz_file(data, size, ".h5"), NULL, &error);
 	FUZZ_REQUIRE(granular || error.text[0], "a failure without a word");
 	if (granular)
 		(void)sim_granular_advance(granular, NULL, &error);

@@ -43,62 +43,63 @@ static void close_text(text *t)
 }
 
 // Meshes that are small, and none from files.
-static bool meshes_are_small(const sim_scene *scene, int32_t triangles)
+static bool meshes_are_small(const scene_description *scene, int32_t triangles)
 {
 	for (int32_t i = 0; i < scene->mesh_count; i++) {
-		const sim_mesh_source *m = &scene->meshes[i];
+		const scene_mesh_source *m = &scene->meshes[i];
 		if (m->file || m->triangles > triangles || (int64_t)m->columns * m->rows > 400)
 			return false;
 	}
 	return true;
 }
 
-static void run_bodies(const sim_scene *scene, text *t)
+static void run_bodies(const scene_description *scene, text *t)
 {
-	const sim_scene_rigid *rigid = &scene->rigid;
+	const scene_rigid *rigid = &scene->rigid;
 	if (!scene->has_bodies || rigid->body_count > 10 || (double)rigid->max_substeps * rigid->solver.iterations > 400)
 		return;
-	sim_simulation *simulation = sim_create_simulation(the_context(), scene, NULL, &t->error);
+	scene_simulation *simulation = scene_create_simulation(the_context(), scene, NULL, &t->error);
 	for (int i = 0; simulation && i < STEPS; i++)
-		if (!sim_simulate_step(simulation, NULL, &t->error))
+		if (!scene_simulate_step(simulation, NULL, &t->error))
 			break;
-	sim_destroy_simulation(simulation);
+	scene_destroy_simulation(simulation);
 }
 
-static bool spheres_are_few(const sim_scene_spheres *spheres)
+static bool spheres_are_few(const scene_spheres *spheres)
 {
 	int64_t wanted = 0;
 	for (int32_t i = 0; i < spheres->source_count; i++) {
-		const sim_sphere_source *s = &spheres->sources[i];
-		if (s->kind != SIM_SPHERES_RANDOM || s->count > 200)
+		const scene_sphere_source *s = &spheres->sources[i];
+		if (s->kind != SCENE_SPHERES_RANDOM || s->count > 200)
 			return false;
 		wanted += s->count * s->copies;
 	}
 	return wanted <= 500;
 }
 
-static void run_spheres(const sim_scene *scene, text *t)
+static void run_spheres(const scene_description *scene, text *t)
 {
-	sim_granular_filling filling;
-	if (!scene->has_spheres || !spheres_are_few(&scene->spheres) || !sim_fill_spheres(the_context(), scene, &filling, &t->error))
+	scene_granular_filling filling;
+	if (!scene->has_spheres || !spheres_are_few(&scene->spheres) ||
+		!scene_fill_spheres(the_context(), scene, &filling, &t->error))
 		return;
-	const sim_granular_def def = sim_filled_def(scene, &filling);
+	const sim_granular_def def = scene_filled_def(scene, &filling);
 	sim_granular *granular = sim_create_granular(the_context(), &def, &t->error);
 	for (int i = 0; granular && i < STEPS; i++)
 		if (!sim_granular_advance(granular, NULL, &t->error))
 			break;
 	sim_destroy_granular(granular);
-	sim_destroy_filling(&filling);
+	scene_destroy_filling(&filling);
 }
 
-static bool surfaces_are_small(const sim_scene *scene)
+static bool surfaces_are_small(const scene_description *scene)
 {
-	const sim_scene_deforming *deforming = &scene->deforming;
+	const scene_deforming *deforming = &scene->deforming;
 	if (deforming->source_count > 4 || deforming->def.substeps > 20 || deforming->def.rounds > 12 ||
 		deforming->def.solves > 3 || deforming->resolution > 2 || !meshes_are_small(scene, 200))
 		return false;
 	for (int32_t i = 0; i < deforming->source_count; i++) {
-		const sim_soft_source *s = &deforming->sources[i];
+		const scene_soft_source *s = &deforming->sources[i];
 		if (s->form.divisions[0] > 8 || s->form.divisions[1] > 8 || s->form.count > 40 ||
 			(int64_t)s->count[0] * s->count[1] * s->count[2] > 3)
 			return false;
@@ -106,12 +107,12 @@ static bool surfaces_are_small(const sim_scene *scene)
 	return true;
 }
 
-static void run_deforming(const sim_scene *scene, text *t)
+static void run_deforming(const scene_description *scene, text *t)
 {
 	sim_soft_step step;
 	if (!scene->has_deforming || !surfaces_are_small(scene))
 		return;
-	sim_soft *soft = sim_start_deforming(the_context(), scene, &t->error);
+	sim_soft *soft = scene_start_deforming(the_context(), scene, &t->error);
 	for (int i = 0; soft && i < STEPS; i++)
 		if (!sim_soft_advance(soft, &step, &t->error))
 			break;
@@ -121,17 +122,17 @@ static void run_deforming(const sim_scene *scene, text *t)
 FUZZ(scene)
 {
 	text t = open_text(data, size);
-	sim_scene scene, recorded;
-	const bool sound = sim_parse_scene("s.json", t.bytes, size, &scene, &t.error);
+	scene_description scene, recorded;
+	const bool sound = scene_parse("s.json", t.bytes, size, &scene, &t.error);
 	FUZZ_REQUIRE(sound || t.error.text[0], "a failure without a word");
 	if (sound && meshes_are_small(&scene, 400)) {
 		run_bodies(&scene, &t);
 		run_deforming(&scene, &t);
 		run_spheres(&scene, &t);
 	}
-	FUZZ_REQUIRE(sim_parse_recorded_scene("r.h5", t.bytes, size, &recorded, &t.error) || !sound, "%s", t.error.text);
-	sim_destroy_scene(&recorded);
-	sim_destroy_scene(&scene);
+	FUZZ_REQUIRE(scene_parse_recorded("r.h5", t.bytes, size, &recorded, &t.error) || !sound, "%s", t.error.text);
+	scene_destroy(&recorded);
+	scene_destroy(&scene);
 	close_text(&t);
 	return sound;
 }

@@ -26,18 +26,16 @@ static carom_context *context_of(int method)
 // ---- Files ----
 
 // An input of bytes in memory.
-static sim_input input_of(const uint8_t *data, size_t size, FILE *nothing)
+static io_input input_of(const uint8_t *data, size_t size, FILE *nothing)
 {
-	sim_input input = {
-		.path = "bytes", .stream = nothing, .start = malloc(size + 1), .start_size = size, .size = (int64_t)size
-	};
+	io_input input = { .path = "bytes", .stream = nothing, .start = malloc(size + 1), .start_size = size, .size = (int64_t)size };
 	FUZZ_REQUIRE(input.start, "out of memory");
 	memcpy(input.start, data, size);
 	input.start[size] = '\0';
 	return input;
 }
 
-static void compare_methods(const sim_sphere_set *set)
+static void compare_methods(const io_sphere_set *set)
 {
 	int64_t count[METHODS];
 	uint64_t hash[METHODS];
@@ -47,7 +45,7 @@ static void compare_methods(const sim_sphere_set *set)
 		carom_spheres *spheres;
 		FUZZ_REQUIRE(
 			carom_create_spheres(context_of(m), &def, &spheres) == CAROM_SUCCESS, "%s", carom_error_text(context_of(m)));
-		const carom_sphere_input input = sim_sphere_input(set);
+		const carom_sphere_input input = io_sphere_input(set);
 		carom_sphere_pairs pairs = { 0 };
 		const carom_result result = carom_spheres_update(spheres, &input);
 		count[m] = -1 - (int)result;
@@ -55,7 +53,7 @@ static void compare_methods(const sim_sphere_set *set)
 		if (result == CAROM_SUCCESS) {
 			FUZZ_REQUIRE(carom_spheres_find_pairs(spheres, &pairs) == CAROM_SUCCESS, "%s", carom_error_text(context_of(m)));
 			count[m] = pairs.count;
-			hash[m] = sim_hash_sphere_pairs(pairs.pairs, pairs.count);
+			hash[m] = io_hash_sphere_pairs(pairs.pairs, pairs.count);
 		}
 		carom_destroy_spheres(spheres);
 		FUZZ_REQUIRE(count[m] == count[0] && hash[m] == hash[0], "method %d finds %lld pairs, method 0 %lld", m,
@@ -73,12 +71,12 @@ FUZZ(sphere_file)
 		return false; // refused when it is opened
 	bool sound = false;
 	for (int wide = 0; wide < 2; wide++) {
-		sim_input input = input_of(data, size, nothing);
-		const sim_sphere_reading reading = { .default_radius = wide ? 0.5 : -1, .wide = wide };
-		sim_sphere_set set;
+		io_input input = input_of(data, size, nothing);
+		const io_sphere_reading reading = { .default_radius = wide ? 0.5 : -1, .wide = wide };
+		io_sphere_set set;
 		sim_error error = { "" };
-		(void)sim_holds_spheres(&input);
-		if (sim_read_spheres(&input, &reading, &set, &error)) {
+		(void)io_holds_spheres(&input);
+		if (io_read_spheres(&input, &reading, &set, &error)) {
 			sound = true;
 			FUZZ_REQUIRE((uint64_t)set.count <= size, "%lld spheres", (long long)set.count);
 			if (set.count <= MOST_USED)
@@ -86,7 +84,7 @@ FUZZ(sphere_file)
 		} else {
 			FUZZ_REQUIRE(error.text[0] && !set.values, "a failure without a word, or with spheres: %s", error.text);
 		}
-		sim_free_spheres(&set);
+		io_free_spheres(&set);
 		free(input.start);
 	}
 	return sound;

@@ -7,9 +7,9 @@
 #include "view/renderer.h"
 
 /// Only where the scene gives its position.
-static inline sim_camera camera_of_scene(const sim_scene_camera *given)
+static inline view_camera camera_of_scene(const scene_camera *given)
 {
-	return (sim_camera){ given->position, given->target, given->up, given->field_of_view };
+	return (view_camera){ given->position, given->target, given->up, given->field_of_view };
 }
 
 #endif

@@ -108,7 +108,7 @@ static int print_text(const check_options *o, const pair_answer *a)
 
 static int write_contacts(const char *path, const carom_contact *contacts, int32_t count)
 {
-	sim_output_file file;
+	io_output_file file;
 	if (report_open(&file, path) != EXIT_DONE)
 		return EXIT_FAILED;
 	for (int32_t i = 0; i < count; i++)
@@ -167,7 +167,7 @@ static int decide(
 	carom_result result = CAROM_SUCCESS;
 	int status = EXIT_DONE;
 	for (int i = 0; i < 2 && status == EXIT_DONE; i++) {
-		carom_mesh_def def = sim_mesh_def(sources[i]);
+		carom_mesh_def def = io_mesh_def(sources[i]);
 		def.grid_resolution = 0;
 		result = carom_create_mesh(context, &def, NULL, &exact[i]);
 		// The files have been checked: only a pose that leads far away is left.

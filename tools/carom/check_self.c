@@ -57,7 +57,7 @@ static int32_t count_split(const sim_mesh *mesh, const int32_t (*pairs)[2], int3
 
 static int write_pairs(const char *path, const self_answer *a)
 {
-	sim_output_file file;
+	io_output_file file;
 	if (report_open(&file, path) != EXIT_DONE)
 		return EXIT_FAILED;
 	for (int32_t i = 0; i < a->count; i++)

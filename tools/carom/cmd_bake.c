@@ -65,8 +65,8 @@ static int check_use(bake_options *o)
 {
 	if (!o->output)
 		return options_misuse("bake", "-o FILE is missing");
-	if (!sim_has_extension(o->output, SIM_BAKED_EXTENSION))
-		return options_misuse("bake", "-o %s: the name must end in %s", o->output, SIM_BAKED_EXTENSION);
+	if (!io_has_extension(o->output, IO_BAKED_EXTENSION))
+		return options_misuse("bake", "-o %s: the name must end in %s", o->output, IO_BAKED_EXTENSION);
 	if (o->hull && (o->sides != SIDES_OF_FILE || o->grid >= 0))
 		return options_misuse("bake", "--hull goes with neither --sides nor --grid: a hull is closed, and has its own grid");
 	if (o->build != BUILD_OF_FILE && (o->hull || o->scale))
@@ -89,17 +89,17 @@ static int check_use(bake_options *o)
 static bool read_source(const bake_options *o, sim_mesh *mesh)
 {
 	sim_error error;
-	if (!sim_load_mesh(o->path, mesh, &error)) {
+	if (!io_load_mesh(o->path, mesh, &error)) {
 		report_error(o->path, "%s", error.text);
 		return false;
 	}
 	if (o->scalar == SCALAR_FLOAT32)
 		mesh_input_drop_doubles(mesh);
 	if (o->sides != SIDES_OF_FILE) {
-		sim_forget_baked(mesh);
+		io_forget_baked(mesh);
 		mesh->sides = o->sides;
 	}
-	if (!o->weld || sim_weld_mesh(mesh))
+	if (!o->weld || io_weld_mesh(mesh))
 		return true;
 	report_error(o->path, "out of memory");
 	sim_mesh_free(mesh);
@@ -110,12 +110,12 @@ static carom_result make(const bake_options *o, carom_context *context, const si
 {
 	carom_mesh_report report;
 	if (o->hull) {
-		const carom_strided points = sim_mesh_vertices(source);
+		const carom_strided points = io_mesh_vertices(source);
 		return carom_create_hull(context, &points, source->vertex_count, mesh);
 	}
 	if (source->baked && o->grid < 0 && o->build == BUILD_OF_FILE)
-		return sim_create_mesh(context, source, CAROM_GRID_BY_SIZE, &report, mesh);
-	carom_mesh_def def = sim_mesh_def(source);
+		return io_create_mesh(context, source, CAROM_GRID_BY_SIZE, &report, mesh);
+	carom_mesh_def def = io_mesh_def(source);
 	def.materials = source->materials;
 	def.grid_resolution = (int32_t)o->grid;
 	if (o->build != BUILD_OF_FILE)
@@ -144,18 +144,18 @@ static carom_mesh *make_scaled(const bake_options *o, carom_context *context, co
 static int load_again(const bake_options *o, carom_context *context, bake_facts *f)
 {
 	sim_error error;
-	sim_input input;
+	io_input input;
 	carom_mesh *mesh;
 	size_t size;
-	if (!sim_open_input(&input, o->output, &error))
+	if (!io_open_input(&input, o->output, &error))
 		return report_error(o->output, "%s", error.text);
-	char *bytes = sim_take_rest(&input, &size);
-	sim_close_input(&input);
+	char *bytes = io_take_rest(&input, &size);
+	io_close_input(&input);
 	if (!bytes)
 		return report_error(o->output, "cannot be read again, or memory has run out");
 	const char *text;
 	const double begin = sim_now_ms();
-	const carom_result result = sim_load_baked(context, bytes, size, &mesh, &text);
+	const carom_result result = io_load_baked(context, bytes, size, &mesh, &text);
 	f->ms_load = sim_now_ms() - begin;
 	free(bytes);
 	if (result != CAROM_SUCCESS)
@@ -177,7 +177,7 @@ static int bake(const bake_options *o, carom_context *context, const sim_mesh *s
 	mesh_input_findings(&f->report, findings, sizeof findings);
 	if (findings[0])
 		report_warning(o->path, "%s", findings);
-	const bool saved = sim_save_baked(context, mesh, o->output, &f->bytes, &error);
+	const bool saved = io_save_baked(context, mesh, o->output, &f->bytes, &error);
 	carom_release_mesh(mesh);
 	if (!saved)
 		return report_error(o->output, "%s", error.text);

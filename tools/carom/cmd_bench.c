@@ -211,12 +211,12 @@ static void print_machine(const bench *b, const machine *m, FILE *file)
 /// and machine.
 static int write_page(const bench *b, const machine *m, const bench_entry *entry, const bench_report *report)
 {
-	char path[SIM_PATH_MAX], day[16];
+	char path[IO_PATH_MAX], day[16];
 	snprintf(path, sizeof path, "%s/%s.md", b->out, entry->name);
 	const time_t now = time(NULL);
 	const struct tm *calendar = gmtime(&now);
 	strftime(day, sizeof day, "%Y-%m-%d", calendar);
-	sim_output_file file = { 0 };
+	io_output_file file = { 0 };
 	if (report_open(&file, path) != EXIT_DONE)
 		return EXIT_FAILED;
 	const carom_version version = carom_get_version();
@@ -294,9 +294,9 @@ static int run_all(bench *b, const bench_entry *const *chosen, int count, bool j
 }
 
 /// The path of the running command, if the system tells it.
-static const char *own_path(char path[SIM_PATH_MAX])
+static const char *own_path(char path[IO_PATH_MAX])
 {
-	const ssize_t length = readlink("/proc/self/exe", path, SIM_PATH_MAX - 1);
+	const ssize_t length = readlink("/proc/self/exe", path, IO_PATH_MAX - 1);
 	path[length > 0 ? length : 0] = 0;
 	return path;
 }
@@ -362,7 +362,7 @@ int cmd_bench(int argc, char **argv)
 		return list_entries(o.json);
 	for (int i = 0; count == 0 && i < ENTRY_COUNT; i++)
 		chosen[i] = &ENTRIES[i];
-	char program[SIM_PATH_MAX];
+	char program[IO_PATH_MAX];
 	bench b = { .quick = o.quick,
 		.threads = (int)o.threads,
 		.simd = o.simd,

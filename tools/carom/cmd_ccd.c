@@ -167,7 +167,7 @@ static bool add_mesh(carom_sweep *sweep, const frames *f)
 	def.vertex_count = f->mesh.vertex_count;
 	def.triangles = f->mesh.triangles;
 	def.triangle_count = f->mesh.triangle_count;
-	def.vertices = sim_mesh_vertices(&f->mesh);
+	def.vertices = io_mesh_vertices(&f->mesh);
 	int32_t mesh;
 	return carom_sweep_add_mesh(sweep, &def, &mesh) == CAROM_SUCCESS;
 }
@@ -220,7 +220,7 @@ static int search_steps(
 			sim_mesh_free(&begin);
 			break;
 		}
-		const carom_strided end = sim_mesh_vertices(&f->mesh);
+		const carom_strided end = io_mesh_vertices(&f->mesh);
 		if (carom_sweep_move_mesh(sweep, 0, &end) == CAROM_SUCCESS && find(sweep, o->earliest, &only, &hits)) {
 			step->stats = carom_sweep_get_stats(sweep);
 			take_hits(run, step, &hits, stream);
@@ -262,12 +262,12 @@ static int search(const ccd_options *o, carom_context *context, ccd_run *run, FI
 
 static int search_and_write(const ccd_options *o, carom_context *context, ccd_run *run)
 {
-	sim_output_file file = { 0 };
+	io_output_file file = { 0 };
 	if (o->hits && report_open(&file, o->hits) != EXIT_DONE)
 		return EXIT_FAILED;
 	int status = search(o, context, run, file.stream);
 	if (status != EXIT_DONE)
-		sim_output_abandon(&file);
+		io_output_abandon(&file);
 	else if (o->hits)
 		status = report_commit(&file);
 	return status;

@@ -54,22 +54,22 @@ static const option OPTIONS[] = {
 
 // ---- Finding files ----
 
-static bool is_there(const char *folder, const char *name, char path[SIM_PATH_MAX])
+static bool is_there(const char *folder, const char *name, char path[IO_PATH_MAX])
 {
-	const int length = snprintf(path, SIM_PATH_MAX, "%s/%s", folder, name);
-	return length < SIM_PATH_MAX && access(path, F_OK) == 0;
+	const int length = snprintf(path, IO_PATH_MAX, "%s/%s", folder, name);
+	return length < IO_PATH_MAX && access(path, F_OK) == 0;
 }
 
 /// The text of a file in a folder; NULL when there is none, or it cannot be read.
 static char *read_text(const char *folder, const char *name)
 {
-	char path[SIM_PATH_MAX];
-	sim_input input;
+	char path[IO_PATH_MAX];
+	io_input input;
 	size_t size;
-	if (!is_there(folder, name, path) || !sim_open_input(&input, path, NULL))
+	if (!is_there(folder, name, path) || !io_open_input(&input, path, NULL))
 		return NULL;
-	char *text = sim_take_rest(&input, &size);
-	sim_close_input(&input);
+	char *text = io_take_rest(&input, &size);
+	io_close_input(&input);
 	return text;
 }
 
@@ -100,7 +100,7 @@ static void read_texts(export_source *source, const char *folder)
 
 static int open_folder(export_source *source, const char *folder)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	int status = EXIT_DONE;
 	read_texts(source, folder);
 	const cJSON *section = cJSON_GetObjectItem(source->summary, "deforming");
@@ -122,12 +122,12 @@ static int open_folder(export_source *source, const char *folder)
 
 static int open_file(export_source *source, const char *path)
 {
-	char folder[SIM_PATH_MAX];
+	char folder[IO_PATH_MAX];
 	snprintf(folder, sizeof folder, "%s", path);
 	char *slash = strrchr(folder, '/');
 	snprintf(slash ? slash : folder, 2, "%s", slash ? "" : ".");
 	read_texts(source, folder[0] ? folder : "/");
-	return sim_has_extension(path, ".pvd") ? export_open_spheres(source, path) : export_open_bodies(source, path);
+	return io_has_extension(path, ".pvd") ? export_open_spheres(source, path) : export_open_bodies(source, path);
 }
 
 int export_open(export_source *source, const char *path)
@@ -158,10 +158,10 @@ double export_quantum(double length)
 // ---- The module ----
 
 /// The module that was named, or the one beside the command: in its folder, or in share/carom.
-static bool find_module(char path[SIM_PATH_MAX])
+static bool find_module(char path[IO_PATH_MAX])
 {
 	static const char *const places[] = { "carom.wasm", "../share/carom/carom.wasm" };
-	char program[SIM_PATH_MAX];
+	char program[IO_PATH_MAX];
 	const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
 	program[length > 0 ? length : 0] = 0;
 	char *slash = strrchr(program, '/');
@@ -177,9 +177,9 @@ static bool find_module(char path[SIM_PATH_MAX])
 static int read_module(export_source *source, const char *given_path)
 {
 	static const char magic[4] = { 0, 'a', 's', 'm' };
-	char found[SIM_PATH_MAX];
+	char found[IO_PATH_MAX];
 	sim_error error;
-	sim_input input;
+	io_input input;
 	const char *path = given_path ? given_path : (find_module(found) ? found : NULL);
 	if (!source->bodies)
 		return EXIT_DONE;
@@ -187,11 +187,11 @@ static int read_module(export_source *source, const char *given_path)
 		fputs("carom: note: there is no carom.wasm (./dev wasm makes it): the page shows recorded contacts alone\n", stderr);
 		return EXIT_DONE;
 	}
-	if (!sim_open_input(&input, path, &error))
+	if (!io_open_input(&input, path, &error))
 		return report_error(path, "%s", error.text);
 	export_bodies *b = source->bodies;
-	b->module = sim_take_rest(&input, &b->module_size);
-	sim_close_input(&input);
+	b->module = io_take_rest(&input, &b->module_size);
+	io_close_input(&input);
 	if (!b->module)
 		return report_error(path, "cannot be read to its end, or memory is short");
 	return b->module_size > sizeof magic && !memcmp(b->module, magic, sizeof magic)
@@ -218,7 +218,7 @@ static int parse(int argc, char **argv)
 		return status;
 	if (!given.output)
 		return options_misuse("export", "say where the page goes: -o PAGE.html");
-	if (!sim_has_extension(given.output, ".html") && !sim_has_extension(given.output, ".htm"))
+	if (!io_has_extension(given.output, ".html") && !io_has_extension(given.output, ".htm"))
 		return options_misuse("export", "'%s' does not end in .html", given.output);
 	return OPTIONS_GO_ON;
 }

@@ -221,8 +221,8 @@ static int32_t count_materials(sim_mesh *mesh)
 static bool examine(const info_options *o, carom_context *context, sim_mesh *mesh, mesh_facts *f)
 {
 	if (o->build != BUILD_OF_FILE)
-		sim_forget_baked(mesh);
-	carom_mesh_def def = sim_mesh_def(mesh);
+		io_forget_baked(mesh);
+	carom_mesh_def def = io_mesh_def(mesh);
 	if (o->build != BUILD_OF_FILE)
 		def.build = (carom_mesh_build)o->build;
 	f->vertices = mesh->vertex_count;
@@ -233,7 +233,7 @@ static bool examine(const info_options *o, carom_context *context, sim_mesh *mes
 	carom_mesh *made = NULL;
 	carom_result result = mesh->baked ? CAROM_SUCCESS : carom_check_mesh(context, &def, &f->report);
 	if (result == CAROM_SUCCESS && (mesh->baked || f->report.usable))
-		result = mesh->baked ? sim_create_mesh(context, mesh, CAROM_GRID_BY_SIZE, &f->report, &made)
+		result = mesh->baked ? io_create_mesh(context, mesh, CAROM_GRID_BY_SIZE, &f->report, &made)
 							 : carom_create_mesh(context, &def, &f->report, &made);
 	if (result == CAROM_SUCCESS && made) {
 		f->made = true;
@@ -248,16 +248,16 @@ static bool examine(const info_options *o, carom_context *context, sim_mesh *mes
 	return result == CAROM_SUCCESS;
 }
 
-static int show_mesh(const info_options *o, sim_input *input)
+static int show_mesh(const info_options *o, io_input *input)
 {
 	sim_error error;
 	sim_mesh mesh;
-	if (!sim_read_mesh(input, &mesh, &error))
+	if (!io_read_mesh(input, &mesh, &error))
 		return report_error(o->path, "%s", error.text);
 	carom_context *context = NULL;
 	mesh_facts facts = { 0 };
 	int status = EXIT_FAILED;
-	if (o->weld && !sim_weld_mesh(&mesh))
+	if (o->weld && !io_weld_mesh(&mesh))
 		report_error(o->path, "out of memory");
 	else if ((context = report_create_context(0, CAROM_SIMD_AUTO)) != NULL && examine(o, context, &mesh, &facts))
 		status = (o->json ? print_mesh_json : print_mesh_text)(o, &facts);
@@ -271,8 +271,8 @@ static int show_mesh(const info_options *o, sim_input *input)
 static int show_trajectory(const info_options *o)
 {
 	sim_error error;
-	sim_trajectory t;
-	if (!sim_load_trajectory(o->path, &t, &error))
+	io_trajectory t;
+	if (!io_load_trajectory(o->path, &t, &error))
 		return report_error(o->path, "%s", error.text);
 	int status;
 	if (o->json) {
@@ -301,37 +301,37 @@ static int show_trajectory(const info_options *o)
 		printf("  %-12s margin %.9g, friction %.9g, restitution %.9g\n", "made with", t.margin, t.friction, t.restitution);
 		status = report_end_of_text();
 	}
-	sim_free_trajectory(&t);
+	io_free_trajectory(&t);
 	return status;
 }
 
-static int64_t all_contacts(const sim_recording *recording)
+static int64_t all_contacts(const io_recording *recording)
 {
 	int64_t count = 0;
-	for (int32_t i = 0; i < sim_recording_frame_count(recording); i++)
-		count += sim_recording_contact_count(recording, i);
+	for (int32_t i = 0; i < io_recording_frame_count(recording); i++)
+		count += io_recording_contact_count(recording, i);
 	return count;
 }
 
-static int print_recording_json(const sim_recording *recording)
+static int print_recording_json(const io_recording *recording)
 {
-	const sim_recording_info *info = sim_recording_get_info(recording);
+	const io_recording_info *info = io_recording_get_info(recording);
 	const double gravity[3] = { info->gravity.x, info->gravity.y, info->gravity.z };
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "kind", "recording");
 	cJSON_AddStringToObject(json, "scene", info->scene_name);
-	const int32_t moving = sim_recording_moving_count(recording);
+	const int32_t moving = io_recording_moving_count(recording);
 	cJSON_AddNumberToObject(json, "bodies", moving);
-	cJSON_AddNumberToObject(json, "other_bodies", sim_recording_whole_count(recording) - moving);
-	cJSON_AddNumberToObject(json, "frames", sim_recording_frame_count(recording));
-	cJSON_AddBoolToObject(json, "finished", sim_recording_is_finished(recording));
+	cJSON_AddNumberToObject(json, "other_bodies", io_recording_whole_count(recording) - moving);
+	cJSON_AddNumberToObject(json, "frames", io_recording_frame_count(recording));
+	cJSON_AddBoolToObject(json, "finished", io_recording_is_finished(recording));
 	cJSON_AddNumberToObject(json, "time_step", info->time_step);
 	report_add_vector(json, "gravity", gravity);
 	cJSON_AddBoolToObject(json, "holds_contacts", info->contacts);
 	cJSON_AddNumberToObject(json, "contacts", (double)all_contacts(recording));
 	cJSON *meshes = cJSON_AddArrayToObject(json, "meshes");
-	for (int32_t i = 0; i < sim_recording_mesh_count(recording); i++) {
-		const sim_recorded_mesh *mesh = sim_recording_get_mesh(recording, i);
+	for (int32_t i = 0; i < io_recording_mesh_count(recording); i++) {
+		const io_recorded_mesh *mesh = io_recording_get_mesh(recording, i);
 		cJSON *object = cJSON_CreateObject();
 		cJSON_AddStringToObject(object, "name", mesh->name);
 		cJSON_AddNumberToObject(object, "vertices", mesh->vertex_count);
@@ -341,18 +341,18 @@ static int print_recording_json(const sim_recording *recording)
 	return report_json(json);
 }
 
-static int print_recording_text(const char *path, const sim_recording *recording)
+static int print_recording_text(const char *path, const io_recording *recording)
 {
-	const sim_recording_info *info = sim_recording_get_info(recording);
-	const int32_t frames = sim_recording_frame_count(recording), moving = sim_recording_moving_count(recording);
+	const io_recording_info *info = io_recording_get_info(recording);
+	const int32_t frames = io_recording_frame_count(recording), moving = io_recording_moving_count(recording);
 	printf("%s: a recording of moving bodies: %d, others: %d, frames: %d%s%s\n", path, moving,
-		sim_recording_whole_count(recording) - moving, frames, info->scene_name[0] ? ", scene " : "", info->scene_name);
+		io_recording_whole_count(recording) - moving, frames, info->scene_name[0] ? ", scene " : "", info->scene_name);
 	printf("  %-12s %.9g s (%.4g s in all)\n", "time step", info->time_step, info->time_step * frames);
 	printf("  %-12s %.9g %.9g %.9g\n", "gravity", info->gravity.x, info->gravity.y, info->gravity.z);
 	if (info->contacts)
 		printf("  %-12s %lld\n", "contacts", (long long)all_contacts(recording));
-	for (int32_t i = 0; i < sim_recording_mesh_count(recording); i++) {
-		const sim_recorded_mesh *mesh = sim_recording_get_mesh(recording, i);
+	for (int32_t i = 0; i < io_recording_mesh_count(recording); i++) {
+		const io_recorded_mesh *mesh = io_recording_get_mesh(recording, i);
 		printf("  %-12s %s, %d vertices, %d triangles\n", "mesh", mesh->name, mesh->vertex_count, mesh->triangle_count);
 	}
 	return report_end_of_text();
@@ -361,13 +361,13 @@ static int print_recording_text(const char *path, const sim_recording *recording
 static int show_recording(const info_options *o)
 {
 	sim_error error;
-	sim_recording *recording = sim_open_recording(o->path, &error);
+	io_recording *recording = io_open_recording(o->path, &error);
 	if (!recording)
 		return report_error(NULL, "%s", error.text);
-	if (sim_recording_note(recording))
-		report_warning(o->path, "%s", sim_recording_note(recording));
+	if (io_recording_note(recording))
+		report_warning(o->path, "%s", io_recording_note(recording));
 	const int status = o->json ? print_recording_json(recording) : print_recording_text(o->path, recording);
-	sim_close_recording(recording);
+	io_close_recording(recording);
 	return status;
 }
 
@@ -383,7 +383,7 @@ static int show_calls(const info_options *o)
 }
 
 /// The kind of the file tells which reader takes it.
-static int show(const info_options *o, sim_input *input)
+static int show(const info_options *o, io_input *input)
 {
 	const file_kind kind = motion_kind_of(input);
 	if (!input->regular && (kind == FILE_TRAJECTORY || kind == FILE_RECORDING))
@@ -392,7 +392,7 @@ static int show(const info_options *o, sim_input *input)
 	case FILE_TRAJECTORY: return show_trajectory(o);
 	case FILE_RECORDING: return show_recording(o);
 	case FILE_CALLS: return show_calls(o);
-	default: return sim_holds_spheres(input) ? sphere_source_show(input, o->json) : show_mesh(o, input);
+	default: return io_holds_spheres(input) ? sphere_source_show(input, o->json) : show_mesh(o, input);
 	}
 }
 
@@ -405,10 +405,10 @@ int cmd_info(int argc, char **argv)
 	if (o.devices)
 		return devices_show(o.json);
 	sim_error error;
-	sim_input input;
-	if (!sim_open_input(&input, o.path, &error))
+	io_input input;
+	if (!io_open_input(&input, o.path, &error))
 		return motion_unreadable(o.path, error.text);
 	const int code = show(&o, &input);
-	sim_close_input(&input);
+	io_close_input(&input);
 	return code;
 }

@@ -110,7 +110,7 @@ int cmd_make(int argc, char **argv)
 	if (!sim_make_shape(o.shape, (int32_t)o.triangles, (uint64_t)o.seed, &mesh, &error))
 		return report_error(NULL, "%s", error.text);
 	const int32_t vertices = mesh.vertex_count, triangles = mesh.triangle_count;
-	const bool saved = sim_save_mesh(o.output, &mesh, &error);
+	const bool saved = io_save_mesh(o.output, &mesh, &error);
 	sim_mesh_free(&mesh);
 	if (!saved)
 		return report_error(o.output, "%s", error.text);

@@ -31,7 +31,7 @@ typedef struct render_settings {
 // The state from the first picture to the last. All zero is fine to destroy.
 typedef struct render_state {
 	playback play;
-	sim_camera camera;
+	view_camera camera;
 	movie movie;
 	double ms; // spent drawing
 } render_state;
@@ -82,8 +82,9 @@ static int read_size(const char *size, render_settings *settings)
 {
 	int used = 0, width, height;
 	if (sscanf(size, "%5dx%5d%n", &width, &height, &used) != 2 || size[used] || width < 1 || height < 1 ||
-		width > SIM_MAX_IMAGE_SIZE || height > SIM_MAX_IMAGE_SIZE)
-		return options_misuse("render", "--size takes WIDTHxHEIGHT in pixels, each 1 to %d, not '%s'", SIM_MAX_IMAGE_SIZE, size);
+		width > VIEW_MAX_IMAGE_SIZE || height > VIEW_MAX_IMAGE_SIZE)
+		return options_misuse(
+			"render", "--size takes WIDTHxHEIGHT in pixels, each 1 to %d, not '%s'", VIEW_MAX_IMAGE_SIZE, size);
 	settings->width = width;
 	settings->height = height;
 	return OPTIONS_GO_ON;
@@ -206,7 +207,7 @@ static int find_box(const render_settings *settings, render_state *state, carom_
 			return EXIT_FAILED;
 		carom_aabb now;
 		const bool moves = play->moving_count > 0;
-		if (sim_bounds_of_bodies(world, moves ? play->moving : play->ids, moves ? play->moving_count : play->body_count, &now))
+		if (view_bounds_of_bodies(world, moves ? play->moving : play->ids, moves ? play->moving_count : play->body_count, &now))
 			unite(box, &now);
 		carom_destroy_world(world);
 	}
@@ -215,13 +216,13 @@ static int find_box(const render_settings *settings, render_state *state, carom_
 
 static int choose_camera(const render_settings *settings, render_state *state)
 {
-	const sim_scene_camera *given = &state->play.scene.camera;
-	sim_camera *camera = &state->camera;
+	const scene_camera *given = &state->play.scene.camera;
+	view_camera *camera = &state->camera;
 	double v[6];
 	if (settings->camera) {
 		if (!options_parse_reals(settings->camera, 6, v))
 			return options_misuse("render", "--camera takes six numbers X,Y,Z,TX,TY,TZ, not '%s'", settings->camera);
-		*camera = (sim_camera){ { v[0], v[1], v[2] }, { v[3], v[4], v[5] }, playback_up(&state->play), 45 };
+		*camera = (view_camera){ { v[0], v[1], v[2] }, { v[3], v[4], v[5] }, playback_up(&state->play), 45 };
 		return EXIT_DONE;
 	}
 	if (given->given) {
@@ -234,7 +235,7 @@ static int choose_camera(const render_settings *settings, render_state *state)
 		return status;
 	if (!(box.lower.x <= box.upper.x)) // nothing there but planes
 		box = (carom_aabb){ { -1, -1, -1 }, { 1, 1, 1 } };
-	*camera = sim_frame_box(&box, playback_up(&state->play), (double)settings->width / (double)settings->height);
+	*camera = view_frame_box(&box, playback_up(&state->play), (double)settings->width / (double)settings->height);
 	return EXIT_DONE;
 }
 
@@ -242,20 +243,20 @@ static int choose_camera(const render_settings *settings, render_state *state)
 
 static void write_caption(const playback *play, int32_t frame, bool contacts, char *text, size_t size)
 {
-	const double time = sim_recording_get_time(play->recording, frame);
+	const double time = io_recording_get_time(play->recording, frame);
 	const int length = snprintf(text, size, "Frame %d   %.2f s   %d bodies", frame, time, play->dynamic_count);
 	if (contacts && length > 0 && (size_t)length < size)
 		snprintf(text + length, size - (size_t)length, "   %d contacts", play->mark_count);
 }
 
 static int draw_world(
-	const render_settings *settings, render_state *state, const carom_world *world, int32_t frame, sim_image *image)
+	const render_settings *settings, render_state *state, const carom_world *world, int32_t frame, view_image *image)
 {
 	const playback *play = &state->play;
 	char caption[120];
 	sim_error error;
 	write_caption(play, frame, settings->contacts, caption, sizeof caption);
-	sim_picture_options options = sim_default_picture_options();
+	view_picture_options options = view_default_picture_options();
 	options.width = (int)settings->width;
 	options.height = (int)settings->height;
 	options.samples = settings->samples;
@@ -266,13 +267,13 @@ static int draw_world(
 	options.contact_count = play->mark_count;
 	options.caption = settings->plain ? NULL : caption;
 	const double begin = sim_now_ms();
-	if (!sim_render_world(world, &state->camera, &options, image, &error))
+	if (!view_render_world(world, &state->camera, &options, image, &error))
 		return report_error(play->path, "frame %d: %s", frame, error.text);
 	state->ms += sim_now_ms() - begin;
 	return EXIT_DONE;
 }
 
-static int draw_frame(const render_settings *settings, render_state *state, int32_t frame, sim_image *image)
+static int draw_frame(const render_settings *settings, render_state *state, int32_t frame, view_image *image)
 {
 	carom_world *world = playback_create_world(&state->play, frame);
 	if (!world)
@@ -284,7 +285,7 @@ static int draw_frame(const render_settings *settings, render_state *state, int3
 	return status;
 }
 
-static int write_picture(const render_settings *settings, int64_t frame, const sim_image *image)
+static int write_picture(const render_settings *settings, int64_t frame, const view_image *image)
 {
 	char path[4096];
 	sim_error error;
@@ -299,24 +300,24 @@ static int write_picture(const render_settings *settings, int64_t frame, const s
 		length = snprintf(path, sizeof path, "%s", settings->output);
 	if (length < 0 || (size_t)length >= sizeof path)
 		return report_error(settings->output, "the path is too long");
-	return sim_write_png(path, image, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
+	return view_write_png(path, image, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
 static int put_frame(const render_settings *settings, render_state *state, int32_t frame)
 {
-	sim_image image;
+	view_image image;
 	int status = draw_frame(settings, state, frame, &image);
 	if (status != EXIT_DONE)
 		return status;
 	status = settings->output_kind == OUTPUT_MOVIE ? movie_add(&state->movie, &image) : write_picture(settings, frame, &image);
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 	return status;
 }
 
 /// As fast as it happened, within the rates that players show.
 static double movie_rate(const render_settings *settings, const render_state *state)
 {
-	const double step = sim_recording_get_info(state->play.recording)->time_step * (double)settings->every;
+	const double step = io_recording_get_info(state->play.recording)->time_step * (double)settings->every;
 	return step > 0 ? fmin(fmax(1 / step, 1), 120) : 30;
 }
 
@@ -369,11 +370,11 @@ static int render(render_settings *settings, render_state *state)
 {
 	int status = playback_open(&state->play, settings->recording, settings->threads, !settings->flat);
 	if (status == EXIT_DONE)
-		status = choose_frames(settings, sim_recording_frame_count(state->play.recording));
+		status = choose_frames(settings, io_recording_frame_count(state->play.recording));
 	if (status != EXIT_DONE)
 		return status;
 	if (settings->width == 0) {
-		const sim_scene *scene = &state->play.scene;
+		const scene_description *scene = &state->play.scene;
 		settings->width = scene->text ? scene->camera.width : 1280;
 		settings->height = scene->text ? scene->camera.height : 720;
 	}

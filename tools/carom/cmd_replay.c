@@ -38,7 +38,7 @@ typedef struct replay {
 	carom_world *full; // --against-full
 	replay_sums sums;
 	replay_compare compare;
-	sim_output_file pairs_file, contacts_file, record_file;
+	io_output_file pairs_file, contacts_file, record_file;
 } replay;
 
 // The values of the command line.
@@ -330,7 +330,7 @@ static int commit_outputs(replay *r)
 {
 	if (r->record_file.stream && carom_world_record(r->world, NULL, NULL) != CAROM_SUCCESS)
 		return report_error(r->options.record, "%s", carom_error_text(r->context));
-	sim_output_file *const files[] = { &r->pairs_file, &r->contacts_file, &r->record_file };
+	io_output_file *const files[] = { &r->pairs_file, &r->contacts_file, &r->record_file };
 	for (int i = 0; i < 3; i++) {
 		if (files[i]->stream && report_commit(files[i]) != EXIT_DONE)
 			return EXIT_FAILED;
@@ -389,9 +389,9 @@ static int replay_motion(replay *r, file_kind kind)
 		status = measure(r);
 	carom_destroy_world(r->world); // first: it may still write to the record
 	carom_destroy_world(r->full);
-	sim_output_abandon(&r->pairs_file);
-	sim_output_abandon(&r->contacts_file);
-	sim_output_abandon(&r->record_file);
+	io_output_abandon(&r->pairs_file);
+	io_output_abandon(&r->contacts_file);
+	io_output_abandon(&r->record_file);
 	free(r->sums.totals);
 	replay_compare_free(&r->compare);
 	motion_close(&r->motion);

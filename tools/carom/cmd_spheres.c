@@ -27,7 +27,7 @@ typedef struct timing {
 } timing;
 
 typedef struct measured {
-	sim_sphere_set set;
+	io_sphere_set set;
 	int64_t pairs;
 	uint64_t hash;
 	timing best; // with the least total
@@ -104,7 +104,7 @@ static int by_value(const void *a, const void *b)
 /// Build and query again, time after time. The pairs of the last time stay valid.
 static bool measure(carom_spheres *spheres, const spheres_options *o, measured *m, carom_sphere_pairs *pairs)
 {
-	const carom_sphere_input input = sim_sphere_input(&m->set);
+	const carom_sphere_input input = io_sphere_input(&m->set);
 	progress bar;
 	progress_start(&bar, "spheres", o->repeat);
 	bool done = true;
@@ -130,7 +130,7 @@ static bool measure(carom_spheres *spheres, const spheres_options *o, measured *
 
 static int check_expected(const spheres_options *o, const measured *m)
 {
-	const sim_sphere_set *s = &m->set;
+	const io_sphere_set *s = &m->set;
 	if (!s->has_expected || (s->expected_pairs == (uint64_t)m->pairs && s->expected_hash == m->hash))
 		return EXIT_DONE;
 	return report_error(o->path,
@@ -156,7 +156,7 @@ static int ask_oracle(const spheres_options *o, const carom_sphere_pairs *pairs,
 
 static int write_pairs(const char *path, const carom_sphere_pairs *pairs)
 {
-	sim_output_file file;
+	io_output_file file;
 	if (report_open(&file, path) != EXIT_DONE)
 		return EXIT_FAILED;
 	for (int64_t i = 0; i < pairs->count; i++)
@@ -240,7 +240,7 @@ static int search(const spheres_options *o, carom_context *context, measured *m)
 		status = report_error(o->path, "%s", carom_error_text(context));
 	if (status == EXIT_DONE) {
 		m->pairs = pairs.count;
-		m->hash = sim_hash_sphere_pairs(pairs.pairs, pairs.count);
+		m->hash = io_hash_sphere_pairs(pairs.pairs, pairs.count);
 		status = check_expected(o, m);
 	}
 	if (status == EXIT_DONE && o->oracle)
@@ -267,6 +267,6 @@ int cmd_spheres(int argc, char **argv)
 		status = (o.json ? print_json : print_text)(&o, &m);
 	carom_destroy_device(m.device);
 	carom_destroy_context(context);
-	sim_free_spheres(&m.set);
+	io_free_spheres(&m.set);
 	return status;
 }

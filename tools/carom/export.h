@@ -54,7 +54,7 @@ typedef struct export_deforming {
 /// Spheres, from spheres.pvd and its files.
 typedef struct export_spheres {
 	export_track track; ///< 3 numbers for each sphere that is kept
-	sim_vtk_list list;
+	io_vtk_list list;
 	double quantum; ///< m
 	int64_t count;  ///< in the recording
 	int64_t every;  ///< of these spheres each such one is in the page

@@ -23,7 +23,7 @@ static const double NORMAL_QUANTUM = 1.0 / 1024;
 // ---- Opening ----
 
 /// Half of the length of a mesh's box along its longest side.
-static double mesh_extent(const sim_recorded_mesh *mesh)
+static double mesh_extent(const io_recorded_mesh *mesh)
 {
 	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY }, extent = 0;
 	for (int64_t i = 0; i < 3 * (int64_t)mesh->vertex_count; i++) {
@@ -35,12 +35,12 @@ static double mesh_extent(const sim_recorded_mesh *mesh)
 	return extent;
 }
 
-static double shape_extent(const sim_recording *recording, const sim_recorded_body *body)
+static double shape_extent(const io_recording *recording, const io_recorded_body *body)
 {
 	const double *half = body->half_extents;
 	switch (body->type) {
 	case CAROM_MESH:
-	case CAROM_HULL: return mesh_extent(sim_recording_get_mesh(recording, body->mesh));
+	case CAROM_HULL: return mesh_extent(io_recording_get_mesh(recording, body->mesh));
 	case CAROM_BOX:
 	case CAROM_ELLIPSOID: return fmax(half[0], fmax(half[1], half[2]));
 	case CAROM_PLANE: return 0;
@@ -50,10 +50,10 @@ static double shape_extent(const sim_recording *recording, const sim_recorded_bo
 
 double export_bodies_extent(const export_bodies *b)
 {
-	const sim_recording *recording = b->play.recording;
+	const io_recording *recording = b->play.recording;
 	double most = 0;
-	for (int32_t i = 0; i < sim_recording_body_count(recording); i++) {
-		const sim_recorded_body *body = sim_recording_get_body(recording, i);
+	for (int32_t i = 0; i < io_recording_body_count(recording); i++) {
+		const io_recorded_body *body = io_recording_get_body(recording, i);
 		if (body->kind != CAROM_STATIC)
 			most = fmax(most, shape_extent(recording, body));
 	}
@@ -61,11 +61,11 @@ double export_bodies_extent(const export_bodies *b)
 }
 
 /// Places are rounded to a 2048th of the smallest body that moves.
-static double choose_quantum(const sim_recording *recording)
+static double choose_quantum(const io_recording *recording)
 {
 	double least = INFINITY;
-	for (int32_t i = 0; i < sim_recording_body_count(recording); i++) {
-		const sim_recorded_body *body = sim_recording_get_body(recording, i);
+	for (int32_t i = 0; i < io_recording_body_count(recording); i++) {
+		const io_recorded_body *body = io_recording_get_body(recording, i);
 		const double extent = body->kind == CAROM_STATIC ? 0 : shape_extent(recording, body);
 		if (extent > 0 && extent < least)
 			least = extent;
@@ -75,31 +75,31 @@ static double choose_quantum(const sim_recording *recording)
 
 static int count_contacts(export_bodies *b)
 {
-	const sim_recording *recording = b->play.recording;
-	if (!sim_recording_get_info(recording)->contacts)
+	const io_recording *recording = b->play.recording;
+	if (!io_recording_get_info(recording)->contacts)
 		return EXIT_DONE;
 	b->contact_first = calloc((size_t)b->track.frames + 1, sizeof *b->contact_first);
 	if (!b->contact_first)
 		return report_error(NULL, "out of memory");
 	for (int64_t i = 0; i < b->track.frames; i++)
-		b->contact_first[i + 1] = b->contact_first[i] + sim_recording_contact_count(recording, (int32_t)i);
+		b->contact_first[i + 1] = b->contact_first[i] + io_recording_contact_count(recording, (int32_t)i);
 	return EXIT_DONE;
 }
 
 static int list_bodies(export_bodies *b)
 {
-	const sim_recording *recording = b->play.recording;
-	const int32_t rows = sim_recording_body_count(recording);
+	const io_recording *recording = b->play.recording;
+	const int32_t rows = io_recording_body_count(recording);
 	b->rows = malloc((size_t)rows * sizeof *b->rows + 1);
 	b->track.times = malloc((size_t)b->track.frames * sizeof *b->track.times + 1);
 	if (!b->rows || !b->track.times)
 		return report_error(NULL, "out of memory");
 	for (int32_t i = 0; i < rows; i++) {
-		if (sim_recording_get_body(recording, i)->part <= 1)
+		if (io_recording_get_body(recording, i)->part <= 1)
 			b->rows[b->body_count++] = i;
 	}
 	for (int64_t i = 0; i < b->track.frames; i++)
-		b->track.times[i] = sim_recording_get_time(recording, (int32_t)i);
+		b->track.times[i] = io_recording_get_time(recording, (int32_t)i);
 	b->track.count = POSE_NUMBERS * (int64_t)b->body_count;
 	return count_contacts(b);
 }
@@ -112,13 +112,13 @@ int export_open_bodies(export_source *source, const char *path)
 	if (playback_open(&b->play, path, 1, false) != EXIT_DONE)
 		return EXIT_FAILED;
 	b->play.path = source->path; // path may lie in a frame that ends
-	const char *note = sim_recording_note(b->play.recording);
+	const char *note = io_recording_note(b->play.recording);
 	if (note) { // playback_open has said it on stderr
 		char text[400];
 		snprintf(text, sizeof text, "Of the recording: %s.", note);
 		cJSON_AddItemToArray(source->notes, cJSON_CreateString(text));
 	}
-	b->track = (export_track){ .name = "poses", .frames = sim_recording_frame_count(b->play.recording), .stride = POSE_NUMBERS };
+	b->track = (export_track){ .name = "poses", .frames = io_recording_frame_count(b->play.recording), .stride = POSE_NUMBERS };
 	b->quantum = choose_quantum(b->play.recording);
 	return list_bodies(b);
 }
@@ -140,7 +140,7 @@ void export_close_bodies(export_bodies *b)
 int export_read_poses(export_bodies *b, int64_t frame, int32_t *values)
 {
 	sim_error error;
-	if (!sim_recording_read_poses(b->play.recording, (int32_t)frame, b->play.poses, &error))
+	if (!io_recording_read_poses(b->play.recording, (int32_t)frame, b->play.poses, &error))
 		return report_error(NULL, "%s", error.text);
 	for (int32_t i = 0; i < b->body_count; i++, values += POSE_NUMBERS) {
 		const carom_pose *pose = &b->play.poses[b->rows[i]];
@@ -162,10 +162,10 @@ int export_read_poses(export_bodies *b, int64_t frame, int32_t *values)
 /// place of the part (position, quaternion), number of the body.
 static void fill_row(const export_bodies *b, int32_t row, int32_t number, double *to)
 {
-	const sim_recorded_body *body = sim_recording_get_body(b->play.recording, row);
+	const io_recorded_body *body = io_recording_get_body(b->play.recording, row);
 	const carom_pose place = body->part ? body->place : (carom_pose){ .orientation = { 0, 0, 0, 1 } };
 	// the hull of a mesh has a mesh of its own, behind the recorded ones
-	const int32_t mesh = body->mesh + (body->type == CAROM_HULL ? sim_recording_mesh_count(b->play.recording) : 0);
+	const int32_t mesh = body->mesh + (body->type == CAROM_HULL ? io_recording_mesh_count(b->play.recording) : 0);
 	const double numbers[ROW_NUMBERS] = { (double)body->kind, (double)body->type, mesh, body->radius, body->half_length,
 		body->half_extents[0], body->half_extents[1], body->half_extents[2], body->rounding, body->part, place.position.x,
 		place.position.y, place.position.z, place.orientation.x, place.orientation.y, place.orientation.z, place.orientation.w,
@@ -175,13 +175,13 @@ static void fill_row(const export_bodies *b, int32_t row, int32_t number, double
 
 static bool add_rows(const export_bodies *b, web_page *page, sim_error *error)
 {
-	const int32_t rows = sim_recording_body_count(b->play.recording);
+	const int32_t rows = io_recording_body_count(b->play.recording);
 	double *numbers = malloc((size_t)rows * ROW_NUMBERS * sizeof *numbers + 1);
 	int32_t number = -1;
 	if (!numbers)
 		return sim_fail(error, "out of memory");
 	for (int32_t i = 0; i < rows; i++) {
-		number += sim_recording_get_body(b->play.recording, i)->part <= 1;
+		number += io_recording_get_body(b->play.recording, i)->part <= 1;
 		fill_row(b, i, number, numbers + (size_t)i * ROW_NUMBERS);
 	}
 	const bool done = web_page_add(page, "bodies", numbers, (size_t)rows * ROW_NUMBERS * sizeof *numbers, error);
@@ -212,12 +212,12 @@ static bool add_mesh(web_page *page, int32_t number, int32_t vertex_count, int32
 static bool add_hulls(export_bodies *b, web_page *page, sim_error *error)
 {
 	playback *play = &b->play;
-	const int32_t meshes = sim_recording_mesh_count(play->recording);
-	for (int32_t i = 0; i < sim_recording_body_count(play->recording); i++) {
-		const sim_recorded_body *body = sim_recording_get_body(play->recording, i);
+	const int32_t meshes = io_recording_mesh_count(play->recording);
+	for (int32_t i = 0; i < io_recording_body_count(play->recording); i++) {
+		const io_recorded_body *body = io_recording_get_body(play->recording, i);
 		if (body->type != CAROM_HULL || play->hulls[body->mesh])
 			continue;
-		if (sim_hull_of(play->context, play->meshes[body->mesh], &play->hulls[body->mesh]) != CAROM_SUCCESS)
+		if (scene_hull_of(play->context, play->meshes[body->mesh], &play->hulls[body->mesh]) != CAROM_SUCCESS)
 			return sim_fail(error, "%s", carom_error_text(play->context));
 	}
 	for (int32_t i = 0; i < meshes; i++) {
@@ -235,8 +235,8 @@ bool export_add_bodies(export_bodies *b, web_page *page, sim_error *error)
 {
 	if (!add_rows(b, page, error))
 		return false;
-	for (int32_t i = 0; i < sim_recording_mesh_count(b->play.recording); i++) {
-		const sim_recorded_mesh *mesh = sim_recording_get_mesh(b->play.recording, i);
+	for (int32_t i = 0; i < io_recording_mesh_count(b->play.recording); i++) {
+		const io_recorded_mesh *mesh = io_recording_get_mesh(b->play.recording, i);
 		if (!add_mesh(page, i, mesh->vertex_count, mesh->triangle_count, mesh->vertices, mesh->triangles, error))
 			return false;
 	}
@@ -245,7 +245,7 @@ bool export_add_bodies(export_bodies *b, web_page *page, sim_error *error)
 
 // ---- Contacts ----
 
-static void fill_contact(const export_bodies *b, const sim_recorded_contact *contact, int32_t *to)
+static void fill_contact(const export_bodies *b, const io_recorded_contact *contact, int32_t *to)
 {
 	to[0] = contact->body_a;
 	to[1] = contact->body_b;
@@ -262,17 +262,17 @@ static bool add_contact_block(
 {
 	int64_t rows = 0, most = 0, done = 0;
 	for (int64_t i = 0; i < count; i++) {
-		const int64_t here = sim_recording_contact_count(b->play.recording, (int32_t)(first + i * every));
+		const int64_t here = io_recording_contact_count(b->play.recording, (int32_t)(first + i * every));
 		rows += here;
 		most = here > most ? here : most;
 	}
 	int32_t *values = malloc((size_t)rows * CONTACT_NUMBERS * sizeof *values + 1);
-	sim_recorded_contact *contacts = malloc((size_t)most * sizeof *contacts + 1);
+	io_recorded_contact *contacts = malloc((size_t)most * sizeof *contacts + 1);
 	unsigned char *packed = malloc(web_packed_size(1, rows * CONTACT_NUMBERS));
 	bool good = (values && contacts && packed) || sim_fail(error, "out of memory");
 	for (int64_t i = 0; i < count && good; i++) {
-		const int32_t frame = (int32_t)(first + i * every), here = sim_recording_contact_count(b->play.recording, frame);
-		good = sim_recording_read_contacts(b->play.recording, frame, contacts, error);
+		const int32_t frame = (int32_t)(first + i * every), here = io_recording_contact_count(b->play.recording, frame);
+		good = io_recording_read_contacts(b->play.recording, frame, contacts, error);
 		for (int32_t k = 0; k < here && good; k++)
 			fill_contact(b, &contacts[k], values + CONTACT_NUMBERS * done++);
 	}
@@ -315,7 +315,7 @@ bool export_add_contacts(export_bodies *b, int64_t every, web_page *page, sim_er
 /// Poses as the viewer computes them from the numbers of a frame (exactPoses of detector.js).
 static void take_shown_poses(export_bodies *b, const int32_t *values)
 {
-	const int32_t rows = sim_recording_body_count(b->play.recording);
+	const int32_t rows = io_recording_body_count(b->play.recording);
 	for (int32_t i = 0; i < b->body_count; i++) {
 		const int32_t *v = values + i * POSE_NUMBERS;
 		const double x = v[3] * TURN_QUANTUM, y = v[4] * TURN_QUANTUM, z = v[5] * TURN_QUANTUM, w = v[6] * TURN_QUANTUM;
@@ -392,12 +392,12 @@ static void describe_detection(const export_bodies *b, cJSON *head)
 
 void export_describe_bodies(const export_bodies *b, cJSON *head, cJSON *track)
 {
-	const sim_recording *recording = b->play.recording;
-	const sim_scene_camera *camera = &b->play.scene.camera;
+	const io_recording *recording = b->play.recording;
+	const scene_camera *camera = &b->play.scene.camera;
 	cJSON_AddNumberToObject(track, "turn_quantum", TURN_QUANTUM);
 	cJSON *meshes = cJSON_AddArrayToObject(head, "meshes");
-	for (int32_t i = 0; i < sim_recording_mesh_count(recording); i++)
-		cJSON_AddItemToArray(meshes, cJSON_CreateString(sim_recording_get_mesh(recording, i)->name));
+	for (int32_t i = 0; i < io_recording_mesh_count(recording); i++)
+		cJSON_AddItemToArray(meshes, cJSON_CreateString(io_recording_get_mesh(recording, i)->name));
 	if (b->module)
 		describe_detection(b, head);
 	cJSON *contacts = b->contact_first ? cJSON_AddObjectToObject(head, "contacts") : NULL;

@@ -11,17 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static void frame_path(const export_deforming *d, int64_t number, char path[SIM_PATH_MAX])
+static void frame_path(const export_deforming *d, int64_t number, char path[IO_PATH_MAX])
 {
-	snprintf(path, SIM_PATH_MAX, "%s/frame_%06lld.%s", d->folder, (long long)number, d->obj ? "obj" : "ply");
+	snprintf(path, IO_PATH_MAX, "%s/frame_%06lld.%s", d->folder, (long long)number, d->obj ? "obj" : "ply");
 }
 
 static int load_frame(const export_deforming *d, int64_t frame, sim_mesh *mesh)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	sim_error error;
 	frame_path(d, frame, path);
-	return sim_load_mesh(path, mesh, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
+	return io_load_mesh(path, mesh, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
 /// The mean length of the first edges of some triangles.
@@ -52,7 +52,7 @@ static bool triangles_are_sound(const sim_mesh *mesh)
 static int take_times(export_source *source, const cJSON *summary)
 {
 	export_track *track = &source->deforming->track;
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	const cJSON *steps = cJSON_GetObjectItem(summary, "frame_steps"), *step = cJSON_GetObjectItem(summary, "time_step");
 	const double between = cJSON_IsNumber(steps) && cJSON_IsNumber(step) ? steps->valuedouble * step->valuedouble : 0;
 	if (!(between > 0))

@@ -154,7 +154,7 @@ static void describe_gravity(const job *j, cJSON *head)
 	const export_source *s = j->source;
 	const cJSON *given = find_numbers(s->summary, "gravity");
 	if (s->bodies) {
-		const carom_vec3 g = sim_recording_get_info(s->bodies->play.recording)->gravity;
+		const carom_vec3 g = io_recording_get_info(s->bodies->play.recording)->gravity;
 		report_add_vector(head, "gravity", (const double[3]){ g.x, g.y, g.z });
 	} else if (given) {
 		cJSON_AddItemToObject(head, "gravity", cJSON_Duplicate(given, true));
@@ -182,7 +182,7 @@ static void describe_tracks(const job *j, cJSON *head)
 static const char *title_of(const job *j)
 {
 	const export_source *s = j->source;
-	const char *recorded = s->bodies ? sim_recording_get_info(s->bodies->play.recording)->scene_name : "";
+	const char *recorded = s->bodies ? io_recording_get_info(s->bodies->play.recording)->scene_name : "";
 	const cJSON *name = cJSON_GetObjectItem(s->summary, "scene");
 	if (recorded[0])
 		return recorded;

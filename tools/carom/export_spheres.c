@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double mean_radius(const sim_vtk_spheres *spheres)
+static double mean_radius(const io_vtk_spheres *spheres)
 {
 	double sum = 0;
 	for (int64_t i = 0; i < spheres->count; i++)
@@ -19,22 +19,22 @@ static double mean_radius(const sim_vtk_spheres *spheres)
 int export_open_spheres(export_source *source, const char *path)
 {
 	sim_error error;
-	sim_vtk_spheres first;
+	io_vtk_spheres first;
 	export_spheres *s = source->spheres = calloc(1, sizeof *s);
 	if (!s)
 		return report_error(NULL, "out of memory");
-	if (!sim_read_pvd(path, &s->list, &error))
+	if (!io_read_pvd(path, &s->list, &error))
 		return report_error(NULL, "%s", error.text);
 	if (s->list.count == 0)
 		return report_error(path, "names no files");
-	if (!sim_read_vtk_moment(&s->list, 0, &first, &error))
+	if (!io_read_vtk_moment(&s->list, 0, &first, &error))
 		return report_error(NULL, "%s", error.text);
 	s->count = first.count;
 	s->every = 1;
 	s->quantum = export_quantum(mean_radius(&first) / 64);
 	s->radii = first.radii;
 	first.radii = NULL;
-	sim_free_vtk_spheres(&first);
+	io_free_vtk_spheres(&first);
 	s->track =
 		(export_track){ .name = "spheres", .frames = s->list.count, .count = 3 * s->count, .stride = 3, .times = s->list.times };
 	return EXIT_DONE;
@@ -43,8 +43,8 @@ int export_open_spheres(export_source *source, const char *path)
 int export_read_spheres(export_spheres *s, int64_t frame, int32_t *values)
 {
 	sim_error error;
-	sim_vtk_spheres spheres;
-	if (!sim_read_vtk_moment(&s->list, frame, &spheres, &error))
+	io_vtk_spheres spheres;
+	if (!io_read_vtk_moment(&s->list, frame, &spheres, &error))
 		return report_error(NULL, "%s", error.text);
 	int status = EXIT_DONE;
 	if (spheres.count != s->count)
@@ -55,7 +55,7 @@ int export_read_spheres(export_spheres *s, int64_t frame, int32_t *values)
 		for (int k = 0; k < 3; k++)
 			*values++ = web_quantise(spheres.centres[3 * i + k], s->quantum);
 	}
-	sim_free_vtk_spheres(&spheres);
+	io_free_vtk_spheres(&spheres);
 	return status;
 }
 
@@ -76,7 +76,7 @@ void export_close_spheres(export_spheres *s)
 {
 	if (!s)
 		return;
-	sim_free_vtk_list(&s->list); // with the times of the track
+	io_free_vtk_list(&s->list); // with the times of the track
 	free(s->radii);
 	free(s);
 }

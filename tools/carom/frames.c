@@ -92,7 +92,7 @@ static bool faces_are_same(const frames *f, const sim_mesh *next)
 static bool load_mesh(frames *f, const char *path, sim_mesh *mesh)
 {
 	sim_error error;
-	if (!sim_load_mesh(path, mesh, &error)) {
+	if (!io_load_mesh(path, mesh, &error)) {
 		report_error(path, "%s", error.text);
 		return false;
 	}
@@ -125,7 +125,7 @@ static bool read_mesh_frame(frames *f)
 static size_t bytes_of_number(const frames *f)
 {
 	const frames_source *s = &f->source;
-	const bool doubles = s->scalar == SCALAR_FLOAT64 || (s->scalar == SCALAR_AUTO && sim_has_extension(s->paths[0], ".f64"));
+	const bool doubles = s->scalar == SCALAR_FLOAT64 || (s->scalar == SCALAR_AUTO && io_has_extension(s->paths[0], ".f64"));
 	return doubles ? sizeof(double) : sizeof(float);
 }
 

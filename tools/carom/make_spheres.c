@@ -116,7 +116,7 @@ static void fit_mesh(sim_mesh *mesh, double size)
 		mesh->vertices[i] = (float)(size * (double)mesh->vertices[i] / longest);
 }
 
-static int fill_mesh(const make_options *o, sim_sphere_set *spheres, double *spacing)
+static int fill_mesh(const make_options *o, io_sphere_set *spheres, double *spacing)
 {
 	sim_error error;
 	sim_mesh mesh;
@@ -124,11 +124,11 @@ static int fill_mesh(const make_options *o, sim_sphere_set *spheres, double *spa
 	const int32_t triangles = o->triangles ? (int32_t)o->triangles : 902;
 	if (!made && o->triangles)
 		return options_misuse("make spheres", "%s is a file, so --triangles has no meaning", o->mesh);
-	if (!(made ? sim_make_shape(o->mesh, triangles, (uint64_t)o->seed, &mesh, &error) : sim_load_mesh(o->mesh, &mesh, &error)))
+	if (!(made ? sim_make_shape(o->mesh, triangles, (uint64_t)o->seed, &mesh, &error) : io_load_mesh(o->mesh, &mesh, &error)))
 		return report_error(made ? NULL : o->mesh, "%s", error.text);
 	if (o->fit > 0)
 		fit_mesh(&mesh, o->fit);
-	sim_sampling sampling = sim_default_sampling();
+	scene_sampling sampling = scene_default_sampling();
 	sampling.radius = o->radius;
 	sampling.count = o->count;
 	sampling.mix = o->mix;
@@ -137,18 +137,18 @@ static int fill_mesh(const make_options *o, sim_sphere_set *spheres, double *spa
 		sampling.jitter = o->jitter;
 	carom_context *context = report_create_context(1, CAROM_SIMD_AUTO);
 	int status = context ? EXIT_DONE : EXIT_FAILED;
-	if (context && !sim_sample_mesh(context, &mesh, &sampling, spheres, spacing, &error))
+	if (context && !scene_sample_mesh(context, &mesh, &sampling, spheres, spacing, &error))
 		status = report_error(o->mesh, "%s", error.text);
 	carom_destroy_context(context);
 	sim_mesh_free(&mesh);
 	return status;
 }
 
-static int strew(const make_options *o, sim_sphere_set *spheres)
+static int strew(const make_options *o, io_sphere_set *spheres)
 {
 	const int64_t count = o->free_count ? o->free_count : o->wide_count;
 	const double wide_max_radius = o->max_radius > 0 ? o->max_radius : 0.06, wide_box = o->box > 0 ? o->box : 16;
-	if (sim_strew_spheres(count, LEAST_RADIUS, o->free_count ? FREE_MAX_RADIUS : wide_max_radius,
+	if (scene_strew_spheres(count, LEAST_RADIUS, o->free_count ? FREE_MAX_RADIUS : wide_max_radius,
 			o->free_count ? FREE_BOX : wide_box, (uint64_t)o->seed, spheres))
 		return EXIT_DONE;
 	return report_error(NULL, "out of memory");
@@ -179,14 +179,14 @@ int make_spheres(int argc, char **argv)
 		status = check_use(&o);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	sim_sphere_set spheres = { 0 };
+	io_sphere_set spheres = { 0 };
 	double spacing = 0;
 	status = o.mesh ? fill_mesh(&o, &spheres, &spacing) : strew(&o, &spheres);
 	sim_error error;
-	if (status == EXIT_DONE && !sim_save_spheres(o.output, &spheres, &error))
+	if (status == EXIT_DONE && !io_save_spheres(o.output, &spheres, &error))
 		status = report_error(o.output, "%s", error.text);
 	if (status == EXIT_DONE)
 		status = print(&o, spheres.count, spacing);
-	sim_free_spheres(&spheres);
+	io_free_spheres(&spheres);
 	return status;
 }

@@ -27,7 +27,7 @@ const char *mesh_input_scalar(const sim_mesh *mesh)
 void mesh_input_drop_doubles(sim_mesh *mesh)
 {
 	if (mesh->doubles)
-		sim_forget_baked(mesh);
+		io_forget_baked(mesh);
 	free(mesh->doubles);
 	mesh->doubles = NULL;
 }
@@ -83,7 +83,7 @@ void mesh_input_findings(const carom_mesh_report *r, char *text, size_t size)
 
 static void scale_mesh(sim_mesh *mesh, double scale)
 {
-	sim_forget_baked(mesh);
+	io_forget_baked(mesh);
 	for (int64_t i = 0; i < 3 * (int64_t)mesh->vertex_count; i++) {
 		if (mesh->doubles)
 			mesh->doubles[i] *= scale;
@@ -140,13 +140,13 @@ void mesh_input_warn_of_motion(carom_context *context, const char *path, const s
 	char findings[640] = "";
 	double middle[3];
 	sim_mesh moved = { 0 };
-	carom_mesh_def def = sim_mesh_def(mesh);
+	carom_mesh_def def = io_mesh_def(mesh);
 	carom_mesh_report r = { 0 };
 	// Out of memory, the search itself will say so.
 	if (!move_to_middle(mesh, &moved, middle))
 		return;
 	if (moved.doubles)
-		def.vertices = sim_mesh_vertices(&moved);
+		def.vertices = io_mesh_vertices(&moved);
 	if (carom_check_mesh(context, &def, &r) == CAROM_SUCCESS && r.usable) {
 		append_count(findings, sizeof findings, r.degenerate_triangles, "triangle without area", "triangles without area");
 		append_count(findings, sizeof findings, r.duplicate_triangles, "duplicate triangle", "duplicate triangles");
@@ -164,13 +164,13 @@ carom_mesh *mesh_input_load(carom_context *context, const mesh_input *input, sim
 {
 	sim_error error;
 	sim_mesh mesh;
-	if (!sim_load_mesh(input->path, &mesh, &error)) {
+	if (!io_load_mesh(input->path, &mesh, &error)) {
 		report_error(input->path, "%s", error.text);
 		return NULL;
 	}
 	if (input->scalar == SCALAR_FLOAT32)
 		mesh_input_drop_doubles(&mesh);
-	if (input->weld && !sim_weld_mesh(&mesh)) {
+	if (input->weld && !io_weld_mesh(&mesh)) {
 		report_error(input->path, "out of memory");
 		sim_mesh_free(&mesh);
 		return NULL;
@@ -191,7 +191,7 @@ carom_mesh *mesh_input_load(carom_context *context, const mesh_input *input, sim
 	}
 	carom_mesh_report report;
 	carom_mesh *made;
-	const carom_result result = sim_create_mesh(context, &shown, input->grid_resolution, &report, &made);
+	const carom_result result = io_create_mesh(context, &shown, input->grid_resolution, &report, &made);
 	sim_mesh_free(&moved);
 	if (result == CAROM_INVALID_MESH)
 		report_error(input->path, "%s; correct the file, `carom info` lists all that is wrong with it", report.first_finding);

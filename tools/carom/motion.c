@@ -14,8 +14,8 @@
 
 typedef struct motion_source {
 	const char *path;
-	sim_trajectory trajectory;
-	sim_recording *recording; ///< NULL for trajectories
+	io_trajectory trajectory;
+	io_recording *recording; ///< NULL for trajectories
 	carom_mesh **meshes;
 	carom_mesh **hulls; ///< of those meshes that a body is the hull of
 	int32_t mesh_count;
@@ -25,10 +25,10 @@ typedef struct motion_source {
 	bool ground; ///< still to be added
 } motion_source;
 
-file_kind motion_kind_of(const sim_input *input)
+file_kind motion_kind_of(const io_input *input)
 {
 	const char *start = input->start;
-	if (sim_starts_like_recording(start, input->start_size))
+	if (io_starts_like_recording(start, input->start_size))
 		return FILE_RECORDING;
 	if (memcmp(start, "\x1f\x8b", 2) == 0 || (input->start_size >= 8 && memcmp(start, "RBTRAJ1", 8) == 0))
 		return FILE_TRAJECTORY;
@@ -37,20 +37,20 @@ file_kind motion_kind_of(const sim_input *input)
 
 int motion_unreadable(const char *path, const char *error)
 {
-	const char *hint = sim_missing_recording_hint(path);
+	const char *hint = io_missing_recording_hint(path);
 	return report_error(path, "%s", hint ? hint : error);
 }
 
 file_kind motion_file_kind(const char *path)
 {
 	sim_error error;
-	sim_input input;
-	if (!sim_open_input(&input, path, &error)) {
+	io_input input;
+	if (!io_open_input(&input, path, &error)) {
 		motion_unreadable(path, error.text);
 		return FILE_UNREADABLE;
 	}
 	const file_kind kind = motion_kind_of(&input);
-	sim_close_input(&input);
+	io_close_input(&input);
 	return kind;
 }
 
@@ -73,9 +73,9 @@ static int open_trajectory(carom_context *context, const motion_options *options
 {
 	motion_source *s = m->source;
 	sim_error error;
-	if (!sim_load_trajectory(s->path, &s->trajectory, &error))
+	if (!io_load_trajectory(s->path, &s->trajectory, &error))
 		return report_error(s->path, "%s", error.text);
-	const sim_trajectory *t = &s->trajectory;
+	const io_trajectory *t = &s->trajectory;
 	if (!options->mesh)
 		return options_misuse("replay",
 			"%s needs the mesh of its bodies: --mesh FILE with the %d vertices and %d triangles of %s", s->path,
@@ -106,19 +106,19 @@ static int open_recording(carom_context *context, const motion_options *options,
 	if (options->mesh || options->ground)
 		return options_misuse("replay", "%s holds its own meshes and ground; leave --mesh and --ground out", s->path);
 	sim_error error;
-	s->recording = sim_open_recording(s->path, &error);
+	s->recording = io_open_recording(s->path, &error);
 	if (!s->recording)
 		return report_error(NULL, "%s", error.text);
-	if (sim_recording_note(s->recording))
-		report_warning(s->path, "%s", sim_recording_note(s->recording));
-	m->body_count = sim_recording_whole_count(s->recording);
-	m->other_count = m->body_count - sim_recording_moving_count(s->recording);
-	m->frame_count = sim_recording_frame_count(s->recording);
-	const int status = allocate(m, sim_recording_body_count(s->recording), sim_recording_mesh_count(s->recording));
+	if (io_recording_note(s->recording))
+		report_warning(s->path, "%s", io_recording_note(s->recording));
+	m->body_count = io_recording_whole_count(s->recording);
+	m->other_count = m->body_count - io_recording_moving_count(s->recording);
+	m->frame_count = io_recording_frame_count(s->recording);
+	const int status = allocate(m, io_recording_body_count(s->recording), io_recording_mesh_count(s->recording));
 	if (status != OPTIONS_GO_ON)
 		return status;
 	for (int32_t i = 0; i < s->mesh_count; i++) {
-		const sim_recorded_mesh *mesh = sim_recording_get_mesh(s->recording, i);
+		const io_recorded_mesh *mesh = io_recording_get_mesh(s->recording, i);
 		carom_mesh_def def = carom_default_mesh_def();
 		def.vertices = (carom_strided){ mesh->vertices, 0, CAROM_FLOAT32 };
 		def.vertex_count = mesh->vertex_count;
@@ -155,8 +155,8 @@ void motion_close(motion *opened)
 	free(s->hulls);
 	free(s->ids);
 	free(s->poses);
-	sim_free_trajectory(&s->trajectory);
-	sim_close_recording(s->recording);
+	io_free_trajectory(&s->trajectory);
+	io_close_recording(s->recording);
 	free(s);
 	memset(opened, 0, sizeof *opened);
 }
@@ -186,7 +186,7 @@ static bool add_ground(motion_source *s, movers m)
 	carom_body_def def = carom_default_body_def();
 	def.shape.type = CAROM_PLANE;
 	def.kind = CAROM_STATIC;
-	def.pose = sim_trajectory_ground_pose(&s->trajectory);
+	def.pose = io_trajectory_ground_pose(&s->trajectory);
 	carom_body_id id;
 	s->ground = false;
 	return add_body(s, m, &def, -1, &id);
@@ -203,7 +203,7 @@ static bool add_recorded_body(const motion_source *s, movers m, int32_t index)
 		return add_body(s, m, &def, index, &s->ids[index]);
 	carom_context *context = carom_world_context(m.worlds[0]);
 	def.shape = carom_default_body_def().shape;
-	bool added = sim_recorded_def(context, s->recording, index, s->meshes, s->hulls, &def) == CAROM_SUCCESS;
+	bool added = scene_recorded_def(context, s->recording, index, s->meshes, s->hulls, &def) == CAROM_SUCCESS;
 	if (!added)
 		report_error(s->path, "body %d: %s", (int)index, carom_error_text(context));
 	added = added && add_body(s, m, &def, index, &s->ids[index]);
@@ -226,11 +226,11 @@ static bool move_run(const motion_source *s, movers m, int64_t first, int64_t co
 static bool read_poses(motion_source *s, int64_t frame)
 {
 	if (!s->recording) {
-		sim_trajectory_poses(&s->trajectory, (int32_t)frame, s->poses);
+		io_trajectory_poses(&s->trajectory, (int32_t)frame, s->poses);
 		return true;
 	}
 	sim_error error;
-	if (sim_recording_read_poses(s->recording, (int32_t)frame, s->poses, &error))
+	if (io_recording_read_poses(s->recording, (int32_t)frame, s->poses, &error))
 		return true;
 	report_error(NULL, "%s", error.text);
 	return false;
@@ -238,7 +238,7 @@ static bool read_poses(motion_source *s, int64_t frame)
 
 static bool is_further_part(const motion_source *s, int64_t row)
 {
-	return s->recording && sim_recording_get_body(s->recording, (int32_t)row)->part > 1;
+	return s->recording && io_recording_get_body(s->recording, (int32_t)row)->part > 1;
 }
 
 bool motion_apply(motion *opened, carom_world *const *worlds, int world_count, int64_t frame)

@@ -16,7 +16,7 @@ typedef enum file_kind {
 	FILE_OTHER,      ///< a mesh, perhaps
 } file_kind;
 
-file_kind motion_kind_of(const sim_input *input);
+file_kind motion_kind_of(const io_input *input);
 file_kind motion_file_kind(const char *path);
 
 /// Say why a file cannot be read, or, where it is the recording of a run that was cut off, which

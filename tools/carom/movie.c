@@ -96,7 +96,7 @@ int movie_open(movie *film, const char *path, int width, int height, double rate
 	return EXIT_DONE;
 }
 
-int movie_add(movie *film, const sim_image *image)
+int movie_add(movie *film, const view_image *image)
 {
 	const uint8_t *bytes = image->pixels;
 	size_t left = 3 * (size_t)image->width * (size_t)image->height;

@@ -24,7 +24,7 @@ int movie_open(movie *film, const char *path, int width, int height, double rate
 
 /// Add a frame, of the size given before. EXIT_DONE, or EXIT_FAILED after a message; abandon the
 /// movie then.
-int movie_add(movie *film, const sim_image *image);
+int movie_add(movie *film, const view_image *image);
 
 /// Finish the movie and give it its name. EXIT_DONE, or EXIT_FAILED after a message; nothing is
 /// open in both cases.

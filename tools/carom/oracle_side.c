@@ -115,7 +115,7 @@ static bool copy_mesh(const sim_mesh *mesh, sim_mesh *copy)
 		copy->doubles[i] = mesh->doubles ? mesh->doubles[i] : (double)mesh->vertices[i];
 	if (corners > 0)
 		memcpy(copy->triangles, mesh->triangles, corners * sizeof *copy->triangles);
-	return sim_mesh_round(copy) && sim_weld_mesh(copy);
+	return sim_mesh_round(copy) && io_weld_mesh(copy);
 }
 
 bool oracle_lies_inside(const sim_mesh *inner, const sim_mesh *outer, bool *inside)

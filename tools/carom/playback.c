@@ -14,17 +14,17 @@
 /// without.
 static void read_scene(playback *play)
 {
-	const sim_recording_info *info = sim_recording_get_info(play->recording);
+	const io_recording_info *info = io_recording_get_info(play->recording);
 	sim_error error;
 	if (info->scene_text[0] &&
-		!sim_parse_recorded_scene(info->scene_name, info->scene_text, strlen(info->scene_text), &play->scene, &error))
+		!scene_parse_recorded(info->scene_name, info->scene_text, strlen(info->scene_text), &play->scene, &error))
 		report_warning(play->path, "its scene cannot be read (%s); its camera and detection settings are not used", error.text);
 }
 
 static int create_meshes(playback *play, bool smooth)
 {
-	for (int32_t i = 0; i < sim_recording_mesh_count(play->recording); ++i) {
-		const sim_recorded_mesh *recorded = sim_recording_get_mesh(play->recording, i);
+	for (int32_t i = 0; i < io_recording_mesh_count(play->recording); ++i) {
+		const io_recorded_mesh *recorded = io_recording_get_mesh(play->recording, i);
 		carom_mesh_def def = carom_default_mesh_def();
 		def.vertices = (carom_strided){ recorded->vertices, 0, CAROM_FLOAT32 };
 		def.vertex_count = recorded->vertex_count;
@@ -32,7 +32,7 @@ static int create_meshes(playback *play, bool smooth)
 		def.triangle_count = recorded->triangle_count;
 		if (carom_create_mesh(play->context, &def, NULL, &play->meshes[i]) != CAROM_SUCCESS)
 			return report_error(play->path, "mesh '%s': %s", recorded->name, carom_error_text(play->context));
-		if (smooth && !sim_create_smooth_mesh(play->meshes[i], &play->smooth[i]))
+		if (smooth && !view_create_smooth_mesh(play->meshes[i], &play->smooth[i]))
 			return report_error(NULL, "out of memory");
 	}
 	return EXIT_DONE;
@@ -43,14 +43,14 @@ int playback_open(playback *play, const char *path, int64_t threads, bool smooth
 	memset(play, 0, sizeof *play);
 	play->path = path;
 	sim_error error;
-	play->recording = sim_open_recording(path, &error);
+	play->recording = io_open_recording(path, &error);
 	if (!play->recording)
 		return report_error(NULL, "%s", error.text);
-	if (sim_recording_note(play->recording))
-		report_warning(path, "%s", sim_recording_note(play->recording));
+	if (io_recording_note(play->recording))
+		report_warning(path, "%s", io_recording_note(play->recording));
 	// One more than needed: no list is empty.
-	const size_t bodies = (size_t)sim_recording_body_count(play->recording) + 1;
-	const size_t meshes = (size_t)sim_recording_mesh_count(play->recording) + 1;
+	const size_t bodies = (size_t)io_recording_body_count(play->recording) + 1;
+	const size_t meshes = (size_t)io_recording_mesh_count(play->recording) + 1;
 	play->poses = calloc(bodies, sizeof *play->poses);
 	play->ids = calloc(bodies, sizeof *play->ids);
 	play->moving = calloc(bodies, sizeof *play->moving);
@@ -69,10 +69,10 @@ int playback_open(playback *play, const char *path, int64_t threads, bool smooth
 
 void playback_close(playback *play)
 {
-	const int32_t mesh_count = play->recording ? sim_recording_mesh_count(play->recording) : 0;
+	const int32_t mesh_count = play->recording ? io_recording_mesh_count(play->recording) : 0;
 	for (int32_t i = 0; i < mesh_count; ++i) {
 		if (play->smooth)
-			sim_destroy_smooth_mesh(&play->smooth[i]);
+			view_destroy_smooth_mesh(&play->smooth[i]);
 		if (play->meshes)
 			carom_release_mesh(play->meshes[i]);
 		if (play->hulls)
@@ -87,8 +87,8 @@ void playback_close(playback *play)
 	free(play->looks);
 	free(play->marks);
 	carom_destroy_context(play->context);
-	sim_destroy_scene(&play->scene);
-	sim_close_recording(play->recording);
+	scene_destroy(&play->scene);
+	io_close_recording(play->recording);
 	memset(play, 0, sizeof *play);
 }
 
@@ -96,18 +96,19 @@ void playback_close(playback *play)
 /// colour, as that of `carom run` does.
 static bool add_body(playback *play, carom_world *world, int32_t row, int32_t number)
 {
-	const sim_recorded_body *recorded = sim_recording_get_body(play->recording, row);
+	const io_recorded_body *recorded = io_recording_get_body(play->recording, row);
 	carom_body_def def = carom_default_body_def();
 	carom_body_id id;
 	def.pose = play->poses[row];
-	const bool added = sim_recorded_def(play->context, play->recording, row, play->meshes, play->hulls, &def) == CAROM_SUCCESS &&
+	const bool added =
+		scene_recorded_def(play->context, play->recording, row, play->meshes, play->hulls, &def) == CAROM_SUCCESS &&
 		carom_world_add_body(world, &def, &id) == CAROM_SUCCESS;
-	const int32_t rows = sim_recorded_rows(play->recording, row);
+	const int32_t rows = scene_recorded_rows(play->recording, row);
 	free((void *)def.parts);
 	if (!added)
 		return false;
 	for (int32_t k = 0; k < rows; ++k) {
-		sim_look look = sim_make_look(recorded[k].type, recorded->kind, number);
+		view_look look = view_make_look(recorded[k].type, recorded->kind, number);
 		if (recorded[k].type == CAROM_MESH && play->smooth[recorded[k].mesh].normals)
 			look.surface = &play->smooth[recorded[k].mesh];
 		play->looks[play->look_count++] = look;
@@ -127,7 +128,7 @@ carom_world_def playback_detection(const playback *play)
 carom_world *playback_create_world(playback *play, int32_t frame)
 {
 	sim_error error;
-	if (sim_recording_read_poses(play->recording, frame, play->poses, &error))
+	if (io_recording_read_poses(play->recording, frame, play->poses, &error))
 		return playback_create_posed_world(play, frame, true);
 	report_error(NULL, "%s", error.text);
 	return NULL;
@@ -145,8 +146,8 @@ carom_world *playback_create_posed_world(playback *play, int32_t frame, bool wit
 	carom_world *world = NULL;
 	int32_t number = -1;
 	bool good = carom_create_world(play->context, &def, &world) == CAROM_SUCCESS;
-	for (int32_t i = 0; good && i < sim_recording_body_count(play->recording); ++i) {
-		const bool begins = sim_recording_get_body(play->recording, i)->part <= 1;
+	for (int32_t i = 0; good && i < io_recording_body_count(play->recording); ++i) {
+		const bool begins = io_recording_get_body(play->recording, i)->part <= 1;
 		number += begins;
 		if (begins && !isnan(play->poses[i].position.x)) // else not there yet
 			good = add_body(play, world, i, number);
@@ -171,18 +172,18 @@ static int reserve_marks(playback *play, int count)
 static void add_mark(playback *play, const double point[3], const float normal[3], float depth)
 {
 	play->marks[play->mark_count++] =
-		(sim_contact_mark){ { point[0], point[1], point[2] }, { normal[0], normal[1], normal[2] }, depth };
+		(view_contact_mark){ { point[0], point[1], point[2] }, { normal[0], normal[1], normal[2] }, depth };
 }
 
 static int read_contacts(playback *play, int32_t frame)
 {
 	sim_error error;
-	const int32_t count = sim_recording_contact_count(play->recording, frame);
-	sim_recorded_contact *contacts = malloc(((size_t)count + 1) * sizeof *contacts);
+	const int32_t count = io_recording_contact_count(play->recording, frame);
+	io_recorded_contact *contacts = malloc(((size_t)count + 1) * sizeof *contacts);
 	if (!contacts)
 		return report_error(NULL, "out of memory");
 	int status = reserve_marks(play, count);
-	if (status == EXIT_DONE && !sim_recording_read_contacts(play->recording, frame, contacts, &error))
+	if (status == EXIT_DONE && !io_recording_read_contacts(play->recording, frame, contacts, &error))
 		status = report_error(NULL, "%s", error.text);
 	for (int32_t i = 0; status == EXIT_DONE && i < count; ++i)
 		add_mark(play, contacts[i].point, contacts[i].normal, contacts[i].depth);
@@ -192,7 +193,7 @@ static int read_contacts(playback *play, int32_t frame)
 
 int playback_find_contacts(playback *play, carom_world *world, int32_t frame)
 {
-	if (sim_recording_get_info(play->recording)->contacts)
+	if (io_recording_get_info(play->recording)->contacts)
 		return read_contacts(play, frame);
 	if (carom_world_step(world) != CAROM_SUCCESS)
 		return report_error(play->path, "frame %d: %s", frame, carom_error_text(play->context));
@@ -205,5 +206,5 @@ int playback_find_contacts(playback *play, carom_world *world, int32_t frame)
 
 carom_vec3 playback_up(const playback *play)
 {
-	return sim_up_against(sim_recording_get_info(play->recording)->gravity, (carom_vec3){ 0, 0, 1 });
+	return view_up_against(io_recording_get_info(play->recording)->gravity, (carom_vec3){ 0, 0, 1 });
 }

@@ -11,13 +11,13 @@
 /// All zero is closed.
 typedef struct playback {
 	const char *path; ///< the caller's; must stay valid
-	sim_recording *recording;
+	io_recording *recording;
 	/// the source of the recording; empty when it does not say, or when that cannot be read
-	sim_scene scene;
+	scene_description scene;
 	carom_context *context;
 	carom_mesh **meshes;
 	carom_mesh **hulls; ///< of those meshes that a body is the hull of
-	sim_smooth_mesh *smooth;
+	view_smooth_mesh *smooth;
 	carom_pose *poses;
 	// The bodies of the world made last.
 	int body_count;
@@ -25,11 +25,11 @@ typedef struct playback {
 	int dynamic_count; ///< of these, dynamic: those that `carom run` counts as bodies
 	carom_body_id *ids;
 	carom_body_id *moving; ///< ids of those that are not static
-	/// of the shape that has the number index1 = i + 1, as sim_picture_options wants them
-	sim_look *looks;
+	/// of the shape that has the number index1 = i + 1, as view_picture_options wants them
+	view_look *looks;
 	int look_count;
 	// The contacts found last.
-	sim_contact_mark *marks;
+	view_contact_mark *marks;
 	int mark_count;
 } playback;
 

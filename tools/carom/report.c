@@ -106,7 +106,7 @@ void report_add_vector(cJSON *object, const char *name, const double v[3])
 
 int report_make_folder(const char *path)
 {
-	char part[SIM_PATH_MAX];
+	char part[IO_PATH_MAX];
 	const size_t length = strlen(path);
 	if (length >= sizeof part - 64)
 		return report_error(path, "the path is too long");
@@ -124,16 +124,16 @@ int report_make_folder(const char *path)
 	return EXIT_DONE;
 }
 
-int report_open(sim_output_file *file, const char *path)
+int report_open(io_output_file *file, const char *path)
 {
 	sim_error error;
-	return sim_output_open(file, path, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
+	return io_output_open(file, path, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
-int report_commit(sim_output_file *file)
+int report_commit(io_output_file *file)
 {
 	sim_error error;
-	return sim_output_commit(file, &error) ? EXIT_DONE : report_error(file->path, "%s", error.text);
+	return io_output_commit(file, &error) ? EXIT_DONE : report_error(file->path, "%s", error.text);
 }
 
 /// Which body the feature that touches belongs to: its vertex, its edge. The other one has the

@@ -41,11 +41,11 @@ void report_add_vector(cJSON *object, const char *name, const double v[3]);
 int report_make_folder(const char *path);
 
 /// Open an output file (io/output_file.h). EXIT_DONE, or EXIT_FAILED after a message.
-int report_open(sim_output_file *file, const char *path);
+int report_open(io_output_file *file, const char *path);
 
 /// Finish an output file and give it its name. EXIT_DONE, or EXIT_FAILED after a message; the file
 /// is closed in both cases.
-int report_commit(sim_output_file *file);
+int report_commit(io_output_file *file);
 
 /// Write one line of a list of contacts, without the step: `a b vertex triangle px py pz nx ny nz
 /// depth` (docs/command.md). number_a and number_b are the numbers to print for the contact's

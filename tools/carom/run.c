@@ -65,15 +65,15 @@ static int open_folder(const run_options *options)
 	return EXIT_DONE;
 }
 
-void run_out_path(const run_options *options, const char *name, char path[SIM_PATH_MAX])
+void run_out_path(const run_options *options, const char *name, char path[IO_PATH_MAX])
 {
-	snprintf(path, SIM_PATH_MAX, "%s/%s", options->out, name);
+	snprintf(path, IO_PATH_MAX, "%s/%s", options->out, name);
 }
 
 static int write_summary(const run_options *options, cJSON *json)
 {
-	char path[SIM_PATH_MAX];
-	sim_output_file file;
+	char path[IO_PATH_MAX];
+	io_output_file file;
 	char *text = json ? cJSON_Print(json) : NULL;
 	cJSON_Delete(json);
 	if (!text)
@@ -90,16 +90,16 @@ static int write_summary(const run_options *options, cJSON *json)
 
 static int write_picture(run *r)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	sim_error error;
-	sim_image image;
-	const sim_camera camera = run_camera(r);
+	view_image image;
+	const view_camera camera = run_camera(r);
 	const int drawn = run_is_mixed(r) ? run_draw_all(r, &camera, &image) : r->kinds[0]->draw(r, r->states[0], &image);
 	if (drawn != EXIT_DONE)
 		return drawn;
 	run_out_path(r->options, "last.png", path);
-	const bool done = sim_write_png(path, &image, &error);
-	sim_destroy_image(&image);
+	const bool done = view_write_png(path, &image, &error);
+	view_destroy_image(&image);
 	return done ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
@@ -151,7 +151,7 @@ static int write_joined(run *r, write_text_fn *write, bool names)
 
 static int open_table(run *r)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	if (!r->options->out)
 		return EXIT_DONE;
 	if (!run_is_mixed(r) && r->kinds[0]->open_table)
@@ -182,7 +182,7 @@ static int write_row(run *r)
 // ---- The scene ----
 
 /// Options that are for a section that the scene does not have: better said than ignored.
-static int check_sections(const run_options *o, const sim_scene *scene)
+static int check_sections(const run_options *o, const scene_description *scene)
 {
 	const struct {
 		const char *name;
@@ -210,18 +210,18 @@ static int check_sections(const run_options *o, const sim_scene *scene)
 }
 
 /// The command line goes before the scene.
-static int apply_options(const run_options *o, sim_scene *scene)
+static int apply_options(const run_options *o, scene_description *scene)
 {
 	sim_error error;
 	for (int i = 0; i < o->meshes.count; i++) {
-		if (!sim_scene_replace_mesh(scene, o->meshes.items[i], &error))
+		if (!scene_replace_mesh(scene, o->meshes.items[i], &error))
 			return report_error(NULL, "--mesh: %s", error.text);
 	}
 	if (o->movie && !o->out)
 		return report_error(NULL, "--movie needs --out: where should it go?");
 	if (o->count > 0 && o->restart)
 		return report_error(NULL, "--count: a checkpoint has its spheres already");
-	if (o->count > 0 && !sim_scene_set_sphere_count(scene, o->count, &error))
+	if (o->count > 0 && !scene_set_sphere_count(scene, o->count, &error))
 		return report_error(NULL, "--count: %s", error.text);
 	if (o->steps > 0)
 		scene->steps = o->steps;
@@ -240,7 +240,7 @@ static int apply_options(const run_options *o, sim_scene *scene)
 static int load_scene(run *r)
 {
 	sim_error error;
-	if (!sim_load_scene(r->options->scene, &r->scene, &error))
+	if (!scene_load(r->options->scene, &r->scene, &error))
 		return report_error(NULL, "%s", error.text);
 	const int status = check_sections(r->options, &r->scene);
 	return status == EXIT_DONE ? apply_options(r->options, &r->scene) : status;
@@ -356,7 +356,7 @@ static cJSON *summarise(const run *r)
 }
 
 /// Which parts of a mixed run act on each other.
-static void print_what_acts(const sim_scene *scene)
+static void print_what_acts(const scene_description *scene)
 {
 	const bool deforms = scene->deforming.obstacle_count > 0, grains = scene->spheres.obstacle_count > 0;
 	if (deforms)
@@ -421,7 +421,7 @@ static int go(run *r)
 			report_commit(&r->stats);
 		watch_interrupts(false);
 	}
-	sim_output_abandon(&r->stats);
+	io_output_abandon(&r->stats);
 	return status;
 }
 
@@ -437,7 +437,7 @@ int run_scene(const run_options *options)
 		free(r->states[i]);
 	}
 	carom_destroy_context(r->context);
-	sim_destroy_scene(&r->scene);
+	scene_destroy(&r->scene);
 	free(r);
 	return status;
 }

@@ -53,7 +53,7 @@ typedef struct run_part_kind {
 	/// After the last step: measure, and close files.
 	int (*end)(run *r, void *state);
 	/// Draw the present state as a picture of this part alone.
-	int (*draw)(run *r, void *state, sim_image *image);
+	int (*draw)(run *r, void *state, view_image *image);
 	/// After the table is closed.
 	int (*close)(run *r, void *state);
 	cJSON *(*summarise)(const run *r, const void *state);
@@ -67,15 +67,15 @@ enum { RUN_MOST_PARTS = 3 };
 /// A scene being run.
 struct run {
 	const run_options *options;
-	sim_scene scene;
+	scene_description scene;
 	carom_context *context;
-	sim_simulation *simulation; ///< NULL: no rigid bodies
-	sim_soft *soft;             ///< NULL: nothing deforms
-	sim_granular *granular;     ///< NULL: no spheres
+	scene_simulation *simulation; ///< NULL: no rigid bodies
+	sim_soft *soft;               ///< NULL: nothing deforms
+	sim_granular *granular;       ///< NULL: no spheres
 	const run_part_kind *kinds[RUN_MOST_PARTS];
 	void *states[RUN_MOST_PARTS];
 	int part_count;
-	sim_output_file stats;
+	io_output_file stats;
 	int64_t first_step; ///< done before, by the run that wrote the checkpoint
 	int64_t steps;      ///< done, those included
 	double ms_total;
@@ -95,7 +95,7 @@ static inline double run_time(const run *r) { return (double)r->steps * r->scene
 static inline bool run_is_mixed(const run *r) { return r->part_count > 1; }
 
 /// The path of a file in the folder of --out.
-void run_out_path(const run_options *options, const char *name, char path[SIM_PATH_MAX]);
+void run_out_path(const run_options *options, const char *name, char path[IO_PATH_MAX]);
 
 /// Add the gravity of the scene to a summary: viewers take up from it.
 void run_add_gravity(cJSON *json, const run *r);

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 typedef struct bodies {
-	sim_step last;
-	sim_summary summary;         // at the end
-	sim_interpenetration inside; // at the end
+	scene_step last;
+	scene_summary summary;         // at the end
+	scene_interpenetration inside; // at the end
 } bodies;
 
 // ---- Output ----
@@ -20,7 +20,7 @@ typedef struct bodies {
 static cJSON *summarise(const run *r, const void *state)
 {
 	const bodies *b = state;
-	const sim_summary *s = &b->summary;
+	const scene_summary *s = &b->summary;
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddNumberToObject(json, "bodies", s->bodies);
 	cJSON_AddNumberToObject(json, "steps", (double)s->steps);
@@ -60,7 +60,7 @@ static cJSON *summarise(const run *r, const void *state)
 static void print(const run *r, const void *state)
 {
 	const bodies *b = state;
-	const sim_summary *s = &b->summary;
+	const scene_summary *s = &b->summary;
 	const double steps = s->steps > 0 ? (double)s->steps : 1;
 	printf("%s: %lld x %.4g s, moving bodies: %d, others: %d, threads: %d, %s\n", r->scene.name, (long long)s->steps,
 		r->scene.time_step, s->bodies, s->others, carom_context_threads(r->context),
@@ -82,47 +82,47 @@ static void print(const run *r, const void *state)
 
 // ---- Picture ----
 
-static int draw_world(const run *r, const sim_camera *camera, const sim_look *looks, int32_t look_count, sim_image *image)
+static int draw_world(const run *r, const view_camera *camera, const view_look *looks, int32_t look_count, view_image *image)
 {
 	char caption[120];
 	sim_error error;
 	snprintf(caption, sizeof caption, "%.60s   %.2f s   %d bodies", r->scene.name, run_time(r),
-		(int)sim_summarise(r->simulation).bodies);
-	sim_picture_options options = run_picture_options(r);
+		(int)scene_summarise(r->simulation).bodies);
+	view_picture_options options = run_picture_options(r);
 	options.looks = looks;
 	options.look_count = look_count;
 	options.caption = caption;
-	if (sim_render_world(sim_simulation_world(r->simulation), camera, &options, image, &error))
+	if (view_render_world(scene_simulation_world(r->simulation), camera, &options, image, &error))
 		return EXIT_DONE;
 	return report_error(r->options->out, "last.png: %s", error.text);
 }
 
 /// Looks of the bodies that are there. The world is filled in the order of the scene, and the
 /// numbers of the parts of a body follow its own. NULL when memory is short.
-static sim_look *make_looks(const run *r, int32_t *look_count)
+static view_look *make_looks(const run *r, int32_t *look_count)
 {
-	const sim_scene *scene = &r->scene;
-	const int32_t count = sim_simulation_body_count(r->simulation);
+	const scene_description *scene = &r->scene;
+	const int32_t count = scene_simulation_body_count(r->simulation);
 	*look_count = 0;
 	for (int32_t i = 0; i < count; i++)
-		*look_count += sim_scene_shape_count(&scene->rigid.bodies[i]);
-	sim_look *looks = calloc((size_t)*look_count + 1, sizeof *looks), *next = looks;
+		*look_count += scene_shape_count(&scene->rigid.bodies[i]);
+	view_look *looks = calloc((size_t)*look_count + 1, sizeof *looks), *next = looks;
 	for (int32_t i = 0; looks && i < count; i++) {
-		const sim_scene_body *body = &scene->rigid.bodies[i];
-		for (int32_t k = 0; k < sim_scene_shape_count(body); k++)
-			*next++ = sim_make_look(sim_scene_shape_of(scene, body, k)->type, body->kind, (int)i);
+		const scene_body *body = &scene->rigid.bodies[i];
+		for (int32_t k = 0; k < scene_shape_count(body); k++)
+			*next++ = view_make_look(scene_shape_of(scene, body, k)->type, body->kind, (int)i);
 	}
 	return looks;
 }
 
-static int draw(run *r, void *state, sim_image *image)
+static int draw(run *r, void *state, view_image *image)
 {
 	(void)state;
 	int32_t look_count;
-	sim_look *looks = make_looks(r, &look_count);
+	view_look *looks = make_looks(r, &look_count);
 	if (!looks)
 		return report_error(NULL, "out of memory");
-	const sim_camera camera = run_camera(r);
+	const view_camera camera = run_camera(r);
 	const int status = draw_world(r, &camera, looks, look_count, image);
 	free(looks);
 	return status;
@@ -134,10 +134,10 @@ static int prepare(run *r, void *state)
 {
 	(void)state;
 	sim_error error;
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	if (r->options->out)
 		run_out_path(r->options, "recording.h5", path);
-	r->simulation = sim_create_simulation(r->context, &r->scene, r->options->out ? path : NULL, &error);
+	r->simulation = scene_create_simulation(r->context, &r->scene, r->options->out ? path : NULL, &error);
 	return r->simulation ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
@@ -145,23 +145,23 @@ static int step(run *r, void *state)
 {
 	bodies *b = state;
 	sim_error error;
-	return sim_simulate_step(r->simulation, &b->last, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
+	return scene_simulate_step(r->simulation, &b->last, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 static void write_row(run *r, void *state, FILE *table)
 {
 	(void)r;
 	const bodies *b = state;
-	sim_write_step(table, &b->last);
+	scene_write_step(table, &b->last);
 }
 
 static int end(run *r, void *state)
 {
 	bodies *b = state;
 	sim_error error;
-	if (!sim_finish_recording(r->simulation, &error) || !sim_measure_interpenetration(r->simulation, &b->inside, &error))
+	if (!scene_finish_recording(r->simulation, &error) || !scene_measure_interpenetration(r->simulation, &b->inside, &error))
 		return report_error(NULL, "%s", error.text);
-	b->summary = sim_summarise(r->simulation);
+	b->summary = scene_summarise(r->simulation);
 	return EXIT_DONE;
 }
 
@@ -174,7 +174,7 @@ static uint64_t hash(const run *r, const void *state)
 static void destroy(run *r, void *state)
 {
 	(void)state;
-	sim_destroy_simulation(r->simulation);
+	scene_destroy_simulation(r->simulation);
 	r->simulation = NULL;
 }
 
@@ -182,7 +182,7 @@ const run_part_kind run_bodies_kind = {
 	.section = "bodies",
 	.state_size = sizeof(bodies),
 	.prepare = prepare,
-	.write_names = sim_write_step_names,
+	.write_names = scene_write_step_names,
 	.step = step,
 	.write_row = write_row,
 	.end = end,

@@ -28,9 +28,9 @@ typedef struct run_sums {
 typedef struct deforming {
 	sim_soft_step last;    // of the scene: the sum of its substeps
 	carom_pose *obstacles; // [obstacle_count] where they were at the beginning of the step
-	sim_camera camera;     // of the movie: it stands still
+	view_camera camera;    // of the movie: it stands still
 	movie film;
-	char movie_path[SIM_PATH_MAX]; // the movie keeps it
+	char movie_path[IO_PATH_MAX]; // the movie keeps it
 	int64_t frame_count;
 	float *floats; // [3*vertex_count] of a frame
 	run_sums sums;
@@ -123,7 +123,7 @@ static void print(const run *r, const void *state)
 
 // ---- Frames ----
 
-static void frame_path(const run *r, int64_t number, bool obj, char path[SIM_PATH_MAX])
+static void frame_path(const run *r, int64_t number, bool obj, char path[IO_PATH_MAX])
 {
 	char name[64];
 	snprintf(name, sizeof name, "frames/frame_%06lld.%s", (long long)number, obj ? "obj" : "ply");
@@ -133,7 +133,7 @@ static void frame_path(const run *r, int64_t number, bool obj, char path[SIM_PAT
 /// Frames of an earlier run, which would look like ours.
 static void remove_old_frames(const run *r)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	for (int obj = 0; obj < 2; obj++) {
 		for (int64_t i = 0;; i++) {
 			frame_path(r, i, obj, path);
@@ -145,7 +145,7 @@ static void remove_old_frames(const run *r)
 
 static int write_frame(run *r, deforming *d)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	sim_error error;
 	const sim_soft_surface surface = sim_soft_get_surface(r->soft);
 	for (int64_t i = 0; i < 3 * (int64_t)surface.vertex_count; i++)
@@ -155,7 +155,7 @@ static int write_frame(run *r, deforming *d)
 		.vertices = d->floats,
 		.triangles = (int32_t *)surface.triangles };
 	frame_path(r, d->frame_count++, r->scene.output.frames_as_obj, path);
-	return sim_save_mesh(path, &mesh, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
+	return io_save_mesh(path, &mesh, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
 static int open_movie(run *r, deforming *d)
@@ -168,14 +168,14 @@ static int open_movie(run *r, deforming *d)
 
 static int add_to_movie(run *r, deforming *d)
 {
-	sim_image image;
+	view_image image;
 	// the first picture: now all parts are there
 	if (!d->movie_path[0] && open_movie(r, d) != EXIT_DONE)
 		return EXIT_FAILED;
 	if (run_draw_all(r, &d->camera, &image) != EXIT_DONE)
 		return EXIT_FAILED;
 	const int status = movie_add(&d->film, &image);
-	sim_destroy_image(&image);
+	view_destroy_image(&image);
 	return status;
 }
 
@@ -194,10 +194,10 @@ static int keep(run *r, void *state)
 	return status;
 }
 
-static int draw(run *r, void *state, sim_image *image)
+static int draw(run *r, void *state, view_image *image)
 {
 	(void)state;
-	const sim_camera camera = run_camera(r);
+	const view_camera camera = run_camera(r);
 	return run_draw_all(r, &camera, image);
 }
 
@@ -205,7 +205,7 @@ static int draw(run *r, void *state, sim_image *image)
 
 static int open_frames(run *r, deforming *d)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	run_out_path(r->options, "frames", path);
 	if (report_make_folder(path) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -215,7 +215,7 @@ static int open_frames(run *r, deforming *d)
 
 static bool note_obstacles(const run *r, deforming *d)
 {
-	const sim_scene_deforming *scene = &r->scene.deforming;
+	const scene_deforming *scene = &r->scene.deforming;
 	d->obstacles = malloc(((size_t)scene->obstacle_count + 1) * sizeof *d->obstacles);
 	for (int32_t i = 0; d->obstacles && i < scene->obstacle_count; i++)
 		d->obstacles[i] = r->scene.rigid.bodies[scene->obstacles[i]].pose;
@@ -226,7 +226,7 @@ static int prepare(run *r, void *state)
 {
 	deforming *d = state;
 	sim_error error;
-	r->soft = sim_start_deforming(r->context, &r->scene, &error);
+	r->soft = scene_start_deforming(r->context, &r->scene, &error);
 	if (!r->soft)
 		return report_error(NULL, "%s", error.text);
 	if (!note_obstacles(r, d))
@@ -286,10 +286,10 @@ static void join_substep(sim_soft_step *sum, const sim_soft_step *part)
 /// The rigid bodies have done the step already: lead the obstacles along it, to a part of the way.
 static void lead_obstacles(const run *r, const deforming *d, double part)
 {
-	const sim_scene_deforming *scene = &r->scene.deforming;
+	const scene_deforming *scene = &r->scene.deforming;
 	const int32_t first = sim_soft_get_surface(r->soft).body_count - scene->obstacle_count;
 	for (int32_t i = 0; i < scene->obstacle_count; i++) {
-		const carom_motion way = { d->obstacles[i], sim_simulation_body_def(r->simulation, scene->obstacles[i]).pose };
+		const carom_motion way = { d->obstacles[i], scene_simulation_body_def(r->simulation, scene->obstacles[i]).pose };
 		sim_soft_lead(r->soft, first + i, part < 1 ? carom_motion_pose(&way, part) : way.end);
 		if (part == 1)
 			d->obstacles[i] = way.end;
@@ -299,11 +299,11 @@ static void lead_obstacles(const run *r, const deforming *d, double part)
 /// Let obstacles feel what they have met, in their next step.
 static void push_obstacles(const run *r)
 {
-	const sim_scene_deforming *scene = &r->scene.deforming;
+	const scene_deforming *scene = &r->scene.deforming;
 	const int32_t first = sim_soft_get_surface(r->soft).body_count - scene->obstacle_count;
 	for (int32_t i = 0; i < scene->obstacle_count && scene->two_way; i++) {
 		const sim_soft_reaction reaction = sim_soft_get_reaction(r->soft, first + i);
-		sim_simulation_push(r->simulation, scene->obstacles[i], reaction.impulse, reaction.angular_impulse);
+		scene_simulation_push(r->simulation, scene->obstacles[i], reaction.impulse, reaction.angular_impulse);
 	}
 }
 

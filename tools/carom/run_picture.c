@@ -20,8 +20,8 @@ typedef struct picture {
 	sim_soft_surface surface; // of no bodies where nothing deforms
 	sim_granular_frame frame; // of no spheres where there are none
 	carom_world *world;
-	sim_smooth_mesh *smooth; // [surface.body_count]
-	sim_look *looks;         // of the bodies and their parts, in the order of the world
+	view_smooth_mesh *smooth; // [surface.body_count]
+	view_look *looks;         // of the bodies and their parts, in the order of the world
 	int32_t look_count;
 } picture;
 
@@ -30,12 +30,12 @@ carom_vec3 run_up(const run *r)
 	const double *axis = r->scene.gravity_axis;
 	if (r->scene.gravity_rate != 0)
 		return (carom_vec3){ axis[0], axis[1], axis[2] };
-	return sim_up_against(r->scene.gravity, (carom_vec3){ 0, 1, 0 });
+	return view_up_against(r->scene.gravity, (carom_vec3){ 0, 1, 0 });
 }
 
-sim_picture_options run_picture_options(const run *r)
+view_picture_options run_picture_options(const run *r)
 {
-	sim_picture_options options = sim_default_picture_options();
+	view_picture_options options = view_default_picture_options();
 	options.width = r->scene.camera.width;
 	options.height = r->scene.camera.height;
 	options.threads = (int)r->options->threads;
@@ -70,9 +70,9 @@ static carom_aabb box_of_surface(const sim_soft_surface *surface)
 
 bool run_rigid_bounds(const run *r, carom_aabb *box)
 {
-	const carom_world *world = sim_simulation_world(r->simulation);
-	const carom_body_id *all = sim_simulation_ids(r->simulation);
-	const int32_t count = sim_simulation_body_count(r->simulation);
+	const carom_world *world = scene_simulation_world(r->simulation);
+	const carom_body_id *all = scene_simulation_ids(r->simulation);
+	const int32_t count = scene_simulation_body_count(r->simulation);
 	carom_body_id *moving = malloc(((size_t)count + 1) * sizeof *moving);
 	int moving_count = 0;
 	for (int32_t i = 0; moving && i < count; i++) {
@@ -80,7 +80,7 @@ bool run_rigid_bounds(const run *r, carom_aabb *box)
 			moving[moving_count++] = all[i];
 	}
 	const bool found =
-		moving && (sim_bounds_of_bodies(world, moving, moving_count, box) || sim_bounds_of_bodies(world, all, count, box));
+		moving && (view_bounds_of_bodies(world, moving, moving_count, box) || view_bounds_of_bodies(world, all, count, box));
 	free(moving);
 	return found;
 }
@@ -105,20 +105,20 @@ static carom_aabb box_of_run(const run *r)
 	return box;
 }
 
-sim_camera run_camera(const run *r)
+view_camera run_camera(const run *r)
 {
-	const sim_scene_camera *given = &r->scene.camera;
+	const scene_camera *given = &r->scene.camera;
 	if (given->given)
 		return camera_of_scene(given);
 	const carom_aabb box = box_of_run(r);
-	return sim_frame_box(&box, run_up(r), (double)given->width / (double)given->height);
+	return view_frame_box(&box, run_up(r), (double)given->width / (double)given->height);
 }
 
 // ---- Bodies of the picture ----
 
 static int say(const picture *p) { return report_error(NULL, "%s", carom_error_text(p->run->context)); }
 
-static int add_body(picture *p, const carom_shape *shape, carom_pose pose, sim_look look)
+static int add_body(picture *p, const carom_shape *shape, carom_pose pose, view_look look)
 {
 	carom_body_def def = carom_default_body_def();
 	carom_body_id id;
@@ -158,10 +158,10 @@ static int add_surface(picture *p, int32_t number)
 	carom_mesh *mesh = make_mesh(p, number);
 	if (!mesh)
 		return EXIT_FAILED;
-	sim_look look = sim_make_look(CAROM_MESH, sim_soft_is_rigid(p->run->soft, number) ? CAROM_STATIC : CAROM_DYNAMIC, number);
+	view_look look = view_make_look(CAROM_MESH, sim_soft_is_rigid(p->run->soft, number) ? CAROM_STATIC : CAROM_DYNAMIC, number);
 	look.surface = &p->smooth[number];
 	int status = add_body(p, &(carom_shape){ .type = CAROM_MESH, .mesh = mesh }, carom_pose_identity(), look);
-	if (status == EXIT_DONE && !sim_create_smooth_mesh(mesh, &p->smooth[number]))
+	if (status == EXIT_DONE && !view_create_smooth_mesh(mesh, &p->smooth[number]))
 		status = report_error(NULL, "out of memory");
 	carom_release_mesh(mesh); // the body keeps it
 	return status;
@@ -171,15 +171,15 @@ static int add_surface(picture *p, int32_t number)
 static int add_rigid_bodies(picture *p)
 {
 	const run *r = p->run;
-	const int32_t count = r->simulation ? sim_simulation_body_count(r->simulation) : 0;
+	const int32_t count = r->simulation ? scene_simulation_body_count(r->simulation) : 0;
 	for (int32_t i = 0; i < count; i++) {
-		const sim_scene_body *body = &r->scene.rigid.bodies[i];
-		carom_body_def def = sim_simulation_body_def(r->simulation, i);
+		const scene_body *body = &r->scene.rigid.bodies[i];
+		carom_body_def def = scene_simulation_body_def(r->simulation, i);
 		carom_body_id id;
 		def.continuous = false;
-		for (int32_t k = 0; k < sim_scene_shape_count(body); k++)
+		for (int32_t k = 0; k < scene_shape_count(body); k++)
 			p->looks[p->look_count++] =
-				sim_make_look(sim_scene_shape_of(&r->scene, body, k)->type, body->kind, p->surface.body_count + (int)i);
+				view_make_look(scene_shape_of(&r->scene, body, k)->type, body->kind, p->surface.body_count + (int)i);
 		if (carom_world_add_body(p->world, &def, &id) != CAROM_SUCCESS)
 			return say(p);
 	}
@@ -191,7 +191,7 @@ static int add_spheres(picture *p)
 	for (int64_t i = 0; i < p->frame.count; i++) {
 		const double *c = p->frame.centres + 3 * i;
 		const carom_pose pose = { { c[0], c[1], c[2] }, { 0, 0, 0, 1 } };
-		const sim_look look = sim_make_look(CAROM_SPHERE, CAROM_DYNAMIC, (int)i);
+		const view_look look = view_make_look(CAROM_SPHERE, CAROM_DYNAMIC, (int)i);
 		if (add_body(p, &(carom_shape){ .type = CAROM_SPHERE, .radius = p->frame.radii[i] }, pose, look) != EXIT_DONE)
 			return EXIT_FAILED;
 	}
@@ -199,7 +199,7 @@ static int add_spheres(picture *p)
 }
 
 /// A scene with a plane has its ground.
-static bool has_plane(const sim_scene *scene)
+static bool has_plane(const scene_description *scene)
 {
 	for (int32_t i = 0; i < scene->rigid.body_count; i++) {
 		if (scene->rigid.bodies[i].part_count == 0 && scene->rigid.bodies[i].shape.type == CAROM_PLANE)
@@ -234,7 +234,7 @@ static int add_ground(picture *p)
 	const carom_vec3 below = sim_add(middle, sim_scale(up, lowest - 0.02 * sim_length(sim_subtract(box.upper, box.lower))));
 	const double normal[3] = { up.x, up.y, up.z };
 	return add_body(p, &(carom_shape){ .type = CAROM_PLANE }, (carom_pose){ below, sim_rotation_to_normal(normal) },
-		sim_make_look(CAROM_PLANE, CAROM_STATIC, 0));
+		view_make_look(CAROM_PLANE, CAROM_STATIC, 0));
 }
 
 // ---- The whole ----
@@ -253,7 +253,7 @@ static int look_at_parts(picture *p)
 		return report_error(NULL, "out of memory");
 	int64_t most = 1 + p->surface.body_count + p->frame.count;
 	for (int32_t i = 0; i < r->scene.rigid.body_count; i++)
-		most += sim_scene_shape_count(&r->scene.rigid.bodies[i]);
+		most += scene_shape_count(&r->scene.rigid.bodies[i]);
 	p->looks = calloc((size_t)most, sizeof *p->looks);
 	p->smooth = calloc((size_t)p->surface.body_count + 1, sizeof *p->smooth);
 	return p->looks && p->smooth ? EXIT_DONE : report_error(NULL, "out of memory");
@@ -278,31 +278,31 @@ static void write_caption(const picture *p, char *text, size_t size)
 	const run *r = p->run;
 	int length = snprintf(text, size, "%.50s   %.3f s", r->scene.name, run_time(r));
 	if (r->simulation)
-		length += snprintf(text + length, size - (size_t)length, "   %d bodies", (int)sim_summarise(r->simulation).bodies);
+		length += snprintf(text + length, size - (size_t)length, "   %d bodies", (int)scene_summarise(r->simulation).bodies);
 	if (r->soft)
 		length += snprintf(text + length, size - (size_t)length, "   %d triangles", (int)p->surface.triangle_count);
 	if (r->granular)
 		snprintf(text + length, size - (size_t)length, "   %lld spheres", (long long)p->frame.count);
 }
 
-static int render(const picture *p, const sim_camera *camera, sim_image *image)
+static int render(const picture *p, const view_camera *camera, view_image *image)
 {
 	char caption[160];
 	sim_error error;
-	sim_picture_options options = run_picture_options(p->run);
+	view_picture_options options = run_picture_options(p->run);
 	write_caption(p, caption, sizeof caption);
 	options.looks = p->looks;
 	options.look_count = p->look_count;
 	options.caption = caption;
-	if (sim_render_world(p->world, camera, &options, image, &error))
+	if (view_render_world(p->world, camera, &options, image, &error))
 		return EXIT_DONE;
 	return report_error(NULL, "%s", error.text);
 }
 
-int run_draw_all(const run *r, const sim_camera *camera, sim_image *image)
+int run_draw_all(const run *r, const view_camera *camera, view_image *image)
 {
 	picture p = { .run = r };
-	*image = (sim_image){ 0 };
+	*image = (view_image){ 0 };
 	int status = look_at_parts(&p);
 	if (status == EXIT_DONE)
 		status = fill(&p);
@@ -310,7 +310,7 @@ int run_draw_all(const run *r, const sim_camera *camera, sim_image *image)
 		status = render(&p, camera, image);
 	carom_destroy_world(p.world);
 	for (int32_t i = 0; p.smooth && i < p.surface.body_count; i++)
-		sim_destroy_smooth_mesh(&p.smooth[i]);
+		view_destroy_smooth_mesh(&p.smooth[i]);
 	sim_free_granular_frame(&p.frame);
 	free(p.smooth);
 	free(p.looks);

@@ -14,13 +14,13 @@ carom_vec3 run_up(const run *r);
 bool run_rigid_bounds(const run *r, carom_aabb *box);
 
 /// The scene's camera, or one that sees all that moves.
-sim_camera run_camera(const run *r);
+view_camera run_camera(const run *r);
 
 /// Size and threads of the scene's pictures.
-sim_picture_options run_picture_options(const run *r);
+view_picture_options run_picture_options(const run *r);
 
 /// Draw the deforming bodies and everything else that the scene has, as it is now. EXIT_DONE, or
-/// EXIT_FAILED after a message. Free *image with sim_destroy_image.
-int run_draw_all(const run *r, const sim_camera *camera, sim_image *image);
+/// EXIT_FAILED after a message. Free *image with view_destroy_image.
+int run_draw_all(const run *r, const view_camera *camera, view_image *image);
 
 #endif

@@ -32,11 +32,11 @@ typedef struct run_sums {
 } run_sums;
 
 typedef struct spheres {
-	sim_granular_filling filling; // only its copy_starts are kept, for the picture
+	scene_granular_filling filling; // only its copy_starts are kept, for the picture
 	// a sum of the rows of the table, those of the runs before this one too
 	uint64_t rows;
-	sim_sphere_meeting *meeting; // NULL: spheres meet no bodies
-	sim_vtk_series *series;
+	scene_sphere_meeting *meeting; // NULL: spheres meet no bodies
+	io_vtk_series *series;
 	int64_t last_snapshot; // its step, -1: none yet
 	run_sums sums;
 	double energy;  // of the last step; below 0: not measured
@@ -117,7 +117,7 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(json, "sorts", (double)info.sorts);
 	cJSON_AddNumberToObject(json, "skin", info.skin);
 	cJSON_AddStringToObject(json, "method", carom_sphere_method_name(info.detector.method));
-	cJSON_AddNumberToObject(json, "snapshots", p->series ? sim_vtk_series_count(p->series) : 0);
+	cJSON_AddNumberToObject(json, "snapshots", p->series ? io_vtk_series_count(p->series) : 0);
 	cJSON_AddNumberToObject(json, "bytes_per_sphere", (double)(info.bytes + info.bytes_detector) / count);
 	cJSON_AddNumberToObject(json, "bytes_per_sphere_lists", (double)info.detector.bytes_lists / count);
 	run_add_gravity(json, r);
@@ -167,7 +167,7 @@ static int write_snapshot(run *r, spheres *s)
 	if (!sim_take_granular_frame(r->granular, &frame))
 		return report_error(NULL, "out of memory");
 	const sim_sphere_cloud cloud = sim_granular_frame_cloud(&frame);
-	const bool done = sim_vtk_series_add(s->series, &cloud, r->steps, info.time, &error);
+	const bool done = io_vtk_series_add(s->series, &cloud, r->steps, info.time, &error);
 	sim_free_granular_frame(&frame);
 	s->last_snapshot = r->steps;
 	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
@@ -176,7 +176,7 @@ static int write_snapshot(run *r, spheres *s)
 /// The mark lets a run that goes on from here tell which files of the folder are its own.
 static int write_checkpoint(run *r, spheres *s)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	sim_error error;
 	sim_granular_mark mark = sim_granular_get_mark(r->granular);
 	mark.table = s->rows;
@@ -186,7 +186,7 @@ static int write_checkpoint(run *r, spheres *s)
 	run_out_path(r->options, "checkpoint.h5", path);
 	if (r->stats.stream) // should the run be killed, the rows up to the checkpoint are there
 		fflush(r->stats.stream);
-	return sim_granular_write(r->granular, path, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
+	return scene_granular_write(r->granular, path, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 // ---- Picture ----
@@ -206,24 +206,24 @@ static double ground_height(const carom_aabb *box, carom_vec3 up)
 		length;
 }
 
-static sim_camera choose_camera(const run *r, const sim_sphere_cloud *cloud)
+static view_camera choose_camera(const run *r, const sim_sphere_cloud *cloud)
 {
-	const sim_scene_camera *given = &r->scene.camera;
+	const scene_camera *given = &r->scene.camera;
 	if (given->given)
 		return camera_of_scene(given);
 	carom_aabb box = scene_box(r);
 	if (!r->scene.picture.box)
-		sim_bounds_of_spheres(cloud, &box);
-	return sim_frame_box(&box, run_up(r), (double)given->width / (double)given->height);
+		view_bounds_of_spheres(cloud, &box);
+	return view_frame_box(&box, run_up(r), (double)given->width / (double)given->height);
 }
 
-static int draw_cloud(const run *r, const spheres *s, const sim_sphere_cloud *cloud, sim_image *image)
+static int draw_cloud(const run *r, const spheres *s, const sim_sphere_cloud *cloud, view_image *image)
 {
 	char caption[120];
 	sim_error error;
 	const sim_granular_info info = sim_granular_get_info(r->granular);
-	const sim_camera camera = choose_camera(r, cloud);
-	sim_sphere_picture_options options = sim_default_sphere_picture();
+	const view_camera camera = choose_camera(r, cloud);
+	view_sphere_picture_options options = view_default_sphere_picture();
 	snprintf(caption, sizeof caption, "%.50s   %.4f s   %lld spheres", r->scene.name, info.time, (long long)info.count);
 	options.width = r->scene.camera.width;
 	options.height = r->scene.camera.height;
@@ -236,12 +236,12 @@ static int draw_cloud(const run *r, const spheres *s, const sim_sphere_cloud *cl
 	options.draw_ground = r->scene.picture.ground;
 	options.ground = ground_height(&options.box, camera.up);
 	options.caption = caption;
-	if (sim_draw_spheres(cloud, &camera, &options, image, &error))
+	if (view_draw_spheres(cloud, &camera, &options, image, &error))
 		return EXIT_DONE;
 	return report_error(r->options->out, "last.png: %s", error.text);
 }
 
-static int draw(run *r, void *state, sim_image *image)
+static int draw(run *r, void *state, view_image *image)
 {
 	sim_granular_frame frame;
 	if (!sim_take_granular_frame(r->granular, &frame))
@@ -258,7 +258,7 @@ static int draw(run *r, void *state, sim_image *image)
 /// spheres begin.
 static uint64_t number_of_run(const run *r, const spheres *s)
 {
-	const sim_granular_filling *f = &s->filling;
+	const scene_granular_filling *f = &s->filling;
 	const uint64_t hash = sim_hash_text(SIM_HASH_START, r->scene.text, r->scene.text_size);
 	return sim_hash_doubles(sim_hash_doubles(hash, f->centres, 3 * f->count), f->radii, f->count);
 }
@@ -266,10 +266,10 @@ static uint64_t number_of_run(const run *r, const spheres *s)
 static int read_checkpoint(run *r)
 {
 	sim_error error;
-	sim_granular_resume resume = sim_default_granular_resume();
+	scene_granular_resume resume = scene_default_granular_resume();
 	resume.method = r->scene.spheres.def.method;
 	resume.skin = r->scene.spheres.def.skin;
-	r->granular = sim_granular_read(r->context, r->options->restart, &resume, &error);
+	r->granular = scene_granular_read(r->context, r->options->restart, &resume, &error);
 	if (!r->granular)
 		return report_error(NULL, "%s", error.text);
 	const int64_t done = sim_granular_get_info(r->granular).steps, substeps = r->scene.spheres.substeps;
@@ -287,7 +287,7 @@ static int read_checkpoint(run *r)
 static int start_from_scene(run *r, const spheres *s)
 {
 	sim_error error;
-	const sim_granular_def def = sim_filled_def(&r->scene, &s->filling);
+	const sim_granular_def def = scene_filled_def(&r->scene, &s->filling);
 	r->granular = sim_create_granular(r->context, &def, &error);
 	if (!r->granular)
 		return report_error(r->options->scene, "%s", error.text);
@@ -300,10 +300,10 @@ static int start_from_scene(run *r, const spheres *s)
 static int make_granular(run *r, spheres *s)
 {
 	sim_error error;
-	sim_granular_filling *f = &s->filling;
+	scene_granular_filling *f = &s->filling;
 	const bool restart = r->options->restart != NULL;
 	// The copies of a continued run have their colours from the scene.
-	if ((!restart || r->scene.picture.color_copies) && !sim_fill_spheres(r->context, &r->scene, f, &error))
+	if ((!restart || r->scene.picture.color_copies) && !scene_fill_spheres(r->context, &r->scene, f, &error))
 		return report_error(NULL, "%s", error.text);
 	const int status = restart ? read_checkpoint(r) : start_from_scene(r, s);
 	free(f->centres);
@@ -317,7 +317,7 @@ static int make_granular(run *r, spheres *s)
 /// Does the run go on in the folder that the checkpoint is in?
 static bool continues_in_place(const run_options *o)
 {
-	char folder[SIM_PATH_MAX];
+	char folder[IO_PATH_MAX];
 	struct stat from, to;
 	if (!o->restart || strlen(o->restart) >= sizeof folder)
 		return false;
@@ -362,7 +362,7 @@ static int open_rows_before(const run *r, const char *path, FILE **table)
 	const uint64_t wanted = sim_granular_get_mark(r->granular).table;
 	bool any = false;
 	for (int part = 1; part >= 0; part--) {
-		char name[SIM_PATH_MAX + 8], names[sizeof stats_names] = "";
+		char name[IO_PATH_MAX + 8], names[sizeof stats_names] = "";
 		snprintf(name, sizeof name, "%s%s", path, part ? ".part" : "");
 		*table = fopen(name, "rb");
 		if (!*table)
@@ -387,14 +387,14 @@ static int open_rows_before(const run *r, const char *path, FILE **table)
 /// stays until all are copied.
 static int begin_table(run *r, spheres *s, bool in_place)
 {
-	char path[SIM_PATH_MAX], line[ROW_SIZE];
+	char path[IO_PATH_MAX], line[ROW_SIZE];
 	sim_error error;
 	long long step;
 	FILE *before = NULL;
 	run_out_path(r->options, "stats.csv", path);
 	if (in_place && open_rows_before(r, path, &before) != EXIT_DONE)
 		return EXIT_FAILED;
-	const bool open = before ? sim_output_open_beside(&r->stats, path, &error) : sim_output_open(&r->stats, path, &error);
+	const bool open = before ? io_output_open_beside(&r->stats, path, &error) : io_output_open(&r->stats, path, &error);
 	if (open)
 		fputs(stats_names, r->stats.stream);
 	while (open && before && next_row(before, line, &step)) {
@@ -409,10 +409,10 @@ static int begin_table(run *r, spheres *s, bool in_place)
 static int open_snapshots(run *r, spheres *s)
 {
 	sim_error error;
-	s->series = sim_create_vtk_series(r->options->out, "spheres", &error);
+	s->series = io_create_vtk_series(r->options->out, "spheres", &error);
 	if (!s->series)
 		return report_error(r->options->out, "%s", error.text);
-	sim_vtk_series_set_run(s->series, sim_granular_get_mark(r->granular).run);
+	io_vtk_series_set_run(s->series, sim_granular_get_mark(r->granular).run);
 	return EXIT_DONE;
 }
 
@@ -424,15 +424,15 @@ static int open_table(run *r, void *state)
 	const bool in_place = continues_in_place(r->options);
 	if (begin_table(r, s, in_place) != EXIT_DONE)
 		return EXIT_FAILED;
-	if (s->series && in_place && !sim_vtk_series_continue(s->series, r->first_step, &s->last_snapshot, &error))
+	if (s->series && in_place && !io_vtk_series_continue(s->series, r->first_step, &s->last_snapshot, &error))
 		return report_error(NULL, "%s", error.text);
-	return sim_output_take_part(&r->stats, &error) ? EXIT_DONE : report_error(r->stats.path, "%s", error.text);
+	return io_output_take_part(&r->stats, &error) ? EXIT_DONE : report_error(r->stats.path, "%s", error.text);
 }
 
 static int make_meeting(run *r, spheres *s)
 {
 	sim_error error;
-	s->meeting = sim_create_sphere_meeting(&r->scene, r->simulation, r->granular, &error);
+	s->meeting = scene_create_sphere_meeting(&r->scene, r->simulation, r->granular, &error);
 	return s->meeting ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
@@ -506,7 +506,7 @@ static int step(run *r, void *state)
 	const double begin = sim_now_ms();
 	for (int32_t i = 0; i < r->scene.spheres.substeps; i++) {
 		const bool done =
-			s->meeting ? sim_meeting_advance(s->meeting, i, &part, &error) : sim_granular_advance(r->granular, &part, &error);
+			s->meeting ? scene_meeting_advance(s->meeting, i, &part, &error) : sim_granular_advance(r->granular, &part, &error);
 		if (!done)
 			return report_error(NULL, "%s", error.text);
 		if (i == 0)
@@ -569,11 +569,11 @@ static uint64_t hash(const run *r, const void *state)
 static void destroy(run *r, void *state)
 {
 	spheres *s = state;
-	sim_destroy_vtk_series(s->series);
-	sim_destroy_sphere_meeting(s->meeting);
+	io_destroy_vtk_series(s->series);
+	scene_destroy_sphere_meeting(s->meeting);
 	sim_destroy_granular(r->granular);
 	r->granular = NULL;
-	sim_destroy_filling(&s->filling);
+	scene_destroy_filling(&s->filling);
 }
 
 const run_part_kind run_spheres_kind = {

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-bool sphere_source_load(const char *path, const sphere_source_options *options, sim_sphere_set *spheres)
+bool sphere_source_load(const char *path, const sphere_source_options *options, io_sphere_set *spheres)
 {
-	const sim_sphere_reading reading = { .default_radius = options->radius, .wide = options->wide };
+	const io_sphere_reading reading = { .default_radius = options->radius, .wide = options->wide };
 	sim_error error;
-	if (!sim_load_spheres(path, &reading, spheres, &error)) {
+	if (!io_load_spheres(path, &reading, spheres, &error)) {
 		const bool lacks_radii = options->radius < 0 && strstr(error.text, "has no radii") != NULL;
 		report_error(path, "%s%s", error.text, lacks_radii ? "; --radius R gives all spheres one" : "");
 		return false;
@@ -19,7 +19,7 @@ bool sphere_source_load(const char *path, const sphere_source_options *options, 
 	if (options->radius < 0 || !spheres->has_radii)
 		return true;
 	report_error(path, "has radii of its own; leave --radius out");
-	sim_free_spheres(spheres);
+	io_free_spheres(spheres);
 	return false;
 }
 
@@ -37,13 +37,13 @@ static double box_volume(const double lower[3], const double upper[3])
 	return (upper[0] - lower[0]) * (upper[1] - lower[1]) * (upper[2] - lower[2]);
 }
 
-static sphere_facts examine(const sim_sphere_set *set)
+static sphere_facts examine(const io_sphere_set *set)
 {
 	static const double pi = 3.14159265358979323846;
 	sphere_facts f = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY }, INFINITY, 0, 0, 0, 0 };
 	for (int64_t i = 0; i < set->count; i++) {
 		double s[4];
-		sim_get_sphere(set, i, s);
+		io_get_sphere(set, i, s);
 		for (int axis = 0; axis < 3; axis++) {
 			f.lower[axis] = fmin(f.lower[axis], s[axis] - s[3]);
 			f.upper[axis] = fmax(f.upper[axis], s[axis] + s[3]);
@@ -71,7 +71,7 @@ static void add_floats(cJSON *json, const char *name, const float v[3])
 	report_add_vector(json, name, wide);
 }
 
-static int print_json(const sim_sphere_set *set, const sphere_facts *f)
+static int print_json(const io_sphere_set *set, const sphere_facts *f)
 {
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "kind", "spheres");
@@ -100,7 +100,7 @@ static int print_json(const sim_sphere_set *set, const sphere_facts *f)
 	return report_json(json);
 }
 
-static int print_text(const char *path, const sim_sphere_set *set, const sphere_facts *f)
+static int print_text(const char *path, const io_sphere_set *set, const sphere_facts *f)
 {
 	printf("%s: %lld spheres\n", path, (long long)set->count);
 	printf("  %-12s %.9g %.9g %.9g to %.9g %.9g %.9g\n", "box", f->lower[0], f->lower[1], f->lower[2], f->upper[0], f->upper[1],
@@ -121,15 +121,15 @@ static int print_text(const char *path, const sim_sphere_set *set, const sphere_
 	return report_end_of_text();
 }
 
-int sphere_source_show(sim_input *input, bool json)
+int sphere_source_show(io_input *input, bool json)
 {
-	const sim_sphere_reading reading = { .default_radius = 0, .wide = true };
+	const io_sphere_reading reading = { .default_radius = 0, .wide = true };
 	sim_error error;
-	sim_sphere_set set;
-	if (!sim_read_spheres(input, &reading, &set, &error))
+	io_sphere_set set;
+	if (!io_read_spheres(input, &reading, &set, &error))
 		return report_error(input->path, "%s", error.text);
 	const sphere_facts facts = examine(&set);
 	const int status = json ? print_json(&set, &facts) : print_text(input->path, &set, &facts);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 	return status;
 }

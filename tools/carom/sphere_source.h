@@ -12,9 +12,9 @@ typedef struct sphere_source_options {
 
 /// Load spheres. False after an error message; a radius that was given for a file with radii is an
 /// error.
-bool sphere_source_load(const char *path, const sphere_source_options *options, sim_sphere_set *spheres);
+bool sphere_source_load(const char *path, const sphere_source_options *options, io_sphere_set *spheres);
 
 /// `carom info` of an open file of spheres. Returns the exit code.
-int sphere_source_show(sim_input *input, bool json);
+int sphere_source_show(io_input *input, bool json);
 
 #endif

@@ -205,11 +205,11 @@ bool oracle_find_mesh_pairs(const sim_mesh *a, const sim_mesh *b, oracle_pairs *
 // ---- Spheres ----
 
 typedef struct sphere_search {
-	const sim_sphere_set *set;
+	const io_sphere_set *set;
 	oracle_pairs *found;
 } sphere_search;
 
-static void read_sphere(const sim_sphere_set *set, int64_t i, double sphere[4])
+static void read_sphere(const io_sphere_set *set, int64_t i, double sphere[4])
 {
 	for (int k = 0; k < 4; k++)
 		sphere[k] = set->wide ? ((const double *)set->values)[4 * i + k] : (double)((const float *)set->values)[4 * i + k];
@@ -226,7 +226,7 @@ static bool test_spheres(int32_t a, int32_t b, void *user)
 	return !(x * x + y * y + z * z <= reach * reach) || add_pair(s->found, a < b ? a : b, a < b ? b : a);
 }
 
-bool oracle_find_sphere_pairs(const sim_sphere_set *spheres, oracle_pairs *found)
+bool oracle_find_sphere_pairs(const io_sphere_set *spheres, oracle_pairs *found)
 {
 	*found = (oracle_pairs){ 0 };
 	oracle_box *boxes = malloc(((size_t)spheres->count + 1) * sizeof *boxes);

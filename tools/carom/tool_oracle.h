@@ -37,7 +37,7 @@ bool oracle_find_self_pairs(const sim_mesh *mesh, oracle_pairs *found);
 bool oracle_find_mesh_pairs(const sim_mesh *a, const sim_mesh *b, oracle_pairs *found);
 
 /// Find all pairs of spheres that touch. False when out of memory, or of more than can be counted.
-bool oracle_find_sphere_pairs(const sim_sphere_set *spheres, oracle_pairs *found);
+bool oracle_find_sphere_pairs(const io_sphere_set *spheres, oracle_pairs *found);
 
 void oracle_free_pairs(oracle_pairs *pairs);
 

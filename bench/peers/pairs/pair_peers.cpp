@@ -97,7 +97,7 @@ Mesh load(carom_context *context, const char *path)
 {
 	sim_error error;
 	sim_mesh loaded;
-	if (!sim_load_mesh(path, &loaded, &error))
+	if (!io_load_mesh(path, &loaded, &error))
 		fail(std::string(path) + ": " + error.text);
 	return take(context, &loaded);
 }

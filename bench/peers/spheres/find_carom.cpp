@@ -35,7 +35,7 @@ class CaromFinder final : public SphereFinder {
 	void build() override { check(carom_spheres_update(spheres, &input)); }
 	void find() override { check(carom_spheres_find_pairs(spheres, &pairs)); }
 	double sorting_ms() const override { return carom_spheres_get_stats(spheres).ms_sort; }
-	Found found() override { return { pairs.count, sim_hash_sphere_pairs(pairs.pairs, pairs.count) }; }
+	Found found() override { return { pairs.count, io_hash_sphere_pairs(pairs.pairs, pairs.count) }; }
 
   private:
 	void check(carom_result result)

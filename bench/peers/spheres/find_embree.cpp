@@ -60,7 +60,7 @@ class EmbreeFinder final : public SphereFinder {
 		Found sum;
 		for (const std::unique_ptr<List> &list : lists) {
 			sum.pairs += static_cast<int64_t>(list->size());
-			sum.hash += sim_hash_sphere_pairs(list->data(), static_cast<int64_t>(list->size()));
+			sum.hash += io_hash_sphere_pairs(list->data(), static_cast<int64_t>(list->size()));
 		}
 		return sum;
 	}

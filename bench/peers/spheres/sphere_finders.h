@@ -48,7 +48,7 @@ inline Found summary_of(const PairLists &lists)
 	Found found;
 	for (const std::vector<carom_sphere_pair> &list : lists) {
 		found.pairs += static_cast<int64_t>(list.size());
-		found.hash += sim_hash_sphere_pairs(list.data(), static_cast<int64_t>(list.size()));
+		found.hash += io_hash_sphere_pairs(list.data(), static_cast<int64_t>(list.size()));
 	}
 	return found;
 }

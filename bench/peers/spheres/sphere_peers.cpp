@@ -191,23 +191,23 @@ Options read_options(int argc, char **argv)
 
 /// A set that everybody can read: made ones are saved for the programs that run beside.
 struct Workload {
-	sim_sphere_set set = {};
+	io_sphere_set set = {};
 	std::string path;
 	std::unique_ptr<TemporaryFile> made;
-	~Workload() { sim_free_spheres(&set); }
+	~Workload() { io_free_spheres(&set); }
 	SphereView view() const { return { static_cast<const Sphere *>(set.values), set.count }; }
 };
 
 /// Take out of a set the spheres that touch one of a lower number, and those that stand out of the
 /// cube: springs would throw it about.
-void take_apart(sim_sphere_set &set, double side)
+void take_apart(io_sphere_set &set, double side)
 {
 	carom_context *context = nullptr;
 	carom_spheres *spheres = nullptr;
 	carom_sphere_pairs pairs = {};
 	const carom_context_def context_def = carom_default_context_def();
 	const carom_spheres_def def = carom_default_spheres_def();
-	const carom_sphere_input input = sim_sphere_input(&set);
+	const carom_sphere_input input = io_sphere_input(&set);
 	if (carom_create_context(&context_def, &context) != CAROM_SUCCESS ||
 		carom_create_spheres(context, &def, &spheres) != CAROM_SUCCESS ||
 		carom_spheres_update(spheres, &input) != CAROM_SUCCESS || carom_spheres_find_pairs(spheres, &pairs) != CAROM_SUCCESS) {
@@ -237,7 +237,7 @@ void take_apart(sim_sphere_set &set, double side)
 void strew(Workload &work, int64_t count, double radius, double side, bool apart)
 {
 	sim_error error;
-	if (count < 1 || !sim_strew_spheres(count, 0.0005, radius, side, 1, &work.set)) {
+	if (count < 1 || !scene_strew_spheres(count, 0.0005, radius, side, 1, &work.set)) {
 		fail("so many spheres cannot be made");
 	}
 	if (apart) {
@@ -249,7 +249,7 @@ void strew(Workload &work, int64_t count, double radius, double side, bool apart
 	}
 	work.made = std::make_unique<TemporaryFile>(".sph");
 	work.path = work.made->path();
-	if (!sim_save_spheres(work.path.c_str(), &work.set, &error)) {
+	if (!io_save_spheres(work.path.c_str(), &work.set, &error)) {
 		fail(work.path + ": " + error.text);
 	}
 }
@@ -273,8 +273,8 @@ void load_workload(Workload &work, const std::string &name)
 		strew(work, count, radius, side, false);
 		return;
 	}
-	const sim_sphere_reading reading = { -1, false };
-	if (!sim_load_spheres(name.c_str(), &reading, &work.set, &error)) {
+	const io_sphere_reading reading = { -1, false };
+	if (!io_load_spheres(name.c_str(), &reading, &work.set, &error)) {
 		fail(name + ": " + error.text);
 	}
 	work.path = name;

@@ -31,14 +31,14 @@ struct Shape {
 	double extent = 1;         ///< volume of the box of the centres
 };
 
-Shape shape_of(const sim_sphere_set &set)
+Shape shape_of(const io_sphere_set &set)
 {
 	Shape shape;
 	double low[3] = { INFINITY, INFINITY, INFINITY }, high[3] = { -INFINITY, -INFINITY, -INFINITY };
 	shape.least_radius = INFINITY;
 	for (int64_t i = 0; i < set.count; i++) {
 		double xyzr[4];
-		sim_get_sphere(&set, i, xyzr);
+		io_get_sphere(&set, i, xyzr);
 		for (int k = 0; k < 3; k++) {
 			low[k] = std::min(low[k], xyzr[k]);
 			high[k] = std::max(high[k], xyzr[k]);
@@ -65,9 +65,9 @@ double restitution_of(const StepSetting &setting, const Shape &shape)
 	return std::exp(-pi * ratio / std::sqrt(1 - ratio * ratio));
 }
 
-sim_granular_def definition_of(const sim_sphere_set &set, const StepSetting &setting, const Shape &shape)
+sim_granular_def definition_of(const io_sphere_set &set, const StepSetting &setting, const Shape &shape)
 {
-	const carom_sphere_input input = sim_sphere_input(&set);
+	const carom_sphere_input input = io_sphere_input(&set);
 	sim_granular_def def = sim_default_granular_def();
 	def.count = set.count;
 	def.centres = input.centres;
@@ -85,7 +85,7 @@ sim_granular_def definition_of(const sim_sphere_set &set, const StepSetting &set
 	return def;
 }
 
-StepTimes simulate_ours(const sim_sphere_set &set, const StepSetting &setting, const Shape &shape)
+StepTimes simulate_ours(const io_sphere_set &set, const StepSetting &setting, const Shape &shape)
 {
 	sim_error error;
 	carom_context_def context_def = carom_default_context_def();
@@ -136,7 +136,7 @@ StepTimes simulate_ours(const sim_sphere_set &set, const StepSetting &setting, c
 
 // ---- LAMMPS ----
 
-void write_data(const sim_sphere_set &set, const StepSetting &setting, const Shape &shape, const std::string &path)
+void write_data(const io_sphere_set &set, const StepSetting &setting, const Shape &shape, const std::string &path)
 {
 	FILE *file = std::fopen(path.c_str(), "w");
 	if (file == nullptr) {
@@ -151,7 +151,7 @@ void write_data(const sim_sphere_set &set, const StepSetting &setting, const Sha
 	std::fprintf(file, "\nAtoms # sphere\n\n");
 	for (int64_t i = 0; i < set.count; i++) {
 		double s[4];
-		sim_get_sphere(&set, i, s);
+		io_get_sphere(&set, i, s);
 		std::fprintf(file, "%lld 1 %.9g %.9g %.9g %.9g %.9g\n", static_cast<long long>(i + 1), 2 * s[3], setting.density, s[0],
 			s[1], s[2]);
 	}
@@ -248,7 +248,7 @@ bool lammps_is_there(const StepSetting &setting)
 
 } // namespace
 
-void compare_steps(const sim_sphere_set &set, const StepSetting &setting)
+void compare_steps(const io_sphere_set &set, const StepSetting &setting)
 {
 	const Shape shape = shape_of(set);
 	const bool beside = lammps_is_there(setting);

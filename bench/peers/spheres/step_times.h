@@ -24,7 +24,7 @@ struct StepSetting {
 
 /// Measure and print. Without LAMMPS in PATH (lmp, and mpirun for more than one process) our own
 /// steps alone.
-void compare_steps(const sim_sphere_set &set, const StepSetting &setting);
+void compare_steps(const io_sphere_set &set, const StepSetting &setting);
 
 } // namespace bench
 #endif

@@ -18,7 +18,7 @@ typedef struct depth_curve {
 	double *spreads;  // [count] standard deviation within the step
 } depth_curve;
 
-static void set_up(sim_scene *scene, carom_temporal temporal, double time_step)
+static void set_up(scene_description *scene, carom_temporal temporal, double time_step)
 {
 	const int32_t contacts = scene->rigid.detection.max_contacts_per_pair;
 	const double duration = scene->time_step * (double)scene->steps;
@@ -78,7 +78,7 @@ static void free_curve(depth_curve *curve)
 	*curve = (depth_curve){ 0 };
 }
 
-static int simulate(const bench *b, const sim_scene *scene, depth_curve *curve)
+static int simulate(const bench *b, const scene_description *scene, depth_curve *curve)
 {
 	sim_error error;
 	progress bar;
@@ -91,19 +91,19 @@ static int simulate(const bench *b, const sim_scene *scene, depth_curve *curve)
 		.first_count = bench_allocate(count, sizeof(int)),
 		.depths = bench_allocate(count, sizeof(double)),
 		.spreads = bench_allocate(count, sizeof(double)) };
-	sim_simulation *simulation = sim_create_simulation(context, scene, NULL, &error);
+	scene_simulation *simulation = scene_create_simulation(context, scene, NULL, &error);
 	bool done = simulation != NULL;
 	progress_start(&bar, "simulate", scene->steps);
 	for (int i = 0; i < curve->count && done; i++) {
-		done = sim_simulate_step(simulation, NULL, &error);
+		done = scene_simulate_step(simulation, NULL, &error);
 		if (done) {
-			measure_contacts(sim_simulation_world(simulation), &curve->depths[i], &curve->spreads[i]);
-			measure_firsts(sim_simulation_world(simulation), &curve->firsts[i], &curve->first_count[i]);
+			measure_contacts(scene_simulation_world(simulation), &curve->depths[i], &curve->spreads[i]);
+			measure_firsts(scene_simulation_world(simulation), &curve->firsts[i], &curve->first_count[i]);
 		}
 		progress_update(&bar, i + 1);
 	}
 	progress_finish(&bar);
-	sim_destroy_simulation(simulation);
+	scene_destroy_simulation(simulation);
 	carom_destroy_context(context);
 	if (done)
 		return EXIT_DONE;
@@ -113,12 +113,12 @@ static int simulate(const bench *b, const sim_scene *scene, depth_curve *curve)
 
 static int run(const bench *b, carom_temporal temporal, double time_step, depth_curve *curve)
 {
-	sim_scene scene;
+	scene_description scene;
 	if (bench_load_scene(b, &bench_scene_tori, &scene) != EXIT_DONE)
 		return EXIT_FAILED;
 	set_up(&scene, temporal, time_step);
 	const int status = simulate(b, &scene, curve);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	return status;
 }
 

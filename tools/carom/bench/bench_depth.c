@@ -17,7 +17,7 @@ enum { PLAIN, PREDICTED, PROJECTED, PREDICTED_PROJECTED, CAROM_DEFAULT, RUNS, SC
 static const char *const SCENE_NAMES[SCENES] = { "scene 1", "scene 2" };
 
 typedef struct depth_runs {
-	sim_interpenetration inside[SCENES][RUNS];
+	scene_interpenetration inside[SCENES][RUNS];
 } depth_runs;
 
 /// The paper's pipeline: one detection in a step, rays as they are, no completion. It does not give
@@ -25,7 +25,7 @@ typedef struct depth_runs {
 /// and leaves none alone. A depth that the solver leaves alone would hide the difference: at rest
 /// every contact keeps it, whichever way depths are measured (docs/measured/coherence.md,
 /// Projection). The last run is the scene as it stands, with the library's defaults.
-static void set_up(sim_scene *scene, int run)
+static void set_up(scene_description *scene, int run)
 {
 	if (run == CAROM_DEFAULT)
 		return;
@@ -40,36 +40,36 @@ static void set_up(sim_scene *scene, int run)
 	scene->rigid.solver.slop = 0;
 }
 
-static int simulate(const bench *b, const sim_scene *scene, sim_interpenetration *inside)
+static int simulate(const bench *b, const scene_description *scene, scene_interpenetration *inside)
 {
 	sim_error error;
 	progress bar;
 	carom_context *context = report_create_context(b->threads, b->simd);
 	if (!context)
 		return EXIT_FAILED;
-	sim_simulation *simulation = sim_create_simulation(context, scene, NULL, &error);
+	scene_simulation *simulation = scene_create_simulation(context, scene, NULL, &error);
 	bool done = simulation != NULL;
 	progress_start(&bar, "simulate", scene->steps);
 	for (int64_t i = 0; i < scene->steps && done; i++) {
-		done = sim_simulate_step(simulation, NULL, &error);
+		done = scene_simulate_step(simulation, NULL, &error);
 		progress_update(&bar, i + 1);
 	}
 	progress_finish(&bar);
-	done = done && sim_measure_interpenetration(simulation, inside, &error);
-	sim_destroy_simulation(simulation);
+	done = done && scene_measure_interpenetration(simulation, inside, &error);
+	scene_destroy_simulation(simulation);
 	carom_destroy_context(context);
 	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
-static int run_scene(const bench *b, const bench_scene *which, sim_interpenetration inside[RUNS])
+static int run_scene(const bench *b, const bench_scene *which, scene_interpenetration inside[RUNS])
 {
 	for (int run = 0; run < RUNS; run++) {
-		sim_scene scene;
+		scene_description scene;
 		if (bench_load_scene(b, which, &scene) != EXIT_DONE)
 			return EXIT_FAILED;
 		set_up(&scene, run);
 		const int status = simulate(b, &scene, &inside[run]);
-		sim_destroy_scene(&scene);
+		scene_destroy(&scene);
 		if (status != EXIT_DONE)
 			return EXIT_FAILED;
 	}
@@ -89,10 +89,10 @@ static const depth_runs *get_runs(bench *b)
 	return NULL;
 }
 
-static double length_of(const sim_interpenetration *inside) { return inside->ray_length + inside->plane_depth; }
+static double length_of(const scene_interpenetration *inside) { return inside->ray_length + inside->plane_depth; }
 
-static void add_comparison(bench_table *table, const char *name, const sim_interpenetration *without,
-	const sim_interpenetration *with, const char *paper)
+static void add_comparison(bench_table *table, const char *name, const scene_interpenetration *without,
+	const scene_interpenetration *with, const char *paper)
 {
 	bench_text(table, "%s", name);
 	bench_number(table, length_of(without), 3);
@@ -107,7 +107,7 @@ static void add_comparison(bench_table *table, const char *name, const sim_inter
 static void add_default(bench_report *report, const depth_runs *runs)
 {
 	for (int scene = 0; scene < SCENES; scene++) {
-		const sim_interpenetration *inside = &runs->inside[scene][CAROM_DEFAULT];
+		const scene_interpenetration *inside = &runs->inside[scene][CAROM_DEFAULT];
 		bench_note(report,
 			"%s as it stands, with Carom's defaults (substeps, complete, recast): %.3f m, of it rays between meshes %.3f m (%lld)",
 			SCENE_NAMES[scene], length_of(inside), inside->ray_length, (long long)inside->rays_inside);
@@ -168,13 +168,13 @@ int bench_figure_2_17(bench *b, bench_report *report)
 		"simulation|vertices below the plane|sum of their depths, m|mean depth, mm|vertices in other meshes|sum of ray lengths, m");
 	bench_draw(table, BENCH_BARS, 2, 1, "sum of depths below the plane, m");
 	for (int i = 0; i < 3; i++) {
-		sim_scene scene;
-		sim_interpenetration inside;
+		scene_description scene;
+		scene_interpenetration inside;
 		if (bench_load_scene(b, &bench_scene_pile, &scene) != EXIT_DONE)
 			return EXIT_FAILED;
 		set_up(&scene, runs[i]);
 		const int status = simulate(b, &scene, &inside);
-		sim_destroy_scene(&scene);
+		scene_destroy(&scene);
 		if (status != EXIT_DONE)
 			return EXIT_FAILED;
 		bench_text(table, "%s", names[i]);

@@ -144,9 +144,9 @@ static int load_mesh(bench_forms *forms, int32_t index, int pieces)
 {
 	sim_error error;
 	form_mesh *mesh = &forms->meshes[index];
-	if (forms->motion->scene.meshes[index].kind == SIM_MESH_HEIGHT_FIELD)
+	if (forms->motion->scene.meshes[index].kind == SCENE_MESH_HEIGHT_FIELD)
 		return EXIT_DONE;
-	if (!sim_scene_build_mesh(&forms->motion->scene, index, &mesh->triangles, &error))
+	if (!scene_build_mesh(&forms->motion->scene, index, &mesh->triangles, &error))
 		return report_error(NULL, "%s", error.text);
 	for (int k = 0; k < 3; k++) {
 		double low = INFINITY, high = -INFINITY;
@@ -198,7 +198,7 @@ void bench_close_forms(bench_forms *forms)
 /// The triangles of a body that moves and is a mesh; else NULL.
 static form_mesh *mesh_of(const bench_forms *forms, int32_t body)
 {
-	const sim_scene_body *b = &forms->motion->scene.rigid.bodies[body];
+	const scene_body *b = &forms->motion->scene.rigid.bodies[body];
 	if (b->kind != CAROM_DYNAMIC || b->part_count > 0 || b->shape.type != CAROM_MESH)
 		return NULL;
 	form_mesh *mesh = &forms->meshes[b->shape.mesh];

@@ -19,16 +19,16 @@ const bench_scene bench_scene_bunnies = { "bunnies.json", 20, 150 };
 
 // ---- Scenes ----
 
-bool bench_find_scene(const bench *b, const char *file, char path[SIM_PATH_MAX])
+bool bench_find_scene(const bench *b, const char *file, char path[IO_PATH_MAX])
 {
 	if (b->scenes) {
-		snprintf(path, SIM_PATH_MAX, "%s/%s", b->scenes, file);
+		snprintf(path, IO_PATH_MAX, "%s/%s", b->scenes, file);
 		return true;
 	}
-	snprintf(path, SIM_PATH_MAX, "scenes/%s", file);
+	snprintf(path, IO_PATH_MAX, "scenes/%s", file);
 	const char *slash = strrchr(b->program, '/');
 	if (access(path, R_OK) != 0 && slash)
-		snprintf(path, SIM_PATH_MAX, "%.*s/../share/carom/scenes/%s", (int)(slash - b->program), b->program, file);
+		snprintf(path, IO_PATH_MAX, "%.*s/../share/carom/scenes/%s", (int)(slash - b->program), b->program, file);
 	if (access(path, R_OK) == 0)
 		return true;
 	report_error(NULL, "the scene %s is neither in the folder scenes nor installed; name its folder with --scenes DIR", file);
@@ -36,7 +36,7 @@ bool bench_find_scene(const bench *b, const char *file, char path[SIM_PATH_MAX])
 }
 
 /// Keep the bodies that do not move, and the first ones that do.
-static void keep_bodies(sim_scene *scene, int most)
+static void keep_bodies(scene_description *scene, int most)
 {
 	int32_t kept = 0, moving = 0;
 	for (int32_t i = 0; i < scene->rigid.body_count; i++) {
@@ -47,13 +47,13 @@ static void keep_bodies(sim_scene *scene, int most)
 	scene->rigid.body_count = kept;
 }
 
-int bench_load_scene(const bench *b, const bench_scene *which, sim_scene *scene)
+int bench_load_scene(const bench *b, const bench_scene *which, scene_description *scene)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	sim_error error;
 	if (!bench_find_scene(b, which->file, path))
 		return EXIT_FAILED;
-	if (!sim_load_scene(path, scene, &error))
+	if (!scene_load(path, scene, &error))
 		return report_error(NULL, "%s", error.text);
 	if (b->quick && which->quick_bodies > 0)
 		keep_bodies(scene, which->quick_bodies);
@@ -64,20 +64,20 @@ int bench_load_scene(const bench *b, const bench_scene *which, sim_scene *scene)
 
 // ---- Motions ----
 
-static void keep_frame(bench_motion *m, const sim_simulation *simulation, int frame, carom_pose *before)
+static void keep_frame(bench_motion *m, const scene_simulation *simulation, int frame, carom_pose *before)
 {
 	// The bodies of this frame are those that the step has added; their poses are those before the
 	// step moved them.
-	const int32_t present = sim_simulation_body_count(simulation);
+	const int32_t present = scene_simulation_body_count(simulation);
 	carom_pose *poses = m->poses + (size_t)frame * (size_t)m->scene.rigid.body_count;
 	m->present[frame] = present;
 	for (int32_t i = 0; i < m->scene.rigid.body_count; i++) {
 		poses[i] = before[i];
-		before[i] = sim_simulation_body_def(simulation, i).pose;
+		before[i] = scene_simulation_body_def(simulation, i).pose;
 	}
 }
 
-static int simulate(bench_motion *m, sim_simulation *simulation)
+static int simulate(bench_motion *m, scene_simulation *simulation)
 {
 	sim_error error;
 	progress bar;
@@ -87,7 +87,7 @@ static int simulate(bench_motion *m, sim_simulation *simulation)
 		before[i] = m->scene.rigid.bodies[i].pose;
 	bool done = true;
 	for (int frame = 0; frame < m->frame_count && done; frame++) {
-		done = sim_simulate_step(simulation, &m->steps[frame], &error);
+		done = scene_simulate_step(simulation, &m->steps[frame], &error);
 		if (done)
 			keep_frame(m, simulation, frame, before);
 		progress_update(&bar, frame + 1);
@@ -107,16 +107,16 @@ static int make_motion(const bench *b, bench_motion *m)
 	carom_context *context = report_create_context(b->threads, b->simd);
 	if (!context)
 		return EXIT_FAILED;
-	sim_simulation *simulation = sim_create_simulation(context, &m->scene, NULL, &error);
+	scene_simulation *simulation = scene_create_simulation(context, &m->scene, NULL, &error);
 	const int status = simulation ? simulate(m, simulation) : report_error(NULL, "%s", error.text);
-	sim_destroy_simulation(simulation);
+	scene_destroy_simulation(simulation);
 	carom_destroy_context(context);
 	return status;
 }
 
 static void free_motion(bench_motion *m)
 {
-	sim_destroy_scene(&m->scene);
+	scene_destroy(&m->scene);
 	free(m->poses);
 	free(m->present);
 	free(m->steps);
@@ -124,7 +124,7 @@ static void free_motion(bench_motion *m)
 }
 
 /// A motion is known by the file that its scene came from.
-static const bench_motion *find_motion(const bench *b, const sim_scene *scene)
+static const bench_motion *find_motion(const bench *b, const scene_description *scene)
 {
 	for (int i = 0; i < b->motion_count; i++) {
 		if (strcmp(b->motions[i]->scene.file, scene->file) == 0)

@@ -12,12 +12,12 @@
 /// A scene in motion. Body numbers are those of the scene; the first `present` of them are there in
 /// a frame.
 typedef struct bench_motion {
-	sim_scene scene;
+	scene_description scene;
 	int frame_count;
 	/// [frame_count][scene.rigid.body_count], at the first detection of each step
 	carom_pose *poses;
-	int32_t *present; ///< [frame_count]
-	sim_step *steps;  ///< [frame_count] of the simulation that made the motion
+	int32_t *present;  ///< [frame_count]
+	scene_step *steps; ///< [frame_count] of the simulation that made the motion
 } bench_motion;
 
 /// Which scene, and how much of it.
@@ -39,10 +39,10 @@ extern const bench_scene bench_scene_tori, bench_scene_bunnies;
 /// else where scenes are installed beside the command (PREFIX/share/carom/scenes for
 /// PREFIX/bin/carom). False after a message when it is in neither of these; in the folder of
 /// --scenes it is not looked for.
-bool bench_find_scene(const bench *b, const char *file, char path[SIM_PATH_MAX]);
+bool bench_find_scene(const bench *b, const char *file, char path[IO_PATH_MAX]);
 
-/// Read a scene. EXIT_DONE, or EXIT_FAILED after a message; sim_destroy_scene gives it back.
-int bench_load_scene(const bench *b, const bench_scene *which, sim_scene *scene);
+/// Read a scene. EXIT_DONE, or EXIT_FAILED after a message; scene_destroy gives it back.
+int bench_load_scene(const bench *b, const bench_scene *which, scene_description *scene);
 
 /// The motion of a scene; made by the first bench that asks. NULL after a message.
 const bench_motion *bench_get_motion(bench *b, const bench_scene *which);

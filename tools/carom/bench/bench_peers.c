@@ -13,10 +13,10 @@
 
 // Files that go between the two programs, in a folder of their own.
 typedef struct exchange {
-	char folder[SIM_PATH_MAX - 32];
-	char motion[SIM_PATH_MAX];
-	char mesh[SIM_PATH_MAX];
-	char table[SIM_PATH_MAX];
+	char folder[IO_PATH_MAX - 32];
+	char motion[IO_PATH_MAX];
+	char mesh[IO_PATH_MAX];
+	char table[IO_PATH_MAX];
 } exchange;
 
 static bool make_exchange(exchange *files)
@@ -89,7 +89,7 @@ static void put_pose(FILE *file, const carom_pose *pose)
 
 static bool write_motion(const char *path, const bench_motion *motion, int bodies, const sim_mesh *mesh)
 {
-	const sim_scene *scene = &motion->scene;
+	const scene_description *scene = &motion->scene;
 	FILE *file = fopen(path, "wb");
 	if (!file)
 		return false;
@@ -105,12 +105,12 @@ static bool write_motion(const char *path, const bench_motion *motion, int bodie
 }
 
 /// The mesh that all moving bodies have, or -1; *bodies is their number.
-static int32_t common_mesh(const sim_scene *scene, int *bodies)
+static int32_t common_mesh(const scene_description *scene, int *bodies)
 {
 	int32_t mesh = -1;
 	*bodies = 0;
 	for (int32_t i = 0; i < scene->rigid.body_count; i++) {
-		const sim_scene_body *body = &scene->rigid.bodies[i];
+		const scene_body *body = &scene->rigid.bodies[i];
 		if (body->kind != CAROM_DYNAMIC)
 			continue;
 		if (body->part_count > 0 || body->shape.type != CAROM_MESH || body->first_step > 0 ||
@@ -131,9 +131,9 @@ static bool write_exchange(const exchange *files, const bench_motion *motion, si
 		sim_fail(reason, "the bodies do not all have the same mesh");
 		return false;
 	}
-	if (!sim_scene_build_mesh(&motion->scene, index, &mesh, reason))
+	if (!scene_build_mesh(&motion->scene, index, &mesh, reason))
 		return false;
-	const bool done = sim_save_mesh(files->mesh, &mesh, reason);
+	const bool done = io_save_mesh(files->mesh, &mesh, reason);
 	const bool all = done && write_motion(files->motion, motion, bodies, &mesh);
 	if (done && !all)
 		sim_fail(reason, "cannot write %s: %s", files->motion, strerror(errno));
@@ -144,13 +144,13 @@ static bool write_exchange(const exchange *files, const bench_motion *motion, si
 // ---- The program and its output ----
 
 /// --peers; else beside the command; else by its name alone, from PATH.
-static void find_program(const bench *b, char path[SIM_PATH_MAX])
+static void find_program(const bench *b, char path[IO_PATH_MAX])
 {
 	const char *slash = strrchr(b->program, '/');
-	snprintf(path, SIM_PATH_MAX, "%s", b->peers ? b->peers : "carom_peers");
+	snprintf(path, IO_PATH_MAX, "%s", b->peers ? b->peers : "carom_peers");
 	if (b->peers || !slash)
 		return;
-	char beside[SIM_PATH_MAX];
+	char beside[IO_PATH_MAX];
 	snprintf(beside, sizeof beside, "%.*s/carom_peers", (int)(slash - b->program), b->program);
 	if (access(beside, X_OK) == 0)
 		memcpy(path, beside, sizeof beside);
@@ -158,14 +158,14 @@ static void find_program(const bench *b, char path[SIM_PATH_MAX])
 
 static bool run_program(const bench *b, const exchange *files, const bench_window *windows, sim_error *reason)
 {
-	char program[SIM_PATH_MAX], phases[BENCH_PEER_PHASES][48];
+	char program[IO_PATH_MAX], phases[BENCH_PEER_PHASES][48];
 	find_program(b, program);
 	for (int i = 0; i < BENCH_PEER_PHASES; i++) {
 		const int length = windows[i].end - windows[i].first, most = b->quick ? 2 : 10;
 		snprintf(phases[i], sizeof phases[i], "%c=%d:%d:%d", 'A' + i, windows[i].first, windows[i].end - 1,
 			length < most ? length : most);
 	}
-	char motion[SIM_PATH_MAX], mesh[SIM_PATH_MAX], table[SIM_PATH_MAX];
+	char motion[IO_PATH_MAX], mesh[IO_PATH_MAX], table[IO_PATH_MAX];
 	memcpy(motion, files->motion, sizeof motion);
 	memcpy(mesh, files->mesh, sizeof mesh);
 	memcpy(table, files->table, sizeof table);

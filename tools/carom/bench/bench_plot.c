@@ -77,9 +77,9 @@ static void write_bars(FILE *file, const bench_table *table)
 
 static int write_script(const bench_table *table, const char *folder)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	snprintf(path, sizeof path, "%s/%s.gnuplot", folder, table->name);
-	sim_output_file file = { 0 };
+	io_output_file file = { 0 };
 	if (report_open(&file, path) != EXIT_DONE)
 		return EXIT_FAILED;
 	write_head(file.stream, table);
@@ -93,7 +93,7 @@ static int write_script(const bench_table *table, const char *folder)
 /// gnuplot changes to the folder first, by a command of its own.
 static int run_gnuplot(const bench_table *table, const char *folder)
 {
-	char change[2 * SIM_PATH_MAX + 8] = "cd '", script[BENCH_CELL_SIZE + 16];
+	char change[2 * IO_PATH_MAX + 8] = "cd '", script[BENCH_CELL_SIZE + 16];
 	size_t length = strlen(change);
 	for (; *folder; folder++) {
 		if (*folder == '\'')

@@ -39,7 +39,7 @@ void bench_make_ray_variants(bench_variant *v)
 typedef struct runner {
 	const bench_motion *motion;
 	carom_context *context;
-	sim_simulation *source;
+	scene_simulation *source;
 	carom_world *world;
 	carom_mesh **meshes; // [scene.mesh_count] without grids; NULL: those of the simulation
 	bench_forms *forms;  // NULL: bodies are what the scene has
@@ -62,7 +62,7 @@ static void close_runner(runner *r)
 	for (int32_t i = 0; r->meshes && i < r->motion->scene.mesh_count; i++)
 		carom_release_mesh(r->meshes[i]);
 	free(r->meshes);
-	sim_destroy_simulation(r->source);
+	scene_destroy_simulation(r->source);
 	carom_destroy_context(r->context);
 	free(r->ids);
 	free(r->moving_ids);
@@ -74,14 +74,14 @@ static void close_runner(runner *r)
 /// Height fields stay those of the simulation.
 static int make_plain_meshes(runner *r)
 {
-	const sim_scene *scene = &r->motion->scene;
+	const scene_description *scene = &r->motion->scene;
 	r->meshes = bench_allocate((size_t)scene->mesh_count, sizeof(carom_mesh *));
 	for (int32_t i = 0; i < scene->mesh_count; i++) {
 		sim_error error;
 		sim_mesh triangles;
-		if (scene->meshes[i].kind == SIM_MESH_HEIGHT_FIELD)
+		if (scene->meshes[i].kind == SCENE_MESH_HEIGHT_FIELD)
 			continue;
-		if (!sim_scene_build_mesh(scene, i, &triangles, &error))
+		if (!scene_build_mesh(scene, i, &triangles, &error))
 			return report_error(NULL, "%s", error.text);
 		carom_mesh_def def = carom_default_mesh_def();
 		def.vertices = (carom_strided){ .data = triangles.vertices, .type = CAROM_FLOAT32 };
@@ -109,7 +109,7 @@ static int open_runner(const bench *b, const bench_motion *motion, const bench_v
 	r->context = report_create_context(variant->threads ? variant->threads : b->threads, b->simd);
 	if (!r->context)
 		return EXIT_FAILED;
-	r->source = sim_create_simulation(r->context, &motion->scene, NULL, &error);
+	r->source = scene_create_simulation(r->context, &motion->scene, NULL, &error);
 	if (!r->source)
 		return report_error(NULL, "%s", error.text);
 	carom_world_def def = variant->def;
@@ -126,7 +126,7 @@ static int open_runner(const bench *b, const bench_motion *motion, const bench_v
 static carom_result add_present_bodies(runner *r, int frame, const carom_pose *poses)
 {
 	for (; r->present < r->motion->present[frame]; r->present++) {
-		carom_body_def def = sim_simulation_body_def(r->source, r->present);
+		carom_body_def def = scene_simulation_body_def(r->source, r->present);
 		const int32_t mesh = r->motion->scene.rigid.bodies[r->present].shape.mesh;
 		if (r->meshes && mesh >= 0 && r->meshes[mesh])
 			def.shape.mesh = r->meshes[mesh];
@@ -259,13 +259,13 @@ typedef struct replays {
 } replays;
 
 /// Numbers beyond those of the scene are sheets.
-static bool moves(const sim_scene *scene, uint64_t body)
+static bool moves(const scene_description *scene, uint64_t body)
 {
 	return body >= (uint64_t)scene->rigid.body_count || scene->rigid.bodies[body].kind == CAROM_DYNAMIC;
 }
 
 /// Pairs of bodies that move, parts of them taken together.
-static void keep_depths(const sim_scene *scene, const carom_world *world, int at, bench_result *result)
+static void keep_depths(const scene_description *scene, const carom_world *world, int at, bench_result *result)
 {
 	const carom_pair_view pairs = carom_world_pairs(world);
 	const carom_contact_view contacts = carom_world_contacts(world);

@@ -9,7 +9,7 @@ enum { PARTS = 7, PHASES = 3 };
 
 static const char *const PART_NAMES[PARTS] = { "trees", "pair", "vertex", "ray", "complete", "merge", "response" };
 
-static void parts_of(const sim_step *step, double parts[PARTS])
+static void parts_of(const scene_step *step, double parts[PARTS])
 {
 	const carom_stats *d = &step->detection;
 	const double all[PARTS] = { d->ms_trees, d->ms_pair, d->ms_vertex, d->ms_ray, d->ms_complete, d->ms_merge,

@@ -46,7 +46,7 @@ static void place_column(const bench_sheets *s, int sheet, int column, double *x
 typedef struct ground {
 	const bench_motion *motion;
 	carom_context *context;
-	sim_simulation *source;
+	scene_simulation *source;
 	carom_world *world;
 	carom_body_id *ids;
 } ground;
@@ -54,7 +54,7 @@ typedef struct ground {
 static void close_ground(ground *g)
 {
 	carom_destroy_world(g->world);
-	sim_destroy_simulation(g->source);
+	scene_destroy_simulation(g->source);
 	carom_destroy_context(g->context);
 	free(g->ids);
 }
@@ -67,12 +67,12 @@ static int open_ground(const bench *b, const bench_motion *motion, ground *g)
 	g->context = report_create_context(b->threads, b->simd);
 	if (!g->context)
 		return EXIT_FAILED;
-	g->source = sim_create_simulation(g->context, &motion->scene, NULL, &error);
+	g->source = scene_create_simulation(g->context, &motion->scene, NULL, &error);
 	if (!g->source)
 		return report_error(NULL, "%s", error.text);
 	carom_result result = carom_create_world(g->context, NULL, &g->world);
 	for (int32_t i = 0; i < motion->scene.rigid.body_count && result == CAROM_SUCCESS; i++) {
-		const carom_body_def def = sim_simulation_body_def(g->source, i);
+		const carom_body_def def = scene_simulation_body_def(g->source, i);
 		result = carom_world_add_body(g->world, &def, &g->ids[i]);
 	}
 	return result == CAROM_SUCCESS ? EXIT_DONE : report_error(NULL, "%s", carom_error_text(g->context));

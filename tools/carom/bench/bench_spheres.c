@@ -14,17 +14,17 @@
 
 // ---- Scenes ----
 
-static int read_scene(const bench *b, const char *file, sim_scene *scene)
+static int read_scene(const bench *b, const char *file, scene_description *scene)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	sim_error error;
 	size_t size;
 	if (!bench_find_scene(b, file, path))
 		return EXIT_FAILED;
-	char *text = sim_read_text(path, &size, &error);
+	char *text = io_read_text(path, &size, &error);
 	if (!text)
 		return report_error(NULL, "%s", error.text);
-	const bool done = sim_parse_scene(path, text, size, scene, &error);
+	const bool done = scene_parse(path, text, size, scene, &error);
 	free(text);
 	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
@@ -51,7 +51,7 @@ static const double FILLED_PART = 0.15;
 enum { HEAP_LAYERS = 10 };
 
 /// Where a heap comes to be: a bin along gravity, whose floor is as wide as ten layers take.
-static void pack_heap(sim_sphere_source *source, sim_granular_def *def, double volume)
+static void pack_heap(scene_sphere_source *source, sim_granular_def *def, double volume)
 {
 	const double settled = 0.6, diameter = 2 * source->radius[1];
 	const double area = fmax(volume * FILLED_PART / (settled * HEAP_LAYERS * diameter), 25 * diameter * diameter);
@@ -69,7 +69,7 @@ static void pack_heap(sim_sphere_source *source, sim_granular_def *def, double v
 	}
 }
 
-static void pack(sim_sphere_source *source, sim_granular_def *def, bench_packing packing)
+static void pack(scene_sphere_source *source, sim_granular_def *def, bench_packing packing)
 {
 	const double pi = 3.14159265358979323846;
 	const double volume = (double)source->count * 4.0 / 3.0 * pi * mean_cube(source->radius[0], source->radius[1]) / FILLED_PART;
@@ -86,7 +86,7 @@ static void pack(sim_sphere_source *source, sim_granular_def *def, bench_packing
 	pack_heap(source, def, volume);
 }
 
-static void set_moving(sim_sphere_source *source, const sim_granular_def *def, const bench_sphere_case *which)
+static void set_moving(scene_sphere_source *source, const sim_granular_def *def, const bench_sphere_case *which)
 {
 	const double *g = def->gravity;
 	const double length = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
@@ -98,19 +98,19 @@ static void set_moving(sim_sphere_source *source, const sim_granular_def *def, c
 	}
 }
 
-int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_scene *scene)
+int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, scene_description *scene)
 {
 	sim_error error;
-	*scene = (sim_scene){ 0 };
+	*scene = (scene_description){ 0 };
 	if (read_scene(b, which->file, scene) != EXIT_DONE)
 		return EXIT_FAILED;
-	if (which->count > 0 && !sim_scene_set_sphere_count(scene, which->count, &error))
+	if (which->count > 0 && !scene_set_sphere_count(scene, which->count, &error))
 		return report_error(NULL, "%s", error.text);
 	for (int32_t i = 0; i < scene->spheres.source_count; i++) {
-		sim_sphere_source *source = &scene->spheres.sources[i];
-		if (which->mesh_most > 0 && source->kind == SIM_SPHERES_MESH && source->count > which->mesh_most)
+		scene_sphere_source *source = &scene->spheres.sources[i];
+		if (which->mesh_most > 0 && source->kind == SCENE_SPHERES_MESH && source->count > which->mesh_most)
 			source->count = which->mesh_most;
-		if (which->packing != BENCH_AS_IN_SCENE && source->kind == SIM_SPHERES_RANDOM)
+		if (which->packing != BENCH_AS_IN_SCENE && source->kind == SCENE_SPHERES_RANDOM)
 			pack(source, &scene->spheres.def, which->packing);
 		set_moving(source, &scene->spheres.def, which);
 	}
@@ -153,10 +153,11 @@ static int run_steps(sim_granular *granular, const bench_sphere_case *which, ben
 }
 
 /// Let the spheres come to rest in far fewer steps than they would take by themselves.
-static int settle(carom_context *context, const sim_scene *scene, const bench_sphere_case *which, sim_granular_filling *filling)
+static int settle(
+	carom_context *context, const scene_description *scene, const bench_sphere_case *which, scene_granular_filling *filling)
 {
 	sim_error error;
-	sim_granular_def def = sim_filled_def(scene, filling);
+	sim_granular_def def = scene_filled_def(scene, filling);
 	def.spheres.restitution = def.walls.restitution = 0;
 	def.stability = SIM_GRANULAR_REPORT;
 	def.gravity_rate = 0;
@@ -180,29 +181,29 @@ static int settle(carom_context *context, const sim_scene *scene, const bench_sp
 int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench_sphere_cost *cost)
 {
 	sim_error error;
-	sim_scene scene;
-	sim_granular_filling filling = { 0 };
+	scene_description scene;
+	scene_granular_filling filling = { 0 };
 	sim_granular *granular = NULL;
 	*cost = (bench_sphere_cost){ 0 };
 	int status = bench_open_sphere_scene(b, which, &scene);
 	carom_context *context = status == EXIT_DONE ? report_create_context(b->threads, b->simd) : NULL;
 	if (!context)
 		status = EXIT_FAILED;
-	if (status == EXIT_DONE && !sim_fill_spheres(context, &scene, &filling, &error))
+	if (status == EXIT_DONE && !scene_fill_spheres(context, &scene, &filling, &error))
 		status = report_error(NULL, "%s", error.text);
 	if (status == EXIT_DONE && which->settle > 0)
 		status = settle(context, &scene, which, &filling);
 	if (status == EXIT_DONE) {
-		sim_granular_def def = sim_filled_def(&scene, &filling);
+		sim_granular_def def = scene_filled_def(&scene, &filling);
 		if (which->turned > 0)
 			def.gravity_rate = which->turned * (3.14159265358979323846 / 180) / (which->warm_up * def.time_step);
 		granular = sim_create_granular(context, &def, &error);
 		status = granular ? run_steps(granular, which, cost) : report_error(NULL, "%s: %s", which->file, error.text);
 	}
 	sim_destroy_granular(granular);
-	sim_destroy_filling(&filling);
+	scene_destroy_filling(&filling);
 	carom_destroy_context(context);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	return status;
 }
 
@@ -242,7 +243,7 @@ static bool find_once(carom_spheres *spheres, const carom_sphere_input *input, i
 	const carom_sphere_stats stats = carom_spheres_get_stats(spheres);
 	const double total = stats.ms_update + stats.ms_find;
 	if (repeat == 0)
-		finding->hash = sim_hash_sphere_pairs(pairs.pairs, pairs.count);
+		finding->hash = io_hash_sphere_pairs(pairs.pairs, pairs.count);
 	if (repeat > 0 && total >= finding->ms_total)
 		return true;
 	finding->ms_build = stats.ms_update;
@@ -257,7 +258,7 @@ static bool find_once(carom_spheres *spheres, const carom_sphere_input *input, i
 }
 
 static int check_findings(
-	const char *name, const sim_sphere_set *set, const bench_finder *finders, int count, const bench_finding *findings)
+	const char *name, const io_sphere_set *set, const bench_finder *finders, int count, const bench_finding *findings)
 {
 	for (int i = 0; i < count; i++) {
 		const bench_finding *f = &findings[i];
@@ -294,10 +295,10 @@ static int find_in_turns(carom_context *context, carom_spheres **spheres, const 
 	return EXIT_DONE;
 }
 
-int bench_find_pairs(const bench *b, const char *name, const sim_sphere_set *set, const bench_finder *finders, int count,
+int bench_find_pairs(const bench *b, const char *name, const io_sphere_set *set, const bench_finder *finders, int count,
 	int repeats, bench_finding *findings)
 {
-	const carom_sphere_input input = sim_sphere_input(set);
+	const carom_sphere_input input = io_sphere_input(set);
 	carom_spheres *spheres[BENCH_MAX_FINDERS] = { NULL };
 	carom_context *context = report_create_context(b->threads, b->simd);
 	int status = context ? EXIT_DONE : EXIT_FAILED;

@@ -50,8 +50,8 @@ typedef struct bench_sphere_cost {
 } bench_sphere_cost;
 
 /// Read a scene of spheres and change it as the case says. EXIT_DONE, or EXIT_FAILED after a
-/// message; sim_destroy_scene gives it back in both cases.
-int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_scene *scene);
+/// message; scene_destroy gives it back in both cases.
+int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, scene_description *scene);
 
 /// Simulate a case. EXIT_DONE, or EXIT_FAILED after a message.
 int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench_sphere_cost *cost);
@@ -77,7 +77,7 @@ enum { BENCH_MAX_FINDERS = 8, BENCH_MAX_FIND_REPEATS = 32 };
 /// Find the pairs of a set in each way, over and over in turns, from scratch each time. EXIT_DONE,
 /// or EXIT_FAILED after a message: when two ways find other pairs, or not those that a snapshot
 /// knows.
-int bench_find_pairs(const bench *b, const char *name, const sim_sphere_set *set, const bench_finder *finders, int count,
+int bench_find_pairs(const bench *b, const char *name, const io_sphere_set *set, const bench_finder *finders, int count,
 	int repeats, bench_finding *findings);
 
 /// The four methods and the automatic choice, in this order; the tree rebuilt each time.

@@ -23,7 +23,7 @@ typedef struct upkeep_cost {
 // Each sphere flies with a velocity of its own, and walls reflect it: neighbours part as in a box
 // that is shaken.
 typedef struct flight {
-	sim_sphere_set set;
+	io_sphere_set set;
 	float *velocities; // [3*count] per frame
 	float side;
 } flight;
@@ -35,10 +35,11 @@ static const double MOST_MOTION = 0.45;
 static bool start_flight(flight *f, int64_t count)
 {
 	const double least = 0.0005, most = 0.0006, volume = 4.19 * 1.67e-10, filled = 0.05;
-	sim_sphere_set speeds = { 0 };
+	io_sphere_set speeds = { 0 };
 	f->side = (float)cbrt((double)count * volume / filled);
-	if (!sim_strew_spheres(count, least, most, (double)f->side, 1, &f->set) || !sim_strew_spheres(count, 0, 0, 1, 2, &speeds)) {
-		sim_free_spheres(&f->set);
+	if (!scene_strew_spheres(count, least, most, (double)f->side, 1, &f->set) ||
+		!scene_strew_spheres(count, 0, 0, 1, 2, &speeds)) {
+		io_free_spheres(&f->set);
 		return false;
 	}
 	f->velocities = bench_allocate((size_t)count, 3 * sizeof *f->velocities);
@@ -48,7 +49,7 @@ static bool start_flight(flight *f, int64_t count)
 		for (int k = 0; k < 3; k++)
 			f->velocities[3 * i + k] = scale * (2 * uniform[4 * i + k] - 1);
 	}
-	sim_free_spheres(&speeds);
+	io_free_spheres(&speeds);
 	return true;
 }
 
@@ -84,7 +85,7 @@ static bool work_frame(carom_spheres *spheres, const carom_sphere_input *input, 
 /// All variants see the same frames, in turns.
 static int run_flight(carom_context *context, flight *f, carom_spheres **spheres, int frames, upkeep_cost *costs)
 {
-	const carom_sphere_input input = sim_sphere_input(&f->set);
+	const carom_sphere_input input = io_sphere_input(&f->set);
 	progress bar;
 	progress_start(&bar, "interval", frames);
 	for (int frame = 0; frame < frames; frame++) {
@@ -158,7 +159,7 @@ static int measure_method(
 	for (int i = 0; i < VARIANTS; i++)
 		carom_destroy_spheres(spheres[i]);
 	carom_destroy_context(context);
-	sim_free_spheres(&f.set);
+	io_free_spheres(&f.set);
 	free(f.velocities);
 	return status;
 }

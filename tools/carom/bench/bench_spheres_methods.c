@@ -44,9 +44,9 @@ enum { STREWN_COUNT = sizeof STREWN / sizeof STREWN[0] };
 enum { GIANTS = 20, HEAPS = 20 };
 
 /// The spheres of a free fall, and among them a few that are a hundred times as large.
-static bool make_giants(int64_t count, sim_sphere_set *set)
+static bool make_giants(int64_t count, io_sphere_set *set)
 {
-	if (!sim_strew_spheres(count, 0.0005, 0.0006, bench_side_for(count, 1), 1, set))
+	if (!scene_strew_spheres(count, 0.0005, 0.0006, bench_side_for(count, 1), 1, set))
 		return false;
 	float *values = set->values;
 	for (int64_t i = 0; i < GIANTS; i++)
@@ -55,35 +55,35 @@ static bool make_giants(int64_t count, sim_sphere_set *set)
 }
 
 /// Crowded heaps, strewn over a space that is empty otherwise.
-static bool make_heaps(int64_t count, sim_sphere_set *set)
+static bool make_heaps(int64_t count, io_sphere_set *set)
 {
 	const double volume_of_each = 1.08e-9, space = 100;
-	sim_sphere_set corners = { 0 };
-	bool done = sim_strew_spheres(count, 0.0005, 0.0006, cbrt(volume_of_each * (double)count / HEAPS), 1, set);
-	done = done && sim_strew_spheres(HEAPS, 0, 0, space, 2, &corners);
+	io_sphere_set corners = { 0 };
+	bool done = scene_strew_spheres(count, 0.0005, 0.0006, cbrt(volume_of_each * (double)count / HEAPS), 1, set);
+	done = done && scene_strew_spheres(HEAPS, 0, 0, space, 2, &corners);
 	float *values = set->values;
 	const float *corner = corners.values;
 	for (int64_t i = 0; done && i < count; i++) {
 		for (int k = 0; k < 3; k++)
 			values[4 * i + k] += corner[4 * (i % HEAPS) + k];
 	}
-	sim_free_spheres(&corners);
+	io_free_spheres(&corners);
 	return done;
 }
 
 /// Spheres of r and r/2 that fill a body and overlap, as Mochi's bunny (section 4.1.4).
-static int make_body(const bench *b, int64_t count, sim_sphere_set *set)
+static int make_body(const bench *b, int64_t count, io_sphere_set *set)
 {
 	sim_error error;
 	sim_mesh mesh;
 	double spacing;
 	if (!sim_make_shape("lumpy", 902, 1, &mesh, &error))
 		return report_error(NULL, "%s", error.text);
-	sim_sampling sampling = sim_default_sampling();
+	scene_sampling sampling = scene_default_sampling();
 	sampling.count = count;
 	sampling.mix = true;
 	carom_context *context = report_create_context(b->threads, b->simd);
-	bool done = context && sim_sample_mesh(context, &mesh, &sampling, set, &spacing, &error);
+	bool done = context && scene_sample_mesh(context, &mesh, &sampling, set, &spacing, &error);
 	if (context && !done)
 		report_error(NULL, "%s", error.text);
 	// Without a radius as large as they can be: now grown to three quarters of the lattice's
@@ -101,7 +101,7 @@ static int make_body(const bench *b, int64_t count, sim_sphere_set *set)
 
 // ---- Measurement ----
 
-static int measure_set(const bench *b, const method_tables *tables, const char *name, const sim_sphere_set *set)
+static int measure_set(const bench *b, const method_tables *tables, const char *name, const io_sphere_set *set)
 {
 	bench_finder finders[BENCH_METHODS];
 	bench_finding findings[BENCH_METHODS];
@@ -131,32 +131,32 @@ static int measure_set(const bench *b, const method_tables *tables, const char *
 
 static int measure_strewn(const bench *b, const method_tables *tables, const strewn_set *which, int64_t count)
 {
-	sim_sphere_set set = { 0 };
-	if (!sim_strew_spheres(count, 0.0005, which->most_radius, bench_side_for(count, which->side), 1, &set))
+	io_sphere_set set = { 0 };
+	if (!scene_strew_spheres(count, 0.0005, which->most_radius, bench_side_for(count, which->side), 1, &set))
 		return report_error(NULL, "out of memory");
 	const int status = measure_set(b, tables, which->name, &set);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 	return status;
 }
 
 static int measure_uneven(
-	const bench *b, const method_tables *tables, const char *name, bool (*make)(int64_t count, sim_sphere_set *set))
+	const bench *b, const method_tables *tables, const char *name, bool (*make)(int64_t count, io_sphere_set *set))
 {
-	sim_sphere_set set = { 0 };
+	io_sphere_set set = { 0 };
 	int status = make(b->quick ? 5000 : 200000, &set) ? EXIT_DONE : report_error(NULL, "out of memory");
 	if (status == EXIT_DONE)
 		status = measure_set(b, tables, name, &set);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 	return status;
 }
 
 static int measure_body(const bench *b, const method_tables *tables)
 {
-	sim_sphere_set set = { 0 };
+	io_sphere_set set = { 0 };
 	int status = make_body(b, b->quick ? 2000 : 82337, &set);
 	if (status == EXIT_DONE)
 		status = measure_set(b, tables, "a body of r and r/2", &set);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 	return status;
 }
 
@@ -191,20 +191,20 @@ static int list_snapshots(const char *folder, char names[MAX_SNAPSHOTS][BENCH_CE
 static int measure_snapshots(const bench *b, const method_tables *tables)
 {
 	static char names[MAX_SNAPSHOTS][BENCH_CELL_SIZE];
-	const sim_sphere_reading reading = { .default_radius = -1 };
-	char path[SIM_PATH_MAX];
+	const io_sphere_reading reading = { .default_radius = -1 };
+	char path[IO_PATH_MAX];
 	sim_error error;
 	int count;
 	if (list_snapshots(b->data, names, &count) != EXIT_DONE)
 		return EXIT_FAILED;
 	for (int i = 0; i < count; i++) {
-		sim_sphere_set set;
+		io_sphere_set set;
 		if (snprintf(path, sizeof path, "%s/%s", b->data, names[i]) >= (int)sizeof path)
 			return report_error(b->data, "is too long a name");
-		if (!sim_load_spheres(path, &reading, &set, &error))
+		if (!io_load_spheres(path, &reading, &set, &error))
 			return report_error(path, "%s", error.text);
 		const int status = measure_set(b, tables, names[i], &set);
-		sim_free_spheres(&set);
+		io_free_spheres(&set);
 		if (status != EXIT_DONE)
 			return EXIT_FAILED;
 	}

@@ -49,8 +49,8 @@ static int compare_methods(validation *v, sim_granular *granular, int copy)
 	const int64_t count = sim_granular_get_info(granular).count;
 	bench_finding findings[BENCH_METHODS];
 	char name[64];
-	sim_sphere_set set = { 0 };
-	if (!sim_allocate_spheres(&set, count, true))
+	io_sphere_set set = { 0 };
+	if (!io_allocate_spheres(&set, count, true))
 		return report_error(NULL, "out of memory");
 	double *centres = bench_allocate((size_t)count, 3 * sizeof *centres), *radii = bench_allocate((size_t)count, sizeof *radii);
 	sim_granular_get_state(granular, centres, radii, NULL, NULL);
@@ -64,20 +64,20 @@ static int compare_methods(validation *v, sim_granular *granular, int copy)
 	free(radii);
 	snprintf(name, sizeof name, "copy %d", copy);
 	const int status = bench_find_pairs(v->b, name, &set, v->finders, BENCH_METHODS, 1, findings);
-	sim_free_spheres(&set);
+	io_free_spheres(&set);
 	v->compared += status == EXIT_DONE;
 	return status;
 }
 
-static int run_copy(validation *v, const sim_scene *scene, const sim_granular_filling *filling, int copy)
+static int run_copy(validation *v, const scene_description *scene, const scene_granular_filling *filling, int copy)
 {
 	sim_error error;
-	sim_granular_filling noisy = *filling;
+	scene_granular_filling noisy = *filling;
 	noisy.centres = bench_allocate((size_t)filling->count, 3 * sizeof *noisy.centres);
 	for (int64_t i = 0; i < 3 * filling->count; i++)
 		noisy.centres[i] = filling->centres[i];
 	add_noise(noisy.centres, 3 * filling->count, (uint64_t)copy + 1);
-	const sim_granular_def def = sim_filled_def(scene, &noisy);
+	const sim_granular_def def = scene_filled_def(scene, &noisy);
 	sim_granular *granular = sim_create_granular(v->context, &def, &error);
 	int status = granular ? EXIT_DONE : report_error(NULL, "%s", error.text);
 	for (int i = 0; i < v->steps && status == EXIT_DONE; i++) {
@@ -146,7 +146,7 @@ static void add_tables(const validation *v, bench_report *report)
 	}
 }
 
-static int run_copies(validation *v, const sim_scene *scene, const sim_granular_filling *filling)
+static int run_copies(validation *v, const scene_description *scene, const scene_granular_filling *filling)
 {
 	int status = EXIT_DONE;
 	progress bar;
@@ -165,8 +165,8 @@ int bench_spheres_validation(bench *b, bench_report *report)
 		.file = "freefall.json", .count = b->quick ? 1000 : 100000, .packing = BENCH_CROWD, .speed = 0.5
 	};
 	sim_error error;
-	sim_scene scene;
-	sim_granular_filling filling = { 0 };
+	scene_description scene;
+	scene_granular_filling filling = { 0 };
 	validation v = { .b = b, .steps = b->quick ? 40 : 300 };
 	v.contacts = bench_allocate((size_t)(COPIES * v.steps), sizeof *v.contacts);
 	bench_make_method_finders(v.finders);
@@ -174,7 +174,7 @@ int bench_spheres_validation(bench *b, bench_report *report)
 	v.context = status == EXIT_DONE ? report_create_context(b->threads, b->simd) : NULL;
 	if (!v.context)
 		status = EXIT_FAILED;
-	if (status == EXIT_DONE && !sim_fill_spheres(v.context, &scene, &filling, &error))
+	if (status == EXIT_DONE && !scene_fill_spheres(v.context, &scene, &filling, &error))
 		status = report_error(NULL, "%s", error.text);
 	if (status == EXIT_DONE)
 		status = run_copies(&v, &scene, &filling);
@@ -188,9 +188,9 @@ int bench_spheres_validation(bench *b, bench_report *report)
 			"grid, levels, tree, rays and the automatic choice found exactly the same pairs in all %lld snapshots of the copies",
 			(long long)v.compared);
 	}
-	sim_destroy_filling(&filling);
+	scene_destroy_filling(&filling);
 	carom_destroy_context(v.context);
-	sim_destroy_scene(&scene);
+	scene_destroy(&scene);
 	free(v.contacts);
 	return status;
 }

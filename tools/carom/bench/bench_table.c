@@ -184,9 +184,9 @@ static void write_field(FILE *file, const char *text, bool last)
 
 static int write_table(const bench_table *table, const char *folder)
 {
-	char path[SIM_PATH_MAX];
+	char path[IO_PATH_MAX];
 	snprintf(path, sizeof path, "%s/%s.csv", folder, table->name);
-	sim_output_file file = { 0 };
+	io_output_file file = { 0 };
 	if (report_open(&file, path) != EXIT_DONE)
 		return EXIT_FAILED;
 	for (int i = 0; i < table->column_count; i++)
