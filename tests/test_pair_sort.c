@@ -75,7 +75,7 @@ static void feed_piece(int64_t begin, int64_t end, int worker, void *user)
 
 static bool feed(carom_context *context, cr_pair_store *store, const pair_input *input, bool symmetric)
 {
-	if (!cr_open_pair_store(store, input->spheres, symmetric))
+	if (!cr_open_pair_store(store, input->spheres, input->spheres, symmetric))
 		return false;
 	feed_task task = { input, cr_store_sink(store) };
 	cr_parallel_for(context, feed_piece, input->count, 700, &task);

@@ -100,7 +100,7 @@ TEST(sphere_grid, sort_keeps_the_order_within_cells_for_any_threads)
 				const odd_map map = { number };
 				const bool tags = number % 2 == 0;
 				REQUIRE(cr_cells_reserve(&cells[threads], contexts[threads], made.set.count, number, tags));
-				cr_cells_sort(&cells[threads], &made.set, number, locate_oddly, &map);
+				cr_cells_sort(&cells[threads], &made.set, number, locate_oddly, &map, &map);
 				check_cells(&cells[threads], &made.set, &map);
 			}
 			fixture_free_set(&made);

@@ -101,12 +101,22 @@ typedef struct carom_sphere_input {
 	carom_strided centres; ///< x, y, z of each; finite, at most CAROM_MAX_COORDINATE
 	/// One value each (stride 0: packed); finite, not negative, at most CAROM_MAX_COORDINATE.
 	carom_strided radii;
+	/// For programs that share spheres out to processes. Only the first `owned` spheres are this
+	/// process's; those behind them are copies of others' (ghosts), near enough to touch. Pairs of
+	/// two ghosts are neither tested (but by method DEVICE) nor handed on, and ghosts have no rows
+	/// of neighbours and no sums of forces. Of a pair with a ghost, each of both processes finds
+	/// its own copy. 0 to count; below 0: all are owned.
+	int64_t owned;
 	/// [count] names, all different, that stay with the spheres when the caller re-orders them;
-	/// NULL: the index. Names that occur twice are refused where the largest one is below 32 *
-	/// count. Beyond that nobody looks: neighbours with one name then stand in no fixed order, so
-	/// that sums may differ in their last bits from run to run, and two that coincide push each
-	/// other the same way.
+	/// NULL: the index. Ghosts may bear names of others: periodic images that another process has
+	/// made. Such namesakes are neighbours in the order of their centres (x, then y, then z). Names
+	/// that occur twice are refused where the largest one is below 32 * count. Beyond that nobody
+	/// looks: neighbours with one name then stand in no fixed order, so that sums may differ in
+	/// their last bits from run to run, and two that coincide push each other the same way.
 	const uint32_t *ids;
+	/// [count] names as `ids`, of 64 bits, in its place; twins among owned spheres are always
+	/// found. NULL: ids. Twelve bytes a sphere are held, 32 while they are put in order.
+	const uint64_t *ids64;
 	/// No two spheres' distance, nor a sum of their radii, has changed by more than twice this
 	/// since the last update, taken together (the caller vouches for it; for spheres of another
 	/// order it must be below 0). Below 0: unknown, the library measures. INFINITY: the list is
@@ -135,17 +145,19 @@ typedef struct carom_sphere_pairs {
 /// Every sphere's neighbours: row i is other[first[i]] .. other[first[i+1]-1], all j with |c_i -
 /// c_j| <= r_i + r_j + skin, when the list was made; so every sphere that touches i now, and some
 /// more. Symmetric: i is in j's row too. Each row is sorted by ids, so that sums over rows do not
-/// depend on how the list was made, nor on the order of the caller's arrays.
+/// depend on how the list was made, nor on the order of the caller's arrays. Ghosts stand in the
+/// rows of others and have none.
 typedef struct carom_sphere_neighbours {
 	const int64_t *first;  ///< [count+1]
 	const uint32_t *other; ///< [first[count]]
-	int64_t count;         ///< of rows
+	int64_t count;         ///< of rows: owned spheres
 	uint64_t build;        ///< number of the list: another one when it was rebuilt
 } carom_sphere_neighbours;
 
 /// Counts, times and memory of the last calls.
 typedef struct carom_sphere_stats {
-	int64_t count;  ///< spheres
+	int64_t count;  ///< spheres, ghosts included
+	int64_t ghosts; ///< copies of other processes' spheres (carom_sphere_input.owned)
 	int64_t images; ///< periodic images of spheres near the borders, made for the detection
 	int64_t pairs;  ///< found by the last search
 	int64_t tests;  ///< pairs whose distance was computed by the last search
@@ -218,8 +230,9 @@ typedef void carom_sphere_force_fn(uint32_t a, uint32_t b, const double directio
 	double overlap, double force[3], double torque[3], void *user);
 
 /// Sum the forces on every sphere over the spheres that touch it, in the order of their ids: the
-/// same bits for any method, skin, number of threads and order of the arrays. forces and torques:
-/// [3*count], overwritten; torques may be NULL.
+/// same bits for any method, skin, number of threads and order of the arrays, and for any way to
+/// share the spheres out to processes. forces and torques: [3*owned], overwritten; torques may be
+/// NULL.
 CAROM_API carom_result carom_spheres_sum_forces(
 	carom_spheres *spheres, carom_sphere_force_fn *fn, void *user, double *forces, double *torques);
 
@@ -230,7 +243,8 @@ CAROM_API carom_result carom_spheres_get_neighbours(
 
 /// The order of the spheres along a Morton curve through their box, as it was when the list was
 /// made while one is kept: order[k] is the index of the k-th. Simulations that keep their arrays in
-/// this order are faster, because neighbours in space are neighbours in memory. order: [count].
+/// this order are faster, because neighbours in space are neighbours in memory. Ghosts come after
+/// all others. order: [count].
 CAROM_API carom_result carom_spheres_get_order(carom_spheres *spheres, uint32_t *order);
 
 /// Counts, times and memory of the last calls. Thread-safe while no call runs.

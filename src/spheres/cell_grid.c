@@ -1,10 +1,11 @@
 /// A dense grid of cells, the spheres sorted by cell (Green, Particle Simulation using CUDA, 2010),
 /// each pair met once: a sphere looks forward in its own row of cells and into the four
-/// neighbouring rows that come later. Cells are flat along x, since a run of several of them is
-/// contiguous; a search of a row ends where its reach does. The box is that of a sample, so that a
-/// few flyers do not make all cells wide; who is outside is in a cell of the border. There is at
-/// most one cell for each sphere. Time: the spheres plus the pairs of neighbours, quadratic where
-/// most spheres share few cells; memory always linear.
+/// neighbouring rows that come later. Ghosts have cells of their own; each looks into all nine rows
+/// of the others around it, so that two ghosts never meet. Cells are flat along x, since a run of
+/// several of them is contiguous; a search of a row ends where its reach does. The box is that of a
+/// sample, so that a few flyers do not make all cells wide; who is outside is in a cell of the
+/// border. There is at most one cell for each sphere. Time: the spheres plus the pairs of
+/// neighbours, quadratic where most spheres share few cells; memory always linear.
 
 #include "spheres/cell_grid.h"
 #include "base/parallel.h"
@@ -99,12 +100,15 @@ static carom_result build(void **state, const cr_sphere_set *set)
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_row_grid *rows = &grid->rows;
-	if (!cr_cells_reserve(&rows->cells, context, set->count, (uint32_t)cell_limit(set->count), false))
+	const uint32_t tables = set->ghosts > 0 ? 2 : 1;
+	if (!cr_cells_reserve(&rows->cells, context, set->count, tables * (uint32_t)cell_limit(set->count), false))
 		return cr_fail_memory(context, "the grid of spheres");
 	cr_take_sample(&grid->sample, set);
 	lay_out(rows, set, &grid->sample);
 	const uint32_t cells = (uint32_t)rows->dim[0] * (uint32_t)rows->dim[1] * (uint32_t)rows->dim[2];
-	cr_cells_sort(&rows->cells, set, cells, cr_get_sphere_kernels(context->simd)->locate_rows, rows);
+	cr_row_grid ghosts = *rows;
+	ghosts.first_cell = (int32_t)cells;
+	cr_cells_sort(&rows->cells, set, tables * cells, cr_get_sphere_kernels(context->simd)->locate_rows, rows, &ghosts);
 	return CAROM_SUCCESS;
 }
 
@@ -122,12 +126,23 @@ static void find_part(int64_t begin, int64_t end, int worker, void *task)
 		cr_get_sphere_kernels(f->set->context->simd)->find_rows(&f->grid->rows, &search, begin, end);
 }
 
+static void find_ghosts_part(int64_t begin, int64_t end, int worker, void *task)
+{
+	const find_task *f = task;
+	const cr_sphere_search search = { f->set, f->sink, &f->grid->batches[worker], worker };
+	if (!search.batch->stopped)
+		cr_get_sphere_kernels(f->set->context->simd)->find_ghosts(&f->grid->rows, &search, begin, end);
+}
+
 static carom_result find(void *state, const cr_sphere_set *set, const cr_pair_sink *sink, int64_t *tests)
 {
 	const cell_grid *grid = state;
 	find_task task = { grid, set, sink };
 	cr_clear_batches(grid->batches, grid->workers);
-	cr_parallel_for(set->context, find_part, (int64_t)grid->rows.dim[1] * grid->rows.dim[2], 1, &task);
+	const int64_t rows = (int64_t)grid->rows.dim[1] * grid->rows.dim[2];
+	cr_parallel_for(set->context, find_part, rows, 1, &task);
+	if (set->ghosts > 0)
+		cr_parallel_for(set->context, find_ghosts_part, rows, 1, &task);
 	*tests = cr_sum_tests(grid->batches, grid->workers);
 	return CAROM_SUCCESS;
 }

@@ -7,6 +7,7 @@
 /// A level's cells are wide where its spheres are sparse, so that few lie across a border; but no
 /// wider than a sample of its spheres says that they are spread, down to the width of the largest.
 /// So heaps in empty space are searched like anything else.
+/// Ghosts have levels of their own, which do not look into each other: two ghosts never meet.
 
 #include "spheres/level_grid.h"
 #include "base/parallel.h"
@@ -30,16 +31,17 @@ typedef struct size_class {
 } size_class;
 
 typedef struct size_classes {
-	size_class of[CR_LEVELS];
-	int32_t count;
-	int32_t level_of[RADIUS_BINS];
+	size_class of[CR_LEVELS]; // those of ghosts last; of each kind coarse to fine
+	int32_t count, owned;     // all, and those before the ghosts'
+	int32_t level_of[RADIUS_BINS], ghost_level_of[RADIUS_BINS];
 } size_classes;
 
 typedef struct level_grid {
 	cr_level_grid cells;
+	cr_level_grid ghosts; // for cr_cells_sort alone
 	cr_sphere_sample sample;
 	cr_pair_batch *batches; // one for each worker
-	radius_bins *bins;      // one for each worker
+	radius_bins *bins;      // two for each worker: of spheres, of ghosts
 	int workers;
 } level_grid;
 
@@ -76,13 +78,15 @@ static bool joins(const size_class *class, const radius_bins *bins, int bin, con
 	return 2.0 * class->largest + pad < 1.5 * (2.0 * bins->largest[bin] + pad);
 }
 
-static void make_classes(size_classes *classes, const radius_bins *bins, const cr_sphere_set *set)
+/// Add the classes of some bins behind those that there are, up to `most` in all.
+static void add_classes(
+	size_classes *classes, int32_t most, const radius_bins *bins, const cr_sphere_set *set, int32_t level_of[RADIUS_BINS])
 {
-	classes->count = 0;
+	const int32_t first = classes->count;
 	for (int bin = RADIUS_BINS - 1; bin >= 0; bin--) {
 		if (bins->count[bin] > 0) {
 			const bool join =
-				classes->count > 0 && (classes->count == CR_LEVELS || joins(&classes->of[classes->count - 1], bins, bin, set));
+				classes->count > first && (classes->count == most || joins(&classes->of[classes->count - 1], bins, bin, set));
 			if (!join)
 				classes->of[classes->count++] = (size_class){ .largest = bins->largest[bin] };
 			size_class *class = &classes->of[classes->count - 1];
@@ -90,8 +94,18 @@ static void make_classes(size_classes *classes, const radius_bins *bins, const c
 			const uint32_t bits = (uint32_t)bin << 23;
 			memcpy(&class->smallest, &bits, sizeof bits);
 		}
-		classes->level_of[bin] = classes->count > 0 ? classes->count - 1 : 0;
+		level_of[bin] = classes->count > first ? classes->count - 1 : first;
 	}
+}
+
+/// bins: [2] of spheres, of ghosts.
+static void make_classes(size_classes *classes, const radius_bins *bins, const cr_sphere_set *set)
+{
+	classes->count = 0;
+	add_classes(classes, set->ghosts > 0 ? CR_LEVELS / 2 : CR_LEVELS, &bins[0], set, classes->level_of);
+	classes->owned = classes->count;
+	if (set->ghosts > 0)
+		add_classes(classes, CR_LEVELS, &bins[1], set, classes->ghost_level_of);
 }
 
 /// The least width of a level's cells: spheres that touch are at most one row apart. Rounding moves
@@ -203,10 +217,14 @@ static look choose_look(const cr_sphere_set *set, const size_class *fine, const 
 
 static void plan_search(cr_level_grid *grid, const cr_sphere_set *set, const size_classes *classes)
 {
-	for (int32_t fine = 0; fine < classes->count; fine++) {
-		grid->search[fine][fine] = CR_LEVEL_COARSE;
-		for (int32_t coarse = 0; coarse < fine; coarse++) {
-			const look l = choose_look(set, &classes->of[fine], &classes->of[coarse]);
+	for (int32_t a = 0; a < classes->count; a++) {
+		grid->search[a][a] = a < classes->owned ? CR_LEVEL_COARSE : CR_LEVEL_NOT;
+		for (int32_t b = 0; b < a; b++) {
+			look l = { CR_LEVEL_NOT, CR_LEVEL_NOT, 0 };
+			const bool a_fine = classes->of[a].largest <= classes->of[b].largest;
+			const int32_t fine = a_fine ? a : b, coarse = a_fine ? b : a;
+			if (b < classes->owned) // else both hold ghosts
+				l = choose_look(set, &classes->of[fine], &classes->of[coarse]);
 			grid->search[fine][coarse] = (uint8_t)l.fine;
 			grid->search[coarse][fine] = (uint8_t)l.coarse;
 		}
@@ -225,7 +243,7 @@ static carom_result make_state(level_grid **state, carom_context *context)
 	if (!grid->batches)
 		grid->batches = cr_alloc_array(context, (size_t)grid->workers, sizeof *grid->batches);
 	if (!grid->bins)
-		grid->bins = cr_alloc_array(context, (size_t)grid->workers, sizeof *grid->bins);
+		grid->bins = cr_alloc_array(context, 2 * (size_t)grid->workers, sizeof *grid->bins);
 	return grid->batches && grid->bins ? CAROM_SUCCESS : cr_fail_memory(context, "the levels of spheres");
 }
 
@@ -237,7 +255,10 @@ typedef struct bins_task {
 static void bin_part(int64_t begin, int64_t end, int worker, void *task)
 {
 	const bins_task *b = task;
-	add_to_bins(&b->bins[worker], b->set->spheres + begin, end - begin);
+	for (int64_t i = begin, run; i < end; i = run) {
+		run = cr_run_end(b->set, i, end);
+		add_to_bins(&b->bins[2 * worker + cr_is_ghost(b->set, (uint32_t)i)], b->set->spheres + i, run - i);
+	}
 }
 
 static void join_bins(radius_bins *sum, const radius_bins *more)
@@ -251,11 +272,11 @@ static void join_bins(radius_bins *sum, const radius_bins *more)
 /// All radii, in the first worker's bins.
 static void fill_bins(level_grid *grid, const cr_sphere_set *set)
 {
-	memset(grid->bins, 0, (size_t)grid->workers * sizeof *grid->bins);
+	memset(grid->bins, 0, 2 * (size_t)grid->workers * sizeof *grid->bins);
 	bins_task task = { set, grid->bins };
 	cr_parallel_for(set->context, bin_part, set->count, 8192, &task);
-	for (int w = 1; w < grid->workers; w++)
-		join_bins(&grid->bins[0], &grid->bins[w]);
+	for (int w = 2; w < 2 * grid->workers; w++)
+		join_bins(&grid->bins[w % 2], &grid->bins[w]);
 }
 
 static carom_result build(void **state, const cr_sphere_set *set)
@@ -272,12 +293,17 @@ static carom_result build(void **state, const cr_sphere_set *set)
 	size_classes classes;
 	cr_take_sample(&grid->sample, set);
 	fill_bins(grid, set);
-	make_classes(&classes, &grid->bins[0], set);
+	make_classes(&classes, grid->bins, set);
 	for (int32_t level = 0; level < classes.count; level++)
 		classes.of[level].width = choose_width(set, &grid->sample, &classes.of[level]);
 	const uint32_t cell_count = lay_out(&grid->cells, set, &grid->sample, &classes);
 	plan_search(&grid->cells, set, &classes);
-	cr_cells_sort(cells, set, cell_count, cr_get_sphere_kernels(context->simd)->locate_levels, &grid->cells);
+	cr_level_grid *ghosts = &grid->ghosts; // the levels of ghosts' radii, else alike
+	if (set->ghosts > 0) {
+		*ghosts = grid->cells;
+		memcpy(ghosts->level_of, classes.ghost_level_of, sizeof ghosts->level_of);
+	}
+	cr_cells_sort(cells, set, cell_count, cr_get_sphere_kernels(context->simd)->locate_levels, &grid->cells, ghosts);
 	for (int32_t level = 0; level < classes.count; level++)
 		grid->cells.begin[level] = (int32_t)cells->start[grid->cells.first_bucket[level] * CR_STRIP_CELLS];
 	grid->cells.begin[classes.count] = (int32_t)set->count;
@@ -319,7 +345,7 @@ static size_t bytes(const void *state)
 {
 	const level_grid *grid = state;
 	return sizeof *grid + cr_cells_bytes(&grid->cells.cells) +
-		(size_t)grid->workers * (sizeof *grid->batches + sizeof *grid->bins);
+		(size_t)grid->workers * (sizeof *grid->batches + 2 * sizeof *grid->bins);
 }
 
 static void release(carom_context *context, void *state)
@@ -329,7 +355,7 @@ static void release(carom_context *context, void *state)
 		return;
 	cr_cells_free(&grid->cells.cells, context);
 	cr_free(context, grid->batches, (size_t)grid->workers * sizeof *grid->batches);
-	cr_free(context, grid->bins, (size_t)grid->workers * sizeof *grid->bins);
+	cr_free(context, grid->bins, 2 * (size_t)grid->workers * sizeof *grid->bins);
 	cr_free(context, grid, sizeof *grid);
 }
 
@@ -343,15 +369,15 @@ double cr_levels_expected_tests(const cr_sphere_set *set)
 	if (!grid)
 		return INFINITY;
 	cr_sphere_sample *sample = &grid->sample;
-	radius_bins bins = { 0 };
+	radius_bins bins[2] = { 0 }; // ghosts are taken for spheres like the others
 	cr_take_sample(sample, set);
-	add_to_bins(&bins, sample->spheres, sample->count);
+	add_to_bins(&bins[0], sample->spheres, sample->count);
 	for (int b = 0; b < RADIUS_BINS; b++)
-		bins.count[b] = (uint32_t)(bins.count[b] * sample->share);
+		bins[0].count[b] = (uint32_t)(bins[0].count[b] * sample->share);
 	// The sample may lack the largest sphere, which must not be taken for as small as the others.
-	add_to_bins(&bins, &(cr_sphere){ .r = set->r_max }, 1);
+	add_to_bins(&bins[0], &(cr_sphere){ .r = set->r_max }, 1);
 	size_classes classes;
-	make_classes(&classes, &bins, set);
+	make_classes(&classes, bins, set);
 	double tests = 0;
 	for (int32_t level = 0; level < classes.count; level++) {
 		size_class *class = &classes.of[level];

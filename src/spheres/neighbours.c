@@ -12,12 +12,47 @@ enum {
 	MIN_ROWS = 512,
 };
 
+// ---- Rows ----
+
+/// Does the sphere at place i come before that at place j, by their centres?
+static bool lies_before(const carom_spheres *spheres, uint32_t i, uint32_t j)
+{
+	const cr_exact_sphere a = cr_read_sphere(&spheres->set, i), b = cr_read_sphere(&spheres->set, j);
+	return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
+}
+
+/// Images of one sphere that another process has made bear one id. In the rows begin..end-1 they
+/// stand in the order of their centres, which does not depend on how the spheres are shared out.
+static void order_namesakes_of(int64_t begin, int64_t end, int worker, void *user)
+{
+	(void)worker;
+	carom_spheres *spheres = user;
+	const uint32_t *ids = spheres->ids.data;
+	for (int64_t row = begin; row < end; row++) {
+		uint32_t *other = spheres->rows.other.data + spheres->rows.first.data[row];
+		const int64_t count = spheres->rows.first.data[row + 1] - spheres->rows.first.data[row];
+		for (int64_t i = 1; i < count; i++) {
+			const uint32_t moving = other[i];
+			int64_t k = i;
+			for (; k > 0 && ids[other[k - 1]] == ids[moving] && lies_before(spheres, moving, other[k - 1]); k--)
+				other[k] = other[k - 1];
+			other[k] = moving;
+		}
+	}
+}
+
+static void order_namesakes(carom_spheres *spheres)
+{
+	if (spheres->set.ghosts > 0 && spheres->has_ids)
+		cr_parallel_for(spheres->context, order_namesakes_of, cr_owned_spheres(&spheres->set), MIN_ROWS, spheres);
+}
+
 carom_result cr_make_rows(carom_spheres *spheres)
 {
 	if (spheres->has_rows)
 		return CAROM_SUCCESS;
 	carom_context *context = spheres->context;
-	if (!cr_open_pair_store(spheres->store, spheres->set.real, true))
+	if (!cr_open_pair_store(spheres->store, spheres->set.real, cr_owned_spheres(&spheres->set), true))
 		return cr_fail_memory(context, "neighbours of spheres");
 	const double start = cr_time_ms();
 	const cr_pair_sink sink = cr_store_sink(spheres->store);
@@ -29,7 +64,8 @@ carom_result cr_make_rows(carom_spheres *spheres)
 		!cr_sort_rows(spheres->store, spheres->has_ids ? spheres->ids.data : NULL, &spheres->rows))
 		return cr_fail_memory(context, "neighbours of spheres");
 	spheres->stats.ms_sort += cr_time_ms() - found;
-	spheres->stats.pairs = spheres->rows.other.count / 2;
+	order_namesakes(spheres);
+	spheres->stats.pairs = spheres->list_pairs = cr_pair_store_count(spheres->store);
 	spheres->stats.list_builds++;
 	spheres->has_rows = true;
 	spheres->upper.count = 0;
@@ -82,10 +118,10 @@ void cr_filter_rows(carom_spheres *spheres, const cr_pair_sink *sink)
 {
 	filter_task task = { .spheres = spheres, .sink = sink };
 	const double start = cr_time_ms();
-	cr_parallel_for(spheres->context, filter_piece, spheres->set.real, MIN_ROWS, &task);
+	cr_parallel_for(spheres->context, filter_piece, cr_owned_spheres(&spheres->set), MIN_ROWS, &task);
 	spheres->stats.ms_find += cr_time_ms() - start;
 	spheres->stats.pairs = atomic_load(&task.pairs);
-	spheres->stats.tests += spheres->rows.other.count / 2;
+	spheres->stats.tests += spheres->list_pairs;
 }
 
 // ---- Touching pairs, sorted ----
@@ -99,8 +135,8 @@ typedef struct block_task {
 
 static uint32_t block_end(const carom_spheres *spheres, int64_t block)
 {
-	const int64_t end = (block + 1) * BLOCK_ROWS;
-	return end < spheres->set.real ? (uint32_t)end : spheres->set.real;
+	const int64_t end = (block + 1) * BLOCK_ROWS, rows = cr_owned_spheres(&spheres->set);
+	return (uint32_t)(end < rows ? end : rows);
 }
 
 /// Of a row sorted by index, the first entry above the diagonal.
@@ -176,7 +212,7 @@ static void fill_blocks(int64_t begin, int64_t end, int worker, void *user)
 static bool collect_sorted(carom_spheres *spheres)
 {
 	carom_context *context = spheres->context;
-	const int64_t blocks = ((int64_t)spheres->set.real + BLOCK_ROWS - 1) / BLOCK_ROWS;
+	const int64_t blocks = ((int64_t)cr_owned_spheres(&spheres->set) + BLOCK_ROWS - 1) / BLOCK_ROWS;
 	const double start = cr_time_ms();
 	int64_t *counts = cr_alloc_array(context, (size_t)blocks, sizeof *counts);
 	const bool ready =
@@ -194,7 +230,7 @@ static bool collect_sorted(carom_spheres *spheres)
 		spheres->pairs.count = sum;
 		spheres->stats.ms_find += cr_time_ms() - start;
 		spheres->stats.pairs = sum;
-		spheres->stats.tests += spheres->rows.other.count / 2;
+		spheres->stats.tests += spheres->list_pairs;
 	}
 	cr_free(context, counts, (size_t)blocks * sizeof *counts);
 	return ready;
@@ -202,13 +238,13 @@ static bool collect_sorted(carom_spheres *spheres)
 
 bool cr_sort_touching(carom_spheres *spheres)
 {
-	if (spheres->set.real == 0) {
+	if (cr_owned_spheres(&spheres->set) == 0) {
 		spheres->pairs.count = 0;
 		return true;
 	}
 	if (!spheres->has_ids)
 		return collect_sorted(spheres);
-	if (!cr_open_pair_store(spheres->store, spheres->set.real, false))
+	if (!cr_open_pair_store(spheres->store, spheres->set.real, cr_owned_spheres(&spheres->set), false))
 		return false;
 	const cr_pair_sink sink = cr_store_sink(spheres->store);
 	cr_filter_rows(spheres, &sink);

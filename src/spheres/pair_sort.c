@@ -44,13 +44,14 @@ typedef struct store_worker {
 	CR_ARRAY(uint64_t) keys;  // of the bucket that is being sorted, and as many to sort them
 	// of the digits of all passes of its sort: more than a stack should hold
 	CR_ARRAY(uint32_t) count;
+	int64_t pairs; // taken since the store was opened
 	bool failed;
 	char pad[CR_CACHE_LINE];
 } store_worker;
 
 struct cr_pair_store {
 	carom_context *context;
-	uint32_t count;
+	uint32_t count, rows;
 	int row_bits, bucket_count, slab_chunks;
 	bool symmetric;
 	CR_ARRAY(chunk_slab) slabs; // left by the last use; those below next are in use
@@ -160,6 +161,7 @@ static bool open_worker(cr_pair_store *store, store_worker *worker)
 	worker->free = NULL;
 	worker->free_count = 0;
 	worker->failed = false;
+	worker->pairs = 0;
 	return true;
 }
 
@@ -171,12 +173,13 @@ static int choose_row_bits(uint32_t count)
 	return bits;
 }
 
-bool cr_open_pair_store(cr_pair_store *store, uint32_t count, bool symmetric)
+bool cr_open_pair_store(cr_pair_store *store, uint32_t count, uint32_t rows, bool symmetric)
 {
 	store->count = count;
+	store->rows = rows;
 	store->symmetric = symmetric;
-	store->row_bits = choose_row_bits(count);
-	store->bucket_count = (int)(count >> store->row_bits) + 1;
+	store->row_bits = choose_row_bits(rows);
+	store->bucket_count = (int)(rows >> store->row_bits) + 1;
 	store->slab_chunks = store->bucket_count < MAX_SLAB_CHUNKS ? store->bucket_count : MAX_SLAB_CHUNKS;
 	if (!gather_slabs(store))
 		return false;
@@ -233,9 +236,12 @@ static bool take_pairs(const carom_sphere_pair *pairs, int64_t count, int worker
 {
 	cr_pair_store *store = user;
 	store_worker *worker = &store->workers[worker_index];
-	const bool symmetric = store->symmetric;
+	// first sphere that has no row for its side
+	const uint32_t both = store->symmetric ? store->rows : 0;
+	worker->pairs += count;
 	for (int64_t i = 0; i < count; i++) {
-		if (!put_pair(store, worker, pairs[i].a, pairs[i].b) || (symmetric && !put_pair(store, worker, pairs[i].b, pairs[i].a)))
+		if (!put_pair(store, worker, pairs[i].a, pairs[i].b) ||
+			(pairs[i].b < both && !put_pair(store, worker, pairs[i].b, pairs[i].a)))
 			return false;
 	}
 	return true;
@@ -250,6 +256,14 @@ bool cr_pair_store_failed(const cr_pair_store *store)
 			return true;
 	}
 	return false;
+}
+
+int64_t cr_pair_store_count(const cr_pair_store *store)
+{
+	int64_t count = 0;
+	for (int w = 0; w < store->context->thread_count; w++)
+		count += store->workers[w].pairs;
+	return count;
 }
 
 // ---- Rows ----
@@ -453,7 +467,7 @@ typedef struct sort_task {
 static uint32_t rows_of_bucket(const cr_pair_store *store, int bucket)
 {
 	const uint64_t first = (uint64_t)bucket << store->row_bits, full = 1ull << store->row_bits;
-	return (uint32_t)(store->count - first < full ? store->count - first : full);
+	return (uint32_t)(store->rows - first < full ? store->rows - first : full);
 }
 
 static void sort_into_pairs(int64_t begin, int64_t end, int worker, void *user)
@@ -528,12 +542,12 @@ bool cr_sort_rows(cr_pair_store *store, const uint32_t *ids, cr_neighbour_rows *
 	const int64_t count = sum_buckets(store);
 	// One entry more than there are: an empty list has an address, too.
 	if (count < 0 || !cr_array_reserve(store->context, &rows->other, count + 1) ||
-		!cr_array_reserve(store->context, &rows->first, (int64_t)store->count + 1))
+		!cr_array_reserve(store->context, &rows->first, (int64_t)store->rows + 1))
 		return false;
 	rows->first.data[0] = 0;
 	sort_task task = { .store = store, .form = make_key_form(store, ids), .ids = ids, .rows = rows };
 	cr_parallel_for(store->context, sort_into_rows, store->bucket_count, 1, &task);
-	rows->first.count = (int64_t)store->count + 1;
+	rows->first.count = (int64_t)store->rows + 1;
 	rows->other.count = count;
 	return !atomic_load(&task.failed);
 }

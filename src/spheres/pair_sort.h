@@ -29,14 +29,17 @@ void cr_empty_pair_store(cr_pair_store *store);
 /// Bytes held.
 size_t cr_pair_store_bytes(const cr_pair_store *store);
 
-/// Forget the stored pairs, and get ready for pairs of count spheres. symmetric: each pair goes
-/// into both rows. Memory of the last use is kept for this one, no more. False when out of memory.
-bool cr_open_pair_store(cr_pair_store *store, uint32_t count, bool symmetric);
+/// Forget the stored pairs, and get ready for pairs of count spheres, of which the first `rows`
+/// have rows; the other sphere of a pair may have none. symmetric: each pair goes into the rows of
+/// both. Memory of the last use is kept for this one, no more. False when out of memory.
+bool cr_open_pair_store(cr_pair_store *store, uint32_t count, uint32_t rows, bool symmetric);
 
 /// A sink that stores; it refuses when out of memory.
 cr_pair_sink cr_store_sink(cr_pair_store *store);
 /// Has the sink refused a pair?
 bool cr_pair_store_failed(const cr_pair_store *store);
+/// Pairs that the sink has taken since the store was opened.
+int64_t cr_pair_store_count(const cr_pair_store *store);
 
 /// The pairs sorted by a, then b. False when out of memory. Not symmetric.
 bool cr_sort_pairs(cr_pair_store *store, cr_pair_array *pairs);

@@ -26,7 +26,7 @@ typedef struct cell_sort {
 	cr_cells *cells;
 	const cr_sphere_set *set;
 	cr_locate_fn *locate;
-	const void *map;
+	const void *map, *ghost_map;
 	int64_t piece; // spheres in a piece
 	int32_t pieces;
 	uint32_t buckets;
@@ -131,6 +131,16 @@ static int64_t piece_end(const cell_sort *s, int64_t piece)
 	return end < s->set->count ? end : s->set->count;
 }
 
+/// Cells and tags of spheres first to first + count - 1, CHUNK at most.
+static void locate_chunk(const cell_sort *s, int64_t first, int64_t count, uint32_t *cell, uint32_t *tag)
+{
+	for (int64_t i = first, end; i < first + count; i = end) {
+		end = cr_run_end(s->set, i, first + count);
+		const void *map = cr_is_ghost(s->set, (uint32_t)i) ? s->ghost_map : s->map;
+		s->locate(map, s->set->spheres + i, end - i, cell + (i - first), s->tags ? tag + (i - first) : NULL);
+	}
+}
+
 static void count_pieces(int64_t begin, int64_t end, int worker, void *task)
 {
 	(void)worker;
@@ -141,7 +151,7 @@ static void count_pieces(int64_t begin, int64_t end, int worker, void *task)
 		memset(count, 0, s->buckets * sizeof *count);
 		for (int64_t i = p * s->piece; i < piece_end(s, p); i += CHUNK) {
 			const int64_t n = piece_end(s, p) - i < CHUNK ? piece_end(s, p) - i : CHUNK;
-			s->locate(s->map, s->set->spheres + i, n, cell, s->tags ? tag : NULL); // cppcheck-suppress legacyUninitvar
+			locate_chunk(s, i, n, cell, tag);
 			for (int64_t k = 0; k < n; k++)
 				count[cell[k] >> s->shift]++;
 		}
@@ -182,7 +192,7 @@ static void fill_buckets(int64_t begin, int64_t end, int worker, void *task)
 		uint32_t *next = s->count + (size_t)p * s->buckets;
 		for (int64_t i = p * s->piece; i < piece_end(s, p); i += CHUNK) {
 			const int64_t n = piece_end(s, p) - i < CHUNK ? piece_end(s, p) - i : CHUNK;
-			s->locate(s->map, s->set->spheres + i, n, cell, s->tags ? tag : NULL); // cppcheck-suppress legacyUninitvar
+			locate_chunk(s, i, n, cell, tag);
 			for (int64_t k = 0; k < n; k++) {
 				const uint32_t place = next[cell[k] >> s->shift]++;
 				prefetch_ahead(s, place);
@@ -250,9 +260,10 @@ static void clear_padding(cr_cells *cells)
 		memset(cells->tag + cells->count, 0, bytes);
 }
 
-void cr_cells_sort(cr_cells *cells, const cr_sphere_set *set, uint32_t cell_count, cr_locate_fn *locate, const void *map)
+void cr_cells_sort(cr_cells *cells, const cr_sphere_set *set, uint32_t cell_count, cr_locate_fn *locate, const void *map,
+	const void *ghost_map)
 {
-	cell_sort s = { .cells = cells, .set = set, .locate = locate, .map = map };
+	cell_sort s = { .cells = cells, .set = set, .locate = locate, .map = map, .ghost_map = ghost_map };
 	cells->count = set->count;
 	cells->cell_count = cell_count;
 	use_scratch(&s, cells);

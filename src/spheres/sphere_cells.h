@@ -28,8 +28,10 @@ typedef struct cr_cells {
 /// false when out of memory.
 bool cr_cells_reserve(cr_cells *cells, carom_context *context, uint32_t count, uint32_t cell_count, bool tags);
 /// Sort the spheres of the set into cell_count cells, both at most the numbers reserved last. The
-/// same for any number of threads.
-void cr_cells_sort(cr_cells *cells, const cr_sphere_set *set, uint32_t cell_count, cr_locate_fn *locate, const void *map);
+/// map of ghosts tells their cells, which no other sphere is in. The result does not depend on the
+/// number of threads.
+void cr_cells_sort(cr_cells *cells, const cr_sphere_set *set, uint32_t cell_count, cr_locate_fn *locate, const void *map,
+	const void *ghost_map);
 size_t cr_cells_bytes(const cr_cells *cells);
 void cr_cells_free(cr_cells *cells, carom_context *context);
 

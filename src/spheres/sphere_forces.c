@@ -44,7 +44,7 @@ static int64_t sum_row(const force_task *task, uint32_t row, double force[3], do
 {
 	const carom_spheres *spheres = task->spheres;
 	double a[4], b[4], d[3], d2;
-	int64_t touching = 0;
+	int64_t touching = 0; // twice the pairs that are this row's to count
 	cr_read_now(spheres, row, a);
 	for (int64_t k = spheres->rows.first.data[row]; k < spheres->rows.first.data[row + 1]; k++) {
 		const uint32_t other = spheres->rows.other.data[k];
@@ -56,7 +56,8 @@ static int64_t sum_row(const force_task *task, uint32_t row, double force[3], do
 			d[0] = id_of(spheres, row) < id_of(spheres, other) ? 1 : -1;
 		// The root may be rounded up beyond the sum of radii.
 		task->fn(row, other, d, fmax(a[3] + b[3] - distance, 0), force, torque, task->user);
-		touching++;
+		// a ghost has no row for its side
+		touching += other < cr_owned_spheres(&spheres->set) ? 1 : 2;
 	}
 	return touching;
 }
@@ -82,8 +83,8 @@ void cr_sum_forces(carom_spheres *spheres, carom_sphere_force_fn *fn, void *user
 {
 	force_task task = { .spheres = spheres, .fn = fn, .user = user, .forces = forces, .torques = torques };
 	const double start = cr_time_ms();
-	cr_parallel_for(spheres->context, force_piece, spheres->set.real, MIN_ROWS, &task);
+	cr_parallel_for(spheres->context, force_piece, cr_owned_spheres(&spheres->set), MIN_ROWS, &task);
 	spheres->stats.ms_find += cr_time_ms() - start;
 	spheres->stats.pairs = atomic_load(&task.touching) / 2;
-	spheres->stats.tests += spheres->rows.other.count / 2;
+	spheres->stats.tests += spheres->list_pairs;
 }

@@ -74,6 +74,11 @@ carom_result cr_view_input(carom_context *context, const carom_sphere_input *inp
 		return result;
 	if (isnan(input->moved))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sphere_input.moved is NaN");
+	if (input->owned > input->count)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sphere_input.owned is %lld, more than count %lld",
+			(long long)input->owned, (long long)input->count);
+	if (input->ids && input->ids64)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sphere_input.ids and ids64 are both given");
 	*view = (cr_sphere_view){
 		.centres = input->centres.data,
 		.radii = input->radii.data,

@@ -6,11 +6,13 @@
 
 /// One grid of rows along x: cell (x, y, z) has the number (z * dim[1] + y) * dim[0] + x. Along
 /// each axis a centre is in cell (p - lower) * inverse, in float, cut to a whole number and to 0 ..
-/// dim-1: whatever lies outside is in the cells of the border.
+/// dim-1: whatever lies outside is in the cells of the border. Where there are ghosts, the cells of
+/// these have numbers of their own: behind those of the others, in the order of theirs.
 typedef struct cr_row_grid {
 	cr_cells cells;
 	float lower[3], inverse[3];
-	int32_t dim[3]; // <= 2^23
+	int32_t dim[3];     // <= 2^23
+	int32_t first_cell; // added to each number, for locate_rows
 	// radius + this: how far the centres of touching spheres can be, at most one cell in y and z
 	float reach_pad;
 } cr_row_grid;
@@ -77,6 +79,9 @@ typedef struct cr_sphere_kernels {
 	cr_locate_fn *locate_rows;
 	/// Pairs whose first sphere (in the order of the cells) is in rows begin..end-1.
 	void (*find_rows)(const cr_row_grid *grid, const cr_sphere_search *search, int64_t begin, int64_t end);
+	/// Pairs of ghosts in rows begin..end-1 of theirs (which begin at 0) with spheres that are
+	/// none.
+	void (*find_ghosts)(const cr_row_grid *grid, const cr_sphere_search *search, int64_t begin, int64_t end);
 	/// Cells and tags of a cr_level_grid.
 	cr_locate_fn *locate_levels;
 	/// Pairs that places begin..end-1, all of this level, are to look for.

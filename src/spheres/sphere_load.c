@@ -3,6 +3,7 @@
 /// been checked.
 #include "base/time.h"
 #include "spheres/sphere_frame.h"
+#include "spheres/sphere_names.h"
 #include "spheres/sphere_state.h"
 #include "spheres/wide_tree.h"
 #include <math.h>
@@ -27,7 +28,9 @@ static const cr_sphere_detector *detector_of(carom_sphere_method method)
 typedef struct load {
 	const carom_sphere_input *input;
 	cr_sphere_view view;
-	bool exact; // double or periodic
+	uint32_t owned;      // spheres that are no ghosts
+	cr_name_ranks ranks; // of names of 64 bits, where they were checked
+	bool exact;          // double or periodic
 	cr_bounds4 bounds, motion;
 	double bound; // of the list, if it holds; below 0: unknown
 	bool measured;
@@ -39,9 +42,9 @@ void cr_forget_spheres(carom_spheres *spheres)
 {
 	spheres->set = (cr_sphere_set){ .context = spheres->context };
 	spheres->now = NULL;
-	spheres->fits = spheres->has_rows = spheres->has_ids = spheres->unread = false;
+	spheres->fits = spheres->has_rows = spheres->has_ids = spheres->has_names = spheres->unread = false;
 	spheres->pairs.count = 0;
-	spheres->stats.count = spheres->stats.images = spheres->stats.pairs = spheres->stats.tests = 0;
+	spheres->stats.count = spheres->stats.ghosts = spheres->stats.images = spheres->stats.pairs = spheres->stats.tests = 0;
 	spheres->stats.kept = spheres->stats.refitted = false;
 	spheres->stats.tree_cost = 0;
 	cr_end_list(&spheres->list, -1);
@@ -72,6 +75,7 @@ void cr_release_spheres(carom_spheres *spheres)
 		release_state(spheres, (carom_sphere_method)method);
 	cr_release_lists(spheres);
 	cr_array_free(context, &spheres->ids);
+	cr_array_free(context, &spheres->names);
 	cr_array_free(context, &spheres->moved);
 	cr_array_free(context, &spheres->owner);
 	cr_array_free(context, &spheres->reference);
@@ -92,19 +96,18 @@ size_t cr_state_bytes(const carom_spheres *spheres)
 
 // ---- Keeping the list ----
 
-static bool same_ids(const carom_spheres *spheres, const carom_sphere_input *input)
+/// Are there as many spheres as in the last update, and as many ghosts among them?
+static bool is_shared_alike(const carom_spheres *spheres, const load *task)
 {
-	if (!spheres->has_ids || !input->ids)
-		return !spheres->has_ids && !input->ids;
-	return memcmp(spheres->ids.data, input->ids, (size_t)input->count * sizeof *input->ids) == 0;
+	return task->view.count == spheres->set.real && task->owned == cr_owned_spheres(&spheres->set);
 }
 
 /// Check the spheres, and bound their motion if that may help to keep the list.
 static carom_result measure(carom_spheres *spheres, load *task)
 {
 	const cr_kept_list *list = &spheres->list;
-	const bool comparable = list->held && task->input->moved < INFINITY && task->view.count == spheres->set.real &&
-		task->exact == spheres->given_exact && same_ids(spheres, task->input);
+	const bool comparable = list->held && task->input->moved < INFINITY && is_shared_alike(spheres, task) &&
+		task->exact == spheres->given_exact && cr_same_names(spheres, task->input);
 	task->bound = -1;
 	if (comparable && task->input->moved >= 0)
 		task->bound = list->bound + 2 * task->input->moved;
@@ -150,54 +153,6 @@ static carom_result copy_now(carom_spheres *spheres, const load *task)
 	return CAROM_SUCCESS;
 }
 
-// ---- Ids ----
-
-/// Ids below so many times the number of spheres are looked through for twins: with a bit for each,
-/// 4 bytes a sphere at most.
-enum { TWIN_RANGE = 32 };
-
-/// Spheres with one id cannot be told apart: rows would stand in no fixed order. The second one is
-/// at i.
-static carom_result refuse_twins(carom_context *context, const uint32_t *ids, int64_t i)
-{
-	int64_t first = 0;
-	while (ids[first] != ids[i])
-		first++;
-	return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sphere_input.ids of spheres %lld and %lld are both %u",
-		(long long)first, (long long)i, ids[i]);
-}
-
-static carom_result find_twins(carom_context *context, const uint32_t *ids, int64_t count)
-{
-	uint32_t most = 0;
-	for (int64_t i = 0; i < count; i++)
-		most = ids[i] > most ? ids[i] : most;
-	if (most / TWIN_RANGE >= count)
-		return CAROM_SUCCESS; // strewn so thinly that looking would cost more than it is worth
-	const size_t bytes = ((size_t)most / 64 + 1) * sizeof(uint64_t);
-	uint64_t *seen = cr_alloc_zero(context, bytes);
-	if (!seen)
-		return cr_fail_memory(context, "ids of spheres");
-	carom_result result = CAROM_SUCCESS;
-	for (int64_t i = 0; i < count && result == CAROM_SUCCESS; i++) {
-		const uint64_t bit = 1ull << ids[i] % 64;
-		if (seen[ids[i] / 64] & bit)
-			result = refuse_twins(context, ids, i);
-		seen[ids[i] / 64] |= bit;
-	}
-	cr_free(context, seen, bytes);
-	return result;
-}
-
-/// Those of the last update were checked then.
-static carom_result check_ids(const carom_spheres *spheres, const load *task)
-{
-	const bool same = spheres->has_ids && task->view.count == spheres->set.real && same_ids(spheres, task->input);
-	if (!task->input->ids || same)
-		return CAROM_SUCCESS;
-	return find_twins(spheres->context, task->input->ids, task->view.count);
-}
-
 // ---- Making the set ----
 
 /// The skin for the next list, and whether the periods leave room for it.
@@ -221,17 +176,6 @@ static carom_result choose_skin(const carom_spheres *spheres, const load *task, 
 	return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT,
 		"carom_spheres_def.period[%d] is %g, not more than 2 * (2 * largest radius %g + skin %g)", tightest,
 		spheres->space.period[tightest], r_max, *skin);
-}
-
-static carom_result copy_ids(carom_spheres *spheres, const load *task)
-{
-	spheres->has_ids = task->input->ids != NULL && task->view.count > 0;
-	if (!spheres->has_ids)
-		return CAROM_SUCCESS;
-	if (!cr_array_reserve_fresh(spheres->context, &spheres->ids, task->view.count))
-		return cr_fail_memory(spheres->context, "ids of spheres");
-	memcpy(spheres->ids.data, task->input->ids, (size_t)task->view.count * sizeof(uint32_t));
-	return CAROM_SUCCESS;
 }
 
 static void set_bounds(cr_sphere_set *set, const cr_bounds4 *bounds)
@@ -282,6 +226,9 @@ static carom_result load_double(carom_spheres *spheres, const load *task)
 	cr_copy_double(context, &task->view, space, spheres->exact.data);
 	if (images > 0)
 		cr_make_images(space, reach, (uint32_t)task->view.count, spheres->exact.data, spheres->owner.data);
+	while (spheres->set.ghost_images < images &&
+		(spheres->owner.data[images - 1 - spheres->set.ghost_images] & CR_IMAGE_INDEX) >= task->owned)
+		spheres->set.ghost_images++;
 	for (int k = 0; k < 3; k++)
 		spheres->origin[k] = space->periodic[k] ? space->period[k] / 2
 												: task->bounds.lower[k] + (task->bounds.upper[k] - task->bounds.lower[k]) / 2;
@@ -339,15 +286,18 @@ static carom_result check_frame(carom_spheres *spheres, const load *task)
 	return result;
 }
 
-static carom_result load_spheres(carom_spheres *spheres, const load *task, double skin)
+static carom_result load_spheres(carom_spheres *spheres, load *task, double skin)
 {
 	const uint32_t count = (uint32_t)task->view.count;
 	spheres->wide = false;
 	spheres->given_exact = task->exact;
-	spheres->set = (cr_sphere_set){
-		.context = spheres->context, .count = count, .real = count, .skin = skin, .device = spheres->def.device
-	};
-	carom_result result = copy_ids(spheres, task);
+	spheres->set = (cr_sphere_set){ .context = spheres->context,
+		.count = count,
+		.real = count,
+		.ghosts = count - task->owned,
+		.skin = skin,
+		.device = spheres->def.device };
+	carom_result result = cr_take_names(spheres, task->input, &task->ranks);
 	if (result == CAROM_SUCCESS && count > 0)
 		result = task->exact ? load_double(spheres, task) : load_single(spheres, task);
 	if (result == CAROM_SUCCESS)
@@ -357,6 +307,7 @@ static carom_result load_spheres(carom_spheres *spheres, const load *task, doubl
 	spheres->now = spheres->rounded.data;
 	spheres->stats.count = count;
 	spheres->stats.images = spheres->set.count - count;
+	spheres->stats.ghosts = spheres->set.ghosts;
 	spheres->stats.skin = skin;
 	return CAROM_SUCCESS;
 }
@@ -379,7 +330,8 @@ static void choose_method(carom_spheres *spheres)
 /// The last fit is over: note its time, with the query that may have followed.
 static bool wants_refit(carom_spheres *spheres)
 {
-	if (!spheres->fits || spheres->fitted_count != spheres->set.count) {
+	if (!spheres->fits || spheres->fitted_count != spheres->set.count ||
+		spheres->fitted_ghosts != spheres->set.ghosts + spheres->set.ghost_images) {
 		spheres->upkeep = cr_make_upkeep(&spheres->def);
 		return false;
 	}
@@ -401,6 +353,7 @@ static carom_result fit_method(carom_spheres *spheres)
 	const double cost = detector->cost ? detector->cost(*state) : 0;
 	spheres->fits = true;
 	spheres->fitted_count = spheres->set.count;
+	spheres->fitted_ghosts = spheres->set.ghosts + spheres->set.ghost_images;
 	spheres->fit = (cr_upkeep_step){ .rebuilt = !refit, .update_ms = cr_time_ms() - start, .query_ms = -1, .cost = cost };
 	spheres->stats.method = spheres->wide ? CAROM_SPHERES_TREE : spheres->method;
 	spheres->stats.refitted = refit;
@@ -490,7 +443,7 @@ static carom_result rebuild(carom_spheres *spheres, load *task)
 	cr_end_list(&ended, task->bound);
 	carom_result result = choose_skin(spheres, task, &ended, &skin);
 	if (result == CAROM_SUCCESS)
-		result = check_ids(spheres, task);
+		result = cr_check_names(spheres, task->input, task->owned, &task->ranks);
 	if (result == CAROM_OUT_OF_MEMORY)
 		cr_release_spheres(spheres);
 	if (result != CAROM_SUCCESS)
@@ -516,7 +469,8 @@ carom_result cr_load_spheres(carom_spheres *spheres, const carom_sphere_input *i
 	carom_result result = cr_view_input(spheres->context, input, &task.view);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (input->neighbours_only && input->moved >= 0 && task.view.count == spheres->set.real &&
+	task.owned = (uint32_t)(input->owned < 0 ? input->count : input->owned);
+	if (input->neighbours_only && input->moved >= 0 && is_shared_alike(spheres, &task) &&
 		keep_list(spheres, spheres->list.bound + 2 * input->moved)) {
 		spheres->unread = true;
 		return CAROM_SUCCESS;
@@ -527,6 +481,7 @@ carom_result cr_load_spheres(carom_spheres *spheres, const carom_sphere_input *i
 		return result;
 	if (!keep_list(spheres, task.bound)) {
 		result = rebuild(spheres, &task);
+		cr_array_free(spheres->context, &task.ranks);
 	} else if ((result = copy_now(spheres, &task)) != CAROM_SUCCESS) {
 		cr_release_spheres(spheres);
 	}

@@ -14,9 +14,12 @@ static void make_codes(int64_t begin, int64_t end, int worker, void *task_pointe
 {
 	(void)worker;
 	const code_task *task = task_pointer;
-	for (int64_t i = begin; i < end; i++) {
-		const cr_sphere *s = &task->set->spheres[i];
-		task->keys[i] = (cr_key){ cr_morton_code(&task->frame, s->x, s->y, s->z), (uint32_t)i };
+	for (int64_t i = begin; i < end;) {
+		const uint64_t ghost = (uint64_t)cr_is_ghost(task->set, (uint32_t)i) << CR_MORTON_BITS;
+		for (const int64_t run = cr_run_end(task->set, i, end); i < run; i++) {
+			const cr_sphere *s = &task->set->spheres[i];
+			task->keys[i] = (cr_key){ cr_morton_code(&task->frame, s->x, s->y, s->z) | ghost, (uint32_t)i };
+		}
 	}
 }
 
@@ -24,7 +27,7 @@ carom_result cr_morton_sort(const cr_sphere_set *set, uint32_t count, cr_key *ke
 {
 	code_task task = { set, cr_make_morton_frame(set->lower, set->upper), keys };
 	cr_parallel_for(set->context, make_codes, count, CHUNK_SIZE, &task);
-	return cr_sort_keys(set->context, keys, scratch, count, CR_MORTON_BITS);
+	return cr_sort_keys(set->context, keys, scratch, count, CR_MORTON_BITS + (set->ghosts > 0));
 }
 
 typedef struct order_task {

@@ -6,7 +6,8 @@
 #include "tree/morton.h"
 
 /// keys[i] = code of sphere i, i: the first count spheres of the set, sorted by code, equal ones by
-/// i. scratch has the same size. Parallel; the same result for any number of threads.
+/// i, ghosts behind all others (bit CR_MORTON_BITS of the key). scratch has the same size.
+/// Parallel; the same result for any number of threads.
 carom_result cr_morton_sort(const cr_sphere_set *set, uint32_t count, cr_key *keys, cr_key *scratch);
 
 /// The order of the set's real spheres: order[k] is the place of the k-th.

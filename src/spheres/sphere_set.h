@@ -17,6 +17,9 @@ typedef struct cr_sphere_set {
 	carom_context *context;
 	uint32_t count; // with images
 	uint32_t real;  // the caller's; those behind are periodic images
+	// Ghosts, copies of another process's spheres: the last so many of the caller's, and the last
+	// so many images, which are theirs. Pairs of two ghosts are not wanted.
+	uint32_t ghosts, ghost_images;
 	// [count] rounded to nearest from the input, less an origin when exact is not NULL, or with
 	// gaps cut out (sphere_frame.h)
 	const cr_sphere *spheres;
@@ -35,6 +38,25 @@ typedef struct cr_sphere_set {
 	const double *reference;
 	carom_device *device; // of method DEVICE; NULL: none
 } cr_sphere_set;
+
+/// Of the caller's spheres, those that are no ghosts.
+static inline uint32_t cr_owned_spheres(const cr_sphere_set *set) { return set->real - set->ghosts; }
+
+static inline bool cr_is_ghost(const cr_sphere_set *set, uint32_t place)
+{
+	return place < set->real ? place >= cr_owned_spheres(set) : place >= set->count - set->ghost_images;
+}
+
+/// Where the run of places that are ghosts, or are not, as this one is, ends: end at most.
+static inline int64_t cr_run_end(const cr_sphere_set *set, int64_t place, int64_t end)
+{
+	const int64_t borders[3] = { cr_owned_spheres(set), set->real, set->count - set->ghost_images };
+	for (int k = 0; k < 3; k++) {
+		if (place < borders[k])
+			return borders[k] < end ? borders[k] : end;
+	}
+	return end;
+}
 
 /// A sphere in double as it was given.
 typedef struct cr_exact_sphere {
@@ -96,8 +118,8 @@ static inline uint32_t cr_place_owner(const cr_sphere_set *set, uint32_t place, 
 }
 
 /// Two places of the set touch: names of the pair into *pair (a < b, images replaced by their
-/// owners); false when this is not the place to report it, because both places are shifted in the
-/// same axis: the pair is met again, once, without that.
+/// owners); false when this is not the place to report it: both places are shifted in the same axis
+/// (the pair is met again, once, without that), or both spheres are ghosts.
 static inline bool cr_name_pair(const cr_sphere_set *set, uint32_t i, uint32_t j, carom_sphere_pair *pair)
 {
 	if (i >= set->real || j >= set->real) {
@@ -109,7 +131,7 @@ static inline bool cr_name_pair(const cr_sphere_set *set, uint32_t i, uint32_t j
 	}
 	pair->a = i < j ? i : j;
 	pair->b = i < j ? j : i;
-	return true;
+	return set->ghosts == 0 || pair->a < cr_owned_spheres(set);
 }
 
 #endif

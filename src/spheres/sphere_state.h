@@ -34,14 +34,16 @@ struct carom_spheres {
 	CR_ARRAY(cr_sphere) moved; // while a list of float32 spheres is kept
 	const cr_sphere *now;      // rounded or moved; not used where there is exact
 	bool unread;               // the last update read no sphere (neighbours_only)
+	// by which neighbours are ordered: those given, or the ranks of names of 64 bits
 	CR_ARRAY(uint32_t) ids;
-	bool has_ids;
+	CR_ARRAY(uint64_t) names; // given as ids64
+	bool has_ids, has_names;
 
 	// How pairs are found.
 	void *states[CR_STATES];
 	carom_sphere_method method;
-	bool fits; // the method's structure has been made for set
-	uint32_t fitted_count;
+	bool fits;                            // the method's structure has been made for set
+	uint32_t fitted_count, fitted_ghosts; // places, and of these ghosts'
 	cr_method_choice choice;
 	cr_upkeep upkeep;   // of a tree
 	cr_upkeep_step fit; // times of the last build or refit, and of the search after it
@@ -52,6 +54,7 @@ struct carom_spheres {
 	// with the skin of list; without one of the pairs that touch since the last update
 	cr_neighbour_rows rows;
 	bool has_rows;
+	int64_t list_pairs; // of the rows, each once
 	// [blocks of rows + 1] entries above the diagonal before each block of rows; empty: not counted
 	// yet
 	CR_ARRAY(int64_t) upper;

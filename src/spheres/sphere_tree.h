@@ -16,9 +16,9 @@
 enum {
 	CR_TREE_WIDTH = 8, // children of a node, and spheres of a leaf, at most
 	CR_TREE_INNER = 255,
-	// Of the radix tree, which the gathered one does not exceed: the bits of the codes, then
-	// halvings of equal ones.
-	CR_TREE_MAX_DEPTH = CR_MORTON_BITS + 32,
+	// Of the radix tree, which the gathered one does not exceed: the bit of ghosts, those of the
+	// codes, then halvings of equal ones.
+	CR_TREE_MAX_DEPTH = 1 + CR_MORTON_BITS + 32,
 };
 
 /// Boxes of unused children are empty (lower above upper): nothing overlaps them.
@@ -28,7 +28,8 @@ typedef struct cr_sphere_node {
 	uint32_t child[CR_TREE_WIDTH]; // inner: number of the node; leaf: first place
 	uint8_t size[CR_TREE_WIDTH];   // CR_TREE_INNER; leaf: number of spheres; 0: unused
 	uint8_t child_count;
-	uint8_t pad[CR_CACHE_LINE - CR_TREE_WIDTH * (sizeof(uint32_t) + 1) - 1];
+	uint8_t owned; // bit i: child i holds spheres that are no ghosts
+	uint8_t pad[CR_CACHE_LINE - CR_TREE_WIDTH * (sizeof(uint32_t) + 1) - 2];
 } cr_sphere_node;
 
 /// A part of the tree that one worker builds and fits.
@@ -53,6 +54,7 @@ typedef struct cr_sphere_tree {
 	float add; // reach beyond scale * r, rounded up
 	// spheres; those at place k (0 to count-1) of the order along the curve:
 	uint32_t count;
+	uint32_t owned; // places of spheres that are no ghosts; those of ghosts are behind them
 	// [count + CR_TREE_WIDTH], the surplus finite; one block of memory
 	float *x, *y, *z, *r;
 	uint32_t *id;                   // [count] their place in the set

@@ -60,6 +60,15 @@ static int open_range(const cr_key *keys, range whole, range parts[CR_TREE_WIDTH
 	return count;
 }
 
+/// Bits of the parts that hold spheres which are no ghosts.
+static uint8_t owned_parts(const cr_sphere_tree *tree, const range *parts, int count)
+{
+	unsigned bits = 0;
+	for (int i = 0; i < count; i++)
+		bits |= (unsigned)(parts[i].begin < tree->owned) << i;
+	return (uint8_t)bits;
+}
+
 /// Nodes that can be needed at most: one with eight children stands for 7 halvings, of which there
 /// are fewer than spheres; one with less has only leaves below, and 9 spheres at least.
 static uint32_t most_nodes(uint32_t spheres) { return spheres / 7 + spheres / 9 + 1; }
@@ -74,6 +83,7 @@ static bool build_node(node_builder *builder, cr_tree_job *job, range whole)
 	const int count = open_range(builder->keys, whole, parts);
 	memset(node->size, 0, sizeof node->size);
 	node->child_count = (uint8_t)count;
+	node->owned = owned_parts(builder->tree, parts, count);
 	for (int i = 0; i < count; i++) {
 		const uint32_t size = parts[i].end - parts[i].begin;
 		node->size[i] = (uint8_t)(size <= CR_TREE_WIDTH ? size : CR_TREE_INNER);
@@ -153,6 +163,7 @@ static bool build_top(node_builder *builder)
 		const int count = open_range(builder->keys, (range){ node->child[0], node->child[1] }, parts);
 		memset(node->size, 0, sizeof node->size);
 		node->child_count = (uint8_t)count;
+		node->owned = owned_parts(tree, parts, count);
 		for (int i = 0; i < count; i++) {
 			if (!add_top_child(builder, n, i, parts[i], job_size))
 				return false;
@@ -404,6 +415,7 @@ static carom_result make_tree(cr_sphere_tree *tree, const cr_sphere_set *set)
 	clear_surplus(tree, count);
 	cr_parallel_for(context, copy_ids, count, COPY_SIZE, tree);
 	tree->count = set->count;
+	tree->owned = set->count - set->ghosts - set->ghost_images;
 	if (!build_nodes(tree))
 		return cr_fail_memory(context, "the tree of spheres");
 	return cr_refit_sphere_tree(tree, set);

@@ -28,7 +28,7 @@ carom_spheres_def carom_default_spheres_def(void)
 
 carom_sphere_input carom_default_sphere_input(void)
 {
-	return (carom_sphere_input){ .cookie = CR_SPHERE_INPUT_COOKIE, .moved = -1 };
+	return (carom_sphere_input){ .cookie = CR_SPHERE_INPUT_COOKIE, .owned = -1, .moved = -1 };
 }
 
 const char *carom_sphere_method_name(carom_sphere_method method)
@@ -188,7 +188,7 @@ static bool uses_list(const carom_spheres *spheres) { return spheres->set.skin >
 
 static carom_result search_sorted(carom_spheres *spheres)
 {
-	if (!cr_open_pair_store(spheres->store, spheres->set.real, false))
+	if (!cr_open_pair_store(spheres->store, spheres->set.real, cr_owned_spheres(&spheres->set), false))
 		return cr_fail_memory(spheres->context, "pairs of spheres");
 	const cr_pair_sink sink = cr_store_sink(spheres->store);
 	const carom_result result = cr_search(spheres, &sink);
@@ -277,8 +277,8 @@ carom_result carom_spheres_visit_pairs(carom_spheres *spheres, carom_sphere_pair
 carom_result carom_spheres_sum_forces(
 	carom_spheres *spheres, carom_sphere_force_fn *fn, void *user, double *forces, double *torques)
 {
-	carom_result result =
-		check_call(spheres, "carom_spheres_sum_forces", fn != NULL && (forces != NULL || (spheres && spheres->set.real == 0)));
+	carom_result result = check_call(spheres, "carom_spheres_sum_forces",
+		fn != NULL && (forces != NULL || (spheres && cr_owned_spheres(&spheres->set) == 0)));
 	if (result != CAROM_SUCCESS)
 		return result;
 	const unsigned refusals = begin_search(spheres);
@@ -302,7 +302,7 @@ carom_result carom_spheres_get_neighbours(carom_spheres *spheres, carom_sphere_n
 	*neighbours = (carom_sphere_neighbours){
 		.first = spheres->rows.first.data,
 		.other = spheres->rows.other.data,
-		.count = spheres->set.real,
+		.count = cr_owned_spheres(&spheres->set),
 		.build = (uint64_t)spheres->stats.list_builds,
 	};
 	return CAROM_SUCCESS;
@@ -333,7 +333,8 @@ carom_sphere_stats carom_spheres_get_stats(const carom_spheres *spheres)
 	stats.bytes_lists = cr_pair_store_bytes(spheres->store) + ARRAY_BYTES(spheres->pairs) + ARRAY_BYTES(spheres->upper) +
 		ARRAY_BYTES(spheres->rows.first) + ARRAY_BYTES(spheres->rows.other) + ARRAY_BYTES(spheres->moved);
 	stats.bytes = stats.bytes_lists + sizeof *spheres + ARRAY_BYTES(spheres->rounded) + ARRAY_BYTES(spheres->exact) +
-		ARRAY_BYTES(spheres->reference) + ARRAY_BYTES(spheres->owner) + ARRAY_BYTES(spheres->ids) + cr_state_bytes(spheres);
+		ARRAY_BYTES(spheres->reference) + ARRAY_BYTES(spheres->owner) + ARRAY_BYTES(spheres->ids) +
+		ARRAY_BYTES(spheres->names) + cr_state_bytes(spheres);
 	stats.bytes_peak = carom_memory_peak(&spheres->memory) + sizeof *spheres;
 	return stats;
 }

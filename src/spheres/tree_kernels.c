@@ -20,6 +20,13 @@ static inline const cr_sphere_node *node_of(const cr_tree_search *search, uint32
 	return &search->tree->nodes.data[child / CR_TREE_WIDTH];
 }
 
+/// Lanes of the spheres from place first on that are no ghosts.
+static inline uint32_t owned_lanes(const cr_sphere_tree *tree, uint32_t first)
+{
+	const uint32_t left = first < tree->owned ? tree->owned - first : 0;
+	return lanes_below(left < CR_TREE_WIDTH ? left : CR_TREE_WIDTH);
+}
+
 /// Eight spheres from a place on.
 typedef struct sphere8 {
 	f8 x, y, z, r;
@@ -74,10 +81,12 @@ static void search_leaf(const cr_tree_search *search, uint32_t first, uint32_t c
 {
 	const sphere8 s = load_spheres(search->tree, first);
 	touching found = { 0, 0 };
-	for (uint32_t i = 0; i + 1 < count; i++)
+	const uint32_t end = first + count, ghosts = end > search->tree->owned ? end - search->tree->owned : 0;
+	const uint32_t rows = ghosts > 0 ? count - ghosts : count - 1;
+	for (uint32_t i = 0; i < rows; i++)
 		test_row(search, first + i, &s, lanes_below(count) & ~lanes_below(i + 1), i, &found);
 	take_found(search, first, first, found);
-	search->batch->tests += count * (count - 1) / 2;
+	search->batch->tests += (count * (count - 1) - ghosts * (ghosts - 1)) / 2;
 }
 
 /// Spheres of a leaf that can reach spheres in a box. If spheres touch, the distance from the
@@ -97,12 +106,24 @@ static inline uint32_t reach_box(
 	return m8_bits(f8_le(d2, f8_add(square8(reach), f8_set1(TINY)))) & lanes_below(count);
 }
 
+/// One of two leaves may hold ghosts alone: it meets the others of the other leaf, which may be the
+/// one that holds both.
+static void leave_out_ghosts(const cr_sphere_tree *tree, uint32_t first_a, uint32_t first_b, uint32_t *rows, uint32_t *lanes)
+{
+	if (first_a >= tree->owned)
+		*lanes &= owned_lanes(tree, first_b);
+	else if (first_b >= tree->owned)
+		*rows &= owned_lanes(tree, first_a);
+}
+
 static void search_leaves(const cr_tree_search *search, const cr_sphere_node *a, int la, const cr_sphere_node *b, int lb)
 {
 	const uint32_t first_a = a->child[la], first_b = b->child[lb];
 	const sphere8 sa = load_spheres(search->tree, first_a), sb = load_spheres(search->tree, first_b);
-	const uint32_t lanes = reach_box(search, &sb, b->size[lb], a, la);
+	uint32_t lanes = reach_box(search, &sb, b->size[lb], a, la);
 	uint32_t rows = lanes ? reach_box(search, &sa, a->size[la], b, lb) : 0;
+	if (search->has_ghosts)
+		leave_out_ghosts(search->tree, first_a, first_b, &rows, &lanes);
 	search->batch->tests += __builtin_popcount(rows) * __builtin_popcount(lanes);
 	touching found = { 0, 0 };
 	while (rows) {
@@ -130,7 +151,9 @@ static int32_t open_self(const cr_tree_search *search, uint32_t number, cr_tree_
 	const cr_sphere_node *node = &search->tree->nodes.data[number];
 	const box8 boxes = load_boxes(node->lower, node->upper);
 	int32_t count = 0;
-	for (uint32_t i = 0; i < node->child_count; i++) {
+	// children of ghosts alone are behind them
+	const uint32_t owned = (uint32_t)__builtin_popcount(node->owned);
+	for (uint32_t i = 0; i < owned; i++) {
 		if (node->size[i] == CR_TREE_INNER)
 			out[count++] = (cr_tree_pair){ node->child[i], CR_TREE_SELF };
 		else
@@ -163,6 +186,8 @@ static int32_t open_both(const cr_tree_search *search, uint32_t a, uint32_t b, c
 	while (opened) {
 		const int i = cr_take_lowest_bit(&opened);
 		uint32_t others = overlap_lane(&boxes_b, na->lower, na->upper, i);
+		if (search->has_ghosts && !(na->owned >> i & 1))
+			others &= inner_b->owned;
 		while (others)
 			count = meet(search, number_a * CR_TREE_WIDTH + (uint32_t)i,
 				number_b * CR_TREE_WIDTH + (uint32_t)cr_take_lowest_bit(&others), out, count);
@@ -194,14 +219,16 @@ static void search_pair(const cr_tree_search *search, cr_tree_pair pair)
 
 /// Lanes of eight spheres whose proxy boxes contain the centre at place i, and that are near enough
 /// to touch its sphere.
-static inline void hit_leaf(const cr_tree_search *search, uint32_t i, uint32_t first, uint32_t count)
+static inline void hit_leaf(const cr_tree_search *search, uint32_t i, bool ghost, uint32_t first, uint32_t count)
 {
 	const cr_sphere_tree *tree = search->tree;
 	const sphere8 s = load_spheres(tree, first);
 	const f8 reach = f8_mul(f8_add(f8_mul(s.r, f8_set1(tree->reach.scale)), f8_set1(tree->add)), f8_set1(1 + 0x1p-20f));
 	const f8 dx = f8_sub(s.x, f8_set1(tree->x[i])), dy = f8_sub(s.y, f8_set1(tree->y[i])), dz = f8_sub(s.z, f8_set1(tree->z[i]));
 	const m8 in_box = m8_and(m8_and(f8_le(f8_abs(dx), reach), f8_le(f8_abs(dy), reach)), f8_le(f8_abs(dz), reach));
-	const uint32_t hits = m8_bits(in_box) & lanes_below(count);
+	uint32_t hits = m8_bits(in_box) & lanes_below(count);
+	if (ghost)
+		hits &= owned_lanes(tree, first);
 	if (!hits)
 		return;
 	search->batch->tests += __builtin_popcount(hits);
@@ -212,7 +239,7 @@ static inline void hit_leaf(const cr_tree_search *search, uint32_t i, uint32_t f
 		cr_tree_take_hit(search, i, first + (uint32_t)cr_take_lowest_bit(&maybe));
 }
 
-static void cast_point(const cr_tree_search *search, uint32_t i)
+static inline void cast_point(const cr_tree_search *search, uint32_t i, bool ghost)
 {
 	const cr_sphere_tree *tree = search->tree;
 	const float at[3] = { tree->x[i], tree->y[i], tree->z[i] };
@@ -223,20 +250,25 @@ static void cast_point(const cr_tree_search *search, uint32_t i)
 		const cr_sphere_node *node = &tree->nodes.data[stack[--count]];
 		const box8 boxes = load_boxes(node->lower, node->upper);
 		uint32_t met = overlap_one(&boxes, at, at);
+		if (ghost)
+			met &= node->owned;
 		while (met) {
 			const int lane = cr_take_lowest_bit(&met);
 			if (node->size[lane] == CR_TREE_INNER)
 				stack[count++] = node->child[lane];
 			else
-				hit_leaf(search, i, node->child[lane], node->size[lane]);
+				hit_leaf(search, i, ghost, node->child[lane], node->size[lane]);
 		}
 	}
 }
 
 static void cast_points(const cr_tree_search *search, uint32_t begin, uint32_t end)
 {
-	for (uint32_t i = begin; i < end && !search->batch->stopped; i++)
-		cast_point(search, i);
+	const uint32_t ghosts = search->tree->owned > begin ? search->tree->owned : begin;
+	for (uint32_t i = begin; i < end && i < ghosts && !search->batch->stopped; i++)
+		cast_point(search, i, false);
+	for (uint32_t i = ghosts; i < end && !search->batch->stopped; i++)
+		cast_point(search, i, true);
 }
 
 const cr_tree_kernels CR_ISA_NAME(cr_tree_kernels) = { open_pair, search_pair, cast_points };

@@ -16,6 +16,7 @@ typedef struct cr_tree_search {
 	// Spheres further apart than r_a + r_b + far do not touch, those nearer than r_a + r_b + near
 	// do, both beyond relative errors.
 	float near, far;
+	bool has_ghosts;
 } cr_tree_search;
 
 /// Two children of nodes, as 8 * node + lane, whose boxes overlap; or, with b = CR_TREE_SELF, a

@@ -29,7 +29,7 @@ cr_tree_search cr_make_tree_search(const cr_tree_find *find, int worker)
 	const double slack = set->slack > 0 ? set->slack + (2.0 * set->r_max + set->skin + set->slack) * 0x1p-20 : 0;
 	cr_tree_pair *stack = find->stacks.data ? find->stacks.data + (size_t)worker * CR_TREE_PAIR_STACK : NULL;
 	return (cr_tree_search){ find->tree, set, find->sink, &find->batches[worker], worker, stack, (float)(set->skin - slack),
-		(float)(set->skin + slack) };
+		(float)(set->skin + slack), set->ghosts > 0 };
 }
 
 void cr_put_pair(const cr_tree_search *search, uint32_t i, uint32_t j)

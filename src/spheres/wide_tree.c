@@ -267,6 +267,8 @@ static void compare_leaves(const leaf_search *l, int64_t leaf)
 			continue;
 		for (uint32_t j = begin == l->begin ? i + 1 : begin; j < end; j++) {
 			const uint32_t a = tree->spheres.data[i].id, b = tree->spheres.data[j].id;
+			if (cr_is_ghost(task->set, a) && cr_is_ghost(task->set, b))
+				continue;
 			batch->tests++;
 			if (!cr_spheres_touch(task->set, a, b) || !cr_name_pair(task->set, a, b, &batch->pairs[batch->count]))
 				continue;

@@ -60,10 +60,10 @@ static PyObject *end(cp_spheres *spheres, carom_result result, PyObject *value)
 
 /// Arrays of an update, open as long as the call.
 typedef struct sphere_arrays {
-	cp_input centres, radii, ids;
+	cp_input centres, radii, ids, ids64;
 } sphere_arrays;
 
-static const char *const update_names[] = { "centres", "radii", "ids", "moved", "neighbours_only", NULL };
+static const char *const update_names[] = { "centres", "radii", "ids", "moved", "neighbours_only", "owned", "ids64", NULL };
 
 static bool take_arrays(PyObject *const *values, carom_sphere_input *input, sphere_arrays *arrays)
 {
@@ -76,6 +76,12 @@ static bool take_arrays(PyObject *const *values, carom_sphere_input *input, sphe
 		(!cp_open_input(&arrays->ids, values[2], "ids", 0) || !cp_has_rows(&arrays->ids, arrays->centres.rows) ||
 			!(input->ids = cp_as_uint32(&arrays->ids))))
 		return false;
+	if (cp_is_given(values[6]) &&
+		(!cp_open_input(&arrays->ids64, values[6], "ids64", 0) || !cp_has_rows(&arrays->ids64, arrays->centres.rows) ||
+			!(input->ids64 = cp_as_uint64(&arrays->ids64))))
+		return false;
+	if (values[5] && !cp_get_int(values[5], "owned", INT64_MIN, INT64_MAX, &input->owned))
+		return false;
 	return (!values[3] || cp_get_double(values[3], "moved", &input->moved)) &&
 		(!values[4] || cp_get_bool(values[4], "neighbours_only", &input->neighbours_only));
 }
@@ -83,9 +89,9 @@ static bool take_arrays(PyObject *const *values, carom_sphere_input *input, sphe
 static PyObject *update(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	cp_spheres *spheres = (cp_spheres *)self;
-	PyObject *values[5], *made = NULL;
+	PyObject *values[7], *made = NULL;
 	carom_sphere_input input = carom_default_sphere_input();
-	sphere_arrays arrays = { .ids = { .name = NULL } };
+	sphere_arrays arrays = { .ids = { .name = NULL }, .ids64 = { .name = NULL } };
 	if (cp_arguments("update", args, count, keywords, update_names, 2, values) && take_arrays(values, &input, &arrays) &&
 		begin(spheres)) {
 		carom_result result;
@@ -95,6 +101,7 @@ static PyObject *update(PyObject *self, PyObject *const *args, Py_ssize_t count,
 	cp_close_input(&arrays.centres);
 	cp_close_input(&arrays.radii);
 	cp_close_input(&arrays.ids);
+	cp_close_input(&arrays.ids64);
 	return made;
 }
 
@@ -244,7 +251,8 @@ static PyObject *sum_forces(PyObject *self, PyObject *function)
 		return PyErr_Format(PyExc_TypeError, "function is %R; it must be callable", function);
 	if (!begin(spheres))
 		return NULL;
-	const int64_t count = carom_spheres_get_stats(spheres->spheres).count;
+	const carom_sphere_stats stats = carom_spheres_get_stats(spheres->spheres);
+	const int64_t count = stats.count - stats.ghosts;
 	cp_array *forces = cp_new_numbers(state, CP_F64, count, 3), *torques = cp_new_numbers(state, CP_F64, count, 3);
 	carom_result result = CAROM_SUCCESS;
 	if (forces && torques) {
@@ -271,7 +279,8 @@ static PyObject *get_stats(PyObject *self, void *none)
 
 static PyMethodDef methods[] = {
 	{ "update", CP_NAMED(update),
-		CP_DOC("update($self, /, centres, radii, ids=None, moved=-1.0, neighbours_only=False)", carom_spheres_update) },
+		CP_DOC("update($self, /, centres, radii, ids=None, moved=-1.0, neighbours_only=False, owned=-1, ids64=None)",
+			carom_spheres_update) },
 	{ "find_pairs", find_pairs, METH_NOARGS, CP_DOC("find_pairs($self, /)", carom_spheres_find_pairs) },
 	{ "visit_pairs", visit_pairs, METH_O,
 		CP_DOC("visit_pairs($self, function, /)",

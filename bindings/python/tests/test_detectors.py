@@ -51,6 +51,19 @@ class Spheres(unittest.TestCase):
         spheres.update(self.centres, self.radii, moved=0.0)
         self.assertEqual(spheres.neighbours()[2], build)
 
+    def test_ghosts(self):
+        spheres = carom.Spheres()
+        names = [(1 << 63) + i for i in range(300)]
+        spheres.update(self.centres, self.radii, owned=100, ids64=names)
+        self.assertEqual(
+            [(pair.a, pair.b) for pair in spheres.find_pairs()], [pair for pair in self.expected if pair[0] < 100]
+        )
+        forces, torques = spheres.sum_forces(lambda a, b, direction, overlap: [overlap * part for part in direction])
+        self.assertEqual((len(forces), len(torques), len(spheres.neighbours()[0])), (100, 100, 101))
+        self.assertEqual(spheres.stats.ghosts, 200)
+        with self.assertRaisesRegex(carom.InvalidArgument, "owned is 301"):
+            spheres.update(self.centres, self.radii, owned=301)
+
     def test_callbacks_that_raise_are_heard(self):
         spheres = carom.Spheres()
         spheres.update(self.centres, self.radii)
