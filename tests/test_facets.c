@@ -292,6 +292,18 @@ static void begin_answers(const plane_case *c, plane_answers *a)
 		a->nearest[i] = i < c->columns.count && i % 3 ? 0.5f * (float)(i % 5) : INFINITY;
 }
 
+/// The corners before cut, and then the others.
+static void measure_in_parts(const cr_contact_kernels *kernels, const plane_case *c, int32_t cut, plane_answers *a)
+{
+	const int32_t ends[2] = { cut < c->columns.count ? cut : c->columns.count, c->columns.count };
+	int32_t begin = 0;
+	for (int i = 0; i < 2; i++) {
+		if (begin < ends[i])
+			a->found |= kernels->measure(&c->columns, &c->row, begin, ends[i], a->depth, a->unproved, a->left, a->nearest);
+		begin = ends[i];
+	}
+}
+
 TEST(facets, depths_below_planes_are_those_of_corners_one_by_one)
 {
 	uint64_t seed = 77;
@@ -310,8 +322,7 @@ TEST(facets, depths_below_planes_are_those_of_corners_one_by_one)
 			if (!fixture_kernels(fixture_all_simd[k]))
 				continue;
 			found = before;
-			found.found = cr_get_contact_kernels(fixture_all_simd[k])
-							  ->measure(&c.columns, &c.row, found.depth, found.unproved, found.left, found.nearest);
+			measure_in_parts(cr_get_contact_kernels(fixture_all_simd[k]), &c, round % 3 * CR_WIDTH, &found);
 			const size_t rows = (size_t)c.columns.count * sizeof *found.depth;
 			CHECK_INT(found.found, expected.found);
 			CHECK(memcmp(found.depth, expected.depth, rows) == 0);
@@ -325,6 +336,37 @@ TEST(facets, depths_below_planes_are_those_of_corners_one_by_one)
 		}
 	}
 	CHECK(above > 1000 && left > 500 && undecided > 300 && known > 5000 && nearer > 300);
+}
+
+TEST(facets, deepest_and_settled_corners_are_those_found_one_by_one)
+{
+	uint64_t seed = 5;
+	int none = 0, settled = 0;
+	for (int round = 0; round < 2000; round++) {
+		const int32_t count = 1 + (int32_t)(test_random(&seed) % CORNERS);
+		float depth[CORNERS], deepest = 0;
+		const float most = 0.25f * (float)(test_random(&seed) % 6);
+		int32_t waits[CORNERS] = { 0 }, expected[CORNERS];
+		for (int32_t i = 0; i < CORNERS; i++) {
+			depth[i] = i % 3 == 0 ? -1 : 0.25f * (float)(test_random(&seed) % 6);
+			waits[i] = i < count && test_random(&seed) % 4 == 0 ? -1 : 0;
+			expected[i] = depth[i] >= 0 && depth[i] <= most ? 0 : waits[i];
+			deepest = waits[i] && depth[i] > deepest ? depth[i] : deepest;
+			settled += waits[i] != expected[i];
+		}
+		none += deepest == 0;
+		for (int k = 0; k < FIXTURE_SIMD_COUNT; k++) {
+			if (!fixture_kernels(fixture_all_simd[k]))
+				continue;
+			const cr_contact_kernels *kernels = cr_get_contact_kernels(fixture_all_simd[k]);
+			int32_t left[CORNERS];
+			memcpy(left, waits, sizeof left);
+			CHECK(kernels->deepest(depth, waits, count) == deepest);
+			kernels->settle(depth, most, count, left);
+			CHECK(memcmp(left, expected, (size_t)count * sizeof *left) == 0);
+		}
+	}
+	CHECK(none > 100 && none < 1900 && settled > 1000);
 }
 
 TEST(facets, sides_out_of_range_are_refused)

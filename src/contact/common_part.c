@@ -91,11 +91,10 @@ static void add_pierce(cr_overlap *o, int side, const cr_pierce *p)
 /// The piece of a crease between two pierces.
 static void add_piece(cr_overlap *o, int side, const cr_pierce *enter, const cr_pierce *leave)
 {
-	const int32_t first = o->count;
 	add_pierce(o, side, enter);
 	add_pierce(o, side, leave);
 	const v3d middle = along_edge(o, side, enter->edge, 0.5 * (enter->s + leave->s));
-	add_corner(o, (cr_overlap_corner){ middle, CR_CORNER_MIDDLE, side, enter->edge, first });
+	add_corner(o, (cr_overlap_corner){ middle, CR_CORNER_MIDDLE, side, enter->edge, -1 });
 }
 
 // ---- The flood ----
@@ -148,16 +147,19 @@ static bool is_pierced(const flood *f, int32_t edge)
 	return first < c->pierces[f->side].data + c->pierces[f->side].count && first->edge == edge;
 }
 
-/// The two edges of a triangle at a corner, and its facet.
-static void spread_in(flood *f, int32_t triangle, int corner)
+static void touch_facet(flood *f, int32_t triangle)
 {
 	const int32_t facet = f->overlap->facets[f->side]->of_triangle[triangle];
 	if (facet >= 0)
 		add_number(f->overlap, &f->overlap->touched[f->side], facet);
-	if (!is_pierced(f, cr_owner_of_edge(f->topology, triangle, corner)))
-		reach(f, triangle, (corner + 1) % 3);
-	if (!is_pierced(f, cr_owner_of_edge(f->topology, triangle, (corner + 2) % 3)))
-		reach(f, triangle, (corner + 2) % 3);
+}
+
+/// Along an edge of a triangle at a corner: the one that begins there, or the one that ends there.
+static void spread_along(flood *f, int32_t triangle, int corner, bool begins)
+{
+	const int before = (corner + 2) % 3;
+	if (!is_pierced(f, cr_owner_of_edge(f->topology, triangle, begins ? corner : before)))
+		reach(f, triangle, begins ? (corner + 1) % 3 : before);
 }
 
 static void spread(flood *f, int32_t first, int first_corner)
@@ -165,14 +167,17 @@ static void spread(flood *f, int32_t first, int first_corner)
 	// No fan has more triangles; one that does not close ends at a border, and is gone round the
 	// other way too.
 	const int32_t most = f->topology->triangle_count;
-	spread_in(f, first, first_corner);
+	touch_facet(f, first);
+	spread_along(f, first, first_corner, true);
+	spread_along(f, first, first_corner, false);
 	for (int forward = 1; forward >= 0; forward--) {
 		int32_t triangle = first, count = 0;
 		int corner = first_corner;
 		while (count++ < most && cr_next_in_fan(f->topology, forward, &triangle, &corner)) {
 			if (triangle == first)
 				return;
-			spread_in(f, triangle, corner);
+			touch_facet(f, triangle);
+			spread_along(f, triangle, corner, !forward);
 		}
 	}
 }
@@ -268,6 +273,24 @@ static void begin_side(cr_overlap *o, int side)
 	o->middle[side] = cr_from_a(o->completion, 1 - side, cr_to_a(o->completion, side, middle));
 }
 
+/// Put the corners that are no pierces first. Both kinds keep their order. false: out of memory.
+static bool put_elements_first(cr_overlap *o)
+{
+	cr_overlap_corner *pierces = cr_arena_alloc(&o->completion->worker->arena, (size_t)o->count * sizeof *pierces);
+	if (!pierces)
+		return false;
+	int32_t count = 0;
+	for (int32_t i = 0; i < o->count; i++) {
+		if (o->corners[i].kind == CR_CORNER_PIERCE)
+			pierces[count++] = o->corners[i];
+		else
+			o->corners[o->elements++] = o->corners[i];
+	}
+	if (count > 0)
+		memcpy(o->corners + o->elements, pierces, (size_t)count * sizeof *pierces);
+	return true;
+}
+
 bool cr_find_overlap(cr_completion *c, const cr_candidates *crossing, cr_overlap *o)
 {
 	*o = (cr_overlap){ .completion = c };
@@ -279,5 +302,5 @@ bool cr_find_overlap(cr_completion *c, const cr_candidates *crossing, cr_overlap
 	}
 	take_side(o, 0);
 	take_side(o, 1);
-	return !o->failed;
+	return !o->failed && put_elements_first(o);
 }

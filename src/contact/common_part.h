@@ -23,16 +23,17 @@ typedef struct cr_overlap_corner {
 	cr_corner_kind kind;
 	int32_t side;   // the body whose vertex or edge it is
 	int32_t number; // vertex, in file order, or half-edge
-	// pierce: triangle of the other body; middle: corner that is the piece's first pierce, the
-	// second follows it; vertex: a triangle of its own body. -1 of small hulls: not looked for
+	// pierce: triangle of the other body; middle: -1; vertex: a triangle of its own body. -1 of
+	// small hulls: not looked for
 	int32_t other;
 } cr_overlap_corner;
 
 typedef struct cr_overlap {
 	cr_completion *completion;
 	const cr_facets *facets[2];
-	cr_overlap_corner *corners;
+	cr_overlap_corner *corners; // [count] first the elements, then the pierces
 	int32_t count;
+	int32_t elements; // how many are no pierces; 0 of small hulls: not in that order
 	int64_t capacity;
 	cr_number_set touched[2]; // facets of each body that take part
 	bool two_sided[2];        // open, and its front tells nothing (carom_mesh_sides)

@@ -14,8 +14,10 @@ void CR_ISA_NAME(cr_find_pierces)(const cr_collider *a, const cr_collider *b, co
 	const cr_candidate *pairs, int32_t count, cr_pierces8 *found);
 
 // plane_kernels.c
-uint32_t CR_ISA_NAME(cr_measure_row)(
-	const cr_corner_columns *c, const cr_plane_row *row, float *depth, float *unproved, uint8_t *left, float *nearest);
+uint32_t CR_ISA_NAME(cr_measure_row)(const cr_corner_columns *c, const cr_plane_row *row, int32_t begin, int32_t end,
+	float *depth, float *unproved, uint8_t *left, float *nearest);
+float CR_ISA_NAME(cr_find_deepest)(const float *depth, const int32_t *waits, int32_t count);
+void CR_ISA_NAME(cr_settle_corners)(const float *depth, float most, int32_t count, int32_t *waits);
 void CR_ISA_NAME(cr_measure_hull_heights)(const cr_hull_side *corners, const cr_hull_side *planes, cr_hull_heights *heights);
 
 #endif

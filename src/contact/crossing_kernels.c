@@ -90,6 +90,12 @@ static inline uint32_t decide_edge(sides8 first, sides8 last, const sides8 volum
 	return straddling & meeting;
 }
 
+/// Lanes in which all corners of a triangle lie surely on one side of the other's plane.
+static inline uint32_t lie_apart(const sides8 side[3])
+{
+	return (side[0].above & side[1].above & side[2].above) | (side[0].below & side[1].below & side[2].below);
+}
+
 void CR_ISA_NAME(cr_find_pierces)(const cr_collider *a, const cr_collider *b, const m3d *rotation, v3d translation,
 	const cr_candidate *pairs, int32_t count, cr_pierces8 *found)
 {
@@ -114,6 +120,10 @@ void CR_ISA_NAME(cr_find_pierces)(const cr_collider *a, const cr_collider *b, co
 	sides8 side[2][3], volume[3][3];
 	measure_heights(q, p, distance, found->height[0], side[0]);
 	measure_heights(p, q, distance, found->height[1], side[1]);
+	const uint32_t near = ((1u << count) - 1) & ~(lie_apart(side[0]) | lie_apart(side[1]));
+	found->open = found->crossing = 0;
+	if (!near)
+		return;
 	point8 edge[3];
 	for (int i = 0; i < 3; i++) {
 		edge[i] = sub8(p[(i + 1) % 3], p[i]);
@@ -124,7 +134,7 @@ void CR_ISA_NAME(cr_find_pierces)(const cr_collider *a, const cr_collider *b, co
 		for (int j = 0; j < 3; j++)
 			volume[i][j] = sides_of(dot8(cross8(edge[i], difference[i][j]), difference[i][(j + 1) % 3]), bound);
 	}
-	uint32_t open = 0;
+	uint32_t open = 0, pierced = 0;
 	for (int k = 0; k < 3; k++) {
 		const int l = (k + 1) % 3;
 		const sides8 across[3] = { volume[0][k], volume[1][k], volume[2][k] };
@@ -133,6 +143,8 @@ void CR_ISA_NAME(cr_find_pierces)(const cr_collider *a, const cr_collider *b, co
 		found->above[1][k] = side[1][k].above;
 		found->pierces[0][k] = decide_edge(side[0][k], side[0][l], volume[k], &open);
 		found->pierces[1][k] = decide_edge(side[1][k], side[1][l], across, &open);
+		pierced |= found->pierces[0][k] | found->pierces[1][k];
 	}
-	found->open = open & ((1u << count) - 1);
+	found->open = open & near;
+	found->crossing = (open | pierced) & near;
 }

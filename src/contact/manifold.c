@@ -10,8 +10,12 @@
 /// axes, Gottschalk 1996, looked for where they overlap).
 ///
 /// 1. Planes: the facets that take part, and pairs of edges. Where both bodies bring many, only
-///    those of the body with fewer.
-/// 2. The element (vertex inside, or middle of a piece of an edge inside) that lies deepest in the
+///    those of the body with fewer. Of two bodies that are not both convex, edges only where the
+///    middle of a piece may choose them (ridges.c).
+/// 2. The elements are measured below all planes, the other corners only below the few planes that
+///    come to be compared: those below which what is known of the elements is least come first, and
+///    their depth gives most others up.
+///    The element (vertex inside, or middle of a piece of an edge inside) that lies deepest in the
 ///    other body chooses first: of the planes that it lies below the one with the least depth. Of
 ///    equal ones the larger facet; edges only where they are clearly better, since a facet gives
 ///    several points. All corners below that plane, not deeper, are settled with it.
@@ -32,7 +36,6 @@
 enum {
 	MOST_FACETS = 48,  // of one body that are tried as planes where the other brings fewer
 	ALL_FACETS = 32,   // a convex body of so many facets, or fewer, brings all
-	MOST_EDGES = 64,   // of each body that are tried against each other
 	MOST_PATCHES = 64, // of a pair
 	// Planes times corners of a pair, and crossing triangles of two bodies of many facets. Two fine
 	// open sheets that cross would bring tens of millions, seconds and gigabytes: beyond this a
@@ -49,8 +52,6 @@ static const double SAME = 1e-3, EDGE_BIAS = 0.05;
 static const double FLAT = 0.995;
 // Ways along an open mesh count this many times.
 static const double SLIP_COST = 3;
-// Sine of the angle between edges that make a plane.
-static const double PARALLEL = 1e-4;
 
 static int32_t fewest_facets(const cr_body *a, const cr_body *b)
 {
@@ -106,141 +107,13 @@ static void add_facets(cr_manifold *m, int side)
 	}
 }
 
-/// A convex crease that is pierced by the other body, or pierces it.
-typedef struct ridge {
-	int32_t half_edge;
-	int32_t facet[2];
-	v3d normal[2]; // of its facets, A's frame
-	v3d from;
-	v3d along;
-} ridge;
-
-static bool make_ridge(const cr_manifold *m, int side, int32_t half_edge, ridge *r)
+/// all: as of cr_add_ridge_planes.
+static bool find_planes(cr_manifold *m, bool all)
 {
-	const cr_completion *c = m->completion;
-	const cr_collider *collider = c->collider[side];
-	const int32_t own = half_edge / 3, across = collider->topology->neighbours[half_edge];
-	if (across < 0)
-		return false;
-	const v3d n[2] = { cr_collider_normal(collider, own), cr_collider_normal(collider, across) };
-	if (cr_edge_is_internal(collider, half_edge, n[0], n[1], c->internal_cosine))
-		return false;
-	const cr_facets *f = m->overlap->facets[side];
-	v3d corners[3];
-	cr_triangle_in_a(c, side, own, corners);
-	const int k = half_edge % 3;
-	r->half_edge = half_edge;
-	r->facet[0] = f->of_triangle[own];
-	r->facet[1] = f->of_triangle[across];
-	r->normal[0] = cr_direction_to_a(c, side, n[0]);
-	r->normal[1] = cr_direction_to_a(c, side, n[1]);
-	r->from = corners[k];
-	r->along = v3d_sub(corners[(k + 1) % 3], corners[k]);
-	return true;
-}
-
-/// The convex creases of a side among the pierces; at most MOST_EDGES.
-static int find_ridges(const cr_manifold *m, int side, ridge *ridges)
-{
-	int count = 0;
-	int32_t last = -1;
-	for (int32_t i = 0; i < m->overlap->count && count < MOST_EDGES; i++) {
-		const cr_overlap_corner *corner = &m->overlap->corners[i];
-		if (corner->kind != CR_CORNER_PIERCE || corner->side != side || corner->number == last)
-			continue;
-		last = corner->number;
-		count += make_ridge(m, side, last, &ridges[count]);
-	}
-	return count;
-}
-
-/// Does an edge pierce a facet of either side of a ridge of the other body?
-static bool pierces_beside(const cr_manifold *m, int side, const ridge *own, const ridge *other)
-{
-	for (int32_t i = 0; i < m->overlap->count; i++) {
-		const cr_overlap_corner *c = &m->overlap->corners[i];
-		if (c->kind != CR_CORNER_PIERCE || c->side != side || c->number != own->half_edge)
-			continue;
-		const int32_t facet = m->overlap->facets[1 - side]->of_triangle[c->other];
-		if (facet == other->facet[0] || facet == other->facet[1])
-			return true;
-	}
-	return false;
-}
-
-/// Are two ridges nearest within both, not at an end: of a crease made of several edges only one is
-/// the right one.
-static bool meet_within(const ridge *a, const ridge *b)
-{
-	const v3d d = v3d_sub(b->from, a->from);
-	const double aa = v3d_dot(a->along, a->along), bb = v3d_dot(b->along, b->along), ab = v3d_dot(a->along, b->along);
-	const double area = aa * bb - ab * ab;
-	const double s = v3d_dot(a->along, d) * bb - v3d_dot(b->along, d) * ab;
-	const double t = v3d_dot(a->along, d) * ab - v3d_dot(b->along, d) * aa;
-	return s >= 0 && s <= area && t >= 0 && t <= area;
-}
-
-/// The plane along two ridges: only where their common normal lies between the normals of the
-/// facets of either (their arcs of the Gauss map cross; Gregorius 2013).
-static bool plane_of_ridges(const cr_manifold *m, const ridge *a, const ridge *b, cr_reference_plane *plane)
-{
-	if (v3d_dot(a->along, b->normal[0]) * v3d_dot(a->along, b->normal[1]) > 0 ||
-		v3d_dot(b->along, a->normal[0]) * v3d_dot(b->along, a->normal[1]) > 0)
-		return false;
-	v3d n = v3d_cross(a->along, b->along);
-	const double length = v3d_length(n);
-	if (!(length > PARALLEL * v3d_length(a->along) * v3d_length(b->along)))
-		return false;
-	n = v3d_scale(n, 1 / length);
-	if (v3d_dot(n, v3d_add(b->normal[0], b->normal[1])) < 0)
-		n = v3d_neg(n);
-	if (v3d_dot(n, v3d_add(a->normal[0], a->normal[1])) >= 0 || v3d_dot(n, v3d_sub(b->from, a->from)) < -m->tolerance)
-		return false;
-	*plane = (cr_reference_plane){ .side = 1,
-		.facet = -1,
-		.edge = { a->half_edge, b->half_edge },
-		.normal = n,
-		.offset = v3d_dot(n, b->from),
-		.area = meet_within(a, b) ? 0 : -1 };
-	const bool convex = m->overlap->facets[0]->convex && m->overlap->facets[1]->convex;
-	return convex || (pierces_beside(m, 0, a, b) && pierces_beside(m, 1, b, a));
-}
-
-/// Does an edge of a side pierce the other body at a corner?
-static bool has_pierce(const cr_manifold *m, int side)
-{
-	for (int32_t i = 0; i < m->overlap->count; i++) {
-		if (m->overlap->corners[i].kind == CR_CORNER_PIERCE && m->overlap->corners[i].side == side)
-			return true;
-	}
-	return false;
-}
-
-/// Planes along two ridges that cross. Where a tip of one body is in a facet of the other, that has
-/// none.
-static bool add_ridges(cr_manifold *m, int32_t capacity)
-{
-	if (!has_pierce(m, 0) || !has_pierce(m, 1))
-		return true;
-	ridge(*ridges)[MOST_EDGES] = cr_arena_alloc(&m->completion->worker->arena, 2 * sizeof *ridges);
-	if (!ridges)
-		return false;
-	const int count[2] = { find_ridges(m, 0, ridges[0]), find_ridges(m, 1, ridges[1]) };
-	for (int i = 0; i < count[0]; i++) {
-		for (int j = 0; j < count[1]; j++) {
-			cr_reference_plane plane;
-			if (m->plane_count < capacity && plane_of_ridges(m, &ridges[0][i], &ridges[1][j], &plane))
-				add_plane(m, plane);
-		}
-	}
-	return true;
-}
-
-static bool find_planes(cr_manifold *m)
-{
+	m->plane_count = 0;
 	const int32_t count[2] = { facets_of(m->overlap, 0), facets_of(m->overlap, 1) };
 	const int fewer = count[1] == 0 || (count[0] > 0 && count[0] < count[1]) ? 0 : 1;
-	const int32_t capacity = count[0] + count[1] + 2 * MOST_EDGES;
+	const int32_t capacity = count[0] + count[1] + 2 * CR_MOST_RIDGES;
 	m->planes = cr_arena_alloc(&m->completion->worker->arena, (size_t)capacity * sizeof *m->planes);
 	if (!m->planes)
 		return false;
@@ -248,7 +121,8 @@ static bool find_planes(cr_manifold *m)
 		if (side == fewer || count[side] <= MOST_FACETS)
 			add_facets(m, side);
 	}
-	return add_ridges(m, capacity);
+	m->facet_planes = m->plane_count;
+	return cr_add_ridge_planes(m, capacity, all);
 }
 
 // ---- Depths ----
@@ -330,7 +204,8 @@ static uint8_t *left_of(const cr_manifold *m, int32_t plane) { return m->left + 
 static int32_t next_left(const cr_manifold *m, int32_t plane, int32_t i)
 {
 	const uint8_t *left = left_of(m, plane);
-	for (; m->planes[plane].left && i < m->stride; i = (i / CR_WIDTH + 1) * CR_WIDTH) {
+	const int32_t known = m->planes[plane].left ? m->planes[plane].known : 0;
+	for (; i < known; i = (i / CR_WIDTH + 1) * CR_WIDTH) {
 		const uint32_t lanes = (uint32_t)left[i / CR_WIDTH] >> i % CR_WIDTH;
 		if (lanes)
 			return i + __builtin_ctz(lanes);
@@ -381,11 +256,9 @@ static const uint8_t *find_edge_corners(cr_manifold *m, const cr_reference_plane
 	return lanes;
 }
 
-/// The depth of each corner below a plane, as far as it is known without a closer look at facets.
-/// Returns what it found (CR_ROW_ABOVE, ...). own: see measure.
-static uint32_t measure_corners(cr_manifold *m, int32_t number, float *own)
+/// A plane as its corners are to be measured.
+static cr_plane_row make_row(cr_manifold *m, cr_reference_plane *plane)
 {
-	cr_reference_plane *plane = &m->planes[number];
 	const bool all = stands_for_all(m, plane);
 	cr_plane_row row = { .normal = plane->normal,
 		.offset = plane->offset,
@@ -404,11 +277,29 @@ static uint32_t measure_corners(cr_manifold *m, int32_t number, float *own)
 		row.rim = test ? test->tolerance : 0;
 		row.scale = m->completion->collider[plane->side]->scale;
 	}
+	return row;
+}
+
+/// Work out the depths of corners up to end below a plane, as far as they are known without a
+/// closer look at facets. Returns what it found (CR_ROW_ABOVE, ...).
+static uint32_t measure_corners(cr_manifold *m, int32_t number, int32_t end)
+{
+	cr_reference_plane *plane = &m->planes[number];
+	const cr_plane_row row = make_row(m, plane);
 	const size_t entry = cr_entry_of(m, number, 0);
 	const uint32_t found = m->completion->pipeline->kernels->measure(
-		&m->columns, &row, m->depth + entry, m->unproved + entry, left_of(m, number), own);
-	plane->left = (found & CR_ROW_LEFT) != 0;
+		&m->columns, &row, plane->known, end, m->depth + entry, m->unproved + entry, left_of(m, number), m->own);
+	plane->left = plane->left || (found & CR_ROW_LEFT) != 0;
+	plane->known = end;
 	return found;
+}
+
+/// Work out those corners below a plane that were put off: few planes come to be compared by all of
+/// them.
+static void complete_row(cr_manifold *m, int32_t number)
+{
+	if (m->planes[number].known < m->overlap->count)
+		measure_corners(m, number, m->overlap->count);
 }
 
 /// What the depth of a corner is, if the plane stands for it; INFINITY: not known.
@@ -419,13 +310,14 @@ static float bound_at(const cr_manifold *m, size_t entry)
 
 /// How deep corners lie in the other body: below the nearest of that body's planes which stand for
 /// them. This takes those into account of which it was not known whether a plane stands for them.
-static void note_own_depths(cr_manifold *m, int32_t number, float *own)
+static void note_own_depths(cr_manifold *m, int32_t number)
 {
-	const int32_t count = m->overlap->count;
-	for (int32_t i = next_left(m, number, 0); i < count; i = next_left(m, number, i + 1)) {
+	const int32_t elements = m->overlap->elements;
+	float *own = m->own;
+	for (int32_t i = next_left(m, number, 0); i < elements; i = next_left(m, number, i + 1)) {
 		const cr_overlap_corner *corner = &m->overlap->corners[i];
 		const float bound = bound_at(m, cr_entry_of(m, number, i));
-		if (corner->side == m->planes[number].side || corner->kind == CR_CORNER_PIERCE || bound < 0 || !(bound < own[i]))
+		if (corner->side == m->planes[number].side || bound < 0 || !(bound < own[i]))
 			continue;
 		const float depth = depth_at(m, number, i);
 		own[i] = depth >= 0 ? depth : own[i];
@@ -471,8 +363,8 @@ static bool fill_columns(cr_manifold *m)
 	return true;
 }
 
-/// Room for the depths. own: [stride]. false: out of memory.
-static bool begin_depths(cr_manifold *m, float **own)
+/// Room for the depths. false: out of memory.
+static bool begin_depths(cr_manifold *m)
 {
 	m->stride = (m->overlap->count + CR_WIDTH - 1) / CR_WIDTH * CR_WIDTH;
 	const size_t entries = (size_t)m->plane_count * (size_t)m->stride;
@@ -482,64 +374,65 @@ static bool begin_depths(cr_manifold *m, float **own)
 	m->way_triangle = cr_arena_alloc(arena, entries * sizeof *m->way_triangle);
 	m->left = cr_arena_alloc(arena, entries / CR_WIDTH);
 	m->waits = cr_arena_alloc(arena, (size_t)m->stride * sizeof *m->waits);
-	*own = cr_arena_alloc(arena, (size_t)m->stride * sizeof **own);
-	if (!m->depth || !m->unproved || !m->way_triangle || !m->left || !m->waits || !*own || !fill_columns(m))
+	m->own = cr_arena_alloc(arena, (size_t)m->stride * sizeof *m->own);
+	m->cost = cr_arena_alloc(arena, (size_t)m->facet_planes * sizeof *m->cost);
+	m->candidates = cr_arena_alloc(arena, (size_t)m->facet_planes * sizeof *m->candidates);
+	if (!m->depth || !m->unproved || !m->way_triangle || !m->left || !m->waits || !m->own || !m->cost || !m->candidates ||
+		!fill_columns(m))
 		return false;
 	for (int32_t i = 0; i < m->stride; i++) {
 		m->waits[i] = i < m->overlap->count ? -1 : 0;
-		(*own)[i] = INFINITY;
+		m->own[i] = INFINITY;
 	}
 	return true;
 }
 
-/// Measure the corners below each plane. Edges that have something of the convex overlap above them
-/// are no way out, nor are planes along an open mesh that goes on beyond the body. own: how deep
-/// each corner lies in the other body; 0: not known.
-static bool measure(cr_manifold *m, float **own)
+/// How many corners below a plane are measured at first. Ridges and planes along an open mesh are
+/// judged by all.
+static int32_t first_corners(const cr_manifold *m, const cr_reference_plane *plane)
 {
-	if (!begin_depths(m, own))
+	const int32_t elements = (m->overlap->elements + CR_WIDTH - 1) / CR_WIDTH * CR_WIDTH;
+	return plane->facet < 0 || plane->slips || elements > m->overlap->count ? m->overlap->count : elements;
+}
+
+/// Measure the elements below each plane. Edges that have something of the convex overlap above
+/// them are no way out, nor are planes along an open mesh that goes on beyond the body.
+static bool measure(cr_manifold *m)
+{
+	if (!begin_depths(m))
 		return false;
 	for (int32_t k = 0; k < m->plane_count; k++) {
 		cr_reference_plane *plane = &m->planes[k];
-		const uint32_t found = measure_corners(m, k, *own);
 		plane->slips = cr_slips_along(m, plane);
+		const uint32_t found = measure_corners(m, k, first_corners(m, plane));
 		if (plane->slips)
 			prove_row(m, k, INFINITY);
 		// Not to be chosen.
 		plane->chosen = plane->facet < 0 ? (found & CR_ROW_ABOVE) != 0
 										 : plane->slips && !cr_leads_clear(m, plane, m->depth + cr_entry_of(m, k, 0));
 		if (plane->facet >= 0 && found & CR_ROW_UNDECIDED)
-			note_own_depths(m, k, *own);
+			note_own_depths(m, k);
 	}
 	for (int32_t i = 0; i < m->overlap->count; i++)
-		(*own)[i] = isfinite((*own)[i]) ? (*own)[i] : 0;
+		m->own[i] = isfinite(m->own[i]) ? m->own[i] : 0;
 	return !m->failed;
 }
 
 // ---- Choice ----
 
 /// The depth of the deepest corner below a plane that is known and not settled; 0 where there is
-/// none. Depths are compared by their bits, which order floats that are not negative, so that
-/// compilers make it a loop without branches.
+/// none.
 static float deepest_known(const cr_manifold *m, int32_t plane)
 {
 	const float *row = m->depth + cr_entry_of(m, plane, 0);
-	int32_t most = 0;
-	for (int32_t i = 0; i < m->stride; i++) {
-		int32_t bits;
-		memcpy(&bits, &row[i], sizeof bits);
-		bits &= m->waits[i];
-		most = bits > most ? bits : most;
-	}
-	float depth;
-	memcpy(&depth, &most, sizeof depth);
-	return depth;
+	return m->completion->pipeline->kernels->deepest(row, m->waits, m->planes[plane].known);
 }
 
 /// How far to go along a plane's normal: the deepest corner of those not settled below it; of small
 /// hulls, of all that is. Where that is more than limit, something above limit.
 static double depth_of_plane(cr_manifold *m, int32_t plane, double limit)
 {
+	complete_row(m, plane);
 	const double known = deepest_known(m, plane);
 	double most = m->planes[plane].depth > known ? m->planes[plane].depth : known;
 	const float *unproved = m->unproved + cr_entry_of(m, plane, 0);
@@ -566,16 +459,58 @@ static bool is_better(
 	return depth <= (1 + SAME) * least + m->tolerance && plane->area > (1 + SAME) * best->area;
 }
 
-/// The depth up to which a plane may be better than the best so far (is_better).
-static double limit_beside(const cr_manifold *m, const cr_reference_plane *best, double least)
+/// The depth up to which a plane may be better than one of the least depth so far (is_better).
+static double limit_beside(const cr_manifold *m, double least) { return (1 + SAME) * least + m->tolerance; }
+
+/// The depth of a plane that stands for a corner, times what it costs more; INFINITY: it does not,
+/// or is no plane, or what is known says already that it is more than limit.
+static double cost_of(cr_manifold *m, int32_t number, int32_t corner, double limit)
 {
-	return best ? (1 + SAME) * least + m->tolerance : INFINITY;
+	cr_reference_plane *plane = &m->planes[number];
+	// What is known already gives most planes up, before a corner is looked at closely.
+	if (deepest_known(m, number) > limit)
+		return INFINITY;
+	complete_row(m, number);
+	if (deepest_known(m, number) > limit || depth_at(m, number, corner) < 0)
+		return INFINITY;
+	if (!plane->measured && are_small_hulls(m))
+		measure_hulls(m, plane);
+	return plane->chosen ? INFINITY : depth_of_plane(m, number, limit) * (plane->slips ? SLIP_COST : 1);
 }
 
-/// Is it open yet whether a plane stands for a corner, or how deep it lies?
-static bool is_left(const cr_manifold *m, int32_t plane, int32_t corner)
+/// The least that the depth of a plane can be which stands for a corner; negative: none.
+static double least_cost(cr_manifold *m, int32_t plane, int32_t corner)
 {
-	return !(m->unproved[cr_entry_of(m, plane, corner)] < 0);
+	const float bound = bound_at(m, cr_entry_of(m, plane, corner));
+	if (m->planes[plane].chosen || bound < 0)
+		return -1;
+	const float known = deepest_known(m, plane);
+	return isfinite(bound) && bound > known ? bound : known;
+}
+
+/// Work out m->cost of the facets that may be chosen for a corner. Those that may have the least
+/// depth come first, since most others are given up by it. Returns the least.
+static double work_out_costs(cr_manifold *m, int32_t corner)
+{
+	cr_candidate_plane *c = m->candidates;
+	double least = INFINITY;
+	int32_t count = 0;
+	for (int32_t k = 0; k < m->facet_planes; k++) {
+		m->cost[k] = INFINITY;
+		const double bound = least_cost(m, k, corner);
+		if (bound < 0)
+			continue;
+		int32_t at = count++;
+		for (; at > 0 && c[at - 1].least > bound; at--)
+			c[at] = c[at - 1];
+		c[at] = (cr_candidate_plane){ bound, k };
+	}
+	for (int32_t i = 0; i < count && c[i].least <= limit_beside(m, least); i++) {
+		const double cost = cost_of(m, c[i].plane, corner, limit_beside(m, least));
+		m->cost[c[i].plane] = cost;
+		least = cost < least ? cost : least;
+	}
+	return least;
 }
 
 /// The best plane that stands for a corner; -1: there is none.
@@ -583,26 +518,15 @@ static int32_t choose_plane(cr_manifold *m, int32_t corner)
 {
 	const cr_reference_plane *best = NULL;
 	double least = INFINITY;
-	const bool hulls = are_small_hulls(m);
+	const double limit = limit_beside(m, work_out_costs(m, corner));
 	for (int32_t k = 0; k < m->plane_count; k++) {
-		cr_reference_plane *plane = &m->planes[k];
-		const double limit = limit_beside(m, best, least);
-		const float bound = bound_at(m, cr_entry_of(m, k, corner));
-		if (plane->chosen || bound < 0 || (bound > limit && isfinite(bound)))
+		const bool facet = k < m->facet_planes;
+		if (!facet && least_cost(m, k, corner) < 0)
 			continue;
-		// What is known already gives most planes up, before a corner is looked at closely.
-		if (is_left(m, k, corner) && deepest_known(m, k) > limit)
+		const double cost = facet ? m->cost[k] : cost_of(m, k, corner, limit_beside(m, least));
+		if (!isfinite(cost) || (facet && cost > limit) || !is_better(m, &m->planes[k], cost, best, least))
 			continue;
-		if (depth_at(m, k, corner) < 0)
-			continue;
-		if (hulls && !plane->measured)
-			measure_hulls(m, plane);
-		if (plane->chosen)
-			continue;
-		const double cost = depth_of_plane(m, k, limit) * (plane->slips ? SLIP_COST : 1);
-		if (!is_better(m, plane, cost, best, least))
-			continue;
-		best = plane;
+		best = &m->planes[k];
 		least = cost;
 	}
 	return best ? (int32_t)(best - m->planes) : -1;
@@ -610,13 +534,12 @@ static int32_t choose_plane(cr_manifold *m, int32_t corner)
 
 /// The element not settled that lies deepest; -1: none. Pierces are elements only where there are
 /// no others.
-static int32_t next_element(const cr_manifold *m, const float *own, bool pierces)
+static int32_t next_element(const cr_manifold *m, bool pierces)
 {
+	const int32_t end = pierces ? m->overlap->count : m->overlap->elements;
 	int32_t next = -1;
-	for (int32_t i = 0; i < m->overlap->count; i++) {
-		if (!m->waits[i] || (m->overlap->corners[i].kind == CR_CORNER_PIERCE) != pierces)
-			continue;
-		if (next < 0 || own[i] > own[next])
+	for (int32_t i = pierces ? m->overlap->elements : 0; i < end; i++) {
+		if (m->waits[i] && (next < 0 || m->own[i] > m->own[next]))
 			next = i;
 	}
 	return next;
@@ -624,11 +547,8 @@ static int32_t next_element(const cr_manifold *m, const float *own, bool pierces
 
 static void settle(cr_manifold *m, int32_t plane, double deepest)
 {
-	for (int32_t i = 0; i < m->overlap->count; i++) {
-		const float depth = m->depth[cr_entry_of(m, plane, i)];
-		if (depth >= 0 && depth <= deepest * (1 + SAME) + m->tolerance)
-			m->waits[i] = 0;
-	}
+	const float most = cr_round_down(deepest * (1 + SAME) + m->tolerance);
+	m->completion->pipeline->kernels->settle(m->depth + cr_entry_of(m, plane, 0), most, m->overlap->count, m->waits);
 }
 
 /// Are there so few planes and corners that each of the one can be measured against each of the
@@ -636,12 +556,11 @@ static void settle(cr_manifold *m, int32_t plane, double deepest)
 static bool can_measure(const cr_manifold *m) { return (int64_t)m->plane_count * m->overlap->count <= MOST_MEASURED; }
 
 /// Choose planes for the elements, and add their contacts. Returns how many planes.
-static int choose_patches(cr_manifold *m, const float *own, bool pierces)
+static int choose_patches(cr_manifold *m, bool pierces)
 {
 	int patches = 0;
-	for (int32_t i = next_element(m, own, pierces); i >= 0 && patches < MOST_PATCHES && !m->failed;
-		 i = next_element(m, own, pierces)) {
-		if (patches > 0 && own[i] <= m->tolerance)
+	for (int32_t i = next_element(m, pierces); i >= 0 && patches < MOST_PATCHES && !m->failed; i = next_element(m, pierces)) {
+		if (patches > 0 && m->own[i] <= m->tolerance)
 			break;
 		const int32_t plane = choose_plane(m, i);
 		const double depth = plane < 0 ? 0 : depth_of_plane(m, plane, INFINITY);
@@ -668,7 +587,7 @@ static cr_reference_plane choose_hull_plane(cr_manifold *m, const double *const 
 	for (int side = 0; side < 2; side++) {
 		for (int32_t i = 0; i < m->overlap->facets[side]->count; i++) {
 			const double depth = lowest[side][i] < 0 ? -lowest[side][i] : 0;
-			if (depth > limit_beside(m, found, best.depth))
+			if (depth > limit_beside(m, best.depth))
 				continue;
 			cr_reference_plane plane = plane_of_facet(m, side, i);
 			plane.depth = depth;
@@ -689,13 +608,13 @@ static cr_reference_plane choose_hull_plane(cr_manifold *m, const double *const 
 
 bool cr_make_hull_patch(cr_completion *c, const cr_overlap *overlap, const double *const lowest[2])
 {
-	enum { CAPACITY = 2 * MOST_EDGES };
+	enum { CAPACITY = 2 * CR_MOST_RIDGES };
 	cr_manifold m = { .completion = c, .overlap = overlap, .stride = overlap->count };
 	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.world.internal_edge_angle);
 	m.tolerance = TOUCHING * ((double)c->collider[0]->scale + c->collider[1]->scale);
 	m.planes = cr_arena_alloc(&c->worker->arena, CAPACITY * sizeof *m.planes);
 	m.depth = cr_arena_alloc(&c->worker->arena, (size_t)overlap->count * sizeof *m.depth);
-	if (!m.planes || !m.depth || !add_ridges(&m, CAPACITY))
+	if (!m.planes || !m.depth || !cr_add_ridge_planes(&m, CAPACITY, true))
 		return false;
 	cr_reference_plane best = choose_hull_plane(&m, lowest);
 	for (int32_t i = 0; i < overlap->count; i++) {
@@ -708,19 +627,34 @@ bool cr_make_hull_patch(cr_completion *c, const cr_overlap *overlap, const doubl
 	return !m.failed;
 }
 
-static bool make_patches(cr_manifold *m)
+/// Find planes, measure what lies below them, and choose patches for the elements or for the
+/// pierces. Sets how many planes were chosen. false: out of memory.
+static bool choose_for(cr_manifold *m, bool pierces, int *patches)
 {
-	if (!find_planes(m))
+	*patches = 0;
+	if (!find_planes(m, pierces))
 		return false;
 	if (!can_measure(m))
 		return true;
-	float *own;
-	if (!measure(m, &own))
+	if (!measure(m))
 		return false;
+	for (int32_t k = 0; k < m->plane_count && pierces; k++)
+		complete_row(m, k);
+	for (int32_t i = 0; i < m->overlap->elements && pierces; i++)
+		m->waits[i] = 0;
+	*patches = choose_patches(m, pierces);
+	return !m->failed;
+}
+
+static bool make_patches(cr_manifold *m)
+{
+	int patches = 0;
 	const int64_t before = m->completion->worker->contacts.count;
-	if (choose_patches(m, own, false) == 0)
-		choose_patches(m, own, true);
-	if (m->completion->worker->contacts.count == before)
+	if (m->overlap->elements > 0 && !choose_for(m, false, &patches))
+		return false;
+	if (patches == 0 && !choose_for(m, true, &patches))
+		return false;
+	if (can_measure(m) && m->completion->worker->contacts.count == before)
 		cr_add_way_to_front(m);
 	return !m->failed;
 }

@@ -7,6 +7,9 @@
 /// Facets of so many triangles are asked triangle by triangle, without the tree.
 enum { CR_FEW_TRIANGLES = 8 };
 
+/// Edges of each body that are tried against each other as planes.
+enum { CR_MOST_RIDGES = 64 };
+
 /// A facet that is asked about many points. The heights above the edges of its triangles tell
 /// nearly always; where rounding could matter, each triangle is asked as for a single point.
 typedef struct cr_facet_test {
@@ -28,11 +31,18 @@ typedef struct cr_reference_plane {
 	double area;         // of the facet; 0 for edges, -1 where they are nearest at an end
 	double depth;        // of small hulls: of all that is below, once it is measured; else 0
 	cr_facet_test *test; // of the facet, of a body that is not convex; NULL: not made yet
+	int32_t known;       // so many corners are measured: the elements, or all
 	bool left;           // depths of corners below it may be left to be proved
 	bool slips;          // along an open mesh
 	bool measured;       // small hulls: depth is known
 	bool chosen;
 } cr_reference_plane;
+
+/// A plane that may be chosen, and the least that its depth can be.
+typedef struct cr_candidate_plane {
+	double least;
+	int32_t plane;
+} cr_candidate_plane;
 
 /// The work on one pair.
 typedef struct cr_manifold {
@@ -41,6 +51,7 @@ typedef struct cr_manifold {
 	double tolerance; // metres: nearer points count as touching
 	cr_reference_plane *planes;
 	int32_t plane_count;
+	int32_t facet_planes;      // of facets; those of edges follow them
 	cr_corner_columns columns; // the corners
 	int32_t stride;            // their number, filled up to a multiple of CR_WIDTH
 	// [plane_count][stride] The depths of corners below planes; negative: the plane does not stand
@@ -52,8 +63,12 @@ typedef struct cr_manifold {
 	// likewise: the triangle at the end of a way that was measured from a vertex on the plane; set
 	// with its depth. NULL of small hulls
 	int32_t *way_triangle;
-	uint8_t *left;  // [plane_count][stride / CR_WIDTH] lanes that may be left to be proved
-	int32_t *waits; // [stride] -1: the corner has no patch yet; else 0
+	// [plane_count][stride / CR_WIDTH] lanes that may be left to be proved
+	uint8_t *left;
+	int32_t *waits;                 // [stride] -1: the corner has no patch yet; else 0
+	float *own;                     // [stride] depths of elements in the other body; 0: not known
+	double *cost;                   // [facet_planes] of a choice; INFINITY: not worked out
+	cr_candidate_plane *candidates; // [facet_planes] likewise, the least first
 	bool failed;
 } cr_manifold;
 
@@ -69,6 +84,11 @@ bool cr_bodies_make_patches(const cr_pipeline *pipeline, const cr_body *a, const
 bool cr_wants_manifold(const cr_pipeline *pipeline, const cr_pair_work *work);
 /// Make the contacts of a pair whose crossings are found. Returns whether there is one.
 bool cr_make_manifold(cr_completion *completion, const cr_candidates *crossing);
+
+/// Add the planes along two ridges that cross. Of bodies that are not both convex: those that may
+/// be chosen for the middle of a piece; all: those for a pierce too. capacity: of the planes.
+/// false: out of memory (ridges.c).
+bool cr_add_ridge_planes(cr_manifold *manifold, int32_t capacity, bool all);
 
 /// Are both bodies of a pair small hulls, which cr_collide_hulls can decide?
 bool cr_are_hulls(const cr_pipeline *pipeline, const cr_pair_work *work);

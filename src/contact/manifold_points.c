@@ -280,6 +280,22 @@ static void emit(const patch *p, const patch_point *point)
 		p->manifold->completion, corner->side, point->at, out, point->depth, corner->number, point->triangle, kind);
 }
 
+/// Take the corners begin to end - 1 that lie below a plane; side -1: of both bodies.
+static void take_corners(const patch *p, int32_t number, point_list *list, int32_t begin, int32_t end, int side)
+{
+	for (int32_t i = begin; i < end; i++) {
+		const cr_overlap_corner *corner = &p->manifold->overlap->corners[i];
+		const double depth = p->manifold->depth[cr_entry_of(p->manifold, number, i)];
+		if (depth < 0 || (side >= 0 && corner->side != side) || corner->kind == CR_CORNER_MIDDLE ||
+			depth > p->deepest * (1 + 1e-3) + p->manifold->tolerance)
+			continue;
+		if (corner->side == p->below)
+			take_below(p, list, corner, depth);
+		else
+			take_above(p, list, corner, cr_entry_of(p->manifold, number, i));
+	}
+}
+
 static void add_facet_points(const patch *p, int32_t number)
 {
 	const cr_overlap *o = p->manifold->overlap;
@@ -288,15 +304,13 @@ static void add_facet_points(const patch *p, int32_t number)
 		p->manifold->failed = true;
 		return;
 	}
-	for (int32_t i = 0; i < o->count; i++) {
-		const cr_overlap_corner *corner = &o->corners[i];
-		const double depth = p->manifold->depth[cr_entry_of(p->manifold, number, i)];
-		if (depth < 0 || depth > p->deepest * (1 + 1e-3) + p->manifold->tolerance || corner->kind == CR_CORNER_MIDDLE)
-			continue;
-		if (corner->side == p->below)
-			take_below(p, &list, corner, depth);
-		else
-			take_above(p, &list, corner, cr_entry_of(p->manifold, number, i));
+	// Of points in one place the first remains: of each body pierces come before vertices, as small
+	// hulls bring them.
+	if (o->elements == 0)
+		take_corners(p, number, &list, 0, o->count, -1);
+	for (int side = 0; side < 2 && o->elements > 0; side++) {
+		take_corners(p, number, &list, o->elements, o->count, side);
+		take_corners(p, number, &list, 0, o->elements, side);
 	}
 	for (int32_t i = 0; i < list.count; i++)
 		emit(p, &list.data[i]);

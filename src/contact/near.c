@@ -254,8 +254,11 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	if (reach == 0 || !remember_near(p, worker, p->bodies[w->b].shape.collider, &m->near)) {
 		if (m)
 			m->near.holds = false;
-		separate(p, w, c, 0);
-		keep_meeting(c);
+		// A pair that remembers nothing needs no distance: the crossings stage is as quick to tell.
+		if (m) {
+			separate(p, w, c, 0);
+			keep_meeting(c);
+		}
 		return;
 	}
 	cr_near_list *list = &m->near;

@@ -144,7 +144,8 @@ static bool keep_crossing(cr_completion *c, cr_candidates *candidates)
 		cr_pierces8 found;
 		c->pipeline->kernels->pierce(
 			c->collider[0], c->collider[1], &c->rotation, c->translation, candidates->data + first, used, &found);
-		for (int32_t i = 0; i < used; i++) {
+		for (uint32_t lanes = found.crossing; lanes; lanes &= lanes - 1) {
+			const int i = __builtin_ctz(lanes);
 			const cr_candidate pair = candidates->data[first + i];
 			if ((found.open >> i & 1 ? decide_exactly(c, pair) : take_pierces(c, &found, i, pair)) > 0)
 				candidates->data[kept++] = pair;

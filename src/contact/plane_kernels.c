@@ -75,13 +75,13 @@ static inline uint32_t stands_for(const cr_corner_columns *c, const cr_plane_row
 	return row->triangles == 0 ? pierces : pierces | lie_over(c, row, first, open);
 }
 
-uint32_t CR_ISA_NAME(cr_measure_row)(
-	const cr_corner_columns *c, const cr_plane_row *row, float *depth, float *unproved, uint8_t *left, float *nearest)
+uint32_t CR_ISA_NAME(cr_measure_row)(const cr_corner_columns *c, const cr_plane_row *row, int32_t begin, int32_t end,
+	float *depth, float *unproved, uint8_t *left, float *nearest)
 {
 	const bool facet = row->facet >= 0;
 	const f8 none = f8_set1(-1);
 	uint32_t found = 0;
-	for (int32_t first = 0; first < c->count; first += CR_WIDTH) {
+	for (int32_t first = begin; first < end; first += CR_WIDTH) {
 		const uint32_t used = c->count - first < CR_WIDTH ? (1u << (c->count - first)) - 1 : 0xff;
 		const d8 d = d8_sub(d8_set1(row->offset), dot8(row->normal, load_place(c->place[0], first)));
 		const uint32_t high = d8_lt(d, d8_set1(-row->tolerance)) & used;
@@ -105,6 +105,27 @@ uint32_t CR_ISA_NAME(cr_measure_row)(
 		f8_store(nearest + first, f8_select(nearer, known, before));
 	}
 	return found;
+}
+
+float CR_ISA_NAME(cr_find_deepest)(const float *depth, const int32_t *waits, int32_t count)
+{
+	f8 most = f8_set1(0);
+	for (int32_t i = 0; i < count; i += CR_WIDTH)
+		most = f8_max(f8_select(i8_lt(i8_load(waits + i), i8_set1(0)), f8_load(depth + i), f8_set1(0)), most);
+	float lanes[CR_WIDTH], greatest = 0;
+	f8_store(lanes, most);
+	for (int i = 0; i < CR_WIDTH; i++)
+		greatest = lanes[i] > greatest ? lanes[i] : greatest;
+	return greatest;
+}
+
+void CR_ISA_NAME(cr_settle_corners)(const float *depth, float most, int32_t count, int32_t *waits)
+{
+	for (int32_t i = 0; i < count; i += CR_WIDTH) {
+		const f8 d = f8_load(depth + i);
+		const m8 settled = m8_and(f8_le(f8_set1(0), d), f8_le(d, f8_set1(most)));
+		i8_store(waits + i, i8_select(settled, i8_set1(0), i8_load(waits + i)));
+	}
 }
 
 void CR_ISA_NAME(cr_measure_hull_heights)(const cr_hull_side *corners, const cr_hull_side *planes, cr_hull_heights *h)

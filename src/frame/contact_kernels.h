@@ -42,6 +42,7 @@ typedef struct cr_pierces8 {
 	uint32_t pierces[2][3]; // lanes in which edge k, from corner k on, pierces the triangle
 	// lanes that rounding leaves open; the masks are then not to be used
 	uint32_t open;
+	uint32_t crossing; // lanes that are open, or have a pierce; where it is 0, nothing else is set
 } cr_pierces8;
 
 /// The corners of a common part (contact/common_part.h), filled up to a multiple of CR_WIDTH.
@@ -140,14 +141,20 @@ typedef struct cr_contact_kernels {
 	/// Pierces of up to eight pairs, at least one. rotation and translation: of b in a's frame.
 	void (*pierce)(const cr_collider *a, const cr_collider *b, const m3d *rotation, v3d translation, const cr_candidate *pairs,
 		int32_t count, cr_pierces8 *found);
-	/// The depths of all corners below a plane, into rows with room for the lanes that are filled
-	/// up. depth: -1 where the plane does not stand for a corner, or that is left to be proved.
+	/// The depths of corners first to end - 1 below a plane, into rows with room for the lanes that
+	/// are filled up; first is a multiple of CR_WIDTH, and end too, or the number of corners.
+	/// depth: -1 where the plane does not stand for a corner, or that is left to be proved.
 	/// unproved: of the latter the depth if the plane stands for the corner, INFINITY where it must
 	/// be measured from the corner; else -1. left: of each eight, the lanes that are left. nearest:
 	/// the least depths so far of corners below facets of the other body, brought up to date.
 	/// Returns what it found.
-	uint32_t (*measure)(const cr_corner_columns *corners, const cr_plane_row *row, float *depth, float *unproved, uint8_t *left,
-		float *nearest);
+	uint32_t (*measure)(const cr_corner_columns *corners, const cr_plane_row *row, int32_t first, int32_t end, float *depth,
+		float *unproved, uint8_t *left, float *nearest);
+	/// The greatest of count depths where waits is -1 and not 0; 0 where there is none. Room for
+	/// count filled up to a multiple of CR_WIDTH; waits is 0 there.
+	float (*deepest)(const float *depth, const int32_t *waits, int32_t count);
+	/// Sets waits to 0 where a depth is at least 0 and at most most. Room as for deepest.
+	void (*settle)(const float *depth, float most, int32_t count, int32_t *waits);
 	/// The heights of the corners of a small hull over the planes of another one.
 	void (*hull_heights)(const cr_hull_side *corners, const cr_hull_side *planes, cr_hull_heights *heights);
 	/// Box around a turned collider (not moved: the position is added in double), from its outline,
