@@ -195,7 +195,8 @@ typedef struct scene_spheres {
 	int32_t source_count;
 	int32_t *obstacles; ///< numbers of the rigid bodies that spheres meet, ascending
 	int32_t obstacle_count;
-	bool two_way; ///< spheres push dynamic obstacles back
+	bool two_way;   ///< spheres push dynamic obstacles back
+	bool deforming; ///< spheres and what deforms push each other
 } scene_spheres;
 
 // ---- The whole ----

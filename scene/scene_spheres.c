@@ -400,7 +400,7 @@ static const char *fault_of_obstacle(const scene_description *scene, const scene
 
 void scene_read_sphere_section(const io_json_node *section, scene_description *scene)
 {
-	static const char *const fields[] = { "substeps", "box", "moving_walls", "obstacles", "two_way", "material",
+	static const char *const fields[] = { "substeps", "box", "moving_walls", "obstacles", "two_way", "deforming", "material",
 		"wall_material", "stability", "detection", "list", NULL };
 	scene_spheres *spheres = &scene->spheres;
 	sim_granular_def *def = &spheres->def;
@@ -417,7 +417,10 @@ void scene_read_sphere_section(const io_json_node *section, scene_description *s
 	read_moving_walls(section, def);
 	scene_read_obstacles(section, scene, fault_of_obstacle,
 		(scene_obstacle_list){ &spheres->obstacles, &spheres->obstacle_count, &spheres->two_way });
-	def->touches = spheres->obstacle_count > 0;
+	io_json_bool(section, "deforming", &spheres->deforming);
+	if (spheres->deforming && !scene->has_deforming)
+		io_json_member_error(section, "deforming", "needs the section \"deforming\"");
+	def->touches = spheres->obstacle_count > 0 || spheres->deforming;
 	read_material(section, def);
 	read_stability(section, def);
 	read_detection(section, def);

@@ -825,6 +825,12 @@ static uint64_t run_short(short_memory *memory, bool *failed)
 		soft = sim_create_soft(context, &def, &error);
 	}
 	REQUIRE(soft != NULL);
+	const sim_soft_sphere grain = { .radius = 0.05, .mass = 0.1, .place = { 0.3, 0.1, 0.3 }, .velocity = { 0, -5, 0 } };
+	if (!sim_soft_meet(soft, 1, &grain, &error)) {
+		*failed = true;
+		CHECK(strstr(error.text, "memory") != NULL);
+		REQUIRE(sim_soft_meet(soft, 1, &grain, &error));
+	}
 	for (int i = 0; i < 4; i++)
 		if (!sim_soft_advance(soft, NULL, &error)) {
 			*failed = true;

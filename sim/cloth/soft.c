@@ -486,6 +486,7 @@ void sim_destroy_soft(sim_soft *s)
 	soft_destroy_detector(s->sure_detector);
 	soft_free(s, s->memory, s->memory_size);
 	soft_destroy_levels(s, s->levels);
+	soft_destroy_spheres(s);
 	soft_free_colors(s);
 	soft_free(s, s->contacts.data, (size_t)s->contacts.capacity * sizeof *s->contacts.data);
 	soft_free(s, s->found.data, (size_t)s->found.capacity * sizeof *s->found.data);
@@ -532,6 +533,7 @@ static void solve(sim_soft *s, double duration, int32_t substeps)
 	const double start = sim_now_ms();
 	soft_solve(s, duration, substeps);
 	memcpy(s->solved, s->place, (size_t)s->vertex_count * 3 * sizeof *s->place);
+	soft_note_solved_spheres(s);
 	s->step.solves++;
 	s->step.ms_solver += sim_now_ms() - start;
 }
@@ -610,7 +612,7 @@ static void take_corrections(sim_soft *s, double duration)
 /// From begin to the end of a part of the step: solve, look, correct, look again.
 static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_error *error)
 {
-	if (!foresee(s, duration, error))
+	if (!soft_find_spheres(s, duration, error) || !foresee(s, duration, error))
 		return SOFT_FAILED;
 	int64_t open = 1, near = 0;
 	for (int32_t round = 0; round < s->def.solves + s->def.rounds && open > 0; round++) {
@@ -625,6 +627,8 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_
 		}
 	}
 	const soft_verdict verdict = open > 0 || near > 0 ? soft_merge_zones(s, duration, error) : SOFT_DONE;
+	if (verdict == SOFT_DONE && !soft_end_spheres(s, duration, error))
+		return SOFT_SQUEEZED;
 	if (verdict == SOFT_DONE) {
 		take_corrections(s, duration);
 		soft_sum_reactions(s);
@@ -644,7 +648,9 @@ static soft_verdict advance(sim_soft *s, double from, double to, int32_t substep
 		return verdict;
 	memcpy(s->place, s->begin, bytes);
 	memcpy(s->velocity, s->begin_velocity, bytes);
+	soft_reset_spheres(s, true);
 	s->step.halvings++;
+	*error = (sim_error){ "" };
 	const double middle = 0.5 * (from + to);
 	const int32_t half = (substeps + 1) / 2;
 	const soft_verdict first = advance(s, from, middle, half, halvings + 1, error);
@@ -677,12 +683,14 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 	s->step = (sim_soft_step){ .step = s->steps + 1, .time = time };
 	memcpy(s->place, s->committed, bytes);
 	memcpy(s->velocity, s->committed_velocity, bytes);
+	soft_reset_spheres(s, false);
 	for (int32_t i = 0; i < s->part_count; i++)
 		s->parts[i].reaction = (sim_soft_reaction){ 0 };
 	if (advance(s, s->time, time, s->def.substeps, 0, error) != SOFT_DONE)
 		return false;
 	memcpy(s->committed, s->place, bytes);
 	memcpy(s->committed_velocity, s->velocity, bytes);
+	soft_commit_spheres(s);
 	s->steps++;
 	s->time = time;
 	for (int32_t i = 0; i < s->part_count; i++)

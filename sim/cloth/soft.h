@@ -128,8 +128,42 @@ void sim_soft_lead(sim_soft *soft, int32_t body, carom_pose end);
 /// friction too. Whoever leads the body may move it on with that: so momentum is kept.
 sim_soft_reaction sim_soft_get_reaction(const sim_soft *soft, int32_t body);
 
+/// A sphere that what deforms meets: a grain of another simulation.
+typedef struct sim_soft_sphere {
+	double radius, mass;
+	double place[3], velocity[3], spin[3]; ///< m, m/s, rad/s
+	double force[3];                       ///< N, on it beside what deforms: weight, neighbours
+	/// a pair with a surface has the geometric mean of the two
+	double friction;
+} sim_soft_sphere;
+
+/// How meeting what deforms has changed the motion of a sphere since sim_soft_meet.
+typedef struct sim_soft_sphere_change {
+	bool touched;              ///< else all is 0
+	double impulse[3];         ///< N s
+	double angular_impulse[3]; ///< N m s, about its centre
+	double way[3];             ///< m, from where it was to where it is, free motion included
+} sim_soft_sphere_change;
+
+/// Say which spheres there are and how they move. In the steps that follow they move with what
+/// deforms, push it, and are pushed, without restitution and with Coulomb friction; movers push
+/// them too, led bodies do not. They do not meet each other. Surfaces keep half a thickness away
+/// from them; a sphere that begins nearer is taken apart over some steps. No centre ever passes
+/// through a surface.
+///
+/// The number of spheres and their radii stay those of the first call. False, with the field at
+/// fault in error, when a number is out of range, when memory is short, or when a sphere is so far
+/// from where the last step left it that it may have passed through a surface; nothing has changed
+/// then.
+bool sim_soft_meet(sim_soft *soft, int32_t count, const sim_soft_sphere *spheres, sim_error *error);
+
+/// What the steps since sim_soft_meet did to a sphere, by its number there. Momentum is kept: what
+/// deforms has got the opposite.
+sim_soft_sphere_change sim_soft_get_change(const sim_soft *soft, int32_t sphere);
+
 /// Do a step. False, with the reason in error, when memory is short (the step may be repeated) or
-/// two rigid bodies press a deforming one from both sides, so that no place is left for it.
+/// two rigid bodies press a deforming one from both sides, so that no place is left for it, or when
+/// a sphere overlaps a surface at the start or is so fast that it may pass through one.
 bool sim_soft_advance(sim_soft *soft, sim_soft_step *step, sim_error *error);
 
 /// All bodies as one mesh, rigid ones too, in the order of the definition.

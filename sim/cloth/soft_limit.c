@@ -151,5 +151,6 @@ void soft_settle(sim_soft *s, double duration)
 			soft_limit_levels(s, true);
 		settled = limit_all(s) == 0;
 		settled = soft_part_contacts(s, duration) == 0 && settled;
+		settled = soft_part_spheres(s) == 0 && settled;
 	}
 }

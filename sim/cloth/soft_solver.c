@@ -197,13 +197,18 @@ void soft_solve(sim_soft *s, double duration, int32_t substeps)
 	memcpy(s->place, s->begin, bytes);
 	memcpy(s->velocity, s->begin_velocity, bytes);
 	soft_clear_impulses(s);
+	soft_start_spheres(s);
 	for (int32_t i = 0; i < substeps; i++) {
 		substep step = { s, h, 1 / (h * h), i + 1 < substeps ? (i + 1.0) / substeps : 1 };
 		carom_parallel_for(s->context, predict, s->vertex_count, MIN_VERTICES, &step);
+		soft_predict_spheres(s, h);
 		soft_limit_levels(s, false);
 		solve_shapes(&step);
 		soft_push_contacts(s, step.progress, h);
+		soft_push_spheres(s, step.progress);
 		carom_parallel_for(s->context, take_velocities, s->vertex_count, MIN_VERTICES, &step);
+		soft_take_sphere_velocities(s, h);
 		soft_damp_contacts(s);
+		soft_damp_spheres(s);
 	}
 }

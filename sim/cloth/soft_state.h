@@ -74,6 +74,7 @@ typedef struct soft_part {
 
 typedef struct soft_detector soft_detector;
 typedef struct soft_levels soft_levels;
+typedef struct soft_spheres soft_spheres;
 
 /// Counted by one worker, on a cache line of its own.
 typedef struct soft_tally {
@@ -126,6 +127,8 @@ struct sim_soft {
 	soft_contacts found;    ///< by the last search
 	soft_levels *levels;
 	soft_detector *near_detector, *sure_detector;
+	soft_spheres *spheres; ///< NULL: none were ever met
+	double spheres_time;   ///< when they were met, seconds
 	sim_soft_step step;
 };
 
@@ -195,6 +198,33 @@ static inline int64_t soft_sum_tallies(const sim_soft *soft)
 		sum += soft->tallies[i].count;
 	return sum;
 }
+
+// ---- Spheres (soft_spheres.c) ----
+// Without spheres these do nothing.
+
+/// List the triangles near each sphere at the begin of a part of the step. False with the reason in
+/// error.
+bool soft_find_spheres(sim_soft *soft, double duration, sim_error *error);
+/// Put the spheres where the part of the step begins.
+void soft_start_spheres(sim_soft *soft);
+/// Let them move freely in a substep.
+void soft_predict_spheres(sim_soft *soft, double duration);
+/// Keep them and what deforms apart in this substep: progress of the part is from 0 to 1.
+void soft_push_spheres(sim_soft *soft, double progress);
+void soft_take_sphere_velocities(sim_soft *soft, double duration);
+/// Take away the velocity of parting of those that were pushed.
+void soft_damp_spheres(sim_soft *soft);
+/// Note the places that the solver has found.
+void soft_note_solved_spheres(sim_soft *soft);
+/// Put them and what deforms apart, once. Returns how many pairs were too near.
+int64_t soft_part_spheres(sim_soft *soft);
+/// The part is done: velocities follow corrections of places. False, with the reason in error,
+/// where a sphere may have passed through a surface.
+bool soft_end_spheres(sim_soft *soft, double duration, sim_error *error);
+/// Forget what was done since the begin of the part of the step, or of the step.
+void soft_reset_spheres(sim_soft *soft, bool to_begin);
+void soft_commit_spheres(sim_soft *soft);
+void soft_destroy_spheres(sim_soft *soft);
 
 // ---- Zones (soft_zone.c) ----
 

@@ -202,6 +202,12 @@ bool sim_granular_set_touches(sim_granular *granular, int64_t count, const sim_g
 /// their order. Valid until the next call that sets touches.
 const sim_granular_reaction *sim_granular_get_reactions(const sim_granular *granular);
 
+/// Push spheres between two steps: their velocities change at once. impulses [3*count] (N s) and
+/// angular_impulses [3*count] (N m s, about each centre; NULL: none; without a tangential force
+/// nothing turns, and they are left out), in the order of the definition. What is not finite is an
+/// error of the next step. False, with the reason in error: needs sim_granular_def.touches.
+bool sim_granular_push(sim_granular *granular, const double *impulses, const double *angular_impulses, sim_error *error);
+
 /// The state and the sums of a simulation.
 typedef struct sim_granular_info {
 	int64_t count;

@@ -200,3 +200,25 @@ void granular_add_touches(sim_granular *g, int64_t i, double *load, granular_tal
 		tally->wall_contacts++;
 	}
 }
+
+bool sim_granular_push(sim_granular *g, const double *impulses, const double *angular_impulses, sim_error *error)
+{
+	if (!g->def.touches)
+		return sim_fail(error, "impulses: the definition of the simulation has no touches (sim_granular_def.touches)");
+	// So no sphere lags behind (granular_update.c).
+	for (int64_t i = 0; i < g->count; i++) {
+		const double *p = impulses + 3 * (int64_t)g->ids[i];
+		granular_motion *v = &g->motions[i];
+		v->x += v->inverse_mass * p[0];
+		v->y += v->inverse_mass * p[1];
+		v->z += v->inverse_mass * p[2];
+		if (!angular_impulses || !g->spins)
+			continue;
+		const double *q = angular_impulses + 3 * (int64_t)g->ids[i];
+		granular_spin *w = &g->spins[i];
+		w->x += w->inverse_inertia * q[0];
+		w->y += w->inverse_inertia * q[1];
+		w->z += w->inverse_inertia * q[2];
+	}
+	return true;
+}

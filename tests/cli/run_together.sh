@@ -44,7 +44,7 @@ same "numbers in each row" "$(awk -F, '{ print NF }' one/stats.csv | sort -u | w
 same "columns named alike" "$(head -1 one/stats.csv | tr ',' '\n' | sort | uniq -d)" ""
 same "the last step and time" "$(tail -1 one/stats.csv | cut -d, -f1,2)" "30,0.3"
 expect 0 out '"frames":[[:space:]]*30,' info one/recording.h5 --json
-expect 0 out 'What deforms and spheres do not act on each other yet' run scene.json --steps 2
+expect 0 out 'What deforms and spheres act on each other only with' run scene.json --steps 2
 expect 0 out 'Obstacles and what deforms push each other' run "$CAROM_SOURCE/scenes/trampoline.json" --steps 2
 expect 0 out 'Obstacles and spheres push each other' run "$CAROM_SOURCE/scenes/buoyancy.json" --steps 2
 hash=$(tail -10 one/summary.json | sed -n 's/.*"hash":[^"]*"\([0-9a-f]*\)".*/\1/p')

@@ -364,7 +364,8 @@ static void print_what_acts(const scene_description *scene)
 	if (grains)
 		puts(scene->spheres.two_way ? "  Obstacles and spheres push each other." : "  Obstacles push spheres.");
 	if (scene->has_deforming && scene->has_spheres)
-		puts("  What deforms and spheres do not act on each other yet.");
+		puts(scene->spheres.deforming ? "  What deforms and spheres push each other."
+									  : "  What deforms and spheres act on each other only with \"deforming\" of the spheres.");
 	if ((scene->has_bodies && scene->has_deforming && !deforms) || (scene->has_bodies && scene->has_spheres && !grains))
 		puts("  Rigid bodies act on other sections only as their \"obstacles\".");
 }

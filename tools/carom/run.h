@@ -9,6 +9,7 @@
 #include "options.h"
 #include "scene/scene.h"
 #include "scene/simulation.h"
+#include "scene/soft_meeting.h"
 #include "view/image.h"
 
 #include <cjson/cJSON.h>
@@ -72,6 +73,7 @@ struct run {
 	scene_simulation *simulation; ///< NULL: no rigid bodies
 	sim_soft *soft;               ///< NULL: nothing deforms
 	sim_granular *granular;       ///< NULL: no spheres
+	scene_soft_meeting *meeting;  ///< NULL: spheres do not meet what deforms
 	const run_part_kind *kinds[RUN_MOST_PARTS];
 	void *states[RUN_MOST_PARTS];
 	int part_count;

@@ -314,6 +314,8 @@ static int step(run *r, void *state)
 	const int64_t number = r->steps + 1;
 	const int32_t substeps = r->scene.deforming.substeps;
 	sim_soft_step part;
+	if (r->meeting && !scene_soft_meeting_begin(r->meeting, &error))
+		return report_error(NULL, "step %lld: %s", (long long)number, error.text);
 	for (int32_t i = 0; i < substeps; i++) {
 		lead_obstacles(r, d, (double)(i + 1) / substeps);
 		if (!sim_soft_advance(r->soft, &part, &error))

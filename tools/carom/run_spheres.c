@@ -436,12 +436,21 @@ static int make_meeting(run *r, spheres *s)
 	return s->meeting ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
+static int make_soft_meeting(run *r)
+{
+	sim_error error;
+	r->meeting = scene_create_soft_meeting(&r->scene, r->soft, r->granular, &error);
+	return r->meeting ? EXIT_DONE : report_error(NULL, "%s", error.text);
+}
+
 static int prepare(run *r, void *state)
 {
 	spheres *s = state;
 	if (make_granular(r, s) != EXIT_DONE)
 		return EXIT_FAILED;
 	if (r->scene.spheres.obstacle_count > 0 && make_meeting(r, s) != EXIT_DONE)
+		return EXIT_FAILED;
+	if (r->scene.spheres.deforming && make_soft_meeting(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	const sim_granular_info info = sim_granular_get_info(r->granular);
 	s->rows = SIM_HASH_START;
@@ -505,6 +514,8 @@ static int step(run *r, void *state)
 	sim_granular_step sum = { 0 }, part;
 	const double begin = sim_now_ms();
 	for (int32_t i = 0; i < r->scene.spheres.substeps; i++) {
+		if (r->meeting && !scene_soft_meeting_push(r->meeting, i, &error))
+			return report_error(NULL, "%s", error.text);
 		const bool done =
 			s->meeting ? scene_meeting_advance(s->meeting, i, &part, &error) : sim_granular_advance(r->granular, &part, &error);
 		if (!done)
@@ -571,6 +582,7 @@ static void destroy(run *r, void *state)
 	spheres *s = state;
 	io_destroy_vtk_series(s->series);
 	scene_destroy_sphere_meeting(s->meeting);
+	scene_destroy_soft_meeting(r->meeting);
 	sim_destroy_granular(r->granular);
 	r->granular = NULL;
 	scene_destroy_filling(&s->filling);
