@@ -121,6 +121,10 @@ bool cr_is_inside(const cr_pipeline *pipeline, const cr_collider *collider, cons
 void cr_finish_way(
 	const cr_pipeline *pipeline, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way);
 
+/// Give rays of samples their directions and ends, where the source does not store them.
+void cr_direct_rays(const cr_pipeline *pipeline, const cr_collider *source, const cr_transform *to_target,
+	const cr_sample_rays *rays, int32_t count);
+
 /// Cast rays begin..end-1 against the target by hooks.cast, or the wide tree.
 void cr_cast(const cr_pipeline *pipeline, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end,
 	const carom_hit_batch *hits);

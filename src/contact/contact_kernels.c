@@ -125,7 +125,8 @@ static void finish_block(collector *c)
 	const cr_sample_rays *r = c->rays;
 	w->inside |= sides.inside;
 	w->lanes &= ~sides.outside;
-	if (c->winding)
+	// Where samples outside cast rays too, the ray itself tells.
+	if (c->winding && c->all_inside)
 		ask_sides(c, w);
 	while (w->lanes) {
 		const int i = cr_take_lowest_bit(&w->lanes);
@@ -253,9 +254,10 @@ static part_side side_of_child(const sample_walk *w, const box8 *boxes_in_target
 	if (!w->collector->winding)
 		return PART_OPEN;
 	store_boxes(boxes_in_target, all_lower, all_upper);
+	// Samples outside, but within the margin, need a ray too.
 	for (int k = 0; k < 3; k++) {
-		lower[k] = all_lower[k][i];
-		upper[k] = all_upper[k][i];
+		lower[k] = all_lower[k][i] - w->collector->margin;
+		upper[k] = all_upper[k][i] + w->collector->margin;
 	}
 	return side_of_box(w->collector->target, w->collector->winding, lower, upper);
 }
@@ -297,7 +299,7 @@ static int32_t collect(const cr_collider *source, const cr_collider *target, con
 {
 	if (source->sample_tree.node_count == 0 || target->tree.node_count == 0)
 		return 0;
-	collector c = { .winding = target->closed && !target->grid.cells && margin == 0 ? winding : NULL,
+	collector c = { .winding = target->closed && !target->grid.cells ? winding : NULL,
 		.source = source,
 		.target = target,
 		.to_target = to_target,
@@ -358,25 +360,39 @@ static inline uint32_t find_outside(
 	return (lanes & away) | ask_cells(target, &questions, stored).outside;
 }
 
+/// How far samples have moved, squared: from own places in the source's frame to here in the
+/// target's.
+static inline f8 squares_of_motion(const cr_motion_since *since, const f8 own[3], const f8 here[3])
+{
+	const cr_transform *then = since->then;
+	if (!then)
+		return f8_set1(since->any * since->any);
+	f8 squares = f8_set1(0);
+	for (int k = 0; k < 3; k++) {
+		const f8 moved = f8_sub(here[k], f8_add(rotate_row(then, k, own), f8_set1(then->t[k])));
+		squares = f8_add(squares, f8_mul(moved, moved));
+	}
+	return squares;
+}
+
 /// Select, of up to eight watched samples, those that need a ray. A sample needs none while it has
 /// moved less than its gap, or while the grid knows it outside and it has no triangle to begin a
 /// walk from. now: the samples in the target's frame.
 static inline uint32_t find_free(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
-	const cr_transform *then, const cr_watch *watched, int32_t used, float margin, float now[3][CR_WIDTH])
+	const cr_motion_since *since, const cr_watch *watched, int32_t used, float margin, float now[3][CR_WIDTH])
 {
 	const i8 entry = times3(i8_min(i8_count_from(0), i8_set1(used - 1)));
 	const i8 sample = i8_gather(&watched[0].sample, entry), block = i8_shift_right(sample, SAMPLE_SHIFT);
 	const i8 index = i8_add(sample, i8_mul(block, i8_set1(SAMPLE_FLOATS - CR_WIDTH)));
-	f8 own[3], here[3], squares = f8_set1(0), size = f8_set1(source->scale);
+	f8 own[3], here[3], size = f8_set1(source->scale);
 	for (int k = 0; k < 3; k++)
 		own[k] = f8_gather(&source->samples[0].point[k][0], index);
 	for (int k = 0; k < 3; k++) {
 		here[k] = f8_add(rotate_row(to_target, k, own), f8_set1(to_target->t[k]));
-		const f8 moved = f8_sub(here[k], f8_add(rotate_row(then, k, own), f8_set1(then->t[k])));
-		squares = f8_add(squares, f8_mul(moved, moved));
 		size = f8_add(size, f8_abs(here[k]));
 		f8_store(now[k], here[k]);
 	}
+	const f8 squares = squares_of_motion(since, own, here);
 	// Less the roundings of the two points and of the gap.
 	const f8 gap = f8_gather(&watched[0].gap, entry);
 	const f8 allowed = f8_sub(f8_sub(gap, f8_set1(margin)), f8_mul(size, f8_set1(0x1p-20f)));
@@ -389,14 +405,14 @@ static inline uint32_t find_free(const cr_collider *source, const cr_collider *t
 }
 
 static int32_t follow(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
-	const cr_transform *then, const cr_watch *watched, int32_t count, float margin, bool exit_limit, const cr_sample_rays *rays,
-	int32_t *place, int32_t *entry, int32_t first)
+	const cr_motion_since *since, const cr_watch *watched, int32_t count, float margin, bool exit_limit,
+	const cr_sample_rays *rays, int32_t *place, int32_t *entry, int32_t first)
 {
 	int32_t at = first;
 	for (int32_t begin = 0; begin < count; begin += CR_WIDTH) {
 		float now[3][CR_WIDTH];
 		const int32_t used = count - begin < CR_WIDTH ? count - begin : CR_WIDTH;
-		uint32_t lanes = find_free(source, target, to_target, then, watched + begin, used, margin, now);
+		uint32_t lanes = find_free(source, target, to_target, since, watched + begin, used, margin, now);
 		while (lanes) {
 			const int i = cr_take_lowest_bit(&lanes);
 			const cr_watch *w = &watched[begin + i];

@@ -182,7 +182,7 @@ static void fill_task(int64_t begin, int64_t end, int worker, void *task)
 		}
 		const cr_contact_set then = contacts_of(f->then, last), now = contacts_of(f->now, pair);
 		const cr_body *a = &p->bodies[found->a], *b = &p->bodies[found->b];
-		if (a->reshaped <= CR_SHAPE_MOVED && b->reshaped <= CR_SHAPE_MOVED)
+		if (a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED)
 			cr_match_contacts(&then, &now, p->settings.world.match_distance, used);
 		else if (a->reshaped != CR_FRAME_CHANGED)
 			cr_match_places(&then, &now, p->settings.world.match_distance, used);

@@ -54,7 +54,7 @@ static double choose_reach(const cr_pipeline *p, const cr_pair_work *w)
 	if (w->slot < 0)
 		return 0;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	if (cr_has_moved(a, b))
+	if (!cr_pair_keeps_numbers(a, b))
 		return 0;
 	const cr_shared_region region = cr_find_shared_region(a, b);
 	const double reach = cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE), most = cr_memory_of(p, w)->near.most_reach;
@@ -196,6 +196,14 @@ static bool renew_gaps(cr_near_list *list, float *gaps, const cr_reference *now,
 	return true;
 }
 
+/// How far the triangles of a list may have moved against each other since their gaps were
+/// measured.
+static double listed_motion(const cr_pipeline *p, const cr_pair_work *w, const cr_near_list *list)
+{
+	return cr_pair_deforms(&p->bodies[w->a], &p->bodies[w->b]) ? cr_path_between(list->gaps_from.path, w->now.path)
+															   : cr_part_displacement(&list->part, &w->now, &list->gaps_from);
+}
+
 /// Of the list that the pair remembers, those that may meet now, into worker->candidates: a pair
 /// that can have used up its gap by moving is measured again. Sets the gap of the pair. moved and
 /// turn: since the step of the list, where the bodies could touch (cr_displacement), and cr_turn.
@@ -216,7 +224,7 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 		return;
 	}
 	// No two triangles in the list have come nearer than that.
-	const double listed_moved = count > 0 ? cr_part_displacement(&list->part, &w->now, &list->gaps_from) : 0;
+	const double listed_moved = count > 0 ? listed_motion(p, w, list) : 0;
 	const float used = cr_round_up(listed_moved);
 	float beyond;
 	c->count = p->kernels->sift(gaps, count, used, number, &beyond);
@@ -296,7 +304,7 @@ static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	if (moved > m->near.from.allowed)
 		return false;
 	worker->pairs_completed++;
-	sift_near(p, worker, w, moved, cr_turn(&w->now.rotation, &m->near.from.rotation));
+	sift_near(p, worker, w, moved, cr_pair_deforms(a, b) ? 0 : cr_turn(&w->now.rotation, &m->near.from.rotation));
 	return true;
 }
 

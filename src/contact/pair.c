@@ -143,6 +143,7 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 		cr_claim_memory(a, b, m);
 	w->extension = cr_round_up(p->settings.world.speculative_distance);
 	cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
+	w->now.path = a->path + b->path;
 	if (m) {
 		const cr_shared_region region = cr_find_shared_region(a, b);
 		if (cr_is_still_apart(a, b, &region, &w->now, m)) {
@@ -274,13 +275,22 @@ static bool asks_for_facets(const cr_pipeline *p, const cr_body *a, const cr_bod
 	}
 }
 
+/// Is a pair, of the meshes of a step, known to be apart? Then nothing looks at its bodies.
+static bool is_left_alone(const cr_pipeline *p, int64_t pair)
+{
+	const cr_body_pair *bodies = &p->pairs.data[pair];
+	return p->settings.world.temporal != CAROM_TEMPORAL_NONE &&
+		cr_is_known_apart(
+			&p->bodies[bodies->a], &p->bodies[bodies->b], &p->temporal.slots.data[p->temporal.next_slot.data[pair]]);
+}
+
 /// Note which solids of a list of pairs need their facets. Returns whether there are any.
 static bool note_facets(cr_pipeline *p, const cr_pair_list *pairs)
 {
 	bool any = false;
 	for (int64_t i = 0; i < pairs->count; i++) {
 		cr_body *a = &p->bodies[pairs->data[i].a], *b = &p->bodies[pairs->data[i].b];
-		if ((!a->deforming && !b->deforming) || !asks_for_facets(p, a, b))
+		if (!cr_pair_deforms(a, b) || (pairs == &p->pairs && is_left_alone(p, i)) || !asks_for_facets(p, a, b))
 			continue;
 		any |= need_facets(a);
 		any |= need_facets(b);
@@ -305,6 +315,8 @@ static carom_result make_meshes(cr_pipeline *p)
 	carom_result result = CAROM_SUCCESS;
 	for (int64_t i = 0; i < p->pairs.count && result == CAROM_SUCCESS; i++) {
 		const cr_body_pair pair = p->pairs.data[i];
+		if (is_left_alone(p, i))
+			continue;
 		result = need_mesh(p, &p->bodies[pair.a]);
 		if (result == CAROM_SUCCESS)
 			result = need_mesh(p, &p->bodies[pair.b]);
@@ -326,6 +338,8 @@ carom_result cr_stage_pairs(cr_pipeline *p)
 		return result;
 	if (!part_simple(p))
 		return cr_fail_memory(p->context, "the pairs of a step");
+	if (p->settings.world.temporal != CAROM_TEMPORAL_NONE && !cr_temporal_match(p->context, &p->temporal, &p->pairs))
+		return cr_fail_memory(p->context, "what pairs remember");
 	result = make_meshes(p);
 	if (result != CAROM_SUCCESS)
 		return result;
@@ -334,8 +348,6 @@ carom_result cr_stage_pairs(cr_pipeline *p)
 		!cr_array_reserve(p->context, &p->next, count) || !cr_array_reserve(p->context, &p->order, count) ||
 		!cr_array_reserve(p->context, &p->taken, count))
 		return cr_fail_memory(p->context, "the pairs of a step");
-	if (p->settings.world.temporal != CAROM_TEMPORAL_NONE && !cr_temporal_match(p->context, &p->temporal, &p->pairs))
-		return cr_fail_memory(p->context, "what pairs remember");
 	p->work.count = count;
 	cr_parallel_for(p->context, pair_task, count, PAIRS_PER_TASK, p);
 	p->kept.count = 0;

@@ -11,6 +11,7 @@
 /// and Arnaldi 2015, per-vertex step.)
 
 #include "base/parallel.h"
+#include "contact/contact.h"
 #include "frame/memory.h"
 #include <string.h>
 
@@ -108,8 +109,7 @@ static int32_t drop_far(
 	return kept;
 }
 
-/// Give rays their directions and ends where the source does not store them.
-static void direct_rays(
+void cr_direct_rays(
 	const cr_pipeline *p, const cr_collider *source, const cr_transform *to_target, const cr_sample_rays *r, int32_t count)
 {
 	for (int32_t i = 0; source->fans && i < count; i++) {
@@ -144,7 +144,7 @@ static void collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 	int32_t count = p->kernels->collect(source, target, to_target, to_source, w->extension, p->settings.lab.exit_distance_test,
 		p->bvh->winding, &casts.rays, 0, &tested);
 	count = drop_far(p, w, target, &casts.rays, count);
-	direct_rays(p, source, to_target, &casts.rays, count);
+	cr_direct_rays(p, source, to_target, &casts.rays, count);
 	w->rays[side] = cr_close_casts(worker, &casts, count);
 	worker->vertices_tested += tested;
 	worker->vertices_culled += tested - count;
@@ -206,11 +206,12 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 		return;
 	}
 	const cr_walks walks = cr_walks_at(worker->frame, tail->next);
-	const cr_transform then = cr_reference_transform(&m->full, side);
-	const int32_t count = p->kernels->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &then,
+	cr_transform then;
+	const cr_motion_since since = cr_motion_since_full(p, w, side, &then);
+	const int32_t count = p->kernels->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &since,
 		cr_watched(p, m, side), watched, (float)p->settings.world.speculative_distance, p->settings.lab.exit_distance_test,
 		&walks.rays, walks.place, walks.entry, 0);
-	direct_rays(p, source, to_target, &walks.rays, count);
+	cr_direct_rays(p, source, to_target, &walks.rays, count);
 	w->rays[side] = (cr_span){ tail->next, count };
 	tail->next += (uint32_t)count;
 	worker->vertices_watched += watched;

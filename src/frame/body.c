@@ -140,7 +140,7 @@ static void update_bodies_task(int64_t begin, int64_t end, int worker, void *tas
 		cr_body_bounds(body, u->simd, body->lower, body->upper);
 		body->turn = cr_turn(&body->rotation, &body->last_rotation);
 		if (body->shape.family == CR_FAMILY_MESH || body->shape.family == CR_FAMILY_BOX)
-			body->path = cr_path_after(body->path, cr_step_length(body));
+			body->path = cr_path_after(body->path, cr_step_length(body) + body->stir);
 		for (int k = 0; k < 3; k++) {
 			const double slack = body->deforming ? cr_surface_slack(&body->deforming->surface, k) : 0;
 			body->lower[k] -= u->margin + slack;

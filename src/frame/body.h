@@ -114,6 +114,7 @@ typedef enum cr_reshaping {
 	CR_SHAPE_KEPT,
 	// a solid whose vertices have moved: its vertices and triangles are the old ones
 	CR_SHAPE_MOVED,
+	CR_SHAPE_REMADE,  // a solid with another mesh of the old vertices and triangles
 	CR_SHAPE_CHANGED, // another shape in the same frame: a place on the body still means something
 	CR_FRAME_CHANGED, // the part has another pose in its body too
 } cr_reshaping;
@@ -147,6 +148,7 @@ typedef struct cr_body {
 	double turn;
 	// how far any of its points may have moved since the pairs forgot; of meshes and boxes only
 	double path;
+	double stir; // how far any of its vertices may have moved since the last step, if it deforms
 	// World box, grown by half the speculative distance; infinite sides for planes. Valid after
 	// cr_bodies_update.
 	double lower[3];

@@ -14,6 +14,12 @@ typedef struct cr_watch {
 	float gap;
 } cr_watch;
 
+/// How a source has moved against a target since the last full step of their pair.
+typedef struct cr_motion_since {
+	const cr_transform *then; // to the target's frame at that step; NULL: of a pair that deforms
+	float any;                // then: how far any two points may have moved against each other
+} cr_motion_since;
+
 /// Room for a list whose last lanes are filled up.
 static inline int32_t cr_lanes_of(int32_t count) { return (count + CR_WIDTH - 1) / CR_WIDTH * CR_WIDTH; }
 
@@ -110,20 +116,18 @@ typedef struct cr_contact_kernels {
 	/// Rays from the samples of source that lie in the box of target grown by margin and are not
 	/// certainly farther than margin outside its surface. Walks the source's sample tree.
 	/// exit_limit: t_max is the sample's exit distance, else infinite. winding: that of
-	/// cr_bvh_kernels, which tells the sides of samples where a closed target has no grid and
-	/// margin is 0. Writes from position first on; room for all samples of source must be there.
+	/// cr_bvh_kernels, which tells the sides of samples where a closed target has no grid. Writes from position first on; room for all samples of source must be there.
 	/// Adds the samples reached to *tested. Returns the number of rays.
 	int32_t (*collect)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
 		const cr_transform *to_source, float margin, bool exit_limit, cr_winding_fn *winding, const cr_sample_rays *rays,
 		int32_t first, int64_t *tested);
 	/// Rays from those watched samples of source that may be inside, with the places where their
 	/// walks begin and the numbers of their entries: rows from position first on. Left out are
-	/// samples that have moved by less than their gap, and margin, between the transforms then (the
-	/// last full step) and to_target; and, where margin is 0, those that were outside and have no
-	/// place to begin, while the target's grid knows it outside. Returns the number of rays.
-	/// exit_limit as above.
+	/// samples that have moved by less than their gap, and margin, since the last full step; and,
+	/// where margin is 0, those that were outside and have no place to begin, while the target's
+	/// grid knows it outside. Returns the number of rays. exit_limit as above.
 	int32_t (*follow)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
-		const cr_transform *then, const cr_watch *watched, int32_t count, float margin, bool exit_limit,
+		const cr_motion_since *since, const cr_watch *watched, int32_t count, float margin, bool exit_limit,
 		const cr_sample_rays *rays, int32_t *place, int32_t *entry, int32_t first);
 	/// Of a list of gaps, filled up with infinite ones to a multiple of CR_WIDTH, the numbers of
 	/// the gaps that are at most moved, in their order; room for count + CR_WIDTH. Returns how

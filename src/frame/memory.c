@@ -5,18 +5,27 @@
 /// Are the bodies of the memory these, with the shapes that they had?
 static bool is_of_bodies(const cr_body *a, const cr_body *b, const cr_pair_memory *m)
 {
-	return m->generation[0] == a->generation && m->generation[1] == b->generation && !(a->reshaped | b->reshaped);
+	return m->generation[0] == a->generation && m->generation[1] == b->generation && a->reshaped <= CR_SHAPE_MOVED &&
+		b->reshaped <= CR_SHAPE_MOVED;
 }
 
-bool cr_has_moved(const cr_body *a, const cr_body *b) { return a->reshaped == CR_SHAPE_MOVED || b->reshaped == CR_SHAPE_MOVED; }
+/// Have the samples and the triangles of a body their numbers and places from step to step? The
+/// mesh of a solid that is made once more has others.
+static bool keeps_numbers(const cr_body *body) { return !body->deforming || body->deforming->form_refits; }
+
+bool cr_pair_keeps_numbers(const cr_body *a, const cr_body *b) { return keeps_numbers(a) && keeps_numbers(b); }
 
 void cr_claim_memory(const cr_body *a, const cr_body *b, cr_pair_memory *m)
 {
-	if (is_of_bodies(a, b, m))
+	if (is_of_bodies(a, b, m)) {
+		const bool keeps = cr_pair_keeps_numbers(a, b);
+		m->valid &= keeps;
+		m->near.holds &= keeps;
 		return;
-	// That a pair touched only decides which stage is first. It stays while vertices move.
-	const bool same = m->generation[0] == a->generation && m->generation[1] == b->generation && a->reshaped <= CR_SHAPE_MOVED &&
-		b->reshaped <= CR_SHAPE_MOVED;
+	}
+	// That a pair touched only decides which stage is first. It stays with the vertices.
+	const bool same = m->generation[0] == a->generation && m->generation[1] == b->generation &&
+		a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED;
 	*m = (cr_pair_memory){ .touched = same && m->touched,
 		.ungrouped = m->ungrouped,
 		.group = m->group,
@@ -34,7 +43,8 @@ bool cr_is_still_apart(
 	if (!m->apart)
 		return false;
 	const double left = m->apart_from.allowed - cr_displacement(a, b, region, &now->rotation, &m->apart_from);
-	m->apart_until = cr_path_until(a->path + b->path, left, cr_turn(&now->rotation, &m->apart_from.rotation));
+	const double turn = cr_pair_deforms(a, b) ? 0 : cr_turn(&now->rotation, &m->apart_from.rotation);
+	m->apart_until = cr_path_until(a->path + b->path, left, turn);
 	m->apart = left >= 0;
 	return m->apart;
 }
@@ -43,7 +53,7 @@ void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 {
 	const cr_settings *d = &p->settings;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	if (cr_has_moved(a, b))
+	if (!cr_pair_keeps_numbers(a, b))
 		return;
 	const cr_shared_region region = cr_find_shared_region(a, b);
 	w->allowed = cr_threshold_of(d, a, b, &region, 1);
@@ -55,6 +65,15 @@ void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 		w->allowed = fmin(w->allowed, d->lab.distance_extension);
 	const double extension = d->lab.distance_extension > 0 ? d->lab.distance_extension : w->allowed;
 	w->extension = cr_round_up(fmax(extension, w->allowed + d->world.speculative_distance));
+}
+
+cr_motion_since cr_motion_since_full(const cr_pipeline *p, const cr_pair_work *w, int side, cr_transform *then)
+{
+	const cr_reference *full = &cr_memory_of(p, w)->full;
+	if (cr_pair_deforms(&p->bodies[w->a], &p->bodies[w->b]))
+		return (cr_motion_since){ .any = cr_round_up(cr_path_between(full->path, w->now.path)) };
+	*then = cr_reference_transform(full, side);
+	return (cr_motion_since){ .then = then };
 }
 
 float cr_entry_reach(const cr_pipeline *p, const cr_pair_work *w)

@@ -6,9 +6,9 @@
 
 /// Empty a memory unless it is of these bodies, with the shapes that they had.
 void cr_claim_memory(const cr_body *a, const cr_body *b, cr_pair_memory *memory);
-/// Have vertices of a body of the pair moved since the last step? Then they are likely to move in
-/// the next one too, and the memory of the pair would not outlive it.
-bool cr_has_moved(const cr_body *a, const cr_body *b);
+/// May a pair keep lists of samples and triangles? Not where a solid gets a mesh made once more,
+/// whose samples have other numbers.
+bool cr_pair_keeps_numbers(const cr_body *a, const cr_body *b);
 /// Do the paths of the bodies alone say that the pair is still apart?
 bool cr_is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory *memory);
 /// Is the pair still as far apart as when it was found to be? Notes the answer, and up to which
@@ -18,6 +18,9 @@ bool cr_is_still_apart(
 /// Set the displacement that the memory of a full pair shall bear, and how far its rays are
 /// followed outward.
 void cr_choose_allowed(const cr_pipeline *pipeline, cr_pair_work *work);
+/// How the samples of one side of an iterative pair have moved since its last full step. then: room
+/// for the transform that it may point to.
+cr_motion_since cr_motion_since_full(const cr_pipeline *pipeline, const cr_pair_work *work, int side, cr_transform *then);
 /// How near a sample outside must be at a full step to be watched or told of.
 float cr_entry_reach(const cr_pipeline *pipeline, const cr_pair_work *work);
 /// Remember that a pair is apart by gap now.

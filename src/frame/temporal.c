@@ -129,6 +129,8 @@ static double farthest_corner(v3d p, const v3d e[3])
 double cr_displacement(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference)
 {
+	if (cr_pair_deforms(a, b))
+		return cr_path_between(reference->path, a->path + b->path);
 	// The point of each body that is now at the centre; where they were against each other at the
 	// reference.
 	const v3d of_a = m3d_tmul(&a->rotation, v3d_sub(region->centre, a->pose.position));
@@ -168,6 +170,12 @@ double cr_step_length(const cr_body *body)
 
 double cr_path_after(double path, double step) { return step > 0 ? nextafter(path + step, INFINITY) : path; }
 
+double cr_path_between(double then, double now)
+{
+	// Sums of two paths are rounded.
+	return now > then ? now - then + now * 0x1p-50 : 0;
+}
+
 double cr_path_until(double path, double slack, double turn)
 {
 	// Points that come together after a further motion g lie beyond the region that the boxes share
@@ -182,7 +190,7 @@ double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region
 	const v3d moved_a = v3d_sub(a->pose.position, a->last_pose.position),
 			  moved_b = v3d_sub(b->pose.position, b->last_pose.position);
 	return v3d_length(v3d_sub(moved_b, moved_a)) + a->turn * (v3d_length(from_a) + region->radius) +
-		b->turn * (v3d_length(from_b) + region->radius);
+		b->turn * (v3d_length(from_b) + region->radius) + a->stir + b->stir;
 }
 
 double cr_choose_threshold(double motion, double size)

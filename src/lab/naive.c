@@ -2,6 +2,7 @@
 /// a switch for each vertex and nothing to do for most of them. It gives the contacts of the staged
 /// form and exists to be compared with it (Lehericey, Gouranton and Arnaldi 2015, section 5).
 
+#include "frame/memory.h"
 #include "lab/lab_state.h"
 #include <string.h>
 
@@ -14,9 +15,12 @@ static bool collect_one(const cr_pipeline *p, const cr_pair_work *w, int side, i
 	const cr_collider *target = cr_target_of(p, w, side)->shape.collider;
 	const cr_watch one = { sample, 0, -1 };
 	const cr_transform *to_target = cr_to_target(w, side);
+	const cr_motion_since since = { .then = to_target };
+	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
 	int32_t place, entry;
-	p->kernels->follow(cr_source_of(p, w, side)->shape.collider, target, to_target, to_target, &one, 1, 0,
-		p->settings.lab.exit_distance_test, rays, &place, &entry, 0);
+	p->kernels->follow(
+		source, target, to_target, &since, &one, 1, 0, p->settings.lab.exit_distance_test, rays, &place, &entry, 0);
+	cr_direct_rays(p, source, to_target, rays, 1);
 	for (int k = 0; k < 3; k++) {
 		const float x = rays->origin[k][0];
 		if (x < target->lower[k] - w->extension || x > target->upper[k] + w->extension)
@@ -57,7 +61,8 @@ static int32_t walk_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 {
 	const cr_collider *source = cr_source_of(p, w, side)->shape.collider, *target = cr_target_of(p, w, side)->shape.collider;
 	const cr_pair_memory *m = cr_memory_of(p, w);
-	const cr_transform then = cr_reference_transform(&m->full, side);
+	cr_transform then;
+	const cr_motion_since since = cr_motion_since_full(p, w, side, &then);
 	const int32_t watched = w->rays[side].count;
 	const cr_watch *watches = cr_watched(p, m, side);
 	cr_list_tail *tail = &worker->tails.walks;
@@ -79,10 +84,11 @@ static int32_t walk_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 		if (entry[sample] < 0)
 			continue;
 		const cr_walks one = cr_walks_at(worker->frame, tail->next);
-		if (p->kernels->follow(source, target, cr_to_target(w, side), &then, &watches[entry[sample]], 1,
+		if (p->kernels->follow(source, target, cr_to_target(w, side), &since, &watches[entry[sample]], 1,
 				(float)p->settings.world.speculative_distance, p->settings.lab.exit_distance_test, &one.rays, one.place,
 				one.entry, 0) == 0)
 			continue;
+		cr_direct_rays(p, source, cr_to_target(w, side), &one.rays, 1);
 		one.entry[0] = entry[sample];
 		cr_walk_range(p, worker, target, &one, 0, 1);
 		tail->next++;

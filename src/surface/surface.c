@@ -1,5 +1,6 @@
 /// Places of surfaces that move. See surface/surface.h.
 #include "surface/surface.h"
+#include "mesh/strided.h"
 
 static size_t place_bytes(const cr_surface *s) { return 3 * (size_t)s->vertex_count * sizeof(double); }
 
@@ -38,7 +39,8 @@ static void add_place(const double *place, double lower[3], double upper[3])
 	}
 }
 
-void cr_surface_touch_end(cr_surface *s)
+/// The end was written, and its largest coordinate is known: measure the box.
+static void touch_end(cr_surface *s)
 {
 	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
 	if (s->all_used) {
@@ -65,7 +67,36 @@ void cr_surface_touch(cr_surface *s)
 {
 	s->largest_begin = largest_of(s->begin, s->vertex_count);
 	s->largest_end = largest_of(s->end, s->vertex_count);
-	cr_surface_touch_end(s);
+	touch_end(s);
+}
+
+/// How far a vertex of the form in float may be from its place.
+static double largest_slack(const cr_surface *s)
+{
+	return cr_surface_slack(s, 0) + cr_surface_slack(s, 1) + cr_surface_slack(s, 2);
+}
+
+double cr_surface_set_end(cr_surface *s, const carom_strided *places)
+{
+	const double slack = largest_slack(s);
+	double farthest = 0, largest = 0;
+	for (int64_t i = 0; i < s->vertex_count; i++) {
+		double *p = &s->end[3 * i], next[3], squares = 0;
+		if (places)
+			cr_read_strided(places, 3, i, next);
+		else
+			memcpy(next, &s->begin[3 * i], sizeof next);
+		for (int k = 0; k < 3; k++) {
+			squares += (next[k] - p[k]) * (next[k] - p[k]);
+			largest = fabs(next[k]) > largest ? fabs(next[k]) : largest;
+			p[k] = next[k];
+		}
+		farthest = squares > farthest ? squares : farthest;
+	}
+	s->largest_end = largest;
+	touch_end(s);
+	// A point of a triangle moves no farther than one of its corners.
+	return farthest > 0 ? sqrt(farthest) * (1 + 0x1p-48) + slack + largest_slack(s) : 0;
 }
 
 void cr_surface_rest(cr_surface *s)

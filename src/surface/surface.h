@@ -28,10 +28,11 @@ carom_result cr_surface_init(
 	carom_context *memory, const cr_collider *rest, const carom_mesh_report *report, bool solid, cr_surface *surface);
 void cr_surface_free(cr_surface *surface);
 
+/// Read the places at the end; the caller has checked them. NULL: those at the beginning. Measures
+/// the box. Returns a bound on how far any point of the form in float has moved by it.
+double cr_surface_set_end(cr_surface *surface, const carom_strided *places);
 /// Both ends were written: measure them.
 void cr_surface_touch(cr_surface *surface);
-/// The end was written, or begin alone, and the largest coordinates are known: measure the box.
-void cr_surface_touch_end(cr_surface *surface);
 /// A step is done: the next one begins where it ended.
 void cr_surface_rest(cr_surface *surface);
 

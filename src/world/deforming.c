@@ -168,14 +168,7 @@ carom_result carom_world_set_vertices(carom_world *world, carom_body_id id, cons
 	cr_surface *s = &body->deforming->surface;
 	if (begin)
 		s->largest_begin = cr_read_sweep_vertices(begin, s->vertex_count, s->begin);
-	if (end) {
-		s->largest_end = cr_read_sweep_vertices(end, s->vertex_count, s->end);
-	} else {
-		s->largest_end = s->largest_begin;
-		if (s->vertex_count > 0)
-			memcpy(s->end, s->begin, 3 * (size_t)s->vertex_count * sizeof *s->end);
-	}
-	cr_surface_touch_end(s);
+	body->stir += cr_surface_set_end(s, end);
 	body->moved = true;
 	body->reshaped = body->reshaped > CR_SHAPE_MOVED ? body->reshaped : CR_SHAPE_MOVED;
 	cr_query_index_invalidate(world->query_index);

@@ -94,7 +94,7 @@ static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deformin
 {
 	carom_shape shape = body->shape.def;
 	shape.mesh = r->mesh;
-	const cr_reshaping reshaping = keeps_faces(r) ? CR_SHAPE_MOVED : CR_SHAPE_CHANGED;
+	const cr_reshaping reshaping = keeps_faces(r) ? CR_SHAPE_REMADE : CR_SHAPE_CHANGED;
 	if (reshaping == CR_SHAPE_CHANGED)
 		cr_forget_scenes(world);
 	cr_deforming_free(world, body->deforming);

@@ -3,8 +3,9 @@
 /// A solid is a mesh like any other at the instant that a step looks at. So a step shows each solid
 /// as a rigid body: a mesh of its vertices about the middle of its box, at a pose that moves it
 /// there. All stages then treat it as they treat a rigid mesh. Its vertices and triangles keep
-/// their numbers, so contacts are matched by them. What pairs remember of it is dropped when
-/// vertices were set (CR_SHAPE_MOVED).
+/// their numbers, so contacts are matched by them. While its form is refitted, samples keep theirs
+/// too, and pairs remember them (frame/temporal.h). A solid all of whose pairs are known to be apart
+/// gets no form.
 #include "world/solids.h"
 #include "base/parallel.h"
 #include "base/spin_lock.h"
@@ -19,6 +20,13 @@ void cr_drop_form(carom_world *world, cr_deforming *d)
 	d->form = (cr_shape){ 0 };
 	d->form_revision = 0;
 	d->form_refits = false;
+}
+
+/// May forms be refitted? Not where rays go through something that is made of each mesh once.
+static bool may_refit(const carom_world *world)
+{
+	const carom_ray_method method = world->pipeline.settings.lab.ray_method;
+	return method != CAROM_RAYS_BINARY && method != CAROM_RAYS_PLUGIN;
 }
 
 /// Does a form have a mesh that its vertices may move with?
@@ -92,7 +100,7 @@ static carom_result refit_mesh(carom_world *world, cr_deforming *d, bool *done)
 	*done = false;
 	if (!can_refit(d)) {
 		cr_drop_form(world, d);
-		if (cr_laboratory_of(&world->pipeline) || !cr_can_refit_moved(mesh))
+		if (!may_refit(world) || !cr_can_refit_moved(mesh))
 			return CAROM_SUCCESS;
 		result = cr_copy_moved_mesh(&world->memory, mesh, &d->form.mesh);
 		d->form_refits = result == CAROM_SUCCESS;

@@ -75,7 +75,7 @@ static void finish_body(cr_body *body)
 	body->moved = body->has_begin = false;
 	body->last_rotation = body->rotation;
 	body->last_pose = body->pose;
-	body->turn = 0;
+	body->turn = body->stir = 0;
 	if (body->deforming)
 		cr_surface_rest(&body->deforming->surface);
 }

@@ -38,7 +38,7 @@ bool cr_is_still(const carom_world *world, carom_body_id id, int32_t shape, int6
 	if (*part >= world->bodies.count)
 		return false;
 	const cr_body *body = &world->bodies.data[*part];
-	return body->alive && body->part == shape && body->generation == id.generation && body->reshaped <= CR_SHAPE_MOVED;
+	return body->alive && body->part == shape && body->generation == id.generation && body->reshaped < CR_SHAPE_CHANGED;
 }
 
 v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double time)
