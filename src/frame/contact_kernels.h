@@ -116,8 +116,9 @@ typedef struct cr_contact_kernels {
 	/// Rays from the samples of source that lie in the box of target grown by margin and are not
 	/// certainly farther than margin outside its surface. Walks the source's sample tree.
 	/// exit_limit: t_max is the sample's exit distance, else infinite. winding: that of
-	/// cr_bvh_kernels, which tells the sides of samples where a closed target has no grid. Writes from position first on; room for all samples of source must be there.
-	/// Adds the samples reached to *tested. Returns the number of rays.
+	/// cr_bvh_kernels, which tells the sides of samples where a closed target has no grid. Writes
+	/// from position first on; room for all samples of source must be there. Adds the samples
+	/// reached to *tested. Returns the number of rays.
 	int32_t (*collect)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
 		const cr_transform *to_source, float margin, bool exit_limit, cr_winding_fn *winding, const cr_sample_rays *rays,
 		int32_t first, int64_t *tested);

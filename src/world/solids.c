@@ -4,8 +4,8 @@
 /// as a rigid body: a mesh of its vertices about the middle of its box, at a pose that moves it
 /// there. All stages then treat it as they treat a rigid mesh. Its vertices and triangles keep
 /// their numbers, so contacts are matched by them. While its form is refitted, samples keep theirs
-/// too, and pairs remember them (frame/temporal.h). A solid all of whose pairs are known to be apart
-/// gets no form.
+/// too, and pairs remember them (frame/temporal.h). A solid all of whose pairs are known to be
+/// apart gets no form.
 #include "world/solids.h"
 #include "base/parallel.h"
 #include "base/spin_lock.h"
