@@ -361,7 +361,7 @@ static void check_cube_normals(const cr_topology *topology)
 			length += expected[axis] * expected[axis];
 		}
 		for (int axis = 0; axis < 3; axis++) {
-			CHECK_NEAR(topology->edge_normals[3 * side + axis], expected[axis] / sqrt(length), 1e-6);
+			CHECK_NEAR(v3d_get(cr_edge_normal(topology, side), axis), expected[axis] / sqrt(length), 1e-6);
 		}
 	}
 }
@@ -420,6 +420,69 @@ TEST(topology, build_cube_and_its_inside_out)
 	}
 	carom_destroy_context(context);
 	CHECK_INT(c.live, 0);
+}
+
+// The normal of an edge by looking at all triangles.
+static v3d sum_at_edge(const cr_topology *t, int32_t side)
+{
+	const int32_t next = side % 3 == 2 ? side - 2 : side + 1;
+	const int32_t ends[2] = { t->weld[t->triangles[side]], t->weld[t->triangles[next]] };
+	v3d sum = { 0, 0, 0 };
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		int found = 0;
+		for (int k = 0; k < 3; k++)
+			found += t->weld[t->triangles[3 * i + k]] == ends[0] || t->weld[t->triangles[3 * i + k]] == ends[1];
+		if (t->used[i] && found == 2)
+			sum = v3d_add(sum, cr_face_normal(t, i));
+	}
+	return sum;
+}
+
+static void check_edge_normals(carom_context *context, const carom_mesh_def *def, bool stored)
+{
+	carom_mesh_report r;
+	cr_topology topology;
+	REQUIRE(cr_topology_build(context, def, &r, &topology) == CAROM_SUCCESS);
+	CHECK_INT(topology.edge_normals != NULL, stored);
+	for (int32_t side = 0; side < 3 * topology.triangle_count; side++) {
+		const v3d normal = cr_edge_normal(&topology, side);
+		float expected[3] = { 0, 0, 0 };
+		if (topology.used[side / 3])
+			cr_store_normal(sum_at_edge(&topology, side), expected);
+		for (int k = 0; k < 3; k++)
+			CHECK((float)v3d_get(normal, k) == expected[k]);
+	}
+	cr_topology_free(context, &topology);
+}
+
+TEST(topology, normals_of_edges_are_the_sums_of_their_triangles)
+{
+	counter c;
+	carom_context *context = make_context(&c);
+	float v[24];
+	int32_t t[3 * 14];
+	uint64_t seed = 5;
+	for (int round = 0; round < 40; round++) {
+		for (int i = 0; i < 24; i++)
+			v[i] = CUBE_VERTICES[i] + (float)test_random_double(&seed, -0.3, 0.3);
+		memcpy(t, CUBE_TRIANGLES, sizeof CUBE_TRIANGLES);
+		for (int i = 0; i < 12 && round % 2; i++) { // turned round
+			const int32_t corner = t[3 * i + 1];
+			t[3 * i + 1] = t[3 * i + 2];
+			t[3 * i + 2] = corner;
+		}
+		if (round % 4 >= 2) { // two of no area, at edges that have two triangles without them
+			memcpy(t + 36, (int32_t[6]){ 0, 0, 1, 2, 3, 3 }, 6 * sizeof *t);
+			carom_mesh_def def = make_def(v, 8, t, 14);
+			check_edge_normals(context, &def, false);
+		}
+		memcpy(t + 36, (int32_t[6]){ t[0], t[1], 7, t[1], t[0], 6 }, 6 * sizeof *t);
+		for (int32_t count = 10; count <= 14; count += 2) { // open, closed, four at an edge
+			carom_mesh_def def = make_def(v, 8, t, count);
+			check_edge_normals(context, &def, count == 14);
+		}
+	}
+	carom_destroy_context(context);
 }
 
 TEST(topology, unreferenced_vertex_has_no_normal)

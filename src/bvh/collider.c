@@ -71,6 +71,7 @@ static void triangle_box(const cr_topology *t, int32_t number, float lower[3], f
 }
 
 static const double EXTENT = 2;
+enum { CLASSES = 64 };
 
 /// The class of the longest side of a box.
 static uint32_t length_class(const float lower[3], const float upper[3])
@@ -88,6 +89,15 @@ static float typical_extent(const cr_collider *c, const int32_t counts[CR_LENGTH
 {
 	int64_t shorter = 0;
 	uint32_t number = 0;
+	// Many at once: a thousand empty classes took a twentieth of the time of a small mesh.
+	for (; number + CLASSES < CR_LENGTHS; number += CLASSES) {
+		int32_t sum = 0;
+		for (int i = 0; i < CLASSES; i++)
+			sum += counts[number + (uint32_t)i];
+		if (2 * (shorter + sum) >= c->triangle_count)
+			break;
+		shorter += sum;
+	}
 	for (; number < CR_LENGTHS - 1 && 2 * (shorter + counts[number]) < c->triangle_count; number++)
 		shorter += counts[number];
 	const uint32_t bits = (number + 1) << CR_LENGTH_SHIFT; // of the upper end of the class

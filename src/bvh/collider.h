@@ -265,12 +265,12 @@ static inline v3d cr_collider_vertex_normal(const cr_collider *c, int32_t vertex
 	return v3d_from_floats(&c->topology->normals[3 * (int64_t)vertex]);
 }
 
-/// The normal of an edge of a triangle, with the bits that cr_topology.edge_normals has for it.
+/// The normal of an edge of a triangle, with the bits of cr_edge_normal.
 static inline v3d cr_collider_edge_normal(const cr_collider *c, int32_t half_edge)
 {
 	if (c->fans)
 		return cr_fan_edge_normal(c->topology, c->fans, half_edge / 3, half_edge % 3);
-	return v3d_from_floats(&c->topology->edge_normals[3 * (int64_t)half_edge]);
+	return cr_edge_normal(c->topology, half_edge);
 }
 
 /// The direction in which a sample casts its ray, own frame; up to date or worked out.

@@ -42,10 +42,11 @@ struct carom_mesh {
 	// else NULL
 	double *exact;
 	cr_collider collider;
-	cr_hull_data hull; // of carom_create_hull; else empty
-	cr_field field;    // of carom_create_height_field; else empty
-	// Of a mesh that was loaded (world/baked.c): its arrays lie in one block.
-	size_t baked_bytes; // 0: made
+	cr_hull_data *hull; // of carom_create_hull; else NULL
+	cr_field field;     // of carom_create_height_field; else empty
+	// Of a mesh that was loaded, copied, or packed for being small (world/baked.c): its arrays lie
+	// in one block.
+	size_t baked_bytes; // 0: they lie each for itself
 	void *baked;        // the block, where it belongs to the mesh; else NULL
 	bool edited;        // facets, and some arrays of the grid, lie beside the block
 	cr_moving *moving;  // of a mesh whose vertices move; else NULL

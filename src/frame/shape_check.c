@@ -31,7 +31,7 @@ static carom_result check_mesh(carom_context *context, const carom_shape *shape,
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.mesh is NULL", function);
 	if (shape->mesh->context != context)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.mesh was made from another context", function);
-	if (shape->type == CAROM_HULL && shape->mesh->hull.hull.vertex_count == 0)
+	if (shape->type == CAROM_HULL && !shape->mesh->hull)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.mesh is no hull: carom_create_hull makes one", function);
 	return CAROM_SUCCESS;
 }

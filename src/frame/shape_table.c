@@ -34,7 +34,7 @@ cr_convex cr_convex_of(const carom_shape *shape)
 		.radius = shape->radius,
 		.half_length = shape->half_length,
 		.half = { shape->half_extents[0], shape->half_extents[1], shape->half_extents[2] },
-		.hull = shape->type == CAROM_HULL ? &shape->mesh->hull.hull : NULL };
+		.hull = shape->type == CAROM_HULL ? &shape->mesh->hull->hull : NULL };
 }
 
 cr_mover cr_mover_of(const carom_shape *shape, cr_convex *convex)

@@ -187,18 +187,24 @@ static void mark_creases(const growth *g)
 		f->corner[v] |= g->lines[v] == 1;
 }
 
-/// List the corners, if they are few.
-static void list_corners(cr_facets *f)
+/// List the corners, if they are few. false: out of memory.
+static bool list_corners(carom_context *context, cr_facets *f)
 {
+	int32_t few[CR_FEW_CORNERS], count = 0;
 	for (int32_t v = 0; v < f->vertex_count; v++) {
 		if (!f->corner[v])
 			continue;
-		if (f->few_count == CR_FEW_CORNERS) {
-			f->few_count = 0;
-			return;
-		}
-		f->few[f->few_count++] = v;
+		if (count == CR_FEW_CORNERS)
+			return true;
+		few[count++] = v;
 	}
+	const size_t bytes = (size_t)count * sizeof *few;
+	f->few = cr_alloc(context, bytes);
+	if (!f->few)
+		return count == 0;
+	memcpy(f->few, few, bytes);
+	f->few_count = count;
+	return true;
 }
 
 /// No corner lies in front of a facet's plane.
@@ -259,7 +265,6 @@ static void grow_all(growth *g, bool closed)
 		placed += f->data[f->count - 1].count;
 	}
 	mark_creases(g);
-	list_corners(f);
 	f->convex = closed && is_convex(g);
 }
 
@@ -304,7 +309,7 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 		cr_free(context, facets->data, n * sizeof(cr_facet));
 		facets->data = NULL;
 	}
-	enough = enough && trim(context, facets) && cr_facets_list_edges(context, t, facets);
+	enough = enough && trim(context, facets) && list_corners(context, facets) && cr_facets_list_edges(context, t, facets);
 	if (!enough)
 		cr_facets_free(context, facets);
 	return enough;
@@ -551,9 +556,8 @@ static carom_result refit(carom_context *context, regrowth *r, const cr_change *
 		return CAROM_OUT_OF_MEMORY;
 	merge(r);
 	mark_again(r);
-	list_corners(f);
 	f->convex = closed && is_convex(&r->g);
-	return cr_facets_list_edges(context, r->g.topology, f) ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
+	return list_corners(context, f) && cr_facets_list_edges(context, r->g.topology, f) ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
 }
 
 carom_result cr_facets_refit(carom_context *context, const cr_topology *t, const cr_change *change, const cr_facets *from,
@@ -584,6 +588,7 @@ void cr_facets_free(carom_context *context, cr_facets *f)
 	cr_free(context, f->triangles, n * sizeof(int32_t));
 	cr_free(context, f->crease, n);
 	cr_free(context, f->corner, (size_t)f->vertex_count);
+	cr_free(context, f->few, (size_t)f->few_count * sizeof *f->few);
 	cr_free(context, f->edges, (size_t)f->edge_count * sizeof *f->edges);
 	*f = (cr_facets){ 0 };
 }
@@ -591,5 +596,5 @@ void cr_facets_free(carom_context *context, cr_facets *f)
 size_t cr_facets_bytes(const cr_facets *f)
 {
 	return (size_t)f->count * sizeof(cr_facet) + (size_t)f->triangle_count * (2 * sizeof(int32_t) + 1) +
-		(size_t)f->vertex_count + (size_t)f->edge_count * sizeof *f->edges;
+		(size_t)f->vertex_count + (size_t)f->edge_count * sizeof *f->edges + (size_t)f->few_count * sizeof *f->few;
 }

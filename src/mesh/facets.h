@@ -42,8 +42,8 @@ typedef struct cr_facets {
 	uint8_t *crease;
 	// [vertex_count] of a vertex as welded: 1 where creases meet or end or bend
 	uint8_t *corner;
-	int32_t few[CR_FEW_CORNERS]; // the vertices with corner set, if there are no more than fit
-	int32_t few_count;           // 0: more
+	int32_t *few;      // [few_count] the vertices with corner set, up to CR_FEW_CORNERS
+	int32_t few_count; // 0: more
 	// [edge_count] of a small hull (hull_edges.c), by half_edge; 0 of any other mesh
 	cr_hull_edge *edges;
 	int32_t edge_count;

@@ -19,8 +19,8 @@ void cr_fans_free(carom_context *context, cr_fans *fans);
 
 /// The normal of a vertex, with the bits that cr_topology_build stores. O(triangles around it).
 v3d cr_fan_vertex_normal(const cr_topology *topology, const cr_fans *fans, int32_t vertex);
-/// The normal of the edge of a triangle from corner k to corner k + 1, with the bits that
-/// cr_topology_build stores.
+/// The normal of the edge of a triangle from corner k to corner k + 1, with the bits of
+/// cr_edge_normal.
 v3d cr_fan_edge_normal(const cr_topology *topology, const cr_fans *fans, int32_t triangle, int k);
 
 #endif

@@ -244,7 +244,7 @@ static carom_result mend_normals(carom_context *context, cr_topology *t, const c
 	sum_normals(t, c, sums);
 	const bool all = store_normals(t, c, sums);
 	cr_free(context, sums, bytes);
-	if (!mend_all_edges(context, t, c))
+	if (t->edge_normals && !mend_all_edges(context, t, c))
 		return CAROM_OUT_OF_MEMORY;
 	return all ? CAROM_SUCCESS : CAROM_INVALID_MESH;
 }

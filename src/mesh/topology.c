@@ -178,12 +178,29 @@ static bool make_vertex_normals(cr_mesh_scan *scan)
 
 // At a border the sum is the one face's own normal; where more than two faces meet, all of them
 // count (the pseudonormal of Baerentzen, Aanaes, Signed Distance Computation Using the Angle
-// Weighted Pseudonormal, 2005).
+// Weighted Pseudonormal, 2005). Two faces are neighbours, and their sum is made when it is asked
+// for: stored ones took a tenth of the memory of a mesh.
+v3d cr_edge_normal(const cr_topology *topology, int32_t half_edge)
+{
+	const int32_t triangle = half_edge / 3, across = topology->neighbours[half_edge];
+	float normal[3] = { 0, 0, 0 };
+	if (topology->edge_normals)
+		return v3d_from_floats(&topology->edge_normals[3 * (int64_t)half_edge]);
+	if (topology->used[triangle]) {
+		const v3d own = cr_face_normal(topology, triangle);
+		cr_store_normal(across < 0 ? own : v3d_add(own, cr_face_normal(topology, across)), normal);
+	}
+	return v3d_from_floats(normal);
+}
+
 static bool make_edge_normals(cr_mesh_scan *scan)
 {
 	cr_topology *topology = &scan->topology;
 	int64_t values = 9 * (int64_t)topology->triangle_count;
 	bool ok = true;
+	if (scan->report->nonmanifold_edges == 0) {
+		return true;
+	}
 	topology->edge_normals = cr_mesh_alloc(scan->context, values, sizeof(float), &ok);
 	if (!ok) {
 		return false;
@@ -238,10 +255,12 @@ static void turn_round(cr_topology *topology)
 	for (int64_t triangle = 0; triangle < topology->triangle_count; triangle++) {
 		swap_indices(&topology->triangles[3 * triangle + 1], &topology->triangles[3 * triangle + 2]);
 		swap_indices(&topology->neighbours[3 * triangle], &topology->neighbours[3 * triangle + 2]);
-		swap_floats(&topology->edge_normals[9 * triangle], &topology->edge_normals[9 * triangle + 6], 3);
+		if (topology->edge_normals) {
+			swap_floats(&topology->edge_normals[9 * triangle], &topology->edge_normals[9 * triangle + 6], 3);
+		}
 	}
 	negate(topology->normals, 3 * (int64_t)topology->vertex_count);
-	negate(topology->edge_normals, 9 * (int64_t)topology->triangle_count);
+	negate(topology->edge_normals, topology->edge_normals ? 9 * (int64_t)topology->triangle_count : 0);
 }
 
 // The stages in order. False when out of memory.
@@ -342,6 +361,6 @@ bool cr_next_in_fan(const cr_topology *t, bool forward, int32_t *triangle, int *
 size_t cr_topology_bytes(const cr_topology *topology)
 {
 	size_t per_vertex = 6 * sizeof(float) + sizeof(int32_t);
-	size_t per_triangle = 6 * sizeof(int32_t) + sizeof(uint8_t) + 9 * sizeof(float);
+	size_t per_triangle = 6 * sizeof(int32_t) + sizeof(uint8_t) + (topology->edge_normals ? 9 * sizeof(float) : 0);
 	return (size_t)topology->vertex_count * per_vertex + (size_t)topology->triangle_count * per_triangle;
 }

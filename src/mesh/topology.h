@@ -23,7 +23,8 @@ typedef struct cr_topology {
 	// [3*vertex_count] unit outward, angle weighted over the welded fan (Thuermer, Wuethrich 1998);
 	// zero where unreferenced or undefined
 	float *normals;
-	// [3*3*triangle_count] unit, sum of the two faces' unit normals at edge k; zero where undefined
+	// [3*3*triangle_count] unit, sum of the faces' unit normals at edge k; zero where undefined.
+	// NULL unless an edge has more than two triangles: cr_edge_normal works them out then
 	float *edge_normals;
 } cr_topology;
 
@@ -48,6 +49,10 @@ void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *norm
 /// The unit normal of a triangle and the cosine of the angle at one of its corners, with the bits
 /// of cr_triangle_angles.
 void cr_corner_cosine(const cr_topology *topology, int32_t triangle, int corner, v3d *normal, double *cosine);
+/// The normal of an edge, of the triangle half_edge / 3 from its corner half_edge % 3 to the next:
+/// the unit sum of the unit normals of the triangles in use that meet there, in floats; zero where
+/// undefined.
+v3d cr_edge_normal(const cr_topology *topology, int32_t half_edge);
 /// Store the unit vector of a sum of weighted unit vectors; zero where the sum is no more than the
 /// rounding of its terms.
 void cr_store_normal(v3d sum, float normal[3]);

@@ -1,10 +1,10 @@
 /// Baked meshes: everything that was made of a mesh, as it lies in memory, so that it need not be
 /// made again (docs/meshes.md, "Baked").
 ///
-/// One walk over the parts of a mesh serves three ways: it counts the bytes, writes them, or points
-/// a mesh at them. Bytes that are read are believed only after the digest of all bytes was right,
-/// and then every count, index and link is checked (baked_check.c): a file that somebody forged
-/// gives wrong contacts at worst.
+/// One walk over the parts of a mesh serves all ways: it counts the bytes, writes them, points a
+/// mesh at them, or moves the arrays of one that is in memory to a block. Bytes that are read are
+/// believed only after the digest of all bytes was right, and then every count, index and link is
+/// checked (baked_check.c): a file that somebody forged gives wrong contacts at worst.
 
 #include "world/baked.h"
 #include <string.h>
@@ -12,14 +12,21 @@
 #define MAGIC "CAROMBAK"
 
 enum {
-	VERSION = 3, // 1 held nothing of height fields, 2 no edges of hulls
+	// 1 held nothing of height fields, 2 no edges of hulls, 3 normals of all edges
+	VERSION = 4,
 	BYTE_ORDER = 0x01020304,
 };
 
-typedef enum way { COUNT, WRITE, READ } way;
+typedef enum way {
+	COUNT,
+	WRITE,
+	READ,
+	MOVE, // write the arrays, and point the parts at what was written
+} way;
 
 typedef struct walk {
 	way way;
+	bool in_memory; // of counting and moving: the block holds arrays alone
 	uint8_t *bytes; // NULL: counting
 	size_t at, size;
 	const char *fault; // the field that is wrong; NULL: none so far
@@ -49,7 +56,7 @@ static void refuse(walk *w, const char *field)
 /// A number of bytes that are copied.
 static void pass(walk *w, const char *field, void *data, size_t count)
 {
-	if (w->fault)
+	if (w->fault || w->in_memory)
 		return;
 	if (w->way == READ && count > w->size - w->at) {
 		refuse(w, field);
@@ -97,6 +104,31 @@ static void pass_double(walk *w, const char *field, double *value)
 		refuse(w, field);
 }
 
+enum {
+	TINY = 128,   // bytes: of arrays that lie at multiples of 8 in memory
+	SMALL = 1024, // at multiples of the widest load
+};
+
+/// Where an array of so many bytes may begin.
+static size_t alignment_of(const walk *w, size_t bytes)
+{
+	if (!w->in_memory || bytes >= SMALL)
+		return CR_BAKED_ALIGNMENT;
+	return bytes < TINY ? sizeof(double) : CR_WIDTH * sizeof(float);
+}
+
+static size_t align(size_t at, size_t alignment) { return (at + alignment - 1) / alignment * alignment; }
+
+/// Pass an array that begins here.
+static void *put_array(walk *w, void *data, size_t bytes)
+{
+	uint8_t *at = w->bytes ? w->bytes + w->at : NULL;
+	w->at += bytes;
+	if ((w->way == WRITE || w->way == MOVE) && bytes > 0)
+		memcpy(at, data, bytes);
+	return w->way == READ || w->way == MOVE ? at : data;
+}
+
 /// Floats that the mesh points at where they are, behind those passed before.
 static void *pass_behind(walk *w, const char *field, void *data, size_t bytes)
 {
@@ -104,28 +136,20 @@ static void *pass_behind(walk *w, const char *field, void *data, size_t bytes)
 		refuse(w, field);
 		return NULL;
 	}
-	const size_t at = w->at;
-	w->at += bytes;
-	if (w->way == WRITE && bytes > 0)
-		memcpy(w->bytes + at, data, bytes);
-	return w->way == READ ? w->bytes + at : data;
+	return put_array(w, data, bytes);
 }
 
 /// An array that the mesh points at.
 static void *pass_array(walk *w, const char *field, void *data, int64_t count, size_t element)
 {
-	w->at = (w->at + CR_BAKED_ALIGNMENT - 1) / CR_BAKED_ALIGNMENT * CR_BAKED_ALIGNMENT;
+	w->at = align(w->at, alignment_of(w, (size_t)count * element));
 	if (w->fault || count == 0)
-		return w->way == READ ? NULL : data;
+		return w->way == READ || w->way == MOVE ? NULL : data;
 	if (w->way == READ && (w->at > w->size || (uint64_t)count > (w->size - w->at) / element)) {
 		refuse(w, field);
 		return NULL;
 	}
-	const size_t bytes = (size_t)count * element, at = w->at;
-	w->at += bytes;
-	if (w->way == WRITE)
-		memcpy(w->bytes + at, data, bytes);
-	return w->way == READ ? w->bytes + at : data;
+	return put_array(w, data, (size_t)count * element);
 }
 
 #define INT(of, name, least, most) pass_int(w, #name, &(of)->name, least, most)
@@ -171,8 +195,8 @@ static void walk_report(walk *w, carom_mesh_report *r)
 		refuse(w, r->usable ? "first_finding" : "usable");
 }
 
-/// bare: without normals.
-static void walk_topology(walk *w, bool bare, cr_topology *t, const carom_mesh_report *r)
+/// bare: without normals. has_edges: with those of edges.
+static void walk_topology(walk *w, bool bare, bool has_edges, cr_topology *t, const carom_mesh_report *r)
 {
 	const int64_t vertices = r->vertex_count, triangles = r->triangle_count;
 	t->vertex_count = r->vertex_count;
@@ -183,7 +207,7 @@ static void walk_topology(walk *w, bool bare, cr_topology *t, const carom_mesh_r
 	ARRAY("used", t->used, triangles);
 	ARRAY("neighbours", t->neighbours, 3 * triangles);
 	ARRAY("normals", t->normals, bare ? 0 : 3 * vertices);
-	ARRAY("edge_normals", t->edge_normals, bare ? 0 : 9 * triangles);
+	ARRAY("edge_normals", t->edge_normals, has_edges ? 9 * triangles : 0);
 }
 
 static void walk_facets(walk *w, cr_facets *f, const carom_mesh_report *r, int32_t used)
@@ -192,10 +216,10 @@ static void walk_facets(walk *w, cr_facets *f, const carom_mesh_report *r, int32
 	f->triangle_count = r->triangle_count;
 	pass_int(w, "facets", &f->count, 0, used);
 	INT(f, few_count, 0, CR_FEW_CORNERS);
-	pass(w, "few", f->few, (size_t)f->few_count * sizeof *f->few);
 	BOOL(f, convex);
 	DOUBLE(f, slack);
 	INT(f, edge_count, 0, CR_FEW_EDGES);
+	ARRAY("few", f->few, f->few_count);
 	ARRAY("edges of a hull", f->edges, f->edge_count);
 	ARRAY("facets", f->data, f->count);
 	ARRAY("facet of triangles", f->of_triangle, f->triangle_count);
@@ -305,8 +329,9 @@ static void walk_field(walk *w, cr_field *f, const carom_mesh_report *r)
 
 static void walk_parts(walk *w, cr_mesh_parts *p)
 {
-	w->at = sizeof(cr_baked_head);
+	w->at = w->in_memory ? 0 : sizeof(cr_baked_head);
 	bool has_materials = p->materials != NULL, has_exact = p->exact != NULL;
+	bool has_edges = p->topology.edge_normals != NULL;
 	int32_t sides = (int32_t)p->sides;
 	walk_report(w, &p->report);
 	pass_int(w, "sides", &sides, 0, CAROM_SIDES_BOTH);
@@ -314,9 +339,10 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 	pass_int(w, "triangles in use", &p->collider.triangle_count, 0, p->report.triangle_count);
 	pass_bool(w, "materials", &has_materials);
 	pass_bool(w, "vertices as given", &has_exact);
+	pass_bool(w, "normals of edges", &has_edges);
 	if (w->fault)
 		return;
-	walk_topology(w, p->bare, &p->topology, &p->report);
+	walk_topology(w, p->bare, has_edges, &p->topology, &p->report);
 	if (!p->bare)
 		walk_facets(w, &p->facets, &p->report, p->collider.triangle_count);
 	ARRAY("materials", p->materials, has_materials ? p->report.triangle_count : 0);
@@ -329,29 +355,33 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 	walk_grid(w, &p->collider.grid, &p->collider);
 	walk_hull(w, &p->hull);
 	walk_field(w, &p->field, &p->report);
-	w->at = (w->at + CR_BAKED_ALIGNMENT - 1) / CR_BAKED_ALIGNMENT * CR_BAKED_ALIGNMENT;
+	w->at = align(w->at, w->in_memory ? 1 : CR_BAKED_ALIGNMENT);
 }
 
 // ---- Saving ----
 
 static cr_mesh_parts parts_of(const carom_mesh *m)
 {
-	return (cr_mesh_parts){ m->report, m->sides, m->topology, m->facets, m->materials, m->vertex_materials, m->exact,
-		m->collider, m->hull, m->field, false };
+	cr_mesh_parts parts = { .report = m->report,
+		.sides = m->sides,
+		.topology = m->topology,
+		.facets = m->facets,
+		.materials = m->materials,
+		.vertex_materials = m->vertex_materials,
+		.exact = m->exact,
+		.collider = m->collider,
+		.field = m->field };
+	if (m->hull)
+		parts.hull = *m->hull;
+	return parts;
 }
 
-/// The bytes that a mesh is baked to.
-static size_t count_bytes(cr_mesh_parts *parts)
+/// The bytes that a mesh is baked to, or that its arrays take in one block in memory.
+static size_t count_bytes(cr_mesh_parts *parts, bool in_memory)
 {
-	walk w = { .way = COUNT };
+	walk w = { .way = COUNT, .in_memory = in_memory };
 	walk_parts(&w, parts);
 	return w.at;
-}
-
-static void write_parts(cr_mesh_parts *parts, uint8_t *bytes)
-{
-	walk w = { .way = WRITE, .bytes = bytes };
-	walk_parts(&w, parts);
 }
 
 carom_result carom_mesh_save(const carom_mesh *mesh, carom_write_fn *write, void *user)
@@ -361,11 +391,12 @@ carom_result carom_mesh_save(const carom_mesh *mesh, carom_write_fn *write, void
 	if (!write)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_save: write is NULL");
 	cr_mesh_parts parts = parts_of(mesh);
-	const size_t size = count_bytes(&parts);
+	const size_t size = count_bytes(&parts, false);
 	uint8_t *bytes = cr_alloc_zero(mesh->context, size);
 	if (!bytes)
 		return cr_fail_memory(mesh->context, "a baked mesh");
-	write_parts(&parts, bytes);
+	walk w = { .way = WRITE, .bytes = bytes };
+	walk_parts(&w, &parts);
 	cr_baked_head h = { .magic = MAGIC, .version = VERSION, .byte_order = BYTE_ORDER, .size = size, .layout = layout() };
 	memcpy(bytes, &h, sizeof h);
 	h.digest = cr_baked_digest(bytes, size);
@@ -440,10 +471,20 @@ static void take_parts(carom_mesh *mesh, const cr_mesh_parts *p)
 	mesh->exact = p->exact;
 	mesh->collider = p->collider;
 	mesh->collider.topology = &mesh->topology;
-	mesh->hull = p->hull;
 	mesh->field = p->field;
-	if (mesh->hull.hull.vertex_count > 0)
-		cr_hull_set_starts(&mesh->hull.hull);
+}
+
+/// Take the hull of parts, if they have one. false: out of memory.
+static bool take_hull(carom_context *context, const cr_hull_data *hull, carom_mesh *mesh)
+{
+	if (hull->hull.vertex_count == 0)
+		return true;
+	mesh->hull = cr_alloc(context, sizeof *hull);
+	if (!mesh->hull)
+		return false;
+	*mesh->hull = *hull;
+	cr_hull_set_starts(&mesh->hull->hull);
+	return true;
 }
 
 /// Make the mesh of parts in a block that is its own (owned) or the caller's.
@@ -453,6 +494,10 @@ static carom_result make_mesh(
 	carom_mesh *made = cr_alloc_zero(context, sizeof *made);
 	if (!made)
 		return cr_fail_memory(context, "a mesh");
+	if (!take_hull(context, &parts->hull, made)) {
+		cr_free(context, made, sizeof *made);
+		return cr_fail_memory(context, "a hull");
+	}
 	made->context = context;
 	atomic_init(&made->references, 1);
 	take_parts(made, parts);
@@ -473,22 +518,23 @@ static carom_result load(carom_context *context, uint8_t *bytes, size_t size, bo
 
 carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, bool bare, carom_mesh **copy)
 {
-	cr_mesh_parts parts = parts_of(mesh), copied = { .bare = bare };
+	cr_mesh_parts parts = parts_of(mesh);
 	parts.bare = bare;
 	if (bare) {
+		parts.facets = (cr_facets){ 0 };
 		parts.collider.binary = (cr_tree2){ 0 };
 		parts.collider.grid = (cr_grid){ 0 };
 		parts.hull = (cr_hull_data){ 0 };
 		parts.exact = NULL;
+		parts.topology.normals = parts.topology.edge_normals = NULL;
 	}
-	const size_t size = count_bytes(&parts);
+	const size_t size = count_bytes(&parts, true);
 	uint8_t *bytes = cr_alloc(context, size);
-	if (!bytes)
+	if (!bytes && size > 0)
 		return cr_fail_memory(context, "a copy of a mesh");
-	write_parts(&parts, bytes);
-	walk w = { .way = READ, .bytes = bytes, .size = size };
-	walk_parts(&w, &copied);
-	const carom_result result = make_mesh(context, &copied, bytes, size, true, copy);
+	walk w = { .way = MOVE, .in_memory = true, .bytes = bytes };
+	walk_parts(&w, &parts);
+	const carom_result result = make_mesh(context, &parts, bytes, size, true, copy);
 	if (result != CAROM_SUCCESS)
 		cr_free(context, bytes, size);
 	return result;

@@ -105,7 +105,7 @@ static const char *check_topology(const cr_topology *t, int32_t used)
 		return "used";
 	if (!neighbours_agree(t))
 		return "neighbours";
-	if (is_any_wild(t->normals, 3 * vertices) || is_any_wild(t->edge_normals, 9 * triangles))
+	if (is_any_wild(t->normals, 3 * vertices) || (t->edge_normals && is_any_wild(t->edge_normals, 9 * triangles)))
 		return "normals";
 	return NULL;
 }

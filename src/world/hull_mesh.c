@@ -48,12 +48,16 @@ static carom_result create_hull(carom_context *context, v3d *points, int32_t cou
 	if (result != CAROM_SUCCESS)
 		return cr_fail(
 			context, result, "%s: the %d points lie in one plane, so that their hull has no volume", name, (int)count);
-	result = create_mesh(context, &data, mesh);
-	if (result == CAROM_SUCCESS)
-		(*mesh)->hull = data;
-	else
+	cr_hull_data *kept = cr_alloc(context, sizeof *kept);
+	result = kept ? create_mesh(context, &data, mesh) : cr_fail_memory(context, "a hull");
+	if (result != CAROM_SUCCESS) {
+		cr_free(context, kept, sizeof *kept);
 		cr_hull_free(context, &data);
-	return result;
+		return result;
+	}
+	*kept = data;
+	(*mesh)->hull = kept;
+	return cr_pack_mesh(mesh);
 }
 
 carom_result carom_create_hull(carom_context *context, const carom_strided *points, int32_t count, carom_mesh **mesh)

@@ -1,8 +1,12 @@
 /// Meshes as users hold them: topology, trees, references.
 
 #include "tree/quality.h"
-#include "world/world.h"
+#include "world/baked.h"
 #include <string.h>
+
+// Of a mesh of some 150 triangles. A mesh has some thirty arrays, each of which takes whole cache
+// lines and what the allocator keeps beside it.
+enum { PACKED_BYTES = 1 << 16 };
 
 static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, const cr_sample_set *samples)
 {
@@ -107,6 +111,9 @@ static size_t hole_bytes(const carom_mesh *mesh)
 static void free_mesh(carom_mesh *mesh)
 {
 	carom_context *context = mesh->context;
+	if (mesh->hull && mesh->baked_bytes == 0)
+		cr_hull_free(context, mesh->hull);
+	cr_free(context, mesh->hull, sizeof *mesh->hull);
 	if (mesh->baked_bytes > 0) {
 		if (mesh->edited)
 			free_edited(mesh);
@@ -120,7 +127,6 @@ static void free_mesh(carom_mesh *mesh)
 	cr_facets_free(context, &mesh->facets);
 	cr_free(context, mesh->exact, exact_bytes(mesh));
 	cr_topology_free(context, &mesh->topology);
-	cr_hull_free(context, &mesh->hull);
 	cr_free(context, mesh->field.holes, hole_bytes(mesh));
 	cr_free(context, mesh, sizeof *mesh);
 }
@@ -197,7 +203,8 @@ carom_result carom_create_mesh(carom_context *context, const carom_mesh_def *def
 	*mesh = NULL;
 	if (!def)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_mesh: def is NULL");
-	return cr_create_mesh(context, def, NULL, report, mesh);
+	const carom_result result = cr_create_mesh(context, def, NULL, report, mesh);
+	return result == CAROM_SUCCESS ? cr_pack_mesh(mesh) : result;
 }
 
 carom_mesh *carom_retain_mesh(const carom_mesh *mesh)
@@ -237,11 +244,23 @@ carom_result carom_mesh_get_mass(const carom_mesh *mesh, carom_mass *mass)
 
 static size_t bytes_of(const carom_mesh *mesh)
 {
+	const size_t own = sizeof *mesh + (mesh->hull ? sizeof *mesh->hull : 0);
 	if (mesh->baked_bytes > 0)
-		return sizeof *mesh + mesh->baked_bytes + (mesh->edited ? edited_bytes(mesh) : 0);
-	return sizeof *mesh + exact_bytes(mesh) + material_bytes(mesh, mesh->topology.triangle_count) +
-		material_bytes(mesh, mesh->topology.vertex_count) + cr_topology_bytes(&mesh->topology) +
-		cr_facets_bytes(&mesh->facets) + cr_collider_bytes(&mesh->collider) + cr_hull_bytes(&mesh->hull) + hole_bytes(mesh);
+		return own + mesh->baked_bytes + (mesh->edited ? edited_bytes(mesh) : 0);
+	return own + exact_bytes(mesh) + material_bytes(mesh, mesh->topology.triangle_count) +
+		material_bytes(mesh, mesh->topology.vertex_count) + cr_topology_bytes(&mesh->topology) + cr_facets_bytes(&mesh->facets) +
+		cr_collider_bytes(&mesh->collider) + (mesh->hull ? cr_hull_bytes(mesh->hull) : 0) + hole_bytes(mesh);
+}
+
+carom_result cr_pack_mesh(carom_mesh **mesh)
+{
+	carom_mesh *packed = NULL;
+	if (bytes_of(*mesh) > PACKED_BYTES)
+		return CAROM_SUCCESS;
+	const carom_result result = cr_copy_mesh((*mesh)->context, *mesh, false, &packed);
+	carom_release_mesh(*mesh);
+	*mesh = packed;
+	return result;
 }
 
 carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, carom_tree_info *info)

@@ -149,7 +149,7 @@ static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 	}
 	r->meshes.data[r->meshes.count++] = carom_retain_mesh(mesh);
 	const cr_topology *t = &mesh->topology;
-	const bool is_hull = mesh->hull.hull.vertex_count > 0;
+	const bool is_hull = mesh->hull != NULL;
 	begin_record(r, is_hull ? CR_RECORD_HULL : CR_RECORD_MESH);
 	put_u32(r, (uint32_t)t->vertex_count);
 	if (!is_hull) {

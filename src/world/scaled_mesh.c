@@ -67,7 +67,7 @@ static carom_result create(carom_context *context, const carom_mesh *mesh, const
 	if (beyond >= 0)
 		return cr_fail(context, CAROM_INVALID_MESH, "%s: scale takes vertex %d beyond the limit of %g", name, (int)beyond,
 			CAROM_MAX_COORDINATE);
-	if (mesh->hull.hull.vertex_count > 0)
+	if (mesh->hull)
 		return carom_create_hull(context, &places, t->vertex_count, scaled);
 	turn_triangles(mesh, mirrors(scale), triangles);
 	carom_mesh_def def = carom_default_mesh_def();
@@ -78,7 +78,7 @@ static carom_result create(carom_context *context, const carom_mesh *mesh, const
 	def.grid_resolution = grid_resolution_of(mesh);
 	def.sides = mesh->sides;
 	def.materials = mesh->materials;
-	return cr_create_mesh(context, &def, NULL, NULL, scaled);
+	return carom_create_mesh(context, &def, NULL, scaled);
 }
 
 carom_result carom_create_scaled_mesh(carom_context *context, const carom_mesh *mesh, const double scale[3], carom_mesh **scaled)

@@ -6,24 +6,24 @@
 #include "geom/convex_query.h"
 
 enum {
-	BOX_GRID = 3, // samples along each side of a face, corners and edges included
-	BOX_SAMPLES = 6 * BOX_GRID * BOX_GRID,
+	FACE_SAMPLES = 4,
+	BOX_SAMPLES = 6 * FACE_SAMPLES,
 };
 
-/// Samples on the faces of a box: a grid of points on each, with the face's own normal. A corner
-/// casts one ray along each of its three faces, and the shortest tells the way out; a ray along the
-/// diagonal would tell sqrt(3) times the depth.
+/// Samples of a box: the corners of each face, with the face's own normal. A corner casts one ray
+/// along each of its three faces, and the shortest tells the way out; a ray along the diagonal
+/// would tell sqrt(3) times the depth.
 static void sample_box(const double half[3], float *points, float *normals, int32_t *numbers)
 {
 	int32_t n = 0;
 	for (int axis = 0; axis < 3; axis++) {
 		for (int sign = -1; sign <= 1; sign += 2) {
-			for (int i = 0; i < BOX_GRID * BOX_GRID; i++) {
+			for (int i = 0; i < FACE_SAMPLES; i++) {
 				const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 				float *p = &points[3 * n], *normal = &normals[3 * n];
 				p[axis] = (float)(sign * half[axis]);
-				p[u] = (float)((i % BOX_GRID - 1) * half[u]);
-				p[v] = (float)((i / BOX_GRID - 1) * half[v]);
+				p[u] = (float)(i & 1 ? half[u] : -half[u]);
+				p[v] = (float)(i & 2 ? half[v] : -half[v]);
 				normal[axis] = (float)sign;
 				normal[u] = normal[v] = 0;
 				numbers[n] = n;
@@ -53,7 +53,8 @@ static carom_result create_box_mesh(carom_context *memory, const double half[3],
 	def.triangle_count = 12;
 	def.grid_resolution = 0;
 	const cr_sample_set samples = { points, normals, numbers, BOX_SAMPLES };
-	return cr_create_mesh(memory, &def, &samples, NULL, mesh);
+	const carom_result result = cr_create_mesh(memory, &def, &samples, NULL, mesh);
+	return result == CAROM_SUCCESS ? cr_pack_mesh(mesh) : result;
 }
 
 static void set_bounds(cr_shape *shape, const double lower[3], const double upper[3])

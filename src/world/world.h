@@ -133,6 +133,9 @@ carom_result cr_check_settings(carom_context *context, const cr_settings *settin
 /// carom_create_world with checked settings.
 carom_result cr_create_world(carom_context *context, const cr_settings *settings, carom_world **world);
 
+/// Put the arrays of a mesh that nobody else holds side by side in one block, if it is small. On
+/// failure the mesh is given up, and *mesh is NULL (mesh.c).
+carom_result cr_pack_mesh(carom_mesh **mesh);
 /// A mesh over a definition and, if not NULL, other samples than its vertices (mesh.c).
 carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
 	carom_mesh_report *report, carom_mesh **mesh);
