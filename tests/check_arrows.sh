@@ -58,6 +58,7 @@ check_includes scene carom/ sim/ io/ scene/
 check_includes view carom/ sim/base/ io/ view/
 check_includes web carom/ sim/base/ io/ web/
 check_includes bindings/wasm carom/ web/
+check_includes bindings/lammps carom/
 for folder in tools bench; do
 	check_includes "$folder" carom/ sim/ io/ scene/ view/ web/ plugins/ "$folder/"
 done
