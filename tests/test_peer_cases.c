@@ -3,8 +3,9 @@
 // turn or move both shapes.
 #include "fixture.h"
 
-#include "carom/collide.h"
+#include "carom/carom.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define TOLERANCE 1e-6 // of distances, normals and points, in the units of the case
@@ -192,5 +193,178 @@ TEST(peer_cases, box3d_distance_and_casts)
 		if (impact)
 			CHECK_NEAR(toi.separation.normal.x, -1, TOLERANCE);
 	}
+	carom_destroy_context(context);
+}
+
+// FCL: test/test_fcl_signed_distance.cpp. Of the cylinders (its issues 391 and 319) FCL asks only
+// that the points lie on the shapes; the distances follow from the sizes.
+TEST(peer_cases, fcl_signed_distances)
+{
+	const carom_shape large = fixture_sphere(20), small = fixture_sphere(10), capsule = fixture_capsule(10, 10);
+	const double r = ROOT_HALF;
+	const peer_case cases[] = {
+		{ "spheres apart", large, small, AT(0, 0, 0), AT(40, 0, 0), 10, V(-1, 0, 0), V(20, 0, 0), V(30, 0, 0) },
+		{ "spheres deep", large, small, AT(0, 0, 0), AT(25, 0, 0), -5, V(-1, 0, 0), V(20, 0, 0), V(15, 0, 0) },
+		{ "spheres askew", large, small, AT(0, 0, 0), AT(20, 0, 20), 40 * r - 30, V(-r, 0, -r), V(20 * r, 0, 20 * r),
+			V(20 - 10 * r, 0, 20 - 10 * r) },
+		{ "capsule apart", large, capsule, AT(0, 0, 0), AT(40, 0, 0), 10, V(-1, 0, 0), V(20, 0, 0), V(30, 0, 0) },
+		{ "capsule deep", large, capsule, AT(0, 0, 0), AT(25, 0, 0), -5, V(-1, 0, 0), V(20, 0, 0), V(15, 0, 0) },
+		{ "cylinder that a sphere just touches", fixture_cylinder(0.03, 0.325), fixture_sphere(0.055), AT(0.6, 0, 0.325),
+			AT(0.5419794018, -0.0621175025, 0.6016236576), hypot(0.6 - 0.5419794018, 0.0621175025) - 0.085, NULL, NULL, NULL },
+		{ "cylinder that a wall just touches", fixture_cylinder(0.05, 0.03), fixture_box(0.0125, 0.175, 0.9225),
+			{ { 0.57500009756757608503, -0.42711963046787942977, 1.1867093358746836351 }, { ROOT_HALF, 0, 0, ROOT_HALF } },
+			{ { 0.8, -0.4575, 1.0225 }, { 0, 0, ROOT_HALF, ROOT_HALF } }, -1e-7, V(-1, 0, 0), NULL, NULL },
+	};
+	CHECK_CASES(cases);
+}
+
+// FCL: test_gjk_libccd-inl_signed_distance.cpp, boxes: an edge before, at and in a face.
+TEST(peer_cases, fcl_edge_and_face)
+{
+	const carom_shape one = fixture_box(0.5, 0.5, 0.5), two = fixture_box(0.3, 0.4, 0.5);
+	const double at[][2] = { { -1, 0 }, { -1, 0.1 }, { -1, -0.1 }, { -0.9, 0 }, { -0.9, 0.1 }, { -0.9, -0.05 }, { -0.9, -0.1 } };
+	for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+		// The diagonal of the second box along x: a turn whose cosine is 0.6.
+		const carom_pose pose = { { at[i][0], at[i][1], 0.5 }, { 0, 0, sqrt(0.2), sqrt(0.8) } };
+		const peer_case apart = { "edge and face", one, two, AT(0, 0, 0.5), pose, -at[i][0] - 1, V(1, 0, 0), NULL, NULL };
+		check_cases(&apart, 1);
+	}
+}
+
+// FCL: test_sphere_cylinder.cpp, sphere and cylinder of like sizes.
+TEST(peer_cases, fcl_sphere_cylinder)
+{
+	const double radius = 1.2, half = 0.3, ball = 0.7, depth = 0.175, u = 0.57735026918962576, r = ROOT_HALF;
+	const carom_shape s = fixture_sphere(ball), c = fixture_cylinder(radius, half);
+	const double out = ball + radius + 0.1, rim = radius * r, far = (ball + 0.1) * u;
+	const peer_case cases[] = {
+		{ "over a cap", s, c, AT(0.3, 0.3, half + 1.1 * ball), AT(0, 0, 0), 0.07, V(0, 0, 1), V(0.3, 0.3, 0.37),
+			V(0.3, 0.3, half) },
+		{ "beside the barrel", s, c, AT(out * r, out * r, 0.15), AT(0, 0, 0), 0.1, V(r, r, 0),
+			V((radius + 0.1) * r, (radius + 0.1) * r, 0.15), V(rim, rim, 0.15) },
+		{ "off the rim", s, c, AT(rim + far, rim + far, half + far), AT(0, 0, 0), 0.1, V(u, u, u),
+			V(rim + 0.1 * u, rim + 0.1 * u, half + 0.1 * u), V(rim, rim, half) },
+		{ "in the lower cap", s, c, AT(0.3, 0.3, -half - ball + depth), AT(0, 0, 0), -depth, V(0, 0, -1),
+			V(0.3, 0.3, depth - half), V(0.3, 0.3, -half) },
+		{ "in the upper cap", s, c, AT(0.3, 0.3, half + ball - depth), AT(0, 0, 0), -depth, V(0, 0, 1),
+			V(0.3, 0.3, half - depth), V(0.3, 0.3, half) },
+		{ "middle in the cylinder", s, c, AT(0.3, 0.3, half - 0.1), AT(0, 0, 0), -0.1 - ball, V(0, 0, 1),
+			V(0.3, 0.3, half - 0.1 - ball), V(0.3, 0.3, half) },
+	};
+	CHECK_CASES(cases);
+	const double around[][2] = { { 1, 0 }, { 0, 1 }, { 1, 0.5 }, { -1, 0.5 }, { -1, -0.5 }, { 1, -0.5 } };
+	for (int i = 0; i < 12; i++) {
+		const double length = hypot(around[i / 2][0], around[i / 2][1]);
+		const double x = around[i / 2][0] / length, y = around[i / 2][1] / length;
+		// In the barrel, and in the rim along the way from the middle of the cylinder.
+		const double z = i % 2 ? half : 0.03, size = i % 2 ? hypot(radius, half) : radius;
+		const v3d way = { x * radius / size, y * radius / size, i % 2 ? half / size : 0 };
+		const v3d middle = v3d_mad((v3d){ x * radius, y * radius, z }, ball - depth, way);
+		const peer_case deep = { "in the side", s, c, AT(middle.x, middle.y, middle.z), AT(0, 0, 0), -depth,
+			V(way.x, way.y, way.z), NULL, NULL };
+		check_cases(&deep, 1);
+	}
+}
+
+/// A world of one body at the origin, or as the pose says.
+static carom_world *world_of(carom_context *context, carom_shape shape, carom_pose pose)
+{
+	carom_world *world = fixture_world(context, NULL);
+	fixture_add(world, shape, pose, CAROM_STATIC);
+	return world;
+}
+
+static carom_shape_hit cast_shape(const carom_world *world, carom_shape shape, carom_pose from, carom_vec3 way, double tolerance)
+{
+	const carom_motion motion = carom_straight_motion(from, way);
+	carom_shape_hit hit;
+	bool found;
+	REQUIRE(carom_world_cast_shape(world, &shape, &motion, tolerance, NULL, &found, &hit) == CAROM_SUCCESS && found);
+	return hit;
+}
+
+// Jolt Physics: UnitTests/Physics/CastShapeTests.cpp, TestCastSphereTriangle. Both sides of an open
+// mesh are met here, as with Jolt's CollideWithBackFaces.
+TEST(peer_cases, jolt_sphere_cast_at_a_triangle)
+{
+	carom_context *context = fixture_context(1);
+	float corners[9] = { 50, 25, 0, -50, 25, 0, 0, -25, 0 };
+	int32_t triangle[3] = { 0, 1, 2 };
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ corners, 0, CAROM_FLOAT32 };
+	def.vertex_count = 3;
+	def.triangles = triangle;
+	def.triangle_count = 1;
+	carom_mesh *mesh;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	carom_world *world = world_of(context, fixture_of_mesh(mesh), carom_pose_identity());
+	const carom_shape sphere = fixture_sphere(0.2);
+	// Where the sphere's middle would end, and its way: the faces, the corners, the edges.
+	const struct {
+		carom_vec3 end, way;
+	} casts[] = { { { 0, 0, 0 }, { 0, 0, -15 } }, { { 0, 0, 0 }, { 0, 0, 15 } }, { { 50, 25, 0 }, { -10, -10, 0 } },
+		{ { -50, 25, 0 }, { 10, -10, 0 } }, { { 0, -25, 0 }, { 0, 10, 0 } }, { { 0, 25, 0 }, { 0, -10, 0 } },
+		{ { -25, 0, 0 }, { 10, 10, 0 } }, { { 25, 0, 0 }, { -10, 10, 0 } } };
+	for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
+		const v3d from = v3d_sub(casts[i].end, casts[i].way);
+		const carom_shape_hit hit = cast_shape(world, sphere, fixture_at(from.x, from.y, from.z), casts[i].way, 1e-6);
+		const double length = v3d_length(casts[i].way);
+		CHECK(!hit.touching && hit.triangle == 0);
+		CHECK_NEAR(hit.time, 1 - 0.2 / length, 1e-6);
+		CHECK_NEAR(hit.distance, 0, 1.01e-6);
+		check_vector(hit.point, casts[i].end);
+		check_vector(hit.normal, v3d_scale(casts[i].way, -1 / length));
+	}
+	// It begins in the back of the triangle: Jolt tells fraction 0 and the depth 0.1.
+	const carom_shape_hit hit = cast_shape(world, sphere, fixture_at(0, 0, -0.1), (carom_vec3){ 0, 0, 15 }, 1e-6);
+	CHECK(hit.touching && hit.time == 0);
+	CHECK_NEAR(hit.distance, -0.1, TOLERANCE);
+	CHECK_NEAR(fabs(hit.normal.z), 1, TOLERANCE);
+	carom_destroy_world(world);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
+// Jolt Physics: the same file, TestCastShapeSphereVsBox, TestCastShapeCylinderVsCapsule and
+// TestCastShapePenetrationDepthOrdering. Of bodies that are met at one time Carom tells the lowest,
+// where Jolt tells the deepest.
+TEST(peer_cases, jolt_casts_that_begin_inside)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = world_of(context, fixture_box(10, 1, 1), (carom_pose){ { 0, 1, 0 }, { 0, 0, ROOT_HALF, ROOT_HALF } });
+	carom_shape_hit hit = cast_shape(world, fixture_sphere(1), fixture_at(0, 11, 0), (carom_vec3){ 0, 1, 0 }, 1e-6);
+	CHECK(hit.touching && hit.time == 0);
+	CHECK_NEAR(hit.distance, -1, TOLERANCE);
+	check_vector(hit.normal, (carom_vec3){ 0, 1, 0 });
+	check_vector(hit.point, (carom_vec3){ 0, 11, 0 });
+	carom_destroy_world(world);
+
+	const carom_quat along_y = { ROOT_HALF, 0, 0, ROOT_HALF };
+	world = world_of(context, fixture_capsule(7.19732189, 2.03114343), (carom_pose){ { 0, 0, 0 }, along_y });
+	const carom_pose beside = { { -0.951660156, -2.09155273, -7.63574218 }, along_y };
+	hit = cast_shape(
+		world, fixture_cylinder(0.4975, 0.3), beside, (carom_vec3){ 0.00244140625, -0.0068359375, 0.0029296875 }, 1e-6);
+	CHECK(hit.touching && hit.time == 0);
+	CHECK(hit.distance <= 0 && hit.distance > -1e-4);
+	carom_destroy_world(world);
+
+	world = fixture_world(context, NULL);
+	carom_body_id first = { 0 }, last = { 0 };
+	for (int i = 0; i < 10; i++) {
+		last = fixture_add(world, fixture_box(0.1, 2, 2), fixture_at(0.1 + 0.2 * i, 0, 0), CAROM_STATIC);
+		first = i == 0 ? last : first;
+	}
+	const struct {
+		double from, way, time;
+	} casts[] = { { -5, 10, 0.4 }, { 5, -10, 0.2 }, { 1.05, 10, 0 } };
+	for (int i = 0; i < 3; i++) {
+		hit = cast_shape(world, fixture_sphere(1), fixture_at(casts[i].from, 0, 0), (carom_vec3){ casts[i].way, 0, 0 }, 1e-6);
+		CHECK_NEAR(hit.time, casts[i].time, 1e-7);
+		CHECK_INT(hit.touching, i == 2);
+		CHECK_INT(hit.body.index1, i == 1 ? last.index1 : first.index1);
+		if (i < 2)
+			check_vector(hit.point, (carom_vec3){ i == 0 ? 0 : 2, 0, 0 });
+	}
+	carom_destroy_world(world);
 	carom_destroy_context(context);
 }
