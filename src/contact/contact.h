@@ -50,7 +50,7 @@ void cr_make_rays(cr_pipeline *pipeline);
 /// Leave out those contacts of parts a < b that keep_contact, which there is, refuses
 /// (contact_filter.c).
 void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_raw_contacts *contacts);
-/// The last stage: sort the contacts of each pair of meshes and reduce them (reduce.c).
+/// The last stage: sort the contacts of each pair of meshes and reduce them (cpu_stages.c).
 carom_result cr_stage_reduce(cr_pipeline *pipeline);
 /// Sort contacts by kind and features (reduce.c).
 void cr_sort_contacts(cr_raw_contacts *contacts);
@@ -60,7 +60,7 @@ int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_ra
 
 // ---- Pairs ----
 
-/// How a pair of shapes is tested: the selection table is in pair.c.
+/// How a pair of shapes is tested: the selection table is in algorithm.c.
 typedef enum cr_algorithm {
 	CR_ALGORITHM_NONE,
 	CR_ALGORITHM_VOLUMES, // two basic volumes: closed forms
@@ -73,14 +73,14 @@ typedef enum cr_algorithm {
 	CR_ALGORITHM_CONVEX_MESH, // triangle by triangle
 } cr_algorithm;
 
-/// Choose how a pair of bodies is tested (pair.c).
+/// Choose how a pair of bodies is tested (algorithm.c).
 cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b);
 /// Tell whether the oriented boxes of two bodies may come within the speculative distance. rotation
 /// and translation: of b in a's frame. *gap: 0 if they may, else a lower bound of how far apart
-/// they are (pair.c).
+/// they are (algorithm.c).
 bool cr_boxes_are_near(double ahead, const cr_body *a, const cr_body *b, const m3d *rotation, v3d translation, double *gap);
 /// May a pair of bodies touch, or come within ahead of each other? Pairs with a plane, and of two
-/// basic volumes, are let through: their own tests are as cheap (pair.c).
+/// basic volumes, are let through: their own tests are as cheap (algorithm.c).
 bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b);
 
 /// The contacts of a simple pair: worker->contacts, in no order, none left out (simple_pairs.c).

@@ -1,6 +1,10 @@
-/// The table of the stages on the CPU.
+/// The table of the stages on the CPU, and the last of them: the contacts of each pair of meshes
+/// are sorted and reduced (reduce.c). Parallel over pairs.
 
+#include "base/parallel.h"
 #include "contact/contact.h"
+
+enum { PAIRS_PER_TASK = 256 };
 
 carom_result cr_open_stages(cr_pipeline *p)
 {
@@ -11,6 +15,27 @@ carom_result cr_open_stages(cr_pipeline *p)
 	if (p->settings.world.broad_phase == CAROM_BROAD_SWEEP)
 		return cr_broad_create_sweep(p->context, &p->broad);
 	return cr_broad_create_tree(p->context, &p->broad);
+}
+
+static void reduce_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	cr_pipeline *p = task;
+	for (int64_t i = begin; i < end; i++) {
+		cr_pair_work *w = &p->work.data[p->kept.data[i]];
+		if (i + 2 < end)
+			__builtin_prefetch(cr_contacts_at(&p->frame, p->work.data[p->kept.data[i + 2]].contacts.first));
+		cr_raw_contacts contacts = { cr_contacts_at(&p->frame, w->contacts.first), w->contacts.count, w->contacts.count };
+		if (p->keep_contact)
+			cr_filter_contacts(p, w->a, w->b, &contacts);
+		w->found = cr_reduce_contacts(p, &p->workers[worker], &contacts);
+		w->contacts.count = (int32_t)contacts.count;
+	}
+}
+
+carom_result cr_stage_reduce(cr_pipeline *p)
+{
+	cr_parallel_for(p->context, reduce_task, p->kept.count, PAIRS_PER_TASK, p);
+	return cr_check_workers(p, "the contacts of a step");
 }
 
 const cr_stages cr_cpu_stages = { "cpu", cr_open_stages, cr_stage_pairs, cr_stage_near, cr_stage_crossings, cr_stage_vertices,

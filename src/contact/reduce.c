@@ -1,16 +1,12 @@
-/// First half of the merge stage: the contacts of each pair sorted, and reduced to the wanted
-/// number.
+/// The contacts of a pair sorted, and reduced to the wanted number.
 ///
 /// The kept contacts: the deepest one, then one after the other the contact farthest from all kept
 /// ones, in position and in normal, deep ones preferred (farthest-point sampling, Gonzalez 1985, in
 /// six dimensions). So the patch keeps its extent, each patch of a pair that touches in several
 /// places keeps a point, and no direction of pushing is lost, which a careless subset does
-/// (Lehericey 2013, Fig. 2.8 b). Cost per pair: found * kept. Parallel over pairs.
+/// (Lehericey 2013, Fig. 2.8 b). Cost per pair: found * kept.
 
-#include "base/parallel.h"
 #include "contact/contact.h"
-
-enum { PAIRS_PER_TASK = 256 };
 
 static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
 {
@@ -133,25 +129,4 @@ int32_t cr_reduce_contacts(const cr_pipeline *p, cr_worker *worker, cr_raw_conta
 	if (most > 0 && found > most)
 		keep_some(worker, contacts, most);
 	return (int32_t)found;
-}
-
-static void reduce_task(int64_t begin, int64_t end, int worker, void *task)
-{
-	cr_pipeline *p = task;
-	for (int64_t i = begin; i < end; i++) {
-		cr_pair_work *w = &p->work.data[p->kept.data[i]];
-		if (i + 2 < end)
-			__builtin_prefetch(cr_contacts_at(&p->frame, p->work.data[p->kept.data[i + 2]].contacts.first));
-		cr_raw_contacts contacts = { cr_contacts_at(&p->frame, w->contacts.first), w->contacts.count, w->contacts.count };
-		if (p->keep_contact)
-			cr_filter_contacts(p, w->a, w->b, &contacts);
-		w->found = cr_reduce_contacts(p, &p->workers[worker], &contacts);
-		w->contacts.count = (int32_t)contacts.count;
-	}
-}
-
-carom_result cr_stage_reduce(cr_pipeline *p)
-{
-	cr_parallel_for(p->context, reduce_task, p->kept.count, PAIRS_PER_TASK, p);
-	return cr_check_workers(p, "the contacts of a step");
 }

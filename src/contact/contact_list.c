@@ -1,0 +1,43 @@
+/// The contacts of a pair while a stage works on it, and their place in the frame's list.
+
+#include "contact/contact.h"
+#include <string.h>
+
+void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact)
+{
+	cr_raw_contacts *list = &worker->contacts;
+	if (list->count == list->capacity) {
+		cr_raw_contact *grown = cr_arena_grow(&worker->arena, list->data, list->count, &list->capacity, sizeof *grown);
+		if (!grown) {
+			worker->failed = true;
+			return;
+		}
+		list->data = grown;
+	}
+	list->data[list->count++] = *contact;
+}
+
+void cr_load_contacts(cr_worker *worker, cr_span range)
+{
+	worker->contacts.count = 0;
+	const cr_raw_contact *kept = cr_contacts_at(worker->frame, range.first);
+	for (int32_t i = 0; i < range.count; i++)
+		cr_add_contact(worker, &kept[i]);
+}
+
+void cr_keep_contacts(cr_worker *worker, cr_span *range)
+{
+	const int32_t count = (int32_t)worker->contacts.count;
+	if (count > range->count) {
+		cr_list_tail *tail = &worker->tails.contacts;
+		if (!cr_list_open(&worker->frame->contacts, tail, (uint32_t)count)) {
+			worker->failed = true;
+			return;
+		}
+		range->first = tail->next;
+		tail->next += (uint32_t)count;
+	}
+	range->count = count;
+	if (count > 0)
+		memcpy(cr_contacts_at(worker->frame, range->first), worker->contacts.data, (size_t)count * sizeof(cr_raw_contact));
+}
