@@ -80,6 +80,17 @@ if(NOT CAROM_SCALAR)
 	carom_probe_isa(neon "#include <arm_neon.h>\nint main(void) { return (int)vgetq_lane_f32(vsqrtq_f32(vdupq_n_f32(0)), 0); }")
 endif()
 
+# Kernels of the library may be fewer than the compiler can make, to build sooner. Tests of the SIMD wrapper itself have all.
+set(carom_all_isas ${carom_isas})
+set(CAROM_KERNELS "" CACHE STRING "Instruction sets of the kernels beside scalar ones; empty: all that the compiler has")
+if(CAROM_KERNELS)
+	foreach(isa IN LISTS carom_all_isas)
+		if(NOT isa IN_LIST CAROM_KERNELS AND NOT isa STREQUAL "scalar")
+			list(REMOVE_ITEM carom_isas ${isa})
+		endif()
+	endforeach()
+endif()
+
 # Compile files (paths below the current folder) once for each instruction set with CR_ISA set to its name; NAME_objects gets all of them,
 # and NAME_kernel_targets the targets that make them.
 function(carom_add_kernels name)

@@ -327,19 +327,32 @@ static bool add_copies(const fill *f, const scene_sphere_source *source, const i
 
 // ---- The whole ----
 
-static bool reserve(const fill *f, const io_sphere_set *sets)
+/// Count the spheres of all sources. Random ones are counted before they are made: too many are
+/// refused at once.
+static bool count_spheres(const fill *f, const io_sphere_set *sets, int64_t *spheres)
 {
-	int64_t spheres = 0, copies = 0;
-	bool turning = false;
+	*spheres = 0;
 	for (int32_t i = 0; i < f->scene->spheres.source_count; ++i) {
 		const scene_sphere_source *source = &f->scene->spheres.sources[i];
-		spheres += sets[i].count * source->copies;
+		*spheres += source->copies * (source->kind == SCENE_SPHERES_RANDOM ? source->count : sets[i].count);
+		if (*spheres > CAROM_MAX_SPHERES)
+			return refuse(
+				f, source, "with it the scene has %lld spheres; there may be %d", (long long)*spheres, CAROM_MAX_SPHERES);
+	}
+	return true;
+}
+
+static bool reserve(const fill *f, const io_sphere_set *sets)
+{
+	int64_t spheres, copies = 0;
+	bool turning = false;
+	if (!count_spheres(f, sets, &spheres))
+		return false;
+	for (int32_t i = 0; i < f->scene->spheres.source_count; ++i) {
+		const scene_sphere_source *source = &f->scene->spheres.sources[i];
 		copies += source->copies;
 		for (int k = 0; k < 3; ++k)
 			turning |= source->angular_velocity[k] != 0;
-		if (spheres > CAROM_MAX_SPHERES)
-			return refuse(
-				f, source, "with it the scene has %lld spheres; there may be %d", (long long)spheres, CAROM_MAX_SPHERES);
 	}
 	scene_granular_filling *filling = f->filling;
 	filling->centres = malloc((size_t)spheres * 3 * sizeof(double) + 1);
@@ -362,7 +375,8 @@ bool scene_fill_spheres(
 	if (!sets) {
 		return sim_fail(error, "%s: out of memory", scene->file);
 	}
-	bool good = true;
+	int64_t known;
+	bool good = count_spheres(&f, sets, &known);
 	for (int32_t i = 0; i < scene->spheres.source_count && good; ++i)
 		good = make_set(&f, &scene->spheres.sources[i], &sets[i]);
 	good = good && reserve(&f, sets);

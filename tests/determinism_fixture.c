@@ -59,12 +59,10 @@ static int s_reversed_workers = 5;
 /// The first is what the others are compared with.
 static const determinism_way WAYS[] = {
 	{ "brute force on one thread, scalar", FIXTURE_BROAD_BRUTE, 1, CAROM_SIMD_SCALAR, CAROM_RAYS_WIDE, false, false },
-	{ "sweep on one thread", CAROM_BROAD_SWEEP, 1, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false, true },
 	{ "tree on one thread", CAROM_BROAD_TREE, 1, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false, true },
-	{ "tree on two threads", CAROM_BROAD_TREE, 2, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false, false },
 	{ "tree on three threads", CAROM_BROAD_TREE, 3, CAROM_SIMD_SCALAR, CAROM_RAYS_WIDE, false, true },
 	{ "sweep on three threads", CAROM_BROAD_SWEEP, 3, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false, false },
-	{ "sse2", CAROM_BROAD_TREE, 1, CAROM_SIMD_SSE2, CAROM_RAYS_WIDE, false, false },
+	{ "sse2", CAROM_BROAD_TREE, 2, CAROM_SIMD_SSE2, CAROM_RAYS_WIDE, false, false },
 	{ "avx2", CAROM_BROAD_TREE, 2, CAROM_SIMD_AVX2, CAROM_RAYS_WIDE, false, false },
 	{ "avx512", CAROM_BROAD_TREE, 2, CAROM_SIMD_AVX512, CAROM_RAYS_WIDE, false, true },
 	{ "neon", CAROM_BROAD_TREE, 2, CAROM_SIMD_NEON, CAROM_RAYS_WIDE, false, false },

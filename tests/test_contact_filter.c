@@ -137,7 +137,7 @@ static uint64_t live(carom_world_def def, int threads, int most)
 	fill(all, torus, cube, ids);
 	fill(some, torus, cube, same);
 	int dropped = 0;
-	for (int step = 0; step < (TEST_FEWER > 1 ? 5 : 12); step++) {
+	for (int step = 0; step < (TEST_FEWER > 1 ? 5 : 8); step++) {
 		seed = (uint64_t)step / 3; // the answers change while pairs go on
 		shake(all, ids, (uint64_t)step);
 		shake(some, same, (uint64_t)step);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-enum { FORMS = 9, POSES = 500 / TEST_FEWER, NEIGHBOURS = 2 };
+enum { FORMS = 9, POSES = 240 / TEST_FEWER, NEIGHBOURS = 2 };
 
 static void make_forms(carom_context *context, carom_shape forms[FORMS], carom_mesh **hull)
 {

@@ -4,7 +4,7 @@
 #include "frame/shape_table.h"
 #include "geom/separation.h"
 
-enum { FORMS = 6, SURFACES = 7, POSES = 120 / TEST_FEWER };
+enum { FORMS = 6, SURFACES = 7, POSES = 80 / TEST_FEWER };
 
 static const double NEAR = 0.05;
 

@@ -183,7 +183,7 @@ TEST(mover, convex_shapes_against_all_triangles)
 	carom_mesh *meshes[MESHES], *hull = random_hull(context, &seed, 20);
 	make_meshes(context, meshes);
 	int statuses[4] = { 0 };
-	for (int round = 0; round < 1000 / TEST_FEWER; round++) {
+	for (int round = 0; round < 600 / TEST_FEWER; round++) {
 		const carom_mesh *mesh = meshes[round % MESHES];
 		pair p = { context, { random_convex(&seed, hull), fixture_of_mesh(mesh) },
 			{ random_motion(&seed), random_motion(&seed) } };
@@ -221,7 +221,7 @@ TEST(mover, meshes_against_their_least_distance)
 	carom_mesh *meshes[MESHES];
 	make_meshes(context, meshes);
 	int statuses[4] = { 0 };
-	for (int round = 0; round < 1000 / TEST_FEWER; round++) {
+	for (int round = 0; round < 600 / TEST_FEWER; round++) {
 		const carom_mesh *a = meshes[round % MESHES], *b = meshes[(round / MESHES) % MESHES];
 		const pair p = { context, { fixture_of_mesh(a), fixture_of_mesh(b) }, { random_motion(&seed), random_motion(&seed) } };
 		bool inside;

@@ -155,14 +155,14 @@ TEST(near_contacts, the_nearest_pair_is_told)
 			   *sheet = fixture_sheet_mesh(context, 4, 3);
 	const carom_shape box = fixture_box(0.5, 0.5, 0.5), flat = fixture_box(0.7, 0.4, 0.3);
 	const kind_of_pair kinds[] = {
-		{ "box and box", box, flat, cube, brick, 1.1, 1000 / TEST_FEWER },
-		{ "box and cube", box, fixture_of_mesh(cube), cube, cube, 1.1, 500 / TEST_FEWER },
-		{ "cube and box", fixture_of_mesh(cube), flat, cube, brick, 1.1, 500 / TEST_FEWER },
-		{ "cube and cube", fixture_of_mesh(cube), fixture_of_mesh(brick), cube, brick, 1.1, 500 / TEST_FEWER },
-		{ "cut cube and cube", fixture_of_mesh(cut), fixture_of_mesh(cube), cut, cube, 1.1, 200 / TEST_FEWER },
-		{ "lumpy and slab", fixture_of_mesh(lumpy), fixture_of_mesh(slab), lumpy, slab, 1.6, 60 / TEST_FEWER },
-		{ "slab and lumpy", fixture_of_mesh(slab), fixture_of_mesh(lumpy), slab, lumpy, 1.6, 30 / TEST_FEWER },
-		{ "cube and open sheet", fixture_of_mesh(cube), fixture_of_mesh(sheet), cube, sheet, 1.2, 200 / TEST_FEWER },
+		{ "box and box", box, flat, cube, brick, 1.1, 480 / TEST_FEWER },
+		{ "box and cube", box, fixture_of_mesh(cube), cube, cube, 1.1, 240 / TEST_FEWER },
+		{ "cube and box", fixture_of_mesh(cube), flat, cube, brick, 1.1, 240 / TEST_FEWER },
+		{ "cube and cube", fixture_of_mesh(cube), fixture_of_mesh(brick), cube, brick, 1.1, 240 / TEST_FEWER },
+		{ "cut cube and cube", fixture_of_mesh(cut), fixture_of_mesh(cube), cut, cube, 1.1, 120 / TEST_FEWER },
+		{ "lumpy and slab", fixture_of_mesh(lumpy), fixture_of_mesh(slab), lumpy, slab, 1.6, 40 / TEST_FEWER },
+		{ "slab and lumpy", fixture_of_mesh(slab), fixture_of_mesh(lumpy), slab, lumpy, 1.6, 20 / TEST_FEWER },
+		{ "cube and open sheet", fixture_of_mesh(cube), fixture_of_mesh(sheet), cube, sheet, 1.2, 120 / TEST_FEWER },
 	};
 	uint64_t seed = 5;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -391,7 +391,7 @@ TEST(oracle, triangles_agree_with_cgal)
 	}
 	CHECK(intersecting > 20000);
 #else
-	test_skip("built without CGAL (Debian: libcgal-dev)");
+	test_skip("built without CGAL (Debian: libcgal-dev; CAROM_TEST_CGAL)");
 #endif
 }
 

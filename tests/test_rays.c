@@ -365,7 +365,7 @@ TEST(rays, numbers_of_triangles_do_not_matter)
 		if (MODELS[i].left_out > 0)
 			continue;
 		model m = make_model(&MODELS[i]), other = make_model_numbered(&MODELS[i], true);
-		batch b = make_batch(RAY_SHARE == 1 ? 8000 : 800);
+		batch b = make_batch(RAY_SHARE == 1 ? 3200 : 800);
 		result x = make_result(b.count), y = make_result(b.count);
 		int32_t hits = 0;
 		for (int32_t k = 0; k < b.count; k++) {

@@ -318,7 +318,7 @@ TEST(replay_data, triangles_agree_with_cgal)
 	CHECK(total > 100);
 	replay_close(&r);
 #else
-	test_skip("built without CGAL (Debian: libcgal-dev)");
+	test_skip("built without CGAL (Debian: libcgal-dev; CAROM_TEST_CGAL)");
 #endif
 }
 

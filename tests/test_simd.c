@@ -1,6 +1,7 @@
 /// The SIMD wrapper lane by lane against plain C, on every instruction set of this machine; and the wide kernels, which must give the same
 /// on all of them (rays: test_rays.c).
 #include "test.h"
+#include "base/cpu.h"
 #include "bvh/bvh_kernels.h"
 #include "frame/body.h"
 #include "geom/triangle.h"
@@ -18,16 +19,16 @@ typedef struct table {
 
 static const table TABLES[] = {
 	{ CAROM_SIMD_SCALAR, &simd_ops_scalar },
-#ifdef CR_HAVE_SSE2
+#ifdef SIMD_OPS_SSE2
 	{ CAROM_SIMD_SSE2, &simd_ops_sse2 },
 #endif
-#ifdef CR_HAVE_AVX2
+#ifdef SIMD_OPS_AVX2
 	{ CAROM_SIMD_AVX2, &simd_ops_avx2 },
 #endif
-#ifdef CR_HAVE_AVX512
+#ifdef SIMD_OPS_AVX512
 	{ CAROM_SIMD_AVX512, &simd_ops_avx512 },
 #endif
-#ifdef CR_HAVE_NEON
+#ifdef SIMD_OPS_NEON
 	{ CAROM_SIMD_NEON, &simd_ops_neon },
 #endif
 };
@@ -149,7 +150,7 @@ TEST(simd, doubles_of_any_kind)
 	static const simd_op ops[9] = { SIMD_ADD, SIMD_SUB, SIMD_MUL, SIMD_DIV, SIMD_MIN, SIMD_MAX, SIMD_ABS, SIMD_SET1, SIMD_COPY };
 	for (int t = 0; t < TABLE_COUNT; t++) {
 		uint64_t seed = 52;
-		if (!machine_has(TABLES[t].simd))
+		if (!cr_cpu_has(TABLES[t].simd))
 			continue;
 		int wrong = 0;
 		for (int round = 0; round < 20000 && wrong == 0; round++) {
@@ -190,7 +191,7 @@ TEST(simd, arithmetic_of_any_numbers)
 {
 	for (int t = 0; t < TABLE_COUNT; t++) {
 		uint64_t seed = 51;
-		if (!machine_has(TABLES[t].simd))
+		if (!cr_cpu_has(TABLES[t].simd))
 			continue;
 		int wrong = 0;
 		for (int round = 0; round < 20000 && wrong == 0; round++) {
@@ -227,7 +228,7 @@ TEST(simd, comparisons_of_any_numbers)
 {
 	for (int t = 0; t < TABLE_COUNT; t++) {
 		uint64_t seed = 52;
-		if (!machine_has(TABLES[t].simd))
+		if (!cr_cpu_has(TABLES[t].simd))
 			continue;
 		int wrong = 0;
 		for (int round = 0; round < 20000 && wrong == 0; round++) {
@@ -256,7 +257,7 @@ TEST(simd, truncation_and_gathering)
 		bytes[i] = (uint8_t)(i * 37 + 11);
 	for (int t = 0; t < TABLE_COUNT; t++) {
 		uint64_t seed = 53;
-		if (!machine_has(TABLES[t].simd))
+		if (!cr_cpu_has(TABLES[t].simd))
 			continue;
 		for (int round = 0; round < 2000; round++) {
 			static const float SPECIAL[] = { 0, -0.0f, 0.99999994f, -0.99999994f, 16777215, -16777215, 8388607.5f, 1e-40f };
@@ -305,7 +306,7 @@ TEST(simd, whole_numbers)
 	}
 	for (int t = 0; t < TABLE_COUNT; t++) {
 		uint64_t seed = 58;
-		if (!machine_has(TABLES[t].simd))
+		if (!cr_cpu_has(TABLES[t].simd))
 			continue;
 		for (int round = 0; round < 2000; round++) {
 			int32_t a[8], b[8], r[8];
@@ -337,7 +338,7 @@ TEST(simd, whole_numbers)
 TEST(simd, lanes_are_packed_paired_and_transposed)
 {
 	for (int t = 0; t < TABLE_COUNT; t++) {
-		if (!machine_has(TABLES[t].simd))
+		if (!cr_cpu_has(TABLES[t].simd))
 			continue;
 		// Every mask there is.
 		for (int mask = 0; mask < 256; mask++) {

@@ -120,7 +120,7 @@ TEST(soft_limit, a_coarse_sheet_on_a_ball_keeps_its_edges)
 
 TEST(soft_limit, a_fine_sheet_on_a_ball_keeps_its_edges)
 {
-	const stretched result = run_stretched(BALL_SCENE("0.4"), TEST_FEWER > 1 ? 20 : 48, 2);
+	const stretched result = run_stretched(BALL_SCENE("0.3"), TEST_FEWER > 1 ? 20 : 48, 2);
 	CHECK(result.impacts > 1000);
 	CHECK(result.most <= 0.03 + 1e-9);
 	CHECK(result.mean < 0.01);
@@ -135,7 +135,7 @@ TEST(soft_limit, a_skirt_that_swings_keeps_its_edges)
 		" {\"form\": \"capsule\", \"radius\": 0.08, \"length\": 0.7, \"divisions\": [8, 7], \"position\": [0, -0.3, 0],"
 		"  \"motion\": {\"swing\": {\"axis\": [1, 0, 0], \"degrees\": 30, \"period\": 0.8}}}],"
 		" \"list\": [{\"form\": \"skirt\", \"radius\": 0.23, \"hem_radius\": 0.45, \"length\": 0.6, \"folds\": 10, \"fold_depth\": 0.07,"
-		"  \"divisions\": [160, 20], \"flat\": true, \"pins\": [{\"lower\": [-1, -0.01, -1], \"to\": \"hips\"}]}]}}",
+		"  \"divisions\": [120, 15], \"flat\": true, \"pins\": [{\"lower\": [-1, -0.01, -1], \"to\": \"hips\"}]}]}}",
 		TEST_FEWER > 1 ? 25 : 60, 2);
 	CHECK(result.impacts > 100);
 	CHECK(result.most <= 0.03 + 1e-9);
@@ -177,20 +177,19 @@ TEST(soft_limit, a_cloth_that_is_torn_at_stretches_and_goes_on)
 // Fine enough for all threads to have work in each colour.
 TEST(soft_limit, threads_do_not_show_in_a_fine_sheet_determinism)
 {
-	uint64_t hash[3];
-	static const int threads[3] = { 1, 2, 4 };
-	for (int i = 0; i < 3; i++) {
+	uint64_t hash[2];
+	static const int threads[2] = { 1, 4 };
+	for (int i = 0; i < 2; i++) {
 		carom_context *context = make_context(threads[i]);
-		sim_soft *soft = start(context, BALL_SCENE("0.3"));
+		sim_soft *soft = start(context, BALL_SCENE("0.25"));
 		sim_error error = { "" };
-		for (int step = 0; step < 24 / TEST_FEWER; step++)
+		for (int step = 0; step < 20 / TEST_FEWER; step++)
 			REQUIRE(sim_soft_advance(soft, NULL, &error));
 		hash[i] = sim_soft_hash(soft);
 		sim_destroy_soft(soft);
 		carom_destroy_context(context);
 	}
 	CHECK(hash[0] == hash[1]);
-	CHECK(hash[0] == hash[2]);
 }
 
 // ---- Colours ----

@@ -66,14 +66,15 @@ static void check_stack(const char *what, stack_fn *fn, void *user)
 	free(p.stack);
 	CHECK(p.depth > 100);
 	printf("%s: %zu bytes of stack\n", what, p.depth);
-	if (STACK_IS_SMALL)
-		CHECK(p.depth <= CAROM_STACK_BYTES);
+	CHECK(p.depth <= CAROM_STACK_BYTES);
 }
 #endif
 
 /// Every instruction set that this machine has: frames are as wide as its registers.
 static void for_each_simd(const char *what, stack_fn *fn)
 {
+	if (!STACK_IS_SMALL)
+		test_skip("frames of this build are not those of a user's; other topics make these calls");
 	for (int i = 0; i < FIXTURE_SIMD_COUNT; i++) {
 		carom_context_def def = carom_default_context_def();
 		def.thread_count = 1;
@@ -85,8 +86,6 @@ static void for_each_simd(const char *what, stack_fn *fn)
 		snprintf(name, sizeof name, "%s, %s", what, carom_simd_name(def.simd));
 		check_stack(name, fn, context);
 		carom_destroy_context(context);
-		if (!STACK_IS_SMALL)
-			return; // nothing is compared
 	}
 }
 

@@ -62,16 +62,16 @@ typedef struct simd_ops {
 } simd_ops;
 
 extern const simd_ops simd_ops_scalar;
-#ifdef CR_HAVE_SSE2
+#ifdef SIMD_OPS_SSE2
 extern const simd_ops simd_ops_sse2;
 #endif
-#ifdef CR_HAVE_AVX2
+#ifdef SIMD_OPS_AVX2
 extern const simd_ops simd_ops_avx2;
 #endif
-#ifdef CR_HAVE_AVX512
+#ifdef SIMD_OPS_AVX512
 extern const simd_ops simd_ops_avx512;
 #endif
-#ifdef CR_HAVE_NEON
+#ifdef SIMD_OPS_NEON
 extern const simd_ops simd_ops_neon;
 #endif
 
