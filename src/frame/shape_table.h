@@ -1,8 +1,8 @@
 /// The table of shapes: one row for each type, and all that differs between families of types.
 ///
 /// A new convex shape is a row here, and its support function and faces in geom/convex.c. Which
-/// algorithm a pair of families gets is the table in algorithm.c; the names of shapes in scene files
-/// are the table in scene/scene_bodies.c.
+/// algorithm a pair of families gets is the table in algorithm.c; the names of shapes in scene
+/// files are the table in scene/scene_bodies.c.
 #ifndef CR_FRAME_SHAPE_TABLE_H
 #define CR_FRAME_SHAPE_TABLE_H
 
