@@ -1,5 +1,6 @@
 /// Clouds, sets, the dull search and the collecting sink of the sphere tests. See spheres_fixture.h.
 #include "spheres_fixture.h"
+#include "fixture.h"
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -555,6 +556,25 @@ void fixture_check_detector_everywhere(const cr_sphere_detector *detector, carom
 		check_cloud(detector, context, &cloud, period, 0.01);
 		fixture_free_cloud(&cloud);
 	}
+}
+
+void fixture_check_detector_on_threads(const cr_sphere_detector *detector, int64_t count)
+{
+	for (int threads = 1; threads <= 3; threads += 2) {
+		if (!test_wants_threads(threads))
+			continue;
+		carom_context *context = fixture_context(threads);
+		fixture_check_detector_everywhere(detector, context, count);
+		carom_destroy_context(context);
+	}
+}
+
+void fixture_check_detector_of_few(const cr_sphere_detector *detector)
+{
+	carom_context *context = fixture_context(1);
+	for (int64_t count = 0; count <= 40; count += count < 20 ? 1 : 5)
+		fixture_check_detector_everywhere(detector, context, count);
+	carom_destroy_context(context);
 }
 
 // ---- Input ----

@@ -94,6 +94,10 @@ bool fixture_check_detector(
 /// fixture_check_detector on every kind of cloud, as floats where it can be and as doubles, without and with a skin, and on
 /// clouds that are periodic along one, two and three axes.
 void fixture_check_detector_everywhere(const cr_sphere_detector *detector, carom_context *context, int64_t count);
+/// So on one thread and on three.
+void fixture_check_detector_on_threads(const cr_sphere_detector *detector, int64_t count);
+/// So with each small number of spheres.
+void fixture_check_detector_of_few(const cr_sphere_detector *detector);
 
 /// How a caller may hold spheres in memory.
 typedef enum fixture_layout {

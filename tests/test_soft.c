@@ -1,9 +1,10 @@
 /// Cloth and soft bodies: forces against what mechanics says, and that nothing ever passes through anything, whatever is done to it.
+#include "soft_fixture.h"
 #include "test.h"
 
 #include "carom/sweep.h"
-#include "sim/shapes/form.h"
 #include "scene/soft_fill.h"
+#include "sim/shapes/form.h"
 #include "sim/base/rotations.h"
 
 #include <math.h>
@@ -21,20 +22,6 @@ static carom_context *make_context(int threads, carom_simd simd)
 	def.simd = simd;
 	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
 	return context;
-}
-
-static sim_soft *start(carom_context *context, const char *text)
-{
-	scene_description scene;
-	sim_error error = { "" };
-	const bool parsed = scene_parse("x.json", text, strlen(text), &scene, &error);
-	CHECK_STR(error.text, "");
-	REQUIRE(parsed);
-	sim_soft *soft = scene_start_deforming(context, &scene, &error);
-	CHECK_STR(error.text, "");
-	REQUIRE(soft != NULL);
-	scene_destroy(&scene);
-	return soft;
 }
 
 static sim_soft_step advance(sim_soft *soft)
@@ -105,7 +92,7 @@ TEST(soft, a_hanging_corner_stretches_as_hooke_says)
 TEST(soft, a_sheet_held_along_an_edge_comes_to_rest_hardly_longer)
 {
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
-	sim_soft *soft = start(context,
+	sim_soft *soft = fixture_start_soft(context,
 		"{\"time_step\": 0.008333333333333333, \"deforming\": {\"solver\": {\"damping\": 3}, \"list\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [12, 12], \"density\": 0.3,"
 		"  \"pins\": [{\"lower\": [-1, -1, -0.51], \"upper\": [1, 1, -0.49]}]}]}}");
 	sim_soft_step step = { 0 };
@@ -132,7 +119,7 @@ TEST(soft, a_sheet_held_along_an_edge_comes_to_rest_hardly_longer)
 TEST(soft, a_large_sheet_falls_freely_without_shaking)
 {
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
-	sim_soft *soft = start(context,
+	sim_soft *soft = fixture_start_soft(context,
 		"{\"time_step\": 0.008333333333333333, \"deforming\": {\"list\": [{\"form\": \"sheet\", \"size\": [2, 2], \"divisions\": [120, 120]}], \"solver\": {\"damping\": 0}}}");
 	sim_soft_step step = { 0 };
 	for (int i = 0; i < 20; i++)
@@ -165,7 +152,7 @@ static double volume_of(const sim_soft *soft, int32_t body)
 TEST(soft, two_soft_balls_keep_momentum_and_volume)
 {
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
-	sim_soft *soft = start(context,
+	sim_soft *soft = fixture_start_soft(context,
 		"{\"time_step\": 0.008333333333333333, \"gravity\": [0, 0, 0], \"deforming\": {\"solver\": {\"damping\": 0}, \"list\": ["
 		" {\"form\": \"sphere\", \"radius\": 0.2, \"divisions\": [12, 9], \"keeps_volume\": true, \"position\": [-0.3, 0, 0], \"velocity\": [2, 0, 0],"
 		"  \"friction\": 0},"
@@ -206,7 +193,7 @@ static double slide(double friction)
 		"  \"position\": [0.865, 0.5017, -1.5], \"rotation\": {\"axis\": [0, 0, 1], \"degrees\": 30}}]}}",
 		friction, friction);
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
-	sim_soft *soft = start(context, text);
+	sim_soft *soft = fixture_start_soft(context, text);
 	double before[3], after[3];
 	centre_of(soft, 1, before);
 	for (int i = 0; i < 120; i++)
@@ -303,7 +290,7 @@ typedef struct watched {
 static void run_for_hashes(const char *text, int steps, int threads, carom_simd simd, uint64_t *hashes)
 {
 	carom_context *context = make_context(threads, simd);
-	sim_soft *soft = start(context, text);
+	sim_soft *soft = fixture_start_soft(context, text);
 	for (int i = 0; i < steps; i++) {
 		advance(soft);
 		hashes[i] = sim_soft_hash(soft);
@@ -316,7 +303,7 @@ static void run_for_hashes(const char *text, int steps, int threads, carom_simd 
 static watched run_watched(const char *text, int steps, int threads, carom_simd simd)
 {
 	carom_context *context = make_context(threads, simd);
-	sim_soft *soft = start(context, text);
+	sim_soft *soft = fixture_start_soft(context, text);
 	witness w = watch(context, soft);
 	watched result = { 0 };
 	for (int i = 0; i < steps; i++) {
@@ -353,10 +340,10 @@ TEST(soft, a_led_body_pushes_as_a_mover_does)
 {
 	enum { STEPS = 40 };
 	carom_context *context = make_context(2, CAROM_SIMD_AUTO);
-	sim_soft *alone = start(context,
+	sim_soft *alone = fixture_start_soft(context,
 		"{\"time_step\": 0.01, " BALL ", \"deforming\": {" RAG ", \"movers\": [{\"mesh\": \"ball\", \"friction\": 0.3,"
 		"  \"position\": [0.1, -0.6, 0], \"motion\": {\"velocity\": [0, 1.5, 0.25]}}]}}");
-	sim_soft *led = start(context,
+	sim_soft *led = fixture_start_soft(context,
 		"{\"time_step\": 0.01, " BALL ", \"deforming\": {" RAG ", \"obstacles\": [\"ball\"]}, \"bodies\": {\"list\": ["
 		"  {\"name\": \"ball\", \"mesh\": \"ball\", \"friction\": 0.3, \"position\": [0.1, -0.6, 0], \"kind\": \"kinematic\"}]}}");
 	CHECK(!sim_soft_is_rigid(led, 0) && sim_soft_is_rigid(led, 1));
@@ -451,7 +438,7 @@ TEST(soft, a_collision_keeps_momentum)
 {
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
 	pushed p = { .mass = 0.4, .inertia = 0.4 * 0.4 * 0.25, .body = 1, .turned = { 0, 0, 0, 1 } };
-	p.soft = start(context,
+	p.soft = fixture_start_soft(context,
 		"{\"time_step\": 0.005, \"gravity\": [0, 0, 0], " BALL
 		", \"deforming\": {\"solver\": {\"damping\": 0}, \"obstacles\": [\"ball\"],"
 		" \"two_way\": true, \"list\": [{\"form\": \"sphere\", \"radius\": 0.4, \"divisions\": [16, 12], \"keeps_volume\": true, \"density\": 0.3,"
@@ -487,7 +474,7 @@ TEST(soft, a_sheet_carries_a_ball)
 	enum { STEPS = 700, LAST = 200 };
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
 	pushed p = { .mass = 0.5, .inertia = 0.5 * 0.4 * 0.25, .body = 1, .at = { 0, 0.6, 0 }, .turned = { 0, 0, 0, 1 } };
-	p.soft = start(context,
+	p.soft = fixture_start_soft(context,
 		"{\"time_step\": 0.005, " BALL
 		", \"deforming\": {\"solver\": {\"damping\": 2}, \"obstacles\": [\"ball\"], \"two_way\": true, \"list\": ["
 		" {\"form\": \"sheet\", \"size\": [2, 2], \"divisions\": [10, 10], \"density\": 0.2, \"stretch_limit\": 0, \"stiffness\": 400, \"pins\": ["
@@ -543,7 +530,7 @@ TEST(soft, threads_and_instruction_sets_do_not_show_determinism)
 TEST(soft, what_is_squeezed_is_an_error_that_names_it)
 {
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
-	sim_soft *soft = start(context,
+	sim_soft *soft = fixture_start_soft(context,
 		"{\"time_step\": 0.008333333333333333, \"gravity\": [0, 0, 0], \"deforming\": {\"thickness\": 0.001, \"movers\": ["
 		" {\"name\": \"press\", \"form\": \"sheet\", \"divisions\": [1, 1], \"size\": [1, 1], \"position\": [0, 0.05, 0], \"motion\": {\"velocity\": [0, -1, 0]}},"
 		" {\"name\": \"anvil\", \"form\": \"sheet\", \"divisions\": [1, 1], \"size\": [1, 1], \"position\": [0, -0.02, 0]}],"

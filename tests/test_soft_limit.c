@@ -1,5 +1,6 @@
 /// Cloth that keeps its limit of stretch in every step: the longest edge, found here from the places; and what that rests on:
 /// distances along a surface, and colours of constraints.
+#include "soft_fixture.h"
 #include "test.h"
 
 #include "scene/soft_fill.h"
@@ -22,20 +23,6 @@ static carom_context *make_context(int threads)
 	def.thread_count = threads;
 	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
 	return context;
-}
-
-static sim_soft *start(carom_context *context, const char *text)
-{
-	scene_description scene;
-	sim_error error = { "" };
-	const bool parsed = scene_parse("x.json", text, strlen(text), &scene, &error);
-	CHECK_STR(error.text, "");
-	REQUIRE(parsed);
-	sim_soft *soft = scene_start_deforming(context, &scene, &error);
-	CHECK_STR(error.text, "");
-	REQUIRE(soft != NULL);
-	scene_destroy(&scene);
-	return soft;
 }
 
 static double side(const double *places, int32_t a, int32_t b)
@@ -74,7 +61,7 @@ typedef struct stretched {
 static stretched run_stretched(const char *text, int steps, int threads)
 {
 	carom_context *context = make_context(threads);
-	sim_soft *soft = start(context, text);
+	sim_soft *soft = fixture_start_soft(context, text);
 	const sim_soft_surface s = sim_soft_get_surface(soft);
 	const size_t bytes = (size_t)s.vertex_count * 3 * sizeof(double);
 	double *rest = malloc(bytes);
@@ -181,7 +168,7 @@ TEST(soft_limit, threads_do_not_show_in_a_fine_sheet_determinism)
 	static const int threads[2] = { 1, 4 };
 	for (int i = 0; i < 2; i++) {
 		carom_context *context = make_context(threads[i]);
-		sim_soft *soft = start(context, BALL_SCENE("0.25"));
+		sim_soft *soft = fixture_start_soft(context, BALL_SCENE("0.25"));
 		sim_error error = { "" };
 		for (int step = 0; step < 20 / TEST_FEWER; step++)
 			REQUIRE(sim_soft_advance(soft, NULL, &error));

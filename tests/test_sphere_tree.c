@@ -147,25 +147,14 @@ TEST(sphere_tree, keys_are_sorted_by_any_number_of_threads)
 
 TEST(sphere_tree, finds_every_pair_once)
 {
-	for (int d = 0; d < DETECTOR_COUNT; d++) {
-		for (int threads = 1; threads <= 3; threads += 2) {
-			if (!test_wants_threads(threads))
-				continue;
-			carom_context *context = fixture_context(threads);
-			fixture_check_detector_everywhere(DETECTORS[d].detector, context, TEST_FEWER > 1 ? 1500 : 3000);
-			carom_destroy_context(context);
-		}
-	}
+	for (int d = 0; d < DETECTOR_COUNT; d++)
+		fixture_check_detector_on_threads(DETECTORS[d].detector, TEST_FEWER > 1 ? 1500 : 3000);
 }
 
 TEST(sphere_tree, finds_every_pair_of_few)
 {
-	carom_context *context = fixture_context(1);
-	for (int d = 0; d < DETECTOR_COUNT; d++) {
-		for (int64_t count = 0; count <= 40; count += count < 20 ? 1 : 5)
-			fixture_check_detector_everywhere(DETECTORS[d].detector, context, count);
-	}
-	carom_destroy_context(context);
+	for (int d = 0; d < DETECTOR_COUNT; d++)
+		fixture_check_detector_of_few(DETECTORS[d].detector);
 }
 
 TEST(sphere_tree, instruction_sets_find_the_same)
