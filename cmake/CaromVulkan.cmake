@@ -33,15 +33,19 @@ if(CAROM_VULKAN)
 	endif()
 endif()
 
-# carom_add_shader(NAME FILE [DEFINITION...]): the kernel NAME of the file shaders/FILE.comp, as an array of words in carom_NAME.spv.h.
+# carom_add_shader(NAME FILE [DEFINITION...]): the kernel NAME of the file shaders/FILE (without ending: FILE.comp), as an array of words in carom_NAME.spv.h.
 set(carom_shaders "")
 macro(carom_add_shader name file)
 	set(folder "${PROJECT_SOURCE_DIR}/src/vulkan/shaders")
+	set(source "${folder}/${file}")
+	if(NOT "${file}" MATCHES "\\.")
+		string(APPEND source ".comp")
+	endif()
 	set(header "${PROJECT_BINARY_DIR}/shaders/carom_${name}.spv.h")
 	file(GLOB included "${folder}/*.glsl")
 	file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/shaders")
-	add_custom_command(OUTPUT "${header}" DEPENDS "${folder}/${file}.comp" ${included} VERBATIM
-		COMMAND "${CAROM_GLSLANG}" --quiet -V --target-env vulkan1.2 ${ARGN} --vn carom_${name}_spv -o "${header}" "${folder}/${file}.comp"
+	add_custom_command(OUTPUT "${header}" DEPENDS "${source}" ${included} VERBATIM
+		COMMAND "${CAROM_GLSLANG}" --quiet -V --target-env vulkan1.2 ${ARGN} --vn carom_${name}_spv -o "${header}" "${source}"
 		COMMENT "Kernel ${name}")
 	list(APPEND carom_shaders "${header}")
 endmacro()

@@ -43,9 +43,12 @@ carom_device *fixture_device(carom_context *context, const carom_device_def *giv
 {
 	carom_device_def def = given ? *given : carom_default_device_def();
 	def.choice = fixture_device_choice(context);
+	const bool rays = def.tier == CAROM_TIER_QUERY || def.tier == CAROM_TIER_PIPELINE;
+	if (!rays)
+		def.tier = CAROM_TIER_COMPUTE;
 	carom_device *device;
 	const carom_result result = carom_create_device(context, &def, &device);
-	if (result == CAROM_UNSUPPORTED && def.validation)
+	if (result == CAROM_UNSUPPORTED && (rays || def.validation))
 		test_skip("%s", carom_error_text(context));
 	if (!CHECK_INT(result, CAROM_SUCCESS)) {
 		printf("%s\n", carom_error_text(context));

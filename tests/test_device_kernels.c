@@ -348,8 +348,32 @@ static VkResult VKAPI_PTR get_queries(VkDevice device, VkQueryPool pool, uint32_
 										  : s_real->GetQueryPoolResults(device, pool, first, count, size, data, stride, flags);
 }
 
+static VkResult VKAPI_PTR create_structure(VkDevice device, const VkAccelerationStructureCreateInfoKHR *info,
+	const VkAllocationCallbacks *memory, VkAccelerationStructureKHR *structure)
+{
+	return fails("vkCreateAccelerationStructureKHR") ? s_result
+													 : s_real->CreateAccelerationStructureKHR(device, info, memory, structure);
+}
+static VkResult VKAPI_PTR create_ray_pipelines(VkDevice device, VkDeferredOperationKHR operation, VkPipelineCache cache,
+	uint32_t count, const VkRayTracingPipelineCreateInfoKHR *infos, const VkAllocationCallbacks *memory, VkPipeline *pipelines)
+{
+	return fails("vkCreateRayTracingPipelinesKHR")
+		? s_result
+		: s_real->CreateRayTracingPipelinesKHR(device, operation, cache, count, infos, memory, pipelines);
+}
+static VkResult VKAPI_PTR get_handles(
+	VkDevice device, VkPipeline pipeline, uint32_t first, uint32_t count, size_t size, void *data)
+{
+	return fails("vkGetRayTracingShaderGroupHandlesKHR")
+		? s_result
+		: s_real->GetRayTracingShaderGroupHandlesKHR(device, pipeline, first, count, size, data);
+}
+
 static void put_failing(cr_vk *vk)
 {
+	vk->CreateAccelerationStructureKHR = create_structure;
+	vk->CreateRayTracingPipelinesKHR = create_ray_pipelines;
+	vk->GetRayTracingShaderGroupHandlesKHR = get_handles;
 	vk->CreateBuffer = create_buffer;
 	vk->AllocateMemory = allocate_memory;
 	vk->BindBufferMemory = bind_memory;
@@ -385,11 +409,12 @@ static void check_outcome(
 }
 
 /// Every call of the driver fails once, with a result, in one update and search of new spheres.
-static void check_failing_calls(VkResult failure, carom_result expected, bool fallback)
+static void check_failing_calls(carom_device_tier tier, VkResult failure, carom_result expected, bool fallback)
 {
 	carom_context *context = fixture_context(1);
 	carom_device_def device_def = carom_default_device_def();
 	device_def.staging = device_def.timing = true;
+	device_def.tier = tier;
 	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 300, 2);
 	const fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_RECORDS);
 	const fixture_pairs truth = fixture_oracle_pairs(&cloud, 0, NULL);
@@ -440,17 +465,27 @@ static void check_failing_calls(VkResult failure, carom_result expected, bool fa
 
 TEST(device_kernels, every_call_may_run_out_of_device_memory)
 {
-	check_failing_calls(VK_ERROR_OUT_OF_DEVICE_MEMORY, CAROM_OUT_OF_MEMORY, false);
+	check_failing_calls(CAROM_TIER_COMPUTE, VK_ERROR_OUT_OF_DEVICE_MEMORY, CAROM_OUT_OF_MEMORY, false);
+}
+
+TEST(device_kernels, every_call_of_ray_queries_may_run_out_of_device_memory)
+{
+	check_failing_calls(CAROM_TIER_QUERY, VK_ERROR_OUT_OF_DEVICE_MEMORY, CAROM_OUT_OF_MEMORY, false);
+}
+
+TEST(device_kernels, every_call_of_ray_pipelines_may_run_out_of_device_memory)
+{
+	check_failing_calls(CAROM_TIER_PIPELINE, VK_ERROR_OUT_OF_DEVICE_MEMORY, CAROM_OUT_OF_MEMORY, false);
 }
 
 TEST(device_kernels, a_lost_device_is_an_error_that_names_the_call)
 {
-	check_failing_calls(VK_ERROR_DEVICE_LOST, CAROM_DEVICE_FAILED, false);
+	check_failing_calls(CAROM_TIER_COMPUTE, VK_ERROR_DEVICE_LOST, CAROM_DEVICE_FAILED, false);
 }
 
 TEST(device_kernels, the_processor_takes_over_where_it_is_asked_to)
 {
-	check_failing_calls(VK_ERROR_DEVICE_LOST, CAROM_SUCCESS, true);
+	check_failing_calls(CAROM_TIER_COMPUTE, VK_ERROR_DEVICE_LOST, CAROM_SUCCESS, true);
 }
 
 TEST(device_kernels, buffers_larger_than_the_device_has_are_refused)

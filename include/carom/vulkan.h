@@ -31,18 +31,32 @@ typedef enum carom_device_kind {
 /// The name of a kind ("discrete"). Static text. Thread-safe.
 CAROM_API const char *carom_device_kind_name(carom_device_kind kind);
 
+/// How a device searches boxes. All find exactly the same.
+typedef enum carom_device_tier {
+	/// Measure: a detector tries each one that the device has in its first builds, two builds each,
+	/// and stays with the fastest.
+	CAROM_TIER_AUTO,
+	CAROM_TIER_COMPUTE,  ///< trees of our own in compute kernels; every device
+	CAROM_TIER_QUERY,    ///< the driver's ray tracing, by ray queries (VK_KHR_ray_query)
+	CAROM_TIER_PIPELINE, ///< the same by a ray-tracing pipeline (VK_KHR_ray_tracing_pipeline)
+} carom_device_tier;
+
+/// The name of a tier ("auto", "compute", "query", "pipeline"). Static text. Thread-safe.
+CAROM_API const char *carom_device_tier_name(carom_device_tier tier);
+
 /// A device that a driver shows.
 typedef struct carom_device_info {
 	char name[256];
 	char driver[256]; ///< name and version of the driver
 	carom_device_kind kind;
 	uint32_t vendor_id, device_id;
-	int api_major, api_minor; ///< of Vulkan
-	uint64_t memory;          ///< bytes of its own memory (of a CPU: that it may use)
-	uint64_t largest_buffer;  ///< bytes that one buffer may have
-	uint32_t subgroup_size;   ///< invocations that run in step
-	bool usable;              ///< carom_create_device can use it
-	char lacks[128];          ///< why not; empty for a usable one
+	int api_major, api_minor;     ///< of Vulkan
+	uint64_t memory;              ///< bytes of its own memory (of a CPU: that it may use)
+	uint64_t largest_buffer;      ///< bytes that one buffer may have
+	uint32_t subgroup_size;       ///< invocations that run in step
+	bool ray_query, ray_pipeline; ///< it has the tiers QUERY and PIPELINE
+	bool usable;                  ///< carom_create_device can use it
+	char lacks[128];              ///< why not; empty for a usable one
 } carom_device_info;
 
 /// Write the devices of this machine to infos [capacity], in the order of the loader, which is that
@@ -61,6 +75,8 @@ typedef struct carom_device_def {
 	/// else an integrated one, else a virtual or another one, and never a driver that runs on the
 	/// processor. NULL: "auto". The text is not kept.
 	const char *choice;
+	/// How detectors search on it. QUERY or PIPELINE on a device that lacks it: CAROM_UNSUPPORTED.
+	carom_device_tier tier;
 	/// File of compiled kernels, so that the next process need not compile them: read now, if it is
 	/// there and of this driver, and written when the device is destroyed. A file that cannot be
 	/// read or written costs time only, and the log is warned. NULL: none. The text is copied.
@@ -110,6 +126,7 @@ typedef struct carom_device_stats {
 	int64_t submissions;          ///< pieces of work handed to the driver
 	int64_t dispatches;           ///< kernels started
 	int64_t validation_messages;  ///< with carom_device_def.validation
+	carom_device_tier tier;       ///< in which was searched last; AUTO: nothing was yet
 	bool lost;                    ///< the driver has given the device up: nothing runs any more
 	bool cache_used;              ///< the file of compiled kernels was there and fitted
 } carom_device_stats;

@@ -1,19 +1,22 @@
-/// The detector "device": a tree of the spheres' own boxes on a graphics device, searched in itself
-/// there (vulkan/gpu_tree.h).
+/// The detector "device": boxes of spheres on a graphics device, searched there in one of three
+/// tiers (vulkan/gpu_tree.h).
 ///
 /// The device says in single precision which pairs touch and which it cannot tell, with bounds that
 /// hold for every rounding that Vulkan allows (vulkan/shaders/sphere_pairs.glsl). Those it cannot
 /// tell are decided here in double, as ever, and images get their owners' names here. So the pairs
 /// are those of all other methods.
 ///
-/// Hardware that traces rays needs Mochi's proxies of twice the radius, because it can only ask
-/// which boxes hold a point. A search that is a kernel of our own asks which boxes overlap, an
-/// eighth of the volume, and meets each pair once.
+/// Hardware that traces rays (tiers QUERY and PIPELINE) needs Mochi's proxies of twice the radius,
+/// because it can only ask which boxes hold a point. A search that is a kernel of our own (COMPUTE)
+/// asks which boxes overlap, an eighth of the volume. Which one is faster depends on the hardware:
+/// a device whose tier is AUTO tries all that it has in the first builds. The first build of a tier
+/// also compiles its kernels and takes memory, so the second one is measured, with its search.
 ///
 /// Pairs come in windows, as many as fit into a buffer of the device, so their number is not
 /// limited by its memory.
 #include "base/array.h"
 #include "base/parallel.h"
+#include "base/time.h"
 #include "spheres/sphere_detector.h"
 #include "vulkan/gpu_tree.h"
 #include <string.h>
@@ -21,6 +24,8 @@
 enum {
 	PAIRS_A_PIECE = 4096,
 	PAIRS_A_SPHERE = 4, // room for the first search; later ones know better
+	BUILDS_A_TIER = 2,  // of a trial
+	TIERS = CAROM_TIER_PIPELINE + 1,
 };
 
 typedef struct device_spheres {
@@ -30,6 +35,13 @@ typedef struct device_spheres {
 	CR_ARRAY(cr_gpu_pair) copy; // of a window, where the processor cannot reach the device's memory
 	uint64_t pairs;             // found last
 	double cost;
+	struct {
+		bool open;          // tiers are tried
+		int builds[TIERS];  // so far
+		double ms[TIERS];   // of the last build and its search
+		double build_ms;    // of the last build; below 0: it has been searched, or was a refit
+		bool failed[TIERS]; // there was no memory for it
+	} trial;
 } device_spheres;
 
 /// Reaches of boxes and margins of tests, as sphere_tree_build.c and tree_search.c have them, with
@@ -53,6 +65,58 @@ static carom_result fit(device_spheres *state, const cr_sphere_set *set, bool re
 	return result;
 }
 
+// ---- The tier ----
+
+/// The next tier of a trial; the fastest when all were tried.
+static carom_device_tier next_tier(const device_spheres *state)
+{
+	const bool there[TIERS] = { false, true, state->device->rays.query, state->device->rays.pipeline };
+	int best = CAROM_TIER_COMPUTE;
+	for (int tier = CAROM_TIER_COMPUTE; tier < TIERS; tier++) {
+		if (!there[tier] || state->trial.failed[tier])
+			continue;
+		if (state->trial.builds[tier] < BUILDS_A_TIER)
+			return (carom_device_tier)tier;
+		best = state->trial.ms[tier] < state->trial.ms[best] ? tier : best;
+	}
+	return (carom_device_tier)best;
+}
+
+static void set_tier(device_spheres *state, carom_device_tier tier)
+{
+	if (state->tree.tier == tier)
+		return;
+	cr_gpu_lock(state->device);
+	cr_gpu_free_tree(state->device, &state->tree);
+	cr_gpu_unlock(state->device);
+	state->tree.tier = tier;
+}
+
+/// Build in the tier whose turn it is. One that cannot be built for want of room is tried no more.
+static carom_result build_on_trial(device_spheres *state, const cr_sphere_set *set)
+{
+	for (;;) {
+		const carom_device_tier tier = next_tier(state);
+		const double start = cr_time_ms();
+		set_tier(state, tier);
+		const carom_result result = fit(state, set, false);
+		state->trial.build_ms = cr_time_ms() - start;
+		state->trial.builds[tier]++;
+		const bool room = result != CAROM_OUT_OF_MEMORY && result != CAROM_OVER_BUDGET && result != CAROM_UNSUPPORTED;
+		if (room || tier == CAROM_TIER_COMPUTE)
+			return result;
+		state->trial.failed[tier] = true;
+	}
+}
+
+/// A search has taken so long.
+static void note_search(device_spheres *state, double ms)
+{
+	if (state->trial.build_ms >= 0)
+		state->trial.ms[state->tree.tier] = state->trial.build_ms + ms;
+	state->trial.build_ms = -1;
+}
+
 static carom_result build(void **state_pointer, const cr_sphere_set *set)
 {
 	device_spheres *state = *state_pointer;
@@ -62,12 +126,19 @@ static carom_result build(void **state_pointer, const cr_sphere_set *set)
 			return cr_fail_memory(set->context, "spheres on a device");
 		state->context = set->context;
 		state->device = set->device;
+		state->tree.tier = set->device->def.tier;
+		state->trial.open = state->tree.tier == CAROM_TIER_AUTO;
 		*state_pointer = state;
 	}
-	return fit(state, set, false);
+	return state->trial.open ? build_on_trial(state, set) : fit(state, set, false);
 }
 
-static carom_result refit(void *state, const cr_sphere_set *set) { return fit(state, set, true); }
+static carom_result refit(void *state_pointer, const cr_sphere_set *set)
+{
+	device_spheres *state = state_pointer;
+	state->trial.build_ms = -1;
+	return fit(state, set, true);
+}
 
 // ---- Pairs ----
 
@@ -86,7 +157,8 @@ static void hand_piece(int64_t begin, int64_t end, int worker, void *task_pointe
 	for (int64_t i = begin; i < end && !atomic_load_explicit(&task->stopped, memory_order_relaxed); i++) {
 		const uint32_t a = task->pairs[i].a, b = task->pairs[i].b & ~CR_GPU_DOUBT;
 		const bool sure = !(task->pairs[i].b & CR_GPU_DOUBT);
-		if ((!sure && !cr_spheres_touch(task->set, a, b)) || !cr_name_pair(task->set, a, b, &batch->pairs[batch->count]))
+		if (task->pairs[i].b == CR_GPU_NO_PAIR || (!sure && !cr_spheres_touch(task->set, a, b)) ||
+			!cr_name_pair(task->set, a, b, &batch->pairs[batch->count]))
 			continue;
 		if (++batch->count == CR_PAIR_BATCH)
 			cr_flush_pairs(batch, task->sink, worker);
@@ -112,19 +184,21 @@ static const cr_gpu_pair *read_window(device_spheres *state, uint64_t count, car
 	return *result == CAROM_SUCCESS ? state->copy.data : NULL;
 }
 
-/// Hand on the pairs of the window from `first` on. The device is free for others meanwhile.
-static carom_result hand_window(device_spheres *state, hand_task *task, uint64_t first)
+/// Hand on the pairs of the window from *first on, which then is the end of the window. The device
+/// is free for others meanwhile.
+static carom_result hand_window(device_spheres *state, hand_task *task, uint64_t *first)
 {
-	const uint64_t left = state->pairs - first, count = left < state->tree.room ? left : state->tree.room;
-	carom_result result = CAROM_SUCCESS;
-	if (first > 0) {
+	uint64_t count;
+	carom_result result = cr_gpu_window(state->device, &state->tree, *first, &count);
+	if (result == CAROM_SUCCESS && *first > 0) {
 		cr_gpu_lock(state->device);
-		result = cr_gpu_next_pairs(state->device, &state->tree, first);
+		result = cr_gpu_next_pairs(state->device, &state->tree, *first);
 		cr_gpu_unlock(state->device);
 	}
 	task->pairs = result == CAROM_SUCCESS ? read_window(state, count, &result) : NULL;
 	if (task->pairs)
 		cr_parallel_for(state->context, hand_piece, (int64_t)count, PAIRS_A_PIECE, task);
+	*first += count;
 	return result;
 }
 
@@ -136,9 +210,8 @@ static carom_result hand_on(device_spheres *state, const cr_sphere_set *set, con
 	if (!task.batches)
 		return cr_fail_memory(context, "pairs from a device");
 	carom_result result = CAROM_SUCCESS;
-	for (uint64_t first = 0; first < state->pairs && result == CAROM_SUCCESS && !atomic_load(&task.stopped);
-		 first += state->tree.room)
-		result = hand_window(state, &task, first);
+	for (uint64_t first = 0; first < state->pairs && result == CAROM_SUCCESS && !atomic_load(&task.stopped);)
+		result = hand_window(state, &task, &first);
 	for (int w = 0; w < context->thread_count; w++)
 		cr_flush_pairs(&task.batches[w], sink, w);
 	cr_free(context, task.batches, bytes);
@@ -150,9 +223,11 @@ static carom_result find_pairs(void *state_pointer, const cr_sphere_set *set, co
 	device_spheres *state = state_pointer;
 	cr_gpu_search found;
 	const uint64_t guess = state->pairs > 0 ? state->pairs + state->pairs / 8 : PAIRS_A_SPHERE * (uint64_t)set->count;
+	const double start = cr_time_ms();
 	cr_gpu_lock(state->device);
 	const carom_result result = cr_gpu_find_pairs(state->device, &state->tree, guess, &found);
 	cr_gpu_unlock(state->device);
+	note_search(state, cr_time_ms() - start);
 	*tests = (int64_t)found.tests;
 	state->pairs = found.pairs;
 	return result == CAROM_SUCCESS ? hand_on(state, set, sink) : result;

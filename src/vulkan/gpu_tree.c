@@ -9,6 +9,7 @@ enum {
 	NODE_BYTES = 64, // tree.glsl
 	SLOTS = 8,       // sphere_pairs.glsl
 	COST_GROUPS = 256,
+	COST_FLOATS = 7, // of a group: proxies_cost.comp
 	COUNTER_BYTES = 16,
 	LEAST_PAIRS = 1024,
 };
@@ -22,13 +23,13 @@ static uint32_t bits_of(float value)
 
 // ---- Memory ----
 
-#define TREE_BUFFERS 16
+#define TREE_BUFFERS 17
 
 static void list_buffers(cr_gpu_tree *t, cr_gpu_buffer *list[TREE_BUFFERS])
 {
 	cr_gpu_buffer *all[TREE_BUFFERS] = { &t->spheres, &t->in_order, &t->codes[0], &t->codes[1], &t->order[0], &t->order[1],
-		&t->scratch, &t->nodes, &t->leaf_parents, &t->node_parents, &t->arrivals, &t->costs, &t->found, &t->slots, &t->first,
-		&t->tests };
+		&t->scratch, &t->nodes, &t->leaf_parents, &t->node_parents, &t->arrivals, &t->costs, &t->counts, &t->slots, &t->first,
+		&t->tests, &t->work };
 	memcpy(list, all, sizeof all);
 }
 
@@ -37,7 +38,7 @@ uint64_t cr_gpu_tree_bytes(const cr_gpu_tree *tree)
 	cr_gpu_tree copy = *tree;
 	cr_gpu_buffer *list[TREE_BUFFERS];
 	list_buffers(&copy, list);
-	uint64_t bytes = tree->pairs.size;
+	uint64_t bytes = tree->pairs.size + cr_gpu_rays_bytes(&tree->rays);
 	for (int i = 0; i < TREE_BUFFERS; i++)
 		bytes += list[i]->size;
 	return bytes;
@@ -50,24 +51,31 @@ void cr_gpu_free_tree(carom_device *device, cr_gpu_tree *tree)
 	for (int i = 0; i < TREE_BUFFERS; i++)
 		cr_gpu_free(device, list[i]);
 	cr_gpu_free(device, &tree->pairs);
+	cr_gpu_free_rays(device, &tree->rays);
+	cr_array_free(device->context, &tree->firsts);
 	*tree = (cr_gpu_tree){ 0 };
 }
+
+static bool has_rays(const cr_gpu_tree *t) { return t->tier == CAROM_TIER_QUERY || t->tier == CAROM_TIER_PIPELINE; }
 
 /// Room for the tree and its search.
 static carom_result reserve_tree(carom_device *device, cr_gpu_tree *t, uint64_t n)
 {
 	const uint64_t sort = cr_gpu_sort_scratch(device, n), scan = cr_gpu_scan_scratch(n + 1, true);
+	const uint64_t ours = has_rays(t) ? 0 : n, theirs = n - ours;
 	const struct {
 		cr_gpu_buffer *buffer;
 		uint64_t size;
 	} wanted[] = { { &t->spheres, 16 * n }, { &t->in_order, 16 * n }, { &t->codes[0], 8 * n }, { &t->codes[1], 8 * n },
 		{ &t->order[0], 4 * n }, { &t->order[1], 4 * n }, { &t->scratch, sort > scan ? sort : scan },
-		{ &t->nodes, NODE_BYTES * n }, { &t->leaf_parents, 4 * n }, { &t->node_parents, 4 * n }, { &t->arrivals, 4 * n },
-		{ &t->costs, 4 * (COST_GROUPS + 1) }, { &t->found, 4 * (n + 1) }, { &t->slots, 4 * SLOTS * n },
-		{ &t->first, 8 * (n + 1) }, { &t->tests, COUNTER_BYTES } };
+		{ &t->nodes, NODE_BYTES * ours }, { &t->leaf_parents, 4 * ours }, { &t->node_parents, 4 * ours },
+		{ &t->arrivals, 4 * ours }, { &t->work, 8 * theirs }, { &t->costs, 4 * COST_FLOATS * COST_GROUPS },
+		{ &t->counts, 4 * (n + 1) }, { &t->slots, 4 * SLOTS * n }, { &t->first, 8 * (n + 1) }, { &t->tests, COUNTER_BYTES } };
 	carom_result result = CAROM_SUCCESS;
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted && result == CAROM_SUCCESS; i++)
 		result = cr_gpu_reserve(device, wanted[i].buffer, wanted[i].size);
+	if (result == CAROM_SUCCESS && theirs > 1)
+		result = cr_gpu_reserve_rays(device, &t->rays, theirs);
 	return result;
 }
 
@@ -92,17 +100,36 @@ static void record_shape(carom_device *device, cr_gpu_tree *t, const float lower
 	const cr_gpu_sort_arrays arrays = { { t->codes[0].address, t->codes[1].address },
 		{ t->order[0].address, t->order[1].address }, t->scratch.address };
 	t->sorted = cr_gpu_sort(device, &arrays, n, CODE_BITS, true);
+	if (has_rays(t))
+		return;
 	const cr_gpu_arguments shape = {
 		{ t->codes[t->sorted].address, t->nodes.address, t->leaf_parents.address, t->node_parents.address }, { n }
 	};
 	cr_gpu_run(device, CR_KERNEL_TREE_SHAPE, n - 1, CR_GPU_THREADS, &shape);
 }
 
-static void record_fit(carom_device *device, cr_gpu_tree *t)
+/// The driver's structure of proxies. Each reaches 2 r + skin, where `add` is half the skin and
+/// more.
+static void record_proxies(carom_device *device, cr_gpu_tree *t, bool refit)
+{
+	const uint32_t n = t->count;
+	const cr_gpu_arguments boxes = { { t->in_order.address, t->rays.boxes.address },
+		{ n, bits_of(2), bits_of(2 * t->reach.add) } };
+	cr_gpu_run(device, CR_KERNEL_PROXIES, n, CR_GPU_THREADS, &boxes);
+	cr_gpu_build_rays(device, &t->rays, n, refit);
+	const cr_gpu_arguments cost = { { t->rays.boxes.address, t->costs.address }, { n, COST_GROUPS } };
+	cr_gpu_run(device, CR_KERNEL_PROXIES_COST, COST_GROUPS * CR_GPU_THREADS, CR_GPU_THREADS, &cost);
+}
+
+static void record_fit(carom_device *device, cr_gpu_tree *t, bool refit)
 {
 	const uint32_t n = t->count;
 	const cr_gpu_arguments gather = { { t->spheres.address, t->order[t->sorted].address, t->in_order.address }, { n } };
 	cr_gpu_run(device, CR_KERNEL_GATHER, n, CR_GPU_THREADS, &gather);
+	if (has_rays(t)) {
+		record_proxies(device, t, refit);
+		return;
+	}
 	cr_gpu_clear(device, &t->arrivals, 4 * (uint64_t)n);
 	const cr_gpu_arguments fit = { { t->in_order.address, t->nodes.address, t->leaf_parents.address, t->node_parents.address,
 									   t->arrivals.address },
@@ -118,6 +145,24 @@ static double sum_costs(const float *costs)
 	for (int i = 0; i < COST_GROUPS; i++)
 		sum += costs[i];
 	return costs[COST_GROUPS] > 0 ? 2 + sum / costs[COST_GROUPS] : 0;
+}
+
+/// The cost of proxies_cost.comp, where each group has a box around its boxes.
+static double sum_proxy_costs(const float *costs)
+{
+	double sum = 0, size[3];
+	for (int i = 0; i < COST_GROUPS; i++)
+		sum += costs[COST_FLOATS * i];
+	for (int k = 0; k < 3; k++) {
+		float lower = INFINITY, upper = -INFINITY;
+		for (int i = 0; i < COST_GROUPS; i++) {
+			lower = fminf(lower, costs[COST_FLOATS * i + 1 + k]);
+			upper = fmaxf(upper, costs[COST_FLOATS * i + 4 + k]);
+		}
+		size[k] = (double)upper - lower;
+	}
+	const double area = 2 * (size[0] * size[1] + size[1] * size[2] + size[2] * size[0]);
+	return area > 0 ? 2 + sum / area : 0;
 }
 
 carom_result cr_gpu_build_tree(carom_device *device, cr_gpu_tree *tree, const float *spheres, uint32_t count,
@@ -137,11 +182,12 @@ carom_result cr_gpu_build_tree(carom_device *device, cr_gpu_tree *tree, const fl
 	tree->reach = reach;
 	if (!refit)
 		record_shape(device, tree, lower, upper);
-	record_fit(device, tree);
-	const float *costs = cr_gpu_read(device, &tree->costs, 0, 4 * (COST_GROUPS + 1));
+	record_fit(device, tree, refit);
+	const float *costs =
+		cr_gpu_read(device, &tree->costs, 0, 4 * (has_rays(tree) ? COST_FLOATS * COST_GROUPS : COST_GROUPS + 1));
 	result = cr_gpu_finish(device);
 	if (result == CAROM_SUCCESS)
-		*cost = sum_costs(costs);
+		*cost = (has_rays(tree) ? sum_proxy_costs : sum_costs)(costs);
 	else
 		tree->count = 0;
 	return result;
@@ -153,7 +199,7 @@ carom_result cr_gpu_build_tree(carom_device *device, cr_gpu_tree *tree, const fl
 static cr_gpu_arguments search_arguments(const cr_gpu_tree *t, uint64_t first)
 {
 	return (cr_gpu_arguments){
-		{ t->nodes.address, t->in_order.address, t->order[t->sorted].address, t->found.address, t->slots.address,
+		{ t->nodes.address, t->in_order.address, t->order[t->sorted].address, t->counts.address, t->slots.address,
 			t->tests.address, t->first.address, t->pairs.address },
 		{ t->count, bits_of(1), bits_of(t->reach.add), bits_of(t->reach.near), bits_of(t->reach.far), (uint32_t)t->room,
 			(uint32_t)first, (uint32_t)(first >> 32) },
@@ -188,9 +234,61 @@ static carom_result reserve_pairs(carom_device *device, cr_gpu_tree *t, uint64_t
 	return result;
 }
 
+/// The arguments of rays: sphere_rays.glsl.
+static cr_gpu_arguments ray_arguments(const cr_gpu_tree *t, uint64_t first, bool filling)
+{
+	return (cr_gpu_arguments){
+		{ t->rays.address, t->in_order.address, t->order[t->sorted].address, t->counts.address, t->slots.address,
+			t->tests.address, t->first.address, t->pairs.address, t->work.address },
+		{ t->count, filling, 0, bits_of(t->reach.near), bits_of(t->reach.far), (uint32_t)t->room, (uint32_t)first,
+			(uint32_t)(first >> 32) },
+	};
+}
+
+static void record_rays(carom_device *device, cr_gpu_tree *t, uint64_t first, bool filling)
+{
+	const cr_gpu_arguments arguments = ray_arguments(t, first, filling);
+	if (t->tier == CAROM_TIER_PIPELINE)
+		cr_gpu_trace(device, t->count, &arguments);
+	else
+		cr_gpu_run(device, CR_KERNEL_RAYS_QUERY, t->count, CR_GPU_THREADS, &arguments);
+}
+
+static void record_count(carom_device *device, cr_gpu_tree *t)
+{
+	const uint64_t items = (uint64_t)t->count + 1; // the last one puts an end to the counts
+	if (has_rays(t)) {
+		record_rays(device, t, 0, false);
+		const cr_gpu_arguments arguments = ray_arguments(t, 0, false);
+		cr_gpu_run(device, CR_KERNEL_RAYS_SUM, items, CR_GPU_THREADS, &arguments);
+	} else {
+		const cr_gpu_arguments arguments = search_arguments(t, 0);
+		cr_gpu_run(device, CR_KERNEL_PAIRS_COUNT, items, CR_GPU_THREADS, &arguments);
+	}
+}
+
+static void record_fill(carom_device *device, cr_gpu_tree *t, uint64_t first)
+{
+	const cr_gpu_arguments arguments = search_arguments(t, first);
+	if (has_rays(t))
+		record_rays(device, t, first, true);
+	else
+		cr_gpu_run(device, CR_KERNEL_PAIRS_FILL, t->count, CR_GPU_THREADS, &arguments);
+}
+
+/// Of rays, where not all pairs fit: the sums, for the processor.
+static carom_result fetch_firsts(carom_device *device, cr_gpu_tree *t)
+{
+	const int64_t count = (int64_t)t->count + 1;
+	if (!cr_array_reserve_fresh(device->context, &t->firsts, count))
+		return cr_fail_memory(device->context, "windows of pairs");
+	return cr_gpu_download(device, &t->first, t->firsts.data, 8 * (uint64_t)count);
+}
+
 carom_result cr_gpu_find_pairs(carom_device *device, cr_gpu_tree *t, uint64_t want, cr_gpu_search *found)
 {
 	*found = (cr_gpu_search){ 0 };
+	t->found = 0;
 	if (t->count < 2)
 		return CAROM_SUCCESS;
 	carom_result result = reserve_pairs(device, t, want);
@@ -198,20 +296,43 @@ carom_result cr_gpu_find_pairs(carom_device *device, cr_gpu_tree *t, uint64_t wa
 		result = cr_gpu_begin(device);
 	if (result != CAROM_SUCCESS)
 		return result;
-	const cr_gpu_arguments arguments = search_arguments(t, 0);
 	cr_gpu_clear(device, &t->tests, COUNTER_BYTES);
-	cr_gpu_run(device, CR_KERNEL_PAIRS_COUNT, (uint64_t)t->count + 1, CR_GPU_THREADS, &arguments);
-	cr_gpu_scan(device, t->found.address, t->first.address, t->count + 1, true, t->scratch.address);
-	cr_gpu_run(device, CR_KERNEL_PAIRS_FILL, t->count, CR_GPU_THREADS, &arguments);
+	record_count(device, t);
+	cr_gpu_scan(device, t->counts.address, t->first.address, t->count + 1, true, t->scratch.address);
+	record_fill(device, t, 0);
 	const char *all = cr_gpu_read(device, &t->first, 8 * (uint64_t)t->count, 8);
 	const char *counters = cr_gpu_read(device, &t->tests, 0, COUNTER_BYTES);
 	result = cr_gpu_finish(device);
-	if (result == CAROM_SUCCESS) {
-		memcpy(&found->pairs, all, 8);
-		memcpy(&found->tests, counters, 8);
-		memcpy(&found->visits, counters + 8, 8);
+	if (result != CAROM_SUCCESS)
+		return result;
+	memcpy(&found->pairs, all, 8);
+	memcpy(&found->tests, counters, 8);
+	memcpy(&found->visits, counters + 8, 8);
+	device->stats.tier = has_rays(t) ? t->tier : CAROM_TIER_COMPUTE;
+	t->found = found->pairs;
+	return has_rays(t) && t->found > t->room ? fetch_firsts(device, t) : CAROM_SUCCESS;
+}
+
+carom_result cr_gpu_window(carom_device *device, cr_gpu_tree *t, uint64_t first, uint64_t *count)
+{
+	const uint64_t left = t->found - first;
+	*count = left < t->room ? left : t->room;
+	if (!has_rays(t) || left <= t->room)
+		return CAROM_SUCCESS;
+	// The last sphere whose pairs end within the room: sums do not fall.
+	uint32_t low = 0, high = t->count;
+	while (low < high) {
+		const uint32_t middle = low + (high - low + 1) / 2;
+		if (t->firsts.data[middle] <= first + t->room)
+			low = middle;
+		else
+			high = middle - 1;
 	}
-	return result;
+	*count = t->firsts.data[low] - first;
+	return *count > 0
+		? CAROM_SUCCESS
+		: cr_fail(device->context, CAROM_OVER_BUDGET, "%s: one sphere has more than the %llu pairs that there is room for",
+			  device->info.name, (unsigned long long)t->room);
 }
 
 carom_result cr_gpu_next_pairs(carom_device *device, cr_gpu_tree *t, uint64_t first)
@@ -219,7 +340,6 @@ carom_result cr_gpu_next_pairs(carom_device *device, cr_gpu_tree *t, uint64_t fi
 	const carom_result result = cr_gpu_begin(device);
 	if (result != CAROM_SUCCESS)
 		return result;
-	const cr_gpu_arguments arguments = search_arguments(t, first);
-	cr_gpu_run(device, CR_KERNEL_PAIRS_FILL, t->count, CR_GPU_THREADS, &arguments);
+	record_fill(device, t, first);
 	return cr_gpu_finish(device);
 }

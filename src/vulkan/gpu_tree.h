@@ -1,13 +1,22 @@
-/// A tree of boxes over spheres on a device: the radix tree of their Morton codes (Karras 2012),
-/// two children to a node, one sphere to a leaf; and the search of all its pairs.
+/// Boxes over spheres on a device, and the search of all their pairs, in three tiers.
 ///
-/// Everything is determined by the spheres, and so is the order of the pairs, on a device of
-/// whatever subgroup size. Building is O(n) beside the sort. The spheres are 0 or 1 without a node.
+/// COMPUTE: a tree of our own, the radix tree of Morton codes (Karras 2012), two children to a
+/// node, one sphere to a leaf. Building is O(n) beside the sort. The spheres are 0 or 1 without a
+/// node.
+///
+/// QUERY and PIPELINE: the boxes of proxies of twice the radius, in the order of the same codes, in
+/// an acceleration structure of the driver, and a ray of no length from each centre (Mochi,
+/// Algorithm 1; shaders/sphere_rays.glsl).
+///
+/// All find the same pairs. Their order is determined by the spheres and the tier, on a device of
+/// whatever subgroup size.
 #ifndef CR_VULKAN_GPU_TREE_H
 #define CR_VULKAN_GPU_TREE_H
 
+#include "base/array.h"
 #include "vulkan/gpu_sort.h"
 #include "vulkan/vk_memory.h"
+#include "vulkan/vk_rays.h"
 
 enum { CR_GPU_MOST_SPHERES = 1 << 29 }; // numbers leave room for the mark of doubt
 
@@ -20,30 +29,38 @@ typedef struct cr_gpu_reach {
 } cr_gpu_reach;
 
 typedef struct cr_gpu_tree {
+	carom_device_tier tier; // AUTO stands for COMPUTE
 	uint32_t count;
 	cr_gpu_reach reach;
 	int sorted;             // which of the two codes and orders holds the sorted ones
 	cr_gpu_buffer spheres;  // [count] x, y, z, r in single precision, in the caller's order
 	cr_gpu_buffer in_order; // [count] in the order of the leaves
 	cr_gpu_buffer codes[2], order[2];
-	cr_gpu_buffer scratch; // of sorts and sums
-	cr_gpu_buffer nodes, leaf_parents, node_parents, arrivals;
+	cr_gpu_buffer scratch;                                     // of sorts and sums
+	cr_gpu_buffer nodes, leaf_parents, node_parents, arrivals; // of tier COMPUTE
+	cr_gpu_rays rays;                                          // of the others
+	cr_gpu_buffer work;                                        // of rays: shaders/rays_sum.comp
 	cr_gpu_buffer costs;
-	cr_gpu_buffer found, slots, first; // of the search: shaders/sphere_pairs.glsl
+	cr_gpu_buffer counts, slots, first; // of the search: shaders/sphere_pairs.glsl
 	cr_gpu_buffer tests, pairs;
 	uint64_t room; // pairs that fit
+	// Of rays, where not all pairs fit: a copy of `first`, because the pairs of a sphere are in one
+	// window.
+	CR_ARRAY(uint64_t) firsts;
+	uint64_t found; // pairs
 } cr_gpu_tree;
 
 /// A found pair: numbers of spheres, CR_GPU_DOUBT in b where single precision cannot tell whether
-/// they touch. a and b are in no order.
+/// they touch. a and b are in no order. b is CR_GPU_NO_PAIR where rays have left a place over.
 typedef struct cr_gpu_pair {
 	uint32_t a, b;
 } cr_gpu_pair;
 #define CR_GPU_DOUBT (1u << 31)
+#define CR_GPU_NO_PAIR UINT32_MAX
 
-/// Build the tree of count spheres [4*count], whose centres lie in the box lower, upper; or, with
-/// refit, keep the shape of the last one of as many. *cost: boxes and spheres that a random line
-/// through the box around all is expected to meet (surface area heuristic).
+/// Build the tree, of tree->tier, of count spheres [4*count], whose centres lie in the box lower,
+/// upper; or, with refit, keep the shape of the last one of as many. *cost: boxes and spheres that
+/// a random line through the box around all is expected to meet (surface area heuristic).
 carom_result cr_gpu_build_tree(carom_device *device, cr_gpu_tree *tree, const float *spheres, uint32_t count,
 	const float lower[3], const float upper[3], cr_gpu_reach reach, bool refit, double *cost);
 
@@ -51,13 +68,16 @@ carom_result cr_gpu_build_tree(carom_device *device, cr_gpu_tree *tree, const fl
 typedef struct cr_gpu_search {
 	uint64_t pairs;
 	uint64_t tests;  // distances computed
-	uint64_t visits; // nodes looked at
+	uint64_t visits; // nodes looked at; of rays: boxes met
 } cr_gpu_search;
 
 /// Find all pairs: they are counted, and the first of them, as many as there is room for, are in
 /// tree->pairs. want: pairs to make room for before.
 carom_result cr_gpu_find_pairs(carom_device *device, cr_gpu_tree *tree, uint64_t want, cr_gpu_search *found);
-/// After cr_gpu_find_pairs: put the pairs from a number on into tree->pairs.
+/// How many pairs from a number on are in tree->pairs at once: the window. *count is not 0 before
+/// the last pair, or the call fails.
+carom_result cr_gpu_window(carom_device *device, cr_gpu_tree *tree, uint64_t first, uint64_t *count);
+/// After cr_gpu_find_pairs: put the window that begins at a number into tree->pairs.
 carom_result cr_gpu_next_pairs(carom_device *device, cr_gpu_tree *tree, uint64_t first);
 
 /// Bytes of device memory.

@@ -12,6 +12,12 @@ const char *carom_device_kind_name(carom_device_kind kind)
 	return "unknown";
 }
 
+const char *carom_device_tier_name(carom_device_tier tier)
+{
+	(void)tier;
+	return "unknown";
+}
+
 carom_result carom_list_devices(carom_context *context, carom_device_info *infos, int32_t capacity, int32_t *count)
 {
 	(void)infos;

@@ -135,11 +135,20 @@ carom_result cr_gpu_wait(carom_device *device, cr_gpu_work *work)
 
 void cr_gpu_barrier(const carom_device *device, VkCommandBuffer commands)
 {
-	const VkPipelineStageFlags from = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-	const VkMemoryBarrier barrier = { .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-		.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
-		.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-			VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT };
+	VkPipelineStageFlags from = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+	VkAccessFlags written = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+	VkAccessFlags used = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+		VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT;
+	if (device->rays.query || device->rays.pipeline) {
+		from |= VK_PIPELINE_STAGE_ACCELERATION_STRUCTURE_BUILD_BIT_KHR;
+		written |= VK_ACCESS_ACCELERATION_STRUCTURE_WRITE_BIT_KHR;
+		used |= VK_ACCESS_ACCELERATION_STRUCTURE_READ_BIT_KHR | VK_ACCESS_ACCELERATION_STRUCTURE_WRITE_BIT_KHR;
+	}
+	if (device->rays.pipeline)
+		from |= VK_PIPELINE_STAGE_RAY_TRACING_SHADER_BIT_KHR;
+	const VkMemoryBarrier barrier = {
+		.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = written, .dstAccessMask = used
+	};
 	device->vk->CmdPipelineBarrier(commands, from, from | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
@@ -168,6 +177,29 @@ carom_result cr_gpu_begin(carom_device *device)
 	return CAROM_SUCCESS;
 }
 
+void cr_gpu_begin_kernel(carom_device *device, cr_kernel kernel)
+{
+	if (device->queries && device->query_count + 2 <= CR_GPU_QUERIES) {
+		device->vk->CmdWriteTimestamp(
+			device->work.commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, device->queries, device->query_count);
+		device->query_kernels[device->query_count / 2] = (uint8_t)kernel;
+		device->timed = true;
+	}
+}
+
+void cr_gpu_end_kernel(carom_device *device, cr_kernel kernel)
+{
+	if (device->timed) {
+		device->vk->CmdWriteTimestamp(
+			device->work.commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, device->queries, device->query_count + 1);
+		device->query_count += 2;
+		device->timed = false;
+	}
+	cr_gpu_barrier(device, device->work.commands);
+	device->kernels[kernel].calls++;
+	device->stats.dispatches++;
+}
+
 void cr_gpu_run(carom_device *device, cr_kernel kernel, uint64_t count, uint32_t threads, const cr_gpu_arguments *arguments)
 {
 	const cr_vk *vk = device->vk;
@@ -179,20 +211,11 @@ void cr_gpu_run(carom_device *device, cr_kernel kernel, uint64_t count, uint32_t
 	const uint64_t groups = (count + threads - 1) / threads;
 	const uint32_t rows = (uint32_t)((groups + MOST_GROUPS - 1) / MOST_GROUPS);
 	const uint32_t columns = rows > 1 ? MOST_GROUPS : (uint32_t)groups;
-	const bool timed = device->queries && device->query_count + 2 <= CR_GPU_QUERIES;
 	vk->CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, device->pipelines[kernel]);
-	vk->CmdPushConstants(commands, device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof *arguments, arguments);
-	if (timed)
-		vk->CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, device->queries, device->query_count);
+	vk->CmdPushConstants(commands, device->layout, device->stages, 0, sizeof *arguments, arguments);
+	cr_gpu_begin_kernel(device, kernel);
 	vk->CmdDispatch(commands, columns, rows, 1);
-	if (timed) {
-		vk->CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, device->queries, device->query_count + 1);
-		device->query_kernels[device->query_count / 2] = (uint8_t)kernel;
-		device->query_count += 2;
-	}
-	cr_gpu_barrier(device, commands);
-	device->kernels[kernel].calls++;
-	device->stats.dispatches++;
+	cr_gpu_end_kernel(device, kernel);
 }
 
 void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t size)

@@ -32,6 +32,11 @@ void cr_gpu_unlock(carom_device *device);
 carom_result cr_gpu_begin(carom_device *device);
 /// A kernel over count items, threads of them in a workgroup.
 void cr_gpu_run(carom_device *device, cr_kernel kernel, uint64_t count, uint32_t threads, const cr_gpu_arguments *arguments);
+/// Begin and end to measure the commands that are recorded between, as a call of a kernel, and end
+/// it with a barrier: for commands that cr_gpu_run does not record. Begin only where nothing has
+/// failed.
+void cr_gpu_begin_kernel(carom_device *device, cr_kernel kernel);
+void cr_gpu_end_kernel(carom_device *device, cr_kernel kernel);
 /// Zero the first bytes of a buffer; a multiple of 4.
 void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t size);
 /// Copy size bytes from a place of a buffer to where the processor finds them after cr_gpu_finish:

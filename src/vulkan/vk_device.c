@@ -3,12 +3,14 @@
 #include "vulkan/vk_commands.h"
 #include "vulkan/vk_kernels.h"
 #include "vulkan/vk_memory.h"
+#include "vulkan/vk_rays.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { DEVICE_COOKIE = 0x43645631, MOST_DEVICES = 64, MOST_FAMILIES = 16, MOST_EXTENSIONS = 512 };
+enum { MOST_RAYS = 1 << 24 }; // that are sent at once: within the bounds of a dimension everywhere
 
 carom_device_def carom_default_device_def(void) { return (carom_device_def){ .cookie = DEVICE_COOKIE }; }
 
@@ -24,6 +26,17 @@ const char *carom_device_kind_name(carom_device_kind kind)
 	return "unknown";
 }
 
+const char *carom_device_tier_name(carom_device_tier tier)
+{
+	switch (tier) {
+	case CAROM_TIER_AUTO: return "auto";
+	case CAROM_TIER_COMPUTE: return "compute";
+	case CAROM_TIER_QUERY: return "query";
+	case CAROM_TIER_PIPELINE: return "pipeline";
+	}
+	return "unknown";
+}
+
 carom_result cr_gpu_fail(carom_device *device, const char *call, VkResult result)
 {
 	if (result == VK_ERROR_DEVICE_LOST) {
@@ -35,6 +48,16 @@ carom_result cr_gpu_fail(carom_device *device, const char *call, VkResult result
 
 // ---- What a device can do ----
 
+// Extensions that are looked for.
+enum { SIZE_CONTROL, HOST_OPERATIONS, STRUCTURES, RAY_QUERY, RAY_PIPELINE, EXTENSIONS };
+static const char *const EXTENSION_NAMES[EXTENSIONS] = {
+	[SIZE_CONTROL] = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME,
+	[HOST_OPERATIONS] = VK_KHR_DEFERRED_HOST_OPERATIONS_EXTENSION_NAME,
+	[STRUCTURES] = VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME,
+	[RAY_QUERY] = VK_KHR_RAY_QUERY_EXTENSION_NAME,
+	[RAY_PIPELINE] = VK_KHR_RAY_TRACING_PIPELINE_EXTENSION_NAME,
+};
+
 /// All that is asked of a driver about one device.
 typedef struct capabilities {
 	VkPhysicalDeviceProperties2 properties;
@@ -44,23 +67,69 @@ typedef struct capabilities {
 	VkPhysicalDeviceFeatures2 features;
 	VkPhysicalDeviceVulkan12Features features12;
 	VkPhysicalDeviceSubgroupSizeControlFeatures size_features;
-	bool size_control; // the extension is there
+	VkPhysicalDeviceAccelerationStructurePropertiesKHR structures;
+	VkPhysicalDeviceRayTracingPipelinePropertiesKHR pipelines;
+	VkPhysicalDeviceAccelerationStructureFeaturesKHR structure_features;
+	VkPhysicalDeviceRayQueryFeaturesKHR query_features;
+	VkPhysicalDeviceRayTracingPipelineFeaturesKHR pipeline_features;
+	bool has[EXTENSIONS];
 } capabilities;
 
-static carom_result find_extension(const cr_vk_instance *instance, VkPhysicalDevice physical, const char *name, bool *found)
+static carom_result find_extensions(const cr_vk_instance *instance, VkPhysicalDevice physical, bool has[EXTENSIONS])
 {
 	const size_t bytes = MOST_EXTENSIONS * sizeof(VkExtensionProperties);
 	VkExtensionProperties *extensions = cr_alloc(instance->context, bytes);
-	*found = false;
 	if (!extensions)
 		return cr_fail_memory(instance->context, "the extensions of a device");
 	uint32_t count = MOST_EXTENSIONS;
 	const VkResult result = instance->vk.EnumerateDeviceExtensionProperties(physical, NULL, &count, extensions);
-	for (uint32_t i = 0; result >= VK_SUCCESS && i < count; i++)
-		*found = *found || strcmp(extensions[i].extensionName, name) == 0;
+	for (uint32_t i = 0; result >= VK_SUCCESS && i < count; i++) {
+		for (int e = 0; e < EXTENSIONS; e++)
+			has[e] = has[e] || strcmp(extensions[i].extensionName, EXTENSION_NAMES[e]) == 0;
+	}
 	cr_free(instance->context, extensions, bytes);
 	return result >= VK_SUCCESS ? CAROM_SUCCESS
 								: cr_fail_vulkan(instance->context, "Vulkan", "vkEnumerateDeviceExtensionProperties", result);
+}
+
+/// Put a structure into the chain behind a head, if its extension is there.
+static void chain(void *head, void *item, VkStructureType type, bool there)
+{
+	VkBaseOutStructure first, next;
+	if (!there)
+		return;
+	memcpy(&first, head, sizeof first);
+	memcpy(&next, item, sizeof next);
+	next.sType = type;
+	next.pNext = first.pNext;
+	first.pNext = item;
+	memcpy(head, &first, sizeof first);
+	memcpy(item, &next, sizeof next);
+}
+
+static void ask_features(const cr_vk *vk, VkPhysicalDevice physical, capabilities *c)
+{
+	VkPhysicalDeviceFeatures2 *head = &c->features;
+	head->sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+	chain(head, &c->features12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, true);
+	chain(head, &c->size_features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, c->has[SIZE_CONTROL]);
+	chain(head, &c->structure_features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR,
+		c->has[STRUCTURES]);
+	chain(head, &c->query_features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_QUERY_FEATURES_KHR, c->has[RAY_QUERY]);
+	chain(
+		head, &c->pipeline_features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR, c->has[RAY_PIPELINE]);
+	vk->GetPhysicalDeviceFeatures2(physical, head);
+}
+
+static void ask_properties(const cr_vk *vk, VkPhysicalDevice physical, capabilities *c)
+{
+	VkPhysicalDeviceProperties2 *head = &c->properties;
+	chain(head, &c->properties11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, true);
+	chain(head, &c->properties12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES, true);
+	chain(head, &c->sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES, c->has[SIZE_CONTROL]);
+	chain(head, &c->structures, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_PROPERTIES_KHR, c->has[STRUCTURES]);
+	chain(head, &c->pipelines, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_PROPERTIES_KHR, c->has[RAY_PIPELINE]);
+	vk->GetPhysicalDeviceProperties2(physical, head);
 }
 
 static carom_result ask(const cr_vk_instance *instance, VkPhysicalDevice physical, capabilities *c)
@@ -72,24 +141,30 @@ static carom_result ask(const cr_vk_instance *instance, VkPhysicalDevice physica
 	// Older ones do not know the structures that follow.
 	if (c->properties.properties.apiVersion < VK_API_VERSION_1_2)
 		return CAROM_SUCCESS;
-	const carom_result result =
-		find_extension(instance, physical, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, &c->size_control);
+	const carom_result result = find_extensions(instance, physical, c->has);
 	if (result != CAROM_SUCCESS)
 		return result;
-	c->properties.pNext = &c->properties11;
-	c->properties11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
-	c->properties11.pNext = &c->properties12;
-	c->properties12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
-	c->properties12.pNext = c->size_control ? &c->sizes : NULL;
-	c->sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
-	vk->GetPhysicalDeviceProperties2(physical, &c->properties);
-	c->features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-	c->features.pNext = &c->features12;
-	c->features12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-	c->features12.pNext = c->size_control ? &c->size_features : NULL;
-	c->size_features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
-	vk->GetPhysicalDeviceFeatures2(physical, &c->features);
+	ask_properties(vk, physical, c);
+	ask_features(vk, physical, c);
 	return CAROM_SUCCESS;
+}
+
+/// The abilities of the device with rays.
+static cr_gpu_ray_limits find_rays(const capabilities *c)
+{
+	const bool boxes = c->has[HOST_OPERATIONS] && c->has[STRUCTURES] && c->structure_features.accelerationStructure;
+	const VkPhysicalDeviceRayTracingPipelinePropertiesKHR *p = &c->pipelines;
+	const uint32_t align = p->shaderGroupHandleAlignment > 0 ? p->shaderGroupHandleAlignment : 1;
+	return (cr_gpu_ray_limits){
+		.query = boxes && c->has[RAY_QUERY] && c->query_features.rayQuery,
+		.pipeline = boxes && c->has[RAY_PIPELINE] && c->pipeline_features.rayTracingPipeline &&
+			p->shaderGroupHandleSize <= CR_GPU_MOST_HANDLE && p->shaderGroupBaseAlignment <= CR_GPU_MOST_TABLE_ALIGN,
+		.most_boxes = c->structures.maxPrimitiveCount < UINT32_MAX ? c->structures.maxPrimitiveCount : UINT32_MAX,
+		.most_rays = p->maxRayDispatchInvocationCount < MOST_RAYS ? p->maxRayDispatchInvocationCount : MOST_RAYS,
+		.handle_size = p->shaderGroupHandleSize,
+		.handle_stride = (p->shaderGroupHandleSize + align - 1) / align * align,
+		.table_align = p->shaderGroupBaseAlignment > CR_GPU_MOST_HANDLE ? p->shaderGroupBaseAlignment : CR_GPU_MOST_HANDLE,
+	};
 }
 
 /// Can the size of subgroups be set to the one that the driver tells? Else some drivers tell one
@@ -97,7 +172,7 @@ static carom_result ask(const cr_vk_instance *instance, VkPhysicalDevice physica
 static bool sets_subgroup_size(const capabilities *c)
 {
 	const uint32_t size = c->properties11.subgroupSize;
-	return c->size_control && c->size_features.subgroupSizeControl && c->size_features.computeFullSubgroups &&
+	return c->has[SIZE_CONTROL] && c->size_features.subgroupSizeControl && c->size_features.computeFullSubgroups &&
 		(c->sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) && size >= c->sizes.minSubgroupSize &&
 		size <= c->sizes.maxSubgroupSize;
 }
@@ -178,6 +253,8 @@ static void describe(const cr_vk *vk, VkPhysicalDevice physical, const capabilit
 	info->largest_buffer = c->properties11.maxMemoryAllocationSize;
 	info->subgroup_size = c->properties11.subgroupSize;
 	info->usable = info->lacks[0] == 0;
+	info->ray_query = find_rays(c).query;
+	info->ray_pipeline = find_rays(c).pipeline;
 }
 
 static carom_result describe_all(
@@ -343,11 +420,31 @@ static bool find_device_functions(carom_device *device)
 	vk->name = (PFN_vk##name)vk->GetDeviceProcAddr(device->device, "vk" #name); \
 	all = all && vk->name;
 	CR_VK_DEVICE_FUNCTIONS(CR_VK_FIND)
+	if (device->rays.query || device->rays.pipeline) {
+		CR_VK_RAY_FUNCTIONS(CR_VK_FIND)
+	}
+	if (device->rays.pipeline) {
+		CR_VK_TRACE_FUNCTIONS(CR_VK_FIND)
+	}
 #undef CR_VK_FIND
 	return all;
 }
 
-/// What the device was asked for, for later.
+/// The tier that was asked for is there, or an error; others are left aside.
+static carom_result choose_tier(carom_device *device, const cr_gpu_ray_limits *rays)
+{
+	const carom_device_tier tier = device->def.tier;
+	if ((tier == CAROM_TIER_QUERY && !rays->query) || (tier == CAROM_TIER_PIPELINE && !rays->pipeline))
+		return cr_fail(device->context, CAROM_UNSUPPORTED, "carom_device_def.tier is %s, but %s (%s) has no %s",
+			carom_device_tier_name(tier), device->info.name, device->info.driver,
+			tier == CAROM_TIER_QUERY ? "ray queries (VK_KHR_ray_query)" : "ray-tracing pipelines (VK_KHR_ray_tracing_pipeline)");
+	device->rays = *rays;
+	device->rays.query = rays->query && (tier == CAROM_TIER_AUTO || tier == CAROM_TIER_QUERY);
+	device->rays.pipeline = rays->pipeline && (tier == CAROM_TIER_AUTO || tier == CAROM_TIER_PIPELINE);
+	return CAROM_SUCCESS;
+}
+
+/// Keep the answers of the driver for later.
 static carom_result look_up(carom_device *device)
 {
 	capabilities c;
@@ -359,33 +456,45 @@ static carom_result look_up(carom_device *device)
 	device->queue_family = (uint32_t)find_family(device->vk, device->physical, &device->timestamp_bits);
 	device->fences = c.properties12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE;
 	device->vk->GetPhysicalDeviceMemoryProperties(device->physical, &device->memory_types);
-	return CAROM_SUCCESS;
+	const cr_gpu_ray_limits rays = find_rays(&c);
+	return choose_tier(device, &rays);
 }
 
 static VkResult make_device(carom_device *device)
 {
-	const char *extensions[] = { VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME };
+	const cr_gpu_ray_limits *rays = &device->rays;
+	const char *extensions[EXTENSIONS] = { EXTENSION_NAMES[SIZE_CONTROL] };
 	const float priority = 1;
 	const VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
 		.queueFamilyIndex = device->queue_family,
 		.queueCount = 1,
 		.pQueuePriorities = &priority };
-	VkPhysicalDeviceSubgroupSizeControlFeatures sizes = {
-		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
-		.subgroupSizeControl = VK_TRUE,
-		.computeFullSubgroups = VK_TRUE,
+	VkPhysicalDeviceSubgroupSizeControlFeatures sizes = { .subgroupSizeControl = VK_TRUE, .computeFullSubgroups = VK_TRUE };
+	VkPhysicalDeviceVulkan12Features features12 = { .bufferDeviceAddress = VK_TRUE };
+	VkPhysicalDeviceAccelerationStructureFeaturesKHR structures = { .accelerationStructure = VK_TRUE };
+	VkPhysicalDeviceRayQueryFeaturesKHR query = { .rayQuery = VK_TRUE };
+	VkPhysicalDeviceRayTracingPipelineFeaturesKHR pipeline = { .rayTracingPipeline = VK_TRUE };
+	VkPhysicalDeviceFeatures2 features = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+		.features = { .shaderInt64 = VK_TRUE } };
+	const bool boxes = rays->query || rays->pipeline;
+	chain(&features, &sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, true);
+	chain(&features, &features12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, true);
+	chain(&features, &structures, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR, boxes);
+	chain(&features, &query, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_QUERY_FEATURES_KHR, rays->query);
+	chain(&features, &pipeline, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR, rays->pipeline);
+	uint32_t count = 1;
+	const bool wanted[EXTENSIONS] = {
+		[HOST_OPERATIONS] = boxes, [STRUCTURES] = boxes, [RAY_QUERY] = rays->query, [RAY_PIPELINE] = rays->pipeline
 	};
-	VkPhysicalDeviceVulkan12Features features12 = {
-		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &sizes, .bufferDeviceAddress = VK_TRUE
-	};
-	const VkPhysicalDeviceFeatures2 features = {
-		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &features12, .features = { .shaderInt64 = VK_TRUE }
-	};
+	for (int e = 0; e < EXTENSIONS; e++) {
+		if (wanted[e])
+			extensions[count++] = EXTENSION_NAMES[e];
+	}
 	const VkDeviceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
 		.pNext = &features,
 		.queueCreateInfoCount = 1,
 		.pQueueCreateInfos = &queue,
-		.enabledExtensionCount = 1,
+		.enabledExtensionCount = count,
 		.ppEnabledExtensionNames = extensions };
 	return device->vk->CreateDevice(device->physical, &info, device->instance.memory, &device->device);
 }
@@ -464,6 +573,9 @@ carom_result carom_create_device(carom_context *context, const carom_device_def 
 		def = &default_def;
 	if (def->cookie != DEVICE_COOKIE)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_device_def.cookie: start from carom_default_device_def");
+	if ((int)def->tier < CAROM_TIER_AUTO || def->tier > CAROM_TIER_PIPELINE)
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "carom_device_def.tier is %d, none of carom_device_tier", (int)def->tier);
 	carom_device *made = cr_alloc_zero(context, sizeof *made);
 	if (!made)
 		return cr_fail_memory(context, "a device");

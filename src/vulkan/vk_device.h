@@ -25,6 +25,13 @@ typedef enum cr_kernel {
 	CR_KERNEL_TREE_COST,
 	CR_KERNEL_PAIRS_COUNT,
 	CR_KERNEL_PAIRS_FILL,
+	CR_KERNEL_PROXIES,
+	CR_KERNEL_PROXIES_COST,
+	CR_KERNEL_RAYS_QUERY,
+	CR_KERNEL_RAYS_TRACE, // a ray-tracing pipeline
+	CR_KERNEL_RAYS_SUM,
+	CR_KERNEL_BOXES_BUILD, // the driver's, as is the next one
+	CR_KERNEL_BOXES_REFIT,
 	CR_KERNELS,
 } cr_kernel;
 
@@ -43,6 +50,14 @@ enum {
 	CR_GPU_READBACK_SIZE = 64 << 10,
 	CR_GPU_QUERIES = 512, // time stamps of one submission
 };
+
+/// The abilities of a device with rays, and its bounds.
+typedef struct cr_gpu_ray_limits {
+	bool query, pipeline;                             // ray queries, ray-tracing pipelines
+	uint64_t most_boxes;                              // in one acceleration structure
+	uint32_t most_rays;                               // in one call
+	uint32_t handle_size, handle_stride, table_align; // of a table of shaders
+} cr_gpu_ray_limits;
 
 /// A piece of work: its commands, and when it is done.
 typedef struct cr_gpu_work {
@@ -67,12 +82,15 @@ struct carom_device {
 	uint8_t cache_uuid[VK_UUID_SIZE];
 	uint32_t queue_family, timestamp_bits;
 	bool fences; // tree_fit.comp
+	cr_gpu_ray_limits rays;
 	VkDevice device;
 	VkQueue queue;
 
 	VkPipelineCache cache;
 	VkPipelineLayout layout;
+	VkShaderStageFlags stages;        // that the layout is for
 	VkPipeline pipelines[CR_KERNELS]; // made at the first use
+	cr_gpu_buffer ray_table;          // the shaders of CR_KERNEL_RAYS_TRACE
 
 	cr_mutex lock; // of all that follows, while work is recorded and runs
 	cr_gpu_work work;
@@ -81,6 +99,7 @@ struct carom_device {
 	VkQueryPool queries;
 	uint32_t query_count;
 	uint8_t query_kernels[CR_GPU_QUERIES / 2];
+	bool timed; // between cr_gpu_begin_kernel and cr_gpu_end_kernel
 	cr_gpu_work copies[CR_GPU_SLOTS];
 	cr_gpu_buffer staging[CR_GPU_SLOTS];
 	cr_gpu_buffer readback; // small results of a submission

@@ -1,6 +1,7 @@
 /// Pipelines and their cache. See vulkan/vk_kernels.h.
 #include "vulkan/vk_kernels.h"
 #include "vulkan/vk_commands.h"
+#include "vulkan/vk_memory.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,11 @@
 #include "carom_morton.spv.h"
 #include "carom_pairs_count.spv.h"
 #include "carom_pairs_fill.spv.h"
+#include "carom_proxies.spv.h"
+#include "carom_proxies_cost.spv.h"
+#include "carom_rays_query.spv.h"
+#include "carom_rays_sum.spv.h"
+#include "carom_rays_trace.spv.h"
 #include "carom_scan.spv.h"
 #include "carom_scan_add.spv.h"
 #include "carom_scan_add_wide.spv.h"
@@ -49,9 +55,22 @@ static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_TREE_COST] = CODE(tree_cost),
 	[CR_KERNEL_PAIRS_COUNT] = CODE(pairs_count),
 	[CR_KERNEL_PAIRS_FILL] = CODE(pairs_fill),
+	[CR_KERNEL_PROXIES] = CODE(proxies),
+	[CR_KERNEL_PROXIES_COST] = CODE(proxies_cost),
+	[CR_KERNEL_RAYS_QUERY] = CODE(rays_query),
+	[CR_KERNEL_RAYS_TRACE] = CODE(rays_trace),
+	[CR_KERNEL_RAYS_SUM] = CODE(rays_sum),
+	[CR_KERNEL_BOXES_BUILD] = { .name = "boxes_build" },
+	[CR_KERNEL_BOXES_REFIT] = { .name = "boxes_refit" },
 };
 
 const char *cr_kernel_name(cr_kernel kernel) { return CODES[kernel].name; }
+
+const uint32_t *cr_kernel_code(cr_kernel kernel, size_t *size)
+{
+	*size = CODES[kernel].size;
+	return CODES[kernel].words;
+}
 
 uint32_t cr_gpu_sort_threads(const carom_device *device)
 {
@@ -152,7 +171,10 @@ carom_result cr_gpu_open_kernels(carom_device *device)
 		device->cache = VK_NULL_HANDLE;
 		return cr_gpu_fail(device, "vkCreatePipelineCache", result);
 	}
-	const VkPushConstantRange range = { VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(cr_gpu_arguments) };
+	device->stages = VK_SHADER_STAGE_COMPUTE_BIT;
+	if (device->rays.pipeline)
+		device->stages |= VK_SHADER_STAGE_RAYGEN_BIT_KHR | VK_SHADER_STAGE_ANY_HIT_BIT_KHR;
+	const VkPushConstantRange range = { device->stages, 0, sizeof(cr_gpu_arguments) };
 	const VkPipelineLayoutCreateInfo layout = {
 		.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .pushConstantRangeCount = 1, .pPushConstantRanges = &range
 	};
@@ -170,6 +192,7 @@ void cr_gpu_close_kernels(carom_device *device)
 		if (device->pipelines[k])
 			device->vk->DestroyPipeline(device->device, device->pipelines[k], memory);
 	}
+	cr_gpu_free(device, &device->ray_table);
 	if (device->layout)
 		device->vk->DestroyPipelineLayout(device->device, device->layout, memory);
 	if (device->cache)

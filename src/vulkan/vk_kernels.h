@@ -8,6 +8,8 @@ carom_result cr_gpu_open_kernels(carom_device *device);
 void cr_gpu_close_kernels(carom_device *device);
 /// Make the pipeline of a kernel, with so many invocations in a workgroup, unless it is there.
 carom_result cr_gpu_make_pipeline(carom_device *device, cr_kernel kernel, uint32_t threads);
+/// The words of a kernel's code, and their size in bytes.
+const uint32_t *cr_kernel_code(cr_kernel kernel, size_t *size);
 /// Write the file of compiled kernels, if there is to be one.
 void cr_gpu_save_cache(carom_device *device);
 

@@ -66,6 +66,17 @@
 	X(CmdPipelineBarrier)          \
 	X(CmdFillBuffer)               \
 	X(CmdCopyBuffer)
+// Functions of devices that trace rays; and of those that have pipelines for it.
+#define CR_VK_RAY_FUNCTIONS(X)                  \
+	X(CreateAccelerationStructureKHR)           \
+	X(DestroyAccelerationStructureKHR)          \
+	X(GetAccelerationStructureBuildSizesKHR)    \
+	X(GetAccelerationStructureDeviceAddressKHR) \
+	X(CmdBuildAccelerationStructuresKHR)
+#define CR_VK_TRACE_FUNCTIONS(X)          \
+	X(CreateRayTracingPipelinesKHR)       \
+	X(GetRayTracingShaderGroupHandlesKHR) \
+	X(CmdTraceRaysKHR)
 
 /// The functions of Vulkan. Tests put failing ones in their place.
 typedef struct cr_vk {
@@ -73,6 +84,8 @@ typedef struct cr_vk {
 	CR_VK_LOADER_FUNCTIONS(CR_VK_MEMBER)
 	CR_VK_INSTANCE_FUNCTIONS(CR_VK_MEMBER)
 	CR_VK_DEVICE_FUNCTIONS(CR_VK_MEMBER)
+	CR_VK_RAY_FUNCTIONS(CR_VK_MEMBER)
+	CR_VK_TRACE_FUNCTIONS(CR_VK_MEMBER)
 #undef CR_VK_MEMBER
 } cr_vk;
 

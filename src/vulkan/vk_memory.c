@@ -96,10 +96,14 @@ static carom_result make_buffer(carom_device *device, cr_gpu_buffer *buffer, uin
 	carom_result result = check_size(device, size);
 	if (result != CAROM_SUCCESS)
 		return result;
-	const VkBufferCreateInfo info = { .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-		.size = size,
-		.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
-			VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT };
+	VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+		VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+	if (device->rays.query || device->rays.pipeline)
+		usage |= VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_STORAGE_BIT_KHR |
+			VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_BIT_KHR;
+	if (device->rays.pipeline)
+		usage |= VK_BUFFER_USAGE_SHADER_BINDING_TABLE_BIT_KHR;
+	const VkBufferCreateInfo info = { .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage };
 	const VkResult created = device->vk->CreateBuffer(device->device, &info, device->instance.memory, &buffer->buffer);
 	if (created != VK_SUCCESS) {
 		*buffer = (cr_gpu_buffer){ 0 };

@@ -5,7 +5,8 @@ source "${CAROM_SOURCE:?names the repository}/tests/cli/common.bash" || exit
 printf '0,0,0,0.5\n0.75,0,0,0.5\n1.5,0,0,0.25\n2,0,0,0.25\n9,0,0,0.5\n' > row.csv
 expect 2 err 'an argument is missing' info
 expect 2 err '.--devices takes no FILE' info --devices row.csv
-expect 2 err '.--device and --kernels need --backend vulkan' spheres row.csv --device 0
+expect 2 err '.--device, --tier and --kernels need --backend vulkan' spheres row.csv --device 0
+expect 2 err '.--device, --tier and --kernels need --backend vulkan' spheres row.csv --tier q
 expect 2 err '.--method is one of the processor' spheres row.csv --backend vulkan --method grid
 expect 0 out '"kind":[[:space:]]*"devices"' info --devices --json
 expect 0 out '.' info --devices
@@ -20,7 +21,7 @@ grep -q '^  usable       yes' out || { echo "no usable device"; exit 77; }
 # The pairs and their hash are those of the processor.
 expect 0 out '"hash"' spheres row.csv --json --repeat 1 --pairs cpu.txt
 hash=$(field hash out)
-expect 0 out '"method":[[:space:]]*"device"' spheres row.csv --json --repeat 2 --backend vulkan --device "$index" --pairs gpu.txt --oracle --kernels kernels.bin
+expect 0 out '"method":[[:space:]]*"device"' spheres row.csv --json --repeat 2 --backend vulkan --device "$index" --tier c --pairs gpu.txt --oracle --kernels kernels.bin
 same hash "$(field hash out)" "$hash"
 cmp cpu.txt gpu.txt || fail "other pairs: $(cat gpu.txt)"
 for name in pairs_count tree_fit sort_scatter_wide; do
@@ -30,6 +31,17 @@ done
 expect 0 out '"kernels_from_file":[[:space:]]*true' spheres row.csv --json --backend vulkan --device "$index" --kernels kernels.bin
 expect 0 out '^row.csv: 5 spheres, 3 pairs that touch' spheres row.csv --backend vulkan --device "$index"
 grep -q '^  kernels ' out || fail "no kernels: $(cat out)"
+# Each tier finds the same, or says that the device lacks it.
+tiers=$("$CAROM" info --devices | sed -n "/^device $index:/,/usable/s/^  tiers  *//p")
+declare -A names=([c]=compute [q]=query [p]=pipeline)
+for tier in c q p; do
+	if [[ " $tiers " == *" $tier "* ]]; then
+		expect 0 out "\"tier\":[[:space:]]*\"${names[$tier]}\"" spheres row.csv --json --backend vulkan --device "$index" --tier $tier --repeat 2
+		same hash "$(field hash out)" "$hash"
+	else
+		expect 1 err "^carom: error: carom_device_def.tier is ${names[$tier]}, but .* has no ray" spheres row.csv --backend vulkan --device "$index" --tier $tier
+	fi
+done
 expect 1 err '^carom: error: carom_device_def.choice is "no such", which no device has in its name' spheres row.csv --backend vulkan --device "no such"
 if "$CAROM" info --devices | grep -q 'kind .*cpu' && ! "$CAROM" info --devices | grep -qE 'kind .*(discrete|integrated|virtual)'; then
 	expect 1 err 'runs on the processor, and is used only where its name or index is given' spheres row.csv --backend vulkan

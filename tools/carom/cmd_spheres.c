@@ -15,7 +15,7 @@ typedef struct spheres_options {
 	const char *path;
 	const char *pairs;
 	int64_t repeat, threads, memory;
-	int method, simd, backend;
+	int method, simd, backend, tier;
 	const char *device, *kernels;
 	sphere_source_options input;
 	bool oracle, json;
@@ -49,6 +49,8 @@ static int parse(spheres_options *o, int argc, char **argv)
 			.choices = device_backend_words, .help = "cpu (default), or vulkan: a graphics device" },
 		{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &o->device,
 			.help = "with vulkan: auto (default), an index of `carom info --devices`, or a part of a name" },
+		{ .name = "tier", .argument = "TIER", .kind = OPTION_CHOICE, .value = &o->tier, .choices = device_tier_words,
+			.help = "with vulkan: c (compute), q (ray queries), p (ray-tracing pipeline), or the fastest (auto)" },
 		{ .name = "kernels", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->kernels,
 			.help = "with vulkan: keep compiled kernels in FILE for the next time" },
 		{ .name = "repeat", .letter = 'r', .argument = "N", .kind = OPTION_INTEGER, .value = &o->repeat, .minimum = 1,
@@ -86,8 +88,8 @@ static int parse(spheres_options *o, int argc, char **argv)
 	const int status = options_parse(&line, argc, argv, &o->path, &count);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels))
-		return options_misuse(line.command, "--device and --kernels need --backend vulkan");
+	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels || o->tier != CAROM_TIER_AUTO))
+		return options_misuse(line.command, "--device, --tier and --kernels need --backend vulkan");
 	if (o->backend == BACKEND_VULKAN && o->method != CAROM_SPHERES_AUTO)
 		return options_misuse(line.command, "--method is one of the processor: leave it out with --backend vulkan");
 	return OPTIONS_GO_ON;
@@ -261,7 +263,7 @@ int cmd_spheres(int argc, char **argv)
 	carom_context *context = NULL;
 	status = EXIT_FAILED;
 	if (sphere_source_load(o.path, &o.input, &m.set) && (context = report_create_context(o.threads, o.simd)) != NULL &&
-		(o.backend == BACKEND_CPU || (m.device = devices_open(context, o.device, o.kernels)) != NULL))
+		(o.backend == BACKEND_CPU || (m.device = devices_open(context, o.device, o.tier, o.kernels)) != NULL))
 		status = search(&o, context, &m);
 	if (status == EXIT_DONE)
 		status = (o.json ? print_json : print_text)(&o, &m);

@@ -10,10 +10,13 @@ enum { MOST_KERNELS = 64, MOST_DEVICES = 64 };
 
 const char *const device_backend_words[] = { "cpu", "vulkan", NULL };
 
-carom_device *devices_open(carom_context *context, const char *choice, const char *kernels)
+const char *const device_tier_words[] = { "auto", "c", "q", "p", NULL };
+
+carom_device *devices_open(carom_context *context, const char *choice, int tier, const char *kernels)
 {
 	carom_device_def def = carom_default_device_def();
 	def.choice = choice;
+	def.tier = (carom_device_tier)tier;
 	def.cache_path = kernels;
 	def.timing = true;
 	carom_device *device;
@@ -34,6 +37,7 @@ void devices_add_json(cJSON *json, const carom_device *device)
 	cJSON_AddStringToObject(object, "driver", info.driver);
 	cJSON_AddStringToObject(object, "kind", carom_device_kind_name(info.kind));
 	cJSON_AddNumberToObject(object, "subgroup_size", info.subgroup_size);
+	cJSON_AddStringToObject(object, "tier", carom_device_tier_name(stats.tier));
 	cJSON_AddNumberToObject(object, "bytes_peak", (double)stats.bytes_peak);
 	cJSON_AddNumberToObject(object, "bytes_up", (double)stats.bytes_up);
 	cJSON_AddNumberToObject(object, "bytes_down", (double)stats.bytes_down);
@@ -56,6 +60,7 @@ void devices_print(const carom_device *device)
 	const carom_device_info info = carom_device_get_info(device);
 	const carom_device_stats stats = carom_device_get_stats(device);
 	printf("  %-12s %s (%s, %s)\n", "device", info.name, carom_device_kind_name(info.kind), info.driver);
+	printf("  %-12s %s, in the last repetition\n", "tier", carom_device_tier_name(stats.tier));
 	printf("  %-12s %.1f MiB held at most, %.1f up, %.1f down, in all repetitions\n", "its memory",
 		(double)stats.bytes_peak / (1 << 20), (double)stats.bytes_up / (1 << 20), (double)stats.bytes_down / (1 << 20));
 	carom_kernel_time times[MOST_KERNELS];
@@ -86,6 +91,8 @@ static int print_list_json(const carom_device_info *infos, int32_t count)
 		cJSON_AddNumberToObject(device, "memory", (double)infos[i].memory);
 		cJSON_AddNumberToObject(device, "largest_buffer", (double)infos[i].largest_buffer);
 		cJSON_AddNumberToObject(device, "subgroup_size", infos[i].subgroup_size);
+		cJSON_AddBoolToObject(device, "ray_query", infos[i].ray_query);
+		cJSON_AddBoolToObject(device, "ray_pipeline", infos[i].ray_pipeline);
 		cJSON_AddBoolToObject(device, "usable", infos[i].usable);
 		cJSON_AddStringToObject(device, "lacks", infos[i].lacks);
 		cJSON_AddItemToArray(devices, device);
@@ -105,6 +112,7 @@ static int print_list_text(const carom_device_info *infos, int32_t count)
 		printf("  %-12s %.0f MiB, %.0f in one buffer\n", "memory", (double)infos[i].memory / (1 << 20),
 			(double)infos[i].largest_buffer / (1 << 20));
 		printf("  %-12s %u\n", "subgroups of", infos[i].subgroup_size);
+		printf("  %-12s c%s%s\n", "tiers", infos[i].ray_query ? " q" : "", infos[i].ray_pipeline ? " p" : "");
 		printf("  %-12s %s%s\n", "usable", infos[i].usable ? "yes" : "no: ", infos[i].lacks);
 	}
 	return report_end_of_text();

@@ -1,24 +1,11 @@
 #version 460
 // Counts the pairs of each sphere, and keeps the first of them (sphere_pairs.glsl).
 #extension GL_GOOGLE_include_directive : require
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
 #include "kernel.glsl"
 #define ACCESS readonly
 #include "tree.glsl"
 #include "sphere_pairs.glsl"
-
-// Two words make one number: the addition that passes 2^32 carries over.
-void add_to(uint word, uint value)
-{
-	const uint all = subgroupAdd(value);
-	if (!subgroupElect() || all == 0)
-		return;
-	Words counter = Words(arguments.address[5]);
-	const uint before = atomicAdd(counter.at[word], all);
-	if (before + all < before)
-		atomicAdd(counter.at[word + 1], 1u);
-}
+#include "counters.glsl"
 
 uint found = 0;
 

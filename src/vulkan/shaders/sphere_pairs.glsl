@@ -7,16 +7,12 @@
 // word: 0 count, at least 2; 1 scale and 2 add of the reach of a box; 3 near, 4 far (sphere_set.h);
 // 5 the number of pairs that there is room for; 6 and 7 the first one wanted, lower and upper half.
 //
-// A found place has the bit DOUBT where single precision cannot tell. Proof that the rest is right:
-// with u = 2^-24, each operation is off by at most 2u of its result whatever the rounding mode, so
-// a squared distance is off by less than 12u of itself (the differences twice, squares, two sums),
-// and the square of a reach by less than 16u: together less than 2^-18 = 64u. Results that leave
-// the range of normal numbers lose less than TINY. Fused operations lose less.
+// A found place has the bit DOUBT where single precision cannot tell (sphere_test.glsl).
+#include "reach.glsl"
+#include "sphere_test.glsl"
+
 const uint SLOTS = 8;
-const uint DOUBT = 1u << 31;
 const uint STACK = 96; // 63 bits of codes and 31 of places: no branch of the tree is longer
-const float BAND = 3.814697265625e-6; // 2^-18
-const float TINY = 7.52316384526264e-37; // 2^-120
 
 // A node of tree.glsl as it lies in memory: four loads, and no array that a compiler would put into
 // memory of its own.
@@ -35,8 +31,7 @@ void begin_search(uint place)
 {
 	own_place = place;
 	own = Spheres(arguments.address[1]).at[place];
-	const float reach = reach_of(own.w, uintBitsToFloat(arguments.word[1]), uintBitsToFloat(arguments.word[2]));
-	const vec3 far = reach + (abs(own.xyz) + reach) * 4.76837158203125e-7; // as tree_fit.comp
+	const vec3 far = box_reach(own, uintBitsToFloat(arguments.word[1]), uintBitsToFloat(arguments.word[2]));
 	own_lower = own.xyz - far;
 	own_upper = own.xyz + far;
 }
@@ -44,12 +39,10 @@ void begin_search(uint place)
 void compare(uint other)
 {
 	const vec4 sphere = Spheres(arguments.address[1]).at[other];
-	const vec3 d = own.xyz - sphere.xyz;
-	const float square = d.x * d.x + d.y * d.y + d.z * d.z, sum = own.w + sphere.w;
-	const float near = max(sum + uintBitsToFloat(arguments.word[3]), 0.0), far = sum + uintBitsToFloat(arguments.word[4]);
+	const uint verdict = test_spheres(own, sphere, uintBitsToFloat(arguments.word[3]), uintBitsToFloat(arguments.word[4]));
 	tests++;
-	if (square <= far * far * (1 + BAND) + TINY)
-		take(square < near * near * (1 - BAND) - TINY ? other : other | DOUBT);
+	if (verdict != APART)
+		take(other | (verdict & DOUBT));
 }
 
 bool meets(vec3 lower, vec3 upper) { return all(lessThanEqual(own_lower, upper)) && all(greaterThanEqual(own_upper, lower)); }

@@ -15,8 +15,3 @@ struct Node {
 const uint LEAF = 1u << 31;
 
 layout(buffer_reference, std430, buffer_reference_align = 64) ACCESS buffer Nodes { Node at[]; };
-
-
-// How far a box reaches from the centre of a sphere: scale * r + add and some of it more, for the
-// roundings of this line and of distances.
-float reach_of(float radius, float scale, float add) { return (scale * radius + add) * (1 + 3.814697265625e-6); }

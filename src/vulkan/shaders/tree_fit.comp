@@ -10,6 +10,7 @@
 #include "kernel.glsl"
 #define ACCESS coherent
 #include "tree.glsl"
+#include "reach.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Arrivals { uint at[]; };
 
@@ -17,16 +18,13 @@ layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Arr
 // invocations that meet it in a loop. Its atomic operations order memory by themselves.
 layout(constant_id = 1) const bool FENCES = true;
 
-// The box of a sphere, rounded outward: each bound is off by at most 2^-22 of |centre| + reach, in
-// two operations of whatever rounding.
 Box box_of(vec4 sphere)
 {
-	const float reach = reach_of(sphere.w, uintBitsToFloat(arguments.word[1]), uintBitsToFloat(arguments.word[2]));
+	const vec3 far = box_reach(sphere, uintBitsToFloat(arguments.word[1]), uintBitsToFloat(arguments.word[2]));
 	Box box;
 	for (int k = 0; k < 3; k++) {
-		const float far = reach + (abs(sphere[k]) + reach) * 4.76837158203125e-7; // 2^-21
-		box.lower[k] = sphere[k] - far;
-		box.upper[k] = sphere[k] + far;
+		box.lower[k] = sphere[k] - far[k];
+		box.upper[k] = sphere[k] + far[k];
 	}
 	return box;
 }
