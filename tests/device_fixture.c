@@ -39,6 +39,15 @@ const char *fixture_device_choice(carom_context *context)
 	return s_choice;
 }
 
+/// Skip the case for the reason in the error text, and leave nothing behind.
+static void skip(carom_context *context)
+{
+	static char s_text[512];
+	snprintf(s_text, sizeof s_text, "%s", carom_error_text(context));
+	carom_destroy_context(context);
+	test_skip("%s", s_text);
+}
+
 carom_device *fixture_device(carom_context *context, const carom_device_def *given)
 {
 	carom_device_def def = given ? *given : carom_default_device_def();
@@ -49,7 +58,7 @@ carom_device *fixture_device(carom_context *context, const carom_device_def *giv
 	carom_device *device;
 	const carom_result result = carom_create_device(context, &def, &device);
 	if (result == CAROM_UNSUPPORTED && (rays || def.validation))
-		test_skip("%s", carom_error_text(context));
+		skip(context);
 	if (!CHECK_INT(result, CAROM_SUCCESS)) {
 		printf("%s\n", carom_error_text(context));
 		test_stop();

@@ -129,8 +129,8 @@ static void check_pairs(const float *spheres, const cr_gpu_pair *pairs, uint64_t
 
 static void check_repeated_boxes(carom_device_tier tier)
 {
-	float *spheres = make_spheres();
 	searched s = begin(tier);
+	float *spheres = make_spheres();
 	for (uint32_t more = 0; more < 2; more++) {
 		uint64_t count;
 		s.tree.rays.more_instances = more;
@@ -149,8 +149,8 @@ TEST(device_rays, boxes_that_pipelines_meet_twice_count_once) { check_repeated_b
 
 static void check_windows(carom_device_tier tier)
 {
-	float *spheres = make_spheres();
 	searched s = begin(tier);
+	float *spheres = make_spheres();
 	uint64_t count;
 	if (tier == CAROM_TIER_PIPELINE)
 		s.device->rays.most_rays = 400; // so that rays are sent in four pieces
@@ -180,8 +180,8 @@ TEST(device_rays, windows_of_pipelines_hold_every_pair_once) { check_windows(CAR
 
 static void check_order(carom_device_tier tier)
 {
-	float *spheres = make_spheres();
 	searched s = begin(tier);
+	float *spheres = make_spheres();
 	uint64_t count;
 	free(search(&s, spheres, 100000, &count));
 	const double sorted = s.cost;
@@ -213,8 +213,8 @@ TEST(device_rays, a_lost_order_along_the_curve_shows_in_the_cost_of_pipelines) {
 
 TEST(device_rays, more_boxes_than_the_device_takes_are_refused)
 {
-	float *spheres = make_spheres();
 	searched s = begin(CAROM_TIER_QUERY);
+	float *spheres = make_spheres();
 	s.device->rays.most_boxes = COUNT - 1;
 	CHECK_INT(cr_gpu_build_tree(s.device, &s.tree, spheres, COUNT, LOWER, UPPER, REACH, false, &s.cost), CAROM_UNSUPPORTED);
 	CHECK(strstr(carom_error_text(s.context), "traces rays through at most 1499 boxes, and 1500 are needed") != NULL);

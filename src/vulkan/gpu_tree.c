@@ -102,6 +102,7 @@ static void record_shape(carom_device *device, cr_gpu_tree *t, const float lower
 	t->sorted = cr_gpu_sort(device, &arrays, n, CODE_BITS, true);
 	if (has_rays(t))
 		return;
+	cr_gpu_clear(device, &t->leaf_parents, 4 * (uint64_t)n);
 	const cr_gpu_arguments shape = {
 		{ t->codes[t->sorted].address, t->nodes.address, t->leaf_parents.address, t->node_parents.address }, { n }
 	};

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { DEVICE_COOKIE = 0x43645631, MOST_DEVICES = 64, MOST_FAMILIES = 16, MOST_EXTENSIONS = 512 };
+enum { LEAF_SIZE = 4 };       // spheres of a leaf, at most
 enum { MOST_RAYS = 1 << 24 }; // that are sent at once: within the bounds of a dimension everywhere
 
 carom_device_def carom_default_device_def(void) { return (carom_device_def){ .cookie = DEVICE_COOKIE }; }
@@ -454,6 +455,7 @@ static carom_result look_up(carom_device *device)
 	device->limits = c.properties.properties.limits;
 	memcpy(device->cache_uuid, c.properties.properties.pipelineCacheUUID, sizeof device->cache_uuid);
 	device->queue_family = (uint32_t)find_family(device->vk, device->physical, &device->timestamp_bits);
+	device->leaf_size = LEAF_SIZE;
 	device->fences = c.properties12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE;
 	device->vk->GetPhysicalDeviceMemoryProperties(device->physical, &device->memory_types);
 	const cr_gpu_ray_limits rays = find_rays(&c);

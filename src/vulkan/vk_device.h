@@ -81,7 +81,8 @@ struct carom_device {
 	VkPhysicalDeviceLimits limits;
 	uint8_t cache_uuid[VK_UUID_SIZE];
 	uint32_t queue_family, timestamp_bits;
-	bool fences; // tree_fit.comp
+	bool fences;        // tree_fit.comp
+	uint32_t leaf_size; // tree_shape.comp
 	cr_gpu_ray_limits rays;
 	VkDevice device;
 	VkQueue queue;

@@ -211,9 +211,10 @@ carom_result cr_gpu_make_pipeline(carom_device *device, cr_kernel kernel, uint32
 	VkResult result = device->vk->CreateShaderModule(device->device, &code, memory, &module);
 	if (result != VK_SUCCESS)
 		return cr_gpu_fail(device, "vkCreateShaderModule", result);
-	const uint32_t values[] = { threads, device->fences };
-	const VkSpecializationMapEntry entries[] = { { 0, 0, sizeof *values }, { 1, sizeof *values, sizeof *values } };
-	const VkSpecializationInfo constants = { 2, entries, sizeof values, values };
+	const uint32_t values[] = { threads, device->fences, device->leaf_size };
+	const VkSpecializationMapEntry entries[] = { { 0, 0, sizeof *values }, { 1, sizeof *values, sizeof *values },
+		{ 2, 2 * sizeof *values, sizeof *values } };
+	const VkSpecializationInfo constants = { 3, entries, sizeof values, values };
 	const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
 		.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
 		.requiredSubgroupSize = device->info.subgroup_size,

@@ -45,6 +45,12 @@ void compare(uint other)
 		take(other | (verdict & DOUBT));
 }
 
+void compare_leaf(uint first, uint last)
+{
+	for (uint other = max(first, own_place + 1); other <= last; other++)
+		compare(other);
+}
+
 bool meets(vec3 lower, vec3 upper) { return all(lessThanEqual(own_lower, upper)) && all(greaterThanEqual(own_upper, lower)); }
 
 // Go through the tree, taking every sphere behind the own one that touches or may.
@@ -54,7 +60,7 @@ void search()
 	uint stack[STACK], top = 0, number = 0;
 	for (;;) {
 		const uint at = 4 * number;
-		const uvec4 links = floatBitsToUint(nodes.at[at + 3]); // two children, and the last leaf below each
+		const uvec4 links = floatBitsToUint(nodes.at[at + 3]); // two children, and the last place below each
 		visits++;
 		bool first = false, second = false;
 		const vec4 b = nodes.at[at + 1];
@@ -67,11 +73,11 @@ void search()
 			second = meets(vec3(b.zw, c.x), c.yzw);
 		}
 		if (first && (links.x & LEAF) != 0) {
-			compare(links.x & ~LEAF);
+			compare_leaf(links.x & ~LEAF, links.z);
 			first = false;
 		}
 		if (second && (links.y & LEAF) != 0) {
-			compare(links.y & ~LEAF);
+			compare_leaf(links.y & ~LEAF, links.w);
 			second = false;
 		}
 		if (first && second)

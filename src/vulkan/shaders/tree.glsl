@@ -8,10 +8,11 @@ struct Box {
 
 struct Node {
 	Box box[2];
-	uint child[2]; // number of a node, or place of a leaf with the bit LEAF
-	uint last[2];  // place of the last leaf below each child
+	uint child[2]; // number of a node, or the first place of a leaf with the bit LEAF
+	uint last[2];  // last place below each child
 };
 
 const uint LEAF = 1u << 31;
+const uint NO_NODE = ~0u; // child[0] of a number that no node has
 
 layout(buffer_reference, std430, buffer_reference_align = 64) ACCESS buffer Nodes { Node at[]; };

@@ -1,6 +1,6 @@
 #version 460
 // Surface areas of all boxes, for the cost of the tree: a sum for each workgroup. An inner box
-// counts twice, because who meets it looks at two boxes.
+// counts twice, because who meets it looks at two boxes, and a leaf as often as it has spheres.
 //
 // address: 0 nodes [count-1], 1 sums [number of workgroups + 1]; the last one gets the area of the
 // box around all. word: 0 count, at least 2; 1 number of workgroups.
@@ -25,10 +25,11 @@ void main()
 	Floats partial = Floats(arguments.address[1]);
 	float sum = 0;
 	for (uint i = group_number() * THREADS + me; i < arguments.word[0] - 1; i += groups * THREADS) {
-		for (int side = 0; side < 2; side++) {
+		for (int side = 0; side < 2 && nodes.at[i].child[0] != NO_NODE; side++) {
 			const Box box = nodes.at[i].box[side];
 			const float one = area(vector(box.upper) - vector(box.lower));
-			sum += (nodes.at[i].child[side] & LEAF) != 0 ? one : 2 * one;
+			const uint child = nodes.at[i].child[side];
+			sum += (child & LEAF) != 0 ? one * float(nodes.at[i].last[side] - (child & ~LEAF) + 1) : 2 * one;
 		}
 	}
 	sums[me] = sum;

@@ -29,6 +29,15 @@ Box box_of(vec4 sphere)
 	return box;
 }
 
+Box join(Box a, Box b)
+{
+	for (int k = 0; k < 3; k++) {
+		a.lower[k] = min(a.lower[k], b.lower[k]);
+		a.upper[k] = max(a.upper[k], b.upper[k]);
+	}
+	return a;
+}
+
 void main()
 {
 	const uint leaf = item_number();
@@ -37,8 +46,13 @@ void main()
 	Nodes nodes = Nodes(arguments.address[1]);
 	Words node_parents = Words(arguments.address[3]);
 	Arrivals arrivals = Arrivals(arguments.address[4]);
+	const uint mark = Words(arguments.address[2]).at[leaf];
+	if (mark == 0)
+		return; // no first place of a leaf
+	uint parent = mark - 1;
 	Box box = box_of(Spheres(arguments.address[0]).at[leaf]);
-	uint parent = Words(arguments.address[2]).at[leaf];
+	for (uint place = leaf + 1; place <= nodes.at[parent / 2].last[parent & 1]; place++)
+		box = join(box, box_of(Spheres(arguments.address[0]).at[place]));
 	for (;;) {
 		const uint node = parent / 2, side = parent & 1;
 		for (int k = 0; k < 3; k++) {
@@ -52,10 +66,7 @@ void main()
 			memoryBarrierBuffer(); // and the other one's box after it
 		if (before == 0 || node == 0)
 			return;
-		for (int k = 0; k < 3; k++) {
-			box.lower[k] = min(box.lower[k], nodes.at[node].box[1 - side].lower[k]);
-			box.upper[k] = max(box.upper[k], nodes.at[node].box[1 - side].upper[k]);
-		}
+		box = join(box, nodes.at[node].box[1 - side]);
 		parent = node_parents.at[node];
 	}
 }
