@@ -149,7 +149,7 @@ static void read_swing(const io_json_node *motion_node, sim_soft_motion *motion)
 
 static void read_motion(const io_json_node *body, sim_soft_motion *motion)
 {
-	static const char *const fields[] = { "velocity", "spin", "swing", "ramp", NULL };
+	static const char *const fields[] = { "velocity", "spin", "swing", "ramp", "from", "until", NULL };
 	static const char *const spin_fields[] = { "axis", "degrees_per_second", NULL };
 	io_json_node node, spin;
 	double degrees = 0;
@@ -157,6 +157,10 @@ static void read_motion(const io_json_node *body, sim_soft_motion *motion)
 		return;
 	read_vector(&node, "velocity", 1e6, motion->velocity);
 	io_json_number(&node, "ramp", 0, 1e6, &motion->ramp);
+	io_json_number(&node, "from", 0, 1e6, &motion->from);
+	io_json_number(&node, "until", 0, 1e6, &motion->until);
+	if (io_json_has(&node, "until") && !(motion->until > motion->from))
+		io_json_member_error(&node, "until", "must be above \"from\"");
 	read_swing(&node, motion);
 	if (!io_json_member(&node, "spin", &spin) || !io_json_fields(&spin, spin_fields))
 		return;

@@ -174,6 +174,46 @@ TEST(cloth_scenes, sheets_keep_their_order_in_a_funnel)
 	end(&r);
 }
 
+/// The lowest and the highest point of the part of a row, from one column to another, that lies at x = 0.
+static void heights_in_middle(const double *row, int from, int to, double range[2])
+{
+	range[0] = INFINITY;
+	range[1] = -INFINITY;
+	for (int i = from; i < to; i++) {
+		const double *p = row + 3 * (int64_t)i, *q = p + 3;
+		if ((p[0] < 0) == (q[0] < 0))
+			continue;
+		const double y = p[1] + (q[1] - p[1]) * p[0] / (p[0] - q[0]);
+		range[0] = fmin(range[0], y);
+		range[1] = fmax(range[1], y);
+	}
+}
+
+// A strip is folded in three and pressed: in the middle its layers keep their order along each row, and the press stays above them.
+TEST(cloth_scenes, layers_of_a_letter_keep_their_order)
+{
+	enum { RIGHT, LEFT, DESK, PRESS, STRIP, COLUMNS = 28, ROWS = 7, FOLDED = 250 };
+	cloth_run r = start("letter_fold", 0.75);
+	const double *strip = r.surface.places + 3 * (int64_t)r.surface.body_vertices[STRIP];
+	REQUIRE(r.surface.body_vertices[STRIP + 1] - r.surface.body_vertices[STRIP] == COLUMNS * ROWS);
+	int64_t impacts = 0;
+	for (int i = 1; i <= 330 / TEST_FEWER; i++) {
+		impacts += advance(&r).impacts;
+		for (int row = 0; row < ROWS && i > FOLDED; row++) {
+			double layers[3][2]; // the middle third lies below, then the right one, then the left one
+			heights_in_middle(strip + 3 * (int64_t)row * COLUMNS, 9, 18, layers[0]);
+			heights_in_middle(strip + 3 * (int64_t)row * COLUMNS, 18, 27, layers[1]);
+			heights_in_middle(strip + 3 * (int64_t)row * COLUMNS, 0, 9, layers[2]);
+			CHECK(layers[0][1] < layers[1][0] && layers[1][0] < INFINITY);
+			CHECK(layers[1][1] < layers[2][0] && layers[2][0] < INFINITY);
+		}
+	}
+	CHECK(impacts > 1000 || TEST_FEWER > 1);
+	for (int i = COLUMNS; i < COLUMNS * (ROWS - 1) && TEST_FEWER == 1; i++) // the press is narrower than the strip
+		CHECK(strip[3 * i + 1] > 0 && strip[3 * i + 1] < 0.0236);
+	end(&r);
+}
+
 // ---- A table cloth ----
 
 enum { HAND, TABLE, CLOTH, BLOCK, OTHER, FLAT };

@@ -686,6 +686,8 @@ TEST(soft, motions_of_rigid_bodies_are_checked)
 	REFUSED_MOTION(swing, (double)NAN);
 	REFUSED_MOTION(phase, (double)NAN);
 	REFUSED_MOTION(ramp, -1);
+	REFUSED_MOTION(from, -1);
+	REFUSED_MOTION(until, -1);
 	REFUSED_MOTION(period, -1);
 	// What moves needs an axis, and a period.
 	motion->spin = motion->swing = 1;

@@ -397,6 +397,12 @@ TEST(soft_scene, motions_go_where_they_say)
 		sim_soft_pose(&motion, 0.5).position.x, 1 + 2 * 0.125, 1e-15); // half the speed, so a quarter of the way on average
 	CHECK_NEAR(sim_soft_pose(&motion, 2).position.x, 1 + 2 * 1.5, 1e-15);
 	motion.ramp = 0;
+	motion.from = 1;
+	motion.until = 3;
+	CHECK_NEAR(sim_soft_pose(&motion, 0.5).position.x, 1, 0);
+	CHECK_NEAR(sim_soft_pose(&motion, 2).position.x, 1 + 2, 1e-15);
+	CHECK_NEAR(sim_soft_pose(&motion, 9).position.x, 1 + 2 * 2, 1e-15);
+	motion.from = motion.until = 0;
 	motion.spin = acos(-1) / 2;
 	motion.spin_axis[2] = 3;
 	const carom_pose turned = sim_soft_pose(&motion, 1);

@@ -33,6 +33,8 @@ const char *sim_soft_motion_fault(const sim_soft_motion *m)
 		{ "motion.period", m->period <= 1e6 && (m->period >= 1e-6 || (m->period == 0 && !swings)) },
 		{ "motion.phase", fabs(m->phase) <= 1e6 },
 		{ "motion.ramp", m->ramp >= 0 && m->ramp <= 1e6 },
+		{ "motion.from", m->from >= 0 && m->from <= 1e6 },
+		{ "motion.until", m->until == 0 || (m->until > m->from && m->until <= 1e6) },
 	};
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (!fields[i].fits)
@@ -49,6 +51,9 @@ bool sim_soft_rests(const sim_soft_motion *motion)
 carom_pose sim_soft_pose(const sim_soft_motion *motion, double time)
 {
 	carom_pose pose = motion->start;
+	if (motion->until > 0)
+		time = fmin(time, motion->until);
+	time = fmax(time - motion->from, 0);
 	const double t = time < motion->ramp ? 0.5 * time * time / motion->ramp : time - 0.5 * motion->ramp;
 	const double wave = motion->period > 0 ? sim_sine(2 * SIM_PI * t / motion->period + motion->phase) : 0;
 	if (motion->spin != 0)

@@ -17,6 +17,8 @@ typedef struct sim_soft_motion {
 	double period;        ///< of both, seconds; above 0 where one of them is not 0
 	double phase;         ///< of both, rad
 	double ramp;          ///< seconds in which the motion gathers its full speed
+	double from;          ///< it begins at this time, seconds
+	double until;         ///< it ends at this time, above from; 0: never
 } sim_soft_motion;
 
 /// The pose at a time >= 0: turned about the body's own origin by the spin, then by the swing.
