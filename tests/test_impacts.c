@@ -260,7 +260,7 @@ static void open_crossing(impact_scene *s, carom_context *context, const carom_w
 {
 	open_scene(s, context, def);
 	for (int i = 0; i < 2; i++) {
-		sweep_mesh *mesh = sweep_add_sheet(&s->places, 7, 7, 2 + 0.1 * i);
+		sweep_mesh *mesh = sweep_add_sheet(&s->places, 9, 9, 2 + 0.1 * i);
 		sweep_shift(mesh, 0, 0, 0.5 * i);
 		add_body(s, i == 0 ? first : CAROM_CLOTH);
 	}
@@ -334,7 +334,7 @@ TEST(impacts, filters_hold)
 			if (kind == 0 || TEST_FEWER == 1)
 				check_impacts(&s, &def.sweep, "filters");
 			// A rigid body that no deforming one lets pass is left out.
-			CHECK_INT(carom_world_sweep_stats(s.world).triangles, cases[i].meet || kind == 0 ? 144 : 72);
+			CHECK_INT(carom_world_sweep_stats(s.world).triangles, cases[i].meet || kind == 0 ? 256 : 128);
 		}
 		note.verdict = false;
 		REQUIRE(carom_world_set_filter(s.world, s.ids[0], 1, UINT64_MAX, 0) == CAROM_SUCCESS);
