@@ -20,12 +20,14 @@ typedef struct yard {
 
 static const carom_vec3 still = { 0, 0, 0 };
 
-static void open_yard(yard *y, double friction)
+/// slop: penetration that the solver leaves alone, metres.
+static void open_yard_with(yard *y, double friction, double slop)
 {
 	const sim_solver_settings settings = { .iterations = 50,
 		.over_relaxation = 1.3,
 		.error_reduction = 0.2,
 		.softness = 1e-9,
+		.slop = slop,
 		.max_correcting_speed = 2,
 		.restitution_speed = 0.1,
 		.max_angular_speed = INFINITY };
@@ -34,6 +36,8 @@ static void open_yard(yard *y, double friction)
 	y->dynamics = sim_create_dynamics(&settings, (carom_vec3){ 0, 0, -9.81 });
 	REQUIRE(y->dynamics != NULL);
 }
+
+static void open_yard(yard *y, double friction) { open_yard_with(y, friction, 0); }
 
 static void close_yard(yard *y)
 {
@@ -234,6 +238,111 @@ TEST(stacking, fast_cubes_do_not_fall_through_open_floors)
 				step_yard(&y);
 			const carom_vec3 p = sim_dynamics_get_centre(y.dynamics, 1);
 			CHECK(p.z > 0.4 || fabs(p.x) > 9.4 || fabs(p.y) > 9.4); // or it was thrown over the border
+			close_yard(&y);
+		}
+	}
+}
+
+// ---- A valley of two slopes of 45 degrees ----
+
+enum { VALLEY_PLANES, VALLEY_CLOSED, VALLEY_OPEN, VALLEY_FIELD, VALLEYS };
+enum { BOX, CUBE, LUMPY, BALL, DROPPED };
+
+// Metres.
+static const double SLOP = 0.0005;
+
+static void put_slope_planes(yard *y)
+{
+	const double angle = acos(-1.0) / 4;
+	for (int side = -1; side <= 1; side += 2) {
+		const carom_shape plane = { .type = CAROM_PLANE };
+		put(y, plane, (carom_pose){ { 0, 0, 0 }, fixture_turn((v3d){ 0, 1, 0 }, side * angle) }, 0, still);
+	}
+}
+
+/// z = |x|, 20 wide and long: two rectangles, or with a bottom and ends a solid 2 below the valley.
+static carom_mesh *slope_mesh(carom_context *context, bool closed)
+{
+	static const float profile[5][2] = { { -10, 10 }, { 0, 0 }, { 10, 10 }, { 10, -2 }, { -10, -2 } };
+	static const int32_t ends[3][3] = { { 0, 4, 1 }, { 4, 3, 1 }, { 3, 2, 1 } };
+	static fixture_soup soup;
+	soup = (fixture_soup){ .vertex_count = closed ? 10 : 6 };
+	const int corners = closed ? 5 : 3;
+	for (int i = 0; i < 2 * corners; i++) {
+		const float at[3] = { profile[i % corners][0], i < corners ? -10 : 10, profile[i % corners][1] };
+		memcpy(&soup.vertices[3 * i], at, sizeof at);
+	}
+	for (int i = 0; i < (closed ? 5 : 2); i++) {
+		const int32_t a = i, b = (i + 1) % corners;
+		const int32_t two[6] = { a, b, b + corners, a, b + corners, a + corners };
+		memcpy(&soup.triangles[3 * soup.triangle_count], two, sizeof two);
+		soup.triangle_count += 2;
+	}
+	for (int i = 0; i < 3 && closed; i++) {
+		const int32_t two[6] = { ends[i][0], ends[i][1], ends[i][2], ends[i][0] + 5, ends[i][2] + 5, ends[i][1] + 5 };
+		memcpy(&soup.triangles[3 * soup.triangle_count], two, sizeof two);
+		soup.triangle_count += 2;
+	}
+	return fixture_mesh(context, &soup);
+}
+
+static void put_valley(yard *y, int kind)
+{
+	static float heights[21 * 41];
+	carom_mesh *mesh;
+	if (kind == VALLEY_PLANES) {
+		put_slope_planes(y);
+		return;
+	}
+	for (int i = 0; i < 21 * 41; i++)
+		heights[i] = fabsf(0.5f * (float)(i % 41) - 10);
+	if (kind == VALLEY_FIELD)
+		REQUIRE(carom_create_height_field(y->context, 41, 21, heights, (double[2]){ 0.5, 1 }, 2, &mesh) == CAROM_SUCCESS);
+	else
+		mesh = slope_mesh(y->context, kind == VALLEY_CLOSED);
+	put(y, fixture_of_mesh(mesh), kind == VALLEY_FIELD ? fixture_at(-10, -10, 0) : fixture_at(0, 0, 0), 0, still);
+	carom_release_mesh(mesh);
+}
+
+/// What is dropped: a box, a cube of 12 triangles, a concave body of 48, a sphere. The mesh is the caller's.
+static carom_shape dropped_shape(const yard *y, int what, carom_mesh **mesh)
+{
+	*mesh = NULL;
+	if (what == LUMPY)
+		*mesh = manifold_made_mesh(y->context, "lumpy", 48);
+	return what == LUMPY ? fixture_of_mesh(*mesh) : what == BALL ? fixture_sphere(0.5) : cube_of(y, what, 0.5, mesh);
+}
+
+static double deepest_of(const yard *y)
+{
+	const carom_contact_view c = carom_world_contacts(y->world);
+	double deepest = 0;
+	for (int64_t i = 0; i < c.count; i++)
+		deepest = fmax(deepest, c.data[i].depth);
+	return deepest;
+}
+
+/// A box, a cube and a sphere lie with both slopes: their middle is over the bottom. A concave body lies beside it, on three points: at one
+/// place in all valleys. None sinks deeper than what the solver leaves alone, and none trembles.
+TEST(stacking, what_is_dropped_into_a_valley_comes_to_rest_in_its_middle)
+{
+	const double turned = acos(-1.0) / 4 + 0.1;
+	for (int kind = 0; kind < VALLEYS; kind++) {
+		for (int what = BOX; what < DROPPED; what++) {
+			yard y;
+			carom_mesh *mesh;
+			open_yard_with(&y, 0.2, SLOP);
+			put_valley(&y, kind);
+			const carom_shape shape = dropped_shape(&y, what, &mesh);
+			const int body = y.count;
+			put(&y, shape, (carom_pose){ { 0.3, 0.2, 1.6 }, fixture_turn((v3d){ 0, 1, 0.05 }, turned) }, 0.5, still);
+			carom_release_mesh(mesh);
+			const outcome o = run_yard(&y, 600, 0);
+			const carom_vec3 p = sim_dynamics_get_centre(y.dynamics, body);
+			CHECK(o.fastest < 0.001);
+			CHECK(deepest_of(&y) < SLOP + 1e-4);
+			CHECK_NEAR(p.x, what == LUMPY ? 0.262 : 0, what == LUMPY ? 0.01 : 0.001);
+			CHECK_NEAR(p.z, what == LUMPY ? 0.65 : sqrt(0.5), what == LUMPY ? 0.01 : 2 * SLOP);
 			close_yard(&y);
 		}
 	}

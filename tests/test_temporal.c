@@ -761,6 +761,167 @@ TEST(temporal, allocation_failures_leave_a_usable_world)
 	CHECK_INT(atomic_load(&heap.blocks), 0);
 }
 
+// ---- Bodies of few facets at rest ----
+
+enum { HEAP_BODIES = 12 };
+
+/// Cubes and rings of 40 triangles, each of which overlaps with its neighbours.
+typedef struct heap_of_few {
+	carom_mesh *ring, *cube;
+	carom_pose poses[HEAP_BODIES];
+	carom_body_id ids[HEAP_BODIES];
+} heap_of_few;
+
+static carom_world *open_heap(heap_of_few *h, carom_context *context, const carom_world_def *def)
+{
+	carom_world *world = fixture_world(context, def);
+	for (int i = 0; i < HEAP_BODIES; i++)
+		h->ids[i] = fixture_add(world, fixture_of_mesh(i % 3 ? h->ring : h->cube), h->poses[i], CAROM_DYNAMIC);
+	return world;
+}
+
+static void make_heap(heap_of_few *h, carom_context *context)
+{
+	h->ring = fixture_torus_mesh(context, 5, 4, 0.45, 0.1);
+	h->cube = fixture_box_mesh(context, 0.6, 0.6, 0.6);
+	for (int i = 0; i < HEAP_BODIES; i++)
+		h->poses[i] =
+			(carom_pose){ { 1.1 * (i % 3), 1.1 * (i / 3 % 2), 1.1 * (i / 6) }, fixture_turn((v3d){ 1, i, 2 }, 0.4 * i) };
+}
+
+static void release_heap(heap_of_few *h)
+{
+	carom_release_mesh(h->ring);
+	carom_release_mesh(h->cube);
+}
+
+/// A world without a past finds the same contacts, bit for bit, but for how old they are.
+static void check_as_from_nothing(heap_of_few *h, const carom_world *world)
+{
+	carom_world_def def = carom_default_world_def();
+	def.temporal = CAROM_TEMPORAL_NONE;
+	carom_context *context = fixture_context(1);
+	heap_of_few fresh = *h;
+	make_heap(&fresh, context);
+	memcpy(fresh.poses, h->poses, sizeof fresh.poses);
+	carom_world *other = open_heap(&fresh, context, &def);
+	fixture_step(other);
+	const carom_contact_view a = carom_world_contacts(world), b = carom_world_contacts(other);
+	REQUIRE(a.count == b.count && a.count > 20);
+	for (int64_t i = 0; i < a.count; i++) {
+		CHECK(memcmp(a.data[i].point, b.data[i].point, sizeof a.data[i].point) == 0);
+		CHECK(memcmp(a.data[i].normal, b.data[i].normal, sizeof a.data[i].normal) == 0);
+		CHECK(a.data[i].depth == b.data[i].depth && a.data[i].kind == b.data[i].kind);
+		CHECK(a.data[i].feature_a == b.data[i].feature_a && a.data[i].feature_b == b.data[i].feature_b);
+	}
+	const carom_pair_view p = carom_world_pairs(world), q = carom_world_pairs(other);
+	REQUIRE(p.count == q.count);
+	for (int64_t i = 0; i < p.count; i++)
+		CHECK(p.data[i].contact_count == q.data[i].contact_count && p.data[i].found_count == q.data[i].found_count);
+	carom_destroy_world(other);
+	release_heap(&fresh);
+	carom_destroy_context(context);
+}
+
+/// Set all poses, step, compare. Returns how many pairs were worked out.
+static int step_heap(heap_of_few *h, carom_world *world)
+{
+	REQUIRE(carom_world_set_poses(world, HEAP_BODIES, h->ids, h->poses) == CAROM_SUCCESS);
+	fixture_step(world);
+	fixture_check_views(world);
+	check_as_from_nothing(h, world);
+	return carom_world_stats(world).pairs_full;
+}
+
+TEST(temporal, few_facets_at_rest_take_over_their_contacts)
+{
+	for (int threads = 1; threads <= 3; threads += 2) {
+		carom_context *context = fixture_context(threads);
+		heap_of_few h;
+		make_heap(&h, context);
+		carom_world *world = open_heap(&h, context, NULL);
+		const int all = step_heap(&h, world);
+		CHECK(all > 15);
+		CHECK_INT(step_heap(&h, world), 0);
+		CHECK_INT(step_heap(&h, world), 0);
+		// One that moves is worked out with its neighbours, and so it is by the last bit of its place.
+		for (int i = 0; i < 2; i++) {
+			double *x = &h.poses[4].position.x;
+			*x = i ? nextafter(*x, 2 * *x) : *x + 0.01;
+			const int some = step_heap(&h, world);
+			CHECK(some > 0 && some < all);
+			CHECK_INT(step_heap(&h, world), 0);
+		}
+		// What pairs remember does not outlive the shape.
+		carom_mesh *mesh = fixture_box_mesh(context, 0.65, 0.65, 0.65);
+		const carom_shape larger = fixture_of_mesh(mesh);
+		REQUIRE(carom_world_set_shape(world, h.ids[3], &larger) == CAROM_SUCCESS);
+		fixture_step(world);
+		CHECK(carom_world_stats(world).pairs_full > 0);
+		carom_release_mesh(mesh);
+		carom_destroy_world(world);
+		release_heap(&h);
+		carom_destroy_context(context);
+	}
+}
+
+static bool all_but_deep(const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user)
+{
+	(void)user_data_a, (void)user_data_b;
+	int *asked = user;
+	(*asked)++;
+	return contact->depth < 0.1f;
+}
+
+/// A filter is asked in each step, of all contacts.
+TEST(temporal, few_facets_at_rest_ask_their_filter)
+{
+	int asked = 0;
+	carom_context *context = fixture_context(1);
+	carom_world_def def = carom_default_world_def();
+	def.contact_filter = all_but_deep;
+	def.filter_user = &asked;
+	heap_of_few h;
+	make_heap(&h, context);
+	carom_world *world = open_heap(&h, context, &def);
+	fixture_step(world);
+	const int first = asked;
+	fixture_step(world);
+	CHECK(first > 50);
+	CHECK_INT(asked, 2 * first);
+	carom_destroy_world(world);
+	release_heap(&h);
+	carom_destroy_context(context);
+}
+
+/// A step with another pose that fails, and one after it with the first poses: nothing of the failed one is taken over.
+TEST(temporal, few_facets_at_rest_bear_failures)
+{
+	static fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	heap_of_few h;
+	make_heap(&h, context);
+	const double x = h.poses[4].position.x;
+	int failures = 0;
+	for (int n = 0; n < 12; n++) {
+		carom_world *world = open_heap(&h, context, NULL);
+		fixture_step(world);
+		for (int away = 1; away >= 0; away--) {
+			h.poses[4].position.x = x + 0.02 * away;
+			REQUIRE(carom_world_set_poses(world, HEAP_BODIES, h.ids, h.poses) == CAROM_SUCCESS);
+			atomic_store(&heap.fail_at, away ? atomic_load(&heap.calls) + n : -1);
+			failures += carom_world_step(world) == CAROM_OUT_OF_MEMORY;
+			atomic_store(&heap.fail_at, -1);
+		}
+		check_as_from_nothing(&h, world);
+		carom_destroy_world(world);
+	}
+	CHECK(failures > 0);
+	release_heap(&h);
+	carom_destroy_context(context);
+	CHECK_INT(atomic_load(&heap.blocks), 0);
+}
+
 /// What pairs leave behind is tidied up: pairs that come and go all the time need no more memory after 300 steps than after 60.
 TEST(temporal, memory_does_not_grow)
 {

@@ -30,7 +30,7 @@ void cr_keep_contacts(cr_worker *worker, cr_span *range)
 	const int32_t count = (int32_t)worker->contacts.count;
 	if (count > range->count) {
 		cr_list_tail *tail = &worker->tails.contacts;
-		if (!cr_list_open(&worker->frame->contacts, tail, (uint32_t)count)) {
+		if (!cr_list_open(&worker->frame->contacts[worker->frame->now], tail, (uint32_t)count)) {
 			worker->failed = true;
 			return;
 		}

@@ -17,6 +17,22 @@ carom_result cr_open_stages(cr_pipeline *p)
 	return cr_broad_create_tree(p->context, &p->broad);
 }
 
+/// Filter, sort and reduce the contacts of a pair, and remember where they are if the next step may
+/// take them over. Those that were taken over are done already.
+static void reduce_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	if (!w->rests) {
+		cr_raw_contacts contacts = { cr_contacts_at(&p->frame, w->contacts.first), w->contacts.count, w->contacts.count };
+		if (p->keep_contact)
+			cr_filter_contacts(p, w->a, w->b, &contacts);
+		w->found = cr_reduce_contacts(p, worker, &contacts);
+		w->contacts.count = (int32_t)contacts.count;
+	}
+	cr_pair_memory *m = cr_memory_of(p, w);
+	if (m && w->by_poses && !p->keep_contact && !p->lab)
+		m->rest = (cr_rest){ p->run, w->contacts, w->found };
+}
+
 static void reduce_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	cr_pipeline *p = task;
@@ -24,11 +40,7 @@ static void reduce_task(int64_t begin, int64_t end, int worker, void *task)
 		cr_pair_work *w = &p->work.data[p->kept.data[i]];
 		if (i + 2 < end)
 			__builtin_prefetch(cr_contacts_at(&p->frame, p->work.data[p->kept.data[i + 2]].contacts.first));
-		cr_raw_contacts contacts = { cr_contacts_at(&p->frame, w->contacts.first), w->contacts.count, w->contacts.count };
-		if (p->keep_contact)
-			cr_filter_contacts(p, w->a, w->b, &contacts);
-		w->found = cr_reduce_contacts(p, &p->workers[worker], &contacts);
-		w->contacts.count = (int32_t)contacts.count;
+		reduce_pair(p, &p->workers[worker], w);
 	}
 }
 

@@ -111,8 +111,10 @@ static cr_next cast_rays(const cr_pipeline *p, cr_pair_work *w)
 static cr_next judge_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const double ahead = cr_wants_near_contacts(p) ? 0 : p->settings.world.speculative_distance;
-	if (cr_wants_manifold(p, w) && add_crossings(p, worker, w))
+	if (cr_wants_manifold(p, w) && add_crossings(p, worker, w)) {
+		w->by_poses = true;
 		return CR_NEXT_NONE;
+	}
 	if (w->meetings.count == 0 && (ahead == 0 || w->gap > ahead) && !is_contained(p, w))
 		return CR_NEXT_NONE;
 	if (!w->iterative && cr_memory_of(p, w))
@@ -146,7 +148,7 @@ static cr_next start_over(cr_worker *worker, cr_pair_work *w)
 static cr_next judge_after_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	if (!w->again && cr_wants_manifold(p, w) && replace_by_patches(p, worker, w)) {
-		w->touching = true;
+		w->touching = w->by_poses = true;
 		return CR_NEXT_NONE;
 	}
 	if (w->touching || worker->failed || add_crossings(p, worker, w))

@@ -30,6 +30,8 @@ static void look_ahead(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 
 static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
+	if (w->rests)
+		return;
 	bool touched = w->contacts.count > 0;
 	if (cr_wants_near_contacts(p)) {
 		cr_load_contacts(worker, w->contacts);

@@ -13,8 +13,8 @@
 ///    those of the body with fewer. Of two bodies that are not both convex, edges only where the
 ///    middle of a piece may choose them (ridges.c).
 /// 2. The elements are measured below all planes, the other corners only below the few planes that
-///    come to be compared: those below which what is known of the elements is least come first, and
-///    their depth gives most others up.
+///    come to be compared: those first that the elements are known to lie least deep below. Their
+///    depth gives most others up.
 ///    The element (vertex inside, or middle of a piece of an edge inside) that lies deepest in the
 ///    other body chooses first: of the planes that it lies below the one with the least depth. Of
 ///    equal ones the larger facet; edges only where they are clearly better, since a facet gives
@@ -467,7 +467,7 @@ static double limit_beside(const cr_manifold *m, double least) { return (1 + SAM
 static double cost_of(cr_manifold *m, int32_t number, int32_t corner, double limit)
 {
 	cr_reference_plane *plane = &m->planes[number];
-	// What is known already gives most planes up, before a corner is looked at closely.
+	// Known depths give most planes up, before a corner is looked at closely.
 	if (deepest_known(m, number) > limit)
 		return INFINITY;
 	complete_row(m, number);

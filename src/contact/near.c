@@ -364,6 +364,7 @@ static void near_task(int64_t begin, int64_t end, int worker, void *task)
 		ask_ahead(p, i + 1, end);
 		w->looked = true;
 		if (cr_are_hulls(p, w) && cr_collide_hulls(p, &p->workers[worker], w)) {
+			w->by_poses = w->contacts.count > 0;
 			p->next.data[number] = CR_NEXT_NONE;
 			continue;
 		}

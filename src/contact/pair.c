@@ -47,6 +47,31 @@ static bool looks_first(const cr_pipeline *p, const cr_pair_work *w)
 		vertex_speaks_for_all(&p->bodies[w->a], &p->bodies[w->b]);
 }
 
+static bool is_still(const cr_body *body)
+{
+	return !body->deforming && memcmp(&body->pose, &body->last_pose, sizeof body->pose) == 0;
+}
+
+/// Has neither body of a pair moved by a bit since the last step, in which its contacts followed
+/// from the poses and shapes alone? The same contacts would be found again.
+static bool is_at_rest(const cr_pipeline *p, const cr_body *a, const cr_body *b, const cr_pair_memory *m)
+{
+	return m->rest.run > 0 && m->rest.run + 1 == p->run && !p->keep_contact && is_still(a) && is_still(b);
+}
+
+/// Take over the contacts of the last step.
+static void take_over(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_pair_memory *m)
+{
+	w->keep = w->rests = w->by_poses = true;
+	w->found = m->rest.found;
+	worker->pairs_iterative++;
+	worker->contacts.count = 0;
+	const cr_raw_contact *last = cr_last_contacts_at(&p->frame, m->rest.contacts.first);
+	for (int32_t i = 0; i < m->rest.contacts.count; i++)
+		cr_add_contact(worker, &last[i]);
+	cr_keep_contacts(worker, &w->contacts);
+}
+
 /// Finish a pair that begin_pair began: work out its relative pose, and by that whether it is
 /// apart, iterative or full.
 static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, uint8_t *next)
@@ -59,6 +84,11 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	w->extension = cr_round_up(p->settings.world.speculative_distance);
 	cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
 	w->now.path = a->path + b->path;
+	if (m && is_at_rest(p, a, b, m)) {
+		take_over(p, worker, w, m);
+		*next = CR_NEXT_NONE;
+		return;
+	}
 	if (m) {
 		const cr_shared_region region = cr_find_shared_region(a, b);
 		if (cr_is_still_apart(a, b, &region, &w->now, m)) {

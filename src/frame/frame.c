@@ -15,7 +15,9 @@ void cr_frame_init(cr_frame *f, carom_context *context)
 	cr_list_init(&f->casts, context, CR_RAYS_AT_ONCE, CAST_COLUMNS, CAST_SIZES);
 	cr_list_init(&f->walks, context, CR_RAYS_AT_ONCE, WALK_COLUMNS, WALK_SIZES);
 	cr_list_init(&f->meetings, context, MEETINGS_AT_ONCE, 1, &(size_t){ sizeof(cr_candidate) });
-	cr_list_init(&f->contacts, context, CONTACTS_AT_ONCE, 1, &(size_t){ sizeof(cr_raw_contact) });
+	for (int i = 0; i < 2; i++)
+		cr_list_init(&f->contacts[i], context, CONTACTS_AT_ONCE, 1, &(size_t){ sizeof(cr_raw_contact) });
+	f->now = 0;
 }
 
 void cr_frame_free(cr_frame *f)
@@ -23,25 +25,29 @@ void cr_frame_free(cr_frame *f)
 	cr_list_free(&f->casts);
 	cr_list_free(&f->walks);
 	cr_list_free(&f->meetings);
-	cr_list_free(&f->contacts);
+	cr_list_free(&f->contacts[0]);
+	cr_list_free(&f->contacts[1]);
 }
+
+void cr_frame_turn(cr_frame *f) { f->now = 1 - f->now; }
 
 void cr_frame_reset(cr_frame *f)
 {
 	cr_list_reset(&f->casts);
 	cr_list_reset(&f->walks);
 	cr_list_reset(&f->meetings);
-	cr_list_reset(&f->contacts);
+	cr_list_reset(&f->contacts[f->now]);
 }
 
 size_t cr_frame_used(const cr_frame *f)
 {
-	return cr_list_used(&f->casts) + cr_list_used(&f->walks) + cr_list_used(&f->meetings) + cr_list_used(&f->contacts);
+	return cr_list_used(&f->casts) + cr_list_used(&f->walks) + cr_list_used(&f->meetings) + cr_list_used(&f->contacts[f->now]);
 }
 
 bool cr_frame_move(cr_frame *f)
 {
-	return cr_list_move(&f->casts) && cr_list_move(&f->walks) && cr_list_move(&f->meetings) && cr_list_move(&f->contacts);
+	return cr_list_move(&f->casts) && cr_list_move(&f->walks) && cr_list_move(&f->meetings) && cr_list_move(&f->contacts[0]) &&
+		cr_list_move(&f->contacts[1]);
 }
 
 void cr_kept_init(cr_kept *k, carom_context *context)

@@ -25,10 +25,11 @@ typedef struct cr_span {
 
 /// The lists. Columns: frame.c.
 typedef struct cr_frame {
-	cr_list casts;    // rays of full pairs, cast in both directions; and their hits
-	cr_list walks;    // rays of iterative pairs, and where their walks over the target ended
-	cr_list meetings; // pairs of triangles that may meet: cr_candidate
-	cr_list contacts; // of pairs: cr_raw_contact
+	cr_list casts;       // rays of full pairs, cast in both directions; and their hits
+	cr_list walks;       // rays of iterative pairs, and where their walks over the target ended
+	cr_list meetings;    // pairs of triangles that may meet: cr_candidate
+	cr_list contacts[2]; // of pairs, of this step and of the last one: cr_raw_contact
+	int now;             // which of these is of this step
 } cr_frame;
 
 /// The memory of pairs from step to step: lists as those of a frame.
@@ -72,6 +73,8 @@ enum { CR_RAYS_AT_ONCE = 4096 };
 
 void cr_frame_init(cr_frame *frame, carom_context *context);
 void cr_frame_free(cr_frame *frame);
+/// Let the contacts be those of the last step. Comes before cr_frame_reset, which leaves them.
+void cr_frame_turn(cr_frame *frame);
 /// Forget all entries. The tails of all workers must be set to zero.
 void cr_frame_reset(cr_frame *frame);
 /// Bytes of all entries.
@@ -110,7 +113,11 @@ static inline cr_candidate *cr_meetings_at(const cr_frame *frame, uint32_t first
 }
 static inline cr_raw_contact *cr_contacts_at(const cr_frame *frame, uint32_t first)
 {
-	return cr_list_at(&frame->contacts, 0, first);
+	return cr_list_at(&frame->contacts[frame->now], 0, first);
+}
+static inline const cr_raw_contact *cr_last_contacts_at(const cr_frame *frame, uint32_t first)
+{
+	return cr_list_at(&frame->contacts[1 - frame->now], 0, first);
 }
 
 #endif

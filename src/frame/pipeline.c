@@ -110,7 +110,10 @@ static void reset_workers(cr_pipeline *p)
 		cr_arena_reset(&w->walked);
 		w->candidates.arena = &w->walked;
 	}
+	if (p->settings.world.temporal != CAROM_TEMPORAL_NONE)
+		cr_frame_turn(&p->frame);
 	cr_frame_reset(&p->frame);
+	p->run++;
 }
 
 bool cr_move_memory(cr_pair_memory *m, const cr_kept *from, cr_kept *to, cr_kept_tails *tails)

@@ -57,6 +57,8 @@ typedef struct cr_pair_work {
 	bool again;       // begun once more in full
 	bool cut;         // full, and rays were left out: nothing can be said of near samples
 	bool touching;    // a ray hit: no completion needed
+	bool by_poses;    // its contacts follow from the poses and shapes alone
+	bool rests;       // they are those of the last step
 	bool dropped;     // a ray was inside but left its own body first (exit_distance_test)
 	double allowed;   // full: displacement that the new memory shall bear; 0: remember nothing
 	double gap;       // of surfaces that do not meet: how far apart they are now at least
@@ -171,6 +173,7 @@ struct cr_pipeline {
 	void *make_mesh_user; // of these
 	cr_kept memories[2];  // the memory of pairs: one in use, the other for when that is tidied
 	int keeping;          // the one in use
+	uint64_t run;         // which step this is, from 1
 	size_t live_kept;     // bytes of its entries after it was tidied last
 };
 

@@ -38,6 +38,13 @@ typedef struct cr_near_list {
 	double most_reach;      // farther out the list was too long; 0: it never was
 } cr_near_list;
 
+/// The contacts of a pair that followed from the poses and shapes alone.
+typedef struct cr_rest {
+	uint64_t run;     // the step that they are of (cr_pipeline.run); 0: there are none
+	cr_span contacts; // of its list
+	int32_t found;    // before they were reduced
+} cr_rest;
+
 /// Memory of one pair a < b of the broad phase. The fields that most pairs need come first.
 typedef struct cr_pair_memory {
 	bool valid;     // full and watched hold, and bodies and shapes are still those
@@ -52,6 +59,7 @@ typedef struct cr_pair_memory {
 	cr_reference apart_from; // a step in which the pair was apart: it still is
 	cr_reference full;       // the last full step: no sample can be inside but those watched
 	cr_near_list near;
+	cr_rest rest;
 } cr_pair_memory;
 
 /// Ask for memory that is soon read.

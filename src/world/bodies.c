@@ -451,6 +451,15 @@ static carom_result check_place(const carom_world *world, carom_body_id id, cons
 	return cr_check_pose(world->context, pose, function, pose_field, normalized);
 }
 
+/// Put a body at a pose (normalised). One that is there to the last bit stays as it is: its box and
+/// the way that it has gone need no update.
+static void put_body(cr_body *body, const carom_pose *pose)
+{
+	const bool rigid = !body->deforming && !body->granular;
+	if (!rigid || memcmp(cr_pose_of(body), pose, sizeof *pose) != 0)
+		cr_place_body(body, pose);
+}
+
 carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const carom_pose *pose)
 {
 	static const char *const name = "carom_world_set_pose";
@@ -460,7 +469,7 @@ carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const ca
 	const carom_result result = check_place(world, id, pose, name, "id", "pose", &normalized);
 	if (result != CAROM_SUCCESS)
 		return result;
-	cr_place_body(&world->bodies.data[id.index1 - 1], &normalized);
+	put_body(&world->bodies.data[id.index1 - 1], &normalized);
 	cr_query_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, 1, &id, pose);
 	return CAROM_SUCCESS;
@@ -503,7 +512,7 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 	}
 	for (int i = 0; i < count; i++) {
 		cr_check_pose(world->context, &poses[i], name, "pose", &normalized);
-		cr_place_body(&world->bodies.data[ids[i].index1 - 1], &normalized);
+		put_body(&world->bodies.data[ids[i].index1 - 1], &normalized);
 	}
 	cr_query_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, count, ids, poses);

@@ -50,29 +50,38 @@ static void copy_results(cr_results *to, const cr_results *from)
 
 // ---- The memory of pairs ----
 
-enum { LISTS = 4 };
+enum { LISTS = 5 };
 
 typedef struct list {
 	void *data;
 	size_t bytes;
 } list;
 
-static void get_lists(const cr_kept *kept, const cr_pair_memory *m, list lists[LISTS])
+/// contacts: the list of those that the pair may take over.
+static void get_lists(const cr_kept *kept, const cr_list *contacts, const cr_pair_memory *m, list lists[LISTS])
 {
 	for (int side = 0; side < 2; side++)
 		lists[side] = (list){ cr_watches_at(kept, m->watched[side].first), (size_t)m->watched[side].count * sizeof(cr_watch) };
 	const cr_span near = m->near.pairs;
 	lists[2] = (list){ cr_near_at(kept, near.first), (size_t)near.count * sizeof(cr_candidate) };
 	lists[3] = (list){ cr_near_gaps_at(kept, near.first), (size_t)cr_lanes_of(near.count) * sizeof(float) };
+	const cr_span rest = m->rest.contacts;
+	lists[4] = (list){ cr_list_at(contacts, 0, rest.first), (size_t)rest.count * sizeof(cr_raw_contact) };
 }
 
-/// A memory without the lists that no longer hold.
-static cr_pair_memory trim(const cr_pair_memory *memory)
+/// A memory without the lists that no longer hold. Of the contacts that may be taken over run is 1.
+static cr_pair_memory trim(const cr_pipeline *p, const cr_pair_memory *memory)
 {
 	cr_pair_memory m = *memory;
 	cr_trim_memory(&m);
+	if (m.rest.run == p->run)
+		m.rest.run = 1;
+	else
+		m.rest = (cr_rest){ 0 };
 	return m;
 }
+
+static const cr_list *last_contacts(const cr_pipeline *p) { return &p->frame.contacts[p->frame.now]; }
 
 static const cr_pair_memory *memory_of_pair(const cr_temporal *t, int64_t pair) { return &t->slots.data[t->slot.data[pair]]; }
 
@@ -81,9 +90,9 @@ static int64_t count_list_bytes(const cr_pipeline *p)
 	const cr_temporal *t = &p->temporal;
 	size_t bytes = 0;
 	for (int64_t i = 0; i < t->pairs.count; i++) {
-		const cr_pair_memory m = trim(memory_of_pair(t, i));
+		const cr_pair_memory m = trim(p, memory_of_pair(t, i));
 		list lists[LISTS];
-		get_lists(&p->memories[p->keeping], &m, lists);
+		get_lists(&p->memories[p->keeping], last_contacts(p), &m, lists);
 		for (int k = 0; k < LISTS; k++)
 			bytes += lists[k].bytes;
 	}
@@ -97,9 +106,9 @@ static void save_memories(carom_snapshot *s, const cr_pipeline *p)
 	s->memories.count = t->pairs.count;
 	s->lists.count = 0;
 	for (int64_t i = 0; i < t->pairs.count; i++) {
-		s->memories.data[i] = trim(memory_of_pair(t, i));
+		s->memories.data[i] = trim(p, memory_of_pair(t, i));
 		list lists[LISTS];
-		get_lists(&p->memories[p->keeping], &s->memories.data[i], lists);
+		get_lists(&p->memories[p->keeping], last_contacts(p), &s->memories.data[i], lists);
 		for (int k = 0; k < LISTS; k++) {
 			copy_bytes(s->lists.data + s->lists.count, lists[k].data, lists[k].bytes);
 			s->lists.count += (int64_t)lists[k].bytes;
@@ -107,15 +116,31 @@ static void save_memories(carom_snapshot *s, const cr_pipeline *p)
 	}
 }
 
-/// Copy the lists of one memory to kept and let the memory name them there; false: out of memory.
-static bool lay_lists(cr_kept *kept, cr_kept_tails *tails, cr_pair_memory *m, const uint8_t **bytes)
+/// Where the lists of memories are laid: those of a pipeline that are not in use.
+typedef struct laying {
+	cr_kept *kept;
+	cr_kept_tails tails;
+	cr_list *contacts;
+	cr_list_tail contact_tail;
+	uint64_t run;
+} laying;
+
+/// Copy the lists of one memory there and let the memory name them; false: out of memory.
+static bool lay_lists(laying *l, cr_pair_memory *m, const uint8_t **bytes)
 {
+	cr_kept *kept = l->kept;
+	cr_kept_tails *tails = &l->tails;
+	if (!cr_list_open(l->contacts, &l->contact_tail, (uint32_t)m->rest.contacts.count))
+		return false;
+	m->rest.contacts.first = l->contact_tail.next;
+	l->contact_tail.next += (uint32_t)m->rest.contacts.count;
+	m->rest.run = m->rest.run > 0 ? l->run : 0;
 	if (!cr_keep_watches(kept, tails, m->watched[0].count, &m->watched[0]) ||
 		!cr_keep_watches(kept, tails, m->watched[1].count, &m->watched[1]) ||
 		!cr_keep_near(kept, tails, m->near.pairs.count, &m->near.pairs))
 		return false;
 	list lists[LISTS];
-	get_lists(kept, m, lists);
+	get_lists(kept, l->contacts, m, lists);
 	for (int k = 0; k < LISTS; k++) {
 		copy_bytes(lists[k].data, *bytes, lists[k].bytes);
 		*bytes += lists[k].bytes;
@@ -123,17 +148,20 @@ static bool lay_lists(cr_kept *kept, cr_kept_tails *tails, cr_pair_memory *m, co
 	return true;
 }
 
-/// Lay the lists of all memories into the kept lists that are not in use.
+/// Lay the lists of all memories into the lists that are not in use: of what is kept, and of the
+/// contacts, those of the step before the last.
 static bool lay_memories(cr_pipeline *p, carom_snapshot *s, cr_kept_tails *tails)
 {
-	cr_kept *kept = &p->memories[1 - p->keeping];
+	laying l = { .kept = &p->memories[1 - p->keeping], .contacts = &p->frame.contacts[1 - p->frame.now], .run = p->run };
 	const uint8_t *bytes = s->lists.data;
+	cr_list_reset(l.contacts);
 	for (int64_t i = 0; i < s->memories.count; i++) {
-		if (!lay_lists(kept, tails, &s->memories.data[i], &bytes)) {
-			cr_kept_reset(kept);
+		if (!lay_lists(&l, &s->memories.data[i], &bytes)) {
+			cr_kept_reset(l.kept);
 			return false;
 		}
 	}
+	*tails = l.tails;
 	return true;
 }
 
@@ -148,6 +176,7 @@ static void adopt_memories(cr_pipeline *p, const carom_snapshot *s, cr_kept_tail
 		t->slot.data[i] = (int32_t)i;
 	t->free.count = t->next_slot.count = 0;
 	cr_change_kept(p, tails);
+	cr_frame_turn(&p->frame);
 	if (p->lab)
 		memcpy(p->lab, s->lab, sizeof s->lab);
 }
