@@ -57,7 +57,8 @@ static double choose_reach(const cr_pipeline *p, const cr_pair_work *w)
 	if (!cr_pair_keeps_numbers(a, b))
 		return 0;
 	const cr_shared_region region = cr_find_shared_region(a, b);
-	const double reach = cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE), most = cr_memory_of(p, w)->near.most_reach;
+	const double reach = cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE, false),
+				 most = cr_memory_of(p, w)->near.most_reach;
 	if (most == 0 || reach <= most)
 		return reach;
 	return most >= LEAST_REACH * reach && cr_is_threshold_useful(most, cr_last_motion(a, b, &region)) ? most : 0;

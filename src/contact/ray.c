@@ -210,6 +210,10 @@ static bool predict_entry(const ray_side *s, int32_t i, cr_watch *watch)
 		watch->place = -1;
 		return true;
 	}
+	if (r->gap[i] > 0) {
+		watch->gap = r->gap[i];
+		return true;
+	}
 	int32_t nearest;
 	watch->gap = s->pipeline->bvh->nearest(s->target->shape.collider, origin, cr_entry_reach(s->pipeline, s->work), &nearest);
 	return nearest >= 0;

@@ -83,28 +83,41 @@ static void move_ray(const cr_sample_rays *r, int32_t from, int32_t to)
 	r->side[to] = r->side[from];
 }
 
-/// Drop those of count rays whose origins are known to be outside and are too far to enter: cells
-/// tell distances only roughly (avalanche at rest: three rays in four of the vertices outside). The
-/// others get their gap. Returns how many rays remain.
+/// Is the surface within reach of the origin of ray i, or the origin inside? Sets the gap of one
+/// that is near, and the side of one that is far and inside.
+static bool may_enter(const cr_pipeline *p, const cr_collider *target, const cr_sample_rays *r, int32_t i, float reach)
+{
+	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
+	int32_t nearest;
+	const float gap = p->bvh->nearest(target, origin, reach, &nearest);
+	r->gap[i] = nearest >= 0 ? gap : 0;
+	if (nearest >= 0)
+		return true;
+	const float direction[3] = { 0.5f, 0.7f, 0.3f };
+	if (r->side[i] == 0 && p->bvh->winding(target, origin, direction) != 0)
+		r->side[i] = 1;
+	return r->side[i] > 0;
+}
+
+/// Drop those of count rays whose origins are outside and are too far to enter: cells tell
+/// distances only roughly (avalanche at rest: three rays in four of the vertices outside), and
+/// where there is no grid, nothing is told yet. The others get their gap: 0 where it is not known.
+/// Returns how many rays remain.
 static int32_t drop_far(
 	const cr_pipeline *p, const cr_pair_work *w, const cr_collider *target, const cr_sample_rays *r, int32_t count)
 {
 	if (w->extension == 0)
 		return count; // samples known to be outside were not collected
 	const float reach = cr_entry_reach(p, w);
+	const int8_t asked = target->grid.cells ? -1 : 0;
 	int32_t kept = 0;
 	for (int32_t i = 0; i < count; i++) {
-		float gap = 0;
-		if (r->side[i] < 0) {
-			const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
-			int32_t nearest;
-			gap = p->bvh->nearest(target, origin, reach, &nearest);
-			if (nearest < 0)
-				continue;
-		}
+		r->gap[i] = 0;
+		if (r->side[i] <= asked && !may_enter(p, target, r, i, reach))
+			continue;
 		if (kept < i)
 			move_ray(r, i, kept);
-		r->gap[kept++] = gap;
+		r->gap[kept++] = r->gap[i];
 	}
 	return kept;
 }

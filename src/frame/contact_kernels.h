@@ -30,7 +30,8 @@ typedef struct cr_sample_rays {
 	float *t_max;
 	int32_t *sample; // 8 * block + lane in the source's samples
 	int8_t *side;    // of the origin, as the grid says: 1 inside, -1 outside, 0 not known
-	float *gap;      // full rays, side -1: distance from the surface (vertex.c)
+	// full rays, where the vertex stage asked: distance from the surface; 0: not known
+	float *gap;
 } cr_sample_rays;
 
 // Of a product of three differences, or the dot of one with the cross product of two: six products,

@@ -56,7 +56,7 @@ void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 	if (!cr_pair_keeps_numbers(a, b))
 		return;
 	const cr_shared_region region = cr_find_shared_region(a, b);
-	w->allowed = cr_threshold_of(d, a, b, &region, 1);
+	w->allowed = cr_threshold_of(d, a, b, &region, 1, d->predict);
 	if (!d->predict || w->allowed == 0)
 		return;
 	// A vertex that enters within the allowed motion was that near before, and a speculative one

@@ -6,6 +6,9 @@
 // Measured on the recorded avalanche (docs/measured/coherence.md): flat between half and twice
 // these.
 static const double COST_LENGTH = 0.1; // F / b, of the smaller body's extent
+// Times as much where a body deforms (docs/measured/deforming.md): full steps are dear, since
+// winding numbers tell sides. Where rays look ahead, what is near is dearer still, without a grid.
+static const double DEFORMING_COST = 3, AHEAD_COST = 0.5;
 // of the same: a body at rest keeps its memory through the solver's jitter
 static const double LEAST_THRESHOLD = 2e-3;
 // memory that lasts for fewer steps costs more than it saves
@@ -201,11 +204,17 @@ double cr_choose_threshold(double motion, double size)
 
 bool cr_is_threshold_useful(double threshold, double motion) { return threshold >= USEFUL_STEPS * motion; }
 
+/// Times that F / b of a pair is what it is between rigid bodies.
+static double cost_of(const cr_body *a, const cr_body *b, bool ahead)
+{
+	return !cr_pair_deforms(a, b) ? 1 : ahead ? AHEAD_COST : DEFORMING_COST;
+}
+
 double cr_threshold_of(
-	const cr_settings *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share)
+	const cr_settings *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share, bool ahead)
 {
 	if (settings->lab.displacement_threshold > 0)
 		return settings->lab.displacement_threshold;
-	const float size = fminf(a->shape.collider->extent, b->shape.collider->extent);
-	return share * cr_choose_threshold(cr_last_motion(a, b, region), size);
+	const double size = (double)fminf(a->shape.collider->extent, b->shape.collider->extent);
+	return share * cr_choose_threshold(cr_last_motion(a, b, region), cost_of(a, b, ahead) * size);
 }

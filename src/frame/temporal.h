@@ -107,8 +107,8 @@ cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b);
 /// is taken at the centre of the region, and the turn by its chord: |R x - R0 x| <= |R - R0|_F /
 /// sqrt(2) * |x|, since |R - R0|_F^2 = 8 sin^2(angle / 2).) Where that is more than the reference
 /// allows, it is the greatest motion of a corner of the box that the world boxes share, which costs
-/// more to find and is up to three times less. Of a pair that deforms it is what the paths of the
-/// bodies have grown by.
+/// more to find and is up to three times less. Of a pair that deforms it is the growth of their
+/// paths.
 double cr_displacement(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference);
 
@@ -145,7 +145,8 @@ double cr_choose_threshold(double motion, double size);
 bool cr_is_threshold_useful(double threshold, double motion);
 
 /// The threshold of a pair: that of the settings, or share of the one chosen from its last motion.
+/// ahead: of rays that are followed outward as far as that.
 double cr_threshold_of(
-	const cr_settings *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share);
+	const cr_settings *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share, bool ahead);
 
 #endif
