@@ -14,6 +14,12 @@ if(TARGET carom_cli)
 	install(TARGETS carom_cli)
 	# Where `carom bench` looks for them from its own place.
 	install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenes" DESTINATION "${CMAKE_INSTALL_DATADIR}/carom" FILES_MATCHING PATTERN "*.json")
+	if(CAROM_MANUAL_DIR)
+		install(DIRECTORY "${CAROM_MANUAL_DIR}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+		install(FILES "${CAROM_MANUAL_DIR}/completion/carom" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+		install(FILES "${CAROM_MANUAL_DIR}/completion/_carom" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+		install(FILES "${CAROM_MANUAL_DIR}/completion/carom.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+	endif()
 endif()
 
 set(CAROM_PACKAGE_NEEDS_THREADS OFF) # of those who link it: a shared library brings them itself

@@ -45,7 +45,7 @@ macro(carom_add_shader name file)
 	file(GLOB included "${folder}/*.glsl")
 	file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/shaders")
 	add_custom_command(OUTPUT "${header}" DEPENDS "${source}" ${included} VERBATIM
-		COMMAND "${CAROM_GLSLANG}" --quiet -V --target-env vulkan1.2 ${ARGN} --vn carom_${name}_spv -o "${header}" "${source}"
+		COMMAND "${CAROM_GLSLANG}" --quiet -V --target-env vulkan1.2 ${ARGN} --vn cr_${name}_spv -o "${header}" "${source}"
 		COMMENT "Kernel ${name}")
 	list(APPEND carom_shaders "${header}")
 endmacro()

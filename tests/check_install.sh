@@ -20,6 +20,12 @@ fail() {
 "$cmake" --install "$build" --prefix "$work/usr" >"$work/install.log"
 if [[ -x $build/tools/carom/carom ]]; then
 	"$work/usr/bin/carom" --version
+	if [[ -d $build/tools/carom/manual ]]; then
+		for file in man/man1/carom.1 man/man1/carom-run.1 bash-completion/completions/carom zsh/site-functions/_carom \
+			fish/vendor_completions.d/carom.fish; do
+			[[ -s $work/usr/share/$file ]] || fail "share/$file was not installed"
+		done
+	fi
 fi
 
 # The documents keep their places, so that links from one to another lead somewhere.
@@ -32,7 +38,7 @@ done < <(cd "$5" && find README.md CHANGELOG.md CONTRIBUTING.md docs -type f)
 # Global names of the library, those that it defines.
 library=$(find "$work/usr" -name 'libcarom.a' -o -name 'libcarom.so')
 case $library in
-*.so) names=$("$nm" -D --defined-only "$library") ;;
+*.so) names=$("$nm" -D --defined-only "$library" | sed 's/@.*//') ;; # names carry the version
 *.a) names=$("$nm" -g --defined-only "$library") ;;
 *) fail "no library was installed" ;;
 esac
@@ -46,7 +52,7 @@ grep -q '^cr_get_sweep_kernels$' <<<"$all" || fail "$library does not tell its i
 both=$(comm -12 <(echo "$of_lab") <(echo "$all"))
 [[ -z $both ]] || fail "$library holds the laboratory:" $both
 [[ -z $(find "$work/usr" -name lab.h) ]] || fail "lab.h was installed"
-others=$(sed -nE 's/^[0-9a-f]+ [A-Za-z] //p' <<<"$names" | grep -v '^carom_' || true)
+others=$(sed -nE 's/^[0-9a-f]+ [A-Za-z] //p' <<<"$names" | grep -vE '^carom_|^CAROM_[0-9.]+$' || true)
 if [[ -n $others && $hidden == ON ]]; then
 	fail "$library shows $(wc -l <<<"$others") names that are not public:" $others
 fi

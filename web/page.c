@@ -88,8 +88,7 @@ bool web_page_add_detector(web_page *page, const void *module, size_t size, sim_
 	return web_page_add(page, "carom-wasm", module, size, error);
 }
 
-/// base64 (RFC 4648) of size bytes. NULL when memory is short.
-static char *encode(const unsigned char *bytes, size_t size, size_t *length)
+char *web_base64(const unsigned char *bytes, size_t size, size_t *length)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	char *text = malloc((size + 2) / 3 * 4 + 1), *to = text;
@@ -114,7 +113,7 @@ bool web_page_add(web_page *page, const char *name, const void *bytes, size_t si
 	size_t length = 0;
 	char *text = NULL;
 	if (deflated && compress2(deflated, &packed, bytes, (uLong)size, 6) == Z_OK)
-		text = encode(deflated, packed, &length);
+		text = web_base64(deflated, packed, &length);
 	free(deflated);
 	if (!text && !page->is_full)
 		return sim_fail(error, "out of memory");

@@ -40,4 +40,8 @@ bool web_page_end(web_page *page, sim_error *error);
 /// Remove an unfinished page. One that is closed is fine.
 void web_page_abandon(web_page *page);
 
+/// base64 (RFC 4648) of size bytes: *length characters, without an end mark, to be freed. NULL when
+/// memory is short.
+char *web_base64(const unsigned char *bytes, size_t size, size_t *length);
+
 #endif

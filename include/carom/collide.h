@@ -54,7 +54,7 @@ typedef struct carom_separation {
 CAROM_API carom_result carom_distance(carom_context *context, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b,
 	carom_separation *separation);
-
+/// Most contacts of a manifold.
 #define CAROM_MAX_MANIFOLD 8
 
 /// A point of a manifold.
@@ -117,7 +117,7 @@ CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *
 /// The pose of a motion at a time from 0 to 1. Poses must be valid (carom_pose). Thread-safe, the
 /// same bits on every machine.
 CAROM_API carom_pose carom_motion_pose(const carom_motion *motion, double time);
-
+/// The answer of carom_time_of_impact.
 typedef struct carom_toi {
 	carom_toi_status status;
 	double time; ///< in [0, 1], never later than the true impact; 1 for CAROM_TOI_APART

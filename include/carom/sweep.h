@@ -146,9 +146,9 @@ CAROM_API carom_result carom_sweep_place_mesh(
 /// on.
 CAROM_API carom_result carom_sweep_set_filter(
 	carom_sweep *sweep, int32_t mesh, uint64_t category, uint64_t mask, int32_t group);
-
+/// Which two features meet: a vertex and a triangle, or two edges.
 typedef enum carom_sweep_kind { CAROM_SWEEP_VERTEX_FACE, CAROM_SWEEP_EDGE_EDGE } carom_sweep_kind;
-
+/// How sure an impact is.
 typedef enum carom_sweep_status {
 	CAROM_SWEEP_IMPACT,   ///< converged: clear before time, within tolerance of an impact at it
 	CAROM_SWEEP_TOUCHING, ///< the same at time 0
@@ -199,7 +199,7 @@ CAROM_API carom_result carom_sweep_find_earliest(
 CAROM_API carom_result carom_sweep_test_pair(carom_context *context, const carom_sweep_def *def,
 	carom_sweep_kind kind, const double begin[4][3], const double end[4][3], bool *found,
 	carom_sweep_hit *hit);
-
+/// Counts, times in milliseconds and bytes of the last search.
 typedef struct carom_sweep_stats {
 	int64_t vertices, edges, triangles, nodes;
 	int64_t volume_tests;                             ///< overlap tests of boxes

@@ -34,9 +34,9 @@ typedef struct kernel_code {
 	size_t size;
 } kernel_code;
 
-#define CODE(name)                                           \
-	{                                                        \
-#name, carom_##name##_spv, sizeof carom_##name##_spv \
+#define CODE(name)                                     \
+	{                                                  \
+#name, cr_##name##_spv, sizeof cr_##name##_spv \
 	}
 static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_SCAN] = CODE(scan),

@@ -196,9 +196,9 @@ static VkResult make_modules(carom_device *device, VkShaderModule modules[STAGES
 {
 	VkShaderModuleCreateInfo codes[STAGES] = {
 		{ 0 },
-		{ .codeSize = sizeof carom_rays_none_spv, .pCode = carom_rays_none_spv },
-		{ .codeSize = sizeof carom_rays_box_meet_spv, .pCode = carom_rays_box_meet_spv },
-		{ .codeSize = sizeof carom_rays_box_hit_spv, .pCode = carom_rays_box_hit_spv },
+		{ .codeSize = sizeof cr_rays_none_spv, .pCode = cr_rays_none_spv },
+		{ .codeSize = sizeof cr_rays_box_meet_spv, .pCode = cr_rays_box_meet_spv },
+		{ .codeSize = sizeof cr_rays_box_hit_spv, .pCode = cr_rays_box_hit_spv },
 	};
 	codes[0].pCode = cr_kernel_code(CR_KERNEL_RAYS_TRACE, &codes[0].codeSize);
 	for (int s = 0; s < STAGES; s++) {

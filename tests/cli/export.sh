@@ -50,7 +50,7 @@ fi
 # Wrong use.
 expect 2 err 'an argument is missing' export
 expect 2 err '-o PAGE.html' export bodies
-expect 2 err "does not end in .html" export bodies -o page.png
+expect 2 err "ends in none of .html" export bodies -o page.png
 expect 2 err 'max-mb' export bodies -o page.html --max-mb 1000
 expect 2 err 'every' export bodies -o page.html --every 0
 

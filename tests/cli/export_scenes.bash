@@ -1,4 +1,4 @@
-# Runs that scripts export as pages, one for each kind of thing that a page shows.
+# export_scenes [NAME...]: runs that scripts export, one for each kind of thing that a page shows; all, or those that are named.
 export_scenes() {
 	cat > bodies.json << 'END'
 {
@@ -48,7 +48,8 @@ END
 }
 END
 	local name
-	for name in bodies cloth spheres many all large; do
+	[ $# != 0 ] || set -- bodies cloth spheres many all large
+	for name in "$@"; do
 		local contacts=()
 		[ $name != bodies ] || contacts=(--contacts)
 		"$CAROM" run $name.json --out $name --no-picture "${contacts[@]}" > run.out 2> run.err || fail "$name does not run: $(cat run.err)"

@@ -56,6 +56,14 @@ static const bench_entry ENTRIES[] = {
 };
 enum { ENTRY_COUNT = sizeof ENTRIES / sizeof ENTRIES[0] };
 
+/// The names of all benches, ended by NULL.
+static void name_entries(const char *names[ENTRY_COUNT + 1])
+{
+	for (int i = 0; i < ENTRY_COUNT; i++)
+		names[i] = ENTRIES[i].name;
+	names[ENTRY_COUNT] = NULL;
+}
+
 void *bench_allocate(size_t count, size_t size)
 {
 	void *memory = calloc(count ? count : 1, size);
@@ -173,9 +181,8 @@ static const bench_entry *find_entry(const char *name)
 
 static int unknown_name(const char *name)
 {
-	const char *names[ENTRY_COUNT + 1] = { NULL };
-	for (int i = 0; i < ENTRY_COUNT; i++)
-		names[i] = ENTRIES[i].name;
+	const char *names[ENTRY_COUNT + 1];
+	name_entries(names);
 	const char *nearest = sim_nearest_word(name, names);
 	if (nearest)
 		return options_misuse("bench", "there is no bench %s; did you mean %s?", name, nearest);
@@ -331,6 +338,8 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 		{ 0 },
 	};
 	// clang-format on
+	const char *words[ENTRY_COUNT + 1];
+	name_entries(words);
 	const command_line line = {
 		.command = "bench",
 		.synopsis = "[NAME ...] [options]",
@@ -341,6 +350,7 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 		.options = options,
 		.least = 0,
 		.most = ENTRY_COUNT,
+		.words = words,
 	};
 	return options_parse(&line, argc, argv, names, count);
 }

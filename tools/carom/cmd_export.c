@@ -1,6 +1,7 @@
-// `carom export`: its options, and finding what a run left behind.
+// `carom export`: its options, finding what a run left behind, and which form it gets.
 #include "commands.h"
 #include "export.h"
+#include "export_model.h"
 #include "options.h"
 #include "report.h"
 
@@ -21,7 +22,7 @@ static const option OPTIONS[] = {
 		.argument = "FILE",
 		.kind = OPTION_TEXT,
 		.value = &given.output,
-		.help = "the page, NAME.html" },
+		.help = "a page, NAME.html, or a model: NAME.gltf, NAME.glb, NAME.usda" },
 	{ .name = "every",
 		.argument = "N",
 		.kind = OPTION_INTEGER,
@@ -201,15 +202,46 @@ static int read_module(export_source *source, const char *given_path)
 
 // ---- The command ----
 
+static bool is_gltf(const char *path) { return io_has_extension(path, ".gltf") || io_has_extension(path, ".glb"); }
+static bool is_usda(const char *path) { return io_has_extension(path, ".usda"); }
+static bool is_page(const char *path) { return io_has_extension(path, ".html") || io_has_extension(path, ".htm"); }
+
+/// Write glTF or USD.
+static int write_model(export_source *source, cJSON *report)
+{
+	model m = { 0 };
+	struct stat file = { 0 };
+	if (is_gltf(given.output) && !source->bodies && !source->deforming)
+		return report_error(source->path, "holds spheres alone, for which glTF has no form: write .usda");
+	if (is_gltf(given.output) && source->spheres)
+		report_warning(source->path, "the spheres are left out, for glTF has no form for them: .usda has");
+	int status = model_open(&m, source, given.every);
+	if (status == EXIT_DONE)
+		status = is_usda(given.output) ? export_write_usda(&m, given.output) : export_write_gltf(&m, given.output);
+	if (status == EXIT_DONE && stat(given.output, &file) == 0 && !report)
+		fprintf(stderr, "%s: %.2f MB, %d bodies of %d shapes, each %lld. frame\n", given.output, 1e-6 * (double)file.st_size,
+			(int)m.body_count, (int)m.shape_count, (long long)m.every);
+	if (report) {
+		cJSON_AddStringToObject(report, "output", given.output);
+		cJSON_AddNumberToObject(report, "bytes", (double)file.st_size);
+		cJSON_AddNumberToObject(report, "every", (double)m.every);
+		cJSON_AddNumberToObject(report, "bodies", m.body_count);
+		cJSON_AddNumberToObject(report, "shapes", m.shape_count);
+	}
+	model_close(&m);
+	return status;
+}
+
 static int parse(int argc, char **argv)
 {
 	const command_line line = { .command = "export",
-		.synopsis = "RECORDING [options] -o PAGE.html",
-		.summary = "Make one HTML file that plays a run of `carom run` in a browser: from disk, without a network.",
+		.synopsis = "RECORDING [options] -o PAGE.html|MODEL.gltf|MODEL.glb|MODEL.usda",
+		.summary = "Make one HTML file that plays a run of `carom run` in a browser, or a model of it for other programs.",
 		.details =
 			"RECORDING is the folder of --out, with rigid bodies, what deforms and spheres together; or a recording.h5, or a\n"
 			"spheres.pvd alone. The page shows motions and contacts, lets bodies be picked, and draws the columns of stats.csv.\n"
-			"Places are rounded to a small part of a body, an edge or a radius. docs/guide/browser.md describes the page.",
+			"Places are rounded to a small part of a body, an edge or a radius. docs/guide/browser.md describes the page.\n"
+			"Models have all places as floats: glTF rigid bodies, and what deforms as morph targets; USD spheres, too.",
 		.options = OPTIONS,
 		.least = 1,
 		.most = 1 };
@@ -217,9 +249,9 @@ static int parse(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (!given.output)
-		return options_misuse("export", "say where the page goes: -o PAGE.html");
-	if (!io_has_extension(given.output, ".html") && !io_has_extension(given.output, ".htm"))
-		return options_misuse("export", "'%s' does not end in .html", given.output);
+		return options_misuse("export", "say where it goes: -o PAGE.html, or MODEL.gltf, .glb, .usda");
+	if (!is_page(given.output) && !is_gltf(given.output) && !is_usda(given.output))
+		return options_misuse("export", "'%s' ends in none of .html, .gltf, .glb, .usda", given.output);
 	return OPTIONS_GO_ON;
 }
 
@@ -231,10 +263,13 @@ int cmd_export(int argc, char **argv)
 		return status;
 	cJSON *report = given.json ? cJSON_CreateObject() : NULL;
 	status = export_open(&source, given.recording);
-	if (status == EXIT_DONE)
+	if (status == EXIT_DONE && !is_page(given.output)) {
+		status = write_model(&source, report);
+	} else if (status == EXIT_DONE) {
 		status = read_module(&source, given.module);
-	if (status == EXIT_DONE)
-		status = export_write_page(&given, &source, report);
+		if (status == EXIT_DONE)
+			status = export_write_page(&given, &source, report);
+	}
 	export_close(&source);
 	if (status == EXIT_DONE && given.json)
 		return report_json(report);

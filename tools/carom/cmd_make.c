@@ -17,6 +17,17 @@ typedef struct make_options {
 	bool list, json;
 } make_options;
 
+enum { SHAPES_MAX = 64 };
+
+/// The names of all shapes, ended by NULL.
+static void name_shapes(const char *names[SHAPES_MAX + 1])
+{
+	int32_t count;
+	const sim_shape_info *shapes = sim_shape_list(&count);
+	for (int32_t i = 0; i <= SHAPES_MAX; i++)
+		names[i] = i < count && i < SHAPES_MAX ? shapes[i].name : NULL;
+}
+
 static int parse(make_options *o, int argc, char **argv)
 {
 	// clang-format off
@@ -34,6 +45,8 @@ static int parse(make_options *o, int argc, char **argv)
 		{ 0 },
 	};
 	// clang-format on
+	const char *shapes[SHAPES_MAX + 1];
+	name_shapes(shapes);
 	const command_line line = {
 		.command = "make",
 		.synopsis = "SHAPE --triangles N [--seed S] -o FILE",
@@ -42,6 +55,7 @@ static int parse(make_options *o, int argc, char **argv)
 		.options = options,
 		.least = 0,
 		.most = 1,
+		.words = shapes,
 	};
 	int count;
 	return options_parse(&line, argc, argv, &o->shape, &count);
@@ -77,14 +91,11 @@ static int check_use(const make_options *o)
 		return options_misuse("make", "--triangles N is missing");
 	if (!o->output)
 		return options_misuse("make", "-o FILE is missing");
-	enum { SHAPES_MAX = 64 };
-	const char *names[SHAPES_MAX + 1] = { NULL };
-	int32_t count;
-	const sim_shape_info *shapes = sim_shape_list(&count);
-	for (int32_t i = 0; i < count && i < SHAPES_MAX; i++) {
-		if (strcmp(shapes[i].name, o->shape) == 0)
+	const char *names[SHAPES_MAX + 1];
+	name_shapes(names);
+	for (int32_t i = 0; names[i]; i++) {
+		if (strcmp(names[i], o->shape) == 0)
 			return OPTIONS_GO_ON;
-		names[i] = shapes[i].name;
 	}
 	const char *nearest = sim_nearest_word(o->shape, names);
 	if (nearest)

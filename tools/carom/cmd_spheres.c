@@ -50,7 +50,7 @@ static int parse(spheres_options *o, int argc, char **argv)
 		{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &o->device,
 			.help = "with vulkan: auto (default), an index of `carom info --devices`, or a part of a name" },
 		{ .name = "tier", .argument = "TIER", .kind = OPTION_CHOICE, .value = &o->tier, .choices = device_tier_words,
-			.help = "with vulkan: c (compute), q (ray queries), p (ray-tracing pipeline), or the fastest (auto)" },
+			.help = "with vulkan: c (compute), q (ray queries), p (ray pipelines), or the fastest (auto)" },
 		{ .name = "kernels", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->kernels,
 			.help = "with vulkan: keep compiled kernels in FILE for the next time" },
 		{ .name = "repeat", .letter = 'r', .argument = "N", .kind = OPTION_INTEGER, .value = &o->repeat, .minimum = 1,

@@ -1,5 +1,6 @@
 // The command `carom`: finds the sub-command and hands over.
 #include "commands.h"
+#include "manual.h"
 #include "options.h"
 #include "report.h"
 #include "sim/base/words.h"
@@ -34,7 +35,30 @@ static int print_help(void)
 	for (int i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
 	puts("\n`carom COMMAND --help` explains a command. All take --json. `carom --version` names the version.\n"
+		 "`carom --help=bash` (zsh, fish) prints completion for that shell, `carom [COMMAND] --help=man` a manual page.\n"
 		 "Exit code: 0 done, 1 bad input or failure, 2 wrong use.");
+	return report_end_of_text();
+}
+
+/// `carom --help=FORM`: all commands in a form for other programs.
+static int print_form(const char *form)
+{
+	manual_entry entries[COMMAND_COUNT + 1];
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		entries[i] = (manual_entry){ commands[i].name, commands[i].summary };
+	entries[COMMAND_COUNT] = (manual_entry){ "make spheres", "fill a mesh with spheres, or strew spheres at random" };
+	if (!manual_print_head(form, entries, COMMAND_COUNT + 1))
+		return manual_misuse(NULL, form);
+	char help[32], below[] = "spheres";
+	snprintf(help, sizeof help, "--help=%s", form);
+	for (int i = 0; i < COMMAND_COUNT && manual_has_parts(form); i++) {
+		char name[16];
+		snprintf(name, sizeof name, "%s", commands[i].name);
+		commands[i].run(2, (char *[]){ name, help, NULL });
+		if (commands[i].run == cmd_make)
+			cmd_make(3, (char *[]){ name, below, help, NULL });
+	}
+	manual_print_tail(form, entries, COMMAND_COUNT + 1);
 	return report_end_of_text();
 }
 
@@ -65,6 +89,8 @@ int main(int argc, char **argv)
 		return options_misuse(NULL, "a command is missing");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return print_help();
+	if (strncmp(argv[1], "--help=", 7) == 0)
+		return print_form(argv[1] + 7);
 	if (strcmp(argv[1], "--version") == 0)
 		return print_version();
 	for (int i = 0; i < COMMAND_COUNT; i++) {

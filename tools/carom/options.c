@@ -2,6 +2,7 @@
 // the nearest valid word when something was mistyped.
 #include "options.h"
 
+#include "manual.h"
 #include "report.h"
 #include "sim/base/words.h"
 
@@ -239,6 +240,8 @@ int options_parse(const command_line *line, int argc, char **argv, const char **
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return print_help(line);
+		else if (strncmp(argv[i], "--help=", 7) == 0)
+			return manual_print_command(line, argv[i] + 7);
 		else if (strcmp(argv[i], "--") == 0)
 			break;
 	}

@@ -74,12 +74,14 @@ typedef struct command_line {
 	const option *options;
 	int least; ///< positional arguments: at least and at most
 	int most;
+	const char *const *words; ///< what positional arguments may be, ended by NULL; NULL: files
 } command_line;
 
 /// Parse argv[1..]. Positional arguments go to arguments [line->most], their number to *count;
 /// options and arguments may be mixed, `--` ends the options, both `--name value` and
-/// `--name=value` work. Returns OPTIONS_GO_ON, EXIT_DONE after --help (printed on stdout), or
-/// EXIT_USAGE after a message on stderr that says what was wrong and what may have been meant.
+/// `--name=value` work. Returns OPTIONS_GO_ON, EXIT_DONE after --help or --help=FORM (printed on
+/// stdout; manual.h has the forms), or EXIT_USAGE after a message on stderr that says what was
+/// wrong and what may have been meant.
 int options_parse(const command_line *line, int argc, char **argv, const char **arguments, int *count);
 
 /// Say what is wrong with the use of a command (printf style) and where its help is. Returns

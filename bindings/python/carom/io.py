@@ -1,40 +1,88 @@
-"""Meshes from files, read by the command ``carom`` (docs/command.md): OBJ, PLY, STL, OFF, and what assimp reads.
+"""Meshes from files and to files: OBJ, PLY, STL, OFF and baked meshes by the module itself; what assimp reads by the command ``carom``.
 
-The command bakes the file, and the library loads the bytes, trees and all. So a file gives the mesh that the command sees, to the bit,
-and its readers are not written twice. The package itself needs no command.
+The readers are those of the command (docs/command.md, "Mesh files"), compiled into the module. So a file gives the mesh that the command
+sees, to the bit.
 """
 
 import os
 import shutil
 import subprocess
 import tempfile
+import typing
 from pathlib import Path
 
 import carom
+from carom import _carom
 
-__all__ = ["find_command", "load_mesh"]
+__all__ = ["MeshArrays", "find_command", "load_mesh", "read_mesh", "save_mesh"]
+
+
+class MeshArrays(typing.NamedTuple):
+    """What a mesh file holds. Vertices and triangles keep the order and the numbers of the file."""
+
+    vertices: carom.Array
+    """(n, 3): floats, or doubles where a float does not hold one of the numbers."""
+    triangles: carom.Array
+    """(m, 3) of int32."""
+    materials: "carom.Array | None"
+    """(m) of uint32: material 1, 2, ... of names, 0: none. Of OBJ files and baked ones."""
+    material_names: "list[str]"
+    sides: carom.MeshSides
+    baked: "bytes | None"
+    """Of a baked mesh: all of the file, for carom.Mesh.load."""
 
 
 def find_command():
     """The path of the command: the environment variable CAROM, or ``carom`` on PATH. FileNotFoundError where there is none."""
     path = os.environ.get("CAROM") or shutil.which("carom")
     if not path or not Path(path).exists():
-        raise FileNotFoundError("the command carom is not on PATH, and CAROM does not name it: it reads mesh files (docs/command.md)")
+        raise FileNotFoundError(
+            "the command carom is not on PATH, and CAROM does not name it: it reads mesh files of other formats than OBJ, PLY, STL and OFF")
     return path
 
 
-def load_mesh(path, *, context=None, options=()):
-    """The mesh of a file. options are further ones of ``carom bake``, as ("--build", "lbvh").
-
-    A baked mesh (.cmesh) is loaded without the command. InvalidMesh carries what the command says of a file that it cannot use.
-    """
-    path = Path(path)
-    if path.suffix == ".cmesh" and not options:
-        return carom.Mesh.load(path.read_bytes(), context)
-    path.stat()  # FileNotFoundError as of any other file
+def _bake(path):
+    """A file of another format, by the command and assimp."""
     with tempfile.TemporaryDirectory(prefix="carom") as folder:
         baked = Path(folder) / "mesh.cmesh"
-        done = subprocess.run([find_command(), "bake", str(path), "-o", str(baked), *options], capture_output=True, text=True)
+        done = subprocess.run([find_command(), "bake", str(path), "-o", str(baked)], capture_output=True, text=True)
         if done.returncode != 0:
             raise carom.InvalidMesh(done.stderr.strip())
-        return carom.Mesh.load(baked.read_bytes(), context)
+        return baked.read_bytes()
+
+
+def read_mesh(path, *, weld=False):
+    """The arrays of a mesh file. With weld, vertices at equal positions become one, as the triangles of a soup need it.
+
+    The corners of an STL file, which has no vertex numbers, are always welded. InvalidMesh names the line or byte at fault.
+    """
+    path = Path(path)
+    path.stat()  # FileNotFoundError as of any other file
+    found = _carom.read_mesh_file(path, weld=weld)
+    if found is not None:
+        return MeshArrays(*found)
+    with tempfile.TemporaryDirectory(prefix="carom") as folder:
+        baked = Path(folder) / "mesh.cmesh"
+        baked.write_bytes(_bake(path))
+        return MeshArrays(*_carom.read_mesh_file(baked, weld=weld))._replace(baked=None)
+
+
+def load_mesh(path, *, context=None, weld=False, **settings):
+    """The mesh of a file. Settings are those of carom.Mesh: materials, sides, build, grid_resolution.
+
+    A baked mesh is loaded as it is where there are none. InvalidMesh says what is wrong with the file or its mesh.
+    """
+    arrays = read_mesh(path, weld=weld)
+    if arrays.baked is not None and not weld and not settings:
+        return carom.Mesh.load(arrays.baked, context)
+    settings.setdefault("materials", arrays.materials)
+    settings.setdefault("sides", arrays.sides)
+    return carom.Mesh(arrays.vertices, arrays.triangles, context=context, **settings)
+
+
+def save_mesh(path, vertices, triangles):
+    """Write .obj (with all digits), .ply (doubles where a float does not hold a number) or .stl (floats). The file appears whole or not at all.
+
+    A carom.Mesh is saved by ``save_mesh(path, mesh.vertices, mesh.triangles)``, and with its trees by ``mesh.save()``.
+    """
+    _carom.write_mesh_file(path, vertices, triangles)

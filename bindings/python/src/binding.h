@@ -358,6 +358,6 @@ bool cp_open_scene_mesh(PyObject *const *args, Py_ssize_t count, PyObject *keywo
 	cp_input *vertices, cp_input *triangles);
 /// The arguments of set_filter: def has the defaults where one is not given.
 bool cp_get_scene_filter(PyObject *const *args, Py_ssize_t count, PyObject *keywords, int32_t *mesh, carom_sweep_mesh_def *def);
-extern PyMethodDef cp_shape_rays[], cp_shape_functions[], cp_element_functions[], cp_replay_functions[];
+extern PyMethodDef cp_shape_rays[], cp_shape_functions[], cp_element_functions[], cp_replay_functions[], cp_file_functions[];
 
 #endif

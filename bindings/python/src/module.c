@@ -131,8 +131,8 @@ static int start(PyObject *module)
 	cp_state *state = PyModule_GetState(module);
 	static PyMethodDef *all_functions;
 	if (!all_functions &&
-		!(all_functions =
-				cp_join_methods(functions, cp_shape_functions, cp_shape_rays, cp_element_functions, cp_replay_functions, NULL)))
+		!(all_functions = cp_join_methods(functions, cp_shape_functions, cp_shape_rays, cp_element_functions,
+			  cp_replay_functions, cp_file_functions, NULL)))
 		return -1;
 	if (PyModule_AddFunctions(module, all_functions) < 0 || add_constants(module) < 0 || cp_add_errors(module, state) < 0 ||
 		cp_add_records(module, state) < 0 || cp_add_array(module, state) < 0 || cp_add_context(module, state) < 0 ||

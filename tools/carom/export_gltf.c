@@ -1,0 +1,401 @@
+// glTF 2.0 (Khronos, 2021): a node for each body with an animation of its place and turn; what
+// deforms is a mesh with a morph target for each frame. Everything is in one file: .glb has the
+// numbers behind the JSON, .gltf has them inside as base64.
+#include "export_model.h"
+
+#include "options.h"
+#include "report.h"
+
+#include "io/mesh_file.h"
+#include "io/output_file.h"
+#include "web/page.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLOATS = 5126, UINTS = 5125, VERTICES = 34962, CORNERS = 34963 }; // names of glTF
+enum { MOST_TARGETS = 400 };
+
+typedef struct gltf {
+	const model *m;
+	cJSON *root, *nodes, *meshes, *accessors, *views, *samplers, *channels, *targets;
+	char *bytes;
+	size_t size, room;
+	bool failed; // memory was short
+} gltf;
+
+// ---- Numbers ----
+
+/// Append numbers as a view and an accessor; returns the accessor. target 0: of an animation.
+/// ranged: with least and greatest values, as places and times must have them.
+static int add_numbers(
+	gltf *g, const void *data, int64_t count, const char *type, int columns, int component, int target, bool ranged)
+{
+	const size_t size = (size_t)count * (size_t)columns * 4;
+	while (g->room < g->size + size) {
+		const size_t room = 2 * g->room + size + 4096;
+		char *bytes = realloc(g->bytes, room);
+		if (!bytes) {
+			g->failed = true;
+			return 0;
+		}
+		g->bytes = bytes;
+		g->room = room;
+	}
+	memcpy(g->bytes + g->size, data, size);
+	cJSON *view = cJSON_CreateObject(), *accessor = cJSON_CreateObject();
+	cJSON_AddNumberToObject(view, "buffer", 0);
+	cJSON_AddNumberToObject(view, "byteOffset", (double)g->size);
+	cJSON_AddNumberToObject(view, "byteLength", (double)size);
+	if (target)
+		cJSON_AddNumberToObject(view, "target", target);
+	cJSON_AddNumberToObject(accessor, "bufferView", cJSON_GetArraySize(g->views));
+	cJSON_AddNumberToObject(accessor, "componentType", component);
+	cJSON_AddNumberToObject(accessor, "count", (double)count);
+	cJSON_AddStringToObject(accessor, "type", type);
+	g->size += size;
+	float least[4] = { FLT_MAX, FLT_MAX, FLT_MAX, FLT_MAX }, most[4] = { -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX };
+	for (int64_t i = 0; ranged && i < count * columns; i++) {
+		const float value = ((const float *)data)[i];
+		least[i % columns] = fminf(least[i % columns], value);
+		most[i % columns] = fmaxf(most[i % columns], value);
+	}
+	if (ranged) {
+		cJSON_AddItemToObject(accessor, "min", cJSON_CreateFloatArray(least, columns));
+		cJSON_AddItemToObject(accessor, "max", cJSON_CreateFloatArray(most, columns));
+	}
+	cJSON_AddItemToArray(g->views, view);
+	cJSON_AddItemToArray(g->accessors, accessor);
+	return cJSON_GetArraySize(g->accessors) - 1;
+}
+
+static void add_channel(gltf *g, int node, const char *path, int times, int values, const char *interpolation)
+{
+	cJSON *sampler = cJSON_CreateObject(), *channel = cJSON_CreateObject(), *target = cJSON_CreateObject();
+	cJSON_AddNumberToObject(sampler, "input", times);
+	cJSON_AddNumberToObject(sampler, "output", values);
+	cJSON_AddStringToObject(sampler, "interpolation", interpolation);
+	cJSON_AddNumberToObject(channel, "sampler", cJSON_GetArraySize(g->samplers));
+	cJSON_AddNumberToObject(target, "node", node);
+	cJSON_AddStringToObject(target, "path", path);
+	cJSON_AddItemToObject(channel, "target", target);
+	cJSON_AddItemToArray(g->samplers, sampler);
+	cJSON_AddItemToArray(g->channels, channel);
+}
+
+// ---- Nodes ----
+
+static cJSON *add_node(gltf *g, const char *kind, int32_t number)
+{
+	char name[40];
+	cJSON *node = cJSON_CreateObject();
+	snprintf(name, sizeof name, "%s %d", kind, (int)number);
+	cJSON_AddStringToObject(node, "name", name);
+	cJSON_AddItemToArray(g->nodes, node);
+	return node;
+}
+
+static void set_pose(cJSON *node, const carom_pose *pose)
+{
+	const double place[3] = { pose->position.x, pose->position.y, pose->position.z };
+	const double turn[4] = { pose->orientation.x, pose->orientation.y, pose->orientation.z, pose->orientation.w };
+	cJSON_AddItemToObject(node, "translation", cJSON_CreateDoubleArray(place, 3));
+	cJSON_AddItemToObject(node, "rotation", cJSON_CreateDoubleArray(turn, 4));
+}
+
+/// A mesh of one surface; returns its number. targets: places of morph targets, which it takes.
+static int add_mesh(gltf *g, int places, int corners, int material, cJSON *targets)
+{
+	cJSON *mesh = cJSON_CreateObject(), *surfaces = cJSON_AddArrayToObject(mesh, "primitives"), *surface = cJSON_CreateObject();
+	cJSON *attributes = cJSON_AddObjectToObject(surface, "attributes");
+	cJSON_AddNumberToObject(attributes, "POSITION", places);
+	cJSON_AddNumberToObject(surface, "indices", corners);
+	cJSON_AddNumberToObject(surface, "material", material);
+	if (targets)
+		cJSON_AddItemToObject(surface, "targets", targets);
+	cJSON_AddItemToArray(surfaces, surface);
+	cJSON_AddItemToArray(g->meshes, mesh);
+	return cJSON_GetArraySize(g->meshes) - 1;
+}
+
+/// The colours of bodies, and after them that of what deforms.
+static void add_materials(gltf *g)
+{
+	cJSON *materials = cJSON_AddArrayToObject(g->root, "materials");
+	for (int i = 0; i < 7; i++) {
+		cJSON *material = cJSON_CreateObject(), *look = cJSON_AddObjectToObject(material, "pbrMetallicRoughness");
+		const double colour[4] = { model_colour(i)[0], model_colour(i)[1], model_colour(i)[2], 1 };
+		cJSON_AddItemToObject(look, "baseColorFactor", cJSON_CreateDoubleArray(colour, 4));
+		cJSON_AddNumberToObject(look, "metallicFactor", 0);
+		cJSON_AddNumberToObject(look, "roughnessFactor", 0.7);
+		cJSON_AddBoolToObject(material, "doubleSided", true);
+		cJSON_AddItemToArray(materials, material);
+	}
+}
+
+// ---- Bodies ----
+
+/// The motion of a body from the frame in which it is there: before it, the body has no size.
+static void animate(gltf *g, int32_t body, int node, int all_times, float *numbers)
+{
+	const model *m = g->m;
+	const int64_t first = model_first_frame(m, body), count = m->frame_count - first;
+	int times = all_times;
+	if (first > 0) {
+		const float hidden[6] = { 0, 0, 0, 1, 1, 1 }, moments[2] = { (float)m->times[0], (float)m->times[first] };
+		for (int64_t f = 0; f < count; f++)
+			numbers[f] = (float)m->times[first + f];
+		times = add_numbers(g, numbers, count, "SCALAR", 1, FLOATS, 0, true);
+		const int input = add_numbers(g, moments, 2, "SCALAR", 1, FLOATS, 0, true);
+		add_channel(g, node, "scale", input, add_numbers(g, hidden, 2, "VEC3", 3, FLOATS, 0, false), "STEP");
+	}
+	for (int64_t f = 0; f < count; f++) {
+		const carom_vec3 p = model_pose(m, first + f, body)->position;
+		const float place[3] = { (float)p.x, (float)p.y, (float)p.z };
+		memcpy(numbers + 3 * f, place, sizeof place);
+	}
+	add_channel(g, node, "translation", times, add_numbers(g, numbers, count, "VEC3", 3, FLOATS, 0, false), "LINEAR");
+	for (int64_t f = 0; f < count; f++) {
+		const carom_quat q = model_pose(m, first + f, body)->orientation;
+		const float turn[4] = { (float)q.x, (float)q.y, (float)q.z, (float)q.w };
+		memcpy(numbers + 4 * f, turn, sizeof turn);
+	}
+	add_channel(g, node, "rotation", times, add_numbers(g, numbers, count, "VEC4", 4, FLOATS, 0, false), "LINEAR");
+}
+
+static void add_parts(gltf *g, cJSON *children)
+{
+	const model *m = g->m;
+	int(*arrays)[2] = malloc((size_t)m->shape_count * sizeof *arrays + 1);
+	g->failed |= !arrays;
+	for (int32_t i = 0; i < m->shape_count && arrays; i++) {
+		const model_mesh *s = &m->shapes[i];
+		arrays[i][0] = add_numbers(g, s->vertices, s->vertex_count, "VEC3", 3, FLOATS, VERTICES, true);
+		arrays[i][1] = add_numbers(g, s->triangles, 3 * (int64_t)s->triangle_count, "SCALAR", 1, UINTS, CORNERS, false);
+	}
+	for (int32_t i = 0; i < m->part_count && arrays; i++) {
+		const model_part *part = &m->parts[i];
+		cJSON *node = add_node(g, "part", i);
+		cJSON_AddNumberToObject(node, "mesh", add_mesh(g, arrays[part->shape][0], arrays[part->shape][1], part->body % 7, NULL));
+		set_pose(node, &part->place);
+		cJSON_AddItemToArray(cJSON_GetArrayItem(children, part->body), cJSON_CreateNumber(cJSON_GetArraySize(g->nodes) - 1));
+	}
+	free(arrays);
+}
+
+static void add_bodies(gltf *g, cJSON *top)
+{
+	const model *m = g->m;
+	float *numbers = malloc((size_t)m->frame_count * 4 * sizeof *numbers + 1);
+	cJSON *children = cJSON_CreateArray(); // of each body
+	if (!numbers) {
+		g->failed = true;
+		cJSON_Delete(children);
+		return;
+	}
+	for (int64_t f = 0; f < m->frame_count; f++)
+		numbers[f] = (float)m->times[f];
+	const int times = add_numbers(g, numbers, m->frame_count, "SCALAR", 1, FLOATS, 0, true);
+	const int first_node = cJSON_GetArraySize(g->nodes);
+	for (int32_t i = 0; i < m->body_count; i++) {
+		const int64_t first = model_first_frame(m, i);
+		cJSON *node = add_node(g, "body", i);
+		cJSON_AddItemToArray(children, cJSON_CreateArray());
+		cJSON_AddItemToArray(top, cJSON_CreateNumber(first_node + i));
+		if (first == m->frame_count)
+			continue; // never there
+		set_pose(node, model_pose(m, first, i));
+		if (m->moves[i])
+			animate(g, i, first_node + i, times, numbers);
+	}
+	add_parts(g, children);
+	for (int32_t i = m->body_count - 1; i >= 0; i--) {
+		cJSON *list = cJSON_DetachItemFromArray(children, i);
+		if (model_first_frame(m, i) < m->frame_count)
+			cJSON_AddItemToObject(cJSON_GetArrayItem(g->nodes, first_node + i), "children", list);
+		else
+			cJSON_Delete(list);
+	}
+	cJSON_Delete(children);
+	free(numbers);
+}
+
+// ---- What deforms ----
+
+/// Frame 0 is the mesh, and target k moves it to frame k + 1; at the time of a frame its target
+/// alone has weight.
+static int add_deforming(gltf *g, cJSON *top)
+{
+	const export_deforming *d = g->m->source->deforming;
+	const int64_t frames = model_frames(g->m, &d->track), targets = frames - 1;
+	if (targets > MOST_TARGETS)
+		return report_error(g->m->source->path,
+			"what deforms has %lld frames, and glTF holds each as a morph target, at most %d: take --every %lld, or write .usda",
+			(long long)frames, MOST_TARGETS + 1, (long long)(frames + MOST_TARGETS) / (MOST_TARGETS + 1) * g->m->every);
+	sim_mesh base = { 0 };
+	if (model_load_deforming(g->m, 0, &base) != EXIT_DONE)
+		return EXIT_FAILED;
+	int status = EXIT_DONE;
+	const int places = add_numbers(g, base.vertices, base.vertex_count, "VEC3", 3, FLOATS, VERTICES, true);
+	const int corners = add_numbers(g, d->triangles, 3 * d->triangle_count, "SCALAR", 1, UINTS, CORNERS, false);
+	cJSON *list = cJSON_CreateArray();
+	for (int64_t f = 1; f < frames && status == EXIT_DONE; f++) {
+		sim_mesh mesh;
+		status = model_load_deforming(g->m, f, &mesh);
+		if (status != EXIT_DONE)
+			break;
+		for (int64_t i = 0; i < d->track.count; i++)
+			mesh.vertices[i] -= base.vertices[i];
+		cJSON *target = cJSON_CreateObject();
+		cJSON_AddNumberToObject(
+			target, "POSITION", add_numbers(g, mesh.vertices, mesh.vertex_count, "VEC3", 3, FLOATS, VERTICES, true));
+		cJSON_AddItemToArray(list, target);
+		sim_mesh_free(&mesh);
+	}
+	cJSON_AddItemToArray(top, cJSON_CreateNumber(cJSON_GetArraySize(g->nodes)));
+	cJSON *node = add_node(g, "deforming", 0);
+	cJSON_AddNumberToObject(node, "mesh", add_mesh(g, places, corners, 1, list));
+	float *times = malloc((size_t)frames * sizeof *times), *weights = calloc((size_t)(frames * targets) + 1, sizeof *weights);
+	g->failed |= !times || !weights;
+	for (int64_t f = 0; f < frames && times && weights; f++) {
+		times[f] = (float)d->track.times[f * g->m->every];
+		if (f > 0)
+			weights[f * targets + f - 1] = 1;
+	}
+	if (targets > 0 && status == EXIT_DONE && !g->failed)
+		add_channel(g, cJSON_GetArraySize(g->nodes) - 1, "weights", add_numbers(g, times, frames, "SCALAR", 1, FLOATS, 0, true),
+			add_numbers(g, weights, frames * targets, "SCALAR", 1, FLOATS, 0, false), "LINEAR");
+	free(times);
+	free(weights);
+	sim_mesh_free(&base);
+	return status;
+}
+
+// ---- The file ----
+
+/// The node above all turns the scene so that its up is glTF's: y.
+static void add_scene(gltf *g, cJSON *top)
+{
+	const carom_vec3 up = g->m->up; // the half-way turn from up to (0, 1, 0): up x y, 1 + up . y
+	double turn[4] = { -up.z, 0, up.x, 1 + up.y };
+	double length = sqrt(turn[0] * turn[0] + turn[2] * turn[2] + turn[3] * turn[3]);
+	if (length < 1e-6) {
+		turn[0] = length = 1;
+		turn[2] = turn[3] = 0;
+	}
+	for (int k = 0; k < 4; k++)
+		turn[k] /= length;
+	cJSON *scene = cJSON_CreateObject(), *scenes = cJSON_AddArrayToObject(g->root, "scenes");
+	const int number = cJSON_GetArraySize(g->nodes);
+	cJSON *node = cJSON_CreateObject();
+	cJSON_AddStringToObject(node, "name", "run");
+	cJSON_AddItemToObject(node, "rotation", cJSON_CreateDoubleArray(turn, 4));
+	cJSON_AddItemToObject(node, "children", top);
+	cJSON_AddItemToArray(g->nodes, node);
+	cJSON_AddItemToObject(scene, "nodes", cJSON_CreateIntArray(&number, 1));
+	cJSON_AddItemToArray(scenes, scene);
+	cJSON_AddNumberToObject(g->root, "scene", 0);
+}
+
+static bool write_words(FILE *file, const uint32_t *words, int count)
+{
+	for (int i = 0; i < count; i++) { // little endian on every machine
+		const unsigned char bytes[4] = { (unsigned char)words[i], (unsigned char)(words[i] >> 8),
+			(unsigned char)(words[i] >> 16), (unsigned char)(words[i] >> 24) };
+		if (fwrite(bytes, 1, 4, file) != 4)
+			return false;
+	}
+	return true;
+}
+
+/// GLB: a head, the JSON filled up with blanks, the numbers.
+static void write_glb(FILE *file, const char *text, const gltf *g)
+{
+	const size_t length = strlen(text), padded = (length + 3) / 4 * 4;
+	const uint32_t head[5] = { 0x46546c67, 2, (uint32_t)(12 + 8 + padded + 8 + g->size), (uint32_t)padded, 0x4e4f534a };
+	const uint32_t chunk[2] = { (uint32_t)g->size, 0x004e4942 };
+	write_words(file, head, 5);
+	fwrite(text, 1, length, file);
+	fwrite("   ", 1, padded - length, file);
+	write_words(file, chunk, 2);
+	fwrite(g->bytes, 1, g->size, file);
+}
+
+/// The JSON as text. In a .gltf the numbers are in it.
+static char *print_json(gltf *g, bool binary)
+{
+	cJSON *buffers = cJSON_AddArrayToObject(g->root, "buffers"), *buffer = cJSON_CreateObject();
+	cJSON_AddNumberToObject(buffer, "byteLength", (double)g->size);
+	cJSON_AddItemToArray(buffers, buffer);
+	if (!binary) {
+		static const char head[] = "data:application/octet-stream;base64,";
+		size_t length;
+		char *coded = web_base64((const unsigned char *)g->bytes, g->size, &length);
+		char *uri = coded ? malloc(sizeof head + length) : NULL;
+		g->failed |= !uri;
+		if (uri) {
+			memcpy(uri, head, sizeof head - 1);
+			memcpy(uri + sizeof head - 1, coded, length);
+			uri[sizeof head - 1 + length] = 0;
+			cJSON_AddStringToObject(buffer, "uri", uri);
+		}
+		free(uri);
+		free(coded);
+	}
+	return g->failed ? NULL : cJSON_PrintUnformatted(g->root);
+}
+
+static int write_file(gltf *g, const char *path)
+{
+	const bool binary = io_has_extension(path, ".glb");
+	io_output_file file;
+	sim_error error;
+	if (g->size > UINT32_MAX / 2)
+		return report_error(path, "would be larger than glTF allows: take fewer frames by --every");
+	char *text = print_json(g, binary);
+	if (!text)
+		return report_error(NULL, "out of memory");
+	if (!io_output_open(&file, path, &error)) {
+		free(text);
+		return report_error(path, "%s", error.text);
+	}
+	if (binary)
+		write_glb(file.stream, text, g);
+	else
+		fputs(text, file.stream);
+	free(text);
+	return io_output_commit(&file, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
+}
+
+int export_write_gltf(const model *m, const char *path)
+{
+	gltf g = { .m = m, .root = cJSON_CreateObject() };
+	cJSON *asset = cJSON_AddObjectToObject(g.root, "asset"), *top = cJSON_CreateArray();
+	cJSON_AddStringToObject(asset, "version", "2.0");
+	cJSON_AddStringToObject(asset, "generator", "carom export");
+	g.nodes = cJSON_AddArrayToObject(g.root, "nodes");
+	g.meshes = cJSON_AddArrayToObject(g.root, "meshes");
+	g.accessors = cJSON_AddArrayToObject(g.root, "accessors");
+	g.views = cJSON_AddArrayToObject(g.root, "bufferViews");
+	cJSON *animation = cJSON_CreateObject();
+	g.samplers = cJSON_AddArrayToObject(animation, "samplers");
+	g.channels = cJSON_AddArrayToObject(animation, "channels");
+	add_materials(&g);
+	int status = EXIT_DONE;
+	if (m->source->bodies)
+		add_bodies(&g, top);
+	if (m->source->deforming)
+		status = add_deforming(&g, top);
+	add_scene(&g, top);
+	if (cJSON_GetArraySize(g.channels) > 0)
+		cJSON_AddItemToArray(cJSON_AddArrayToObject(g.root, "animations"), animation);
+	else
+		cJSON_Delete(animation);
+	if (status == EXIT_DONE)
+		status = write_file(&g, path);
+	cJSON_Delete(g.root);
+	free(g.bytes);
+	return status;
+}

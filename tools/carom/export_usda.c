@@ -1,0 +1,223 @@
+// USD as text (.usda, OpenUSD's crate-less format): bodies as transforms with time samples, what
+// deforms as a mesh with time samples of its points, spheres as points with widths. A time code
+// is a 60th of a second.
+#include "export_model.h"
+
+#include "options.h"
+#include "report.h"
+
+#include "io/mesh_file.h"
+#include "io/output_file.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const double CODES = 60; // in a second
+
+static void write_points(FILE *file, const float *points, int64_t count)
+{
+	fputc('[', file);
+	for (int64_t i = 0; i < count; i++)
+		fprintf(file, "%s(%.9g, %.9g, %.9g)", i ? ", " : "", points[3 * i], points[3 * i + 1], points[3 * i + 2]);
+	fputc(']', file);
+}
+
+/// The triangles of a mesh.
+static void write_faces(FILE *file, const char *indent, const int32_t *triangles, int64_t count)
+{
+	fprintf(file, "%sint[] faceVertexCounts = [", indent);
+	for (int64_t i = 0; i < count; i++)
+		fputs(i ? ", 3" : "3", file);
+	fprintf(file, "]\n%sint[] faceVertexIndices = [", indent);
+	for (int64_t i = 0; i < 3 * count; i++)
+		fprintf(file, "%s%d", i ? ", " : "", (int)triangles[i]);
+	fprintf(file, "]\n%suniform token subdivisionScheme = \"none\"\n", indent);
+}
+
+static void write_colour(FILE *file, const char *indent, int32_t number)
+{
+	const float *c = model_colour(number);
+	fprintf(file, "%scolor3f[] primvars:displayColor = [(%g, %g, %g)]\n", indent, c[0], c[1], c[2]);
+}
+
+static void write_head(const model *m, FILE *file, double end)
+{
+	fprintf(file,
+		"#usda 1.0\n(\n    defaultPrim = \"run\"\n    doc = \"Written by carom export\"\n    startTimeCode = 0\n    endTimeCode = %.9g\n"
+		"    timeCodesPerSecond = %g\n    framesPerSecond = %g\n    metersPerUnit = 1\n    upAxis = \"%s\"\n)\n\n",
+		CODES * end, CODES, CODES, fabs(m->up.y) > 0.5 ? "Y" : "Z");
+}
+
+// ---- Bodies ----
+
+static void write_shapes(const model *m, FILE *file)
+{
+	fputs("class Scope \"shapes\"\n{\n", file);
+	for (int32_t i = 0; i < m->shape_count; i++) {
+		const model_mesh *s = &m->shapes[i];
+		fprintf(file, "    def Mesh \"shape_%d\"\n    {\n", (int)i);
+		write_faces(file, "        ", s->triangles, s->triangle_count);
+		fputs("        point3f[] points = ", file);
+		write_points(file, s->vertices, s->vertex_count);
+		fputs("\n    }\n\n", file);
+	}
+	fputs("}\n\n", file);
+}
+
+static void write_place(FILE *file, const carom_pose *p)
+{
+	fprintf(file, "(%.9g, %.9g, %.9g)", p->position.x, p->position.y, p->position.z);
+}
+
+/// The real part of a quaternion comes first.
+static void write_turn(FILE *file, const carom_pose *p)
+{
+	const carom_quat q = p->orientation;
+	fprintf(file, "(%.9g, %.9g, %.9g, %.9g)", q.w, q.x, q.y, q.z);
+}
+
+/// A pose that is one for all times, or time samples from the first frame in which the body is
+/// there.
+static void write_motion(const model *m, FILE *file, int32_t body)
+{
+	static const struct {
+		const char *type, *name;
+		void (*write)(FILE *file, const carom_pose *pose);
+	} parts[2] = { { "double3", "translate", write_place }, { "quatf", "orient", write_turn } };
+	const int64_t first = model_first_frame(m, body);
+	for (int k = 0; k < 2; k++) {
+		fprintf(file, "        %s xformOp:%s", parts[k].type, parts[k].name);
+		if (!m->moves[body]) {
+			fputs(" = ", file);
+			parts[k].write(file, model_pose(m, first, body));
+			fputc('\n', file);
+			continue;
+		}
+		fputs(".timeSamples = {\n", file);
+		for (int64_t f = first; f < m->frame_count; f++) {
+			fprintf(file, "            %.9g: ", CODES * m->times[f]);
+			parts[k].write(file, model_pose(m, f, body));
+			fputs(",\n", file);
+		}
+		fputs("        }\n", file);
+	}
+	fputs("        uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:orient\"]\n", file);
+	if (first > 0)
+		fprintf(file,
+			"        token visibility.timeSamples = {\n            %.9g: \"invisible\",\n            %.9g: \"inherited\",\n        }\n",
+			CODES * m->times[0], CODES * m->times[first]);
+}
+
+static void write_bodies(const model *m, FILE *file)
+{
+	for (int32_t i = 0, part = 0; i < m->body_count; i++) {
+		const bool is_there = model_first_frame(m, i) < m->frame_count;
+		if (is_there) {
+			fprintf(file, "    def Xform \"body_%d\"\n    {\n", (int)i);
+			write_motion(m, file, i);
+		}
+		for (int32_t number = 0; part < m->part_count && m->parts[part].body == i; part++, number++) {
+			if (!is_there)
+				continue;
+			fprintf(file,
+				"\n        def Mesh \"part_%d\" (\n            prepend references = </shapes/shape_%d>\n        )\n        {\n",
+				(int)number, (int)m->parts[part].shape);
+			fputs("            double3 xformOp:translate = ", file);
+			write_place(file, &m->parts[part].place);
+			fputs("\n            quatf xformOp:orient = ", file);
+			write_turn(file, &m->parts[part].place);
+			fputs("\n            uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:orient\"]\n", file);
+			write_colour(file, "            ", i);
+			fputs("        }\n", file);
+		}
+		if (is_there)
+			fputs("    }\n\n", file);
+	}
+}
+
+// ---- What deforms, and spheres ----
+
+static int write_deforming(const model *m, FILE *file)
+{
+	const export_deforming *d = m->source->deforming;
+	fputs("    def Mesh \"deforming\"\n    {\n", file);
+	write_faces(file, "        ", d->triangles, d->triangle_count);
+	write_colour(file, "        ", 1);
+	fputs("        point3f[] points.timeSamples = {\n", file);
+	for (int64_t f = 0; f < model_frames(m, &d->track); f++) {
+		sim_mesh mesh;
+		if (model_load_deforming(m, f, &mesh) != EXIT_DONE)
+			return EXIT_FAILED;
+		fprintf(file, "            %.9g: ", CODES * d->track.times[f * m->every]);
+		write_points(file, mesh.vertices, mesh.vertex_count);
+		fputs(",\n", file);
+		sim_mesh_free(&mesh);
+	}
+	fputs("        }\n    }\n\n", file);
+	return EXIT_DONE;
+}
+
+static int write_spheres(const model *m, FILE *file)
+{
+	const export_spheres *s = m->source->spheres;
+	sim_error error;
+	fputs("    def Points \"spheres\"\n    {\n        float[] widths = [", file);
+	for (int64_t i = 0; i < s->count; i++)
+		fprintf(file, "%s%.9g", i ? ", " : "", 2 * s->radii[i]);
+	fputs("]\n", file);
+	write_colour(file, "        ", 0);
+	fputs("        point3f[] points.timeSamples = {\n", file);
+	for (int64_t f = 0; f < model_frames(m, &s->track); f++) {
+		io_vtk_spheres spheres;
+		if (!io_read_vtk_moment(&s->list, f * m->every, &spheres, &error))
+			return report_error(NULL, "%s", error.text);
+		const int64_t found = spheres.count;
+		fprintf(file, "            %.9g: ", CODES * s->track.times[f * m->every]);
+		write_points(file, spheres.centres, found);
+		fputs(",\n", file);
+		io_free_vtk_spheres(&spheres);
+		if (found != s->count)
+			return report_error(s->list.folder,
+				"step %lld has %lld spheres, and the first file has %lld: these are of different runs",
+				(long long)s->list.steps[f * m->every], (long long)found, (long long)s->count);
+	}
+	fputs("        }\n    }\n\n", file);
+	return EXIT_DONE;
+}
+
+// ---- The file ----
+
+/// The time of the last frame that is taken.
+static double end_of(const model *m)
+{
+	const export_source *s = m->source;
+	const export_track *tracks[3] = { s->bodies ? &s->bodies->track : NULL, s->deforming ? &s->deforming->track : NULL,
+		s->spheres ? &s->spheres->track : NULL };
+	double end = 0;
+	for (int i = 0; i < 3; i++)
+		end = tracks[i] ? fmax(end, tracks[i]->times[(model_frames(m, tracks[i]) - 1) * m->every]) : end;
+	return end;
+}
+
+int export_write_usda(const model *m, const char *path)
+{
+	io_output_file file;
+	sim_error error;
+	if (!io_output_open(&file, path, &error))
+		return report_error(path, "%s", error.text);
+	write_head(m, file.stream, end_of(m));
+	if (m->source->bodies)
+		write_shapes(m, file.stream);
+	fputs("def Xform \"run\"\n{\n", file.stream);
+	if (m->source->bodies)
+		write_bodies(m, file.stream);
+	int status = m->source->deforming ? write_deforming(m, file.stream) : EXIT_DONE;
+	if (status == EXIT_DONE && m->source->spheres)
+		status = write_spheres(m, file.stream);
+	fputs("}\n", file.stream);
+	if (status != EXIT_DONE) {
+		io_output_abandon(&file);
+		return status;
+	}
+	return io_output_commit(&file, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
+}
