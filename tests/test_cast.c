@@ -67,6 +67,13 @@ static carom_motion random_cast(uint64_t *seed, v3d middle)
 	motion.end.position = v3d_add(motion.end.position, middle);
 	if (test_random(seed) % 2)
 		motion.end.orientation = motion.begin.orientation;
+	const uint64_t along = test_random(seed) % 16; // along z, or across an axis
+	if (along < 2)
+		motion.end.position.x = motion.begin.position.x;
+	if (along == 0 || along == 2)
+		motion.end.position.y = motion.begin.position.y;
+	if (along == 3)
+		motion.end.position.z = motion.begin.position.z;
 	if (test_random(seed) % 4 == 0) // a short way, which may begin in a body
 		motion.end.position = v3d_mad(motion.begin.position, 0.1, v3d_sub(motion.end.position, motion.begin.position));
 	return motion;
@@ -126,6 +133,43 @@ static void check_casts(v3d middle, double slack)
 TEST(cast, the_earliest_of_all_bodies) { check_casts((v3d){ 0, 0, 0 }, 0); }
 
 TEST(cast, far_from_the_origin) { check_casts((v3d){ 3e8, -2e8, 1e8 }, 1e-6); }
+
+/// A shape that does not turn is as near as was asked for when it meets another one, and never was
+/// nearer than half of that before.
+TEST(cast, straight_ways_are_clear_until_the_impact)
+{
+	const double tolerance = 1e-4;
+	uint64_t seed = 3;
+	cast_scene s;
+	open_scene(&s, &seed, (v3d){ 0, 0, 0 });
+	int impacts = 0;
+	for (int round = 0; round < 300; round++) {
+		const carom_shape shape = random_shape(&s, &seed);
+		const int i = (int)(test_random(&seed) % 7);
+		carom_motion motion = random_cast(&seed, (v3d){ 0, 0, 0 });
+		motion.end.orientation = motion.begin.orientation;
+		// On the other side of the body, nearly.
+		const v3d aside = fixture_random_pose(&seed, 0.8).position;
+		motion.end.position = v3d_sub(v3d_add(v3d_scale(s.pose[i].position, 2), aside), motion.begin.position);
+		const carom_motion rest = { s.pose[i], s.pose[i] };
+		carom_toi toi;
+		REQUIRE(carom_time_of_impact(s.context, &shape, &motion, &s.shape[i], &rest, tolerance, &toi) == CAROM_SUCCESS);
+		if (toi.status != CAROM_TOI_IMPACT && toi.status != CAROM_TOI_APART)
+			continue;
+		impacts += toi.status == CAROM_TOI_IMPACT;
+		for (int step = 0; step <= 20; step++) {
+			carom_separation apart;
+			carom_pose at = motion.begin;
+			at.position = v3d_mad(at.position, toi.time * step / 20, v3d_sub(motion.end.position, motion.begin.position));
+			REQUIRE(carom_distance(s.context, &shape, &at, &s.shape[i], &s.pose[i], &apart) == CAROM_SUCCESS);
+			CHECK(apart.distance >= 0.49 * tolerance);
+			if (step == 20 && toi.status == CAROM_TOI_IMPACT)
+				CHECK(apart.distance <= 1.001 * tolerance);
+		}
+	}
+	CHECK(impacts > 100);
+	close_scene(&s);
+}
 
 TEST(cast, known_hits)
 {

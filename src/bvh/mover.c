@@ -281,23 +281,32 @@ static double turned_way(const cr_motion *motion, const cr_mover_box *box)
 	return motion->angle * (box->reach + motion->lever);
 }
 
-/// The time of cr_mover_box_time for a body that turns by next to nothing. Along each axis of
-/// either box the two overlap for one span of times. They may meet from the begin of the last of
-/// these spans on, unless another one has ended by then.
-static double straight_box_time(const cr_motion *motion, const cr_mover_box *a, const cr_mover_box *rest, double tolerance)
+/// Do two bodies turn by next to nothing, so that straight_time holds?
+static bool are_straight(
+	const cr_motion *ma, const cr_mover_box *a, const cr_motion *mb, const cr_mover_box *b, double tolerance)
 {
-	const carom_pose pose = cr_motion_start(motion);
-	const placed_boxes p = { { m3d_from_quat(pose.orientation), m3d_from_quat(carom_pose_identity().orientation) },
-		{ a->extent, rest->extent }, { 0, 0, 0 } };
-	const v3d apart = v3d_sub(v3d_add(pose.position, m3d_mul(&p.rotation[0], a->centre)), rest->centre);
-	const double far = v3d_length(pose.position) + v3d_length(motion->travel);
-	const double lost = cr_motion_rounding(a->reach + motion->lever, rest->reach, far) + turned_way(motion, a) + 0.5 * tolerance;
+	return turned_way(ma, a) + turned_way(mb, b) <= 0.25 * tolerance;
+}
+
+/// A time before which two bodies that turn by next to nothing stay apart, by their boxes. Along
+/// each axis of either box the two overlap for one span of times. They may meet from the begin of
+/// the last of these spans on, unless another one has ended by then.
+static double straight_time(
+	const cr_motion *ma, const cr_mover_box *a, const cr_motion *mb, const cr_mover_box *b, double tolerance)
+{
+	const carom_pose pa = cr_motion_start(ma), pb = cr_motion_start(mb);
+	const placed_boxes p = { { m3d_from_quat(pa.orientation), m3d_from_quat(pb.orientation) }, { a->extent, b->extent },
+		{ 0, 0, 0 } };
+	const v3d between = v3d_sub(pa.position, pb.position), way = v3d_sub(ma->travel, mb->travel);
+	const v3d apart = v3d_add(between, v3d_sub(m3d_mul(&p.rotation[0], a->centre), m3d_mul(&p.rotation[1], b->centre)));
+	const double lost = cr_motion_rounding(a->reach + ma->lever, b->reach + mb->lever, v3d_length(between) + v3d_length(way)) +
+		turned_way(ma, a) + turned_way(mb, b) + 0.5 * tolerance;
 	double enter = 0, leave = INFINITY;
 	for (int axis = 0; axis < 6; axis++) {
 		const m3d *m = &p.rotation[axis / 3];
 		const v3d n = { v3d_get(m->row[0], axis % 3), v3d_get(m->row[1], axis % 3), v3d_get(m->row[2], axis % 3) };
 		const double reach = lost - gap_along(&p, n);
-		const double at = v3d_dot(n, apart), speed = v3d_dot(n, motion->travel);
+		const double at = v3d_dot(n, apart), speed = v3d_dot(n, way);
 		if (speed == 0) {
 			if (fabs(at) > reach)
 				return INFINITY;
@@ -316,8 +325,8 @@ double cr_mover_box_time(const cr_motion *motion, const cr_mover_box *box, const
 	const double lower[3] = { rest->lower.x, rest->lower.y, rest->lower.z };
 	const double upper[3] = { rest->upper.x, rest->upper.y, rest->upper.z };
 	const cr_mover_box there = make_box(lower, upper);
-	if (turned_way(motion, box) <= 0.25 * tolerance)
-		return straight_box_time(motion, box, &there, tolerance);
+	if (are_straight(motion, box, &still, &there, tolerance))
+		return straight_time(motion, box, &still, &there, tolerance);
 	double t = 0;
 	for (int i = 0; i < ADVANCES && t < 1; i++) {
 		const double longer = free_time(motion, box, &still, &there, t, tolerance);
@@ -332,6 +341,10 @@ double cr_bound_time(const cr_descent *d, const cr_mover_box *a, const cr_mover_
 {
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
 	double t = fmax(from, 0);
+	if (!cr_is_plane(d->mover[0]) && !cr_is_plane(d->mover[1]) && are_straight(ma, a, mb, b, d->tolerance)) {
+		const double time = straight_time(ma, a, mb, b, d->tolerance);
+		return time > 0 || t > 0 ? fmax(t, time) : (double)-INFINITY;
+	}
 	for (int i = 0; i < ADVANCES && t < 1; i++) {
 		const double longer = cr_is_plane(d->mover[1]) ? free_time_over(ma, a, mb, t, d->tolerance)
 			: cr_is_plane(d->mover[0])                 ? free_time_over(mb, b, ma, t, d->tolerance)

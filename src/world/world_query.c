@@ -2,6 +2,7 @@
 /// the filter lets through. Everything here takes a const world and may run on many threads at
 /// once.
 #include "frame/shape_table.h"
+#include "geom/convex_query.h"
 #include "geom/volume.h"
 #include "world/body_query.h"
 #include "world/overlap_query.h"
@@ -653,6 +654,9 @@ carom_result cr_list_near_bodies(const carom_world *world, const char *function,
 
 // ---- Shape casts ----
 
+// Times that are proved are given up by so much for the roundings of quotients.
+static const double CERTAINLY = 1 - 1e-12;
+
 typedef struct cast_search {
 	const carom_world *world;
 	const carom_query_filter *filter;
@@ -662,12 +666,40 @@ typedef struct cast_search {
 	cr_mover mover;
 	cr_mover_box box; // of the mover
 	v3d lower, upper; // around its whole way
+	// Of a shape that turns by next to nothing: how far that moves any point of it, and the box
+	// around it where it begins, axes of the world.
+	bool straight;
+	double turned;
+	carom_aabb begin;
 	bool found;
 	int32_t body;
 	cr_mover_impact impact;
 	cr_mover_scratch *scratch;
 	carom_result result; // of the visits
 } cast_search;
+
+/// A time before which a shape that turns by next to nothing stays farther than half the tolerance
+/// from a box: along each axis of the world the two overlap for one span of times.
+static double span_time(const cast_search *s, const carom_aabb *rest)
+{
+	double far = 0, enter = 0, leave = 1;
+	for (int k = 0; k < 3; k++)
+		far += fmax(fabs(v3d_get(rest->lower, k)), fabs(v3d_get(rest->upper, k))) + fabs(v3d_get(s->mover.motion.travel, k));
+	const double lost = cr_motion_rounding(s->box.reach, far, far) + s->turned + 0.5 * s->tolerance;
+	for (int k = 0; k < 3; k++) {
+		const double before = v3d_get(rest->lower, k) - v3d_get(s->begin.upper, k) - lost;
+		const double behind = v3d_get(rest->upper, k) - v3d_get(s->begin.lower, k) + lost;
+		const double speed = v3d_get(s->mover.motion.travel, k);
+		if (speed == 0 && (before > 0 || behind < 0))
+			return INFINITY;
+		if (speed == 0)
+			continue;
+		const double u = before / speed, v = behind / speed;
+		enter = fmax(enter, fmin(u, v));
+		leave = fmin(leave, fmax(u, v));
+	}
+	return enter * CERTAINLY > leave ? (double)INFINITY : enter * CERTAINLY;
+}
 
 static double cast_key(const void *user, const double lower[3], const double upper[3])
 {
@@ -677,6 +709,12 @@ static double cast_key(const void *user, const double lower[3], const double upp
 	for (int k = 0; k < 3; k++) {
 		if (v3d_get(rest.lower, k) > v3d_get(s->upper, k) || v3d_get(rest.upper, k) < v3d_get(s->lower, k))
 			return INFINITY;
+	}
+	if (s->straight) {
+		const double time = span_time(s, &rest);
+		// The box of a ball tells no more along other axes.
+		if (time >= 1 || (s->mover.convex && s->convex.core == CR_CORE_POINT))
+			return time < 1 ? time : (double)INFINITY;
 	}
 	const double time = cr_mover_box_time(&s->mover.motion, &s->box, &rest, s->tolerance);
 	return time < 1 ? time : (double)INFINITY;
@@ -716,6 +754,19 @@ static bool visit_cast(void *user, int32_t index, double *limit)
 	return true;
 }
 
+/// Sets the box around the shape where it begins, if it turns by next to nothing.
+static void bound_begin(cast_search *s)
+{
+	const m3d rotation = m3d_from_quat(s->mover.motion.begin.orientation);
+	double lower[3], upper[3];
+	s->turned = s->mover.motion.angle * s->box.reach;
+	s->straight = s->mover.convex && s->turned <= 0.25 * s->tolerance;
+	if (!s->straight)
+		return;
+	cr_convex_bounds(s->mover.convex, &rotation, lower, upper);
+	s->begin = (carom_aabb){ { lower[0], lower[1], lower[2] }, { upper[0], upper[1], upper[2] } };
+}
+
 /// Sets the shape on its way, with the box around all of it.
 static void begin_cast(cast_search *s, const carom_shape *shape, const carom_pose *begin, const carom_pose *end)
 {
@@ -725,6 +776,7 @@ static void begin_cast(cast_search *s, const carom_shape *shape, const carom_pos
 	s->mover = cr_mover_of(shape, &s->convex);
 	s->mover.motion = cr_motion_between(&ends[0], &ends[1]);
 	s->box = cr_mover_bounds(&s->mover);
+	bound_begin(s);
 	const v3d to = ends[1].position;
 	const double reach = (s->box.reach + s->tolerance) * (1 + 1e-9) + 1e-9 * v3d_length(to);
 	s->lower = (v3d){ fmin(to.x, 0) - reach, fmin(to.y, 0) - reach, fmin(to.z, 0) - reach };
