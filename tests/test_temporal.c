@@ -73,7 +73,7 @@ static const double CHOSEN_THRESHOLD = 0.025 * 4;
 static void run_kind(moving_kind kind)
 {
 	const carom_world_def def = all_contacts();
-	const outcome o = run_against_full(kind, true, &def, TEST_FEWER > 1 ? 37 : 90);
+	const outcome o = run_against_full(kind, true, &def, TEST_FEWER > 1 ? 37 : 60);
 	check_contacts(&o, CHOSEN_THRESHOLD);
 	CHECK(kind == MOVING_FLY || o.pairs_iterative > 0);
 }
@@ -165,7 +165,7 @@ TEST(temporal, no_setting_loses_a_pair)
 		fixture_lab(&def)->lost_rays = i & 2 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
 		fixture_lab(&def)->max_walk = i & 4 ? 1 : 32;
 		fixture_lab(&def)->displacement_threshold = 0.1;
-		const outcome o = run_against_full(MOVING_KINDS, true, &def, 40 / TEST_FEWER);
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, 28 / TEST_FEWER);
 		CHECK(o.pairs_iterative > 0);
 	}
 }
@@ -922,7 +922,7 @@ TEST(temporal, few_facets_at_rest_bear_failures)
 	CHECK_INT(atomic_load(&heap.blocks), 0);
 }
 
-/// What pairs leave behind is tidied up: pairs that come and go all the time need no more memory after 300 steps than after 60.
+/// What pairs leave behind is tidied up: pairs that come and go all the time need no more memory after 160 steps than after 60.
 TEST(temporal, memory_does_not_grow)
 {
 	for (int groups = 0; groups <= 3; groups += 3) {
@@ -935,14 +935,14 @@ TEST(temporal, memory_does_not_grow)
 		carom_world *world = moving_world(&s, &def, 0, ids);
 		size_t early = 0;
 		int64_t full = 0;
-		for (int step = 0; step < 300 / TEST_FEWER; step++) {
+		for (int step = 0; step < (TEST_FEWER > 1 ? 75 : 160); step++) {
 			moving_place(&s, world, ids, step);
 			fixture_step(world);
 			full += carom_world_stats(world).pairs_full;
 			if (step < 60)
 				early = carom_world_stats(world).memory;
 		}
-		CHECK(full > 300 / TEST_FEWER);
+		CHECK(full > (TEST_FEWER > 1 ? 75 : 160));
 		CHECK(carom_world_stats(world).memory <= early + early / 4);
 		carom_destroy_world(world);
 		moving_close(&s);
