@@ -436,7 +436,7 @@ static size_t next_cut(const fixture_tape *t, size_t length, size_t *record_end)
 	return length + stride < *record_end ? length + stride : *record_end;
 }
 
-TEST(record, every_prefix_is_refused)
+TEST(record, prefixes_are_refused)
 {
 	uint64_t hash;
 	fixture_tape t = make_recording_of(NULL, true, 4, 3, &hash);
