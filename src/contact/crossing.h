@@ -26,7 +26,7 @@ typedef struct cr_completion {
 	double internal_cosine; // of cr_internal_cosine; set by cr_add_crossing_contacts
 	struct {
 		cr_pierce *data;
-		int32_t count;
+		int32_t count, capacity;
 	} pierces[2]; // edges of A, edges of B
 } cr_completion;
 

@@ -129,14 +129,32 @@ static int take_pierces(cr_completion *c, const cr_pierces8 *found, int i, cr_ca
 	return count;
 }
 
+/// Room for the pierces of eight more pairs. Few of the candidates cross, so the lists grow.
+static bool reserve_pierces(cr_completion *c)
+{
+	enum { MOST = 3 * CR_WIDTH, FIRST = 4 * MOST };
+	for (int side = 0; side < 2; side++) {
+		const int32_t count = c->pierces[side].count, capacity = c->pierces[side].capacity;
+		if (count + MOST <= capacity)
+			continue;
+		const int32_t more = capacity > 0 ? 2 * capacity : FIRST;
+		cr_pierce *data = cr_arena_alloc(&c->worker->arena, (size_t)more * sizeof *data);
+		if (!data)
+			return false;
+		if (count > 0)
+			memcpy(data, c->pierces[side].data, (size_t)count * sizeof *data);
+		c->pierces[side].data = data;
+		c->pierces[side].capacity = more;
+	}
+	return true;
+}
+
 static bool keep_crossing(cr_completion *c, cr_candidates *candidates)
 {
-	for (int side = 0; side < 2; side++) {
-		c->pierces[side].count = 0;
-		c->pierces[side].data = cr_arena_alloc(&c->worker->arena, 3 * (size_t)candidates->count * sizeof(cr_pierce));
-		if (!c->pierces[side].data)
-			return false;
-	}
+	for (int side = 0; side < 2; side++)
+		c->pierces[side].count = c->pierces[side].capacity = 0;
+	if (!reserve_pierces(c))
+		return false;
 	c->worker->triangle_tests += candidates->count;
 	int32_t kept = 0;
 	for (int32_t first = 0; first < candidates->count; first += CR_WIDTH) {
@@ -144,6 +162,8 @@ static bool keep_crossing(cr_completion *c, cr_candidates *candidates)
 		cr_pierces8 found;
 		c->pipeline->kernels->pierce(
 			c->collider[0], c->collider[1], &c->rotation, c->translation, candidates->data + first, used, &found);
+		if (found.crossing && !reserve_pierces(c))
+			return false;
 		for (uint32_t lanes = found.crossing; lanes; lanes &= lanes - 1) {
 			const int i = __builtin_ctz(lanes);
 			const cr_candidate pair = candidates->data[first + i];

@@ -21,6 +21,7 @@ static bool collect_one(const cr_pipeline *p, const cr_pair_work *w, int side, i
 	p->kernels->follow(
 		source, target, to_target, &since, &one, 1, 0, p->settings.lab.exit_distance_test, rays, &place, &entry, 0);
 	cr_direct_rays(p, source, to_target, rays, 1);
+	rays->gap[0] = 0; // not known
 	for (int k = 0; k < 3; k++) {
 		const float x = rays->origin[k][0];
 		if (x < target->lower[k] - w->extension || x > target->upper[k] + w->extension)

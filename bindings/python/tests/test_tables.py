@@ -60,7 +60,7 @@ class Tables(unittest.TestCase):
             "carom_sphere_method_name",  # SphereMethod has the names
             # Python has no graphics devices yet.
             "carom_device_kind_name", "carom_list_devices", "carom_create_device", "carom_destroy_device",
-            "carom_device_get_info", "carom_device_get_stats", "carom_device_get_kernels",
+            "carom_device_get_info", "carom_device_get_stats", "carom_device_get_kernels", "carom_device_tier_name",
             "carom_world_context",  # World.context is the object that the world was made with
         }
         missing = {name for name in functions if not re.search(rf"\b{name}\b", sources) and name not in left_out}
