@@ -64,10 +64,8 @@ static void read_output(const io_json_node *root, scene_description *scene)
 	check_belongs(&node, "contacts", scene->has_bodies, "bodies");
 	for (int i = 1; i < 3; i++)
 		check_belongs(&node, fields[i], scene->has_deforming, "deforming");
-	for (int i = 3; i < 6; i++)
-		check_belongs(&node, fields[i], scene->has_spheres, "spheres");
-	if (io_json_has(&node, "checkpoints") && (scene->has_bodies || scene->has_deforming))
-		io_json_member_error(&node, "checkpoints", "are for scenes of spheres alone so far: bodies have none");
+	check_belongs(&node, "snapshots", scene->has_spheres, "spheres");
+	check_belongs(&node, "energy", scene->has_spheres, "spheres");
 	io_json_bool(&node, "contacts", &output->contacts);
 	io_json_integer(&node, "frames", 0, 1000000000, &output->frames);
 	io_json_choice(&node, "format", formats, &format);

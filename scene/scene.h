@@ -207,7 +207,7 @@ typedef struct scene_output {
 	int64_t frames;      ///< between two files of deforming bodies; 0: none
 	bool frames_as_obj;  ///< else PLY
 	int64_t snapshots;   ///< between two of the spheres; 0: none
-	int64_t checkpoints; ///< between two of the spheres; 0: at the end only
+	int64_t checkpoints; ///< between two; 0: at the end only, of scenes of spheres alone
 	int64_t energy;      ///< between measurements of the spheres' kinetic energy
 } scene_output;
 

@@ -896,3 +896,103 @@ void scene_write_step(FILE *file, const scene_step *step)
 	fprintf(file, ",%.4f,%.4f,%.9g,%.9g,%.9g,%.9g\n", step->ms_response, step->ms_recording, step->deepest,
 		step->deepest_relative, step->kinetic_energy, step->lowest);
 }
+
+// ---- State ----
+
+/// The shapes of the scene: a mesh file may have changed since a tape was written.
+static bool expect_meshes(const scene_simulation *s, sim_tape *tape, sim_error *error)
+{
+	for (int32_t i = 0; i < s->scene->mesh_count; i++) {
+		const carom_mesh_report *report = carom_mesh_get_report(s->meshes[i]);
+		const float *vertices = carom_mesh_get_vertices(s->meshes[i]);
+		const int32_t *triangles = carom_mesh_get_triangles(s->meshes[i]);
+		uint64_t hash = SIM_HASH_START;
+		for (int64_t k = 0; k < 3 * (int64_t)report->vertex_count; k++) {
+			const double number = (double)vertices[k];
+			hash = sim_hash_doubles(hash, &number, 1);
+		}
+		for (int64_t k = 0; k < 3 * (int64_t)report->triangle_count; k++)
+			hash = sim_hash_word(hash, (uint64_t)triangles[k]);
+		sim_tape_expect(tape, (long long)hash);
+		if (tape->failed && !tape->writing)
+			return sim_fail(error, "field \"meshes.%s\": is another mesh", s->scene->meshes[i].name);
+	}
+	return true;
+}
+
+static bool put_bytes(const void *bytes, size_t count, void *user)
+{
+	sim_tape *tape = user;
+	int64_t size = (int64_t)count;
+	sim_tape_move(tape, &size, sizeof size);
+	sim_tape_move(tape, (void *)bytes, count);
+	return !tape->failed;
+}
+
+/// The world, with all that its pairs remember.
+static carom_result move_world(scene_simulation *s, carom_snapshot *snapshot, sim_tape *tape)
+{
+	if (tape->writing) {
+		const carom_result result = carom_world_save(s->world, snapshot);
+		return result == CAROM_SUCCESS ? carom_snapshot_save(snapshot, put_bytes, tape) : result;
+	}
+	int64_t size = 0;
+	sim_tape_move(tape, &size, sizeof size);
+	if (tape->failed || size < 0 || (uint64_t)size > tape->size - tape->at) {
+		tape->failed = true;
+		return CAROM_SUCCESS;
+	}
+	const carom_result result = carom_snapshot_load(snapshot, tape->bytes + tape->at, (size_t)size);
+	tape->at += (size_t)size;
+	return result == CAROM_SUCCESS ? carom_world_restore(s->world, snapshot) : result;
+}
+
+/// Bodies that sources have made before the state was written.
+static bool add_earlier_bodies(scene_simulation *s, sim_tape *tape, sim_error *error)
+{
+	int32_t count = s->body_count;
+	sim_tape_move(tape, &s->step, sizeof s->step);
+	sim_tape_move(tape, &count, sizeof count);
+	if (tape->failed || tape->writing)
+		return true;
+	s->step--; // they came when the last step began
+	const bool added = add_due_bodies(s, error);
+	s->step++;
+	if (!added)
+		return false;
+	return count == s->body_count ||
+		sim_fail(error, "field \"bodies\": there are %d of them, not %d", (int)s->body_count, (int)count);
+}
+
+static void move_poses(scene_simulation *s, sim_tape *tape)
+{
+	const size_t count = (size_t)s->body_count;
+	scene_summary summary = s->summary; // its counts of bodies are those that are there
+	sim_tape_move(tape, s->poses, count * sizeof *s->poses);
+	sim_tape_move(tape, s->stops, count * sizeof *s->stops);
+	sim_tape_move(tape, &summary, sizeof summary);
+	for (int32_t k = 0; k < s->moving_count; k++)
+		s->moving_poses[k] = s->poses[s->moving[k]];
+	s->summary = summary;
+}
+
+bool scene_simulation_move_state(scene_simulation *s, sim_tape *tape, sim_error *error)
+{
+	if (s->scene->rigid.solver.sleep)
+		return sim_fail(error,
+			"field \"bodies.solver.sleep\": a run whose bodies sleep cannot be continued: how long a body has been at rest is "
+			"not known");
+	if (!expect_meshes(s, tape, error) || !add_earlier_bodies(s, tape, error))
+		return false;
+	move_poses(s, tape);
+	sim_dynamics_move_state(s->dynamics, tape);
+	if (tape->failed)
+		return sim_fail(error, tape->writing ? "out of memory" : "field \"bodies\": the state is of other bodies");
+	carom_snapshot *snapshot;
+	carom_result result = carom_create_snapshot(s->world, &snapshot);
+	if (result == CAROM_SUCCESS)
+		result = move_world(s, snapshot, tape);
+	const bool moved = result == CAROM_SUCCESS || sim_fail(error, "%s", carom_error_text(carom_world_context(s->world)));
+	carom_destroy_snapshot(snapshot);
+	return moved && (!tape->failed || sim_fail(error, tape->writing ? "out of memory" : "the state ends too early"));
+}

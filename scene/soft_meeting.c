@@ -135,3 +135,13 @@ bool scene_soft_meeting_push(scene_soft_meeting *m, int32_t substep, sim_error *
 }
 
 carom_vec3 scene_soft_meeting_get_impulse(const scene_soft_meeting *m) { return m->sum; }
+
+void scene_soft_meeting_move_state(scene_soft_meeting *m, sim_tape *tape)
+{
+	const size_t bytes = (size_t)m->count * 3 * sizeof(double);
+	sim_tape_expect(tape, m->count);
+	sim_tape_move(tape, &m->begun, sizeof m->begun);
+	sim_tape_move(tape, m->before, bytes);
+	sim_tape_move(tape, m->impulses, bytes);
+	sim_tape_move(tape, &m->sum, sizeof m->sum);
+}

@@ -28,6 +28,9 @@ bool scene_soft_meeting_begin(scene_soft_meeting *meeting, sim_error *error);
 /// each step of the scene.
 bool scene_soft_meeting_push(scene_soft_meeting *meeting, int32_t substep, sim_error *error);
 
+/// Move what the next step depends on to a tape, or from one, between two steps of the scene.
+void scene_soft_meeting_move_state(scene_soft_meeting *meeting, sim_tape *tape);
+
 /// Sum of the impulses (N s) that what deforms has given spheres in the last step of the scene.
 carom_vec3 scene_soft_meeting_get_impulse(const scene_soft_meeting *meeting);
 

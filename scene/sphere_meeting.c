@@ -382,3 +382,12 @@ bool scene_meeting_advance(scene_sphere_meeting *m, int32_t substep, sim_granula
 }
 
 carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *m, int32_t i) { return m->obstacles[i].impulse; }
+
+void scene_meeting_move_state(scene_sphere_meeting *m, sim_tape *tape)
+{
+	for (int32_t i = 0; i < m->scene->spheres.obstacle_count; i++) {
+		obstacle *o = &m->obstacles[i];
+		sim_tape_move(tape, &o->way, sizeof o->way);
+		sim_tape_move(tape, &o->impulse, sizeof o->impulse);
+	}
+}

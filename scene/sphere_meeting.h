@@ -28,6 +28,9 @@ void scene_destroy_sphere_meeting(scene_sphere_meeting *meeting);
 /// error, when that fails.
 bool scene_meeting_advance(scene_sphere_meeting *meeting, int32_t substep, sim_granular_step *step, sim_error *error);
 
+/// Move what the next step depends on to a tape, or from one, between two steps of the scene.
+void scene_meeting_move_state(scene_sphere_meeting *meeting, sim_tape *tape);
+
 /// Impulse (N s, world frame) that spheres have given obstacle number i in the last step of the
 /// scene, whether or not it answers.
 carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *meeting, int32_t i);

@@ -813,8 +813,6 @@ TEST(scene, errors_of_sections)
 		"folder/x.json:1: field \"picture.box\": is for \"spheres\", which this scene does not have");
 	check_error("{\"bodies\": {\"planes\": [{}]}, \"picture\": {\"ground\": true}}",
 		"folder/x.json:1: field \"picture.ground\": is for \"deforming\", which this scene does not have");
-	check_error("{\"bodies\": {\"planes\": [{}]}, \"spheres\": {},\n\"output\": {\"checkpoints\": 1}}",
-		"folder/x.json:2: field \"output.checkpoints\": are for scenes of spheres alone so far: bodies have none");
 	check_error("{\"bodies\": {\"planes\": [{}]},\n\"gravity\": {\"degrees_per_second\": 1}}",
 		"folder/x.json:2: field \"gravity.degrees_per_second\": is for scenes of spheres alone so far");
 	check_error("{\"bodies\": 1}", "folder/x.json:1: field \"bodies\": must be an object {...}, not a number");

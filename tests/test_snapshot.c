@@ -806,3 +806,193 @@ TEST(snapshot, misuse)
 	carom_destroy_world(other);
 	carom_destroy_context(context);
 }
+
+// ---- As bytes ----
+
+static carom_world *lived(carom_context *context, const meshes *m, const carom_world_def *def, bool steps)
+{
+	carom_world *world = fixture_world(context, def);
+	fill_world(world, m, BODIES);
+	for (int step = 0; step < STEPS / 2; step++) {
+		act(world, m, (uint64_t)step);
+		if (steps)
+			fixture_step(world);
+	}
+	return world;
+}
+
+static void save_bytes(carom_world *world, fixture_tape *tape)
+{
+	carom_snapshot *snapshot;
+	REQUIRE(carom_create_snapshot(world, &snapshot) == CAROM_SUCCESS);
+	REQUIRE(carom_world_save(world, snapshot) == CAROM_SUCCESS);
+	CHECK_INT(carom_snapshot_save(snapshot, fixture_write_tape, tape), CAROM_SUCCESS);
+	carom_destroy_snapshot(snapshot);
+}
+
+/// A world of another context, whose bodies came and went alike but which has done no step, goes on as the one that was saved.
+static void goes_on(const carom_world_def *def)
+{
+	carom_context *contexts[2] = { fixture_context(1), fixture_context(TEST_MOST_THREADS >= 2 ? 2 : 1) };
+	meshes m[2] = { make_meshes(contexts[0]), make_meshes(contexts[1]) };
+	carom_world *one = lived(contexts[0], &m[0], def, true), *two = lived(contexts[1], &m[1], def, false);
+	fixture_tape tape = { 0 };
+	carom_snapshot *snapshot;
+	save_bytes(one, &tape);
+	REQUIRE(carom_create_snapshot(two, &snapshot) == CAROM_SUCCESS);
+	CHECK_INT(carom_snapshot_load(snapshot, tape.bytes, tape.count), CAROM_SUCCESS);
+	CHECK_STR(carom_error_text(contexts[1]), "");
+	REQUIRE(carom_world_restore(two, snapshot) == CAROM_SUCCESS);
+	CHECK(carom_world_contacts(two).count > 0);
+	for (int step = STEPS / 2; step < STEPS; step++) {
+		if (!CHECK_INT(digest(two), digest(one)))
+			break;
+		for (int i = 0; i < 2; i++) {
+			act(i ? two : one, &m[i], (uint64_t)step);
+			fixture_step(i ? two : one);
+		}
+	}
+	carom_destroy_snapshot(snapshot);
+	free(tape.bytes);
+	carom_destroy_world(one);
+	carom_destroy_world(two);
+	for (int i = 0; i < 2; i++) {
+		release_meshes(&m[i]);
+		carom_destroy_context(contexts[i]);
+	}
+}
+
+TEST(snapshot, goes_on_from_bytes_on_other_threads)
+{
+	goes_on(NULL);
+	carom_world_def def = carom_default_world_def();
+	def.temporal = CAROM_TEMPORAL_NONE;
+	def.speculative_distance = 0.1;
+	goes_on(&def);
+}
+
+TEST(snapshot, goes_on_from_bytes_in_the_laboratory)
+{
+	carom_world_def def = carom_default_world_def();
+	fixture_lab(&def)->worker_groups = 3;
+	fixture_lab(&def)->distance_extension = 0.2;
+	fixture_lab(&def)->ray_buffers = CAROM_BUFFERS_BACKTRACK;
+	goes_on(&def);
+}
+
+TEST(snapshot, damaged_bytes_are_refused)
+{
+	carom_context *context = fixture_context(1);
+	meshes m = make_meshes(context);
+	carom_world *world = lived(context, &m, NULL, true);
+	const uint64_t before = digest(world);
+	fixture_tape tape = { 0 };
+	carom_snapshot *snapshot;
+	save_bytes(world, &tape);
+	REQUIRE(carom_create_snapshot(world, &snapshot) == CAROM_SUCCESS);
+	for (size_t at = 0; at < tape.count; at += at < 300 ? 1 : 1021) {
+		tape.bytes[at] ^= 0x10;
+		CHECK_INT(carom_snapshot_load(snapshot, tape.bytes, tape.count), CAROM_INVALID_ARGUMENT);
+		tape.bytes[at] ^= 0x10;
+	}
+	for (size_t cut = 0; cut < tape.count; cut += tape.count / 50)
+		CHECK_INT(carom_snapshot_load(snapshot, tape.bytes, cut), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_world_restore(world, snapshot), CAROM_INVALID_ARGUMENT); // still empty
+	tape.bytes[8] = 2;
+	CHECK_INT(carom_snapshot_load(snapshot, tape.bytes, tape.count), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_snapshot_load: version is 2; this library reads 1");
+	tape.bytes[8] = 1;
+	CHECK_INT(digest(world), before);
+	CHECK_INT(carom_snapshot_load(snapshot, tape.bytes, tape.count), CAROM_SUCCESS);
+	CHECK_INT(carom_world_restore(world, snapshot), CAROM_SUCCESS);
+	CHECK_INT(digest(world), before);
+	carom_destroy_snapshot(snapshot);
+	free(tape.bytes);
+	carom_destroy_world(world);
+	release_meshes(&m);
+	carom_destroy_context(context);
+}
+
+TEST(snapshot, bytes_of_other_bodies_are_refused)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *fine = fixture_sphere_mesh(context, 0.5, 8), *coarse = fixture_sphere_mesh(context, 0.5, 6);
+	carom_world *world = fixture_world(context, NULL), *others[3];
+	fixture_add(world, fixture_of_mesh(fine), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	for (int i = 0; i < 3; i++)
+		others[i] = fixture_world(context, NULL);
+	fixture_add(others[1], fixture_of_mesh(coarse), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	fixture_add(others[2], fixture_of_mesh(fine), fixture_at(0, 0, 0), CAROM_KINEMATIC);
+	static const char *const texts[3] = { "bodies: the saved world had 1, this one has 0",
+		"bodies[0]: differs from the saved one: mesh", "bodies[0]: differs from the saved one: kind" };
+	fixture_tape tape = { 0 };
+	save_bytes(world, &tape);
+	for (int i = 0; i < 3; i++) {
+		carom_snapshot *snapshot;
+		REQUIRE(carom_create_snapshot(others[i], &snapshot) == CAROM_SUCCESS);
+		CHECK_INT(carom_snapshot_load(snapshot, tape.bytes, tape.count), CAROM_INVALID_ARGUMENT);
+		CHECK(strstr(carom_error_text(context), texts[i]) != NULL);
+		CHECK_INT(carom_world_body_count(others[i]), i > 0);
+		carom_destroy_snapshot(snapshot);
+		carom_destroy_world(others[i]);
+	}
+	free(tape.bytes);
+	carom_destroy_world(world);
+	carom_release_mesh(fine);
+	carom_release_mesh(coarse);
+	carom_destroy_context(context);
+}
+
+static bool give_up(const void *bytes, size_t count, void *user)
+{
+	(void)bytes;
+	(void)count;
+	(void)user;
+	return false;
+}
+
+TEST(snapshot, misuse_of_bytes)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_world *world = fixture_world(context, NULL);
+	carom_snapshot *snapshot;
+	fixture_tape tape = { 0 };
+	REQUIRE(carom_create_snapshot(world, &snapshot) == CAROM_SUCCESS);
+	CHECK_INT(carom_snapshot_save(NULL, fixture_write_tape, &tape), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_snapshot_load(NULL, "", 0), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_snapshot_save(snapshot, NULL, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_snapshot_save: write is NULL");
+	CHECK_INT(carom_snapshot_save(snapshot, fixture_write_tape, &tape), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_snapshot_save: snapshot is empty: carom_world_save fills it");
+	CHECK_INT(carom_snapshot_load(snapshot, NULL, 100), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_snapshot_load: bytes is NULL");
+	fixture_add(world, fixture_sphere(1), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	fixture_step(world);
+	REQUIRE(carom_world_save(world, snapshot) == CAROM_SUCCESS);
+	CHECK_INT(carom_snapshot_save(snapshot, give_up, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_snapshot_save: write gave up");
+	heap.fail_at = heap.calls;
+	CHECK_INT(carom_snapshot_save(snapshot, fixture_write_tape, &tape), CAROM_OUT_OF_MEMORY);
+	heap.fail_at = -1;
+	CHECK_INT(carom_snapshot_save(snapshot, fixture_write_tape, &tape), CAROM_SUCCESS);
+	carom_destroy_snapshot(snapshot);
+	REQUIRE(carom_create_snapshot(world, &snapshot) == CAROM_SUCCESS);
+	int refused = 0;
+	for (carom_result result = CAROM_OUT_OF_MEMORY; result != CAROM_SUCCESS; refused++) {
+		carom_destroy_snapshot(snapshot);
+		REQUIRE(carom_create_snapshot(world, &snapshot) == CAROM_SUCCESS);
+		heap.fail_at = heap.calls + refused;
+		result = carom_snapshot_load(snapshot, tape.bytes, tape.count);
+		heap.fail_at = -1;
+		CHECK(result == CAROM_SUCCESS || result == CAROM_OUT_OF_MEMORY);
+		REQUIRE(refused < 100);
+	}
+	CHECK(refused > 1);
+	carom_destroy_world(world);
+	CHECK_INT(carom_snapshot_load(snapshot, tape.bytes, tape.count), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_snapshot_load: snapshot: its world was destroyed");
+	carom_destroy_snapshot(snapshot);
+	free(tape.bytes);
+	carom_destroy_context(context);
+}

@@ -43,6 +43,24 @@ CAROM_API carom_result carom_world_save(carom_world *world, carom_snapshot *snap
 /// the world as it was, but views end.
 CAROM_API carom_result carom_world_restore(carom_world *world, carom_snapshot *snapshot);
 
+/// Write the content of a snapshot, for carom_snapshot_load in another process: one call of write.
+/// Meshes are left out. CAROM_INVALID_ARGUMENT where the snapshot is empty or write gives up;
+/// CAROM_OUT_OF_MEMORY. Only a library of the same version, built alike, on a machine of the same
+/// byte order reads the bytes. Thread-safe as long as nobody saves into the snapshot.
+CAROM_API carom_result carom_snapshot_save(
+	const carom_snapshot *snapshot, carom_write_fn *write, void *user);
+
+/// Fill a snapshot from the bytes that carom_snapshot_save wrote; carom_world_restore then lets the
+/// world go on as the saved one did, bit for bit. The world must hold equal bodies under equal ids:
+/// added, and removed, in the same order as in the saved one, from equal meshes. Poses, vertices,
+/// filters and all that pairs remember come from the bytes, user data of the bodies from the world.
+/// CAROM_INVALID_ARGUMENT, naming the field, where the bytes are damaged, cut short, of another
+/// version or of other bodies. A digest of all bytes is checked first; it finds damage, not
+/// forgery: load no bytes from somebody whom you do not trust. CAROM_OUT_OF_MEMORY. A failure
+/// leaves the world alone; the snapshot then holds what it held, or the world as it is.
+CAROM_API carom_result carom_snapshot_load(
+	carom_snapshot *snapshot, const void *bytes, size_t size);
+
 /// A hash for peers that simulate in step: two worlds that were treated alike have equal hashes, on
 /// any machine and for any number of threads. It covers bodies (ids, kinds, shapes, filters, poses
 /// now and at the last step, vertices), the ids that bodies added next will get, and the views with

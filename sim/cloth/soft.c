@@ -721,3 +721,28 @@ uint64_t sim_soft_hash(const sim_soft *s)
 	const uint64_t hash = sim_hash_doubles(SIM_HASH_START, s->committed, 3 * (int64_t)s->vertex_count);
 	return sim_hash_doubles(hash, s->committed_velocity, 3 * (int64_t)s->vertex_count);
 }
+
+// ---- State ----
+
+bool sim_soft_move_state(sim_soft *s, sim_tape *tape, sim_error *error)
+{
+	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->committed;
+	uint64_t shape = sim_hash_doubles(SIM_HASH_START, s->local, 3 * (int64_t)s->vertex_count);
+	for (int64_t i = 0; i < 3 * (int64_t)s->triangle_count; i++)
+		shape = sim_hash_word(shape, (uint64_t)s->triangles[i]);
+	for (int64_t i = 0; i < s->edge_count; i++)
+		shape = sim_hash_doubles(shape, &s->edges[i].length, 1);
+	sim_tape_expect(tape, s->vertex_count);
+	sim_tape_expect(tape, s->triangle_count);
+	sim_tape_expect(tape, s->part_count);
+	sim_tape_expect(tape, (long long)shape);
+	if (tape->failed && !tape->writing)
+		return sim_fail(error, "bodies: their surfaces are others");
+	sim_tape_move(tape, &s->steps, sizeof s->steps);
+	sim_tape_move(tape, &s->time, sizeof s->time);
+	sim_tape_move(tape, s->committed, bytes);
+	sim_tape_move(tape, s->committed_velocity, bytes);
+	for (int32_t i = 0; i < s->part_count; i++)
+		sim_tape_move(tape, &s->parts[i].way, sizeof s->parts[i].way);
+	return soft_move_spheres(s, tape, error) && (!tape->failed || sim_fail(error, "the state ends too early"));
+}

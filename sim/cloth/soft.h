@@ -21,6 +21,7 @@
 
 #include "carom/carom.h"
 #include "sim/base/sim_error.h"
+#include "sim/base/tape.h"
 #include "sim/cloth/soft_motion.h"
 
 /// Longest name of a body, its end mark included: that of a scene, and the number of a copy.
@@ -185,6 +186,12 @@ bool sim_soft_is_rigid(const sim_soft *soft, int32_t body);
 
 /// A hash of all places and velocities, bit for bit.
 uint64_t sim_soft_hash(const sim_soft *soft);
+
+/// Move all that the coming steps depend on to a tape, or from one, between two steps. The state
+/// must be one of a simulation of equal bodies. False, with the reason in error, when memory is
+/// short or the tape is of other bodies; a simulation that was to be read can then only be
+/// destroyed.
+bool sim_soft_move_state(sim_soft *soft, sim_tape *tape, sim_error *error);
 
 /// Pairs of triangles that share no vertex and intersect now, by an exact test of the places
 /// rounded to float, as files hold them. False when memory is short.

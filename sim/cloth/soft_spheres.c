@@ -652,3 +652,44 @@ void soft_commit_spheres(sim_soft *s)
 		s->spheres->data[i].known = true;
 	}
 }
+
+// ---- State ----
+
+/// Make spheres of the radii that a tape has next. Everything else follows it.
+static bool make_moved(sim_soft *s, int32_t count, sim_tape *tape, sim_error *error)
+{
+	sim_soft_sphere *given = soft_alloc(s, (size_t)count * sizeof *given);
+	if (!given)
+		return sim_fail(error, "out of memory");
+	bool valid = true;
+	for (int32_t i = 0; i < count; i++) {
+		given[i].radius = 0;
+		sim_tape_move(tape, &given[i].radius, sizeof given[i].radius);
+		valid = valid && given[i].radius > 0 && given[i].radius <= CAROM_MAX_COORDINATE;
+	}
+	const bool made = valid ? make_spheres(s, count, given, error) : sim_fail(error, "a radius is out of range");
+	soft_free(s, given, (size_t)count * sizeof *given);
+	return made;
+}
+
+bool soft_move_spheres(sim_soft *s, sim_tape *tape, sim_error *error)
+{
+	int32_t count = s->spheres ? s->spheres->count : 0;
+	sim_tape_move(tape, &count, sizeof count);
+	sim_tape_move(tape, &s->spheres_time, sizeof s->spheres_time);
+	if (tape->failed || count <= 0)
+		return true;
+	if (!tape->writing && ((size_t)count > tape->size / sizeof(double) || s->spheres))
+		return sim_fail(error, "the number of spheres does not fit");
+	if (!tape->writing && !make_moved(s, count, tape, error))
+		return false;
+	for (int32_t i = 0; i < count && tape->writing; i++)
+		sim_tape_move(tape, &s->spheres->data[i].radius, sizeof s->spheres->data[i].radius);
+	for (int32_t i = 0; i < count; i++) {
+		soft_sphere *b = &s->spheres->data[i];
+		sim_tape_move(tape, &b->committed, sizeof b->committed);
+		sim_tape_move(tape, &b->clear, sizeof b->clear);
+		sim_tape_move(tape, &b->known, sizeof b->known);
+	}
+	return true;
+}

@@ -4,6 +4,7 @@
 #define SIM_SOFT_STATE_H
 
 #include "sim/base/sim_error.h"
+#include "sim/base/tape.h"
 #include "sim/cloth/soft.h"
 
 #include <math.h>
@@ -225,6 +226,9 @@ bool soft_end_spheres(sim_soft *soft, double duration, sim_error *error);
 void soft_reset_spheres(sim_soft *soft, bool to_begin);
 void soft_commit_spheres(sim_soft *soft);
 void soft_destroy_spheres(sim_soft *soft);
+/// Move what the spheres carry over to the next step. False, with the reason in error, when memory
+/// is short.
+bool soft_move_spheres(sim_soft *soft, sim_tape *tape, sim_error *error);
 
 // ---- Zones (soft_zone.c) ----
 

@@ -5,6 +5,7 @@
 #ifndef SIM_GRANULAR_MEMENTO_H
 #define SIM_GRANULAR_MEMENTO_H
 
+#include "sim/base/tape.h"
 #include "sim/grains/granular.h"
 
 #ifdef __cplusplus
@@ -44,6 +45,11 @@ void sim_granular_drop_memento(sim_granular *granular, sim_granular_memento *mem
 /// together. False, with the reason in error, when memory is short; the simulation can then only be
 /// destroyed.
 bool sim_granular_restore_memento(sim_granular *granular, const sim_granular_memento *memento, sim_error *error);
+
+/// Move the springs of the bodies that touch spheres (sim_granular_set_touches) to a tape, or from
+/// one, between two steps: no memento holds them. False, with the reason in error, when memory is
+/// short or they do not fit.
+bool sim_granular_move_touches(sim_granular *granular, sim_tape *tape, sim_error *error);
 
 #ifdef __cplusplus
 }

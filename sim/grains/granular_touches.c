@@ -8,6 +8,7 @@
 // than a right angle it begins without. Each spring is taken once, by the first touch in the
 // caller's order that asks.
 #include "sim/grains/granular_law.h"
+#include "sim/grains/granular_memento.h"
 
 #include <math.h>
 #include <string.h>
@@ -176,6 +177,24 @@ void granular_end_touches(sim_granular *g)
 	else
 		g->touches.count = 0;
 	g->touches_fresh = false;
+}
+
+bool sim_granular_move_touches(sim_granular *g, sim_tape *tape, sim_error *error)
+{
+	granular_touches *t = &g->touches;
+	int64_t count = t->count;
+	sim_tape_move(tape, &count, sizeof count);
+	if (!tape->writing) {
+		if (tape->failed || count < 0 || (uint64_t)count > tape->size / sizeof *t->touches || (count > 0 && !g->touch_rows))
+			return sim_fail(error, "the touches do not fit");
+		if (!reserve(g, t, count))
+			return granular_no_memory("the bodies that touch spheres", error);
+		t->count = count;
+	}
+	sim_tape_move(tape, t->touches, (size_t)count * sizeof *t->touches);
+	if (g->against.tangential)
+		sim_tape_move(tape, t->springs, 3 * (size_t)count * sizeof *t->springs);
+	return tape->writing || count == 0 || check_touches(g, count, t->touches, error);
 }
 
 const sim_granular_reaction *sim_granular_get_reactions(const sim_granular *g) { return g->touches.reactions; }

@@ -390,3 +390,37 @@ bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_co
 	}
 	return true;
 }
+
+// ---- State ----
+
+/// ODE makes quaternions unit again when it is given one, which may change their last bits, and
+/// those of the matrix. So the numbers are put where it keeps them.
+static void move_numbers(sim_tape *tape, const dReal *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sim_tape_move(tape, (dReal *)&numbers[i], sizeof *numbers);
+}
+
+static void move_body(sim_tape *tape, body_state *state)
+{
+	sim_tape_move(tape, &state->pose, sizeof state->pose);
+	sim_tape_move(tape, &state->pushed, sizeof state->pushed);
+	sim_tape_move(tape, state->impulse, sizeof state->impulse);
+	sim_tape_move(tape, state->angular_impulse, sizeof state->angular_impulse);
+	if (!state->body)
+		return;
+	move_numbers(tape, dBodyGetPosition(state->body), 3);
+	move_numbers(tape, dBodyGetQuaternion(state->body), 4);
+	move_numbers(tape, dBodyGetRotation(state->body), 12);
+	move_numbers(tape, dBodyGetLinearVel(state->body), 3);
+	move_numbers(tape, dBodyGetAngularVel(state->body), 3);
+}
+
+void sim_dynamics_move_state(sim_dynamics *dynamics, sim_tape *tape)
+{
+	tape->failed |= dynamics->settings.sleep;
+	sim_tape_expect(tape, dynamics->count);
+	sim_tape_move(tape, &dynamics->seed, sizeof dynamics->seed);
+	for (int32_t i = 0; i < dynamics->count && !tape->failed; i++)
+		move_body(tape, &dynamics->bodies[i]);
+}

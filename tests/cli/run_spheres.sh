@@ -200,7 +200,7 @@ expect 1 err 'three.csv' run scene.json --restart three.csv
 expect 1 err 'time_step: 0.01 s is not below' run <(sed 's/1e-4/1e-2/' scene.json)
 expect 2 err '--contacts is for scenes with "bodies"' run scene.json --contacts
 echo '{ "bodies": { "planes": [{}] } }' > bodies.json
-for option in "count 5" "snapshots 5" "checkpoint 5" "restart x"; do
+for option in "count 5" "snapshots 5"; do
 	# shellcheck disable=SC2086
 	expect 2 err "--${option% *} is for scenes with \"spheres\"" run bodies.json --$option
 done

@@ -35,7 +35,7 @@ cmp out one/summary.json || fail "--json is not summary.json"
 for file in stats.csv summary.json recording.h5 last.png frames/frame_000003.ply spheres.pvd spheres_000000030.vtp; do
 	[ -s "one/$file" ] || fail "no $file"
 done
-[ ! -e one/checkpoint.h5 ] || fail "a checkpoint that nothing can go on from"
+[ ! -e one/checkpoint.h5 ] || fail "a checkpoint that nobody asked for"
 same "rows of stats.csv" "$(wc -l < one/stats.csv)" 31
 for name in step time bodies_contacts deforming_impacts spheres_contacts spheres_kinetic_energy; do
 	head -1 one/stats.csv | tr ',' '\n' | grep -qx "$name" || fail "no column $name: $(head -1 one/stats.csv)"
@@ -128,8 +128,7 @@ rows=$(wc -l < press/stats.csv)
 [ ! -e press/summary.json ] || fail "a failed run has a summary"
 
 # Mistakes.
-expect 2 err '--restart is for scenes of spheres alone so far; scene.json holds more' run scene.json --restart one/recording.h5
-expect 2 err '--checkpoint is for scenes of spheres alone so far' run scene.json --checkpoint 3
+expect 1 err 'one/recording.h5: is no checkpoint' run scene.json --restart one/recording.h5
 echo '{ "planes": [{}], "bodies": [] }' > old.json
 expect 1 err 'old.json:1: field "planes": belongs into "bodies" \(docs/scenes.md\)' run old.json
 echo '{ "name": "nothing" }' > empty.json

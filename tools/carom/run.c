@@ -192,8 +192,6 @@ static int check_sections(const run_options *o, const scene_description *scene)
 		{ "contacts", o->contacts, scene->has_bodies, "bodies" },
 		{ "count", o->count > 0, scene->has_spheres, "spheres" },
 		{ "snapshots", o->snapshots >= 0, scene->has_spheres, "spheres" },
-		{ "checkpoint", o->checkpoints >= 0, scene->has_spheres, "spheres" },
-		{ "restart", o->restart != NULL, scene->has_spheres, "spheres" },
 		{ "resolution", o->resolution > 0, scene->has_deforming, "deforming" },
 		{ "frames", o->frames >= 0, scene->has_deforming, "deforming" },
 		{ "movie", o->movie, scene->has_deforming, "deforming" },
@@ -203,9 +201,6 @@ static int check_sections(const run_options *o, const scene_description *scene)
 			return options_misuse(
 				"run", "--%s is for scenes with \"%s\"; %s has none", options[i].name, options[i].section, o->scene);
 	}
-	if ((o->restart || o->checkpoints >= 0) && (scene->has_bodies || scene->has_deforming))
-		return options_misuse("run", "--%s is for scenes of spheres alone so far; %s holds more",
-			o->restart ? "restart" : "checkpoint", o->scene);
 	return EXIT_DONE;
 }
 
@@ -219,7 +214,7 @@ static int apply_options(const run_options *o, scene_description *scene)
 	}
 	if (o->movie && !o->out)
 		return report_error(NULL, "--movie needs --out: where should it go?");
-	if (o->count > 0 && o->restart)
+	if (o->count > 0 && o->restart && !scene->has_bodies && !scene->has_deforming)
 		return report_error(NULL, "--count: a checkpoint has its spheres already");
 	if (o->count > 0 && !scene_set_sphere_count(scene, o->count, &error))
 		return report_error(NULL, "--count: %s", error.text);
@@ -274,8 +269,13 @@ static int prepare(run *r)
 		if (kinds[i].there)
 			status = add_part(r, kinds[i].kind);
 	}
+	const bool resumes = r->options->restart && !run_is_of_spheres(r);
+	if (status == EXIT_DONE && resumes)
+		status = run_open_checkpoint(r);
 	for (int i = 0; i < r->part_count && status == EXIT_DONE; i++)
 		status = r->kinds[i]->prepare(r, r->states[i]);
+	if (status == EXIT_DONE && resumes)
+		status = run_restore(r);
 	return status == EXIT_DONE ? open_table(r) : status;
 }
 
@@ -299,7 +299,9 @@ static int one_step(run *r)
 	}
 	r->steps++;
 	r->ms_total += sim_now_ms() - begin;
-	return write_row(r) == EXIT_DONE ? keep(r) : EXIT_FAILED;
+	if (write_row(r) != EXIT_DONE || keep(r) != EXIT_DONE)
+		return EXIT_FAILED;
+	return run_save(r, false);
 }
 
 static int simulate(run *r)
@@ -385,6 +387,8 @@ static int print(const run *r)
 
 static int finish(run *r)
 {
+	if (run_save(r, true) != EXIT_DONE)
+		return EXIT_FAILED;
 	for (int i = 0; i < r->part_count; i++) {
 		if (r->kinds[i]->end && r->kinds[i]->end(r, r->states[i]) != EXIT_DONE)
 			return EXIT_FAILED;
@@ -433,6 +437,7 @@ int run_scene(const run_options *options)
 		return report_error(NULL, "out of memory");
 	r->options = options;
 	const int status = go(r);
+	run_close_checkpoint(r);
 	for (int i = r->part_count; i-- > 0;) {
 		r->kinds[i]->destroy(r, r->states[i]);
 		free(r->states[i]);

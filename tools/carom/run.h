@@ -7,6 +7,7 @@
 
 #include "io/output_file.h"
 #include "options.h"
+#include "scene/run_checkpoint.h"
 #include "scene/scene.h"
 #include "scene/simulation.h"
 #include "scene/soft_meeting.h"
@@ -57,6 +58,9 @@ typedef struct run_part_kind {
 	int (*draw)(run *r, void *state, view_image *image);
 	/// After the table is closed.
 	int (*close)(run *r, void *state);
+	/// Move the state of this part to a tape, or from one: for checkpoints of scenes that hold more
+	/// than spheres.
+	int (*move)(run *r, void *state, sim_tape *tape);
 	cJSON *(*summarise)(const run *r, const void *state);
 	void (*print)(const run *r, const void *state);
 	uint64_t (*hash)(const run *r, const void *state);
@@ -80,6 +84,10 @@ struct run {
 	io_output_file stats;
 	int64_t first_step; ///< done before, by the run that wrote the checkpoint
 	int64_t steps;      ///< done, those included
+	int64_t saved_step; ///< of the last checkpoint, where the run writes them itself
+	/// of the checkpoint that the run goes on from, while its parts are made
+	scene_checkpoint_part saved[SCENE_MOST_PARTS];
+	int saved_count;
 	double ms_total;
 };
 
@@ -98,6 +106,25 @@ static inline bool run_is_mixed(const run *r) { return r->part_count > 1; }
 
 /// The path of a file in the folder of --out.
 void run_out_path(const run_options *options, const char *name, char path[IO_PATH_MAX]);
+
+/// Does the scene hold nothing but spheres? Their checkpoints are a format of their own.
+bool run_is_of_spheres(const run *r);
+
+/// Does the run go on in the folder that the checkpoint is in?
+bool run_continues_in_place(const run_options *options);
+
+/// Write the checkpoint of a scene that holds more than spheres, where one is wanted and due.
+int run_save(run *r, bool at_end);
+
+/// Read the checkpoint to go on from, before the parts are made: steps are those done then.
+int run_open_checkpoint(run *r);
+
+/// The state of the spheres in it; NULL: there is none.
+sim_tape *run_saved_grains(run *r);
+
+/// Put the parts that were made into the states of the checkpoint, and close it.
+int run_restore(run *r);
+void run_close_checkpoint(run *r);
 
 /// Add the gravity of the scene to a summary: viewers take up from it.
 void run_add_gravity(cJSON *json, const run *r);

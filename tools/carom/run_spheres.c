@@ -5,6 +5,7 @@
 #include "run.h"
 #include "run_picture.h"
 #include "scene/granular_checkpoint.h"
+#include "scene/granular_tape.h"
 #include "scene/sphere_meeting.h"
 #include "scene/granular_fill.h"
 #include "sim/base/sim_clock.h"
@@ -16,7 +17,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { ROW_SIZE = 512 }; // of the table of steps, most
 
@@ -284,14 +284,17 @@ static int read_checkpoint(run *r)
 	return EXIT_DONE;
 }
 
-static int start_from_scene(run *r, const spheres *s)
+/// grains: NULL, or the state in a checkpoint of a scene that holds more than spheres.
+static int start_from_scene(run *r, spheres *s, sim_tape *grains)
 {
 	sim_error error;
+	const uint64_t number = number_of_run(r, s);
 	const sim_granular_def def = scene_filled_def(&r->scene, &s->filling);
-	r->granular = sim_create_granular(r->context, &def, &error);
+	r->granular = grains ? scene_load_granular(r->context, &r->scene, &s->filling, grains, &error)
+						 : sim_create_granular(r->context, &def, &error);
 	if (!r->granular)
-		return report_error(r->options->scene, "%s", error.text);
-	sim_granular_set_mark(r->granular, &(sim_granular_mark){ .run = number_of_run(r, s) });
+		return report_error(grains ? r->options->restart : r->options->scene, "%s", error.text);
+	sim_granular_set_mark(r->granular, &(sim_granular_mark){ .run = number });
 	return EXIT_DONE;
 }
 
@@ -301,30 +304,17 @@ static int make_granular(run *r, spheres *s)
 {
 	sim_error error;
 	scene_granular_filling *f = &s->filling;
-	const bool restart = r->options->restart != NULL;
+	const bool restart = r->options->restart && run_is_of_spheres(r);
 	// The copies of a continued run have their colours from the scene.
 	if ((!restart || r->scene.picture.color_copies) && !scene_fill_spheres(r->context, &r->scene, f, &error))
 		return report_error(NULL, "%s", error.text);
-	const int status = restart ? read_checkpoint(r) : start_from_scene(r, s);
+	const int status = restart ? read_checkpoint(r) : start_from_scene(r, s, run_saved_grains(r));
 	free(f->centres);
 	free(f->radii);
 	free(f->velocities);
 	free(f->angular_velocities);
 	f->centres = f->radii = f->velocities = f->angular_velocities = NULL;
 	return status;
-}
-
-/// Does the run go on in the folder that the checkpoint is in?
-static bool continues_in_place(const run_options *o)
-{
-	char folder[IO_PATH_MAX];
-	struct stat from, to;
-	if (!o->restart || strlen(o->restart) >= sizeof folder)
-		return false;
-	snprintf(folder, sizeof folder, "%s", o->restart);
-	char *slash = strrchr(folder, '/');
-	snprintf(slash ? slash + 1 : folder, 2, ".");
-	return stat(folder, &from) == 0 && stat(o->out, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
 }
 
 /// The next row of a table and its step; a row without its end was being written when all ended.
@@ -421,7 +411,7 @@ static int open_table(run *r, void *state)
 {
 	spheres *s = state;
 	sim_error error;
-	const bool in_place = continues_in_place(r->options);
+	const bool in_place = run_continues_in_place(r->options);
 	if (begin_table(r, s, in_place) != EXIT_DONE)
 		return EXIT_FAILED;
 	if (s->series && in_place && !io_vtk_series_continue(s->series, r->first_step, &s->last_snapshot, &error))
@@ -540,7 +530,8 @@ static int keep(run *r, void *state)
 	// A run that goes on in its folder has its first state there.
 	if (first ? s->last_snapshot < 0 : snapshots > 0 && r->steps % snapshots == 0)
 		status = write_snapshot(r, s);
-	if (status == EXIT_DONE && !first && r->options->out && checkpoints > 0 && r->steps % checkpoints == 0)
+	if (status == EXIT_DONE && !first && r->options->out && run_is_of_spheres(r) && checkpoints > 0 &&
+		r->steps % checkpoints == 0)
 		status = write_checkpoint(r, s);
 	if (!first)
 		s->sums.ms_output += sim_now_ms() - begin;
@@ -568,7 +559,21 @@ static int end(run *r, void *state)
 /// The state at the end, from which a scene of spheres alone can go on.
 static int save_end(run *r, void *state)
 {
-	return r->options->out && !run_is_mixed(r) ? write_checkpoint(r, state) : EXIT_DONE;
+	return r->options->out && run_is_of_spheres(r) ? write_checkpoint(r, state) : EXIT_DONE;
+}
+
+/// In a scene that holds more than spheres: what they share with the others, and the peaks so far.
+static int move_state(run *r, void *state, sim_tape *tape)
+{
+	spheres *s = state;
+	if (s->meeting)
+		scene_meeting_move_state(s->meeting, tape);
+	if (r->meeting)
+		scene_soft_meeting_move_state(r->meeting, tape);
+	sim_tape_move(tape, &s->sums, sizeof s->sums);
+	if (!tape->writing) // times are those of the continued part
+		s->sums.ms_build = s->sums.ms_detection = s->sums.ms_update = s->sums.ms_total = s->sums.ms_output = 0;
+	return EXIT_DONE;
 }
 
 static uint64_t hash(const run *r, const void *state)
@@ -599,6 +604,7 @@ const run_part_kind run_spheres_kind = {
 	.keep = keep,
 	.end = end,
 	.draw = draw,
+	.move = move_state,
 	.close = save_end,
 	.summarise = summarise,
 	.print = print,
