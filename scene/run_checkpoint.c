@@ -25,7 +25,7 @@ static bool write_attribute(hid_t file, const char *name, hid_t type, const void
 	return written;
 }
 
-/// "carom-scene", a version, and a number that reads otherwise on a machine of the other byte order.
+/// The name of the format, and its version.
 static bool write_head(hid_t file)
 {
 	const hid_t type = H5Tcopy(H5T_C_S1);

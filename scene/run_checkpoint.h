@@ -1,6 +1,6 @@
 /// @file run_checkpoint.h
-/// Checkpoints of scenes of any sections: one file of named parts, from which a run goes on, bit for
-/// bit. (Scenes of spheres alone have a format of their own: granular_checkpoint.h.)
+/// Checkpoints of scenes of any sections: one file of named parts, from which a run goes on, bit
+/// for bit. (Scenes of spheres alone have a format of their own: granular_checkpoint.h.)
 #ifndef SCENE_RUN_CHECKPOINT_H
 #define SCENE_RUN_CHECKPOINT_H
 

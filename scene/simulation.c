@@ -978,10 +978,6 @@ static void move_poses(scene_simulation *s, sim_tape *tape)
 
 bool scene_simulation_move_state(scene_simulation *s, sim_tape *tape, sim_error *error)
 {
-	if (s->scene->rigid.solver.sleep)
-		return sim_fail(error,
-			"field \"bodies.solver.sleep\": a run whose bodies sleep cannot be continued: how long a body has been at rest is "
-			"not known");
 	if (!expect_meshes(s, tape, error) || !add_earlier_bodies(s, tape, error))
 		return false;
 	move_poses(s, tape);

@@ -96,8 +96,8 @@ carom_vec3 scene_simulation_centre(const scene_simulation *simulation, int32_t b
 
 /// Move all that the coming steps depend on to a tape, or from one, between two steps, and the sums
 /// so far. Reading is for a simulation of an equal scene that has done no step. False, with the
-/// reason in error, when bodies sleep, meshes or bodies are others, or memory is short; a
-/// simulation that was to be read can then only be destroyed.
+/// reason in error, when meshes or bodies are others, or memory is short; a simulation that was to
+/// be read can then only be destroyed.
 bool scene_simulation_move_state(scene_simulation *simulation, sim_tape *tape, sim_error *error);
 
 /// The sums over the steps so far. Asks the world for boxes: not for every step.

@@ -14,6 +14,8 @@ typedef struct body_state {
 	carom_vec3 centre; // of mass, in the detection frame
 	double friction;
 	double restitution;
+	// seconds of rest that are left before it sleeps; ODE counts them too, but does not tell
+	double rest_left;
 	bool pushed;
 	double impulse[3], angular_impulse[3]; // for the next step, about the centre of mass
 } body_state;
@@ -115,7 +117,11 @@ bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, 
 	}
 	dynamics->step = 0;
 	body_state *state = &dynamics->bodies[dynamics->count++];
-	*state = (body_state){ .kind = def->kind, .pose = def->pose, .friction = def->friction, .restitution = def->restitution };
+	*state = (body_state){ .kind = def->kind,
+		.pose = def->pose,
+		.friction = def->friction,
+		.restitution = def->restitution,
+		.rest_left = dynamics->settings.sleep_time };
 	if (def->kind == CAROM_STATIC)
 		return true;
 
@@ -299,6 +305,29 @@ static void set_step(sim_dynamics *dynamics, double step)
 	}
 }
 
+/// Wake a body: the time of its rest begins again.
+static void wake(const sim_dynamics *dynamics, body_state *state)
+{
+	dBodyEnable(state->body);
+	state->rest_left = dynamics->settings.sleep_time;
+}
+
+/// Count the time at rest as dWorldQuickStep does at its begin: of bodies that are awake and have
+/// contacts.
+static void count_rest(sim_dynamics *dynamics, double step)
+{
+	const double linear = dynamics->settings.sleep_linear_speed, angular = dynamics->settings.sleep_angular_speed;
+	for (int32_t i = 0; i < dynamics->count && dynamics->settings.sleep; i++) {
+		body_state *state = &dynamics->bodies[i];
+		if (state->kind != CAROM_DYNAMIC || !dBodyIsEnabled(state->body) || dBodyGetNumJoints(state->body) == 0)
+			continue;
+		const dReal *v = dBodyGetLinearVel(state->body), *w = dBodyGetAngularVel(state->body);
+		const bool rests = v[0] * v[0] + v[1] * v[1] + v[2] * v[2] <= linear * linear &&
+			w[0] * w[0] + w[1] * w[1] + w[2] * w[2] <= angular * angular;
+		state->rest_left = rests ? state->rest_left - step : dynamics->settings.sleep_time;
+	}
+}
+
 static bool is_finite_body(const body_state *state)
 {
 	if (!state->body)
@@ -340,7 +369,7 @@ static void solve_inertia(const dReal *i, const dVector3 l, dVector3 w)
 
 void sim_dynamics_kick(sim_dynamics *dynamics, int32_t number, carom_vec3 impulse, carom_vec3 angular_impulse)
 {
-	const body_state *state = &dynamics->bodies[number];
+	body_state *state = &dynamics->bodies[number];
 	if (state->kind != CAROM_DYNAMIC)
 		return;
 	dMass mass;
@@ -350,7 +379,7 @@ void sim_dynamics_kick(sim_dynamics *dynamics, int32_t number, carom_vec3 impuls
 	solve_inertia(mass.I, l, w);
 	dBodyVectorToWorld(state->body, w[0], w[1], w[2], turn);
 	const dReal *v = dBodyGetLinearVel(state->body), *u = dBodyGetAngularVel(state->body);
-	dBodyEnable(state->body);
+	wake(dynamics, state);
 	dBodySetLinearVel(state->body, v[0] + impulse.x / mass.mass, v[1] + impulse.y / mass.mass, v[2] + impulse.z / mass.mass);
 	dBodySetAngularVel(state->body, u[0] + turn[0], u[1] + turn[1], u[2] + turn[2]);
 }
@@ -363,7 +392,7 @@ static void apply_pushes(sim_dynamics *dynamics, double step)
 		const double *p = state->impulse, *a = state->angular_impulse;
 		if (!state->pushed)
 			continue;
-		dBodyEnable(state->body);
+		wake(dynamics, state);
 		dBodyAddForce(state->body, p[0] / step, p[1] / step, p[2] / step);
 		dBodyAddTorque(state->body, a[0] / step, a[1] / step, a[2] / step);
 		state->pushed = false;
@@ -378,6 +407,7 @@ bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_co
 		add_contact(dynamics, &contacts[i], step);
 	set_step(dynamics, step);
 	apply_pushes(dynamics, step);
+	count_rest(dynamics, step);
 	dRandSetSeed(dynamics->seed);
 	dWorldQuickStep(dynamics->world, step);
 	dynamics->seed = dRandGetSeed();
@@ -401,7 +431,22 @@ static void move_numbers(sim_tape *tape, const dReal *numbers, size_t count)
 		sim_tape_move(tape, (dReal *)&numbers[i], sizeof *numbers);
 }
 
-static void move_body(sim_tape *tape, body_state *state)
+/// Whether a body sleeps, and when it will: waking it gives it all the time that is set.
+static void move_sleep(const sim_dynamics *dynamics, sim_tape *tape, body_state *state)
+{
+	int32_t awake = dBodyIsEnabled(state->body);
+	sim_tape_move(tape, &state->rest_left, sizeof state->rest_left);
+	sim_tape_move(tape, &awake, sizeof awake);
+	if (tape->writing || !dynamics->settings.sleep)
+		return;
+	dBodySetAutoDisableTime(state->body, state->rest_left);
+	dBodyEnable(state->body);
+	dBodySetAutoDisableTime(state->body, dynamics->settings.sleep_time);
+	if (!awake)
+		dBodyDisable(state->body);
+}
+
+static void move_body(const sim_dynamics *dynamics, sim_tape *tape, body_state *state)
 {
 	sim_tape_move(tape, &state->pose, sizeof state->pose);
 	sim_tape_move(tape, &state->pushed, sizeof state->pushed);
@@ -414,13 +459,14 @@ static void move_body(sim_tape *tape, body_state *state)
 	move_numbers(tape, dBodyGetRotation(state->body), 12);
 	move_numbers(tape, dBodyGetLinearVel(state->body), 3);
 	move_numbers(tape, dBodyGetAngularVel(state->body), 3);
+	if (state->kind == CAROM_DYNAMIC)
+		move_sleep(dynamics, tape, state);
 }
 
 void sim_dynamics_move_state(sim_dynamics *dynamics, sim_tape *tape)
 {
-	tape->failed |= dynamics->settings.sleep;
 	sim_tape_expect(tape, dynamics->count);
 	sim_tape_move(tape, &dynamics->seed, sizeof dynamics->seed);
 	for (int32_t i = 0; i < dynamics->count && !tape->failed; i++)
-		move_body(tape, &dynamics->bodies[i]);
+		move_body(dynamics, tape, &dynamics->bodies[i]);
 }

@@ -102,8 +102,7 @@ carom_vec3 sim_dynamics_get_centre(const sim_dynamics *dynamics, int32_t body);
 double sim_dynamics_kinetic_energy(const sim_dynamics *dynamics);
 
 /// Move all that the coming steps depend on to a tape, or from one, between two steps: bit for bit.
-/// Both must have equal bodies, added in one order; else the tape fails. With sleep it fails too:
-/// ODE does not tell for how long a body has been at rest.
+/// Both must have equal settings, and equal bodies, added in one order; else the tape fails.
 void sim_dynamics_move_state(sim_dynamics *dynamics, sim_tape *tape);
 
 #endif

@@ -18,7 +18,7 @@ enum { VERSION = 1, BYTE_ORDER = 0x01020304, MOST_LISTS = 24, ALIGNMENT = CR_BAK
 static const char *const save_name = "carom_snapshot_save";
 static const char *const load_name = "carom_snapshot_load";
 
-/// What a snapshot holds beside its arrays.
+/// The content of a snapshot beside its arrays.
 typedef struct plain {
 	int32_t body_count, shape_count;
 	int64_t earliest, known, known_shapes;
@@ -35,7 +35,7 @@ typedef struct head {
 	plain rest;
 } head;
 
-/// A body without what it points at.
+/// A body without its pointers.
 typedef struct body_record {
 	cr_body body;
 	carom_shape_type type;
@@ -225,7 +225,8 @@ static carom_result check_head(const carom_snapshot *s, const uint8_t *bytes, si
 	return h->digest == digest_of(bytes, size) ? CAROM_SUCCESS : fault(s, "digest: the bytes are damaged");
 }
 
-/// In what a body of the world differs from one of the bytes; NULL: in nothing that must be equal.
+/// The first thing in which a body of the world differs from one of the bytes; NULL: all that must
+/// be equal is.
 static const char *compare(const cr_body *own, const body_record *saved)
 {
 	body_record record;
@@ -269,7 +270,7 @@ static carom_result check_bodies(const carom_snapshot *s, const head *h, const u
 	return CAROM_SUCCESS;
 }
 
-/// What the bytes know of a body, beside what the world knows.
+/// Take a body from the bytes; its shape and user data stay those of the world.
 static void take_body(cr_body *own, const body_record *saved)
 {
 	cr_body body = saved->body;

@@ -42,6 +42,22 @@ cat > rigid.json << 'END'
 	}
 }
 END
+# Bodies that fall asleep: some do before the checkpoint, some wait for it, and the last stone wakes them.
+cat > sleep.json << 'END'
+{
+	"name": "sleep", "time_step": 0.01, "steps": 200,
+	"bodies": {
+		"solver": { "sleep": { "linear_speed": 0.3, "angular_speed": 0.5, "time": 0.3 } },
+		"planes": [{}],
+		"list": [
+			{ "shape": "box", "half_extents": [0.2, 0.2, 0.2], "position": [0, 0.2, 0] },
+			{ "shape": "box", "half_extents": [0.2, 0.2, 0.2], "position": [1, 0.6, 0] },
+			{ "shape": "box", "half_extents": [0.2, 0.2, 0.2], "position": [2, 1.2, 0] },
+			{ "shape": "sphere", "radius": 0.2, "position": [-0.9, 1.9, 0], "velocity": [1, 0, 0] }
+		]
+	}
+}
+END
 cat > cloth.json << 'END'
 {
 	"name": "cloth", "time_step": 0.01, "steps": 30,
@@ -87,6 +103,7 @@ cat > all.json << 'END'
 }
 END
 halves rigid rigid.json 30
+for n in 8 20 47 60 100; do halves sleep$n sleep.json $n; done
 halves cloth cloth.json 15
 halves solid solid.json 20
 halves all all.json 20
