@@ -316,12 +316,6 @@ static void box_of_set(const void *user, int32_t primitive, float lower[3], floa
 	}
 }
 
-static bool is_odd(const void *user, int32_t primitive)
-{
-	(void)user;
-	return primitive % 2 == 1;
-}
-
 TEST(tree, refitted_boxes_are_tight)
 {
 	carom_context *context = make_context(1);
@@ -335,20 +329,24 @@ TEST(tree, refitted_boxes_are_tight)
 		cr_node2 *built = malloc(bytes);
 		REQUIRE(built);
 		memcpy(built, tree.nodes, bytes);
-		// Every second primitive moves, then all are there: the boxes are those of a refit of all at once. And back.
+		// Every second primitive moves: the boxes are those of a refit of all at once. And back.
 		for (int32_t i = 0; i < 500; i++) {
 			for (int k = 0; k < 6 && i % 2 == 0; k++)
 				moved.rows[k][i] = set.rows[k][i];
 		}
-		cr_tree2_refit(&tree, box_of_set, is_odd, &moved);
+		const box3f everywhere = { { -INFINITY, -INFINITY, -INFINITY }, { INFINITY, INFINITY, INFINITY } };
+		CHECK_INT(cr_tree2_refit_near(&tree, &everywhere, box_of_set, &moved), tree.node_count);
 		CHECK(cr_tree2_check(&tree, &moved.view));
 		CHECK(memcmp(tree.nodes, built, bytes) != 0);
 		cr_node2 *partly = malloc(bytes);
 		REQUIRE(partly);
 		memcpy(partly, tree.nodes, bytes);
-		cr_tree2_refit(&tree, box_of_set, NULL, &moved);
+		cr_tree2_refit(&tree, box_of_set, &moved);
 		CHECK(memcmp(tree.nodes, partly, bytes) == 0);
-		cr_tree2_refit(&tree, box_of_set, is_odd, &set);
+		const box3f nowhere = BOX3F_NONE;
+		CHECK_INT(cr_tree2_refit_near(&tree, &nowhere, box_of_set, &set), 0);
+		CHECK(memcmp(tree.nodes, partly, bytes) == 0);
+		cr_tree2_refit_near(&tree, &everywhere, box_of_set, &set);
 		CHECK(memcmp(tree.nodes, built, bytes) == 0);
 		free(partly);
 		free(built);

@@ -2,6 +2,7 @@
 /// log n) at most.
 
 #include "bvh/collider.h"
+#include "base/radix.h"
 #include "bvh/bvh_kernels.h"
 #include "bvh/ray_scalar.h"
 #include <string.h>
@@ -82,44 +83,57 @@ static uint32_t length_class(const float lower[3], const float upper[3])
 	return cr_length_class(longest);
 }
 
-/// Twice the root of n triangles times the length that half of them reach, but no more than the
-/// diagonal: the extent of most triangles of a mesh, unless it is some forty times as long as wide,
-/// whatever the others do. counts: triangles of each class of lengths.
-static float typical_extent(const cr_collider *c, const int32_t counts[CR_LENGTHS])
+/// Find the class of lengths that half of the triangles reach. counts: triangles of each class.
+static void find_median(cr_collider *c, const int32_t counts[CR_LENGTHS])
 {
-	int64_t shorter = 0;
+	int32_t shorter = 0;
 	uint32_t number = 0;
 	// Many at once: a thousand empty classes took a twentieth of the time of a small mesh.
 	for (; number + CLASSES < CR_LENGTHS; number += CLASSES) {
 		int32_t sum = 0;
 		for (int i = 0; i < CLASSES; i++)
 			sum += counts[number + (uint32_t)i];
-		if (2 * (shorter + sum) >= c->triangle_count)
+		if (2 * ((int64_t)shorter + sum) >= c->triangle_count)
 			break;
 		shorter += sum;
 	}
-	for (; number < CR_LENGTHS - 1 && 2 * (shorter + counts[number]) < c->triangle_count; number++)
+	for (; number < CR_LENGTHS - 1 && 2 * ((int64_t)shorter + counts[number]) < c->triangle_count; number++)
 		shorter += counts[number];
-	const uint32_t bits = (number + 1) << CR_LENGTH_SHIFT; // of the upper end of the class
-	float length;
-	memcpy(&length, &bits, sizeof length);
-	const double extent = EXTENT * sqrt(c->triangle_count) * length;
-	return extent < c->diagonal ? (float)extent : c->diagonal;
+	c->median = (cr_median){ number, shorter, counts[number] };
 }
 
-void cr_collider_measure_extent(cr_collider *c, const int32_t lengths[CR_LENGTHS])
+/// Set the diagonal, and the extent: twice the root of n triangles times the length that half of
+/// them reach, but no more than the diagonal. It is the extent of most triangles of a mesh, unless
+/// it is some forty times as long as wide, whatever the others do.
+static void set_extent(cr_collider *c)
 {
 	v3d size = { 0, 0, 0 };
 	if (c->triangle_count > 0)
 		size = v3d_sub(v3d_from_floats(c->upper), v3d_from_floats(c->lower));
 	c->diagonal = (float)v3d_length(size);
-	c->extent = typical_extent(c, lengths);
+	const uint32_t bits = (c->median.number + 1) << CR_LENGTH_SHIFT; // of the upper end of the class
+	float length;
+	memcpy(&length, &bits, sizeof length);
+	const double extent = EXTENT * sqrt(c->triangle_count) * length;
+	c->extent = extent < c->diagonal ? (float)extent : c->diagonal;
+}
+
+void cr_collider_measure_extent(cr_collider *c, const int32_t lengths[CR_LENGTHS])
+{
+	find_median(c, lengths);
+	set_extent(c);
+}
+
+static void set_scale(cr_collider *c)
+{
+	c->scale = 0;
+	for (int k = 0; k < 3 && c->triangle_count > 0; k++)
+		c->scale = fmaxf(c->scale, fmaxf(fabsf(c->lower[k]), fabsf(c->upper[k])));
 }
 
 /// Measure the box, scale and extents; boxes: where those of the triangles go, or NULL.
 static void measure_triangles(cr_collider *c, box_list *boxes)
 {
-	c->scale = 0;
 	for (int k = 0; k < 3; k++) {
 		c->lower[k] = INFINITY;
 		c->upper[k] = -INFINITY;
@@ -136,8 +150,7 @@ static void measure_triangles(cr_collider *c, box_list *boxes)
 			c->upper[k] = upper[k] > c->upper[k] ? upper[k] : c->upper[k];
 		}
 	}
-	for (int k = 0; k < 3 && c->triangle_count > 0; k++)
-		c->scale = fmaxf(c->scale, fmaxf(fabsf(c->lower[k]), fabsf(c->upper[k])));
+	set_scale(c);
 	cr_collider_measure_extent(c, lengths);
 }
 
@@ -399,28 +412,113 @@ void cr_collider_free(carom_context *context, cr_collider *c)
 
 // ---- Refitting ----
 
-/// Which blocks and nodes of a tree changed.
-typedef struct changed {
-	uint8_t *blocks;
-	uint8_t *nodes;
-} changed;
+/// A collider that is brought up to date.
+typedef struct refit {
+	cr_collider *collider;
+	const cr_change *change;
+	bool all; // the boxes of all triangles are to grow
+} refit;
 
-static void bound_triangles(const void *user, int32_t b, float lower[3], float upper[3])
+static box3f box_of_lane(const cr_tri8 *block, int lane)
 {
-	const cr_tri8 *block = &((const cr_collider *)user)->blocks[b];
-	for (int k = 0; k < 3; k++) {
-		lower[k] = upper[k] = block->corner[0][k][0];
-		for (int i = 0; i < 3 * block->count; i++) {
-			const float x = block->corner[i % 3][k][i / 3];
-			lower[k] = x < lower[k] ? x : lower[k];
-			upper[k] = x > upper[k] ? x : upper[k];
-		}
+	box3f box = BOX3F_NONE;
+	for (int i = 0; i < 9; i++) {
+		const float x = block->corner[i / 3][i % 3][lane];
+		box.lower[i % 3] = x < box.lower[i % 3] ? x : box.lower[i % 3];
+		box.upper[i % 3] = x > box.upper[i % 3] ? x : box.upper[i % 3];
+	}
+	return box;
+}
+
+/// Count the triangles of a block among the lengths around the median; times: 1, or -1 to take them
+/// away.
+static void count_lengths(cr_median *m, const cr_tri8 *block, int32_t times)
+{
+	for (int lane = 0; lane < block->count; lane++) {
+		const box3f box = box_of_lane(block, lane);
+		const uint32_t number = length_class(box.lower, box.upper);
+		m->shorter += number < m->number ? times : 0;
+		m->within += number == m->number ? times : 0;
 	}
 }
 
-static void bound_samples(const void *user, int32_t b, float lower[3], float upper[3])
+static bool refit_triangle_block(void *user, int32_t b, float lower[3], float upper[3])
 {
-	const cr_sample8 *block = &((const cr_collider *)user)->samples[b];
+	const refit *r = user;
+	cr_collider *c = r->collider;
+	cr_tri8 *block = &c->blocks[b];
+	bool moved = false;
+	for (int lane = 0; lane < block->count; lane++)
+		moved = moved || r->change->of_triangle[block->number[lane]];
+	if (!moved && !r->all)
+		return false;
+	if (moved) {
+		count_lengths(&c->median, block, -1);
+		fill_triangle_block(c, b);
+		count_lengths(&c->median, block, 1);
+	}
+	box3f box = BOX3F_NONE;
+	for (int lane = 0; lane < block->count; lane++) {
+		const box3f one = box_of_lane(block, lane);
+		box = box3f_join(&box, &one);
+	}
+	memcpy(lower, box.lower, sizeof box.lower);
+	memcpy(upper, box.upper, sizeof box.upper);
+	return true;
+}
+
+static void bound_triangle(const void *user, int32_t primitive, float lower[3], float upper[3])
+{
+	const cr_collider *c = user;
+	triangle_box(c->topology, c->triangle_number[primitive], lower, upper);
+}
+
+/// Does half of the triangles still reach the class of lengths that it reached?
+static bool holds_median(const cr_collider *c)
+{
+	const int64_t shorter = c->median.shorter, n = c->triangle_count;
+	return 2 * shorter < n && 2 * (shorter + c->median.within) >= n;
+}
+
+/// Returns the number of nodes that were refitted.
+static int32_t refit_triangles(cr_collider *c, const cr_change *change, const box3f *region)
+{
+	const float pad = cr_ray_pad(c);
+	const bool known = c->median.within > 0;
+	int32_t nodes = cr_tree2_refit_near(&c->binary, region, bound_triangle, c);
+	memcpy(c->lower, c->binary.nodes[0].lower, sizeof c->lower);
+	memcpy(c->upper, c->binary.nodes[0].upper, sizeof c->upper);
+	set_scale(c);
+	// Boxes that are larger than they need be do no harm.
+	refit r = { c, change, cr_ray_pad(c) > pad };
+	const box3f everywhere = { { -INFINITY, -INFINITY, -INFINITY }, { INFINITY, INFINITY, INFINITY } };
+	nodes += cr_tree8_refit_near(&c->tree, r.all ? &everywhere : region, r.all ? cr_ray_pad(c) : pad, refit_triangle_block, &r);
+	if (known && holds_median(c))
+		set_extent(c);
+	else
+		measure_triangles(c, NULL);
+	cr_collider_outline(c);
+	return nodes;
+}
+
+static bool refit_sample_block(void *user, int32_t b, float lower[3], float upper[3])
+{
+	const refit *r = user;
+	const cr_topology *t = r->collider->topology;
+	cr_sample8 *block = &r->collider->samples[b];
+	bool moved = false;
+	for (int lane = 0; lane < CR_WIDTH; lane++) {
+		const int64_t v = block->number[lane];
+		if (r->change->normal[v] < 0)
+			continue;
+		for (int k = 0; k < 3; k++) {
+			block->point[k][lane] = t->vertices[3 * v + k];
+			block->inward[k][lane] = -t->normals[3 * v + k];
+		}
+		moved = true;
+	}
+	if (!moved)
+		return false;
 	for (int k = 0; k < 3; k++) {
 		lower[k] = upper[k] = block->point[k][0];
 		for (int i = 1; i < block->count; i++) {
@@ -429,78 +527,22 @@ static void bound_samples(const void *user, int32_t b, float lower[3], float upp
 			upper[k] = x > upper[k] ? x : upper[k];
 		}
 	}
+	return true;
 }
 
-typedef struct binary_refit {
-	const cr_collider *collider;
-	const cr_change *change;
-} binary_refit;
-
-static void bound_triangle(const void *user, int32_t primitive, float lower[3], float upper[3])
+carom_result cr_collider_refit(
+	carom_context *context, cr_collider *c, const cr_change *change, bool simple, int32_t resolution, int32_t *nodes)
 {
-	const cr_collider *c = ((const binary_refit *)user)->collider;
-	triangle_box(c->topology, c->triangle_number[primitive], lower, upper);
-}
-
-static bool has_moved(const void *user, int32_t primitive)
-{
-	const binary_refit *r = user;
-	return r->change->of_triangle[r->collider->triangle_number[primitive]] != 0;
-}
-
-static void refit_triangles(cr_collider *c, const cr_change *change, const changed *what)
-{
-	const float pad = cr_ray_pad(c);
-	measure_triangles(c, NULL);
-	// Boxes that are larger than they need be do no harm.
-	const bool all = cr_ray_pad(c) > pad;
-	memset(what->blocks, all, (size_t)c->tree.block_count);
-	for (int32_t i = 0; i < change->triangle_count; i++)
-		what->blocks[c->place[change->triangles[i]] / CR_WIDTH] = 1;
-	for (int32_t b = 0; b < c->tree.block_count; b++) {
-		if (what->blocks[b])
-			fill_triangle_block(c, b);
-	}
-	cr_tree2_refit(&c->binary, bound_triangle, has_moved, &(binary_refit){ c, change });
-	cr_tree8_refit(&c->tree, what->blocks, all ? cr_ray_pad(c) : pad, bound_triangles, c, what->nodes);
-	cr_collider_outline(c);
-}
-
-static void refit_samples(cr_collider *c, const cr_change *change, const changed *what)
-{
-	const cr_topology *t = c->topology;
-	memset(what->blocks, 0, (size_t)c->sample_tree.block_count);
-	for (int32_t b = 0; b < c->sample_tree.block_count; b++) {
-		cr_sample8 *block = &c->samples[b];
-		for (int lane = 0; lane < CR_WIDTH; lane++) {
-			const int64_t v = block->number[lane];
-			if (change->normal[v] < 0)
-				continue;
-			for (int k = 0; k < 3; k++) {
-				block->point[k][lane] = t->vertices[3 * v + k];
-				block->inward[k][lane] = -t->normals[3 * v + k];
-			}
-			what->blocks[b] = 1;
-		}
-	}
-	cr_tree8_refit(&c->sample_tree, what->blocks, 0, bound_samples, c, what->nodes);
-}
-
-carom_result cr_collider_refit(carom_context *context, cr_collider *c, const cr_change *change, bool simple, int32_t resolution)
-{
+	*nodes = 0;
 	if (change->triangle_count == 0)
 		return CAROM_SUCCESS;
-	// No tree has more nodes than blocks.
-	const int32_t most = c->tree.block_count > c->sample_tree.block_count ? c->tree.block_count : c->sample_tree.block_count;
-	const size_t bytes = 2 * (size_t)most;
 	const float scale = c->scale;
-	changed what = { cr_alloc(context, bytes), NULL };
-	if (!what.blocks)
-		return cr_fail_memory(context, "what changed in a mesh");
-	what.nodes = what.blocks + most;
-	refit_triangles(c, change, &what);
-	refit_samples(c, change, &what);
-	cr_free(context, what.blocks, bytes);
+	refit r = { c, change, false };
+	box3f region;
+	memcpy(region.lower, change->lower, sizeof region.lower);
+	memcpy(region.upper, change->upper, sizeof region.upper);
+	*nodes = refit_triangles(c, change, &region);
+	*nodes += cr_tree8_refit_near(&c->sample_tree, &region, 0, refit_sample_block, &r);
 	if (!c->closed)
 		return CAROM_SUCCESS;
 	cr_collider_measure_exits_near(context, c, change);
@@ -510,6 +552,91 @@ carom_result cr_collider_refit(carom_context *context, cr_collider *c, const cr_
 		return cr_grid_refit(context, c, change, simple, &c->grid);
 	c->grid = (cr_grid){ 0 };
 	return cr_grid_build(context, c, resolution, &c->grid);
+}
+
+// ---- What lies near vertices ----
+
+static bool has_corner_in(const cr_collider *c, int32_t triangle, const box3f *box)
+{
+	for (int k = 0; k < 3; k++) {
+		const float *p = &c->topology->vertices[3 * (int64_t)c->topology->triangles[3 * (int64_t)triangle + k]];
+		if (p[0] >= box->lower[0] && p[0] <= box->upper[0] && p[1] >= box->lower[1] && p[1] <= box->upper[1] &&
+			p[2] >= box->lower[2] && p[2] <= box->upper[2])
+			return true;
+	}
+	return false;
+}
+
+typedef struct gathering {
+	const cr_collider *collider;
+	const cr_bvh_kernels *kernels;
+	int32_t *blocks; // [tree.block_count]
+} gathering;
+
+/// List the triangles with a corner in a box; numbers NULL: only count them. reach: joined with
+/// their boxes.
+static int32_t gather(const gathering *g, const box3f *box, cr_key *numbers, box3f *reach)
+{
+	const cr_collider *c = g->collider;
+	int32_t found = 0;
+	const int32_t count = g->kernels->blocks_in_box(c, box->lower, box->upper, c->tree.block_count, g->blocks);
+	for (int32_t i = 0; i < count; i++) {
+		const cr_tri8 *block = &c->blocks[g->blocks[i]];
+		for (int lane = 0; lane < block->count; lane++) {
+			if (!has_corner_in(c, block->number[lane], box))
+				continue;
+			if (numbers)
+				numbers[found] = (cr_key){ (uint64_t)block->number[lane], 0 };
+			const box3f own = box_of_lane(block, lane);
+			*reach = box3f_join(reach, &own);
+			found++;
+		}
+	}
+	return found;
+}
+
+/// List what lies in a box, sorted. false: out of memory.
+static bool list_in(carom_context *context, const gathering *g, const box3f *box, cr_surroundings *s)
+{
+	box3f reach = BOX3F_NONE;
+	s->count = gather(g, box, NULL, &reach);
+	const size_t bytes = 2 * (size_t)s->count * sizeof(cr_key);
+	cr_key *keys = cr_alloc(context, bytes);
+	s->triangles = cr_alloc_array(context, (size_t)s->count, sizeof *s->triangles);
+	const bool enough = s->count == 0 || (keys && s->triangles);
+	if (enough) {
+		gather(g, box, keys, &reach);
+		cr_radix_sort(keys, keys + s->count, s->count, 32);
+		for (int32_t i = 0; i < s->count; i++)
+			s->triangles[i] = (int32_t)keys[i].key;
+	}
+	cr_free(context, keys, bytes);
+	return enough;
+}
+
+carom_result cr_collider_surroundings(
+	carom_context *context, const cr_collider *c, const int32_t *vertices, int32_t count, cr_surroundings *s)
+{
+	*s = (cr_surroundings){ 0 };
+	box3f own = BOX3F_NONE, reach = BOX3F_NONE;
+	for (int32_t i = 0; i < count; i++) {
+		box3f one;
+		memcpy(one.lower, &c->topology->vertices[3 * (int64_t)vertices[i]], sizeof one.lower);
+		memcpy(one.upper, one.lower, sizeof one.upper);
+		own = box3f_join(&own, &one);
+	}
+	const size_t bytes = (size_t)c->tree.block_count * sizeof(int32_t);
+	const gathering g = { c, cr_get_bvh_kernels(context->simd), cr_alloc(context, bytes) };
+	bool enough = g.blocks || bytes == 0;
+	if (enough && count > 0) {
+		gather(&g, &own, NULL, &reach);
+		enough = list_in(context, &g, &reach, s);
+	}
+	cr_free(context, g.blocks, bytes);
+	if (enough)
+		return CAROM_SUCCESS;
+	cr_surroundings_free(context, s);
+	return cr_fail_memory(context, "what changed in a mesh");
 }
 
 /// Compare two points by x, then y, then z.

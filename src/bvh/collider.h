@@ -92,6 +92,13 @@ typedef struct cr_outline8 {
 	float upper[3][CR_WIDTH];
 } cr_outline8;
 
+/// The class of lengths (cr_length_class) that half of the triangles reach.
+typedef struct cr_median {
+	uint32_t number;
+	int32_t shorter; // triangles of the classes before it
+	int32_t within;  // triangles of it; 0: the class is not known
+} cr_median;
+
 typedef struct cr_collider {
 	const cr_topology *topology; // not owned
 	// not owned: of a topology that stores no normals; else NULL. Then the samples' inward
@@ -103,6 +110,8 @@ typedef struct cr_collider {
 	float scale;    // largest |coordinate|
 	float diagonal; // of the box
 	float extent;   // the same of most of the triangles: strays do not count
+	// of a collider that was built here, not loaded: the extent comes from it
+	cr_median median;
 	bool closed;
 	int32_t triangle_count;   // in use
 	int32_t *triangle_number; // [triangle_count] in file order, by primitive of the binary tree
@@ -140,12 +149,18 @@ carom_result cr_collider_build(carom_context *context, const cr_topology *topolo
 	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider);
 void cr_collider_free(carom_context *context, cr_collider *collider);
 /// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and
-/// grid, near the change alone, at the cost of reading the triangles. Its arrays are written, and
-/// those of the grid may be made again: its touched cells always, all of it where the surface
-/// leaves its box. simple: the surface winds once around all that it encloses. resolution as in
-/// carom_mesh_def. On failure the collider is only good to be freed.
+/// grid, near the change alone. Beyond that it reads the samples once, for their ways out, and
+/// copies the touched cells of the grid. Where the surface leaves the box of the grid, the grid is
+/// made again; where the largest coordinate grows, all boxes are. simple: the surface winds once
+/// around all that it encloses. resolution as in carom_mesh_def. *nodes: the nodes of trees that
+/// were refitted. On failure the collider is only good to be freed.
 carom_result cr_collider_refit(
-	carom_context *context, cr_collider *collider, const cr_change *change, bool simple, int32_t resolution);
+	carom_context *context, cr_collider *collider, const cr_change *change, bool simple, int32_t resolution, int32_t *nodes);
+
+/// List the surroundings of vertices that are to move, before they do. CAROM_OUT_OF_MEMORY leaves
+/// nothing to free.
+carom_result cr_collider_surroundings(
+	carom_context *context, const cr_collider *collider, const int32_t *vertices, int32_t count, cr_surroundings *surroundings);
 
 /// Build a collider without places across edges, samples, exits, grid and binary tree: all that
 /// queries need.

@@ -13,10 +13,25 @@ typedef struct exit_task {
 	float upper[3];
 } exit_task;
 
+/// Does the way out of a sample, a little longer than it was, begin and end on one side of the box
+/// of the change, along some axis? Told without a division: so it is of nearly all samples.
+static bool passes_beside(const exit_task *t, const float origin[3], const float direction[3], float exit)
+{
+	const float far = exit * 1.001f + t->collider->scale * 1e-4f;
+	bool beside = false;
+	for (int k = 0; k < 3 && !beside; k++) {
+		const float end = origin[k] + far * direction[k];
+		beside = (origin[k] < t->lower[k] && end < t->lower[k]) || (origin[k] > t->upper[k] && end > t->upper[k]);
+	}
+	return beside;
+}
+
 /// May the way out of a sample, as it was, meet the box of the change?
 static bool meets(const exit_task *t, const float origin[3], const float direction[3], float exit)
 {
 	float enter = 0, leave = exit;
+	if (passes_beside(t, origin, direction, exit))
+		return false;
 	for (int k = 0; k < 3; k++) {
 		if (direction[k] == 0) {
 			if (origin[k] < t->lower[k] || origin[k] > t->upper[k])

@@ -948,7 +948,7 @@ static bool move_touched(refit *r)
 	const int64_t old_count = g->touched_count;
 	g->touched_count = 0;
 	number_touched(g);
-	g->touched = cr_alloc_zero(r->context, (size_t)g->touched_count * sizeof *g->touched);
+	g->touched = cr_alloc_array(r->context, (size_t)g->touched_count, sizeof *g->touched);
 	if (!g->touched && g->touched_count > 0) {
 		g->touched_count = 0;
 		return false;
@@ -957,8 +957,10 @@ static bool move_touched(refit *r)
 	for (int32_t z = r->box.first[2]; z <= r->box.last[2]; z++) {
 		for (int32_t y = r->box.first[1]; y <= r->box.last[1]; y++) {
 			const int64_t begin = cell_index(g, r->box.first[0], y, z), last = begin + r->box.last[0] - r->box.first[0];
-			memcpy(g->touched + to, old + from, (size_t)(touched_before(g->words, begin) - to) * sizeof *old);
+			const int64_t first = touched_before(g->words, begin);
+			memcpy(g->touched + to, old + from, (size_t)(first - to) * sizeof *old);
 			to = touched_before(g->words, last) + is_touched(g, last);
+			memset(g->touched + first, 0, (size_t)(to - first) * sizeof *old);
 			from = touched_before(r->before, last) + (r->before[last / 64].touched >> (last & 63) & 1);
 		}
 	}

@@ -349,7 +349,10 @@ bool cr_has_many_facets(const cr_topology *t)
 //
 // Facets with a triangle that changed, or beside one, are grown again from their own triangles. The
 // others stay as long as neither could have taken a triangle of the other, whichever would have
-// grown first. Then a whole build would have come to them too.
+// grown first. Then a whole build would have come to them too. One that could is grown again as
+// well, with all that were, until all the others stay.
+
+enum { MOST_ROUNDS = 16 }; // facets that go on taking from each other are made of the whole mesh
 
 /// Facets that are brought up to date.
 typedef struct regrowth {
@@ -357,20 +360,34 @@ typedef struct regrowth {
 	const cr_facets *from; // as they were
 	cr_facets part;        // those grown again; of_triangle is that of the new ones
 	uint8_t *again;        // [triangle_count] 1: is grown again
+	int32_t *list;         // [triangle_count] the triangles that are grown again
 	uint8_t *gone;         // [from->count] 1: its triangles are
 	uint8_t *at;           // [vertex_count] of a vertex as welded: 1: a corner of such a triangle
 	int32_t count;         // of these triangles
 	int32_t gone_count;
 } regrowth;
 
+/// A facet goes, with a triangle of its: its triangles are to be grown again.
 static void mark_gone(regrowth *r, int32_t triangle)
 {
-	uint8_t *gone = &r->gone[r->from->of_triangle[triangle]];
-	r->gone_count += !*gone;
-	*gone = 1;
+	const cr_topology *t = r->g.topology;
+	const int32_t number = r->from->of_triangle[triangle];
+	const cr_facet *f = &r->from->data[number];
+	if (r->gone[number])
+		return;
+	r->gone[number] = 1;
+	r->gone_count++;
+	for (int32_t i = 0; i < f->count; i++) {
+		const int32_t own = r->from->triangles[f->first + i];
+		r->again[own] = 1;
+		r->list[r->count++] = own;
+		measure(&r->g, own);
+		for (int k = 0; k < 3; k++)
+			r->at[t->weld[t->triangles[3 * (int64_t)own + k]]] = 1;
+	}
 }
 
-/// Choose the facets to grow again, and list their triangles.
+/// Choose the facets to grow again first.
 static void choose_again(regrowth *r, const cr_change *change)
 {
 	const cr_topology *t = r->g.topology;
@@ -381,17 +398,6 @@ static void choose_again(regrowth *r, const cr_change *change)
 			if (t->neighbours[3 * (int64_t)triangle + k] >= 0)
 				mark_gone(r, t->neighbours[3 * (int64_t)triangle + k]);
 		}
-	}
-	for (int32_t i = 0; i < t->triangle_count; i++) {
-		const int32_t facet = r->from->of_triangle[i];
-		r->again[i] = facet >= 0 && r->gone[facet];
-		r->g.facets->of_triangle[i] = r->again[i] ? -1 : INT32_MAX;
-		if (!r->again[i])
-			continue;
-		measure(&r->g, i);
-		r->g.keys[r->count++] = (cr_key){ key_of(&r->g, i), (uint32_t)i };
-		for (int k = 0; k < 3; k++)
-			r->at[t->weld[t->triangles[3 * (int64_t)i + k]]] = 1;
 	}
 }
 
@@ -418,26 +424,38 @@ static bool are_settled(const regrowth *r, int32_t own, int32_t across)
 	return !lies_in(g, &begun, first ? across : own);
 }
 
-static bool all_are_settled(const regrowth *r)
+/// Let the facets go that would have grown otherwise beside those grown again. Returns whether there
+/// were none.
+static bool all_are_settled(regrowth *r)
 {
-	for (int32_t i = 0; i < r->count; i++) {
-		const int32_t own = (int32_t)r->g.keys[i].value;
+	const int32_t count = r->count;
+	for (int32_t i = 0; i < count; i++) {
+		const int32_t own = r->list[i];
 		for (int k = 0; k < 3; k++) {
 			const int32_t across = r->g.topology->neighbours[3 * (int64_t)own + k];
 			if (across >= 0 && !r->again[across] && !are_settled(r, own, across))
-				return false;
+				mark_gone(r, across);
 		}
 	}
-	return true;
+	return r->count == count;
 }
 
-/// Grow the facets again from their own triangles. false: others would have grown otherwise too.
+/// Grow the facets again from their own triangles. Returns whether the others stay.
 static bool grow_again(regrowth *r)
 {
 	growth g = r->g;
 	int32_t placed = 0;
+	for (int32_t i = 0; i < r->count; i++) {
+		g.keys[i] = (cr_key){ (uint64_t)r->list[i], (uint32_t)r->list[i] };
+		g.facets->of_triangle[r->list[i]] = -1;
+	}
+	// Equal areas are grown in the order of their numbers, as in a whole build.
+	cr_radix_sort(g.keys, g.keys + r->count, r->count, 32);
+	for (int32_t i = 0; i < r->count; i++)
+		g.keys[i].key = key_of(&g, (int32_t)g.keys[i].value);
 	cr_radix_sort(g.keys, g.keys + r->count, r->count, 64);
 	r->part.of_triangle = r->g.facets->of_triangle;
+	r->part.count = 0;
 	g.facets = &r->part;
 	for (int32_t i = 0; i < r->count; i++) {
 		const int32_t seed = (int32_t)g.keys[i].value;
@@ -449,7 +467,8 @@ static bool grow_again(regrowth *r)
 	return all_are_settled(r);
 }
 
-/// Append a facet to the new ones; placed: their triangles so far. Returns how many there are then.
+/// Append a facet that was grown again; placed: triangles of the facets so far. Returns how many
+/// there are then.
 static int32_t append(cr_facets *to, const cr_facets *from, int32_t facet, int32_t placed)
 {
 	cr_facet *f = &to->data[to->count];
@@ -462,24 +481,67 @@ static int32_t append(cr_facets *to, const cr_facets *from, int32_t facet, int32
 	return placed + f->count;
 }
 
+/// Append facets from begin to end that stay. Returns as append does.
+static int32_t append_run(cr_facets *to, const cr_facets *from, int32_t begin, int32_t end, int32_t placed)
+{
+	if (begin == end)
+		return placed;
+	const cr_facet *last = &from->data[end - 1];
+	const int32_t first = from->data[begin].first, count = last->first + last->count - first, shift = to->count - begin;
+	memcpy(&to->data[to->count], &from->data[begin], (size_t)(end - begin) * sizeof *to->data);
+	memcpy(&to->triangles[placed], &from->triangles[first], (size_t)count * sizeof *to->triangles);
+	for (int32_t i = 0; i < end - begin && placed != first; i++)
+		to->data[to->count + i].first += placed - first;
+	for (int32_t i = 0; i < count && shift != 0; i++)
+		to->of_triangle[from->triangles[first + i]] += shift;
+	to->count += end - begin;
+	return placed + count;
+}
+
+/// Append the facets from begin to end, without those that are gone.
+static int32_t append_kept(const regrowth *r, int32_t begin, int32_t end, int32_t placed)
+{
+	while (begin < end) {
+		int32_t stop = begin;
+		while (stop < end && !r->gone[stop])
+			stop++;
+		placed = append_run(r->g.facets, r->from, begin, stop, placed);
+		begin = stop + 1;
+	}
+	return placed;
+}
+
+/// Find the first facet that stays, from one on, before which a facet that was grown again belongs.
+static int32_t find_place(const regrowth *r, int32_t part, int32_t low)
+{
+	const int32_t seed = seed_of(&r->part, part);
+	int32_t high = r->from->count;
+	while (low < high) {
+		const int32_t middle = low + (high - low) / 2;
+		int32_t at = middle;
+		while (at < high && r->gone[at])
+			at++;
+		if (at < high)
+			measure(&r->g, seed_of(r->from, at));
+		if (at == high || grows_first(&r->g, seed, seed_of(r->from, at)))
+			high = middle;
+		else
+			low = at + 1;
+	}
+	return low;
+}
+
 /// Put the facets that stay and those grown again in order.
 static void merge(const regrowth *r)
 {
-	cr_facets *to = r->g.facets;
 	int32_t placed = 0, next = 0;
-	for (int32_t i = 0; i < r->g.topology->triangle_count; i++)
-		to->of_triangle[i] = -1;
-	for (int32_t i = 0; i < r->from->count; i++) {
-		if (r->gone[i])
-			continue;
-		if (next < r->part.count)
-			measure(&r->g, seed_of(r->from, i));
-		while (next < r->part.count && grows_first(&r->g, seed_of(&r->part, next), seed_of(r->from, i)))
-			placed = append(to, &r->part, next++, placed);
-		placed = append(to, r->from, i, placed);
+	for (int32_t i = 0; i < r->part.count; i++) {
+		const int32_t at = find_place(r, i, next);
+		placed = append_kept(r, next, at, placed);
+		placed = append(r->g.facets, &r->part, i, placed);
+		next = at;
 	}
-	while (next < r->part.count)
-		placed = append(to, &r->part, next++, placed);
+	append_kept(r, next, r->from->count, placed);
 }
 
 /// Find creases and corners again where facets were grown again.
@@ -496,7 +558,8 @@ static void mark_again(const regrowth *r)
 	for (int32_t v = 0; v < t->vertex_count; v++)
 		f->corner[v] &= (uint8_t)!r->at[v];
 	for (int32_t i = 0; i < t->triangle_count; i++) {
-		if (f->crease[i])
+		const int32_t *v = &t->triangles[3 * (int64_t)i];
+		if (f->crease[i] && (r->at[t->weld[v[0]]] | r->at[t->weld[v[1]]] | r->at[t->weld[v[2]]]))
 			note_creases(&r->g, i, r->at);
 	}
 	for (int32_t v = 0; v < t->vertex_count; v++)
@@ -517,11 +580,12 @@ static bool make_room(carom_context *context, regrowth *r)
 	g->lines = cr_alloc_zero(context, m);
 	r->part.data = cr_alloc(context, n * sizeof *r->part.data);
 	r->part.triangles = cr_alloc(context, n * sizeof *r->part.triangles);
-	r->again = cr_alloc(context, n);
+	r->again = cr_alloc_zero(context, n);
+	r->list = cr_alloc(context, n * sizeof *r->list);
 	r->gone = cr_alloc_zero(context, (size_t)r->from->count);
 	r->at = cr_alloc_zero(context, m);
 	return g->areas && g->sizes && g->stack && g->keys && g->first_line && g->lines && r->part.data && r->part.triangles &&
-		r->again && r->gone && r->at;
+		r->again && r->list && r->gone && r->at;
 }
 
 static void free_room(carom_context *context, regrowth *r)
@@ -538,6 +602,7 @@ static void free_room(carom_context *context, regrowth *r)
 	cr_free(context, r->part.data, n * sizeof *r->part.data);
 	cr_free(context, r->part.triangles, n * sizeof *r->part.triangles);
 	cr_free(context, r->again, n);
+	cr_free(context, r->list, n * sizeof *r->list);
 	cr_free(context, r->gone, (size_t)r->from->count);
 	cr_free(context, r->at, m);
 }
@@ -547,8 +612,12 @@ static void free_room(carom_context *context, regrowth *r)
 static carom_result refit(carom_context *context, regrowth *r, const cr_change *change, bool closed)
 {
 	cr_facets *f = r->g.facets;
+	memcpy(f->of_triangle, r->from->of_triangle, (size_t)f->triangle_count * sizeof *f->of_triangle);
 	choose_again(r, change);
-	if (!grow_again(r))
+	int round = 0;
+	while (round < MOST_ROUNDS && !grow_again(r))
+		round++;
+	if (round == MOST_ROUNDS)
 		return CAROM_INVALID_MESH;
 	const size_t count = (size_t)(r->from->count - r->gone_count) + (size_t)r->part.count;
 	f->data = cr_alloc(context, count * sizeof *f->data);

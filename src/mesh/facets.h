@@ -69,7 +69,7 @@ bool cr_facets_build(carom_context *context, const cr_topology *topology, bool c
 /// Make the facets of a topology that was refitted from those before, with the bits that
 /// cr_facets_build gives them: what is near the change is grown again, the rest copied. lower,
 /// upper: the box of the triangles in use, before and after; there are some. CAROM_INVALID_MESH
-/// where facets farther away would change too: then they have to be built. CAROM_OUT_OF_MEMORY
+/// where the facets that change reach ever farther: then they have to be built. CAROM_OUT_OF_MEMORY
 /// comes without a text. On failure the facets are empty.
 carom_result cr_facets_refit(carom_context *context, const cr_topology *topology, const cr_change *change,
 	const cr_facets *from, const float lower[3], const float upper[3], bool closed, cr_facets *facets);

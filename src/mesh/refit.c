@@ -1,8 +1,8 @@
 /// Refitting a topology. See mesh/refit.h.
 ///
-/// Three sweeps read the triangles in order: the first finds those with a corner that moved, the
-/// second sums the normals of all vertices of these, the third stores them. Sums have the order of
-/// a whole build, so they have its bits.
+/// Three sweeps read the triangles of the surroundings in order: the first finds those with a corner
+/// that moved, the second sums the normals of all vertices of these, the third stores them. Sums
+/// have the order of a whole build, so they have its bits.
 
 #include "mesh/refit.h"
 #include "base/radix.h"
@@ -18,47 +18,49 @@ static void points_of(const cr_topology *t, int32_t triangle, v3d points[3])
 
 // ---- The moved vertices ----
 
-static bool make_room(carom_context *context, const cr_topology *t, cr_change *c)
+static bool make_room(carom_context *context, const cr_topology *t, int32_t room, cr_change *c)
 {
-	*c = (cr_change){ .all_triangles = t->triangle_count, .all_vertices = t->vertex_count };
+	*c = (cr_change){ .room = room, .all_triangles = t->triangle_count, .all_vertices = t->vertex_count };
 	for (int k = 0; k < 3; k++) {
 		c->lower[k] = INFINITY;
 		c->upper[k] = -INFINITY;
 	}
-	c->triangles = cr_alloc_array(context, (size_t)t->triangle_count, sizeof *c->triangles);
+	c->triangles = cr_alloc_array(context, (size_t)room, sizeof *c->triangles);
 	c->of_triangle = cr_alloc_zero(context, (size_t)t->triangle_count);
 	c->normal = cr_alloc_array(context, (size_t)t->vertex_count, sizeof *c->normal);
-	return (t->triangle_count == 0 || (c->triangles && c->of_triangle)) && (t->vertex_count == 0 || c->normal);
+	return (room == 0 || c->triangles) && (t->triangle_count == 0 || c->of_triangle) && (t->vertex_count == 0 || c->normal);
 }
 
 void cr_change_free(carom_context *context, cr_change *c)
 {
-	cr_free(context, c->triangles, (size_t)c->all_triangles * sizeof *c->triangles);
+	cr_free(context, c->triangles, (size_t)c->room * sizeof *c->triangles);
 	cr_free(context, c->of_triangle, (size_t)c->all_triangles);
 	cr_free(context, c->normal, (size_t)c->all_vertices * sizeof *c->normal);
 	*c = (cr_change){ 0 };
 }
 
 /// List the triangles with a corner that moves. normal: 0 marks such vertices, -1 the others.
-static void list_triangles(const cr_topology *t, const int32_t *vertices, int32_t count, cr_change *c)
+static void list_triangles(
+	const cr_topology *t, const int32_t *vertices, int32_t count, const cr_surroundings *near, cr_change *c)
 {
 	memset(c->normal, 0xff, (size_t)t->vertex_count * sizeof *c->normal);
 	for (int32_t i = 0; i < count; i++)
 		c->normal[vertices[i]] = 0;
-	for (int32_t i = 0; i < t->triangle_count; i++) {
-		const int32_t *v = corners_of(t, i);
+	for (int32_t i = 0; i < near->count; i++) {
+		const int32_t triangle = near->triangles[i], *v = corners_of(t, triangle);
 		// All bits of one that does not move are set.
-		if ((c->normal[v[0]] & c->normal[v[1]] & c->normal[v[2]]) < 0 || !t->used[i])
+		if ((c->normal[v[0]] & c->normal[v[1]] & c->normal[v[2]]) < 0)
 			continue;
-		c->triangles[c->triangle_count++] = i;
-		c->of_triangle[i] = 1;
+		c->triangles[c->triangle_count++] = triangle;
+		c->of_triangle[triangle] = 1;
 	}
+	for (int32_t i = 0; i < count; i++)
+		c->normal[vertices[i]] = -1;
 }
 
 /// Number the vertices whose normals change: all corners of the triangles listed.
 static void number_normals(const cr_topology *t, cr_change *c)
 {
-	memset(c->normal, 0xff, (size_t)t->vertex_count * sizeof *c->normal);
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		for (int k = 0; k < 3; k++) {
 			int32_t *number = &c->normal[t->weld[corners_of(t, c->triangles[i])[k]]];
@@ -94,34 +96,21 @@ static bool measure(const cr_topology *t, double sign, cr_change *c)
 	return true;
 }
 
-/// Has a triangle that was left out for want of an area one now?
-static bool gained_area(const cr_topology *t, const cr_change *moved)
-{
-	for (int32_t i = 0; i < t->triangle_count; i++) {
-		const int32_t *v = corners_of(t, i);
-		if (t->used[i] || v[0] == v[1] || v[1] == v[2] || v[2] == v[0])
-			continue;
-		if ((moved->normal[t->weld[v[0]]] & moved->normal[t->weld[v[1]]] & moved->normal[t->weld[v[2]]]) >= 0)
-			return true;
-	}
-	return false;
-}
-
 // ---- Normals ----
 
 /// Sum the normals of the vertices that are numbered, over all triangles around them.
-static void sum_normals(const cr_topology *t, const cr_change *c, v3d *sums)
+static void sum_normals(const cr_topology *t, const cr_change *c, const cr_surroundings *near, v3d *sums)
 {
-	for (int32_t i = 0; i < t->triangle_count; i++) {
-		const int32_t *v = corners_of(t, i);
+	for (int32_t i = 0; i < near->count; i++) {
+		const int32_t triangle = near->triangles[i], *v = corners_of(t, triangle);
 		int32_t number[3];
 		for (int k = 0; k < 3; k++)
 			number[k] = c->normal[t->weld[v[k]]];
-		if ((number[0] & number[1] & number[2]) < 0 || !t->used[i])
+		if ((number[0] & number[1] & number[2]) < 0)
 			continue;
 		v3d normal;
 		double angles[3];
-		cr_triangle_angles(t, i, &normal, angles);
+		cr_triangle_angles(t, triangle, &normal, angles);
 		for (int k = 0; k < 3; k++) {
 			if (number[k] >= 0)
 				sums[number[k]] = v3d_mad(sums[number[k]], angles[k], normal);
@@ -130,11 +119,11 @@ static void sum_normals(const cr_topology *t, const cr_change *c, v3d *sums)
 }
 
 /// Store the normals of all vertices at the places that are numbered. false: one has none.
-static bool store_normals(cr_topology *t, const cr_change *c, const v3d *sums)
+static bool store_normals(cr_topology *t, const cr_change *c, const cr_surroundings *near, const v3d *sums)
 {
 	bool all = true;
-	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++) {
-		const int32_t vertex = t->triangles[i], number = c->normal[t->weld[vertex]];
+	for (int64_t i = 0; i < 3 * (int64_t)near->count; i++) {
+		const int32_t vertex = corners_of(t, near->triangles[i / 3])[i % 3], number = c->normal[t->weld[vertex]];
 		if (number < 0)
 			continue;
 		float *normal = &t->normals[3 * (int64_t)vertex];
@@ -202,15 +191,16 @@ static int64_t find_key(const cr_key *keys, int64_t count, uint64_t key)
 
 /// Mend the normals of edges at borders, and where more than two triangles meet: all of these
 /// count.
-static bool mend_other_edges(carom_context *context, cr_topology *t, cr_key *keys, int64_t count)
+static bool mend_other_edges(carom_context *context, cr_topology *t, const cr_surroundings *near, cr_key *keys, int64_t count)
 {
 	v3d *sums = cr_alloc_zero(context, (size_t)count * sizeof *sums);
 	if (!sums)
 		return count == 0;
 	cr_radix_sort(keys, keys + count, count, 64);
 	for (int store = 0; store < 2; store++) {
-		for (int64_t side = 0; side < 3 * (int64_t)t->triangle_count; side++) {
-			if (t->neighbours[side] >= 0 || !t->used[side / 3])
+		for (int64_t i = 0; i < 3 * (int64_t)near->count; i++) {
+			const int64_t side = 3 * (int64_t)near->triangles[i / 3] + i % 3;
+			if (t->neighbours[side] >= 0)
 				continue;
 			const int64_t at = find_key(keys, count, key_of(t, side));
 			if (at >= 0 && store)
@@ -223,45 +213,51 @@ static bool mend_other_edges(carom_context *context, cr_topology *t, cr_key *key
 	return true;
 }
 
-static bool mend_all_edges(carom_context *context, cr_topology *t, const cr_change *c)
+static bool mend_all_edges(carom_context *context, cr_topology *t, const cr_change *c, const cr_surroundings *near)
 {
 	const size_t bytes = 6 * (size_t)c->triangle_count * sizeof(cr_key);
 	cr_key *keys = cr_alloc(context, bytes);
 	if (!keys)
 		return bytes == 0;
 	const int64_t count = mend_edges(t, c, keys);
-	const bool enough = count == 0 || mend_other_edges(context, t, keys, count);
+	const bool enough = count == 0 || mend_other_edges(context, t, near, keys, count);
 	cr_free(context, keys, bytes);
 	return enough;
 }
 
-static carom_result mend_normals(carom_context *context, cr_topology *t, const cr_change *c)
+static carom_result mend_normals(carom_context *context, cr_topology *t, const cr_change *c, const cr_surroundings *near)
 {
 	const size_t bytes = (size_t)c->normal_count * sizeof(v3d);
 	v3d *sums = cr_alloc_zero(context, bytes);
 	if (!sums && bytes > 0)
 		return CAROM_OUT_OF_MEMORY;
-	sum_normals(t, c, sums);
-	const bool all = store_normals(t, c, sums);
+	sum_normals(t, c, near, sums);
+	const bool all = store_normals(t, c, near, sums);
 	cr_free(context, sums, bytes);
-	if (t->edge_normals && !mend_all_edges(context, t, c))
+	if (t->edge_normals && !mend_all_edges(context, t, c, near))
 		return CAROM_OUT_OF_MEMORY;
 	return all ? CAROM_SUCCESS : CAROM_INVALID_MESH;
 }
 
-carom_result cr_topology_refit(
-	carom_context *context, cr_topology *t, const int32_t *vertices, const float *places, int32_t count, cr_change *c)
+void cr_surroundings_free(carom_context *context, cr_surroundings *s)
 {
-	if (!make_room(context, t, c))
+	cr_free(context, s->triangles, (size_t)s->count * sizeof *s->triangles);
+	*s = (cr_surroundings){ 0 };
+}
+
+carom_result cr_topology_refit(carom_context *context, cr_topology *t, const int32_t *vertices, const float *places,
+	int32_t count, const cr_surroundings *near, cr_change *c)
+{
+	if (!make_room(context, t, near->count, c))
 		return cr_fail_memory(context, "what changed in a mesh");
-	list_triangles(t, vertices, count, c);
+	list_triangles(t, vertices, count, near, c);
 	measure(t, -1, c);
 	for (int32_t i = 0; i < count; i++)
 		memcpy(&t->vertices[3 * (int64_t)vertices[i]], &places[3 * (int64_t)i], 3 * sizeof *places);
 	const bool same = measure(t, 1, c);
 	number_normals(t, c);
-	if (!same || gained_area(t, c))
+	if (!same)
 		return CAROM_INVALID_MESH;
-	const carom_result result = mend_normals(context, t, c);
+	const carom_result result = mend_normals(context, t, c, near);
 	return result == CAROM_OUT_OF_MEMORY ? cr_fail_memory(context, "the normals of a mesh") : result;
 }

@@ -226,7 +226,7 @@ static carom_result build(carom_context *context, builder *b, cr_tree2 *tree)
 		return result;
 	for (int32_t i = 0; i < n; i++)
 		tree->order[i] = (int32_t)b->keys[i].value;
-	cr_tree2_refit(tree, box_of, NULL, b->boxes);
+	cr_tree2_refit(tree, box_of, b->boxes);
 	return CAROM_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 #define CR_TREE_TREE_H
 
 #include "base/context.h"
+#include "math/box3.h"
 
 enum {
 	CR_WIDTH = 8,
@@ -71,11 +72,13 @@ carom_result cr_tree2_build_treelets(carom_context *context, const cr_build_boxe
 
 /// The box of a primitive.
 typedef void cr_primitive_box_fn(const void *user, int32_t primitive, float lower[3], float upper[3]);
-/// Has a primitive moved?
-typedef bool cr_primitive_moved_fn(const void *user, int32_t primitive);
-/// Bring the boxes of a tree up to date whose primitives have other places and whose leaves stay.
-/// moved NULL: all have.
-void cr_tree2_refit(cr_tree2 *tree, cr_primitive_box_fn *box, cr_primitive_moved_fn *moved, const void *user);
+/// Make the boxes of a tree again from the places that its primitives have now. Leaves keep their
+/// primitives.
+void cr_tree2_refit(cr_tree2 *tree, cr_primitive_box_fn *box, const void *user);
+/// The same for primitives that have moved within a region alone: the region holds the box that
+/// each of them had when the tree was last up to date. Returns the number of nodes refitted: those
+/// that met the region.
+int32_t cr_tree2_refit_near(cr_tree2 *tree, const box3f *region, cr_primitive_box_fn *box, const void *user);
 
 /// Empty boxes of unused children: no finite box overlaps them and no ray meets them.
 #define CR_EMPTY_LOWER 1e30f
@@ -107,13 +110,13 @@ typedef struct cr_tree8 {
 carom_result cr_tree8_build(carom_context *context, const cr_tree2 *binary, float pad, cr_tree8 *tree);
 void cr_tree8_free(carom_context *context, cr_tree8 *tree);
 
-/// The box of the primitives of a block.
-typedef void cr_block_bounds_fn(const void *user, int32_t block, float lower[3], float upper[3]);
-/// Bring the boxes of a tree up to date whose primitives have other places and whose leaves stay:
-/// those of the blocks that changed [block_count], each larger by pad, and of the nodes above them.
-/// node_changed: room for a byte for each node.
-void cr_tree8_refit(cr_tree8 *tree, const uint8_t *block_changed, float pad, cr_block_bounds_fn *bounds, const void *user,
-	uint8_t *node_changed);
+/// Bring the primitives of a block up to date and tell their box. Returns false where the block is
+/// as it was; then there is no box.
+typedef bool cr_block_refit_fn(void *user, int32_t block, float lower[3], float upper[3]);
+/// Bring the boxes of a tree up to date whose primitives have moved within a region; leaves keep
+/// their primitives. The region holds the box that each of them had before. Only blocks that meet
+/// it are asked; their boxes grow by pad. Returns the number of nodes whose boxes were written.
+int32_t cr_tree8_refit_near(cr_tree8 *tree, const box3f *region, float pad, cr_block_refit_fn *refit, void *user);
 
 /// Check the invariants: every primitive in one leaf, boxes within their parents', links in range.
 /// For tests.

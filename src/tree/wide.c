@@ -256,25 +256,50 @@ static void box_of_children(const cr_node8 *node, float lower[3], float upper[3]
 	}
 }
 
-void cr_tree8_refit(cr_tree8 *tree, const uint8_t *block_changed, float pad, cr_block_bounds_fn *bounds, const void *user,
-	uint8_t *node_changed)
+typedef struct near_refit {
+	cr_tree8 *tree;
+	const box3f *region;
+	float pad;
+	cr_block_refit_fn *refit;
+	void *user;
+	int32_t written; // nodes
+} near_refit;
+
+static bool meets_child(const cr_node8 *node, uint32_t i, const box3f *region)
 {
-	// Children come after their parents.
-	for (int32_t n = tree->node_count - 1; n >= 0; n--) {
-		cr_node8 *node = &tree->nodes[n];
-		node_changed[n] = 0;
-		for (uint32_t i = 0; i < node->child_count; i++) {
-			const bool leaf = node->child[i] & CR_LEAF_BIT;
-			const uint32_t child = node->child[i] & ~CR_LEAF_BIT;
-			float lower[3], upper[3];
-			if (!(leaf ? block_changed : node_changed)[child])
-				continue;
-			if (leaf)
-				bounds(user, (int32_t)child, lower, upper);
-			else
-				box_of_children(&tree->nodes[child], lower, upper);
-			set_box(node, i, lower, upper, leaf ? pad : 0);
-			node_changed[n] = 1;
-		}
+	for (int k = 0; k < 3; k++) {
+		if (node->lower[k][i] > region->upper[k] || node->upper[k][i] < region->lower[k])
+			return false;
 	}
+	return true;
+}
+
+/// Returns whether boxes of the node's children were written.
+static bool refit_below(near_refit *r, uint32_t n)
+{
+	cr_node8 *node = &r->tree->nodes[n];
+	bool written = false;
+	for (uint32_t i = 0; i < node->child_count; i++) {
+		const bool leaf = node->child[i] & CR_LEAF_BIT;
+		const uint32_t child = node->child[i] & ~CR_LEAF_BIT;
+		float lower[3], upper[3];
+		if (!meets_child(node, i, r->region))
+			continue;
+		if (leaf ? !r->refit(r->user, (int32_t)child, lower, upper) : !refit_below(r, child))
+			continue;
+		if (!leaf)
+			box_of_children(&r->tree->nodes[child], lower, upper);
+		set_box(node, i, lower, upper, leaf ? r->pad : 0);
+		written = true;
+	}
+	r->written += written;
+	return written;
+}
+
+int32_t cr_tree8_refit_near(cr_tree8 *tree, const box3f *region, float pad, cr_block_refit_fn *refit, void *user)
+{
+	near_refit r = { tree, region, pad, refit, user, 0 };
+	if (tree->node_count > 0)
+		refit_below(&r, 0);
+	return r.written;
 }

@@ -2,7 +2,8 @@
 ///
 /// The edited field is a copy, in one block, whose vertices move; everything that was made of them
 /// is refitted near the rectangle. Where holes open or close the triangles are others, and the
-/// field is made again. Cost: copying and reading the mesh once, and the work near the rectangle.
+/// field is made again. Cost: copying the mesh, a short test of each sample's way out, and the work
+/// near the rectangle.
 
 #include "world/baked.h"
 #include "world/height_field.h"
@@ -223,15 +224,21 @@ static carom_result refit_facets(const edit *e, const cr_change *change, carom_m
 }
 
 /// Refit a copy, whose facets and touched cells go beside its block.
-static carom_result refit(const edit *e, const moves *m, carom_mesh *mesh, cr_change *change)
+static carom_result refit(const edit *e, const moves *m, carom_mesh *mesh, cr_change *change, cr_field_work *work)
 {
 	const cr_field *f = &mesh->field;
 	mesh->edited = true;
 	mesh->facets = (cr_facets){ 0 };
-	carom_result result = cr_topology_refit(e->context, &mesh->topology, m->vertices, m->places, m->count, change);
+	cr_surroundings near;
+	carom_result result = cr_collider_surroundings(e->context, &mesh->collider, m->vertices, m->count, &near);
+	if (result != CAROM_SUCCESS)
+		return result;
+	work->surroundings = near.count;
+	result = cr_topology_refit(e->context, &mesh->topology, m->vertices, m->places, m->count, &near, change);
+	cr_surroundings_free(e->context, &near);
 	if (result == CAROM_SUCCESS)
-		result =
-			cr_collider_refit(e->context, &mesh->collider, change, true, cr_field_resolution(f->columns, f->rows, f->spacing));
+		result = cr_collider_refit(
+			e->context, &mesh->collider, change, true, cr_field_resolution(f->columns, f->rows, f->spacing), &work->nodes);
 	if (result == CAROM_SUCCESS)
 		result = refit_facets(e, change, mesh);
 	if (result == CAROM_SUCCESS)
@@ -240,14 +247,17 @@ static carom_result refit(const edit *e, const moves *m, carom_mesh *mesh, cr_ch
 	return result;
 }
 
-static carom_result copy_and_refit(const edit *e, const moves *m, carom_mesh **edited)
+static carom_result copy_and_refit(const edit *e, const moves *m, cr_field_work *work, carom_mesh **edited)
 {
 	cr_change change = { 0 };
 	carom_mesh *copy = NULL;
 	carom_result result = cr_copy_mesh(e->context, e->from, false, &copy);
 	if (result != CAROM_SUCCESS)
 		return result;
-	result = refit(e, m, copy, &change);
+	result = refit(e, m, copy, &change, work);
+	work->vertices = m->count;
+	work->triangles = change.triangle_count;
+	work->normals = change.normal_count;
 	cr_change_free(e->context, &change);
 	if (result == CAROM_SUCCESS)
 		*edited = copy;
@@ -256,14 +266,10 @@ static carom_result copy_and_refit(const edit *e, const moves *m, carom_mesh **e
 	return result;
 }
 
-carom_result carom_create_edited_field(carom_context *context, const carom_mesh *field, const carom_field_region *region,
-	const float *heights, carom_mesh **edited)
+carom_result cr_edit_field(carom_context *context, const carom_mesh *field, const carom_field_region *region,
+	const float *heights, cr_field_work *work, carom_mesh **edited)
 {
-	if (!context)
-		return CAROM_INVALID_ARGUMENT;
-	if (!edited)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: edited is NULL", name);
-	*edited = NULL;
+	*work = (cr_field_work){ 0 };
 	const edit e = { context, field, region, heights };
 	carom_result result = check(&e);
 	if (result != CAROM_SUCCESS)
@@ -273,7 +279,19 @@ carom_result carom_create_edited_field(carom_context *context, const carom_mesh 
 	moves m;
 	if (!list_moves(&e, &m))
 		return cr_fail_memory(context, "a height field");
-	result = copy_and_refit(&e, &m, edited);
+	result = copy_and_refit(&e, &m, work, edited);
 	free_moves(context, &m);
 	return result == CAROM_INVALID_MESH ? make_again(&e, edited) : result;
+}
+
+carom_result carom_create_edited_field(carom_context *context, const carom_mesh *field, const carom_field_region *region,
+	const float *heights, carom_mesh **edited)
+{
+	cr_field_work work;
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!edited)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: edited is NULL", name);
+	*edited = NULL;
+	return cr_edit_field(context, field, region, heights, &work, edited);
 }

@@ -21,4 +21,17 @@ carom_result cr_make_field(carom_context *context, const cr_field_plan *field, c
 /// Cells of the grid along the longer side.
 int32_t cr_field_resolution(int32_t columns, int32_t rows, const double spacing[2]);
 
+/// What an edit of a field worked out again. All are 0 where the field was made again.
+typedef struct cr_field_work {
+	int32_t vertices;     // moved
+	int32_t surroundings; // triangles read
+	int32_t triangles;    // with a corner that moved
+	int32_t normals;      // of vertices, written
+	int32_t nodes;        // of trees, refitted
+} cr_field_work;
+
+/// carom_create_edited_field, with edited not NULL, that tells its work.
+carom_result cr_edit_field(carom_context *context, const carom_mesh *field, const carom_field_region *region,
+	const float *heights, cr_field_work *work, carom_mesh **edited);
+
 #endif
