@@ -177,7 +177,7 @@ typedef struct carom_field_region {
 /// the new one by carom_world_set_shape, and release field when its last body has another. The
 /// bottom stays where it was, and every height must lie above it: give a field that will be dug in
 /// enough thickness. Rays, nearest points and contacts are those of a field made of all heights
-/// with that bottom. It costs a copy of the mesh, a short test of each sample, and the work near the
+/// with that bottom. It costs a copy of the mesh, a short test of each sample, and work near the
 /// rectangle; where a hole opens or closes, as much as carom_create_height_field. The area and
 /// volume of the report are off by a rounding for each edit. field may belong to another context.
 /// CAROM_INVALID_ARGUMENT names a missing argument, a mesh that is no height field, a side of

@@ -111,7 +111,8 @@ static void set_extent(cr_collider *c)
 	if (c->triangle_count > 0)
 		size = v3d_sub(v3d_from_floats(c->upper), v3d_from_floats(c->lower));
 	c->diagonal = (float)v3d_length(size);
-	const uint32_t bits = (c->median.number + 1) << CR_LENGTH_SHIFT; // of the upper end of the class
+	// of the upper end of the class
+	const uint32_t bits = (c->median.number + 1) << CR_LENGTH_SHIFT;
 	float length;
 	memcpy(&length, &bits, sizeof length);
 	const double extent = EXTENT * sqrt(c->triangle_count) * length;
@@ -595,7 +596,7 @@ static int32_t gather(const gathering *g, const box3f *box, cr_key *numbers, box
 	return found;
 }
 
-/// List what lies in a box, sorted. false: out of memory.
+/// List the triangles with a corner in a box, sorted. false: out of memory.
 static bool list_in(carom_context *context, const gathering *g, const box3f *box, cr_surroundings *s)
 {
 	box3f reach = BOX3F_NONE;

@@ -424,8 +424,8 @@ static bool are_settled(const regrowth *r, int32_t own, int32_t across)
 	return !lies_in(g, &begun, first ? across : own);
 }
 
-/// Let the facets go that would have grown otherwise beside those grown again. Returns whether there
-/// were none.
+/// Let the facets go that would have grown otherwise beside those grown again. Returns whether
+/// there were none.
 static bool all_are_settled(regrowth *r)
 {
 	const int32_t count = r->count;

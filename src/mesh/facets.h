@@ -67,7 +67,7 @@ static inline int32_t cr_count_facets(const cr_facets *facets) { return facets->
 /// Make the facets of a topology. Returns false when out of memory: then they are empty.
 bool cr_facets_build(carom_context *context, const cr_topology *topology, bool closed, cr_facets *facets);
 /// Make the facets of a topology that was refitted from those before, with the bits that
-/// cr_facets_build gives them: what is near the change is grown again, the rest copied. lower,
+/// cr_facets_build gives them: those near the change are grown again, the rest copied. lower,
 /// upper: the box of the triangles in use, before and after; there are some. CAROM_INVALID_MESH
 /// where the facets that change reach ever farther: then they have to be built. CAROM_OUT_OF_MEMORY
 /// comes without a text. On failure the facets are empty.

@@ -1,8 +1,8 @@
 /// Refitting a topology. See mesh/refit.h.
 ///
-/// Three sweeps read the triangles of the surroundings in order: the first finds those with a corner
-/// that moved, the second sums the normals of all vertices of these, the third stores them. Sums
-/// have the order of a whole build, so they have its bits.
+/// Three sweeps read the triangles of the surroundings in order: the first finds those with a
+/// corner that moved, the second sums the normals of all vertices of these, the third stores them.
+/// Sums have the order of a whole build, so they have its bits.
 
 #include "mesh/refit.h"
 #include "base/radix.h"

@@ -33,9 +33,9 @@ typedef struct cr_change {
 
 /// Give vertices [count], all different, their places [3*count], and bring normals of vertices and
 /// edges up to date, with the bits that cr_topology_build gives them. No vertex may come to the
-/// place of another, or leave one that it is welded to, and no triangle that is left out may gain an
-/// area. Linear in the surroundings, but for a byte for each triangle and four for each vertex that
-/// are cleared. CAROM_INVALID_MESH where a triangle has lost its area, or a vertex its normal: then
+/// place of another, or leave one that it is welded to, and no triangle that is left out may gain
+/// an area. Linear in the surroundings, and it clears a byte for each triangle and four for each
+/// vertex. CAROM_INVALID_MESH where a triangle has lost its area, or a vertex its normal: then
 /// the topology has to be built. The change is the caller's to free whatever is returned.
 carom_result cr_topology_refit(carom_context *context, cr_topology *topology, const int32_t *vertices, const float *places,
 	int32_t count, const cr_surroundings *near, cr_change *change);

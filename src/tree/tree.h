@@ -75,7 +75,7 @@ typedef void cr_primitive_box_fn(const void *user, int32_t primitive, float lowe
 /// Make the boxes of a tree again from the places that its primitives have now. Leaves keep their
 /// primitives.
 void cr_tree2_refit(cr_tree2 *tree, cr_primitive_box_fn *box, const void *user);
-/// The same for primitives that have moved within a region alone: the region holds the box that
+/// Make those boxes again that primitives change which have moved. The region holds the box that
 /// each of them had when the tree was last up to date. Returns the number of nodes refitted: those
 /// that met the region.
 int32_t cr_tree2_refit_near(cr_tree2 *tree, const box3f *region, cr_primitive_box_fn *box, const void *user);
