@@ -16,7 +16,12 @@
 /// no farther than a little beyond the next one. So the few shortest of their ways come out first,
 /// and the others are left where they stand. Those few are bettered too.
 ///
-/// Cost: some forty ways, of which most begin shortly before their end.
+/// At last directions on rings around the best one are tried, wide rings first. Balls and points
+/// tell of nearly all that they are blocked as far as the best way, so they cost little. A way that
+/// is shorter is bettered again, and the next ring lies around it.
+///
+/// Cost: some forty ways, of which most begin shortly before their end, and as many short looks
+/// around the best one.
 
 #include "bvh/parting.h"
 #include "bvh/inner_balls.h"
@@ -29,6 +34,8 @@ enum {
 	STARTS = 8,
 	MOST_PLANES = 6,
 	ROUNDS = 16,
+	RINGS = 6,
+	RING = 12, // directions on a ring
 };
 
 // A start is this much longer than the best at most; starts whose cosine is above the second are
@@ -39,6 +46,8 @@ static const double STRIDE = 0.1;
 // Of the best length: so far balls may lead when a way is bettered. Its last part is always
 // followed, for only that tells a half space.
 static const double NEARLY = 0.9;
+// Radii of rings around a unit direction (docs/measured/convex.md).
+static const double RADIUS[RINGS] = { 0.4, 0.25, 0.15, 0.1, 0.05, 0.025 };
 // A way that is shorter by less than this share is no gain.
 static const double GAIN = 1e-4;
 
@@ -355,6 +364,52 @@ static void descend(search *s, const cr_clear_way *start)
 		s->best = here;
 }
 
+// ---- Around the best one ----
+
+/// Follow a direction, if it may lead out sooner than the best one, and better its way.
+static void try_beside(search *s, v3d direction)
+{
+	const double limit = s->best.length, from = cr_blocked_until(s->pair, &s->balls, direction, limit);
+	cr_clear_way way;
+	if (!(from < limit))
+		return;
+	cr_find_clear_way(s->pair, direction, from, limit, &s->known, &way);
+	// Its last parts may lie before its beginning.
+	if (way.length < INFINITY && !way.blocked)
+		cr_find_clear_way(s->pair, direction, 0, limit, &s->known, &way);
+	if (!(way.length < INFINITY))
+		return;
+	cr_add_inner_points(s->pair, &way, &s->balls);
+	descend(s, &way);
+}
+
+static void try_ring(search *s, double radius)
+{
+	const double cosine = 0.8660254037844386, sine = 0.5; // of a twelfth of a turn
+	const v3d middle = s->best.direction, axis = { fabs(middle.x) < 0.6, fabs(middle.x) >= 0.6, 0 };
+	const v3d u = v3d_normalize(v3d_cross(middle, axis)), v = v3d_cross(middle, u);
+	double x = radius, y = 0;
+	for (int i = 0; i < RING; i++) {
+		try_beside(s, v3d_normalize(v3d_mad(v3d_mad(middle, x, u), y, v)));
+		const double turned = x * cosine - y * sine;
+		y = x * sine + y * cosine;
+		x = turned;
+	}
+}
+
+static bool is_convex(const cr_solid *solid) { return solid->convex || (solid->facets && solid->facets->convex); }
+
+/// Of two convex bodies the least way is found: there is no other hollow. Where no ball tells of
+/// directions that they are blocked each is followed, so there are fewer rings.
+static void try_rings(search *s)
+{
+	const int step = s->balls.count[0] + s->balls.count[1] > 0 ? 1 : 2;
+	if (is_convex(s->pair->a) && is_convex(s->pair->b))
+		return;
+	for (int i = 0; i < RINGS; i += step)
+		try_ring(s, RADIUS[i]);
+}
+
 void cr_part_solids(const cr_solid_pair *pair, cr_clear_way *way)
 {
 	search s = { .pair = pair };
@@ -374,6 +429,7 @@ void cr_part_solids(const cr_solid_pair *pair, cr_clear_way *way)
 		try_candidates(&s, apart);
 		for (int i = 0; i < s.start_count && s.start[i].length <= START_LENGTH * s.best.length; i++)
 			descend(&s, &s.start[i]);
+		try_rings(&s);
 	}
 	*way = s.best;
 }
