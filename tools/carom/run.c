@@ -175,7 +175,7 @@ static int write_row(run *r)
 		write_part_row(r, 0, r->stats.stream);
 		return EXIT_DONE;
 	}
-	fprintf(r->stats.stream, "%lld,%.9g", (long long)r->steps, run_time(r));
+	fprintf(r->stats.stream, "%lld,%.9g", (long long)r->parts.steps, run_time(r));
 	return write_joined(r, write_part_row, false);
 }
 
@@ -263,8 +263,9 @@ static int prepare(run *r)
 		{ r->scene.has_deforming, &run_deforming_kind },
 		{ r->scene.has_spheres, &run_spheres_kind },
 	};
-	r->context = report_create_context(r->options->threads, r->options->simd);
-	int status = r->context ? open_folder(r->options) : EXIT_FAILED;
+	r->parts.scene = &r->scene;
+	r->parts.context = report_create_context(r->options->threads, r->options->simd);
+	int status = r->parts.context ? open_folder(r->options) : EXIT_FAILED;
 	for (int i = 0; i < RUN_MOST_PARTS && status == EXIT_DONE; i++) {
 		if (kinds[i].there)
 			status = add_part(r, kinds[i].kind);
@@ -297,7 +298,7 @@ static int one_step(run *r)
 		if (r->kinds[i]->step(r, r->states[i]) != EXIT_DONE)
 			return EXIT_FAILED;
 	}
-	r->steps++;
+	r->parts.steps++;
 	r->ms_total += sim_now_ms() - begin;
 	if (write_row(r) != EXIT_DONE || keep(r) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -309,9 +310,9 @@ static int simulate(run *r)
 	progress bar;
 	int status = keep(r);
 	progress_start(&bar, "run", r->scene.steps - r->first_step);
-	while (r->steps < r->scene.steps && status == EXIT_DONE && !interrupted) {
+	while (r->parts.steps < r->scene.steps && status == EXIT_DONE && !interrupted) {
 		status = one_step(r);
-		progress_update(&bar, r->steps - r->first_step);
+		progress_update(&bar, r->parts.steps - r->first_step);
 	}
 	progress_finish(&bar);
 	return status;
@@ -327,8 +328,8 @@ void run_add_gravity(cJSON *json, const run *r)
 
 void run_add_machine(cJSON *json, const run *r)
 {
-	cJSON_AddNumberToObject(json, "threads", carom_context_threads(r->context));
-	cJSON_AddStringToObject(json, "simd", carom_simd_name(carom_context_simd(r->context)));
+	cJSON_AddNumberToObject(json, "threads", carom_context_threads(r->parts.context));
+	cJSON_AddStringToObject(json, "simd", carom_simd_name(carom_context_simd(r->parts.context)));
 }
 
 static uint64_t hash_of(const run *r)
@@ -346,7 +347,7 @@ static cJSON *summarise(const run *r)
 		return r->kinds[0]->summarise(r, r->states[0]);
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "scene", r->scene.name);
-	cJSON_AddNumberToObject(json, "steps", (double)r->steps);
+	cJSON_AddNumberToObject(json, "steps", (double)r->parts.steps);
 	cJSON_AddNumberToObject(json, "time", run_time(r));
 	cJSON_AddNumberToObject(json, "time_step", r->scene.time_step);
 	for (int i = 0; i < r->part_count; i++)
@@ -378,7 +379,7 @@ static int print(const run *r)
 		r->kinds[i]->print(r, r->states[i]);
 	if (run_is_mixed(r)) {
 		printf("%s: all together\n", r->scene.name);
-		printf("  milliseconds per step        %.3f\n", r->steps > 0 ? r->ms_total / (double)r->steps : 0);
+		printf("  milliseconds per step        %.3f\n", r->parts.steps > 0 ? r->ms_total / (double)r->parts.steps : 0);
 		printf("  hash                         %016llx\n", (unsigned long long)hash_of(r));
 		print_what_acts(&r->scene);
 	}
@@ -405,8 +406,8 @@ static int finish(run *r)
 		return EXIT_FAILED;
 	const int status = r->options->json ? report_json(summarise(r)) : print(r);
 	if (interrupted)
-		return report_error(NULL, "interrupted after %lld of %lld steps; what is written covers these", (long long)r->steps,
-			(long long)r->scene.steps);
+		return report_error(NULL, "interrupted after %lld of %lld steps; what is written covers these",
+			(long long)r->parts.steps, (long long)r->scene.steps);
 	return status;
 }
 
@@ -439,10 +440,12 @@ int run_scene(const run_options *options)
 	const int status = go(r);
 	run_close_checkpoint(r);
 	for (int i = r->part_count; i-- > 0;) {
-		r->kinds[i]->destroy(r, r->states[i]);
+		if (r->kinds[i]->destroy)
+			r->kinds[i]->destroy(r, r->states[i]);
 		free(r->states[i]);
 	}
-	carom_destroy_context(r->context);
+	scene_run_end(&r->parts);
+	carom_destroy_context(r->parts.context);
 	scene_destroy(&r->scene);
 	free(r);
 	return status;

@@ -9,8 +9,7 @@
 #include "options.h"
 #include "scene/run_checkpoint.h"
 #include "scene/scene.h"
-#include "scene/simulation.h"
-#include "scene/soft_meeting.h"
+#include "scene/scene_run.h"
 #include "view/image.h"
 
 #include <cjson/cJSON.h>
@@ -73,17 +72,12 @@ enum { RUN_MOST_PARTS = 3 };
 struct run {
 	const run_options *options;
 	scene_description scene;
-	carom_context *context;
-	scene_simulation *simulation; ///< NULL: no rigid bodies
-	sim_soft *soft;               ///< NULL: nothing deforms
-	sim_granular *granular;       ///< NULL: no spheres
-	scene_soft_meeting *meeting;  ///< NULL: spheres do not meet what deforms
+	scene_run parts;
 	const run_part_kind *kinds[RUN_MOST_PARTS];
 	void *states[RUN_MOST_PARTS];
 	int part_count;
 	io_output_file stats;
 	int64_t first_step; ///< done before, by the run that wrote the checkpoint
-	int64_t steps;      ///< done, those included
 	int64_t saved_step; ///< of the last checkpoint, where the run writes them itself
 	/// of the checkpoint that the run goes on from, while its parts are made
 	scene_checkpoint_part saved[SCENE_MOST_PARTS];
@@ -99,7 +93,7 @@ extern const run_part_kind run_spheres_kind;
 int run_scene(const run_options *options);
 
 /// Seconds of the scene that are done.
-static inline double run_time(const run *r) { return (double)r->steps * r->scene.time_step; }
+static inline double run_time(const run *r) { return (double)r->parts.steps * r->scene.time_step; }
 
 /// Is there more than one section? Then the parts share a table, a summary and a picture.
 static inline bool run_is_mixed(const run *r) { return r->part_count > 1; }

@@ -63,8 +63,8 @@ static void print(const run *r, const void *state)
 	const scene_summary *s = &b->summary;
 	const double steps = s->steps > 0 ? (double)s->steps : 1;
 	printf("%s: %lld x %.4g s, moving bodies: %d, others: %d, threads: %d, %s\n", r->scene.name, (long long)s->steps,
-		r->scene.time_step, s->bodies, s->others, carom_context_threads(r->context),
-		carom_simd_name(carom_context_simd(r->context)));
+		r->scene.time_step, s->bodies, s->others, carom_context_threads(r->parts.context),
+		carom_simd_name(carom_context_simd(r->parts.context)));
 	printf("  above the ground at the end  %d of %d\n", s->bodies_above_ground, s->bodies);
 	printf("  kinetic energy               %.6g J at the end, %.6g J at its peak (step %lld)\n", s->kinetic_energy_final,
 		s->kinetic_energy_peak, (long long)s->kinetic_energy_peak_step);
@@ -87,12 +87,12 @@ static int draw_world(const run *r, const view_camera *camera, const view_look *
 	char caption[120];
 	sim_error error;
 	snprintf(caption, sizeof caption, "%.60s   %.2f s   %d bodies", r->scene.name, run_time(r),
-		(int)scene_summarise(r->simulation).bodies);
+		(int)scene_summarise(r->parts.simulation).bodies);
 	view_picture_options options = run_picture_options(r);
 	options.looks = looks;
 	options.look_count = look_count;
 	options.caption = caption;
-	if (view_render_world(scene_simulation_world(r->simulation), camera, &options, image, &error))
+	if (view_render_world(scene_simulation_world(r->parts.simulation), camera, &options, image, &error))
 		return EXIT_DONE;
 	return report_error(r->options->out, "last.png: %s", error.text);
 }
@@ -102,7 +102,7 @@ static int draw_world(const run *r, const view_camera *camera, const view_look *
 static view_look *make_looks(const run *r, int32_t *look_count)
 {
 	const scene_description *scene = &r->scene;
-	const int32_t count = scene_simulation_body_count(r->simulation);
+	const int32_t count = scene_simulation_body_count(r->parts.simulation);
 	*look_count = 0;
 	for (int32_t i = 0; i < count; i++)
 		*look_count += scene_shape_count(&scene->rigid.bodies[i]);
@@ -137,15 +137,15 @@ static int prepare(run *r, void *state)
 	char path[IO_PATH_MAX];
 	if (r->options->out)
 		run_out_path(r->options, "recording.h5", path);
-	r->simulation = scene_create_simulation(r->context, &r->scene, r->options->out ? path : NULL, &error);
-	return r->simulation ? EXIT_DONE : report_error(NULL, "%s", error.text);
+	return scene_run_add_bodies(&r->parts, r->options->out ? path : NULL, &error) ? EXIT_DONE
+																				  : report_error(NULL, "%s", error.text);
 }
 
 static int step(run *r, void *state)
 {
 	bodies *b = state;
 	sim_error error;
-	return scene_simulate_step(r->simulation, &b->last, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
+	return scene_simulate_step(r->parts.simulation, &b->last, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 static void write_row(run *r, void *state, FILE *table)
@@ -159,9 +159,10 @@ static int end(run *r, void *state)
 {
 	bodies *b = state;
 	sim_error error;
-	if (!scene_finish_recording(r->simulation, &error) || !scene_measure_interpenetration(r->simulation, &b->inside, &error))
+	if (!scene_finish_recording(r->parts.simulation, &error) ||
+		!scene_measure_interpenetration(r->parts.simulation, &b->inside, &error))
 		return report_error(NULL, "%s", error.text);
-	b->summary = scene_summarise(r->simulation);
+	b->summary = scene_summarise(r->parts.simulation);
 	return EXIT_DONE;
 }
 
@@ -175,16 +176,9 @@ static int move(run *r, void *state, sim_tape *tape)
 {
 	(void)state;
 	sim_error error;
-	if (scene_simulation_move_state(r->simulation, tape, &error))
+	if (scene_simulation_move_state(r->parts.simulation, tape, &error))
 		return EXIT_DONE;
 	return report_error(tape->writing ? r->options->scene : r->options->restart, "%s", error.text);
-}
-
-static void destroy(run *r, void *state)
-{
-	(void)state;
-	scene_destroy_simulation(r->simulation);
-	r->simulation = NULL;
 }
 
 const run_part_kind run_bodies_kind = {
@@ -200,5 +194,4 @@ const run_part_kind run_bodies_kind = {
 	.summarise = summarise,
 	.print = print,
 	.hash = hash,
-	.destroy = destroy,
 };

@@ -6,7 +6,6 @@
 #include "run.h"
 #include "run_picture.h"
 #include "io/mesh_file.h"
-#include "scene/soft_fill.h"
 #include "sim/base/sim_clock.h"
 
 #include <math.h>
@@ -26,9 +25,8 @@ typedef struct run_sums {
 } run_sums;
 
 typedef struct deforming {
-	sim_soft_step last;    // of the scene: the sum of its substeps
-	carom_pose *obstacles; // [obstacle_count] where they were at the beginning of the step
-	view_camera camera;    // of the movie: it stands still
+	sim_soft_step last; // of the scene: the sum of its substeps
+	view_camera camera; // of the movie: it stands still
 	movie film;
 	char movie_path[IO_PATH_MAX]; // the movie keeps it
 	int64_t frame_count;
@@ -59,7 +57,7 @@ static cJSON *summarise(const run *r, const void *state)
 {
 	const deforming *d = state;
 	const run_sums *s = &d->sums;
-	const sim_soft_surface surface = sim_soft_get_surface(r->soft);
+	const sim_soft_surface surface = sim_soft_get_surface(r->parts.soft);
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "scene", r->scene.name);
 	cJSON_AddNumberToObject(json, "bodies", surface.body_count);
@@ -91,7 +89,7 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(ms, "detection", s->ms_detection);
 	cJSON_AddNumberToObject(ms, "solver", s->ms_solver);
 	cJSON_AddNumberToObject(ms, "output", s->ms_output);
-	report_add_hash(json, "hash", sim_soft_hash(r->soft));
+	report_add_hash(json, "hash", sim_soft_hash(r->parts.soft));
 	run_add_gravity(json, r);
 	run_add_machine(json, r);
 	return json;
@@ -101,11 +99,11 @@ static void print(const run *r, const void *state)
 {
 	const deforming *d = state;
 	const run_sums *s = &d->sums;
-	const sim_soft_surface surface = sim_soft_get_surface(r->soft);
+	const sim_soft_surface surface = sim_soft_get_surface(r->parts.soft);
 	const double steps = s->steps > 0 ? (double)s->steps : 1;
 	printf("%s: %lld x %.4g s, bodies: %d, triangles: %d, threads: %d, %s\n", r->scene.name, (long long)s->steps,
-		r->scene.time_step, (int)surface.body_count, (int)surface.triangle_count, carom_context_threads(r->context),
-		carom_simd_name(carom_context_simd(r->context)));
+		r->scene.time_step, (int)surface.body_count, (int)surface.triangle_count, carom_context_threads(r->parts.context),
+		carom_simd_name(carom_context_simd(r->parts.context)));
 	printf("  pairs that cross at the end  %d\n", (int)d->crossings);
 	printf("  impacts per step             %.1f foreseen, %.1f found later; at most %lld foreseen (step %lld)\n",
 		(double)s->impacts / steps, (double)s->impacts_more / steps, (long long)s->impacts_peak,
@@ -118,7 +116,7 @@ static void print(const run *r, const void *state)
 	printf("  kinetic energy               %.6g J at the end, %.6g J at its peak\n", s->last.kinetic_energy, s->energy_peak);
 	printf("  milliseconds per step        %.1f: detection %.1f, solver %.1f\n", s->ms_total / steps, s->ms_detection / steps,
 		s->ms_solver / steps);
-	printf("  hash                         %016llx\n", (unsigned long long)sim_soft_hash(r->soft));
+	printf("  hash                         %016llx\n", (unsigned long long)sim_soft_hash(r->parts.soft));
 }
 
 // ---- Frames ----
@@ -147,7 +145,7 @@ static int write_frame(run *r, deforming *d)
 {
 	char path[IO_PATH_MAX];
 	sim_error error;
-	const sim_soft_surface surface = sim_soft_get_surface(r->soft);
+	const sim_soft_surface surface = sim_soft_get_surface(r->parts.soft);
 	for (int64_t i = 0; i < 3 * (int64_t)surface.vertex_count; i++)
 		d->floats[i] = (float)surface.places[i];
 	const sim_mesh mesh = { .vertex_count = surface.vertex_count,
@@ -186,7 +184,7 @@ static int keep(run *r, void *state)
 	const double start = sim_now_ms();
 	int status = EXIT_DONE;
 	const int64_t interval = d->floats ? r->scene.output.frames : 0;
-	if (interval > 0 && r->steps % interval == 0)
+	if (interval > 0 && r->parts.steps % interval == 0)
 		status = write_frame(r, d);
 	if (status == EXIT_DONE && r->options->movie)
 		status = add_to_movie(r, d);
@@ -209,28 +207,16 @@ static int open_frames(run *r, deforming *d)
 	run_out_path(r->options, "frames", path);
 	if (report_make_folder(path) != EXIT_DONE)
 		return EXIT_FAILED;
-	d->floats = malloc((size_t)sim_soft_get_surface(r->soft).vertex_count * 3 * sizeof *d->floats);
+	d->floats = malloc((size_t)sim_soft_get_surface(r->parts.soft).vertex_count * 3 * sizeof *d->floats);
 	return d->floats ? EXIT_DONE : report_error(NULL, "out of memory");
-}
-
-static bool note_obstacles(const run *r, deforming *d)
-{
-	const scene_deforming *scene = &r->scene.deforming;
-	d->obstacles = malloc(((size_t)scene->obstacle_count + 1) * sizeof *d->obstacles);
-	for (int32_t i = 0; d->obstacles && i < scene->obstacle_count; i++)
-		d->obstacles[i] = r->scene.rigid.bodies[scene->obstacles[i]].pose;
-	return d->obstacles;
 }
 
 static int prepare(run *r, void *state)
 {
 	deforming *d = state;
 	sim_error error;
-	r->soft = scene_start_deforming(r->context, &r->scene, &error);
-	if (!r->soft)
+	if (!scene_run_add_deforming(&r->parts, &error))
 		return report_error(NULL, "%s", error.text);
-	if (!note_obstacles(r, d))
-		return report_error(NULL, "out of memory");
 	if (!r->options->out)
 		return EXIT_DONE;
 	remove_old_frames(r);
@@ -263,70 +249,12 @@ static void add_step(run_sums *s, const sim_soft_step *step)
 	s->last = *step;
 }
 
-/// Sum up the substeps of a step: counts and times are sums, a stretch is the longest, the rest is
-/// that of the last one.
-static void join_substep(sim_soft_step *sum, const sim_soft_step *part)
-{
-	const sim_soft_step before = *sum;
-	*sum = *part;
-	sum->impacts += before.impacts;
-	sum->impacts_more += before.impacts_more;
-	sum->impacts_undecided += before.impacts_undecided;
-	sum->searches += before.searches;
-	sum->solves += before.solves;
-	sum->zones += before.zones;
-	sum->zone_vertices += before.zone_vertices;
-	sum->halvings += before.halvings;
-	sum->stretch_worst = fmax(sum->stretch_worst, before.stretch_worst);
-	sum->ms_total += before.ms_total;
-	sum->ms_detection += before.ms_detection;
-	sum->ms_solver += before.ms_solver;
-}
-
-/// The rigid bodies have done the step already: lead the obstacles along it, to a part of the way.
-static void lead_obstacles(const run *r, const deforming *d, double part)
-{
-	const scene_deforming *scene = &r->scene.deforming;
-	const int32_t first = sim_soft_get_surface(r->soft).body_count - scene->obstacle_count;
-	for (int32_t i = 0; i < scene->obstacle_count; i++) {
-		const carom_motion way = { d->obstacles[i], scene_simulation_body_def(r->simulation, scene->obstacles[i]).pose };
-		sim_soft_lead(r->soft, first + i, part < 1 ? carom_motion_pose(&way, part) : way.end);
-		if (part == 1)
-			d->obstacles[i] = way.end;
-	}
-}
-
-/// Let obstacles feel what they have met, in their next step.
-static void push_obstacles(const run *r)
-{
-	const scene_deforming *scene = &r->scene.deforming;
-	const int32_t first = sim_soft_get_surface(r->soft).body_count - scene->obstacle_count;
-	for (int32_t i = 0; i < scene->obstacle_count && scene->two_way; i++) {
-		const sim_soft_reaction reaction = sim_soft_get_reaction(r->soft, first + i);
-		scene_simulation_push(r->simulation, scene->obstacles[i], reaction.impulse, reaction.angular_impulse);
-	}
-}
-
 static int step(run *r, void *state)
 {
 	deforming *d = state;
 	sim_error error;
-	const int64_t number = r->steps + 1;
-	const int32_t substeps = r->scene.deforming.substeps;
-	sim_soft_step part;
-	if (r->meeting && !scene_soft_meeting_begin(r->meeting, &error))
-		return report_error(NULL, "step %lld: %s", (long long)number, error.text);
-	for (int32_t i = 0; i < substeps; i++) {
-		lead_obstacles(r, d, (double)(i + 1) / substeps);
-		if (!sim_soft_advance(r->soft, &part, &error))
-			return report_error(NULL, "step %lld: %s", (long long)number, error.text);
-		push_obstacles(r);
-		if (i == 0)
-			d->last = part;
-		else
-			join_substep(&d->last, &part);
-	}
-	d->last.step = number;
+	if (!scene_run_step_deforming(&r->parts, &d->last, &error))
+		return report_error(NULL, "%s", error.text);
 	add_step(&d->sums, &d->last);
 	return EXIT_DONE;
 }
@@ -334,8 +262,8 @@ static int step(run *r, void *state)
 static int end(run *r, void *state)
 {
 	deforming *d = state;
-	if (!sim_soft_count_crossings(r->soft, &d->crossings))
-		return report_error(NULL, "%s", carom_error_text(r->context));
+	if (!sim_soft_count_crossings(r->parts.soft, &d->crossings))
+		return report_error(NULL, "%s", carom_error_text(r->parts.context));
 	return EXIT_DONE;
 }
 
@@ -348,17 +276,17 @@ static int close_movie(run *r, void *state)
 static uint64_t hash(const run *r, const void *state)
 {
 	(void)state;
-	return sim_soft_hash(r->soft);
+	return sim_soft_hash(r->parts.soft);
 }
 
 static int move_state(run *r, void *state, sim_tape *tape)
 {
 	deforming *d = state;
 	sim_error error;
-	if (!sim_soft_move_state(r->soft, tape, &error))
+	if (!sim_soft_move_state(r->parts.soft, tape, &error))
 		return report_error(tape->writing ? r->options->scene : r->options->restart,
 			"field \"deforming\": %s (and --mesh and --resolution must be as they were)", error.text);
-	sim_tape_move(tape, d->obstacles, (size_t)r->scene.deforming.obstacle_count * sizeof *d->obstacles);
+	sim_tape_move(tape, r->parts.obstacles, (size_t)r->scene.deforming.obstacle_count * sizeof *r->parts.obstacles);
 	sim_tape_move(tape, &d->sums, sizeof d->sums);
 	sim_tape_move(tape, &d->last, sizeof d->last);
 	return EXIT_DONE;
@@ -366,12 +294,10 @@ static int move_state(run *r, void *state, sim_tape *tape)
 
 static void destroy(run *r, void *state)
 {
+	(void)r;
 	deforming *d = state;
 	movie_abandon(&d->film);
-	sim_destroy_soft(r->soft);
-	r->soft = NULL;
 	free(d->floats);
-	free(d->obstacles);
 }
 
 const run_part_kind run_deforming_kind = {

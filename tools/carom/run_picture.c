@@ -70,9 +70,9 @@ static carom_aabb box_of_surface(const sim_soft_surface *surface)
 
 bool run_rigid_bounds(const run *r, carom_aabb *box)
 {
-	const carom_world *world = scene_simulation_world(r->simulation);
-	const carom_body_id *all = scene_simulation_ids(r->simulation);
-	const int32_t count = scene_simulation_body_count(r->simulation);
+	const carom_world *world = scene_simulation_world(r->parts.simulation);
+	const carom_body_id *all = scene_simulation_ids(r->parts.simulation);
+	const int32_t count = scene_simulation_body_count(r->parts.simulation);
 	carom_body_id *moving = malloc(((size_t)count + 1) * sizeof *moving);
 	int moving_count = 0;
 	for (int32_t i = 0; moving && i < count; i++) {
@@ -90,14 +90,14 @@ bool run_rigid_bounds(const run *r, carom_aabb *box)
 static carom_aabb box_of_run(const run *r)
 {
 	carom_aabb box = empty_box(), more;
-	if (r->soft) {
-		const sim_soft_surface surface = sim_soft_get_surface(r->soft);
+	if (r->parts.soft) {
+		const sim_soft_surface surface = sim_soft_get_surface(r->parts.soft);
 		box = box_of_surface(&surface);
 	}
-	if (r->simulation && run_rigid_bounds(r, &more))
+	if (r->parts.simulation && run_rigid_bounds(r, &more))
 		add_to_box(&box, &more);
 	const sim_granular_def *def = &r->scene.spheres.def;
-	if (r->granular)
+	if (r->parts.granular)
 		add_to_box(&box,
 			&(carom_aabb){ { def->lower[0], def->lower[1], def->lower[2] }, { def->upper[0], def->upper[1], def->upper[2] } });
 	if (!(box.lower.x <= box.upper.x))
@@ -116,7 +116,7 @@ view_camera run_camera(const run *r)
 
 // ---- Bodies of the picture ----
 
-static int say(const picture *p) { return report_error(NULL, "%s", carom_error_text(p->run->context)); }
+static int say(const picture *p) { return report_error(NULL, "%s", carom_error_text(p->run->parts.context)); }
 
 static int add_body(picture *p, const carom_shape *shape, carom_pose pose, view_look look)
 {
@@ -147,7 +147,7 @@ static carom_mesh *make_mesh(const picture *p, int32_t number)
 	for (int64_t i = 0; i < 3 * (int64_t)def.triangle_count; i++)
 		triangles[i] = p->surface.triangles[3 * (int64_t)triangle + i] - vertex;
 	def.triangles = triangles;
-	if (carom_create_mesh(p->run->context, &def, NULL, &mesh) != CAROM_SUCCESS)
+	if (carom_create_mesh(p->run->parts.context, &def, NULL, &mesh) != CAROM_SUCCESS)
 		say(p);
 	free(triangles);
 	return mesh;
@@ -158,7 +158,8 @@ static int add_surface(picture *p, int32_t number)
 	carom_mesh *mesh = make_mesh(p, number);
 	if (!mesh)
 		return EXIT_FAILED;
-	view_look look = view_make_look(CAROM_MESH, sim_soft_is_rigid(p->run->soft, number) ? CAROM_STATIC : CAROM_DYNAMIC, number);
+	view_look look =
+		view_make_look(CAROM_MESH, sim_soft_is_rigid(p->run->parts.soft, number) ? CAROM_STATIC : CAROM_DYNAMIC, number);
 	look.surface = &p->smooth[number];
 	int status = add_body(p, &(carom_shape){ .type = CAROM_MESH, .mesh = mesh }, carom_pose_identity(), look);
 	if (status == EXIT_DONE && !view_create_smooth_mesh(mesh, &p->smooth[number]))
@@ -171,10 +172,10 @@ static int add_surface(picture *p, int32_t number)
 static int add_rigid_bodies(picture *p)
 {
 	const run *r = p->run;
-	const int32_t count = r->simulation ? scene_simulation_body_count(r->simulation) : 0;
+	const int32_t count = r->parts.simulation ? scene_simulation_body_count(r->parts.simulation) : 0;
 	for (int32_t i = 0; i < count; i++) {
 		const scene_body *body = &r->scene.rigid.bodies[i];
-		carom_body_def def = scene_simulation_body_def(r->simulation, i);
+		carom_body_def def = scene_simulation_body_def(r->parts.simulation, i);
 		carom_body_id id;
 		def.continuous = false;
 		for (int32_t k = 0; k < scene_shape_count(body); k++)
@@ -243,13 +244,13 @@ static int add_ground(picture *p)
 static int look_at_parts(picture *p)
 {
 	const run *r = p->run;
-	if (r->soft)
-		p->surface = sim_soft_get_surface(r->soft);
-	const int64_t spheres = r->granular ? sim_granular_get_info(r->granular).count : 0;
+	if (r->parts.soft)
+		p->surface = sim_soft_get_surface(r->parts.soft);
+	const int64_t spheres = r->parts.granular ? sim_granular_get_info(r->parts.granular).count : 0;
 	if (spheres > MOST_SPHERES)
 		report_warning(NULL, "the picture leaves out the %lld spheres: beside other things it takes up to %d",
 			(long long)spheres, (int)MOST_SPHERES);
-	else if (spheres > 0 && !sim_take_granular_frame(r->granular, &p->frame))
+	else if (spheres > 0 && !sim_take_granular_frame(r->parts.granular, &p->frame))
 		return report_error(NULL, "out of memory");
 	int64_t most = 1 + p->surface.body_count + p->frame.count;
 	for (int32_t i = 0; i < r->scene.rigid.body_count; i++)
@@ -261,7 +262,7 @@ static int look_at_parts(picture *p)
 
 static int fill(picture *p)
 {
-	if (carom_create_world(p->run->context, NULL, &p->world) != CAROM_SUCCESS)
+	if (carom_create_world(p->run->parts.context, NULL, &p->world) != CAROM_SUCCESS)
 		return say(p);
 	// The last ones are rigid bodies of the scene, which come next.
 	for (int32_t i = 0; i < p->surface.body_count - p->run->scene.deforming.obstacle_count; i++) {
@@ -277,11 +278,12 @@ static void write_caption(const picture *p, char *text, size_t size)
 {
 	const run *r = p->run;
 	int length = snprintf(text, size, "%.50s   %.3f s", r->scene.name, run_time(r));
-	if (r->simulation)
-		length += snprintf(text + length, size - (size_t)length, "   %d bodies", (int)scene_summarise(r->simulation).bodies);
-	if (r->soft)
+	if (r->parts.simulation)
+		length +=
+			snprintf(text + length, size - (size_t)length, "   %d bodies", (int)scene_summarise(r->parts.simulation).bodies);
+	if (r->parts.soft)
 		length += snprintf(text + length, size - (size_t)length, "   %d triangles", (int)p->surface.triangle_count);
-	if (r->granular)
+	if (r->parts.granular)
 		snprintf(text + length, size - (size_t)length, "   %lld spheres", (long long)p->frame.count);
 }
 

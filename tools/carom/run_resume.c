@@ -72,11 +72,11 @@ static int write_parts(run *r, scene_checkpoint_part *parts, int count)
 	char path[IO_PATH_MAX];
 	sim_error error;
 	sim_tape_move(&parts[0].tape, r->scene.text, r->scene.text_size);
-	sim_tape_move(&parts[1].tape, &r->steps, sizeof r->steps);
+	sim_tape_move(&parts[1].tape, &r->parts.steps, sizeof r->parts.steps);
 	if (move_parts(r, parts, count) != EXIT_DONE)
 		return EXIT_FAILED;
 	scene_checkpoint_part *grains = find_part(parts, count, "grains");
-	if (grains && !scene_save_granular(r->granular, &grains->tape, &error))
+	if (grains && !scene_save_granular(r->parts.granular, &grains->tape, &error))
 		return report_error(NULL, "checkpoint.h5: %s", error.text);
 	for (int i = 0; i < count; i++) {
 		if (parts[i].tape.failed)
@@ -89,15 +89,15 @@ static int write_parts(run *r, scene_checkpoint_part *parts, int count)
 int run_save(run *r, bool at_end)
 {
 	const int64_t interval = r->scene.output.checkpoints;
-	const bool due = at_end || (interval > 0 && r->steps > r->first_step && r->steps % interval == 0);
-	if (!is_wanted(r) || !due || (at_end && r->saved_step == r->steps))
+	const bool due = at_end || (interval > 0 && r->parts.steps > r->first_step && r->parts.steps % interval == 0);
+	if (!is_wanted(r) || !due || (at_end && r->saved_step == r->parts.steps))
 		return EXIT_DONE;
 	scene_checkpoint_part parts[SCENE_MOST_PARTS];
 	const int count = name_parts(r, parts, true);
 	const int status = write_parts(r, parts, count);
 	for (int i = 0; i < count; i++)
 		sim_free_tape(&parts[i].tape);
-	r->saved_step = r->steps;
+	r->saved_step = r->parts.steps;
 	return status;
 }
 
@@ -125,13 +125,13 @@ int run_open_checkpoint(run *r)
 	if (check_scene(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	sim_tape *tape = &r->saved[1].tape;
-	sim_tape_move(tape, &r->steps, sizeof r->steps);
-	if (!sim_tape_is_done(tape) || r->steps < 1)
+	sim_tape_move(tape, &r->parts.steps, sizeof r->parts.steps);
+	if (!sim_tape_is_done(tape) || r->parts.steps < 1)
 		return report_error(path, "is damaged");
-	if (r->steps > r->scene.steps)
-		return report_error(
-			path, "has done %lld steps already, and %lld are wanted (--steps)", (long long)r->steps, (long long)r->scene.steps);
-	r->first_step = r->steps;
+	if (r->parts.steps > r->scene.steps)
+		return report_error(path, "has done %lld steps already, and %lld are wanted (--steps)", (long long)r->parts.steps,
+			(long long)r->scene.steps);
+	r->first_step = r->parts.steps;
 	return EXIT_DONE;
 }
 

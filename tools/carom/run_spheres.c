@@ -5,8 +5,6 @@
 #include "run.h"
 #include "run_picture.h"
 #include "scene/granular_checkpoint.h"
-#include "scene/granular_tape.h"
-#include "scene/sphere_meeting.h"
 #include "scene/granular_fill.h"
 #include "sim/base/sim_clock.h"
 #include "sim/grains/granular_output.h"
@@ -35,7 +33,6 @@ typedef struct spheres {
 	scene_granular_filling filling; // only its copy_starts are kept, for the picture
 	// a sum of the rows of the table, those of the runs before this one too
 	uint64_t rows;
-	scene_sphere_meeting *meeting; // NULL: spheres meet no bodies
 	io_vtk_series *series;
 	int64_t last_snapshot; // its step, -1: none yet
 	run_sums sums;
@@ -65,7 +62,7 @@ static void write_row(run *r, void *state, FILE *table)
 	spheres *s = state;
 	const sim_granular_step *step = &s->sums.last;
 	char row[ROW_SIZE];
-	const double count = (double)sim_granular_get_info(r->granular).count;
+	const double count = (double)sim_granular_get_info(r->parts.granular).count;
 	char energy_text[32] = "";
 	if (s->energy >= 0)
 		snprintf(energy_text, sizeof energy_text, "%.17g", s->energy);
@@ -80,11 +77,11 @@ static cJSON *summarise(const run *r, const void *state)
 {
 	const spheres *p = state;
 	const run_sums *s = &p->sums;
-	const sim_granular_info info = sim_granular_get_info(r->granular);
+	const sim_granular_info info = sim_granular_get_info(r->parts.granular);
 	const double count = info.count > 0 ? (double)info.count : 1;
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddNumberToObject(json, "spheres", (double)info.count);
-	cJSON_AddNumberToObject(json, "steps", (double)r->steps);
+	cJSON_AddNumberToObject(json, "steps", (double)r->parts.steps);
 	cJSON_AddNumberToObject(json, "spheres_inside", (double)p->inside);
 	cJSON_AddNumberToObject(json, "deepest_overlap_relative", s->overlap_peak);
 	cJSON_AddNumberToObject(json, "kinetic_energy_peak", s->energy_peak);
@@ -131,11 +128,11 @@ static void print(const run *r, const void *state)
 {
 	const spheres *p = state;
 	const run_sums *s = &p->sums;
-	const sim_granular_info info = sim_granular_get_info(r->granular);
+	const sim_granular_info info = sim_granular_get_info(r->parts.granular);
 	const double count = info.count > 0 ? (double)info.count : 1;
-	const double steps = r->steps > r->first_step ? (double)(r->steps - r->first_step) : 1;
-	printf("%s: %lld x %.4g s, spheres: %lld, threads: %d, %s\n", r->scene.name, (long long)r->steps, r->scene.time_step,
-		(long long)info.count, carom_context_threads(r->context), carom_simd_name(carom_context_simd(r->context)));
+	const double steps = r->parts.steps > r->first_step ? (double)(r->parts.steps - r->first_step) : 1;
+	printf("%s: %lld x %.4g s, spheres: %lld, threads: %d, %s\n", r->scene.name, (long long)r->parts.steps, r->scene.time_step,
+		(long long)info.count, carom_context_threads(r->parts.context), carom_simd_name(carom_context_simd(r->parts.context)));
 	if (r->first_step > 0)
 		printf("  continued after step         %lld\n", (long long)r->first_step);
 	printf("  inside the box at the end    %lld of %lld\n", (long long)p->inside, (long long)info.count);
@@ -161,15 +158,15 @@ static int write_snapshot(run *r, spheres *s)
 {
 	sim_error error;
 	sim_granular_frame frame;
-	const sim_granular_info info = sim_granular_get_info(r->granular);
-	if (!s->series || s->last_snapshot == r->steps)
+	const sim_granular_info info = sim_granular_get_info(r->parts.granular);
+	if (!s->series || s->last_snapshot == r->parts.steps)
 		return EXIT_DONE;
-	if (!sim_take_granular_frame(r->granular, &frame))
+	if (!sim_take_granular_frame(r->parts.granular, &frame))
 		return report_error(NULL, "out of memory");
 	const sim_sphere_cloud cloud = sim_granular_frame_cloud(&frame);
-	const bool done = io_vtk_series_add(s->series, &cloud, r->steps, info.time, &error);
+	const bool done = io_vtk_series_add(s->series, &cloud, r->parts.steps, info.time, &error);
 	sim_free_granular_frame(&frame);
-	s->last_snapshot = r->steps;
+	s->last_snapshot = r->parts.steps;
 	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
@@ -178,15 +175,15 @@ static int write_checkpoint(run *r, spheres *s)
 {
 	char path[IO_PATH_MAX];
 	sim_error error;
-	sim_granular_mark mark = sim_granular_get_mark(r->granular);
+	sim_granular_mark mark = sim_granular_get_mark(r->parts.granular);
 	mark.table = s->rows;
 	mark.contacts = s->sums.last.contacts;
 	mark.wall_contacts = s->sums.last.wall_contacts;
-	sim_granular_set_mark(r->granular, &mark);
+	sim_granular_set_mark(r->parts.granular, &mark);
 	run_out_path(r->options, "checkpoint.h5", path);
 	if (r->stats.stream) // should the run be killed, the rows up to the checkpoint are there
 		fflush(r->stats.stream);
-	return scene_granular_write(r->granular, path, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
+	return scene_granular_write(r->parts.granular, path, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 // ---- Picture ----
@@ -221,7 +218,7 @@ static int draw_cloud(const run *r, const spheres *s, const sim_sphere_cloud *cl
 {
 	char caption[120];
 	sim_error error;
-	const sim_granular_info info = sim_granular_get_info(r->granular);
+	const sim_granular_info info = sim_granular_get_info(r->parts.granular);
 	const view_camera camera = choose_camera(r, cloud);
 	view_sphere_picture_options options = view_default_sphere_picture();
 	snprintf(caption, sizeof caption, "%.50s   %.4f s   %lld spheres", r->scene.name, info.time, (long long)info.count);
@@ -244,7 +241,7 @@ static int draw_cloud(const run *r, const spheres *s, const sim_sphere_cloud *cl
 static int draw(run *r, void *state, view_image *image)
 {
 	sim_granular_frame frame;
-	if (!sim_take_granular_frame(r->granular, &frame))
+	if (!sim_take_granular_frame(r->parts.granular, &frame))
 		return report_error(NULL, "out of memory");
 	const sim_sphere_cloud cloud = sim_granular_frame_cloud(&frame);
 	const int status = draw_cloud(r, state, &cloud, image);
@@ -254,67 +251,23 @@ static int draw(run *r, void *state, view_image *image)
 
 // ---- The run ----
 
-/// A number that tells this run from others: the values of the scene, and the places where its
-/// spheres begin.
-static uint64_t number_of_run(const run *r, const spheres *s)
-{
-	const scene_granular_filling *f = &s->filling;
-	const uint64_t hash = sim_hash_text(SIM_HASH_START, r->scene.text, r->scene.text_size);
-	return sim_hash_doubles(sim_hash_doubles(hash, f->centres, 3 * f->count), f->radii, f->count);
-}
-
-static int read_checkpoint(run *r)
-{
-	sim_error error;
-	scene_granular_resume resume = scene_default_granular_resume();
-	resume.method = r->scene.spheres.def.method;
-	resume.skin = r->scene.spheres.def.skin;
-	r->granular = scene_granular_read(r->context, r->options->restart, &resume, &error);
-	if (!r->granular)
-		return report_error(NULL, "%s", error.text);
-	const int64_t done = sim_granular_get_info(r->granular).steps, substeps = r->scene.spheres.substeps;
-	if (done % substeps != 0)
-		return report_error(r->options->restart, "has done %lld substeps, which is not a whole number of steps of %lld",
-			(long long)done, (long long)substeps);
-	r->first_step = r->steps = done / substeps;
-	// One that was killed when all steps were done has its end yet to write.
-	if (r->steps > r->scene.steps)
-		return report_error(r->options->restart, "has done %lld steps already, and %lld are wanted (--steps)",
-			(long long)r->steps, (long long)r->scene.steps);
-	return EXIT_DONE;
-}
-
-/// grains: NULL, or the state in a checkpoint of a scene that holds more than spheres.
-static int start_from_scene(run *r, spheres *s, sim_tape *grains)
-{
-	sim_error error;
-	const uint64_t number = number_of_run(r, s);
-	const sim_granular_def def = scene_filled_def(&r->scene, &s->filling);
-	r->granular = grains ? scene_load_granular(r->context, &r->scene, &s->filling, grains, &error)
-						 : sim_create_granular(r->context, &def, &error);
-	if (!r->granular)
-		return report_error(grains ? r->options->restart : r->options->scene, "%s", error.text);
-	sim_granular_set_mark(r->granular, &(sim_granular_mark){ .run = number });
-	return EXIT_DONE;
-}
-
-/// From a checkpoint, or from the scene. The spheres' places are not needed any more once the
-/// simulation has them.
+/// From a checkpoint, or from the scene.
 static int make_granular(run *r, spheres *s)
 {
 	sim_error error;
-	scene_granular_filling *f = &s->filling;
-	const bool restart = r->options->restart && run_is_of_spheres(r);
-	// The copies of a continued run have their colours from the scene.
-	if ((!restart || r->scene.picture.color_copies) && !scene_fill_spheres(r->context, &r->scene, f, &error))
-		return report_error(NULL, "%s", error.text);
-	const int status = restart ? read_checkpoint(r) : start_from_scene(r, s, run_saved_grains(r));
-	free(f->centres);
-	free(f->radii);
-	free(f->velocities);
-	free(f->angular_velocities);
-	f->centres = f->radii = f->velocities = f->angular_velocities = NULL;
-	return status;
+	const char *restart = r->options->restart;
+	sim_tape *grains = run_saved_grains(r); // of a checkpoint of more than spheres
+	const bool keep_copies = r->scene.picture.color_copies;
+	if (!scene_run_add_spheres(&r->parts, grains ? NULL : restart, grains, keep_copies, &s->filling, &error))
+		return report_error(grains ? restart : NULL, "%s", error.text);
+	if (!restart || grains)
+		return EXIT_DONE;
+	r->first_step = r->parts.steps;
+	// One that was killed when all steps were done has its end yet to write.
+	if (r->parts.steps > r->scene.steps)
+		return report_error(restart, "has done %lld steps already, and %lld are wanted (--steps)", (long long)r->parts.steps,
+			(long long)r->scene.steps);
+	return EXIT_DONE;
 }
 
 /// The next row of a table and its step; a row without its end was being written when all ended.
@@ -349,7 +302,7 @@ static bool has_rows(FILE *table, int64_t last_step, uint64_t wanted)
 /// there are tables but of other runs.
 static int open_rows_before(const run *r, const char *path, FILE **table)
 {
-	const uint64_t wanted = sim_granular_get_mark(r->granular).table;
+	const uint64_t wanted = sim_granular_get_mark(r->parts.granular).table;
 	bool any = false;
 	for (int part = 1; part >= 0; part--) {
 		char name[IO_PATH_MAX + 8], names[sizeof stats_names] = "";
@@ -402,7 +355,7 @@ static int open_snapshots(run *r, spheres *s)
 	s->series = io_create_vtk_series(r->options->out, "spheres", &error);
 	if (!s->series)
 		return report_error(r->options->out, "%s", error.text);
-	io_vtk_series_set_run(s->series, sim_granular_get_mark(r->granular).run);
+	io_vtk_series_set_run(s->series, sim_granular_get_mark(r->parts.granular).run);
 	return EXIT_DONE;
 }
 
@@ -419,37 +372,19 @@ static int open_table(run *r, void *state)
 	return io_output_take_part(&r->stats, &error) ? EXIT_DONE : report_error(r->stats.path, "%s", error.text);
 }
 
-static int make_meeting(run *r, spheres *s)
-{
-	sim_error error;
-	s->meeting = scene_create_sphere_meeting(&r->scene, r->simulation, r->granular, &error);
-	return s->meeting ? EXIT_DONE : report_error(NULL, "%s", error.text);
-}
-
-static int make_soft_meeting(run *r)
-{
-	sim_error error;
-	r->meeting = scene_create_soft_meeting(&r->scene, r->soft, r->granular, &error);
-	return r->meeting ? EXIT_DONE : report_error(NULL, "%s", error.text);
-}
-
 static int prepare(run *r, void *state)
 {
 	spheres *s = state;
 	if (make_granular(r, s) != EXIT_DONE)
 		return EXIT_FAILED;
-	if (r->scene.spheres.obstacle_count > 0 && make_meeting(r, s) != EXIT_DONE)
-		return EXIT_FAILED;
-	if (r->scene.spheres.deforming && make_soft_meeting(r) != EXIT_DONE)
-		return EXIT_FAILED;
-	const sim_granular_info info = sim_granular_get_info(r->granular);
+	const sim_granular_info info = sim_granular_get_info(r->parts.granular);
 	s->rows = SIM_HASH_START;
 	s->last_snapshot = -1;
 	s->energy = -1;
-	s->sums.energy_peak = s->sums.energy_final = sim_granular_kinetic_energy(r->granular);
-	s->sums.energy_peak_step = r->steps;
-	s->sums.last.contacts = sim_granular_get_mark(r->granular).contacts;
-	s->sums.last.wall_contacts = sim_granular_get_mark(r->granular).wall_contacts;
+	s->sums.energy_peak = s->sums.energy_final = sim_granular_kinetic_energy(r->parts.granular);
+	s->sums.energy_peak_step = r->parts.steps;
+	s->sums.last.contacts = sim_granular_get_mark(r->parts.granular).contacts;
+	s->sums.last.wall_contacts = sim_granular_get_mark(r->parts.granular).wall_contacts;
 	if (info.time_step > info.step_limit)
 		report_warning(
 			r->options->scene, "the time step %g s is above the bound of stability, %g s", info.time_step, info.step_limit);
@@ -462,7 +397,7 @@ static void add_step(run *r, spheres *p, const sim_granular_step *step, double m
 	p->energy = -1;
 	p->ms_last = ms_total;
 	if (step->step % r->scene.output.energy == 0 || step->step == r->scene.steps) {
-		p->energy = s->energy_final = sim_granular_kinetic_energy(r->granular);
+		p->energy = s->energy_final = sim_granular_kinetic_energy(r->parts.granular);
 		if (p->energy > s->energy_peak) {
 			s->energy_peak = p->energy;
 			s->energy_peak_step = step->step;
@@ -483,40 +418,14 @@ static void add_step(run *r, spheres *p, const sim_granular_step *step, double m
 	s->last = *step;
 }
 
-/// Sum up the substeps of a step: times are sums, an overlap is the deepest, contacts are those of
-/// the last one.
-static void join_substep(sim_granular_step *sum, const sim_granular_step *part)
-{
-	const sim_granular_step before = *sum;
-	*sum = *part;
-	sum->max_overlap = fmax(sum->max_overlap, before.max_overlap);
-	sum->list_built |= before.list_built;
-	sum->sorted |= before.sorted;
-	sum->ms_build += before.ms_build;
-	sum->ms_detection += before.ms_detection;
-	sum->ms_update += before.ms_update;
-}
-
 static int step(run *r, void *state)
 {
-	spheres *s = state;
 	sim_error error;
-	sim_granular_step sum = { 0 }, part;
+	sim_granular_step sum;
 	const double begin = sim_now_ms();
-	for (int32_t i = 0; i < r->scene.spheres.substeps; i++) {
-		if (r->meeting && !scene_soft_meeting_push(r->meeting, i, &error))
-			return report_error(NULL, "%s", error.text);
-		const bool done =
-			s->meeting ? scene_meeting_advance(s->meeting, i, &part, &error) : sim_granular_advance(r->granular, &part, &error);
-		if (!done)
-			return report_error(NULL, "%s", error.text);
-		if (i == 0)
-			sum = part;
-		else
-			join_substep(&sum, &part);
-	}
-	sum.step = r->steps + 1;
-	add_step(r, s, &sum, sim_now_ms() - begin);
+	if (!scene_run_step_spheres(&r->parts, &sum, &error))
+		return report_error(NULL, "%s", error.text);
+	add_step(r, state, &sum, sim_now_ms() - begin);
 	return EXIT_DONE;
 }
 
@@ -525,13 +434,13 @@ static int keep(run *r, void *state)
 	spheres *s = state;
 	const double begin = sim_now_ms();
 	const int64_t snapshots = r->scene.output.snapshots, checkpoints = r->scene.output.checkpoints;
-	const bool first = r->steps == r->first_step;
+	const bool first = r->parts.steps == r->first_step;
 	int status = EXIT_DONE;
 	// A run that goes on in its folder has its first state there.
-	if (first ? s->last_snapshot < 0 : snapshots > 0 && r->steps % snapshots == 0)
+	if (first ? s->last_snapshot < 0 : snapshots > 0 && r->parts.steps % snapshots == 0)
 		status = write_snapshot(r, s);
 	if (status == EXIT_DONE && !first && r->options->out && run_is_of_spheres(r) && checkpoints > 0 &&
-		r->steps % checkpoints == 0)
+		r->parts.steps % checkpoints == 0)
 		status = write_checkpoint(r, s);
 	if (!first)
 		s->sums.ms_output += sim_now_ms() - begin;
@@ -545,10 +454,10 @@ static int end(run *r, void *state)
 	spheres *s = state;
 	sim_granular_frame frame;
 	// an interrupted run may end between two measurements
-	s->sums.energy_final = sim_granular_kinetic_energy(r->granular);
+	s->sums.energy_final = sim_granular_kinetic_energy(r->parts.granular);
 	if (write_snapshot(r, s) != EXIT_DONE)
 		return EXIT_FAILED;
-	if (!sim_take_granular_frame(r->granular, &frame))
+	if (!sim_take_granular_frame(r->parts.granular, &frame))
 		return report_error(NULL, "out of memory");
 	s->hash = sim_hash_granular_frame(&frame);
 	s->inside = sim_count_spheres_inside(&frame, r->scene.spheres.def.lower, r->scene.spheres.def.upper);
@@ -566,10 +475,10 @@ static int save_end(run *r, void *state)
 static int move_state(run *r, void *state, sim_tape *tape)
 {
 	spheres *s = state;
-	if (s->meeting)
-		scene_meeting_move_state(s->meeting, tape);
-	if (r->meeting)
-		scene_soft_meeting_move_state(r->meeting, tape);
+	if (r->parts.sphere_meeting)
+		scene_meeting_move_state(r->parts.sphere_meeting, tape);
+	if (r->parts.soft_meeting)
+		scene_soft_meeting_move_state(r->parts.soft_meeting, tape);
 	sim_tape_move(tape, &s->sums, sizeof s->sums);
 	if (!tape->writing) // times are those of the continued part
 		s->sums.ms_build = s->sums.ms_detection = s->sums.ms_update = s->sums.ms_total = s->sums.ms_output = 0;
@@ -584,12 +493,9 @@ static uint64_t hash(const run *r, const void *state)
 
 static void destroy(run *r, void *state)
 {
+	(void)r;
 	spheres *s = state;
 	io_destroy_vtk_series(s->series);
-	scene_destroy_sphere_meeting(s->meeting);
-	scene_destroy_soft_meeting(r->meeting);
-	sim_destroy_granular(r->granular);
-	r->granular = NULL;
 	scene_destroy_filling(&s->filling);
 }
 

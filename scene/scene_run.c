@@ -1,0 +1,260 @@
+// The parts of a scene go through its steps together: see scene_run.h.
+#include "scene/scene_run.h"
+
+#include "scene/granular_checkpoint.h"
+#include "scene/granular_tape.h"
+#include "scene/soft_fill.h"
+#include "sim/base/state_hash.h"
+#include "sim/grains/granular_output.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static bool out_of_memory(const scene_run *run, sim_error *error)
+{
+	return sim_fail(error, "%s: out of memory", run->scene->file);
+}
+
+// ---- Making the parts ----
+
+bool scene_run_add_bodies(scene_run *run, const char *recording, sim_error *error)
+{
+	run->simulation = scene_create_simulation(run->context, run->scene, recording, error);
+	return run->simulation != NULL;
+}
+
+bool scene_run_add_deforming(scene_run *run, sim_error *error)
+{
+	const scene_deforming *section = &run->scene->deforming;
+	run->soft = scene_start_deforming(run->context, run->scene, error);
+	if (!run->soft)
+		return false;
+	run->obstacles = malloc(((size_t)section->obstacle_count + 1) * sizeof *run->obstacles);
+	for (int32_t i = 0; run->obstacles && i < section->obstacle_count; i++)
+		run->obstacles[i] = run->scene->rigid.bodies[section->obstacles[i]].pose;
+	return run->obstacles || out_of_memory(run, error);
+}
+
+/// A number that tells this run from others: the values of the scene, and the places where its
+/// spheres begin.
+static uint64_t number_of_run(const scene_run *run, const scene_granular_filling *f)
+{
+	const uint64_t hash = sim_hash_text(SIM_HASH_START, run->scene->text, run->scene->text_size);
+	return sim_hash_doubles(sim_hash_doubles(hash, f->centres, 3 * f->count), f->radii, f->count);
+}
+
+/// grains: NULL, or the state in a checkpoint of a scene that holds more than spheres.
+static bool start_from_scene(scene_run *run, scene_granular_filling *filling, sim_tape *grains, sim_error *error)
+{
+	const uint64_t number = number_of_run(run, filling);
+	const sim_granular_def def = scene_filled_def(run->scene, filling);
+	run->granular = grains ? scene_load_granular(run->context, run->scene, filling, grains, error)
+						   : sim_create_granular(run->context, &def, error);
+	if (!run->granular)
+		return grains ? false : sim_fail_in(error, "%s: ", run->scene->file);
+	sim_granular_set_mark(run->granular, &(sim_granular_mark){ .run = number });
+	return true;
+}
+
+static bool read_checkpoint(scene_run *run, const char *path, sim_error *error)
+{
+	scene_granular_resume resume = scene_default_granular_resume();
+	resume.method = run->scene->spheres.def.method;
+	resume.skin = run->scene->spheres.def.skin;
+	run->granular = scene_granular_read(run->context, path, &resume, error);
+	if (!run->granular)
+		return false;
+	const int64_t done = sim_granular_get_info(run->granular).steps, substeps = run->scene->spheres.substeps;
+	if (done % substeps != 0)
+		return sim_fail(error, "%s: has done %lld substeps, which is not a whole number of steps of %lld", path,
+			(long long)done, (long long)substeps);
+	run->steps = done / substeps;
+	return true;
+}
+
+/// The spheres' places are not needed any more once the simulation has them.
+static void forget_places(scene_granular_filling *f)
+{
+	free(f->centres);
+	free(f->radii);
+	free(f->velocities);
+	free(f->angular_velocities);
+	f->centres = f->radii = f->velocities = f->angular_velocities = NULL;
+}
+
+bool scene_run_add_spheres(scene_run *run, const char *checkpoint, sim_tape *grains, bool keep_copies,
+	scene_granular_filling *filling, sim_error *error)
+{
+	const scene_spheres *section = &run->scene->spheres;
+	// The copies of a continued run have their numbers from the scene.
+	if ((!checkpoint || keep_copies) && !scene_fill_spheres(run->context, run->scene, filling, error))
+		return false;
+	const bool made = checkpoint ? read_checkpoint(run, checkpoint, error) : start_from_scene(run, filling, grains, error);
+	forget_places(filling);
+	if (made && section->obstacle_count > 0) {
+		run->sphere_meeting = scene_create_sphere_meeting(run->scene, run->simulation, run->granular, error);
+		if (!run->sphere_meeting)
+			return false;
+	}
+	if (made && section->deforming) {
+		run->soft_meeting = scene_create_soft_meeting(run->scene, run->soft, run->granular, error);
+		if (!run->soft_meeting)
+			return false;
+	}
+	return made;
+}
+
+bool scene_run_add_all(scene_run *run, const char *recording, const char *checkpoint, sim_error *error)
+{
+	const scene_description *scene = run->scene;
+	scene_granular_filling filling = { 0 };
+	const bool made = (!scene->has_bodies || scene_run_add_bodies(run, recording, error)) &&
+		(!scene->has_deforming || scene_run_add_deforming(run, error)) &&
+		(!scene->has_spheres || scene_run_add_spheres(run, checkpoint, NULL, false, &filling, error));
+	scene_destroy_filling(&filling);
+	return made;
+}
+
+// ---- What deforms ----
+
+static void join_soft_substep(sim_soft_step *sum, const sim_soft_step *part)
+{
+	const sim_soft_step before = *sum;
+	*sum = *part;
+	sum->impacts += before.impacts;
+	sum->impacts_more += before.impacts_more;
+	sum->impacts_undecided += before.impacts_undecided;
+	sum->searches += before.searches;
+	sum->solves += before.solves;
+	sum->zones += before.zones;
+	sum->zone_vertices += before.zone_vertices;
+	sum->halvings += before.halvings;
+	sum->stretch_worst = fmax(sum->stretch_worst, before.stretch_worst);
+	sum->ms_total += before.ms_total;
+	sum->ms_detection += before.ms_detection;
+	sum->ms_solver += before.ms_solver;
+}
+
+/// The rigid bodies have done the step already: lead the obstacles along it, to a part of the way.
+static void lead_obstacles(scene_run *run, double part)
+{
+	const scene_deforming *section = &run->scene->deforming;
+	const int32_t first = sim_soft_get_surface(run->soft).body_count - section->obstacle_count;
+	for (int32_t i = 0; i < section->obstacle_count; i++) {
+		const carom_motion way = { run->obstacles[i], scene_simulation_body_def(run->simulation, section->obstacles[i]).pose };
+		sim_soft_lead(run->soft, first + i, part < 1 ? carom_motion_pose(&way, part) : way.end);
+		if (part == 1)
+			run->obstacles[i] = way.end;
+	}
+}
+
+/// Let obstacles feel what they have met, in their next step.
+static void push_obstacles(scene_run *run)
+{
+	const scene_deforming *section = &run->scene->deforming;
+	const int32_t first = sim_soft_get_surface(run->soft).body_count - section->obstacle_count;
+	for (int32_t i = 0; i < section->obstacle_count && section->two_way; i++) {
+		const sim_soft_reaction reaction = sim_soft_get_reaction(run->soft, first + i);
+		scene_simulation_push(run->simulation, section->obstacles[i], reaction.impulse, reaction.angular_impulse);
+	}
+}
+
+bool scene_run_step_deforming(scene_run *run, sim_soft_step *step, sim_error *error)
+{
+	const int64_t number = run->steps + 1;
+	const int32_t substeps = run->scene->deforming.substeps;
+	sim_soft_step part;
+	if (run->soft_meeting && !scene_soft_meeting_begin(run->soft_meeting, error))
+		return sim_fail_in(error, "step %lld: ", (long long)number);
+	for (int32_t i = 0; i < substeps; i++) {
+		lead_obstacles(run, (double)(i + 1) / substeps);
+		if (!sim_soft_advance(run->soft, &part, error))
+			return sim_fail_in(error, "step %lld: ", (long long)number);
+		push_obstacles(run);
+		if (i == 0)
+			*step = part;
+		else
+			join_soft_substep(step, &part);
+	}
+	step->step = number;
+	return true;
+}
+
+// ---- Spheres ----
+
+static void join_granular_substep(sim_granular_step *sum, const sim_granular_step *part)
+{
+	const sim_granular_step before = *sum;
+	*sum = *part;
+	sum->max_overlap = fmax(sum->max_overlap, before.max_overlap);
+	sum->list_built |= before.list_built;
+	sum->sorted |= before.sorted;
+	sum->ms_build += before.ms_build;
+	sum->ms_detection += before.ms_detection;
+	sum->ms_update += before.ms_update;
+}
+
+bool scene_run_step_spheres(scene_run *run, sim_granular_step *step, sim_error *error)
+{
+	sim_granular_step part;
+	for (int32_t i = 0; i < run->scene->spheres.substeps; i++) {
+		if (run->soft_meeting && !scene_soft_meeting_push(run->soft_meeting, i, error))
+			return false;
+		if (run->sphere_meeting ? !scene_meeting_advance(run->sphere_meeting, i, &part, error)
+								: !sim_granular_advance(run->granular, &part, error))
+			return false;
+		if (i == 0)
+			*step = part;
+		else
+			join_granular_substep(step, &part);
+	}
+	step->step = run->steps + 1;
+	return true;
+}
+
+// ---- The whole ----
+
+bool scene_run_step_all(scene_run *run, scene_run_step *result, sim_error *error)
+{
+	scene_run_step step = { .bodies = { 0 } };
+	if ((run->simulation && !scene_simulate_step(run->simulation, &step.bodies, error)) ||
+		(run->soft && !scene_run_step_deforming(run, &step.deforming, error)) ||
+		(run->granular && !scene_run_step_spheres(run, &step.spheres, error)))
+		return false;
+	run->steps++;
+	if (result)
+		*result = step;
+	return true;
+}
+
+bool scene_run_hash(const scene_run *run, uint64_t *hash, sim_error *error)
+{
+	uint64_t hashes[3];
+	int count = 0;
+	if (run->simulation)
+		hashes[count++] = scene_summarise(run->simulation).hash;
+	if (run->soft)
+		hashes[count++] = sim_soft_hash(run->soft);
+	if (run->granular) {
+		sim_granular_frame frame;
+		if (!sim_take_granular_frame(run->granular, &frame))
+			return out_of_memory(run, error);
+		hashes[count++] = sim_hash_granular_frame(&frame);
+		sim_free_granular_frame(&frame);
+	}
+	*hash = SIM_HASH_START;
+	for (int i = 0; i < count; i++)
+		*hash = count == 1 ? hashes[0] : sim_hash_word(*hash, hashes[i]);
+	return true;
+}
+
+void scene_run_end(scene_run *run)
+{
+	scene_destroy_sphere_meeting(run->sphere_meeting);
+	scene_destroy_soft_meeting(run->soft_meeting);
+	sim_destroy_granular(run->granular);
+	sim_destroy_soft(run->soft);
+	scene_destroy_simulation(run->simulation);
+	free(run->obstacles);
+	*run = (scene_run){ .scene = run->scene, .context = run->context, .steps = run->steps };
+}
