@@ -41,6 +41,9 @@ endfunction()
 function(carom_add_part name)
 	add_library(${name} STATIC ${ARGN})
 	carom_set_defaults(${name})
+	if(CAROM_PYTHON)
+		set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON) # carom/_sim.abi3.so links them
+	endif()
 	target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}" PRIVATE "${PROJECT_SOURCE_DIR}/include")
 endfunction()
 

@@ -165,11 +165,11 @@ bool scene_run_step_deforming(scene_run *run, sim_soft_step *step, sim_error *er
 	const int32_t substeps = run->scene->deforming.substeps;
 	sim_soft_step part;
 	if (run->soft_meeting && !scene_soft_meeting_begin(run->soft_meeting, error))
-		return sim_fail_in(error, "step %lld: ", (long long)number);
+		return sim_fail_in(error, "%s: step %lld: ", run->scene->file, (long long)number);
 	for (int32_t i = 0; i < substeps; i++) {
 		lead_obstacles(run, (double)(i + 1) / substeps);
 		if (!sim_soft_advance(run->soft, &part, error))
-			return sim_fail_in(error, "step %lld: ", (long long)number);
+			return sim_fail_in(error, "%s: step %lld: ", run->scene->file, (long long)number);
 		push_obstacles(run);
 		if (i == 0)
 			*step = part;
@@ -198,11 +198,11 @@ bool scene_run_step_spheres(scene_run *run, sim_granular_step *step, sim_error *
 {
 	sim_granular_step part;
 	for (int32_t i = 0; i < run->scene->spheres.substeps; i++) {
-		if (run->soft_meeting && !scene_soft_meeting_push(run->soft_meeting, i, error))
-			return false;
-		if (run->sphere_meeting ? !scene_meeting_advance(run->sphere_meeting, i, &part, error)
-								: !sim_granular_advance(run->granular, &part, error))
-			return false;
+		const bool done = (!run->soft_meeting || scene_soft_meeting_push(run->soft_meeting, i, error)) &&
+			(run->sphere_meeting ? scene_meeting_advance(run->sphere_meeting, i, &part, error)
+								 : sim_granular_advance(run->granular, &part, error));
+		if (!done)
+			return sim_fail_in(error, "%s: ", run->scene->file);
 		if (i == 0)
 			*step = part;
 		else

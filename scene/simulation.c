@@ -868,6 +868,8 @@ int32_t scene_simulation_body_count(const scene_simulation *s) { return s->body_
 
 const carom_body_id *scene_simulation_ids(const scene_simulation *s) { return s->ids; }
 
+const carom_pose *scene_simulation_poses(const scene_simulation *s) { return s->poses; }
+
 void scene_write_step_names(FILE *file)
 {
 	fputs(

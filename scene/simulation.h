@@ -125,6 +125,10 @@ carom_body_def scene_simulation_body_def(const scene_simulation *simulation, int
 /// is; its rest is null ids.
 const carom_body_id *scene_simulation_ids(const scene_simulation *simulation);
 
+/// Their poses, in the same order; valid until the simulation is destroyed, with the values of the
+/// last step.
+const carom_pose *scene_simulation_poses(const scene_simulation *simulation);
+
 /// Names of the columns of a table of steps, and one step as a row of it (CSV, a line end each).
 void scene_write_step_names(FILE *file);
 void scene_write_step(FILE *file, const scene_step *step);

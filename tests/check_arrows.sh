@@ -66,8 +66,8 @@ for folder in examples plugins; do
 	check_includes "$folder" carom/ sim/shapes/ plugins/ "$folder/"
 done
 [[ -z $(find sim -maxdepth 1 -name '*.[ch]' 2>/dev/null) ]] || complain "sim holds files beside its folders: base, shapes, cloth, grains, rigid"
-# The Python package sees the interface, and the readers of mesh files.
-check_includes bindings/python carom/ io/
+# The Python package sees the interface, the readers of mesh files, and scenes (carom.sim, a module of its own).
+check_includes bindings/python carom/ io/ scene/
 # Public headers stand alone.
 check_includes include/carom carom/
 

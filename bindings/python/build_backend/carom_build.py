@@ -1,7 +1,8 @@
 """Builds the Python package for `pip install .` and `pip wheel .`: a backend as PEP 517 wants it, on CMake and the standard library alone.
 
 A wheel is a zip archive of what `cmake --install --component python` puts into a folder, with METADATA, WHEEL and RECORD. One wheel
-serves all versions of CPython from 3.11 on. Further arguments of CMake are in CMAKE_ARGS, or given by pip:
+serves all versions of CPython from 3.11 on. It is without carom.sim, which needs ODE and HDF5 of the system, unless the arguments ask for
+the command (-DCAROM_BUILD_TOOLS=ON). Further arguments of CMake are in CMAKE_ARGS, or given by pip:
 --config-settings=cmake-args="-DCAROM_VULKAN=OFF". As a program, it makes a wheel of a folder that is built already:
 
     python carom_build.py FOLDER_OF_THE_PACKAGE OUT
@@ -62,11 +63,11 @@ def needed_glibc(module):
     return max([(2, 17), *((int(major), int(minor)) for major, minor in found)])
 
 
-def tag(module):
+def tag(modules):
     """cp311-abi3-PLATFORM. On Linux the platform names the oldest C library that will do."""
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     if platform.startswith("linux_"):
-        platform = "manylinux_{}_{}_".format(*needed_glibc(module)) + platform.removeprefix("linux_")
+        platform = "manylinux_{}_{}_".format(*max(map(needed_glibc, modules))) + platform.removeprefix("linux_")
     return f"cp311-abi3-{platform}"
 
 
@@ -84,13 +85,14 @@ def pack_wheel(package, out):
     modules = [path for path in package.glob("_carom*") if path.suffix in (".so", ".pyd")]
     if len(modules) != 1:
         raise SystemExit(f"{package} holds {len(modules)} files _carom.abi3.so or _carom.pyd; it must hold one")
+    modules += [path for path in package.glob("_sim*") if path.suffix in (".so", ".pyd")]
     stem, info = f"carom-{version()}", f"carom-{version()}.dist-info"
-    name = f"{stem}-{tag(modules[0])}.whl"
+    name = f"{stem}-{tag(modules)}.whl"
     files = {f"carom/{path.relative_to(package).as_posix()}": path.read_bytes()
              for path in sorted(package.rglob("*")) if path.is_file() and "__pycache__" not in path.parts}
     files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[f"{info}/METADATA"] = metadata().encode()
-    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: carom_build\nRoot-Is-Purelib: false\nTag: {tag(modules[0])}\n".encode()
+    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: carom_build\nRoot-Is-Purelib: false\nTag: {tag(modules)}\n".encode()
     record = "".join(
         f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n"
         for path, data in files.items())

@@ -20,8 +20,8 @@ __all__ = [name for name in dir(_carom) if not name.startswith("_")]
 
 
 def __getattr__(name):
-    """io and compat are imported when they are first asked for."""
-    if name in ("io", "compat"):
+    """io, compat and sim are imported when they are first asked for."""
+    if name in ("io", "compat", "sim"):
         import importlib
 
         return importlib.import_module(f"carom.{name}")

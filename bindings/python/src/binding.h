@@ -342,6 +342,29 @@ PyObject *cp_end_call(cp_world *world, carom_result result, PyObject *value);
 
 int cp_add_snapshot(PyObject *module, cp_state *state);
 
+// ---- For other modules of the package ----
+
+/// What carom._sim uses of this module: the capsule "carom._carom._api". Both are built from one
+/// tree; version and size tell those that were not.
+typedef struct cp_api {
+	size_t size;
+	int layouts; ///< CP_LAYOUT_COUNT
+	carom_version version;
+	cp_state *state;
+	PyObject *(*raise_text)(cp_state *state, carom_result result, const char *text);
+	PyObject *(*new_record)(cp_state *state, int layout, const void *data, PyObject *keep);
+	PyObject *(*new_enum)(cp_state *state, int number, int value);
+	cp_array *(*new_numbers)(cp_state *state, cp_kind kind, int64_t count, int columns);
+	PyObject *(*view_records)(PyObject *base, cp_guard *guard, cp_state *state, int layout, const void *data, int64_t count);
+	PyObject *(*view_numbers)(
+		PyObject *base, cp_guard *guard, cp_state *state, cp_kind kind, const void *data, int64_t count, int columns);
+	bool (*begin_read)(cp_use *use, const char *what);
+	bool (*begin_write)(cp_use *use, const char *what);
+	bool (*is_free)(const cp_guard *guard, const char *what);
+} cp_api;
+
+#define CP_API_NAME "carom._carom._api"
+
 // ---- Others ----
 
 PyObject *cp_check_mesh(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords);

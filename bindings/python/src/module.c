@@ -126,6 +126,26 @@ static int add_constants(PyObject *module)
 	return failed ? -1 : 0;
 }
 
+static void free_api(PyObject *capsule) { PyMem_Free(PyCapsule_GetPointer(capsule, CP_API_NAME)); }
+
+/// The state is there as long as the module, which whoever took the capsule holds.
+static int add_api(PyObject *module)
+{
+	cp_api *api = PyMem_Malloc(sizeof(*api));
+	if (!api) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	*api = (cp_api){ sizeof(*api), CP_LAYOUT_COUNT, carom_get_version(), PyModule_GetState(module), cp_raise_text, cp_new_record,
+		cp_new_enum, cp_new_numbers, cp_view_records, cp_view_numbers, cp_begin_read, cp_begin_write, cp_is_free };
+	PyObject *capsule = PyCapsule_New(api, CP_API_NAME, free_api);
+	if (!capsule)
+		PyMem_Free(api);
+	const int failed = capsule ? PyModule_AddObjectRef(module, "_api", capsule) : -1;
+	Py_XDECREF(capsule);
+	return failed;
+}
+
 static int start(PyObject *module)
 {
 	cp_state *state = PyModule_GetState(module);
@@ -137,7 +157,8 @@ static int start(PyObject *module)
 	if (PyModule_AddFunctions(module, all_functions) < 0 || add_constants(module) < 0 || cp_add_errors(module, state) < 0 ||
 		cp_add_records(module, state) < 0 || cp_add_array(module, state) < 0 || cp_add_context(module, state) < 0 ||
 		cp_add_mesh(module, state) < 0 || cp_add_world(module, state) < 0 || cp_add_snapshot(module, state) < 0 ||
-		cp_add_spheres(module, state) < 0 || cp_add_sweep(module, state) < 0 || cp_add_proximity(module, state) < 0)
+		cp_add_spheres(module, state) < 0 || cp_add_sweep(module, state) < 0 || cp_add_proximity(module, state) < 0 ||
+		add_api(module) < 0)
 		return -1;
 	return 0;
 }

@@ -68,6 +68,10 @@ class Wheel(unittest.TestCase):
             for name in ("carom/__init__.py", "carom/io.py", "carom/compat.py", "carom/py.typed", "carom/_carom.pyi", f"{info}/LICENSE"):
                 self.assertIn(name, names)
 
+    def test_the_wheel_of_pip_needs_no_package(self):
+        """carom.sim links ODE: it is not asked for, and says so where it is missing (sim.Absent)."""
+        self.assertEqual((self.backend.OPTIONS["CAROM_BUILD_TOOLS"], self.backend.OPTIONS["CAROM_BUILD_SIM"]), ("OFF", "OFF"))
+
     def test_same_files_same_bytes(self):
         first = self.pack().read_bytes()
         self.assertEqual(self.pack().read_bytes(), first)

@@ -1,0 +1,96 @@
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, NamedTuple, Union
+from typing_extensions import Self
+import carom
+from carom import Array, BodyKind, Contact, Part
+
+__all__ = ["Bodies", "Body", "Deforming", "Run", "SceneError", "Spheres", "open"]
+
+_Path = Union[str, bytes, PathLike[str], PathLike[bytes]]
+
+class SceneError(carom.Error, ValueError):
+    file: str | None
+    line: int | None
+    field: str | None
+    def __init__(self, text: str) -> None: ...
+
+class Body(NamedTuple):
+    name: str
+    kind: BodyKind
+    shapes: tuple[Part, ...]
+    category: int
+    mask: int
+    group: int
+
+class Bodies:
+    def __init__(self, run: Any) -> None: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int) -> Body: ...
+    @property
+    def poses(self) -> Array[Any]: ...
+    @property
+    def ids(self) -> Array[int]: ...
+    @property
+    def velocities(self) -> Array[Any]: ...
+
+class Spheres(NamedTuple):
+    centres: Array[Any]
+    radii: Array[float]
+    velocities: Array[Any]
+    angular_velocities: Array[Any] | None
+    ids: Array[int] | None
+
+class Deforming(NamedTuple):
+    vertices: Array[Any]
+    velocities: Array[Any]
+    triangles: Array[Any]
+    first_vertices: Array[int]
+    first_triangles: Array[int]
+
+class Run:
+    def __init__(self, run: Any) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def time_step(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def gravity(self) -> tuple[float, float, float]: ...
+    @property
+    def frame(self) -> int: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def bodies(self) -> Bodies | None: ...
+    @property
+    def contacts(self) -> Array[Contact] | None: ...
+    @property
+    def spheres(self) -> Spheres | None: ...
+    def sorted_spheres(self) -> Spheres | None: ...
+    @property
+    def deforming(self) -> Deforming | None: ...
+    @property
+    def stats(self) -> dict[str, dict[str, Any]]: ...
+    def step(self, count: int = 1) -> None: ...
+    def hash(self) -> int: ...
+    def checkpoint(self, path: _Path) -> None: ...
+    def close(self) -> None: ...
+    @property
+    def closed(self) -> bool: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *args: object) -> None: ...
+
+def open(
+    scene: _Path | Mapping[str, Any],
+    *,
+    thread_count: int = 0,
+    meshes: Mapping[str, _Path] | None = None,
+    sphere_count: int = 0,
+    resolution: float = 0.0,
+    record: _Path | None = None,
+    restart: _Path | None = None,
+) -> Run: ...
