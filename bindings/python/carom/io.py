@@ -4,12 +4,8 @@ The readers are those of the command (docs/command.md, "Mesh files"), compiled i
 sees, to the bit.
 """
 
+import collections
 import os
-import shutil
-import subprocess
-import tempfile
-import typing
-from pathlib import Path
 
 import carom
 from carom import _carom
@@ -17,38 +13,39 @@ from carom import _carom
 __all__ = ["MeshArrays", "find_command", "load_mesh", "read_mesh", "save_mesh"]
 
 
-class MeshArrays(typing.NamedTuple):
-    """What a mesh file holds. Vertices and triangles keep the order and the numbers of the file."""
-
-    vertices: carom.Array
-    """(n, 3): floats, or doubles where a float does not hold one of the numbers."""
-    triangles: carom.Array
-    """(m, 3) of int32."""
-    materials: "carom.Array | None"
-    """(m) of uint32: material 1, 2, ... of names, 0: none. Of OBJ files and baked ones."""
-    material_names: "list[str]"
-    sides: carom.MeshSides
-    baked: "bytes | None"
-    """Of a baked mesh: all of the file, for carom.Mesh.load."""
+# Modules that few calls need are imported there: typing, pathlib, tempfile and subprocess take longer than carom itself (test_imports.py).
+MeshArrays = collections.namedtuple("MeshArrays", ("vertices", "triangles", "materials", "material_names", "sides", "baked"))
+MeshArrays.__doc__ = "What a mesh file holds. Vertices and triangles keep the order and the numbers of the file."
+MeshArrays.vertices.__doc__ = "(n, 3): floats, or doubles where a float does not hold one of the numbers."
+MeshArrays.triangles.__doc__ = "(m, 3) of int32."
+MeshArrays.materials.__doc__ = "(m) of uint32: material 1, 2, ... of names, 0: none; or None. Of OBJ files and baked ones."
+MeshArrays.material_names.__doc__ = "Names of materials 1, 2, ..."
+MeshArrays.sides.__doc__ = "carom.MeshSides."
+MeshArrays.baked.__doc__ = "Of a baked mesh: all of the file, for carom.Mesh.load; else None."
 
 
 def find_command():
     """The path of the command: the environment variable CAROM, or ``carom`` on PATH. FileNotFoundError where there is none."""
+    import shutil
+
     path = os.environ.get("CAROM") or shutil.which("carom")
-    if not path or not Path(path).exists():
+    if not path or not os.path.exists(path):
         raise FileNotFoundError(
             "the command carom is not on PATH, and CAROM does not name it: it reads mesh files of other formats than OBJ, PLY, STL and OFF")
     return path
 
 
-def _bake(path):
-    """A file of another format, by the command and assimp."""
+def _read_foreign(path, weld):
+    """The arrays of a file of another format, by the command and assimp."""
+    import subprocess
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="carom") as folder:
-        baked = Path(folder) / "mesh.cmesh"
-        done = subprocess.run([find_command(), "bake", str(path), "-o", str(baked)], capture_output=True, text=True)
+        baked = os.path.join(folder, "mesh.cmesh")
+        done = subprocess.run([find_command(), "bake", path, "-o", baked], capture_output=True, text=True)
         if done.returncode != 0:
             raise carom.InvalidMesh(done.stderr.strip())
-        return baked.read_bytes()
+        return _carom.read_mesh_file(baked, weld=weld)
 
 
 def read_mesh(path, *, weld=False):
@@ -56,15 +53,11 @@ def read_mesh(path, *, weld=False):
 
     The corners of an STL file, which has no vertex numbers, are always welded. InvalidMesh names the line or byte at fault.
     """
-    path = Path(path)
-    path.stat()  # FileNotFoundError as of any other file
+    os.stat(path)  # FileNotFoundError as of any other file
     found = _carom.read_mesh_file(path, weld=weld)
     if found is not None:
         return MeshArrays(*found)
-    with tempfile.TemporaryDirectory(prefix="carom") as folder:
-        baked = Path(folder) / "mesh.cmesh"
-        baked.write_bytes(_bake(path))
-        return MeshArrays(*_carom.read_mesh_file(baked, weld=weld))._replace(baked=None)
+    return MeshArrays(*_read_foreign(path, weld))._replace(baked=None)
 
 
 def load_mesh(path, *, context=None, weld=False, **settings):

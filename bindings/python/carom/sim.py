@@ -12,10 +12,9 @@ A run is the one of ``carom run``, to the bit, for any number of threads. Rigid 
 package was built with the packages of the command, and raises ImportError where it was not; ``carom`` itself never needs them.
 """
 
-import json
+import collections
+import operator
 import os
-import re
-import typing
 
 import carom
 from carom import _carom
@@ -28,15 +27,17 @@ except ImportError as reason:
 
 __all__ = ["Bodies", "Body", "Deforming", "Run", "SceneError", "Spheres", "open"]
 
-_WHERE = re.compile(r'(?P<file>.+?)(?::(?P<line>\d+))?: (?:.*?field "(?P<field>[^"]*)"|(?P<setting>[\w.\[\]]+): )?', re.DOTALL)
+_WHERE = r'(?s)(?P<file>.+?)(?::(?P<line>\d+))?: (?:.*?field "(?P<field>[^"]*)"|(?P<setting>[\w.\[\]]+): )?'
 
 
 class SceneError(carom.Error, ValueError):
     """A scene, its files or a step of it is at fault. file, line (of the scene file) and field say where; None where the text does not."""
 
     def __init__(self, text):
+        import re
+
         super().__init__(text)
-        found = _WHERE.match(text)
+        found = re.match(_WHERE, text)
         self.result = carom.Result.INVALID_ARGUMENT
         self.call = None
         self.file = found and found["file"]
@@ -44,17 +45,10 @@ class SceneError(carom.Error, ValueError):
         self.field = found and (found["field"] or found["setting"])
 
 
-class Body(typing.NamedTuple):
-    """What a rigid body is. It holds no view."""
-
-    name: str
-    """The scene's; "" where it names none."""
-    kind: carom.BodyKind
-    shapes: "tuple[carom.Part, ...]"
-    """Shape and pose in the body's frame of each part; a body of one shape has one, at the identity."""
-    category: int
-    mask: int
-    group: int
+Body = collections.namedtuple("Body", ("name", "kind", "shapes", "category", "mask", "group"))
+Body.__doc__ = "What a rigid body is. It holds no view."
+Body.name.__doc__ = "The scene's; \"\" where it names none."
+Body.shapes.__doc__ = "Shape and pose in the body's frame of each part; a body of one shape has one, at the identity."
 
 
 class Bodies:
@@ -68,7 +62,7 @@ class Bodies:
         return len(self._run.ids)
 
     def __getitem__(self, number):
-        number = number.__index__()
+        number = operator.index(number)
         if number < 0:
             number += len(self)
         name, kind, category, mask, group, shapes = self._run.describe_body(number)
@@ -106,35 +100,22 @@ class Bodies:
         return self._run.motions
 
 
-class Spheres(typing.NamedTuple):
-    """The spheres of a run: views of the simulation's arrays. Row k is sphere ids[k] of the scene; the order changes from step to step."""
-
-    centres: carom.Array
-    """(n, 3) doubles."""
-    radii: carom.Array
-    """(n) doubles."""
-    velocities: carom.Array
-    """(n, 3) doubles, m/s."""
-    angular_velocities: "carom.Array | None"
-    """(n, 3) doubles, rad/s; None where nothing turns."""
-    ids: "carom.Array | None"
-    """(n) of uint32; None of Run.sorted_spheres(), whose row k is sphere k."""
+Spheres = collections.namedtuple("Spheres", ("centres", "radii", "velocities", "angular_velocities", "ids"))
+Spheres.__doc__ = "The spheres of a run: views of the simulation's arrays. Row k is sphere ids[k] of the scene; the order changes from step to step."
+Spheres.centres.__doc__ = "(n, 3) doubles."
+Spheres.radii.__doc__ = "(n) doubles."
+Spheres.velocities.__doc__ = "(n, 3) doubles, m/s."
+Spheres.angular_velocities.__doc__ = "(n, 3) doubles, rad/s; None where nothing turns."
+Spheres.ids.__doc__ = "(n) of uint32; None of Run.sorted_spheres(), whose row k is sphere k."
 
 
-class Deforming(typing.NamedTuple):
-    """What deforms in a run, and its movers and obstacles, as one mesh. Views; triangles and the two lists stay until the end."""
-
-    vertices: carom.Array
-    """(n, 3) doubles."""
-    velocities: carom.Array
-    """(n, 3) doubles, m/s."""
-    triangles: carom.Array
-    """(m, 3) of int32."""
-    first_vertices: carom.Array
-    """(bodies + 1) of int32: the vertices of body i are first_vertices[i] to first_vertices[i + 1]. Bodies are in the order of the file:
-    movers, what deforms, obstacles."""
-    first_triangles: carom.Array
-    """(bodies + 1) of int32."""
+Deforming = collections.namedtuple("Deforming", ("vertices", "velocities", "triangles", "first_vertices", "first_triangles"))
+Deforming.__doc__ = "What deforms in a run, and its movers and obstacles, as one mesh. Views; triangles and the two lists stay until the end."
+Deforming.vertices.__doc__ = "(n, 3) doubles."
+Deforming.velocities.__doc__ = "(n, 3) doubles, m/s."
+Deforming.triangles.__doc__ = "(m, 3) of int32."
+Deforming.first_vertices.__doc__ = "(bodies + 1) of int32: the vertices of body i are first_vertices[i] to first_vertices[i + 1]. Bodies are in the order of the file: movers, what deforms, obstacles."
+Deforming.first_triangles.__doc__ = "(bodies + 1) of int32."
 
 
 class Run:
@@ -256,8 +237,10 @@ def open(scene, *, thread_count=0, meshes=None, sphere_count=0, resolution=0.0, 
 
     SceneError names file, line and field.
     """
-    if isinstance(scene, typing.Mapping):
-        text = json.dumps(scene, allow_nan=False, default=lambda value: value.tolist()).encode()
+    if hasattr(scene, "keys"):
+        import json
+
+        text = json.dumps(dict(scene), allow_nan=False, default=lambda value: value.tolist()).encode()
         path = b"scene"
     else:
         text, path = None, os.fsencode(scene)
