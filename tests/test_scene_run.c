@@ -129,7 +129,7 @@ TEST(scene_run, failures_of_memory_are_told)
 	scene_description scene;
 	parse(MIXED, &scene);
 	int64_t most = 1;
-	for (int64_t count = 0; count < most; count += 1 + most / (12 / TEST_FEWER)) {
+	for (int64_t count = 0; count < most; count += 1 + most / 5) {
 		meagre memory = { count, 0 };
 		carom_context_def def = carom_default_context_def();
 		def.allocator = (carom_allocator){ .allocate = give, .release = take_back, .user = &memory };
