@@ -312,6 +312,9 @@ typedef struct cp_mesh {
 
 int cp_add_mesh(PyObject *module, cp_state *state);
 extern PyMethodDef cp_mesh_queries[];
+/// A carom_write_fn for what is written by one call: *user, a PyObject *, becomes the bytes. Works
+/// with and without the GIL.
+bool cp_write_bytes(const void *bytes, size_t count, void *user);
 /// The mesh of an object; NULL with TypeError.
 carom_mesh *cp_get_mesh(cp_state *state, PyObject *value, const char *name);
 /// An object for a mesh whose reference it takes. On failure the reference is given up.

@@ -250,7 +250,7 @@ static PyObject *mesh_edited(PyObject *self, PyObject *const *args, Py_ssize_t c
 
 // ---- Saved bytes ----
 
-static bool write_bytes(const void *bytes, size_t count, void *user)
+bool cp_write_bytes(const void *bytes, size_t count, void *user)
 {
 	const PyGILState_STATE gil = PyGILState_Ensure();
 	*(PyObject **)user = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)count);
@@ -265,7 +265,7 @@ static PyObject *mesh_save(PyObject *self, PyObject *none)
 	(void)none;
 	cp_mesh *mesh = (cp_mesh *)self;
 	PyObject *bytes = NULL;
-	const carom_result result = carom_mesh_save(mesh->mesh, write_bytes, &bytes);
+	const carom_result result = carom_mesh_save(mesh->mesh, cp_write_bytes, &bytes);
 	return result ? cp_raise(cp_state_of(self), mesh->context->context, result) : bytes;
 }
 

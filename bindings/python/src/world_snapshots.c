@@ -27,11 +27,10 @@ static bool save(cp_world *world, carom_snapshot *snapshot)
 	return none != NULL;
 }
 
-static PyObject *world_snapshot(PyObject *self, PyObject *none)
+/// An empty snapshot of a world. NULL with an exception.
+static cp_snapshot *new_snapshot(cp_world *world)
 {
-	(void)none;
-	cp_world *world = (cp_world *)self;
-	cp_state *state = cp_state_of(self);
+	cp_state *state = cp_state_of((PyObject *)world);
 	if (!cp_is_open(world))
 		return NULL;
 	allocfunc function = (allocfunc)PyType_GetSlot(state->snapshot_type, Py_tp_alloc);
@@ -41,12 +40,39 @@ static PyObject *world_snapshot(PyObject *self, PyObject *none)
 	made->context = (cp_context *)Py_NewRef((PyObject *)world->context);
 	made->context->children++;
 	const carom_result result = carom_create_snapshot(world->world, &made->snapshot);
-	if (result)
-		cp_raise(state, world->context->context, result);
-	if (!result && save(world, made->snapshot))
+	if (!result)
+		return made;
+	Py_DECREF(made);
+	return (void *)cp_raise(state, world->context->context, result);
+}
+
+static PyObject *world_snapshot(PyObject *self, PyObject *none)
+{
+	(void)none;
+	cp_snapshot *made = new_snapshot((cp_world *)self);
+	if (!made || save((cp_world *)self, made->snapshot))
 		return (PyObject *)made;
 	Py_DECREF(made);
 	return NULL;
+}
+
+static PyObject *world_load_snapshot(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	Py_buffer bytes;
+	if (!cp_is_open(world) || PyObject_GetBuffer(value, &bytes, PyBUF_SIMPLE) < 0)
+		return NULL;
+	cp_snapshot *made = new_snapshot(world);
+	PyObject *answer = NULL;
+	if (made && cp_begin_write(&world->use, "world")) {
+		carom_result result;
+		Py_BEGIN_ALLOW_THREADS result = carom_snapshot_load(made->snapshot, bytes.buf, (size_t)bytes.len);
+		Py_END_ALLOW_THREADS cp_end_write(&world->use);
+		answer = cp_end_call(world, result, Py_NewRef((PyObject *)made));
+	}
+	Py_XDECREF((PyObject *)made);
+	PyBuffer_Release(&bytes);
+	return answer;
 }
 
 static PyObject *world_save(PyObject *self, PyObject *value)
@@ -75,6 +101,8 @@ PyMethodDef cp_world_snapshots[] = {
 	{ "snapshot", world_snapshot, METH_NOARGS,
 		"snapshot($self, /)\n--\n\nA new Snapshot of the world as it is. save() reuses one without taking memory." },
 	{ "save", world_save, METH_O, CP_DOC("save($self, snapshot, /)", carom_world_save) },
+	{ "load_snapshot", world_load_snapshot, METH_O,
+		CP_DOC("load_snapshot($self, data, /)", carom_snapshot_load) " A new Snapshot, for restore()." },
 	{ "restore", world_restore, METH_O, CP_DOC("restore($self, snapshot, /)", carom_world_restore) },
 	{ NULL, NULL, 0, NULL },
 };
@@ -106,6 +134,15 @@ static PyObject *get_memory(PyObject *self, void *none)
 	return PyLong_FromSize_t(carom_snapshot_memory(((cp_snapshot *)self)->snapshot));
 }
 
+static PyObject *snapshot_save(PyObject *self, PyObject *none)
+{
+	(void)none;
+	cp_snapshot *snapshot = (cp_snapshot *)self;
+	PyObject *bytes = NULL;
+	const carom_result result = carom_snapshot_save(snapshot->snapshot, cp_write_bytes, &bytes);
+	return result ? cp_raise(cp_state_of(self), snapshot->context->context, result) : bytes;
+}
+
 static PyObject *difference(PyObject *self, PyObject *value)
 {
 	const carom_snapshot *other = get_snapshot(cp_state_of(self), value);
@@ -118,6 +155,7 @@ static PyObject *difference(PyObject *self, PyObject *value)
 }
 
 static PyMethodDef methods[] = {
+	{ "save", snapshot_save, METH_NOARGS, CP_DOC("save($self, /)", carom_snapshot_save) },
 	{ "difference", difference, METH_O,
 		CP_DOC("difference($self, other, /)", carom_snapshots_differ) " None where nothing differs." },
 	{ NULL, NULL, 0, NULL },

@@ -148,6 +148,27 @@ class Steps(unittest.TestCase):
             hashes.add(world.hash)
         self.assertEqual(len(hashes), 1)
 
+    def test_snapshots_as_bytes(self):
+        world, other = ball_on_ground()[0], ball_on_ground()[0]
+        world.step()
+        data = world.snapshot().save()
+        loaded = other.load_snapshot(data)
+        other.restore(loaded)
+        self.assertEqual(other.hash, world.hash)
+        world.step()
+        other.step()
+        self.assertEqual(other.hash, world.hash)
+        for wrong in (b"", data[:-1], data[:100] + b"x" + data[101:]):
+            with self.assertRaises(carom.InvalidArgument):
+                other.load_snapshot(wrong)
+        with self.assertRaises(carom.InvalidArgument):
+            carom.World().load_snapshot(data)
+        with self.assertRaises(TypeError):
+            other.load_snapshot(3)
+        world.close()
+        with self.assertRaises(ValueError):
+            world.load_snapshot(data)
+
     def test_snapshots_go_back(self):
         world, ground, ball = ball_on_ground()
         world.step()
