@@ -39,8 +39,9 @@ bool scene_run_add_bodies(scene_run *run, const char *recording, sim_error *erro
 bool scene_run_add_deforming(scene_run *run, sim_error *error);
 
 /// Make the spheres, after the other parts: from the scene, from a checkpoint (path, or NULL) of a
-/// scene of spheres alone, or from their state in another checkpoint (grains, or NULL). With keep_copies, filling gets the numbers of the copies' first
-/// spheres; the caller gives it back. False, with the reason in error, when that fails.
+/// scene of spheres alone, or from their state in another checkpoint (grains, or NULL). With
+/// keep_copies, filling gets the numbers of the copies' first spheres; the caller gives it back.
+/// False, with the reason in error, when that fails.
 bool scene_run_add_spheres(scene_run *run, const char *checkpoint, sim_tape *grains, bool keep_copies,
 	scene_granular_filling *filling, sim_error *error);
 
