@@ -1,5 +1,6 @@
 /// Checkpoints of scenes of any sections as files: parts come back, damage is refused, an old file stays where a new one fails.
 #include "scene/run_checkpoint.h"
+#include "io/hdf5_file.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -14,6 +15,13 @@ static const char *path(void)
 	static char name[64];
 	if (name[0] == 0)
 		snprintf(name, sizeof name, "run_checkpoint_%d.h5", (int)getpid());
+	return name;
+}
+
+static const char *part(void)
+{
+	static char name[80];
+	snprintf(name, sizeof name, "%s.part", path());
 	return name;
 }
 
@@ -82,8 +90,8 @@ TEST(run_checkpoint, damaged_files_are_refused)
 		refused &= !read_two("bodies", "", "", &error) && strncmp(error.text, path(), strlen(path())) == 0;
 	}
 	CHECK(refused);
-	for (size_t part = 0; part < size; part += size / 20) {
-		put(bytes, part);
+	for (size_t cut = 0; cut < size; cut += size / 20) {
+		put(bytes, cut);
 		CHECK(!read_two("bodies", "", "", &error));
 	}
 	put(bytes, size);
@@ -91,17 +99,50 @@ TEST(run_checkpoint, damaged_files_are_refused)
 	unlink(path());
 }
 
+/// A whole file of this format, as another program may write it.
+static void write_head(const char *format, int32_t version)
+{
+	const hid_t file = io_create_hdf5(part()), type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+	H5Tset_size(type, strlen(format) + 1);
+	const hid_t first = H5Acreate2(file, "format", type, space, H5P_DEFAULT, H5P_DEFAULT);
+	const hid_t second = H5Acreate2(file, "version", H5T_NATIVE_INT32, space, H5P_DEFAULT, H5P_DEFAULT);
+	const bool written = H5Awrite(first, type, format) >= 0 && H5Awrite(second, H5T_NATIVE_INT32, &version) >= 0;
+	H5Aclose(first);
+	H5Aclose(second);
+	H5Sclose(space);
+	H5Tclose(type);
+	REQUIRE(io_finish_hdf5(file, part(), path(), written));
+}
+
+TEST(run_checkpoint, files_of_other_versions_and_kinds_are_refused)
+{
+	static const struct {
+		const char *format;
+		int32_t version;
+		const char *text;
+	} cases[] = { { "carom-scene", 2, "is a checkpoint of another version" },
+		{ "carom-scene", 0, "is a checkpoint of another version" }, { "carom-other", 1, "is no checkpoint" },
+		{ "a format whose name is longer than any that we write", 1, "is no checkpoint" },
+		{ "carom-granular", 2, "is a checkpoint of a scene of spheres alone, and this scene holds more" },
+		{ "carom-scene", 1, "holds no \"scene\"; the scene does" } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		sim_error error = { "" };
+		write_head(cases[i].format, cases[i].version);
+		CHECK(!read_two("bodies", "", "", &error));
+		CHECK(strstr(error.text, cases[i].text) != NULL);
+	}
+	unlink(path());
+}
+
 TEST(run_checkpoint, what_cannot_be_written_leaves_the_old_one)
 {
-	char part[80];
 	sim_error error = { "" };
 	scene_checkpoint_part one = { "scene", { .writing = true } };
 	write_two("old", "old");
-	snprintf(part, sizeof part, "%s.part", path());
-	REQUIRE(mkdir(part, 0777) == 0); // so that no file can be made there
+	REQUIRE(mkdir(part(), 0777) == 0); // so that no file can be made there
 	CHECK(!scene_write_checkpoint(path(), &one, 1, &error));
 	CHECK(strstr(error.text, "cannot be written") != NULL);
-	rmdir(part);
+	rmdir(part());
 	CHECK(read_two("bodies", "old", "old", &error));
 	unlink(path());
 	CHECK(!scene_write_checkpoint("no/such/folder.h5", &one, 1, &error));
