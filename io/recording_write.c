@@ -133,10 +133,9 @@ static bool write_text(hid_t file, const char *path, const char *text)
 	const hid_t set = H5Dcreate2(file, path, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
 	H5Pclose(properties);
 	const bool done = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0;
-	H5Dclose(set);
 	H5Sclose(space);
 	H5Tclose(type);
-	return done;
+	return set >= 0 && H5Dclose(set) >= 0 && done; // what was held back is written
 }
 
 static bool create_group(hid_t file, const char *path)
@@ -155,9 +154,8 @@ static bool write_triples(hid_t group, const char *name, recording_scalar type, 
 	H5Pclose(properties);
 	const bool done =
 		set >= 0 && (count == 0 || H5Dwrite(set, recording_memory_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-	H5Dclose(set);
 	H5Sclose(space);
-	return done;
+	return set >= 0 && H5Dclose(set) >= 0 && done;
 }
 
 // ---- The parts of a recording ----

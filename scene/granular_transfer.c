@@ -138,8 +138,8 @@ void granular_move_array(granular_transfer *t, const char *name, granular_scalar
 		if (space >= 0)
 			H5Sclose(space);
 	}
-	if (set >= 0)
-		H5Dclose(set);
+	// HDF5 holds small arrays back until their set is closed: a full disk shows there.
+	t->failed |= set >= 0 && H5Dclose(set) < 0;
 	if (!t->failed)
 		add_sum(t, data, type, rows * width);
 }

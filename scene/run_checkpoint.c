@@ -44,10 +44,9 @@ static bool write_part(hid_t file, const scene_checkpoint_part *part)
 	const hid_t set = H5Dcreate2(file, part->name, H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	const bool written =
 		set >= 0 && (size == 0 || H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, part->tape.bytes) >= 0);
-	if (set >= 0)
-		H5Dclose(set);
 	H5Sclose(space);
-	return written;
+	// HDF5 holds small arrays back until their set is closed: a full disk shows there.
+	return set >= 0 && H5Dclose(set) >= 0 && written;
 }
 
 bool scene_write_checkpoint(const char *path, const scene_checkpoint_part *parts, int count, sim_error *error)

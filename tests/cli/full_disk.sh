@@ -23,6 +23,13 @@ cat > spheres.json << 'END'
 }
 END
 
+cat > cloth.json << 'END'
+{
+	"deforming": { "list": [{ "form": "sheet", "size": [1, 1], "divisions": [30, 30] }] },
+	"output": { "checkpoints": 2, "frames": 0 }
+}
+END
+
 # limited KILOBYTES COMMAND...: with a full disk "disk" after so many.
 if unshare --user --map-root-user --mount true 2> /dev/null &&
 	unshare --user --map-root-user --mount bash -c 'mkdir -p probe && mount -t tmpfs -o size=64k tmpfs probe' 2> /dev/null; then
@@ -83,7 +90,7 @@ cmp first/recording.h5 saved/o/recording.h5 || fail "the recording that was ther
 expect 0 out 'frames: 20' info saved/o/recording.h5
 
 # Spheres: a checkpoint that was there stays whole.
-for size in 4 20 60 120; do
+for size in 4 20 40 60 80 120; do
 	rm -rf saved
 	refused $size spheres.json --steps 100
 	[ ! -e saved/o/checkpoint.h5.part ] || fail "an unfinished checkpoint is left"
@@ -94,3 +101,10 @@ limited 400 "$CAROM" run spheres.json --steps 20 --out disk/o --no-picture > out
 same "exit code of the first run of spheres ($(cat err))" "$status" 0
 cp -r saved/o spheres
 expect 0 out 'continued after step' run spheres.json --restart spheres/checkpoint.h5 --steps 40
+
+# What deforms: no checkpoint, and nothing that looks like one.
+for size in 4 20 40; do
+	rm -rf saved
+	refused $size cloth.json --steps 4
+	for file in checkpoint.h5 checkpoint.h5.part; do [ ! -e "saved/o/$file" ] || fail "an unfinished $file of cloth is left ($size KB)"; done
+done
