@@ -11,6 +11,13 @@ try:
 except ImportError:
     numpy = None
 
+try:
+    import carom.sim
+except ImportError:  # a build without the packages of the command: see test_sim.py
+    has_sim = False
+else:
+    has_sim = True
+
 SOURCE = Path(os.environ["CAROM_SOURCE"])
 needs_numpy = unittest.skipUnless(numpy, "NumPy is not installed")
 

@@ -9,7 +9,7 @@ import unittest
 import unittest.mock
 
 import carom
-from support import SOURCE, numpy
+from support import SOURCE, has_sim, numpy
 
 
 def blocks(path, language):
@@ -24,6 +24,7 @@ def blocks(path, language):
 
 
 class Guide(unittest.TestCase):
+    @unittest.skipUnless(has_sim, "carom.sim is not built")
     def test_the_page_prints_what_it_shows(self):
         page = SOURCE / "docs/guide/python.md"
         output = io.StringIO()
@@ -56,6 +57,8 @@ def add_example(path):
     def run(self):
         if "import numpy" in path.read_text() and not numpy:
             self.skipTest("NumPy is not installed")
+        if "import carom.sim" in path.read_text() and not has_sim:
+            self.skipTest("carom.sim is not built")
         output = io.StringIO()
         with contextlib.redirect_stdout(output), unittest.mock.patch.object(sys, "argv", [str(path)]):
             runpy.run_path(str(path), run_name="__main__")
