@@ -16,11 +16,12 @@ static const char USAGE[] =
 	"and gran/hertz/history. SKIN: how much further than they touch neighbours are listed, a length.\n";
 
 /// Nobody may go on alone: the other processes would wait for ever.
-static void fail(int rank, const char *text)
+_Noreturn static void fail(int rank, const char *text)
 {
 	if (rank == 0)
 		fprintf(stderr, "carom_lammps: error: %s\n", text);
 	MPI_Abort(MPI_COMM_WORLD, 1);
+	exit(1); // MPI does not say that it never returns
 }
 
 static void run_script(void *lammps, int rank, const char *path)

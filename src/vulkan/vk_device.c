@@ -476,8 +476,8 @@ static VkResult make_device(carom_device *device)
 	VkPhysicalDeviceAccelerationStructureFeaturesKHR structures = { .accelerationStructure = VK_TRUE };
 	VkPhysicalDeviceRayQueryFeaturesKHR query = { .rayQuery = VK_TRUE };
 	VkPhysicalDeviceRayTracingPipelineFeaturesKHR pipeline = { .rayTracingPipeline = VK_TRUE };
-	VkPhysicalDeviceFeatures2 features = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-		.features = { .shaderInt64 = VK_TRUE } };
+	VkPhysicalDeviceFeatures2 features = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2 };
+	features.features.shaderInt64 = VK_TRUE;
 	const bool boxes = rays->query || rays->pipeline;
 	chain(&features, &sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, true);
 	chain(&features, &features12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, true);
