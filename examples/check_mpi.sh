@@ -4,6 +4,7 @@ set -euo pipefail
 program=$1 mpiexec=$2 flag=$3
 # Open MPI: more processes than processors, and as root in containers.
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+"$mpiexec" "$flag" 2 true || { echo "skipped: MPI starts no two processes here"; exit 77; }
 wanted=
 for processes in 1 2 3; do
 	output=$("$mpiexec" "$flag" "$processes" "$program" 2000 80)
