@@ -1,4 +1,5 @@
 /// Spheres that meet what deforms: momentum, weight, friction, and that no centre ever passes through a surface.
+#include "quoted_scene.h"
 #include "test.h"
 
 #include "carom/mesh_query.h"
@@ -49,16 +50,7 @@ static void begin(run *r, int threads)
 static void start(run *r, const char *text, int threads)
 {
 	*r = (run){ 0 };
-	sim_error error = { "" };
-	char *json = malloc(strlen(text) + 1);
-	REQUIRE(json != NULL);
-	strcpy(json, text);
-	for (char *c = json; *c; c++)
-		*c = *c == '\'' ? '"' : *c;
-	const bool parsed = scene_parse("test.json", json, strlen(json), &r->scene, &error);
-	CHECK_STR(error.text, "");
-	free(json);
-	REQUIRE(parsed);
+	parse_quoted(text, &r->scene);
 	begin(r, threads);
 }
 

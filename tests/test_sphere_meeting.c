@@ -1,4 +1,5 @@
 /// Spheres of a scene that meet its rigid bodies: momentum, weight, belts, edges of meshes, threads, and scene files at fault.
+#include "quoted_scene.h"
 #include "test.h"
 
 #include "scene/granular_fill.h"
@@ -24,14 +25,7 @@ static void start(run *r, const char *text, int threads)
 {
 	*r = (run){ 0 };
 	sim_error error = { "" };
-	char *json = malloc(strlen(text) + 1);
-	REQUIRE(json != NULL);
-	strcpy(json, text);
-	for (char *c = json; *c; c++)
-		*c = *c == '\'' ? '"' : *c;
-	CHECK(scene_parse("test.json", json, strlen(json), &r->scene, &error));
-	CHECK_STR(error.text, "");
-	free(json);
+	parse_quoted(text, &r->scene);
 	carom_context_def def = carom_default_context_def();
 	def.thread_count = threads;
 	REQUIRE(carom_create_context(&def, &r->context) == CAROM_SUCCESS);
@@ -280,8 +274,7 @@ static void refused(const char *obstacles, const char *text)
 		"'sources': [{'name': 'late', 'shape': 'sphere', 'radius': 0.1, 'position': [5, 9, 0], 'count': 2, 'start': 1}]},"
 		"'spheres': {%s, 'list': [{'random': 1, 'radius': 0.1}]}}",
 		obstacles);
-	for (char *c = json; *c; c++)
-		*c = *c == '\'' ? '"' : *c;
+	quote_scene(json);
 	CHECK(!scene_parse("x.json", json, strlen(json), &scene, &error));
 	CHECK_STR(error.text, text);
 	scene_destroy(&scene);

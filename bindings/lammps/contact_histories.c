@@ -1,6 +1,6 @@
 /// A contact's history is kept by the smaller of both spheres (of equal ones by that with the lower
 /// id), its keeper: so none keeps many. A process that owns only the other sphere has the keeper as
-/// a ghost. LAMMPS copies rows to ghosts when it makes them anew, and from then on each process
+/// a ghost. LAMMPS copies rows to ghosts when it makes its ghosts, and from then on each process
 /// advances its copy: all compute it from equal numbers. Rows of ghosts also hold contacts that
 /// this process does not see, which it leaves alone.
 ///

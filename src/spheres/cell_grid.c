@@ -116,6 +116,7 @@ typedef struct find_task {
 	const cell_grid *grid;
 	const cr_sphere_set *set;
 	const cr_pair_sink *sink;
+	cr_find_rows_fn *find;
 } find_task;
 
 static void find_part(int64_t begin, int64_t end, int worker, void *task)
@@ -123,26 +124,21 @@ static void find_part(int64_t begin, int64_t end, int worker, void *task)
 	const find_task *f = task;
 	const cr_sphere_search search = { f->set, f->sink, &f->grid->batches[worker], worker };
 	if (!search.batch->stopped)
-		cr_get_sphere_kernels(f->set->context->simd)->find_rows(&f->grid->rows, &search, begin, end);
-}
-
-static void find_ghosts_part(int64_t begin, int64_t end, int worker, void *task)
-{
-	const find_task *f = task;
-	const cr_sphere_search search = { f->set, f->sink, &f->grid->batches[worker], worker };
-	if (!search.batch->stopped)
-		cr_get_sphere_kernels(f->set->context->simd)->find_ghosts(&f->grid->rows, &search, begin, end);
+		f->find(&f->grid->rows, &search, begin, end);
 }
 
 static carom_result find(void *state, const cr_sphere_set *set, const cr_pair_sink *sink, int64_t *tests)
 {
 	const cell_grid *grid = state;
-	find_task task = { grid, set, sink };
+	const cr_sphere_kernels *kernels = cr_get_sphere_kernels(set->context->simd);
+	find_task task = { grid, set, sink, kernels->find_rows };
 	cr_clear_batches(grid->batches, grid->workers);
 	const int64_t rows = (int64_t)grid->rows.dim[1] * grid->rows.dim[2];
 	cr_parallel_for(set->context, find_part, rows, 1, &task);
-	if (set->ghosts > 0)
-		cr_parallel_for(set->context, find_ghosts_part, rows, 1, &task);
+	if (set->ghosts > 0) {
+		task.find = kernels->find_ghosts;
+		cr_parallel_for(set->context, find_part, rows, 1, &task);
+	}
 	*tests = cr_sum_tests(grid->batches, grid->workers);
 	return CAROM_SUCCESS;
 }

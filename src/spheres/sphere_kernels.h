@@ -74,14 +74,17 @@ int64_t cr_sum_tests(const cr_pair_batch *batches, int count);
 /// Hand on the pairs in the batch, images named by their owners.
 void cr_hand_on_pairs(const cr_sphere_search *search);
 
+/// Pairs of the spheres in rows begin..end-1 of a cr_row_grid.
+typedef void cr_find_rows_fn(const cr_row_grid *grid, const cr_sphere_search *search, int64_t begin, int64_t end);
+
 typedef struct cr_sphere_kernels {
 	/// Cells of a cr_row_grid.
 	cr_locate_fn *locate_rows;
 	/// Pairs whose first sphere (in the order of the cells) is in rows begin..end-1.
-	void (*find_rows)(const cr_row_grid *grid, const cr_sphere_search *search, int64_t begin, int64_t end);
+	cr_find_rows_fn *find_rows;
 	/// Pairs of ghosts in rows begin..end-1 of theirs (which begin at 0) with spheres that are
 	/// none.
-	void (*find_ghosts)(const cr_row_grid *grid, const cr_sphere_search *search, int64_t begin, int64_t end);
+	cr_find_rows_fn *find_ghosts;
 	/// Cells and tags of a cr_level_grid.
 	cr_locate_fn *locate_levels;
 	/// Pairs that places begin..end-1, all of this level, are to look for.

@@ -96,14 +96,14 @@ carom_result cr_check_names(const carom_spheres *spheres, const carom_sphere_inp
 {
 	if (input->count == 0)
 		return CAROM_SUCCESS;
-	if (input->ids64)
-		return rank_names(spheres->context, input->ids64, input->count, owned, ranks);
-	if (!input->ids)
+	if (!input->ids && !input->ids64)
 		return CAROM_SUCCESS;
-	// Those of the last update were checked then.
-	const bool same = spheres->has_ids && input->count == spheres->set.real && owned <= cr_owned_spheres(&spheres->set) &&
-		cr_same_names(spheres, input);
-	return same ? CAROM_SUCCESS : find_twins(spheres->context, input->ids, owned);
+	// Those of the last update were checked and ranked then.
+	if (spheres->has_ids && input->count == spheres->set.real && owned <= cr_owned_spheres(&spheres->set) &&
+		cr_same_names(spheres, input))
+		return CAROM_SUCCESS;
+	return input->ids64 ? rank_names(spheres->context, input->ids64, input->count, owned, ranks)
+						: find_twins(spheres->context, input->ids, owned);
 }
 
 carom_result cr_take_names(carom_spheres *spheres, const carom_sphere_input *input, cr_name_ranks *ranks)
@@ -112,8 +112,8 @@ carom_result cr_take_names(carom_spheres *spheres, const carom_sphere_input *inp
 	const int64_t count = input->count;
 	spheres->has_ids = (input->ids || input->ids64) && count > 0;
 	spheres->has_names = input->ids64 && count > 0;
-	if (!spheres->has_ids)
-		return CAROM_SUCCESS;
+	if (!spheres->has_ids || (spheres->has_names && ranks->count == 0))
+		return CAROM_SUCCESS; // or the ranks of the last update serve again
 	if (spheres->has_names && !cr_array_reserve_fresh(context, &spheres->names, count))
 		return cr_fail_memory(context, "names of spheres");
 	if (!cr_array_reserve_fresh(context, &spheres->ids, count))

@@ -10,11 +10,12 @@ typedef CR_ARRAY(uint32_t) cr_name_ranks;
 /// Are the names those of the last update, for as many spheres?
 bool cr_same_names(const carom_spheres *spheres, const carom_sphere_input *input);
 
-/// Refuse names that occur twice among the first `owned` spheres. Names of 64 bits leave their
-/// ranks, which cr_take_names takes or the caller frees. Nothing of the last update is changed.
+/// Refuse names that occur twice among the first `owned` spheres. Names of 64 bits that
+/// are not those of the last update leave their ranks, which cr_take_names copies and the caller
+/// frees. Nothing of the last update is changed.
 carom_result cr_check_names(const carom_spheres *spheres, const carom_sphere_input *input, uint32_t owned, cr_name_ranks *ranks);
 
-/// Keep the names of an update that was checked.
+/// Keep the names of an update that was checked, with the ranks that the check has left.
 carom_result cr_take_names(carom_spheres *spheres, const carom_sphere_input *input, cr_name_ranks *ranks);
 
 #endif

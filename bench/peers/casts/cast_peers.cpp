@@ -5,6 +5,7 @@
 /// Usage: carom_cast_peers [CASTS]   (default 1000)
 
 #include "bench/peers/peer_clock.h"
+#include "bench/peers/peer_poses.h"
 #include "carom/carom.h"
 
 #include "build_info.h"
@@ -22,6 +23,8 @@
 
 namespace {
 
+using bench::bullet_pose;
+using bench::random_pose;
 using bench::thread_ns;
 
 enum { REPEATS = 7, BODIES = 1000, COLUMNS = 101 };
@@ -107,27 +110,6 @@ Form make_hull(carom_context *context, std::mt19937 &random)
 	hull->setMargin(btScalar(0.001)); // with none Bullet finds no end on triangles
 	f.bullet = std::move(hull);
 	return f;
-}
-
-btTransform bullet_pose(const carom_pose &p)
-{
-	return btTransform(btQuaternion(static_cast<btScalar>(p.orientation.x), static_cast<btScalar>(p.orientation.y),
-						   static_cast<btScalar>(p.orientation.z), static_cast<btScalar>(p.orientation.w)),
-		btVector3(
-			static_cast<btScalar>(p.position.x), static_cast<btScalar>(p.position.y), static_cast<btScalar>(p.position.z)));
-}
-
-carom_pose random_pose(std::mt19937 &random, double span)
-{
-	std::normal_distribution<double> normal;
-	std::uniform_real_distribution<double> place(-span, span);
-	double q[4], length = 0;
-	for (double &x : q) {
-		x = normal(random);
-		length += x * x;
-	}
-	length = std::sqrt(length);
-	return { { place(random), place(random), place(random) }, { q[0] / length, q[1] / length, q[2] / length, q[3] / length } };
 }
 
 /// Bodies, as a world of either library has them.

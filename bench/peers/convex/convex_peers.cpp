@@ -6,6 +6,7 @@
 /// Usage: carom_convex_peers [POINTS ...]   (numbers of points a hull; default 8 32 128)
 
 #include "bench/peers/peer_clock.h"
+#include "bench/peers/peer_poses.h"
 #include "carom/collide.h"
 
 #include "build_info.h"
@@ -40,7 +41,11 @@
 
 namespace {
 
+using bench::random_pose;
 using bench::thread_ns;
+#ifdef BENCH_HAVE_BULLET
+using bench::bullet_pose;
+#endif
 
 enum { PAIRS = 400, REPEATS = 7 };
 
@@ -88,21 +93,6 @@ Hull make_hull(carom_context *context, std::mt19937 &random, int count)
 	hull.bullet->initializePolyhedralFeatures();
 #endif
 	return hull;
-}
-
-carom_pose random_pose(std::mt19937 &random, double span)
-{
-	std::normal_distribution<double> normal;
-	std::uniform_real_distribution<double> place(-span, span);
-	double q[4], length = 0;
-	for (double &x : q) {
-		x = normal(random);
-		length += x * x;
-	}
-	length = std::sqrt(length);
-	carom_pose pose = { { place(random), place(random), place(random) },
-		{ q[0] / length, q[1] / length, q[2] / length, q[3] / length } };
-	return pose;
 }
 
 struct Answer {
@@ -202,13 +192,6 @@ Answer ask_ccd(const Hull &a, const Hull &b, const Pair &p, bool mpr)
 #endif
 
 #ifdef BENCH_HAVE_BULLET
-btTransform bullet_pose(const carom_pose &p)
-{
-	return btTransform(btQuaternion(static_cast<btScalar>(p.orientation.x), static_cast<btScalar>(p.orientation.y),
-						   static_cast<btScalar>(p.orientation.z), static_cast<btScalar>(p.orientation.w)),
-		btVector3(
-			static_cast<btScalar>(p.position.x), static_cast<btScalar>(p.position.y), static_cast<btScalar>(p.position.z)));
-}
 
 Answer ask_bullet(const Hull &a, const Hull &b, const Pair &p)
 {
