@@ -408,9 +408,11 @@ TEST(ghosts, names_of_64_bits_keep_lists_and_change_them)
 		names[i] = UINT64_MAX - i * 0x100000000u;
 	arrays.input.ids64 = names;
 	carom_sphere_neighbours rows;
-	for (int pass = 0; pass < 3; pass++) {
+	for (int pass = 0; pass < 4; pass++) {
 		if (pass == 2)
 			names[5] = 5;
+		if (pass == 3)
+			arrays.input.moved = INFINITY; // another list by the names of the last one
 		REQUIRE(carom_spheres_update(spheres, &arrays.input) == CAROM_SUCCESS);
 		CHECK(carom_spheres_get_stats(spheres).kept == (pass == 1));
 		REQUIRE(carom_spheres_get_neighbours(spheres, &rows) == CAROM_SUCCESS);
