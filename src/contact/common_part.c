@@ -104,6 +104,9 @@ typedef struct flood {
 	cr_overlap *overlap;
 	int side;
 	const cr_topology *topology;
+	// bits of the pierced edges, from either side, by their numbers modulo 256: most edges that
+	// are asked for are not pierced, and nearly all of these are told by their bit
+	uint32_t pierced[8];
 	cr_number_set reached; // of vertices as welded
 	int32_t *corner;       // 3 * triangle + corner of those in reached.list
 	int64_t capacity;
@@ -127,10 +130,11 @@ static void reach(flood *f, int32_t triangle, int corner)
 	f->corner[at] = 3 * triangle + corner;
 }
 
-int32_t cr_owner_of_edge(const cr_topology *t, int32_t triangle, int k)
+/// The half-edge on the other side of an edge of a triangle; the edge itself where there is none.
+static int32_t half_edge_across(const cr_topology *t, int32_t triangle, int k)
 {
 	const int32_t across = t->neighbours[3 * (int64_t)triangle + k];
-	if (across < 0 || across >= triangle)
+	if (across < 0)
 		return 3 * triangle + k;
 	const int32_t end = t->weld[t->triangles[3 * (int64_t)triangle + (k + 1) % 3]];
 	for (int j = 0; j < 3; j++) {
@@ -140,9 +144,26 @@ int32_t cr_owner_of_edge(const cr_topology *t, int32_t triangle, int k)
 	return 3 * triangle + k;
 }
 
-static bool is_pierced(const flood *f, int32_t edge)
+int32_t cr_owner_of_edge(const cr_topology *t, int32_t triangle, int k)
 {
+	return t->neighbours[3 * (int64_t)triangle + k] < triangle ? half_edge_across(t, triangle, k) : 3 * triangle + k;
+}
+
+static void mark_pierced(flood *f, int32_t edge)
+{
+	const int32_t across = half_edge_across(f->topology, edge / 3, edge % 3);
+	f->pierced[edge / 32 % 8] |= 1u << edge % 32;
+	f->pierced[across / 32 % 8] |= 1u << across % 32;
+}
+
+/// Is an edge of a triangle pierced?
+static bool is_pierced(const flood *f, int32_t triangle, int k)
+{
+	const int32_t half_edge = 3 * triangle + k;
+	if (!(f->pierced[half_edge / 32 % 8] >> half_edge % 32 & 1))
+		return false;
 	const cr_completion *c = f->overlap->completion;
+	const int32_t edge = cr_owner_of_edge(f->topology, triangle, k);
 	const cr_pierce *first = cr_first_pierce(c, f->side, edge);
 	return first < c->pierces[f->side].data + c->pierces[f->side].count && first->edge == edge;
 }
@@ -158,7 +179,7 @@ static void touch_facet(flood *f, int32_t triangle)
 static void spread_along(flood *f, int32_t triangle, int corner, bool begins)
 {
 	const int before = (corner + 2) % 3;
-	if (!is_pierced(f, cr_owner_of_edge(f->topology, triangle, begins ? corner : before)))
+	if (!is_pierced(f, triangle, begins ? corner : before))
 		reach(f, triangle, begins ? (corner + 1) % 3 : before);
 }
 
@@ -230,6 +251,7 @@ static void take_edge(flood *f, const cr_pierce *first, const cr_pierce *end)
 	cr_overlap *o = f->overlap;
 	const int32_t edge = first->edge;
 	const bool crease = cr_is_crease(o->facets[f->side], edge);
+	mark_pierced(f, edge);
 	if (!enters(o, f->side, first))
 		reach(f, edge / 3, edge % 3);
 	if (enters(o, f->side, &end[-1]))

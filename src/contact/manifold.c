@@ -230,6 +230,8 @@ static float depth_at(cr_manifold *m, int32_t number, int32_t corner_number)
 	m->depth[entry] = isfinite(unproved)
 		? unproved
 		: (float)cr_way_through(m->completion, 1 - plane->side, corner->at, v3d_neg(plane->normal), &m->way_triangle[entry]);
+	if (m->waits[corner_number] && m->depth[entry] > plane->deepest)
+		plane->deepest = m->depth[entry];
 	return m->depth[entry];
 }
 
@@ -291,6 +293,7 @@ static uint32_t measure_corners(cr_manifold *m, int32_t number, int32_t end)
 		&m->columns, &row, plane->known, end, m->depth + entry, m->unproved + entry, left_of(m, number), m->own);
 	plane->left = plane->left || (found & CR_ROW_LEFT) != 0;
 	plane->known = end;
+	plane->deepest_at = -1;
 	return found;
 }
 
@@ -422,10 +425,15 @@ static bool measure(cr_manifold *m)
 
 /// The depth of the deepest corner below a plane that is known and not settled; 0 where there is
 /// none.
-static float deepest_known(const cr_manifold *m, int32_t plane)
+static float deepest_known(const cr_manifold *m, int32_t number)
 {
-	const float *row = m->depth + cr_entry_of(m, plane, 0);
-	return m->completion->pipeline->kernels->deepest(row, m->waits, m->planes[plane].known);
+	cr_reference_plane *plane = &m->planes[number];
+	if (plane->deepest_at == m->settled)
+		return plane->deepest;
+	const float *row = m->depth + cr_entry_of(m, number, 0);
+	plane->deepest = m->completion->pipeline->kernels->deepest(row, m->waits, plane->known);
+	plane->deepest_at = m->settled;
+	return plane->deepest;
 }
 
 /// How far to go along a plane's normal: the deepest corner of those not settled below it; of small
@@ -548,6 +556,7 @@ static int32_t next_element(const cr_manifold *m, bool pierces)
 static void settle(cr_manifold *m, int32_t plane, double deepest)
 {
 	const float most = cr_round_down(deepest * (1 + SAME) + m->tolerance);
+	m->settled++;
 	m->completion->pipeline->kernels->settle(m->depth + cr_entry_of(m, plane, 0), most, m->overlap->count, m->waits);
 }
 
@@ -565,6 +574,7 @@ static int choose_patches(cr_manifold *m, bool pierces)
 		const int32_t plane = choose_plane(m, i);
 		const double depth = plane < 0 ? 0 : depth_of_plane(m, plane, INFINITY);
 		m->waits[i] = 0;
+		m->settled++;
 		if (plane < 0)
 			continue;
 		prove_row(m, plane, depth * (1 + SAME) + m->tolerance);
@@ -642,6 +652,7 @@ static bool choose_for(cr_manifold *m, bool pierces, int *patches)
 		complete_row(m, k);
 	for (int32_t i = 0; i < m->overlap->elements && pierces; i++)
 		m->waits[i] = 0;
+	m->settled++;
 	*patches = choose_patches(m, pierces);
 	return !m->failed;
 }

@@ -32,6 +32,8 @@ typedef struct cr_reference_plane {
 	double depth;        // of small hulls: of all that is below, once it is measured; else 0
 	cr_facet_test *test; // of the facet, of a body that is not convex; NULL: not made yet
 	int32_t known;       // so many corners are measured: the elements, or all
+	int32_t deepest_at;  // m->settled for which deepest is told, -1: it is not
+	float deepest;       // of the known depths of corners that wait (deepest_known)
 	bool left;           // depths of corners below it may be left to be proved
 	bool slips;          // along an open mesh
 	bool measured;       // small hulls: depth is known
@@ -66,6 +68,7 @@ typedef struct cr_manifold {
 	// [plane_count][stride / CR_WIDTH] lanes that may be left to be proved
 	uint8_t *left;
 	int32_t *waits;                 // [stride] -1: the corner has no patch yet; else 0
+	int32_t settled;                // how often waits has changed
 	float *own;                     // [stride] depths of elements in the other body; 0: not known
 	double *cost;                   // [facet_planes] of a choice; INFINITY: not worked out
 	cr_candidate_plane *candidates; // [facet_planes] likewise, the least first

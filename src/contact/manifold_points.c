@@ -280,17 +280,32 @@ static void emit(const patch *p, const patch_point *point)
 		p->manifold->completion, corner->side, point->at, out, point->depth, corner->number, point->triangle, kind);
 }
 
-/// Take the corners begin to end - 1 that lie below a plane; side -1: of both bodies.
-static void take_corners(const patch *p, int32_t number, point_list *list, int32_t begin, int32_t end, int side)
+/// List the corners that lie below a plane, not deeper than the patch, in order. Returns how many.
+/// Few do, and which ones cannot be foretold: so there are no branches.
+static int32_t list_below(const patch *p, int32_t number, int32_t *below)
 {
-	for (int32_t i = begin; i < end; i++) {
+	const float *row = p->manifold->depth + cr_entry_of(p->manifold, number, 0);
+	const double most = p->deepest * (1 + 1e-3) + p->manifold->tolerance;
+	int32_t count = 0;
+	for (int32_t i = 0; i < p->manifold->overlap->count; i++) {
+		below[count] = i;
+		count += (row[i] >= 0) & ((double)row[i] <= most);
+	}
+	return count;
+}
+
+/// Take those of the corners below a plane from begin to end - 1 that are of a side; -1: of both
+/// bodies.
+static void take_corners(
+	const patch *p, int32_t number, const int32_t *below, int32_t count, point_list *list, int32_t begin, int32_t end, int side)
+{
+	for (int32_t k = 0; k < count; k++) {
+		const int32_t i = below[k];
 		const cr_overlap_corner *corner = &p->manifold->overlap->corners[i];
-		const double depth = p->manifold->depth[cr_entry_of(p->manifold, number, i)];
-		if (depth < 0 || (side >= 0 && corner->side != side) || corner->kind == CR_CORNER_MIDDLE ||
-			depth > p->deepest * (1 + 1e-3) + p->manifold->tolerance)
+		if (i < begin || i >= end || (side >= 0 && corner->side != side) || corner->kind == CR_CORNER_MIDDLE)
 			continue;
 		if (corner->side == p->below)
-			take_below(p, list, corner, depth);
+			take_below(p, list, corner, p->manifold->depth[cr_entry_of(p->manifold, number, i)]);
 		else
 			take_above(p, list, corner, cr_entry_of(p->manifold, number, i));
 	}
@@ -299,18 +314,21 @@ static void take_corners(const patch *p, int32_t number, point_list *list, int32
 static void add_facet_points(const patch *p, int32_t number)
 {
 	const cr_overlap *o = p->manifold->overlap;
-	point_list list = { cr_arena_alloc(&p->manifold->completion->worker->arena, (size_t)o->count * sizeof(patch_point)), 0 };
-	if (!list.data) {
+	cr_arena *arena = &p->manifold->completion->worker->arena;
+	point_list list = { cr_arena_alloc(arena, (size_t)o->count * sizeof(patch_point)), 0 };
+	int32_t *below = cr_arena_alloc(arena, (size_t)o->count * sizeof *below);
+	if (!list.data || !below) {
 		p->manifold->failed = true;
 		return;
 	}
+	const int32_t count = list_below(p, number, below);
 	// Of points in one place the first remains: of each body pierces come before vertices, as small
 	// hulls bring them.
 	if (o->elements == 0)
-		take_corners(p, number, &list, 0, o->count, -1);
+		take_corners(p, number, below, count, &list, 0, o->count, -1);
 	for (int side = 0; side < 2 && o->elements > 0; side++) {
-		take_corners(p, number, &list, o->elements, o->count, side);
-		take_corners(p, number, &list, 0, o->elements, side);
+		take_corners(p, number, below, count, &list, o->elements, o->count, side);
+		take_corners(p, number, below, count, &list, 0, o->elements, side);
 	}
 	for (int32_t i = 0; i < list.count; i++)
 		emit(p, &list.data[i]);
