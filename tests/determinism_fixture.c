@@ -15,7 +15,7 @@ typedef struct golden {
 static const golden GOLDEN[] = {
 	{ "pile", 0xa10d7669cd78c6f4 },
 	{ "zoo", 0x6cf7be9f2b5f2f4b },
-	{ "near", 0xaff85f94716eb105 },
+	{ "near", 0x6cd5c534bb7ccbe9 },
 	{ "scene1_step_80", 0x676373d6e819e920 },
 	{ "scene1_step_420", 0xcc3ab953184df181 },
 	{ "convex_shapes", 0x774dfff7dc01d8a2 },

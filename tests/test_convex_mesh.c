@@ -253,6 +253,61 @@ TEST(convex_mesh, distances_ahead_are_those_of_the_nearest_triangle)
 }
 
 /// A slab of denormal thickness: in the frame of the body its narrow sides are segments, which have no normal.
+/// Is there a contact at the place and of the depth of another one?
+static bool has_contact(const carom_contact *contacts, int32_t count, const carom_contact *wanted)
+{
+	for (int32_t i = 0; i < count; i++) {
+		const v3d d = v3d_sub(fixture_point(&contacts[i]), fixture_point(wanted));
+		if (fabs(contacts[i].depth - wanted->depth) < 1e-5 && v3d_length(d) < 1e-4)
+			return true;
+	}
+	return false;
+}
+
+/// A body that leans over a flat surface, above it or in it, has the contacts there that it has with a plane, also those of its far
+/// end, which are ahead. Found by Box3D's CapsuleTriangleFaceDeepTest.
+TEST(convex_mesh, a_leaning_body_over_a_flat_mesh_is_met_as_by_a_plane)
+{
+	carom_context *context = fixture_context(1);
+	static const float flat[49] = { 0 };
+	float corners[24];
+	for (int i = 0; i < 24; i++)
+		corners[i] = (i / 3 >> i % 3 & 1 ? 1.0f : -1.0f) * (i % 3 == 0 ? 1.0f : 0.1f * (float)(i % 3));
+	carom_mesh *hull = fixture_hull_mesh(context, corners, 8),
+			   *meshes[4] = { fixture_box_mesh(context, 3, 3, 3), fixture_sheet_mesh(context, 8, 6),
+				   manifold_floor(context, 1, 6, CAROM_SIDES_AUTO) };
+	REQUIRE(carom_create_height_field(context, 7, 7, flat, (double[]){ 1, 1 }, 1, &meshes[3]) == CAROM_SUCCESS);
+	carom_shape bodies[4] = { fixture_hull(hull), fixture_hull(hull), fixture_cylinder(0.1, 1), fixture_capsule(0.1, 1) };
+	bodies[1].rounding = 0.05;
+	const carom_shape plane = { .type = CAROM_PLANE };
+	const carom_pose at[4] = { fixture_at(0, 0, -3), fixture_at(0, 0, 0), fixture_at(0, 0, 0), fixture_at(-3, -3, 0) };
+	uint64_t seed = 1;
+	for (int i = 0; i < 400 / TEST_FEWER; i++) {
+		const carom_shape *body = &bodies[i % 4];
+		const double lying = i % 4 < 2 ? 0 : 0.5 * FIXTURE_PI, lean = test_random_double(&seed, -0.3, 0.3);
+		const carom_pose yaw = { { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1), 0 },
+			fixture_turn((v3d){ 0, 0, 1 }, test_random_double(&seed, -3, 3)) };
+		carom_pose pose = fixture_compose(yaw, (carom_pose){ { 0, 0, 0 }, fixture_turn((v3d){ 0, 1, 0 }, lying + lean) });
+		carom_separation s;
+		REQUIRE(carom_distance(context, body, &pose, &plane, NULL, &s) == CAROM_SUCCESS);
+		pose.position.z += test_random_double(&seed, -0.05, 0.05) - s.distance;
+		carom_contact wanted[8], contacts[8];
+		int32_t wanted_count, count;
+		REQUIRE(carom_collide(context, body, &pose, &plane, NULL, 0.4, 8, wanted, &wanted_count) == CAROM_SUCCESS);
+		CHECK(wanted_count >= 1);
+		for (int k = 0; k < 4; k++) {
+			const carom_shape floor = fixture_of_mesh(meshes[k]);
+			REQUIRE(carom_collide(context, body, &pose, &floor, &at[k], 0.4, 8, contacts, &count) == CAROM_SUCCESS);
+			for (int32_t w = 0; w < wanted_count; w++)
+				CHECK(has_contact(contacts, count, &wanted[w]));
+		}
+	}
+	for (int k = 0; k < 4; k++)
+		carom_release_mesh(meshes[k]);
+	carom_release_mesh(hull);
+	carom_destroy_context(context);
+}
+
 TEST(convex_mesh, triangles_that_lose_their_width_give_no_contact)
 {
 	carom_context *context = fixture_context(1);

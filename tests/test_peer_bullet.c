@@ -1,10 +1,9 @@
 // Situations of Bullet's test suite and of reports to it: github.com/bulletphysics/bullet3,
 // test/collision/main.cpp, and the issues that each case names. The numbers are theirs, the code is
 // ours.
-#include "fixture.h"
+#include "peer_fixture.h"
 
 #include "carom/batch.h"
-#include "carom/carom.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,14 +19,6 @@ static double cast_segment(const carom_world *world, carom_vec3 from, carom_vec3
 	return found ? hit->t : -1;
 }
 
-static carom_separation distance_of(
-	carom_context *context, const carom_shape *a, carom_pose pose_a, const carom_shape *b, carom_pose pose_b)
-{
-	carom_separation s;
-	REQUIRE(carom_distance(context, a, &pose_a, b, &pose_b, &s) == CAROM_SUCCESS);
-	return s;
-}
-
 // test/collision/main.cpp, testSphereSphereDistance: GjkEpa, GjkMPR, analytic. Their errors are
 // 1e-5 to 0.1. Concentric spheres, which it leaves out, are asked too.
 TEST(peer_bullet, sphere_sphere_distance)
@@ -38,7 +29,7 @@ TEST(peer_bullet, sphere_sphere_distance)
 			const double z = at / 40 - 5, y = at % 10 - 5;
 			const double radius_a = at / 10 % 4 + 1, radius_b = rb * 0.1;
 			const carom_shape a = fixture_sphere(radius_a), b = fixture_sphere(radius_b);
-			const carom_separation s = distance_of(context, &a, fixture_at(0, y, 0), &b, fixture_at(0, z, 0));
+			const carom_separation s = peer_distance(context, &a, fixture_at(0, y, 0), &b, fixture_at(0, z, 0));
 			CHECK_NEAR(s.distance, fabs(y - z) - radius_a - radius_b, 1e-12);
 			const v3d computed = v3d_mad(s.point_b, s.distance, s.normal);
 			CHECK_NEAR(v3d_length(v3d_sub(computed, s.point_a)), 0, 1e-12);
@@ -290,7 +281,7 @@ TEST(peer_bullet, a_box_on_a_huge_one)
 		const double x = test_random_double(&seed, -127, 127), z = test_random_double(&seed, -127, 127);
 		const double depth = test_random_double(&seed, -0.05, 0.05);
 		const carom_pose at = { { x, 2 - depth, z }, fixture_turn((v3d){ 0, 1, 0 }, 0.1 * i) };
-		carom_separation s = distance_of(context, &small, at, &huge, fixture_at(0, 0, 0));
+		carom_separation s = peer_distance(context, &small, at, &huge, fixture_at(0, 0, 0));
 		CHECK_NEAR(s.distance, -depth, 1e-7);
 		CHECK(s.distance <= -depth + 1e-12 && -depth <= s.distance + s.error + 1e-12);
 		CHECK_NEAR(s.normal.y, 1, 1e-3);
@@ -445,7 +436,7 @@ TEST(peer_bullet, a_box_on_the_faces_of_a_pyramid)
 		int32_t count;
 		REQUIRE(carom_collide(context, &box, &at, &pyramid, &turned, 0, 8, contacts, &count) == CAROM_SUCCESS);
 		CHECK(count > 0);
-		CHECK(distance_of(context, &box, at, &pyramid, turned).distance < -0.1);
+		CHECK(peer_distance(context, &box, at, &pyramid, turned).distance < -0.1);
 	}
 	carom_release_mesh(mesh);
 	carom_destroy_context(context);
@@ -475,7 +466,7 @@ TEST(peer_bullet, triangles_behind_each_other)
 		REQUIRE(carom_collide(context, &shape, &at, &shape, NULL, 0, 0, NULL, &count) == CAROM_SUCCESS);
 		CHECK_INT(pairs > 0, i == 0);
 		CHECK(i == 0 || count == 0);
-		CHECK_NEAR(distance_of(context, &shape, at, &shape, fixture_at(0, 0, 0)).distance, fabs(off), 1e-7);
+		CHECK_NEAR(peer_distance(context, &shape, at, &shape, fixture_at(0, 0, 0)).distance, fabs(off), 1e-7);
 	}
 	carom_release_mesh(mesh);
 	carom_destroy_context(context);

@@ -1,77 +1,8 @@
-// Situations of other libraries' test suites: the numbers are theirs, the code is ours. A comment above each table names the files
-// that its numbers come from. Carom's normals point from B to A. Each pair is measured both ways round, and again in frames that
-// turn or move both shapes.
-#include "fixture.h"
-
-#include "carom/carom.h"
+// Situations of other libraries' test suites: distances and casts of FCL, Coal, Jolt Physics and Box3D. Each pair is measured both
+// ways round, and again in frames that turn or move both shapes.
+#include "peer_fixture.h"
 
 #include <math.h>
-#include <stdio.h>
-
-#define TOLERANCE 1e-6 // of distances, normals and points, in the units of the case
-#define ROOT_HALF 0.70710678118654752440
-
-typedef struct peer_case {
-	const char *name;
-	carom_shape a, b;
-	carom_pose pose_a, pose_b;
-	double distance;
-	const double *normal;  // NULL: not unique
-	const double *point_a; // NULL: not unique
-	const double *point_b;
-} peer_case;
-
-#define V(...) \
-	(const double[3]) { __VA_ARGS__ }
-#define AT(x, y, z)                 \
-	{                               \
-		{ x, y, z }, { 0, 0, 0, 1 } \
-	}
-
-static void check_vector(carom_vec3 actual, carom_vec3 expected)
-{
-	CHECK_NEAR(actual.x, expected.x, TOLERANCE);
-	CHECK_NEAR(actual.y, expected.y, TOLERANCE);
-	CHECK_NEAR(actual.z, expected.z, TOLERANCE);
-}
-
-// Checks one case in a frame, A against B or B against A.
-static void check_in_frame(carom_context *context, const peer_case *p, carom_pose frame, bool swapped)
-{
-	const carom_pose a = fixture_compose(frame, p->pose_a), b = fixture_compose(frame, p->pose_b);
-	carom_separation s;
-	REQUIRE((swapped ? carom_distance(context, &p->b, &b, &p->a, &a, &s) : carom_distance(context, &p->a, &a, &p->b, &b, &s)) ==
-		CAROM_SUCCESS);
-	CHECK_NEAR(s.distance, p->distance, TOLERANCE);
-	const double sign = swapped ? -1 : 1;
-	if (p->normal)
-		check_vector(s.normal,
-			carom_rotate(frame.orientation, (carom_vec3){ sign * p->normal[0], sign * p->normal[1], sign * p->normal[2] }));
-	if (p->point_a)
-		check_vector(swapped ? s.point_b : s.point_a,
-			carom_transform_point(frame, (carom_vec3){ p->point_a[0], p->point_a[1], p->point_a[2] }));
-	if (p->point_b)
-		check_vector(swapped ? s.point_a : s.point_b,
-			carom_transform_point(frame, (carom_vec3){ p->point_b[0], p->point_b[1], p->point_b[2] }));
-}
-
-static void check_cases(const peer_case *cases, size_t count)
-{
-	carom_context *context = fixture_context(1);
-	// The second frame is that of distance_box_box_3 in hpp-fcl's test/box_box_distance.cpp.
-	const carom_pose frames[] = { AT(0, 0, 0),
-		{ { 4, 5, 6 }, { -0.718287018243, 0.310622451066, 0.444435113443, 0.435952844074 } }, AT(-1000, 2000, 3000) };
-	for (size_t i = 0; i < count; i++) {
-		const int before = test_failures();
-		for (int k = 0; k < 6; k++)
-			check_in_frame(context, &cases[i], frames[k / 2], k % 2);
-		if (test_failures() > before)
-			printf("peer case: %s\n", cases[i].name);
-	}
-	carom_destroy_context(context);
-}
-
-#define CHECK_CASES(cases) check_cases(cases, sizeof(cases) / sizeof(*(cases)))
 
 // FCL: test/test_fcl_capsule_capsule.cpp, test/test_fcl_capsule_box_1.cpp. FCL's capsules and boxes
 // have full lengths, ours half. FCL gives the nearest points in the frames of the shapes; here they stand in the world.
@@ -191,7 +122,7 @@ TEST(peer_cases, box3d_distance_and_casts)
 		CHECK(toi.time <= casts[i].time);
 		CHECK(toi.time >= casts[i].time - (impact ? casts[i].tolerance / -casts[i].dx + 1e-12 : 0));
 		if (impact)
-			CHECK_NEAR(toi.separation.normal.x, -1, TOLERANCE);
+			CHECK_NEAR(toi.separation.normal.x, -1, PEER_TOLERANCE);
 	}
 	carom_destroy_context(context);
 }
@@ -227,7 +158,7 @@ TEST(peer_cases, fcl_edge_and_face)
 		// The diagonal of the second box along x: a turn whose cosine is 0.6.
 		const carom_pose pose = { { at[i][0], at[i][1], 0.5 }, { 0, 0, sqrt(0.2), sqrt(0.8) } };
 		const peer_case apart = { "edge and face", one, two, AT(0, 0, 0.5), pose, -at[i][0] - 1, V(1, 0, 0), NULL, NULL };
-		check_cases(&apart, 1);
+		peer_check_cases(&apart, 1);
 	}
 }
 
@@ -262,25 +193,8 @@ TEST(peer_cases, fcl_sphere_cylinder)
 		const v3d middle = v3d_mad((v3d){ x * radius, y * radius, z }, ball - depth, way);
 		const peer_case deep = { "in the side", s, c, AT(middle.x, middle.y, middle.z), AT(0, 0, 0), -depth,
 			V(way.x, way.y, way.z), NULL, NULL };
-		check_cases(&deep, 1);
+		peer_check_cases(&deep, 1);
 	}
-}
-
-/// A world of one body at the origin, or as the pose says.
-static carom_world *world_of(carom_context *context, carom_shape shape, carom_pose pose)
-{
-	carom_world *world = fixture_world(context, NULL);
-	fixture_add(world, shape, pose, CAROM_STATIC);
-	return world;
-}
-
-static carom_shape_hit cast_shape(const carom_world *world, carom_shape shape, carom_pose from, carom_vec3 way, double tolerance)
-{
-	const carom_motion motion = carom_straight_motion(from, way);
-	carom_shape_hit hit;
-	bool found;
-	REQUIRE(carom_world_cast_shape(world, &shape, &motion, tolerance, NULL, &found, &hit) == CAROM_SUCCESS && found);
-	return hit;
 }
 
 // Jolt Physics: UnitTests/Physics/CastShapeTests.cpp, TestCastSphereTriangle. Both sides of an open
@@ -288,16 +202,8 @@ static carom_shape_hit cast_shape(const carom_world *world, carom_shape shape, c
 TEST(peer_cases, jolt_sphere_cast_at_a_triangle)
 {
 	carom_context *context = fixture_context(1);
-	float corners[9] = { 50, 25, 0, -50, 25, 0, 0, -25, 0 };
-	int32_t triangle[3] = { 0, 1, 2 };
-	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = (carom_strided){ corners, 0, CAROM_FLOAT32 };
-	def.vertex_count = 3;
-	def.triangles = triangle;
-	def.triangle_count = 1;
-	carom_mesh *mesh;
-	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
-	carom_world *world = world_of(context, fixture_of_mesh(mesh), carom_pose_identity());
+	carom_mesh *mesh = peer_triangle(context, (v3d){ 50, 25, 0 }, (v3d){ -50, 25, 0 }, (v3d){ 0, -25, 0 }, CAROM_SIDES_AUTO);
+	carom_world *world = peer_world(context, fixture_of_mesh(mesh), carom_pose_identity());
 	const carom_shape sphere = fixture_sphere(0.2);
 	// Where the sphere's middle would end, and its way: the faces, the corners, the edges.
 	const struct {
@@ -307,19 +213,19 @@ TEST(peer_cases, jolt_sphere_cast_at_a_triangle)
 		{ { -25, 0, 0 }, { 10, 10, 0 } }, { { 25, 0, 0 }, { -10, 10, 0 } } };
 	for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
 		const v3d from = v3d_sub(casts[i].end, casts[i].way);
-		const carom_shape_hit hit = cast_shape(world, sphere, fixture_at(from.x, from.y, from.z), casts[i].way, 1e-6);
+		const carom_shape_hit hit = peer_cast_shape(world, sphere, fixture_at(from.x, from.y, from.z), casts[i].way, 1e-6);
 		const double length = v3d_length(casts[i].way);
 		CHECK(!hit.touching && hit.triangle == 0);
 		CHECK_NEAR(hit.time, 1 - 0.2 / length, 1e-6);
 		CHECK_NEAR(hit.distance, 0, 1.01e-6);
-		check_vector(hit.point, casts[i].end);
-		check_vector(hit.normal, v3d_scale(casts[i].way, -1 / length));
+		peer_check_vector(hit.point, casts[i].end, PEER_TOLERANCE);
+		peer_check_vector(hit.normal, v3d_scale(casts[i].way, -1 / length), PEER_TOLERANCE);
 	}
 	// It begins in the back of the triangle: Jolt tells fraction 0 and the depth 0.1.
-	const carom_shape_hit hit = cast_shape(world, sphere, fixture_at(0, 0, -0.1), (carom_vec3){ 0, 0, 15 }, 1e-6);
+	const carom_shape_hit hit = peer_cast_shape(world, sphere, fixture_at(0, 0, -0.1), (carom_vec3){ 0, 0, 15 }, 1e-6);
 	CHECK(hit.touching && hit.time == 0);
-	CHECK_NEAR(hit.distance, -0.1, TOLERANCE);
-	CHECK_NEAR(fabs(hit.normal.z), 1, TOLERANCE);
+	CHECK_NEAR(hit.distance, -0.1, PEER_TOLERANCE);
+	CHECK_NEAR(fabs(hit.normal.z), 1, PEER_TOLERANCE);
 	carom_destroy_world(world);
 	carom_release_mesh(mesh);
 	carom_destroy_context(context);
@@ -331,18 +237,18 @@ TEST(peer_cases, jolt_sphere_cast_at_a_triangle)
 TEST(peer_cases, jolt_casts_that_begin_inside)
 {
 	carom_context *context = fixture_context(1);
-	carom_world *world = world_of(context, fixture_box(10, 1, 1), (carom_pose){ { 0, 1, 0 }, { 0, 0, ROOT_HALF, ROOT_HALF } });
-	carom_shape_hit hit = cast_shape(world, fixture_sphere(1), fixture_at(0, 11, 0), (carom_vec3){ 0, 1, 0 }, 1e-6);
+	carom_world *world = peer_world(context, fixture_box(10, 1, 1), (carom_pose){ { 0, 1, 0 }, { 0, 0, ROOT_HALF, ROOT_HALF } });
+	carom_shape_hit hit = peer_cast_shape(world, fixture_sphere(1), fixture_at(0, 11, 0), (carom_vec3){ 0, 1, 0 }, 1e-6);
 	CHECK(hit.touching && hit.time == 0);
-	CHECK_NEAR(hit.distance, -1, TOLERANCE);
-	check_vector(hit.normal, (carom_vec3){ 0, 1, 0 });
-	check_vector(hit.point, (carom_vec3){ 0, 11, 0 });
+	CHECK_NEAR(hit.distance, -1, PEER_TOLERANCE);
+	peer_check_vector(hit.normal, (carom_vec3){ 0, 1, 0 }, PEER_TOLERANCE);
+	peer_check_vector(hit.point, (carom_vec3){ 0, 11, 0 }, PEER_TOLERANCE);
 	carom_destroy_world(world);
 
 	const carom_quat along_y = { ROOT_HALF, 0, 0, ROOT_HALF };
-	world = world_of(context, fixture_capsule(7.19732189, 2.03114343), (carom_pose){ { 0, 0, 0 }, along_y });
+	world = peer_world(context, fixture_capsule(7.19732189, 2.03114343), (carom_pose){ { 0, 0, 0 }, along_y });
 	const carom_pose beside = { { -0.951660156, -2.09155273, -7.63574218 }, along_y };
-	hit = cast_shape(
+	hit = peer_cast_shape(
 		world, fixture_cylinder(0.4975, 0.3), beside, (carom_vec3){ 0.00244140625, -0.0068359375, 0.0029296875 }, 1e-6);
 	CHECK(hit.touching && hit.time == 0);
 	CHECK(hit.distance <= 0 && hit.distance > -1e-4);
@@ -358,12 +264,13 @@ TEST(peer_cases, jolt_casts_that_begin_inside)
 		double from, way, time;
 	} casts[] = { { -5, 10, 0.4 }, { 5, -10, 0.2 }, { 1.05, 10, 0 } };
 	for (int i = 0; i < 3; i++) {
-		hit = cast_shape(world, fixture_sphere(1), fixture_at(casts[i].from, 0, 0), (carom_vec3){ casts[i].way, 0, 0 }, 1e-6);
+		hit = peer_cast_shape(
+			world, fixture_sphere(1), fixture_at(casts[i].from, 0, 0), (carom_vec3){ casts[i].way, 0, 0 }, 1e-6);
 		CHECK_NEAR(hit.time, casts[i].time, 1e-7);
 		CHECK_INT(hit.touching, i == 2);
 		CHECK_INT(hit.body.index1, i == 1 ? last.index1 : first.index1);
 		if (i < 2)
-			check_vector(hit.point, (carom_vec3){ i == 0 ? 0 : 2, 0, 0 });
+			peer_check_vector(hit.point, (carom_vec3){ i == 0 ? 0 : 2, 0, 0 }, PEER_TOLERANCE);
 	}
 	carom_destroy_world(world);
 	carom_destroy_context(context);

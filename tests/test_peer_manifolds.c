@@ -1,20 +1,8 @@
 // Situations of other libraries' test suites, as in test_peer_cases.c: contacts of two shapes, half spaces, impacts of features.
-#include "fixture.h"
-#include "test.h"
-#include "carom/collide.h"
 #include "carom/sweep.h"
+#include "peer_fixture.h"
 #include <float.h>
 #include <math.h>
-
-#define ROOT_HALF 0.70710678118654752440
-
-static const double PI = 3.14159265358979323846;
-
-static carom_pose turned(carom_vec3 axis, double angle, double x, double y, double z)
-{
-	const double s = sin(0.5 * angle);
-	return (carom_pose){ { x, y, z }, { s * axis.x, s * axis.y, s * axis.z, cos(0.5 * angle) } };
-}
 
 // ---- FCL: test/test_fcl_geometric_shapes.cpp, shapeIntersection_halfspacecapsule and ..._halfspacecylinder ----
 
@@ -56,7 +44,8 @@ static const carom_vec3 AXIS_X = { 1, 0, 0 }, AXIS_Y = { 0, 1, 0 }, AXIS_Z = { 0
 static void check_crossed_edges(carom_context *context, double half, double x, double margin, int count)
 {
 	const carom_shape cube = fixture_box(half, half, half);
-	const carom_pose a = turned(AXIS_Y, 0.25 * PI, 0, 0, 0), b = turned(AXIS_Z, 0.25 * PI, x, 0, 0);
+	const carom_pose a = peer_turned(AXIS_Y, 0.25 * FIXTURE_PI, (v3d){ 0, 0, 0 }),
+					 b = peer_turned(AXIS_Z, 0.25 * FIXTURE_PI, (v3d){ x, 0, 0 });
 	const double edge = 2 * half * ROOT_HALF;
 	carom_manifold m;
 	REQUIRE(carom_collide_convex(context, &cube, &a, &cube, &b, margin, &m) == CAROM_SUCCESS);
@@ -87,7 +76,7 @@ static const carom_vec3 TILT_AXES[] = { { 0.57735026918962576, 0.577350269189625
 static const double TILT_ANGLES[] = { 0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.004, 0.005, 0.006, 0.01, 0.05 };
 enum { TILTS = 4 * 11 };
 
-static carom_pose tilted(int i) { return turned(TILT_AXES[i / 11], TILT_ANGLES[i % 11], 0, 0.99, 0); }
+static carom_pose tilted(int i) { return peer_turned(TILT_AXES[i / 11], TILT_ANGLES[i % 11], (v3d){ 0, 0.99, 0 }); }
 
 // ParallelEdgeTest: cubes stacked face on face, the upper one tipped by a hair. The face contact has to survive.
 TEST(peer_manifolds, box3d_parallel_edges)
@@ -139,8 +128,8 @@ TEST(peer_manifolds, box3d_overlaps_are_never_empty)
 	for (int i = 0; i < 2000; i++) {
 		const carom_pose aim = fixture_random_pose(&seed, 1), way = fixture_random_pose(&seed, 1);
 		const carom_vec3 axis = carom_rotate(aim.orientation, AXIS_X), offset = carom_rotate(way.orientation, AXIS_X);
-		const double angle = i % 2 ? test_random_double(&seed, -0.01, 0.01) : test_random_double(&seed, -PI, PI);
-		const carom_pose pose = turned(axis, angle, 0.4 * offset.x, 0.4 * offset.y, 0.4 * offset.z);
+		const double angle = i % 2 ? test_random_double(&seed, -0.01, 0.01) : test_random_double(&seed, -FIXTURE_PI, FIXTURE_PI);
+		const carom_pose pose = peer_turned(axis, angle, (v3d){ 0.4 * offset.x, 0.4 * offset.y, 0.4 * offset.z });
 		carom_manifold m;
 		REQUIRE(carom_collide_convex(context, &a, NULL, &b, &pose, 0, &m) == CAROM_SUCCESS);
 		double deepest = 0;

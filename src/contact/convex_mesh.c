@@ -33,7 +33,7 @@ enum { FEW_BLOCKS = 128, MOST_DIRECTIONS = 16, MOST_RING = 64, MOST_ROUNDS = 12,
 // a surface that rises by no more over such a length counts as flat.
 static const double FLAT = 1e-4;
 // A normal that holds is preferred to a triangle's own where it brings the body out by less than
-// this share, less this part of its size.
+// this share, less this part of its size; ahead, where its gap is longer than so.
 static const double SOONER = 0.95, SOONER_SIZE = 2e-3;
 // Normals whose cosine is above this are one.
 static const double ALIKE = 0.9999;
@@ -416,10 +416,11 @@ static void settle(convex_pair *c, const near_triangle *t)
 	if (!t->meets && !stands_on_facet(c, t->triangle))
 		return;
 	const v3d *p = t->convex.corner;
+	const double sooner = t->depth > 0 ? SOONER * t->depth : t->depth / SOONER;
 	for (int i = 0; i < c->direction_count; i++) {
 		const v3d d = c->direction[i];
 		const double depth = fmax(v3d_dot(d, p[0]), fmax(v3d_dot(d, p[1]), v3d_dot(d, p[2]))) + c->reach[i];
-		if (depth < SOONER * t->depth - SOONER_SIZE * c->size)
+		if (depth < sooner - SOONER_SIZE * c->size)
 			return;
 	}
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];

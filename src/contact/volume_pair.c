@@ -437,7 +437,7 @@ static void list_tries(const round_pair *r, const bool leaves[2], cr_round_tries
 
 /// The contacts of a body that leaves along a way: at the end of the core that lies deepest along
 /// it; at the other end, if that must leave too; and where that end is outside and near the
-/// surface, of its depth the part that the way does not bring by itself.
+/// surface, of its depth the part that the way does not bring by itself, or how far it is ahead.
 static void add_way(round_pair *r, const cr_round_way *way, const bool leaves[2])
 {
 	const double ahead = is_sphere(r) ? 0 : v3d_dot(way->direction, v3d_sub(r->core[1], r->core[0]));
@@ -456,7 +456,7 @@ static void add_way(round_pair *r, const cr_round_way *way, const bool leaves[2]
 			continue;
 		const v3d away = v3d_scale(v3d_sub(n->core, n->surface), 1 / n->distance);
 		const double depth = fmin(r->radius - n->distance, way->depth * v3d_dot(away, way->direction));
-		if (depth > 0)
+		if (depth > 0 || (n->distance > r->radius && !is_unseen(r, n)))
 			add_round_contact(r, n->core, away, depth, n);
 	}
 }
