@@ -37,6 +37,29 @@ TEST(array, grows_by_half_and_keeps_its_content)
 	carom_destroy_context(context);
 }
 
+TEST(array, growth_within_a_budget_takes_few_copies)
+{
+	// The budget is 5,000 elements, of old and new memory together.
+	carom_context *parent, child;
+	REQUIRE(carom_create_context(NULL, &parent) == CAROM_SUCCESS);
+	cr_context_init_child(&child, parent, 20000);
+	int_array array = { 0 };
+	REQUIRE(cr_array_reserve(&child, &array, 1000));
+	int growths = 0;
+	for (int64_t want = 1001; want < 5000; want++) {
+		const int64_t capacity = array.capacity;
+		if (!cr_array_reserve(&child, &array, want))
+			break;
+		growths += array.capacity != capacity;
+	}
+	// Old and new stand side by side: near half of the budget is the end.
+	CHECK(array.capacity > 2400 && array.capacity < 2600);
+	CHECK(growths >= 3 && growths < 15);
+	cr_array_free(&child, &array);
+	CHECK_INT(carom_memory_in_use(&child), 0);
+	carom_destroy_context(parent);
+}
+
 static void *allocate_while_allowed(size_t size, size_t alignment, void *user)
 {
 	int *allowed = user;

@@ -6,9 +6,12 @@ bool cr_array_reserve_bytes(carom_context *context, void *data, int64_t *capacit
 {
 	if (want <= *capacity)
 		return true;
-	int64_t grown = *capacity + *capacity / 2;
-	if (grown < want || !cr_has_room(context, (size_t)grown * element))
-		grown = want;
+	// Half as much again. Where a budget has no room for that, as large a part of it as there is
+	// room for: an array that grew by one element at a time would be copied each time.
+	int64_t extra = *capacity / 2;
+	while (*capacity + extra > want && !cr_has_room(context, (size_t)(*capacity + extra) * element))
+		extra /= 2;
+	const int64_t grown = *capacity + extra > want ? *capacity + extra : want;
 	void *bigger = cr_alloc_array(context, (size_t)grown, element);
 	if (!bigger)
 		return false;
