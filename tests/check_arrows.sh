@@ -13,63 +13,85 @@ sources() {
 	find "$@" -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) 2>/dev/null | sort
 }
 
-# check_includes FOLDER ALLOWED...: quoted includes must begin with an allowed prefix or name a file beside the one that includes it.
+# may_include FOLDER PREFIX...: quoted includes in the folder begin with one of the prefixes, or name a file beside the one that
+# includes it.
+rules=
+may_include() { rules+="$*"$'\n'; }
+
+# check_includes: judges all files by the rules in one pass. Headers that a build generates are for bench/peers and bindings/python,
+# those of shaders for src/vulkan.
 check_includes() {
-	local folder=$1 file line name allowed ok
-	shift
-	while read -r file; do
-		while IFS=: read -r line name; do
-			ok=no
-			for allowed in "$@"; do
-				[[ $name == "$allowed"* ]] && ok=yes
-			done
-			[[ $name != */* && -e "$(dirname "$file")/$name" ]] && ok=yes
-			[[ $name == build_info.h || $name == carom_tables.h ]] && ok=yes # generated, for bench/peers and bindings/python
-			[[ $folder == src/vulkan && $name == carom_*.spv.h ]] && ok=yes # generated from src/vulkan/shaders
-			[[ $name == ../* || $name == */../* ]] && ok=no
-			[[ $ok == yes ]] || complain "$file:$line: $folder must not include $name"
-		done < <(sed -nE '/^[ \t]*#[ \t]*include[ \t]*["<](carom\/|[^>"]*"|\.\.)/{=;s/^[^"<]*["<]([^">]*)[">].*/\1/p}' "$file" | paste -d: - -)
-	done < <(sources "$folder")
+	awk '
+	NR == FNR { folders[++count] = $1; for (i = 2; i <= NF; i++) prefixes[count, i - 1] = $i; sizes[count] = NF - 1; next }
+	function is_beside(name, path) {
+		path = FILENAME
+		sub(/[^\/]*$/, name, path)
+		return path in files
+	}
+	function fits(name, i) {
+		if (name ~ /(^|\/)\.\.\//)
+			return 0
+		if (name == "build_info.h" || name == "carom_tables.h" || (folders[rule] == "src/vulkan" && name ~ /^carom_.*\.spv\.h/))
+			return 1
+		for (i = 1; i <= sizes[rule]; i++)
+			if (index(name, prefixes[rule, i]) == 1)
+				return 1
+		return name !~ /\// && is_beside(name)
+	}
+	BEGIN { for (i = 2; i < ARGC; i++) files[ARGV[i]] }
+	FNR == 1 { for (rule = count; rule > 0 && index(FILENAME, folders[rule] "/") != 1; rule--) ; }
+	rule && /^[ \t]*#[ \t]*include[ \t]*(["<]carom\/|"|<\.\.)/ {
+		name = $0
+		sub(/^[^"<]*["<]/, "", name)
+		sub(/[">].*/, "", name)
+		if (!fits(name))
+			print FILENAME ":" FNR ": " folders[rule] " must not include " name
+	}' <(printf '%s' "$rules") "$@"
 }
 
 seen=()
 for folder in base math geom tree mesh bvh surface frame contact; do
 	seen+=("$folder/")
-	check_includes "src/$folder" "${seen[@]}" carom/
+	may_include "src/$folder" "${seen[@]}" carom/
 done
-check_includes src/world "${seen[@]}" sweep/ proximity/ world/ carom/
+may_include src/world "${seen[@]}" sweep/ proximity/ world/ carom/
 # What is near what, on swept scenes: the world sees it.
-check_includes src/proximity base/ math/ geom/ tree/ mesh/ bvh/ surface/ frame/ sweep/ proximity/ carom/
+may_include src/proximity base/ math/ geom/ tree/ mesh/ bvh/ surface/ frame/ sweep/ proximity/ carom/
 # The laboratory sees what it stands beside; nothing sees it but by its table, frame/laboratory.h.
-check_includes src/lab "${seen[@]}" sweep/ proximity/ world/ lab/ carom/
+may_include src/lab "${seen[@]}" sweep/ proximity/ world/ lab/ carom/
 # Beside frame and contact: they see what is to its left, and neither it nor each other. The world sees swept scenes.
-check_includes src/spheres base/ math/ geom/ tree/ mesh/ bvh/ vulkan/ spheres/ carom/
+may_include src/spheres base/ math/ geom/ tree/ mesh/ bvh/ vulkan/ spheres/ carom/
 # Graphics devices: the base alone, and spheres see them.
-check_includes src/vulkan base/ vulkan/ carom/
-check_includes src/sweep base/ math/ geom/ tree/ mesh/ bvh/ sweep/ carom/
+may_include src/vulkan base/ vulkan/ carom/
+may_include src/sweep base/ math/ geom/ tree/ mesh/ bvh/ sweep/ carom/
 # The surroundings: simulations see the library alone and no other simulation; files are told of shapes; scenes join them all; pictures
 # know no simulation. The commands stand on top.
-check_includes sim/base carom/ sim/base/
+may_include sim/base carom/ sim/base/
 for folder in shapes cloth grains rigid; do
-	check_includes "sim/$folder" carom/ sim/base/ "sim/$folder/"
+	may_include "sim/$folder" carom/ sim/base/ "sim/$folder/"
 done
-check_includes io carom/ sim/base/ sim/shapes/ io/
-check_includes scene carom/ sim/ io/ scene/
-check_includes view carom/ sim/base/ io/ view/
-check_includes web carom/ sim/base/ io/ web/
-check_includes bindings/wasm carom/ web/
-check_includes bindings/lammps carom/
+may_include io carom/ sim/base/ sim/shapes/ io/
+may_include scene carom/ sim/ io/ scene/
+may_include view carom/ sim/base/ io/ view/
+may_include web carom/ sim/base/ io/ web/
+may_include bindings/wasm carom/ web/
+may_include bindings/lammps carom/
 for folder in tools bench; do
-	check_includes "$folder" carom/ sim/ io/ scene/ view/ web/ plugins/ "$folder/"
+	may_include "$folder" carom/ sim/ io/ scene/ view/ web/ plugins/ "$folder/"
 done
 for folder in examples plugins; do
-	check_includes "$folder" carom/ sim/shapes/ plugins/ "$folder/"
+	may_include "$folder" carom/ sim/shapes/ plugins/ "$folder/"
 done
 [[ -z $(find sim -maxdepth 1 -name '*.[ch]' 2>/dev/null) ]] || complain "sim holds files beside its folders: base, shapes, cloth, grains, rigid"
 # The Python package sees the interface, the readers of mesh files, and scenes (carom.sim, a module of its own).
-check_includes bindings/python carom/ io/ scene/
+may_include bindings/python carom/ io/ scene/
 # Public headers stand alone.
-check_includes include/carom carom/
+may_include include/carom carom/
+
+mapfile -t all < <(sources src sim io scene view web tools bench examples plugins bindings include/carom)
+while IFS= read -r fault; do
+	complain "$fault"
+done < <(((${#all[@]})) && check_includes "${all[@]}")
 
 # Shapes, cloth and grains need no package: of other headers they include those of the C library alone.
 while IFS= read -r hit; do
@@ -94,9 +116,11 @@ done < <(sources src sim io scene view web tools plugins bindings | grep -v '^sr
 # A source that no list names would be compiled by nobody.
 for folder in src sim/base sim/shapes sim/cloth sim/grains sim/rigid io scene view web tools/carom bindings/python; do
 	[[ -e $folder/CMakeLists.txt ]] || continue
-	while read -r file; do
-		grep -qE "^[[:space:]]+${file#"$folder"/}\)?\$" "$folder/CMakeLists.txt" || complain "$file is not listed in $folder/CMakeLists.txt"
-	done < <(sources "$folder" | grep '\.c$')
+	while IFS= read -r file; do
+		complain "$file is not listed in $folder/CMakeLists.txt"
+	done < <(sources "$folder" | grep '\.c$' | awk -v folder="$folder" '
+		NR == FNR { if ($0 ~ /^[ \t]+[^ \t]+$/) { sub(/^[ \t]+/, ""); sub(/\)$/, ""); listed[$0] }; next }
+		!(substr($0, length(folder) + 2) in listed)' "$folder/CMakeLists.txt" -)
 done
 
 if ((failures > 0)); then

@@ -6,21 +6,44 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# expect STATUS FILE LINE [LISTS]: a tree that holds only this file gives this exit status; LISTS goes into src/CMakeLists.txt.
-expect() {
-	local wanted=$1 file=$2 line=$3 lists=${4:-} status
-	rm -rf "$work/tree"
-	mkdir -p "$work/tree/src/world" "$work/tree/$(dirname "$file")"
-	echo '#include "base/context.h"' >"$work/tree/src/world/world.c"
-	printf '%s\n' "$line" >>"$work/tree/$file"
-	[[ -z $lists ]] || printf '\t%s\n' world/world.c "$lists" >"$work/tree/src/CMakeLists.txt"
+# plant FILE LINE: the line is in a file of the tree.
+plant() {
+	mkdir -p "$work/tree/${1%/*}"
+	printf '%s\n' "$2" >>"$work/tree/$1"
+}
+
+# check STATUS WHAT: the check gives this exit status for the tree.
+check() {
+	local status
 	"$here/check_arrows.sh" "$work/tree" >"$work/log" 2>&1
 	status=$?
-	if ((status != wanted)); then
-		echo "$file with '$line': exit status $status, expected $wanted"
-		cat "$work/log"
-		failures=$((failures + 1))
+	((status == $1)) && return
+	echo "$2: exit status $status, expected $1"
+	cat "$work/log"
+	failures=$((failures + 1))
+}
+
+kept=() broken=()
+# expect STATUS FILE LINE: a tree with this file keeps the rules (0) or breaks them (1). All that keep them share a tree, and all that
+# break them share one, of which each has to be named. a.c gets a number, for a name of its own.
+expect() {
+	local file
+	if (($1)); then
+		file=${2/\/a./\/a${#broken[@]}.}
+		broken+=("$file" "$3")
+	else
+		file=${2/\/a./\/a${#kept[@]}.}
+		kept+=("$file" "$3")
 	fi
+}
+
+# expect_listed STATUS LINE: src/CMakeLists.txt with this line gives this exit status where there is a bvh/a.c.
+expect_listed() {
+	rm -rf "$work/tree"
+	plant src/world/world.c '#include "base/context.h"'
+	plant src/bvh/a.c '// listed, or not'
+	printf '\t%s\n' world/world.c "$2" >"$work/tree/src/CMakeLists.txt"
+	check "$1" "$2"
 }
 
 expect 0 src/bvh/a.c '#include "mesh/topology.h"'
@@ -62,7 +85,6 @@ expect 1 sim/cloth/a.c '#include "base/context.h"'
 expect 1 tools/carom/a.c '#include "mesh/topology.h"'
 expect 1 examples/a.c '#include "geom/triangle.h"'
 expect 1 include/carom/a.h '#include "base/context.h"'
-expect 1 src/base/world.c '// the name of another file'
 expect 1 src/bvh/a.c '#include <immintrin.h>'
 expect 1 src/bvh/a.c 'x = _mm256_add_ps(x, y);'
 expect 1 src/bvh/a.c 'x = vaddq_f32(x, y);'
@@ -72,8 +94,24 @@ expect 1 sim/grains/a.c '#include <pthread.h>'
 expect 1 tools/carom/a.c 'pthread_create(&thread, NULL, run, NULL);'
 expect 0 src/base/thread.c '#include <pthread.h>'
 expect 0 src/math/simd.h '#include <immintrin.h>'
-expect 0 src/bvh/a.c '// listed' bvh/a.c
-expect 0 src/bvh/a.c '// listed last' 'bvh/a.c)'
-expect 1 src/bvh/a.c '// not listed' bvh/aa.c
+expect 1 src/base/world.c '// the name of another file'
+
+plant src/world/world.c '#include "base/context.h"'
+for ((i = 0; i < ${#kept[@]}; i += 2)); do plant "${kept[i]}" "${kept[i + 1]}"; done
+check 0 'a tree that keeps the rules'
+rm -rf "$work/tree"
+plant src/world/world.c '#include "base/context.h"'
+for ((i = 0; i < ${#broken[@]}; i += 2)); do plant "${broken[i]}" "${broken[i + 1]}"; done
+check 1 'a tree that breaks them'
+for ((i = 0; i < ${#broken[@]}; i += 2)); do
+	[[ ${broken[i]} == sim/a* ]] && wanted='^sim holds files beside' || wanted="^${broken[i]}:|\./${broken[i]} "
+	grep -qE "$wanted" "$work/log" && continue
+	echo "${broken[i]} with '${broken[i + 1]}' passed"
+	failures=$((failures + 1))
+done
+
+expect_listed 0 bvh/a.c
+expect_listed 0 'bvh/a.c)'
+expect_listed 1 bvh/aa.c
 echo "$failures failures"
 ((failures == 0))

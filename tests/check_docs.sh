@@ -9,54 +9,58 @@ complain() {
 	failures=$((failures + 1))
 }
 
-# outside_code FILE: its lines outside of code blocks, each with its number.
-outside_code() {
-	awk '/^```/ { code = !code; next } !code { print FNR ":" $0 }' "$1"
-}
-
-# anchors FILE: the places that a link may name.
-anchors() {
-	outside_code "$1" | sed 's/^[0-9]*://' | awk '
-		{
-			line = $0
-			while (match(line, /<a id="[^"]*"/)) {
-				print substr(line, RSTART + 7, RLENGTH - 8)
-				line = substr(line, RSTART + RLENGTH)
-			}
+# links DOCUMENT...: each link of theirs outside of code blocks: document, line, target, part of it that is named ("-": none),
+# whether the target is a document without that part.
+links() {
+	awk '
+	FNR == 1 { code = 0; read_too[FILENAME] }
+	/^```/ { code = !code; next }
+	code { next }
+	/<a id="/ {
+		for (line = $0; match(line, /<a id="[^"]*"/); line = substr(line, RSTART + RLENGTH))
+			parts[FILENAME, substr(line, RSTART + 7, RLENGTH - 8)]
+	}
+	/^#+ / {
+		line = tolower($0)
+		sub(/^#+ +/, "", line)
+		gsub(/[^a-z0-9_ -]/, "", line)
+		gsub(/ /, "-", line)
+		parts[FILENAME, line]
+	}
+	{
+		for (line = $0; match(line, /\]\([^()]+\)/); line = substr(line, RSTART + RLENGTH)) {
+			links++
+			document[links] = FILENAME
+			number[links] = FNR
+			link[links] = substr(line, RSTART + 2, RLENGTH - 3)
 		}
-		/^#+ / {
-			line = tolower($0)
-			sub(/^#+ +/, "", line)
-			gsub(/[^a-z0-9_ -]/, "", line)
-			gsub(/ /, "-", line)
-			print line
-		}'
+	}
+	END {
+		for (i = 1; i <= links; i++) {
+			if (link[i] ~ /:\/\/|^mailto:/)
+				continue
+			path = part = link[i]
+			sub(/#.*/, "", path)
+			if (!sub(/^[^#]*#/, "", part))
+				part = "-"
+			target = document[i]
+			if (path != "")
+				sub(/[^\/]*$/, path, target)
+			while (sub(/[^\/.]+\/\.\.\//, "", target)) # a/../b is b
+				;
+			print document[i] ":" number[i], target, part, part != "-" && target in read_too && !((target, part) in parts)
+		}
+	}' "$@"
 }
 
-documents=$(find README.md CONTRIBUTING.md CHANGELOG.md docs -name '*.md' 2>/dev/null | sort)
-while IFS=: read -r document line link; do
-	case $link in
-	*://* | mailto:*) continue ;;
-	esac
-	path=${link%%#*}
-	target=$document
-	[[ -z $path ]] || target=$(dirname "$document")/$path
+mapfile -t documents < <(find README.md CONTRIBUTING.md CHANGELOG.md docs -name '*.md' 2>/dev/null | sort)
+while read -r place target part missing; do
 	if [[ ! -e $target ]]; then
-		complain "$document:$line: there is no $path"
-	elif [[ $link == *#* && $target == *.md ]]; then
-		anchors "$target" | grep -qxF -- "${link#*#}" || complain "$document:$line: $target has no part ${link#*#}"
+		complain "$place: there is no $target"
+	elif ((missing)); then
+		complain "$place: $target has no part $part"
 	fi
-done < <(for document in $documents; do
-	outside_code "$document" | awk -v document="$document" '{
-		number = $0
-		sub(/:.*/, "", number)
-		line = $0
-		while (match(line, /\]\([^()]+\)/)) {
-			print document ":" number ":" substr(line, RSTART + 2, RLENGTH - 3)
-			line = substr(line, RSTART + RLENGTH)
-		}
-	}'
-done)
+done < <(((${#documents[@]})) && links "${documents[@]}")
 
 # Each folder has its page among the internals, and the index leads to each page.
 if [[ -d docs/internals ]]; then
@@ -68,11 +72,16 @@ if [[ -d docs/internals ]]; then
 		name=$(basename "$page")
 		[[ $name == README.md ]] || grep -qF "]($name)" docs/internals/README.md || complain "docs/internals/README.md does not lead to $name"
 	done
-	files=$(find src include sim io scene view web tools bench tests cmake plugins examples bindings -type f 2>/dev/null | sed 's,.*/,,')
-	while IFS=: read -r page line name; do
-		name=${name//\`/}
-		grep -qxF -- "${name##*/}" <<<"$files" || complain "$page:$line: there is no file $name"
-	done < <(grep -noE '`[a-z0-9_/]+\.(c|h|cpp|sh)`' docs/internals/*.md /dev/null)
+	while IFS= read -r fault; do
+		complain "$fault"
+	done < <(grep -noE '`[a-z0-9_/]+\.(c|h|cpp|sh)`' docs/internals/*.md /dev/null | tr -d '`' | awk -F: '
+		NR == FNR { sub(/.*\//, ""); files[$0]; next }
+		{
+			name = $3
+			sub(/.*\//, "", name)
+			if (!(name in files))
+				print $1 ":" $2 ": there is no file " $3
+		}' <(find src include sim io scene view web tools bench tests cmake plugins examples bindings -type f 2>/dev/null; echo) -)
 fi
 
 if ((failures > 0)); then
