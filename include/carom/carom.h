@@ -7,6 +7,7 @@
 #include "carom/batch.h"
 #include "carom/collide.h"
 #include "carom/geometry.h"
+#include "carom/grains.h"
 #include "carom/math.h"
 #include "carom/mesh.h"
 #include "carom/mesh_query.h"

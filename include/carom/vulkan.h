@@ -54,6 +54,7 @@ typedef struct carom_device_info {
 	uint64_t memory;              ///< bytes of its own memory (of a CPU: that it may use)
 	uint64_t largest_buffer;      ///< bytes that one buffer may have
 	uint32_t subgroup_size;       ///< invocations that run in step
+	bool doubles;                 ///< its kernels have double precision (carom/grains.h)
 	bool ray_query, ray_pipeline; ///< it has the tiers QUERY and PIPELINE
 	bool usable;                  ///< carom_create_device can use it
 	char lacks[128];              ///< why not; empty for a usable one

@@ -130,6 +130,7 @@ void sim_destroy_granular(sim_granular *g)
 	if (!g)
 		return;
 	const size_t count = (size_t)g->count;
+	carom_destroy_grains(g->grains);
 	carom_destroy_spheres(g->detector);
 	granular_free_packed(g);
 	granular_free(g, g->touched, (size_t)g->history_room);
@@ -213,14 +214,12 @@ bool granular_begin(sim_granular *g, sim_error *error)
 			"time_step: %g s is not below %g s, the bound of stability for the lightest sphere with %g contacts",
 			g->def.time_step, g->step_limit, g->def.stability_contacts);
 	}
-	if (!g->with_history)
-		return true;
-	if (!g->packed.first) {
+	if (g->with_history && !g->packed.first) {
 		if (!granular_pack_room(g, 0, error))
 			return false;
 		memset(g->packed.first, 0, (size_t)(g->count + 1) * sizeof *g->packed.first);
 	}
-	return true;
+	return !g->def.device || granular_open_device(g, error);
 }
 
 sim_granular *sim_create_granular(carom_context *context, const sim_granular_def *def, sim_error *error)
@@ -297,7 +296,7 @@ bool sim_granular_advance(sim_granular *g, sim_granular_step *step, sim_error *e
 {
 	sim_granular_step unwanted;
 	if (g->count > 0)
-		return run_step(g, step ? step : &unwanted, error);
+		return (g->grains ? granular_step_on_device : run_step)(g, step ? step : &unwanted, error);
 	g->steps++;
 	if (step)
 		*step = (sim_granular_step){ .step = g->steps, .time = (double)g->steps * g->def.time_step };
@@ -331,6 +330,12 @@ sim_granular_info sim_granular_get_info(const sim_granular *g)
 		.bytes = g->bytes };
 	if (g->count > 0 && g->max_overlap > 0)
 		info.step_limit_met = granular_step_limit(g, g->def.stability_contacts, g->max_overlap);
+	if (g->grains) {
+		info.on_device = true;
+		info.device = carom_grains_get_stats(g->grains);
+		info.list_builds = info.device.lists;
+		info.list_entries = info.device.entries;
+	}
 	if (g->detector) {
 		info.detector = carom_spheres_get_stats(g->detector);
 		info.bytes_detector = info.detector.bytes;
@@ -340,6 +345,7 @@ sim_granular_info sim_granular_get_info(const sim_granular *g)
 
 void sim_granular_get_state(sim_granular *g, double *centres, double *radii, double *velocities, double *angular_velocities)
 {
+	granular_fetch(g, NULL);
 	granular_catch_up(g);
 	for (int64_t i = 0; i < g->count; i++) {
 		const size_t at = g->ids[i];
@@ -358,6 +364,7 @@ void sim_granular_get_state(sim_granular *g, double *centres, double *radii, dou
 
 sim_granular_view sim_granular_get_view(sim_granular *g)
 {
+	granular_fetch(g, NULL);
 	granular_catch_up(g);
 	return (sim_granular_view){ .count = g->count,
 		.spheres = g->count ? &g->places->x : NULL,

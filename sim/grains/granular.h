@@ -9,6 +9,7 @@
 #ifndef SIM_GRANULAR_H
 #define SIM_GRANULAR_H
 
+#include "carom/grains.h"
 #include "carom/spheres.h"
 #include "sim/base/sim_error.h"
 
@@ -132,6 +133,10 @@ typedef struct sim_granular_def {
 	/// largest one met.
 	double stability_overlap;
 	carom_sphere_method method;
+	/// Do the steps there (carom/grains.h): with the same bits where it rounds as the processor
+	/// does. It knows no user's force and no touches, and a skin below 0 is 0.6 mean radii. Not of
+	/// this simulation: the device must outlive it. NULL: the processor.
+	carom_device *device;
 	/// m, of the list of neighbours; below 0: chosen and adapted by measured times
 	double skin;
 	bool keep_order; ///< never sort the arrays in memory (for tests and measurements)
@@ -228,6 +233,8 @@ typedef struct sim_granular_info {
 	size_t bytes; ///< held by the simulation beside the detector
 	size_t bytes_detector;
 	carom_sphere_stats detector; ///< of its last calls
+	bool on_device;
+	carom_grains_stats device; ///< of a simulation on a device
 } sim_granular_info;
 
 sim_granular_info sim_granular_get_info(const sim_granular *granular);
@@ -247,6 +254,11 @@ typedef struct sim_granular_energy {
 /// before. The elastic part is 0 with def.force. May rebuild the list of neighbours; motions do not
 /// depend on when that happens.
 bool sim_granular_get_energy(sim_granular *granular, sim_granular_energy *energy, sim_error *error);
+
+/// Of a simulation on a device: bring its state here, so that calls that read it cannot fail. They
+/// do it by themselves, but have no error to tell: where it fails, they give the last state that
+/// was brought, and the next step fails. False, with the reason in error.
+bool sim_granular_fetch(sim_granular *granular, sim_error *error);
 
 /// Places and motions in the order of the definition. Each [3*count] ([count] radii) and NULL where
 /// not wanted. Centres lie within the box along periodic axes.

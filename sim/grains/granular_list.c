@@ -200,6 +200,8 @@ bool granular_keep_list(sim_granular *g, sim_error *error)
 	if (g->failed) {
 		return sim_fail(error, "the simulation failed before");
 	}
+	if (!granular_fetch(g, error))
+		return false;
 	if (g->count == 0)
 		return true;
 	const double begin = sim_now_ms();

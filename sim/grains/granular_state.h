@@ -11,6 +11,7 @@
 
 #include "sim/base/sim_error.h"
 #include "sim/grains/granular.h"
+#include "carom/grains.h"
 
 // Records of 32 bytes: a neighbour costs one cache line.
 typedef struct granular_place {
@@ -57,20 +58,8 @@ typedef struct granular_block {
 /// Numbers of a local on a worker's desk: place, motion and force, or force and torque.
 enum { GRANULAR_DESK_WIDTH = 12 };
 
-/// A law as the contacts use it.
-typedef struct granular_coefficients {
-	bool hertz;
-	bool scaled;                 // the linear stiffness grows with R
-	bool tangential, rolling;    // is there such a force?
-	double stiffness;            // linear: k, or k / R when scaled
-	double modulus;              // Hertz: E
-	double shear;                // Mindlin: G
-	double damping;              // c / sqrt(stiffness * m)
-	double damping_root;         // linear: the same times the root of stiffness
-	double tangential_stiffness; // linear: k_t, or k_t / R when scaled
-	double tangential_damping;   // linear: c_t / c
-	double friction, rolling_friction;
-} granular_coefficients;
+/// A law as the contacts use it, here and on a device.
+typedef carom_grain_law granular_coefficients;
 
 enum { GRANULAR_FACES = 6, GRANULAR_MAX_PLANES = GRANULAR_FACES + SIM_GRANULAR_MAX_WALLS };
 
@@ -230,6 +219,11 @@ struct sim_granular {
 
 	granular_lag lag;
 
+	// On a device: its spheres; which of both has the present state; and the bits and springs of
+	// walls as it wants them.
+	carom_grains *grains; // NULL: everything is done here
+	bool host_fresh, device_fresh;
+
 	sim_granular_mark mark; // the caller's
 
 	granular_tally *tallies; // [workers]
@@ -358,6 +352,15 @@ void granular_free_packed(sim_granular *granular);
 void granular_start_skin(sim_granular *granular);
 /// The list is to be rebuilt: the skin it should have.
 double granular_next_skin(sim_granular *granular);
+
+// ---- On a device (granular_device.c) ----
+
+/// Check what a device leaves out, and make spheres on it. After granular_begin.
+bool granular_open_device(sim_granular *granular, sim_error *error);
+/// One step there, into *step.
+bool granular_step_on_device(sim_granular *granular, sim_granular_step *step, sim_error *error);
+/// Bring the present state here, if it is not.
+bool granular_fetch(sim_granular *granular, sim_error *error);
 
 // ---- Making (granular.c) ----
 

@@ -136,6 +136,13 @@ static void record_fit(carom_device *device, cr_gpu_tree *t, bool refit)
 									   t->arrivals.address },
 		{ n, bits_of(1), bits_of(t->reach.add) } };
 	cr_gpu_run(device, CR_KERNEL_TREE_FIT, n, CR_GPU_THREADS, &fit);
+}
+
+static void record_cost(carom_device *device, cr_gpu_tree *t)
+{
+	const uint32_t n = t->count;
+	if (has_rays(t))
+		return; // with the proxies
 	const cr_gpu_arguments cost = { { t->nodes.address, t->costs.address }, { n, COST_GROUPS } };
 	cr_gpu_run(device, CR_KERNEL_TREE_COST, COST_GROUPS * CR_GPU_THREADS, CR_GPU_THREADS, &cost);
 }
@@ -184,6 +191,7 @@ carom_result cr_gpu_build_tree(carom_device *device, cr_gpu_tree *tree, const fl
 	if (!refit)
 		record_shape(device, tree, lower, upper);
 	record_fit(device, tree, refit);
+	record_cost(device, tree);
 	const float *costs =
 		cr_gpu_read(device, &tree->costs, 0, 4 * (has_rays(tree) ? COST_FLOATS * COST_GROUPS : COST_GROUPS + 1));
 	result = cr_gpu_finish(device);
@@ -192,6 +200,20 @@ carom_result cr_gpu_build_tree(carom_device *device, cr_gpu_tree *tree, const fl
 	else
 		tree->count = 0;
 	return result;
+}
+
+carom_result cr_gpu_reserve_tree(carom_device *device, cr_gpu_tree *tree, uint32_t count)
+{
+	return reserve_tree(device, tree, count);
+}
+
+void cr_gpu_record_tree(
+	carom_device *device, cr_gpu_tree *tree, uint32_t count, const float lower[3], const float upper[3], cr_gpu_reach reach)
+{
+	tree->count = count;
+	tree->reach = reach;
+	record_shape(device, tree, lower, upper);
+	record_fit(device, tree, false);
 }
 
 // ---- Pairs ----

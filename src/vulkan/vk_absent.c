@@ -1,8 +1,9 @@
 /// carom/vulkan.h in a library that was built without Vulkan: there are no devices.
+#include "carom/grains.h"
 #include "vulkan/gpu_device.h"
 
 // As in vk_device.c: a definition is checked wherever it is given.
-enum { DEVICE_COOKIE = 0x43645631 };
+enum { DEVICE_COOKIE = 0x43645631, GRAINS_COOKIE = 0x43677231 };
 
 carom_device_def carom_default_device_def(void) { return (carom_device_def){ .cookie = DEVICE_COOKIE }; }
 
@@ -69,3 +70,66 @@ int32_t carom_device_get_kernels(const carom_device *device, carom_kernel_time *
 	(void)capacity;
 	return 0;
 }
+
+// ---- carom/grains.h: there are none, so but for the first two nothing can be called ----
+
+carom_grains_def carom_default_grains_def(void) { return (carom_grains_def){ .cookie = GRAINS_COOKIE }; }
+
+carom_result carom_create_grains(carom_context *context, const carom_grains_def *def, carom_grains **grains)
+{
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!def || !grains)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_grains: %s is NULL", !def ? "def" : "grains");
+	*grains = NULL;
+	return cr_fail(context, CAROM_UNSUPPORTED, "this library was built without Vulkan (CAROM_VULKAN=OFF): it has no devices");
+}
+
+void carom_destroy_grains(carom_grains *grains) { (void)grains; }
+
+carom_result carom_grains_set_state(carom_grains *grains, const carom_grains_state *state)
+{
+	(void)grains;
+	(void)state;
+	return CAROM_UNSUPPORTED;
+}
+
+carom_result carom_grains_count_springs(carom_grains *grains, int64_t *count)
+{
+	(void)grains;
+	*count = 0;
+	return CAROM_UNSUPPORTED;
+}
+
+carom_result carom_grains_get_state(carom_grains *grains, carom_grains_state *state)
+{
+	(void)grains;
+	(void)state;
+	return CAROM_UNSUPPORTED;
+}
+
+carom_result carom_grains_advance(
+	carom_grains *grains, int32_t count, const carom_grains_moment *moments, carom_grains_step *steps, int32_t *done)
+{
+	(void)grains;
+	(void)count;
+	(void)moments;
+	(void)steps;
+	(void)done;
+	return CAROM_UNSUPPORTED;
+}
+
+carom_grains_stats carom_grains_get_stats(const carom_grains *grains)
+{
+	(void)grains;
+	return (carom_grains_stats){ 0 };
+}
+
+carom_result carom_grains_get_buffers(carom_grains *grains, carom_grains_buffers *buffers)
+{
+	(void)grains;
+	(void)buffers;
+	return CAROM_UNSUPPORTED;
+}
+
+void carom_grains_set_moved(carom_grains *grains) { (void)grains; }

@@ -2,6 +2,7 @@
 #include "vulkan/vk_commands.h"
 #include "vulkan/vk_kernels.h"
 #include "vulkan/vk_memory.h"
+#include <string.h>
 
 enum { MOST_GROUPS = 65535 }; // in one dimension, on every device
 
@@ -138,7 +139,7 @@ void cr_gpu_barrier(const carom_device *device, VkCommandBuffer commands)
 	VkPipelineStageFlags from = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 	VkAccessFlags written = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 	VkAccessFlags used = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-		VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT;
+		VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT | VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
 	if (device->rays.query || device->rays.pipeline) {
 		from |= VK_PIPELINE_STAGE_ACCELERATION_STRUCTURE_BUILD_BIT_KHR;
 		written |= VK_ACCESS_ACCELERATION_STRUCTURE_WRITE_BIT_KHR;
@@ -149,7 +150,8 @@ void cr_gpu_barrier(const carom_device *device, VkCommandBuffer commands)
 	const VkMemoryBarrier barrier = {
 		.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = written, .dstAccessMask = used
 	};
-	device->vk->CmdPipelineBarrier(commands, from, from | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+	const VkPipelineStageFlags to = from | VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT;
+	device->vk->CmdPipelineBarrier(commands, from, to, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
 // ---- Kernels one after the other ----
@@ -169,6 +171,7 @@ carom_result cr_gpu_begin(carom_device *device)
 {
 	device->failed = cr_gpu_start_work(device, &device->work);
 	device->readback_used = device->query_count = 0;
+	device->gate = NULL;
 	if (device->failed != CAROM_SUCCESS)
 		return device->failed;
 	if (device->queries)
@@ -200,6 +203,21 @@ void cr_gpu_end_kernel(carom_device *device, cr_kernel kernel)
 	device->stats.dispatches++;
 }
 
+/// Note the numbers of workgroups that are wanted; those that the device will have written count.
+static void dispatch_gated(carom_device *device, uint32_t columns, uint32_t rows)
+{
+	cr_gpu_gate *gate = device->gate;
+	if (gate->used == CR_GPU_GATE_SLOTS) {
+		device->failed = cr_fail(device->context, CAROM_UNSUPPORTED, "more than %d kernels at a gate", CR_GPU_GATE_SLOTS);
+		return;
+	}
+	const uint32_t groups[3] = { columns, rows, 1 };
+	memcpy(gate->wanted[gate->used], groups, sizeof groups);
+	device->vk->CmdDispatchIndirect(
+		device->work.commands, gate->groups->buffer, (uint64_t)gate->used * sizeof(VkDispatchIndirectCommand));
+	gate->used++;
+}
+
 void cr_gpu_run(carom_device *device, cr_kernel kernel, uint64_t count, uint32_t threads, const cr_gpu_arguments *arguments)
 {
 	const cr_vk *vk = device->vk;
@@ -214,7 +232,10 @@ void cr_gpu_run(carom_device *device, cr_kernel kernel, uint64_t count, uint32_t
 	vk->CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, device->pipelines[kernel]);
 	vk->CmdPushConstants(commands, device->layout, device->stages, 0, sizeof *arguments, arguments);
 	cr_gpu_begin_kernel(device, kernel);
-	vk->CmdDispatch(commands, columns, rows, 1);
+	if (device->gate)
+		dispatch_gated(device, columns, rows);
+	else
+		vk->CmdDispatch(commands, columns, rows, 1);
 	cr_gpu_end_kernel(device, kernel);
 }
 
@@ -222,6 +243,11 @@ void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t si
 {
 	if (device->failed != CAROM_SUCCESS || size == 0)
 		return;
+	if (device->gate) {
+		const cr_gpu_arguments arguments = { { buffer->address }, { (uint32_t)(size / 4) } };
+		cr_gpu_run(device, CR_KERNEL_CLEAR, size / 4, CR_GPU_THREADS, &arguments);
+		return;
+	}
 	device->vk->CmdFillBuffer(device->work.commands, buffer->buffer, 0, size, 0);
 	cr_gpu_barrier(device, device->work.commands);
 }

@@ -28,6 +28,16 @@ void cr_gpu_close_commands(carom_device *device);
 void cr_gpu_lock(carom_device *device);
 void cr_gpu_unlock(carom_device *device);
 
+/// A gate: kernels that are recorded while device->gate is set start with the numbers of workgroups
+/// that stand in a table on the device by then, three words each; so a kernel before them decides
+/// whether they run. The numbers that are wanted are noted here, to be brought to the device before
+/// the work is submitted. cr_gpu_begin closes gates.
+struct cr_gpu_gate {
+	const cr_gpu_buffer *groups; // of CR_GPU_GATE_SLOTS entries
+	uint32_t used;
+	uint32_t wanted[CR_GPU_GATE_SLOTS][3];
+};
+
 /// Begin to record. Refused when the device is lost.
 carom_result cr_gpu_begin(carom_device *device);
 /// A kernel over count items, threads of them in a workgroup.

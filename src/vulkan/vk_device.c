@@ -254,6 +254,7 @@ static void describe(const cr_vk *vk, VkPhysicalDevice physical, const capabilit
 	info->largest_buffer = c->properties11.maxMemoryAllocationSize;
 	info->subgroup_size = c->properties11.subgroupSize;
 	info->usable = info->lacks[0] == 0;
+	info->doubles = c->features.features.shaderFloat64;
 	info->ray_query = find_rays(c).query;
 	info->ray_pipeline = find_rays(c).pipeline;
 }
@@ -478,6 +479,7 @@ static VkResult make_device(carom_device *device)
 	VkPhysicalDeviceRayTracingPipelineFeaturesKHR pipeline = { .rayTracingPipeline = VK_TRUE };
 	VkPhysicalDeviceFeatures2 features = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2 };
 	features.features.shaderInt64 = VK_TRUE;
+	features.features.shaderFloat64 = device->info.doubles;
 	const bool boxes = rays->query || rays->pipeline;
 	chain(&features, &sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, true);
 	chain(&features, &features12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, true);

@@ -30,6 +30,15 @@ typedef enum cr_kernel {
 	CR_KERNEL_RAYS_QUERY,
 	CR_KERNEL_RAYS_TRACE, // a ray-tracing pipeline
 	CR_KERNEL_RAYS_SUM,
+	CR_KERNEL_CLEAR,
+	CR_KERNEL_ARITHMETIC,
+	CR_KERNEL_GRAINS_STEER,
+	CR_KERNEL_GRAINS_PLACE,
+	CR_KERNEL_GRAINS_ROWS_COUNT,
+	CR_KERNEL_GRAINS_ROWS_FILL,
+	CR_KERNEL_GRAINS_FORCE,
+	CR_KERNEL_GRAINS_MOVE,
+	CR_KERNEL_GRAINS_SUM,
 	CR_KERNEL_BOXES_BUILD, // the driver's, as is the next one
 	CR_KERNEL_BOXES_REFIT,
 	CR_KERNELS,
@@ -49,6 +58,7 @@ enum {
 	CR_GPU_SLOT_SIZE = 4 << 20,
 	CR_GPU_READBACK_SIZE = 64 << 10,
 	CR_GPU_QUERIES = 512, // time stamps of one submission
+	CR_GPU_GATE_SLOTS = 128,
 };
 
 /// The abilities of a device with rays, and its bounds.
@@ -66,6 +76,8 @@ typedef struct cr_gpu_work {
 	VkFence fence;
 	bool pending;
 } cr_gpu_work;
+
+typedef struct cr_gpu_gate cr_gpu_gate;
 
 struct carom_device {
 	carom_context *context;
@@ -97,6 +109,7 @@ struct carom_device {
 	cr_gpu_work work;
 	bool recording;
 	carom_result failed; // the first failure since cr_gpu_begin
+	cr_gpu_gate *gate;   // at which kernels wait (vk_commands.h); NULL: none
 	VkQueryPool queries;
 	uint32_t query_count;
 	uint8_t query_kernels[CR_GPU_QUERIES / 2];

@@ -6,7 +6,16 @@
 #include <string.h>
 
 // The kernels as SPIR-V, which the build makes of src/vulkan/shaders.
+#include "carom_arithmetic.spv.h"
+#include "carom_clear.spv.h"
 #include "carom_gather.spv.h"
+#include "carom_grains_force.spv.h"
+#include "carom_grains_move.spv.h"
+#include "carom_grains_place.spv.h"
+#include "carom_grains_rows_count.spv.h"
+#include "carom_grains_rows_fill.spv.h"
+#include "carom_grains_steer.spv.h"
+#include "carom_grains_sum.spv.h"
 #include "carom_morton.spv.h"
 #include "carom_pairs_count.spv.h"
 #include "carom_pairs_fill.spv.h"
@@ -60,6 +69,15 @@ static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_RAYS_QUERY] = CODE(rays_query),
 	[CR_KERNEL_RAYS_TRACE] = CODE(rays_trace),
 	[CR_KERNEL_RAYS_SUM] = CODE(rays_sum),
+	[CR_KERNEL_CLEAR] = CODE(clear),
+	[CR_KERNEL_ARITHMETIC] = CODE(arithmetic),
+	[CR_KERNEL_GRAINS_STEER] = CODE(grains_steer),
+	[CR_KERNEL_GRAINS_PLACE] = CODE(grains_place),
+	[CR_KERNEL_GRAINS_ROWS_COUNT] = CODE(grains_rows_count),
+	[CR_KERNEL_GRAINS_ROWS_FILL] = CODE(grains_rows_fill),
+	[CR_KERNEL_GRAINS_FORCE] = CODE(grains_force),
+	[CR_KERNEL_GRAINS_MOVE] = CODE(grains_move),
+	[CR_KERNEL_GRAINS_SUM] = CODE(grains_sum),
 	[CR_KERNEL_BOXES_BUILD] = { .name = "boxes_build" },
 	[CR_KERNEL_BOXES_REFIT] = { .name = "boxes_refit" },
 };

@@ -63,6 +63,7 @@
 	X(CmdBindPipeline)             \
 	X(CmdPushConstants)            \
 	X(CmdDispatch)                 \
+	X(CmdDispatchIndirect)         \
 	X(CmdPipelineBarrier)          \
 	X(CmdFillBuffer)               \
 	X(CmdCopyBuffer)

@@ -1,0 +1,105 @@
+#version 460
+// Writes the row of each sphere, ascending, and hands it the springs of its last row.
+#extension GL_GOOGLE_include_directive : require
+#include "kernel.glsl"
+#include "grains.glsl"
+#define ACCESS readonly
+#include "tree.glsl"
+#include "grains_rows.glsl"
+
+const uint SHORT = 32; // rows that are sorted by insertion
+
+uint64_t begin;
+uint found = 0;
+Words row;
+
+void take(uint place) { row.at[uint(begin) + found++] = Words(setup.order).at[place]; }
+
+void sort_short(uint n)
+{
+	for (uint k = 1; k < n; k++) {
+		const uint item = row.at[uint(begin) + k];
+		uint hole = k;
+		for (; hole > 0 && row.at[uint(begin) + hole - 1] > item; hole--)
+			row.at[uint(begin) + hole] = row.at[uint(begin) + hole - 1];
+		row.at[uint(begin) + hole] = item;
+	}
+}
+
+void sift(uint root, uint n)
+{
+	const uint item = row.at[uint(begin) + root];
+	for (;;) {
+		uint child = 2 * root + 1;
+		if (child >= n)
+			break;
+		if (child + 1 < n && row.at[uint(begin) + child + 1] > row.at[uint(begin) + child])
+			child++;
+		if (row.at[uint(begin) + child] <= item)
+			break;
+		row.at[uint(begin) + root] = row.at[uint(begin) + child];
+		root = child;
+	}
+	row.at[uint(begin) + root] = item;
+}
+
+// A heap: as good for the row of a giant.
+void sort_long(uint n)
+{
+	for (uint root = n / 2; root-- > 0;)
+		sift(root, n);
+	for (uint last = n - 1; last > 0; last--) {
+		const uint most = row.at[uint(begin)];
+		row.at[uint(begin)] = row.at[uint(begin) + last];
+		row.at[uint(begin) + last] = most;
+		sift(0, last);
+	}
+}
+
+void keep_springs(uint sphere, uint next, uint n)
+{
+	const uint current = 1 - next;
+	Words old = Words(setup.other[current]);
+	Doubles from = Doubles(setup.springs[current]), to = Doubles(setup.springs[next]);
+	uint at = uint(Longs(setup.first[current]).at[sphere]);
+	const uint end = uint(Longs(setup.first[current]).at[sphere + 1]);
+	for (uint e = uint(begin); e < uint(begin) + n; e++) {
+		const uint item = row.at[e];
+		while (at < end && (old.at[at] & ~TOUCHED) < item)
+			at++;
+		if (at == end)
+			return;
+		if (old.at[at] != (item | TOUCHED))
+			continue;
+		row.at[e] = item | TOUCHED;
+		for (uint k = 0; k < 3; k++)
+			to.at[3 * e + k] = from.at[3 * at + k];
+	}
+}
+
+void main()
+{
+	const uint place = item_number();
+	if (place >= setup.count)
+		return;
+	const uint next = 1 - control().at[CURRENT], sphere = Words(setup.order).at[place];
+	begin = Longs(setup.sums).at[sphere];
+	const uint64_t end = Longs(setup.sums).at[sphere + 1];
+	const uint n = uint(end - begin);
+	Longs(setup.first[next]).at[sphere] = begin;
+	if (sphere == setup.count - 1)
+		Longs(setup.first[next]).at[setup.count] = end;
+	row = Words(setup.other[next]);
+	if (n > SLOTS) {
+		search_place(place, sphere);
+	} else {
+		for (uint slot = 0; slot < n; slot++)
+			row.at[uint(begin) + slot] = Words(setup.slots).at[slot * setup.count + place];
+	}
+	if (n > SHORT)
+		sort_long(n);
+	else
+		sort_short(n);
+	if ((setup.flags & HISTORIES) != 0)
+		keep_springs(sphere, next, n);
+}

@@ -1,0 +1,129 @@
+/// Calls of a driver that fail: functions that stand in the place of the true ones and let one call, of whatever function, fail.
+/// Static: there are no such headers where the library is built without Vulkan.
+#ifndef TESTS_DEVICE_FAILURES_H
+#define TESTS_DEVICE_FAILURES_H
+
+#include "vulkan/vk_device.h"
+
+// Calls so far, and the number of the one that is to fail, with what, and which it was.
+static int s_calls, s_failing;
+static VkResult s_result;
+static const cr_vk *s_real;
+static const char *s_failed;
+
+/// Is this the call that fails?
+static inline bool fails(const char *name)
+{
+	if (s_calls++ != s_failing)
+		return false;
+	s_failed = name;
+	return true;
+}
+
+static inline VkResult VKAPI_PTR create_buffer(
+	VkDevice device, const VkBufferCreateInfo *info, const VkAllocationCallbacks *memory, VkBuffer *buffer)
+{
+	return fails("vkCreateBuffer") ? s_result : s_real->CreateBuffer(device, info, memory, buffer);
+}
+static inline VkResult VKAPI_PTR allocate_memory(
+	VkDevice device, const VkMemoryAllocateInfo *info, const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
+{
+	return fails("vkAllocateMemory") ? s_result : s_real->AllocateMemory(device, info, callbacks, memory);
+}
+static inline VkResult VKAPI_PTR bind_memory(VkDevice device, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize at)
+{
+	return fails("vkBindBufferMemory") ? s_result : s_real->BindBufferMemory(device, buffer, memory, at);
+}
+static inline VkResult VKAPI_PTR map_memory(
+	VkDevice device, VkDeviceMemory memory, VkDeviceSize at, VkDeviceSize size, VkMemoryMapFlags flags, void **data)
+{
+	return fails("vkMapMemory") ? s_result : s_real->MapMemory(device, memory, at, size, flags, data);
+}
+static inline VkResult VKAPI_PTR create_module(
+	VkDevice device, const VkShaderModuleCreateInfo *info, const VkAllocationCallbacks *memory, VkShaderModule *module)
+{
+	return fails("vkCreateShaderModule") ? s_result : s_real->CreateShaderModule(device, info, memory, module);
+}
+static inline VkResult VKAPI_PTR create_pipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
+	const VkComputePipelineCreateInfo *infos, const VkAllocationCallbacks *memory, VkPipeline *pipelines)
+{
+	return fails("vkCreateComputePipelines") ? s_result
+											 : s_real->CreateComputePipelines(device, cache, count, infos, memory, pipelines);
+}
+static inline VkResult VKAPI_PTR reset_pool(VkDevice device, VkCommandPool pool, VkCommandPoolResetFlags flags)
+{
+	return fails("vkResetCommandPool") ? s_result : s_real->ResetCommandPool(device, pool, flags);
+}
+static inline VkResult VKAPI_PTR begin(VkCommandBuffer commands, const VkCommandBufferBeginInfo *info)
+{
+	return fails("vkBeginCommandBuffer") ? s_result : s_real->BeginCommandBuffer(commands, info);
+}
+static inline VkResult VKAPI_PTR end(VkCommandBuffer commands)
+{
+	return fails("vkEndCommandBuffer") ? s_result : s_real->EndCommandBuffer(commands);
+}
+static inline VkResult VKAPI_PTR submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence)
+{
+	return fails("vkQueueSubmit") ? s_result : s_real->QueueSubmit(queue, count, infos, fence);
+}
+static inline VkResult VKAPI_PTR wait_fences(
+	VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all, uint64_t nanoseconds)
+{
+	// The work is over in any case: what a lost device does afterwards is not tested here.
+	const VkResult result = s_real->WaitForFences(device, count, fences, all, nanoseconds);
+	return fails("vkWaitForFences") ? s_result : result;
+}
+static inline VkResult VKAPI_PTR reset_fences(VkDevice device, uint32_t count, const VkFence *fences)
+{
+	const VkResult result = s_real->ResetFences(device, count, fences);
+	return fails("vkResetFences") ? s_result : result;
+}
+static inline VkResult VKAPI_PTR get_queries(VkDevice device, VkQueryPool pool, uint32_t first, uint32_t count, size_t size,
+	void *data, VkDeviceSize stride, VkQueryResultFlags flags)
+{
+	return fails("vkGetQueryPoolResults") ? s_result
+										  : s_real->GetQueryPoolResults(device, pool, first, count, size, data, stride, flags);
+}
+
+static inline VkResult VKAPI_PTR create_structure(VkDevice device, const VkAccelerationStructureCreateInfoKHR *info,
+	const VkAllocationCallbacks *memory, VkAccelerationStructureKHR *structure)
+{
+	return fails("vkCreateAccelerationStructureKHR") ? s_result
+													 : s_real->CreateAccelerationStructureKHR(device, info, memory, structure);
+}
+static inline VkResult VKAPI_PTR create_ray_pipelines(VkDevice device, VkDeferredOperationKHR operation, VkPipelineCache cache,
+	uint32_t count, const VkRayTracingPipelineCreateInfoKHR *infos, const VkAllocationCallbacks *memory, VkPipeline *pipelines)
+{
+	return fails("vkCreateRayTracingPipelinesKHR")
+		? s_result
+		: s_real->CreateRayTracingPipelinesKHR(device, operation, cache, count, infos, memory, pipelines);
+}
+static inline VkResult VKAPI_PTR get_handles(
+	VkDevice device, VkPipeline pipeline, uint32_t first, uint32_t count, size_t size, void *data)
+{
+	return fails("vkGetRayTracingShaderGroupHandlesKHR")
+		? s_result
+		: s_real->GetRayTracingShaderGroupHandlesKHR(device, pipeline, first, count, size, data);
+}
+
+static inline void put_failing(cr_vk *vk)
+{
+	vk->CreateAccelerationStructureKHR = create_structure;
+	vk->CreateRayTracingPipelinesKHR = create_ray_pipelines;
+	vk->GetRayTracingShaderGroupHandlesKHR = get_handles;
+	vk->CreateBuffer = create_buffer;
+	vk->AllocateMemory = allocate_memory;
+	vk->BindBufferMemory = bind_memory;
+	vk->MapMemory = map_memory;
+	vk->CreateShaderModule = create_module;
+	vk->CreateComputePipelines = create_pipelines;
+	vk->ResetCommandPool = reset_pool;
+	vk->BeginCommandBuffer = begin;
+	vk->EndCommandBuffer = end;
+	vk->QueueSubmit = submit;
+	vk->WaitForFences = wait_fences;
+	vk->ResetFences = reset_fences;
+	vk->GetQueryPoolResults = get_queries;
+}
+
+#endif
