@@ -269,7 +269,7 @@ TEST(cloth_scenes, a_table_cloth_is_pulled_from_under_blocks)
 /// How far the block of cloth_slope slides in half a second, with so many times the friction that just holds it.
 static double slide(double factor)
 {
-	enum { STEPS = 60 };
+	enum { STEPS = 60 / TEST_FEWER };
 	const double angle = acos(-1) / 9;
 	cloth_run r = start_with("cloth_slope", 1, factor * tan(angle));
 	const int32_t first = r.surface.body_vertices[1], count = r.surface.body_vertices[2] - first;
@@ -290,6 +290,10 @@ static double slide(double factor)
 TEST(cloth_scenes, a_block_on_a_slope_of_cloth_slips_where_it_should)
 {
 	const double angle = acos(-1) / 9, free_way = 0.5 * 9.81 * sin(angle) * 0.25;
+	if (TEST_FEWER > 1) {
+		CHECK(slide(0.98) >= 0); // of an eighth of a second
+		return;
+	}
 	CHECK_NEAR(slide(0), free_way, 0.03 * free_way);
 	CHECK_NEAR(slide(0.5), 0.5 * free_way, 0.015 * free_way);
 	CHECK_NEAR(slide(0.98), 0.02 * free_way, 0.0025); // 8.4 mm, and what it slides until it lies
@@ -314,7 +318,7 @@ static double stretch_of(const cloth_run *r, int body, int cells, double length,
 /// The logarithm of the ratio of the tensions of the belt's ends, over what the capstan equation says; sign: of the drum's turn.
 static double capstan(double sign, double friction)
 {
-	enum { DRUM, RIGHT, LEFT, BELT, CELLS = 40, STEPS = 240, MEASURED = 40 };
+	enum { DRUM, RIGHT, LEFT, BELT, CELLS = 40, STEPS = 240 / TEST_FEWER, MEASURED = 40 };
 	cloth_run r = start_turned("belt", 0.4, friction, sign);
 	double sum = 0, expected = 0;
 	for (int i = 1; i <= STEPS; i++) {
@@ -333,10 +337,21 @@ static double capstan(double sign, double friction)
 static double capstan_of_both(double friction) { return 0.5 * (capstan(1, friction) - capstan(-1, friction)); }
 
 // Euler and Eytelwein: the tensions on both sides of a drum that slips are as exp(friction * angle).
-TEST(cloth_scenes, tensions_of_a_belt_on_a_drum) { CHECK_NEAR(capstan_of_both(0.3), 1, 0.05); }
+TEST(cloth_scenes, tensions_of_a_belt_on_a_drum)
+{
+	if (TEST_FEWER > 1)
+		capstan(1, 0.3); // the belt has no tension yet
+	else
+		CHECK_NEAR(capstan_of_both(0.3), 1, 0.05);
+}
 
 // Facets of the drum that pass below the belt do not catch its edges.
-TEST(cloth_scenes, a_drum_without_friction_does_not_drag_a_belt) { CHECK_NEAR(capstan_of_both(0), 0, 0.12); }
+TEST(cloth_scenes, a_drum_without_friction_does_not_drag_a_belt)
+{
+	if (TEST_FEWER > 1)
+		test_skip("release judges it, and the steps are those of the case above");
+	CHECK_NEAR(capstan_of_both(0), 0, 0.12);
+}
 
 // ---- What is linked stays linked ----
 

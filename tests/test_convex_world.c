@@ -610,10 +610,10 @@ TEST(convex_world, running_out_of_memory_is_an_error)
 {
 	fixture_heap heap;
 	long long calls = -1;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_mesh *hull = grid_hull(context), *solid = manifold_floor(context, 60, 4, CAROM_SIDES_AUTO);
 	for (long long fail = -1; fail < calls || fail < 0; fail += fail < 0 ? 1 : TEST_STRIDE) {
-		carom_context *context = fixture_heap_context(&heap, 1);
 		uint64_t seed = 48;
-		carom_mesh *hull = grid_hull(context), *solid = manifold_floor(context, 60, 4, CAROM_SIDES_AUTO);
 		const long long blocks = atomic_load(&heap.blocks), before = atomic_load(&heap.calls);
 		atomic_store(&heap.fail_at, fail < 0 ? -1 : before + fail);
 		carom_world *world = NULL;
@@ -637,10 +637,10 @@ TEST(convex_world, running_out_of_memory_is_an_error)
 			CHECK_INT(carom_world_step(world), CAROM_SUCCESS);
 		carom_destroy_world(world);
 		CHECK_INT(atomic_load(&heap.blocks), blocks);
-		carom_release_mesh(solid);
-		carom_release_mesh(hull);
-		carom_destroy_context(context);
 	}
+	carom_release_mesh(solid);
+	carom_release_mesh(hull);
+	carom_destroy_context(context);
 	CHECK(calls > 20);
 }
 
