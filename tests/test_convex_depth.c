@@ -105,3 +105,34 @@ TEST(convex_depth, poses_that_nobody_can_tell_apart_have_one_depth)
 	carom_release_mesh(hull);
 	carom_destroy_context(context);
 }
+
+// From FCL's test/narrowphase/detail/primitive_shape_algorithm/test_sphere_box.cpp, turned. The supports of a box along its own axes
+// are corners that rounding chooses; all six may be one and its opposite.
+TEST(convex_depth, bodies_about_one_centre)
+{
+	carom_context *context = fixture_context(1);
+	const double half[3] = { 10, 12, 14 };
+	const carom_shape box = fixture_box(half[0], half[1], half[2]);
+	const struct {
+		carom_shape shape;
+		double reach[3];
+	} inner[] = { { fixture_sphere(5), { 5, 5, 5 } }, { fixture_capsule(1, 2), { 1, 1, 3 } },
+		{ fixture_box(3, 2, 1), { 3, 2, 1 } }, { fixture_cylinder(2, 1), { 2, 2, 1 } },
+		{ fixture_ellipsoid(1, 2, 3), { 1, 2, 3 } }, { fixture_capsule(1, 0), { 1, 1, 1 } } };
+	uint64_t seed = 7;
+	for (int i = 0; i < 600; i++) {
+		const carom_pose pose = fixture_random_pose(&seed, 1);
+		const int k = i % 6;
+		double least = INFINITY;
+		for (int axis = 0; axis < 3; axis++)
+			least = fmin(least, half[axis] + inner[k].reach[axis]);
+		for (int swapped = 0; swapped < 2; swapped++) {
+			carom_separation s;
+			REQUIRE(carom_distance(context, swapped ? &box : &inner[k].shape, &pose, swapped ? &inner[k].shape : &box, &pose,
+						&s) == CAROM_SUCCESS);
+			CHECK_NEAR(s.distance, -least, 1e-5);
+			CHECK(s.error < 1e-5);
+		}
+	}
+	carom_destroy_context(context);
+}

@@ -18,7 +18,8 @@ enum {
 	MOST_STEPS = 64,
 	MOST_VERTICES = 72,
 	MOST_FACES = 2 * MOST_VERTICES,
-	START_TRIES = 12,
+	AXIS_TRIES = 6,
+	START_TRIES = AXIS_TRIES + 4,
 	POLISH_STEPS = 128,
 	MOST_POLISHED = 8
 };
@@ -165,21 +166,49 @@ static void lend_planes(polytope *t)
 	}
 }
 
+/// A unit direction at right angles to one of any length.
+static v3d across(v3d d)
+{
+	const v3d size = { fabs(d.x), fabs(d.y), fabs(d.z) };
+	const v3d least = size.x <= size.y && size.x <= size.z ? (v3d){ 1, 0, 0 }
+		: size.y <= size.z                                 ? (v3d){ 0, 1, 0 }
+														   : (v3d){ 0, 0, 1 };
+	return v3d_normalize(v3d_cross(d, least));
+}
+
+/// The directions in which a further vertex is looked for: across three vertices, else along the
+/// axes. Of a box along the axes those may all lead to the same two opposite corners, as rounding
+/// has it; then across the line of the two.
+static v3d start_direction(const polytope *t, v3d normal, int i)
+{
+	static const v3d axes[3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
+	const cr_simplex_vertex *v = t->vertices;
+	v3d d = axes[i % 3];
+	bool back = i % 6 >= 3;
+	if (t->vertex_count == 3) {
+		d = normal;
+		back = i % 2;
+	} else if (t->vertex_count == 2 && i >= AXIS_TRIES) {
+		const v3d along = v3d_sub(v[1].d, v[0].d), side = across(along);
+		d = i % 2 ? v3d_normalize(v3d_cross(along, side)) : side;
+		back = i % 4 >= 2;
+	}
+	return back ? v3d_neg(d) : d;
+}
+
 /// The support that lies farthest from the span of the vertices so far, of some directions; false:
 /// D is flat there.
 static bool add_start_vertex(const pair *p, polytope *t)
 {
-	static const v3d axes[3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
 	const cr_simplex_vertex *v = t->vertices;
+	const double least = 1e-9 * p->size;
 	v3d normal = { 0, 0, 0 };
 	cr_simplex_vertex best = { 0 };
 	double most = 0;
 	if (t->vertex_count == 3)
 		normal = v3d_normalize(v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[0].d)));
-	for (int i = 0; i < START_TRIES; i++) {
-		const v3d axis = axes[i % 3];
-		const v3d d = t->vertex_count == 3 ? (i % 2 ? v3d_neg(normal) : normal) : i % 6 < 3 ? axis : v3d_neg(axis);
-		const cr_simplex_vertex w = support(p, d);
+	for (int i = 0; i < START_TRIES && !(i == AXIS_TRIES && most > least); i++) {
+		const cr_simplex_vertex w = support(p, start_direction(t, normal, i));
 		const v3d from = v3d_sub(w.d, v[0].d);
 		const double far = t->vertex_count == 1 ? v3d_length(from)
 			: t->vertex_count == 2              ? v3d_length(v3d_cross(from, v3d_normalize(v3d_sub(v[1].d, v[0].d))))
@@ -189,7 +218,7 @@ static bool add_start_vertex(const pair *p, polytope *t)
 			best = w;
 		}
 	}
-	if (!(most > 1e-9 * p->size))
+	if (!(most > least))
 		return false;
 	t->vertices[t->vertex_count++] = best;
 	return true;
@@ -352,16 +381,6 @@ static void set_witness(const polytope *t, const face *f, depth *found)
 	found->a = (v3d){ 0, 0, 0 };
 	for (int i = 0; i < s.count; i++)
 		found->a = v3d_mad(found->a, s.weight[i], s.v[i].a);
-}
-
-/// A unit direction at right angles to one of any length.
-static v3d across(v3d d)
-{
-	const v3d size = { fabs(d.x), fabs(d.y), fabs(d.z) };
-	const v3d least = size.x <= size.y && size.x <= size.z ? (v3d){ 1, 0, 0 }
-		: size.y <= size.z                                 ? (v3d){ 0, 1, 0 }
-														   : (v3d){ 0, 0, 1 };
-	return v3d_normalize(v3d_cross(d, least));
 }
 
 /// D is flat, or as good as flat: its normal parts the bodies by moving nothing.
