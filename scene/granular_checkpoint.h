@@ -21,6 +21,7 @@ typedef struct scene_granular_resume {
 	sim_granular_force_fn *force; ///< needed if the run that wrote it had one
 	void *force_user;
 	carom_sphere_method method;
+	carom_device *device; ///< sim_granular_def.device
 	double skin;
 	carom_allocator allocator;
 } scene_granular_resume;

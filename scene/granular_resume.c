@@ -161,6 +161,7 @@ static sim_granular *make_from(carom_context *context, contents *c, const scene_
 	def->force_user = resume->force_user;
 	def->method = resume->method;
 	def->skin = resume->skin;
+	def->device = resume->device;
 	def->allocator = resume->allocator;
 	sim_granular *g = sim_create_granular(context, def, error);
 	if (!g)

@@ -61,6 +61,7 @@ static bool read_checkpoint(scene_run *run, const char *path, sim_error *error)
 	scene_granular_resume resume = scene_default_granular_resume();
 	resume.method = run->scene->spheres.def.method;
 	resume.skin = run->scene->spheres.def.skin;
+	resume.device = run->scene->spheres.def.device;
 	run->granular = scene_granular_read(run->context, path, &resume, error);
 	if (!run->granular)
 		return false;

@@ -345,7 +345,7 @@ sim_granular_info sim_granular_get_info(const sim_granular *g)
 
 void sim_granular_get_state(sim_granular *g, double *centres, double *radii, double *velocities, double *angular_velocities)
 {
-	granular_fetch(g, NULL);
+	granular_fetch(g, false, NULL);
 	granular_catch_up(g);
 	for (int64_t i = 0; i < g->count; i++) {
 		const size_t at = g->ids[i];
@@ -364,7 +364,7 @@ void sim_granular_get_state(sim_granular *g, double *centres, double *radii, dou
 
 sim_granular_view sim_granular_get_view(sim_granular *g)
 {
-	granular_fetch(g, NULL);
+	granular_fetch(g, false, NULL);
 	granular_catch_up(g);
 	return (sim_granular_view){ .count = g->count,
 		.spheres = g->count ? &g->places->x : NULL,

@@ -36,7 +36,7 @@ bool granular_open_device(sim_granular *g, sim_error *error)
 		def.walls.tangential = def.walls.rolling = false;
 	def.turns = g->turns;
 	def.wall_springs = g->wall_slots;
-	g->host_fresh = true;
+	g->host_fresh = g->springs_fresh = true;
 	if (carom_create_grains(g->context, &def, &g->grains) == CAROM_SUCCESS)
 		return true;
 	return sim_fail(error, "%s", carom_error_text(g->context));
@@ -146,7 +146,7 @@ bool granular_step_on_device(sim_granular *g, sim_granular_step *step, sim_error
 	carom_grains_step done;
 	if (carom_grains_advance(g->grains, 1, &moment, &done, NULL) != CAROM_SUCCESS)
 		return fail(g, error);
-	g->host_fresh = false;
+	g->host_fresh = g->springs_fresh = false;
 	g->steps++;
 	g->max_overlap = done.max_overlap > g->max_overlap ? done.max_overlap : g->max_overlap;
 	*step = (sim_granular_step){ .step = g->steps,
@@ -177,14 +177,14 @@ static bool fetch_springs(sim_granular *g, carom_grains_state *s, sim_error *err
 	return true;
 }
 
-static bool fetch_into(sim_granular *g, uint32_t *marks, sim_error *error)
+static bool fetch_into(sim_granular *g, bool springs, uint32_t *marks, sim_error *error)
 {
 	carom_grains_state s = { .places = &g->places->x,
 		.motions = &g->motions->x,
 		.spins = g->spins ? &g->spins->x : NULL,
 		.wall_marks = marks,
-		.wall_springs = g->wall_history };
-	if (g->with_history && !fetch_springs(g, &s, error))
+		.wall_springs = marks ? g->wall_history : NULL };
+	if (springs && g->with_history && !fetch_springs(g, &s, error))
 		return false;
 	if (carom_grains_get_state(g->grains, &s) != CAROM_SUCCESS)
 		return fail(g, error);
@@ -197,26 +197,27 @@ static bool fetch_into(sim_granular *g, uint32_t *marks, sim_error *error)
 	g->lag.open = false;
 	g->lag.steps = 0;
 	g->host_fresh = true;
+	g->springs_fresh = springs;
 	return true;
 }
 
-bool granular_fetch(sim_granular *g, sim_error *error)
+bool granular_fetch(sim_granular *g, bool springs, sim_error *error)
 {
 	sim_error unwanted;
 	error = error ? error : &unwanted;
-	if (!g->grains || g->host_fresh)
+	if (!g->grains || (g->host_fresh && (g->springs_fresh || !springs)))
 		return true;
 	if (g->failed)
 		return sim_fail(error, "the simulation failed before");
-	const size_t bytes = g->wall_touched ? (size_t)g->count * sizeof(uint32_t) : 0;
+	const size_t bytes = springs && g->wall_touched ? (size_t)g->count * sizeof(uint32_t) : 0;
 	uint32_t *marks = bytes ? granular_alloc(g, bytes) : NULL;
 	if (bytes && !marks) {
 		g->failed = true;
 		return granular_no_memory("the spheres of a device", error);
 	}
-	const bool fetched = fetch_into(g, marks, error);
+	const bool fetched = fetch_into(g, springs, marks, error);
 	granular_free(g, marks, bytes);
 	return fetched;
 }
 
-bool sim_granular_fetch(sim_granular *g, sim_error *error) { return granular_fetch(g, error); }
+bool sim_granular_fetch(sim_granular *g, sim_error *error) { return granular_fetch(g, true, error); }

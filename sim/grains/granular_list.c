@@ -200,7 +200,7 @@ bool granular_keep_list(sim_granular *g, sim_error *error)
 	if (g->failed) {
 		return sim_fail(error, "the simulation failed before");
 	}
-	if (!granular_fetch(g, error))
+	if (!granular_fetch(g, true, error))
 		return false;
 	if (g->count == 0)
 		return true;

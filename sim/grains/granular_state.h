@@ -222,7 +222,7 @@ struct sim_granular {
 	// On a device: its spheres; which of both has the present state; and the bits and springs of
 	// walls as it wants them.
 	carom_grains *grains; // NULL: everything is done here
-	bool host_fresh, device_fresh;
+	bool host_fresh, springs_fresh, device_fresh;
 
 	sim_granular_mark mark; // the caller's
 
@@ -359,8 +359,8 @@ double granular_next_skin(sim_granular *granular);
 bool granular_open_device(sim_granular *granular, sim_error *error);
 /// One step there, into *step.
 bool granular_step_on_device(sim_granular *granular, sim_granular_step *step, sim_error *error);
-/// Bring the present state here, if it is not.
-bool granular_fetch(sim_granular *granular, sim_error *error);
+/// Bring places and motions here, and the springs of contacts where asked to, if they are not.
+bool granular_fetch(sim_granular *granular, bool springs, sim_error *error);
 
 // ---- Making (granular.c) ----
 

@@ -3,12 +3,13 @@
 /// A step is recorded in full: kernel `grains_steer` decides on the device whether the list is made
 /// again, by writing the numbers of workgroups that the kernels behind it start with (the gate of
 /// vulkan/vk_commands.h). The list is a tree of boxes in single precision (gpu_tree.h), and a row
-/// of neighbours for each sphere. There are two sets of rows: a new one takes the springs of the last.
+/// of neighbours for each sphere. There are two sets of rows: a new one takes the springs of the
+/// last.
 ///
 /// The proof that rows hold all that touch: a place is stored in single precision from an origin.
-/// Of a sphere or its image, no coordinate is farther from there than E + period, where E is the bound
-/// that the device compares with; so it is off by at most 2^-24 of that, a difference of two by
-/// 2^-23, a distance by sqrt(3) times as much, and the sum of radii by 2^-23 of the largest one:
+/// Of a sphere or its image, no coordinate is farther from there than E + period, where E is the
+/// bound that the device compares with; so it is off by at most 2^-24 of that, a difference of two
+/// by 2^-23, a distance by sqrt(3) times as much, and the sum of radii by 2^-23 of the largest one:
 /// together less than half of slack = 2^-21 (E + period + r_max). So a pair that is nearer than
 /// r_a + r_b + skin is nearer than r_a + r_b + skin + slack as the device sees it, and
 /// sphere_test.glsl leaves out nothing of that, whatever its roundings. Boxes reach half of it
@@ -869,6 +870,7 @@ carom_result carom_grains_advance(
 	}
 	cr_gpu_lock(g->device);
 	const carom_device_stats copied = g->device->stats;
+	g->device->stats.tier = CAROM_TIER_COMPUTE;
 	result = advance(g, count, moments, steps, done);
 	count_bytes(g, &copied, true);
 	cr_gpu_unlock(g->device);

@@ -67,8 +67,8 @@ carom_result cr_gpu_build_tree(carom_device *device, cr_gpu_tree *tree, const fl
 /// Room for the tree of count spheres, and for its search but the pairs.
 carom_result cr_gpu_reserve_tree(carom_device *device, cr_gpu_tree *tree, uint32_t count);
 /// Record, between cr_gpu_begin and cr_gpu_finish: make the tree, of tree->tier, of the spheres
-/// that kernels before have written to tree->spheres. At least 2. The order along the curve may suffer
-/// where the box does not hold them all, nothing else.
+/// that kernels before have written to tree->spheres. At least 2. The order along the curve may
+/// suffer where the box does not hold them all, nothing else.
 void cr_gpu_record_tree(
 	carom_device *device, cr_gpu_tree *tree, uint32_t count, const float lower[3], const float upper[3], cr_gpu_reach reach);
 

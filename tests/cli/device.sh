@@ -46,3 +46,15 @@ expect 1 err '^carom: error: carom_device_def.choice is "no such", which no devi
 if "$CAROM" info --devices | grep -q 'kind .*cpu' && ! "$CAROM" info --devices | grep -qE 'kind .*(discrete|integrated|virtual)'; then
 	expect 1 err 'runs on the processor, and is used only where its name or index is given' spheres row.csv --backend vulkan
 fi
+
+# Whole steps of a scene of spheres: the state of the processor.
+expect 2 err '.--device and --kernels need --backend vulkan' run "$CAROM_SOURCE/scenes/grains1.json" --device 0
+expect 1 err 'has no spheres, and nothing else runs on a device' run "$CAROM_SOURCE/scenes/pile27.json" --steps 1 --no-picture --backend vulkan --device "$index"
+expect 0 out '"hash"' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --json
+hash=$(field hash out)
+expect 0 out '"bytes_down_step"' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --json --backend vulkan --device "$index"
+if grep -q '"exact":[[:space:]]*true' out; then
+	same hash "$(field hash out)" "$hash"
+fi
+grep -q '"name":[[:space:]]*"grains_force"' out || fail "no time of grains_force: $(cat out)"
+expect 0 out 'bytes per substep' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --backend vulkan --device "$index"

@@ -1,4 +1,5 @@
 // `carom run`: simulate a scene. Its options; run.c does the work.
+#include "devices.h"
 #include "commands.h"
 #include "options.h"
 #include "run.h"
@@ -89,6 +90,22 @@ static const option OPTIONS[] = {
 		.value = &given.simd,
 		.choices = options_simd_words,
 		.help = "instruction set (auto); results do not depend on it" },
+	{ .name = "backend",
+		.argument = "WHERE",
+		.kind = OPTION_CHOICE,
+		.value = &given.backend,
+		.choices = device_backend_words,
+		.help = "of spheres: cpu (default), or vulkan: whole steps on a graphics device" },
+	{ .name = "device",
+		.argument = "WHICH",
+		.kind = OPTION_TEXT,
+		.value = &given.device,
+		.help = "index or a part of the name; `carom info --devices` lists them" },
+	{ .name = "kernels",
+		.argument = "FILE",
+		.kind = OPTION_TEXT,
+		.value = &given.kernels,
+		.help = "keep compiled kernels there for the next time" },
 	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print the summary as one JSON object" },
 	{ 0 },
 };
@@ -111,5 +128,9 @@ int cmd_run(int argc, char **argv)
 	};
 	int count;
 	const int status = options_parse(&line, argc, argv, &given.scene, &count);
-	return status == OPTIONS_GO_ON ? run_scene(&given) : status;
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (given.backend != BACKEND_VULKAN && (given.device || given.kernels))
+		return options_misuse(line.command, "--device and --kernels need --backend vulkan");
+	return run_scene(&given);
 }

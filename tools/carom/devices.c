@@ -60,9 +60,9 @@ void devices_print(const carom_device *device)
 	const carom_device_info info = carom_device_get_info(device);
 	const carom_device_stats stats = carom_device_get_stats(device);
 	printf("  %-12s %s (%s, %s)\n", "device", info.name, carom_device_kind_name(info.kind), info.driver);
-	printf("  %-12s %s, in the last repetition\n", "tier", carom_device_tier_name(stats.tier));
-	printf("  %-12s %.1f MiB held at most, %.1f up, %.1f down, in all repetitions\n", "its memory",
-		(double)stats.bytes_peak / (1 << 20), (double)stats.bytes_up / (1 << 20), (double)stats.bytes_down / (1 << 20));
+	printf("  %-12s %s\n", "tier", carom_device_tier_name(stats.tier));
+	printf("  %-12s %.1f MiB held at most, %.1f up, %.1f down, in all\n", "its memory", (double)stats.bytes_peak / (1 << 20),
+		(double)stats.bytes_up / (1 << 20), (double)stats.bytes_down / (1 << 20));
 	carom_kernel_time times[MOST_KERNELS];
 	const int32_t count = carom_device_get_kernels(device, times, MOST_KERNELS);
 	for (int32_t i = 0; i < count && i < MOST_KERNELS; i++)

@@ -1,4 +1,5 @@
 // The run of a scene: its parts go through the steps together. See run.h.
+#include "devices.h"
 #include "run.h"
 
 #include "progress.h"
@@ -253,6 +254,16 @@ static int add_part(run *r, const run_part_kind *kind)
 	return EXIT_DONE;
 }
 
+/// The device that the spheres live on.
+static int open_device(run *r)
+{
+	if (!r->scene.has_spheres)
+		return report_error(r->options->scene, "has no spheres, and nothing else runs on a device (--backend vulkan)");
+	r->device = devices_open(r->parts.context, r->options->device, CAROM_TIER_COMPUTE, r->options->kernels);
+	r->scene.spheres.def.device = r->device;
+	return r->device ? EXIT_DONE : EXIT_FAILED;
+}
+
 static int prepare(run *r)
 {
 	const struct {
@@ -266,6 +277,8 @@ static int prepare(run *r)
 	r->parts.scene = &r->scene;
 	r->parts.context = report_create_context(r->options->threads, r->options->simd);
 	int status = r->parts.context ? open_folder(r->options) : EXIT_FAILED;
+	if (status == EXIT_DONE && r->options->backend == BACKEND_VULKAN)
+		status = open_device(r);
 	for (int i = 0; i < RUN_MOST_PARTS && status == EXIT_DONE; i++) {
 		if (kinds[i].there)
 			status = add_part(r, kinds[i].kind);
@@ -445,6 +458,7 @@ int run_scene(const run_options *options)
 		free(r->states[i]);
 	}
 	scene_run_end(&r->parts);
+	carom_destroy_device(r->device);
 	carom_destroy_context(r->parts.context);
 	scene_destroy(&r->scene);
 	free(r);

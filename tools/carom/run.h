@@ -30,6 +30,8 @@ typedef struct run_options {
 	/// steps between two files of deforming bodies; 0: none; below 0: the scene's
 	int64_t frames;
 	bool movie;
+	int backend; ///< device_backend
+	const char *device, *kernels;
 } run_options;
 
 typedef struct run run;
@@ -83,6 +85,7 @@ struct run {
 	scene_checkpoint_part saved[SCENE_MOST_PARTS];
 	int saved_count;
 	double ms_total;
+	carom_device *device; ///< of the spheres; NULL: the processor
 };
 
 extern const run_part_kind run_bodies_kind;

@@ -1,5 +1,6 @@
 // The spheres of `carom run`: checkpoint.h5 (of scenes of spheres alone), when snapshots are wanted
 // spheres.pvd with a spheres_STEP.vtp for each, and their part of table, summary and picture.
+#include "devices.h"
 #include "camera.h"
 #include "report.h"
 #include "run.h"
@@ -73,6 +74,16 @@ static void write_row(run *r, void *state, FILE *table)
 	put_row(s, row, table);
 }
 
+/// Add the device, its kernels, and the bytes of a substep.
+static void add_device(cJSON *json, const run *r, const sim_granular_info *info)
+{
+	const double steps = info->device.steps > 0 ? (double)info->device.steps : 1;
+	devices_add_json(json, r->device);
+	cJSON_AddNumberToObject(json, "bytes_up_step", (double)info->device.step_up / steps);
+	cJSON_AddNumberToObject(json, "bytes_down_step", (double)info->device.step_down / steps);
+	cJSON_AddBoolToObject(json, "exact", info->device.exact);
+}
+
 static cJSON *summarise(const run *r, const void *state)
 {
 	const spheres *p = state;
@@ -113,10 +124,12 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(json, "list_builds", (double)info.list_builds);
 	cJSON_AddNumberToObject(json, "sorts", (double)info.sorts);
 	cJSON_AddNumberToObject(json, "skin", info.skin);
-	cJSON_AddStringToObject(json, "method", carom_sphere_method_name(info.detector.method));
+	cJSON_AddStringToObject(json, "method", info.on_device ? "device" : carom_sphere_method_name(info.detector.method));
 	cJSON_AddNumberToObject(json, "snapshots", p->series ? io_vtk_series_count(p->series) : 0);
 	cJSON_AddNumberToObject(json, "bytes_per_sphere", (double)(info.bytes + info.bytes_detector) / count);
 	cJSON_AddNumberToObject(json, "bytes_per_sphere_lists", (double)info.detector.bytes_lists / count);
+	if (r->device)
+		add_device(json, r, &info);
 	run_add_gravity(json, r);
 	report_add_vector(json, "box_lower", r->scene.spheres.def.lower);
 	report_add_vector(json, "box_upper", r->scene.spheres.def.upper);
@@ -146,11 +159,17 @@ static void print(const run *r, const void *state)
 	printf("  time step                    %.4g s; stable below %.4g s, two spheres alone %.4g s\n", info.time_step,
 		info.step_limit_met, info.step_limit_pair);
 	printf("  lists of neighbours          %lld in %.0f steps, %s, skin %.4g m\n", (long long)info.list_builds, steps,
-		carom_sphere_method_name(info.detector.method), info.skin);
+		info.on_device ? "on the device" : carom_sphere_method_name(info.detector.method), info.skin);
 	printf("  milliseconds per step        %.3f: build %.3f, detection %.3f, update %.3f\n", s->ms_total / steps,
 		s->ms_build / steps, s->ms_detection / steps, s->ms_update / steps);
 	printf("  bytes per sphere             %.0f, of which lists %.0f\n", (double)(info.bytes + info.bytes_detector) / count,
 		(double)info.detector.bytes_lists / count);
+	if (r->device) {
+		const double substeps = info.device.steps > 0 ? (double)info.device.steps : 1;
+		printf("  bytes per substep            %.0f to the device, %.0f from it%s\n", (double)info.device.step_up / substeps,
+			(double)info.device.step_down / substeps, info.device.exact ? "" : "; it rounds other than the processor");
+		devices_print(r->device);
+	}
 	printf("  hash                         %016llx\n", (unsigned long long)p->hash);
 }
 
