@@ -219,8 +219,8 @@ struct sim_granular {
 
 	granular_lag lag;
 
-	// On a device: its spheres; which of both has the present state; and the bits and springs of
-	// walls as it wants them.
+	// Spheres on a device; and where the present state is: here, here with the springs of contacts,
+	// there.
 	carom_grains *grains; // NULL: everything is done here
 	bool host_fresh, springs_fresh, device_fresh;
 
