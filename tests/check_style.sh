@@ -9,12 +9,16 @@ complain() {
 	failures=$((failures + 1))
 }
 
-# sources FOLDER...: the sources in those of the folders that are there.
+mapfile -t all < <(find include src sim io scene view web tools bench examples plugins bindings tests -type f \
+	\( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort)
+# sources FOLDER...: the sources in these folders. It starts no process.
 sources() {
-	local folder
+	local folder file
 	for folder in "$@"; do
-		[[ -d $folder ]] && find "$folder" -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \)
-	done | sort
+		for file in "${all[@]}"; do
+			[[ $file == "$folder"/* ]] && printf '%s\n' "$file"
+		done
+	done
 }
 
 # lengths: FILE:LINE and the lines between the braces of each function, of files that clang-format laid out. One-line functions count 1.

@@ -25,19 +25,47 @@ page() {
 	repeat "$1" $'```c\n1 2 3 4 5 6 7 8 9\n```'
 }
 
-# expect STATUS FILE TEXT [WORDS]: a tree that holds only this file gives this exit status, and says these words.
-expect() {
-	local wanted=$1 file=$2 text=$3 words=${4:-} status
-	rm -rf "$work/tree"
-	mkdir -p "$work/tree/$(dirname "$file")"
-	printf '%s\n' "$text" >"$work/tree/$file"
+# check STATUS WORDS WHAT: the check gives this exit status for the tree, and says these words.
+check() {
+	local status
 	"$here/check_style.sh" "$work/tree" >"$work/log" 2>&1
 	status=$?
-	if ((status != wanted)) || ! grep -qF -- "$words" "$work/log"; then
-		echo "$file, which begins with '${text:0:60}': exit status $status, expected $wanted and '$words'"
-		cat "$work/log"
-		failures=$((failures + 1))
+	((status == $1)) && grep -qF -- "$2" "$work/log" && return
+	echo "$3: exit status $status, expected $1 and '$2'"
+	cat "$work/log"
+	failures=$((failures + 1))
+}
+
+# plant FOLDER FILE TEXT: a file of the tree in this folder.
+plant() {
+	mkdir -p "$work/$1/${2%/*}"
+	printf '%s\n' "$3" >"$work/$1/$2"
+}
+
+kept=0
+# expect STATUS FILE TEXT [WORDS]: a tree that holds only this file gives this exit status, and says these words. Files without faults
+# wait for others, and share a tree while their names differ (check_kept).
+expect() {
+	local file=$2
+	[[ $file == */* ]] || file=./$file
+	if (($1)); then
+		plant tree "$file" "$3"
+		check "$1" "${4:-}" "$2, which begins with '${3:0:60}'"
+		rm -rf "$work/tree"
+		return
 	fi
+	file=${file/\/a.[ch]/\/a$kept.${file##*.}}
+	[[ ! -e $work/kept/$file ]] || check_kept
+	plant kept "$file" "$3"
+	kept=$((kept + 1))
+}
+
+# check_kept: the files without faults, so far, have none.
+check_kept() {
+	mv "$work/kept" "$work/tree"
+	check 0 '' "$kept files without faults"
+	rm -rf "$work/tree"
+	kept=0
 }
 
 short=$(repeat 10 'int h(void) { return 1; }')
@@ -112,5 +140,6 @@ expect 0 docs/guide/a.md "$(page 60)
 $(repeat 61 'two words' | sed '30s/.*//')"
 expect 1 io/a.h 'int sim_read(void);' 'sim_read: a name of sim/ that is not there'
 expect 0 sim/base/a.h 'int sim_read(void);'
+check_kept
 echo "$failures failures"
 ((failures == 0))
