@@ -319,22 +319,27 @@ static bool add_body(scene_simulation *s, int32_t i, sim_error *error)
 	return add_dynamics(s, i, &def, error);
 }
 
+io_recorded_body scene_recorded_body(const scene_description *scene, int32_t i, int32_t k)
+{
+	const scene_body *from = &scene->rigid.bodies[i];
+	const scene_shape *shape = scene_shape_of(scene, from, k);
+	return (io_recorded_body){
+		.kind = from->kind,
+		.type = shape->type,
+		.mesh = shape->mesh,
+		.radius = shape->radius,
+		.half_length = shape->half_length,
+		.half_extents = { shape->half_extents[0], shape->half_extents[1], shape->half_extents[2] },
+		.rounding = shape->rounding,
+		.part = from->part_count > 0 ? k + 1 : 0,
+		.place = from->part_count > 0 ? scene->rigid.parts[from->first_part + k].pose : carom_pose_identity(),
+	};
+}
+
 static bool record_body(scene_simulation *s, int32_t i, sim_error *error)
 {
-	const scene_body *from = &s->scene->rigid.bodies[i];
-	for (int32_t k = 0; k < scene_shape_count(from); k++) {
-		const scene_shape *shape = scene_shape_of(s->scene, from, k);
-		const io_recorded_body body = {
-			.kind = from->kind,
-			.type = shape->type,
-			.mesh = shape->mesh,
-			.radius = shape->radius,
-			.half_length = shape->half_length,
-			.half_extents = { shape->half_extents[0], shape->half_extents[1], shape->half_extents[2] },
-			.rounding = shape->rounding,
-			.part = from->part_count > 0 ? k + 1 : 0,
-			.place = from->part_count > 0 ? s->scene->rigid.parts[from->first_part + k].pose : carom_pose_identity(),
-		};
+	for (int32_t k = 0; k < scene_shape_count(&s->scene->rigid.bodies[i]); k++) {
+		const io_recorded_body body = scene_recorded_body(s->scene, i, k);
 		if (!io_recorder_add_body(s->recorder, &body, error))
 			return false;
 	}
@@ -867,6 +872,12 @@ const carom_world *scene_simulation_world(const scene_simulation *s) { return s-
 int32_t scene_simulation_body_count(const scene_simulation *s) { return s->body_count; }
 
 const carom_body_id *scene_simulation_ids(const scene_simulation *s) { return s->ids; }
+
+const io_recorded_contact *scene_simulation_contacts(const scene_simulation *s, int32_t *count)
+{
+	*count = s->recorded ? carom_world_contacts(s->world).count : 0;
+	return s->recorded;
+}
 
 const carom_pose *scene_simulation_poses(const scene_simulation *s) { return s->poses; }
 

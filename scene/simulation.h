@@ -9,6 +9,7 @@
 #define SCENE_SIMULATION_H
 
 #include "carom/carom.h"
+#include "io/recording.h"
 #include "scene/scene.h"
 #include "sim/base/sim_error.h"
 #include "sim/base/tape.h"
@@ -128,6 +129,14 @@ const carom_body_id *scene_simulation_ids(const scene_simulation *simulation);
 /// Their poses, in the same order; valid until the simulation is destroyed, with the values of the
 /// last step.
 const carom_pose *scene_simulation_poses(const scene_simulation *simulation);
+
+/// The contacts of the last detection, which saw the bodies before they moved on, as a recording
+/// has them: bodies are rows, one for each shape. Valid until the next step.
+const io_recorded_contact *scene_simulation_contacts(const scene_simulation *simulation, int32_t *count);
+
+/// Shape k of body i of a scene, as a recording has it: bodies come in their order, each with a row
+/// for each of its shapes.
+io_recorded_body scene_recorded_body(const scene_description *scene, int32_t i, int32_t k);
 
 /// Names of the columns of a table of steps, and one step as a row of it (CSV, a line end each).
 void scene_write_step_names(FILE *file);

@@ -10,7 +10,7 @@
 
 static void put(web_page *page, const void *bytes, size_t size)
 {
-	fwrite(bytes, 1, size, page->file.stream); // errors show at the end
+	fwrite(bytes, 1, size, page->stream); // errors show at the end
 	page->size += (int64_t)size;
 }
 
@@ -40,21 +40,37 @@ static void put_json(web_page *page, const char *json)
 	}
 }
 
-bool web_page_begin(web_page *page, const char *path, int64_t limit, const char *title, const char *head, sim_error *error)
+/// A page may load nothing but itself. That of a run that goes on may ask the server it came from.
+static void begin(web_page *page, const char *title, const char *head, bool live)
 {
-	*page = (web_page){ .limit = limit };
-	if (!io_output_open(&page->file, path, error))
-		return false;
 	put_text(page, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
 	put_escaped(page, title);
-	put_text(page, "</title>\n<style>\n");
+	put_text(page,
+		"</title>\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline' "
+		"'wasm-unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; img-src data:");
+	put_text(page, live ? "; connect-src 'self'\">\n<style>\n" : "\">\n<style>\n");
 	put(page, web_file_page_css, web_file_page_css_size);
 	put_text(page, "</style>\n");
 	put(page, web_file_page_html, web_file_page_html_size);
 	put_text(page, "<script id=\"carom-head\" type=\"application/json\">");
 	put_json(page, head);
 	put_text(page, "</script>\n");
+}
+
+bool web_page_begin(web_page *page, const char *path, int64_t limit, const char *title, const char *head, sim_error *error)
+{
+	*page = (web_page){ .limit = limit };
+	if (!io_output_open(&page->file, path, error))
+		return false;
+	page->stream = page->file.stream;
+	begin(page, title, head, false);
 	return true;
+}
+
+void web_page_begin_live(web_page *page, FILE *stream, const char *title, const char *head)
+{
+	*page = (web_page){ .stream = stream, .limit = INT64_MAX };
+	begin(page, title, head, true);
 }
 
 void web_page_add_viewer(web_page *page)
@@ -67,6 +83,7 @@ void web_page_add_viewer(web_page *page)
 		{ web_file_shapes_js, &web_file_shapes_js_size },
 		{ web_file_camera_js, &web_file_camera_js_size },
 		{ web_file_renderer_js, &web_file_renderer_js_size },
+		{ web_file_live_js, &web_file_live_js_size },
 		{ web_file_scene_js, &web_file_scene_js_size },
 		{ web_file_detector_js, &web_file_detector_js_size },
 		{ web_file_chart_js, &web_file_chart_js_size },
@@ -129,9 +146,11 @@ bool web_page_add(web_page *page, const char *name, const void *bytes, size_t si
 	return !page->is_full || sim_fail(error, "the page is full");
 }
 
+void web_page_finish(web_page *page) { put_text(page, "<script>caromEnd()</script>\n</body>\n</html>\n"); }
+
 bool web_page_end(web_page *page, sim_error *error)
 {
-	put_text(page, "<script>caromEnd()</script>\n</body>\n</html>\n");
+	web_page_finish(page);
 	return io_output_commit(&page->file, error);
 }
 

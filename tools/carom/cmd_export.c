@@ -7,7 +7,6 @@
 
 #include "io/input_file.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,11 +148,6 @@ void export_close(export_source *source)
 	cJSON_Delete(source->summary);
 	cJSON_Delete(source->notes);
 	*source = (export_source){ 0 };
-}
-
-double export_quantum(double length)
-{
-	return length > 0 && isfinite(length) ? ldexp(1, (int)floor(log2(length))) : ldexp(1, -10);
 }
 
 // ---- The module ----

@@ -4,7 +4,7 @@
 #include "options.h"
 #include "run.h"
 
-static run_options given = { .snapshots = -1, .checkpoints = -1, .frames = -1 };
+static run_options given = { .snapshots = -1, .checkpoints = -1, .frames = -1, .view_port = -1 };
 
 static const option OPTIONS[] = {
 	{ .name = "steps",
@@ -83,6 +83,17 @@ static const option OPTIONS[] = {
 		.kind = OPTION_FLAG,
 		.value = &given.movie,
 		.help = "what deforms: write movie.mp4 too, a picture for each step (needs ffmpeg)" },
+	{ .name = "view",
+		.kind = OPTION_FLAG,
+		.value = &given.view,
+		.help = "show the run while it goes on, in a browser of this machine: prints the address, and opens it from a desktop" },
+	{ .name = "view-port",
+		.argument = "N",
+		.kind = OPTION_INTEGER,
+		.value = &given.view_port,
+		.minimum = 0,
+		.maximum = 65535,
+		.help = "--view at this port of 127.0.0.1 (0: one that is free)" },
 	{ .name = "no-picture", .kind = OPTION_FLAG, .value = &given.no_picture, .help = "leave out last.png" },
 	{ .name = "simd",
 		.argument = "SET",

@@ -5,6 +5,7 @@
 #define CAROM_TOOL_EXPORT_H
 
 #include "io/vtk_reader.h"
+#include "page_parts.h"
 #include "playback.h"
 #include "web/page.h"
 
@@ -113,8 +114,5 @@ void export_describe_bodies(const export_bodies *bodies, cJSON *head, cJSON *tra
 
 /// Half the length of the longest body that moves, m.
 double export_bodies_extent(const export_bodies *bodies);
-
-/// The largest power of two that is not above a length; 2^-10 when that is none.
-double export_quantum(double length);
 
 #endif

@@ -12,40 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	ROW_NUMBERS = 18,    // of a shape in the page
-	POSE_NUMBERS = 7,    // of a body in a frame
-	CONTACT_NUMBERS = 9, // body a, body b, point, normal, depth
-};
-static const double TURN_QUANTUM = 1.0 / 16384; // of a quaternion's numbers
-static const double NORMAL_QUANTUM = 1.0 / 1024;
-
 // ---- Opening ----
-
-/// Half of the length of a mesh's box along its longest side.
-static double mesh_extent(const io_recorded_mesh *mesh)
-{
-	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY }, extent = 0;
-	for (int64_t i = 0; i < 3 * (int64_t)mesh->vertex_count; i++) {
-		lower[i % 3] = fmin(lower[i % 3], mesh->vertices[i]);
-		upper[i % 3] = fmax(upper[i % 3], mesh->vertices[i]);
-	}
-	for (int k = 0; k < 3; k++)
-		extent = fmax(extent, (upper[k] - lower[k]) / 2);
-	return extent;
-}
 
 static double shape_extent(const io_recording *recording, const io_recorded_body *body)
 {
-	const double *half = body->half_extents;
-	switch (body->type) {
-	case CAROM_MESH:
-	case CAROM_HULL: return mesh_extent(io_recording_get_mesh(recording, body->mesh));
-	case CAROM_BOX:
-	case CAROM_ELLIPSOID: return fmax(half[0], fmax(half[1], half[2]));
-	case CAROM_PLANE: return 0;
-	default: return fmax(body->radius, body->half_length);
-	}
+	return page_extent(body, body->mesh >= 0 ? io_recording_get_mesh(recording, body->mesh) : NULL);
 }
 
 double export_bodies_extent(const export_bodies *b)
@@ -70,7 +41,7 @@ static double choose_quantum(const io_recording *recording)
 		if (extent > 0 && extent < least)
 			least = extent;
 	}
-	return export_quantum(least / 2048);
+	return page_body_quantum(least);
 }
 
 static int count_contacts(export_bodies *b)
@@ -100,7 +71,7 @@ static int list_bodies(export_bodies *b)
 	}
 	for (int64_t i = 0; i < b->track.frames; i++)
 		b->track.times[i] = io_recording_get_time(recording, (int32_t)i);
-	b->track.count = POSE_NUMBERS * (int64_t)b->body_count;
+	b->track.count = PAGE_POSE_NUMBERS * (int64_t)b->body_count;
 	return count_contacts(b);
 }
 
@@ -118,7 +89,8 @@ int export_open_bodies(export_source *source, const char *path)
 		snprintf(text, sizeof text, "Of the recording: %s.", note);
 		cJSON_AddItemToArray(source->notes, cJSON_CreateString(text));
 	}
-	b->track = (export_track){ .name = "poses", .frames = io_recording_frame_count(b->play.recording), .stride = POSE_NUMBERS };
+	b->track =
+		(export_track){ .name = "poses", .frames = io_recording_frame_count(b->play.recording), .stride = PAGE_POSE_NUMBERS };
 	b->quantum = choose_quantum(b->play.recording);
 	return list_bodies(b);
 }
@@ -142,69 +114,27 @@ int export_read_poses(export_bodies *b, int64_t frame, int32_t *values)
 	sim_error error;
 	if (!io_recording_read_poses(b->play.recording, (int32_t)frame, b->play.poses, &error))
 		return report_error(NULL, "%s", error.text);
-	for (int32_t i = 0; i < b->body_count; i++, values += POSE_NUMBERS) {
-		const carom_pose *pose = &b->play.poses[b->rows[i]];
-		const double place[3] = { pose->position.x, pose->position.y, pose->position.z };
-		const carom_quat q = pose->orientation;
-		// of the two quaternions of a turn the one with w >= 0: neighbours have near numbers
-		const double sign = q.w < 0 ? -1 : 1, turn[4] = { q.x, q.y, q.z, q.w };
-		for (int k = 0; k < 3; k++)
-			values[k] = web_quantise(place[k], b->quantum);
-		for (int k = 0; k < 4; k++)
-			values[3 + k] = web_quantise(sign * turn[k], TURN_QUANTUM);
-	}
+	for (int32_t i = 0; i < b->body_count; i++, values += PAGE_POSE_NUMBERS)
+		page_fill_pose(&b->play.poses[b->rows[i]], b->quantum, values);
 	return EXIT_DONE;
 }
 
 // ---- Shapes and meshes ----
 
-/// The numbers of a shape: kind, type, mesh, radius, half_length, half_extents, rounding, part,
-/// place of the part (position, quaternion), number of the body.
-static void fill_row(const export_bodies *b, int32_t row, int32_t number, double *to)
-{
-	const io_recorded_body *body = io_recording_get_body(b->play.recording, row);
-	const carom_pose place = body->part ? body->place : (carom_pose){ .orientation = { 0, 0, 0, 1 } };
-	// the hull of a mesh has a mesh of its own, behind the recorded ones
-	const int32_t mesh = body->mesh + (body->type == CAROM_HULL ? io_recording_mesh_count(b->play.recording) : 0);
-	const double numbers[ROW_NUMBERS] = { (double)body->kind, (double)body->type, mesh, body->radius, body->half_length,
-		body->half_extents[0], body->half_extents[1], body->half_extents[2], body->rounding, body->part, place.position.x,
-		place.position.y, place.position.z, place.orientation.x, place.orientation.y, place.orientation.z, place.orientation.w,
-		number };
-	memcpy(to, numbers, sizeof numbers);
-}
-
 static bool add_rows(const export_bodies *b, web_page *page, sim_error *error)
 {
 	const int32_t rows = io_recording_body_count(b->play.recording);
-	double *numbers = malloc((size_t)rows * ROW_NUMBERS * sizeof *numbers + 1);
+	double *numbers = malloc((size_t)rows * PAGE_ROW_NUMBERS * sizeof *numbers + 1);
 	int32_t number = -1;
 	if (!numbers)
 		return sim_fail(error, "out of memory");
 	for (int32_t i = 0; i < rows; i++) {
 		number += io_recording_get_body(b->play.recording, i)->part <= 1;
-		fill_row(b, i, number, numbers + (size_t)i * ROW_NUMBERS);
+		page_fill_row(io_recording_get_body(b->play.recording, i), io_recording_mesh_count(b->play.recording), number,
+			numbers + (size_t)i * PAGE_ROW_NUMBERS);
 	}
-	const bool done = web_page_add(page, "bodies", numbers, (size_t)rows * ROW_NUMBERS * sizeof *numbers, error);
+	const bool done = web_page_add(page, "bodies", numbers, (size_t)rows * PAGE_ROW_NUMBERS * sizeof *numbers, error);
 	free(numbers);
-	return done;
-}
-
-/// A mesh is a block: u32 vertices, u32 triangles, float32 coordinates, int32 corners.
-static bool add_mesh(web_page *page, int32_t number, int32_t vertex_count, int32_t triangle_count, const float *vertices,
-	const int32_t *triangles, sim_error *error)
-{
-	char name[32];
-	const uint32_t head[2] = { (uint32_t)vertex_count, (uint32_t)triangle_count };
-	const size_t places = 12 * (size_t)vertex_count, corners = 12 * (size_t)triangle_count;
-	char *bytes = malloc(sizeof head + places + corners);
-	if (!bytes)
-		return sim_fail(error, "out of memory");
-	memcpy(bytes, head, sizeof head);
-	memcpy(bytes + sizeof head, vertices, places);
-	memcpy(bytes + sizeof head + places, triangles, corners);
-	snprintf(name, sizeof name, "mesh-%d", (int)number);
-	const bool done = web_page_add(page, name, bytes, sizeof head + places + corners, error);
-	free(bytes);
 	return done;
 }
 
@@ -223,9 +153,13 @@ static bool add_hulls(export_bodies *b, web_page *page, sim_error *error)
 	for (int32_t i = 0; i < meshes; i++) {
 		const carom_mesh *hull = play->hulls[i];
 		const carom_mesh_report *report = hull ? carom_mesh_get_report(hull) : NULL;
-		if (hull &&
-			!add_mesh(page, meshes + i, report->vertex_count, report->triangle_count, carom_mesh_get_vertices(hull),
-				carom_mesh_get_triangles(hull), error))
+		if (!hull)
+			continue;
+		const io_recorded_mesh mesh = { .vertex_count = report->vertex_count,
+			.triangle_count = report->triangle_count,
+			.vertices = carom_mesh_get_vertices(hull),
+			.triangles = carom_mesh_get_triangles(hull) };
+		if (!page_add_mesh(page, meshes + i, &mesh, error))
 			return false;
 	}
 	return true;
@@ -236,25 +170,13 @@ bool export_add_bodies(export_bodies *b, web_page *page, sim_error *error)
 	if (!add_rows(b, page, error))
 		return false;
 	for (int32_t i = 0; i < io_recording_mesh_count(b->play.recording); i++) {
-		const io_recorded_mesh *mesh = io_recording_get_mesh(b->play.recording, i);
-		if (!add_mesh(page, i, mesh->vertex_count, mesh->triangle_count, mesh->vertices, mesh->triangles, error))
+		if (!page_add_mesh(page, i, io_recording_get_mesh(b->play.recording, i), error))
 			return false;
 	}
 	return add_hulls(b, page, error);
 }
 
 // ---- Contacts ----
-
-static void fill_contact(const export_bodies *b, const io_recorded_contact *contact, int32_t *to)
-{
-	to[0] = contact->body_a;
-	to[1] = contact->body_b;
-	for (int k = 0; k < 3; k++) {
-		to[2 + k] = web_quantise(contact->point[k], b->quantum);
-		to[5 + k] = web_quantise(contact->normal[k], NORMAL_QUANTUM);
-	}
-	to[8] = web_quantise(contact->depth, b->quantum / 16);
-}
 
 /// The contacts of the frames first, first + every, ... (in all count of them) as one block.
 static bool add_contact_block(
@@ -266,21 +188,21 @@ static bool add_contact_block(
 		rows += here;
 		most = here > most ? here : most;
 	}
-	int32_t *values = malloc((size_t)rows * CONTACT_NUMBERS * sizeof *values + 1);
+	int32_t *values = malloc((size_t)rows * PAGE_CONTACT_NUMBERS * sizeof *values + 1);
 	io_recorded_contact *contacts = malloc((size_t)most * sizeof *contacts + 1);
-	unsigned char *packed = malloc(web_packed_size(1, rows * CONTACT_NUMBERS));
+	unsigned char *packed = malloc(web_packed_size(1, rows * PAGE_CONTACT_NUMBERS));
 	bool good = (values && contacts && packed) || sim_fail(error, "out of memory");
 	for (int64_t i = 0; i < count && good; i++) {
 		const int32_t frame = (int32_t)(first + i * every), here = io_recording_contact_count(b->play.recording, frame);
 		good = io_recording_read_contacts(b->play.recording, frame, contacts, error);
 		for (int32_t k = 0; k < here && good; k++)
-			fill_contact(b, &contacts[k], values + CONTACT_NUMBERS * done++);
+			page_fill_contact(&contacts[k], b->quantum, values + PAGE_CONTACT_NUMBERS * done++);
 	}
 	if (good) {
 		char name[40];
 		snprintf(name, sizeof name, "contacts-%lld", (long long)number);
-		web_pack(values, 1, rows * CONTACT_NUMBERS, CONTACT_NUMBERS, packed);
-		good = web_page_add(page, name, packed, web_packed_size(1, rows * CONTACT_NUMBERS), error);
+		web_pack(values, 1, rows * PAGE_CONTACT_NUMBERS, PAGE_CONTACT_NUMBERS, packed);
+		good = web_page_add(page, name, packed, web_packed_size(1, rows * PAGE_CONTACT_NUMBERS), error);
 	}
 	free(values);
 	free(contacts);
@@ -317,8 +239,9 @@ static void take_shown_poses(export_bodies *b, const int32_t *values)
 {
 	const int32_t rows = io_recording_body_count(b->play.recording);
 	for (int32_t i = 0; i < b->body_count; i++) {
-		const int32_t *v = values + i * POSE_NUMBERS;
-		const double x = v[3] * TURN_QUANTUM, y = v[4] * TURN_QUANTUM, z = v[5] * TURN_QUANTUM, w = v[6] * TURN_QUANTUM;
+		const int32_t *v = values + i * PAGE_POSE_NUMBERS;
+		const double x = v[3] * PAGE_TURN_QUANTUM, y = v[4] * PAGE_TURN_QUANTUM, z = v[5] * PAGE_TURN_QUANTUM,
+					 w = v[6] * PAGE_TURN_QUANTUM;
 		const double length = sqrt(x * x + y * y + z * z + w * w);
 		carom_pose pose = { { NAN, NAN, NAN }, { 0, 0, 0, 1 } };
 		if (v[0] != WEB_ABSENT)
@@ -393,24 +316,14 @@ static void describe_detection(const export_bodies *b, cJSON *head)
 void export_describe_bodies(const export_bodies *b, cJSON *head, cJSON *track)
 {
 	const io_recording *recording = b->play.recording;
-	const scene_camera *camera = &b->play.scene.camera;
-	cJSON_AddNumberToObject(track, "turn_quantum", TURN_QUANTUM);
+	cJSON_AddNumberToObject(track, "turn_quantum", PAGE_TURN_QUANTUM);
 	cJSON *meshes = cJSON_AddArrayToObject(head, "meshes");
 	for (int32_t i = 0; i < io_recording_mesh_count(recording); i++)
 		cJSON_AddItemToArray(meshes, cJSON_CreateString(io_recording_get_mesh(recording, i)->name));
 	if (b->module)
 		describe_detection(b, head);
-	cJSON *contacts = b->contact_first ? cJSON_AddObjectToObject(head, "contacts") : NULL;
-	if (contacts) {
-		cJSON_AddNumberToObject(contacts, "frames_per_block", CONTACT_FRAMES);
-		cJSON_AddNumberToObject(contacts, "normal_quantum", NORMAL_QUANTUM);
-		cJSON_AddNumberToObject(contacts, "depth_quantum", b->quantum / 16);
-	}
-	if (b->play.scene.text && camera->given) {
-		const carom_vec3 p = camera->position, t = camera->target;
-		cJSON *object = cJSON_AddObjectToObject(head, "camera");
-		report_add_vector(object, "position", (const double[3]){ p.x, p.y, p.z });
-		report_add_vector(object, "target", (const double[3]){ t.x, t.y, t.z });
-		cJSON_AddNumberToObject(object, "field_of_view", camera->field_of_view);
-	}
+	if (b->contact_first)
+		page_describe_contacts(head, b->quantum, CONTACT_FRAMES);
+	if (b->play.scene.text)
+		page_describe_camera(head, &b->play.scene.camera);
 }

@@ -6,7 +6,6 @@
 #include "io/mesh_file.h"
 #include "web/track.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,20 +21,6 @@ static int load_frame(const export_deforming *d, int64_t frame, sim_mesh *mesh)
 	sim_error error;
 	frame_path(d, frame, path);
 	return io_load_mesh(path, mesh, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
-}
-
-/// The mean length of the first edges of some triangles.
-static double mean_edge(const sim_mesh *mesh)
-{
-	const int32_t step = 1 + mesh->triangle_count / 1000;
-	double sum = 0, edges = 0;
-	for (int32_t i = 0; i < mesh->triangle_count; i += step) {
-		const float *a = mesh->vertices + 3 * (size_t)mesh->triangles[3 * (size_t)i];
-		const float *b = mesh->vertices + 3 * (size_t)mesh->triangles[3 * (size_t)i + 1];
-		sum += hypot(hypot(b[0] - a[0], b[1] - a[1]), b[2] - a[2]);
-		edges++;
-	}
-	return edges > 0 ? sum / edges : 0;
 }
 
 static bool triangles_are_sound(const sim_mesh *mesh)
@@ -89,7 +74,7 @@ int export_open_deforming(export_source *source, const char *folder, bool obj, c
 	d->track.stride = 3;
 	d->triangle_count = mesh.triangle_count;
 	d->triangles = mesh.triangles;
-	d->quantum = export_quantum(mean_edge(&mesh) / 256);
+	d->quantum = page_vertex_quantum(page_mean_edge(&mesh));
 	mesh.triangles = NULL;
 	sim_mesh_free(&mesh);
 	return status;

@@ -192,14 +192,7 @@ static const char *title_of(const job *j)
 static char *write_head(const job *j)
 {
 	const export_source *s = j->source;
-	const carom_version version = carom_get_version();
-	char made_by[48];
-	snprintf(made_by, sizeof made_by, "carom %d.%d.%d", version.major, version.minor, version.patch);
-	cJSON *head = cJSON_CreateObject();
-	cJSON_AddStringToObject(head, "format", "carom-page");
-	cJSON_AddNumberToObject(head, "version", 1);
-	cJSON_AddStringToObject(head, "made_by", made_by);
-	cJSON_AddStringToObject(head, "title", title_of(j));
+	cJSON *head = page_start_head(title_of(j));
 	cJSON_AddItemToObject(head, "notes", cJSON_Duplicate(s->notes, true));
 	describe_gravity(j, head);
 	const cJSON *lower = find_numbers(s->summary, "box_lower"), *upper = find_numbers(s->summary, "box_upper");

@@ -31,7 +31,7 @@ int export_open_spheres(export_source *source, const char *path)
 		return report_error(NULL, "%s", error.text);
 	s->count = first.count;
 	s->every = 1;
-	s->quantum = export_quantum(mean_radius(&first) / 64);
+	s->quantum = page_sphere_quantum(mean_radius(&first));
 	s->radii = first.radii;
 	first.radii = NULL;
 	io_free_vtk_spheres(&first);

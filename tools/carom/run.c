@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "report.h"
 #include "run_picture.h"
+#include "run_view.h"
 #include "sim/base/sim_clock.h"
 #include "sim/base/state_hash.h"
 
@@ -127,8 +128,8 @@ static void write_part_names(run *r, int part, FILE *table) { r->kinds[part]->wr
 
 static void write_part_row(run *r, int part, FILE *table) { r->kinds[part]->write_row(r, r->states[part], table); }
 
-/// The columns of all parts, one part behind the other, with names like "bodies_contacts".
-static int write_joined(run *r, write_text_fn *write, bool names)
+/// Write the columns of all parts, one part behind the other, with names like "bodies_contacts".
+static int write_joined(run *r, write_text_fn *write, bool names, FILE *table)
 {
 	for (int i = 0; i < r->part_count; i++) {
 		char *text = NULL, prefix[32] = "";
@@ -141,13 +142,33 @@ static int write_joined(run *r, write_text_fn *write, bool names)
 		if (names)
 			snprintf(prefix, sizeof prefix, "%s_", r->kinds[i]->section);
 		if (written)
-			write_columns(r->stats.stream, text, prefix);
+			write_columns(table, text, prefix);
 		free(text);
 		if (!written)
 			return report_error(NULL, "out of memory");
 	}
-	fputc('\n', r->stats.stream);
+	fputc('\n', table);
 	return EXIT_DONE;
+}
+
+static int write_names(run *r, FILE *table)
+{
+	if (!run_is_mixed(r)) {
+		write_part_names(r, 0, table);
+		return EXIT_DONE;
+	}
+	fputs("step,time", table);
+	return write_joined(r, write_part_names, true, table);
+}
+
+static int write_row_to(run *r, FILE *table)
+{
+	if (!run_is_mixed(r)) {
+		write_part_row(r, 0, table);
+		return EXIT_DONE;
+	}
+	fprintf(table, "%lld,%.9g", (long long)r->parts.steps, run_time(r));
+	return write_joined(r, write_part_row, false, table);
 }
 
 static int open_table(run *r)
@@ -158,26 +179,64 @@ static int open_table(run *r)
 	if (!run_is_mixed(r) && r->kinds[0]->open_table)
 		return r->kinds[0]->open_table(r, r->states[0]);
 	run_out_path(r->options, "stats.csv", path);
-	if (report_open(&r->stats, path) != EXIT_DONE)
-		return EXIT_FAILED;
-	if (!run_is_mixed(r)) {
-		r->kinds[0]->write_names(r->stats.stream);
-		return EXIT_DONE;
-	}
-	fputs("step,time", r->stats.stream);
-	return write_joined(r, write_part_names, true);
+	return report_open(&r->stats, path) == EXIT_DONE ? write_names(r, r->stats.stream) : EXIT_FAILED;
 }
 
+/// A line of the table as a text of its own, to be freed. NULL after a message.
+static char *line_of(run *r, int (*write)(run *, FILE *))
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	const int status = memory ? write(r, memory) : EXIT_DONE;
+	if (memory && fclose(memory) == 0 && status == EXIT_DONE)
+		return text;
+	free(text);
+	if (status == EXIT_DONE)
+		report_error(NULL, "out of memory");
+	return NULL;
+}
+
+/// A row is made once, for making it counts it.
 static int write_row(run *r)
 {
-	if (!r->stats.stream)
+	if (!r->view)
+		return r->stats.stream ? write_row_to(r, r->stats.stream) : EXIT_DONE;
+	free(r->row);
+	r->row = line_of(r, write_row_to);
+	if (!r->row)
+		return EXIT_FAILED;
+	if (r->stats.stream)
+		fputs(r->row, r->stats.stream);
+	return EXIT_DONE;
+}
+
+// ---- The page that shows the run ----
+
+static int begin_view(run *r)
+{
+	if (!r->view)
 		return EXIT_DONE;
-	if (!run_is_mixed(r)) {
-		write_part_row(r, 0, r->stats.stream);
-		return EXIT_DONE;
-	}
-	fprintf(r->stats.stream, "%lld,%.9g", (long long)r->parts.steps, run_time(r));
-	return write_joined(r, write_part_row, false);
+	char *columns = line_of(r, write_names);
+	const int status = columns ? run_begin_view(r->view, r, columns) : EXIT_FAILED;
+	free(columns);
+	return status;
+}
+
+static void show(run *r, bool always)
+{
+	if (r->view)
+		run_show(r->view, r, r->row ? r->row : "", always);
+}
+
+static void close_view(run *r, int status)
+{
+	char how[120];
+	const char *end = interrupted ? "was interrupted" : (status == EXIT_DONE ? "has ended" : "failed; its terminal tells why");
+	snprintf(
+		how, sizeof how, "The run %s, after %lld of %lld steps.", end, (long long)r->parts.steps, (long long)r->scene.steps);
+	run_close_view(r->view, how);
+	free(r->row);
 }
 
 // ---- The scene ----
@@ -315,6 +374,7 @@ static int one_step(run *r)
 	r->ms_total += sim_now_ms() - begin;
 	if (write_row(r) != EXIT_DONE || keep(r) != EXIT_DONE)
 		return EXIT_FAILED;
+	show(r, false);
 	return run_save(r, false);
 }
 
@@ -322,12 +382,14 @@ static int simulate(run *r)
 {
 	progress bar;
 	int status = keep(r);
+	show(r, true);
 	progress_start(&bar, "run", r->scene.steps - r->first_step);
 	while (r->parts.steps < r->scene.steps && status == EXIT_DONE && !interrupted) {
 		status = one_step(r);
 		progress_update(&bar, r->parts.steps - r->first_step);
 	}
 	progress_finish(&bar);
+	show(r, true);
 	return status;
 }
 
@@ -429,8 +491,14 @@ static int finish(run *r)
 static int go(run *r)
 {
 	int status = load_scene(r);
+	if (status == EXIT_DONE && (r->options->view || r->options->view_port >= 0)) {
+		r->view = run_open_view(r);
+		status = r->view ? EXIT_DONE : EXIT_FAILED;
+	}
 	if (status == EXIT_DONE)
 		status = prepare(r);
+	if (status == EXIT_DONE)
+		status = begin_view(r);
 	if (status == EXIT_DONE) {
 		watch_interrupts(true);
 		status = simulate(r);
@@ -451,6 +519,7 @@ int run_scene(const run_options *options)
 		return report_error(NULL, "out of memory");
 	r->options = options;
 	const int status = go(r);
+	close_view(r, status);
 	run_close_checkpoint(r);
 	for (int i = r->part_count; i-- > 0;) {
 		if (r->kinds[i]->destroy)

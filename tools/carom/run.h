@@ -32,6 +32,8 @@ typedef struct run_options {
 	bool movie;
 	int backend; ///< device_backend
 	const char *device, *kernels;
+	int64_t view_port; ///< of the page that shows the run; 0: one that is free; below 0: none
+	bool view;         ///< --view alone: at a free one
 } run_options;
 
 typedef struct run run;
@@ -86,6 +88,8 @@ struct run {
 	int saved_count;
 	double ms_total;
 	carom_device *device; ///< of the spheres; NULL: the processor
+	struct run_view *view; ///< NULL: the run is not shown
+	char *row;             ///< of the last step in the table, while it is shown; NULL: none yet
 };
 
 extern const run_part_kind run_bodies_kind;

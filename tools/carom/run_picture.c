@@ -49,7 +49,7 @@ static carom_aabb empty_box(void)
 	return (carom_aabb){ { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
 }
 
-static void add_to_box(carom_aabb *box, const carom_aabb *more)
+void run_widen_box(carom_aabb *box, const carom_aabb *more)
 {
 	box->lower =
 		(carom_vec3){ fmin(box->lower.x, more->lower.x), fmin(box->lower.y, more->lower.y), fmin(box->lower.z, more->lower.z) };
@@ -63,7 +63,7 @@ static carom_aabb box_of_surface(const sim_soft_surface *surface)
 	for (int64_t i = 0; i < surface->vertex_count; i++) {
 		const double *p = surface->places + 3 * i;
 		const carom_vec3 place = { p[0], p[1], p[2] };
-		add_to_box(&box, &(carom_aabb){ place, place });
+		run_widen_box(&box, &(carom_aabb){ place, place });
 	}
 	return box;
 }
@@ -85,9 +85,7 @@ bool run_rigid_bounds(const run *r, carom_aabb *box)
 	return found;
 }
 
-/// The box that a picture should show: all that deforms, the rigid bodies that move, and the box of
-/// the spheres.
-static carom_aabb box_of_run(const run *r)
+carom_aabb run_bounds(const run *r)
 {
 	carom_aabb box = empty_box(), more;
 	if (r->parts.soft) {
@@ -95,10 +93,10 @@ static carom_aabb box_of_run(const run *r)
 		box = box_of_surface(&surface);
 	}
 	if (r->parts.simulation && run_rigid_bounds(r, &more))
-		add_to_box(&box, &more);
+		run_widen_box(&box, &more);
 	const sim_granular_def *def = &r->scene.spheres.def;
 	if (r->parts.granular)
-		add_to_box(&box,
+		run_widen_box(&box,
 			&(carom_aabb){ { def->lower[0], def->lower[1], def->lower[2] }, { def->upper[0], def->upper[1], def->upper[2] } });
 	if (!(box.lower.x <= box.upper.x))
 		box = (carom_aabb){ { -1, -1, -1 }, { 1, 1, 1 } };
@@ -110,7 +108,7 @@ view_camera run_camera(const run *r)
 	const scene_camera *given = &r->scene.camera;
 	if (given->given)
 		return camera_of_scene(given);
-	const carom_aabb box = box_of_run(r);
+	const carom_aabb box = run_bounds(r);
 	return view_frame_box(&box, run_up(r), (double)given->width / (double)given->height);
 }
 
@@ -227,7 +225,7 @@ static double lowest_of(const picture *p, carom_vec3 up, carom_vec3 middle)
 /// Level, a little below all that deforms and all spheres.
 static int add_ground(picture *p)
 {
-	const carom_aabb box = p->surface.body_count > 0 ? box_of_surface(&p->surface) : box_of_run(p->run);
+	const carom_aabb box = p->surface.body_count > 0 ? box_of_surface(&p->surface) : run_bounds(p->run);
 	const carom_vec3 up = sim_normalize(run_up(p->run)), middle = sim_scale(sim_add(box.lower, box.upper), 0.5);
 	const double lowest = lowest_of(p, up, middle);
 	if (!p->run->scene.picture.ground || !(lowest < INFINITY) || has_plane(&p->run->scene))

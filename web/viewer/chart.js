@@ -12,89 +12,108 @@ function tell(value) {
 	return Math.abs(value) >= 1e-3 && Math.abs(value) < 1e5 ? String(+value.toPrecision(4)) : value.toExponential(2);
 }
 
+/** The columns of one table or of two, over each other; times need not be the same. */
 class Charts {
-	constructor(element, table, onPick) {
+	constructor(element, onPick) {
 		this.element = element;
-		this.table = table;
-		this.charts = [];
-		const time = table.columns[table.names.indexOf("time")];
-		if (!time || table.rows === 0)
-			return;
-		this.time = time;
-		table.names.forEach((name, i) => {
-			const column = table.columns[i];
-			if (!SILENT_COLUMNS.test(name) && column.some((value) => Number.isFinite(value)) && column.some((value) => value !== column[0]))
-				this.addChart(name, column, onPick);
-		});
+		this.onPick = onPick;
+		this.charts = new Map(); // name -> { canvas, values, series }
 	}
 
-	addChart(name, column, onPick) {
-		const figure = document.createElement("div"), line = document.createElement("div"), canvas = document.createElement("canvas");
-		const label = document.createElement("span"), value = document.createElement("b");
+	/** Show tables, instead of those before: each with the name of a colour of the style sheet. */
+	setTables(tables) {
+		const names = new Set(tables.flatMap(({ table }) => table.names));
+		this.begin = Infinity;
+		this.end = -Infinity;
+		for (const chart of this.charts.values())
+			chart.series = [];
+		for (const { table } of tables) {
+			const time = table.columns[table.names.indexOf("time")];
+			if (time && table.rows) {
+				this.begin = Math.min(this.begin, time[0]);
+				this.end = Math.max(this.end, time[table.rows - 1]);
+			}
+		}
+		for (const name of names) {
+			if (SILENT_COLUMNS.test(name))
+				continue;
+			const series = tables.map(({ table, color }) => ({ time: table.columns[table.names.indexOf("time")], column: table.columns[table.names.indexOf(name)], color })).filter(({ time, column }) => time && column);
+			const first = series.length && series[0].column[0];
+			if (series.some(({ column }) => column.some((value) => Number.isFinite(value) && value !== first)))
+				this.setSeries(name, series);
+		}
+	}
+
+	setSeries(name, series) {
+		if (!this.charts.has(name))
+			this.charts.set(name, this.makeChart(name, series));
+		const chart = this.charts.get(name);
+		chart.series = series;
+		chart.most = -Infinity;
+		chart.least = 0;
+		for (const { column } of series) {
+			for (const v of column) {
+				if (v > chart.most) chart.most = v;
+				if (v < chart.least) chart.least = v;
+			}
+		}
+	}
+
+	makeChart(name, series) {
+		const figure = makeElement("div", "", this.element), line = makeElement("div", "", figure);
 		figure.className = "chart";
 		line.className = "name";
-		label.textContent = name;
-		line.append(label, value);
-		figure.append(line, canvas);
-		this.element.append(figure);
-		let most = -Infinity, least = 0;
-		for (const v of column) {
-			if (v > most) most = v;
-			if (v < least) least = v;
-		}
-		this.charts.push({ canvas, value, column, most, least });
+		makeElement("span", name, line);
+		const values = series.map(({ color }) => {
+			const value = makeElement("b", "", line);
+			if (series.length > 1)
+				value.style.color = `var(${color})`;
+			return value;
+		});
+		const canvas = makeElement("canvas", "", figure);
 		const pick = (event) => {
 			const box = canvas.getBoundingClientRect(), part = Math.max(0, Math.min(1, (event.clientX - box.left) / box.width));
-			onPick(this.time[0] + part * (this.time[this.time.length - 1] - this.time[0]));
+			this.onPick(this.begin + part * (this.end - this.begin));
 		};
 		canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); pick(event); });
 		canvas.addEventListener("pointermove", (event) => event.buttons & 1 && pick(event));
-	}
-
-	/** The last row that is not behind a time. */
-	row(time) {
-		let low = 0, high = this.time.length - 1;
-		while (low < high) {
-			const middle = (low + high + 1) >> 1;
-			if (this.time[middle] <= time + 1e-9)
-				low = middle;
-			else
-				high = middle - 1;
-		}
-		return low;
+		return { canvas, values };
 	}
 
 	draw(time) {
-		if (!this.charts.length || !this.element.clientHeight)
+		if (!this.charts.size || !this.element.clientHeight)
 			return;
-		const style = getComputedStyle(document.documentElement), accent = style.getPropertyValue("--accent"), soft = style.getPropertyValue("--soft");
-		const row = this.row(time), ratio = window.devicePixelRatio || 1;
-		for (const chart of this.charts) {
-			const { canvas, column } = chart, w = canvas.width = canvas.clientWidth * ratio, h = canvas.height = canvas.clientHeight * ratio;
-			const context = canvas.getContext("2d"), span = chart.most - chart.least || 1, n = column.length;
-			const y = (v) => h - 2 - (h - 4) * (v - chart.least) / span;
+		const style = getComputedStyle(document.documentElement), ratio = window.devicePixelRatio || 1;
+		for (const chart of this.charts.values()) {
+			const { canvas } = chart, w = canvas.width = canvas.clientWidth * ratio, h = canvas.height = canvas.clientHeight * ratio;
+			const context = canvas.getContext("2d"), span = chart.most - chart.least || 1;
+			const x = (t) => this.end > this.begin ? w * (t - this.begin) / (this.end - this.begin) : 0, y = (v) => h - 2 - (h - 4) * (v - chart.least) / span;
 			context.lineWidth = 1.2 * ratio;
-			context.strokeStyle = accent;
+			chart.series.forEach((series, i) => {
+				this.drawLine(context, series, x, y, style.getPropertyValue(series.color));
+				chart.values[i].textContent = tell(series.column[lastUpTo(series.time, time)]);
+			});
+			context.strokeStyle = style.getPropertyValue("--soft");
 			context.beginPath();
-			for (let i = 0, begun = false; i < n; i++) {
-				if (!Number.isFinite(column[i]))
-					continue;
-				const x = n > 1 ? w * i / (n - 1) : 0;
-				if (begun)
-					context.lineTo(x, y(column[i]));
-				else
-					context.moveTo(x, y(column[i]));
-				begun = true;
-			}
+			context.moveTo(x(time), 0);
+			context.lineTo(x(time), h);
 			context.stroke();
-			const x = n > 1 ? w * row / (n - 1) : 0;
-			context.strokeStyle = soft;
-			context.beginPath();
-			context.moveTo(x, 0);
-			context.lineTo(x, h);
-			context.stroke();
-			chart.value.textContent = tell(column[row]);
 		}
+	}
+
+	drawLine(context, { time, column }, x, y, color) {
+		context.strokeStyle = color;
+		context.beginPath();
+		for (let i = 0, begun = false; i < column.length; i++) {
+			if (!Number.isFinite(column[i]))
+				continue;
+			if (begun)
+				context.lineTo(x(time[i]), y(column[i]));
+			else
+				context.moveTo(x(time[i]), y(column[i]));
+			begun = true;
+		}
+		context.stroke();
 	}
 }
 

@@ -102,6 +102,19 @@ function unpack(bytes) {
 	return { frames, count, values };
 }
 
+/** The number of the last of some rising times that is not behind a time; 0 when all are. */
+function lastUpTo(times, time) {
+	let low = 0, high = times.length - 1;
+	while (low < high) {
+		const middle = (low + high + 1) >> 1;
+		if (times[middle] <= time + 1e-9)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
 /** A track: frames are there after a while. */
 class Track {
 	constructor(page, name, info, times) {
@@ -165,17 +178,7 @@ class Track {
 	}
 
 	/** The last frame that is not behind a time. */
-	at(time) {
-		let low = 0, high = this.frames - 1;
-		while (low < high) {
-			const middle = (low + high + 1) >> 1;
-			if (this.times[middle] <= time + 1e-9)
-				low = middle;
-			else
-				high = middle - 1;
-		}
-		return low;
-	}
+	at(time) { return lastUpTo(this.times, time); }
 }
 
 /** A table: names of its columns, and an array of numbers (NaN where a field is empty) for each. */

@@ -21,9 +21,11 @@ function depthColor(part) {
 }
 
 class Scene {
-	constructor(page, head) {
+	/** live: the run that goes on, whose frames come later. */
+	constructor(page, head, live) {
 		this.page = page;
 		this.head = head;
+		this.live = live;
 		this.tracks = {};
 		this.shown = {}; // frame of each track that is drawn
 		this.bodies = []; // { number, kind, rows, extent }
@@ -49,7 +51,7 @@ class Scene {
 	async load(renderer) {
 		this.renderer = renderer;
 		for (const [name, info] of Object.entries(this.head.tracks))
-			this.tracks[name] = new Track(this.page, name, info, await readNumbers(this.page, `${name}-times`, Float64Array));
+			this.tracks[name] = this.live ? this.live.track(name, info) : new Track(this.page, name, info, await readNumbers(this.page, `${name}-times`, Float64Array));
 		if (this.tracks.poses)
 			await this.loadBodies();
 		if (this.tracks.vertices)
@@ -187,6 +189,22 @@ class Scene {
 		return lower[0] <= upper[0] ? { lower, upper } : null;
 	}
 
+	/** The box of all that moves, as it is now: [lower, upper]; null when nothing is there. */
+	boxOfMoving() {
+		const lower = [Infinity, Infinity, Infinity], upper = [-Infinity, -Infinity, -Infinity];
+		const unite = (point) => point.forEach((c, k) => { lower[k] = Math.min(lower[k], c); upper[k] = Math.max(upper[k], c); });
+		for (const body of this.bodies) {
+			const box = body.kind !== "static" && this.boxOf(body);
+			if (box)
+				[box.lower, box.upper].forEach(unite);
+		}
+		for (const places of [this.vertices, this.places]) {
+			for (let i = 0; places && i < places.length; i += 3)
+				unite([places[i], places[i + 1], places[i + 2]]);
+		}
+		return lower[0] <= upper[0] ? [lower, upper] : null;
+	}
+
 	// ---- What deforms ----
 
 	async loadSurface() {
@@ -299,9 +317,11 @@ class Scene {
 
 	/** The contacts of the frame that is shown: { count, a, b, points, normals, depths }; null while they are not there. */
 	async contacts(index) {
-		const info = this.head.contacts, poses = this.tracks.poses;
+		const info = this.head.contacts;
 		if (!info)
 			return this.findContacts(index);
+		if (this.live)
+			return this.readContacts(unpack(this.live.frames[index].blocks.get("contacts")).values);
 		if (!this.contactCounts)
 			this.contactCounts = await readNumbers(this.page, "contact-counts", Int32Array);
 		const number = Math.floor(index / info.frames_per_block), first = number * info.frames_per_block;
@@ -310,13 +330,17 @@ class Scene {
 		let at = 0;
 		for (let i = first; i < index; i++)
 			at += CONTACT_NUMBERS * this.contactCounts[i];
-		const list = [], values = this.contactBlock.values;
-		for (let i = 0; i < this.contactCounts[index]; i++, at += CONTACT_NUMBERS) {
+		return this.readContacts(this.contactBlock.values.subarray(at, at + CONTACT_NUMBERS * this.contactCounts[index]));
+	}
+
+	readContacts(values) {
+		const info = this.head.contacts, quantum = this.tracks.poses.info.quantum, list = [];
+		for (let at = 0; at < values.length; at += CONTACT_NUMBERS) {
 			const v = values.subarray(at, at + CONTACT_NUMBERS), rowA = this.rows[v[0]], rowB = this.rows[v[1]];
 			if (!rowA || !rowB)
 				throw new PageError("This page is damaged: a contact names a body that is not there.");
 			list.push({ a: rowA.number, b: rowB.number, depth: v[8] * info.depth_quantum,
-				point: [2, 3, 4].map((k) => v[k] * poses.info.quantum - this.origin[k - 2]), normal: unit([5, 6, 7].map((k) => v[k] * info.normal_quantum)) });
+				point: [2, 3, 4].map((k) => v[k] * quantum - this.origin[k - 2]), normal: unit([5, 6, 7].map((k) => v[k] * info.normal_quantum)) });
 		}
 		return list;
 	}

@@ -10,6 +10,7 @@ class Viewer {
 		this.page = page;
 		this.time = 0;
 		this.playing = false;
+		this.following = false; // a run that goes on
 		this.speed = 1;
 		this.errors = [];
 		this.dirty = true;
@@ -60,7 +61,11 @@ class Viewer {
 		if (typeof DecompressionStream === "undefined")
 			throw new PageError("This browser cannot unpack data (it has no DecompressionStream). Browsers from 2023 on can.");
 		this.renderer = new Renderer(byId("view"));
-		this.scene = new Scene(this.page, this.head);
+		if (this.head.live) {
+			this.live = new LiveRun(this.head, (thinned) => this.takeFrames(thinned), (how, lost) => this.endRun(how, lost));
+			await this.live.begin();
+		}
+		this.scene = new Scene(this.page, this.head, this.live);
 		this.scene.fail = this.fail;
 		await this.scene.load(this.renderer);
 		this.master = this.scene.master;
@@ -72,6 +77,7 @@ class Viewer {
 		this.fillTitle();
 		this.listen();
 		this.setTime(this.master.times[0]);
+		this.follow(!!this.live);
 		this.drawNow();
 		document.documentElement.dataset.state = "ready";
 		document.documentElement.dataset.firstPicture = Math.round(performance.now());
@@ -105,20 +111,80 @@ class Viewer {
 			look();
 		});
 		const section = byId("charts");
+		if (this.live) {
+			this.charts = new Charts(section, (time) => this.setTime(time, true));
+			return this.refreshTable();
+		}
 		if (!this.page.blocks.has("stats")) {
 			makeElement("p", "There is no stats.csv beside the recording.", section);
 		} else {
 			this.table = readTable(new TextDecoder().decode(await readBlock(this.page, "stats")));
 			makeElement("h2", "stats.csv", section);
-			this.charts = new Charts(section, this.table, (time) => this.setTime(time));
+			this.charts = new Charts(section, (time) => this.setTime(time));
+			this.charts.setTables([{ table: this.table, color: "--accent" }]);
 		}
+		this.findEvents();
+	}
+
+	findEvents() {
 		this.events = findEvents(this.table, this.scene, []).filter((event) => event.time <= this.master.times[this.master.frames - 1] + 1e-9);
 		this.drawEvents();
 		this.dirty = true;
 	}
 
-	fillTitle() {
-		const head = this.head, scene = this.scene, parts = [], notes = [...(head.notes || [])];
+	// ---- A run that goes on ----
+
+	/** Show the newest frame from now on, or stay at the present one. */
+	follow(on) {
+		if (!this.live)
+			return;
+		this.following = on;
+		if (on) {
+			this.playing = false;
+			this.time = this.master.times[this.master.frames - 1];
+		}
+		byId("live").classList.toggle("on", on);
+		this.showPlay();
+	}
+
+	takeFrames(thinned) {
+		if (!this.scene || !this.master)
+			return;
+		if (thinned) {
+			this.scene.shown = {};
+			this.drawnFrame = undefined;
+			this.contactsOf = -1;
+		}
+		byId("scrub").max = this.master.frames - 1;
+		byId("about").textContent = this.about();
+		if (this.following)
+			this.follow(true);
+		document.documentElement.dataset.frames = this.master.frames;
+		this.dirty = true;
+		if (this.charts && !(performance.now() < this.tableDue))
+			this.refreshTable();
+	}
+
+	refreshTable() {
+		this.tableDue = performance.now() + 1000;
+		this.table = readTable(this.live.table);
+		this.charts.setTables([{ table: this.table, color: "--accent" }]);
+		this.findEvents();
+	}
+
+	endRun(how, lost) {
+		this.say(how, true);
+		byId("live").hidden = true;
+		document.documentElement.dataset.live = lost ? "lost" : "ended";
+		if (this.master) {
+			this.follow(false);
+			this.refreshTable();
+		}
+	}
+
+	/** One line about what is in the page. */
+	about() {
+		const scene = this.scene, parts = [];
 		const moving = scene.bodies.filter((body) => body.kind !== "static").length;
 		if (scene.tracks.poses)
 			parts.push(`${tell(moving)} moving ${moving === 1 ? "body" : "bodies"}`);
@@ -127,13 +193,21 @@ class Viewer {
 		if (scene.tracks.spheres)
 			parts.push(`${tell(scene.radii.length)} spheres`);
 		parts.push(`${tell(this.master.frames)} frames`);
+		if (this.live)
+			parts.push(`step ${tell(this.live.frames[this.live.frames.length - 1].step)} of ${tell(this.head.steps)}`);
+		return parts.join(" · ");
+	}
+
+	fillTitle() {
+		const head = this.head, scene = this.scene, notes = [...(head.notes || [])];
 		const every = this.master.info.every;
 		if (every > 1)
 			notes.push(`Each ${every}${every === 2 ? "nd" : every === 3 ? "rd" : "th"} frame of ${tell(this.master.info.recorded_frames)} is in this page.`);
 		if (head.spheres_every > 1)
 			notes.push(`${tell(head.recorded_spheres - scene.radii.length)} of ${tell(head.recorded_spheres)} spheres are left out of this page.`);
 		document.querySelector("h1").textContent = head.title;
-		byId("about").textContent = parts.join(" · ");
+		byId("about").textContent = this.about();
+		byId("live").hidden = !this.live;
 		byId("notes").textContent = notes.join(" ");
 		const has = { contacts: scene.hasContacts, bodies: !!scene.tracks.poses };
 		const reasons = { contacts: "No contacts: none were recorded (--contacts), and the library is not in this page.", bodies: "Nothing rigid is in this page." };
@@ -183,7 +257,10 @@ class Viewer {
 
 	// ---- Time ----
 
-	setTime(time) {
+	/** by hand: a run that goes on is not followed any longer. */
+	setTime(time, byHand) {
+		if (byHand)
+			this.follow(false);
 		const times = this.master.times;
 		this.time = Math.max(times[0], Math.min(times[times.length - 1], time));
 		this.dirty = true;
@@ -191,11 +268,18 @@ class Viewer {
 
 	get frame() { return this.master.at(this.time); }
 
-	setFrame(frame) { this.setTime(this.master.times[Math.max(0, Math.min(this.master.frames - 1, frame))]); }
+	setFrame(frame) {
+		if (this.live && !this.live.ended && frame >= this.master.frames - 1)
+			return this.follow(true);
+		this.setTime(this.master.times[Math.max(0, Math.min(this.master.frames - 1, frame))], true);
+	}
 
 	play(on) {
-		const times = this.master.times;
-		if (on && this.time >= times[times.length - 1])
+		const times = this.master.times, atEnd = this.time >= times[times.length - 1];
+		if (on && atEnd && this.live && !this.live.ended)
+			return this.follow(true);
+		this.follow(false);
+		if (on && atEnd)
 			this.time = times[0];
 		this.playing = on && times.length > 1;
 		this.last = performance.now();
@@ -203,7 +287,7 @@ class Viewer {
 	}
 
 	showPlay() {
-		byId("play").classList.toggle("on", this.playing);
+		byId("play").classList.toggle("on", this.playing || this.following);
 		this.dirty = true;
 	}
 
@@ -214,7 +298,7 @@ class Viewer {
 		if (!event)
 			return this.say(`No event ${direction > 0 ? "behind" : "before"} ${now.toFixed(3)} s.`, true);
 		this.play(false);
-		this.setTime(event.time);
+		this.setTime(event.time, true);
 		const texts = this.events.filter((other) => this.master.at(other.time) === this.master.at(event.time)).map((other) => other.text);
 		this.say([...new Set(texts)].join("\n"), true);
 		clearTimeout(this.silence);
@@ -230,7 +314,7 @@ class Viewer {
 			if (!this.scene.show(this.time))
 				this.time = before; // wait for data rather than leave frames out
 			if (this.time >= end)
-				this.play(false);
+				this.play(!!this.live && !this.live.ended);
 			this.dirty = true;
 		}
 		this.last = now;
@@ -249,7 +333,7 @@ class Viewer {
 		const showGround = this.state.ground ? scene.grounds : [];
 		this.renderer.draw(this.camera, { centre: scene.centre, radius: scene.radius, grounds: showGround });
 		byId("scrub").value = frame;
-		byId("time").textContent = `${this.time.toFixed(3)} s · ${frame * this.master.info.every}`;
+		byId("time").textContent = `${this.time.toFixed(3)} s · ${this.live ? this.live.frames[frame].step : frame * this.master.info.every}`;
 		if (this.charts)
 			this.charts.draw(this.time);
 		if (scene.picked)
@@ -355,7 +439,8 @@ class Viewer {
 	// ---- Hands ----
 
 	listen() {
-		byId("play").addEventListener("click", () => this.play(!this.playing));
+		byId("play").addEventListener("click", () => this.play(!(this.playing || this.following)));
+		byId("live").addEventListener("click", () => this.follow(true));
 		byId("before").addEventListener("click", () => this.jump(-1));
 		byId("after").addEventListener("click", () => this.jump(1));
 		byId("scrub").addEventListener("input", (event) => this.setFrame(+event.target.value));
@@ -390,7 +475,7 @@ class Viewer {
 		if (box)
 			this.camera.frame(...around(box), this.renderer.resize());
 		else
-			this.camera.frame(this.scene.lower, this.scene.upper, this.renderer.resize());
+			this.camera.frame(...(this.live && this.scene.boxOfMoving() || [this.scene.lower, this.scene.upper]), this.renderer.resize());
 		this.dirty = true;
 	}
 
@@ -399,7 +484,7 @@ class Viewer {
 			return;
 		const step = event.shiftKey ? 10 : 1, key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
 		const actions = {
-			" ": () => this.play(!this.playing), ArrowRight: () => this.setFrame(this.frame + step), ArrowLeft: () => this.setFrame(this.frame - step),
+			" ": () => this.play(!(this.playing || this.following)), ArrowRight: () => this.setFrame(this.frame + step), ArrowLeft: () => this.setFrame(this.frame - step),
 			Home: () => this.setFrame(0), End: () => this.setFrame(this.master.frames - 1), n: () => this.jump(1), p: () => this.jump(-1),
 			"+": () => this.changeSpeed(1), "=": () => this.changeSpeed(1), "-": () => this.changeSpeed(-1), f: () => this.frameAll(), c: () => this.scene.detector && this.check().catch(this.fail),
 			d: () => this.setTheme(this.theme === "dark" ? "light" : "dark"), h: () => this.showSection("help", byId("help").hidden),
