@@ -23,8 +23,6 @@ enum {
 	IDLE_MS = 10000,      // before a connection that does nothing is closed
 	PARKED_MS = 10000,    // before a question for the next frame gets an empty answer
 	END_MS = 5000,        // that browsers have for the end of a run, most
-	SETTLE_MS = 500,      // that they have to ask again
-	LOOKED_AT_MS = 12000, // since the last question: somebody looks
 	MOST_MESSAGE_MB = 1 << 12,
 };
 
@@ -40,7 +38,9 @@ typedef struct connection {
 	size_t in_size;
 	unsigned char *out; // NULL: no answer is being written
 	size_t out_size, out_at;
-	bool parked; // its question waits for a frame
+	bool parked;  // its question waits for a frame
+	bool follows; // it has asked for frames
+	bool told;    // the answer that is being written, or was the last one, tells the end
 	web_request request;
 	double since; // ms: of the last byte that went either way, or of its question
 } connection;
@@ -57,7 +57,7 @@ typedef struct server {
 	size_t frame_count, frame_room, frame_bytes;
 	uint64_t last_number;
 	char *how; // the run ended; NULL: it goes on
-	double ended, asked;
+	double ended;
 	connection connections[WEB_CONNECTIONS];
 } server;
 
@@ -180,7 +180,7 @@ static void close_connection(connection *c)
 	close(c->fd);
 	free(c->out);
 	c->out = NULL;
-	c->parked = false;
+	c->parked = c->follows = c->told = false;
 	c->in_size = 0;
 	c->fd = -1;
 }
@@ -244,6 +244,7 @@ static void answer_frames(const server *s, connection *c)
 	while (end < s->frame_count && (end == first || size < ((size_t)ANSWER_MB << 20)))
 		size += RECORD_HEAD + s->frames[end++].size;
 	const bool tells_end = s->how && end == s->frame_count;
+	c->told = tells_end;
 	if (tells_end)
 		size += RECORD_HEAD + strlen(s->how);
 	unsigned char *to = begin_answer(c, "application/octet-stream", size);
@@ -259,11 +260,10 @@ static void answer(server *s, connection *c)
 		unsigned char *to = begin_answer(c, "text/html; charset=utf-8", s->page_size);
 		if (to)
 			memcpy(to, s->page, s->page_size);
-		s->asked = sim_now_ms();
 		return;
 	}
 	if (c->request.status == 200 && c->request.is_frames) {
-		s->asked = sim_now_ms();
+		c->follows = true;
 		c->parked = !s->how && frames_up_to(s, c->request.after) == s->frame_count;
 		if (!c->parked)
 			answer_frames(s, c);
@@ -327,20 +327,15 @@ static void accept_one(server *s)
 
 // ---- The loop ----
 
-/// Has everybody had the end?
+/// Has everybody had the end? Those who asked for frames on a connection that is open ask again.
 static bool is_over(const server *s)
 {
-	const double now = sim_now_ms();
-	bool busy = false, open = false;
-	if (!s->how)
-		return false;
-	for (int i = 0; i < WEB_CONNECTIONS; i++) {
-		busy |= s->connections[i].out != NULL;
-		open |= s->connections[i].fd >= 0;
+	bool waits = false;
+	for (int i = 0; i < WEB_CONNECTIONS && s->how; i++) {
+		const connection *c = &s->connections[i];
+		waits |= c->fd >= 0 && (c->out || (c->follows && !c->told));
 	}
-	if (!open && s->ended - s->asked > LOOKED_AT_MS)
-		return true;
-	return now - s->ended > (busy ? END_MS : SETTLE_MS);
+	return s->how && (!waits || sim_now_ms() - s->ended > END_MS);
 }
 
 /// Fill the list for poll; the first two are channel and listener.
@@ -390,7 +385,6 @@ void web_serve(int listener, int channel, int port)
 	s->listener = listener;
 	s->channel = channel;
 	s->port = port;
-	s->asked = -1e300;
 	for (int i = 0; i < WEB_CONNECTIONS; i++)
 		s->connections[i].fd = -1;
 	while (!is_over(s))

@@ -1,9 +1,11 @@
-"""view.py CASE PORT [PROCESS]: asks the server of carom run --view, with nothing but sockets."""
+"""view.py CASE PORT [PROCESS | COMMAND]: asks the server of carom run --view, with nothing but sockets."""
 import json
 import os
+import re
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import time
 
@@ -96,16 +98,21 @@ def follow(until):
 
 
 def check_whole():
+    """The whole run, which the client starts itself: it must be there before the run ends."""
+    global PORT
+    run = subprocess.Popen(sys.argv[3:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    PORT = int(re.fullmatch(r"carom: view: http://127\.0\.0\.1:(\d+)/\n", run.stderr.readline()).group(1))
     fields, body = page()
     assert fields["content-type"] == "text/html; charset=utf-8" and b"connect-src 'self'" in body
     assert body.rstrip().endswith(b"</html>")
     found = follow(lambda record: record[0] == 2)
     told = [facts(record[2]) for record in found[:-1]]
-    assert told[0]["step"] == 0 and told[0]["row"] == "" and told[-1]["step"] == 4, told
+    assert told[0]["step"] == 0 and told[0]["row"] == "" and told[-1]["step"] == 2000
     assert [one["step"] for one in told] == sorted({one["step"] for one in told})
-    assert all(one["row"].startswith(f"{one['step']},") for one in told[1:]), told
+    assert all(one["row"].startswith(f"{one['step']},") for one in told[1:])
     assert [block[0] for block in told[0]["blocks"]] == ["poses", "contacts", "vertices", "spheres"]
-    assert found[-1][2].decode() == "The run has ended, after 4 of 4 steps.", found[-1]
+    assert found[-1][2].decode() == "The run has ended, after 2000 of 2000 steps.", found[-1]
+    assert run.wait() == 0, run.stderr.read()
 
 
 def check_refusals():
