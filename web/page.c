@@ -69,7 +69,7 @@ bool web_page_begin(web_page *page, const char *path, int64_t limit, const char 
 
 void web_page_begin_live(web_page *page, FILE *stream, const char *title, const char *head)
 {
-	*page = (web_page){ .stream = stream, .limit = INT64_MAX };
+	*page = (web_page){ .stream = stream, .limit = INT64_MAX, .is_live = true };
 	begin(page, title, head, true);
 }
 
@@ -83,7 +83,6 @@ void web_page_add_viewer(web_page *page)
 		{ web_file_shapes_js, &web_file_shapes_js_size },
 		{ web_file_camera_js, &web_file_camera_js_size },
 		{ web_file_renderer_js, &web_file_renderer_js_size },
-		{ web_file_live_js, &web_file_live_js_size },
 		{ web_file_scene_js, &web_file_scene_js_size },
 		{ web_file_detector_js, &web_file_detector_js_size },
 		{ web_file_chart_js, &web_file_chart_js_size },
@@ -91,6 +90,8 @@ void web_page_add_viewer(web_page *page)
 		{ web_file_viewer_js, &web_file_viewer_js_size },
 	};
 	put_text(page, "<script>\n\"use strict\";\n(() => {\n");
+	if (page->is_live)
+		put(page, web_file_live_js, web_file_live_js_size);
 	for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
 		put(page, scripts[i].bytes, *scripts[i].size);
 	put_text(page, "})();\n</script>\n");
@@ -98,11 +99,18 @@ void web_page_add_viewer(web_page *page)
 
 bool web_page_add_detector(web_page *page, const void *module, size_t size, sim_error *error)
 {
+	const char *prefix = page->prefix;
+	if (page->has_detector)
+		return true;
+	page->has_detector = true;
 	put_text(page, "<script id=\"carom-worker\" type=\"text/plain\">\n");
 	put(page, web_file_carom_js, web_file_carom_js_size);
 	put(page, web_file_worker_js, web_file_worker_js_size);
 	put_text(page, "</script>\n");
-	return web_page_add(page, "carom-wasm", module, size, error);
+	page->prefix = "";
+	const bool done = web_page_add(page, "carom-wasm", module, size, error);
+	page->prefix = prefix;
+	return done;
 }
 
 char *web_base64(const unsigned char *bytes, size_t size, size_t *length)
@@ -138,7 +146,8 @@ bool web_page_add(web_page *page, const char *name, const void *bytes, size_t si
 	if (!page->is_full) {
 		put(page, tag,
 			(size_t)snprintf(tag, sizeof tag,
-				"<script type=\"application/octet-stream\" data-name=\"%.40s\" data-size=\"%zu\">", name, size));
+				"<script type=\"application/octet-stream\" data-name=\"%.10s%.40s\" data-size=\"%zu\">",
+				page->prefix ? page->prefix : "", name, size));
 		put(page, text, length);
 		put_text(page, "</script><script>caromBlock()</script>\n");
 	}

@@ -18,6 +18,10 @@ typedef struct web_page {
 	int64_t size;  ///< bytes so far
 	int64_t limit; ///< of the size; a block that would go beyond it is left out
 	bool is_full;  ///< a block was left out; nothing is written from then on
+	/// put before the names of blocks, "second-" for those of a second recording; NULL: nothing
+	const char *prefix;
+	bool has_detector;
+	bool is_live; ///< of a run that goes on: frames come later
 } web_page;
 
 /// Begin a page: title (UTF-8, any characters), and a head, the text of one JSON object. False with
@@ -39,7 +43,7 @@ bool web_page_add(web_page *page, const char *name, const void *bytes, size_t si
 void web_page_add_viewer(web_page *page);
 
 /// Add the library as a module of WebAssembly (bindings/wasm), with which the viewer finds
-/// contacts. Failures are those of web_page_add.
+/// contacts; once is enough. Failures are those of web_page_add.
 bool web_page_add_detector(web_page *page, const void *module, size_t size, sim_error *error);
 
 /// Finish the page, and its file, which appears under its path whole. False with the reason in

@@ -16,13 +16,13 @@
 #include <unistd.h>
 
 enum {
-	ANSWER_HEAD = 512,    // bytes, most
-	RECORD_HEAD = 16,     // bytes
-	ANSWER_MB = 8,        // of frames in an answer, about
-	READ_SIZE = 1 << 18,  // bytes of a message at a time
-	IDLE_MS = 10000,      // before a connection that does nothing is closed
-	PARKED_MS = 10000,    // before a question for the next frame gets an empty answer
-	END_MS = 5000,        // that browsers have for the end of a run, most
+	ANSWER_HEAD = 512,   // bytes, most
+	RECORD_HEAD = 16,    // bytes
+	ANSWER_MB = 8,       // of frames in an answer, about
+	READ_SIZE = 1 << 18, // bytes of a message at a time
+	IDLE_MS = 10000,     // before a connection that does nothing is closed
+	PARKED_MS = 10000,   // before a question for the next frame gets an empty answer
+	END_MS = 5000,       // that browsers have for the end of a run, most
 	MOST_MESSAGE_MB = 1 << 12,
 };
 

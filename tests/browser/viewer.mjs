@@ -59,6 +59,34 @@ try {
 	for (const name of ['bodies.html', 'cloth.html', 'spheres.html'])
 		await plays(name);
 
+	// Two recordings: one clock, one camera, contacts and picked bodies in both, and where they differ.
+	const half = (renderer) => `(() => { const v = caromViewer.${renderer}.canvas, c = document.createElement('canvas'); c.width = v.width; c.height = v.height;
+		const d = c.getContext('2d'); caromViewer.drawNow(); d.drawImage(v, 0, 0); const p = new Uint32Array(d.getImageData(0, 0, c.width, c.height).data.buffer);
+		let h = 0; for (const x of p) h = Math.imul(h ^ x, 16777619); return { width: v.width, colors: new Set(p).size, hash: h }; })()`;
+	await open('same.html');
+	await browser.until(`${state}.differences !== undefined`, 'a comparison');
+	assert.equal(await browser.evaluate(`${state}.differences`), '0');
+	assert.match(await browser.evaluate('document.getElementById("differences").textContent'), /None: all columns are equal/);
+	await browser.key('End');
+	await browser.until('!caromViewer.dirty', 'the last frame of both');
+	const [left, right] = [await browser.evaluate(half('renderer')), await browser.evaluate(half('second'))];
+	assert.ok(left.colors > 200, `the first half has ${left.colors} colours`);
+	assert.ok(left.width <= 240, 'a half of the page');
+	assert.equal(right.hash, left.hash, 'equal runs look alike');
+	quiet('same.html');
+	await open('two.html');
+	await browser.until(`+${state}.differences > 0`, 'differences');
+	await browser.key('4');
+	await browser.until('caromViewer.scenes.every((scene) => scene.found.length > 0)', 'contacts of both');
+	assert.equal(await browser.evaluate('document.querySelectorAll(".chart")[0].querySelectorAll("b").length'), 2);
+	const capsule = await browser.evaluate(`(() => { const [a, b] = caromViewer.scenes, i = a.bodies.findIndex((body) => body.rows[0].type === 'capsule'); caromViewer.picked = { kind: 'body', number: i, view: 0 };
+		a.picked = b.picked = caromViewer.picked; caromViewer.drawNow(); return document.getElementById('picked').textContent; })()`);
+	assert.match(capsule, /in the other.*apart by0\.\d+ m/);
+	await browser.evaluate('document.querySelector("#differences button").click()');
+	await browser.key('Escape');
+	assert.equal(await browser.evaluate('caromViewer.scenes.some((scene) => scene.picked)'), false);
+	quiet('two.html');
+
 	// Structure: what a reader can use, and names for those who do not see it.
 	await open('bodies.html');
 	assert.equal(await browser.evaluate('document.querySelector("h1").textContent'), 'two < three & "more"');

@@ -24,9 +24,9 @@ for page in bodies cloth spheres all; do
 done
 
 # Limits: frames, then spheres are left out, and both are told.
-expect 0 err 'of 25, to fit into 0.12 MB' export bodies --max-mb 0.12 -o thin.html
-[ "$(stat -c %s thin.html)" -le 120000 ] || fail "the page is larger than --max-mb"
-expect 1 err 'one frame alone takes more than 0.12 MB' export large --max-mb 0.12 -o full.html
+expect 0 err 'of 25, to fit into 0.13 MB' export bodies --max-mb 0.13 -o thin.html
+[ "$(stat -c %s thin.html)" -le 130000 ] || fail "the page is larger than --max-mb"
+expect 1 err 'one frame alone takes more than 0.13 MB' export large --max-mb 0.13 -o full.html
 [ ! -e full.html ] && [ ! -e full.html.part ] || fail "a page that got too large is left over"
 "$CAROM" export many --max-mb 0.5 --json -o many.html > many.json 2> err
 [ "$(stat -c %s many.html)" -le 500000 ] || fail "the page is larger than --max-mb"
@@ -71,6 +71,32 @@ head -c 400 cloth/frames/frame_000001.ply > less/frames/frame_000001.ply
 expect 1 err 'frame_000001.ply' export less -o page.html
 cp many.ply less/frames/frame_000001.ply
 expect 1 err 'frames of different runs' export less -o page.html
+# A gap names the file that is missing.
+mkdir -p gap
+cp -r cloth/frames cloth/summary.json gap
+rm gap/frames/frame_000004.ply
+expect 1 err 'gap/frames/frame_000004.ply: is missing, and frame 10 is there' export gap -o page.html
+expect 1 err 'gap/frames/frame_000004.ply: is missing' export gap -o page.usda
+rm gap/frames/frame_00000[5-9].ply gap/frames/frame_000010.ply
+cp cloth/frames/frame_000009.ply gap/frames/frame_9.ply # no name of a frame
+expect 0 err 'page.html: [0-9.]+ MB, 4 frames' export gap -o page.html
+rm page.html
+
+# Two recordings: limits, and what is wrong, hold for both.
+expect 0 err 'two.html: [0-9.]+ MB, 25 frames; beside them 11 frames' export bodies cloth -o two.html
+grep -q 'data-name="second-vertices-0"' two.html || fail "no second recording"
+[ "$(grep -c 'data-name="poses-0"' two.html)" = 1 ] || fail "blocks of the first recording"
+expect 0 out '"second":' export bodies cloth -o two.html --json
+same "frames of the second recording" "$(field vertices out)" 11
+cp two.html again.html
+expect 0 out '"second":' export bodies cloth -o two.html --json
+cmp -s two.html again.html || fail "equal recordings give other pages"
+expect 0 err 'beside them [0-9]+ frames; of [0-9]+, to fit into 0.13 MB' export bodies cloth --max-mb 0.13 -o two.html
+expect 1 err "^carom: error: nowhere.h5: cannot be opened" export bodies nowhere.h5 -o page.html
+expect 1 err 'frames of different runs' export bodies less -o page.html
+expect 2 err 'two recordings go into a page' export bodies cloth -o two.glb
+expect 2 err '' export bodies cloth bodies -o page.html
+
 mkdir part
 cp spheres/spheres* part
 truncate -s -100 part/spheres_000000004.vtp

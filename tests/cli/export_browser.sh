@@ -12,5 +12,9 @@ export_scenes
 for name in bodies cloth spheres; do "$CAROM" export $name -o $name.html 2> err || fail "$name: $(cat err)"; done
 "$CAROM" run bodies.json --steps 70 --out long --no-picture > run.out 2> run.err || fail "long does not run: $(cat run.err)"
 "$CAROM" export long -o long.html 2> err || fail "long: $(cat err)"
+sed 's/"position": \[3, 0.3, 0\]/"position": [3, 0.6, 0]/' bodies.json > moved.json
+"$CAROM" run moved.json --out moved --contacts --no-picture > run.out 2> run.err || fail "moved does not run: $(cat run.err)"
+"$CAROM" export bodies moved -o two.html 2> err || fail "two: $(cat err)"
+"$CAROM" export bodies bodies -o same.html 2> err || fail "same: $(cat err)"
 "$CAROM" export many --max-mb 0.5 -o thin.html 2> err || fail "thin: $(cat err)"
 node "$CAROM_SOURCE/tests/browser/viewer.mjs" "$chromium" "$work"

@@ -169,7 +169,7 @@ static bool find_module(char path[IO_PATH_MAX])
 }
 
 /// Read the module where there are rigid bodies. Without one the page finds no contacts.
-static int read_module(export_source *source, const char *given_path)
+static int read_module(export_source *source, const char *given_path, bool quietly)
 {
 	static const char magic[4] = { 0, 'a', 's', 'm' };
 	char found[IO_PATH_MAX];
@@ -179,7 +179,8 @@ static int read_module(export_source *source, const char *given_path)
 	if (!source->bodies)
 		return EXIT_DONE;
 	if (!path) {
-		fputs("carom: note: there is no carom.wasm (./dev wasm makes it): the page shows recorded contacts alone\n", stderr);
+		if (!quietly)
+			fputs("carom: note: there is no carom.wasm (./dev wasm makes it): the page shows recorded contacts alone\n", stderr);
 		return EXIT_DONE;
 	}
 	if (!io_open_input(&input, path, &error))
@@ -229,42 +230,53 @@ static int write_model(export_source *source, cJSON *report)
 static int parse(int argc, char **argv)
 {
 	const command_line line = { .command = "export",
-		.synopsis = "RECORDING [options] -o PAGE.html|MODEL.gltf|MODEL.glb|MODEL.usda",
+		.synopsis = "RECORDING [RECORDING] [options] -o PAGE.html|MODEL.gltf|MODEL.glb|MODEL.usda",
 		.summary = "Make one HTML file that plays a run of `carom run` in a browser, or a model of it for other programs.",
 		.details =
 			"RECORDING is the folder of --out, with rigid bodies, what deforms and spheres together; or a recording.h5, or a\n"
 			"spheres.pvd alone. The page shows motions and contacts, lets bodies be picked, and draws the columns of stats.csv.\n"
+			"Two RECORDINGs are shown side by side, with one clock and one camera, and the page tells where their tables differ.\n"
 			"Places are rounded to a small part of a body, an edge or a radius. docs/guide/browser.md describes the page.\n"
 			"Models have all places as floats: glTF rigid bodies, and what deforms as morph targets; USD spheres, too.",
 		.options = OPTIONS,
 		.least = 1,
-		.most = 1 };
-	int count, status = options_parse(&line, argc, argv, &given.recording, &count);
+		.most = 2 };
+	int count, status = options_parse(&line, argc, argv, given.recordings, &count);
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (!given.output)
 		return options_misuse("export", "say where it goes: -o PAGE.html, or MODEL.gltf, .glb, .usda");
 	if (!is_page(given.output) && !is_gltf(given.output) && !is_usda(given.output))
 		return options_misuse("export", "'%s' ends in none of .html, .gltf, .glb, .usda", given.output);
+	if (given.recordings[1] && !is_page(given.output))
+		return options_misuse("export", "two recordings go into a page; a model is of one");
 	return OPTIONS_GO_ON;
+}
+
+/// Open the sources, and write what is wanted of them.
+static int export_all(export_source sources[2], int count, cJSON *report)
+{
+	int status = EXIT_DONE;
+	for (int i = 0; i < count && status == EXIT_DONE; i++)
+		status = export_open(&sources[i], given.recordings[i]);
+	if (status == EXIT_DONE && !is_page(given.output))
+		return write_model(&sources[0], report);
+	for (int i = 0; i < count && status == EXIT_DONE; i++)
+		status = read_module(&sources[i], given.module, i > 0);
+	return status == EXIT_DONE ? export_write_page(&given, sources, count, report) : status;
 }
 
 int cmd_export(int argc, char **argv)
 {
-	export_source source = { 0 };
+	export_source sources[2] = { { 0 } };
 	int status = parse(argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;
+	const int count = given.recordings[1] ? 2 : 1;
 	cJSON *report = given.json ? cJSON_CreateObject() : NULL;
-	status = export_open(&source, given.recording);
-	if (status == EXIT_DONE && !is_page(given.output)) {
-		status = write_model(&source, report);
-	} else if (status == EXIT_DONE) {
-		status = read_module(&source, given.module);
-		if (status == EXIT_DONE)
-			status = export_write_page(&given, &source, report);
-	}
-	export_close(&source);
+	status = export_all(sources, count, report);
+	for (int i = 0; i < count; i++)
+		export_close(&sources[i]);
 	if (status == EXIT_DONE && given.json)
 		return report_json(report);
 	cJSON_Delete(report);

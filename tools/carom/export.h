@@ -12,7 +12,7 @@
 #include <cjson/cJSON.h>
 
 typedef struct export_options {
-	const char *recording;
+	const char *recordings[2]; ///< the second one: NULL, or another run to show beside the first
 	const char *output;
 	int64_t every;
 	double max_mb;
@@ -81,9 +81,10 @@ void export_close(export_source *source);
 /// Say a sentence about the source on stderr, and in the page.
 void export_note(export_source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/// Write the page: with as many frames and spheres as its limit has room for. EXIT_DONE, or
-/// EXIT_FAILED after a message. report, if not NULL, gets what is in the page.
-int export_write_page(const export_options *options, export_source *source, cJSON *report);
+/// Write the page of sources [count], one or two: with as many frames and spheres as its limit has
+/// room for. EXIT_DONE, or EXIT_FAILED after a message. report, if not NULL, gets what is in the
+/// page.
+int export_write_page(const export_options *options, export_source *sources, int count, cJSON *report);
 
 // ---- The kinds ----
 

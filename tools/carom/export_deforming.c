@@ -6,6 +6,7 @@
 #include "io/mesh_file.h"
 #include "web/track.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +33,25 @@ static bool triangles_are_sound(const sim_mesh *mesh)
 	return true;
 }
 
+/// The largest number of a frame's file in the folder; -1: there is none.
+static int64_t last_number(const export_deforming *d)
+{
+	int64_t last = -1;
+	DIR *folder = opendir(d->folder);
+	const struct dirent *entry;
+	while (folder && (entry = readdir(folder))) {
+		char name[32];
+		const char *digits = entry->d_name + strlen("frame_");
+		const long long number = !strncmp(entry->d_name, "frame_", 6) ? strtoll(digits, NULL, 10) : -1;
+		snprintf(name, sizeof name, "frame_%06lld.%s", number, d->obj ? "obj" : "ply");
+		if (number > last && !strcmp(name, entry->d_name))
+			last = number;
+	}
+	if (folder)
+		closedir(folder);
+	return last;
+}
+
 /// The frames are counted by their files, their times by the steps between them, which the summary
 /// tells.
 static int take_times(export_source *source, const cJSON *summary)
@@ -49,6 +69,9 @@ static int take_times(export_source *source, const cJSON *summary)
 		if (access(path, F_OK) != 0)
 			break;
 	}
+	const int64_t last = last_number(source->deforming);
+	if (last >= track->frames)
+		return report_error(path, "is missing, and frame %lld is there: a run leaves no gaps", (long long)last);
 	track->times = malloc((size_t)track->frames * sizeof *track->times + 1);
 	if (!track->times)
 		return report_error(NULL, "out of memory");

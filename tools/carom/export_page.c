@@ -22,7 +22,9 @@ enum {
 
 typedef struct job {
 	const export_options *options;
-	export_source *source;
+	export_source *sources; // [source_count]
+	int source_count;
+	export_source *source; // the one that is being written: see turn_to
 	const export_track *tracks[MOST_TRACKS];
 	int track_count;
 	int64_t every; // frames
@@ -32,9 +34,11 @@ typedef struct job {
 	double lower[3], upper[3]; // of what moves, in some frames
 } job;
 
-static void list_tracks(job *j)
+/// Go on with one of the sources. The names of the blocks of the second one have a prefix.
+static void turn_to(job *j, int source)
 {
-	export_source *s = j->source;
+	export_source *s = j->source = &j->sources[source];
+	j->page.prefix = source > 0 ? "second-" : "";
 	j->track_count = 0;
 	if (s->bodies)
 		j->tracks[j->track_count++] = &s->bodies->track;
@@ -116,18 +120,31 @@ static int find_bounds_of(job *j, const export_track *track)
 	return status;
 }
 
+/// Unite the bounds with those of a source, and its largest body.
+static int find_bounds_of_source(job *j, double *margin)
+{
+	int status = EXIT_DONE;
+	const export_source *s = j->source;
+	for (int i = 0; i < j->track_count && status == EXIT_DONE; i++)
+		status = find_bounds_of(j, j->tracks[i]);
+	if (s->bodies)
+		*margin = fmax(*margin, export_bodies_extent(s->bodies));
+	return status;
+}
+
 /// The box of what moves, over some frames: the page's first view.
 static int find_bounds(job *j)
 {
 	int status = EXIT_DONE;
-	const export_source *s = j->source;
+	double margin = 0;
 	for (int k = 0; k < 3; k++) {
 		j->lower[k] = INFINITY;
 		j->upper[k] = -INFINITY;
 	}
-	for (int i = 0; i < j->track_count && status == EXIT_DONE; i++)
-		status = find_bounds_of(j, j->tracks[i]);
-	const double margin = s->bodies ? export_bodies_extent(s->bodies) : 0;
+	for (int i = 0; i < j->source_count && status == EXIT_DONE; i++) {
+		turn_to(j, i);
+		status = find_bounds_of_source(j, &margin);
+	}
 	for (int k = 0; k < 3; k++) {
 		if (!(j->lower[k] <= j->upper[k])) // nothing is there yet
 			j->lower[k] = j->upper[k] = 0;
@@ -189,7 +206,7 @@ static const char *title_of(const job *j)
 	return cJSON_IsString(name) && name->valuestring[0] ? name->valuestring : "carom";
 }
 
-static char *write_head(const job *j)
+static cJSON *describe_source(const job *j)
 {
 	const export_source *s = j->source;
 	cJSON *head = page_start_head(title_of(j));
@@ -209,6 +226,20 @@ static char *write_head(const job *j)
 	if (s->spheres) {
 		cJSON_AddNumberToObject(head, "recorded_spheres", (double)s->spheres->count);
 		cJSON_AddNumberToObject(head, "spheres_every", (double)s->spheres->every);
+	}
+	if (j->source_count > 1)
+		cJSON_AddStringToObject(head, "label", s->path);
+	return head;
+}
+
+/// The head of a page is that of its first recording, with that of the second one in it.
+static char *write_head(job *j)
+{
+	turn_to(j, 0);
+	cJSON *head = describe_source(j);
+	if (j->source_count > 1) {
+		turn_to(j, 1);
+		cJSON_AddItemToObject(head, "second", describe_source(j));
 	}
 	char *text = cJSON_PrintUnformatted(head);
 	cJSON_Delete(head);
@@ -301,6 +332,40 @@ static int add_further_blocks(job *j)
 	return status;
 }
 
+/// What the first picture needs.
+static int add_first_blocks(job *j)
+{
+	int status = add_fixed_blocks(j);
+	for (int i = 0; i < j->track_count && status == EXIT_DONE; i++)
+		status = add_blocks(j, j->tracks[i], 0, 1);
+	return status;
+}
+
+typedef int add_fn(job *j);
+
+static int for_each_source(job *j, add_fn *add)
+{
+	int status = EXIT_DONE;
+	for (int i = 0; i < j->source_count && status == EXIT_DONE && !j->page.is_full; i++) {
+		turn_to(j, i);
+		status = add(j);
+	}
+	return status;
+}
+
+static int count_frames(job *j)
+{
+	for (int i = 0; i < j->track_count; i++)
+		j->all += frames_of(j, j->tracks[i]);
+	return EXIT_DONE;
+}
+
+static const char *page_title(job *j)
+{
+	turn_to(j, 0);
+	return title_of(j);
+}
+
 /// Write the page at the present thinning. It may be full in the end.
 static int try_page(job *j)
 {
@@ -309,71 +374,106 @@ static int try_page(job *j)
 	if (!head)
 		return report_error(NULL, "out of memory");
 	const bool open =
-		web_page_begin(&j->page, j->options->output, (int64_t)(1e6 * j->options->max_mb), title_of(j), head, &error);
+		web_page_begin(&j->page, j->options->output, (int64_t)(1e6 * j->options->max_mb), page_title(j), head, &error);
 	free(head);
 	if (!open)
 		return report_error(j->options->output, "%s", error.text);
 	j->done = 0;
 	j->all = 0;
-	for (int i = 0; i < j->track_count; i++)
-		j->all += frames_of(j, j->tracks[i]);
+	for_each_source(j, count_frames);
 	progress_start(&j->bar, "export", j->all);
-	int status = add_fixed_blocks(j);
-	for (int i = 0; i < j->track_count && status == EXIT_DONE; i++)
-		status = add_blocks(j, j->tracks[i], 0, 1);
+	int status = for_each_source(j, add_first_blocks);
 	web_page_add_viewer(&j->page);
 	if (status == EXIT_DONE && !j->page.is_full)
-		status = add_further_blocks(j);
+		status = for_each_source(j, add_further_blocks);
 	progress_finish(&j->bar);
 	return status;
 }
 
 // ---- Thinning ----
 
+/// The most frames of a track of any source.
+static int64_t most_frames(job *j)
+{
+	int64_t most = 0;
+	for (int k = 0; k < j->source_count; k++) {
+		turn_to(j, k);
+		for (int i = 0; i < j->track_count; i++)
+			most = frames_of(j, j->tracks[i]) > most ? frames_of(j, j->tracks[i]) : most;
+	}
+	return most;
+}
+
+static bool has_many_spheres(const export_spheres *s) { return s && s->count / s->every > 1000; }
+
+static void leave_out(int64_t *every, double part)
+{
+	const int64_t wanted = (int64_t)ceil((double)*every * 1.05 / part);
+	*every = wanted > *every ? wanted : *every + 1;
+}
+
 /// Leave out more after a page got full when a part of its frames was in it. False when nothing is
 /// left to leave out.
 static bool thin(job *j)
 {
-	export_spheres *spheres = j->source->spheres;
 	const double part = fmax((double)j->done / (double)j->all, 0.01);
-	int64_t most = 0;
-	for (int i = 0; i < j->track_count; i++)
-		most = frames_of(j, j->tracks[i]) > most ? frames_of(j, j->tracks[i]) : most;
-	const bool by_spheres = spheres && most <= FEWEST_FRAMES && spheres->count / spheres->every > 1000;
+	const int64_t most = most_frames(j);
+	bool by_spheres = false;
+	for (int k = 0; k < j->source_count && most <= FEWEST_FRAMES; k++) {
+		export_spheres *spheres = j->sources[k].spheres;
+		if (!has_many_spheres(spheres))
+			continue;
+		by_spheres = true;
+		leave_out(&spheres->every, part);
+		spheres->track.count = 3 * ((spheres->count + spheres->every - 1) / spheres->every);
+	}
 	if (!by_spheres && most <= 1)
 		return false;
-	int64_t *every = by_spheres ? &spheres->every : &j->every;
-	const int64_t wanted = (int64_t)ceil((double)*every * 1.05 / part);
-	*every = wanted > *every ? wanted : *every + 1;
-	if (by_spheres)
-		spheres->track.count = 3 * ((spheres->count + spheres->every - 1) / spheres->every);
+	if (!by_spheres)
+		leave_out(&j->every, part);
 	return true;
 }
 
-static int report_page(const job *j, cJSON *report)
+static int64_t spheres_left_out(const export_source *s)
 {
-	const export_source *s = j->source;
-	const int64_t left_out = s->spheres ? s->spheres->count - s->spheres->track.count / 3 : 0;
+	return s->spheres ? s->spheres->count - s->spheres->track.count / 3 : 0;
+}
+
+static void report_frames(const job *j, cJSON *report)
+{
+	cJSON_AddNumberToObject(report, "spheres_left_out", (double)spheres_left_out(j->source));
+	for (int i = 0; i < j->track_count; i++)
+		cJSON_AddNumberToObject(report, j->tracks[i]->name, (double)frames_of(j, j->tracks[i]));
+}
+
+static int report_page(job *j, cJSON *report)
+{
 	if (report) {
 		cJSON_AddStringToObject(report, "output", j->options->output);
 		cJSON_AddNumberToObject(report, "bytes", (double)j->page.size);
 		cJSON_AddNumberToObject(report, "every", (double)j->every);
-		cJSON_AddNumberToObject(report, "spheres_left_out", (double)left_out);
-		for (int i = 0; i < j->track_count; i++)
-			cJSON_AddNumberToObject(report, j->tracks[i]->name, (double)frames_of(j, j->tracks[i]));
+		for (int i = 0; i < j->source_count; i++) {
+			turn_to(j, i);
+			report_frames(j, i > 0 ? cJSON_AddObjectToObject(report, "second") : report);
+		}
 		return EXIT_DONE;
 	}
-	fprintf(stderr, "%s: %.2f MB, %lld frames", j->options->output, 1e-6 * (double)j->page.size,
-		(long long)frames_of(j, j->tracks[0]));
-	if (j->every > j->options->every)
-		fprintf(stderr, "; of %lld, to fit into %g MB (--max-mb)", (long long)j->tracks[0]->frames, j->options->max_mb);
-	if (left_out > 0)
-		fprintf(stderr, "; %lld spheres are left out, to fit into %g MB (--max-mb)", (long long)left_out, j->options->max_mb);
+	fprintf(stderr, "%s: %.2f MB", j->options->output, 1e-6 * (double)j->page.size);
+	for (int i = 0; i < j->source_count; i++) {
+		turn_to(j, i);
+		const int64_t left_out = spheres_left_out(j->source);
+		fprintf(stderr, "%s%lld frames", i > 0 ? "; beside them " : ", ", (long long)frames_of(j, j->tracks[0]));
+		if (j->every > j->options->every)
+			fprintf(stderr, "; of %lld, to fit into %g MB (--max-mb)", (long long)j->tracks[0]->frames, j->options->max_mb);
+		if (left_out > 0)
+			fprintf(
+				stderr, "; %lld spheres are left out, to fit into %g MB (--max-mb)", (long long)left_out, j->options->max_mb);
+	}
 	fputc('\n', stderr);
 	return EXIT_DONE;
 }
 
-static int check_frames(const job *j)
+static int check_frames(job *j)
 {
 	for (int i = 0; i < j->track_count; i++) {
 		if (j->tracks[i]->frames == 0)
@@ -382,12 +482,11 @@ static int check_frames(const job *j)
 	return EXIT_DONE;
 }
 
-int export_write_page(const export_options *options, export_source *source, cJSON *report)
+int export_write_page(const export_options *options, export_source *sources, int count, cJSON *report)
 {
-	job j = { .options = options, .source = source, .every = options->every };
+	job j = { .options = options, .sources = sources, .source_count = count, .every = options->every };
 	sim_error error;
-	list_tracks(&j);
-	int status = check_frames(&j);
+	int status = for_each_source(&j, check_frames);
 	if (status == EXIT_DONE)
 		status = find_bounds(&j);
 	for (int tries = 0; status == EXIT_DONE; tries++) {

@@ -117,8 +117,49 @@ class Charts {
 	}
 }
 
+/** Columns that are times and memory of the machine, which may differ in equal runs. */
+const MACHINE_COLUMNS = /(^|_)(ms|memory|scratch)(_|$)/;
+
+/** The row of the first difference of two tables' columns: a number of a row, or -1. Steps that one of them lacks do not count. */
+function firstDifference(first, second, name) {
+	const [a, b] = [first, second].map((table) => table.columns[table.names.indexOf(name)]);
+	for (let row = 0; row < Math.min(a.length, b.length); row++) {
+		if (!Object.is(a[row], b[row]))
+			return row;
+	}
+	return -1;
+}
+
+/** Where two tables differ, by time: { time, text }. First columns, each from where on it differs, then events of one of them, or at another time. */
+function findDifferences(first, second, events) {
+	const found = [], time = first.columns[first.names.indexOf("time")];
+	for (const name of first.names) {
+		if (SILENT_COLUMNS.test(name) || MACHINE_COLUMNS.test(name) || !second.names.includes(name))
+			continue;
+		const row = firstDifference(first, second, name);
+		if (row >= 0) {
+			const [a, b] = [first, second].map((table) => tell(table.columns[table.names.indexOf(name)][row]));
+			found.push({ time: time[row], text: a === b ? `${name} differs, in its last digits` : `${name} differs: ${a}, ${b}` });
+		}
+	}
+	// Of what happens several times, the first one.
+	const [a, b] = events.map((list) => new Map(list.slice().reverse().map((event) => [event.what, event])));
+	for (const [what, event] of a) {
+		const other = b.get(what);
+		if (!other)
+			found.push({ time: event.time, text: `${what}: in the first alone` });
+		else if (other.time !== event.time)
+			found.push({ time: Math.min(event.time, other.time), text: `${what}: at ${tell(event.time)} s, ${tell(other.time)} s` });
+	}
+	for (const [what, event] of b) {
+		if (!a.has(what))
+			found.push({ time: event.time, text: `${what}: in the second alone` });
+	}
+	return found.sort((x, y) => x.time - y.time);
+}
+
 /** Events: { time, text }, by time. What begins (a column rises from 0), and where a column is highest. */
-function findEvents(table, scene, poseFrames) {
+function findEvents(table) {
 	const events = [], time = table && table.columns[table.names.indexOf("time")];
 	const begins = /contacts$|impacts$|undecided$|halvings$|zones$|list_built$|pairs$/, peaks = /kinetic_energy$|penetration|contacts$|impacts$|overlap|stretch_worst$/;
 	if (time && table.rows) {
@@ -129,10 +170,10 @@ function findEvents(table, scene, poseFrames) {
 				if (column[row] > column[highest] || !(column[highest] === column[highest]))
 					highest = row;
 				if (begins.test(name) && column[row] > 0 && (row === 0 || column[row - 1] === 0))
-					events.push({ time: time[row], text: `${name} begins`, weight: 1 });
+					events.push({ time: time[row], what: `${name} begins`, text: `${name} begins`, weight: 1 });
 			}
 			if (peaks.test(name) && column[highest] > 0)
-				events.push({ time: time[highest], text: `${name} is highest: ${tell(column[highest])}`, weight: 2 });
+				events.push({ time: time[highest], what: `${name} is highest`, text: `${name} is highest: ${tell(column[highest])}`, weight: 2 });
 		});
 	}
 	// Of a column that goes on and off all the time the first few beginnings say enough.
@@ -142,7 +183,5 @@ function findEvents(table, scene, poseFrames) {
 		counts.set(event.text, n);
 		return n <= 12;
 	});
-	for (const event of poseFrames)
-		kept.push(event);
 	return kept.sort((a, b) => a.time - b.time);
 }

@@ -5,6 +5,19 @@ class PageError extends Error {}
 
 const ABSENT = -2147483648;
 
+/** The blocks of the second recording of a page, as if they were those of a page. The library is there once. */
+class SecondPage {
+	constructor(page) {
+		const name = (block) => block === "carom-wasm" ? block : `second-${block}`;
+		this.page = page;
+		this.blocks = { has: (block) => page.blocks.has(name(block)), get: (block) => page.blocks.get(name(block)) };
+	}
+
+	get ended() { return this.page.ended; }
+	get read() { return this.page.read; }
+	get wake() { return this.page.wake; }
+}
+
 /** Wait until a block has arrived. Rejects when the page has ended without it. */
 function whenBlock(page, name) {
 	return new Promise((resolve, reject) => {

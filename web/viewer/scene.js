@@ -31,6 +31,9 @@ class Scene {
 		this.bodies = []; // { number, kind, rows, extent }
 		this.rows = [];
 		this.picked = null;
+		this.found = []; // contacts
+		this.foundOf = -1; // the frame that they are of
+		this.finding = false;
 		this.layers = { bodies: true, contacts: false, normals: false, depths: false, pairs: false, boxes: false };
 		const gravity = head.gravity || [0, -9.81, 0];
 		this.up = norm(gravity) > 0 ? unit(scale(gravity, -1)) : [0, 0, 1];

@@ -14,8 +14,6 @@ class Viewer {
 		this.speed = 1;
 		this.errors = [];
 		this.dirty = true;
-		this.contacts = [];
-		this.contactsOf = -1;
 		this.state = { bodies: true, ground: true, shadows: true, contacts: false, normals: false, depths: false, pairs: false, boxes: false };
 	}
 
@@ -61,16 +59,23 @@ class Viewer {
 		if (typeof DecompressionStream === "undefined")
 			throw new PageError("This browser cannot unpack data (it has no DecompressionStream). Browsers from 2023 on can.");
 		this.renderer = new Renderer(byId("view"));
+		if (this.head.second)
+			this.showSecond();
 		if (this.head.live) {
 			this.live = new LiveRun(this.head, (thinned) => this.takeFrames(thinned), (how, lost) => this.endRun(how, lost));
 			await this.live.begin();
 		}
 		this.scene = new Scene(this.page, this.head, this.live);
-		this.scene.fail = this.fail;
-		await this.scene.load(this.renderer);
-		this.master = this.scene.master;
-		if (this.head.detection)
-			this.scene.detector = new Detector(this.page, this.head, this.scene);
+		this.scenes = [this.scene];
+		if (this.head.second)
+			this.scenes.push(new Scene(new SecondPage(this.page), this.head.second));
+		for (const scene of this.scenes) {
+			scene.fail = this.fail;
+			await scene.load(scene === this.scene ? this.renderer : this.second);
+			if (scene.head.detection)
+				scene.detector = new Detector(scene.page, scene.head, scene);
+		}
+		this.master = this.chooseMaster();
 		this.camera = new Camera(this.scene.up);
 		this.placeCamera();
 		this.setTheme(this.theme);
@@ -89,6 +94,21 @@ class Viewer {
 
 	// ---- The page ----
 
+	/** Room for a second recording: each has half of the page. */
+	showSecond() {
+		document.documentElement.classList.add("pair");
+		byId("view-second").hidden = byId("title-second").hidden = false;
+		this.second = new Renderer(byId("view-second"));
+	}
+
+	get renderers() { return this.second ? [this.renderer, this.second] : [this.renderer]; }
+
+	/** The track on whose frames the slider moves: that of the recording that ends last. */
+	chooseMaster() {
+		const end = (track) => track.times[track.frames - 1];
+		return this.scenes.map((scene) => scene.master).reduce((best, track) => end(track) > end(best) ? track : best);
+	}
+
 	/** Complain when the end of the page does not come. */
 	async watchEnd() {
 		await new Promise((resolve, reject) => {
@@ -106,28 +126,55 @@ class Viewer {
 	}
 
 	async readTable() {
-		await new Promise((resolve) => {
-			const look = () => this.page.blocks.has("stats") || this.page.ended || this.page.read ? resolve() : this.page.wake.push(look);
-			look();
-		});
 		const section = byId("charts");
 		if (this.live) {
 			this.charts = new Charts(section, (time) => this.setTime(time, true));
 			return this.refreshTable();
 		}
-		if (!this.page.blocks.has("stats")) {
-			makeElement("p", "There is no stats.csv beside the recording.", section);
-		} else {
-			this.table = readTable(new TextDecoder().decode(await readBlock(this.page, "stats")));
+		const tables = await Promise.all(this.scenes.map((scene) => this.tableOf(scene)));
+		if (tables.some((table) => table)) {
+			this.table = tables[0];
 			makeElement("h2", "stats.csv", section);
 			this.charts = new Charts(section, (time) => this.setTime(time));
-			this.charts.setTables([{ table: this.table, color: "--accent" }]);
+			this.charts.setTables(tables.map((table, i) => ({ table, color: i ? "--second" : "--accent" })).filter(({ table }) => table));
+		} else {
+			makeElement("p", "There is no stats.csv beside the recording.", section);
 		}
+		if (this.second)
+			this.tellDifferences(tables);
 		this.findEvents();
 	}
 
+	/** The table beside a recording; null when there is none. */
+	async tableOf(scene) {
+		const { page } = scene;
+		await new Promise((resolve) => {
+			const look = () => page.blocks.has("stats") || page.ended || page.read ? resolve() : page.wake.push(look);
+			look();
+		});
+		return page.blocks.has("stats") ? readTable(new TextDecoder().decode(await readBlock(page, "stats"))) : null;
+	}
+
+	/** Where the tables of two recordings differ. */
+	tellDifferences(tables) {
+		const section = byId("differences");
+		section.hidden = false;
+		makeElement("h2", "Differences", section);
+		if (tables.some((table) => !table))
+			return makeElement("p", "They are not known, for a stats.csv is missing.", section);
+		const found = findDifferences(...tables, tables.map((table) => findEvents(table)));
+		const rows = tables.map((table) => table.rows);
+		if (rows[0] !== rows[1])
+			makeElement("p", `The first has ${tell(rows[0])} rows, the second ${tell(rows[1])}.`, section);
+		if (!found.length)
+			makeElement("p", "None: all columns are equal in all steps, but for times and memory of the machine.", section);
+		for (const { time, text } of found)
+			makeElement("button", `${tell(time)} s  ${text}`, section).addEventListener("click", () => this.setTime(time));
+		document.documentElement.dataset.differences = found.length;
+	}
+
 	findEvents() {
-		this.events = findEvents(this.table, this.scene, []).filter((event) => event.time <= this.master.times[this.master.frames - 1] + 1e-9);
+		this.events = findEvents(this.table).filter((event) => event.time <= this.master.times[this.master.frames - 1] + 1e-9);
 		this.drawEvents();
 		this.dirty = true;
 	}
@@ -153,7 +200,7 @@ class Viewer {
 		if (thinned) {
 			this.scene.shown = {};
 			this.drawnFrame = undefined;
-			this.contactsOf = -1;
+			this.scene.foundOf = -1;
 		}
 		byId("scrub").max = this.master.frames - 1;
 		byId("about").textContent = this.about();
@@ -183,8 +230,8 @@ class Viewer {
 	}
 
 	/** One line about what is in the page. */
-	about() {
-		const scene = this.scene, parts = [];
+	about(scene = this.scene) {
+		const parts = scene.head.label ? [scene.head.label] : [];
 		const moving = scene.bodies.filter((body) => body.kind !== "static").length;
 		if (scene.tracks.poses)
 			parts.push(`${tell(moving)} moving ${moving === 1 ? "body" : "bodies"}`);
@@ -192,27 +239,31 @@ class Viewer {
 			parts.push(`${tell(scene.triangles.length / 3)} deforming triangles`);
 		if (scene.tracks.spheres)
 			parts.push(`${tell(scene.radii.length)} spheres`);
-		parts.push(`${tell(this.master.frames)} frames`);
+		parts.push(`${tell(scene.master.frames)} frames`);
 		if (this.live)
 			parts.push(`step ${tell(this.live.frames[this.live.frames.length - 1].step)} of ${tell(this.head.steps)}`);
 		return parts.join(" · ");
 	}
 
 	fillTitle() {
-		const head = this.head, scene = this.scene, notes = [...(head.notes || [])];
+		const head = this.head, scene = this.scene, notes = this.scenes.flatMap((each) => each.head.notes || []);
 		const every = this.master.info.every;
 		if (every > 1)
 			notes.push(`Each ${every}${every === 2 ? "nd" : every === 3 ? "rd" : "th"} frame of ${tell(this.master.info.recorded_frames)} is in this page.`);
 		if (head.spheres_every > 1)
 			notes.push(`${tell(head.recorded_spheres - scene.radii.length)} of ${tell(head.recorded_spheres)} spheres are left out of this page.`);
 		document.querySelector("h1").textContent = head.title;
+		if (this.second) {
+			byId("title-second").querySelector("h1").textContent = head.second.title;
+			byId("title-second").querySelector("p").textContent = this.about(this.scenes[1]);
+		}
 		byId("about").textContent = this.about();
 		byId("live").hidden = !this.live;
 		byId("notes").textContent = notes.join(" ");
-		const has = { contacts: scene.hasContacts, bodies: !!scene.tracks.poses };
+		const has = { contacts: this.scenes.some((each) => each.hasContacts), bodies: this.scenes.some((each) => each.tracks.poses) };
 		const reasons = { contacts: "No contacts: none were recorded (--contacts), and the library is not in this page.", bodies: "Nothing rigid is in this page." };
 		fillLayers(byId("layers"), this.state, has, reasons, (name, on) => this.setLayer(name, on));
-		if (scene.detector) {
+		if (this.scenes.some((each) => each.detector)) {
 			const button = makeElement("button", "Check this frame", byId("layers"));
 			button.id = "check";
 			button.title = "Find its contacts here, by WebAssembly, and compare them with those that the command found (C)";
@@ -237,7 +288,7 @@ class Viewer {
 		this.theme = theme;
 		document.documentElement.classList.toggle("dark", theme === "dark");
 		if (this.renderer)
-			this.renderer.theme = theme;
+			this.renderers.forEach((renderer) => { renderer.theme = theme; });
 		this.dirty = true;
 		this.drawEvents();
 	}
@@ -247,10 +298,12 @@ class Viewer {
 		if (box.disabled)
 			return;
 		box.checked = this.state[name] = on;
-		this.scene.layers[name] = on;
-		this.renderer.shadows = this.state.shadows;
-		for (const batch of this.renderer.batches)
-			batch.visible = this.state.bodies;
+		this.scenes.forEach((scene) => { scene.layers[name] = on; });
+		for (const renderer of this.renderers) {
+			renderer.shadows = this.state.shadows;
+			for (const batch of renderer.batches)
+				batch.visible = this.state.bodies;
+		}
 		this.dirty = true;
 		this.refreshOverlays();
 	}
@@ -311,7 +364,7 @@ class Viewer {
 			const times = this.master.times, end = times[times.length - 1];
 			const before = this.time;
 			this.time = Math.min(end, this.time + this.speed * (now - this.last) / 1000);
-			if (!this.scene.show(this.time))
+			if (!this.showAll())
 				this.time = before; // wait for data rather than leave frames out
 			if (this.time >= end)
 				this.play(!!this.live && !this.live.ended);
@@ -322,67 +375,81 @@ class Viewer {
 			this.drawNow();
 	}
 
+	/** Show the frames of the present time. Returns false while some are not unpacked yet. */
+	showAll() { return this.scenes.map((scene) => scene.show(this.time)).every((there) => there); }
+
 	drawNow() {
-		const there = this.scene.show(this.time);
+		const there = this.showAll();
 		this.dirty = !there;
-		const frame = this.frame, scene = this.scene;
+		const frame = this.frame;
 		if (frame !== this.drawnFrame) {
 			this.drawnFrame = frame;
 			this.refreshOverlays();
 		}
-		const showGround = this.state.ground ? scene.grounds : [];
-		this.renderer.draw(this.camera, { centre: scene.centre, radius: scene.radius, grounds: showGround });
+		this.scenes.forEach((scene, i) => this.renderers[i].draw(this.camera, { centre: scene.centre, radius: scene.radius, grounds: this.state.ground ? scene.grounds : [] }));
 		byId("scrub").value = frame;
 		byId("time").textContent = `${this.time.toFixed(3)} s · ${this.live ? this.live.frames[frame].step : frame * this.master.info.every}`;
 		if (this.charts)
 			this.charts.draw(this.time);
-		if (scene.picked)
+		if (this.picked)
 			this.tellPicked();
 		document.documentElement.dataset.frame = frame;
 	}
 
 	/** Find the contacts of this frame here, and compare their hash with the one that the command found. */
 	async check() {
-		const detector = this.scene.detector;
 		this.say("Finding contacts …", true);
+		const texts = [];
+		let equal = true;
+		for (const scene of this.scenes.filter((each) => each.detector)) {
+			const { text, same } = await this.checkScene(scene);
+			texts.push(text);
+			equal = equal && same;
+		}
+		document.documentElement.dataset.check = equal ? "equal" : "different";
+		this.say(texts.join("\n"), true);
+	}
+
+	async checkScene({ detector, tracks }) {
 		await detector.start();
-		const checks = await detector.checks(), track = this.scene.tracks.poses, now = track.at(this.time);
+		const checks = await detector.checks(), track = tracks.poses, now = track.at(this.time);
 		const frame = [...checks.keys()].reduce((best, other) => Math.abs(other - now) < Math.abs(best - now) ? other : best);
 		this.play(false);
 		this.setTime(track.times[frame]);
 		const begin = performance.now(), { hash, contacts } = await detector.find(await track.ready(frame)), ms = performance.now() - begin;
 		const same = hash === checks.get(frame), way = frame === now ? "" : " (the nearest frame that can be checked)";
-		document.documentElement.dataset.check = same ? "equal" : "different";
-		this.say(same ? `Frame ${frame}${way}: ${tell(contacts.length)} contacts were found here, in ${ms.toFixed(0)} ms.\nThey are those that the command found, bit for bit: ${hash}` :
-			`Frame ${frame}${way}: this browser finds other contacts than the command did.\nHere: ${hash}, there: ${checks.get(frame)}`, true);
+		const text = same ? `Frame ${frame}${way}: ${tell(contacts.length)} contacts were found here, in ${ms.toFixed(0)} ms.\nThey are those that the command found, bit for bit: ${hash}` :
+			`Frame ${frame}${way}: this browser finds other contacts than the command did.\nHere: ${hash}, there: ${checks.get(frame)}`;
+		return { text, same };
 	}
 
 	/** Contacts of the frame, where layers want them, then all lines and dots. */
 	refreshOverlays() {
-		const wants = ["contacts", "normals", "depths", "pairs"].some((name) => this.state[name]) || this.scene.picked;
-		const index = this.scene.shown.poses;
-		if (!this.scene.hasContacts || !wants || index === undefined) {
-			this.scene.showOverlays([]);
-			return;
-		}
-		if (this.contactsOf === index) {
-			this.scene.showOverlays(this.contacts);
-			return;
-		}
-		if (this.finding)
+		this.scenes.forEach((scene) => this.refreshOverlaysOf(scene));
+	}
+
+	refreshOverlaysOf(scene) {
+		const wants = ["contacts", "normals", "depths", "pairs"].some((name) => this.state[name]) || scene.picked;
+		const index = scene.shown.poses;
+		if (!scene.hasContacts || !wants || index === undefined)
+			return scene.showOverlays([]);
+		if (scene.foundOf === index)
+			return scene.showOverlays(scene.found);
+		if (scene.finding)
 			return; // the answer to come asks again
-		this.finding = true;
-		this.scene.contacts(index).then((list) => {
-			this.finding = false;
-			if (this.scene.shown.poses !== index)
-				return this.refreshOverlays();
-			this.contacts = list;
-			this.contactsOf = index;
-			this.scene.showOverlays(list);
-			byId("deepest").textContent = `${tell(list.reduce((most, contact) => Math.max(most, contact.depth), 0))} m`;
-			document.documentElement.dataset.contacts = list.length;
+		scene.finding = true;
+		scene.contacts(index).then((list) => {
+			scene.finding = false;
+			if (scene.shown.poses !== index)
+				return this.refreshOverlaysOf(scene);
+			scene.found = list;
+			scene.foundOf = index;
+			scene.showOverlays(list);
+			const all = this.scenes.flatMap((each) => each.found);
+			byId("deepest").textContent = `${tell(all.reduce((most, contact) => Math.max(most, contact.depth), 0))} m`;
+			document.documentElement.dataset.contacts = all.length;
 			this.dirty = true;
-		}).catch(this.fail).finally(() => { this.finding = false; });
+		}).catch(this.fail).finally(() => { scene.finding = false; });
 	}
 
 	drawEvents() {
@@ -400,39 +467,55 @@ class Viewer {
 
 	// ---- Picking ----
 
-	pick(x, y) {
-		this.scene.show(this.time);
-		const found = this.renderer.pick(this.camera, x, y);
-		this.scene.picked = found;
-		this.scene.refresh();
+	/** Pick what is at a place of a view; beside it, what has the same number in the other one. */
+	pick(view, x, y) {
+		this.showAll();
+		const found = this.renderers[view].pick(this.camera, x, y);
+		this.picked = found && { ...found, view };
+		for (const scene of this.scenes) {
+			const there = found && (scene === this.scenes[view] || (found.kind === "sphere" ? scene.radii && found.number < scene.radii.length : scene.bodies[found.number]));
+			scene.picked = there ? found : null;
+			scene.refresh();
+		}
 		byId("picked").hidden = !found;
 		this.dirty = true;
 		this.refreshOverlays();
 	}
 
 	tellPicked() {
-		const { kind, number } = this.scene.picked, scene = this.scene, section = byId("picked");
+		const { kind, number, view } = this.picked, scene = this.scenes[view], other = this.scenes[1 - view], section = byId("picked"), facts = [];
+		const name = kind === "sphere" ? `Sphere ${number * (scene.head.spheres_every || 1)}` : `Body ${number}`;
+		const place = this.placeOfPicked(scene), there = other && other.picked && this.placeOfPicked(other);
+		facts.push(["place", places(place)]);
+		if (there)
+			facts.push(["in the other", places(there)], ["apart by", `${tell(norm(subtract(place, there)))} m`]);
 		if (kind === "sphere") {
-			const place = add([0, 1, 2].map((k) => scene.places[3 * number + k]), scene.origin);
-			fillPicked(section, `Sphere ${number * (this.head.spheres_every || 1)}`, [["place", places(place)], ["radius", tell(scene.radii[number])]], []);
+			facts.push(["radius", tell(scene.radii[number])]);
+			fillPicked(section, name, facts, []);
 			return;
 		}
 		const body = scene.bodies[number], row = body.rows[0];
-		const form = body.rows.length > 1 ? `${body.rows.length} parts` : row.type === "mesh" || row.type === "hull" ? `${row.type} ${this.meshName(row.mesh)}` : row.type;
-		const facts = [["kind", body.kind], ["shape", form], ["place", places(add(body.place, scene.origin))], ["turn x y z w", places(body.turn)]];
-		const own = this.contactsOf === scene.shown.poses ? this.contacts.filter((contact) => contact.a === number || contact.b === number) : [];
+		const form = body.rows.length > 1 ? `${body.rows.length} parts` : row.type === "mesh" || row.type === "hull" ? `${row.type} ${this.meshName(scene.head, row.mesh)}` : row.type;
+		facts.unshift(["kind", body.kind], ["shape", form]);
+		facts.push(["turn x y z w", places(body.turn)]);
+		const own = scene.foundOf === scene.shown.poses ? scene.found.filter((contact) => contact.a === number || contact.b === number) : [];
 		const others = new Map();
 		for (const contact of own) {
-			const other = contact.a === number ? contact.b : contact.a;
-			others.set(other, Math.max(others.get(other) || 0, contact.depth));
+			const with_ = contact.a === number ? contact.b : contact.a;
+			others.set(with_, Math.max(others.get(with_) || 0, contact.depth));
 		}
 		if (scene.hasContacts)
 			facts.push(["contacts", String(own.length)]);
-		fillPicked(section, `Body ${number}`, facts, [...others].map(([other, depth]) => `with ${other}: ${tell(depth)} m deep`));
+		fillPicked(section, name, facts, [...others].map(([with_, depth]) => `with ${with_}: ${tell(depth)} m deep`));
 	}
 
-	meshName(mesh) {
-		const names = this.head.meshes || [];
+	placeOfPicked(scene) {
+		const { kind, number } = scene.picked;
+		return add(kind === "sphere" ? [0, 1, 2].map((k) => scene.places[3 * number + k]) : scene.bodies[number].place, scene.origin);
+	}
+
+	meshName(head, mesh) {
+		const names = head.meshes || [];
 		return names[mesh % names.length] || "";
 	}
 
@@ -454,13 +537,23 @@ class Viewer {
 			this.showSection("layers", false);
 		addEventListener("resize", () => { this.dirty = true; this.drawEvents(); });
 		addEventListener("keydown", (event) => this.onKey(event));
-		this.listenToPointers(byId("view"));
+		this.renderers.forEach((renderer, view) => this.listenToPointers(renderer.canvas, view));
 	}
 
 	showSection(name, on) {
 		byId(name).hidden = !on;
 		byId(`show-${name}`).setAttribute("aria-expanded", String(on));
 		this.dirty = true;
+	}
+
+	letGo() {
+		this.picked = null;
+		for (const scene of this.scenes) {
+			scene.picked = null;
+			scene.refresh();
+		}
+		byId("picked").hidden = true;
+		this.refreshOverlays();
 	}
 
 	changeSpeed(by) {
@@ -486,10 +579,10 @@ class Viewer {
 		const actions = {
 			" ": () => this.play(!(this.playing || this.following)), ArrowRight: () => this.setFrame(this.frame + step), ArrowLeft: () => this.setFrame(this.frame - step),
 			Home: () => this.setFrame(0), End: () => this.setFrame(this.master.frames - 1), n: () => this.jump(1), p: () => this.jump(-1),
-			"+": () => this.changeSpeed(1), "=": () => this.changeSpeed(1), "-": () => this.changeSpeed(-1), f: () => this.frameAll(), c: () => this.scene.detector && this.check().catch(this.fail),
+			"+": () => this.changeSpeed(1), "=": () => this.changeSpeed(1), "-": () => this.changeSpeed(-1), f: () => this.frameAll(), c: () => this.scenes.some((scene) => scene.detector) && this.check().catch(this.fail),
 			d: () => this.setTheme(this.theme === "dark" ? "light" : "dark"), h: () => this.showSection("help", byId("help").hidden),
 			"?": () => this.showSection("help", byId("help").hidden),
-			Escape: () => { this.scene.picked = null; byId("picked").hidden = true; this.scene.refresh(); this.refreshOverlays(); this.say(""); this.dirty = true; },
+			Escape: () => { this.letGo(); this.say(""); this.dirty = true; },
 		};
 		LAYERS.forEach((layer, i) => { actions[String(i + 1)] = () => this.setLayer(layer.name, !this.state[layer.name]); });
 		if (!actions[key])
@@ -502,7 +595,7 @@ class Viewer {
 			document.activeElement.blur();
 	}
 
-	listenToPointers(canvas) {
+	listenToPointers(canvas, view) {
 		const fingers = new Map();
 		let moved = 0, gap = 0;
 		const spread = () => {
@@ -537,7 +630,7 @@ class Viewer {
 		});
 		const end = (event) => {
 			if (event.type === "pointerup" && fingers.size === 1 && moved < 5)
-				this.pick(event.offsetX, event.offsetY);
+				this.pick(view, event.offsetX, event.offsetY);
 			fingers.delete(event.pointerId);
 			canvas.classList.remove("turning");
 		};
