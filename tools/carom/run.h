@@ -87,7 +87,7 @@ struct run {
 	scene_checkpoint_part saved[SCENE_MOST_PARTS];
 	int saved_count;
 	double ms_total;
-	carom_device *device; ///< of the spheres; NULL: the processor
+	carom_device *device;  ///< of the spheres; NULL: the processor
 	struct run_view *view; ///< NULL: the run is not shown
 	char *row;             ///< of the last step in the table, while it is shown; NULL: none yet
 };
