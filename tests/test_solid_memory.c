@@ -16,6 +16,8 @@ typedef enum motion {
 	MOTION_PASS,     // through each other and away
 	MOTION_LIMB,     // one end swings, the rest stays
 	MOTION_TELEPORT, // elsewhere every seven steps
+	MOTION_TAIL,     // what meets no other swings, the rest stays
+	MOTION_SWALLOW,  // one side of some reaches over their neighbours every fifth step
 	MOTION_COLLAPSE, // flat every fifth step: the mesh of a form is made once more
 	MOTIONS,
 } motion;
@@ -53,6 +55,8 @@ static carom_vec3 bend(motion kind, int solid, int step, carom_vec3 p)
 	case MOTION_PASS: p.y += (solid % 2 ? 1 : -1) * 2.5 * cos(0.04 * step) + 0.05 * sin(3 * p.x + 0.1 * t); break;
 	case MOTION_LIMB: p.z += p.x > 0.7 ? 0.3 * (p.x - 0.7) * sin(0.3 * t) : 0.0003 * sin(t); break;
 	case MOTION_TELEPORT: p.x += 0.4 * (step / 7 % 3); break;
+	case MOTION_TAIL: p.y += p.y > 0.8 ? 0.3 * (p.y - 0.8) * sin(0.3 * t) : 0; break;
+	case MOTION_SWALLOW: p.x *= p.x > 0 && solid % 2 == 1 && step % 5 == 4 ? 3.5 : 1 + 0.0004 * sin(t); break;
 	case MOTION_COLLAPSE: p.z *= step % 5 == 4 && solid % 2 == 0 ? 0 : 1 + 0.01 * sin(0.2 * t); break;
 	default: break;
 	}
@@ -183,7 +187,13 @@ TEST(solid_memory, settling_finds_all_pairs)
 }
 
 TEST(solid_memory, passing_finds_all_pairs) { run_kind(MOTION_PASS); }
-TEST(solid_memory, a_swinging_limb_finds_all_pairs) { run_kind(MOTION_LIMB); }
+TEST(solid_memory, a_swinging_limb_finds_all_pairs)
+{
+	run_kind(MOTION_LIMB);
+	run_kind(MOTION_TAIL);
+}
+
+TEST(solid_memory, swallowing_finds_all_pairs) { run_kind(MOTION_SWALLOW); }
 TEST(solid_memory, teleports_find_all_pairs) { run_kind(MOTION_TELEPORT); }
 TEST(solid_memory, collapsing_finds_all_pairs) { run_kind(MOTION_COLLAPSE); }
 
@@ -238,6 +248,45 @@ TEST(solid_memory, solids_known_to_be_apart_get_no_form)
 	CHECK(formed >= 1 && formed < 5);
 	carom_destroy_world(world);
 	close_scene(&s);
+}
+
+/// One end of a ring swings far; the other, where it meets another ring, stays: that pair goes on from what it remembers.
+TEST(solid_memory, a_swinging_end_leaves_the_other_alone)
+{
+	enum { STEPS = 24, VERTICES = 40 * 16 };
+	carom_context *context = fixture_context(1);
+	carom_mesh *ring = fixture_torus_mesh(context, 40, 16, 0.4, 0.1);
+	carom_world *world = fixture_world(context, NULL);
+	carom_body_def def = carom_default_body_def();
+	def.shape = fixture_of_mesh(ring);
+	def.kind = CAROM_DEFORMABLE;
+	def.self_collision = def.shape_impacts = false;
+	carom_body_id id, other;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	def.pose = fixture_at(2.2, 0, 0.3);
+	REQUIRE(carom_world_add_body(world, &def, &other) == CAROM_SUCCESS);
+	carom_vertex_view view;
+	REQUIRE(carom_world_get_vertices(world, id, &view) == CAROM_SUCCESS && view.count == VERTICES);
+	static double rest[3 * VERTICES], places[3 * VERTICES];
+	memcpy(rest, view.data, sizeof rest);
+	int full = 0, iterative = 0;
+	for (int step = 0; step < STEPS; step++) {
+		memcpy(places, rest, sizeof places);
+		for (int i = 0; i < VERTICES; i++)
+			places[3 * i + 2] += rest[3 * i] < -0.5 ? 0.3 * (-0.5 - rest[3 * i]) * sin(0.8 * step) : 0;
+		const carom_strided end = { places, 0, CAROM_FLOAT64 };
+		REQUIRE(carom_world_set_vertices(world, id, NULL, &end) == CAROM_SUCCESS);
+		fixture_step(world);
+		CHECK(carom_world_contacts(world).count > 0);
+		const carom_stats stats = carom_world_stats(world);
+		full += stats.pairs_full;
+		iterative += stats.pairs_iterative;
+	}
+	CHECK(full >= 1 && full < 4);
+	CHECK_INT(full + iterative, STEPS);
+	carom_release_mesh(ring);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
 }
 
 // ---- Other meshes, snapshots, threads, instruction sets, memory ----

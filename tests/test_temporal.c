@@ -331,7 +331,8 @@ static carom_pose moved(carom_pose pose, uint64_t *seed, double shift, double an
 static cr_reference reference_of(carom_pose a, carom_pose b)
 {
 	const m3d of_a = m3d_from_quat(a.orientation), of_b = m3d_from_quat(b.orientation);
-	return (cr_reference){ m3d_transpose_mul(&of_a, &of_b), m3d_tmul(&of_a, v3d_sub(b.position, a.position)), 0, 0 };
+	return (cr_reference){ m3d_transpose_mul(&of_a, &of_b), m3d_tmul(&of_a, v3d_sub(b.position, a.position)), 0, { 0, 0 },
+		{ 0, 0 } };
 }
 
 /// How far apart two points that now coincide at p were at the reference.

@@ -201,8 +201,11 @@ static bool renew_gaps(cr_near_list *list, float *gaps, const cr_reference *now,
 /// measured.
 static double listed_motion(const cr_pipeline *p, const cr_pair_work *w, const cr_near_list *list)
 {
-	return cr_pair_deforms(&p->bodies[w->a], &p->bodies[w->b]) ? cr_path_between(list->gaps_from.path, w->now.path)
-															   : cr_part_displacement(&list->part, &w->now, &list->gaps_from);
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	if (!cr_pair_deforms(a, b))
+		return cr_part_displacement(&list->part, &w->now, &list->gaps_from);
+	const cr_shared_region region = cr_find_shared_region(a, b);
+	return cr_motion_of_parts(a, b, &region, list->from.allowed, &list->gaps_from);
 }
 
 /// Of the list that the pair remembers, those that may meet now, into worker->candidates: a pair

@@ -141,6 +141,9 @@ static void update_bodies_task(int64_t begin, int64_t end, int worker, void *tas
 		body->turn = cr_turn(&body->rotation, &body->last_rotation);
 		if (body->shape.family == CR_FAMILY_MESH || body->shape.family == CR_FAMILY_BOX)
 			body->path = cr_path_after(body->path, cr_step_length(body) + body->stir);
+		// A body that goes back to a snapshot has moved, but not its vertices.
+		if (body->deforming && body->stir > 0)
+			cr_parts_turn(&body->deforming->surface.parts);
 		for (int k = 0; k < 3; k++) {
 			const double slack = body->deforming ? cr_surface_slack(&body->deforming->surface, k) : 0;
 			body->lower[k] -= u->margin + slack;

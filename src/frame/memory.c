@@ -49,6 +49,14 @@ bool cr_is_still_apart(
 	return m->apart;
 }
 
+bool cr_parts_are_still_apart(const cr_body *a, const cr_body *b, cr_pair_memory *m)
+{
+	if (!m->apart || !is_of_bodies(a, b, m))
+		return false;
+	const cr_shared_region region = cr_find_shared_region(a, b);
+	return cr_is_still_apart(a, b, &region, &m->apart_from, m);
+}
+
 void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 {
 	const cr_settings *d = &p->settings;
@@ -70,8 +78,11 @@ void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 cr_motion_since cr_motion_since_full(const cr_pipeline *p, const cr_pair_work *w, int side, cr_transform *then)
 {
 	const cr_reference *full = &cr_memory_of(p, w)->full;
-	if (cr_pair_deforms(&p->bodies[w->a], &p->bodies[w->b]))
-		return (cr_motion_since){ .any = cr_round_up(cr_path_between(full->path, w->now.path)) };
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	if (cr_pair_deforms(a, b)) {
+		const cr_shared_region region = cr_find_shared_region(a, b);
+		return (cr_motion_since){ .any = cr_round_up(cr_displacement(a, b, &region, &w->now.rotation, full)) };
+	}
 	*then = cr_reference_transform(full, side);
 	return (cr_motion_since){ .then = then };
 }

@@ -15,6 +15,8 @@ bool cr_is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory 
 /// paths it holds.
 bool cr_is_still_apart(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const cr_reference *now, cr_pair_memory *memory);
+/// Is a pair that deforms, of which no pose is needed, still as far apart as it was found to be?
+bool cr_parts_are_still_apart(const cr_body *a, const cr_body *b, cr_pair_memory *memory);
 /// Set the displacement that the memory of a full pair shall bear, and how far its rays are
 /// followed outward.
 void cr_choose_allowed(const cr_pipeline *pipeline, cr_pair_work *work);

@@ -133,7 +133,7 @@ double cr_displacement(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference)
 {
 	if (cr_pair_deforms(a, b))
-		return cr_path_between(reference->path, a->path + b->path);
+		return cr_motion_of_parts(a, b, region, reference->allowed, reference);
 	// The point of each body that is now at the centre; where they were against each other at the
 	// reference.
 	const v3d of_a = m3d_tmul(&a->rotation, v3d_sub(region->centre, a->pose.position));
@@ -173,10 +173,72 @@ double cr_step_length(const cr_body *body)
 
 double cr_path_after(double path, double step) { return step > 0 ? nextafter(path + step, INFINITY) : path; }
 
-double cr_path_between(double then, double now)
+// ---- Bodies that deform ----
+//
+// Two points of the surfaces that are now within reach of each other lie within reach of the region
+// that the world boxes share: along each axis, where one of them is outside a box by some way, the
+// other is in it. So do the parts that they belong to, and they have moved against each other by no
+// more than the paths of these two have grown.
+//
+// A vertex of a may also be inside b now, with no surface near, because a part of b has passed over
+// it since. Between, as all points go straight from where they were to where they are, the two were
+// together. The vertex now lies in both boxes, and the part of b is at most as far from it as both
+// have moved since. So parts of b whose boxes, grown by that, meet the region count too.
+
+/// How far a body has moved as a whole since a reference.
+static double whole_growth(const cr_body *body, double then)
 {
-	// Sums of two paths are rounded.
-	return now > then ? now - then + now * 0x1p-50 : 0;
+	return body->path > then ? body->path - then + body->path * 0x1p-50 : 0;
+}
+
+/// Does the box of a part, farther out by some way, meet the region?
+static bool part_meets(const cr_body *body, const cr_surface_part *part, const cr_shared_region *region, double way)
+{
+	const cr_surface *s = &body->deforming->surface;
+	for (int k = 0; k < 3; k++) {
+		// The world box has grown by half the speculative distance and by roundings.
+		const double grown = way + (s->lower[k] - body->lower[k]), at = v3d_get(region->centre, k),
+					 half = v3d_get(region->half, k) + (fabs(at) + grown) * 0x1p-40;
+		if (part->lower[k] - grown > at + half || part->upper[k] + grown < at - half)
+			return false;
+	}
+	return true;
+}
+
+/// The greatest growth of a part of a body that meets the region when its box is farther out by
+/// reach, or, unless passed is negative, by its growth and as much as that.
+static double growth_in_reach(
+	const cr_body *body, double path, uint32_t turns, const cr_shared_region *region, double reach, double passed)
+{
+	const double whole = whole_growth(body, path);
+	if (!body->deforming || body->deforming->surface.parts.count == 0 || whole == 0)
+		return whole;
+	const cr_surface_parts *parts = &body->deforming->surface.parts;
+	double most = 0;
+	for (int32_t i = 0; i < parts->count; i++) {
+		const double growth = cr_part_growth(parts, i, turns, whole);
+		if (growth > most && part_meets(body, &parts->data[i], region, fmax(reach, passed < 0 ? 0 : passed + growth)))
+			most = growth;
+	}
+	return most;
+}
+
+void cr_note_paths(const cr_body *a, const cr_body *b, cr_reference *now)
+{
+	now->path[0] = a->path;
+	now->path[1] = b->path;
+	now->turns[0] = a->deforming ? a->deforming->surface.parts.turns : 0;
+	now->turns[1] = b->deforming ? b->deforming->surface.parts.turns : 0;
+}
+
+double cr_motion_of_parts(
+	const cr_body *a, const cr_body *b, const cr_shared_region *region, double reach, const cr_reference *then)
+{
+	const double of_a = growth_in_reach(a, then->path[0], then->turns[0], region, reach, -1),
+				 of_b = growth_in_reach(b, then->path[1], then->turns[1], region, reach, -1),
+				 passed_a = growth_in_reach(a, then->path[0], then->turns[0], region, reach, of_b),
+				 passed_b = growth_in_reach(b, then->path[1], then->turns[1], region, reach, of_a);
+	return fmax(of_a + passed_b, of_b + passed_a) * (1 + 0x1p-50);
 }
 
 double cr_path_until(double path, double slack, double turn)
@@ -187,13 +249,22 @@ double cr_path_until(double path, double slack, double turn)
 	return path + slack / (1 + 1.7320508075688773 * turn) * (1 - 0x1p-40) - path * 0x1p-50;
 }
 
+/// How far a body that deforms has moved in the last step, where it could touch.
+static double last_stir(const cr_body *body, const cr_shared_region *region)
+{
+	if (!body->deforming || body->stir == 0)
+		return 0;
+	const double then = fmax(body->path - body->stir, 0);
+	return growth_in_reach(body, then, body->deforming->surface.parts.turns - 1, region, 0, -1);
+}
+
 double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region)
 {
 	const v3d from_a = v3d_sub(region->centre, a->pose.position), from_b = v3d_sub(region->centre, b->pose.position);
 	const v3d moved_a = v3d_sub(a->pose.position, a->last_pose.position),
 			  moved_b = v3d_sub(b->pose.position, b->last_pose.position);
 	return v3d_length(v3d_sub(moved_b, moved_a)) + a->turn * (v3d_length(from_a) + region->radius) +
-		b->turn * (v3d_length(from_b) + region->radius) + a->stir + b->stir;
+		b->turn * (v3d_length(from_b) + region->radius) + last_stir(a, region) + last_stir(b, region);
 }
 
 double cr_choose_threshold(double motion, double size)

@@ -18,8 +18,11 @@
 typedef struct cr_reference {
 	m3d rotation; // of b in a's frame
 	v3d translation;
-	double path;    // sum of the bodies' paths: all that counts where a body of the pair deforms
 	double allowed; // displacement from here up to which it holds
+	// Of a and b: their paths, and the turns of their parts (cr_surface_parts). Nothing else counts
+	// where one of them deforms.
+	double path[2];
+	uint32_t turns[2];
 } cr_reference;
 
 /// A box in a body's frame.
@@ -107,16 +110,19 @@ cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b);
 /// is taken at the centre of the region, and the turn by its chord: |R x - R0 x| <= |R - R0|_F /
 /// sqrt(2) * |x|, since |R - R0|_F^2 = 8 sin^2(angle / 2).) Where that is more than the reference
 /// allows, it is the greatest motion of a corner of the box that the world boxes share, which costs
-/// more to find and is up to three times less. Of a pair that deforms it is the growth of their
-/// paths.
+/// more to find and is up to three times less. Of a pair that deforms it is the growth of the paths
+/// of their parts in reach (temporal.c).
 double cr_displacement(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference);
 
 /// May the points of a pair move against each other otherwise than its relative pose does?
 static inline bool cr_pair_deforms(const cr_body *a, const cr_body *b) { return a->deforming || b->deforming; }
-/// How far two points of the bodies, anywhere, may have moved against each other between two sums
-/// of their paths.
-double cr_path_between(double then, double now);
+/// Note the paths of a pair, of which one may deform.
+void cr_note_paths(const cr_body *a, const cr_body *b, cr_reference *now);
+/// How far two points of a pair that deforms may have moved against each other since a reference,
+/// if they are now within reach of each other or have passed each other.
+double cr_motion_of_parts(
+	const cr_body *a, const cr_body *b, const cr_shared_region *region, double reach, const cr_reference *then);
 
 /// The greatest distance that a point of a part of b has moved in a's frame since a reference: that
 /// of a corner, since the motion is affine.

@@ -15,7 +15,8 @@ carom_result cr_surface_init(
 	cr_surface_tree_init(&s->tree, rest, report, solid);
 	s->begin = cr_alloc(memory, place_bytes(s));
 	s->end = cr_alloc(memory, place_bytes(s));
-	if (s->vertex_count == 0 || (s->begin && s->end))
+	const bool made = !solid || cr_parts_build(memory, rest, &s->parts);
+	if (made && (s->vertex_count == 0 || (s->begin && s->end)))
 		return CAROM_SUCCESS;
 	cr_surface_free(s);
 	return cr_fail_memory(memory, "a deforming body");
@@ -26,6 +27,7 @@ void cr_surface_free(cr_surface *s)
 	if (!s->memory)
 		return;
 	cr_surface_tree_free(s->memory, &s->tree);
+	cr_parts_free(s->memory, &s->parts);
 	cr_free(s->memory, s->begin, place_bytes(s));
 	cr_free(s->memory, s->end, place_bytes(s));
 	*s = (cr_surface){ 0 };
@@ -68,6 +70,7 @@ void cr_surface_touch(cr_surface *s)
 	s->largest_begin = largest_of(s->begin, s->vertex_count);
 	s->largest_end = largest_of(s->end, s->vertex_count);
 	touch_end(s);
+	cr_parts_measure(s->end, -1, &s->parts);
 }
 
 /// How far a vertex of the form in float may be from its place.
@@ -92,11 +95,16 @@ double cr_surface_set_end(cr_surface *s, const carom_strided *places)
 			p[k] = next[k];
 		}
 		farthest = squares > farthest ? squares : farthest;
+		if (s->parts.moved)
+			s->parts.moved[i] = cr_part_square(squares);
 	}
 	s->largest_end = largest;
 	touch_end(s);
+	// Places of all vertices are rounded about another middle, once one has moved.
+	const double rounding = farthest > 0 ? slack + largest_slack(s) : 0;
+	cr_parts_measure(s->end, rounding, &s->parts);
 	// A point of a triangle moves no farther than one of its corners.
-	return farthest > 0 ? sqrt(farthest) * (1 + 0x1p-48) + slack + largest_slack(s) : 0;
+	return farthest > 0 ? sqrt(farthest) * (1 + 0x1p-48) + rounding : 0;
 }
 
 void cr_surface_rest(cr_surface *s)

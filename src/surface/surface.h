@@ -4,6 +4,7 @@
 #ifndef CR_SURFACE_SURFACE_H
 #define CR_SURFACE_SURFACE_H
 
+#include "surface/surface_parts.h"
 #include "surface/surface_tree.h"
 
 typedef struct cr_surface {
@@ -20,6 +21,7 @@ typedef struct cr_surface {
 	double lower[3];
 	double upper[3];
 	cr_surface_tree tree;
+	cr_surface_parts parts; // of a solid
 } cr_surface;
 
 /// Make room for the places of a mesh, by its collider and report, which must outlive the surface.

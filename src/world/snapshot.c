@@ -210,13 +210,30 @@ static void release_bodies(carom_snapshot *s)
 	s->bodies.count = 0;
 }
 
+/// The numbers of a deforming body: its places and, of a solid, the ways of its parts.
+static int64_t count_surface(const cr_surface *s, uint8_t kind)
+{
+	return 6 * (int64_t)s->vertex_count + (kind == CAROM_DEFORMABLE ? cr_part_numbers(s->parts.count) : 0);
+}
+
+static void save_surface(carom_snapshot *s, const cr_surface *d, uint8_t kind)
+{
+	double *numbers = s->places.data + s->places.count;
+	const int64_t count = 3 * (int64_t)d->vertex_count;
+	copy_bytes(numbers, d->begin, (size_t)count * sizeof(double));
+	copy_bytes(numbers + count, d->end, (size_t)count * sizeof(double));
+	if (kind == CAROM_DEFORMABLE)
+		cr_parts_save(&d->parts, numbers + 2 * count);
+	s->places.count += count_surface(d, kind);
+}
+
 static int64_t count_places(const carom_world *world)
 {
 	int64_t count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
 		if (body->alive)
-			count += body->deforming ? 6 * (int64_t)body->deforming->surface.vertex_count
+			count += body->deforming ? count_surface(&body->deforming->surface, body->kind)
 				: body->granular     ? 1 + 4 * (int64_t)body->granular->count
 				: body->compound     ? CR_POSE_NUMBERS
 									 : 0;
@@ -262,12 +279,8 @@ static void save_bodies(carom_snapshot *s, carom_world *world)
 		if (body->alive && body->granular)
 			save_spheres(s, body->granular);
 		body->granular = NULL;
-		if (!d)
-			continue;
-		const int64_t count = 3 * (int64_t)d->vertex_count;
-		copy_bytes(s->places.data + s->places.count, d->begin, (size_t)count * sizeof(double));
-		copy_bytes(s->places.data + s->places.count + count, d->end, (size_t)count * sizeof(double));
-		s->places.count += 2 * count;
+		if (d)
+			save_surface(s, d, body->kind);
 	}
 }
 
@@ -294,13 +307,17 @@ static bool is_kept(const cr_body *now, const cr_body *saved)
 		has_mesh_of(&now->shape, &saved->shape) && now->part == saved->part && now->compound == saved->compound;
 }
 
-int64_t cr_count_saved_places(const cr_body *saved, const double *places)
+int64_t cr_count_saved_places(const cr_body *saved, const double *places, int64_t room)
 {
 	if (!saved->alive)
 		return 0;
-	if (is_deforming(saved))
-		return 6 * (int64_t)saved->shape.mesh->topology.vertex_count;
-	return saved->kind == CAROM_GRANULAR ? 1 + 4 * (int64_t)*places : saved->compound ? CR_POSE_NUMBERS : 0;
+	const int64_t before = is_deforming(saved) ? 6 * (int64_t)saved->shape.mesh->topology.vertex_count : 0;
+	if (saved->kind != CAROM_GRANULAR && saved->kind != CAROM_DEFORMABLE)
+		return before > 0 || !saved->compound ? before : CR_POSE_NUMBERS;
+	// The number that tells how many follow.
+	if (before >= room || !(places[before] >= 0 && places[before] <= INT32_MAX))
+		return -1;
+	return before + (saved->kind == CAROM_GRANULAR ? 1 + 4 * (int64_t)places[before] : cr_part_numbers((int32_t)places[before]));
 }
 
 static void drop_made(carom_world *world, carom_snapshot *s)
@@ -326,7 +343,7 @@ static carom_result make_granular(carom_world *world, carom_snapshot *s)
 		cr_body *saved = &s->bodies.data[i];
 		const cr_body *now = body_at(world, i);
 		const double *own = places;
-		places += cr_count_saved_places(saved, places);
+		places += cr_count_saved_places(saved, places, INT64_MAX);
 		if (!saved->alive || saved->kind != CAROM_GRANULAR)
 			continue;
 		const int64_t count = (int64_t)*own;
@@ -418,6 +435,10 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 		copy_bytes(d->begin, places, (size_t)count * sizeof *places);
 		copy_bytes(d->end, places + count, (size_t)count * sizeof *places);
 		places += 2 * count;
+		if (s->bodies.data[i].kind == CAROM_DEFORMABLE) {
+			cr_parts_restore(places, &d->parts);
+			places += cr_part_numbers((int32_t)*places);
+		}
 		cr_surface_touch(d);
 	}
 }

@@ -40,8 +40,9 @@ struct carom_snapshot {
 	CR_ARRAY(uint8_t) lists; // of the memories, one after the other
 };
 
-/// Numbers of a saved body among the places, which begin with these.
-int64_t cr_count_saved_places(const cr_body *saved, const double *places);
+/// Numbers of a saved body among the places, which begin with these; room: how many there are. -1:
+/// one that tells a count is none.
+int64_t cr_count_saved_places(const cr_body *saved, const double *places, int64_t room);
 /// Empty all snapshots of a world that is being destroyed: they hold references to its meshes.
 void cr_orphan_snapshots(carom_world *world);
 

@@ -13,7 +13,7 @@
 
 #define MAGIC "CAROMSNP"
 
-enum { VERSION = 1, BYTE_ORDER = 0x01020304, MOST_LISTS = 24, ALIGNMENT = CR_BAKED_ALIGNMENT };
+enum { VERSION = 2, BYTE_ORDER = 0x01020304, MOST_LISTS = 24, ALIGNMENT = CR_BAKED_ALIGNMENT };
 
 static const char *const save_name = "carom_snapshot_save";
 static const char *const load_name = "carom_snapshot_load";
@@ -285,11 +285,11 @@ static const char *find_misfit(const carom_snapshot *s)
 {
 	int64_t places = 0;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
-		if (s->bodies.data[i].alive && s->bodies.data[i].kind == CAROM_GRANULAR && places >= s->places.count)
+		const int64_t room = s->places.count - places,
+					  count = cr_count_saved_places(&s->bodies.data[i], s->places.data + places, room);
+		if (count < 0 || count > room)
 			return "places";
-		places += cr_count_saved_places(&s->bodies.data[i], s->places.data + places);
-		if (places < 0 || places > s->places.count)
-			return "places";
+		places += count;
 	}
 	if (places != s->places.count)
 		return "places";

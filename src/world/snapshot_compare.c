@@ -131,7 +131,7 @@ static carom_body_id no_body(const carom_snapshot *s, int64_t i)
 static carom_body_id body_of_place(const carom_snapshot *s, int64_t i)
 {
 	for (int64_t body = 0, end = 0; body < s->bodies.count; body++) {
-		end += cr_count_saved_places(&s->bodies.data[body], s->places.data + end);
+		end += cr_count_saved_places(&s->bodies.data[body], s->places.data + end, INT64_MAX);
 		if (i < end)
 			return id_of_body(s, body);
 	}
