@@ -12,6 +12,7 @@
 
 #include "carom_lammps.h"
 #include "contact_histories.h"
+#include "grain_law.h"
 #include <carom/carom.h>
 #include <carom/spheres.h>
 #include <lammps/library.h>
@@ -78,140 +79,23 @@ static bool command(void *lammps, char *error, int error_size, const char *forma
 	return false;
 }
 
-// ---- Laws ----
+// ---- Contacts ----
 
-static const char *const STYLES[] = { "gran/hooke", "gran/hooke/history", "gran/hertz/history" };
-
-static bool fail_law(char *error, int error_size, const char *format, ...)
+static grain_contact make_contact(const carom_lammps *p, uint32_t a, uint32_t b, const double normal[3], double overlap)
 {
-	va_list values;
-	va_start(values, format);
-	vsnprintf(error, (size_t)error_size, format, values);
-	va_end(values);
-	return false;
-}
-
-/// A number, or NULL as LAMMPS writes it, for which `other` stands.
-static bool read_number(const char *word, const char *name, const double *other, double *value, char *error, int error_size)
-{
-	char *end;
-	if (other && strcmp(word, "NULL") == 0) {
-		*value = *other;
-		return true;
-	}
-	*value = strtod(word, &end);
-	if (*end != 0 || end == word || !isfinite(*value) || *value < 0)
-		return fail_law(error, error_size, "%s of the law is \"%s\", not a number from 0 on", name, word);
-	return true;
-}
-
-bool carom_lammps_read_law(const char *text, carom_lammps_law *law, char *error, int error_size)
-{
-	char words[7][32], rest[2];
-	const int count = sscanf(text, "%31s %31s %31s %31s %31s %31s %31s %1s", words[0], words[1], words[2], words[3], words[4],
-		words[5], words[6], rest);
-	if (count != 7)
-		return fail_law(
-			error, error_size, "the law \"%s\" has not seven words: style, Kn, Kt, gamma_n, gamma_t, x_mu, dampflag", text);
-	int style = 0;
-	while (style < 3 && strcmp(words[0], STYLES[style]) != 0)
-		style++;
-	if (style == 3)
-		return fail_law(error, error_size,
-			"the style of the law is \"%s\", not gran/hooke, gran/hooke/history or "
-			"gran/hertz/history",
-			words[0]);
-	*law = (carom_lammps_law){ .style = (carom_lammps_style)style };
-	double damps;
-	if (!read_number(words[1], "Kn", NULL, &law->kn, error, error_size))
-		return false;
-	const double kt = law->kn * 2 / 7;
-	if (!read_number(words[2], "Kt", &kt, &law->kt, error, error_size) ||
-		!read_number(words[3], "gamma_n", NULL, &law->gamman, error, error_size))
-		return false;
-	const double gammat = 0.5 * law->gamman;
-	if (!read_number(words[4], "gamma_t", &gammat, &law->gammat, error, error_size) ||
-		!read_number(words[5], "x_mu", NULL, &law->xmu, error, error_size) ||
-		!read_number(words[6], "dampflag", NULL, &damps, error, error_size))
-		return false;
-	if (damps == 0)
-		law->gammat = 0;
-	return true;
-}
-
-static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-static void cross(const double a[3], const double b[3], double result[3])
-{
-	for (int k = 0; k < 3; k++)
-		result[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
-}
-
-/// Two spheres that touch, seen from a.
-typedef struct contact {
-	double normal[3]; // from b to a
-	double overlap;
-	double slip[3]; // velocity of a's surface along b's
-	double mass;    // m_a m_b / (m_a + m_b)
-	double scale;   // of all forces: 1, or that of Hertz
-	double push;    // along the normal
-} contact;
-
-static contact make_contact(const carom_lammps *p, uint32_t a, uint32_t b, const double normal[3], double overlap)
-{
-	contact c = { { normal[0], normal[1], normal[2] }, overlap, { 0 }, 0, 1, 0 };
 	const double ra = p->radius[a], rb = p->radius[b];
-	double velocity[3], spin[3], turning[3];
-	for (int k = 0; k < 3; k++) {
-		velocity[k] = p->velocity[a][k] - p->velocity[b][k];
-		spin[k] = ra * p->spin[a][k] + rb * p->spin[b][k];
-	}
-	const double approach = dot(velocity, normal);
-	cross(spin, normal, turning);
-	for (int k = 0; k < 3; k++)
-		c.slip[k] = velocity[k] - approach * normal[k] - turning[k];
-	c.mass = p->mass[a] * p->mass[b] / (p->mass[a] + p->mass[b]);
-	if (p->law.style == CAROM_LAMMPS_HERTZ_HISTORY)
-		c.scale = sqrt(overlap * ra * rb / (ra + rb));
-	c.push = c.scale * (p->law.kn * overlap - c.mass * p->law.gamman * approach);
-	return c;
+	return (grain_contact){
+		.normal = vec3_read(normal),
+		.overlap = overlap,
+		.velocity = vec3_sub(vec3_read(p->velocity[a]), vec3_read(p->velocity[b])),
+		.spin = vec3_add(vec3_scale(vec3_read(p->spin[a]), ra), vec3_scale(vec3_read(p->spin[b]), rb)),
+		.mass = p->mass[a] * p->mass[b] / (p->mass[a] + p->mass[b]),
+		.radius = ra * rb / (ra + rb),
+	};
 }
 
-/// Sliding friction without memory.
-static void rub(const carom_lammps *p, const contact *c, double friction[3])
-{
-	const double speed = sqrt(dot(c->slip, c->slip));
-	const double most = p->law.xmu * fabs(c->push), viscous = c->mass * p->law.gammat * speed;
-	const double share = speed > 0 ? fmin(most, viscous) / speed : 0;
-	for (int k = 0; k < 3; k++)
-		friction[k] = -share * c->slip[k];
-}
-
-/// A spring along the surface, which follows the turning contact and yields beyond the limit of
-/// friction.
-static void stretch(carom_lammps *p, const contact *c, double spring[3], double friction[3])
-{
-	const carom_lammps_law *law = &p->law;
-	for (int k = 0; k < 3; k++)
-		spring[k] += c->slip[k] * p->time_step;
-	const double length = sqrt(dot(spring, spring)), along = p->time_step > 0 ? dot(spring, c->normal) : 0;
-	for (int k = 0; k < 3; k++)
-		spring[k] -= along * c->normal[k];
-	const double damping = c->mass * law->gammat;
-	for (int k = 0; k < 3; k++)
-		friction[k] = -c->scale * (law->kt * spring[k] + damping * c->slip[k]);
-	const double size = sqrt(dot(friction, friction)), most = law->xmu * fabs(c->push);
-	if (size <= most)
-		return;
-	for (int k = 0; k < 3; k++) {
-		if (length > 0 && law->kt > 0)
-			spring[k] = most / size * (spring[k] + damping * c->slip[k] / law->kt) - damping * c->slip[k] / law->kt;
-		friction[k] = length > 0 ? friction[k] * (most / size) : 0;
-	}
-}
-
-/// Friction on a, which remembers: computed once for both sides, seen from the keeper.
-static void rub_with_memory(carom_lammps *p, uint32_t a, uint32_t b, const double normal[3], double overlap, double friction[3])
+/// The force on a, whose friction remembers: computed once for both sides, seen from the keeper.
+static grain_force push_with_memory(carom_lammps *p, uint32_t a, uint32_t b, const double normal[3], double overlap)
 {
 	const uint64_t id_a = get_id(p->ids, a), id_b = get_id(p->ids, b);
 	const bool keeps = p->radius[a] != p->radius[b] ? p->radius[a] < p->radius[b] : id_a < id_b;
@@ -219,11 +103,15 @@ static void rub_with_memory(carom_lammps *p, uint32_t a, uint32_t b, const doubl
 	const double sign = keeps ? 1 : -1;
 	if (slot.spring && !slot.seen) {
 		const double inward[3] = { sign * normal[0], sign * normal[1], sign * normal[2] };
-		const contact c = make_contact(p, keeps ? a : b, keeps ? b : a, inward, overlap);
-		stretch(p, &c, slot.spring, slot.friction);
+		const grain_contact c = make_contact(p, keeps ? a : b, keeps ? b : a, inward, overlap);
+		vec3 spring = vec3_read(slot.spring);
+		const grain_force f = grain_push(p->law.style, &p->law, &c, p->time_step, &spring);
+		memcpy(slot.spring, &spring, sizeof spring);
+		memcpy(slot.pair, &f, sizeof f);
 	}
-	for (int k = 0; k < 3; k++)
-		friction[k] = slot.spring ? sign * slot.friction[k] : 0;
+	if (!slot.spring)
+		return (grain_force){ { 0, 0, 0 }, { 0, 0, 0 } }; // the step will end the run
+	return (grain_force){ vec3_scale(vec3_read(slot.pair), sign), vec3_scale(vec3_read(slot.pair + 3), sign) };
 }
 
 static void push_apart(
@@ -232,17 +120,17 @@ static void push_apart(
 	carom_lammps *p = user;
 	if (overlap <= 0)
 		return; // LAMMPS has no contact at the very distance
-	const contact c = make_contact(p, a, b, normal, overlap);
-	double friction[3], turn[3];
-	if (p->law.style == CAROM_LAMMPS_HOOKE)
-		rub(p, &c, friction);
-	else
-		rub_with_memory(p, a, b, normal, overlap, friction);
-	cross(normal, friction, turn);
-	for (int k = 0; k < 3; k++) {
-		force[k] += c.push * normal[k] + friction[k];
-		torque[k] -= p->radius[a] * turn[k];
+	grain_force f;
+	if (p->law.style == CAROM_LAMMPS_HOOKE) {
+		const grain_contact c = make_contact(p, a, b, normal, overlap);
+		f = grain_push(CAROM_LAMMPS_HOOKE, &p->law, &c, 0, NULL);
+	} else {
+		f = push_with_memory(p, a, b, normal, overlap);
 	}
+	const vec3 turn = vec3_scale(vec3_cross(vec3_read(normal), f.friction), p->radius[a]);
+	const vec3 sum = vec3_add(vec3_read(force), f.force), turned = vec3_sub(vec3_read(torque), turn);
+	memcpy(force, &sum, sizeof sum);
+	memcpy(torque, &turned, sizeof turned);
 }
 
 // ---- A step ----

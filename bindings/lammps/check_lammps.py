@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""check_lammps.py PROGRAM LMP MPIEXEC FLAG: forces by Carom inside LAMMPS beside LAMMPS' own.
+"""check_lammps.py PROGRAM STYLES LMP MPIEXEC FLAG: forces by Carom inside LAMMPS beside LAMMPS' own.
 
-Equal to 1e-12 of the size for each law; one hash for all numbers of processes, for bricks and for tiles that are balanced, for
+PROGRAM is carom_lammps (fix external), STYLES is carom_lmp (pair_style carom) or NONE, with caromplugin.so beside it. Equal to 1e-12 of the size for each law; one hash for all numbers of processes, for bricks and for tiles that are balanced, for
 periodic boxes, and after a restart on another number of processes; misuse says what is wrong.
 """
+import ctypes
 import hashlib
 import os
 import subprocess
 import sys
 import tempfile
 
-program, lmp, mpiexec, flag = sys.argv[1:5]
+program, styles, lmp, mpiexec, flag = sys.argv[1:6]
 environment = dict(
     os.environ,
     OMPI_MCA_rmaps_base_oversubscribe="1",
@@ -91,6 +92,30 @@ def run(processes, law, setup, script, wanted=0):
     return call([mpiexec, flag, str(processes), program, law, "0.2", "in.setup", "in.run", *quiet], wanted)
 
 
+def run_styles(processes, script, wanted=0):
+    write("in.styles", script)
+    quiet = ["-log", "none"] if wanted else ["-log", "none", "-screen", "none"]
+    return call([mpiexec, flag, str(processes), styles, "-in", "in.styles", *quiet], wanted)
+
+
+class Plugin(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_char_p) for name in ("version", "style", "name", "info", "author")]
+    _fields_ += [(name, ctypes.c_void_p) for name in ("creator", "handle")]
+
+
+def check_plugin():
+    """Every symbol of the plug-in is there, and it offers its styles as LAMMPS asks for them."""
+    ctypes.CDLL("liblammps.so.0", ctypes.RTLD_GLOBAL)
+    plugin = ctypes.CDLL(os.path.join(os.path.dirname(styles), "caromplugin.so"), os.RTLD_NOW)
+    offered = []
+    offer = ctypes.CFUNCTYPE(None, ctypes.POINTER(Plugin), ctypes.c_void_p)(
+        lambda record, _: offered.append((record[0].style, record[0].name, bool(record[0].creator), record[0].version))
+    )
+    plugin.lammpsplugin_init(None, None, offer)
+    check([o[:2] for o in offered] == [(b"pair", b"carom"), (b"fix", b"carom/springs")], f"styles of the plug-in: {offered}")
+    check(all(o[2] and o[3] for o in offered), f"creators and versions of the plug-in: {offered}")
+
+
 def dump():
     with open("out.dump", "rb") as file:
         content = file.read()
@@ -104,22 +129,66 @@ def check(fact, text):
         sys.exit(f"failed: {text}")
 
 
-def check_law(law):
+def check_law(law, runs):
+    """runs: of door 1 and door 2, numbers of processes; below 0: of tiles that are balanced."""
     setup = HEAD.format(sides="f") + "read_data start.data\n" + FIXES + WALLS
-    steps = "run 200\nrun 200\n" + DUMP
-    run_stock(setup + f"pair_style {law}\npair_coeff * *\nneighbor 0.2 bin\nneigh_modify every 1 delay 0 check yes\n" + steps)
+    steps = "timestep 4e-4\nrun 300\nrun 700\n" + DUMP
+    lists = "pair_coeff * *\nneighbor 0.2 bin\nneigh_modify every 1 delay 0 check yes\n"
+    run_stock(setup + f"pair_style {law}\n{lists}" + steps)
     expected, _ = dump()
-    hashes = set()
-    for processes, more in ((1, ""), (2, ""), (4, ""), (3, BALANCE)):
-        output = run(processes, law, setup + more, steps)
-        rows, digest = dump()
-        hashes.add(digest)
-        check(len(rows) == len(expected) > 400, "as many spheres")
-    worst = max(abs(p - q) for a, b in zip(rows, expected) for p, q in zip(a, b))
     size = max(abs(p) for row in expected for p in row[1:])
-    check(worst <= 1e-12 * size, f"{law}: {worst} from LAMMPS' own, in values up to {size}")
-    check(len(hashes) == 1, f"{law}: one hash, not {hashes}")
-    return worst, output
+    furthest = []
+    for door, counts in enumerate(runs):
+        hashes = set()
+        for processes in counts:
+            more = BALANCE if processes < 0 else ""
+            if door == 0:
+                output = run(abs(processes), law, setup + more, steps)
+            else:
+                run_styles(abs(processes), setup + more + f"pair_style carom {law}\n{lists}" + steps)
+            rows, digest = dump()
+            hashes.add(digest)
+            check(len(rows) == len(expected) > 400, "as many spheres")
+        worst = max(abs(p - q) for a, b in zip(rows, expected) for p, q in zip(a, b))
+        check(worst <= 1e-12 * size, f"{law}: {worst} from LAMMPS' own, in values up to {size}")
+        check(len(hashes) == 1, f"{law}: one hash, not {hashes}")
+        furthest.append(worst)
+    return furthest, output
+
+
+def check_styles_restart(law):
+    """Springs and the law go into restart files; a run in parts is the run."""
+    start = HEAD.format(sides="p") + "read_data start.data\n" + FIXES
+    lists = "neighbor 0.2 bin\nneigh_modify every 1 delay 0 check yes\n"
+    pair = f"pair_style carom {law}\npair_coeff * *\n"
+    hashes = set()
+    for processes in (1, 6):
+        run_styles(processes, start + pair + lists + "run 150\nrun 150\n" + DUMP)
+        hashes.add(dump()[1])
+    for before, after in ((1, 4), (4, 3)):
+        run_styles(before, start + pair + lists + "restart 150 half.restart\nrun 150\n")
+        again = "newton off\nread_restart half.restart.150\ncomm_modify vel yes\n" + FIXES + lists
+        run_styles(after, again + "run 150\n" + DUMP)
+        hashes.add(dump()[1])
+    check(len(hashes) == 1, f"styles, periodic, and after a restart: one hash, not {hashes}")
+
+
+def check_styles_misuse():
+    setup = HEAD.format(sides="f") + "read_data start.data\n" + FIXES
+    pair = "pair_style carom gran/hooke 2e5 NULL 50.0 NULL 0.5 1\n"
+    every = "pair_coeff * *\n"
+    points = "units si\nregion b block 0 1 0 1 0 1\ncreate_box 1 b\nmass 1 1\n"
+    for script, text in (
+        (setup + "pair_style carom gran/hook 1 1 1 1 1 1\n", 'the style of the law is "gran/hook"'),
+        (setup + "pair_style carom\n", "has not seven words"),
+        (setup + pair + "pair_coeff 1 1\n", "one law for all types"),
+        (setup + pair + every + "comm_modify vel no\nrun 1\n", "comm_modify vel yes"),
+        (setup + pair + every + "neigh_modify exclude type 1 1\nrun 1\n", "excluded pairs"),
+        (setup + pair + every + "fix r all rigid/small molecule\nrun 1\n", "ERROR"),
+        (points + pair + every + "run 1\n", "atom_style sphere"),
+        (setup + "fix s all carom/springs 1\n", "takes no words"),
+    ):
+        check(text in run_styles(1, script, 1), text)
 
 
 def check_restart(law):
@@ -161,10 +230,19 @@ if subprocess.run([mpiexec, flag, "2", "true"], env=environment, check=False).re
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     run_stock(MAKE.format(sides="f"))
+    all_runs = {
+        LAWS[0]: ((1, 4), (1, 4)),
+        LAWS[1]: ((1, -3), (1, 2, -3, 4, 6, 8)),
+        LAWS[2]: ((4,), (1, -4)),
+    }
     for law in LAWS:
-        worst, output = check_law(law)
-        print(f"{law}: at most {worst:.2e} from LAMMPS' own; one hash")
+        worst, output = check_law(law, all_runs[law] if styles != "NONE" else all_runs[law][:1])
+        print(f"{law}: at most {worst} from LAMMPS' own, by fix external and by pair_style carom; one hash")
     print(output)
     check_restart(LAWS[1])
+    if styles != "NONE":
+        check_styles_restart(LAWS[1])
+        check_styles_misuse()
+        check_plugin()
     check_misuse()
 print("forces inside LAMMPS are right")

@@ -56,10 +56,10 @@ static bool reserve(histories *h, int64_t count)
 		return true;
 	h->capacity = count + count / 2;
 	free(h->seen);
-	free(h->friction);
+	free(h->pairs);
 	h->seen = malloc((size_t)h->capacity * sizeof *h->seen);
-	h->friction = malloc((size_t)h->capacity * HISTORY_SLOTS * sizeof *h->friction);
-	if (!h->seen || !h->friction)
+	h->pairs = malloc((size_t)h->capacity * HISTORY_SLOTS * sizeof *h->pairs);
+	if (!h->seen || !h->pairs)
 		h->capacity = 0;
 	return h->capacity > 0;
 }
@@ -114,7 +114,7 @@ history_slot find_history(histories *h, uint32_t keeper, uint64_t partner)
 	h->seen[keeper] |= bit;
 	if (keeper >= h->owned)
 		set_bits(row, bits_of(row) | bit);
-	return (history_slot){ spring, h->friction[HISTORY_SLOTS * (size_t)keeper + (size_t)slot], seen };
+	return (history_slot){ spring, h->pairs[HISTORY_SLOTS * (size_t)keeper + (size_t)slot], seen };
 }
 
 /// Of an owned sphere: contacts that are there move forward.
@@ -155,7 +155,7 @@ void end_histories(histories *h)
 void free_histories(histories *h)
 {
 	free(h->seen);
-	free(h->friction);
+	free(h->pairs);
 	free(h->set);
 	*h = (histories){ 0 };
 }

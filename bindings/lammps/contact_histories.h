@@ -29,17 +29,19 @@ static inline uint64_t get_id(atom_ids ids, int64_t i)
 typedef struct histories {
 	double **rows; // [count][HISTORY_ROW] of LAMMPS
 	int64_t owned, count, capacity;
-	uint32_t *seen;        // [count] bits of slots whose contact is there in this step
-	double (*friction)[3]; // [count * HISTORY_SLOTS] on the keeper, of slots that are seen
-	uint64_t *set;         // [set_size] a hash set of owned ids, where it was needed; 0: free
+	uint32_t *seen; // [count] bits of slots whose contact is there in this step
+	// [count * HISTORY_SLOTS] force and friction on the keeper, of slots that are seen
+	double (*pairs)[6];
+	uint64_t *set; // [set_size] a hash set of owned ids, where it was needed; 0: free
 	int64_t set_size, set_capacity;
 	int64_t full; // a keeper that has no slot left; below 0: none
 } histories;
 
 /// A slot of a keeper.
 typedef struct history_slot {
-	double *spring;   // [3] force on the keeper comes from it; NULL: none is left
-	double *friction; // [3] that the other side of the contact has computed in this step, if seen
+	double *spring; // [3] force on the keeper comes from it; NULL: none is left
+	// [6] force and friction that the other side of the contact has computed in this step, if seen
+	double *pair;
 	bool seen;
 } history_slot;
 

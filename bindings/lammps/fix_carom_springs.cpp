@@ -1,0 +1,125 @@
+/// See fix_carom_springs.h.
+#include "fix_carom_springs.h"
+#include <atom.h>
+#include <comm.h>
+#include <error.h>
+
+using namespace LAMMPS_NS;
+
+FixCaromSprings::FixCaromSprings(LAMMPS *lammps, int count, char **words) : Fix(lammps, count, words)
+{
+	if (count != 3)
+		error->all(FLERR, std::string("fix carom/springs takes no words: pair_style carom makes it"));
+	restart_global = 1;
+	restart_peratom = 1;
+	create_attribute = 1;
+	maxexchange_dynamic = 1;
+	maxexchange = 1;
+	FixCaromSprings::grow_arrays(atom->nmax);
+	atom->add_callback(Atom::GROW);
+	atom->add_callback(Atom::RESTART);
+}
+
+FixCaromSprings::~FixCaromSprings()
+{
+	atom->delete_callback(id, Atom::GROW);
+	atom->delete_callback(id, Atom::RESTART);
+	spring_store_free(&store);
+}
+
+int FixCaromSprings::setmask() { return FixConst::PRE_EXCHANGE; }
+
+/// Before anything is read by sphere: springs of the last list go to their spheres.
+void FixCaromSprings::settle()
+{
+	if (store.row_first && !spring_store_settle(&store))
+		error->one(FLERR, std::string("out of memory: springs of contacts"));
+}
+
+/// LAMMPS asks how much a sphere may be before it packs any.
+void FixCaromSprings::pre_exchange()
+{
+	settle();
+	maxexchange = 1 + SPRING_NUMBERS * store.most;
+}
+
+void FixCaromSprings::grow_arrays(int places)
+{
+	if (!spring_store_grow(&store, places))
+		error->one(FLERR, std::string("out of memory: springs of contacts"));
+}
+
+void FixCaromSprings::copy_arrays(int from, int to, int)
+{
+	settle();
+	spring_store_copy(&store, from, to);
+}
+
+void FixCaromSprings::set_arrays(int i)
+{
+	settle();
+	spring_store_clear(&store, i);
+}
+
+int FixCaromSprings::pack_exchange(int i, double *numbers)
+{
+	settle();
+	return (int)spring_store_pack(&store, i, numbers);
+}
+
+int FixCaromSprings::unpack(int i, const double *numbers)
+{
+	settle();
+	const int64_t read = spring_store_unpack(&store, i, numbers);
+	if (read < 0)
+		error->one(FLERR, std::string(read == -1 ? "out of memory: springs of contacts" : "springs of contacts are damaged"));
+	return (int)read;
+}
+
+int FixCaromSprings::unpack_exchange(int i, double *numbers) { return unpack(i, numbers); }
+
+/// Nothing is global; but LAMMPS calls this before it asks for sizes.
+void FixCaromSprings::write_restart(FILE *file)
+{
+	settle();
+	const int size = 0;
+	if (comm->me == 0)
+		fwrite(&size, sizeof size, 1, file);
+}
+
+int FixCaromSprings::size_restart(int i)
+{
+	settle();
+	return 1 + (int)spring_store_size(&store, i);
+}
+
+/// Of any process: LAMMPS writes what its first one says.
+int FixCaromSprings::maxsize_restart()
+{
+	settle();
+	int most = 0;
+	MPI_Allreduce(&store.most, &most, 1, MPI_INT32_T, MPI_MAX, world);
+	return 2 + SPRING_NUMBERS * most;
+}
+
+int FixCaromSprings::pack_restart(int i, double *numbers)
+{
+	settle();
+	numbers[0] = size_restart(i);
+	spring_store_pack(&store, i, numbers + 1);
+	return size_restart(i);
+}
+
+void FixCaromSprings::unpack_restart(int i, int nth)
+{
+	const double *extra = atom->extra[i];
+	for (int k = 0; k < nth; k++)
+		extra += (int)*extra;
+	unpack(i, extra + 1);
+}
+
+double FixCaromSprings::memory_usage()
+{
+	return (double)store.capacity * 4 * sizeof(double) + (double)store.entry_capacity * sizeof *store.entries +
+		(double)store.places * (sizeof *store.first + sizeof *store.number);
+}
