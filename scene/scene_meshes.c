@@ -278,7 +278,7 @@ bool scene_build_mesh(const scene_description *scene, int32_t index, sim_mesh *m
 	if (source->kind == SCENE_MESH_FILE) {
 		made = io_load_mesh(source->file, mesh, error);
 		if (!made)
-			sim_fail_in(error, "%s: ", source->file);
+			sim_fail_in(error, "%s: field \"meshes.%s\": %s: ", scene->file, source->name, source->file);
 	} else {
 		made = sim_make_shape(source->shape, source->triangles, source->seed, mesh, error);
 		if (!made)

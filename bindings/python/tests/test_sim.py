@@ -270,7 +270,7 @@ class Misuse(unittest.TestCase):
             wrong = self.check(path, "scene.json:2: ")
             self.assertEqual((wrong.file, wrong.line), (str(path), 2))
             mesh = {"meshes": {"thing": {"file": "absent.obj"}}, "bodies": {"list": [{"mesh": "thing"}]}}
-            self.assertEqual(self.check(mesh, "absent.obj: cannot be opened").file, "absent.obj")
+            self.assertEqual(self.check(mesh, "absent.obj: cannot be opened", "meshes.thing").file, "scene")
             with self.assertRaisesRegex(sim.SceneError, "checkpoint"):
                 sim.open(GRAINS, restart=Path(folder, "checkpoint"))
             with self.assertRaisesRegex(sim.SceneError, "recording"):
