@@ -595,24 +595,6 @@ TEST(baked, meshes_hold_no_more_than_is_baked_of_them)
 	carom_destroy_context(context);
 }
 
-TEST(baked, meshes_of_boxes_hold_no_more_either)
-{
-	fixture_heap heap;
-	carom_context *context = fixture_heap_context(&heap, 1);
-	const long long blocks = heap.blocks;
-	cr_box_mesh kept[CR_BOX_MESHES] = { { { 0 }, NULL } };
-	cr_shape box;
-	cr_shape_init(&(carom_shape){ .type = CAROM_BOX, .half_extents = { 0.5, 0.6, 0.7 } }, &box);
-	const size_t before = carom_memory_in_use(context);
-	REQUIRE(cr_make_box_mesh(context, kept, &box) == CAROM_SUCCESS);
-	CHECK(carom_memory_in_use(context) - before < 5850);
-	CHECK_INT(heap.blocks, blocks + 2); // the mesh, and one block of all its arrays
-	cr_shape_free(&box);
-	cr_release_box_meshes(kept);
-	CHECK(carom_memory_in_use(context) == before);
-	carom_destroy_context(context);
-}
-
 TEST(baked, loading_allocates_the_block_and_the_mesh_alone)
 {
 	fixture_heap heap;

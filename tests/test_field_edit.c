@@ -181,7 +181,7 @@ static bool refit_facets(
 	carom_mesh *copy = NULL;
 	cr_change change = { 0 };
 	cr_facets local, whole;
-	REQUIRE(cr_copy_mesh(context, field, false, &copy) == CAROM_SUCCESS);
+	REQUIRE(cr_copy_mesh(context, field, CR_COPY_ALL, &copy) == CAROM_SUCCESS);
 	cr_surroundings near;
 	REQUIRE(cr_collider_surroundings(context, &copy->collider, vertices, count, &near) == CAROM_SUCCESS);
 	REQUIRE(cr_topology_refit(context, &copy->topology, vertices, places, count, &near, &change) == CAROM_SUCCESS);

@@ -176,6 +176,11 @@ carom_result cr_collider_copy_tree(
 /// has lost its area: then the collider is only good to be freed (collider_moving.c).
 bool cr_collider_refit_all(carom_simd simd, bool strays, cr_collider *collider);
 
+/// Bring a closed collider up to date all of whose vertices have moved, as cr_collider_build makes
+/// it, but for its binary tree and grid, which it does not have. points: those of the samples, by
+/// number, whose normals stay. Takes no memory; false as of cr_collider_refit_all.
+bool cr_collider_refit_sampled(carom_context *context, const float *points, cr_collider *collider);
+
 /// Lengths of triangles are told apart by the leading bits of the float: by an eighth at most.
 enum { CR_LENGTH_SHIFT = 20, CR_LENGTHS = 0x7f800000 >> CR_LENGTH_SHIFT };
 static inline uint32_t cr_length_class(float length)

@@ -69,15 +69,69 @@ static void measure_vertices(bool strays, cr_collider *c)
 	}
 }
 
-bool cr_collider_refit_all(carom_simd simd, bool strays, cr_collider *c)
+/// Bring all up to date but the samples.
+static bool refit_triangles(const cr_bvh_kernels *kernels, bool strays, cr_collider *c)
 {
 	int32_t lengths[CR_LENGTHS] = { 0 };
-	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(simd);
 	measure_vertices(strays, c);
 	if (!kernels->refit(c, cr_ray_pad(c), lengths))
 		return false;
 	cr_collider_measure_extent(c, lengths);
 	cr_collider_outline(c);
+	return true;
+}
+
+bool cr_collider_refit_all(carom_simd simd, bool strays, cr_collider *c)
+{
+	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(simd);
+	if (!refit_triangles(kernels, strays, c))
+		return false;
 	kernels->refit_samples(c);
+	return true;
+}
+
+/// Put the samples of a block at their points; the box of these is that of child i of a node.
+static void place_block(cr_sample8 *block, const float *points, cr_node8 *node, uint32_t i)
+{
+	for (int k = 0; k < 3; k++) {
+		node->lower[k][i] = INFINITY;
+		node->upper[k][i] = -INFINITY;
+		for (int lane = 0; lane < CR_WIDTH; lane++) {
+			const float x = points[3 * (int64_t)block->number[lane] + k];
+			block->point[k][lane] = x;
+			node->lower[k][i] = x < node->lower[k][i] ? x : node->lower[k][i];
+			node->upper[k][i] = x > node->upper[k][i] ? x : node->upper[k][i];
+		}
+	}
+}
+
+/// The box of an inner child of a node is that of all its own children; unused ones are empty.
+static void join_children(const cr_node8 *child, cr_node8 *node, uint32_t i)
+{
+	for (int k = 0; k < 3; k++) {
+		node->lower[k][i] = INFINITY;
+		node->upper[k][i] = -INFINITY;
+		for (int lane = 0; lane < CR_WIDTH; lane++) {
+			node->lower[k][i] = fminf(node->lower[k][i], child->lower[k][lane]);
+			node->upper[k][i] = fmaxf(node->upper[k][i], child->upper[k][lane]);
+		}
+	}
+}
+
+bool cr_collider_refit_sampled(carom_context *context, const float *points, cr_collider *c)
+{
+	if (!refit_triangles(cr_get_bvh_kernels(context->simd), false, c))
+		return false;
+	// Children come after their parents.
+	for (int32_t n = c->sample_tree.node_count - 1; n >= 0; n--) {
+		cr_node8 *node = &c->sample_tree.nodes[n];
+		for (uint32_t i = 0; i < node->child_count; i++) {
+			if (node->child[i] & CR_LEAF_BIT)
+				place_block(&c->samples[node->child[i] & ~CR_LEAF_BIT], points, node, i);
+			else
+				join_children(&c->sample_tree.nodes[node->child[i]], node, i);
+		}
+	}
+	cr_collider_measure_exits(context, c);
 	return true;
 }

@@ -50,6 +50,9 @@ struct carom_mesh {
 	void *baked;        // the block, where it belongs to the mesh; else NULL
 	bool edited;        // facets, and some arrays of the grid, lie beside the block
 	cr_moving *moving;  // of a mesh whose vertices move; else NULL
+	// a reference: the mesh whose arrays it shares but for those that follow the places of its
+	// vertices; else NULL
+	carom_mesh *shared;
 };
 
 /// Types of shapes that are treated alike (shape_table.h).

@@ -80,20 +80,28 @@ static bool lies_in(const growth *g, const cr_facet *f, int32_t triangle)
 	return true;
 }
 
-/// The plane of a facet from all its triangles.
-static void settle_plane(const growth *g, cr_facet *f)
+/// The plane of a facet from all its triangles, whose areas (area_of) have the sum.
+static void settle_plane(const cr_topology *t, const cr_facets *facets, v3d sum, cr_facet *f)
 {
-	v3d sum = { 0, 0, 0 };
 	double offset = 0;
-	for (int32_t i = 0; i < f->count; i++)
-		sum = v3d_add(sum, g->areas[g->facets->triangles[f->first + i]]);
 	f->normal = v3d_normalize(sum);
 	f->area = 0.5 * v3d_length(sum);
 	for (int32_t i = 0; i < 3 * f->count; i++) {
-		const int64_t corner = 3 * (int64_t)g->facets->triangles[f->first + i / 3] + i % 3;
-		offset += v3d_dot(f->normal, point_of(g->topology, g->topology->triangles[corner]));
+		const int64_t corner = 3 * (int64_t)facets->triangles[f->first + i / 3] + i % 3;
+		offset += v3d_dot(f->normal, point_of(t, t->triangles[corner]));
 	}
 	f->offset = offset / (3 * f->count);
+}
+
+void cr_facets_settle(const cr_topology *t, cr_facets *facets)
+{
+	for (int32_t i = 0; i < facets->count; i++) {
+		cr_facet *f = &facets->data[i];
+		v3d sum = { 0, 0, 0 };
+		for (int32_t k = 0; k < f->count; k++)
+			sum = v3d_add(sum, area_of(t, facets->triangles[f->first + k]));
+		settle_plane(t, facets, sum, f);
+	}
 }
 
 /// The plane that a facet begins with, of a triangle that is measured.
@@ -126,7 +134,10 @@ static void grow(const growth *g, int32_t seed, int32_t first)
 			g->stack[top++] = next;
 		}
 	}
-	settle_plane(g, f);
+	v3d sum = { 0, 0, 0 };
+	for (int32_t i = 0; i < f->count; i++)
+		sum = v3d_add(sum, g->areas[facets->triangles[f->first + i]]);
+	settle_plane(g->topology, facets, sum, f);
 }
 
 /// A crease leaves a vertex along a line.

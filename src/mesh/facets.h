@@ -73,6 +73,9 @@ bool cr_facets_build(carom_context *context, const cr_topology *topology, bool c
 /// comes without a text. On failure the facets are empty.
 carom_result cr_facets_refit(carom_context *context, const cr_topology *topology, const cr_change *change,
 	const cr_facets *from, const float lower[3], const float upper[3], bool closed, cr_facets *facets);
+/// Bring the planes of facets up to date whose vertices have moved so that the facets stay, with
+/// the bits that cr_facets_build gives them.
+void cr_facets_settle(const cr_topology *topology, cr_facets *facets);
 /// List the edges of a small hull, whose other members are set; of any other mesh there are none.
 /// Returns false when out of memory (hull_edges.c).
 bool cr_facets_list_edges(carom_context *context, const cr_topology *topology, cr_facets *facets);

@@ -97,9 +97,7 @@ void cr_corner_cosine(const cr_topology *topology, int32_t triangle, int corner,
 	*cosine = -v3d_dot(v3d_normalize(v3d_sub(to, at)), v3d_normalize(v3d_sub(at, from)));
 }
 
-// sums: zeroed, one vector for each vertex; the first vertex at a position gathers for all there.
-// Keeps the normals of the faces.
-static void sum_corner_normals(const cr_topology *topology, v3d *face_normals, v3d *sums)
+void cr_sum_corner_normals(const cr_topology *topology, v3d *face_normals, v3d *sums)
 {
 	for (int32_t triangle = 0; triangle < topology->triangle_count; triangle++) {
 		if (!topology->used[triangle]) {
@@ -164,7 +162,7 @@ static bool make_vertex_normals(cr_mesh_scan *scan)
 			sums[vertex] = (v3d){ 0, 0, 0 };
 			store(topology->normals + 3 * (int64_t)vertex, sums[vertex]);
 		}
-		sum_corner_normals(topology, scan->face_normals, sums);
+		cr_sum_corner_normals(topology, scan->face_normals, sums);
 		// Only corners of triangles get a normal: other vertices cast no rays, even at a position
 		// that is in use.
 		for (int64_t i = 0; i < 3 * (int64_t)topology->triangle_count; i++) {

@@ -53,6 +53,10 @@ void cr_corner_cosine(const cr_topology *topology, int32_t triangle, int corner,
 /// the unit sum of the unit normals of the triangles in use that meet there, in floats; zero where
 /// undefined.
 v3d cr_edge_normal(const cr_topology *topology, int32_t half_edge);
+/// Sum up the normals of triangles at their corners, weighted by the angles there. face_normals
+/// [triangle_count]: those of the triangles are put there. sums [vertex_count]: zeroed; the first
+/// vertex at a position gathers for all there.
+void cr_sum_corner_normals(const cr_topology *topology, v3d *face_normals, v3d *sums);
 /// Store the unit vector of a sum of weighted unit vectors; zero where the sum is no more than the
 /// rounding of its terms.
 void cr_store_normal(v3d sum, float normal[3]);

@@ -27,6 +27,7 @@ typedef enum way {
 typedef struct walk {
 	way way;
 	bool in_memory; // of counting and moving: the block holds arrays alone
+	bool places;    // of counting and moving: those alone that follow the places of vertices
 	uint8_t *bytes; // NULL: counting
 	size_t at, size;
 	const char *fault; // the field that is wrong; NULL: none so far
@@ -158,6 +159,9 @@ static void *pass_array(walk *w, const char *field, void *data, int64_t count, s
 #define FLOAT(of, name) pass_float(w, #name, &(of)->name)
 #define DOUBLE(of, name) pass_double(w, #name, &(of)->name)
 #define ARRAY(field, pointer, count) (pointer) = pass_array(w, field, pointer, count, sizeof *(pointer))
+// One that stays as it is where vertices move.
+#define FIXED_ARRAY(field, pointer, count) \
+	(pointer) = w->places ? (pointer) : pass_array(w, field, pointer, count, sizeof *(pointer))
 
 static void walk_report(walk *w, carom_mesh_report *r)
 {
@@ -202,10 +206,10 @@ static void walk_topology(walk *w, bool bare, bool has_edges, cr_topology *t, co
 	t->vertex_count = r->vertex_count;
 	t->triangle_count = r->triangle_count;
 	ARRAY("vertices", t->vertices, 3 * vertices);
-	ARRAY("triangles", t->triangles, 3 * triangles);
-	ARRAY("weld", t->weld, vertices);
-	ARRAY("used", t->used, triangles);
-	ARRAY("neighbours", t->neighbours, 3 * triangles);
+	FIXED_ARRAY("triangles", t->triangles, 3 * triangles);
+	FIXED_ARRAY("weld", t->weld, vertices);
+	FIXED_ARRAY("used", t->used, triangles);
+	FIXED_ARRAY("neighbours", t->neighbours, 3 * triangles);
 	ARRAY("normals", t->normals, bare ? 0 : 3 * vertices);
 	ARRAY("edge_normals", t->edge_normals, has_edges ? 9 * triangles : 0);
 }
@@ -219,13 +223,13 @@ static void walk_facets(walk *w, cr_facets *f, const carom_mesh_report *r, int32
 	BOOL(f, convex);
 	DOUBLE(f, slack);
 	INT(f, edge_count, 0, CR_FEW_EDGES);
-	ARRAY("few", f->few, f->few_count);
-	ARRAY("edges of a hull", f->edges, f->edge_count);
+	FIXED_ARRAY("few", f->few, f->few_count);
+	FIXED_ARRAY("edges of a hull", f->edges, f->edge_count);
 	ARRAY("facets", f->data, f->count);
-	ARRAY("facet of triangles", f->of_triangle, f->triangle_count);
-	ARRAY("triangles of facets", f->triangles, used);
-	ARRAY("creases", f->crease, f->triangle_count);
-	ARRAY("corners", f->corner, f->vertex_count);
+	FIXED_ARRAY("facet of triangles", f->of_triangle, f->triangle_count);
+	FIXED_ARRAY("triangles of facets", f->triangles, used);
+	FIXED_ARRAY("creases", f->crease, f->triangle_count);
+	FIXED_ARRAY("corners", f->corner, f->vertex_count);
 }
 
 static void walk_tree(walk *w, const char *field, cr_tree8 *t, int32_t primitives)
@@ -234,8 +238,8 @@ static void walk_tree(walk *w, const char *field, cr_tree8 *t, int32_t primitive
 	pass_int(w, field, &t->block_count, 0, primitives);
 	pass_int(w, field, &t->depth, 0, CR_MAX_DEPTH);
 	ARRAY(field, t->nodes, t->node_count);
-	ARRAY(field, t->block_first, t->block_count);
-	ARRAY(field, t->block_size, t->block_count);
+	FIXED_ARRAY(field, t->block_first, t->block_count);
+	FIXED_ARRAY(field, t->block_size, t->block_count);
 }
 
 /// bare: without the binary tree.
@@ -250,15 +254,15 @@ static void walk_collider(walk *w, bool bare, cr_collider *c, const carom_mesh_r
 	FLOAT(c, extent);
 	c->closed = r->closed;
 	const int32_t used = c->triangle_count;
-	ARRAY("triangle numbers", c->triangle_number, used);
-	c->binary.primitive_count = bare ? 0 : used;
+	FIXED_ARRAY("triangle numbers", c->triangle_number, used);
+	c->binary.primitive_count = bare || w->places ? 0 : used;
 	pass_int(w, "binary tree", &c->binary.node_count, 0, INT32_MAX);
 	ARRAY("binary tree", c->binary.nodes, c->binary.node_count);
 	ARRAY("binary tree", c->binary.order, c->binary.primitive_count);
 	walk_tree(w, "tree", &c->tree, used);
 	ARRAY("blocks", c->blocks, c->tree.block_count);
-	ARRAY("edges of blocks", c->across, c->tree.block_count);
-	ARRAY("places", c->place, used > 0 ? r->triangle_count : 0);
+	FIXED_ARRAY("edges of blocks", c->across, c->tree.block_count);
+	FIXED_ARRAY("places", c->place, used > 0 ? r->triangle_count : 0);
 	INT(c, outline_count, used > 0, CR_WIDTH);
 	c->outline = pass_behind(w, "outline", c->outline, (size_t)c->outline_count * sizeof *c->outline);
 	NUMBER(c, sample_count);
@@ -377,9 +381,9 @@ static cr_mesh_parts parts_of(const carom_mesh *m)
 }
 
 /// The bytes that a mesh is baked to, or that its arrays take in one block in memory.
-static size_t count_bytes(cr_mesh_parts *parts, bool in_memory)
+static size_t count_bytes(cr_mesh_parts *parts, bool in_memory, bool places)
 {
-	walk w = { .way = COUNT, .in_memory = in_memory };
+	walk w = { .way = COUNT, .in_memory = in_memory, .places = places };
 	walk_parts(&w, parts);
 	return w.at;
 }
@@ -391,7 +395,7 @@ carom_result carom_mesh_save(const carom_mesh *mesh, carom_write_fn *write, void
 	if (!write)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_save: write is NULL");
 	cr_mesh_parts parts = parts_of(mesh);
-	const size_t size = count_bytes(&parts, false);
+	const size_t size = count_bytes(&parts, false, false);
 	uint8_t *bytes = cr_alloc_zero(mesh->context, size);
 	if (!bytes)
 		return cr_fail_memory(mesh->context, "a baked mesh");
@@ -516,27 +520,39 @@ static carom_result load(carom_context *context, uint8_t *bytes, size_t size, bo
 	return result == CAROM_SUCCESS ? make_mesh(context, &parts, bytes, size, owned, mesh) : result;
 }
 
-carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, bool bare, carom_mesh **copy)
+/// The parts of a mesh that a copy has.
+static cr_mesh_parts parts_to_copy(const carom_mesh *mesh, cr_copy_kind kind)
 {
 	cr_mesh_parts parts = parts_of(mesh);
-	parts.bare = bare;
-	if (bare) {
-		parts.facets = (cr_facets){ 0 };
+	parts.bare = kind == CR_COPY_BARE;
+	if (kind != CR_COPY_ALL) {
 		parts.collider.binary = (cr_tree2){ 0 };
 		parts.collider.grid = (cr_grid){ 0 };
+	}
+	if (kind == CR_COPY_BARE) {
+		parts.facets = (cr_facets){ 0 };
 		parts.hull = (cr_hull_data){ 0 };
 		parts.exact = NULL;
 		parts.topology.normals = parts.topology.edge_normals = NULL;
 	}
-	const size_t size = count_bytes(&parts, true);
+	return parts;
+}
+
+carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, cr_copy_kind kind, carom_mesh **copy)
+{
+	cr_mesh_parts parts = parts_to_copy(mesh, kind);
+	const bool places = kind == CR_COPY_PLACES;
+	const size_t size = count_bytes(&parts, true, places);
 	uint8_t *bytes = cr_alloc(context, size);
 	if (!bytes && size > 0)
 		return cr_fail_memory(context, "a copy of a mesh");
-	walk w = { .way = MOVE, .in_memory = true, .bytes = bytes };
+	walk w = { .way = MOVE, .in_memory = true, .places = places, .bytes = bytes };
 	walk_parts(&w, &parts);
 	const carom_result result = make_mesh(context, &parts, bytes, size, true, copy);
 	if (result != CAROM_SUCCESS)
 		cr_free(context, bytes, size);
+	else if (places)
+		(*copy)->shared = carom_retain_mesh(mesh);
 	return result;
 }
 

@@ -22,9 +22,16 @@ typedef struct cr_mesh_parts {
 	bool bare;
 } cr_mesh_parts;
 
-/// A copy of a mesh in one block, whose arrays may be written until it is handed out. bare: see
-/// cr_mesh_parts.
-carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, bool bare, carom_mesh **copy);
+typedef enum cr_copy_kind {
+	CR_COPY_ALL,
+	CR_COPY_BARE, // see cr_mesh_parts
+	// the arrays that other places of the vertices change; the others are those of the mesh, which
+	// the copy keeps alive. Without binary tree and grid
+	CR_COPY_PLACES,
+} cr_copy_kind;
+
+/// A copy of a mesh in one block, whose arrays may be written until it is handed out.
+carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, cr_copy_kind kind, carom_mesh **copy);
 
 /// Check all counts, indices, links and numbers of parts whose arrays are as long as their counts
 /// say: nothing that a mesh does may leave an array, or go on for ever. Returns the field that is

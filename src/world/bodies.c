@@ -163,7 +163,7 @@ carom_result cr_init_body_shape(carom_world *world, const carom_shape *def, bool
 carom_result cr_make_body_mesh(void *user, cr_body *body)
 {
 	carom_world *world = user;
-	carom_result result = cr_make_box_mesh(&world->memory, world->box_meshes, &body->shape);
+	carom_result result = cr_make_box_mesh(&world->memory, &world->box_meshes, world->pipeline.lab != NULL, &body->shape);
 	if (result == CAROM_SUCCESS)
 		result = attach_shape(world, &body->shape, "carom_world_step");
 	if (result != CAROM_SUCCESS)

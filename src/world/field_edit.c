@@ -251,7 +251,7 @@ static carom_result copy_and_refit(const edit *e, const moves *m, cr_field_work 
 {
 	cr_change change = { 0 };
 	carom_mesh *copy = NULL;
-	carom_result result = cr_copy_mesh(e->context, e->from, false, &copy);
+	carom_result result = cr_copy_mesh(e->context, e->from, CR_COPY_ALL, &copy);
 	if (result != CAROM_SUCCESS)
 		return result;
 	result = refit(e, m, copy, &change, work);

@@ -117,6 +117,7 @@ static void free_mesh(carom_mesh *mesh)
 	if (mesh->baked_bytes > 0) {
 		if (mesh->edited)
 			free_edited(mesh);
+		carom_release_mesh(mesh->shared);
 		cr_free(context, mesh->baked, mesh->baked_bytes);
 		cr_free(context, mesh, sizeof *mesh);
 		return;
@@ -257,7 +258,7 @@ carom_result cr_pack_mesh(carom_mesh **mesh)
 	carom_mesh *packed = NULL;
 	if (bytes_of(*mesh) > PACKED_BYTES)
 		return CAROM_SUCCESS;
-	const carom_result result = cr_copy_mesh((*mesh)->context, *mesh, false, &packed);
+	const carom_result result = cr_copy_mesh((*mesh)->context, *mesh, CR_COPY_ALL, &packed);
 	carom_release_mesh(*mesh);
 	*mesh = packed;
 	return result;

@@ -78,7 +78,7 @@ carom_result cr_copy_moved_mesh(carom_context *context, const carom_mesh *mesh, 
 		*copy = NULL;
 		return cr_fail_memory(context, "a copy of a mesh");
 	}
-	const carom_result result = cr_copy_mesh(context, mesh, true, copy);
+	const carom_result result = cr_copy_mesh(context, mesh, CR_COPY_BARE, copy);
 	if (result != CAROM_SUCCESS) {
 		carom_mesh none = { .context = context, .moving = moving };
 		cr_free_moving(&none);

@@ -54,7 +54,7 @@ static void destroy_query(cr_spare *spare)
 	cr_contact_query *q = (cr_contact_query *)spare;
 	carom_context *context = q->context;
 	cr_pipeline_free(&q->pipeline);
-	cr_release_box_meshes(q->box_meshes);
+	cr_free_box_meshes(&q->memory, &q->box_meshes);
 	cr_results_free(&q->memory, &q->results);
 	cr_array_free(&q->memory, &q->bodies);
 	cr_free(context, q, sizeof *q);
@@ -64,7 +64,7 @@ static void destroy_query(cr_spare *spare)
 static carom_result make_mesh(void *user, cr_body *body)
 {
 	cr_contact_query *q = user;
-	return cr_make_box_mesh(&q->memory, q->box_meshes, &body->shape);
+	return cr_make_box_mesh(&q->memory, &q->box_meshes, false, &body->shape);
 }
 
 static carom_result init_query(cr_contact_query *q)

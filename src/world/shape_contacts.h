@@ -15,7 +15,7 @@ typedef struct cr_contact_query {
 	carom_context *context; // the user's
 	carom_context memory;   // child of one thread: pays for everything here
 	CR_ARRAY(cr_body) bodies;
-	cr_box_mesh box_meshes[CR_BOX_MESHES];
+	cr_box_meshes box_meshes;
 	int32_t shapes; // of the first bodies: these hold shapes of their own
 	bool failed;
 	cr_stages stages;

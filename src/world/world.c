@@ -69,7 +69,7 @@ void carom_destroy_world(carom_world *world)
 		cr_release_compound(&world->memory, world->bodies.data[i].compound);
 		cr_shape_free(&world->bodies.data[i].shape);
 	}
-	cr_release_box_meshes(world->box_meshes);
+	cr_free_box_meshes(&world->memory, &world->box_meshes);
 	cr_impacts_free(&world->memory, &world->impacts);
 	cr_continuous_free(world);
 	cr_shape_impacts_free(&world->memory, &world->shape_impacts);

@@ -8,6 +8,7 @@
 #include "frame/shape_check.h"
 #include "contact/merge.h"
 #include "contact/contact.h"
+#include "world/box_mesh.h"
 #include "world/compound.h"
 #include "world/continuous.h"
 #include "world/deforming.h"
@@ -22,14 +23,6 @@
 
 enum { CR_BODY_COOKIE = 0x424f4459 };
 
-/// The mesh of a box, kept for further boxes of these half extents. NULL: none.
-typedef struct cr_box_mesh {
-	double half[3];
-	carom_mesh *mesh;
-} cr_box_mesh;
-
-enum { CR_BOX_MESHES = 64 };
-
 struct carom_world {
 	carom_context *context; // the user's
 	carom_context memory;   // child of it that counts and limits the memory of this world
@@ -38,9 +31,9 @@ struct carom_world {
 	CR_ARRAY(int32_t) free_bodies; // numbers of bodies of one part to use again, last first
 	// those of bodies of more: by number, none next to another
 	CR_ARRAY(cr_range) free_ranges;
-	int32_t body_count;                    // alive
-	int32_t shape_count;                   // parts alive
-	cr_box_mesh box_meshes[CR_BOX_MESHES]; // by a hash of the half extents: the last of each
+	int32_t body_count;  // alive
+	int32_t shape_count; // parts alive
+	cr_box_meshes box_meshes;
 	cr_pipeline pipeline;
 	cr_results results[2];
 	int current; // which results are the last step's
@@ -115,11 +108,6 @@ void cr_end_part(carom_world *world, cr_body *part);
 
 /// Derive a shape: takes a reference to its mesh. A box has none until cr_make_box_mesh.
 void cr_shape_init(const carom_shape *def, cr_shape *shape);
-/// Give a box its mesh: that of an equal box (box_meshes [CR_BOX_MESHES]), or a new one, for which
-/// memory pays and which stays there for further boxes. On failure the shape has none.
-carom_result cr_make_box_mesh(carom_context *memory, cr_box_mesh *box_meshes, cr_shape *shape);
-/// Give up the references of kept meshes of boxes.
-void cr_release_box_meshes(cr_box_mesh *box_meshes);
 void cr_shape_free(cr_shape *shape);
 
 /// Check the arrays of a batch of rays against a mesh (mesh_query.c).
