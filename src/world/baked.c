@@ -347,7 +347,7 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 	if (w->fault)
 		return;
 	walk_topology(w, p->bare, has_edges, &p->topology, &p->report);
-	if (!p->bare)
+	if (!p->bare && !p->unfaceted)
 		walk_facets(w, &p->facets, &p->report, p->collider.triangle_count);
 	ARRAY("materials", p->materials, has_materials ? p->report.triangle_count : 0);
 	ARRAY("materials of vertices", p->vertex_materials, has_materials ? p->report.vertex_count : 0);
@@ -525,12 +525,14 @@ static cr_mesh_parts parts_to_copy(const carom_mesh *mesh, cr_copy_kind kind)
 {
 	cr_mesh_parts parts = parts_of(mesh);
 	parts.bare = kind == CR_COPY_BARE;
-	if (kind != CR_COPY_ALL) {
+	parts.unfaceted = kind == CR_COPY_UNFACETED;
+	if (kind == CR_COPY_BARE || kind == CR_COPY_PLACES) {
 		parts.collider.binary = (cr_tree2){ 0 };
 		parts.collider.grid = (cr_grid){ 0 };
 	}
-	if (kind == CR_COPY_BARE) {
+	if (kind == CR_COPY_BARE || kind == CR_COPY_UNFACETED)
 		parts.facets = (cr_facets){ 0 };
+	if (kind == CR_COPY_BARE) {
 		parts.hull = (cr_hull_data){ 0 };
 		parts.exact = NULL;
 		parts.topology.normals = parts.topology.edge_normals = NULL;

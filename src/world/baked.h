@@ -20,11 +20,13 @@ typedef struct cr_mesh_parts {
 	// It has no normals, facets, grid and binary tree, and neither a hull nor vertices as they were
 	// given. A baked mesh has all of them.
 	bool bare;
+	bool unfaceted; // a copy that has no facets
 } cr_mesh_parts;
 
 typedef enum cr_copy_kind {
 	CR_COPY_ALL,
-	CR_COPY_BARE, // see cr_mesh_parts
+	CR_COPY_BARE,      // see cr_mesh_parts
+	CR_COPY_UNFACETED, // all but the facets, which are made beside the block
 	// the arrays that other places of the vertices change; the others are those of the mesh, which
 	// the copy keeps alive. Without binary tree and grid
 	CR_COPY_PLACES,

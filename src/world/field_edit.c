@@ -1,6 +1,6 @@
 /// Height fields with other heights in a rectangle. See carom_create_edited_field.
 ///
-/// The edited field is a copy, in one block, whose vertices move; everything that was made of them
+/// The edited field is a copy, in one block but for its facets, whose vertices move; everything that was made of them
 /// is refitted near the rectangle. Where holes open or close the triangles are others, and the
 /// field is made again. Cost: copying the mesh, a short test of each sample's way out, and the work
 /// near the rectangle.
@@ -228,7 +228,6 @@ static carom_result refit(const edit *e, const moves *m, carom_mesh *mesh, cr_ch
 {
 	const cr_field *f = &mesh->field;
 	mesh->edited = true;
-	mesh->facets = (cr_facets){ 0 };
 	cr_surroundings near;
 	carom_result result = cr_collider_surroundings(e->context, &mesh->collider, m->vertices, m->count, &near);
 	if (result != CAROM_SUCCESS)
@@ -251,7 +250,7 @@ static carom_result copy_and_refit(const edit *e, const moves *m, cr_field_work 
 {
 	cr_change change = { 0 };
 	carom_mesh *copy = NULL;
-	carom_result result = cr_copy_mesh(e->context, e->from, CR_COPY_ALL, &copy);
+	carom_result result = cr_copy_mesh(e->context, e->from, CR_COPY_UNFACETED, &copy);
 	if (result != CAROM_SUCCESS)
 		return result;
 	result = refit(e, m, copy, &change, work);
