@@ -1,7 +1,7 @@
 /// @file carom_lammps.h
 /// Forces of spheres inside LAMMPS, by Carom: for very uneven radii, where LAMMPS' own neighbour
 /// lists are slow. Works with a LAMMPS that was not built for it, through its C interface (fix
-/// external).
+/// external). pair_style carom (pair_carom.h) computes the same forces in less time.
 ///
 /// The forces are those of LAMMPS' pair styles gran/hooke, gran/hooke/history and
 /// gran/hertz/history (Silbert et al. 2001; Brilliantov et al. 1996), with their parameters and
