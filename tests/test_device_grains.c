@@ -4,7 +4,9 @@
 #include "device_fixture.h"
 #include "granular_fixture.h"
 #include "sim/grains/granular_memento.h"
+#include "vulkan/vk_commands.h"
 #include "vulkan/vk_kernels.h"
+#include "vulkan/vk_memory.h"
 
 /// A device and a context for it.
 typedef struct place {
@@ -589,6 +591,139 @@ TEST(device_grains, the_validation_layer_has_nothing_to_say)
 	}
 	CHECK_INT(errors, 0);
 	carom_destroy_context(p.context);
+}
+
+// ---- A device of the caller's ----
+
+/// Copy a buffer by commands of our own on the caller's device, and wait. Returns the bytes, in memory that `to` maps.
+static const void *copy_by_hand(carom_device *own, carom_device_buffer from, cr_gpu_buffer *to)
+{
+	const cr_vk *vk = own->vk;
+	REQUIRE(cr_gpu_make_staging(own, to, from.size) == CAROM_SUCCESS);
+	VkCommandPool pool;
+	VkCommandBuffer commands;
+	const VkCommandPoolCreateInfo pool_info = { .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+		.queueFamilyIndex = own->queue_family };
+	REQUIRE(vk->CreateCommandPool(own->device, &pool_info, NULL, &pool) == VK_SUCCESS);
+	const VkCommandBufferAllocateInfo info = {
+		.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1
+	};
+	REQUIRE(vk->AllocateCommandBuffers(own->device, &info, &commands) == VK_SUCCESS);
+	const VkCommandBufferBeginInfo begin_info = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO };
+	REQUIRE(vk->BeginCommandBuffer(commands, &begin_info) == VK_SUCCESS);
+	const VkBufferCopy piece = { 0, 0, from.size };
+	VkBuffer source;
+	memcpy(&source, &from.buffer, sizeof source);
+	vk->CmdCopyBuffer(commands, source, to->buffer, 1, &piece);
+	REQUIRE(vk->EndCommandBuffer(commands) == VK_SUCCESS);
+	const VkSubmitInfo submit_info = {
+		.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands
+	};
+	REQUIRE(vk->QueueSubmit(own->queue, 1, &submit_info, VK_NULL_HANDLE) == VK_SUCCESS);
+	REQUIRE(vk->DeviceWaitIdle(own->device) == VK_SUCCESS);
+	vk->DestroyCommandPool(own->device, pool, NULL);
+	return to->mapped;
+}
+
+/// What a caller would have made: the handles of a device.
+static carom_vulkan_handles handles_of(const carom_device *own)
+{
+	carom_vulkan_handles h = { .instance = own->instance.instance,
+		.physical_device = own->physical,
+		.device = own->device,
+		.queue = own->queue,
+		.queue_family = own->queue_family,
+		.doubles = true };
+	memcpy(&h.get_instance_proc_addr, &own->instance.get_function, sizeof h.get_instance_proc_addr);
+	return h;
+}
+
+/// Every neighbour that touches in plain C is in the row that the caller's own copy brings.
+static void check_rows(const heap *h, const uint64_t *first, const uint32_t *other)
+{
+	int64_t touching = 0;
+	for (int64_t i = 0; i < h->count; i++) {
+		uint64_t e = first[i];
+		for (int64_t j = 0; j < h->count; j++) {
+			const double *a = &h->places[4 * i], *b = &h->places[4 * j], sum = a[3] + b[3];
+			const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] };
+			while (e < first[i + 1] && (other[e] & ~CAROM_GRAINS_TOUCHED) < j)
+				e++;
+			if (i == j || d[0] * d[0] + d[1] * d[1] + d[2] * d[2] > sum * sum)
+				continue;
+			touching++;
+			CHECK(e < first[i + 1] && (other[e] & ~CAROM_GRAINS_TOUCHED) == j);
+		}
+	}
+	CHECK(touching > 0);
+}
+
+TEST(device_grains, a_callers_device_reads_the_buffers_without_the_library)
+{
+	const place p = open_place(false);
+	const carom_vulkan_handles handles = handles_of(p.device);
+	carom_device_def def = carom_default_device_def();
+	def.vulkan = &handles;
+	carom_device *lent;
+	REQUIRE(carom_create_device(p.context, &def, &lent) == CAROM_SUCCESS);
+	heap h = make_heap(lent);
+	carom_grains *grains;
+	REQUIRE(carom_create_grains(p.context, &h.def, &grains) == CAROM_SUCCESS);
+	carom_grains_state state = state_of(&h);
+	REQUIRE(carom_grains_set_state(grains, &state) == CAROM_SUCCESS);
+	CHECK(advance(grains, &h, 10, NULL) == CAROM_SUCCESS);
+	carom_grains_buffers buffers;
+	REQUIRE(carom_grains_get_buffers(grains, &buffers) == CAROM_SUCCESS);
+	const carom_grains_stats before = carom_grains_get_stats(grains);
+	cr_gpu_buffer copies[3] = { { 0 }, { 0 }, { 0 } };
+	cr_gpu_lock(p.device);
+	const double *places = copy_by_hand(p.device, buffers.places, &copies[0]);
+	const uint64_t *first = copy_by_hand(p.device, buffers.first, &copies[1]);
+	const uint32_t *other = copy_by_hand(p.device, buffers.other, &copies[2]);
+	cr_gpu_unlock(p.device);
+	CHECK(buffers.places.address != 0 && buffers.springs.address != 0);
+	CHECK_INT(carom_grains_get_stats(grains).bytes_down, before.bytes_down);
+	memcpy(h.places, places, 4 * (size_t)h.count * sizeof *places);
+	check_rows(&h, first, other);
+	heap seen = make_heap(lent);
+	carom_grains_state now = state_of(&seen);
+	REQUIRE(carom_grains_get_state(grains, &now) == CAROM_SUCCESS);
+	CHECK(memcmp(seen.places, h.places, 4 * (size_t)h.count * sizeof *h.places) == 0);
+	cr_gpu_lock(p.device);
+	for (int k = 0; k < 3; k++)
+		cr_gpu_free(p.device, &copies[k]);
+	cr_gpu_unlock(p.device);
+	carom_destroy_grains(grains);
+	carom_destroy_device(lent);
+	free_heap(&seen);
+	free_heap(&h);
+	close_place(p);
+}
+
+TEST(device_grains, a_callers_device_is_checked)
+{
+	const place p = open_place(false);
+	carom_device_def def = carom_default_device_def();
+	carom_vulkan_handles handles = handles_of(p.device);
+	def.vulkan = &handles;
+	carom_device *lent;
+	def.choice = "0";
+	CHECK(
+		carom_create_device(p.context, &def, &lent) == CAROM_INVALID_ARGUMENT && strstr(carom_error_text(p.context), "choice"));
+	def.choice = NULL;
+	def.tier = CAROM_TIER_QUERY;
+	CHECK(carom_create_device(p.context, &def, &lent) == CAROM_INVALID_ARGUMENT && strstr(carom_error_text(p.context), "tier"));
+	def.tier = CAROM_TIER_AUTO;
+	handles.doubles = false;
+	REQUIRE(carom_create_device(p.context, &def, &lent) == CAROM_SUCCESS);
+	heap h = make_heap(lent);
+	carom_grains *grains;
+	CHECK(carom_create_grains(p.context, &h.def, &grains) == CAROM_UNSUPPORTED && strstr(carom_error_text(p.context), "double"));
+	carom_destroy_device(lent);
+	handles.queue = NULL;
+	CHECK(carom_create_device(p.context, &def, &lent) == CAROM_INVALID_ARGUMENT && strstr(carom_error_text(p.context), "queue"));
+	free_heap(&h);
+	close_place(p);
 }
 
 // Words of SPIR-V that the next case knows (the specification's numbers).

@@ -68,6 +68,19 @@ typedef struct carom_device_info {
 CAROM_API carom_result carom_list_devices(
 	carom_context *context, carom_device_info *infos, int32_t capacity, int32_t *count);
 
+/// A device of Vulkan that the caller has made, for carom_device_def.vulkan: handles, and the
+/// loader's function. It must have been made for Vulkan 1.2, with the features bufferDeviceAddress,
+/// shaderInt64, subgroupSizeControl, computeFullSubgroups, and the extension
+/// VK_EXT_subgroup_size_control where it is not of version 1.3.
+typedef struct carom_vulkan_handles {
+	/// PFN_vkGetInstanceProcAddr, with which the instance was made
+	void (*(*get_instance_proc_addr)(void *instance, const char *name))(void);
+	void *instance, *physical_device, *device; ///< VkInstance, VkPhysicalDevice, VkDevice
+	void *queue; ///< VkQueue, for compute; the library submits to it, and waits for its own work
+	uint32_t queue_family; ///< of the queue
+	bool doubles;          ///< the feature shaderFloat64 is on
+} carom_vulkan_handles;
+
 /// How to make a device. Start from carom_default_device_def.
 typedef struct carom_device_def {
 	int cookie; ///< set by carom_default_device_def; do not touch
@@ -76,6 +89,12 @@ typedef struct carom_device_def {
 	/// else an integrated one, else a virtual or another one, and never a driver that runs on the
 	/// processor. NULL: "auto". The text is not kept.
 	const char *choice;
+	/// Not NULL: use this device of the caller's, which must outlive the one that is made. Buffers
+	/// that the library shows (carom/grains.h) are of it then. Vulkan wants that no two threads use
+	/// a queue at once: while a call of the library uses the device, the caller must not use the
+	/// queue. choice must be NULL, validation off (it is the caller's), and the tier AUTO or
+	/// COMPUTE. The record is copied.
+	const carom_vulkan_handles *vulkan;
 	/// How detectors search on it. QUERY or PIPELINE on a device that lacks it: CAROM_UNSUPPORTED.
 	carom_device_tier tier;
 	/// File of compiled kernels, so that the next process need not compile them: read now, if it is

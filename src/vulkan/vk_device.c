@@ -382,6 +382,16 @@ static carom_result refuse_choice(carom_context *context, const char *choice, co
 		count == 1 ? "s" : "", infos[0].name);
 }
 
+/// The device that the caller has made.
+static carom_result adopt_device(carom_device *device)
+{
+	device->physical = device->handles.physical_device;
+	const carom_result result = describe_all(&device->instance, &device->physical, 1, &device->info);
+	if (result != CAROM_SUCCESS || device->info.usable)
+		return result;
+	return cr_fail(device->context, CAROM_UNSUPPORTED, "%s cannot be used: %s", device->info.name, device->info.lacks);
+}
+
 static carom_result choose_device(carom_device *device)
 {
 	const char *choice = device->def.choice && device->def.choice[0] ? device->def.choice : "auto";
@@ -446,6 +456,15 @@ static carom_result choose_tier(carom_device *device, const cr_gpu_ray_limits *r
 	return CAROM_SUCCESS;
 }
 
+/// Bits of time stamps on a queue of a family.
+static uint32_t stamps_of(const cr_vk *vk, VkPhysicalDevice physical, uint32_t family)
+{
+	VkQueueFamilyProperties families[MOST_FAMILIES];
+	uint32_t count = MOST_FAMILIES;
+	vk->GetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
+	return family < count ? families[family].timestampValidBits : 0;
+}
+
 /// Keep the answers of the driver for later.
 static carom_result look_up(carom_device *device)
 {
@@ -456,10 +475,16 @@ static carom_result look_up(carom_device *device)
 	device->limits = c.properties.properties.limits;
 	memcpy(device->cache_uuid, c.properties.properties.pipelineCacheUUID, sizeof device->cache_uuid);
 	device->queue_family = (uint32_t)find_family(device->vk, device->physical, &device->timestamp_bits);
+	if (device->adopted) {
+		device->queue_family = device->handles.queue_family;
+		device->timestamp_bits = stamps_of(device->vk, device->physical, device->queue_family);
+		device->info.doubles = device->info.doubles && device->handles.doubles;
+	}
 	device->leaf_size = LEAF_SIZE;
 	device->fences = c.properties12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE;
 	device->vk->GetPhysicalDeviceMemoryProperties(device->physical, &device->memory_types);
-	const cr_gpu_ray_limits rays = find_rays(&c);
+	// The caller's device may have been made without its extensions.
+	const cr_gpu_ray_limits rays = device->adopted ? (cr_gpu_ray_limits){ 0 } : find_rays(&c);
 	return choose_tier(device, &rays);
 }
 
@@ -508,14 +533,19 @@ static carom_result open_queue(carom_device *device)
 	const carom_result known = look_up(device);
 	if (known != CAROM_SUCCESS)
 		return known;
-	const VkResult result = make_device(device);
+	if (device->adopted)
+		device->device = device->handles.device;
+	const VkResult result = device->adopted ? VK_SUCCESS : make_device(device);
 	if (result != VK_SUCCESS) {
 		device->device = NULL;
 		return cr_gpu_fail(device, "vkCreateDevice", result);
 	}
 	if (!find_device_functions(device))
 		return cr_fail(device->context, CAROM_DEVICE_FAILED, "%s: its driver lacks functions of Vulkan 1.2", device->info.name);
-	device->vk->GetDeviceQueue(device->device, device->queue_family, 0, &device->queue);
+	if (device->adopted)
+		device->queue = device->handles.queue;
+	else
+		device->vk->GetDeviceQueue(device->device, device->queue_family, 0, &device->queue);
 	return CAROM_SUCCESS;
 }
 
@@ -537,9 +567,10 @@ static carom_result open_device(carom_device *device)
 {
 	carom_result result = copy_cache_path(device);
 	if (result == CAROM_SUCCESS)
-		result = cr_open_instance(device->context, &device->def, &device->instance);
+		result = (device->adopted ? cr_adopt_instance : cr_open_instance)(device->context, &device->def, &device->instance);
 	if (result == CAROM_SUCCESS)
-		result = choose_device(device);
+		result = (device->adopted ? adopt_device : choose_device)(device);
+	device->def.vulkan = NULL;
 	device->def.choice = NULL;
 	if (result == CAROM_SUCCESS)
 		result = open_queue(device);
@@ -554,15 +585,33 @@ static void close_device(carom_device *device)
 {
 	carom_context *context = device->context;
 	if (device->device && device->vk->DestroyDevice) {
-		device->vk->DeviceWaitIdle(device->device);
+		// Of the caller's device other queues may be in use. Ours has been waited for.
+		if (!device->adopted)
+			device->vk->DeviceWaitIdle(device->device);
 		cr_gpu_close_commands(device);
 		cr_gpu_close_kernels(device);
-		device->vk->DestroyDevice(device->device, device->instance.memory);
+		if (!device->adopted)
+			device->vk->DestroyDevice(device->device, device->instance.memory);
 	}
 	cr_close_instance(&device->instance);
 	cr_mutex_destroy(&device->lock);
 	cr_free(context, device->cache_path, device->cache_path_size);
 	cr_free(context, device, sizeof *device);
+}
+
+static carom_result check_handles(carom_context *context, const carom_device_def *def)
+{
+	const carom_vulkan_handles *h = def->vulkan;
+	const char *wrong = !h->get_instance_proc_addr ? "get_instance_proc_addr is NULL"
+		: !h->instance                             ? "instance is NULL"
+		: !h->physical_device                      ? "physical_device is NULL"
+		: !h->device                               ? "device is NULL"
+		: !h->queue                                ? "queue is NULL"
+		: def->choice                              ? "choice is not NULL beside it"
+		: def->validation                          ? "validation is on, and the instance is the caller's"
+		: def->tier > CAROM_TIER_COMPUTE           ? "the tier is one of rays"
+												   : NULL;
+	return wrong ? cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_device_def.vulkan: %s", wrong) : CAROM_SUCCESS;
 }
 
 carom_result carom_create_device(carom_context *context, const carom_device_def *def, carom_device **device)
@@ -580,12 +629,18 @@ carom_result carom_create_device(carom_context *context, const carom_device_def 
 	if ((int)def->tier < CAROM_TIER_AUTO || def->tier > CAROM_TIER_PIPELINE)
 		return cr_fail(
 			context, CAROM_INVALID_ARGUMENT, "carom_device_def.tier is %d, none of carom_device_tier", (int)def->tier);
+	const carom_result fits = def->vulkan ? check_handles(context, def) : CAROM_SUCCESS;
+	if (fits != CAROM_SUCCESS)
+		return fits;
 	carom_device *made = cr_alloc_zero(context, sizeof *made);
 	if (!made)
 		return cr_fail_memory(context, "a device");
 	made->context = context;
 	made->vk = &made->instance.vk;
 	made->def = *def;
+	made->adopted = def->vulkan != NULL;
+	if (def->vulkan)
+		made->handles = *def->vulkan;
 	cr_mutex_init(&made->lock);
 	const carom_result result = open_device(made);
 	if (result != CAROM_SUCCESS) {

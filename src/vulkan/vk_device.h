@@ -84,6 +84,8 @@ struct carom_device {
 	cr_vk_instance instance;
 	const cr_vk *vk; // &instance.vk
 	carom_device_def def;
+	bool adopted; // the caller has made it: handles
+	carom_vulkan_handles handles;
 	char *cache_path; // NULL: none
 	size_t cache_path_size;
 

@@ -182,15 +182,32 @@ static carom_result listen(cr_vk_instance *instance)
 								: cr_fail_vulkan(instance->context, "Vulkan", "vkCreateDebugUtilsMessengerEXT", result);
 }
 
-carom_result cr_open_instance(carom_context *context, const carom_device_def *def, cr_vk_instance *instance)
+static void clear_instance(carom_context *context, const carom_device_def *def, cr_vk_instance *instance)
 {
-	const bool validation = def->validation;
 	memset(instance, 0, sizeof *instance);
 	instance->context = context;
 	instance->callbacks = (VkAllocationCallbacks){
 		.pUserData = context, .pfnAllocation = allocate, .pfnReallocation = reallocate, .pfnFree = release
 	};
 	instance->memory = def->driver_memory ? &instance->callbacks : NULL;
+}
+
+carom_result cr_adopt_instance(carom_context *context, const carom_device_def *def, cr_vk_instance *instance)
+{
+	clear_instance(context, def, instance);
+	instance->adopted = true;
+	instance->get_function = (PFN_vkGetInstanceProcAddr)def->vulkan->get_instance_proc_addr;
+	instance->instance = def->vulkan->instance;
+	if (!find_instance_functions(instance))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"carom_device_def.vulkan: get_instance_proc_addr finds no functions of Vulkan 1.2 for the instance");
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_open_instance(carom_context *context, const carom_device_def *def, cr_vk_instance *instance)
+{
+	const bool validation = def->validation;
+	clear_instance(context, def, instance);
 	if (!open_loader(instance))
 		return CAROM_SUCCESS; // no loader, no devices
 	const VkResult result = make_instance(instance, validation);
@@ -214,7 +231,7 @@ void cr_close_instance(cr_vk_instance *instance)
 			(PFN_vkDestroyDebugUtilsMessengerEXT)instance->get_function(instance->instance, "vkDestroyDebugUtilsMessengerEXT");
 		destroy(instance->instance, instance->messenger, instance->memory);
 	}
-	if (instance->instance && instance->vk.DestroyInstance)
+	if (instance->instance && instance->vk.DestroyInstance && !instance->adopted)
 		instance->vk.DestroyInstance(instance->instance, instance->memory);
 	if (instance->library)
 		dlclose(instance->library);

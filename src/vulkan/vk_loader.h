@@ -99,6 +99,7 @@ typedef struct cr_vk_instance {
 	const VkAllocationCallbacks *memory;
 	VkAllocationCallbacks callbacks;
 	VkInstance instance; // NULL: there is no driver
+	bool adopted;        // it is the caller's
 	cr_vk vk;
 	VkDebugUtilsMessengerEXT messenger;
 	atomic_llong messages; // of the validation layer
@@ -107,6 +108,8 @@ typedef struct cr_vk_instance {
 /// Open the loader and make an instance. CAROM_SUCCESS with instance->instance NULL where there is
 /// no loader or no driver. With def->validation CAROM_UNSUPPORTED where the layer is missing.
 carom_result cr_open_instance(carom_context *context, const carom_device_def *def, cr_vk_instance *instance);
+/// Use an instance of the caller's in place of one of our own.
+carom_result cr_adopt_instance(carom_context *context, const carom_device_def *def, cr_vk_instance *instance);
 /// Close what cr_open_instance opened, be it half of it.
 void cr_close_instance(cr_vk_instance *instance);
 
