@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 HEADERS = """base math mesh geometry mesh_query shape spheres sweep results world query collide batch
-record snapshot proximity vulkan""".split()
+record snapshot proximity vulkan grains""".split()
 
 # C types of single values, and their kinds in src/binding.h.
 SCALARS = {
@@ -26,7 +26,8 @@ NUMBERS = {"carom_vec3": ("F64", 3), "carom_quat": ("F64", 4), "carom_body_id": 
 # Structs that Python sees in another form: arrays, arguments, callbacks. Each has its table all the same.
 INNER = """allocator strided batch elements ray_batch hit_batch placed_shape shape_cast shape_pair motion_pair
 sphere_pairs sphere_neighbours sweep_hits context_def version sphere_input mesh_def sweep_mesh_def
-device_info device_def device_stats kernel_time""".split()
+device_info device_def device_stats kernel_time device_buffer vulkan_handles grain_law grain_wall grains_def
+grains_state grains_moment grains_step grains_stats grains_buffers""".split()
 # Values of structs that are made without a default function.
 STARTS = {
     "pose": "carom_pose_identity()",
