@@ -61,7 +61,6 @@ static void read_output(const io_json_node *root, scene_description *scene)
 	int format = 0;
 	if (!io_json_member(root, "output", &node) || !io_json_fields(&node, fields))
 		return;
-	check_belongs(&node, "contacts", scene->has_bodies, "bodies");
 	for (int i = 1; i < 3; i++)
 		check_belongs(&node, fields[i], scene->has_deforming, "deforming");
 	check_belongs(&node, "snapshots", scene->has_spheres, "spheres");

@@ -807,8 +807,6 @@ TEST(scene, errors_of_sections)
 		"folder/x.json:2: field \"output.frames\": is for \"deforming\", which this scene does not have");
 	check_error("{\"bodies\": {\"planes\": [{}]}, \"output\": {\"energy\": 1}}",
 		"folder/x.json:1: field \"output.energy\": is for \"spheres\", which this scene does not have");
-	check_error("{\"spheres\": {}, \"output\": {\"contacts\": true}}",
-		"folder/x.json:1: field \"output.contacts\": is for \"bodies\", which this scene does not have");
 	check_error("{\"bodies\": {\"planes\": [{}]}, \"picture\": {\"box\": true}}",
 		"folder/x.json:1: field \"picture.box\": is for \"spheres\", which this scene does not have");
 	check_error("{\"bodies\": {\"planes\": [{}]}, \"picture\": {\"ground\": true}}",

@@ -20,6 +20,7 @@
 #define SIM_SOFT_H
 
 #include "carom/carom.h"
+#include "sim/base/contact_point.h"
 #include "sim/base/sim_error.h"
 #include "sim/base/tape.h"
 #include "sim/cloth/soft_motion.h"
@@ -183,6 +184,13 @@ sim_soft_surface sim_soft_get_surface(const sim_soft *soft);
 
 /// Is a body, by its number in the definition, a rigid one?
 bool sim_soft_is_rigid(const sim_soft *soft, int32_t body);
+
+/// Add the points where what deforms touched anything in the last step, or in the last part of one
+/// that was halved, at the places of its end: contacts of features that began nearer than 1.1
+/// thicknesses, impacts of those from farther away, and contacts with the spheres that it met.
+/// Depths count from the thickness (with spheres, from half of it): a depth below 0 means that the
+/// two ended farther apart. None before the first step. False when memory is short.
+bool sim_soft_list_contacts(const sim_soft *soft, sim_contact_points *points);
 
 /// A hash of all places and velocities, bit for bit.
 uint64_t sim_soft_hash(const sim_soft *soft);

@@ -180,3 +180,32 @@ void soft_sum_reactions(sim_soft *s)
 		}
 	}
 }
+
+// ---- Looking ----
+
+// Features that were nearer than this as the part of the step began, in thicknesses, rest upon each
+// other; those from farther away have met.
+static const double REST = 1.1;
+
+/// The middle between the places of the two features.
+static sim_contact_point point_of(const sim_soft *s, const soft_contact *c)
+{
+	sim_contact_point point = { .kind = c->start < REST * s->def.thickness ? SIM_CONTACT_CLOTH : SIM_CONTACT_IMPACT,
+		.depth = s->def.thickness - soft_gap(c, s->committed) };
+	for (int k = 0; k < 3; k++) {
+		point.normal[k] = c->normal[k];
+		for (int i = 0; i < 4; i++)
+			point.point[k] += 0.5 * fabs(c->weight[i]) * s->committed[3 * (int64_t)c->vertices[i] + k];
+	}
+	return point;
+}
+
+bool sim_soft_list_contacts(const sim_soft *s, sim_contact_points *points)
+{
+	for (int64_t i = 0; i < s->contacts.count; i++) {
+		const sim_contact_point point = point_of(s, &s->contacts.data[i]);
+		if (!sim_add_contact_point(points, &point))
+			return false;
+	}
+	return soft_list_spheres(s, points);
+}

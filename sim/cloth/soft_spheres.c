@@ -693,3 +693,22 @@ bool soft_move_spheres(sim_soft *s, sim_tape *tape, sim_error *error)
 	}
 	return true;
 }
+
+bool soft_list_spheres(const sim_soft *s, sim_contact_points *points)
+{
+	for (int64_t i = 0; s->spheres && i < s->spheres->pair_count; i++) {
+		sphere_pair pair = s->spheres->pairs[i];
+		const soft_sphere *b = &s->spheres->data[pair.sphere];
+		if (!(pair.pushed > 0))
+			continue;
+		const double length = look(s, &pair, b->committed.place, s->committed);
+		sim_contact_point point = { .kind = SIM_CONTACT_SPHERE, .depth = b->radius + SKIN * s->def.thickness - length };
+		for (int k = 0; k < 3; k++) {
+			point.normal[k] = pair.normal[k];
+			point.point[k] = b->committed.place[k] - b->radius * pair.normal[k];
+		}
+		if (!sim_add_contact_point(points, &point))
+			return false;
+	}
+	return true;
+}

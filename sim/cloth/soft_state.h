@@ -226,6 +226,8 @@ bool soft_end_spheres(sim_soft *soft, double duration, sim_error *error);
 void soft_reset_spheres(sim_soft *soft, bool to_begin);
 void soft_commit_spheres(sim_soft *soft);
 void soft_destroy_spheres(sim_soft *soft);
+/// Add the points where spheres were pushed in the last substep. False when memory is short.
+bool soft_list_spheres(const sim_soft *soft, sim_contact_points *points);
 /// Move what the spheres carry over to the next step. False, with the reason in error, when memory
 /// is short.
 bool soft_move_spheres(sim_soft *soft, sim_tape *tape, sim_error *error);

@@ -5,6 +5,7 @@
 #define SIM_GRANULAR_OUTPUT_H
 
 #include "sim/grains/granular.h"
+#include "sim/base/contact_point.h"
 #include "sim/base/sphere_cloud.h"
 
 /// Places and motions in the order of the definition.
@@ -28,6 +29,11 @@ sim_sphere_cloud sim_granular_frame_cloud(const sim_granular_frame *frame);
 
 /// A hash of all bits of the frame: equal for equal states.
 uint64_t sim_hash_granular_frame(const sim_granular_frame *frame);
+
+/// Add the points where spheres touch each other and walls now, and those where they met bodies of
+/// other kinds in the last step (sim_granular_set_touches). Found anew: the coming steps do not
+/// depend on the call. False, with the reason in error, when memory is short.
+bool sim_granular_list_contacts(sim_granular *granular, sim_contact_points *points, sim_error *error);
 
 /// Spheres whose centre lies in a closed box.
 int64_t sim_count_spheres_inside(const sim_granular_frame *frame, const double lower[3], const double upper[3]);

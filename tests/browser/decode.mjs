@@ -29,6 +29,34 @@ function readVtp(file) {
 	return new Float32Array(bytes.buffer.slice(first, first + size));
 }
 
+/** The points of a file of carom run --contacts: [kind, x, y, z, nx, ny, nz, depth] each. */
+function readCsv(file) {
+	const kinds = ['impact', 'cloth', 'sphere'];
+	return readFileSync(file, 'utf8').trim().split('\n').slice(1).map((line) => line.split(',').map((cell, i) => i === 0 ? kinds.indexOf(cell) : +cell));
+}
+
+/** The points of a frame are those of its file. Returns their number. */
+async function checkPoints(name, info, frame, file) {
+	const { values } = read.unpack(await read.readBlock(read.page, `points-${name}-${frame}`)), source = readCsv(file);
+	const totals = [0, 1, 2].map((kind) => source.filter((row) => row[0] === kind).length);
+	assert.deepEqual([...values.subarray(0, 8)], [1, ...totals, source.length, 0, 0, 0]);
+	assert.equal(values.length, 8 * (source.length + 1));
+	source.forEach((row, i) => {
+		const v = values.subarray(8 * (i + 1), 8 * (i + 2)), near = (from, end, quantum) => worst(v.subarray(from, end), row.slice(from, end), quantum) <= 0.51;
+		assert.equal(v[0], row[0]);
+		assert.ok(near(1, 4, info.quantum) && near(4, 7, info.points.normal_quantum) && near(7, 8, info.points.depth_quantum), `frame ${frame}: point ${i}`);
+	});
+	return totals;
+}
+
+/** The sums of the kinds over all frames of a track; fileOf: of a frame. */
+async function checkAllPoints(name, info, frames, fileOf) {
+	const sums = [0, 0, 0];
+	for (let i = 0; i < frames; i++)
+		(await checkPoints(name, info, i, fileOf(i))).forEach((n, k) => { sums[k] += n; });
+	done.push(`${sums[0]} impacts, ${sums[1]} cloth points, ${sums[2]} sphere points`);
+}
+
 const done = [];
 if (read.head.tracks.vertices) {
 	const { track, frames } = await readTrack(read, 'vertices');
@@ -38,6 +66,8 @@ if (read.head.tracks.vertices) {
 		assert.ok(worst(frames[i], source, track.info.quantum) <= 0.5, `frame ${i} of vertices`);
 	}
 	done.push(`${frames.length} frames of vertices`);
+	if (track.info.points)
+		await checkAllPoints('vertices', track.info, frames.length, (i) => `${folder}/frames/contacts_${String(i * track.info.every).padStart(6, '0')}.csv`);
 }
 if (read.head.tracks.spheres) {
 	const { track, frames } = await readTrack(read, 'spheres'), every = read.head.spheres_every;
@@ -50,6 +80,8 @@ if (read.head.tracks.spheres) {
 		assert.ok(worst(frames[i], kept, track.info.quantum) <= 0.5, `frame ${i} of spheres`);
 	}
 	done.push(`${frames.length} frames of spheres`);
+	if (track.info.points)
+		await checkAllPoints('spheres', track.info, frames.length, (i) => `${folder}/${files[i * track.info.every].replace('spheres_', 'contacts_').replace('.vtp', '.csv')}`);
 }
 if (read.head.tracks.poses && poses && existsSync(poses)) {
 	const { track, frames } = await readTrack(read, 'poses'), bytes = readFileSync(poses), width = bytes.length / 8 / track.info.recorded_frames;

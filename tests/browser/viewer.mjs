@@ -59,6 +59,23 @@ try {
 	for (const name of ['bodies.html', 'cloth.html', 'spheres.html'])
 		await plays(name);
 
+	// Points of what deforms and of spheres: their numbers are told, and each layer changes the picture.
+	for (const [name, keys] of [['cloth.html', ['9', '0']], ['spheres.html', ['s']]]) {
+		await open(name);
+		await browser.until(`${state}.points !== undefined`, `${name}: points`);
+		await browser.key('End');
+		await browser.until('!caromViewer.dirty && !caromViewer.scene.readingPoints', `${name}: points of the last frame`);
+		for (const key of keys) {
+			const before = await browser.evaluate(picture), layer = await browser.evaluate(`(() => { const list = [...document.querySelectorAll('#layers label')];
+				const label = list.find((each) => each.querySelector('kbd').textContent.toLowerCase() === '${key}'); return { off: label.className, count: +label.querySelector('.count').textContent.replace(/\\D/g, '') }; })()`);
+			assert.equal(layer.off, '', `${name}: layer ${key} is off`);
+			assert.ok(layer.count > 0, `${name}: layer ${key} has no points`);
+			await browser.key(key);
+			assert.notEqual((await browser.evaluate(picture)).hash, before.hash, `${name}: layer ${key} changes nothing`);
+		}
+		quiet(name);
+	}
+
 	// Two recordings: one clock, one camera, contacts and picked bodies in both, and where they differ.
 	const half = (renderer) => `(() => { const v = caromViewer.${renderer}.canvas, c = document.createElement('canvas'); c.width = v.width; c.height = v.height;
 		const d = c.getContext('2d'); caromViewer.drawNow(); d.drawImage(v, 0, 0); const p = new Uint32Array(d.getImageData(0, 0, c.width, c.height).data.buffer);

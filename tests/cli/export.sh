@@ -5,6 +5,7 @@ source "$(dirname "$0")/common.bash"
 source "$CAROM_SOURCE/tests/cli/export_scenes.bash"
 
 export_scenes
+cp cloth.json again.json
 
 # What is told; one object on stdout.
 expect 0 err 'bodies.html: [0-9.]+ MB, 25 frames' export bodies -o bodies.html
@@ -39,8 +40,10 @@ if command -v node > /dev/null && node -e 'process.exit(typeof DecompressionStre
 	[ -e poses.raw ] || echo "without h5py: poses are not compared"
 	node "$CAROM_SOURCE/tests/browser/decode.mjs" bodies.html bodies poses.raw > decoded || fail "bodies.html does not hold the run"
 	grep -q ' contacts' decoded || fail "bodies.html has no contacts"
-	node "$CAROM_SOURCE/tests/browser/decode.mjs" cloth.html cloth
-	node "$CAROM_SOURCE/tests/browser/decode.mjs" spheres.html spheres
+	node "$CAROM_SOURCE/tests/browser/decode.mjs" cloth.html cloth > decoded || fail "cloth.html does not hold the run"
+	grep -Eq ' [1-9][0-9]* impacts, [1-9][0-9]* cloth points, 0 sphere points' decoded || fail "cloth.html lacks impacts or contacts: $(cat decoded)"
+	node "$CAROM_SOURCE/tests/browser/decode.mjs" spheres.html spheres > decoded || fail "spheres.html does not hold the run"
+	grep -Eq ' 0 impacts, 0 cloth points, [1-9][0-9]* sphere points' decoded || fail "spheres.html lacks contacts: $(cat decoded)"
 	node "$CAROM_SOURCE/tests/browser/decode.mjs" many.html many
 	node "$CAROM_SOURCE/tests/browser/decode.mjs" all.html all
 else
@@ -96,6 +99,19 @@ expect 1 err "^carom: error: nowhere.h5: cannot be opened" export bodies nowhere
 expect 1 err 'frames of different runs' export bodies less -o page.html
 expect 2 err 'two recordings go into a page' export bodies cloth -o two.glb
 expect 2 err '' export bodies cloth bodies -o page.html
+
+# Files of contacts: one that is not there makes no page fail, one that is damaged does.
+cp -r cloth points
+rm points/frames/contacts_000003.csv
+expect 0 err 'points.html' export points -o points.html
+grep -q '"points":' points.html || fail "the contacts are not in the page"
+head -c -3 cloth/frames/contacts_000010.csv > points/frames/contacts_000010.csv
+expect 1 err 'frames/contacts_000010.csv: line [0-9]+: has no end' export points -o page.html
+printf 'kind,x,y,z,nx,ny,nz,depth\ncloth,1,2,3,0,0,1\n' > points/frames/contacts_000010.csv
+expect 1 err 'contacts_000010.csv: line 2: depth: is no finite number' export points -o page.html
+# A run without --contacts removes those of an earlier one.
+"$CAROM" run again.json --out points --no-picture > run.out 2> run.err || fail "cloth does not run again: $(cat run.err)"
+if ls points/frames/contacts_* 2> ls.err; then fail "contacts of an earlier run are left over"; fi
 
 mkdir part
 cp spheres/spheres* part

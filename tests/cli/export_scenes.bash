@@ -51,7 +51,7 @@ END
 	[ $# != 0 ] || set -- bodies cloth spheres many all large
 	for name in "$@"; do
 		local contacts=()
-		[ $name != bodies ] || contacts=(--contacts)
+		case $name in bodies | cloth | spheres) contacts=(--contacts) ;; esac
 		"$CAROM" run $name.json --out $name --no-picture "${contacts[@]}" > run.out 2> run.err || fail "$name does not run: $(cat run.err)"
 	done
 	"$CAROM" make --shape sphere --triangles 50 -o many.ply > /dev/null 2>&1 || printf 'ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n' > many.ply

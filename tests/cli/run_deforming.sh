@@ -117,7 +117,6 @@ sed 's/0, 0.3, 0/0, 0, 0/' scene.json > crossing.json
 expect 1 err 'crossing.json: triangle [0-9]+ of body "stone" and triangle [0-9]+ of body "cloth" cross at the start' run crossing.json
 expect 1 err '--mesh: .*has no mesh "rock"' run scene.json --mesh rock=ball.obj
 expect 1 err '--movie needs --out' run scene.json --movie
-expect 2 err '--contacts is for scenes with "bodies"; scene.json has none' run scene.json --contacts
 expect 2 err '--count is for scenes with "spheres"; scene.json has none' run scene.json --count 5
 echo '{ "bodies": { "planes": [{}] } }' > bodies.json
 for option in "resolution 0.5" "frames 2" movie; do

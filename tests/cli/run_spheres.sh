@@ -198,7 +198,6 @@ expect 1 err 'a checkpoint has its spheres already' run scene.json --restart par
 expect 1 err 'has done 230 steps already, and 200 are wanted' run scene.json --restart part/checkpoint.h5 --steps 200
 expect 1 err 'three.csv' run scene.json --restart three.csv
 expect 1 err 'time_step: 0.01 s is not below' run <(sed 's/1e-4/1e-2/' scene.json)
-expect 2 err '--contacts is for scenes with "bodies"' run scene.json --contacts
 echo '{ "bodies": { "planes": [{}] } }' > bodies.json
 for option in "count 5" "snapshots 5"; do
 	# shellcheck disable=SC2086

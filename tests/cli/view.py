@@ -110,7 +110,7 @@ def check_whole():
     assert told[0]["step"] == 0 and told[0]["row"] == "" and told[-1]["step"] == 2000
     assert [one["step"] for one in told] == sorted({one["step"] for one in told})
     assert all(one["row"].startswith(f"{one['step']},") for one in told[1:])
-    assert [block[0] for block in told[0]["blocks"]] == ["poses", "contacts", "vertices", "spheres"]
+    assert [block[0] for block in told[0]["blocks"]] == ["poses", "contacts", "vertices", "points-vertices", "spheres", "points-spheres"]
     assert found[-1][2].decode() == "The run has ended, after 2000 of 2000 steps.", found[-1]
     assert run.wait() == 0, run.stderr.read()
 

@@ -109,6 +109,11 @@ bool export_add_contacts(export_bodies *bodies, int64_t every, web_page *page, s
 /// Add the module, and hashes of the contacts of some frames of the page, found here at the places
 /// that the page has. Nothing is added without a module.
 int export_add_checks(export_bodies *bodies, const export_options *options, int64_t every, web_page *page);
+/// Are there files with the contacts of a track of the source?
+bool export_has_points(const export_source *source, const export_track *track);
+/// Add the contacts of each frame of a track that goes into the page, where there are files with
+/// them. EXIT_DONE, also when the page is full, or EXIT_FAILED after a message.
+int export_add_points(const export_source *source, const export_track *track, int64_t every, double quantum, web_page *page);
 bool export_add_deforming(const export_deforming *deforming, web_page *page, sim_error *error);
 bool export_add_spheres(const export_spheres *spheres, web_page *page, sim_error *error);
 void export_describe_bodies(const export_bodies *bodies, cJSON *head, cJSON *track);

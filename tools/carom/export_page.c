@@ -193,6 +193,8 @@ static void describe_tracks(const job *j, cJSON *head)
 		cJSON_AddNumberToObject(object, "every", (double)j->every);
 		if (j->source->bodies && track == &j->source->bodies->track)
 			export_describe_bodies(j->source->bodies, head, object);
+		if (export_has_points(j->source, track))
+			page_describe_points(object, quantum_of(j, track));
 	}
 }
 
@@ -325,6 +327,8 @@ static int add_further_blocks(job *j)
 		status = settle(j, web_page_add(&j->page, "stats", s->stats, strlen(s->stats), &error), &error);
 	if (status == EXIT_DONE && s->bodies)
 		status = settle(j, export_add_contacts(s->bodies, j->every, &j->page, &error), &error);
+	for (int i = 0; i < j->track_count && status == EXIT_DONE; i++)
+		status = export_add_points(s, j->tracks[i], j->every, quantum_of(j, j->tracks[i]), &j->page);
 	for (int i = 0; i < j->track_count && status == EXIT_DONE; i++)
 		status = add_blocks(j, j->tracks[i], 1, INT64_MAX);
 	if (status == EXIT_DONE && s->bodies && !j->page.is_full)

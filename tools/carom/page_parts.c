@@ -148,3 +148,42 @@ void page_fill_contact(const io_recorded_contact *contact, double quantum, int32
 	}
 	to[8] = web_quantise(contact->depth, quantum / 16);
 }
+
+// ---- Points ----
+
+/// Depths of spheres are thousandths of a radius, and less.
+static double point_depth_quantum(double quantum) { return quantum / 4096; }
+
+void page_describe_points(cJSON *track, double quantum)
+{
+	cJSON *points = cJSON_AddObjectToObject(track, "points");
+	cJSON_AddNumberToObject(points, "normal_quantum", NORMAL_QUANTUM);
+	cJSON_AddNumberToObject(points, "depth_quantum", point_depth_quantum(quantum));
+}
+
+static void fill_point(const sim_contact_point *point, double quantum, int32_t to[PAGE_POINT_NUMBERS])
+{
+	to[0] = (int32_t)point->kind;
+	for (int k = 0; k < 3; k++) {
+		to[1 + k] = web_quantise(point->point[k], quantum);
+		to[4 + k] = web_quantise(point->normal[k], NORMAL_QUANTUM);
+	}
+	to[7] = web_quantise(point->depth, point_depth_quantum(quantum));
+}
+
+int32_t *page_fill_points(const sim_contact_points *points, double quantum, int64_t *count)
+{
+	const int64_t all = points ? points->count : 0, step = 1 + (all - 1) / PAGE_POINTS, kept = (all + step - 1) / step;
+	int32_t *values = calloc((size_t)(kept + 1) * PAGE_POINT_NUMBERS, sizeof *values), *to = values;
+	*count = (kept + 1) * PAGE_POINT_NUMBERS;
+	if (!values)
+		return NULL;
+	values[0] = points != NULL;
+	values[1 + SIM_CONTACT_KINDS] = (int32_t)kept;
+	for (int64_t i = 0; i < all; i++) {
+		values[1 + points->data[i].kind]++;
+		if (i % step == 0)
+			fill_point(&points->data[i], quantum, to += PAGE_POINT_NUMBERS);
+	}
+	return values;
+}

@@ -5,6 +5,7 @@
 #define CAROM_TOOL_PAGE_PARTS_H
 
 #include "io/recording.h"
+#include "sim/base/contact_point.h"
 #include "scene/scene.h"
 #include "web/page.h"
 
@@ -14,6 +15,8 @@ enum {
 	PAGE_ROW_NUMBERS = 18,    ///< of a shape in the page
 	PAGE_POSE_NUMBERS = 7,    ///< of a body in a frame: place, and quaternion x y z w
 	PAGE_CONTACT_NUMBERS = 9, ///< body a, body b, point, normal, depth
+	PAGE_POINT_NUMBERS = 8,   ///< sim_contact_kind, point, normal, depth
+	PAGE_POINTS = 50000,      ///< of a frame that are in the page, about
 };
 
 /// Of a quaternion's numbers.
@@ -53,6 +56,15 @@ bool page_add_mesh(web_page *page, int32_t number, const io_recorded_mesh *mesh,
 
 /// A pose in whole numbers.
 void page_fill_pose(const carom_pose *pose, double quantum, int32_t to[PAGE_POSE_NUMBERS]);
+
+/// Add what the viewer must know of the points of a track to its object in the head.
+void page_describe_points(cJSON *track, double quantum);
+
+/// The points of a frame in whole numbers: values [*count]. The first PAGE_POINT_NUMBERS tell
+/// whether the points are known (1 or 0), how many there are of each sim_contact_kind, and how many
+/// follow; the rest is 0. Of more than PAGE_POINTS each second, third, ... one follows. points
+/// NULL: they are not known. NULL when memory is short; give it back with free.
+int32_t *page_fill_points(const sim_contact_points *points, double quantum, int64_t *count);
 
 /// A contact in whole numbers.
 void page_fill_contact(const io_recorded_contact *contact, double quantum, int32_t to[PAGE_CONTACT_NUMBERS]);

@@ -249,7 +249,6 @@ static int check_sections(const run_options *o, const scene_description *scene)
 		bool given, has;
 		const char *section;
 	} options[] = {
-		{ "contacts", o->contacts, scene->has_bodies, "bodies" },
 		{ "count", o->count > 0, scene->has_spheres, "spheres" },
 		{ "snapshots", o->snapshots >= 0, scene->has_spheres, "spheres" },
 		{ "resolution", o->resolution > 0, scene->has_deforming, "deforming" },

@@ -5,6 +5,7 @@
 #include "report.h"
 #include "run.h"
 #include "run_picture.h"
+#include "run_points.h"
 #include "io/mesh_file.h"
 #include "sim/base/sim_clock.h"
 
@@ -152,8 +153,11 @@ static int write_frame(run *r, deforming *d)
 		.triangle_count = surface.triangle_count,
 		.vertices = d->floats,
 		.triangles = (int32_t *)surface.triangles };
-	frame_path(r, d->frame_count++, r->scene.output.frames_as_obj, path);
-	return io_save_mesh(path, &mesh, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
+	const int64_t number = d->frame_count++;
+	frame_path(r, number, r->scene.output.frames_as_obj, path);
+	if (!io_save_mesh(path, &mesh, &error))
+		return report_error(path, "%s", error.text);
+	return run_write_deforming_points(r, number);
 }
 
 static int open_movie(run *r, deforming *d)

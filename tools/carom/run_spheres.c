@@ -5,6 +5,7 @@
 #include "report.h"
 #include "run.h"
 #include "run_picture.h"
+#include "run_points.h"
 #include "scene/granular_checkpoint.h"
 #include "scene/granular_fill.h"
 #include "sim/base/sim_clock.h"
@@ -186,7 +187,7 @@ static int write_snapshot(run *r, spheres *s)
 	const bool done = io_vtk_series_add(s->series, &cloud, r->parts.steps, info.time, &error);
 	sim_free_granular_frame(&frame);
 	s->last_snapshot = r->parts.steps;
-	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
+	return done ? run_write_sphere_points(r) : report_error(NULL, "%s", error.text);
 }
 
 /// The mark lets a run that goes on from here tell which files of the folder are its own.

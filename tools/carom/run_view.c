@@ -178,6 +178,8 @@ static void add_track(cJSON *tracks, const char *name, int64_t count, int stride
 	cJSON_AddNumberToObject(track, "every", 1);
 	if (stride == PAGE_POSE_NUMBERS)
 		cJSON_AddNumberToObject(track, "turn_quantum", PAGE_TURN_QUANTUM);
+	else
+		page_describe_points(track, quantum);
 }
 
 static void describe_bodies(const run_view *view, const run *r, cJSON *head, cJSON *tracks)
@@ -421,16 +423,44 @@ static void put_spheres(frame *f, const run_view *view, const run *r)
 	sim_free_granular_frame(&state);
 }
 
+/// Add the points of a track. listed: is there memory for them?
+static void put_points(frame *f, const char *name, sim_contact_points *points, bool listed, double quantum)
+{
+	int64_t count = 0;
+	int32_t *values = listed ? page_fill_points(points, quantum, &count) : NULL;
+	sim_free_contact_points(points);
+	put_block(f, name, values, count, PAGE_POINT_NUMBERS);
+}
+
+static void put_soft_points(frame *f, const run_view *view, const run *r)
+{
+	sim_contact_points points = { 0 };
+	const bool listed = sim_soft_list_contacts(r->parts.soft, &points);
+	put_points(f, "points-vertices", &points, listed, view->vertex_quantum);
+}
+
+static void put_sphere_points(frame *f, const run_view *view, const run *r)
+{
+	sim_error error;
+	sim_contact_points points = { 0 };
+	const bool listed = sim_granular_list_contacts(r->parts.granular, &points, &error);
+	put_points(f, "points-spheres", &points, listed, view->sphere_quantum);
+}
+
 static void put_parts(frame *f, const run_view *view, const run *r)
 {
 	if (r->parts.simulation) {
 		put_poses(f, view, r);
 		put_contacts(f, view, r);
 	}
-	if (r->parts.soft)
+	if (r->parts.soft) {
 		put_vertices(f, view, r);
-	if (r->parts.granular)
+		put_soft_points(f, view, r);
+	}
+	if (r->parts.granular) {
 		put_spheres(f, view, r);
+		put_sphere_points(f, view, r);
+	}
 }
 
 /// u32 size of the JSON, the JSON, the blocks that it lists. NULL when memory is short.

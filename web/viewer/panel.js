@@ -5,15 +5,18 @@ const LAYERS = [
 	{ name: "ground", text: "Ground" },
 	{ name: "shadows", text: "Shadows" },
 	{ name: "contacts", text: "Contacts", needs: "contacts" },
-	{ name: "normals", text: "Normals", needs: "contacts" },
-	{ name: "depths", text: "Depths, 20 times", needs: "contacts" },
+	{ name: "normals", text: "Normals", needs: "normals" },
+	{ name: "depths", text: "Depths, 20 times", needs: "normals" },
 	{ name: "pairs", text: "Pairs in contact", needs: "contacts" },
 	{ name: "boxes", text: "Boxes", needs: "bodies" },
+	{ name: "impacts", text: "Impacts of what deforms", needs: "softs" },
+	{ name: "softContacts", text: "Contacts of what deforms", needs: "softs", key: "0" },
+	{ name: "sphereContacts", text: "Contacts of spheres", needs: "spheres", key: "S" },
 ];
 
 const KEYS = [
 	["space", "play or pause"], ["← →", "a frame back, ahead (with shift: ten)"], ["home end", "first, last frame"], ["N P", "next event, event before"],
-	["+ −", "faster, slower"], ["1 – 8", "layers, in their order"], ["F", "frame all, or the picked body"], ["C", "check this frame"], ["D", "dark or light"], ["Esc", "let the picked body go"],
+	["+ −", "faster, slower"], ["1 – 9, 0, S", "layers, in their order"], ["F", "frame all, or the picked body"], ["C", "check this frame"], ["D", "dark or light"], ["Esc", "let the picked body go"],
 	["H", "these keys"], ["drag", "turn; with shift, or two fingers: move"], ["wheel, pinch", "nearer, further"], ["click", "pick a body"],
 ];
 
@@ -25,6 +28,13 @@ function makeElement(tag, text, parent) {
 	return element;
 }
 
+/** Tell how many points there are of each kind, [kinds] or null while they are not known. */
+function tellPointCounts(totals) {
+	POINT_LAYERS.forEach((layer, kind) => {
+		document.getElementById(`count-${layer.name}`).textContent = totals ? tell(totals[kind]) : "";
+	});
+}
+
 /** Fill the list of layers. has: which data there are; reasons: why others are not. */
 function fillLayers(element, state, has, reasons, onChange) {
 	makeElement("h2", "Layers", element);
@@ -34,7 +44,15 @@ function fillLayers(element, state, has, reasons, onChange) {
 		box.id = `layer-${layer.name}`;
 		box.checked = state[layer.name];
 		makeElement("span", layer.text, label);
-		makeElement("kbd", String(i + 1), label);
+		const points = POINT_LAYERS.find((each) => each.name === layer.name);
+		if (points) {
+			box.style.accentColor = points.color;
+			const count = makeElement("span", "", label);
+			count.id = `count-${layer.name}`;
+			count.className = "count";
+			count.style.color = points.color;
+		}
+		makeElement("kbd", layer.key || String(i + 1), label);
 		if (layer.needs && !has[layer.needs]) {
 			box.disabled = true;
 			label.className = "off";

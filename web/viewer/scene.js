@@ -8,7 +8,10 @@ const STATIC_COLOR = [0.36, 0.37, 0.38];
 const DEPTH_COLORS = [[0.17, 0.04, 0.57], [0.56, 0.05, 0.64], [0.80, 0.28, 0.47], [0.97, 0.58, 0.25], [0.94, 0.98, 0.13]];
 const SHAPES = ["sphere", "box", "capsule", "plane", "mesh", "hull", "cylinder", "cone", "ellipsoid"];
 const KINDS = ["static", "kinematic", "dynamic"];
-const ROW_NUMBERS = 18, CONTACT_NUMBERS = 9;
+const ROW_NUMBERS = 18, CONTACT_NUMBERS = 9, POINT_NUMBERS = 8;
+// Layers of points, by their kind in the page, with colours of Okabe and Ito that are told apart by the colour-blind, too: vermilion, blue, reddish purple.
+const POINT_LAYERS = [{ name: "impacts", color: "#d55e00" }, { name: "softContacts", color: "#0072b2" }, { name: "sphereContacts", color: "#cc79a7" }].map((layer) =>
+	({ ...layer, rgb: [1, 3, 5].map((i) => parseInt(layer.color.slice(i, i + 2), 16) / 255) }));
 
 function paletteColor(number) {
 	const n = PALETTE.length, shade = 0.8 + 0.09 * ((Math.floor(number / n) * 2) % 4);
@@ -34,7 +37,9 @@ class Scene {
 		this.found = []; // contacts
 		this.foundOf = -1; // the frame that they are of
 		this.finding = false;
-		this.layers = { bodies: true, contacts: false, normals: false, depths: false, pairs: false, boxes: false };
+		this.points = { totals: null, list: [] }; // of what deforms and of spheres
+		this.pointsOf = ""; // the frames that they are of
+		this.layers = { bodies: true, impacts: false, softContacts: false, sphereContacts: false, contacts: false, normals: false, depths: false, pairs: false, boxes: false };
 		const gravity = head.gravity || [0, -9.81, 0];
 		this.up = norm(gravity) > 0 ? unit(scale(gravity, -1)) : [0, 0, 1];
 		const bounds = head.bounds || { lower: [-1, -1, -1], upper: [1, 1, 1] };
@@ -354,6 +359,65 @@ class Scene {
 		return contacts.map((contact) => ({ ...contact, point: subtract(contact.point, this.origin) }));
 	}
 
+	// ---- Points: contacts of what deforms and of spheres ----
+
+	/** Do the frames of a track ("vertices" or "spheres") have points? */
+	hasPoints(name) { return !!(this.tracks[name] && this.tracks[name].info.points); }
+
+	get hasAnyPoints() { return this.hasPoints("vertices") || this.hasPoints("spheres"); }
+
+	/** Names the frames that are shown, for points that are to be of them; "" while there are none. */
+	get pointsKey() {
+		return ["vertices", "spheres"].filter((name) => this.hasPoints(name) && this.shown[name] !== undefined).map((name) => `${name} ${this.shown[name]}`).join();
+	}
+
+	/** The points of the frames that are shown: { totals: of each kind, or null where they are not known, list: of { kind, point, normal, depth } }. */
+	async readPoints() {
+		const all = { totals: null, list: [] };
+		for (const name of ["vertices", "spheres"]) {
+			const index = this.shown[name];
+			if (!this.hasPoints(name) || index === undefined)
+				continue;
+			const bytes = this.live ? this.live.frames[index].blocks.get(`points-${name}`) : await readBlock(this.page, `points-${name}-${index}`);
+			this.addPoints(unpack(bytes).values, this.tracks[name].info, all);
+		}
+		return all;
+	}
+
+	addPoints(values, info, all) {
+		const kinds = POINT_LAYERS.length, count = values[1 + kinds], q = info.quantum;
+		if (values.length !== (count + 1) * POINT_NUMBERS)
+			throw new PageError("This page is damaged: the points of a frame have a wrong size.");
+		if (!values[0])
+			return;
+		all.totals = all.totals || POINT_LAYERS.map(() => 0);
+		for (let k = 0; k < kinds; k++)
+			all.totals[k] += values[1 + k];
+		for (let at = POINT_NUMBERS; at < values.length; at += POINT_NUMBERS) {
+			const v = values.subarray(at, at + POINT_NUMBERS);
+			if (!POINT_LAYERS[v[0]])
+				throw new PageError("This page is damaged: a point is of a kind that the viewer does not know.");
+			all.list.push({ kind: v[0], point: [1, 2, 3].map((k) => v[k] * q - this.origin[k - 1]),
+				normal: unit([4, 5, 6].map((k) => v[k] * info.points.normal_quantum)), depth: v[7] * info.points.depth_quantum });
+		}
+	}
+
+	/** Points of the layers that are on, with normals and depths where those are on. */
+	addPointOverlays(length, dots, needles, depths) {
+		const on = this.layers;
+		for (const { kind, point, normal, depth } of this.points.list) {
+			const { name, rgb } = POINT_LAYERS[kind];
+			if (!on[name])
+				continue;
+			const line = (to, end) => to.push(...point, ...rgb, 1, ...end, ...rgb, 1);
+			dots.push(...point, ...rgb, 1);
+			if (on.normals)
+				line(needles, add(point, scale(normal, length * 4)));
+			if (on.depths && depth > 0)
+				line(depths, add(point, scale(normal, -depth * 20)));
+		}
+	}
+
 	// ---- Overlays ----
 
 	/** Put the layers that are on over the picture. contacts: of this frame. */
@@ -377,6 +441,7 @@ class Scene {
 				pairs.push(...middle(contact.a), 0.95, 0.45, 0.10, 0.9, ...middle(contact.b), 0.95, 0.45, 0.10, 0.9);
 			}
 		}
+		this.addPointOverlays(length, dots, needles, depths);
 		if (on.boxes)
 			this.bodies.forEach((body) => this.addBox(this.boxOf(body), body.kind === "static" ? [0.5, 0.5, 0.5, 0.5] : [0.13, 0.55, 0.45, 0.8], boxes));
 		if (this.picked && this.picked.kind === "body" && !on.boxes)

@@ -14,7 +14,7 @@ class Viewer {
 		this.speed = 1;
 		this.errors = [];
 		this.dirty = true;
-		this.state = { bodies: true, ground: true, shadows: true, contacts: false, normals: false, depths: false, pairs: false, boxes: false };
+		this.state = { bodies: true, ground: true, shadows: true, contacts: false, normals: false, depths: false, pairs: false, boxes: false, impacts: false, softContacts: false, sphereContacts: false };
 	}
 
 	/** Something that the reader must know. A mild one leaves the picture as it is. */
@@ -260,8 +260,10 @@ class Viewer {
 		byId("about").textContent = this.about();
 		byId("live").hidden = !this.live;
 		byId("notes").textContent = notes.join(" ");
-		const has = { contacts: this.scenes.some((each) => each.hasContacts), bodies: this.scenes.some((each) => each.tracks.poses) };
-		const reasons = { contacts: "No contacts: none were recorded (--contacts), and the library is not in this page.", bodies: "Nothing rigid is in this page." };
+		const has = { contacts: this.scenes.some((each) => each.hasContacts), bodies: this.scenes.some((each) => each.tracks.poses),
+			normals: this.scenes.some((each) => each.hasContacts || each.hasAnyPoints), softs: this.scenes.some((each) => each.hasPoints("vertices")),
+			spheres: this.scenes.some((each) => each.hasPoints("vertices") || each.hasPoints("spheres")) };
+		const unknown = "None were recorded (--contacts).", reasons = { normals: "No contacts are in this page.", softs: unknown, spheres: unknown, contacts: "No contacts: none were recorded (--contacts), and the library is not in this page.", bodies: "Nothing rigid is in this page." };
 		fillLayers(byId("layers"), this.state, has, reasons, (name, on) => this.setLayer(name, on));
 		if (this.scenes.some((each) => each.detector)) {
 			const button = makeElement("button", "Check this frame", byId("layers"));
@@ -381,6 +383,7 @@ class Viewer {
 	drawNow() {
 		const there = this.showAll();
 		this.dirty = !there;
+		this.scenes.forEach((scene) => this.refreshPointsOf(scene));
 		const frame = this.frame;
 		if (frame !== this.drawnFrame) {
 			this.drawnFrame = frame;
@@ -421,6 +424,24 @@ class Viewer {
 		const text = same ? `Frame ${frame}${way}: ${tell(contacts.length)} contacts were found here, in ${ms.toFixed(0)} ms.\nThey are those that the command found, bit for bit: ${hash}` :
 			`Frame ${frame}${way}: this browser finds other contacts than the command did.\nHere: ${hash}, there: ${checks.get(frame)}`;
 		return { text, same };
+	}
+
+	/** Read the points of the frames that a scene shows, once. They are always read: the panel tells their number. */
+	refreshPointsOf(scene) {
+		const key = scene.pointsKey;
+		if (scene.pointsOf === key || scene.readingPoints)
+			return; // the answer to come asks again
+		scene.readingPoints = true;
+		scene.pointsOf = key;
+		scene.readPoints().then((points) => {
+			scene.points = points;
+			const known = this.scenes.map((each) => each.points.totals).filter((totals) => totals);
+			const totals = known.length ? POINT_LAYERS.map((layer, kind) => known.reduce((sum, each) => sum + each[kind], 0)) : null;
+			tellPointCounts(totals);
+			document.documentElement.dataset.points = totals ? totals.join(" ") : "";
+			this.refreshOverlaysOf(scene);
+			this.dirty = true;
+		}).catch(this.fail).finally(() => { scene.readingPoints = false; });
 	}
 
 	/** Contacts of the frame, where layers want them, then all lines and dots. */
@@ -584,7 +605,7 @@ class Viewer {
 			"?": () => this.showSection("help", byId("help").hidden),
 			Escape: () => { this.letGo(); this.say(""); this.dirty = true; },
 		};
-		LAYERS.forEach((layer, i) => { actions[String(i + 1)] = () => this.setLayer(layer.name, !this.state[layer.name]); });
+		LAYERS.forEach((layer, i) => { actions[(layer.key || String(i + 1)).toLowerCase()] = () => this.setLayer(layer.name, !this.state[layer.name]); });
 		if (!actions[key])
 			return;
 		if (key.startsWith("Arrow"))

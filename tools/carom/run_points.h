@@ -1,0 +1,15 @@
+/// @file run_points.h
+/// Contacts of what deforms and of spheres as points: files of `carom run --contacts`, and layers
+/// of `carom run --view`.
+#ifndef CAROM_TOOL_RUN_POINTS_H
+#define CAROM_TOOL_RUN_POINTS_H
+
+#include "run.h"
+
+/// Write the points of the last step of what deforms, or of the present state of the spheres, into
+/// a file in the folder of --out, where contacts are wanted. Where they are not, a file of that
+/// name, left by an earlier run, is removed. Returns an exit code.
+int run_write_deforming_points(const run *r, int64_t frame);
+int run_write_sphere_points(const run *r);
+
+#endif
