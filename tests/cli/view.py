@@ -80,6 +80,19 @@ def facts(frame):
     return told
 
 
+def point_facts(frame, name):
+    """The first eight numbers of a block of points, and how many numbers it has (web/track.h: differences, folded, as planes of bytes)."""
+    at = 4 + struct.unpack_from("<I", frame)[0]
+    for block, size in facts(frame)["blocks"]:
+        if block == name:
+            count, stride = struct.unpack_from("<2I", frame, at + 4)
+            assert stride == 8 and size == 16 + 4 * count
+            folded = [sum(frame[at + 16 + plane * count + i] << 8 * plane for plane in range(4)) for i in range(8)]
+            return [(z >> 1) ^ -(z & 1) for z in folded], count
+        at += size
+    raise SystemExit(f"no block {name}")
+
+
 def frames(after, client=None):
     status, fields, body = ask(f"/frames?after={after}", client=client)
     assert status == 200 and fields["content-type"] == "application/octet-stream", status
@@ -111,6 +124,12 @@ def check_whole():
     assert [one["step"] for one in told] == sorted({one["step"] for one in told})
     assert all(one["row"].startswith(f"{one['step']},") for one in told[1:])
     assert [block[0] for block in told[0]["blocks"]] == ["poses", "contacts", "vertices", "points-vertices", "spheres", "points-spheres"]
+    for name, kinds in (("points-vertices", (1, 2)), ("points-spheres", (3,))):
+        for record in (found[0], found[-2]):
+            told_points, count = point_facts(record[2], name)
+            assert told_points[0] == 1 and told_points[5:] == [0, 0, 0], (name, told_points)
+            assert count == 8 * (told_points[4] + 1) and sum(told_points[k] for k in kinds) == sum(told_points[1:4]) == told_points[4], (name, told_points)
+    assert point_facts(found[-2][2], "points-spheres")[0][4] > 0, "no contacts of spheres at the end"
     assert found[-1][2].decode() == "The run has ended, after 2000 of 2000 steps.", found[-1]
     assert run.wait() == 0, run.stderr.read()
 

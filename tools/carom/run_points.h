@@ -1,6 +1,5 @@
 /// @file run_points.h
-/// Contacts of what deforms and of spheres as points: files of `carom run --contacts`, and layers
-/// of `carom run --view`.
+/// Contacts of what deforms and of spheres as points: the files of `carom run --contacts`.
 #ifndef CAROM_TOOL_RUN_POINTS_H
 #define CAROM_TOOL_RUN_POINTS_H
 
