@@ -598,7 +598,7 @@ TEST(simulation, errors_name_the_field)
 {
 	check_refused(
 		"{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"m\": {\"shape\": \"banana\"}}}", "dir/t.json: field \"meshes.m\": ");
-	check_refused("{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"m\": {\"file\": \"none.obj\"}}}", "dir/none.obj: ");
+	check_refused("{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"m\": {\"file\": \"none.obj\"}}}", "dir/t.json: field \"meshes.m\": dir/none.obj: ");
 
 	// An open mesh has no volume.
 	char folder[] = "/tmp/carom_open_XXXXXX", path[64], text[300];

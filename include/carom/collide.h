@@ -131,18 +131,19 @@ typedef struct carom_toi {
 } carom_toi;
 
 /// Finds when two moving shapes meet: a time at which they are within tolerance (above 0) of each
-/// other, and before which they were never nearer than half of it. No impact is missed, however
-/// fast they turn: each step of the search is proved to be free of impacts. A motion of NULL: at
-/// rest at the identity. A shape cast is a carom_straight_motion. Source: Mirtich, Impulse-based
-/// Dynamic Simulation (1996), conservative advancement. Any two shapes but two planes
-/// (CAROM_UNSUPPORTED). A plane may move and turn; it is solid below. Meshes and height fields,
-/// concave or not, may be A, B or both. They are looked at as worlds see them, in float. separation
-/// is that of the two triangles, or the triangle and the other shape, that are nearest to each
-/// other at time (CAROM_TOI_APART: at time 1). A closed mesh is solid: a shape whose middle begins
-/// inside (of a mesh: a corner of any of its pieces) is CAROM_TOI_TOUCHING, and separation leads it
-/// out by the way to the nearest point of the surface. A mesh without triangles meets nothing;
-/// separation is zero then. The work is O(log n) where the surfaces come near each other in one
-/// place, and O(n) more for a mesh of several pieces near a closed one.
+/// other, or within 1e-10 of their sizes more, which is left to rounding, and before which they
+/// were never nearer than half of tolerance. No impact is missed, however fast they turn: each
+/// step of the search is proved to be free of impacts. A motion of NULL: at rest at the identity.
+/// A shape cast is a carom_straight_motion. Source: Mirtich, Impulse-based Dynamic Simulation
+/// (1996), conservative advancement. Any two shapes but two planes (CAROM_UNSUPPORTED). A plane
+/// may move and turn; it is solid below. Meshes and height fields, concave or not, may be A, B or
+/// both. They are looked at as worlds see them, in float. separation is that of the two triangles,
+/// or the triangle and the other shape, that are nearest to each other at time (CAROM_TOI_APART:
+/// at time 1). A closed mesh is solid: a shape whose middle begins inside (of a mesh: a corner of
+/// any of its pieces) is CAROM_TOI_TOUCHING, and separation leads it out by the way to the nearest
+/// point of the surface. A mesh without triangles meets nothing; separation is zero then. The work
+/// is O(log n) where the surfaces come near each other in one place, and O(n) more for a mesh of
+/// several pieces near a closed one.
 CAROM_API carom_result carom_time_of_impact(carom_context *context, const carom_shape *a,
 	const carom_motion *motion_a, const carom_shape *b, const carom_motion *motion_b,
 	double tolerance, carom_toi *toi);

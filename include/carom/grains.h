@@ -79,6 +79,7 @@ typedef struct carom_grains_def {
 /// No spheres, no device, no skin, laws of zeros. Thread-safe.
 CAROM_API carom_grains_def carom_default_grains_def(void);
 
+/// Spheres on a device, with all that their steps need there.
 typedef struct carom_grains carom_grains;
 
 /// Make spheres on a device. All are points at rest until carom_grains_set_state.
@@ -178,6 +179,7 @@ typedef struct carom_grains_buffers {
 	carom_device_buffer loads; ///< [6*count] force and torque of the last step, doubles
 } carom_grains_buffers;
 
+/// The mark in an entry of other: both spheres touched in the last step. Other bits: the number.
 #define CAROM_GRAINS_TOUCHED 0x80000000u
 
 /// The buffers, valid until the next call on the grains. All work of the library on them is done by

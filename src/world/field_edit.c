@@ -1,9 +1,9 @@
 /// Height fields with other heights in a rectangle. See carom_create_edited_field.
 ///
-/// The edited field is a copy, in one block but for its facets, whose vertices move; everything that
-/// was made of them is refitted near the rectangle. Where holes open or close the triangles are
-/// others, and the field is made again. Cost: copying the mesh, a short test of each sample's way
-/// out, and the work near the rectangle.
+/// The edited field is a copy, in one block but for its facets, whose vertices move; all made of
+/// them is refitted near the rectangle. Where holes open or close the triangles are others, and
+/// the field is made again. Cost: copying the mesh, a short test of each sample's way out, and the
+/// work near the rectangle.
 
 #include "world/baked.h"
 #include "world/height_field.h"

@@ -73,7 +73,7 @@ for file in stats.csv summary.json recording.h5; do [ -s "cut/$file" ] || fail "
 # Mistakes.
 expect 1 err 'nowhere.json: cannot be opened' run nowhere.json
 expect 1 err 'has no mesh "rong"; it has: ring' run scene.json --mesh rong=knot.obj
-expect 2 err 'there is no option --backend' run scene.json --backend cpu
+expect 2 err '.--backend gpu: must be one of cpu, vulkan' run scene.json --backend gpu
 expect 2 err 'did you mean --steps' run scene.json --step 3
 expect 2 err 'must be from 1' run scene.json --steps 0
 echo '{ "gravty": [0, 0, 0] }' > typo.json
