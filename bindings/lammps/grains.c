@@ -57,7 +57,9 @@ static ALWAYS_INLINE void run_block(carom_lammps_style style, const carom_lammps
 {
 	const carom_lammps_law here = *law;
 	const int count = b->count;
+#ifndef __clang__ // which does not know it
 #pragma GCC ivdep
+#endif
 	for (int i = 0; i < count; i++) {
 		const double distance = sqrt(b->square[i]), inverse = 1 / distance;
 		const grain_contact c = {
