@@ -121,7 +121,10 @@ TEST(contact_points, spheres_touch_each_other_and_walls)
 	sim_granular *granular = sim_create_granular(context, &def, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(granular);
-	CHECK(sim_granular_list_contacts(granular, &points, &error));
+	sim_granular_frame now;
+	REQUIRE(sim_take_granular_frame(granular, &now));
+	CHECK(sim_granular_list_contacts(granular, &now, &points, &error));
+	sim_free_granular_frame(&now);
 	REQUIRE(points.count == 3);
 	const sim_contact_point *pair = &points.data[0], *floor = &points.data[1];
 	CHECK(fabs(pair->depth - 0.08) < NEAR && fabs(pair->normal[0] - 1) < NEAR);

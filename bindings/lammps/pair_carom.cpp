@@ -112,7 +112,7 @@ void PairCarom::look_at_fixes()
 		if (modify->fix[k]->rigid_flag)
 			error->all(FLERR,
 				std::string("pair_style carom does not know the masses of rigid bodies of spheres (fix ") + modify->fix[k]->id +
-					"); for concave bodies there is fix carom/rigid");
+					")");
 	}
 }
 

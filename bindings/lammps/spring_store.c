@@ -13,21 +13,26 @@ void spring_store_free(spring_store *store)
 	*store = (spring_store){ 0 };
 }
 
+/// An array with room for count elements, or as it was, and *failed.
+static void *resize(void *array, int64_t count, size_t element, bool *failed)
+{
+	void *resized = realloc(array, (size_t)count * element);
+	*failed |= !resized;
+	return resized ? resized : array;
+}
+
 bool spring_store_grow(spring_store *store, int64_t places)
 {
 	if (places <= store->places)
 		return true;
-	int64_t *first = realloc(store->first, (size_t)places * sizeof *first);
-	if (first)
-		store->first = first;
-	int32_t *number = realloc(store->number, (size_t)places * sizeof *number);
-	if (number)
-		store->number = number;
-	if (!first || !number)
+	bool failed = false;
+	store->first = resize(store->first, places, sizeof *store->first, &failed);
+	store->number = resize(store->number, places, sizeof *store->number, &failed);
+	if (failed)
 		return false;
 	const size_t more = (size_t)(places - store->places);
-	memset(first + store->places, 0, more * sizeof *first);
-	memset(number + store->places, 0, more * sizeof *number);
+	memset(store->first + store->places, 0, more * sizeof *store->first);
+	memset(store->number + store->places, 0, more * sizeof *store->number);
 	store->places = places;
 	return true;
 }
@@ -40,13 +45,10 @@ static bool reserve(spring_store *store, int64_t more)
 	const int64_t capacity = wanted + wanted / 4 + 1024;
 	if (capacity > UINT32_MAX)
 		return false;
-	double(*values)[3] = realloc(store->values, (size_t)capacity * sizeof *values);
-	if (values)
-		store->values = values;
-	uint64_t *partners = realloc(store->partners, (size_t)capacity * sizeof *partners);
-	if (partners)
-		store->partners = partners;
-	if (!values || !partners)
+	bool failed = false;
+	store->values = resize(store->values, capacity, sizeof *store->values, &failed);
+	store->partners = resize(store->partners, capacity, sizeof *store->partners, &failed);
+	if (failed)
 		return false;
 	store->capacity = capacity;
 	if (store->count == 0)

@@ -1,8 +1,8 @@
-// The points where spheres touch now, for pictures and files. They are found anew from the places:
-// the list of neighbours of the steps may be old, or on a device, and making a new one would change
-// what the table of the run says about lists.
+// The points where spheres touch now, for pictures and files. A search of its own finds them from
+// the places: the list of the steps may be old, or on a device, and a new one would count as one of
+// theirs in the table of the run.
+#include "sim/grains/granular_law.h"
 #include "sim/grains/granular_output.h"
-#include "sim/grains/granular_state.h"
 
 #include <math.h>
 
@@ -18,16 +18,9 @@ static bool add_pair(
 	const sim_granular *g, const sim_granular_frame *frame, const carom_sphere_pair *pair, sim_contact_points *points)
 {
 	const double *a = frame->centres + 3 * (size_t)pair->a, *b = frame->centres + 3 * (size_t)pair->b;
-	const double depth_of_both = frame->radii[pair->a] + frame->radii[pair->b];
-	double away[3], point[3], squared = 0;
-	for (int k = 0; k < 3; k++) {
-		const double period = g->def.upper[k] - g->def.lower[k];
-		away[k] = a[k] - b[k];
-		if (g->def.periodic[k])
-			away[k] -= period * floor(away[k] / period + 0.5);
-		squared += away[k] * away[k];
-	}
-	const double length = sqrt(squared), depth = depth_of_both - length;
+	double away[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] }, point[3];
+	granular_nearest_image(g, away);
+	const double length = sqrt(granular_dot(away, away)), depth = frame->radii[pair->a] + frame->radii[pair->b] - length;
 	for (int k = 0; k < 3; k++) {
 		away[k] = length > 0 ? away[k] / length : k == 2;
 		point[k] = a[k] - (frame->radii[pair->a] - 0.5 * depth) * away[k];
@@ -54,15 +47,8 @@ static bool add_pairs(const sim_granular *g, const sim_granular_frame *frame, ca
 
 static bool find_pairs(const sim_granular *g, const sim_granular_frame *frame, sim_contact_points *points, sim_error *error)
 {
-	carom_spheres *detector;
-	carom_spheres_def def = carom_default_spheres_def();
-	for (int k = 0; k < 3; k++) {
-		def.periodic[k] = g->def.periodic[k];
-		def.period[k] = g->def.upper[k] - g->def.lower[k];
-	}
-	if (carom_create_spheres(g->context, &def, &detector) != CAROM_SUCCESS)
-		return sim_fail(error, "%s", carom_error_text(g->context));
-	const bool found = add_pairs(g, frame, detector, points, error);
+	carom_spheres *detector = granular_new_detector(g, CAROM_SPHERES_AUTO, 0, error);
+	const bool found = detector && add_pairs(g, frame, detector, points, error);
 	carom_destroy_spheres(detector);
 	return found;
 }
@@ -92,13 +78,7 @@ static bool add_others(sim_granular *g, const sim_granular_frame *frame, sim_con
 	return room;
 }
 
-bool sim_granular_list_contacts(sim_granular *g, sim_contact_points *points, sim_error *error)
+bool sim_granular_list_contacts(sim_granular *g, const sim_granular_frame *now, sim_contact_points *points, sim_error *error)
 {
-	sim_granular_frame frame;
-	if (!sim_take_granular_frame(g, &frame))
-		return sim_fail(error, "out of memory");
-	const bool found =
-		find_pairs(g, &frame, points, error) && (add_others(g, &frame, points) || sim_fail(error, "out of memory"));
-	sim_free_granular_frame(&frame);
-	return found;
+	return find_pairs(g, now, points, error) && (add_others(g, now, points) || sim_fail(error, "out of memory"));
 }

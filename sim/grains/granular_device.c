@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/// The part of a step's error that a caller without one would have lost.
+/// A call on the grains has failed: no step can follow.
 static bool fail(sim_granular *g, sim_error *error)
 {
 	g->failed = true;
@@ -44,7 +44,7 @@ bool granular_open_device(sim_granular *g, sim_error *error)
 
 // ---- There ----
 
-/// Arrays by ids, of what lies here in any order.
+/// Arrays in the order of ids; those of the simulation may be in another.
 typedef struct host_state {
 	carom_grains_state state;
 	size_t bytes;

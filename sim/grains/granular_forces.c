@@ -13,20 +13,6 @@
 // Blocks in a piece of work, at least.
 enum { MIN_RANGE = 2 };
 
-// The nearest image along periodic axes; centres lie within the box.
-GRANULAR_INLINE void nearest_image(const sim_granular *g, double d[3])
-{
-	for (int k = 0; k < 3; k++) {
-		if (!g->def.periodic[k])
-			continue;
-		const double period = g->def.upper[k] - g->def.lower[k];
-		if (d[k] > period / 2)
-			d[k] -= period;
-		else if (d[k] < -period / 2)
-			d[k] += period;
-	}
-}
-
 // Vector from sphere j to sphere i and its squared length; false when they do not touch.
 GRANULAR_INLINE bool touches(
 	const sim_granular *g, const granular_place *a, const granular_place *b, double d[3], double *squared)
@@ -34,7 +20,7 @@ GRANULAR_INLINE bool touches(
 	d[0] = a->x - b->x;
 	d[1] = a->y - b->y;
 	d[2] = a->z - b->z;
-	nearest_image(g, d);
+	granular_nearest_image(g, d);
 	const double sum = a->r + b->r;
 	*squared = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
 	return *squared <= sum * sum;

@@ -22,6 +22,20 @@
 #define GRANULAR_PREFETCH(address) ((void)(address))
 #endif
 
+/// Take the nearest image along periodic axes. d: from one centre to another, both in the box.
+GRANULAR_INLINE void granular_nearest_image(const sim_granular *g, double d[3])
+{
+	for (int k = 0; k < 3; k++) {
+		if (!g->def.periodic[k])
+			continue;
+		const double period = g->def.upper[k] - g->def.lower[k];
+		if (d[k] > period / 2)
+			d[k] -= period;
+		else if (d[k] < -period / 2)
+			d[k] += period;
+	}
+}
+
 /// A contact as one side sees it.
 typedef struct granular_contact {
 	double normal[3];       // unit, from the other

@@ -10,20 +10,26 @@
 
 enum { MIN_RANGE = 4096 };
 
-static bool make_detector(sim_granular *g, double skin, sim_error *error)
+carom_spheres *granular_new_detector(const sim_granular *g, carom_sphere_method method, double skin, sim_error *error)
 {
-	carom_destroy_spheres(g->detector);
-	g->detector = NULL;
+	carom_spheres *detector;
 	carom_spheres_def def = carom_default_spheres_def();
-	def.method = g->def.method;
+	def.method = method;
 	def.skin = skin;
 	for (int k = 0; k < 3; k++) {
 		def.periodic[k] = g->def.periodic[k];
 		def.period[k] = g->def.upper[k] - g->def.lower[k];
 	}
-	if (carom_create_spheres(g->context, &def, &g->detector) == CAROM_SUCCESS)
-		return true;
-	return sim_fail(error, "%s", carom_error_text(g->context));
+	if (carom_create_spheres(g->context, &def, &detector) != CAROM_SUCCESS)
+		sim_fail(error, "%s", carom_error_text(g->context));
+	return detector;
+}
+
+static bool make_detector(sim_granular *g, double skin, sim_error *error)
+{
+	carom_destroy_spheres(g->detector);
+	g->detector = granular_new_detector(g, g->def.method, skin, error);
+	return g->detector;
 }
 
 // ---- Where the spheres are ----

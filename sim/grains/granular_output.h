@@ -31,9 +31,11 @@ sim_sphere_cloud sim_granular_frame_cloud(const sim_granular_frame *frame);
 uint64_t sim_hash_granular_frame(const sim_granular_frame *frame);
 
 /// Add the points where spheres touch each other and walls now, and those where they met bodies of
-/// other kinds in the last step (sim_granular_set_touches). Found anew: the coming steps do not
-/// depend on the call. False, with the reason in error, when memory is short.
-bool sim_granular_list_contacts(sim_granular *granular, sim_contact_points *points, sim_error *error);
+/// other kinds in the last step (sim_granular_set_touches). now: the present state. A search of its
+/// own finds them, and the coming steps do not depend on it. False, with the reason in error, when
+/// memory is short.
+bool sim_granular_list_contacts(
+	sim_granular *granular, const sim_granular_frame *now, sim_contact_points *points, sim_error *error);
 
 /// Spheres whose centre lies in a closed box.
 int64_t sim_count_spheres_inside(const sim_granular_frame *frame, const double lower[3], const double upper[3]);

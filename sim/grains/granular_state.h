@@ -331,6 +331,9 @@ bool granular_permute(sim_granular *granular, const uint32_t *order);
 
 // ---- List of neighbours (granular_list.c) ----
 
+/// A detector in the space of the simulation. NULL, with the reason in error.
+carom_spheres *granular_new_detector(const sim_granular *granular, carom_sphere_method method, double skin, sim_error *error);
+
 /// Make sure that the list holds all that touches now. Sorts the arrays when that pays.
 bool granular_keep_list(sim_granular *granular, sim_error *error);
 /// Note the time of a step, for the choice of sorting and skin.

@@ -81,6 +81,11 @@ enum { TALLY_BYTES = 24 };
 _Static_assert(sizeof(grains_plane) == 64 && sizeof(grains_moment) == 32 + 16 * 64, "as std430 has it");
 _Static_assert(sizeof(grains_result) == 32 && sizeof(grains_law) == 80, "as std430 has it");
 
+/// Where the spheres are, and how large.
+typedef struct grains_span {
+	double origin[3], extent, largest_radius; // a coordinate is at most extent from the origin
+} grains_span;
+
 struct carom_grains {
 	carom_context *context;
 	carom_device *device;
@@ -88,8 +93,7 @@ struct carom_grains {
 	uint32_t count;
 	bool failed;    // the state on the device is not known
 	bool histories; // contacts of spheres have springs
-	double largest_radius, extent;
-	double origin[3];
+	grains_span span;
 	cr_gpu_tree tree; // its first, counts are used, its slots are not
 	cr_gpu_buffer places, motions, spins, loads, held, slots;
 	cr_gpu_buffer first[2], other[2], springs[2];
@@ -432,22 +436,25 @@ static double longest_period(const carom_grains *g)
 	return longest;
 }
 
-static double slack_of(const carom_grains *g) { return 0x1p-21 * (g->extent + longest_period(g) + g->largest_radius); }
+static double slack_of(const carom_grains *g)
+{
+	return 0x1p-21 * (g->span.extent + longest_period(g) + g->span.largest_radius);
+}
 
 /// Can single precision tell such spheres apart, so far from the origin?
 static carom_result check_extent(carom_grains *g)
 {
 	const double slack = slack_of(g);
-	if (!(slack <= fmax(g->def.skin, g->largest_radius)) || !(g->extent < 1e30))
+	if (!(slack <= fmax(g->def.skin, g->span.largest_radius)) || !(g->span.extent < 1e30))
 		return cr_fail(g->context, CAROM_INVALID_ARGUMENT,
-			"grains: a sphere is %g away from the middle, too far for single precision beside a radius of %g", g->extent,
-			g->largest_radius);
+			"grains: a sphere is %g away from the middle, too far for single precision beside a radius of %g", g->span.extent,
+			g->span.largest_radius);
 	for (int k = 0; k < 3; k++) {
-		const double least = 2 * (2 * g->largest_radius + g->def.skin + 2 * slack);
+		const double least = 2 * (2 * g->span.largest_radius + g->def.skin + 2 * slack);
 		if (g->def.periodic[k] && !(g->def.upper[k] - g->def.lower[k] > least))
 			return cr_fail(g->context, CAROM_INVALID_ARGUMENT,
 				"carom_grains_def.upper[%d]: a period of %g is not above %g, for radii of up to %g and the skin", k,
-				g->def.upper[k] - g->def.lower[k], least, g->largest_radius);
+				g->def.upper[k] - g->def.lower[k], least, g->span.largest_radius);
 	}
 	return CAROM_SUCCESS;
 }
@@ -455,21 +462,21 @@ static carom_result check_extent(carom_grains *g)
 static void measure(carom_grains *g, const carom_grains_state *s)
 {
 	double low[3] = { INFINITY, INFINITY, INFINITY }, high[3] = { -INFINITY, -INFINITY, -INFINITY };
-	g->largest_radius = g->extent = 0;
+	g->span.largest_radius = g->span.extent = 0;
 	for (int64_t i = 0; i < g->count; i++) {
 		for (int k = 0; k < 3; k++) {
 			low[k] = fmin(low[k], s->places[4 * i + k]);
 			high[k] = fmax(high[k], s->places[4 * i + k]);
 		}
-		g->largest_radius = fmax(g->largest_radius, s->places[4 * i + 3]);
+		g->span.largest_radius = fmax(g->span.largest_radius, s->places[4 * i + 3]);
 	}
 	for (int k = 0; k < 3; k++) {
 		low[k] = g->def.periodic[k] ? g->def.lower[k] : low[k];
 		high[k] = g->def.periodic[k] ? g->def.upper[k] : high[k];
-		g->origin[k] = 0.5 * low[k] + 0.5 * high[k];
-		g->extent = fmax(g->extent, 0.5 * high[k] - 0.5 * low[k]);
+		g->span.origin[k] = 0.5 * low[k] + 0.5 * high[k];
+		g->span.extent = fmax(g->span.extent, 0.5 * high[k] - 0.5 * low[k]);
 	}
-	g->extent = 1.5 * g->extent + 4 * g->largest_radius;
+	g->span.extent = 1.5 * g->span.extent + 4 * g->span.largest_radius;
 }
 
 /// Rows of contacts as the device has them: 64-bit sums, and the mark of touch.
@@ -529,13 +536,11 @@ carom_result carom_grains_set_state(carom_grains *g, const carom_grains_state *s
 	carom_result result = check_state(g, state);
 	if (result != CAROM_SUCCESS || g->count == 0)
 		return result;
-	const carom_grains before = *g;
+	const grains_span before = g->span;
 	measure(g, state);
 	result = check_extent(g);
 	if (result != CAROM_SUCCESS) {
-		g->largest_radius = before.largest_radius;
-		g->extent = before.extent;
-		memcpy(g->origin, before.origin, sizeof g->origin);
+		g->span = before;
 		return result;
 	}
 	cr_gpu_lock(g->device);
@@ -587,7 +592,7 @@ static grains_setup make_setup(const carom_grains *g, uint32_t list_slots)
 {
 	const cr_gpu_tree *t = &g->tree;
 	const cr_gpu_reach reach = reach_of(g);
-	const double skin = g->def.skin, box = g->largest_radius + reach.add;
+	const double skin = g->def.skin, box = g->span.largest_radius + reach.add;
 	grains_setup s = { .places = g->places.address,
 		.motions = g->motions.address,
 		.spins = g->spins.address,
@@ -615,7 +620,7 @@ static grains_setup make_setup(const carom_grains *g, uint32_t list_slots)
 		s.room[which] = g->room[which];
 	}
 	s.time_step = g->def.time_step;
-	memcpy(s.origin, g->origin, sizeof s.origin);
+	memcpy(s.origin, g->span.origin, sizeof s.origin);
 	memcpy(s.lower, g->def.lower, sizeof s.lower);
 	memcpy(s.upper, g->def.upper, sizeof s.upper);
 	s.between = law_of(&g->def.spheres);
@@ -626,12 +631,12 @@ static grains_setup make_setup(const carom_grains *g, uint32_t list_slots)
 	s.group_count = groups_of(g);
 	s.list_slots = list_slots;
 	s.all_slots = g->gate.used;
-	s.allowed = (float)(g->extent * (1 - 0x1p-20));
+	s.allowed = (float)(g->span.extent * (1 - 0x1p-20));
 	s.add = reach.add;
 	s.far = reach.far;
 	// a way that is shorter than this is too short to square
 	s.most_moved = skin > 1e-15 ? (float)(0.25 * skin * skin * (1 - 0x1p-18)) : -1;
-	s.widest = (float)(box * (1 + 0x1p-16) + (g->extent + longest_period(g) + box) * 0x1p-19);
+	s.widest = (float)(box * (1 + 0x1p-16) + (g->span.extent + longest_period(g) + box) * 0x1p-19);
 	return s;
 }
 
@@ -650,7 +655,7 @@ static void run(carom_grains *g, cr_kernel kernel, uint64_t count)
 /// Record a new list, at the gate.
 static void record_list(carom_grains *g)
 {
-	const float far = (float)g->extent, lower[3] = { -far, -far, -far }, upper[3] = { far, far, far };
+	const float far = (float)g->span.extent, lower[3] = { -far, -far, -far }, upper[3] = { far, far, far };
 	run(g, CR_KERNEL_GRAINS_PLACE, g->count);
 	cr_gpu_record_tree(g->device, &g->tree, g->count, lower, upper, reach_of(g));
 	run(g, CR_KERNEL_GRAINS_ROWS_COUNT, (uint64_t)g->count + 1);
@@ -793,11 +798,11 @@ static carom_result mend(carom_grains *g, const batch_end *end)
 	}
 	g->stats.retries++;
 	if (stop & STOP_EXTENT) {
-		const double before = g->extent;
-		g->extent = 2 * (double)extent;
+		const double before = g->span.extent;
+		g->span.extent = 2 * (double)extent;
 		const carom_result result = check_extent(g);
 		if (result != CAROM_SUCCESS) {
-			g->extent = before;
+			g->span.extent = before;
 			return result;
 		}
 	}

@@ -190,8 +190,7 @@ static bool add_contact_block(
 	}
 	int32_t *values = malloc((size_t)rows * PAGE_CONTACT_NUMBERS * sizeof *values + 1);
 	io_recorded_contact *contacts = malloc((size_t)most * sizeof *contacts + 1);
-	unsigned char *packed = malloc(web_packed_size(1, rows * PAGE_CONTACT_NUMBERS));
-	bool good = (values && contacts && packed) || sim_fail(error, "out of memory");
+	bool good = (values && contacts) || sim_fail(error, "out of memory");
 	for (int64_t i = 0; i < count && good; i++) {
 		const int32_t frame = (int32_t)(first + i * every), here = io_recording_contact_count(b->play.recording, frame);
 		good = io_recording_read_contacts(b->play.recording, frame, contacts, error);
@@ -201,12 +200,10 @@ static bool add_contact_block(
 	if (good) {
 		char name[40];
 		snprintf(name, sizeof name, "contacts-%lld", (long long)number);
-		web_pack(values, 1, rows * PAGE_CONTACT_NUMBERS, PAGE_CONTACT_NUMBERS, packed);
-		good = web_page_add(page, name, packed, web_packed_size(1, rows * PAGE_CONTACT_NUMBERS), error);
+		good = page_add_values(page, name, values, rows * PAGE_CONTACT_NUMBERS, PAGE_CONTACT_NUMBERS, error);
 	}
 	free(values);
 	free(contacts);
-	free(packed);
 	return good;
 }
 

@@ -5,7 +5,6 @@
 #include "report.h"
 
 #include "io/contact_file.h"
-#include "web/track.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +44,10 @@ static bool add_frame(const char *path, const char *name, double quantum, web_pa
 		return false;
 	}
 	int32_t *values = page_fill_points(there ? &points : NULL, quantum, &count);
-	unsigned char *packed = values ? malloc(web_packed_size(1, count)) : NULL;
-	if (packed)
-		web_pack(values, 1, count, PAGE_POINT_NUMBERS, packed);
-	const bool done = packed ? web_page_add(page, name, packed, web_packed_size(1, count), error)
-							 : report_error(NULL, "out of memory") == EXIT_DONE;
-	if (packed && !done && !page->is_full)
+	const bool done =
+		values ? page_add_values(page, name, values, count, PAGE_POINT_NUMBERS, error) : sim_fail(error, "out of memory");
+	if (!done && !page->is_full)
 		report_error(NULL, "%s", error->text);
-	free(packed);
 	free(values);
 	sim_free_contact_points(&points);
 	return done;

@@ -126,6 +126,18 @@ bool page_add_mesh(web_page *page, int32_t number, const io_recorded_mesh *mesh,
 	return done;
 }
 
+bool page_add_values(web_page *page, const char *name, const int32_t *values, int64_t count, int32_t stride, sim_error *error)
+{
+	const size_t size = web_packed_size(1, count);
+	unsigned char *packed = malloc(size);
+	if (!packed)
+		return sim_fail(error, "out of memory");
+	web_pack(values, 1, count, stride, packed);
+	const bool done = web_page_add(page, name, packed, size, error);
+	free(packed);
+	return done;
+}
+
 void page_fill_pose(const carom_pose *pose, double quantum, int32_t to[PAGE_POSE_NUMBERS])
 {
 	const double place[3] = { pose->position.x, pose->position.y, pose->position.z };

@@ -54,6 +54,9 @@ void page_fill_row(const io_recorded_body *body, int32_t mesh_count, int32_t num
 /// Add a mesh under its number: u32 vertices, u32 triangles, float32 coordinates, int32 corners.
 bool page_add_mesh(web_page *page, int32_t number, const io_recorded_mesh *mesh, sim_error *error);
 
+/// Add numbers [count], rows of stride, as a block of one frame (web/track.h).
+bool page_add_values(web_page *page, const char *name, const int32_t *values, int64_t count, int32_t stride, sim_error *error);
+
 /// A pose in whole numbers.
 void page_fill_pose(const carom_pose *pose, double quantum, int32_t to[PAGE_POSE_NUMBERS]);
 

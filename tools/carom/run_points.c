@@ -4,7 +4,6 @@
 #include "report.h"
 
 #include "io/contact_file.h"
-#include "sim/grains/granular_output.h"
 
 #include <unistd.h>
 
@@ -31,7 +30,7 @@ int run_write_deforming_points(const run *r, int64_t frame)
 	return save(path, &points, listed, "out of memory");
 }
 
-int run_write_sphere_points(const run *r)
+int run_write_sphere_points(const run *r, const sim_granular_frame *now)
 {
 	char name[64], path[IO_PATH_MAX];
 	sim_error error = { "" };
@@ -41,6 +40,6 @@ int run_write_sphere_points(const run *r)
 	unlink(path);
 	if (!r->scene.output.contacts)
 		return EXIT_DONE;
-	const bool listed = sim_granular_list_contacts(r->parts.granular, &points, &error);
+	const bool listed = sim_granular_list_contacts(r->parts.granular, now, &points, &error);
 	return save(path, &points, listed, error.text);
 }

@@ -185,9 +185,10 @@ static int write_snapshot(run *r, spheres *s)
 		return report_error(NULL, "out of memory");
 	const sim_sphere_cloud cloud = sim_granular_frame_cloud(&frame);
 	const bool done = io_vtk_series_add(s->series, &cloud, r->parts.steps, info.time, &error);
-	sim_free_granular_frame(&frame);
 	s->last_snapshot = r->parts.steps;
-	return done ? run_write_sphere_points(r) : report_error(NULL, "%s", error.text);
+	const int status = done ? run_write_sphere_points(r, &frame) : report_error(NULL, "%s", error.text);
+	sim_free_granular_frame(&frame);
+	return status;
 }
 
 /// The mark lets a run that goes on from here tell which files of the folder are its own.

@@ -412,17 +412,6 @@ static void put_vertices(frame *f, const run_view *view, const run *r)
 	put_places(f, "vertices", surface.places, 3 * (int64_t)surface.vertex_count, view->vertex_quantum);
 }
 
-static void put_spheres(frame *f, const run_view *view, const run *r)
-{
-	sim_granular_frame state;
-	if (!sim_take_granular_frame(r->parts.granular, &state)) {
-		f->short_of_memory = true;
-		return;
-	}
-	put_places(f, "spheres", state.centres, 3 * state.count, view->sphere_quantum);
-	sim_free_granular_frame(&state);
-}
-
 /// Add the points of a track. listed: is there memory for them?
 static void put_points(frame *f, const char *name, sim_contact_points *points, bool listed, double quantum)
 {
@@ -439,12 +428,19 @@ static void put_soft_points(frame *f, const run_view *view, const run *r)
 	put_points(f, "points-vertices", &points, listed, view->vertex_quantum);
 }
 
-static void put_sphere_points(frame *f, const run_view *view, const run *r)
+static void put_spheres(frame *f, const run_view *view, const run *r)
 {
 	sim_error error;
+	sim_granular_frame now;
 	sim_contact_points points = { 0 };
-	const bool listed = sim_granular_list_contacts(r->parts.granular, &points, &error);
+	if (!sim_take_granular_frame(r->parts.granular, &now)) {
+		f->short_of_memory = true;
+		return;
+	}
+	put_places(f, "spheres", now.centres, 3 * now.count, view->sphere_quantum);
+	const bool listed = sim_granular_list_contacts(r->parts.granular, &now, &points, &error);
 	put_points(f, "points-spheres", &points, listed, view->sphere_quantum);
+	sim_free_granular_frame(&now);
 }
 
 static void put_parts(frame *f, const run_view *view, const run *r)
@@ -457,10 +453,8 @@ static void put_parts(frame *f, const run_view *view, const run *r)
 		put_vertices(f, view, r);
 		put_soft_points(f, view, r);
 	}
-	if (r->parts.granular) {
+	if (r->parts.granular)
 		put_spheres(f, view, r);
-		put_sphere_points(f, view, r);
-	}
 }
 
 /// u32 size of the JSON, the JSON, the blocks that it lists. NULL when memory is short.
