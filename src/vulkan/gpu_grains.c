@@ -600,8 +600,8 @@ static grains_setup make_setup(const carom_grains *g, uint32_t list_slots)
 		.held = g->held.address,
 		.floats = t->spheres.address,
 		.in_order = t->in_order.address,
-		.order = t->order[t->sorted].address,
-		.nodes = t->nodes.address,
+		.order = t->lbvh.order[t->lbvh.sorted].address,
+		.nodes = t->lbvh.nodes.address,
 		.counts = t->counts.address,
 		.sums = t->first.address,
 		.slots = g->slots.address,
@@ -659,7 +659,7 @@ static void record_list(carom_grains *g)
 	run(g, CR_KERNEL_GRAINS_PLACE, g->count);
 	cr_gpu_record_tree(g->device, &g->tree, g->count, lower, upper, reach_of(g));
 	run(g, CR_KERNEL_GRAINS_ROWS_COUNT, (uint64_t)g->count + 1);
-	cr_gpu_scan(g->device, g->tree.counts.address, g->tree.first.address, g->count + 1, true, g->tree.scratch.address);
+	cr_gpu_scan(g->device, g->tree.counts.address, g->tree.first.address, g->count + 1, true, g->tree.lbvh.scratch.address);
 	steer(g, CHECK, 0);
 	run(g, CR_KERNEL_GRAINS_ROWS_FILL, g->count);
 	steer(g, FLIP, 0);

@@ -5,31 +5,20 @@
 #include <string.h>
 
 enum {
-	CODE_BITS = 63,
-	NODE_BYTES = 64, // tree.glsl
-	SLOTS = 8,       // sphere_pairs.glsl
-	COST_GROUPS = 256,
-	COST_FLOATS = 7, // of a group: proxies_cost.comp
+	SLOTS = 8, // sphere_pairs.glsl
 	COUNTER_BYTES = 16,
 	LEAST_PAIRS = 1024,
 };
 
-static uint32_t bits_of(float value)
-{
-	uint32_t bits;
-	memcpy(&bits, &value, sizeof bits);
-	return bits;
-}
+static uint32_t bits_of(float value) { return cr_gpu_float_bits(value); }
 
 // ---- Memory ----
 
-#define TREE_BUFFERS 17
+#define TREE_BUFFERS 7
 
 static void list_buffers(cr_gpu_tree *t, cr_gpu_buffer *list[TREE_BUFFERS])
 {
-	cr_gpu_buffer *all[TREE_BUFFERS] = { &t->spheres, &t->in_order, &t->codes[0], &t->codes[1], &t->order[0], &t->order[1],
-		&t->scratch, &t->nodes, &t->leaf_parents, &t->node_parents, &t->arrivals, &t->costs, &t->counts, &t->slots, &t->first,
-		&t->tests, &t->work };
+	cr_gpu_buffer *all[TREE_BUFFERS] = { &t->spheres, &t->in_order, &t->counts, &t->slots, &t->first, &t->tests, &t->work };
 	memcpy(list, all, sizeof all);
 }
 
@@ -38,7 +27,7 @@ uint64_t cr_gpu_tree_bytes(const cr_gpu_tree *tree)
 	cr_gpu_tree copy = *tree;
 	cr_gpu_buffer *list[TREE_BUFFERS];
 	list_buffers(&copy, list);
-	uint64_t bytes = tree->pairs.size + cr_gpu_rays_bytes(&tree->rays);
+	uint64_t bytes = tree->pairs.size + cr_gpu_lbvh_bytes(&tree->lbvh) + cr_gpu_rays_bytes(&tree->rays);
 	for (int i = 0; i < TREE_BUFFERS; i++)
 		bytes += list[i]->size;
 	return bytes;
@@ -51,6 +40,7 @@ void cr_gpu_free_tree(carom_device *device, cr_gpu_tree *tree)
 	for (int i = 0; i < TREE_BUFFERS; i++)
 		cr_gpu_free(device, list[i]);
 	cr_gpu_free(device, &tree->pairs);
+	cr_gpu_free_lbvh(device, &tree->lbvh);
 	cr_gpu_free_rays(device, &tree->rays);
 	cr_array_free(device->context, &tree->firsts);
 	*tree = (cr_gpu_tree){ 0 };
@@ -61,17 +51,13 @@ static bool has_rays(const cr_gpu_tree *t) { return t->tier == CAROM_TIER_QUERY 
 /// Room for the tree and its search.
 static carom_result reserve_tree(carom_device *device, cr_gpu_tree *t, uint64_t n)
 {
-	const uint64_t sort = cr_gpu_sort_scratch(device, n), scan = cr_gpu_scan_scratch(n + 1, true);
-	const uint64_t ours = has_rays(t) ? 0 : n, theirs = n - ours;
+	const uint64_t theirs = has_rays(t) ? n : 0;
 	const struct {
 		cr_gpu_buffer *buffer;
 		uint64_t size;
-	} wanted[] = { { &t->spheres, 16 * n }, { &t->in_order, 16 * n }, { &t->codes[0], 8 * n }, { &t->codes[1], 8 * n },
-		{ &t->order[0], 4 * n }, { &t->order[1], 4 * n }, { &t->scratch, sort > scan ? sort : scan },
-		{ &t->nodes, NODE_BYTES * ours }, { &t->leaf_parents, 4 * ours }, { &t->node_parents, 4 * ours },
-		{ &t->arrivals, 4 * ours }, { &t->work, 8 * theirs }, { &t->costs, 4 * COST_FLOATS * COST_GROUPS },
-		{ &t->counts, 4 * (n + 1) }, { &t->slots, 4 * SLOTS * n }, { &t->first, 8 * (n + 1) }, { &t->tests, COUNTER_BYTES } };
-	carom_result result = CAROM_SUCCESS;
+	} wanted[] = { { &t->spheres, 16 * n }, { &t->in_order, 16 * n }, { &t->work, 8 * theirs }, { &t->counts, 4 * (n + 1) },
+		{ &t->slots, 4 * SLOTS * n }, { &t->first, 8 * (n + 1) }, { &t->tests, COUNTER_BYTES } };
+	carom_result result = cr_gpu_reserve_lbvh(device, &t->lbvh, n, !has_rays(t));
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted && result == CAROM_SUCCESS; i++)
 		result = cr_gpu_reserve(device, wanted[i].buffer, wanted[i].size);
 	if (result == CAROM_SUCCESS && theirs > 1)
@@ -81,32 +67,11 @@ static carom_result reserve_tree(carom_device *device, cr_gpu_tree *t, uint64_t 
 
 // ---- Building ----
 
-/// Cells of the curve for each unit of length; 0 where the box is a point, or nearly.
-static float cells_per_length(const float lower[3], const float upper[3])
-{
-	float extent = 0;
-	for (int k = 0; k < 3; k++)
-		extent = fmaxf(extent, upper[k] - lower[k]);
-	const float scale = 2097152.0f / extent;
-	return extent > 0 && isfinite(scale) ? scale : 0;
-}
-
 static void record_shape(carom_device *device, cr_gpu_tree *t, const float lower[3], const float upper[3])
 {
-	const uint32_t n = t->count;
-	const cr_gpu_arguments codes = { { t->spheres.address, t->codes[0].address, t->order[0].address },
-		{ n, bits_of(lower[0]), bits_of(lower[1]), bits_of(lower[2]), bits_of(cells_per_length(lower, upper)) } };
-	cr_gpu_run(device, CR_KERNEL_MORTON, n, CR_GPU_THREADS, &codes);
-	const cr_gpu_sort_arrays arrays = { { t->codes[0].address, t->codes[1].address },
-		{ t->order[0].address, t->order[1].address }, t->scratch.address };
-	t->sorted = cr_gpu_sort(device, &arrays, n, CODE_BITS, true);
-	if (has_rays(t))
-		return;
-	cr_gpu_clear(device, &t->leaf_parents, 4 * (uint64_t)n);
-	const cr_gpu_arguments shape = {
-		{ t->codes[t->sorted].address, t->nodes.address, t->leaf_parents.address, t->node_parents.address }, { n }
-	};
-	cr_gpu_run(device, CR_KERNEL_TREE_SHAPE, n - 1, CR_GPU_THREADS, &shape);
+	cr_gpu_record_order(device, &t->lbvh, t->spheres.address, t->count, lower, upper);
+	if (!has_rays(t))
+		cr_gpu_record_shape(device, &t->lbvh);
 }
 
 /// The driver's structure of proxies. Each reaches 2 r + skin, where `add` is half the skin and
@@ -118,54 +83,42 @@ static void record_proxies(carom_device *device, cr_gpu_tree *t, bool refit)
 		{ n, bits_of(2), bits_of(2 * t->reach.add) } };
 	cr_gpu_run(device, CR_KERNEL_PROXIES, n, CR_GPU_THREADS, &boxes);
 	cr_gpu_build_rays(device, &t->rays, n, refit);
-	const cr_gpu_arguments cost = { { t->rays.boxes.address, t->costs.address }, { n, COST_GROUPS } };
-	cr_gpu_run(device, CR_KERNEL_PROXIES_COST, COST_GROUPS * CR_GPU_THREADS, CR_GPU_THREADS, &cost);
+	const cr_gpu_arguments cost = { { t->rays.boxes.address, t->lbvh.costs.address }, { n, CR_GPU_COST_GROUPS } };
+	cr_gpu_run(device, CR_KERNEL_PROXIES_COST, CR_GPU_COST_GROUPS * CR_GPU_THREADS, CR_GPU_THREADS, &cost);
 }
 
 static void record_fit(carom_device *device, cr_gpu_tree *t, bool refit)
 {
 	const uint32_t n = t->count;
-	const cr_gpu_arguments gather = { { t->spheres.address, t->order[t->sorted].address, t->in_order.address }, { n } };
+	const cr_gpu_arguments gather = { { t->spheres.address, t->lbvh.order[t->lbvh.sorted].address, t->in_order.address },
+		{ n } };
 	cr_gpu_run(device, CR_KERNEL_GATHER, n, CR_GPU_THREADS, &gather);
 	if (has_rays(t)) {
 		record_proxies(device, t, refit);
 		return;
 	}
-	cr_gpu_clear(device, &t->arrivals, 4 * (uint64_t)n);
-	const cr_gpu_arguments fit = { { t->in_order.address, t->nodes.address, t->leaf_parents.address, t->node_parents.address,
-									   t->arrivals.address },
-		{ n, bits_of(1), bits_of(t->reach.add) } };
-	cr_gpu_run(device, CR_KERNEL_TREE_FIT, n, CR_GPU_THREADS, &fit);
+	cr_gpu_record_fit(device, &t->lbvh, CR_KERNEL_TREE_FIT, t->in_order.address, bits_of(1), bits_of(t->reach.add));
 }
 
-static void record_cost(carom_device *device, cr_gpu_tree *t)
+/// Returns where the numbers will be that make up the cost.
+static const float *record_cost(carom_device *device, cr_gpu_tree *t)
 {
-	const uint32_t n = t->count;
-	if (has_rays(t))
-		return; // with the proxies
-	const cr_gpu_arguments cost = { { t->nodes.address, t->costs.address }, { n, COST_GROUPS } };
-	cr_gpu_run(device, CR_KERNEL_TREE_COST, COST_GROUPS * CR_GPU_THREADS, CR_GPU_THREADS, &cost);
-}
-
-static double sum_costs(const float *costs)
-{
-	double sum = 0;
-	for (int i = 0; i < COST_GROUPS; i++)
-		sum += costs[i];
-	return costs[COST_GROUPS] > 0 ? 2 + sum / costs[COST_GROUPS] : 0;
+	if (has_rays(t)) // computed with the proxies
+		return cr_gpu_read(device, &t->lbvh.costs, 0, 4 * CR_GPU_COST_FLOATS * CR_GPU_COST_GROUPS);
+	return cr_gpu_record_cost(device, &t->lbvh);
 }
 
 /// The cost of proxies_cost.comp, where each group has a box around its boxes.
 static double sum_proxy_costs(const float *costs)
 {
 	double sum = 0, size[3];
-	for (int i = 0; i < COST_GROUPS; i++)
-		sum += costs[COST_FLOATS * i];
+	for (int i = 0; i < CR_GPU_COST_GROUPS; i++)
+		sum += costs[CR_GPU_COST_FLOATS * i];
 	for (int k = 0; k < 3; k++) {
 		float lower = INFINITY, upper = -INFINITY;
-		for (int i = 0; i < COST_GROUPS; i++) {
-			lower = fminf(lower, costs[COST_FLOATS * i + 1 + k]);
-			upper = fmaxf(upper, costs[COST_FLOATS * i + 4 + k]);
+		for (int i = 0; i < CR_GPU_COST_GROUPS; i++) {
+			lower = fminf(lower, costs[CR_GPU_COST_FLOATS * i + 1 + k]);
+			upper = fmaxf(upper, costs[CR_GPU_COST_FLOATS * i + 4 + k]);
 		}
 		size[k] = (double)upper - lower;
 	}
@@ -191,12 +144,10 @@ carom_result cr_gpu_build_tree(carom_device *device, cr_gpu_tree *tree, const fl
 	if (!refit)
 		record_shape(device, tree, lower, upper);
 	record_fit(device, tree, refit);
-	record_cost(device, tree);
-	const float *costs =
-		cr_gpu_read(device, &tree->costs, 0, 4 * (has_rays(tree) ? COST_FLOATS * COST_GROUPS : COST_GROUPS + 1));
+	const float *costs = record_cost(device, tree);
 	result = cr_gpu_finish(device);
 	if (result == CAROM_SUCCESS)
-		*cost = (has_rays(tree) ? sum_proxy_costs : sum_costs)(costs);
+		*cost = (has_rays(tree) ? sum_proxy_costs : cr_gpu_lbvh_cost)(costs);
 	else
 		tree->count = 0;
 	return result;
@@ -222,8 +173,8 @@ void cr_gpu_record_tree(
 static cr_gpu_arguments search_arguments(const cr_gpu_tree *t, uint64_t first)
 {
 	return (cr_gpu_arguments){
-		{ t->nodes.address, t->in_order.address, t->order[t->sorted].address, t->counts.address, t->slots.address,
-			t->tests.address, t->first.address, t->pairs.address },
+		{ t->lbvh.nodes.address, t->in_order.address, t->lbvh.order[t->lbvh.sorted].address, t->counts.address,
+			t->slots.address, t->tests.address, t->first.address, t->pairs.address },
 		{ t->count, bits_of(1), bits_of(t->reach.add), bits_of(t->reach.near), bits_of(t->reach.far), (uint32_t)t->room,
 			(uint32_t)first, (uint32_t)(first >> 32) },
 	};
@@ -261,7 +212,7 @@ static carom_result reserve_pairs(carom_device *device, cr_gpu_tree *t, uint64_t
 static cr_gpu_arguments ray_arguments(const cr_gpu_tree *t, uint64_t first, bool filling)
 {
 	return (cr_gpu_arguments){
-		{ t->rays.address, t->in_order.address, t->order[t->sorted].address, t->counts.address, t->slots.address,
+		{ t->rays.address, t->in_order.address, t->lbvh.order[t->lbvh.sorted].address, t->counts.address, t->slots.address,
 			t->tests.address, t->first.address, t->pairs.address, t->work.address },
 		{ t->count, filling, 0, bits_of(t->reach.near), bits_of(t->reach.far), (uint32_t)t->room, (uint32_t)first,
 			(uint32_t)(first >> 32) },
@@ -321,7 +272,7 @@ carom_result cr_gpu_find_pairs(carom_device *device, cr_gpu_tree *t, uint64_t wa
 		return result;
 	cr_gpu_clear(device, &t->tests, COUNTER_BYTES);
 	record_count(device, t);
-	cr_gpu_scan(device, t->counts.address, t->first.address, t->count + 1, true, t->scratch.address);
+	cr_gpu_scan(device, t->counts.address, t->first.address, t->count + 1, true, t->lbvh.scratch.address);
 	record_fill(device, t, 0);
 	const char *all = cr_gpu_read(device, &t->first, 8 * (uint64_t)t->count, 8);
 	const char *counters = cr_gpu_read(device, &t->tests, 0, COUNTER_BYTES);

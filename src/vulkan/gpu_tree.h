@@ -1,8 +1,6 @@
 /// Boxes over spheres on a device, and the search of all their pairs, in three tiers.
 ///
-/// COMPUTE: a tree of our own, the radix tree of Morton codes (Karras 2012), two children to a
-/// node, one sphere to a leaf. Building is O(n) beside the sort. The spheres are 0 or 1 without a
-/// node.
+/// COMPUTE: a tree of our own (gpu_lbvh.h). The spheres are 0 or 1 without a node.
 ///
 /// QUERY and PIPELINE: the boxes of proxies of twice the radius, in the order of the same codes, in
 /// an acceleration structure of the driver, and a ray of no length from each centre (Mochi,
@@ -14,8 +12,7 @@
 #define CR_VULKAN_GPU_TREE_H
 
 #include "base/array.h"
-#include "vulkan/gpu_sort.h"
-#include "vulkan/vk_memory.h"
+#include "vulkan/gpu_lbvh.h"
 #include "vulkan/vk_rays.h"
 
 enum { CR_GPU_MOST_SPHERES = 1 << 29 }; // numbers leave room for the mark of doubt
@@ -32,15 +29,11 @@ typedef struct cr_gpu_tree {
 	carom_device_tier tier; // AUTO stands for COMPUTE
 	uint32_t count;
 	cr_gpu_reach reach;
-	int sorted;             // which of the two codes and orders holds the sorted ones
-	cr_gpu_buffer spheres;  // [count] x, y, z, r in single precision, in the caller's order
-	cr_gpu_buffer in_order; // [count] in the order of the leaves
-	cr_gpu_buffer codes[2], order[2];
-	cr_gpu_buffer scratch;                                     // of sorts and sums
-	cr_gpu_buffer nodes, leaf_parents, node_parents, arrivals; // of tier COMPUTE
-	cr_gpu_rays rays;                                          // of the others
-	cr_gpu_buffer work;                                        // of rays: shaders/rays_sum.comp
-	cr_gpu_buffer costs;
+	cr_gpu_lbvh lbvh;                   // the order; its nodes are of tier COMPUTE
+	cr_gpu_buffer spheres;              // [count] x, y, z, r in single precision, in the caller's order
+	cr_gpu_buffer in_order;             // [count] in the order of the leaves
+	cr_gpu_rays rays;                   // of the other tiers
+	cr_gpu_buffer work;                 // of rays: shaders/rays_sum.comp
 	cr_gpu_buffer counts, slots, first; // of the search: shaders/sphere_pairs.glsl
 	cr_gpu_buffer tests, pairs;
 	uint64_t room; // pairs that fit

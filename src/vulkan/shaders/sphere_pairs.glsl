@@ -11,17 +11,13 @@
 #include "reach.glsl"
 #include "sphere_test.glsl"
 
-const uint SLOTS = 8;
-const uint STACK = 96; // 63 bits of codes and 31 of places: no branch of the tree is longer
+#include "tree_search.glsl"
 
-// A node of tree.glsl as it lies in memory: four loads, and no array that a compiler would put into
-// memory of its own.
-layout(buffer_reference, std430, buffer_reference_align = 64) readonly buffer Quarters { vec4 at[]; };
+const uint SLOTS = 8;
 
 vec4 own; // the sphere
 uint own_place;
-vec3 own_lower, own_upper;
-uint tests = 0, visits = 0;
+uint tests = 0;
 
 // A sphere was found behind the own one: its place, with DOUBT where that is so. The kernel says
 // what becomes of it.
@@ -51,44 +47,5 @@ void compare_leaf(uint first, uint last)
 		compare(other);
 }
 
-bool meets(vec3 lower, vec3 upper) { return all(lessThanEqual(own_lower, upper)) && all(greaterThanEqual(own_upper, lower)); }
-
-// Go through the tree, taking every sphere behind the own one that touches or may.
-void search()
-{
-	Quarters nodes = Quarters(arguments.address[0]);
-	uint stack[STACK], top = 0, number = 0;
-	for (;;) {
-		const uint at = 4 * number;
-		const uvec4 links = floatBitsToUint(nodes.at[at + 3]); // two children, and the last place below each
-		visits++;
-		bool first = false, second = false;
-		const vec4 b = nodes.at[at + 1];
-		if (links.z > own_place) {
-			const vec4 a = nodes.at[at];
-			first = meets(a.xyz, vec3(a.w, b.xy));
-		}
-		if (links.w > own_place) {
-			const vec4 c = nodes.at[at + 2];
-			second = meets(vec3(b.zw, c.x), c.yzw);
-		}
-		if (first && (links.x & LEAF) != 0) {
-			compare_leaf(links.x & ~LEAF, links.z);
-			first = false;
-		}
-		if (second && (links.y & LEAF) != 0) {
-			compare_leaf(links.y & ~LEAF, links.w);
-			second = false;
-		}
-		if (first && second)
-			stack[top++] = links.y;
-		if (first)
-			number = links.x;
-		else if (second)
-			number = links.y;
-		else if (top > 0)
-			number = stack[--top];
-		else
-			break;
-	}
-}
+// Every sphere behind the own one that touches or may is taken.
+void search() { search_tree(arguments.address[0], own_place + 1); }

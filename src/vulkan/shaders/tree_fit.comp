@@ -3,9 +3,10 @@
 // second goes on with both boxes; the first one ends. Nobody waits for another, so no progress of
 // other workgroups is assumed.
 //
-// address: 0 spheres in order [count], 1 nodes [count-1], 2 parents of leaves, 3 parents of nodes
-// (tree_shape.comp), 4 arrivals [count-1], all 0. word: 0 count, at least 2; 1 scale and 2 add of
-// the reach of a box.
+// address: 0 what leaves hold, in order [count], 1 nodes [count-1], 2 parents of leaves, 3 parents
+// of nodes (tree_shape.comp), 4 arrivals [count-1], all 0. word: 0 count, at least 2. Leaves hold
+// spheres, and words 1 and 2 are scale and add of the reach of a box; with BOXES they hold boxes,
+// each two vec4.
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 #define ACCESS coherent
@@ -18,8 +19,21 @@ layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Arr
 // invocations that meet it in a loop. Its atomic operations order memory by themselves.
 layout(constant_id = 1) const bool FENCES = true;
 
-Box box_of(vec4 sphere)
+#ifdef BOXES
+Box box_at(uint place)
 {
+	const vec4 lower = Spheres(arguments.address[0]).at[2 * place], upper = Spheres(arguments.address[0]).at[2 * place + 1];
+	Box box;
+	for (int k = 0; k < 3; k++) {
+		box.lower[k] = lower[k];
+		box.upper[k] = upper[k];
+	}
+	return box;
+}
+#else
+Box box_at(uint place)
+{
+	const vec4 sphere = Spheres(arguments.address[0]).at[place];
 	const vec3 far = box_reach(sphere, uintBitsToFloat(arguments.word[1]), uintBitsToFloat(arguments.word[2]));
 	Box box;
 	for (int k = 0; k < 3; k++) {
@@ -28,6 +42,7 @@ Box box_of(vec4 sphere)
 	}
 	return box;
 }
+#endif
 
 Box join(Box a, Box b)
 {
@@ -50,9 +65,9 @@ void main()
 	if (mark == 0)
 		return; // no first place of a leaf
 	uint parent = mark - 1;
-	Box box = box_of(Spheres(arguments.address[0]).at[leaf]);
+	Box box = box_at(leaf);
 	for (uint place = leaf + 1; place <= nodes.at[parent / 2].last[parent & 1]; place++)
-		box = join(box, box_of(Spheres(arguments.address[0]).at[place]));
+		box = join(box, box_at(place));
 	for (;;) {
 		const uint node = parent / 2, side = parent & 1;
 		for (int k = 0; k < 3; k++) {
