@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define FORMAT "carom-scene"
-enum { FORMAT_VERSION = 1 };
+enum { FORMAT_VERSION = 2 }; // 1 has no report: its sums stand among the states
 
 // ---- Writing ----
 

@@ -3,6 +3,7 @@
 
 #include "scene/granular_checkpoint.h"
 #include "scene/granular_tape.h"
+#include "scene/scene_resume.h"
 #include "scene/soft_fill.h"
 #include "sim/base/state_hash.h"
 #include "sim/grains/granular_output.h"
@@ -105,15 +106,27 @@ bool scene_run_add_spheres(scene_run *run, const char *checkpoint, sim_tape *gra
 	return made;
 }
 
-bool scene_run_add_all(scene_run *run, const char *recording, const char *checkpoint, sim_error *error)
+/// checkpoint: of a scene of spheres alone, or NULL; grains: of another scene, or NULL.
+static bool add_parts(scene_run *run, const char *recording, const char *checkpoint, sim_tape *grains, sim_error *error)
 {
 	const scene_description *scene = run->scene;
 	scene_granular_filling filling = { 0 };
 	const bool made = (!scene->has_bodies || scene_run_add_bodies(run, recording, error)) &&
 		(!scene->has_deforming || scene_run_add_deforming(run, error)) &&
-		(!scene->has_spheres || scene_run_add_spheres(run, checkpoint, NULL, false, &filling, error));
+		(!scene->has_spheres || scene_run_add_spheres(run, checkpoint, grains, false, &filling, error));
 	scene_destroy_filling(&filling);
 	return made;
+}
+
+bool scene_run_add_all(scene_run *run, const char *recording, const char *checkpoint, sim_error *error)
+{
+	scene_resume resume = { 0 };
+	if (!checkpoint || scene_is_of_spheres(run->scene))
+		return add_parts(run, recording, checkpoint, NULL, error);
+	const bool done = scene_open_resume(&resume, run, checkpoint, error) &&
+		add_parts(run, recording, NULL, scene_resume_grains(&resume), error) && scene_restore_run(&resume, run, error);
+	scene_close_resume(&resume);
+	return done;
 }
 
 // ---- What deforms ----

@@ -45,7 +45,8 @@ bool scene_run_add_deforming(scene_run *run, sim_error *error);
 bool scene_run_add_spheres(scene_run *run, const char *checkpoint, sim_tape *grains, bool keep_copies,
 	scene_granular_filling *filling, sim_error *error);
 
-/// Make all parts that the scene has.
+/// Make all parts that the scene has. checkpoint: path of one to go on from, of whichever form the
+/// scene has (scene_save_run, scene_granular_write), or NULL.
 bool scene_run_add_all(scene_run *run, const char *recording, const char *checkpoint, sim_error *error);
 
 /// Do the step of one part. Parts go in the order bodies, deforming, spheres; then the caller

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "scene/granular_checkpoint.h"
+#include "scene/scene_resume.h"
 #include "scene/scene_run.h"
 #include "scene/soft_fill.h"
 #include "sim/base/state_hash.h"
@@ -106,6 +107,56 @@ TEST(scene_run, a_checkpoint_goes_on_at_its_step)
 	remove(path);
 }
 
+/// Save a run, make another one of the file, and let both do one step more: their hashes must agree.
+static bool goes_on(scene_run *run, const char *path, sim_error *error)
+{
+	scene_run other = { .scene = run->scene, .context = run->context };
+	uint64_t hash, again;
+	const bool done = scene_save_run(run, path, NULL, error) && scene_run_add_all(&other, NULL, path, error) &&
+		scene_run_step_all(run, NULL, error) && scene_run_step_all(&other, NULL, error) && scene_run_hash(run, &hash, error) &&
+		scene_run_hash(&other, &again, error);
+	if (done)
+		CHECK(hash == again && other.steps == run->steps);
+	scene_run_end(&other);
+	return done;
+}
+
+TEST(scene_run, checkpoints_of_all_parts_go_on)
+{
+	scene_description scene;
+	sim_error error = { "" };
+	char path[] = "/tmp/carom-scene-run-XXXXXX";
+	const int file = mkstemp(path);
+	REQUIRE(file >= 0 && close(file) == 0);
+	parse(MIXED, &scene);
+	scene_run run = { .scene = &scene };
+	REQUIRE(carom_create_context(NULL, &run.context) == CAROM_SUCCESS);
+	CHECK(scene_run_add_all(&run, NULL, NULL, &error));
+	for (int i = 0; i < 8; i++)
+		CHECK(goes_on(&run, path, &error));
+	CHECK_STR(error.text, "");
+
+	// What a caller adds comes back, and may be nothing.
+	sim_tape report = { .writing = true };
+	double number = 7.5;
+	sim_tape_move(&report, &number, sizeof number);
+	scene_resume resume = { 0 };
+	CHECK(scene_save_run(&run, path, &report, &error) && scene_open_resume(&resume, &run, path, &error));
+	number = 0;
+	REQUIRE(scene_resume_report(&resume) != NULL);
+	sim_tape_move(scene_resume_report(&resume), &number, sizeof number);
+	CHECK(number == 7.5 && sim_tape_is_done(scene_resume_report(&resume)));
+	scene_close_resume(&resume);
+	CHECK(scene_save_run(&run, path, NULL, &error) && scene_open_resume(&resume, &run, path, &error));
+	CHECK(scene_resume_report(&resume) == NULL && scene_resume_grains(&resume) != NULL);
+	scene_close_resume(&resume);
+	sim_free_tape(&report);
+	scene_run_end(&run);
+	carom_destroy_context(run.context);
+	scene_destroy(&scene);
+	remove(path);
+}
+
 typedef struct meagre {
 	int64_t left, asked;
 } meagre;
@@ -123,13 +174,16 @@ static void take_back(void *pointer, size_t size, size_t alignment, void *user)
 	test_release(pointer);
 }
 
-/// Each failure of the context's memory ends the making of the parts, or a step, with a text; the sanitizers see that all is given back.
+/// Each failure of the context's memory ends the making of the parts, a step, a checkpoint or a restart with a text; the sanitizers see that all is given back.
 TEST(scene_run, failures_of_memory_are_told)
 {
 	scene_description scene;
+	char path[] = "/tmp/carom-scene-run-XXXXXX";
+	const int file = mkstemp(path);
+	REQUIRE(file >= 0 && close(file) == 0);
 	parse(MIXED, &scene);
 	int64_t most = 1;
-	for (int64_t count = 0; count < most; count += 1 + most / 5) {
+	for (int64_t count = 0; count < most; count += 1 + most / 9) {
 		meagre memory = { count, 0 };
 		carom_context_def def = carom_default_context_def();
 		def.allocator = (carom_allocator){ .allocate = give, .release = take_back, .user = &memory };
@@ -139,7 +193,8 @@ TEST(scene_run, failures_of_memory_are_told)
 		memory.left = INT64_MAX;
 		REQUIRE(carom_create_context(&def, &run.context) == CAROM_SUCCESS);
 		memory = (meagre){ most == 1 ? INT64_MAX : count, 0 };
-		const bool done = scene_run_add_all(&run, NULL, NULL, &error) && scene_run_step_all(&run, NULL, &error);
+		const bool done = scene_run_add_all(&run, NULL, NULL, &error) && scene_run_step_all(&run, NULL, &error) &&
+			goes_on(&run, path, &error);
 		CHECK(done == (most == 1));
 		CHECK(done == !*error.text);
 		if (most == 1)
@@ -150,4 +205,5 @@ TEST(scene_run, failures_of_memory_are_told)
 	}
 	CHECK(most > 20);
 	scene_destroy(&scene);
+	remove(path);
 }

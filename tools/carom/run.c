@@ -341,7 +341,7 @@ static int prepare(run *r)
 		if (kinds[i].there)
 			status = add_part(r, kinds[i].kind);
 	}
-	const bool resumes = r->options->restart && !run_is_of_spheres(r);
+	const bool resumes = r->options->restart && !scene_is_of_spheres(&r->scene);
 	if (status == EXIT_DONE && resumes)
 		status = run_open_checkpoint(r);
 	for (int i = 0; i < r->part_count && status == EXIT_DONE; i++)
@@ -519,7 +519,7 @@ int run_scene(const run_options *options)
 	r->options = options;
 	const int status = go(r);
 	close_view(r, status);
-	run_close_checkpoint(r);
+	scene_close_resume(&r->resume);
 	for (int i = r->part_count; i-- > 0;) {
 		if (r->kinds[i]->destroy)
 			r->kinds[i]->destroy(r, r->states[i]);

@@ -7,8 +7,8 @@
 
 #include "io/output_file.h"
 #include "options.h"
-#include "scene/run_checkpoint.h"
 #include "scene/scene.h"
+#include "scene/scene_resume.h"
 #include "scene/scene_run.h"
 #include "view/image.h"
 
@@ -61,9 +61,9 @@ typedef struct run_part_kind {
 	int (*draw)(run *r, void *state, view_image *image);
 	/// After the table is closed.
 	int (*close)(run *r, void *state);
-	/// Move the state of this part to a tape, or from one: for checkpoints of scenes that hold more
-	/// than spheres.
-	int (*move)(run *r, void *state, sim_tape *tape);
+	/// Move what the summary needs of the steps so far to a tape, or from one: for checkpoints of
+	/// scenes that hold more than spheres.
+	void (*move_sums)(void *state, sim_tape *tape);
 	cJSON *(*summarise)(const run *r, const void *state);
 	void (*print)(const run *r, const void *state);
 	uint64_t (*hash)(const run *r, const void *state);
@@ -81,11 +81,9 @@ struct run {
 	void *states[RUN_MOST_PARTS];
 	int part_count;
 	io_output_file stats;
-	int64_t first_step; ///< done before, by the run that wrote the checkpoint
-	int64_t saved_step; ///< of the last checkpoint, where the run writes them itself
-	/// of the checkpoint that the run goes on from, while its parts are made
-	scene_checkpoint_part saved[SCENE_MOST_PARTS];
-	int saved_count;
+	int64_t first_step;  ///< done before, by the run that wrote the checkpoint
+	int64_t saved_step;  ///< of the last checkpoint, where the run writes them itself
+	scene_resume resume; ///< the checkpoint that the run goes on from, while its parts are made
 	double ms_total;
 	carom_device *device;  ///< of the spheres; NULL: the processor
 	struct run_view *view; ///< NULL: the run is not shown
@@ -108,9 +106,6 @@ static inline bool run_is_mixed(const run *r) { return r->part_count > 1; }
 /// The path of a file in the folder of --out.
 void run_out_path(const run_options *options, const char *name, char path[IO_PATH_MAX]);
 
-/// Does the scene hold nothing but spheres? Their checkpoints are a format of their own.
-bool run_is_of_spheres(const run *r);
-
 /// Does the run go on in the folder that the checkpoint is in?
 bool run_continues_in_place(const run_options *options);
 
@@ -120,12 +115,8 @@ int run_save(run *r, bool at_end);
 /// Read the checkpoint to go on from, before the parts are made: steps are those done then.
 int run_open_checkpoint(run *r);
 
-/// The state of the spheres in it; NULL: there is none.
-sim_tape *run_saved_grains(run *r);
-
 /// Put the parts that were made into the states of the checkpoint, and close it.
 int run_restore(run *r);
-void run_close_checkpoint(run *r);
 
 /// Add the gravity of the scene to a summary: viewers take up from it.
 void run_add_gravity(cJSON *json, const run *r);

@@ -172,15 +172,6 @@ static uint64_t hash(const run *r, const void *state)
 	return ((const bodies *)state)->summary.hash;
 }
 
-static int move(run *r, void *state, sim_tape *tape)
-{
-	(void)state;
-	sim_error error;
-	if (scene_simulation_move_state(r->parts.simulation, tape, &error))
-		return EXIT_DONE;
-	return report_error(tape->writing ? r->options->scene : r->options->restart, "%s", error.text);
-}
-
 const run_part_kind run_bodies_kind = {
 	.section = "bodies",
 	.state_size = sizeof(bodies),
@@ -190,7 +181,6 @@ const run_part_kind run_bodies_kind = {
 	.write_row = write_row,
 	.end = end,
 	.draw = draw,
-	.move = move,
 	.summarise = summarise,
 	.print = print,
 	.hash = hash,

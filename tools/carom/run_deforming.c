@@ -283,17 +283,11 @@ static uint64_t hash(const run *r, const void *state)
 	return sim_soft_hash(r->parts.soft);
 }
 
-static int move_state(run *r, void *state, sim_tape *tape)
+static void move_sums(void *state, sim_tape *tape)
 {
 	deforming *d = state;
-	sim_error error;
-	if (!sim_soft_move_state(r->parts.soft, tape, &error))
-		return report_error(tape->writing ? r->options->scene : r->options->restart,
-			"field \"deforming\": %s (and --mesh and --resolution must be as they were)", error.text);
-	sim_tape_move(tape, r->parts.obstacles, (size_t)r->scene.deforming.obstacle_count * sizeof *r->parts.obstacles);
 	sim_tape_move(tape, &d->sums, sizeof d->sums);
 	sim_tape_move(tape, &d->last, sizeof d->last);
-	return EXIT_DONE;
 }
 
 static void destroy(run *r, void *state)
@@ -314,7 +308,7 @@ const run_part_kind run_deforming_kind = {
 	.keep = keep,
 	.end = end,
 	.draw = draw,
-	.move = move_state,
+	.move_sums = move_sums,
 	.close = close_movie,
 	.summarise = summarise,
 	.print = print,

@@ -277,7 +277,7 @@ static int make_granular(run *r, spheres *s)
 {
 	sim_error error;
 	const char *restart = r->options->restart;
-	sim_tape *grains = run_saved_grains(r); // of a checkpoint of more than spheres
+	sim_tape *grains = scene_resume_grains(&r->resume); // of a checkpoint of more than spheres
 	const bool keep_copies = r->scene.picture.color_copies;
 	if (!scene_run_add_spheres(&r->parts, grains ? NULL : restart, grains, keep_copies, &s->filling, &error))
 		return report_error(grains ? restart : NULL, "%s", error.text);
@@ -460,7 +460,7 @@ static int keep(run *r, void *state)
 	// A run that goes on in its folder has its first state there.
 	if (first ? s->last_snapshot < 0 : snapshots > 0 && r->parts.steps % snapshots == 0)
 		status = write_snapshot(r, s);
-	if (status == EXIT_DONE && !first && r->options->out && run_is_of_spheres(r) && checkpoints > 0 &&
+	if (status == EXIT_DONE && !first && r->options->out && scene_is_of_spheres(&r->scene) && checkpoints > 0 &&
 		r->parts.steps % checkpoints == 0)
 		status = write_checkpoint(r, s);
 	if (!first)
@@ -489,21 +489,15 @@ static int end(run *r, void *state)
 /// The state at the end, from which a scene of spheres alone can go on.
 static int save_end(run *r, void *state)
 {
-	return r->options->out && run_is_of_spheres(r) ? write_checkpoint(r, state) : EXIT_DONE;
+	return r->options->out && scene_is_of_spheres(&r->scene) ? write_checkpoint(r, state) : EXIT_DONE;
 }
 
-/// In a scene that holds more than spheres: what they share with the others, and the peaks so far.
-static int move_state(run *r, void *state, sim_tape *tape)
+static void move_sums(void *state, sim_tape *tape)
 {
 	spheres *s = state;
-	if (r->parts.sphere_meeting)
-		scene_meeting_move_state(r->parts.sphere_meeting, tape);
-	if (r->parts.soft_meeting)
-		scene_soft_meeting_move_state(r->parts.soft_meeting, tape);
 	sim_tape_move(tape, &s->sums, sizeof s->sums);
 	if (!tape->writing) // times are those of the continued part
 		s->sums.ms_build = s->sums.ms_detection = s->sums.ms_update = s->sums.ms_total = s->sums.ms_output = 0;
-	return EXIT_DONE;
 }
 
 static uint64_t hash(const run *r, const void *state)
@@ -531,7 +525,7 @@ const run_part_kind run_spheres_kind = {
 	.keep = keep,
 	.end = end,
 	.draw = draw,
-	.move = move_state,
+	.move_sums = move_sums,
 	.close = save_end,
 	.summarise = summarise,
 	.print = print,

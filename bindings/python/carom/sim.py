@@ -205,7 +205,7 @@ class Run:
         return self._run.hash()
 
     def checkpoint(self, path):
-        """Write a file from which open(restart=path), or ``carom run --restart``, goes on, bit for bit. Of scenes of spheres alone."""
+        """Write a file from which open(restart=path), or ``carom run --restart``, goes on, bit for bit."""
         self._run.checkpoint(os.fsencode(path))
 
     def close(self):
@@ -233,7 +233,7 @@ def open(scene, *, thread_count=0, meshes=None, sphere_count=0, resolution=0.0, 
     thread_count: workers (0: one for each core); results do not depend on it. meshes: {name: path} of files that take the place of meshes
     of the scene. sphere_count: how many random spheres (0: the scene's). resolution: factor of the divisions of what deforms (0: the
     scene's). record: path of a recording of the rigid bodies with their contacts (an HDF5 file, for ``carom render`` and ``carom export``), which
-    appears when the run is closed. restart: a checkpoint to go on from.
+    appears when the run is closed. restart: a checkpoint of the scene to go on from; "name", "steps", "output", "picture" and "camera" may differ.
 
     SceneError names file, line and field.
     """

@@ -7,6 +7,7 @@
 #include "binding.h"
 
 #include "scene/granular_checkpoint.h"
+#include "scene/scene_resume.h"
 #include "scene/scene_run.h"
 
 #include <stdlib.h>
@@ -109,16 +110,13 @@ static bool check(const sim_run *run, const sim_wishes *wishes, sim_error *error
 		const char *section;
 	} all[] = { { "record", wishes->recording != NULL, scene->has_bodies, "bodies" },
 		{ "sphere_count", wishes->count > 0, scene->has_spheres, "spheres" },
-		{ "restart", wishes->checkpoint != NULL, scene->has_spheres, "spheres" },
 		{ "resolution", wishes->resolution > 0, scene->has_deforming, "deforming" } };
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (all[i].given && !all[i].has)
 			return sim_fail(
 				error, "%s: %s is for scenes with \"%s\"; this one has none", scene->file, all[i].name, all[i].section);
 	}
-	if (wishes->checkpoint && (scene->has_bodies || scene->has_deforming))
-		return sim_fail(error, "%s: restart is for scenes of spheres alone; this one holds more", scene->file);
-	if (wishes->checkpoint && wishes->count > 0)
+	if (wishes->checkpoint && wishes->count > 0 && scene_is_of_spheres(scene))
 		return sim_fail(error, "%s: sphere_count: a checkpoint has its spheres already", scene->file);
 	return true;
 }
@@ -312,6 +310,17 @@ static PyObject *run_hash(PyObject *self, PyObject *none)
 	return done ? PyLong_FromUnsignedLongLong(hash) : raise_scene(run, &error);
 }
 
+/// The mark tells `carom run` what it prints of the last step.
+static bool write_spheres(sim_run *run, const char *path, sim_error *error)
+{
+	sim_granular_mark mark = sim_granular_get_mark(run->run.granular);
+	mark.table = 0;
+	mark.contacts = run->last.spheres.contacts;
+	mark.wall_contacts = run->last.spheres.wall_contacts;
+	sim_granular_set_mark(run->run.granular, &mark);
+	return scene_granular_write(run->run.granular, path, error);
+}
+
 static PyObject *run_checkpoint(PyObject *self, PyObject *args)
 {
 	sim_run *run = (sim_run *)self;
@@ -319,20 +328,13 @@ static PyObject *run_checkpoint(PyObject *self, PyObject *args)
 	const char *path;
 	if (!PyArg_ParseTuple(args, "y", &path) || !is_open(run))
 		return NULL;
-	if (!run->run.granular || run->run.simulation || run->run.soft) {
-		sim_fail(&error, "%s: a checkpoint is for scenes of spheres alone; this one %s", run->scene.file,
-			run->run.granular ? "holds more" : "has none");
-		return raise_scene(run, &error);
-	}
+	if (run->failed)
+		return PyErr_Format(PyExc_ValueError, "an earlier step of the run failed: it has no state to go on from");
 	if (!begin(run))
 		return NULL;
-	sim_granular_mark mark = sim_granular_get_mark(run->run.granular);
-	mark.table = 0;
-	mark.contacts = run->last.spheres.contacts;
-	mark.wall_contacts = run->last.spheres.wall_contacts;
-	sim_granular_set_mark(run->run.granular, &mark);
 	PyThreadState *state = leave();
-	const bool done = scene_granular_write(run->run.granular, path, &error);
+	const bool done =
+		scene_is_of_spheres(&run->scene) ? write_spheres(run, path, &error) : scene_save_run(&run->run, path, NULL, &error);
 	come_back(state);
 	run->use.writing = false;
 	return done ? Py_NewRef(Py_None) : raise_scene(run, &error);

@@ -28,6 +28,12 @@ CLOTH = {"time_step": 1 / 120,
          "deforming": {"list": [{"form": "sheet", "divisions": [6, 6], "size": [1, 1]}]}}
 GRAINS = {"time_step": 1e-4, "spheres": {"box": {"lower": [0, 0, 0], "upper": [1, 1, 1]},
           "list": [{"random": 60, "radius": [0.04, 0.06], "seed": 3, "apart": True}]}}
+MIXED = {"time_step": 0.002, "meshes": {"lump": {"shape": "lumpy", "triangles": 100, "fit": [0.2, 0.2, 0.2], "centre": True}},
+         "bodies": {"list": [{"name": "ball", "shape": "mesh", "mesh": "lump", "position": [0.5, 0.7, 0.5], "mass": 2}]},
+         "deforming": {"obstacles": ["ball"], "two_way": True,
+                       "list": [{"form": "sheet", "size": [0.6, 0.6], "divisions": [4, 4], "position": [0.5, 0.59, 0.5]}]},
+         "spheres": {"substeps": 20, "box": {"lower": [0, 0, 0], "upper": [1, 1, 1]}, "obstacles": ["ball"], "two_way": True,
+                     "list": [{"random": 40, "radius": [0.02, 0.03], "seed": 7}]}}
 
 
 def command_hash(scene, steps):
@@ -280,7 +286,7 @@ class Misuse(unittest.TestCase):
         self.check(BALLS, 'sphere_count is for scenes with "spheres"', sphere_count=3)
         self.check(BALLS, 'resolution is for scenes with "deforming"', resolution=2)
         self.check(GRAINS, 'record is for scenes with "bodies"', record="x")
-        self.check(BALLS, 'restart is for scenes with "spheres"', restart="x")
+        self.check(BALLS, "x: cannot be read, or is no checkpoint", restart="x")
         self.check(BALLS, "no mesh", "meshes", meshes={"none": "x.obj"})
         for wish in ({"thread_count": -1}, {"thread_count": 257}, {"resolution": -1.0}, {"sphere_count": -1}, {"resolution": float("nan")}):
             with self.assertRaisesRegex(carom.InvalidArgument, next(iter(wish))):
@@ -296,8 +302,6 @@ class Misuse(unittest.TestCase):
                 run.step(-1)
             run.step(0)
             self.assertEqual(run.frame, 0)
-            with self.assertRaisesRegex(sim.SceneError, "a checkpoint is for scenes of spheres alone; this one has none"):
-                run.checkpoint("x")
 
     def test_a_step_that_fails(self):
         ball = {"form": "sphere", "radius": 0.5, "divisions": [12, 8]}
@@ -312,22 +316,68 @@ class Misuse(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "an earlier step of the run failed"):
                 run.step()
             self.assertEqual((run.frame, len(run.deforming.first_vertices)), (frame, 4))
+            with self.assertRaisesRegex(ValueError, "no state to go on from"):
+                run.checkpoint("x")
 
 
 @unittest.skipUnless(sim, "carom.sim is not built")
 class Files(unittest.TestCase):
-    def test_checkpoint(self):
-        with tempfile.TemporaryDirectory() as folder, sim.open(GRAINS) as run:
-            path = Path(folder, "half.h5")
-            run.step(10)
+    def check_going_on(self, scene, folder):
+        path = Path(folder, "half.h5")
+        with sim.open(scene) as run:
             run.checkpoint(path)
             run.step(10)
-            with sim.open(GRAINS, restart=path) as other:
+            with sim.open(scene, restart=path) as other:
+                self.assertEqual(other.frame, 0)
+                other.step(10)
+                self.assertEqual(other.hash(), run.hash())
+            run.checkpoint(path)
+            run.step(10)
+            with sim.open(scene, restart=path, thread_count=1) as other:
                 self.assertEqual(other.frame, 10)
                 other.step(10)
                 self.assertEqual(other.hash(), run.hash())
             with self.assertRaises(sim.SceneError):
                 run.checkpoint(Path(folder, "none", "half.h5"))
+
+    def test_checkpoint(self):
+        for scene in (GRAINS, BALLS, CLOTH, MIXED):
+            with self.subTest(scene), tempfile.TemporaryDirectory() as folder:
+                self.check_going_on(scene, folder)
+
+    def test_checkpoint_of_another_scene(self):
+        with tempfile.TemporaryDirectory() as folder, sim.open(MIXED) as run:
+            path = Path(folder, "half.h5")
+            run.step(2)
+            run.checkpoint(path)
+            with self.assertRaisesRegex(sim.SceneError, 'scene: field "time_step": differs from that of the run which wrote .*half.h5'):
+                sim.open({**MIXED, "time_step": 0.003}, restart=path)
+            with self.assertRaisesRegex(sim.SceneError, "is no checkpoint of a granular simulation"):
+                sim.open(GRAINS, restart=path)
+            with sim.open({**MIXED, "steps": 7, "name": "other"}, restart=path) as other:
+                self.assertEqual(other.frame, 2)
+            path.write_bytes(path.read_bytes()[:-100])
+            with self.assertRaisesRegex(sim.SceneError, "half.h5: is damaged"):
+                sim.open(MIXED, restart=path)
+
+    @unittest.skipUnless(os.environ.get("CAROM"), "the command is not built")
+    def test_checkpoint_and_command(self):
+        """Each goes on from what the other wrote."""
+        command = os.environ["CAROM"]
+        scene = {**MIXED, "steps": 6}
+        with tempfile.TemporaryDirectory() as folder:
+            file, half, out = Path(folder, "scene.json"), Path(folder, "half.h5"), Path(folder, "out")
+            file.write_text(json.dumps(scene))
+            with sim.open(file) as run:
+                run.step(3)
+                run.checkpoint(half)
+                run.step(3)
+                wanted = run.hash()
+            done = subprocess.run([command, "run", file, "--restart", half, "--checkpoint", "0", "--no-picture", "--out", out], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads((out / "summary.json").read_text())["hash"], f"{wanted:016x}")
+            with sim.open(file, restart=out / "checkpoint.h5") as run:
+                self.assertEqual((run.frame, run.hash()), (6, wanted))
 
     def test_recording(self):
         command = os.environ.get("CAROM")
