@@ -1,7 +1,7 @@
-/// The order along the Morton curve, and a tree of boxes over it, on a device: the radix tree of the
-/// codes (Karras 2012), two children to a node (shaders/tree.glsl). Building is O(n) beside the sort.
-/// Who has a tree says what the boxes of its leaves are: spheres (gpu_tree.h), or features that move
-/// (gpu_sweep.h).
+/// The order along the Morton curve, and a tree of boxes over it, on a device: the radix tree of
+/// the codes (Karras 2012), two children to a node (shaders/tree.glsl). Building is O(n) beside the
+/// sort. Who has a tree says what the boxes of its leaves are: spheres (gpu_tree.h), or features
+/// that move (gpu_sweep.h).
 #ifndef CR_VULKAN_GPU_LBVH_H
 #define CR_VULKAN_GPU_LBVH_H
 
@@ -28,7 +28,7 @@ void cr_gpu_free_lbvh(carom_device *device, cr_gpu_lbvh *tree);
 /// Bytes of device memory.
 uint64_t cr_gpu_lbvh_bytes(const cr_gpu_lbvh *tree);
 
-// The rest is recorded, between cr_gpu_begin and cr_gpu_finish.
+// These functions record, between cr_gpu_begin and cr_gpu_finish.
 
 /// Put count points, each the head of a vec4, in order. They lie in the box lower, upper: the order
 /// may suffer where it does not hold them all, nothing else.
@@ -36,7 +36,8 @@ void cr_gpu_record_order(carom_device *device, cr_gpu_lbvh *tree, VkDeviceAddres
 	const float upper[3]);
 /// The nodes over at least two items in order.
 void cr_gpu_record_shape(carom_device *device, cr_gpu_lbvh *tree);
-/// The boxes of all nodes, by a form of tree_fit.comp: what it reads at leaves, and its words 1 and 2.
+/// The boxes of all nodes, by a form of tree_fit.comp: what it reads at leaves, and its words 1
+/// and 2.
 void cr_gpu_record_fit(
 	carom_device *device, cr_gpu_lbvh *tree, cr_kernel kernel, VkDeviceAddress leaves, uint32_t word1, uint32_t word2);
 /// The cost of the tree: returns where the processor finds the numbers that make it up.

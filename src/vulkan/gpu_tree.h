@@ -30,7 +30,7 @@ typedef struct cr_gpu_tree {
 	uint32_t count;
 	cr_gpu_reach reach;
 	cr_gpu_lbvh lbvh;                   // the order; its nodes are of tier COMPUTE
-	cr_gpu_buffer spheres;              // [count] x, y, z, r in single precision, in the caller's order
+	cr_gpu_buffer spheres;              // [count] x, y, z, r in floats, in the caller's order
 	cr_gpu_buffer in_order;             // [count] in the order of the leaves
 	cr_gpu_rays rays;                   // of the other tiers
 	cr_gpu_buffer work;                 // of rays: shaders/rays_sum.comp
