@@ -103,11 +103,24 @@ static inline int32_t keep_overlapping(
 	return kept;
 }
 
+static inline int32_t keep_overlapping_edges(bool dop, const cr_sweep_tree *tree, uint64_t *pairs, int32_t count)
+{
+	const cr_sweep_boxes boxes = tree->vertex_boxes;
+	const int32_t *edges = tree->scene->edges;
+	int32_t kept = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const uint64_t pair = pairs[i];
+		pairs[kept] = pair;
+		kept += cr_overlap_edges(dop, &boxes, &edges[2 * (int64_t)get_low(pair)], &edges[2 * (int64_t)get_high(pair)]);
+	}
+	return kept;
+}
+
 static inline void list_known(bool dop, const cr_sweep_tree *tree, known_features *known, cr_sweep_queries *queries)
 {
 	const cr_sweep_scene *s = tree->scene;
 	const int32_t faces = keep_overlapping(dop, &tree->vertex_boxes, &tree->node_boxes, known->faces, known->face_count);
-	const int32_t edges = keep_overlapping(dop, &tree->edge_boxes, &tree->edge_boxes, known->edges, known->edge_count);
+	const int32_t edges = keep_overlapping_edges(dop, tree, known->edges, known->edge_count);
 	for (int32_t i = 0; i < faces; i++)
 		add_face(s, queries, get_low(known->faces[i]), ~tree->nodes[get_high(known->faces[i])].right);
 	for (int32_t i = 0; i < edges; i++)
@@ -158,12 +171,13 @@ static inline void gather_near(const cr_sweep_scene *s, const known_pair *pair, 
 	gather_near_corners(s, a, b, pair->nodes.b, firsts, rings, near);
 	gather_near_corners(s, b, a, pair->nodes.a, firsts >> CR_FEATURES_OF_B, rings, near);
 	const int32_t *p = &s->triangle_edges[3 * (int64_t)a], *q = &s->triangle_edges[3 * (int64_t)b];
+	const uint64_t seconds[3] = { cr_edge_ring(s, q[0]), cr_edge_ring(s, q[1]), cr_edge_ring(s, q[2]) };
 	int32_t count = near->edge_count;
 	for (int i = 0; i < 3; i++) {
-		const uint64_t ring = s->edge_ring[p[i]] & rings;
+		const uint64_t ring = cr_edge_ring(s, p[i]) & rings;
 		for (int k = 0; k < 3; k++) {
 			near->edges[count] = (near_features){ p[i], q[k], a, b };
-			count += (firsts >> (CR_FEATURES_EDGES + 3 * i + k) & 1) | may_touch(ring, s->edge_ring[q[k]]);
+			count += (firsts >> (CR_FEATURES_EDGES + 3 * i + k) & 1) | may_touch(ring, seconds[k]);
 		}
 	}
 	near->edge_count = count;
@@ -181,6 +195,18 @@ static inline int32_t keep_near(
 	return kept;
 }
 
+static inline int32_t keep_near_edges(bool dop, const cr_sweep_tree *tree, near_features *pairs, int32_t count)
+{
+	const int32_t *edges = tree->scene->edges;
+	int32_t kept = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const near_features pair = pairs[i];
+		pairs[kept] = pair;
+		kept += cr_overlap_edges(dop, &tree->vertex_boxes, &edges[2 * (int64_t)pair.a], &edges[2 * (int64_t)pair.b]);
+	}
+	return kept;
+}
+
 static inline bool answers_for_edges(const cr_sweep_scene *s, const near_features *n)
 {
 	return n->a < n->b ? cr_answers_for_edges(s, n->a, n->b, n->of, n->to) : cr_answers_for_edges(s, n->b, n->a, n->to, n->of);
@@ -190,7 +216,7 @@ static inline void list_near(bool dop, const cr_sweep_tree *tree, bool every, ne
 {
 	const cr_sweep_scene *s = tree->scene;
 	const int32_t faces = keep_near(dop, &tree->vertex_boxes, &tree->node_boxes, near->faces, near->face_count);
-	const int32_t edges = keep_near(dop, &tree->edge_boxes, &tree->edge_boxes, near->edges, near->edge_count);
+	const int32_t edges = keep_near_edges(dop, tree, near->edges, near->edge_count);
 	for (int32_t i = 0; i < faces; i++) {
 		const near_features *n = &near->faces[i];
 		if (every ? !has_corner(&s->triangles[3 * (int64_t)n->to], n->a) : cr_answers_for_vertex(s, n->a, n->of, n->to))

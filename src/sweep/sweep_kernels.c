@@ -101,44 +101,65 @@ static void bound_vertices(cr_sweep_tree *tree, const cr_sweep_motion *motion, i
 	}
 }
 
-/// The box of two boxes, which may be one of them.
-static inline void join_dop(const cr_sweep_boxes *to, int64_t i, const cr_sweep_boxes *from, int64_t a, int64_t b)
+/// The box of a node: that of its children, the first of which follows it.
+static inline void join_dop(const cr_sweep_boxes *boxes, int64_t i, int64_t right)
 {
-	const float *p = from->main + CR_DOP_STRIDE * a, *q = from->main + CR_DOP_STRIDE * b;
-	float *r = to->main + CR_DOP_STRIDE * i;
+	float *r = boxes->main + CR_DOP_STRIDE * i;
+	const float *p = r + CR_DOP_STRIDE, *q = boxes->main + CR_DOP_STRIDE * right;
 	const f8 low = f8_min(f8_load(p), f8_load(q)), high = f8_max(f8_load(p + 8), f8_load(q + 8));
 	f8_store(r, low);
 	f8_store(r + 8, high);
-	const float *s = from->last + 2 * a, *t = from->last + 2 * b;
+	const float *s = boxes->last + 2 * (i + 1), *t = boxes->last + 2 * right;
 	const float last_low = s[0] < t[0] ? s[0] : t[0], last_high = s[1] > t[1] ? s[1] : t[1];
-	to->last[2 * i] = last_low;
-	to->last[2 * i + 1] = last_high;
+	boxes->last[2 * i] = last_low;
+	boxes->last[2 * i + 1] = last_high;
 }
 
-static inline void join_aabb(const cr_sweep_boxes *to, int64_t i, const cr_sweep_boxes *from, int64_t a, int64_t b)
+static inline void join_aabb(const cr_sweep_boxes *boxes, int64_t i, int64_t right)
 {
-	const float *p = from->main + CR_AABB_STRIDE * a, *q = from->main + CR_AABB_STRIDE * b;
+	const float *p = boxes->main + CR_AABB_STRIDE * (i + 1), *q = boxes->main + CR_AABB_STRIDE * right;
 	float r[CR_AABB_STRIDE];
 	for (int k = 0; k < 4; k++) {
 		r[k] = p[k] < q[k] ? p[k] : q[k];
 		r[4 + k] = p[4 + k] > q[4 + k] ? p[4 + k] : q[4 + k];
 	}
-	f8_store(to->main + CR_AABB_STRIDE * i, f8_load(r));
+	f8_store(boxes->main + CR_AABB_STRIDE * i, f8_load(r));
 }
 
-static inline void join(bool dop, const cr_sweep_boxes *to, int64_t i, const cr_sweep_boxes *from, int64_t a, int64_t b)
+static inline void join(bool dop, const cr_sweep_boxes *boxes, int64_t i, int64_t right)
 {
 	if (dop)
-		join_dop(to, i, from, a, b);
+		join_dop(boxes, i, right);
 	else
-		join_aabb(to, i, from, a, b);
+		join_aabb(boxes, i, right);
 }
 
-static void bound_edges(cr_sweep_tree *tree, int64_t begin, int64_t end)
+/// The box of the three corners of a triangle.
+static inline void bound_leaf(bool dop, cr_sweep_tree *tree, int32_t node, int32_t triangle)
 {
-	const bool dop = tree->volume == CAROM_SWEEP_DOP18;
-	for (int64_t i = begin; i < end; i++)
-		join(dop, &tree->edge_boxes, i, &tree->vertex_boxes, tree->scene->edges[2 * i], tree->scene->edges[2 * i + 1]);
+	const int32_t *t = &tree->scene->triangles[3 * (int64_t)triangle];
+	const cr_sweep_boxes *boxes = &tree->vertex_boxes;
+	if (!dop) {
+		float r[CR_AABB_STRIDE];
+		const float *p = boxes->main + CR_AABB_STRIDE * (int64_t)t[0], *q = boxes->main + CR_AABB_STRIDE * (int64_t)t[1];
+		const float *s = boxes->main + CR_AABB_STRIDE * (int64_t)t[2];
+		for (int k = 0; k < 4; k++) {
+			const float low = p[k] < q[k] ? p[k] : q[k], high = p[4 + k] > q[4 + k] ? p[4 + k] : q[4 + k];
+			r[k] = s[k] < low ? s[k] : low;
+			r[4 + k] = s[4 + k] > high ? s[4 + k] : high;
+		}
+		f8_store(tree->node_boxes.main + CR_AABB_STRIDE * (int64_t)node, f8_load(r));
+		return;
+	}
+	const float *p = boxes->main + CR_DOP_STRIDE * (int64_t)t[0], *q = boxes->main + CR_DOP_STRIDE * (int64_t)t[1];
+	const float *r = boxes->main + CR_DOP_STRIDE * (int64_t)t[2];
+	float *to = tree->node_boxes.main + CR_DOP_STRIDE * (int64_t)node;
+	f8_store(to, f8_min(f8_min(f8_load(p), f8_load(q)), f8_load(r)));
+	f8_store(to + 8, f8_max(f8_max(f8_load(p + 8), f8_load(q + 8)), f8_load(r + 8)));
+	const float *a = boxes->last + 2 * (int64_t)t[0], *b = boxes->last + 2 * (int64_t)t[1], *c = boxes->last + 2 * (int64_t)t[2];
+	const float low = a[0] < b[0] ? a[0] : b[0], high = a[1] > b[1] ? a[1] : b[1];
+	tree->node_boxes.last[2 * (int64_t)node] = c[0] < low ? c[0] : low;
+	tree->node_boxes.last[2 * (int64_t)node + 1] = c[1] > high ? c[1] : high;
 }
 
 static void bound_nodes(cr_sweep_tree *tree, int32_t begin, int32_t end)
@@ -146,13 +167,10 @@ static void bound_nodes(cr_sweep_tree *tree, int32_t begin, int32_t end)
 	const bool dop = tree->volume == CAROM_SWEEP_DOP18;
 	for (int32_t i = end - 1; i >= begin; i--) {
 		const cr_sweep_node *node = &tree->nodes[i];
-		if (!cr_is_leaf(node)) {
-			join(dop, &tree->node_boxes, i, &tree->node_boxes, i + 1, node->right);
-			continue;
-		}
-		// Two sides hold all three corners.
-		const int32_t *e = &tree->scene->triangle_edges[3 * (int64_t)~node->right];
-		join(dop, &tree->node_boxes, i, &tree->edge_boxes, e[0], e[1]);
+		if (cr_is_leaf(node))
+			bound_leaf(dop, tree, i, ~node->right);
+		else
+			join(dop, &tree->node_boxes, i, node->right);
 	}
 }
 
@@ -601,7 +619,6 @@ static void meet(cr_sweep_walk *w, cr_sweep_pair *pairs, int32_t count)
 
 const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels) = {
 	.bound_vertices = bound_vertices,
-	.bound_edges = bound_edges,
 	.bound_nodes = bound_nodes,
 	.overlap = overlap,
 	.walk = walk,

@@ -92,10 +92,8 @@ typedef struct cr_sweep_motion {
 #define CR_SWEEP_DIAGONAL 1.4142135623730952
 
 typedef struct cr_sweep_kernels {
-	/// Boxes of vertices, edges (from those of vertices) and nodes (from those below them and of
-	/// vertices) begin..end-1.
+	/// Boxes of vertices, and of nodes (from those below them and of vertices), begin..end-1.
 	void (*bound_vertices)(cr_sweep_tree *tree, const cr_sweep_motion *motion, int64_t begin, int64_t end);
-	void (*bound_edges)(cr_sweep_tree *tree, int64_t begin, int64_t end);
 	void (*bound_nodes)(cr_sweep_tree *tree, int32_t begin, int32_t end);
 	/// Do the boxes of two nodes overlap?
 	bool (*overlap)(const cr_sweep_tree *tree, int32_t a, int32_t b);

@@ -37,6 +37,40 @@ static void bucket_half_edges(const cr_sweep_scene *s, int32_t *first, cr_key *k
 	first[0] = 0;
 }
 
+static bool alloc_edges(carom_context *context, int32_t count, cr_sweep_scene *s)
+{
+	s->edge_room = count;
+	s->edges = cr_alloc_array(context, (size_t)count, 2 * sizeof *s->edges);
+	s->edge_first = cr_alloc_array(context, (size_t)count + 1, sizeof *s->edge_first);
+	return s->edges && s->edge_first;
+}
+
+static void free_edges(carom_context *context, cr_sweep_scene *s)
+{
+	cr_free(context, s->edges, 2 * (size_t)s->edge_room * sizeof *s->edges);
+	cr_free(context, s->edge_first, ((size_t)s->edge_room + 1) * sizeof *s->edge_first);
+}
+
+/// How many edges there are among half edges that are sorted.
+static int32_t count_edges(const cr_key *keys, int32_t from, int32_t end)
+{
+	int32_t count = 0;
+	for (int32_t i = from; i < end; i++)
+		count += i == from || keys[i].key != keys[i - 1].key;
+	return count;
+}
+
+/// Sort the half edges of each vertex by the other one. Returns how many edges there are.
+static int32_t sort_half_edges(const cr_sweep_scene *s, const int32_t *first, cr_key *keys, cr_key *scratch)
+{
+	int32_t edges = 0;
+	for (int32_t v = 0; v < s->vertex_count; v++) {
+		cr_radix_sort(keys + first[v], scratch, first[v + 1] - first[v], 32);
+		edges += count_edges(keys, first[v], first[v + 1]);
+	}
+	return edges;
+}
+
 /// Equal half edges, from..end-1 of those of a vertex by the other one, are one edge; their
 /// triangles ascend because the sorts are stable.
 static void number_edges(cr_sweep_scene *s, int32_t low, const cr_key *keys, int32_t from, int32_t end)
@@ -59,18 +93,19 @@ static bool make_edges(carom_context *context, cr_sweep_scene *s)
 	const int64_t count = 3 * (int64_t)s->triangle_count;
 	cr_key *keys = cr_alloc_array(context, (size_t)count, sizeof *keys);
 	cr_key *scratch = cr_alloc_array(context, (size_t)count, sizeof *scratch);
-	const bool done = keys && scratch;
+	bool done = keys && scratch;
+	int32_t *first = s->vertex_first, edges = 0; // first gets its content afterwards
 	if (done) {
-		int32_t *first = s->vertex_first; // gets its content afterwards
 		bucket_half_edges(s, first, keys);
-		for (int32_t v = 0; v < s->vertex_count; v++) {
-			cr_radix_sort(keys + first[v], scratch, first[v + 1] - first[v], 32);
-			number_edges(s, v, keys, first[v], first[v + 1]);
-		}
-		s->edge_first[s->edge_count] = (int32_t)count;
+		edges = sort_half_edges(s, first, keys, scratch);
 	}
-	cr_free(context, keys, (size_t)count * sizeof *keys);
 	cr_free(context, scratch, (size_t)count * sizeof *scratch);
+	done = done && alloc_edges(context, edges, s);
+	for (int32_t v = 0; v < s->vertex_count && done; v++)
+		number_edges(s, v, keys, first[v], first[v + 1]);
+	if (done)
+		s->edge_first[edges] = (int32_t)count;
+	cr_free(context, keys, (size_t)count * sizeof *keys);
 	return done;
 }
 
@@ -108,7 +143,7 @@ static void mark_firsts(cr_sweep_scene *s)
 
 static inline void join_near(cr_near_vertices *set, const cr_near_vertices *more)
 {
-	for (int word = 0; word < 4; word++)
+	for (int word = 0; word < 2; word++)
 		set->bits[word] |= more->bits[word];
 	set->low = more->low < set->low ? more->low : set->low;
 	set->high = more->high > set->high ? more->high : set->high;
@@ -149,14 +184,11 @@ static bool mark_near(carom_context *context, cr_sweep_scene *s)
 static void mark_rings(cr_sweep_scene *s)
 {
 	memset(s->vertex_ring, 0, (size_t)s->vertex_count * sizeof *s->vertex_ring);
-	memset(s->edge_ring, 0, (size_t)s->edge_count * sizeof *s->edge_ring);
 	for (int64_t i = 0; i < 3 * (int64_t)s->triangle_count; i += 3) {
-		const int32_t *t = &s->triangles[i], *e = &s->triangle_edges[i];
+		const int32_t *t = &s->triangles[i];
 		const uint64_t bits = cr_ring_bit(t[0]) | cr_ring_bit(t[1]) | cr_ring_bit(t[2]);
-		for (int k = 0; k < 3; k++) {
+		for (int k = 0; k < 3; k++)
 			s->vertex_ring[t[k]] |= bits;
-			s->edge_ring[e[k]] |= bits;
-		}
 	}
 }
 
@@ -171,19 +203,15 @@ bool cr_sweep_scene_build(carom_context *context, const int32_t *triangles, int3
 		.vertex_count = vertex_count, .triangle_count = triangle_count, .triangles = triangles, .given_vertices = given_vertices
 	};
 	cr_sweep_scene *s = scene;
-	// Room for as many edges as there are corners: open meshes of single triangles need it.
 	s->triangle_edges = cr_alloc(context, corner_bytes(s));
-	s->edges = cr_alloc(context, 2 * corner_bytes(s));
 	s->edge_triangles = cr_alloc(context, corner_bytes(s));
-	s->edge_first = cr_alloc(context, corner_bytes(s) + sizeof(int32_t));
 	s->vertex_triangles = cr_alloc(context, corner_bytes(s));
 	s->vertex_first = cr_alloc(context, ((size_t)vertex_count + 1) * sizeof(int32_t));
 	s->first_of = cr_alloc(context, (size_t)triangle_count);
 	s->near = cr_alloc_array(context, (size_t)triangle_count, sizeof *s->near);
 	s->vertex_ring = cr_alloc_array(context, (size_t)vertex_count, sizeof *s->vertex_ring);
-	s->edge_ring = cr_alloc(context, 2 * corner_bytes(s));
-	bool done = s->edge_first && s->vertex_first && s->triangle_edges && s->edges && s->edge_triangles && s->vertex_triangles &&
-		s->first_of && s->near && s->vertex_ring && s->edge_ring && make_edges(context, s);
+	bool done = s->vertex_first && s->triangle_edges && s->edge_triangles && s->vertex_triangles && s->first_of && s->near &&
+		s->vertex_ring && make_edges(context, s);
 	if (done) {
 		make_vertex_triangles(s);
 		mark_firsts(s);
@@ -199,15 +227,13 @@ void cr_sweep_scene_free(carom_context *context, cr_sweep_scene *scene)
 {
 	const size_t corners = corner_bytes(scene);
 	cr_free(context, scene->triangle_edges, corners);
-	cr_free(context, scene->edges, 2 * corners);
+	free_edges(context, scene);
 	cr_free(context, scene->edge_triangles, corners);
-	cr_free(context, scene->edge_first, corners + sizeof(int32_t));
 	cr_free(context, scene->vertex_triangles, corners);
 	cr_free(context, scene->vertex_first, ((size_t)scene->vertex_count + 1) * sizeof(int32_t));
 	cr_free(context, scene->first_of, (size_t)scene->triangle_count);
 	cr_free(context, scene->near, (size_t)scene->triangle_count * sizeof *scene->near);
 	cr_free(context, scene->vertex_ring, (size_t)scene->vertex_count * sizeof *scene->vertex_ring);
-	cr_free(context, scene->edge_ring, 2 * corners);
 	cr_array_free(context, &scene->orphan_faces);
 	cr_array_free(context, &scene->orphan_edges);
 	*scene = (cr_sweep_scene){ 0 };

@@ -21,7 +21,7 @@ typedef struct cr_feature_pair {
 
 /// A set that holds all of some vertices, and few others.
 typedef struct cr_near_vertices {
-	uint64_t bits[4];  // their hashes, cr_vertex_bit
+	uint64_t bits[2];  // their hashes, cr_vertex_bit
 	int32_t low, high; // the lowest and the highest
 } cr_near_vertices;
 
@@ -29,6 +29,7 @@ typedef struct cr_sweep_scene {
 	int32_t vertex_count;
 	int32_t triangle_count;
 	int32_t edge_count;
+	int32_t edge_room;        // edges and edge_first are allocated for so many
 	const int32_t *triangles; // [3*triangle_count] vertices; owned by the caller
 	// [vertex_count] numbers that decide which end, and which edge, comes first
 	const int32_t *given_vertices;
@@ -44,7 +45,6 @@ typedef struct cr_sweep_scene {
 	cr_near_vertices *near; // [triangle_count] of the triangles that share a vertex with it
 	// [vertex_count] bits of the vertices of its triangles, cr_ring_bit
 	uint64_t *vertex_ring;
-	uint64_t *edge_ring;                    // [edge_count]
 	CR_ARRAY(cr_feature_pair) orphan_faces; // vertex and face, sorted
 	// by the edge of lower number, which may be named second
 	CR_ARRAY(cr_feature_pair) orphan_edges;
@@ -58,8 +58,8 @@ bool cr_sweep_scene_build(carom_context *context, const int32_t *triangles, int3
 	const int32_t *given_vertices, int32_t vertex_count, const uint8_t *alone, cr_sweep_scene *scene);
 void cr_sweep_scene_free(carom_context *context, cr_sweep_scene *scene);
 
-/// Place of a vertex in a set of 256 (multiplicative hash, Knuth).
-static inline uint32_t cr_vertex_bit(int32_t vertex) { return (uint32_t)vertex * 0x9e3779b1u >> 24; }
+/// Place of a vertex in a set of 128 (multiplicative hash, Knuth).
+static inline uint32_t cr_vertex_bit(int32_t vertex) { return (uint32_t)vertex * 0x9e3779b1u >> 25; }
 
 /// Whether edge e is named before edge f in a query: by the given numbers of their first ends.
 /// (Edges that share a vertex are never in one.)
@@ -80,6 +80,14 @@ static inline cr_feature_pair cr_make_edge_pair(const cr_sweep_scene *scene, int
 /// Place of a vertex in a set of 64. Neighbours have numbers near each other: the lowest bits tell
 /// them apart.
 static inline uint64_t cr_ring_bit(int32_t vertex) { return (uint64_t)1 << (vertex & 63); }
+
+/// Bits of the vertices of the triangles of an edge, and few others: those that are around both
+/// ends.
+static inline uint64_t cr_edge_ring(const cr_sweep_scene *scene, int32_t edge)
+{
+	const int32_t *ends = &scene->edges[2 * (int64_t)edge];
+	return scene->vertex_ring[ends[0]] & scene->vertex_ring[ends[1]];
+}
 
 /// Do two triangles share a vertex (or are they the same)?
 static inline bool cr_are_adjacent(const cr_sweep_scene *scene, int32_t a, int32_t b)

@@ -1,5 +1,5 @@
 /// Building and refitting of the tree of a swept scene. See sweep/sweep_tree.h. The refit does
-/// vertices, edges, subtrees of CR_SWEEP_PART_NODES nodes at most, each in parallel, then the few
+/// vertices, then subtrees of CR_SWEEP_PART_NODES nodes at most, each in parallel, then the few
 /// nodes above in one thread (MCCD, section 4.2: equation 9).
 #include "sweep/sweep_tree.h"
 #include "base/parallel.h"
@@ -159,8 +159,7 @@ bool cr_sweep_tree_attach(carom_context *context, const cr_sweep_scene *scene, c
 	tree->scene = scene;
 	tree->volume = volume;
 	return alloc_boxes(context, volume, tree->node_count, &tree->node_boxes) &&
-		alloc_boxes(context, volume, scene->vertex_count, &tree->vertex_boxes) &&
-		alloc_boxes(context, volume, scene->edge_count, &tree->edge_boxes);
+		alloc_boxes(context, volume, scene->vertex_count, &tree->vertex_boxes);
 }
 
 void cr_sweep_tree_free(carom_context *context, cr_sweep_tree *tree)
@@ -170,7 +169,6 @@ void cr_sweep_tree_free(carom_context *context, cr_sweep_tree *tree)
 	cr_free(context, tree->joints, ((size_t)tree->joint_count + 1) * sizeof *tree->joints);
 	free_boxes(context, tree->volume, &tree->node_boxes);
 	free_boxes(context, tree->volume, &tree->vertex_boxes);
-	free_boxes(context, tree->volume, &tree->edge_boxes);
 	*tree = (cr_sweep_tree){ 0 };
 }
 
@@ -187,13 +185,6 @@ static void bound_vertices(int64_t begin, int64_t end, int worker, void *context
 	(void)worker;
 	const refit *r = context;
 	r->kernels->bound_vertices(r->tree, &r->motion, begin, end);
-}
-
-static void bound_edges(int64_t begin, int64_t end, int worker, void *context)
-{
-	(void)worker;
-	const refit *r = context;
-	r->kernels->bound_edges(r->tree, begin, end);
 }
 
 static void bound_parts(int64_t begin, int64_t end, int worker, void *context)
@@ -230,7 +221,6 @@ void cr_sweep_tree_refit(carom_context *context, cr_sweep_tree *tree, const cr_s
 			straight * CR_SWEEP_DIAGONAL + bounds->largest * CR_SWEEP_DIAGONAL_ROUNDING, bounds->sizes, base, share } };
 	const int64_t piece = 2048; // about 20 microseconds
 	cr_parallel_for(context, bound_vertices, tree->scene->vertex_count, piece, &r);
-	cr_parallel_for(context, bound_edges, tree->scene->edge_count, 2 * piece, &r);
 	cr_parallel_for(context, bound_parts, tree->part_count, 1, &r);
 	for (int32_t i = tree->joint_count - 1; i >= 0; i--)
 		r.kernels->bound_nodes(tree, tree->joints[i], tree->joints[i] + 1);

@@ -53,7 +53,6 @@ typedef struct cr_sweep_tree {
 	cr_sweep_node *nodes;
 	cr_sweep_boxes node_boxes;
 	cr_sweep_boxes vertex_boxes;
-	cr_sweep_boxes edge_boxes;
 	// roots of subtrees that cover all leaves, in order: the pieces of the parallel refit
 	int32_t *parts;
 	int32_t *joints; // nodes above them, parents first
