@@ -12,7 +12,7 @@ complain() {
 }
 
 preprocess() {
-	"$cc" -std=c17 -D_POSIX_C_SOURCE=200809L -DCR_ISA=scalar -DCR_HAVE_SCALAR=1 -DCAROM_BUILDING -Iinclude -Isrc -E -o /dev/null "$@" 2>"$work/log"
+	"$cc" -std=c17 -D_POSIX_C_SOURCE=200809L -DCR_ISA=scalar -DCR_HAVE_SCALAR=1 -DCAROM_BUILDING -Iinclude -Isrc -E "$@" >/dev/null 2>"$work/log"
 }
 
 # refuses FILE MESSAGE FLAG...: the compiler stops at the message.
@@ -24,9 +24,14 @@ refuses() {
 }
 
 preprocess src/math/trig.c || complain "src/math/trig.c does not compile without flags: $(head -1 "$work/log")"
-while read -r file; do
-	refuses "$file" 'Carom must not be compiled with -ffast-math' -ffast-math
-done < <(find src -name '*.c' | sort)
+# All sources, by one call of the compiler: the first error ends a file, and each is to end at this one.
+mapfile -t sources < <(find src -name '*.c' | LC_ALL=C sort)
+preprocess -Wfatal-errors -ffast-math "${sources[@]}" && complain "all sources compile with -ffast-math"
+refused=$(grep -c 'error: .*Carom must not be compiled with -ffast-math' "$work/log")
+if ((refused != ${#sources[@]})); then
+	complain "of ${#sources[@]} sources $refused stop at 'Carom must not be compiled with -ffast-math'. These do not, or at something else first:"
+	LC_ALL=C comm -23 <(printf '%s\n' "${sources[@]}") <(grep -B 20 'error: .*Carom must not' "$work/log" | grep -oE 'src/[a-z0-9_/]*\.c\b' | LC_ALL=C sort -u)
+fi
 refuses src/math/trig.c 'Carom must not be compiled with -ffast-math' -Ofast
 refuses src/math/trig.c 'Carom must not be compiled with -ffast-math' -ffinite-math-only
 # Only gcc for x86 computes floats as longer ones when told to.

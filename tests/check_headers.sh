@@ -4,29 +4,38 @@ set -u
 cc=$1
 cxx=$2
 cd "${3:-$(dirname "$0")/..}" || exit 2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 failures=0
 count=0
-compile() { # compile HEADER COMMAND...
-	local header=$1
+# compile LANGUAGE FOLDER COMMAND... -- HEADER...: a file that includes a header, for each, by its name in the folder; one call of the compiler, which
+# judges each file by itself. What it says names the file that includes the header.
+compile() {
+	local language=$1 folder=$2 command=() files=() file
+	shift 2
+	while [[ $1 != -- ]]; do
+		command+=("$1")
+		shift
+	done
 	shift
-	count=$((count + 1))
-	if ! echo "#include \"$header\"" | "$@" -fsyntax-only -Wall -Wextra -Wshadow -Werror -; then
-		echo "$header does not stand alone: $*"
-		failures=$((failures + 1))
-	fi
+	for header in "$@"; do
+		count=$((count + 1))
+		file=$work/$count.${header//\//_}.$language
+		printf '#include "%s"\n' "${header#"$folder"}" >"$file"
+		files+=("$file")
+	done
+	((${#files[@]} == 0)) || "${command[@]}" -fsyntax-only -Wall -Wextra -Wshadow -Werror "${files[@]}" && return
+	echo "a header does not stand alone: ${command[*]}"
+	failures=$((failures + 1))
 }
-for header in include/carom/*.h; do
-	compile "${header#include/}" "$cc" -std=c17 -pedantic-errors -Iinclude -x c
-	compile "${header#include/}" "$cxx" -std=c++17 -pedantic-errors -Iinclude -x c++
-done
-for header in src/*/*.h; do
-	grep -q '^/// Included by builders only' "$header" && continue # a form that each of them fills in
-	compile "${header#src/}" "$cc" -std=c17 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc -x c
-done
+compile c include/ "$cc" -std=c17 -pedantic-errors -Iinclude -- include/carom/*.h
+compile cpp include/ "$cxx" -std=c++17 -pedantic-errors -Iinclude -- include/carom/*.h
+# A form that builders fill in is included by them only.
+mapfile -t headers < <(grep -L '^/// Included by builders only' src/*/*.h)
+compile c src/ "$cc" -std=c17 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc -- "${headers[@]}"
 read -ra packages < <(pkg-config --cflags hdf5 2>/dev/null) # what headers of io/ and scene/ may include
-for header in sim/*/*.h io/*.h scene/*.h view/*.h plugins/*.h; do
-	[[ -e $header ]] && compile "$header" "$cc" -std=c17 -D_POSIX_C_SOURCE=200809L -Iinclude -I. "${packages[@]}" -x c
-done
+shopt -s nullglob
+compile c "" "$cc" -std=c17 -D_POSIX_C_SOURCE=200809L -Iinclude -I. "${packages[@]}" -- sim/*/*.h io/*.h scene/*.h view/*.h plugins/*.h
 while read -r place; do
 	echo "$place: more than 100 columns"
 	failures=$((failures + 1))
