@@ -29,17 +29,24 @@ FixCaromSprings::~FixCaromSprings()
 
 int FixCaromSprings::setmask() { return FixConst::PRE_EXCHANGE; }
 
-/// Before anything is read by sphere: springs of the last list go to their spheres.
+/// Before anything is read by sphere.
 void FixCaromSprings::settle()
 {
-	if (store.row_first && !spring_store_settle(&store))
+	if (!spring_store_settle(&store))
+		error->one(FLERR, std::string("out of memory: springs of contacts"));
+}
+
+/// Before spheres change their places: the list of contacts is of no more use.
+void FixCaromSprings::take_back()
+{
+	if (!spring_store_take_back(&store))
 		error->one(FLERR, std::string("out of memory: springs of contacts"));
 }
 
 /// LAMMPS asks how much a sphere may be before it packs any.
 void FixCaromSprings::pre_exchange()
 {
-	settle();
+	take_back();
 	maxexchange = 1 + SPRING_NUMBERS * store.most;
 }
 
@@ -51,13 +58,13 @@ void FixCaromSprings::grow_arrays(int places)
 
 void FixCaromSprings::copy_arrays(int from, int to, int)
 {
-	settle();
+	take_back();
 	spring_store_copy(&store, from, to);
 }
 
 void FixCaromSprings::set_arrays(int i)
 {
-	settle();
+	take_back();
 	spring_store_clear(&store, i);
 }
 
@@ -69,7 +76,7 @@ int FixCaromSprings::pack_exchange(int i, double *numbers)
 
 int FixCaromSprings::unpack(int i, const double *numbers)
 {
-	settle();
+	take_back();
 	const int64_t read = spring_store_unpack(&store, i, numbers);
 	if (read < 0)
 		error->one(FLERR, std::string(read == -1 ? "out of memory: springs of contacts" : "springs of contacts are damaged"));
@@ -120,6 +127,5 @@ void FixCaromSprings::unpack_restart(int i, int nth)
 
 double FixCaromSprings::memory_usage()
 {
-	return (double)store.capacity * 4 * sizeof(double) + (double)store.entry_capacity * sizeof *store.entries +
-		(double)store.places * (sizeof *store.first + sizeof *store.number);
+	return (double)store.capacity * 4 * sizeof(double) + (double)store.places * (sizeof *store.first + sizeof *store.number);
 }

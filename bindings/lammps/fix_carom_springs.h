@@ -32,6 +32,7 @@ class FixCaromSprings : public Fix {
 
   private:
 	void settle();
+	void take_back();
 	int unpack(int i, const double *numbers);
 };
 

@@ -53,14 +53,15 @@ static inline vec3 grain_stretch(const carom_lammps_law *law, vec3 normal, vec3 
 	double time_step, vec3 *spring)
 {
 	vec3 s = vec3_add(*spring, vec3_scale(slip, time_step));
-	const double length = sqrt(vec3_dot(s, s)), along = time_step > 0 ? vec3_dot(s, normal) : 0;
+	const bool stretched = vec3_dot(s, s) > 0;
+	const double along = time_step > 0 ? vec3_dot(s, normal) : 0;
 	s = vec3_sub(s, vec3_scale(normal, along));
 	const vec3 viscous = vec3_scale(slip, damping);
 	const vec3 friction = vec3_scale(vec3_add(vec3_scale(s, law->kt), viscous), -scale);
 	const double size = sqrt(vec3_dot(friction, friction)), most = law->xmu * fabs(push);
 	// Where it slides, the spring is as long as the friction that is left. Choices between numbers,
 	// not branches: compilers then do several contacts at once.
-	const double share = size > most ? most / size : 1, left = length > 0 ? 1 : 0;
+	const double share = size > most ? most / size : 1, left = stretched ? 1 : 0;
 	const double soft = law->kt > 0 ? 1 / law->kt : 0, yields = size > most ? left * law->kt : 0;
 	const vec3 rest = vec3_scale(viscous, soft);
 	const vec3 cut = vec3_sub(vec3_scale(vec3_add(s, rest), share), rest);

@@ -1,13 +1,12 @@
 /// Forces on the spheres of one process. See grains.h.
 ///
-/// A step reads the rows of neighbours in order. What touches goes into a block of contacts, a
-/// column for each number; when the block is full, kernels compute all its contacts side by side,
-/// and they are added to their spheres, in the order of ids. Each contact of two own spheres is
-/// computed for both: the kernels take less time than it would to store a force for the other side
-/// and to find it.
-///
-/// While a list holds, each of its entries knows where its spring is: nothing is looked up by ids.
+/// A step reads the entries of the list in order. What touches goes into a block of contacts; when
+/// the block is full, a kernel computes its contacts side by side. Each is computed once, at its
+/// near end, and its force is kept until both ends have added it: each sphere adds what acts on it
+/// along its row, in the order of ids. A row is added as soon as its last contact is computed, so
+/// that what is kept stays in the cache: the places of forces are used again.
 #include "grains.h"
+#include "grain_list.h"
 #include "grain_law.h"
 #include <carom/carom.h>
 #include <carom/spheres.h>
@@ -16,21 +15,33 @@
 #include <string.h>
 
 enum {
-	BLOCK = 128, // contacts: what a block holds stays in the first cache
-	// Columns begin apart by no power of two: else they displace each other there.
-	COLUMN = BLOCK + 8,
+	BLOCK = 128,         // contacts: what a block holds stays in the first cache
+	FORCE = 8,           // numbers of a contact: force and turn on the near end, and two of no use
+	FEWEST_BLOCKS = 32,  // in the ring of forces
+	SPRINGS_AHEAD = 128, // numbers: springs are read in order, and fetched so far ahead
 };
 
-/// One number of each contact of a block.
-typedef double column[COLUMN];
+/// Four numbers, added and multiplied at once.
+typedef double lanes __attribute__((vector_size(32)));
+typedef int64_t lane_bits __attribute__((vector_size(32)));
 
+/// How a sphere moves, in a line of the cache.
+typedef struct motion {
+	lanes velocity; // and 0
+	lanes spin;     // times the radius; and the mass
+} motion;
+
+/// Numbers of the contacts of a block, as seen from their near ends.
 typedef struct block {
-	uint32_t own[COLUMN], other[COLUMN], spring[COLUMN];
-	column dx, dy, dz, square; // from the other centre to the own one; its length, squared
-	column vx, vy, vz, wx, wy, wz, masses, masses_sum, reach, product;
-	column sx, sy, sz; // springs
-	column fx, fy, fz, tx, ty, tz;
+	uint32_t entry[BLOCK + 4];
+	lanes way[BLOCK];      // from the far centre to the near one; the sum of radii
+	lanes velocity[BLOCK]; // of the near one less that of the far one
+	lanes spin[BLOCK];     // the sum of r omega of both; the sum of masses
+	lanes radii[BLOCK];    // the last one is the product of radii
+	lanes masses[BLOCK];   // the last one is the product of masses
+	double spring[BLOCK][4] __attribute__((aligned(32)));
 	int count;
+	bool coincide; // centres of some contact do
 } block;
 
 struct grains {
@@ -38,7 +49,12 @@ struct grains {
 	double skin;
 	carom_context *context;
 	carom_spheres *spheres;
-	carom_sphere_neighbours rows;
+	grain_list list;
+	lanes *centres;  // [sphere_room] of spheres, and their radii; the one behind all is a point
+	motion *motions; // [sphere_room]
+	int64_t sphere_room;
+	double (*forces)[FORCE]; // a ring of places; its first block is for contacts that are none
+	int64_t force_room;      // a power of 2, and a multiple of BLOCK
 	carom_lammps_stats stats;
 	char error[256];
 	block block;
@@ -53,7 +69,8 @@ struct grains {
 #endif
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-static ALWAYS_INLINE void run_block(carom_lammps_style style, const carom_lammps_law *law, double time_step, block *b)
+static ALWAYS_INLINE void run_block(carom_lammps_style style, const carom_lammps_law *law, double time_step, block *b,
+	double (*restrict forces)[FORCE], double (*restrict springs)[4])
 {
 	const carom_lammps_law here = *law;
 	const int count = b->count;
@@ -61,43 +78,33 @@ static ALWAYS_INLINE void run_block(carom_lammps_style style, const carom_lammps
 #pragma GCC ivdep
 #endif
 	for (int i = 0; i < count; i++) {
-		const double distance = sqrt(b->square[i]), inverse = 1 / distance;
+		const lanes *const way = b->way + i, *const velocity = b->velocity + i, *const spin = b->spin + i;
+		const double dx = (*way)[0], dy = (*way)[1], dz = (*way)[2], reach = (*way)[3];
+		const double distance = sqrt(dx * dx + dy * dy + dz * dz), inverse = 1 / distance;
 		const grain_contact c = {
-			.normal = { b->dx[i] * inverse, b->dy[i] * inverse, b->dz[i] * inverse },
-			.overlap = b->reach[i] - distance,
-			.velocity = { b->vx[i], b->vy[i], b->vz[i] },
-			.spin = { b->wx[i], b->wy[i], b->wz[i] },
-			.mass = b->masses[i] / b->masses_sum[i],
-			.radius = b->product[i] / b->reach[i],
+			.normal = { dx * inverse, dy * inverse, dz * inverse },
+			.overlap = reach - distance,
+			.velocity = { (*velocity)[0], (*velocity)[1], (*velocity)[2] },
+			.spin = { (*spin)[0], (*spin)[1], (*spin)[2] },
+			.mass = b->masses[i][3] / (*spin)[3],
+			.radius = b->radii[i][3] / reach,
 		};
-		vec3 spring = { b->sx[i], b->sy[i], b->sz[i] };
+		vec3 spring = { b->spring[i][0], b->spring[i][1], b->spring[i][2] };
 		const grain_force f = grain_push(style, &here, &c, time_step, &spring);
 		const vec3 turn = vec3_cross(c.normal, f.friction);
-		b->sx[i] = spring.x;
-		b->sy[i] = spring.y;
-		b->sz[i] = spring.z;
-		b->fx[i] = f.force.x;
-		b->fy[i] = f.force.y;
-		b->fz[i] = f.force.z;
-		b->tx[i] = turn.x;
-		b->ty[i] = turn.y;
-		b->tz[i] = turn.z;
+		springs[i][0] = spring.x;
+		springs[i][1] = spring.y;
+		springs[i][2] = spring.z;
+		springs[i][3] = 0;
+		forces[i][0] = f.force.x;
+		forces[i][1] = f.force.y;
+		forces[i][2] = f.force.z;
+		forces[i][3] = turn.x;
+		forces[i][4] = turn.y;
+		forces[i][5] = turn.z;
+		forces[i][6] = 0;
+		forces[i][7] = 0;
 	}
-}
-
-FOR_EACH_MACHINE static void run_hooke(const carom_lammps_law *law, double time_step, block *b)
-{
-	run_block(CAROM_LAMMPS_HOOKE, law, time_step, b);
-}
-
-FOR_EACH_MACHINE static void run_hooke_history(const carom_lammps_law *law, double time_step, block *b)
-{
-	run_block(CAROM_LAMMPS_HOOKE_HISTORY, law, time_step, b);
-}
-
-FOR_EACH_MACHINE static void run_hertz_history(const carom_lammps_law *law, double time_step, block *b)
-{
-	run_block(CAROM_LAMMPS_HERTZ_HISTORY, law, time_step, b);
 }
 
 // ---- A step ----
@@ -107,196 +114,212 @@ typedef struct step {
 	const grain_atoms *atoms;
 	const grain_sums *sums;
 	double time_step;
-	spring_store *springs; // NULL: none
+	bool remembers; // the law has history
+	uint32_t place; // of the last block: its contacts have this one and those behind it
+	int64_t summed; // rows that have been added
 } step;
 
-static uint64_t id_of(const grain_atoms *atoms, int64_t i)
+/// Three numbers, and one more.
+#define LOAD(values, last) ((lanes){ (values)[0], (values)[1], (values)[2], last })
+#ifdef __clang__
+#define PICK __builtin_shufflevector
+#else
+#define PICK(a, b, i, j, k, l) __builtin_shuffle(a, b, (lane_bits){ i, j, k, l })
+#endif
+
+/// What entries and contacts read of a sphere, side by side: it is read once for each of them.
+static ALWAYS_INLINE void pack_spheres(grains *g, const grain_atoms *a)
 {
-	return atoms->wide ? ((const uint64_t *)atoms->ids)[i] : ((const uint32_t *)atoms->ids)[i];
+	for (int64_t i = 0; i < a->count; i++) {
+		const double r = a->radii[i];
+		const lanes radius = { r, r, r, 1 };
+		g->centres[i] = LOAD(a->centres + 3 * i, r);
+		g->motions[i].velocity = LOAD(a->velocities + 3 * i, 0);
+		g->motions[i].spin = radius * LOAD(a->spins + 3 * i, a->masses[i]);
+	}
+	g->centres[a->count] = (lanes){ 0 };
+}
+
+/// From the far centre to the near one, and the sum of radii.
+static ALWAYS_INLINE void find_way(const grains *g, int64_t entry, lanes *way)
+{
+	static const lanes FLIP = { 1, 1, 1, -1 };
+	const uint32_t *const ends = g->list.ends[entry];
+	*way = g->centres[ends[0]] - FLIP * g->centres[ends[1]];
 }
 
 /// What the kernels need of each contact.
-static void fill_block(const grain_atoms *a, block *b)
+static ALWAYS_INLINE void fill_block(grains *g)
+{
+	block *const b = &g->block;
+	for (int c = 0; c < b->count; c++) {
+		const uint32_t *const ends = g->list.ends[b->entry[c]];
+		const motion *const near = g->motions + ends[0], *const far = g->motions + ends[1];
+		find_way(g, b->entry[c], b->way + c);
+		b->velocity[c] = near->velocity - far->velocity;
+		b->spin[c] = near->spin + far->spin;
+		b->masses[c] = near->spin * far->spin;
+		if (g->law.style == CAROM_LAMMPS_HERTZ_HISTORY)
+			b->radii[c] = g->centres[ends[0]] * g->centres[ends[1]];
+	}
+}
+
+/// Any direction will do, if it is another one seen from the other side.
+static void part_centres(const grain_list *list, block *b)
 {
 	for (int c = 0; c < b->count; c++) {
-		const int64_t i = b->own[c], j = b->other[c];
-		const double *xi = a->centres + 3 * i, *xj = a->centres + 3 * j;
-		const double dx = xi[0] - xj[0], dy = xi[1] - xj[1], dz = xi[2] - xj[2];
-		b->dx[c] = dx;
-		b->dy[c] = dy;
-		b->dz[c] = dz;
-		b->square[c] = dx * dx + dy * dy + dz * dz;
-		const double *vi = a->velocities + 3 * i, *vj = a->velocities + 3 * j;
-		const double *wi = a->spins + 3 * i, *wj = a->spins + 3 * j;
-		const double ri = a->radii[i], rj = a->radii[j], mi = a->masses[i], mj = a->masses[j];
-		b->vx[c] = vi[0] - vj[0];
-		b->vy[c] = vi[1] - vj[1];
-		b->vz[c] = vi[2] - vj[2];
-		b->wx[c] = ri * wi[0] + rj * wj[0];
-		b->wy[c] = ri * wi[1] + rj * wj[1];
-		b->wz[c] = ri * wi[2] + rj * wj[2];
-		b->masses[c] = mi * mj;
-		b->masses_sum[c] = mi + mj;
-		b->reach[c] = ri + rj;
-		b->product[c] = ri * rj;
-		if (b->square[c] == 0) { // any direction will do, if the other side takes its opposite
-			b->dx[c] = id_of(a, i) < id_of(a, j) ? 0x1p-500 : -0x1p-500;
-			b->square[c] = 0x1p-1000;
-		}
+		const uint32_t i = list->ends[b->entry[c]][0], j = list->ends[b->entry[c]][1];
+		const lanes way = b->way[c];
+		if (way[0] * way[0] + way[1] * way[1] + way[2] * way[2] == 0)
+			b->way[c] = (lanes){ list->ids[i] < list->ids[j] ? 0x1p-500 : -0x1p-500, 0, 0, way[3] };
 	}
 }
 
 /// A frozen sphere counts as one of infinite mass.
-static void weigh_frozen(const grain_atoms *a, block *b)
+static void weigh_frozen(const grain_list *list, const grain_atoms *a, block *b)
 {
 	for (int c = 0; c < b->count; c++) {
-		const uint32_t i = b->own[c], j = b->other[c];
+		const uint32_t i = list->ends[b->entry[c]][0], j = list->ends[b->entry[c]][1];
 		if ((a->groups[i] | a->groups[j]) & a->frozen) {
-			b->masses[c] = a->masses[a->groups[j] & a->frozen ? i : j];
-			b->masses_sum[c] = 1;
+			b->masses[c][3] = a->masses[a->groups[j] & a->frozen ? i : j];
+			b->spin[c][3] = 1;
 		}
 	}
 }
 
-static void load_springs(const spring_store *springs, block *b)
+static ALWAYS_INLINE void load_springs(const grain_list *list, block *b)
 {
 	for (int c = 0; c < b->count; c++) {
-		const double *value = springs->values[b->spring[c]];
-		b->sx[c] = value[0];
-		b->sy[c] = value[1];
-		b->sz[c] = value[2];
+		const double *const spring = list->springs[list->places[b->entry[c]]];
+		__builtin_prefetch(spring + SPRINGS_AHEAD);
+		*(lanes *)b->spring[c] = *(const lanes *)spring;
 	}
 }
 
-static void keep_springs(spring_store *springs, const block *b)
+/// Where the force of a contact is kept; of place 0, which is none, where nothing is.
+static ALWAYS_INLINE const double *force_of(const grains *g, uint32_t place)
 {
-	for (int c = 0; c < b->count; c++) {
-		double *value = springs->values[b->spring[c]];
-		value[0] = b->sx[c];
-		value[1] = b->sy[c];
-		value[2] = b->sz[c];
+	return g->forces[place & (uint32_t)(g->force_room - 1)];
+}
+
+/// Half of each contact's virial is its own sphere's. Rare.
+static void sum_virial(const grains *g, const step *s, int64_t i)
+{
+	const grain_list *const list = &g->list;
+	for (int64_t k = list->row[i]; k < list->row[i + 1]; k++) {
+		const uint32_t place = list->places[list->sides[k] >> 1];
+		if (place == 0)
+			continue;
+		const double *const f = force_of(g, place), half = list->sides[k] & 1 ? -0.5 : 0.5;
+		const double *const xi = s->atoms->centres + 3 * i;
+		const double *const xj = s->atoms->centres + 3 * (size_t)grain_list_other(list, list->sides[k]);
+		const double dx = half * (xi[0] - xj[0]), dy = half * (xi[1] - xj[1]), dz = half * (xi[2] - xj[2]);
+		const double values[6] = { dx * f[0], dy * f[1], dz * f[2], dx * f[1], dx * f[2], dy * f[2] };
+		for (int n = 0; n < 6; n++) {
+			if (s->sums->virial)
+				s->sums->virial[n] += values[n];
+			if (s->sums->virials)
+				s->sums->virials[6 * i + n] += values[n];
+		}
 	}
 }
 
-static void sum_block(const step *s, const block *b)
+/// Add what acts on the spheres whose rows end before an entry. Force on a far end is the opposite
+/// of that on the near one; the turn is the same.
+static ALWAYS_INLINE void sum_rows(grains *g, step *s, int64_t entry)
 {
-	for (int c = 0; c < b->count; c++) {
-		const size_t i = b->own[c];
-		double *force = s->sums->forces + 3 * i, *torque = s->sums->torques + 3 * i;
+	static const lanes SIGNS[2] = { { 1, 1, 1, 1 }, { -1, -1, -1, 1 } };
+	const grain_list *const list = &g->list;
+	int64_t i = s->summed;
+	for (; i < list->rows && list->first[i + 1] <= entry; i++) {
+		const uint32_t *const end = list->sides + list->row[i + 1];
+		double *const force = s->sums->forces + 3 * i, *const torque = s->sums->torques + 3 * i;
+		lanes sum = LOAD(force, 0), turn = { 0 };
+		for (const uint32_t *side = list->sides + list->row[i]; side < end; side++) {
+			const double *const f = force_of(g, list->places[*side >> 1]);
+			sum += SIGNS[*side & 1] * *(const lanes *)f;
+			turn += *(const lanes *)(f + 4);
+		}
 		const double radius = s->atoms->radii[i];
-		force[0] += b->fx[c];
-		force[1] += b->fy[c];
-		force[2] += b->fz[c];
-		torque[0] -= radius * b->tx[c];
-		torque[1] -= radius * b->ty[c];
-		torque[2] -= radius * b->tz[c];
+		force[0] = sum[0];
+		force[1] = sum[1];
+		force[2] = sum[2];
+		torque[0] -= radius * sum[3];
+		torque[1] -= radius * turn[0];
+		torque[2] -= radius * turn[1];
+		if (s->sums->virial || s->sums->virials)
+			sum_virial(g, s, i);
 	}
+	s->summed = i;
 }
 
-/// Half of each contact's virial is its own sphere's.
-static void sum_virials(const grain_sums *sums, const block *b)
+/// Compute the contacts of the block, which are all up to an entry, and add the rows that end.
+static ALWAYS_INLINE void flush(grains *g, step *s, int64_t entry)
 {
-	for (int c = 0; c < b->count; c++) {
-		const double half[6] = { 0.5 * b->dx[c] * b->fx[c], 0.5 * b->dy[c] * b->fy[c], 0.5 * b->dz[c] * b->fz[c],
-			0.5 * b->dx[c] * b->fy[c], 0.5 * b->dx[c] * b->fz[c], 0.5 * b->dy[c] * b->fz[c] };
-		for (int k = 0; k < 6; k++) {
-			if (sums->virial)
-				sums->virial[k] += half[k];
-			if (sums->virials)
-				sums->virials[6 * (size_t)b->own[c] + (size_t)k] += half[k];
-		}
-	}
-}
-
-/// What a block reads lies all over the arrays: it is asked for at once.
-static void fetch_block(const step *s, const block *b)
-{
-	for (int c = 0; c < b->count; c++) {
-		__builtin_prefetch(s->atoms->velocities + 3 * (size_t)b->other[c]);
-		__builtin_prefetch(s->atoms->spins + 3 * (size_t)b->other[c]);
-		__builtin_prefetch(s->atoms->masses + b->other[c]);
-		if (s->springs)
-			__builtin_prefetch(s->springs->values[b->spring[c]], 1);
-	}
-}
-
-/// Compute the contacts of the block, and empty it.
-static void flush(grains *g, const step *s)
-{
-	block *b = &g->block;
-	fetch_block(s, b);
-	fill_block(s->atoms, b);
+	block *const b = &g->block;
+	grain_list *const list = &g->list;
+	s->place += BLOCK;
+	if ((s->place & (uint32_t)(g->force_room - 1)) == 0)
+		s->place += BLOCK;
+	double(*const forces)[FORCE] = g->forces + (s->place & (uint32_t)(g->force_room - 1));
+	double(*const springs)[4] = s->remembers ? list->fresh + s->place : b->spring;
+	fill_block(g);
 	if (s->atoms->frozen)
-		weigh_frozen(s->atoms, b);
-	if (s->springs)
-		load_springs(s->springs, b);
+		weigh_frozen(list, s->atoms, b);
+	if (b->coincide)
+		part_centres(list, b);
+	if (s->remembers)
+		load_springs(list, b);
 	switch (g->law.style) {
-	case CAROM_LAMMPS_HOOKE: run_hooke(&g->law, s->time_step, b); break;
-	case CAROM_LAMMPS_HOOKE_HISTORY: run_hooke_history(&g->law, s->time_step, b); break;
-	case CAROM_LAMMPS_HERTZ_HISTORY: run_hertz_history(&g->law, s->time_step, b); break;
+	case CAROM_LAMMPS_HOOKE: run_block(CAROM_LAMMPS_HOOKE, &g->law, s->time_step, b, forces, springs); break;
+	case CAROM_LAMMPS_HOOKE_HISTORY: run_block(CAROM_LAMMPS_HOOKE_HISTORY, &g->law, s->time_step, b, forces, springs); break;
+	case CAROM_LAMMPS_HERTZ_HISTORY: run_block(CAROM_LAMMPS_HERTZ_HISTORY, &g->law, s->time_step, b, forces, springs); break;
 	}
-	sum_block(s, b);
-	if (s->sums->virial || s->sums->virials)
-		sum_virials(s->sums, b);
-	if (s->springs)
-		keep_springs(s->springs, b);
-	b->count = 0;
+	for (int c = 0; c < b->count; c++)
+		list->places[b->entry[c]] = s->place + (uint32_t)c;
+	sum_rows(g, s, entry);
 }
 
-/// An entry whose contact begins or ends now. False: out of memory.
-static bool change_spring(const step *s, uint32_t *entry, size_t other)
+/// Put what touches into the block, from an entry on until it is full. Returns the entry after.
+/// Four entries at once; many do not touch, and only their numbers are kept.
+static ALWAYS_INLINE int64_t scan_entries(grains *g, int64_t e)
 {
-	if (*entry) {
-		spring_store_end(s->springs, *entry);
-		*entry = 0;
-		return true;
-	}
-	*entry = spring_store_new(s->springs, id_of(s->atoms, (int64_t)other));
-	return *entry != 0;
-}
-
-/// What touches sphere i goes into the block: the indices only, since most entries do not touch.
-/// remembers: is constant where it is called.
-static ALWAYS_INLINE bool scan_row(grains *g, const step *s, int64_t i, bool remembers)
-{
-	const double *x = s->atoms->centres, *radii = s->atoms->radii;
-	const double xi = x[3 * i], yi = x[3 * i + 1], zi = x[3 * i + 2], ri = radii[i];
-	block *b = &g->block;
-	int count = b->count;
-	const uint32_t *const end = g->rows.other + g->rows.first[i + 1];
-	uint32_t *entry = remembers ? s->springs->entries + g->rows.first[i] : NULL;
-	for (const uint32_t *other = g->rows.other + g->rows.first[i]; other < end; other++) {
-		const size_t j = *other;
-		const double *const xj = x + 3 * j;
-		const double dx = xi - xj[0], dy = yi - xj[1], dz = zi - xj[2], reach = ri + radii[j];
-		// LAMMPS has no contact at the very distance.
-		const bool touches = dx * dx + dy * dy + dz * dz < reach * reach;
-		b->own[count] = (uint32_t)i;
-		b->other[count] = (uint32_t)j;
-		if (remembers) {
-			if (touches != (*entry != 0) && !change_spring(s, entry, j))
-				return false;
-			b->spring[count] = *entry++;
+	const grain_list *const list = &g->list;
+	block *const b = &g->block;
+	int count = 0;
+	lane_bits coincide = { 0 };
+	for (; e < list->count && count <= BLOCK - ENTRIES_AT_ONCE; e += ENTRIES_AT_ONCE) {
+		lanes way[ENTRIES_AT_ONCE];
+		for (int k = 0; k < ENTRIES_AT_ONCE; k++) {
+			find_way(g, e + k, way + k);
+			way[k] *= way[k];
+			__builtin_prefetch(g->motions + list->ends[e + k][1]);
 		}
-		count += touches;
-		if (count == BLOCK) {
-			b->count = count;
-			flush(g, s);
-			count = 0;
+		const lanes xz01 = PICK(way[0], way[1], 0, 4, 2, 6), yr01 = PICK(way[0], way[1], 1, 5, 3, 7);
+		const lanes xz23 = PICK(way[2], way[3], 0, 4, 2, 6), yr23 = PICK(way[2], way[3], 1, 5, 3, 7);
+		const lanes x = PICK(xz01, xz23, 0, 1, 4, 5), z = PICK(xz01, xz23, 2, 3, 6, 7);
+		const lanes y = PICK(yr01, yr23, 0, 1, 4, 5), reach = PICK(yr01, yr23, 2, 3, 6, 7);
+		const lanes square = x + y + z;
+		const lane_bits touches = square < reach; // LAMMPS has no contact at the very distance
+		coincide |= square == 0;
+		for (int k = 0; k < ENTRIES_AT_ONCE; k++) {
+			b->entry[count] = (uint32_t)(e + k);
+			count -= (int)touches[k];
+			list->places[e + k] &= (uint32_t)touches[k];
 		}
 	}
 	b->count = count;
-	return true;
+	b->coincide = coincide[0] | coincide[1] | coincide[2] | coincide[3];
+	return e;
 }
 
-static bool scan_rows(grains *g, const step *s)
+FOR_EACH_MACHINE static void run_step(grains *g, step *s)
 {
-	for (int64_t i = 0; i < s->atoms->own; i++) {
-		if (!(s->springs ? scan_row(g, s, i, true) : scan_row(g, s, i, false)))
-			return false;
+	pack_spheres(g, s->atoms);
+	for (int64_t e = 0; s->summed < g->list.rows;) {
+		e = scan_entries(g, e);
+		flush(g, s, e);
 	}
-	flush(g, s);
-	return true;
 }
 
 static bool fail(grains *g, const char *why)
@@ -305,34 +328,56 @@ static bool fail(grains *g, const char *why)
 	return false;
 }
 
-bool grains_compute(grains *g, const grain_atoms *atoms, double time_step, spring_store *springs, const grain_sums *sums)
+void grains_compute(grains *g, const grain_atoms *atoms, double time_step, const grain_sums *sums)
 {
-	const step s = { .atoms = atoms, .sums = sums, .time_step = time_step, .springs = springs };
-	g->block.count = 0;
-	if (!scan_rows(g, &s))
-		return fail(g, "out of memory: springs of contacts");
+	step s = { .atoms = atoms, .sums = sums, .time_step = time_step, .remembers = g->law.style != CAROM_LAMMPS_HOOKE };
+	run_step(g, &s);
+	g->list.steps++;
+	if (s.remembers) {
+		double(*const old)[4] = g->list.springs;
+		g->list.springs = g->list.fresh;
+		g->list.fresh = old;
+	}
 	g->stats.calls++;
 	g->stats.owned = atoms->own;
 	g->stats.ghosts = atoms->count - atoms->own;
-	g->stats.tests += atoms->own > 0 ? g->rows.first[atoms->own] : 0;
-	return true;
+	g->stats.tests += g->list.count;
 }
 
 // ---- Lists ----
 
-/// Of sphere i: rows and springs are sorted by ids alike.
-static void find_springs(const grains *g, const grain_atoms *atoms, spring_store *springs, int64_t i)
+/// Room for the forces of contacts that a row has still to add: it may have to wait for the block.
+static bool reserve_forces(grains *g)
 {
-	int64_t old = springs->first[i];
-	const int64_t end = old + springs->number[i];
-	for (int64_t k = g->rows.first[i]; k < g->rows.first[i + 1]; k++) {
-		const uint64_t partner = id_of(atoms, g->rows.other[k]);
-		while (old < end && springs->partners[old] < partner)
-			old++;
-		const bool kept = old < end && springs->partners[old] == partner;
-		springs->entries[k] = kept ? (uint32_t)old : 0;
-		old += kept;
-	}
+	const int64_t wanted = g->list.window + g->list.window / 16 + 4 * BLOCK; // some stay empty
+	int64_t room = FEWEST_BLOCKS * BLOCK;
+	while (room < wanted)
+		room *= 2;
+	if (room <= g->force_room)
+		return true;
+	free(g->forces);
+	g->force_room = 0;
+	g->forces = aligned_alloc(64, (size_t)room * sizeof *g->forces);
+	if (!g->forces)
+		return false;
+	memset(g->forces, 0, BLOCK * sizeof *g->forces);
+	g->force_room = room;
+	return true;
+}
+
+static bool reserve_spheres(grains *g, int64_t count)
+{
+	if (count < g->sphere_room)
+		return true;
+	free(g->centres);
+	free(g->motions);
+	g->sphere_room = count + count / 8 + 64;
+	g->centres = aligned_alloc(64, ((size_t)g->sphere_room * sizeof *g->centres + 63) / 64 * 64);
+	g->motions = aligned_alloc(64, (size_t)g->sphere_room * sizeof *g->motions);
+	if (g->centres && g->motions)
+		return true;
+	g->sphere_room = 0;
+	return false;
 }
 
 bool grains_list(grains *g, const grain_atoms *atoms, spring_store *springs)
@@ -345,27 +390,28 @@ bool grains_list(grains *g, const grain_atoms *atoms, spring_store *springs)
 	input.centres = (carom_strided){ atoms->centres, 3 * sizeof(double), CAROM_FLOAT64 };
 	input.radii = (carom_strided){ atoms->radii, sizeof(double), CAROM_FLOAT64 };
 	input.moved = INFINITY;
-	if (springs && !spring_store_settle(springs)) // by the old list
+	carom_sphere_neighbours rows;
+	if (springs && !spring_store_take_back(springs)) // from the old list
 		return fail(g, "out of memory: springs of contacts");
-	if (carom_spheres_update(g->spheres, &input) || carom_spheres_get_neighbours(g->spheres, &g->rows))
+	if (carom_spheres_update(g->spheres, &input) || carom_spheres_get_neighbours(g->spheres, &rows))
 		return fail(g, carom_error_text(g->context));
+	if (!grain_list_make(&g->list, &rows, atoms->ids, atoms->wide, atoms->count, springs != NULL) || !reserve_forces(g) ||
+		!reserve_spheres(g, atoms->count))
+		return fail(g, "out of memory: contacts");
 	g->stats.list_builds++;
-	if (!springs)
-		return true;
-	if (!spring_store_open(springs, g->rows.first, atoms->own))
-		return fail(g, "out of memory: springs of neighbours");
-	for (int64_t i = 0; i < atoms->own; i++)
-		find_springs(g, atoms, springs, i);
+	if (springs)
+		spring_store_hand_over(springs, &g->list);
 	return true;
 }
 
 grains *grains_create(const carom_lammps_law *law, double skin, char *error, int error_size)
 {
-	grains *g = calloc(1, sizeof *g);
+	grains *g = aligned_alloc(64, (sizeof *g + 63) / 64 * 64);
 	if (!g) {
 		snprintf(error, (size_t)error_size, "out of memory");
 		return NULL;
 	}
+	memset(g, 0, sizeof *g);
 	g->law = *law;
 	carom_context_def context_def = carom_default_context_def();
 	context_def.thread_count = 1;
@@ -383,6 +429,10 @@ void grains_destroy(grains *g)
 {
 	if (!g)
 		return;
+	grain_list_free(&g->list);
+	free(g->forces);
+	free(g->centres);
+	free(g->motions);
 	carom_destroy_spheres(g->spheres);
 	carom_destroy_context(g->context);
 	free(g);
@@ -390,4 +440,11 @@ void grains_destroy(grains *g)
 
 const char *grains_error(const grains *g) { return g->error; }
 carom_lammps_stats grains_get_stats(const grains *g) { return g->stats; }
-size_t grains_bytes(const grains *g) { return g ? carom_spheres_get_stats(g->spheres).bytes + sizeof *g : 0; }
+
+size_t grains_bytes(const grains *g)
+{
+	if (!g)
+		return 0;
+	return carom_spheres_get_stats(g->spheres).bytes + grain_list_bytes(&g->list) + (size_t)g->force_room * sizeof *g->forces +
+		(size_t)g->sphere_room * (sizeof *g->centres + sizeof *g->motions) + sizeof *g;
+}

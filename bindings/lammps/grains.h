@@ -37,14 +37,14 @@ grains *grains_create(const carom_lammps_law *law, double skin, char *error, int
 void grains_destroy(grains *g);
 
 /// A new list of neighbours. It holds for grains_compute while no sphere has moved by more than
-/// half of the skin, the arrays hold the same spheres, and the springs (NULL: of a law without
-/// history) are changed by nobody else. False: grains_error says why.
+/// half of the skin and the arrays hold the same spheres. springs: of laws with history, else NULL;
+/// they are with the list until spring_store_take_back, after which a new list must be made. False:
+/// grains_error says why.
 bool grains_list(grains *g, const grain_atoms *atoms, spring_store *springs);
 
-/// Add the forces. springs: of laws with history, those of own spheres; they are stretched by a
-/// step of time, or not for time_step 0. Sums are made in the order of ids: they do not depend on
-/// how spheres are shared out.
-bool grains_compute(grains *g, const grain_atoms *atoms, double time_step, spring_store *springs, const grain_sums *sums);
+/// Add the forces. Springs are stretched by a step of time, or not for time_step 0. Sums are made
+/// in the order of ids: they do not depend on how spheres are shared out.
+void grains_compute(grains *g, const grain_atoms *atoms, double time_step, const grain_sums *sums);
 
 const char *grains_error(const grains *g);
 carom_lammps_stats grains_get_stats(const grains *g);

@@ -9,7 +9,6 @@ void spring_store_free(spring_store *store)
 	free(store->number);
 	free(store->values);
 	free(store->partners);
-	free(store->entries);
 	*store = (spring_store){ 0 };
 }
 
@@ -43,91 +42,81 @@ static bool reserve(spring_store *store, int64_t more)
 	if (wanted <= store->capacity)
 		return true;
 	const int64_t capacity = wanted + wanted / 4 + 1024;
-	if (capacity > UINT32_MAX)
-		return false;
 	bool failed = false;
 	store->values = resize(store->values, capacity, sizeof *store->values, &failed);
 	store->partners = resize(store->partners, capacity, sizeof *store->partners, &failed);
 	if (failed)
 		return false;
 	store->capacity = capacity;
-	if (store->count == 0)
-		store->count = 1; // the first one is nobody's
 	return true;
 }
 
-uint32_t spring_store_new(spring_store *store, uint64_t partner)
+void spring_store_hand_over(spring_store *store, grain_list *list)
 {
-	uint32_t spring = store->unused;
-	if (spring != 0) {
-		store->unused = (uint32_t)store->partners[spring];
-	} else {
-		if (!reserve(store, 1))
-			return 0;
-		spring = (uint32_t)store->count++;
-	}
-	store->partners[spring] = partner;
-	memset(store->values[spring], 0, sizeof store->values[spring]);
-	return spring;
-}
-
-bool spring_store_open(spring_store *store, const int64_t *row_first, int64_t rows)
-{
-	const int64_t count = rows > 0 ? row_first[rows] : 0;
-	if (count > UINT32_MAX)
-		return false;
-	if (count + 1 > store->entry_capacity || !store->entries) {
-		free(store->entries);
-		store->entry_capacity = count + count / 4 + 1;
-		store->entries = malloc((size_t)store->entry_capacity * sizeof *store->entries);
-		if (!store->entries)
-			return false;
-	}
-	store->row_first = row_first;
-	store->rows = rows;
-	return true;
-}
-
-/// Springs in the order of their entries.
-static void gather(spring_store *store, double (*values)[3], uint64_t *partners)
-{
-	int64_t count = 1;
-	store->most = 0;
-	for (int64_t i = 0; i < store->rows; i++) {
-		store->first[i] = count;
-		for (int64_t k = store->row_first[i]; k < store->row_first[i + 1]; k++) {
-			const uint32_t spring = store->entries[k];
-			if (spring == 0)
+	uint32_t place = 0;
+	for (int64_t i = 0; i < list->rows; i++) {
+		int64_t old = store->first[i];
+		const int64_t end = old + store->number[i];
+		for (int64_t e = list->first[i]; e < list->first[i + 1] && old < end; e++) {
+			const uint64_t partner = list->ids[list->ends[e][1]];
+			while (old < end && store->partners[old] < partner)
+				old++;
+			if (old == end || store->partners[old] != partner)
 				continue;
-			memcpy(values[count], store->values[spring], sizeof *values);
-			partners[count++] = store->partners[spring];
+			list->places[e] = ++place;
+			memcpy(list->springs[place], store->values[old++], sizeof *store->values);
+			list->springs[place][3] = 0;
 		}
-		store->number[i] = (int32_t)(count - store->first[i]);
-		store->most = store->most > store->number[i] ? store->most : store->number[i];
 	}
-	store->count = count;
+	store->list = list;
+	store->taken = -1;
+}
+
+static int64_t count_sides(const grain_list *list)
+{
+	int64_t count = 0;
+	for (int64_t k = 0; k < list->row[list->rows]; k++)
+		count += list->places[list->sides[k] >> 1] != 0;
+	return count;
+}
+
+/// Of row i, from its sides.
+static void take_row(spring_store *store, const grain_list *list, int64_t i)
+{
+	store->first[i] = store->count;
+	for (int64_t k = list->row[i]; k < list->row[i + 1]; k++) {
+		const uint32_t side = list->sides[k], place = list->places[side >> 1];
+		if (place == 0)
+			continue;
+		const double *spring = list->springs[place], sign = side & 1 ? -1 : 1;
+		for (int axis = 0; axis < 3; axis++)
+			store->values[store->count][axis] = sign * spring[axis];
+		store->partners[store->count++] = list->ids[grain_list_other(list, side)];
+	}
+	store->number[i] = (int32_t)(store->count - store->first[i]);
+	store->most = store->most > store->number[i] ? store->most : store->number[i];
 }
 
 bool spring_store_settle(spring_store *store)
 {
-	if (!store->row_first || store->count == 0) {
-		store->row_first = NULL;
+	const grain_list *const list = store->list;
+	if (!list || store->taken == list->steps)
 		return true;
-	}
-	double(*values)[3] = malloc((size_t)store->capacity * sizeof *values);
-	uint64_t *partners = malloc((size_t)store->capacity * sizeof *partners);
-	if (!values || !partners) {
-		free(values);
-		free(partners);
+	store->count = 0;
+	store->most = 0;
+	if (!reserve(store, count_sides(list)))
 		return false;
-	}
-	gather(store, values, partners);
-	free(store->values);
-	free(store->partners);
-	store->values = values;
-	store->partners = partners;
-	store->unused = 0;
-	store->row_first = NULL;
+	for (int64_t i = 0; i < list->rows; i++)
+		take_row(store, list, i);
+	store->taken = list->steps;
+	return true;
+}
+
+bool spring_store_take_back(spring_store *store)
+{
+	if (!spring_store_settle(store))
+		return false;
+	store->list = NULL;
 	return true;
 }
 
