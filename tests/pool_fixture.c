@@ -25,9 +25,9 @@ bool pool_loop_is_whole(carom_context *context, int64_t count)
 	return atomic_load(&t.items) == count;
 }
 
-bool pool_wait_for(atomic_int *value, int wanted)
+static bool wait_for(atomic_int *value, int wanted, int longest_ms)
 {
-	const double end = cr_time_ms() + POOL_LONGEST_MS;
+	const double end = cr_time_ms() + longest_ms;
 	while (atomic_load(value) < wanted) {
 		if (cr_time_ms() > end)
 			return false;
@@ -36,12 +36,25 @@ bool pool_wait_for(atomic_int *value, int wanted)
 	return true;
 }
 
+bool pool_wait_for(atomic_int *value, int wanted) { return wait_for(value, wanted, POOL_LONGEST_MS); }
+
 void pool_meet(int64_t begin, int64_t end, int worker, void *task)
 {
 	(void)begin, (void)end;
 	pool_meeting *m = task;
 	atomic_fetch_add(&m->met[worker], 1);
 	atomic_fetch_add(&m->present, 1);
-	if (!pool_wait_for(&m->present, m->expected))
+	if (!wait_for(&m->present, m->expected, m->longest_ms ? m->longest_ms : POOL_LONGEST_MS))
 		atomic_fetch_add(&m->late, 1);
+}
+
+bool pool_gather(carom_context *context, int workers)
+{
+	for (const double end = cr_time_ms() + POOL_LONGEST_MS; cr_time_ms() < end;) {
+		pool_meeting m = { .expected = workers, .longest_ms = 10 };
+		carom_parallel_for(context, pool_meet, workers, 1, &m);
+		if (m.late == 0)
+			return true;
+	}
+	return false;
 }

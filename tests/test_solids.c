@@ -743,7 +743,9 @@ TEST(solids, shapes_may_ask_in_pieces_of_a_parallel_loop)
 	many.meeting.expected = 4;
 	one.meeting.expected = 1;
 	CHECK(world->bodies.data[solid.index1 - 1].deforming->form.mesh->facets.put_off);
+	CHECK(pool_gather(context, 4));
 	carom_parallel_for(context, ask_in_piece, ASKED, ASKED / 4, &many);
+	CHECK_INT(many.meeting.late, 0);
 	CHECK(!world->bodies.data[solid.index1 - 1].deforming->form.mesh->facets.put_off);
 	ask_in_piece(0, ASKED, 0, &one);
 	for (int i = 0; i < ASKED; i++) {
