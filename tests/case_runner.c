@@ -63,7 +63,7 @@ static int run_in_child(const test_case *const *cases, int count, case_function 
 	return done < count ? done + 1 : done;
 }
 
-void run_cases(const test_case *const *cases, int count, case_function *run, int counts[TEST_OUTCOMES])
+bool run_cases(const test_case *const *cases, int count, case_function *run, int counts[TEST_OUTCOMES])
 {
 	for (int first = 0; first < count;) {
 		const int most = count - first < PIPE_HOLDS ? count - first : PIPE_HOLDS;
@@ -71,15 +71,17 @@ void run_cases(const test_case *const *cases, int count, case_function *run, int
 		if (done < 0) {
 			printf("FAILED: no child process could be started\n");
 			counts[TEST_FAILED]++;
-			return;
+			return true;
 		}
 		first += done;
 	}
+	return true;
 }
 #else
-void run_cases(const test_case *const *cases, int count, case_function *run, int counts[TEST_OUTCOMES])
+bool run_cases(const test_case *const *cases, int count, case_function *run, int counts[TEST_OUTCOMES])
 {
 	for (int i = 0; i < count; i++)
 		counts[run(cases[i])]++;
+	return false;
 }
 #endif

@@ -12,7 +12,7 @@ typedef test_outcome case_function(const test_case *test);
 
 /// Calls run(cases[i]) for all i below count and adds the outcomes to counts. Where there is fork, the cases run in a child process.
 /// A case that ends the child has failed: its name and the way it ended are printed, and another child goes on behind it.
-/// What a sanitizer reports when the child ends (leaks) is one further failure.
-void run_cases(const test_case *const *cases, int count, case_function *run, int counts[TEST_OUTCOMES]);
+/// What a sanitizer reports when the child ends (leaks) is one further failure. Returns whether the cases ran in children.
+bool run_cases(const test_case *const *cases, int count, case_function *run, int counts[TEST_OUTCOMES]);
 
 #endif

@@ -195,13 +195,13 @@ static void pass(void) { CHECK(true); }
 static void die(void) { abort(); }
 
 /// Runs three cases of which the second dies: it has to be named, and the third to run.
-static void run_dying(int counts[TEST_OUTCOMES])
+static bool run_dying(int counts[TEST_OUTCOMES])
 {
 	static const test_case before = { "dying", "before", __FILE__, pass, NULL };
 	static const test_case dies = { "dying", "dies", __FILE__, die, NULL };
 	static const test_case behind = { "dying", "behind", __FILE__, pass, NULL };
 	const test_case *cases[] = { &before, &dies, &behind };
-	run_cases(cases, 3, run_case, counts);
+	return run_cases(cases, 3, run_case, counts);
 }
 
 /// For LeakSanitizer, where it is built in: HDF5 loses what it had read of an object that turns out to be damaged, and Mesa's driver
@@ -210,7 +210,7 @@ __attribute__((visibility("default"))) const char *__lsan_default_suppressions(v
 const char *__lsan_default_suppressions(void) { return "leak:libhdf5\nleak:libvulkan_intel"; }
 
 /// Runs the cases that the arguments choose; false if they name one that is not there.
-static bool run_chosen(int argc, char **argv, int counts[TEST_OUTCOMES])
+static bool run_chosen(int argc, char **argv, int counts[TEST_OUTCOMES], bool *in_children)
 {
 	const int count = chosen_cases(argc, argv, NULL);
 	const test_case **cases = calloc((size_t)count + 1, sizeof *cases);
@@ -222,9 +222,18 @@ static bool run_chosen(int argc, char **argv, int counts[TEST_OUTCOMES])
 	if (count == 1)
 		counts[run_case(cases[0])]++;
 	else
-		run_cases(cases, count, run_case, counts);
+		*in_children = run_cases(cases, count, run_case, counts);
 	free(cases);
 	return true;
+}
+
+static int exit_code(const int counts[TEST_OUTCOMES])
+{
+	if (counts[TEST_FAILED] > 0)
+		return EXIT_FAILURE;
+	if (counts[TEST_PASSED] > 0)
+		return EXIT_SUCCESS;
+	return counts[TEST_SKIPPED] > 0 ? EXIT_SKIPPED : EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -238,14 +247,16 @@ int main(int argc, char **argv)
 	}
 #endif
 	int counts[TEST_OUTCOMES] = { 0 };
+	bool in_children = false;
 	if (argc == 2 && strcmp(argv[1], "--dying") == 0)
-		run_dying(counts);
-	else if (!run_chosen(argc, argv, counts))
+		in_children = run_dying(counts);
+	else if (!run_chosen(argc, argv, counts, &in_children))
 		return EXIT_USAGE;
 	printf("%d passed, %d failed, %d skipped\n", counts[TEST_PASSED], counts[TEST_FAILED], counts[TEST_SKIPPED]);
-	if (counts[TEST_FAILED] > 0)
-		return EXIT_FAILURE;
-	if (counts[TEST_PASSED] > 0)
-		return EXIT_SUCCESS;
-	return counts[TEST_SKIPPED] > 0 ? EXIT_SKIPPED : EXIT_USAGE;
+	const int code = exit_code(counts);
+	if (!in_children)
+		return code;
+	fflush(NULL);
+	_Exit(
+		code); // without the functions of atexit: LeakSanitizer has looked at the children, and takes as long again for this process
 }
