@@ -43,7 +43,8 @@ static void put_json(web_page *page, const char *json)
 /// A page may load nothing but itself. That of a run that goes on may ask the server it came from.
 static void begin(web_page *page, const char *title, const char *head, bool live)
 {
-	put_text(page, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
+	put_text(page,
+		"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<link rel=\"icon\" href=\"data:,\">\n<title>");
 	put_escaped(page, title);
 	put_text(page,
 		"</title>\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline' "

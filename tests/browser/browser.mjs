@@ -1,24 +1,90 @@
-// A headless Chromium for tests, driven through two pipes (--remote-debugging-pipe): no package of npm is needed.
+// A headless browser for tests, Chromium or Firefox: open() and evaluate() and the rest are alike for both (firefox.mjs).
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 export const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-export class Browser {
-	/** Start `program`; pages are `width` x `height`. The software renderer draws WebGL. */
-	constructor(program, width = 1280, height = 720) {
+/** The browser that `program` is; pages are `width` x `height`. */
+export async function startBrowser(program, width, height) {
+	if (!basename(program).startsWith('firefox'))
+		return new Chromium(program, width, height);
+	const { Firefox } = await import('./firefox.mjs');
+	return new Firefox(program, width, height);
+}
+
+/**
+ * What both have: a process (child) with a folder of its own, calls by number, errors and requests of the page. A browser adds send(), open(),
+ * evaluate(), key(), mouse(), screenshot() and leave().
+ */
+export class Page {
+	constructor(width, height) {
 		this.folder = mkdtempSync(join(tmpdir(), 'carom-browser-'));
+		this.size = { width, height };
+		this.number = 0;
+		this.calls = new Map();
+		this.errors = [];
+		this.requests = [];
+	}
+
+	call(method, params = {}) {
+		const id = ++this.number;
+		return new Promise((resolve, reject) => {
+			this.calls.set(id, { resolve, reject });
+			this.send(id, method, params);
+		});
+	}
+
+	answer(id, error, result) {
+		const call = this.calls.get(id);
+		this.calls.delete(id);
+		if (error)
+			call?.reject(error);
+		else
+			call?.resolve(result);
+	}
+
+	/** No answer comes any more. */
+	forget() {
+		for (const { reject } of this.calls.values())
+			reject(new Error('the browser has ended'));
+		this.calls.clear();
+	}
+
+	/** What the page asked for beside `own`, a beginning of addresses. */
+	foreign(own) {
+		return this.requests.filter((url) => ![own, 'blob:', 'data:'].some((begin) => url.startsWith(begin)));
+	}
+
+	/** Wait until an expression is true. */
+	async until(expression, what, ms = 120000) {
+		for (const end = Date.now() + ms; Date.now() < end; await wait(40)) {
+			if (await this.evaluate(expression).catch(() => false))
+				return;
+		}
+		throw new Error(`${what}: not within ${ms} ms; errors: ${this.errors.join('; ')}`);
+	}
+
+	async close() {
+		const gone = new Promise((resolve) => this.child?.on('exit', resolve));
+		this.leave();
+		await Promise.race([gone, wait(3000)]);
+		this.child?.kill('SIGKILL');
+		rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+	}
+}
+
+/** Driven through two pipes (--remote-debugging-pipe): no package of npm is needed. */
+class Chromium extends Page {
+	/** The software renderer draws WebGL. */
+	constructor(program, width, height) {
+		super(width, height);
 		this.child = spawn(program, ['--headless=new', '--no-sandbox', '--disable-gpu-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
 			'--enable-unsafe-swiftshader', '--disable-dev-shm-usage', '--hide-scrollbars', '--no-first-run', '--disable-extensions',
 			'--disable-background-networking', '--disable-component-update', '--disable-sync', '--password-store=basic',
 			`--user-data-dir=${this.folder}`, `--window-size=${width},${height}`, '--remote-debugging-pipe', 'about:blank'],
 		{ stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
-		this.number = 0;
-		this.calls = new Map();
-		this.errors = [];
-		this.requests = [];
 		let rest = Buffer.alloc(0);
 		this.child.stdio[4].on('data', (data) => {
 			rest = Buffer.concat([rest, data]);
@@ -28,22 +94,12 @@ export class Browser {
 			}
 		});
 		this.child.stdio[3].on('error', () => {});
-		this.child.on('exit', () => {
-			for (const { reject } of this.calls.values())
-				reject(new Error('the browser has ended'));
-			this.calls.clear();
-		});
-		this.size = { width, height };
+		this.child.on('exit', () => this.forget());
 	}
 
 	take(message) {
-		const call = this.calls.get(message.id);
-		if (call) {
-			this.calls.delete(message.id);
-			if (message.error)
-				call.reject(new Error(message.error.message));
-			else
-				call.resolve(message.result);
+		if (message.id !== undefined) {
+			this.answer(message.id, message.error && new Error(message.error.message), message.result);
 		} else if (message.method === 'Runtime.exceptionThrown') {
 			this.errors.push(message.params.exceptionDetails.exception?.description || message.params.exceptionDetails.text);
 		} else if (message.method === 'Runtime.consoleAPICalled' && message.params.type === 'error') {
@@ -55,12 +111,8 @@ export class Browser {
 		}
 	}
 
-	call(method, params = {}) {
-		const id = ++this.number;
-		return new Promise((resolve, reject) => {
-			this.calls.set(id, { resolve, reject });
-			this.child.stdio[3].write(JSON.stringify({ id, method, params, sessionId: this.session }) + '\0');
-		});
+	send(id, method, params) {
+		this.child.stdio[3].write(JSON.stringify({ id, method, params, sessionId: this.session }) + '\0');
 	}
 
 	async open(url, { dark = false, phone = false } = {}) {
@@ -87,15 +139,6 @@ export class Browser {
 		return result.value;
 	}
 
-	/** Wait until an expression is true. */
-	async until(expression, what, ms = 120000) {
-		for (const end = Date.now() + ms; Date.now() < end; await wait(40)) {
-			if (await this.evaluate(expression).catch(() => false))
-				return;
-		}
-		throw new Error(`${what}: not within ${ms} ms; errors: ${this.errors.join('; ')}`);
-	}
-
 	async key(key) {
 		const text = key.length === 1 ? key : undefined;
 		await this.call('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', key, text });
@@ -111,11 +154,7 @@ export class Browser {
 		return Buffer.from((await this.call('Page.captureScreenshot', { format: 'png' })).data, 'base64');
 	}
 
-	async close() {
-		const gone = new Promise((resolve) => this.child.on('exit', resolve));
+	leave() {
 		this.call('Browser.close').catch(() => {});
-		await Promise.race([gone, wait(3000)]);
-		this.child.kill('SIGKILL');
-		rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
 	}
 }

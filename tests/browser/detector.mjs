@@ -1,11 +1,11 @@
-// node detector.mjs CHROMIUM FOLDER: in bodies.html and convex.html of FOLDER the library finds the contacts of frames, and they are those
+// node detector.mjs BROWSER FOLDER: in bodies.html and convex.html of FOLDER the library finds the contacts of frames, and they are those
 // that the command found; a hash that differs, and a module that is damaged, are told.
 import { readFileSync, writeFileSync } from 'node:fs';
 import assert from 'node:assert/strict';
-import { Browser } from './browser.mjs';
+import { startBrowser } from './browser.mjs';
 
 const [program, folder] = process.argv.slice(2);
-const browser = new Browser(program, 480, 320);
+const browser = await startBrowser(program, 480, 320);
 const state = 'document.documentElement.dataset', message = 'document.getElementById("message").textContent';
 
 async function open(name) {
@@ -25,7 +25,7 @@ try {
 		await browser.until(`${state}.check === 'equal'`, `${name}: a check`);
 		assert.match(await browser.evaluate(message), /bit for bit: [0-9a-f]{16}/);
 		assert.deepEqual(browser.errors, []);
-		assert.deepEqual(browser.requests.filter((url) => !url.startsWith(`file://${folder}/`) && !url.startsWith('blob:')), []);
+		assert.deepEqual(browser.foreign(`file://${folder}/`), []);
 	}
 	// Another pose than the command's: the hash tells.
 	await browser.evaluate(`caromViewer.head.tracks.poses.quantum *= 1.0001; delete ${state}.check`);

@@ -1,11 +1,11 @@
-// node live.mjs CHROMIUM CAROM SCENE: a run of SCENE, which does not end by itself, in a headless browser: the page follows it, goes back
+// node live.mjs BROWSER CAROM SCENE: a run of SCENE, which does not end by itself, in a headless browser: the page follows it, goes back
 // and ahead again, shows contacts and charts, and stays when the run is interrupted.
 import { spawn } from 'node:child_process';
 import assert from 'node:assert/strict';
-import { Browser } from './browser.mjs';
+import { startBrowser } from './browser.mjs';
 
 const [program, carom, scene] = process.argv.slice(2);
-const browser = new Browser(program, 480, 320);
+const browser = await startBrowser(program, 480, 320);
 const state = 'document.documentElement.dataset', hidden = (id) => `document.getElementById('${id}').hidden`;
 const run = spawn('nice', ['-n', '5', carom, 'run', scene, '--view', '--threads', '1'], { stdio: ['ignore', 'ignore', 'pipe'] });
 let words = '';
@@ -77,7 +77,7 @@ try {
 	await browser.key(' ');
 	await browser.until(`+${state}.frame > 0 && caromViewer.playing`, 'playing what came');
 	assert.deepEqual(browser.errors.filter((text) => !lost || !/ERR_CONNECTION_REFUSED/.test(text)), []);
-	assert.deepEqual(browser.requests.filter((url) => !url.startsWith(address)), []);
+	assert.deepEqual(browser.foreign(address), []);
 	console.log('a run is shown while it goes on');
 } finally {
 	run.kill('SIGKILL');

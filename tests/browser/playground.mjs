@@ -1,10 +1,10 @@
-// node playground.mjs CHROMIUM PAGE: the playground opened from disk: contacts while a body is moved by hand, by mouse and by keys, distance
+// node playground.mjs BROWSER PAGE: the playground opened from disk: contacts while a body is moved by hand, by mouse and by keys, distance
 // where the two are apart, meshes of files, and what is said about files that cannot be used.
 import assert from 'node:assert/strict';
-import { Browser } from './browser.mjs';
+import { startBrowser } from './browser.mjs';
 
 const [program, page] = process.argv.slice(2);
-const browser = new Browser(program, 800, 400);
+const browser = await startBrowser(program, 800, 400);
 const verdict = 'document.getElementById("verdict").textContent', message = 'document.getElementById("message").textContent';
 const open = (name, text) => browser.evaluate(`caromPlayground.open(new File([${JSON.stringify(text)}], ${JSON.stringify(name)})).catch(caromPlayground.fail)`);
 
@@ -45,7 +45,7 @@ try {
 	assert.match(await browser.evaluate(message), /OBJ and STL/);
 	assert.equal(await browser.evaluate('caromPlayground.bodies[1].name'), 'face.stl');
 	assert.deepEqual(browser.errors, []);
-	assert.deepEqual(browser.requests.filter((url) => url !== `file://${page}` && !url.startsWith('blob:')), []);
+	assert.deepEqual(browser.foreign(`file://${page}`), []);
 	console.log('the playground works');
 } finally {
 	await browser.close();

@@ -1,11 +1,11 @@
-// node viewer.mjs CHROMIUM FOLDER: pages in FOLDER (bodies.html, cloth.html, spheres.html) opened from disk in a headless browser: no
+// node viewer.mjs BROWSER FOLDER: pages in FOLDER (bodies.html, cloth.html, spheres.html) opened from disk in a headless browser: no
 // error on the console, nothing asked for from a network, frames advance, keys and mouse do what they say, damage is told.
 import { readFileSync, writeFileSync } from 'node:fs';
 import assert from 'node:assert/strict';
-import { Browser, wait } from './browser.mjs';
+import { startBrowser, wait } from './browser.mjs';
 
 const [program, folder] = process.argv.slice(2);
-const browser = new Browser(program, 480, 320);
+const browser = await startBrowser(program, 480, 320);
 const state = 'document.documentElement.dataset';
 
 async function open(name, options) {
@@ -15,7 +15,7 @@ async function open(name, options) {
 
 function quiet(name) {
 	assert.deepEqual(browser.errors, [], `${name}: errors on the console`);
-	assert.deepEqual(browser.requests.filter((url) => !url.startsWith(`file://${folder}/`) && !url.startsWith('blob:')), [], `${name}: asks for more than itself`);
+	assert.deepEqual(browser.foreign(`file://${folder}/`), [], `${name}: asks for more than itself`);
 }
 
 /** How many colours the middle of the picture has: an empty one has those of sky and ground, a few dozen. */

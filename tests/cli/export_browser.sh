@@ -1,12 +1,13 @@
 #!/bin/bash
-# Pages of carom export in a headless Chromium (tests/browser/viewer.mjs). Skipped where there is none, or no Node, and under sanitizers, which
-# the browser does not see.
+# Pages of carom export in Chromium and Firefox, whichever there are (tests/browser/viewer.mjs). Skipped where there is neither, or no Node, and
+# under sanitizers, which a browser does not see.
 source "$(dirname "$0")/common.bash"
 source "$CAROM_SOURCE/tests/cli/export_scenes.bash"
 
 skip() { echo "skipped: $*"; exit 77; }
 [ -z "${CAROM_SANITIZED:-}" ] || skip "the pages are looked at in an ordinary build"
-chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "there is no chromium (Debian: apt-get install chromium)"
+browsers=$(browsers)
+[ -n "$browsers" ] || skip "there is no browser (Debian: apt-get install chromium, or firefox-esr xvfb)"
 command -v node > /dev/null || skip "there is no node (Debian: apt-get install nodejs)"
 export_scenes
 for name in bodies cloth spheres; do "$CAROM" export $name -o $name.html 2> err || fail "$name: $(cat err)"; done
@@ -17,4 +18,4 @@ sed 's/"position": \[3, 0.3, 0\]/"position": [3, 0.6, 0]/' bodies.json > moved.j
 "$CAROM" export bodies moved -o two.html 2> err || fail "two: $(cat err)"
 "$CAROM" export bodies bodies -o same.html 2> err || fail "same: $(cat err)"
 "$CAROM" export many --max-mb 0.5 -o thin.html 2> err || fail "thin: $(cat err)"
-node "$CAROM_SOURCE/tests/browser/viewer.mjs" "$chromium" "$work"
+for browser in $browsers; do node "$CAROM_SOURCE/tests/browser/viewer.mjs" "$browser" "$work"; done

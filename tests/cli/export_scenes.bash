@@ -56,3 +56,9 @@ END
 	done
 	"$CAROM" make --shape sphere --triangles 50 -o many.ply > /dev/null 2>&1 || printf 'ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n' > many.ply
 }
+
+# browsers: the paths of those that there are: a Chromium, and a Firefox with a screen in memory.
+browsers() {
+	command -v chromium || command -v chromium-browser || command -v google-chrome || true
+	! command -v Xvfb > /dev/null || command -v firefox-esr || command -v firefox || true
+}

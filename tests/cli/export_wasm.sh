@@ -19,9 +19,10 @@ expect 1 err 'nowhere.wasm' export bodies --module nowhere.wasm -o page.html
 [ ! -e page.html ] || fail "a failure leaves a page"
 
 # In a browser: the layers and the check of a frame.
-chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || { echo "without chromium: the check is not tried in a page"; exit 0; }
-node "$CAROM_SOURCE/tests/browser/detector.mjs" "$chromium" "$work"
+browsers=$(browsers)
+[ -n "$browsers" ] || { echo "without a browser: the check is not tried in a page"; exit 0; }
+for browser in $browsers; do node "$CAROM_SOURCE/tests/browser/detector.mjs" "$browser" "$work"; done
 
 # The playground.
 node "$CAROM_SOURCE/bindings/wasm/playground/build.mjs" "$package/carom.wasm" playground.html
-node "$CAROM_SOURCE/tests/browser/playground.mjs" "$chromium" "$work/playground.html"
+for browser in $browsers; do node "$CAROM_SOURCE/tests/browser/playground.mjs" "$browser" "$work/playground.html"; done
