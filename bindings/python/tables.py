@@ -26,8 +26,7 @@ NUMBERS = {"carom_vec3": ("F64", 3), "carom_quat": ("F64", 4), "carom_body_id": 
 # Structs that Python sees in another form: arrays, arguments, callbacks. Each has its table all the same.
 INNER = """allocator strided batch elements ray_batch hit_batch placed_shape shape_cast shape_pair motion_pair
 sphere_pairs sphere_neighbours sweep_hits context_def version sphere_input mesh_def sweep_mesh_def
-device_info device_def device_stats kernel_time device_buffer vulkan_handles grain_law grain_wall grains_def
-grains_state grains_moment grains_step grains_stats grains_buffers""".split()
+vulkan_handles grains_state grains_moment""".split()
 # Values of structs that are made without a default function.
 STARTS = {
     "pose": "carom_pose_identity()",
@@ -183,6 +182,7 @@ def value_names(enum):
 SPECIAL = {
     ("body_def", "parts"): "PARTS", ("body_def", "centres"): "KEPT", ("body_def", "radii"): "KEPT",
     ("body_def", "part_count"): "OPAQUE", ("body_def", "sphere_count"): "OPAQUE",
+    ("device_def", "choice"): "GIVEN_TEXT", ("device_def", "cache_path"): "GIVEN_TEXT",
 }
 
 
@@ -194,6 +194,8 @@ def kind_of(struct, member, enums, structs):
         return "STATIC_TEXT", 1, -1
     if member.pointer and member.type == "carom_mesh":
         return "MESH", 1, -1
+    if member.pointer and member.type == "carom_device":
+        return "DEVICE", 1, -1
     if member.pointer or member.type.endswith("_fn") or member.name == "cookie":
         return "OPAQUE", 1, -1
     if member.type == "char":
@@ -292,7 +294,7 @@ def write_struct(struct, structs, enums, functions, namer, put):
 # ---- Stubs ----
 
 HINTS = {"BOOL": "bool", "F32": "float", "F64": "float", "TEXT": "str", "STATIC_TEXT": "str | None", "MESH": "Mesh | None",
-         "PARTS": "tuple[Part, ...]", "KEPT": "Any"}
+         "PARTS": "tuple[Part, ...]", "KEPT": "Any", "GIVEN_TEXT": "str | None", "DEVICE": "Device | None"}
 
 
 def hint(kind, count, link, structs, enums):
@@ -302,7 +304,7 @@ def hint(kind, count, link, structs, enums):
         one = camel(list(structs.values())[link].short)
     else:
         one = HINTS.get(kind, "int")
-    if kind in ("TEXT", "STATIC_TEXT", "MESH", "PARTS", "KEPT") or count == 1:
+    if kind in ("TEXT", "STATIC_TEXT", "MESH", "PARTS", "KEPT", "GIVEN_TEXT", "DEVICE") or count == 1:
         return one
     return f"tuple[{one}, ...]"
 

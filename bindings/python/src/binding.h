@@ -44,6 +44,8 @@ typedef enum cp_kind {
 	CP_MESH,        ///< a pointer to a mesh; the record keeps its object
 	CP_PARTS,       ///< the parts of a body; the record keeps them as a tuple
 	CP_KEPT,        ///< an array that the record keeps as the object that was given
+	CP_GIVEN_TEXT,  ///< a pointer to a text of the caller's, a str, which the record keeps
+	CP_DEVICE,      ///< a pointer to a device; the record keeps its object
 	CP_OPAQUE,      ///< not seen in Python
 } cp_kind;
 
@@ -109,7 +111,7 @@ typedef struct cp_state {
 	PyObject *dtypes[CP_LAYOUT_COUNT];             ///< of NumPy, made when needed
 	PyObject *formats[CP_LAYOUT_COUNT];            ///< of the buffer protocol, made when needed
 	PyTypeObject *array_type, *context_type, *mesh_type, *world_type, *snapshot_type, *sweep_type, *proximity_type,
-		*spheres_type;
+		*spheres_type, *device_type, *grains_type;
 	cp_context *default_context; ///< made when first needed
 } cp_state;
 
@@ -303,6 +305,23 @@ int cp_add_context(PyObject *module, cp_state *state);
 /// exception.
 cp_context *cp_use_context(cp_state *state, PyObject *value);
 
+// ---- Devices (device_object.c) ----
+
+typedef struct cp_device {
+	PyObject_HEAD carom_device *device; ///< NULL: closed
+	cp_context *context;
+	Py_ssize_t users; ///< objects that run on it
+} cp_device;
+
+int cp_add_device(PyObject *module, cp_state *state);
+extern PyMethodDef cp_device_functions[];
+/// A device that is open, from an argument; NULL with TypeError or ValueError.
+cp_device *cp_get_device(cp_state *state, PyObject *value, const char *name);
+/// Hold the device among the objects that settings keep, until cp_let_device_go; NULL: there is
+/// none.
+cp_device *cp_hold_device(PyObject *keep);
+void cp_let_device_go(cp_device *device);
+
 // ---- Meshes (mesh_object.c, mesh_queries.c) ----
 
 typedef struct cp_mesh {
@@ -372,11 +391,14 @@ typedef struct cp_api {
 
 PyObject *cp_check_mesh(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
 int cp_add_spheres(PyObject *module, cp_state *state);
+int cp_add_grains(PyObject *module, cp_state *state);
 int cp_add_sweep(PyObject *module, cp_state *state);
 int cp_add_proximity(PyObject *module, cp_state *state);
-/// An object of a detector's type with its settings in def and its context at an offset. NULL with
-/// an exception.
-PyObject *cp_new_detector(PyTypeObject *type, PyObject *args, PyObject *keywords, int layout, void *def, size_t context_offset);
+/// An object of a detector's type with its settings in def and its context at an offset: the one
+/// that is given, else that of its device, else the module's own. *keep becomes a dict of the
+/// objects that the settings refer to, or NULL; the caller gives it back. NULL with an exception.
+PyObject *cp_new_detector(
+	PyTypeObject *type, PyObject *args, PyObject *keywords, int layout, void *def, size_t context_offset, PyObject **keep);
 void cp_free_detector(PyObject *self, cp_context *context);
 /// The mesh of a swept or proximity scene from the arguments of add_mesh; the caller closes the
 /// arrays, also after a failure.

@@ -1,5 +1,6 @@
-// What detectors share (carom.Spheres, carom.Sweep, carom.Proximity): how they are made with
-// settings and a context, how they end, and the meshes of swept and proximity scenes.
+// What detectors share (carom.Spheres, Sweep, Proximity, Grains): how they are made with settings,
+// a context and a device, how they end, and the meshes of swept and proximity scenes. A Device is
+// made alike.
 #include "binding.h"
 
 /// Keywords without context, which goes to *context. NULL with an exception.
@@ -15,21 +16,38 @@ static PyObject *split_keywords(PyObject *keywords, PyObject **context)
 	return rest;
 }
 
-PyObject *cp_new_detector(PyTypeObject *type, PyObject *args, PyObject *keywords, int layout, void *def, size_t context_offset)
+/// The context of a detector: a new reference, or NULL with an exception.
+static cp_context *choose_context(cp_state *state, PyObject *given, PyObject *keep)
+{
+	PyObject *value = keep ? PyDict_GetItemString(keep, "device") : NULL;
+	if (!value)
+		return cp_use_context(state, given);
+	cp_device *device = cp_get_device(state, value, "device"); // it may have been closed since
+	if (!device)
+		return NULL;
+	if (!cp_is_given(given) || given == (PyObject *)device->context)
+		return (cp_context *)Py_NewRef((PyObject *)device->context);
+	PyErr_SetString(PyExc_ValueError, "the device is of another context");
+	return NULL;
+}
+
+PyObject *cp_new_detector(
+	PyTypeObject *type, PyObject *args, PyObject *keywords, int layout, void *def, size_t context_offset, PyObject **keep)
 {
 	cp_state *state = PyType_GetModuleState(type);
-	PyObject *given, *keep = NULL, *name, *value, *made = NULL;
+	PyObject *given, *name, *value, *made = NULL;
+	*keep = NULL;
 	if (PyTuple_Size(args) > 1)
 		return PyErr_Format(PyExc_TypeError, "it takes a %s, and settings by their names", cp_layouts[layout].name);
 	PyObject *rest = split_keywords(keywords, &given);
 	if (!rest)
 		return NULL;
 	bool good = cp_get_settings(
-		state, layout, cp_layouts[layout].name, PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL, NULL, NULL, def, &keep);
+		state, layout, cp_layouts[layout].name, PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL, NULL, NULL, def, keep);
 	Py_ssize_t at = 0;
 	while (good && PyDict_Next(rest, &at, &name, &value))
-		good = cp_set_named(state, layout, def, &keep, name, value);
-	cp_context *context = good ? cp_use_context(state, given) : NULL;
+		good = cp_set_named(state, layout, def, keep, name, value);
+	cp_context *context = good ? choose_context(state, given, *keep) : NULL;
 	if (context) {
 		allocfunc function = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 		made = function(type, 0);
@@ -40,7 +58,8 @@ PyObject *cp_new_detector(PyTypeObject *type, PyObject *args, PyObject *keywords
 			Py_DECREF((PyObject *)context);
 		}
 	}
-	Py_XDECREF(keep);
+	if (!made)
+		Py_CLEAR(*keep);
 	Py_DECREF(rest);
 	return made;
 }

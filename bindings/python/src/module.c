@@ -152,13 +152,13 @@ static int start(PyObject *module)
 	static PyMethodDef *all_functions;
 	if (!all_functions &&
 		!(all_functions = cp_join_methods(functions, cp_shape_functions, cp_shape_rays, cp_element_functions,
-			  cp_replay_functions, cp_file_functions, NULL)))
+			  cp_replay_functions, cp_file_functions, cp_device_functions, NULL)))
 		return -1;
 	if (PyModule_AddFunctions(module, all_functions) < 0 || add_constants(module) < 0 || cp_add_errors(module, state) < 0 ||
 		cp_add_records(module, state) < 0 || cp_add_array(module, state) < 0 || cp_add_context(module, state) < 0 ||
 		cp_add_mesh(module, state) < 0 || cp_add_world(module, state) < 0 || cp_add_snapshot(module, state) < 0 ||
-		cp_add_spheres(module, state) < 0 || cp_add_sweep(module, state) < 0 || cp_add_proximity(module, state) < 0 ||
-		add_api(module) < 0)
+		cp_add_spheres(module, state) < 0 || cp_add_device(module, state) < 0 || cp_add_grains(module, state) < 0 ||
+		cp_add_sweep(module, state) < 0 || cp_add_proximity(module, state) < 0 || add_api(module) < 0)
 		return -1;
 	return 0;
 }
@@ -167,7 +167,8 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
 {
 	cp_state *state = PyModule_GetState(module);
 	PyTypeObject *const types[] = { state->array_type, state->context_type, state->mesh_type, state->world_type,
-		state->snapshot_type, state->sweep_type, state->proximity_type, state->spheres_type };
+		state->snapshot_type, state->sweep_type, state->proximity_type, state->spheres_type, state->device_type,
+		state->grains_type };
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		Py_VISIT(types[i]);
 	for (int i = 0; i < CP_LAYOUT_COUNT; i++)
@@ -184,7 +185,8 @@ static int clear(PyObject *module)
 	cp_state *state = PyModule_GetState(module);
 	Py_CLEAR(state->default_context);
 	PyTypeObject **const types[] = { &state->array_type, &state->context_type, &state->mesh_type, &state->world_type,
-		&state->snapshot_type, &state->sweep_type, &state->proximity_type, &state->spheres_type };
+		&state->snapshot_type, &state->sweep_type, &state->proximity_type, &state->spheres_type, &state->device_type,
+		&state->grains_type };
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		Py_CLEAR(*types[i]);
 	for (int i = 0; i < CP_LAYOUT_COUNT; i++) {

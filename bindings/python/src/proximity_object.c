@@ -15,10 +15,12 @@ typedef struct cp_proximity {
 static PyObject *proximity_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
 	carom_proximity_def def;
+	PyObject *keep; // nothing: it has no settings that are objects
 	cp_proximity *proximity =
-		(cp_proximity *)cp_new_detector(type, args, keywords, CP_proximity_def, &def, offsetof(cp_proximity, context));
+		(cp_proximity *)cp_new_detector(type, args, keywords, CP_proximity_def, &def, offsetof(cp_proximity, context), &keep);
 	if (!proximity)
 		return NULL;
+	Py_XDECREF(keep);
 	const carom_result result = carom_create_proximity(proximity->context->context, &def, &proximity->proximity);
 	if (result == CAROM_SUCCESS)
 		return (PyObject *)proximity;

@@ -251,6 +251,37 @@ static bool set_mesh(cp_state *state, const cp_member *member, char *at, PyObjec
 	return keep_object(keep, member, mesh ? value : NULL);
 }
 
+static bool set_device(cp_state *state, const cp_member *member, char *at, PyObject **keep, PyObject *value)
+{
+	const cp_device *device = NULL;
+	if (value != Py_None && !(device = cp_get_device(state, value, member->path)))
+		return false;
+	*(carom_device **)at = device ? device->device : NULL;
+	return keep_object(keep, member, device ? value : NULL);
+}
+
+/// A str or a path; None: no text.
+static bool set_text(const cp_member *member, char *at, PyObject **keep, PyObject *value)
+{
+	Py_ssize_t size = 0;
+	*(const char **)at = NULL;
+	if (value == Py_None)
+		return keep_object(keep, member, NULL);
+	PyObject *text = PyOS_FSPath(value); // a str is one
+	if (text && PyBytes_Check(text)) {
+		PyObject *bytes = text;
+		text = PyUnicode_DecodeFSDefault(PyBytes_AsString(bytes));
+		Py_DECREF(bytes);
+	}
+	const char *words = text ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
+	if (words && strlen(words) != (size_t)size)
+		PyErr_Format(PyExc_ValueError, "%s has a null character", member->path);
+	const bool done = words && strlen(words) == (size_t)size && keep_object(keep, member, text);
+	*(const char **)at = done ? words : NULL;
+	Py_XDECREF(text);
+	return done;
+}
+
 static bool set_one(cp_state *state, const cp_member *member, char *at, PyObject **keep, PyObject *value)
 {
 	double number;
@@ -268,6 +299,8 @@ static bool set_one(cp_state *state, const cp_member *member, char *at, PyObject
 	case CP_MESH: return set_mesh(state, member, at, keep, value);
 	case CP_PARTS: return set_parts(state, member, keep, value);
 	case CP_KEPT: return keep_object(keep, member, value == Py_None ? NULL : value);
+	case CP_GIVEN_TEXT: return set_text(member, at, keep, value);
+	case CP_DEVICE: return set_device(state, member, at, keep, value);
 	case CP_TEXT:
 	case CP_STATIC_TEXT:
 	case CP_OPAQUE: PyErr_Format(PyExc_TypeError, "%s cannot be set", member->path); return false;

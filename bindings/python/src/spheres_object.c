@@ -4,6 +4,7 @@
 typedef struct cp_spheres {
 	PyObject_HEAD carom_spheres *spheres;
 	cp_context *context;
+	cp_device *device; ///< that it runs on, or NULL
 	cp_use use;
 	cp_guard lists;    ///< views of pairs and neighbours
 	PyObject *failure; ///< the first exception that a callback raised in this call
@@ -13,10 +14,13 @@ static PyObject *spheres_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 {
 	cp_state *state = PyType_GetModuleState(type);
 	carom_spheres_def def;
+	PyObject *keep;
 	cp_spheres *spheres =
-		(cp_spheres *)cp_new_detector(type, args, keywords, CP_spheres_def, &def, offsetof(cp_spheres, context));
+		(cp_spheres *)cp_new_detector(type, args, keywords, CP_spheres_def, &def, offsetof(cp_spheres, context), &keep);
 	if (!spheres)
 		return NULL;
+	spheres->device = cp_hold_device(keep);
+	Py_XDECREF(keep);
 	const carom_result result = carom_create_spheres(spheres->context->context, &def, &spheres->spheres);
 	if (result == CAROM_SUCCESS)
 		return (PyObject *)spheres;
@@ -29,6 +33,7 @@ static void spheres_dealloc(PyObject *self)
 {
 	cp_spheres *spheres = (cp_spheres *)self;
 	carom_destroy_spheres(spheres->spheres);
+	cp_let_device_go(spheres->device);
 	Py_CLEAR(spheres->failure);
 	cp_free_detector(self, spheres->context);
 }

@@ -6,6 +6,7 @@
 typedef struct cp_sweep {
 	PyObject_HEAD carom_sweep *sweep;
 	cp_context *context;
+	cp_device *device; ///< that it runs on, or NULL
 	cp_use use;
 	cp_guard hits;
 	int32_t *vertex_counts; ///< of each mesh
@@ -15,9 +16,12 @@ typedef struct cp_sweep {
 static PyObject *sweep_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
 	carom_sweep_def def;
-	cp_sweep *sweep = (cp_sweep *)cp_new_detector(type, args, keywords, CP_sweep_def, &def, offsetof(cp_sweep, context));
+	PyObject *keep;
+	cp_sweep *sweep = (cp_sweep *)cp_new_detector(type, args, keywords, CP_sweep_def, &def, offsetof(cp_sweep, context), &keep);
 	if (!sweep)
 		return NULL;
+	sweep->device = cp_hold_device(keep);
+	Py_XDECREF(keep);
 	const carom_result result = carom_create_sweep(sweep->context->context, &def, &sweep->sweep);
 	if (result == CAROM_SUCCESS)
 		return (PyObject *)sweep;
@@ -30,6 +34,7 @@ static void sweep_dealloc(PyObject *self)
 {
 	cp_sweep *sweep = (cp_sweep *)self;
 	carom_destroy_sweep(sweep->sweep);
+	cp_let_device_go(sweep->device);
 	free(sweep->vertex_counts);
 	cp_free_detector(self, sweep->context);
 }
