@@ -1,4 +1,4 @@
-/// One process for many cases: to start one costs 0.06 s under AddressSanitizer, as much as most cases take.
+/// One process for many cases: to start one costs 0.4 s under AddressSanitizer, more than most cases take.
 #include "case_runner.h"
 
 #ifdef CAROM_HAVE_FORK

@@ -21,18 +21,29 @@ configure() {
 	text=$(tr -s ' \n' ' ' <<<"$text")
 }
 
+# configure_here NAME [CMAKE_ARGUMENT...]: likewise, by the compiler of this machine: what CMake has found out about it once is in the cache.
+configure_here() {
+	mkdir -p "$work/$1/CMakeFiles"
+	cp -r "$work"/plain/CMakeFiles/[0-9]* "$work/$1/CMakeFiles/"
+	sed "s|$work/plain|$work/$1|g" "$work/plain/CMakeCache.txt" >"$work/$1/CMakeCache.txt"
+	configure "$@"
+}
+
 # refused TEXT: the last configure failed, and said so.
 refused() {
 	((code != 0)) || fail "was not refused: $1"
 	[[ $text == *"$1"* ]] || fail "not the expected text ($1): $text"
 }
 
-# One compilation for two machines would get kernels of one of them, or of none.
-configure universal "-DCMAKE_OSX_ARCHITECTURES=arm64;x86_64"
-refused 'CMAKE_OSX_ARCHITECTURES is "arm64;x86_64": kernels are built for one architecture at a time.'
-configure universal_scalar "-DCMAKE_OSX_ARCHITECTURES=arm64;x86_64" -DCAROM_SCALAR=ON
+configure plain
 ((code == 0)) || fail "$text"
-configure universal_one -DCMAKE_OSX_ARCHITECTURES=x86_64
+
+# One compilation for two machines would get kernels of one of them, or of none.
+configure_here universal "-DCMAKE_OSX_ARCHITECTURES=arm64;x86_64"
+refused 'CMAKE_OSX_ARCHITECTURES is "arm64;x86_64": kernels are built for one architecture at a time.'
+configure_here universal_scalar "-DCMAKE_OSX_ARCHITECTURES=arm64;x86_64" -DCAROM_SCALAR=ON
+((code == 0)) || fail "$text"
+configure_here universal_one -DCMAKE_OSX_ARCHITECTURES=x86_64
 ((code == 0)) || fail "$text"
 
 # A compiler of which nothing is known.
@@ -40,12 +51,12 @@ configure unknown -DCMAKE_C_COMPILER_ID=MSVC -DCMAKE_C_COMPILER_ID_RUN=1 -DCMAKE
 refused "not by MSVC: nothing is known of the flags that make its results the same bits."
 
 # Names can be hidden only where there are the tools for it. What was asked for and cannot be had is an error.
-configure hidden -DCAROM_HIDE_NAMES=ON -DCMAKE_OBJCOPY=
+configure_here hidden -DCAROM_HIDE_NAMES=ON -DCMAKE_OBJCOPY=
 refused "CAROM_HIDE_NAMES is ON, but internal names cannot be hidden here: it needs a linker and objcopy"
-configure hidden_auto -DCMAKE_OBJCOPY=
+configure_here hidden_auto -DCMAKE_OBJCOPY=
 ((code == 0)) || fail "$text"
 [[ $text == *"The static library shows its internal names: it needs a linker and objcopy"* ]] || fail "$text"
-configure lto -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON
+configure_here lto -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON
 ((code == 0)) || fail "$text"
 [[ $text == *"link-time optimization"* ]] || fail "$text"
 

@@ -1,6 +1,7 @@
 /// @file test_main.c
 /// Runs test cases: `carom_tests` runs all, `carom_tests TOPIC` a topic, `carom_tests TOPIC CASE...`
-/// some cases, `carom_tests --list` names them, `carom_tests --dying` runs three of which one dies.
+/// some cases, `carom_tests --topics TOPIC...` some topics, `carom_tests --list` names all cases,
+/// `carom_tests --dying` runs three of which one dies.
 /// Exit code 0: all passed; 1: some failed; 2: nothing of that name; 77: all that ran were skipped.
 /// One case alone runs in this process, for debuggers; several run in a child (case_runner.h).
 #include "test.h"
@@ -165,15 +166,32 @@ static int list_cases(void)
 	return EXIT_SUCCESS;
 }
 
+static bool names_topics(int argc, char **argv) { return argc > 1 && strcmp(argv[1], "--topics") == 0; }
+
 static bool is_chosen(const test_case *test, int argc, char **argv)
 {
-	if (argc > 1 && strcmp(argv[1], test->topic) != 0)
+	const bool by_topic = names_topics(argc, argv);
+	if (argc > 1 && !by_topic && strcmp(argv[1], test->topic) != 0)
 		return false;
 	for (int i = 2; i < argc; i++) {
-		if (strcmp(argv[i], test->name) == 0)
+		if (strcmp(argv[i], by_topic ? test->topic : test->name) == 0)
 			return true;
 	}
-	return argc <= 2;
+	return argc <= 2 && !by_topic;
+}
+
+/// Each argument chooses something: a case, or all cases of a topic.
+static bool all_are_there(int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++) {
+		char *alone[] = { argv[0], argv[1], argv[i] };
+		const test_case *test = s_first;
+		while (test && !is_chosen(test, 3, alone))
+			test = test->next;
+		if (!test)
+			return false;
+	}
+	return true;
 }
 
 /// Writes the cases that the arguments choose to cases, unless that is NULL, and returns their number.
@@ -214,11 +232,12 @@ static bool run_chosen(int argc, char **argv, int counts[TEST_OUTCOMES], bool *i
 {
 	const int count = chosen_cases(argc, argv, NULL);
 	const test_case **cases = calloc((size_t)count + 1, sizeof *cases);
-	if (!cases || chosen_cases(argc, argv, cases) < argc - 2) {
+	if (!cases || !all_are_there(argc, argv)) {
 		printf("some of these cases are not there\n");
 		free(cases);
 		return false;
 	}
+	chosen_cases(argc, argv, cases);
 	if (count == 1)
 		counts[run_case(cases[0])]++;
 	else
