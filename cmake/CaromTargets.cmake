@@ -47,6 +47,14 @@ function(carom_add_part name)
 	target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}" PRIVATE "${PROJECT_SOURCE_DIR}/include")
 endfunction()
 
+# Readers and writers of mesh files, and the meshes that they fill, for builds without packages: the Python package and LAMMPS' styles.
+set(carom_plain_readers "")
+foreach(file bindings/foreign_absent io/baked_file io/input_file io/mesh_file io/mesh_text io/obj_file io/off_file io/output_file io/ply_file
+	io/ply_reader io/stl_file sim/base/rotations sim/base/sim_error sim/shapes/form sim/shapes/shape_blocks sim/shapes/shape_gear
+	sim/shapes/shape_lumpy sim/shapes/shape_sphere sim/shapes/shape_tube sim/shapes/shapes)
+	list(APPEND carom_plain_readers "${PROJECT_SOURCE_DIR}/${file}.c")
+endforeach()
+
 # Most bytes of stack that one function of the library may take of CAROM_STACK_BYTES (carom/base.h), in an optimized build.
 # The test "stack" measures whole calls.
 set(CAROM_MAX_FRAME 20480)

@@ -75,7 +75,8 @@ may_include scene carom/ sim/ io/ scene/
 may_include view carom/ sim/base/ io/ view/
 may_include web carom/ sim/base/ io/ web/
 may_include bindings/wasm carom/ web/
-may_include bindings/lammps carom/
+# LAMMPS' styles see the interface and the readers of mesh files.
+may_include bindings/lammps carom/ sim/base/ io/
 for folder in tools bench; do
 	may_include "$folder" carom/ sim/ io/ scene/ view/ web/ plugins/ "$folder/"
 done
@@ -84,7 +85,7 @@ for folder in examples plugins; do
 done
 [[ -z $(find sim -maxdepth 1 -name '*.[ch]' 2>/dev/null) ]] || complain "sim holds files beside its folders: base, shapes, cloth, grains, rigid"
 # The Python package sees the interface, the readers of mesh files, and scenes (carom.sim, a module of its own).
-may_include bindings/python carom/ io/ scene/
+may_include bindings/python carom/ io/ scene/ bindings/foreign_absent.h
 # Public headers stand alone.
 may_include include/carom carom/
 

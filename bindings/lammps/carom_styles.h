@@ -2,6 +2,7 @@
 #ifndef CAROM_LAMMPS_CAROM_STYLES_H
 #define CAROM_LAMMPS_CAROM_STYLES_H
 
+#include "fix_carom_rigid.h"
 #include "fix_carom_springs.h"
 #include "pair_carom.h"
 
@@ -18,6 +19,7 @@ struct fix_style {
 
 constexpr fix_style FIX_STYLES[] = {
 	{ "carom/springs", "springs of contacts, which pair_style carom makes for itself", &create_fix<FixCaromSprings> },
+	{ "carom/rigid", "rigid bodies that are concave meshes", &create_fix<FixCaromRigid> },
 };
 
 } // namespace LAMMPS_NS

@@ -5,21 +5,13 @@ PROGRAM is carom_lammps (fix external), STYLES is carom_lmp (pair_style carom) o
 periodic boxes, and after a restart on another number of processes; misuse says what is wrong.
 """
 import ctypes
-import hashlib
 import os
-import subprocess
 import sys
 import tempfile
 
-program, styles, lmp, mpiexec, flag = sys.argv[1:6]
-environment = dict(
-    os.environ,
-    OMPI_MCA_rmaps_base_oversubscribe="1",
-    OMPI_ALLOW_RUN_AS_ROOT="1",
-    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-    OMP_NUM_THREADS="1",
-)
+from lammps_runs import call, check, dump, skip_without_processes, write
 
+program, styles, lmp, mpiexec, flag = sys.argv[1:6]
 HEAD = """units si
 atom_style sphere
 boundary {sides} {sides} f
@@ -68,22 +60,6 @@ LAWS = (
 )
 
 
-def write(name, text):
-    with open(name, "w", encoding="ascii") as file:
-        file.write(text)
-
-
-def call(words, wanted=0):
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    # On a busy machine Open MPI may lose sight of a process that ends. An abort, an exit code and a signal read otherwise.
-    if done.returncode and "with PID 0" in done.stderr and "exiting improperly" in done.stderr:
-        print(f"tried again, for MPI lost sight of a process: {words}")
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    if (done.returncode == 0) != (wanted == 0):
-        sys.exit(f"{words}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout + done.stderr
-
-
 def run_stock(script):
     write("in.stock", script)
     call([lmp, "-in", "in.stock", "-log", "none", "-screen", "none"])
@@ -116,21 +92,8 @@ def check_plugin():
         lambda record, _: offered.append((record[0].style, record[0].name, bool(record[0].creator), record[0].version))
     )
     plugin.lammpsplugin_init(None, None, offer)
-    check([o[:2] for o in offered] == [(b"pair", b"carom"), (b"fix", b"carom/springs")], f"styles of the plug-in: {offered}")
+    check([o[:2] for o in offered] == [(b"pair", b"carom"), (b"fix", b"carom/springs"), (b"fix", b"carom/rigid")], f"styles of the plug-in: {offered}")
     check(all(o[2] and o[3] for o in offered), f"creators and versions of the plug-in: {offered}")
-
-
-def dump():
-    with open("out.dump", "rb") as file:
-        content = file.read()
-    os.remove("out.dump")
-    rows = [[float(word) for word in line.split()] for line in content.decode().splitlines()[9:]]
-    return rows, hashlib.md5(content).hexdigest()
-
-
-def check(fact, text):
-    if not fact:
-        sys.exit(f"failed: {text}")
 
 
 def check_law(law, runs):
@@ -233,9 +196,7 @@ def check_misuse():
     check("touches more than 14 others" in run(1, LAWS[1], many, steps, 1), "more contacts than slots")
 
 
-if subprocess.run([mpiexec, flag, "2", "true"], env=environment, check=False).returncode != 0:
-    print("skipped: MPI starts no two processes here")
-    sys.exit(77)
+skip_without_processes(mpiexec, flag)
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     run_stock(MAKE.format(sides="f"))

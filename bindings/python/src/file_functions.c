@@ -1,7 +1,7 @@
 // Functions of carom.io: triangle meshes from and to files, by the readers and writers of io/.
 #include "binding.h"
-#include "foreign_absent.h"
 
+#include "bindings/foreign_absent.h"
 #include "io/mesh_file.h"
 
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static PyObject *read_mesh_file(PyObject *module, PyObject *const *args, Py_ssiz
 		made = describe(state, &mesh);
 		sim_mesh_free(&mesh);
 	}
-	else if (strcmp(error.text, cp_no_foreign_reader) == 0) made = Py_NewRef(Py_None);
+	else if (strcmp(error.text, io_no_foreign_reader) == 0) made = Py_NewRef(Py_None);
 	else raise_file(state, name, &error);
 	Py_DECREF(path);
 	return made;
