@@ -77,7 +77,7 @@ def make_files(x, y):
     call([command, "make", "box", "--triangles", "12", "-o", "box.obj"])
     write_boxes("floor.obj", [((-2, -2, -1), (x + 2, y + 2, 0))])
     write_boxes("plate.obj", [((-7, -7, -1), (7, 7, 0))])
-    sides = [((-1, -1, 0), (0, y + 1, 9)), ((x, -1, 0), (x + 1, y + 1, 9)), ((0, -1, 0), (x, 0, 9)), ((0, y, 0), (x, y + 1, 9))]
+    sides = [((-1, -1, 0), (0, y + 1, 30)), ((x, -1, 0), (x + 1, y + 1, 30)), ((0, -1, 0), (x, 0, 30)), ((0, y, 0), (x, y + 1, 30))]
     write_boxes("tray.obj", [((-1, -1, -1), (x + 1, y + 1, 0)), *sides])
     write("open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
 
@@ -280,7 +280,7 @@ def check_guide():
 def reach():
     """512 bodies in a tray, 600 steps: what docs/internals/mpi.md tells."""
     make_files(11.2, 11.2)
-    setup = HEAD.format(sides="f").replace("-1 {top}", "") + MAKE.format(x=11.2, y=11.2, top=14, full=11.5)
+    setup = HEAD.format(sides="f").replace("-1 {top}", "") + MAKE.format(x=11.2, y=11.2, top=29, full=11.5)
     setup += FIX.format(law=LAW, meshes=MESHES, wall="tray.obj", more="")
     touching = check_shares(setup, (1, 2, 4, -3, -4), 600)
     print(f"512 bodies, 600 steps on 1, 2, 4 processes and 3 and 4 tiles: one history; {min(touching)} to {max(touching)} contacts, {sum(touching)} in all")
@@ -293,12 +293,12 @@ with tempfile.TemporaryDirectory() as folder:
         reach()
         sys.exit(0)
     make_files(4.2, 4.2)
-    closed = HEAD.format(sides="f") + MAKE.format(x=4.2, y=4.2, top=8, full=6)
+    closed = HEAD.format(sides="f") + MAKE.format(x=4.2, y=4.2, top=29, full=6)
     fixes = FIX.format(law=LAW, meshes=MESHES, wall="tray.obj", more="")
     counts = check_shares(closed + fixes, (1, -3, 4), 240)
     print(f"one history of {sum(counts)} contacts in 240 steps, {counts[-1]} in the last")
     check_restart(closed + fixes, fixes, (4,), (3,), 120)
-    ring = HEAD.format(sides="p") + MAKE.format(x=4.2, y=4.2, top=8, full=6)
+    ring = HEAD.format(sides="p") + MAKE.format(x=4.2, y=4.2, top=29, full=6)
     check_shares(ring + FIX.format(law=LAW, meshes=MESHES, wall="floor.obj", more="contacts 4"), (1, 4), 120)
     check_shares(closed + FIX.format(law=LAW.replace("/history", ""), meshes=MESHES, wall="tray.obj", more="contacts 0"), (1, 2), 60)
     if os.path.exists(os.path.join(package, "carom", "__init__.py")):
