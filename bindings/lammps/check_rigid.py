@@ -280,7 +280,7 @@ def check_guide():
 def reach():
     """512 bodies in a tray, 600 steps: what docs/internals/mpi.md tells."""
     make_files(11.2, 11.2)
-    setup = HEAD.format(sides="f").replace("-1 {top}", "") + MAKE.format(x=11.2, y=11.2, top=29, full=11.5)
+    setup = HEAD.format(sides="f") + MAKE.format(x=11.2, y=11.2, top=29, full=11.5)
     setup += FIX.format(law=LAW, meshes=MESHES, wall="tray.obj", more="")
     touching = check_shares(setup, (1, 2, 4, -3, -4), 600)
     print(f"512 bodies, 600 steps on 1, 2, 4 processes and 3 and 4 tiles: one history; {min(touching)} to {max(touching)} contacts, {sum(touching)} in all")
