@@ -756,3 +756,136 @@ TEST(solids, shapes_may_ask_in_pieces_of_a_parallel_loop)
 	carom_release_mesh(j.mesh);
 	carom_destroy_context(context);
 }
+
+// ---- The form in queries ----
+
+/// Places that a form cannot follow: a triangle loses its area.
+static void collapse(jelly *j)
+{
+	const int32_t *t = j->mesh->topology.triangles;
+	memcpy(&j->places[3 * (int64_t)t[1]], &j->places[3 * (int64_t)t[0]], 3 * sizeof *j->places);
+}
+
+/// Compare answers of two worlds of one solid. Returns how many rays hit.
+static int compare_answers(const carom_world *a, const carom_world *b, uint64_t *seed)
+{
+	int hits = 0;
+	for (int i = 0; i < 60; i++) {
+		carom_ray ray = { 0 };
+		double *numbers[6] = { &ray.origin.x, &ray.origin.y, &ray.origin.z, &ray.direction.x, &ray.direction.y,
+			&ray.direction.z };
+		for (int k = 0; k < 6; k++)
+			*numbers[k] = test_random_double(seed, -1.5, 1.5);
+		ray.t_max = 10;
+		bool found[2];
+		carom_ray_hit hit[2] = { 0 };
+		carom_closest_point near[2] = { 0 };
+		const carom_world *worlds[2] = { a, b };
+		for (int w = 0; w < 2; w++)
+			REQUIRE(carom_world_cast_ray(worlds[w], &ray, NULL, &found[w], &hit[w]) == CAROM_SUCCESS);
+		CHECK_INT(found[0], found[1]);
+		CHECK(memcmp(&hit[0], &hit[1], sizeof *hit) == 0);
+		hits += found[0];
+		for (int w = 0; w < 2; w++)
+			REQUIRE(carom_world_closest_point(worlds[w], ray.origin, INFINITY, NULL, &found[w], &near[w]) == CAROM_SUCCESS);
+		CHECK(found[0] && found[1] && memcmp(&near[0], &near[1], sizeof *near) == 0);
+	}
+	return hits;
+}
+
+/// Queries between steps bring a form up to date: they answer as the tree of a solid without contacts does, which has no form, and
+/// leave the next step as it is. No second tree stays.
+TEST(solids, queries_use_the_form_of_contacts)
+{
+	carom_context *context = fixture_context(1);
+	jelly j = make_jelly(fixture_torus_mesh(context, 16, 8, 0.4, 0.1));
+	carom_world *asked = fixture_world(context, NULL), *left = fixture_world(context, NULL),
+				*plain = fixture_world(context, NULL);
+	carom_world *const worlds[3] = { asked, left, plain };
+	carom_body_id solids[3];
+	uint64_t seed = 3;
+	int hits = 0, contacts = 0;
+	for (int w = 0; w < 3; w++) {
+		carom_body_def def = carom_default_body_def();
+		def.kind = CAROM_DEFORMABLE;
+		def.shape = fixture_of_mesh(j.mesh);
+		def.contacts = worlds[w] != plain;
+		REQUIRE(carom_world_add_body(worlds[w], &def, &solids[w]) == CAROM_SUCCESS);
+		const carom_pose at = fixture_at(1.1, 0, 0.1);
+		def = carom_default_body_def();
+		def.kind = CAROM_DYNAMIC;
+		def.shape = fixture_of_mesh(j.mesh);
+		def.pose = at;
+		def.mask = worlds[w] == plain ? 0 : def.mask;
+		carom_body_id other;
+		REQUIRE(carom_world_add_body(worlds[w], &def, &other) == CAROM_SUCCESS);
+	}
+	const cr_deforming *d = asked->bodies.data[solids[0].index1 - 1].deforming;
+	for (int step = 0; step < 12 && test_failures() == 0; step++) {
+		deform(&j, 0.1 * step, (carom_vec3){ step == 9 ? 30 : 0, 0, 0 });
+		if (step % 5 == 4)
+			collapse(&j);
+		for (int w = 0; w < 3; w++)
+			set_places(worlds[w], solids[w], &j);
+		if (step != 2)
+			hits += compare_answers(asked, plain, &seed);
+		// There is no form before the first step, none follows a collapsed triangle, and the one made in that step follows nothing.
+		// At 9 the solid is far from all questions.
+		CHECK_INT(d->surface.tree.collider.blocks != NULL, step == 0 || step == 4 || step == 5);
+		for (int w = 0; w < 3; w++)
+			fixture_step(worlds[w]);
+		check_equal_contacts(asked, left);
+		contacts += carom_world_contacts(asked).count;
+		if (step % 3 == 0)
+			hits += compare_answers(asked, plain, &seed);
+	}
+	CHECK(hits > 100 && contacts > 20);
+	for (int w = 0; w < 3; w++)
+		carom_destroy_world(worlds[w]);
+	carom_release_mesh(j.mesh);
+	carom_destroy_context(context);
+}
+
+enum { MOST_BYTES = 580 }; // the aim is 600
+
+/// Places, contacts, impacts and queries of solids of 43,200 triangles in all, the world itself included.
+TEST(solids, take_few_bytes_a_triangle)
+{
+	enum { AROUND = 60, ACROSS = 60, BODIES = 6, VERTICES = AROUND * ACROSS, TRIANGLES = BODIES * 2 * VERTICES };
+	static double places[VERTICES][3];
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh = fixture_torus_mesh(context, AROUND, ACROSS, 0.3, 0);
+	REQUIRE(mesh->topology.vertex_count == VERTICES && BODIES * mesh->topology.triangle_count == TRIANGLES);
+	const size_t before = carom_memory_in_use(context);
+	carom_world *world = fixture_world(context, NULL);
+	carom_body_id ids[BODIES];
+	for (int b = 0; b < BODIES; b++) {
+		carom_body_def def = carom_default_body_def();
+		def.kind = CAROM_DEFORMABLE;
+		def.shape = fixture_of_mesh(mesh);
+		def.self_collision = false; // its front would be most of what it finds here
+		REQUIRE(carom_world_add_body(world, &def, &ids[b]) == CAROM_SUCCESS);
+	}
+	for (int step = 0; step < 4; step++) {
+		for (int b = 0; b < BODIES; b++) {
+			for (int i = 0; i < VERTICES; i++) {
+				const float *p = &mesh->topology.vertices[3 * i];
+				const double wave = 0.02 * sin(3 * p[0] + 0.2 * step + b);
+				const double to[3] = { p[0] + 1.1 * b, b % 2 ? p[2] : p[1], b % 2 ? p[1] + wave : p[2] + wave };
+				memcpy(places[i], to, sizeof to);
+			}
+			const carom_strided end = { places, 0, CAROM_FLOAT64 };
+			REQUIRE(carom_world_set_vertices(world, ids[b], step == 0 ? &end : NULL, &end) == CAROM_SUCCESS);
+		}
+		bool found;
+		carom_closest_point near;
+		REQUIRE(carom_world_closest_point(world, (carom_vec3){ 0, 0, 0 }, INFINITY, NULL, &found, &near) == CAROM_SUCCESS);
+		fixture_step(world);
+	}
+	CHECK(carom_world_contacts(world).count > 0);
+	const size_t bytes = carom_memory_in_use(context) - before;
+	CHECK(bytes > 0 && bytes < (size_t)MOST_BYTES * TRIANGLES);
+	carom_destroy_world(world);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}

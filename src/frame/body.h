@@ -87,9 +87,12 @@ typedef struct cr_deforming {
 	cr_deforming_view *view; // its form for queries
 	// A solid's form for contacts (world/solids.c): a mesh of its own about the middle of its box.
 	cr_shape form;
-	uint32_t form_revision; // of the surface that the mesh is up to date with; 0: with none
-	bool form_refits;       // the mesh may follow other places (cr_refit_moved_mesh)
-	// held while a query makes the facets of the form, which are put off
+	uint32_t form_revision; // of the surface that the last step's form was made for; 0: none
+	// of the surface whose places the mesh of a form that may be refitted has; 0: of none. A query
+	// may be ahead of the step.
+	uint32_t form_places;
+	bool form_refits; // the mesh may follow other places (cr_refit_moved_mesh)
+	// held while a query refits the form or makes its facets, which are put off
 	atomic_flag form_lock;
 	bool needs_form;   // in this step: it has none that is up to date, and meets a body
 	bool needs_facets; // in this step: those of the form are put off, and a pair asks for them

@@ -157,13 +157,28 @@ static void append_triangles(carom_sweep *s, const carom_sweep_mesh_def *def, in
 	}
 }
 
+/// Take the triangles back from the order, which is about to go. False when out of memory.
+static bool restore_triangles(carom_sweep *s)
+{
+	const cr_sweep_order *order = &s->order;
+	const int64_t count = 3 * s->triangle_numbers.count;
+	if (s->triangles.count == count)
+		return true;
+	if (!cr_array_reserve(&s->context, &s->triangles, count))
+		return false;
+	for (int64_t i = 0; i < count; i++)
+		s->triangles.data[3 * (int64_t)order->given_triangles[i / 3] + i % 3] = order->given_vertices[order->corners[i]];
+	s->triangles.count = count;
+	return true;
+}
+
 static int32_t vertices_of(const carom_sweep *s) { return s->mesh_vertices.data[s->meshes.count]; }
 
 /// own: vertices whose places the sweep keeps.
 static bool reserve_mesh(carom_sweep *s, const carom_sweep_mesh_def *def, int32_t own)
 {
 	carom_context *context = &s->context;
-	return cr_array_reserve(context, &s->meshes, s->meshes.count + 1) &&
+	return restore_triangles(s) && cr_array_reserve(context, &s->meshes, s->meshes.count + 1) &&
 		cr_array_reserve(context, &s->filters, s->meshes.count + 1) &&
 		cr_array_reserve(context, &s->arcs, s->meshes.count + 1) &&
 		cr_array_reserve(context, &s->mesh_vertices, s->meshes.count + 2) &&
@@ -180,7 +195,7 @@ static carom_result check_size(carom_sweep *s, const carom_sweep_mesh_def *def)
 	if ((int64_t)vertices_of(s) + def->vertex_count > most)
 		return cr_fail(&s->context, CAROM_INVALID_ARGUMENT,
 			"carom_sweep_mesh_def.vertex_count is %d: a sweep has at most %lld vertices", def->vertex_count, (long long)most);
-	if (s->triangles.count / 3 + def->triangle_count > most)
+	if (s->triangle_numbers.count + def->triangle_count > most)
 		return cr_fail(&s->context, CAROM_INVALID_ARGUMENT,
 			"carom_sweep_mesh_def.triangle_count is %d: a sweep has at most %lld triangles", def->triangle_count,
 			(long long)most);
@@ -430,7 +445,11 @@ static bool build(carom_sweep *s)
 		return false;
 	s->scene_begin = cr_alloc(&s->context, place_bytes(s));
 	s->scene_end = cr_alloc(&s->context, place_bytes(s));
-	return s->scene_begin && s->scene_end;
+	if (!s->scene_begin || !s->scene_end)
+		return false;
+	if (!s->take)
+		cr_array_free(&s->context, &s->triangles);
+	return true;
 }
 
 /// The largest coordinate of a mesh at either end of the step.

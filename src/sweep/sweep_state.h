@@ -21,10 +21,11 @@ struct carom_sweep {
 	carom_sweep_def def;
 	// Meshes one after the other. Triangles with a repeated corner are left out.
 	CR_ARRAY(cr_sweep_mesh) meshes;
-	CR_ARRAY(cr_sweep_filter) filters;  // [meshes]
-	CR_ARRAY(cr_sweep_arc) arcs;        // [meshes] of the step
-	CR_ARRAY(int32_t) mesh_vertices;    // [meshes+1] where the vertices of each mesh begin
-	CR_ARRAY(int32_t) triangles;        // [3*n]
+	CR_ARRAY(cr_sweep_filter) filters; // [meshes]
+	CR_ARRAY(cr_sweep_arc) arcs;       // [meshes] of the step
+	CR_ARRAY(int32_t) mesh_vertices;   // [meshes+1] where the vertices of each mesh begin
+	// [3*n]; empty once the order holds them, but for searches of cr_search_near
+	CR_ARRAY(int32_t) triangles;
 	CR_ARRAY(int32_t) triangle_numbers; // [n] within its mesh
 	CR_ARRAY(double) begin;             // [3*n] of the vertices that are not lent
 	CR_ARRAY(double) end;

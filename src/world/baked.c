@@ -349,8 +349,8 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 	walk_topology(w, p->bare, has_edges, &p->topology, &p->report);
 	if (!p->bare && !p->unfaceted)
 		walk_facets(w, &p->facets, &p->report, p->collider.triangle_count);
-	ARRAY("materials", p->materials, has_materials ? p->report.triangle_count : 0);
-	ARRAY("materials of vertices", p->vertex_materials, has_materials ? p->report.vertex_count : 0);
+	FIXED_ARRAY("materials", p->materials, has_materials ? p->report.triangle_count : 0);
+	FIXED_ARRAY("materials of vertices", p->vertex_materials, has_materials ? p->report.vertex_count : 0);
 	ARRAY("vertices as given", p->exact, has_exact ? 3 * (int64_t)p->report.vertex_count : 0);
 	if (w->fault)
 		return;
@@ -543,7 +543,7 @@ static cr_mesh_parts parts_to_copy(const carom_mesh *mesh, cr_copy_kind kind)
 carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, cr_copy_kind kind, carom_mesh **copy)
 {
 	cr_mesh_parts parts = parts_to_copy(mesh, kind);
-	const bool places = kind == CR_COPY_PLACES;
+	const bool places = kind == CR_COPY_PLACES || kind == CR_COPY_BARE;
 	const size_t size = count_bytes(&parts, true, places);
 	uint8_t *bytes = cr_alloc(context, size);
 	if (!bytes && size > 0)

@@ -25,11 +25,11 @@ typedef struct cr_mesh_parts {
 
 typedef enum cr_copy_kind {
 	CR_COPY_ALL,
-	CR_COPY_BARE,      // see cr_mesh_parts
 	CR_COPY_UNFACETED, // all but the facets, which are made beside the block
 	// the arrays that other places of the vertices change; the others are those of the mesh, which
 	// the copy keeps alive. Without binary tree and grid
 	CR_COPY_PLACES,
+	CR_COPY_BARE, // like it, and see cr_mesh_parts
 } cr_copy_kind;
 
 /// A copy of a mesh in one block, whose arrays may be written until it is handed out.

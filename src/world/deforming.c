@@ -76,16 +76,32 @@ void cr_deforming_free(carom_world *world, cr_deforming *d)
 
 // ---- Forms for queries ----
 
-static carom_result look(const cr_body *body)
+/// Fill view->seen: by the form that contacts use, if there is one, else by a tree for queries.
+/// Shallow: these own its content.
+static carom_result see_mesh(const cr_body *body)
 {
 	cr_deforming *d = body->deforming;
-	cr_deforming_view *view = d->view;
-	const cr_surface_tree *tree = &d->surface.tree;
-	const carom_result result = cr_surface_see(&d->surface);
+	cr_surface_tree *tree = &d->surface.tree;
+	carom_result result = CAROM_SUCCESS;
+	const carom_mesh *form = cr_has_contacts(body) ? cr_see_form(d, &result) : NULL;
+	if (form) {
+		cr_surface_tree_free(d->surface.memory, tree);
+		d->view->seen = (carom_mesh){ .report = form->report, .topology = form->topology, .collider = form->collider };
+		d->view->seen.collider.closed = tree->solid;
+		return CAROM_SUCCESS;
+	}
+	if (result == CAROM_SUCCESS)
+		result = cr_surface_see(&d->surface);
+	d->view->seen = (carom_mesh){ .report = tree->report, .topology = tree->now, .collider = tree->collider };
+	return result;
+}
+
+static carom_result look(const cr_body *body)
+{
+	cr_deforming_view *view = body->deforming->view;
+	const carom_result result = see_mesh(body);
 	if (result != CAROM_SUCCESS)
 		return result;
-	// Shallow: the tree owns its content.
-	view->seen = (carom_mesh){ .report = tree->report, .topology = tree->now, .collider = tree->collider };
 	view->seen.collider.topology = &view->seen.topology;
 	view->body = (cr_body){
 		.alive = true,
@@ -94,7 +110,7 @@ static carom_result look(const cr_body *body)
 			.family = CR_FAMILY_MESH,
 			.mesh = &view->seen,
 			.collider = &view->seen.collider },
-		.pose = { tree->middle, { 0, 0, 0, 1 } },
+		.pose = { cr_surface_middle(&body->deforming->surface), { 0, 0, 0, 1 } },
 		.rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }),
 	};
 	const cr_collider *collider = &view->seen.collider;

@@ -18,7 +18,7 @@ void cr_drop_form(carom_world *world, cr_deforming *d)
 	if (d->form.mesh)
 		cr_drop_body_shape(world, &d->form);
 	d->form = (cr_shape){ 0 };
-	d->form_revision = 0;
+	d->form_revision = d->form_places = 0;
 	d->form_refits = false;
 }
 
@@ -92,6 +92,19 @@ void cr_hide_solids(carom_world *world)
 	}
 }
 
+/// Let the mesh of a form follow the places, unless a query did. CAROM_INVALID_MESH: it cannot.
+static carom_result follow_places(cr_deforming *d)
+{
+	if (d->form_places == d->surface.revision)
+		return CAROM_SUCCESS;
+	d->form_places = 0;
+	cr_surface_round(&d->surface, d->form.mesh->topology.vertices);
+	const carom_result result = cr_refit_moved_mesh(d->form.mesh, d->form.mesh->topology.vertices);
+	if (result == CAROM_SUCCESS)
+		d->form_places = d->surface.revision;
+	return result;
+}
+
 /// Let the mesh of a form follow the places. *done: it could; otherwise it has none.
 static carom_result refit_mesh(carom_world *world, cr_deforming *d, bool *done)
 {
@@ -105,10 +118,8 @@ static carom_result refit_mesh(carom_world *world, cr_deforming *d, bool *done)
 		result = cr_copy_moved_mesh(&world->memory, mesh, &d->form.mesh);
 		d->form_refits = result == CAROM_SUCCESS;
 	}
-	if (result == CAROM_SUCCESS) {
-		cr_surface_round(&d->surface, d->form.mesh->topology.vertices);
-		result = cr_refit_moved_mesh(d->form.mesh, d->form.mesh->topology.vertices);
-	}
+	if (result == CAROM_SUCCESS)
+		result = follow_places(d);
 	*done = result == CAROM_SUCCESS;
 	if (!*done)
 		cr_drop_form(world, d);
@@ -155,6 +166,7 @@ static carom_result make_form(carom_world *world, cr_body *body)
 	if (result != CAROM_SUCCESS) {
 		cr_shape_free(&d->form);
 		d->form = (cr_shape){ 0 };
+		d->form_places = 0;
 		return result;
 	}
 	d->form_revision = d->surface.revision;
@@ -267,15 +279,36 @@ static carom_result freeze(carom_context *memory, const cr_deforming *d, const c
 	return result == CAROM_INVALID_MESH ? create_mesh(memory, &d->surface, mesh, made) : result;
 }
 
-/// Make the facets of a form if they are put off: queries may ask for them, several at once.
-static carom_result complete_form(cr_deforming *d)
+/// Is the mesh of a form that of the present places, or can be? The caller holds the lock.
+static bool has_form(cr_deforming *d, carom_result *result)
 {
+	if (d->form.mesh && d->form_revision == d->surface.revision)
+		return true;
+	// Where it cannot follow the places, the next step finds that out as well, and drops it.
+	const carom_result followed = can_refit(d) ? follow_places(d) : CAROM_INVALID_MESH;
+	*result = followed == CAROM_INVALID_MESH ? CAROM_SUCCESS : followed;
+	return followed == CAROM_SUCCESS;
+}
+
+const carom_mesh *cr_see_form(cr_deforming *d, carom_result *result)
+{
+	*result = CAROM_SUCCESS;
 	cr_lock(&d->form_lock);
-	carom_result result = CAROM_SUCCESS;
-	if (d->form.mesh->facets.put_off)
-		result = cr_make_moved_facets(d->form.mesh);
+	const bool has = has_form(d, result);
 	cr_unlock(&d->form_lock);
-	return result;
+	return has ? d->form.mesh : NULL;
+}
+
+/// cr_see_form, with facets even if they are put off.
+static const carom_mesh *see_whole_form(cr_deforming *d, carom_result *result)
+{
+	*result = CAROM_SUCCESS;
+	cr_lock(&d->form_lock);
+	const bool has = has_form(d, result);
+	if (has && d->form.mesh->facets.put_off)
+		*result = cr_make_moved_facets(d->form.mesh);
+	cr_unlock(&d->form_lock);
+	return has ? d->form.mesh : NULL;
 }
 
 carom_result cr_see_solid(carom_context *memory, const cr_body *solid, cr_body *seen, carom_mesh **made)
@@ -283,11 +316,14 @@ carom_result cr_see_solid(carom_context *memory, const cr_body *solid, cr_body *
 	cr_deforming *d = solid->deforming;
 	*seen = *solid;
 	*made = NULL;
-	const bool is_up_to_date = d->form_revision == d->surface.revision;
-	const carom_result result = is_up_to_date ? complete_form(d) : freeze(memory, d, solid->shape.mesh, made);
+	carom_result result;
+	const carom_mesh *mesh = see_whole_form(d, &result);
+	if (result == CAROM_SUCCESS && !mesh) {
+		result = freeze(memory, d, solid->shape.mesh, made);
+		mesh = *made;
+	}
 	if (result != CAROM_SUCCESS)
 		return result;
-	const carom_mesh *mesh = is_up_to_date ? d->form.mesh : *made;
 	seen->shape.mesh = (carom_mesh *)mesh;
 	seen->shape.collider = &mesh->collider;
 	seen->shape.lab_state = NULL;

@@ -20,6 +20,10 @@ carom_result cr_make_form_facets(void *user);
 /// is the caller's to release (NULL: that of the last step serves). memory pays. O(n log n). Any
 /// thread.
 carom_result cr_see_solid(carom_context *memory, const cr_body *solid, cr_body *seen, carom_mesh **made);
+/// The mesh of the form of a solid at its present places, refitted if need be, for queries: it
+/// serves until places are set. NULL: it has none that can be refitted, or can no longer. *result
+/// tells a failure. Any thread.
+const carom_mesh *cr_see_form(cr_deforming *deforming, carom_result *result);
 /// Free the mesh of a form.
 void cr_drop_form(carom_world *world, cr_deforming *deforming);
 
