@@ -223,13 +223,42 @@ static void read_copies(const io_json_node *body, scene_soft_source *source)
 	}
 }
 
+/// A field that says that a body is closed.
+static bool read_closed(const io_json_node *node, const char *field, const scene_soft_source *source)
+{
+	bool is = false;
+	io_json_bool(node, field, &is);
+	if (is && source->mesh < 0 && (source->form.kind < SIM_FORM_SPHERE || source->form.kind > SIM_FORM_CAPSULE))
+		io_json_member_error(node, field, "a %s is not closed", FORM_WORDS[source->form.kind]);
+	return is;
+}
+
+/// A rigid body with mass has no field of what deforms.
+static void read_rigid(const io_json_node *node, sim_soft_body *body)
+{
+	static const char *const others[] = { "keeps_volume", "density", "stiffness", "stretch_limit", "bending", "bulk", "flat",
+		"pins" };
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		if (io_json_has(node, others[i]))
+			io_json_member_error(node, others[i], "a rigid body has none");
+	}
+	body->kind = SIM_SOFT_SOLID;
+	if (!io_json_has(node, "mass"))
+		io_json_member_error(node, "mass", "a rigid body needs one");
+	io_json_number(node, "mass", 1e-12, 1e12, &body->mass);
+	read_vector(node, "velocity", 1e6, body->velocity);
+}
+
 static void read_material(const io_json_node *node, const scene_soft_source *source, sim_soft_body *body)
 {
-	bool keeps_volume = false;
-	io_json_bool(node, "keeps_volume", &keeps_volume);
+	if (read_closed(node, "rigid", source)) {
+		read_rigid(node, body);
+		return;
+	}
+	if (io_json_has(node, "mass"))
+		io_json_member_error(node, "mass", "needs \"rigid\"");
+	const bool keeps_volume = read_closed(node, "keeps_volume", source);
 	body->kind = keeps_volume ? SIM_SOFT_DEFORMABLE : SIM_SOFT_CLOTH;
-	if (keeps_volume && source->mesh < 0 && (source->form.kind < SIM_FORM_SPHERE || source->form.kind > SIM_FORM_CAPSULE))
-		io_json_member_error(node, "keeps_volume", "a %s is not closed", FORM_WORDS[source->form.kind]);
 	if (!keeps_volume && io_json_has(node, "bulk"))
 		io_json_member_error(node, "bulk", "needs \"keeps_volume\"");
 	io_json_number(node, "density", 1e-6, 1e9, &body->density);
@@ -252,8 +281,8 @@ static void read_material(const io_json_node *node, const scene_soft_source *sou
 static void read_bodies(const io_json_node *section, const char *name, bool rigid, scene_description *scene)
 {
 	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", NULL };
-	static const char *const list_fields[] = { SURFACE_FIELDS, "keeps_volume", "density", "stiffness", "stretch_limit",
-		"bending", "bulk", "flat", "velocity", "pins", "grid", "jitter", NULL };
+	static const char *const list_fields[] = { SURFACE_FIELDS, "rigid", "mass", "keeps_volume", "density", "stiffness",
+		"stretch_limit", "bending", "bulk", "flat", "velocity", "pins", "grid", "jitter", NULL };
 	io_json_node list;
 	if (!io_json_member(section, name, &list))
 		return;

@@ -264,6 +264,61 @@ TEST(cloth_scenes, a_table_cloth_is_pulled_from_under_blocks)
 	end(&r);
 }
 
+// A block whose rigid form and mass the cloth feels: it slides no farther than Coulomb says, and comes to rest upright on the table.
+TEST(cloth_scenes, a_table_cloth_is_pulled_from_under_rigid_bodies)
+{
+	enum { STEPS = 144, LAST = 24 };
+	static const double weight[3] = { 0.5 * 9.81, 0.12 * 9.81, 0.25 * 9.81 };
+	scene_description scene = load("table_cloth_rigid");
+	scene.deforming.resolution = 0.5;
+	cloth_run r = begin(&scene);
+	carom_vec3 from[6], late[6] = { { 0 } };
+	double sum[6] = { 0 }, velocity[3], spin[3];
+	for (int body = BLOCK; body <= FLAT; body++)
+		from[body] = middle(&r, body);
+	for (int i = 0; i < STEPS / TEST_FEWER; i++) {
+		advance_freely(&r);
+		for (int body = BLOCK; body <= FLAT && i == STEPS - LAST - 1; body++)
+			late[body] = middle(&r, body);
+		for (int body = BLOCK; body <= FLAT && i >= STEPS - LAST; body++)
+			sum[body] += sim_soft_get_reaction(r.soft, body).impulse[1];
+	}
+	for (int body = BLOCK; body <= FLAT && TEST_FEWER == 1; body++) {
+		const double most = whole_slide(from[body].x + 0.35, 3, 0.05, 0.3 * 9.81);
+		const carom_vec3 here = middle(&r, body);
+		CHECK(here.x - from[body].x < 1.02 * most && here.x - from[body].x > 0.5 * most);
+		CHECK_NEAR(here.z, from[body].z, 0.01);
+		CHECK_NEAR(here.y, from[body].y - 0.002, 0.002); // lower by the cloth
+		const carom_pose pose = sim_soft_get_solid(r.soft, body, velocity, spin);
+		const double up = 1 - 2 * (pose.orientation.x * pose.orientation.x + pose.orientation.z * pose.orientation.z);
+		CHECK(up > 0.9999);
+		CHECK(fabs(here.x - late[body].x) + fabs(here.y - late[body].y) + fabs(here.z - late[body].z) < 5e-4);
+		CHECK_NEAR(sum[body] / LAST * 240, weight[body - BLOCK], 0.01 * weight[body - BLOCK]);
+	}
+	CHECK(middle(&r, CLOTH).x > 0.7 || TEST_FEWER > 1);
+	end(&r);
+}
+
+// A rigid ball of 1.5 kg falls on a sheet of 0.4 kg that is held at its rim: it never passes, and the sheet carries its weight.
+TEST(cloth_scenes, a_rigid_ball_comes_to_rest_in_a_sheet)
+{
+	enum { STEPS = 210, LAST = 60 };
+	scene_description scene = load("ball_on_sheet");
+	scene.deforming.resolution = 0.5;
+	cloth_run r = begin(&scene);
+	double sum = 0, late = 0, velocity[3], spin[3];
+	for (int i = 0; i < STEPS / TEST_FEWER; i++) {
+		advance(&r);
+		late = i == STEPS - LAST ? sim_soft_get_solid(r.soft, 1, velocity, spin).position.y : late;
+		sum += i >= STEPS - LAST ? sim_soft_get_reaction(r.soft, 1).impulse[1] : 0;
+	}
+	const carom_pose pose = sim_soft_get_solid(r.soft, 1, velocity, spin);
+	CHECK(pose.position.y > -0.1 && (pose.position.y < 0.12 || TEST_FEWER > 1));
+	CHECK_NEAR(TEST_FEWER > 1 ? 1.5 * 9.81 : sum / LAST * 120, 1.5 * 9.81, 0.02 * 1.5 * 9.81);
+	CHECK(TEST_FEWER > 1 || fabs(pose.position.y - late) < 0.02); // of half a second
+	end(&r);
+}
+
 // ---- Friction ----
 
 /// How far the block of cloth_slope slides in half a second, with so many times the friction that just holds it.

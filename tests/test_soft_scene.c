@@ -184,6 +184,21 @@ TEST(soft_scene, errors_name_file_line_and_field)
 		"folder/x.json:1: field \"deforming.list[0].keeps_volume\": a sheet is not closed");
 	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"bulk\": 1}]}}",
 		"folder/x.json:1: field \"deforming.list[0].bulk\": needs \"keeps_volume\"");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"rigid\": true, \"mass\": 1}]}}",
+		"folder/x.json:1: field \"deforming.list[0].rigid\": a sheet is not closed");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"mass\": 1}]}}",
+		"folder/x.json:1: field \"deforming.list[0].mass\": needs \"rigid\"");
+	check_error("{\"deforming\": {\"list\": [{\"form\": \"sphere\", \"radius\": 1, \"divisions\": [8, 6], \"rigid\": true}]}}",
+		"folder/x.json:1: field \"deforming.list[0].mass\": a rigid body needs one");
+	check_error(
+		"{\"deforming\": {\"list\": [{\"form\": \"sphere\", \"radius\": 1, \"divisions\": [8, 6], \"rigid\": true, \"mass\": 0}]}}",
+		"folder/x.json:1: field \"deforming.list[0].mass\": must be from 1e-12 to 1e+12, not 0");
+	check_error(
+		"{\"deforming\": {\"list\": [{\"form\": \"sphere\", \"radius\": 1, \"divisions\": [8, 6], \"rigid\": true, \"mass\": 1, \"stiffness\": 5}]}}",
+		"folder/x.json:1: field \"deforming.list[0].stiffness\": a rigid body has none");
+	check_error(
+		"{\"deforming\": {\"list\": [{\"form\": \"sphere\", \"radius\": 1, \"divisions\": [8, 6], \"rigid\": true, \"mass\": 1, \"pins\": []}]}}",
+		"folder/x.json:1: field \"deforming.list[0].pins\": a rigid body has none");
 	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"motion\": {}}]}}",
 		"folder/x.json:1: field \"deforming.list[0].motion\": unknown field; did you mean \"position\"?");
 	check_error("{\"deforming\": {\"movers\": [{" SHEET ", \"pins\": []}], \"list\": []}}",

@@ -159,6 +159,7 @@ static bool check_body(const sim_soft_def *def, int32_t number, sim_error *error
 		{ "vertex_count", body->vertex_count, 3, SIM_SOFT_MOST_VERTICES },
 		{ "triangle_count", body->triangle_count, 1, SIM_SOFT_MOST_VERTICES },
 		{ "friction", body->friction, 0, 1e6 },
+		{ "mass", body->kind == SIM_SOFT_SOLID ? body->mass : 1, 1e-12, 1e12 },
 		{ "density", rigid ? 1 : body->density, 1e-6, 1e9 },
 		{ "stiffness", rigid ? 1 : body->stiffness, 1e-9, 1e12 },
 		{ "stretch_limit", rigid ? 0 : body->stretch_limit, 0, 1e6 },
@@ -269,6 +270,7 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 		part->rests = body->kind == SIM_SOFT_RIGID && !body->led && sim_soft_rests(&body->motion);
 		part->from = part->to = part->way.begin = part->way.end = sim_soft_pose(&body->motion, 0);
 		snprintf(part->name, sizeof part->name, "%s", body->name);
+		s->solid_count += body->kind == SIM_SOFT_SOLID;
 		s->body_vertices[i] = vertex;
 		s->body_triangles[i] = triangle;
 		copy_mesh(s, part, body);
@@ -328,8 +330,11 @@ static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *
 			return sim_fail(
 				error, "body \"%.60s\": vertex %d belongs to no triangle", body->name, (int)(i - part->first_vertex));
 		}
-		s->inverse_mass[i] = s->carrier[i] == SIM_SOFT_FREE ? 1 / s->inverse_mass[i] : 0;
+		if (part->kind != SIM_SOFT_SOLID)
+			s->inverse_mass[i] = s->carrier[i] == SIM_SOFT_FREE ? 1 / s->inverse_mass[i] : 0;
 	}
+	if (part->kind == SIM_SOFT_SOLID)
+		return soft_make_solid(s, part, body, error);
 	if (!soft_connect_part(s, part, body, &closed)) {
 		return sim_fail(error, "out of memory");
 	}
@@ -615,6 +620,7 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_
 	if (!soft_find_spheres(s, duration, error) || !foresee(s, duration, error))
 		return SOFT_FAILED;
 	int64_t open = 1, near = 0;
+	s->zoned = false;
 	for (int32_t round = 0; round < s->def.solves + s->def.rounds && open > 0; round++) {
 		if (round < s->def.solves)
 			solve(s, duration, substeps);
@@ -631,6 +637,7 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_
 		return SOFT_SQUEEZED;
 	if (verdict == SOFT_DONE) {
 		take_corrections(s, duration);
+		soft_end_solids(s, duration);
 		soft_sum_reactions(s);
 	}
 	return verdict;
@@ -643,12 +650,14 @@ static soft_verdict advance(sim_soft *s, double from, double to, int32_t substep
 	memcpy(s->begin, s->place, bytes);
 	memcpy(s->begin_velocity, s->velocity, bytes);
 	carry(s, from, to);
+	soft_begin_solids(s);
 	const soft_verdict verdict = do_part(s, to - from, substeps, error);
 	if (verdict != SOFT_SQUEEZED || halvings == MOST_HALVINGS)
 		return verdict;
 	memcpy(s->place, s->begin, bytes);
 	memcpy(s->velocity, s->begin_velocity, bytes);
 	soft_reset_spheres(s, true);
+	soft_reset_solids(s, true);
 	s->step.halvings++;
 	*error = (sim_error){ "" };
 	const double middle = 0.5 * (from + to);
@@ -668,9 +677,11 @@ static void measure(sim_soft *s)
 		sum += fabs(stretch);
 	}
 	for (int64_t i = 0; i < s->vertex_count; i++) {
-		if (s->inverse_mass[i] > 0)
+		if (s->inverse_mass[i] > 0 && s->parts[s->part_of[i]].kind != SIM_SOFT_SOLID)
 			energy += 0.5 / s->inverse_mass[i] * soft_dot(s->velocity + 3 * i, s->velocity + 3 * i);
 	}
+	for (int32_t i = 0; i < s->part_count; i++)
+		energy += s->parts[i].kind == SIM_SOFT_SOLID ? soft_solid_energy(&s->parts[i]) : 0;
 	s->step.stretch_worst = worst;
 	s->step.stretch_mean = s->edge_count > 0 ? sum / (double)s->edge_count : 0;
 	s->step.kinetic_energy = energy;
@@ -684,6 +695,7 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 	memcpy(s->place, s->committed, bytes);
 	memcpy(s->velocity, s->committed_velocity, bytes);
 	soft_reset_spheres(s, false);
+	soft_reset_solids(s, false);
 	for (int32_t i = 0; i < s->part_count; i++)
 		s->parts[i].reaction = (sim_soft_reaction){ 0 };
 	if (advance(s, s->time, time, s->def.substeps, 0, error) != SOFT_DONE)
@@ -691,6 +703,7 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 	memcpy(s->committed, s->place, bytes);
 	memcpy(s->committed_velocity, s->velocity, bytes);
 	soft_commit_spheres(s);
+	soft_commit_solids(s);
 	s->steps++;
 	s->time = time;
 	for (int32_t i = 0; i < s->part_count; i++)
@@ -744,5 +757,9 @@ bool sim_soft_move_state(sim_soft *s, sim_tape *tape, sim_error *error)
 	sim_tape_move(tape, s->committed_velocity, bytes);
 	for (int32_t i = 0; i < s->part_count; i++)
 		sim_tape_move(tape, &s->parts[i].way, sizeof s->parts[i].way);
+	for (int32_t i = 0; i < s->part_count; i++) {
+		if (s->parts[i].kind == SIM_SOFT_SOLID)
+			sim_tape_move(tape, &s->parts[i].solid.committed, sizeof s->parts[i].solid.committed);
+	}
 	return soft_move_spheres(s, tape, error) && (!tape->failed || sim_fail(error, "the state ends too early"));
 }

@@ -32,6 +32,8 @@ typedef enum sim_soft_kind {
 	SIM_SOFT_RIGID,      ///< moves as its motion says, whatever it meets
 	SIM_SOFT_CLOTH,      ///< a surface, open or closed
 	SIM_SOFT_DEFORMABLE, ///< closed, keeps its volume
+	/// closed and rigid, with mass and the inertia of a uniform body: pushes and is pushed
+	SIM_SOFT_SOLID,
 } sim_soft_kind;
 
 enum {
@@ -52,6 +54,7 @@ typedef struct sim_soft_body {
 	sim_soft_motion motion;   ///< of a rigid body; its pose at time 0 is the one of places
 	/// a rigid body that goes where sim_soft_lead says; motion holds only its start
 	bool led;
+	double mass; ///< of a solid, kg
 	// Of the others:
 	double density;   ///< kg/m2
 	double stiffness; ///< against stretching, N/m
@@ -127,7 +130,8 @@ void sim_destroy_soft(sim_soft *soft);
 void sim_soft_lead(sim_soft *soft, int32_t body, carom_pose end);
 
 /// What a rigid body felt in the last step: the opposite of what contacts with it gave to vertices,
-/// friction too. Whoever leads the body may move it on with that: so momentum is kept.
+/// friction too. Whoever leads the body may move it on with that: so momentum is kept. A solid has
+/// moved with it already; its moments are about its centre.
 sim_soft_reaction sim_soft_get_reaction(const sim_soft *soft, int32_t body);
 
 /// A sphere that what deforms meets: a grain of another simulation.
@@ -182,7 +186,11 @@ typedef struct sim_soft_surface {
 /// Valid until the simulation is destroyed; places change with each step.
 sim_soft_surface sim_soft_get_surface(const sim_soft *soft);
 
-/// Is a body, by its number in the definition, a rigid one?
+/// The pose of the centre of a solid, turned from how it was at the start, and its velocity and
+/// spin (rad/s).
+carom_pose sim_soft_get_solid(const sim_soft *soft, int32_t body, double velocity[3], double spin[3]);
+
+/// Is a body, by its number in the definition, a rigid one that moves as told?
 bool sim_soft_is_rigid(const sim_soft *soft, int32_t body);
 
 /// Add the points where what deforms touched anything in the last step, or in the last part of one

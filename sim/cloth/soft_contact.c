@@ -44,17 +44,25 @@ static void hold_contact(const sim_soft *s, soft_contact *c, double duration)
 	const double along = soft_dot(slid, c->normal);
 	for (int k = 0; k < 3; k++)
 		slid[k] -= along * c->normal[k];
+	// What was held before counts: all of it is at most friction times all of the push.
+	for (int k = 0; k < 3; k++)
+		slid[k] -= c->held[k];
 	const double way = sqrt(soft_dot(slid, slid)), most = c->friction * c->pushed;
 	if (way == 0)
 		return;
 	const double part = way > most ? -most / way : -1;
-	const double back[3] = { part * slid[0], part * slid[1], part * slid[2] };
+	double back[3];
+	for (int k = 0; k < 3; k++) {
+		back[k] = part * slid[k] - c->held[k];
+		c->held[k] = part * slid[k];
+	}
 	move_contact(s, c, back, duration);
 }
 
 /// A substep: progress of the step at its end is from 0 to 1.
 typedef struct pushing {
 	double progress, duration;
+	bool again;
 } pushing;
 
 /// Keep the gap of one contact.
@@ -62,12 +70,16 @@ static void push_contact(const sim_soft *s, soft_contact *c, const pushing *p)
 {
 	const double thickness = s->def.thickness, least = COMFORT * thickness;
 	const double wanted = c->start < least ? c->start + p->progress * RECOVERY * (least - c->start) : fmin(c->start, thickness);
-	c->pushed = wanted - soft_gap(c, s->place);
-	if (!(c->pushed > 0) || c->inverse == 0) {
+	const double before = p->again ? c->pushed : 0;
+	c->pushed = before + (wanted - soft_gap(c, s->place));
+	if (!p->again)
+		c->held[0] = c->held[1] = c->held[2] = 0;
+	if ((!(c->pushed > 0) && before == 0) || c->inverse == 0) {
 		c->pushed = 0;
 		return;
 	}
-	const double by[3] = { c->pushed * c->normal[0], c->pushed * c->normal[1], c->pushed * c->normal[2] };
+	c->pushed = c->pushed > 0 ? c->pushed : 0;
+	const double push = c->pushed - before, by[3] = { push * c->normal[0], push * c->normal[1], push * c->normal[2] };
 	move_contact(s, c, by, p->duration);
 	if (c->friction > 0)
 		hold_contact(s, c, p->duration);
@@ -82,9 +94,9 @@ static void push_contacts(const soft_visit *visit, int64_t begin, int64_t end, i
 		push_contact(s, &s->contacts.data[s->contact_order[i]], p);
 }
 
-void soft_push_contacts(sim_soft *s, double progress, double duration)
+void soft_push_contacts(sim_soft *s, double progress, double duration, bool again)
 {
-	pushing p = { progress, duration };
+	pushing p = { progress, duration, again };
 	soft_run_visit(&(soft_visit){ .soft = s, .colors = &s->contact_colors, .run = push_contacts, .task = &p });
 }
 

@@ -56,7 +56,7 @@ static bool add_part(const sim_soft *s, soft_detector *d, int32_t number, sim_er
 	def.shape = (carom_shape){ .type = CAROM_MESH, .mesh = mesh };
 	def.kind = part->rests ? CAROM_STATIC : (part->kind == SIM_SOFT_DEFORMABLE ? CAROM_DEFORMABLE : CAROM_CLOTH);
 	def.contacts = false; // impacts are enough
-	def.self_collision = part->kind != SIM_SOFT_RIGID;
+	def.self_collision = part->kind != SIM_SOFT_RIGID && part->kind != SIM_SOFT_SOLID;
 	def.group = part->kind == SIM_SOFT_RIGID && !part->rests ? GROUP_OF_MOVING_BODIES : 0;
 	const bool added = carom_world_add_body(d->world, &def, &d->ids[number]) == CAROM_SUCCESS || say(s, error);
 	carom_release_mesh(mesh);

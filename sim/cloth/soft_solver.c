@@ -105,7 +105,10 @@ static void solve_volume(const sim_soft *s, const soft_part *part, double square
 // ---- In parallel ----
 
 // Vertices worth handing out.
-enum { MIN_VERTICES = 2048 };
+enum {
+	MIN_VERTICES = 2048,
+	PUSHES = 15, // further ones where there are solids, which take a part of each
+};
 
 typedef struct substep {
 	sim_soft *soft;
@@ -198,17 +201,26 @@ void soft_solve(sim_soft *s, double duration, int32_t substeps)
 	memcpy(s->velocity, s->begin_velocity, bytes);
 	soft_clear_impulses(s);
 	soft_start_spheres(s);
+	soft_start_solids(s);
 	for (int32_t i = 0; i < substeps; i++) {
 		substep step = { s, h, 1 / (h * h), i + 1 < substeps ? (i + 1.0) / substeps : 1 };
 		carom_parallel_for(s->context, predict, s->vertex_count, MIN_VERTICES, &step);
 		soft_predict_spheres(s, h);
+		soft_predict_solids(s, h);
 		soft_limit_levels(s, false);
 		solve_shapes(&step);
-		soft_push_contacts(s, step.progress, h);
+		soft_push_contacts(s, step.progress, h, false);
 		soft_push_spheres(s, step.progress);
+		soft_push_solids(s, h);
+		for (int again = 0; again < PUSHES && s->solid_count > 0; again++) {
+			soft_push_contacts(s, step.progress, h, true);
+			soft_push_solids(s, h);
+		}
 		carom_parallel_for(s->context, take_velocities, s->vertex_count, MIN_VERTICES, &step);
 		soft_take_sphere_velocities(s, h);
+		soft_take_solid_velocities(s, h);
 		soft_damp_contacts(s);
 		soft_damp_spheres(s);
+		soft_damp_solids(s);
 	}
 }

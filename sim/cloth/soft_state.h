@@ -18,7 +18,8 @@ typedef struct soft_contact {
 	double start;     ///< gap at the begin of the step
 	double inverse;   ///< 1 / sum(weight^2 * inverse mass); 0: nothing can move
 	double friction;
-	double pushed; ///< in this substep, metres
+	double pushed;  ///< in this substep, metres
+	double held[3]; ///< ways along the features that friction took back in this substep
 	/// N s: what the features have been given in this part of the step, each vertex its weight of
 	/// it; those that bodies carry take it to them
 	double impulse[3];
@@ -56,6 +57,21 @@ typedef struct soft_hinge {
 	double force;
 } soft_hinge;
 
+/// How a solid moves: pose of its centre, velocity, angular momentum about the centre.
+typedef struct soft_motion {
+	carom_pose pose;
+	carom_vec3 velocity, moment;
+} soft_motion;
+
+/// A rigid body with mass, in the frame that it had at the start, about its centre.
+typedef struct soft_solid {
+	double mass, inertia[3][3], inverse_inertia[3][3];
+	soft_motion now, begin, committed; ///< begin: of the part of the step in work
+	carom_vec3 felt, felt_moment;      ///< N s, N m s: in the part so far
+	carom_vec3 shift, turn;            ///< corrections of places since the solver
+	carom_pose zoned;                  ///< where its zone has moved it
+} soft_solid;
+
 /// A body as the solver knows it.
 typedef struct soft_part {
 	sim_soft_kind kind;
@@ -68,6 +84,7 @@ typedef struct soft_part {
 	carom_motion way;
 	carom_pose from, to;        ///< of a rigid body: poses of this step
 	sim_soft_reaction reaction; ///< of a rigid body, in the last step
+	soft_solid solid;           ///< of SIM_SOFT_SOLID
 	double stretch_limit;       ///< of an edge, 0: none
 	double volume, compliance;  ///< of a deformable body; compliance 0: no volume to keep
 	char name[SIM_SOFT_NAME];
@@ -88,7 +105,8 @@ struct sim_soft {
 	sim_soft_def def; ///< without bodies
 	int64_t steps;
 	double time;
-	int32_t vertex_count, triangle_count, part_count;
+	int32_t vertex_count, triangle_count, part_count, solid_count;
+	bool zoned; ///< has the part of the step in work merged zones?
 	int64_t edge_count, hinge_count;
 	char *memory; ///< all arrays that follow
 	size_t memory_size;
@@ -161,7 +179,8 @@ bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, con
 /// constraints.
 void soft_solve(sim_soft *soft, double duration, int32_t substeps);
 /// Keep the contacts' gaps in this substep of so many seconds: progress of the step is from 0 to 1.
-void soft_push_contacts(sim_soft *soft, double progress, double duration);
+/// again: the substep's pushes so far did not suffice.
+void soft_push_contacts(sim_soft *soft, double progress, double duration, bool again);
 /// Forget the impulses of contacts.
 void soft_clear_impulses(sim_soft *soft);
 /// Hand the impulses of contacts to the rigid bodies.
@@ -231,6 +250,30 @@ bool soft_list_spheres(const sim_soft *soft, sim_contact_points *points);
 /// Move what the spheres carry over to the next step. False, with the reason in error, when memory
 /// is short.
 bool soft_move_spheres(sim_soft *soft, sim_tape *tape, sim_error *error);
+
+// ---- Solids (soft_solid.c) ----
+// Without solids these do nothing.
+
+/// Mass, inertia and shares of vertices of a solid, whose vertices have their areas for masses.
+bool soft_make_solid(sim_soft *soft, soft_part *part, const sim_soft_body *body, sim_error *error);
+/// Put the solids where the part of the step begins.
+void soft_start_solids(sim_soft *soft);
+/// Let them move freely in a substep.
+void soft_predict_solids(sim_soft *soft, double duration);
+/// Let them take the pushes that their vertices got in a substep.
+void soft_push_solids(sim_soft *soft, double duration);
+void soft_take_solid_velocities(sim_soft *soft, double duration);
+/// Let them take what damping gave to the velocities of their vertices.
+void soft_damp_solids(sim_soft *soft);
+/// Let them follow corrections of places.
+void soft_correct_solids(sim_soft *soft);
+/// The part of the step is done: corrections are velocities.
+void soft_end_solids(sim_soft *soft, double duration);
+void soft_begin_solids(sim_soft *soft);
+/// Forget what was done since the begin of the part of the step, or of the step.
+void soft_reset_solids(sim_soft *soft, bool to_begin);
+void soft_commit_solids(sim_soft *soft);
+double soft_solid_energy(const soft_part *part);
 
 // ---- Zones (soft_zone.c) ----
 

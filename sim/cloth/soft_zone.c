@@ -2,6 +2,7 @@
 // keeps the mean of its motion and is shifted; one with them follows their body. Either way its
 // vertices move by one affine map at any time of the step, so nothing in it meets; features that it
 // meets outside join it. Zones only grow, so that ends.
+#include "sim/base/rotations.h"
 #include "sim/cloth/soft_state.h"
 
 #include <string.h>
@@ -23,12 +24,17 @@ static int32_t find_root(int32_t *zone, int32_t i)
 	return i;
 }
 
-/// A free vertex not seen before is a zone of its own. *grown: has anything changed?
+/// A free vertex not seen before is a zone of its own, a solid a zone with all of its vertices.
+/// *grown: has anything changed?
 static int32_t enter(sim_soft *s, int32_t i, bool *grown)
 {
 	if (s->zone[i] < 0) {
-		s->zone[i] = i;
-		s->zone_carrier[i] = SIM_SOFT_FREE;
+		const soft_part *part = &s->parts[s->part_of[i]];
+		const bool is_solid = part->kind == SIM_SOFT_SOLID;
+		const int32_t first = is_solid ? part->first_vertex : i, end = is_solid ? first + part->vertex_count : i + 1;
+		for (int32_t k = first; k < end; k++)
+			s->zone[k] = first;
+		s->zone_carrier[first] = SIM_SOFT_FREE;
 		*grown = true;
 	}
 	return find_root(s->zone, i);
@@ -122,6 +128,30 @@ static void place_zones(sim_soft *s)
 	}
 }
 
+/// Note where zones have moved solids.
+static void place_solids(sim_soft *s)
+{
+	for (int32_t i = 0; i < s->part_count; i++) {
+		soft_part *part = &s->parts[i];
+		if (part->kind != SIM_SOFT_SOLID || s->zone[part->first_vertex] < 0)
+			continue;
+		const int32_t root = find_root(s->zone, part->first_vertex), carrier = s->zone_carrier[root];
+		const double *sum = s->zone_sum + 4 * (int64_t)root;
+		carom_pose *pose = &part->solid.zoned;
+		*pose = part->solid.begin.pose;
+		if (carrier >= 0) {
+			const carom_pose from = s->parts[carrier].from, to = s->parts[carrier].to;
+			const carom_quat q = from.orientation, back = { -q.x, -q.y, -q.z, q.w };
+			pose->position = carom_transform_point(to, carom_inverse_transform_point(from, pose->position));
+			pose->orientation = sim_unit_quat(sim_multiply(to.orientation, sim_multiply(back, pose->orientation)));
+		} else if (carrier == SIM_SOFT_FREE) {
+			pose->position.x += sum[0] / sum[3];
+			pose->position.y += sum[1] / sum[3];
+			pose->position.z += sum[2] / sum[3];
+		}
+	}
+}
+
 static void count_zones(sim_soft *s)
 {
 	for (int32_t i = 0; i < s->vertex_count; i++) {
@@ -173,6 +203,8 @@ soft_verdict soft_merge_zones(sim_soft *s, double duration, sim_error *error)
 		}
 		place_zones(s);
 	}
+	place_solids(s);
+	s->zoned = true;
 	count_zones(s);
 	push_carriers(s, duration);
 	return SOFT_DONE;

@@ -1,0 +1,350 @@
+// Solids: rigid bodies with mass among what deforms. A solid's vertices are particles of the solver
+// with shares of its mass, so whatever pushes vertices pushes it: contacts, friction, spheres. Then
+// the solid takes all that they were given: its momentum grows by the sum of mass times way, its
+// angular momentum by that of the moments; by its true mass and inertia it moves on, and its
+// vertices follow (as positions: Mueller et al., Detailed Rigid Body Simulation with Extended
+// Position Based Dynamics, 2020). So linear and angular momentum are kept whatever the shares are:
+// these only decide how fast contacts converge. A contact of one vertex moves its share alone, and
+// the whole solid by less than was wanted; so a substep visits contacts several times, with the sum
+// of their pushes (soft_contact.c).
+//
+// Vertices of solids move on straight lines within a part of the step, as those of movers do.
+#include "sim/cloth/soft_state.h"
+
+#include "sim/base/vectors.h"
+
+#include <string.h>
+
+static carom_vec3 at(const double *v) { return (carom_vec3){ v[0], v[1], v[2] }; }
+
+static void put(double *to, carom_vec3 v)
+{
+	to[0] = v.x;
+	to[1] = v.y;
+	to[2] = v.z;
+}
+
+static double *vertex_of(const soft_part *part, double *values, int32_t i)
+{
+	return values + 3 * (int64_t)(part->first_vertex + i);
+}
+
+static double share_of(const sim_soft *s, const soft_part *part, int32_t i)
+{
+	return 1 / s->inverse_mass[part->first_vertex + i];
+}
+
+// ---- Rotations ----
+
+static carom_vec3 multiply(const double m[3][3], carom_vec3 v)
+{
+	return (carom_vec3){ m[0][0] * v.x + m[0][1] * v.y + m[0][2] * v.z, m[1][0] * v.x + m[1][1] * v.y + m[1][2] * v.z,
+		m[2][0] * v.x + m[2][1] * v.y + m[2][2] * v.z };
+}
+
+/// A tensor of the solid's frame times a vector of the world's.
+static carom_vec3 multiply_turned(const double m[3][3], carom_quat q, carom_vec3 v)
+{
+	const carom_quat back = { -q.x, -q.y, -q.z, q.w };
+	return carom_rotate(q, multiply(m, carom_rotate(back, v)));
+}
+
+static carom_vec3 spin_of(const soft_solid *solid, const soft_motion *m)
+{
+	return multiply_turned(solid->inverse_inertia, m->pose.orientation, m->moment);
+}
+
+/// Turn by a small rotation: its axis times its angle. Without trigonometry, to third order.
+static carom_quat turn(carom_quat q, carom_vec3 by)
+{
+	const carom_vec3 h = sim_scale(by, 0.5);
+	const double one = 1 / sqrt(1 + sim_dot(h, h));
+	const carom_quat d = { h.x * one, h.y * one, h.z * one, one };
+	carom_quat r = { d.w * q.x + d.x * q.w + d.y * q.z - d.z * q.y, d.w * q.y - d.x * q.z + d.y * q.w + d.z * q.x,
+		d.w * q.z + d.x * q.y - d.y * q.x + d.z * q.w, d.w * q.w - d.x * q.x - d.y * q.y - d.z * q.z };
+	const double length = 1 / sqrt(r.x * r.x + r.y * r.y + r.z * r.z + r.w * r.w);
+	return (carom_quat){ r.x * length, r.y * length, r.z * length, r.w * length };
+}
+
+/// The small rotation from one orientation to another: turn undoes it.
+static carom_vec3 turn_between(carom_quat from, carom_quat to)
+{
+	const carom_quat c = { -from.x, -from.y, -from.z, from.w };
+	const carom_quat d = { to.w * c.x + to.x * c.w + to.y * c.z - to.z * c.y, to.w * c.y - to.x * c.z + to.y * c.w + to.z * c.x,
+		to.w * c.z + to.x * c.y - to.y * c.x + to.z * c.w, to.w * c.w - to.x * c.x - to.y * c.y - to.z * c.z };
+	return sim_scale((carom_vec3){ d.x, d.y, d.z }, 2 / d.w);
+}
+
+// ---- Making ----
+
+static bool invert(const double m[3][3], double inverse[3][3])
+{
+	double cofactor[3][3];
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 3; k++) {
+			const int a = (i + 1) % 3, b = (i + 2) % 3, c = (k + 1) % 3, d = (k + 2) % 3;
+			cofactor[i][k] = m[a][c] * m[b][d] - m[a][d] * m[b][c];
+		}
+	}
+	const double determinant = m[0][0] * cofactor[0][0] + m[0][1] * cofactor[0][1] + m[0][2] * cofactor[0][2];
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 3; k++)
+			inverse[i][k] = cofactor[k][i] / determinant;
+	}
+	return determinant > 0;
+}
+
+static bool measure_mass(const sim_soft *s, const soft_part *part, const sim_soft_body *body, carom_mass *mass, sim_error *error)
+{
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ body->places, 0, CAROM_FLOAT64 };
+	def.vertex_count = part->vertex_count;
+	def.triangles = body->triangles;
+	def.triangle_count = part->triangle_count;
+	def.grid_resolution = 0;
+	carom_mesh *mesh;
+	if (carom_create_mesh(s->context, &def, NULL, &mesh) != CAROM_SUCCESS)
+		return sim_fail(error, "body \"%.60s\": %s", body->name, carom_error_text(s->context));
+	const bool done = carom_mesh_get_mass(mesh, mass) == CAROM_SUCCESS;
+	carom_release_mesh(mesh);
+	return done || sim_fail(error, "body \"%.60s\": is not closed, so it has no inertia", body->name);
+}
+
+/// Shares of the mass by area, and no vertex without one.
+static bool share_mass(sim_soft *s, const soft_part *part, const sim_soft_body *body, sim_error *error)
+{
+	double sum = 0;
+	for (int32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++)
+		sum += s->inverse_mass[i]; // areas so far
+	for (int32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++) {
+		if (s->carrier[i] != SIM_SOFT_FREE)
+			return sim_fail(error, "body \"%.60s\": pins: a rigid body with mass has none", body->name);
+		s->inverse_mass[i] = sum / (body->mass * s->inverse_mass[i]);
+	}
+	return true;
+}
+
+bool soft_make_solid(sim_soft *s, soft_part *part, const sim_soft_body *body, sim_error *error)
+{
+	carom_mass unit;
+	if (!measure_mass(s, part, body, &unit, error) || !share_mass(s, part, body, error))
+		return false;
+	soft_solid *solid = &part->solid;
+	const double density = body->mass / unit.mass, *t = unit.inertia;
+	const double inertia[3][3] = { { t[0], t[3], t[4] }, { t[3], t[1], t[5] }, { t[4], t[5], t[2] } };
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 3; k++)
+			solid->inertia[i][k] = density * inertia[i][k];
+	}
+	if (!(body->mass > 0) || !invert(solid->inertia, solid->inverse_inertia))
+		return sim_fail(error, "body \"%.60s\": has no inertia", body->name);
+	solid->mass = body->mass;
+	solid->now.pose = (carom_pose){ unit.centre, { 0, 0, 0, 1 } };
+	solid->now.velocity = at(body->velocity);
+	solid->now.moment = (carom_vec3){ 0, 0, 0 };
+	for (int32_t i = 0; i < part->vertex_count; i++)
+		put(vertex_of(part, s->local, i), sim_subtract(at(vertex_of(part, s->place, i)), unit.centre));
+	solid->committed = solid->begin = solid->now;
+	return true;
+}
+
+// ---- Vertices ----
+
+static carom_vec3 arm_of(const sim_soft *s, const soft_part *part, int32_t i)
+{
+	return carom_rotate(part->solid.now.pose.orientation, at(vertex_of(part, s->local, i)));
+}
+
+static void place_vertices(sim_soft *s, const soft_part *part)
+{
+	for (int32_t i = 0; i < part->vertex_count; i++)
+		put(vertex_of(part, s->place, i), sim_add(part->solid.now.pose.position, arm_of(s, part, i)));
+}
+
+static void move_vertices(sim_soft *s, const soft_part *part)
+{
+	const carom_vec3 spin = spin_of(&part->solid, &part->solid.now);
+	for (int32_t i = 0; i < part->vertex_count; i++)
+		put(vertex_of(part, s->velocity, i), sim_add(part->solid.now.velocity, sim_cross(spin, arm_of(s, part, i))));
+}
+
+/// What solvers did to values of vertices: mass times the difference to those of the solid, and
+/// its moment.
+static void gather(sim_soft *s, const soft_part *part, bool velocities, carom_vec3 *sum, carom_vec3 *moment)
+{
+	const soft_motion *m = &part->solid.now;
+	const carom_vec3 spin = spin_of(&part->solid, m);
+	*sum = *moment = (carom_vec3){ 0, 0, 0 };
+	for (int32_t i = 0; i < part->vertex_count; i++) {
+		const carom_vec3 arm = arm_of(s, part, i);
+		const carom_vec3 own = velocities ? sim_add(m->velocity, sim_cross(spin, arm)) : sim_add(m->pose.position, arm);
+		const carom_vec3 is = at(vertex_of(part, velocities ? s->velocity : s->place, i));
+		const carom_vec3 given = sim_scale(sim_subtract(is, own), share_of(s, part, i));
+		*sum = sim_add(*sum, given);
+		*moment = sim_add(*moment, sim_cross(arm, given));
+	}
+}
+
+static void feel(soft_solid *solid, carom_vec3 impulse, carom_vec3 moment)
+{
+	solid->now.velocity = sim_add(solid->now.velocity, sim_scale(impulse, 1 / solid->mass));
+	solid->now.moment = sim_add(solid->now.moment, moment);
+	solid->felt = sim_add(solid->felt, impulse);
+	solid->felt_moment = sim_add(solid->felt_moment, moment);
+}
+
+// ---- Substeps ----
+
+typedef void solid_fn(sim_soft *s, soft_part *part, double duration);
+
+static void for_all(sim_soft *s, solid_fn *act, double duration)
+{
+	for (int32_t i = 0; i < s->part_count && s->solid_count > 0; i++) {
+		if (s->parts[i].kind == SIM_SOFT_SOLID)
+			act(s, &s->parts[i], duration);
+	}
+}
+
+static void start(sim_soft *s, soft_part *part, double duration)
+{
+	(void)s;
+	(void)duration;
+	soft_solid *solid = &part->solid;
+	solid->now = solid->begin;
+	solid->felt = solid->felt_moment = solid->shift = solid->turn = (carom_vec3){ 0, 0, 0 };
+}
+
+static void predict(sim_soft *s, soft_part *part, double duration)
+{
+	soft_motion *m = &part->solid.now;
+	m->velocity = sim_add(m->velocity, sim_scale(at(s->def.gravity), duration));
+	m->pose.position = sim_add(m->pose.position, sim_scale(m->velocity, duration));
+	m->pose.orientation = turn(m->pose.orientation, sim_scale(spin_of(&part->solid, m), duration));
+	place_vertices(s, part);
+}
+
+/// Follow the vertices. Returns by how much.
+static void follow(sim_soft *s, soft_part *part, carom_vec3 *sum, carom_vec3 *moment, carom_vec3 *turned)
+{
+	soft_motion *m = &part->solid.now;
+	gather(s, part, false, sum, moment);
+	*turned = multiply_turned(part->solid.inverse_inertia, m->pose.orientation, *moment);
+	m->pose.position = sim_add(m->pose.position, sim_scale(*sum, 1 / part->solid.mass));
+	m->pose.orientation = turn(m->pose.orientation, *turned);
+	place_vertices(s, part);
+}
+
+static void follow_push(sim_soft *s, soft_part *part, double duration)
+{
+	carom_vec3 sum, moment, turned;
+	follow(s, part, &sum, &moment, &turned);
+	feel(&part->solid, sim_scale(sum, 1 / duration), sim_scale(moment, 1 / duration));
+}
+
+static void follow_correction(sim_soft *s, soft_part *part, double duration)
+{
+	carom_vec3 sum, moment, turned;
+	(void)duration;
+	follow(s, part, &sum, &moment, &turned);
+	part->solid.shift = sim_add(part->solid.shift, sim_scale(sum, 1 / part->solid.mass));
+	part->solid.turn = sim_add(part->solid.turn, turned);
+}
+
+static void take_velocity(sim_soft *s, soft_part *part, double duration)
+{
+	const double kept = 1 / (1 + duration * s->def.damping);
+	part->solid.now.velocity = sim_scale(part->solid.now.velocity, kept);
+	part->solid.now.moment = sim_scale(part->solid.now.moment, kept);
+	move_vertices(s, part);
+}
+
+static void follow_damping(sim_soft *s, soft_part *part, double duration)
+{
+	carom_vec3 sum, moment;
+	(void)duration;
+	gather(s, part, true, &sum, &moment);
+	feel(&part->solid, sum, moment);
+	move_vertices(s, part);
+}
+
+void soft_start_solids(sim_soft *s) { for_all(s, start, 0); }
+void soft_predict_solids(sim_soft *s, double duration) { for_all(s, predict, duration); }
+void soft_push_solids(sim_soft *s, double duration) { for_all(s, follow_push, duration); }
+void soft_take_solid_velocities(sim_soft *s, double duration) { for_all(s, take_velocity, duration); }
+void soft_damp_solids(sim_soft *s) { for_all(s, follow_damping, 0); }
+void soft_correct_solids(sim_soft *s) { for_all(s, follow_correction, 0); }
+
+// ---- Parts of the step ----
+
+/// Corrections of places are motion too. A solid in a zone has moved with it.
+static void end(sim_soft *s, soft_part *part, double duration)
+{
+	soft_solid *solid = &part->solid;
+	soft_motion *m = &solid->now;
+	if (s->zoned && s->zone[part->first_vertex] >= 0) {
+		const soft_motion before = *m;
+		const carom_vec3 spin = sim_scale(turn_between(solid->begin.pose.orientation, solid->zoned.orientation), 1 / duration);
+		m->pose = solid->zoned;
+		m->velocity = sim_scale(sim_subtract(m->pose.position, solid->begin.pose.position), 1 / duration);
+		m->moment = multiply_turned(solid->inertia, m->pose.orientation, spin);
+		solid->felt = sim_add(solid->felt, sim_scale(sim_subtract(m->velocity, before.velocity), solid->mass));
+		solid->felt_moment = sim_add(solid->felt_moment, sim_subtract(m->moment, before.moment));
+	} else {
+		feel(solid, sim_scale(solid->shift, solid->mass / duration),
+			multiply_turned(solid->inertia, m->pose.orientation, sim_scale(solid->turn, 1 / duration)));
+	}
+	move_vertices(s, part);
+	const double felt[3] = { solid->felt.x, solid->felt.y, solid->felt.z };
+	const double moment[3] = { solid->felt_moment.x, solid->felt_moment.y, solid->felt_moment.z };
+	for (int k = 0; k < 3; k++) {
+		part->reaction.impulse[k] += felt[k];
+		part->reaction.angular_impulse[k] += moment[k];
+	}
+}
+
+static void note_begin(sim_soft *s, soft_part *part, double duration)
+{
+	(void)s;
+	(void)duration;
+	part->solid.begin = part->solid.now;
+}
+
+static void go_back(sim_soft *s, soft_part *part, double duration)
+{
+	(void)s;
+	(void)duration;
+	part->solid.now = part->solid.begin;
+}
+
+static void restore(sim_soft *s, soft_part *part, double duration)
+{
+	(void)s;
+	(void)duration;
+	part->solid.now = part->solid.committed;
+}
+
+static void commit(sim_soft *s, soft_part *part, double duration)
+{
+	(void)s;
+	(void)duration;
+	part->solid.committed = part->solid.now;
+}
+
+void soft_end_solids(sim_soft *s, double duration) { for_all(s, end, duration); }
+void soft_begin_solids(sim_soft *s) { for_all(s, note_begin, 0); }
+void soft_reset_solids(sim_soft *s, bool to_begin) { for_all(s, to_begin ? go_back : restore, 0); }
+void soft_commit_solids(sim_soft *s) { for_all(s, commit, 0); }
+
+double soft_solid_energy(const soft_part *part)
+{
+	const soft_motion *m = &part->solid.now;
+	return 0.5 * part->solid.mass * sim_dot(m->velocity, m->velocity) + 0.5 * sim_dot(spin_of(&part->solid, m), m->moment);
+}
+
+carom_pose sim_soft_get_solid(const sim_soft *s, int32_t body, double velocity[3], double spin[3])
+{
+	const soft_solid *solid = &s->parts[body].solid;
+	put(velocity, solid->committed.velocity);
+	put(spin, spin_of(solid, &solid->committed));
+	return solid->committed.pose;
+}
