@@ -6,10 +6,13 @@ periodic boxes, and after a restart on another number of processes; misuse says 
 """
 import ctypes
 import os
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 
-from lammps_runs import call, check, dump, skip_without_processes, write
+from lammps_runs import call, check, dump, environment, skip_without_processes, write
 
 program, styles, lmp, mpiexec, flag = sys.argv[1:6]
 HEAD = """units si
@@ -145,6 +148,78 @@ def check_styles_restart(law):
     check(worst < 1e-11 * max(abs(p) for row in rows for p in row[4:]), f"with restart files on the way: {worst} from the run")
 
 
+def check_styles_virials(law):
+    """A frozen group, pressure, stress of each sphere and ghosts by type: values are LAMMPS' own, on each number of processes."""
+    start = HEAD.format(sides="p") + "read_data start.data extra/atom/types 1\n" + FIXES
+    asked = """group fixed id 1:60
+set atom 505 type 2
+neighbor 0.2 multi
+comm_modify mode multi vel yes
+fix still fixed freeze
+compute p all pressure NULL pair
+compute s all stress/atom NULL pair
+fix p all ave/time 1 1 50 c_p c_p[1] c_p[2] c_p[3] c_p[4] c_p[5] c_p[6] file pressure.txt format " %.17g"
+dump d all custom 100 all.dump.* id x y z vx vy vz c_s[1] c_s[2] c_s[3] c_s[4] c_s[5] c_s[6]
+dump_modify d sort id format float %.17g
+run 100
+"""
+
+    def results():
+        with open("pressure.txt", encoding="ascii") as file:
+            os.rename("all.dump.100", "out.dump")
+            return [[float(word) for word in line.split()] for line in file if line[0] != "#"], dump()[0]
+
+    def furthest(values, others):
+        size = max(abs(p) for row in others for p in row[1:])
+        return max(abs(p - q) for a, b in zip(values, others) for p, q in zip(a, b)) / size
+
+    run_stock(start + f"pair_style {law}\npair_coeff * *\n" + asked)
+    pressures, rows = results()
+    check(len(pressures) == 3 and max(abs(row[7]) for row in rows) > 0, "pressures and stresses that are not 0")
+    for processes in (1, 4):
+        run_styles(processes, start + f"pair_style carom {law}\npair_coeff * *\n" + asked)
+        found, theirs = results()
+        for name, worst in (("pressure", furthest(found, pressures)), ("places and stress", furthest(theirs, rows))):
+            check(worst < 1e-11, f"{name} with a frozen group on {processes} processes: {worst} from LAMMPS' own")
+
+
+def processes_below(parent):
+    with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
+        below = [int(word) for word in file.read().split()]
+    return below + [p for child in below for p in processes_below(child)]
+
+
+def is_styles(process):
+    with open(f"/proc/{process}/comm", encoding="ascii") as file:
+        return file.read().strip() == os.path.basename(styles)
+
+
+def check_styles_death(law):
+    """A process that dies ends the run with an error, and the restart file before is whole; so it is where the disk is full."""
+    start = HEAD.format(sides="p") + "read_data start.data\n" + FIXES + f"pair_style carom {law}\npair_coeff * *\n"
+    lists = "neighbor 0.2 bin\nneigh_modify every 1 delay 0 check yes\n"
+    run_styles(2, start + lists + "restart 50 whole.restart\nrun 50\nrun 50\n" + DUMP)
+    expected = dump()[1]
+    write("in.styles", start + lists + "restart 50 dead.restart\nrun 100000000\n")
+    words = [mpiexec, flag, "3", styles, "-in", "in.styles", "-log", "none", "-screen", "none"]
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run_of_three:
+        while not os.path.exists("dead.restart.100"):
+            check(run_of_three.poll() is None, "the run that is to be killed goes on")
+            time.sleep(0.05)
+        os.kill([p for p in processes_below(run_of_three.pid) if is_styles(p)][1], signal.SIGKILL)
+        output = run_of_three.communicate()[0]
+        check(run_of_three.returncode != 0 and "signal 9" in output, f"death of a process: {run_of_three.returncode}, {output}")
+    again = "newton off\nread_restart dead.restart.50\ncomm_modify vel yes\n" + FIXES + lists
+    run_styles(1, again + "restart 50 again.restart\nrun 50\n" + DUMP)
+    check(dump()[1] == expected, "a run goes on from the restart file before a process died, bit for bit")
+    check("I/O error while writing restart" in run_styles(1, again + "write_restart /dev/full\n", 1), "a full disk")
+    with open("dead.restart.50", "rb") as file:
+        part = file.read(1800)
+    with open("cut.restart", "wb") as file:
+        file.write(part)
+    check("cut.restart" in run_styles(1, "read_restart cut.restart\n", 1), "a restart file that was cut")
+
+
 def check_styles_misuse():
     setup = HEAD.format(sides="f") + "read_data start.data\n" + FIXES
     pair = "pair_style carom gran/hooke 2e5 NULL 50.0 NULL 0.5 1\n"
@@ -159,6 +234,8 @@ def check_styles_misuse():
         (setup + pair + every + "fix r all rigid/small molecule\nrun 1\n", "ERROR"),
         (points + pair + every + "run 1\n", "atom_style sphere"),
         (setup + "fix s all carom/springs 1\n", "takes no words"),
+        ("read_restart none.restart\n", "Cannot open restart file none.restart"),
+        (setup + "fix n all carom/nothing\n", "Unrecognized fix style 'carom/nothing'"),
     ):
         check(text in run_styles(1, script, 1), text)
 
@@ -212,6 +289,8 @@ with tempfile.TemporaryDirectory() as folder:
     check_restart(LAWS[1])
     if styles != "NONE":
         check_styles_restart(LAWS[1])
+        check_styles_virials(LAWS[1])
+        check_styles_death(LAWS[1])
         check_styles_misuse()
         check_plugin()
     check_misuse()
