@@ -17,6 +17,8 @@ void grain_list_free(grain_list *list)
 	free(list->springs);
 	free(list->fresh);
 	free(list->ids);
+	free(list->sources);
+	free(list->known);
 	*list = (grain_list){ 0 };
 }
 
@@ -34,9 +36,11 @@ static int64_t room_for(int64_t count) { return count + count / 8 + 64; }
 
 static bool reserve(grain_list *list, int64_t rows, int64_t sides, int64_t entries, int64_t spheres)
 {
-	if (spheres >= list->id_room) {
-		list->id_room = room_for(spheres);
-		if (!renew(&list->ids, sizeof *list->ids, list->id_room))
+	if (spheres >= list->sphere_room) {
+		list->sphere_room = room_for(spheres);
+		if (!renew(&list->ids, sizeof *list->ids, list->sphere_room) ||
+			!renew(&list->sources, sizeof *list->sources, list->sphere_room) ||
+			!renew(&list->known, sizeof *list->known, list->sphere_room))
 			return false;
 	}
 	if (rows >= list->row_room) {
@@ -89,10 +93,22 @@ static uint32_t find_entry(const grain_list *list, uint32_t near, uint32_t far)
 	return (uint32_t)e;
 }
 
-static void keep_ids(grain_list *list, const void *ids, bool wide, int64_t spheres)
+/// Number the ghosts that stand in entries, in the caller's order, behind the own ones: only these
+/// are read in steps.
+static void know_spheres(grain_list *list, const carom_sphere_neighbours *rows, const void *ids, bool wide, int64_t spheres)
 {
-	for (int64_t i = 0; i < spheres; i++)
-		list->ids[i] = wide ? ((const uint64_t *)ids)[i] : ((const uint32_t *)ids)[i];
+	const int64_t own = rows->count;
+	memset(list->known, 0, (size_t)spheres * sizeof *list->known);
+	for (int64_t k = 0; k < (own > 0 ? rows->first[own] : 0); k++)
+		list->known[rows->other[k]] = 1;
+	list->spheres = 0;
+	for (int64_t i = 0; i < spheres; i++) {
+		if (i >= own && !list->known[i])
+			continue;
+		list->known[i] = (uint32_t)list->spheres;
+		list->sources[list->spheres] = (uint32_t)i;
+		list->ids[list->spheres++] = wide ? ((const uint64_t *)ids)[i] : ((const uint32_t *)ids)[i];
+	}
 }
 
 static int64_t count_entries(const carom_sphere_neighbours *rows)
@@ -116,7 +132,7 @@ static void add_row(grain_list *list, const carom_sphere_neighbours *rows, uint3
 		if (other > i) {
 			list->sides[side++] = 2 * (uint32_t)list->count;
 			list->ends[list->count][0] = i;
-			list->ends[list->count++][1] = other;
+			list->ends[list->count++][1] = list->known[other];
 			continue;
 		}
 		const uint32_t entry = find_entry(list, other, i);
@@ -137,13 +153,13 @@ bool grain_list_make(
 	list->rows = count;
 	list->count = list->window = 0;
 	list->steps++;
-	keep_ids(list, ids, wide, spheres);
+	know_spheres(list, rows, ids, wide, spheres);
 	for (int64_t i = 0; i < count; i++)
 		add_row(list, rows, (uint32_t)i);
 	list->first[count] = list->count;
 	list->row[count] = sides;
 	for (int k = 0; k < ENTRIES_AT_ONCE; k++)
-		list->ends[list->count + k][0] = list->ends[list->count + k][1] = (uint32_t)spheres;
+		list->ends[list->count + k][0] = list->ends[list->count + k][1] = (uint32_t)list->spheres;
 	memset(list->places, 0, (size_t)(list->count + ENTRIES_AT_ONCE) * sizeof *list->places);
 	if (springs && !reserve_springs(list)) {
 		grain_list_free(list);
@@ -156,5 +172,6 @@ size_t grain_list_bytes(const grain_list *list)
 {
 	return (size_t)list->row_room * 2 * sizeof(int64_t) +
 		(size_t)list->entry_room * (sizeof *list->ends + sizeof *list->places) + (size_t)list->side_room * sizeof *list->sides +
-		(size_t)list->spring_room * 2 * sizeof *list->springs + (size_t)list->id_room * sizeof *list->ids;
+		(size_t)list->spring_room * 2 * sizeof *list->springs +
+		(size_t)list->sphere_room * (sizeof *list->ids + 2 * sizeof *list->sources);
 }

@@ -26,12 +26,15 @@ typedef struct grain_list {
 	uint32_t *places;     ///< [count] of contacts in the last step, rising; 0: none
 	double (*springs)[4]; ///< by places, of near ends, and 0; place 0 has no length
 	double (*fresh)[4];   ///< where those of the next step go
-	uint64_t *ids;        ///< of the spheres, as they were when the list was made
+	int64_t spheres;      ///< that the list knows: own ones, and ghosts that stand in an entry
+	uint32_t *sources;    ///< [spheres] which sphere of the caller's each of them is; rising
+	uint64_t *ids;        ///< [spheres] as they were when the list was made
+	uint32_t *known;      ///< [caller's spheres] which sphere of the list a ghost is; 0: none
 	/// For each row, from the first entry that it has to its last one with a near end that is not
 	/// beyond it: the most.
 	int64_t window;
 	int64_t steps; ///< since creation, and lists: another number where springs may be others
-	int64_t row_room, entry_room, side_room, id_room, spring_room;
+	int64_t row_room, entry_room, side_room, sphere_room, spring_room;
 } grain_list;
 
 void grain_list_free(grain_list *list);
@@ -43,7 +46,7 @@ bool grain_list_make(
 	grain_list *list, const carom_sphere_neighbours *rows, const void *ids, bool wide, int64_t spheres, bool springs);
 size_t grain_list_bytes(const grain_list *list);
 
-/// The sphere on the other side.
+/// The sphere on the other side, as the list counts them.
 static inline uint32_t grain_list_other(const grain_list *list, uint32_t side) { return list->ends[side >> 1][1 - (side & 1)]; }
 
 #ifdef __cplusplus

@@ -130,14 +130,16 @@ typedef struct step {
 /// What entries and contacts read of a sphere, side by side: it is read once for each of them.
 static ALWAYS_INLINE void pack_spheres(grains *g, const grain_atoms *a)
 {
-	for (int64_t i = 0; i < a->count; i++) {
+	const grain_list *const list = &g->list;
+	for (int64_t k = 0; k < list->spheres; k++) {
+		const size_t i = list->sources[k];
 		const double r = a->radii[i];
 		const lanes radius = { r, r, r, 1 };
-		g->centres[i] = LOAD(a->centres + 3 * i, r);
-		g->motions[i].velocity = LOAD(a->velocities + 3 * i, 0);
-		g->motions[i].spin = radius * LOAD(a->spins + 3 * i, a->masses[i]);
+		g->centres[k] = LOAD(a->centres + 3 * i, r);
+		g->motions[k].velocity = LOAD(a->velocities + 3 * i, 0);
+		g->motions[k].spin = radius * LOAD(a->spins + 3 * i, a->masses[i]);
 	}
-	g->centres[a->count] = (lanes){ 0 };
+	g->centres[list->spheres] = (lanes){ 0 };
 }
 
 /// From the far centre to the near one, and the sum of radii.
@@ -179,7 +181,7 @@ static void part_centres(const grain_list *list, block *b)
 static void weigh_frozen(const grain_list *list, const grain_atoms *a, block *b)
 {
 	for (int c = 0; c < b->count; c++) {
-		const uint32_t i = list->ends[b->entry[c]][0], j = list->ends[b->entry[c]][1];
+		const uint32_t i = list->ends[b->entry[c]][0], j = list->sources[list->ends[b->entry[c]][1]];
 		if ((a->groups[i] | a->groups[j]) & a->frozen) {
 			b->masses[c][3] = a->masses[a->groups[j] & a->frozen ? i : j];
 			b->spin[c][3] = 1;
@@ -212,7 +214,7 @@ static void sum_virial(const grains *g, const step *s, int64_t i)
 			continue;
 		const double *const f = force_of(g, place), half = list->sides[k] & 1 ? -0.5 : 0.5;
 		const double *const xi = s->atoms->centres + 3 * i;
-		const double *const xj = s->atoms->centres + 3 * (size_t)grain_list_other(list, list->sides[k]);
+		const double *const xj = s->atoms->centres + 3 * (size_t)list->sources[grain_list_other(list, list->sides[k])];
 		const double dx = half * (xi[0] - xj[0]), dy = half * (xi[1] - xj[1]), dz = half * (xi[2] - xj[2]);
 		const double values[6] = { dx * f[0], dy * f[1], dz * f[2], dx * f[1], dx * f[2], dy * f[2] };
 		for (int n = 0; n < 6; n++) {
@@ -396,7 +398,7 @@ bool grains_list(grains *g, const grain_atoms *atoms, spring_store *springs)
 	if (carom_spheres_update(g->spheres, &input) || carom_spheres_get_neighbours(g->spheres, &rows))
 		return fail(g, carom_error_text(g->context));
 	if (!grain_list_make(&g->list, &rows, atoms->ids, atoms->wide, atoms->count, springs != NULL) || !reserve_forces(g) ||
-		!reserve_spheres(g, atoms->count))
+		!reserve_spheres(g, g->list.spheres))
 		return fail(g, "out of memory: contacts");
 	g->stats.list_builds++;
 	if (springs)
