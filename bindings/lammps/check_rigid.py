@@ -265,6 +265,24 @@ def check_misuse():
         check(text in run(1, script, 1), text)
 
 
+def check_newcomers():
+    """Bodies that come between two runs, or while one lasts, take part; a restart file fits the fix that reads it."""
+    setup = stand("0 0 -1", "plate.obj").replace("L.obj", "L.obj scale 0.5")  # atoms that fix deposit makes have a radius of 0.5
+    pour = "region above block -1 1 -1 1 3 5\nregion all block -7 7 -7 7 -1 7\n"
+    pour += "fix pour all deposit 2 2 100 4711 region above near 2 vz -1 -1\n"
+    parts = setup.split("fix bodies")
+    ends = set()
+    for processes in (1, 3):
+        run(processes, parts[0] + pour + "fix bodies" + parts[1] + "run 500\ncreate_atoms 2 single -3 -3 0.6 units box\n" +
+            "set atom 6 diameter 1.9\nrun 1500\nwrite_restart end.restart\n" + DUMP)
+        rows, end = dump()
+        ends.add(end)
+        check(len(rows) == 6 and all(0.1 < row[4] < 3 for row in rows), f"six bodies on the floor: {rows}")
+    check(len(ends) == 1, f"newcomers: one end, not {ends}")
+    again = "newton off\nread_restart end.restart\ncomm_modify vel yes cutoff 2.2\nfix bodies" + parts[1].replace("wall plate.obj", "")
+    check("the restart file has 1 walls, and the fix has 0" in run(1, again + "run 1\n", 1), "walls of a restart file")
+
+
 def check_guide():
     """The block of the guide runs in a folder with the files that it names."""
     with open(guide, encoding="utf-8") as file:
@@ -307,5 +325,6 @@ with tempfile.TemporaryDirectory() as folder:
     check_walls()
     check_free()
     check_misuse()
+    check_newcomers()
     check_guide()
 print("concave bodies inside LAMMPS are right")

@@ -625,8 +625,10 @@ void FixCaromRigid::write_restart(FILE *file)
 {
 	if (comm->me != 0)
 		return;
-	const int size = (int)(sizeof origin + walls.size() * sizeof(wall_state));
+	const int size = (int)(2 * sizeof origin + walls.size() * sizeof(wall_state));
+	const double count = (double)walls.size();
 	fwrite(&size, sizeof size, 1, file);
+	fwrite(&count, sizeof count, 1, file);
 	fwrite(&origin, sizeof origin, 1, file);
 	for (const wall &w : walls)
 		fwrite(&w.state, sizeof w.state, 1, file);
@@ -634,9 +636,15 @@ void FixCaromRigid::write_restart(FILE *file)
 
 void FixCaromRigid::restart(char *data)
 {
+	double count = 0;
+	std::memcpy(&count, data, sizeof count);
+	if (count != (double)walls.size())
+		fail("the restart file has " + text_of(count) + " walls, and the fix has " + std::to_string(walls.size()));
+	data += sizeof count;
 	std::memcpy(&origin, data, sizeof origin);
+	data += sizeof origin;
 	for (size_t k = 0; k < walls.size(); k++)
-		std::memcpy(&walls[k].state, data + sizeof origin + k * sizeof(wall_state), sizeof(wall_state));
+		std::memcpy(&walls[k].state, data + k * sizeof(wall_state), sizeof(wall_state));
 }
 
 int FixCaromRigid::size_restart(int i) { return 1 + RIGID_TURN + (int)rigid_touches_size(&touches, i); }
