@@ -61,9 +61,9 @@ may_include src/proximity base/ math/ geom/ tree/ mesh/ bvh/ surface/ frame/ swe
 may_include src/lab "${seen[@]}" sweep/ proximity/ world/ lab/ carom/
 # Beside frame and contact: they see what is to its left, and neither it nor each other. The world sees swept scenes.
 may_include src/spheres base/ math/ geom/ tree/ mesh/ bvh/ vulkan/ spheres/ carom/
-# Graphics devices: the base alone, and spheres see them.
+# Graphics devices: the base alone, and spheres and sweeps see them.
 may_include src/vulkan base/ vulkan/ carom/
-may_include src/sweep base/ math/ geom/ tree/ mesh/ bvh/ sweep/ carom/
+may_include src/sweep base/ math/ geom/ tree/ mesh/ bvh/ vulkan/ sweep/ carom/
 # The surroundings: simulations see the library alone and no other simulation; files are told of shapes; scenes join them all; pictures
 # know no simulation. The commands stand on top.
 may_include sim/base carom/ sim/base/

@@ -11,6 +11,7 @@
 #define CAROM_SWEEP_H
 
 #include "carom/mesh.h"
+#include "carom/vulkan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,10 +80,20 @@ typedef struct carom_sweep_def {
 	/// CAROM_SWEEP_SORT and CAROM_SWEEP_CUBIC need: without it they are refused. In a world,
 	/// carom_world_def.lab brings it along.
 	const struct cr_sweep_lab *lab;
+	/// NULL, or a device of the same context, which must outlive the scene: it finds the pairs of
+	/// features whose boxes meet and filters them; the processor tests those that are left, and
+	/// finds the same impacts. Then there is no front; method, volume and build are for a fallback.
+	/// Not with a method or test of the laboratory. Device memory is not counted in
+	/// carom_sweep_stats. A device that fails is an error of the search (carom_create_device lists
+	/// them), after which it may be made again.
+	carom_device *device;
+	/// Where the device fails, or has no room, the processor does that search alone, with the same
+	/// impacts; carom_sweep_stats.device_fallbacks counts it.
+	bool device_fallback;
 } carom_sweep_def;
 
 /// AUTO, 18-DOP, median, certified, tolerance 1e-6, no separation, orphan sets, pruning, 0.3, 0.45,
-/// 256 MiB, no laboratory. Thread-safe.
+/// 256 MiB, no laboratory, no device. Thread-safe.
 CAROM_API carom_sweep_def carom_default_sweep_def(void);
 
 /// A mesh of the scene. Start from carom_default_sweep_mesh_def. Open, closed, manifold or not;
@@ -214,10 +225,13 @@ typedef struct carom_sweep_stats {
 	int64_t orphans_vf, orphans_ee; ///< size of the orphan sets
 	int64_t tests_vf, tests_ee;     ///< elementary tests
 	int64_t filtered;               ///< of these ruled out by the filters
+	/// Of the tests those that a device left to the processor; 0 without one.
+	int64_t device_left;
+	int64_t device_fallbacks; ///< searches of the processor in the device's place since creation
 	int64_t hits_vf, hits_ee, undecided;
 	/// Building and refitting; traversal; elementary tests; orphans, with their tests; putting in
 	/// order. Where several workers traverse and test, the time of both is divided in the ratio of
-	/// the time that the workers spent on each.
+	/// the time that the workers spent on each. With a device its work counts as traversal.
 	double ms_total, ms_trees, ms_front, ms_tests, ms_orphans, ms_sort;
 	/// Memory of the scene, of that the front; the most ever.
 	size_t bytes, bytes_front, bytes_peak;

@@ -2,8 +2,8 @@
 /// sweep_tree.c (boxes), sweep_search.c (traversal and tests) and sweep_sort.c (results).
 #include "base/parallel.h"
 #include "base/time.h"
+#include "sweep/device_sweep.h"
 #include "sweep/sweep_cookies.h"
-#include "sweep/sweep_state.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,9 +84,20 @@ static void free_places(carom_sweep *s)
 	s->scene_begin = s->scene_end = NULL;
 }
 
+/// Forget all that is on a device. A library without Vulkan has none.
+static void leave_device(carom_sweep *s)
+{
+#ifdef CR_HAVE_VULKAN
+	cr_free_device_sweep(s);
+#else
+	(void)s;
+#endif
+}
+
 /// Everything that the first search made, and the last one found.
 static void forget_search(carom_sweep *s)
 {
+	leave_device(s);
 	cr_front_free(&s->context, &s->front);
 	s->front_held = s->front_due = s->front_over = false;
 	if (s->line)
@@ -374,14 +385,17 @@ carom_result carom_sweep_set_filter(carom_sweep *sweep, int32_t mesh, uint64_t c
 
 // ---- Searching ----
 
-/// Triangles of one group never hit each other: those of a mesh without self-collision, and those
-/// of all rigid meshes together.
+int32_t cr_group_of_mesh(const carom_sweep *s, int64_t mesh)
+{
+	const cr_sweep_mesh *m = &s->meshes.data[mesh];
+	return m->is_rigid ? 0 : m->self ? -1 : (int32_t)mesh + 1;
+}
+
 static void make_groups(const carom_sweep *s, int32_t *groups)
 {
 	for (int64_t i = 0; i < s->triangle_numbers.count; i++) {
 		const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, s->triangles.data[3 * i]);
-		const cr_sweep_mesh *m = &s->meshes.data[mesh];
-		groups[i] = m->is_rigid ? 0 : m->self ? -1 : mesh + 1;
+		groups[i] = cr_group_of_mesh(s, mesh);
 	}
 }
 
@@ -493,7 +507,8 @@ static bool reserve_sizes(carom_sweep *s)
 	return cr_array_reserve(&s->context, &s->sizes, s->sizes.count);
 }
 
-carom_result cr_prepare_sweep(carom_sweep *s)
+/// Make the tree and put places in order as far as that is not done. There are triangles.
+static carom_result place_features(carom_sweep *s)
 {
 	if (!s->built && !(s->built = build(s))) {
 		forget_search(s);
@@ -504,18 +519,21 @@ carom_result cr_prepare_sweep(carom_sweep *s)
 	if (!reserve_sizes(s))
 		return cr_fail_memory(&s->context, "the boxes of a sweep");
 	cr_parallel_for(&s->context, order_places, s->order.vertex_count, PLACES_AT_ONCE, s);
-	cr_bound_sweep(s, 1);
-	s->bounded = true;
 	return CAROM_SUCCESS;
 }
 
-void cr_bound_sweep(carom_sweep *s, double until)
+double cr_sweep_largest(const carom_sweep *s)
 {
 	double largest = 0;
 	for (int64_t i = 0; i < s->meshes.count; i++)
 		largest = fmax(largest, largest_of(&s->meshes.data[i]));
+	return largest;
+}
+
+void cr_bound_sweep(carom_sweep *s, double until)
+{
 	const double separation = s->def.min_separation + cr_sweep_bulge(s);
-	const cr_sweep_bounds bounds = { s->scene_begin, s->scene_end, largest, separation, s->def.tolerance, until,
+	const cr_sweep_bounds bounds = { s->scene_begin, s->scene_end, cr_sweep_largest(s), separation, s->def.tolerance, until,
 		s->sizes.count > 0 ? s->sizes.data : NULL };
 	cr_sweep_tree_refit(&s->context, &s->tree, &bounds);
 }
@@ -529,6 +547,7 @@ static void count_scene(carom_sweep *s)
 		.nodes = s->built ? s->tree.node_count : 0,
 		.orphans_vf = s->built ? s->scene.orphan_faces.count : 0,
 		.orphans_ee = s->built ? s->scene.orphan_edges.count : 0,
+		.device_fallbacks = s->device_fallbacks,
 	};
 }
 
@@ -536,6 +555,28 @@ static void count_memory(carom_sweep *s)
 {
 	s->stats.bytes = atomic_load(&s->context.memory_in_use);
 	s->stats.bytes_peak = atomic_load(&s->context.memory_peak);
+}
+
+static carom_result search_on_processor(carom_sweep *s, bool earliest, double start)
+{
+	if (!s->bounded)
+		cr_bound_sweep(s, 1);
+	s->bounded = true;
+	s->stats.ms_trees = cr_time_ms() - start;
+	return cr_search_sweep(s, earliest) ? CAROM_SUCCESS : cr_fail_memory(&s->context, "the impacts of a sweep");
+}
+
+/// Does the processor search in the place of a device that has failed?
+static bool falls_back(carom_sweep *s)
+{
+	leave_device(s);
+	if (!s->def.device_fallback)
+		return false;
+	cr_log(&s->context, CAROM_LOG_WARNING, "the processor finds the impacts of a sweep in the device's place: %s",
+		carom_error_text(&s->context));
+	s->device_fallbacks++;
+	count_scene(s);
+	return true;
 }
 
 /// Both searches: the impacts are in the lists of the workers. There are none where there are no
@@ -546,14 +587,15 @@ static carom_result search(carom_sweep *s, bool earliest, double start)
 	count_scene(s);
 	if (s->triangle_numbers.count == 0)
 		return CAROM_SUCCESS;
-	const carom_result result = cr_prepare_sweep(s);
+	carom_result result = place_features(s);
 	if (result != CAROM_SUCCESS)
 		return result;
 	count_scene(s);
+	if (!s->def.device)
+		return search_on_processor(s, earliest, start);
 	s->stats.ms_trees = cr_time_ms() - start;
-	if (!cr_search_sweep(s, earliest))
-		return cr_fail_memory(&s->context, "the impacts of a sweep");
-	return CAROM_SUCCESS;
+	result = cr_search_sweep_on_device(s, earliest);
+	return result != CAROM_SUCCESS && falls_back(s) ? search_on_processor(s, earliest, start) : result;
 }
 
 /// A search succeeded: the next motion begins a new step. (After one that failed it belongs to the

@@ -4,6 +4,7 @@
 #include "mesh/topology.h"
 #include "sweep/sweep_cookies.h"
 #include "sweep/sweep_state.h"
+#include "vulkan/gpu_device.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,6 +12,23 @@
 // ---- Definitions ----
 
 static const char lab_field[] = "carom_sweep_def.lab (carom/lab.h)";
+
+static carom_result check_device(carom_context *context, const carom_sweep_def *def)
+{
+	if (!def->device)
+		return CAROM_SUCCESS;
+	// Failures of the device are told to its context.
+	if (cr_context_root(cr_device_context(def->device)) != cr_context_root(context))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sweep_def.device is of another context");
+	if (def->method == CAROM_SWEEP_PHC || def->method == CAROM_SWEEP_SORT)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"carom_sweep_def.method is CAROM_SWEEP_%s, which does not go with carom_sweep_def.device",
+			def->method == CAROM_SWEEP_PHC ? "PHC" : "SORT");
+	if (def->test == CAROM_SWEEP_CUBIC)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"carom_sweep_def.test is CAROM_SWEEP_CUBIC, which does not go with carom_sweep_def.device");
+	return CAROM_SUCCESS;
+}
 
 carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *def)
 {
@@ -31,6 +49,9 @@ carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *d
 	if (!def->lab && def->test == CAROM_SWEEP_CUBIC)
 		return cr_fail(
 			context, bad, "carom_sweep_def.test is CAROM_SWEEP_CUBIC, which only the laboratory has: set %s", lab_field);
+	const carom_result result = check_device(context, def);
+	if (result != CAROM_SUCCESS)
+		return result;
 	if (!(def->tolerance > 0 && def->tolerance <= CAROM_MAX_COORDINATE))
 		return cr_fail(
 			context, bad, "carom_sweep_def.tolerance is %g, not above 0 and at most %g", def->tolerance, CAROM_MAX_COORDINATE);

@@ -8,7 +8,7 @@
 /// and counters are sums.
 #include "base/parallel.h"
 #include "base/time.h"
-#include "sweep/sweep_state.h"
+#include "sweep/device_sweep.h"
 
 #include <math.h>
 #include <string.h>
@@ -424,3 +424,37 @@ bool cr_search_sweep(carom_sweep *s, bool earliest)
 	s->stats.bytes_front = cr_front_bytes(&s->front);
 	return !any_failed(s);
 }
+
+#ifdef CR_HAVE_VULKAN
+carom_result cr_search_sweep_on_device(carom_sweep *s, bool earliest)
+{
+	if (!make_workers(s))
+		return cr_fail_memory(&s->context, "the impacts of a sweep");
+	const double start = cr_time_ms();
+	start_job(s, earliest);
+	for (int i = 0; i < s->context.thread_count; i++)
+		cr_start_sweep_worker(s->workers[i], &s->job, false);
+	const carom_result result = cr_find_on_device(s);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_parallel_for(&s->context, finish_workers, s->context.thread_count, 1, s);
+	s->steps++;
+	carom_sweep_stats *stats = &s->stats;
+	const int64_t vf = stats->tests_vf, ee = stats->tests_ee;
+	stats->tests_vf = stats->tests_ee = 0;
+	count_tests(s);
+	stats->device_left = stats->tests_vf + stats->tests_ee;
+	stats->filtered += vf + ee - stats->device_left;
+	stats->tests_vf = vf;
+	stats->tests_ee = ee;
+	stats->ms_tests = mean_test_time(s);
+	stats->ms_front = cr_time_ms() - start - stats->ms_tests;
+	return any_failed(s) ? cr_fail_memory(&s->context, "the impacts of a sweep") : CAROM_SUCCESS;
+}
+#else
+carom_result cr_search_sweep_on_device(carom_sweep *s, bool earliest)
+{
+	(void)earliest; // nobody has a device
+	return cr_fail(&s->context, CAROM_UNSUPPORTED, "this library was built without Vulkan (CAROM_VULKAN=OFF)");
+}
+#endif

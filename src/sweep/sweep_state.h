@@ -48,7 +48,9 @@ struct carom_sweep {
 	int round;                 // of a search for the earliest impact
 	cr_sweep_worker **workers; // [context.thread_count], NULL before the first search
 	CR_ARRAY(cr_sweep_pair) tasks, next_tasks;
-	cr_sweep_line *line; // CAROM_SWEEP_SORT; NULL: not made
+	cr_sweep_line *line;               // CAROM_SWEEP_SORT; NULL: not made
+	struct cr_device_sweep *on_device; // device_sweep.h; NULL: nothing is there
+	int64_t device_fallbacks;
 	bool front_held;
 	bool front_due;       // to be rebuilt: it has sprouted too much, or is mostly stale
 	bool front_stale;     // to be pruned
@@ -69,15 +71,21 @@ struct carom_sweep {
 /// Check the fields of a mesh, and its triangles.
 carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_def *def);
 
-/// Make the tree and bound the step as far as that is not done. There are triangles.
-carom_result cr_prepare_sweep(carom_sweep *sweep);
 /// Boxes that hold the motion from time 0 to until.
 void cr_bound_sweep(carom_sweep *sweep, double until);
 /// The largest bulge of the meshes that turn in this step; 0: none does.
 double cr_sweep_bulge(const carom_sweep *sweep);
+/// The largest coordinate of the step.
+double cr_sweep_largest(const carom_sweep *sweep);
+/// The group of a mesh's triangles, which never hit each other: that of a mesh without
+/// self-collision, that of all rigid meshes together, or -1.
+int32_t cr_group_of_mesh(const carom_sweep *sweep, int64_t mesh);
 /// Find all impacts, or the earliest: in the lists of the workers. False when out of memory. Fills
 /// stats.
 bool cr_search_sweep(carom_sweep *sweep, bool earliest);
+/// Search with the help of def.device. There are places of the step, and no boxes are needed. The
+/// lists of the workers are of no use after a failure.
+carom_result cr_search_sweep_on_device(carom_sweep *sweep, bool earliest);
 /// Put the impacts of the workers in order: hits. False when out of memory.
 bool cr_sort_sweep_hits(carom_sweep *sweep);
 /// How a definition wants pairs of features to be tested, and the public name of a verdict

@@ -249,11 +249,11 @@ void cr_sweep_worker_add(cr_sweep_worker *w, cr_swept_kind kind, const cr_featur
 
 // ---- Filters ----
 
-static int32_t mesh_of_node(const cr_sweep_worker *w, int32_t node, int32_t guess)
+/// The mesh of a vertex of the scene; most often it is the one that is guessed.
+static int32_t guess_mesh(const cr_sweep_worker *w, int32_t number, int32_t guess)
 {
 	const cr_sweep_job *job = w->job;
-	const int32_t corner = w->walk.tree->scene->triangles[3 * (int64_t)~w->walk.tree->nodes[node].right];
-	const int32_t vertex = job->order->given_vertices[corner];
+	const int32_t vertex = job->order->given_vertices[number];
 	if (vertex >= job->mesh_vertices[guess] && vertex < job->mesh_vertices[guess + 1])
 		return guess;
 	return cr_mesh_of_vertex(job->mesh_vertices, job->mesh_count, vertex);
@@ -275,6 +275,20 @@ static bool do_meshes_meet(cr_sweep_worker *w, int32_t a, int32_t b)
 	return known->meet;
 }
 
+bool cr_sweep_worker_admits(cr_sweep_worker *w, int32_t vertex_a, int32_t vertex_b)
+{
+	if (!w->job->filters)
+		return true;
+	const int32_t a = w->last_mesh[0] = guess_mesh(w, vertex_a, w->last_mesh[0]);
+	const int32_t b = w->last_mesh[1] = guess_mesh(w, vertex_b, w->last_mesh[1]);
+	return a == b || do_meshes_meet(w, a < b ? a : b, a < b ? b : a);
+}
+
+static int32_t corner_of_node(const cr_sweep_tree *tree, int32_t node)
+{
+	return tree->scene->triangles[3 * (int64_t)~tree->nodes[node].right];
+}
+
 /// Leave out the pairs of leaves whose meshes do not meet.
 static void filter_leaves(cr_sweep_worker *w)
 {
@@ -282,9 +296,7 @@ static void filter_leaves(cr_sweep_worker *w)
 	int32_t kept = 0;
 	for (int32_t i = 0; i < walk->leaf_count; i++) {
 		const cr_leaf_pair p = walk->leaves[i];
-		const int32_t a = w->last_mesh[0] = mesh_of_node(w, p.nodes.a, w->last_mesh[0]);
-		const int32_t b = w->last_mesh[1] = mesh_of_node(w, p.nodes.b, w->last_mesh[1]);
-		if (a == b || do_meshes_meet(w, a < b ? a : b, a < b ? b : a))
+		if (cr_sweep_worker_admits(w, corner_of_node(walk->tree, p.nodes.a), corner_of_node(walk->tree, p.nodes.b)))
 			walk->leaves[kept++] = p;
 	}
 	walk->leaf_count = kept;

@@ -98,6 +98,8 @@ void cr_free_sweep_worker(carom_context *context, cr_sweep_worker *worker);
 /// Prepare for a step: everything found is forgotten.
 void cr_start_sweep_worker(cr_sweep_worker *worker, cr_sweep_job *job, bool keep_front);
 
+/// Do the filters of meshes let a feature with one vertex of the scene meet one with the other?
+bool cr_sweep_worker_admits(cr_sweep_worker *worker, int32_t vertex_a, int32_t vertex_b);
 /// Test a pair of features that is not from the tree.
 void cr_sweep_worker_add(cr_sweep_worker *worker, cr_swept_kind kind, const cr_feature_pair *pair);
 /// Walk from a node of the BVTT. Nodes to be kept in the front go to the blocks, under the number

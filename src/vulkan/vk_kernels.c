@@ -33,8 +33,17 @@
 #include "carom_sort_count_wide.spv.h"
 #include "carom_sort_scatter.spv.h"
 #include "carom_sort_scatter_wide.spv.h"
+#include "carom_sweep_edge_leaves.spv.h"
+#include "carom_sweep_edge_points.spv.h"
+#include "carom_sweep_face_leaves.spv.h"
+#include "carom_sweep_face_points.spv.h"
+#include "carom_sweep_filter_edges.spv.h"
+#include "carom_sweep_filter_faces.spv.h"
+#include "carom_sweep_search_edges.spv.h"
+#include "carom_sweep_search_faces.spv.h"
 #include "carom_tree_cost.spv.h"
 #include "carom_tree_fit.spv.h"
+#include "carom_tree_fit_boxes.spv.h"
 #include "carom_tree_shape.spv.h"
 
 typedef struct kernel_code {
@@ -78,6 +87,15 @@ static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_GRAINS_FORCE] = CODE(grains_force),
 	[CR_KERNEL_GRAINS_MOVE] = CODE(grains_move),
 	[CR_KERNEL_GRAINS_SUM] = CODE(grains_sum),
+	[CR_KERNEL_TREE_FIT_BOXES] = CODE(tree_fit_boxes),
+	[CR_KERNEL_SWEEP_FACE_POINTS] = CODE(sweep_face_points),
+	[CR_KERNEL_SWEEP_EDGE_POINTS] = CODE(sweep_edge_points),
+	[CR_KERNEL_SWEEP_FACE_LEAVES] = CODE(sweep_face_leaves),
+	[CR_KERNEL_SWEEP_EDGE_LEAVES] = CODE(sweep_edge_leaves),
+	[CR_KERNEL_SWEEP_SEARCH_FACES] = CODE(sweep_search_faces),
+	[CR_KERNEL_SWEEP_SEARCH_EDGES] = CODE(sweep_search_edges),
+	[CR_KERNEL_SWEEP_FILTER_FACES] = CODE(sweep_filter_faces),
+	[CR_KERNEL_SWEEP_FILTER_EDGES] = CODE(sweep_filter_edges),
 	[CR_KERNEL_BOXES_BUILD] = { .name = "boxes_build" },
 	[CR_KERNEL_BOXES_REFIT] = { .name = "boxes_refit" },
 };

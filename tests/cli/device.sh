@@ -47,6 +47,23 @@ if "$CAROM" info --devices | grep -q 'kind .*cpu' && ! "$CAROM" info --devices |
 	expect 1 err 'runs on the processor, and is used only where its name or index is given' spheres row.csv --backend vulkan
 fi
 
+# Impacts of a mesh that moves: a triangle falls through another one.
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0.2 0.2 0.5\nv 0.6 0.2 0.5\nv 0.2 0.6 0.7\nf 1 2 3\nf 4 5 6\n' > first.obj
+sed 's/ 0\.[57]$/ -1/' first.obj > second.obj
+expect 2 err '.--device needs --backend vulkan' ccd first.obj second.obj --device 0
+expect 2 err '.--method is one of the processor' ccd first.obj second.obj --backend vulkan --method bvh
+expect 2 err '.--test cubic filters nothing' ccd first.obj second.obj --backend vulkan --test cubic
+expect 0 out '"hash"' ccd first.obj second.obj --json --hits cpu.txt
+hash=$(field hash out)
+expect 0 out '"method":[[:space:]]*"device"' ccd first.obj second.obj --json --hits gpu.txt --backend vulkan --device "$index" --oracle
+same hash "$(field hash out)" "$hash"
+grep -q '^vf 3 ' gpu.txt || fail "no impact: $(cat gpu.txt)"
+cmp cpu.txt gpu.txt || fail "other impacts: $(cat gpu.txt)"
+for name in sweep_search_edges sweep_filter_faces; do
+	grep -q "\"name\":[[:space:]]*\"$name\"" out || fail "kernel $name has no time: $(cat out)"
+done
+expect 0 out 'of these left to the processor' ccd first.obj second.obj --backend vulkan --device "$index"
+
 # Whole steps of a scene of spheres: the state of the processor.
 expect 2 err '.--device and --kernels need --backend vulkan' run "$CAROM_SOURCE/scenes/grains1.json" --device 0
 expect 1 err 'has no spheres, and nothing else runs on a device' run "$CAROM_SOURCE/scenes/pile27.json" --steps 1 --no-picture --backend vulkan --device "$index"

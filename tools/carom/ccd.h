@@ -13,7 +13,8 @@
 typedef struct ccd_options {
 	frames_source source;
 	const char *hits; ///< file for the impacts, or NULL
-	int method, volume, build, test, simd;
+	int method, volume, build, test, simd, backend;
+	const char *device; ///< with --backend vulkan; NULL: auto
 	double tolerance, separation;
 	int64_t threads;
 	bool no_orphans, no_pruning, earliest, oracle, json;
@@ -38,6 +39,7 @@ typedef struct ccd_run {
 	uint64_t hash;
 	int threads;
 	carom_simd simd;
+	carom_device *device;         ///< with --backend vulkan
 	oracle_difference difference; ///< with --oracle
 	cJSON *warnings;
 } ccd_run;

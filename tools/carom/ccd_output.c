@@ -1,6 +1,7 @@
 // The output of `carom ccd`: means over the steps, as text or JSON. See ccd.h.
 #include "ccd.h"
 
+#include "devices.h"
 #include "report.h"
 
 #include <math.h>
@@ -40,6 +41,7 @@ static const field COUNTS[] = {
 	{ "tests_vf", offsetof(carom_sweep_stats, tests_vf) },
 	{ "tests_ee", offsetof(carom_sweep_stats, tests_ee) },
 	{ "filtered", offsetof(carom_sweep_stats, filtered) },
+	{ "device_left", offsetof(carom_sweep_stats, device_left) },
 };
 enum { TIME_COUNT = sizeof TIMES / sizeof TIMES[0], NUMBER_COUNT = sizeof COUNTS / sizeof COUNTS[0] };
 
@@ -124,9 +126,14 @@ static void add_steps(cJSON *json, const ccd_run *run)
 	}
 }
 
+static const char *method_word(const ccd_options *o, const ccd_run *run)
+{
+	return run->device ? "device" : ccd_method_words[o->method];
+}
+
 static void add_settings(cJSON *json, const ccd_options *o, const ccd_run *run)
 {
-	cJSON_AddStringToObject(json, "method", ccd_method_words[o->method]);
+	cJSON_AddStringToObject(json, "method", method_word(o, run));
 	cJSON_AddStringToObject(json, "volume", ccd_volume_words[o->volume]);
 	cJSON_AddStringToObject(json, "build", ccd_build_words[o->build]);
 	cJSON_AddStringToObject(json, "test", ccd_test_words[o->test]);
@@ -167,6 +174,8 @@ int ccd_print_json(const ccd_options *o, const ccd_run *run)
 	report_add_hash(json, "hash", run->hash);
 	if (o->oracle)
 		oracle_add_json(json, &run->difference);
+	if (run->device)
+		devices_add_json(json, run->device);
 	cJSON_AddItemToObject(json, "warnings", cJSON_Duplicate(run->warnings, true));
 	add_steps(json, run);
 	return report_json(json);
@@ -186,6 +195,13 @@ static void print_results(const ccd_run *run)
 
 #define MEAN(member) mean_count(run, offsetof(carom_sweep_stats, member))
 
+static void print_front(const ccd_run *run)
+{
+	printf("  %-12s %12.0f nodes: %.0f stayed, %.0f came, %.0f went\n", "front", MEAN(front), MEAN(front_kept),
+		MEAN(front_sprouted), MEAN(front_pruned));
+	printf("  %-12s %12.0f of triangles, and %.0f of adjacent ones\n", "leaf pairs", MEAN(leaf_pairs), MEAN(adjacent_pairs));
+}
+
 int ccd_print_text(const ccd_options *o, const ccd_run *run)
 {
 	const frames *f = &run->frames;
@@ -193,7 +209,7 @@ int ccd_print_text(const ccd_options *o, const ccd_run *run)
 	const ccd_extremes extremes = extremes_of(run);
 	printf("%s%s%s: %lld frames, %d vertices, %d triangles, %s\n", from, from == to ? "" : " to ", from == to ? "" : to,
 		(long long)f->count, (int)f->mesh.vertex_count, (int)f->mesh.triangle_count, f->has_doubles ? "doubles" : "floats");
-	printf("  %-12s %s, %s, %s, %s, tolerance %g, separation %g, %d thread%s, %s\n", "method", ccd_method_words[o->method],
+	printf("  %-12s %s, %s, %s, %s, tolerance %g, separation %g, %d thread%s, %s\n", "method", method_word(o, run),
 		ccd_volume_words[o->volume], ccd_build_words[o->build], ccd_test_words[o->test], o->tolerance, o->separation,
 		run->threads, run->threads == 1 ? "" : "s", carom_simd_name(run->simd));
 	print_results(run);
@@ -204,12 +220,15 @@ int ccd_print_text(const ccd_options *o, const ccd_run *run)
 		printf("  %-12s %12.3f ms\n", TIMES[i].name, mean_time(run, TIMES[i].offset));
 	printf("  %-12s %12.3f ms\n", TIMES[0].name, mean_time(run, TIMES[0].offset));
 	printf("  %-12s %12.0f\n", "box tests", MEAN(volume_tests));
-	printf("  %-12s %12.0f nodes: %.0f stayed, %.0f came, %.0f went\n", "front", MEAN(front), MEAN(front_kept),
-		MEAN(front_sprouted), MEAN(front_pruned));
-	printf("  %-12s %12.0f of triangles, and %.0f of adjacent ones\n", "leaf pairs", MEAN(leaf_pairs), MEAN(adjacent_pairs));
+	if (!run->device)
+		print_front(run);
 	printf("  %-12s %12.0f vf, %.0f ee; %.0f of these filtered\n", "queries", MEAN(tests_vf), MEAN(tests_ee), MEAN(filtered));
+	if (run->device)
+		printf("  %-12s %12.0f of these left to the processor\n", "", MEAN(device_left));
 	printf("  %-12s %12.1f MiB at most, the front %.1f MiB\n", "memory", (double)extremes.bytes / (1 << 20),
 		(double)extremes.bytes_front / (1 << 20));
 	printf("  %-12s %016llx\n", "hash", (unsigned long long)run->hash);
+	if (run->device)
+		devices_print(run->device);
 	return report_end_of_text();
 }

@@ -2,6 +2,7 @@
 // them takes.
 #include "ccd.h"
 #include "commands.h"
+#include "devices.h"
 #include "progress.h"
 #include "report.h"
 
@@ -26,6 +27,10 @@ static const option OPTIONS[] = {
 		.choices = mesh_scalar_words, .help = "numbers of the files, see above (auto)" },
 	{ .name = "method", .letter = 'm', .argument = "METHOD", .kind = OPTION_CHOICE, .value = &given.method,
 		.choices = ccd_method_words, .help = "the same impacts, other times (auto)" },
+	{ .name = "backend", .argument = "WHERE", .kind = OPTION_CHOICE, .value = &given.backend, .choices = device_backend_words,
+		.help = "cpu (default), or vulkan: a graphics device; the same impacts" },
+	{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &given.device,
+		.help = "with vulkan: auto (default), an index of `carom info --devices`, or a part of a name" },
 	{ .name = "volume", .argument = "VOLUME", .kind = OPTION_CHOICE, .value = &given.volume, .choices = ccd_volume_words,
 		.help = "boxes of the tree (dop18)" },
 	{ .name = "build", .argument = "RULE", .kind = OPTION_CHOICE, .value = &given.build, .choices = ccd_build_words,
@@ -77,6 +82,12 @@ static int parse(ccd_options *o, int argc, char **argv)
 		return options_misuse("ccd", "%s: --sequence goes with one file of positions", o->source.paths[1]);
 	if (!o->source.mesh && o->source.path_count < 2)
 		return options_misuse("ccd", "there is one frame; give two at least, or --sequence MESH for a file of positions");
+	if (o->backend != BACKEND_VULKAN && o->device)
+		return options_misuse("ccd", "--device needs --backend vulkan");
+	if (o->backend == BACKEND_VULKAN && o->method != CAROM_SWEEP_AUTO)
+		return options_misuse("ccd", "--method is one of the processor: leave it out with --backend vulkan");
+	if (o->backend == BACKEND_VULKAN && o->test == CAROM_SWEEP_CUBIC)
+		return options_misuse("ccd", "--test cubic filters nothing: leave it out with --backend vulkan");
 	if (!(o->tolerance > 0))
 		return options_misuse("ccd", "--tolerance must be above 0");
 	return OPTIONS_GO_ON;
@@ -248,6 +259,7 @@ static int search(const ccd_options *o, carom_context *context, ccd_run *run, FI
 	def.min_separation = o->separation;
 	def.orphan_sets = !o->no_orphans;
 	def.prune_front = !o->no_pruning;
+	def.device = run->device;
 	carom_sweep *sweep;
 	if (carom_create_sweep(context, &def, &sweep) != CAROM_SUCCESS)
 		return report_error(NULL, "%s", carom_error_text(context));
@@ -273,6 +285,14 @@ static int search_and_write(const ccd_options *o, carom_context *context, ccd_ru
 	return status;
 }
 
+/// The device that is wanted, if one is; false after an error message.
+static bool open_device(const ccd_options *o, carom_context *context, ccd_run *run)
+{
+	if (o->backend == BACKEND_VULKAN)
+		run->device = devices_open(context, o->device, CAROM_TIER_COMPUTE, NULL);
+	return o->backend != BACKEND_VULKAN || run->device;
+}
+
 static int run_ccd(const ccd_options *o)
 {
 	ccd_run run = { .first_step = -1 };
@@ -283,7 +303,7 @@ static int run_ccd(const ccd_options *o)
 	carom_context *context = NULL;
 	if (!run.steps)
 		report_error(NULL, "out of memory");
-	else if ((context = report_create_context(o->threads, o->simd)) != NULL) {
+	else if ((context = report_create_context(o->threads, o->simd)) != NULL && open_device(o, context, &run)) {
 		run.warnings = cJSON_CreateArray();
 		mesh_input_warn_of_motion(context, frames_first_path(&run.frames), &run.frames.mesh, run.warnings);
 		status = search_and_write(o, context, &run);
@@ -291,6 +311,7 @@ static int run_ccd(const ccd_options *o)
 	if (status == EXIT_DONE)
 		status = (o->json ? ccd_print_json : ccd_print_text)(o, &run);
 	cJSON_Delete(run.warnings);
+	carom_destroy_device(run.device);
 	carom_destroy_context(context);
 	free(run.steps);
 	frames_close(&run.frames);

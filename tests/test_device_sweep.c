@@ -1,0 +1,609 @@
+/// Impacts on a device: those of the processor, bit for bit, on moving meshes of all kinds and sizes, on recorded ones; windows; filters
+/// of meshes; failures of every kind.
+#include "device_failures.h"
+#include "device_fixture.h"
+#include "fixture.h"
+#include "io/mesh_file.h"
+#include "sweep_fixture.h"
+#include "vulkan/gpu_sweep.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Search the same step in two scenes; the impacts, which are the same. Returns how many.
+static int64_t check_step(carom_sweep *expected_scene, carom_sweep *scene, const char *what)
+{
+	carom_sweep_hits expected, hits;
+	REQUIRE(carom_sweep_find(expected_scene, &expected) == CAROM_SUCCESS);
+	REQUIRE(carom_sweep_find(scene, &hits) == CAROM_SUCCESS);
+	const sweep_list list = { (carom_sweep_hit *)expected.data, expected.count };
+	sweep_check_same(hits.data, hits.count, &list, what);
+	return hits.count;
+}
+
+static carom_device *open_device(carom_context *context, bool staging)
+{
+	carom_device_def def = carom_default_device_def();
+	def.staging = staging;
+	return fixture_device(context, &def);
+}
+
+// ---- Random scenes ----
+
+static void make_world(sweep_world *world, uint64_t *random)
+{
+	const int count = 1 + (int)(test_random(random) % 4);
+	for (int i = 0; i < count; i++) {
+		sweep_mesh *mesh = sweep_add_random(world, random);
+		mesh->self = test_random(random) % 4 != 0;
+		mesh->is_rigid = test_random(random) % 5 == 0;
+		sweep_shift(mesh, test_random_double(random, -0.6, 0.6), test_random_double(random, -0.6, 0.6),
+			test_random_double(random, -0.6, 0.6));
+		if (test_random(random) % 6 == 0)
+			mesh->group = test_random(random) % 2 ? -1 : 1;
+		if (test_random(random) % 6 == 0)
+			mesh->mask = 2;
+	}
+}
+
+static carom_sweep_def random_def(uint64_t *random)
+{
+	carom_sweep_def def = carom_default_sweep_def();
+	def.method = CAROM_SWEEP_BVH;
+	if (test_random(random) % 3 == 0)
+		def.min_separation = test_random(random) % 2 ? 0.05 : 1e-7;
+	if (test_random(random) % 8 == 0)
+		def.test = CAROM_SWEEP_INCLUSION;
+	return def;
+}
+
+static void check_random(bool staging, int rounds, uint64_t random)
+{
+	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
+	carom_device *device = open_device(context, staging);
+	int64_t total = 0;
+	for (int round = 0; round < rounds && test_failures() == 0; round++) {
+		sweep_world world = { 0 };
+		make_world(&world, &random);
+		carom_sweep_def def = random_def(&random);
+		carom_sweep *expected = sweep_load(context, &def, &world);
+		def.device = device;
+		carom_sweep *sweep = sweep_load(context, &def, &world);
+		for (int step = 0; step < 4; step++) {
+			// In one step nothing moves.
+			sweep_move(&world, step == 2 ? 0 : 0.2, step == 2 ? 0 : step % 2 ? 0.3 : 0.05, &random);
+			sweep_tell(expected, &world);
+			sweep_tell(sweep, &world);
+			char what[64];
+			snprintf(what, sizeof what, "round %d, step %d", round, step);
+			total += check_step(expected, sweep, what);
+		}
+		carom_destroy_sweep(expected);
+		carom_destroy_sweep(sweep);
+		sweep_free_world(&world);
+	}
+	CHECK(total > 20 * rounds);
+	carom_destroy_device(device);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+TEST(device_sweep, impacts_are_those_of_the_processor) { check_random(false, 30 / TEST_FEWER, 1); }
+TEST(device_sweep, impacts_are_those_of_the_processor_through_the_ring) { check_random(true, 6, 2); }
+
+/// Each mesh of the world times a factor, at both ends.
+static void scale_world(sweep_world *world, double by)
+{
+	for (int i = 0; i < world->count; i++) {
+		for (int32_t k = 0; k < 3 * world->meshes[i].vertex_count; k++) {
+			world->meshes[i].begin[k] *= by;
+			world->meshes[i].end[k] *= by;
+		}
+	}
+}
+
+TEST(device_sweep, scenes_of_all_sizes)
+{
+	// The last one is below what floats hold, and so is its size where the cubic may be asked.
+	static const double SIZES[] = { 1e-150, 1e-60, 1e-30, 1e-9, 1e6, 1e11 };
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	carom_device *device = open_device(context, false);
+	uint64_t random = 3;
+	int64_t total = 0;
+	for (size_t size = 0; size < sizeof SIZES / sizeof *SIZES; size++) {
+		for (int separated = 0; separated < 2; separated++) {
+			sweep_world world = { 0 };
+			sweep_add_sheet(&world, 7, 7, 1);
+			sweep_add_torus(&world, 6, 5);
+			sweep_add_mess(&world, 12, 20, &random);
+			sweep_move(&world, 0.2, 0.2, &random);
+			scale_world(&world, SIZES[size]);
+			carom_sweep_def def = carom_default_sweep_def();
+			def.tolerance = 1e-6 * SIZES[size];
+			def.min_separation = separated ? 0.01 * SIZES[size] : 0;
+			carom_sweep *expected = sweep_load(context, &def, &world);
+			def.device = device;
+			carom_sweep *sweep = sweep_load(context, &def, &world);
+			sweep_tell(expected, &world);
+			sweep_tell(sweep, &world);
+			char what[64];
+			snprintf(what, sizeof what, "size %g, separation %g", SIZES[size], def.min_separation);
+			total += check_step(expected, sweep, what);
+			const carom_sweep_stats stats = carom_sweep_get_stats(sweep);
+			CHECK(stats.device_left > 0 && stats.device_left <= stats.tests_vf + stats.tests_ee);
+			carom_destroy_sweep(expected);
+			carom_destroy_sweep(sweep);
+			sweep_free_world(&world);
+		}
+	}
+	CHECK(total > 1000);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+TEST(device_sweep, a_mesh_far_away_changes_nothing)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	carom_device *device = open_device(context, false);
+	uint64_t random = 4;
+	sweep_world world = { 0 };
+	sweep_add_sheet(&world, 6, 6, 1);
+	sweep_add_torus(&world, 6, 5);
+	sweep_shift(sweep_add_box(&world), 1e9, -1e9, 1e9);
+	sweep_move(&world, 0.1, 0.2, &random);
+	carom_sweep_def def = carom_default_sweep_def();
+	carom_sweep *expected = sweep_load(context, &def, &world);
+	def.device = device;
+	carom_sweep *sweep = sweep_load(context, &def, &world);
+	sweep_tell(expected, &world);
+	sweep_tell(sweep, &world);
+	CHECK(check_step(expected, sweep, "far away") > 10);
+	carom_destroy_sweep(expected);
+	carom_destroy_sweep(sweep);
+	sweep_free_world(&world);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+TEST(device_sweep, the_earliest_impact_is_that_of_the_processor)
+{
+	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
+	carom_device *device = open_device(context, false);
+	uint64_t random = 5;
+	int finds = 0;
+	for (int round = 0; round < 10; round++) {
+		sweep_world world = { 0 };
+		make_world(&world, &random);
+		carom_sweep_def def = random_def(&random);
+		carom_sweep *scenes[2];
+		scenes[0] = sweep_load(context, &def, &world);
+		def.device = device;
+		scenes[1] = sweep_load(context, &def, &world);
+		sweep_move(&world, 0.2, 0.1, &random);
+		carom_sweep_hit hits[2];
+		bool found[2];
+		for (int d = 0; d < 2; d++) {
+			sweep_tell(scenes[d], &world);
+			REQUIRE(carom_sweep_find_earliest(scenes[d], &hits[d], &found[d]) == CAROM_SUCCESS);
+		}
+		CHECK(found[0] == found[1] && (!found[0] || sweep_is_same_hit(&hits[0], &hits[1])));
+		finds += found[0];
+		// All of the same step, after it.
+		check_step(scenes[0], scenes[1], "after the earliest");
+		for (int d = 0; d < 2; d++)
+			carom_destroy_sweep(scenes[d]);
+		sweep_free_world(&world);
+	}
+	CHECK(finds > 3);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+TEST(device_sweep, scenes_of_nothing_have_no_impacts)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	carom_device *device = open_device(context, false);
+	carom_sweep_def def = carom_default_sweep_def();
+	def.device = device;
+	carom_sweep *sweep;
+	carom_sweep_hits hits;
+	REQUIRE(carom_create_sweep(context, &def, &sweep) == CAROM_SUCCESS);
+	CHECK(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS && hits.count == 0);
+	static const int32_t triangle[] = { 0, 1, 2 };
+	static const double places[] = { 0, 0, 0, 1, 0, 0, 0, 1, 0 };
+	carom_sweep_mesh_def mesh = carom_default_sweep_mesh_def();
+	mesh.vertex_count = 3;
+	mesh.triangles = triangle;
+	mesh.triangle_count = 1;
+	mesh.vertices = (carom_strided){ places, 0, CAROM_FLOAT64 };
+	int32_t number;
+	// One triangle, then two in one place: all features touch.
+	for (int count = 1; count <= 2; count++) {
+		REQUIRE(carom_sweep_add_mesh(sweep, &mesh, &number) == CAROM_SUCCESS);
+		REQUIRE(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS);
+		CHECK_INT(hits.count, count == 1 ? 0 : 6 + 9);
+	}
+	carom_destroy_sweep(sweep);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+// ---- Windows ----
+
+/// The ends of a sheet that turns over: boxes of all features meet at its middle. And back, in every other step.
+static void turn_over(sweep_mesh *sheet, int step)
+{
+	for (int32_t v = 0; v < sheet->vertex_count; v++) {
+		const double side = step % 2 ? 1 : -1;
+		sheet->end[3 * v] = side * sheet->begin[3 * v];
+		sheet->end[3 * v + 1] = side * sheet->begin[3 * v + 1];
+		sheet->end[3 * v + 2] = step % 2 ? sheet->begin[3 * v + 2] : 0.001 * v;
+	}
+}
+
+TEST(device_sweep, more_candidates_than_there_is_room_for_come_in_windows)
+{
+	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
+	sweep_world world = { 0 };
+	sweep_mesh *sheet = sweep_add_sheet(&world, 14, 14, 1);
+	carom_sweep_def def = carom_default_sweep_def();
+	carom_sweep *expected = sweep_load(context, &def, &world);
+	carom_device_def device_def = carom_default_device_def();
+	// The trees take 250 KB of it, so that pairs do not fit; 90,000 candidates would take 1.4 MB.
+	device_def.memory_budget = (size_t)CR_GPU_READBACK_SIZE + 700000;
+	carom_device *device = fixture_device(context, &device_def);
+	def.device = device;
+	carom_sweep *sweep = sweep_load(context, &def, &world);
+	for (int step = 0; step < 2; step++) { // the second one knows how many there are
+		turn_over(sheet, step);
+		sweep_tell(expected, &world);
+		sweep_tell(sweep, &world);
+		CHECK(check_step(expected, sweep, "windows") > 1000);
+		CHECK(carom_sweep_get_stats(sweep).tests_ee > 90000);
+	}
+	CHECK(carom_device_get_stats(device).bytes_peak <= device_def.memory_budget);
+	CHECK(carom_device_get_stats(device).submissions > 8);
+	carom_destroy_sweep(expected);
+	carom_destroy_sweep(sweep);
+	sweep_free_world(&world);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+static void must(carom_context *context, carom_result result)
+{
+	if (result != CAROM_SUCCESS)
+		printf("%s\n", carom_error_text(context));
+	REQUIRE(result == CAROM_SUCCESS);
+}
+
+/// The pairs of a search with so much room, sorted.
+static cr_gpu_sweep_pair *search_pairs(
+	carom_device *device, cr_gpu_sweep *sweep, const cr_gpu_sweep_step *step, uint64_t room, uint64_t *count)
+{
+	cr_gpu_sweep_window window;
+	cr_gpu_sweep_counts counts = { 0 };
+	cr_gpu_sweep_pair *all = NULL;
+	*count = 0;
+	must(device->context, cr_gpu_start_sweep(device, sweep, CR_GPU_SWEEP_EDGES, room, &window));
+	while (window.next < window.end) {
+		uint64_t here;
+		must(device->context, cr_gpu_sweep_next(device, sweep, step, &window, &here, &counts));
+		all = realloc(all, (*count + here + 1) * sizeof *all);
+		REQUIRE(all);
+		must(device->context, cr_gpu_download(device, &sweep->pairs, all + *count, here * sizeof *all));
+		*count += here;
+	}
+	CHECK(counts.pairs == *count && counts.candidates >= *count);
+	return all;
+}
+
+static int by_pair(const void *p, const void *q)
+{
+	const cr_gpu_sweep_pair *a = p, *b = q;
+	if (a->a != b->a)
+		return a->a < b->a ? -1 : 1;
+	return (a->b > b->b) - (a->b < b->b);
+}
+
+/// Stars: edges that all cross, so that one edge alone has more candidates than a window has room for.
+TEST(device_sweep, one_feature_may_have_more_candidates_than_a_window)
+{
+	enum { TRIANGLES = 400, EDGES = 3 * TRIANGLES };
+	carom_context *context = fixture_context(1);
+	carom_device_def device_def = carom_default_device_def();
+	device_def.memory_budget = 4 << 20;
+	carom_device *device = fixture_device(context, &device_def);
+	static int32_t faces[3 * TRIANGLES], edges[2 * EDGES];
+	static uint32_t groups[3 * TRIANGLES];
+	static float places[9 * TRIANGLES];
+	for (int i = 0; i < 3 * TRIANGLES; i++) {
+		faces[i] = i;
+		edges[2 * i] = i;
+		edges[2 * i + 1] = i % 3 == 2 ? i - 2 : i + 1;
+		places[3 * i + i % 3] = 1 - 0.001f * (float)(i / 3); // corners of a triangle on the axes: all boxes meet
+	}
+	const cr_gpu_sweep_mesh mesh = { faces, edges, groups, 3 * TRIANGLES, 3 * TRIANGLES, TRIANGLES, EDGES };
+	const cr_gpu_sweep_step step = { .begin = places, .end = places, .upper = { 1, 1, 1 }, .margin = 2 };
+	cr_gpu_sweep sweep = { 0 };
+	cr_gpu_lock(device);
+	must(context, cr_gpu_load_sweep(device, &sweep, &mesh));
+	must(context, cr_gpu_move_sweep(device, &sweep, &step));
+	// Each edge has up to 1,200 candidates; from here on buffers cannot grow.
+	device->def.memory_budget = device->stats.bytes + 2 * 1024 * sizeof(cr_gpu_sweep_pair);
+	uint64_t count;
+	cr_gpu_sweep_pair *pairs = search_pairs(device, &sweep, &step, 1024, &count);
+	CHECK_INT(sweep.room, 1024);
+	CHECK_INT(count, (uint64_t)EDGES * (EDGES - 1) / 2 - EDGES); // but those that share a vertex
+	for (uint64_t i = 0; i < count; i++) {
+		if (pairs[i].a > pairs[i].b)
+			pairs[i] = (cr_gpu_sweep_pair){ pairs[i].b, pairs[i].a };
+	}
+	qsort(pairs, (size_t)count, sizeof *pairs, by_pair);
+	bool once = true;
+	for (uint64_t i = 1; i < count; i++)
+		once = once && by_pair(&pairs[i - 1], &pairs[i]) < 0;
+	CHECK(once);
+	free(pairs);
+	cr_gpu_free_sweep(device, &sweep);
+	cr_gpu_unlock(device);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+// ---- Recorded scenes ----
+
+/// The step between two frames: every impact of the exact ground truth is found, because the processor finds them.
+static void check_frames(const char *folder, const char *first, const char *second, bool staging)
+{
+	char path[256];
+	sim_error error;
+	sim_mesh frames[2];
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "ccd/%s/frames/%s", folder, i ? second : first);
+		REQUIRE(io_load_mesh(test_data_path(path), &frames[i], &error));
+	}
+	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
+	carom_device *device = open_device(context, staging);
+	carom_sweep *scenes[2];
+	for (int d = 0; d < 2; d++) {
+		carom_sweep_def def = carom_default_sweep_def();
+		def.device = d ? device : NULL;
+		REQUIRE(carom_create_sweep(context, &def, &scenes[d]) == CAROM_SUCCESS);
+		carom_sweep_mesh_def mesh = carom_default_sweep_mesh_def();
+		mesh.vertices = (carom_strided){ frames[0].vertices, 0, CAROM_FLOAT32 };
+		mesh.vertex_count = frames[0].vertex_count;
+		mesh.triangles = frames[0].triangles;
+		mesh.triangle_count = frames[0].triangle_count;
+		int32_t id;
+		REQUIRE(carom_sweep_add_mesh(scenes[d], &mesh, &id) == CAROM_SUCCESS);
+		const carom_strided end = { frames[1].vertices, 0, CAROM_FLOAT32 };
+		REQUIRE(carom_sweep_move_mesh(scenes[d], 0, &end) == CAROM_SUCCESS);
+	}
+	CHECK(check_step(scenes[0], scenes[1], folder) > 1000);
+	// A lost order along the curve would show in the number of boxes that are looked at.
+	const carom_sweep_stats stats = carom_sweep_get_stats(scenes[1]);
+	CHECK(stats.volume_tests < 100 * (stats.tests_vf + stats.tests_ee + stats.edges));
+	CHECK(stats.device_left < (stats.tests_vf + stats.tests_ee) / 4);
+	for (int d = 0; d < 2; d++) {
+		carom_destroy_sweep(scenes[d]);
+		sim_mesh_free(&frames[d]);
+	}
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+TEST(device_sweep, cloth_ball_is_that_of_the_processor)
+{
+	check_frames("cloth-ball", "cloth_ball92.ply", "cloth_ball93.ply", true);
+}
+
+// ---- Misuse and failures ----
+
+TEST(device_sweep, what_does_not_go_with_a_device_is_refused)
+{
+	carom_context *one = fixture_context(1), *other = fixture_context(1);
+	carom_device *device = fixture_device(one, NULL);
+	carom_sweep_def def = carom_default_sweep_def();
+	def.device = device;
+	carom_sweep *sweep;
+	CHECK_INT(carom_create_sweep(other, &def, &sweep), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(other), "carom_sweep_def.device is of another context"));
+	def.lab = carom_lab_sweep();
+	for (int bad = 0; bad < 3; bad++) {
+		carom_sweep_def wrong = def;
+		wrong.method = bad == 0 ? CAROM_SWEEP_PHC : bad == 1 ? CAROM_SWEEP_SORT : CAROM_SWEEP_AUTO;
+		wrong.test = bad == 2 ? CAROM_SWEEP_CUBIC : CAROM_SWEEP_CERTIFIED;
+		CHECK_INT(carom_create_sweep(one, &wrong, &sweep), CAROM_INVALID_ARGUMENT);
+		CHECK(strstr(carom_error_text(one), bad == 2 ? "carom_sweep_def.test" : "carom_sweep_def.method"));
+		CHECK(strstr(carom_error_text(one), "carom_sweep_def.device"));
+	}
+	carom_destroy_device(device);
+	carom_destroy_context(one);
+	carom_destroy_context(other);
+}
+
+static void make_small(sweep_world *world, uint64_t *random)
+{
+	sweep_add_sheet(world, 4, 4, 1);
+	sweep_add_tetrahedron(world);
+	sweep_move(world, 0.1, 0.1, random);
+}
+
+static carom_result tell_and_find(carom_sweep *sweep, const sweep_world *world, carom_sweep_hits *hits)
+{
+	sweep_tell(sweep, world);
+	return carom_sweep_find(sweep, hits);
+}
+
+/// The text names the call; or it was one that the library can do without, and all impacts are there.
+static void check_outcome(
+	carom_context *context, carom_result result, carom_result expected, const carom_sweep_hits *hits, const sweep_list *truth)
+{
+	if (result == CAROM_SUCCESS) {
+		sweep_check_same(hits->data, hits->count, truth, "without the call");
+		return;
+	}
+	if (!CHECK_INT(result, expected) || !CHECK(strstr(carom_error_text(context), s_failed) != NULL))
+		printf("call %d, %s: %s\n", s_failing, s_failed, carom_error_text(context));
+}
+
+/// Every call of the driver fails once, with a result, in the first search of a scene.
+static void check_failing_calls(VkResult failure, carom_result expected, bool fallback, int step)
+{
+	carom_context *context = fixture_context(1);
+	carom_device_def device_def = carom_default_device_def();
+	device_def.staging = device_def.timing = true;
+	carom_device *device = fixture_device(context, &device_def);
+	uint64_t random = 7;
+	sweep_world world = { 0 };
+	make_small(&world, &random);
+	carom_sweep_def def = carom_default_sweep_def();
+	const sweep_list truth = sweep_find_dully(&world, &def);
+	CHECK(truth.count > 0);
+	def.device = device;
+	def.device_fallback = fallback;
+	bool failed = true;
+	int failures = 0;
+	s_result = failure;
+	for (s_failing = 0; failed && s_failing < 1000; s_failing += s_failing < 40 ? 1 : step) {
+		carom_sweep *sweep = sweep_load(context, &def, &world);
+		carom_sweep_hits hits;
+		const cr_vk real = device->instance.vk;
+		s_real = &real;
+		s_failed = NULL;
+		s_calls = 0;
+		put_failing(&device->instance.vk);
+		const carom_result result = tell_and_find(sweep, &world, &hits);
+		device->instance.vk = real;
+		failed = s_failed != NULL;
+		if (failed && !fallback)
+			check_outcome(context, result, expected, &hits, &truth);
+		if (fallback && CHECK_INT(result, CAROM_SUCCESS))
+			sweep_check_same(hits.data, hits.count, &truth, "in the device's place");
+		failures += failed && (fallback ? carom_sweep_get_stats(sweep).device_fallbacks == 1 : result != CAROM_SUCCESS);
+		CHECK_INT(carom_device_get_stats(device).lost, failed && failure == VK_ERROR_DEVICE_LOST);
+		if (device->stats.lost) {
+			CHECK(fallback || carom_sweep_find(sweep, &hits) == CAROM_DEVICE_FAILED);
+			device->stats.lost = false; // it is not, really
+		}
+		// The next time all is well, in the same step.
+		if (CHECK_INT(carom_sweep_find(sweep, &hits), CAROM_SUCCESS))
+			sweep_check_same(hits.data, hits.count, &truth, "after a failure");
+		carom_destroy_sweep(sweep);
+		CHECK(carom_device_get_stats(device).bytes <= CR_GPU_READBACK_SIZE + CR_GPU_SLOTS * CR_GPU_SLOT_SIZE);
+	}
+	CHECK(!failed && failures > 50);
+	sweep_free_list((sweep_list *)&truth);
+	sweep_free_world(&world);
+	carom_destroy_device(device);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+TEST(device_sweep, every_call_may_run_out_of_device_memory)
+{
+	check_failing_calls(VK_ERROR_OUT_OF_DEVICE_MEMORY, CAROM_OUT_OF_MEMORY, false, 7);
+}
+
+TEST(device_sweep, a_lost_device_is_an_error_that_names_the_call)
+{
+	check_failing_calls(VK_ERROR_DEVICE_LOST, CAROM_DEVICE_FAILED, false, 11);
+}
+
+TEST(device_sweep, the_processor_takes_over_where_it_is_asked_to)
+{
+	check_failing_calls(VK_ERROR_DEVICE_LOST, CAROM_SUCCESS, true, 11);
+}
+
+static long s_allocations, s_short = -1;
+
+static void *allocate(size_t size, size_t alignment, void *user)
+{
+	(void)user;
+	return s_allocations++ == s_short ? NULL : test_allocate(size, alignment);
+}
+
+static void release(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)size, (void)alignment, (void)user;
+	test_release(pointer);
+}
+
+TEST(device_sweep, every_allocation_may_fail)
+{
+	carom_context_def context_def = carom_default_context_def();
+	context_def.allocator = (carom_allocator){ allocate, release, NULL };
+	context_def.thread_count = 1;
+	carom_context *context;
+	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
+	carom_device *device = open_device(context, true);
+	uint64_t random = 7;
+	sweep_world world = { 0 };
+	make_small(&world, &random);
+	carom_sweep_def def = carom_default_sweep_def();
+	const sweep_list truth = sweep_find_dully(&world, &def);
+	def.device = device;
+	bool failed = true;
+	int failures = 0;
+	for (int at = 0; failed && at < 200; at++) {
+		carom_sweep *sweep = sweep_load(context, &def, &world);
+		carom_sweep_hits hits;
+		sweep_tell(sweep, &world);
+		s_allocations = 0;
+		s_short = at;
+		const carom_result result = carom_sweep_find(sweep, &hits);
+		failed = s_allocations > at;
+		s_short = -1;
+		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
+		failures += failed;
+		if (CHECK_INT(carom_sweep_find(sweep, &hits), CAROM_SUCCESS))
+			sweep_check_same(hits.data, hits.count, &truth, "after a failed allocation");
+		carom_destroy_sweep(sweep);
+	}
+	CHECK(!failed && failures > 20);
+	sweep_free_list((sweep_list *)&truth);
+	sweep_free_world(&world);
+	carom_destroy_device(device);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+/// Messages about objects that were left come when the device is destroyed: the log has them.
+static void count_errors(carom_log_level level, const char *text, void *user)
+{
+	if (level == CAROM_LOG_ERROR)
+		printf("%s\n", text);
+	*(int *)user += level == CAROM_LOG_ERROR;
+}
+
+TEST(device_sweep, the_validation_layer_has_nothing_to_say)
+{
+	int errors = 0;
+	carom_context_def context_def = carom_default_context_def();
+	context_def.log = count_errors;
+	context_def.log_user = &errors;
+	carom_context *context;
+	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
+	carom_device_def device_def = carom_default_device_def();
+	device_def.validation = device_def.timing = true;
+	carom_device *device = fixture_device(context, &device_def);
+	uint64_t random = 8;
+	sweep_world world = { 0 };
+	make_small(&world, &random);
+	carom_sweep_def def = carom_default_sweep_def();
+	def.device = device;
+	carom_sweep *sweep = sweep_load(context, &def, &world);
+	carom_sweep_hits hits;
+	for (int step = 0; step < 3; step++) {
+		CHECK_INT(tell_and_find(sweep, &world, &hits), CAROM_SUCCESS);
+		sweep_move(&world, 0.1, 0.1, &random);
+	}
+	CHECK_INT(carom_device_get_stats(device).validation_messages, 0);
+	carom_destroy_sweep(sweep);
+	sweep_free_world(&world);
+	carom_destroy_device(device);
+	CHECK_INT(errors, 0);
+	carom_destroy_context(context);
+}
