@@ -26,7 +26,7 @@ enum {
 
 // A scene that is wider than the margin would have pairs that do not meet; no more is needed.
 #define MOST_MARGIN 8.0
-// The smallest scene in which the cubic is asked: its products are far above what the filter of the
+// The smallest scene in which the cubic is asked: its products are far above the allowance that the filter of the
 // processor allows for underflow.
 #define LEAST_CUBIC 1e-40
 

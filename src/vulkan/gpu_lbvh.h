@@ -1,6 +1,6 @@
 /// The order along the Morton curve, and a tree of boxes over it, on a device: the radix tree of
 /// the codes (Karras 2012), two children to a node (shaders/tree.glsl). Building is O(n) beside the
-/// sort. Who has a tree says what the boxes of its leaves are: spheres (gpu_tree.h), or features
+/// sort. Boxes of leaves are those of spheres (gpu_tree.h), or features
 /// that move (gpu_sweep.h).
 #ifndef CR_VULKAN_GPU_LBVH_H
 #define CR_VULKAN_GPU_LBVH_H
@@ -36,7 +36,7 @@ void cr_gpu_record_order(carom_device *device, cr_gpu_lbvh *tree, VkDeviceAddres
 	const float upper[3]);
 /// The nodes over at least two items in order.
 void cr_gpu_record_shape(carom_device *device, cr_gpu_lbvh *tree);
-/// The boxes of all nodes, by a form of tree_fit.comp: what it reads at leaves, and its words 1
+/// The boxes of all nodes, by a form of tree_fit.comp: the contents of leaves, and its words 1
 /// and 2.
 void cr_gpu_record_fit(
 	carom_device *device, cr_gpu_lbvh *tree, cr_kernel kernel, VkDeviceAddress leaves, uint32_t word1, uint32_t word2);

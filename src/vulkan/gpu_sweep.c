@@ -112,7 +112,7 @@ static carom_result reserve_room(carom_device *device, cr_gpu_sweep *s, uint64_t
 		const bool scarce = result == CAROM_OUT_OF_MEMORY || result == CAROM_OVER_BUDGET || result == CAROM_UNSUPPORTED;
 		if (!scarce || want == LEAST_ROOM)
 			return result;
-		cr_gpu_free(device, &s->candidates); // each may take what the other one leaves
+		cr_gpu_free(device, &s->candidates); // each may take all that the other one leaves
 		cr_gpu_free(device, &s->pairs);
 		want = want / 2 > LEAST_ROOM ? want / 2 : LEAST_ROOM;
 	}

@@ -16,7 +16,7 @@
 //    absolute values sum to at most p = a b c (a: the absolute components of A at both ends, and so
 //    on). Components that are off by e change it by at most (a + 6e)(b + 6e)(c + 6e) - p; 2 products
 //    and 5 sums are off by 7 * 2u p < 2^-20 p. Twice that and more is taken. Where a, b, c are at
-//    least 2^-20, what products lose below 2^-126 is less than 2^-100, and p 2^-18 at least 2^-78.
+//    least 2^-20, products lose below 2^-126 less than 2^-100, and p 2^-18 at least 2^-78.
 // The margin is that of the processor and 2^-18 of it more, which covers the roundings here.
 //
 // address: 0 places at the beginning and 1 at the end, 2 vertices of edges, 3 of triangles, 4

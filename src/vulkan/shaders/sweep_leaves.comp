@@ -1,6 +1,6 @@
 #version 460
 // Of edges (CORNERS is 2) or triangles (3). With POINTS: a point of each, for its place along the
-// curve. Else: what the leaves of the tree hold, in their order: two vec4 with the lower and the
+// curve. Else: the leaves of the tree, in their order: two vec4 with the lower and the
 // upper corner of the box, and behind them the first two vertices.
 //
 // address: 0 vertices of the features [CORNERS][count], 1 places at the beginning, 2 at the end, 3

@@ -3,7 +3,7 @@
 // triangles; else edges that go through their own tree, where each looks only at leaves behind its
 // own. Features that share a vertex, and those of one group, are left out.
 //
-// Finds are put one behind the other in no order: what is made of them is sorted. Those beyond the
+// Finds are put one behind the other in no order: impacts are sorted later. Those beyond the
 // room are counted and not written.
 //
 // address: 0 nodes, 1 leaves (sweep_leaves.comp), 2 order, 3 places at the beginning and 4 at the

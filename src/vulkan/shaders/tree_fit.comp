@@ -3,7 +3,7 @@
 // second goes on with both boxes; the first one ends. Nobody waits for another, so no progress of
 // other workgroups is assumed.
 //
-// address: 0 what leaves hold, in order [count], 1 nodes [count-1], 2 parents of leaves, 3 parents
+// address: 0 contents of leaves, in order [count], 1 nodes [count-1], 2 parents of leaves, 3 parents
 // of nodes (tree_shape.comp), 4 arrivals [count-1], all 0. word: 0 count, at least 2. Leaves hold
 // spheres, and words 1 and 2 are scale and add of the reach of a box; with BOXES they hold boxes,
 // each two vec4.

@@ -8,7 +8,7 @@ layout(buffer_reference, std430, buffer_reference_align = 64) readonly buffer Qu
 vec3 own_lower, own_upper; // the box
 uint visits = 0;           // nodes looked at
 
-// The places of a leaf whose box meets the own one. The kernel says what becomes of them.
+// The places of a leaf whose box meets the own one. The kernel has its own use for them.
 void compare_leaf(uint first, uint last);
 
 bool meets(vec3 lower, vec3 upper) { return all(lessThanEqual(own_lower, upper)) && all(greaterThanEqual(own_upper, lower)); }
