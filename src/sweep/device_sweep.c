@@ -26,8 +26,8 @@ enum {
 
 // A scene that is wider than the margin would have pairs that do not meet; no more is needed.
 #define MOST_MARGIN 8.0
-// The smallest scene in which the cubic is asked: its products are far above the allowance that the filter of the
-// processor allows for underflow.
+// The smallest scene in which the cubic is asked: its products are far above the allowance of the
+// filter of the processor for underflow.
 #define LEAST_CUBIC 1e-40
 
 struct cr_device_sweep {
