@@ -452,6 +452,8 @@ static bool set_up(scene_simulation *s, carom_context *context, const char *reco
 	if (carom_create_world(context, &def, &s->world) != CAROM_SUCCESS) {
 		return sim_fail(error, "%s: field \"detection\": %s", s->scene->file, carom_error_text(context));
 	}
+	if (carom_world_set_device(s->world, s->scene->rigid.device, false) != CAROM_SUCCESS)
+		return sim_fail(error, "%s", carom_error_text(context));
 	if (!add_due_bodies(s, error))
 		return false;
 	return !recording || start_recording(s, recording, error);

@@ -50,10 +50,12 @@ check_includes() {
 }
 
 seen=()
-for folder in base math geom tree mesh bvh surface frame contact; do
+for folder in base math geom tree mesh bvh surface frame; do
 	seen+=("$folder/")
 	may_include "src/$folder" "${seen[@]}" carom/
 done
+seen+=(contact/)
+may_include src/contact "${seen[@]}" vulkan/ carom/
 may_include src/world "${seen[@]}" sweep/ proximity/ world/ carom/
 # What is near what, on swept scenes: the world sees it.
 may_include src/proximity base/ math/ geom/ tree/ mesh/ bvh/ surface/ frame/ sweep/ proximity/ carom/
@@ -61,7 +63,7 @@ may_include src/proximity base/ math/ geom/ tree/ mesh/ bvh/ surface/ frame/ swe
 may_include src/lab "${seen[@]}" sweep/ proximity/ world/ lab/ carom/
 # Beside frame and contact: they see what is to its left, and neither it nor each other. The world sees swept scenes.
 may_include src/spheres base/ math/ geom/ tree/ mesh/ bvh/ vulkan/ spheres/ carom/
-# Graphics devices: the base alone, and spheres and sweeps see them.
+# Graphics devices: the base alone; spheres, contact and sweeps see them.
 may_include src/vulkan base/ vulkan/ carom/
 may_include src/sweep base/ math/ geom/ tree/ mesh/ bvh/ vulkan/ sweep/ carom/
 # The surroundings: simulations see the library alone and no other simulation; files are told of shapes; scenes join them all; pictures

@@ -151,7 +151,7 @@ static carom_result simple(cr_pipeline *p) { return move_all(p, cr_cpu_stages.si
 static carom_result reduce(cr_pipeline *p) { return move_all(p, cr_cpu_stages.reduce(p)); }
 
 static const cr_stages MOVING = { "moving", cr_open_stages, pairs, near_triangles, crossings, vertices, rays, finish, simple,
-	reduce };
+	reduce, NULL };
 
 // ---- Twin worlds ----
 

@@ -464,9 +464,14 @@ typedef struct carom_stats {
 	/// Iterative rays cast again in full: lost ones, those without a place to begin, and those that
 	/// seem to have come out, where the grid does not know them outside (counted in rays_full too).
 	int64_t rays_recast;
-	int64_t rays_missed; ///< rays that the laboratory left out
-	int64_t walk_steps;  ///< triangles visited by all walks
-	int32_t backtracks;  ///< times that the laboratory did a stage again
+	/// Of the full rays, those that were cast on a device (carom_world_set_device).
+	int64_t rays_on_device;
+	/// Of these, those that it left to the processor: there rounding had to decide.
+	int64_t rays_returned;
+	int32_t device_fallbacks; ///< times that the processor cast rays in the device's place
+	int64_t rays_missed;      ///< rays that the laboratory left out
+	int64_t walk_steps;       ///< triangles visited by all walks
+	int32_t backtracks;       ///< times that the laboratory did a stage again
 	/// Pairs of meshes done in full: by the full algorithm, or found apart by their surfaces.
 	int32_t pairs_full;
 	int32_t pairs_iterative;  ///< pairs of meshes continued from the last steps

@@ -20,6 +20,7 @@
 #include "carom/mesh_query.h"
 #include "carom/results.h"
 #include "carom/shape.h"
+#include "carom/vulkan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -218,6 +219,25 @@ CAROM_API carom_world_def carom_default_world_def(void);
 /// several threads may make and destroy worlds and meshes of one context at once.
 CAROM_API carom_result carom_create_world(
 	carom_context *context, const carom_world_def *def, carom_world **world);
+
+/// Let the steps from now on cast the full rays of meshes against meshes on a graphics device
+/// (carom/vulkan.h), or, with NULL, on the processor again, as in a new world. Contacts do not
+/// depend on it, to the bit: rays that rounding decides are left to the processor
+/// (carom_stats.rays_returned), as are those against meshes that the kernels do not take: with
+/// coordinates of 1e12 and more, or of less than 1.2e-38. Everything else runs on the processor.
+/// The device must be of the world's context and outlive the world, or its next device; worlds that
+/// share one take turns. Meshes stay on it while steps use them: 80 bytes a triangle, and 48 for
+/// each ray of a step.
+/// fallback: where the device fails in a step, or has no room, the processor casts the rays
+/// (carom_stats.device_fallbacks). Without it the step fails, with CAROM_DEVICE_FAILED,
+/// CAROM_OUT_OF_MEMORY or CAROM_OVER_BUDGET (carom_device_def.memory_budget), leaves the results of
+/// the last one, and the world may go on with another device or NULL.
+/// CAROM_UNSUPPORTED: it has no doubles, or does not round as IEEE 754 says.
+/// CAROM_INVALID_ARGUMENT: it is of another context, or the world has a lab with other rays or
+/// stages than the library's. The trial of its arithmetic may fail as a step may. On failure the
+/// world keeps its device.
+CAROM_API carom_result carom_world_set_device(
+	carom_world *world, carom_device *device, bool fallback);
 
 /// Destroy a world with its bodies. NULL does nothing. No other call on this world may be running;
 /// calls on others may.

@@ -343,9 +343,7 @@ static void init_pool(carom_context *context)
 	cr_pool_init(context->pool, context->thread_count, context);
 }
 
-/// Addresses are used again, serial numbers are not: a thread may remember a failure longer than
-/// the context lives.
-static uint64_t next_serial(void)
+uint64_t cr_next_serial(void)
 {
 	static atomic_uint_least64_t s_last;
 	return atomic_fetch_add_explicit(&s_last, 1, memory_order_relaxed) + 1;
@@ -381,7 +379,7 @@ carom_result carom_create_context(const carom_context_def *def, carom_context **
 		.thread_count = threads,
 		.simd = def->simd == CAROM_SIMD_AUTO ? widest_simd() : def->simd,
 		.size = size,
-		.serial = next_serial(),
+		.serial = cr_next_serial(),
 		.error_lock = ATOMIC_FLAG_INIT,
 	};
 	if (has_pool)

@@ -50,6 +50,10 @@ typedef struct cr_failure {
 	char text[CR_ERROR_TEXT_SIZE];
 } cr_failure;
 
+/// A number that this process has not had before, and not 0. Addresses are used again, these are
+/// not: a thread may remember a failure longer than its context lives, and a device a mesh.
+uint64_t cr_next_serial(void);
+
 /// How many failures this thread has had: tells whether there was one in between.
 uint64_t cr_failure_count(void);
 /// The last failure of this thread, and: let another thread's be its last one. For loops, whose

@@ -357,7 +357,7 @@ static carom_result list_triangles(carom_context *context, cr_collider *c)
 carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
 	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider)
 {
-	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed };
+	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed, .revision = cr_next_serial() };
 	carom_result result = list_triangles(context, collider);
 	if (result == CAROM_SUCCESS)
 		result = build_triangles(context, true, collider);
@@ -384,7 +384,7 @@ static void drop_block_lists(carom_context *context, cr_tree8 *tree)
 carom_result cr_collider_build_tree(
 	carom_context *context, const cr_topology *topology, bool closed, carom_mesh_build build, cr_collider *collider)
 {
-	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed };
+	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed, .revision = cr_next_serial() };
 	carom_result result = list_triangles(context, collider);
 	if (result == CAROM_SUCCESS)
 		result = build_triangles(context, false, collider);
@@ -538,6 +538,7 @@ carom_result cr_collider_refit(
 	if (change->triangle_count == 0)
 		return CAROM_SUCCESS;
 	const float scale = c->scale;
+	c->revision = cr_next_serial();
 	refit r = { c, change, false };
 	box3f region;
 	memcpy(region.lower, change->lower, sizeof region.lower);

@@ -113,6 +113,8 @@ typedef struct cr_collider {
 	// of a collider that was built here, not loaded: the extent comes from it
 	cr_median median;
 	bool closed;
+	// of tree, blocks and across: another one after each change (cr_next_serial)
+	uint64_t revision;
 	int32_t triangle_count;   // in use
 	int32_t *triangle_number; // [triangle_count] in file order, by primitive of the binary tree
 	cr_tree2 binary;

@@ -19,6 +19,7 @@ carom_result cr_collider_copy_tree(
 	bool ok = true;
 	*c = *from; // for the measured parts
 	c->topology = topology;
+	c->revision = cr_next_serial();
 	c->fans = NULL;
 	c->closed = closed;
 	c->binary = (cr_tree2){ 0 };
@@ -73,6 +74,7 @@ static void measure_vertices(bool strays, cr_collider *c)
 static bool refit_triangles(const cr_bvh_kernels *kernels, bool strays, cr_collider *c)
 {
 	int32_t lengths[CR_LENGTHS] = { 0 };
+	c->revision = cr_next_serial();
 	measure_vertices(strays, c);
 	if (!kernels->refit(c, cr_ray_pad(c), lengths))
 		return false;

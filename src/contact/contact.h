@@ -9,6 +9,10 @@
 extern const cr_stages cr_cpu_stages;
 /// Its first member.
 carom_result cr_open_stages(cr_pipeline *pipeline);
+/// The back end of pipeline->device; of a library with devices (device_stages.c).
+extern const cr_stages cr_device_stages;
+/// Can worlds run stages on a device? CAROM_UNSUPPORTED says why not, with the call's name.
+carom_result cr_check_stage_device(carom_context *context, const char *function, carom_device *device);
 
 carom_result cr_stage_pairs(cr_pipeline *pipeline);     // pair.c
 carom_result cr_stage_near(cr_pipeline *pipeline);      // near.c
@@ -38,6 +42,10 @@ void cr_cast_lines(const cr_pipeline *pipeline, const cr_body *target, const cr_
 /// Walk rays begin..end-1 over the target.
 void cr_walk_range(const cr_pipeline *pipeline, cr_worker *worker, const cr_collider *target, const cr_walks *walks,
 	int32_t begin, int32_t end);
+/// The ray stage in two parts, for a back end that casts full rays itself: walk all walks; then
+/// judge the taken pairs, whose rays were cast.
+void cr_walk_all(cr_pipeline *pipeline);
+carom_result cr_judge_rays(cr_pipeline *pipeline);
 /// The stage that a pair waits for whose rays were judged. Notes that they were (ray.c).
 cr_next cr_after_rays(const cr_pipeline *pipeline, cr_pair_work *work);
 /// Turn the hits of the rays of a side into contacts and into the watches of the pair.

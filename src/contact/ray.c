@@ -384,15 +384,14 @@ void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int
 		keep_shortest(&worker->contacts, before);
 }
 
-/// Cast the rays of one side of a pair, unless they were walked, and judge them.
-static void cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
+/// Cast the rays of one side of a pair, unless they were walked.
+static void cast_side(const cr_pipeline *p, const cr_pair_work *w, int side)
 {
 	const cr_span range = w->rays[side];
-	if (!w->iterative && range.count > 0) {
-		const cr_casts casts = cr_casts_at(&p->frame, range.first);
-		cr_cast_lines(p, cr_target_of(p, w, side), &casts, range.count, w->extension);
-	}
-	cr_judge_side(p, worker, w, side);
+	if (w->iterative || range.count == 0)
+		return;
+	const cr_casts casts = cr_casts_at(&p->frame, range.first);
+	cr_cast_lines(p, cr_target_of(p, w, side), &casts, range.count, w->extension);
 }
 
 void cr_walk_range(
@@ -432,27 +431,53 @@ static void ask_for_watches(const cr_pipeline *p, const cr_pair_work *w)
 		cr_prefetch_watched(p, m, side);
 }
 
-static void ray_task(int64_t begin, int64_t end, int worker, void *task)
+/// Judge the taken pairs begin..end-1; cast: cast their rays before.
+static void judge_pairs(const cr_pipeline *p, cr_worker *worker, int64_t begin, int64_t end, bool cast)
 {
-	const cr_pipeline *p = task;
-	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
+	for (int64_t i = begin; i < end && !worker->failed; i++) {
 		cr_pair_work *w = &p->work.data[p->taken.data[i]];
 		if (i + 1 < end)
 			ask_for_watches(p, &p->work.data[p->taken.data[i + 1]]);
-		cr_load_contacts(&p->workers[worker], w->contacts);
-		cast_side(p, &p->workers[worker], w, 0);
-		cast_side(p, &p->workers[worker], w, 1);
-		cr_keep_contacts(&p->workers[worker], &w->contacts);
+		cr_load_contacts(worker, w->contacts);
+		for (int side = 0; side < 2; side++) {
+			if (cast)
+				cast_side(p, w, side);
+			cr_judge_side(p, worker, w, side);
+		}
+		cr_keep_contacts(worker, &w->contacts);
 		p->next.data[p->taken.data[i]] = (uint8_t)cr_after_rays(p, w);
 	}
+}
+
+static void ray_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	const cr_pipeline *p = task;
+	judge_pairs(p, &p->workers[worker], begin, end, true);
+}
+
+static void judge_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	const cr_pipeline *p = task;
+	judge_pairs(p, &p->workers[worker], begin, end, false);
+}
+
+void cr_walk_all(cr_pipeline *p)
+{
+	// A worker's runs stay together: they were dealt out in small pieces already.
+	cr_parallel_for(p->context, walk_task, p->worker_count, 1, p);
+}
+
+carom_result cr_judge_rays(cr_pipeline *p)
+{
+	cr_for_pairs(p, judge_task, PAIRS_PER_TASK);
+	return cr_check_workers(p, "the contacts of a step");
 }
 
 carom_result cr_stage_rays(cr_pipeline *p)
 {
 	if (cr_take(p, CR_NEXT_RAYS) == 0)
 		return CAROM_SUCCESS;
-	// A worker's runs stay together: they were dealt out in small pieces already.
-	cr_parallel_for(p->context, walk_task, p->worker_count, 1, p);
+	cr_walk_all(p);
 	cr_for_pairs(p, ray_task, PAIRS_PER_TASK);
 	return cr_check_workers(p, "the contacts of a step");
 }

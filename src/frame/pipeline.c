@@ -68,8 +68,22 @@ void cr_pipeline_set(cr_pipeline *p, const cr_settings *settings)
 	p->broad->margin = box_margin(p);
 }
 
+static void close_stages(cr_pipeline *p)
+{
+	if (p->stages->close)
+		p->stages->close(p);
+}
+
+void cr_pipeline_move(cr_pipeline *p, const cr_stages *stages, carom_device *device)
+{
+	close_stages(p);
+	p->stages = stages;
+	p->device = device;
+}
+
 void cr_pipeline_free(cr_pipeline *p)
 {
+	close_stages(p);
 	for (int i = 0; p->workers && i < p->worker_count; i++) {
 		cr_arena_free(&p->workers[i].arena);
 		cr_arena_free(&p->workers[i].walked);
@@ -193,6 +207,8 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 		stats->rays_predictive += w->rays_predictive;
 		stats->rays_lost += w->rays_lost;
 		stats->rays_recast += w->rays_recast;
+		stats->rays_on_device += w->rays_on_device;
+		stats->rays_returned += w->rays_returned;
 		stats->walk_steps += w->walk_steps;
 		stats->pairs_full += w->pairs_full;
 		stats->pairs_iterative += w->pairs_iterative;
@@ -206,6 +222,7 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 	}
 	stats->rays_missed = p->rays_missed;
 	stats->backtracks = p->backtracks;
+	stats->device_fallbacks = p->fallbacks;
 	stats->box_pairs = p->broad->met < INT32_MAX ? (int32_t)p->broad->met : INT32_MAX;
 	stats->narrow_pairs = (int32_t)(p->kept.count + simple);
 	stats->scratch_peak = scratch > stats->scratch_peak ? scratch : stats->scratch_peak;
@@ -251,7 +268,7 @@ carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count
 {
 	p->bodies = bodies;
 	p->body_count = body_count;
-	p->rays_missed = p->backtracks = 0;
+	p->rays_missed = p->backtracks = p->fallbacks = 0;
 	reset_workers(p);
 	if (!tidy_kept(p)) {
 		cr_pipeline_forget(p);

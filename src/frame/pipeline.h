@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "bvh/bvh_kernels.h"
+#include "carom/vulkan.h"
 #include "frame/body.h"
 #include "frame/broad.h"
 #include "frame/frame.h"
@@ -98,6 +99,8 @@ typedef struct cr_worker {
 	int64_t rays_iterative;
 	int64_t rays_lost;
 	int64_t rays_recast;
+	int64_t rays_on_device;
+	int64_t rays_returned;
 	int64_t walk_steps;
 	int64_t triangle_tests;
 	int32_t pairs_full;
@@ -158,10 +161,14 @@ struct cr_pipeline {
 	CR_ARRAY(int32_t) order; // the kept pairs as the stages take them
 	CR_ARRAY(int32_t) taken; // those that the running stage takes, in that order
 	cr_hooks hooks;
-	void *lab;           // state of the laboratory; NULL: none
-	bool leaves_rays;    // the laboratory may leave rays out
-	int64_t rays_missed; // of the step: left out, or without room at first
-	int32_t backtracks;  // of the step
+	carom_device *device; // of a back end that runs stages there; else NULL
+	void *on_device;      // its state; NULL: none yet
+	bool device_fallback; // where it fails, the processor does its work
+	int32_t fallbacks;    // of the step: times that it did so
+	void *lab;            // state of the laboratory; NULL: none
+	bool leaves_rays;     // the laboratory may leave rays out
+	int64_t rays_missed;  // of the step: left out, or without room at first
+	int32_t backtracks;   // of the step
 	cr_temporal temporal;
 	cr_contact_verdict_fn *keep_contact; // NULL: all contacts stay
 	void *keep_contact_user;
@@ -184,6 +191,9 @@ void cr_pipeline_free(cr_pipeline *pipeline);
 /// Let the next runs have other settings, with the laboratory, the broad phase and the memory of
 /// pairs (temporal) that there are.
 void cr_pipeline_set(cr_pipeline *pipeline, const cr_settings *settings);
+/// Let the next runs be those of another back end, on its device if it is one. The memory of
+/// pairs stays.
+void cr_pipeline_move(cr_pipeline *pipeline, const cr_stages *stages, carom_device *device);
 /// Run all stages up to the raw contacts of each kept pair (valid until the next run). Adds to
 /// stats. On failure the pipeline can be run again.
 carom_result cr_pipeline_run(cr_pipeline *pipeline, cr_body *bodies, int32_t body_count, carom_stats *stats);
@@ -214,6 +224,7 @@ struct cr_stages {
 	carom_result (*finish)(cr_pipeline *);
 	carom_result (*simple)(cr_pipeline *);
 	carom_result (*reduce)(cr_pipeline *); // mostly cr_stage_reduce
+	void (*close)(cr_pipeline *);          // frees on_device; NULL: nothing
 };
 
 /// List the kept pairs that wait for a stage in pipeline->taken, in order. Returns how many there

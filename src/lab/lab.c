@@ -4,12 +4,13 @@
 #include "lab/sweep_methods.h"
 #include "world/world.h"
 
-/// The stages that the settings ask for. The naive loop predicts nothing.
-static const cr_stages *choose_stages(const carom_lab *lab)
+/// The stages that the settings ask for, or else those of the library. The naive loop predicts
+/// nothing.
+static const cr_stages *choose_stages(const carom_lab *lab, const cr_stages *own)
 {
 	if (lab->stages == CAROM_STAGES_NAIVE)
 		return &cr_naive_stages;
-	return lab->ray_buffers == CAROM_BUFFERS_EXACT ? &cr_cpu_stages : &cr_predicting_stages;
+	return lab->ray_buffers == CAROM_BUFFERS_EXACT ? own : &cr_predicting_stages;
 }
 
 static cr_cast_fn *choose_cast(carom_ray_method method)
@@ -23,7 +24,7 @@ static carom_result open(cr_pipeline *p)
 	p->lab = cr_alloc_zero(p->context, sizeof(cr_lab_state));
 	if (!p->lab)
 		return cr_fail_memory(p->context, "a world");
-	p->stages = choose_stages(lab);
+	p->stages = choose_stages(lab, p->stages);
 	p->leaves_rays = lab->stages == CAROM_STAGES_LISTS && lab->ray_buffers == CAROM_BUFFERS_IGNORE;
 	p->hooks.cast = choose_cast(lab->ray_method);
 	if (lab->worker_groups > 0) {

@@ -136,4 +136,4 @@ static carom_result run_naively(cr_pipeline *p)
 }
 
 const cr_stages cr_naive_stages = { "naive", cr_open_stages, cr_stage_pairs, cr_stage_near, cr_stage_crossings, NULL,
-	run_naively, cr_stage_finish, cr_stage_simple, cr_stage_reduce };
+	run_naively, cr_stage_finish, cr_stage_simple, cr_stage_reduce, NULL };

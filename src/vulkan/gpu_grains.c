@@ -16,6 +16,7 @@
 /// farther each. Until two spheres have moved by skin / 2, no other pair can touch.
 #include "carom/grains.h"
 #include "vulkan/gpu_tree.h"
+#include "vulkan/gpu_trial.h"
 #include "vulkan/vk_kernels.h"
 #include <math.h>
 #include <string.h>
@@ -25,8 +26,6 @@ enum {
 	BATCH = 16,          // steps of a submission
 	ROW_GUESS = 8,       // entries of a row, of the first list
 	SLOTS = 16,          // grains_rows.glsl
-	PROBES = 1024,       // pairs of operands
-	PROBE_RESULTS = 6,   // arithmetic.comp
 	MOST_ROOM = 1 << 30, // entries of all rows: numbers of springs have 32 bits
 };
 
@@ -186,70 +185,6 @@ static void release(carom_grains *g)
 	cr_free(context, g, sizeof *g);
 }
 
-// ---- Does the device round as the processor does? ----
-
-/// Doubles of all sizes; the first ones are those that roundings are hard for.
-static void make_operands(double *operands)
-{
-	static const double HARD[] = { 1, 3, 10, 0.1, 0x1p-1022, 0x1.fffffffffffffp1023, 0x1.0000000000001p0, 0x1.fffffffffffffp0,
-		0x1p-1070, 2.0 / 3, 5e-324, 0 };
-	enum { HARDS = sizeof HARD / sizeof *HARD };
-	uint64_t seed = 0x9e3779b97f4a7c15u;
-	for (int i = 0; i < 2 * PROBES; i++) {
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		const double mantissa = 1 + (double)(seed >> 12) * 0x1p-52;
-		operands[i] = ldexp(mantissa, (int)(seed >> 5 & 63) - 32);
-	}
-	for (int i = 0; i < HARDS * HARDS; i++) {
-		operands[2 * i] = HARD[i / HARDS];
-		operands[2 * i + 1] = HARD[i % HARDS];
-	}
-}
-
-static bool same(double a, double b) { return memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); }
-
-static bool is_exact(const double *operands, const double *results)
-{
-	for (int i = 0; i < PROBES; i++) {
-		const double a = operands[2 * i], b = operands[2 * i + 1], *r = &results[PROBE_RESULTS * i];
-		const double product = a * b, quotient = a / b;
-		if (!same(r[0], a + b) || !same(r[1], a - b) || !same(r[2], product) || !same(r[3], quotient) || !same(r[4], sqrt(a)) ||
-			!same(r[5], product - quotient))
-			return false;
-	}
-	return true;
-}
-
-/// Operands go into `places`, results into `loads`, before these are used: both stay until nothing
-/// is under way, whatever fails.
-static carom_result try_arithmetic(carom_grains *g)
-{
-	enum { OPERANDS = 2 * PROBES, RESULTS = PROBE_RESULTS * PROBES };
-	const size_t bytes = (OPERANDS + RESULTS) * sizeof(double);
-	double *operands = cr_alloc(g->context, bytes), *results = operands + OPERANDS;
-	if (!operands)
-		return cr_fail_memory(g->context, "a trial of a device");
-	make_operands(operands);
-	cr_gpu_buffer *from = &g->places, *to = &g->loads;
-	carom_result result = cr_gpu_reserve(g->device, from, OPERANDS * sizeof(double));
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_reserve(g->device, to, RESULTS * sizeof(double));
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_upload(g->device, from, operands, OPERANDS * sizeof(double));
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_begin(g->device);
-	if (result == CAROM_SUCCESS) {
-		const cr_gpu_arguments arguments = { { from->address, to->address }, { PROBES } };
-		cr_gpu_run(g->device, CR_KERNEL_ARITHMETIC, PROBES, CR_GPU_THREADS, &arguments);
-		result = cr_gpu_finish(g->device);
-	}
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_download(g->device, to, results, RESULTS * sizeof(double));
-	g->stats.exact = result == CAROM_SUCCESS && is_exact(operands, results);
-	cr_free(g->context, operands, bytes);
-	return result;
-}
-
 // ---- Making ----
 
 static carom_result check_box(carom_context *context, const carom_grains_def *def)
@@ -325,7 +260,7 @@ static carom_result clear_all(carom_grains *g)
 static carom_result open_grains(carom_grains *g)
 {
 	cr_gpu_lock(g->device);
-	carom_result result = try_arithmetic(g);
+	carom_result result = cr_gpu_try_arithmetic(g->device, &g->stats.exact);
 	if (result == CAROM_SUCCESS && g->count > 0)
 		result = reserve_all(g);
 	if (result == CAROM_SUCCESS && g->count > 0)

@@ -158,12 +158,16 @@ void cr_gpu_barrier(const carom_device *device, VkCommandBuffer commands)
 
 void cr_gpu_lock(carom_device *device) { cr_mutex_lock(&device->lock); }
 
-void cr_gpu_unlock(carom_device *device)
+void cr_gpu_settle(carom_device *device)
 {
-	// After a failure something may be under way that uses buffers: they are free once it is done.
 	// A wait that fails says that the device is lost, if it is.
 	for (int slot = 0; slot < CR_GPU_SLOTS; slot++)
 		cr_gpu_wait(device, &device->copies[slot]);
+}
+
+void cr_gpu_unlock(carom_device *device)
+{
+	cr_gpu_settle(device);
 	cr_mutex_unlock(&device->lock);
 }
 

@@ -27,6 +27,8 @@ void cr_gpu_close_commands(carom_device *device);
 /// work that is still under way after a failure.
 void cr_gpu_lock(carom_device *device);
 void cr_gpu_unlock(carom_device *device);
+/// Wait for copies that are under way after a failure, before buffers that they use are freed.
+void cr_gpu_settle(carom_device *device);
 
 /// A gate: kernels that are recorded while device->gate is set start with the numbers of workgroups
 /// that stand in a table on the device by then, three words each; so a kernel before them decides

@@ -16,6 +16,7 @@
 #include "carom_grains_rows_fill.spv.h"
 #include "carom_grains_steer.spv.h"
 #include "carom_grains_sum.spv.h"
+#include "carom_mesh_cast.spv.h"
 #include "carom_morton.spv.h"
 #include "carom_pairs_count.spv.h"
 #include "carom_pairs_fill.spv.h"
@@ -80,6 +81,7 @@ static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_RAYS_SUM] = CODE(rays_sum),
 	[CR_KERNEL_CLEAR] = CODE(clear),
 	[CR_KERNEL_ARITHMETIC] = CODE(arithmetic),
+	[CR_KERNEL_MESH_CAST] = CODE(mesh_cast),
 	[CR_KERNEL_GRAINS_STEER] = CODE(grains_steer),
 	[CR_KERNEL_GRAINS_PLACE] = CODE(grains_place),
 	[CR_KERNEL_GRAINS_ROWS_COUNT] = CODE(grains_rows_count),

@@ -167,9 +167,16 @@ static carom_result copy_piece(carom_device *device, int slot, const cr_gpu_buff
 
 carom_result cr_gpu_upload(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint64_t size)
 {
+	return cr_gpu_upload_at(device, buffer, 0, data, size);
+}
+
+carom_result cr_gpu_upload_at(carom_device *device, const cr_gpu_buffer *buffer, uint64_t place, const void *data, uint64_t size)
+{
 	device->stats.bytes_up += (int64_t)size;
 	if (buffer->mapped) {
-		memcpy(buffer->mapped, data, (size_t)size);
+		char *to = (char *)buffer->mapped + place;
+		if (to != data)
+			memcpy(to, data, (size_t)size);
 		return CAROM_SUCCESS;
 	}
 	carom_result result = CAROM_SUCCESS;
@@ -180,7 +187,7 @@ carom_result cr_gpu_upload(carom_device *device, const cr_gpu_buffer *buffer, co
 		if (result != CAROM_SUCCESS)
 			break;
 		memcpy(device->staging[slot].mapped, (const char *)data + at, (size_t)piece);
-		result = copy_piece(device, slot, &device->staging[slot], 0, buffer, at, piece);
+		result = copy_piece(device, slot, &device->staging[slot], 0, buffer, place + at, piece);
 		at += piece;
 	}
 	return result; // work that follows on the queue waits for the copies: each ends with a barrier
@@ -199,7 +206,8 @@ carom_result cr_gpu_download(carom_device *device, const cr_gpu_buffer *buffer, 
 {
 	device->stats.bytes_down += (int64_t)size;
 	if (buffer->mapped) {
-		memcpy(data, buffer->mapped, (size_t)size);
+		if (data != buffer->mapped)
+			memcpy(data, buffer->mapped, (size_t)size);
 		return CAROM_SUCCESS;
 	}
 	carom_result result = CAROM_SUCCESS;

@@ -10,9 +10,13 @@
 carom_result cr_gpu_reserve(carom_device *device, cr_gpu_buffer *buffer, uint64_t size);
 void cr_gpu_free(carom_device *device, cr_gpu_buffer *buffer);
 
-/// Copy to the beginning of a buffer. The memory is the caller's again when it returns.
+/// Copy to the beginning of a buffer, or to a place of it. The memory is the caller's again when it
+/// returns.
 carom_result cr_gpu_upload(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint64_t size);
-/// Copy from the beginning of a buffer.
+carom_result cr_gpu_upload_at(
+	carom_device *device, const cr_gpu_buffer *buffer, uint64_t place, const void *data, uint64_t size);
+/// Copy from the beginning of a buffer. These copies leave bytes alone that are in their place
+/// already, since the processor reaches them there (mapped), and count them.
 carom_result cr_gpu_download(carom_device *device, const cr_gpu_buffer *buffer, void *data, uint64_t size);
 
 /// A buffer that the processor reaches, for the staging ring and for results.

@@ -475,6 +475,7 @@ static void take_parts(carom_mesh *mesh, const cr_mesh_parts *p)
 	mesh->exact = p->exact;
 	mesh->collider = p->collider;
 	mesh->collider.topology = &mesh->topology;
+	mesh->collider.revision = cr_next_serial();
 	mesh->field = p->field;
 }
 

@@ -23,6 +23,50 @@ carom_result carom_create_world(carom_context *context, const carom_world_def *d
 	return result == CAROM_SUCCESS ? cr_create_world(context, &settings, world) : result;
 }
 
+#ifdef CR_HAVE_VULKAN
+static const cr_stages *choose_stages(const carom_device *device) { return device ? &cr_device_stages : &cr_cpu_stages; }
+
+static carom_result check_device(carom_context *context, const char *function, carom_device *device)
+{
+	return cr_check_stage_device(context, function, device);
+}
+#else
+static const cr_stages *choose_stages(const carom_device *device)
+{
+	(void)device; // there are none
+	return &cr_cpu_stages;
+}
+
+static carom_result check_device(carom_context *context, const char *function, carom_device *device)
+{
+	(void)device;
+	return cr_fail(context, CAROM_UNSUPPORTED, "%s: this library was built without Vulkan", function);
+}
+#endif
+
+carom_result carom_world_set_device(carom_world *world, carom_device *device, bool fallback)
+{
+	static const char *const name = "carom_world_set_device";
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	cr_pipeline *p = &world->pipeline;
+	const carom_lab *lab = &p->settings.lab;
+	const bool plain =
+		lab->ray_method == CAROM_RAYS_WIDE && lab->stages == CAROM_STAGES_LISTS && lab->ray_buffers == CAROM_BUFFERS_EXACT;
+	if (device && !plain)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: the world's lab has another ray_method, stages or ray_buffers than the default, for the processor alone", name);
+	carom_result result = CAROM_SUCCESS;
+	if (device && device != p->device)
+		result = check_device(world->context, name, device);
+	if (result != CAROM_SUCCESS)
+		return result;
+	p->device_fallback = fallback;
+	if (device != p->device)
+		cr_pipeline_move(p, choose_stages(device), device);
+	return CAROM_SUCCESS;
+}
+
 carom_result cr_create_world(carom_context *context, const cr_settings *settings, carom_world **world)
 {
 	carom_world *made = cr_alloc_zero(context, sizeof *made);

@@ -66,7 +66,7 @@ expect 0 out 'of these left to the processor' ccd first.obj second.obj --backend
 
 # Whole steps of a scene of spheres: the state of the processor.
 expect 2 err '.--device and --kernels need --backend vulkan' run "$CAROM_SOURCE/scenes/grains1.json" --device 0
-expect 1 err 'has no spheres, and nothing else runs on a device' run "$CAROM_SOURCE/scenes/pile27.json" --steps 1 --no-picture --backend vulkan --device "$index"
+expect 1 err 'has no spheres and no rigid bodies' run "$CAROM_SOURCE/scenes/cloth_ball.json" --steps 1 --no-picture --backend vulkan --device "$index"
 expect 0 out '"hash"' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --json
 hash=$(field hash out)
 expect 0 out '"bytes_down_step"' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --json --backend vulkan --device "$index"
@@ -75,3 +75,16 @@ if grep -q '"exact":[[:space:]]*true' out; then
 fi
 grep -q '"name":[[:space:]]*"grains_force"' out || fail "no time of grains_force: $(cat out)"
 expect 0 out 'bytes per substep' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --backend vulkan --device "$index"
+
+
+# Rays of meshes: the contacts of the processor.
+expect 2 err '.--device and --kernels need --backend vulkan' replay run/recording.h5 --device 0
+expect 0 out 'bodies' run "$CAROM_SOURCE/scenes/pile27.json" --steps 40 --no-picture --out run --json
+hash=$(field hash out)
+expect 0 out 'mesh_cast' run "$CAROM_SOURCE/scenes/pile27.json" --steps 40 --no-picture --json --backend vulkan --device "$index"
+same hash "$(field hash out)" "$hash"
+expect 0 out '"hash"' replay run/recording.h5 --steps 30:38 --temporal none --json
+hash=$(field hash out)
+expect 0 out '"on_device":[[:space:]]*[1-9]' replay run/recording.h5 --steps 30:38 --temporal none --json --backend vulkan --device "$index"
+same hash "$(field hash out)" "$hash"
+expect 0 out 'mesh_cast' replay run/recording.h5 --steps 30:38 --backend vulkan --device "$index"

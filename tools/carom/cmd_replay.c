@@ -2,6 +2,7 @@
 // recording has them and finds all contacts; the milliseconds are those that the library itself
 // reports for its stages.
 #include "commands.h"
+#include "devices.h"
 #include "mesh_input.h"
 #include "motion.h"
 #include "options.h"
@@ -28,6 +29,8 @@ typedef struct replay_options {
 	int64_t max_walk, groups;
 	double threshold, extension, edge_angle, confidence;
 	const char *pairs, *contacts, *record;
+	int backend; // device_backend
+	const char *device, *kernels;
 } replay_options;
 
 typedef struct replay {
@@ -35,7 +38,8 @@ typedef struct replay {
 	carom_context *context;
 	motion motion;
 	carom_world *world;
-	carom_world *full; // --against-full
+	carom_world *full;    // --against-full
+	carom_device *device; // --backend vulkan
 	replay_sums sums;
 	replay_compare compare;
 	io_output_file pairs_file, contacts_file, record_file;
@@ -103,6 +107,12 @@ static const option OPTIONS[] = {
 		.help = "write the contacts: `step a b vertex triangle p n depth`" },
 	{ .name = "record", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.record,
 		.help = "record all library calls, for a bug report: `carom replay FILE` repeats them" },
+	{ .name = "backend", .argument = "WHERE", .kind = OPTION_CHOICE, .value = &given.backend, .choices = device_backend_words,
+		.help = "of full rays: cpu (default), or vulkan: a graphics device" },
+	{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &given.device,
+		.help = "index or a part of the name; `carom info --devices` lists them" },
+	{ .name = "kernels", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernels,
+		.help = "keep compiled kernels there for the next time" },
 	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print one JSON object" },
 	{ 0 },
 };
@@ -181,9 +191,15 @@ static bool create_worlds(replay *r)
 	set_broad_phase(o, &def, &lab);
 	set_temporal(o, &def, &lab);
 	set_stages(o, &lab);
+	if (o->backend == BACKEND_VULKAN && !(r->device = devices_open(r->context, o->device, CAROM_TIER_COMPUTE, o->kernels)))
+		return false;
 	if (!create_world(r->context, &def, &r->world))
 		return false;
-	// Nothing taken over, nothing left out.
+	if (carom_world_set_device(r->world, r->device, false) != CAROM_SUCCESS) {
+		report_error(NULL, "%s", carom_error_text(r->context));
+		return false;
+	}
+	// Nothing taken over, nothing left out, all on the processor.
 	def.temporal = CAROM_TEMPORAL_NONE;
 	lab.ray_buffers = CAROM_BUFFERS_EXACT;
 	return !o->against_full || create_world(r->context, &def, &r->full);
@@ -278,6 +294,8 @@ static int print_json(replay *r)
 	replay_sums_print_json(&r->sums, json);
 	if (r->full)
 		replay_compare_print_json(&r->compare, json);
+	if (r->device)
+		devices_add_json(json, r->device);
 	return report_json(json);
 }
 
@@ -295,6 +313,8 @@ static int print_text(replay *r)
 	replay_sums_print_text(&r->sums);
 	if (r->full)
 		replay_compare_print_text(&r->compare);
+	if (r->device)
+		devices_print(r->device);
 	return report_end_of_text();
 }
 
@@ -359,9 +379,11 @@ static bool read_calls(void *bytes, size_t count, void *user) { return fread(byt
 static int replay_calls(replay *r)
 {
 	const replay_options *o = &r->options;
-	if (o->source.mesh || o->source.ground || o->pairs || o->contacts || o->record || o->against_full)
+	if (o->source.mesh || o->source.ground || o->pairs || o->contacts || o->record || o->against_full ||
+		o->backend == BACKEND_VULKAN)
 		return options_misuse("replay",
-			"%s is a recording of library calls: --mesh, --ground, --pairs, --contacts, --record and --against-full do not apply",
+			"%s is a recording of library calls: --mesh, --ground, --pairs, --contacts, --record, --against-full and --backend do "
+			"not apply",
 			o->motion);
 	FILE *file = fopen(o->motion, "rb");
 	if (!file)
@@ -389,6 +411,7 @@ static int replay_motion(replay *r, file_kind kind)
 		status = measure(r);
 	carom_destroy_world(r->world); // first: it may still write to the record
 	carom_destroy_world(r->full);
+	carom_destroy_device(r->device);
 	io_output_abandon(&r->pairs_file);
 	io_output_abandon(&r->contacts_file);
 	io_output_abandon(&r->record_file);
@@ -405,6 +428,8 @@ static int check_options(const replay_options *o)
 {
 	if (o->against_full && o->max_contacts > 0)
 		return options_misuse("replay", "--against-full compares all contacts: leave --max-contacts out");
+	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels))
+		return options_misuse("replay", "--device and --kernels need --backend vulkan");
 	if (is_predictive(o) && o->extension > 0 && o->threshold > o->extension)
 		return options_misuse("replay",
 			"--threshold %g is more than --extension %g: a vertex that no ray reached could enter unseen between full steps",

@@ -19,6 +19,8 @@ static void add_counts(replay_sums *sums, const carom_stats *s)
 	sums->rays_lost += (double)s->rays_lost;
 	sums->rays_recast += (double)s->rays_recast;
 	sums->rays_missed += (double)s->rays_missed;
+	sums->rays_on_device += (double)s->rays_on_device;
+	sums->rays_returned += (double)s->rays_returned;
 	sums->walk_steps += (double)s->walk_steps;
 	sums->backtracks += s->backtracks;
 	sums->pairs_full += s->pairs_full;
@@ -109,6 +111,8 @@ void replay_sums_print_json(replay_sums *s, cJSON *json)
 	cJSON_AddNumberToObject(rays, "lost", s->rays_lost / n);
 	cJSON_AddNumberToObject(rays, "recast", s->rays_recast / n);
 	cJSON_AddNumberToObject(rays, "missed", s->rays_missed / n);
+	cJSON_AddNumberToObject(rays, "on_device", s->rays_on_device / n);
+	cJSON_AddNumberToObject(rays, "returned", s->rays_returned / n);
 	cJSON_AddNumberToObject(json, "walk_steps", s->walk_steps / n);
 	cJSON_AddNumberToObject(json, "backtracks", s->backtracks / n);
 	cJSON_AddNumberToObject(json, "pairs_full", s->pairs_full / n);

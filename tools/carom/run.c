@@ -312,13 +312,15 @@ static int add_part(run *r, const run_part_kind *kind)
 	return EXIT_DONE;
 }
 
-/// The device that the spheres live on.
+/// The device that the spheres live on, and on which rays of rigid bodies are cast.
 static int open_device(run *r)
 {
-	if (!r->scene.has_spheres)
-		return report_error(r->options->scene, "has no spheres, and nothing else runs on a device (--backend vulkan)");
+	if (!r->scene.has_spheres && !r->scene.has_bodies)
+		return report_error(
+			r->options->scene, "has no spheres and no rigid bodies, and nothing else runs on a device (--backend vulkan)");
 	r->device = devices_open(r->parts.context, r->options->device, CAROM_TIER_COMPUTE, r->options->kernels);
 	r->scene.spheres.def.device = r->device;
+	r->scene.rigid.device = r->device;
 	return r->device ? EXIT_DONE : EXIT_FAILED;
 }
 

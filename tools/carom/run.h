@@ -85,7 +85,7 @@ struct run {
 	int64_t saved_step;  ///< of the last checkpoint, where the run writes them itself
 	scene_resume resume; ///< the checkpoint that the run goes on from, while its parts are made
 	double ms_total;
-	carom_device *device;  ///< of the spheres; NULL: the processor
+	carom_device *device;  ///< of spheres and rigid bodies; NULL: the processor
 	struct run_view *view; ///< NULL: the run is not shown
 	char *row;             ///< of the last step in the table, while it is shown; NULL: none yet
 };

@@ -1,4 +1,5 @@
 // The rigid bodies of `carom run`: recording.h5, and their part of table, summary and picture.
+#include "devices.h"
 #include "report.h"
 #include "run.h"
 #include "run_picture.h"
@@ -54,6 +55,8 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(json, "colliding_pairs_peak", s->pairs_peak);
 	cJSON_AddNumberToObject(json, "memory_peak", (double)s->memory_peak);
 	run_add_machine(json, r);
+	if (r->device && !r->scene.has_spheres) // which tell of it
+		devices_add_json(json, r->device);
 	return json;
 }
 
@@ -78,6 +81,8 @@ static void print(const run *r, const void *state)
 	printf("  milliseconds per step        %.3f: detection %.3f, response %.3f, recording %.3f\n", s->ms_total / steps,
 		s->ms_detection / steps, s->ms_response / steps, s->ms_recording / steps);
 	printf("  hash                         %016llx\n", (unsigned long long)s->hash);
+	if (r->device && !r->scene.has_spheres)
+		devices_print(r->device);
 }
 
 // ---- Picture ----

@@ -1,0 +1,578 @@
+/// Rays of meshes against meshes on a device: the kernel against the processor's, ray for ray, and worlds against worlds, bit for bit:
+/// random and degenerate scenes, bodies that deform and fields that are edited, recorded motion, the staging ring, threads; calls of
+/// the driver and allocations that fail; misuse.
+#include "device_failures.h"
+#include "device_fixture.h"
+#include "device_spirv.h"
+#include "fixture.h"
+#include "labs.h"
+#include "contact/contact.h"
+#include "io/mesh_file.h"
+#include "io/trajectory.h"
+#include "vulkan/gpu_casts.h"
+#include "vulkan/vk_commands.h"
+#include "world/world.h"
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Ray for ray ----
+
+enum { RAYS = 1200 };
+
+typedef struct ray_set {
+	float origin[3][RAYS], direction[3][RAYS], t_max[RAYS];
+} ray_set;
+
+typedef struct hit_set {
+	int32_t triangle[RAYS], behind_triangle[RAYS];
+	float t[RAYS], behind_t[RAYS];
+	uint8_t back[RAYS], behind_back[RAYS];
+} hit_set;
+
+static cr_line_hits view_hits(hit_set *h)
+{
+	return (cr_line_hits){ h->triangle, h->t, h->back, h->behind_triangle, h->behind_t, h->behind_back };
+}
+
+/// Rays through corners, edges and faces of a mesh, from it and from elsewhere, some along axes, some of no or odd directions.
+static void make_rays(const cr_collider *c, uint64_t seed, ray_set *set)
+{
+	static const float ODD[] = { 1e-30f, 1e-40f, 3e30f, 1e-7f };
+	for (int32_t i = 0; i < RAYS; i++) {
+		v3d p[3];
+		cr_collider_triangle(c, c->triangle_number[test_random(&seed) % (uint64_t)c->triangle_count], p);
+		const double v = i % 4 == 0 ? 0 : test_random_double(&seed, 0, 0.5),
+					 w = i % 4 <= 1 ? 0 : test_random_double(&seed, 0, 0.5);
+		const v3d to = v3d_mad(v3d_mad(p[0], v, v3d_sub(p[1], p[0])), w, v3d_sub(p[2], p[0]));
+		v3d d = { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1) };
+		if (i % 5 == 0)
+			d = (v3d){ i % 3 == 0, i % 3 == 1, -(i % 3 == 2) };
+		const v3d o = i % 13 == 0 ? to : v3d_mad(to, test_random_double(&seed, -1, 1) * (double)c->diagonal, d);
+		for (int k = 0; k < 3; k++) {
+			set->origin[k][i] = (float)v3d_get(o, k);
+			set->direction[k][i] = i % 101 == 0 ? 0 : (float)v3d_get(d, k);
+			if (i % 97 == k)
+				set->direction[k][i] = ODD[i / 97 % 4];
+		}
+		set->t_max[i] = i % 7 == 0 ? 0.2f * c->diagonal : INFINITY;
+	}
+}
+
+/// Cast them on the device. Returns how many it left.
+static int cast(carom_device *device, const cr_collider *c, const ray_set *set, float reach, hit_set *hits, bool *left)
+{
+	cr_gpu_casts casts = { 0 };
+	const uint64_t nodes = (uint64_t)c->tree.node_count * sizeof *c->tree.nodes,
+				   blocks = (uint64_t)c->tree.block_count * sizeof *c->blocks;
+	bool lost;
+	cr_gpu_ray *rays;
+	cr_gpu_cast_job *jobs;
+	const cr_gpu_hit *found;
+	cr_gpu_lock(device);
+	REQUIRE(cr_gpu_reserve_surfaces(device, &casts, nodes + blocks, &lost) == CAROM_SUCCESS && lost);
+	REQUIRE(cr_gpu_upload_at(device, &casts.surfaces, 0, c->tree.nodes, nodes) == CAROM_SUCCESS);
+	REQUIRE(cr_gpu_upload_at(device, &casts.surfaces, nodes, c->blocks, blocks) == CAROM_SUCCESS);
+	REQUIRE(cr_gpu_open_casts(device, &casts, RAYS, 2, &rays, &jobs) == CAROM_SUCCESS);
+	const uint64_t at = cr_gpu_surface_address(&casts, 0);
+	jobs[1] = (cr_gpu_cast_job){ at, at + nodes, reach, { 0 } };
+	jobs[0] = (cr_gpu_cast_job){ 0 };
+	for (int32_t i = 0; i < RAYS; i++)
+		rays[i] = (cr_gpu_ray){ { set->origin[0][i], set->origin[1][i], set->origin[2][i] }, fminf(set->t_max[i], FLT_MAX),
+			{ set->direction[0][i], set->direction[1][i], set->direction[2][i] }, 1 };
+	REQUIRE(cr_gpu_cast(device, &casts, RAYS, 2, &found) == CAROM_SUCCESS);
+	int count = 0;
+	for (int32_t i = 0; i < RAYS; i++) {
+		left[i] = found[i].behind == CR_GPU_DOUBTFUL;
+		count += left[i];
+		hits->triangle[i] =
+			(found[i].triangle & ~CR_GPU_BACK) == CR_GPU_NO_HIT ? -1 : (int32_t)(found[i].triangle & ~CR_GPU_BACK);
+		hits->back[i] = found[i].triangle >> 31;
+		hits->t[i] = found[i].t;
+		hits->behind_triangle[i] =
+			(found[i].behind & ~CR_GPU_BACK) == CR_GPU_NO_HIT ? -1 : (int32_t)(found[i].behind & ~CR_GPU_BACK);
+		hits->behind_back[i] = found[i].behind >> 31;
+		hits->behind_t[i] = found[i].behind_t;
+	}
+	cr_gpu_free_casts(device, &casts);
+	cr_gpu_unlock(device);
+	return count;
+}
+
+static bool same_hit(const hit_set *a, const hit_set *b, int32_t i)
+{
+	return a->triangle[i] == b->triangle[i] && memcmp(&a->t[i], &b->t[i], sizeof a->t[i]) == 0 && a->back[i] == b->back[i] &&
+		a->behind_triangle[i] == b->behind_triangle[i] && memcmp(&a->behind_t[i], &b->behind_t[i], sizeof a->t[i]) == 0 &&
+		a->behind_back[i] == b->behind_back[i];
+}
+
+static void check_rays(carom_device *device, const carom_mesh *mesh, uint64_t seed, float reach, const char *name)
+{
+	static ray_set set;
+	static hit_set plain, found;
+	static bool left[RAYS];
+	const cr_collider *c = &mesh->collider;
+	make_rays(c, seed, &set);
+	const carom_ray_batch rays = { RAYS, { set.origin[0], set.origin[1], set.origin[2] },
+		{ set.direction[0], set.direction[1], set.direction[2] }, set.t_max };
+	const cr_line_hits hits = view_hits(&plain);
+	fixture_kernels(CAROM_SIMD_AUTO)->cast_lines(c, &rays, 0, RAYS, reach, &hits);
+	const int doubtful = cast(device, c, &set, reach, &found, left);
+	int differ = 0, met = 0;
+	for (int32_t i = 0; i < RAYS; i++) {
+		met += plain.triangle[i] >= 0;
+		if (left[i] || same_hit(&plain, &found, i))
+			continue;
+		if (differ++ == 0)
+			printf("%s, ray %d: %d at %a, behind %d at %a; the device %d at %a, behind %d at %a\n", name, (int)i,
+				(int)plain.triangle[i], (double)plain.t[i], (int)plain.behind_triangle[i], (double)plain.behind_t[i],
+				(int)found.triangle[i], (double)found.t[i], (int)found.behind_triangle[i], (double)found.behind_t[i]);
+	}
+	CHECK_INT(differ, 0);
+	CHECK(met > RAYS / 4);
+	if (!CHECK(doubtful < RAYS / 10))
+		printf("%s: %d of %d rays were left\n", name, doubtful, RAYS);
+}
+
+static void check_meshes(bool staging)
+{
+	carom_context *context = fixture_context(1);
+	carom_device_def def = carom_default_device_def();
+	def.staging = staging;
+	carom_device *device = fixture_device(context, &def);
+	carom_mesh *meshes[] = { fixture_box_mesh(context, 1, 2, 0.5), fixture_sphere_mesh(context, 1, 12),
+		fixture_torus_mesh(context, 24, 12, 0.4, 0.1), fixture_sheet_mesh(context, 8, 2), fixture_sphere_mesh(context, 1e-6, 6),
+		fixture_box_mesh(context, 1e6, 1e6, 1e6) };
+	const char *names[] = { "box", "sphere", "torus", "sheet", "small sphere", "large box" };
+	for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
+		check_rays(device, meshes[i], 7 + i, 0.3f * meshes[i]->collider.diagonal, names[i]);
+		check_rays(device, meshes[i], 70 + i, 0, names[i]);
+		carom_release_mesh(meshes[i]);
+	}
+	carom_destroy_device(device);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+TEST(device_frames, rays_have_the_bits_of_the_processor) { check_meshes(false); }
+TEST(device_frames, rays_have_the_bits_of_the_processor_through_the_ring) { check_meshes(true); }
+
+TEST(device_frames, kernels_contract_no_doubles)
+{
+	int all;
+	CHECK_INT(count_contractible(CR_KERNEL_MESH_CAST, &all), 0);
+	CHECK(all > 30);
+}
+
+// ---- Worlds ----
+
+enum { BODIES = 24 };
+
+/// Worlds with the same bodies: the processor's, then one on a device.
+typedef struct twins {
+	carom_context *context;
+	carom_device *device;
+	carom_mesh *meshes[4];
+	carom_world *worlds[2];
+	carom_body_id ids[2][BODIES];
+	carom_pose poses[BODIES];
+	uint64_t seed;
+	int64_t on_device, returned; // rays so far
+} twins;
+
+static twins make_twins(int threads, bool staging, const carom_world_def *def)
+{
+	twins t = { .context = fixture_context(threads), .seed = 11 };
+	carom_device_def device = carom_default_device_def();
+	device.staging = staging;
+	t.device = fixture_device(t.context, &device);
+	t.meshes[0] = fixture_torus_mesh(t.context, 14, 8, 0.35, 0.1);
+	t.meshes[1] = fixture_sphere_mesh(t.context, 0.8, 8);
+	t.meshes[2] = fixture_box_mesh(t.context, 0.7, 0.5, 0.6);
+	t.meshes[3] = fixture_torus_mesh(t.context, 20, 10, 0.25, 0);
+	for (int i = 0; i < 2; i++)
+		t.worlds[i] = fixture_world(t.context, def);
+	REQUIRE(carom_world_set_device(t.worlds[1], t.device, false) == CAROM_SUCCESS);
+	return t;
+}
+
+static void add_bodies(twins *t, double span)
+{
+	for (int b = 0; b < BODIES; b++) {
+		t->poses[b] = fixture_random_pose(&t->seed, span);
+		for (int i = 0; i < 2; i++)
+			t->ids[i][b] = fixture_add(t->worlds[i], fixture_of_mesh(t->meshes[b % 4]), t->poses[b], CAROM_DYNAMIC);
+	}
+}
+
+/// Move each body a little.
+static void shake(twins *t, double most)
+{
+	for (int b = 0; b < BODIES; b++) {
+		t->poses[b].position.x += test_random_double(&t->seed, -most, most);
+		t->poses[b].position.y += test_random_double(&t->seed, -most, most);
+		t->poses[b].position.z += test_random_double(&t->seed, -most, most);
+	}
+	for (int i = 0; i < 2; i++)
+		REQUIRE(carom_world_set_poses(t->worlds[i], BODIES, t->ids[i], t->poses) == CAROM_SUCCESS);
+}
+
+/// A step of both, which must be the same to the bit.
+static void step_both(twins *t)
+{
+	for (int i = 0; i < 2; i++)
+		fixture_step(t->worlds[i]);
+	CHECK(carom_world_hash(t->worlds[0]) == carom_world_hash(t->worlds[1]));
+	const carom_contact_view a = carom_world_contacts(t->worlds[0]), b = carom_world_contacts(t->worlds[1]);
+	CHECK(a.count == b.count && (a.count == 0 || memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data) == 0));
+	const carom_stats plain = carom_world_stats(t->worlds[0]), there = carom_world_stats(t->worlds[1]);
+	CHECK(plain.rays_full == there.rays_full && plain.rays_iterative == there.rays_iterative &&
+		plain.rays_recast == there.rays_recast && plain.vertices_watched == there.vertices_watched);
+	// Edges that cross cast rays too, which are counted among the full ones.
+	CHECK(plain.rays_on_device == 0 && there.rays_on_device <= there.rays_full - there.rays_recast);
+	CHECK(there.rays_returned <= there.rays_on_device);
+	t->on_device += there.rays_on_device;
+	t->returned += there.rays_returned;
+}
+
+static void end_twins(twins *t)
+{
+	for (int i = 0; i < 2; i++)
+		carom_destroy_world(t->worlds[i]);
+	for (int m = 0; m < 4; m++)
+		carom_release_mesh(t->meshes[m]);
+	carom_destroy_device(t->device);
+	CHECK_INT(carom_memory_in_use(t->context), t->context->size);
+	carom_destroy_context(t->context);
+}
+
+static void check_scenes(int threads, bool staging, const carom_world_def *def)
+{
+	twins t = make_twins(threads, staging, def);
+	add_bodies(&t, 2);
+	for (int step = 0; step < 5; step++) {
+		step_both(&t);
+		shake(&t, step % 2 ? 0.01 : 0.2);
+	}
+	const carom_contact_view contacts = carom_world_contacts(t.worlds[1]);
+	CHECK(contacts.count > 20 && t.on_device > 500 && t.returned * 20 < t.on_device);
+	end_twins(&t);
+}
+
+TEST(device_frames, random_scenes_are_the_processors) { check_scenes(1, false, NULL); }
+TEST(device_frames, random_scenes_are_the_processors_through_the_ring) { check_scenes(1, true, NULL); }
+TEST(device_frames, random_scenes_do_not_depend_on_threads) { check_scenes(3, false, NULL); }
+
+TEST(device_frames, random_scenes_of_all_settings_are_the_processors)
+{
+	carom_world_def def = carom_default_world_def();
+	for (int kind = 0; kind < 3; kind++) {
+		def.temporal = kind == 0 ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_ITERATIVE;
+		def.contact_normal = kind == 1 ? CAROM_NORMAL_PATCH : CAROM_NORMAL_RAY;
+		def.speculative_distance = kind == 2 ? 0.1 : 0;
+		check_scenes(2, false, &def);
+	}
+}
+
+/// Cubes side by side, rays along edges and through corners: what rounding decides goes to the processor, and nothing changes.
+TEST(device_frames, cubes_on_a_lattice_are_the_processors)
+{
+	carom_world_def def = carom_default_world_def();
+	def.contact_normal = CAROM_NORMAL_RAY;
+	twins t = make_twins(2, false, &def);
+	for (int b = 0; b < BODIES; b++) {
+		t.poses[b] = fixture_at(1.4 * (b % 3), 1.0 * (b / 3 % 3), 1.2 * (b / 9));
+		for (int i = 0; i < 2; i++)
+			t.ids[i][b] = fixture_add(t.worlds[i], fixture_of_mesh(t.meshes[2]), t.poses[b], CAROM_DYNAMIC);
+	}
+	step_both(&t);
+	for (int b = 0; b < BODIES; b++)
+		t.poses[b].position.x *= 0.875;
+	shake(&t, 0);
+	step_both(&t);
+	CHECK(t.on_device > 100);
+	end_twins(&t);
+}
+
+// ---- Meshes that change, and those that stay away ----
+
+/// Solids whose vertices move in every other step: their rays are cast against where they are.
+TEST(device_frames, solids_that_deform_are_met_where_they_are)
+{
+	enum { SOLIDS = 6, MOST = 200 };
+	twins t = make_twins(2, false, NULL);
+	const carom_mesh *mesh = t.meshes[0];
+	const int32_t count = mesh->topology.vertex_count;
+	REQUIRE(count <= MOST);
+	double places[3 * MOST];
+	carom_body_id ids[2][SOLIDS];
+	for (int b = 0; b < SOLIDS; b++) {
+		for (int i = 0; i < 2; i++)
+			ids[i][b] = fixture_add(t.worlds[i], fixture_of_mesh(mesh), fixture_at(0, 0, 3 * b), CAROM_DEFORMABLE);
+	}
+	for (int step = 0; step < 4; step++) {
+		for (int b = 0; step != 2 && b < SOLIDS; b++) {
+			for (int32_t v = 0; v < 3 * count; v++)
+				places[v] =
+					(1 + 0.1 * sin(step + b)) * (double)mesh->topology.vertices[v] + (v % 3 == 0 ? 0.25 * b : 0.02 * step * b);
+			const carom_strided end = { places, 0, CAROM_FLOAT64 };
+			for (int i = 0; i < 2; i++)
+				REQUIRE(carom_world_set_vertices(t.worlds[i], ids[i][b], NULL, &end) == CAROM_SUCCESS);
+		}
+		step_both(&t);
+	}
+	CHECK(t.on_device > 100 && carom_world_contacts(t.worlds[1]).count > 0);
+	end_twins(&t);
+}
+
+/// Meshes come and go, so that places in the buffer are dealt out again, and memory of old meshes is used for new ones.
+TEST(device_frames, meshes_come_and_go)
+{
+	twins t = make_twins(1, false, NULL);
+	for (int round = 0; round < 6; round++) {
+		carom_mesh *mesh = fixture_torus_mesh(t.context, 10 + 2 * (round % 3), 6, 0.3, 0.02 * round);
+		carom_body_id ids[2][2];
+		for (int i = 0; i < 2; i++) {
+			for (int k = 0; k < 2; k++)
+				ids[i][k] =
+					fixture_add(t.worlds[i], fixture_of_mesh(mesh), fixture_at(0.3 * k, 0.1 * round, 0.1 * k), CAROM_DYNAMIC);
+		}
+		carom_release_mesh(mesh);
+		step_both(&t);
+		for (int i = 0; i < 2; i++) {
+			for (int k = 0; k < 2; k++)
+				REQUIRE(carom_world_remove_body(t.worlds[i], ids[i][k]) == CAROM_SUCCESS);
+		}
+	}
+	CHECK(t.on_device > 100);
+	end_twins(&t);
+}
+
+/// A mesh with a coordinate that devices may take for 0 stays on the processor.
+TEST(device_frames, meshes_of_odd_numbers_stay_on_the_processor)
+{
+	twins t = make_twins(1, false, NULL);
+	const cr_topology *from = &t.meshes[0]->topology;
+	float vertices[3 * 200];
+	REQUIRE(from->vertex_count <= 200);
+	memcpy(vertices, from->vertices, 3 * (size_t)from->vertex_count * sizeof *vertices);
+	for (int32_t v = 0; v < 3 * from->vertex_count; v++)
+		vertices[v] = fabsf(vertices[v]) < 1e-6f ? 1e-40f : vertices[v];
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = from->vertex_count;
+	def.triangles = from->triangles;
+	def.triangle_count = from->triangle_count;
+	carom_mesh *mesh;
+	REQUIRE(carom_create_mesh(t.context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		fixture_add(t.worlds[i], fixture_of_mesh(mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+		fixture_add(t.worlds[i], fixture_of_mesh(mesh), fixture_at(0.4, 0.1, 0.1), CAROM_DYNAMIC);
+		fixture_step(t.worlds[i]);
+	}
+	CHECK(carom_world_hash(t.worlds[0]) == carom_world_hash(t.worlds[1]));
+	const carom_stats stats = carom_world_stats(t.worlds[1]);
+	CHECK(stats.contacts > 0 && stats.rays_full > 0 && stats.rays_on_device == 0);
+	carom_release_mesh(mesh);
+	end_twins(&t);
+}
+
+/// Recorded motion of an avalanche.
+TEST(device_frames, recorded_motion_is_the_processors)
+{
+	sim_error error = { "" };
+	io_trajectory trajectory;
+	sim_mesh file;
+	const bool loaded = io_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &trajectory, &error) &&
+		io_load_mesh(test_data_path("meshes/bullet-bunny-902.obj"), &file, &error);
+	CHECK_STR(error.text, "");
+	REQUIRE(loaded);
+	twins t = make_twins(2, false, NULL);
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ file.vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = file.vertex_count;
+	def.triangles = file.triangles;
+	def.triangle_count = file.triangle_count;
+	carom_mesh *mesh;
+	REQUIRE(carom_create_mesh(t.context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	const int32_t count = trajectory.body_count;
+	carom_body_id *ids[2];
+	carom_pose *poses = calloc((size_t)count, sizeof *poses);
+	for (int i = 0; i < 2; i++) {
+		ids[i] = calloc((size_t)count, sizeof **ids);
+		REQUIRE(ids[i] && poses);
+		for (int32_t b = 0; b < count; b++)
+			ids[i][b] = fixture_add(t.worlds[i], fixture_of_mesh(mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	}
+	for (int32_t frame = trajectory.frame_count / 4; frame < trajectory.frame_count; frame += trajectory.frame_count / 4) {
+		for (int32_t step = frame; step < frame + 2 && step < trajectory.frame_count; step++) {
+			io_trajectory_poses(&trajectory, step, poses);
+			for (int i = 0; i < 2; i++)
+				REQUIRE(carom_world_set_poses(t.worlds[i], count, ids[i], poses) == CAROM_SUCCESS);
+			step_both(&t);
+		}
+	}
+	CHECK(t.on_device > 1000 && t.returned * 50 < t.on_device);
+	for (int i = 0; i < 2; i++)
+		free(ids[i]);
+	free(poses);
+	carom_release_mesh(mesh);
+	io_free_trajectory(&trajectory);
+	sim_mesh_free(&file);
+	end_twins(&t);
+}
+
+// ---- The device changes, and fails ----
+
+TEST(device_frames, a_world_goes_from_device_to_processor_and_back)
+{
+	twins t = make_twins(1, false, NULL);
+	add_bodies(&t, 2);
+	step_both(&t);
+	carom_world *world = t.worlds[1];
+	for (int step = 0; step < 4; step++) {
+		shake(&t, 0.1);
+		REQUIRE(carom_world_set_device(world, step % 2 ? t.device : NULL, false) == CAROM_SUCCESS);
+		for (int i = 0; i < 2; i++)
+			fixture_step(t.worlds[i]);
+		CHECK(carom_world_hash(t.worlds[0]) == carom_world_hash(world));
+		CHECK((carom_world_stats(world).rays_on_device > 0) == (step % 2 == 1));
+	}
+	end_twins(&t);
+}
+
+TEST(device_frames, misuse_is_refused)
+{
+	twins t = make_twins(1, false, NULL);
+	carom_context *other = fixture_context(1);
+	carom_world *foreign = fixture_world(other, NULL);
+	fixture_expect_wrong(other, carom_world_set_device(foreign, t.device, false), "device is of another context");
+	CHECK_INT(carom_world_set_device(NULL, t.device, false), CAROM_INVALID_ARGUMENT);
+	carom_world_def def = carom_default_world_def();
+	for (int naive = 0; naive < 2; naive++) {
+		fixture_lab(&def)->stages = naive ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
+		carom_world *world = fixture_world(t.context, &def);
+		const carom_result result = carom_world_set_device(world, t.device, false);
+		if (naive)
+			fixture_expect_wrong(t.context, result, "stages");
+		else
+			CHECK_INT(result, CAROM_SUCCESS);
+		carom_destroy_world(world);
+	}
+	t.device->info.doubles = false;
+	fixture_expect_error(
+		t.context, carom_world_set_device(t.worlds[0], t.device, false), CAROM_UNSUPPORTED, "no double precision");
+	t.device->info.doubles = true;
+	carom_destroy_world(foreign);
+	carom_destroy_context(other);
+	end_twins(&t);
+}
+
+static void check_failing_calls(VkResult failure, carom_result expected)
+{
+	twins t = make_twins(1, true, NULL);
+	add_bodies(&t, 2);
+	step_both(&t); // kernels are there
+	bool failed = true;
+	int failures = 0;
+	s_result = failure;
+	for (s_failing = 0; failed && s_failing < 500; s_failing += 2) {
+		const cr_vk real = t.device->instance.vk;
+		s_real = &real;
+		s_failed = NULL;
+		s_calls = 0;
+		shake(&t, 0.1);
+		// All memory is taken anew.
+		REQUIRE(carom_world_set_device(t.worlds[1], NULL, false) == CAROM_SUCCESS);
+		put_failing(&t.device->instance.vk);
+		carom_result result = carom_world_set_device(t.worlds[1], t.device, false);
+		if (result == CAROM_SUCCESS)
+			result = carom_world_step(t.worlds[1]);
+		t.device->instance.vk = real;
+		failed = s_failed != NULL;
+		if (failed && !CHECK_INT(result, expected))
+			printf("call %d, %s: %s\n", s_failing, s_failed, carom_error_text(t.context));
+		CHECK(!failed || strstr(carom_error_text(t.context), s_failed) != NULL);
+		failures += failed;
+		t.device->stats.lost = false; // it is not, really
+		// The world goes on where it was.
+		REQUIRE(carom_world_set_device(t.worlds[1], failures % 2 ? NULL : t.device, false) == CAROM_SUCCESS);
+		fixture_step(t.worlds[0]);
+		if (failed)
+			fixture_step(t.worlds[1]);
+		CHECK_INT(carom_world_contacts(t.worlds[1]).count, carom_world_contacts(t.worlds[0]).count);
+	}
+	CHECK(!failed && failures > 20);
+	end_twins(&t);
+}
+
+TEST(device_frames, every_call_may_run_out_of_device_memory)
+{
+	check_failing_calls(VK_ERROR_OUT_OF_DEVICE_MEMORY, CAROM_OUT_OF_MEMORY);
+}
+
+TEST(device_frames, a_lost_device_is_told_and_the_world_lives_on)
+{
+	check_failing_calls(VK_ERROR_DEVICE_LOST, CAROM_DEVICE_FAILED);
+}
+
+TEST(device_frames, the_processor_takes_over_where_that_is_wanted)
+{
+	twins t = make_twins(2, false, NULL);
+	REQUIRE(carom_world_set_device(t.worlds[1], t.device, true) == CAROM_SUCCESS);
+	add_bodies(&t, 2);
+	step_both(&t);
+	shake(&t, 0.2);
+	t.device->stats.lost = true;
+	t.device->lost_call = "a test";
+	for (int i = 0; i < 2; i++)
+		fixture_step(t.worlds[i]);
+	t.device->stats.lost = false;
+	CHECK(carom_world_hash(t.worlds[0]) == carom_world_hash(t.worlds[1]));
+	const carom_stats stats = carom_world_stats(t.worlds[1]);
+	CHECK(stats.device_fallbacks > 0 && stats.rays_on_device == 0 && stats.rays_full > 0);
+	shake(&t, 0.2);
+	step_both(&t);
+	CHECK_INT(carom_world_stats(t.worlds[1]).device_fallbacks, 0);
+	end_twins(&t);
+}
+
+TEST(device_frames, device_memory_has_a_budget)
+{
+	twins t = make_twins(1, false, NULL);
+	add_bodies(&t, 2);
+	t.device->def.memory_budget = t.device->stats.bytes + 1024;
+	CHECK_INT(carom_world_step(t.worlds[1]), CAROM_OVER_BUDGET);
+	CHECK(strstr(carom_error_text(t.context), "memory_budget") != NULL);
+	t.device->def.memory_budget = 0;
+	step_both(&t);
+	end_twins(&t);
+}
+
+typedef struct filling {
+	carom_device *device;
+	carom_mesh *mesh;
+} filling;
+
+static void fill(carom_world *world, void *user)
+{
+	const filling *f = user;
+	REQUIRE(carom_world_set_device(world, f->device, false) == CAROM_SUCCESS);
+	for (int k = 0; k < 3; k++)
+		fixture_add(world, fixture_of_mesh(f->mesh), fixture_at(0.4 * k, 0.1 * k, 0), CAROM_DYNAMIC);
+}
+
+TEST(device_frames, every_allocation_may_fail)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_device_def given = carom_default_device_def();
+	given.staging = true;
+	filling f = { fixture_device(context, &given), fixture_torus_mesh(context, 12, 6, 0.3, 0) };
+	CHECK(fixture_fail_each_allocation(&heap, context, NULL, fill, &f, 3) > 10);
+	carom_release_mesh(f.mesh);
+	carom_destroy_device(f.device);
+	carom_destroy_context(context);
+}
