@@ -175,6 +175,8 @@ static void destroy(cp_world *world)
 	world->results.generation++;
 	world->places.generation++;
 	carom_destroy_world(end); // what a recording's writer raises now is lost
+	cp_let_device_go(world->device);
+	world->device = NULL;
 	Py_CLEAR(world->failure);
 }
 
@@ -187,6 +189,7 @@ static int world_traverse(PyObject *self, visitproc visit, void *arg)
 	Py_VISIT(world->contact_filter);
 	Py_VISIT(world->writer);
 	Py_VISIT((PyObject *)world->context);
+	Py_VISIT((PyObject *)world->device);
 	return 0;
 }
 
@@ -242,6 +245,33 @@ static PyObject *world_exit(PyObject *self, PyObject *args)
 {
 	(void)args;
 	return world_close(self, NULL);
+}
+
+// ---- Device ----
+
+static PyObject *world_set_device(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "device", "fallback", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[2];
+	cp_device *device = NULL;
+	bool fallback = false;
+	if (!cp_arguments("set_device", args, count, keywords, names, 1, values) ||
+		(cp_is_given(values[0]) && !(device = cp_get_device(cp_state_of(self), values[0], "device"))) ||
+		(values[1] && !cp_get_bool(values[1], "fallback", &fallback)) || !cp_is_open(world) ||
+		!cp_begin_write(&world->use, "world"))
+		return NULL;
+	const carom_result result = carom_world_set_device(world->world, device ? device->device : NULL, fallback);
+	if (!result) {
+		if (device) {
+			device->users++;
+			Py_INCREF((PyObject *)device);
+		}
+		cp_let_device_go(world->device);
+		world->device = device;
+	}
+	cp_end_write(&world->use);
+	return cp_end_call(world, result, Py_NewRef(Py_None));
 }
 
 // ---- Steps and recordings ----
@@ -317,6 +347,7 @@ static PyMethodDef methods[] = {
 	{ "step", world_step, METH_NOARGS, CP_DOC("step($self, /)", carom_world_step) },
 	{ "record", world_record, METH_O,
 		CP_DOC("record($self, write, /)", carom_world_record) " write takes bytes. None ends a recording." },
+	{ "set_device", CP_NAMED(world_set_device), CP_DOC("set_device($self, /, device, fallback=False)", carom_world_set_device) },
 	{ "close", world_close, METH_NOARGS,
 		"close($self, /)\n--\n\nDestroy the world with its bodies; calls on it raise ValueError afterwards. BufferError while arrays look "
 		"at its results." },

@@ -117,6 +117,63 @@ class Lives(unittest.TestCase):
         self.assertEqual(*answers)
 
 
+@needs_device
+class Impacts(unittest.TestCase):
+    def test_impacts_are_the_processors(self):
+        square = [(x, y, 0) for x in range(5) for y in range(5)]
+        triangles = [t for x in range(4) for y in range(4) for i in [5 * x + y] for t in ((i, i + 5, i + 6), (i, i + 6, i + 1))]
+        answers = []
+        with first_device() as device:
+            for settings in ({}, {"device": device}):
+                sweep = carom.Sweep(**settings)
+                sweep.add_mesh(square, triangles)
+                falling = [(0.9 * x + 0.21, 0.9 * y + 0.13, 0.2 + 0.05 * x) for x, y, _ in square]
+                moving = sweep.add_mesh(falling, triangles)
+                sweep.move_mesh(moving, [(x, y, z - 0.3) for x, y, z in falling])
+                answers.append(bytes(sweep.find()))
+            self.assertEqual(sweep.stats.device_fallbacks, 0)
+            with self.assertRaisesRegex(ValueError, "1 objects that use the device"):
+                device.close()
+            del sweep
+        self.assertGreater(len(answers[0]), 0)
+        self.assertEqual(*answers)
+
+
+@unittest.skipUnless(DEVICES and DEVICES[0].doubles, "there is no graphics device with doubles")
+class Worlds(unittest.TestCase):
+    def test_contacts_are_the_processors(self):
+        n, m = 24, 12
+        angles = [(2 * math.pi * i / n, 2 * math.pi * k / m) for i in range(n) for k in range(m)]
+        places = [((1 + 0.4 * math.cos(b)) * math.cos(a), (1 + 0.4 * math.cos(b)) * math.sin(a), 0.4 * math.sin(b)) for a, b in angles]
+        at = lambda i, k: i % n * m + k % m
+        triangles = [t for i in range(n) for k in range(m) for t in
+                     ((at(i, k), at(i + 1, k), at(i + 1, k + 1)), (at(i, k), at(i + 1, k + 1), at(i, k + 1)))]
+        mesh = carom.Mesh(places, triangles)
+        answers = []
+        with first_device() as device:
+            for on_device in (False, True):
+                world = carom.World(temporal="none")
+                if on_device:
+                    world.set_device(device)
+                for i in range(8):
+                    world.add_body(shape=carom.Shape(type="mesh", mesh=mesh), pose=((2.5 * i, 0.03 * i, 0.02 * i), None))
+                world.step()
+                answers.append(bytes(world.contacts))
+            self.assertGreater(world.stats.rays_on_device, 0)
+            with self.assertRaisesRegex(ValueError, "1 objects that use the device"):
+                device.close()
+            world.set_device(None)
+            device.close()
+            with self.assertRaisesRegex(ValueError, "the device is closed"):
+                world.set_device(device)
+            with self.assertRaisesRegex(TypeError, "it must be a Device"):
+                world.set_device(3)
+            world.step()
+            self.assertEqual(world.stats.rays_on_device, 0)
+        self.assertGreater(len(answers[0]), 0)
+        self.assertEqual(*answers)
+
+
 LAW = carom.GrainLaw(stiffness=1000)
 
 

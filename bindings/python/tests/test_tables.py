@@ -59,7 +59,6 @@ class Tables(unittest.TestCase):
             "carom_parallel_for",  # a loop over Python code would run on one thread at a time
             "carom_sphere_method_name",  # SphereMethod has the names
             "carom_device_tier_name",  # DeviceTier has the names
-            "carom_world_set_device",  # not bound yet
             "carom_world_context",  # World.context is the object that the world was made with
         }
         missing = {name for name in functions if not re.search(rf"\b{name}\b", sources) and name not in left_out}
