@@ -199,11 +199,16 @@ static carom_result reserve_pairs(carom_device *device, cr_gpu_tree *t, uint64_t
 	carom_result result = CAROM_SUCCESS;
 	want = want < most ? want : most;
 	want = want > LEAST_PAIRS ? want : LEAST_PAIRS;
-	for (bool again = want > t->room; again; want /= 2) {
+	while (want > t->room) {
 		result = cr_gpu_reserve(device, &t->pairs, want * sizeof(cr_gpu_pair));
 		t->room = t->pairs.size / sizeof(cr_gpu_pair);
-		again = want >= 2 * LEAST_PAIRS && (result == CAROM_OUT_OF_MEMORY || result == CAROM_OVER_BUDGET);
+		const bool scarce = result == CAROM_OUT_OF_MEMORY || result == CAROM_OVER_BUDGET;
+		if (!scarce || want == LEAST_PAIRS)
+			break;
+		want = want / 2 > LEAST_PAIRS ? want / 2 : LEAST_PAIRS;
 	}
+	if (want <= t->room)
+		result = CAROM_SUCCESS;
 	t->room = t->room < UINT32_MAX ? t->room : UINT32_MAX;
 	return result;
 }
