@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+// Parts that each checkpoint has, in this order; those of sections follow.
+enum { SCENE_TEXT, RUN_STEPS, REPORT, FIRST_SECTION };
+
 bool scene_is_of_spheres(const scene_description *scene)
 {
 	return scene->has_spheres && !scene->has_bodies && !scene->has_deforming;
@@ -82,10 +85,10 @@ static bool move_sections(scene_run *run, scene_checkpoint_part *parts, int coun
 
 static bool fill_parts(scene_run *run, const sim_tape *report, scene_checkpoint_part *parts, int count, sim_error *error)
 {
-	sim_tape_move(&parts[0].tape, run->scene->text, run->scene->text_size);
-	sim_tape_move(&parts[1].tape, &run->steps, sizeof run->steps);
+	sim_tape_move(&parts[SCENE_TEXT].tape, run->scene->text, run->scene->text_size);
+	sim_tape_move(&parts[RUN_STEPS].tape, &run->steps, sizeof run->steps);
 	if (report)
-		sim_tape_move(&parts[2].tape, report->bytes, report->size);
+		sim_tape_move(&parts[REPORT].tape, report->bytes, report->size);
 	if (!move_sections(run, parts, count, error))
 		return sim_fail_in(error, "%s: ", run->scene->file);
 	sim_tape *grains = find_part(parts, count, "grains");
@@ -113,8 +116,8 @@ bool scene_save_run(scene_run *run, const char *path, const sim_tape *report, si
 static bool read_head(scene_resume *resume, scene_run *run, sim_error *error)
 {
 	char field[256];
-	const char *text = (const char *)resume->parts[0].tape.bytes;
-	sim_tape *tape = &resume->parts[1].tape;
+	const char *text = (const char *)resume->parts[SCENE_TEXT].tape.bytes;
+	sim_tape *tape = &resume->parts[RUN_STEPS].tape;
 	if (!scene_texts_agree(text, run->scene->text, field, sizeof field))
 		return sim_fail(
 			error, "%s: field \"%s\": differs from that of the run which wrote %s", run->scene->file, field, resume->path);
@@ -133,15 +136,15 @@ sim_tape *scene_resume_grains(scene_resume *resume) { return find_part(resume->p
 
 sim_tape *scene_resume_report(scene_resume *resume)
 {
-	sim_tape *tape = find_part(resume->parts, resume->count, "report");
-	return tape && tape->size > 0 ? tape : NULL;
+	sim_tape *tape = &resume->parts[REPORT].tape;
+	return tape->size > 0 ? tape : NULL;
 }
 
 bool scene_restore_run(scene_resume *resume, scene_run *run, sim_error *error)
 {
 	if (!move_sections(run, resume->parts, resume->count, error))
 		return sim_fail_in(error, "%s: ", resume->path);
-	for (int i = 3; i < resume->count; i++) {
+	for (int i = FIRST_SECTION; i < resume->count; i++) {
 		if (!sim_tape_is_done(&resume->parts[i].tape))
 			return sim_fail(error, "%s: the part \"%s\" does not fit the scene", resume->path, resume->parts[i].name);
 	}

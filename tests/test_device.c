@@ -217,41 +217,23 @@ TEST(device, drivers_take_memory_of_the_context_where_they_are_told_to)
 
 // ---- Memory that fails ----
 
-static long s_allocations, s_failing;
-
-static void *allocate(size_t size, size_t alignment, void *user)
-{
-	(void)user;
-	return s_allocations++ == s_failing ? NULL : test_allocate(size, alignment);
-}
-
-static void release(void *pointer, size_t size, size_t alignment, void *user)
-{
-	(void)size, (void)alignment, (void)user;
-	test_release(pointer);
-}
-
 TEST(device, every_allocation_may_fail)
 {
-	carom_context_def context_def = carom_default_context_def();
-	context_def.allocator = (carom_allocator){ allocate, release, NULL };
-	context_def.thread_count = 1;
-	carom_context *context;
-	s_failing = -1;
-	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
 	carom_device_def def = carom_default_device_def();
 	def.choice = fixture_device_choice(context);
 	def.cache_path = "device_allocations.cache";
 	bool made = false;
 	for (int failing = 0; !made && failing < 100; failing++) {
 		carom_device *device;
-		s_allocations = 0;
-		s_failing = failing;
+		heap.calls = 0;
+		heap.fail_at = failing;
 		const carom_result result = carom_create_device(context, &def, &device);
-		made = s_allocations <= failing; // all were given
+		made = heap.calls <= failing; // all were given
 		CHECK_INT(result, made ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY);
 		carom_destroy_device(device);
-		s_failing = -1;
+		heap.fail_at = -1;
 		CHECK_INT(carom_memory_in_use(context), context->size);
 	}
 	CHECK(made);

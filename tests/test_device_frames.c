@@ -484,7 +484,7 @@ static void check_failing_calls(VkResult failure, carom_result expected)
 		s_failed = NULL;
 		s_calls = 0;
 		shake(&t, 0.1);
-		// All memory is taken anew.
+		// Memory is not kept from one try to the next.
 		REQUIRE(carom_world_set_device(t.worlds[1], NULL, false) == CAROM_SUCCESS);
 		put_failing(&t.device->instance.vk);
 		carom_result result = carom_world_set_device(t.worlds[1], t.device, false);

@@ -3,6 +3,7 @@
 #include "device_failures.h"
 #include "device_fixture.h"
 #include "device_spirv.h"
+#include "fixture.h"
 #include "granular_fixture.h"
 #include "sim/grains/granular_memento.h"
 #include "vulkan/vk_commands.h"
@@ -507,37 +508,20 @@ TEST(device_grains, every_call_may_run_out_of_device_memory)
 
 TEST(device_grains, a_lost_device_is_told) { check_failing_calls(VK_ERROR_DEVICE_LOST, CAROM_DEVICE_FAILED); }
 
-static long s_allocations, s_short = -1;
-
-static void *allocate(size_t size, size_t alignment, void *user)
-{
-	(void)user;
-	return s_allocations++ == s_short ? NULL : test_allocate(size, alignment);
-}
-
-static void release(void *pointer, size_t size, size_t alignment, void *user)
-{
-	(void)size, (void)alignment, (void)user;
-	test_release(pointer);
-}
-
 TEST(device_grains, every_allocation_may_fail)
 {
-	carom_context_def context_def = carom_default_context_def();
-	context_def.allocator = (carom_allocator){ allocate, release, NULL };
-	context_def.thread_count = 1;
-	place p;
-	REQUIRE(carom_create_context(&context_def, &p.context) == CAROM_SUCCESS);
+	fixture_heap memory;
+	place p = { .context = fixture_heap_context(&memory, 1) };
 	p.device = fixture_device(p.context, NULL);
 	heap h = make_heap(p.device);
 	bool failed = true, created;
 	int failures = 0;
 	for (int at = 0; failed && at < 100; at++) {
-		s_allocations = 0;
-		s_short = at;
+		memory.calls = 0;
+		memory.fail_at = at;
 		const carom_result result = do_all(p.context, &h, &created);
-		failed = s_allocations > at;
-		s_short = -1;
+		failed = memory.calls > at;
+		memory.fail_at = -1;
 		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
 		failures += failed;
 	}

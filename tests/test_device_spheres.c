@@ -343,27 +343,10 @@ TEST(device_spheres, a_device_of_another_context_is_refused)
 
 // ---- Memory that fails ----
 
-static long s_allocations, s_failing = -1;
-
-static void *allocate(size_t size, size_t alignment, void *user)
-{
-	(void)user;
-	return s_allocations++ == s_failing ? NULL : test_allocate(size, alignment);
-}
-
-static void release(void *pointer, size_t size, size_t alignment, void *user)
-{
-	(void)size, (void)alignment, (void)user;
-	test_release(pointer);
-}
-
 static void check_failing_allocations(carom_device_tier tier)
 {
-	carom_context_def context_def = carom_default_context_def();
-	context_def.allocator = (carom_allocator){ allocate, release, NULL };
-	context_def.thread_count = 1;
-	carom_context *context;
-	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
 	carom_device_def device_def = carom_default_device_def();
 	device_def.staging = true;
 	device_def.tier = tier;
@@ -374,13 +357,13 @@ static void check_failing_allocations(carom_device_tier tier)
 	for (int failing = 0; failed && failing < 200; failing++) {
 		carom_spheres *spheres = make_spheres(context, device, 0.001);
 		carom_sphere_pairs pairs;
-		s_allocations = 0;
-		s_failing = failing;
+		heap.calls = 0;
+		heap.fail_at = failing;
 		carom_result result = carom_spheres_update(spheres, &arrays.input);
 		if (result == CAROM_SUCCESS)
 			result = carom_spheres_find_pairs(spheres, &pairs);
-		failed = s_allocations > failing;
-		s_failing = -1;
+		failed = heap.calls > failing;
+		heap.fail_at = -1;
 		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
 		fixture_check_spheres(spheres, &cloud, NULL, "after a failure");
 		carom_destroy_spheres(spheres);

@@ -517,27 +517,10 @@ TEST(device_sweep, the_processor_takes_over_where_it_is_asked_to)
 	check_failing_calls(VK_ERROR_DEVICE_LOST, CAROM_SUCCESS, true, 11);
 }
 
-static long s_allocations, s_short = -1;
-
-static void *allocate(size_t size, size_t alignment, void *user)
-{
-	(void)user;
-	return s_allocations++ == s_short ? NULL : test_allocate(size, alignment);
-}
-
-static void release(void *pointer, size_t size, size_t alignment, void *user)
-{
-	(void)size, (void)alignment, (void)user;
-	test_release(pointer);
-}
-
 TEST(device_sweep, every_allocation_may_fail)
 {
-	carom_context_def context_def = carom_default_context_def();
-	context_def.allocator = (carom_allocator){ allocate, release, NULL };
-	context_def.thread_count = 1;
-	carom_context *context;
-	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
 	carom_device *device = open_device(context, true);
 	uint64_t random = 7;
 	sweep_world world = { 0 };
@@ -551,11 +534,11 @@ TEST(device_sweep, every_allocation_may_fail)
 		carom_sweep *sweep = sweep_load(context, &def, &world);
 		carom_sweep_hits hits;
 		sweep_tell(sweep, &world);
-		s_allocations = 0;
-		s_short = at;
+		heap.calls = 0;
+		heap.fail_at = at;
 		const carom_result result = carom_sweep_find(sweep, &hits);
-		failed = s_allocations > at;
-		s_short = -1;
+		failed = heap.calls > at;
+		heap.fail_at = -1;
 		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
 		failures += failed;
 		if (CHECK_INT(carom_sweep_find(sweep, &hits), CAROM_SUCCESS))

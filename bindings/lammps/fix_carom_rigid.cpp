@@ -445,18 +445,24 @@ void FixCaromRigid::move_wall(size_t k)
 
 // ---- A step ----
 
+/// Half a step of forces and torques.
+void FixCaromRigid::kick(int i)
+{
+	const double half = 0.5 * update->dt * force->ftm2v, share = half / atom->rmass[i];
+	for (int k = 0; k < 3; k++) {
+		atom->v[i][k] += share * atom->f[i][k];
+		turn(i)->momentum[k] += half * atom->torque[i][k];
+	}
+}
+
 void FixCaromRigid::initial_integrate(int)
 {
-	const double half = 0.5 * update->dt * force->ftm2v;
 	for (int i = 0; i < atom->nlocal; i++) {
 		if (!is_body(i))
 			continue;
-		const double share = half / atom->rmass[i];
-		for (int k = 0; k < 3; k++) {
-			atom->v[i][k] += share * atom->f[i][k];
+		kick(i);
+		for (int k = 0; k < 3; k++)
 			atom->x[i][k] += update->dt * atom->v[i][k];
-			turn(i)->momentum[k] += half * atom->torque[i][k];
-		}
 		rigid_turn_advance(form(i), atom->rmass[i], update->dt, turn(i));
 		rigid_turn_spin(form(i), atom->rmass[i], turn(i), atom->omega[i]);
 	}
@@ -464,15 +470,10 @@ void FixCaromRigid::initial_integrate(int)
 
 void FixCaromRigid::final_integrate()
 {
-	const double half = 0.5 * update->dt * force->ftm2v;
 	for (int i = 0; i < atom->nlocal; i++) {
 		if (!is_body(i))
 			continue;
-		const double share = half / atom->rmass[i];
-		for (int k = 0; k < 3; k++) {
-			atom->v[i][k] += share * atom->f[i][k];
-			turn(i)->momentum[k] += half * atom->torque[i][k];
-		}
+		kick(i);
 		rigid_turn_spin(form(i), atom->rmass[i], turn(i), atom->omega[i]);
 	}
 }

@@ -97,6 +97,7 @@ class FixCaromRigid : public Fix {
 	void find_largest();
 	rigid_turn *turn(int i) const { return reinterpret_cast<rigid_turn *>(turns[i]); }
 	bool is_body(int i) const;
+	void kick(int i);
 	const rigid_form *form(int i) const;
 	void receive_new();
 	void begin_body(int i, const double *given);

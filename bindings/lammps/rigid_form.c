@@ -68,17 +68,6 @@ carom_mesh *rigid_wall_load(carom_context *context, const char *path, double sca
 	return made;
 }
 
-/// The inverse of a symmetric tensor, by cofactors. False: it has none.
-static bool invert(const double a[6], double inverse[6])
-{
-	const double xx = a[1] * a[2] - a[5] * a[5], xy = a[4] * a[5] - a[3] * a[2], xz = a[3] * a[5] - a[4] * a[1];
-	const double determinant = a[0] * xx + a[3] * xy + a[4] * xz;
-	const double cofactors[6] = { xx, a[0] * a[2] - a[4] * a[4], a[0] * a[1] - a[3] * a[3], xy, xz, a[3] * a[4] - a[0] * a[5] };
-	for (int k = 0; k < 6; k++)
-		inverse[k] = cofactors[k] / determinant;
-	return determinant > 0;
-}
-
 static double bounding_radius(const carom_mesh *mesh)
 {
 	const float *v = carom_mesh_get_vertices(mesh);
@@ -104,7 +93,7 @@ static bool measure(rigid_form *form, char *error, int error_size)
 	form->volume = mass.mass;
 	form->radius = bounding_radius(form->mesh);
 	memcpy(form->inertia, mass.inertia, sizeof form->inertia);
-	if (invert(form->inertia, form->inverse))
+	if (sim_invert_tensor(form->inertia, form->inverse))
 		return true;
 	snprintf(error, (size_t)error_size, "is so flat that it has no inertia about an axis");
 	return false;
@@ -152,24 +141,10 @@ void rigid_form_free(rigid_form *form)
 
 static carom_quat rotation(const rigid_turn *turn) { return (carom_quat){ turn->x, turn->y, turn->z, turn->w }; }
 
-static carom_quat conjugate(carom_quat q) { return (carom_quat){ -q.x, -q.y, -q.z, q.w }; }
-
-static carom_vec3 apply(const double t[6], carom_vec3 v)
-{
-	return (carom_vec3){ t[0] * v.x + t[3] * v.y + t[4] * v.z, t[3] * v.x + t[1] * v.y + t[5] * v.z,
-		t[4] * v.x + t[5] * v.y + t[2] * v.z };
-}
-
-/// A tensor of the body's frame on a vector of the box's.
-static carom_vec3 apply_turned(const double tensor[6], carom_quat q, carom_vec3 v)
-{
-	return carom_rotate(q, apply(tensor, carom_rotate(conjugate(q), v)));
-}
-
 static carom_vec3 spin_at(const rigid_form *form, double mass, carom_quat q, const double momentum[3])
 {
 	const carom_vec3 l = { momentum[0], momentum[1], momentum[2] };
-	return sim_scale(apply_turned(form->inverse, q, l), form->volume / mass);
+	return sim_scale(sim_apply_turned_tensor(form->inverse, q, l), form->volume / mass);
 }
 
 void rigid_turn_spin(const rigid_form *form, double mass, const rigid_turn *turn, double spin[3])
@@ -183,7 +158,7 @@ void rigid_turn_spin(const rigid_form *form, double mass, const rigid_turn *turn
 void rigid_turn_set_spin(const rigid_form *form, double mass, const double spin[3], rigid_turn *turn)
 {
 	const carom_vec3 w = { spin[0], spin[1], spin[2] };
-	const carom_vec3 l = sim_scale(apply_turned(form->inertia, rotation(turn), w), mass / form->volume);
+	const carom_vec3 l = sim_scale(sim_apply_turned_tensor(form->inertia, rotation(turn), w), mass / form->volume);
 	turn->momentum[0] = l.x;
 	turn->momentum[1] = l.y;
 	turn->momentum[2] = l.z;

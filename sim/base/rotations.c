@@ -45,6 +45,27 @@ carom_quat sim_unit_quat(carom_quat q)
 	return (carom_quat){ q.x * s, q.y * s, q.z * s, q.w * s };
 }
 
+carom_vec3 sim_apply_tensor(const double t[6], carom_vec3 v)
+{
+	return (carom_vec3){ t[0] * v.x + t[3] * v.y + t[4] * v.z, t[3] * v.x + t[1] * v.y + t[5] * v.z,
+		t[4] * v.x + t[5] * v.y + t[2] * v.z };
+}
+
+carom_vec3 sim_apply_turned_tensor(const double tensor[6], carom_quat q, carom_vec3 v)
+{
+	return carom_rotate(q, sim_apply_tensor(tensor, carom_rotate(sim_conjugate(q), v)));
+}
+
+bool sim_invert_tensor(const double a[6], double inverse[6])
+{
+	const double xx = a[1] * a[2] - a[5] * a[5], xy = a[4] * a[5] - a[3] * a[2], xz = a[3] * a[5] - a[4] * a[1];
+	const double determinant = a[0] * xx + a[3] * xy + a[4] * xz;
+	const double cofactors[6] = { xx, a[0] * a[2] - a[4] * a[4], a[0] * a[1] - a[3] * a[3], xy, xz, a[3] * a[4] - a[0] * a[5] };
+	for (int k = 0; k < 6; k++)
+		inverse[k] = cofactors[k] / determinant;
+	return determinant > 0;
+}
+
 /// (z x n, 1 + z . n), made unit.
 carom_quat sim_rotation_to_normal(const double n[3])
 {

@@ -6,6 +6,7 @@
 
 #include "carom/math.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SIM_PI 3.14159265358979323846
@@ -25,6 +26,18 @@ carom_quat sim_multiply(carom_quat a, carom_quat b);
 
 /// Scale a quaternion to length 1: it is still that rotation. q must not be zero.
 carom_quat sim_unit_quat(carom_quat q);
+
+/// The rotation back.
+static inline carom_quat sim_conjugate(carom_quat q) { return (carom_quat){ -q.x, -q.y, -q.z, q.w }; }
+
+/// A symmetric tensor, as carom_mass has inertia [6], times a vector.
+carom_vec3 sim_apply_tensor(const double tensor[6], carom_vec3 v);
+
+/// A tensor of the frame of a body that is turned by q, times a vector of the world.
+carom_vec3 sim_apply_turned_tensor(const double tensor[6], carom_quat q, carom_vec3 v);
+
+/// The inverse of a symmetric tensor, by cofactors. False where it is not positive.
+bool sim_invert_tensor(const double tensor[6], double inverse[6]);
 
 /// The shortest rotation that takes z to a unit vector.
 carom_quat sim_rotation_to_normal(const double n[3]);

@@ -11,6 +11,7 @@
 // Vertices of solids move on straight lines within a part of the step, as those of movers do.
 #include "sim/cloth/soft_state.h"
 
+#include "sim/base/rotations.h"
 #include "sim/base/vectors.h"
 
 #include <string.h>
@@ -36,22 +37,9 @@ static double share_of(const sim_soft *s, const soft_part *part, int32_t i)
 
 // ---- Rotations ----
 
-static carom_vec3 multiply(const double m[3][3], carom_vec3 v)
-{
-	return (carom_vec3){ m[0][0] * v.x + m[0][1] * v.y + m[0][2] * v.z, m[1][0] * v.x + m[1][1] * v.y + m[1][2] * v.z,
-		m[2][0] * v.x + m[2][1] * v.y + m[2][2] * v.z };
-}
-
-/// A tensor of the solid's frame times a vector of the world's.
-static carom_vec3 multiply_turned(const double m[3][3], carom_quat q, carom_vec3 v)
-{
-	const carom_quat back = { -q.x, -q.y, -q.z, q.w };
-	return carom_rotate(q, multiply(m, carom_rotate(back, v)));
-}
-
 static carom_vec3 spin_of(const soft_solid *solid, const soft_motion *m)
 {
-	return multiply_turned(solid->inverse_inertia, m->pose.orientation, m->moment);
+	return sim_apply_turned_tensor(solid->inverse_inertia, m->pose.orientation, m->moment);
 }
 
 /// Turn by a small rotation: its axis times its angle. Without trigonometry, to third order.
@@ -59,40 +47,17 @@ static carom_quat turn(carom_quat q, carom_vec3 by)
 {
 	const carom_vec3 h = sim_scale(by, 0.5);
 	const double one = 1 / sqrt(1 + sim_dot(h, h));
-	const carom_quat d = { h.x * one, h.y * one, h.z * one, one };
-	carom_quat r = { d.w * q.x + d.x * q.w + d.y * q.z - d.z * q.y, d.w * q.y - d.x * q.z + d.y * q.w + d.z * q.x,
-		d.w * q.z + d.x * q.y - d.y * q.x + d.z * q.w, d.w * q.w - d.x * q.x - d.y * q.y - d.z * q.z };
-	const double length = 1 / sqrt(r.x * r.x + r.y * r.y + r.z * r.z + r.w * r.w);
-	return (carom_quat){ r.x * length, r.y * length, r.z * length, r.w * length };
+	return sim_unit_quat(sim_multiply((carom_quat){ h.x * one, h.y * one, h.z * one, one }, q));
 }
 
 /// The small rotation from one orientation to another: turn undoes it.
 static carom_vec3 turn_between(carom_quat from, carom_quat to)
 {
-	const carom_quat c = { -from.x, -from.y, -from.z, from.w };
-	const carom_quat d = { to.w * c.x + to.x * c.w + to.y * c.z - to.z * c.y, to.w * c.y - to.x * c.z + to.y * c.w + to.z * c.x,
-		to.w * c.z + to.x * c.y - to.y * c.x + to.z * c.w, to.w * c.w - to.x * c.x - to.y * c.y - to.z * c.z };
+	const carom_quat d = sim_multiply(to, sim_conjugate(from));
 	return sim_scale((carom_vec3){ d.x, d.y, d.z }, 2 / d.w);
 }
 
 // ---- Making ----
-
-static bool invert(const double m[3][3], double inverse[3][3])
-{
-	double cofactor[3][3];
-	for (int i = 0; i < 3; i++) {
-		for (int k = 0; k < 3; k++) {
-			const int a = (i + 1) % 3, b = (i + 2) % 3, c = (k + 1) % 3, d = (k + 2) % 3;
-			cofactor[i][k] = m[a][c] * m[b][d] - m[a][d] * m[b][c];
-		}
-	}
-	const double determinant = m[0][0] * cofactor[0][0] + m[0][1] * cofactor[0][1] + m[0][2] * cofactor[0][2];
-	for (int i = 0; i < 3; i++) {
-		for (int k = 0; k < 3; k++)
-			inverse[i][k] = cofactor[k][i] / determinant;
-	}
-	return determinant > 0;
-}
 
 static bool measure_mass(const sim_soft *s, const soft_part *part, const sim_soft_body *body, carom_mass *mass, sim_error *error)
 {
@@ -130,13 +95,10 @@ bool soft_make_solid(sim_soft *s, soft_part *part, const sim_soft_body *body, si
 	if (!measure_mass(s, part, body, &unit, error) || !share_mass(s, part, body, error))
 		return false;
 	soft_solid *solid = &part->solid;
-	const double density = body->mass / unit.mass, *t = unit.inertia;
-	const double inertia[3][3] = { { t[0], t[3], t[4] }, { t[3], t[1], t[5] }, { t[4], t[5], t[2] } };
-	for (int i = 0; i < 3; i++) {
-		for (int k = 0; k < 3; k++)
-			solid->inertia[i][k] = density * inertia[i][k];
-	}
-	if (!(body->mass > 0) || !invert(solid->inertia, solid->inverse_inertia))
+	const double density = body->mass / unit.mass;
+	for (int i = 0; i < 6; i++)
+		solid->inertia[i] = density * unit.inertia[i];
+	if (!(body->mass > 0) || !sim_invert_tensor(solid->inertia, solid->inverse_inertia))
 		return sim_fail(error, "body \"%.60s\": has no inertia", body->name);
 	solid->mass = body->mass;
 	solid->now.pose = (carom_pose){ unit.centre, { 0, 0, 0, 1 } };
@@ -228,7 +190,7 @@ static void follow(sim_soft *s, soft_part *part, carom_vec3 *sum, carom_vec3 *mo
 {
 	soft_motion *m = &part->solid.now;
 	gather(s, part, false, sum, moment);
-	*turned = multiply_turned(part->solid.inverse_inertia, m->pose.orientation, *moment);
+	*turned = sim_apply_turned_tensor(part->solid.inverse_inertia, m->pose.orientation, *moment);
 	m->pose.position = sim_add(m->pose.position, sim_scale(*sum, 1 / part->solid.mass));
 	m->pose.orientation = turn(m->pose.orientation, *turned);
 	place_vertices(s, part);
@@ -286,12 +248,12 @@ static void end(sim_soft *s, soft_part *part, double duration)
 		const carom_vec3 spin = sim_scale(turn_between(solid->begin.pose.orientation, solid->zoned.orientation), 1 / duration);
 		m->pose = solid->zoned;
 		m->velocity = sim_scale(sim_subtract(m->pose.position, solid->begin.pose.position), 1 / duration);
-		m->moment = multiply_turned(solid->inertia, m->pose.orientation, spin);
+		m->moment = sim_apply_turned_tensor(solid->inertia, m->pose.orientation, spin);
 		solid->felt = sim_add(solid->felt, sim_scale(sim_subtract(m->velocity, before.velocity), solid->mass));
 		solid->felt_moment = sim_add(solid->felt_moment, sim_subtract(m->moment, before.moment));
 	} else {
 		feel(solid, sim_scale(solid->shift, solid->mass / duration),
-			multiply_turned(solid->inertia, m->pose.orientation, sim_scale(solid->turn, 1 / duration)));
+			sim_apply_turned_tensor(solid->inertia, m->pose.orientation, sim_scale(solid->turn, 1 / duration)));
 	}
 	move_vertices(s, part);
 	const double felt[3] = { solid->felt.x, solid->felt.y, solid->felt.z };

@@ -65,11 +65,11 @@ typedef struct soft_motion {
 
 /// A rigid body with mass, in the frame that it had at the start, about its centre.
 typedef struct soft_solid {
-	double mass, inertia[3][3], inverse_inertia[3][3];
-	soft_motion now, begin, committed; ///< begin: of the part of the step in work
-	carom_vec3 felt, felt_moment;      ///< N s, N m s: in the part so far
-	carom_vec3 shift, turn;            ///< corrections of places since the solver
-	carom_pose zoned;                  ///< where its zone has moved it
+	double mass, inertia[6], inverse_inertia[6]; // as carom_mass has them
+	soft_motion now, begin, committed;           ///< begin: of the part of the step in work
+	carom_vec3 felt, felt_moment;                ///< N s, N m s: in the part so far
+	carom_vec3 shift, turn;                      ///< corrections of places since the solver
+	carom_pose zoned;                            ///< where its zone has moved it
 } soft_solid;
 
 /// A body as the solver knows it.

@@ -24,7 +24,7 @@ struct carom_sweep {
 	CR_ARRAY(cr_sweep_filter) filters; // [meshes]
 	CR_ARRAY(cr_sweep_arc) arcs;       // [meshes] of the step
 	CR_ARRAY(int32_t) mesh_vertices;   // [meshes+1] where the vertices of each mesh begin
-	// [3*n]; empty once the order holds them, but for searches of cr_search_near
+	// [3*n]; empty once the order holds them. Searches of cr_search_near keep them
 	CR_ARRAY(int32_t) triangles;
 	CR_ARRAY(int32_t) triangle_numbers; // [n] within its mesh
 	CR_ARRAY(double) begin;             // [3*n] of the vertices that are not lent

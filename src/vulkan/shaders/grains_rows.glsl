@@ -6,15 +6,12 @@
 #extension GL_GOOGLE_include_directive : require
 #include "reach.glsl"
 #include "sphere_test.glsl"
+#include "tree_search.glsl"
 
 const uint SLOTS = 16;
-const uint STACK = 96; // as sphere_pairs.glsl has it
-
-layout(buffer_reference, std430, buffer_reference_align = 64) readonly buffer Quarters { vec4 at[]; };
 
 vec4 own;
 uint own_place;
-vec3 own_lower, own_upper;
 
 // The sphere at this place of the tree is a neighbour.
 void take(uint place);
@@ -25,38 +22,6 @@ void compare_leaf(uint first, uint last)
 		if (other != own_place &&
 			test_spheres(own, Spheres(setup.in_order).at[other], setup.near, setup.far) != APART)
 			take(other);
-	}
-}
-
-bool meets(vec3 lower, vec3 upper) { return all(lessThanEqual(own_lower, upper)) && all(greaterThanEqual(own_upper, lower)); }
-
-void search_image()
-{
-	Quarters nodes = Quarters(setup.nodes);
-	uint stack[STACK], top = 0, number = 0;
-	for (;;) {
-		const uint at = 4 * number;
-		const vec4 a = nodes.at[at], b = nodes.at[at + 1], c = nodes.at[at + 2];
-		const uvec4 links = floatBitsToUint(nodes.at[at + 3]);
-		bool first = meets(a.xyz, vec3(a.w, b.xy)), second = meets(vec3(b.zw, c.x), c.yzw);
-		if (first && (links.x & LEAF) != 0) {
-			compare_leaf(links.x & ~LEAF, links.z);
-			first = false;
-		}
-		if (second && (links.y & LEAF) != 0) {
-			compare_leaf(links.y & ~LEAF, links.w);
-			second = false;
-		}
-		if (first && second)
-			stack[top++] = links.y;
-		if (first)
-			number = links.x;
-		else if (second)
-			number = links.y;
-		else if (top > 0)
-			number = stack[--top];
-		else
-			break;
 	}
 }
 
@@ -94,6 +59,6 @@ void search_place(uint place, uint sphere)
 		const vec3 reach = box_reach(own, 1, setup.add);
 		own_lower = own.xyz - reach;
 		own_upper = own.xyz + reach;
-		search_image();
+		search_tree(setup.nodes, 0);
 	}
 }
