@@ -3,6 +3,7 @@
 #include "sim/grains/granular.h"
 
 #include "sim/base/sim_clock.h"
+#include "sim/grains/granular_share.h"
 #include "sim/grains/granular_state.h"
 #include "sim/base/rotations.h"
 
@@ -45,14 +46,23 @@ static bool has_turning(const sim_granular_law *law)
 	return law->tangential != SIM_GRANULAR_SMOOTH || law->rolling_friction > 0;
 }
 
-static size_t blocks_of(const sim_granular *g) { return ((size_t)g->count + GRANULAR_BLOCK - 1) / GRANULAR_BLOCK; }
+static size_t blocks_of(const sim_granular *g) { return ((size_t)g->room + GRANULAR_BLOCK - 1) / GRANULAR_BLOCK; }
 
-static bool make_arrays(sim_granular *g)
+static bool take_wall_arrays(sim_granular *g)
 {
-	const size_t count = (size_t)g->count;
-	g->tallies = granular_alloc(g, (size_t)g->workers * sizeof *g->tallies);
-	if (!g->tallies)
+	const size_t count = (size_t)g->room;
+	// The values are only read where a bit is set: memory that no wall needs is never touched.
+	g->wall_touched = granular_alloc(g, count * sizeof *g->wall_touched);
+	g->wall_history = granular_alloc(g, count * (size_t)g->wall_slots * 3 * sizeof *g->wall_history);
+	if (!g->wall_touched || !g->wall_history)
 		return false;
+	memset(g->wall_touched, 0, count * sizeof *g->wall_touched);
+	return true;
+}
+
+bool granular_take_arrays(sim_granular *g)
+{
+	const size_t count = (size_t)g->room;
 	if (count == 0)
 		return true;
 	g->places = granular_alloc(g, count * sizeof *g->places);
@@ -73,21 +83,43 @@ static bool make_arrays(sim_granular *g)
 		if (!g->spins)
 			return false;
 	}
-	if (g->def.touches) {
-		g->touch_rows = granular_alloc(g, count * sizeof *g->touch_rows);
-		if (!g->touch_rows)
+	if (g->share) {
+		g->rows = granular_alloc(g, count * sizeof *g->rows);
+		g->border = granular_alloc(g, count * sizeof *g->border);
+		if (!g->rows || !g->border)
 			return false;
-		memset(g->touch_rows, 0, count * sizeof *g->touch_rows);
 	}
-	if (g->wall_slots == 0)
-		return true;
-	// The values are only read where a bit is set: memory that no wall needs is never touched.
-	g->wall_touched = granular_alloc(g, count * sizeof *g->wall_touched);
-	g->wall_history = granular_alloc(g, count * (size_t)g->wall_slots * 3 * sizeof *g->wall_history);
-	if (!g->wall_touched || !g->wall_history)
+	return g->wall_slots == 0 || take_wall_arrays(g);
+}
+
+void granular_drop_arrays(sim_granular *g)
+{
+	const size_t count = (size_t)g->room;
+	granular_free(g, g->held, 3 * count * sizeof *g->held);
+	granular_free(g, g->wall_touched, count * sizeof *g->wall_touched);
+	granular_free(g, g->wall_history, count * (size_t)g->wall_slots * 3 * sizeof *g->wall_history);
+	granular_free(g, g->spins, count * sizeof *g->spins);
+	granular_free(g, g->lag.wary_counts, blocks_of(g) * sizeof *g->lag.wary_counts);
+	granular_free(g, g->lag.wary, count * sizeof *g->lag.wary);
+	granular_free(g, g->rows, count * sizeof *g->rows);
+	granular_free(g, g->border, count * sizeof *g->border);
+	granular_free(g, g->ids, count * sizeof *g->ids);
+	granular_free(g, g->motions, count * sizeof *g->motions);
+	granular_free(g, g->places, count * sizeof *g->places);
+}
+
+static bool make_arrays(sim_granular *g)
+{
+	const size_t count = (size_t)g->count;
+	g->tallies = granular_alloc(g, (size_t)g->workers * sizeof *g->tallies);
+	if (!g->tallies || !granular_take_arrays(g))
 		return false;
-	memset(g->wall_touched, 0, count * sizeof *g->wall_touched);
-	return true;
+	if (!g->def.touches || count == 0)
+		return true;
+	g->touch_rows = granular_alloc(g, count * sizeof *g->touch_rows);
+	if (g->touch_rows)
+		memset(g->touch_rows, 0, count * sizeof *g->touch_rows);
+	return g->touch_rows;
 }
 
 static bool has_walls(const sim_granular_def *def)
@@ -109,7 +141,7 @@ sim_granular *granular_make(carom_context *context, const sim_granular_def *def,
 	g->context = context;
 	g->allocator = def->allocator.allocate ? def->allocator : carom_default_allocator();
 	g->def = *def;
-	g->count = def->count;
+	g->count = g->total = g->room = def->count;
 	g->workers = carom_context_threads(context);
 	const bool against = has_walls(def) || def->touches;
 	g->turns = def->force || has_turning(&def->spheres) || (against && has_turning(&def->walls)) || def->angular_velocities.data;
@@ -129,7 +161,6 @@ void sim_destroy_granular(sim_granular *g)
 {
 	if (!g)
 		return;
-	const size_t count = (size_t)g->count;
 	carom_destroy_grains(g->grains);
 	carom_destroy_spheres(g->detector);
 	granular_free_packed(g);
@@ -137,15 +168,8 @@ void sim_destroy_granular(sim_granular *g)
 	granular_free(g, g->history, (size_t)g->history_room * 3 * sizeof *g->history);
 	granular_free_blocks(g);
 	granular_free_touches(g);
-	granular_free(g, g->held, 3 * count * sizeof *g->held);
-	granular_free(g, g->wall_touched, count * sizeof *g->wall_touched);
-	granular_free(g, g->wall_history, count * (size_t)g->wall_slots * 3 * sizeof *g->wall_history);
-	granular_free(g, g->spins, count * sizeof *g->spins);
-	granular_free(g, g->lag.wary_counts, blocks_of(g) * sizeof *g->lag.wary_counts);
-	granular_free(g, g->lag.wary, count * sizeof *g->lag.wary);
-	granular_free(g, g->ids, count * sizeof *g->ids);
-	granular_free(g, g->motions, count * sizeof *g->motions);
-	granular_free(g, g->places, count * sizeof *g->places);
+	granular_drop_arrays(g);
+	granular_free_share(g);
 	granular_free(g, g->tallies, (size_t)g->workers * sizeof *g->tallies);
 	free(g);
 }
@@ -271,8 +295,10 @@ static bool run_step(sim_granular *g, sim_granular_step *step, sim_error *error)
 	granular_end_touches(g);
 	const double t3 = sim_now_ms();
 	granular_note_times(g, t2 - t1, t3 - t2);
+	if (granular_lost_ranks(g, error))
+		return false;
 
-	const granular_tally tally = granular_join_tallies(g);
+	const granular_tally tally = g->last;
 	g->max_overlap = tally.max_overlap > g->max_overlap ? tally.max_overlap : g->max_overlap;
 	g->steps++;
 	*step = (sim_granular_step){ .step = g->steps,
@@ -295,7 +321,7 @@ static bool run_step(sim_granular *g, sim_granular_step *step, sim_error *error)
 bool sim_granular_advance(sim_granular *g, sim_granular_step *step, sim_error *error)
 {
 	sim_granular_step unwanted;
-	if (g->count > 0)
+	if (g->total > 0)
 		return (g->grains ? granular_step_on_device : run_step)(g, step ? step : &unwanted, error);
 	g->steps++;
 	if (step)
@@ -311,7 +337,7 @@ sim_granular_mark sim_granular_get_mark(const sim_granular *g) { return g->mark;
 
 sim_granular_info sim_granular_get_info(const sim_granular *g)
 {
-	sim_granular_info info = { .count = g->count,
+	sim_granular_info info = { .count = g->total,
 		.steps = g->steps,
 		.time = (double)g->steps * g->def.time_step,
 		.time_step = g->def.time_step,
@@ -321,14 +347,14 @@ sim_granular_info sim_granular_get_info(const sim_granular *g)
 		.max_overlap = g->max_overlap,
 		.list_builds = g->list_builds,
 		.sorts = g->sorts,
-		.list_entries = g->list.count ? g->list.first[g->list.count] : 0,
+		.list_entries = g->listed ? g->list.first[g->list.count] : 0,
 		.skin = g->skin,
 		.mean_radius = g->mean_radius,
-		.least_radius = g->count ? g->least_radius : 0,
+		.least_radius = g->total ? g->least_radius : 0,
 		.largest_radius = g->largest_radius,
 		.mass = g->mass,
 		.bytes = g->bytes };
-	if (g->count > 0 && g->max_overlap > 0)
+	if (g->total > 0 && g->max_overlap > 0)
 		info.step_limit_met = granular_step_limit(g, g->def.stability_contacts, g->max_overlap);
 	if (g->grains) {
 		info.on_device = true;

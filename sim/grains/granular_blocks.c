@@ -10,7 +10,11 @@
 
 enum { MIN_RANGE = 4, DIGIT_BITS = 11, FEW_LOCALS = 48 };
 
-static inline bool in_block(int64_t block, uint32_t index) { return index / GRANULAR_BLOCK == block; }
+/// Ghosts, which come behind all own spheres, are in no block.
+static inline bool in_block(const sim_granular *g, int64_t block, uint32_t index)
+{
+	return index / GRANULAR_BLOCK == block && index < g->count;
+}
 
 static inline int64_t block_end(const sim_granular *g, int64_t block)
 {
@@ -29,7 +33,7 @@ static void count_blocks(int64_t begin, int64_t end, int worker, void *granular)
 			const int64_t row_end = g->list.first[i + 1];
 			crowd += row_end > e;
 			for (; e < row_end; e++) {
-				const bool here = in_block(b, g->list.other[e]);
+				const bool here = in_block(g, b, g->list.other[e]);
 				inside += here;
 				outside += !here;
 			}
@@ -110,7 +114,7 @@ static void find_locals(const sim_granular *g, int64_t b, workshop *w)
 	for (uint32_t k = 0; k < w->crowd; k++) {
 		for (int64_t e = g->list.first[crowd[k]]; e < g->list.first[crowd[k] + 1]; e++) {
 			const uint32_t j = g->list.other[e];
-			const bool inside = in_block(b, j);
+			const bool inside = in_block(g, b, j);
 			const uint32_t other = inside ? w->own[j % GRANULAR_BLOCK] : find_halo(g, w, j, &g->halo[block->halo]);
 			w->local_of[e - base] = other;
 			const bool first = w->ids[k] < w->ids[other];
@@ -141,7 +145,7 @@ static const name *sort_names(const sim_granular *g, const workshop *w)
 		sort_few(from, w->locals);
 		return from;
 	}
-	for (int shift = 0; shift < 32 && (g->count - 1) >> shift != 0; shift += DIGIT_BITS) {
+	for (int shift = 0; shift < 32 && (g->total - 1) >> shift != 0; shift += DIGIT_BITS) {
 		uint32_t count[1 << DIGIT_BITS] = { 0 }, sum = 0;
 		const uint32_t mask = (1u << DIGIT_BITS) - 1;
 		for (uint32_t k = 0; k < w->locals; k++)
@@ -344,8 +348,11 @@ static bool reserve_desks(sim_granular *g, int64_t locals)
 static bool make_blocks(sim_granular *g)
 {
 	g->block_count = (g->count + GRANULAR_BLOCK - 1) / GRANULAR_BLOCK;
-	if (!g->blocks)
-		g->blocks = granular_alloc(g, (size_t)(g->block_count + 1) * sizeof *g->blocks);
+	if (g->block_count >= g->block_room) {
+		granular_free(g, g->blocks, (size_t)g->block_room * sizeof *g->blocks);
+		g->block_room = g->block_count + 1;
+		g->blocks = granular_alloc(g, (size_t)g->block_room * sizeof *g->blocks);
+	}
 	if (!g->blocks)
 		return false;
 	g->blocks[0] = (granular_block){ 0 };
@@ -362,6 +369,7 @@ static bool make_blocks(sim_granular *g)
 	}
 	const granular_block *end = &g->blocks[g->block_count];
 	g->crowd_count = end->crowd;
+	g->few_crowded = 4 * g->crowd_count < 3 * g->count;
 	g->near_chosen = false;
 	if (!reserve_crowd(g))
 		return false;
@@ -381,6 +389,6 @@ void granular_free_blocks(sim_granular *g)
 	free_crowd(g);
 	free_jobs(g);
 	granular_free(g, g->halo, (size_t)g->halo_room * sizeof *g->halo);
-	granular_free(g, g->blocks, (size_t)(g->block_count + 1) * sizeof *g->blocks);
+	granular_free(g, g->blocks, (size_t)g->block_room * sizeof *g->blocks);
 	granular_free(g, g->desks, (size_t)(g->workers * g->desk_room) * sizeof *g->desks);
 }

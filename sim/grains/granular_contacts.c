@@ -80,5 +80,7 @@ static bool add_others(sim_granular *g, const sim_granular_frame *frame, sim_con
 
 bool sim_granular_list_contacts(sim_granular *g, const sim_granular_frame *now, sim_contact_points *points, sim_error *error)
 {
+	if (g->share)
+		return sim_fail(error, "points of contact of a simulation that ranks share are not known: gather it first");
 	return find_pairs(g, now, points, error) && (add_others(g, now, points) || sim_fail(error, "out of memory"));
 }

@@ -100,7 +100,7 @@ static bool send(sim_granular *g, sim_error *error)
 {
 	if (g->device_fresh)
 		return true;
-	if (g->with_history && g->list.count > 0 && !granular_pack_histories(g, error))
+	if (g->with_history && g->listed && !granular_pack_histories(g, error))
 		return false;
 	host_state h = { 0 };
 	if (!lay_out(g, &h, error))
@@ -194,6 +194,7 @@ static bool fetch_into(sim_granular *g, bool springs, uint32_t *marks, sim_error
 			g->wall_touched[i] = (uint16_t)marks[i];
 	}
 	g->list.count = 0; // of another time
+	g->listed = false;
 	g->lag.open = false;
 	g->lag.steps = 0;
 	g->host_fresh = true;

@@ -104,6 +104,8 @@ bool sim_granular_get_energy(sim_granular *g, sim_granular_energy *energy, sim_e
 	*energy = (sim_granular_energy){ 0 };
 	if (g->count == 0)
 		return true;
+	if (g->share)
+		return sim_fail(error, "energies of a simulation that ranks share are not known: gather it first");
 	if (!granular_keep_list(g, error))
 		return false;
 	granular_catch_up(g);
@@ -123,6 +125,8 @@ bool sim_granular_get_energy(sim_granular *g, sim_granular_energy *energy, sim_e
 
 bool sim_granular_count_contacts(sim_granular *g, int32_t *counts, sim_error *error)
 {
+	if (g->share)
+		return sim_fail(error, "contacts by sphere of a simulation that ranks share are not known: gather it first");
 	if (!granular_keep_list(g, error))
 		return false;
 	survey s = { .g = g, .contacts = counts };

@@ -93,7 +93,7 @@ double granular_step_limit(const sim_granular *granular, double contacts, double
 	const double r = granular->least_radius;
 	const double mass = granular->def.density * (4.0 / 3.0 * SIM_PI) * r * r * r;
 	double limit = INFINITY;
-	if (!granular->def.force && granular->count > 1) {
+	if (!granular->def.force && granular->total > 1) {
 		const double k = largest_stiffness(&granular->between, r / 2, overlap * r);
 		limit = oscillator_limit(&granular->between, k, mass / 2, contacts);
 	}

@@ -2,6 +2,7 @@
 // and kept while no two spheres can have come closer by it: the passes bound how far each sphere
 // moved beside a motion common to all (Verlet 1967; the bound is of every step's largest relative
 // speed, so it holds without looking at the places again).
+#include "sim/grains/granular_share.h"
 #include "sim/grains/granular_state.h"
 #include "sim/base/sim_clock.h"
 
@@ -53,6 +54,8 @@ static bool measure_extent(sim_granular *g, sim_error *error)
 	granular_clear_tallies(g);
 	carom_parallel_for(g->context, find_extent, g->count, MIN_RANGE, g);
 	const granular_tally tally = granular_join_tallies(g);
+	if (granular_lost_ranks(g, error))
+		return false;
 	g->extent = tally.fastest;
 	if (tally.lost == INT64_MAX)
 		return true;
@@ -62,9 +65,10 @@ static bool measure_extent(sim_granular *g, sim_error *error)
 static bool tell_detector(sim_granular *g, sim_error *error)
 {
 	carom_sphere_input input = carom_default_sphere_input();
-	input.count = g->count;
+	input.count = g->count + granular_ghosts(g);
+	input.owned = g->count;
 	input.centres = (carom_strided){ g->places, sizeof *g->places, CAROM_FLOAT64 };
-	input.radii = (carom_strided){ g->count ? &g->places->r : NULL, sizeof *g->places, CAROM_FLOAT64 };
+	input.radii = (carom_strided){ g->places ? &g->places->r : NULL, sizeof *g->places, CAROM_FLOAT64 };
 	input.ids = g->ids;
 	// A list of now: the detector might show that its last one still holds, by a measurement of its
 	// own, but the bound here would then count from other places.
@@ -159,7 +163,7 @@ static void hold_places(sim_granular *g)
 
 static bool list_holds(sim_granular *g)
 {
-	if (g->list.count == 0)
+	if (!g->listed)
 		return false;
 	if (2 * g->moved <= g->skin)
 		return true;
@@ -174,30 +178,36 @@ static bool list_holds(sim_granular *g)
 static bool make_list(sim_granular *g, sim_error *error)
 {
 	// Before the first list, packed holds the contacts of a checkpoint, or none.
-	if (g->with_history && g->list.count > 0 && !granular_pack_histories(g, error))
+	if (g->with_history && g->listed && !granular_pack_histories(g, error))
 		return false;
 	granular_catch_up(g);
 	g->lag.open = false;
-	g->list.count = 0;
-	if (!measure_extent(g, error))
+	if (!measure_extent(g, error) || (g->share && !granular_share_out(g, error)))
 		return false;
+	g->list.count = 0;
+	g->listed = false;
 	if (granular_sorting_pays(g) && !sort_spheres(g, error))
+		return false;
+	if (g->share && !granular_agree_on_times(g, error))
 		return false;
 	const double skin = granular_next_skin(g);
 	if ((!g->detector || skin != g->skin) && !make_detector(g, skin, error))
 		return false;
 	g->skin = skin;
+	if (g->share && !granular_call_ghosts(g, error))
+		return false;
 	if (!tell_detector(g, error))
 		return false;
 	if (carom_spheres_get_neighbours(g->detector, &g->list) != CAROM_SUCCESS) {
 		return sim_fail(error, "%s", carom_error_text(g->context));
 	}
+	g->listed = true;
 	hold_places(g);
 	g->list_builds++;
 	g->list_built = true;
 	if (!granular_make_blocks(g, error))
 		return false;
-	return !g->with_history || granular_unpack_histories(g, error);
+	return (!g->with_history || granular_unpack_histories(g, error)) && (!g->share || granular_weigh_ranks(g, error));
 }
 
 bool granular_keep_list(sim_granular *g, sim_error *error)
@@ -208,10 +218,13 @@ bool granular_keep_list(sim_granular *g, sim_error *error)
 	}
 	if (!granular_fetch(g, true, error))
 		return false;
-	if (g->count == 0)
+	if (g->total == 0)
 		return true;
 	const double begin = sim_now_ms();
-	g->failed = !list_holds(g) && !make_list(g, error);
+	const bool held = list_holds(g);
+	if (granular_lost_ranks(g, error))
+		return false;
+	g->failed = held ? g->share && !granular_renew_ghosts(g, error) : !make_list(g, error);
 	g->choice.ms += sim_now_ms() - begin;
 	return !g->failed;
 }

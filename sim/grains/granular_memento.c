@@ -46,9 +46,11 @@ bool sim_granular_take_memento(sim_granular *g, sim_granular_memento *m, sim_err
 	*m = (sim_granular_memento){ .steps = g->steps, .max_overlap = g->max_overlap, .turns = g->turns };
 	if (g->failed)
 		return sim_fail(error, "the simulation failed before");
+	if (g->share)
+		return sim_fail(error, "the simulation is shared by ranks: gather it first");
 	if (!granular_fetch(g, true, error))
 		return false;
-	if (g->with_history && g->list.count > 0 && !granular_pack_histories(g, error))
+	if (g->with_history && g->listed && !granular_pack_histories(g, error))
 		return false;
 	if (g->with_history) {
 		m->contact_first = g->packed.first;

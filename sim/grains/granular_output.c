@@ -1,5 +1,6 @@
 // States of spheres for files and pictures, and sums over them.
 #include "sim/grains/granular_output.h"
+#include "sim/grains/granular_ranks.h"
 
 #include "sim/base/state_hash.h"
 
@@ -78,13 +79,16 @@ static double energy_of(const sim_granular_view *view, int64_t k)
 double sim_granular_kinetic_energy(sim_granular *granular)
 {
 	const sim_granular_view view = sim_granular_get_view(granular);
+	const sim_ranks *ranks = sim_granular_get_ranks(granular);
 	double largest = 0;
 	for (int64_t k = 0; k < view.count; ++k) {
 		const double energy = energy_of(&view, k);
-		if (!(energy <= 1e300))
-			return INFINITY;
-		largest = energy > largest ? energy : largest;
+		largest = energy <= largest ? largest : energy <= 1e300 ? energy : INFINITY;
 	}
+	if (ranks && !ranks->most(ranks->user, 1, &largest))
+		return INFINITY;
+	if (largest == INFINITY)
+		return INFINITY;
 	if (largest < 1e-250) // nothing moves
 		return 0;
 	// In units of 2^-62 of the largest, halves of 31 bits apart: up to 2^26 spheres cannot
@@ -92,11 +96,13 @@ double sim_granular_kinetic_energy(sim_granular *granular)
 	int exponent;
 	frexp(largest, &exponent);
 	const double unit = ldexp(1, exponent - 62), units = ldexp(1, 62 - exponent);
-	uint64_t high = 0, low = 0;
+	int64_t sums[2] = { 0, 0 };
 	for (int64_t k = 0; k < view.count; ++k) {
 		const uint64_t share = (uint64_t)(energy_of(&view, k) * units);
-		high += share >> 31;
-		low += share & 0x7fffffff;
+		sums[0] += (int64_t)(share >> 31);
+		sums[1] += (int64_t)(share & 0x7fffffff);
 	}
-	return ((double)high * 0x1p31 + (double)low) * unit;
+	if (ranks && !ranks->sum(ranks->user, 2, sums))
+		return INFINITY;
+	return ((double)sums[0] * 0x1p31 + (double)sums[1]) * unit;
 }

@@ -57,8 +57,8 @@ static void permute_walls(int64_t begin, int64_t end, int worker, void *task)
 static bool permute_wall_histories(permutation *p)
 {
 	sim_granular *g = p->g;
-	const size_t flags = (size_t)g->count * sizeof(uint16_t);
-	const size_t values = (size_t)g->count * (size_t)g->wall_slots * 3 * sizeof(double);
+	const size_t flags = (size_t)g->room * sizeof(uint16_t);
+	const size_t values = (size_t)g->room * (size_t)g->wall_slots * 3 * sizeof(double);
 	p->touched = granular_alloc(g, flags);
 	p->history = granular_alloc(g, values);
 	if (!p->touched || !p->history) {
@@ -74,11 +74,11 @@ static bool permute_wall_histories(permutation *p)
 	return true;
 }
 
-static void permute_ids(sim_granular *g, const uint32_t *order, uint32_t *to)
+static void permute_numbers(const sim_granular *g, const uint32_t *order, uint32_t *numbers, uint32_t *to)
 {
 	for (int64_t i = 0; i < g->count; i++)
-		to[i] = g->ids[order[i]];
-	memcpy(g->ids, to, (size_t)g->count * sizeof *to);
+		to[i] = numbers[order[i]];
+	memcpy(numbers, to, (size_t)g->count * sizeof *to);
 }
 
 /// One array after the other through the same spare one, which takes its place.
@@ -87,11 +87,13 @@ bool granular_permute(sim_granular *g, const uint32_t *order)
 	permutation p = { .g = g, .order = order };
 	if (g->wall_touched && !permute_wall_histories(&p))
 		return false;
-	const size_t size = (size_t)g->count * sizeof(granular_place);
+	const size_t size = (size_t)g->room * sizeof(granular_place);
 	p.to = granular_alloc(g, size);
 	if (!p.to)
 		return false;
-	permute_ids(g, order, p.to);
+	permute_numbers(g, order, g->ids, p.to);
+	if (g->rows)
+		permute_numbers(g, order, g->rows, p.to);
 	carom_parallel_for(g->context, permute_places, g->count, MIN_RANGE, &p);
 	void *spare = g->places;
 	g->places = p.to;
@@ -125,7 +127,7 @@ void granular_note_times(sim_granular *g, double ms_detection, double ms_update)
 	skin->ms += ms_detection + ms_update;
 	skin->steps++;
 	granular_sorting *s = &g->sorting;
-	const double work = (double)(g->crowd_count + (g->list.count ? g->list.first[g->list.count] : 0));
+	const double work = (double)(g->crowd_count + (g->listed ? g->list.first[g->list.count] : 0));
 	if (work < LEAST_TO_SORT)
 		return;
 	if (s->steps < BASELINE_STEPS) {

@@ -74,13 +74,14 @@ typedef struct granular_plane {
 	int32_t slot;
 } granular_plane;
 
-/// Histories of the contacts between spheres by ids, whatever the order in memory and the list of
+/// Histories of the contacts between spheres, whatever the order in memory and the list of
 /// neighbours.
 typedef struct granular_packed {
-	int64_t *first;  // [count+1], by id
-	uint32_t *other; // [first[count]] ids, ascending for each sphere
-	double *values;  // [3*first[count]]
-	int64_t room;    // contacts that other and values hold
+	int64_t *first;    // [count+1], by id; of a shared simulation by sim_granular.rows
+	int64_t rows_room; // rows that first holds, and one more
+	uint32_t *other;   // [first[count]] ids, ascending for each sphere
+	double *values;    // [3*first[count]]
+	int64_t room;      // contacts that other and values hold
 } granular_packed;
 
 /// The findings of a worker in a pass; joined by sums of integers and extremes, so that they do not
@@ -144,12 +145,18 @@ typedef struct granular_touches {
 	int64_t count, room;
 } granular_touches;
 
+/// What a simulation that is shared out to ranks keeps of that (granular_share.h).
+typedef struct granular_share granular_share;
+
 struct sim_granular {
 	carom_context *context;
 	carom_spheres *detector;
 	carom_allocator allocator;
-	sim_granular_def def; // without the arrays
-	int64_t count;
+	sim_granular_def def;  // without the arrays
+	int64_t count;         // of this rank's own spheres; ghosts come behind them
+	int64_t total;         // of the spheres of all ranks; count where nothing is shared
+	int64_t room;          // spheres that the arrays hold, ghosts included
+	granular_share *share; // NULL: not shared
 	size_t bytes;
 	bool failed; // a step went wrong
 	bool turns;  // spheres have spins
@@ -158,6 +165,9 @@ struct sim_granular {
 	granular_motion *motions;
 	granular_spin *spins; // NULL unless turns
 	uint32_t *ids;
+	// of a shared simulation: rows in packed, and whether other ranks have a ghost of a sphere
+	uint32_t *rows;
+	uint8_t *border;
 	double mean_radius, least_radius, largest_radius, mass;
 
 	granular_coefficients between, against; // spheres, walls
@@ -179,14 +189,15 @@ struct sim_granular {
 	bool touches_fresh; // touches are of the coming step; else of the last one
 	granular_touches touches, touches_before;
 
-	carom_sphere_neighbours list; // no rows: none
-	uint32_t *crowd;              // [crowd_count] crowded spheres, ascending
+	carom_sphere_neighbours list;
+	bool listed;     // there is a list
+	uint32_t *crowd; // [crowd_count] crowded spheres, ascending
 	// [load_width*crowd_count] force on each, and torque where spheres turn
 	double *loads;
 	int32_t load_width; // 4 (the last of no use), or 6 where spheres turn
 	int64_t crowd_count, crowd_room;
 	granular_block *blocks; // [block_count+1]
-	int64_t block_count;
+	int64_t block_count, block_room;
 	// by blocks; each contact within a block once, each to another block in both
 	granular_job *jobs;
 	// those of them that can touch before near_moved is half near_skin; NULL where spheres turn
@@ -218,6 +229,7 @@ struct sim_granular {
 	bool list_built, sorted; // in this step
 
 	granular_lag lag;
+	bool few_crowded; // a good part of the spheres, on all ranks, has no neighbours
 
 	// Spheres on a device; and where the present state is: here, here with the springs of contacts,
 	// there.
@@ -227,6 +239,7 @@ struct sim_granular {
 	sim_granular_mark mark; // the caller's
 
 	granular_tally *tallies; // [workers]
+	granular_tally last;     // all of them, of the last step
 	int workers;
 };
 
@@ -306,8 +319,8 @@ void granular_catch_up(sim_granular *granular);
 
 /// Set all tallies back.
 void granular_clear_tallies(sim_granular *granular);
-/// All tallies in one.
-granular_tally granular_join_tallies(const sim_granular *granular);
+/// All tallies in one, those of other ranks too.
+granular_tally granular_join_tallies(sim_granular *granular);
 
 // ---- Blocks (granular_blocks.c) ----
 
@@ -341,8 +354,8 @@ void granular_note_times(sim_granular *granular, double ms_detection, double ms_
 
 // ---- Histories (granular_history.c) ----
 
-/// Make room in granular->packed for so many contacts; the content of other and values is lost when
-/// it grows.
+/// Make room in granular->packed for a row of each sphere, and so many contacts; what grows loses
+/// its content.
 bool granular_pack_room(sim_granular *granular, int64_t contacts, sim_error *error);
 /// Gather the histories by ids into granular->packed.
 bool granular_pack_histories(sim_granular *granular, sim_error *error);
@@ -367,6 +380,10 @@ bool granular_fetch(sim_granular *granular, bool springs, sim_error *error);
 
 // ---- Making (granular.c) ----
 
+/// Take arrays for granular->room spheres, all but their contents. False when memory is short:
+/// then some are there.
+bool granular_take_arrays(sim_granular *granular);
+void granular_drop_arrays(sim_granular *granular);
 /// Arrays for def.count spheres, all but their contents; NULL with error.
 sim_granular *granular_make(carom_context *context, const sim_granular_def *def, sim_error *error);
 /// Derive masses, limits and walls from places; refuse an unstable step. False with error.

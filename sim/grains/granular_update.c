@@ -7,6 +7,7 @@
 // the change by gravity; every so many steps, or when somebody asks, the free ones catch up, each
 // through all its steps while it is in registers, with the same roundings. The bound of their
 // speeds is known meanwhile: gravity is common to all.
+#include "sim/grains/granular_share.h"
 #include "sim/grains/granular_state.h"
 
 #include <math.h>
@@ -135,7 +136,7 @@ static inline bool is_free(const advance *a, int64_t i)
 	const double m = a->margin;
 	return p->x >= g->inner_low[0] + m && p->x <= g->inner_high[0] - m && p->y >= g->inner_low[1] + m &&
 		p->y <= g->inner_high[1] - m && p->z >= g->inner_low[2] + m && p->z <= g->inner_high[2] - m &&
-		!(g->wall_touched && g->wall_touched[i]);
+		!(g->wall_touched && g->wall_touched[i]) && !(g->border && g->border[i]);
 }
 
 typedef enum sphere_kind { FREE, WARY, CROWDED } sphere_kind;
@@ -236,10 +237,7 @@ static double length_of(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[
 
 /// Where nothing but walls that stand still is in the way of a good part of the spheres. (Bodies
 /// that touch spheres are not known beforehand.)
-static bool may_lag(const sim_granular *g)
-{
-	return g->def.moving_count == 0 && !g->def.touches && 4 * g->crowd_count < 3 * g->count;
-}
+static bool may_lag(const sim_granular *g) { return g->def.moving_count == 0 && !g->def.touches && g->few_crowded; }
 
 /// How far a free sphere can come before the lag is full, more or less: as fast as now, and as
 /// gravity makes it.
@@ -297,7 +295,7 @@ void granular_update(sim_granular *g)
 	a.margin = may_lag(g) ? margin_for(&a) : INFINITY;
 	carom_parallel_for(g->context, some ? advance_some : advance_all, g->block_count, MIN_RANGE, &a);
 
-	granular_tally tally = granular_join_tallies(g);
+	granular_tally tally = g->last = granular_join_tallies(g);
 	if (some)
 		extend_lag(&a, &tally);
 	const double step = a.dt * sqrt(tally.fastest);
@@ -324,7 +322,7 @@ void granular_clear_tallies(sim_granular *g)
 		};
 }
 
-granular_tally granular_join_tallies(const sim_granular *g)
+granular_tally granular_join_tallies(sim_granular *g)
 {
 	granular_tally all = g->tallies[0];
 	for (int w = 1; w < g->workers; w++) {
@@ -339,5 +337,7 @@ granular_tally granular_join_tallies(const sim_granular *g)
 		}
 		all.lost = t->lost < all.lost ? t->lost : all.lost;
 	}
+	if (g->share)
+		granular_join_ranks(g, &all);
 	return all;
 }
