@@ -3,7 +3,10 @@
 #ifndef TESTS_DEVICE_FAILURES_H
 #define TESTS_DEVICE_FAILURES_H
 
+#include "test.h"
 #include "vulkan/vk_device.h"
+#include <stdio.h>
+#include <string.h>
 
 // Calls so far, and the number of the one that is to fail, with what, and which it was.
 static int s_calls, s_failing;
@@ -124,6 +127,68 @@ static inline void put_failing(cr_vk *vk)
 	vk->WaitForFences = wait_fences;
 	vk->ResetFences = reset_fences;
 	vk->GetQueryPoolResults = get_queries;
+}
+
+/// A detector of a test, whose settings and findings are in user.
+typedef struct failing_detector {
+	void *(*make)(void *user, bool fallback);
+	/// Find all that there is, with buffers of the device that are new the first time.
+	carom_result (*find)(void *detector, void *user);
+	/// Did the last successful search find what there is?
+	bool (*is_right)(const void *user);
+	int64_t (*fallbacks)(const void *detector);
+	void (*destroy)(void *detector);
+} failing_detector;
+
+/// How calls fail. Most calls come again and again: after the first ones, each of which fails, a stride meets each of them.
+typedef struct failing_way {
+	VkResult failure;
+	carom_result expected; ///< of the search, without a fallback
+	bool fallback;
+	int first_ones, stride;
+} failing_way;
+
+/// One search in which one call fails, and one more on the same detector. Returns whether the call was made.
+static inline bool check_one_failing_call(
+	carom_device *device, const failing_detector *kind, void *user, const failing_way *way, int *failures)
+{
+	void *detector = kind->make(user, way->fallback);
+	const cr_vk real = device->instance.vk;
+	s_real = &real;
+	s_failed = NULL;
+	s_calls = 0;
+	s_result = way->failure;
+	put_failing(&device->instance.vk);
+	const carom_result result = kind->find(detector, user);
+	device->instance.vk = real;
+	const bool failed = s_failed != NULL;
+	// Else the text names the call; or it was one that the library can do without.
+	bool good = result == CAROM_SUCCESS
+		? kind->is_right(user)
+		: failed && !way->fallback && result == way->expected && strstr(carom_error_text(device->context), s_failed);
+	*failures += failed && (way->fallback ? kind->fallbacks(detector) == 1 : result != CAROM_SUCCESS);
+	const bool lost = carom_device_get_stats(device).lost;
+	good = good && lost == (failed && way->failure == VK_ERROR_DEVICE_LOST);
+	good = good && (!lost || way->fallback || kind->find(detector, user) == CAROM_DEVICE_FAILED);
+	device->stats.lost = false; // it is not, really
+	// The next time all is well.
+	good = good && kind->find(detector, user) == CAROM_SUCCESS && kind->is_right(user);
+	kind->destroy(detector);
+	good = good && carom_device_get_stats(device).bytes <= CR_GPU_READBACK_SIZE + CR_GPU_SLOTS * CR_GPU_SLOT_SIZE;
+	if (!CHECK(good))
+		printf("call %d, %s: %d, %s\n", s_failing, failed ? s_failed : "none", (int)result, carom_error_text(device->context));
+	return failed;
+}
+
+/// Every call of the driver fails once, in a search of a new detector on a device that has a ring (carom_device_def.staging).
+static inline void check_each_failing_call(
+	carom_device *device, const failing_detector *kind, void *user, const failing_way *way)
+{
+	bool failed = true;
+	int failures = 0;
+	for (s_failing = 0; failed && s_failing < 1000; s_failing += s_failing < way->first_ones ? 1 : way->stride)
+		failed = check_one_failing_call(device, kind, user, way, &failures);
+	CHECK(!failed && failures > 50);
 }
 
 #endif

@@ -318,78 +318,63 @@ TEST(device_kernels, windows_hold_every_pair_once)
 
 // ---- Calls that fail ----
 
-/// Build and search with spheres that are others than before, so that buffers grow.
-static carom_result update_and_find(carom_spheres *spheres, const fixture_arrays *arrays, carom_sphere_pairs *pairs)
+/// The spheres of failing calls, and what was found among them.
+typedef struct failing_cloud {
+	carom_context *context;
+	carom_device *device;
+	fixture_arrays arrays;
+	int64_t truth;
+	carom_sphere_pairs pairs;
+} failing_cloud;
+
+static void *make_failing(void *user, bool fallback)
 {
-	const carom_result result = carom_spheres_update(spheres, &arrays->input);
-	return result == CAROM_SUCCESS ? carom_spheres_find_pairs(spheres, pairs) : result;
+	const failing_cloud *cloud = user;
+	carom_spheres_def def = carom_default_spheres_def();
+	def.method = CAROM_SPHERES_DEVICE;
+	def.device = cloud->device;
+	def.device_fallback = fallback;
+	carom_spheres *spheres;
+	REQUIRE(carom_create_spheres(cloud->context, &def, &spheres) == CAROM_SUCCESS);
+	return spheres;
 }
 
-/// The text names the call; or it was one that the library can do without, and all pairs are there.
-static void check_outcome(
-	carom_context *context, carom_result result, carom_result expected, const carom_sphere_pairs *pairs, int64_t truth)
+static carom_result find_failing(void *spheres, void *user)
 {
-	if (result == CAROM_SUCCESS) {
-		CHECK_INT(pairs->count, truth);
-		return;
-	}
-	if (!CHECK_INT(result, expected) || !CHECK(strstr(carom_error_text(context), s_failed) != NULL))
-		printf("call %d, %s: %s\n", s_failing, s_failed, carom_error_text(context));
+	failing_cloud *cloud = user;
+	const carom_result result = carom_spheres_update(spheres, &cloud->arrays.input);
+	return result == CAROM_SUCCESS ? carom_spheres_find_pairs(spheres, &cloud->pairs) : result;
 }
+
+static bool is_failing_right(const void *user)
+{
+	const failing_cloud *cloud = user;
+	return cloud->pairs.count == cloud->truth;
+}
+
+static int64_t failing_fallbacks(const void *spheres) { return carom_spheres_get_stats(spheres).device_fallbacks; }
+static void destroy_failing(void *spheres) { carom_destroy_spheres(spheres); }
 
 /// Every call of the driver fails once, with a result, in one update and search of new spheres.
 static void check_failing_calls(carom_device_tier tier, VkResult failure, carom_result expected, bool fallback)
 {
-	carom_context *context = fixture_context(1);
+	static const failing_detector kind = { make_failing, find_failing, is_failing_right, failing_fallbacks, destroy_failing };
+	failing_cloud scene = { .context = fixture_context(1) };
 	carom_device_def device_def = carom_default_device_def();
 	device_def.staging = device_def.timing = true;
 	device_def.tier = tier;
-	carom_device *device = fixture_device(context, &device_def);
+	scene.device = fixture_device(scene.context, &device_def);
 	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 300, 2);
-	const fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_RECORDS);
-	const fixture_pairs truth = fixture_oracle_pairs(&cloud, 0, NULL);
-	bool failed = true;
-	int failures = 0;
-	s_result = failure;
-	// Most calls come again and again: a step of 7 meets each of them.
-	for (s_failing = 0; failed && s_failing < 1000; s_failing += s_failing < 120 ? 1 : 7) {
-		carom_spheres_def def = carom_default_spheres_def();
-		def.method = CAROM_SPHERES_DEVICE;
-		def.device = device;
-		def.device_fallback = fallback;
-		carom_spheres *spheres;
-		carom_sphere_pairs pairs;
-		REQUIRE(carom_create_spheres(context, &def, &spheres) == CAROM_SUCCESS);
-		const cr_vk real = device->instance.vk;
-		s_real = &real;
-		s_failed = NULL;
-		s_calls = 0;
-		put_failing(&device->instance.vk);
-		const carom_result result = update_and_find(spheres, &arrays, &pairs);
-		device->instance.vk = real;
-		failed = s_failed != NULL;
-		if (failed && !fallback)
-			check_outcome(context, result, expected, &pairs, truth.count);
-		if (fallback)
-			CHECK(result == CAROM_SUCCESS && pairs.count == truth.count);
-		failures += failed && (fallback ? carom_spheres_get_stats(spheres).device_fallbacks == 1 : result != CAROM_SUCCESS);
-		CHECK_INT(carom_device_get_stats(device).lost, failed && failure == VK_ERROR_DEVICE_LOST);
-		if (device->stats.lost) {
-			CHECK(fallback || update_and_find(spheres, &arrays, &pairs) == CAROM_DEVICE_FAILED);
-			device->stats.lost = false; // it is not, really
-		}
-		// The next time all is well.
-		CHECK(update_and_find(spheres, &arrays, &pairs) == CAROM_SUCCESS && pairs.count == truth.count);
-		carom_destroy_spheres(spheres);
-		CHECK(carom_device_get_stats(device).bytes <= CR_GPU_READBACK_SIZE + CR_GPU_SLOTS * CR_GPU_SLOT_SIZE);
-	}
-	CHECK(!failed && failures > 50);
-	carom_destroy_device(device);
-	CHECK_INT(carom_memory_in_use(context), context->size);
-	fixture_free_pairs((fixture_pairs *)&truth);
-	fixture_free_arrays((fixture_arrays *)&arrays);
+	scene.arrays = fixture_lay_out(&cloud, LAYOUT_RECORDS);
+	fixture_pairs truth = fixture_oracle_pairs(&cloud, 0, NULL);
+	scene.truth = truth.count;
+	check_each_failing_call(scene.device, &kind, &scene, &(failing_way){ failure, expected, fallback, 120, 7 });
+	carom_destroy_device(scene.device);
+	CHECK_INT(carom_memory_in_use(scene.context), scene.context->size);
+	fixture_free_pairs(&truth);
+	fixture_free_arrays(&scene.arrays);
 	fixture_free_cloud(&cloud);
-	carom_destroy_context(context);
+	carom_destroy_context(scene.context);
 }
 
 TEST(device_kernels, every_call_may_run_out_of_device_memory)

@@ -437,69 +437,55 @@ static carom_result tell_and_find(carom_sweep *sweep, const sweep_world *world, 
 	return carom_sweep_find(sweep, hits);
 }
 
-/// The text names the call; or it was one that the library can do without, and all impacts are there.
-static void check_outcome(
-	carom_context *context, carom_result result, carom_result expected, const carom_sweep_hits *hits, const sweep_list *truth)
+/// The scene of failing calls, and what was found in it.
+typedef struct failing_scene {
+	carom_context *context;
+	carom_device *device;
+	sweep_world world;
+	sweep_list truth;
+	carom_sweep_hits hits;
+} failing_scene;
+
+static void *make_failing(void *user, bool fallback)
 {
-	if (result == CAROM_SUCCESS) {
-		sweep_check_same(hits->data, hits->count, truth, "without the call");
-		return;
-	}
-	if (!CHECK_INT(result, expected) || !CHECK(strstr(carom_error_text(context), s_failed) != NULL))
-		printf("call %d, %s: %s\n", s_failing, s_failed, carom_error_text(context));
+	failing_scene *scene = user;
+	carom_sweep_def def = carom_default_sweep_def();
+	def.device = scene->device;
+	def.device_fallback = fallback;
+	carom_sweep *sweep = sweep_load(scene->context, &def, &scene->world);
+	sweep_tell(sweep, &scene->world); // all searches are of this step
+	return sweep;
 }
 
-/// Every call of the driver fails once, with a result, in the first search of a scene.
-static void check_failing_calls(VkResult failure, carom_result expected, bool fallback, int step)
+static carom_result find_failing(void *sweep, void *user) { return carom_sweep_find(sweep, &((failing_scene *)user)->hits); }
+
+static bool is_failing_right(const void *user)
 {
-	carom_context *context = fixture_context(1);
+	const failing_scene *scene = user;
+	return sweep_check_same(scene->hits.data, scene->hits.count, &scene->truth, "a call that fails");
+}
+
+static int64_t failing_fallbacks(const void *sweep) { return carom_sweep_get_stats(sweep).device_fallbacks; }
+static void destroy_failing(void *sweep) { carom_destroy_sweep(sweep); }
+
+static void check_failing_calls(VkResult failure, carom_result expected, bool fallback, int stride)
+{
+	static const failing_detector kind = { make_failing, find_failing, is_failing_right, failing_fallbacks, destroy_failing };
+	failing_scene scene = { .context = fixture_context(1) };
 	carom_device_def device_def = carom_default_device_def();
 	device_def.staging = device_def.timing = true;
-	carom_device *device = fixture_device(context, &device_def);
+	scene.device = fixture_device(scene.context, &device_def);
 	uint64_t random = 7;
-	sweep_world world = { 0 };
-	make_small(&world, &random);
-	carom_sweep_def def = carom_default_sweep_def();
-	const sweep_list truth = sweep_find_dully(&world, &def);
-	CHECK(truth.count > 0);
-	def.device = device;
-	def.device_fallback = fallback;
-	bool failed = true;
-	int failures = 0;
-	s_result = failure;
-	for (s_failing = 0; failed && s_failing < 1000; s_failing += s_failing < 40 ? 1 : step) {
-		carom_sweep *sweep = sweep_load(context, &def, &world);
-		carom_sweep_hits hits;
-		const cr_vk real = device->instance.vk;
-		s_real = &real;
-		s_failed = NULL;
-		s_calls = 0;
-		put_failing(&device->instance.vk);
-		const carom_result result = tell_and_find(sweep, &world, &hits);
-		device->instance.vk = real;
-		failed = s_failed != NULL;
-		if (failed && !fallback)
-			check_outcome(context, result, expected, &hits, &truth);
-		if (fallback && CHECK_INT(result, CAROM_SUCCESS))
-			sweep_check_same(hits.data, hits.count, &truth, "in the device's place");
-		failures += failed && (fallback ? carom_sweep_get_stats(sweep).device_fallbacks == 1 : result != CAROM_SUCCESS);
-		CHECK_INT(carom_device_get_stats(device).lost, failed && failure == VK_ERROR_DEVICE_LOST);
-		if (device->stats.lost) {
-			CHECK(fallback || carom_sweep_find(sweep, &hits) == CAROM_DEVICE_FAILED);
-			device->stats.lost = false; // it is not, really
-		}
-		// The next time all is well, in the same step.
-		if (CHECK_INT(carom_sweep_find(sweep, &hits), CAROM_SUCCESS))
-			sweep_check_same(hits.data, hits.count, &truth, "after a failure");
-		carom_destroy_sweep(sweep);
-		CHECK(carom_device_get_stats(device).bytes <= CR_GPU_READBACK_SIZE + CR_GPU_SLOTS * CR_GPU_SLOT_SIZE);
-	}
-	CHECK(!failed && failures > 50);
-	sweep_free_list((sweep_list *)&truth);
-	sweep_free_world(&world);
-	carom_destroy_device(device);
-	CHECK_INT(carom_memory_in_use(context), context->size);
-	carom_destroy_context(context);
+	make_small(&scene.world, &random);
+	const carom_sweep_def def = carom_default_sweep_def();
+	scene.truth = sweep_find_dully(&scene.world, &def);
+	CHECK(scene.truth.count > 0);
+	check_each_failing_call(scene.device, &kind, &scene, &(failing_way){ failure, expected, fallback, 40, stride });
+	sweep_free_list(&scene.truth);
+	sweep_free_world(&scene.world);
+	carom_destroy_device(scene.device);
+	CHECK_INT(carom_memory_in_use(scene.context), scene.context->size);
+	carom_destroy_context(scene.context);
 }
 
 TEST(device_sweep, every_call_may_run_out_of_device_memory)

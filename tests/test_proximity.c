@@ -2,6 +2,7 @@
 /// displacements against the certified sweep; shapes against points all over the triangles; and what a user may get wrong.
 #include "carom/proximity.h"
 #include "fixture.h"
+#include "near_fixture.h"
 
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
@@ -211,10 +212,7 @@ static int64_t check_search(scene *s, double distance)
 	CHECK_INT(view.pair_count, list.count);
 	for (int64_t i = 0; i < view.pair_count && i < list.count; i++) {
 		const carom_proximity_pair *a = &view.pairs[i], *b = &list.data[i];
-		const bool equal = compare_pairs(a, b) == 0 && a->type == b->type && a->distance2 == b->distance2 && a->gap == b->gap &&
-			memcmp(a->weight, b->weight, sizeof a->weight) == 0 && fixture_same_vector(a->point_a, b->point_a) &&
-			fixture_same_vector(a->point_b, b->point_b);
-		if (!CHECK(equal))
+		if (!CHECK(near_is_same(a, b)))
 			break;
 		CHECK(a->gap <= sqrt(a->distance2) * (1 + 1e-15) && a->gap >= sqrt(a->distance2) - 1e-9);
 	}

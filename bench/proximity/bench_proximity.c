@@ -4,9 +4,11 @@
 /// its edges. Prints CSV, milliseconds on one thread: the first search, which builds the tree; the
 /// searches after it, least and middle, from the root and by the front, with the placing of the
 /// vertices; the safe displacements; counts, and a hash of all pairs. --brute adds the time of all
-/// pairs of features tried one by one, boxes first: minutes on large meshes.
-/// Usage: bench_proximity [--steps N] [--distance SHARE] [--brute] FIRST [SECOND]
+/// pairs of features tried one by one, boxes first: minutes on large meshes. --device adds times
+/// with a graphics device: its index, or a part of its name.
+/// Usage: bench_proximity [--steps N] [--distance SHARE] [--brute] [--device CHOICE] FIRST [SECOND]
 #include "carom/carom.h"
+#include "carom/vulkan.h"
 #include "io/mesh_file.h"
 #include <math.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@ typedef struct bench {
 	sim_mesh frames[2];
 	int frame_count, steps;
 	double distance; // metres
+	carom_device *device;
 } bench;
 
 static void check(carom_context *context, carom_result result)
@@ -88,6 +91,7 @@ static void run(const bench *b, const char *name, carom_sweep_method method)
 	static double times[MAX_STEPS];
 	carom_proximity_def def = carom_default_proximity_def();
 	def.method = method;
+	def.device = b->device;
 	carom_proximity *scene;
 	check(b->context, carom_create_proximity(b->context, &def, &scene));
 	carom_sweep_mesh_def mesh_def = carom_default_sweep_mesh_def();
@@ -117,10 +121,21 @@ static void run(const bench *b, const char *name, carom_sweep_method method)
 	free(radii);
 	qsort(times, (size_t)b->steps, sizeof *times, compare_times);
 	const carom_sweep_stats stats = carom_proximity_get_stats(scene);
-	printf("%s,%.2f,%.2f,%.2f,%.2f,%lld,%lld,%lld,%lld,%.1f,%016llx\n", name, first, times[0], times[b->steps / 2], safe,
-		(long long)stats.tests_vf, (long long)stats.tests_ee, (long long)stats.hits_vf, (long long)stats.hits_ee,
-		(double)carom_memory_in_use(b->context) / (1 << 20), (unsigned long long)hash_pairs(&view));
+	printf("%s,%.2f,%.2f,%.2f,%.2f,%lld,%lld,%lld,%lld,%lld,%.1f,%016llx\n", name, first, times[0], times[b->steps / 2], safe,
+		(long long)stats.tests_vf, (long long)stats.tests_ee, (long long)stats.device_left, (long long)stats.hits_vf,
+		(long long)stats.hits_ee, (double)carom_memory_in_use(b->context) / (1 << 20), (unsigned long long)hash_pairs(&view));
 	carom_destroy_proximity(scene);
+}
+
+static void run_on_device(bench *b, const char *choice)
+{
+	carom_device_def def = carom_default_device_def();
+	def.choice = choice;
+	def.tier = CAROM_TIER_COMPUTE;
+	check(b->context, carom_create_device(b->context, &def, &b->device));
+	run(b, "device", CAROM_SWEEP_AUTO);
+	carom_destroy_device(b->device);
+	b->device = NULL;
 }
 
 // ---- All pairs, one by one ----
@@ -216,7 +231,7 @@ static void run_brute(const bench *b)
 		for (int64_t k = i + 1; k < counts[1]; k++)
 			edges += is_near(b, CAROM_SWEEP_EDGE_EDGE, &lists[1][i], &lists[1][k]);
 	}
-	printf("brute,%.2f,,,,%lld,%lld,%lld,%lld,,\n", now_ms() - start, (long long)(counts[0] * counts[2]),
+	printf("brute,%.2f,,,,%lld,%lld,,%lld,%lld,,\n", now_ms() - start, (long long)(counts[0] * counts[2]),
 		(long long)(counts[1] * (counts[1] - 1) / 2), (long long)faces, (long long)edges);
 	for (int size = 0; size < 3; size++)
 		free(lists[size]);
@@ -227,27 +242,34 @@ int main(int argc, char **argv)
 	bench b = { .steps = 10 };
 	double share = 0.1;
 	bool brute = false;
+	const char *choice = NULL;
 	for (int i = 1; i < argc; i++) {
 		sim_error error;
 		if (strcmp(argv[i], "--steps") == 0 && i + 1 < argc)
 			b.steps = atoi(argv[++i]);
 		else if (strcmp(argv[i], "--distance") == 0 && i + 1 < argc)
 			share = atof(argv[++i]);
+		else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
+			choice = argv[++i];
 		else if (strcmp(argv[i], "--brute") == 0)
 			brute = true;
 		else if (b.frame_count == 2 || !io_load_mesh(argv[i], &b.frames[b.frame_count++], &error))
 			return fprintf(stderr, "bench_proximity: cannot use %s\n", argv[i]), 1;
 	}
 	if (b.frame_count == 0 || (b.frame_count == 2 && b.frames[0].vertex_count != b.frames[1].vertex_count))
-		return fprintf(stderr, "usage: bench_proximity [--steps N] [--distance SHARE] [--brute] FIRST [SECOND]\n"), 1;
+		return fprintf(stderr,
+				   "usage: bench_proximity [--steps N] [--distance SHARE] [--brute] [--device CHOICE] FIRST [SECOND]\n"),
+			   1;
 	b.steps = b.steps < 1 ? 1 : b.steps < MAX_STEPS ? b.steps : MAX_STEPS;
 	b.distance = share * mean_edge(&b.frames[0]);
 	carom_context_def def = carom_default_context_def();
 	def.thread_count = 1;
 	check(NULL, carom_create_context(&def, &b.context));
-	printf("method,first,least,middle,safe,tests_vf,tests_ee,pairs_vf,pairs_ee,mebibytes,hash\n");
+	printf("method,first,least,middle,safe,tests_vf,tests_ee,device_left,pairs_vf,pairs_ee,mebibytes,hash\n");
 	run(&b, "root", CAROM_SWEEP_BVH);
 	run(&b, "front", CAROM_SWEEP_FRONT);
+	if (choice)
+		run_on_device(&b, choice);
 	if (brute)
 		run_brute(&b);
 	carom_destroy_context(b.context);

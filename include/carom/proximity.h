@@ -27,9 +27,14 @@ typedef struct carom_proximity_def {
 	size_t front_budget; ///< bytes that the front may take, as carom_sweep_def has it; 0: no bound
 	/// 0 or more: a search that finds more pairs, those with shapes included, fails. 0: no bound.
 	int64_t max_pairs;
+	/// NULL, or a device of the same context, which must outlive the scene: it finds the pairs of
+	/// features whose boxes are near each other, and the processor measures those that its filters
+	/// leave (carom_sweep_def.device). Equal pairs.
+	carom_device *device;
+	bool device_fallback; ///< where the device fails, the processor does that search alone
 } carom_proximity_def;
 
-/// AUTO, 256 MiB, no bound. Thread-safe.
+/// AUTO, 256 MiB, no bound, no device. Thread-safe.
 CAROM_API carom_proximity_def carom_default_proximity_def(void);
 
 /// A scene. Everything about one scene is for one thread at a time; the searches run on the workers

@@ -40,7 +40,7 @@ static carom_result check_def(carom_context *context, const carom_proximity_def 
 	if (def->max_pairs < 0)
 		return cr_fail(
 			context, CAROM_INVALID_ARGUMENT, "carom_proximity_def.max_pairs is %lld, below 0", (long long)def->max_pairs);
-	return CAROM_SUCCESS;
+	return cr_check_sweep_device(context, "carom_proximity_def.device", def->device);
 }
 
 carom_result carom_create_proximity(carom_context *context, const carom_proximity_def *def, carom_proximity **proximity)
@@ -63,6 +63,8 @@ carom_result carom_create_proximity(carom_context *context, const carom_proximit
 	carom_sweep_def sweep = carom_default_sweep_def();
 	sweep.method = def->method;
 	sweep.front_budget = def->front_budget;
+	sweep.device = def->device;
+	sweep.device_fallback = def->device_fallback;
 	result = carom_create_sweep(context, &sweep, &made->sweep);
 	if (result != CAROM_SUCCESS) {
 		cr_free(context, made, sizeof *made);
@@ -146,11 +148,12 @@ static carom_result find(carom_proximity *p, double distance)
 {
 	static const char *const what = "the pairs of a proximity scene";
 	p->reach = distance;
-	if (!cr_start_near_workers(p))
-		return cr_fail_memory(p->context, what);
-	const carom_result result = cr_search_near(p->sweep, distance, cr_take_near_pairs, p);
+	const carom_result result =
+		cr_search_near(p->sweep, distance, (cr_sweep_taker){ cr_start_near_workers, cr_take_near_pairs, p });
 	if (result != CAROM_SUCCESS)
 		return result;
+	if (p->shapes.count > 0)
+		cr_fit_sweep_boxes(p->sweep);
 	if (!cr_find_near_shapes(p, distance))
 		return cr_fail_memory(p->context, what);
 	const int64_t all = cr_count_near_pairs(p) + p->shape_pairs.count;

@@ -76,8 +76,9 @@ bool cr_take_near_pairs(void *user, int worker, const cr_swept_queries *queries,
 
 // ---- Workers ----
 
-bool cr_start_near_workers(carom_proximity *p)
+bool cr_start_near_workers(void *user)
 {
+	carom_proximity *p = user;
 	const size_t count = (size_t)p->context->thread_count;
 	if (!p->workers)
 		p->workers = cr_alloc_zero(p->context, count * sizeof *p->workers);

@@ -52,7 +52,7 @@ struct carom_proximity {
 /// none (false when out of memory); a cr_sweep_take_fn that measures candidates within reach; how
 /// many were found; and put them in order, in pairs and the stats of the sweep (false when out of
 /// memory).
-bool cr_start_near_workers(carom_proximity *proximity);
+bool cr_start_near_workers(void *proximity);
 bool cr_take_near_pairs(void *user, int worker, const cr_swept_queries *queries, const int32_t *triangles, int32_t count);
 int64_t cr_count_near_pairs(const carom_proximity *proximity);
 bool cr_sort_near_pairs(carom_proximity *proximity);

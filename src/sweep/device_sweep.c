@@ -7,6 +7,14 @@
 /// a vertex and a triangle, or of two edges, that share no vertex is met once: no orphans are
 /// needed.
 ///
+/// Why the pairs of a proximity scene are those of the processor: candidates at rest are measured
+/// by cr_are_near, which rules out what lies farther apart than the distance d along an axis, and
+/// what has a computed square of the distance of d^2 at least. So a pair that the device drops
+/// along an axis is none. Along a diagonal it must be so far apart that the error of the computed
+/// square does not matter: 2^-44 of the square of the longest difference, which is 2 sqrt(3) L at
+/// most where coordinates are up to L, so less than 2^-40 L^2. The device drops what is farther
+/// apart than the margin, which is d + 2^-20 L here, and its square is above d^2 + 2^-40 L^2.
+///
 /// Places are sent in single precision, scaled by a power of two, which is exact: so scenes of
 /// whatever size use the same bounds. The scale stays while coordinates fill an eighth of it.
 #include "sweep/device_sweep.h"
@@ -29,6 +37,8 @@ enum {
 // The smallest scene in which the cubic is asked: its products are far above the allowance of the
 // filter of the processor for underflow.
 #define LEAST_CUBIC 1e-40
+// Of the largest coordinate, which the margin of a proximity scene has beyond the distance.
+#define NEAR_ALLOWANCE 0x1p-20
 
 struct cr_device_sweep {
 	cr_gpu_sweep gpu;
@@ -145,14 +155,17 @@ static carom_result round_step(carom_sweep *s, cr_gpu_sweep_step *step)
 	choose_scale(state, largest);
 	rounding r = { s, state->begin.data, state->end.data, ldexp(1, -state->exponent) };
 	cr_parallel_for(&s->context, round_places, vertices, PLACES_A_PIECE, &r);
-	const double margin = (s->def.min_separation + cr_sweep_bulge(s)) * r.scale * (1 + 0x1p-18);
+	const double allowance = s->taker.take ? NEAR_ALLOWANCE * largest : cr_sweep_bulge(s);
+	const double margin = (s->def.min_separation + allowance) * r.scale * (1 + 0x1p-18);
 	*step = (cr_gpu_sweep_step){ .begin = r.begin, .end = r.end, .lower = { 1, 1, 1 }, .upper = { -1, -1, -1 } };
 	step->margin = (float)(fmin(margin, MOST_MARGIN) * (1 + 0x1p-20)) + (margin > 0 ? 0x1p-100f : 0);
 	step->is_cubic = !(margin > 0) && largest > LEAST_CUBIC;
 	bound_places(r.begin, vertices, step->lower, step->upper);
 	bound_places(r.end, vertices, step->lower, step->upper);
 	const size_t bytes = 3 * (size_t)vertices * sizeof(float);
-	if (state->sent && memcmp(r.begin, state->last.data, bytes) == 0)
+	if (s->taker.take)
+		step->begin = step->end; // nothing moves
+	else if (state->sent && memcmp(r.begin, state->last.data, bytes) == 0)
 		step->begin = NULL;
 	memcpy(state->last.data, r.end, bytes);
 	return CAROM_SUCCESS;

@@ -461,7 +461,7 @@ static bool build(carom_sweep *s)
 	s->scene_end = cr_alloc(&s->context, place_bytes(s));
 	if (!s->scene_begin || !s->scene_end)
 		return false;
-	if (!s->take)
+	if (!s->taker.take)
 		cr_array_free(&s->context, &s->triangles);
 	return true;
 }
@@ -538,6 +538,13 @@ void cr_bound_sweep(carom_sweep *s, double until)
 	cr_sweep_tree_refit(&s->context, &s->tree, &bounds);
 }
 
+void cr_fit_sweep_boxes(carom_sweep *s)
+{
+	if (s->built && !s->bounded)
+		cr_bound_sweep(s, 1);
+	s->bounded = s->built;
+}
+
 static void count_scene(carom_sweep *s)
 {
 	s->stats = (carom_sweep_stats){
@@ -557,11 +564,19 @@ static void count_memory(carom_sweep *s)
 	s->stats.bytes_peak = atomic_load(&s->context.memory_peak);
 }
 
+/// Whoever takes pairs in place of the tests begins.
+static carom_result start_taker(carom_sweep *s)
+{
+	const bool started = !s->taker.take || s->taker.start(s->taker.user);
+	return started ? CAROM_SUCCESS : cr_fail_memory(&s->context, "the pairs of a proximity scene");
+}
+
 static carom_result search_on_processor(carom_sweep *s, bool earliest, double start)
 {
-	if (!s->bounded)
-		cr_bound_sweep(s, 1);
-	s->bounded = true;
+	const carom_result result = start_taker(s);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_fit_sweep_boxes(s);
 	s->stats.ms_trees = cr_time_ms() - start;
 	return cr_search_sweep(s, earliest) ? CAROM_SUCCESS : cr_fail_memory(&s->context, "the impacts of a sweep");
 }
@@ -572,8 +587,8 @@ static bool falls_back(carom_sweep *s)
 	leave_device(s);
 	if (!s->def.device_fallback)
 		return false;
-	cr_log(&s->context, CAROM_LOG_WARNING, "the processor finds the impacts of a sweep in the device's place: %s",
-		carom_error_text(&s->context));
+	cr_log(&s->context, CAROM_LOG_WARNING, "the processor finds the %s in the device's place: %s",
+		s->taker.take ? "pairs of a proximity scene" : "impacts of a sweep", carom_error_text(&s->context));
 	s->device_fallbacks++;
 	count_scene(s);
 	return true;
@@ -585,9 +600,10 @@ static carom_result search(carom_sweep *s, bool earliest, double start)
 {
 	s->hits.count = 0;
 	count_scene(s);
-	if (s->triangle_numbers.count == 0)
-		return CAROM_SUCCESS;
-	carom_result result = place_features(s);
+	carom_result result = start_taker(s);
+	if (result != CAROM_SUCCESS || s->triangle_numbers.count == 0)
+		return result;
+	result = place_features(s);
 	if (result != CAROM_SUCCESS)
 		return result;
 	count_scene(s);
@@ -607,13 +623,12 @@ static void finish_search(carom_sweep *s, double start)
 	s->stats.ms_total = cr_time_ms() - start;
 }
 
-carom_result cr_search_near(carom_sweep *s, double separation, cr_sweep_take_fn *take, void *user)
+carom_result cr_search_near(carom_sweep *s, double separation, cr_sweep_taker taker)
 {
 	const double start = cr_time_ms();
 	s->bounded = s->bounded && s->def.min_separation == separation;
 	s->def.min_separation = separation;
-	s->take = take;
-	s->take_user = user;
+	s->taker = taker;
 	const carom_result result = search(s, false, start);
 	if (result == CAROM_SUCCESS)
 		finish_search(s, start);

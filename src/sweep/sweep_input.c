@@ -13,13 +13,21 @@
 
 static const char lab_field[] = "carom_sweep_def.lab (carom/lab.h)";
 
+carom_result cr_check_sweep_device(carom_context *context, const char *field, const carom_device *device)
+{
+	// Failures of the device are told to its context.
+	if (device && cr_context_root(cr_device_context(device)) != cr_context_root(context))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s is of another context", field);
+	return CAROM_SUCCESS;
+}
+
 static carom_result check_device(carom_context *context, const carom_sweep_def *def)
 {
 	if (!def->device)
 		return CAROM_SUCCESS;
-	// Failures of the device are told to its context.
-	if (cr_context_root(cr_device_context(def->device)) != cr_context_root(context))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sweep_def.device is of another context");
+	const carom_result result = cr_check_sweep_device(context, "carom_sweep_def.device", def->device);
+	if (result != CAROM_SUCCESS)
+		return result;
 	if (def->method == CAROM_SWEEP_PHC || def->method == CAROM_SWEEP_SORT)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"carom_sweep_def.method is CAROM_SWEEP_%s, which does not go with carom_sweep_def.device",

@@ -49,10 +49,17 @@ void cr_set_sweep_verdict(carom_sweep *sweep, cr_sweep_verdict_fn *verdict, void
 /// the triangles of those of vertex and face, by the numbers of the scene. Different workers call
 /// it at the same time. Returns false when out of memory.
 typedef bool cr_sweep_take_fn(void *user, int worker, const cr_swept_queries *queries, const int32_t *triangles, int32_t count);
+/// Who takes them. start forgets all that was taken: it is called before a search, and again where
+/// the processor begins anew in the place of a device. False when out of memory.
+typedef struct cr_sweep_taker {
+	bool (*start)(void *user);
+	cr_sweep_take_fn *take; // NULL: nobody
+	void *user;
+} cr_sweep_taker;
 /// Search a scene at rest: every pair of features that may be nearer than a separation goes to
-/// take, once, and there are no impacts. Stats are those of a search. From then on the sweep serves
-/// this alone.
-carom_result cr_search_near(carom_sweep *sweep, double separation, cr_sweep_take_fn *take, void *user);
+/// taker, once, and there are no impacts. Stats are those of a search. From then on the sweep
+/// serves this alone.
+carom_result cr_search_near(carom_sweep *sweep, double separation, cr_sweep_taker taker);
 
 /// carom_sweep_place_mesh and carom_sweep_set_filter for another call, which texts name.
 carom_result cr_place_sweep_mesh(carom_sweep *sweep, const char *call, int32_t mesh, const carom_strided *vertices);
@@ -66,6 +73,8 @@ double cr_read_sweep_vertices(const carom_strided *view, int32_t count, double *
 /// for a bad vertex.
 carom_result cr_check_sweep_vertices(
 	carom_context *context, const char *field, const carom_strided *view, int32_t count, carom_result fault);
+/// Check that a device, which field names in the text, goes with a context. NULL does.
+carom_result cr_check_sweep_device(carom_context *context, const char *field, const carom_device *device);
 /// Check the fields of a definition.
 carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *def);
 

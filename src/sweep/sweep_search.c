@@ -244,8 +244,7 @@ static void start_job(carom_sweep *s, bool earliest)
 	job->begin = s->scene_begin;
 	job->end = s->scene_end;
 	job->options = cr_swept_options_of(&s->def, s->context.simd);
-	job->take = s->take;
-	job->take_user = s->take_user;
+	job->taker = s->taker;
 	job->every = !s->def.orphan_sets;
 	job->earliest = earliest;
 	job->mesh_vertices = s->mesh_vertices.data;

@@ -31,9 +31,8 @@ struct carom_sweep {
 	CR_ARRAY(double) end;
 	cr_sweep_verdict_fn *verdict; // NULL: none
 	void *verdict_user;
-	cr_sweep_take_fn *take; // NULL: the swept tests
-	void *take_user;
-	bool searched; // the step has been searched: the next motion begins a new one
+	cr_sweep_taker taker; // nobody: the swept tests
+	bool searched;        // the step has been searched: the next motion begins a new one
 	// Made by the first search after a mesh was added.
 	bool built;
 	bool bounded; // boxes are those of the step
@@ -73,6 +72,9 @@ carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_
 
 /// Boxes that hold the motion from time 0 to until.
 void cr_bound_sweep(carom_sweep *sweep, double until);
+/// Make boxes that hold the step, unless they do. For a search of the processor, and before others
+/// walk down the tree: a device has boxes of its own.
+void cr_fit_sweep_boxes(carom_sweep *sweep);
 /// The largest bulge of the meshes that turn in this step; 0: none does.
 double cr_sweep_bulge(const carom_sweep *sweep);
 /// The largest coordinate of the step.

@@ -201,7 +201,7 @@ static void find_earliest(cr_sweep_worker *w, const cr_swept_queries *queries, i
 static void hand_on(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t count)
 {
 	w->tests[queries->kind].queries += count;
-	if (count > 0 && !w->job->take(w->job->take_user, w->number, queries, w->queries.face_triangle, count))
+	if (count > 0 && !w->job->taker.take(w->job->taker.user, w->number, queries, w->queries.face_triangle, count))
 		w->failed = true;
 }
 
@@ -209,9 +209,9 @@ static void test_queries(cr_sweep_worker *w, cr_swept_kind kind, int32_t count)
 {
 	const double start = cr_time_ms();
 	const cr_swept_queries queries = make_queries(w, kind);
-	if (w->job->take)
+	if (w->job->taker.take)
 		hand_on(w, &queries, count);
-	for (int32_t first = 0; first < count && !w->job->take; first += AT_ONCE) {
+	for (int32_t first = 0; first < count && !w->job->taker.take; first += AT_ONCE) {
 		const int32_t here = count - first < AT_ONCE ? count - first : AT_ONCE;
 		if (w->job->earliest)
 			find_earliest(w, &queries, first, here);

@@ -40,8 +40,7 @@ typedef struct cr_sweep_job {
 	const cr_sweep_order *order;
 	const double *begin, *end; // 3 for each vertex of the scene
 	cr_swept_options options;
-	cr_sweep_take_fn *take; // NULL: the swept tests
-	void *take_user;
+	cr_sweep_taker taker;         // nobody: the swept tests
 	bool every;                   // no orphan sets
 	bool earliest;                // look for the earliest impact alone
 	const int32_t *mesh_vertices; // [mesh_count+1] where the vertices of each mesh begin

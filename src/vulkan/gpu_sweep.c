@@ -120,15 +120,17 @@ static carom_result reserve_room(carom_device *device, cr_gpu_sweep *s, uint64_t
 
 // ---- A step ----
 
+/// Where features are at the beginning of the step.
+static VkDeviceAddress begin_of(const cr_gpu_sweep *s) { return s->places[s->rests].address; }
+
 /// Points along the curve, and a shape over them.
 static void record_shape(
 	carom_device *device, cr_gpu_sweep *s, cr_gpu_sweep_kind kind, const float lower[3], const float upper[3])
 {
 	cr_gpu_sweep_tree *tree = &s->trees[kind];
 	const uint32_t n = tree->lbvh.count;
-	const cr_gpu_arguments points = {
-		{ tree->vertices.address, s->places[0].address, s->places[1].address, tree->points.address }, { n }
-	};
+	const cr_gpu_arguments points = { { tree->vertices.address, begin_of(s), s->places[1].address, tree->points.address },
+		{ n } };
 	const cr_kernel kernel = kind == CR_GPU_SWEEP_FACES ? CR_KERNEL_SWEEP_FACE_POINTS : CR_KERNEL_SWEEP_EDGE_POINTS;
 	cr_gpu_run(device, kernel, n, CR_GPU_THREADS, &points);
 	cr_gpu_record_order(device, &tree->lbvh, tree->points.address, n, lower, upper);
@@ -141,8 +143,8 @@ static const float *record_boxes(carom_device *device, cr_gpu_sweep *s, cr_gpu_s
 {
 	cr_gpu_sweep_tree *tree = &s->trees[kind];
 	const uint32_t n = tree->lbvh.count;
-	const cr_gpu_arguments leaves = { { tree->vertices.address, s->places[0].address, s->places[1].address,
-										  tree->leaves.address, order_of(tree) },
+	const cr_gpu_arguments leaves = { { tree->vertices.address, begin_of(s), s->places[1].address, tree->leaves.address,
+										  order_of(tree) },
 		{ n, cr_gpu_float_bits(s->margin) } };
 	const cr_kernel kernel = kind == CR_GPU_SWEEP_FACES ? CR_KERNEL_SWEEP_FACE_LEAVES : CR_KERNEL_SWEEP_EDGE_LEAVES;
 	cr_gpu_run(device, kernel, n, CR_GPU_THREADS, &leaves);
@@ -180,9 +182,10 @@ carom_result cr_gpu_move_sweep(carom_device *device, cr_gpu_sweep *s, const cr_g
 	carom_result result = CAROM_SUCCESS;
 	// Half of the margin belongs to each box.
 	s->margin = 0.5f * step->margin;
-	if (step->begin) {
+	s->rests = step->begin == step->end;
+	if (step->begin && !s->rests) {
 		result = cr_gpu_upload(device, &s->places[0], step->begin, bytes);
-	} else {
+	} else if (!s->rests) {
 		const cr_gpu_buffer end = s->places[1];
 		s->places[1] = s->places[0];
 		s->places[0] = end;
@@ -207,7 +210,7 @@ static void record_search(carom_device *device, const cr_gpu_sweep *s, const cr_
 	const cr_gpu_sweep_tree *tree = &s->trees[w->kind];
 	const bool faces = w->kind == CR_GPU_SWEEP_FACES;
 	const cr_gpu_arguments arguments = {
-		{ tree->lbvh.nodes.address, tree->leaves.address, order_of(tree), s->places[0].address, s->places[1].address,
+		{ tree->lbvh.nodes.address, tree->leaves.address, order_of(tree), begin_of(s), s->places[1].address,
 			s->counters.address, s->candidates.address, s->groups.address, tree->vertices.address },
 		{ w->next, w->next + count, cr_gpu_float_bits(s->margin), (uint32_t)s->room, (uint32_t)w->skip },
 	};
@@ -220,8 +223,8 @@ static void record_filter(
 	const bool faces = w->kind == CR_GPU_SWEEP_FACES;
 	const uint64_t threads = s->room < FILTER_THREADS ? s->room : FILTER_THREADS;
 	const cr_gpu_arguments arguments = {
-		{ s->places[0].address, s->places[1].address, s->trees[1].vertices.address, s->trees[0].vertices.address,
-			s->candidates.address, s->counters.address, s->pairs.address },
+		{ begin_of(s), s->places[1].address, s->trees[1].vertices.address, s->trees[0].vertices.address, s->candidates.address,
+			s->counters.address, s->pairs.address },
 		{ (uint32_t)s->room, cr_gpu_float_bits(step->margin), step->is_cubic, (uint32_t)w->skip },
 	};
 	cr_gpu_run(device, faces ? CR_KERNEL_SWEEP_FILTER_FACES : CR_KERNEL_SWEEP_FILTER_EDGES, threads, CR_GPU_THREADS, &arguments);

@@ -40,6 +40,7 @@ typedef struct cr_gpu_sweep {
 	cr_gpu_sweep_tree trees[2]; // of triangles and of edges
 	cr_gpu_buffer groups;
 	cr_gpu_buffer places[2]; // [3*vertex_count] at the beginning and at the end
+	bool rests;              // in the last step: places[1] holds both
 	cr_gpu_buffer counters, candidates, pairs;
 	uint64_t room; // candidates that fit, and pairs
 	float margin;  // of boxes
@@ -47,7 +48,7 @@ typedef struct cr_gpu_sweep {
 
 /// Where everything is in a step, scaled so that no coordinate is beyond 1.
 typedef struct cr_gpu_sweep_step {
-	const float *begin; // [3*vertex_count]; NULL: the end of the last step
+	const float *begin; // [3*vertex_count]; NULL: the end of the last step; end: nothing moves
 	const float *end;
 	float lower[3], upper[3]; // about all places
 	float margin;             // pairs that come nearer than this along an axis stay, and more

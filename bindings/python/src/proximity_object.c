@@ -6,6 +6,7 @@
 typedef struct cp_proximity {
 	PyObject_HEAD carom_proximity *proximity;
 	cp_context *context;
+	cp_device *device; ///< that it runs on, or NULL
 	cp_use use;
 	cp_guard found;
 	int32_t *vertex_counts; ///< of each mesh
@@ -15,11 +16,12 @@ typedef struct cp_proximity {
 static PyObject *proximity_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
 	carom_proximity_def def;
-	PyObject *keep; // nothing: it has no settings that are objects
+	PyObject *keep;
 	cp_proximity *proximity =
 		(cp_proximity *)cp_new_detector(type, args, keywords, CP_proximity_def, &def, offsetof(cp_proximity, context), &keep);
 	if (!proximity)
 		return NULL;
+	proximity->device = cp_hold_device(keep);
 	Py_XDECREF(keep);
 	const carom_result result = carom_create_proximity(proximity->context->context, &def, &proximity->proximity);
 	if (result == CAROM_SUCCESS)
@@ -33,6 +35,7 @@ static void proximity_dealloc(PyObject *self)
 {
 	cp_proximity *proximity = (cp_proximity *)self;
 	carom_destroy_proximity(proximity->proximity);
+	cp_let_device_go(proximity->device);
 	free(proximity->vertex_counts);
 	cp_free_detector(self, proximity->context);
 }

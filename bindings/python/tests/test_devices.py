@@ -118,25 +118,35 @@ class Lives(unittest.TestCase):
 
 
 @needs_device
-class Impacts(unittest.TestCase):
-    def test_impacts_are_the_processors(self):
-        square = [(x, y, 0) for x in range(5) for y in range(5)]
-        triangles = [t for x in range(4) for y in range(4) for i in [5 * x + y] for t in ((i, i + 5, i + 6), (i, i + 6, i + 1))]
+class Features(unittest.TestCase):
+    SQUARE = [(x, y, 0) for x in range(5) for y in range(5)]
+    TRIANGLES = [t for x in range(4) for y in range(4) for i in [5 * x + y] for t in ((i, i + 5, i + 6), (i, i + 6, i + 1))]
+    FALLING = [(0.9 * x + 0.21, 0.9 * y + 0.13, 0.2 + 0.05 * x) for x, y, _ in SQUARE]
+
+    def find_twice(self, kind, find):
+        """Search a scene of this kind on the processor and on a device, which it holds."""
         answers = []
         with first_device() as device:
             for settings in ({}, {"device": device}):
-                sweep = carom.Sweep(**settings)
-                sweep.add_mesh(square, triangles)
-                falling = [(0.9 * x + 0.21, 0.9 * y + 0.13, 0.2 + 0.05 * x) for x, y, _ in square]
-                moving = sweep.add_mesh(falling, triangles)
-                sweep.move_mesh(moving, [(x, y, z - 0.3) for x, y, z in falling])
-                answers.append(bytes(sweep.find()))
-            self.assertEqual(sweep.stats.device_fallbacks, 0)
+                scene = kind(**settings)
+                scene.add_mesh(self.SQUARE, self.TRIANGLES)
+                answers.append(bytes(find(scene, scene.add_mesh(self.FALLING, self.TRIANGLES))))
+            self.assertGreater(scene.stats.device_left, 0)
+            self.assertEqual(scene.stats.device_fallbacks, 0)
             with self.assertRaisesRegex(ValueError, "1 objects that use the device"):
                 device.close()
-            del sweep
+            del scene
         self.assertGreater(len(answers[0]), 0)
         self.assertEqual(*answers)
+
+    def test_impacts_are_the_processors(self):
+        def find(sweep, moving):
+            sweep.move_mesh(moving, [(x, y, z - 0.3) for x, y, z in self.FALLING])
+            return sweep.find()
+        self.find_twice(carom.Sweep, find)
+
+    def test_near_pairs_are_the_processors(self):
+        self.find_twice(carom.Proximity, lambda scene, _: scene.find(0.3)[0])
 
 
 @unittest.skipUnless(DEVICES and DEVICES[0].doubles, "there is no graphics device with doubles")
