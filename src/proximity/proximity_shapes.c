@@ -242,6 +242,22 @@ static bool add_triangle(const measure *m, int32_t mesh, int32_t triangle)
 	return !name_feature(own, sweep->triangle_numbers.data[triangle], &on, &pair) || add_pair(m, &pair);
 }
 
+/// Put the listed triangles in the order of their numbers. That of the tree depends on earlier
+/// steps, and of two triangles whose common edge is as near the first one measures it.
+static bool sort_triangles(carom_proximity *p)
+{
+	const int64_t count = p->triangles.count;
+	if (!cr_array_reserve_fresh(p->context, &p->keys, 2 * count))
+		return false;
+	for (int64_t i = 0; i < count; i++)
+		p->keys.data[i] = (cr_key){ (uint64_t)p->triangles.data[i], 0 };
+	if (count > 0)
+		cr_radix_sort(p->keys.data, p->keys.data + count, count, 32);
+	for (int64_t i = 0; i < count; i++)
+		p->triangles.data[i] = (int32_t)p->keys.data[i].key;
+	return true;
+}
+
 /// The corners of the listed triangles, each once. Keys hold their numbers among those of all
 /// meshes.
 static bool list_corners(carom_proximity *p)
@@ -284,7 +300,7 @@ static bool measure_convex(measure *m)
 		lower[k] += at - slack;
 		upper[k] += at + slack;
 	}
-	if (!list_triangles(p, lower, upper) || !list_corners(p))
+	if (!list_triangles(p, lower, upper) || !sort_triangles(p) || !list_corners(p))
 		return false;
 	bool enough = true;
 	for (int64_t i = 0; i < p->triangles.count && enough; i++) {
