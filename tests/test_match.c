@@ -22,8 +22,11 @@ static void put(hand *h, carom_contact_kind kind, int32_t feature_a, int32_t fea
 static void match(hand *then, hand *now, double distance)
 {
 	uint8_t used[MOST];
-	const cr_contact_set a = { then->contacts, then->local, then->count }, b = { now->contacts, now->local, now->count };
-	cr_match_contacts(&a, &b, distance, used);
+	cr_past_contact past[MOST];
+	for (int32_t i = 0; i < then->count; i++)
+		past[i] = cr_past_of(&then->contacts[i], &then->local[i]);
+	cr_match_contacts(
+		&(cr_past_set){ past, then->count }, &(cr_contact_set){ now->contacts, now->local, now->count }, distance, used);
 }
 
 TEST(match, equal_features_carry_age_and_impulse)
@@ -300,4 +303,123 @@ TEST(match, impulses_do_not_show_in_the_hash)
 	REQUIRE(carom_world_set_impulse(s.world, 0, (float[3]){ 1, 2, 3 }) == CAROM_SUCCESS);
 	CHECK(carom_world_hash(s.world) == hash);
 	close_stack(&s);
+}
+
+// ---- Many pairs whose contacts come and go ----
+
+enum { BODIES = 40, COURSE_STEPS = 15, MOST_CONTACTS = 8000, MANY = 64 };
+
+typedef struct course {
+	carom_context *context;
+	carom_world *world;
+	carom_mesh *ball;
+	carom_body_id bodies[BODIES];
+	uint64_t seed;
+	carom_contact old[MOST_CONTACTS]; // of the last step
+	int32_t old_count;
+	int equal, others, fresh, large; // contacts that go on by features, and otherwise; new ones; pairs
+	uint64_t hash;
+} course;
+
+static void open_course(course *c, int threads, int most)
+{
+	carom_world_def def = carom_default_world_def();
+	def.max_contacts_per_pair = most;
+	def.match_distance = 0.2;
+	*c = (course){ .context = fixture_context(threads), .seed = 7 };
+	c->world = fixture_world(c->context, &def);
+	c->ball = fixture_sphere_mesh(c->context, 0.5, 24);
+	fixture_add(c->world, (carom_shape){ .type = CAROM_PLANE }, fixture_at(0, 0, 0), CAROM_STATIC);
+	for (int i = 0; i < BODIES; i++) {
+		const carom_shape shape = i % 2 ? fixture_box(0.5, 0.5, 0.5) : fixture_of_mesh(c->ball);
+		c->bodies[i] = fixture_add(c->world, shape, fixture_at(2 * i, 0, 2), CAROM_DYNAMIC);
+	}
+}
+
+static void close_course(course *c)
+{
+	carom_destroy_world(c->world);
+	carom_release_mesh(c->ball);
+	carom_destroy_context(c->context);
+}
+
+static bool same_pair(const carom_contact *a, const carom_contact *b)
+{
+	return fixture_same_id(a->body_a, b->body_a) && fixture_same_id(a->body_b, b->body_b);
+}
+
+/// Looks for the old contact that a new one must or may continue, by features and by its impulse.
+static void check_contact(course *c, const carom_contact *now)
+{
+	const carom_contact *equal = NULL, *source = NULL;
+	for (int32_t i = 0; i < c->old_count; i++) {
+		const carom_contact *old = &c->old[i];
+		if (!same_pair(old, now))
+			continue;
+		if (old->kind == now->kind && old->feature_a == now->feature_a && old->feature_b == now->feature_b)
+			equal = old;
+		if (old->impulse[0] == now->impulse[0] && old->impulse[2] == now->impulse[2])
+			source = old;
+	}
+	CHECK((now->age > 0) == (source != NULL));
+	CHECK(!equal || source == equal);
+	CHECK(!source || now->age == source->age + 1);
+	CHECK(source || (now->impulse[0] == 0 && now->impulse[2] == 0));
+	c->equal += equal != NULL;
+	c->others += source && !equal;
+	c->fresh += !source;
+}
+
+static void check_step(course *c)
+{
+	const carom_contact_view now = carom_world_contacts(c->world);
+	const carom_pair_view pairs = carom_world_pairs(c->world);
+	REQUIRE(now.count <= MOST_CONTACTS);
+	for (int32_t i = 0; i < now.count; i++) {
+		check_contact(c, &now.data[i]);
+		c->hash = 31 * c->hash + (uint64_t)now.data[i].age + (uint64_t)now.data[i].impulse[0];
+	}
+	for (int32_t i = 0; i < pairs.count; i++)
+		c->large += pairs.data[i].contact_count > MANY;
+	c->old_count = now.count;
+	for (int32_t i = 0; i < now.count; i++) {
+		REQUIRE(carom_world_set_impulse(c->world, i, (float[3]){ (float)(i + 1), 0, (float)(c->seed % 1000 + 1) }) ==
+			CAROM_SUCCESS);
+		c->old[i] = now.data[i];
+	}
+	fixture_check_views(c->world);
+}
+
+/// Bodies leave the plane, come to it, sink deeper, and turn, at random; at times most rest.
+static void move_course(course *c, int step)
+{
+	for (int i = 0; i < BODIES; i++) {
+		const double chance = test_random_double(&c->seed, 0, 1), deep = test_random_double(&c->seed, 0.001, 0.3);
+		if (chance > (step % 3 == 0 ? 0.8 : 0.05))
+			continue;
+		carom_pose pose = fixture_at(2 * i, 0, chance < 0.02 ? 2 : 0.5 - deep);
+		pose.orientation = fixture_turn((v3d){ 0.6, 0, 0.8 }, test_random_double(&c->seed, -0.3, 0.3));
+		REQUIRE(carom_world_set_pose(c->world, c->bodies[i], &pose) == CAROM_SUCCESS);
+	}
+}
+
+/// Plays the course with at most so many contacts a pair. Returns a hash of ages and impulses.
+static uint64_t play_course(int threads, int most)
+{
+	static course c;
+	open_course(&c, threads, most);
+	for (int step = 0; step < COURSE_STEPS && test_failures() == 0; step++) {
+		move_course(&c, step);
+		fixture_step(c.world);
+		check_step(&c);
+	}
+	CHECK(c.equal > 1000 && c.others > 0 && c.fresh > 100 && (most > 0 || c.large > 20));
+	close_course(&c);
+	return c.hash;
+}
+
+TEST(match, contacts_that_are_written_over_old_ones_continue_them_for_any_number_of_threads)
+{
+	CHECK(play_course(1, 0) == play_course(3, 0));
+	CHECK(play_course(1, 8) == play_course(3, 8));
 }

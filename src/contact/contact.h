@@ -109,6 +109,9 @@ void cr_load_contacts(cr_worker *worker, cr_span range);
 /// Keep worker->contacts in the list, in the place of a pair's range if they fit. Sets
 /// worker->failed when out of memory.
 void cr_keep_contacts(cr_worker *worker, cr_span *range);
+/// Keep worker->contacts as those of a simple pair, which are in a list of their own. Sets
+/// worker->failed when out of memory.
+void cr_keep_simple_contacts(cr_worker *worker, cr_span *range);
 /// Append a contact to worker->contacts. Sets worker->failed when out of memory.
 void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact);
 

@@ -25,12 +25,12 @@ void cr_load_contacts(cr_worker *worker, cr_span range)
 		cr_add_contact(worker, &kept[i]);
 }
 
-void cr_keep_contacts(cr_worker *worker, cr_span *range)
+/// Write the contacts in hand to a list: in place where they fit into the range, else to a new one.
+static void keep(cr_worker *worker, cr_list *list, cr_list_tail *tail, cr_span *range)
 {
 	const int32_t count = (int32_t)worker->contacts.count;
 	if (count > range->count) {
-		cr_list_tail *tail = &worker->tails.contacts;
-		if (!cr_list_open(&worker->frame->contacts[worker->frame->now], tail, (uint32_t)count)) {
+		if (!cr_list_open(list, tail, (uint32_t)count)) {
 			worker->failed = true;
 			return;
 		}
@@ -39,5 +39,15 @@ void cr_keep_contacts(cr_worker *worker, cr_span *range)
 	}
 	range->count = count;
 	if (count > 0)
-		memcpy(cr_contacts_at(worker->frame, range->first), worker->contacts.data, (size_t)count * sizeof(cr_raw_contact));
+		memcpy(cr_list_at(list, 0, range->first), worker->contacts.data, (size_t)count * sizeof(cr_raw_contact));
+}
+
+void cr_keep_contacts(cr_worker *worker, cr_span *range)
+{
+	keep(worker, &worker->frame->contacts[worker->frame->now], &worker->tails.contacts, range);
+}
+
+void cr_keep_simple_contacts(cr_worker *worker, cr_span *range)
+{
+	keep(worker, &worker->frame->simple_contacts, &worker->tails.simple_contacts, range);
 }

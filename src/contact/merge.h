@@ -12,9 +12,31 @@ typedef struct cr_results {
 	CR_ARRAY(carom_event) events;
 } cr_results;
 
-/// Second half of the merge stage: from the pipeline's pairs and the results of the last step to
-/// the results of this one. On failure now is undefined and then untouched.
-carom_result cr_merge(cr_pipeline *pipeline, const cr_results *then, cr_results *now);
+/// The second half of the merge stage between its two parts.
+typedef struct cr_merging {
+	cr_pipeline *pipeline;
+	cr_results *then;
+	cr_results *now;
+	int64_t contacts, events; // of now: how many
+	bool contacts_over;       // they are written over those of then
+	bool events_over;
+	int32_t *before; // [pairs of now] row of then that the pair continues, or -1
+	// [contacts of then] and scratch for matching them; NULL: the few of a pair are noted in its
+	// turn
+	cr_past_contact *past;
+	uint8_t *used;
+	// contacts of then, wherever they are by now
+	const carom_contact *old;
+	const cr_local_point *old_local;
+} cr_merging;
+
+/// Second half of the merge stage: from the pipeline's pairs and the results of the last step
+/// (then) to the results of this one. Does all that may fail, and leaves then as it is: pairs, and
+/// room for contacts and events. Memory for contacts and events is taken once: where that of then
+/// is large enough, they will be written there.
+carom_result cr_begin_merge(cr_pipeline *pipeline, cr_results *then, cr_results *now, cr_merging *merging);
+/// Fill now; then is spent. Bodies, and the contacts of the pipeline, are as they were.
+void cr_end_merge(cr_merging *merging);
 void cr_results_free(carom_context *context, cr_results *results);
 /// Hash of the contacts (carom_world_hash).
 uint64_t cr_results_hash(const cr_results *results);

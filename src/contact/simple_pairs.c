@@ -31,7 +31,7 @@ void cr_find_simple_contacts(const cr_pipeline *p, cr_worker *worker, const cr_b
 /// Work out one pair and keep its reported contacts.
 static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
 {
-	*found = (cr_found_pair){ .a = pair.a, .b = pair.b };
+	*found = (cr_found_pair){ .a = pair.a, .b = pair.b, .simple = 1 };
 	cr_find_simple_contacts(p, worker, &p->bodies[pair.a], &p->bodies[pair.b]);
 	if (worker->contacts.count == 0)
 		return;
@@ -39,8 +39,8 @@ static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, 
 		cr_filter_contacts(p, pair.a, pair.b, &worker->contacts);
 	if (worker->contacts.count == 0)
 		return;
-	found->found = cr_reduce_contacts(p, worker, &worker->contacts);
-	cr_keep_contacts(worker, &found->contacts);
+	found->found = (uint32_t)cr_reduce_contacts(p, worker, &worker->contacts) & INT32_MAX;
+	cr_keep_simple_contacts(worker, &found->contacts);
 }
 
 static void simple_task(int64_t begin, int64_t end, int worker, void *task)

@@ -17,6 +17,7 @@ void cr_frame_init(cr_frame *f, carom_context *context)
 	cr_list_init(&f->meetings, context, MEETINGS_AT_ONCE, 1, &(size_t){ sizeof(cr_candidate) });
 	for (int i = 0; i < 2; i++)
 		cr_list_init(&f->contacts[i], context, CONTACTS_AT_ONCE, 1, &(size_t){ sizeof(cr_raw_contact) });
+	cr_list_init(&f->simple_contacts, context, CONTACTS_AT_ONCE, 1, &(size_t){ sizeof(cr_raw_contact) });
 	f->now = 0;
 }
 
@@ -27,6 +28,7 @@ void cr_frame_free(cr_frame *f)
 	cr_list_free(&f->meetings);
 	cr_list_free(&f->contacts[0]);
 	cr_list_free(&f->contacts[1]);
+	cr_list_free(&f->simple_contacts);
 }
 
 void cr_frame_turn(cr_frame *f) { f->now = 1 - f->now; }
@@ -37,17 +39,19 @@ void cr_frame_reset(cr_frame *f)
 	cr_list_reset(&f->walks);
 	cr_list_reset(&f->meetings);
 	cr_list_reset(&f->contacts[f->now]);
+	cr_list_reset(&f->simple_contacts);
 }
 
 size_t cr_frame_used(const cr_frame *f)
 {
-	return cr_list_used(&f->casts) + cr_list_used(&f->walks) + cr_list_used(&f->meetings) + cr_list_used(&f->contacts[f->now]);
+	return cr_list_used(&f->casts) + cr_list_used(&f->walks) + cr_list_used(&f->meetings) + cr_list_used(&f->contacts[f->now]) +
+		cr_list_used(&f->simple_contacts);
 }
 
 bool cr_frame_move(cr_frame *f)
 {
 	return cr_list_move(&f->casts) && cr_list_move(&f->walks) && cr_list_move(&f->meetings) && cr_list_move(&f->contacts[0]) &&
-		cr_list_move(&f->contacts[1]);
+		cr_list_move(&f->contacts[1]) && cr_list_move(&f->simple_contacts);
 }
 
 void cr_kept_init(cr_kept *k, carom_context *context)

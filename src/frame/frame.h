@@ -25,11 +25,13 @@ typedef struct cr_span {
 
 /// The lists. Columns: frame.c.
 typedef struct cr_frame {
-	cr_list casts;       // rays of full pairs, cast in both directions; and their hits
-	cr_list walks;       // rays of iterative pairs, and where their walks over the target ended
-	cr_list meetings;    // pairs of triangles that may meet: cr_candidate
-	cr_list contacts[2]; // of pairs, of this step and of the last one: cr_raw_contact
-	int now;             // which of these is of this step
+	cr_list casts;    // rays of full pairs, cast in both directions; and their hits
+	cr_list walks;    // rays of iterative pairs, and where their walks over the target ended
+	cr_list meetings; // pairs of triangles that may meet: cr_candidate
+	// of pairs of meshes, of this step and of the last one, which may be taken over: cr_raw_contact
+	cr_list contacts[2];
+	int now;                 // which of these is of this step
+	cr_list simple_contacts; // of simple pairs, of this step: cr_raw_contact
 } cr_frame;
 
 /// The memory of pairs from step to step: lists as those of a frame.
@@ -50,6 +52,7 @@ typedef struct cr_frame_tails {
 	cr_list_tail walks;
 	cr_list_tail meetings;
 	cr_list_tail contacts;
+	cr_list_tail simple_contacts;
 } cr_frame_tails;
 
 /// Rays of full pairs from some number on, by columns.
@@ -114,6 +117,10 @@ static inline cr_candidate *cr_meetings_at(const cr_frame *frame, uint32_t first
 static inline cr_raw_contact *cr_contacts_at(const cr_frame *frame, uint32_t first)
 {
 	return cr_list_at(&frame->contacts[frame->now], 0, first);
+}
+static inline cr_raw_contact *cr_simple_contacts_at(const cr_frame *frame, uint32_t first)
+{
+	return cr_list_at(&frame->simple_contacts, 0, first);
 }
 static inline const cr_raw_contact *cr_last_contacts_at(const cr_frame *frame, uint32_t first)
 {

@@ -8,13 +8,13 @@
 // quadratic, and a solver gets a few.
 enum { SEARCH_LIMIT = 64 };
 
-static void carry_over(carom_contact *now, const carom_contact *then)
+static void carry_over(carom_contact *now, const cr_past_contact *then)
 {
 	now->age = then->age < INT32_MAX ? then->age + 1 : then->age;
 	memcpy(now->impulse, then->impulse, sizeof now->impulse);
 }
 
-static int compare_features(const carom_contact *a, const carom_contact *b)
+static int compare_features(const cr_past_contact *a, const carom_contact *b)
 {
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
@@ -24,7 +24,7 @@ static int compare_features(const carom_contact *a, const carom_contact *b)
 }
 
 /// Both sets are sorted by features: one pass.
-static void match_equal(const cr_contact_set *then, const cr_contact_set *now, uint8_t *used)
+static void match_equal(const cr_past_set *then, const cr_contact_set *now, uint8_t *used)
 {
 	for (int32_t i = 0, j = 0; i < now->count && j < then->count;) {
 		const int order = compare_features(&then->contacts[j], &now->contacts[i]);
@@ -39,19 +39,31 @@ static void match_equal(const cr_contact_set *then, const cr_contact_set *now, u
 	}
 }
 
-static int32_t first_of_kind(const cr_contact_set *set, carom_contact_kind kind)
+/// The first of sorted contacts that is of a kind or a later one. kinds: that of the first; each
+/// other one is stride bytes on.
+static int32_t first_of_kind(const void *kinds, size_t stride, int32_t count, carom_contact_kind kind)
 {
 	int32_t i = 0;
-	while (i < set->count && set->contacts[i].kind < kind)
+	while (i < count && *(const carom_contact_kind *)((const char *)kinds + (size_t)i * stride) < kind)
 		i++;
 	return i;
 }
 
+static int32_t first_now(const cr_contact_set *set, carom_contact_kind kind)
+{
+	return first_of_kind(&set->contacts->kind, sizeof *set->contacts, set->count, kind);
+}
+
+static int32_t first_then(const cr_past_set *set, carom_contact_kind kind)
+{
+	return first_of_kind(&set->contacts->kind, sizeof *set->contacts, set->count, kind);
+}
+
 /// Vertices of A that moved on to another triangle: contacts of this kind are sorted by their
 /// vertex, so one pass again.
-static void match_vertices_of_a(const cr_contact_set *then, const cr_contact_set *now, uint8_t *used)
+static void match_vertices_of_a(const cr_past_set *then, const cr_contact_set *now, uint8_t *used)
 {
-	int32_t i = first_of_kind(now, CAROM_VERTEX_A), j = first_of_kind(then, CAROM_VERTEX_A);
+	int32_t i = first_now(now, CAROM_VERTEX_A), j = first_then(then, CAROM_VERTEX_A);
 	while (i < now->count && j < then->count && now->contacts[i].kind == CAROM_VERTEX_A &&
 		then->contacts[j].kind == CAROM_VERTEX_A) {
 		const int32_t vertex = now->contacts[i].feature_a, old_vertex = then->contacts[j].feature_a;
@@ -68,10 +80,10 @@ static void match_vertices_of_a(const cr_contact_set *then, const cr_contact_set
 
 /// Vertices of B: sorted by the triangle of A first, so each looks through the old ones of its
 /// kind. A vertex gives one contact a pair.
-static void match_vertices_of_b(const cr_contact_set *then, const cr_contact_set *now, uint8_t *used)
+static void match_vertices_of_b(const cr_past_set *then, const cr_contact_set *now, uint8_t *used)
 {
-	const int32_t first = first_of_kind(then, CAROM_VERTEX_B), end = first_of_kind(then, CAROM_VERTEX_B + 1);
-	for (int32_t i = first_of_kind(now, CAROM_VERTEX_B); i < now->count && now->contacts[i].kind == CAROM_VERTEX_B; i++) {
+	const int32_t first = first_then(then, CAROM_VERTEX_B), end = first_then(then, CAROM_VERTEX_B + 1);
+	for (int32_t i = first_now(now, CAROM_VERTEX_B); i < now->count && now->contacts[i].kind == CAROM_VERTEX_B; i++) {
 		if (now->contacts[i].age > 0)
 			continue;
 		for (int32_t j = first; j < end; j++) {
@@ -94,13 +106,13 @@ static double squared_distance(const cr_local_point *a, const cr_local_point *b)
 	return sum;
 }
 
-static int32_t find_nearest(const cr_contact_set *then, const cr_contact_set *now, int32_t i, double limit, const uint8_t *used)
+static int32_t find_nearest(const cr_past_set *then, const cr_contact_set *now, int32_t i, double limit, const uint8_t *used)
 {
 	int32_t best = -1;
 	for (int32_t j = 0; j < then->count; j++) {
 		if (used[j])
 			continue;
-		const double d = squared_distance(&now->local[i], &then->local[j]);
+		const double d = squared_distance(&now->local[i], &then->contacts[j].local);
 		if (d <= limit) {
 			limit = d;
 			best = j;
@@ -110,7 +122,7 @@ static int32_t find_nearest(const cr_contact_set *then, const cr_contact_set *no
 }
 
 /// Whatever has no partner yet, by distance.
-static void match_nearest(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used)
+static void match_nearest(const cr_past_set *then, const cr_contact_set *now, double distance, uint8_t *used)
 {
 	int32_t old_left = 0, new_left = 0;
 	for (int32_t j = 0; j < then->count; j++)
@@ -131,13 +143,13 @@ static void match_nearest(const cr_contact_set *then, const cr_contact_set *now,
 	}
 }
 
-void cr_match_places(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used)
+void cr_match_places(const cr_past_set *then, const cr_contact_set *now, double distance, uint8_t *used)
 {
 	memset(used, 0, (size_t)then->count);
 	match_nearest(then, now, distance, used);
 }
 
-void cr_match_contacts(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used)
+void cr_match_contacts(const cr_past_set *then, const cr_contact_set *now, double distance, uint8_t *used)
 {
 	memset(used, 0, (size_t)then->count);
 	match_equal(then, now, used);

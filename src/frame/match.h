@@ -11,19 +11,41 @@ typedef struct cr_local_point {
 	float p[3];
 } cr_local_point;
 
-/// Contacts of one pair in one step.
+/// Contacts of one pair in this step.
 typedef struct cr_contact_set {
 	carom_contact *contacts;
 	const cr_local_point *local;
 	int32_t count;
 } cr_contact_set;
 
+/// The fields of a contact of the last step that are matched and carried over. Contacts of this
+/// step may be written over those of the last one, once these are noted.
+typedef struct cr_past_contact {
+	carom_contact_kind kind;
+	int32_t feature_a;
+	int32_t feature_b;
+	int32_t age;
+	float impulse[3];
+	cr_local_point local;
+} cr_past_contact;
+
+typedef struct cr_past_set {
+	const cr_past_contact *contacts;
+	int32_t count;
+} cr_past_set;
+
+static inline cr_past_contact cr_past_of(const carom_contact *c, const cr_local_point *local)
+{
+	return (cr_past_contact){ c->kind, c->feature_a, c->feature_b, c->age, { c->impulse[0], c->impulse[1], c->impulse[2] },
+		*local };
+}
+
 /// Give each contact of now the age and impulse of the one that it continues: equal features first,
 /// then the same vertex on another triangle, then the nearest within distance (where at most 64 of
 /// each step are left). Each old contact is used once. used: scratch, [then->count].
-void cr_match_contacts(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used);
+void cr_match_contacts(const cr_past_set *then, const cr_contact_set *now, double distance, uint8_t *used);
 
 /// By distance alone, where a body has got another shape: its features have other numbers.
-void cr_match_places(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used);
+void cr_match_places(const cr_past_set *then, const cr_contact_set *now, double distance, uint8_t *used);
 
 #endif

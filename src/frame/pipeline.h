@@ -38,7 +38,8 @@ typedef struct cr_found_pair {
 	int32_t a;
 	int32_t b;
 	cr_span contacts;
-	int32_t found; // contacts before reduction
+	uint32_t found : 31; // contacts before reduction
+	uint32_t simple : 1; // its contacts are in the list of simple pairs
 } cr_found_pair;
 
 /// The stage that a pair of meshes waits for. Rays: made by the vertex stage, cast by the ray

@@ -189,10 +189,13 @@ carom_result cr_find_contacts(cr_contact_query *q, const cr_settings *settings)
 	own.lab.worker_groups = 0;
 	cr_pipeline_set(&q->pipeline, &own);
 	carom_stats stats = { 0 };
-	const cr_results none = { .contacts = { .count = 0 } };
+	cr_results none = { .contacts = { .count = 0 } };
+	cr_merging merging;
 	carom_result result = cr_pipeline_run(&q->pipeline, q->bodies.data, (int32_t)q->bodies.count, &stats);
 	if (result == CAROM_SUCCESS)
-		result = cr_merge(&q->pipeline, &none, &q->results);
+		result = cr_begin_merge(&q->pipeline, &none, &q->results, &merging);
+	if (result == CAROM_SUCCESS)
+		cr_end_merge(&merging);
 	q->failed = result != CAROM_SUCCESS;
 	return result;
 }

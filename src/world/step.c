@@ -80,29 +80,49 @@ static void finish_body(cr_body *body)
 		cr_surface_rest(&body->deforming->surface);
 }
 
+/// Fill the results of the step, which has succeeded, with solids as contacts see them.
+static void finish_merge(carom_world *world, cr_merging *merging, carom_stats *stats)
+{
+	const double start = cr_time_ms();
+	if (world->pipeline.has_solids)
+		cr_show_solids(world);
+	cr_end_merge(merging);
+	if (world->pipeline.has_solids)
+		cr_hide_solids(world);
+	stats->ms_merge += cr_time_ms() - start;
+}
+
+/// Tell the pipeline whom it asks in this step, and show it the solids.
+static void prepare_pipeline(carom_world *world)
+{
+	cr_pipeline *p = &world->pipeline;
+	p->broad->verdict = world->def.pair_filter ? ask_filter : NULL;
+	p->broad->verdict_user = world;
+	p->keep_contact = world->def.contact_filter ? ask_contact_filter : NULL;
+	p->keep_contact_user = world;
+	p->make_mesh = cr_make_body_mesh;
+	p->make_forms = cr_make_forms;
+	p->make_facets = cr_make_form_facets;
+	p->make_mesh_user = world;
+	p->has_solids = cr_show_solids(world);
+	p->has_parts = world->shape_count > world->body_count;
+}
+
 carom_result carom_world_step(carom_world *world)
 {
 	const double start = cr_time_ms();
 	carom_stats stats = { .step = world->stats.step, .scratch_peak = world->stats.scratch_peak };
-	const cr_results *then = &world->results[world->current];
+	cr_results *then = &world->results[world->current];
 	cr_results *now = &world->results[1 - world->current];
 	const unsigned refusals = cr_count_refusals(world);
-	world->pipeline.broad->verdict = world->def.pair_filter ? ask_filter : NULL;
-	world->pipeline.broad->verdict_user = world;
-	world->pipeline.keep_contact = world->def.contact_filter ? ask_contact_filter : NULL;
-	world->pipeline.keep_contact_user = world;
-	world->pipeline.make_mesh = cr_make_body_mesh;
-	world->pipeline.make_forms = cr_make_forms;
-	world->pipeline.make_facets = cr_make_form_facets;
-	world->pipeline.make_mesh_user = world;
-	world->pipeline.has_solids = cr_show_solids(world);
-	world->pipeline.has_parts = world->shape_count > world->body_count;
+	prepare_pipeline(world);
 	cr_record_begin_step(world->recorder);
 
 	carom_result result = cr_pipeline_run(&world->pipeline, world->bodies.data, (int32_t)world->bodies.count, &stats);
 	const double merge_start = cr_time_ms();
+	cr_merging merging;
 	if (result == CAROM_SUCCESS)
-		result = cr_merge(&world->pipeline, then, now);
+		result = cr_begin_merge(&world->pipeline, then, now, &merging);
 	cr_hide_solids(world);
 	const double sweep_start = cr_time_ms();
 	stats.ms_merge += sweep_start - merge_start;
@@ -127,6 +147,7 @@ carom_result carom_world_step(carom_world *world)
 		return cr_explain_failure(world, "carom_world_step", refusals, result);
 	}
 
+	finish_merge(world, &merging, &stats);
 	for (int64_t i = 0; i < world->bodies.count; i++)
 		finish_body(&world->bodies.data[i]);
 	world->current = 1 - world->current;
