@@ -5,8 +5,8 @@ source "${CAROM_SOURCE:?names the repository}/tests/cli/common.bash" || exit
 printf '0,0,0,0.5\n0.75,0,0,0.5\n1.5,0,0,0.25\n2,0,0,0.25\n9,0,0,0.5\n' > row.csv
 expect 2 err 'an argument is missing' info
 expect 2 err '.--devices takes no FILE' info --devices row.csv
-expect 2 err '.--device, --tier and --kernels need --backend vulkan' spheres row.csv --device 0
-expect 2 err '.--device, --tier and --kernels need --backend vulkan' spheres row.csv --tier q
+expect 2 err '.--device, --tier, --kernels and --kernel-times need --backend vulkan' spheres row.csv --device 0
+expect 2 err '.--device, --tier, --kernels and --kernel-times need --backend vulkan' spheres row.csv --tier q
 expect 2 err '.--method is one of the processor' spheres row.csv --backend vulkan --method grid
 expect 0 out '"kind":[[:space:]]*"devices"' info --devices --json
 expect 0 out '.' info --devices
@@ -18,10 +18,24 @@ if [ -z "$index" ]; then
 fi
 grep -q '^  usable       yes' out || { echo "no usable device"; exit 77; }
 
+# A table of kernels holds what the device has done, as --json tells it: all kernels that were started, and all bytes
+# but those that are read after the last step.
+check_kernels() { # TABLE OUTPUT FIRST-STEP LAST-STEP
+	[[ $(head -1 "$1") == step,kernel,calls,ms,bytes_up,bytes_down ]] || fail "$1 begins with $(head -1 "$1")"
+	awk -F, -v first="$3" -v last="$4" 'NR > 1 && (NF != 6 || $1 < first || $1 > last || ($2 != "copies" && !($3 > 0 && $4 >= 0 && $5 $6 == ""))) { exit 1 }' "$1" || fail "wrong lines: $(cat "$1")"
+	local calls up down
+	read -r calls up down < <(awk -F, 'NR > 1 { calls += $3; up += $5; down += $6 } END { printf "%d %d %d\n", calls, up, down }' "$1")
+	same calls "$calls" "$(field dispatches "$2")"
+	same bytes_up "$up" "$(field bytes_up "$2")"
+	[ "$down" -gt 0 ] && [ "$down" -le "$(field bytes_down "$2")" ] || fail "bytes_down: $down in $1, $(field bytes_down "$2") in all"
+}
+
 # The pairs and their hash are those of the processor.
 expect 0 out '"hash"' spheres row.csv --json --repeat 1 --pairs cpu.txt
 hash=$(field hash out)
-expect 0 out '"method":[[:space:]]*"device"' spheres row.csv --json --repeat 2 --backend vulkan --device "$index" --tier c --pairs gpu.txt --oracle --kernels kernels.bin
+expect 0 out '"method":[[:space:]]*"device"' spheres row.csv --json --repeat 2 --backend vulkan --device "$index" --tier c --pairs gpu.txt --oracle --kernels kernels.bin --kernel-times times.csv
+check_kernels times.csv out 1 2
+same pairs_count "$(grep -c '^[12],pairs_count,1,' times.csv)" 2
 same hash "$(field hash out)" "$hash"
 cmp cpu.txt gpu.txt || fail "other pairs: $(cat gpu.txt)"
 for name in pairs_count tree_fit sort_scatter_wide; do
@@ -50,13 +64,15 @@ fi
 # Impacts of a mesh that moves: a triangle falls through another one.
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0.2 0.2 0.5\nv 0.6 0.2 0.5\nv 0.2 0.6 0.7\nf 1 2 3\nf 4 5 6\n' > first.obj
 sed 's/ 0\.[57]$/ -1/' first.obj > second.obj
-expect 2 err '.--device needs --backend vulkan' ccd first.obj second.obj --device 0
+expect 2 err '.--device and --kernel-times need --backend vulkan' ccd first.obj second.obj --device 0
 expect 2 err '.--method is one of the processor' ccd first.obj second.obj --backend vulkan --method bvh
 expect 2 err '.--test cubic filters nothing' ccd first.obj second.obj --backend vulkan --test cubic
 expect 0 out '"hash"' ccd first.obj second.obj --json --hits cpu.txt
 hash=$(field hash out)
-expect 0 out '"method":[[:space:]]*"device"' ccd first.obj second.obj --json --hits gpu.txt --backend vulkan --device "$index" --oracle
+expect 0 out '"method":[[:space:]]*"device"' ccd first.obj second.obj --json --hits gpu.txt --backend vulkan --device "$index" --oracle --kernel-times times.csv
 same hash "$(field hash out)" "$hash"
+check_kernels times.csv out 0 0
+grep -q '^0,sweep_search_edges,1,' times.csv || fail "no sweep_search_edges: $(cat times.csv)"
 grep -q '^vf 3 ' gpu.txt || fail "no impact: $(cat gpu.txt)"
 cmp cpu.txt gpu.txt || fail "other impacts: $(cat gpu.txt)"
 for name in sweep_search_edges sweep_filter_faces; do
@@ -69,7 +85,9 @@ expect 2 err '.--device and --kernels need --backend vulkan' run "$CAROM_SOURCE/
 expect 1 err 'has no spheres and no rigid bodies' run "$CAROM_SOURCE/scenes/cloth_ball.json" --steps 1 --no-picture --backend vulkan --device "$index"
 expect 0 out '"hash"' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --json
 hash=$(field hash out)
-expect 0 out '"bytes_down_step"' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --json --backend vulkan --device "$index"
+expect 0 out '"bytes_down_step"' run "$CAROM_SOURCE/scenes/turning_gravity.json" --count 300 --steps 20 --json --out grains --no-picture --backend vulkan --device "$index"
+check_kernels grains/kernels.csv out 0 20
+grep -q '^20,grains_force,' grains/kernels.csv || fail "no grains_force: $(cat grains/kernels.csv)"
 if grep -q '"exact":[[:space:]]*true' out; then
 	same hash "$(field hash out)" "$hash"
 fi
@@ -78,13 +96,15 @@ expect 0 out 'bytes per substep' run "$CAROM_SOURCE/scenes/turning_gravity.json"
 
 
 # Rays of meshes: the contacts of the processor.
-expect 2 err '.--device and --kernels need --backend vulkan' replay run/recording.h5 --device 0
+expect 2 err '.--device, --kernels and --kernel-times need --backend vulkan' replay run/recording.h5 --device 0
 expect 0 out 'bodies' run "$CAROM_SOURCE/scenes/pile27.json" --steps 40 --no-picture --out run --json
 hash=$(field hash out)
-expect 0 out 'mesh_cast' run "$CAROM_SOURCE/scenes/pile27.json" --steps 40 --no-picture --json --backend vulkan --device "$index"
+expect 0 out 'mesh_cast' run "$CAROM_SOURCE/scenes/pile27.json" --steps 40 --no-picture --json --out rays --backend vulkan --device "$index"
+check_kernels rays/kernels.csv out 0 40
 same hash "$(field hash out)" "$hash"
 expect 0 out '"hash"' replay run/recording.h5 --steps 30:38 --temporal none --json
 hash=$(field hash out)
-expect 0 out '"on_device":[[:space:]]*[1-9]' replay run/recording.h5 --steps 30:38 --temporal none --json --backend vulkan --device "$index"
+expect 0 out '"on_device":[[:space:]]*[1-9]' replay run/recording.h5 --steps 30:38 --warm-up 0 --temporal none --json --backend vulkan --device "$index" --kernel-times times.csv
 same hash "$(field hash out)" "$hash"
+check_kernels times.csv out 30 37
 expect 0 out 'mesh_cast' replay run/recording.h5 --steps 30:38 --backend vulkan --device "$index"

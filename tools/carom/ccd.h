@@ -3,6 +3,7 @@
 #ifndef CAROM_TOOL_CCD_H
 #define CAROM_TOOL_CCD_H
 
+#include "devices.h"
 #include "frames.h"
 
 #include "carom/carom.h"
@@ -14,7 +15,8 @@ typedef struct ccd_options {
 	frames_source source;
 	const char *hits; ///< file for the impacts, or NULL
 	int method, volume, build, test, simd, backend;
-	const char *device; ///< with --backend vulkan; NULL: auto
+	const char *device;       ///< with --backend vulkan; NULL: auto
+	const char *kernel_times; ///< with --backend vulkan; NULL: no table
 	double tolerance, separation;
 	int64_t threads;
 	bool no_orphans, no_pruning, earliest, oracle, json;
@@ -39,7 +41,8 @@ typedef struct ccd_run {
 	uint64_t hash;
 	int threads;
 	carom_simd simd;
-	carom_device *device;         ///< with --backend vulkan
+	carom_device *device; ///< with --backend vulkan
+	device_table kernel_times;
 	oracle_difference difference; ///< with --oracle
 	cJSON *warnings;
 } ccd_run;

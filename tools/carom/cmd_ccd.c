@@ -31,6 +31,8 @@ static const option OPTIONS[] = {
 		.help = "cpu (default), or vulkan: a graphics device; the same impacts" },
 	{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &given.device,
 		.help = "with vulkan: auto (default), an index of `carom info --devices`, or a part of a name" },
+	{ .name = "kernel-times", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernel_times,
+		.help = "with vulkan: write calls and milliseconds of each kernel in each step as CSV" },
 	{ .name = "volume", .argument = "VOLUME", .kind = OPTION_CHOICE, .value = &given.volume, .choices = ccd_volume_words,
 		.help = "boxes of the tree (dop18)" },
 	{ .name = "build", .argument = "RULE", .kind = OPTION_CHOICE, .value = &given.build, .choices = ccd_build_words,
@@ -82,8 +84,8 @@ static int parse(ccd_options *o, int argc, char **argv)
 		return options_misuse("ccd", "%s: --sequence goes with one file of positions", o->source.paths[1]);
 	if (!o->source.mesh && o->source.path_count < 2)
 		return options_misuse("ccd", "there is one frame; give two at least, or --sequence MESH for a file of positions");
-	if (o->backend != BACKEND_VULKAN && o->device)
-		return options_misuse("ccd", "--device needs --backend vulkan");
+	if (o->backend != BACKEND_VULKAN && (o->device || o->kernel_times))
+		return options_misuse("ccd", "--device and --kernel-times need --backend vulkan");
 	if (o->backend == BACKEND_VULKAN && o->method != CAROM_SWEEP_AUTO)
 		return options_misuse("ccd", "--method is one of the processor: leave it out with --backend vulkan");
 	if (o->backend == BACKEND_VULKAN && o->test == CAROM_SWEEP_CUBIC)
@@ -234,6 +236,7 @@ static int search_steps(
 		const carom_strided end = io_mesh_vertices(&f->mesh);
 		if (carom_sweep_move_mesh(sweep, 0, &end) == CAROM_SUCCESS && find(sweep, o->earliest, &only, &hits)) {
 			step->stats = carom_sweep_get_stats(sweep);
+			devices_add_rows(&run->kernel_times, run->device, step->number);
 			take_hits(run, step, &hits, stream);
 			if (o->oracle)
 				status = ask_oracle(o, context, def, &begin, run, &hits);
@@ -277,11 +280,15 @@ static int search_and_write(const ccd_options *o, carom_context *context, ccd_ru
 	io_output_file file = { 0 };
 	if (o->hits && report_open(&file, o->hits) != EXIT_DONE)
 		return EXIT_FAILED;
-	int status = search(o, context, run, file.stream);
-	if (status != EXIT_DONE)
-		io_output_abandon(&file);
-	else if (o->hits)
+	int status = devices_open_table(&run->kernel_times, o->kernel_times);
+	if (status == EXIT_DONE)
+		status = search(o, context, run, file.stream);
+	if (status == EXIT_DONE && o->hits)
 		status = report_commit(&file);
+	if (status == EXIT_DONE)
+		status = devices_close_table(&run->kernel_times);
+	io_output_abandon(&file);
+	io_output_abandon(&run->kernel_times.file);
 	return status;
 }
 

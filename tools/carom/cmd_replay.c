@@ -30,7 +30,7 @@ typedef struct replay_options {
 	double threshold, extension, edge_angle, confidence;
 	const char *pairs, *contacts, *record;
 	int backend; // device_backend
-	const char *device, *kernels;
+	const char *device, *kernels, *kernel_times;
 } replay_options;
 
 typedef struct replay {
@@ -43,6 +43,7 @@ typedef struct replay {
 	replay_sums sums;
 	replay_compare compare;
 	io_output_file pairs_file, contacts_file, record_file;
+	device_table kernel_times;
 } replay;
 
 // The values of the command line.
@@ -113,6 +114,8 @@ static const option OPTIONS[] = {
 		.help = "index or a part of the name; `carom info --devices` lists them" },
 	{ .name = "kernels", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernels,
 		.help = "keep compiled kernels there for the next time" },
+	{ .name = "kernel-times", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernel_times,
+		.help = "with vulkan: write calls and milliseconds of each kernel in each step as CSV" },
 	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print one JSON object" },
 	{ 0 },
 };
@@ -254,8 +257,11 @@ static bool step(replay *r, int64_t frame)
 	if (!motion_apply(&r->motion, worlds, r->full ? 2 : 1, frame) || !step_world(r, r->world, frame))
 		return false;
 	replay_compare_note(&r->compare, r->world);
-	if (frame < r->options.steps.first)
+	if (frame < r->options.steps.first) {
+		devices_skip_rows(&r->kernel_times, r->device);
 		return true;
+	}
+	devices_add_rows(&r->kernel_times, r->device, frame);
 	replay_sums_add(&r->sums, r->world);
 	if (r->full && !compare_step(r, frame))
 		return false;
@@ -339,7 +345,8 @@ static int open_outputs(replay *r)
 	const replay_options *o = &r->options;
 	if ((o->pairs && report_open(&r->pairs_file, o->pairs) != EXIT_DONE) ||
 		(o->contacts && report_open(&r->contacts_file, o->contacts) != EXIT_DONE) ||
-		(o->record && report_open(&r->record_file, o->record) != EXIT_DONE))
+		(o->record && report_open(&r->record_file, o->record) != EXIT_DONE) ||
+		devices_open_table(&r->kernel_times, o->kernel_times) != EXIT_DONE)
 		return EXIT_FAILED;
 	if (o->record && carom_world_record(r->world, write_calls, r->record_file.stream) != CAROM_SUCCESS)
 		return report_error(o->record, "%s", carom_error_text(r->context));
@@ -350,8 +357,8 @@ static int commit_outputs(replay *r)
 {
 	if (r->record_file.stream && carom_world_record(r->world, NULL, NULL) != CAROM_SUCCESS)
 		return report_error(r->options.record, "%s", carom_error_text(r->context));
-	io_output_file *const files[] = { &r->pairs_file, &r->contacts_file, &r->record_file };
-	for (int i = 0; i < 3; i++) {
+	io_output_file *const files[] = { &r->pairs_file, &r->contacts_file, &r->record_file, &r->kernel_times.file };
+	for (int i = 0; i < 4; i++) {
 		if (files[i]->stream && report_commit(files[i]) != EXIT_DONE)
 			return EXIT_FAILED;
 	}
@@ -415,6 +422,7 @@ static int replay_motion(replay *r, file_kind kind)
 	io_output_abandon(&r->pairs_file);
 	io_output_abandon(&r->contacts_file);
 	io_output_abandon(&r->record_file);
+	io_output_abandon(&r->kernel_times.file);
 	free(r->sums.totals);
 	replay_compare_free(&r->compare);
 	motion_close(&r->motion);
@@ -428,8 +436,8 @@ static int check_options(const replay_options *o)
 {
 	if (o->against_full && o->max_contacts > 0)
 		return options_misuse("replay", "--against-full compares all contacts: leave --max-contacts out");
-	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels))
-		return options_misuse("replay", "--device and --kernels need --backend vulkan");
+	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels || o->kernel_times))
+		return options_misuse("replay", "--device, --kernels and --kernel-times need --backend vulkan");
 	if (is_predictive(o) && o->extension > 0 && o->threshold > o->extension)
 		return options_misuse("replay",
 			"--threshold %g is more than --extension %g: a vertex that no ray reached could enter unseen between full steps",

@@ -16,7 +16,7 @@ typedef struct spheres_options {
 	const char *pairs;
 	int64_t repeat, threads, memory;
 	int method, simd, backend, tier;
-	const char *device, *kernels;
+	const char *device, *kernels, *kernel_times;
 	sphere_source_options input;
 	bool oracle, json;
 } spheres_options;
@@ -37,6 +37,7 @@ typedef struct measured {
 	carom_simd simd;
 	oracle_difference difference; // with --oracle
 	carom_device *device;         // with --backend vulkan
+	device_table kernel_times;
 } measured;
 
 static int parse(spheres_options *o, int argc, char **argv)
@@ -53,6 +54,8 @@ static int parse(spheres_options *o, int argc, char **argv)
 			.help = "with vulkan: c (compute), q (ray queries), p (ray pipelines), or the fastest (auto)" },
 		{ .name = "kernels", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->kernels,
 			.help = "with vulkan: keep compiled kernels in FILE for the next time" },
+		{ .name = "kernel-times", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->kernel_times,
+			.help = "with vulkan: write calls and milliseconds of each kernel in each repetition as CSV" },
 		{ .name = "repeat", .letter = 'r', .argument = "N", .kind = OPTION_INTEGER, .value = &o->repeat, .minimum = 1,
 			.maximum = REPEAT_MAX, .help = "build and query N times, from scratch each time (5)" },
 		{ .name = "pairs", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->pairs,
@@ -88,8 +91,8 @@ static int parse(spheres_options *o, int argc, char **argv)
 	const int status = options_parse(&line, argc, argv, &o->path, &count);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels || o->tier != CAROM_TIER_AUTO))
-		return options_misuse(line.command, "--device, --tier and --kernels need --backend vulkan");
+	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels || o->kernel_times || o->tier != CAROM_TIER_AUTO))
+		return options_misuse(line.command, "--device, --tier, --kernels and --kernel-times need --backend vulkan");
 	if (o->backend == BACKEND_VULKAN && o->method != CAROM_SPHERES_AUTO)
 		return options_misuse(line.command, "--method is one of the processor: leave it out with --backend vulkan");
 	return OPTIONS_GO_ON;
@@ -113,6 +116,7 @@ static bool measure(carom_spheres *spheres, const spheres_options *o, measured *
 	for (int64_t i = 0; done && i < o->repeat; i++) {
 		done =
 			carom_spheres_update(spheres, &input) == CAROM_SUCCESS && carom_spheres_find_pairs(spheres, pairs) == CAROM_SUCCESS;
+		devices_add_rows(&m->kernel_times, m->device, i + 1);
 		const carom_sphere_stats stats = carom_spheres_get_stats(spheres);
 		const timing t = { stats.ms_update, stats.ms_find, stats.ms_sort };
 		m->totals[i] = total(&t);
@@ -237,8 +241,8 @@ static int search(const spheres_options *o, carom_context *context, measured *m)
 	m->simd = carom_context_simd(context);
 	if (carom_create_spheres(context, &def, &spheres) != CAROM_SUCCESS)
 		return report_error(NULL, "%s", carom_error_text(context));
-	int status = EXIT_DONE;
-	if (!measure(spheres, o, m, &pairs))
+	int status = devices_open_table(&m->kernel_times, o->kernel_times);
+	if (status == EXIT_DONE && !measure(spheres, o, m, &pairs))
 		status = report_error(o->path, "%s", carom_error_text(context));
 	if (status == EXIT_DONE) {
 		m->pairs = pairs.count;
@@ -249,6 +253,9 @@ static int search(const spheres_options *o, carom_context *context, measured *m)
 		status = ask_oracle(o, &pairs, m);
 	if (status == EXIT_DONE && o->pairs)
 		status = write_pairs(o->pairs, &pairs);
+	if (status == EXIT_DONE)
+		status = devices_close_table(&m->kernel_times);
+	io_output_abandon(&m->kernel_times.file);
 	carom_destroy_spheres(spheres);
 	return status;
 }

@@ -1,12 +1,12 @@
 // Graphics devices: list, choice, figures.
 #include "devices.h"
 #include "options.h"
-#include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { MOST_KERNELS = 64, MOST_DEVICES = 64 };
+enum { MOST_DEVICES = 64 };
 
 const char *const device_backend_words[] = { "cpu", "vulkan", NULL };
 
@@ -42,11 +42,12 @@ void devices_add_json(cJSON *json, const carom_device *device)
 	cJSON_AddNumberToObject(object, "bytes_up", (double)stats.bytes_up);
 	cJSON_AddNumberToObject(object, "bytes_down", (double)stats.bytes_down);
 	cJSON_AddNumberToObject(object, "submissions", (double)stats.submissions);
+	cJSON_AddNumberToObject(object, "dispatches", (double)stats.dispatches);
 	cJSON_AddBoolToObject(object, "kernels_from_file", stats.cache_used);
-	carom_kernel_time times[MOST_KERNELS];
-	const int32_t count = carom_device_get_kernels(device, times, MOST_KERNELS);
+	carom_kernel_time times[DEVICE_MOST_KERNELS];
+	const int32_t count = carom_device_get_kernels(device, times, DEVICE_MOST_KERNELS);
 	cJSON *kernels = cJSON_AddArrayToObject(json, "kernels");
-	for (int32_t i = 0; i < count && i < MOST_KERNELS; i++) {
+	for (int32_t i = 0; i < count && i < DEVICE_MOST_KERNELS; i++) {
 		cJSON *kernel = cJSON_CreateObject();
 		cJSON_AddStringToObject(kernel, "name", times[i].name);
 		cJSON_AddNumberToObject(kernel, "calls", (double)times[i].calls);
@@ -63,12 +64,70 @@ void devices_print(const carom_device *device)
 	printf("  %-12s %s\n", "tier", carom_device_tier_name(stats.tier));
 	printf("  %-12s %.1f MiB held at most, %.1f up, %.1f down, in all\n", "its memory", (double)stats.bytes_peak / (1 << 20),
 		(double)stats.bytes_up / (1 << 20), (double)stats.bytes_down / (1 << 20));
-	carom_kernel_time times[MOST_KERNELS];
-	const int32_t count = carom_device_get_kernels(device, times, MOST_KERNELS);
-	for (int32_t i = 0; i < count && i < MOST_KERNELS; i++)
+	carom_kernel_time times[DEVICE_MOST_KERNELS];
+	const int32_t count = carom_device_get_kernels(device, times, DEVICE_MOST_KERNELS);
+	for (int32_t i = 0; i < count && i < DEVICE_MOST_KERNELS; i++)
 		printf("  %-12s %-20s %10.3f ms in %lld calls\n", i == 0 ? "kernels" : "", times[i].name, times[i].ms,
 			(long long)times[i].calls);
 }
+
+// ---- The table of kernels ----
+
+int devices_open_table(device_table *table, const char *path)
+{
+	*table = (device_table){ 0 };
+	if (!path)
+		return EXIT_DONE;
+	if (report_open(&table->file, path) != EXIT_DONE)
+		return EXIT_FAILED;
+	fputs("step,kernel,calls,ms,bytes_up,bytes_down\n", table->file.stream);
+	return EXIT_DONE;
+}
+
+/// What a kernel had done before. Names are static texts, so they are compared by their addresses.
+static carom_kernel_time find_before(const device_table *table, const char *name)
+{
+	for (int32_t i = 0; i < table->count; i++) {
+		if (table->before[i].name == name)
+			return table->before[i];
+	}
+	return (carom_kernel_time){ .name = name };
+}
+
+static void take_rows(device_table *table, const carom_device *device, FILE *stream, int64_t step)
+{
+	carom_kernel_time now[DEVICE_MOST_KERNELS];
+	const carom_device_stats stats = carom_device_get_stats(device);
+	int32_t count = carom_device_get_kernels(device, now, DEVICE_MOST_KERNELS);
+	count = count < DEVICE_MOST_KERNELS ? count : DEVICE_MOST_KERNELS;
+	for (int32_t i = 0; i < count && stream; i++) {
+		const carom_kernel_time before = find_before(table, now[i].name);
+		if (now[i].calls > before.calls)
+			fprintf(stream, "%lld,%s,%lld,%.6f,,\n", (long long)step, now[i].name, (long long)(now[i].calls - before.calls),
+				now[i].ms - before.ms);
+	}
+	if (stream && (stats.bytes_up > table->up || stats.bytes_down > table->down))
+		fprintf(stream, "%lld,copies,,,%lld,%lld\n", (long long)step, (long long)(stats.bytes_up - table->up),
+			(long long)(stats.bytes_down - table->down));
+	memcpy(table->before, now, (size_t)count * sizeof *now);
+	table->count = count;
+	table->up = stats.bytes_up;
+	table->down = stats.bytes_down;
+}
+
+void devices_add_rows(device_table *table, const carom_device *device, int64_t step)
+{
+	if (table->file.stream)
+		take_rows(table, device, table->file.stream, step);
+}
+
+void devices_skip_rows(device_table *table, const carom_device *device)
+{
+	if (table->file.stream)
+		take_rows(table, device, NULL, 0);
+}
+
+int devices_close_table(device_table *table) { return table->file.stream ? report_commit(&table->file) : EXIT_DONE; }
 
 // ---- The list ----
 

@@ -3,6 +3,8 @@
 #ifndef CAROM_TOOL_DEVICES_H
 #define CAROM_TOOL_DEVICES_H
 
+#include "report.h"
+
 #include "carom/vulkan.h"
 
 #include <cJSON.h>
@@ -16,6 +18,26 @@ extern const char *const device_tier_words[];
 /// Open the device of --device (NULL: auto) in the tier of --tier with the file of --kernels (NULL:
 /// none), its kernels timed; NULL after an error message.
 carom_device *devices_open(carom_context *context, const char *choice, int tier, const char *kernels);
+
+enum { DEVICE_MOST_KERNELS = 64 };
+
+/// A table of the times of kernels in each step, and what the device had done when it was last
+/// written. Zero is none.
+typedef struct device_table {
+	io_output_file file; ///< no stream: there is none
+	carom_kernel_time before[DEVICE_MOST_KERNELS];
+	int32_t count;
+	int64_t up, down; ///< bytes
+} device_table;
+
+/// Begin the table; path NULL: there is none. EXIT_DONE, or EXIT_FAILED after a message.
+int devices_open_table(device_table *table, const char *path);
+/// Add the rows of what the device has done since the last call, as that of a step.
+void devices_add_rows(device_table *table, const carom_device *device, int64_t step);
+/// What the device has done since the last call is of no step.
+void devices_skip_rows(device_table *table, const carom_device *device);
+/// Put the table, if there is one, at its place. EXIT_DONE, or EXIT_FAILED after a message.
+int devices_close_table(device_table *table);
 
 /// Add "device" with what it is and what it has copied, and "kernels" with calls and times.
 void devices_add_json(cJSON *json, const carom_device *device);

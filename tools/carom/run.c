@@ -176,6 +176,9 @@ static int open_table(run *r)
 	char path[IO_PATH_MAX];
 	if (!r->options->out)
 		return EXIT_DONE;
+	run_out_path(r->options, "kernels.csv", path);
+	if (r->device && devices_open_table(&r->kernels, path) != EXIT_DONE)
+		return EXIT_FAILED;
 	if (!run_is_mixed(r) && r->kinds[0]->open_table)
 		return r->kinds[0]->open_table(r, r->states[0]);
 	run_out_path(r->options, "stats.csv", path);
@@ -373,6 +376,7 @@ static int one_step(run *r)
 	}
 	r->parts.steps++;
 	r->ms_total += sim_now_ms() - begin;
+	devices_add_rows(&r->kernels, r->device, r->parts.steps);
 	if (write_row(r) != EXIT_DONE || keep(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	show(r, false);
@@ -384,6 +388,7 @@ static int simulate(run *r)
 	progress bar;
 	int status = keep(r);
 	show(r, true);
+	devices_add_rows(&r->kernels, r->device, r->parts.steps); // of what came before the first step
 	progress_start(&bar, "run", r->scene.steps - r->first_step);
 	while (r->parts.steps < r->scene.steps && status == EXIT_DONE && !interrupted) {
 		status = one_step(r);
@@ -472,7 +477,7 @@ static int finish(run *r)
 	}
 	if (r->options->out && !r->options->no_picture && write_picture(r) != EXIT_DONE)
 		return EXIT_FAILED;
-	if (r->options->out && report_commit(&r->stats) != EXIT_DONE)
+	if (r->options->out && (report_commit(&r->stats) != EXIT_DONE || devices_close_table(&r->kernels) != EXIT_DONE))
 		return EXIT_FAILED;
 	for (int i = 0; i < r->part_count; i++) {
 		if (r->kinds[i]->close && r->kinds[i]->close(r, r->states[i]) != EXIT_DONE)
@@ -507,9 +512,11 @@ static int go(run *r)
 			status = finish(r);
 		if (r->stats.stream)
 			report_commit(&r->stats);
+		devices_close_table(&r->kernels);
 		watch_interrupts(false);
 	}
 	io_output_abandon(&r->stats);
+	io_output_abandon(&r->kernels.file);
 	return status;
 }
 

@@ -5,6 +5,7 @@
 #ifndef CAROM_TOOL_RUN_H
 #define CAROM_TOOL_RUN_H
 
+#include "devices.h"
 #include "io/output_file.h"
 #include "options.h"
 #include "scene/scene.h"
@@ -85,6 +86,7 @@ struct run {
 	int64_t saved_step;  ///< of the last checkpoint, where the run writes them itself
 	scene_resume resume; ///< the checkpoint that the run goes on from, while its parts are made
 	double ms_total;
+	device_table kernels;  ///< kernels.csv, with a device and --out
 	carom_device *device;  ///< of spheres and rigid bodies; NULL: the processor
 	struct run_view *view; ///< NULL: the run is not shown
 	char *row;             ///< of the last step in the table, while it is shown; NULL: none yet
