@@ -1,18 +1,38 @@
-// Types of carom.js. Lengths are metres or whatever unit you choose; poses are seven numbers: position x y z, quaternion x y z w.
+// Types of carom.js. Lengths are metres or whatever unit you choose; poses are seven numbers: position x y z, quaternion x y z w. What a
+// member means in full stands in the headers of the library (include/carom), where it has the same name with words parted by _.
 
 export type Numbers = ArrayLike<number>;
 export type Vector = [number, number, number];
-export type Pose = number[];
-/** Index and generation. Results name the index alone. */
+export type Pose = Numbers;
+/** Index and generation. */
 export type BodyId = [number, number];
+export type Bytes = ArrayBuffer | ArrayBufferView;
+/** 64 bits: given as either, read as a bigint. */
+export type Bits = bigint | number;
 
 export class CaromError extends Error {
 	/** The name of the result, for example "invalid argument", "invalid mesh", "out of memory". */
 	code: string;
+	/** Of replay(): how far it got. */
+	reached?: Replay;
 }
 
 /** Load the library. module: bytes or a module; left out: carom.wasm beside carom.js (Node reads it, browsers fetch it). */
 export function loadCarom(module?: BufferSource | WebAssembly.Module): Promise<Carom>;
+
+export interface SweepSettings {
+	method?: "auto" | "front" | "bvh";
+	volume?: "dop18" | "aabb";
+	build?: "median" | "sah";
+	test?: "certified" | "inclusion";
+	tolerance?: number;
+	minSeparation?: number;
+	orphanSets?: boolean;
+	pruneFront?: boolean;
+	rebuildSprouted?: number;
+	rebuildReplaced?: number;
+	frontBudget?: number;
+}
 
 export interface WorldSettings {
 	broadPhase?: "tree" | "sweep";
@@ -24,7 +44,22 @@ export interface WorldSettings {
 	contactNormal?: "ray" | "triangle" | "patch";
 	/** Radians. */
 	internalEdgeAngle?: number;
+	/** How impacts of what deforms are found. */
+	sweep?: SweepSettings;
 	toiTolerance?: number;
+	/** Most bytes that the world may hold; 0: no limit. */
+	memoryBudget?: number;
+}
+
+/**
+ * Functions that a step asks. They must not use the world that steps. Return false to leave the pair or contact out. What one throws comes out of
+ * step(), which is done then; the function was not asked about what came behind.
+ */
+export interface WorldFunctions {
+	/** Asked for each pair of overlapping boxes that categories, masks and groups let pass. */
+	pairFilter?: (a: BodyId, b: BodyId, userDataA: bigint, userDataB: bigint) => boolean | void;
+	/** Asked for each contact before contacts are reduced; its pair is its number among those of its pair. */
+	contactFilter?: (contact: Contact, userDataA: bigint, userDataB: bigint) => boolean | void;
 }
 
 export class Carom {
@@ -35,11 +70,21 @@ export class Carom {
 	createMesh(vertices: Numbers, triangles: Numbers, options?: { sides?: "auto" | "front" | "both" }): Mesh;
 	/** The convex hull of points [3n]. */
 	createHull(points: Numbers): Mesh;
-	createWorld(settings?: WorldSettings): World;
-	createSweep(options?: { minSeparation?: number }): Sweep;
+	createWorld(settings?: WorldSettings & WorldFunctions): World;
+	createSweep(settings?: SweepSettings): Sweep;
 	createProximity(): Proximity;
 	createSpheres(): Spheres;
 	meshDistance(a: Mesh, b: Mesh, options?: { poseA?: Pose; poseB?: Pose; maxDistance?: number }): MeshGap | null;
+	/** Run a recording, all bytes that World.record handed out in a row, in a world of its own, and compare the hash of each step. */
+	replay(recording: Bytes): Replay;
+}
+
+export interface Replay {
+	steps: number;
+	/** The first step whose hash differs from the recorded one, or -1. */
+	firstDifference: number;
+	/** Of the last step, as World.hash. */
+	hash: string;
 }
 
 declare class Handle {
@@ -48,8 +93,11 @@ declare class Handle {
 }
 
 export interface MeshReport {
-	vertexCount: number; triangleCount: number; closed: boolean; usable: boolean; components: number; borderEdges: number;
-	volume: number; area: number; lower: Vector; upper: Vector;
+	vertexCount: number; triangleCount: number; nonfiniteVertices: number; hugeVertices: number; outOfRangeTriangles: number;
+	degenerateTriangles: number; duplicateTriangles: number; unreferencedVertices: number; duplicateVertices: number; roundedVertices: number;
+	rounding: number; borderEdges: number; nonmanifoldEdges: number; inconsistentEdges: number; unbalancedEdges: number; nonmanifoldVertices: number;
+	normallessVertices: number; components: number; euler: number; closed: boolean; inverted: boolean; usable: boolean; volume: number; area: number;
+	lower: Vector; upper: Vector; firstElement: number; firstFinding: string;
 }
 
 export class Mesh extends Handle { readonly report: MeshReport; }
@@ -60,7 +108,7 @@ export interface Shape {
 	type: "sphere" | "box" | "capsule" | "plane" | "mesh" | "hull" | "cylinder" | "cone" | "ellipsoid";
 	radius?: number;
 	halfLength?: number;
-	halfExtents?: Vector;
+	halfExtents?: Numbers;
 	mesh?: Mesh | null;
 	rounding?: number;
 	/** Of a part: in the frame of its body. */
@@ -68,53 +116,191 @@ export interface Shape {
 }
 
 export interface BodyDef {
+	/** Of a body without parts; a mesh of what deforms. */
 	shape?: Shape;
 	parts?: Shape[];
-	kind?: "static" | "kinematic" | "dynamic";
+	/** Of a granular body, in place of a shape: centres [3n] in the frame of pose. */
+	centres?: Numbers;
+	/** [n] */
+	radii?: Numbers;
+	/** deformable: a solid whose vertices you move. cloth: a surface. granular: many spheres. */
+	kind?: "static" | "kinematic" | "dynamic" | "deformable" | "cloth" | "granular";
 	pose?: Pose;
-	sensor?: boolean;
-	continuous?: boolean;
-	/** Bodies of one negative group never collide. */
+	category?: Bits;
+	mask?: Bits;
+	/** Bodies of one negative group never collide, of a positive one always. */
 	group?: number;
+	sensor?: boolean;
+	selfCollision?: boolean;
+	continuous?: boolean;
+	shapeImpacts?: boolean;
+	contacts?: boolean;
+	/** Of what deforms: above 0 it has surface contacts. */
+	thickness?: number;
+	userData?: Bits;
 }
 
-export interface Contact {
-	/** Indices of the bodies, a < b. */
-	a: number; b: number;
+/** Two bodies: their ids, and a and b, the indices of these alone. */
+export interface Bodies { bodyA: BodyId; bodyB: BodyId; a: number; b: number; }
+export interface MarkedBodies extends Bodies { userDataA: bigint; userDataB: bigint; }
+
+export interface Contact extends Bodies {
 	point: Vector;
 	/** Moving a by depth * normal parts the two. */
 	normal: Vector;
 	depth: number;
-	featureA: number; featureB: number; kind: number; partA: number; partB: number; age: number; pair: number;
+	featureA: number; featureB: number; kind: "vertex-a" | "vertex-b" | "edge-a" | "edge-b" | "faces" | "volumes"; age: number;
+	/** What setImpulse stored for it in the last step. */
+	impulse: Vector;
+	/** Its number in World.pairs. */
+	pair: number;
+	materialA: number; materialB: number; partA: number; partB: number;
 }
 
-export interface RayHit { body: BodyId; t: number; point: Vector; normal: Vector; triangle: number; part: number; backFace: boolean; }
+export interface Pair extends MarkedBodies {
+	firstContact: number; contactCount: number; foundCount: number; age: number;
+	/** What setPairData stored. */
+	userData: bigint;
+	partA: number; partB: number;
+}
+
+export interface PairEvent extends MarkedBodies { kind: "begin" | "persist" | "end"; pair: number; pairData: bigint; partA: number; partB: number; }
+
+/** Two features of meshes, of which one deforms, that meet on their way through the step. */
+export interface WorldImpact extends Bodies {
+	kind: "vertex-face" | "edge-edge"; status: "impact" | "touching" | "undecided";
+	vertices: number[]; triangle: number;
+	/** 0 to 1, of the step. */
+	time: number;
+	weights: number[]; normal: Vector; partA: number; partB: number;
+}
+
+/** A feature of what deforms that meets another shape than a mesh. */
+export interface ShapeImpact extends MarkedBodies {
+	partB: number; status: "apart" | "impact" | "touching" | "undecided"; vertices: number[]; triangle: number; time: number; weights: number[];
+	point: Vector; normal: Vector; distance: number;
+}
+
+/** Two bodies, one of them continuous, that meet. */
+export interface BodyImpact extends MarkedBodies {
+	partA: number; partB: number; status: "apart" | "impact" | "touching" | "undecided"; sensor: boolean; time: number; distance: number;
+	point: Vector; normal: Vector; triangleA: number; triangleB: number;
+}
+
+/** Two features nearer than the thickness asks for, or of which one has gone through the other's surface. */
+export interface SurfaceContact extends MarkedBodies {
+	partA: number; partB: number; kind: "vertex-face" | "edge-edge"; vertices: number[]; triangle: number; side: number; through: boolean; age: number;
+	weights: number[]; pointA: Vector; pointB: Vector; normal: Vector; distance: number; thickness: number;
+}
+
+/** A feature of what deforms too near to another shape than a mesh, or in it. */
+export interface SurfaceShapeContact extends MarkedBodies {
+	partB: number; vertices: number[]; triangle: number; age: number; weights: number[]; point: Vector; normal: Vector; distance: number; thickness: number;
+}
+
+/** A sphere of a granular body a that touches a body of another kind. */
+export interface SphereContact extends MarkedBodies {
+	sphere: number; partB: number; triangle: number; materialB: number; weights: number[]; point: Vector; normal: Vector; depth: number;
+}
+
+/** The pairs of spheres of two granular bodies, or of one: pairCount of spherePairs from pair firstPair on. */
+export interface SphereGroup extends MarkedBodies { firstPair: number; pairCount: number; }
+
+/** Counts, times (milliseconds) and memory of a step. */
+export interface Stats {
+	step: number; bodies: number; boxPairs: number; narrowPairs: number; collidingPairs: number; contactsFound: number; contacts: number;
+	verticesTested: number; verticesCulled: number; raysFull: number; raysOutward: number; raysIterative: number; raysPredictive: number; raysLost: number;
+	raysRecast: number; raysOnDevice: number; raysReturned: number; deviceFallbacks: number; raysMissed: number; walkSteps: number; backtracks: number;
+	pairsFull: number; pairsIterative: number; pairsApart: number; verticesWatched: number; pairsCompleted: number; pairsCrossing: number;
+	triangleTests: number; impacts: number; bodyImpacts: number; toiTests: number; shapeImpacts: number; shapeToiTests: number; surfaceContacts: number;
+	sphereContacts: number; spherePairs: number; msTotal: number; msTrees: number; msPair: number; msVertex: number; msRay: number; msComplete: number;
+	msMerge: number; msSweep: number; msSurface: number; msSpheres: number; memory: number; memoryPeak: number; scratchPeak: number;
+}
+
+export interface RayHit { body: BodyId; t: number; point: Vector; normal: Vector; triangle: number; u: number; v: number; backFace: boolean; part: number; }
 export interface ClosestPoint { body: BodyId; point: Vector; normal: Vector; distance: number; triangle: number; part: number; }
 
 export class World extends Handle {
 	addBody(body: BodyDef): BodyId;
 	removeBody(id: BodyId): void;
+	isBody(id: BodyId): boolean;
+	/** Sorted by index. */
+	readonly bodyIds: BodyId[];
 	setPose(id: BodyId, pose: Pose): void;
 	setPoses(ids: BodyId[], poses: Numbers): void;
-	getPose(id: BodyId): Pose;
-	/** Find all contacts of the bodies as they are. */
+	getPose(id: BodyId): number[];
+	getPoses(ids: BodyId[]): Float64Array;
+	/** Poses at the beginning and at the end of the coming step, 14 numbers of each body. */
+	setMotions(ids: BodyId[], motions: Numbers): void;
+	/** What is left out stays. */
+	setFilter(id: BodyId, filter: { category?: Bits; mask?: Bits; group?: number }): void;
+	getFilter(id: BodyId): { category: bigint; mask: bigint; group: number };
+	setShape(id: BodyId, shape: Shape): void;
+	setParts(id: BodyId, parts: Shape[]): void;
+	/** Where the vertices of what deforms are at the end of the coming step, [3n], and at its beginning: else where they are. */
+	setVertices(id: BodyId, end: Numbers | null, begin?: Numbers | null): void;
+	getVertices(id: BodyId): Float64Array;
+	/** Another mesh for what deforms. from: the old number of each vertex, -1: none. places: of new vertices. */
+	setMesh(id: BodyId, mesh: Mesh, options?: { from?: Numbers | null; places?: Numbers | null }): void;
+	/** Where the spheres of a granular body are, [3n]; with radii [n] there may be another number of them. */
+	setSpheres(id: BodyId, centres: Numbers, radii?: Numbers | null): void;
+	/** x, y, z, radius of each. */
+	getSpheres(id: BodyId): Float64Array;
+	/** Find all contacts of the bodies as they are, and all impacts on their way. */
 	step(): void;
 	readonly contacts: Contact[];
-	/** 16 numbers of each contact, in the order of Contact. */
+	/** 16 numbers of each contact: a, b, point, normal, depth, featureA, featureB, kind, partA, partB, age, pair. */
 	readonly contactNumbers: Float64Array;
 	/** 16 hexadecimal digits, equal for equal contacts on every machine. */
 	readonly contactHash: string;
-	readonly pairs: { a: number; b: number; firstContact: number; contactCount: number }[];
-	castRay(origin: Vector, direction: Vector, options?: { tMin?: number; tMax?: number }): RayHit | null;
-	closestPoint(point: Vector, maxDistance?: number): ClosestPoint | null;
-	overlapBox(lower: Vector, upper: Vector): BodyId[];
+	readonly pairs: Pair[];
+	readonly events: PairEvent[];
+	readonly impacts: WorldImpact[];
+	readonly shapeImpacts: ShapeImpact[];
+	readonly bodyImpacts: BodyImpact[];
+	readonly surfaceContacts: SurfaceContact[];
+	readonly surfaceShapeContacts: SurfaceShapeContact[];
+	readonly sphereContacts: SphereContact[];
+	readonly sphereGroups: SphereGroup[];
+	/** a0, b0, a1, b1, ... */
+	readonly spherePairs: Uint32Array;
+	/** carom_world_hash in 16 hexadecimal digits: of contacts and impacts of every kind. */
+	readonly hash: string;
+	readonly stats: Stats;
+	setImpulse(contact: number, impulse: Numbers): void;
+	setPairData(pair: number, data: Bits): void;
+	castRay(origin: Numbers, direction: Numbers, options?: { tMin?: number; tMax?: number }): RayHit | null;
+	closestPoint(point: Numbers, maxDistance?: number): ClosestPoint | null;
+	overlapBox(lower: Numbers, upper: Numbers): BodyId[];
 	overlapShape(shape: Shape, pose?: Pose): BodyId[];
+	/** A new snapshot of the world as it is. */
+	snapshot(): Snapshot;
+	/** Replace the content of a snapshot; one that is large enough takes no memory. */
+	save(snapshot: Snapshot): void;
+	/** Put the world back: steps that follow give, bit for bit, what they gave after the save. */
+	restore(snapshot: Snapshot): void;
+	/** From the bytes of Snapshot.save; the world must have equal bodies, added and removed in the same order. */
+	loadSnapshot(data: Bytes): Snapshot;
+	/** Hand every following call that changes the world to write, which may return false to give up; null ends the recording. */
+	record(write: ((bytes: Uint8Array) => boolean | void) | null): void;
+}
+
+export interface SnapshotDifference { list: string; field: string; index: number; body: BodyId; }
+
+export class Snapshot extends Handle {
+	/** 16 hexadecimal digits: worlds that were treated alike have equal ones. */
+	readonly hash: string;
+	/** Bytes that it holds, without meshes. */
+	readonly memory: number;
+	/** Its content as bytes, for a module of the same version. */
+	save(): Uint8Array;
+	difference(other: Snapshot): SnapshotDifference | null;
 }
 
 export interface Impact {
 	kind: "vertex-face" | "edge-edge";
 	status: "impact" | "touching" | "undecided";
-	meshA: number; meshB: number; vertices: number[];
+	meshA: number; meshB: number; vertices: number[]; triangle: number;
 	/** 0 to 1, of the step. */
 	time: number;
 	weights: number[]; normal: Vector;
@@ -130,7 +316,7 @@ export class Sweep extends Handle {
 export interface NearPair {
 	kind: "vertex-face" | "edge-edge";
 	type: "vertex-vertex" | "vertex-edge" | "vertex-face" | "edge-edge";
-	meshA: number; meshB: number; vertices: number[]; weights: number[]; pointA: Vector; pointB: Vector; distance: number; gap: number;
+	meshA: number; meshB: number; vertices: number[]; triangle: number; weights: number[]; pointA: Vector; pointB: Vector; distance: number; gap: number;
 }
 
 export class Proximity extends Handle {
@@ -142,4 +328,10 @@ export class Proximity extends Handle {
 export class Spheres extends Handle {
 	/** Touching pairs a0, b0, a1, b1, ... with a < b. centres [3n], radii [n]. */
 	findPairs(centres: Numbers, radii: Numbers): Uint32Array;
+	/**
+	 * Forces over touching spheres, [3n] each: force(a, b, direction, overlap) is what b does to a. direction is the unit vector from b to a. It is
+	 * called for both orders of each pair.
+	 */
+	sumForces(centres: Numbers, radii: Numbers,
+		force: (a: number, b: number, direction: Float64Array, overlap: number) => Numbers | { force: Numbers; torque?: Numbers } | void): { forces: Float64Array; torques: Float64Array };
 }

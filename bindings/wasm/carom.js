@@ -1,12 +1,119 @@
-// Carom in JavaScript: meshes, worlds, queries, impacts, features near each other, spheres. Numbers go in and out as arrays; every array
-// that is returned is a copy. One thread: use it in a worker where steps take long. README.md has examples, carom.d.ts the types.
+// Carom in JavaScript: meshes, worlds, queries, snapshots, recordings, impacts, features near each other, spheres. Numbers go in and out as
+// arrays; every array that is returned is a copy. One thread: use it in a worker where steps take long. README.md has examples, carom.d.ts the types.
 
-const SHAPES = ["sphere", "box", "capsule", "plane", "mesh", "hull", "cylinder", "cone", "ellipsoid"];
-const KINDS = ["static", "kinematic", "dynamic"];
-const SETTINGS = ["broadPhase", "maxContactsPerPair", "speculativeDistance", "matchDistance", "temporal", "contactNormal", "internalEdgeAngle",
-	"toiTolerance"];
-const SETTING_WORDS = { broadPhase: ["tree", "sweep"], temporal: ["none", "iterative", "predictive"], contactNormal: ["ray", "triangle", "patch"] };
-const SHAPE_NUMBERS = 15, CONTACT_NUMBERS = 16, HIT_NUMBERS = 16, NEAR_NUMBERS = 20;
+// ---- Records ----
+//
+// The module hands records over as they lie in its memory (32 bits, natural alignment). A layout lists the members of a C struct in order,
+// as name:type, or name=other:type where JavaScript has another name. Types are i32, u32, i64, u64 (a bigint), f32, f64, bool, size, ptr, id (of
+// a body), text (a pointer to one), chars*N, a word of WORDS in capitals, a struct of LAYOUTS, and NAME*N for arrays. A member with - before it is
+// not for the user. tests/wasm/package.mjs compares all of it with the headers.
+
+export const WORDS = {
+	SHAPE: ["sphere", "box", "capsule", "plane", "mesh", "hull", "cylinder", "cone", "ellipsoid"],
+	KIND: ["static", "kinematic", "dynamic", "deformable", "cloth", "granular"],
+	SIDES: ["auto", "front", "both"],
+	BROAD: ["tree", "sweep"],
+	TEMPORAL: ["none", "iterative", "predictive"],
+	NORMAL: ["ray", "triangle", "patch"],
+	CONTACT: ["vertex-a", "vertex-b", "edge-a", "edge-b", "faces", "volumes"],
+	EVENT: ["begin", "persist", "end"],
+	FEATURES: ["vertex-face", "edge-edge"],
+	IMPACT: ["impact", "touching", "undecided"],
+	TOI: ["apart", "impact", "touching", "undecided"],
+	NEAR: ["vertex-vertex", "vertex-edge", "vertex-face", "edge-edge"],
+	FEATURE: ["face", "edge", "vertex"],
+	METHOD: ["auto", "front", "bvh"],
+	VOLUME: ["dop18", "aabb"],
+	BUILD: ["median", "sah"],
+	TEST: ["certified", "inclusion"],
+};
+
+export const LAYOUTS = {
+	mesh_report: `vertex_count:i32 triangle_count:i32 nonfinite_vertices:i32 huge_vertices:i32 out_of_range_triangles:i32 degenerate_triangles:i32
+		duplicate_triangles:i32 unreferenced_vertices:i32 duplicate_vertices:i32 rounded_vertices:i32 rounding:f64 border_edges:i32
+		nonmanifold_edges:i32 inconsistent_edges:i32 unbalanced_edges:i32 nonmanifold_vertices:i32 normalless_vertices:i32 components:i32 euler:i32
+		closed:bool inverted:bool usable:bool volume:f64 area:f64 lower:f64*3 upper:f64*3 first_element:i32 first_finding:chars*160`,
+	triangle_point: "point:f64*3 weights:f64*3 feature:FEATURE number:i32",
+	mesh_gap: "distance:f64 on_a:triangle_point on_b:triangle_point triangle_a:i32 triangle_b:i32 a_inside_b:bool b_inside_a:bool",
+	shape: "type:SHAPE radius:f64 half_length:f64 half_extents:f64*3 -mesh:ptr rounding:f64",
+	part: "-shape:shape pose:f64*7",
+	strided: "-data:ptr -stride:i64 -type:i32",
+	sweep_def: `-cookie:i32 method:METHOD volume:VOLUME build:BUILD test:TEST tolerance:f64 min_separation:f64 orphan_sets:bool prune_front:bool
+		rebuild_sprouted:f64 rebuild_replaced:f64 front_budget:size -lab:ptr -device:ptr -device_fallback:bool`,
+	world_def: `-cookie:i32 broad_phase:BROAD max_contacts_per_pair:i32 speculative_distance:f64 match_distance:f64 temporal:TEMPORAL
+		contact_normal:NORMAL internal_edge_angle:f64 -pair_filter:ptr -contact_filter:ptr -filter_user:ptr sweep:sweep_def toi_tolerance:f64
+		memory_budget:size -lab:ptr`,
+	body_def: `-cookie:i32 -shape:shape -parts:ptr -part_count:i32 kind:KIND -sphere_count:i32 -centres:strided -radii:strided pose:f64*7 category:u64
+		mask:u64 group:i32 sensor:bool self_collision:bool continuous:bool shape_impacts:bool contacts:bool thickness:f64 user_data:u64`,
+	contact: `body_a:id body_b:id point:f64*3 normal:f32*3 depth:f32 feature_a:i32 feature_b:i32 kind:CONTACT age:i32 impulse:f32*3 pair:i32
+		material_a:u32 material_b:u32 shape_a=part_a:i32 shape_b=part_b:i32`,
+	pair: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 first_contact:i32 contact_count:i32 found_count:i32 age:i32 user_data:u64
+		shape_a=part_a:i32 shape_b=part_b:i32`,
+	event: "body_a:id body_b:id user_data_a:u64 user_data_b:u64 kind:EVENT pair:i32 pair_data:u64 shape_a=part_a:i32 shape_b=part_b:i32",
+	impact: `body_a:id body_b:id kind:FEATURES status:IMPACT vertices:i32*4 triangle:i32 time:f64 weight=weights:f64*4 normal:f64*3
+		shape_a=part_a:i32 shape_b=part_b:i32`,
+	shape_impact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_b=part_b:i32 status:TOI vertices:i32*3 triangle:i32 time:f64
+		weight=weights:f64*3 point:f64*3 normal:f64*3 distance:f64`,
+	body_impact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_a=part_a:i32 shape_b=part_b:i32 status:TOI sensor:bool time:f64
+		distance:f64 point:f64*3 normal:f64*3 triangle_a:i32 triangle_b:i32`,
+	surface_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_a=part_a:i32 shape_b=part_b:i32 kind:FEATURES vertices:i32*4
+		triangle:i32 side:i32 through:bool age:i32 weight=weights:f64*4 point_a:f64*3 point_b:f64*3 normal:f64*3 distance:f64 thickness:f64`,
+	surface_shape_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_b=part_b:i32 vertices:i32*3 triangle:i32 age:i32
+		weight=weights:f64*3 point:f64*3 normal:f64*3 distance:f64 thickness:f64`,
+	sphere_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 sphere:i32 shape_b=part_b:i32 triangle:i32 material_b:u32
+		weight=weights:f64*3 point:f64*3 normal:f64*3 depth:f64`,
+	sphere_group: "body_a:id body_b:id user_data_a:u64 user_data_b:u64 first_pair:i64 pair_count:i64",
+	sphere_pair: "a:u32 b:u32",
+	stats: `step:i64 bodies:i32 box_pairs:i32 narrow_pairs:i32 colliding_pairs:i32 contacts_found:i64 contacts:i32 vertices_tested:i64
+		vertices_culled:i64 rays_full:i64 rays_outward:i64 rays_iterative:i64 rays_predictive:i64 rays_lost:i64 rays_recast:i64 rays_on_device:i64
+		rays_returned:i64 device_fallbacks:i32 rays_missed:i64 walk_steps:i64 backtracks:i32 pairs_full:i32 pairs_iterative:i32 pairs_apart:i32
+		vertices_watched:i64 pairs_completed:i32 pairs_crossing:i32 triangle_tests:i64 impacts:i64 body_impacts:i32 toi_tests:i64
+		shape_impacts:i64 shape_toi_tests:i64 surface_contacts:i64 sphere_contacts:i64 sphere_pairs:i64 ms_total:f64 ms_trees:f64 ms_pair:f64
+		ms_vertex:f64 ms_ray:f64 ms_complete:f64 ms_merge:f64 ms_sweep:f64 ms_surface:f64 ms_spheres:f64 memory:size memory_peak:size
+		scratch_peak:size`,
+	ray_hit: "body:id t:f64 point:f64*3 normal:f64*3 triangle:i32 u:f32 v:f32 back_face:bool shape=part:i32",
+	closest_point: "body:id point:f64*3 normal:f64*3 distance:f64 triangle:i32 shape=part:i32",
+	replay_result: "steps:i64 first_difference:i64 hash:u64",
+	snapshot_difference: "list:text field:text index:i64 body:id",
+	sweep_hit: "kind:FEATURES status:IMPACT mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32 time:f64 weight=weights:f64*4 normal:f64*3",
+	proximity_pair: `kind:FEATURES type:NEAR mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32 weight=weights:f64*4 point_a:f64*3 point_b:f64*3
+		distance2:f64 gap:f64`,
+};
+
+/** Bytes of each type, and how a DataView reads and writes it. */
+const TYPES = {
+	bool: [1, (v, at) => v.getUint8(at) !== 0, (v, at, x) => v.setUint8(at, x ? 1 : 0)],
+	i32: [4, (v, at) => v.getInt32(at, true), (v, at, x) => v.setInt32(at, x, true)],
+	u32: [4, (v, at) => v.getUint32(at, true), (v, at, x) => v.setUint32(at, x, true)],
+	f32: [4, (v, at) => v.getFloat32(at, true)],
+	f64: [8, (v, at) => v.getFloat64(at, true), (v, at, x) => v.setFloat64(at, x, true)],
+	i64: [8, (v, at) => Number(v.getBigInt64(at, true))],
+	u64: [8, (v, at) => v.getBigUint64(at, true), (v, at, x) => v.setBigUint64(at, BigInt(x), true)],
+	id: [8, (v, at) => [v.getUint32(at, true), v.getUint32(at + 4, true)]],
+	chars: [1],
+};
+TYPES.ptr = TYPES.size = TYPES.text = TYPES.u32;
+
+const camel = (name) => name.replace(/_(\w)/g, (all, letter) => letter.toUpperCase());
+
+/** The members of each layout with their places, and its size: made when it is first asked for. */
+const known = new Map();
+export function layoutOf(name) {
+	if (!known.has(name)) {
+		const members = [];
+		let size = 0, widest = 1;
+		for (const text of LAYOUTS[name].split(/\s+/)) {
+			const [, inner, field, other, type, count] = text.match(/^(-?)(\w+)(?:=(\w+))?:(\w+)(?:\*(\d+))?$/);
+			const struct = LAYOUTS[type] ? layoutOf(type) : null, bytes = struct ? struct.size : (TYPES[type] || TYPES.i32)[0];
+			const align = struct ? struct.align : type === "id" ? 4 : bytes, at = Math.ceil(size / align) * align;
+			members.push({ name: camel(other || field), field, type, count: count ? Number(count) : 0, at, isInner: inner === "-" });
+			size = at + bytes * (count ? Number(count) : 1);
+			widest = Math.max(widest, align);
+		}
+		known.set(name, { name, members, size: Math.ceil(size / widest) * widest, align: widest });
+	}
+	return known.get(name);
+}
 
 /** A call that failed: the message names the argument, `code` is the name of the result ("invalid argument"). */
 export class CaromError extends Error {
@@ -45,9 +152,27 @@ async function ownBytes() {
 export async function loadCarom(module) {
 	const source = module === undefined ? await ownBytes() : module;
 	const compiled = source instanceof WebAssembly.Module ? source : await WebAssembly.compile(source);
-	let instance = null;
-	instance = await WebAssembly.instantiate(compiled, { wasi_snapshot_preview1: wasiShim(() => instance.exports.memory) });
-	return new Carom(instance.exports);
+	let instance = null, carom = null;
+	const answers = userCalls(() => carom);
+	instance = await WebAssembly.instantiate(compiled, { wasi_snapshot_preview1: wasiShim(() => instance.exports.memory), carom: answers });
+	carom = new Carom(instance.exports);
+	return carom;
+}
+
+/** What the module asks of functions of the user's. Nothing may be thrown through it: Carom.guard hands on what was. */
+function userCalls(carom) {
+	const bits = (number) => BigInt.asUintN(64, number), bytes = (at, count) => new Uint8Array(carom().exports.memory.buffer, at, count).slice();
+	return {
+		write: (at, count) => carom().ask("write", true, () => [bytes(at, count)]) ? 1 : 0,
+		pair_filter: (a, generationA, b, generationB, dataA, dataB) =>
+			carom().ask("pairFilter", true, () => [[a, generationA], [b, generationB], bits(dataA), bits(dataB)]) ? 1 : 0,
+		contact_filter: (at, dataA, dataB) => carom().ask("contactFilter", true, () => [carom().readRecord("contact", at), bits(dataA), bits(dataB)]) ? 1 : 0,
+		force: (a, b, direction, overlap, force, torque) => {
+			const given = carom().ask("force", null, () => [a, b, carom().readNumbers(direction, Float64Array, 3), overlap]);
+			if (given)
+				carom().addForce(given, force, torque);
+		},
+	};
 }
 
 /** Objects of the module are freed by destroy(); those that are forgotten are freed with their last reference. */
@@ -57,6 +182,7 @@ class Handle {
 	constructor(carom, pointer, free) {
 		this.carom = carom;
 		this.pointer = pointer;
+		this.isBusy = false;
 		this.free = () => free(pointer);
 		if (forgotten)
 			forgotten.register(this, this.free, this);
@@ -64,26 +190,91 @@ class Handle {
 
 	/** Free it. It cannot be used afterwards; a second call does nothing. */
 	destroy() {
-		if (this.pointer) {
-			if (forgotten)
-				forgotten.unregister(this);
-			this.free();
-		}
+		if (this.pointer && this.address)
+			this.release();
+	}
+
+	release() {
+		if (forgotten)
+			forgotten.unregister(this);
+		this.free();
 		this.pointer = 0;
 	}
 
 	get address() {
 		if (!this.pointer)
-			throw new CaromError(`this ${this.constructor.name} was destroyed`, "invalid argument");
+			throw wrong(`this ${this.constructor.name} was destroyed`);
+		if (this.isBusy)
+			throw wrong(`another call is using this ${this.constructor.name}`);
 		return this.pointer;
 	}
 }
 
+const IDENTITY = [0, 0, 0, 0, 0, 0, 1];
+
+const wrong = (text) => new CaromError(text, "invalid argument");
+
+/** A value in an error's text. */
+function show(value) {
+	if (typeof value === "bigint")
+		return `${value}n`;
+	return typeof value === "function" ? "a function" : JSON.stringify(value) || String(value);
+}
+
+function word(words, wanted, what) {
+	const number = Number.isInteger(wanted) && wanted >= 0 && wanted < words.length ? wanted : words.indexOf(wanted);
+	if (number < 0)
+		throw wrong(`${what} is ${show(wanted)}: it is one of ${words.map((w) => `"${w}"`).join(", ")}`);
+	return number;
+}
+
+/** Numbers in one array: what they are is told where they are none. */
+function checkNumbers(numbers, what, multiple = 1) {
+	if (!numbers || typeof numbers !== "object" || !Number.isInteger(numbers.length))
+		throw wrong(`${what} is ${show(numbers)}; it must be an array of numbers`);
+	if (numbers.length % multiple)
+		throw wrong(`${what} has ${numbers.length} numbers, which is no multiple of ${multiple}`);
+	return numbers;
+}
+
+/** What values of a type are, and how they are told. */
+const CHECKS = {
+	bool: [(x) => typeof x === "boolean", "true or false"],
+	f64: [(x) => typeof x === "number", "a number"],
+	i32: [(x) => Number.isInteger(x) && x >= -(2 ** 31) && x < 2 ** 31, "a whole number of 32 bits"],
+	size: [(x) => Number.isInteger(x) && x >= 0 && x < 2 ** 32, "a whole number, 0 to 2^32 - 1"],
+	u64: [(x) => (typeof x === "bigint" && x >= 0n && x < 2n ** 64n) || (Number.isSafeInteger(x) && x >= 0), "a bigint of 64 bits or a whole number, not negative"],
+};
+
+function checkValue(type, value, what) {
+	if (WORDS[type])
+		return word(WORDS[type], value, what);
+	const [isGood, words] = CHECKS[type];
+	if (!isGood(value))
+		throw wrong(`${what} is ${show(value)}; it must be ${words}`);
+	return value;
+}
+
+/** The words of ids in one array. */
+function idWords(ids, call) {
+	if (!Array.isArray(ids))
+		throw wrong(`${call}: ids are ${show(ids)}; they must be an array of ids`);
+	for (const id of ids) {
+		if (!Array.isArray(id) || id.length !== 2 || !id.every((part) => Number.isInteger(part) && part >= 0))
+			throw wrong(`${call}: an id is ${show(id)}; it must be [index, generation]`);
+	}
+	return ids.flat();
+}
+
+const hashText = (number) => BigInt.asUintN(64, number).toString(16).padStart(16, "0");
+
 export class Carom {
 	constructor(exports) {
 		this.exports = exports;
+		this.caller = null; // whose functions are heard
 		if (exports._initialize)
 			exports._initialize();
+		this.checkRecords();
 		this.check(exports.cw_start());
 	}
 
@@ -95,6 +286,8 @@ export class Carom {
 	/** Bytes that all objects hold. */
 	get memoryInUse() { return this.exports.cw_memory(); }
 
+	// ---- Memory, errors ----
+
 	text(address) {
 		const bytes = new Uint8Array(this.exports.memory.buffer);
 		return new TextDecoder().decode(bytes.slice(address, bytes.indexOf(0, address)));
@@ -104,6 +297,17 @@ export class Carom {
 		if (result)
 			throw new CaromError(this.text(this.exports.cw_error()), this.text(this.exports.cw_result_name(result)));
 	}
+
+	/** Refuse a module whose records have other sizes than these. */
+	checkRecords() {
+		const names = Object.keys(LAYOUTS), sizes = this.readNumbers(this.exports.cw_record_sizes ? this.exports.cw_record_sizes() : 0, Uint16Array, names.length + 1);
+		names.forEach((name, i) => {
+			if (sizes[i] !== layoutOf(name).size)
+				throw new CaromError(`carom.wasm is of another version than carom.js: a ${name} has ${sizes[i]} bytes, not ${layoutOf(name).size}`, "unsupported");
+		});
+	}
+
+	readNumbers(pointer, Type, count) { return new Type(this.exports.memory.buffer, pointer, count).slice(); }
 
 	/** Call work(put, room, read) with memory of the module that is freed behind it. */
 	scratch(work) {
@@ -119,63 +323,231 @@ export class Carom {
 			new Type(this.exports.memory.buffer, pointer, array.length).set(array);
 			return pointer;
 		};
-		const read = (pointer, Type, count) => new Type(this.exports.memory.buffer, pointer, count).slice();
 		try {
-			return work(put, allocate, read);
+			return work(put, allocate, (pointer, Type, count) => this.readNumbers(pointer, Type, count));
 		} finally {
 			all.forEach((pointer) => this.exports.cw_free(pointer));
 		}
 	}
 
-	/** Make an object: call(pointer to its pointer, put) returns a result. */
+	/** Make an object: call(pointer to its pointer, put, room) returns a result. */
 	make(Class, free, call) {
-		return this.scratch((put, allocate, read) => {
+		return this.scratch((put, room) => {
 			const place = put([0], Uint32Array);
-			this.check(call(place, put));
-			return new Class(this, read(place, Uint32Array, 1)[0], free);
+			this.check(call(place, put, room));
+			return new Class(this, this.readNumbers(place, Uint32Array, 1)[0], free);
 		});
 	}
+
+	// ---- Records ----
+
+	readRecord(name, at) { return this.readMembers(layoutOf(name), new DataView(this.exports.memory.buffer), at); }
+
+	readMembers(layout, view, at) {
+		const record = {};
+		for (const member of layout.members) {
+			if (member.isInner)
+				continue;
+			const value = this.readMember(member, view, at + member.at);
+			record[member.name] = value;
+			if (member.type === "id" && member.name !== "body")
+				record[member.name.slice(-1).toLowerCase()] = value[0];
+		}
+		return record;
+	}
+
+	readMember({ type, count }, view, at) {
+		if (LAYOUTS[type])
+			return this.readMembers(layoutOf(type), view, at);
+		if (type === "chars")
+			return this.text(at);
+		const [bytes, read] = TYPES[type] || TYPES.i32;
+		if (count)
+			return Array.from({ length: count }, (none, i) => read(view, at + i * bytes));
+		const value = read(view, at);
+		if (type === "text")
+			return value ? this.text(value) : null;
+		return WORDS[type] ? WORDS[type][value] : value;
+	}
+
+	/** The records of a list that call(place) tells: its address and how many it has. */
+	readList(name, call) {
+		return this.scratch((put) => {
+			const [pointer, count] = this.listAt(put, call), layout = layoutOf(name), view = new DataView(this.exports.memory.buffer);
+			return Array.from({ length: count }, (none, i) => this.readMembers(layout, view, pointer + i * layout.size));
+		});
+	}
+
+	listAt(put, call) {
+		const place = put([0, 0], Uint32Array);
+		this.check(call(place));
+		return this.readNumbers(place, Uint32Array, 2);
+	}
+
+	/** A record that call(found, to) may find, or null. */
+	readFound(name, call) {
+		return this.scratch((put, room) => {
+			const found = put([0], Uint32Array), to = room(layoutOf(name).size);
+			this.check(call(found, to, put));
+			return this.readNumbers(found, Uint8Array, 1)[0] ? this.readRecord(name, to) : null;
+		});
+	}
+
+	/** Write what is given over a record in memory. Errors name the member, behind the text of where it is. */
+	writeRecord(name, at, given, where) {
+		const view = new DataView(this.exports.memory.buffer);
+		for (const [key, value] of Object.entries(given)) {
+			const member = layoutOf(name).members.find((each) => each.name === key && !each.isInner);
+			if (!member)
+				throw wrong(`${where}there is no setting ${key}`);
+			if (value !== undefined)
+				this.writeMember(member, view, at + member.at, value, where + key);
+		}
+	}
+
+	writeMember({ type, count }, view, at, value, what) {
+		if (LAYOUTS[type]) {
+			if (!value || typeof value !== "object")
+				throw wrong(`${what} is ${show(value)}; it must be an object of settings`);
+			return this.writeRecord(type, at, value, `${what}.`);
+		}
+		if (count && checkNumbers(value, what).length !== count)
+			throw wrong(`${what} has ${value.length} numbers; it must have ${count}`);
+		const [bytes, , write] = TYPES[type] || TYPES.i32;
+		(count ? Array.from(value) : [value]).forEach((each, i) => write(view, at + i * bytes, checkValue(type, each, what)));
+	}
+
+	/** A record in memory with the defaults of a call, and what is given. */
+	putRecord(name, room, setDefaults, given, where) {
+		const at = room(layoutOf(name).size);
+		setDefaults(at);
+		this.writeRecord(name, at, given, where);
+		return at;
+	}
+
+	/** Write a shape over memory of zeros. */
+	writeShape(at, shape, what) {
+		if (!shape || typeof shape !== "object")
+			throw wrong(`${what} is ${show(shape)}; it must be a shape`);
+		const { mesh, pose, ...members } = shape, needsMesh = members.type === "mesh" || members.type === "hull";
+		new Uint8Array(this.exports.memory.buffer, at, layoutOf("shape").size).fill(0);
+		word(WORDS.SHAPE, members.type, `${what}.type`);
+		this.writeRecord("shape", at, members, `${what}.`);
+		if (needsMesh && !(mesh instanceof Mesh))
+			throw wrong(`${what}.mesh is ${show(mesh)}: a shape of type "${members.type}" needs a mesh`);
+		if (mesh)
+			this.writePointers("shape", at, { mesh: mesh.address });
+	}
+
+	putShape(room, shape, what) {
+		const at = room(layoutOf("shape").size);
+		this.writeShape(at, shape, what);
+		return at;
+	}
+
+	/** Parts one behind the other: shapes, each with its pose in the body. */
+	putParts(room, parts, what) {
+		if (!Array.isArray(parts))
+			throw wrong(`${what} is ${show(parts)}; it must be an array of shapes`);
+		const size = layoutOf("part").size, at = room(size * parts.length);
+		parts.forEach((part, i) => {
+			this.writeShape(at + i * size, part, `${what}[${i}]`);
+			this.writeRecord("part", at + i * size, { pose: part.pose || IDENTITY }, `${what}[${i}].`);
+		});
+		return at;
+	}
+
+	/** Write addresses and counts, which are not the user's. */
+	writePointers(name, at, values) {
+		const view = new DataView(this.exports.memory.buffer);
+		for (const [field, value] of Object.entries(values))
+			TYPES.u32[2](view, at + layoutOf(name).members.find((each) => each.field === field).at, value);
+	}
+
+	// ---- Functions of the user's ----
+
+	/** Make a call in which functions of an object are heard, and which alone uses it. What one of them throws comes out of here. */
+	guard(object, call) {
+		const address = object.address, before = this.caller;
+		let result = 0;
+		const heard = this.caller = { object, thrown: [] };
+		object.isBusy = true;
+		try {
+			result = call(address);
+		} finally {
+			object.isBusy = false;
+			this.caller = before;
+		}
+		if (heard.thrown.length)
+			throw heard.thrown[0];
+		this.check(result);
+	}
+
+	/** Ask a function of the object whose call runs. Where it is missing, or has thrown, the answer is the one given here. */
+	ask(name, answer, values) {
+		const heard = this.caller;
+		if (!heard || !heard.object.functions[name] || heard.thrown.length)
+			return answer;
+		try {
+			const given = heard.object.functions[name](...values());
+			return given === undefined ? answer : given;
+		} catch (reason) {
+			heard.thrown.push(reason);
+			return name === "write" ? false : answer;
+		}
+	}
+
+	/** Add what a function said of a force, or of { force, torque }. */
+	addForce(given, force, torque) {
+		const add = (at, numbers) => {
+			const to = new Float64Array(this.exports.memory.buffer, at, 3);
+			numbers.forEach((number, i) => { to[i] += number; });
+		};
+		add(force, [...(given.force || given)]);
+		if (given.torque)
+			add(torque, [...given.torque]);
+	}
+
+	checkFunction(given, what) {
+		if (given !== undefined && given !== null && typeof given !== "function")
+			throw wrong(`${what} is ${show(given)}; it must be a function`);
+		return given || null;
+	}
+
+	// ---- Objects ----
 
 	/** A mesh of vertices [3n] (Float32Array, or numbers, which are taken as doubles) and corners [3m]. */
 	createMesh(vertices, triangles, { sides = "auto" } = {}) {
 		const wide = !(vertices instanceof Float32Array);
+		checkNumbers(vertices, "createMesh: vertices", 3);
+		checkNumbers(triangles, "createMesh: triangles", 3);
 		return this.make(Mesh, (pointer) => this.exports.cw_release_mesh(pointer), (place, put) => this.exports.cw_create_mesh(
 			put(vertices, wide ? Float64Array : Float32Array), wide ? 1 : 0, vertices.length / 3, put(triangles, Int32Array), triangles.length / 3,
-			word(["auto", "front", "both"], sides, "sides"), place));
+			word(WORDS.SIDES, sides, "createMesh: sides"), place));
 	}
 
 	/** The convex hull of points [3n]. */
 	createHull(points) {
 		const wide = !(points instanceof Float32Array);
+		checkNumbers(points, "createHull: points", 3);
 		return this.make(Mesh, (pointer) => this.exports.cw_release_mesh(pointer), (place, put) =>
 			this.exports.cw_create_hull(put(points, wide ? Float64Array : Float32Array), wide ? 1 : 0, points.length / 3, place));
 	}
 
-	createWorld(settings = {}) {
-		return this.make(World, (pointer) => this.exports.cw_destroy_world(pointer), (place, put) => this.exports.cw_create_world(put(this.settings(settings), Float64Array), place));
-	}
-
-	settings(given) {
-		for (const name of Object.keys(given)) {
-			if (!SETTINGS.includes(name))
-				throw new CaromError(`createWorld: there is no setting ${name}`, "invalid argument");
-		}
-		const defaults = this.scratch((put, allocate, read) => {
-			const place = allocate(64);
-			this.exports.cw_default_settings(place);
-			return read(place, Float64Array, 8);
-		});
-		return defaults.map((value, i) => {
-			const name = SETTINGS[i], wanted = given[name];
-			if (wanted === undefined)
-				return value;
-			return typeof wanted === "string" ? word(SETTING_WORDS[name] || [], wanted, name) : wanted;
-		});
+	/** settings: those of WorldSettings, and the functions pairFilter and contactFilter. */
+	createWorld({ pairFilter, contactFilter, ...settings } = {}) {
+		const functions = { pairFilter: this.checkFunction(pairFilter, "createWorld: pairFilter"),
+			contactFilter: this.checkFunction(contactFilter, "createWorld: contactFilter"), write: null };
+		const world = this.make(World, (pointer) => this.exports.cw_destroy_world(pointer), (place, put, room) => this.exports.cw_create_world(
+			this.putRecord("world_def", room, this.exports.cw_default_world_def, settings, "createWorld: "), pairFilter ? 1 : 0, contactFilter ? 1 : 0, place));
+		world.functions = functions;
+		return world;
 	}
 
 	/** Impacts of meshes whose vertices move on straight lines. */
-	createSweep({ minSeparation = 0 } = {}) {
-		return this.make(Sweep, (pointer) => this.exports.cw_destroy_sweep(pointer), (place) => this.exports.cw_create_sweep(minSeparation, place));
+	createSweep(settings = {}) {
+		return this.make(Sweep, (pointer) => this.exports.cw_destroy_sweep(pointer), (place, put, room) =>
+			this.exports.cw_create_sweep(this.putRecord("sweep_def", room, this.exports.cw_default_sweep_def, settings, "createSweep: "), place));
 	}
 
 	/** Features nearer than a distance. */
@@ -190,193 +562,420 @@ export class Carom {
 
 	/** Nearest points of two meshes at poses (7 numbers each; left out: the identity). null: further than maxDistance. */
 	meshDistance(a, b, { poseA = IDENTITY, poseB = IDENTITY, maxDistance = Infinity } = {}) {
-		return this.scratch((put, allocate, read) => {
-			const to = allocate(8 * 12);
-			this.check(this.exports.cw_mesh_distance(a.address, put(poseA, Float64Array), b.address, put(poseB, Float64Array), maxDistance, to));
-			const n = read(to, Float64Array, 12);
-			return n[0] ? { distance: n[1], onA: [...n.slice(2, 5)], onB: [...n.slice(5, 8)], triangleA: n[8], triangleB: n[9], aInsideB: !!n[10], bInsideA: !!n[11] } : null;
+		const gap = this.readFound("mesh_gap", (found, to, put) =>
+			this.exports.cw_mesh_distance(a.address, putPose(put, poseA, "poseA"), b.address, putPose(put, poseB, "poseB"), maxDistance, found, to));
+		return gap && { ...gap, onA: gap.onA.point, onB: gap.onB.point };
+	}
+
+	/** Run a recording (bytes) in a world of its own and compare the hash of each step. */
+	replay(recording) {
+		const bytes = bytesOf(recording, "replay: recording");
+		return this.scratch((put, room) => {
+			const at = put(bytes, Uint8Array), to = room(layoutOf("replay_result").size), result = this.exports.cw_replay(at, bytes.length, to);
+			const reached = this.readRecord("replay_result", to);
+			reached.hash = hashText(reached.hash);
+			try {
+				this.check(result);
+			} catch (reason) {
+				reason.reached = reached;
+				throw reason;
+			}
+			return reached;
 		});
 	}
 }
 
-const IDENTITY = [0, 0, 0, 0, 0, 0, 1];
+function bytesOf(given, what) {
+	if (given instanceof ArrayBuffer)
+		return new Uint8Array(given);
+	if (!ArrayBuffer.isView(given))
+		throw wrong(`${what} is ${show(given)}; it must be bytes (an ArrayBuffer or a view of one)`);
+	return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
+}
 
-function word(words, wanted, what) {
-	const number = words.indexOf(wanted);
-	if (number < 0)
-		throw new CaromError(`${what} is "${wanted}": it is one of ${words.map((w) => `"${w}"`).join(", ")}`, "invalid argument");
-	return number;
+function putPose(put, pose, what) {
+	if (checkNumbers(pose, what).length !== 7)
+		throw wrong(`${what} has ${pose.length} numbers; it must have 7`);
+	return put(pose, Float64Array);
 }
 
 export class Mesh extends Handle {
-	get report() {
-		return this.carom.scratch((put, allocate, read) => {
-			const to = allocate(8 * 14);
-			this.carom.exports.cw_mesh_report(this.address, to);
-			const n = read(to, Float64Array, 14);
-			return { vertexCount: n[0], triangleCount: n[1], closed: !!n[2], usable: !!n[3], components: n[4], borderEdges: n[5], volume: n[6], area: n[7],
-				lower: [...n.slice(8, 11)], upper: [...n.slice(11, 14)] };
-		});
-	}
+	/** What the mesh consists of, and what is wrong with it. */
+	get report() { return this.carom.readRecord("mesh_report", this.carom.exports.cw_mesh_report(this.address)); }
 }
 
-/** The numbers of a shape as the module takes them. */
-function shapeNumbers(shape) {
-	const type = word(SHAPES, shape.type, "shape.type"), half = shape.halfExtents || [0, 0, 0];
-	if ((shape.type === "mesh" || shape.type === "hull") && !(shape.mesh instanceof Mesh))
-		throw new CaromError(`a shape of type "${shape.type}" needs a mesh`, "invalid argument");
-	return [type, shape.mesh ? shape.mesh.address : 0, shape.radius || 0, shape.halfLength || 0, ...half, shape.rounding || 0, ...(shape.pose || IDENTITY)];
-}
+/** Lists of a step, by the numbers that the module gives them, and their records. */
+const RESULTS = { contacts: "contact", pairs: "pair", events: "event", impacts: "impact", shapeImpacts: "shape_impact", bodyImpacts: "body_impact",
+	surfaceContacts: "surface_contact", surfaceShapeContacts: "surface_shape_contact", sphereContacts: "sphere_contact", sphereGroups: "sphere_group" };
+const SPHERE_PAIRS = Object.keys(RESULTS).length;
 
 export class World extends Handle {
+	/** As of every object; a recording that runs ends with it. */
+	destroy() {
+		if (this.pointer)
+			this.carom.guard(this, () => { this.release(); return 0; });
+	}
+
+	/** Make a call that changes the world: a recording may hear of it. */
+	change(call) {
+		this.carom.scratch((put, room) => this.carom.guard(this, (address) => call(address, put, room)));
+	}
+
+	id(id, put, call) { return put(idWords([id], call), Uint32Array); }
+
+	// ---- Bodies ----
+
 	/**
-	 * Add a body: { shape } or { parts: [shape with pose, ...] }, kind ("dynamic"), pose (position and quaternion x y z w, seven numbers),
-	 * sensor, continuous, group. Returns its id, [index, generation]; results name the index.
+	 * Add a body: { shape }, or { parts: [shape with pose, ...] }, or { kind: "granular", centres, radii }, with the settings of BodyDef.
+	 * Returns its id, [index, generation].
 	 */
-	addBody({ shape, parts, kind = "dynamic", pose = IDENTITY, sensor = false, continuous = false, group = 0 }) {
-		const list = parts || [shape];
-		if (!list[0])
-			throw new CaromError("addBody: a shape, or parts, are missing", "invalid argument");
-		return this.carom.scratch((put, allocate, read) => {
-			const id = allocate(8);
-			this.carom.check(this.carom.exports.cw_add_body(this.address, word(KINDS, kind, "kind"), put(list.flatMap(shapeNumbers), Float64Array), list.length,
-				parts ? 1 : 0, put(pose, Float64Array), (sensor ? 1 : 0) | (continuous ? 2 : 0), group, id));
+	addBody({ shape, parts, centres, radii, ...members }) {
+		if (!shape && !parts && members.kind !== "granular")
+			throw wrong("addBody: a shape, or parts, are missing");
+		return this.carom.scratch((put, room, read) => {
+			const x = this.carom.exports, at = this.carom.putRecord("body_def", room, x.cw_default_body_def, members, "addBody: "), id = room(8);
+			const place = (field) => at + layoutOf("body_def").members.find((each) => each.field === field).at;
+			if (shape)
+				this.carom.writeShape(place("shape"), shape, "addBody: shape");
+			if (parts)
+				this.carom.writePointers("body_def", at, { parts: this.carom.putParts(room, parts, "addBody: parts"), part_count: parts.length });
+			if (centres || radii)
+				this.writeSpheres(put, at, place, centres, radii);
+			this.carom.guard(this, (address) => x.cw_add_body(address, at, id));
 			return [...read(id, Uint32Array, 2)];
 		});
 	}
 
-	removeBody(id) { this.carom.check(this.carom.exports.cw_remove_body(this.address, id[0], id[1])); }
-
-	setPose(id, pose) { this.setPoses([id], pose); }
-
-	/** Poses [7n] of n bodies, at once. */
-	setPoses(ids, poses) {
-		if (poses.length !== 7 * ids.length)
-			throw new CaromError(`setPoses: ${ids.length} bodies have ${7 * ids.length} numbers, not ${poses.length}`, "invalid argument");
-		this.carom.scratch((put) => this.carom.check(this.carom.exports.cw_set_poses(this.address, ids.length, put(ids.flat(), Uint32Array), put(poses, Float64Array))));
+	writeSpheres(put, at, place, centres, radii) {
+		const count = checkSpheres("addBody", centres, radii), doubles = 1;
+		this.carom.writePointers("body_def", at, { sphere_count: count });
+		this.carom.writePointers("strided", place("centres"), { data: put(centres, Float64Array), type: doubles });
+		this.carom.writePointers("strided", place("radii"), { data: put(radii, Float64Array), type: doubles });
 	}
 
-	getPose(id) {
-		return this.carom.scratch((put, allocate, read) => {
-			const to = allocate(56);
-			this.carom.check(this.carom.exports.cw_get_pose(this.address, id[0], id[1], to));
-			return [...read(to, Float64Array, 7)];
+	removeBody(id) { this.change((world, put) => this.carom.exports.cw_remove_body(world, this.id(id, put, "removeBody"))); }
+
+	isBody(id) { return this.carom.scratch((put) => this.carom.exports.cw_is_body(this.address, this.id(id, put, "isBody")) !== 0); }
+
+	/** Ids of all bodies, sorted by index. */
+	get bodyIds() {
+		const count = this.carom.exports.cw_body_count(this.address);
+		return this.carom.scratch((put, room, read) => {
+			const to = room(8 * count);
+			this.carom.exports.cw_body_ids(this.address, count, to);
+			return pairsOf(read(to, Uint32Array, 2 * count));
 		});
 	}
 
-	/** Find all contacts of the bodies as they are. */
-	step() { this.carom.check(this.carom.exports.cw_step(this.address)); }
+	setPose(id, pose) { this.setMany("setPose", "cw_set_poses", [id], pose, 7); }
 
-	/** Contacts of the last step. a, b are indices of bodies, a < b; the normal takes a out of b. */
-	get contacts() {
-		const n = this.contactNumbers, list = [];
-		for (let i = 0; i < n.length; i += CONTACT_NUMBERS)
-			list.push({ a: n[i], b: n[i + 1], point: [n[i + 2], n[i + 3], n[i + 4]], normal: [n[i + 5], n[i + 6], n[i + 7]], depth: n[i + 8], featureA: n[i + 9],
-				featureB: n[i + 10], kind: n[i + 11], partA: n[i + 12], partB: n[i + 13], age: n[i + 14], pair: n[i + 15] });
-		return list;
+	/** Poses [7n] of n bodies, at once. */
+	setPoses(ids, poses) { this.setMany("setPoses", "cw_set_poses", ids, poses, 7); }
+
+	/** Poses at the beginning and at the end of the coming step, [14n] of n bodies. */
+	setMotions(ids, motions) { this.setMany("setMotions", "cw_set_motions", ids, motions, 14); }
+
+	setMany(call, name, ids, numbers, each) {
+		const words = idWords(ids, call);
+		if (checkNumbers(numbers, `${call}: poses`).length !== each * ids.length)
+			throw wrong(`${call}: ${ids.length} bodies have ${each * ids.length} numbers, not ${numbers.length}`);
+		this.change((world, put) => this.carom.exports[name](world, ids.length, put(words, Uint32Array), put(numbers, Float64Array)));
 	}
 
-	/** Contacts as numbers, 16 of each in the order of `contacts`: quicker where there are many. */
+	getPose(id) { return [...this.getPoses([id])]; }
+
+	/** Poses of n bodies, [7n]. */
+	getPoses(ids) {
+		return this.carom.scratch((put, room, read) => {
+			const to = room(56 * idWords(ids, "getPoses").length);
+			this.carom.check(this.carom.exports.cw_get_poses(this.address, ids.length, put(ids.flat(), Uint32Array), to));
+			return read(to, Float64Array, 7 * ids.length);
+		});
+	}
+
+	/** Whom a body meets; what is left out stays. */
+	setFilter(id, given) {
+		const { category, mask, group } = { ...this.getFilter(id), ...given };
+		for (const [name, type] of [["category", "u64"], ["mask", "u64"], ["group", "i32"]])
+			checkValue(type, { category, mask, group }[name], `setFilter: ${name}`);
+		this.change((world, put) => this.carom.exports.cw_set_filter(world, this.id(id, put, "setFilter"), BigInt(category), BigInt(mask), group));
+	}
+
+	getFilter(id) {
+		return this.carom.scratch((put, room, read) => {
+			const bits = room(16), group = room(4);
+			this.carom.check(this.carom.exports.cw_get_filter(this.address, this.id(id, put, "getFilter"), bits, group));
+			const [category, mask] = read(bits, BigUint64Array, 2);
+			return { category, mask, group: read(group, Int32Array, 1)[0] };
+		});
+	}
+
+	/** Give a rigid body without parts another shape, in place. */
+	setShape(id, shape) {
+		this.change((world, put, room) => this.carom.exports.cw_set_shape(world, this.id(id, put, "setShape"), this.carom.putShape(room, shape, "setShape: shape")));
+	}
+
+	/** Give a body with parts other parts, at most as many. */
+	setParts(id, parts) {
+		this.change((world, put, room) => this.carom.exports.cw_set_parts(world, this.id(id, put, "setParts"), this.carom.putParts(room, parts, "setParts: parts"), parts.length));
+	}
+
+	// ---- What deforms, and spheres ----
+
+	/** Places of the vertices of a deforming body at the end of the coming step, [3n], and, if given, at its beginning. end null: it is put to begin. */
+	setVertices(id, end, begin = null) {
+		const count = this.getVertices(id).length;
+		for (const [name, places] of [["end", end], ["begin", begin]]) {
+			if (places !== null && places !== undefined && checkNumbers(places, `setVertices: ${name}`).length !== count)
+				throw wrong(`setVertices: ${name} has ${places.length} numbers; the body has ${count / 3} vertices, which are ${count}`);
+		}
+		this.change((world, put) => this.carom.exports.cw_set_vertices(world, this.id(id, put, "setVertices"), begin ? put(begin, Float64Array) : 0, end ? put(end, Float64Array) : 0));
+	}
+
+	/** The places set last, [3n]. */
+	getVertices(id) { return this.getPlaces(id, "getVertices", "cw_get_vertices", 3); }
+
+	getPlaces(id, call, name, each) {
+		return this.carom.scratch((put, room, read) => {
+			const [pointer, count] = this.carom.listAt(put, (place) => this.carom.exports[name](this.address, this.id(id, put, call), place));
+			return read(pointer, Float64Array, each * count);
+		});
+	}
+
+	/**
+	 * Give a deforming body another mesh. from [n]: which vertex of the present mesh each new one was, -1: none; left out: those of its number.
+	 * places [3n]: of those that are new.
+	 */
+	setMesh(id, mesh, { from = null, places = null } = {}) {
+		if (!(mesh instanceof Mesh))
+			throw wrong(`setMesh: mesh is ${show(mesh)}; it must be a Mesh`);
+		const count = mesh.report.vertexCount;
+		for (const [name, numbers, each] of [["from", from, 1], ["places", places, 3]]) {
+			if (numbers !== null && checkNumbers(numbers, `setMesh: ${name}`).length !== each * count)
+				throw wrong(`setMesh: ${name} has ${numbers.length} numbers; the mesh has ${count} vertices, which are ${each * count}`);
+		}
+		this.change((world, put) => this.carom.exports.cw_set_mesh(world, this.id(id, put, "setMesh"), mesh.address,
+			from ? put(from, Int32Array) : 0, places ? put(places, Float64Array) : 0));
+	}
+
+	/** Where the spheres of a granular body are, [3n], and, if given, their radii [n]: then there may be another number of them. */
+	setSpheres(id, centres, radii = null) {
+		const count = checkSpheres("setSpheres", centres, radii);
+		this.change((world, put) => this.carom.exports.cw_set_spheres(world, this.id(id, put, "setSpheres"), count, put(centres, Float64Array), radii ? put(radii, Float64Array) : 0));
+	}
+
+	/** The spheres set last: x, y, z, radius of each, [4n]. */
+	getSpheres(id) { return this.getPlaces(id, "getSpheres", "cw_get_spheres", 4); }
+
+	// ---- Steps, results ----
+
+	/** Find all contacts of the bodies as they are, and all impacts on the way from where they were. */
+	step() { this.change((world) => this.carom.exports.cw_step(world)); }
+
+	results(name, which) {
+		return this.carom.readList(name, (place) => { this.carom.exports.cw_results(this.address, which, place); return 0; });
+	}
+
+	/** Contacts as numbers, 16 of each: a, b, point, normal, depth, featureA, featureB, kind, partA, partB, age, pair. Quicker where there are many. */
 	get contactNumbers() {
-		const count = this.carom.exports.cw_contact_count(this.address);
-		return this.carom.scratch((put, allocate, read) => {
-			const to = allocate(8 * CONTACT_NUMBERS * count);
-			this.carom.exports.cw_get_contacts(this.address, to);
-			return read(to, Float64Array, CONTACT_NUMBERS * count);
+		return this.carom.scratch((put, room, read) => {
+			const count = this.carom.listAt(put, (place) => { this.carom.exports.cw_results(this.address, 0, place); return 0; })[1], to = room(128 * count);
+			this.carom.exports.cw_contact_numbers(this.address, to);
+			return read(to, Float64Array, 16 * count);
 		});
 	}
 
 	/** 16 hexadecimal digits; equal for equal contacts, on every machine. */
-	get contactHash() {
-		return this.carom.scratch((put, allocate, read) => {
-			const to = allocate(8);
-			this.carom.exports.cw_hash_contacts(this.address, to);
-			return read(to, BigUint64Array, 1)[0].toString(16).padStart(16, "0");
+	get contactHash() { return hashText(this.carom.exports.cw_hash_contacts(this.address)); }
+
+	/** carom_world_hash as 16 hexadecimal digits: of all contacts and impacts of the last step. */
+	get hash() { return hashText(this.carom.exports.cw_hash(this.address)); }
+
+	/** Pairs of touching spheres: numbers a0, b0, a1, b1, ...; sphereGroups tells whose they are. */
+	get spherePairs() {
+		return this.carom.scratch((put, room, read) => {
+			const [pointer, count] = this.carom.listAt(put, (place) => { this.carom.exports.cw_results(this.address, SPHERE_PAIRS, place); return 0; });
+			return read(pointer, Uint32Array, 2 * count);
 		});
 	}
 
-	/** Pairs in contact: { a, b, firstContact, contactCount }. */
-	get pairs() {
-		const count = this.carom.exports.cw_pair_count(this.address);
-		return this.carom.scratch((put, allocate, read) => {
-			const to = allocate(16 * count), list = [];
-			this.carom.exports.cw_get_pairs(this.address, to);
-			const n = read(to, Int32Array, 4 * count);
-			for (let i = 0; i < n.length; i += 4)
-				list.push({ a: n[i], b: n[i + 1], firstContact: n[i + 2], contactCount: n[i + 3] });
-			return list;
+	/** Counts, times and memory of the last step. */
+	get stats() {
+		return this.carom.scratch((put, room) => {
+			const to = room(layoutOf("stats").size);
+			this.carom.exports.cw_stats(this.address, to);
+			return this.carom.readRecord("stats", to);
 		});
 	}
+
+	/** Store the impulse of a contact, by its number in contacts: the contact that matches it in the next step hands it back. */
+	setImpulse(contact, impulse) {
+		if (checkNumbers(impulse, "setImpulse: impulse").length !== 3)
+			throw wrong(`setImpulse: impulse has ${impulse.length} numbers; it must have 3`);
+		checkValue("i32", contact, "setImpulse: contact");
+		this.change((world, put) => this.carom.exports.cw_set_impulse(world, contact, put(impulse, Float32Array)));
+	}
+
+	/** Store a number with a pair, by its number in pairs, until the pair ends. */
+	setPairData(pair, data) {
+		checkValue("i32", pair, "setPairData: pair");
+		checkValue("u64", data, "setPairData: data");
+		this.change((world) => this.carom.exports.cw_set_pair_data(world, pair, BigInt(data)));
+	}
+
+	// ---- Queries ----
 
 	/** The first hit of a ray, or null. */
 	castRay(origin, direction, { tMin = 0, tMax = Infinity } = {}) {
-		return this.carom.scratch((put, allocate, read) => {
-			const to = allocate(8 * 13);
-			this.carom.check(this.carom.exports.cw_cast_ray(this.address, put([...origin, ...direction, tMin, tMax], Float64Array), to));
-			const n = read(to, Float64Array, 13);
-			return n[0] ? { body: [n[1], n[2]], t: n[3], point: [...n.slice(4, 7)], normal: [...n.slice(7, 10)], triangle: n[10], part: n[11], backFace: !!n[12] } : null;
-		});
+		return this.carom.readFound("ray_hit", (found, to, put) =>
+			this.carom.exports.cw_cast_ray(this.address, put([...origin, ...direction, tMin, tMax], Float64Array), found, to));
 	}
 
 	/** The nearest point of all bodies, or null; its distance is negative inside of a body. */
 	closestPoint(point, maxDistance = Infinity) {
-		return this.carom.scratch((put, allocate, read) => {
-			const to = allocate(8 * 12);
-			this.carom.check(this.carom.exports.cw_closest_point(this.address, ...point, maxDistance, to));
-			const n = read(to, Float64Array, 12);
-			return n[0] ? { body: [n[1], n[2]], point: [...n.slice(3, 6)], normal: [...n.slice(6, 9)], distance: n[9], triangle: n[10], part: n[11] } : null;
-		});
+		return this.carom.readFound("closest_point", (found, to, put) =>
+			this.carom.exports.cw_closest_point(this.address, put(point, Float64Array), maxDistance, found, to));
 	}
 
 	/** Ids of the bodies whose boxes overlap a box. */
 	overlapBox(lower, upper) {
-		return this.listBodies((put, capacity, ids, count) => this.carom.exports.cw_overlap_box(this.address, put([...lower, ...upper], Float64Array), capacity, ids, count));
+		return this.listBodies((put, room, ...list) => this.carom.exports.cw_overlap_box(this.address, put([...lower, ...upper], Float64Array), ...list));
 	}
 
 	/** Ids of the bodies that a shape at a pose overlaps. */
 	overlapShape(shape, pose = IDENTITY) {
-		return this.listBodies((put, capacity, ids, count) =>
-			this.carom.exports.cw_overlap_shape(this.address, put(shapeNumbers(shape), Float64Array), put(pose, Float64Array), capacity, ids, count));
+		return this.listBodies((put, room, ...list) => this.carom.exports.cw_overlap_shape(this.address, this.carom.putShape(room, shape, "overlapShape: shape"),
+			putPose(put, pose, "overlapShape: pose"), ...list));
 	}
 
 	listBodies(call) {
 		for (let capacity = 64;;) {
-			const found = this.carom.scratch((put, allocate, read) => {
-				const ids = allocate(8 * capacity), count = put([0], Int32Array);
-				this.carom.check(call(put, capacity, ids, count));
-				const n = read(count, Int32Array, 1)[0], words = read(ids, Uint32Array, 2 * Math.min(n, capacity)), list = [];
-				for (let i = 0; i < words.length; i += 2)
-					list.push([words[i], words[i + 1]]);
-				return { n, list };
+			const found = this.carom.scratch((put, room, read) => {
+				const ids = room(8 * capacity), count = put([0], Int32Array);
+				this.carom.check(call(put, room, capacity, ids, count));
+				const n = read(count, Int32Array, 1)[0];
+				return { n, list: pairsOf(read(ids, Uint32Array, 2 * Math.min(n, capacity))) };
 			});
 			if (found.n <= capacity)
 				return found.list;
 			capacity = found.n;
 		}
 	}
-}
 
-/** Records that a call of the module allocates: an array of doubles. */
-function readRecords(carom, numbers, call) {
-	return carom.scratch((put, allocate, read) => {
-		const place = put([0, 0], Uint32Array);
-		const result = call(place, place + 4), [pointer, count] = read(place, Uint32Array, 2);
+	// ---- Snapshots, recordings ----
+
+	/** A new Snapshot of the world as it is. save() reuses one without taking memory. */
+	snapshot() {
+		const made = this.emptySnapshot();
+		this.saveInto(made);
+		return made;
+	}
+
+	/** Replace the content of a snapshot by the world as it is. */
+	save(snapshot) { this.change((world) => this.carom.exports.cw_save(world, addressOf(snapshot, "save"))); }
+
+	/** Put the world back into the state of a snapshot, whatever has been done since. */
+	restore(snapshot) { this.change((world) => this.carom.exports.cw_restore(world, addressOf(snapshot, "restore"))); }
+
+	/** A snapshot of the bytes that Snapshot.save made; the world must have equal bodies, added and removed in the same order. */
+	loadSnapshot(data) {
+		const bytes = bytesOf(data, "loadSnapshot: data"), made = this.emptySnapshot();
+		return this.orDestroy(made, () => this.change((world, put) => this.carom.exports.cw_snapshot_load(made.address, put(bytes, Uint8Array), bytes.length)));
+	}
+
+	emptySnapshot() {
+		return this.carom.make(Snapshot, (pointer) => this.carom.exports.cw_destroy_snapshot(pointer), (place) => this.carom.exports.cw_create_snapshot(this.address, place));
+	}
+
+	saveInto(made) { this.orDestroy(made, () => this.save(made)); }
+
+	orDestroy(made, call) {
 		try {
-			carom.check(result);
-			return read(pointer, Float64Array, numbers * count);
-		} finally {
-			carom.exports.cw_free(pointer);
+			call();
+		} catch (reason) {
+			made.destroy();
+			throw reason;
 		}
-	});
+		return made;
+	}
+
+	/**
+	 * Hand every following call that changes the world, and a hash of each step, to write(bytes), which returns false to give up; null ends it.
+	 * carom.replay() runs the bytes, all in a row.
+	 */
+	record(write) {
+		const given = this.carom.checkFunction(write, "record: write"), functions = this.functions;
+		if (functions.write && given)
+			this.carom.guard(this, (address) => { this.carom.exports.cw_record(address, 0); return 0; });
+		if (given)
+			functions.write = given;
+		try {
+			this.change((world) => this.carom.exports.cw_record(world, given ? 1 : 0));
+		} catch (reason) {
+			functions.write = null;
+			throw reason;
+		}
+		functions.write = given;
+	}
 }
 
-const FEATURES = ["vertex-face", "edge-edge"];
+for (const [index, [list, name]] of Object.entries(RESULTS).entries())
+	Object.defineProperty(World.prototype, list, { get() { return this.results(name, index); } });
+
+function addressOf(snapshot, call) {
+	if (!(snapshot instanceof Snapshot))
+		throw wrong(`${call}: snapshot is ${show(snapshot)}; it must be a Snapshot`);
+	return snapshot.address;
+}
+
+/** How many spheres centres, and radii where they are given, stand for. */
+function checkSpheres(call, centres, radii) {
+	const count = checkNumbers(centres, `${call}: centres`).length / 3;
+	if (count % 1 || (radii !== null && checkNumbers(radii, `${call}: radii`).length !== count))
+		throw wrong(`${call}: ${radii ? `${radii.length} radii, and ` : ""}${centres.length} coordinates`);
+	return count;
+}
+
+function pairsOf(words) {
+	const list = [];
+	for (let i = 0; i < words.length; i += 2)
+		list.push([words[i], words[i + 1]]);
+	return list;
+}
+
+/** A state of a world: world.snapshot() makes one, world.save() saves into it, world.restore() goes back to it. */
+export class Snapshot extends Handle {
+	/** 16 hexadecimal digits: worlds that were treated alike have equal ones, on every machine. */
+	get hash() { return hashText(this.carom.exports.cw_snapshot_hash(this.address)); }
+
+	/** Bytes that it holds, without meshes. */
+	get memory() { return this.carom.exports.cw_snapshot_memory(this.address); }
+
+	/** Its content as bytes, for World.loadSnapshot of a module of the same version. */
+	save() {
+		let bytes = null;
+		this.functions = { write: (given) => { bytes = given; } };
+		this.carom.guard(this, (address) => this.carom.exports.cw_snapshot_save(address));
+		return bytes;
+	}
+
+	/** The first thing in which two snapshots differ, { list, field, index, body }, or null. */
+	difference(other) {
+		const theirs = addressOf(other, "difference");
+		return this.carom.scratch((put, room) => {
+			const to = room(layoutOf("snapshot_difference").size);
+			return this.carom.exports.cw_snapshots_differ(this.address, theirs, to) ? this.carom.readRecord("snapshot_difference", to) : null;
+		});
+	}
+}
 
 /** A set of meshes that deform: what sweeps and proximity share. */
 class Surfaces extends Handle {
 	/** Add a mesh: vertices [3n], corners [3m]. self: does it meet itself? Returns its number. */
 	addMesh(vertices, triangles, { self = true } = {}) {
-		return this.carom.scratch((put, allocate, read) => {
+		checkNumbers(vertices, "addMesh: vertices", 3);
+		checkNumbers(triangles, "addMesh: triangles", 3);
+		return this.carom.scratch((put, room, read) => {
 			const number = put([0], Int32Array);
 			this.carom.check(this.addFunction(this.address, put(vertices, Float64Array), vertices.length / 3, put(triangles, Int32Array), triangles.length / 3, self ? 1 : 0, number));
 			(this.counts = this.counts || []).push(vertices.length);
@@ -386,8 +985,8 @@ class Surfaces extends Handle {
 
 	place(call, mesh, vertices) {
 		const count = this.counts && this.counts[mesh];
-		if (count !== vertices.length)
-			throw new CaromError(`mesh ${mesh} has ${count === undefined ? "not been added" : `${count} coordinates, not ${vertices.length}`}`, "invalid argument");
+		if (checkNumbers(vertices, "vertices").length !== count)
+			throw wrong(`mesh ${mesh} has ${count === undefined ? "not been added" : `${count} coordinates, not ${vertices.length}`}`);
 		this.carom.scratch((put) => this.carom.check(call(this.address, mesh, put(vertices, Float64Array))));
 	}
 }
@@ -399,13 +998,7 @@ export class Sweep extends Surfaces {
 	moveMesh(mesh, vertices) { this.place(this.carom.exports.cw_sweep_move, mesh, vertices); }
 
 	/** All impacts of the step. */
-	find() {
-		const n = readRecords(this.carom, HIT_NUMBERS, (to, count) => this.carom.exports.cw_sweep_find(this.address, to, count)), list = [];
-		for (let i = 0; i < n.length; i += HIT_NUMBERS)
-			list.push({ kind: FEATURES[n[i]], status: ["impact", "touching", "undecided"][n[i + 1]], meshA: n[i + 2], meshB: n[i + 3], vertices: [...n.slice(i + 4, i + 8)],
-				time: n[i + 8], weights: [...n.slice(i + 9, i + 13)], normal: [...n.slice(i + 13, i + 16)] });
-		return list;
-	}
+	find() { return this.carom.readList("sweep_hit", (place) => this.carom.exports.cw_sweep_find(this.address, place)); }
 }
 
 export class Proximity extends Surfaces {
@@ -415,25 +1008,39 @@ export class Proximity extends Surfaces {
 
 	/** All pairs of a vertex and a face, and of two edges, that are nearer than a distance. */
 	find(distance) {
-		const n = readRecords(this.carom, NEAR_NUMBERS, (to, count) => this.carom.exports.cw_proximity_find(this.address, distance, to, count)), list = [];
-		for (let i = 0; i < n.length; i += NEAR_NUMBERS)
-			list.push({ kind: FEATURES[n[i]], type: ["vertex-vertex", "vertex-edge", "vertex-face", "edge-edge"][n[i + 1]], meshA: n[i + 2], meshB: n[i + 3],
-				vertices: [...n.slice(i + 4, i + 8)], weights: [...n.slice(i + 8, i + 12)], pointA: [...n.slice(i + 12, i + 15)], pointB: [...n.slice(i + 15, i + 18)],
-				distance: Math.sqrt(n[i + 18]), gap: n[i + 19] });
-		return list;
+		return this.carom.readList("proximity_pair", (place) => this.carom.exports.cw_proximity_find(this.address, distance, place))
+			.map(({ distance2, ...pair }) => ({ ...pair, distance: Math.sqrt(distance2) }));
 	}
 }
 
 export class Spheres extends Handle {
 	/** Touching pairs: a Uint32Array of numbers a0, b0, a1, b1, ... with a < b. centres [3n], radii [n]. */
 	findPairs(centres, radii) {
-		if (centres.length !== 3 * radii.length)
-			throw new CaromError(`findPairs: ${radii.length} radii, and ${centres.length} coordinates`, "invalid argument");
-		return this.carom.scratch((put, allocate, read) => {
-			const place = put([0, 0], Uint32Array);
-			this.carom.check(this.carom.exports.cw_spheres_find(this.address, put(centres, Float64Array), put(radii, Float64Array), radii.length, place, place + 4));
-			const [pointer, count] = read(place, Uint32Array, 2);
+		return this.carom.scratch((put, room, read) => {
+			this.update("findPairs", put, centres, radii);
+			const [pointer, count] = this.carom.listAt(put, (place) => this.carom.exports.cw_spheres_find(this.address, place));
 			return read(pointer, Uint32Array, 2 * count);
+		});
+	}
+
+	update(call, put, centres, radii) {
+		const count = checkSpheres(call, centres, radii);
+		this.carom.check(this.carom.exports.cw_spheres_update(this.address, put(centres, Float64Array), put(radii, Float64Array), count));
+	}
+
+	/**
+	 * Sum forces over touching spheres: force(a, b, direction, overlap) is what b does to a, [x, y, z] or { force, torque }, and is called for both
+	 * orders of a pair. Returns { forces, torques }, [3n] each.
+	 */
+	sumForces(centres, radii, force) {
+		this.functions = { force: this.carom.checkFunction(force, "sumForces: force") };
+		if (!force)
+			throw wrong("sumForces: force is missing");
+		return this.carom.scratch((put, room, read) => {
+			const zeros = new Float64Array(checkNumbers(centres, "sumForces: centres").length), forces = put(zeros, Float64Array), torques = put(zeros, Float64Array);
+			this.update("sumForces", put, centres, radii);
+			this.carom.guard(this, (address) => this.carom.exports.cw_spheres_sum(address, forces, torques));
+			return { forces: read(forces, Float64Array, zeros.length), torques: read(torques, Float64Array, zeros.length) };
 		});
 	}
 }

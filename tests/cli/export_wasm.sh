@@ -1,6 +1,6 @@
 #!/bin/bash
-# The npm package in Node, and pages whose contacts it finds again: equal, bit for bit, to those that the command finds. Skipped unless
-# ./dev wasm has made the module. CAROM_PACKAGE: its folder.
+# The npm package in Node, its recordings in the command, and pages whose contacts it finds again: equal, bit for bit, to those that the command
+# finds. Skipped unless ./dev wasm has made the module. CAROM_PACKAGE: its folder.
 source "$(dirname "$0")/common.bash"
 source "$CAROM_SOURCE/tests/cli/export_scenes.bash"
 
@@ -13,6 +13,13 @@ export_scenes
 "$CAROM" run "$CAROM_SOURCE/scenes/convex.json" --steps 40 --out convex --no-picture > run.out 2> run.err || fail "convex does not run: $(cat run.err)"
 for name in bodies convex; do "$CAROM" export $name --module "$package/carom.wasm" --checks 8 -o $name.html 2> err || fail "$name: $(cat err)"; done
 node "$CAROM_SOURCE/tests/wasm/package.mjs" "$package" bodies.html convex.html
+
+# Worlds with cloth, solids and spheres: what they record the command replays, hash for hash, and the other way about.
+node "$CAROM_SOURCE/tests/wasm/layouts.mjs" "$package" "$CAROM_SOURCE"
+expect 0 out '.' replay convex/recording.h5 --record convex_calls.rec
+node "$CAROM_SOURCE/tests/wasm/world.mjs" "$package" "$work" convex_calls.rec
+while read -r name hash; do expect 0 out "with the recorded results, hash $hash" replay "$name.rec"; done < hashes.txt
+same "recordings replayed" "$(wc -l < hashes.txt)" 3
 
 expect 1 err 'bodies.json: is no module of WebAssembly' export bodies --module bodies.json -o page.html
 expect 1 err 'nowhere.wasm' export bodies --module nowhere.wasm -o page.html

@@ -5,19 +5,10 @@ import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { readFileSync } from 'node:fs';
 import { readPage, readTrack } from '../browser/page.mjs';
+import { close, corners, load, randomNumbers, sides } from './support.mjs';
 
 const [folder, ...pages] = process.argv.slice(2);
-const { loadCarom, CaromError } = await import(pathToFileURL(`${folder}/carom.js`));
-const carom = await loadCarom();
-const close = (a, b, most = 1e-6) => assert.ok(Math.abs(a - b) <= most, `${a} instead of ${b}`);
-const refuses = (call, words, code = 'invalid argument') => assert.throws(call, (e) => e instanceof CaromError && e.code === code && words.test(e.message));
-
-// A cube of side 2.
-const corners = [], sides = [];
-for (let i = 0; i < 8; i++)
-	corners.push(i & 1 ? 1 : -1, i & 2 ? 1 : -1, i & 4 ? 1 : -1);
-for (const [a, b, c, d] of [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]])
-	sides.push(a, b, c, a, c, d);
+const { carom, refuses } = await load(folder);
 
 const start = carom.memoryInUse;
 const cube = carom.createMesh(corners, sides), report = cube.report;
@@ -88,8 +79,7 @@ close(found[0].distance, 0.25);
 
 // Spheres, beside all pairs.
 const n = 2000, centres = new Float64Array(3 * n), radii = new Float64Array(n);
-let seed = 1;
-const random = () => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 4294967296;
+const random = randomNumbers();
 for (let i = 0; i < 3 * n; i++)
 	centres[i] = random();
 for (let i = 0; i < n; i++)
@@ -149,5 +139,9 @@ for (const path of pages) {
 	assert.ok(contacts > 0, 'the frames have contacts');
 	console.log(`${path}: ${checks.length / 3} frames, ${contacts} contacts, equal; processor time of a frame ${Math.min(...times).toFixed(1)} to ${Math.max(...times).toFixed(1)} ms`);
 }
+// The programs of the package's page run as they stand there.
+for (const [, program] of readFileSync(`${folder}/README.md`, 'utf8').matchAll(/```js\n(.*?)```/gs))
+	await import('data:text/javascript,' + encodeURIComponent(program.replace('"carom-collision"', `"${pathToFileURL(`${folder}/carom.js`)}"`)));
+
 const bytes = readFileSync(`${folder}/carom.wasm`);
 console.log(`carom ${carom.version}: all is well; ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzipped`);

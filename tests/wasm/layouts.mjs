@@ -1,0 +1,73 @@
+// node layouts.mjs PACKAGE SOURCE: the layouts and words of carom.js are those of the headers, member by member, and carom.d.ts has them all.
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+const [folder, source] = process.argv.slice(2);
+const { LAYOUTS, WORDS, layoutOf } = await import(pathToFileURL(`${folder}/carom.js`));
+const headers = readdirSync(`${source}/include/carom`).filter((name) => name.endsWith('.h')).map((name) => readFileSync(`${source}/include/carom/${name}`, 'utf8')).join('\n')
+	.replace(/\/\/.*$/gm, '').replace(/\s+/g, ' ');
+const types = readFileSync(`${folder}/carom.d.ts`, 'utf8');
+const camel = (name) => name.replace(/_(\w)/g, (all, letter) => letter.toUpperCase());
+const bodyOf = (what, name) => {
+	const found = headers.match(new RegExp(`typedef ${what} carom_${name} \\{(.*?)\\} carom_${name};`));
+	assert.ok(found, `there is no ${what} carom_${name}`);
+	return found[1];
+};
+
+// Which words belong to which enumeration.
+const enumerations = { shape_type: 'SHAPE', body_kind: 'KIND', mesh_sides: 'SIDES', broad_phase: 'BROAD', temporal: 'TEMPORAL', contact_normal: 'NORMAL', contact_kind: 'CONTACT',
+	event_kind: 'EVENT', sweep_kind: 'FEATURES', sweep_status: 'IMPACT', toi_status: 'TOI', proximity_type: 'NEAR', feature: 'FEATURE', sweep_method: 'METHOD', sweep_volume: 'VOLUME',
+	sweep_build: 'BUILD', sweep_test: 'TEST' };
+assert.deepEqual(Object.values(enumerations).sort(), Object.keys(WORDS).sort());
+const laboratory = ['sweep_method', 'sweep_test']; // whose last words need the laboratory
+for (const [name, key] of Object.entries(enumerations)) {
+	const values = bodyOf('enum', name).match(/CAROM_\w+/g), words = WORDS[key];
+	if (!laboratory.includes(name))
+		assert.equal(words.length, values.length, `${key} has not the words of carom_${name}`);
+	words.forEach((word, i) => assert.ok(values[i].toLowerCase().replace(/_/g, '-').endsWith(`-${word}`), `${values[i]} is "${word}"`));
+	assert.ok(key === 'FEATURE' || words.every((word) => types.includes(`"${word}"`)), `carom.d.ts lacks a word of ${key}`); // nobody sees that one
+}
+
+// What a member of C is in a layout.
+function typeOf(type, isPointer, count) {
+	const vectors = { carom_vec3: 'f64*3', carom_quat: 'f64*4', carom_pose: 'f64*7' }, short = type.replace('carom_', '');
+	const scalars = { bool: 'bool', int: 'i32', int32_t: 'i32', uint32_t: 'u32', int64_t: 'i64', uint64_t: 'u64', size_t: 'size', float: 'f32', double: 'f64', carom_body_id: 'id', carom_scalar: 'i32' };
+	if (isPointer)
+		return type === 'char' ? 'text' : 'ptr';
+	if (type === 'char')
+		return `chars*${count}`;
+	return vectors[type] || (scalars[type] || enumerations[short] || short) + (count ? `*${count}` : '');
+}
+
+for (const [name, text] of Object.entries(LAYOUTS)) {
+	const wanted = bodyOf('struct', name).split(';').map((line) => line.trim()).filter(Boolean).flatMap((line) => {
+		const [, type, declarators] = line.match(/^(?:const )?(?:struct )?(\w+) (.*)$/);
+		return declarators.split(',').map((declarator) => {
+			const [, star, member, count] = declarator.trim().match(/^(\*?)\s*(\w+)(?:\[(\d+)\])?$/);
+			return `${member}:${typeOf(type, star === '*', count)}`;
+		});
+	});
+	assert.deepEqual(text.trim().split(/\s+/).map((member) => member.replace(/^-/, '').replace(/=\w+/, '')), wanted, `the layout of carom_${name}`);
+}
+
+// Each record has an interface with all of its members in carom.d.ts.
+const interfaces = { mesh_report: 'MeshReport', mesh_gap: 'MeshGap', shape: 'Shape', sweep_def: 'SweepSettings', world_def: 'WorldSettings', body_def: 'BodyDef', contact: 'Contact', pair: 'Pair',
+	event: 'PairEvent', impact: 'WorldImpact', shape_impact: 'ShapeImpact', body_impact: 'BodyImpact', surface_contact: 'SurfaceContact', surface_shape_contact: 'SurfaceShapeContact',
+	sphere_contact: 'SphereContact', sphere_group: 'SphereGroup', stats: 'Stats', ray_hit: 'RayHit', closest_point: 'ClosestPoint', replay_result: 'Replay', snapshot_difference: 'SnapshotDifference',
+	sweep_hit: 'Impact', proximity_pair: 'NearPair' };
+const hidden = { proximity_pair: ['distance2'] };
+for (const [name, title] of Object.entries(interfaces)) {
+	let text = '', next = title;
+	while (next) { // with the members that it inherits
+		const found = types.match(new RegExp(`export interface ${next}(?: extends (\\w+))? \\{(.*?)\\n?\\}`, 's'));
+		assert.ok(found, `carom.d.ts has no ${next}`);
+		text += found[2];
+		next = found[1];
+	}
+	for (const member of layoutOf(name).members) {
+		if (!member.isInner && !(hidden[name] || []).includes(member.name))
+			assert.match(text, new RegExp(`\\b${camel(member.name)}\\??:`), `carom.d.ts: ${title} has no ${member.name}`);
+	}
+}
+console.log(`${Object.keys(LAYOUTS).length} layouts, ${Object.keys(WORDS).length} enumerations: those of the headers`);

@@ -1,0 +1,320 @@
+// node world.mjs PACKAGE OUTPUT [RECORDING...]: worlds of the npm package with cloth, solids and spheres, functions of the user's, snapshots and
+// recordings. Writes recordings of its own into the folder OUTPUT, for the command to replay, with a file hashes.txt (name, hash); replays those that
+// the command has made.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { close, corners, load, randomNumbers, sheet, sides } from './support.mjs';
+
+const [folder, output, ...recordings] = process.argv.slice(2);
+const { carom, loadCarom, refuses } = await load(folder);
+const start = carom.memoryInUse, cube = carom.createMesh(corners, sides), hashes = [];
+const at = (x, y, z) => [x, y, z, 0, 0, 0, 1];
+const moved = (places, z) => Array.from(places, (c, i) => i % 3 === 2 ? c + z : c);
+
+/** A ball, a sheet above it, a cube that deforms, spheres on both, a floor. */
+function makeScene(settings) {
+	const world = carom.createWorld(settings), { vertices, triangles } = sheet(9, 0), mesh = carom.createMesh(vertices, triangles);
+	const floor = world.addBody({ kind: 'static', shape: { type: 'plane' } });
+	const ball = world.addBody({ shape: { type: 'sphere', radius: 0.5 }, pose: at(0, 0, 0.5), kind: 'kinematic', userData: 2n ** 63n });
+	const cloth = world.addBody({ kind: 'cloth', shape: { type: 'mesh', mesh }, pose: at(0, 0, 1.3), thickness: 0.05 });
+	const solid = world.addBody({ kind: 'deformable', shape: { type: 'mesh', mesh: cube }, pose: at(3, 0, 1), thickness: 0.05, shapeImpacts: false });
+	const grains = world.addBody({ kind: 'granular', centres: [3, 0, 2.05, 3.5, 0, 2.15, 0.3, 0.3, 0.05], radii: [0.1, 0.1, 0.1] });
+	mesh.destroy();
+	return { world, floor, ball, cloth, solid, grains };
+}
+
+// Cloth: impacts with the ball on the way, and surface contacts at the end.
+const scene = makeScene(), { world, ball, cloth, solid, grains } = scene;
+const first = world.getVertices(cloth);
+assert.equal(first.length, 3 * 81);
+close(first[2], 1.3);
+world.step();
+assert.equal(world.shapeImpacts.length, 0);
+world.setVertices(cloth, moved(first, -0.4));
+world.step();
+assert.ok(world.shapeImpacts.length > 0);
+for (const impact of world.shapeImpacts) {
+	assert.deepEqual([impact.bodyA, impact.bodyB, impact.a, impact.b], [cloth, ball, cloth[0], ball[0]]);
+	assert.equal(impact.userDataB, 2n ** 63n);
+	assert.ok(impact.time >= 0 && impact.time <= 1);
+}
+close(Math.min(...world.shapeImpacts.map((impact) => impact.time)), 0.75, 0.01);
+close(Math.max(...world.getVertices(cloth).filter((c, i) => i % 3 === 2)), 0.9);
+const held = world.surfaceShapeContacts;
+assert.ok(held.length > 0);
+for (const contact of held) {
+	assert.deepEqual(contact.bodyA, cloth);
+	close(contact.thickness, 0.025);
+	assert.ok(contact.distance < contact.thickness);
+	close(contact.weights.reduce((sum, w) => sum + w, 0), 1);
+}
+const middle = held.find((contact) => contact.vertices[0] === 40 && contact.vertices[1] === -1);
+close(middle.distance, -0.1);
+close(middle.normal[2], 1);
+
+// A sheet upon the cube that deforms: contacts of surfaces with surfaces, kept from step to step.
+const { vertices: flat, triangles: flatCorners } = sheet(3, 0), small = carom.createMesh(flat, flatCorners);
+const upper = world.addBody({ kind: 'cloth', shape: { type: 'mesh', mesh: small }, pose: at(3, 0, 2.3), thickness: 0.05 });
+world.step();
+world.setVertices(upper, moved(world.getVertices(upper), -0.28));
+world.step();
+world.step();
+assert.ok(world.surfaceContacts.length > 0);
+for (const contact of world.surfaceContacts) {
+	assert.ok(['vertex-face', 'edge-edge'].includes(contact.kind) && !contact.through && contact.age === 1);
+	close(contact.distance, 0.02);
+	close(contact.thickness, 0.05);
+}
+// Through it: impacts, and contacts that remember the side.
+world.setVertices(upper, moved(world.getVertices(upper), -0.05));
+world.step();
+assert.ok(world.impacts.length > 0 && world.impacts.every((impact) => ['vertex-face', 'edge-edge'].includes(impact.kind)));
+assert.ok(world.surfaceContacts.some((contact) => contact.through && contact.distance < 0));
+
+// Another mesh in place: its middle is new.
+const { vertices: fine, triangles: fineCorners } = sheet(4, 0), finer = carom.createMesh(fine, fineCorners), from = new Int32Array(16).fill(-1);
+from[0] = 0;
+world.setMesh(upper, finer, { from, places: moved(fine, 2.5) });
+assert.equal(world.getVertices(upper).length, 48);
+close(world.getVertices(upper)[5], 2.5);
+close(world.getVertices(upper)[2], 1.97);
+world.step();
+
+// Spheres: with the solid, the cloth, the floor and each other.
+assert.deepEqual([...world.spherePairs], []);
+world.setSpheres(grains, [3, 0, 2.05, 3.1, 0, 2.15, 0.3, 0.3, 0.95], [0.1, 0.1, 0.1]);
+world.step();
+assert.deepEqual([...world.spherePairs], [0, 1]);
+assert.deepEqual(world.sphereGroups.map((group) => [group.bodyA, group.bodyB, group.firstPair, group.pairCount]), [[grains, grains, 0, 1]]);
+assert.ok(world.sphereContacts.some((contact) => contact.b === cloth[0] && contact.sphere === 2 && contact.triangle >= 0));
+const rests = world.sphereContacts.find((contact) => contact.b === solid[0] && contact.sphere === 0);
+close(rests.depth, 0.05);
+close(rests.normal[2], 1);
+refuses(() => world.setSpheres(grains, [0, 0, 9, 0, 0, 0.05]), /count/);
+world.setSpheres(grains, [0, 0, 9], [0.5]);
+assert.deepEqual([...world.getSpheres(grains)], [0, 0, 9, 0.5]);
+
+// What is wrong is named.
+refuses(() => world.setVertices(cloth, [0, 0, 0]), /end has 3 numbers; the body has 81 vertices, which are 243/);
+refuses(() => world.setVertices(cloth, null, [0, 0, 0]), /begin has 3 numbers/);
+refuses(() => world.setVertices(cloth, 3), /end is 3; it must be an array of numbers/);
+refuses(() => world.setVertices(cloth, moved(first, NaN)), /end/);
+refuses(() => world.setVertices(ball, [0, 0, 0]), /./);
+refuses(() => world.getVertices([99, 1]), /./, 'invalid body');
+refuses(() => world.getVertices(7), /getVertices: an id is 7; it must be \[index, generation\]/);
+refuses(() => world.setMesh(cloth, null), /mesh is null; it must be a Mesh/);
+refuses(() => world.setMesh(cloth, small, { from: [0] }), /from has 1 numbers; the mesh has 9 vertices/);
+refuses(() => world.setMesh(cloth, small, { from: new Array(9).fill(99) }), /from/);
+refuses(() => world.setSpheres(grains, [0, 0]), /setSpheres: 2 coordinates/);
+refuses(() => world.setSpheres(grains, [0, 0, 0], [1, 1]), /2 radii, and 3 coordinates/);
+refuses(() => world.setSpheres(grains, [0, 0, 0], [-1]), /radii/);
+refuses(() => world.setSpheres(cloth, [0, 0, 0], [1]), /./);
+refuses(() => world.addBody({ kind: 'granular', centres: [0, 0, 0] }), /radii is undefined/);
+refuses(() => world.addBody({ kind: 'granular', radii: [1] }), /centres is undefined/);
+refuses(() => world.addBody({ kind: 'cloth', shape: { type: 'sphere', radius: 1 } }), /shape/);
+refuses(() => world.addBody({ kind: 'cloth', shape: { type: 'mesh', mesh: small }, thickness: -1 }), /thickness/);
+refuses(() => world.addBody({ kind: 'cloth', shape: { type: 'mesh', mesh: small }, thickness: 'thin' }), /addBody: thickness is "thin"; it must be a number/);
+refuses(() => world.addBody({ kind: 'jelly', shape: { type: 'mesh', mesh: small } }), /kind is "jelly": it is one of "static"/);
+refuses(() => world.addBody({ shape: { type: 'sphere', radius: 1 }, colour: 3 }), /addBody: there is no setting colour/);
+refuses(() => world.addBody({ shape: { type: 'sphere', radius: 1, colour: 3 } }), /addBody: shape\.there is no setting colour/);
+refuses(() => world.addBody({ shape: { type: 'sphere', radius: 1 }, sensor: 1 }), /sensor is 1; it must be true or false/);
+refuses(() => world.addBody({ shape: { type: 'sphere', radius: 1 }, mask: -1 }), /mask is -1; it must be a bigint/);
+refuses(() => world.addBody({ shape: { type: 'sphere', radius: 1 }, pose: [1, 2, 3] }), /pose has 3 numbers; it must have 7/);
+refuses(() => world.addBody({ parts: [{ type: 'sphere', radius: 1 }, 3] }), /parts\[1\] is 3; it must be a shape/);
+refuses(() => carom.createWorld({ sweep: 3 }), /createWorld: sweep is 3/);
+refuses(() => carom.createWorld({ sweep: { tolerance: -1 } }), /tolerance/);
+refuses(() => carom.createWorld({ maxContactsPerPair: 1.5 }), /maxContactsPerPair is 1.5; it must be a whole number/);
+refuses(() => carom.createWorld({ memoryBudget: 1 }), /./, 'over budget');
+
+// Events, data of pairs, impulses, filters, motions, shapes in place.
+const plain = carom.createWorld(), ground = plain.addBody({ kind: 'static', shape: { type: 'plane' }, category: 2 });
+const bullet = plain.addBody({ shape: { type: 'sphere', radius: 0.1 }, pose: at(0, 0, 0.05), continuous: true, userData: 7 });
+plain.step();
+assert.deepEqual(plain.events.map(({ kind, bodyA, bodyB, userDataB }) => ({ kind, bodyA, bodyB, userDataB })), [{ kind: 'begin', bodyA: ground, bodyB: bullet, userDataB: 7n }]);
+plain.setPairData(0, 12345678901234567890n);
+plain.setImpulse(0, [0, 0, 5]);
+plain.step();
+assert.equal(plain.pairs[0].userData, 12345678901234567890n);
+assert.deepEqual(plain.contacts[0].impulse, [0, 0, 5]);
+assert.equal(plain.contacts[0].kind, 'volumes');
+assert.equal(plain.contactNumbers.length, 16);
+plain.setMotions([bullet], [...at(0, 0, 3), ...at(0, 0, -1)]);
+plain.step();
+close(plain.bodyImpacts[0].time, 2.9 / 4, 0.001);
+assert.equal(plain.events.length, 1);
+assert.equal(plain.stats.step, 3);
+plain.setFilter(bullet, { mask: 1 });
+assert.deepEqual(plain.getFilter(bullet), { category: 1n, mask: 1n, group: 0 });
+plain.step();
+assert.equal(plain.contacts.length, 0);
+plain.setFilter(bullet, { mask: 2n ** 64n - 1n });
+plain.setShape(bullet, { type: 'box', halfExtents: [1, 1, 1] });
+plain.setPose(bullet, at(0, 0, 0.9));
+plain.step();
+assert.equal(plain.contacts.length, 4);
+const parts = plain.addBody({ parts: [{ type: 'sphere', radius: 0.1, pose: at(5, 0, 0) }, { type: 'sphere', radius: 0.1 }] });
+plain.setParts(parts, [{ type: 'sphere', radius: 0.2, pose: at(5, 0, 0) }]);
+plain.step();
+close(plain.contacts.find((contact) => contact.b === parts[0]).depth, 0.2);
+assert.deepEqual(plain.bodyIds, [ground, bullet, parts]);
+assert.deepEqual([plain.isBody(parts), plain.isBody([0, 0])], [true, false]);
+assert.equal(plain.getPoses([ground, bullet])[9], 0.9);
+refuses(() => plain.setMotions([bullet], at(0, 0, 0)), /1 bodies have 14 numbers, not 7/);
+refuses(() => plain.setImpulse(99, [0, 0, 0]), /./);
+refuses(() => plain.setImpulse(0, [0, 0]), /impulse has 2 numbers; it must have 3/);
+refuses(() => plain.setPairData(0, 1.5), /data is 1.5/);
+refuses(() => plain.setFilter(bullet, { group: 'a' }), /setFilter: group is "a"/);
+refuses(() => plain.setPoses([bullet, 3], [...at(0, 0, 0), ...at(0, 0, 0)]), /an id is 3/);
+plain.destroy();
+
+// Filters: what they are asked, what they leave out, what they throw, and what they may not do.
+const asked = [];
+let answer = true;
+const filtered = carom.createWorld({ pairFilter: (...given) => { asked.push(given); return answer; }, contactFilter: (contact, a, b) => { asked.push([contact, a, b]); return contact.point[0] > 0; } });
+const below = filtered.addBody({ kind: 'static', shape: { type: 'plane' } }), box = filtered.addBody({ shape: { type: 'box', halfExtents: [1, 1, 1] }, pose: at(0, 0, 0.9), userData: 9 });
+filtered.step();
+assert.deepEqual(asked[0], [below, box, 0n, 9n]);
+assert.deepEqual([asked.length, asked[1][0].bodyB, asked[1][2]], [5, box, 9n]);
+close(asked[1][0].depth, 0.1);
+assert.equal(filtered.contacts.length, 2);
+answer = false;
+filtered.step();
+assert.equal(filtered.contacts.length, 0);
+filtered.destroy();
+for (const call of [(w) => w.step(), (w) => w.contacts, (w) => w.destroy(), (w) => w.castRay([0, 0, 1], [0, 0, 1])]) {
+	const own = carom.createWorld({ pairFilter: () => call(own) });
+	own.addBody({ kind: 'static', shape: { type: 'plane' } });
+	own.addBody({ shape: { type: 'sphere', radius: 1 } });
+	refuses(() => own.step(), /another call is using this World/);
+	own.destroy();
+}
+const thrower = carom.createWorld({ contactFilter: () => { throw new RangeError('lost'); } }), inner = carom.createWorld({ pairFilter: () => { throw new RangeError('inner'); } });
+for (const each of [thrower, inner]) {
+	each.addBody({ kind: 'static', shape: { type: 'plane' } });
+	each.addBody({ shape: { type: 'sphere', radius: 1 } });
+}
+for (let i = 0; i < 3; i++)
+	assert.throws(() => thrower.step(), (e) => e instanceof RangeError && e.message === 'lost');
+const outer = carom.createWorld({ pairFilter: () => { assert.throws(() => inner.step(), /inner/); return false; } });
+outer.addBody({ kind: 'static', shape: { type: 'plane' } });
+outer.addBody({ shape: { type: 'sphere', radius: 1 } });
+outer.step();
+assert.equal(outer.contacts.length, 0);
+for (const each of [thrower, inner, outer])
+	each.destroy();
+refuses(() => carom.createWorld({ pairFilter: 3 }), /createWorld: pairFilter is 3; it must be a function/);
+
+// Forces of spheres.
+const grainsAlone = carom.createSpheres(), line = [0, 0, 0, 1.5, 0, 0, 9, 0, 0], seen = [];
+const { forces, torques } = grainsAlone.sumForces(line, [1, 1, 1], (a, b, direction, overlap) => {
+	seen.push([a, b, ...direction, overlap]);
+	return { force: direction.map((c) => 10 * overlap * c), torque: [0, 0, a] };
+});
+assert.deepEqual(seen, [[0, 1, -1, 0, 0, 0.5], [1, 0, 1, 0, 0, 0.5]]);
+assert.deepEqual([[...forces], [...torques]], [[-5, 0, 0, 5, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 0, 0, 0]]);
+assert.throws(() => grainsAlone.sumForces(line, [1, 1, 1], () => { throw new RangeError('force'); }), RangeError);
+refuses(() => grainsAlone.sumForces(line, [1, 1, 1], () => grainsAlone.findPairs(line, [1, 1, 1])), /another call is using this Spheres/);
+refuses(() => grainsAlone.sumForces(line, [1, 1, 1]), /force is missing/);
+grainsAlone.destroy();
+
+/** Move everything of a scene a little, as the random numbers say. */
+function shake({ world: w, cloth: c, solid: s, grains: g, ball: b }, random) {
+	w.setVertices(c, w.getVertices(c).map((x) => x + 0.04 * random() - 0.02 - 0.01 * Math.sign(x)));
+	w.setVertices(s, w.getVertices(s).map((x) => x + 0.02 * random() - 0.01));
+	const spheres = w.getSpheres(g), centres = [];
+	spheres.forEach((x, i) => i % 4 === 3 || centres.push(x + 0.1 * random() - 0.05));
+	w.setSpheres(g, centres);
+	w.setPose(b, at(0.2 * random(), 0, 0.5 + 0.5 * random()));
+	w.step();
+}
+
+// Snapshots: back, and on again; as bytes in another world of another module.
+const back = makeScene(), random = randomNumbers(5);
+for (let i = 0; i < 5; i++)
+	shake(back, random);
+const snapshot = back.world.snapshot(), then = back.world.hash, bytes = snapshot.save(), later = randomNumbers(6), trail = [];
+for (let i = 0; i < 5; i++) {
+	shake(back, later);
+	trail.push(back.world.hash);
+}
+assert.ok(new Set([then, ...trail]).size === 6);
+const added = back.world.addBody({ shape: { type: 'sphere', radius: 1 } });
+assert.equal(snapshot.difference(back.world.snapshot()).list, 'bodies');
+back.world.restore(snapshot);
+assert.equal(back.world.isBody(added), false);
+assert.equal(back.world.hash, then);
+assert.equal(snapshot.difference(back.world.snapshot()), null);
+assert.equal(back.world.snapshot().hash, snapshot.hash);
+const again = randomNumbers(6);
+assert.deepEqual(trail.map(() => { shake(back, again); return back.world.hash; }), trail);
+const other = makeScene(), loaded = other.world.loadSnapshot(bytes), third = randomNumbers(6);
+other.world.restore(loaded);
+assert.equal(loaded.hash, snapshot.hash);
+assert.deepEqual(trail.map(() => { shake(other, third); return other.world.hash; }), trail);
+assert.ok(snapshot.memory > 1000);
+other.world.save(loaded);
+assert.notEqual(loaded.hash, snapshot.hash);
+for (const wrong of [new Uint8Array(0), bytes.slice(0, -1), bytes.map((byte, i) => i === 100 ? byte ^ 1 : byte)])
+	refuses(() => other.world.loadSnapshot(wrong), /./);
+refuses(() => other.world.loadSnapshot('bytes'), /data is "bytes"; it must be bytes/);
+refuses(() => carom.createWorld().loadSnapshot(bytes), /./);
+refuses(() => carom.createWorld().restore(snapshot), /./);
+refuses(() => world.restore(3), /restore: snapshot is 3; it must be a Snapshot/);
+refuses(() => world.save(null), /save: snapshot is null/);
+
+// Recordings: replayed here, and by the command.
+function record(name, scene_, steps, seed) {
+	const pieces = [], numbers = randomNumbers(seed);
+	scene_.world.record((piece) => { pieces.push(piece); });
+	for (let i = 0; i < steps; i++)
+		shake(scene_, numbers);
+	const hash = scene_.world.hash;
+	scene_.world.record(null);
+	shake(scene_, numbers); // is not heard
+	const recording = Buffer.concat(pieces);
+	assert.deepEqual(carom.replay(recording), { steps, firstDifference: -1, hash });
+	writeFileSync(`${output}/${name}.rec`, recording);
+	hashes.push(`${name} ${hash}`);
+	return recording;
+}
+const recording = record('deforming', makeScene(), 12, 7);
+record('filtered', makeScene({ pairFilter: (a, b) => a[0] + b[0] !== 7, contactFilter: (contact) => contact.depth > 0.01, speculativeDistance: 0.02, sweep: { minSeparation: 1e-3 } }), 8, 8);
+refuses(() => back.world.record(3), /record: write is 3; it must be a function/);
+for (const [wrong, steps] of [[recording.subarray(0, recording.length - 3), 12], [Buffer.from('nothing'), 0], [recording.map((byte, i) => i === recording.length - 100 ? byte ^ 1 : byte), 11]])
+	assert.throws(() => carom.replay(wrong), (e) => e.code === 'invalid recording' && e.reached.steps === steps);
+refuses(() => carom.replay('nothing'), /recording is "nothing"/);
+assert.throws(() => back.world.record(() => { throw new RangeError('full'); }), /full/);
+back.world.step();
+refuses(() => back.world.record(() => false), /gave up/, 'invalid recording');
+let hasRoom = true;
+back.world.record(() => hasRoom);
+back.world.step();
+hasRoom = false;
+back.world.step();
+refuses(() => back.world.record(null), /./, 'invalid recording');
+// One that another follows ends first; one that runs ends with its world.
+const early = [], late = [];
+back.world.record((piece) => { early.push(piece); });
+back.world.step();
+back.world.record((piece) => { late.push(piece); });
+refuses(() => back.world.restore(snapshot), /record/);
+back.world.step();
+back.world.destroy();
+assert.deepEqual([early, late].map((pieces) => carom.replay(Buffer.concat(pieces)).steps), [1, 1]);
+const failing = makeScene();
+failing.world.record(() => {});
+failing.world.functions.write = () => { throw new RangeError('disk'); };
+assert.throws(() => failing.world.step(), RangeError);
+failing.world.step();
+
+// Recordings of the command.
+for (const path of recordings) {
+	const { steps, firstDifference, hash } = carom.replay(readFileSync(path));
+	assert.ok(steps > 0 && firstDifference === -1);
+	hashes.push(`${path.replace(/.*\//, '').replace('.rec', '')} ${hash}`);
+}
+
+// Nothing is left over; a world of another module does not know this one's memory.
+assert.notEqual((await loadCarom()).exports.memory, carom.exports.memory);
+console.log(hashes.join('\n'));
+writeFileSync(`${output}/hashes.txt`, hashes.map((line) => `${line}\n`).join(''));
