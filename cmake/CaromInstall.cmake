@@ -12,6 +12,9 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 if(TARGET carom_cli)
 	install(TARGETS carom_cli)
+	if(TARGET carom_mpi)
+		install(TARGETS carom_mpi)
+	endif()
 	# Where `carom bench` looks for them from its own place.
 	install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenes" DESTINATION "${CMAKE_INSTALL_DATADIR}/carom" FILES_MATCHING PATTERN "*.json")
 	if(CAROM_MANUAL_DIR)

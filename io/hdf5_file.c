@@ -115,14 +115,24 @@ hid_t io_create_hdf5(const char *path)
 	return file;
 }
 
-bool io_finish_hdf5(hid_t file, const char *made, const char *path, bool complete)
+bool io_close_hdf5(hid_t file)
 {
 	const bool flushed = H5Fflush(file, H5F_SCOPE_LOCAL) >= 0;
-	const bool closed = H5Fclose(file) >= 0;
-	if (complete && flushed && closed && put_seal(made) && rename(made, path) == 0)
+	return H5Fclose(file) >= 0 && flushed;
+}
+
+bool io_seal_hdf5(const char *made, const char *path, bool complete)
+{
+	if (complete && put_seal(made) && rename(made, path) == 0)
 		return true;
 	remove(made);
 	return false;
+}
+
+bool io_finish_hdf5(hid_t file, const char *made, const char *path, bool complete)
+{
+	const bool closed = io_close_hdf5(file);
+	return io_seal_hdf5(made, path, complete && closed);
 }
 
 hid_t io_open_hdf5(const char *path)

@@ -35,6 +35,14 @@ hid_t io_create_hdf5(const char *path);
 /// failed; the file is removed then, and a file that lay at `path` stays.
 bool io_finish_hdf5(hid_t file, const char *made, const char *path, bool complete);
 
+/// Close a file that io_create_hdf5 began, for others to write into it. Returns false when that
+/// failed.
+bool io_close_hdf5(hid_t file);
+
+/// Seal a file that was closed so, and rename it from `made` to `path`; `complete` and the result
+/// are those of io_finish_hdf5.
+bool io_seal_hdf5(const char *made, const char *path, bool complete);
+
 /// Open a file for reading. Returns its id; below 0 on failure. Check its seal first.
 hid_t io_open_hdf5(const char *path);
 

@@ -35,6 +35,8 @@ static const array_form FORMS[] = {
 };
 enum { FORM_COUNT = sizeof FORMS / sizeof *FORMS, CHUNK = 4096 };
 
+static const char VTP_END[] = "\n</AppendedData>\n</VTKFile>\n";
+
 static bool is_written(const sim_sphere_cloud *cloud, array_kind kind)
 {
 	return kind != ARRAY_VELOCITIES || cloud->velocities.data;
@@ -140,8 +142,121 @@ bool io_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, 
 		if (is_written(cloud, FORMS[i].kind))
 			write_array(file.stream, cloud, &FORMS[i]);
 	}
-	fprintf(file.stream, "\n</AppendedData>\n</VTKFile>\n");
+	fputs(VTP_END, file.stream);
 	return io_output_commit(&file, error) || sim_fail_in(error, "%s: ", path);
+}
+
+// ---- One moment, by several ranks ----
+
+/// Numbers of a part of an array as they stand in the file, to be freed. NULL: memory is short.
+static void *part_of_array(const sim_sphere_cloud *part, const array_form *form, int64_t first, int64_t total)
+{
+	const size_t size = 4 * (size_t)form->components * (size_t)part->count;
+	void *data = malloc(size + 1);
+	if (!data)
+		return NULL;
+	if (form->kind == ARRAY_POINTS || form->kind == ARRAY_RADII || form->kind == ARRAY_VELOCITIES) {
+		const carom_strided *array = form->kind == ARRAY_POINTS ? &part->centres
+			: form->kind == ARRAY_RADII                         ? &part->radii
+																: &part->velocities;
+		fill_reals(array, form->components, 0, part->count, data);
+		return data;
+	}
+	uint32_t *numbers = data;
+	for (int64_t i = 0; i < part->count; ++i)
+		numbers[i] = (uint32_t)(form->kind == ARRAY_CELL_ENDS ? total : first + i);
+	return data;
+}
+
+enum { MOST_PIECES = 2 * FORM_COUNT + 2 };
+
+/// The pieces of a file that a rank writes. Rank 0 has those that are not numbers of spheres too.
+typedef struct piece_list {
+	sim_piece pieces[MOST_PIECES];
+	void *owned[MOST_PIECES]; // memory of theirs
+	uint64_t sizes[FORM_COUNT];
+	int count, owned_count;
+	int64_t end; // of the file so far
+} piece_list;
+
+static void add_piece(piece_list *l, bool mine, int64_t offset, const void *data, int64_t size)
+{
+	if (mine && size > 0)
+		l->pieces[l->count++] = (sim_piece){ offset, data, size };
+}
+
+/// The text before the arrays; false when memory is short.
+static bool add_head(piece_list *l, bool first_rank, const sim_sphere_cloud *whole, double time)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+	if (memory)
+		write_head(memory, whole, time);
+	const bool made = memory && fclose(memory) == 0;
+	l->owned[l->owned_count++] = text;
+	add_piece(l, first_rank && made, 0, text, (int64_t)size);
+	l->end = (int64_t)size;
+	return made;
+}
+
+static bool add_array(piece_list *l, bool first_rank, const sim_sphere_cloud *whole, const sim_sphere_cloud *part,
+	int64_t first, const array_form *form)
+{
+	uint64_t *bytes = &l->sizes[form - FORMS];
+	const int64_t width = 4 * form->components;
+	*bytes = array_bytes(whole, form);
+	add_piece(l, first_rank, l->end, bytes, sizeof *bytes);
+	l->end += (int64_t)sizeof *bytes;
+	// One cell holds all: its end is written by rank 0.
+	const bool one = form->kind == ARRAY_CELL_ENDS;
+	const sim_sphere_cloud end = { .count = whole->count > 0 };
+	void *data = part_of_array(one ? &end : part, form, first, whole->count);
+	l->owned[l->owned_count++] = data;
+	add_piece(
+		l, data && (first_rank || !one), l->end + (one ? 0 : first * width), data, (one ? end.count : part->count) * width);
+	l->end += (int64_t)*bytes;
+	return data;
+}
+
+/// Pieces of the whole file; false when memory is short.
+static bool list_pieces(
+	piece_list *l, bool first_rank, const sim_sphere_cloud *whole, const sim_sphere_cloud *part, int64_t first, double time)
+{
+	bool made = add_head(l, first_rank, whole, time);
+	for (int i = 0; i < FORM_COUNT && made; ++i)
+		made = !is_written(whole, FORMS[i].kind) || add_array(l, first_rank, whole, part, first, &FORMS[i]);
+	add_piece(l, first_rank, l->end, VTP_END, sizeof VTP_END - 1);
+	l->end += (int64_t)sizeof VTP_END - 1;
+	return made;
+}
+
+/// The file as a whole has its name when all ranks have written their pieces.
+static bool write_pieces(const sim_ranks *ranks, const piece_list *l, const char *path, sim_error *error)
+{
+	char made[IO_PATH_MAX + 90];
+	snprintf(made, sizeof made, "%s.part", path);
+	const bool wrote = ranks->write(ranks->user, made, false, l->end, l->count, l->pieces);
+	if (sim_all_ranks(ranks, wrote) && sim_all_ranks(ranks, !sim_is_first_rank(ranks) || rename(made, path) == 0))
+		return true;
+	if (sim_is_first_rank(ranks))
+		remove(made);
+	return refuse(path, "cannot be written: is the disk full?", error);
+}
+
+static bool write_vtp_part(const char *path, const sim_ranks *ranks, const sim_sphere_cloud *part, int64_t first, int64_t total,
+	double time, sim_error *error)
+{
+	sim_sphere_cloud whole = *part;
+	whole.count = total;
+	if (total < 0 || total > INT32_MAX)
+		return refuse(path, "a VTK file of ours takes 0 to 2147483647 spheres", error);
+	piece_list l = { .count = 0 };
+	const bool listed = list_pieces(&l, sim_is_first_rank(ranks), &whole, part, first, time);
+	const bool done = listed ? write_pieces(ranks, &l, path, error) : refuse(path, "out of memory", error);
+	for (int i = 0; i < l.owned_count; ++i)
+		free(l.owned[i]);
+	return done;
 }
 
 // ---- Collections ----
@@ -216,6 +331,19 @@ bool io_vtk_series_add(io_vtk_series *series, const sim_sphere_cloud *cloud, int
 		return false;
 	series->frames[series->count++] = (series_frame){ step, time };
 	return write_collection(series, error);
+}
+
+bool io_vtk_series_add_part(io_vtk_series *series, const sim_ranks *ranks, const sim_sphere_cloud *part, int64_t first,
+	int64_t total, int64_t step, double time, sim_error *error)
+{
+	char path[IO_PATH_MAX + 80];
+	snprintf(path, sizeof path, "%s/%s_%09lld.vtp", series->folder, series->name, (long long)step);
+	if (!reserve_frame(series))
+		return refuse(path, "out of memory", error);
+	if (!write_vtp_part(path, ranks, part, first, total, time, error))
+		return false;
+	series->frames[series->count++] = (series_frame){ step, time };
+	return !sim_is_first_rank(ranks) || write_collection(series, error);
 }
 
 /// A line of a collection of ours.

@@ -10,6 +10,7 @@
 #ifndef IO_VTK_FILE_H
 #define IO_VTK_FILE_H
 
+#include "sim/base/ranks.h"
 #include "sim/base/sim_error.h"
 #include "sim/base/sphere_cloud.h"
 
@@ -37,6 +38,12 @@ bool io_vtk_series_continue(io_vtk_series *series, int64_t last_step, int64_t *l
 /// Write FOLDER/NAME_STEP.vtp (nine digits) and the collection with it added, so that the
 /// collection is whole after every call. False, with path and reason in error, when that fails.
 bool io_vtk_series_add(io_vtk_series *series, const sim_sphere_cloud *cloud, int64_t step, double time, sim_error *error);
+
+/// Spheres of which each rank has a part: those of the numbers first to first + part.count - 1, of
+/// total. Collective: all ranks have equal collections. They write the file together, and it has
+/// the bytes of one that one process writes.
+bool io_vtk_series_add_part(io_vtk_series *series, const sim_ranks *ranks, const sim_sphere_cloud *part, int64_t first,
+	int64_t total, int64_t step, double time, sim_error *error);
 
 /// Files in the collection.
 int32_t io_vtk_series_count(const io_vtk_series *series);

@@ -62,17 +62,6 @@ static bool write_all(granular_transfer *t, sim_granular *g, const sim_granular_
 	return true;
 }
 
-static void write_format(granular_transfer *t)
-{
-	const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
-	H5Tset_size(type, sizeof GRANULAR_FORMAT);
-	const hid_t attribute = H5Acreate2(t->file, "format", type, space, H5P_DEFAULT, H5P_DEFAULT);
-	t->failed = attribute < 0 || H5Awrite(attribute, type, GRANULAR_FORMAT) < 0;
-	H5Aclose(attribute);
-	H5Sclose(space);
-	H5Tclose(type);
-}
-
 static bool write_file(sim_granular *g, const sim_granular_memento *m, const char *path, sim_error *error)
 {
 	char part[4096];
@@ -81,9 +70,7 @@ static bool write_file(sim_granular *g, const sim_granular_memento *m, const cha
 	granular_transfer t = { .writing = true, .file = io_create_hdf5(part) };
 	if (t.file < 0)
 		return say(path, "cannot be written", error);
-	int32_t version = GRANULAR_FORMAT_VERSION;
-	write_format(&t);
-	granular_move_attribute(&t, "version", GRANULAR_INT32, 1, &version);
+	granular_write_format(&t);
 	const bool room = write_all(&t, g, m);
 	return io_finish_hdf5(t.file, part, path, room && !t.failed) ||
 		say(path, room ? "cannot be written: is the disk full?" : "out of memory", error);

@@ -15,6 +15,13 @@ extern "C" {
 /// file of that name is replaced only when everything was written.
 bool scene_granular_write(sim_granular *granular, const char *path, sim_error *error);
 
+/// Write it of a simulation that ranks share (sim/grains/granular_ranks.h): the same numbers in the
+/// same form, so that any number of ranks, or one simulation that is not shared, goes on from it.
+/// Collective: each rank writes the spheres of a range of ids into its part of the arrays; rank 0
+/// writes the rest and the digest. False, with path and reason in error, when that fails; a file of
+/// that name is replaced only when everything was written.
+bool scene_granular_write_shared(sim_granular *granular, const char *path, sim_error *error);
+
 /// Settings that a checkpoint cannot hold, or that may be others in the continued run without
 /// changing its motion.
 typedef struct scene_granular_resume {

@@ -69,7 +69,7 @@ static hid_t file_type(granular_scalar type)
 	}
 }
 
-static size_t scalar_size(granular_scalar type)
+size_t granular_scalar_size(granular_scalar type)
 {
 	return type == GRANULAR_UINT16 ? 2 : type == GRANULAR_INT32 || type == GRANULAR_UINT32 ? 4 : 8;
 }
@@ -77,7 +77,7 @@ static size_t scalar_size(granular_scalar type)
 /// Each number as a word.
 static void add_sum(granular_transfer *t, const void *data, granular_scalar type, size_t count)
 {
-	const size_t size = scalar_size(type);
+	const size_t size = granular_scalar_size(type);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t word = 0;
 		uint32_t half = 0;
@@ -144,6 +144,23 @@ void granular_move_array(granular_transfer *t, const char *name, granular_scalar
 		add_sum(t, data, type, rows * width);
 }
 
+int64_t granular_place_array(granular_transfer *t, const char *name, granular_scalar type, size_t rows, size_t width)
+{
+	const hsize_t size[2] = { rows, width };
+	if (t->failed || rows == 0)
+		return 0;
+	const hid_t space = H5Screate_simple(width > 1 ? 2 : 1, size, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
+	H5Pset_layout(creation, H5D_CONTIGUOUS);
+	H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+	H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+	const hid_t set = H5Dcreate2(t->file, name, file_type(type), space, H5P_DEFAULT, creation, H5P_DEFAULT);
+	const haddr_t place = set < 0 ? HADDR_UNDEF : H5Dget_offset(set);
+	H5Pclose(creation);
+	H5Sclose(space);
+	t->failed = set < 0 || H5Dclose(set) < 0 || place == HADDR_UNDEF;
+	return t->failed ? 0 : (int64_t)place;
+}
+
 bool granular_holds_array(const granular_transfer *t, const char *name, uint64_t bytes)
 {
 	if (t->failed || bytes == 0)
@@ -153,6 +170,19 @@ bool granular_holds_array(const granular_transfer *t, const char *name, uint64_t
 	if (set >= 0)
 		H5Dclose(set);
 	return holds;
+}
+
+void granular_write_format(granular_transfer *t)
+{
+	const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+	H5Tset_size(type, sizeof GRANULAR_FORMAT);
+	const hid_t attribute = H5Acreate2(t->file, "format", type, space, H5P_DEFAULT, H5P_DEFAULT);
+	t->failed = attribute < 0 || H5Awrite(attribute, type, GRANULAR_FORMAT) < 0;
+	H5Aclose(attribute);
+	H5Sclose(space);
+	H5Tclose(type);
+	int32_t version = GRANULAR_FORMAT_VERSION;
+	granular_move_attribute(t, "version", GRANULAR_INT32, 1, &version);
 }
 
 void granular_move_mark(granular_transfer *t, sim_granular_mark *mark)

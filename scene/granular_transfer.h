@@ -41,6 +41,13 @@ void granular_move_attribute(granular_transfer *transfer, const char *name, gran
 /// rows of width numbers as a dataset. None without rows.
 void granular_move_array(
 	granular_transfer *transfer, const char *name, granular_scalar type, size_t rows, size_t width, void *data);
+/// Make room for such a dataset that others will write. Returns its place in the file; 0 without
+/// rows, or when it has failed.
+int64_t granular_place_array(granular_transfer *transfer, const char *name, granular_scalar type, size_t rows, size_t width);
+/// Bytes of a number.
+size_t granular_scalar_size(granular_scalar type);
+/// Write the name of the format, and its version.
+void granular_write_format(granular_transfer *transfer);
 /// Tell whether a file that is read holds so many bytes of a dataset: to be asked before memory is
 /// taken for it.
 bool granular_holds_array(const granular_transfer *transfer, const char *name, uint64_t bytes);

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,27 @@ static bool swap(void *user, const void *out, const int64_t *out_first, void *in
 	return meet(m->hub) && fits;
 }
 
+static bool write_pieces(FILE *file, int count, const sim_piece *pieces)
+{
+	bool done = file;
+	for (int i = 0; i < count && done; i++)
+		done = fseek(file, (long)pieces[i].offset, SEEK_SET) == 0 &&
+			fwrite(pieces[i].data, 1, (size_t)pieces[i].size, file) == (size_t)pieces[i].size;
+	return file && fclose(file) == 0 && done;
+}
+
+static bool write_file(void *user, const char *path, bool keep, int64_t size, int count, const sim_piece *pieces)
+{
+	member *m = user;
+	(void)size; // the last piece ends there
+	if (m->ranks.rank == 0 && !keep && !write_pieces(fopen(path, "wb"), 0, NULL))
+		leave(m->hub);
+	if (!give(m, NULL, NULL))
+		return false;
+	const bool done = write_pieces(fopen(path, "r+b"), count, pieces);
+	return meet(m->hub) && done;
+}
+
 static void *run_member(void *user)
 {
 	member *m = user;
@@ -148,7 +170,7 @@ int rank_hub_run(int count, rank_hub_fn *fn, void *const *users)
 	for (int r = 0; r < count; r++) {
 		member *m = &h.members[r];
 		*m = (member){ .hub = &h, .fn = fn, .user = users[r], .last_call = -1 };
-		m->ranks = (sim_ranks){ r, count, most, sum, tell, swap, m };
+		m->ranks = (sim_ranks){ r, count, most, sum, tell, swap, write_file, m };
 	}
 	for (int r = 1; r < count; r++) {
 		if (pthread_create(&threads[r], NULL, run_member, &h.members[r]) != 0)

@@ -11,6 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/// Bytes and their place in a file.
+typedef struct sim_piece {
+	int64_t offset;
+	const void *data;
+	int64_t size;
+} sim_piece;
+
 typedef struct sim_ranks {
 	int rank, count; ///< this one; how many there are, at least 1
 	/// Replace each of n values by the largest that a rank has.
@@ -22,7 +29,21 @@ typedef struct sim_ranks {
 	/// Give rank r the bytes out[out_first[r]] to out[out_first[r + 1] - 1], and take from it, as
 	/// many as it gives, in[in_first[r]] to in[in_first[r + 1] - 1]. Firsts are [count + 1] each.
 	bool (*swap)(void *user, const void *out, const int64_t *out_first, void *in, const int64_t *in_first);
+	/// Write a file together: each rank its own pieces, none of which overlap, into the size bytes
+	/// of a new file, or (keep) into those of one that is there. False also where that fails on
+	/// this rank alone.
+	bool (*write)(void *user, const char *path, bool keep, int64_t size, int count, const sim_piece *pieces);
 	void *user;
 } sim_ranks;
+
+/// Is this the rank that reads and writes for all, or the only process (ranks NULL)?
+static inline bool sim_is_first_rank(const sim_ranks *ranks) { return !ranks || ranks->rank == 0; }
+
+/// Tell whether all ranks have done something. False too where one is lost.
+static inline bool sim_all_ranks(const sim_ranks *ranks, bool done)
+{
+	double failed = !done;
+	return ranks->most(ranks->user, 1, &failed) && failed == 0;
+}
 
 #endif

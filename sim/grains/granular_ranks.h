@@ -12,7 +12,7 @@
 #define SIM_GRANULAR_RANKS_H
 
 #include "sim/base/ranks.h"
-#include "sim/grains/granular.h"
+#include "sim/grains/granular_memento.h"
 #include "sim/grains/granular_output.h"
 
 #ifdef __cplusplus
@@ -56,9 +56,25 @@ sim_granular_balance sim_granular_get_balance(const sim_granular *granular);
 /// sim_free_granular_frame.
 bool sim_granular_spread_frame(sim_granular *granular, sim_granular_frame *part, int64_t *first, sim_error *error);
 
+/// Places and motions of all spheres for rank 0, in the order of ids; empty for the others.
+/// Collective. False, with the reason in error, when memory is short or a rank is lost; *frame is
+/// empty then. Give it back with sim_free_granular_frame.
+bool sim_granular_gather_frame(sim_granular *granular, sim_granular_frame *frame, sim_error *error);
+
+/// The memento of the spheres of the same ranges of ids, as sim_granular_take_memento has that of
+/// all: rows of contacts count from 0 on each rank. Collective. False, with the reason in error,
+/// when memory is short or a rank is lost; *part is empty then. Give it back with
+/// sim_free_granular_springs.
+bool sim_granular_spread_springs(sim_granular *granular, sim_granular_memento *part, sim_error *error);
+void sim_free_granular_springs(sim_granular_memento *part);
+
 /// A hash of the state, equal to sim_hash_granular_frame of the simulation if it were not shared.
 /// Collective. False, with the reason in error, when memory is short or a rank is lost.
 bool sim_granular_hash_ranks(sim_granular *granular, uint64_t *hash, sim_error *error);
+
+/// Go on with a hash over numbers that lie on the ranks one after the other: the same on all ranks
+/// before and after. width: bytes of a number, 2, 4 or 8. Collective. False when a rank is lost.
+bool sim_hash_over_ranks(const sim_ranks *ranks, const void *numbers, size_t width, int64_t count, uint64_t *hash);
 
 #ifdef __cplusplus
 }

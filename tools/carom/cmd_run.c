@@ -2,7 +2,7 @@
 #include "devices.h"
 #include "commands.h"
 #include "options.h"
-#include "run.h"
+#include "run_ranks.h"
 
 static run_options given = { .snapshots = -1, .checkpoints = -1, .frames = -1, .view_port = -1 };
 
@@ -117,11 +117,18 @@ static const option OPTIONS[] = {
 		.kind = OPTION_TEXT,
 		.value = &given.kernels,
 		.help = "keep compiled kernels there for the next time" },
+	{ .name = "ranks",
+		.argument = "N",
+		.kind = OPTION_INTEGER,
+		.value = &given.rank_count,
+		.minimum = 1,
+		.maximum = 1e6,
+		.help = "spheres: share them out to N processes of MPI, with the same results (mpirun, carom-mpi)" },
 	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print the summary as one JSON object" },
 	{ 0 },
 };
 
-int cmd_run(int argc, char **argv)
+int cmd_run_on(const sim_ranks *ranks, int argc, char **argv)
 {
 	const command_line line = {
 		.command = "run",
@@ -143,5 +150,13 @@ int cmd_run(int argc, char **argv)
 		return status;
 	if (given.backend != BACKEND_VULKAN && (given.device || given.kernels))
 		return options_misuse(line.command, "--device and --kernels need --backend vulkan");
+	if (!ranks)
+		return given.rank_count > 0 ? run_start_ranks(&given, argc, argv) : run_scene(&given);
+	if (given.rank_count > 0)
+		return options_misuse(line.command, "--ranks is for carom: mpirun tells carom-mpi how many there are");
+	given.ranks = ranks;
+	given.threads = given.threads > 0 ? given.threads : 1;
 	return run_scene(&given);
 }
+
+int cmd_run(int argc, char **argv) { return cmd_run_on(NULL, argc, argv); }

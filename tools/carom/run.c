@@ -4,6 +4,7 @@
 
 #include "progress.h"
 #include "report.h"
+#include "run_ranks.h"
 #include "run_picture.h"
 #include "run_view.h"
 #include "sim/base/sim_clock.h"
@@ -54,7 +55,7 @@ static void watch_interrupts(bool watch)
 /// program, however that ends.
 static int open_folder(const run_options *options)
 {
-	if (!options->out)
+	if (!options->out || !sim_is_first_rank(options->ranks))
 		return EXIT_DONE;
 	if (report_make_folder(options->out) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -97,7 +98,7 @@ static int write_picture(run *r)
 	view_image image;
 	const view_camera camera = run_camera(r);
 	const int drawn = run_is_mixed(r) ? run_draw_all(r, &camera, &image) : r->kinds[0]->draw(r, r->states[0], &image);
-	if (drawn != EXIT_DONE)
+	if (drawn != EXIT_DONE || !run_is_first(r))
 		return drawn;
 	run_out_path(r->options, "last.png", path);
 	const bool done = view_write_png(path, &image, &error);
@@ -299,8 +300,23 @@ static int load_scene(run *r)
 	sim_error error;
 	if (!scene_load(r->options->scene, &r->scene, &error))
 		return report_error(NULL, "%s", error.text);
-	const int status = check_sections(r->options, &r->scene);
-	return status == EXIT_DONE ? apply_options(r->options, &r->scene) : status;
+	int status = check_sections(r->options, &r->scene);
+	if (status == EXIT_DONE)
+		status = apply_options(r->options, &r->scene);
+	const bool shared = r->options->ranks || r->options->rank_count > 0;
+	return status == EXIT_DONE && shared ? run_check_ranks(r->options, &r->scene) : status;
+}
+
+int run_check_scene(const run_options *options)
+{
+	run *r = calloc(1, sizeof *r);
+	if (!r)
+		return report_error(NULL, "out of memory");
+	r->options = options;
+	const int status = load_scene(r);
+	scene_destroy(&r->scene);
+	free(r);
+	return status;
 }
 
 // ---- The stages ----
@@ -390,11 +406,14 @@ static int simulate(run *r)
 	show(r, true);
 	devices_add_rows(&r->kernels, r->device, r->parts.steps); // of what came before the first step
 	progress_start(&bar, "run", r->scene.steps - r->first_step);
-	while (r->parts.steps < r->scene.steps && status == EXIT_DONE && !interrupted) {
+	bar.visible &= run_is_first(r);
+	while (r->parts.steps < r->scene.steps && status == EXIT_DONE && run_ranks_go_on(r, interrupted)) {
 		status = one_step(r);
 		progress_update(&bar, r->parts.steps - r->first_step);
 	}
 	progress_finish(&bar);
+	if (status == EXIT_DONE && r->parts.steps < r->scene.steps)
+		interrupted = 1; // this rank or another
 	show(r, true);
 	return status;
 }
@@ -477,12 +496,14 @@ static int finish(run *r)
 	}
 	if (r->options->out && !r->options->no_picture && write_picture(r) != EXIT_DONE)
 		return EXIT_FAILED;
-	if (r->options->out && (report_commit(&r->stats) != EXIT_DONE || devices_close_table(&r->kernels) != EXIT_DONE))
+	if (r->stats.stream && (report_commit(&r->stats) != EXIT_DONE || devices_close_table(&r->kernels) != EXIT_DONE))
 		return EXIT_FAILED;
 	for (int i = 0; i < r->part_count; i++) {
 		if (r->kinds[i]->close && r->kinds[i]->close(r, r->states[i]) != EXIT_DONE)
 			return EXIT_FAILED;
 	}
+	if (!run_is_first(r))
+		return EXIT_DONE;
 	if (r->options->out && write_summary(r->options, summarise(r)) != EXIT_DONE)
 		return EXIT_FAILED;
 	const int status = r->options->json ? report_json(summarise(r)) : print(r);

@@ -8,6 +8,7 @@
 #include "devices.h"
 #include "io/output_file.h"
 #include "options.h"
+#include "sim/base/ranks.h"
 #include "scene/scene.h"
 #include "scene/scene_resume.h"
 #include "scene/scene_run.h"
@@ -33,8 +34,10 @@ typedef struct run_options {
 	bool movie;
 	int backend; ///< device_backend
 	const char *device, *kernels;
-	int64_t view_port; ///< of the page that shows the run; 0: one that is free; below 0: none
-	bool view;         ///< --view alone: at a free one
+	int64_t view_port;      ///< of the page that shows the run; 0: one that is free; below 0: none
+	bool view;              ///< --view alone: at a free one
+	int64_t rank_count;     ///< of processes to share the spheres; 0: this one alone
+	const sim_ranks *ranks; ///< of these, as this one sees them; NULL: it is alone
 } run_options;
 
 typedef struct run run;
@@ -98,6 +101,12 @@ extern const run_part_kind run_spheres_kind;
 
 /// Run a scene as the options ask. Returns an exit code.
 int run_scene(const run_options *options);
+
+/// Load the scene and judge what the options ask of it, for ranks. Returns an exit code.
+int run_check_scene(const run_options *options);
+
+/// Does this process print and write files for all?
+static inline bool run_is_first(const run *r) { return sim_is_first_rank(r->options->ranks); }
 
 /// Seconds of the scene that are done.
 static inline double run_time(const run *r) { return (double)r->parts.steps * r->scene.time_step; }

@@ -6,10 +6,12 @@
 #include "run.h"
 #include "run_picture.h"
 #include "run_points.h"
+#include "run_ranks.h"
 #include "scene/granular_checkpoint.h"
 #include "scene/granular_fill.h"
 #include "sim/base/sim_clock.h"
 #include "sim/grains/granular_output.h"
+#include "sim/grains/granular_ranks.h"
 #include "sim/base/state_hash.h"
 #include "io/vtk_file.h"
 #include "view/sphere_picture.h"
@@ -43,6 +45,7 @@ typedef struct spheres {
 	// At the end:
 	int64_t inside;
 	uint64_t hash;
+	int64_t bytes, bytes_lists; // held, on all ranks
 } spheres;
 
 // ---- Output ----
@@ -83,6 +86,33 @@ static void add_device(cJSON *json, const run *r, const sim_granular_info *info)
 	cJSON_AddNumberToObject(json, "bytes_up_step", (double)info->device.step_up / steps);
 	cJSON_AddNumberToObject(json, "bytes_down_step", (double)info->device.step_down / steps);
 	cJSON_AddBoolToObject(json, "exact", info->device.exact);
+}
+
+/// Add how the spheres were shared out.
+static void add_balance(cJSON *json, const run *r)
+{
+	const sim_granular_balance b = sim_granular_get_balance(r->parts.granular);
+	cJSON *ranks = cJSON_AddObjectToObject(json, "ranks");
+	cJSON_AddNumberToObject(ranks, "count", r->options->ranks->count);
+	cJSON_AddNumberToObject(ranks, "spheres_most", (double)b.own_most);
+	cJSON_AddNumberToObject(ranks, "ghosts", (double)b.ghosts);
+	cJSON_AddNumberToObject(ranks, "ghosts_most", (double)b.ghosts_most);
+	cJSON_AddNumberToObject(ranks, "bytes_sent_step", (double)b.bytes_step);
+	cJSON_AddNumberToObject(ranks, "entries", (double)b.entries);
+	cJSON_AddNumberToObject(ranks, "imbalance", b.imbalance);
+	cJSON_AddNumberToObject(ranks, "imbalance_worst", b.worst_imbalance);
+	cJSON_AddNumberToObject(ranks, "cuts", (double)b.cuts);
+	cJSON_AddNumberToObject(ranks, "moved", (double)b.moved);
+}
+
+static void print_balance(const run *r)
+{
+	const sim_granular_balance b = sim_granular_get_balance(r->parts.granular);
+	const int count = r->options->ranks->count;
+	printf("  ranks                        %d: at most %lld spheres and %lld ghosts; work at most %.3f of the mean\n", count,
+		(long long)b.own_most, (long long)b.ghosts_most, b.imbalance);
+	printf("  bytes between ranks          %.0f per step and rank; %lld spheres moved, space cut %lld times\n",
+		(double)b.bytes_step / count, (long long)b.moved, (long long)b.cuts);
 }
 
 static cJSON *summarise(const run *r, const void *state)
@@ -127,8 +157,10 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(json, "skin", info.skin);
 	cJSON_AddStringToObject(json, "method", info.on_device ? "device" : carom_sphere_method_name(info.detector.method));
 	cJSON_AddNumberToObject(json, "snapshots", p->series ? io_vtk_series_count(p->series) : 0);
-	cJSON_AddNumberToObject(json, "bytes_per_sphere", (double)(info.bytes + info.bytes_detector) / count);
-	cJSON_AddNumberToObject(json, "bytes_per_sphere_lists", (double)info.detector.bytes_lists / count);
+	cJSON_AddNumberToObject(json, "bytes_per_sphere", (double)p->bytes / count);
+	cJSON_AddNumberToObject(json, "bytes_per_sphere_lists", (double)p->bytes_lists / count);
+	if (r->options->ranks)
+		add_balance(json, r);
 	if (r->device)
 		add_device(json, r, &info);
 	run_add_gravity(json, r);
@@ -163,8 +195,10 @@ static void print(const run *r, const void *state)
 		info.on_device ? "on the device" : carom_sphere_method_name(info.detector.method), info.skin);
 	printf("  milliseconds per step        %.3f: build %.3f, detection %.3f, update %.3f\n", s->ms_total / steps,
 		s->ms_build / steps, s->ms_detection / steps, s->ms_update / steps);
-	printf("  bytes per sphere             %.0f, of which lists %.0f\n", (double)(info.bytes + info.bytes_detector) / count,
-		(double)info.detector.bytes_lists / count);
+	printf(
+		"  bytes per sphere             %.0f, of which lists %.0f\n", (double)p->bytes / count, (double)p->bytes_lists / count);
+	if (r->options->ranks)
+		print_balance(r);
 	if (r->device) {
 		const double substeps = info.device.steps > 0 ? (double)info.device.steps : 1;
 		printf("  bytes per substep            %.0f to the device, %.0f from it%s\n", (double)info.device.step_up / substeps,
@@ -174,6 +208,23 @@ static void print(const run *r, const void *state)
 	printf("  hash                         %016llx\n", (unsigned long long)p->hash);
 }
 
+/// The spheres of a range of numbers, of each rank another one, as a file of all.
+static int write_shared_snapshot(run *r, spheres *s)
+{
+	sim_error error;
+	sim_granular_frame part;
+	int64_t first;
+	const sim_granular_info info = sim_granular_get_info(r->parts.granular);
+	if (!sim_granular_spread_frame(r->parts.granular, &part, &first, &error))
+		return report_error(NULL, "%s", error.text);
+	const sim_sphere_cloud cloud = sim_granular_frame_cloud(&part);
+	const bool done =
+		io_vtk_series_add_part(s->series, r->options->ranks, &cloud, first, info.count, r->parts.steps, info.time, &error);
+	s->last_snapshot = r->parts.steps;
+	sim_free_granular_frame(&part);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
+}
+
 static int write_snapshot(run *r, spheres *s)
 {
 	sim_error error;
@@ -181,6 +232,8 @@ static int write_snapshot(run *r, spheres *s)
 	const sim_granular_info info = sim_granular_get_info(r->parts.granular);
 	if (!s->series || s->last_snapshot == r->parts.steps)
 		return EXIT_DONE;
+	if (r->options->ranks)
+		return write_shared_snapshot(r, s);
 	if (!sim_take_granular_frame(r->parts.granular, &frame))
 		return report_error(NULL, "out of memory");
 	const sim_sphere_cloud cloud = sim_granular_frame_cloud(&frame);
@@ -204,7 +257,9 @@ static int write_checkpoint(run *r, spheres *s)
 	run_out_path(r->options, "checkpoint.h5", path);
 	if (r->stats.stream) // should the run be killed, the rows up to the checkpoint are there
 		fflush(r->stats.stream);
-	return scene_granular_write(r->parts.granular, path, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
+	const bool done = r->options->ranks ? scene_granular_write_shared(r->parts.granular, path, &error)
+										: scene_granular_write(r->parts.granular, path, &error);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 // ---- Picture ----
@@ -259,13 +314,23 @@ static int draw_cloud(const run *r, const spheres *s, const sim_sphere_cloud *cl
 	return report_error(r->options->out, "last.png: %s", error.text);
 }
 
+/// The whole state, for the first rank.
+static int take_frame(run *r, sim_granular_frame *frame)
+{
+	sim_error error;
+	const bool taken = r->options->ranks
+		? sim_granular_gather_frame(r->parts.granular, frame, &error)
+		: sim_take_granular_frame(r->parts.granular, frame) || sim_fail(&error, "out of memory");
+	return taken ? EXIT_DONE : report_error(NULL, "%s", error.text);
+}
+
 static int draw(run *r, void *state, view_image *image)
 {
 	sim_granular_frame frame;
-	if (!sim_take_granular_frame(r->parts.granular, &frame))
-		return report_error(NULL, "out of memory");
+	if (take_frame(r, &frame) != EXIT_DONE)
+		return EXIT_FAILED;
 	const sim_sphere_cloud cloud = sim_granular_frame_cloud(&frame);
-	const int status = draw_cloud(r, state, &cloud, image);
+	const int status = run_is_first(r) ? draw_cloud(r, state, &cloud, image) : EXIT_DONE;
 	sim_free_granular_frame(&frame);
 	return status;
 }
@@ -386,17 +451,19 @@ static int open_table(run *r, void *state)
 	spheres *s = state;
 	sim_error error;
 	const bool in_place = run_continues_in_place(r->options);
-	if (begin_table(r, s, in_place) != EXIT_DONE)
+	if (run_is_first(r) && begin_table(r, s, in_place) != EXIT_DONE)
 		return EXIT_FAILED;
 	if (s->series && in_place && !io_vtk_series_continue(s->series, r->first_step, &s->last_snapshot, &error))
 		return report_error(NULL, "%s", error.text);
-	return io_output_take_part(&r->stats, &error) ? EXIT_DONE : report_error(r->stats.path, "%s", error.text);
+	if (!run_is_first(r) || io_output_take_part(&r->stats, &error))
+		return EXIT_DONE;
+	return report_error(r->stats.path, "%s", error.text);
 }
 
 static int prepare(run *r, void *state)
 {
 	spheres *s = state;
-	if (make_granular(r, s) != EXIT_DONE)
+	if (make_granular(r, s) != EXIT_DONE || run_share(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	const sim_granular_info info = sim_granular_get_info(r->parts.granular);
 	s->rows = SIM_HASH_START;
@@ -406,7 +473,7 @@ static int prepare(run *r, void *state)
 	s->sums.energy_peak_step = r->parts.steps;
 	s->sums.last.contacts = sim_granular_get_mark(r->parts.granular).contacts;
 	s->sums.last.wall_contacts = sim_granular_get_mark(r->parts.granular).wall_contacts;
-	if (info.time_step > info.step_limit)
+	if (info.time_step > info.step_limit && run_is_first(r))
 		report_warning(
 			r->options->scene, "the time step %g s is above the bound of stability, %g s", info.time_step, info.step_limit);
 	return r->options->out && r->scene.output.snapshots > 0 ? open_snapshots(r, s) : EXIT_DONE;
@@ -468,6 +535,27 @@ static int keep(run *r, void *state)
 	return status;
 }
 
+/// The sums of all ranks.
+static int end_shared(run *r, spheres *s)
+{
+	sim_error error;
+	sim_granular_frame part;
+	int64_t first;
+	const sim_ranks *ranks = r->options->ranks;
+	if (!sim_granular_hash_ranks(r->parts.granular, &s->hash, &error) ||
+		!sim_granular_spread_frame(r->parts.granular, &part, &first, &error))
+		return report_error(NULL, "%s", error.text);
+	int64_t sums[3] = { sim_count_spheres_inside(&part, r->scene.spheres.def.lower, r->scene.spheres.def.upper), s->bytes,
+		s->bytes_lists };
+	sim_free_granular_frame(&part);
+	if (!ranks->sum(ranks->user, 3, sums))
+		return report_error(NULL, "another rank has failed");
+	s->inside = sums[0];
+	s->bytes = sums[1];
+	s->bytes_lists = sums[2];
+	return EXIT_DONE;
+}
+
 /// The output that needs the state in the order of the scene: the last snapshot, the hash, who is
 /// inside.
 static int end(run *r, void *state)
@@ -478,6 +566,11 @@ static int end(run *r, void *state)
 	s->sums.energy_final = sim_granular_kinetic_energy(r->parts.granular);
 	if (write_snapshot(r, s) != EXIT_DONE)
 		return EXIT_FAILED;
+	const sim_granular_info info = sim_granular_get_info(r->parts.granular);
+	s->bytes = (int64_t)(info.bytes + info.bytes_detector);
+	s->bytes_lists = (int64_t)info.detector.bytes_lists;
+	if (r->options->ranks)
+		return end_shared(r, s);
 	if (!sim_take_granular_frame(r->parts.granular, &frame))
 		return report_error(NULL, "out of memory");
 	s->hash = sim_hash_granular_frame(&frame);
