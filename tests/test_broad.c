@@ -744,6 +744,46 @@ TEST(broad, failed_creation_leaks_nothing)
 	}
 }
 
+enum { CROWD = 1 << 16, NEIGHBOURS = 5 };
+
+/// Puts a body of a row that meets NEIGHBOURS bodies before it and as many after it.
+static void put_in_row(cr_body *body, int place)
+{
+	set_box(body, (double[3]){ place, 0, 0 }, (double[3]){ 0.5 * NEIGHBOURS + 0.1, 0.5, 0.5 });
+}
+
+TEST(broad, many_bodies_give_back_the_memory_of_builds)
+{
+	bench b;
+	bench_open(&b, 1);
+	cr_broad *tree, *sweep;
+	REQUIRE(
+		cr_broad_create_tree(b.context, &tree) == CAROM_SUCCESS && cr_broad_create_sweep(b.context, &sweep) == CAROM_SUCCESS);
+	cr_body *bodies = cr_alloc_zero(b.context, CROWD * sizeof *bodies);
+	REQUIRE(bodies != NULL);
+	cr_pair_list found = { 0 }, expected = { 0 };
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < CROWD; i++) {
+			if (round == 0)
+				make_body(&bodies[i], CAROM_DYNAMIC);
+			put_in_row(&bodies[i], round == 0 ? i : i * 7 % CROWD);
+		}
+		REQUIRE(sweep->find(sweep, bodies, CROWD, &expected) == CAROM_SUCCESS);
+		const size_t before = carom_memory_in_use(b.context);
+		REQUIRE(tree->find(tree, bodies, CROWD, &found) == CAROM_SUCCESS);
+		CHECK(found.count > NEIGHBOURS * (CROWD - NEIGHBOURS));
+		CHECK(same_pairs(&found, &expected));
+		// Nodes, members and numbers of bodies, and two lists of pairs of leaves, whose boxes are wider; no boxes for a build.
+		CHECK(carom_memory_in_use(b.context) - before < CROWD * (184 + 2 * (NEIGHBOURS + 1) * sizeof(cr_body_pair)));
+	}
+	cr_array_free(b.context, &found);
+	cr_array_free(b.context, &expected);
+	cr_free(b.context, bodies, CROWD * sizeof *bodies);
+	tree->destroy(tree);
+	sweep->destroy(sweep);
+	bench_close(&b);
+}
+
 TEST(broad, a_steady_state_allocates_nothing)
 {
 	for (int i = 0; i < FAST_COUNT; i++) {

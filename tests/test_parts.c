@@ -81,7 +81,6 @@ static void copy_place(twins *t, int32_t number)
 	to->pose = from->pose;
 	to->rotation = from->rotation;
 	to->last_pose = from->last_pose;
-	to->last_rotation = from->last_rotation;
 }
 
 /// Add a body to the second world under a number that is free there, or the next.

@@ -47,8 +47,7 @@ static void open_solid(carom_context *context, solid *s, cr_body *body, double x
 		.deforming = &s->deforming,
 		.pose = carom_pose_identity(),
 		.last_pose = carom_pose_identity(),
-		.rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }),
-		.last_rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }) };
+		.rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }) };
 }
 
 static void open_solids(carom_context *context, solid s[BODIES], cr_body bodies[BODIES])

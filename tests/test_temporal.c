@@ -483,11 +483,9 @@ TEST(temporal, paths_are_never_exceeded)
 	double tightest = 0;
 	for (int i = 0; i < 2000; i++) {
 		const carom_pose last = fixture_random_pose(&seed, 1), now = moved(last, &seed, i % 3 ? 0.2 : 0, i % 4 ? 0.3 : 0);
-		cr_body body = {
-			.pose = now, .rotation = m3d_from_quat(now.orientation), .last_rotation = m3d_from_quat(last.orientation)
-		};
-		body.last_pose.position = last.position;
-		body.turn = cr_turn(&body.rotation, &body.last_rotation);
+		cr_body body = { .pose = now, .rotation = m3d_from_quat(now.orientation), .last_pose = last };
+		const m3d last_rotation = m3d_from_quat(last.orientation);
+		body.turn = cr_turn(&body.rotation, &last_rotation);
 		for (int x = 0; x < 3; x++) {
 			body.shape.centre[x] = test_random_double(&seed, -1, 1);
 			body.shape.half[x] = test_random_double(&seed, 0.1, 1);
@@ -499,7 +497,7 @@ TEST(temporal, paths_are_never_exceeded)
 				p[x] = body.shape.centre[x] + (k >> x & 1 ? 1 : -1) * body.shape.half[x];
 			const v3d point = { p[0], p[1], p[2] };
 			const v3d here = v3d_add(m3d_mul(&body.rotation, point), now.position);
-			const v3d there = v3d_add(m3d_mul(&body.last_rotation, point), last.position);
+			const v3d there = v3d_add(m3d_mul(&last_rotation, point), last.position);
 			const double way = v3d_length(v3d_sub(here, there));
 			CHECK(way <= bound + 1e-12);
 			if (bound > 1e-3)

@@ -92,6 +92,15 @@ void cr_list_reset(cr_list *list)
 	add_segment(list, round_up(peak));
 }
 
+void cr_list_reserve(cr_list *list, uint32_t count)
+{
+	if (list->segment_count == 1 && list->segments[0].end >= count)
+		return;
+	cr_list_free(list);
+	if (count > 0 && count < MOST_ENTRIES)
+		add_segment(list, round_up(count));
+}
+
 bool cr_list_move(cr_list *list)
 {
 	char *moved[CR_LIST_SEGMENTS];

@@ -53,6 +53,9 @@ static inline bool cr_list_open(cr_list *list, cr_list_tail *tail, uint32_t coun
 	return tail->end - tail->next >= count || cr_list_refill(list, tail, count);
 }
 
+/// Let an empty list have one segment with room for count entries. Where there is no memory for
+/// that it has none, and grows as others do.
+void cr_list_reserve(cr_list *list, uint32_t count);
 /// Forget all entries. All tails must be set to zero.
 void cr_list_reset(cr_list *list);
 void cr_list_free(cr_list *list);

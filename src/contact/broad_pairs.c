@@ -5,6 +5,9 @@
 
 // Below this the counts of all bodies cost more than insertion.
 enum { INSERTION_COUNT = 32 };
+// From so many on, the lists of workers and the room for sorting are given back: finding the pairs
+// took far longer than that.
+enum { MANY = 1 << 18 };
 
 bool cr_pair_sink_init(cr_pair_sink *sink, carom_context *context)
 {
@@ -13,15 +16,21 @@ bool cr_pair_sink_init(cr_pair_sink *sink, carom_context *context)
 	return sink->workers != NULL;
 }
 
+/// Give back the memory of all lists.
+static void release(cr_pair_sink *sink)
+{
+	for (int w = 0; w < sink->context->thread_count; w++)
+		cr_array_free(sink->context, &sink->workers[w].list);
+	cr_array_free(sink->context, &sink->scratch);
+	cr_array_free(sink->context, &sink->first);
+}
+
 void cr_pair_sink_free(cr_pair_sink *sink)
 {
 	if (!sink->workers)
 		return;
-	for (int w = 0; w < sink->context->thread_count; w++)
-		cr_array_free(sink->context, &sink->workers[w].list);
+	release(sink);
 	cr_free(sink->context, sink->workers, (size_t)sink->context->thread_count * sizeof *sink->workers);
-	cr_array_free(sink->context, &sink->scratch);
-	cr_array_free(sink->context, &sink->first);
 }
 
 void cr_pair_sink_add(cr_pair_sink *sink, int worker, int32_t a, int32_t b)
@@ -131,5 +140,7 @@ bool cr_pair_sink_drain(cr_pair_sink *sink, int32_t body_count, cr_pair_list *ou
 	}
 	out->count = ok ? total : 0;
 	cr_pair_sink_clear(sink);
+	if (total >= MANY)
+		release(sink);
 	return ok;
 }

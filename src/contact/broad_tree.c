@@ -32,6 +32,9 @@ enum {
 	// at random have 7 each).
 	MANY_PAIRS = 1 << 18,
 	MANY_EACH = 16,
+	// Bodies from which the memory that only a build needs is given back after it: the build takes
+	// far longer than that.
+	MANY_BODIES = 1 << 16,
 };
 
 // Margin of leaf boxes in lengths of the tight box's longest side.
@@ -240,16 +243,33 @@ static void choose_builds(const broad_tree *t, bool build[TREES])
 		build[k] = affected[k] > 0 && affected[k] * REBUILD_SHARE >= t->trees[k].leaves;
 }
 
-static void update_trees(broad_tree *t)
+/// Room for a build of any tree. false: out of memory.
+static bool reserve_build(broad_tree *t)
 {
-	bool build[TREES];
-	choose_builds(t, build);
+	return cr_array_reserve(t->base.context, &t->build, t->members.count) &&
+		cr_array_reserve(t->base.context, &t->build_boxes, t->members.count);
+}
+
+/// Give back the memory of builds, if it is much.
+static void release_build(broad_tree *t)
+{
+	if (t->build_boxes.capacity < MANY_BODIES)
+		return;
+	cr_array_free(t->base.context, &t->build);
+	cr_array_free(t->base.context, &t->build_boxes);
+}
+
+/// build: which trees are built; for these there is room (reserve_build).
+static void update_trees(broad_tree *t, const bool build[TREES])
+{
 	take_out(t, build);
 	put_in(t, build);
 	for (int k = 0; k < TREES; k++) {
-		if (build[k] || cr_dynamic_is_worn_out(&t->trees[k]))
+		// A tree that is worn out serves on where there is no memory.
+		if (build[k] || (cr_dynamic_is_worn_out(&t->trees[k]) && reserve_build(t)))
 			build_tree(t, (place)(IN_DYNAMIC + k));
 	}
+	release_build(t);
 	t->endless.count = 0;
 	for (int32_t i = 0; i < (int32_t)t->members.count; i++) {
 		if (t->members.data[i].place == ENDLESS)
@@ -555,8 +575,7 @@ static bool reserve(broad_tree *t, int32_t count)
 		return false;
 	while (t->members.count < most)
 		t->members.data[t->members.count++] = (member){ 0 };
-	bool ok = cr_array_reserve(context, &t->changed, most) && cr_array_reserve(context, &t->build, most) &&
-		cr_array_reserve(context, &t->build_boxes, most) && cr_array_reserve(context, &t->endless, most);
+	bool ok = cr_array_reserve(context, &t->changed, most) && cr_array_reserve(context, &t->endless, most);
 	int64_t fixed = 0;
 	for (int32_t i = 0; i < count; i++)
 		fixed += t->bodies[i].alive && !cr_is_free(&t->bodies[i]);
@@ -573,15 +592,20 @@ static carom_result find_tree(cr_broad *broad, const cr_body *bodies, int32_t co
 	broad_tree *t = (broad_tree *)broad;
 	pairs->count = 0;
 	t->bodies = bodies;
-	if (!reserve(t, count)) {
+	bool build[TREES], ready = reserve(t, count);
+	if (ready) {
+		list_changes(t, bodies, count);
+		choose_builds(t, build);
+		ready = !(build[0] || build[1]) || reserve_build(t);
+	}
+	if (!ready) {
 		t->stale = true;
 		return cr_fail_memory(broad->context, "the tree of bodies");
 	}
-	list_changes(t, bodies, count);
 	t->kept_valid = t->kept_valid && !t->stale; // bodies whose filter changed are not known then
 	t->stale = false;
 	if (t->changed.count > 0)
-		update_trees(t);
+		update_trees(t, build);
 	t->limit = MANY_PAIRS + (int64_t)MANY_EACH * (t->trees[0].leaves + t->trees[1].leaves);
 	bool good = t->direct || update_kept(t);
 	if (good)

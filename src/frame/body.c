@@ -138,7 +138,8 @@ static void update_bodies_task(int64_t begin, int64_t end, int worker, void *tas
 		if (!body->alive || !body->moved)
 			continue;
 		cr_body_bounds(body, u->simd, body->lower, body->upper);
-		body->turn = cr_turn(&body->rotation, &body->last_rotation);
+		const m3d last_rotation = cr_last_rotation(body);
+		body->turn = cr_turn(&body->rotation, &last_rotation);
 		if (body->shape.family == CR_FAMILY_MESH || body->shape.family == CR_FAMILY_BOX)
 			body->path = cr_path_after(body->path, cr_step_length(body) + body->stir);
 		// A body that goes back to a snapshot has moved, but not its vertices.

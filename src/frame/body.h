@@ -149,7 +149,6 @@ typedef struct cr_body {
 	carom_pose pose;         // of the part
 	m3d rotation;            // of pose
 	carom_pose last_pose;    // of the last good step; the first pose before it
-	m3d last_rotation;       // of last_pose
 	carom_pose begin;        // of the coming step; without has_begin that is last_pose
 	// since then: how far a point at distance 1 of the origin has moved at most
 	double turn;
@@ -182,6 +181,10 @@ static inline bool cr_same_body(const cr_body *a, const cr_body *b)
 {
 	return (a->part | b->part) != 0 && a - a->part == b - b->part;
 }
+
+/// The rotation of last_pose. It is made when it is asked for, of bodies that move: kept beside the
+/// pose it took an eighth of a body.
+static inline m3d cr_last_rotation(const cr_body *body) { return m3d_from_quat(body->last_pose.orientation); }
 
 /// Where a part begins the coming step.
 static inline const carom_pose *cr_begin_of(const cr_body *part) { return part->has_begin ? &part->begin : &part->last_pose; }

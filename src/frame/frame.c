@@ -66,6 +66,14 @@ void cr_kept_free(cr_kept *k)
 	cr_list_free(&k->near);
 }
 
+void cr_kept_reserve(cr_kept *k, int64_t watches, int64_t near)
+{
+	if (watches < UINT32_MAX && near < UINT32_MAX) {
+		cr_list_reserve(&k->watches, (uint32_t)watches);
+		cr_list_reserve(&k->near, (uint32_t)near);
+	}
+}
+
 void cr_kept_reset(cr_kept *k)
 {
 	cr_list_reset(&k->watches);

@@ -95,6 +95,8 @@ size_t cr_cast_bytes(int32_t count);
 
 void cr_kept_init(cr_kept *kept, carom_context *context);
 void cr_kept_free(cr_kept *kept);
+/// Make room for so many watches and near triangles, if the memory allows it. There are no entries.
+void cr_kept_reserve(cr_kept *kept, int64_t watches, int64_t near);
 /// Forget all entries. The tails of all workers must be set to zero.
 void cr_kept_reset(cr_kept *kept);
 /// Bytes of all entries.

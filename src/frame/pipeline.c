@@ -7,6 +7,8 @@
 
 // Lists left behind that are not worth tidying up.
 enum { TIDY_BYTES = 1 << 18 };
+// Lists that are given back once they are tidied up: to fill them took far longer than that.
+enum { MANY_BYTES = 1 << 24 };
 
 int64_t cr_take(cr_pipeline *p, cr_next next)
 {
@@ -153,7 +155,11 @@ bool cr_move_memory(cr_pair_memory *m, const cr_kept *from, cr_kept *to, cr_kept
 
 void cr_change_kept(cr_pipeline *p, cr_kept_tails tails)
 {
-	cr_kept_reset(&p->memories[p->keeping]);
+	cr_kept *old = &p->memories[p->keeping];
+	if (cr_kept_used(old) >= MANY_BYTES)
+		cr_kept_free(old);
+	else
+		cr_kept_reset(old);
 	p->keeping = 1 - p->keeping;
 	for (int i = 0; i < p->worker_count; i++) {
 		p->workers[i].kept = &p->memories[p->keeping];
@@ -163,6 +169,20 @@ void cr_change_kept(cr_pipeline *p, cr_kept_tails tails)
 	p->live_kept = cr_kept_used(&p->memories[p->keeping]);
 }
 
+/// Forget the lists of memories that no longer hold, and make room in the other kept lists for
+/// those that do, with a quarter more to go on with.
+static void reserve_tidy(cr_pipeline *p)
+{
+	int64_t watches = 0, near = 0;
+	for (int64_t i = 0; i < p->temporal.slot.count; i++) {
+		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
+		cr_trim_memory(m);
+		watches += m->watched[0].count + m->watched[1].count;
+		near += cr_lanes_of(m->near.pairs.count);
+	}
+	cr_kept_reserve(&p->memories[1 - p->keeping], watches + watches / 4, near + near / 4);
+}
+
 /// Full pairs leave their old lists behind. When these outweigh the lists in use, copy the latter
 /// to the other lists.
 static bool tidy_kept(cr_pipeline *p)
@@ -170,10 +190,10 @@ static bool tidy_kept(cr_pipeline *p)
 	const cr_kept *from = &p->memories[p->keeping];
 	if (cr_kept_used(from) <= 2 * p->live_kept + TIDY_BYTES)
 		return true;
+	reserve_tidy(p);
 	cr_kept_tails tails = { 0 };
 	for (int64_t i = 0; i < p->temporal.slot.count; i++) {
 		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
-		cr_trim_memory(m);
 		if (!cr_move_memory(m, from, &p->memories[1 - p->keeping], &tails))
 			return false;
 	}

@@ -38,12 +38,25 @@ static int32_t take_slot(cr_temporal *t)
 	return slot;
 }
 
+/// How many pairs begin in this step.
+static int64_t count_fresh(const cr_temporal *t, const cr_pair_list *pairs)
+{
+	int64_t old = 0, fresh = 0;
+	for (int64_t i = 0; i < pairs->count; i++) {
+		while (old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) < 0)
+			old++;
+		fresh += old == t->pairs.count || compare(t->pairs.data[old], pairs->data[i]) != 0;
+	}
+	return fresh;
+}
+
 bool cr_temporal_match(carom_context *context, cr_temporal *t, const cr_pair_list *pairs)
 {
-	// Room first, so that nothing can fail half way: a slot for each pair that ends or begins.
-	if (!cr_array_reserve(context, &t->slots, t->slots.count + pairs->count) ||
-		!cr_array_reserve(context, &t->free, t->slots.count + pairs->count) ||
-		!cr_array_reserve(context, &t->next_slot, pairs->count))
+	// Room first, so that nothing can fail half way: a slot for each pair that begins, as if none
+	// ended before.
+	const int64_t fresh = count_fresh(t, pairs), more = fresh > t->free.count ? fresh - t->free.count : 0;
+	if (!cr_array_reserve(context, &t->slots, t->slots.count + more) ||
+		!cr_array_reserve(context, &t->free, t->slots.count + more) || !cr_array_reserve(context, &t->next_slot, pairs->count))
 		return false;
 	int64_t old = 0;
 	for (int64_t i = 0; i < pairs->count; i++) {
@@ -167,7 +180,8 @@ double cr_step_length(const cr_body *body)
 	const v3d middle = { body->shape.centre[0], body->shape.centre[1], body->shape.centre[2] };
 	const v3d half = { body->shape.half[0], body->shape.half[1], body->shape.half[2] };
 	const v3d now = v3d_add(m3d_mul(&body->rotation, middle), body->pose.position);
-	const v3d then = v3d_add(m3d_mul(&body->last_rotation, middle), body->last_pose.position);
+	const m3d last_rotation = cr_last_rotation(body);
+	const v3d then = v3d_add(m3d_mul(&last_rotation, middle), body->last_pose.position);
 	return v3d_length(v3d_sub(now, then)) + body->turn * v3d_length(half);
 }
 

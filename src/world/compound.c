@@ -86,10 +86,8 @@ void cr_begin_body(cr_body *first, const carom_pose *pose)
 
 void cr_rest_body(cr_body *first)
 {
-	for (int32_t i = 0; i < cr_part_count(first); i++) {
+	for (int32_t i = 0; i < cr_part_count(first); i++)
 		first[i].last_pose = first[i].pose;
-		first[i].last_rotation = first[i].rotation;
-	}
 }
 
 // ---- Numbers ----

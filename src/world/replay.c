@@ -531,7 +531,6 @@ static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 		const carom_result result = get_part_pose(r, body, &body[i].last_pose);
 		if (result != CAROM_SUCCESS)
 			return result;
-		body[i].last_rotation = m3d_from_quat(body[i].last_pose.orientation);
 	}
 	const bool has_begin = r->version >= 6 && get_bool(r);
 	for (int32_t i = 0; has_begin && i < cr_part_count(body); i++) {

@@ -121,7 +121,6 @@ static carom_result make_parts(carom_world *world, const carom_body_def *def, ne
 static void move_last_pose(cr_body *part, const carom_pose *body, const carom_pose *local)
 {
 	part->last_pose = cr_pose_to_part(body, local);
-	part->last_rotation = m3d_from_quat(part->last_pose.orientation);
 }
 
 /// Exchange the parts of a body. Nothing fails.

@@ -154,13 +154,9 @@ static void add_shape(
 	cr_contact_query *q, const cr_shape *shape, const carom_pose *pose, const m3d *rotation, carom_body_kind kind)
 {
 	cr_body *body = &q->bodies.data[q->bodies.count];
-	*body = (cr_body){ .kind = (uint8_t)kind,
-		.contacts = true,
-		.shape = *shape,
-		.pose = *pose,
-		.last_pose = *pose,
-		.rotation = *rotation,
-		.last_rotation = *rotation };
+	*body = (cr_body){
+		.kind = (uint8_t)kind, .contacts = true, .shape = *shape, .pose = *pose, .last_pose = *pose, .rotation = *rotation
+	};
 	q->shapes++;
 	set_filter(q, body);
 }

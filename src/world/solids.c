@@ -43,7 +43,6 @@ static void stand_at(cr_body *body, const cr_surface *s)
 	body->pose = (carom_pose){ cr_surface_middle(s), { 0, 0, 0, 1 } };
 	body->rotation = m3d_from_quat(body->pose.orientation);
 	body->last_pose = body->pose;
-	body->last_rotation = body->rotation;
 }
 
 static void show(carom_world *world, cr_body *body)
@@ -68,7 +67,6 @@ static void hide(cr_body *body)
 	body->pose = d->pose;
 	body->rotation = m3d_from_quat(body->pose.orientation);
 	body->last_pose = body->pose;
-	body->last_rotation = body->rotation;
 }
 
 bool cr_show_solids(carom_world *world)

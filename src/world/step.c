@@ -73,7 +73,6 @@ static void finish_body(cr_body *body)
 	if (!body->moved)
 		return;
 	body->moved = body->has_begin = false;
-	body->last_rotation = body->rotation;
 	body->last_pose = body->pose;
 	body->turn = body->stir = 0;
 	if (body->deforming)
