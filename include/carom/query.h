@@ -12,7 +12,10 @@ extern "C" {
 // ---- Queries between steps ----
 //
 // Parts of a body are asked one by one: where they overlap, hits and nearest points may lie on one
-// inside another. They see the poses and the places of vertices set last, stepped or not. A
+// inside another. Spheres of a granular body are asked one by one too, and answers name the sphere
+// where they name the part of other bodies; the first query that comes near them after they were
+// set makes a tree over them (O(n log n), about 60 bytes a sphere). Queries see the poses and the
+// places of vertices and spheres set last, stepped or not. A
 // deforming body is looked at as it is, rounded to float about the middle of its box: the first
 // query that comes near it after its vertices were set brings its tree up to date, which takes
 // memory the first time and where the tree has become so bad that it is rebuilt. A query that finds
@@ -66,7 +69,7 @@ CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const
 /// and part: as a dynamic body A that no step has seen, with the settings of the world
 /// (max_contacts_per_pair, speculative_distance, contact_normal, ...; its lab's methods are not
 /// used). Normals take the shape out. body_a is null, impulses are 0, pair counts the bodies met.
-/// The user's pair filter is not asked. Sensors, cloth and bodies without contacts
+/// The user's pair filter is not asked. Sensors, cloth, granular bodies and bodies without contacts
 /// (carom_body_def) have none here. A solid that deforms has those of its present places; its mesh
 /// for contacts is made by the query where its vertices were set since the last step, or nothing
 /// was near it then: O(n log n). Planes are not accepted as the query's shape. count and capacity
@@ -79,7 +82,8 @@ CAROM_API carom_result carom_world_collide_shape(const carom_world *world, const
 /// A body near a shape.
 typedef struct carom_closest_body {
 	carom_body_id body;
-	/// The part of a body with parts, else 0. All other fields are of this part alone.
+	/// The part of a body with parts, the sphere of a granular body, else 0. All other fields are
+	/// of it alone.
 	int32_t shape;
 	/// Negative: they overlap, and moving the shape by -distance along normal parts the two.
 	double distance;
@@ -101,7 +105,7 @@ CAROM_API carom_result carom_world_closest_body(const carom_world *world, const 
 /// Two bodies that are near each other.
 typedef struct carom_closest_pair {
 	carom_body_id body_a, body_b;
-	int32_t shape_a, shape_b; ///< their parts; 0 of a body without parts
+	int32_t shape_a, shape_b; ///< their parts or spheres; 0 of a body without
 	/// Negative: they overlap, and moving A by -distance along normal parts the two (parts).
 	double distance;
 	carom_vec3 normal;     ///< unit, world, from B to A
@@ -124,7 +128,7 @@ CAROM_API carom_result carom_world_closest_pair(const carom_world *world, double
 /// Where a shape on its way first meets a body.
 typedef struct carom_shape_hit {
 	carom_body_id body;
-	int32_t shape;        ///< number of the part (carom_body_def.parts); 0 of a body without parts
+	int32_t shape;        ///< number of the part, or of a granular body's sphere; 0: neither
 	double time;          ///< of the motion, in [0, 1); never later than the true impact
 	bool touching;        ///< within the tolerance, or overlapping, at time 0
 	double distance;      ///< between shape and body at time; negative: how deep they overlap

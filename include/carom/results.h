@@ -532,7 +532,7 @@ typedef struct carom_ray_hit {
 	int32_t triangle;
 	float u, v;     ///< barycentric weights of the triangle's second and third corner
 	bool back_face; ///< hit from the inside
-	int32_t shape;  ///< number of the part (carom_body_def.parts); 0 of a body without parts
+	int32_t shape;  ///< number of the part, or of a granular body's sphere; 0: neither
 } carom_ray_hit;
 
 /// A point of a body's surface.
@@ -542,7 +542,7 @@ typedef struct carom_closest_point {
 	carom_vec3 normal; ///< of the surface there, outward, unit, world
 	double distance;   ///< negative when the asked point is inside the body
 	int32_t triangle;
-	int32_t shape; ///< number of the part (carom_body_def.parts); 0 of a body without parts
+	int32_t shape; ///< number of the part, or of a granular body's sphere; 0: neither
 } carom_closest_point;
 
 #ifdef __cplusplus

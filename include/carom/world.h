@@ -406,7 +406,8 @@ CAROM_API carom_result carom_world_get_vertices(
 // ---- Granular bodies ----
 //
 // A body of kind CAROM_GRANULAR has no pose after it was added (it is the identity): its spheres
-// are in the world's frame. Queries do not see it. Speeds: docs/measured/spheres.md.
+// are in the world's frame. Queries see its spheres one by one (carom/query.h). Speeds:
+// docs/measured/spheres.md.
 
 /// Say where the spheres of a granular body are, and how many it has: count of them, in the world's
 /// frame. radii NULL: as they were; count is then that of before. Values are checked as those of a

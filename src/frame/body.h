@@ -104,8 +104,9 @@ typedef struct cr_deforming {
 /// The spheres of a granular body, world frame (world/sphere_bodies.c).
 typedef struct cr_granular {
 	int32_t count;
-	CR_ARRAY(double) spheres; // [4*count] x, y, z, radius
-	box3d bounds;             // of all; none: lower above upper
+	CR_ARRAY(double) spheres;   // [4*count] x, y, z, radius
+	box3d bounds;               // of all; none: lower above upper
+	struct cr_box_index *index; // over them, for queries (world/box_index.h)
 } cr_granular;
 
 /// The parts of a body that was given some. The body and snapshots share it.

@@ -294,7 +294,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	world->continuous.body_count += parts->continuous;
 	cr_note_members(world);
 	*id = cr_id_of(world->bodies.data, first);
-	cr_query_index_invalidate(world->query_index);
+	cr_box_index_invalidate(world->query_index);
 	cr_record_add_body(world->recorder, def, *id);
 	return CAROM_SUCCESS;
 }
@@ -371,7 +371,7 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	cr_free_numbers(world, (int32_t)(id.index1 - 1), count);
 	world->body_count--;
 	world->shape_count -= count;
-	cr_query_index_invalidate(world->query_index);
+	cr_box_index_invalidate(world->query_index);
 	cr_record_remove_body(world->recorder, id);
 	return CAROM_SUCCESS;
 }
@@ -470,7 +470,7 @@ carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const ca
 	if (result != CAROM_SUCCESS)
 		return result;
 	put_body(&world->bodies.data[id.index1 - 1], &normalized);
-	cr_query_index_invalidate(world->query_index);
+	cr_box_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, 1, &id, pose);
 	return CAROM_SUCCESS;
 }
@@ -514,7 +514,7 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 		cr_check_pose(world->context, &poses[i], name, "pose", &normalized);
 		put_body(&world->bodies.data[ids[i].index1 - 1], &normalized);
 	}
-	cr_query_index_invalidate(world->query_index);
+	cr_box_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, count, ids, poses);
 	return CAROM_SUCCESS;
 }
@@ -539,7 +539,7 @@ carom_result carom_world_set_motions(carom_world *world, int count, const carom_
 		cr_begin_body(body, &begin);
 		cr_place_body(body, &end);
 	}
-	cr_query_index_invalidate(world->query_index);
+	cr_box_index_invalidate(world->query_index);
 	cr_record_set_motions(world->recorder, count, ids, motions);
 	return CAROM_SUCCESS;
 }

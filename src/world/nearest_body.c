@@ -8,57 +8,83 @@
 
 // ---- Which pairs ----
 
+/// One of a pair: a part of a body, or a sphere of a granular body (-1: of none).
+typedef struct pair_item {
+	int32_t body, sphere;
+} pair_item;
+
 /// The nearest pair so far. Of equally near ones the one with the lowest numbers counts, A's first.
 typedef struct pair_search {
 	const carom_world *world;
 	const carom_query_filter *filter[2];
-	int32_t asker;
+	pair_item asker;
 	bool asker_passes[2]; // each filter
 	double distance;      // pairs farther apart are of no use
-	int32_t a, b;         // -1: none yet
+	pair_item a, b;       // body -1: none yet
 } pair_search;
 
 static bool is_fixed(const cr_body *body) { return body->kind == CAROM_STATIC || body->kind == CAROM_KINEMATIC; }
+
+/// A granular body has no shape, and no type of one.
+static bool is_plane(const cr_body *body) { return !body->granular && body->shape.def.type == CAROM_PLANE; }
 
 static bool may_meet(const cr_body *x, const cr_body *y)
 {
 	return !(is_fixed(x) && is_fixed(y)) && !cr_same_body(x, y) && cr_filters_pass(x, y);
 }
 
-/// Which of the asker and another body is A and which is B, as the filters have it. False: they are
-/// no pair.
-static bool order_pair(const pair_search *p, int32_t other, int32_t *a, int32_t *b)
+/// Which of the asker and an item of another body is A and which is B, as the filters have it.
+/// False: they are no pair.
+static bool order_pair(const pair_search *p, pair_item other, pair_item *a, pair_item *b)
 {
-	const int32_t low = p->asker < other ? p->asker : other, high = p->asker < other ? other : p->asker;
-	const bool passes[2] = { cr_query_passes(p->filter[0], p->world, other), cr_query_passes(p->filter[1], p->world, other) };
+	const bool asker_low = p->asker.body < other.body;
+	const pair_item low = asker_low ? p->asker : other, high = asker_low ? other : p->asker;
+	const bool passes[2] = { cr_query_passes(p->filter[0], p->world, other.body),
+		cr_query_passes(p->filter[1], p->world, other.body) };
 	const bool asker_first = p->asker_passes[0] && passes[1], other_first = passes[0] && p->asker_passes[1];
-	const bool low_first = p->asker < other ? asker_first : other_first;
+	const bool low_first = asker_low ? asker_first : other_first;
 	*a = low_first ? low : high;
 	*b = low_first ? high : low;
 	return asker_first || other_first;
 }
 
-static bool comes_first(int32_t a, int32_t b, int32_t than_a, int32_t than_b) { return a != than_a ? a < than_a : b < than_b; }
+static int32_t shape_of(const carom_world *world, pair_item item)
+{
+	return cr_item_shape(world, &(cr_query_item){ item.body, item.sphere, NULL });
+}
+
+static int compare_items(pair_item x, pair_item y)
+{
+	return x.body != y.body ? (x.body < y.body ? -1 : 1) : (x.sphere > y.sphere) - (x.sphere < y.sphere);
+}
+
+static bool comes_first(pair_item a, pair_item b, pair_item than_a, pair_item than_b)
+{
+	const int first = compare_items(a, than_a);
+	return first != 0 ? first < 0 : compare_items(b, than_b) < 0;
+}
 
 /// Does the asker look at another body? Each pair is looked at once: by the lower one, but a plane
 /// never asks.
 static bool is_wanted_pair(const pair_search *p, int32_t other)
 {
 	const cr_body *bodies = p->world->bodies.data;
-	int32_t a, b;
-	if (other == p->asker || (other < p->asker && bodies[other].shape.def.type != CAROM_PLANE))
+	pair_item a, b;
+	if (other == p->asker.body || (other < p->asker.body && !is_plane(&bodies[other])))
 		return false;
-	if (!may_meet(&bodies[p->asker], &bodies[other]) || !order_pair(p, other, &a, &b))
+	// The first sphere stands for all: none of them has a lower number.
+	const pair_item lowest = { other, bodies[other].granular ? 0 : -1 };
+	if (!may_meet(&bodies[p->asker.body], &bodies[other]) || !order_pair(p, lowest, &a, &b))
 		return false;
-	return p->a < 0 || p->distance > 0 || comes_first(a, b, p->a, p->b);
+	return p->a.body < 0 || p->distance > 0 || comes_first(a, b, p->a, p->b);
 }
 
 /// A pair that is not farther apart than the limit.
-static void note_pair(pair_search *p, int32_t other, double distance)
+static void note_pair(pair_search *p, pair_item other, double distance)
 {
-	int32_t a, b;
+	pair_item a, b;
 	order_pair(p, other, &a, &b);
-	if (p->a >= 0 && distance == p->distance && !comes_first(a, b, p->a, p->b))
+	if (p->a.body >= 0 && distance == p->distance && !comes_first(a, b, p->a, p->b))
 		return;
 	p->a = a;
 	p->b = b;
@@ -74,10 +100,10 @@ typedef struct body_search {
 	cr_overlap_search query; // its filter, shape, pose and box
 	// distances of the boxes of the body that was looked at last, and of the next one
 	double last, next;
-	int32_t last_body, next_body; // -1: none
+	pair_item last_item, next_item; // body -1: none
 	carom_separation nearest;
 	double distance;    // bodies farther away are of no use
-	int32_t body;       // the nearest one; -1: none yet
+	pair_item item;     // the nearest one; body -1: none yet
 	pair_search *pairs; // that the query's shape, a body, is one of; NULL: none
 } body_search;
 
@@ -105,22 +131,23 @@ static carom_result separate(const carom_world *world, const carom_shape *a, con
 														  : carom_distance(world->context, a, pose_a, b, pose_b, separation);
 }
 
-static bool visit_next_body(void *user, int32_t index, double *limit)
+static bool is_looked_at(const void *user, int32_t body)
+{
+	const body_search *s = user;
+	return s->pairs ? is_wanted_pair(s->pairs, body) : cr_query_passes(s->query.filter, s->query.world, body);
+}
+
+static bool visit_next_body(void *user, const cr_query_item *item, double *limit)
 {
 	body_search *s = user;
-	const carom_world *world = s->query.world;
+	const pair_item at = { item->body, item->sphere };
 	double lower[3], upper[3];
-	if (s->pairs ? !is_wanted_pair(s->pairs, index) : !cr_query_passes(s->query.filter, world, index))
-		return true;
-	const cr_body *body = cr_see_body(&world->bodies.data[index], &s->query.result);
-	if (!body)
-		return false;
-	cr_body_bounds(body, world->context->simd, lower, upper);
+	cr_body_bounds(item->seen, s->query.world->context->simd, lower, upper);
 	const double key = body_key(s, lower, upper);
-	const bool is_after = key > s->last || (key == s->last && index > s->last_body);
-	if (!is_after || key > *limit || (s->next_body >= 0 && key == s->next && index > s->next_body))
+	const bool is_after = key > s->last || (key == s->last && compare_items(at, s->last_item) > 0);
+	if (!is_after || key > *limit || (s->next_item.body >= 0 && key == s->next && compare_items(at, s->next_item) > 0))
 		return true;
-	s->next_body = index;
+	s->next_item = at;
 	*limit = s->next = key;
 	return true;
 }
@@ -131,9 +158,10 @@ static carom_result look_at_next(body_search *s)
 	cr_overlap_search *q = &s->query;
 	carom_separation gap = { .distance = 0 };
 	bool overlaps = false;
-	const cr_body *body = cr_see_body(&q->world->bodies.data[s->next_body], &q->result);
+	cr_body room;
+	const cr_body *body = cr_see_item(q->world, s->next_item.body, s->next_item.sphere, &room, &q->result);
 	s->last = s->next;
-	s->last_body = s->next_body;
+	s->last_item = s->next_item;
 	if (body)
 		q->result = cr_test_overlap(q, body, &overlaps);
 	if (q->result == CAROM_SUCCESS && !overlaps)
@@ -145,13 +173,13 @@ static carom_result look_at_next(body_search *s)
 	if (isinf(distance) || distance > s->distance)
 		return CAROM_SUCCESS;
 	if (s->pairs) {
-		note_pair(s->pairs, s->next_body, distance);
+		note_pair(s->pairs, s->next_item, distance);
 		s->distance = s->pairs->distance;
 		return CAROM_SUCCESS;
 	}
-	if (s->body >= 0 && distance == s->distance && s->next_body > s->body)
+	if (s->item.body >= 0 && distance == s->distance && compare_items(s->next_item, s->item) > 0)
 		return CAROM_SUCCESS;
-	s->body = s->next_body;
+	s->item = s->next_item;
 	s->nearest = gap;
 	s->distance = distance;
 	return CAROM_SUCCESS;
@@ -159,13 +187,14 @@ static carom_result look_at_next(body_search *s)
 
 static carom_result find_nearest_body(body_search *s, const char *function)
 {
+	static const pair_item none = { -1, -1 };
 	s->last = -1;
-	s->last_body = s->body = -1;
+	s->last_item = s->item = none;
 	for (;;) {
-		cr_index_search search = { body_key, visit_next_body, s, s->distance };
-		s->next_body = -1;
+		cr_index_search search = { body_key, is_looked_at, visit_next_body, s, s->distance };
+		s->next_item = none;
 		carom_result result = cr_search_bodies(s->query.world, function, &search, &s->query.result);
-		if (result != CAROM_SUCCESS || s->next_body < 0)
+		if (result != CAROM_SUCCESS || s->next_item.body < 0)
 			return result;
 		result = look_at_next(s);
 		if (result != CAROM_SUCCESS)
@@ -183,16 +212,17 @@ carom_result cr_ask_closest_body(const carom_world *world, const carom_shape *sh
 		return outcome;
 	cr_bound_query(&s.query);
 	outcome = find_nearest_body(&s, name);
-	if (outcome != CAROM_SUCCESS || s.body < 0)
+	if (outcome != CAROM_SUCCESS || s.item.body < 0)
 		return outcome;
 	carom_result seen = CAROM_SUCCESS;
-	const cr_body *body = cr_see_body(&world->bodies.data[s.body], &seen);
+	cr_body room;
+	const cr_body *body = cr_see_item(world, s.item.body, s.item.sphere, &room, &seen);
 	if (body && s.distance == 0)
 		seen = separate(world, shape, &s.query.pose, &body->shape.def, &body->pose, false, &s.nearest);
 	if (seen != CAROM_SUCCESS)
 		return seen;
 	*found = true;
-	*result = (carom_closest_body){ cr_id_of(world->bodies.data, s.body), world->bodies.data[s.body].part, s.nearest.distance,
+	*result = (carom_closest_body){ cr_id_of(world->bodies.data, s.item.body), shape_of(world, s.item), s.nearest.distance,
 		s.nearest.normal, s.nearest.point_a, s.nearest.point_b };
 	return CAROM_SUCCESS;
 }
@@ -213,24 +243,36 @@ carom_result carom_world_closest_body(const carom_world *world, const carom_shap
 
 // ---- The nearest pair ----
 
-/// Let a body ask for the nearest one that is nearer than the best pair so far.
-static carom_result ask_body(pair_search *p, int32_t index, const char *function)
+/// Let a part or a sphere ask for the nearest one that is nearer than the best pair so far.
+static carom_result ask_item(pair_search *p, pair_item item, const char *function)
 {
 	const carom_world *world = p->world;
-	const cr_body *body = &world->bodies.data[index];
 	carom_result result = CAROM_SUCCESS;
-	p->asker = index;
-	for (int k = 0; k < 2; k++)
-		p->asker_passes[k] = body->alive && cr_query_passes(p->filter[k], world, index);
-	if (body->shape.def.type == CAROM_PLANE || (!p->asker_passes[0] && !p->asker_passes[1]))
-		return CAROM_SUCCESS;
-	body = cr_see_body(body, &result);
+	cr_body room;
+	const cr_body *body = cr_see_item(world, item.body, item.sphere, &room, &result);
 	if (!body || cr_is_empty_shape(&body->shape.def))
 		return result;
+	p->asker = item;
 	body_search s = { .query = { .world = world, .shape = &body->shape.def, .pose = body->pose }, .pairs = p };
 	cr_bound_query(&s.query);
 	s.distance = p->distance;
 	return find_nearest_body(&s, function);
+}
+
+static carom_result ask_body(pair_search *p, int32_t index, const char *function)
+{
+	const carom_world *world = p->world;
+	const cr_body *body = &world->bodies.data[index];
+	for (int k = 0; k < 2; k++)
+		p->asker_passes[k] = body->alive && cr_query_passes(p->filter[k], world, index);
+	if ((!p->asker_passes[0] && !p->asker_passes[1]) || is_plane(body))
+		return CAROM_SUCCESS;
+	if (!body->granular)
+		return ask_item(p, (pair_item){ index, -1 }, function);
+	carom_result result = CAROM_SUCCESS;
+	for (int32_t i = 0; i < body->granular->count && result == CAROM_SUCCESS; i++)
+		result = ask_item(p, (pair_item){ index, i }, function);
+	return result;
 }
 
 static const char *const closest_pair_name = "carom_world_closest_pair";
@@ -239,14 +281,16 @@ static carom_result write_pair(const pair_search *p, carom_closest_pair *result)
 {
 	const cr_body *bodies = p->world->bodies.data;
 	carom_result outcome = CAROM_SUCCESS;
-	const cr_body *a = cr_see_body(&bodies[p->a], &outcome), *b = cr_see_body(&bodies[p->b], &outcome);
+	cr_body room[2];
+	const cr_body *a = cr_see_item(p->world, p->a.body, p->a.sphere, &room[0], &outcome),
+				  *b = cr_see_item(p->world, p->b.body, p->b.sphere, &room[1], &outcome);
 	carom_separation s;
 	if (a && b)
 		outcome = separate(p->world, &a->shape.def, &a->pose, &b->shape.def, &b->pose, false, &s);
 	if (outcome != CAROM_SUCCESS)
 		return outcome;
-	*result = (carom_closest_pair){ cr_id_of(bodies, p->a), cr_id_of(bodies, p->b), bodies[p->a].part, bodies[p->b].part,
-		s.distance, s.normal, s.point_a, s.point_b };
+	*result = (carom_closest_pair){ cr_id_of(bodies, p->a.body), cr_id_of(bodies, p->b.body), shape_of(p->world, p->a),
+		shape_of(p->world, p->b), s.distance, s.normal, s.point_a, s.point_b };
 	return CAROM_SUCCESS;
 }
 
@@ -259,10 +303,10 @@ carom_result carom_world_closest_pair(const carom_world *world, double max_dista
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", closest_pair_name, found ? "result" : "found");
 	*found = false;
 	carom_result outcome = cr_check_max_distance(world->context, max_distance, closest_pair_name);
-	pair_search p = { .world = world, .filter = { filter_a, filter_b }, .distance = max_distance, .a = -1, .b = -1 };
+	pair_search p = { .world = world, .filter = { filter_a, filter_b }, .distance = max_distance, .a = { -1, -1 } };
 	for (int64_t i = 0; i < world->bodies.count && outcome == CAROM_SUCCESS; i++)
 		outcome = ask_body(&p, (int32_t)i, closest_pair_name);
-	if (outcome != CAROM_SUCCESS || p.a < 0)
+	if (outcome != CAROM_SUCCESS || p.a.body < 0)
 		return outcome;
 	outcome = write_pair(&p, result);
 	*found = outcome == CAROM_SUCCESS;

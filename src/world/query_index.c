@@ -1,224 +1,103 @@
-/// A tree over the boxes of bodies for user queries: built by SAH at the first query after a
-/// change, O(n log n), and walked in double. Its boxes are floats relative to a place among most
-/// bodies, rounded outward; bodies without end (planes) are kept beside it.
+/// The walk goes down the tree over bodies. Where it comes to a granular body that the query sees,
+/// it goes on in that body's tree over spheres, with the searcher's key and limit. So a sphere is
+/// looked at as a body of its own would be, and the answers are equal. The tree over spheres is
+/// made along the Morton curve by the first query that comes near them after they were set:
+/// O(n log n), about 60 bytes a sphere.
 #include "world/query_index.h"
-#include "base/array.h"
-#include "base/spin_lock.h"
-#include "geom/spread.h"
+#include "geom/volume.h"
 
-enum { SIDES = 6 };
+typedef struct index_walk {
+	const carom_world *world;
+	cr_index_search *search;
+	int32_t granular; // the body whose spheres are walked
+	bool stopped;     // by the searcher
+	carom_result result;
+} index_walk;
 
-// Bodies that reach further from there count as endless. Below the empty boxes of the tree.
-static const double END_OF_TREE = 1e29;
+// ---- Boxes ----
 
-struct cr_query_index {
-	carom_context *memory;
-	atomic_bool valid; // the tree is that of the world as it is
-	atomic_flag lock;  // held while the tree is made
-	double origin[3];
-	CR_ARRAY(int32_t) owners; // body of a primitive
-	CR_ARRAY(float) sides;    // lower x y z, upper x y z, each [owners.count]
-	CR_ARRAY(int32_t) endless;
-	cr_tree2 binary;
-	cr_tree8 tree;
-};
-
-cr_query_index *cr_query_index_create(carom_context *memory)
+static double walk_key(const void *user, const double lower[3], const double upper[3])
 {
-	cr_query_index *index = cr_alloc_zero(memory, sizeof *index);
-	if (!index)
-		return NULL;
-	index->memory = memory;
-	atomic_init(&index->valid, false);
-	atomic_flag_clear(&index->lock);
-	return index;
+	const cr_index_search *search = ((const index_walk *)user)->search;
+	return search->key(search->user, lower, upper);
 }
 
-static void free_trees(cr_query_index *index)
+static bool body_box(const void *user, int64_t item, double lower[3], double upper[3])
 {
-	cr_tree8_free(index->memory, &index->tree);
-	cr_tree2_free(index->memory, &index->binary);
-}
-
-void cr_query_index_destroy(cr_query_index *index)
-{
-	if (!index)
-		return;
-	free_trees(index);
-	cr_array_free(index->memory, &index->owners);
-	cr_array_free(index->memory, &index->sides);
-	cr_array_free(index->memory, &index->endless);
-	cr_free(index->memory, index, sizeof *index);
-}
-
-void cr_query_index_invalidate(cr_query_index *index) { atomic_store_explicit(&index->valid, false, memory_order_relaxed); }
-
-// ---- Making the tree ----
-
-static v3d place_of(const cr_body *body)
-{
-	const cr_surface *d = body->deforming ? &body->deforming->surface : NULL;
-	if (!d || !(d->lower[0] <= d->upper[0]))
-		return body->pose.position;
-	return (v3d){ 0.5 * (d->lower[0] + d->upper[0]), 0.5 * (d->lower[1] + d->upper[1]), 0.5 * (d->lower[2] + d->upper[2]) };
-}
-
-static void choose_origin(cr_query_index *index, const carom_world *world)
-{
-	v3d places[CR_SPREAD_SAMPLES];
-	int sampled = 0;
-	const int64_t stride = cr_spread_stride(world->bodies.count);
-	for (int64_t i = 0; i < world->bodies.count; i += stride) {
-		if (world->bodies.data[i].alive)
-			places[sampled++] = place_of(&world->bodies.data[i]);
-	}
-	const cr_spread spread = cr_find_spread(places, sampled);
-	for (int k = 0; k < 3; k++)
-		index->origin[k] = spread.middle[k];
-}
-
-static void take_body(cr_query_index *index, const carom_world *world, int32_t body, int64_t stride)
-{
-	double lower[3], upper[3];
-	cr_body_bounds(&world->bodies.data[body], world->context->simd, lower, upper);
-	bool near = true;
-	for (int k = 0; k < 3; k++) {
-		lower[k] -= index->origin[k];
-		upper[k] -= index->origin[k];
-		// neither planes nor empty boxes
-		near = near && fabs(lower[k]) < END_OF_TREE && fabs(upper[k]) < END_OF_TREE;
-	}
-	if (!near) {
-		index->endless.data[index->endless.count++] = body;
-		return;
-	}
-	for (int k = 0; k < 3; k++) {
-		index->sides.data[k * stride + index->owners.count] = cr_round_down(lower[k]);
-		index->sides.data[(k + 3) * stride + index->owners.count] = cr_round_up(upper[k]);
-	}
-	index->owners.data[index->owners.count++] = body;
-}
-
-static carom_result build(cr_query_index *index, const carom_world *world)
-{
-	const int64_t n = world->shape_count;
-	free_trees(index);
-	index->owners.count = index->endless.count = 0;
-	if (!cr_array_reserve(index->memory, &index->owners, n) || !cr_array_reserve(index->memory, &index->endless, n) ||
-		!cr_array_reserve(index->memory, &index->sides, SIDES * n))
-		return cr_fail_memory(world->context, "the tree of a query");
-	if (n == 0)
-		return CAROM_SUCCESS;
-	choose_origin(index, world);
-	// Rows as wide as there is room for bodies: how many go in the tree shows only afterwards.
-	for (int64_t i = 0; i < world->bodies.count; i++) {
-		if (world->bodies.data[i].alive)
-			take_body(index, world, (int32_t)i, n);
-	}
-	const float *s = index->sides.data;
-	const cr_build_boxes boxes = { { s, s + n, s + 2 * n }, { s + 3 * n, s + 4 * n, s + 5 * n }, (int32_t)index->owners.count };
-	// A leaf's bodies are asked one by one, which costs far more than a box: any split that saves
-	// area pays.
-	carom_result result = cr_tree2_build(index->memory, &boxes, 0, &index->binary);
-	if (result == CAROM_SUCCESS)
-		result = cr_tree8_build(index->memory, &index->binary, 0, &index->tree);
-	return result;
-}
-
-static carom_result make_ready(cr_query_index *index, const carom_world *world)
-{
-	if (atomic_load_explicit(&index->valid, memory_order_acquire))
-		return CAROM_SUCCESS;
-	cr_lock(&index->lock);
-	carom_result result = CAROM_SUCCESS;
-	if (!atomic_load_explicit(&index->valid, memory_order_relaxed)) {
-		result = build(index, world);
-		atomic_store_explicit(&index->valid, result == CAROM_SUCCESS, memory_order_release);
-	}
-	cr_unlock(&index->lock);
-	return result;
-}
-
-// ---- Searching ----
-
-/// A box of the tree in the world, grown by more than the addition of the origin rounds.
-static void world_box(
-	const cr_query_index *index, const float lower[3], const float upper[3], double out_lower[3], double out_upper[3])
-{
-	for (int k = 0; k < 3; k++) {
-		const double l = (double)lower[k] + index->origin[k], u = (double)upper[k] + index->origin[k];
-		out_lower[k] = l - fabs(l) * 0x1p-51;
-		out_upper[k] = u + fabs(u) * 0x1p-51;
-	}
-}
-
-typedef struct index_entry {
-	float key; // rounded down: floats halve the stack
-	uint32_t child;
-} index_entry;
-
-static int push_children(
-	const cr_query_index *index, const cr_node8 *node, const cr_index_search *search, index_entry *stack, int top)
-{
-	const int base = top;
-	for (uint32_t i = 0; i < node->child_count; i++) {
-		const float l[3] = { node->lower[0][i], node->lower[1][i], node->lower[2][i] };
-		const float u[3] = { node->upper[0][i], node->upper[1][i], node->upper[2][i] };
-		double lower[3], upper[3];
-		world_box(index, l, u, lower, upper);
-		const double key = search->key(search->user, lower, upper);
-		if (!(key <= search->limit) || key == INFINITY)
-			continue;
-		const float low = cr_round_down(key);
-		int at = top++;
-		for (; at > base && stack[at - 1].key < low; at--)
-			stack[at] = stack[at - 1];
-		stack[at] = (index_entry){ low, node->child[i] };
-	}
-	return top;
-}
-
-static bool visit_block(const cr_query_index *index, int32_t block, cr_index_search *search)
-{
-	// all living bodies: the width of a row
-	const int64_t n = index->owners.count + index->endless.count;
-	const float *s = index->sides.data;
-	for (int32_t i = 0; i < index->tree.block_size[block]; i++) {
-		const int32_t primitive = index->binary.order[index->tree.block_first[block] + i];
-		const float l[3] = { s[primitive], s[n + primitive], s[2 * n + primitive] };
-		const float u[3] = { s[3 * n + primitive], s[4 * n + primitive], s[5 * n + primitive] };
-		double lower[3], upper[3];
-		world_box(index, l, u, lower, upper);
-		const double key = search->key(search->user, lower, upper);
-		if (key <= search->limit && key < INFINITY &&
-			!search->visit(search->user, index->owners.data[primitive], &search->limit))
-			return false;
-	}
+	const carom_world *world = user;
+	const cr_body *body = &world->bodies.data[item];
+	if (!body->alive || (body->granular && body->granular->count == 0))
+		return false;
+	cr_body_bounds(body, world->context->simd, lower, upper);
 	return true;
+}
+
+static bool sphere_box(const void *user, int64_t item, double lower[3], double upper[3])
+{
+	const double *s = user;
+	cr_sphere_bounds(s + 4 * item, lower, upper);
+	return true;
+}
+
+// ---- Items ----
+
+const cr_body *cr_see_item(const carom_world *world, int32_t body, int32_t sphere, cr_body *room, carom_result *result)
+{
+	const cr_body *whole = &world->bodies.data[body];
+	if (sphere < 0)
+		return cr_see_body(whole, result);
+	const double *s = &whole->granular->spheres.data[4 * (int64_t)sphere];
+	*room = (cr_body){
+		.alive = true,
+		.kind = whole->kind,
+		.shape = { .def = { .type = CAROM_SPHERE, .radius = s[3] }, .family = CR_FAMILY_ROUND },
+		.pose = { { s[0], s[1], s[2] }, { 0, 0, 0, 1 } },
+		.rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }),
+	};
+	for (int k = 0; k < 3; k++)
+		room->shape.half[k] = s[3];
+	return room;
+}
+
+static bool visit_sphere(void *user, int32_t sphere, double *limit)
+{
+	index_walk *w = user;
+	cr_body room;
+	const cr_query_item item = { w->granular, sphere, cr_see_item(w->world, w->granular, sphere, &room, &w->result) };
+	w->stopped = !w->search->visit(w->search->user, &item, limit);
+	// A body that was found is not to be found again.
+	return !w->stopped && w->search->passes(w->search->user, w->granular);
+}
+
+static void walk_spheres(index_walk *w, double *limit)
+{
+	const cr_granular *g = w->world->bodies.data[w->granular].granular;
+	const cr_boxed_items spheres = { g->count, g->count, sphere_box, g->spheres.data, true };
+	cr_box_search search = { walk_key, visit_sphere, w, *limit };
+	w->result = cr_box_index_search(g->index, w->world->context, &spheres, &search);
+	*limit = search.limit;
+}
+
+static bool visit_body(void *user, int32_t body, double *limit)
+{
+	index_walk *w = user;
+	if (!w->search->passes(w->search->user, body))
+		return true;
+	if (w->world->bodies.data[body].granular) {
+		w->granular = body;
+		walk_spheres(w, limit);
+		return !w->stopped && w->result == CAROM_SUCCESS;
+	}
+	const cr_query_item item = { body, -1, cr_see_body(&w->world->bodies.data[body], &w->result) };
+	return item.seen && w->search->visit(w->search->user, &item, limit);
 }
 
 carom_result cr_query_index_search(const carom_world *world, cr_index_search *search)
 {
-	cr_query_index *index = world->query_index;
-	const carom_result result = make_ready(index, world);
-	if (result != CAROM_SUCCESS)
-		return result;
-	for (int64_t i = 0; i < index->endless.count; i++) {
-		if (!search->visit(search->user, index->endless.data[i], &search->limit))
-			return CAROM_SUCCESS;
-	}
-	index_entry stack[CR_TREE_STACK];
-	int top = 0;
-	if (index->tree.node_count > 0)
-		stack[top++] = (index_entry){ -INFINITY, 0 };
-	while (top > 0) {
-		const index_entry e = stack[--top];
-		if ((double)e.key > search->limit)
-			continue;
-		if (!(e.child & CR_LEAF_BIT))
-			top = push_children(index, &index->tree.nodes[e.child], search, stack, top);
-		else if (!visit_block(index, (int32_t)(e.child & ~CR_LEAF_BIT), search))
-			return CAROM_SUCCESS;
-	}
-	return CAROM_SUCCESS;
+	index_walk w = { .world = world, .search = search };
+	const cr_boxed_items bodies = { world->bodies.count, world->shape_count, body_box, world, false };
+	cr_box_search boxes = { walk_key, visit_body, &w, search->limit };
+	const carom_result result = cr_box_index_search(world->query_index, world->context, &bodies, &boxes);
+	search->limit = boxes.limit;
+	return result == CAROM_SUCCESS ? w.result : result;
 }

@@ -1,23 +1,48 @@
-/// The walk of the tree over bodies. world_query.h says when the tree is made.
+/// The walk over all that queries of a world may meet: bodies, and spheres of granular bodies.
 #ifndef CR_WORLD_QUERY_INDEX_H
 #define CR_WORLD_QUERY_INDEX_H
 
+#include "carom/query.h"
 #include "world/world.h"
 
-/// A search among bodies, nearest first by a key that the searcher gives to boxes (a ray's t, a
-/// distance; 0 where order does not matter).
+/// What a query may meet: a part of a body, or a sphere of a granular body.
+typedef struct cr_query_item {
+	int32_t body;        // number of the part
+	int32_t sphere;      // -1: of no granular body
+	const cr_body *seen; // in the form that queries see
+} cr_query_item;
+
+/// The number that results name beside the body (their member shape).
+static inline int32_t cr_item_shape(const carom_world *world, const cr_query_item *item)
+{
+	return item->sphere >= 0 ? item->sphere : world->bodies.data[item->body].part;
+}
+
+/// Items in the order in which equal answers count.
+static inline bool cr_item_before(const cr_query_item *a, const cr_query_item *b)
+{
+	return a->body != b->body ? a->body < b->body : a->sphere < b->sphere;
+}
+
+/// A search among bodies and spheres, nearest first: key and limit as in cr_box_search.
 typedef struct cr_index_search {
-	/// Key of a box in the world, or infinite to leave it out. Must not exceed the keys of the
-	/// box's content.
 	double (*key)(const void *user, const double lower[3], const double upper[3]);
-	/// Look at a body; false to stop. May lower *limit: boxes with a higher key are passed over.
-	bool (*visit)(void *user, int32_t body, double *limit);
+	/// Is a body to be looked at? Of a granular body it is asked before the first sphere and behind
+	/// each one.
+	bool (*passes)(const void *user, int32_t body);
+	/// Look at an item; false to stop. What item shows lives while the call runs.
+	bool (*visit)(void *user, const cr_query_item *item, double *limit);
 	void *user;
 	double limit;
 } cr_index_search;
 
-/// Make the tree if the world changed, then search. Any thread. Bodies without end come first.
+/// Make the tree if the world changed, and those over spheres that the search comes near, then
+/// search. Any thread. Bodies without end come first.
 carom_result cr_query_index_search(const carom_world *world, cr_index_search *search);
+
+/// Show a sphere of a granular body as a body of its own, in room, and any other body in the form
+/// that queries see. NULL: *result tells why not.
+const cr_body *cr_see_item(const carom_world *world, int32_t body, int32_t sphere, cr_body *room, carom_result *result);
 
 /// Checks the shape of a query (no plane) and its pose, which is normalised; the text names the
 /// function and the field.

@@ -104,7 +104,7 @@ static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deformin
 	body->moved = true;
 	body->reshaped = body->reshaped > reshaping ? body->reshaped : (uint8_t)reshaping;
 	cr_note_members(world);
-	cr_query_index_invalidate(world->query_index);
+	cr_box_index_invalidate(world->query_index);
 }
 
 carom_result carom_world_set_mesh(

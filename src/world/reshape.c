@@ -30,7 +30,7 @@ static void swap_shape(carom_world *world, cr_body *part, const cr_shape *shape)
 static void finish(carom_world *world)
 {
 	cr_note_members(world);
-	cr_query_index_invalidate(world->query_index);
+	cr_box_index_invalidate(world->query_index);
 }
 
 /// The body of an id, if it is rigid. NULL after a failure, with *result.

@@ -748,6 +748,6 @@ carom_result carom_world_restore(carom_world *world, carom_snapshot *s)
 	adopt_memories(&world->pipeline, s, tails);
 	copy_results(&world->results[world->current], &s->results);
 	world->stats = s->stats;
-	cr_query_index_invalidate(world->query_index);
+	cr_box_index_invalidate(world->query_index);
 	return CAROM_SUCCESS;
 }

@@ -66,19 +66,29 @@ carom_result cr_check_granular(carom_context *context, const carom_body_def *def
 
 // ---- The body's ----
 
+void cr_sphere_bounds(const double sphere[4], double lower[3], double upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		// adding rounds once
+		const double slack = (fabs(sphere[k]) + sphere[3]) * 0x1p-52;
+		lower[k] = sphere[k] - sphere[3] - slack;
+		upper[k] = sphere[k] + sphere[3] + slack;
+	}
+}
+
 void cr_measure_granular(cr_granular *g)
 {
 	box3d bounds = BOX3D_NONE;
 	for (int64_t i = 0; i < g->count; i++) {
-		const double *s = &g->spheres.data[4 * i];
+		double lower[3], upper[3];
+		cr_sphere_bounds(&g->spheres.data[4 * i], lower, upper);
 		for (int k = 0; k < 3; k++) {
-			// adding rounds once
-			const double slack = (fabs(s[k]) + s[3]) * 0x1p-52;
-			bounds.lower[k] = fmin(bounds.lower[k], s[k] - s[3] - slack);
-			bounds.upper[k] = fmax(bounds.upper[k], s[k] + s[3] + slack);
+			bounds.lower[k] = fmin(bounds.lower[k], lower[k]);
+			bounds.upper[k] = fmax(bounds.upper[k], upper[k]);
 		}
 	}
 	g->bounds = bounds;
+	cr_box_index_invalidate(g->index);
 }
 
 cr_granular *cr_make_granular(carom_context *memory, int32_t count)
@@ -86,8 +96,9 @@ cr_granular *cr_make_granular(carom_context *memory, int32_t count)
 	cr_granular *g = cr_alloc_zero(memory, sizeof *g);
 	if (!g)
 		return NULL;
-	if (!cr_array_reserve(memory, &g->spheres, 4 * (int64_t)count)) {
-		cr_free(memory, g, sizeof *g);
+	g->index = cr_box_index_create(memory);
+	if (!g->index || !cr_array_reserve(memory, &g->spheres, 4 * (int64_t)count)) {
+		cr_free_granular(memory, g);
 		return NULL;
 	}
 	g->count = count;
@@ -100,6 +111,7 @@ void cr_free_granular(carom_context *memory, cr_granular *g)
 	if (!g)
 		return;
 	cr_array_free(memory, &g->spheres);
+	cr_box_index_destroy(g->index);
 	cr_free(memory, g, sizeof *g);
 }
 
@@ -197,7 +209,7 @@ carom_result carom_world_set_spheres(
 	cr_measure_granular(g);
 	body->moved = true;
 	world->sphere_contacts.stale = true;
-	cr_query_index_invalidate(world->query_index);
+	cr_box_index_invalidate(world->query_index);
 	cr_record_set_spheres(world->recorder, id, g);
 	return CAROM_SUCCESS;
 }

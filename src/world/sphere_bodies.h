@@ -12,7 +12,9 @@ carom_result cr_check_granular(carom_context *context, const carom_body_def *def
 carom_result cr_create_granular(const carom_world *world, const carom_body_def *def, const carom_pose *pose, cr_granular **made);
 /// A body of count spheres, which are the caller's to fill. NULL: out of memory.
 cr_granular *cr_make_granular(carom_context *memory, int32_t count);
-/// The spheres [4*count] were filled: find their bounds.
+/// The box of a sphere, x, y, z, radius.
+void cr_sphere_bounds(const double sphere[4], double lower[3], double upper[3]);
+/// The spheres [4*count] were filled: find their bounds. Queries see them.
 void cr_measure_granular(cr_granular *granular);
 void cr_free_granular(carom_context *memory, cr_granular *granular);
 

@@ -78,7 +78,7 @@ carom_result cr_create_world(carom_context *context, const cr_settings *settings
 	cr_context_init_child(&made->memory, context, settings->world.memory_budget);
 	carom_result result = cr_pipeline_init(&made->pipeline, &made->memory, settings, &cr_cpu_stages);
 	if (result == CAROM_SUCCESS) {
-		made->query_index = cr_query_index_create(&made->memory);
+		made->query_index = cr_box_index_create(&made->memory);
 		if (!made->query_index) {
 			cr_pipeline_free(&made->pipeline);
 			result = cr_fail_memory(context, "a world");
@@ -100,7 +100,7 @@ void carom_destroy_world(carom_world *world)
 		return;
 	carom_context *context = world->context;
 	cr_recorder_destroy(world->recorder);
-	cr_query_index_destroy(world->query_index);
+	cr_box_index_destroy(world->query_index);
 	cr_orphan_snapshots(world);
 	// The laboratory first: its data for meshes may point into these.
 	if (world->pipeline.lab)

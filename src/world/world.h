@@ -19,7 +19,7 @@
 #include "world/sphere_bodies.h"
 #include "world/sphere_contacts.h"
 #include "world/surface_contacts.h"
-#include "world/world_query.h"
+#include "world/box_index.h"
 
 enum { CR_BODY_COOKIE = 0x424f4459 };
 
@@ -43,9 +43,9 @@ struct carom_world {
 	cr_surface_contacts surface_contacts;
 	cr_sphere_contacts sphere_contacts;
 	carom_stats stats;
-	cr_query_index *query_index; // of user queries
-	cr_recorder *recorder;       // NULL: not recording
-	carom_snapshot *snapshots;   // made for it: a list
+	cr_box_index *query_index; // of user queries
+	cr_recorder *recorder;     // NULL: not recording
+	carom_snapshot *snapshots; // made for it: a list
 };
 
 /// The body of an id, or NULL with the error text set.

@@ -7,7 +7,6 @@
 #include "world/body_query.h"
 #include "world/overlap_query.h"
 #include "world/single_query.h"
-#include "world/world_query.h"
 
 // Directions beyond 2^±100 are scaled to the middle, so that no product of their components leaves
 // the range of double.
@@ -21,8 +20,8 @@ carom_query_filter carom_default_query_filter(void)
 bool cr_query_passes(const carom_query_filter *filter, const carom_world *world, int32_t index)
 {
 	const cr_body *body = &world->bodies.data[index];
-	if (!filter || body->granular)
-		return !body->granular;
+	if (!filter)
+		return true;
 	if ((filter->category & body->mask) == 0 || (body->category & filter->mask) == 0 || (filter->skip_sensors && body->sensor))
 		return false;
 	const carom_body_id id = cr_id_of(world->bodies.data, index);
@@ -59,7 +58,7 @@ typedef struct ray_search {
 	cr_query_ray ray; // direction in range: t counts in scale of the caller's
 	double scale;
 	bool found;
-	int32_t body;
+	cr_query_item item; // that was hit; seen is not kept
 	carom_ray_hit hit;
 	cr_hit_list *all;
 	carom_result result; // of the visits
@@ -101,10 +100,10 @@ static carom_result begin_ray(
 	return cr_take_ray(world->context, ray, function, &s->ray, &s->scale);
 }
 
-static carom_ray_hit finish_hit(const ray_search *s, carom_ray_hit hit, int32_t body)
+static carom_ray_hit finish_hit(const ray_search *s, carom_ray_hit hit)
 {
-	hit.body = cr_id_of(s->world->bodies.data, body);
-	hit.shape = s->world->bodies.data[body].part;
+	hit.body = cr_id_of(s->world->bodies.data, s->item.body);
+	hit.shape = cr_item_shape(s->world, &s->item);
 	hit.t /= s->scale;
 	return hit;
 }
@@ -116,35 +115,37 @@ static double ray_key(const void *user, const double lower[3], const double uppe
 	return cr_ray_box(&s->ray, lower, upper, &enter, &leave) ? enter : INFINITY;
 }
 
-static bool visit_nearest(void *user, int32_t body, double *limit)
+static bool ray_passes(const void *user, int32_t body)
+{
+	const ray_search *s = user;
+	return cr_query_passes(s->filter, s->world, body);
+}
+
+static bool visit_nearest(void *user, const cr_query_item *item, double *limit)
 {
 	ray_search *s = user;
 	carom_ray_hit hit;
-	if (!cr_query_passes(s->filter, s->world, body))
+	if (!cr_body_cast(item->seen, s->world->pipeline.bvh, &s->ray, &hit))
 		return true;
-	const cr_body *seen = cr_see_body(&s->world->bodies.data[body], &s->result);
-	if (!seen)
-		return false;
-	if (!cr_body_cast(seen, s->world->pipeline.bvh, &s->ray, &hit))
-		return true;
-	if (s->found && (hit.t > s->hit.t || (hit.t == s->hit.t && body > s->body)))
+	if (s->found && (hit.t > s->hit.t || (hit.t == s->hit.t && cr_item_before(&s->item, item))))
 		return true;
 	s->found = true;
-	s->body = body;
+	s->item = *item;
 	s->hit = hit;
 	s->ray.t_max = *limit = hit.t;
 	return true;
 }
 
-static bool visit_any(void *user, int32_t body, double *limit)
+static bool visit_any(void *user, const cr_query_item *item, double *limit)
 {
 	ray_search *s = user;
-	return visit_nearest(user, body, limit) && !s->found;
+	return visit_nearest(user, item, limit) && !s->found;
 }
 
-static carom_result search_ray(ray_search *s, const char *function, bool (*visit)(void *user, int32_t body, double *limit))
+static carom_result search_ray(
+	ray_search *s, const char *function, bool (*visit)(void *user, const cr_query_item *item, double *limit))
 {
-	cr_index_search search = { ray_key, visit, s, s->ray.t_max };
+	cr_index_search search = { ray_key, ray_passes, visit, s, s->ray.t_max };
 	return cr_search_bodies(s->world, function, &search, &s->result);
 }
 
@@ -159,7 +160,7 @@ carom_result cr_ask_ray(const carom_world *world, const carom_ray *ray, const ca
 	if (result != CAROM_SUCCESS || !s.found)
 		return result;
 	*found = true;
-	*hit = finish_hit(&s, s.hit, s.body);
+	*hit = finish_hit(&s, s.hit);
 	return CAROM_SUCCESS;
 }
 
@@ -200,20 +201,16 @@ static bool keep_hit(const carom_ray_hit *hit, void *user)
 		s->result = cr_fail_memory(s->world->context, "the hits of a ray");
 		return false;
 	}
-	s->all->data[s->all->count++] = finish_hit(s, *hit, s->body);
+	s->all->data[s->all->count++] = finish_hit(s, *hit);
 	return true;
 }
 
-static bool visit_all(void *user, int32_t body, double *limit)
+static bool visit_all(void *user, const cr_query_item *item, double *limit)
 {
 	(void)limit;
 	ray_search *s = user;
-	s->body = body;
-	if (!cr_query_passes(s->filter, s->world, body))
-		return true;
-	const cr_body *seen = cr_see_body(&s->world->bodies.data[body], &s->result);
-	if (seen)
-		cr_body_cast_all(seen, &s->ray, keep_hit, s);
+	s->item = *item;
+	cr_body_cast_all(item->seen, &s->ray, keep_hit, s);
 	return s->result == CAROM_SUCCESS;
 }
 
@@ -310,9 +307,8 @@ typedef struct point_search {
 	const carom_query_filter *filter;
 	v3d point;
 	bool found;
-	int32_t body;
+	cr_query_item item; // the nearest one; seen is not kept
 	carom_closest_point nearest;
-	carom_result result; // of the visits
 } point_search;
 
 static double point_key(const void *user, const double lower[3], const double upper[3])
@@ -327,22 +323,23 @@ static double point_key(const void *user, const double lower[3], const double up
 	return sqrt(distance2) * (1 - 0x1p-48);
 }
 
-static bool visit_point(void *user, int32_t body, double *limit)
+static bool point_passes(const void *user, int32_t body)
+{
+	const point_search *s = user;
+	return cr_query_passes(s->filter, s->world, body);
+}
+
+static bool visit_point(void *user, const cr_query_item *item, double *limit)
 {
 	point_search *s = user;
 	carom_closest_point near;
-	if (!cr_query_passes(s->filter, s->world, body))
-		return true;
-	const cr_body *seen = cr_see_body(&s->world->bodies.data[body], &s->result);
-	if (!seen)
-		return false;
-	if (!cr_body_closest_point(seen, s->world->pipeline.bvh, s->point, *limit, &near))
+	if (!cr_body_closest_point(item->seen, s->world->pipeline.bvh, s->point, *limit, &near))
 		return true;
 	const double distance = fabs(near.distance), best = fabs(s->nearest.distance);
-	if (s->found && (distance > best || (distance == best && body > s->body)))
+	if (s->found && (distance > best || (distance == best && cr_item_before(&s->item, item))))
 		return true;
 	s->found = true;
-	s->body = body;
+	s->item = *item;
 	s->nearest = near;
 	*limit = distance;
 	return true;
@@ -356,14 +353,15 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 	if (checked != CAROM_SUCCESS)
 		return checked;
 	point_search s = { .world = world, .filter = filter, .point = point };
-	cr_index_search search = { point_key, visit_point, &s, max_distance };
-	const carom_result outcome = cr_search_bodies(world, name, &search, &s.result);
+	const carom_result visits = CAROM_SUCCESS;
+	cr_index_search search = { point_key, point_passes, visit_point, &s, max_distance };
+	const carom_result outcome = cr_search_bodies(world, name, &search, &visits);
 	if (outcome != CAROM_SUCCESS || !s.found)
 		return outcome;
 	*found = true;
 	*result = s.nearest;
-	result->body = cr_id_of(world->bodies.data, s.body);
-	result->shape = world->bodies.data[s.body].part;
+	result->body = cr_id_of(world->bodies.data, s.item.body);
+	result->shape = cr_item_shape(world, &s.item);
 	return CAROM_SUCCESS;
 }
 
@@ -473,18 +471,26 @@ static bool is_found(const cr_overlap_search *s, int32_t number)
 	return low < s->found.count && s->found.data[low] == number;
 }
 
-static bool visit_overlap(void *user, int32_t index, double *limit)
+/// The number under which a part is listed.
+static int32_t number_of(const cr_overlap_search *s, int32_t part)
+{
+	return s->boxes ? part : cr_first_part(s->world->bodies.data, part);
+}
+
+static bool overlap_passes(const void *user, int32_t body)
+{
+	const cr_overlap_search *s = user;
+	return cr_query_passes(s->filter, s->world, body) && !(s->boxes && s->world->bodies.data[body].granular) &&
+		!is_found(s, number_of(s, body));
+}
+
+static bool visit_overlap(void *user, const cr_query_item *item, double *limit)
 {
 	(void)limit;
 	cr_overlap_search *s = user;
-	const int32_t number = s->boxes ? index : cr_first_part(s->world->bodies.data, index);
-	if (!cr_query_passes(s->filter, s->world, index) || is_found(s, number))
-		return true;
-	const cr_body *body = cr_see_body(&s->world->bodies.data[index], &s->result);
-	if (!body)
-		return false;
+	const int32_t number = number_of(s, item->body);
 	bool overlap = true;
-	s->result = s->boxes ? CAROM_SUCCESS : cr_test_overlap(s, body, &overlap);
+	s->result = s->boxes ? CAROM_SUCCESS : cr_test_overlap(s, item->seen, &overlap);
 	if (s->result != CAROM_SUCCESS)
 		return false;
 	if (!overlap)
@@ -532,7 +538,7 @@ void cr_bound_query(cr_overlap_search *s)
 /// Finds the numbers of the bodies; nothing is kept on failure.
 static carom_result find_overlaps(cr_overlap_search *s, const char *function)
 {
-	cr_index_search search = { overlap_key, visit_overlap, s, 0 };
+	cr_index_search search = { overlap_key, overlap_passes, visit_overlap, s, 0 };
 	const carom_result result = cr_search_bodies(s->world, function, &search, &s->result);
 	if (result != CAROM_SUCCESS)
 		cr_array_free(s->world->context, &s->found);
@@ -672,10 +678,9 @@ typedef struct cast_search {
 	double turned;
 	carom_aabb begin;
 	bool found;
-	int32_t body;
+	cr_query_item item; // that is met first; seen is not kept
 	cr_mover_impact impact;
 	cr_mover_scratch *scratch;
-	carom_result result; // of the visits
 } cast_search;
 
 /// A time before which a shape that turns by next to nothing stays farther than half the tolerance
@@ -730,25 +735,26 @@ static cr_mover resting_mover(const cast_search *s, const cr_body *body, cr_conv
 	return mover;
 }
 
-static bool visit_cast(void *user, int32_t index, double *limit)
+static bool cast_passes(const void *user, int32_t body)
+{
+	const cast_search *s = user;
+	return cr_query_passes(s->filter, s->world, body);
+}
+
+static bool visit_cast(void *user, const cr_query_item *item, double *limit)
 {
 	cast_search *s = user;
-	if (!cr_query_passes(s->filter, s->world, index))
-		return true;
-	const cr_body *seen = cr_see_body(&s->world->bodies.data[index], &s->result);
-	if (!seen)
-		return false;
 	cr_convex convex;
-	const cr_mover body = resting_mover(s, seen, &convex);
+	const cr_mover body = resting_mover(s, item->seen, &convex);
 	cr_mover_impact impact;
 	// Impacts at the best time so far are of use too: the lower index counts.
 	const double before = s->found ? nextafter(s->impact.impact.time, 2) : 1;
 	cr_find_mover_impact(s->world->pipeline.bvh, s->scratch, &s->mover, &body, s->tolerance, before, &impact);
 	const double time = impact.impact.time;
-	if (impact.impact.state == CR_IMPACT_NONE || (s->found && time == s->impact.impact.time && s->body < index))
+	if (impact.impact.state == CR_IMPACT_NONE || (s->found && time == s->impact.impact.time && cr_item_before(&s->item, item)))
 		return true;
 	s->found = true;
-	s->body = index;
+	s->item = *item;
 	s->impact = impact;
 	*limit = time;
 	return true;
@@ -783,16 +789,19 @@ static void begin_cast(cast_search *s, const carom_shape *shape, const carom_pos
 	s->upper = (v3d){ fmax(to.x, 0) + reach, fmax(to.y, 0) + reach, fmax(to.z, 0) + reach };
 }
 
+/// Nothing fails here: the search has seen the item.
 static void write_hit(cast_search *s, carom_shape_hit *hit)
 {
 	cr_convex convex;
-	const cr_mover body = resting_mover(s, cr_see_body(&s->world->bodies.data[s->body], &s->result), &convex);
+	cr_body room;
+	carom_result seen = CAROM_SUCCESS;
+	const cr_mover body = resting_mover(s, cr_see_item(s->world, s->item.body, s->item.sphere, &room, &seen), &convex);
 	if (!s->impact.inside && (s->mover.collider || body.collider))
 		cr_find_nearest_parts(s->scratch, &s->mover, &body, &s->impact);
 	const cr_impact *impact = &s->impact.impact;
 	const v3d place = v3d_add(cr_motion_at(&s->mover.motion, impact->separation_time).position, s->origin);
-	*hit = (carom_shape_hit){ .body = cr_id_of(s->world->bodies.data, s->body),
-		.shape = s->world->bodies.data[s->body].part,
+	*hit = (carom_shape_hit){ .body = cr_id_of(s->world->bodies.data, s->item.body),
+		.shape = cr_item_shape(s->world, &s->item),
 		.time = impact->time,
 		.touching = impact->state == CR_IMPACT_TOUCHING,
 		.distance = impact->separation.gap,
@@ -834,8 +843,9 @@ carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, con
 		return result;
 	cast_search s = { .world = world, .filter = filter, .tolerance = tolerance, .scratch = scratch };
 	begin_cast(&s, shape, &ends[0], &ends[1]);
-	cr_index_search search = { cast_key, visit_cast, &s, 1 };
-	result = cr_search_bodies(world, name, &search, &s.result);
+	const carom_result visits = CAROM_SUCCESS;
+	cr_index_search search = { cast_key, cast_passes, visit_cast, &s, 1 };
+	result = cr_search_bodies(world, name, &search, &visits);
 	*found = result == CAROM_SUCCESS && s.found;
 	if (*found)
 		write_hit(&s, hit);

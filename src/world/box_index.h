@@ -1,0 +1,45 @@
+/// A tree over the boxes of numbered items, for searches in double: made at the first search after
+/// a change, behind a lock, so that searches may come from many threads at once. A world has one
+/// over its bodies, and a granular body one over its spheres.
+#ifndef CR_WORLD_BOX_INDEX_H
+#define CR_WORLD_BOX_INDEX_H
+
+#include "base/context.h"
+
+typedef struct cr_box_index cr_box_index;
+
+/// The items that an index is made of.
+typedef struct cr_boxed_items {
+	int64_t count; // their numbers are below
+	int64_t most;  // of them have boxes
+	/// The box of an item in the world; false: it has none, and no search meets it.
+	bool (*bounds)(const void *user, int64_t item, double lower[3], double upper[3]);
+	const void *user;
+	// Made along the Morton curve: sooner, of lesser quality. For many small items that all move.
+	bool along_curve;
+} cr_boxed_items;
+
+/// A search among items, nearest first by a key that the searcher gives to boxes (a ray's t, a
+/// distance; 0 where order does not matter).
+typedef struct cr_box_search {
+	/// Key of a box in the world, or infinite to leave it out. Must not exceed the keys of the
+	/// box's content.
+	double (*key)(const void *user, const double lower[3], const double upper[3]);
+	/// Look at an item; false to stop. May lower *limit: boxes with a higher key are passed over.
+	bool (*visit)(void *user, int32_t item, double *limit);
+	void *user;
+	double limit;
+} cr_box_search;
+
+/// Make an index without content. memory pays for it and its content. NULL when out of memory.
+cr_box_index *cr_box_index_create(carom_context *memory);
+void cr_box_index_destroy(cr_box_index *index);
+/// Boxes changed: items came, went or moved. The next search makes another tree.
+void cr_box_index_invalidate(cr_box_index *index);
+
+/// Make the tree if the boxes changed, O(n log n), then search. Any thread. Items without end come
+/// first. context takes the error.
+carom_result cr_box_index_search(
+	cr_box_index *index, carom_context *context, const cr_boxed_items *items, cr_box_search *search);
+
+#endif
