@@ -343,3 +343,29 @@ TEST(convex_mesh, triangles_that_lose_their_width_give_no_contact)
 	carom_release_mesh(slab);
 	carom_destroy_context(context);
 }
+
+/// The scratch of one step of so many cylinders that lie on a floor of triangles.
+static size_t scratch_of_cylinders(carom_context *context, carom_mesh *floor, int count)
+{
+	carom_world *world = fixture_world(context, NULL);
+	fixture_add(world, fixture_of_mesh(floor), fixture_at(0, 0, 0), CAROM_STATIC);
+	for (int i = 0; i < count; i++)
+		fixture_add(world, fixture_cylinder(0.4, 0.4), fixture_at(i % 8 - 3.5, i / 8 - 3.5, 0.39), CAROM_DYNAMIC);
+	fixture_step(world);
+	const carom_stats stats = carom_world_stats(world);
+	CHECK_INT(stats.colliding_pairs, count);
+	carom_destroy_world(world);
+	return stats.scratch_peak;
+}
+
+TEST(convex_mesh, pairs_take_their_scratch_one_after_the_other)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *floor = manifold_floor(context, 20, 20, CAROM_SIDES_AUTO);
+	const size_t few = scratch_of_cylinders(context, floor, 2), many = scratch_of_cylinders(context, floor, 64);
+	// Further ones add their contacts alone, of 56 bytes, at most 8 each, in a list that doubles.
+	CHECK(few > 1000);
+	CHECK(many < few + 62 * 2 * 8 * 56);
+	carom_release_mesh(floor);
+	carom_destroy_context(context);
+}

@@ -221,6 +221,7 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	const cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
 	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
 	cr_candidates *c = &worker->candidates;
+	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
 	int32_t *number = cr_arena_alloc(&worker->arena, ((size_t)count + CR_WIDTH) * sizeof *number);
 	c->count = 0;
 	if (!number || (count > c->capacity && !cr_candidates_grow(c, count))) {
@@ -249,6 +250,7 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 			c->data[kept++] = found;
 	}
 	c->count = kept;
+	cr_arena_rewind(&worker->arena, &mark);
 	// Those not measured.
 	w->gap = fmin(fmax(beyond - listed_moved, 0), w->gap);
 }

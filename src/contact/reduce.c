@@ -79,6 +79,7 @@ static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep
 {
 	cr_raw_contact *data = contacts->data;
 	const int64_t count = contacts->count;
+	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
 	double *distance = cr_arena_alloc(&worker->arena, (size_t)count * sizeof *distance);
 	if (!distance) {
 		worker->failed = true;
@@ -112,6 +113,7 @@ static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep
 			}
 		}
 	}
+	cr_arena_rewind(&worker->arena, &mark);
 	contacts->count = keep;
 	sort_contacts(data, keep);
 }

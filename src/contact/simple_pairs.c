@@ -29,7 +29,7 @@ void cr_find_simple_contacts(const cr_pipeline *p, cr_worker *worker, const cr_b
 }
 
 /// Work out one pair and keep its reported contacts.
-static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
+static void find_reported(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
 {
 	*found = (cr_found_pair){ .a = pair.a, .b = pair.b, .simple = 1 };
 	cr_find_simple_contacts(p, worker, &p->bodies[pair.a], &p->bodies[pair.b]);
@@ -41,6 +41,17 @@ static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, 
 		return;
 	found->found = (uint32_t)cr_reduce_contacts(p, worker, &worker->contacts) & INT32_MAX;
 	cr_keep_simple_contacts(worker, &found->contacts);
+}
+
+/// Work out one pair, and give back the memory of the worker that this took.
+static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
+{
+	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
+	const cr_raw_contact *contacts = worker->contacts.data;
+	find_reported(p, worker, pair, found);
+	cr_arena_rewind(&worker->arena, &mark);
+	if (worker->contacts.data != contacts)
+		worker->contacts = (cr_raw_contacts){ 0 };
 }
 
 static void simple_task(int64_t begin, int64_t end, int worker, void *task)
