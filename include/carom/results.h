@@ -42,6 +42,9 @@ typedef enum carom_contact_kind {
 	/// Of a pair with a body that is no mesh: the triangle number of a mesh, else the number of the
 	/// point in the pair, or 0.
 	CAROM_VOLUMES,
+	/// Two edges of surfaces are too near: 3 * triangle + corner where each starts. Only a contact
+	/// filter sees such contacts (carom_contact_filter_fn).
+	CAROM_EDGES,
 } carom_contact_kind;
 
 /// One contact. a has the lower index. Moving A by depth * normal (B at rest) brings the point to
@@ -75,9 +78,12 @@ typedef struct carom_contact {
 
 /// Two bodies with contacts (or overlapping, if one is a sensor). Of bodies with parts each two
 /// parts that touch are a pair of their own, with its contacts, age, data and events: the pairs of
-/// two bodies stand side by side in the view.
+/// two bodies stand side by side in the view. A pair has contacts of one kind: those of
+/// carom_world_contacts or, where a thick surface (carom_body_def.thickness) takes part in it by
+/// that, one of the two kinds of surface contacts. A pair with a sensor has none: a surface touches
+/// one where it is nearer than its contacts would be, or inside.
 typedef struct carom_pair {
-	carom_body_id body_a; ///< the lower index
+	carom_body_id body_a; ///< the lower index, or B itself: a surface that touches itself
 	carom_body_id body_b;
 	uint64_t user_data_a;
 	uint64_t user_data_b;
@@ -89,6 +95,10 @@ typedef struct carom_pair {
 	uint64_t user_data;
 	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
 	int32_t shape_b; ///< of B, likewise
+	int32_t first_surface_contact;       ///< in the view of surface contacts; 0 without any
+	int32_t surface_contact_count;       ///< carom_world_surface_contacts
+	int32_t first_surface_shape_contact; ///< in the view of those with shapes; 0 without any
+	int32_t surface_shape_contact_count; ///< carom_world_surface_shape_contacts
 } carom_pair;
 
 /// A pair began in this step, went on, or ended with it.
@@ -100,7 +110,7 @@ typedef enum carom_event_kind {
 
 /// The fate of a pair in the last step.
 typedef struct carom_event {
-	carom_body_id body_a; ///< the lower index
+	carom_body_id body_a; ///< the lower index, or B itself
 	carom_body_id body_b;
 	uint64_t user_data_a;
 	uint64_t user_data_b;
@@ -228,6 +238,9 @@ CAROM_API const carom_shape_impact *carom_world_earliest_shape_impact(const caro
 // moves features along the normals, until each distance is the thickness, undoes a crossing instead
 // of sealing it. Each nearest point of a surface is one contact: where a vertex is nearest to an
 // edge or to a corner between triangles, one of these triangles names it.
+//
+// Two bodies with surface contacts, and a body with contacts within it, are a pair of the views of
+// pairs and events, with its age, data, begin and end (carom_pair).
 
 /// Two features that are too near, or of which one has gone through the other's surface. Vertex
 /// against face: vertices[0] of body_a and the triangle of body_b with corners vertices[1..3]. Edge
@@ -248,6 +261,7 @@ typedef struct carom_surface_contact {
 	int32_t side;
 	bool through; ///< the first feature is not on its side
 	int32_t age;  ///< steps for which these two features have had a contact
+	int32_t pair; ///< index in the view of pairs
 	/// Nearest points: the first feature's weights sum to 1, the second's too.
 	double weight[4];
 	carom_vec3 point_a, point_b; ///< these points, world
@@ -264,12 +278,13 @@ typedef struct carom_surface_contact_view {
 	int64_t count;
 } carom_surface_contact_view;
 
-/// Surface contacts of the last step with meshes, those of deforming bodies and within them too,
-/// sorted by kind, body_a, shape_a, body_b, shape_b, vertices. A closed mesh that is no cloth holds
-/// others on its outside. Within a body features keep at most half of their distance in its own
-/// mesh, so neighbours are no contacts. Two edges count where both nearest points are within them
-/// (else a vertex is as near), and where they are not parallel. Meshes are best wound consistently:
-/// a side does not pass where triangles beside each other are turned against each other.
+/// Surface contacts of the last step with meshes, those of deforming bodies and within them too.
+/// The contacts of a pair stand side by side: sorted by the lower index and its part, the higher
+/// index and its part, kind, body_a, shape_a, vertices. A closed mesh that is no cloth holds others
+/// on its outside. Within a body features keep at most half of their distance in its own mesh, so
+/// neighbours are no contacts. Two edges count where both nearest points are within them (else a
+/// vertex is as near), and where they are not parallel. Meshes are best wound consistently: a side
+/// does not pass where triangles beside each other are turned against each other.
 CAROM_API carom_surface_contact_view carom_world_surface_contacts(const carom_world *world);
 
 /// A feature of a deforming body too near to a rigid body of another shape than a mesh, or in it.
@@ -289,6 +304,7 @@ typedef struct carom_surface_shape_contact {
 	int32_t vertices[3];
 	int32_t triangle;  ///< that has these corners; -1: the feature is no triangle
 	int32_t age;       ///< steps for which this feature has had a contact with the shape
+	int32_t pair;      ///< index in the view of pairs
 	double weight[3];  ///< of these vertices in the feature's nearest point; sum 1
 	carom_vec3 point;  ///< of the shape's surface, nearest to it; world
 	carom_vec3 normal; ///< unit, world, from B to A
@@ -446,9 +462,10 @@ typedef struct carom_stats {
 	/// Pairs of overlapping world boxes, after categories, masks and groups, before the user's
 	/// filter; at most INT32_MAX. A plane counts with bodies that are not wholly above it.
 	int32_t box_pairs;
-	int32_t narrow_pairs; ///< of these, pairs whose oriented boxes overlap too
-	int32_t colliding_pairs;
-	int64_t contacts_found; ///< before reduction
+	int32_t narrow_pairs;    ///< of these, pairs whose oriented boxes overlap too
+	int32_t colliding_pairs; ///< of these, pairs that touch
+	int32_t surface_pairs;   ///< pairs of thick surfaces that touch; not among the others
+	int64_t contacts_found;  ///< before reduction
 	int32_t contacts;
 	int64_t vertices_tested; ///< vertices reached by walking the trees
 	/// Of these, outside the target's box or certainly outside its surface.

@@ -36,8 +36,8 @@ typedef enum carom_body_kind {
 	/// contacts and queries see an inside. Collides with all kinds but cloth.
 	CAROM_DEFORMABLE,
 	/// A surface whose vertices the caller moves. Its mesh may be open, and has no inside even when
-	/// it is closed. It has impacts, contacts with spheres, and surface contacts where it has a
-	/// thickness.
+	/// it is closed. It has impacts, contacts with spheres, and where it has a thickness surface
+	/// contacts, with their pairs and events.
 	CAROM_CLOTH,
 	/// Many spheres, which the caller moves (carom_world_set_spheres). They meet bodies of all
 	/// kinds, and each other: carom_world_sphere_contacts, carom_world_sphere_pairs.
@@ -82,14 +82,14 @@ typedef struct carom_body_def {
 	/// step (carom_world_shape_impacts). Other bodies do not read it.
 	bool shape_impacts;
 	/// Has the body contacts, pairs and events? Without them it takes part in impacts, those of
-	/// continuous bodies too, and in queries. Cloth has surface contacts in place of them, and
-	/// contacts with spheres. A granular body without contacts meets nothing.
+	/// continuous bodies too, and in queries. Cloth has surface contacts, and the pairs and events
+	/// of these, and contacts with spheres. A granular body without contacts meets nothing.
 	bool contacts;
 	/// Of a deforming body, metres: how thick its surface is; 0: it has no surface contacts. Cloth
 	/// then has them (carom_world_surface_contacts) with everything nearer than half of it, and
 	/// with another thick surface nearer than half the sum; within itself, where self_collision is
-	/// set, nearer than the thickness. A solid has them with cloth and within itself. At most
-	/// CAROM_MAX_COORDINATE. Other bodies do not read it.
+	/// set, nearer than the thickness. A solid has them with cloth and within itself. Sensors know
+	/// of it as far. At most CAROM_MAX_COORDINATE. Other bodies do not read it.
 	double thickness;
 	uint64_t user_data;
 } carom_body_def;
@@ -122,6 +122,11 @@ typedef bool carom_pair_filter_fn(
 /// about are sensors, which have no contacts, impacts, and queries, carom_world_collide_shape among
 /// them. The memory of pairs does not depend on the answers, so they may change from step to step.
 /// A recording holds them.
+/// Surface contacts are asked about too, shown as plain ones: point is that of the first feature
+/// (of A of two edges and of shapes), depth the part of the thickness that lacks. A vertex and a
+/// triangle are CAROM_VERTEX_A or CAROM_VERTEX_B, two edges CAROM_EDGES, a shape that is no mesh
+/// CAROM_VOLUMES, with a triangle that has the feature. One that is left out is not remembered: its
+/// vertex belongs from then on to the side where it is.
 typedef bool carom_contact_filter_fn(
 	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
 

@@ -67,6 +67,7 @@ static uint32_t material_of(const cr_pipeline *p, const cr_body *body, const car
 		break;
 	case CAROM_FACES:
 	case CAROM_VOLUMES: return mesh->materials[feature];
+	case CAROM_EDGES: return mesh->materials[feature / 3];
 	}
 	return mesh->materials[mesh->facets.convex ? triangle_at(p, body, c, feature, side == 1 ? 1 : -1) : feature];
 }

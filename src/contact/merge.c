@@ -1,8 +1,8 @@
 /// Second half of the merge stage: pairs with contacts become rows of the views; contacts are
 /// matched with the last step's; pairs that begin, persist or end become events. The pairs of
-/// meshes and the simple pairs come sorted and are joined in order, so every view is in order as it
-/// is written (where bodies have parts, after one sort). Counting (in order) gives each pair its
-/// place; filling is parallel over pairs.
+/// meshes, the simple pairs and those of surfaces come sorted and are joined in order, so every
+/// view is in order as it is written (where bodies have parts, after one sort). Counting (in order)
+/// gives each pair its place; filling is parallel over pairs.
 ///
 /// Contacts and events are written over those of the last step, so that there is one array of each.
 /// Users see these until the step has succeeded: so filling comes last, and cannot fail. A pair
@@ -32,11 +32,29 @@ static const cr_raw_contact *raw_of(const cr_pipeline *p, const cr_found_pair *f
 	return f->simple ? cr_simple_contacts_at(&p->frame, f->contacts.first) : cr_contacts_at(&p->frame, f->contacts.first);
 }
 
-/// Does the pair belong in the view? Sensors tell of overlap only, not of speculative contacts.
-static bool is_listed(const cr_pipeline *p, const cr_found_pair *f)
+/// The pair of surfaces that was joined to those found; NULL: a pair of the stages.
+static cr_surface_pair *surface_of(const cr_surface_pairs *surfaces, const cr_found_pair *f)
 {
-	if (f->contacts.count == 0 || !is_sensor_pair(p, f))
-		return f->contacts.count > 0;
+	int64_t low = 0, high = surfaces && f->contacts.count == 0 ? surfaces->count : 0;
+	const int64_t count = high;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		const cr_surface_pair *s = &surfaces->data[middle];
+		if (s->a < f->a || (s->a == f->a && s->b < f->b))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && surfaces->data[low].a == f->a && surfaces->data[low].b == f->b ? &surfaces->data[low] : NULL;
+}
+
+/// Does the pair belong in the view? Sensors tell of overlap only, not of speculative contacts.
+static bool is_listed(const cr_pipeline *p, const cr_surface_pairs *surfaces, const cr_found_pair *f)
+{
+	if (f->contacts.count == 0)
+		return surface_of(surfaces, f) != NULL;
+	if (!is_sensor_pair(p, f))
+		return true;
 	const cr_raw_contact *contacts = raw_of(p, f);
 	for (int32_t i = 0; i < f->contacts.count; i++) {
 		if (contacts[i].depth >= 0)
@@ -86,6 +104,9 @@ static bool sort_by_bodies(cr_pipeline *p)
 	return true;
 }
 
+/// Does a pair, if there is one, belong behind that of two parts?
+static bool is_after(const cr_found_pair *f, int32_t a, int32_t b) { return f && (f->a > a || (f->a == a && f->b > b)); }
+
 /// Put the kept pairs of meshes among the simple pairs in p->found, in order. false: out of memory.
 static bool join_meshes(cr_pipeline *p)
 {
@@ -98,7 +119,7 @@ static bool join_meshes(cr_pipeline *p)
 	while (i > 0) {
 		const cr_pair_work *w = &p->work.data[p->kept.data[i - 1]];
 		const cr_found_pair *simple = j > 0 ? &p->found.data[j - 1] : NULL;
-		if (simple && (simple->a > w->a || (simple->a == w->a && simple->b > w->b))) {
+		if (is_after(simple, w->a, w->b)) {
 			p->found.data[--end] = p->found.data[--j];
 		} else {
 			p->found.data[--end] = (cr_found_pair){ w->a, w->b, w->contacts, (uint32_t)w->found & INT32_MAX, 0 };
@@ -108,13 +129,42 @@ static bool join_meshes(cr_pipeline *p)
 	return true;
 }
 
+/// Put the pairs of surfaces among the others, likewise.
+static bool join_surfaces(cr_pipeline *p, const cr_surface_pairs *surfaces)
+{
+	int64_t i = surfaces->count, j = p->found.count, end = i + j;
+	if (!cr_array_reserve(p->context, &p->found, end))
+		return false;
+	p->found.count = end;
+	while (i > 0) {
+		const cr_surface_pair *s = &surfaces->data[i - 1];
+		if (is_after(j > 0 ? &p->found.data[j - 1] : NULL, s->a, s->b)) {
+			p->found.data[--end] = p->found.data[--j];
+		} else {
+			p->found.data[--end] = (cr_found_pair){ .a = s->a, .b = s->b };
+			i--;
+		}
+	}
+	return true;
+}
+
+/// Give the row of a pair of surfaces its places in the views of surface contacts.
+static void link_surface(cr_surface_pair *s, int32_t row, carom_pair *pair)
+{
+	s->row = row;
+	pair->first_surface_contact = (int32_t)s->contacts.first;
+	pair->surface_contact_count = s->contacts.count;
+	pair->first_surface_shape_contact = (int32_t)s->shape_contacts.first;
+	pair->surface_shape_contact_count = s->shape_contacts.count;
+}
+
 /// Leave the pairs that belong in the view in p->found, and make a row for each, with its place in
 /// the view of contacts. Returns how many contacts there are. -1: out of memory.
-static int64_t list_pairs(cr_pipeline *p, cr_results *now)
+static int64_t list_pairs(cr_pipeline *p, const cr_surface_pairs *surfaces, cr_results *now)
 {
 	int64_t count = 0, contacts = 0;
 	for (int64_t i = 0; i < p->found.count; i++) {
-		if (is_listed(p, &p->found.data[i]))
+		if (is_listed(p, surfaces, &p->found.data[i]))
 			p->found.data[count++] = p->found.data[i];
 	}
 	p->found.count = count;
@@ -135,6 +185,9 @@ static int64_t list_pairs(cr_pipeline *p, cr_results *now)
 			.shape_a = p->bodies[f->a].part,
 			.shape_b = p->bodies[f->b].part,
 		};
+		cr_surface_pair *surface = surface_of(surfaces, f);
+		if (surface)
+			link_surface(surface, (int32_t)i, &now->pairs.data[i]);
 		contacts += listed;
 	}
 	return contacts;
@@ -358,12 +411,13 @@ static void list_events(cr_merging *m)
 	cr_array_free(m->pipeline->context, &m->then->events);
 }
 
-carom_result cr_begin_merge(cr_pipeline *p, cr_results *then, cr_results *now, cr_merging *m)
+carom_result cr_begin_merge(cr_pipeline *p, cr_surface_pairs *surfaces, cr_results *then, cr_results *now, cr_merging *m)
 {
 	*m = (cr_merging){ .pipeline = p, .then = then, .now = now };
-	if (!join_meshes(p) || (p->has_parts && p->found.count > 1 && !sort_by_bodies(p)))
+	if (!join_meshes(p) || (surfaces && !join_surfaces(p, surfaces)) ||
+		(p->has_parts && p->found.count > 1 && !sort_by_bodies(p)))
 		return cr_fail_memory(p->context, "the pairs of a step");
-	m->contacts = list_pairs(p, now);
+	m->contacts = list_pairs(p, surfaces, now);
 	if (m->contacts < 0)
 		return cr_fail_memory(p->context, "the pairs of a step");
 	m->before = cr_arena_alloc(&p->workers[0].arena, (size_t)now->pairs.count * sizeof *m->before);

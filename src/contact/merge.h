@@ -12,6 +12,18 @@ typedef struct cr_results {
 	CR_ARRAY(carom_event) events;
 } cr_results;
 
+/// Two parts a <= b whose surfaces touch; a == b: a surface that touches itself. It is none of the
+/// pairs that the stages find.
+typedef struct cr_surface_pair {
+	int32_t a;
+	int32_t b;
+	cr_span contacts;       // in the view of surface contacts
+	cr_span shape_contacts; // in that of surface contacts with shapes
+	int32_t row;            // set by cr_begin_merge: in the view of pairs
+} cr_surface_pair;
+
+typedef CR_ARRAY(cr_surface_pair) cr_surface_pairs;
+
 /// The second half of the merge stage between its two parts.
 typedef struct cr_merging {
 	cr_pipeline *pipeline;
@@ -30,11 +42,12 @@ typedef struct cr_merging {
 	const cr_local_point *old_local;
 } cr_merging;
 
-/// Second half of the merge stage: from the pipeline's pairs and the results of the last step
-/// (then) to the results of this one. Does all that may fail, and leaves then as it is: pairs, and
+/// Second half of the merge stage: from the pipeline's pairs, those of surfaces (sorted by a, b;
+/// NULL: none) and the results of the last step (then) to the results of this one. Does all that may fail, and leaves then as it is: pairs, and
 /// room for contacts and events. Memory for contacts and events is taken once: where that of then
 /// is large enough, they will be written there.
-carom_result cr_begin_merge(cr_pipeline *pipeline, cr_results *then, cr_results *now, cr_merging *merging);
+carom_result cr_begin_merge(
+	cr_pipeline *pipeline, cr_surface_pairs *surfaces, cr_results *then, cr_results *now, cr_merging *merging);
 /// Fill now; then is spent. Bodies, and the contacts of the pipeline, are as they were.
 void cr_end_merge(cr_merging *merging);
 void cr_results_free(carom_context *context, cr_results *results);

@@ -32,7 +32,7 @@ static bool meets_asker(const carom_world *world, const cr_membership *m, const 
 
 static bool takes_part(const carom_world *world, const cr_membership *m, const cr_body *body)
 {
-	if (!body->alive || body->sensor || body->shape.def.type != CAROM_MESH)
+	if (!body->alive || (body->sensor && !m->with_sensors) || body->shape.def.type != CAROM_MESH)
 		return false;
 	return m->asks(body) || meets_asker(world, m, body);
 }

@@ -21,6 +21,7 @@ typedef CR_ARRAY(cr_member) cr_members;
 typedef struct cr_membership {
 	// Does a body that is alive ask for the scene? Such a body deforms.
 	bool (*asks)(const cr_body *body);
+	bool with_sensors; // these take part too
 	// bodies came or went, or filters changed: who takes part is asked again
 	bool stale;
 	cr_members list;          // by mesh of the scene: in the order of the bodies' numbers

@@ -17,7 +17,7 @@ enum {
 	// CR_RECORD_SET_MESH and no contacts that a filter left out in its steps, and ended its world
 	// before toi_tolerance, its bodies before continuous, its motions before begin; 6 ended its
 	// bodies before contacts, which no body that deforms had; 9 knew no granular bodies.
-	CR_RECORDING_VERSION = 10,
+	CR_RECORDING_VERSION = 11,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
 	CR_RECORD_CHECK_SIZE = 8,

@@ -2,8 +2,9 @@
 ///
 /// Everything that may fail is made beside the body and then exchanged: on failure nothing has
 /// changed. Places go along a map from the new vertices to the old ones. The scene of impacts, with
-/// its tree and front, lives on where triangles and vertices are the old ones. Cost: O(n), and that
-/// of a new scene in the next step.
+/// its tree and front, lives on where triangles and vertices are the old ones. The memory of
+/// surface contacts goes along the map too (surface_carry.c). Cost: O(n), and that of a new scene
+/// in the next step.
 
 #include "sweep/sweep_motion.h"
 #include "world/world.h"
@@ -90,13 +91,26 @@ static bool keeps_faces(const remesh *r)
 		memcmp(t->triangles, old->triangles, 3 * (size_t)t->triangle_count * sizeof *t->triangles) == 0;
 }
 
-static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deforming *made)
+/// The memory of the body's surface contacts; empty where its faces stay.
+static carom_result carry_sides(carom_world *world, const cr_body *body, const remesh *r, cr_surface_contact_list *carried)
+{
+	*carried = (cr_surface_contact_list){ 0 };
+	const int32_t part = (int32_t)(body - world->bodies.data);
+	if (keeps_faces(r) || cr_carry_surface_contacts(world, part, r->old->faces, &r->mesh->topology, r->from, carried))
+		return CAROM_SUCCESS;
+	return cr_fail_memory(world->context, "the memory of surface contacts");
+}
+
+static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deforming *made, cr_surface_contact_list *carried)
 {
 	carom_shape shape = body->shape.def;
 	shape.mesh = r->mesh;
 	const cr_reshaping reshaping = keeps_faces(r) ? CR_SHAPE_REMADE : CR_SHAPE_CHANGED;
-	if (reshaping == CR_SHAPE_CHANGED)
+	if (reshaping == CR_SHAPE_CHANGED) {
 		cr_forget_scenes(world);
+		cr_take_carried(&world->memory, &world->surface_contacts, carried);
+	}
+	cr_drop_surface_fans(&world->memory, &world->surface_contacts);
 	cr_deforming_free(world, body->deforming);
 	cr_shape_free(&body->shape);
 	cr_shape_init(&shape, &body->shape);
@@ -127,8 +141,14 @@ carom_result carom_world_set_mesh(
 	result = cr_deforming_create(&world->memory, mesh, &body->pose, body->kind == CAROM_DEFORMABLE, name, &made);
 	if (result != CAROM_SUCCESS)
 		return cr_explain_failure(world, name, refusals, result);
+	cr_surface_contact_list carried;
+	result = carry_sides(world, body, &r, &carried);
+	if (result != CAROM_SUCCESS) {
+		cr_deforming_free(world, made);
+		return cr_explain_failure(world, name, refusals, result);
+	}
 	carry_places(&r, &made->surface);
 	cr_record_set_mesh(world->recorder, id, mesh, r.old->vertex_count, from, places);
-	swap(world, body, &r, made);
+	swap(world, body, &r, made, &carried);
 	return CAROM_SUCCESS;
 }

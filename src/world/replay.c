@@ -866,7 +866,7 @@ static carom_result get_rejections(replay *r)
 	return CAROM_SUCCESS;
 }
 
-/// Before version 6 there were none.
+/// Before version 6 there were none. Those within a body are surface contacts.
 static carom_result get_drops(replay *r)
 {
 	int32_t count;
@@ -880,7 +880,7 @@ static carom_result get_drops(replay *r)
 	for (int32_t i = 0; i < count; i++) {
 		const uint64_t a = get_u32(r), b = get_u32(r);
 		const cr_key drop = { a << 32 | b, get_u32(r) };
-		if (a >= b || (i > 0 && !is_before(&r->dropped.data[i - 1], &drop)))
+		if (a > b || (i > 0 && !is_before(&r->dropped.data[i - 1], &drop)))
 			return damaged(r, "the contacts that the filter left out are not in order");
 		r->dropped.data[r->dropped.count++] = drop;
 	}

@@ -23,6 +23,7 @@ static void swap_shape(carom_world *world, cr_body *part, const cr_shape *shape)
 {
 	if (part->shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
 		cr_forget_scenes(world); // they hold the triangles of rigid meshes too
+	cr_drop_carried(&world->surface_contacts, (int32_t)(part - world->bodies.data));
 	cr_drop_body_shape(world, &part->shape);
 	part->shape = *shape;
 }

@@ -189,7 +189,7 @@ carom_result cr_find_contacts(cr_contact_query *q, const cr_settings *settings)
 	cr_merging merging;
 	carom_result result = cr_pipeline_run(&q->pipeline, q->bodies.data, (int32_t)q->bodies.count, &stats);
 	if (result == CAROM_SUCCESS)
-		result = cr_begin_merge(&q->pipeline, &none, &q->results, &merging);
+		result = cr_begin_merge(&q->pipeline, NULL, &none, &q->results, &merging);
 	if (result == CAROM_SUCCESS)
 		cr_end_merge(&merging);
 	q->failed = result != CAROM_SUCCESS;

@@ -520,6 +520,7 @@ static void restore_surface_contacts(carom_world *world, const carom_snapshot *s
 		contacts->body_count += body->deforming && body->thickness > 0;
 	}
 	COPY_ARRAY(&contacts->found, &s->surface_contacts);
+	COPY_ARRAY(&contacts->carried, &s->carried);
 	COPY_ARRAY(&contacts->found_shapes, &s->surface_shapes);
 	contacts->known = s->known;
 	contacts->known_shapes = s->known_shapes;
@@ -580,6 +581,7 @@ static void empty(carom_snapshot *s)
 	cr_array_free(s->context, &s->body_impacts);
 	cr_array_free(s->context, &s->shape_impacts);
 	cr_array_free(s->context, &s->surface_contacts);
+	cr_array_free(s->context, &s->carried);
 	cr_array_free(s->context, &s->surface_shapes);
 	cr_free_sphere_results(s->context, &s->spheres);
 	cr_array_free(s->context, &s->pairs);
@@ -626,6 +628,7 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 		s->body_impacts.capacity * (int64_t)sizeof *s->body_impacts.data +
 		s->shape_impacts.capacity * (int64_t)sizeof *s->shape_impacts.data +
 		s->surface_contacts.capacity * (int64_t)sizeof *s->surface_contacts.data +
+		s->carried.capacity * (int64_t)sizeof *s->carried.data +
 		s->surface_shapes.capacity * (int64_t)sizeof *s->surface_shapes.data +
 		s->spheres.contacts.capacity * (int64_t)sizeof *s->spheres.contacts.data +
 		s->spheres.groups.capacity * (int64_t)sizeof *s->spheres.groups.data +
@@ -658,6 +661,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 		!RESERVE_LIKE(s->context, &s->body_impacts, &world->continuous.found) ||
 		!RESERVE_LIKE(s->context, &s->shape_impacts, &world->shape_impacts.found) ||
 		!RESERVE_LIKE(s->context, &s->surface_contacts, &world->surface_contacts.found) ||
+		!RESERVE_LIKE(s->context, &s->carried, &world->surface_contacts.carried) ||
 		!RESERVE_LIKE(s->context, &s->surface_shapes, &world->surface_contacts.found_shapes) ||
 		!reserve_spheres(s->context, &s->spheres, &world->sphere_contacts.found) ||
 		!RESERVE_LIKE(s->context, &s->pairs, &t->pairs) || !RESERVE_LIKE(s->context, &s->memories, &t->pairs) ||
@@ -670,6 +674,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	COPY_ARRAY(&s->body_impacts, &world->continuous.found);
 	COPY_ARRAY(&s->shape_impacts, &world->shape_impacts.found);
 	COPY_ARRAY(&s->surface_contacts, &world->surface_contacts.found);
+	COPY_ARRAY(&s->carried, &world->surface_contacts.carried);
 	COPY_ARRAY(&s->surface_shapes, &world->surface_contacts.found_shapes);
 	COPY_ARRAY(&s->spheres.contacts, &world->sphere_contacts.found.contacts);
 	COPY_ARRAY(&s->spheres.groups, &world->sphere_contacts.found.groups);
@@ -700,6 +705,7 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 		RESERVE_LIKE(memory, &world->continuous.found, &s->body_impacts) &&
 		RESERVE_LIKE(memory, &world->shape_impacts.found, &s->shape_impacts) &&
 		RESERVE_LIKE(memory, &world->surface_contacts.found, &s->surface_contacts) &&
+		RESERVE_LIKE(memory, &world->surface_contacts.carried, &s->carried) &&
 		RESERVE_LIKE(memory, &world->surface_contacts.found_shapes, &s->surface_shapes) &&
 		reserve_spheres(memory, &world->sphere_contacts.found, &s->spheres) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
 		RESERVE_LIKE(memory, &t->slots, &s->memories) && RESERVE_LIKE(memory, &t->slot, &s->pairs);

@@ -171,7 +171,8 @@ static void read_contact(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = (uint64_t)c->shape_b;
 }
 
-static const char *const pair_fields[] = { "body_a", "body_b", "contact_count", "found_count", "age", "shape_a", "shape_b" };
+static const char *const pair_fields[] = { "body_a", "body_b", "contact_count", "found_count", "age", "shape_a", "shape_b",
+	"surface_contact_count", "surface_shape_contact_count" };
 
 static int64_t count_pairs(const carom_snapshot *s) { return s->results.pairs.count; }
 
@@ -187,6 +188,8 @@ static void read_pair(const carom_snapshot *s, int64_t i, words w)
 	w[4] = (uint64_t)(int64_t)p->age;
 	w[5] = (uint64_t)p->shape_a;
 	w[6] = (uint64_t)p->shape_b;
+	w[7] = (uint64_t)p->surface_contact_count;
+	w[8] = (uint64_t)p->surface_shape_contact_count;
 }
 
 static const char *const event_fields[] = { "body_a", "body_b", "kind", "shape_a", "shape_b" };
@@ -305,9 +308,8 @@ static int64_t count_surface_contacts(const carom_snapshot *s) { return s->surfa
 
 static carom_body_id body_of_surface_contact(const carom_snapshot *s, int64_t i) { return s->surface_contacts.data[i].body_a; }
 
-static void read_surface_contact(const carom_snapshot *s, int64_t i, words w)
+static void put_surface_contact(const carom_surface_contact *c, words w)
 {
-	const carom_surface_contact *c = &s->surface_contacts.data[i];
 	int n = 0;
 	w[n++] = word_of_id(c->body_a);
 	w[n++] = word_of_id(c->body_b);
@@ -328,6 +330,17 @@ static void read_surface_contact(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = word_of(c->distance);
 	w[n++] = word_of(c->thickness);
 }
+
+static void read_surface_contact(const carom_snapshot *s, int64_t i, words w)
+{
+	put_surface_contact(&s->surface_contacts.data[i], w);
+}
+
+static int64_t count_carried(const carom_snapshot *s) { return s->carried.count; }
+
+static carom_body_id body_of_carried(const carom_snapshot *s, int64_t i) { return s->carried.data[i].body_a; }
+
+static void read_carried(const carom_snapshot *s, int64_t i, words w) { put_surface_contact(&s->carried.data[i], w); }
 
 static const char *const surface_shape_fields[] = { "body_a", "body_b", "shape_b", "vertices", "vertices", "vertices",
 	"triangle", "age", "weight", "weight", "weight", "point", "point", "point", "normal", "normal", "normal", "distance",
@@ -419,6 +432,7 @@ static const list_kind lists[] = {
 	{ "shape impacts", count_shape_impacts, read_shape_impact, body_of_shape_impact, FIELDS(shape_impact_fields) },
 	{ "surface contacts", count_surface_contacts, read_surface_contact, body_of_surface_contact,
 		FIELDS(surface_contact_fields) },
+	{ "surface contacts of other meshes", count_carried, read_carried, body_of_carried, FIELDS(surface_contact_fields) },
 	{ "surface contacts with shapes", count_surface_shapes, read_surface_shape, body_of_surface_shape,
 		FIELDS(surface_shape_fields) },
 	{ "sphere contacts", count_sphere_contacts, read_sphere_contact, body_of_sphere_contact, FIELDS(sphere_contact_fields) },

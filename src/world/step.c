@@ -1,5 +1,5 @@
-/// One step: run the pipeline, merge into the spare set of results, find impacts, and only then
-/// make all of it current.
+/// One step: run the pipeline, find impacts and surface contacts, merge all pairs into the spare set
+/// of results, find the contacts of spheres, and only then make all of it current.
 
 #include "base/time.h"
 #include "world/world.h"
@@ -16,9 +16,8 @@ bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b)
 
 static bool ask_filter(void *user, int32_t a, int32_t b) { return cr_ask_pair_filter(user, a, b); }
 
-static bool ask_contact_filter(void *user, int32_t a, int32_t b, const carom_contact *contact)
+bool cr_ask_contact_filter(carom_world *world, int32_t a, int32_t b, const carom_contact *contact)
 {
-	carom_world *world = user;
 	const cr_body *bodies = world->bodies.data;
 	const bool keep = world->def.contact_filter(contact, bodies[a].user_data, bodies[b].user_data, world->def.filter_user);
 	if (!keep)
@@ -26,12 +25,18 @@ static bool ask_contact_filter(void *user, int32_t a, int32_t b, const carom_con
 	return keep;
 }
 
-static int32_t count_colliding(const cr_results *r)
+static bool ask_contact_filter(void *user, int32_t a, int32_t b, const carom_contact *contact)
+{
+	return cr_ask_contact_filter(user, a, b, contact);
+}
+
+/// Pairs that touch, those of surfaces among them.
+static int32_t count_touching(const cr_results *r)
 {
 	int32_t count = 0;
 	for (int64_t i = 0; i < r->pairs.count; i++) {
 		const carom_pair *pair = &r->pairs.data[i];
-		bool touching = pair->contact_count == 0; // sensors keep no contacts
+		bool touching = pair->contact_count == 0; // those of sensors and of surfaces
 		for (int32_t k = 0; k < pair->contact_count && !touching; k++)
 			touching = r->contacts.data[pair->first_contact + k].depth >= 0;
 		count += touching;
@@ -52,7 +57,8 @@ static void finish_stats(const carom_world *world, const cr_results *now, carom_
 	stats->surface_contacts = world->surface_contacts.found.count + world->surface_contacts.found_shapes.count;
 	stats->sphere_contacts = world->sphere_contacts.found.contacts.count;
 	stats->sphere_pairs = world->sphere_contacts.found.pairs.count;
-	stats->colliding_pairs = count_colliding(now);
+	stats->surface_pairs = (int32_t)world->surface_contacts.pairs.count;
+	stats->colliding_pairs = count_touching(now) - stats->surface_pairs;
 	for (int64_t i = 0; i < now->pairs.count; i++)
 		stats->contacts_found += now->pairs.data[i].found_count;
 	stats->memory = carom_memory_in_use(&world->memory);
@@ -86,6 +92,7 @@ static void finish_merge(carom_world *world, cr_merging *merging, carom_stats *s
 	if (world->pipeline.has_solids)
 		cr_show_solids(world);
 	cr_end_merge(merging);
+	cr_number_surface_contacts(&world->surface_contacts);
 	if (world->pipeline.has_solids)
 		cr_hide_solids(world);
 	stats->ms_merge += cr_time_ms() - start;
@@ -107,39 +114,50 @@ static void prepare_pipeline(carom_world *world)
 	p->has_parts = world->shape_count > world->body_count;
 }
 
-carom_result carom_world_step(carom_world *world)
+static carom_result find_all_impacts(carom_world *world)
 {
-	const double start = cr_time_ms();
-	carom_stats stats = { .step = world->stats.step, .scratch_peak = world->stats.scratch_peak };
-	cr_results *then = &world->results[world->current];
-	cr_results *now = &world->results[1 - world->current];
-	const unsigned refusals = cr_count_refusals(world);
-	prepare_pipeline(world);
-	cr_record_begin_step(world->recorder);
-
-	carom_result result = cr_pipeline_run(&world->pipeline, world->bodies.data, (int32_t)world->bodies.count, &stats);
-	const double merge_start = cr_time_ms();
-	cr_merging merging;
-	if (result == CAROM_SUCCESS)
-		result = cr_begin_merge(&world->pipeline, then, now, &merging);
-	cr_hide_solids(world);
-	const double sweep_start = cr_time_ms();
-	stats.ms_merge += sweep_start - merge_start;
-	if (result == CAROM_SUCCESS)
-		result = cr_find_body_impacts(world);
+	carom_result result = cr_find_body_impacts(world);
 	if (result == CAROM_SUCCESS)
 		result = cr_find_shape_impacts(world);
 	if (result == CAROM_SUCCESS)
 		result = cr_find_impacts(world);
+	return result;
+}
+
+/// All that may fail, with the times that each part took.
+static carom_result find_all(carom_world *world, cr_merging *merging, carom_stats *stats)
+{
+	carom_result result = cr_pipeline_run(&world->pipeline, world->bodies.data, (int32_t)world->bodies.count, stats);
+	cr_hide_solids(world);
+	const double sweep_start = cr_time_ms();
+	if (result == CAROM_SUCCESS)
+		result = find_all_impacts(world);
 	const double surface_start = cr_time_ms();
-	stats.ms_sweep = surface_start - sweep_start;
 	if (result == CAROM_SUCCESS)
 		result = cr_find_surface_contacts(world);
+	const double merge_start = cr_time_ms();
+	if (result == CAROM_SUCCESS)
+		result = cr_begin_merge(&world->pipeline, &world->surface_contacts.pairs, &world->results[world->current],
+			&world->results[1 - world->current], merging);
 	const double sphere_start = cr_time_ms();
-	stats.ms_surface = sphere_start - surface_start;
 	if (result == CAROM_SUCCESS)
 		result = cr_find_sphere_contacts(world);
-	stats.ms_spheres = cr_time_ms() - sphere_start;
+	stats->ms_sweep = surface_start - sweep_start;
+	stats->ms_surface = merge_start - surface_start;
+	stats->ms_merge += sphere_start - merge_start;
+	stats->ms_spheres = cr_time_ms() - sphere_start;
+	return result;
+}
+
+carom_result carom_world_step(carom_world *world)
+{
+	const double start = cr_time_ms();
+	carom_stats stats = { .step = world->stats.step, .scratch_peak = world->stats.scratch_peak };
+	const unsigned refusals = cr_count_refusals(world);
+	prepare_pipeline(world);
+	cr_record_begin_step(world->recorder);
+	cr_merging merging;
+	const carom_result result = find_all(world, &merging, &stats);
 	if (result != CAROM_SUCCESS) {
 		// The memory of pairs may be of two steps: the next one works all out in full.
 		cr_world_forget(world);
@@ -155,7 +173,7 @@ carom_result carom_world_step(carom_world *world)
 	cr_take_impacts(world);
 	cr_take_surface_contacts(&world->surface_contacts);
 	cr_take_sphere_contacts(&world->sphere_contacts);
-	finish_stats(world, now, &stats);
+	finish_stats(world, &world->results[world->current], &stats);
 	stats.ms_total = cr_time_ms() - start;
 	world->stats = stats;
 	if (world->recorder)

@@ -6,14 +6,18 @@
 ///    thickness (src/proximity): its tree, front and filters are those of a sweep.
 /// 2. The side of each vertex and edge is settled (surface_sides.c).
 /// 3. Shapes that are no meshes (surface_shapes.c).
+/// 4. Contacts are put in the order of their pairs, and pairs are listed (surface_list.c), to be
+///    merged with those of the stages.
 ///
-/// The scene's meshes are thick bodies and the meshes that they may meet. It is made again when
-/// others take part. Shapes are put in at each step.
+/// The scene's meshes are thick bodies and the meshes that they may meet, sensors among them. It is
+/// made again when others take part. Shapes are put in at each step. A sensor has no contacts: all
+/// that the search finds near it makes the pair, or else a vertex inside it.
 ///
 /// Cost: that of the search, and O(1) for each pair that it finds and each contact of the last
 /// step.
 #include "world/surface_contacts.h"
 #include "base/hash.h"
+#include "contact/contact.h"
 #include "proximity/proximity_state.h"
 #include "sweep/sweep_motion.h"
 #include "world/world.h"
@@ -41,6 +45,12 @@ bool cr_is_still(const carom_world *world, carom_body_id id, int32_t shape, int6
 	return body->alive && body->part == shape && body->generation == id.generation && body->reshaped < CR_SHAPE_CHANGED;
 }
 
+bool cr_is_remembered(const carom_world *world, const carom_surface_contact *c)
+{
+	int64_t part;
+	return cr_is_still(world, c->body_a, c->shape_a, &part) && cr_is_still(world, c->body_b, c->shape_b, &part);
+}
+
 v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double time)
 {
 	const cr_body *body = &world->bodies.data[part];
@@ -64,6 +74,8 @@ v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double 
 
 void cr_forget_surface_scene(cr_surface_contacts *m)
 {
+	if (m->near)
+		cr_drop_surface_fans(m->near->context, m);
 	carom_destroy_proximity(m->near);
 	m->near = NULL;
 	m->members.list.count = 0;
@@ -93,6 +105,7 @@ static carom_result update_scene(carom_world *world, bool *made)
 	if (m->near && !m->members.stale)
 		return CAROM_SUCCESS;
 	m->members.asks = asks;
+	m->members.with_sensors = true;
 	if (!cr_list_members(world, &m->members))
 		return cr_fail_memory(world->context, WHAT);
 	if (!m->near || !cr_are_members_kept(&m->members)) {
@@ -149,8 +162,8 @@ static bool place_shapes(carom_world *world, const double lower[3], const double
 	m->shapes.count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		if (!body->alive || body->deforming || body->granular || body->sensor || !body->contacts ||
-			body->shape.def.type == CAROM_MESH || !is_near_box(body, lower, upper))
+		if (!body->alive || body->deforming || body->granular || !body->contacts || body->shape.def.type == CAROM_MESH ||
+			!is_near_box(body, lower, upper))
 			continue;
 		const cr_sweep_filter filter = { body->category, body->mask, body->group };
 		if (!cr_array_reserve_one(&world->memory, &m->shapes) ||
@@ -163,15 +176,21 @@ static bool place_shapes(carom_world *world, const double lower[3], const double
 
 // ---- The search ----
 
+bool cr_may_surfaces_touch(carom_world *world, int32_t part_a, int32_t part_b)
+{
+	const cr_body *bodies = world->bodies.data;
+	if (!(cr_kept_distance(&bodies[part_a], &bodies[part_b]) > 0))
+		return false;
+	return !world->def.pair_filter ||
+		cr_ask_pair_filter(world, part_a < part_b ? part_a : part_b, part_a < part_b ? part_b : part_a);
+}
+
 /// Do two members have surface contacts? The sweep has asked their filters.
 static bool may_touch(void *user, int32_t a, int32_t b)
 {
 	carom_world *world = user;
 	const cr_member *members = world->surface_contacts.members.list.data;
-	const cr_body *bodies = world->bodies.data;
-	if (!(cr_kept_distance(&bodies[members[a].body], &bodies[members[b].body]) > 0))
-		return false;
-	return !world->def.pair_filter || cr_ask_pair_filter(world, members[a].body, members[b].body);
+	return cr_may_surfaces_touch(world, members[a].body, members[b].body);
 }
 
 static carom_result search(carom_world *world, bool made, carom_proximity_view *view)
@@ -189,10 +208,93 @@ static carom_result search(carom_world *world, bool made, carom_proximity_view *
 	return carom_proximity_find(m->near, m->reach, view);
 }
 
+// ---- Sensors ----
+
+/// Note the sensors that the search found near surfaces. A run of it is of two members.
+static bool note_near_sensors(carom_world *world)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const cr_body *bodies = world->bodies.data;
+	for (int64_t i = 0; i < m->runs.count; i++) {
+		const cr_surface_run *run = &m->runs.data[i];
+		if ((bodies[run->part_a].sensor || bodies[run->part_b].sensor) && !cr_note_sensed(world, run->part_a, run->part_b))
+			return false;
+	}
+	return true;
+}
+
+static bool is_noted(const cr_surface_contacts *m, int32_t part_a, int32_t part_b)
+{
+	const cr_body_pair wanted = { part_a < part_b ? part_a : part_b, part_a < part_b ? part_b : part_a };
+	bool found = false;
+	for (int64_t i = 0; i < m->sensed.count && !found; i++)
+		found = m->sensed.data[i].a == wanted.a && m->sensed.data[i].b == wanted.b;
+	return found;
+}
+
+/// Is a vertex of a surface inside a closed mesh?
+static bool has_vertex_inside(const carom_world *world, const cr_body *sensor, const cr_body *surface)
+{
+	const cr_surface *s = &surface->deforming->surface;
+	const float up[3] = { 0, 0, 1 };
+	bool inside = false;
+	for (int32_t v = 0; v < s->vertex_count && !inside; v++) {
+		const double *p = &s->end[3 * (int64_t)v];
+		bool near = true;
+		for (int k = 0; k < 3; k++)
+			near = near && p[k] >= sensor->lower[k] && p[k] <= sensor->upper[k];
+		if (!near)
+			continue;
+		const v3d local = m3d_tmul(&sensor->rotation, v3d_sub((v3d){ p[0], p[1], p[2] }, sensor->pose.position));
+		const float at[3] = { (float)local.x, (float)local.y, (float)local.z };
+		inside = cr_is_inside(&world->pipeline, sensor->shape.collider, at, up);
+	}
+	return inside;
+}
+
+/// Note a sensor, whose mesh is closed, and the surfaces wholly inside it.
+static bool note_inside(carom_world *world, int32_t sensor)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	const cr_body *bodies = world->bodies.data;
+	for (int64_t i = 0; i < m->members.list.count; i++) {
+		const int32_t part = m->members.list.data[i].body;
+		const cr_surface *s = asks(&bodies[part]) ? &bodies[part].deforming->surface : NULL;
+		if (!s || !is_near_box(&bodies[sensor], s->lower, s->upper) || !cr_filters_pass(&bodies[sensor], &bodies[part]) ||
+			is_noted(m, sensor, part) || !cr_may_surfaces_touch(world, sensor, part))
+			continue;
+		if (has_vertex_inside(world, &bodies[sensor], &bodies[part]) && !cr_note_sensed(world, sensor, part))
+			return false;
+	}
+	return true;
+}
+
+static bool note_sensors(carom_world *world)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	bool enough = true;
+	for (int64_t i = 0; i < m->members.list.count && enough; i++) {
+		const int32_t part = m->members.list.data[i].body;
+		const cr_body *body = &world->bodies.data[part];
+		if (body->sensor && body->shape.mesh->report.closed)
+			enough = note_inside(world, part);
+	}
+	return enough;
+}
+
+// ---- All of it ----
+
+/// Contacts from the pairs of the search, and their own pairs. False when out of memory.
+static bool judge(carom_world *world, const carom_proximity_view *view)
+{
+	return cr_judge_surface_pairs(world, view) && cr_order_surface_contacts(world, view) && note_near_sensors(world) &&
+		note_sensors(world) && cr_judge_surface_shapes(world, view) && cr_list_surface_pairs(world);
+}
+
 carom_result cr_find_surface_contacts(carom_world *world)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
-	m->next.count = m->next_shapes.count = 0;
+	m->next.count = m->next_shapes.count = m->sensed.count = m->pairs.count = 0;
 	if (m->body_count == 0) {
 		cr_forget_surface_scene(m);
 		return CAROM_SUCCESS;
@@ -204,7 +306,7 @@ carom_result cr_find_surface_contacts(carom_world *world)
 		result = search(world, made, &view);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (!cr_judge_surface_pairs(world, &view) || !cr_judge_surface_shapes(world, &view))
+	if (!judge(world, &view))
 		return cr_fail_memory(world->context, WHAT);
 	return CAROM_SUCCESS;
 }
@@ -221,9 +323,10 @@ void cr_take_surface_contacts(cr_surface_contacts *m)
 	m->next_shapes = found_shapes;
 	m->known = m->found.count;
 	m->known_shapes = m->found_shapes.count;
+	m->carried.count = 0;
 }
 
-void cr_forget_sides(cr_surface_contacts *m) { m->known = m->known_shapes = 0; }
+void cr_forget_sides(cr_surface_contacts *m) { m->known = m->known_shapes = m->carried.count = 0; }
 
 static uint64_t hash_vector(uint64_t hash, carom_vec3 v)
 {
@@ -275,11 +378,19 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->remembered);
 	cr_array_free(memory, &m->crossing);
 	cr_array_free(memory, &m->listed);
+	cr_array_free(memory, &m->judged);
+	cr_array_free(memory, &m->deep);
+	cr_array_free(memory, &m->runs);
 	cr_array_free(memory, &m->order);
-	cr_array_free(memory, &m->ordered);
+	cr_array_free(memory, &m->deep_order);
+	cr_array_free(memory, &m->sensed);
+	cr_array_free(memory, &m->fans);
+	cr_array_free(memory, &m->kept);
+	cr_array_free(memory, &m->pairs);
 	cr_array_free(memory, &m->next);
 	cr_array_free(memory, &m->next_shapes);
 	cr_array_free(memory, &m->found);
 	cr_array_free(memory, &m->found_shapes);
+	cr_array_free(memory, &m->carried);
 	*m = (cr_surface_contacts){ 0 };
 }

@@ -2,13 +2,17 @@
 /// themselves.
 ///
 /// surface_contacts.c owns the scene and the order of a step, surface_sides.c decides on which side
-/// features belong, surface_shapes.c is for shapes that are no meshes.
+/// features belong, surface_shapes.c is for shapes that are no meshes, surface_list.c puts contacts
+/// and pairs in order, surface_filter.c asks the user's filter, and surface_carry.c
+/// keeps their memory where a body gets another mesh.
 #ifndef CR_WORLD_SURFACE_CONTACTS_H
 #define CR_WORLD_SURFACE_CONTACTS_H
 
 #include "base/radix.h"
 #include "carom/proximity.h"
 #include "carom/world.h"
+#include "contact/merge.h"
+#include "mesh/fans.h"
 #include "surface/side.h"
 #include "world/members.h"
 
@@ -27,30 +31,50 @@ typedef struct cr_belonging {
 
 typedef CR_ARRAY(cr_belonging) cr_belongings;
 
+/// Entries side by side of one kind, of features of two parts.
+typedef struct cr_surface_run {
+	int64_t first, end;
+	carom_sweep_kind kind;
+	int32_t part_a, part_b;
+} cr_surface_run;
+
+typedef CR_ARRAY(cr_surface_run) cr_surface_runs;
+
 typedef struct cr_surface_contacts {
 	int32_t body_count;    // deforming bodies that ask
 	carom_proximity *near; // NULL: none made
 	cr_membership members;
 	double reach; // of the search: the largest thickness
 	// Of the step that runs:
-	CR_ARRAY(int32_t) shapes; // by shape of near: number of the part
-	cr_belongings remembered; // from contacts, sorted by mesh_a, mesh_b, vertex
-	cr_belongings crossing;   // from impacts, sorted likewise
-	bool tangled;             // one of these has come through
-	CR_ARRAY(uint8_t) listed; // by pair of near: it is a contact
-	CR_ARRAY(cr_key) order;
-	cr_surface_contact_list ordered; // room to put contacts in order
+	CR_ARRAY(int32_t) shapes;       // by shape of near: number of the part
+	cr_belongings remembered;       // from contacts, sorted by mesh_a, mesh_b, vertex
+	cr_belongings crossing;         // from impacts, sorted likewise
+	bool tangled;                   // one of these has come through
+	CR_ARRAY(uint8_t) listed;       // by pair of near: it is a contact
+	cr_surface_contact_list judged; // by pair of near, where it is listed
+	cr_surface_contact_list deep;   // further ones, on the wrong side, in no order
+	cr_surface_runs runs;           // of the contacts of the last step; then of the pairs of near
+	CR_ARRAY(cr_key) order;         // of runs, of deep contacts, of pairs
+	CR_ARRAY(cr_key) deep_order;
+	CR_ARRAY(cr_body_pair) sensed; // sensors and the surfaces that touch them, a < b
+	CR_ARRAY(cr_fans) fans;        // by member, where the filter has asked for its edges
+	CR_ARRAY(uint8_t) kept;        // by contact: the filter lets it pass
 	cr_surface_contact_list next;
 	cr_surface_shape_contact_list next_shapes;
+	cr_surface_pairs pairs; // in order
 	// Of the last good step, and the memory of sides of the next:
 	cr_surface_contact_list found;
 	cr_surface_shape_contact_list found_shapes;
 	int64_t known, known_shapes; // as many of them as the next step remembers: all or none
+	// Of bodies that have got other meshes since, in the numbers of these; in order
+	cr_surface_contact_list carried;
 } cr_surface_contacts;
 
 /// Finds them, into next and next_shapes; the impacts of the step were found. On failure those of
 /// the last good step stay.
 carom_result cr_find_surface_contacts(carom_world *world);
+/// Lets each of them name its pair, once pairs have their rows.
+void cr_number_surface_contacts(cr_surface_contacts *contacts);
 /// Makes them those of the last good step. Cannot fail.
 void cr_take_surface_contacts(cr_surface_contacts *contacts);
 /// Let the next step remember no sides, as after no step. Results stay.
@@ -68,14 +92,53 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *contac
 double cr_kept_distance(const cr_body *a, const cr_body *b);
 /// Was the body of a result of the last step left as it is, but for its motion? Gives its part.
 bool cr_is_still(const carom_world *world, carom_body_id id, int32_t shape, int64_t *part);
+/// Were both bodies of a contact of the last step left as they are, but for their motion?
+bool cr_is_remembered(const carom_world *world, const carom_surface_contact *contact);
 /// A vertex of a body at a time of the step, on the straight line that impacts have it on.
 v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double time);
 
 /// May a pair of the search be a contact? A cr_near_keep_fn; user: the world (surface_sides.c).
 bool cr_may_be_surface_contact(const void *user, const carom_proximity_pair *pair);
-/// Contacts with meshes, from the pairs of a search: next (surface_sides.c).
+/// Contacts with meshes, from the pairs of a search: listed, judged, deep (surface_sides.c).
 bool cr_judge_surface_pairs(carom_world *world, const carom_proximity_view *view);
-/// Contacts with shapes, likewise: next_shapes (surface_shapes.c).
+/// Contacts with shapes, likewise: next_shapes, and sensed (surface_shapes.c).
 bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *view);
+/// Do two parts have surface contacts with each other, as their kinds, flags and the user's filter
+/// of pairs say? Sensors have none, but their pairs go by it too. Category, mask and group are not
+/// asked (surface_contacts.c).
+bool cr_may_surfaces_touch(carom_world *world, int32_t part_a, int32_t part_b);
+
+/// The part of a contact's first and second feature.
+static inline int32_t cr_part_a_of(const carom_surface_contact *c) { return (int32_t)c->body_a.index1 - 1 + c->shape_a; }
+static inline int32_t cr_part_b_of(const carom_surface_contact *c) { return (int32_t)c->body_b.index1 - 1 + c->shape_b; }
+/// The order of the view of surface contacts: by the lower part, the higher part, kind, part of the
+/// first feature, vertices (surface_list.c).
+int cr_compare_surface_contacts(const carom_surface_contact *a, const carom_surface_contact *b);
+/// The runs of vertices against faces among the contacts of the last step, sorted by part_a and
+/// part_b: order names them, in runs. False when out of memory.
+bool cr_list_last_runs(carom_world *world);
+/// Sort contacts in the order of the view, each once. False when out of memory (surface_list.c).
+bool cr_put_in_order(carom_world *world, cr_surface_contact_list *contacts);
+/// Put judged and deep contacts into next, in the order of the view, each once. False when out of
+/// memory.
+bool cr_order_surface_contacts(carom_world *world, const carom_proximity_view *view);
+/// List the pairs of next, of next_shapes and of sensed, once the filter has left contacts out.
+/// False when out of memory.
+bool cr_list_surface_pairs(carom_world *world);
+/// Note a sensor and a surface that touches it. False when out of memory.
+bool cr_note_sensed(carom_world *world, int32_t part_a, int32_t part_b);
+/// Leave out the contacts of pairs that the user's filter, which there is, refuses, and pairs that
+/// have none left. False when out of memory (surface_filter.c).
+bool cr_filter_surface_contacts(carom_world *world);
+/// The memory of a part that gets other faces, and of others that did, for the next step: in order.
+/// from: as carom_world_set_mesh maps vertices. False when out of memory (surface_carry.c).
+bool cr_carry_surface_contacts(carom_world *world, int32_t part, const cr_topology *old, const cr_topology *made,
+	const int32_t *from, cr_surface_contact_list *carried);
+/// Remember that. Cannot fail.
+void cr_take_carried(carom_context *memory, cr_surface_contacts *contacts, cr_surface_contact_list *carried);
+/// A part has got another shape: the memory carried over of it holds no longer.
+void cr_drop_carried(cr_surface_contacts *contacts, int32_t part);
+/// Forget the edges of members: they may be others.
+void cr_drop_surface_fans(carom_context *memory, cr_surface_contacts *contacts);
 
 #endif

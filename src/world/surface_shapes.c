@@ -100,15 +100,6 @@ static void keep_way(const carom_world *world, int32_t part, carom_surface_shape
 
 // ---- All pairs ----
 
-static bool may_touch(carom_world *world, int32_t part_a, int32_t part_b)
-{
-	const cr_body *bodies = world->bodies.data;
-	if (!(cr_kept_distance(&bodies[part_a], &bodies[part_b]) > 0))
-		return false;
-	return !world->def.pair_filter ||
-		cr_ask_pair_filter(world, part_a < part_b ? part_a : part_b, part_a < part_b ? part_b : part_a);
-}
-
 static void fill_contact(const carom_world *world, int32_t part_a, int32_t part_b, const carom_proximity_shape_pair *pair,
 	carom_surface_shape_contact *c)
 {
@@ -136,9 +127,16 @@ bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *vie
 		const carom_proximity_shape_pair *pair = &view->shape_pairs[i];
 		const int32_t part_a = m->members.list.data[pair->mesh].body, part_b = m->shapes.data[pair->shape];
 		if (i == 0 || pair->mesh != pair[-1].mesh || pair->shape != pair[-1].shape)
-			touches = may_touch(world, part_a, part_b);
+			touches = cr_may_surfaces_touch(world, part_a, part_b);
 		if (!touches)
 			continue;
+		if (world->bodies.data[part_b].sensor) {
+			// A pair is noted once.
+			touches = !(pair->gap < cr_kept_distance(&world->bodies.data[part_a], &world->bodies.data[part_b]));
+			if (!touches && !cr_note_sensed(world, part_a, part_b))
+				return false;
+			continue;
+		}
 		if (!cr_array_reserve_one(&world->memory, &m->next_shapes))
 			return false;
 		carom_surface_shape_contact *c = &m->next_shapes.data[m->next_shapes.count];

@@ -23,14 +23,15 @@
 ///
 /// 1. Belongings: the walks of vertices of the last contacts, then those of impacts.
 /// 2. Each pair of the search is judged by itself, in parallel.
-/// 3. Vertices and edges that are deeper on the wrong side than a thickness are appended, and all
-///    are put in order.
+/// 3. Vertices and edges that are deeper on the wrong side than a thickness are appended to a list
+///    of their own.
 #include "base/parallel.h"
 #include "geom/feature_distance.h"
 #include "proximity/proximity_state.h"
 #include "sweep/sweep_motion.h"
 #include "world/surface_contacts.h"
 #include "world/world.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { PAIRS_PER_TASK = 256 };
@@ -90,38 +91,28 @@ static int compare_features(const int32_t a[4], const int32_t b[4])
 	return order;
 }
 
-static int64_t part_a(const carom_surface_contact *c) { return (int64_t)c->body_a.index1 - 1 + c->shape_a; }
-static int64_t part_b(const carom_surface_contact *c) { return (int64_t)c->body_b.index1 - 1 + c->shape_b; }
-
-static int compare_contacts(const carom_surface_contact *a, const carom_surface_contact *b)
+/// The contact between the features of this one among the first count of a list in order; NULL:
+/// there is none.
+static const carom_surface_contact *find_in(const cr_surface_contact_list *list, int64_t count, const carom_surface_contact *c)
 {
-	int order = compare_numbers(a->kind, b->kind);
-	if (order == 0)
-		order = compare_numbers(part_a(a), part_a(b));
-	if (order == 0)
-		order = compare_numbers(part_b(a), part_b(b));
-	return order != 0 ? order : compare_features(a->vertices, b->vertices);
+	int64_t low = 0, high = count;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (cr_compare_surface_contacts(&list->data[middle], c) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const carom_surface_contact *found = low < count ? &list->data[low] : NULL;
+	return found && cr_compare_surface_contacts(found, c) == 0 && found->triangle == c->triangle ? found : NULL;
 }
 
 /// The contact of the last step between the features of this one; NULL: there was none.
 static const carom_surface_contact *find_last(const carom_world *world, const carom_surface_contact *c)
 {
-	const cr_surface_contact_list *found = &world->surface_contacts.found;
-	const int64_t known = world->surface_contacts.known;
-	int64_t low = 0, high = known, part;
-	while (low < high) {
-		const int64_t middle = (low + high) / 2;
-		if (compare_contacts(&found->data[middle], c) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const carom_surface_contact *last = low < known ? &found->data[low] : NULL;
-	if (!last || compare_contacts(last, c) != 0 || last->triangle != c->triangle)
-		return NULL;
-	return cr_is_still(world, last->body_a, last->shape_a, &part) && cr_is_still(world, last->body_b, last->shape_b, &part)
-		? last
-		: NULL;
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const carom_surface_contact *last = find_in(&m->found, m->known, c);
+	return last && cr_is_remembered(world, last) ? last : find_in(&m->carried, m->carried.count, c);
 }
 
 /// How far a vertex moves in the step.
@@ -136,7 +127,7 @@ static double farthest_of(const carom_world *world, const carom_surface_contact 
 	const int of_a = c->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2;
 	double most[2] = { 0, 0 };
 	for (int k = 0; k < 4; k++) {
-		const int64_t part = k < of_a ? part_a(c) : part_b(c);
+		const int64_t part = k < of_a ? cr_part_a_of(c) : cr_part_b_of(c);
 		most[k >= of_a] = fmax(most[k >= of_a], motion_of(world, (int32_t)part, c->vertices[k]));
 	}
 	return (fabs(c->distance) + most[0] + most[1]) * (1 + SLACK);
@@ -167,38 +158,73 @@ static void walk(const carom_world *world, cr_belonging *b)
 	b->through = b->through || cr_side_of_foot(&surface, &b->foot) == -b->side;
 }
 
-static bool remember(carom_world *world)
-{
-	cr_surface_contacts *m = &world->surface_contacts;
-	m->remembered.count = 0;
-	m->tangled = false;
-	for (int64_t i = 0; i < m->known && m->found.data[i].kind == CAROM_SWEEP_VERTEX_FACE; i++) {
-		const carom_surface_contact *c = &m->found.data[i];
-		int64_t a, b;
-		if (c->side == 0 || !cr_is_still(world, c->body_a, c->shape_a, &a) || !cr_is_still(world, c->body_b, c->shape_b, &b))
-			continue;
-		cr_belonging now = { .mesh_a = cr_find_member(&m->members.list, a),
-			.mesh_b = cr_find_member(&m->members.list, b),
-			.vertex = c->vertices[0],
-			.triangle = c->triangle,
-			.side = (cr_side)c->side,
-			.through = c->through };
-		if (now.mesh_a < 0 || now.mesh_b < 0)
-			continue;
-		walk(world, &now);
-		const double most = farthest_of(world, c);
-		if (now.foot.distance2 <= most * most && !append_belonging(world, &m->remembered, &now))
-			return false;
-	}
-	return true;
-}
-
 static int compare_belonging(const cr_belonging *b, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
 {
 	int order = compare_numbers(b->mesh_a, mesh_a);
 	if (order == 0)
 		order = compare_numbers(b->mesh_b, mesh_b);
 	return order != 0 ? order : compare_numbers(b->vertex, vertex);
+}
+
+/// Let a vertex belong where it did, if it is near there. False: out of memory.
+static bool remember_contact(carom_world *world, const carom_surface_contact *c)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	if (c->side == 0)
+		return true;
+	cr_belonging now = { .mesh_a = cr_find_member(&m->members.list, cr_part_a_of(c)),
+		.mesh_b = cr_find_member(&m->members.list, cr_part_b_of(c)),
+		.vertex = c->vertices[0],
+		.triangle = c->triangle,
+		.side = (cr_side)c->side,
+		.through = c->through };
+	if (now.mesh_a < 0 || now.mesh_b < 0)
+		return true;
+	walk(world, &now);
+	const double most = farthest_of(world, c);
+	return !(now.foot.distance2 <= most * most) || append_belonging(world, &m->remembered, &now);
+}
+
+static int compare_for_sort(const void *a, const void *b)
+{
+	const cr_belonging *x = a, *y = b;
+	int order = compare_belonging(x, y->mesh_a, y->mesh_b, y->vertex);
+	if (order == 0)
+		order = compare_numbers(x->triangle, y->triangle);
+	return order;
+}
+
+/// Those that were carried over from other meshes, and all in order again.
+static bool remember_carried(carom_world *world)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	for (int64_t i = 0; i < m->carried.count; i++) {
+		const carom_surface_contact *c = &m->carried.data[i];
+		const bool is_here = carom_world_is_body(world, c->body_a) && carom_world_is_body(world, c->body_b);
+		if (c->kind == CAROM_SWEEP_VERTEX_FACE && is_here && !remember_contact(world, c))
+			return false;
+	}
+	if (m->remembered.count > 1)
+		qsort(m->remembered.data, (size_t)m->remembered.count, sizeof *m->remembered.data, compare_for_sort);
+	return true;
+}
+
+static bool remember(carom_world *world)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	m->remembered.count = 0;
+	m->tangled = false;
+	if (!cr_list_last_runs(world))
+		return false;
+	for (int64_t i = 0; i < m->runs.count; i++) {
+		const cr_surface_run *run = &m->runs.data[m->order.data[i].value];
+		for (int64_t k = run->first; k < run->end; k++) {
+			const carom_surface_contact *c = &m->found.data[k];
+			if (cr_is_remembered(world, c) && !remember_contact(world, c))
+				return false;
+		}
+	}
+	return m->carried.count == 0 || remember_carried(world);
 }
 
 /// Where the belongings of a vertex to a surface begin in a list.
@@ -508,8 +534,8 @@ static bool judge_face(const carom_world *world, const carom_proximity_view *vie
 static const carom_sweep_hit *find_hit(const carom_world *world, const carom_surface_contact *c)
 {
 	const carom_sweep_hits *hits = &world->impacts.hits;
-	const int32_t mesh_a = cr_find_member(&world->impacts.members.list, part_a(c)),
-				  mesh_b = cr_find_member(&world->impacts.members.list, part_b(c));
+	const int32_t mesh_a = cr_find_member(&world->impacts.members.list, cr_part_a_of(c)),
+				  mesh_b = cr_find_member(&world->impacts.members.list, cr_part_b_of(c));
 	int64_t low = 0, high = hits->count;
 	while (low < high) {
 		const int64_t middle = (low + high) / 2;
@@ -623,6 +649,11 @@ typedef struct judging {
 	const carom_proximity_view *view;
 } judging;
 
+static bool is_with_sensor(const carom_world *world, const carom_proximity_pair *pair)
+{
+	return body_of(world, pair->mesh_a)->sensor || body_of(world, pair->mesh_b)->sensor;
+}
+
 static void judge(int64_t begin, int64_t end, int worker, void *task)
 {
 	(void)worker;
@@ -630,9 +661,9 @@ static void judge(int64_t begin, int64_t end, int worker, void *task)
 	cr_surface_contacts *m = &j->world->surface_contacts;
 	for (int64_t i = begin; i < end; i++) {
 		const carom_proximity_pair *pair = &j->view->pairs[i];
-		carom_surface_contact *c = &m->next.data[i];
-		m->listed.data[i] =
-			pair->kind == CAROM_SWEEP_VERTEX_FACE ? judge_face(j->world, j->view, i, c) : judge_edges(j->world, pair, c);
+		carom_surface_contact *c = &m->judged.data[i];
+		m->listed.data[i] = !is_with_sensor(j->world, pair) &&
+			(pair->kind == CAROM_SWEEP_VERTEX_FACE ? judge_face(j->world, j->view, i, c) : judge_edges(j->world, pair, c));
 	}
 }
 
@@ -640,61 +671,52 @@ static bool judge_all(carom_world *world, const carom_proximity_view *view)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
 	const int64_t count = view->pair_count;
-	if (!cr_array_reserve_fresh(&world->memory, &m->listed, count) || !cr_array_reserve_fresh(&world->memory, &m->next, count))
+	if (!cr_array_reserve_fresh(&world->memory, &m->listed, count) || !cr_array_reserve_fresh(&world->memory, &m->judged, count))
 		return false;
 	judging task = { world, view };
 	cr_parallel_for(&world->memory, judge, count, PAIRS_PER_TASK, &task);
-	for (int64_t i = 0; i < count; i++) {
-		if (m->listed.data[i])
-			m->next.data[m->next.count++] = m->next.data[i];
-	}
 	return true;
 }
 
 // ---- Deep on the wrong side ----
 
-/// Is the vertex of a contact listed at a triangle about there, among the first count of next,
-/// which are in order?
-static bool is_listed(const carom_world *world, int64_t count, const carom_surface_contact *c)
+/// Is the vertex of a belonging listed at a triangle about there?
+static bool is_listed(const carom_world *world, const carom_proximity_view *view, const cr_belonging *b)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	const carom_surface_contact least = { .kind = c->kind,
-		.body_a = c->body_a,
-		.body_b = c->body_b,
-		.shape_a = c->shape_a,
-		.shape_b = c->shape_b,
-		.vertices = { c->vertices[0] } };
-	int64_t low = 0, high = count;
+	const carom_proximity_pair wanted = {
+		.kind = CAROM_SWEEP_VERTEX_FACE, .mesh_a = b->mesh_a, .mesh_b = b->mesh_b, .vertices = { b->vertex }
+	};
+	int64_t low = 0, high = view->pair_count;
 	while (low < high) {
 		const int64_t middle = (low + high) / 2;
-		if (compare_contacts(&m->next.data[middle], &least) < 0)
+		const carom_proximity_pair *pair = &view->pairs[middle];
+		int order = compare_numbers(pair->kind, CAROM_SWEEP_VERTEX_FACE);
+		if (order == 0)
+			order = -compare_belonging(b, pair->mesh_a, pair->mesh_b, pair->vertices[0]);
+		if (order < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	const cr_topology *t = &world->bodies.data[part_b(c)].shape.mesh->topology;
+	const cr_topology *t = &body_of(world, b->mesh_b)->shape.mesh->topology;
 	bool found = false;
-	for (int64_t i = low; i < count && !found; i++) {
-		const carom_surface_contact *other = &m->next.data[i];
-		if (other->kind != c->kind || part_a(other) != part_a(c) || part_b(other) != part_b(c) ||
-			other->vertices[0] != c->vertices[0])
-			break;
-		found = share_corner(t, other->triangle, c->triangle);
-	}
+	for (int64_t i = low; i < view->pair_count && is_of_vertex(&view->pairs[i], &wanted) && !found; i++)
+		found = m->listed.data[i] && share_corner(t, view->pairs[i].triangle, b->foot.triangle);
 	return found;
 }
 
 static bool append_contact(carom_world *world, const carom_surface_contact *c)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
-	if (!cr_array_reserve_one(&world->memory, &m->next))
+	if (!cr_array_reserve_one(&world->memory, &m->deep))
 		return false;
-	m->next.data[m->next.count++] = *c;
+	m->deep.data[m->deep.count++] = *c;
 	return true;
 }
 
-/// Vertices that are deep on the wrong side. count: of the contacts that were judged.
-static bool append_vertices(carom_world *world, const cr_belongings *list, int64_t count)
+/// Vertices that are deep on the wrong side.
+static bool append_vertices(carom_world *world, const cr_belongings *list, const carom_proximity_view *view)
 {
 	bool enough = true;
 	for (int64_t i = 0; i < list->count && enough; i++) {
@@ -703,7 +725,7 @@ static bool append_vertices(carom_world *world, const cr_belongings *list, int64
 		if (!b->through)
 			continue;
 		fill_face(world, b->mesh_a, b->mesh_b, b->vertex, &b->foot, b->side, &c);
-		enough = !c.through || is_listed(world, count, &c) || !is_contact(world, b->mesh_a, b->mesh_b, &c) ||
+		enough = !c.through || is_listed(world, view, b) || !is_contact(world, b->mesh_a, b->mesh_b, &c) ||
 			append_contact(world, &c);
 	}
 	return enough;
@@ -717,27 +739,33 @@ static bool append_edges(carom_world *world, int32_t mesh_a, int32_t mesh_b, con
 	return !is_contact(world, mesh_a, mesh_b, &c) || append_contact(world, &c);
 }
 
-/// Edges of contacts that were through, and of impacts.
+/// Two edges of a contact that was through, if they are near where they were.
+static bool append_last_edges(carom_world *world, const carom_surface_contact *c)
+{
+	const cr_members *members = &world->surface_contacts.members.list;
+	const int32_t mesh_a = cr_find_member(members, cr_part_a_of(c)), mesh_b = cr_find_member(members, cr_part_b_of(c));
+	v3d at[4];
+	cr_near near;
+	if (c->kind != CAROM_SWEEP_EDGE_EDGE || !c->through || mesh_a < 0 || mesh_b < 0)
+		return true;
+	const double most = farthest_of(world, c);
+	place_edges(world, mesh_a, mesh_b, c->vertices, at);
+	cr_near_of(CR_SWEPT_EDGE_EDGE, at, &near);
+	return !(near.distance2 <= most * most) || append_edges(world, mesh_a, mesh_b, c->vertices);
+}
+
+/// Edges of contacts that were through, and of impacts. Within a body those that were carried over
+/// have both orders, of which one is none.
 static bool append_deep_edges(carom_world *world)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
 	bool enough = true;
-	for (int64_t i = 0; i < m->known && enough; i++) {
-		const carom_surface_contact *c = &m->found.data[i];
-		int64_t a, b;
-		if (c->kind != CAROM_SWEEP_EDGE_EDGE || !c->through || !cr_is_still(world, c->body_a, c->shape_a, &a) ||
-			!cr_is_still(world, c->body_b, c->shape_b, &b))
-			continue;
-		const int32_t mesh_a = cr_find_member(&m->members.list, a), mesh_b = cr_find_member(&m->members.list, b);
-		const double most = farthest_of(world, c);
-		v3d at[4];
-		cr_near near;
-		if (mesh_a < 0 || mesh_b < 0)
-			continue;
-		place_edges(world, mesh_a, mesh_b, c->vertices, at);
-		cr_near_of(CR_SWEPT_EDGE_EDGE, at, &near);
-		if (near.distance2 <= most * most)
-			enough = append_edges(world, mesh_a, mesh_b, c->vertices);
+	for (int64_t i = 0; i < m->known && enough; i++)
+		enough = !cr_is_remembered(world, &m->found.data[i]) || append_last_edges(world, &m->found.data[i]);
+	for (int64_t i = 0; i < m->carried.count && enough; i++) {
+		const carom_surface_contact *c = &m->carried.data[i];
+		const bool is_here = carom_world_is_body(world, c->body_a) && carom_world_is_body(world, c->body_b);
+		enough = !is_here || cr_part_a_of(c) == cr_part_b_of(c) || append_last_edges(world, c);
 	}
 	for (int64_t i = 0; i < world->impacts.hits.count && enough; i++) {
 		const carom_sweep_hit *hit = &world->impacts.hits.data[i];
@@ -748,56 +776,10 @@ static bool append_deep_edges(carom_world *world)
 	return enough;
 }
 
-// ---- Order ----
-
-static uint64_t join_numbers(int64_t high, int64_t low) { return (uint64_t)high << 32 | (uint64_t)low; }
-
-static uint64_t key_of(const carom_surface_contact *c, int part)
-{
-	switch (part) {
-	case 0: return join_numbers(c->vertices[2], c->vertices[3]);
-	case 1: return join_numbers(c->vertices[0], c->vertices[1]);
-	case 2: return join_numbers(part_a(c), part_b(c));
-	default: return (uint64_t)c->kind;
-	}
-}
-
-/// Put the contacts in order, each once: several walks may have led to one triangle.
-static bool order_contacts(carom_world *world)
-{
-	enum { PARTS = 4 };
-	cr_surface_contacts *m = &world->surface_contacts;
-	const int64_t count = m->next.count;
-	if (!cr_array_reserve_fresh(&world->memory, &m->order, 2 * count) ||
-		!cr_array_reserve_fresh(&world->memory, &m->ordered, count))
-		return false;
-	for (int64_t i = 0; i < count; i++)
-		m->order.data[i].value = (uint32_t)i;
-	for (int part = 0; part < PARTS; part++) {
-		for (int64_t i = 0; i < count; i++)
-			m->order.data[i].key = key_of(&m->next.data[m->order.data[i].value], part);
-		cr_radix_sort(m->order.data, m->order.data + count, count, 64);
-	}
-	int64_t kept = 0;
-	for (int64_t i = 0; i < count; i++) {
-		const carom_surface_contact *c = &m->next.data[m->order.data[i].value];
-		if (kept == 0 || compare_contacts(&m->ordered.data[kept - 1], c) != 0)
-			m->ordered.data[kept++] = *c;
-	}
-	if (kept > 0)
-		memcpy(m->next.data, m->ordered.data, (size_t)kept * sizeof *m->next.data);
-	m->next.count = kept;
-	return true;
-}
-
 bool cr_judge_surface_pairs(carom_world *world, const carom_proximity_view *view)
 {
-	cr_surface_contacts *m = &world->surface_contacts;
-	if (!remember(world) || !learn(world) || !judge_all(world, view))
-		return false;
-	const int64_t count = m->next.count;
-	if (!append_vertices(world, &m->remembered, count) || !append_vertices(world, &m->crossing, count) ||
-		!append_deep_edges(world))
-		return false;
-	return m->next.count == count || order_contacts(world);
+	const cr_surface_contacts *m = &world->surface_contacts;
+	world->surface_contacts.deep.count = 0;
+	return remember(world) && learn(world) && judge_all(world, view) && append_vertices(world, &m->remembered, view) &&
+		append_vertices(world, &m->crossing, view) && append_deep_edges(world);
 }

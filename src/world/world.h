@@ -88,6 +88,8 @@ void cr_world_forget(carom_world *world);
 /// The verdict of the user's filter on the bodies of two parts, a < b; a refusal is recorded. There
 /// is a filter. Any thread.
 bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
+/// That of the contact filter on a contact of two parts, a <= b, likewise.
+bool cr_ask_contact_filter(carom_world *world, int32_t a, int32_t b, const carom_contact *contact);
 
 /// Check the shape of a body of a kind, and the parts of a definition; the text names the function
 /// and the field.

@@ -26,6 +26,7 @@ static replay_key key_of(const carom_contact *c)
 	case CAROM_EDGE_B: key.feature = c->feature_b; break;
 	case CAROM_FACES:
 	case CAROM_VOLUMES:
+	case CAROM_EDGES:
 		key.feature = c->feature_a;
 		key.second = c->feature_b;
 		break;

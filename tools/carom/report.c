@@ -146,6 +146,7 @@ static bool source_is_a(const carom_contact *contact, int64_t number_a)
 	case CAROM_FACES: return true;
 	case CAROM_VERTEX_B:
 	case CAROM_EDGE_B: return false;
+	case CAROM_EDGES:
 	case CAROM_VOLUMES: break;
 	}
 	return number_a >= 0; // it is the ground that is touched
