@@ -97,8 +97,10 @@ static bool append_run(carom_world *world, const cr_surface_run *run)
 static bool reserve_order(carom_world *world, int64_t count)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
+	if (!cr_array_reserve_fresh(&world->memory, &m->order, 2 * count))
+		return false;
 	m->order.count = count;
-	return cr_array_reserve_fresh(&world->memory, &m->order, 2 * count);
+	return true;
 }
 
 static void sort_order(cr_surface_contacts *m)

@@ -77,6 +77,13 @@ class Bodies(unittest.TestCase):
         world.set_vertices(cloth, [(x, y, 0.9) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
         world.step()
         self.assertGreater(len(world.surface_shape_contacts), 0)
+        pair = world.surface_shape_contacts[0].pair
+        first = world.pairs[pair].first_surface_shape_contact
+        count = world.pairs[pair].surface_shape_contact_count
+        self.assertEqual([c.pair for c in list(world.surface_shape_contacts)[first:first + count]], [pair] * count)
+        self.assertEqual((world.pairs[pair].body_a, world.pairs[pair].body_b), (ball, cloth))
+        self.assertIs(next(e for e in world.events if e.pair == pair).kind, carom.EventKind.BEGIN)
+        self.assertEqual(world.stats.surface_pairs, 1)
         self.assertEqual([row[2] for row in world.get_vertices(cloth)], [0.9] * 4)
         self.assertEqual(len(world.sphere_pairs), 1)
         self.assertEqual([contact.sphere for contact in world.sphere_contacts], [0, 1][:len(world.sphere_contacts)])
