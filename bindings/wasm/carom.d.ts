@@ -149,7 +149,7 @@ export interface Contact extends Bodies {
 	/** Moving a by depth * normal parts the two. */
 	normal: Vector;
 	depth: number;
-	featureA: number; featureB: number; kind: "vertex-a" | "vertex-b" | "edge-a" | "edge-b" | "faces" | "volumes"; age: number;
+	featureA: number; featureB: number; kind: "vertex-a" | "vertex-b" | "edge-a" | "edge-b" | "faces" | "volumes" | "edges"; age: number;
 	/** What setImpulse stored for it in the last step. */
 	impulse: Vector;
 	/** Its number in World.pairs. */
@@ -162,6 +162,8 @@ export interface Pair extends MarkedBodies {
 	/** What setPairData stored. */
 	userData: bigint;
 	partA: number; partB: number;
+	/** In World.surfaceContacts and World.surfaceShapeContacts. */
+	firstSurfaceContact: number; surfaceContactCount: number; firstSurfaceShapeContact: number; surfaceShapeContactCount: number;
 }
 
 export interface PairEvent extends MarkedBodies { kind: "begin" | "persist" | "end"; pair: number; pairData: bigint; partA: number; partB: number; }
@@ -189,13 +191,13 @@ export interface BodyImpact extends MarkedBodies {
 
 /** Two features nearer than the thickness asks for, or of which one has gone through the other's surface. */
 export interface SurfaceContact extends MarkedBodies {
-	partA: number; partB: number; kind: "vertex-face" | "edge-edge"; vertices: number[]; triangle: number; side: number; through: boolean; age: number;
+	partA: number; partB: number; kind: "vertex-face" | "edge-edge"; vertices: number[]; triangle: number; side: number; through: boolean; age: number; pair: number;
 	weights: number[]; pointA: Vector; pointB: Vector; normal: Vector; distance: number; thickness: number;
 }
 
 /** A feature of what deforms too near to another shape than a mesh, or in it. */
 export interface SurfaceShapeContact extends MarkedBodies {
-	partB: number; vertices: number[]; triangle: number; age: number; weights: number[]; point: Vector; normal: Vector; distance: number; thickness: number;
+	partB: number; vertices: number[]; triangle: number; age: number; pair: number; weights: number[]; point: Vector; normal: Vector; distance: number; thickness: number;
 }
 
 /** A sphere of a granular body a that touches a body of another kind. */
@@ -208,7 +210,7 @@ export interface SphereGroup extends MarkedBodies { firstPair: number; pairCount
 
 /** Counts, times (milliseconds) and memory of a step. */
 export interface Stats {
-	step: number; bodies: number; boxPairs: number; narrowPairs: number; collidingPairs: number; contactsFound: number; contacts: number;
+	step: number; bodies: number; boxPairs: number; narrowPairs: number; collidingPairs: number; surfacePairs: number; contactsFound: number; contacts: number;
 	verticesTested: number; verticesCulled: number; raysFull: number; raysOutward: number; raysIterative: number; raysPredictive: number; raysLost: number;
 	raysRecast: number; raysOnDevice: number; raysReturned: number; deviceFallbacks: number; raysMissed: number; walkSteps: number; backtracks: number;
 	pairsFull: number; pairsIterative: number; pairsApart: number; verticesWatched: number; pairsCompleted: number; pairsCrossing: number;

@@ -15,7 +15,7 @@ export const WORDS = {
 	BROAD: ["tree", "sweep"],
 	TEMPORAL: ["none", "iterative", "predictive"],
 	NORMAL: ["ray", "triangle", "patch"],
-	CONTACT: ["vertex-a", "vertex-b", "edge-a", "edge-b", "faces", "volumes"],
+	CONTACT: ["vertex-a", "vertex-b", "edge-a", "edge-b", "faces", "volumes", "edges"],
 	EVENT: ["begin", "persist", "end"],
 	FEATURES: ["vertex-face", "edge-edge"],
 	IMPACT: ["impact", "touching", "undecided"],
@@ -48,7 +48,8 @@ export const LAYOUTS = {
 	contact: `body_a:id body_b:id point:f64*3 normal:f32*3 depth:f32 feature_a:i32 feature_b:i32 kind:CONTACT age:i32 impulse:f32*3 pair:i32
 		material_a:u32 material_b:u32 shape_a=part_a:i32 shape_b=part_b:i32`,
 	pair: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 first_contact:i32 contact_count:i32 found_count:i32 age:i32 user_data:u64
-		shape_a=part_a:i32 shape_b=part_b:i32`,
+		shape_a=part_a:i32 shape_b=part_b:i32 first_surface_contact:i32 surface_contact_count:i32 first_surface_shape_contact:i32
+		surface_shape_contact_count:i32`,
 	event: "body_a:id body_b:id user_data_a:u64 user_data_b:u64 kind:EVENT pair:i32 pair_data:u64 shape_a=part_a:i32 shape_b=part_b:i32",
 	impact: `body_a:id body_b:id kind:FEATURES status:IMPACT vertices:i32*4 triangle:i32 time:f64 weight=weights:f64*4 normal:f64*3
 		shape_a=part_a:i32 shape_b=part_b:i32`,
@@ -57,14 +58,14 @@ export const LAYOUTS = {
 	body_impact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_a=part_a:i32 shape_b=part_b:i32 status:TOI sensor:bool time:f64
 		distance:f64 point:f64*3 normal:f64*3 triangle_a:i32 triangle_b:i32`,
 	surface_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_a=part_a:i32 shape_b=part_b:i32 kind:FEATURES vertices:i32*4
-		triangle:i32 side:i32 through:bool age:i32 weight=weights:f64*4 point_a:f64*3 point_b:f64*3 normal:f64*3 distance:f64 thickness:f64`,
+		triangle:i32 side:i32 through:bool age:i32 pair:i32 weight=weights:f64*4 point_a:f64*3 point_b:f64*3 normal:f64*3 distance:f64 thickness:f64`,
 	surface_shape_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_b=part_b:i32 vertices:i32*3 triangle:i32 age:i32
-		weight=weights:f64*3 point:f64*3 normal:f64*3 distance:f64 thickness:f64`,
+		pair:i32 weight=weights:f64*3 point:f64*3 normal:f64*3 distance:f64 thickness:f64`,
 	sphere_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 sphere:i32 shape_b=part_b:i32 triangle:i32 material_b:u32
 		weight=weights:f64*3 point:f64*3 normal:f64*3 depth:f64`,
 	sphere_group: "body_a:id body_b:id user_data_a:u64 user_data_b:u64 first_pair:i64 pair_count:i64",
 	sphere_pair: "a:u32 b:u32",
-	stats: `step:i64 bodies:i32 box_pairs:i32 narrow_pairs:i32 colliding_pairs:i32 contacts_found:i64 contacts:i32 vertices_tested:i64
+	stats: `step:i64 bodies:i32 box_pairs:i32 narrow_pairs:i32 colliding_pairs:i32 surface_pairs:i32 contacts_found:i64 contacts:i32 vertices_tested:i64
 		vertices_culled:i64 rays_full:i64 rays_outward:i64 rays_iterative:i64 rays_predictive:i64 rays_lost:i64 rays_recast:i64 rays_on_device:i64
 		rays_returned:i64 device_fallbacks:i32 rays_missed:i64 walk_steps:i64 backtracks:i32 pairs_full:i32 pairs_iterative:i32 pairs_apart:i32
 		vertices_watched:i64 pairs_completed:i32 pairs_crossing:i32 triangle_tests:i64 impacts:i64 body_impacts:i32 toi_tests:i64
