@@ -43,9 +43,9 @@ typedef struct cr_merging {
 } cr_merging;
 
 /// Second half of the merge stage: from the pipeline's pairs, those of surfaces (sorted by a, b;
-/// NULL: none) and the results of the last step (then) to the results of this one. Does all that may fail, and leaves then as it is: pairs, and
-/// room for contacts and events. Memory for contacts and events is taken once: where that of then
-/// is large enough, they will be written there.
+/// NULL: none) and the results of the last step (then) to the results of this one. Does all that
+/// may fail, and leaves then as it is: pairs, and room for contacts and events. Memory for contacts
+/// and events is taken once: where that of then is large enough, they will be written there.
 carom_result cr_begin_merge(
 	cr_pipeline *pipeline, cr_surface_pairs *surfaces, cr_results *then, cr_results *now, cr_merging *merging);
 /// Fill now; then is spent. Bodies, and the contacts of the pipeline, are as they were.

@@ -1,5 +1,5 @@
-/// One step: run the pipeline, find impacts and surface contacts, merge all pairs into the spare set
-/// of results, find the contacts of spheres, and only then make all of it current.
+/// One step: run the pipeline, find impacts and surface contacts, merge all pairs into the spare
+/// set of results, find the contacts of spheres, and only then make all of it current.
 
 #include "base/time.h"
 #include "world/world.h"
