@@ -210,7 +210,7 @@ TEST(cloth_scenes, layers_of_a_letter_keep_their_order)
 	}
 	CHECK(impacts > 1000 || TEST_FEWER > 1);
 	for (int i = COLUMNS; i < COLUMNS * (ROWS - 1) && TEST_FEWER == 1; i++) // the press is narrower than the strip
-		CHECK(strip[3 * i + 1] > 0 && strip[3 * i + 1] < 0.0236);
+		CHECK(strip[3 * i + 1] > 0 && strip[3 * i + 1] < 0.0266);
 	end(&r);
 }
 
@@ -264,34 +264,52 @@ TEST(cloth_scenes, a_table_cloth_is_pulled_from_under_blocks)
 	end(&r);
 }
 
-// A block whose rigid form and mass the cloth feels: it slides no farther than Coulomb says, and comes to rest upright on the table.
+/// How far the edge that the cloth trails is ahead of a body's middle, in the row of cells next to it.
+static double edge_ahead(const cloth_run *r, carom_vec3 body, int columns)
+{
+	const double *p = r->surface.places + 3 * (int64_t)r->surface.body_vertices[CLOTH];
+	const int rows = (r->surface.body_vertices[CLOTH + 1] - r->surface.body_vertices[CLOTH]) / columns;
+	int best = 0;
+	for (int i = 1; i < rows; i++)
+		best = fabs(p[3 * i * columns + 2] - body.z) < fabs(p[3 * best * columns + 2] - body.z) ? i : best;
+	return p[3 * best * columns] - body.x;
+}
+
+// Rigid bodies on a cloth that slips gather speed with mu g until its edge has passed their middle; then they slide on the table, and come
+// to rest upright. They fall by the height of the cloth, without friction: so they come farther than on a cloth without one.
 TEST(cloth_scenes, a_table_cloth_is_pulled_from_under_rigid_bodies)
 {
-	enum { STEPS = 144, LAST = 24 };
-	static const double weight[3] = { 0.5 * 9.81, 0.12 * 9.81, 0.25 * 9.81 };
+	enum { STEPS = 168, LAST = 24, COLUMNS = 15 };
+	static const double weight[3] = { 0.5 * 9.81, 0.12 * 9.81, 0.25 * 9.81 }, pull = 0.3 * 9.81;
 	scene_description scene = load("table_cloth_rigid");
 	scene.deforming.resolution = 0.5;
 	cloth_run r = begin(&scene);
 	carom_vec3 from[6], late[6] = { { 0 } };
 	double sum[6] = { 0 }, velocity[3], spin[3];
+	bool passed[6] = { false };
 	for (int body = BLOCK; body <= FLAT; body++)
 		from[body] = middle(&r, body);
-	for (int i = 0; i < STEPS / TEST_FEWER; i++) {
+	for (int i = 1; i <= STEPS / TEST_FEWER; i++) {
 		advance_freely(&r);
-		for (int body = BLOCK; body <= FLAT && i == STEPS - LAST - 1; body++)
-			late[body] = middle(&r, body);
-		for (int body = BLOCK; body <= FLAT && i >= STEPS - LAST; body++)
-			sum[body] += sim_soft_get_reaction(r.soft, body).impulse[1];
+		for (int body = BLOCK; body <= FLAT; body++) {
+			const carom_pose pose = sim_soft_get_solid(r.soft, body, velocity, spin);
+			late[body] = i == STEPS - LAST ? pose.position : late[body];
+			sum[body] += i > STEPS - LAST ? sim_soft_get_reaction(r.soft, body).impulse[1] : 0;
+			if (passed[body] || edge_ahead(&r, pose.position, COLUMNS) < 0)
+				continue;
+			CHECK_NEAR(velocity[0] * velocity[0] / (2 * (pose.position.x - from[body].x)), pull, 0.03 * pull);
+			passed[body] = true;
+		}
 	}
 	for (int body = BLOCK; body <= FLAT && TEST_FEWER == 1; body++) {
-		const double most = whole_slide(from[body].x + 0.35, 3, 0.05, 0.3 * 9.81);
-		const carom_vec3 here = middle(&r, body);
-		CHECK(here.x - from[body].x < 1.02 * most && here.x - from[body].x > 0.5 * most);
+		const double way = whole_slide(from[body].x + 0.35, 3, 0.05, pull);
+		const carom_pose pose = sim_soft_get_solid(r.soft, body, velocity, spin);
+		const carom_vec3 here = pose.position;
+		CHECK(passed[body]);
+		CHECK(here.x - from[body].x > way && here.x - from[body].x < 1.2 * way);
 		CHECK_NEAR(here.z, from[body].z, 0.01);
 		CHECK_NEAR(here.y, from[body].y - 0.002, 0.002); // lower by the cloth
-		const carom_pose pose = sim_soft_get_solid(r.soft, body, velocity, spin);
-		const double up = 1 - 2 * (pose.orientation.x * pose.orientation.x + pose.orientation.z * pose.orientation.z);
-		CHECK(up > 0.9999);
+		CHECK(1 - 2 * (pose.orientation.x * pose.orientation.x + pose.orientation.z * pose.orientation.z) > 0.9999);
 		CHECK(fabs(here.x - late[body].x) + fabs(here.y - late[body].y) + fabs(here.z - late[body].z) < 5e-4);
 		CHECK_NEAR(sum[body] / LAST * 240, weight[body - BLOCK], 0.01 * weight[body - BLOCK]);
 	}
@@ -299,10 +317,56 @@ TEST(cloth_scenes, a_table_cloth_is_pulled_from_under_rigid_bodies)
 	end(&r);
 }
 
+/// The vertex of the cloth that is next to a place.
+static const double *cloth_below(const cloth_run *r, carom_vec3 place)
+{
+	const double *best = NULL;
+	double least = INFINITY;
+	for (int32_t i = r->surface.body_vertices[CLOTH]; i < r->surface.body_vertices[CLOTH + 1]; i++) {
+		const double *p = r->surface.places + 3 * (int64_t)i, distance = hypot(p[0] - place.x, p[2] - place.z);
+		best = distance < least ? p : best;
+		least = fmin(least, distance);
+	}
+	return best;
+}
+
+/// A scene whose cloth gathers 0.2 m/s with 1 m/s2, a third of what friction holds: all that lies on it goes with what is
+/// below it.
+static void pull_slowly(const char *name, double from)
+{
+	scene_description scene = load(name);
+	scene.deforming.resolution = 0.5;
+	sim_soft_motion *hand = &scene.deforming.sources[HAND].body.motion;
+	hand->velocity[0] = 0.2;
+	hand->ramp = 0.2;
+	hand->from = from;
+	cloth_run r = begin(&scene);
+	const double *below[6];
+	double ahead[6];
+	for (int i = 0; i < 24; i++) // until they lie
+		advance_freely(&r);
+	for (int body = BLOCK; body <= FLAT; body++) {
+		below[body] = cloth_below(&r, middle(&r, body));
+		ahead[body] = middle(&r, body).x - below[body][0];
+	}
+	for (int i = 24; i < 72 / TEST_FEWER; i++)
+		advance_freely(&r);
+	for (int body = BLOCK; body <= FLAT; body++)
+		CHECK_NEAR(middle(&r, body).x - below[body][0], ahead[body], 0.003);
+	CHECK(middle(&r, BLOCK).x > -0.1 + 0.015 || TEST_FEWER > 1);
+	end(&r);
+}
+
+TEST(cloth_scenes, what_lies_on_a_cloth_that_is_pulled_slowly_goes_with_it)
+{
+	pull_slowly("table_cloth_rigid", 0.1);
+	pull_slowly("table_cloth", 0.1);
+}
+
 // A rigid ball of 1.5 kg falls on a sheet of 0.4 kg that is held at its rim: it never passes, and the sheet carries its weight.
 TEST(cloth_scenes, a_rigid_ball_comes_to_rest_in_a_sheet)
 {
-	enum { STEPS = 210, LAST = 60 };
+	enum { STEPS = 300, LAST = 60 };
 	scene_description scene = load("ball_on_sheet");
 	scene.deforming.resolution = 0.5;
 	cloth_run r = begin(&scene);

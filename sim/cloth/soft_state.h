@@ -145,7 +145,7 @@ struct sim_soft {
 	soft_contacts contacts; ///< constraints of the step
 	soft_contacts found;    ///< by the last search
 	soft_levels *levels;
-	soft_detector *near_detector, *sure_detector;
+	soft_detector *rest_detector, *near_detector, *sure_detector;
 	soft_spheres *spheres; ///< NULL: none were ever met
 	double spheres_time;   ///< when they were met, seconds
 	sim_soft_step step;
