@@ -290,8 +290,10 @@ void scene_destroy(scene_description *scene)
 		free(scene->meshes[i].file);
 		free(scene->meshes[i].heights);
 	}
-	for (int32_t i = 0; i < scene->deforming.source_count; i++)
+	for (int32_t i = 0; i < scene->deforming.source_count; i++) {
 		free(scene->deforming.sources[i].pins);
+		free(scene->deforming.sources[i].points);
+	}
 	for (int32_t i = 0; i < scene->spheres.source_count; i++)
 		free(scene->spheres.sources[i].file);
 	free(scene->meshes);

@@ -132,8 +132,9 @@ typedef struct scene_soft_source {
 	uint64_t jitter_seed;
 	scene_soft_pin *pins;
 	int32_t pin_count;
-	int line;   ///< in the scene file, for messages
-	int number; ///< in its list
+	double *points; ///< those of the form
+	int line;       ///< in the scene file, for messages
+	int number;     ///< in its list
 } scene_soft_source;
 
 /// The section "deforming": cloth, soft bodies, and the movers that push them.

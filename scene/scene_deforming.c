@@ -14,12 +14,13 @@ static void read_vector(const io_json_node *object, const char *name, double mos
 
 // ---- Forms ----
 
-enum { SIZE = 1, RADIUS = 2, LENGTH = 4, HEM = 8, DIVISIONS = 16, COUNT = 32 };
+enum { SIZE = 1, RADIUS = 2, LENGTH = 4, HEM = 8, DIVISIONS = 16, COUNT = 32, POINTS = 64 };
 
-static const char *const FORM_WORDS[] = { "sheet", "skirt", "sphere", "cone", "capsule", "bowl", "triangles", NULL };
+static const char *const FORM_WORDS[] = { "sheet", "skirt", "sphere", "cone", "capsule", "rope", "bowl", "triangles", NULL };
 // In the order of sim_form_kind: which fields a form has.
 static const int FORM_FIELDS[] = { SIZE | DIVISIONS, RADIUS | LENGTH | HEM | DIVISIONS, RADIUS | DIVISIONS,
-	RADIUS | LENGTH | DIVISIONS, RADIUS | LENGTH | DIVISIONS, RADIUS | LENGTH | DIVISIONS, SIZE | RADIUS | COUNT };
+	RADIUS | LENGTH | DIVISIONS, RADIUS | LENGTH | DIVISIONS, RADIUS | POINTS | DIVISIONS, RADIUS | LENGTH | DIVISIONS,
+	SIZE | RADIUS | COUNT };
 
 /// A field that the form needs is there, one that it does not know is not.
 static void check_form_fields(const io_json_node *node, sim_form_kind kind)
@@ -28,9 +29,9 @@ static void check_form_fields(const io_json_node *node, sim_form_kind kind)
 		const char *name;
 		int bit;
 	} fields[] = { { "size", SIZE }, { "radius", RADIUS }, { "length", LENGTH }, { "hem_radius", HEM },
-		{ "divisions", DIVISIONS }, { "count", COUNT } };
+		{ "divisions", DIVISIONS }, { "count", COUNT }, { "points", POINTS } };
 	static const char *const optional[] = { "folds", "fold_depth" };
-	for (int i = 0; i < 6; i++) {
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		const bool given = io_json_has(node, fields[i].name), wanted = FORM_FIELDS[kind] & fields[i].bit;
 		if (wanted && !given)
 			io_json_member_error(node, fields[i].name, "is missing: a %s needs it", FORM_WORDS[kind]);
@@ -69,6 +70,34 @@ static void read_divisions(const io_json_node *node, sim_form *form)
 	}
 }
 
+/// The points of a rope, three numbers each.
+static void read_points(const io_json_node *node, scene_soft_source *source)
+{
+	io_json_node list;
+	if (!io_json_member(node, "points", &list))
+		return;
+	const int count = io_json_count(&list, true);
+	if (count < 6 || count > 30000 || count % 3 != 0) {
+		io_json_error(&list, "must be three numbers for each of 2 to 10000 points");
+		return;
+	}
+	double *points = malloc((size_t)count * sizeof *points);
+	source->points = points;
+	if (!points) {
+		io_json_error(&list, "out of memory");
+		return;
+	}
+	if (!io_json_numbers(node, "points", count, -SCENE_FARTHEST, SCENE_FARTHEST, points))
+		return;
+	for (int i = 3; i < count; i += 3) {
+		const double way[3] = { points[i] - points[i - 3], points[i + 1] - points[i - 2], points[i + 2] - points[i - 1] };
+		if (sim_length3(way) < 1e-6)
+			io_json_error(&list, "points %d and %d are nearer than 1e-6 m", i / 3 - 1, i / 3);
+	}
+	source->form.points = points;
+	source->form.point_count = count / 3;
+}
+
 static void read_form(const io_json_node *node, scene_soft_source *source)
 {
 	sim_form *form = &source->form;
@@ -83,6 +112,7 @@ static void read_form(const io_json_node *node, scene_soft_source *source)
 	scene_read_int32(node, "folds", 0, 10000, &form->folds);
 	io_json_number(node, "fold_depth", 0, 1e6, &form->fold_depth);
 	read_divisions(node, form);
+	read_points(node, source);
 	scene_read_int32(node, "count", 1, 1000000, &form->count);
 	io_json_bits(node, "seed", &form->seed);
 	if (form->kind == SIM_FORM_CAPSULE && form->length < 2 * form->radius)
@@ -91,8 +121,8 @@ static void read_form(const io_json_node *node, scene_soft_source *source)
 
 static void read_named_mesh(const io_json_node *node, const scene_description *scene, scene_soft_source *source)
 {
-	static const char *const fields[] = { "size", "radius", "length", "hem_radius", "divisions", "count", "folds", "fold_depth",
-		"seed" };
+	static const char *const fields[] = { "size", "radius", "length", "hem_radius", "divisions", "count", "points", "folds",
+		"fold_depth", "seed" };
 	io_json_node name;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (io_json_has(node, fields[i]))
@@ -228,7 +258,7 @@ static bool read_closed(const io_json_node *node, const char *field, const scene
 {
 	bool is = false;
 	io_json_bool(node, field, &is);
-	if (is && source->mesh < 0 && (source->form.kind < SIM_FORM_SPHERE || source->form.kind > SIM_FORM_CAPSULE))
+	if (is && source->mesh < 0 && (source->form.kind < SIM_FORM_SPHERE || source->form.kind > SIM_FORM_ROPE))
 		io_json_member_error(node, field, "a %s is not closed", FORM_WORDS[source->form.kind]);
 	return is;
 }
@@ -274,9 +304,9 @@ static void read_material(const io_json_node *node, const scene_soft_source *sou
 
 // ---- Lists of bodies ----
 
-#define SURFACE_FIELDS                                                                                                     \
-	"name", "form", "mesh", "size", "radius", "length", "hem_radius", "folds", "fold_depth", "divisions", "count", "seed", \
-		"scale", "offset", "position", "orientation", "rotation", "friction"
+#define SURFACE_FIELDS                                                                                                       \
+	"name", "form", "mesh", "size", "radius", "length", "hem_radius", "folds", "fold_depth", "divisions", "count", "points", \
+		"seed", "scale", "offset", "position", "orientation", "rotation", "friction"
 
 static void read_bodies(const io_json_node *section, const char *name, bool rigid, scene_description *scene)
 {

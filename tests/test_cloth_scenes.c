@@ -552,3 +552,193 @@ TEST(cloth_scenes, a_twisted_tube_keeps_its_turns)
 	CHECK(impacts > 1000 / TEST_FEWER);
 	end(&r);
 }
+
+// ---- A knot ----
+
+enum { ROPE = 2, OTHER_ROPE, AROUND = 5, RINGS = 49, MOST_CROSSINGS = 200 };
+
+/// The middles of the rings of a rope, from the end that is pulled to the free one, with so many places left free before and behind.
+static line middle_line(const cloth_run *r, int body, int before, int behind)
+{
+	const double *p = r->surface.places + 3 * ((int64_t)r->surface.body_vertices[body] + 1);
+	line l = { calloc((size_t)(before + RINGS + behind), sizeof *l.points), before + RINGS + behind };
+	REQUIRE(l.points != NULL && r->surface.body_vertices[body + 1] - r->surface.body_vertices[body] == AROUND * RINGS + 2);
+	for (int i = 0; i < AROUND * RINGS; i++) {
+		carom_vec3 *q = &l.points[before + i / AROUND];
+		*q = (carom_vec3){ q->x + p[3 * i] / AROUND, q->y + p[3 * i + 1] / AROUND, q->z + p[3 * i + 2] / AROUND };
+	}
+	return l;
+}
+
+/// Gauss' integral of both ropes, each closed up on its own side.
+static double link_ropes(const cloth_run *r)
+{
+	line lines[2];
+	for (int i = 0; i < 2; i++) {
+		lines[i] = middle_line(r, ROPE + i, 1, 1);
+		lines[i].points[0] = lines[i].points[RINGS + 1] = (carom_vec3){ i == 0 ? -9 : 9, 0, 0 };
+	}
+	const double turns = link_lines(&lines[0], &lines[1]);
+	free(lines[0].points);
+	free(lines[1].points);
+	return turns;
+}
+
+/// A line crosses under itself, seen along z: where along it, and where along it above.
+typedef struct crossing {
+	double under, over;
+} crossing;
+
+/// Where two segments cross, seen along z: how far along each. False where they do not.
+static bool cross_segments(const carom_vec3 *a, const carom_vec3 *b, double *t, double *u)
+{
+	const double ax = a[1].x - a[0].x, ay = a[1].y - a[0].y, bx = b[1].x - b[0].x, by = b[1].y - b[0].y;
+	const double x = b[0].x - a[0].x, y = b[0].y - a[0].y, area = ax * by - ay * bx;
+	*t = (x * by - y * bx) / area;
+	*u = (x * ay - y * ax) / area;
+	return area != 0 && *t >= 0 && *t < 1 && *u >= 0 && *u < 1;
+}
+
+static int compare_crossings(const void *a, const void *b)
+{
+	const double x = ((const crossing *)a)->under, y = ((const crossing *)b)->under;
+	return x < y ? -1 : x > y;
+}
+
+/// The crossings of a closed line whose first point is its last one too, in its order.
+static int list_self_crossings(const line *l, crossing *list)
+{
+	int count = 0;
+	for (int i = 0; i + 1 < l->count; i++) {
+		for (int k = i + 2; k + 1 < l->count; k++) {
+			const carom_vec3 *a = l->points + i, *b = l->points + k;
+			double t, u;
+			if ((i == 0 && k + 2 == l->count) || !cross_segments(a, b, &t, &u))
+				continue;
+			const bool below = a[0].z + t * (a[1].z - a[0].z) < b[0].z + u * (b[1].z - b[0].z);
+			REQUIRE(count < MOST_CROSSINGS);
+			list[count++] = below ? (crossing){ i + t, k + u } : (crossing){ k + u, i + t };
+		}
+	}
+	qsort(list, (size_t)count, sizeof *list, compare_crossings);
+	return count;
+}
+
+static double determinant(double (*m)[MOST_CROSSINGS], int size)
+{
+	double product = 1;
+	for (int i = 0; i < size; i++) {
+		int best = i;
+		for (int row = i; row < size; row++)
+			best = fabs(m[row][i]) > fabs(m[best][i]) ? row : best;
+		for (int k = 0; k < size; k++) {
+			const double value = m[i][k];
+			m[i][k] = m[best][k];
+			m[best][k] = value;
+		}
+		product *= m[i][i];
+		for (int row = i + 1; row < size && m[i][i] != 0; row++) {
+			const double part = m[row][i] / m[i][i];
+			for (int k = i; k < size; k++)
+				m[row][k] -= part * m[i][k];
+		}
+	}
+	return fabs(product);
+}
+
+/// The determinant of the knot that a closed line is: 1 where there is none, whole and odd, and the same however the line moves while it
+/// does not pass through itself. Each crossing asks of the arcs at it that 2 * over = under before + under behind (Fox's colourings).
+static double knot_determinant(const line *l)
+{
+	static crossing list[MOST_CROSSINGS];
+	static double m[MOST_CROSSINGS][MOST_CROSSINGS];
+	const int count = list_self_crossings(l, list);
+	memset(m, 0, sizeof m);
+	for (int i = 0; i < count; i++) {
+		int over = 0; // arc k ends at crossing k
+		while (over < count && list[over].under < list[i].over)
+			over++;
+		m[i][over % count] += 2;
+		m[i][i] -= 1;
+		m[i][(i + 1) % count] -= 1;
+	}
+	return count > 1 ? determinant(m, count - 1) : 1;
+}
+
+/// Both ropes as one line, closed up far outside: pulled ends on one side of the knot, free ends on the other.
+static double determinant_of_ropes(const cloth_run *r)
+{
+	line one = middle_line(r, ROPE, 1, RINGS + 4), other = middle_line(r, OTHER_ROPE, 0, 0);
+	one.points[0] = one.points[2 * RINGS + 4] = (carom_vec3){ -9, 9, 0.1 };
+	one.points[RINGS + 1] = (carom_vec3){ -9, -9, 0.2 };
+	one.points[RINGS + 2] = (carom_vec3){ 9, -9.1, 0.1 };
+	for (int i = 0; i < RINGS; i++)
+		one.points[RINGS + 3 + i] = other.points[RINGS - 1 - i];
+	one.points[2 * RINGS + 3] = (carom_vec3){ 9, 9.1, 0.1 };
+	const double value = knot_determinant(&one);
+	free(one.points);
+	free(other.points);
+	return value;
+}
+
+/// How much longer than at rest a rope is between its rings 2 and 12, beside the end that is pulled. rest: its length there.
+static double tension_of(const cloth_run *r, int body, double *rest)
+{
+	const line l = middle_line(r, body, 0, 0);
+	double length = 0;
+	for (int i = 2; i < 12; i++) {
+		const carom_vec3 d = from_to(l.points[i], l.points[i + 1]);
+		length += sqrt(dot(d, d));
+	}
+	free(l.points);
+	*rest = *rest > 0 ? *rest : length;
+	return length / *rest - 1;
+}
+
+// Two ropes in a reef knot are pulled at one end each: nothing passes through anything, so the knot stays what it is, a square knot of
+// determinant 9 whose ropes are linked 0 times; and it holds: it keeps its tension when the pull stops.
+TEST(cloth_scenes, a_reef_knot_tightens_and_holds)
+{
+	enum { STEPS = 180, LATE = 156 };
+	cloth_run r = start("reef_knot", 0.5);
+	double rest = 0, late = 0, most = 0;
+	carom_vec3 bight = { 0 };
+	for (int i = 0; i <= STEPS / TEST_FEWER; i++) {
+		if (i > 0)
+			advance_freely(&r);
+		const double tension = tension_of(&r, ROPE, &rest);
+		most = fmax(most, tension);
+		if (i % 6 == 0) {
+			CHECK_NEAR(determinant_of_ropes(&r), 9, 1e-6);
+			CHECK_NEAR(link_ropes(&r), 0, 1e-6);
+		}
+		if (i == LATE) {
+			late = tension;
+			bight = middle(&r, ROPE);
+		}
+	}
+	if (TEST_FEWER == 1) {
+		const carom_vec3 way = from_to(bight, middle(&r, ROPE));
+		CHECK(most > 0.04);
+		CHECK(late > 0.025);
+		CHECK_NEAR(tension_of(&r, ROPE, &rest), late, 0.05 * late);
+		CHECK(sqrt(dot(way, way)) < 0.003); // in a fifth of a second
+	}
+	end(&r);
+}
+
+// Friction is what holds: without it the ropes slip, at half the tension, and are still a knot.
+TEST(cloth_scenes, a_reef_knot_without_friction_slips)
+{
+	enum { STEPS = 96 / TEST_FEWER };
+	cloth_run r = start_with("reef_knot", 0.5, 0);
+	double rest = 0, most = 0;
+	for (int i = 0; i <= STEPS; i++) {
+		if (i > 0)
+			advance_freely(&r);
+		most = fmax(most, tension_of(&r, ROPE, &rest));
+	}
+	CHECK(most < 0.028);
+	CHECK_NEAR(determinant_of_ropes(&r), 9, 1e-6);
+	end(&r);
+}

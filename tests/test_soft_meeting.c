@@ -237,6 +237,76 @@ TEST(soft_meeting, a_sphere_rolls_or_slides_down_a_slope_of_cloth)
 	CHECK_NEAR(roll(0.5), 5.0 / 7 * pull, 0.01 * pull);
 }
 
+// ---- Rigid bodies with mass ----
+
+enum { BLOCK_MASS = 2 };
+
+/// A sphere of radius 0.1 flies down at 3 m/s, so far beside the middle of a cube of side 0.3 and 2 kg that floats.
+static void start_hit(run *r, double x, double z, double friction)
+{
+	char text[2000];
+	snprintf(text, sizeof text,
+		"{'time_step': 0.002, 'gravity': [0, 0, 0],"
+		"'meshes': {'block': {'shape': 'box', 'triangles': 48, 'fit': [0.3, 0.3, 0.3], 'centre': true}},"
+		"'deforming': {'thickness': 0.002, 'solver': {'damping': 0, 'substeps': 4}, 'list': ["
+		"{'mesh': 'block', 'rigid': true, 'mass': 2, 'friction': %g}]},"
+		"'spheres': {'substeps': 4, 'deforming': true, 'box': {'lower': [-9, -9, -9], 'upper': [9, 9, 9], 'walls': false},"
+		"'material': {'density': 300, 'stiffness': 1e4, 'tangential': 'spring', 'friction': %g}, 'list': [{'random': 1, 'radius': 0.1,"
+		"'lower': [%.9f, 0.3, %.9f], 'upper': [%.9f, 0.500000001, %.9f], 'velocity': [0, -3, 0]}]}}",
+		friction, friction, x - 0.1, z - 0.1, x + 0.100000001, z + 0.100000001);
+	start(r, text, 1);
+	advance(r, 0);
+}
+
+/// Momentum and angular momentum about the origin of both, and their kinetic energy.
+static double sum_of_hit(const run *r, double sphere_mass, carom_vec3 sums[2])
+{
+	const double *s = r->state, turning[2] = { 0.4 * sphere_mass * 0.01, BLOCK_MASS * 0.09 / 6 };
+	double v[3], w[3];
+	const carom_vec3 place[2] = { { s[0], s[1], s[2] }, sim_soft_get_solid(r->soft, 0, v, w).position };
+	const carom_vec3 speed[2] = { { s[3], s[4], s[5] }, { v[0], v[1], v[2] } },
+					 spin[2] = { { s[6], s[7], s[8] }, { w[0], w[1], w[2] } };
+	double energy = 0;
+	sums[0] = sums[1] = (carom_vec3){ 0, 0, 0 };
+	for (int i = 0; i < 2; i++) {
+		const double mass = i == 0 ? sphere_mass : BLOCK_MASS;
+		const carom_vec3 p = sim_scale(speed[i], mass);
+		sums[0] = sim_add(sums[0], p);
+		sums[1] = sim_add(sums[1], sim_add(sim_cross(place[i], p), sim_scale(spin[i], turning[i])));
+		energy += 0.5 * (mass * sim_dot(speed[i], speed[i]) + turning[i] * sim_dot(spin[i], spin[i]));
+	}
+	return energy;
+}
+
+// Mechanics: without restitution both go on together after a hit in the middle; momentum stays after each hit, and no energy is made.
+TEST(soft_meeting, a_sphere_pushes_a_rigid_body)
+{
+	static const double beside[3][3] = { { 0, 0, 0.5 }, { 0.06, 0.03, 0 }, { 0.06, 0.03, 0.5 } };
+	for (int i = 0; i < 3; i++) {
+		run r;
+		carom_vec3 before[2], now[2];
+		double v[3], w[3];
+		start_hit(&r, beside[i][0], beside[i][1], beside[i][2]);
+		const double mass = sim_granular_get_info(r.granular).mass, blow = mass * 3, energy = sum_of_hit(&r, mass, before);
+		for (int step = 0; step < 60; step++) {
+			advance(&r, 1);
+			CHECK(sum_of_hit(&r, mass, now) <= energy * (1 + 1e-9));
+			CHECK(sim_length(sim_subtract(now[0], before[0])) < 1e-9 * blow);
+			CHECK(sim_length(sim_subtract(now[1], before[1])) < 0.02 * blow * 0.15);
+			CHECK(least_distance(&r) > 0.95);
+		}
+		sim_soft_get_solid(r.soft, 0, v, w);
+		CHECK(v[1] < -0.5);
+		if (i == 0) {
+			CHECK_NEAR(v[1], -blow / (mass + BLOCK_MASS), 0.06 * blow / (mass + BLOCK_MASS));
+			CHECK_NEAR(r.state[4], v[1], 0.06 * 3); // they part with a twentieth of the speed with which they met
+		} else {
+			CHECK(w[2] < -0.5 && w[0] > 0.2); // to the side that was hit
+		}
+		end(&r);
+	}
+}
+
 // ---- The sack ----
 
 // Grains poured into a sack: each stays outside the cloth and above its bottom, and the cloth carries the weight of all.

@@ -1,6 +1,7 @@
 /// Scene files of cloth: what is read, the defaults, every error with its line and field; the forms that they name.
 #include "test.h"
 
+#include "sim/base/rotations.h"
 #include "sim/shapes/form.h"
 #include "io/json_reader.h"
 #include "scene/soft_fill.h"
@@ -174,6 +175,16 @@ TEST(soft_scene, errors_name_file_line_and_field)
 		"folder/x.json:1: field \"deforming.list[0].grid.count[2]\": must be from 1 to 10000, not -1e+300");
 	check_error("{\"deforming\": {\"list\": [{\"form\": \"capsule\", \"radius\": 1, \"length\": 1, \"divisions\": [3, 3]}]}}",
 		"folder/x.json:1: field \"deforming.list[0].length\": holds the round ends too: at least twice the radius");
+#define ROPE "{\"deforming\": {\"list\": [{\"form\": \"rope\", \"radius\": 0.1, \"divisions\": [8, 8]"
+	check_error(ROPE "}]}}", "folder/x.json:1: field \"deforming.list[0].points\": is missing: a rope needs it");
+	check_error(ROPE ", \"points\": [0, 0, 0, 1]}]}}",
+		"folder/x.json:1: field \"deforming.list[0].points\": must be three numbers for each of 2 to 10000 points");
+	check_error(ROPE ", \"points\": [0, 0, 0, 1, 0, 0, 1, 0, 0]}]}}",
+		"folder/x.json:1: field \"deforming.list[0].points\": points 1 and 2 are nearer than 1e-6 m");
+	check_error(ROPE ", \"points\": [0, 0, 0, 1, 0, \"x\"]}]}}",
+		"folder/x.json:1: field \"deforming.list[0].points[5]\": must be a number, not text");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"points\": [0, 0, 0, 1, 0, 0]}]}}",
+		"folder/x.json:1: field \"deforming.list[0].points\": does not belong to a sheet");
 	check_error("{\"meshes\": {\"bunny\": {\"shape\": \"lumpy\"}}, \"deforming\": {\"list\": [{\"mesh\": \"bnuny\"}]}}",
 		"folder/x.json:1: field \"deforming.list[0].mesh\": there is no mesh \"bnuny\"; did you mean \"bunny\"?");
 	check_error("{\"meshes\": {\"b\": {\"shape\": \"lumpy\"}}, \"deforming\": {\"list\": [{\"mesh\": \"b\", \"radius\": 1}]}}",
@@ -202,7 +213,7 @@ TEST(soft_scene, errors_name_file_line_and_field)
 	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"motion\": {}}]}}",
 		"folder/x.json:1: field \"deforming.list[0].motion\": unknown field; did you mean \"position\"?");
 	check_error("{\"deforming\": {\"movers\": [{" SHEET ", \"pins\": []}], \"list\": []}}",
-		"folder/x.json:1: field \"deforming.movers[0].pins\": unknown field");
+		"folder/x.json:1: field \"deforming.movers[0].pins\": unknown field; did you mean \"points\"?");
 	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"pins\": [{\"to\": \"hips\"}]}]}}",
 		"folder/x.json:1: field \"deforming.list[0].pins[0].to\": there is no mover \"hips\"");
 	check_error("{\"deforming\": {\"movers\": [{" SHEET ", \"motion\": {\"spin\": {\"axis\": [0, 0, 0]}}}], \"list\": []}}",
@@ -333,6 +344,7 @@ static double volume_of(const sim_form_mesh *mesh)
 
 TEST(soft_scene, forms_are_whole_surfaces_of_the_promised_size)
 {
+	static const double line[6] = { 0, 0, 0, 1, 2, 2 }; // 3 m
 	const double pi = acos(-1);
 	const struct {
 		sim_form form;
@@ -352,6 +364,8 @@ TEST(soft_scene, forms_are_whole_surfaces_of_the_promised_size)
 		{ { .kind = SIM_FORM_CONE, .radius = 0.5, .length = 2, .divisions = { 12, 8 } }, 192, 12, pi / 6 },
 		{ { .kind = SIM_FORM_CAPSULE, .radius = 0.5, .length = 2, .divisions = { 12, 8 } }, 192, 12, pi / 6 + pi / 4 },
 		{ { .kind = SIM_FORM_BOWL, .radius = 0.5, .length = 0.3, .divisions = { 12, 8 } }, 180, 9, 0 },
+		{ { .kind = SIM_FORM_ROPE, .radius = 0.5, .points = line, .point_count = 2, .divisions = { 12, 8 } }, 192, 12,
+			pi * 0.25 * (3 + 0.5 / 3) }, // a blunt cone at each end
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		sim_form_mesh mesh;
@@ -372,6 +386,37 @@ TEST(soft_scene, forms_are_whole_surfaces_of_the_promised_size)
 			sim_free_form_mesh(&mesh);
 		}
 	}
+}
+
+// The curve goes through the points, and rings lie along it at even distances.
+TEST(soft_scene, a_rope_follows_its_points)
+{
+	static const double points[12] = { 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 1 };
+	const sim_form form = { .kind = SIM_FORM_ROPE, .radius = 0.05, .points = points, .point_count = 4, .divisions = { 8, 200 } };
+	sim_form_mesh mesh;
+	REQUIRE(sim_make_form(&form, 1, &mesh));
+	check_surface(&mesh);
+	double nearest[4] = { 9, 9, 9, 9 }, before[3] = { 0 }, least = 9, most = 0;
+	for (int ring = 0; ring < 200; ring++) {
+		double middle[3] = { 0 }, way[3];
+		for (int i = 0; i < 24; i++)
+			middle[i % 3] += mesh.places[3 * (1 + 8 * ring) + i] / 8;
+		for (int k = 0; k < 4; k++) {
+			for (int axis = 0; axis < 3; axis++)
+				way[axis] = middle[axis] - points[3 * k + axis];
+			nearest[k] = fmin(nearest[k], sim_length3(way));
+		}
+		for (int axis = 0; axis < 3; axis++) {
+			way[axis] = middle[axis] - before[axis];
+			before[axis] = middle[axis];
+		}
+		least = ring > 0 ? fmin(least, sim_length3(way)) : least;
+		most = ring > 0 ? fmax(most, sim_length3(way)) : most;
+	}
+	for (int k = 0; k < 4; k++)
+		CHECK(nearest[k] < (k % 3 == 0 ? 1e-12 : 0.01));
+	CHECK(least > 0.99 * most);
+	sim_free_form_mesh(&mesh);
 }
 
 TEST(soft_scene, lone_triangles_keep_apart_in_their_box)

@@ -152,7 +152,7 @@ void soft_settle(sim_soft *s, double duration)
 		settled = limit_all(s) == 0;
 		settled = soft_part_contacts(s, duration) == 0 && settled;
 		settled = soft_part_spheres(s) == 0 && settled;
-		if (!settled)
-			soft_correct_solids(s);
+		// Spheres push by less than what counts, too.
+		soft_correct_solids(s);
 	}
 }

@@ -210,10 +210,11 @@ void soft_solve(sim_soft *s, double duration, int32_t substeps)
 		soft_limit_levels(s, false);
 		solve_shapes(&step);
 		soft_push_contacts(s, step.progress, h, false);
-		soft_push_spheres(s, step.progress);
+		soft_push_spheres(s, step.progress, false);
 		soft_push_solids(s, h);
 		for (int again = 0; again < PUSHES && s->solid_count > 0; again++) {
 			soft_push_contacts(s, step.progress, h, true);
+			soft_push_spheres(s, step.progress, true);
 			soft_push_solids(s, h);
 		}
 		carom_parallel_for(s->context, take_velocities, s->vertex_count, MIN_VERTICES, &step);

@@ -524,13 +524,14 @@ static double part_pair(sim_soft *s, sphere_pair *pair, double progress)
 	return push;
 }
 
-void soft_push_spheres(sim_soft *s, double progress)
+void soft_push_spheres(sim_soft *s, double progress, bool again)
 {
 	for (int64_t i = 0; s->spheres && i < s->spheres->pair_count; i++) {
 		sphere_pair *pair = &s->spheres->pairs[i];
-		pair->pushed = part_pair(s, pair, progress);
-		if (pair->pushed > 0 && pair->friction > 0)
-			hold_pair(s, pair, wanted_distance(s, pair, progress), pair->friction * pair->pushed / give_way(s, pair));
+		const double push = part_pair(s, pair, progress);
+		pair->pushed = push + (again ? pair->pushed : 0);
+		if (push > 0 && pair->friction > 0)
+			hold_pair(s, pair, wanted_distance(s, pair, progress), pair->friction * push / give_way(s, pair));
 	}
 }
 

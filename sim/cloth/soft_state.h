@@ -229,8 +229,9 @@ bool soft_find_spheres(sim_soft *soft, double duration, sim_error *error);
 void soft_start_spheres(sim_soft *soft);
 /// Let them move freely in a substep.
 void soft_predict_spheres(sim_soft *soft, double duration);
-/// Keep them and what deforms apart in this substep: progress of the part is from 0 to 1.
-void soft_push_spheres(sim_soft *soft, double progress);
+/// Keep them and what deforms apart in this substep: progress of the part is from 0 to 1. again:
+/// its pushes so far did not suffice.
+void soft_push_spheres(sim_soft *soft, double progress, bool again);
 void soft_take_sphere_velocities(sim_soft *soft, double duration);
 /// Take away the velocity of parting of those that were pushed.
 void soft_damp_spheres(sim_soft *soft);

@@ -2,6 +2,7 @@
 #include "sim/shapes/form.h"
 
 #include "sim/base/rotations.h"
+#include "sim/base/vectors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static int32_t scaled(int32_t divisions, double resolution, int32_t least)
 
 static form_grid grid_of(const sim_form *form, double resolution)
 {
-	const int32_t around = form->kind == SIM_FORM_SHEET ? 1 : 3, rows = form->kind == SIM_FORM_CONE ? 2 : 1;
+	const bool two = form->kind == SIM_FORM_CONE || form->kind == SIM_FORM_ROPE;
+	const int32_t around = form->kind == SIM_FORM_SHEET ? 1 : 3, rows = two ? 2 : 1;
 	return (form_grid){ scaled(form->divisions[0], resolution, around), scaled(form->divisions[1], resolution, rows) };
 }
 
@@ -194,10 +196,19 @@ static profile_point ring_of(const sim_form *form, int32_t ring, int32_t rings)
 	}
 }
 
-static void add_lower_pole(maker *m, int32_t around, double y)
+/// The pole of the first ring, which comes next.
+static void add_upper_pole(maker *m, int32_t around, carom_vec3 p)
+{
+	add_vertex(m, p.x, p.y, p.z);
+	for (int32_t i = 0; i < around; i++)
+		add_triangle(m, 0, 1 + (i + 1) % around, 1 + i);
+}
+
+/// The pole of the last ring.
+static void add_lower_pole(maker *m, int32_t around, carom_vec3 p)
 {
 	const int32_t pole = m->vertices;
-	add_vertex(m, 0, y, 0);
+	add_vertex(m, p.x, p.y, p.z);
 	for (int32_t i = 0; i < around; i++)
 		add_triangle(m, pole, pole - around + i, pole - around + (i + 1) % around);
 }
@@ -210,16 +221,14 @@ static bool make_turned(const sim_form *form, form_grid grid, sim_form_mesh *mes
 	if (!begin(&m, mesh, (int64_t)grid.around * grid.rows + 2, 2 * (int64_t)grid.around * grid.rows))
 		return false;
 	mesh->closed = true;
-	add_vertex(&m, 0, top, 0);
-	for (int32_t i = 0; i < grid.around; i++)
-		add_triangle(&m, 0, 1 + (i + 1) % grid.around, 1 + i);
+	add_upper_pole(&m, grid.around, (carom_vec3){ 0, top, 0 });
 	for (int32_t j = 0; j < grid.rows; j++) {
 		const profile_point p = ring_of(form, j, grid.rows);
 		add_ring(&m, grid.around, p.r, p.y);
 		if (j > 0)
 			add_band(&m, grid.around, 1 + (j - 1) * grid.around, 1 + j * grid.around, j);
 	}
-	add_lower_pole(&m, grid.around, bottom);
+	add_lower_pole(&m, grid.around, (carom_vec3){ 0, bottom, 0 });
 	return true;
 }
 
@@ -235,13 +244,105 @@ static bool make_bowl(const sim_form *form, form_grid grid, sim_form_mesh *mesh)
 		if (j > 0)
 			add_band(&m, grid.around, (j - 1) * grid.around, j * grid.around, j);
 	}
-	add_lower_pole(&m, grid.around, 0);
+	add_lower_pole(&m, grid.around, (carom_vec3){ 0, 0, 0 });
 	for (int64_t t = 0; t < mesh->triangle_count; t++) {
 		int32_t *v = mesh->triangles + 3 * t;
 		const int32_t second = v[1];
 		v[1] = v[2];
 		v[2] = second;
 	}
+	return true;
+}
+
+// ---- Ropes ----
+
+enum { CHORDS = 32 }; // of the curve between two points, by which its length is measured
+
+/// A place on the curve through the points (Catmull and Rom 1974), so many chords from its start.
+static carom_vec3 rope_point(const sim_form *form, int64_t chord)
+{
+	const int32_t last = form->point_count - 1, i = chord / CHORDS < last ? (int32_t)(chord / CHORDS) : last - 1;
+	const double t = (double)(chord - (int64_t)i * CHORDS) / CHORDS, *at = form->points + 3 * (int64_t)i;
+	double p[3];
+	for (int k = 0; k < 3; k++) {
+		const double b = at[k], c = at[3 + k], a = i > 0 ? at[k - 3] : 2 * b - c, d = i + 1 < last ? at[6 + k] : 2 * c - b;
+		p[k] = 0.5 * (2 * b + (c - a) * t + (2 * a - 5 * b + 4 * c - d) * (t * t) + (3 * b - a - 3 * c + d) * (t * t * t));
+	}
+	return (carom_vec3){ p[0], p[1], p[2] };
+}
+
+/// A walk along the curve: the chord in work, and its length from the start of the curve.
+typedef struct rope_walk {
+	const sim_form *form;
+	int64_t chord, chords;
+	carom_vec3 from, to;
+	double begin, end;
+} rope_walk;
+
+static bool next_chord(rope_walk *w)
+{
+	if (w->chord >= w->chords)
+		return false;
+	w->from = w->chord > 0 ? w->to : rope_point(w->form, 0);
+	w->to = rope_point(w->form, ++w->chord);
+	w->begin = w->end;
+	w->end += sim_length(sim_subtract(w->to, w->from));
+	return true;
+}
+
+static rope_walk begin_walk(const sim_form *form)
+{
+	return (rope_walk){ .form = form, .chords = (int64_t)(form->point_count - 1) * CHORDS };
+}
+
+static double rope_length(const sim_form *form)
+{
+	rope_walk w = begin_walk(form);
+	while (next_chord(&w))
+		continue;
+	return w.end;
+}
+
+/// The part of a vector across a unit vector, scaled to length 1; any vector across it where there
+/// is hardly one.
+static carom_vec3 across(carom_vec3 v, carom_vec3 along)
+{
+	const carom_vec3 axes[2] = { { 1, 0, 0 }, { 0, 1, 0 } };
+	carom_vec3 part = sim_subtract(v, sim_scale(along, sim_dot(v, along)));
+	for (int i = 0; i < 2 && !(sim_dot(part, part) > 1e-4); i++)
+		part = sim_subtract(axes[i], sim_scale(along, sim_dot(axes[i], along)));
+	return sim_normalize(part);
+}
+
+static bool make_rope(const sim_form *form, form_grid grid, sim_form_mesh *mesh)
+{
+	maker m;
+	if (!begin(&m, mesh, (int64_t)grid.around * grid.rows + 2, 2 * (int64_t)grid.around * grid.rows))
+		return false;
+	mesh->closed = true;
+	const double length = rope_length(form);
+	rope_walk w = begin_walk(form);
+	next_chord(&w);
+	carom_vec3 along = sim_normalize(sim_subtract(w.to, w.from)), side = { 0, 0, 1 }, place = w.from;
+	add_upper_pole(&m, grid.around, sim_subtract(place, sim_scale(along, 0.5 * form->radius)));
+	for (int32_t j = 0; j < grid.rows; j++) {
+		const double way = length * j / (grid.rows - 1);
+		while (w.end < way && next_chord(&w))
+			continue;
+		along = sim_normalize(sim_subtract(w.to, w.from));
+		place = sim_add(w.from, sim_scale(along, fmin(way, w.end) - w.begin));
+		side = across(side, along);
+		const carom_vec3 other = sim_cross(along, side);
+		for (int32_t i = 0; i < grid.around; i++) {
+			const double angle = 2 * SIM_PI * i / grid.around;
+			const carom_vec3 out = sim_add(sim_scale(side, sim_cosine(angle)), sim_scale(other, sim_sine(angle)));
+			const carom_vec3 p = sim_add(place, sim_scale(out, form->radius));
+			add_vertex(&m, p.x, p.y, p.z);
+		}
+		if (j > 0)
+			add_band(&m, grid.around, 1 + (j - 1) * grid.around, 1 + j * grid.around, j);
+	}
+	add_lower_pole(&m, grid.around, sim_add(place, sim_scale(along, 0.5 * form->radius)));
 	return true;
 }
 
@@ -291,6 +392,7 @@ bool sim_make_form(const sim_form *form, double resolution, sim_form_mesh *mesh)
 	case SIM_FORM_SHEET: return make_sheet(form, grid, mesh);
 	case SIM_FORM_SKIRT: return make_skirt(form, grid, mesh);
 	case SIM_FORM_BOWL: return make_bowl(form, grid, mesh);
+	case SIM_FORM_ROPE: return make_rope(form, grid, mesh);
 	case SIM_FORM_TRIANGLES: return make_triangles(form, resolution, mesh);
 	default: return make_turned(form, grid, mesh);
 	}

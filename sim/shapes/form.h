@@ -19,6 +19,8 @@ typedef enum sim_form_kind {
 	SIM_FORM_CONE,   ///< closed; tip at y = length, base at y = 0; divisions as a sphere's
 	/// closed; from y = 0 to y = -length, round ends included; divisions as a sphere's
 	SIM_FORM_CAPSULE,
+	/// closed; round, along a smooth curve through points; divisions around, rings along it
+	SIM_FORM_ROPE,
 	/// open; lowest point at the origin, the rim at y = length; divisions around, rings
 	SIM_FORM_BOWL,
 	/// count lone triangles of circumradius radius, at random in a box size about the origin
@@ -33,6 +35,9 @@ typedef struct sim_form {
 	double hem_radius;
 	int32_t folds;     ///< of a skirt
 	double fold_depth; ///< how far they go in and out at the hem
+	/// [3*point_count] of a rope: the caller's, two or more, each apart from the one before
+	const double *points;
+	int32_t point_count;
 	int32_t divisions[2];
 	int32_t count;
 	uint64_t seed;
