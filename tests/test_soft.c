@@ -938,7 +938,7 @@ static uint64_t run_short(short_memory *memory, sim_soft_kind kind, bool *failed
 		CHECK(strstr(error.text, "memory") != NULL);
 		REQUIRE(sim_soft_meet(soft, 1, &grain, &error));
 	}
-	for (int i = 0; i < (kind == SIM_SOFT_SOLID ? 2 : 4); i++)
+	for (int i = 0; i < 2; i++)
 		if (!sim_soft_advance(soft, NULL, &error)) {
 			*failed = true;
 			CHECK(strstr(error.text, "memory") != NULL);
@@ -952,7 +952,8 @@ static uint64_t run_short(short_memory *memory, sim_soft_kind kind, bool *failed
 	return hash;
 }
 
-static void fail_each(sim_soft_kind kind)
+/// Each second allocation fails, from a first one on: the worlds of the three detectors ask for the same.
+static void fail_each(sim_soft_kind kind, int64_t first)
 {
 	short_memory memory = { .fails = -1 };
 	bool failed = false;
@@ -962,14 +963,14 @@ static void fail_each(sim_soft_kind kind)
 	const int64_t calls = memory.calls;
 	int64_t unnoticed = 0;
 	CHECK(calls > 100);
-	for (int64_t i = 0; i < calls; i += TEST_STRIDE) {
+	for (int64_t i = first; i < calls; i += 2 * TEST_STRIDE) {
 		memory = (short_memory){ .fails = i };
 		CHECK(run_short(&memory, kind, &failed) == hash);
 		unnoticed += !failed;
 		CHECK_INT(memory.live, 0);
 	}
-	CHECK(unnoticed < calls / 2); // the detector does without a front where there is no room for one
+	CHECK(unnoticed < calls / 4); // the detector does without a front where there is no room for one
 }
 
-TEST(soft, memory_that_fails_anywhere_costs_nothing_but_the_call) { fail_each(SIM_SOFT_DEFORMABLE); }
-TEST(soft, memory_that_fails_costs_a_solid_nothing_but_the_call) { fail_each(SIM_SOFT_SOLID); }
+TEST(soft, memory_that_fails_anywhere_costs_nothing_but_the_call) { fail_each(SIM_SOFT_DEFORMABLE, 0); }
+TEST(soft, memory_that_fails_costs_a_solid_nothing_but_the_call) { fail_each(SIM_SOFT_SOLID, 1); }
