@@ -172,16 +172,15 @@ static void hand_piece(int64_t begin, int64_t end, int worker, void *task_pointe
 static const cr_gpu_pair *read_window(device_spheres *state, uint64_t count, carom_result *result)
 {
 	const cr_gpu_buffer *buffer = &state->tree.pairs;
-	if (buffer->mapped)
-		return buffer->mapped;
-	if (!cr_array_reserve_fresh(state->context, &state->copy, (int64_t)count)) {
+	if (!buffer->mapped && !cr_array_reserve_fresh(state->context, &state->copy, (int64_t)count)) {
 		*result = cr_fail_memory(state->context, "pairs from a device");
 		return NULL;
 	}
+	cr_gpu_pair *to = buffer->mapped ? buffer->mapped : state->copy.data;
 	cr_gpu_lock(state->device);
-	*result = cr_gpu_download(state->device, buffer, state->copy.data, count * sizeof(cr_gpu_pair));
+	*result = cr_gpu_download(state->device, buffer, to, count * sizeof(cr_gpu_pair));
 	cr_gpu_unlock(state->device);
-	return *result == CAROM_SUCCESS ? state->copy.data : NULL;
+	return *result == CAROM_SUCCESS ? to : NULL;
 }
 
 /// Hand on the pairs of the window from *first on, which then is the end of the window. The device

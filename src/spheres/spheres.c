@@ -60,10 +60,7 @@ static carom_result check_device(carom_context *context, const carom_spheres_def
 		return CAROM_SUCCESS;
 	if (!def->device)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_spheres_def.device is NULL, but the method is DEVICE");
-	// Failures of the device are told to its context.
-	if (cr_context_root(cr_device_context(def->device)) != cr_context_root(context))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_spheres_def.device is of another context");
-	return CAROM_SUCCESS;
+	return cr_check_device_context(context, def->device, "carom_spheres_def.device");
 }
 
 static carom_result check_def(carom_context *context, const carom_spheres_def *def)

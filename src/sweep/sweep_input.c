@@ -15,10 +15,7 @@ static const char lab_field[] = "carom_sweep_def.lab (carom/lab.h)";
 
 carom_result cr_check_sweep_device(carom_context *context, const char *field, const carom_device *device)
 {
-	// Failures of the device are told to its context.
-	if (device && cr_context_root(cr_device_context(device)) != cr_context_root(context))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s is of another context", field);
-	return CAROM_SUCCESS;
+	return device ? cr_check_device_context(context, device, field) : CAROM_SUCCESS;
 }
 
 static carom_result check_device(carom_context *context, const carom_sweep_def *def)

@@ -191,26 +191,40 @@ static uint64_t most_pairs(const carom_device *device, const cr_gpu_tree *t)
 	return most < UINT32_MAX ? most : UINT32_MAX;
 }
 
+/// Put a buffer with room for so many pairs in the place of the one that there is. That one stays
+/// until the other one is made.
+static carom_result replace_pairs(carom_device *device, cr_gpu_tree *t, uint64_t want)
+{
+	cr_gpu_buffer pairs = { 0 };
+	const carom_result result = cr_gpu_reserve(device, &pairs, want * sizeof(cr_gpu_pair));
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_gpu_free(device, &t->pairs);
+	t->pairs = pairs;
+	const uint64_t room = pairs.size / sizeof(cr_gpu_pair);
+	t->room = room < UINT32_MAX ? room : UINT32_MAX;
+	return CAROM_SUCCESS;
+}
+
 /// Room for as many pairs as are wanted, or for as many as there is memory for: the rest comes in
 /// further windows.
 static carom_result reserve_pairs(carom_device *device, cr_gpu_tree *t, uint64_t want)
 {
 	const uint64_t most = most_pairs(device, t);
-	carom_result result = CAROM_SUCCESS;
+	if (want > t->room && want < t->room + t->room / 2)
+		want = t->room + t->room / 2; // growth is rare
 	want = want < most ? want : most;
 	want = want > LEAST_PAIRS ? want : LEAST_PAIRS;
 	while (want > t->room) {
-		result = cr_gpu_reserve(device, &t->pairs, want * sizeof(cr_gpu_pair));
-		t->room = t->pairs.size / sizeof(cr_gpu_pair);
+		const carom_result result = replace_pairs(device, t, want);
 		const bool scarce = result == CAROM_OUT_OF_MEMORY || result == CAROM_OVER_BUDGET;
-		if (!scarce || want == LEAST_PAIRS)
+		if (result != CAROM_SUCCESS && (!scarce || (want == LEAST_PAIRS && t->room == 0)))
+			return result;
+		if (result == CAROM_SUCCESS || want == LEAST_PAIRS)
 			break;
 		want = want / 2 > LEAST_PAIRS ? want / 2 : LEAST_PAIRS;
 	}
-	if (want <= t->room)
-		result = CAROM_SUCCESS;
-	t->room = t->room < UINT32_MAX ? t->room : UINT32_MAX;
-	return result;
+	return CAROM_SUCCESS;
 }
 
 /// The arguments of rays: sphere_rays.glsl.
