@@ -19,6 +19,7 @@ fi
 cases=("device is_chosen_by_index_and_name_and_never_a_processor_by_itself" "device_kernels sums_are_those_of_a_loop"
 	"device_spheres kernels_are_timed_and_counted" "device_grains springs_with_history_are_the_processors"
 	"device_sweep impacts_are_those_of_the_processor" "device_proximity pairs_are_those_of_the_processor"
+	"device_meshes walks_have_the_bits_of_the_processor"
 	"device_frames rays_have_the_bits_of_the_processor")
 # Debian's Mesa traces rays from 24.1 on.
 mesa=$(dpkg-query -W -f '${Version}' mesa-vulkan-drivers 2>/dev/null)

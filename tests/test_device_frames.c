@@ -67,22 +67,23 @@ static int cast(carom_device *device, const cr_collider *c, const ray_set *set, 
 	cr_gpu_casts casts = { 0 };
 	const uint64_t nodes = (uint64_t)c->tree.node_count * sizeof *c->tree.nodes,
 				   blocks = (uint64_t)c->tree.block_count * sizeof *c->blocks;
-	bool lost;
+	const cr_gpu_cast_batch batch = { .casts = RAYS, .jobs = 2 };
 	cr_gpu_ray *rays;
 	cr_gpu_cast_job *jobs;
 	const cr_gpu_hit *found;
+	const cr_gpu_walked *walked;
 	cr_gpu_lock(device);
-	REQUIRE(cr_gpu_reserve_surfaces(device, &casts, nodes + blocks, &lost) == CAROM_SUCCESS && lost);
+	REQUIRE(cr_gpu_reserve_surfaces(device, &casts, nodes + blocks) == CAROM_SUCCESS);
 	REQUIRE(cr_gpu_upload_at(device, &casts.surfaces, 0, c->tree.nodes, nodes) == CAROM_SUCCESS);
 	REQUIRE(cr_gpu_upload_at(device, &casts.surfaces, nodes, c->blocks, blocks) == CAROM_SUCCESS);
-	REQUIRE(cr_gpu_open_casts(device, &casts, RAYS, 2, &rays, &jobs) == CAROM_SUCCESS);
+	REQUIRE(cr_gpu_open_casts(device, &casts, &batch, &rays, &jobs) == CAROM_SUCCESS);
 	const uint64_t at = cr_gpu_surface_address(&casts, 0);
-	jobs[1] = (cr_gpu_cast_job){ at, at + nodes, reach, { 0 } };
+	jobs[1] = (cr_gpu_cast_job){ .nodes = at, .blocks = at + nodes, .reach = reach };
 	jobs[0] = (cr_gpu_cast_job){ 0 };
 	for (int32_t i = 0; i < RAYS; i++)
-		rays[i] = (cr_gpu_ray){ { set->origin[0][i], set->origin[1][i], set->origin[2][i] }, fminf(set->t_max[i], FLT_MAX),
+		rays[i] = (cr_gpu_ray){ { set->origin[0][i], set->origin[1][i], set->origin[2][i] }, { fminf(set->t_max[i], FLT_MAX) },
 			{ set->direction[0][i], set->direction[1][i], set->direction[2][i] }, 1 };
-	REQUIRE(cr_gpu_cast(device, &casts, RAYS, 2, &found) == CAROM_SUCCESS);
+	REQUIRE(cr_gpu_cast(device, &casts, &batch, &found, &walked) == CAROM_SUCCESS);
 	int count = 0;
 	for (int32_t i = 0; i < RAYS; i++) {
 		left[i] = found[i].behind == CR_GPU_DOUBTFUL;
@@ -179,7 +180,7 @@ typedef struct twins {
 	carom_body_id ids[2][BODIES];
 	carom_pose poses[BODIES];
 	uint64_t seed;
-	int64_t on_device, returned; // rays so far
+	int64_t on_device, walks, returned, tests, tests_returned; // so far
 } twins;
 
 static twins make_twins(int threads, bool staging, const carom_world_def *def)
@@ -232,9 +233,16 @@ static void step_both(twins *t)
 		plain.rays_recast == there.rays_recast && plain.vertices_watched == there.vertices_watched);
 	// Edges that cross cast rays too, which are counted among the full ones.
 	CHECK(plain.rays_on_device == 0 && there.rays_on_device <= there.rays_full - there.rays_recast);
-	CHECK(there.rays_returned <= there.rays_on_device);
+	CHECK(plain.walks_on_device == 0 && there.walks_on_device <= there.rays_iterative);
+	CHECK(there.rays_returned <= there.rays_on_device + there.walks_on_device);
+	CHECK(plain.walk_steps == there.walk_steps && plain.triangle_tests == there.triangle_tests);
+	CHECK(plain.tests_on_device == 0 && there.tests_on_device <= there.triangle_tests);
+	CHECK(there.tests_returned <= there.tests_on_device);
 	t->on_device += there.rays_on_device;
+	t->walks += there.walks_on_device;
 	t->returned += there.rays_returned;
+	t->tests += there.tests_on_device;
+	t->tests_returned += there.tests_returned;
 }
 
 static void end_twins(twins *t)
@@ -252,12 +260,15 @@ static void check_scenes(int threads, bool staging, const carom_world_def *def)
 {
 	twins t = make_twins(threads, staging, def);
 	add_bodies(&t, 2);
-	for (int step = 0; step < 5; step++) {
+	for (int step = 0; step < 7; step++) {
 		step_both(&t);
-		shake(&t, step % 2 ? 0.01 : 0.2);
+		shake(&t, step % 4 == 3 ? 0.2 : 0.003);
 	}
 	const carom_contact_view contacts = carom_world_contacts(t.worlds[1]);
 	CHECK(contacts.count > 20 && t.on_device > 500 && t.returned * 20 < t.on_device);
+	const bool iterative = !def || def->temporal != CAROM_TEMPORAL_NONE;
+	CHECK(iterative ? t.walks > 100 : t.walks == 0);
+	CHECK(t.tests > 10 && t.tests_returned * 20 < t.tests);
 	end_twins(&t);
 }
 
@@ -374,7 +385,7 @@ TEST(device_frames, meshes_of_odd_numbers_stay_on_the_processor)
 	}
 	CHECK(carom_world_hash(t.worlds[0]) == carom_world_hash(t.worlds[1]));
 	const carom_stats stats = carom_world_stats(t.worlds[1]);
-	CHECK(stats.contacts > 0 && stats.rays_full > 0 && stats.rays_on_device == 0);
+	CHECK(stats.contacts > 0 && stats.rays_full > 0 && stats.rays_on_device == 0 && stats.tests_on_device == 0);
 	carom_release_mesh(mesh);
 	end_twins(&t);
 }
@@ -414,7 +425,8 @@ TEST(device_frames, recorded_motion_is_the_processors)
 			step_both(&t);
 		}
 	}
-	CHECK(t.on_device > 1000 && t.returned * 50 < t.on_device);
+	CHECK(t.on_device > 1000 && t.walks > 50 && t.returned * 50 < t.on_device);
+	CHECK(t.tests > 500 && t.tests_returned * 50 < t.tests);
 	for (int i = 0; i < 2; i++)
 		free(ids[i]);
 	free(poses);
@@ -533,6 +545,7 @@ TEST(device_frames, the_processor_takes_over_where_that_is_wanted)
 	CHECK(carom_world_hash(t.worlds[0]) == carom_world_hash(t.worlds[1]));
 	const carom_stats stats = carom_world_stats(t.worlds[1]);
 	CHECK(stats.device_fallbacks > 0 && stats.rays_on_device == 0 && stats.rays_full > 0);
+	CHECK(stats.walks_on_device == 0 && stats.tests_on_device == 0);
 	shake(&t, 0.2);
 	step_both(&t);
 	CHECK_INT(carom_world_stats(t.worlds[1]).device_fallbacks, 0);

@@ -483,9 +483,12 @@ typedef struct carom_stats {
 	int64_t rays_recast;
 	/// Of the full rays, those that were cast on a device (carom_world_set_device).
 	int64_t rays_on_device;
-	/// Of these, those that it left to the processor: there rounding had to decide.
+	int64_t walks_on_device; ///< of the iterative rays, those whose walks were done there
+	/// Of both, those that it left to the processor: there rounding had to decide.
 	int64_t rays_returned;
-	int32_t device_fallbacks; ///< times that the processor cast rays in the device's place
+	int64_t tests_on_device;  ///< of triangle_tests, those that were done there
+	int64_t tests_returned;   ///< of these, those that rounding left open, for the processor
+	int32_t device_fallbacks; ///< times that the processor did a device's work in its place
 	int64_t rays_missed;      ///< rays that the laboratory left out
 	int64_t walk_steps;       ///< triangles visited by all walks
 	int32_t backtracks;       ///< times that the laboratory did a stage again

@@ -42,10 +42,14 @@ void cr_cast_lines(const cr_pipeline *pipeline, const cr_body *target, const cr_
 /// Walk rays begin..end-1 over the target.
 void cr_walk_range(const cr_pipeline *pipeline, cr_worker *worker, const cr_collider *target, const cr_walks *walks,
 	int32_t begin, int32_t end);
-/// The ray stage in two parts, for a back end that casts full rays itself: walk all walks; then
-/// judge the taken pairs, whose rays were cast.
-void cr_walk_all(cr_pipeline *pipeline);
+/// The last part of the ray stage, for a back end that casts and walks rays itself: judge the taken
+/// pairs.
 carom_result cr_judge_rays(cr_pipeline *pipeline);
+/// Likewise of the crossings stage: judge the taken pairs, whose meetings may have been tested
+/// (cr_pair_work.tested).
+carom_result cr_judge_crossings(cr_pipeline *pipeline);
+/// Will the crossings stage test the meetings of a pair?
+bool cr_tests_meetings(const cr_pipeline *pipeline, const cr_pair_work *work);
 /// The stage that a pair waits for whose rays were judged. Notes that they were (ray.c).
 cr_next cr_after_rays(const cr_pipeline *pipeline, cr_pair_work *work);
 /// Turn the hits of the rays of a side into contacts and into the watches of the pair.

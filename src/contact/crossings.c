@@ -54,6 +54,7 @@ static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 		return false;
 	}
 	w->meetings.count = crossing.count;
+	w->tested = 0; // those that are left have moved up
 	if (crossing.count == 0)
 		return false;
 	worker->pairs_crossing++;
@@ -104,6 +105,12 @@ static cr_next cast_rays(const cr_pipeline *p, cr_pair_work *w)
 	for (int side = 0; w->iterative && side < 2; side++)
 		w->rays[side].count = m->watched[side].count;
 	return CR_NEXT_RAYS;
+}
+
+bool cr_tests_meetings(const cr_pipeline *p, const cr_pair_work *w)
+{
+	const bool patches = cr_wants_manifold(p, w) && !(w->cast && w->again);
+	return w->meetings.count > 0 && (patches || (w->cast && !w->touching));
 }
 
 /// A pair that did not touch when it was last looked at, or whose contacts are patches: while the
@@ -189,10 +196,13 @@ static void crossings_task(int64_t begin, int64_t end, int worker, void *task)
 	}
 }
 
-carom_result cr_stage_crossings(cr_pipeline *p)
+carom_result cr_judge_crossings(cr_pipeline *p)
 {
-	if (cr_take(p, CR_NEXT_CROSSINGS) == 0)
-		return CAROM_SUCCESS;
 	cr_for_pairs(p, crossings_task, PAIRS_PER_TASK);
 	return cr_check_workers(p, "the contacts of a step");
+}
+
+carom_result cr_stage_crossings(cr_pipeline *p)
+{
+	return cr_take(p, CR_NEXT_CROSSINGS) == 0 ? CAROM_SUCCESS : cr_judge_crossings(p);
 }

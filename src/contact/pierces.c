@@ -4,6 +4,7 @@
 #include "contact/crossing.h"
 #include "base/radix.h"
 #include "geom/triangle.h"
+#include "vulkan/gpu_pierced.h"
 #include <string.h>
 
 cr_completion cr_begin_completion(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
@@ -149,6 +150,37 @@ static bool reserve_pierces(cr_completion *c)
 	return true;
 }
 
+/// The findings of a device about up to eight pairs.
+static void load_pierces(cr_worker *worker, const cr_gpu_pierced *tested, int32_t used, cr_pierces8 *found)
+{
+	memset(found->above, 0, sizeof found->above);
+	memset(found->pierces, 0, sizeof found->pierces);
+	found->open = found->crossing = 0;
+	for (int i = 0; i < used; i++) {
+		const uint32_t bits = tested[i].bits;
+		for (int edge = 0; edge < 6 && (bits & CR_GPU_CROSSING); edge++) {
+			found->height[edge / 3][edge % 3][i] = tested[i].height[edge / 3][edge % 3];
+			found->pierces[edge / 3][edge % 3] |= (bits >> (CR_GPU_PIERCES + edge) & 1) << i;
+			found->above[edge / 3][edge % 3] |= (bits >> (CR_GPU_ABOVE + edge) & 1) << i;
+		}
+		found->open |= (uint32_t)((bits & CR_GPU_OPEN) != 0) << i;
+		found->crossing |= (uint32_t)((bits & CR_GPU_CROSSING) != 0) << i;
+	}
+	worker->tests_on_device += used;
+	worker->tests_returned += __builtin_popcount(found->open);
+}
+
+/// Find the pierces of up to eight candidates from number first on.
+static void find_pierces(cr_completion *c, const cr_candidates *candidates, int32_t first, int32_t used, cr_pierces8 *found)
+{
+	const uint32_t tested = c->work->tested;
+	if (tested > 0)
+		load_pierces(c->worker, c->pipeline->pierced + (tested - 1) + first, used, found);
+	else
+		c->pipeline->kernels->pierce(
+			c->collider[0], c->collider[1], &c->rotation, c->translation, candidates->data + first, used, found);
+}
+
 static bool keep_crossing(cr_completion *c, cr_candidates *candidates)
 {
 	for (int side = 0; side < 2; side++)
@@ -160,8 +192,7 @@ static bool keep_crossing(cr_completion *c, cr_candidates *candidates)
 	for (int32_t first = 0; first < candidates->count; first += CR_WIDTH) {
 		const int32_t used = candidates->count - first < CR_WIDTH ? candidates->count - first : CR_WIDTH;
 		cr_pierces8 found;
-		c->pipeline->kernels->pierce(
-			c->collider[0], c->collider[1], &c->rotation, c->translation, candidates->data + first, used, &found);
+		find_pierces(c, candidates, first, used, &found);
 		if (found.crossing && !reserve_pierces(c))
 			return false;
 		for (uint32_t lanes = found.crossing; lanes; lanes &= lanes - 1) {

@@ -461,7 +461,7 @@ static void judge_task(int64_t begin, int64_t end, int worker, void *task)
 	judge_pairs(p, &p->workers[worker], begin, end, false);
 }
 
-void cr_walk_all(cr_pipeline *p)
+static void walk_all(cr_pipeline *p)
 {
 	// A worker's runs stay together: they were dealt out in small pieces already.
 	cr_parallel_for(p->context, walk_task, p->worker_count, 1, p);
@@ -477,7 +477,7 @@ carom_result cr_stage_rays(cr_pipeline *p)
 {
 	if (cr_take(p, CR_NEXT_RAYS) == 0)
 		return CAROM_SUCCESS;
-	cr_walk_all(p);
+	walk_all(p);
 	cr_for_pairs(p, ray_task, PAIRS_PER_TASK);
 	return cr_check_workers(p, "the contacts of a step");
 }

@@ -228,7 +228,10 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 		stats->rays_lost += w->rays_lost;
 		stats->rays_recast += w->rays_recast;
 		stats->rays_on_device += w->rays_on_device;
+		stats->walks_on_device += w->walks_on_device;
 		stats->rays_returned += w->rays_returned;
+		stats->tests_on_device += w->tests_on_device;
+		stats->tests_returned += w->tests_returned;
 		stats->walk_steps += w->walk_steps;
 		stats->pairs_full += w->pairs_full;
 		stats->pairs_iterative += w->pairs_iterative;

@@ -66,6 +66,8 @@ typedef struct cr_pair_work {
 	double gap;       // of surfaces that do not meet: how far apart they are now at least
 	float extension;  // how far rays are followed outward
 	cr_span meetings; // set where looked
+	// where a device has tested them: the number of the first in pipeline->pierced, and 1; else 0
+	uint32_t tested;
 	// from the samples of a against b, and of b against a: walks of iterative pairs, else casts
 	cr_span rays[2];
 	cr_span contacts;
@@ -101,7 +103,10 @@ typedef struct cr_worker {
 	int64_t rays_lost;
 	int64_t rays_recast;
 	int64_t rays_on_device;
+	int64_t walks_on_device;
 	int64_t rays_returned;
+	int64_t tests_on_device;
+	int64_t tests_returned;
 	int64_t walk_steps;
 	int64_t triangle_tests;
 	int32_t pairs_full;
@@ -166,10 +171,12 @@ struct cr_pipeline {
 	void *on_device;      // its state; NULL: none yet
 	bool device_fallback; // where it fails, the processor does its work
 	int32_t fallbacks;    // of the step: times that it did so
-	void *lab;            // state of the laboratory; NULL: none
-	bool leaves_rays;     // the laboratory may leave rays out
-	int64_t rays_missed;  // of the step: left out, or without room at first
-	int32_t backtracks;   // of the step
+	// its findings about the meetings of the pairs that are taken (vulkan/gpu_pierced.h)
+	const struct cr_gpu_pierced *pierced;
+	void *lab;           // state of the laboratory; NULL: none
+	bool leaves_rays;    // the laboratory may leave rays out
+	int64_t rays_missed; // of the step: left out, or without room at first
+	int32_t backtracks;  // of the step
 	cr_temporal temporal;
 	cr_contact_verdict_fn *keep_contact; // NULL: all contacts stay
 	void *keep_contact_user;

@@ -1,66 +1,159 @@
-/// Rays against meshes on a device. See vulkan/gpu_casts.h.
+/// Rays against meshes on a device, and triangles against triangles. See vulkan/gpu_casts.h.
 #include "vulkan/gpu_casts.h"
 #include "vulkan/vk_commands.h"
 #include "vulkan/vk_kernels.h"
 
-carom_result cr_gpu_reserve_surfaces(carom_device *device, cr_gpu_casts *c, uint64_t bytes, bool *lost)
-{
-	*lost = bytes > c->surfaces.size;
-	return cr_gpu_reserve(device, &c->surfaces, bytes);
-}
+_Static_assert(sizeof(cr_gpu_ray) == 32 && sizeof(cr_gpu_cast_job) == 32, "mesh_cast.comp, mesh_walk.comp");
+_Static_assert(sizeof(cr_gpu_hit) == 16 && sizeof(cr_gpu_walked) == 16, "mesh_cast.comp, mesh_walk.comp");
+_Static_assert(sizeof(cr_gpu_couple) == 16 && sizeof(cr_gpu_couple_job) == 112, "mesh_pierce.comp");
+_Static_assert(sizeof(cr_gpu_pierced) == 56, "mesh_pierce.comp");
 
-carom_result cr_gpu_open_casts(
-	carom_device *device, cr_gpu_casts *c, uint32_t ray_count, uint32_t job_count, cr_gpu_ray **rays, cr_gpu_cast_job **jobs)
+// ---- Lists ----
+
+typedef struct list_bytes {
+	uint64_t items, jobs, results;
+} list_bytes;
+
+/// Does the processor reach all of them?
+static bool is_mapped(const cr_gpu_lists *l) { return l->items.mapped && l->jobs.mapped && l->results.mapped; }
+
+/// Room for lists, where the processor writes items and jobs.
+static carom_result open_lists(carom_device *device, cr_gpu_lists *l, const list_bytes *bytes, void **items, void **jobs)
 {
-	carom_result result = cr_gpu_reserve(device, &c->rays, ray_count * sizeof(cr_gpu_ray));
+	carom_result result = cr_gpu_reserve(device, &l->items, bytes->items);
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_reserve(device, &c->jobs, job_count * sizeof(cr_gpu_cast_job));
+		result = cr_gpu_reserve(device, &l->jobs, bytes->jobs);
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_reserve(device, &c->hits, ray_count * sizeof(cr_gpu_hit));
+		result = cr_gpu_reserve(device, &l->results, bytes->results);
 	if (result != CAROM_SUCCESS)
 		return result;
-	*rays = c->rays.mapped;
-	*jobs = c->jobs.mapped;
-	if (*rays && *jobs)
+	*items = l->items.mapped;
+	*jobs = l->jobs.mapped;
+	if (is_mapped(l))
 		return CAROM_SUCCESS;
-	if (!cr_array_reserve_fresh(device->context, &c->ray_copy, ray_count) ||
-		!cr_array_reserve_fresh(device->context, &c->job_copy, job_count) ||
-		!cr_array_reserve_fresh(device->context, &c->hit_copy, ray_count))
-		return cr_fail_memory(device->context, "rays for a device");
-	*rays = c->ray_copy.data;
-	*jobs = c->job_copy.data;
+	if (!cr_array_reserve_fresh(device->context, &l->item_copy, (int64_t)bytes->items) ||
+		!cr_array_reserve_fresh(device->context, &l->job_copy, (int64_t)bytes->jobs) ||
+		!cr_array_reserve_fresh(device->context, &l->result_copy, (int64_t)bytes->results))
+		return cr_fail_memory(device->context, "lists for a device");
+	*items = l->item_copy.data;
+	*jobs = l->job_copy.data;
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_gpu_cast(carom_device *device, cr_gpu_casts *c, uint32_t ray_count, uint32_t job_count, const cr_gpu_hit **hits)
+/// Bring items and jobs to the device, and begin to record.
+static carom_result send_lists(carom_device *device, cr_gpu_lists *l, const list_bytes *bytes)
 {
-	const bool mapped = c->rays.mapped && c->jobs.mapped;
-	const void *rays = mapped ? c->rays.mapped : c->ray_copy.data, *jobs = mapped ? c->jobs.mapped : c->job_copy.data;
-	carom_result result = cr_gpu_upload(device, &c->rays, rays, ray_count * sizeof(cr_gpu_ray));
+	const bool mapped = is_mapped(l);
+	carom_result result = cr_gpu_upload(device, &l->items, mapped ? l->items.mapped : l->item_copy.data, bytes->items);
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_upload(device, &c->jobs, jobs, job_count * sizeof(cr_gpu_cast_job));
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_begin(device);
-	if (result != CAROM_SUCCESS)
-		return result;
-	const cr_gpu_arguments arguments = { { c->rays.address, c->jobs.address, c->hits.address }, { ray_count } };
-	cr_gpu_run(device, CR_KERNEL_MESH_CAST, ray_count, CR_GPU_THREADS, &arguments);
-	result = cr_gpu_finish(device);
-	cr_gpu_hit *to = mapped ? c->hits.mapped : c->hit_copy.data;
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_download(device, &c->hits, to, ray_count * sizeof(cr_gpu_hit));
-	*hits = to;
-	return result;
+		result = cr_gpu_upload(device, &l->jobs, mapped ? l->jobs.mapped : l->job_copy.data, bytes->jobs);
+	return result == CAROM_SUCCESS ? cr_gpu_begin(device) : result;
+}
+
+/// Run the recorded work, and bring the results.
+static carom_result fetch_lists(carom_device *device, cr_gpu_lists *l, const list_bytes *bytes, const void **results)
+{
+	void *to = is_mapped(l) ? l->results.mapped : l->result_copy.data;
+	*results = to;
+	const carom_result result = cr_gpu_finish(device);
+	return result == CAROM_SUCCESS ? cr_gpu_download(device, &l->results, to, bytes->results) : result;
+}
+
+static void free_lists(carom_device *device, cr_gpu_lists *l)
+{
+	cr_gpu_free(device, &l->items);
+	cr_gpu_free(device, &l->jobs);
+	cr_gpu_free(device, &l->results);
+	cr_array_free(device->context, &l->item_copy);
+	cr_array_free(device->context, &l->job_copy);
+	cr_array_free(device->context, &l->result_copy);
+}
+
+// ---- Meshes ----
+
+carom_result cr_gpu_reserve_surfaces(carom_device *device, cr_gpu_casts *c, uint64_t bytes)
+{
+	return cr_gpu_reserve(device, &c->surfaces, bytes);
 }
 
 void cr_gpu_free_casts(carom_device *device, cr_gpu_casts *c)
 {
 	cr_gpu_free(device, &c->surfaces);
-	cr_gpu_free(device, &c->rays);
-	cr_gpu_free(device, &c->jobs);
-	cr_gpu_free(device, &c->hits);
-	cr_array_free(device->context, &c->ray_copy);
-	cr_array_free(device->context, &c->job_copy);
-	cr_array_free(device->context, &c->hit_copy);
+	free_lists(device, &c->rays);
+	free_lists(device, &c->couples);
 	*c = (cr_gpu_casts){ 0 };
+}
+
+// ---- Rays ----
+
+static list_bytes ray_bytes(const cr_gpu_cast_batch *b)
+{
+	const uint64_t rays = (uint64_t)b->casts + b->walks;
+	return (list_bytes){ rays * sizeof(cr_gpu_ray), b->jobs * sizeof(cr_gpu_cast_job), rays * sizeof(cr_gpu_hit) };
+}
+
+carom_result cr_gpu_open_casts(
+	carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch, cr_gpu_ray **rays, cr_gpu_cast_job **jobs)
+{
+	const list_bytes bytes = ray_bytes(batch);
+	void *items = NULL, *common = NULL;
+	const carom_result result = open_lists(device, &c->rays, &bytes, &items, &common);
+	*rays = items;
+	*jobs = common;
+	return result;
+}
+
+carom_result cr_gpu_cast(carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch, const cr_gpu_hit **hits,
+	const cr_gpu_walked **walked)
+{
+	const list_bytes bytes = ray_bytes(batch);
+	carom_result result = send_lists(device, &c->rays, &bytes);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const cr_gpu_lists *l = &c->rays;
+	const cr_gpu_arguments casts = { { l->items.address, l->jobs.address, l->results.address }, { batch->casts } };
+	cr_gpu_run(device, CR_KERNEL_MESH_CAST, batch->casts, CR_GPU_THREADS, &casts);
+	const cr_gpu_arguments walks = { { l->items.address + batch->casts * sizeof(cr_gpu_ray), l->jobs.address,
+										 l->results.address + batch->casts * sizeof(cr_gpu_hit) },
+		{ batch->walks, batch->max_walk } };
+	cr_gpu_run(device, CR_KERNEL_MESH_WALK, batch->walks, CR_GPU_THREADS, &walks);
+	const void *results;
+	result = fetch_lists(device, &c->rays, &bytes, &results);
+	*hits = results;
+	*walked = (const cr_gpu_walked *)results + batch->casts;
+	return result;
+}
+
+// ---- Triangles against triangles ----
+
+static list_bytes couple_bytes(uint32_t count, uint32_t job_count)
+{
+	return (list_bytes){ count * sizeof(cr_gpu_couple), job_count * sizeof(cr_gpu_couple_job), count * sizeof(cr_gpu_pierced) };
+}
+
+carom_result cr_gpu_open_couples(carom_device *device, cr_gpu_casts *c, uint32_t count, uint32_t job_count,
+	cr_gpu_couple **couples, cr_gpu_couple_job **jobs)
+{
+	const list_bytes bytes = couple_bytes(count, job_count);
+	void *items = NULL, *common = NULL;
+	const carom_result result = open_lists(device, &c->couples, &bytes, &items, &common);
+	*couples = items;
+	*jobs = common;
+	return result;
+}
+
+carom_result cr_gpu_pierce(
+	carom_device *device, cr_gpu_casts *c, uint32_t count, uint32_t job_count, const cr_gpu_pierced **pierced)
+{
+	const list_bytes bytes = couple_bytes(count, job_count);
+	carom_result result = send_lists(device, &c->couples, &bytes);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const cr_gpu_lists *l = &c->couples;
+	const cr_gpu_arguments arguments = { { l->items.address, l->jobs.address, l->results.address }, { count } };
+	cr_gpu_run(device, CR_KERNEL_MESH_PIERCE, count, CR_GPU_THREADS, &arguments);
+	const void *results;
+	result = fetch_lists(device, &c->couples, &bytes, &results);
+	*pierced = results;
+	return result;
 }

@@ -54,7 +54,7 @@ void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t si
 /// Copy size bytes from a place of a buffer to where the processor finds them after cr_gpu_finish:
 /// the address is returned, until then with other contents. NULL: recording has failed.
 const void *cr_gpu_read(carom_device *device, const cr_gpu_buffer *buffer, uint64_t at, uint32_t size);
-/// Submit what was recorded and wait until it is done.
+/// Submit the recorded work and wait until it is done.
 carom_result cr_gpu_finish(carom_device *device);
 
 // For copies (vk_memory.c): a piece of work of its own.

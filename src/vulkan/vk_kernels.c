@@ -17,6 +17,8 @@
 #include "carom_grains_steer.spv.h"
 #include "carom_grains_sum.spv.h"
 #include "carom_mesh_cast.spv.h"
+#include "carom_mesh_pierce.spv.h"
+#include "carom_mesh_walk.spv.h"
 #include "carom_morton.spv.h"
 #include "carom_pairs_count.spv.h"
 #include "carom_pairs_fill.spv.h"
@@ -82,6 +84,8 @@ static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_CLEAR] = CODE(clear),
 	[CR_KERNEL_ARITHMETIC] = CODE(arithmetic),
 	[CR_KERNEL_MESH_CAST] = CODE(mesh_cast),
+	[CR_KERNEL_MESH_WALK] = CODE(mesh_walk),
+	[CR_KERNEL_MESH_PIERCE] = CODE(mesh_pierce),
 	[CR_KERNEL_GRAINS_STEER] = CODE(grains_steer),
 	[CR_KERNEL_GRAINS_PLACE] = CODE(grains_place),
 	[CR_KERNEL_GRAINS_ROWS_COUNT] = CODE(grains_rows_count),

@@ -109,7 +109,7 @@ static const option OPTIONS[] = {
 	{ .name = "record", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.record,
 		.help = "record all library calls, for a bug report: `carom replay FILE` repeats them" },
 	{ .name = "backend", .argument = "WHERE", .kind = OPTION_CHOICE, .value = &given.backend, .choices = device_backend_words,
-		.help = "of full rays: cpu (default), or vulkan: a graphics device" },
+		.help = "of rays and crossings: cpu (default), or vulkan: a graphics device" },
 	{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &given.device,
 		.help = "index or a part of the name; `carom info --devices` lists them" },
 	{ .name = "kernels", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernels,

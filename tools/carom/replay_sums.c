@@ -20,7 +20,10 @@ static void add_counts(replay_sums *sums, const carom_stats *s)
 	sums->rays_recast += (double)s->rays_recast;
 	sums->rays_missed += (double)s->rays_missed;
 	sums->rays_on_device += (double)s->rays_on_device;
+	sums->walks_on_device += (double)s->walks_on_device;
 	sums->rays_returned += (double)s->rays_returned;
+	sums->tests_on_device += (double)s->tests_on_device;
+	sums->tests_returned += (double)s->tests_returned;
 	sums->walk_steps += (double)s->walk_steps;
 	sums->backtracks += s->backtracks;
 	sums->pairs_full += s->pairs_full;
@@ -112,6 +115,7 @@ void replay_sums_print_json(replay_sums *s, cJSON *json)
 	cJSON_AddNumberToObject(rays, "recast", s->rays_recast / n);
 	cJSON_AddNumberToObject(rays, "missed", s->rays_missed / n);
 	cJSON_AddNumberToObject(rays, "on_device", s->rays_on_device / n);
+	cJSON_AddNumberToObject(rays, "walks_on_device", s->walks_on_device / n);
 	cJSON_AddNumberToObject(rays, "returned", s->rays_returned / n);
 	cJSON_AddNumberToObject(json, "walk_steps", s->walk_steps / n);
 	cJSON_AddNumberToObject(json, "backtracks", s->backtracks / n);
@@ -121,6 +125,9 @@ void replay_sums_print_json(replay_sums *s, cJSON *json)
 	cJSON_AddNumberToObject(json, "pairs_completed", s->pairs_completed / n);
 	cJSON_AddNumberToObject(json, "pairs_crossing", s->pairs_crossing / n);
 	cJSON_AddNumberToObject(json, "triangle_tests", s->triangle_tests / n);
+	cJSON *triangles = cJSON_AddObjectToObject(json, "triangles");
+	cJSON_AddNumberToObject(triangles, "on_device", s->tests_on_device / n);
+	cJSON_AddNumberToObject(triangles, "returned", s->tests_returned / n);
 	if (s->group_count > 0)
 		add_groups(s, json);
 	cJSON *ms = cJSON_AddObjectToObject(json, "ms");

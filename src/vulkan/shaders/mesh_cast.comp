@@ -16,7 +16,7 @@
 // TINY.
 //
 // address: 0 rays (two vectors each: origin and the greatest t, direction and the number of the job),
-// 1 jobs (gpu_rays.h), 2 hits (four words each: the triangle ahead with BACK, NO_HIT or DOUBTFUL; its
+// 1 jobs (gpu_casts.h), 2 hits (four words each: the triangle ahead with BACK, NO_HIT or DOUBTFUL; its
 // t; and both of behind). word: 0 rays.
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
@@ -26,15 +26,13 @@ layout(buffer_reference, std430, buffer_reference_align = 16) writeonly buffer H
 
 const uint BACK = 1u << 31, NO_HIT = ~BACK, DOUBTFUL = ~0u;
 const uint LEAF = 1u << 31;
-const uint STACK = 32; // levels of the tree: gpu_rays.h
+const uint STACK = 32; // levels of the tree: gpu_casts.h
 const float WIDER = 9.5367431640625e-7; // 2^-20
 const float NEARLY_NOTHING = 5.684341886080802e-14; // 2^-44
 const float NARROW = 1.52587890625e-5; // 2^-16
 const float TINY = 7.52316384526264e-37; // 2^-120
 const float FAR = 1e38;
-const float MOST = 1.099511627776e12; // 2^40: of a coordinate
 const float LEAST_SLOPE = 8.271806125530277e-25; // 2^-80: of a component of a direction
-const float MOST_SLOPE = 1048576; // 2^20
 
 Vectors nodes;
 Words links;
@@ -49,8 +47,7 @@ Nearest ahead, behind;
 bool begin_ray()
 {
 	const vec3 d = abs(ray_direction);
-	const vec3 o = abs(ray_origin);
-	if (is_odd(ray_origin) || is_odd(ray_direction) || max(max(o.x, o.y), o.z) > MOST || max(max(d.x, d.y), d.z) > MOST_SLOPE)
+	if (is_odd_ray())
 		return false;
 	for (int k = 0; k < 3; k++) {
 		along[k] = d[k] == 0;
@@ -58,7 +55,7 @@ bool begin_ray()
 			return false;
 		inverse[k] = along[k] ? 0 : float(divide(1.0LF, double(ray_direction[k])));
 	}
-	set_shear();
+	set_shear(true);
 	slope_x = float(shear_x);
 	slope_y = float(shear_y);
 	return !doubt;
@@ -208,7 +205,7 @@ void main()
 	const vec4 origin = Vectors(arguments.address[0]).at[2 * i], direction = Vectors(arguments.address[0]).at[2 * i + 1];
 	const uint job = floatBitsToUint(direction.w);
 	const uint64_t tree = Longs(arguments.address[1]).at[4 * job], leaves = Longs(arguments.address[1]).at[4 * job + 1];
-	const float reach = Floats(arguments.address[1]).at[8 * job + 4];
+	const float reach = Floats(arguments.address[1]).at[8 * job + 6];
 	nodes = Vectors(tree);
 	links = Words(tree);
 	blocks = Floats(leaves);

@@ -58,16 +58,28 @@ const uint BLOCK_WORDS = 88, BLOCK_NUMBERS = 72, BLOCK_COUNT = 80;
 // ---- The shear ----
 
 vec3 ray_origin, ray_direction;
-int kx, ky, kz; // z is the axis of the largest component; x and y change places where it is negative
+int kx, ky, kz; // z is the axis of the largest component
 double shear_x, shear_y, shear_z;
 
-void set_shear()
+const float MOST = 1.099511627776e12; // 2^40: of a coordinate
+const float MOST_SLOPE = 1048576; // 2^20: of a component of a direction
+
+// Is the ray one that the device leaves to the processor?
+bool is_odd_ray()
+{
+	const vec3 d = abs(ray_direction), o = abs(ray_origin);
+	return is_odd(ray_origin) || is_odd(ray_direction) || max(max(o.x, o.y), o.z) > MOST ||
+		max(max(d.x, d.y), d.z) > MOST_SLOPE;
+}
+
+// swapping: x and y change places where z is negative, so that edge functions keep their signs.
+void set_shear(bool swapping)
 {
 	const vec3 d = abs(ray_direction);
 	kz = d.x >= d.y && d.x >= d.z ? 0 : d.y >= d.z ? 1 : 2;
 	kx = (kz + 1) % 3;
 	ky = (kz + 2) % 3;
-	if (ray_direction[kz] < 0) {
+	if (swapping && ray_direction[kz] < 0) {
 		const int swapped = kx;
 		kx = ky;
 		ky = swapped;
