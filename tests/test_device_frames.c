@@ -183,12 +183,10 @@ typedef struct twins {
 	int64_t on_device, walks, returned, tests, tests_returned; // so far
 } twins;
 
-static twins make_twins(int threads, bool staging, const carom_world_def *def)
+static twins make_twins_with(int threads, const carom_device_def *device, const carom_world_def *def)
 {
 	twins t = { .context = fixture_context(threads), .seed = 11 };
-	carom_device_def device = carom_default_device_def();
-	device.staging = staging;
-	t.device = fixture_device(t.context, &device);
+	t.device = fixture_device(t.context, device);
 	t.meshes[0] = fixture_torus_mesh(t.context, 14, 8, 0.35, 0.1);
 	t.meshes[1] = fixture_sphere_mesh(t.context, 0.8, 8);
 	t.meshes[2] = fixture_box_mesh(t.context, 0.7, 0.5, 0.6);
@@ -197,6 +195,13 @@ static twins make_twins(int threads, bool staging, const carom_world_def *def)
 		t.worlds[i] = fixture_world(t.context, def);
 	REQUIRE(carom_world_set_device(t.worlds[1], t.device, false) == CAROM_SUCCESS);
 	return t;
+}
+
+static twins make_twins(int threads, bool staging, const carom_world_def *def)
+{
+	carom_device_def device = carom_default_device_def();
+	device.staging = staging;
+	return make_twins_with(threads, &device, def);
 }
 
 static void add_bodies(twins *t, double span)
@@ -452,6 +457,21 @@ TEST(device_frames, a_world_goes_from_device_to_processor_and_back)
 		CHECK(carom_world_hash(t.worlds[0]) == carom_world_hash(world));
 		CHECK((carom_world_stats(world).rays_on_device > 0) == (step % 2 == 1));
 	}
+	end_twins(&t);
+}
+
+TEST(device_frames, the_validation_layer_has_nothing_to_say)
+{
+	carom_device_def device = carom_default_device_def();
+	device.validation = device.timing = device.staging = true;
+	twins t = make_twins_with(1, &device, NULL);
+	add_bodies(&t, 2);
+	for (int step = 0; step < 3; step++) {
+		step_both(&t);
+		shake(&t, 0.003);
+	}
+	CHECK(t.on_device > 0 && t.walks > 0 && t.tests > 0);
+	CHECK_INT(carom_device_get_stats(t.device).validation_messages, 0);
 	end_twins(&t);
 }
 

@@ -292,6 +292,41 @@ TEST(device_spheres, more_pairs_than_the_device_has_room_for_come_in_windows)
 		CHECK_INT(atomic_load(&count), all);
 	}
 	CHECK(carom_device_get_stats(device).bytes_peak <= def.memory_budget);
+	CHECK(carom_device_get_stats(device).bytes_down >= 2 * 8 * all); // read in place, or copied
+	carom_destroy_spheres(spheres);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+/// A list of pairs that cannot grow stays as large as it is.
+TEST(device_spheres, a_list_of_pairs_that_cannot_grow_is_kept)
+{
+	enum { COUNT = 1000, FEW = 200 };
+	carom_context *context = fixture_context(1);
+	carom_device *device = fixture_device(context, NULL);
+	carom_spheres *spheres = make_spheres(context, device, 0);
+	static float heap[4 * COUNT];
+	carom_sphere_input input = carom_default_sphere_input();
+	input.count = COUNT;
+	input.centres = (carom_strided){ heap, 16, CAROM_FLOAT32 };
+	input.radii = (carom_strided){ heap + 3, 16, CAROM_FLOAT32 };
+	size_t bytes = 0;
+	for (int round = 0; round < 4; round++) {
+		const int64_t together = round < 2 ? FEW : COUNT;
+		for (int i = 0; i < COUNT; i++) {
+			heap[4 * i] = i < together ? 0 : 3 * (float)i;
+			heap[4 * i + 3] = 1;
+		}
+		if (round == 2) { // the room for few pairs is there
+			bytes = carom_device_get_stats(device).bytes;
+			device->def.memory_budget = bytes + 4096;
+		}
+		atomic_llong count = 0;
+		REQUIRE(carom_spheres_update(spheres, &input) == CAROM_SUCCESS);
+		REQUIRE(carom_spheres_visit_pairs(spheres, count_pairs, &count) == CAROM_SUCCESS);
+		CHECK_INT(atomic_load(&count), together * (together - 1) / 2);
+	}
+	CHECK(carom_device_get_stats(device).bytes >= bytes);
 	carom_destroy_spheres(spheres);
 	carom_destroy_device(device);
 	carom_destroy_context(context);

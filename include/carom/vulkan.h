@@ -142,7 +142,7 @@ CAROM_API carom_device_info carom_device_get_info(const carom_device *device);
 /// Counts and memory since the device was made.
 typedef struct carom_device_stats {
 	size_t bytes, bytes_peak;     ///< device memory held now, and at most
-	int64_t bytes_up, bytes_down; ///< copied to and from the device
+	int64_t bytes_up, bytes_down; ///< copied to and from the device, or written and read there
 	int64_t submissions;          ///< pieces of work handed to the driver
 	int64_t dispatches;           ///< kernels started
 	int64_t validation_messages;  ///< with carom_device_def.validation

@@ -209,16 +209,15 @@ static const cr_gpu_sweep_pair *read_window(carom_sweep *s, uint64_t count, caro
 {
 	cr_device_sweep *state = s->on_device;
 	const cr_gpu_buffer *buffer = &state->gpu.pairs;
-	if (buffer->mapped)
-		return buffer->mapped;
-	if (!cr_array_reserve_fresh(&s->context, &state->copy, (int64_t)count)) {
+	if (!buffer->mapped && !cr_array_reserve_fresh(&s->context, &state->copy, (int64_t)count)) {
 		*result = cr_fail_memory(&s->context, "pairs from a device");
 		return NULL;
 	}
+	cr_gpu_sweep_pair *to = buffer->mapped ? buffer->mapped : state->copy.data;
 	cr_gpu_lock(s->def.device);
-	*result = cr_gpu_download(s->def.device, buffer, state->copy.data, count * sizeof(cr_gpu_sweep_pair));
+	*result = cr_gpu_download(s->def.device, buffer, to, count * sizeof(cr_gpu_sweep_pair));
 	cr_gpu_unlock(s->def.device);
-	return *result == CAROM_SUCCESS ? state->copy.data : NULL;
+	return *result == CAROM_SUCCESS ? to : NULL;
 }
 
 static carom_result hand_window(
