@@ -54,7 +54,9 @@ typedef struct carom_device_info {
 	uint64_t memory;              ///< bytes of its own memory (of a CPU: that it may use)
 	uint64_t largest_buffer;      ///< bytes that one buffer may have
 	uint32_t subgroup_size;       ///< invocations that run in step
-	bool doubles;                 ///< its kernels have double precision (carom/grains.h)
+	/// Its kernels have double precision. Spheres, impacts and near pairs do without; meshes of
+	/// worlds and grains refuse a device that has none, with CAROM_UNSUPPORTED.
+	bool doubles;
 	bool ray_query, ray_pipeline; ///< it has the tiers QUERY and PIPELINE
 	bool usable;                  ///< carom_create_device can use it
 	char lacks[128];              ///< why not; empty for a usable one
@@ -109,6 +111,9 @@ typedef struct carom_device_def {
 	/// Copy to and from the device in pieces even where the processor could reach its memory. For
 	/// tests: the answers are the same.
 	bool staging;
+	/// Make the device without double precision even where it has it, for tests: it is then as
+	/// many small cards are (carom_device_info.doubles).
+	bool without_doubles;
 	/// Let loader and driver take host memory from the context's allocator, not from the C library.
 	/// Off, because drivers may crash when it refuses (Mesa 22.3 does).
 	bool driver_memory;

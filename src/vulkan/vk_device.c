@@ -480,6 +480,7 @@ static carom_result look_up(carom_device *device)
 		device->timestamp_bits = stamps_of(device->vk, device->physical, device->queue_family);
 		device->info.doubles = device->info.doubles && device->handles.doubles;
 	}
+	device->info.doubles = device->info.doubles && !device->def.without_doubles;
 	device->leaf_size = LEAF_SIZE;
 	device->fences = c.properties12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE;
 	device->vk->GetPhysicalDeviceMemoryProperties(device->physical, &device->memory_types);

@@ -150,6 +150,7 @@ static int print_list_json(const carom_device_info *infos, int32_t count)
 		cJSON_AddNumberToObject(device, "memory", (double)infos[i].memory);
 		cJSON_AddNumberToObject(device, "largest_buffer", (double)infos[i].largest_buffer);
 		cJSON_AddNumberToObject(device, "subgroup_size", infos[i].subgroup_size);
+		cJSON_AddBoolToObject(device, "doubles", infos[i].doubles);
 		cJSON_AddBoolToObject(device, "ray_query", infos[i].ray_query);
 		cJSON_AddBoolToObject(device, "ray_pipeline", infos[i].ray_pipeline);
 		cJSON_AddBoolToObject(device, "usable", infos[i].usable);
@@ -171,6 +172,7 @@ static int print_list_text(const carom_device_info *infos, int32_t count)
 		printf("  %-12s %.0f MiB, %.0f in one buffer\n", "memory", (double)infos[i].memory / (1 << 20),
 			(double)infos[i].largest_buffer / (1 << 20));
 		printf("  %-12s %u\n", "subgroups of", infos[i].subgroup_size);
+		printf("  %-12s %s\n", "precision", infos[i].doubles ? "single and double" : "single: for spheres and impacts alone");
 		printf("  %-12s c%s%s\n", "tiers", infos[i].ray_query ? " q" : "", infos[i].ray_pipeline ? " p" : "");
 		printf("  %-12s %s%s\n", "usable", infos[i].usable ? "yes" : "no: ", infos[i].lacks);
 	}
