@@ -81,15 +81,16 @@ bool io_read_baked(const char *bytes, size_t size, sim_mesh *mesh, sim_error *er
 	const char *text = NULL;
 	memset(mesh, 0, sizeof *mesh);
 	def.thread_count = 1;
-	bool done = carom_create_context(&def, &context) == CAROM_SUCCESS;
-	if (!done)
+	carom_result result = carom_create_context(&def, &context);
+	if (result != CAROM_SUCCESS)
 		text = carom_error_text(NULL);
 	else
-		done = io_load_baked(context, bytes, size, &loaded, &text) == CAROM_SUCCESS;
-	if (done && !copy_mesh(loaded, bytes, size, mesh)) {
-		done = false;
+		result = io_load_baked(context, bytes, size, &loaded, &text);
+	if (result == CAROM_SUCCESS && !copy_mesh(loaded, bytes, size, mesh))
+		result = CAROM_OUT_OF_MEMORY;
+	if (result == CAROM_OUT_OF_MEMORY)
 		text = "out of memory";
-	}
+	const bool done = result == CAROM_SUCCESS;
 	if (!done) {
 		sim_fail(error, "%s", text);
 		sim_mesh_free(mesh);

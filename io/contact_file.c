@@ -87,10 +87,9 @@ bool io_load_contacts(const char *path, sim_contact_points *points, sim_error *e
 	size_t size;
 	if (!io_open_input(&input, path, error))
 		return false;
-	char *text = io_take_rest(&input, &size);
+	char *text = io_take_rest(&input, &size, error);
 	io_close_input(&input);
-	const bool read =
-		text ? read_lines(text, text + size, points, error) : sim_fail(error, "cannot be read to its end, or memory is short");
+	const bool read = text && read_lines(text, text + size, points, error);
 	free(text);
 	if (!read)
 		sim_free_contact_points(points);

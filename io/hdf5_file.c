@@ -31,6 +31,8 @@ static bool sum_rest(FILE *file, uint32_t *sum, uint64_t *bytes)
 		*bytes += got;
 	}
 	const bool done = block && !ferror(file);
+	if (!block)
+		errno = ENOMEM;
 	free(block);
 	*sum = (uint32_t)crc;
 	return done;

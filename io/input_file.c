@@ -48,7 +48,7 @@ size_t io_take_input(io_input *input, void *bytes, size_t size)
 	return first < size ? first + fread((char *)bytes + first, 1, size - first, input->stream) : first;
 }
 
-char *io_take_rest(io_input *input, size_t *size)
+char *io_take_rest(io_input *input, size_t *size, sim_error *error)
 {
 	size_t used = 0, capacity = 2 * START_BYTES;
 	char *bytes = malloc(capacity);
@@ -65,13 +65,12 @@ char *io_take_rest(io_input *input, size_t *size)
 		bytes = larger;
 	}
 	if (!bytes) {
-		errno = ENOMEM;
+		sim_fail(error, "out of memory");
 		return NULL;
 	}
 	if (ferror(input->stream)) {
-		const int code = errno;
+		sim_fail(error, "cannot be read: %s", strerror(errno));
 		free(bytes);
-		errno = code;
 		return NULL;
 	}
 	bytes[used] = '\0';

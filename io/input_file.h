@@ -33,8 +33,9 @@ bool io_open_input(io_input *input, const char *path, sim_error *error);
 size_t io_take_input(io_input *input, void *bytes, size_t size);
 
 /// Read all bytes that were not taken yet, and put a zero behind them; *size does not count the
-/// zero. NULL with errno set when the file cannot be read or memory runs out. Free with free.
-char *io_take_rest(io_input *input, size_t *size);
+/// zero. NULL with the reason in error when the file cannot be read or memory runs out. Free with
+/// free.
+char *io_take_rest(io_input *input, size_t *size, sim_error *error);
 
 /// Close the file and free the bytes kept of it. A second call does nothing.
 void io_close_input(io_input *input);

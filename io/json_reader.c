@@ -1,5 +1,7 @@
 // JSON text with errors that name file, line and field: see json_reader.h.
 #include "io/json_reader.h"
+
+#include "io/json_memory.h"
 #include "sim/base/words.h"
 
 #include <errno.h>
@@ -226,7 +228,10 @@ bool io_json_parse(const char *file, const char *text, size_t size, sim_error *e
 			(unsigned)(unsigned char)*foreign);
 
 	const char *stop = json->text;
+	const int failures = io_json_failures();
 	json->root = cJSON_ParseWithOpts(json->text, &stop, true);
+	if (!json->root && io_json_failures() > failures)
+		return fail_at(json, NULL, "out of memory");
 	if (!json->root) {
 		if (!*skip_space(stop))
 			return fail_at(json, stop, "not a JSON text: it ends too early");

@@ -10,7 +10,6 @@
 #include "io/ply_file.h"
 #include "io/stl_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -79,10 +78,9 @@ bool io_read_mesh(io_input *input, sim_mesh *mesh, sim_error *error)
 {
 	memset(mesh, 0, sizeof *mesh);
 	size_t size;
-	char *bytes = io_take_rest(input, &size);
-	if (!bytes) {
-		return sim_fail(error, "cannot be read: %s", strerror(errno));
-	}
+	char *bytes = io_take_rest(input, &size, error);
+	if (!bytes)
+		return false;
 	const bool done = read_bytes(input, bytes, size, mesh, error);
 	free(bytes);
 	if (!done || mesh->triangle_count > 0)

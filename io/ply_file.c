@@ -84,10 +84,11 @@ static bool add_triangle(mesh_reader *r, const int32_t corner[3])
 {
 	if (r->mesh.triangle_count == r->triangle_capacity) {
 		r->triangle_capacity = r->triangle_capacity ? 2 * r->triangle_capacity : 1024;
-		int32_t *larger =
-			r->triangle_capacity > INT32_MAX / 3 ? NULL : realloc(r->mesh.triangles, (size_t)r->triangle_capacity * 12);
+		if (r->triangle_capacity > INT32_MAX / 3)
+			return io_ply_fail(r->ply, "holds more triangles than 32-bit numbers can count");
+		int32_t *larger = realloc(r->mesh.triangles, (size_t)r->triangle_capacity * 12);
 		if (!larger)
-			return io_ply_fail(r->ply, "out of memory, or more triangles than 32-bit numbers can count");
+			return io_ply_fail(r->ply, "out of memory");
 		r->mesh.triangles = larger;
 	}
 	memcpy(r->mesh.triangles + 3 * (int64_t)r->mesh.triangle_count++, corner, 12);

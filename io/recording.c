@@ -5,6 +5,7 @@
 
 #include "io/hdf5_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -143,7 +144,7 @@ static bool open_any(const recording_problem *p, io_recording *recording)
 	if (is_log(p->path))
 		return recording_open_log(p, recording);
 	switch (io_check_seal(p->path)) {
-	case IO_SEAL_UNREAD: return is_missing(p);
+	case IO_SEAL_UNREAD: return errno == ENOMEM ? recording_fail(p->path, p->error, "out of memory") : is_missing(p);
 	case IO_SEAL_FOREIGN: return recording_fail(p->path, p->error, "not an HDF5 file, so not a recording");
 	case IO_SEAL_BROKEN:
 		return recording_fail(p->path, p->error,

@@ -65,7 +65,7 @@ static void *read_all(const recording_problem *p, hid_t file, const recording_co
 	} else if (!io_hdf5_holds(file, set, bytes)) {
 		recording_damaged(p, c->path, "claims more than the file holds");
 	} else if (!(data = malloc((size_t)bytes + 1))) {
-		recording_damaged(p, c->path, "does not fit into memory");
+		sim_fail(p->error, "%s: %s does not fit into memory", p->path, c->path);
 	} else if (H5Dread(set, recording_memory_type(c->type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
 		recording_damaged(p, c->path, "cannot be read");
 		free(data);
@@ -96,8 +96,8 @@ static bool read_block(
 // ---- Attributes and texts ----
 
 /// A string of an open dataset or attribute of fixed length, as new memory. NULL when it is none,
-/// or longer than the file.
-static char *read_text(hid_t file, hid_t object, bool attribute)
+/// or longer than the file. *is_short becomes true where there is no memory for it.
+static char *read_text(hid_t file, hid_t object, bool attribute, bool *is_short)
 {
 	const hid_t type = attribute ? H5Aget_type(object) : H5Dget_type(object);
 	const hid_t space = attribute ? H5Aget_space(object) : H5Dget_space(object);
@@ -107,6 +107,7 @@ static char *read_text(hid_t file, hid_t object, bool attribute)
 		const bool there =
 			attribute ? H5Aget_storage_size(object) == size && size <= 1 << 16 : io_hdf5_holds(file, object, size);
 		text = there ? calloc(1, size + 1) : NULL;
+		*is_short |= there && !text;
 		const hid_t memory = H5Tcopy(type);
 		if (text &&
 			(attribute ? H5Aread(object, memory, text) : H5Dread(object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text)) < 0) {
@@ -120,12 +121,12 @@ static char *read_text(hid_t file, hid_t object, bool attribute)
 	return text;
 }
 
-static char *read_text_attribute(hid_t object, const char *name)
+static char *read_text_attribute(hid_t object, const char *name, bool *is_short)
 {
 	const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
 	if (attribute < 0)
 		return NULL;
-	char *text = read_text(object, attribute, true);
+	char *text = read_text(object, attribute, true, is_short);
 	H5Aclose(attribute);
 	return text;
 }
@@ -149,9 +150,12 @@ static bool read_attribute(hid_t object, const char *name, recording_scalar type
 
 static bool read_format(const recording_problem *p, hid_t file)
 {
-	char *format = read_text_attribute(file, "format");
+	bool is_short = false;
+	char *format = read_text_attribute(file, "format", &is_short);
 	const bool ours = format && !strcmp(format, RECORDING_FORMAT);
 	free(format);
+	if (is_short)
+		return recording_fail(p->path, p->error, "out of memory");
 	if (!ours)
 		return recording_fail(p->path, p->error,
 			"an HDF5 file, but not a recording of carom (attribute \"format\" is not \"" RECORDING_FORMAT "\")");
@@ -168,6 +172,7 @@ static bool read_header(const recording_problem *p, io_recording *recording)
 {
 	const hid_t file = recording->file;
 	double gravity[3];
+	bool is_short = false;
 	if (!read_format(p, file))
 		return false;
 	if (!read_attribute(file, "gravity", RECORDING_FLOAT64, 3, gravity))
@@ -175,12 +180,14 @@ static bool read_header(const recording_problem *p, io_recording *recording)
 	if (!read_attribute(file, "time_step", RECORDING_FLOAT64, 1, &recording->info.time_step))
 		return recording_damaged(p, "attribute \"time_step\"", "is missing");
 	recording->info.gravity = (carom_vec3){ gravity[0], gravity[1], gravity[2] };
-	recording->scene_name = read_text_attribute(file, "name");
+	recording->scene_name = read_text_attribute(file, "name", &is_short);
 	const hid_t scene = H5Dopen2(file, "/scene", H5P_DEFAULT);
 	if (scene >= 0) {
-		recording->scene_text = read_text(file, scene, false);
+		recording->scene_text = read_text(file, scene, false, &is_short);
 		H5Dclose(scene);
 	}
+	if (is_short)
+		return recording_fail(p->path, p->error, "out of memory");
 	if (!recording->scene_name || !recording->scene_text)
 		return recording_damaged(p, recording->scene_name ? "/scene" : "attribute \"name\"", "is missing");
 	recording->info.scene_name = recording->scene_name;
@@ -234,7 +241,7 @@ static bool read_meshes(const recording_problem *p, io_recording *recording)
 	recording->mesh_count = (int32_t)info.nlinks;
 	recording->meshes = calloc((size_t)info.nlinks + 1, sizeof *recording->meshes);
 	if (!recording->meshes)
-		return recording_damaged(p, "/meshes", "does not fit into memory");
+		return sim_fail(p->error, "%s: /meshes does not fit into memory", p->path);
 	for (hsize_t i = 0; i < info.nlinks; i++) {
 		if (!read_mesh(p, recording, i))
 			return false;
@@ -265,7 +272,7 @@ static bool read_bodies(const recording_problem *p, io_recording *recording)
 			recording_unpack(&recording_body_columns[i], data, sizeof *recording->bodies, rows, recording->bodies);
 		free(data);
 		if (!recording->bodies)
-			return recording_damaged(p, "/bodies", "does not fit into memory");
+			return sim_fail(p->error, "%s: /bodies does not fit into memory", p->path);
 	}
 	recording->body_count = (int32_t)rows;
 	for (int32_t i = 0; i < recording->body_count; i++) {

@@ -176,9 +176,9 @@ static bool read_snapshot(io_input *input, io_sphere_set *spheres, sim_error *er
 static bool read_text(io_input *input, const io_sphere_reading *reading, io_sphere_set *spheres, sim_error *error)
 {
 	size_t size;
-	char *text = io_take_rest(input, &size);
+	char *text = io_take_rest(input, &size, error);
 	if (!text)
-		return sim_fail(error, "cannot be read: %s", strerror(errno));
+		return false;
 	const bool is_ply = strncmp(text, "ply", 3) == 0 && (text[3] == '\n' || text[3] == '\r');
 	const bool done = is_ply ? io_read_sphere_ply(text, size, reading, spheres, error)
 							 : io_read_sphere_csv(text, size, reading, spheres, error);

@@ -20,10 +20,10 @@ static char *read_whole(const char *path, size_t *size, sim_error *error)
 		sim_fail_in(error, "%s: ", path);
 		return NULL;
 	}
-	char *bytes = io_take_rest(&input, size);
+	char *bytes = io_take_rest(&input, size, error);
 	io_close_input(&input);
 	if (!bytes)
-		refuse(path, "cannot be read to its end, or memory is short", error);
+		sim_fail_in(error, "%s: ", path);
 	return bytes;
 }
 
@@ -37,15 +37,15 @@ static bool make_room(io_vtk_list *list, int64_t lines)
 }
 
 /// Split the path of a collection into folder and name.
-static bool split_path(const char *path, io_vtk_list *list)
+static bool split_path(const char *path, io_vtk_list *list, sim_error *error)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const size_t length = strlen(name);
 	if (length < 5 || length - 4 >= sizeof list->name || strcmp(name + length - 4, ".pvd") != 0)
-		return false;
+		return refuse(path, "is no collection NAME.pvd", error);
 	snprintf(list->name, sizeof list->name, "%.*s", (int)(length - 4), name);
 	list->folder = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-	return list->folder;
+	return list->folder || refuse(path, "out of memory", error);
 }
 
 /// Take the lines of a collection; false when one that names a file is none of ours.
@@ -70,9 +70,9 @@ bool io_read_pvd(const char *path, io_vtk_list *list, sim_error *error)
 	*list = (io_vtk_list){ 0 };
 	size_t size;
 	int64_t lines = 0;
-	if (!split_path(path, list)) {
+	if (!split_path(path, list, error)) {
 		io_free_vtk_list(list);
-		return refuse(path, "is no collection NAME.pvd", error);
+		return false;
 	}
 	char *text = read_whole(path, &size, error);
 	for (const char *at = text; at && (at = strchr(at, '\n')); at++)

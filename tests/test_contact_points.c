@@ -1,4 +1,5 @@
 /// Contacts of what deforms and of spheres as points, and their files.
+#include "failing_memory.h"
 #include "soft_fixture.h"
 #include "test.h"
 
@@ -7,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static const double NEAR = 1e-12;
@@ -135,5 +137,88 @@ TEST(contact_points, spheres_touch_each_other_and_walls)
 		CHECK_INT(points.data[i].kind, SIM_CONTACT_SPHERE);
 	sim_free_contact_points(&points);
 	sim_destroy_granular(granular);
+	carom_destroy_context(context);
+}
+
+// ---- Memory that is short ----
+
+typedef struct listing {
+	sim_soft *soft;
+	sim_granular *granular;
+	sim_granular_frame now;
+	sim_contact_points points;
+	sim_error error;
+	int64_t wanted; // points
+} listing;
+
+static bool list_again(void *user)
+{
+	listing *l = user;
+	l->error.text[0] = 0;
+	l->points = (sim_contact_points){ 0 };
+	if (l->soft)
+		return sim_soft_list_contacts(l->soft, &l->points);
+	return sim_granular_list_contacts(l->granular, &l->now, &l->points, &l->error);
+}
+
+/// What was listed before memory was short is the caller's to free.
+static void check_listing(bool done, void *user)
+{
+	listing *l = user;
+	CHECK(done ? l->points.count == l->wanted : l->points.count < l->wanted);
+	if (!done && l->granular)
+		CHECK(strstr(l->error.text, "memory"));
+	sim_free_contact_points(&l->points);
+}
+
+static void check_each_allocation(listing *l)
+{
+	REQUIRE(list_again(l));
+	l->wanted = l->points.count;
+	CHECK(l->wanted > 256); // the list grows
+	sim_free_contact_points(&l->points);
+	CHECK(failing_memory_each(1, list_again, check_listing, l) > 1);
+}
+
+TEST(contact_points, any_allocation_may_fail_while_those_of_cloth_are_listed)
+{
+	carom_context *context;
+	sim_error error = { "" };
+	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
+	listing l = {
+		.soft = fixture_start_soft(context,
+			"{ \"time_step\": 0.01, \"deforming\": { \"movers\": [{ \"form\": \"sheet\", \"size\": [3, 3], \"divisions\": [2, 2] }],"
+			"\"list\": [{ \"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [12, 12], \"position\": [0, 0.0012, 0] }] } }")
+	};
+	for (int i = 0; i < 2; i++)
+		REQUIRE(sim_soft_advance(l.soft, NULL, &error));
+	check_each_allocation(&l);
+	sim_destroy_soft(l.soft);
+	carom_destroy_context(context);
+}
+
+TEST(contact_points, any_allocation_may_fail_while_those_of_spheres_are_listed)
+{
+	enum { SIDE = 20, COUNT = SIDE * SIDE };
+	static double centres[3 * COUNT], radii[COUNT];
+	carom_context *context;
+	listing l = { 0 };
+	sim_granular_def def = sim_default_granular_def();
+	carom_context_def one = carom_default_context_def();
+	one.thread_count = 1; // memory fails on this thread alone
+	REQUIRE(carom_create_context(&one, &context) == CAROM_SUCCESS);
+	for (int i = 0; i < COUNT; i++) {
+		const double centre[3] = { 0.1 + 0.04 * (i % SIDE), 0.5, 0.1 + 0.04 * (i / SIDE) };
+		memcpy(centres + 3 * i, centre, sizeof centre);
+		radii[i] = 0.0201;
+	}
+	def.count = COUNT;
+	def.centres = (carom_strided){ centres, 0, CAROM_FLOAT64 };
+	def.radii = (carom_strided){ radii, 0, CAROM_FLOAT64 };
+	l.granular = sim_create_granular(context, &def, &l.error);
+	REQUIRE(l.granular && sim_take_granular_frame(l.granular, &l.now));
+	check_each_allocation(&l);
+	sim_free_granular_frame(&l.now);
+	sim_destroy_granular(l.granular);
 	carom_destroy_context(context);
 }

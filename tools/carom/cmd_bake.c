@@ -149,10 +149,10 @@ static int load_again(const bake_options *o, carom_context *context, bake_facts 
 	size_t size;
 	if (!io_open_input(&input, o->output, &error))
 		return report_error(o->output, "%s", error.text);
-	char *bytes = io_take_rest(&input, &size);
+	char *bytes = io_take_rest(&input, &size, &error);
 	io_close_input(&input);
 	if (!bytes)
-		return report_error(o->output, "cannot be read again, or memory has run out");
+		return report_error(o->output, "%s", error.text);
 	const char *text;
 	const double begin = sim_now_ms();
 	const carom_result result = io_load_baked(context, bytes, size, &mesh, &text);

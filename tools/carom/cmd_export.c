@@ -6,6 +6,7 @@
 #include "report.h"
 
 #include "io/input_file.h"
+#include "io/json_memory.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -60,17 +61,21 @@ static bool is_there(const char *folder, const char *name, char path[IO_PATH_MAX
 	return length < IO_PATH_MAX && access(path, F_OK) == 0;
 }
 
-/// The text of a file in a folder; NULL when there is none, or it cannot be read.
-static char *read_text(const char *folder, const char *name)
+/// The text of a file in a folder; it stays NULL when there is none. EXIT_DONE, or EXIT_FAILED
+/// after a message.
+static int read_text(const char *folder, const char *name, char **text)
 {
 	char path[IO_PATH_MAX];
 	io_input input;
+	sim_error error;
 	size_t size;
-	if (!is_there(folder, name, path) || !io_open_input(&input, path, NULL))
-		return NULL;
-	char *text = io_take_rest(&input, &size);
+	if (!is_there(folder, name, path))
+		return EXIT_DONE;
+	if (!io_open_input(&input, path, &error))
+		return report_error(path, "%s", error.text);
+	*text = io_take_rest(&input, &size, &error);
 	io_close_input(&input);
-	return text;
+	return *text ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
 void export_note(export_source *source, const char *format, ...)
@@ -81,30 +86,35 @@ void export_note(export_source *source, const char *format, ...)
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
 	report_warning(source->path, "%s", text);
-	cJSON_AddItemToArray(source->notes, cJSON_CreateString(text));
+	report_add(source->notes, NULL, cJSON_CreateString(text));
 }
 
 /// The table and the summary beside what is exported. A run that goes on or was cut off has its
 /// table under another name.
-static void read_texts(export_source *source, const char *folder)
+static int read_texts(export_source *source, const char *folder)
 {
-	source->stats = read_text(folder, "stats.csv");
-	if (!source->stats)
-		source->stats = read_text(folder, "stats.csv.part");
-	char *summary = read_text(folder, "summary.json");
+	char *summary = NULL;
+	int status = read_text(folder, "stats.csv", &source->stats);
+	if (status == EXIT_DONE && !source->stats)
+		status = read_text(folder, "stats.csv.part", &source->stats);
+	if (status == EXIT_DONE)
+		status = read_text(folder, "summary.json", &summary);
+	const int failures = io_json_failures();
 	source->summary = summary ? cJSON_Parse(summary) : NULL;
-	if (summary && !source->summary)
+	if (io_json_failures() > failures)
+		status = report_error(NULL, "out of memory");
+	else if (summary && !source->summary)
 		export_note(source, "The summary.json beside it is damaged, and left out.");
 	free(summary);
+	return status;
 }
 
 static int open_folder(export_source *source, const char *folder)
 {
 	char path[IO_PATH_MAX];
-	int status = EXIT_DONE;
-	read_texts(source, folder);
+	int status = read_texts(source, folder);
 	const cJSON *section = cJSON_GetObjectItem(source->summary, "deforming");
-	if (is_there(folder, "recording.h5", path) || is_there(folder, "recording.h5.part", path))
+	if (status == EXIT_DONE && (is_there(folder, "recording.h5", path) || is_there(folder, "recording.h5.part", path)))
 		status = export_open_bodies(source, path);
 	const bool ply = is_there(folder, "frames/frame_000000.ply", path);
 	if (status == EXIT_DONE && (ply || is_there(folder, "frames/frame_000000.obj", path))) {
@@ -126,7 +136,8 @@ static int open_file(export_source *source, const char *path)
 	snprintf(folder, sizeof folder, "%s", path);
 	char *slash = strrchr(folder, '/');
 	snprintf(slash ? slash : folder, 2, "%s", slash ? "" : ".");
-	read_texts(source, folder[0] ? folder : "/");
+	if (read_texts(source, folder[0] ? folder : "/") != EXIT_DONE)
+		return EXIT_FAILED;
 	return io_has_extension(path, ".pvd") ? export_open_spheres(source, path) : export_open_bodies(source, path);
 }
 
@@ -186,10 +197,10 @@ static int read_module(export_source *source, const char *given_path, bool quiet
 	if (!io_open_input(&input, path, &error))
 		return report_error(path, "%s", error.text);
 	export_bodies *b = source->bodies;
-	b->module = io_take_rest(&input, &b->module_size);
+	b->module = io_take_rest(&input, &b->module_size, &error);
 	io_close_input(&input);
 	if (!b->module)
-		return report_error(path, "cannot be read to its end, or memory is short");
+		return report_error(path, "%s", error.text);
 	return b->module_size > sizeof magic && !memcmp(b->module, magic, sizeof magic)
 		? EXIT_DONE
 		: report_error(path, "is no module of WebAssembly");

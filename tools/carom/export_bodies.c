@@ -87,7 +87,7 @@ int export_open_bodies(export_source *source, const char *path)
 	if (note) { // playback_open has said it on stderr
 		char text[400];
 		snprintf(text, sizeof text, "Of the recording: %s.", note);
-		cJSON_AddItemToArray(source->notes, cJSON_CreateString(text));
+		report_add(source->notes, NULL, cJSON_CreateString(text));
 	}
 	b->track =
 		(export_track){ .name = "poses", .frames = io_recording_frame_count(b->play.recording), .stride = PAGE_POSE_NUMBERS };
@@ -316,7 +316,7 @@ void export_describe_bodies(const export_bodies *b, cJSON *head, cJSON *track)
 	cJSON_AddNumberToObject(track, "turn_quantum", PAGE_TURN_QUANTUM);
 	cJSON *meshes = cJSON_AddArrayToObject(head, "meshes");
 	for (int32_t i = 0; i < io_recording_mesh_count(recording); i++)
-		cJSON_AddItemToArray(meshes, cJSON_CreateString(io_recording_get_mesh(recording, i)->name));
+		report_add(meshes, NULL, cJSON_CreateString(io_recording_get_mesh(recording, i)->name));
 	if (b->module)
 		describe_detection(b, head);
 	if (b->contact_first)

@@ -63,11 +63,11 @@ static int add_numbers(
 		most[i % columns] = fmaxf(most[i % columns], value);
 	}
 	if (ranged) {
-		cJSON_AddItemToObject(accessor, "min", cJSON_CreateFloatArray(least, columns));
-		cJSON_AddItemToObject(accessor, "max", cJSON_CreateFloatArray(most, columns));
+		report_add(accessor, "min", cJSON_CreateFloatArray(least, columns));
+		report_add(accessor, "max", cJSON_CreateFloatArray(most, columns));
 	}
-	cJSON_AddItemToArray(g->views, view);
-	cJSON_AddItemToArray(g->accessors, accessor);
+	report_add(g->views, NULL, view);
+	report_add(g->accessors, NULL, accessor);
 	return cJSON_GetArraySize(g->accessors) - 1;
 }
 
@@ -80,9 +80,9 @@ static void add_channel(gltf *g, int node, const char *path, int times, int valu
 	cJSON_AddNumberToObject(channel, "sampler", cJSON_GetArraySize(g->samplers));
 	cJSON_AddNumberToObject(target, "node", node);
 	cJSON_AddStringToObject(target, "path", path);
-	cJSON_AddItemToObject(channel, "target", target);
-	cJSON_AddItemToArray(g->samplers, sampler);
-	cJSON_AddItemToArray(g->channels, channel);
+	report_add(channel, "target", target);
+	report_add(g->samplers, NULL, sampler);
+	report_add(g->channels, NULL, channel);
 }
 
 // ---- Nodes ----
@@ -93,7 +93,7 @@ static cJSON *add_node(gltf *g, const char *kind, int32_t number)
 	cJSON *node = cJSON_CreateObject();
 	snprintf(name, sizeof name, "%s %d", kind, (int)number);
 	cJSON_AddStringToObject(node, "name", name);
-	cJSON_AddItemToArray(g->nodes, node);
+	report_add(g->nodes, NULL, node);
 	return node;
 }
 
@@ -101,8 +101,8 @@ static void set_pose(cJSON *node, const carom_pose *pose)
 {
 	const double place[3] = { pose->position.x, pose->position.y, pose->position.z };
 	const double turn[4] = { pose->orientation.x, pose->orientation.y, pose->orientation.z, pose->orientation.w };
-	cJSON_AddItemToObject(node, "translation", cJSON_CreateDoubleArray(place, 3));
-	cJSON_AddItemToObject(node, "rotation", cJSON_CreateDoubleArray(turn, 4));
+	report_add(node, "translation", cJSON_CreateDoubleArray(place, 3));
+	report_add(node, "rotation", cJSON_CreateDoubleArray(turn, 4));
 }
 
 /// A mesh of one surface; returns its number. targets: places of morph targets, which it takes.
@@ -114,9 +114,9 @@ static int add_mesh(gltf *g, int places, int corners, int material, cJSON *targe
 	cJSON_AddNumberToObject(surface, "indices", corners);
 	cJSON_AddNumberToObject(surface, "material", material);
 	if (targets)
-		cJSON_AddItemToObject(surface, "targets", targets);
-	cJSON_AddItemToArray(surfaces, surface);
-	cJSON_AddItemToArray(g->meshes, mesh);
+		report_add(surface, "targets", targets);
+	report_add(surfaces, NULL, surface);
+	report_add(g->meshes, NULL, mesh);
 	return cJSON_GetArraySize(g->meshes) - 1;
 }
 
@@ -127,11 +127,11 @@ static void add_materials(gltf *g)
 	for (int i = 0; i < 7; i++) {
 		cJSON *material = cJSON_CreateObject(), *look = cJSON_AddObjectToObject(material, "pbrMetallicRoughness");
 		const double colour[4] = { model_colour(i)[0], model_colour(i)[1], model_colour(i)[2], 1 };
-		cJSON_AddItemToObject(look, "baseColorFactor", cJSON_CreateDoubleArray(colour, 4));
+		report_add(look, "baseColorFactor", cJSON_CreateDoubleArray(colour, 4));
 		cJSON_AddNumberToObject(look, "metallicFactor", 0);
 		cJSON_AddNumberToObject(look, "roughnessFactor", 0.7);
 		cJSON_AddBoolToObject(material, "doubleSided", true);
-		cJSON_AddItemToArray(materials, material);
+		report_add(materials, NULL, material);
 	}
 }
 
@@ -180,7 +180,7 @@ static void add_parts(gltf *g, cJSON *children)
 		cJSON *node = add_node(g, "part", i);
 		cJSON_AddNumberToObject(node, "mesh", add_mesh(g, arrays[part->shape][0], arrays[part->shape][1], part->body % 7, NULL));
 		set_pose(node, &part->place);
-		cJSON_AddItemToArray(cJSON_GetArrayItem(children, part->body), cJSON_CreateNumber(cJSON_GetArraySize(g->nodes) - 1));
+		report_add(cJSON_GetArrayItem(children, part->body), NULL, cJSON_CreateNumber(cJSON_GetArraySize(g->nodes) - 1));
 	}
 	free(arrays);
 }
@@ -202,8 +202,8 @@ static void add_bodies(gltf *g, cJSON *top)
 	for (int32_t i = 0; i < m->body_count; i++) {
 		const int64_t first = model_first_frame(m, i);
 		cJSON *node = add_node(g, "body", i);
-		cJSON_AddItemToArray(children, cJSON_CreateArray());
-		cJSON_AddItemToArray(top, cJSON_CreateNumber(first_node + i));
+		report_add(children, NULL, cJSON_CreateArray());
+		report_add(top, NULL, cJSON_CreateNumber(first_node + i));
 		if (first == m->frame_count)
 			continue; // never there
 		set_pose(node, model_pose(m, first, i));
@@ -214,7 +214,7 @@ static void add_bodies(gltf *g, cJSON *top)
 	for (int32_t i = m->body_count - 1; i >= 0; i--) {
 		cJSON *list = cJSON_DetachItemFromArray(children, i);
 		if (model_first_frame(m, i) < m->frame_count)
-			cJSON_AddItemToObject(cJSON_GetArrayItem(g->nodes, first_node + i), "children", list);
+			report_add(cJSON_GetArrayItem(g->nodes, first_node + i), "children", list);
 		else
 			cJSON_Delete(list);
 	}
@@ -251,10 +251,10 @@ static int add_deforming(gltf *g, cJSON *top)
 		cJSON *target = cJSON_CreateObject();
 		cJSON_AddNumberToObject(
 			target, "POSITION", add_numbers(g, mesh.vertices, mesh.vertex_count, "VEC3", 3, FLOATS, VERTICES, true));
-		cJSON_AddItemToArray(list, target);
+		report_add(list, NULL, target);
 		sim_mesh_free(&mesh);
 	}
-	cJSON_AddItemToArray(top, cJSON_CreateNumber(cJSON_GetArraySize(g->nodes)));
+	report_add(top, NULL, cJSON_CreateNumber(cJSON_GetArraySize(g->nodes)));
 	cJSON *node = add_node(g, "deforming", 0);
 	cJSON_AddNumberToObject(node, "mesh", add_mesh(g, places, corners, 1, list));
 	float *times = malloc((size_t)frames * sizeof *times), *weights = calloc((size_t)(frames * targets) + 1, sizeof *weights);
@@ -291,11 +291,11 @@ static void add_scene(gltf *g, cJSON *top)
 	const int number = cJSON_GetArraySize(g->nodes);
 	cJSON *node = cJSON_CreateObject();
 	cJSON_AddStringToObject(node, "name", "run");
-	cJSON_AddItemToObject(node, "rotation", cJSON_CreateDoubleArray(turn, 4));
-	cJSON_AddItemToObject(node, "children", top);
-	cJSON_AddItemToArray(g->nodes, node);
-	cJSON_AddItemToObject(scene, "nodes", cJSON_CreateIntArray(&number, 1));
-	cJSON_AddItemToArray(scenes, scene);
+	report_add(node, "rotation", cJSON_CreateDoubleArray(turn, 4));
+	report_add(node, "children", top);
+	report_add(g->nodes, NULL, node);
+	report_add(scene, "nodes", cJSON_CreateIntArray(&number, 1));
+	report_add(scenes, NULL, scene);
 	cJSON_AddNumberToObject(g->root, "scene", 0);
 }
 
@@ -328,7 +328,6 @@ static char *print_json(gltf *g, bool binary)
 {
 	cJSON *buffers = cJSON_AddArrayToObject(g->root, "buffers"), *buffer = cJSON_CreateObject();
 	cJSON_AddNumberToObject(buffer, "byteLength", (double)g->size);
-	cJSON_AddItemToArray(buffers, buffer);
 	if (!binary) {
 		static const char head[] = "data:application/octet-stream;base64,";
 		size_t length;
@@ -344,7 +343,8 @@ static char *print_json(gltf *g, bool binary)
 		free(uri);
 		free(coded);
 	}
-	return g->failed ? NULL : cJSON_PrintUnformatted(g->root);
+	report_add(buffers, NULL, buffer);
+	return g->failed ? NULL : report_json_text(g->root, true);
 }
 
 static int write_file(gltf *g, const char *path)
@@ -369,28 +369,38 @@ static int write_file(gltf *g, const char *path)
 	return io_output_commit(&file, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
+/// All bodies and what deforms, as far as there is memory.
+static int fill(gltf *g, cJSON *top)
+{
+	int status = EXIT_DONE;
+	add_materials(g);
+	if (g->m->source->bodies)
+		add_bodies(g, top);
+	if (g->m->source->deforming)
+		status = add_deforming(g, top);
+	add_scene(g, top);
+	return status;
+}
+
 int export_write_gltf(const model *m, const char *path)
 {
 	gltf g = { .m = m, .root = cJSON_CreateObject() };
-	cJSON *asset = cJSON_AddObjectToObject(g.root, "asset"), *top = cJSON_CreateArray();
+	cJSON *asset = cJSON_AddObjectToObject(g.root, "asset"), *top = cJSON_CreateArray(), *animation = cJSON_CreateObject();
 	cJSON_AddStringToObject(asset, "version", "2.0");
 	cJSON_AddStringToObject(asset, "generator", "carom export");
 	g.nodes = cJSON_AddArrayToObject(g.root, "nodes");
 	g.meshes = cJSON_AddArrayToObject(g.root, "meshes");
 	g.accessors = cJSON_AddArrayToObject(g.root, "accessors");
 	g.views = cJSON_AddArrayToObject(g.root, "bufferViews");
-	cJSON *animation = cJSON_CreateObject();
 	g.samplers = cJSON_AddArrayToObject(animation, "samplers");
 	g.channels = cJSON_AddArrayToObject(animation, "channels");
-	add_materials(&g);
-	int status = EXIT_DONE;
-	if (m->source->bodies)
-		add_bodies(&g, top);
-	if (m->source->deforming)
-		status = add_deforming(&g, top);
-	add_scene(&g, top);
+	const bool room = top && g.nodes && g.meshes && g.accessors && g.views && g.samplers && g.channels;
+	// fill puts top into the scene
+	int status = room ? fill(&g, top) : report_error(NULL, "out of memory");
+	if (!room)
+		cJSON_Delete(top);
 	if (cJSON_GetArraySize(g.channels) > 0)
-		cJSON_AddItemToArray(cJSON_AddArrayToObject(g.root, "animations"), animation);
+		report_add(cJSON_AddArrayToObject(g.root, "animations"), NULL, animation);
 	else
 		cJSON_Delete(animation);
 	if (status == EXIT_DONE)

@@ -174,7 +174,7 @@ static void describe_gravity(const job *j, cJSON *head)
 		const carom_vec3 g = io_recording_get_info(s->bodies->play.recording)->gravity;
 		report_add_vector(head, "gravity", (const double[3]){ g.x, g.y, g.z });
 	} else if (given) {
-		cJSON_AddItemToObject(head, "gravity", cJSON_Duplicate(given, true));
+		report_add(head, "gravity", cJSON_Duplicate(given, true));
 	}
 }
 
@@ -212,12 +212,12 @@ static cJSON *describe_source(const job *j)
 {
 	const export_source *s = j->source;
 	cJSON *head = page_start_head(title_of(j));
-	cJSON_AddItemToObject(head, "notes", cJSON_Duplicate(s->notes, true));
+	report_add(head, "notes", cJSON_Duplicate(s->notes, true));
 	describe_gravity(j, head);
 	const cJSON *lower = find_numbers(s->summary, "box_lower"), *upper = find_numbers(s->summary, "box_upper");
 	if (s->spheres && lower && upper) {
-		cJSON_AddItemToObject(head, "box_lower", cJSON_Duplicate(lower, true));
-		cJSON_AddItemToObject(head, "box_upper", cJSON_Duplicate(upper, true));
+		report_add(head, "box_lower", cJSON_Duplicate(lower, true));
+		report_add(head, "box_upper", cJSON_Duplicate(upper, true));
 	}
 	cJSON *bounds = cJSON_AddObjectToObject(head, "bounds");
 	report_add_vector(bounds, "lower", j->lower);
@@ -241,9 +241,9 @@ static char *write_head(job *j)
 	cJSON *head = describe_source(j);
 	if (j->source_count > 1) {
 		turn_to(j, 1);
-		cJSON_AddItemToObject(head, "second", describe_source(j));
+		report_add(head, "second", describe_source(j));
 	}
-	char *text = cJSON_PrintUnformatted(head);
+	char *text = report_json_text(head, true);
 	cJSON_Delete(head);
 	return text;
 }

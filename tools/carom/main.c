@@ -3,6 +3,8 @@
 #include "manual.h"
 #include "options.h"
 #include "report.h"
+
+#include "io/json_memory.h"
 #include "sim/base/words.h"
 
 #include <signal.h>
@@ -83,6 +85,7 @@ static int unknown_command(const char *word)
 
 int main(int argc, char **argv)
 {
+	io_json_failures(); // counts from now on
 	// a file that would get too large is a write that fails, with a message
 	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2)

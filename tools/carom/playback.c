@@ -12,13 +12,17 @@
 
 /// The scene that the recording was made from gives camera and detection settings; a recording does
 /// without.
-static void read_scene(playback *play)
+static int read_scene(playback *play)
 {
 	const io_recording_info *info = io_recording_get_info(play->recording);
 	sim_error error;
-	if (info->scene_text[0] &&
-		!scene_parse_recorded(info->scene_name, info->scene_text, strlen(info->scene_text), &play->scene, &error))
-		report_warning(play->path, "its scene cannot be read (%s); its camera and detection settings are not used", error.text);
+	if (!info->scene_text[0] ||
+		scene_parse_recorded(info->scene_name, info->scene_text, strlen(info->scene_text), &play->scene, &error))
+		return EXIT_DONE;
+	if (strstr(error.text, "out of memory"))
+		return report_error(play->path, "%s", error.text);
+	report_warning(play->path, "its scene cannot be read (%s); its camera and detection settings are not used", error.text);
+	return EXIT_DONE;
 }
 
 static int create_meshes(playback *play, bool smooth)
@@ -63,8 +67,7 @@ int playback_open(playback *play, const char *path, int64_t threads, bool smooth
 	play->context = report_create_context(threads, CAROM_SIMD_AUTO);
 	if (!play->context)
 		return EXIT_FAILED;
-	read_scene(play);
-	return create_meshes(play, smooth);
+	return read_scene(play) == EXIT_DONE ? create_meshes(play, smooth) : EXIT_FAILED;
 }
 
 void playback_close(playback *play)

@@ -3,6 +3,8 @@
 
 #include "options.h"
 
+#include "io/json_memory.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -80,16 +82,36 @@ static void drop_signs_of_zeros(cJSON *item)
 	}
 }
 
+char *report_json_text(const cJSON *object, bool in_one_line)
+{
+	static int told; // failures
+	char *text = NULL;
+	if (object)
+		text = in_one_line ? cJSON_PrintUnformatted(object) : cJSON_Print(object);
+	const int failures = io_json_failures();
+	if (text && failures == told)
+		return text;
+	told = failures;
+	free(text);
+	return NULL;
+}
+
 int report_json(cJSON *object)
 {
 	drop_signs_of_zeros(object);
-	char *text = object ? cJSON_Print(object) : NULL;
+	char *text = report_json_text(object, false);
 	cJSON_Delete(object);
 	if (!text)
 		return report_error(NULL, "out of memory");
 	puts(text);
 	free(text);
 	return report_end_of_text();
+}
+
+void report_add(cJSON *to, const char *name, cJSON *item)
+{
+	if (!(name ? cJSON_AddItemToObject(to, name, item) : cJSON_AddItemToArray(to, item)))
+		cJSON_Delete(item);
 }
 
 void report_add_hash(cJSON *object, const char *name, uint64_t hash)
@@ -101,7 +123,7 @@ void report_add_hash(cJSON *object, const char *name, uint64_t hash)
 
 void report_add_vector(cJSON *object, const char *name, const double v[3])
 {
-	cJSON_AddItemToObject(object, name, cJSON_CreateDoubleArray(v, 3));
+	report_add(object, name, cJSON_CreateDoubleArray(v, 3));
 }
 
 int report_make_folder(const char *path)

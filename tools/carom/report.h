@@ -21,6 +21,11 @@ void report_warning(const char *file, const char *format, ...) __attribute__((fo
 /// set; the library's warnings go to stderr as ours. NULL after an error message.
 carom_context *report_create_context(int64_t threads, int simd);
 
+/// The object as text, to be freed; in one line where people will not read it. NULL when memory is
+/// short, or was for a part of some object since the last text: cJSON_Add... do not tell. object
+/// may be NULL then.
+char *report_json_text(const cJSON *object, bool in_one_line);
+
 /// Print the object on stdout with a line end, and delete it. Returns EXIT_DONE, or EXIT_FAILED
 /// with a message when stdout cannot take it. An object that is NULL (out of memory while it was
 /// made) is a failure too.
@@ -29,6 +34,9 @@ int report_json(cJSON *object);
 /// Flush stdout after text output. Returns EXIT_DONE, or EXIT_FAILED with a message when something
 /// got lost.
 int report_end_of_text(void);
+
+/// Add an item to an object under a name, or to an array (name NULL); delete it where that fails.
+void report_add(cJSON *to, const char *name, cJSON *item);
 
 /// Add a hash as 16 hexadecimal digits: JSON numbers do not hold 64 bits.
 void report_add_hash(cJSON *object, const char *name, uint64_t hash);

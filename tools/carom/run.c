@@ -77,7 +77,7 @@ static int write_summary(const run_options *options, cJSON *json)
 {
 	char path[IO_PATH_MAX];
 	io_output_file file;
-	char *text = json ? cJSON_Print(json) : NULL;
+	char *text = report_json_text(json, false);
 	cJSON_Delete(json);
 	if (!text)
 		return report_error(NULL, "out of memory");

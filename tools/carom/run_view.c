@@ -256,7 +256,7 @@ static char *write_head(const run_view *view, const run *r, const char *columns)
 		describe_soft(view, r, head, tracks);
 	if (r->parts.granular)
 		describe_spheres(view, r, head, tracks);
-	char *text = cJSON_PrintUnformatted(head);
+	char *text = report_json_text(head, true);
 	cJSON_Delete(head);
 	return text;
 }
@@ -487,7 +487,7 @@ static char *take_frame(const run_view *view, const run *r, const char *row, siz
 	if (f.bytes && f.blocks)
 		put_parts(&f, view, r);
 	const bool whole = f.bytes && fclose(f.bytes) == 0 && f.blocks && !f.short_of_memory;
-	char *text = whole ? cJSON_PrintUnformatted(json) : NULL;
+	char *text = whole ? report_json_text(json, true) : NULL;
 	if (text)
 		bytes = join(text, blocks, block_size, size);
 	cJSON_Delete(json);

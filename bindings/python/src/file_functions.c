@@ -57,9 +57,11 @@ static PyObject *describe(cp_state *state, const sim_mesh *mesh)
 /// A failure of io/ with the path before it: OSError where the system said no, else InvalidMesh.
 static PyObject *raise_file(cp_state *state, const char *path, const sim_error *error)
 {
+	static const char short_of_memory[] = "out of memory"; // behind a line, perhaps
 	char text[SIM_ERROR_SIZE + 8];
+	const size_t length = strlen(error->text), end = sizeof short_of_memory - 1;
 	snprintf(text, sizeof text, "%s: %s", path, error->text);
-	if (strcmp(error->text, "out of memory") == 0)
+	if (length >= end && strcmp(error->text + length - end, short_of_memory) == 0)
 		return PyErr_NoMemory();
 	if (strncmp(error->text, "cannot be ", 10) == 0 || strncmp(error->text, "cannot write", 12) == 0) {
 		PyErr_SetString(PyExc_OSError, text);
