@@ -14,8 +14,9 @@ fail() {
 
 same_names=()
 [[ $hidden == ON ]] && same_names=(-DCMAKE_C_FLAGS=-DSAME_NAMES)
-# Without optimisation and wide kernels, on which nothing here depends.
+# Without optimisation, wide kernels, words for debuggers and devices, on which nothing here depends.
 "$cmake" -G "$4" -S "$3/tests/parent" -B "$work/build" -DCAROM_SOURCE="$3" -DCMAKE_C_COMPILER="$2" -DCMAKE_BUILD_TYPE=Debug -DCAROM_SCALAR=ON \
+	-DCMAKE_C_FLAGS_DEBUG= -DCAROM_VULKAN=OFF \
 	"${same_names[@]}" >"$work/configure.log" 2>&1 || fail "$(<"$work/configure.log")"
 cache=$work/build/CMakeCache.txt
 grep '^CAROM_EMBREE:' "$cache" || fail "CAROM_EMBREE is not in the cache: does the test look at the right one?"
