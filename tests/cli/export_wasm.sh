@@ -19,7 +19,7 @@ node "$CAROM_SOURCE/tests/wasm/layouts.mjs" "$package" "$CAROM_SOURCE"
 expect 0 out '.' replay convex/recording.h5 --record convex_calls.rec
 node "$CAROM_SOURCE/tests/wasm/world.mjs" "$package" "$work" convex_calls.rec
 while read -r name hash; do expect 0 out "with the recorded results, hash $hash" replay "$name.rec"; done < hashes.txt
-same "recordings replayed" "$(wc -l < hashes.txt)" 3
+same "recordings replayed" "$(wc -l < hashes.txt)" 5
 
 expect 1 err 'bodies.json: is no module of WebAssembly' export bodies --module bodies.json -o page.html
 expect 1 err 'nowhere.wasm' export bodies --module nowhere.wasm -o page.html

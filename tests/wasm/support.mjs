@@ -39,6 +39,20 @@ export function sheet(n, z) {
 	return { vertices, triangles };
 }
 
+/** A closed ring whose tube is lumpy, of around by across vertices: [vertices, triangles]. */
+export function lumpyRing(around, across) {
+	const vertices = [], triangles = [];
+	for (let i = 0; i < around; i++) {
+		for (let j = 0; j < across; j++) {
+			const a = 2 * Math.PI * i / around, b = 2 * Math.PI * j / across, r = 0.3 * (1 + 0.2 * Math.sin(5 * a) * Math.cos(3 * b)), out = 1 + r * Math.cos(b);
+			const next = (i + 1) % around * across, right = (j + 1) % across;
+			vertices.push(out * Math.cos(a), out * Math.sin(a), r * Math.sin(b));
+			triangles.push(i * across + j, next + j, next + right, i * across + j, next + right, i * across + right);
+		}
+	}
+	return [vertices, triangles];
+}
+
 /** Numbers from 0 to 1, the same in each run. */
 export function randomNumbers(seed = 1) {
 	return () => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 4294967296;

@@ -3,11 +3,16 @@
 // the command has made.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { close, corners, load, randomNumbers, sheet, sides } from './support.mjs';
+import { close, corners, load, lumpyRing, randomNumbers, sheet, sides } from './support.mjs';
 
 const [folder, output, ...recordings] = process.argv.slice(2);
 const { carom, loadCarom, refuses } = await load(folder);
-const start = carom.memoryInUse, cube = carom.createMesh(corners, sides), hashes = [];
+const start = carom.memoryInUse, made = [], make = carom.make.bind(carom);
+carom.make = (...given) => { // every object is destroyed in the end
+	made.push(make(...given));
+	return made[made.length - 1];
+};
+const cube = carom.createMesh(corners, sides), hashes = [];
 const at = (x, y, z) => [x, y, z, 0, 0, 0, 1];
 const moved = (places, z) => Array.from(places, (c, i) => i % 3 === 2 ? c + z : c);
 
@@ -279,6 +284,23 @@ function record(name, scene_, steps, seed) {
 }
 const recording = record('deforming', makeScene(), 12, 7);
 record('filtered', makeScene({ pairFilter: (a, b) => a[0] + b[0] !== 7, contactFilter: (contact) => contact.depth > 0.01, speculativeDistance: 0.02, sweep: { minSeparation: 1e-3 } }), 8, 8);
+// Meshes upon meshes, with and without memory of earlier steps.
+for (const temporal of ['none', 'predictive']) {
+	const heap = carom.createWorld({ temporal }), lumpy = carom.createMesh(...lumpyRing(30, 15)), numbers = randomNumbers(3), ids = [], pieces = [];
+	for (let i = 0; i < 40; i++) {
+		const turn = [numbers() - 0.5, numbers() - 0.5, numbers() - 0.5, numbers() - 0.5], length = Math.sqrt(turn.reduce((sum, c) => sum + c * c, 0));
+		ids.push(heap.addBody({ shape: { type: 'mesh', mesh: lumpy }, pose: [3 * numbers(), 3 * numbers(), 3 * numbers(), ...turn.map((c) => c / length)] }));
+	}
+	heap.record((piece) => { pieces.push(piece); });
+	for (let i = 0; i < 3; i++) {
+		heap.step();
+		heap.setPoses(ids, heap.getPoses(ids).map((c, k) => k % 7 < 3 ? c + 0.02 * numbers() : c));
+	}
+	heap.record(null);
+	assert.ok(heap.contacts.length > 100 && heap.stats.pairsCompleted > 10);
+	writeFileSync(`${output}/heap_${temporal}.rec`, Buffer.concat(pieces));
+	hashes.push(`heap_${temporal} ${heap.hash}`);
+}
 refuses(() => back.world.record(3), /record: write is 3; it must be a function/);
 for (const [wrong, steps] of [[recording.subarray(0, recording.length - 3), 12], [Buffer.from('nothing'), 0], [recording.map((byte, i) => i === recording.length - 100 ? byte ^ 1 : byte), 11]])
 	assert.throws(() => carom.replay(wrong), (e) => e.code === 'invalid recording' && e.reached.steps === steps);
@@ -314,7 +336,9 @@ for (const path of recordings) {
 	hashes.push(`${path.replace(/.*\//, '').replace('.rec', '')} ${hash}`);
 }
 
-// Nothing is left over; a world of another module does not know this one's memory.
+// Nothing is left over. Another module has other memory.
+made.forEach((object) => object.destroy());
+assert.equal(carom.memoryInUse, start, 'memory is left over');
 assert.notEqual((await loadCarom()).exports.memory, carom.exports.memory);
 console.log(hashes.join('\n'));
 writeFileSync(`${output}/hashes.txt`, hashes.map((line) => `${line}\n`).join(''));
