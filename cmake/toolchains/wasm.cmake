@@ -1,7 +1,9 @@
 # WebAssembly (32 bits, WASI), by clang and Debian's wasi-libc; programs run under Node. Scalar kernels, one thread.
 set(CMAKE_SYSTEM_NAME Generic) # CMake 3.25 knows no WASI
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
-set(CMAKE_C_COMPILER clang)
+# clang 16 where it is installed: only from it on are vectors written by hand right (src/math/simd.h).
+find_program(CAROM_WASM_CLANG NAMES clang-16 clang)
+set(CMAKE_C_COMPILER "${CAROM_WASM_CLANG}")
 set(CMAKE_C_COMPILER_TARGET wasm32-wasi)
 set(CMAKE_AR llvm-ar)
 set(CMAKE_RANLIB llvm-ranlib)

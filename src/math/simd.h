@@ -26,6 +26,11 @@
 /// cr_cast -> cr_cast_avx2: the name of a kernel for the instruction set being compiled.
 #define CR_ISA_NAME(name) CR_SIMD_PASTE(CR_SIMD_PASTE(name, _), CR_ISA)
 
+// clang 14 makes wrong code of pair_kernels.c with these vectors (docs/measured/browser.md).
+#if defined(__wasm_simd128__) && __clang_major__ >= 16
+#define CR_WASM_VECTORS
+#endif
+
 #if CR_ISA_ID == CR_ISA_ID_avx2 || CR_ISA_ID == CR_ISA_ID_avx512
 #include <immintrin.h>
 
@@ -342,6 +347,85 @@ static inline i8 i8_shift_left(i8 a, int bits)
 static inline i8 i8_select(m8 m, i8 a, i8 b) { return (i8){ vbslq_s32(m.l, a.l, b.l), vbslq_s32(m.h, a.h, b.h) }; }
 static inline m8 i8_lt(i8 a, i8 b) { return (m8){ vcltq_s32(a.l, b.l), vcltq_s32(a.h, b.h) }; }
 
+#elif defined(CR_WASM_VECTORS)
+// The vectors of WebAssembly stand in for the scalar form: a module that has them runs nowhere
+// without them, so there is nothing to choose.
+#include <wasm_simd128.h>
+
+typedef struct f8 {
+	v128_t l, h;
+} f8;
+typedef f8 m8;
+
+#define CR_F8_BOTH(a, call) ((f8){ call((a).l), call((a).h) })
+#define CR_F8_PAIR(a, b, call) ((f8){ call((a).l, (b).l), call((a).h, (b).h) })
+
+static inline f8 f8_load(const float *p) { return (f8){ wasm_v128_load(p), wasm_v128_load(p + 4) }; }
+static inline void f8_store(float *p, f8 a)
+{
+	wasm_v128_store(p, a.l);
+	wasm_v128_store(p + 4, a.h);
+}
+static inline f8 f8_set1(float a) { return (f8){ wasm_f32x4_splat(a), wasm_f32x4_splat(a) }; }
+static inline f8 f8_add(f8 a, f8 b) { return CR_F8_PAIR(a, b, wasm_f32x4_add); }
+static inline f8 f8_sub(f8 a, f8 b) { return CR_F8_PAIR(a, b, wasm_f32x4_sub); }
+static inline f8 f8_mul(f8 a, f8 b) { return CR_F8_PAIR(a, b, wasm_f32x4_mul); }
+static inline f8 f8_div(f8 a, f8 b) { return CR_F8_PAIR(a, b, wasm_f32x4_div); }
+// pmin(x, y) is y < x ? y : x, and pmax(x, y) is x < y ? y : x.
+static inline f8 f8_min(f8 a, f8 b) { return CR_F8_PAIR(b, a, wasm_f32x4_pmin); }
+static inline f8 f8_max(f8 a, f8 b) { return CR_F8_PAIR(b, a, wasm_f32x4_pmax); }
+static inline float f8_lowest(f8 a)
+{
+	const v128_t four = wasm_f32x4_pmin(a.h, a.l), high = wasm_i32x4_shuffle(four, four, 2, 3, 2, 3),
+				 two = wasm_f32x4_pmin(high, four);
+	const float x = wasm_f32x4_extract_lane(two, 0), y = wasm_f32x4_extract_lane(two, 1);
+	return x < y ? x : y;
+}
+static inline float f8_highest(f8 a)
+{
+	const v128_t four = wasm_f32x4_pmax(a.h, a.l), high = wasm_i32x4_shuffle(four, four, 2, 3, 2, 3),
+				 two = wasm_f32x4_pmax(high, four);
+	const float x = wasm_f32x4_extract_lane(two, 0), y = wasm_f32x4_extract_lane(two, 1);
+	return x > y ? x : y;
+}
+static inline f8 f8_abs(f8 a) { return CR_F8_BOTH(a, wasm_f32x4_abs); }
+static inline f8 f8_neg(f8 a) { return CR_F8_BOTH(a, wasm_f32x4_neg); }
+// By way of whole numbers, as the others: 0 has no sign then.
+static inline f8 f8_truncate(f8 a)
+{
+	return (f8){ wasm_f32x4_convert_i32x4(wasm_i32x4_trunc_sat_f32x4(a.l)),
+		wasm_f32x4_convert_i32x4(wasm_i32x4_trunc_sat_f32x4(a.h)) };
+}
+static inline m8 f8_lt(f8 a, f8 b) { return CR_F8_PAIR(a, b, wasm_f32x4_lt); }
+static inline m8 f8_le(f8 a, f8 b) { return CR_F8_PAIR(a, b, wasm_f32x4_le); }
+static inline m8 f8_eq(f8 a, f8 b) { return CR_F8_PAIR(a, b, wasm_f32x4_eq); }
+static inline m8 m8_and(m8 a, m8 b) { return CR_F8_PAIR(a, b, wasm_v128_and); }
+static inline m8 m8_or(m8 a, m8 b) { return CR_F8_PAIR(a, b, wasm_v128_or); }
+static inline uint32_t m8_bits(m8 a) { return (uint32_t)wasm_i32x4_bitmask(a.l) | (uint32_t)wasm_i32x4_bitmask(a.h) << 4; }
+static inline f8 f8_select(m8 m, f8 a, f8 b)
+{
+	return (f8){ wasm_v128_bitselect(a.l, b.l, m.l), wasm_v128_bitselect(a.h, b.h, m.h) };
+}
+static inline f8 f8_sqrt(f8 a) { return CR_F8_BOTH(a, wasm_f32x4_sqrt); }
+
+typedef f8 i8;
+
+static inline i8 i8_load(const int32_t *p) { return (i8){ wasm_v128_load(p), wasm_v128_load(p + 4) }; }
+static inline void i8_store(int32_t *p, i8 a)
+{
+	wasm_v128_store(p, a.l);
+	wasm_v128_store(p + 4, a.h);
+}
+static inline i8 i8_set1(int32_t a) { return (i8){ wasm_i32x4_splat(a), wasm_i32x4_splat(a) }; }
+static inline i8 i8_add(i8 a, i8 b) { return CR_F8_PAIR(a, b, wasm_i32x4_add); }
+static inline i8 i8_and(i8 a, i8 b) { return CR_F8_PAIR(a, b, wasm_v128_and); }
+static inline i8 i8_shift_left(i8 a, int bits)
+{
+	return (i8){ wasm_i32x4_shl(a.l, (uint32_t)bits), wasm_i32x4_shl(a.h, (uint32_t)bits) };
+}
+static inline i8 i8_select(m8 m, i8 a, i8 b) { return f8_select(m, a, b); }
+static inline m8 i8_lt(i8 a, i8 b) { return CR_F8_PAIR(a, b, wasm_i32x4_lt); }
+
 #else
 
 typedef struct f8 {
@@ -617,6 +701,37 @@ static inline uint32_t d8_lt(d8 a, d8 b)
 	uint32_t bits = 0;
 	for (int i = 0; i < 4; i++)
 		bits |= (uint32_t)_mm_movemask_pd(_mm_cmplt_pd(a.v[i], b.v[i])) << (2 * i);
+	return bits;
+}
+#elif defined(CR_WASM_VECTORS)
+typedef struct d8 {
+	v128_t v[4];
+} d8;
+#define CR_D8_EACH(expression)  \
+	d8 r;                       \
+	for (int i = 0; i < 4; i++) \
+		r.v[i] = (expression);  \
+	return r
+static inline d8 d8_load(const double *p) { CR_D8_EACH(wasm_v128_load(p + 2 * i)); }
+static inline d8 d8_load_floats(const float *p) { CR_D8_EACH(wasm_f64x2_make((double)p[2 * i], (double)p[2 * i + 1])); }
+static inline void d8_store(double *p, d8 a)
+{
+	for (int i = 0; i < 4; i++)
+		wasm_v128_store(p + 2 * i, a.v[i]);
+}
+static inline d8 d8_set1(double a) { CR_D8_EACH(wasm_f64x2_splat(a)); }
+static inline d8 d8_add(d8 a, d8 b) { CR_D8_EACH(wasm_f64x2_add(a.v[i], b.v[i])); }
+static inline d8 d8_sub(d8 a, d8 b) { CR_D8_EACH(wasm_f64x2_sub(a.v[i], b.v[i])); }
+static inline d8 d8_mul(d8 a, d8 b) { CR_D8_EACH(wasm_f64x2_mul(a.v[i], b.v[i])); }
+static inline d8 d8_div(d8 a, d8 b) { CR_D8_EACH(wasm_f64x2_div(a.v[i], b.v[i])); }
+static inline d8 d8_min(d8 a, d8 b) { CR_D8_EACH(wasm_f64x2_pmin(b.v[i], a.v[i])); }
+static inline d8 d8_max(d8 a, d8 b) { CR_D8_EACH(wasm_f64x2_pmax(b.v[i], a.v[i])); }
+static inline d8 d8_abs(d8 a) { CR_D8_EACH(wasm_f64x2_abs(a.v[i])); }
+static inline uint32_t d8_lt(d8 a, d8 b)
+{
+	uint32_t bits = 0;
+	for (int i = 0; i < 4; i++)
+		bits |= (uint32_t)wasm_i64x2_bitmask(wasm_f64x2_lt(a.v[i], b.v[i])) << (2 * i);
 	return bits;
 }
 #else
