@@ -5,17 +5,17 @@
 // in which bin the cut lies, and this one is divided again. All ranks find the same cuts from the
 // same sums.
 //
-// The work of a sphere is one and its entries in the list that ends. Space is cut where a rank has
-// a tenth more than the mean, and a twentieth more than the last cuts left: parts of few spheres
-// cannot be even.
+// The work of a sphere is one and twice its entries in the list that ends. Space is cut where a
+// rank has a twentieth more than the mean, and a fiftieth more than the last cuts left: parts of
+// few spheres cannot be even.
 #include "sim/grains/granular_share.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { BINS = 256, ROUNDS = 3 };
-#define UNEVEN 1.1
-#define UNEVEN_AGAIN 1.05
+#define UNEVEN 1.05
+#define UNEVEN_AGAIN 1.02
 
 int granular_rank_of(const granular_share *s, const granular_place *place)
 {
@@ -55,7 +55,7 @@ typedef struct level {
 
 static int64_t weight_of(const sim_granular *g, int64_t i)
 {
-	return g->listed && g->list.count == g->count ? 1 + g->list.first[i + 1] - g->list.first[i] : 1;
+	return g->listed && g->list.count == g->count ? 1 + 2 * (g->list.first[i + 1] - g->list.first[i]) : 1;
 }
 
 static double along(const sim_granular *g, int64_t i, int axis)
