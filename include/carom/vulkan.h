@@ -50,10 +50,10 @@ typedef struct carom_device_info {
 	char driver[256]; ///< name and version of the driver
 	carom_device_kind kind;
 	uint32_t vendor_id, device_id;
-	int api_major, api_minor;     ///< of Vulkan
-	uint64_t memory;              ///< bytes of its own memory (of a CPU: that it may use)
-	uint64_t largest_buffer;      ///< bytes that one buffer may have
-	uint32_t subgroup_size;       ///< invocations that run in step
+	int api_major, api_minor; ///< of Vulkan
+	uint64_t memory;          ///< bytes of its own memory (of a CPU: that it may use)
+	uint64_t largest_buffer;  ///< bytes that one buffer may have
+	uint32_t subgroup_size;   ///< invocations that run in step
 	/// Its kernels have double precision. Spheres, impacts and near pairs do without; meshes of
 	/// worlds and grains refuse a device that has none, with CAROM_UNSUPPORTED.
 	bool doubles;
