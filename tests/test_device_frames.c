@@ -83,7 +83,8 @@ static int cast(carom_device *device, const cr_collider *c, const ray_set *set, 
 	for (int32_t i = 0; i < RAYS; i++)
 		rays[i] = (cr_gpu_ray){ { set->origin[0][i], set->origin[1][i], set->origin[2][i] }, { fminf(set->t_max[i], FLT_MAX) },
 			{ set->direction[0][i], set->direction[1][i], set->direction[2][i] }, 1 };
-	REQUIRE(cr_gpu_cast(device, &casts, &batch, &found, &walked) == CAROM_SUCCESS);
+	REQUIRE(cr_gpu_start_casts(device, &casts, &batch) == CAROM_SUCCESS);
+	REQUIRE(cr_gpu_end_casts(device, &casts, &batch, &found, &walked) == CAROM_SUCCESS);
 	int count = 0;
 	for (int32_t i = 0; i < RAYS; i++) {
 		left[i] = found[i].behind == CR_GPU_DOUBTFUL;

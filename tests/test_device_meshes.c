@@ -113,7 +113,8 @@ static int walk(carom_device *device, const carom_mesh *mesh, uint32_t most, wal
 			.job = 1 };
 		rays[i].place = set->place[i];
 	}
-	REQUIRE(cr_gpu_cast(device, &casts, &batch, &hits, &walked) == CAROM_SUCCESS);
+	REQUIRE(cr_gpu_start_casts(device, &casts, &batch) == CAROM_SUCCESS);
+	REQUIRE(cr_gpu_end_casts(device, &casts, &batch, &hits, &walked) == CAROM_SUCCESS);
 	int count = 0;
 	*visited = 0;
 	for (int32_t i = 0; i < WALKS; i++) {

@@ -245,6 +245,18 @@ CAROM_API carom_result carom_create_world(
 CAROM_API carom_result carom_world_set_device(
 	carom_world *world, carom_device *device, bool fallback);
 
+enum { CAROM_MAX_DEVICES = 16 }; ///< of a world
+
+/// As carom_world_set_device, with devices [count], 0 to CAROM_MAX_DEVICES (0: the processor), each
+/// once; one card may have been opened several times. Rays of a pair of meshes stay with the device
+/// that has cast them before, and a new pair goes to the one with the fewest rays. The first device
+/// that works does all else that devices do. Contacts do not depend on the number of devices or
+/// their order. A device that fails in a step leaves its work of that step to the others, one that
+/// is lost that of all steps; each time counts in carom_stats.device_fallbacks. Only where all have
+/// failed does fallback decide. CAROM_INVALID_ARGUMENT names the device.
+CAROM_API carom_result carom_world_set_devices(
+	carom_world *world, carom_device *const *devices, int32_t count, bool fallback);
+
 /// Destroy a world with its bodies. NULL does nothing. No other call on this world may be running;
 /// calls on others may.
 CAROM_API void carom_destroy_world(carom_world *world);

@@ -1,4 +1,4 @@
-/// Meshes on a device: which are there, and where. See device_stages.h.
+/// Meshes on the devices of a world: which are there, and where. See device_stages.h.
 
 #include "contact/device_stages.h"
 #include "vulkan/vk_commands.h"
@@ -34,7 +34,7 @@ static uint64_t block_bytes(const cr_collider *c) { return (uint64_t)c->tree.blo
 static uint64_t across_bytes(const cr_collider *c) { return (uint64_t)c->tree.block_count * sizeof *c->across; }
 
 /// Where a mesh of a revision is in the list, or belongs.
-static int64_t find_mesh(const cr_device_state *d, uint64_t revision)
+static int64_t find_mesh(const cr_device_part *d, uint64_t revision)
 {
 	int64_t low = 0, high = d->meshes.count;
 	while (low < high) {
@@ -47,7 +47,7 @@ static int64_t find_mesh(const cr_device_state *d, uint64_t revision)
 	return low;
 }
 
-bool cr_want_mesh(const cr_pipeline *p, cr_device_state *d, const cr_collider *c)
+bool cr_want_mesh(const cr_pipeline *p, cr_device_part *d, const cr_collider *c)
 {
 	const int64_t at = find_mesh(d, c->revision);
 	cr_held_mesh *m = d->meshes.data + at;
@@ -66,7 +66,7 @@ bool cr_want_mesh(const cr_pipeline *p, cr_device_state *d, const cr_collider *c
 }
 
 /// Let go of the meshes that this step does not want, and of all places.
-static void forget_places(const cr_pipeline *p, cr_device_state *d)
+static void forget_places(const cr_pipeline *p, cr_device_part *d)
 {
 	int64_t kept = 0;
 	for (int64_t i = 0; i < d->meshes.count; i++) {
@@ -80,7 +80,7 @@ static void forget_places(const cr_pipeline *p, cr_device_state *d)
 }
 
 /// Bytes of meshes that are wanted and have no place.
-static uint64_t missing_bytes(const cr_pipeline *p, const cr_device_state *d)
+static uint64_t missing_bytes(const cr_pipeline *p, const cr_device_part *d)
 {
 	uint64_t bytes = 0;
 	for (int64_t i = 0; i < d->meshes.count; i++) {
@@ -91,7 +91,7 @@ static uint64_t missing_bytes(const cr_pipeline *p, const cr_device_state *d)
 	return bytes;
 }
 
-static carom_result put_mesh(const cr_pipeline *p, cr_device_state *d, cr_held_mesh *m)
+static carom_result put_mesh(cr_device_part *d, cr_held_mesh *m)
 {
 	const cr_collider *c = m->collider;
 	const struct {
@@ -100,7 +100,7 @@ static carom_result put_mesh(const cr_pipeline *p, cr_device_state *d, cr_held_m
 	} parts[] = { { c->tree.nodes, node_bytes(c) }, { c->blocks, block_bytes(c) }, { c->across, across_bytes(c) } };
 	uint64_t at = d->used;
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		const carom_result result = cr_gpu_upload_at(p->device, &d->casts.surfaces, at, parts[i].data, parts[i].bytes);
+		const carom_result result = cr_gpu_upload_at(d->device, &d->casts.surfaces, at, parts[i].data, parts[i].bytes);
 		if (result != CAROM_SUCCESS)
 			return result;
 		at += parts[i].bytes;
@@ -110,7 +110,7 @@ static carom_result put_mesh(const cr_pipeline *p, cr_device_state *d, cr_held_m
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_put_meshes(const cr_pipeline *p, cr_device_state *d)
+carom_result cr_put_meshes(const cr_pipeline *p, cr_device_part *d)
 {
 	uint64_t missing = missing_bytes(p, d);
 	if (missing == 0)
@@ -118,7 +118,7 @@ carom_result cr_put_meshes(const cr_pipeline *p, cr_device_state *d)
 	if (d->used + missing > d->casts.surfaces.size) {
 		forget_places(p, d);
 		missing = missing_bytes(p, d);
-		const carom_result result = cr_gpu_reserve_surfaces(p->device, &d->casts, missing);
+		const carom_result result = cr_gpu_reserve_surfaces(d->device, &d->casts, missing);
 		if (result != CAROM_SUCCESS)
 			return result;
 	}
@@ -126,17 +126,17 @@ carom_result cr_put_meshes(const cr_pipeline *p, cr_device_state *d)
 	for (int64_t i = 0; i < d->meshes.count && result == CAROM_SUCCESS; i++) {
 		cr_held_mesh *m = &d->meshes.data[i];
 		if (m->run == p->run && m->place == NOWHERE && !m->no_room)
-			result = put_mesh(p, d, m);
+			result = put_mesh(d, m);
 	}
 	return result;
 }
 
-bool cr_is_on_device(const cr_device_state *d, const cr_collider *c)
+bool cr_is_on_device(const cr_device_part *d, const cr_collider *c)
 {
 	return !d->meshes.data[find_mesh(d, c->revision)].no_room;
 }
 
-cr_mesh_addresses cr_addresses_of(const cr_device_state *d, const cr_collider *c)
+cr_mesh_addresses cr_addresses_of(const cr_device_part *d, const cr_collider *c)
 {
 	const cr_held_mesh *m = &d->meshes.data[find_mesh(d, c->revision)];
 	const uint64_t nodes = cr_gpu_surface_address(&d->casts, (uint64_t)m->place), blocks = nodes + node_bytes(c);

@@ -8,10 +8,12 @@
 #include "vulkan/vk_commands.h"
 #include <float.h>
 
-enum { GROUPS_PER_TASK = 16 };
+enum { GROUPS_PER_TASK = 16, OF_WALKS = -1 };
 _Static_assert(CR_WALK_LOST == 0 && CR_WALK_BACK == 1 && CR_WALK_FRONT == 2, "mesh_walk.comp");
 
 static const cr_collider *target_of(const cr_pipeline *p, const cr_ray_group *g) { return p->bodies[g->target].shape.collider; }
+
+static bool is_walk(const cr_ray_group *g) { return g->work < 0; }
 
 // ---- Groups ----
 
@@ -19,10 +21,10 @@ static bool add_group(cr_pipeline *p, cr_device_state *d, cr_ray_group group)
 {
 	if (group.rays.count == 0)
 		return true;
-	if (!cr_array_reserve_one(p->context, &d->rays))
+	if (!cr_array_reserve_one(p->context, &d->left))
 		return false;
-	d->rays.data[d->rays.count++] = group;
-	return cr_want_mesh(p, d, target_of(p, &group));
+	d->left.data[d->left.count++] = group;
+	return true;
 }
 
 /// List the full rays of the taken pairs by sides. false: out of memory.
@@ -31,7 +33,8 @@ static bool list_casts(cr_pipeline *p, cr_device_state *d)
 	for (int64_t i = 0; i < p->taken.count; i++) {
 		const cr_pair_work *w = &p->work.data[p->taken.data[i]];
 		for (int side = 0; side < 2 && !w->iterative; side++) {
-			const cr_ray_group g = { w->rays[side], side == 0 ? w->b : w->a, w->extension, false, CR_NO_JOB, 0 };
+			const int32_t target = side == 0 ? w->b : w->a;
+			const cr_ray_group g = { w->rays[side], p->taken.data[i], target, w->extension, 0, CR_NO_JOB, 0 };
 			if (!add_group(p, d, g))
 				return false;
 		}
@@ -46,7 +49,7 @@ static bool list_walks(cr_pipeline *p, cr_device_state *d)
 		cr_worker *worker = &p->workers[i];
 		for (int64_t r = 0; r < worker->runs.count; r++) {
 			const cr_ray_run *run = &worker->runs.data[r];
-			if (!add_group(p, d, (cr_ray_group){ run->range, run->target, 0, true, CR_NO_JOB, 0 }))
+			if (!add_group(p, d, (cr_ray_group){ run->range, OF_WALKS, run->target, 0, 0, CR_NO_JOB, 0 }))
 				return false;
 		}
 		worker->runs.count = 0;
@@ -54,26 +57,109 @@ static bool list_walks(cr_pipeline *p, cr_device_state *d)
 	return true;
 }
 
+// ---- Dealing ----
+
+/// The memory of the pair of a group; NULL: it has none.
+static cr_pair_memory *memory_of(const cr_pipeline *p, const cr_ray_group *g)
+{
+	if (is_walk(g) || p->work.data[g->work].slot < 0)
+		return NULL;
+	return cr_memory_of(p, &p->work.data[g->work]);
+}
+
+/// The part that has the pair; -1: none that works.
+static int32_t remembered_part(const cr_pipeline *p, const cr_device_state *d, const cr_ray_group *g)
+{
+	const cr_pair_memory *memory = memory_of(p, g);
+	const bool known = memory && !memory->ungrouped && memory->group < d->part_count;
+	return known && cr_is_working(p, &d->parts[memory->group]) ? memory->group : -1;
+}
+
+static int32_t least_loaded(const cr_pipeline *p, const cr_device_state *d)
+{
+	int32_t least = -1;
+	for (int32_t i = 0; i < d->part_count; i++) {
+		if (cr_is_working(p, &d->parts[i]) && (least < 0 || d->parts[i].load < d->parts[least].load))
+			least = i;
+	}
+	return least;
+}
+
+static void deal_to(const cr_pipeline *p, cr_device_state *d, cr_ray_group *g, int32_t part)
+{
+	cr_pair_memory *memory = memory_of(p, g);
+	g->part = part;
+	g->job = CR_NO_JOB;
+	d->parts[part].load += g->rays.count;
+	if (memory) {
+		memory->group = (uint8_t)part;
+		memory->ungrouped = false;
+	}
+}
+
+/// Deal the groups that are left to the parts that work, of which there are some, and put them in
+/// order of parts.
+static void deal(const cr_pipeline *p, cr_device_state *d)
+{
+	for (int32_t i = 0; i < d->part_count; i++)
+		d->parts[i].load = 0;
+	for (int pass = 0; pass < 2; pass++) { // those that are remembered, then the others
+		for (int64_t i = 0; i < d->left.count; i++) {
+			cr_ray_group *g = &d->left.data[i];
+			const int32_t part = remembered_part(p, d, g);
+			if (pass == 0) {
+				g->part = -1;
+				if (part >= 0)
+					deal_to(p, d, g, part);
+			} else if (g->part < 0) {
+				// the other side of the pair may have been dealt in this pass
+				deal_to(p, d, g, part >= 0 ? part : least_loaded(p, d));
+			}
+		}
+	}
+	d->rays.count = 0;
+	for (int32_t part = 0; part < d->part_count; part++) {
+		cr_device_part *to = &d->parts[part];
+		to->first = to->begin = to->end = d->rays.count;
+		for (int64_t i = 0; i < 2 * d->left.count; i++) { // casts come before walks
+			const cr_ray_group *g = &d->left.data[i % d->left.count];
+			if (g->part == part && is_walk(g) == (i >= d->left.count))
+				d->rays.data[d->rays.count++] = *g;
+		}
+		to->last = d->rays.count;
+	}
+	d->left.count = 0;
+}
+
+/// A part has failed: the groups that it has not done are left.
+static void leave(cr_pipeline *p, cr_device_state *d, cr_device_part *part)
+{
+	cr_drop_part(p, part);
+	for (int64_t i = part->begin; i < part->last; i++) // there was room for all
+		d->left.data[d->left.count++] = d->rays.data[i];
+	part->begin = part->end = part->last;
+}
+
 // ---- A batch ----
 
-/// Take groups for the next batch, from d->end on.
-static cr_gpu_cast_batch take_batch(const cr_pipeline *p, cr_device_state *d)
+/// Take groups for the next batch of a part, from its end on.
+static void take_batch(const cr_pipeline *p, cr_device_state *d, cr_device_part *part)
 {
 	cr_gpu_cast_batch batch = { .max_walk = (uint32_t)p->settings.lab.max_walk };
-	d->begin = d->end;
-	for (; d->end < d->rays.count; d->end++) {
-		cr_ray_group *g = &d->rays.data[d->end];
+	part->begin = part->end;
+	for (; part->end < part->last; part->end++) {
+		cr_ray_group *g = &d->rays.data[part->end];
 		const uint32_t count = (uint32_t)g->rays.count, taken = batch.casts + batch.walks;
-		if (count > CR_GPU_MOST_CASTS || !cr_is_on_device(d, target_of(p, g)))
+		if (count > CR_GPU_MOST_CASTS || !cr_is_on_device(part, target_of(p, g)))
 			continue;
+		// Casts come before walks.
 		if (taken + count > CR_GPU_MOST_CASTS)
 			break;
 		g->job = (int32_t)batch.jobs++;
 		g->first = taken;
-		*(g->walks ? &batch.walks : &batch.casts) += count;
+		*(is_walk(g) ? &batch.walks : &batch.casts) += count;
 	}
-	d->cast_count = batch.casts;
-	return batch;
+	part->batch = batch;
 }
 
 static void pack_rays(const cr_sample_rays *r, int32_t count, uint32_t job, cr_gpu_ray *to)
@@ -85,12 +171,12 @@ static void pack_rays(const cr_sample_rays *r, int32_t count, uint32_t job, cr_g
 	}
 }
 
-static void pack_group(const cr_pipeline *p, const cr_device_state *d, const cr_ray_group *g)
+static void pack_group(const cr_pipeline *p, const cr_device_part *part, const cr_ray_group *g)
 {
-	const cr_mesh_addresses at = cr_addresses_of(d, target_of(p, g));
-	cr_gpu_ray *to = d->ray_items + g->first;
-	d->ray_jobs[g->job] = (cr_gpu_cast_job){ at.nodes, at.blocks, at.across, g->reach, 0 };
-	if (g->walks) {
+	const cr_mesh_addresses at = cr_addresses_of(part, target_of(p, g));
+	cr_gpu_ray *to = part->ray_items + g->first;
+	part->ray_jobs[g->job] = (cr_gpu_cast_job){ at.nodes, at.blocks, at.across, g->reach, 0 };
+	if (is_walk(g)) {
 		const cr_walks walks = cr_walks_at(&p->frame, g->rays.first);
 		pack_rays(&walks.rays, g->rays.count, (uint32_t)g->job, to);
 		for (int32_t i = 0; i < g->rays.count; i++)
@@ -103,14 +189,20 @@ static void pack_group(const cr_pipeline *p, const cr_device_state *d, const cr_
 		to[i].t_max = fminf(casts.rays.t_max[i], FLT_MAX);
 }
 
-static void pack_task(int64_t begin, int64_t end, int worker, void *task)
+/// A loop over groups of a part from number first on.
+typedef struct group_task {
+	const cr_pipeline *pipeline;
+	const cr_device_part *part;
+	const cr_ray_group *groups;
+} group_task;
+
+static void pack_task(int64_t begin, int64_t end, int worker, void *context)
 {
 	(void)worker;
-	const cr_pipeline *p = task;
-	const cr_device_state *d = p->on_device;
-	for (int64_t i = d->begin + begin; i < d->begin + end; i++) {
-		if (d->rays.data[i].job != CR_NO_JOB)
-			pack_group(p, d, &d->rays.data[i]);
+	const group_task *task = context;
+	for (int64_t i = begin; i < end; i++) {
+		if (task->groups[i].job != CR_NO_JOB)
+			pack_group(task->pipeline, task->part, &task->groups[i]);
 	}
 }
 
@@ -118,7 +210,7 @@ static void pack_task(int64_t begin, int64_t end, int worker, void *task)
 static void do_rays(const cr_pipeline *p, cr_worker *worker, const cr_ray_group *g, int32_t first, int32_t count)
 {
 	const uint32_t from = g->rays.first + (uint32_t)first;
-	if (g->walks) {
+	if (is_walk(g)) {
 		const cr_walks walks = cr_walks_at(&p->frame, from);
 		cr_walk_range(p, worker, target_of(p, g), &walks, 0, count);
 		return;
@@ -138,12 +230,12 @@ static void store_hit(const cr_line_hits *to, int32_t i, const cr_gpu_hit *hit)
 	to->behind_back[i] = hit->behind >> 31;
 }
 
-static void unpack_casts(const cr_pipeline *p, cr_worker *worker, const cr_device_state *d, const cr_ray_group *g)
+static void unpack_casts(const cr_pipeline *p, cr_worker *worker, const cr_device_part *part, const cr_ray_group *g)
 {
 	const cr_casts casts = cr_casts_at(&p->frame, g->rays.first);
 	worker->rays_on_device += g->rays.count;
 	for (int32_t i = 0; i < g->rays.count; i++) {
-		const cr_gpu_hit *hit = &d->hits[g->first + (uint32_t)i];
+		const cr_gpu_hit *hit = &part->hits[g->first + (uint32_t)i];
 		if (hit->behind != CR_GPU_DOUBTFUL) {
 			store_hit(&casts.hits, i, hit);
 			continue;
@@ -153,12 +245,12 @@ static void unpack_casts(const cr_pipeline *p, cr_worker *worker, const cr_devic
 	}
 }
 
-static void unpack_walks(const cr_pipeline *p, cr_worker *worker, const cr_device_state *d, const cr_ray_group *g)
+static void unpack_walks(const cr_pipeline *p, cr_worker *worker, const cr_device_part *part, const cr_ray_group *g)
 {
 	const cr_walks walks = cr_walks_at(&p->frame, g->rays.first);
 	worker->walks_on_device += g->rays.count;
 	for (int32_t i = 0; i < g->rays.count; i++) {
-		const cr_gpu_walked *walked = &d->walked[g->first - d->cast_count + (uint32_t)i];
+		const cr_gpu_walked *walked = &part->walked[g->first - part->batch.casts + (uint32_t)i];
 		if (walked->end != CR_GPU_DOUBTFUL) {
 			walks.place[i] = walked->place;
 			walks.t[i] = walked->t;
@@ -171,54 +263,125 @@ static void unpack_walks(const cr_pipeline *p, cr_worker *worker, const cr_devic
 	}
 }
 
-/// Put the results of a group into the frame's list, and do the rays that are left.
-static void unpack_task(int64_t begin, int64_t end, int worker, void *task)
+/// Put the results of groups into the frame's lists, and do the rays that are left.
+static void unpack_task(int64_t begin, int64_t end, int worker, void *context)
 {
-	const cr_pipeline *p = task;
-	const cr_device_state *d = p->on_device;
-	for (int64_t i = d->begin + begin; i < d->begin + end; i++) {
-		const cr_ray_group *g = &d->rays.data[i];
+	const group_task *task = context;
+	const cr_pipeline *p = task->pipeline;
+	for (int64_t i = begin; i < end; i++) {
+		const cr_ray_group *g = &task->groups[i];
 		if (g->job == CR_NO_JOB)
 			do_rays(p, &p->workers[worker], g, 0, g->rays.count);
-		else if (g->walks)
-			unpack_walks(p, &p->workers[worker], d, g);
+		else if (is_walk(g))
+			unpack_walks(p, &p->workers[worker], task->part, g);
 		else
-			unpack_casts(p, &p->workers[worker], d, g);
+			unpack_casts(p, &p->workers[worker], task->part, g);
 	}
 }
 
-/// Cast and walk the rays of the next groups. The device is locked.
-static carom_result do_batch(cr_pipeline *p, cr_device_state *d)
+static void for_batch(cr_pipeline *p, const cr_device_state *d, const cr_device_part *part, carom_task_fn *run)
 {
-	const cr_gpu_cast_batch batch = take_batch(p, d);
-	if (batch.jobs == 0)
+	group_task task = { p, part, d->rays.data + part->begin };
+	cr_parallel_for(p->context, run, part->end - part->begin, GROUPS_PER_TASK, &task);
+}
+
+/// Begin the next batch of a part.
+static carom_result start_batch(cr_pipeline *p, cr_device_state *d, cr_device_part *part)
+{
+	take_batch(p, d, part);
+	if (part->batch.jobs == 0)
 		return CAROM_SUCCESS;
-	const carom_result result = cr_gpu_open_casts(p->device, &d->casts, &batch, &d->ray_items, &d->ray_jobs);
+	const carom_result result = cr_gpu_open_casts(part->device, &part->casts, &part->batch, &part->ray_items, &part->ray_jobs);
 	if (result != CAROM_SUCCESS)
 		return result;
-	cr_parallel_for(p->context, pack_task, d->end - d->begin, GROUPS_PER_TASK, p);
-	return cr_gpu_cast(p->device, &d->casts, &batch, &d->hits, &d->walked);
+	for_batch(p, d, part, pack_task);
+	return cr_gpu_start_casts(part->device, &part->casts, &part->batch);
 }
 
-static carom_result do_batches(cr_pipeline *p, cr_device_state *d)
+static carom_result end_batch(cr_pipeline *p, cr_device_state *d, cr_device_part *part)
 {
-	d->begin = d->end = 0;
-	carom_result result = cr_put_meshes(p, d);
-	while (d->end < d->rays.count && result == CAROM_SUCCESS) {
-		result = do_batch(p, d);
-		if (result == CAROM_SUCCESS)
-			cr_parallel_for(p->context, unpack_task, d->end - d->begin, GROUPS_PER_TASK, p);
-	}
+	carom_result result = CAROM_SUCCESS;
+	if (part->batch.jobs > 0)
+		result = cr_gpu_end_casts(part->device, &part->casts, &part->batch, &part->hits, &part->walked);
+	if (result == CAROM_SUCCESS)
+		for_batch(p, d, part, unpack_task);
 	return result;
 }
 
-/// Let the processor do the rays from the batch that was under way on.
+/// Bring the meshes of a part to its device. *memory: the processor has none left.
+static carom_result prepare_part(cr_pipeline *p, const cr_device_state *d, cr_device_part *part)
+{
+	for (int64_t i = part->first; i < part->last; i++) {
+		if (!cr_want_mesh(p, part, target_of(p, &d->rays.data[i])))
+			return cr_fail_memory(p->context, "meshes for a device");
+	}
+	return part->first < part->last ? cr_put_meshes(p, part) : CAROM_SUCCESS;
+}
+
+/// A batch of each part that has one: all are under way at once. Returns the last failure, whose
+/// groups are left. *more: there was something to do.
+static carom_result do_batches(cr_pipeline *p, cr_device_state *d, bool *more)
+{
+	carom_result failure = CAROM_SUCCESS;
+	bool under_way[CAROM_MAX_DEVICES] = { false };
+	*more = false;
+	for (int32_t i = 0; i < d->part_count; i++) {
+		cr_device_part *part = &d->parts[i];
+		if (part->end == part->last)
+			continue;
+		*more = true;
+		const carom_result result = start_batch(p, d, part);
+		under_way[i] = result == CAROM_SUCCESS;
+		if (under_way[i])
+			continue;
+		failure = result;
+		leave(p, d, part);
+	}
+	for (int32_t i = 0; i < d->part_count; i++) {
+		const carom_result result = under_way[i] ? end_batch(p, d, &d->parts[i]) : CAROM_SUCCESS;
+		if (result == CAROM_SUCCESS)
+			continue;
+		failure = result;
+		leave(p, d, &d->parts[i]);
+	}
+	return failure;
+}
+
+/// Deal the groups that are left, and do them. Those of parts that fail are left again.
+static carom_result do_round(cr_pipeline *p, cr_device_state *d)
+{
+	deal(p, d);
+	carom_result failure = CAROM_SUCCESS;
+	for (int32_t i = 0; i < d->part_count; i++) {
+		const carom_result result = prepare_part(p, d, &d->parts[i]);
+		if (result == CAROM_SUCCESS)
+			continue;
+		failure = result;
+		leave(p, d, &d->parts[i]);
+	}
+	for (bool more = true; more;) {
+		const carom_result result = do_batches(p, d, &more);
+		failure = result == CAROM_SUCCESS ? failure : result;
+	}
+	return failure;
+}
+
+/// All devices are locked. On failure rays are left.
+static carom_result do_all(cr_pipeline *p, cr_device_state *d)
+{
+	carom_result result = cr_working_part(p) ? CAROM_SUCCESS : cr_fail_devices(p);
+	while (d->left.count > 0 && cr_working_part(p))
+		result = do_round(p, d);
+	return d->left.count > 0 ? result : CAROM_SUCCESS;
+}
+
+/// Let the processor do the rays that are left.
 static void do_without(cr_pipeline *p, cr_device_state *d)
 {
-	d->end = d->rays.count;
-	for (int64_t i = d->begin; i < d->end; i++)
-		d->rays.data[i].job = CR_NO_JOB;
-	cr_parallel_for(p->context, unpack_task, d->end - d->begin, GROUPS_PER_TASK, p);
+	for (int64_t i = 0; i < d->left.count; i++)
+		d->left.data[i].job = CR_NO_JOB;
+	group_task task = { p, NULL, d->left.data };
+	cr_parallel_for(p->context, unpack_task, d->left.count, GROUPS_PER_TASK, &task);
 }
 
 carom_result cr_rays_on_device(cr_pipeline *p)
@@ -228,13 +391,13 @@ carom_result cr_rays_on_device(cr_pipeline *p)
 	cr_device_state *d = cr_state_on_device(p);
 	if (!d)
 		return cr_fail_memory(p->context, "rays for a device");
-	d->rays.count = 0;
-	if (!list_casts(p, d) || !list_walks(p, d))
+	d->left.count = 0;
+	if (!list_casts(p, d) || !list_walks(p, d) || !cr_array_reserve_fresh(p->context, &d->rays, d->left.count))
 		return cr_fail_memory(p->context, "rays for a device");
-	if (d->rays.count > 0) {
-		cr_gpu_lock(p->device);
-		const carom_result result = do_batches(p, d);
-		cr_gpu_unlock(p->device);
+	if (d->left.count > 0) {
+		cr_lock_devices(p);
+		const carom_result result = do_all(p, d);
+		cr_unlock_devices(p);
 		if (result != CAROM_SUCCESS && !cr_falls_back(p))
 			return result;
 		if (result != CAROM_SUCCESS)

@@ -8,9 +8,64 @@
 
 cr_device_state *cr_state_on_device(cr_pipeline *p)
 {
-	if (!p->on_device)
-		p->on_device = cr_alloc_zero(p->context, sizeof(cr_device_state));
-	return p->on_device;
+	cr_device_state *d = p->on_device;
+	if (d)
+		return d;
+	p->on_device = d = cr_alloc_zero(p->context, sizeof *d);
+	if (!d)
+		return NULL;
+	d->part_count = p->device_count;
+	for (int32_t i = 0; i < p->device_count; i++)
+		d->parts[i].device = p->devices[i];
+	return d;
+}
+
+/// In the order of their addresses: worlds that share devices would else wait for each other.
+void cr_lock_devices(const cr_pipeline *p)
+{
+	carom_device *sorted[CAROM_MAX_DEVICES];
+	for (int32_t i = 0; i < p->device_count; i++) {
+		int32_t at = i;
+		for (; at > 0 && (uintptr_t)sorted[at - 1] > (uintptr_t)p->devices[i]; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = p->devices[i];
+	}
+	for (int32_t i = 0; i < p->device_count; i++)
+		cr_gpu_lock(sorted[i]);
+}
+
+void cr_unlock_devices(const cr_pipeline *p)
+{
+	for (int32_t i = 0; i < p->device_count; i++)
+		cr_gpu_unlock(p->devices[i]);
+}
+
+cr_device_part *cr_working_part(const cr_pipeline *p)
+{
+	cr_device_state *d = p->on_device;
+	for (int32_t i = 0; i < d->part_count; i++) {
+		if (cr_is_working(p, &d->parts[i]))
+			return &d->parts[i];
+	}
+	return NULL;
+}
+
+void cr_drop_part(cr_pipeline *p, cr_device_part *part)
+{
+	part->failed = p->run;
+	if (!cr_working_part(p))
+		return; // cr_falls_back tells
+	cr_log(p->context, CAROM_LOG_WARNING, "other devices do the work of one: %s", carom_error_text(p->context));
+	p->fallbacks++;
+}
+
+carom_result cr_fail_devices(const cr_pipeline *p)
+{
+	for (int32_t i = 0; i < p->device_count; i++) {
+		if (p->devices[i]->stats.lost)
+			return cr_gpu_begin(p->devices[i]); // which is refused, and tells of the call
+	}
+	return cr_fail(p->context, CAROM_DEVICE_FAILED, "all devices of the world have failed in this step");
 }
 
 bool cr_falls_back(cr_pipeline *p)
@@ -27,11 +82,15 @@ static void close(cr_pipeline *p)
 	cr_device_state *d = p->on_device;
 	if (!d)
 		return;
-	cr_gpu_lock(p->device);
-	cr_gpu_free_casts(p->device, &d->casts);
-	cr_gpu_unlock(p->device);
-	cr_array_free(p->context, &d->meshes);
+	for (int32_t i = 0; i < d->part_count; i++) {
+		cr_device_part *part = &d->parts[i];
+		cr_gpu_lock(part->device);
+		cr_gpu_free_casts(part->device, &part->casts);
+		cr_gpu_unlock(part->device);
+		cr_array_free(p->context, &part->meshes);
+	}
 	cr_array_free(p->context, &d->rays);
+	cr_array_free(p->context, &d->left);
 	cr_array_free(p->context, &d->couples);
 	cr_free(p->context, d, sizeof *d);
 	p->on_device = NULL;

@@ -5,11 +5,17 @@
 /// that were copied there (cr_collider.revision). A stage sends its work in the order of the pairs,
 /// and puts the results where the processor's own stage would. The processor does the work that the
 /// device leaves open, and that of meshes that it cannot hold.
+///
+/// A world may have several devices. Each is a part of the state, with its own meshes. Rays of a
+/// pair stay with the part that has cast them before (cr_pair_memory.group); a new pair goes to the
+/// one with the fewest rays, the first of them. Work that a failing part leaves goes to the others.
+/// Crossings are tested by the first part that works.
 #ifndef CR_CONTACT_DEVICE_STAGES_H
 #define CR_CONTACT_DEVICE_STAGES_H
 
 #include "contact/contact.h"
 #include "vulkan/gpu_casts.h"
+#include "vulkan/vk_device.h"
 
 /// A mesh on the device, or one that cannot be there.
 typedef struct cr_held_mesh {
@@ -24,9 +30,10 @@ typedef struct cr_held_mesh {
 /// Rays side by side in a list of the frame that have one target.
 typedef struct cr_ray_group {
 	cr_span rays;
+	int32_t work;   // pair of casts; negative: of walks, which may be of several pairs
 	int32_t target; // body
 	float reach;    // of casts: how far they are followed backward
-	bool walks;
+	int32_t part;   // device that does them
 	int32_t job;    // of the batch; CR_NO_JOB: the processor does them
 	uint32_t first; // ray of the batch
 } cr_ray_group;
@@ -38,19 +45,29 @@ typedef struct cr_couple_group {
 	uint32_t first; // of its meetings on the device
 } cr_couple_group;
 
-typedef struct cr_device_state {
+/// A device of the world, and the meshes and lists there.
+typedef struct cr_device_part {
+	carom_device *device;
+	uint64_t failed; // run of the pipeline in which it failed last
 	cr_gpu_casts casts;
 	CR_ARRAY(cr_held_mesh) meshes; // sorted by revision
 	uint64_t used;                 // bytes of the buffer
-	// of the ray stage: casts, then walks; and of the batch that is under way
-	CR_ARRAY(cr_ray_group) rays;
+	// of the ray stage: its groups, and those of the batch that is under way
+	int64_t first, last;
 	int64_t begin, end;
+	int64_t load; // rays
+	cr_gpu_cast_batch batch;
 	cr_gpu_ray *ray_items;
 	cr_gpu_cast_job *ray_jobs;
 	const cr_gpu_hit *hits;
 	const cr_gpu_walked *walked;
-	uint32_t cast_count; // of the batch
-	// of the crossings stage
+} cr_device_part;
+
+typedef struct cr_device_state {
+	int32_t part_count;
+	cr_device_part parts[CAROM_MAX_DEVICES];
+	CR_ARRAY(cr_ray_group) rays, left; // of the ray stage, by parts; those that wait to be dealt
+	// of the crossings stage, which one part does
 	CR_ARRAY(cr_couple_group) couples;
 	cr_gpu_couple *couple_items;
 	cr_gpu_couple_job *couple_jobs;
@@ -58,7 +75,22 @@ typedef struct cr_device_state {
 
 /// The state of the back end; NULL: out of memory.
 cr_device_state *cr_state_on_device(cr_pipeline *pipeline);
-/// The device has failed, and the processor takes over where that is wanted. Returns whether it is.
+/// Lock and unlock all devices of the world.
+void cr_lock_devices(const cr_pipeline *pipeline);
+void cr_unlock_devices(const cr_pipeline *pipeline);
+/// Can a part work in this step?
+static inline bool cr_is_working(const cr_pipeline *p, const cr_device_part *part)
+{
+	return part->failed != p->run && !part->device->stats.lost;
+}
+/// The first part that works; NULL: none does.
+cr_device_part *cr_working_part(const cr_pipeline *pipeline);
+/// A device has failed with an error text: it is left out in this step. Others, if there are any,
+/// do its work.
+void cr_drop_part(cr_pipeline *pipeline, cr_device_part *part);
+/// The failure of a step in which no part works from the beginning.
+carom_result cr_fail_devices(const cr_pipeline *pipeline);
+/// All have failed, and the processor takes over where that is wanted. Returns whether it is.
 bool cr_falls_back(cr_pipeline *pipeline);
 
 // ---- Meshes (device_meshes.c) ----
@@ -68,13 +100,13 @@ typedef struct cr_mesh_addresses {
 } cr_mesh_addresses;
 
 /// Note that a mesh is wanted in this step. false: out of memory.
-bool cr_want_mesh(const cr_pipeline *pipeline, cr_device_state *state, const cr_collider *collider);
+bool cr_want_mesh(const cr_pipeline *pipeline, cr_device_part *part, const cr_collider *collider);
 /// Bring the wanted meshes to the device that are not there. The device is locked.
-carom_result cr_put_meshes(const cr_pipeline *pipeline, cr_device_state *state);
+carom_result cr_put_meshes(const cr_pipeline *pipeline, cr_device_part *part);
 /// Can a mesh that was wanted be there?
-bool cr_is_on_device(const cr_device_state *state, const cr_collider *collider);
+bool cr_is_on_device(const cr_device_part *part, const cr_collider *collider);
 /// Where it is, once it was put there.
-cr_mesh_addresses cr_addresses_of(const cr_device_state *state, const cr_collider *collider);
+cr_mesh_addresses cr_addresses_of(const cr_device_part *part, const cr_collider *collider);
 
 // ---- Stages ----
 

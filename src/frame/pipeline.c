@@ -76,11 +76,13 @@ static void close_stages(cr_pipeline *p)
 		p->stages->close(p);
 }
 
-void cr_pipeline_move(cr_pipeline *p, const cr_stages *stages, carom_device *device)
+void cr_pipeline_move(cr_pipeline *p, const cr_stages *stages, carom_device *const *devices, int32_t count)
 {
 	close_stages(p);
 	p->stages = stages;
-	p->device = device;
+	p->device_count = count;
+	for (int32_t i = 0; i < CAROM_MAX_DEVICES; i++)
+		p->devices[i] = i < count ? devices[i] : NULL;
 }
 
 void cr_pipeline_free(cr_pipeline *p)

@@ -167,10 +167,11 @@ struct cr_pipeline {
 	CR_ARRAY(int32_t) order; // the kept pairs as the stages take them
 	CR_ARRAY(int32_t) taken; // those that the running stage takes, in that order
 	cr_hooks hooks;
-	carom_device *device; // of a back end that runs stages there; else NULL
+	carom_device *devices[CAROM_MAX_DEVICES]; // of a back end that runs stages there
+	int32_t device_count;
 	void *on_device;      // its state; NULL: none yet
-	bool device_fallback; // where it fails, the processor does its work
-	int32_t fallbacks;    // of the step: times that it did so
+	bool device_fallback; // where all fail, the processor does their work
+	int32_t fallbacks;    // of the step: times that somebody did the work of a device that failed
 	// its findings about the meetings of the pairs that are taken (vulkan/gpu_pierced.h)
 	const struct cr_gpu_pierced *pierced;
 	void *lab;           // state of the laboratory; NULL: none
@@ -201,7 +202,7 @@ void cr_pipeline_free(cr_pipeline *pipeline);
 void cr_pipeline_set(cr_pipeline *pipeline, const cr_settings *settings);
 /// Let the next runs be those of another back end, on its device if it is one. The memory of
 /// pairs stays.
-void cr_pipeline_move(cr_pipeline *pipeline, const cr_stages *stages, carom_device *device);
+void cr_pipeline_move(cr_pipeline *pipeline, const cr_stages *stages, carom_device *const *devices, int32_t count);
 /// Run all stages up to the raw contacts of each kept pair (valid until the next run). Adds to
 /// stats. On failure the pipeline can be run again.
 carom_result cr_pipeline_run(cr_pipeline *pipeline, cr_body *bodies, int32_t body_count, carom_stats *stats);

@@ -50,12 +50,12 @@ static carom_result send_lists(carom_device *device, cr_gpu_lists *l, const list
 	return result == CAROM_SUCCESS ? cr_gpu_begin(device) : result;
 }
 
-/// Run the recorded work, and bring the results.
+/// Wait for the submitted work, and bring the results.
 static carom_result fetch_lists(carom_device *device, cr_gpu_lists *l, const list_bytes *bytes, const void **results)
 {
 	void *to = is_mapped(l) ? l->results.mapped : l->result_copy.data;
 	*results = to;
-	const carom_result result = cr_gpu_finish(device);
+	const carom_result result = cr_gpu_complete(device);
 	return result == CAROM_SUCCESS ? cr_gpu_download(device, &l->results, to, bytes->results) : result;
 }
 
@@ -103,8 +103,7 @@ carom_result cr_gpu_open_casts(
 	return result;
 }
 
-carom_result cr_gpu_cast(carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch, const cr_gpu_hit **hits,
-	const cr_gpu_walked **walked)
+carom_result cr_gpu_start_casts(carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch)
 {
 	const list_bytes bytes = ray_bytes(batch);
 	carom_result result = send_lists(device, &c->rays, &bytes);
@@ -117,8 +116,15 @@ carom_result cr_gpu_cast(carom_device *device, cr_gpu_casts *c, const cr_gpu_cas
 										 l->results.address + batch->casts * sizeof(cr_gpu_hit) },
 		{ batch->walks, batch->max_walk } };
 	cr_gpu_run(device, CR_KERNEL_MESH_WALK, batch->walks, CR_GPU_THREADS, &walks);
+	return cr_gpu_submit(device);
+}
+
+carom_result cr_gpu_end_casts(carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch, const cr_gpu_hit **hits,
+	const cr_gpu_walked **walked)
+{
+	const list_bytes bytes = ray_bytes(batch);
 	const void *results;
-	result = fetch_lists(device, &c->rays, &bytes, &results);
+	const carom_result result = fetch_lists(device, &c->rays, &bytes, &results);
 	*hits = results;
 	*walked = (const cr_gpu_walked *)results + batch->casts;
 	return result;
@@ -152,6 +158,9 @@ carom_result cr_gpu_pierce(
 	const cr_gpu_lists *l = &c->couples;
 	const cr_gpu_arguments arguments = { { l->items.address, l->jobs.address, l->results.address }, { count } };
 	cr_gpu_run(device, CR_KERNEL_MESH_PIERCE, count, CR_GPU_THREADS, &arguments);
+	result = cr_gpu_submit(device);
+	if (result != CAROM_SUCCESS)
+		return result;
 	const void *results;
 	result = fetch_lists(device, &c->couples, &bytes, &results);
 	*pierced = results;

@@ -103,9 +103,12 @@ static inline uint64_t cr_gpu_surface_address(const cr_gpu_casts *casts, uint64_
 /// Room for the rays and jobs of a batch: *rays and *jobs are to be written.
 carom_result cr_gpu_open_casts(
 	carom_device *device, cr_gpu_casts *casts, const cr_gpu_cast_batch *batch, cr_gpu_ray **rays, cr_gpu_cast_job **jobs);
-/// Cast and walk them. *hits [casts] and *walked [walks] hold until the next batch is opened.
-carom_result cr_gpu_cast(carom_device *device, cr_gpu_casts *casts, const cr_gpu_cast_batch *batch, const cr_gpu_hit **hits,
-	const cr_gpu_walked **walked);
+/// Begin to cast and walk them.
+carom_result cr_gpu_start_casts(carom_device *device, cr_gpu_casts *casts, const cr_gpu_cast_batch *batch);
+/// Wait until that is done, where it was begun with success. *hits [casts] and *walked [walks] hold
+/// until the next batch is opened.
+carom_result cr_gpu_end_casts(carom_device *device, cr_gpu_casts *casts, const cr_gpu_cast_batch *batch,
+	const cr_gpu_hit **hits, const cr_gpu_walked **walked);
 
 /// Room for couples and jobs: *couples [count] and *jobs [job_count] are to be written.
 carom_result cr_gpu_open_couples(carom_device *device, cr_gpu_casts *casts, uint32_t count, uint32_t job_count,

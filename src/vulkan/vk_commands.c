@@ -288,14 +288,19 @@ static carom_result add_times(carom_device *device)
 	return CAROM_SUCCESS;
 }
 
+carom_result cr_gpu_submit(carom_device *device)
+{
+	return device->failed == CAROM_SUCCESS ? cr_gpu_submit_work(device, &device->work) : device->failed;
+}
+
+carom_result cr_gpu_complete(carom_device *device)
+{
+	const carom_result result = cr_gpu_wait(device, &device->work);
+	return result == CAROM_SUCCESS ? add_times(device) : result;
+}
+
 carom_result cr_gpu_finish(carom_device *device)
 {
-	carom_result result = device->failed;
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_submit_work(device, &device->work);
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_wait(device, &device->work);
-	if (result == CAROM_SUCCESS)
-		result = add_times(device);
-	return result;
+	const carom_result result = cr_gpu_submit(device);
+	return result == CAROM_SUCCESS ? cr_gpu_complete(device) : result;
 }

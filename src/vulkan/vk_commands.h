@@ -54,7 +54,11 @@ void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t si
 /// Copy size bytes from a place of a buffer to where the processor finds them after cr_gpu_finish:
 /// the address is returned, until then with other contents. NULL: recording has failed.
 const void *cr_gpu_read(carom_device *device, const cr_gpu_buffer *buffer, uint64_t at, uint32_t size);
-/// Submit the recorded work and wait until it is done.
+/// Submit the recorded work, for cr_gpu_complete to wait until it is done: another device may be
+/// given work between them.
+carom_result cr_gpu_submit(carom_device *device);
+carom_result cr_gpu_complete(carom_device *device);
+/// Both.
 carom_result cr_gpu_finish(carom_device *device);
 
 // For copies (vk_memory.c): a piece of work of its own.

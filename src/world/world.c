@@ -24,16 +24,16 @@ carom_result carom_create_world(carom_context *context, const carom_world_def *d
 }
 
 #ifdef CR_HAVE_VULKAN
-static const cr_stages *choose_stages(const carom_device *device) { return device ? &cr_device_stages : &cr_cpu_stages; }
+static const cr_stages *choose_stages(int32_t devices) { return devices > 0 ? &cr_device_stages : &cr_cpu_stages; }
 
 static carom_result check_device(carom_context *context, const char *function, carom_device *device)
 {
 	return cr_check_stage_device(context, function, device);
 }
 #else
-static const cr_stages *choose_stages(const carom_device *device)
+static const cr_stages *choose_stages(int32_t devices)
 {
-	(void)device; // there are none
+	(void)devices; // there are none
 	return &cr_cpu_stages;
 }
 
@@ -44,27 +44,69 @@ static carom_result check_device(carom_context *context, const char *function, c
 }
 #endif
 
-carom_result carom_world_set_device(carom_world *world, carom_device *device, bool fallback)
+static bool has_device(const cr_pipeline *p, const carom_device *device)
 {
-	static const char *const name = "carom_world_set_device";
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	cr_pipeline *p = &world->pipeline;
+	for (int32_t i = 0; i < p->device_count; i++) {
+		if (p->devices[i] == device)
+			return true;
+	}
+	return false;
+}
+
+static carom_result check_devices(carom_world *world, const char *name, carom_device *const *devices, int32_t count)
+{
+	const cr_pipeline *p = &world->pipeline;
 	const carom_lab *lab = &p->settings.lab;
-	const bool plain =
-		lab->ray_method == CAROM_RAYS_WIDE && lab->stages == CAROM_STAGES_LISTS && lab->ray_buffers == CAROM_BUFFERS_EXACT;
-	if (device && !plain)
+	const bool plain = lab->ray_method == CAROM_RAYS_WIDE && lab->stages == CAROM_STAGES_LISTS &&
+		lab->ray_buffers == CAROM_BUFFERS_EXACT && (count < 2 || lab->worker_groups == 0);
+	if (count < 0 || count > CAROM_MAX_DEVICES)
+		return cr_fail(
+			world->context, CAROM_INVALID_ARGUMENT, "%s: count is %d, not 0 to %d", name, (int)count, (int)CAROM_MAX_DEVICES);
+	if (count > 0 && !devices)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: devices is NULL", name);
+	if (count > 0 && !plain)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
-			"%s: the world's lab has another ray_method, stages or ray_buffers than the default, for the processor alone", name);
+			"%s: the world's lab has another ray_method, stages, ray_buffers or worker_groups than the default, for the "
+			"processor alone",
+			name);
 	carom_result result = CAROM_SUCCESS;
-	if (device && device != p->device)
-		result = check_device(world->context, name, device);
+	for (int32_t i = 0; i < count && result == CAROM_SUCCESS; i++) {
+		if (!devices[i])
+			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: devices[%d] is NULL", name, (int)i);
+		for (int32_t k = 0; k < i; k++) {
+			if (devices[k] == devices[i])
+				return cr_fail(
+					world->context, CAROM_INVALID_ARGUMENT, "%s: devices[%d] is devices[%d] again", name, (int)i, (int)k);
+		}
+		if (!has_device(p, devices[i]))
+			result = check_device(world->context, name, devices[i]);
+	}
+	return result;
+}
+
+static carom_result set_devices(carom_world *world, const char *name, carom_device *const *devices, int32_t count, bool fallback)
+{
+	cr_pipeline *p = &world->pipeline;
+	const carom_result result = check_devices(world, name, devices, count);
 	if (result != CAROM_SUCCESS)
 		return result;
 	p->device_fallback = fallback;
-	if (device != p->device)
-		cr_pipeline_move(p, choose_stages(device), device);
+	bool moved = count != p->device_count;
+	for (int32_t i = 0; i < count && !moved; i++)
+		moved = devices[i] != p->devices[i];
+	if (moved)
+		cr_pipeline_move(p, choose_stages(count), devices, count);
 	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_device(carom_world *world, carom_device *device, bool fallback)
+{
+	return world ? set_devices(world, "carom_world_set_device", &device, device != NULL, fallback) : CAROM_INVALID_ARGUMENT;
+}
+
+carom_result carom_world_set_devices(carom_world *world, carom_device *const *devices, int32_t count, bool fallback)
+{
+	return world ? set_devices(world, "carom_world_set_devices", devices, count, fallback) : CAROM_INVALID_ARGUMENT;
 }
 
 carom_result cr_create_world(carom_context *context, const cr_settings *settings, carom_world **world)

@@ -346,7 +346,8 @@ PyObject *cp_share_mesh(cp_state *state, cp_context *context, const carom_mesh *
 typedef struct cp_world {
 	PyObject_HEAD carom_world *world; ///< NULL: closed
 	cp_context *context;
-	cp_device *device; ///< that its rays are cast on, or NULL
+	cp_device *devices[CAROM_MAX_DEVICES]; ///< that its rays are cast on
+	int32_t device_count;
 	cp_use use;
 	cp_guard results; ///< views of the last step
 	cp_guard places;  ///< views of vertices and spheres

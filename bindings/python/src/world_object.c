@@ -167,6 +167,13 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *keyword
 	return NULL;
 }
 
+static void let_devices_go(cp_world *world)
+{
+	for (int32_t i = 0; i < world->device_count; i++)
+		cp_let_device_go(world->devices[i]);
+	world->device_count = 0;
+}
+
 /// Destroy the world. It is not used by another call, and no view is exported.
 static void destroy(cp_world *world)
 {
@@ -175,8 +182,7 @@ static void destroy(cp_world *world)
 	world->results.generation++;
 	world->places.generation++;
 	carom_destroy_world(end); // what a recording's writer raises now is lost
-	cp_let_device_go(world->device);
-	world->device = NULL;
+	let_devices_go(world);
 	Py_CLEAR(world->failure);
 }
 
@@ -189,7 +195,8 @@ static int world_traverse(PyObject *self, visitproc visit, void *arg)
 	Py_VISIT(world->contact_filter);
 	Py_VISIT(world->writer);
 	Py_VISIT((PyObject *)world->context);
-	Py_VISIT((PyObject *)world->device);
+	for (int32_t i = 0; i < world->device_count; i++)
+		Py_VISIT((PyObject *)world->devices[i]);
 	return 0;
 }
 
@@ -249,6 +256,27 @@ static PyObject *world_exit(PyObject *self, PyObject *args)
 
 // ---- Device ----
 
+/// Let the world go on with these devices. It holds each of them.
+static PyObject *take_devices(cp_world *world, cp_device *const *given, int32_t count, bool fallback)
+{
+	carom_device *devices[CAROM_MAX_DEVICES] = { NULL };
+	for (int32_t i = 0; i < count; i++)
+		devices[i] = given[i]->device;
+	const carom_result result = carom_world_set_devices(world->world, devices, count, fallback);
+	if (!result) {
+		for (int32_t i = 0; i < count; i++) {
+			given[i]->users++;
+			Py_INCREF((PyObject *)given[i]);
+		}
+		let_devices_go(world);
+		for (int32_t i = 0; i < count; i++)
+			world->devices[i] = given[i];
+		world->device_count = count;
+	}
+	cp_end_write(&world->use);
+	return cp_end_call(world, result, Py_NewRef(Py_None));
+}
+
 static PyObject *world_set_device(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "device", "fallback", NULL };
@@ -261,17 +289,46 @@ static PyObject *world_set_device(PyObject *self, PyObject *const *args, Py_ssiz
 		(values[1] && !cp_get_bool(values[1], "fallback", &fallback)) || !cp_is_open(world) ||
 		!cp_begin_write(&world->use, "world"))
 		return NULL;
-	const carom_result result = carom_world_set_device(world->world, device ? device->device : NULL, fallback);
-	if (!result) {
-		if (device) {
-			device->users++;
-			Py_INCREF((PyObject *)device);
-		}
-		cp_let_device_go(world->device);
-		world->device = device;
+	return take_devices(world, &device, device != NULL, fallback);
+}
+
+/// The devices of a sequence: how many, or -1 with an exception.
+static int32_t get_devices(cp_state *state, PyObject *value, cp_device *devices[CAROM_MAX_DEVICES])
+{
+	const Py_ssize_t count = PySequence_Check(value) ? PySequence_Size(value) : -1;
+	if (count < 0 || count > CAROM_MAX_DEVICES) {
+		if (!PyErr_Occurred())
+			PyErr_Format(count < 0 ? PyExc_TypeError : PyExc_ValueError,
+				"devices is %R; it must be a sequence of at most %d devices", value, CAROM_MAX_DEVICES);
+		return -1;
 	}
-	cp_end_write(&world->use);
-	return cp_end_call(world, result, Py_NewRef(Py_None));
+	for (Py_ssize_t i = 0; i < count; i++) {
+		PyObject *item = PySequence_GetItem(value, i);
+		devices[i] = item ? cp_get_device(state, item, "devices") : NULL;
+		Py_XDECREF(item); // the sequence, which the caller holds, keeps it
+		if (!devices[i])
+			return -1;
+	}
+	return (int32_t)count;
+}
+
+static PyObject *world_set_devices(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "devices", "fallback", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[2];
+	cp_device *devices[CAROM_MAX_DEVICES];
+	bool fallback = false;
+	if (!cp_arguments("set_devices", args, count, keywords, names, 1, values) ||
+		(values[1] && !cp_get_bool(values[1], "fallback", &fallback)))
+		return NULL;
+	PyObject *list = PySequence_Check(values[0]) ? PySequence_Tuple(values[0]) : Py_NewRef(values[0]);
+	PyObject *done = NULL;
+	const int32_t given = list ? get_devices(cp_state_of(self), list, devices) : -1;
+	if (given >= 0 && cp_is_open(world) && cp_begin_write(&world->use, "world"))
+		done = take_devices(world, devices, given, fallback);
+	Py_XDECREF(list);
+	return done;
 }
 
 // ---- Steps and recordings ----
@@ -348,6 +405,8 @@ static PyMethodDef methods[] = {
 	{ "record", world_record, METH_O,
 		CP_DOC("record($self, write, /)", carom_world_record) " write takes bytes. None ends a recording." },
 	{ "set_device", CP_NAMED(world_set_device), CP_DOC("set_device($self, /, device, fallback=False)", carom_world_set_device) },
+	{ "set_devices", CP_NAMED(world_set_devices),
+		CP_DOC("set_devices($self, /, devices, fallback=False)", carom_world_set_devices) },
 	{ "close", world_close, METH_NOARGS,
 		"close($self, /)\n--\n\nDestroy the world with its bodies; calls on it raise ValueError afterwards. BufferError while arrays look "
 		"at its results." },
