@@ -1,9 +1,9 @@
 /// @file granular_ranks.h
 /// A simulation of spheres that several ranks share (sim/base/ranks.h). Each owns the spheres of a
-/// part of space and does their steps; of those of other ranks that may touch its own it has copies
-/// (ghosts), whose places and motions it is told in each step. A sphere that leaves the part goes
-/// to another rank with the springs of its contacts when the list of neighbours is made anew; then
-/// the parts are cut anew too, if the work is no longer shared evenly.
+/// part of space and does their steps. It has copies (ghosts) of the spheres of other ranks that
+/// may touch its own, and is told their places and motions in each step. A sphere that leaves the
+/// part goes to another rank with the springs of its contacts, when the next list of neighbours is
+/// made. Then the parts are cut again too, if the work is no longer shared evenly.
 ///
 /// The trajectory has the same bits for any number of ranks, and those of one simulation that is
 /// not shared: each sphere sums the forces on it in the order of ids, and forces are exact

@@ -81,7 +81,7 @@ bool granular_pack_more(sim_granular *granular, int64_t held_rows, int64_t rows,
 
 /// Cut space if that pays, and give each sphere to the rank of its part. Forgets ghosts.
 bool granular_share_out(sim_granular *granular, sim_error *error);
-/// Cut space anew if the shares have become uneven (granular_cuts.c).
+/// Cut space again if the shares have become uneven (granular_cuts.c).
 bool granular_balance_cuts(sim_granular *granular, sim_error *error);
 /// The rank of a place.
 int granular_rank_of(const granular_share *share, const granular_place *place);

@@ -50,7 +50,7 @@ void cr_set_sweep_verdict(carom_sweep *sweep, cr_sweep_verdict_fn *verdict, void
 /// it at the same time. Returns false when out of memory.
 typedef bool cr_sweep_take_fn(void *user, int worker, const cr_swept_queries *queries, const int32_t *triangles, int32_t count);
 /// Who takes them. start forgets all that was taken: it is called before a search, and again where
-/// the processor begins anew in the place of a device. False when out of memory.
+/// the processor begins again in the place of a device. False when out of memory.
 typedef struct cr_sweep_taker {
 	bool (*start)(void *user);
 	cr_sweep_take_fn *take; // NULL: nobody
