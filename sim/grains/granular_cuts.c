@@ -181,7 +181,8 @@ static bool cut_space(level *l, part *old)
 	const int n = l->g->share->ranks.count;
 	l->parts[0] = (part){ .last = n };
 	l->count = 1;
-	memset(l->seats, 0, (size_t)l->g->count * sizeof *l->seats);
+	if (l->g->count > 0)
+		memset(l->seats, 0, (size_t)l->g->count * sizeof *l->seats);
 	while (l->count < n) {
 		if (!cut_level(l))
 			return false;
