@@ -8,19 +8,14 @@
 
 // ---- Which pairs ----
 
-/// One of a pair: a part of a body, or a sphere of a granular body (-1: of none).
-typedef struct pair_item {
-	int32_t body, sphere;
-} pair_item;
-
 /// The nearest pair so far. Of equally near ones the one with the lowest numbers counts, A's first.
 typedef struct pair_search {
 	const carom_world *world;
 	const carom_query_filter *filter[2];
-	pair_item asker;
+	cr_query_item asker;
 	bool asker_passes[2]; // each filter
 	double distance;      // pairs farther apart are of no use
-	pair_item a, b;       // body -1: none yet
+	cr_query_item a, b;   // body -1: none yet
 } pair_search;
 
 static bool is_fixed(const cr_body *body) { return body->kind == CAROM_STATIC || body->kind == CAROM_KINEMATIC; }
@@ -35,10 +30,10 @@ static bool may_meet(const cr_body *x, const cr_body *y)
 
 /// Which of the asker and an item of another body is A and which is B, as the filters have it.
 /// False: they are no pair.
-static bool order_pair(const pair_search *p, pair_item other, pair_item *a, pair_item *b)
+static bool order_pair(const pair_search *p, cr_query_item other, cr_query_item *a, cr_query_item *b)
 {
 	const bool asker_low = p->asker.body < other.body;
-	const pair_item low = asker_low ? p->asker : other, high = asker_low ? other : p->asker;
+	const cr_query_item low = asker_low ? p->asker : other, high = asker_low ? other : p->asker;
 	const bool passes[2] = { cr_query_passes(p->filter[0], p->world, other.body),
 		cr_query_passes(p->filter[1], p->world, other.body) };
 	const bool asker_first = p->asker_passes[0] && passes[1], other_first = passes[0] && p->asker_passes[1];
@@ -48,20 +43,10 @@ static bool order_pair(const pair_search *p, pair_item other, pair_item *a, pair
 	return asker_first || other_first;
 }
 
-static int32_t shape_of(const carom_world *world, pair_item item)
+static bool comes_first(cr_query_item a, cr_query_item b, cr_query_item than_a, cr_query_item than_b)
 {
-	return cr_item_shape(world, &(cr_query_item){ item.body, item.sphere, NULL });
-}
-
-static int compare_items(pair_item x, pair_item y)
-{
-	return x.body != y.body ? (x.body < y.body ? -1 : 1) : (x.sphere > y.sphere) - (x.sphere < y.sphere);
-}
-
-static bool comes_first(pair_item a, pair_item b, pair_item than_a, pair_item than_b)
-{
-	const int first = compare_items(a, than_a);
-	return first != 0 ? first < 0 : compare_items(b, than_b) < 0;
+	const int first = cr_compare_items(a, than_a);
+	return first != 0 ? first < 0 : cr_compare_items(b, than_b) < 0;
 }
 
 /// Does the asker look at another body? Each pair is looked at once: by the lower one, but a plane
@@ -69,20 +54,20 @@ static bool comes_first(pair_item a, pair_item b, pair_item than_a, pair_item th
 static bool is_wanted_pair(const pair_search *p, int32_t other)
 {
 	const cr_body *bodies = p->world->bodies.data;
-	pair_item a, b;
+	cr_query_item a, b;
 	if (other == p->asker.body || (other < p->asker.body && !is_plane(&bodies[other])))
 		return false;
 	// The first sphere stands for all: none of them has a lower number.
-	const pair_item lowest = { other, bodies[other].granular ? 0 : -1 };
+	const cr_query_item lowest = { other, bodies[other].granular ? 0 : -1 };
 	if (!may_meet(&bodies[p->asker.body], &bodies[other]) || !order_pair(p, lowest, &a, &b))
 		return false;
 	return p->a.body < 0 || p->distance > 0 || comes_first(a, b, p->a, p->b);
 }
 
 /// A pair that is not farther apart than the limit.
-static void note_pair(pair_search *p, pair_item other, double distance)
+static void note_pair(pair_search *p, cr_query_item other, double distance)
 {
-	pair_item a, b;
+	cr_query_item a, b;
 	order_pair(p, other, &a, &b);
 	if (p->a.body >= 0 && distance == p->distance && !comes_first(a, b, p->a, p->b))
 		return;
@@ -100,10 +85,10 @@ typedef struct body_search {
 	cr_overlap_search query; // its filter, shape, pose and box
 	// distances of the boxes of the body that was looked at last, and of the next one
 	double last, next;
-	pair_item last_item, next_item; // body -1: none
+	cr_query_item last_item, next_item; // body -1: none
 	carom_separation nearest;
 	double distance;    // bodies farther away are of no use
-	pair_item item;     // the nearest one; body -1: none yet
+	cr_query_item item; // the nearest one; body -1: none yet
 	pair_search *pairs; // that the query's shape, a body, is one of; NULL: none
 } body_search;
 
@@ -131,23 +116,22 @@ static carom_result separate(const carom_world *world, const carom_shape *a, con
 														  : carom_distance(world->context, a, pose_a, b, pose_b, separation);
 }
 
-static bool is_looked_at(const void *user, int32_t body)
+static bool is_wanted(const void *user, int32_t body)
 {
 	const body_search *s = user;
-	return s->pairs ? is_wanted_pair(s->pairs, body) : cr_query_passes(s->query.filter, s->query.world, body);
+	return !s->pairs || is_wanted_pair(s->pairs, body);
 }
 
-static bool visit_next_body(void *user, const cr_query_item *item, double *limit)
+static bool visit_next_body(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
 	body_search *s = user;
-	const pair_item at = { item->body, item->sphere };
 	double lower[3], upper[3];
-	cr_body_bounds(item->seen, s->query.world->context->simd, lower, upper);
+	cr_body_bounds(seen, s->query.world->context->simd, lower, upper);
 	const double key = body_key(s, lower, upper);
-	const bool is_after = key > s->last || (key == s->last && compare_items(at, s->last_item) > 0);
-	if (!is_after || key > *limit || (s->next_item.body >= 0 && key == s->next && compare_items(at, s->next_item) > 0))
+	const bool is_after = key > s->last || (key == s->last && cr_compare_items(item, s->last_item) > 0);
+	if (!is_after || key > *limit || (s->next_item.body >= 0 && key == s->next && cr_compare_items(item, s->next_item) > 0))
 		return true;
-	s->next_item = at;
+	s->next_item = item;
 	*limit = s->next = key;
 	return true;
 }
@@ -159,7 +143,7 @@ static carom_result look_at_next(body_search *s)
 	carom_separation gap = { .distance = 0 };
 	bool overlaps = false;
 	cr_body room;
-	const cr_body *body = cr_see_item(q->world, s->next_item.body, s->next_item.sphere, &room, &q->result);
+	const cr_body *body = cr_see_item(q->world, s->next_item, &room, &q->result);
 	s->last = s->next;
 	s->last_item = s->next_item;
 	if (body)
@@ -177,7 +161,7 @@ static carom_result look_at_next(body_search *s)
 		s->distance = s->pairs->distance;
 		return CAROM_SUCCESS;
 	}
-	if (s->item.body >= 0 && distance == s->distance && compare_items(s->next_item, s->item) > 0)
+	if (s->item.body >= 0 && distance == s->distance && cr_compare_items(s->next_item, s->item) > 0)
 		return CAROM_SUCCESS;
 	s->item = s->next_item;
 	s->nearest = gap;
@@ -187,11 +171,11 @@ static carom_result look_at_next(body_search *s)
 
 static carom_result find_nearest_body(body_search *s, const char *function)
 {
-	static const pair_item none = { -1, -1 };
+	static const cr_query_item none = { -1, -1 };
 	s->last = -1;
 	s->last_item = s->item = none;
 	for (;;) {
-		cr_index_search search = { body_key, is_looked_at, visit_next_body, s, s->distance };
+		cr_index_search search = { body_key, visit_next_body, s, s->query.filter, is_wanted, s->distance };
 		s->next_item = none;
 		carom_result result = cr_search_bodies(s->query.world, function, &search, &s->query.result);
 		if (result != CAROM_SUCCESS || s->next_item.body < 0)
@@ -216,13 +200,13 @@ carom_result cr_ask_closest_body(const carom_world *world, const carom_shape *sh
 		return outcome;
 	carom_result seen = CAROM_SUCCESS;
 	cr_body room;
-	const cr_body *body = cr_see_item(world, s.item.body, s.item.sphere, &room, &seen);
+	const cr_body *body = cr_see_item(world, s.item, &room, &seen);
 	if (body && s.distance == 0)
 		seen = separate(world, shape, &s.query.pose, &body->shape.def, &body->pose, false, &s.nearest);
 	if (seen != CAROM_SUCCESS)
 		return seen;
 	*found = true;
-	*result = (carom_closest_body){ cr_id_of(world->bodies.data, s.item.body), shape_of(world, s.item), s.nearest.distance,
+	*result = (carom_closest_body){ cr_id_of(world->bodies.data, s.item.body), cr_item_shape(world, s.item), s.nearest.distance,
 		s.nearest.normal, s.nearest.point_a, s.nearest.point_b };
 	return CAROM_SUCCESS;
 }
@@ -244,12 +228,12 @@ carom_result carom_world_closest_body(const carom_world *world, const carom_shap
 // ---- The nearest pair ----
 
 /// Let a part or a sphere ask for the nearest one that is nearer than the best pair so far.
-static carom_result ask_item(pair_search *p, pair_item item, const char *function)
+static carom_result ask_item(pair_search *p, cr_query_item item, const char *function)
 {
 	const carom_world *world = p->world;
 	carom_result result = CAROM_SUCCESS;
 	cr_body room;
-	const cr_body *body = cr_see_item(world, item.body, item.sphere, &room, &result);
+	const cr_body *body = cr_see_item(world, item, &room, &result);
 	if (!body || cr_is_empty_shape(&body->shape.def))
 		return result;
 	p->asker = item;
@@ -268,10 +252,10 @@ static carom_result ask_body(pair_search *p, int32_t index, const char *function
 	if ((!p->asker_passes[0] && !p->asker_passes[1]) || is_plane(body))
 		return CAROM_SUCCESS;
 	if (!body->granular)
-		return ask_item(p, (pair_item){ index, -1 }, function);
+		return ask_item(p, (cr_query_item){ index, -1 }, function);
 	carom_result result = CAROM_SUCCESS;
 	for (int32_t i = 0; i < body->granular->count && result == CAROM_SUCCESS; i++)
-		result = ask_item(p, (pair_item){ index, i }, function);
+		result = ask_item(p, (cr_query_item){ index, i }, function);
 	return result;
 }
 
@@ -282,15 +266,14 @@ static carom_result write_pair(const pair_search *p, carom_closest_pair *result)
 	const cr_body *bodies = p->world->bodies.data;
 	carom_result outcome = CAROM_SUCCESS;
 	cr_body room[2];
-	const cr_body *a = cr_see_item(p->world, p->a.body, p->a.sphere, &room[0], &outcome),
-				  *b = cr_see_item(p->world, p->b.body, p->b.sphere, &room[1], &outcome);
+	const cr_body *a = cr_see_item(p->world, p->a, &room[0], &outcome), *b = cr_see_item(p->world, p->b, &room[1], &outcome);
 	carom_separation s;
 	if (a && b)
 		outcome = separate(p->world, &a->shape.def, &a->pose, &b->shape.def, &b->pose, false, &s);
 	if (outcome != CAROM_SUCCESS)
 		return outcome;
-	*result = (carom_closest_pair){ cr_id_of(bodies, p->a.body), cr_id_of(bodies, p->b.body), shape_of(p->world, p->a),
-		shape_of(p->world, p->b), s.distance, s.normal, s.point_a, s.point_b };
+	*result = (carom_closest_pair){ cr_id_of(bodies, p->a.body), cr_id_of(bodies, p->b.body), cr_item_shape(p->world, p->a),
+		cr_item_shape(p->world, p->b), s.distance, s.normal, s.point_a, s.point_b };
 	return CAROM_SUCCESS;
 }
 

@@ -19,10 +19,8 @@ typedef struct cr_overlap_search {
 	carom_result result;
 } cr_overlap_search;
 
-/// Does the filter let a part of a body through? NULL: always.
-bool cr_query_passes(const carom_query_filter *filter, const carom_world *world, int32_t index);
-
-/// Searches with memory of the world; *visits is the result of the visits.
+/// Searches with memory of the world; *visits is the result of the visits, NULL where they cannot
+/// fail.
 carom_result cr_search_bodies(
 	const carom_world *world, const char *function, cr_index_search *search, const carom_result *visits);
 

@@ -10,7 +10,7 @@ typedef struct index_walk {
 	const carom_world *world;
 	cr_index_search *search;
 	int32_t granular; // the body whose spheres are walked
-	bool stopped;     // by the searcher
+	bool stopped;     // by the searcher, or by an item that could not be shown
 	carom_result result;
 } index_walk;
 
@@ -41,12 +41,12 @@ static bool sphere_box(const void *user, int64_t item, double lower[3], double u
 
 // ---- Items ----
 
-const cr_body *cr_see_item(const carom_world *world, int32_t body, int32_t sphere, cr_body *room, carom_result *result)
+const cr_body *cr_see_item(const carom_world *world, cr_query_item item, cr_body *room, carom_result *result)
 {
-	const cr_body *whole = &world->bodies.data[body];
-	if (sphere < 0)
+	const cr_body *whole = &world->bodies.data[item.body];
+	if (item.sphere < 0)
 		return cr_see_body(whole, result);
-	const double *s = &whole->granular->spheres.data[4 * (int64_t)sphere];
+	const double *s = &whole->granular->spheres.data[4 * (int64_t)item.sphere];
 	*room = (cr_body){
 		.alive = true,
 		.kind = whole->kind,
@@ -59,14 +59,25 @@ const cr_body *cr_see_item(const carom_world *world, int32_t body, int32_t spher
 	return room;
 }
 
+static bool is_wanted(const index_walk *w, int32_t body)
+{
+	return !w->search->wants || w->search->wants(w->search->user, body);
+}
+
+/// Show an item to the searcher. Returns whether to go on.
+static bool visit_item(index_walk *w, cr_query_item item, double *limit)
+{
+	cr_body room;
+	const cr_body *seen = cr_see_item(w->world, item, &room, &w->result);
+	w->stopped = !seen || !w->search->visit(w->search->user, item, seen, limit);
+	return !w->stopped;
+}
+
 static bool visit_sphere(void *user, int32_t sphere, double *limit)
 {
 	index_walk *w = user;
-	cr_body room;
-	const cr_query_item item = { w->granular, sphere, cr_see_item(w->world, w->granular, sphere, &room, &w->result) };
-	w->stopped = !w->search->visit(w->search->user, &item, limit);
 	// A body that was found is not to be found again.
-	return !w->stopped && w->search->passes(w->search->user, w->granular);
+	return visit_item(w, (cr_query_item){ w->granular, sphere }, limit) && is_wanted(w, w->granular);
 }
 
 static void walk_spheres(index_walk *w, double *limit)
@@ -81,15 +92,13 @@ static void walk_spheres(index_walk *w, double *limit)
 static bool visit_body(void *user, int32_t body, double *limit)
 {
 	index_walk *w = user;
-	if (!w->search->passes(w->search->user, body))
+	if (!cr_query_passes(w->search->filter, w->world, body) || !is_wanted(w, body))
 		return true;
-	if (w->world->bodies.data[body].granular) {
-		w->granular = body;
-		walk_spheres(w, limit);
-		return !w->stopped && w->result == CAROM_SUCCESS;
-	}
-	const cr_query_item item = { body, -1, cr_see_body(&w->world->bodies.data[body], &w->result) };
-	return item.seen && w->search->visit(w->search->user, &item, limit);
+	if (!w->world->bodies.data[body].granular)
+		return visit_item(w, (cr_query_item){ body, -1 }, limit);
+	w->granular = body;
+	walk_spheres(w, limit);
+	return !w->stopped && w->result == CAROM_SUCCESS;
 }
 
 carom_result cr_query_index_search(const carom_world *world, cr_index_search *search)

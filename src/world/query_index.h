@@ -5,36 +5,40 @@
 #include "carom/query.h"
 #include "world/world.h"
 
-/// What a query may meet: a part of a body, or a sphere of a granular body.
+/// An item that a query may meet: a part of a body, or a sphere of a granular body.
 typedef struct cr_query_item {
-	int32_t body;        // number of the part
-	int32_t sphere;      // -1: of no granular body
-	const cr_body *seen; // in the form that queries see
+	int32_t body;   // number of the part; -1: none
+	int32_t sphere; // -1: of no granular body
 } cr_query_item;
 
 /// The number that results name beside the body (their member shape).
-static inline int32_t cr_item_shape(const carom_world *world, const cr_query_item *item)
+static inline int32_t cr_item_shape(const carom_world *world, cr_query_item item)
 {
-	return item->sphere >= 0 ? item->sphere : world->bodies.data[item->body].part;
+	return item.sphere >= 0 ? item.sphere : world->bodies.data[item.body].part;
 }
 
-/// Items in the order in which equal answers count.
-static inline bool cr_item_before(const cr_query_item *a, const cr_query_item *b)
+/// The order in which equal answers count: below, at or above 0 as a comes before b.
+static inline int cr_compare_items(cr_query_item a, cr_query_item b)
 {
-	return a->body != b->body ? a->body < b->body : a->sphere < b->sphere;
+	return a.body != b.body ? (a.body < b.body ? -1 : 1) : (a.sphere > b.sphere) - (a.sphere < b.sphere);
 }
 
 /// A search among bodies and spheres, nearest first: key and limit as in cr_box_search.
 typedef struct cr_index_search {
 	double (*key)(const void *user, const double lower[3], const double upper[3]);
-	/// Is a body to be looked at? Of a granular body it is asked before the first sphere and behind
-	/// each one.
-	bool (*passes)(const void *user, int32_t body);
-	/// Look at an item; false to stop. What item shows lives while the call runs.
-	bool (*visit)(void *user, const cr_query_item *item, double *limit);
+	/// Look at an item, in the form that queries see, which lives while the call runs; false to
+	/// stop.
+	bool (*visit)(void *user, cr_query_item item, const cr_body *seen, double *limit);
 	void *user;
+	const carom_query_filter *filter; // NULL: all
+	/// Is a body that the filter lets through to be looked at? Of a granular body it is asked
+	/// before the first sphere and behind each one. NULL: always.
+	bool (*wants)(const void *user, int32_t body);
 	double limit;
 } cr_index_search;
+
+/// Does the filter let a part of a body through? NULL: always.
+bool cr_query_passes(const carom_query_filter *filter, const carom_world *world, int32_t index);
 
 /// Make the tree if the world changed, and those over spheres that the search comes near, then
 /// search. Any thread. Bodies without end come first.
@@ -42,7 +46,7 @@ carom_result cr_query_index_search(const carom_world *world, cr_index_search *se
 
 /// Show a sphere of a granular body as a body of its own, in room, and any other body in the form
 /// that queries see. NULL: *result tells why not.
-const cr_body *cr_see_item(const carom_world *world, int32_t body, int32_t sphere, cr_body *room, carom_result *result);
+const cr_body *cr_see_item(const carom_world *world, cr_query_item item, cr_body *room, carom_result *result);
 
 /// Checks the shape of a query (no plane) and its pose, which is normalised; the text names the
 /// function and the field.

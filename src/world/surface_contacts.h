@@ -90,9 +90,10 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *contac
 /// The distance that two bodies keep, half the sum of their thickness; 0: they have no surface
 /// contacts. Filters are not asked.
 double cr_kept_distance(const cr_body *a, const cr_body *b);
-/// Was the body of a result of the last step left as it is, but for its motion? Gives its part.
+/// Is the body of a result of the last step still there, with the shape that it had? Gives its
+/// part.
 bool cr_is_still(const carom_world *world, carom_body_id id, int32_t shape, int64_t *part);
-/// Were both bodies of a contact of the last step left as they are, but for their motion?
+/// Are both bodies of a contact of the last step still there, with the shapes that they had?
 bool cr_is_remembered(const carom_world *world, const carom_surface_contact *contact);
 /// A vertex of a body at a time of the step, on the straight line that impacts have it on.
 v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double time);
@@ -111,6 +112,7 @@ bool cr_may_surfaces_touch(carom_world *world, int32_t part_a, int32_t part_b);
 /// The part of a contact's first and second feature.
 static inline int32_t cr_part_a_of(const carom_surface_contact *c) { return (int32_t)c->body_a.index1 - 1 + c->shape_a; }
 static inline int32_t cr_part_b_of(const carom_surface_contact *c) { return (int32_t)c->body_b.index1 - 1 + c->shape_b; }
+static inline int cr_compare_numbers(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
 /// The order of the view of surface contacts: by the lower part, the higher part, kind, part of the
 /// first feature, vertices (surface_list.c).
 int cr_compare_surface_contacts(const carom_surface_contact *a, const carom_surface_contact *b);

@@ -15,9 +15,7 @@
 
 // ---- Order ----
 
-static int compare_numbers(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
-
-static uint64_t join_numbers(int64_t high, int64_t low) { return (uint64_t)high << 32 | (uint64_t)low; }
+static uint64_t join_numbers(int32_t high, int32_t low) { return (uint64_t)high << 32 | (uint64_t)low; }
 
 /// The lower part in front of the higher one.
 static uint64_t key_of_parts(int32_t a, int32_t b) { return a < b ? join_numbers(a, b) : join_numbers(b, a); }
@@ -29,11 +27,11 @@ int cr_compare_surface_contacts(const carom_surface_contact *a, const carom_surf
 	const uint64_t pair_a = key_of_pair(a), pair_b = key_of_pair(b);
 	if (pair_a != pair_b)
 		return pair_a < pair_b ? -1 : 1;
-	int order = compare_numbers(a->kind, b->kind);
+	int order = cr_compare_numbers(a->kind, b->kind);
 	if (order == 0)
-		order = compare_numbers(cr_part_a_of(a), cr_part_a_of(b));
+		order = cr_compare_numbers(cr_part_a_of(a), cr_part_a_of(b));
 	for (int k = 0; k < 4 && order == 0; k++)
-		order = compare_numbers(a->vertices[k], b->vertices[k]);
+		order = cr_compare_numbers(a->vertices[k], b->vertices[k]);
 	return order;
 }
 
@@ -108,6 +106,18 @@ static void sort_order(cr_surface_contacts *m)
 	cr_radix_sort(m->order.data, m->order.data + m->order.count, m->order.count, 64);
 }
 
+/// Let order name the runs, sorted by a key of their parts. False when out of memory.
+static bool order_runs(carom_world *world, uint64_t (*key)(int32_t part_a, int32_t part_b))
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	if (!reserve_order(world, m->runs.count))
+		return false;
+	for (int64_t i = 0; i < m->runs.count; i++)
+		m->order.data[i] = (cr_key){ key(m->runs.data[i].part_a, m->runs.data[i].part_b), (uint32_t)i };
+	sort_order(m);
+	return true;
+}
+
 bool cr_list_last_runs(carom_world *world)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
@@ -119,12 +129,7 @@ bool cr_list_last_runs(carom_world *world)
 		if (run.kind == CAROM_SWEEP_VERTEX_FACE && !append_run(world, &run))
 			return false;
 	}
-	if (!reserve_order(world, m->runs.count))
-		return false;
-	for (int64_t i = 0; i < m->runs.count; i++)
-		m->order.data[i] = (cr_key){ join_numbers(m->runs.data[i].part_a, m->runs.data[i].part_b), (uint32_t)i };
-	sort_order(m);
-	return true;
+	return order_runs(world, join_numbers);
 }
 
 /// The runs of a search, in the order of the view of contacts. Sorting is stable: of two parts they
@@ -141,12 +146,7 @@ static bool list_search_runs(carom_world *world, const carom_proximity_view *vie
 		if (!append_run(world, &run))
 			return false;
 	}
-	if (!reserve_order(world, m->runs.count))
-		return false;
-	for (int64_t i = 0; i < m->runs.count; i++)
-		m->order.data[i] = (cr_key){ key_of_parts(m->runs.data[i].part_a, m->runs.data[i].part_b), (uint32_t)i };
-	sort_order(m);
-	return true;
+	return order_runs(world, key_of_parts);
 }
 
 // ---- Contacts ----

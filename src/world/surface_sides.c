@@ -81,13 +81,11 @@ static carom_vec3 vector_of(v3d v) { return (carom_vec3){ v.x, v.y, v.z }; }
 
 // ---- The contacts of the last step ----
 
-static int compare_numbers(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
-
 static int compare_features(const int32_t a[4], const int32_t b[4])
 {
 	int order = 0;
 	for (int k = 0; k < 4 && order == 0; k++)
-		order = compare_numbers(a[k], b[k]);
+		order = cr_compare_numbers(a[k], b[k]);
 	return order;
 }
 
@@ -160,10 +158,10 @@ static void walk(const carom_world *world, cr_belonging *b)
 
 static int compare_belonging(const cr_belonging *b, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
 {
-	int order = compare_numbers(b->mesh_a, mesh_a);
+	int order = cr_compare_numbers(b->mesh_a, mesh_a);
 	if (order == 0)
-		order = compare_numbers(b->mesh_b, mesh_b);
-	return order != 0 ? order : compare_numbers(b->vertex, vertex);
+		order = cr_compare_numbers(b->mesh_b, mesh_b);
+	return order != 0 ? order : cr_compare_numbers(b->vertex, vertex);
 }
 
 /// Let a vertex belong where it did, if it is near there. False: out of memory.
@@ -190,7 +188,7 @@ static int compare_for_sort(const void *a, const void *b)
 	const cr_belonging *x = a, *y = b;
 	int order = compare_belonging(x, y->mesh_a, y->mesh_b, y->vertex);
 	if (order == 0)
-		order = compare_numbers(x->triangle, y->triangle);
+		order = cr_compare_numbers(x->triangle, y->triangle);
 	return order;
 }
 
@@ -540,11 +538,11 @@ static const carom_sweep_hit *find_hit(const carom_world *world, const carom_sur
 	while (low < high) {
 		const int64_t middle = (low + high) / 2;
 		const carom_sweep_hit *hit = &hits->data[middle];
-		int order = compare_numbers(hit->kind, c->kind);
+		int order = cr_compare_numbers(hit->kind, c->kind);
 		if (order == 0)
-			order = compare_numbers(hit->mesh_a, mesh_a);
+			order = cr_compare_numbers(hit->mesh_a, mesh_a);
 		if (order == 0)
-			order = compare_numbers(hit->mesh_b, mesh_b);
+			order = cr_compare_numbers(hit->mesh_b, mesh_b);
 		if (order == 0)
 			order = compare_features(hit->vertices, c->vertices);
 		if (order == 0)
@@ -691,7 +689,7 @@ static bool is_listed(const carom_world *world, const carom_proximity_view *view
 	while (low < high) {
 		const int64_t middle = (low + high) / 2;
 		const carom_proximity_pair *pair = &view->pairs[middle];
-		int order = compare_numbers(pair->kind, CAROM_SWEEP_VERTEX_FACE);
+		int order = cr_compare_numbers(pair->kind, CAROM_SWEEP_VERTEX_FACE);
 		if (order == 0)
 			order = -compare_belonging(b, pair->mesh_a, pair->mesh_b, pair->vertices[0]);
 		if (order < 0)

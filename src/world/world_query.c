@@ -46,7 +46,7 @@ carom_result cr_search_bodies(
 {
 	const unsigned refusals = cr_count_refusals(world);
 	const carom_result result = cr_query_index_search(world, search);
-	return cr_explain_failure(world, function, refusals, result == CAROM_SUCCESS ? *visits : result);
+	return cr_explain_failure(world, function, refusals, result == CAROM_SUCCESS && visits ? *visits : result);
 }
 
 // ---- Rays ----
@@ -58,7 +58,7 @@ typedef struct ray_search {
 	cr_query_ray ray; // direction in range: t counts in scale of the caller's
 	double scale;
 	bool found;
-	cr_query_item item; // that was hit; seen is not kept
+	cr_query_item item; // that was hit
 	carom_ray_hit hit;
 	cr_hit_list *all;
 	carom_result result; // of the visits
@@ -103,7 +103,7 @@ static carom_result begin_ray(
 static carom_ray_hit finish_hit(const ray_search *s, carom_ray_hit hit)
 {
 	hit.body = cr_id_of(s->world->bodies.data, s->item.body);
-	hit.shape = cr_item_shape(s->world, &s->item);
+	hit.shape = cr_item_shape(s->world, s->item);
 	hit.t /= s->scale;
 	return hit;
 }
@@ -115,37 +115,31 @@ static double ray_key(const void *user, const double lower[3], const double uppe
 	return cr_ray_box(&s->ray, lower, upper, &enter, &leave) ? enter : INFINITY;
 }
 
-static bool ray_passes(const void *user, int32_t body)
-{
-	const ray_search *s = user;
-	return cr_query_passes(s->filter, s->world, body);
-}
-
-static bool visit_nearest(void *user, const cr_query_item *item, double *limit)
+static bool visit_nearest(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
 	ray_search *s = user;
 	carom_ray_hit hit;
-	if (!cr_body_cast(item->seen, s->world->pipeline.bvh, &s->ray, &hit))
+	if (!cr_body_cast(seen, s->world->pipeline.bvh, &s->ray, &hit))
 		return true;
-	if (s->found && (hit.t > s->hit.t || (hit.t == s->hit.t && cr_item_before(&s->item, item))))
+	if (s->found && (hit.t > s->hit.t || (hit.t == s->hit.t && cr_compare_items(s->item, item) < 0)))
 		return true;
 	s->found = true;
-	s->item = *item;
+	s->item = item;
 	s->hit = hit;
 	s->ray.t_max = *limit = hit.t;
 	return true;
 }
 
-static bool visit_any(void *user, const cr_query_item *item, double *limit)
+static bool visit_any(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
 	ray_search *s = user;
-	return visit_nearest(user, item, limit) && !s->found;
+	return visit_nearest(user, item, seen, limit) && !s->found;
 }
 
 static carom_result search_ray(
-	ray_search *s, const char *function, bool (*visit)(void *user, const cr_query_item *item, double *limit))
+	ray_search *s, const char *function, bool (*visit)(void *user, cr_query_item item, const cr_body *seen, double *limit))
 {
-	cr_index_search search = { ray_key, ray_passes, visit, s, s->ray.t_max };
+	cr_index_search search = { ray_key, visit, s, s->filter, NULL, s->ray.t_max };
 	return cr_search_bodies(s->world, function, &search, &s->result);
 }
 
@@ -205,12 +199,12 @@ static bool keep_hit(const carom_ray_hit *hit, void *user)
 	return true;
 }
 
-static bool visit_all(void *user, const cr_query_item *item, double *limit)
+static bool visit_all(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
 	(void)limit;
 	ray_search *s = user;
-	s->item = *item;
-	cr_body_cast_all(item->seen, &s->ray, keep_hit, s);
+	s->item = item;
+	cr_body_cast_all(seen, &s->ray, keep_hit, s);
 	return s->result == CAROM_SUCCESS;
 }
 
@@ -304,10 +298,9 @@ carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray 
 
 typedef struct point_search {
 	const carom_world *world;
-	const carom_query_filter *filter;
 	v3d point;
 	bool found;
-	cr_query_item item; // the nearest one; seen is not kept
+	cr_query_item item; // the nearest one
 	carom_closest_point nearest;
 } point_search;
 
@@ -323,23 +316,17 @@ static double point_key(const void *user, const double lower[3], const double up
 	return sqrt(distance2) * (1 - 0x1p-48);
 }
 
-static bool point_passes(const void *user, int32_t body)
-{
-	const point_search *s = user;
-	return cr_query_passes(s->filter, s->world, body);
-}
-
-static bool visit_point(void *user, const cr_query_item *item, double *limit)
+static bool visit_point(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
 	point_search *s = user;
 	carom_closest_point near;
-	if (!cr_body_closest_point(item->seen, s->world->pipeline.bvh, s->point, *limit, &near))
+	if (!cr_body_closest_point(seen, s->world->pipeline.bvh, s->point, *limit, &near))
 		return true;
 	const double distance = fabs(near.distance), best = fabs(s->nearest.distance);
-	if (s->found && (distance > best || (distance == best && cr_item_before(&s->item, item))))
+	if (s->found && (distance > best || (distance == best && cr_compare_items(s->item, item) < 0)))
 		return true;
 	s->found = true;
-	s->item = *item;
+	s->item = item;
 	s->nearest = near;
 	*limit = distance;
 	return true;
@@ -352,16 +339,15 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 	const carom_result checked = cr_check_position(world->context, point, name, "point");
 	if (checked != CAROM_SUCCESS)
 		return checked;
-	point_search s = { .world = world, .filter = filter, .point = point };
-	const carom_result visits = CAROM_SUCCESS;
-	cr_index_search search = { point_key, point_passes, visit_point, &s, max_distance };
-	const carom_result outcome = cr_search_bodies(world, name, &search, &visits);
+	point_search s = { .world = world, .point = point };
+	cr_index_search search = { point_key, visit_point, &s, filter, NULL, max_distance };
+	const carom_result outcome = cr_search_bodies(world, name, &search, NULL);
 	if (outcome != CAROM_SUCCESS || !s.found)
 		return outcome;
 	*found = true;
 	*result = s.nearest;
 	result->body = cr_id_of(world->bodies.data, s.item.body);
-	result->shape = cr_item_shape(world, &s.item);
+	result->shape = cr_item_shape(world, s.item);
 	return CAROM_SUCCESS;
 }
 
@@ -477,20 +463,19 @@ static int32_t number_of(const cr_overlap_search *s, int32_t part)
 	return s->boxes ? part : cr_first_part(s->world->bodies.data, part);
 }
 
-static bool overlap_passes(const void *user, int32_t body)
+static bool is_left(const void *user, int32_t body)
 {
 	const cr_overlap_search *s = user;
-	return cr_query_passes(s->filter, s->world, body) && !(s->boxes && s->world->bodies.data[body].granular) &&
-		!is_found(s, number_of(s, body));
+	return !(s->boxes && s->world->bodies.data[body].granular) && !is_found(s, number_of(s, body));
 }
 
-static bool visit_overlap(void *user, const cr_query_item *item, double *limit)
+static bool visit_overlap(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
 	(void)limit;
 	cr_overlap_search *s = user;
-	const int32_t number = number_of(s, item->body);
+	const int32_t number = number_of(s, item.body);
 	bool overlap = true;
-	s->result = s->boxes ? CAROM_SUCCESS : cr_test_overlap(s, item->seen, &overlap);
+	s->result = s->boxes ? CAROM_SUCCESS : cr_test_overlap(s, seen, &overlap);
 	if (s->result != CAROM_SUCCESS)
 		return false;
 	if (!overlap)
@@ -538,7 +523,7 @@ void cr_bound_query(cr_overlap_search *s)
 /// Finds the numbers of the bodies; nothing is kept on failure.
 static carom_result find_overlaps(cr_overlap_search *s, const char *function)
 {
-	cr_index_search search = { overlap_key, overlap_passes, visit_overlap, s, 0 };
+	cr_index_search search = { overlap_key, visit_overlap, s, s->filter, is_left, 0 };
 	const carom_result result = cr_search_bodies(s->world, function, &search, &s->result);
 	if (result != CAROM_SUCCESS)
 		cr_array_free(s->world->context, &s->found);
@@ -665,7 +650,6 @@ static const double CERTAINLY = 1 - 1e-12;
 
 typedef struct cast_search {
 	const carom_world *world;
-	const carom_query_filter *filter;
 	double tolerance;
 	v3d origin; // of the motions: where the shape begins
 	cr_convex convex;
@@ -678,7 +662,7 @@ typedef struct cast_search {
 	double turned;
 	carom_aabb begin;
 	bool found;
-	cr_query_item item; // that is met first; seen is not kept
+	cr_query_item item; // that is met first
 	cr_mover_impact impact;
 	cr_mover_scratch *scratch;
 } cast_search;
@@ -735,26 +719,21 @@ static cr_mover resting_mover(const cast_search *s, const cr_body *body, cr_conv
 	return mover;
 }
 
-static bool cast_passes(const void *user, int32_t body)
-{
-	const cast_search *s = user;
-	return cr_query_passes(s->filter, s->world, body);
-}
-
-static bool visit_cast(void *user, const cr_query_item *item, double *limit)
+static bool visit_cast(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
 	cast_search *s = user;
 	cr_convex convex;
-	const cr_mover body = resting_mover(s, item->seen, &convex);
+	const cr_mover body = resting_mover(s, seen, &convex);
 	cr_mover_impact impact;
 	// Impacts at the best time so far are of use too: the lower index counts.
 	const double before = s->found ? nextafter(s->impact.impact.time, 2) : 1;
 	cr_find_mover_impact(s->world->pipeline.bvh, s->scratch, &s->mover, &body, s->tolerance, before, &impact);
 	const double time = impact.impact.time;
-	if (impact.impact.state == CR_IMPACT_NONE || (s->found && time == s->impact.impact.time && cr_item_before(&s->item, item)))
+	if (impact.impact.state == CR_IMPACT_NONE ||
+		(s->found && time == s->impact.impact.time && cr_compare_items(s->item, item) < 0))
 		return true;
 	s->found = true;
-	s->item = *item;
+	s->item = item;
 	s->impact = impact;
 	*limit = time;
 	return true;
@@ -795,13 +774,13 @@ static void write_hit(cast_search *s, carom_shape_hit *hit)
 	cr_convex convex;
 	cr_body room;
 	carom_result seen = CAROM_SUCCESS;
-	const cr_mover body = resting_mover(s, cr_see_item(s->world, s->item.body, s->item.sphere, &room, &seen), &convex);
+	const cr_mover body = resting_mover(s, cr_see_item(s->world, s->item, &room, &seen), &convex);
 	if (!s->impact.inside && (s->mover.collider || body.collider))
 		cr_find_nearest_parts(s->scratch, &s->mover, &body, &s->impact);
 	const cr_impact *impact = &s->impact.impact;
 	const v3d place = v3d_add(cr_motion_at(&s->mover.motion, impact->separation_time).position, s->origin);
 	*hit = (carom_shape_hit){ .body = cr_id_of(s->world->bodies.data, s->item.body),
-		.shape = cr_item_shape(s->world, &s->item),
+		.shape = cr_item_shape(s->world, s->item),
 		.time = impact->time,
 		.touching = impact->state == CR_IMPACT_TOUCHING,
 		.distance = impact->separation.gap,
@@ -841,11 +820,10 @@ carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, con
 	carom_result result = check_cast(world, shape, motion, name, ends);
 	if (result != CAROM_SUCCESS || cr_is_empty_shape(shape))
 		return result;
-	cast_search s = { .world = world, .filter = filter, .tolerance = tolerance, .scratch = scratch };
+	cast_search s = { .world = world, .tolerance = tolerance, .scratch = scratch };
 	begin_cast(&s, shape, &ends[0], &ends[1]);
-	const carom_result visits = CAROM_SUCCESS;
-	cr_index_search search = { cast_key, cast_passes, visit_cast, &s, 1 };
-	result = cr_search_bodies(world, name, &search, &visits);
+	cr_index_search search = { cast_key, visit_cast, &s, filter, NULL, 1 };
+	result = cr_search_bodies(world, name, &search, NULL);
 	*found = result == CAROM_SUCCESS && s.found;
 	if (*found)
 		write_hit(&s, hit);
