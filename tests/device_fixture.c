@@ -1,7 +1,10 @@
 /// A device for tests. See device_fixture.h.
 #include "device_fixture.h"
 #include "carom/base.h"
+#include "vulkan/vk_commands.h"
+#include "vulkan/vk_memory.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 /// Keep the first device open until the process ends, so that drivers stay loaded: to load it for each device takes time, and what
 /// drivers lose when they are unloaded would be told by LeakSanitizer without the name of the driver.
@@ -52,6 +55,7 @@ carom_device *fixture_device(carom_context *context, const carom_device_def *giv
 {
 	carom_device_def def = given ? *given : carom_default_device_def();
 	def.choice = fixture_device_choice(context);
+	def.staging = def.staging || getenv("CAROM_TEST_STAGING");
 	const bool rays = def.tier == CAROM_TIER_QUERY || def.tier == CAROM_TIER_PIPELINE;
 	if (!rays)
 		def.tier = CAROM_TIER_COMPUTE;
@@ -64,4 +68,17 @@ carom_device *fixture_device(carom_context *context, const carom_device_def *giv
 		test_stop();
 	}
 	return device;
+}
+
+size_t fixture_ring_size(carom_context *context)
+{
+	carom_device *device = fixture_device(context, NULL);
+	cr_gpu_buffer buffer = { 0 };
+	cr_gpu_lock(device);
+	REQUIRE(cr_gpu_reserve(device, &buffer, 4) == CAROM_SUCCESS);
+	const size_t size = buffer.mapped ? 0 : CR_GPU_SLOT_SIZE;
+	cr_gpu_free(device, &buffer);
+	cr_gpu_unlock(device);
+	carom_destroy_device(device);
+	return size;
 }

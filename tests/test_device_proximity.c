@@ -235,7 +235,8 @@ TEST(device_proximity, more_candidates_than_there_is_room_for_come_in_windows)
 	sweep_world world = { 0 };
 	sweep_add_sheet(&world, 14, 14, 1);
 	carom_device_def device_def = carom_default_device_def();
-	device_def.memory_budget = (size_t)CR_GPU_READBACK_SIZE + 700000; // 150,000 candidates would take 2.4 MB
+	device_def.memory_budget =
+		(size_t)CR_GPU_READBACK_SIZE + fixture_ring_size(context) + 700000; // 150,000 candidates would take 2.4 MB
 	carom_device *device = fixture_device(context, &device_def);
 	carom_proximity *scenes[2];
 	int64_t beside_shapes = 0;

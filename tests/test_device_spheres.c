@@ -275,7 +275,7 @@ TEST(device_spheres, more_pairs_than_the_device_has_room_for_come_in_windows)
 	const int64_t all = (int64_t)COUNT * (COUNT - 1) / 2;
 	carom_context *context = fixture_context(2);
 	carom_device_def def = carom_default_device_def();
-	def.memory_budget = 2 << 20; // two million pairs would take 16 MB
+	def.memory_budget = fixture_ring_size(context) + (2 << 20); // two million pairs would take 16 MB
 	carom_device *device = fixture_device(context, &def);
 	carom_spheres *spheres = make_spheres(context, device, 0);
 	static float heap[4 * COUNT];

@@ -251,7 +251,7 @@ TEST(device_sweep, more_candidates_than_there_is_room_for_come_in_windows)
 	carom_sweep *expected = sweep_load(context, &def, &world);
 	carom_device_def device_def = carom_default_device_def();
 	// The trees take 250 KB of it, so that pairs do not fit; 90,000 candidates would take 1.4 MB.
-	device_def.memory_budget = (size_t)CR_GPU_READBACK_SIZE + 700000;
+	device_def.memory_budget = (size_t)CR_GPU_READBACK_SIZE + fixture_ring_size(context) + 700000;
 	carom_device *device = fixture_device(context, &device_def);
 	def.device = device;
 	carom_sweep *sweep = sweep_load(context, &def, &world);
@@ -313,7 +313,7 @@ TEST(device_sweep, one_feature_may_have_more_candidates_than_a_window)
 	enum { TRIANGLES = 400, EDGES = 3 * TRIANGLES };
 	carom_context *context = fixture_context(1);
 	carom_device_def device_def = carom_default_device_def();
-	device_def.memory_budget = 4 << 20;
+	device_def.memory_budget = fixture_ring_size(context) + (4 << 20);
 	carom_device *device = fixture_device(context, &device_def);
 	static int32_t faces[3 * TRIANGLES], edges[2 * EDGES];
 	static uint32_t groups[3 * TRIANGLES];

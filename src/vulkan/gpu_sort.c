@@ -4,13 +4,12 @@
 
 enum {
 	SCAN_BLOCK = 1024, // as scan.comp has it
-	SORT_ROWS = 16,    // as sort.glsl has it
+	MOST_ROWS = 16,    // as sort.glsl has it
+	LEAST_ROWS = 2,
+	WANTED_BLOCKS = 128, // so many workgroups keep a card busy: with fewer items each takes less
 	DIGIT_BITS = 8,
 	DIGITS = 1 << DIGIT_BITS,
 };
-
-// Tables of counts begin so far behind the scratch memory of their sum.
-enum { ALIGN = 256 };
 
 static uint64_t blocks_of(uint64_t count) { return (count + SCAN_BLOCK - 1) / SCAN_BLOCK; }
 
@@ -22,7 +21,7 @@ uint64_t cr_gpu_scan_scratch(uint64_t count, bool wide)
 		if (blocks <= 1)
 			break;
 	}
-	return (totals * (wide ? 8 : 4) + ALIGN - 1) / ALIGN * ALIGN;
+	return totals * (wide ? 8 : 4);
 }
 
 void cr_gpu_scan(
@@ -51,35 +50,43 @@ void cr_gpu_scan(
 	}
 }
 
-/// Of the sort: items that one workgroup takes.
-static uint64_t sort_blocks(const carom_device *device, uint64_t count)
+/// Of the sort: items of each invocation.
+static uint32_t sort_rows(uint32_t threads, uint64_t count)
 {
-	const uint64_t block = (uint64_t)cr_gpu_sort_threads(device) * SORT_ROWS;
-	return (count + block - 1) / block;
+	const uint64_t rows = count / ((uint64_t)threads * WANTED_BLOCKS);
+	return rows < LEAST_ROWS ? LEAST_ROWS : rows > MOST_ROWS ? MOST_ROWS : (uint32_t)rows;
+}
+
+static uint64_t sort_blocks(uint64_t threads, uint64_t rows, uint64_t count)
+{
+	return (count + threads * rows - 1) / (threads * rows);
 }
 
 uint64_t cr_gpu_sort_scratch(const carom_device *device, uint64_t count)
 {
-	const uint64_t table = sort_blocks(device, count) * DIGITS;
-	return table * 4 + cr_gpu_scan_scratch(table, false);
+	// Of fewer items there may be more blocks, as rows are rounded down, but never twice as many as are wanted.
+	const uint64_t threads = cr_gpu_sort_threads(device), most = sort_blocks(threads, LEAST_ROWS, count);
+	const uint64_t few = most < 2 * WANTED_BLOCKS ? most : 2 * WANTED_BLOCKS, many = sort_blocks(threads, MOST_ROWS, count);
+	return ((few > many ? few : many) + 1) * DIGITS * sizeof(uint32_t); // the table, and a total for each digit
 }
 
 int cr_gpu_sort(carom_device *device, const cr_gpu_sort_arrays *arrays, uint32_t count, int bits, bool wide)
 {
-	const uint32_t threads = cr_gpu_sort_threads(device), blocks = (uint32_t)sort_blocks(device, count);
-	const uint64_t table = (uint64_t)blocks * DIGITS;
+	const uint32_t threads = cr_gpu_sort_threads(device), rows = sort_rows(threads, count);
+	const uint32_t blocks = (uint32_t)sort_blocks(threads, rows, count);
+	const uint64_t items = (uint64_t)blocks * threads;
+	const VkDeviceAddress table = arrays->scratch, totals = table + (uint64_t)blocks * DIGITS * sizeof(uint32_t);
 	int from = 0;
 	for (uint32_t shift = 0; (int)shift < bits && count > 0; shift += DIGIT_BITS, from = 1 - from) {
 		const int to = 1 - from;
-		const cr_gpu_arguments counting = { { arrays->keys[from], arrays->scratch }, { count, shift, blocks } };
-		cr_gpu_run(
-			device, wide ? CR_KERNEL_SORT_COUNT_WIDE : CR_KERNEL_SORT_COUNT, (uint64_t)blocks * threads, threads, &counting);
-		cr_gpu_scan(device, arrays->scratch, arrays->scratch, (uint32_t)table, false, arrays->scratch + table * 4);
+		const cr_gpu_arguments counting = { { arrays->keys[from], table }, { count, shift, blocks, rows } };
+		cr_gpu_run(device, wide ? CR_KERNEL_SORT_COUNT_WIDE : CR_KERNEL_SORT_COUNT, items, threads, &counting);
+		const cr_gpu_arguments adding = { { table, totals }, { blocks } };
+		cr_gpu_run(device, CR_KERNEL_SORT_SUM, (uint64_t)DIGITS * CR_GPU_THREADS, CR_GPU_THREADS, &adding);
 		const cr_gpu_arguments moving = { { arrays->keys[from], arrays->values[from], arrays->keys[to], arrays->values[to],
-											  arrays->scratch },
-			{ count, shift, blocks } };
-		cr_gpu_run(
-			device, wide ? CR_KERNEL_SORT_SCATTER_WIDE : CR_KERNEL_SORT_SCATTER, (uint64_t)blocks * threads, threads, &moving);
+											  table, totals },
+			{ count, shift, blocks, rows } };
+		cr_gpu_run(device, wide ? CR_KERNEL_SORT_SCATTER_WIDE : CR_KERNEL_SORT_SCATTER, items, threads, &moving);
 	}
 	return from;
 }

@@ -36,6 +36,7 @@
 #include "carom_sort_count_wide.spv.h"
 #include "carom_sort_scatter.spv.h"
 #include "carom_sort_scatter_wide.spv.h"
+#include "carom_sort_sum.spv.h"
 #include "carom_sweep_edge_leaves.spv.h"
 #include "carom_sweep_edge_points.spv.h"
 #include "carom_sweep_face_leaves.spv.h"
@@ -67,6 +68,7 @@ static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_SCAN_ADD_WIDE] = CODE(scan_add_wide),
 	[CR_KERNEL_SORT_COUNT] = CODE(sort_count),
 	[CR_KERNEL_SORT_COUNT_WIDE] = CODE(sort_count_wide),
+	[CR_KERNEL_SORT_SUM] = CODE(sort_sum),
 	[CR_KERNEL_SORT_SCATTER] = CODE(sort_scatter),
 	[CR_KERNEL_SORT_SCATTER_WIDE] = CODE(sort_scatter_wide),
 	[CR_KERNEL_MORTON] = CODE(morton),

@@ -3,6 +3,9 @@
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer Keys { KEY at[]; };
 
 const uint DIGITS = 256;
-const uint ROWS = 16; // items of each invocation
+// Items of each invocation, at most: the host says how many (word 3), fewer where there are few
+// items, so that enough workgroups have something to do. Loops have this bound so that compilers
+// can unroll them.
+const uint ROWS = 16;
 
 uint digit_of(KEY key, uint shift) { return uint(key >> shift) & (DIGITS - 1); }

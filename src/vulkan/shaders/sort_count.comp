@@ -2,7 +2,7 @@
 // Counts how often each digit occurs in each block of keys.
 //
 // address: 0 keys [count], 1 counts [256][blocks]. word: 0 count, 1 lowest bit of the digit,
-// 2 blocks.
+// 2 blocks, 3 rows: items of each invocation.
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 #include "sort.glsl"
@@ -11,7 +11,8 @@ shared uint counts[DIGITS];
 
 void main()
 {
-	const uint block = group_number(), count = arguments.word[0], shift = arguments.word[1], blocks = arguments.word[2];
+	const uint block = group_number(), count = arguments.word[0], shift = arguments.word[1], blocks = arguments.word[2],
+			   rows = arguments.word[3];
 	if (block >= blocks)
 		return; // the whole workgroup
 	const uint threads = gl_WorkGroupSize.x, me = gl_LocalInvocationIndex;
@@ -19,8 +20,8 @@ void main()
 		counts[d] = 0;
 	barrier();
 	for (uint row = 0; row < ROWS; row++) {
-		const uint i = (block * ROWS + row) * threads + me;
-		if (i < count)
+		const uint i = (block * rows + row) * threads + me;
+		if (row < rows && i < count)
 			atomicAdd(counts[digit_of(Keys(arguments.address[0]).at[i], shift)], 1u);
 	}
 	barrier();

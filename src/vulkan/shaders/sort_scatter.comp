@@ -6,9 +6,9 @@
 // assumed of the size of a subgroup, but that a workgroup holds at most SUBGROUPS whole ones
 // (vk_kernels.c sees to it).
 //
-// address: 0 keys, 1 values, 2 keys moved, 3 values moved [count each], 4 places [256][blocks]
-// where the first item of a digit in a block goes to. word: 0 count, 1 lowest bit of the digit,
-// 2 blocks.
+// address: 0 keys, 1 values, 2 keys moved, 3 values moved [count each], 4 places [256][blocks] of
+// the first item of a digit in a block, behind the first of that digit, 5 items of each digit
+// [256]. word: 0 count, 1 lowest bit of the digit, 2 blocks, 3 rows: items of each invocation.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_ballot : require
@@ -17,6 +17,8 @@
 
 const uint SUBGROUPS = 8;
 shared uint counts[SUBGROUPS * DIGITS];
+shared uint starts[DIGITS]; // where the items of a digit begin
+shared uint sums[DIGITS];
 
 // The lanes that hold this lane's digit.
 uvec4 find_peers(bool live, uint digit)
@@ -30,18 +32,46 @@ uvec4 find_peers(bool live, uint digit)
 	return peers;
 }
 
+// Writes starts: each invocation adds up some digits, and the sums of invocations by doubling.
+void add_digits(uint me, uint threads)
+{
+	const uint each = (DIGITS + threads - 1) / threads, first = min(me * each, DIGITS), last = min(first + each, DIGITS);
+	const uint adders = min(threads, DIGITS);
+	uint sum = 0;
+	for (uint d = first; d < last; d++) {
+		starts[d] = sum; // of the digits of this invocation
+		sum += Words(arguments.address[5]).at[d];
+	}
+	if (me < adders)
+		sums[me] = sum;
+	barrier();
+	for (uint step = 1; step < adders; step *= 2) {
+		const uint before = me >= step && me < adders ? sums[me - step] : 0;
+		barrier();
+		if (me < adders)
+			sums[me] += before;
+		barrier();
+	}
+	for (uint d = first; d < last; d++)
+		starts[d] += sums[me] - sum;
+}
+
 void main()
 {
-	const uint block = group_number(), count = arguments.word[0], shift = arguments.word[1], blocks = arguments.word[2];
+	const uint block = group_number(), count = arguments.word[0], shift = arguments.word[1], blocks = arguments.word[2],
+			   rows = arguments.word[3];
 	if (block >= blocks)
 		return; // the whole workgroup
 	const uint threads = gl_WorkGroupSize.x, me = gl_LocalInvocationIndex, mine = gl_SubgroupID * DIGITS;
-	const uint first = block * ROWS * threads + gl_SubgroupID * gl_SubgroupSize * ROWS + gl_SubgroupInvocationID;
+	const uint first = block * rows * threads + gl_SubgroupID * gl_SubgroupSize * rows + gl_SubgroupInvocationID;
 	for (uint i = me; i < SUBGROUPS * DIGITS; i += threads)
 		counts[i] = 0;
+	add_digits(me, threads);
 	barrier();
 	uint rank[ROWS];
 	for (uint row = 0; row < ROWS; row++) {
+		if (row >= rows)
+			break; // the whole workgroup
 		const uint i = first + row * gl_SubgroupSize;
 		const bool live = i < count;
 		const uint digit = live ? digit_of(Keys(arguments.address[0]).at[i], shift) : 0;
@@ -58,7 +88,7 @@ void main()
 	}
 	barrier();
 	for (uint d = me; d < DIGITS; d += threads) {
-		uint place = Words(arguments.address[4]).at[d * blocks + block];
+		uint place = starts[d] + Words(arguments.address[4]).at[d * blocks + block];
 		for (uint s = 0; s < SUBGROUPS; s++) {
 			const uint here = counts[s * DIGITS + d];
 			counts[s * DIGITS + d] = place;
@@ -68,7 +98,7 @@ void main()
 	barrier();
 	for (uint row = 0; row < ROWS; row++) {
 		const uint i = first + row * gl_SubgroupSize;
-		if (i >= count)
+		if (row >= rows || i >= count)
 			break;
 		const KEY key = Keys(arguments.address[0]).at[i];
 		const uint place = counts[mine + digit_of(key, shift)] + rank[row];
