@@ -6,7 +6,7 @@ scenes=$CAROM_SOURCE/scenes
 
 # What there is.
 expect 0 out '^table-2\.1 ' bench --list
-mapfile -t names < <(cut -d ' ' -f 1 out | grep -Ev "^(spheres|ccd|deforming)-") # those have scripts of their own
+mapfile -t names < <(cut -d ' ' -f 1 out | grep -Ev "^(spheres|ccd|deforming|device)-") # those have scripts of their own; device.sh has the last
 expect 0 out '"name":.*"fig-2\.12"' bench --list --json
 
 # One of them, as text and as files. The scenes are found in the working folder too.
@@ -43,8 +43,18 @@ grep -q 'carom: warning: bare: gnuplot draws the figures, and it is not installe
 # Mistakes.
 expect 2 err 'there is no bench table-2\.11; did you mean table-2\.1' bench table-2.11
 expect 2 err 'there is no bench nothing-like-it' bench nothing-like-it
+expect 2 err '.--device and --tier need --backend vulkan' bench adaptive --device 0
+expect 2 err 'adaptive has no form for a device: leave --backend vulkan out' bench device adaptive --backend vulkan
+expect 2 err 'device-list needs --backend vulkan' bench device --quick
+expect 2 err 'there is no bench devic;' bench devic
 expect 1 err 'neither in the folder scenes nor installed; name its folder with --scenes' bench adaptive --quick
 expect 1 err 'nowhere/avalanche.json: cannot be opened' bench adaptive --quick --scenes nowhere
+# One that fails leaves the others their turn, and the exit code tells.
+status=0
+"$CAROM" bench adaptive ccd-orphans --quick --scenes nowhere > out 2> err || status=$?
+same "exit code where one fails" "$status" 1
+grep -q '^carom: error: the bench adaptive has failed' err || fail "no word of what failed: $(cat err)"
+grep -q '^== ccd-orphans: ' out || fail "ccd-orphans did not run: $(cat out)"
 : > file
 expect 1 err 'cannot make the folder|is not a folder' bench adaptive --quick --scenes "$scenes" --out file
 rm file

@@ -109,3 +109,27 @@ same hash "$(field hash out)" "$hash"
 check_kernels times.csv out 30 37
 expect 0 out '"walks_on_device"' replay run/recording.h5 --steps 30:38 --json --backend vulkan --device "$index"
 expect 0 out 'mesh_cast' replay run/recording.h5 --steps 30:38 --backend vulkan --device "$index"
+
+# Benches of devices: each has its tables, and has compared its answers with the processor's. A name stands for all that begin with it.
+benches="device-list device-trees device-grains device-sweep"
+expect 0 out '^== device-list: ' bench $benches --quick --backend vulkan --device "$index" --scenes "$CAROM_SOURCE/scenes" --out bench
+rows() { same "rows of $1.csv" "$(wc -l < "bench/$1.csv")" "$2"; }
+grep -q "^$index (measured)," bench/device-list.csv || fail "no device is marked: $(cat bench/device-list.csv)"
+rows device-trees 11
+rows device-grains 4
+rows device-sweep 4
+awk -F, 'NR > 1 && $2 !~ /^sort/ && !($3 > 0 && $4 >= $3 && $6 >= $5 && $5 > 0)' bench/device-trees.csv | grep . && fail "no times of trees"
+grep -q '^"self-pairs, 10000",pairs_count,1\.00,' bench/device-trees-kernels.csv || fail "no kernels: $(cat bench/device-trees-kernels.csv)"
+grep -q '^a step,grains_force,1\.00,' bench/device-grains-kernels.csv || fail "no kernels: $(cat bench/device-grains-kernels.csv)"
+grep -q '^a step,sweep_search_edges,1\.00,' bench/device-sweep-kernels.csv || fail "no kernels: $(cat bench/device-sweep-kernels.csv)"
+grep -q 'the states of device and processor are equal, bit for bit' out || grep -q 'rounds other than the processor' out || fail "the states differ"
+expect 1 err 'nowhere/freefall.json' bench device-grains --quick --backend vulkan --device "$index" --scenes nowhere
+expect 1 err '^carom: error: carom_device_def.choice is "no such"' bench device-list --backend vulkan --device "no such"
+[ -n "${CAROM_SANITIZED-}" ] && exit 0 # the others, which start many processes and devices, take longer
+expect 0 out '^== device-spheres: ' bench device-spheres device-rays device-start --quick --backend vulkan --device "$index" --scenes "$CAROM_SOURCE/scenes" --out bench
+same "sets of device-spheres.csv" "$(grep -c ',"processor, tree",' bench/device-spheres.csv)" 2
+same "tiers of device-spheres.csv" "$(grep -cE ',(compute|query|pipeline),' bench/device-spheres.csv)" $((2 * $(wc -w <<< "$tiers")))
+rows device-rays 13
+awk -F, '/^impact.*device/ && !($7 > 0)' bench/device-rays.csv | grep . && fail "no kernels of rays"
+rows device-start 11
+grep -q '^a step of 27 bodies,"device, has the file of kernels",' bench/device-start.csv || fail "no start of a process: $(cat bench/device-start.csv)"

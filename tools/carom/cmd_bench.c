@@ -2,10 +2,12 @@
 #include "tools/carom/bench/bench.h"
 #include "sim/base/words.h"
 #include "tools/carom/bench/bench_ccd.h"
+#include "tools/carom/bench/bench_device.h"
 #include "tools/carom/bench/bench_motion.h"
 #include "tools/carom/bench/bench_plot.h"
 #include "tools/carom/bench/bench_spheres.h"
 #include "commands.h"
+#include "devices.h"
 #include "options.h"
 #include "report.h"
 
@@ -15,44 +17,63 @@
 #include <time.h>
 #include <unistd.h>
 
+#define DEVICES "graphics devices beside the processor"
+
 static const bench_entry ENTRIES[] = {
 	{ "table-2.1", "ray tracing in three phases: full and iterative, basic and BVH", "Lehericey 2013, Table 2.1, Figure 2.13",
-		bench_table_2_1 },
-	{ "fig-2.12", "what the time of a step goes to; other libraries beside", "Lehericey 2013, Figure 2.12", bench_figure_2_12 },
-	{ "scene-2", "the end of the fountain: full and iterative", "Lehericey 2013, section 2.3.4", bench_scene_2 },
-	{ "table-2.2", "from one group of workers to two", "Lehericey 2013, Table 2.2, Figures 2.15 and 2.16", bench_table_2_2 },
-	{ "table-2.3", "interpenetration with and without prediction", "Lehericey 2013, Table 2.3", bench_table_2_3 },
-	{ "table-2.4", "interpenetration with and without projected constraints", "Lehericey 2013, Table 2.4", bench_table_2_4 },
+		bench_table_2_1, BENCH_HERE },
+	{ "fig-2.12", "what the time of a step goes to; other libraries beside", "Lehericey 2013, Figure 2.12", bench_figure_2_12,
+		BENCH_HERE },
+	{ "scene-2", "the end of the fountain: full and iterative", "Lehericey 2013, section 2.3.4", bench_scene_2, BENCH_HERE },
+	{ "table-2.2", "from one group of workers to two", "Lehericey 2013, Table 2.2, Figures 2.15 and 2.16", bench_table_2_2,
+		BENCH_HERE },
+	{ "table-2.3", "interpenetration with and without prediction", "Lehericey 2013, Table 2.3", bench_table_2_3, BENCH_HERE },
+	{ "table-2.4", "interpenetration with and without projected constraints", "Lehericey 2013, Table 2.4", bench_table_2_4,
+		BENCH_HERE },
 	{ "fig-2.17", "216 bodies on a plane with and without projected constraints", "Lehericey 2013, Figure 2.17",
-		bench_figure_2_17 },
-	{ "pipeline-2015", "lists against one loop", "Lehericey et al. 2015, section 5.2, Figure 6", bench_pipeline_2015 },
-	{ "table-1-2015", "predicted room for rays against exact room", "Lehericey et al. 2015, Table 1", bench_table_1_2015 },
-	{ "table-2-2015", "rays missed by two predictions", "Lehericey et al. 2015, Table 2", bench_table_2_2015 },
+		bench_figure_2_17, BENCH_HERE },
+	{ "pipeline-2015", "lists against one loop", "Lehericey et al. 2015, section 5.2, Figure 6", bench_pipeline_2015,
+		BENCH_HERE },
+	{ "table-1-2015", "predicted room for rays against exact room", "Lehericey et al. 2015, Table 1", bench_table_1_2015,
+		BENCH_HERE },
+	{ "table-2-2015", "rays missed by two predictions", "Lehericey et al. 2015, Table 2", bench_table_2_2015, BENCH_HERE },
 	{ "deforming-table-1", "trees made again in each step, by four builders, and refitted", "Li and Yamaguchi, Table 1",
-		bench_deforming_table_1 },
-	{ "deforming-table-2", "full, iterative and predictive rays", "Li and Yamaguchi, Tables 2 and 3", bench_deforming_table_2 },
+		bench_deforming_table_1, BENCH_HERE },
+	{ "deforming-table-2", "full, iterative and predictive rays", "Li and Yamaguchi, Tables 2 and 3", bench_deforming_table_2,
+		BENCH_HERE },
 	{ "deforming-table-4", "rays beside GJK and EPA: time, colliding pairs, depth",
-		"Li and Yamaguchi, Table 4, Figures 10 to 13", bench_deforming_table_4 },
+		"Li and Yamaguchi, Table 4, Figures 10 to 13", bench_deforming_table_4, BENCH_HERE },
 	{ "deforming-depth", "depth of contacts by prediction and by time step", "Li and Yamaguchi, Figures 9 and 14",
-		bench_deforming_depth },
-	{ "adaptive", "thresholds: fixed and chosen", "future work of Lehericey 2013", bench_adaptive },
+		bench_deforming_depth, BENCH_HERE },
+	{ "adaptive", "thresholds: fixed and chosen", "future work of Lehericey 2013", bench_adaptive, BENCH_HERE },
 	{ "spheres-table-1", "millions of spheres in free fall: what a step goes to", "Mochi, Table 1, Figure 4",
-		bench_spheres_table_1 },
-	{ "spheres-gravity", "the same under gravity that turns", "Mochi, section 4.1.2, Figure 5", bench_spheres_gravity },
-	{ "spheres-radii", "wide ranges of radii", "Mochi, section 4.1.3, Figure 6", bench_spheres_radii },
-	{ "spheres-grains", "one and fourteen bodies of 82,337 spheres", "Mochi, section 4.1.4, Figure 7", bench_spheres_grains },
-	{ "spheres-scale", "from a thousand to a million spheres", "Mochi, section 4.2.2, Figure 8", bench_spheres_scale },
-	{ "spheres-interval", "how often a tree is rebuilt", "Mochi, section 4.2.4, Figure 10", bench_spheres_interval },
-	{ "spheres-validation", "collisions per step of 30 perturbed copies", "Mochi, section 5.1", bench_spheres_validation },
+		bench_spheres_table_1, BENCH_HERE },
+	{ "spheres-gravity", "the same under gravity that turns", "Mochi, section 4.1.2, Figure 5", bench_spheres_gravity,
+		BENCH_HERE },
+	{ "spheres-radii", "wide ranges of radii", "Mochi, section 4.1.3, Figure 6", bench_spheres_radii, BENCH_HERE },
+	{ "spheres-grains", "one and fourteen bodies of 82,337 spheres", "Mochi, section 4.1.4, Figure 7", bench_spheres_grains,
+		BENCH_HERE },
+	{ "spheres-scale", "from a thousand to a million spheres", "Mochi, section 4.2.2, Figure 8", bench_spheres_scale,
+		BENCH_HERE },
+	{ "spheres-interval", "how often a tree is rebuilt", "Mochi, section 4.2.4, Figure 10", bench_spheres_interval, BENCH_HERE },
+	{ "spheres-validation", "collisions per step of 30 perturbed copies", "Mochi, section 5.1", bench_spheres_validation,
+		BENCH_HERE },
 	{ "spheres-methods", "all methods on all kinds of sets", "no figure: what the automatic choice is about",
-		bench_spheres_methods },
-	{ "ccd-table-1", "swept impacts: what a step goes to", "MCCD, Table 1", bench_ccd_table_1 },
-	{ "ccd-table-2", "along the front, from the root, breadth first", "MCCD, Table 2, Figure 7", bench_ccd_table_2 },
-	{ "ccd-fronts", "the front with and without orphan sets", "MCCD, section 4.6, Figure 9", bench_ccd_fronts },
-	{ "ccd-orphans", "adjacent triangles with and without orphan sets", "MCCD, section 4", bench_ccd_orphans },
+		bench_spheres_methods, BENCH_HERE },
+	{ "ccd-table-1", "swept impacts: what a step goes to", "MCCD, Table 1", bench_ccd_table_1, BENCH_HERE },
+	{ "ccd-table-2", "along the front, from the root, breadth first", "MCCD, Table 2, Figure 7", bench_ccd_table_2, BENCH_HERE },
+	{ "ccd-fronts", "the front with and without orphan sets", "MCCD, section 4.6, Figure 9", bench_ccd_fronts, BENCH_HERE },
+	{ "ccd-orphans", "adjacent triangles with and without orphan sets", "MCCD, section 4", bench_ccd_orphans, BENCH_HERE },
 	{ "ccd-costs", "the cost model, what a test costs, false positives, memory", "MCCD, sections 1 and 5, Eq. 10 to 13",
-		bench_ccd_costs },
-	{ "ccd-threads", "swept impacts on several threads", "MCCD, Figures 4 and 12 to 18", bench_ccd_threads },
+		bench_ccd_costs, BENCH_HERE },
+	{ "ccd-threads", "swept impacts on several threads", "MCCD, Figures 4 and 12 to 18", bench_ccd_threads, BENCH_HERE },
+	{ "device-list", "the devices of this machine, and the one that is measured", DEVICES, bench_device_list, BENCH_DEVICE },
+	{ "device-trees", "sort, build, refit and self-pairs of boxes", DEVICES, bench_device_trees, BENCH_DEVICE },
+	{ "device-spheres", "touching pairs of spheres in each tier", DEVICES, bench_device_spheres, BENCH_DEVICE },
+	{ "device-grains", "whole granular steps of spheres in a heap", DEVICES, bench_device_grains, BENCH_DEVICE },
+	{ "device-rays", "contacts of meshes: falling, at the impact, at rest", DEVICES, bench_device_rays, BENCH_DEVICE },
+	{ "device-sweep", "impacts of a cloth", DEVICES, bench_device_sweep, BENCH_DEVICE },
+	{ "device-start", "the first step of a new process", DEVICES, bench_device_start, BENCH_DEVICE },
 };
 enum { ENTRY_COUNT = sizeof ENTRIES / sizeof ENTRIES[0] };
 
@@ -239,6 +260,8 @@ static int write_page(const bench *b, const machine *m, const bench_entry *entry
 static int run_entry(bench *b, const machine *m, const bench_entry *entry, bench_report *report)
 {
 	int status = entry->run(b, report);
+	if (status != EXIT_DONE)
+		report_error(NULL, "the bench %s has failed", entry->name);
 	if (status == EXIT_DONE && b->out)
 		status = bench_write_csv(report, b->out);
 	if (status == EXIT_DONE && b->out)
@@ -248,27 +271,32 @@ static int run_entry(bench *b, const machine *m, const bench_entry *entry, bench
 	return status;
 }
 
+/// The others run even where one fails.
 static int run_as_text(bench *b, const machine *m, const bench_entry *const *chosen, int count)
 {
+	int result = EXIT_DONE;
+	bool begun = false;
 	for (int i = 0; i < count; i++) {
 		bench_report report = { 0 };
 		const int status = run_entry(b, m, chosen[i], &report);
 		if (status == EXIT_DONE) {
-			if (i == 0)
+			if (!begun)
 				print_machine(b, m, stdout);
+			begun = true;
 			printf("== %s: %s (%s)\n", chosen[i]->name, chosen[i]->title, chosen[i]->source);
 			bench_print(&report);
 			fflush(stdout);
 		}
 		bench_clear(&report);
-		if (status != EXIT_DONE)
-			return status;
+		result = status == EXIT_DONE ? result : status;
 	}
-	return report_end_of_text();
+	const int end = report_end_of_text();
+	return result == EXIT_DONE ? end : result;
 }
 
 static int run_as_json(bench *b, const machine *m, const bench_entry *const *chosen, int count)
 {
+	int result = EXIT_DONE;
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddItemToObject(json, "machine", machine_json(m));
 	cJSON_AddBoolToObject(json, "quick", b->quick);
@@ -276,18 +304,18 @@ static int run_as_json(bench *b, const machine *m, const bench_entry *const *cho
 	for (int i = 0; i < count; i++) {
 		bench_report report = { 0 };
 		const int status = run_entry(b, m, chosen[i], &report);
-		cJSON *object = cJSON_CreateObject();
-		cJSON_AddStringToObject(object, "name", chosen[i]->name);
-		cJSON_AddStringToObject(object, "source", chosen[i]->source);
-		bench_add_json(object, &report);
-		cJSON_AddItemToArray(list, object);
-		bench_clear(&report);
-		if (status != EXIT_DONE) {
-			cJSON_Delete(json);
-			return status;
+		if (status == EXIT_DONE) {
+			cJSON *object = cJSON_CreateObject();
+			cJSON_AddStringToObject(object, "name", chosen[i]->name);
+			cJSON_AddStringToObject(object, "source", chosen[i]->source);
+			bench_add_json(object, &report);
+			cJSON_AddItemToArray(list, object);
 		}
+		bench_clear(&report);
+		result = status == EXIT_DONE ? result : status;
 	}
-	return report_json(json);
+	const int end = report_json(json);
+	return result == EXIT_DONE ? end : result;
 }
 
 static int run_all(bench *b, const bench_entry *const *chosen, int count, bool json)
@@ -311,8 +339,8 @@ static const char *own_path(char path[IO_PATH_MAX])
 typedef struct bench_options {
 	bool list, quick, json;
 	int64_t threads;
-	int simd;
-	const char *out, *scenes, *peers, *data;
+	int simd, backend, tier;
+	const char *out, *scenes, *peers, *data, *device;
 } bench_options;
 
 static int parse(bench_options *o, int argc, char **argv, const char **names, int *count)
@@ -334,6 +362,12 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 			.help = "spheres-methods: measure the snapshots of spheres (*.sph) in this folder too" },
 		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
 			.help = "instruction set (auto)" },
+		{ .name = "backend", .argument = "WHERE", .kind = OPTION_CHOICE, .value = &o->backend, .choices = device_backend_words,
+			.help = "cpu (default), or vulkan: the benches that run on a graphics device" },
+		{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &o->device,
+			.help = "with vulkan: auto (default), an index of `carom info --devices`, or a part of a name" },
+		{ .name = "tier", .argument = "TIER", .kind = OPTION_CHOICE, .value = &o->tier, .choices = device_tier_words,
+			.help = "with vulkan: how spheres are searched, as in `carom spheres` (auto)" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
 		{ 0 },
 	};
@@ -345,8 +379,10 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 		.synopsis = "[NAME ...] [options]",
 		.summary = "Reproduce tables and figures of five papers: our values beside theirs.",
 		.details =
-			"Without a name all benches run, which takes many minutes; --list names them. Times are milliseconds of this\n"
-			"machine's processor, the papers' those of their graphics cards or processors: the ratios are what compares.",
+			"Without a name all benches run, which takes many minutes; --list names them, and a name that others begin with\n"
+			"(`spheres`, `ccd`, `device`) stands for those. Times are milliseconds of this machine's processor, the papers'\n"
+			"those of their graphics cards or processors: the ratios are what compares. With --backend vulkan those benches\n"
+			"run that can use a graphics device: `carom bench device --backend vulkan` measures all that devices do.",
 		.options = options,
 		.least = 0,
 		.most = ENTRY_COUNT,
@@ -355,23 +391,69 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 	return options_parse(&line, argc, argv, names, count);
 }
 
+static bool can_run(const bench_options *o, const bench_entry *entry)
+{
+	return o->backend == BACKEND_VULKAN ? entry->place != BENCH_HERE : entry->place != BENCH_DEVICE;
+}
+
+static int cannot_run(const bench_options *o, const bench_entry *entry)
+{
+	return options_misuse("bench",
+		o->backend == BACKEND_VULKAN ? "%s has no form for a device: leave --backend vulkan out" : "%s needs --backend vulkan",
+		entry->name);
+}
+
+/// Is it the name, or the beginning of it before a '-'?
+static bool stands_for(const char *name, const bench_entry *entry)
+{
+	const size_t length = strlen(name);
+	return strncmp(name, entry->name, length) == 0 && (entry->name[length] == 0 || entry->name[length] == '-');
+}
+
+/// The benches that the words name, each once; without words all that can run. OPTIONS_GO_ON, or
+/// the exit code after a message.
+static int choose(const bench_options *o, const char *const *names, int named, const bench_entry **chosen, int *count)
+{
+	bool wanted[ENTRY_COUNT] = { false };
+	*count = 0;
+	for (int i = 0; i < named; i++) {
+		const bench_entry *exact = find_entry(names[i]);
+		bool found = false;
+		for (int k = 0; k < ENTRY_COUNT; k++) {
+			if (exact ? exact != &ENTRIES[k] : !stands_for(names[i], &ENTRIES[k]))
+				continue;
+			if (!can_run(o, &ENTRIES[k]))
+				return cannot_run(o, &ENTRIES[k]);
+			if (!wanted[k])
+				chosen[(*count)++] = &ENTRIES[k];
+			found = wanted[k] = true;
+		}
+		if (!found)
+			return unknown_name(names[i]);
+	}
+	for (int k = 0; named == 0 && k < ENTRY_COUNT; k++) {
+		if (can_run(o, &ENTRIES[k]))
+			chosen[(*count)++] = &ENTRIES[k];
+	}
+	return OPTIONS_GO_ON;
+}
+
 int cmd_bench(int argc, char **argv)
 {
 	bench_options o = { .threads = 1 };
 	const char *names[ENTRY_COUNT];
-	int count;
-	const int status = parse(&o, argc, argv, names, &count);
+	int named, count;
+	int status = parse(&o, argc, argv, names, &named);
 	if (status != OPTIONS_GO_ON)
 		return status;
+	if (o.backend != BACKEND_VULKAN && (o.device || o.tier != CAROM_TIER_AUTO))
+		return options_misuse("bench", "--device and --tier need --backend vulkan");
 	const bench_entry *chosen[ENTRY_COUNT];
-	for (int i = 0; i < count; i++) {
-		if (!(chosen[i] = find_entry(names[i])))
-			return unknown_name(names[i]);
-	}
+	status = choose(&o, names, named, chosen, &count);
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (o.list)
 		return list_entries(o.json);
-	for (int i = 0; count == 0 && i < ENTRY_COUNT; i++)
-		chosen[i] = &ENTRIES[i];
 	char program[IO_PATH_MAX];
 	bench b = { .quick = o.quick,
 		.threads = (int)o.threads,
@@ -380,8 +462,11 @@ int cmd_bench(int argc, char **argv)
 		.peers = o.peers,
 		.data = o.data,
 		.out = o.out,
+		.on_device = o.backend == BACKEND_VULKAN,
+		.device = o.device,
+		.tier = o.tier,
 		.program = own_path(program) };
-	const int result = run_all(&b, chosen, count ? count : ENTRY_COUNT, o.json);
+	const int result = run_all(&b, chosen, count, o.json);
 	bench_free_motions(&b);
 	free(b.depths);
 	return result;

@@ -71,6 +71,68 @@ void devices_print(const carom_device *device)
 			(long long)times[i].calls);
 }
 
+// ---- Work ----
+
+/// Names of kernels are static texts, so they are compared by their addresses.
+static carom_kernel_time *find_kernel(device_work *work, const char *name)
+{
+	for (int32_t i = 0; i < work->count; i++) {
+		if (work->kernels[i].name == name)
+			return &work->kernels[i];
+	}
+	return NULL;
+}
+
+device_work devices_work(const carom_device *device)
+{
+	const carom_device_stats stats = carom_device_get_stats(device);
+	device_work work = { .up = stats.bytes_up, .down = stats.bytes_down };
+	work.count = carom_device_get_kernels(device, work.kernels, DEVICE_MOST_KERNELS);
+	if (work.count > DEVICE_MOST_KERNELS)
+		work.count = DEVICE_MOST_KERNELS;
+	return work;
+}
+
+device_work devices_work_since(const carom_device *device, const device_work *before)
+{
+	device_work now = devices_work(device), earlier = *before;
+	device_work since = { .up = now.up - before->up, .down = now.down - before->down };
+	for (int32_t i = 0; i < now.count; i++) {
+		carom_kernel_time kernel = now.kernels[i];
+		const carom_kernel_time *then = find_kernel(&earlier, kernel.name);
+		kernel.calls -= then ? then->calls : 0;
+		kernel.ms -= then ? then->ms : 0;
+		if (kernel.calls > 0)
+			since.kernels[since.count++] = kernel;
+	}
+	return since;
+}
+
+void devices_add_work(device_work *sum, const device_work *work)
+{
+	sum->up += work->up;
+	sum->down += work->down;
+	for (int32_t i = 0; i < work->count; i++) {
+		carom_kernel_time *to = find_kernel(sum, work->kernels[i].name);
+		if (to) {
+			to->calls += work->kernels[i].calls;
+			to->ms += work->kernels[i].ms;
+		} else if (sum->count < DEVICE_MOST_KERNELS) {
+			sum->kernels[sum->count++] = work->kernels[i];
+		}
+	}
+}
+
+double devices_work_ms(const device_work *work, const char *prefix)
+{
+	double ms = 0;
+	for (int32_t i = 0; i < work->count; i++) {
+		if (!prefix || strncmp(work->kernels[i].name, prefix, strlen(prefix)) == 0)
+			ms += work->kernels[i].ms;
+	}
+	return ms;
+}
+
 // ---- The table of kernels ----
 
 int devices_open_table(device_table *table, const char *path)
@@ -84,35 +146,15 @@ int devices_open_table(device_table *table, const char *path)
 	return EXIT_DONE;
 }
 
-/// What a kernel had done before. Names are static texts, so they are compared by their addresses.
-static carom_kernel_time find_before(const device_table *table, const char *name)
-{
-	for (int32_t i = 0; i < table->count; i++) {
-		if (table->before[i].name == name)
-			return table->before[i];
-	}
-	return (carom_kernel_time){ .name = name };
-}
-
 static void take_rows(device_table *table, const carom_device *device, FILE *stream, int64_t step)
 {
-	carom_kernel_time now[DEVICE_MOST_KERNELS];
-	const carom_device_stats stats = carom_device_get_stats(device);
-	int32_t count = carom_device_get_kernels(device, now, DEVICE_MOST_KERNELS);
-	count = count < DEVICE_MOST_KERNELS ? count : DEVICE_MOST_KERNELS;
-	for (int32_t i = 0; i < count && stream; i++) {
-		const carom_kernel_time before = find_before(table, now[i].name);
-		if (now[i].calls > before.calls)
-			fprintf(stream, "%lld,%s,%lld,%.6f,,\n", (long long)step, now[i].name, (long long)(now[i].calls - before.calls),
-				now[i].ms - before.ms);
-	}
-	if (stream && (stats.bytes_up > table->up || stats.bytes_down > table->down))
-		fprintf(stream, "%lld,copies,,,%lld,%lld\n", (long long)step, (long long)(stats.bytes_up - table->up),
-			(long long)(stats.bytes_down - table->down));
-	memcpy(table->before, now, (size_t)count * sizeof *now);
-	table->count = count;
-	table->up = stats.bytes_up;
-	table->down = stats.bytes_down;
+	const device_work work = devices_work_since(device, &table->before);
+	for (int32_t i = 0; i < work.count && stream; i++)
+		fprintf(stream, "%lld,%s,%lld,%.6f,,\n", (long long)step, work.kernels[i].name, (long long)work.kernels[i].calls,
+			work.kernels[i].ms);
+	if (stream && (work.up > 0 || work.down > 0))
+		fprintf(stream, "%lld,copies,,,%lld,%lld\n", (long long)step, (long long)work.up, (long long)work.down);
+	table->before = devices_work(device);
 }
 
 void devices_add_rows(device_table *table, const carom_device *device, int64_t step)

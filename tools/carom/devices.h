@@ -21,13 +21,27 @@ carom_device *devices_open(carom_context *context, const char *choice, int tier,
 
 enum { DEVICE_MOST_KERNELS = 64 };
 
+/// What a device has done.
+typedef struct device_work {
+	carom_kernel_time kernels[DEVICE_MOST_KERNELS];
+	int32_t count;
+	int64_t up, down; ///< bytes
+} device_work;
+
+/// All that a device has done.
+device_work devices_work(const carom_device *device);
+/// What it has done since then: the kernels that have run, and the bytes.
+device_work devices_work_since(const carom_device *device, const device_work *before);
+/// Add work to a sum. Kernels beyond DEVICE_MOST_KERNELS are left out: the library has fewer.
+void devices_add_work(device_work *sum, const device_work *work);
+/// Milliseconds of all kernels whose names begin with a prefix; NULL: of all.
+double devices_work_ms(const device_work *work, const char *prefix);
+
 /// A table of the times of kernels in each step, and what the device had done when it was last
 /// written. Zero is none.
 typedef struct device_table {
 	io_output_file file; ///< no stream: there is none
-	carom_kernel_time before[DEVICE_MOST_KERNELS];
-	int32_t count;
-	int64_t up, down; ///< bytes
+	device_work before;
 } device_table;
 
 /// Begin the table; path NULL: there is none. EXIT_DONE, or EXIT_FAILED after a message.

@@ -28,13 +28,22 @@ typedef struct bench {
 	const char *peers;
 	/// folder with snapshots of spheres, or NULL: none
 	const char *data;
-	const char *out; ///< folder for CSV and SVG, or NULL: none
+	const char *out;    ///< folder for CSV and SVG, or NULL: none
+	bool on_device;     ///< --backend vulkan
+	const char *device; ///< which one, or NULL: the library chooses
+	int tier;           ///< carom_device_tier
 	/// the running command: scenes and carom_peers are looked for near it
 	const char *program;
 	struct bench_motion *motions[BENCH_MAX_MOTIONS]; ///< made so far; a scene is simulated once
 	int motion_count;
 	struct depth_runs *depths; ///< of bench_depth.c, or NULL
 } bench;
+
+/// Where a bench can run.
+typedef enum bench_place {
+	BENCH_HERE,   ///< on the processor alone
+	BENCH_DEVICE, ///< with a graphics device alone
+} bench_place;
 
 /// One table or figure.
 typedef struct bench_entry {
@@ -43,6 +52,7 @@ typedef struct bench_entry {
 	const char *source; ///< paper and place
 	/// Fill the report. EXIT_DONE, or EXIT_FAILED after a message.
 	int (*run)(bench *b, bench_report *report);
+	bench_place place;
 } bench_entry;
 
 int bench_table_2_1(bench *b, bench_report *report);

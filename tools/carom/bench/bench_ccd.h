@@ -7,6 +7,7 @@
 #include "bench.h"
 
 #include "carom/sweep.h"
+#include "tools/carom/devices.h"
 
 /// A mesh and where its vertices are in consecutive frames.
 typedef struct ccd_motion {
@@ -42,6 +43,7 @@ typedef struct ccd_way {
 	/// Each connected piece of the motion is a mesh of its own without self-collision. Such a way
 	/// finds fewer impacts, which are not compared with those of other ways.
 	bool between_pieces;
+	bool on_device; ///< on the device of the bench
 } ccd_way;
 
 /// Means over the measured steps.
@@ -51,6 +53,9 @@ typedef struct ccd_cost {
 	double volume_tests, front, leaf_pairs, queries, filtered, adjacent, impacts;
 	int64_t orphans;
 	size_t bytes, bytes_front;
+	double device_left; ///< of the queries, those that the device left to the processor
+	device_work work;   ///< of the device in all steps of all passes
+	int work_steps;     ///< how many these are
 } ccd_cost;
 
 enum { CCD_MOST_WAYS = 16 };

@@ -18,6 +18,7 @@ enum {
 typedef struct runner {
 	const ccd_way *way;
 	carom_context *context;
+	carom_device *device; // NULL: the processor
 	carom_sweep *sweep;
 	ccd_pieces pieces;        // count 0: the motion is one mesh
 	double *gathered;         // [3*vertex_count] the places of a frame, piece by piece
@@ -83,7 +84,9 @@ static int begin_pass(runner *r, const ccd_motion *motion)
 	carom_destroy_sweep(r->sweep);
 	r->sweep = NULL;
 	gather_places(r, motion, 0);
-	carom_result result = carom_create_sweep(r->context, &r->way->def, &r->sweep);
+	carom_sweep_def def = r->way->def;
+	def.device = r->device;
+	carom_result result = carom_create_sweep(r->context, &def, &r->sweep);
 	for (int i = 0; i < mesh_count(r) && result == CAROM_SUCCESS; i++) {
 		const carom_sweep_mesh_def mesh = mesh_of(r, motion, i);
 		int32_t number;
@@ -158,12 +161,16 @@ static void take_means(const runner *r, int steps, ccd_cost *cost)
 		cost->leaf_pairs += share * (double)s->leaf_pairs;
 		cost->filtered += share * (double)s->filtered;
 		cost->queries += share * (double)(s->tests_vf + s->tests_ee);
+		cost->device_left += share * (double)s->device_left;
 		cost->adjacent += share * (double)s->adjacent_pairs;
 		cost->impacts += share * (double)(s->hits_vf + s->hits_ee);
 	}
 	cost->orphans = r->stats[steps - 1].orphans_vf + r->stats[steps - 1].orphans_ee;
 	cost->bytes = r->stats[steps - 1].bytes_peak;
 	cost->bytes_front = r->stats[steps - 1].bytes_front;
+	if (r->device)
+		cost->work = devices_work(r->device);
+	cost->work_steps = PASSES * steps;
 }
 
 static bool start_runner(runner *r, const bench *b, const ccd_motion *motion, const ccd_way *way)
@@ -180,7 +187,9 @@ static bool start_runner(runner *r, const bench *b, const ccd_motion *motion, co
 	for (int i = 0; i < steps; i++)
 		r->least[i] = (double)INFINITY;
 	r->context = report_create_context(way->threads, b->simd);
-	return r->context != NULL;
+	if (r->context && way->on_device)
+		r->device = devices_open(r->context, b->device, CAROM_TIER_COMPUTE, NULL);
+	return r->context && (r->device || !way->on_device);
 }
 
 int bench_search_ccd(const bench *b, const ccd_motion *motion, const ccd_way *ways, int count, ccd_cost *costs)
@@ -198,6 +207,7 @@ int bench_search_ccd(const bench *b, const ccd_motion *motion, const ccd_way *wa
 		if (status == EXIT_DONE)
 			take_means(&runners[i], steps, &costs[i]);
 		carom_destroy_sweep(runners[i].sweep);
+		carom_destroy_device(runners[i].device);
 		carom_destroy_context(runners[i].context);
 		free(runners[i].least);
 		free(runners[i].stats);

@@ -13,17 +13,22 @@
 
 // Files that go between the two programs, in a folder of their own.
 typedef struct exchange {
-	char folder[IO_PATH_MAX - 32];
+	char folder[BENCH_FOLDER_SIZE];
 	char motion[IO_PATH_MAX];
 	char mesh[IO_PATH_MAX];
 	char table[IO_PATH_MAX];
 } exchange;
 
-static bool make_exchange(exchange *files)
+bool bench_temporary_folder(char folder[BENCH_FOLDER_SIZE])
 {
 	const char *temporary = getenv("TMPDIR");
-	snprintf(files->folder, sizeof files->folder, "%s/carom-bench-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-	if (!mkdtemp(files->folder))
+	snprintf(folder, BENCH_FOLDER_SIZE, "%s/carom-bench-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+	return mkdtemp(folder) != NULL;
+}
+
+static bool make_exchange(exchange *files)
+{
+	if (!bench_temporary_folder(files->folder))
 		return false;
 	snprintf(files->motion, sizeof files->motion, "%s/motion.rbt", files->folder);
 	snprintf(files->mesh, sizeof files->mesh, "%s/mesh.obj", files->folder);

@@ -2,6 +2,7 @@
 #include "bench_replay.h"
 
 #include "sim/base/sim_clock.h"
+#include "sim/base/state_hash.h"
 #include "tools/carom/options.h"
 #include "tools/carom/progress.h"
 #include "tools/carom/report.h"
@@ -13,25 +14,25 @@
 // Frames before the measured ones in which caches, pools and temporal data settle.
 enum { WARM_UP_FRAMES = 10, QUICK_WARM_UP_FRAMES = 3 };
 
+static bench_variant ray_variant(const char *name, const carom_world_def *def, const carom_lab *lab, int reference, bool no_grid)
+{
+	bench_variant variant = { .def = *def, .lab = *lab, .reference = reference, .no_grid = no_grid };
+	snprintf(variant.name, sizeof variant.name, "%s", name);
+	return variant;
+}
+
 void bench_make_ray_variants(bench_variant *v)
 {
-	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def();
+	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def(), ours = carom_default_world_def();
 	const carom_lab paper = bench_paper_lab(), own = carom_default_lab();
-	v[BENCH_BASIC] =
-		(bench_variant){ "full, basic", full, paper, 0, BENCH_BASIC, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false, NULL };
-	v[BENCH_BASIC].lab.ray_method = CAROM_RAYS_BASIC;
-	v[BENCH_ITERATIVE_BASIC] = (bench_variant){ "iterative, basic", iterative, paper, 0, BENCH_BASIC, true, BENCH_RIGID,
-		CAROM_MESH_SAH, 0, false, NULL };
-	v[BENCH_ITERATIVE_BASIC].lab.ray_method = CAROM_RAYS_BASIC;
-	v[BENCH_BVH] =
-		(bench_variant){ "full, BVH", full, paper, 0, BENCH_BASIC, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false, NULL };
-	v[BENCH_ITERATIVE_BVH] =
-		(bench_variant){ "iterative, BVH", iterative, paper, 0, BENCH_BVH, true, BENCH_RIGID, CAROM_MESH_SAH, 0, false, NULL };
-	v[BENCH_CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false,
-		BENCH_RIGID, CAROM_MESH_SAH, 0, false, NULL };
+	v[BENCH_BASIC] = ray_variant("full, basic", &full, &paper, BENCH_BASIC, true);
+	v[BENCH_ITERATIVE_BASIC] = ray_variant("iterative, basic", &iterative, &paper, BENCH_BASIC, true);
+	v[BENCH_BASIC].lab.ray_method = v[BENCH_ITERATIVE_BASIC].lab.ray_method = CAROM_RAYS_BASIC;
+	v[BENCH_BVH] = ray_variant("full, BVH", &full, &paper, BENCH_BASIC, true);
+	v[BENCH_ITERATIVE_BVH] = ray_variant("iterative, BVH", &iterative, &paper, BENCH_BVH, true);
+	v[BENCH_CAROM_FULL] = ray_variant("Carom, full", &ours, &own, BENCH_CAROM_FULL, false);
 	v[BENCH_CAROM_FULL].def.temporal = CAROM_TEMPORAL_NONE;
-	v[BENCH_CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false,
-		BENCH_RIGID, CAROM_MESH_SAH, 0, false, NULL };
+	v[BENCH_CAROM_DEFAULT] = ray_variant("Carom, iterative", &ours, &own, BENCH_CAROM_FULL, false);
 }
 
 // A variant at work. The simulation is never stepped: it makes the meshes and the bodies'
@@ -39,6 +40,8 @@ void bench_make_ray_variants(bench_variant *v)
 typedef struct runner {
 	const bench_motion *motion;
 	carom_context *context;
+	carom_device *device; // NULL: the processor
+	device_work before;   // of the device, before the frames that are measured
 	scene_simulation *source;
 	carom_world *world;
 	carom_mesh **meshes; // [scene.mesh_count] without grids; NULL: those of the simulation
@@ -63,6 +66,7 @@ static void close_runner(runner *r)
 		carom_release_mesh(r->meshes[i]);
 	free(r->meshes);
 	scene_destroy_simulation(r->source);
+	carom_destroy_device(r->device);
 	carom_destroy_context(r->context);
 	free(r->ids);
 	free(r->moving_ids);
@@ -115,6 +119,10 @@ static int open_runner(const bench *b, const bench_motion *motion, const bench_v
 	carom_world_def def = variant->def;
 	def.lab = variant->no_lab ? NULL : &variant->lab;
 	if (carom_create_world(r->context, &def, &r->world) != CAROM_SUCCESS)
+		return report_error(NULL, "%s: %s", variant->name, carom_error_text(r->context));
+	if (variant->on_device && !(r->device = devices_open(r->context, b->device, CAROM_TIER_COMPUTE, NULL)))
+		return EXIT_FAILED;
+	if (carom_world_set_device(r->world, r->device, false) != CAROM_SUCCESS)
 		return report_error(NULL, "%s: %s", variant->name, carom_error_text(r->context));
 	if (variant->form != BENCH_RIGID) {
 		r->forms = bench_open_forms(motion, r->context, variant->form, variant->build, variant->pieces);
@@ -294,6 +302,8 @@ static void take_frame(replays *all, int variant, int repeat, int at, const runn
 	stats.ms_trees += r->update;
 	stats.ms_total += r->update;
 	if (repeat == 0) {
+		all->results[variant].hash =
+			sim_hash_word(at == 0 ? SIM_HASH_START : all->results[variant].hash, carom_world_hash(r->world));
 		keep_pairs(&all->pairs[variant], at, r->world);
 		keep_depths(&all->motion->scene, r->world, at, &all->results[variant]);
 	}
@@ -317,9 +327,13 @@ static int run_window(replays *all, int variant, int repeat, runner *r)
 			status = step_runner(r, frame);
 		if (status != EXIT_DONE)
 			return status;
+		if (r->device && frame == window->first - 1)
+			r->before = devices_work(r->device);
 		if (frame >= window->first)
 			take_frame(all, variant, repeat, frame - window->first, r);
 	}
+	if (r->device)
+		all->results[variant].work = devices_work_since(r->device, &r->before);
 	return EXIT_DONE;
 }
 

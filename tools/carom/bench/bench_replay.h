@@ -7,6 +7,8 @@
 #include "bench_forms.h"
 #include "bench_sheets.h"
 
+#include "tools/carom/devices.h"
+
 enum { BENCH_MAX_VARIANTS = 24 };
 
 /// One way to detect.
@@ -25,6 +27,7 @@ typedef struct bench_variant {
 	/// A world as users have it: without lab. Solids are refitted there alone.
 	bool no_lab;
 	const bench_sheets *sheets; ///< that lie on the bodies, or NULL
+	bool on_device;             ///< on the device of the bench
 } bench_variant;
 
 /// Full and iterative rays by three methods: the papers' two, and Carom's defaults: 8-wide trees,
@@ -55,6 +58,8 @@ typedef struct bench_result {
 	/// deepest contact of each (metres)
 	int32_t *touching;
 	double *depths;
+	uint64_t hash;    ///< of the contacts of all frames: equal for equal contacts
+	device_work work; ///< of the device in the frames of the last repeat
 } bench_result;
 
 /// Milliseconds of a step between broad phase and merge: culling, rays, completion. The papers time

@@ -152,12 +152,12 @@ static int run_steps(sim_granular *granular, const bench_sphere_case *which, ben
 	return EXIT_DONE;
 }
 
-/// Let the spheres come to rest in far fewer steps than they would take by themselves.
-static int settle(
-	carom_context *context, const scene_description *scene, const bench_sphere_case *which, scene_granular_filling *filling)
+int bench_settle_spheres(carom_context *context, carom_device *device, const scene_description *scene,
+	const bench_sphere_case *which, scene_granular_filling *filling)
 {
 	sim_error error;
 	sim_granular_def def = scene_filled_def(scene, filling);
+	def.device = device;
 	def.spheres.restitution = def.walls.restitution = 0;
 	def.stability = SIM_GRANULAR_REPORT;
 	def.gravity_rate = 0;
@@ -172,6 +172,7 @@ static int settle(
 		progress_update(&bar, i + 1);
 	}
 	progress_finish(&bar);
+	done = done && sim_granular_fetch(granular, &error);
 	if (done)
 		sim_granular_get_state(granular, filling->centres, NULL, filling->velocities, NULL);
 	sim_destroy_granular(granular);
@@ -192,7 +193,7 @@ int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench
 	if (status == EXIT_DONE && !scene_fill_spheres(context, &scene, &filling, &error))
 		status = report_error(NULL, "%s", error.text);
 	if (status == EXIT_DONE && which->settle > 0)
-		status = settle(context, &scene, which, &filling);
+		status = bench_settle_spheres(context, NULL, &scene, which, &filling);
 	if (status == EXIT_DONE) {
 		sim_granular_def def = scene_filled_def(&scene, &filling);
 		if (which->turned > 0)

@@ -53,6 +53,11 @@ typedef struct bench_sphere_cost {
 /// message; scene_destroy gives it back in both cases.
 int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, scene_description *scene);
 
+/// Let the spheres of a case come to rest, in far fewer steps than they would take by themselves:
+/// on a device, or with NULL on the processor. EXIT_DONE, or EXIT_FAILED after a message.
+int bench_settle_spheres(carom_context *context, carom_device *device, const scene_description *scene,
+	const bench_sphere_case *which, scene_granular_filling *filling);
+
 /// Simulate a case. EXIT_DONE, or EXIT_FAILED after a message.
 int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench_sphere_cost *cost);
 
