@@ -44,7 +44,7 @@ grep -q 'carom: warning: bare: gnuplot draws the figures, and it is not installe
 expect 2 err 'there is no bench table-2\.11; did you mean table-2\.1' bench table-2.11
 expect 2 err 'there is no bench nothing-like-it' bench nothing-like-it
 expect 2 err '.--device and --tier need --backend vulkan' bench adaptive --device 0
-expect 2 err 'adaptive has no form for a device: leave --backend vulkan out' bench device adaptive --backend vulkan
+expect 2 err 'adaptive has no form for a device .docs.papers.md.: leave --backend vulkan out' bench device adaptive --backend vulkan
 expect 2 err 'device-list needs --backend vulkan' bench device --quick
 expect 2 err 'there is no bench devic;' bench devic
 expect 1 err 'neither in the folder scenes nor installed; name its folder with --scenes' bench adaptive --quick

@@ -133,3 +133,12 @@ rows device-rays 13
 awk -F, '/^impact.*device/ && !($7 > 0)' bench/device-rays.csv | grep . && fail "no kernels of rays"
 rows device-start 11
 grep -q '^a step of 27 bodies,"device, has the file of kernels",' bench/device-start.csv || fail "no start of a process: $(cat bench/device-start.csv)"
+
+# The papers' tables of spheres, on the device beside the processor.
+expect 0 out '^== spheres-radii: ' bench spheres-radii spheres-interval spheres-methods --quick --backend vulkan --device "$index" --scenes "$CAROM_SOURCE/scenes" --out bench
+grep -q ',"total, processor"$' bench/spheres-radii.csv || fail "no processor: $(cat bench/spheres-radii.csv)"
+awk -F, '/crowd/ && !($5 > 0 && $6 > 0 && $7 > 0 && $8 > 0 && $12 > 0)' bench/spheres-radii.csv | grep . && fail "no kernels of granular steps"
+same "trees made" "$(cut -d , -f 1,2 bench/spheres-interval-device.csv | sed -n '2,10p' | tr '\n' ' ')" "1,24 2,12 4,6 8,3 16,2 32,1 64,1 128,1 never,1 "
+same "pairs of device and tree" "$(grep -o 'device: all found the same [0-9]*' out | grep -o '[0-9]*$')" "$(grep -o 'tree: all found the same [0-9]*' out | grep -o '[0-9]*$')"
+for tier in $tiers; do grep -q ",device $tier," bench/spheres-methods-parts.csv || fail "nothing of tier $tier: $(cat bench/spheres-methods-parts.csv)"; done
+same "columns of spheres-methods.csv" "$(head -1 bench/spheres-methods.csv)" "set,grid,levels,tree,rays,auto,$(for tier in $tiers; do printf 'device %s,' "$tier"; done)spheres,pairs"

@@ -47,19 +47,20 @@ static const bench_entry ENTRIES[] = {
 		bench_deforming_depth, BENCH_HERE },
 	{ "adaptive", "thresholds: fixed and chosen", "future work of Lehericey 2013", bench_adaptive, BENCH_HERE },
 	{ "spheres-table-1", "millions of spheres in free fall: what a step goes to", "Mochi, Table 1, Figure 4",
-		bench_spheres_table_1, BENCH_HERE },
+		bench_spheres_table_1, BENCH_EITHER },
 	{ "spheres-gravity", "the same under gravity that turns", "Mochi, section 4.1.2, Figure 5", bench_spheres_gravity,
-		BENCH_HERE },
-	{ "spheres-radii", "wide ranges of radii", "Mochi, section 4.1.3, Figure 6", bench_spheres_radii, BENCH_HERE },
+		BENCH_EITHER },
+	{ "spheres-radii", "wide ranges of radii", "Mochi, section 4.1.3, Figure 6", bench_spheres_radii, BENCH_EITHER },
 	{ "spheres-grains", "one and fourteen bodies of 82,337 spheres", "Mochi, section 4.1.4, Figure 7", bench_spheres_grains,
-		BENCH_HERE },
+		BENCH_EITHER },
 	{ "spheres-scale", "from a thousand to a million spheres", "Mochi, section 4.2.2, Figure 8", bench_spheres_scale,
-		BENCH_HERE },
-	{ "spheres-interval", "how often a tree is rebuilt", "Mochi, section 4.2.4, Figure 10", bench_spheres_interval, BENCH_HERE },
+		BENCH_EITHER },
+	{ "spheres-interval", "how often a tree is rebuilt", "Mochi, section 4.2.4, Figure 10", bench_spheres_interval,
+		BENCH_EITHER },
 	{ "spheres-validation", "collisions per step of 30 perturbed copies", "Mochi, section 5.1", bench_spheres_validation,
-		BENCH_HERE },
+		BENCH_EITHER },
 	{ "spheres-methods", "all methods on all kinds of sets", "no figure: what the automatic choice is about",
-		bench_spheres_methods, BENCH_HERE },
+		bench_spheres_methods, BENCH_EITHER },
 	{ "ccd-table-1", "swept impacts: what a step goes to", "MCCD, Table 1", bench_ccd_table_1, BENCH_HERE },
 	{ "ccd-table-2", "along the front, from the root, breadth first", "MCCD, Table 2, Figure 7", bench_ccd_table_2, BENCH_HERE },
 	{ "ccd-fronts", "the front with and without orphan sets", "MCCD, section 4.6, Figure 9", bench_ccd_fronts, BENCH_HERE },
@@ -399,7 +400,8 @@ static bool can_run(const bench_options *o, const bench_entry *entry)
 static int cannot_run(const bench_options *o, const bench_entry *entry)
 {
 	return options_misuse("bench",
-		o->backend == BACKEND_VULKAN ? "%s has no form for a device: leave --backend vulkan out" : "%s needs --backend vulkan",
+		o->backend == BACKEND_VULKAN ? "%s has no form for a device (docs/papers.md): leave --backend vulkan out"
+									 : "%s needs --backend vulkan",
 		entry->name);
 }
 

@@ -26,6 +26,11 @@ carom_device *devices_open(carom_context *context, const char *choice, int tier,
 	return NULL;
 }
 
+bool devices_has_tier(const carom_device_info *info, int tier)
+{
+	return tier == CAROM_TIER_QUERY ? info->ray_query : tier != CAROM_TIER_PIPELINE || info->ray_pipeline;
+}
+
 // ---- What a device has done ----
 
 void devices_add_json(cJSON *json, const carom_device *device)

@@ -19,6 +19,9 @@ extern const char *const device_tier_words[];
 /// none), its kernels timed; NULL after an error message.
 carom_device *devices_open(carom_context *context, const char *choice, int tier, const char *kernels);
 
+/// Does a device have a tier? All have c.
+bool devices_has_tier(const carom_device_info *info, int tier);
+
 enum { DEVICE_MOST_KERNELS = 64 };
 
 /// What a device has done.

@@ -42,6 +42,7 @@ typedef struct bench {
 /// Where a bench can run.
 typedef enum bench_place {
 	BENCH_HERE,   ///< on the processor alone
+	BENCH_EITHER, ///< there, or with a graphics device beside it
 	BENCH_DEVICE, ///< with a graphics device alone
 } bench_place;
 

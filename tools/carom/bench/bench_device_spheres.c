@@ -4,7 +4,6 @@
 #include "bench_spheres.h"
 #include "scene/sphere_sampling.h"
 #include "sim/base/sim_clock.h"
-#include "sim/grains/granular_output.h"
 #include "tools/carom/options.h"
 #include "tools/carom/report.h"
 
@@ -175,11 +174,6 @@ static void add_sphere_row(bench_table *table, int64_t count, const char *where,
 	bench_number(table, d->pairs > 0 ? (double)d->tests / (double)d->pairs : NAN, 2);
 }
 
-static bool has_tier(const carom_device_info *info, carom_device_tier tier)
-{
-	return tier == CAROM_TIER_COMPUTE || (tier == CAROM_TIER_QUERY ? info->ray_query : info->ray_pipeline);
-}
-
 static int measure_tier(const bench *b, const sphere_tables *t, carom_context *context, const io_sphere_set *set,
 	carom_device_tier tier, const detection *here)
 {
@@ -210,7 +204,7 @@ static int measure_spheres(
 	if (status == EXIT_DONE)
 		add_sphere_row(t->table, set->count, "processor, tree", &here);
 	for (int tier = CAROM_TIER_COMPUTE; tier <= CAROM_TIER_PIPELINE && status == EXIT_DONE; tier++) {
-		if (has_tier(info, (carom_device_tier)tier) && (b->tier == CAROM_TIER_AUTO || b->tier == tier))
+		if (devices_has_tier(info, tier) && (b->tier == CAROM_TIER_AUTO || b->tier == tier))
 			status = measure_tier(b, t, context, set, (carom_device_tier)tier, &here);
 	}
 	return status;
@@ -293,17 +287,6 @@ static void add_grains_row(bench_table *table, const char *where, int64_t count,
 	bench_number(table, run->cost.device_sum / run->cost.repeats, 4);
 }
 
-static bool hash_grains(sim_granular *granular, uint64_t *hash)
-{
-	sim_granular_frame frame;
-	sim_error error;
-	if (!sim_granular_fetch(granular, &error) || !sim_take_granular_frame(granular, &frame))
-		return false;
-	*hash = sim_hash_granular_frame(&frame);
-	sim_free_granular_frame(&frame);
-	return true;
-}
-
 /// The first steps on both, and the state after them; then further ones on the device.
 static int compare_grains(bench_report *report, bench_table *tables[2], sim_granular *here, sim_granular *there,
 	carom_device *device, int64_t count, int steps)
@@ -314,7 +297,7 @@ static int compare_grains(bench_report *report, bench_table *tables[2], sim_gran
 	if (!step_grains(here, NULL, CHECKED_STEPS, &runs[0], &error) ||
 		!step_grains(there, device, CHECKED_STEPS, &runs[1], &error))
 		return report_error(NULL, "%s", error.text);
-	if (!hash_grains(here, &hashes[0]) || !hash_grains(there, &hashes[1]))
+	if (!bench_hash_grains(here, &hashes[0]) || !bench_hash_grains(there, &hashes[1]))
 		return report_error(NULL, "out of memory");
 	if (!step_grains(there, device, steps, &runs[2], &error))
 		return report_error(NULL, "%s", error.text);

@@ -3,6 +3,8 @@
 #include "bench_spheres.h"
 
 #include "bench_motion.h"
+#include "sim/grains/granular_output.h"
+#include "tools/carom/devices.h"
 #include "tools/carom/options.h"
 #include "tools/carom/progress.h"
 #include "tools/carom/report.h"
@@ -119,12 +121,23 @@ int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, scen
 
 // ---- Simulation ----
 
-static int run_steps(sim_granular *granular, const bench_sphere_case *which, bench_sphere_cost *cost)
+/// The parts of a step by the device's own clock: kernels of the list are those that are neither of
+/// forces nor of motion.
+static void take_kernels(const carom_device *device, const device_work *before, int steps, bench_sphere_cost *cost)
+{
+	const device_work work = devices_work_since(device, before);
+	cost->ms_detection = devices_work_ms(&work, "grains_force") / steps;
+	cost->ms_update = (devices_work_ms(&work, "grains_move") + devices_work_ms(&work, "grains_sum")) / steps;
+	cost->ms_build = devices_work_ms(&work, NULL) / steps - cost->ms_detection - cost->ms_update;
+}
+
+static int run_steps(sim_granular *granular, const carom_device *device, const bench_sphere_case *which, bench_sphere_cost *cost)
 {
 	sim_error error;
 	sim_granular_step step;
 	progress bar;
 	double contacts = 0;
+	device_work before = { .count = 0 };
 	progress_start(&bar, "simulate", which->warm_up + which->steps);
 	for (int i = 0; i < which->warm_up + which->steps; i++) {
 		if (!sim_granular_advance(granular, &step, &error)) {
@@ -132,6 +145,8 @@ static int run_steps(sim_granular *granular, const bench_sphere_case *which, ben
 			return report_error(NULL, "%s: %s", which->file, error.text);
 		}
 		progress_update(&bar, i + 1);
+		if (device && i + 1 == which->warm_up)
+			before = devices_work(device);
 		if (i < which->warm_up)
 			continue;
 		const double ms = step.ms_build + step.ms_detection + step.ms_update;
@@ -144,7 +159,10 @@ static int run_steps(sim_granular *granular, const bench_sphere_case *which, ben
 		contacts += (double)step.contacts / which->steps;
 	}
 	progress_finish(&bar);
+	if (device)
+		take_kernels(device, &before, which->steps, cost);
 	const sim_granular_info info = sim_granular_get_info(granular);
+	cost->exact = info.device.exact;
 	cost->count = info.count;
 	cost->contacts_per_sphere = 2 * contacts / (double)info.count;
 	cost->bytes_per_sphere = (double)(info.bytes + info.bytes_detector) / (double)info.count;
@@ -179,30 +197,71 @@ int bench_settle_spheres(carom_context *context, carom_device *device, const sce
 	return done ? EXIT_DONE : report_error(NULL, "%s: %s", which->file, error.text);
 }
 
+bool bench_hash_grains(sim_granular *granular, uint64_t *hash)
+{
+	sim_granular_frame frame;
+	sim_error error;
+	if (!sim_granular_fetch(granular, &error) || !sim_take_granular_frame(granular, &frame))
+		return false;
+	*hash = sim_hash_granular_frame(&frame);
+	sim_free_granular_frame(&frame);
+	return true;
+}
+
+/// Simulate on the device of def, or the processor. hash: of the state at the end.
+static int simulate(carom_context *context, const sim_granular_def *def, const bench_sphere_case *which,
+	bench_sphere_cost *cost, uint64_t *hash)
+{
+	sim_error error;
+	*cost = (bench_sphere_cost){ 0 };
+	sim_granular *granular = sim_create_granular(context, def, &error);
+	int status =
+		granular ? run_steps(granular, def->device, which, cost) : report_error(NULL, "%s: %s", which->file, error.text);
+	if (status == EXIT_DONE && !bench_hash_grains(granular, hash))
+		status = report_error(NULL, "%s: the state cannot be read", which->file);
+	sim_destroy_granular(granular);
+	return status;
+}
+
+/// On the processor, then on the device if there is one.
+static int simulate_both(carom_context *context, sim_granular_def *def, carom_device *device, const bench_sphere_case *which,
+	bench_sphere_cost *cost)
+{
+	uint64_t hashes[2];
+	int status = simulate(context, def, which, cost, &hashes[0]);
+	if (status != EXIT_DONE || !device)
+		return status;
+	const double ms_processor = cost->ms_total;
+	def->device = device;
+	status = simulate(context, def, which, cost, &hashes[1]);
+	cost->ms_processor = ms_processor;
+	if (status == EXIT_DONE && cost->exact && hashes[0] != hashes[1])
+		return report_error(NULL, "%s, %s: device and processor end in different states", which->file, which->state);
+	return status;
+}
+
 int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench_sphere_cost *cost)
 {
 	sim_error error;
 	scene_description scene;
 	scene_granular_filling filling = { 0 };
-	sim_granular *granular = NULL;
-	*cost = (bench_sphere_cost){ 0 };
+	carom_device *device = NULL;
 	int status = bench_open_sphere_scene(b, which, &scene);
 	carom_context *context = status == EXIT_DONE ? report_create_context(b->threads, b->simd) : NULL;
-	if (!context)
+	if (!context || (b->on_device && !(device = devices_open(context, b->device, CAROM_TIER_COMPUTE, NULL))))
 		status = EXIT_FAILED;
 	if (status == EXIT_DONE && !scene_fill_spheres(context, &scene, &filling, &error))
 		status = report_error(NULL, "%s", error.text);
 	if (status == EXIT_DONE && which->settle > 0)
-		status = bench_settle_spheres(context, NULL, &scene, which, &filling);
+		status = bench_settle_spheres(context, device, &scene, which, &filling);
 	if (status == EXIT_DONE) {
 		sim_granular_def def = scene_filled_def(&scene, &filling);
 		if (which->turned > 0)
 			def.gravity_rate = which->turned * (3.14159265358979323846 / 180) / (which->warm_up * def.time_step);
-		granular = sim_create_granular(context, &def, &error);
-		status = granular ? run_steps(granular, which, cost) : report_error(NULL, "%s: %s", which->file, error.text);
+		status = simulate_both(context, &def, device, which, cost);
 	}
-	sim_destroy_granular(granular);
 	scene_destroy_filling(&filling);
+	carom_destroy_device(device);
 	carom_destroy_context(context);
 	scene_destroy(&scene);
 	return status;
@@ -212,16 +271,55 @@ int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench
 
 double bench_side_for(int64_t count, double side_of_million) { return side_of_million * cbrt(1e-6 * (double)count); }
 
-void bench_make_method_finders(bench_finder finders[BENCH_METHODS])
+static bench_finder *add_finder(bench_finders *finders, carom_sphere_method method)
+{
+	bench_finder *finder = &finders->of[finders->count++];
+	finder->def = carom_default_spheres_def();
+	finder->def.method = method;
+	finder->def.upkeep = CAROM_UPKEEP_REBUILD;
+	snprintf(finder->name, sizeof finder->name, "%s", carom_sphere_method_name(method));
+	return finder;
+}
+
+static int add_device_finder(const bench *b, carom_context *context, int tier, bench_finders *finders)
+{
+	carom_device *device = devices_open(context, b->device, tier, NULL);
+	if (!device)
+		return EXIT_FAILED;
+	finders->devices[finders->count] = device;
+	bench_finder *finder = add_finder(finders, CAROM_SPHERES_DEVICE);
+	finder->def.device = device;
+	snprintf(finder->name, sizeof finder->name, "device %s", device_tier_words[tier]);
+	return EXIT_DONE;
+}
+
+int bench_open_finders(const bench *b, carom_context *context, bool few, bench_finders *finders)
 {
 	static const carom_sphere_method methods[BENCH_METHODS] = { CAROM_SPHERES_GRID, CAROM_SPHERES_LEVELS, CAROM_SPHERES_TREE,
 		CAROM_SPHERES_RAYS, CAROM_SPHERES_AUTO };
-	for (int i = 0; i < BENCH_METHODS; i++) {
-		finders[i].def = carom_default_spheres_def();
-		finders[i].def.method = methods[i];
-		finders[i].def.upkeep = CAROM_UPKEEP_REBUILD;
-		snprintf(finders[i].name, sizeof finders[i].name, "%s", carom_sphere_method_name(methods[i]));
+	*finders = (bench_finders){ .count = 0 };
+	for (int i = 0; i < BENCH_METHODS; i++)
+		add_finder(finders, methods[i]);
+	if (!b->on_device)
+		return EXIT_DONE;
+	const int first = b->tier == CAROM_TIER_AUTO ? CAROM_TIER_COMPUTE : b->tier;
+	int status = add_device_finder(b, context, first, finders);
+	if (status != EXIT_DONE)
+		return status;
+	const carom_device_info info = carom_device_get_info(finders->devices[BENCH_METHODS]);
+	for (int tier = first + 1; tier <= CAROM_TIER_PIPELINE && b->tier == CAROM_TIER_AUTO && !few && status == EXIT_DONE;
+		 tier++) {
+		if (devices_has_tier(&info, tier))
+			status = add_device_finder(b, context, tier, finders);
 	}
+	return status;
+}
+
+void bench_close_finders(bench_finders *finders)
+{
+	for (int i = 0; i < finders->count; i++)
+		carom_destroy_device(finders->devices[i]);
+	*finders = (bench_finders){ .count = 0 };
 }
 
 static int by_value(const void *a, const void *b)
@@ -259,16 +357,16 @@ static bool find_once(carom_spheres *spheres, const carom_sphere_input *input, i
 }
 
 static int check_findings(
-	const char *name, const io_sphere_set *set, const bench_finder *finders, int count, const bench_finding *findings)
+	const char *name, const io_sphere_set *set, const bench_finders *finders, const bench_finding *findings)
 {
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < finders->count; i++) {
 		const bench_finding *f = &findings[i];
 		if (f->pairs != findings[0].pairs || f->hash != findings[0].hash)
-			return report_error(NULL, "%s: \"%s\" found %lld pairs and \"%s\" %lld: not the same", name, finders[0].name,
-				(long long)findings[0].pairs, finders[i].name, (long long)f->pairs);
+			return report_error(NULL, "%s: \"%s\" found %lld pairs and \"%s\" %lld: not the same", name, finders->of[0].name,
+				(long long)findings[0].pairs, finders->of[i].name, (long long)f->pairs);
 		if (set->has_expected && (set->expected_pairs != (uint64_t)f->pairs || set->expected_hash != f->hash))
 			return report_error(NULL, "%s: \"%s\" found %lld pairs, and the snapshot's header tells of %llu", name,
-				finders[i].name, (long long)f->pairs, (unsigned long long)set->expected_pairs);
+				finders->of[i].name, (long long)f->pairs, (unsigned long long)set->expected_pairs);
 	}
 	return EXIT_DONE;
 }
@@ -296,24 +394,23 @@ static int find_in_turns(carom_context *context, carom_spheres **spheres, const 
 	return EXIT_DONE;
 }
 
-int bench_find_pairs(const bench *b, const char *name, const io_sphere_set *set, const bench_finder *finders, int count,
+int bench_find_pairs(carom_context *context, const char *name, const io_sphere_set *set, const bench_finders *finders,
 	int repeats, bench_finding *findings)
 {
 	const carom_sphere_input input = io_sphere_input(set);
+	const int count = finders->count;
 	carom_spheres *spheres[BENCH_MAX_FINDERS] = { NULL };
-	carom_context *context = report_create_context(b->threads, b->simd);
-	int status = context ? EXIT_DONE : EXIT_FAILED;
+	int status = EXIT_DONE;
 	memset(findings, 0, (size_t)count * sizeof *findings);
 	for (int i = 0; i < count && status == EXIT_DONE; i++) {
-		if (carom_create_spheres(context, &finders[i].def, &spheres[i]) != CAROM_SUCCESS)
-			status = report_error(NULL, "%s: %s", finders[i].name, carom_error_text(context));
+		if (carom_create_spheres(context, &finders->of[i].def, &spheres[i]) != CAROM_SUCCESS)
+			status = report_error(NULL, "%s: %s", finders->of[i].name, carom_error_text(context));
 	}
 	if (status == EXIT_DONE)
 		status = find_in_turns(context, spheres, &input, count, repeats, findings);
 	if (status == EXIT_DONE)
-		status = check_findings(name, set, finders, count, findings);
+		status = check_findings(name, set, finders, findings);
 	for (int i = 0; i < count; i++)
 		carom_destroy_spheres(spheres[i]);
-	carom_destroy_context(context);
 	return status;
 }

@@ -47,6 +47,10 @@ typedef struct bench_sphere_cost {
 	double bytes_per_sphere;    ///< of all: state, detector and lists
 	int list_builds;            ///< in the measured steps
 	double skin;                ///< in mean radii
+	/// With a device: ms_total of the processor. ms_build, ms_detection and ms_update are those of
+	/// the kernels then, ms_total and ms_least those of the clock.
+	double ms_processor;
+	bool exact; ///< the device rounds as the processor does
 } bench_sphere_cost;
 
 /// Read a scene of spheres and change it as the case says. EXIT_DONE, or EXIT_FAILED after a
@@ -58,7 +62,12 @@ int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, scen
 int bench_settle_spheres(carom_context *context, carom_device *device, const scene_description *scene,
 	const bench_sphere_case *which, scene_granular_filling *filling);
 
-/// Simulate a case. EXIT_DONE, or EXIT_FAILED after a message.
+/// A hash of the state of a simulation. False when memory is short, or a device fails.
+bool bench_hash_grains(sim_granular *granular, uint64_t *hash);
+
+/// Simulate a case on the processor, or with --backend vulkan there first and then on the device.
+/// EXIT_DONE, or EXIT_FAILED after a message: when the device ends in another state, though it
+/// rounds as the processor does.
 int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench_sphere_cost *cost);
 
 /// One way to find pairs.
@@ -79,15 +88,25 @@ typedef struct bench_finding {
 
 enum { BENCH_MAX_FINDERS = 8, BENCH_MAX_FIND_REPEATS = 32 };
 
+/// Ways to find pairs, and the devices that they use.
+typedef struct bench_finders {
+	bench_finder of[BENCH_MAX_FINDERS];
+	int count;
+	carom_device *devices[BENCH_MAX_FINDERS]; ///< NULL: the processor's
+} bench_finders;
+
 /// Find the pairs of a set in each way, over and over in turns, from scratch each time. EXIT_DONE,
 /// or EXIT_FAILED after a message: when two ways find other pairs, or not those that a snapshot
 /// knows.
-int bench_find_pairs(const bench *b, const char *name, const io_sphere_set *set, const bench_finder *finders, int count,
+int bench_find_pairs(carom_context *context, const char *name, const io_sphere_set *set, const bench_finders *finders,
 	int repeats, bench_finding *findings);
 
-/// The four methods and the automatic choice, in this order; the tree rebuilt each time.
+/// The four methods and the automatic choice, in this order, and with --backend vulkan the device:
+/// in the tier of --tier, else in all that it has or (few) in tier c; trees rebuilt each time.
+/// EXIT_DONE, or EXIT_FAILED after a message; close them in both cases.
 enum { BENCH_METHODS = 5 };
-void bench_make_method_finders(bench_finder finders[BENCH_METHODS]);
+int bench_open_finders(const bench *b, carom_context *context, bool few, bench_finders *finders);
+void bench_close_finders(bench_finders *finders);
 
 /// side for count spheres as dense as a million in a cube of this side.
 double bench_side_for(int64_t count, double side_of_million);

@@ -3,6 +3,7 @@
 // trees: by measured times and by the tree's cost.
 #include "bench_spheres.h"
 
+#include "tools/carom/devices.h"
 #include "tools/carom/options.h"
 #include "tools/carom/progress.h"
 #include "tools/carom/report.h"
@@ -107,11 +108,13 @@ static int run_flight(carom_context *context, flight *f, carom_spheres **spheres
 	return EXIT_DONE;
 }
 
-static void make_variants(carom_spheres_def *defs, char names[][BENCH_CELL_SIZE], carom_sphere_method method)
+static void make_variants(
+	carom_spheres_def *defs, char names[][BENCH_CELL_SIZE], carom_sphere_method method, carom_device *device)
 {
 	for (int i = 0; i < VARIANTS; i++) {
 		defs[i] = carom_default_spheres_def();
 		defs[i].method = method;
+		defs[i].device = device;
 		defs[i].upkeep = CAROM_UPKEEP_INTERVAL;
 		defs[i].rebuild_interval = 1 << (i < INTERVALS ? i : 0);
 		snprintf(names[i], BENCH_CELL_SIZE, "%d", defs[i].rebuild_interval);
@@ -124,18 +127,26 @@ static void make_variants(carom_spheres_def *defs, char names[][BENCH_CELL_SIZE]
 	}
 }
 
+/// pairs: those that a method before has found, or 0; then those of this one.
 static int measure_method(
-	bench *b, bench_report *report, const char *name, const char *title, carom_sphere_method method, int64_t count, int frames)
+	bench *b, bench_report *report, const char *name, const char *title, carom_sphere_method method, int64_t *pairs)
 {
+	const int64_t count = b->quick ? 2000 : 20000;
+	const int frames = b->quick ? 24 : 256;
 	carom_spheres_def defs[VARIANTS];
 	char names[VARIANTS][BENCH_CELL_SIZE];
 	carom_spheres *spheres[VARIANTS] = { NULL };
 	upkeep_cost costs[VARIANTS] = { 0 };
 	flight f = { 0 };
-	make_variants(defs, names, method);
 	carom_context *context = report_create_context(b->threads, b->simd);
+	carom_device *device = NULL;
 	int status = context ? EXIT_DONE : EXIT_FAILED;
-	if (context && !start_flight(&f, count))
+	// Refits of several tiers would be compared with each other's trees: one tier serves all.
+	if (context && method == CAROM_SPHERES_DEVICE &&
+		!(device = devices_open(context, b->device, b->tier == CAROM_TIER_AUTO ? CAROM_TIER_COMPUTE : b->tier, NULL)))
+		status = EXIT_FAILED;
+	make_variants(defs, names, method, device);
+	if (status == EXIT_DONE && !start_flight(&f, count))
 		status = report_error(NULL, "out of memory");
 	for (int i = 0; i < VARIANTS && status == EXIT_DONE; i++) {
 		if (carom_create_spheres(context, &defs[i], &spheres[i]) != CAROM_SUCCESS)
@@ -143,6 +154,10 @@ static int measure_method(
 	}
 	if (status == EXIT_DONE)
 		status = run_flight(context, &f, spheres, frames, costs);
+	if (status == EXIT_DONE && *pairs > 0 && costs[0].pairs != *pairs)
+		status = report_error(NULL, "%s found %lld pairs, and the method before %lld: not the same", name,
+			(long long)costs[0].pairs, (long long)*pairs);
+	*pairs = costs[0].pairs;
 	bench_table *table = bench_add_table(report, name, title, "rebuild every|built in all|build|query|total|tests per sphere");
 	bench_draw(table, BENCH_BARS, 2, 3, "ms per step");
 	for (int i = 0; i < VARIANTS && status == EXIT_DONE; i++) {
@@ -158,6 +173,7 @@ static int measure_method(
 			(long long)costs[0].pairs, frames);
 	for (int i = 0; i < VARIANTS; i++)
 		carom_destroy_spheres(spheres[i]);
+	carom_destroy_device(device);
 	carom_destroy_context(context);
 	io_free_spheres(&f.set);
 	free(f.velocities);
@@ -166,18 +182,20 @@ static int measure_method(
 
 int bench_spheres_interval(bench *b, bench_report *report)
 {
-	const int64_t count = b->quick ? 2000 : 20000;
-	const int frames = b->quick ? 24 : 256;
-	if (measure_method(b, report, "spheres-interval", "Tree of boxes, pair traversal: ms per step", CAROM_SPHERES_TREE, count,
-			frames) != EXIT_DONE)
+	int64_t pairs = 0;
+	if (measure_method(b, report, "spheres-interval", "Tree of boxes, pair traversal: ms per step", CAROM_SPHERES_TREE,
+			&pairs) != EXIT_DONE ||
+		measure_method(b, report, "spheres-interval-rays",
+			"Point rays through boxes of twice the radius, as in the paper: ms per step", CAROM_SPHERES_RAYS,
+			&pairs) != EXIT_DONE)
 		return EXIT_FAILED;
-	if (measure_method(b, report, "spheres-interval-rays",
-			"Point rays through boxes of twice the radius, as in the paper: ms per step", CAROM_SPHERES_RAYS, count,
-			frames) != EXIT_DONE)
+	if (b->on_device &&
+		measure_method(b, report, "spheres-interval-device", "On the device: ms per step", CAROM_SPHERES_DEVICE, &pairs) !=
+			EXIT_DONE)
 		return EXIT_FAILED;
 	bench_note(report,
 		"%lld spheres fill 5 %% of a cube, fly with up to %.2f mean radii a step along each axis, and are reflected by its walls",
-		(long long)count, MOST_MOTION);
+		b->quick ? 2000LL : 20000LL, MOST_MOTION);
 	bench_note(report,
 		"by time: until the query has lost as much as a rebuild costs; by quality: until the tree's cost (surface area heuristic) has "
 		"grown 1.5 times. The paper's figure has no numbers: its total falls, then rises with n");

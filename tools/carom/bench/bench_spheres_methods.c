@@ -18,6 +18,8 @@ enum { MAX_SNAPSHOTS = 64 };
 typedef struct method_tables {
 	bench_table *totals;
 	bench_table *parts;
+	carom_context *context;
+	bench_finders finders;
 } method_tables;
 
 // ---- Sets ----
@@ -103,20 +105,19 @@ static int make_body(const bench *b, int64_t count, io_sphere_set *set)
 
 static int measure_set(const bench *b, const method_tables *tables, const char *name, const io_sphere_set *set)
 {
-	bench_finder finders[BENCH_METHODS];
-	bench_finding findings[BENCH_METHODS];
-	bench_make_method_finders(finders);
-	if (bench_find_pairs(b, name, set, finders, BENCH_METHODS, b->quick ? 2 : 3, findings) != EXIT_DONE)
+	const bench_finders *finders = &tables->finders;
+	bench_finding findings[BENCH_MAX_FINDERS];
+	if (bench_find_pairs(tables->context, name, set, finders, b->quick ? 2 : 3, findings) != EXIT_DONE)
 		return EXIT_FAILED;
 	bench_text(tables->totals, "%s", name);
-	for (int i = 0; i < BENCH_METHODS; i++) {
+	for (int i = 0; i < finders->count; i++) {
 		const bench_finding *f = &findings[i];
 		bench_number(tables->totals, f->ms_total, 3);
 		bench_text(tables->parts, "%s", name);
-		if (finders[i].def.method == CAROM_SPHERES_AUTO)
+		if (finders->of[i].def.method == CAROM_SPHERES_AUTO)
 			bench_text(tables->parts, "auto (%s)", carom_sphere_method_name(f->method));
 		else
-			bench_text(tables->parts, "%s", finders[i].name);
+			bench_text(tables->parts, "%s", finders->of[i].name);
 		bench_number(tables->parts, f->ms_build, 3);
 		bench_number(tables->parts, f->ms_find, 3);
 		bench_number(tables->parts, f->ms_sort, 3);
@@ -211,26 +212,48 @@ static int measure_snapshots(const bench *b, const method_tables *tables)
 	return EXIT_DONE;
 }
 
-int bench_spheres_methods(bench *b, bench_report *report)
+static int measure_all(const bench *b, const method_tables *tables)
 {
 	const int64_t count = b->quick ? 5000 : 1000000;
-	const method_tables tables = {
-		bench_add_table(report, "spheres-methods", "All pairs of one set, build and query: ms",
-			"set|grid|levels|tree|rays|auto|spheres|pairs"),
-		bench_add_table(report, "spheres-methods-parts", "What that goes to",
-			"set|method|build, ms|query, ms|sort, ms|median of build and query, ms|bytes per sphere|tests per pair"),
-	};
-	bench_draw(tables.totals, BENCH_BARS, 1, BENCH_METHODS, "build and query, ms");
-	tables.totals->logarithmic = true;
 	for (int i = 0; i < STREWN_COUNT; i++) {
-		if (measure_strewn(b, &tables, &STREWN[i], count) != EXIT_DONE)
+		if (measure_strewn(b, tables, &STREWN[i], count) != EXIT_DONE)
 			return EXIT_FAILED;
 	}
-	if (measure_uneven(b, &tables, "free fall with 20 giants", make_giants) != EXIT_DONE ||
-		measure_uneven(b, &tables, "20 heaps far apart", make_heaps) != EXIT_DONE || measure_body(b, &tables) != EXIT_DONE ||
-		(b->data && measure_snapshots(b, &tables) != EXIT_DONE))
+	if (measure_uneven(b, tables, "free fall with 20 giants", make_giants) != EXIT_DONE ||
+		measure_uneven(b, tables, "20 heaps far apart", make_heaps) != EXIT_DONE || measure_body(b, tables) != EXIT_DONE ||
+		(b->data && measure_snapshots(b, tables) != EXIT_DONE))
 		return EXIT_FAILED;
-	bench_note(report, "spheres in random order, as a user hands them over; all methods found the same pairs of every set");
-	bench_note(report, "least of the repeats, in turns; bytes are what the detector holds beside the list of pairs");
 	return EXIT_DONE;
+}
+
+static void add_tables(bench_report *report, method_tables *tables)
+{
+	char columns[BENCH_MAX_COLUMNS * BENCH_CELL_SIZE] = "set";
+	for (int i = 0; i < tables->finders.count; i++) {
+		const size_t used = strlen(columns);
+		snprintf(columns + used, sizeof columns - used, "|%s", tables->finders.of[i].name);
+	}
+	const size_t used = strlen(columns);
+	snprintf(columns + used, sizeof columns - used, "|spheres|pairs");
+	tables->totals = bench_add_table(report, "spheres-methods", "All pairs of one set, build and query: ms", columns);
+	tables->parts = bench_add_table(report, "spheres-methods-parts", "What that goes to",
+		"set|method|build, ms|query, ms|sort, ms|median of build and query, ms|bytes per sphere|tests per pair");
+	bench_draw(tables->totals, BENCH_BARS, 1, tables->finders.count, "build and query, ms");
+	tables->totals->logarithmic = true;
+}
+
+int bench_spheres_methods(bench *b, bench_report *report)
+{
+	method_tables tables = { .context = report_create_context(b->threads, b->simd) };
+	int status = tables.context ? bench_open_finders(b, tables.context, false, &tables.finders) : EXIT_FAILED;
+	if (status == EXIT_DONE) {
+		add_tables(report, &tables);
+		status = measure_all(b, &tables);
+	}
+	bench_close_finders(&tables.finders);
+	carom_destroy_context(tables.context);
+	bench_note(report, "spheres in random order, as a user hands them over; all methods found the same pairs of every set");
+	bench_note(report, "least of the repeats, in turns; bytes are what the detector holds beside the list of pairs%s",
+		b->on_device ? ", device memory left out" : "");
+	return status;
 }

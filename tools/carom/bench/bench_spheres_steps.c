@@ -42,7 +42,16 @@ static bench_sphere_case in_heap(const char *file, int64_t count)
 static const char common_columns[] =
 	"spheres|state|contacts per sphere|build|detection|update|total|lists made|skin in radii|bytes per sphere";
 
-static void add_common(bench_table *table, const bench_sphere_case *which, const bench_sphere_cost *cost)
+/// A column for the processor, where a device is beside it.
+static bench_table *add_device_table(
+	const bench *b, bench_report *report, const char *name, const char *title, const char *columns, const char *more)
+{
+	char all[512];
+	snprintf(all, sizeof all, "%s%s", columns, b->on_device ? more : "");
+	return bench_add_table(report, name, title, all);
+}
+
+static void add_common(const bench *b, bench_table *table, const bench_sphere_case *which, const bench_sphere_cost *cost)
 {
 	bench_text(table, "%lld", (long long)cost->count);
 	bench_text(table, "%s", which->state);
@@ -54,10 +63,16 @@ static void add_common(bench_table *table, const bench_sphere_case *which, const
 	bench_text(table, "%d of %d", cost->list_builds, which->steps);
 	bench_number(table, cost->skin, 3);
 	bench_number(table, cost->bytes_per_sphere, 0);
+	if (b->on_device)
+		bench_number(table, cost->ms_processor, 3);
 }
 
-static void note_steps(bench_report *report)
+static void note_steps(const bench *b, bench_report *report)
 {
+	if (b->on_device)
+		bench_note(report,
+			"on the device: build, detection and update are milliseconds of its kernels, total is time on the clock; both end in the "
+			"same state, bit for bit, where it rounds as the processor does. Device memory is not in the bytes");
 	bench_note(report,
 		"a step's mean milliseconds: build is the list of neighbours and the order in memory, detection the distances and forces "
 		"between spheres, update walls, velocities and places");
@@ -101,9 +116,10 @@ static void note_table_1(bench_report *report)
 
 int bench_spheres_table_1(bench *b, bench_report *report)
 {
-	bench_table *table = bench_add_table(report, "spheres-table-1", "Spheres in a unit box, freely falling: ms per step",
+	bench_table *table = add_device_table(b, report, "spheres-table-1", "Spheres in a unit box, freely falling: ms per step",
 		"spheres|state|contacts per sphere|build|detection|update|total|lists made|bytes per sphere|Mochi build|Mochi "
-		"DCD|Mochi update|Mochi total|Taichi total");
+		"DCD|Mochi update|Mochi total|Taichi total",
+		"|total, processor");
 	bench_table *totals = bench_add_table(report, "spheres-table-1-total", "Total of a step, ms",
 		"million spheres|falling|in a heap|Mochi, RTX 4070 Ti|Taichi, RTX 4070 Ti");
 	bench_draw(totals, BENCH_LINES, 1, 4, "ms per step");
@@ -130,6 +146,8 @@ int bench_spheres_table_1(bench *b, bench_report *report)
 			for (int j = 0; j < 4; j++)
 				bench_number(table, ms_of_minutes(paper->mochi[j]), 2);
 			bench_number(table, ms_of_minutes(paper->taichi[3]), 2);
+			if (b->on_device)
+				bench_number(table, cost.ms_processor, 2);
 			bench_number(totals, cost.ms_total, 2);
 		}
 		bench_number(totals, ms_of_minutes(paper->mochi[3]), 2);
@@ -137,7 +155,7 @@ int bench_spheres_table_1(bench *b, bench_report *report)
 	}
 	if (b->quick)
 		bench_note(report, "quick: 1,000 to 5,000 spheres beside the paper's 1 to 5 million");
-	note_steps(report);
+	note_steps(b, report);
 	note_table_1(report);
 	return EXIT_DONE;
 }
@@ -148,24 +166,25 @@ int bench_spheres_table_1(bench *b, bench_report *report)
 static int measure_cases(
 	bench *b, bench_report *report, const char *name, const char *title, const bench_sphere_case *cases, int count)
 {
-	bench_table *table = bench_add_table(report, name, title, common_columns);
+	bench_table *table = add_device_table(b, report, name, title, common_columns, "|total, processor");
 	bench_draw(table, BENCH_BARS, 3, 3, "ms per step");
 	for (int i = 0; i < count; i++) {
 		const bench_sphere_case which = sized(b, cases[i]);
 		bench_sphere_cost cost;
 		if (bench_simulate_spheres(b, &which, &cost) != EXIT_DONE)
 			return EXIT_FAILED;
-		add_common(table, &which, &cost);
+		add_common(b, table, &which, &cost);
 	}
-	note_steps(report);
+	note_steps(b, report);
 	return EXIT_DONE;
 }
 
 int bench_spheres_scale(bench *b, bench_report *report)
 {
 	enum { SIZES = 4 };
-	bench_table *table = bench_add_table(report, "spheres-scale", "Spheres in a unit box, freely falling: ms per step",
-		"spheres|falling|in a heap|contacts per sphere, heap|ns per sphere, falling|ns per sphere, heap");
+	bench_table *table = add_device_table(b, report, "spheres-scale", "Spheres in a unit box, freely falling: ms per step",
+		"spheres|falling|in a heap|contacts per sphere, heap|ns per sphere, falling|ns per sphere, heap",
+		"|falling, processor|in a heap, processor");
 	bench_draw(table, BENCH_BARS, 1, 2, "ms per step");
 	table->logarithmic = true;
 	int64_t count = 1000;
@@ -183,8 +202,10 @@ int bench_spheres_scale(bench *b, bench_report *report)
 		bench_number(table, costs[1].contacts_per_sphere, 3);
 		for (int k = 0; k < 2; k++)
 			bench_number(table, 1e6 * costs[k].ms_total / (double)count, 2);
+		for (int k = 0; k < 2 && b->on_device; k++)
+			bench_number(table, costs[k].ms_processor, 4);
 	}
-	note_steps(report);
+	note_steps(b, report);
 	bench_note(report,
 		"the paper's figure has no numbers: Taichi's time hardly changes up to 100,000 spheres (mostly overhead), Mochi's rises with "
 		"each size, so that its gain is least there");

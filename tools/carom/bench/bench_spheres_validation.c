@@ -35,9 +35,8 @@ static void add_noise(double *values, int64_t count, uint64_t seed)
 }
 
 typedef struct validation {
-	bench *b;
 	carom_context *context;
-	bench_finder finders[BENCH_METHODS];
+	bench_finders finders;
 	int steps;
 	int64_t *contacts; // [COPIES][steps]
 	int64_t compared;  // snapshots
@@ -47,7 +46,7 @@ typedef struct validation {
 static int compare_methods(validation *v, sim_granular *granular, int copy)
 {
 	const int64_t count = sim_granular_get_info(granular).count;
-	bench_finding findings[BENCH_METHODS];
+	bench_finding findings[BENCH_MAX_FINDERS];
 	char name[64];
 	io_sphere_set set = { 0 };
 	if (!io_allocate_spheres(&set, count, true))
@@ -63,7 +62,7 @@ static int compare_methods(validation *v, sim_granular *granular, int copy)
 	free(centres);
 	free(radii);
 	snprintf(name, sizeof name, "copy %d", copy);
-	const int status = bench_find_pairs(v->b, name, &set, v->finders, BENCH_METHODS, 1, findings);
+	const int status = bench_find_pairs(v->context, name, &set, &v->finders, 1, findings);
 	io_free_spheres(&set);
 	v->compared += status == EXIT_DONE;
 	return status;
@@ -77,7 +76,9 @@ static int run_copy(validation *v, const scene_description *scene, const scene_g
 	for (int64_t i = 0; i < 3 * filling->count; i++)
 		noisy.centres[i] = filling->centres[i];
 	add_noise(noisy.centres, 3 * filling->count, (uint64_t)copy + 1);
-	const sim_granular_def def = scene_filled_def(scene, &noisy);
+	sim_granular_def def = scene_filled_def(scene, &noisy);
+	// The steps run on the device, if there is one.
+	def.device = v->finders.count > BENCH_METHODS ? v->finders.devices[BENCH_METHODS] : NULL;
 	sim_granular *granular = sim_create_granular(v->context, &def, &error);
 	int status = granular ? EXIT_DONE : report_error(NULL, "%s", error.text);
 	for (int i = 0; i < v->steps && status == EXIT_DONE; i++) {
@@ -167,13 +168,11 @@ int bench_spheres_validation(bench *b, bench_report *report)
 	sim_error error;
 	scene_description scene;
 	scene_granular_filling filling = { 0 };
-	validation v = { .b = b, .steps = b->quick ? 40 : 300 };
+	validation v = { .steps = b->quick ? 40 : 300 };
 	v.contacts = bench_allocate((size_t)(COPIES * v.steps), sizeof *v.contacts);
-	bench_make_method_finders(v.finders);
 	int status = bench_open_sphere_scene(b, &which, &scene);
 	v.context = status == EXIT_DONE ? report_create_context(b->threads, b->simd) : NULL;
-	if (!v.context)
-		status = EXIT_FAILED;
+	status = v.context ? bench_open_finders(b, v.context, true, &v.finders) : EXIT_FAILED;
 	if (status == EXIT_DONE && !scene_fill_spheres(v.context, &scene, &filling, &error))
 		status = report_error(NULL, "%s", error.text);
 	if (status == EXIT_DONE)
@@ -185,10 +184,11 @@ int bench_spheres_validation(bench *b, bench_report *report)
 			"distributions that cannot be told apart",
 			(long long)which.count);
 		bench_note(report,
-			"grid, levels, tree, rays and the automatic choice found exactly the same pairs in all %lld snapshots of the copies",
-			(long long)v.compared);
+			"grid, levels, tree, rays%s and the automatic choice found exactly the same pairs in all %lld snapshots of the copies",
+			b->on_device ? ", the device" : "", (long long)v.compared);
 	}
 	scene_destroy_filling(&filling);
+	bench_close_finders(&v.finders);
 	carom_destroy_context(v.context);
 	scene_destroy(&scene);
 	free(v.contacts);
