@@ -20,11 +20,11 @@ static bool is_mapped(const cr_gpu_lists *l) { return l->items.mapped && l->jobs
 /// Room for lists, where the processor writes items and jobs.
 static carom_result open_lists(carom_device *device, cr_gpu_lists *l, const list_bytes *bytes, void **items, void **jobs)
 {
-	carom_result result = cr_gpu_reserve(device, &l->items, bytes->items);
+	carom_result result = cr_gpu_reserve_shared(device, &l->items, bytes->items);
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_reserve(device, &l->jobs, bytes->jobs);
+		result = cr_gpu_reserve_shared(device, &l->jobs, bytes->jobs);
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_reserve(device, &l->results, bytes->results);
+		result = cr_gpu_reserve_shared(device, &l->results, bytes->results);
 	if (result != CAROM_SUCCESS)
 		return result;
 	*items = l->items.mapped;

@@ -12,7 +12,7 @@ enum {
 	GRAINS_COOKIE = 0x43677231,
 	BATCH = 16,          // steps of a submission
 	ROW_GUESS = 8,       // entries of a row, of the first list
-	SLOTS = 16,          // grains_rows.glsl
+	SLOTS = 24,          // grains_rows.glsl
 	MOST_ROOM = 1 << 30, // entries of all rows: numbers of springs have 32 bits
 };
 

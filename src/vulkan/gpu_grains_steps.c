@@ -224,19 +224,17 @@ static void fill_moment(const carom_grains_moment *m, grains_moment *to)
 	}
 }
 
-static carom_result upload_moments(carom_grains *g, const carom_grains_moment *moments, int count)
+_Static_assert(BATCH * sizeof(grains_moment) <= CR_GPU_WRITE_SIZE, "the moments of a batch are one write");
+
+static void write_moments(carom_grains *g, const carom_grains_moment *moments, int count)
 {
-	const size_t bytes = BATCH * sizeof(grains_moment);
-	grains_moment *all = cr_alloc_zero(g->context, bytes);
-	if (!all)
-		return cr_fail_memory(g->context, "moments of grains");
+	grains_moment all[BATCH];
+	memset(all, 0, sizeof all);
 	for (int i = 0; i < count; i++)
 		fill_moment(&moments[i], &all[i]);
 	// of the last one no more than its walls
 	const size_t left_out = (size_t)(CAROM_GRAINS_MAX_WALLS - moments[count - 1].wall_count) * sizeof(grains_plane);
-	const carom_result result = cr_gpu_upload(g->device, &g->moments, all, (size_t)count * sizeof *all - left_out);
-	cr_free(g->context, all, bytes);
-	return result;
+	cr_gpu_write(g->device, &g->moments, all, (uint32_t)((size_t)count * sizeof *all - left_out));
 }
 
 /// The findings of a submission: words of control, results and the entries of the last list.
@@ -249,16 +247,14 @@ typedef struct batch_end {
 /// Submit count steps, and wait. *end is valid until the device's next work.
 static carom_result run_batch(carom_grains *g, const carom_grains_moment *moments, int count, batch_end *end)
 {
-	carom_result result = upload_moments(g, moments, count);
-	if (result == CAROM_SUCCESS && g->moved) {
-		const uint32_t control[CONTROLS] = { [CURRENT] = g->current, [LISTS] = g->lists };
-		result = cr_gpu_upload(g->device, &g->control, control, sizeof control);
-		g->moved = result != CAROM_SUCCESS;
-	}
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_begin(g->device);
+	carom_result result = cr_gpu_begin(g->device);
 	if (result != CAROM_SUCCESS)
 		return result;
+	write_moments(g, moments, count);
+	if (g->moved) {
+		const uint32_t control[CONTROLS] = { [CURRENT] = g->current, [LISTS] = g->lists };
+		cr_gpu_write(g->device, &g->control, control, sizeof control);
+	}
 	uint32_t list_slots = 0;
 	for (int i = 0; i < count; i++)
 		list_slots = record_step(g, i == 0);
@@ -270,6 +266,7 @@ static carom_result run_batch(carom_grains *g, const carom_grains_moment *moment
 	const bool recorded = g->device->failed == CAROM_SUCCESS;
 	result = cr_gpu_finish(g->device);
 	g->failed = recorded && result != CAROM_SUCCESS;
+	g->moved = g->moved && result != CAROM_SUCCESS;
 	g->stats.submissions += recorded;
 	return result;
 }

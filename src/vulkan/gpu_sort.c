@@ -6,7 +6,7 @@ enum {
 	SCAN_BLOCK = 1024, // as scan.comp has it
 	MOST_ROWS = 16,    // as sort.glsl has it
 	LEAST_ROWS = 2,
-	WANTED_BLOCKS = 128, // so many workgroups keep a card busy: with fewer items each takes less
+	WANTED_BLOCKS = 512, // so many workgroups keep a card busy: with fewer items each takes less
 	DIGIT_BITS = 8,
 	DIGITS = 1 << DIGIT_BITS,
 };
@@ -82,7 +82,7 @@ int cr_gpu_sort(carom_device *device, const cr_gpu_sort_arrays *arrays, uint32_t
 		const cr_gpu_arguments counting = { { arrays->keys[from], table }, { count, shift, blocks, rows } };
 		cr_gpu_run(device, wide ? CR_KERNEL_SORT_COUNT_WIDE : CR_KERNEL_SORT_COUNT, items, threads, &counting);
 		const cr_gpu_arguments adding = { { table, totals }, { blocks } };
-		cr_gpu_run(device, CR_KERNEL_SORT_SUM, (uint64_t)DIGITS * CR_GPU_THREADS, CR_GPU_THREADS, &adding);
+		cr_gpu_run(device, CR_KERNEL_SORT_SUM, (uint64_t)DIGITS * device->info.subgroup_size, CR_GPU_THREADS, &adding);
 		const cr_gpu_arguments moving = { { arrays->keys[from], arrays->values[from], arrays->keys[to], arrays->values[to],
 											  table, totals },
 			{ count, shift, blocks, rows } };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-	SLOTS = 8, // sphere_pairs.glsl
+	SLOTS = 16, // sphere_pairs.glsl
 	COUNTER_BYTES = 16,
 	LEAST_PAIRS = 1024,
 };

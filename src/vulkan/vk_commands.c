@@ -256,6 +256,19 @@ void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t si
 	cr_gpu_barrier(device, device->work.commands);
 }
 
+void cr_gpu_write(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint32_t size)
+{
+	if (device->failed != CAROM_SUCCESS || size == 0)
+		return;
+	device->stats.bytes_up += size;
+	if (buffer->mapped) {
+		memcpy(buffer->mapped, data, size); // nothing that was submitted before is under way
+		return;
+	}
+	device->vk->CmdUpdateBuffer(device->work.commands, buffer->buffer, 0, size, data);
+	cr_gpu_barrier(device, device->work.commands);
+}
+
 const void *cr_gpu_read(carom_device *device, const cr_gpu_buffer *buffer, uint64_t at, uint32_t size)
 {
 	enum { ALIGN = 16 };

@@ -66,6 +66,7 @@
 	X(CmdDispatchIndirect)         \
 	X(CmdPipelineBarrier)          \
 	X(CmdFillBuffer)               \
+	X(CmdUpdateBuffer)             \
 	X(CmdCopyBuffer)
 // Functions of devices that trace rays; and of those that have pipelines for it.
 #define CR_VK_RAY_FUNCTIONS(X)                  \

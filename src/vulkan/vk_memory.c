@@ -19,10 +19,10 @@ static int find_type(const carom_device *device, uint32_t allowed, VkMemoryPrope
 }
 
 /// The type of memory for a buffer; -1: there is none. *mapped: the processor is to reach it.
-static int choose_type(const carom_device *device, uint32_t allowed, bool staging, bool *mapped)
+static int choose_type(const carom_device *device, uint32_t allowed, bool reached, bool *mapped)
 {
 	*mapped = true;
-	if (staging) {
+	if (reached) {
 		const int cached = find_type(device, allowed, REACHABLE);
 		return cached >= 0 ? cached : find_type(device, allowed, REACHABLE & ~VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
 	}
@@ -34,13 +34,13 @@ static int choose_type(const carom_device *device, uint32_t allowed, bool stagin
 	return own >= 0 ? own : find_type(device, allowed, 0);
 }
 
-static carom_result allocate(carom_device *device, cr_gpu_buffer *buffer, bool staging)
+static carom_result allocate(carom_device *device, cr_gpu_buffer *buffer, bool reached)
 {
 	const cr_vk *vk = device->vk;
 	VkMemoryRequirements needs;
 	vk->GetBufferMemoryRequirements(device->device, buffer->buffer, &needs);
 	bool mapped;
-	const int type = choose_type(device, needs.memoryTypeBits, staging, &mapped);
+	const int type = choose_type(device, needs.memoryTypeBits, reached, &mapped);
 	if (type < 0)
 		return cr_fail(device->context, CAROM_UNSUPPORTED, "%s has no memory for buffers", device->info.name);
 	const VkMemoryAllocateFlagsInfo flags = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
@@ -91,7 +91,8 @@ static carom_result check_size(carom_device *device, uint64_t size)
 	return CAROM_SUCCESS;
 }
 
-static carom_result make_buffer(carom_device *device, cr_gpu_buffer *buffer, uint64_t size, bool staging)
+/// reached: the processor is to reach it, wherever the memory is.
+static carom_result make_buffer(carom_device *device, cr_gpu_buffer *buffer, uint64_t size, bool reached)
 {
 	carom_result result = check_size(device, size);
 	if (result != CAROM_SUCCESS)
@@ -111,7 +112,7 @@ static carom_result make_buffer(carom_device *device, cr_gpu_buffer *buffer, uin
 	}
 	buffer->size = size;
 	device->stats.bytes += (size_t)size;
-	result = allocate(device, buffer, staging);
+	result = allocate(device, buffer, reached);
 	if (result != CAROM_SUCCESS) {
 		cr_gpu_free(device, buffer);
 		return result;
@@ -121,7 +122,7 @@ static carom_result make_buffer(carom_device *device, cr_gpu_buffer *buffer, uin
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_gpu_reserve(carom_device *device, cr_gpu_buffer *buffer, uint64_t size)
+static carom_result reserve(carom_device *device, cr_gpu_buffer *buffer, uint64_t size, bool reached)
 {
 	enum { GRANULE = 256 }; // every alignment that kernels ask for divides it
 	if (size <= buffer->size)
@@ -132,7 +133,17 @@ carom_result cr_gpu_reserve(carom_device *device, cr_gpu_buffer *buffer, uint64_
 	const size_t budget = device->def.memory_budget;
 	if (more > device->info.largest_buffer || (budget != 0 && more > budget - device->stats.bytes))
 		more = 0;
-	return make_buffer(device, buffer, more > want ? more : want, false);
+	return make_buffer(device, buffer, more > want ? more : want, reached);
+}
+
+carom_result cr_gpu_reserve(carom_device *device, cr_gpu_buffer *buffer, uint64_t size)
+{
+	return reserve(device, buffer, size, false);
+}
+
+carom_result cr_gpu_reserve_shared(carom_device *device, cr_gpu_buffer *buffer, uint64_t size)
+{
+	return reserve(device, buffer, size, !device->def.staging);
 }
 
 carom_result cr_gpu_make_staging(carom_device *device, cr_gpu_buffer *buffer, uint64_t size)

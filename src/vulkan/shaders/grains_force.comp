@@ -54,16 +54,25 @@ void turn_contact(uint other, double distance, double other_radius, inout Contac
 	c.inverse_inertia = inertia;
 }
 
-// False: they do not touch.
-bool meet(uint other, out Contact c)
+// From the other sphere, or its nearest image, to this one. False: they do not touch.
+bool touches(dvec4 there, out dvec3 d, out double squared)
+{
+	precise dvec3 apart = place.xyz - there.xyz;
+	d = nearest_image(apart);
+	precise double sum = place.w + there.w, bound = sum * sum;
+	squared = dot3(d, d);
+	return squared <= bound;
+}
+
+// The contact with a sphere that touches this one.
+Contact meet(uint other)
 {
 	const dvec4 there = Fours(setup.places).at[other];
-	precise dvec3 apart = place.xyz - there.xyz;
-	const dvec3 d = nearest_image(apart);
-	precise double sum = place.w + there.w, bound = sum * sum;
-	precise double squared = dot3(d, d);
-	if (!(squared <= bound))
-		return false;
+	dvec3 d;
+	double squared;
+	touches(there, d, squared);
+	Contact c;
+	precise double sum = place.w + there.w;
 	precise double distance = sqrt(squared), inverse = 1 / distance;
 	precise dvec3 normal = d * inverse;
 	if (!(distance > 0)) {
@@ -86,7 +95,7 @@ bool meet(uint other, out Contact c)
 		turn_contact(other, distance, there.w, c);
 	tally.contacts++;
 	tally.overlap = max(tally.overlap, depth);
-	return true;
+	return c;
 }
 
 dvec3 load_spring(Doubles springs, uint at) { return dvec3(springs.at[at], springs.at[at + 1], springs.at[at + 2]); }
@@ -97,30 +106,51 @@ void store_spring(Doubles springs, uint at, dvec3 spring)
 		springs.at[at + k] = spring[k];
 }
 
+void add_contact(Words row, Doubles springs, uint e)
+{
+	const bool histories = (setup.flags & HISTORIES) != 0;
+	const uint item = row.at[e], other = item & ~TOUCHED;
+	const Contact c = meet(other);
+	dvec3 spring = dvec3(0);
+	if (histories && item != other)
+		spring = load_spring(springs, 3 * e);
+	add(touch(setup.between, c, spring), c.lever);
+	if (!histories)
+		return;
+	store_spring(springs, 3 * e, spring);
+	if (item == other)
+		row.at[e] = other | TOUCHED;
+}
+
+// The entries of a row from `first` to `last`, 32 at most, that touch, as bits.
+uint find_touching(Words row, uint first, uint last)
+{
+	const bool histories = (setup.flags & HISTORIES) != 0;
+	uint touching = 0;
+	for (uint e = first; e < last; e++) {
+		const uint item = row.at[e], other = item & ~TOUCHED;
+		dvec3 d;
+		double squared;
+		if (touches(Fours(setup.places).at[other], d, squared))
+			touching |= 1u << (e - first);
+		else if (histories && item != other)
+			row.at[e] = other;
+	}
+	return touching;
+}
+
+// First who touches, then the forces: half of a row touches, so that a subgroup would go through the
+// long computation for every entry that touches in any of its lanes.
 void add_neighbours()
 {
 	const uint current = control().at[CURRENT];
-	const bool histories = (setup.flags & HISTORIES) != 0;
 	Words row = Words(setup.other[current]);
 	Doubles springs = Doubles(setup.springs[current]);
 	const uint end = uint(Longs(setup.first[current]).at[me + 1]);
-	for (uint e = uint(Longs(setup.first[current]).at[me]); e < end; e++) {
-		const uint item = row.at[e], other = item & ~TOUCHED;
-		Contact c;
-		if (!meet(other, c)) {
-			if (histories && item != other)
-				row.at[e] = other;
-			continue;
-		}
-		dvec3 spring = dvec3(0);
-		if (histories && item != other)
-			spring = load_spring(springs, 3 * e);
-		add(touch(setup.between, c, spring), c.lever);
-		if (!histories)
-			continue;
-		store_spring(springs, 3 * e, spring);
-		if (item == other)
-			row.at[e] = other | TOUCHED;
+	for (uint first = uint(Longs(setup.first[current]).at[me]); first < end; first += 32) {
+		uint touching = find_touching(row, first, min(first + 32, end));
+		for (; touching != 0; touching &= touching - 1)
+			add_contact(row, springs, first + findLSB(touching));
 	}
 }
 

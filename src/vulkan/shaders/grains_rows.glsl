@@ -8,7 +8,7 @@
 #include "sphere_test.glsl"
 #include "tree_search.glsl"
 
-const uint SLOTS = 16;
+const uint SLOTS = 24;
 
 vec4 own;
 uint own_place;
@@ -44,7 +44,8 @@ void search_place(uint place, uint sphere)
 	uint shifts[3];
 	for (int k = 0; k < 3; k++)
 		shifts[k] = find_shifts(exact[k], k, far[k]);
-	for (uint image = 0; image < 27; image++) {
+	const bool alone = (setup.flags & (PERIODIC | PERIODIC << 1 | PERIODIC << 2)) == 0; // without images
+	for (uint image = 0; image < (alone ? 1 : 27); image++) {
 		const uint turn[3] = { image % 3, image / 3 % 3, image / 9 };
 		bool there = true;
 		dvec4 moved = exact;

@@ -1,13 +1,14 @@
 #version 460
 // Writes the row of each sphere, ascending, and hands it the springs of its last row.
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "kernel.glsl"
 #include "grains.glsl"
 #define ACCESS readonly
 #include "tree.glsl"
 #include "grains_rows.glsl"
 
-const uint SHORT = 32; // rows that are sorted by insertion
+const uint SHORT = 32; // rows that are sorted by insertion, if they are not in slots
 
 uint64_t begin;
 uint found = 0;
@@ -56,6 +57,35 @@ void sort_long(uint n)
 	}
 }
 
+// A row that is in slots: sorted by comparisons in a fixed order (Batcher's bitonic sort), in
+// registers, so that all lanes do alike.
+void sort_slots(uint place, uint n)
+{
+	const uint WIDTH = 32; // a power of two, not below SLOTS
+	uint items[WIDTH];
+	[[unroll]] for (uint slot = 0; slot < WIDTH; slot++) {
+		items[slot] = ~0u;
+		if (slot < SLOTS && slot < n)
+			items[slot] = Words(setup.slots).at[slot * setup.count + place];
+	}
+	[[unroll]] for (uint run = 2; run <= WIDTH; run *= 2) {
+		[[unroll]] for (uint apart = run / 2; apart > 0; apart /= 2) {
+			[[unroll]] for (uint i = 0; i < WIDTH; i++) {
+				if ((i & apart) != 0)
+					continue;
+				const uint a = items[i], b = items[i + apart];
+				const bool up = (i & run) == 0;
+				items[i] = up ? min(a, b) : max(a, b);
+				items[i + apart] = up ? max(a, b) : min(a, b);
+			}
+		}
+	}
+	[[unroll]] for (uint slot = 0; slot < SLOTS; slot++) {
+		if (slot < n)
+			row.at[uint(begin) + slot] = items[slot];
+	}
+}
+
 void keep_springs(uint sphere, uint next, uint n)
 {
 	const uint current = 1 - next;
@@ -90,16 +120,15 @@ void main()
 	if (sphere == setup.count - 1)
 		Longs(setup.first[next]).at[setup.count] = end;
 	row = Words(setup.other[next]);
-	if (n > SLOTS) {
-		search_place(place, sphere);
+	if (n <= SLOTS) {
+		sort_slots(place, n);
 	} else {
-		for (uint slot = 0; slot < n; slot++)
-			row.at[uint(begin) + slot] = Words(setup.slots).at[slot * setup.count + place];
+		search_place(place, sphere);
+		if (n > SHORT)
+			sort_long(n);
+		else
+			sort_short(n);
 	}
-	if (n > SHORT)
-		sort_long(n);
-	else
-		sort_short(n);
 	if ((setup.flags & HISTORIES) != 0)
 		keep_springs(sphere, next, n);
 }

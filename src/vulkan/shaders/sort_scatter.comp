@@ -10,6 +10,7 @@
 // the first item of a digit in a block, behind the first of that digit, 5 items of each digit
 // [256]. word: 0 count, 1 lowest bit of the digit, 2 blocks, 3 rows: items of each invocation.
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 #include "kernel.glsl"
@@ -68,23 +69,33 @@ void main()
 		counts[i] = 0;
 	add_digits(me, threads);
 	barrier();
-	uint rank[ROWS];
-	for (uint row = 0; row < ROWS; row++) {
-		if (row >= rows)
-			break; // the whole workgroup
+	// All that is read is read at once: a card waits once, not for each row.
+	KEY keys[ROWS];
+	uint values[ROWS], rank[ROWS];
+	[[unroll]] for (uint row = 0; row < ROWS; row++) {
 		const uint i = first + row * gl_SubgroupSize;
-		const bool live = i < count;
-		const uint digit = live ? digit_of(Keys(arguments.address[0]).at[i], shift) : 0;
-		const uvec4 peers = find_peers(live, digit);
-		const uint below = subgroupBallotBitCount(peers & gl_SubgroupLtMask);
-		const uint before = counts[mine + digit];
-		subgroupMemoryBarrierShared();
-		subgroupBarrier();
-		if (live && below == 0)
-			counts[mine + digit] = before + subgroupBallotBitCount(peers);
-		subgroupMemoryBarrierShared();
-		subgroupBarrier();
-		rank[row] = before + below;
+		keys[row] = 0;
+		values[row] = 0;
+		if (row < rows && i < count) {
+			keys[row] = Keys(arguments.address[0]).at[i];
+			values[row] = Words(arguments.address[1]).at[i];
+		}
+	}
+	[[unroll]] for (uint row = 0; row < ROWS; row++) {
+		if (row < rows) { // for the whole workgroup alike
+			const bool live = first + row * gl_SubgroupSize < count;
+			const uint digit = digit_of(keys[row], shift);
+			const uvec4 peers = find_peers(live, digit);
+			const uint below = subgroupBallotBitCount(peers & gl_SubgroupLtMask);
+			const uint before = counts[mine + digit];
+			subgroupMemoryBarrierShared();
+			subgroupBarrier();
+			if (live && below == 0)
+				counts[mine + digit] = before + subgroupBallotBitCount(peers);
+			subgroupMemoryBarrierShared();
+			subgroupBarrier();
+			rank[row] = before + below;
+		}
 	}
 	barrier();
 	for (uint d = me; d < DIGITS; d += threads) {
@@ -96,13 +107,11 @@ void main()
 		}
 	}
 	barrier();
-	for (uint row = 0; row < ROWS; row++) {
-		const uint i = first + row * gl_SubgroupSize;
-		if (row >= rows || i >= count)
-			break;
-		const KEY key = Keys(arguments.address[0]).at[i];
-		const uint place = counts[mine + digit_of(key, shift)] + rank[row];
-		Keys(arguments.address[2]).at[place] = key;
-		Words(arguments.address[3]).at[place] = Words(arguments.address[1]).at[i];
+	[[unroll]] for (uint row = 0; row < ROWS; row++) {
+		if (row < rows && first + row * gl_SubgroupSize < count) {
+			const uint place = counts[mine + digit_of(keys[row], shift)] + rank[row];
+			Keys(arguments.address[2]).at[place] = keys[row];
+			Words(arguments.address[3]).at[place] = values[row];
+		}
 	}
 }

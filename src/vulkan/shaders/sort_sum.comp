@@ -1,39 +1,30 @@
 #version 460
-// Sums the counts of a digit over the blocks. A workgroup takes a digit, whatever the number of
-// blocks: one kernel is enough, and sort_scatter adds where digits begin.
+// Sums the counts of a digit over the blocks. A subgroup takes a digit, whatever the number of
+// blocks: one kernel without barriers is enough, and sort_scatter adds where digits begin.
 //
 // address: 0 counts [256][blocks], which become the sums of those before, 1 items of each digit
 // [256]. word: 0 blocks.
 #extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
 #include "kernel.glsl"
 #include "sort.glsl"
 
-const uint THREADS = 128;
-shared uint sums[THREADS];
-
 void main()
 {
-	const uint digit = group_number(), blocks = arguments.word[0], me = gl_LocalInvocationIndex;
+	const uint digit = group_number() * gl_NumSubgroups + gl_SubgroupID, blocks = arguments.word[0];
 	if (digit >= DIGITS)
-		return; // the whole workgroup
+		return; // the whole subgroup
+	Words counts = Words(arguments.address[0]);
 	uint before = 0; // in the blocks of earlier rounds
-	for (uint first = 0; first < blocks; first += THREADS) {
-		const uint at = digit * blocks + first + me;
-		const uint own = first + me < blocks ? Words(arguments.address[0]).at[at] : 0;
-		sums[me] = own;
-		barrier();
-		// Hillis and Steele: after each round sums[me] covers twice as many threads.
-		for (uint step = 1; step < THREADS; step *= 2) {
-			const uint added = me >= step ? sums[me - step] : 0;
-			barrier();
-			sums[me] += added;
-			barrier();
-		}
-		if (first + me < blocks)
-			Words(arguments.address[0]).at[at] = before + sums[me] - own;
-		before += sums[THREADS - 1];
-		barrier();
+	for (uint first = 0; first < blocks; first += gl_SubgroupSize) {
+		const uint block = first + gl_SubgroupInvocationID, at = digit * blocks + block;
+		const uint own = block < blocks ? counts.at[at] : 0;
+		const uint sum = subgroupExclusiveAdd(own);
+		if (block < blocks)
+			counts.at[at] = before + sum;
+		before += subgroupAdd(own);
 	}
-	if (me == 0)
+	if (subgroupElect())
 		Words(arguments.address[1]).at[digit] = before;
 }

@@ -13,7 +13,7 @@
 
 #include "tree_search.glsl"
 
-const uint SLOTS = 8;
+const uint SLOTS = 16;
 
 vec4 own; // the sphere
 uint own_place;

@@ -21,7 +21,7 @@
 // RAY: where the ray is kept. SEEN: how finds are accessed that one shader writes and another reads.
 #include "sphere_test.glsl"
 
-const uint SLOTS = 8;
+const uint SLOTS = 16;
 const uint NO_FIND = ~0u;
 
 struct Ray {

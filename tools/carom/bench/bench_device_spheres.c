@@ -242,7 +242,7 @@ int bench_device_spheres(bench *b, bench_report *report)
 
 // ---- Granular steps ----
 
-enum { CHECKED_STEPS = 10 };
+enum { RESTING_FACTOR = 15, CHECKED_STEPS = 10 };
 
 static sim_granular *start_grains(carom_context *context, carom_device *device, const scene_description *scene,
 	const scene_granular_filling *filling, sim_error *error)
@@ -287,27 +287,31 @@ static void add_grains_row(bench_table *table, const char *where, int64_t count,
 	bench_number(table, run->cost.device_sum / run->cost.repeats, 4);
 }
 
-/// The first steps on both, and the state after them; then further ones on the device.
+/// The first steps on both, and the state after them; then further ones on the device, while the heap moves and at rest.
 static int compare_grains(bench_report *report, bench_table *tables[2], sim_granular *here, sim_granular *there,
 	carom_device *device, int64_t count, int steps)
 {
 	sim_error error;
-	grains_run runs[3];
+	grains_run runs[5];
 	uint64_t hashes[2];
 	if (!step_grains(here, NULL, CHECKED_STEPS, &runs[0], &error) ||
 		!step_grains(there, device, CHECKED_STEPS, &runs[1], &error))
 		return report_error(NULL, "%s", error.text);
 	if (!bench_hash_grains(here, &hashes[0]) || !bench_hash_grains(there, &hashes[1]))
 		return report_error(NULL, "out of memory");
-	if (!step_grains(there, device, steps, &runs[2], &error))
+	if (!step_grains(there, device, steps, &runs[2], &error) ||
+		!step_grains(there, device, RESTING_FACTOR * steps, &runs[3], &error) ||
+		!step_grains(there, device, steps, &runs[4], &error))
 		return report_error(NULL, "%s", error.text);
 	const bool exact = sim_granular_get_info(there).device.exact;
 	if (exact && hashes[0] != hashes[1])
 		return report_error(NULL, "after %d steps the device's spheres are not where the processor's are", CHECKED_STEPS);
 	add_grains_row(tables[0], "processor, first steps", count, &runs[0]);
 	add_grains_row(tables[0], "device, first steps", count, &runs[1]);
-	add_grains_row(tables[0], "device, further steps", count, &runs[2]);
-	bench_add_kernels(tables[1], "a step", &runs[2].cost.work, steps);
+	add_grains_row(tables[0], "device, moving heap", count, &runs[2]);
+	add_grains_row(tables[0], "device, resting heap", count, &runs[4]);
+	bench_add_kernels(tables[1], "a step, moving heap", &runs[2].cost.work, steps);
+	bench_add_kernels(tables[1], "a step, resting heap", &runs[4].cost.work, steps);
 	bench_note(report, "after the first %d steps the states of device and processor are %s; the device rounds %s",
 		CHECKED_STEPS, hashes[0] == hashes[1] ? "equal, bit for bit" : "not equal",
 		exact ? "as the processor does" : "other than the processor");
@@ -357,7 +361,9 @@ int bench_device_grains(bench *b, bench_report *report)
 		bench_note_device(report, device);
 	}
 	bench_note(report,
-		"ten layers that settled on the device without bouncing; linear springs, no friction; each step is one submission");
+		"ten layers that settled on the device without bouncing under four times the gravity, and move again under one; at rest "
+		"after %d times as many steps as are measured; linear springs, no friction; each step is one submission",
+		RESTING_FACTOR);
 	carom_destroy_device(device);
 	carom_destroy_context(context);
 	return status;
