@@ -109,21 +109,26 @@ int bench_deforming_table_1(bench *b, bench_report *report)
 
 // ---- Tables 2 and 3 ----
 
-enum { KINDS = 4, WAYS = 2 * KINDS };
+enum { PAPER_KINDS = 3, DEFAULTS = PAPER_KINDS, ON_DEVICE, MOST_KINDS, MOST_WAYS = 2 * MOST_KINDS };
+
+/// How many kinds of rays: the last one with a device alone.
+static int kinds_of(const bench *b) { return b->on_device ? MOST_KINDS : ON_DEVICE; }
 
 /// Rigid bodies first, then waving ones.
-static void make_ways(bench_variant *variants)
+static void make_ways(const bench *b, bench_variant *variants)
 {
-	static const char *const names[KINDS] = { "full", "iterative", "iterative and predictive", "Carom's defaults" };
-	static const carom_temporal temporal[KINDS - 1] = { CAROM_TEMPORAL_NONE, CAROM_TEMPORAL_ITERATIVE,
+	static const char *const names[MOST_KINDS] = { "full", "iterative", "iterative and predictive", "Carom's defaults",
+		"Carom's on the device" };
+	static const carom_temporal temporal[PAPER_KINDS] = { CAROM_TEMPORAL_NONE, CAROM_TEMPORAL_ITERATIVE,
 		CAROM_TEMPORAL_PREDICTIVE };
-	for (int i = 0; i < WAYS; i++) {
-		const int kind = i % KINDS, first = i - kind;
+	for (int i = 0; i < 2 * kinds_of(b); i++) {
+		const int kind = i % kinds_of(b), first = i - kind;
 		variants[i] = (bench_variant){ .def = bench_paper_def(), .lab = bench_paper_lab(), .reference = first };
-		if (kind == KINDS - 1) {
+		if (kind >= DEFAULTS) {
 			variants[i].def = carom_default_world_def();
 			variants[i].no_lab = true;
-			variants[i].reference = i;
+			variants[i].reference = first + DEFAULTS;
+			variants[i].devices = kind == ON_DEVICE;
 		} else {
 			variants[i].def.temporal = temporal[kind];
 			variants[i].no_grid = true;
@@ -136,18 +141,20 @@ static void make_ways(bench_variant *variants)
 	}
 }
 
-static void add_ways(bench_table *table, int scene, const bench_variant *variants, const bench_result *results)
+static void add_ways(const bench *b, bench_table *table, int scene, const bench_variant *variants, const bench_result *results)
 {
-	static const char *const paper[SCENES][KINDS] = { { "56.7", "36.2", "37.2", "-" }, { "129.2", "116.3", "118.6", "-" } };
-	for (int i = 0; i < WAYS; i++) {
+	static const char *const paper[SCENES][MOST_KINDS] = { { "56.7", "36.2", "37.2", "-", "-" },
+		{ "129.2", "116.3", "118.6", "-", "-" } };
+	for (int i = 0; i < 2 * kinds_of(b); i++) {
+		const int kind = i % kinds_of(b);
 		const carom_stats sum = bench_sum(&results[i]);
 		bench_text(table, "%s, %s", SCENE_NAMES[scene], variants[i].name);
 		bench_number(table, mean_narrow(&results[i]), 3);
-		bench_number(table, mean_narrow(&results[i - i % KINDS]) / mean_narrow(&results[i]), 2);
+		bench_number(table, mean_narrow(&results[i - kind]) / mean_narrow(&results[i]), 2);
 		bench_number(table, mean_step(&results[i]), 3);
 		bench_text(table, "%lld", (long long)(sum.rays_full / results[i].frame_count));
 		bench_text(table, "%lld", (long long)(sum.rays_iterative / results[i].frame_count));
-		bench_text(table, "%s", paper[scene][i % KINDS]);
+		bench_text(table, "%s", paper[scene][kind]);
 	}
 }
 
@@ -158,18 +165,19 @@ int bench_deforming_table_2(bench *b, bench_report *report)
 	bench_draw(table, BENCH_BARS, 1, 1, "ms");
 	for (int scene = 0; scene < SCENES; scene++) {
 		const bench_motion *motion = motion_of(b, scene);
-		bench_variant variants[WAYS];
-		bench_result results[WAYS];
+		bench_variant variants[MOST_WAYS];
+		bench_result results[MOST_WAYS];
+		const int count = 2 * kinds_of(b);
 		if (!motion)
 			return EXIT_FAILED;
 		const bench_window window = all_there(b, motion);
-		make_ways(variants);
-		if (bench_replay(b, motion, &window, variants, WAYS, b->quick ? 1 : 2, results) != EXIT_DONE)
+		make_ways(b, variants);
+		if (bench_replay(b, motion, &window, variants, count, b->quick ? 1 : 2, results) != EXIT_DONE)
 			return EXIT_FAILED;
-		add_ways(table, scene, variants, results);
+		add_ways(b, table, scene, variants, results);
 		note_window(report, motion, &window);
-		bench_note_pairs(report, SCENE_NAMES[scene], variants, results, WAYS);
-		bench_free_results(results, WAYS);
+		bench_note_pairs(report, SCENE_NAMES[scene], variants, results, count);
+		bench_free_results(results, count);
 	}
 	bench_note(report,
 		"rays of rigid bodies go through the binary tree, those of waving ones through the wide tree, which is refitted in each step");

@@ -18,8 +18,7 @@ static void make_ways(bench_variant ways[RAY_WAYS])
 	static const char *const names[RAY_WAYS] = { "full, processor", "full, device", "iterative, processor",
 		"iterative, device" };
 	for (int i = 0; i < RAY_WAYS; i++) {
-		ways[i] =
-			(bench_variant){ .def = carom_default_world_def(), .reference = i & ~1, .no_lab = true, .on_device = i % 2 == 1 };
+		ways[i] = (bench_variant){ .def = carom_default_world_def(), .reference = i & ~1, .no_lab = true, .devices = i % 2 };
 		ways[i].def.temporal = i < ITERATIVE ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_PREDICTIVE;
 		snprintf(ways[i].name, sizeof ways[i].name, "%s", names[i]);
 	}
@@ -50,18 +49,15 @@ static int measure_rays(
 	make_ways(ways);
 	if (bench_replay(b, motion, window, ways, RAY_WAYS, b->quick ? 1 : 3, results) != EXIT_DONE)
 		return EXIT_FAILED;
-	int status = EXIT_DONE;
-	for (int i = 0; i < RAY_WAYS && status == EXIT_DONE; i++) {
+	for (int i = 0; i < RAY_WAYS; i++) {
 		char what[BENCH_CELL_SIZE];
-		if (results[i].hash != results[ways[i].reference].hash)
-			status = report_error(NULL, "%s, %s: other contacts than the processor's", phase, ways[i].name);
 		add_ray_row(table, phase, &ways[i], &results[i]);
 		snprintf(what, sizeof what, "%.10s: %.40s", phase, ways[i].name);
-		if (ways[i].on_device)
+		if (ways[i].devices > 0)
 			bench_add_kernels(kernels, what, &results[i].work, results[i].frame_count);
 	}
 	bench_free_results(results, RAY_WAYS);
-	return status;
+	return EXIT_DONE;
 }
 
 int bench_device_rays(bench *b, bench_report *report)

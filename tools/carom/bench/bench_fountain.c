@@ -15,16 +15,15 @@ int bench_scene_2(bench *b, bench_report *report)
 	const bench_window window = { "end", end > 2 * WINDOW ? end - WINDOW : end / 2, end };
 	bench_variant variants[VARIANTS];
 	bench_result results[VARIANTS];
-	bench_make_ray_variants(variants);
-	if (bench_replay(b, motion, &window, variants, VARIANTS, b->quick ? 1 : 2, results) != EXIT_DONE)
+	const int count = bench_make_ray_variants(b, variants);
+	if (bench_replay(b, motion, &window, variants, count, b->quick ? 1 : 2, results) != EXIT_DONE)
 		return EXIT_FAILED;
 
 	bench_table *table = bench_add_table(report, "scene-2", "The end of the fountain: ray tracing, ms per step",
 		"rays|full|iterative|times faster|paper|ns per ray, full|ns per ray, iterative");
-	static const char *const names[] = { "basic", "BVH", "Carom" };
 	bench_draw(table, BENCH_BARS, 3, 2, "iterative: times faster than full rays");
-	for (int i = 0; i < VARIANTS; i += 2) {
-		bench_text(table, "%s", names[i / 2]);
+	for (int i = 0; i < count; i += 2) {
+		bench_text(table, "%s", bench_ray_name(i));
 		double ms[2], ns[2];
 		for (int k = 0; k < 2; k++) {
 			const carom_stats sum = bench_sum(&results[i + k]);
@@ -45,7 +44,7 @@ int bench_scene_2(bench *b, bench_report *report)
 	const carom_stats last = results[0].frames[results[0].frame_count - 1];
 	bench_note(report, "steps %d to %d; at the end %d bodies, %d pairs of boxes (paper: 500 bodies, about 10,000 pairs)",
 		window.first, window.end - 1, last.bodies, last.box_pairs);
-	bench_note_pairs(report, "pairs", variants, results, VARIANTS);
-	bench_free_results(results, VARIANTS);
+	bench_note_pairs(report, "pairs", variants, results, count);
+	bench_free_results(results, count);
 	return EXIT_DONE;
 }

@@ -20,6 +20,22 @@ static void make_variants(bench_variant *v)
 	}
 }
 
+/// A row of two results, one after the other, up to their ratio.
+static void add_row(bench_table *table, const char *scene, const char *rays, const bench_result *results)
+{
+	const double one = bench_mean_ms(&results[0], 0, results[0].frame_count);
+	const double two = bench_mean_ms(&results[1], 0, results[1].frame_count);
+	bench_text(table, "%s, %s", scene, rays);
+	bench_number(table, one, 3);
+	bench_number(table, two, 3);
+	bench_number(table, one / two, 2);
+}
+
+static void add_whole_step(bench_table *table, const bench_result *results)
+{
+	bench_number(table, bench_sum(&results[0]).ms_total / bench_sum(&results[1]).ms_total, 2);
+}
+
 static int measure(bench *b, bench_report *report, bench_table *table, const char *name, const bench_motion *motion,
 	const bench_window *window, const double *paper)
 {
@@ -29,17 +45,33 @@ static int measure(bench *b, bench_report *report, bench_table *table, const cha
 	if (bench_replay(b, motion, window, variants, VARIANTS, b->quick ? 1 : 3, results) != EXIT_DONE)
 		return EXIT_FAILED;
 	for (int i = 0; i < VARIANTS; i += 2) {
-		const double one = bench_mean_ms(&results[i], 0, results[i].frame_count);
-		const double two = bench_mean_ms(&results[i + 1], 0, results[i + 1].frame_count);
-		bench_text(table, "%s, iterative %s", name, i == BASIC_ONE ? "basic" : "BVH");
-		bench_number(table, one, 3);
-		bench_number(table, two, 3);
-		bench_number(table, one / two, 2);
+		add_row(table, name, i == BASIC_ONE ? "iterative basic" : "iterative BVH", &results[i]);
 		bench_number(table, paper[i / 2], 2);
-		bench_number(table, bench_sum(&results[i]).ms_total / bench_sum(&results[i + 1]).ms_total, 2);
+		add_whole_step(table, &results[i]);
 	}
 	bench_note_pairs(report, name, variants, results, VARIANTS);
 	bench_free_results(results, VARIANTS);
+	return EXIT_DONE;
+}
+
+/// On one device, and on two: the device of the bench opened twice.
+static int measure_devices(bench *b, bench_report *report, bench_table *table, const char *name, const bench_motion *motion,
+	const bench_window *window)
+{
+	enum { WAYS = 1 + BENCH_MAX_DEVICES };
+	bench_variant variants[WAYS];
+	bench_result results[WAYS];
+	for (int i = 0; i < WAYS; i++) {
+		variants[i] = (bench_variant){ .def = carom_default_world_def(), .no_lab = true, .devices = i };
+		snprintf(variants[i].name, sizeof variants[i].name, i == 0 ? "processor" : "device, opened %d times", i);
+	}
+	if (bench_replay(b, motion, window, variants, WAYS, b->quick ? 1 : 3, results) != EXIT_DONE)
+		return EXIT_FAILED;
+	add_row(table, name, "Carom on a device, opened once and twice", &results[1]);
+	bench_text(table, "-");
+	add_whole_step(table, &results[1]);
+	bench_note(report, "%s: contacts of one and of two devices are the processor's, bit for bit", name);
+	bench_free_results(results, WAYS);
 	return EXIT_DONE;
 }
 
@@ -85,6 +117,10 @@ int bench_table_2_2(bench *b, bench_report *report)
 	bench_note(report, "scene 1: the avalanche's impact, steps %d to %d; scene 2: the fountain's end, steps %d to %d",
 		impact.first, impact.end - 1, last.first, last.end - 1);
 	if (measure(b, report, table, "scene 2", fountain, &last, paper_2) != EXIT_DONE)
+		return EXIT_FAILED;
+	if (b->on_device &&
+		(measure_devices(b, report, table, "scene 1", avalanche, &impact) != EXIT_DONE ||
+			measure_devices(b, report, table, "scene 2", fountain, &last) != EXIT_DONE))
 		return EXIT_FAILED;
 	bench_note(
 		report, "figure-2.15 and figure-2.16 hold the curves over the whole runs, of BVH rays: basic ones would take hours");

@@ -21,7 +21,7 @@ static bench_variant ray_variant(const char *name, const carom_world_def *def, c
 	return variant;
 }
 
-void bench_make_ray_variants(bench_variant *v)
+int bench_make_ray_variants(const bench *b, bench_variant *v)
 {
 	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def(), ours = carom_default_world_def();
 	const carom_lab paper = bench_paper_lab(), own = carom_default_lab();
@@ -33,6 +33,20 @@ void bench_make_ray_variants(bench_variant *v)
 	v[BENCH_CAROM_FULL] = ray_variant("Carom, full", &ours, &own, BENCH_CAROM_FULL, false);
 	v[BENCH_CAROM_FULL].def.temporal = CAROM_TEMPORAL_NONE;
 	v[BENCH_CAROM_DEFAULT] = ray_variant("Carom, iterative", &ours, &own, BENCH_CAROM_FULL, false);
+	for (int i = BENCH_DEVICE_FULL; i < BENCH_RAY_VARIANTS; i++) {
+		v[i] = v[i - BENCH_DEVICE_FULL + BENCH_CAROM_FULL];
+		v[i].reference = i - BENCH_DEVICE_FULL + BENCH_CAROM_FULL;
+		v[i].devices = 1;
+	}
+	snprintf(v[BENCH_DEVICE_FULL].name, sizeof v->name, "device, full");
+	snprintf(v[BENCH_DEVICE_DEFAULT].name, sizeof v->name, "device, iterative");
+	return b->on_device ? BENCH_RAY_VARIANTS : BENCH_DEVICE_FULL;
+}
+
+const char *bench_ray_name(int variant)
+{
+	static const char *const names[BENCH_RAY_VARIANTS / 2] = { "basic", "BVH", "Carom", "device" };
+	return names[variant / 2];
 }
 
 // A variant at work. The simulation is never stepped: it makes the meshes and the bodies'
@@ -40,8 +54,9 @@ void bench_make_ray_variants(bench_variant *v)
 typedef struct runner {
 	const bench_motion *motion;
 	carom_context *context;
-	carom_device *device; // NULL: the processor
-	device_work before;   // of the device, before the frames that are measured
+	carom_device *devices[BENCH_MAX_DEVICES];
+	int device_count;                      // 0: the processor
+	device_work before[BENCH_MAX_DEVICES]; // before the frames that are measured
 	scene_simulation *source;
 	carom_world *world;
 	carom_mesh **meshes; // [scene.mesh_count] without grids; NULL: those of the simulation
@@ -66,7 +81,8 @@ static void close_runner(runner *r)
 		carom_release_mesh(r->meshes[i]);
 	free(r->meshes);
 	scene_destroy_simulation(r->source);
-	carom_destroy_device(r->device);
+	for (int i = 0; i < r->device_count; i++)
+		carom_destroy_device(r->devices[i]);
 	carom_destroy_context(r->context);
 	free(r->ids);
 	free(r->moving_ids);
@@ -101,6 +117,72 @@ static int make_plain_meshes(runner *r)
 	return EXIT_DONE;
 }
 
+/// Step two bodies of a mesh that go through each other.
+static carom_result step_two_bodies(carom_world *world, const carom_mesh *mesh)
+{
+	enum { STEPS = 5 };
+	carom_body_id ids[2];
+	carom_result result = CAROM_SUCCESS;
+	carom_body_def def = carom_default_body_def();
+	def.kind = CAROM_DYNAMIC;
+	def.shape = (carom_shape){ .type = CAROM_MESH, .mesh = mesh };
+	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++) {
+		def.pose.position.x = 0.5 * i;
+		result = carom_world_add_body(world, &def, &ids[i]);
+	}
+	for (int step = 0; step < STEPS && result == CAROM_SUCCESS; step++) {
+		def.pose.position.x += 1e-3;
+		result = carom_world_set_poses(world, 1, &ids[1], &def.pose);
+		if (result == CAROM_SUCCESS)
+			result = carom_world_step(world);
+	}
+	return result;
+}
+
+/// The first use of a kernel compiles it, which would be measured as part of a step: here each
+/// kernel of meshes runs once.
+static int warm_up_device(runner *r, carom_device *device)
+{
+	sim_error error;
+	sim_mesh shape;
+	if (!sim_make_shape("lumpy", 80, 1, &shape, &error))
+		return report_error(NULL, "%s", error.text);
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ .data = shape.vertices, .type = CAROM_FLOAT32 };
+	def.vertex_count = shape.vertex_count;
+	def.triangles = shape.triangles;
+	def.triangle_count = shape.triangle_count;
+	carom_mesh *mesh = NULL;
+	carom_world *world = NULL;
+	carom_result result = carom_create_mesh(r->context, &def, NULL, &mesh);
+	if (result == CAROM_SUCCESS)
+		result = carom_create_world(r->context, NULL, &world);
+	if (result == CAROM_SUCCESS)
+		result = carom_world_set_device(world, device, false);
+	if (result == CAROM_SUCCESS)
+		result = step_two_bodies(world, mesh);
+	carom_destroy_world(world);
+	carom_release_mesh(mesh);
+	sim_mesh_free(&shape);
+	return result == CAROM_SUCCESS ? EXIT_DONE : report_error(NULL, "%s", carom_error_text(r->context));
+}
+
+/// The device of the bench, as often as the variant wants it, for the world.
+static int open_devices(const bench *b, const bench_variant *variant, runner *r)
+{
+	for (int i = 0; i < variant->devices; i++) {
+		r->devices[i] = devices_open(r->context, b->device, CAROM_TIER_COMPUTE, NULL);
+		if (!r->devices[i])
+			return EXIT_FAILED;
+		r->device_count++;
+		if (warm_up_device(r, r->devices[i]) != EXIT_DONE)
+			return EXIT_FAILED;
+	}
+	if (carom_world_set_devices(r->world, r->devices, r->device_count, false) != CAROM_SUCCESS)
+		return report_error(NULL, "%s: %s", variant->name, carom_error_text(r->context));
+	return EXIT_DONE;
+}
+
 static int open_runner(const bench *b, const bench_motion *motion, const bench_variant *variant, runner *r)
 {
 	sim_error error;
@@ -120,10 +202,8 @@ static int open_runner(const bench *b, const bench_motion *motion, const bench_v
 	def.lab = variant->no_lab ? NULL : &variant->lab;
 	if (carom_create_world(r->context, &def, &r->world) != CAROM_SUCCESS)
 		return report_error(NULL, "%s: %s", variant->name, carom_error_text(r->context));
-	if (variant->on_device && !(r->device = devices_open(r->context, b->device, CAROM_TIER_COMPUTE, NULL)))
+	if (open_devices(b, variant, r) != EXIT_DONE)
 		return EXIT_FAILED;
-	if (carom_world_set_device(r->world, r->device, false) != CAROM_SUCCESS)
-		return report_error(NULL, "%s: %s", variant->name, carom_error_text(r->context));
 	if (variant->form != BENCH_RIGID) {
 		r->forms = bench_open_forms(motion, r->context, variant->form, variant->build, variant->pieces);
 		return r->forms ? EXIT_DONE : EXIT_FAILED;
@@ -327,13 +407,16 @@ static int run_window(replays *all, int variant, int repeat, runner *r)
 			status = step_runner(r, frame);
 		if (status != EXIT_DONE)
 			return status;
-		if (r->device && frame == window->first - 1)
-			r->before = devices_work(r->device);
+		for (int i = 0; i < r->device_count && frame == window->first - 1; i++)
+			r->before[i] = devices_work(r->devices[i]);
 		if (frame >= window->first)
 			take_frame(all, variant, repeat, frame - window->first, r);
 	}
-	if (r->device)
-		all->results[variant].work = devices_work_since(r->device, &r->before);
+	all->results[variant].work = (device_work){ .count = 0 };
+	for (int i = 0; i < r->device_count; i++) {
+		const device_work work = devices_work_since(r->devices[i], &r->before[i]);
+		devices_add_work(&all->results[variant].work, &work);
+	}
 	return EXIT_DONE;
 }
 
@@ -354,6 +437,17 @@ static int run_all(replays *all)
 	return status;
 }
 
+/// Devices must find the contacts of their reference.
+static int check_contacts(const bench_variant *variants, int count, const bench_result *results)
+{
+	for (int i = 0; i < count; i++) {
+		if (variants[i].devices > 0 && results[i].hash != results[variants[i].reference].hash)
+			return report_error(
+				NULL, "\"%s\" and \"%s\" find other contacts", variants[i].name, variants[variants[i].reference].name);
+	}
+	return EXIT_DONE;
+}
+
 int bench_replay(const bench *b, const bench_motion *motion, const bench_window *window, const bench_variant *variants,
 	int count, int repeats, bench_result *results)
 {
@@ -368,7 +462,9 @@ int bench_replay(const bench *b, const bench_motion *motion, const bench_window 
 			.touching = bench_allocate(frames, sizeof *results->touching),
 			.depths = bench_allocate(frames, sizeof *results->depths) };
 	}
-	const int status = run_all(&all);
+	int status = run_all(&all);
+	if (status == EXIT_DONE)
+		status = check_contacts(variants, count, results);
 	for (int i = 0; i < count && status == EXIT_DONE; i++)
 		compare_pairs(&all.pairs[i], &all.pairs[variants[i].reference], (int)frames, &results[i]);
 	if (status != EXIT_DONE)

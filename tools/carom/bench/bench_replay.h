@@ -9,7 +9,7 @@
 
 #include "tools/carom/devices.h"
 
-enum { BENCH_MAX_VARIANTS = 24 };
+enum { BENCH_MAX_VARIANTS = 24, BENCH_MAX_DEVICES = 2 };
 
 /// One way to detect.
 typedef struct bench_variant {
@@ -17,7 +17,9 @@ typedef struct bench_variant {
 	carom_world_def def; ///< lab: NULL
 	carom_lab lab;       ///< to go with def
 	int threads;         ///< 0: those of the bench
-	int reference;       ///< number of the variant that must find the same pairs
+	/// number of the variant that must find the same pairs; with devices one of the processor with
+	/// the same settings, which must find the same contacts
+	int reference;
 	/// Meshes without the grid that tells inside from outside, so that every vertex within the
 	/// other's box casts a ray, as in the papers.
 	bool no_grid;
@@ -27,7 +29,8 @@ typedef struct bench_variant {
 	/// A world as users have it: without lab. Solids are refitted there alone.
 	bool no_lab;
 	const bench_sheets *sheets; ///< that lie on the bodies, or NULL
-	bool on_device;             ///< on the device of the bench
+	/// Rays on the device of the bench, which is opened so often: 0 to BENCH_MAX_DEVICES
+	int devices;
 } bench_variant;
 
 /// Full and iterative rays by three methods: the papers' two, and Carom's defaults: 8-wide trees,
@@ -39,11 +42,16 @@ enum {
 	BENCH_ITERATIVE_BVH,
 	BENCH_CAROM_FULL,
 	BENCH_CAROM_DEFAULT,
+	BENCH_DEVICE_FULL, ///< these two with --backend vulkan alone
+	BENCH_DEVICE_DEFAULT,
 	BENCH_RAY_VARIANTS
 };
 
-/// Fill variants [BENCH_RAY_VARIANTS].
-void bench_make_ray_variants(bench_variant *variants);
+/// Fill variants [BENCH_RAY_VARIANTS]; returns how many there are.
+int bench_make_ray_variants(const bench *b, bench_variant *variants);
+
+/// Two following variants in words, full and iterative ones: "BVH".
+const char *bench_ray_name(int variant);
 
 /// The results and times of a variant, over the frames of a window.
 typedef struct bench_result {
@@ -68,7 +76,8 @@ double bench_narrow_ms(const carom_stats *stats);
 
 /// Run the variants over a window, `repeats` times from scratch; ten frames before it run
 /// unmeasured. results [count] are filled; free them with bench_free_results. EXIT_DONE, or
-/// EXIT_FAILED after a message (nothing to free then).
+/// EXIT_FAILED after a message (nothing to free then): when devices find other contacts, for
+/// instance.
 int bench_replay(const bench *b, const bench_motion *motion, const bench_window *window, const bench_variant *variants,
 	int count, int repeats, bench_result *results);
 
