@@ -116,29 +116,23 @@ expect 0 out '^== device-list: ' bench $benches --quick --backend vulkan --devic
 rows() { same "rows of $1.csv" "$(wc -l < "bench/$1.csv")" "$2"; }
 grep -q "^$index (measured)," bench/device-list.csv || fail "no device is marked: $(cat bench/device-list.csv)"
 rows device-trees 11
-rows device-grains 4
+rows device-grains 5
 rows device-sweep 4
-awk -F, 'NR > 1 && $2 !~ /^sort/ && !($3 > 0 && $4 >= $3 && $6 >= $5 && $5 > 0)' bench/device-trees.csv | grep . && fail "no times of trees"
-grep -q '^"self-pairs, 10000",pairs_count,1\.00,' bench/device-trees-kernels.csv || fail "no kernels: $(cat bench/device-trees-kernels.csv)"
+awk -F, 'NR > 1 && $2 !~ /^sort/ && !($3 > 0 && $4 >= $3 && $6 >= $5 && $5 > 0 && $8 >= $7 && $7 > 0)' bench/device-trees.csv | grep . && fail "no times of trees"
+grep -q '^"self-pairs, 3000",pairs_count,1\.00,' bench/device-trees-kernels.csv || fail "no kernels: $(cat bench/device-trees-kernels.csv)"
 grep -q '^a step,grains_force,1\.00,' bench/device-grains-kernels.csv || fail "no kernels: $(cat bench/device-grains-kernels.csv)"
 grep -q '^a step,sweep_search_edges,1\.00,' bench/device-sweep-kernels.csv || fail "no kernels: $(cat bench/device-sweep-kernels.csv)"
 grep -q 'the states of device and processor are equal, bit for bit' out || grep -q 'rounds other than the processor' out || fail "the states differ"
 expect 1 err 'nowhere/freefall.json' bench device-grains --quick --backend vulkan --device "$index" --scenes nowhere
 expect 1 err '^carom: error: carom_device_def.choice is "no such"' bench device-list --backend vulkan --device "no such"
 [ -n "${CAROM_SANITIZED-}" ] && exit 0 # the others, which start many processes and devices, take longer
-expect 0 out '^== device-spheres: ' bench device-spheres device-rays device-start table-2.1 deforming-table-2 --quick --backend vulkan --device "$index" --scenes "$CAROM_SOURCE/scenes" --out bench
+expect 0 out '^== device-spheres: ' bench device-spheres device-rays device-start --quick --backend vulkan --device "$index" --scenes "$CAROM_SOURCE/scenes" --out bench
 same "sets of device-spheres.csv" "$(grep -c ',"processor, tree",' bench/device-spheres.csv)" 2
 same "tiers of device-spheres.csv" "$(grep -cE ',(compute|query|pipeline),' bench/device-spheres.csv)" $((2 * $(wc -w <<< "$tiers")))
 rows device-rays 13
 awk -F, '/^impact.*device/ && !($7 > 0)' bench/device-rays.csv | grep . && fail "no kernels of rays"
-# The papers' tables of rays have rows of the device, and it has found the contacts of the row before.
-rows table-2.1 9
-rows table-2.1-speedup 5
-grep -q '^"device, iterative",' bench/table-2.1.csv || fail "no row of the device: $(cat bench/table-2.1.csv)"
-same "rays of device and processor" "$(grep '^"device, ' bench/table-2.1-rays.csv | cut -d , -f 3,5,7)" "$(grep '^"Carom, ' bench/table-2.1-rays.csv | cut -d , -f 3,5,7)"
-same "rows of the device in deforming-table-2.csv" "$(grep -c "Carom's on the device" bench/deforming-table-2.csv)" 4
-rows device-start 11
-grep -q '^a step of 27 bodies,"device, has the file of kernels",' bench/device-start.csv || fail "no start of a process: $(cat bench/device-start.csv)"
+rows device-start 6
+grep -q '^"pairs of 1,000 spheres","device, has the file of kernels",' bench/device-start.csv || fail "no start of a process: $(cat bench/device-start.csv)"
 
 # The papers' tables of spheres, on the device beside the processor.
 expect 0 out '^== spheres-radii: ' bench spheres-radii spheres-interval spheres-methods --quick --backend vulkan --device "$index" --scenes "$CAROM_SOURCE/scenes" --out bench

@@ -12,6 +12,15 @@ const char *const device_backend_words[] = { "cpu", "vulkan", NULL };
 
 const char *const device_tier_words[] = { "auto", "c", "q", "p", NULL };
 
+static carom_device *open_as(carom_context *context, const carom_device_def *def)
+{
+	carom_device *device;
+	if (carom_create_device(context, def, &device) == CAROM_SUCCESS)
+		return device;
+	report_error(NULL, "%s (`carom info --devices` lists them)", carom_error_text(context));
+	return NULL;
+}
+
 carom_device *devices_open(carom_context *context, const char *choice, int tier, const char *kernels)
 {
 	carom_device_def def = carom_default_device_def();
@@ -19,11 +28,15 @@ carom_device *devices_open(carom_context *context, const char *choice, int tier,
 	def.tier = (carom_device_tier)tier;
 	def.cache_path = kernels;
 	def.timing = true;
-	carom_device *device;
-	if (carom_create_device(context, &def, &device) == CAROM_SUCCESS)
-		return device;
-	report_error(NULL, "%s (`carom info --devices` lists them)", carom_error_text(context));
-	return NULL;
+	return open_as(context, &def);
+}
+
+carom_device *devices_open_untimed(carom_context *context, const char *choice)
+{
+	carom_device_def def = carom_default_device_def();
+	def.choice = choice;
+	def.tier = CAROM_TIER_COMPUTE;
+	return open_as(context, &def);
 }
 
 bool devices_has_tier(const carom_device_info *info, int tier)

@@ -18,6 +18,8 @@ extern const char *const device_tier_words[];
 /// Open the device of --device (NULL: auto) in the tier of --tier with the file of --kernels (NULL:
 /// none), its kernels timed; NULL after an error message.
 carom_device *devices_open(carom_context *context, const char *choice, int tier, const char *kernels);
+/// Open it in tier c with no time stamps around its kernels, which take time of their own.
+carom_device *devices_open_untimed(carom_context *context, const char *choice);
 
 /// Does a device have a tier? All have c.
 bool devices_has_tier(const carom_device_info *info, int tier);

@@ -198,7 +198,7 @@ static int time_start(const bench *b, const start_files *files, const char *scen
 	words[n] = NULL;
 	if (way->fresh)
 		remove(files->kernels);
-	switch_caches(way->device && !way->driver_cache);
+	switch_caches(way->device && !way->driver_cache && !b->quick);
 	const int status = time_process(words, ms);
 	switch_caches(false);
 	return status;
@@ -242,9 +242,11 @@ static int measure_starts(bench *b, bench_table *table, start_files *files)
 	io_free_spheres(&set);
 	if (status == EXIT_DONE)
 		status = measure_start(b, table, files, NULL, "pairs of 1,000 spheres");
-	if (status == EXIT_DONE && !bench_find_scene(b, "pile27.json", scene))
-		status = EXIT_FAILED;
-	return status == EXIT_DONE ? measure_start(b, table, files, scene, "a step of 27 bodies") : status;
+	if (status != EXIT_DONE || b->quick)
+		return status;
+	if (!bench_find_scene(b, "pile27.json", scene))
+		return EXIT_FAILED;
+	return measure_start(b, table, files, scene, "a step of 27 bodies");
 }
 
 int bench_device_start(bench *b, bench_report *report)
@@ -258,6 +260,7 @@ int bench_device_start(bench *b, bench_report *report)
 	remove(files.spheres);
 	remove(files.kernels);
 	rmdir(files.folder);
-	bench_note(report, "the caches of shaders that drivers keep are off (Mesa, NVIDIA), but in the rows that name them");
+	bench_note(report, "the caches of shaders that drivers keep are %s",
+		b->quick ? "on" : "off (Mesa, NVIDIA), but in the rows that name them");
 	return status;
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { REPEATS = 20, QUICK_REPEATS = 3, SIZES = 2 };
-static const int64_t COUNTS[SIZES] = { 100000, 1000000 }, QUICK_COUNTS[SIZES] = { 2000, 10000 };
+static const int64_t COUNTS[SIZES] = { 100000, 1000000 }, QUICK_COUNTS[SIZES] = { 1000, 3000 };
 
 static int repeats_of(const bench *b) { return b->quick ? QUICK_REPEATS : REPEATS; }
 
@@ -78,6 +78,12 @@ static int check(const char *what, const detection *found, const detection *refe
 		(long long)found->pairs, (long long)reference->pairs);
 }
 
+/// Milliseconds of kernels; nothing where there are none, or no time stamps.
+static void add_kernels(bench_table *table, const device_cost *cost, double ms, int decimals)
+{
+	bench_number(table, cost->device_sum > 0 ? ms : NAN, decimals);
+}
+
 /// As crowded as a heap at rest: about three pairs for each sphere.
 static bool make_dense(int64_t count, io_sphere_set *set)
 {
@@ -86,69 +92,102 @@ static bool make_dense(int64_t count, io_sphere_set *set)
 
 // ---- Trees ----
 
-static void add_tree_row(bench_table *table, int64_t count, const char *what, double device, const device_cost *cost)
+// What one set comes to: found by the processor, and by trees on the device that were built and
+// refitted, with time stamps around the kernels and without.
+typedef struct tree_run {
+	detection here, built, refitted, built_untimed, refitted_untimed;
+} tree_run;
+
+static void add_tree_row(
+	bench_table *table, int64_t count, const char *what, const device_cost *cost, const device_cost *untimed)
 {
+	const double device = cost->device_sum / cost->repeats;
 	bench_text(table, "%lld", (long long)count);
 	bench_text(table, "%s", what);
-	bench_number(table, cost ? cost->device_least : NAN, 4);
+	bench_number(table, cost->device_least, 4);
 	bench_number(table, device, 4);
-	bench_number(table, cost ? cost->wall_least : NAN, 4);
-	bench_number(table, cost ? cost->wall_sum / cost->repeats : NAN, 4);
-	bench_number(table, device > 0 ? 1e-6 * (double)count / device : NAN, 3);
+	bench_number(table, cost->wall_least, 4);
+	bench_number(table, cost->wall_sum / cost->repeats, 4);
+	bench_number(table, untimed->wall_least, 4);
+	bench_number(table, untimed->wall_sum / untimed->repeats, 4);
+	bench_number(table, 1e-6 * (double)count / device, 3);
 }
 
-static void add_trees(bench_table *table, bench_table *kernels, int64_t count, const detection *built, const detection *refitted)
+/// The sort of a build; in a build, sums are made for it alone.
+static void add_sort_row(bench_table *table, int64_t count, const device_cost *cost)
 {
-	const device_work *w = &built->update.work;
-	const double share = 1.0 / built->update.repeats;
+	const double ms = (devices_work_ms(&cost->work, "sort_") + devices_work_ms(&cost->work, "scan")) / cost->repeats;
+	bench_text(table, "%lld", (long long)count);
+	bench_text(table, "sort of 63-bit keys with their values");
+	bench_text(table, "-");
+	bench_number(table, ms, 4);
+	for (int i = 0; i < 4; i++)
+		bench_text(table, "-");
+	bench_number(table, 1e-6 * (double)count / ms, 3);
+}
+
+static void add_trees(bench_table *table, bench_table *kernels, int64_t count, const tree_run *r)
+{
 	char what[BENCH_CELL_SIZE];
-	// In a build, sums are made for the sort alone.
-	add_tree_row(table, count, "sort of 63-bit keys with their values",
-		share * (devices_work_ms(w, "sort_") + devices_work_ms(w, "scan")), NULL);
-	add_tree_row(table, count, "build with its sort", share * built->update.device_sum, &built->update);
-	add_tree_row(table, count, "refit", share * refitted->update.device_sum, &refitted->update);
-	add_tree_row(table, count, "self-pairs", share * built->find.device_sum, &built->find);
-	add_tree_row(table, count, "self-pairs after refits", share * refitted->find.device_sum, &refitted->find);
+	add_sort_row(table, count, &r->built.update);
+	add_tree_row(table, count, "build with its sort", &r->built.update, &r->built_untimed.update);
+	add_tree_row(table, count, "refit", &r->refitted.update, &r->refitted_untimed.update);
+	add_tree_row(table, count, "self-pairs", &r->built.find, &r->built_untimed.find);
+	add_tree_row(table, count, "self-pairs after refits", &r->refitted.find, &r->refitted_untimed.find);
 	snprintf(what, sizeof what, "build, %lld", (long long)count);
-	bench_add_kernels(kernels, what, w, built->update.repeats);
+	bench_add_kernels(kernels, what, &r->built.update.work, r->built.update.repeats);
 	snprintf(what, sizeof what, "refit, %lld", (long long)count);
-	bench_add_kernels(kernels, what, &refitted->update.work, refitted->update.repeats);
+	bench_add_kernels(kernels, what, &r->refitted.update.work, r->refitted.update.repeats);
 	snprintf(what, sizeof what, "self-pairs, %lld", (long long)count);
-	bench_add_kernels(kernels, what, &built->find.work, built->find.repeats);
+	bench_add_kernels(kernels, what, &r->built.find.work, r->built.find.repeats);
+}
+
+static int run_trees(
+	const bench *b, carom_context *context, carom_device *device, carom_device *untimed, const io_sphere_set *set, tree_run *r)
+{
+	const int repeats = repeats_of(b);
+	if (detect(context, NULL, CAROM_UPKEEP_REBUILD, set, 1, &r->here) != EXIT_DONE ||
+		detect(context, device, CAROM_UPKEEP_REBUILD, set, repeats, &r->built) != EXIT_DONE ||
+		detect(context, device, CAROM_UPKEEP_REFIT, set, repeats, &r->refitted) != EXIT_DONE ||
+		detect(context, untimed, CAROM_UPKEEP_REBUILD, set, repeats, &r->built_untimed) != EXIT_DONE ||
+		detect(context, untimed, CAROM_UPKEEP_REFIT, set, repeats, &r->refitted_untimed) != EXIT_DONE)
+		return EXIT_FAILED;
+	const detection *const all[] = { &r->built, &r->refitted, &r->built_untimed, &r->refitted_untimed };
+	for (int i = 0; i < 4; i++) {
+		if (check(i % 2 ? "refitted trees" : "built trees", all[i], &r->here) != EXIT_DONE)
+			return EXIT_FAILED;
+	}
+	return EXIT_DONE;
 }
 
 int bench_device_trees(bench *b, bench_report *report)
 {
 	bench_table *table = bench_add_table(report, "device-trees", "Trees of boxes (tier c): ms",
-		"boxes|work|device, least|device, mean|wall, least|wall, mean|G items/s");
+		"boxes|work|device, least|device, mean|wall, least|wall, mean|no stamps, least|no stamps, mean|G items/s");
 	bench_table *kernels = bench_add_kernel_table(report, "device-trees");
 	carom_context *context = report_create_context(b->threads, b->simd);
 	carom_device *device = context ? bench_open_device(b, context, CAROM_TIER_COMPUTE) : NULL;
-	int status = device ? EXIT_DONE : EXIT_FAILED;
+	carom_device *untimed = device ? devices_open_untimed(context, b->device) : NULL;
+	int status = untimed ? EXIT_DONE : EXIT_FAILED;
 	for (int i = 0; i < SIZES && status == EXIT_DONE; i++) {
 		const int64_t count = b->quick ? QUICK_COUNTS[i] : COUNTS[i];
 		io_sphere_set set = { 0 };
-		detection here, built, refitted;
+		tree_run r;
 		if (!make_dense(count, &set))
 			status = report_error(NULL, "out of memory");
 		if (status == EXIT_DONE)
-			status = detect(context, NULL, CAROM_UPKEEP_REBUILD, &set, 1, &here);
+			status = run_trees(b, context, device, untimed, &set, &r);
 		if (status == EXIT_DONE)
-			status = detect(context, device, CAROM_UPKEEP_REBUILD, &set, repeats_of(b), &built);
-		if (status == EXIT_DONE)
-			status = detect(context, device, CAROM_UPKEEP_REFIT, &set, repeats_of(b), &refitted);
-		if (status == EXIT_DONE)
-			status = check("built trees", &built, &here);
-		if (status == EXIT_DONE)
-			status = check("refitted trees", &refitted, &here);
-		if (status == EXIT_DONE)
-			add_trees(table, kernels, count, &built, &refitted);
+			add_trees(table, kernels, count, &r);
 		io_free_spheres(&set);
 	}
 	if (status == EXIT_DONE)
 		bench_note_device(report, device);
 	bench_note(report, "boxes of spheres, radii 0.0005 to 0.006, as crowded as a heap; all pairs are the processor's");
-	bench_note(report, "device: the sum of the kernels; wall: the whole call, copies and the waits for the device included");
+	bench_note(report,
+		"device: the sum of the kernels; wall: the whole call, copies and the waits for the device included; no stamps: the "
+		"whole call without time stamps around the kernels");
+	carom_destroy_device(untimed);
 	carom_destroy_device(device);
 	carom_destroy_context(context);
 	return status;
@@ -167,8 +206,8 @@ static void add_sphere_row(bench_table *table, int64_t count, const char *where,
 	bench_number(table, d->update.wall_least, 3);
 	bench_number(table, d->find.wall_least, 3);
 	bench_number(table, d->update.wall_least + d->find.wall_least, 3);
-	bench_number(table, d->update.device_sum / d->update.repeats, 3);
-	bench_number(table, d->find.device_sum / d->find.repeats, 3);
+	add_kernels(table, &d->update, d->update.device_sum / d->update.repeats, 3);
+	add_kernels(table, &d->find, d->find.device_sum / d->find.repeats, 3);
 	bench_number(table, d->ms_sort, 3);
 	bench_text(table, "%lld", (long long)d->pairs);
 	bench_number(table, d->pairs > 0 ? (double)d->tests / (double)d->pairs : NAN, 2);
@@ -244,12 +283,21 @@ int bench_device_spheres(bench *b, bench_report *report)
 
 enum { RESTING_FACTOR = 15, CHECKED_STEPS = 10 };
 
-static sim_granular *start_grains(carom_context *context, carom_device *device, const scene_description *scene,
-	const scene_granular_filling *filling, sim_error *error)
+// What is measured, and where.
+typedef struct grains_bench {
+	carom_context *context;
+	carom_device *device, *untimed; // with time stamps around the kernels, and without
+	const scene_description *scene;
+	scene_granular_filling filling;
+	int steps;
+	bench_table *table, *kernels;
+} grains_bench;
+
+static sim_granular *start_grains(const grains_bench *g, carom_device *device, sim_error *error)
 {
-	sim_granular_def def = scene_filled_def(scene, filling);
+	sim_granular_def def = scene_filled_def(g->scene, &g->filling);
 	def.device = device;
-	return sim_create_granular(context, &def, error);
+	return sim_create_granular(g->context, &def, error);
 }
 
 typedef struct grains_run {
@@ -283,88 +331,112 @@ static void add_grains_row(bench_table *table, const char *where, int64_t count,
 	bench_text(table, "%d", run->lists);
 	bench_number(table, run->cost.wall_least, 4);
 	bench_number(table, run->cost.wall_sum / run->cost.repeats, 4);
-	bench_number(table, run->cost.device_least, 4);
-	bench_number(table, run->cost.device_sum / run->cost.repeats, 4);
+	add_kernels(table, &run->cost, run->cost.device_least, 4);
+	add_kernels(table, &run->cost, run->cost.device_sum / run->cost.repeats, 4);
 }
 
-/// The first steps on both, and the state after them; then further ones on the device, while the heap moves and at rest.
-static int compare_grains(bench_report *report, bench_table *tables[2], sim_granular *here, sim_granular *there,
-	carom_device *device, int64_t count, int steps)
+/// Further steps on the device, while the heap moves and when it is at rest.
+static bool step_further(
+	const grains_bench *g, sim_granular *granular, carom_device *device, grains_run runs[2], sim_error *error)
+{
+	grains_run between;
+	return step_grains(granular, device, g->steps, &runs[0], error) &&
+		step_grains(granular, device, RESTING_FACTOR * g->steps, &between, error) &&
+		step_grains(granular, device, g->steps, &runs[1], error);
+}
+
+/// The first steps on both, and the state after them; then further ones on the device.
+static int compare_grains(bench_report *report, const grains_bench *g, sim_granular *here, sim_granular *there)
 {
 	sim_error error;
-	grains_run runs[5];
+	grains_run runs[4];
 	uint64_t hashes[2];
 	if (!step_grains(here, NULL, CHECKED_STEPS, &runs[0], &error) ||
-		!step_grains(there, device, CHECKED_STEPS, &runs[1], &error))
+		!step_grains(there, g->device, CHECKED_STEPS, &runs[1], &error))
 		return report_error(NULL, "%s", error.text);
 	if (!bench_hash_grains(here, &hashes[0]) || !bench_hash_grains(there, &hashes[1]))
 		return report_error(NULL, "out of memory");
-	if (!step_grains(there, device, steps, &runs[2], &error) ||
-		!step_grains(there, device, RESTING_FACTOR * steps, &runs[3], &error) ||
-		!step_grains(there, device, steps, &runs[4], &error))
+	if (!step_further(g, there, g->device, &runs[2], &error))
 		return report_error(NULL, "%s", error.text);
 	const bool exact = sim_granular_get_info(there).device.exact;
 	if (exact && hashes[0] != hashes[1])
 		return report_error(NULL, "after %d steps the device's spheres are not where the processor's are", CHECKED_STEPS);
-	add_grains_row(tables[0], "processor, first steps", count, &runs[0]);
-	add_grains_row(tables[0], "device, first steps", count, &runs[1]);
-	add_grains_row(tables[0], "device, moving heap", count, &runs[2]);
-	add_grains_row(tables[0], "device, resting heap", count, &runs[4]);
-	bench_add_kernels(tables[1], "a step, moving heap", &runs[2].cost.work, steps);
-	bench_add_kernels(tables[1], "a step, resting heap", &runs[4].cost.work, steps);
+	add_grains_row(g->table, "processor, first steps", g->filling.count, &runs[0]);
+	add_grains_row(g->table, "device, first steps", g->filling.count, &runs[1]);
+	add_grains_row(g->table, "device, moving heap", g->filling.count, &runs[2]);
+	add_grains_row(g->table, "device, resting heap", g->filling.count, &runs[3]);
+	bench_add_kernels(g->kernels, "a step, moving heap", &runs[2].cost.work, g->steps);
+	bench_add_kernels(g->kernels, "a step, resting heap", &runs[3].cost.work, g->steps);
 	bench_note(report, "after the first %d steps the states of device and processor are %s; the device rounds %s",
 		CHECKED_STEPS, hashes[0] == hashes[1] ? "equal, bit for bit" : "not equal",
 		exact ? "as the processor does" : "other than the processor");
 	return EXIT_DONE;
 }
 
-static int measure_grains(const bench *b, bench_report *report, bench_table *tables[2], carom_context *context,
-	carom_device *device, const scene_description *scene, const bench_sphere_case *which)
+/// All these steps once more, without time stamps.
+static int measure_untimed(const grains_bench *g)
 {
 	sim_error error;
-	scene_granular_filling filling = { 0 };
-	if (!scene_fill_spheres(context, scene, &filling, &error))
+	grains_run first, runs[2];
+	sim_granular *granular = start_grains(g, g->untimed, &error);
+	const bool done =
+		granular && step_grains(granular, NULL, CHECKED_STEPS, &first, &error) && step_further(g, granular, NULL, runs, &error);
+	if (done) {
+		add_grains_row(g->table, "device, moving heap, no time stamps", g->filling.count, &runs[0]);
+		add_grains_row(g->table, "device, resting heap, no time stamps", g->filling.count, &runs[1]);
+	}
+	sim_destroy_granular(granular);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
+}
+
+static int measure_grains(bench_report *report, grains_bench *g, const bench_sphere_case *which)
+{
+	sim_error error;
+	if (!scene_fill_spheres(g->context, g->scene, &g->filling, &error))
 		return report_error(NULL, "%s", error.text);
-	int status = bench_settle_spheres(context, device, scene, which, &filling);
+	int status = bench_settle_spheres(g->context, g->device, g->scene, which, &g->filling);
 	sim_granular *here = NULL, *there = NULL;
 	if (status == EXIT_DONE) {
-		here = start_grains(context, NULL, scene, &filling, &error);
-		there = here ? start_grains(context, device, scene, &filling, &error) : NULL;
-		status = there ? compare_grains(report, tables, here, there, device, filling.count, b->quick ? 20 : 200)
-					   : report_error(NULL, "%s", error.text);
+		here = start_grains(g, NULL, &error);
+		there = here ? start_grains(g, g->device, &error) : NULL;
+		status = there ? compare_grains(report, g, here, there) : report_error(NULL, "%s", error.text);
 	}
 	sim_destroy_granular(here);
 	sim_destroy_granular(there);
-	scene_destroy_filling(&filling);
+	if (status == EXIT_DONE)
+		status = measure_untimed(g);
+	scene_destroy_filling(&g->filling);
 	return status;
 }
 
 int bench_device_grains(bench *b, bench_report *report)
 {
-	bench_table *tables[2];
-	tables[0] = bench_add_table(report, "device-grains", "Granular steps of spheres in a heap: ms",
-		"spheres|where|steps|contacts per sphere|lists made|wall, least|wall, mean|kernels, least|kernels, mean");
-	tables[1] = bench_add_kernel_table(report, "device-grains");
 	const bench_sphere_case which = { .file = "freefall.json",
 		.state = "in a heap",
 		.count = b->quick ? 2000 : 1000000,
 		.packing = BENCH_HEAP,
 		.settle = b->quick ? 200 : 800 };
 	scene_description scene;
-	carom_context *context = report_create_context(b->threads, b->simd);
-	carom_device *device = context ? bench_open_device(b, context, CAROM_TIER_COMPUTE) : NULL;
-	int status = device ? bench_open_sphere_scene(b, &which, &scene) : EXIT_FAILED;
-	if (device) {
+	grains_bench g = { .scene = &scene, .steps = b->quick ? 20 : 200 };
+	g.table = bench_add_table(report, "device-grains", "Granular steps of spheres in a heap: ms",
+		"spheres|where|steps|contacts per sphere|lists made|wall, least|wall, mean|kernels, least|kernels, mean");
+	g.kernels = bench_add_kernel_table(report, "device-grains");
+	g.context = report_create_context(b->threads, b->simd);
+	g.device = g.context ? bench_open_device(b, g.context, CAROM_TIER_COMPUTE) : NULL;
+	g.untimed = g.device ? devices_open_untimed(g.context, b->device) : NULL;
+	int status = g.untimed ? bench_open_sphere_scene(b, &which, &scene) : EXIT_FAILED;
+	if (g.untimed) {
 		if (status == EXIT_DONE)
-			status = measure_grains(b, report, tables, context, device, &scene, &which);
+			status = measure_grains(report, &g, &which);
 		scene_destroy(&scene);
-		bench_note_device(report, device);
+		bench_note_device(report, g.device);
 	}
 	bench_note(report,
 		"ten layers that settled on the device without bouncing under four times the gravity, and move again under one; at rest "
 		"after %d times as many steps as are measured; linear springs, no friction; each step is one submission",
 		RESTING_FACTOR);
-	carom_destroy_device(device);
-	carom_destroy_context(context);
+	carom_destroy_device(g.untimed);
+	carom_destroy_device(g.device);
+	carom_destroy_context(g.context);
 	return status;
 }
