@@ -8,6 +8,8 @@ scenes=$CAROM_SOURCE/scenes
 expect 0 out '^table-2\.1 ' bench --list
 mapfile -t names < <(cut -d ' ' -f 1 out | grep -Ev "^(spheres|ccd|deforming|device)-") # those have scripts of their own; device.sh has the last
 expect 0 out '"name":.*"fig-2\.12"' bench --list --json
+expect 0 out '^device-trees ' bench --list --backend vulkan
+grep -q '^adaptive ' out && fail "adaptive has no form for a device, and is listed"
 
 # One of them, as text and as files. The scenes are found in the working folder too.
 ln -s "$scenes" scenes

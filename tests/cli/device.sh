@@ -125,6 +125,9 @@ grep -q '^a step,sweep_search_edges,1\.00,' bench/device-sweep-kernels.csv || fa
 grep -q 'the states of device and processor are equal, bit for bit' out || grep -q 'rounds other than the processor' out || fail "the states differ"
 expect 1 err 'nowhere/freefall.json' bench device-grains --quick --backend vulkan --device "$index" --scenes nowhere
 expect 1 err '^carom: error: carom_device_def.choice is "no such"' bench device-list --backend vulkan --device "no such"
+for tier in q p; do
+	[[ " $tiers " == *" $tier "* ]] || expect 1 err '^carom: error: carom_device_def.tier is' bench device-spheres --quick --backend vulkan --device "$index" --tier $tier
+done
 [ -n "${CAROM_SANITIZED-}" ] && exit 0 # the others, which start many processes and devices, take longer
 expect 0 out '^== device-spheres: ' bench device-spheres device-rays device-start --quick --backend vulkan --device "$index" --scenes "$CAROM_SOURCE/scenes" --out bench
 same "sets of device-spheres.csv" "$(grep -c ',"processor, tree",' bench/device-spheres.csv)" 2

@@ -212,22 +212,39 @@ static int unknown_name(const char *name)
 	return options_misuse("bench", "there is no bench %s; --list names them", name);
 }
 
-static int list_entries(bool json)
+typedef struct bench_options {
+	bool list, quick, json;
+	int64_t threads;
+	int simd, backend, tier;
+	const char *out, *scenes, *peers, *data, *device;
+} bench_options;
+
+/// Can it run where the call wants it?
+static bool can_run(const bench_options *o, const bench_entry *entry)
 {
-	if (!json) {
-		for (int i = 0; i < ENTRY_COUNT; i++)
-			printf("%-18s %s (%s)\n", ENTRIES[i].name, ENTRIES[i].title, ENTRIES[i].source);
-		return report_end_of_text();
-	}
-	cJSON *object = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(object, "benches");
+	return o->backend == BACKEND_VULKAN ? entry->place != BENCH_HERE : entry->place != BENCH_DEVICE;
+}
+
+/// All benches, or with --backend vulkan those that a device can run.
+static int list_entries(const bench_options *o)
+{
+	cJSON *object = o->json ? cJSON_CreateObject() : NULL, *list = o->json ? cJSON_AddArrayToObject(object, "benches") : NULL;
 	for (int i = 0; i < ENTRY_COUNT; i++) {
-		cJSON *entry = cJSON_CreateObject();
-		cJSON_AddStringToObject(entry, "name", ENTRIES[i].name);
-		cJSON_AddStringToObject(entry, "title", ENTRIES[i].title);
-		cJSON_AddStringToObject(entry, "source", ENTRIES[i].source);
-		cJSON_AddItemToArray(list, entry);
+		const bench_entry *entry = &ENTRIES[i];
+		if (o->backend == BACKEND_VULKAN && !can_run(o, entry))
+			continue;
+		if (!o->json) {
+			printf("%-18s %s (%s)\n", entry->name, entry->title, entry->source);
+			continue;
+		}
+		cJSON *json = cJSON_CreateObject();
+		cJSON_AddStringToObject(json, "name", entry->name);
+		cJSON_AddStringToObject(json, "title", entry->title);
+		cJSON_AddStringToObject(json, "source", entry->source);
+		cJSON_AddBoolToObject(json, "device", entry->place != BENCH_HERE);
+		cJSON_AddItemToArray(list, json);
 	}
-	return report_json(object);
+	return o->json ? report_json(object) : report_end_of_text();
 }
 
 static void print_machine(const bench *b, const machine *m, FILE *file)
@@ -338,13 +355,6 @@ static const char *own_path(char path[IO_PATH_MAX])
 	return path;
 }
 
-typedef struct bench_options {
-	bool list, quick, json;
-	int64_t threads;
-	int simd, backend, tier;
-	const char *out, *scenes, *peers, *data, *device;
-} bench_options;
-
 static int parse(bench_options *o, int argc, char **argv, const char **names, int *count)
 {
 	// clang-format off
@@ -391,11 +401,6 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 		.words = words,
 	};
 	return options_parse(&line, argc, argv, names, count);
-}
-
-static bool can_run(const bench_options *o, const bench_entry *entry)
-{
-	return o->backend == BACKEND_VULKAN ? entry->place != BENCH_HERE : entry->place != BENCH_DEVICE;
 }
 
 static int cannot_run(const bench_options *o, const bench_entry *entry)
@@ -456,7 +461,7 @@ int cmd_bench(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (o.list)
-		return list_entries(o.json);
+		return list_entries(&o);
 	char program[IO_PATH_MAX];
 	bench b = { .quick = o.quick,
 		.threads = (int)o.threads,

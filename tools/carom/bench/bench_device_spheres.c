@@ -243,7 +243,7 @@ static int measure_spheres(
 	if (status == EXIT_DONE)
 		add_sphere_row(t->table, set->count, "processor, tree", &here);
 	for (int tier = CAROM_TIER_COMPUTE; tier <= CAROM_TIER_PIPELINE && status == EXIT_DONE; tier++) {
-		if (devices_has_tier(info, tier) && (b->tier == CAROM_TIER_AUTO || b->tier == tier))
+		if (b->tier == CAROM_TIER_AUTO ? devices_has_tier(info, tier) : b->tier == tier)
 			status = measure_tier(b, t, context, set, (carom_device_tier)tier, &here);
 	}
 	return status;
