@@ -6,7 +6,7 @@ enum {
 	SCAN_BLOCK = 1024, // as scan.comp has it
 	MOST_ROWS = 16,    // as sort.glsl has it
 	LEAST_ROWS = 2,
-	WANTED_BLOCKS = 512, // so many workgroups keep a card busy: with fewer items each takes less
+	WANTED_BLOCKS = 128, // so many workgroups keep a card busy: with fewer items each takes less
 	DIGIT_BITS = 8,
 	DIGITS = 1 << DIGIT_BITS,
 };

@@ -2,6 +2,7 @@
 // Force and torque on each sphere: of its neighbours in the order of their numbers, then of the
 // walls. Each sphere sums its own side, so nothing is shared between invocations.
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "kernel.glsl"
 #include "grains.glsl"
 #include "grains_law.glsl"
@@ -9,6 +10,9 @@
 const uint THREADS = 128;
 shared Tally tallies[THREADS];
 
+// What every neighbour needs, read once.
+uint flags;
+Fours places, motions;
 uint me; // the sphere
 dvec4 place, motion, spin;
 dvec3 force, torque;
@@ -18,7 +22,7 @@ dvec3 nearest_image(dvec3 d)
 {
 	precise dvec3 near = d;
 	for (int k = 0; k < 3; k++) {
-		if ((setup.flags & (PERIODIC << k)) == 0)
+		if ((flags & (PERIODIC << k)) == 0)
 			continue;
 		precise double period = setup.upper[k] - setup.lower[k];
 		precise double up = d[k] + period, down = d[k] - period, middle = period / 2;
@@ -35,7 +39,7 @@ void add(Reply reply, double lever)
 	precise dvec3 pushed = force + reply.force;
 	precise dvec3 turned = torque + (reply.rolling - lever * reply.twist);
 	force = pushed;
-	if ((setup.flags & TURNS) != 0)
+	if ((flags & TURNS) != 0)
 		torque = turned;
 }
 
@@ -64,10 +68,9 @@ bool touches(dvec4 there, out dvec3 d, out double squared)
 	return squared <= bound;
 }
 
-// The contact with a sphere that touches this one.
-Contact meet(uint other)
+// The contact with a sphere that touches this one: where it is and how it moves.
+Contact meet(uint other, dvec4 there, dvec4 v)
 {
-	const dvec4 there = Fours(setup.places).at[other];
 	dvec3 d;
 	double squared;
 	touches(there, d, squared);
@@ -79,7 +82,6 @@ Contact meet(uint other)
 		distance = 0;
 		normal = dvec3(me < other ? 1 : -1, 0, 0);
 	}
-	const dvec4 v = Fours(setup.motions).at[other];
 	precise double overlap = sum - distance, radius = place.w * there.w / sum;
 	precise double root = sqrt(motion.w + v.w), mass_root = 1 / root;
 	precise dvec3 velocity = motion.xyz - v.xyz;
@@ -91,7 +93,7 @@ Contact meet(uint other)
 	c.radius = radius;
 	c.lever = c.inverse_inertia = 0;
 	c.rolling = dvec3(0);
-	if ((setup.flags & TURNS) != 0)
+	if ((flags & TURNS) != 0)
 		turn_contact(other, distance, there.w, c);
 	tally.contacts++;
 	tally.overlap = max(tally.overlap, depth);
@@ -106,11 +108,11 @@ void store_spring(Doubles springs, uint at, dvec3 spring)
 		springs.at[at + k] = spring[k];
 }
 
-void add_contact(Words row, Doubles springs, uint e)
+void add_contact(Words row, Doubles springs, uint e, uint item, dvec4 there, dvec4 v)
 {
-	const bool histories = (setup.flags & HISTORIES) != 0;
-	const uint item = row.at[e], other = item & ~TOUCHED;
-	const Contact c = meet(other);
+	const bool histories = (flags & HISTORIES) != 0;
+	const uint other = item & ~TOUCHED;
+	const Contact c = meet(other, there, v);
 	dvec3 spring = dvec3(0);
 	if (histories && item != other)
 		spring = load_spring(springs, 3 * e);
@@ -122,25 +124,37 @@ void add_contact(Words row, Doubles springs, uint e)
 		row.at[e] = other | TOUCHED;
 }
 
-// The entries of a row from `first` to `last`, 32 at most, that touch, as bits.
+// The entries of a row from `first` to `last`, 32 at most, that touch, as bits. Several are read
+// before any is looked at: a card waits for memory once for all of them.
 uint find_touching(Words row, uint first, uint last)
 {
-	const bool histories = (setup.flags & HISTORIES) != 0;
+	const uint AT_ONCE = 4;
+	const bool histories = (flags & HISTORIES) != 0;
 	uint touching = 0;
-	for (uint e = first; e < last; e++) {
-		const uint item = row.at[e], other = item & ~TOUCHED;
-		dvec3 d;
-		double squared;
-		if (touches(Fours(setup.places).at[other], d, squared))
-			touching |= 1u << (e - first);
-		else if (histories && item != other)
-			row.at[e] = other;
+	for (uint begin = first; begin < last; begin += AT_ONCE) {
+		uint items[AT_ONCE];
+		dvec4 there[AT_ONCE];
+		[[unroll]] for (uint i = 0; i < AT_ONCE; i++)
+			items[i] = row.at[min(begin + i, last - 1)];
+		[[unroll]] for (uint i = 0; i < AT_ONCE; i++)
+			there[i] = places.at[items[i] & ~TOUCHED];
+		[[unroll]] for (uint i = 0; i < AT_ONCE; i++) {
+			dvec3 d;
+			double squared;
+			if (begin + i >= last)
+				continue;
+			if (touches(there[i], d, squared))
+				touching |= 1u << (begin + i - first);
+			else if (histories && (items[i] & TOUCHED) != 0)
+				row.at[begin + i] = items[i] & ~TOUCHED;
+		}
 	}
 	return touching;
 }
 
 // First who touches, then the forces: half of a row touches, so that a subgroup would go through the
-// long computation for every entry that touches in any of its lanes.
+// long computation for every entry that touches in any of its lanes. What the next contact needs is
+// read before this one is computed.
 void add_neighbours()
 {
 	const uint current = control().at[CURRENT];
@@ -149,8 +163,22 @@ void add_neighbours()
 	const uint end = uint(Longs(setup.first[current]).at[me + 1]);
 	for (uint first = uint(Longs(setup.first[current]).at[me]); first < end; first += 32) {
 		uint touching = find_touching(row, first, min(first + 32, end));
-		for (; touching != 0; touching &= touching - 1)
-			add_contact(row, springs, first + findLSB(touching));
+		if (touching == 0)
+			continue;
+		uint next = first + findLSB(touching), item = row.at[next];
+		dvec4 there = places.at[item & ~TOUCHED], v = motions.at[item & ~TOUCHED];
+		while (touching != 0) {
+			const uint this_one = next, this_item = item;
+			const dvec4 this_there = there, this_v = v;
+			touching &= touching - 1;
+			if (touching != 0) {
+				next = first + findLSB(touching);
+				item = row.at[next];
+				there = places.at[item & ~TOUCHED];
+				v = motions.at[item & ~TOUCHED];
+			}
+			add_contact(row, springs, this_one, this_item, this_there, this_v);
+		}
 	}
 }
 
@@ -162,7 +190,7 @@ void touch_wall(Plane plane, double overlap, uint before)
 	precise double lever = place.w - overlap;
 	precise double root = sqrt(motion.w), mass_root = 1 / root;
 	precise dvec3 velocity = motion.xyz - moving;
-	if ((setup.flags & TURNS) != 0)
+	if ((flags & TURNS) != 0)
 		velocity = velocity - lever * cross3(spin.xyz, normal);
 	c.normal = normal;
 	c.overlap = overlap;
@@ -205,10 +233,13 @@ void add_walls()
 
 void work(uint item)
 {
-	me = (setup.flags & ORDERED) != 0 ? Words(setup.order).at[item] : item;
-	place = Fours(setup.places).at[me];
-	motion = Fours(setup.motions).at[me];
-	spin = (setup.flags & TURNS) != 0 ? Fours(setup.spins).at[me] : dvec4(0);
+	flags = setup.flags;
+	places = Fours(setup.places);
+	motions = Fours(setup.motions);
+	me = (flags & ORDERED) != 0 ? Words(setup.order).at[item] : item;
+	place = places.at[me];
+	motion = motions.at[me];
+	spin = (flags & TURNS) != 0 ? Fours(setup.spins).at[me] : dvec4(0);
 	force = torque = dvec3(0); // sums begin with +0 and so never are -0
 	add_neighbours();
 	add_walls();

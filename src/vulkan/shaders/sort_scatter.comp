@@ -12,6 +12,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 #include "kernel.glsl"
 #include "sort.glsl"
@@ -19,7 +20,7 @@
 const uint SUBGROUPS = 8;
 shared uint counts[SUBGROUPS * DIGITS];
 shared uint starts[DIGITS]; // where the items of a digit begin
-shared uint sums[DIGITS];
+shared uint sums[SUBGROUPS]; // of the digits of a subgroup
 
 // The lanes that hold this lane's digit.
 uvec4 find_peers(bool live, uint digit)
@@ -33,28 +34,24 @@ uvec4 find_peers(bool live, uint digit)
 	return peers;
 }
 
-// Writes starts: each invocation adds up some digits, and the sums of invocations by doubling.
+// Writes starts: each invocation adds up some digits, and a subgroup the sums of its invocations.
 void add_digits(uint me, uint threads)
 {
 	const uint each = (DIGITS + threads - 1) / threads, first = min(me * each, DIGITS), last = min(first + each, DIGITS);
-	const uint adders = min(threads, DIGITS);
 	uint sum = 0;
-	for (uint d = first; d < last; d++) {
-		starts[d] = sum; // of the digits of this invocation
-		sum += Words(arguments.address[5]).at[d];
-	}
-	if (me < adders)
-		sums[me] = sum;
-	barrier();
-	for (uint step = 1; step < adders; step *= 2) {
-		const uint before = me >= step && me < adders ? sums[me - step] : 0;
-		barrier();
-		if (me < adders)
-			sums[me] += before;
-		barrier();
-	}
 	for (uint d = first; d < last; d++)
-		starts[d] += sums[me] - sum;
+		sum += Words(arguments.address[5]).at[d];
+	uint place = subgroupExclusiveAdd(sum);
+	const uint all = subgroupAdd(sum);
+	if (subgroupElect())
+		sums[gl_SubgroupID] = all;
+	barrier();
+	for (uint s = 0; s < gl_SubgroupID; s++)
+		place += sums[s];
+	for (uint d = first; d < last; d++) {
+		starts[d] = place;
+		place += Words(arguments.address[5]).at[d];
+	}
 }
 
 void main()
