@@ -6,7 +6,7 @@
 #include "device_spirv.h"
 #include "fixture.h"
 #include "labs.h"
-#include "contact/contact.h"
+#include "contact/device_stages.h"
 #include "io/mesh_file.h"
 #include "io/trajectory.h"
 #include "vulkan/gpu_casts.h"
@@ -181,7 +181,7 @@ typedef struct twins {
 	carom_body_id ids[2][BODIES];
 	carom_pose poses[BODIES];
 	uint64_t seed;
-	int64_t on_device, walks, returned, tests, tests_returned; // so far
+	int64_t on_device, walks, returned, tests, tests_returned, near, near_returned; // so far
 } twins;
 
 static twins make_twins_with(int threads, const carom_device_def *device, const carom_world_def *def)
@@ -226,6 +226,27 @@ static void shake(twins *t, double most)
 		REQUIRE(carom_world_set_poses(t->worlds[i], BODIES, t->ids[i], t->poses) == CAROM_SUCCESS);
 }
 
+/// Do both worlds remember the same near triangles, in the same order?
+static bool same_near_lists(const twins *t)
+{
+	const cr_pipeline *p = &t->worlds[0]->pipeline, *q = &t->worlds[1]->pipeline;
+	if (p->temporal.slots.count != q->temporal.slots.count)
+		return false;
+	for (int64_t i = 0; i < p->temporal.slots.count; i++) {
+		const cr_near_list *a = &p->temporal.slots.data[i].near, *b = &q->temporal.slots.data[i].near;
+		if (a->holds != b->holds || (a->holds && a->pairs.count != b->pairs.count))
+			return false;
+		if (!a->holds || a->pairs.count == 0)
+			continue;
+		const cr_kept *kept = &p->memories[p->keeping], *other = &q->memories[q->keeping];
+		const size_t count = (size_t)a->pairs.count;
+		if (memcmp(cr_near_at(kept, a->pairs.first), cr_near_at(other, b->pairs.first), count * sizeof(cr_candidate)) != 0 ||
+			memcmp(cr_near_gaps_at(kept, a->pairs.first), cr_near_gaps_at(other, b->pairs.first), count * sizeof(float)) != 0)
+			return false;
+	}
+	return true;
+}
+
 /// A step of both, which must be the same to the bit.
 static void step_both(twins *t)
 {
@@ -244,6 +265,10 @@ static void step_both(twins *t)
 	CHECK(plain.walk_steps == there.walk_steps && plain.triangle_tests == there.triangle_tests);
 	CHECK(plain.tests_on_device == 0 && there.tests_on_device <= there.triangle_tests);
 	CHECK(there.tests_returned <= there.tests_on_device);
+	CHECK(plain.near_on_device == 0 && there.near_returned <= there.near_on_device);
+	CHECK(same_near_lists(t));
+	t->near += there.near_on_device;
+	t->near_returned += there.near_returned;
 	t->on_device += there.rays_on_device;
 	t->walks += there.walks_on_device;
 	t->returned += there.rays_returned;
@@ -275,6 +300,7 @@ static void check_scenes(int threads, bool staging, const carom_world_def *def)
 	const bool iterative = !def || def->temporal != CAROM_TEMPORAL_NONE;
 	CHECK(iterative ? t.walks > 100 : t.walks == 0);
 	CHECK(t.tests > 10 && t.tests_returned * 20 < t.tests);
+	CHECK(t.near > 20 && t.near_returned * 20 < t.near);
 	end_twins(&t);
 }
 
@@ -392,6 +418,7 @@ TEST(device_frames, meshes_of_odd_numbers_stay_on_the_processor)
 	CHECK(carom_world_hash(t.worlds[0]) == carom_world_hash(t.worlds[1]));
 	const carom_stats stats = carom_world_stats(t.worlds[1]);
 	CHECK(stats.contacts > 0 && stats.rays_full > 0 && stats.rays_on_device == 0 && stats.tests_on_device == 0);
+	CHECK_INT(stats.near_on_device, 0);
 	carom_release_mesh(mesh);
 	end_twins(&t);
 }
@@ -433,12 +460,50 @@ TEST(device_frames, recorded_motion_is_the_processors)
 	}
 	CHECK(t.on_device > 1000 && t.walks > 50 && t.returned * 50 < t.on_device);
 	CHECK(t.tests > 500 && t.tests_returned * 50 < t.tests);
+	CHECK(t.near > 500 && t.near_returned * 50 < t.near);
 	for (int i = 0; i < 2; i++)
 		free(ids[i]);
 	free(poses);
 	carom_release_mesh(mesh);
 	io_free_trajectory(&trajectory);
 	sim_mesh_free(&file);
+	end_twins(&t);
+}
+
+/// Pairs of which nothing is near walk again there, farther out.
+TEST(device_frames, walks_that_find_nothing_go_farther_there)
+{
+	twins t = make_twins(2, false, NULL);
+	add_bodies(&t, 3);
+	step_both(&t);
+	int64_t walks[2];
+	for (int few = 0; few < 2; few++) {
+		((cr_device_state *)t.worlds[1]->pipeline.on_device)->few_walks = few ? 1000 : 0;
+		for (int i = 0; i < 2; i++)
+			cr_pipeline_forget(&t.worlds[i]->pipeline);
+		t.near = 0;
+		step_both(&t);
+		walks[few] = t.near;
+	}
+	CHECK(walks[1] > 10 && walks[0] > walks[1]);
+	end_twins(&t);
+}
+
+/// Lists of near triangles that may not be long: pairs go by halves, and those that find too many alone are the processor's.
+TEST(device_frames, lists_of_near_triangles_have_a_bound)
+{
+	twins t = make_twins(2, false, NULL);
+	add_bodies(&t, 2);
+	step_both(&t);
+	cr_device_state *state = t.worlds[1]->pipeline.on_device;
+	const int64_t all = t.near;
+	for (uint32_t most = 400; most >= 4; most /= 10) {
+		state->parts[0].near.most_room = most;
+		shake(&t, 0.3);
+		t.near = 0;
+		step_both(&t);
+		CHECK(most > 4 ? t.near > 0 : t.near < all / 4);
+	}
 	end_twins(&t);
 }
 
@@ -471,7 +536,7 @@ TEST(device_frames, the_validation_layer_has_nothing_to_say)
 		step_both(&t);
 		shake(&t, 0.003);
 	}
-	CHECK(t.on_device > 0 && t.walks > 0 && t.tests > 0);
+	CHECK(t.on_device > 0 && t.walks > 0 && t.tests > 0 && t.near > 0);
 	CHECK_INT(carom_device_get_stats(t.device).validation_messages, 0);
 	end_twins(&t);
 }
@@ -566,7 +631,7 @@ TEST(device_frames, the_processor_takes_over_where_that_is_wanted)
 	CHECK(carom_world_hash(t.worlds[0]) == carom_world_hash(t.worlds[1]));
 	const carom_stats stats = carom_world_stats(t.worlds[1]);
 	CHECK(stats.device_fallbacks > 0 && stats.rays_on_device == 0 && stats.rays_full > 0);
-	CHECK(stats.walks_on_device == 0 && stats.tests_on_device == 0);
+	CHECK(stats.walks_on_device == 0 && stats.tests_on_device == 0 && stats.near_on_device == 0);
 	shake(&t, 0.2);
 	step_both(&t);
 	CHECK_INT(carom_world_stats(t.worlds[1]).device_fallbacks, 0);

@@ -1,43 +1,73 @@
-/// Kernels over meshes on a device against the processor's: walks over triangles, and triangles that pierce each other; random,
-/// degenerate and odd input.
+/// Kernels over meshes on a device against the processor's: walks over triangles, triangles that pierce each other, and triangles that
+/// are near each other; random, degenerate and odd input.
 #include "device_fixture.h"
 #include "device_spirv.h"
 #include "fixture.h"
 #include "frame/contact_kernels.h"
 #include "vulkan/gpu_casts.h"
+#include "vulkan/gpu_near.h"
 #include "vulkan/vk_commands.h"
 #include "world/world.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct mesh_place {
-	uint64_t nodes, blocks, across;
+	uint64_t nodes, blocks, across, head, cells;
 } mesh_place;
+
+enum { MESH_PARTS = 5 };
+
+static cr_gpu_mesh_head head_of(const cr_collider *c)
+{
+	cr_gpu_mesh_head head = { .inverse_cell = c->grid.inverse_cell, .has_cells = c->grid.cells != NULL };
+	for (int k = 0; k < 3; k++) {
+		head.lower[k] = c->lower[k];
+		head.upper[k] = c->upper[k];
+		head.origin[k] = c->grid.origin[k];
+		head.size[k] = (uint32_t)c->grid.size[k];
+	}
+	return head;
+}
+
+static void measure_parts(const cr_collider *c, uint64_t bytes[MESH_PARTS])
+{
+	bytes[0] = (uint64_t)c->tree.node_count * sizeof *c->tree.nodes;
+	bytes[1] = (uint64_t)c->tree.block_count * sizeof *c->blocks;
+	bytes[2] = (uint64_t)c->tree.block_count * sizeof *c->across;
+	bytes[3] = sizeof(cr_gpu_mesh_head);
+	bytes[4] = 0;
+	if (c->grid.cells)
+		bytes[4] = ((uint64_t)c->grid.size[0] * (uint64_t)c->grid.size[1] * (uint64_t)c->grid.size[2] + 3) / 4 * 4;
+}
 
 /// Put meshes on the device side by side.
 static void put_meshes(
 	carom_device *device, cr_gpu_casts *casts, const carom_mesh *const meshes[], int count, mesh_place places[])
 {
-	uint64_t at = 0;
+	uint64_t at = 0, bytes[MESH_PARTS];
 	for (int i = 0; i < count; i++) {
-		const cr_tree8 *tree = &meshes[i]->collider.tree;
-		at += (uint64_t)tree->node_count * sizeof *tree->nodes +
-			(uint64_t)tree->block_count * (sizeof(cr_tri8) + sizeof(cr_across8));
+		measure_parts(&meshes[i]->collider, bytes);
+		for (int k = 0; k < MESH_PARTS; k++)
+			at += bytes[k];
+		at = (at + CR_GPU_SURFACE_ALIGN - 1) / CR_GPU_SURFACE_ALIGN * CR_GPU_SURFACE_ALIGN;
 	}
 	REQUIRE(cr_gpu_reserve_surfaces(device, casts, at) == CAROM_SUCCESS);
 	at = 0;
 	for (int i = 0; i < count; i++) {
 		const cr_collider *c = &meshes[i]->collider;
-		const void *data[3] = { c->tree.nodes, c->blocks, c->across };
-		const uint64_t bytes[3] = { (uint64_t)c->tree.node_count * sizeof *c->tree.nodes,
-			(uint64_t)c->tree.block_count * sizeof *c->blocks, (uint64_t)c->tree.block_count * sizeof *c->across };
-		uint64_t *to[3] = { &places[i].nodes, &places[i].blocks, &places[i].across };
-		for (int k = 0; k < 3; k++) {
-			REQUIRE(cr_gpu_upload_at(device, &casts->surfaces, at, data[k], bytes[k]) == CAROM_SUCCESS);
+		const cr_gpu_mesh_head head = head_of(c);
+		const void *data[MESH_PARTS] = { c->tree.nodes, c->blocks, c->across, &head, c->grid.cells };
+		uint64_t *to[MESH_PARTS] = { &places[i].nodes, &places[i].blocks, &places[i].across, &places[i].head, &places[i].cells };
+		measure_parts(c, bytes);
+		for (int k = 0; k < MESH_PARTS; k++) {
+			if (bytes[k] > 0)
+				REQUIRE(cr_gpu_upload_at(device, &casts->surfaces, at, data[k], bytes[k]) == CAROM_SUCCESS);
 			*to[k] = cr_gpu_surface_address(casts, at);
 			at += bytes[k];
 		}
+		at = (at + CR_GPU_SURFACE_ALIGN - 1) / CR_GPU_SURFACE_ALIGN * CR_GPU_SURFACE_ALIGN;
 	}
 }
 
@@ -322,9 +352,165 @@ static void check_pierces(bool staging)
 TEST(device_meshes, triangles_that_pierce_have_the_bits_of_the_processor) { check_pierces(false); }
 TEST(device_meshes, triangles_that_pierce_have_the_bits_of_the_processor_through_the_ring) { check_pierces(true); }
 
+// ---- Near triangles ----
+
+enum { NEAR_JOBS = 12 };
+
+typedef struct near_set {
+	cr_transform b_to_a[NEAR_JOBS], a_to_b[NEAR_JOBS];
+	float reach[NEAR_JOBS];
+	uint32_t most[NEAR_JOBS];
+} near_set;
+
+/// Poses of all kinds: random, turned by nothing, and by next to nothing.
+static void make_near_set(uint64_t seed, double size, near_set *set)
+{
+	for (int i = 0; i < NEAR_JOBS; i++) {
+		const carom_pose pose = fixture_random_pose(&seed, 0.6 * size);
+		m3d rotation = m3d_from_quat(i % 4 == 3 ? (carom_quat){ 0, 0, 0, 1 } : pose.orientation);
+		const v3d shift = i % 4 == 3 ? (v3d){ 0.5 * size, 0.25 * size, 0 } : pose.position;
+		if (i == 7) {
+			rotation.row[0].y = 0x1p-70;
+			rotation.row[1].x = -0x1p-70;
+		}
+		m3d back;
+		for (int k = 0; k < 3; k++)
+			back.row[k] = (v3d){ v3d_get(rotation.row[0], k), v3d_get(rotation.row[1], k), v3d_get(rotation.row[2], k) };
+		set->b_to_a[i] = cr_make_transform(&rotation, shift);
+		set->a_to_b[i] = cr_make_transform(&back, v3d_scale(m3d_mul(&back, shift), -1));
+		set->reach[i] = (float)(size * (i % 3 == 0 ? 0 : i % 3 == 1 ? 0.02 : 0.3));
+		set->most[i] = i == 5 ? 20 : 0;
+	}
+}
+
+static void make_near_jobs(
+	const cr_collider *a, const cr_collider *b, const mesh_place places[2], const near_set *set, cr_gpu_near_job *jobs)
+{
+	const bool b_first = cr_is_b_source(a, b);
+	for (int i = 0; i < NEAR_JOBS; i++) {
+		const cr_transform *m = b_first ? &set->b_to_a[i] : &set->a_to_b[i];
+		const mesh_place *source = &places[b_first], *target = &places[!b_first];
+		jobs[i] = (cr_gpu_near_job){ source->nodes, source->blocks, target->nodes, target->blocks, target->head,
+			.margin = cr_pair_margin(a, b, set->reach[i]), .reach = set->reach[i], .most = set->most[i] };
+		jobs[i].growth = jobs[i].margin + jobs[i].reach;
+		memcpy(jobs[i].rotation, m->r, sizeof m->r);
+		memcpy(jobs[i].translation, m->t, sizeof m->t);
+	}
+}
+
+static int compare_candidates(const void *x, const void *y)
+{
+	const cr_candidate *p = x, *q = y;
+	return p->a != q->a ? (p->a > q->a) - (p->a < q->a) : (p->b > q->b) - (p->b < q->b);
+}
+
+typedef struct near_tally {
+	int64_t near, far, left;
+} near_tally;
+
+/// The finds of a job as candidates; no more than most. Returns how many.
+static int32_t collect_finds(
+	const cr_collider *a, const cr_collider *b, const cr_gpu_near *near, int job, cr_candidate *found, int32_t most)
+{
+	const bool b_first = cr_is_b_source(a, b);
+	int32_t count = 0;
+	for (int64_t i = 0; i < near->find_copy.count; i++) {
+		const cr_gpu_near_find *f = &near->find_copy.data[i];
+		if (f->job != (uint32_t)job)
+			continue;
+		const int32_t own = cr_place_number(b_first ? b : a, (int32_t)f->source),
+					  other = cr_place_number(b_first ? a : b, (int32_t)f->target);
+		REQUIRE(count < most);
+		found[count++] = (cr_candidate){ b_first ? other : own, b_first ? own : other, f->gap };
+	}
+	return count;
+}
+
+/// The finds of a job are those of the processor, in any order.
+static void check_near_job(
+	const cr_collider *a, const cr_collider *b, const near_set *set, int job, const cr_gpu_near *near, near_tally *sum)
+{
+	const cr_gpu_near_state *state = &near->state_copy.data[job];
+	carom_context *context = fixture_context(1);
+	cr_arena arena;
+	cr_arena_init(&arena, context);
+	cr_candidates expected = { .arena = &arena };
+	fixture_kernels(CAROM_SIMD_AUTO)->pairs(a, b, &set->b_to_a[job], &set->a_to_b[job], set->reach[job], &expected);
+	cr_candidate *found = cr_arena_alloc(&arena, ((size_t)expected.count + 1) * sizeof *found);
+	REQUIRE(found && !expected.failed);
+	const int32_t count = collect_finds(a, b, near, job, found, expected.count), most = (int32_t)set->most[job];
+	sum->left += state->doubtful > 0;
+	if (most > 0 && !state->doubtful) {
+		CHECK((state->count > set->most[job]) == (expected.count > most) && count <= most);
+	} else if (!state->doubtful && CHECK_INT(count, expected.count) && count > 0) {
+		CHECK_INT(state->count, count);
+		qsort(found, (size_t)count, sizeof *found, compare_candidates);
+		qsort(expected.data, (size_t)count, sizeof *found, compare_candidates);
+		CHECK(memcmp(found, expected.data, (size_t)count * sizeof *found) == 0);
+		sum->near += count;
+		for (int32_t i = 0; i < count; i++)
+			sum->far += found[i].gap > 0;
+	}
+	cr_arena_free(&arena);
+	carom_destroy_context(context);
+}
+
+static void check_near(carom_device *device, const carom_mesh *a, const carom_mesh *b, uint64_t seed, near_tally *sum)
+{
+	static near_set set;
+	static cr_gpu_near_job jobs[NEAR_JOBS];
+	const carom_mesh *const meshes[] = { a, b };
+	const cr_collider *p = &a->collider, *q = &b->collider;
+	cr_gpu_casts casts = { 0 };
+	cr_gpu_near near = { 0 };
+	mesh_place places[2];
+	bool fits = false;
+	make_near_set(seed, (double)fminf(p->diagonal, q->diagonal), &set);
+	cr_gpu_lock(device);
+	put_meshes(device, &casts, meshes, 2, places);
+	make_near_jobs(p, q, places, &set, jobs);
+	const uint32_t levels = (uint32_t)(cr_is_b_source(p, q) ? q : p)->tree.depth;
+	REQUIRE(cr_gpu_find_near(device, &near, jobs, NEAR_JOBS, levels, &fits) == CAROM_SUCCESS && fits);
+	for (int i = 0; i < NEAR_JOBS; i++)
+		check_near_job(p, q, &set, i, &near, sum);
+	// Lists that may be no longer than a few entries.
+	near.most_room = 3;
+	CHECK(cr_gpu_find_near(device, &near, jobs, NEAR_JOBS, levels, &fits) == CAROM_SUCCESS && !fits);
+	cr_gpu_free_near(device, &near);
+	cr_gpu_free_casts(device, &casts);
+	cr_gpu_unlock(device);
+}
+
+static void check_all_near(bool staging)
+{
+	carom_context *context = fixture_context(1);
+	carom_device *device = make_device(context, staging);
+	carom_mesh *meshes[] = { fixture_torus_mesh(context, 24, 12, 0.4, 0.1), fixture_box_mesh(context, 1, 1, 1),
+		fixture_sphere_mesh(context, 0.8, 10), fixture_sheet_mesh(context, 6, 1), fixture_torus_mesh(context, 8, 6, 0.4, 0.1) };
+	carom_mesh *small = fixture_sphere_mesh(context, 1e-6, 6);
+	enum { MESHES = sizeof meshes / sizeof *meshes };
+	near_tally sum = { 0 }, tiny = { 0 };
+	for (int i = 0; i < MESHES; i++)
+		check_near(device, meshes[i], meshes[(i + 1) % MESHES], 40 + (uint64_t)i, &sum);
+	check_near(device, meshes[1], meshes[1], 50, &sum);
+	check_near(device, small, small, 51, &tiny);
+	if (!CHECK(sum.near > 3000 && sum.far > sum.near / 2 && sum.far < sum.near && tiny.near > 50))
+		printf("%lld near, %lld apart, %lld tiny\n", (long long)sum.near, (long long)sum.far, (long long)tiny.near);
+	if (!CHECK(sum.left <= 2 && tiny.left <= 2))
+		printf("%lld and %lld walks were left\n", (long long)sum.left, (long long)tiny.left);
+	for (int i = 0; i < MESHES; i++)
+		carom_release_mesh(meshes[i]);
+	carom_release_mesh(small);
+	end(context, device);
+}
+
+TEST(device_meshes, near_triangles_have_the_bits_of_the_processor) { check_all_near(false); }
+TEST(device_meshes, near_triangles_have_the_bits_of_the_processor_through_the_ring) { check_all_near(true); }
+
 TEST(device_meshes, kernels_contract_no_doubles)
 {
-	static const cr_kernel kernels[] = { CR_KERNEL_MESH_WALK, CR_KERNEL_MESH_PIERCE };
+	static const cr_kernel kernels[] = { CR_KERNEL_MESH_WALK, CR_KERNEL_MESH_PIERCE, CR_KERNEL_MESH_NEAR_NODES,
+		CR_KERNEL_MESH_NEAR_LEAVES, CR_KERNEL_MESH_NEAR_TEST };
 	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
 		int all;
 		CHECK_INT(count_contractible(kernels[i], &all), 0);

@@ -212,7 +212,7 @@ export interface SphereGroup extends MarkedBodies { firstPair: number; pairCount
 export interface Stats {
 	step: number; bodies: number; boxPairs: number; narrowPairs: number; collidingPairs: number; surfacePairs: number; contactsFound: number; contacts: number;
 	verticesTested: number; verticesCulled: number; raysFull: number; raysOutward: number; raysIterative: number; raysPredictive: number; raysLost: number;
-	raysRecast: number; raysOnDevice: number; walksOnDevice: number; raysReturned: number; testsOnDevice: number; testsReturned: number; deviceFallbacks: number; raysMissed: number; walkSteps: number; backtracks: number;
+	raysRecast: number; raysOnDevice: number; walksOnDevice: number; raysReturned: number; testsOnDevice: number; testsReturned: number; nearOnDevice: number; nearReturned: number; deviceFallbacks: number; raysMissed: number; walkSteps: number; backtracks: number;
 	pairsFull: number; pairsIterative: number; pairsApart: number; verticesWatched: number; pairsCompleted: number; pairsCrossing: number;
 	triangleTests: number; impacts: number; bodyImpacts: number; toiTests: number; shapeImpacts: number; shapeToiTests: number; surfaceContacts: number;
 	sphereContacts: number; spherePairs: number; msTotal: number; msTrees: number; msPair: number; msVertex: number; msRay: number; msComplete: number;

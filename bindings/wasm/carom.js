@@ -67,7 +67,7 @@ export const LAYOUTS = {
 	sphere_pair: "a:u32 b:u32",
 	stats: `step:i64 bodies:i32 box_pairs:i32 narrow_pairs:i32 colliding_pairs:i32 surface_pairs:i32 contacts_found:i64 contacts:i32 vertices_tested:i64
 		vertices_culled:i64 rays_full:i64 rays_outward:i64 rays_iterative:i64 rays_predictive:i64 rays_lost:i64 rays_recast:i64 rays_on_device:i64 walks_on_device:i64
-		rays_returned:i64 tests_on_device:i64 tests_returned:i64 device_fallbacks:i32 rays_missed:i64 walk_steps:i64 backtracks:i32 pairs_full:i32 pairs_iterative:i32 pairs_apart:i32
+		rays_returned:i64 tests_on_device:i64 tests_returned:i64 near_on_device:i64 near_returned:i64 device_fallbacks:i32 rays_missed:i64 walk_steps:i64 backtracks:i32 pairs_full:i32 pairs_iterative:i32 pairs_apart:i32
 		vertices_watched:i64 pairs_completed:i32 pairs_crossing:i32 triangle_tests:i64 impacts:i64 body_impacts:i32 toi_tests:i64
 		shape_impacts:i64 shape_toi_tests:i64 surface_contacts:i64 sphere_contacts:i64 sphere_pairs:i64 ms_total:f64 ms_trees:f64 ms_pair:f64
 		ms_vertex:f64 ms_ray:f64 ms_complete:f64 ms_merge:f64 ms_sweep:f64 ms_surface:f64 ms_spheres:f64 memory:size memory_peak:size

@@ -486,8 +486,11 @@ typedef struct carom_stats {
 	int64_t walks_on_device; ///< of the iterative rays, those whose walks were done there
 	/// Of both, those that it left to the processor: there rounding had to decide.
 	int64_t rays_returned;
-	int64_t tests_on_device;  ///< of triangle_tests, those that were done there
-	int64_t tests_returned;   ///< of these, those that rounding left open, for the processor
+	int64_t tests_on_device; ///< of triangle_tests, those that were done there
+	int64_t tests_returned;  ///< of these, those that rounding left open, for the processor
+	/// Walks of the trees of two meshes there, which find triangles that are near each other.
+	int64_t near_on_device;
+	int64_t near_returned;    ///< of these, those that it left to the processor
 	int32_t device_fallbacks; ///< times that the processor did a device's work in its place
 	int64_t rays_missed;      ///< rays that the laboratory left out
 	int64_t walk_steps;       ///< triangles visited by all walks

@@ -225,15 +225,15 @@ CAROM_API carom_world_def carom_default_world_def(void);
 CAROM_API carom_result carom_create_world(
 	carom_context *context, const carom_world_def *def, carom_world **world);
 
-/// Let the steps from now on cast the rays of meshes against meshes on a graphics device
-/// (carom/vulkan.h), in full or from where they met the mesh last, and test there which of their
-/// triangles cross; or, with NULL, on the processor again, as in a new world. Contacts do not
-/// depend on it, to the bit: cases that rounding decides are left to the processor
-/// (carom_stats.rays_returned, tests_returned), as is all that belongs to meshes that the kernels
-/// do not take: with coordinates of 1e12 and more, or of less than 1.2e-38. Everything else runs on
-/// the processor. The device must be of the world's context and outlive the world, or its next
-/// device; worlds that share one take turns. Meshes stay on it while steps use them: 92 bytes a
-/// triangle, and 48 for each ray of a step, 72 for each pair of triangles.
+/// Let the steps from now on find near triangles of meshes on a graphics device (carom/vulkan.h),
+/// test which of them cross, and cast the rays of meshes, in full or from where they met the mesh
+/// last; or, with NULL, all on the processor again, as in a new world. Contacts do not depend on
+/// it, to the bit: doubtful cases are left to the processor (carom_stats.rays_returned,
+/// tests_returned, near_returned), as is all of meshes that the kernels do not take: with
+/// coordinates of 1e12 and more, or of less than 1.2e-38. Everything else runs on the processor.
+/// The device must be of the world's context and outlive the world, or its next device; worlds that
+/// share one take turns. Meshes stay on it while steps use them: 92 bytes a triangle and the cells
+/// of their grids; and 48 for each ray of a step, 72 for each pair of triangles.
 /// fallback: where the device fails in a step, or has no room, the processor does its work
 /// (carom_stats.device_fallbacks). Without it the step fails, with CAROM_DEVICE_FAILED,
 /// CAROM_OUT_OF_MEMORY or CAROM_OVER_BUDGET (carom_device_def.memory_budget), leaves the results of

@@ -28,6 +28,20 @@ typedef struct cr_candidates {
 /// Make room for more candidates (copies within the arena). Sets failed.
 bool cr_candidates_grow(cr_candidates *candidates, int32_t more);
 
+// The loss of float in a transform or in the height over a plane, of the largest coordinate. A
+// coordinate is a sum of up to three products and a translation, each up to sqrt(3) of the
+// coordinates there are: about 20 roundings of 2^-24 at worst, a plane distance 24. 2^-19 is 32.
+#define CR_PAIR_ROUNDING 0x1p-19f
+
+/// That loss in the lengths of two bodies, in a walk of cr_bvh_kernels.pairs.
+static inline float cr_pair_margin(const cr_collider *a, const cr_collider *b, float reach)
+{
+	return (a->scale + b->scale + reach) * CR_PAIR_ROUNDING;
+}
+
+/// Does a walk take the collider with fewer triangles, b, through the other one's tree?
+static inline bool cr_is_b_source(const cr_collider *a, const cr_collider *b) { return b->triangle_count < a->triangle_count; }
+
 /// The hits of lines: forward as carom_hit_batch; backward the nearest hit behind the origin.
 typedef struct cr_line_hits {
 	int32_t *triangle; // forward: number in file order, -1: none

@@ -164,11 +164,6 @@ static inline m8 mask_of(uint32_t bits)
 	return i8_lt(i8_set1(0), i8_and(i8_set1((int32_t)bits), i8_load(bit)));
 }
 
-// The loss of float in a transform or in the height over a plane, of the largest coordinate. A
-// coordinate is a sum of up to three products and a translation, each up to sqrt(3) of the
-// coordinates there are: about 20 roundings of 2^-24 at worst, a plane distance 24. 2^-19 is 32.
-static const float ROUNDING = 0x1p-19f;
-
 /// The local margins of eight boxes of the source. Apart from the loops that need it seldom.
 static __attribute__((noinline)) void set_margins(const pair_walk *w, const box8 *boxes, float margins[CR_WIDTH])
 {
@@ -177,7 +172,7 @@ static __attribute__((noinline)) void set_margins(const pair_walk *w, const box8
 	for (int k = 0; k < 3; k++)
 		largest = f8_max(f8_max(f8_abs(boxes->lower[k]), f8_abs(boxes->upper[k])), largest);
 	const float moved = fmaxf(fmaxf(fabsf(t[0]), fabsf(t[1])), fabsf(t[2]));
-	f8_store(margins, f8_mul(f8_add(largest, f8_set1(moved + w->reach)), f8_set1(ROUNDING)));
+	f8_store(margins, f8_mul(f8_add(largest, f8_set1(moved + w->reach)), f8_set1(CR_PAIR_ROUNDING)));
 }
 
 /// false: no triangle of the block can come near the target's surface, by its box and grid.
@@ -304,7 +299,7 @@ static __attribute__((noinline)) void set_local_tolerances(pair_walk *w, lane_li
 			for (int k = 0; k < 3; k++)
 				largest = f8_max(f8_abs(t->corner[c][k]), largest);
 		}
-		const f8 margin = f8_mul(largest, f8_set1(ROUNDING));
+		const f8 margin = f8_mul(largest, f8_set1(CR_PAIR_ROUNDING));
 		of_targets = f8_max(margin, of_targets);
 		t->tolerance = f8_mul(t->size, f8_add(margin, f8_set1(of_sources)));
 	}
@@ -411,7 +406,7 @@ void CR_ISA_NAME(cr_find_pairs)(const cr_collider *a, const cr_collider *b, cons
 	}
 	pair_room *room = out->room;
 	pair_walk *w = &room->walk;
-	w->source_is_b = b->triangle_count < a->triangle_count;
+	w->source_is_b = cr_is_b_source(a, b);
 	w->source = w->source_is_b ? b : a;
 	w->target = w->source_is_b ? a : b;
 	w->to_target = w->source_is_b ? b_to_a : a_to_b;
@@ -419,7 +414,7 @@ void CR_ISA_NAME(cr_find_pairs)(const cr_collider *a, const cr_collider *b, cons
 	w->out = out;
 	w->most = out->most > 0 ? out->most : INT32_MAX;
 	w->source_count = w->leaf_count = 0;
-	w->margin = (a->scale + b->scale + reach) * ROUNDING;
+	w->margin = cr_pair_margin(a, b, reach);
 	w->local = cr_is_uneven(a) || cr_is_uneven(b);
 	float margins[CR_WIDTH];
 	f8_store(margins, f8_set1(w->margin));

@@ -57,6 +57,33 @@ void cr_judge_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work 
 /// Make the rays of the taken pairs (vertex.c).
 void cr_make_rays(cr_pipeline *pipeline);
 
+// ---- Near triangles (near.c) ----
+
+/// A walk of the two trees of a pair that is to be made, and those before it.
+typedef struct cr_near_walk {
+	double reach;      // triangles within it are wanted; 0: those that may meet
+	int32_t most;      // see cr_candidates
+	bool farther;      // nothing was near: it goes farther out than the one before it
+	unsigned refusals; // of the memory budget before the first one
+	double reached;    // after the last one: how far the list reaches
+} cr_near_walk;
+
+/// Prefetch the memory of the next two taken pairs: all memories together are more than the near
+/// caches hold.
+void cr_ask_near_ahead(const cr_pipeline *pipeline, int64_t next, int64_t end);
+/// Do the near stage of a pair without a walk: by its shapes, or the list that it remembers. false:
+/// its trees must be walked. *next: the stage that it waits for then.
+bool cr_begin_near(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, cr_next *next);
+/// Plan the first walk of a pair.
+void cr_begin_near_walk(const cr_pipeline *pipeline, const cr_pair_work *work, cr_near_walk *walk);
+/// Judge a walk whose finds are worker->candidates: those of cr_bvh_kernels.pairs, in their order,
+/// or with a count above most. Returns whether there is another one to be made.
+bool cr_plan_near_walk(const cr_pipeline *pipeline, cr_worker *worker, const cr_pair_work *work, cr_near_walk *walk);
+/// Do the stage with the finds of the last walk.
+void cr_end_near(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, const cr_near_walk *walk);
+/// Make this walk and all after it, and do the stage.
+void cr_walk_near_to_end(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, cr_near_walk *walk);
+
 // ---- Contacts ----
 
 /// Leave out those contacts of parts a < b that keep_contact, which there is, refuses

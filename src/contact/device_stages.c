@@ -1,10 +1,15 @@
-/// The back end that casts and walks rays, and tests triangles that may cross, on a graphics
-/// device; all else runs on the processor. Contacts are those of cr_cpu_stages, bit for bit.
+/// The back end that finds near triangles, tests those that may cross, and casts and walks rays on
+/// a graphics device; all else runs on the processor. Contacts are those of cr_cpu_stages, bit for
+/// bit.
 
 #include "contact/device_stages.h"
 #include "vulkan/gpu_device.h"
 #include "vulkan/gpu_trial.h"
 #include "vulkan/vk_commands.h"
+
+// Walks of pairs of which nothing was near so far: so many take the processor about as long as a
+// device takes to answer.
+enum { FEW_WALKS = 256 };
 
 cr_device_state *cr_state_on_device(cr_pipeline *p)
 {
@@ -15,6 +20,7 @@ cr_device_state *cr_state_on_device(cr_pipeline *p)
 	if (!d)
 		return NULL;
 	d->part_count = p->device_count;
+	d->few_walks = FEW_WALKS;
 	for (int32_t i = 0; i < p->device_count; i++)
 		d->parts[i].device = p->devices[i];
 	return d;
@@ -86,17 +92,22 @@ static void close(cr_pipeline *p)
 		cr_device_part *part = &d->parts[i];
 		cr_gpu_lock(part->device);
 		cr_gpu_free_casts(part->device, &part->casts);
+		cr_gpu_free_near(part->device, &part->near);
 		cr_gpu_unlock(part->device);
-		cr_array_free(p->context, &part->meshes);
+		cr_free_meshes(p->context, part);
 	}
 	cr_array_free(p->context, &d->rays);
 	cr_array_free(p->context, &d->left);
 	cr_array_free(p->context, &d->couples);
+	cr_array_free(p->context, &d->near);
+	cr_array_free(p->context, &d->near_jobs);
+	cr_array_free(p->context, &d->near_first);
+	cr_array_free(p->context, &d->near_order);
 	cr_free(p->context, d, sizeof *d);
 	p->on_device = NULL;
 }
 
-const cr_stages cr_device_stages = { "device", cr_open_stages, cr_stage_pairs, cr_stage_near, cr_crossings_on_device,
+const cr_stages cr_device_stages = { "device", cr_open_stages, cr_stage_pairs, cr_near_on_device, cr_crossings_on_device,
 	cr_stage_vertices, cr_rays_on_device, cr_stage_finish, cr_stage_simple, cr_stage_reduce, close };
 
 carom_result cr_check_stage_device(carom_context *context, const char *function, carom_device *device)

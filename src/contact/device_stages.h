@@ -9,12 +9,13 @@
 /// A world may have several devices. Each is a part of the state, with its own meshes. Rays of a
 /// pair stay with the part that has cast them before (cr_pair_memory.group); a new pair goes to the
 /// one with the fewest rays, the first of them. Work that a failing part leaves goes to the others.
-/// Crossings are tested by the first part that works.
+/// The near stage and the crossings are done by the first part that works.
 #ifndef CR_CONTACT_DEVICE_STAGES_H
 #define CR_CONTACT_DEVICE_STAGES_H
 
 #include "contact/contact.h"
 #include "vulkan/gpu_casts.h"
+#include "vulkan/gpu_near.h"
 #include "vulkan/vk_device.h"
 
 /// A mesh on the device, or one that cannot be there.
@@ -25,6 +26,9 @@ typedef struct cr_held_mesh {
 	int64_t place;               // in the buffer; negative: not there yet
 	uint64_t bytes;
 	bool no_room; // it is too deep, too large or too odd
+	// [rank_count] of a block: when a walk of the tree takes it (device_near.c)
+	int32_t *rank;
+	int32_t rank_count;
 } cr_held_mesh;
 
 /// Rays side by side in a list of the frame that have one target.
@@ -45,11 +49,20 @@ typedef struct cr_couple_group {
 	uint32_t first; // of its meetings on the device
 } cr_couple_group;
 
+/// A pair whose trees are walked.
+typedef struct cr_near_item {
+	cr_near_walk walk;
+	int32_t work;
+	int32_t job; // of the walks under way; CR_NO_JOB: the processor walks
+	bool done;
+} cr_near_item;
+
 /// A device of the world, and the meshes and lists there.
 typedef struct cr_device_part {
 	carom_device *device;
 	uint64_t failed; // run of the pipeline in which it failed last
 	cr_gpu_casts casts;
+	cr_gpu_near near;
 	CR_ARRAY(cr_held_mesh) meshes; // sorted by revision
 	uint64_t used;                 // bytes of the buffer
 	// of the ray stage: its groups, and those of the batch that is under way
@@ -71,6 +84,12 @@ typedef struct cr_device_state {
 	CR_ARRAY(cr_couple_group) couples;
 	cr_gpu_couple *couple_items;
 	cr_gpu_couple_job *couple_jobs;
+	// of the near stage, which one part does: pairs, the walks under way, and their finds by jobs
+	CR_ARRAY(cr_near_item) near;
+	int64_t few_walks; // no more than these are the processor's, but for the first ones of pairs
+	CR_ARRAY(cr_gpu_near_job) near_jobs;
+	CR_ARRAY(int64_t) near_first; // [jobs + 1] of near_order
+	CR_ARRAY(uint32_t) near_order;
 } cr_device_state;
 
 /// The state of the back end; NULL: out of memory.
@@ -96,7 +115,7 @@ bool cr_falls_back(cr_pipeline *pipeline);
 // ---- Meshes (device_meshes.c) ----
 
 typedef struct cr_mesh_addresses {
-	uint64_t nodes, blocks, across;
+	uint64_t nodes, blocks, across, head;
 } cr_mesh_addresses;
 
 /// Note that a mesh is wanted in this step. false: out of memory.
@@ -107,9 +126,16 @@ carom_result cr_put_meshes(const cr_pipeline *pipeline, cr_device_part *part);
 bool cr_is_on_device(const cr_device_part *part, const cr_collider *collider);
 /// Where it is, once it was put there.
 cr_mesh_addresses cr_addresses_of(const cr_device_part *part, const cr_collider *collider);
+/// Of a mesh that was wanted, by block: when walks of cr_bvh_kernels.pairs take it.
+const int32_t *cr_ranks_of(const cr_device_part *part, const cr_collider *collider);
+/// Forget all meshes.
+void cr_free_meshes(carom_context *context, cr_device_part *part);
+/// Is a float neither 0 nor normal, or not below a power of two?
+bool cr_is_odd_float(float x, int exponent);
 
 // ---- Stages ----
 
+carom_result cr_near_on_device(cr_pipeline *pipeline);      // device_near.c
 carom_result cr_rays_on_device(cr_pipeline *pipeline);      // device_rays.c
 carom_result cr_crossings_on_device(cr_pipeline *pipeline); // device_crossings.c
 

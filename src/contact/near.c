@@ -73,14 +73,14 @@ static int32_t longest_list(const cr_pipeline *p, const cr_pair_work *w)
 	return most < INT32_MAX / 2 ? (int32_t)most : INT32_MAX / 2;
 }
 
-/// Walk the two trees for triangles within reach of each other, into worker->candidates. most: see
-/// cr_candidates.
-static void walk_pair(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach, int32_t most)
+/// Walk the two trees of a pair as far as it is planned, into worker->candidates.
+static void walk_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, const cr_near_walk *walk)
 {
 	cr_candidates *c = &worker->candidates;
+	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
 	c->count = 0;
-	c->most = most;
-	p->bvh->pairs(p->bodies[w->a].shape.collider, p->bodies[w->b].shape.collider, &w->b_to_a, &w->a_to_b, cr_round_up(reach), c);
+	c->most = walk->most;
+	p->bvh->pairs(a, b, &w->b_to_a, &w->a_to_b, cr_round_up(walk->reach), c);
 	worker->failed |= c->failed;
 }
 
@@ -91,57 +91,67 @@ static unsigned count_refusals(const cr_pipeline *p)
 	return atomic_load_explicit(&p->context->refusals, memory_order_relaxed);
 }
 
-/// Walk as far as a list that is not too long reaches, or that fits in the memory budget: at most
-/// reach. Returns how far; 0: without a reach.
-static double walk_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
+/// Let the next walk reach so far. Lists of one without a reach may be of any length.
+static void reach_for(const cr_pipeline *p, const cr_pair_work *w, double reach, cr_near_walk *walk)
+{
+	walk->reach = reach;
+	walk->most = reach > 0 ? longest_list(p, w) : 0;
+}
+
+void cr_begin_near_walk(const cr_pipeline *p, const cr_pair_work *w, cr_near_walk *walk)
+{
+	*walk = (cr_near_walk){ .refusals = count_refusals(p) };
+	reach_for(p, w, choose_reach(p, w), walk);
+}
+
+/// After a walk: has it found a list that is not too long, or that fits in the memory budget? If
+/// not, another one is planned that reaches less far.
+static bool settle_walk(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, cr_near_walk *walk)
 {
 	cr_candidates *c = &worker->candidates;
-	const unsigned refusals = count_refusals(p);
-	const int32_t longest = longest_list(p, w);
 	cr_near_list *list = w->slot < 0 ? NULL : &cr_memory_of(p, w)->near;
-	while (reach > 0) {
-		walk_pair(p, worker, w, reach, longest);
-		if (c->failed && count_refusals(p) == refusals)
-			return reach;
-		if (c->failed || c->count <= longest)
-			break;
-		list->most_reach = CUT_REACH * reach;
-		reach = choose_reach(p, w);
-	}
+	if (c->failed && (walk->reach == 0 || count_refusals(p) == walk->refusals))
+		return true;
 	if (c->failed) {
 		// The list of the walk makes room.
 		cr_arena_free(&worker->walked);
 		worker->walked.peak = 0;
 		*c = (cr_candidates){ .arena = &worker->walked };
 		worker->failed = false;
-		reach = 0;
+		reach_for(p, w, 0, walk);
+		return false;
 	}
-	if (reach == 0)
-		walk_pair(p, worker, w, 0, 0);
+	if (walk->reach > 0 && c->count > walk->most) {
+		list->most_reach = CUT_REACH * walk->reach;
+		reach_for(p, w, choose_reach(p, w), walk);
+		return false;
+	}
 	// Triangles that were cut off may have gone meanwhile.
-	if (list && list->most_reach > 0 && c->count <= longest / EASY_SHARE)
+	if (list && list->most_reach > 0 && c->count <= longest_list(p, w) / EASY_SHARE)
 		list->most_reach /= CUT_REACH;
-	return reach;
+	return true;
 }
 
-/// walk_near, and where nothing is near, farther out: such walks cost little, and the pair is left
-/// alone for longer. Returns how far.
-static double walk_far(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
+/// Where nothing is near, the next walk goes farther out: such walks cost little, and the pair is
+/// left alone for longer.
+bool cr_plan_near_walk(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, cr_near_walk *walk)
 {
 	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
 	cr_candidates *c = &worker->candidates;
 	const double most = FAR_SHARE * fmin(a->diagonal, b->diagonal);
-	reach = walk_near(p, worker, w, reach);
-	while (c->count == 0 && reach > 0 && reach < most && !worker->failed) {
-		const double farther = fmin(FAR_GROWTH * reach, most);
-		walk_pair(p, worker, w, farther, FAR_MOST);
-		if (c->count > FAR_MOST) {
-			c->count = 0; // as the walk before it
-			break;
-		}
-		reach = farther;
+	if (walk->farther && c->count > FAR_MOST) {
+		c->count = 0; // as the walk before it
+		return false;
 	}
-	return reach;
+	if (!walk->farther && !settle_walk(p, worker, w, walk))
+		return true;
+	walk->reached = walk->reach;
+	if (c->count > 0 || walk->reached == 0 || walk->reached >= most || worker->failed)
+		return false;
+	walk->farther = true;
+	walk->reach = fmin(FAR_GROWTH * walk->reached, most);
+	walk->most = FAR_MOST;
+	return true;
 }
 
 /// Measure candidates again; gaps beyond enough are good enough.
@@ -255,13 +265,12 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	w->gap = fmin(fmax(beyond - listed_moved, 0), w->gap);
 }
 
-/// Triangles that may meet now, into worker->candidates, by walking the two trees; and for the next
-/// steps those that come near. Sets the gap of the pair.
-static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+/// Of the triangles that the walks have found, those that may meet now, into worker->candidates;
+/// and for the next steps those that come near. Sets the gap of the pair.
+static void take_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, double reach)
 {
 	cr_pair_memory *m = cr_memory_of(p, w);
 	cr_candidates *c = &worker->candidates;
-	const double reach = walk_far(p, worker, w, choose_reach(p, w));
 	worker->pairs_completed++;
 	if (worker->failed)
 		return;
@@ -314,13 +323,6 @@ static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	return true;
 }
 
-/// Triangles that may meet now, into worker->candidates. Sets the gap of the pair.
-static void find_meeting(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	if (!recall_near(p, worker, w))
-		find_near(p, worker, w);
-}
-
 /// Keep worker->candidates in the list, for the stages that follow.
 static void keep_candidates(cr_worker *worker, cr_pair_work *w)
 {
@@ -336,9 +338,7 @@ static void keep_candidates(cr_worker *worker, cr_pair_work *w)
 	tail->next += (uint32_t)found->count;
 }
 
-/// Prefetch the memory of the next two pairs: all memories together are more than the near caches
-/// hold.
-static void ask_ahead(const cr_pipeline *p, int64_t next, int64_t end)
+void cr_ask_near_ahead(const cr_pipeline *p, int64_t next, int64_t end)
 {
 	if (next + 1 < end) {
 		const cr_pair_work *w = &p->work.data[p->taken.data[next + 1]];
@@ -361,23 +361,52 @@ static void ask_ahead(const cr_pipeline *p, int64_t next, int64_t end)
 	cr_prefetch(cr_near_at(kept, near.first), (size_t)first * sizeof(cr_candidate));
 }
 
+bool cr_begin_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_next *next)
+{
+	w->looked = true;
+	*next = CR_NEXT_CROSSINGS;
+	if (cr_are_hulls(p, w) && cr_collide_hulls(p, worker, w)) {
+		w->by_poses = w->contacts.count > 0;
+		*next = CR_NEXT_NONE;
+		return true;
+	}
+	if (!recall_near(p, worker, w))
+		return false;
+	if (!worker->failed)
+		keep_candidates(worker, w);
+	return true;
+}
+
+void cr_end_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_near_walk *walk)
+{
+	take_near(p, worker, w, walk->reached);
+	if (!worker->failed)
+		keep_candidates(worker, w);
+}
+
+void cr_walk_near_to_end(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_near_walk *walk)
+{
+	do {
+		walk_near(p, worker, w, walk);
+	} while (cr_plan_near_walk(p, worker, w, walk));
+	cr_end_near(p, worker, w, walk);
+}
+
 static void near_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	cr_pipeline *p = task;
-	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
+	cr_worker *own = &p->workers[worker];
+	for (int64_t i = begin; i < end && !own->failed; i++) {
 		const int32_t number = p->taken.data[i];
 		cr_pair_work *w = &p->work.data[number];
-		ask_ahead(p, i + 1, end);
-		w->looked = true;
-		if (cr_are_hulls(p, w) && cr_collide_hulls(p, &p->workers[worker], w)) {
-			w->by_poses = w->contacts.count > 0;
-			p->next.data[number] = CR_NEXT_NONE;
-			continue;
+		cr_next next;
+		cr_ask_near_ahead(p, i + 1, end);
+		if (!cr_begin_near(p, own, w, &next)) {
+			cr_near_walk walk;
+			cr_begin_near_walk(p, w, &walk);
+			cr_walk_near_to_end(p, own, w, &walk);
 		}
-		find_meeting(p, &p->workers[worker], w);
-		if (!p->workers[worker].failed)
-			keep_candidates(&p->workers[worker], w);
-		p->next.data[number] = CR_NEXT_CROSSINGS;
+		p->next.data[number] = (uint8_t)next;
 	}
 }
 

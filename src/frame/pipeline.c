@@ -234,6 +234,8 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 		stats->rays_returned += w->rays_returned;
 		stats->tests_on_device += w->tests_on_device;
 		stats->tests_returned += w->tests_returned;
+		stats->near_on_device += w->near_on_device;
+		stats->near_returned += w->near_returned;
 		stats->walk_steps += w->walk_steps;
 		stats->pairs_full += w->pairs_full;
 		stats->pairs_iterative += w->pairs_iterative;

@@ -107,6 +107,8 @@ typedef struct cr_worker {
 	int64_t rays_returned;
 	int64_t tests_on_device;
 	int64_t tests_returned;
+	int64_t near_on_device;
+	int64_t near_returned;
 	int64_t walk_steps;
 	int64_t triangle_tests;
 	int32_t pairs_full;

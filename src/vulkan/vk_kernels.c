@@ -17,6 +17,9 @@
 #include "carom_grains_steer.spv.h"
 #include "carom_grains_sum.spv.h"
 #include "carom_mesh_cast.spv.h"
+#include "carom_mesh_near_leaves.spv.h"
+#include "carom_mesh_near_nodes.spv.h"
+#include "carom_mesh_near_test.spv.h"
 #include "carom_mesh_pierce.spv.h"
 #include "carom_mesh_walk.spv.h"
 #include "carom_morton.spv.h"
@@ -88,6 +91,9 @@ static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_MESH_CAST] = CODE(mesh_cast),
 	[CR_KERNEL_MESH_WALK] = CODE(mesh_walk),
 	[CR_KERNEL_MESH_PIERCE] = CODE(mesh_pierce),
+	[CR_KERNEL_MESH_NEAR_NODES] = CODE(mesh_near_nodes),
+	[CR_KERNEL_MESH_NEAR_LEAVES] = CODE(mesh_near_leaves),
+	[CR_KERNEL_MESH_NEAR_TEST] = CODE(mesh_near_test),
 	[CR_KERNEL_GRAINS_STEER] = CODE(grains_steer),
 	[CR_KERNEL_GRAINS_PLACE] = CODE(grains_place),
 	[CR_KERNEL_GRAINS_ROWS_COUNT] = CODE(grains_rows_count),

@@ -24,6 +24,8 @@ static void add_counts(replay_sums *sums, const carom_stats *s)
 	sums->rays_returned += (double)s->rays_returned;
 	sums->tests_on_device += (double)s->tests_on_device;
 	sums->tests_returned += (double)s->tests_returned;
+	sums->near_on_device += (double)s->near_on_device;
+	sums->near_returned += (double)s->near_returned;
 	sums->walk_steps += (double)s->walk_steps;
 	sums->backtracks += s->backtracks;
 	sums->pairs_full += s->pairs_full;
@@ -128,6 +130,9 @@ void replay_sums_print_json(replay_sums *s, cJSON *json)
 	cJSON *triangles = cJSON_AddObjectToObject(json, "triangles");
 	cJSON_AddNumberToObject(triangles, "on_device", s->tests_on_device / n);
 	cJSON_AddNumberToObject(triangles, "returned", s->tests_returned / n);
+	cJSON *near = cJSON_AddObjectToObject(json, "near");
+	cJSON_AddNumberToObject(near, "on_device", s->near_on_device / n);
+	cJSON_AddNumberToObject(near, "returned", s->near_returned / n);
 	if (s->group_count > 0)
 		add_groups(s, json);
 	cJSON *ms = cJSON_AddObjectToObject(json, "ms");

@@ -11,7 +11,7 @@ typedef struct replay_sums {
 	int64_t steps;
 	double box_pairs, narrow_pairs, colliding_pairs, contacts, contacts_found, vertices_tested, vertices_watched;
 	double rays_full, rays_iterative, rays_predictive, rays_lost, rays_recast, rays_missed, rays_on_device, walks_on_device,
-		rays_returned, tests_on_device, tests_returned, walk_steps, backtracks;
+		rays_returned, tests_on_device, tests_returned, near_on_device, near_returned, walk_steps, backtracks;
 	double pairs_full, pairs_iterative, pairs_apart, pairs_completed, pairs_crossing, triangle_tests;
 	double total, trees, pair, vertex, ray, complete, merge;
 	struct {

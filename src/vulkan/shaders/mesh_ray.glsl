@@ -1,59 +1,7 @@
-// A ray and the triangles of a mesh, with the bits of the processor.
-//
-// The processor's test (geom/triangle.c, bvh/bvh_kernels.c) is a row of operations on floats. Vulkan
-// leaves their rounding, and the fate of very small results, to the device. So the test is done
-// here on doubles, each result rounded to a float by its bits: a double holds the exact result of
-// an operation on floats well enough that this second rounding gives the float that the first one
-// alone would (Figueroa 1995: 53 >= 2 * 24 + 2 digits). Doubles are tried before (gpu_trial.h).
-// A result too small or too large for a normal float sets `doubt`: the processor then casts the ray.
-#extension GL_ARB_gpu_shader_int64 : require
-
-const float TOO_SMALL = 1.17549435e-38, TOO_LARGE = 1.70141183e38; // 2^-126, 2^127
-
-bool doubt = false;
-
-// The float nearest to a number, of two the even one; as a double.
-double rounded(double x)
-{
-	const double size = abs(x);
-	doubt = doubt || !(size == 0 || (size >= double(TOO_SMALL) && size < double(TOO_LARGE)));
-	const uint64_t bits = doubleBitsToUint64(x);
-	return uint64BitsToDouble((bits + 0x0ffffffful + (bits >> 29 & 1ul)) & ~0x1ffffffful);
-}
-
-double add(double a, double b)
-{
-	precise double x = a + b;
-	return rounded(x);
-}
-double subtract(double a, double b)
-{
-	precise double x = a - b;
-	return rounded(x);
-}
-double multiply(double a, double b)
-{
-	precise double x = a * b;
-	return rounded(x);
-}
-double divide(double a, double b)
-{
-	precise double x = a / b;
-	return rounded(x);
-}
-
-// Is a float neither 0 nor normal? Devices may take such ones for 0.
-bool is_odd(float x)
-{
-	const uint size = floatBitsToUint(x) & 0x7fffffffu;
-	return size >= 0x7f800000u || (size != 0 && size < 0x00800000u);
-}
-bool is_odd(vec3 v) { return is_odd(v.x) || is_odd(v.y) || is_odd(v.z); }
-
-layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Vectors { vec4 at[]; };
-
-// Blocks of eight triangles (cr_tri8): corner, axis, lane; then their numbers, and how many there are.
-const uint BLOCK_WORDS = 88, BLOCK_NUMBERS = 72, BLOCK_COUNT = 80;
+// A ray and the triangles of a mesh, with the bits of the processor (geom/triangle.c,
+// bvh/bvh_kernels.c), in the operations of rounded.glsl. A result too small or too large for a
+// normal float leaves the ray to the processor.
+#include "rounded.glsl"
 
 // ---- The shear ----
 
@@ -88,12 +36,6 @@ void set_shear(bool swapping)
 	shear_x = divide(double(ray_direction[kx]), z);
 	shear_y = divide(double(ray_direction[ky]), z);
 	shear_z = divide(1.0LF, z);
-}
-
-vec3 corner_of(Floats blocks, uint place, uint corner)
-{
-	const uint at = place / 8 * BLOCK_WORDS + corner * 24 + place % 8;
-	return vec3(blocks.at[at], blocks.at[at + 8], blocks.at[at + 16]);
 }
 
 // A corner as the ray sees it, which becomes the z axis. reach: its largest coordinate before the

@@ -11,12 +11,12 @@
 // 7 groups of vertices, 0 for none, 8 vertices of triangles. word: 0 first query and 1 the end of
 // them, 2 margin of boxes, 3 room, 4 finds to leave out: of a single query.
 #extension GL_GOOGLE_include_directive : require
-#extension GL_KHR_shader_subgroup_ballot : require
 #include "kernel.glsl"
 #define ACCESS readonly
 #include "tree.glsl"
 #include "sweep.glsl"
 #include "counters.glsl"
+#include "append.glsl"
 #include "tree_search.glsl"
 
 uint number; // of the query: a vertex or an edge
@@ -24,24 +24,9 @@ uint first_vertex, second_vertex, group;
 uint least = 0; // place of a leaf from which on the query looks
 uint tests = 0;
 
-// One addition for all invocations that have found something at this moment.
-uint take_place()
-{
-	const uvec4 ballot = subgroupBallot(true);
-	const uint all = subgroupBallotBitCount(ballot), before = subgroupBallotExclusiveBitCount(ballot);
-	uint first = 0;
-	if (subgroupElect()) {
-		Words counter = Words(arguments.address[5]);
-		first = atomicAdd(counter.at[0], all);
-		if (first + all < first)
-			atomicAdd(counter.at[1], 1u);
-	}
-	return subgroupBroadcastFirst(first) + before;
-}
-
 void take(uint other)
 {
-	const uint at = take_place() - arguments.word[4];
+	const uint at = take_place(0) - arguments.word[4];
 	if (at < arguments.word[3])
 		Pairs(arguments.address[6]).at[at] = uvec2(number, other);
 }

@@ -1,0 +1,387 @@
+/// The near stage on a device: it walks the trees of the pairs that remember no list that holds
+/// (shaders/mesh_near.glsl), of all at once, and once more of those that need another walk. Its
+/// finds have no order; here they are put in that of the processor's walk. See device_stages.h.
+
+#include "contact/device_stages.h"
+#include "base/parallel.h"
+#include "base/radix.h"
+#include "vulkan/vk_commands.h"
+
+enum {
+	PAIRS_PER_TASK = 32, // as near.c has it
+	FEW_FINDS = 48,      // are sorted by insertion
+	RANK_BITS = 29,      // of the number of a block: there are at most 2^31 places
+	LANE_BITS = 3,
+};
+
+// ---- Pairs ----
+
+static void begin_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	cr_pipeline *p = task;
+	cr_worker *own = &p->workers[worker];
+	for (int64_t i = begin; i < end && !own->failed; i++) {
+		const int32_t number = p->taken.data[i];
+		cr_next next;
+		cr_ask_near_ahead(p, i + 1, end);
+		if (cr_begin_near(p, own, &p->work.data[number], &next))
+			p->next.data[number] = (uint8_t)next;
+	}
+}
+
+/// List the taken pairs that still wait for the stage. false: out of memory.
+static bool list_items(cr_pipeline *p, cr_device_state *d)
+{
+	d->near.count = 0;
+	for (int64_t i = 0; i < p->taken.count; i++) {
+		const int32_t number = p->taken.data[i];
+		if (p->next.data[number] != CR_NEXT_NEAR)
+			continue;
+		if (!cr_array_reserve_one(p->context, &d->near))
+			return false;
+		d->near.data[d->near.count++] = (cr_near_item){ .work = number, .job = CR_NO_JOB };
+	}
+	return true;
+}
+
+/// Items of a part, which may be none.
+typedef struct item_task {
+	cr_pipeline *pipeline;
+	cr_device_state *state;
+	cr_device_part *part;
+	int64_t first;
+} item_task;
+
+static void plan_task(int64_t begin, int64_t end, int worker, void *context)
+{
+	(void)worker;
+	const item_task *task = context;
+	for (int64_t i = begin; i < end; i++) {
+		cr_near_item *item = &task->state->near.data[i];
+		cr_begin_near_walk(task->pipeline, &task->pipeline->work.data[item->work], &item->walk);
+	}
+}
+
+static const cr_collider *collider_of(const cr_pipeline *p, const cr_near_item *item, int side)
+{
+	return cr_source_of(p, &p->work.data[item->work], side)->shape.collider;
+}
+
+// ---- Jobs ----
+
+static bool is_fit(const cr_transform *m)
+{
+	for (int k = 0; k < 3; k++) {
+		for (int l = 0; l < 3; l++) {
+			if (cr_is_odd_float(m->r[k][l], CR_GPU_MESH_EXPONENT))
+				return false;
+		}
+		if (cr_is_odd_float(m->t[k], CR_GPU_MESH_EXPONENT))
+			return false;
+	}
+	return true;
+}
+
+/// The job of an item, but for where its meshes are.
+static cr_gpu_near_job job_of(const cr_pipeline *p, const cr_near_item *item)
+{
+	const cr_pair_work *w = &p->work.data[item->work];
+	const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
+	const cr_transform *m = cr_is_b_source(a, b) ? &w->b_to_a : &w->a_to_b;
+	cr_gpu_near_job job = { .reach = cr_round_up(item->walk.reach), .most = (uint32_t)item->walk.most };
+	job.margin = cr_pair_margin(a, b, job.reach);
+	job.growth = job.margin + job.reach;
+	for (int k = 0; k < 3; k++) {
+		for (int l = 0; l < 3; l++)
+			job.rotation[k][l] = m->r[k][l];
+		job.translation[k] = m->t[k];
+	}
+	return job;
+}
+
+/// May a device do the walk of an item?
+static bool can_go(const cr_pipeline *p, const cr_device_part *part, const cr_near_item *item)
+{
+	const cr_pair_work *w = &p->work.data[item->work];
+	const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
+	const cr_gpu_near_job job = job_of(p, item);
+	// The margins of uneven meshes differ from place to place.
+	return !cr_is_uneven(a) && !cr_is_uneven(b) && cr_is_on_device(part, a) && cr_is_on_device(part, b) &&
+		is_fit(cr_is_b_source(a, b) ? &w->b_to_a : &w->a_to_b) && !cr_is_odd_float(job.reach, CR_GPU_MESH_EXPONENT) &&
+		!cr_is_odd_float(job.growth, CR_GPU_MESH_EXPONENT) && !cr_is_odd_float(job.margin, CR_GPU_MESH_EXPONENT);
+}
+
+/// Deal job numbers to items first..last-1 whose walk a device may do. Returns how many there are;
+/// *levels: of the deepest source.
+static uint32_t deal_jobs(
+	const cr_pipeline *p, cr_device_state *d, const cr_device_part *part, int64_t first, int64_t last, uint32_t *levels)
+{
+	uint32_t count = 0;
+	*levels = 0;
+	for (int64_t i = first; i < last; i++) {
+		cr_near_item *item = &d->near.data[i];
+		item->job = CR_NO_JOB;
+		if (item->done || !can_go(p, part, item))
+			continue;
+		const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
+		const uint32_t depth = (uint32_t)(cr_is_b_source(a, b) ? b : a)->tree.depth;
+		*levels = depth > *levels ? depth : *levels;
+		item->job = (int32_t)count++;
+	}
+	return count;
+}
+
+static void pack_task(int64_t begin, int64_t end, int worker, void *context)
+{
+	(void)worker;
+	const item_task *task = context;
+	for (int64_t i = begin; i < end; i++) {
+		const cr_near_item *item = &task->state->near.data[task->first + i];
+		if (item->job == CR_NO_JOB)
+			continue;
+		const cr_collider *a = collider_of(task->pipeline, item, 0), *b = collider_of(task->pipeline, item, 1);
+		const bool b_first = cr_is_b_source(a, b);
+		const cr_mesh_addresses source = cr_addresses_of(task->part, b_first ? b : a),
+								target = cr_addresses_of(task->part, b_first ? a : b);
+		cr_gpu_near_job job = job_of(task->pipeline, item);
+		job.source_nodes = source.nodes;
+		job.source_blocks = source.blocks;
+		job.target_nodes = target.nodes;
+		job.target_blocks = target.blocks;
+		job.target_head = target.head;
+		task->state->near_jobs.data[item->job] = job;
+	}
+}
+
+// ---- Finds ----
+
+/// How many finds of a job are there?
+static int64_t written_finds(const cr_gpu_near_job *job, const cr_gpu_near_state *state)
+{
+	return job->most > 0 && state->count > job->most ? job->most : state->count;
+}
+
+/// Put the numbers of the finds in the order of their jobs. false: out of memory.
+static bool order_finds(carom_context *context, cr_device_state *d, const cr_gpu_near *near)
+{
+	const int64_t jobs = near->state_copy.count, finds = near->find_copy.count;
+	if (!cr_array_reserve_fresh(context, &d->near_first, jobs + 1) || !cr_array_reserve_fresh(context, &d->near_order, finds))
+		return false;
+	// of each job; in the end where the next job begins
+	int64_t *next = d->near_first.data + 1, sum = 0;
+	d->near_first.data[0] = 0;
+	for (int64_t j = 0; j < jobs; j++) {
+		next[j] = sum;
+		sum += written_finds(&d->near_jobs.data[j], &near->state_copy.data[j]);
+	}
+	for (int64_t i = 0; i < finds; i++)
+		d->near_order.data[next[near->find_copy.data[i].job]++] = (uint32_t)i;
+	return true;
+}
+
+/// The finds of a job as the processor's walk lists them.
+static void load_finds(const item_task *task, cr_worker *worker, const cr_near_item *item)
+{
+	const cr_pipeline *p = task->pipeline;
+	const cr_gpu_near *near = &task->part->near;
+	const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
+	const bool b_first = cr_is_b_source(a, b);
+	const cr_collider *source = b_first ? b : a, *target = b_first ? a : b;
+	const int32_t *source_rank = cr_ranks_of(task->part, source), *target_rank = cr_ranks_of(task->part, target);
+	const int64_t first = task->state->near_first.data[item->job];
+	const int32_t count = (int32_t)(task->state->near_first.data[item->job + 1] - first);
+	cr_candidates *c = &worker->candidates;
+	c->count = 0;
+	if (count == 0)
+		return;
+	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
+	cr_key *keys = cr_arena_alloc(&worker->arena, 2 * (size_t)count * sizeof *keys);
+	if (!keys || (count > c->capacity && !cr_candidates_grow(c, count))) {
+		worker->failed = c->failed = true;
+		return;
+	}
+	for (int32_t i = 0; i < count; i++) {
+		const uint32_t number = task->state->near_order.data[first + i];
+		const cr_gpu_near_find *f = &near->find_copy.data[number];
+		const uint64_t ranks =
+			(uint64_t)source_rank[f->source / CR_WIDTH] << RANK_BITS | (uint64_t)target_rank[f->target / CR_WIDTH];
+		keys[i] = (cr_key){ (ranks << LANE_BITS | f->source % CR_WIDTH) << LANE_BITS | f->target % CR_WIDTH, number };
+	}
+	if (count <= FEW_FINDS)
+		cr_insertion_sort(keys, count);
+	else
+		cr_radix_sort(keys, keys + count, count, 2 * (RANK_BITS + LANE_BITS));
+	for (int32_t i = 0; i < count; i++) {
+		const cr_gpu_near_find *f = &near->find_copy.data[keys[i].value];
+		const int32_t own = cr_place_number(source, (int32_t)f->source), other = cr_place_number(target, (int32_t)f->target);
+		c->data[i] = b_first ? (cr_candidate){ other, own, f->gap } : (cr_candidate){ own, other, f->gap };
+	}
+	c->count = count;
+	cr_arena_rewind(&worker->arena, &mark);
+}
+
+/// Take the finds of an item's walk. Another walk is the device's once more.
+static void take_finds(const item_task *task, cr_worker *worker, cr_near_item *item)
+{
+	const cr_pipeline *p = task->pipeline;
+	cr_pair_work *w = &p->work.data[item->work];
+	const cr_gpu_near_state *state = &task->part->near.state_copy.data[item->job];
+	worker->near_on_device++;
+	if (state->doubtful) {
+		worker->near_returned++;
+		cr_walk_near_to_end(p, worker, w, &item->walk);
+		item->done = true;
+		return;
+	}
+	if (item->walk.most > 0 && state->count > (uint32_t)item->walk.most)
+		worker->candidates.count = item->walk.most + 1; // which is all that is asked of them
+	else
+		load_finds(task, worker, item);
+	if (cr_plan_near_walk(p, worker, w, &item->walk))
+		return;
+	cr_end_near(p, worker, w, &item->walk);
+	item->done = true;
+}
+
+static void take_task(int64_t begin, int64_t end, int worker, void *context)
+{
+	const item_task *task = context;
+	cr_pipeline *p = task->pipeline;
+	cr_worker *own = &p->workers[worker];
+	for (int64_t i = begin; i < end && !own->failed; i++) {
+		cr_near_item *item = &task->state->near.data[task->first + i];
+		if (item->done)
+			continue;
+		if (item->job != CR_NO_JOB) {
+			take_finds(task, own, item);
+		} else {
+			cr_walk_near_to_end(p, own, &p->work.data[item->work], &item->walk);
+			item->done = true;
+		}
+		if (item->done)
+			p->next.data[item->work] = CR_NEXT_CROSSINGS;
+	}
+}
+
+// ---- Walks ----
+
+/// Note the meshes of items. false: out of memory.
+static bool want_meshes(const cr_pipeline *p, const cr_device_state *d, cr_device_part *part, int64_t first, int64_t last)
+{
+	for (int64_t i = first; i < last; i++) {
+		const cr_near_item *item = &d->near.data[i];
+		if (!item->done && (!cr_want_mesh(p, part, collider_of(p, item, 0)) || !cr_want_mesh(p, part, collider_of(p, item, 1))))
+			return false;
+	}
+	return true;
+}
+
+/// Make the next walk of items first..last-1, as far as the device may. *fits: see
+/// cr_gpu_find_near. The devices are locked.
+static carom_result walk_items(cr_pipeline *p, cr_device_state *d, cr_device_part *part, int64_t first, int64_t last, bool *fits)
+{
+	*fits = true;
+	if (!want_meshes(p, d, part, first, last))
+		return cr_fail_memory(p->context, "near triangles for a device");
+	uint32_t levels;
+	const uint32_t jobs = deal_jobs(p, d, part, first, last, &levels);
+	if (jobs == 0)
+		return CAROM_SUCCESS;
+	carom_result result = cr_put_meshes(p, part);
+	if (result == CAROM_SUCCESS && !cr_array_reserve_fresh(p->context, &d->near_jobs, jobs))
+		result = cr_fail_memory(p->context, "near triangles for a device");
+	if (result != CAROM_SUCCESS)
+		return result;
+	item_task task = { p, d, part, first };
+	cr_parallel_for(p->context, pack_task, last - first, PAIRS_PER_TASK, &task);
+	result = cr_gpu_find_near(part->device, &part->near, d->near_jobs.data, jobs, levels, fits);
+	if (result == CAROM_SUCCESS && *fits && !order_finds(p->context, d, &part->near))
+		result = cr_fail_memory(p->context, "near triangles for a device");
+	return result;
+}
+
+/// Make one walk of items on the first device that can do it. part: which has done it.
+static carom_result walk_somewhere(
+	cr_pipeline *p, cr_device_state *d, int64_t first, int64_t last, bool *fits, cr_device_part **part)
+{
+	carom_result result = CAROM_SUCCESS;
+	cr_lock_devices(p);
+	*part = cr_working_part(p);
+	if (!*part)
+		result = cr_fail_devices(p);
+	while (*part) {
+		result = walk_items(p, d, *part, first, last, fits);
+		if (result == CAROM_SUCCESS)
+			break;
+		cr_drop_part(p, *part);
+		*part = cr_working_part(p);
+	}
+	cr_unlock_devices(p);
+	return result;
+}
+
+static int64_t count_left(const cr_device_state *d, int64_t first, int64_t last)
+{
+	int64_t left = 0;
+	for (int64_t i = first; i < last; i++)
+		left += !d->near.data[i].done;
+	return left;
+}
+
+/// Take the finds of a device, and let the processor walk the items that have no job: all, where
+/// part is NULL.
+static carom_result take_items(cr_pipeline *p, cr_device_state *d, cr_device_part *part, int64_t first, int64_t last)
+{
+	item_task task = { p, d, part, first };
+	for (int64_t i = first; i < last && !part; i++)
+		d->near.data[i].job = CR_NO_JOB;
+	cr_parallel_for(p->context, take_task, last - first, PAIRS_PER_TASK, &task);
+	return cr_check_workers(p, "the near triangles of a step");
+}
+
+/// Make all walks of items from first on, up to *last. Where there are too many finds for the
+/// lists, half of the items go at once, and *last says so; a single one is the processor's.
+static carom_result do_items(cr_pipeline *p, cr_device_state *d, int64_t first, int64_t *last)
+{
+	bool begun = false;
+	for (int64_t left = *last - first; left > 0; left = count_left(d, first, *last)) {
+		bool fits = true;
+		cr_device_part *part = NULL;
+		carom_result result = CAROM_SUCCESS;
+		if (!begun || left > d->few_walks)
+			result = walk_somewhere(p, d, first, *last, &fits, &part);
+		if (result != CAROM_SUCCESS && !cr_falls_back(p))
+			return result;
+		if (result == CAROM_SUCCESS && !fits && *last - first > 1) {
+			*last = first + (*last - first) / 2;
+			continue;
+		}
+		result = take_items(p, d, result == CAROM_SUCCESS && fits ? part : NULL, first, *last);
+		if (result != CAROM_SUCCESS)
+			return result;
+		begun = true;
+	}
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_near_on_device(cr_pipeline *p)
+{
+	if (cr_take(p, CR_NEXT_NEAR) == 0)
+		return CAROM_SUCCESS;
+	cr_device_state *d = cr_state_on_device(p);
+	cr_for_pairs(p, begin_task, PAIRS_PER_TASK);
+	carom_result result = cr_check_workers(p, "the near triangles of a step");
+	if (result == CAROM_SUCCESS && (!d || !list_items(p, d)))
+		result = cr_fail_memory(p->context, "near triangles for a device");
+	if (result != CAROM_SUCCESS)
+		return result;
+	item_task task = { p, d, NULL, 0 };
+	cr_parallel_for(p->context, plan_task, d->near.count, PAIRS_PER_TASK, &task);
+	for (int64_t first = 0; first < d->near.count && result == CAROM_SUCCESS;) {
+		const int64_t left = d->near.count - first;
+		int64_t last = first + (left < CR_GPU_MOST_NEAR_JOBS ? left : CR_GPU_MOST_NEAR_JOBS);
+		result = do_items(p, d, first, &last);
+		first = last;
+	}
+	return result;
+}

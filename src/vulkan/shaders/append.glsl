@@ -1,0 +1,18 @@
+// Lists without an order, whose lengths are counters of two words each (counters.glsl).
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+
+// The place of another item: one addition for all invocations that want one at this moment.
+uint take_place(uint word)
+{
+	const uvec4 ballot = subgroupBallot(true);
+	const uint all = subgroupBallotBitCount(ballot), before = subgroupBallotExclusiveBitCount(ballot);
+	uint first = 0;
+	if (subgroupElect()) {
+		Words counter = Words(arguments.address[5]);
+		first = atomicAdd(counter.at[word], all);
+		if (first + all < first)
+			atomicAdd(counter.at[word + 1], 1u);
+	}
+	return subgroupBroadcastFirst(first) + before;
+}
