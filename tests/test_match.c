@@ -2,13 +2,15 @@
 #include "fixture.h"
 #include "frame/match.h"
 #include <math.h>
+#include <string.h>
 
 enum { MOST = 256 };
 
-/// A hand-made set of contacts.
+/// A hand-made set of contacts, of a body that has turned by half a turn about z and moved since
+/// the first of the two steps.
 typedef struct hand {
 	carom_contact contacts[MOST];
-	cr_local_point local[MOST];
+	double at[MOST]; // along x of the body
 	int32_t count;
 } hand;
 
@@ -16,17 +18,22 @@ static void put(hand *h, carom_contact_kind kind, int32_t feature_a, int32_t fea
 {
 	h->contacts[h->count] = (carom_contact){ .kind = kind, .feature_a = feature_a, .feature_b = feature_b, .age = age };
 	h->contacts[h->count].impulse[0] = impulse;
-	h->local[h->count++] = (cr_local_point){ { (float)x, 0, 0 } };
+	h->at[h->count++] = x;
 }
 
 static void match(hand *then, hand *now, double distance)
 {
+	const m3d identity = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }), turned = m3d_from_quat((carom_quat){ 0, 0, 1, 0 });
 	uint8_t used[MOST];
 	cr_past_contact past[MOST];
-	for (int32_t i = 0; i < then->count; i++)
-		past[i] = cr_past_of(&then->contacts[i], &then->local[i]);
-	cr_match_contacts(
-		&(cr_past_set){ past, then->count }, &(cr_contact_set){ now->contacts, now->local, now->count }, distance, used);
+	for (int32_t i = 0; i < then->count; i++) {
+		then->contacts[i].point[0] = then->at[i];
+		past[i] = cr_past_of(&then->contacts[i], cr_local_point_of(&then->contacts[i], (v3d){ 0, 0, 0 }, &identity));
+	}
+	for (int32_t i = 0; i < now->count; i++)
+		now->contacts[i].point[0] = 1000 - now->at[i];
+	cr_match_contacts(&(cr_past_set){ past, then->count },
+		&(cr_contact_set){ now->contacts, now->count, { 1000, 0, 0 }, &turned }, distance, used);
 }
 
 TEST(match, equal_features_carry_age_and_impulse)
@@ -422,4 +429,104 @@ TEST(match, contacts_that_are_written_over_old_ones_continue_them_for_any_number
 {
 	CHECK(play_course(1, 0) == play_course(3, 0));
 	CHECK(play_course(1, 8) == play_course(3, 8));
+}
+
+// ---- Contacts that are made late, and those that stay ----
+
+static bool keep_all(const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user)
+{
+	(void)contact, (void)user_data_a, (void)user_data_b, (void)user;
+	return true;
+}
+
+enum { PLAIN_BODIES = 24, PLAIN_STEPS = 60 };
+
+/// Two worlds with one plane and the same bodies. One has a contact filter that keeps all: so its
+/// contacts are in lists before they are shown, and none is taken over from the last step.
+typedef struct plains {
+	carom_world *world[2];
+	carom_body_id bodies[PLAIN_BODIES];
+	uint64_t seed;
+} plains;
+
+static carom_shape random_volume(uint64_t *seed)
+{
+	const double r = test_random_double(seed, 0.2, 0.5);
+	switch (test_random(seed) % 3) {
+	case 0: return (carom_shape){ .type = CAROM_SPHERE, .radius = r };
+	case 1: return (carom_shape){ .type = CAROM_CAPSULE, .radius = r, .half_length = r };
+	default: return (carom_shape){ .type = CAROM_BOX, .half_extents = { r, r, r } };
+	}
+}
+
+/// Add, remove or move a body of both worlds, or leave it where it is.
+static void change(plains *p, int which)
+{
+	carom_pose pose = fixture_at(which % 5, which / 5, test_random_double(&p->seed, 0.1, 0.6));
+	const carom_shape shape = random_volume(&p->seed);
+	if (test_random(&p->seed) % 2)
+		pose.orientation = fixture_turn((v3d){ 1, 1, 0 }, test_random_double(&p->seed, 0, 0.2));
+	const uint64_t what = test_random(&p->seed) % 12;
+	for (int w = 0; w < 2; w++) {
+		const bool is_there = carom_world_is_body(p->world[w], p->bodies[which]);
+		if (!is_there && what < 4 && w == 0)
+			p->bodies[which] = fixture_add(p->world[0], shape, pose, CAROM_DYNAMIC);
+		else if (!is_there && what < 4)
+			fixture_add(p->world[1], shape, pose, CAROM_DYNAMIC);
+		else if (is_there && what == 0)
+			REQUIRE(carom_world_remove_body(p->world[w], p->bodies[which]) == CAROM_SUCCESS);
+		else if (is_there && what < 3)
+			REQUIRE(carom_world_set_pose(p->world[w], p->bodies[which], &pose) == CAROM_SUCCESS);
+		else if (is_there && what == 3)
+			REQUIRE(carom_world_set_shape(p->world[w], p->bodies[which], &shape) == CAROM_SUCCESS);
+	}
+}
+
+/// Are the contacts, pairs and events of both worlds equal in every bit?
+static bool show_the_same(const plains *p)
+{
+	const carom_contact_view a = carom_world_contacts(p->world[0]), b = carom_world_contacts(p->world[1]);
+	const carom_pair_view pa = carom_world_pairs(p->world[0]), pb = carom_world_pairs(p->world[1]);
+	const carom_event_view ea = carom_world_events(p->world[0]), eb = carom_world_events(p->world[1]);
+	if (a.count != b.count || pa.count != pb.count || ea.count != eb.count)
+		return false;
+	return (a.count == 0 || memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data) == 0) &&
+		(pa.count == 0 || memcmp(pa.data, pb.data, (size_t)pa.count * sizeof *pa.data) == 0) &&
+		(ea.count == 0 || memcmp(ea.data, eb.data, (size_t)ea.count * sizeof *ea.data) == 0);
+}
+
+TEST(match, late_contacts_are_those_that_lists_keep)
+{
+	carom_context *context = fixture_context(1);
+	carom_world_def def = carom_default_world_def();
+	plains p = { .seed = 5 };
+	p.world[0] = fixture_world(context, &def);
+	def.contact_filter = keep_all;
+	p.world[1] = fixture_world(context, &def);
+	for (int w = 0; w < 2; w++)
+		fixture_add(p.world[w], (carom_shape){ .type = CAROM_PLANE }, fixture_at(0, 0, 0), CAROM_STATIC);
+	int32_t oldest = 0;
+	int64_t seen = 0;
+	for (int step = 0; step < PLAIN_STEPS; step++) {
+		for (int i = 0; i < PLAIN_BODIES && step % 4 < 2; i++)
+			change(&p, i);
+		for (int w = 0; w < 2; w++)
+			fixture_step(p.world[w]);
+		REQUIRE(show_the_same(&p));
+		const carom_contact_view contacts = carom_world_contacts(p.world[0]);
+		seen += contacts.count;
+		for (int32_t i = 0; i < contacts.count; i++) {
+			oldest = contacts.data[i].age > oldest ? contacts.data[i].age : oldest;
+			for (int w = 0; w < 2; w++)
+				REQUIRE(carom_world_set_impulse(p.world[w], i, (float[3]){ (float)i, 0, (float)step }) == CAROM_SUCCESS);
+		}
+		for (int32_t i = 0; i < carom_world_pairs(p.world[0]).count; i++) {
+			for (int w = 0; w < 2; w++)
+				REQUIRE(carom_world_set_pair_data(p.world[w], i, (uint64_t)(step * 100 + i)) == CAROM_SUCCESS);
+		}
+	}
+	CHECK(oldest > 8 && seen > 1000);
+	carom_destroy_world(p.world[0]);
+	carom_destroy_world(p.world[1]);
+	carom_destroy_context(context);
 }

@@ -4,6 +4,8 @@
 #define CR_CONTACT_CONTACT_H
 
 #include "frame/pipeline.h"
+#include "geom/volume.h"
+#include <string.h>
 
 /// The library's own back end (cpu_stages.c).
 extern const cr_stages cr_cpu_stages;
@@ -122,11 +124,20 @@ bool cr_boxes_are_near(double ahead, const cr_body *a, const cr_body *b, const m
 /// basic volumes, are let through: their own tests are as cheap (algorithm.c).
 bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b);
 
+/// Is a body, which does not deform, where it was in the last step, to the bit?
+static inline bool cr_stands_still(const cr_body *body)
+{
+	return !body->deforming && memcmp(&body->pose, &body->last_pose, sizeof body->pose) == 0;
+}
+
 /// The contacts of a simple pair: worker->contacts, in no order, none left out (simple_pairs.c).
 /// Either body may be of no world; of deforming ones the forms are to be given.
 void cr_find_simple_contacts(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
 /// Append those of one kind of pair to worker->contacts (volume_pair.c).
 void cr_collide_volumes(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
+/// All contacts of two basic volumes, sorted. Returns how many. Any thread.
+int32_t cr_make_volume_contacts(
+	const cr_pipeline *pipeline, const cr_body *a, const cr_body *b, cr_raw_contact contacts[CR_MAX_VOLUME_CONTACTS]);
 void cr_collide_plane(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
 void cr_collide_round(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
 /// Those with a body of the convex family (convex_pair.c, convex_mesh.c).

@@ -4,11 +4,11 @@
 /// view is in order as it is written (where bodies have parts, after one sort). Counting (in order)
 /// gives each pair its place; filling is parallel over pairs.
 ///
-/// Contacts and events are written over those of the last step, so that there is one array of each.
-/// Users see these until the step has succeeded: so filling comes last, and cannot fail. A pair
-/// notes its old contacts before it writes its new ones. That is enough while no pair writes where
-/// another one's old contacts are. Rows are in order in both steps: so it holds where each row
-/// begins neither before the old contacts of the rows above it end nor after its own old ones
+/// Pairs, contacts and events are written over those of the last step, so that there is one array
+/// of each. Users see these until the step has succeeded: so filling comes last, and cannot fail. A
+/// pair notes its old contacts before it writes its new ones. That is enough while no pair writes
+/// where another one's old contacts are. Rows are in order in both steps: so it holds where each
+/// row begins neither before the old contacts of the rows above it end nor after its own old ones
 /// begin (is_in_place). Mostly no count changes, and they are where they were. Otherwise all old
 /// contacts are noted first.
 
@@ -19,14 +19,14 @@
 #include "contact/material.h"
 #include <string.h>
 
-enum { PAIRS_PER_TASK = 256, CONTACTS_PER_TASK = 4096, FEW_CONTACTS = 64 };
+enum { PAIRS_PER_TASK = 256, FEW_CONTACTS = 64 };
 
 static bool is_sensor_pair(const cr_pipeline *p, const cr_found_pair *f)
 {
 	return p->bodies[f->a].sensor || p->bodies[f->b].sensor;
 }
 
-/// The contacts of a pair that was found.
+/// The contacts of a pair that was found, which are not late.
 static const cr_raw_contact *raw_of(const cr_pipeline *p, const cr_found_pair *f)
 {
 	return f->simple ? cr_simple_contacts_at(&p->frame, f->contacts.first) : cr_contacts_at(&p->frame, f->contacts.first);
@@ -82,6 +82,17 @@ static int compare_pairs(const carom_pair *a, const carom_pair *b)
 	return (a->shape_b > b->shape_b) - (a->shape_b < b->shape_b);
 }
 
+/// What the rows of a pair are sorted by; nothing else of it is set.
+static carom_pair key_of(const cr_pipeline *p, const cr_found_pair *f)
+{
+	return (carom_pair){
+		.body_a = cr_id_of(p->bodies, f->a),
+		.body_b = cr_id_of(p->bodies, f->b),
+		.shape_a = p->bodies[f->a].part,
+		.shape_b = p->bodies[f->b].part,
+	};
+}
+
 /// Sorts p->found, which is in the order of parts, by bodies and then by parts, so that the pairs
 /// of two bodies stand side by side. Returns false when out of memory.
 static bool sort_by_bodies(cr_pipeline *p)
@@ -122,7 +133,8 @@ static bool join_meshes(cr_pipeline *p)
 		if (is_after(simple, w->a, w->b)) {
 			p->found.data[--end] = p->found.data[--j];
 		} else {
-			p->found.data[--end] = (cr_found_pair){ w->a, w->b, w->contacts, (uint32_t)w->found & INT32_MAX, 0 };
+			const uint32_t found = (uint32_t)w->found & CR_MOST_FOUND;
+			p->found.data[--end] = (cr_found_pair){ w->a, w->b, w->contacts, found, .rests = w->rests };
 			i--;
 		}
 	}
@@ -148,49 +160,45 @@ static bool join_surfaces(cr_pipeline *p, const cr_surface_pairs *surfaces)
 	return true;
 }
 
-/// Give the row of a pair of surfaces its places in the views of surface contacts.
-static void link_surface(cr_surface_pair *s, int32_t row, carom_pair *pair)
+/// How many contacts of a pair the view shows.
+static int32_t shown_count(const cr_pipeline *p, const cr_found_pair *f)
 {
-	s->row = row;
-	pair->first_surface_contact = (int32_t)s->contacts.first;
-	pair->surface_contact_count = s->contacts.count;
-	pair->first_surface_shape_contact = (int32_t)s->shape_contacts.first;
-	pair->surface_shape_contact_count = s->shape_contacts.count;
+	return is_sensor_pair(p, f) ? 0 : f->contacts.count;
 }
 
-/// Leave the pairs that belong in the view in p->found, and make a row for each, with its place in
-/// the view of contacts. Returns how many contacts there are. -1: out of memory.
-static int64_t list_pairs(cr_pipeline *p, const cr_surface_pairs *surfaces, cr_results *now)
+/// Leave the pairs that belong in the view in p->found. Returns how many contacts there are. -1:
+/// too many pairs.
+static int64_t list_pairs(cr_pipeline *p, const cr_surface_pairs *surfaces)
 {
 	int64_t count = 0, contacts = 0;
 	for (int64_t i = 0; i < p->found.count; i++) {
-		if (is_listed(p, surfaces, &p->found.data[i]))
-			p->found.data[count++] = p->found.data[i];
+		if (!is_listed(p, surfaces, &p->found.data[i]))
+			continue;
+		contacts += shown_count(p, &p->found.data[i]);
+		p->found.data[count++] = p->found.data[i];
 	}
 	p->found.count = count;
-	if (count > INT32_MAX || !cr_array_reserve(p->context, &now->pairs, count))
-		return -1;
-	now->pairs.count = count;
-	for (int64_t i = 0; i < count; i++) {
-		const cr_found_pair *f = &p->found.data[i];
-		const int32_t listed = is_sensor_pair(p, f) ? 0 : f->contacts.count;
-		now->pairs.data[i] = (carom_pair){
-			.body_a = cr_id_of(p->bodies, f->a),
-			.body_b = cr_id_of(p->bodies, f->b),
-			.user_data_a = p->bodies[f->a].user_data,
-			.user_data_b = p->bodies[f->b].user_data,
-			.first_contact = (int32_t)contacts,
-			.contact_count = listed,
-			.found_count = (int32_t)f->found,
-			.shape_a = p->bodies[f->a].part,
-			.shape_b = p->bodies[f->b].part,
-		};
-		cr_surface_pair *surface = surface_of(surfaces, f);
-		if (surface)
-			link_surface(surface, (int32_t)i, &now->pairs.data[i]);
-		contacts += listed;
+	return count > INT32_MAX ? -1 : contacts;
+}
+
+/// Both lists of pairs are sorted: one pass tells what each pair was in the last step. Returns how
+/// many of the last step have ended.
+static int64_t find_before(const cr_pipeline *p, const cr_results *then, cr_merge_row *rows)
+{
+	int64_t j = 0, ended = then->pairs.count;
+	for (int64_t i = 0; i < p->found.count; i++) {
+		const carom_pair key = key_of(p, &p->found.data[i]);
+		int order = 1;
+		while (j < then->pairs.count && (order = compare_pairs(&then->pairs.data[j], &key)) < 0)
+			j++;
+		rows[i] = (cr_merge_row){ .before = -1 - (int32_t)j };
+		if (j == then->pairs.count || order != 0)
+			continue;
+		const carom_pair *last = &then->pairs.data[j];
+		rows[i] = (cr_merge_row){ (int32_t)j, last->first_contact, last->contact_count };
+		ended--;
 	}
-	return contacts;
+	return ended;
 }
 
 // ---- Room ----
@@ -212,14 +220,22 @@ static int64_t roomy(const carom_context *context, int64_t capacity, int64_t wan
 #define TAKE_OVER(context, now, then) \
 	(cr_array_free((context), (now)), *(now) = *(then), (then)->data = NULL, (then)->count = (then)->capacity = 0)
 
+static bool make_room_for_pairs(cr_merging *m)
+{
+	const int64_t count = m->pipeline->found.count;
+	m->pairs_over = FITS_OVER(&m->then->pairs, count);
+	return m->pairs_over || MAKE_ROOM(m->pipeline->context, &m->now->pairs, &m->then->pairs, count);
+}
+
 static bool make_room_for_contacts(cr_merging *m)
 {
 	cr_results *then = m->then, *now = m->now;
 	carom_context *context = m->pipeline->context;
-	m->contacts_over = FITS_OVER(&then->contacts, m->contacts) && FITS_OVER(&then->local, m->contacts);
+	m->with_local = m->pipeline->has_solids;
+	m->contacts_over = FITS_OVER(&then->contacts, m->contacts) && (!m->with_local || FITS_OVER(&then->local, m->contacts));
 	return m->contacts_over ||
 		(MAKE_ROOM(context, &now->contacts, &then->contacts, m->contacts) &&
-			MAKE_ROOM(context, &now->local, &then->local, m->contacts));
+			(!m->with_local || MAKE_ROOM(context, &now->local, &then->local, m->contacts)));
 }
 
 static bool make_room_for_events(cr_merging *m)
@@ -228,22 +244,85 @@ static bool make_room_for_events(cr_merging *m)
 	return m->events_over || MAKE_ROOM(m->pipeline->context, &m->now->events, &m->then->events, m->events);
 }
 
+// ---- Pairs ----
+
+/// Give the row of a pair of surfaces its places in the views of surface contacts.
+static void link_surface(cr_surface_pair *s, int32_t row, carom_pair *pair)
+{
+	s->row = row;
+	pair->first_surface_contact = (int32_t)s->contacts.first;
+	pair->surface_contact_count = s->contacts.count;
+	pair->first_surface_shape_contact = (int32_t)s->shape_contacts.first;
+	pair->surface_shape_contact_count = s->shape_contacts.count;
+}
+
+/// Write a row, but for the place of its contacts. last: the row that it continues, which it may be
+/// written over; NULL: it begins.
+static void write_row(const cr_merging *m, int64_t row, const carom_pair *last)
+{
+	const cr_pipeline *p = m->pipeline;
+	const cr_found_pair *f = &p->found.data[row];
+	carom_pair pair = key_of(p, f);
+	pair.user_data_a = p->bodies[f->a].user_data;
+	pair.user_data_b = p->bodies[f->b].user_data;
+	pair.contact_count = shown_count(p, f);
+	pair.found_count = (int32_t)f->found;
+	if (last) {
+		pair.age = last->age < INT32_MAX ? last->age + 1 : last->age;
+		pair.user_data = last->user_data;
+	}
+	cr_surface_pair *surface = surface_of(m->surfaces, f);
+	if (surface)
+		link_surface(surface, (int32_t)row, &pair);
+	m->now->pairs.data[row] = pair;
+}
+
+/// Write all rows, maybe over those of the last step. The rows that go on are in order in both.
+/// Those that move down go first, the last one first; then those that move up or stay, the first
+/// one first. So none is written over an old one that is still to be read: one that moves down
+/// would have to pass a lower one, and one that moves up a higher one. Those that begin need no old
+/// one.
+static void write_pairs(cr_merging *m)
+{
+	carom_context *context = m->pipeline->context;
+	const cr_merge_row *rows = m->rows;
+	const int64_t count = m->pipeline->found.count;
+	const carom_pair *old = m->then->pairs.data;
+	if (m->pairs_over)
+		TAKE_OVER(context, &m->now->pairs, &m->then->pairs);
+	for (int64_t i = count; i-- > 0;) {
+		if (rows[i].before >= 0 && rows[i].before < i)
+			write_row(m, i, &old[rows[i].before]);
+	}
+	for (int64_t i = 0; i < count; i++) {
+		if (rows[i].before >= i)
+			write_row(m, i, &old[rows[i].before]);
+	}
+	int64_t contacts = 0;
+	for (int64_t i = 0; i < count; i++) {
+		if (rows[i].before < 0)
+			write_row(m, i, NULL);
+		m->now->pairs.data[i].first_contact = (int32_t)contacts;
+		contacts += m->now->pairs.data[i].contact_count;
+	}
+	m->now->pairs.count = count;
+	cr_array_free(context, &m->then->pairs);
+}
+
 // ---- Contacts ----
 
 /// Does no pair write over old contacts of another one?
 static bool is_in_place(const cr_merging *m)
 {
-	int32_t old_end = 0;
-	for (int64_t i = 0; i < m->now->pairs.count; i++) {
-		const int32_t first = m->now->pairs.data[i].first_contact;
-		if (first < old_end)
+	const cr_pipeline *p = m->pipeline;
+	int64_t first = 0, old_end = 0;
+	for (int64_t i = 0; i < p->found.count; i++) {
+		const cr_merge_row *row = &m->rows[i];
+		if (first < old_end || (row->before >= 0 && first > row->old_first))
 			return false;
-		if (m->before[i] < 0)
-			continue;
-		const carom_pair *last = &m->then->pairs.data[m->before[i]];
-		if (first > last->first_contact)
-			return false;
-		old_end = last->first_contact + last->contact_count;
+		if (row->before >= 0)
+			old_end = (int64_t)row->old_first + row->old_count;
+		first += shown_count(p, &p->found.data[i]);
 	}
 	return true;
 }
@@ -268,28 +347,34 @@ static bool plan_past(cr_merging *m)
 	return m->past && m->used;
 }
 
-/// Note old contacts from first on.
-static void note_past(const cr_merging *m, int32_t first, int32_t count, cr_past_contact *past)
+/// Note the old contacts of a row that goes on.
+static void note_past(const cr_merging *m, int64_t row, cr_past_contact *past)
 {
-	for (int32_t k = 0; k < count; k++)
-		past[k] = cr_past_of(&m->old[first + k], &m->old_local[first + k]);
+	const cr_merge_row *r = &m->rows[row];
+	const cr_body *a = &m->pipeline->bodies[m->pipeline->found.data[row].a];
+	const m3d rotation = cr_last_rotation(a);
+	for (int32_t k = 0; k < r->old_count; k++) {
+		const carom_contact *c = &m->old[r->old_first + k];
+		past[k] = cr_past_of(
+			c, m->old_local ? m->old_local[r->old_first + k] : cr_local_point_of(c, a->last_pose.position, &rotation));
+	}
 }
 
 static void note_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	(void)worker;
 	const cr_merging *m = task;
-	note_past(m, (int32_t)begin, (int32_t)(end - begin), m->past + begin);
+	for (int64_t row = begin; row < end; row++) {
+		if (m->rows[row].before >= 0)
+			note_past(m, row, m->past + m->rows[row].old_first);
+	}
 }
 
-static void fill_contact(
-	const cr_merging *m, const cr_body *a, const cr_raw_contact *raw, const carom_pair *pair, int32_t row, int32_t k)
+/// Keep the place of a contact in the frame of its body A, where it will be asked for.
+static void keep_local(const cr_merging *m, const cr_body *a, int64_t contact)
 {
-	carom_contact *c = &m->now->contacts.data[pair->first_contact + k];
-	*c = cr_contact_of(pair, raw);
-	c->pair = row;
-	const v3d local = m3d_tmul(&a->rotation, v3d_sub((v3d){ raw->point[0], raw->point[1], raw->point[2] }, a->pose.position));
-	m->now->local.data[pair->first_contact + k] = (cr_local_point){ { (float)local.x, (float)local.y, (float)local.z } };
+	if (m->with_local)
+		m->now->local.data[contact] = cr_local_point_of(&m->now->contacts.data[contact], a->pose.position, &a->rotation);
 }
 
 /// Write the new contacts of a row.
@@ -299,9 +384,16 @@ static void fill_row(const cr_merging *m, int64_t row)
 	const carom_pair *pair = &m->now->pairs.data[row];
 	const cr_found_pair *found = &p->found.data[row];
 	const cr_body *a = &p->bodies[found->a], *b = &p->bodies[found->b];
-	const cr_raw_contact *contacts = raw_of(p, found);
-	for (int32_t k = 0; k < pair->contact_count; k++)
-		fill_contact(m, a, &contacts[k], pair, (int32_t)row, k);
+	cr_raw_contact made[CR_MAX_VOLUME_CONTACTS];
+	if (found->late)
+		cr_make_volume_contacts(p, a, b, made);
+	const cr_raw_contact *contacts = found->late ? made : raw_of(p, found);
+	for (int32_t k = 0; k < pair->contact_count; k++) {
+		carom_contact *c = &m->now->contacts.data[pair->first_contact + k];
+		*c = cr_contact_of(pair, &contacts[k]);
+		c->pair = (int32_t)row;
+		keep_local(m, a, pair->first_contact + k);
+	}
 	cr_set_materials(p, a, b, m->now->contacts.data + pair->first_contact, pair->contact_count);
 }
 
@@ -310,13 +402,48 @@ static void match_row(const cr_merging *m, int64_t row, const cr_past_set *then,
 {
 	const cr_pipeline *p = m->pipeline;
 	const carom_pair *pair = &m->now->pairs.data[row];
-	const cr_contact_set now = { m->now->contacts.data + pair->first_contact, m->now->local.data + pair->first_contact,
-		pair->contact_count };
 	const cr_body *a = &p->bodies[p->found.data[row].a], *b = &p->bodies[p->found.data[row].b];
+	const cr_contact_set now = { m->now->contacts.data + pair->first_contact, pair->contact_count, a->pose.position,
+		&a->rotation };
 	if (a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED)
 		cr_match_contacts(then, &now, p->settings.world.match_distance, used);
 	else if (a->reshaped != CR_FRAME_CHANGED)
 		cr_match_places(then, &now, p->settings.world.match_distance, used);
+}
+
+/// Does a row go on with the contacts that it had?
+static bool stays(const cr_merging *m, int64_t row)
+{
+	return m->rows[row].before >= 0 && m->pipeline->found.data[row].rests && !m->past &&
+		m->rows[row].old_count == m->now->pairs.data[row].contact_count;
+}
+
+/// Take over the contacts of such a row.
+static void keep_row(const cr_merging *m, int64_t row)
+{
+	const carom_pair *pair = &m->now->pairs.data[row];
+	carom_contact *contacts = m->now->contacts.data + pair->first_contact;
+	const carom_contact *old = m->old + m->rows[row].old_first;
+	if (contacts != old)
+		memmove(contacts, old, (size_t)pair->contact_count * sizeof *contacts);
+	for (int32_t k = 0; k < pair->contact_count; k++) {
+		contacts[k].age += contacts[k].age < INT32_MAX;
+		contacts[k].pair = (int32_t)row;
+		keep_local(m, &m->pipeline->bodies[m->pipeline->found.data[row].a], pair->first_contact + k);
+	}
+}
+
+/// Write the new contacts of a row that goes on, after its old ones are noted, and match them.
+static void renew_row(const cr_merging *m, int64_t row)
+{
+	const cr_merge_row *r = &m->rows[row];
+	cr_past_contact few[FEW_CONTACTS], *past = m->past ? m->past + r->old_first : few;
+	uint8_t few_used[FEW_CONTACTS], *used = m->past ? m->used + r->old_first : few_used;
+	if (!m->past)
+		note_past(m, row, few);
+	fill_row(m, row);
+	if (m->now->pairs.data[row].contact_count > 0 && r->old_count > 0)
+		match_row(m, row, &(cr_past_set){ past, r->old_count }, used);
 }
 
 static void fill_task(int64_t begin, int64_t end, int worker, void *task)
@@ -326,20 +453,12 @@ static void fill_task(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t row = begin; row < end; row++) {
 		if (row + 2 < end)
 			__builtin_prefetch(raw_of(m->pipeline, &m->pipeline->found.data[row + 2]));
-		carom_pair *pair = &m->now->pairs.data[row];
-		if (m->before[row] < 0) {
+		if (m->rows[row].before < 0)
 			fill_row(m, row);
-			continue;
-		}
-		const carom_pair *last = &m->then->pairs.data[m->before[row]];
-		pair->age = last->age < INT32_MAX ? last->age + 1 : last->age;
-		cr_past_contact few[FEW_CONTACTS], *past = m->past ? m->past + last->first_contact : few;
-		uint8_t few_used[FEW_CONTACTS], *used = m->past ? m->used + last->first_contact : few_used;
-		if (!m->past)
-			note_past(m, last->first_contact, last->contact_count, few);
-		fill_row(m, row);
-		if (pair->contact_count > 0 && last->contact_count > 0)
-			match_row(m, row, &(cr_past_set){ past, last->contact_count }, used);
+		else if (stays(m, row))
+			keep_row(m, row);
+		else
+			renew_row(m, row);
 	}
 }
 
@@ -349,14 +468,15 @@ static void fill_contacts(cr_merging *m)
 	carom_context *context = m->pipeline->context;
 	cr_results *then = m->then, *now = m->now;
 	m->old = then->contacts.data;
-	m->old_local = then->local.data;
+	m->old_local = then->local.count > 0 ? then->local.data : NULL;
 	if (m->past)
-		cr_parallel_for(context, note_task, then->contacts.count, CONTACTS_PER_TASK, m);
-	if (m->contacts_over) {
+		cr_parallel_for(context, note_task, now->pairs.count, PAIRS_PER_TASK, m);
+	if (m->contacts_over)
 		TAKE_OVER(context, &now->contacts, &then->contacts);
+	if (m->contacts_over && m->with_local)
 		TAKE_OVER(context, &now->local, &then->local);
-	}
-	now->contacts.count = now->local.count = m->contacts;
+	now->contacts.count = m->contacts;
+	now->local.count = m->with_local ? m->contacts : 0;
 	cr_parallel_for(context, fill_task, now->pairs.count, PAIRS_PER_TASK, m);
 	cr_array_free(context, &then->contacts);
 	cr_array_free(context, &then->local);
@@ -370,60 +490,53 @@ static carom_event event_of(const carom_pair *pair, carom_event_kind kind, int32
 		pair->shape_a, pair->shape_b };
 }
 
-/// Both lists of pairs are sorted: one pass gives the row that each pair continues. Returns how
-/// many of the last step have ended.
-static int64_t find_before(const cr_results *then, const cr_results *now, int32_t *before)
-{
-	int64_t j = 0, ended = then->pairs.count;
-	for (int64_t i = 0; i < now->pairs.count; i++) {
-		while (j < then->pairs.count && compare_pairs(&then->pairs.data[j], &now->pairs.data[i]) < 0)
-			j++;
-		const bool goes_on = j < then->pairs.count && compare_pairs(&then->pairs.data[j], &now->pairs.data[i]) == 0;
-		before[i] = goes_on ? (int32_t)j : -1;
-		ended -= goes_on;
-	}
-	return ended;
-}
-
-/// Write one event for each pair of this step or the last. Pairs that go on take their data along.
-static void list_events(cr_merging *m)
+/// Write the events of pairs that have ended, one for each pair of the last step that has no row,
+/// and leave a place for each row. The pairs of the last step are read here.
+static void list_ended(cr_merging *m)
 {
 	const cr_results *then = m->then;
-	cr_results *now = m->now;
 	if (m->events_over)
-		TAKE_OVER(m->pipeline->context, &now->events, &m->then->events);
-	now->events.count = 0;
+		TAKE_OVER(m->pipeline->context, &m->now->events, &m->then->events);
+	carom_event *event = m->now->events.data;
 	int64_t j = 0;
-	for (int64_t i = 0; i <= now->pairs.count; i++) {
-		// Those that come before the next pair, or after the last, have ended.
-		for (; j < then->pairs.count; j++) {
-			if (i < now->pairs.count && compare_pairs(&then->pairs.data[j], &now->pairs.data[i]) >= 0)
-				break;
-			now->events.data[now->events.count++] = event_of(&then->pairs.data[j], CAROM_EVENT_END, -1);
-		}
-		if (i == now->pairs.count)
-			break;
-		now->pairs.data[i].user_data = m->before[i] >= 0 ? then->pairs.data[m->before[i]].user_data : 0;
-		const carom_event_kind kind = m->before[i] >= 0 ? CAROM_EVENT_PERSIST : CAROM_EVENT_BEGIN;
-		now->events.data[now->events.count++] = event_of(&now->pairs.data[i], kind, (int32_t)i);
-		j += m->before[i] >= 0;
+	for (int64_t i = 0; i <= m->pipeline->found.count; i++) {
+		const int32_t before = i < m->pipeline->found.count ? m->rows[i].before : -1 - (int32_t)then->pairs.count;
+		for (const int64_t end = before < 0 ? -1 - (int64_t)before : before; j < end; j++)
+			*event++ = event_of(&then->pairs.data[j], CAROM_EVENT_END, -1);
+		j += before >= 0;
+		event++;
 	}
+	m->now->events.count = m->events;
 	cr_array_free(m->pipeline->context, &m->then->events);
+}
+
+/// Write the events of the rows in the places that are left for them: behind i rows and the pairs
+/// of the last step that have ended before.
+static void list_rows(const cr_merging *m)
+{
+	int64_t going = 0;
+	for (int64_t i = 0; i < m->now->pairs.count; i++) {
+		const int32_t before = m->rows[i].before;
+		const int64_t ended = (before < 0 ? -1 - (int64_t)before : before) - going;
+		m->now->events.data[i + ended] =
+			event_of(&m->now->pairs.data[i], before >= 0 ? CAROM_EVENT_PERSIST : CAROM_EVENT_BEGIN, (int32_t)i);
+		going += before >= 0;
+	}
 }
 
 carom_result cr_begin_merge(cr_pipeline *p, cr_surface_pairs *surfaces, cr_results *then, cr_results *now, cr_merging *m)
 {
-	*m = (cr_merging){ .pipeline = p, .then = then, .now = now };
+	*m = (cr_merging){ .pipeline = p, .surfaces = surfaces, .then = then, .now = now };
 	if (!join_meshes(p) || (surfaces && !join_surfaces(p, surfaces)) ||
 		(p->has_parts && p->found.count > 1 && !sort_by_bodies(p)))
 		return cr_fail_memory(p->context, "the pairs of a step");
-	m->contacts = list_pairs(p, surfaces, now);
+	m->contacts = list_pairs(p, surfaces);
 	if (m->contacts < 0)
 		return cr_fail_memory(p->context, "the pairs of a step");
-	m->before = cr_arena_alloc(&p->workers[0].arena, (size_t)now->pairs.count * sizeof *m->before);
-	if (!m->before)
+	m->rows = cr_arena_alloc(&p->workers[0].arena, (size_t)p->found.count * sizeof *m->rows);
+	if (!m->rows || !make_room_for_pairs(m))
 		return cr_fail_memory(p->context, "the pairs of a step");
-	m->events = now->pairs.count + find_before(then, now, m->before);
+	m->events = p->found.count + find_before(p, then, m->rows);
 	if (m->contacts > INT32_MAX || !make_room_for_contacts(m) || !plan_past(m))
 		return cr_fail_memory(p->context, "the contacts of a step");
 	return make_room_for_events(m) ? CAROM_SUCCESS : cr_fail_memory(p->context, "the events of a step");
@@ -431,7 +544,9 @@ carom_result cr_begin_merge(cr_pipeline *p, cr_surface_pairs *surfaces, cr_resul
 
 void cr_end_merge(cr_merging *m)
 {
-	list_events(m);
+	list_ended(m);
+	write_pairs(m);
+	list_rows(m);
 	fill_contacts(m);
 }
 

@@ -7,7 +7,9 @@
 
 typedef struct cr_results {
 	CR_ARRAY(carom_contact) contacts;
-	CR_ARRAY(cr_local_point) local; // beside the contacts
+	// [contacts] in the frame of body A, of steps with solids that deform: these are seen with
+	// another pose in each step. Of other steps none: they follow from the last pose of A.
+	CR_ARRAY(cr_local_point) local;
 	CR_ARRAY(carom_pair) pairs;
 	CR_ARRAY(carom_event) events;
 } cr_results;
@@ -24,28 +26,36 @@ typedef struct cr_surface_pair {
 
 typedef CR_ARRAY(cr_surface_pair) cr_surface_pairs;
 
+/// What a pair of this step was in the last one.
+typedef struct cr_merge_row {
+	int32_t before;    // its row there; of a pair that begins -1 - n, where n rows come before it
+	int32_t old_first; // its contacts there
+	int32_t old_count;
+} cr_merge_row;
+
 /// The second half of the merge stage between its two parts.
 typedef struct cr_merging {
 	cr_pipeline *pipeline;
+	cr_surface_pairs *surfaces;
 	cr_results *then;
 	cr_results *now;
-	int64_t contacts, events; // of now: how many
-	bool contacts_over;       // they are written over those of then
-	bool events_over;
-	int32_t *before; // [pairs of now] row of then that the pair continues, or -1
+	int64_t contacts, events;                    // of now: how many
+	bool pairs_over, contacts_over, events_over; // they are written over those of then
+	bool with_local;
+	cr_merge_row *rows; // [pairs of now]
 	// [contacts of then] and scratch for matching them; NULL: the few of a pair are noted in its
 	// turn
 	cr_past_contact *past;
 	uint8_t *used;
-	// contacts of then, wherever they are by now
+	// contacts of then, wherever they are by now; NULL: no local ones
 	const carom_contact *old;
 	const cr_local_point *old_local;
 } cr_merging;
 
 /// Second half of the merge stage: from the pipeline's pairs, those of surfaces (sorted by a, b;
 /// NULL: none) and the results of the last step (then) to the results of this one. Does all that
-/// may fail, and leaves then as it is: pairs, and room for contacts and events. Memory for contacts
-/// and events is taken once: where that of then is large enough, they will be written there.
+/// may fail, and leaves then as it is: room for pairs, contacts and events. Memory for each is
+/// taken once: where that of then is large enough, they will be written there.
 carom_result cr_begin_merge(
 	cr_pipeline *pipeline, cr_surface_pairs *surfaces, cr_results *then, cr_results *now, cr_merging *merging);
 /// Fill now; then is spent. Bodies, and the contacts of the pipeline, are as they were.

@@ -47,16 +47,11 @@ static bool looks_first(const cr_pipeline *p, const cr_pair_work *w)
 		vertex_speaks_for_all(&p->bodies[w->a], &p->bodies[w->b]);
 }
 
-static bool is_still(const cr_body *body)
-{
-	return !body->deforming && memcmp(&body->pose, &body->last_pose, sizeof body->pose) == 0;
-}
-
 /// Has neither body of a pair moved by a bit since the last step, in which its contacts followed
 /// from the poses and shapes alone? The same contacts would be found again.
 static bool is_at_rest(const cr_pipeline *p, const cr_body *a, const cr_body *b, const cr_pair_memory *m)
 {
-	return m->rest.run > 0 && m->rest.run + 1 == p->run && !p->keep_contact && is_still(a) && is_still(b);
+	return m->rest.run > 0 && m->rest.run + 1 == p->run && !p->keep_contact && cr_stands_still(a) && cr_stands_still(b);
 }
 
 /// Take over the contacts of the last step.

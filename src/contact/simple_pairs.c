@@ -3,8 +3,9 @@
 ///
 /// Input: the simple pairs of the pair stage. Output: those with contacts, which are sorted and
 /// reduced. These pairs remember nothing and pass no other stage. So one takes 40 bytes, and 56 for
-/// each contact, where a pair of meshes takes a kilobyte. Parallel over pairs, each writing its own
-/// slot; the list is made dense in order afterwards.
+/// each contact, where a pair of meshes takes a kilobyte. Contacts of basic volumes with planes
+/// take none: they are counted here, and made when they are shown (merge.c). Parallel over pairs,
+/// each writing its own slot; the list is made dense in order afterwards.
 
 #include "base/parallel.h"
 #include "contact/contact.h"
@@ -28,19 +29,41 @@ void cr_find_simple_contacts(const cr_pipeline *p, cr_worker *worker, const cr_b
 	}
 }
 
-/// Work out one pair and keep its reported contacts.
+/// May the contacts of a pair be made when they are shown? That takes less time than to keep them
+/// until then, and half the memory. Sensors and filters look at them before.
+static bool may_be_late(const cr_pipeline *p, const cr_body *a, const cr_body *b)
+{
+	return (a->shape.family == CR_FAMILY_PLANE || b->shape.family == CR_FAMILY_PLANE) &&
+		cr_algorithm_of(a, b) == CR_ALGORITHM_VOLUMES && !p->keep_contact && !a->sensor && !b->sensor;
+}
+
+/// Would the contacts of two rigid bodies that the last step found be found again?
+static bool is_at_rest(const cr_body *a, const cr_body *b)
+{
+	return a->reshaped == CR_SHAPE_KEPT && b->reshaped == CR_SHAPE_KEPT && cr_stands_still(a) && cr_stands_still(b);
+}
+
+/// Work out one pair and keep its reported contacts, or count them.
 static void find_reported(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
 {
+	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
 	*found = (cr_found_pair){ .a = pair.a, .b = pair.b, .simple = 1 };
-	cr_find_simple_contacts(p, worker, &p->bodies[pair.a], &p->bodies[pair.b]);
+	cr_find_simple_contacts(p, worker, a, b);
 	if (worker->contacts.count == 0)
 		return;
 	if (p->keep_contact)
 		cr_filter_contacts(p, pair.a, pair.b, &worker->contacts);
 	if (worker->contacts.count == 0)
 		return;
-	found->found = (uint32_t)cr_reduce_contacts(p, worker, &worker->contacts) & INT32_MAX;
-	cr_keep_simple_contacts(worker, &found->contacts);
+	const int32_t all = cr_reduce_contacts(p, worker, &worker->contacts);
+	found->found = (uint32_t)all & CR_MOST_FOUND;
+	found->late = all == worker->contacts.count && may_be_late(p, a, b);
+	if (found->late) {
+		found->contacts.count = all;
+		found->rests = is_at_rest(a, b);
+	} else {
+		cr_keep_simple_contacts(worker, &found->contacts);
+	}
 }
 
 /// Work out one pair, and give back the memory of the worker that this took.

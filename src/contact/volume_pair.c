@@ -8,14 +8,15 @@
 
 // ---- Two volumes ----
 
-void cr_collide_volumes(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
+int32_t cr_make_volume_contacts(
+	const cr_pipeline *p, const cr_body *a, const cr_body *b, cr_raw_contact contacts[CR_MAX_VOLUME_CONTACTS])
 {
-	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
+	cr_volume_contact made[CR_MAX_VOLUME_CONTACTS];
 	const int count =
-		cr_volume_contacts(&a->shape.def, &a->pose, &b->shape.def, &b->pose, p->settings.world.speculative_distance, contacts);
+		cr_volume_contacts(&a->shape.def, &a->pose, &b->shape.def, &b->pose, p->settings.world.speculative_distance, made);
 	for (int i = 0; i < count; i++) {
-		const cr_volume_contact *v = &contacts[i];
-		const cr_raw_contact contact = {
+		const cr_volume_contact *v = &made[i];
+		contacts[i] = (cr_raw_contact){
 			{ v->point.x, v->point.y, v->point.z },
 			{ (float)v->normal.x, (float)v->normal.y, (float)v->normal.z },
 			(float)v->depth,
@@ -23,8 +24,16 @@ void cr_collide_volumes(const cr_pipeline *p, cr_worker *worker, const cr_body *
 			0,
 			CAROM_VOLUMES,
 		};
-		cr_add_contact(worker, &contact);
 	}
+	return count;
+}
+
+void cr_collide_volumes(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
+{
+	cr_raw_contact contacts[CR_MAX_VOLUME_CONTACTS];
+	const int32_t count = cr_make_volume_contacts(p, a, b, contacts);
+	for (int32_t i = 0; i < count; i++)
+		cr_add_contact(worker, &contacts[i]);
 }
 
 // ---- Plane and mesh ----

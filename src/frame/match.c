@@ -106,13 +106,13 @@ static double squared_distance(const cr_local_point *a, const cr_local_point *b)
 	return sum;
 }
 
-static int32_t find_nearest(const cr_past_set *then, const cr_contact_set *now, int32_t i, double limit, const uint8_t *used)
+static int32_t find_nearest(const cr_past_set *then, const cr_local_point *local, double limit, const uint8_t *used)
 {
 	int32_t best = -1;
 	for (int32_t j = 0; j < then->count; j++) {
 		if (used[j])
 			continue;
-		const double d = squared_distance(&now->local[i], &then->contacts[j].local);
+		const double d = squared_distance(local, &then->contacts[j].local);
 		if (d <= limit) {
 			limit = d;
 			best = j;
@@ -134,7 +134,8 @@ static void match_nearest(const cr_past_set *then, const cr_contact_set *now, do
 	for (int32_t i = 0; i < now->count && old_left > 0; i++) {
 		if (now->contacts[i].age > 0)
 			continue;
-		const int32_t j = find_nearest(then, now, i, distance * distance, used);
+		const cr_local_point local = cr_local_point_of(&now->contacts[i], now->position, now->rotation);
+		const int32_t j = find_nearest(then, &local, distance * distance, used);
 		if (j >= 0) {
 			carry_over(&now->contacts[i], &then->contacts[j]);
 			used[j] = 1;

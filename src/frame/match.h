@@ -5,17 +5,19 @@
 
 #include "base/float_mode.h"
 #include "carom/results.h"
+#include "math/vec.h"
 
-/// A contact's point in the frame of body A, kept beside the contacts for the next step.
+/// A contact's point in the frame of body A, by which contacts of two steps are compared.
 typedef struct cr_local_point {
 	float p[3];
 } cr_local_point;
 
-/// Contacts of one pair in this step.
+/// Contacts of one pair in this step, and the pose of its body A.
 typedef struct cr_contact_set {
 	carom_contact *contacts;
-	const cr_local_point *local;
 	int32_t count;
+	v3d position;
+	const m3d *rotation;
 } cr_contact_set;
 
 /// The fields of a contact of the last step that are matched and carried over. Contacts of this
@@ -34,10 +36,16 @@ typedef struct cr_past_set {
 	int32_t count;
 } cr_past_set;
 
-static inline cr_past_contact cr_past_of(const carom_contact *c, const cr_local_point *local)
+static inline cr_local_point cr_local_point_of(const carom_contact *c, v3d position, const m3d *rotation)
 {
-	return (cr_past_contact){ c->kind, c->feature_a, c->feature_b, c->age, { c->impulse[0], c->impulse[1], c->impulse[2] },
-		*local };
+	const v3d local = m3d_tmul(rotation, v3d_sub((v3d){ c->point[0], c->point[1], c->point[2] }, position));
+	return (cr_local_point){ { (float)local.x, (float)local.y, (float)local.z } };
+}
+
+static inline cr_past_contact cr_past_of(const carom_contact *c, cr_local_point local)
+{
+	return (
+		cr_past_contact){ c->kind, c->feature_a, c->feature_b, c->age, { c->impulse[0], c->impulse[1], c->impulse[2] }, local };
 }
 
 /// Give each contact of now the age and impulse of the one that it continues: equal features first,

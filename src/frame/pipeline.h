@@ -37,10 +37,16 @@ typedef struct cr_ray_run {
 typedef struct cr_found_pair {
 	int32_t a;
 	int32_t b;
-	cr_span contacts;
-	uint32_t found : 31; // contacts before reduction
+	cr_span contacts;    // of late ones only the count
+	uint32_t found : 29; // contacts before reduction
 	uint32_t simple : 1; // its contacts are in the list of simple pairs
+	// in no list: they are made again when they are shown, which is cheaper than to keep them
+	uint32_t late : 1;
+	uint32_t rests : 1; // if the last step had the pair, they are the ones that it had
 } cr_found_pair;
+
+/// No more than this many are counted in found.
+enum { CR_MOST_FOUND = (1 << 29) - 1 };
 
 /// The stage that a pair of meshes waits for. Rays: made by the vertex stage, cast by the ray
 /// stage.

@@ -7,6 +7,10 @@
 enum {
 	// From this depth on a build halves the leaves, which bounds the depth for any input.
 	HALVE_DEPTH = 40,
+	// The search for a sibling has at most so many nodes before it, and one in QUEUE_SHARE leaves.
+	// (Boxes put in at random, 100,000, have at most some hundred.)
+	QUEUE_LEAST = 256,
+	QUEUE_SHARE = 4,
 };
 
 // Inner area relative to the root's may grow by this factor before the tree is rebuilt.
@@ -31,7 +35,9 @@ void cr_dynamic_free(carom_context *context, cr_dynamic_tree *t)
 
 bool cr_dynamic_reserve(carom_context *context, cr_dynamic_tree *t, int64_t leaves)
 {
-	return cr_array_reserve(context, &t->nodes, 2 * leaves) && cr_array_reserve(context, &t->queue, 2 * leaves);
+	const int64_t ahead = QUEUE_LEAST + leaves / QUEUE_SHARE;
+	return cr_array_reserve(context, &t->nodes, 2 * leaves) &&
+		(leaves == 0 || cr_array_reserve(context, &t->queue, ahead < 2 * leaves ? ahead : 2 * leaves));
 }
 
 static int32_t take_node(cr_dynamic_tree *t)
@@ -118,7 +124,8 @@ static int32_t find_sibling(cr_dynamic_tree *t, const box3d *leaf)
 			best = c.node;
 		}
 		const double below = c.inherited + (joined_area - box3d_area(&n->bounds));
-		if (!cr_dynamic_is_leaf(n) && below + leaf_area < best_cost) {
+		const bool fits = t->queue.count + 2 <= t->queue.capacity;
+		if (!cr_dynamic_is_leaf(n) && fits && below + leaf_area < best_cost) {
 			queue_push(t, (cr_dynamic_candidate){ below, n->child[0] });
 			queue_push(t, (cr_dynamic_candidate){ below, n->child[1] });
 		}
@@ -354,25 +361,23 @@ bool cr_dynamic_is_worn_out(const cr_dynamic_tree *t)
 
 // ---- Walks ----
 
-/// List all nodes in the queue, parents before their children. Returns how many they are.
-static int64_t list_nodes(cr_dynamic_tree *t)
+/// The first leaf below a node.
+static int32_t first_leaf(const cr_dynamic_tree *t, int32_t node)
 {
-	cr_dynamic_candidate *order = t->queue.data;
-	int64_t count = 0;
-	if (t->root != CR_NO_NODE)
-		order[count++].node = t->root;
-	for (int64_t i = 0; i < count; i++) {
-		const cr_dynamic_node *n = &t->nodes.data[order[i].node];
-		for (int side = 0; side < 2 && !cr_dynamic_is_leaf(n); side++)
-			order[count++].node = n->child[side];
-	}
-	return count;
+	while (!cr_dynamic_is_leaf(&t->nodes.data[node]))
+		node = t->nodes.data[node].child[0];
+	return node;
 }
 
 void cr_dynamic_visit_up(cr_dynamic_tree *t, cr_dynamic_visit_fn *visit, void *user)
 {
-	for (int64_t i = list_nodes(t); i-- > 0;)
-		visit(user, t, t->queue.data[i].node);
+	int32_t node = t->root == CR_NO_NODE ? CR_NO_NODE : first_leaf(t, t->root);
+	while (node != CR_NO_NODE) {
+		visit(user, t, node);
+		const int32_t parent = t->nodes.data[node].parent;
+		const bool is_first = parent != CR_NO_NODE && t->nodes.data[parent].child[0] == node;
+		node = is_first ? first_leaf(t, t->nodes.data[parent].child[1]) : parent;
+	}
 }
 
 /// Put the pairs of a node with the children of another before the walk.

@@ -30,10 +30,12 @@ typedef struct cr_dynamic_candidate {
 
 /// Begin one by cr_dynamic_clear from zero.
 typedef struct cr_dynamic_tree {
-	CR_ARRAY(cr_dynamic_node) nodes;      // count: high-water mark
-	CR_ARRAY(cr_dynamic_candidate) queue; // as large as nodes
-	int32_t root;                         // CR_NO_NODE: the tree is empty
-	int32_t free_node;                    // list through parent
+	CR_ARRAY(cr_dynamic_node) nodes; // count: high-water mark
+	// of an insertion. It has room for a part of the nodes: the nodes that find none in it are left
+	// out of the search.
+	CR_ARRAY(cr_dynamic_candidate) queue;
+	int32_t root;      // CR_NO_NODE: the tree is empty
+	int32_t free_node; // list through parent
 	int32_t leaves;
 	double built_area; // inner area relative to the root's, of the last build
 	int32_t built_leaves;
