@@ -592,7 +592,8 @@ TEST(broad, planes_meet_what_is_not_wholly_above)
 		const v3d axis = { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1),
 			test_random_double(&seed, -1, 1) };
 		const double turn = i % 5 == 0 ? 0 : test_random_double(&seed, -3, 3), s = sin(0.5 * turn) / v3d_length(axis);
-		plane.rotation = m3d_from_quat((carom_quat){ s * axis.x, s * axis.y, s * axis.z, cos(0.5 * turn) });
+		plane.pose.orientation = (carom_quat){ s * axis.x, s * axis.y, s * axis.z, cos(0.5 * turn) };
+		const m3d rotation = m3d_from_quat(plane.pose.orientation);
 		plane.pose.position = (carom_vec3){ test_random_double(&seed, -scale, scale), test_random_double(&seed, -scale, scale),
 			test_random_double(&seed, -scale, scale) };
 		random_box(&seed, &body, scale, (double[]){ 0, 0, 0 });
@@ -601,7 +602,7 @@ TEST(broad, planes_meet_what_is_not_wholly_above)
 		for (int corner = 0; corner < 8; corner++) {
 			long double height = 0;
 			for (int k = 0; k < 3; k++)
-				height += plane.rotation.row[k].z * ((long double)(corner >> k & 1 ? body.upper[k] : body.lower[k]) - at[k]);
+				height += rotation.row[k].z * ((long double)(corner >> k & 1 ? body.upper[k] : body.lower[k]) - at[k]);
 			lowest = height < lowest ? height : lowest;
 		}
 		const bool meets = cr_plane_meets_box(&plane, &body, margin);

@@ -79,8 +79,11 @@ static void copy_place(twins *t, int32_t number)
 	const cr_body *from = &t->whole->bodies.data[number];
 	cr_body *to = &t->apart->bodies.data[number];
 	to->pose = from->pose;
-	to->rotation = from->rotation;
-	to->last_pose = from->last_pose;
+	if (!from->course && !to->course)
+		return;
+	REQUIRE(cr_reserve_courses(&t->apart->memory, &t->apart->courses, 1));
+	cr_leave_pose(&t->apart->courses, to);
+	to->course->last = *cr_last_pose(from);
 }
 
 /// Add a body to the second world under a number that is free there, or the next.

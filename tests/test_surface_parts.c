@@ -45,9 +45,7 @@ static void open_solid(carom_context *context, solid *s, cr_body *body, double x
 		.kind = CAROM_DEFORMABLE,
 		.shape = { .family = CR_FAMILY_MESH },
 		.deforming = &s->deforming,
-		.pose = carom_pose_identity(),
-		.last_pose = carom_pose_identity(),
-		.rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }) };
+		.pose = carom_pose_identity() };
 }
 
 static void open_solids(carom_context *context, solid s[BODIES], cr_body bodies[BODIES])

@@ -308,7 +308,7 @@ TEST(temporal, one_vertex_speaks_for_its_piece_alone)
 
 static cr_body body_at(carom_pose pose, const double half[3])
 {
-	cr_body body = { .pose = pose, .rotation = m3d_from_quat(pose.orientation) };
+	cr_body body = { .pose = pose };
 	const double centre[3] = { pose.position.x, pose.position.y, pose.position.z };
 	for (int k = 0; k < 3; k++) {
 		body.lower[k] = centre[k] - half[k];
@@ -338,8 +338,7 @@ static cr_reference reference_of(carom_pose a, carom_pose b)
 /// How far apart two points that now coincide at p were at the reference.
 static double true_displacement(const cr_body *a, const cr_body *b, const cr_reference *then, v3d p)
 {
-	const v3d of_a = m3d_tmul(&a->rotation, v3d_sub(p, a->pose.position));
-	const v3d of_b = m3d_tmul(&b->rotation, v3d_sub(p, b->pose.position));
+	const v3d of_a = cr_point_to_body(a, p), of_b = cr_point_to_body(b, p);
 	return v3d_length(v3d_sub(of_a, v3d_add(m3d_mul(&then->rotation, of_b), then->translation)));
 }
 
@@ -483,9 +482,10 @@ TEST(temporal, paths_are_never_exceeded)
 	double tightest = 0;
 	for (int i = 0; i < 2000; i++) {
 		const carom_pose last = fixture_random_pose(&seed, 1), now = moved(last, &seed, i % 3 ? 0.2 : 0, i % 4 ? 0.3 : 0);
-		cr_body body = { .pose = now, .rotation = m3d_from_quat(now.orientation), .last_pose = last };
-		const m3d last_rotation = m3d_from_quat(last.orientation);
-		body.turn = cr_turn(&body.rotation, &last_rotation);
+		cr_course course = { .last = last };
+		cr_body body = { .pose = now, .course = &course };
+		const m3d rotation = m3d_from_quat(now.orientation), last_rotation = m3d_from_quat(last.orientation);
+		course.turn = cr_turn(&rotation, &last_rotation);
 		for (int x = 0; x < 3; x++) {
 			body.shape.centre[x] = test_random_double(&seed, -1, 1);
 			body.shape.half[x] = test_random_double(&seed, 0.1, 1);
@@ -496,7 +496,7 @@ TEST(temporal, paths_are_never_exceeded)
 			for (int x = 0; x < 3; x++)
 				p[x] = body.shape.centre[x] + (k >> x & 1 ? 1 : -1) * body.shape.half[x];
 			const v3d point = { p[0], p[1], p[2] };
-			const v3d here = v3d_add(m3d_mul(&body.rotation, point), now.position);
+			const v3d here = v3d_add(m3d_mul(&rotation, point), now.position);
 			const v3d there = v3d_add(m3d_mul(&last_rotation, point), last.position);
 			const double way = v3d_length(v3d_sub(here, there));
 			CHECK(way <= bound + 1e-12);

@@ -1201,3 +1201,54 @@ TEST(world, of_many_bodies_all_are_added_or_none)
 	carom_destroy_context(context);
 	CHECK_INT(heap.blocks, 0);
 }
+
+// ---- Crowds that move ----
+
+enum { MOVERS = 4200, MOVERS_ROW = 65 }; // more than have room for their courses without asking
+
+/// Move all bodies of a crowd by some way along x from where they began.
+static carom_result move_crowd(carom_world *world, const carom_body_id ids[MOVERS], double way)
+{
+	static carom_pose poses[MOVERS];
+	for (int i = 0; i < MOVERS; i++)
+		poses[i] = fixture_at(i % MOVERS_ROW + way, i / MOVERS_ROW, 0);
+	return carom_world_set_poses(world, MOVERS, ids, poses);
+}
+
+TEST(world, a_crowd_moves_as_a_whole_or_not_and_its_memory_is_given_back)
+{
+	static carom_body_id ids[MOVERS];
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_world *world = fixture_world(context, NULL);
+	for (int i = 0; i < MOVERS; i++)
+		ids[i] = fixture_add(world, fixture_sphere(0.4), fixture_at(i % MOVERS_ROW, i / MOVERS_ROW, 0), CAROM_DYNAMIC);
+	fixture_step(world);
+	const size_t before = carom_world_stats(world).memory;
+	carom_result result = CAROM_OUT_OF_MEMORY;
+	int failed = 0;
+	for (int fail = 0; result != CAROM_SUCCESS; fail++) {
+		heap.fail_at = heap.calls + fail;
+		result = move_crowd(world, ids, 0.25);
+		heap.fail_at = -1;
+		CHECK(result == CAROM_SUCCESS || result == CAROM_OUT_OF_MEMORY);
+		failed += result != CAROM_SUCCESS;
+		for (int i = 0; i < MOVERS; i += MOVERS - 1) {
+			carom_pose pose;
+			REQUIRE(carom_world_get_pose(world, ids[i], &pose) == CAROM_SUCCESS);
+			CHECK_NEAR(pose.position.x, i % MOVERS_ROW + (result == CAROM_SUCCESS ? 0.25 : 0), 0);
+		}
+	}
+	CHECK(failed >= 2);
+	// Once more before the step: all have a course already.
+	heap.fail_at = heap.calls;
+	CHECK(move_crowd(world, ids, 0.5) == CAROM_SUCCESS);
+	heap.fail_at = -1;
+	fixture_step(world);
+	const size_t moving = carom_world_stats(world).memory;
+	fixture_step(world);
+	CHECK(moving > before && carom_world_stats(world).memory < moving);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+}

@@ -302,12 +302,12 @@ CAROM_API carom_result carom_world_get_body_def(
 
 /// Put a body at a pose (world frame). Static bodies too: that is how scenery is moved. Deforming
 /// bodies have no pose to be set: carom_world_set_vertices moves them, and carom_world_set_spheres
-/// granular ones.
+/// granular ones. CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET, beyond 4,096 bodies: it has not moved.
 CAROM_API carom_result carom_world_set_pose(
 	carom_world *world, carom_body_id id, const carom_pose *pose);
 
 /// Put many bodies at once: poses[i] for ids[i]. One call a step; all are checked before the first
-/// is moved.
+/// is moved. Fails as carom_world_set_pose does, and then none has moved.
 CAROM_API carom_result carom_world_set_poses(
 	carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses);
 

@@ -575,7 +575,7 @@ static bool reserve(broad_tree *t, int32_t count)
 		return false;
 	while (t->members.count < most)
 		t->members.data[t->members.count++] = (member){ 0 };
-	bool ok = cr_array_reserve(context, &t->changed, most) && cr_array_reserve(context, &t->endless, most);
+	bool ok = cr_array_reserve(context, &t->changed, most);
 	int64_t fixed = 0;
 	for (int32_t i = 0; i < count; i++)
 		fixed += t->bodies[i].alive && !cr_is_free(&t->bodies[i]);
@@ -587,6 +587,17 @@ static bool reserve(broad_tree *t, int32_t count)
 	return ok;
 }
 
+/// Room for all endless bodies, once the changes are known. false: out of memory.
+static bool reserve_endless(broad_tree *t)
+{
+	int64_t most = t->endless.count;
+	for (int64_t i = 0; i < t->changed.count; i++) {
+		const int32_t index = t->changed.data[i];
+		most += t->members.data[index].change == PLACED && place_of(&t->bodies[index]) == ENDLESS;
+	}
+	return cr_array_reserve(t->base.context, &t->endless, most);
+}
+
 static carom_result find_tree(cr_broad *broad, const cr_body *bodies, int32_t count, cr_pair_list *pairs)
 {
 	broad_tree *t = (broad_tree *)broad;
@@ -596,7 +607,7 @@ static carom_result find_tree(cr_broad *broad, const cr_body *bodies, int32_t co
 	if (ready) {
 		list_changes(t, bodies, count);
 		choose_builds(t, build);
-		ready = !(build[0] || build[1]) || reserve_build(t);
+		ready = reserve_endless(t) && (!(build[0] || build[1]) || reserve_build(t));
 	}
 	if (!ready) {
 		t->stale = true;

@@ -107,8 +107,8 @@ static void add_contacts(convex_pair *c, const cr_volume_contact *contacts, int 
 	for (int i = 0; i < count; i++) {
 		// The point lies on A's surface.
 		const v3d local = v3d_mad(contacts[i].point, c->body_is_a ? 0 : contacts[i].depth, contacts[i].normal);
-		const v3d point = v3d_add(m3d_mul(&body->rotation, local), body->pose.position);
-		const v3d normal = v3d_scale(m3d_mul(&body->rotation, contacts[i].normal), c->body_is_a ? 1 : -1);
+		const v3d point = cr_point_to_world(body, local);
+		const v3d normal = v3d_scale(cr_vector_to_world(body, contacts[i].normal), c->body_is_a ? 1 : -1);
 		const cr_raw_contact contact = {
 			{ point.x, point.y, point.z },
 			{ (float)normal.x, (float)normal.y, (float)normal.z },
@@ -657,7 +657,7 @@ static double way_along(const convex_pair *c, v3d n, double from, double most)
 static v3d normal_of(const convex_pair *c, const cr_raw_contact *contact)
 {
 	const v3d n = { contact->normal[0], contact->normal[1], contact->normal[2] };
-	return v3d_scale(m3d_tmul(&c->body->rotation, n), c->body_is_a ? 1 : -1);
+	return v3d_scale(cr_vector_to_body(c->body, n), c->body_is_a ? 1 : -1);
 }
 
 /// A direction and how far the body must move along it.
@@ -750,7 +750,7 @@ static void part(convex_pair *c)
 	try_normals(c, &t);
 	if (!(t.best.length < MOST_WAY * c->size))
 		return;
-	const v3d n = v3d_scale(m3d_mul(&c->body->rotation, t.best.normal), c->body_is_a ? 1 : -1);
+	const v3d n = v3d_scale(cr_vector_to_world(c->body, t.best.normal), c->body_is_a ? 1 : -1);
 	for (int k = 0; k < 3; k++)
 		contact.normal[k] = (float)v3d_get(n, k);
 	contact.depth = (float)(t.best.length + TOUCHES * c->size);

@@ -44,7 +44,7 @@ static int32_t triangle_at(const cr_pipeline *p, const cr_body *body, const caro
 		return triangle;
 	const v3d normal = { c->normal[0], c->normal[1], c->normal[2] };
 	const v3d on = v3d_mad((v3d){ c->point[0], c->point[1], c->point[2] }, sign * c->depth, normal);
-	const v3d own = m3d_tmul(&body->rotation, v3d_sub(on, body->pose.position));
+	const v3d own = cr_point_to_body(body, on);
 	const int32_t found = cr_triangle_of_facet_at(p->bvh, collider, facets, number, own, NEAR * collider->scale);
 	return found >= 0 ? found : nearest_of_facet(collider, facets, &facets->data[number], own);
 }

@@ -356,7 +356,7 @@ static void note_past(const cr_merging *m, int64_t row, cr_past_contact *past)
 	for (int32_t k = 0; k < r->old_count; k++) {
 		const carom_contact *c = &m->old[r->old_first + k];
 		past[k] = cr_past_of(
-			c, m->old_local ? m->old_local[r->old_first + k] : cr_local_point_of(c, a->last_pose.position, &rotation));
+			c, m->old_local ? m->old_local[r->old_first + k] : cr_local_point_of(c, cr_last_pose(a)->position, &rotation));
 	}
 }
 
@@ -373,8 +373,10 @@ static void note_task(int64_t begin, int64_t end, int worker, void *task)
 /// Keep the place of a contact in the frame of its body A, where it will be asked for.
 static void keep_local(const cr_merging *m, const cr_body *a, int64_t contact)
 {
-	if (m->with_local)
-		m->now->local.data[contact] = cr_local_point_of(&m->now->contacts.data[contact], a->pose.position, &a->rotation);
+	if (!m->with_local)
+		return;
+	const m3d rotation = cr_rotation_of(a);
+	m->now->local.data[contact] = cr_local_point_of(&m->now->contacts.data[contact], a->pose.position, &rotation);
 }
 
 /// Write the new contacts of a row.
@@ -403,8 +405,8 @@ static void match_row(const cr_merging *m, int64_t row, const cr_past_set *then,
 	const cr_pipeline *p = m->pipeline;
 	const carom_pair *pair = &m->now->pairs.data[row];
 	const cr_body *a = &p->bodies[p->found.data[row].a], *b = &p->bodies[p->found.data[row].b];
-	const cr_contact_set now = { m->now->contacts.data + pair->first_contact, pair->contact_count, a->pose.position,
-		&a->rotation };
+	const m3d rotation = cr_rotation_of(a);
+	const cr_contact_set now = { m->now->contacts.data + pair->first_contact, pair->contact_count, a->pose.position, &rotation };
 	if (a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED)
 		cr_match_contacts(then, &now, p->settings.world.match_distance, used);
 	else if (a->reshaped != CR_FRAME_CHANGED)

@@ -253,7 +253,7 @@ static void take_normals(near_search *s)
 	const cr_raw_contacts *list = &s->completion->worker->contacts;
 	for (int64_t i = 0; i < list->count && s->normal_count < MOST_NORMALS; i++) {
 		const v3d world = { list->data[i].normal[0], list->data[i].normal[1], list->data[i].normal[2] };
-		const v3d n = m3d_tmul(&s->completion->body[0]->rotation, world);
+		const v3d n = cr_vector_to_body(s->completion->body[0], world);
 		bool known = false;
 		for (int k = 0; k < s->normal_count; k++)
 			known = known || v3d_dot(n, s->normals[k]) > BESIDE;
@@ -287,8 +287,8 @@ static bool is_told(const near_search *s, const near_pair *pair)
 	if (list->count - s->first > FEW_CONTACTS)
 		return false;
 	const cr_body *a = s->completion->body[0];
-	const v3d own = v3d_add(m3d_mul(&a->rotation, pair->own), a->pose.position);
-	const v3d other = v3d_mad(own, pair->distance, m3d_mul(&a->rotation, pair->across));
+	const v3d own = cr_point_to_world(a, pair->own);
+	const v3d other = v3d_mad(own, pair->distance, cr_vector_to_world(a, pair->across));
 	for (int64_t i = s->first; i < list->count; i++) {
 		const v3d at = { list->data[i].point[0], list->data[i].point[1], list->data[i].point[2] };
 		if (v3d_length(v3d_sub(at, other)) <= s->same_place || v3d_length(v3d_sub(at, own)) <= s->same_place)

@@ -165,20 +165,39 @@ static void pair_task(int64_t begin, int64_t end, int worker, void *task)
 		pair_piece(p, &p->workers[worker], i, i + PAIRS_PER_TASK < end ? i + PAIRS_PER_TASK : end);
 }
 
-/// Move the simple pairs from the pairs of the broad phase to a list of their own. false: out of
-/// memory.
+static bool is_simple(const cr_pipeline *p, cr_body_pair pair)
+{
+	return cr_algorithm_of(&p->bodies[pair.a], &p->bodies[pair.b]) != CR_ALGORITHM_RAYS;
+}
+
+static void swap_lists(cr_pipeline *p)
+{
+	const cr_pair_list pairs = p->pairs;
+	p->pairs = p->simple;
+	p->simple = pairs;
+}
+
+/// Move the simple pairs from the pairs of the broad phase to a list of their own. Where all are
+/// simple the lists change places, so that the other one takes no memory. false: out of memory.
 static bool part_simple(cr_pipeline *p)
 {
-	if (!cr_array_reserve_fresh(p->context, &p->simple, p->pairs.count))
-		return false;
+	const int64_t count = p->pairs.count;
+	int64_t meshes = 0, i = 0;
+	while (i < count && is_simple(p, p->pairs.data[i]))
+		i++;
 	p->simple.count = 0;
-	int64_t meshes = 0;
-	for (int64_t i = 0; i < p->pairs.count; i++) {
-		const cr_body_pair pair = p->pairs.data[i];
-		if (cr_algorithm_of(&p->bodies[pair.a], &p->bodies[pair.b]) == CR_ALGORITHM_RAYS)
-			p->pairs.data[meshes++] = pair;
-		else
+	if (i == count) {
+		swap_lists(p);
+		return true;
+	}
+	if (!cr_array_reserve_fresh(p->context, &p->simple, count))
+		return false;
+	for (int64_t k = 0; k < count; k++) {
+		const cr_body_pair pair = p->pairs.data[k];
+		if (k < i || is_simple(p, pair))
 			p->simple.data[p->simple.count++] = pair;
+		else
+			p->pairs.data[meshes++] = pair;
 	}
 	p->pairs.count = meshes;
 	return true;
@@ -277,6 +296,8 @@ static carom_result make_meshes(cr_pipeline *p)
 
 carom_result cr_stage_pairs(cr_pipeline *p)
 {
+	if (p->pairs.capacity < p->simple.capacity)
+		swap_lists(p);
 	carom_result result = p->broad->find(p->broad, p->bodies, p->body_count, &p->pairs);
 	if (result != CAROM_SUCCESS)
 		return result;

@@ -47,6 +47,7 @@ typedef struct plane_side {
 	double offset;
 	v3d world_normal;
 	double margin;
+	m3d rotation; // of the mesh
 } plane_side;
 
 static void add_low_samples(const plane_side *s, const cr_sample8 *block)
@@ -56,7 +57,7 @@ static void add_low_samples(const plane_side *s, const cr_sample8 *block)
 		const double height = v3d_dot(s->normal, point) + s->offset;
 		if (height > s->margin)
 			continue;
-		const v3d world = v3d_add(m3d_mul(&s->mesh->rotation, point), s->mesh->pose.position);
+		const v3d world = v3d_add(m3d_mul(&s->rotation, point), s->mesh->pose.position);
 		const v3d n = v3d_scale(s->world_normal, s->mesh_is_a ? 1 : -1);
 		const cr_raw_contact contact = {
 			{ world.x, world.y, world.z },
@@ -87,9 +88,13 @@ void cr_collide_plane(const cr_pipeline *p, cr_worker *worker, const cr_body *a,
 	const cr_collider *c = mesh->shape.collider;
 	if (c->sample_tree.node_count == 0)
 		return;
-	plane_side s = { worker, mesh, mesh_is_a, { 0, 0, 0 }, 0, { 0, 0, 0 }, p->settings.world.speculative_distance };
-	s.world_normal = m3d_mul(&plane->rotation, (v3d){ 0, 0, 1 });
-	s.normal = m3d_tmul(&mesh->rotation, s.world_normal);
+	plane_side s = { .worker = worker,
+		.mesh = mesh,
+		.mesh_is_a = mesh_is_a,
+		.margin = p->settings.world.speculative_distance,
+		.rotation = cr_rotation_of(mesh) };
+	s.world_normal = cr_vector_to_world(plane, (v3d){ 0, 0, 1 });
+	s.normal = m3d_tmul(&s.rotation, s.world_normal);
 	s.offset = v3d_dot(s.world_normal, v3d_sub(mesh->pose.position, plane->pose.position));
 	uint32_t stack[CR_TREE_STACK];
 	int top = 0;
@@ -138,8 +143,8 @@ static void add_round_contact(const round_pair *r, v3d core, v3d direction, doub
 	// The deepest point of the round body; where it is B, the point of the mesh instead (contact
 	// points lie on A).
 	const v3d local = r->round_is_a ? v3d_mad(core, -r->radius, direction) : n->surface;
-	const v3d world = v3d_add(m3d_mul(&r->mesh->rotation, local), r->mesh->pose.position);
-	const v3d normal = v3d_scale(m3d_mul(&r->mesh->rotation, direction), r->round_is_a ? 1 : -1);
+	const v3d world = cr_point_to_world(r->mesh, local);
+	const v3d normal = v3d_scale(cr_vector_to_world(r->mesh, direction), r->round_is_a ? 1 : -1);
 	const cr_raw_contact contact = {
 		{ world.x, world.y, world.z },
 		{ (float)normal.x, (float)normal.y, (float)normal.z },

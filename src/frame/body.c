@@ -23,9 +23,10 @@ bool cr_filters_pass(const cr_body *a, const cr_body *b)
 
 bool cr_plane_meets_box(const cr_body *plane, const cr_body *body, double margin)
 {
+	const m3d rotation = cr_rotation_of(plane);
 	double height = 0, size = 0;
 	for (int k = 0; k < 3; k++) {
-		const double n = plane->rotation.row[k].z, at = v3d_get(plane->pose.position, k);
+		const double n = rotation.row[k].z, at = v3d_get(plane->pose.position, k);
 		const double lowest = n > 0 ? body->lower[k] : body->upper[k];
 		height += n * (lowest - at);
 		size += fabs(n) * (fabs(lowest) + fabs(at));
@@ -38,10 +39,11 @@ bool cr_plane_meets_box(const cr_body *plane, const cr_body *body, double margin
 /// Grow a world box by a local box (centre, half extents): |R| maps the half extents (Arvo 1990).
 static void grow_by_box(const cr_body *body, const double centre[3], const double half[3], double lower[3], double upper[3])
 {
-	const v3d c = m3d_mul(&body->rotation, (v3d){ centre[0], centre[1], centre[2] });
+	const m3d rotation = cr_rotation_of(body);
+	const v3d c = m3d_mul(&rotation, (v3d){ centre[0], centre[1], centre[2] });
 	const double position[3] = { body->pose.position.x, body->pose.position.y, body->pose.position.z };
 	for (int k = 0; k < 3; k++) {
-		const v3d row = body->rotation.row[k];
+		const v3d row = rotation.row[k];
 		const double e = fabs(row.x) * half[0] + fabs(row.y) * half[1] + fabs(row.z) * half[2];
 		const double middle = v3d_get(c, k) + position[k];
 		// Adding rounds a few times. The box must hold every point of the body all the same.
@@ -56,7 +58,8 @@ static void grow_by_box(const cr_body *body, const double centre[3], const doubl
 static void bound_mesh(const cr_body *body, carom_simd simd, double lower[3], double upper[3])
 {
 	const cr_collider *c = body->shape.collider;
-	const cr_transform rotation = cr_make_transform(&body->rotation, (v3d){ 0, 0, 0 });
+	const m3d turned = cr_rotation_of(body);
+	const cr_transform rotation = cr_make_transform(&turned, (v3d){ 0, 0, 0 });
 	float own_lower[3], own_upper[3];
 	cr_get_contact_kernels(simd)->bounds(c, &rotation, own_lower, own_upper);
 	const double position[3] = { body->pose.position.x, body->pose.position.y, body->pose.position.z };
@@ -87,7 +90,8 @@ static void bound_round(const cr_body *body, double lower[3], double upper[3])
 static void bound_convex(const cr_body *body, double lower[3], double upper[3])
 {
 	const cr_convex convex = cr_convex_of(&body->shape.def);
-	cr_convex_bounds(&convex, &body->rotation, lower, upper);
+	const m3d rotation = cr_rotation_of(body);
+	cr_convex_bounds(&convex, &rotation, lower, upper);
 	for (int k = 0; k < 3; k++) {
 		const double position = v3d_get(body->pose.position, k), slack = fabs(position) * 0x1p-50;
 		lower[k] += position - slack;
@@ -138,8 +142,9 @@ static void update_bodies_task(int64_t begin, int64_t end, int worker, void *tas
 		if (!body->alive || !body->moved)
 			continue;
 		cr_body_bounds(body, u->simd, body->lower, body->upper);
-		const m3d last_rotation = cr_last_rotation(body);
-		body->turn = cr_turn(&body->rotation, &last_rotation);
+		const m3d rotation = cr_rotation_of(body), last_rotation = cr_last_rotation(body);
+		if (body->course)
+			body->course->turn = cr_turn(&rotation, &last_rotation);
 		if (body->shape.family == CR_FAMILY_MESH || body->shape.family == CR_FAMILY_BOX)
 			body->path = cr_path_after(body->path, cr_step_length(body) + body->stir);
 		// A body that goes back to a snapshot has moved, but not its vertices.
@@ -161,6 +166,7 @@ void cr_bodies_update(carom_context *context, cr_body *bodies, int32_t count, do
 
 void cr_relative_transform(const cr_body *a, const cr_body *b, m3d *rotation, v3d *translation)
 {
-	*rotation = m3d_transpose_mul(&a->rotation, &b->rotation);
-	*translation = m3d_tmul(&a->rotation, v3d_sub(b->pose.position, a->pose.position));
+	const m3d of_a = cr_rotation_of(a), of_b = cr_rotation_of(b);
+	*rotation = m3d_transpose_mul(&of_a, &of_b);
+	*translation = m3d_tmul(&of_a, v3d_sub(b->pose.position, a->pose.position));
 }

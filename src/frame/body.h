@@ -127,6 +127,16 @@ typedef enum cr_reshaping {
 	CR_FRAME_CHANGED, // the part has another pose in its body too
 } cr_reshaping;
 
+/// Where a part comes from that is moved in the coming step.
+typedef struct cr_course {
+	carom_pose last;  // at the last good step, or when it was added
+	carom_pose begin; // of the coming step; without has_begin that is last
+	bool has_begin;   // the caller said where the coming step begins
+	// since last: how far a point at distance 1 of the origin has moved at most
+	double turn;
+	struct cr_course *next; // of the ones that no part has
+} cr_course;
+
 /// A body, or one part of a body with parts. The parts of a body lie side by side in the array, in
 /// order, so that the order of parts is that of their bodies. A body's number is that of its first
 /// part.
@@ -137,7 +147,6 @@ typedef struct cr_body {
 	bool continuous;    // impacts on its way are found
 	bool contacts;      // it has some, if it is no cloth
 	bool shape_impacts; // it is looked for them, if it deforms
-	bool has_begin;     // begin holds: the caller said where the coming step begins
 	uint8_t kind;       // carom_body_kind
 	bool moved;         // pose or vertices changed since the last step: box to be updated
 	bool refiltered;    // category, mask or group changed since the last step
@@ -148,11 +157,7 @@ typedef struct cr_body {
 	cr_granular *granular;   // NULL: not granular
 	cr_compound *compound;   // of the first part, where the body was given parts; else NULL
 	carom_pose pose;         // of the part
-	m3d rotation;            // of pose
-	carom_pose last_pose;    // of the last good step; the first pose before it
-	carom_pose begin;        // of the coming step; without has_begin that is last_pose
-	// since then: how far a point at distance 1 of the origin has moved at most
-	double turn;
+	cr_course *course;       // NULL: the pose is that of the last good step, or the first one
 	// how far any of its points may have moved since the pairs forgot; of meshes and boxes only
 	double path;
 	double stir; // how far any of its vertices may have moved since the last step, if it deforms
@@ -183,12 +188,43 @@ static inline bool cr_same_body(const cr_body *a, const cr_body *b)
 	return (a->part | b->part) != 0 && a - a->part == b - b->part;
 }
 
-/// The rotation of last_pose. It is made when it is asked for, of bodies that move: kept beside the
-/// pose it took an eighth of a body.
-static inline m3d cr_last_rotation(const cr_body *body) { return m3d_from_quat(body->last_pose.orientation); }
+/// The pose of a part at the last good step; the first pose before it.
+static inline const carom_pose *cr_last_pose(const cr_body *part) { return part->course ? &part->course->last : &part->pose; }
+
+/// Since then: how far a point at distance 1 of the origin has moved at most.
+static inline double cr_turn_of(const cr_body *part) { return part->course ? part->course->turn : 0; }
+
+/// The rotations of a part's pose and of its last one. They are made when they are asked for:
+/// beside the poses each would be a fifth of a body.
+static inline m3d cr_rotation_of(const cr_body *body) { return m3d_from_quat(body->pose.orientation); }
+static inline m3d cr_last_rotation(const cr_body *body) { return m3d_from_quat(cr_last_pose(body)->orientation); }
+
+/// Turn a vector of a body's frame to the world's, or back.
+static inline v3d cr_vector_to_world(const cr_body *body, v3d v)
+{
+	const m3d rotation = cr_rotation_of(body);
+	return m3d_mul(&rotation, v);
+}
+static inline v3d cr_vector_to_body(const cr_body *body, v3d v)
+{
+	const m3d rotation = cr_rotation_of(body);
+	return m3d_tmul(&rotation, v);
+}
+/// Take a point of a body's frame to the world's, or back.
+static inline v3d cr_point_to_world(const cr_body *body, v3d p)
+{
+	return v3d_add(cr_vector_to_world(body, p), body->pose.position);
+}
+static inline v3d cr_point_to_body(const cr_body *body, v3d p)
+{
+	return cr_vector_to_body(body, v3d_sub(p, body->pose.position));
+}
 
 /// Where a part begins the coming step.
-static inline const carom_pose *cr_begin_of(const cr_body *part) { return part->has_begin ? &part->begin : &part->last_pose; }
+static inline const carom_pose *cr_begin_of(const cr_body *part)
+{
+	return part->course && part->course->has_begin ? &part->course->begin : cr_last_pose(part);
+}
 
 /// Parts of the body whose first part this is.
 static inline int32_t cr_part_count(const cr_body *first) { return first->compound ? first->compound->count : 1; }

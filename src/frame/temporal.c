@@ -149,8 +149,9 @@ double cr_displacement(
 		return cr_motion_of_parts(a, b, region, reference->allowed, reference);
 	// The point of each body that is now at the centre; where they were against each other at the
 	// reference.
-	const v3d of_a = m3d_tmul(&a->rotation, v3d_sub(region->centre, a->pose.position));
-	const v3d of_b = m3d_tmul(&b->rotation, v3d_sub(region->centre, b->pose.position));
+	const m3d turn_a = cr_rotation_of(a), turn_b = cr_rotation_of(b);
+	const v3d of_a = m3d_tmul(&turn_a, v3d_sub(region->centre, a->pose.position));
+	const v3d of_b = m3d_tmul(&turn_b, v3d_sub(region->centre, b->pose.position));
 	const v3d moved = v3d_sub(of_a, v3d_add(m3d_mul(&reference->rotation, of_b), reference->translation));
 	const double bound = v3d_length(moved) + cr_turn(now_rotation, &reference->rotation) * region->radius;
 	if (bound <= reference->allowed)
@@ -159,7 +160,7 @@ double cr_displacement(
 	// the turns of a and b.
 	v3d edges[3];
 	for (int k = 0; k < 3; k++) {
-		const v3d turned = v3d_sub(a->rotation.row[k], m3d_mul(&reference->rotation, b->rotation.row[k]));
+		const v3d turned = v3d_sub(turn_a.row[k], m3d_mul(&reference->rotation, turn_b.row[k]));
 		edges[k] = v3d_scale(turned, v3d_get(region->half, k));
 	}
 	return fmin(bound, farthest_corner(moved, edges));
@@ -179,10 +180,10 @@ double cr_step_length(const cr_body *body)
 {
 	const v3d middle = { body->shape.centre[0], body->shape.centre[1], body->shape.centre[2] };
 	const v3d half = { body->shape.half[0], body->shape.half[1], body->shape.half[2] };
-	const v3d now = v3d_add(m3d_mul(&body->rotation, middle), body->pose.position);
+	const v3d now = cr_point_to_world(body, middle);
 	const m3d last_rotation = cr_last_rotation(body);
-	const v3d then = v3d_add(m3d_mul(&last_rotation, middle), body->last_pose.position);
-	return v3d_length(v3d_sub(now, then)) + body->turn * v3d_length(half);
+	const v3d then = v3d_add(m3d_mul(&last_rotation, middle), cr_last_pose(body)->position);
+	return v3d_length(v3d_sub(now, then)) + cr_turn_of(body) * v3d_length(half);
 }
 
 double cr_path_after(double path, double step) { return step > 0 ? nextafter(path + step, INFINITY) : path; }
@@ -275,10 +276,10 @@ static double last_stir(const cr_body *body, const cr_shared_region *region)
 double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region)
 {
 	const v3d from_a = v3d_sub(region->centre, a->pose.position), from_b = v3d_sub(region->centre, b->pose.position);
-	const v3d moved_a = v3d_sub(a->pose.position, a->last_pose.position),
-			  moved_b = v3d_sub(b->pose.position, b->last_pose.position);
-	return v3d_length(v3d_sub(moved_b, moved_a)) + a->turn * (v3d_length(from_a) + region->radius) +
-		b->turn * (v3d_length(from_b) + region->radius) + last_stir(a, region) + last_stir(b, region);
+	const v3d moved_a = v3d_sub(a->pose.position, cr_last_pose(a)->position),
+			  moved_b = v3d_sub(b->pose.position, cr_last_pose(b)->position);
+	return v3d_length(v3d_sub(moved_b, moved_a)) + cr_turn_of(a) * (v3d_length(from_a) + region->radius) +
+		cr_turn_of(b) * (v3d_length(from_b) + region->radius) + last_stir(a, region) + last_stir(b, region);
 }
 
 double cr_choose_threshold(double motion, double size)

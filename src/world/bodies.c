@@ -283,7 +283,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	if (parts->granular)
 		pose = carom_pose_identity(); // its spheres are in the world's frame
 	cr_place_body(parts, &pose);
-	cr_rest_body(parts);
+	cr_rest_body(&world->courses, parts);
 	world->body_count++;
 	world->shape_count += count;
 	world->impacts.deforming_count += parts->deforming != NULL;
@@ -346,6 +346,7 @@ void cr_end_part(carom_world *world, cr_body *body)
 	body->granular = NULL;
 	cr_release_compound(&world->memory, body->compound);
 	body->compound = NULL;
+	cr_drop_course(&world->courses, body);
 	body->alive = false;
 	body->moved = true;
 	body->part = 0;
@@ -453,11 +454,27 @@ static carom_result check_place(const carom_world *world, carom_body_id id, cons
 
 /// Put a body at a pose (normalised). One that is there to the last bit stays as it is: its box and
 /// the way that it has gone need no update.
-static void put_body(cr_body *body, const carom_pose *pose)
+static void put_body(carom_world *world, cr_body *body, const carom_pose *pose)
 {
-	const bool rigid = !body->deforming && !body->granular;
-	if (!rigid || memcmp(cr_pose_of(body), pose, sizeof *pose) != 0)
-		cr_place_body(body, pose);
+	if (memcmp(cr_pose_of(body), pose, sizeof *pose) == 0)
+		return;
+	cr_leave_pose(&world->courses, body);
+	cr_place_body(body, pose);
+}
+
+/// Make room for moving some bodies, which are checked. On failure nothing has changed.
+static carom_result reserve_moves(carom_world *world, const char *name, int count, const carom_body_id *ids)
+{
+	int64_t parts = 0;
+	for (int i = 0; i < count; i++) {
+		const cr_body *first = &world->bodies.data[ids[i].index1 - 1];
+		for (int32_t k = 0; k < cr_part_count(first); k++)
+			parts += first[k].course == NULL;
+	}
+	const unsigned refusals = cr_count_refusals(world);
+	if (cr_reserve_courses(&world->memory, &world->courses, parts))
+		return CAROM_SUCCESS;
+	return cr_explain_failure(world, name, refusals, cr_fail_memory(world->context, "bodies that move"));
 }
 
 carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const carom_pose *pose)
@@ -466,10 +483,12 @@ carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const ca
 	if (!pose)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: pose is NULL", name);
 	carom_pose normalized;
-	const carom_result result = check_place(world, id, pose, name, "id", "pose", &normalized);
+	carom_result result = check_place(world, id, pose, name, "id", "pose", &normalized);
+	if (result == CAROM_SUCCESS)
+		result = reserve_moves(world, name, 1, &id);
 	if (result != CAROM_SUCCESS)
 		return result;
-	put_body(&world->bodies.data[id.index1 - 1], &normalized);
+	put_body(world, &world->bodies.data[id.index1 - 1], &normalized);
 	cr_box_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, 1, &id, pose);
 	return CAROM_SUCCESS;
@@ -502,7 +521,7 @@ static carom_result check_places(
 carom_result carom_world_set_poses(carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses)
 {
 	static const char *const name = "carom_world_set_poses";
-	const carom_result result = check_places(world, name, count, ids, poses, "poses");
+	carom_result result = check_places(world, name, count, ids, poses, "poses");
 	if (result != CAROM_SUCCESS)
 		return result;
 	carom_pose normalized;
@@ -510,9 +529,12 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 		if (check_place(world, ids[i], &poses[i], name, "id", "pose", &normalized) != CAROM_SUCCESS)
 			return refuse_place(world, name, "poses[%d]", i, ids[i], &poses[i]);
 	}
+	result = reserve_moves(world, name, count, ids);
+	if (result != CAROM_SUCCESS)
+		return result;
 	for (int i = 0; i < count; i++) {
 		cr_check_pose(world->context, &poses[i], name, "pose", &normalized);
-		put_body(&world->bodies.data[ids[i].index1 - 1], &normalized);
+		put_body(world, &world->bodies.data[ids[i].index1 - 1], &normalized);
 	}
 	cr_box_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, count, ids, poses);
@@ -522,7 +544,7 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 carom_result carom_world_set_motions(carom_world *world, int count, const carom_body_id *ids, const carom_motion *motions)
 {
 	static const char *const name = "carom_world_set_motions";
-	const carom_result result = check_places(world, name, count, ids, motions, "motions");
+	carom_result result = check_places(world, name, count, ids, motions, "motions");
 	if (result != CAROM_SUCCESS)
 		return result;
 	carom_pose begin, end;
@@ -532,10 +554,14 @@ carom_result carom_world_set_motions(carom_world *world, int count, const carom_
 		if (check_place(world, ids[i], &motions[i].end, name, "id", "end", &end) != CAROM_SUCCESS)
 			return refuse_place(world, name, "motions[%d].end", i, ids[i], &motions[i].end);
 	}
+	result = reserve_moves(world, name, count, ids);
+	if (result != CAROM_SUCCESS)
+		return result;
 	for (int i = 0; i < count; i++) {
 		cr_body *body = &world->bodies.data[ids[i].index1 - 1];
 		cr_check_pose(world->context, &motions[i].begin, name, "begin", &begin);
 		cr_check_pose(world->context, &motions[i].end, name, "end", &end);
+		cr_leave_pose(&world->courses, body);
 		cr_begin_body(body, &begin);
 		cr_place_body(body, &end);
 	}

@@ -5,13 +5,10 @@
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
 
-static v3d to_body(const cr_body *body, v3d p) { return m3d_tmul(&body->rotation, v3d_sub(p, body->pose.position)); }
-
-static v3d to_world(const cr_body *body, v3d p) { return v3d_add(m3d_mul(&body->rotation, p), body->pose.position); }
-
 static cr_query_ray ray_to_body(const cr_body *body, const cr_query_ray *ray)
 {
-	return (cr_query_ray){ to_body(body, ray->origin), m3d_tmul(&body->rotation, ray->direction), ray->t_min, ray->t_max };
+	return (
+		cr_query_ray){ cr_point_to_body(body, ray->origin), cr_vector_to_body(body, ray->direction), ray->t_min, ray->t_max };
 }
 
 static carom_ray_hit hit_to_world(const cr_body *body, const cr_query_ray *ray, const cr_query_hit *hit)
@@ -19,7 +16,7 @@ static carom_ray_hit hit_to_world(const cr_body *body, const cr_query_ray *ray, 
 	return (carom_ray_hit){
 		.t = hit->t,
 		.point = v3d_mad(ray->origin, hit->t, ray->direction),
-		.normal = m3d_mul(&body->rotation, hit->normal),
+		.normal = cr_vector_to_world(body, hit->normal),
 		.triangle = hit->triangle,
 		.u = (float)hit->u,
 		.v = (float)hit->v,
@@ -105,7 +102,7 @@ void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_
 bool cr_body_closest_point(
 	const cr_body *body, const cr_bvh_kernels *kernels, v3d point, double max_distance, carom_closest_point *result)
 {
-	const v3d local = to_body(body, point);
+	const v3d local = cr_point_to_body(body, point);
 	cr_surface_point found = { .triangle = 0 };
 	const cr_collider *mesh = mesh_of(body);
 	if (mesh) {
@@ -121,8 +118,8 @@ bool cr_body_closest_point(
 		if (!(fabs(found.distance) <= max_distance))
 			return false;
 	}
-	*result = (carom_closest_point){ .point = to_world(body, found.point),
-		.normal = m3d_mul(&body->rotation, found.normal),
+	*result = (carom_closest_point){ .point = cr_point_to_world(body, found.point),
+		.normal = cr_vector_to_world(body, found.normal),
 		.distance = found.distance,
 		.triangle = found.triangle };
 	return true;

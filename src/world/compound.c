@@ -71,7 +71,6 @@ void cr_place_body(cr_body *first, const carom_pose *pose)
 		first->compound->pose = *pose;
 	for (int32_t i = 0; i < cr_part_count(first); i++) {
 		first[i].pose = pose_of_part(first, pose, i);
-		first[i].rotation = m3d_from_quat(first[i].pose.orientation);
 		first[i].moved = true;
 	}
 }
@@ -79,15 +78,15 @@ void cr_place_body(cr_body *first, const carom_pose *pose)
 void cr_begin_body(cr_body *first, const carom_pose *pose)
 {
 	for (int32_t i = 0; i < cr_part_count(first); i++) {
-		first[i].begin = pose_of_part(first, pose, i);
-		first[i].has_begin = true;
+		first[i].course->begin = pose_of_part(first, pose, i);
+		first[i].course->has_begin = true;
 	}
 }
 
-void cr_rest_body(cr_body *first)
+void cr_rest_body(cr_courses *courses, cr_body *first)
 {
 	for (int32_t i = 0; i < cr_part_count(first); i++)
-		first[i].last_pose = first[i].pose;
+		cr_drop_course(courses, &first[i]);
 }
 
 // ---- Numbers ----
@@ -99,7 +98,8 @@ carom_result cr_reserve_numbers(carom_world *world, int32_t count)
 	const int64_t ranges = count > 1 ? (want + 1) / 2 : 0;
 	if (want > INT32_MAX - 1 || !cr_array_reserve(&world->memory, &world->bodies, want) ||
 		!cr_array_reserve(&world->memory, &world->free_bodies, want) ||
-		!cr_array_reserve(&world->memory, &world->free_ranges, ranges))
+		!cr_array_reserve(&world->memory, &world->free_ranges, ranges) ||
+		!cr_reserve_sure_courses(&world->memory, &world->courses, want))
 		return cr_fail_memory(world->context, "a body");
 	return CAROM_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #define CR_WORLD_COMPOUND_H
 
 #include "frame/body.h"
+#include "world/courses.h"
 
 /// Numbers side by side.
 typedef struct cr_range {
@@ -19,17 +20,19 @@ carom_result cr_create_compound(carom_context *memory, const carom_body_def *def
 /// Gives up one reference; NULL does nothing.
 void cr_release_compound(carom_context *memory, cr_compound *compound);
 
-/// Puts all parts of a body where its pose (normalised) takes them. first: its first part.
+/// Puts all parts of a body where its pose (normalised) takes them. first: its first part. What
+/// they come from stays (cr_leave_pose).
 void cr_place_body(cr_body *first, const carom_pose *pose);
 /// Where a body at a pose has a part, at local in the body.
 carom_pose cr_pose_to_part(const carom_pose *body, const carom_pose *local);
 /// The pose of a body of which a part, at local in the body, is at a pose.
 carom_pose cr_pose_from_part(const carom_pose *part, const carom_pose *local);
 bool cr_are_equal_poses(const carom_pose *a, const carom_pose *b);
-/// Lets the coming step of a body begin at a pose (normalised), for all its parts.
+/// Lets the coming step of a body begin at a pose (normalised), for all its parts, which have left
+/// theirs (cr_leave_pose).
 void cr_begin_body(cr_body *first, const carom_pose *pose);
 /// Lets a body rest where it is: its last pose is the present one.
-void cr_rest_body(cr_body *first);
+void cr_rest_body(cr_courses *courses, cr_body *first);
 
 /// Makes room for a body of count parts, so that cr_take_numbers cannot fail, nor cr_free_numbers
 /// when the body goes.

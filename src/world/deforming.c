@@ -111,7 +111,6 @@ static carom_result look(const cr_body *body)
 			.mesh = &view->seen,
 			.collider = &view->seen.collider },
 		.pose = { cr_surface_middle(&body->deforming->surface), { 0, 0, 0, 1 } },
-		.rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }),
 	};
 	const cr_collider *collider = &view->seen.collider;
 	for (int k = 0; k < 3 && collider->triangle_count > 0; k++) {

@@ -156,9 +156,9 @@ static void copy_places(const placing *p, const cr_body *body, int32_t mesh)
 	if (to.count == 0 || (!body->moved && !p->all))
 		return;
 	const carom_pose *from = p->at_rest ? &body->pose : cr_begin_of(body);
-	const m3d rotation = p->at_rest ? body->rotation : m3d_from_quat(from->orientation);
+	const m3d rotation = m3d_from_quat(from->orientation), end = cr_rotation_of(body);
 	place_rigid(body->shape.collider, &rotation, from->position, to.begin);
-	place_rigid(body->shape.collider, &body->rotation, body->pose.position, to.end);
+	place_rigid(body->shape.collider, &end, body->pose.position, to.end);
 	*to.largest_begin = largest_of(to.begin, to.count);
 	*to.largest_end = largest_of(to.end, to.count);
 	if (p->at_rest || !cr_part_moves(body))

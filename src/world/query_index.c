@@ -52,7 +52,6 @@ const cr_body *cr_see_item(const carom_world *world, cr_query_item item, cr_body
 		.kind = whole->kind,
 		.shape = { .def = { .type = CAROM_SPHERE, .radius = s[3] }, .family = CR_FAMILY_ROUND },
 		.pose = { { s[0], s[1], s[2] }, { 0, 0, 0, 1 } },
-		.rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }),
 	};
 	for (int k = 0; k < 3; k++)
 		room->shape.half[k] = s[3];

@@ -303,12 +303,13 @@ static void put_motion(cr_recorder *r, const cr_body *body)
 	if (body->moved && d)
 		put_places(r, d->begin, d->vertex_count);
 	for (int32_t i = 0; body->moved && !d && i < cr_part_count(body); i++)
-		put_pose(r, &body[i].last_pose);
+		put_pose(r, cr_last_pose(&body[i]));
 	if (!body->moved || d)
 		return;
-	put_u8(r, body->has_begin);
-	for (int32_t i = 0; body->has_begin && i < cr_part_count(body); i++)
-		put_pose(r, &body[i].begin);
+	const bool has_begin = body->course && body->course->has_begin;
+	put_u8(r, has_begin);
+	for (int32_t i = 0; has_begin && i < cr_part_count(body); i++)
+		put_pose(r, cr_begin_of(&body[i]));
 }
 
 static void record_state(cr_recorder *r, const carom_world *world)

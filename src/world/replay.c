@@ -527,28 +527,31 @@ static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 		return replay_deforming_motion(r, index, id, moved);
 	if (!moved)
 		return CAROM_SUCCESS;
+	if (!cr_reserve_courses(&r->world->memory, &r->world->courses, cr_part_count(body)))
+		return cr_fail_memory(r->context, "a body that moves");
+	cr_leave_pose(&r->world->courses, body);
 	for (int32_t i = 0; i < cr_part_count(body); i++) {
-		const carom_result result = get_part_pose(r, body, &body[i].last_pose);
+		const carom_result result = get_part_pose(r, body, &body[i].course->last);
 		if (result != CAROM_SUCCESS)
 			return result;
 	}
 	const bool has_begin = r->version >= 6 && get_bool(r);
 	for (int32_t i = 0; has_begin && i < cr_part_count(body); i++) {
-		const carom_result result = get_part_pose(r, body, &body[i].begin);
+		const carom_result result = get_part_pose(r, body, &body[i].course->begin);
 		if (result != CAROM_SUCCESS)
 			return result;
-		body[i].has_begin = true;
+		body[i].course->has_begin = true;
 	}
 	return CAROM_SUCCESS;
 }
 
 /// Recorded poses are normalised; once more could change their last bits.
-static void take_poses(cr_body *body, const carom_body_def *def)
+static void take_poses(cr_courses *courses, cr_body *body, const carom_body_def *def)
 {
 	for (int32_t i = 0; i < def->part_count; i++)
 		body->compound->part[i].pose = def->parts[i].pose;
 	cr_place_body(body, &def->pose);
-	cr_rest_body(body);
+	cr_rest_body(courses, body);
 }
 
 /// Read a number and the entry under it, up to the body.
@@ -590,7 +593,7 @@ static carom_result replay_slot(replay *r, int32_t *index)
 	if (result != CAROM_SUCCESS)
 		return judge(r, result);
 	cr_body *body = &world->bodies.data[first];
-	take_poses(body, &def);
+	take_poses(&r->world->courses, body, &def);
 	result = replay_motion(r, first, id);
 	while (result == CAROM_SUCCESS && *index < first + count) {
 		result = get_slot(r, *index, &kind);

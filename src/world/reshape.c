@@ -121,7 +121,7 @@ static carom_result make_parts(carom_world *world, const carom_body_def *def, ne
 /// Let a part that has another pose in its body come from where it would have been.
 static void move_last_pose(cr_body *part, const carom_pose *body, const carom_pose *local)
 {
-	part->last_pose = cr_pose_to_part(body, local);
+	part->course->last = cr_pose_to_part(body, local);
 }
 
 /// Exchange the parts of a body. Nothing fails.
@@ -130,8 +130,11 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 	cr_compound *old = first->compound;
 	const bool rests = !first->moved;
 	const carom_pose *local_before = &old->part[0].pose;
-	const carom_pose last = cr_pose_from_part(&first->last_pose, local_before);
-	const carom_pose begin = first->has_begin ? cr_pose_from_part(&first->begin, local_before) : last;
+	const carom_pose last = cr_pose_from_part(cr_last_pose(first), local_before);
+	const bool has_begin = first->course && first->course->has_begin;
+	const carom_pose begin = has_begin ? cr_pose_from_part(&first->course->begin, local_before) : last;
+	if (!rests)
+		cr_leave_pose(&world->courses, first);
 	made->compound->pose = old->pose;
 	for (int32_t i = made->count; i < old->count; i++) {
 		if (first[i].shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
@@ -142,7 +145,7 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 	for (int32_t i = 0; i < made->count; i++) {
 		const carom_pose *local = &made->compound->part[i].pose;
 		const bool stays = cr_are_equal_poses(local, &old->part[i].pose);
-		if (!stays)
+		if (!stays && !rests)
 			move_last_pose(&first[i], &last, local);
 		if (stays && are_equal(&made->compound->part[i].shape, &old->part[i].shape)) {
 			cr_drop_body_shape(world, &made->shapes[i]);
@@ -153,10 +156,10 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 	}
 	const carom_pose pose = old->pose;
 	cr_place_body(first, &pose);
-	if (first->has_begin)
+	if (has_begin)
 		cr_begin_body(first, &begin);
 	if (rests)
-		cr_rest_body(first);
+		cr_rest_body(&world->courses, first);
 }
 
 carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const carom_part *parts, int32_t count)
@@ -181,6 +184,8 @@ carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const c
 		return result;
 	const unsigned refusals = cr_count_refusals(world);
 	new_parts made;
+	if (!cr_reserve_courses(&world->memory, &world->courses, before))
+		return cr_explain_failure(world, parts_name, refusals, cr_fail_memory(world->context, "the parts of a body"));
 	result = make_parts(world, &def, &made);
 	if (result != CAROM_SUCCESS)
 		return cr_explain_failure(world, parts_name, refusals, result);

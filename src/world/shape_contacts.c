@@ -146,27 +146,24 @@ static void set_filter(cr_contact_query *q, cr_body *body)
 	body->generation = 0;
 	body->part = 0; // a copy of a part stands alone here
 	body->compound = NULL;
+	body->course = NULL; // nor does it come from anywhere
 	q->bodies.count++;
 }
 
-/// Adds a body with a shape that is given away, at a pose with its rotation.
-static void add_shape(
-	cr_contact_query *q, const cr_shape *shape, const carom_pose *pose, const m3d *rotation, carom_body_kind kind)
+/// Adds a body with a shape that is given away.
+static void add_shape(cr_contact_query *q, const cr_shape *shape, const carom_pose *pose, carom_body_kind kind)
 {
 	cr_body *body = &q->bodies.data[q->bodies.count];
-	*body = (cr_body){
-		.kind = (uint8_t)kind, .contacts = true, .shape = *shape, .pose = *pose, .last_pose = *pose, .rotation = *rotation
-	};
+	*body = (cr_body){ .kind = (uint8_t)kind, .contacts = true, .shape = *shape, .pose = *pose };
 	q->shapes++;
 	set_filter(q, body);
 }
 
 void cr_add_contact_shape(cr_contact_query *q, const carom_shape *shape, const carom_pose *pose, carom_body_kind kind)
 {
-	const m3d rotation = m3d_from_quat(pose->orientation);
 	cr_shape made;
 	cr_shape_init(shape, &made);
-	add_shape(q, &made, pose, &rotation, kind);
+	add_shape(q, &made, pose, kind);
 }
 
 void cr_add_contact_body(cr_contact_query *q, const cr_body *body)
@@ -203,7 +200,6 @@ static void place_two(const carom_shape *const shapes[2], const carom_pose poses
 {
 	for (int i = 0; i < 2; i++) {
 		bodies[i].pose = poses[i];
-		bodies[i].rotation = m3d_from_quat(poses[i].orientation);
 		cr_shape_init(shapes[i], &bodies[i].shape);
 	}
 }
@@ -220,7 +216,7 @@ static carom_result find_pair(cr_contact_query *q, const cr_body placed[2], doub
 	for (int i = 0; i < 2; i++) {
 		// A is the one that moves, unless it is a plane.
 		const bool moves = (placed[0].shape.def.type == CAROM_PLANE) == (i == 1);
-		add_shape(q, &placed[i].shape, &placed[i].pose, &placed[i].rotation, moves ? CAROM_DYNAMIC : CAROM_STATIC);
+		add_shape(q, &placed[i].shape, &placed[i].pose, moves ? CAROM_DYNAMIC : CAROM_STATIC);
 	}
 	const carom_world_def def = carom_default_world_def();
 	cr_settings settings = cr_join_settings(&def);

@@ -212,7 +212,7 @@ static v3d place_at(const double *places, int32_t vertex)
 /// Is a vertex above a plane at rest, at both ends?
 static bool is_above(const near_pair *n, int32_t vertex, double margin)
 {
-	const v3d up = { n->part->rotation.row[0].z, n->part->rotation.row[1].z, n->part->rotation.row[2].z };
+	const v3d up = cr_vector_to_world(n->part, (v3d){ 0, 0, 1 });
 	const v3d begin = v3d_sub(place_at(n->surface->begin, vertex), n->part->pose.position),
 			  end = v3d_sub(place_at(n->surface->end, vertex), n->part->pose.position);
 	const double slack = (v3d_length(begin) + v3d_length(end)) * 0x1p-40;

@@ -24,7 +24,6 @@ static carom_result make_body(
 	}
 	if (pose)
 		result = cr_check_pose(context, pose, name, "pose", &body->pose);
-	body->rotation = m3d_from_quat(body->pose.orientation);
 	return result;
 }
 

@@ -257,6 +257,25 @@ static void save_spheres(carom_snapshot *s, const cr_granular *g)
 	s->places.count += 4 * (int64_t)g->count;
 }
 
+/// How many bodies come from elsewhere.
+static int64_t count_courses(const carom_world *world)
+{
+	int64_t count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++)
+		count += world->bodies.data[i].course != NULL;
+	return count;
+}
+
+/// Let a saved body have a course of the snapshot, if it has one.
+static void save_course(carom_snapshot *s, cr_body *body)
+{
+	if (!body->course)
+		return;
+	cr_course *saved = &s->courses.data[s->courses.count++];
+	*saved = *body->course;
+	body->course = saved;
+}
+
 static void save_bodies(carom_snapshot *s, carom_world *world)
 {
 	for (int64_t i = 0; i < world->bodies.count; i++) {
@@ -269,9 +288,10 @@ static void save_bodies(carom_snapshot *s, carom_world *world)
 	COPY_ARRAY(&s->free_ranges, &world->free_ranges);
 	s->body_count = world->body_count;
 	s->shape_count = world->shape_count;
-	s->places.count = 0;
+	s->places.count = s->courses.count = 0;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
 		cr_body *body = &s->bodies.data[i];
+		save_course(s, body);
 		const cr_surface *d = body->alive && body->deforming ? &body->deforming->surface : NULL;
 		body->deforming = NULL;
 		if (body->alive && body->compound)
@@ -398,6 +418,10 @@ static void restore_body(carom_world *world, cr_body *now, cr_body *saved)
 	if (saved->alive)
 		hold(world, saved);
 	*now = *saved;
+	if (saved->course) {
+		now->course = cr_take_course(&world->courses);
+		*now->course = *saved->course;
+	}
 	saved->deforming = NULL;
 	saved->granular = NULL;
 	now->moved = true;
@@ -445,6 +469,7 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 
 static void restore_bodies(carom_world *world, carom_snapshot *s)
 {
+	cr_forget_courses(&world->courses); // the bodies get those that were saved
 	while (world->bodies.count < s->bodies.count)
 		world->bodies.data[world->bodies.count++] = (cr_body){ .generation = 1 };
 	for (int64_t i = 0; i < world->bodies.count; i++) {
@@ -576,6 +601,7 @@ static void empty(carom_snapshot *s)
 	cr_array_free(s->context, &s->free_bodies);
 	cr_array_free(s->context, &s->free_ranges);
 	cr_array_free(s->context, &s->places);
+	cr_array_free(s->context, &s->courses);
 	cr_results_free(s->context, &s->results);
 	cr_array_free(s->context, &s->impacts);
 	cr_array_free(s->context, &s->body_impacts);
@@ -620,6 +646,7 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 	const int64_t bytes = (int64_t)sizeof *s + s->bodies.capacity * (int64_t)sizeof *s->bodies.data +
 		s->free_bodies.capacity * (int64_t)sizeof *s->free_bodies.data +
 		s->free_ranges.capacity * (int64_t)sizeof *s->free_ranges.data + s->places.capacity * (int64_t)sizeof *s->places.data +
+		s->courses.capacity * (int64_t)sizeof *s->courses.data +
 		s->results.contacts.capacity * (int64_t)sizeof *s->results.contacts.data +
 		s->results.local.capacity * (int64_t)sizeof *s->results.local.data +
 		s->results.pairs.capacity * (int64_t)sizeof *s->results.pairs.data +
@@ -656,8 +683,9 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	if (!RESERVE_LIKE(s->context, &s->bodies, &world->bodies) ||
 		!RESERVE_LIKE(s->context, &s->free_bodies, &world->free_bodies) ||
 		!RESERVE_LIKE(s->context, &s->free_ranges, &world->free_ranges) ||
-		!cr_array_reserve(s->context, &s->places, count_places(world)) || !reserve_results(s->context, &s->results, results) ||
-		!RESERVE_LIKE(s->context, &s->impacts, &world->impacts.found) ||
+		!cr_array_reserve(s->context, &s->places, count_places(world)) ||
+		!cr_array_reserve(s->context, &s->courses, count_courses(world)) ||
+		!reserve_results(s->context, &s->results, results) || !RESERVE_LIKE(s->context, &s->impacts, &world->impacts.found) ||
 		!RESERVE_LIKE(s->context, &s->body_impacts, &world->continuous.found) ||
 		!RESERVE_LIKE(s->context, &s->shape_impacts, &world->shape_impacts.found) ||
 		!RESERVE_LIKE(s->context, &s->surface_contacts, &world->surface_contacts.found) ||
@@ -699,7 +727,8 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 	// As many as the saved bodies with parts may leave when they go (cr_reserve_numbers).
 	const int64_t ranges = s->shape_count > s->body_count ? (s->bodies.count + 1) / 2 : s->free_ranges.count;
 	return cr_array_reserve(memory, &world->bodies, bodies) && cr_array_reserve(memory, &world->free_bodies, bodies) &&
-		cr_array_reserve(memory, &world->free_ranges, ranges) &&
+		cr_reserve_courses(memory, &world->courses, s->courses.count) &&
+		cr_reserve_sure_courses(memory, &world->courses, bodies) && cr_array_reserve(memory, &world->free_ranges, ranges) &&
 		reserve_results(memory, &world->results[world->current], &s->results) &&
 		RESERVE_LIKE(memory, &world->impacts.found, &s->impacts) &&
 		RESERVE_LIKE(memory, &world->continuous.found, &s->body_impacts) &&

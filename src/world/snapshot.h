@@ -22,6 +22,7 @@ struct carom_snapshot {
 	// of bodies in order: of deforming ones begin, then end; of those with parts the pose; of
 	// granular ones the number of their spheres, then these
 	CR_ARRAY(double) places;
+	CR_ARRAY(cr_course) courses; // of bodies in order that have one
 	cr_results results;
 	CR_ARRAY(carom_impact) impacts;
 	int64_t earliest;

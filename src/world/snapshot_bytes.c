@@ -41,6 +41,7 @@ typedef struct body_record {
 	carom_shape_type type;
 	int32_t vertex_count, triangle_count; // of its mesh
 	bool in_parts;
+	bool has_course; // the next one of those that are saved
 } body_record;
 
 /// An array of a snapshot.
@@ -65,6 +66,7 @@ static int list_columns(carom_snapshot *s, column columns[MOST_LISTS])
 		COLUMN("free ids", &s->free_bodies),
 		COLUMN("free ids of bodies with parts", &s->free_ranges),
 		COLUMN("places", &s->places),
+		COLUMN("courses", &s->courses),
 		COLUMN("contacts", &s->results.contacts),
 		COLUMN("local contacts", &s->results.local),
 		COLUMN("pairs", &s->results.pairs),
@@ -143,6 +145,8 @@ static void describe(const cr_body *body, body_record *record)
 	record->body.deforming = NULL;
 	record->body.granular = NULL;
 	record->body.compound = NULL;
+	record->body.course = NULL;
+	record->has_course = body->course != NULL;
 	record->body.user_data = 0;
 	record->type = body->shape.def.type;
 	record->in_parts = body->alive && body->compound;
@@ -271,21 +275,23 @@ static carom_result check_bodies(const carom_snapshot *s, const head *h, const u
 	return CAROM_SUCCESS;
 }
 
-/// Take a body from the bytes; its shape and user data stay those of the world.
-static void take_body(cr_body *own, const body_record *saved)
+/// Take a body from the bytes; its shape and user data stay those of the world. course: of it.
+static void take_body(cr_body *own, const body_record *saved, cr_course *course)
 {
 	cr_body body = saved->body;
 	body.shape = own->shape;
 	body.compound = own->compound;
 	body.user_data = own->user_data;
+	body.course = course;
 	*own = body;
 }
 
 /// Do the arrays fit together?
 static const char *find_misfit(const carom_snapshot *s)
 {
-	int64_t places = 0;
+	int64_t places = 0, courses = 0;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
+		courses += s->bodies.data[i].course != NULL;
 		const int64_t room = s->places.count - places,
 					  count = cr_count_saved_places(&s->bodies.data[i], s->places.data + places, room);
 		if (count < 0 || count > room)
@@ -294,6 +300,8 @@ static const char *find_misfit(const carom_snapshot *s)
 	}
 	if (places != s->places.count)
 		return "places";
+	if (courses != s->courses.count)
+		return "courses";
 	if (s->memories.count != s->pairs.count)
 		return "memories";
 	for (int64_t i = 0; i < s->pairs.count; i++) {
@@ -312,9 +320,11 @@ static carom_result take_arrays(carom_snapshot *s, const head *h, const column *
 			return cr_fail_memory(s->context, "a snapshot");
 	}
 	const uint8_t *at = records + aligned((size_t)h->counts[0] * sizeof(body_record));
+	int64_t next = 0;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
 		const body_record record = record_at(records, i);
-		take_body(&s->bodies.data[i], &record);
+		take_body(
+			&s->bodies.data[i], &record, record.has_course && next < s->courses.capacity ? &s->courses.data[next++] : NULL);
 	}
 	for (int i = 0; i < count; i++) {
 		const size_t size = (size_t)h->counts[i + 1] * columns[i].element;

@@ -91,10 +91,10 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = mesh ? (uint64_t)mesh->topology.vertex_count : 0;
 	w[n++] = mesh ? (uint64_t)mesh->topology.triangle_count : 0;
 	n += read_pose(&b->pose, w + n);
-	n += read_pose(&b->last_pose, w + n);
-	w[n++] = b->has_begin;
-	if (b->has_begin)
-		read_pose(&b->begin, w + n);
+	n += read_pose(cr_last_pose(b), w + n);
+	w[n++] = b->course && b->course->has_begin;
+	if (b->course && b->course->has_begin)
+		read_pose(&b->course->begin, w + n);
 }
 
 // ---- Other lists of bodies ----

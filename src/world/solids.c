@@ -41,8 +41,6 @@ static void stand_at(cr_body *body, const cr_surface *s)
 		body->shape.half[k] = half >= 0 ? half + cr_surface_slack(s, k) : 0;
 	}
 	body->pose = (carom_pose){ cr_surface_middle(s), { 0, 0, 0, 1 } };
-	body->rotation = m3d_from_quat(body->pose.orientation);
-	body->last_pose = body->pose;
 }
 
 static void show(carom_world *world, cr_body *body)
@@ -65,8 +63,6 @@ static void hide(cr_body *body)
 	cr_deforming *d = body->deforming;
 	body->shape = d->shape;
 	body->pose = d->pose;
-	body->rotation = m3d_from_quat(body->pose.orientation);
-	body->last_pose = body->pose;
 }
 
 bool cr_show_solids(carom_world *world)

@@ -237,8 +237,7 @@ static void set_triangle(const cr_body *body, const cr_body *seen, const cr_raw_
 	cr_collider_triangle(seen->shape.collider, c->triangle, corners);
 	const v3d surface =
 		v3d_mad((v3d){ c->point.x, c->point.y, c->point.z }, c->depth, (v3d){ c->normal.x, c->normal.y, c->normal.z });
-	const cr_triangle_point nearest =
-		cr_closest_on_triangle(m3d_tmul(&seen->rotation, v3d_sub(surface, seen->pose.position)), corners);
+	const cr_triangle_point nearest = cr_closest_on_triangle(cr_point_to_body(seen, surface), corners);
 	for (int k = 0; k < 3; k++)
 		c->weight[k] = nearest.weight[k];
 }
@@ -308,7 +307,6 @@ static void collide_task(int64_t begin, int64_t end, int worker, void *task)
 	cr_sphere_contacts *m = &world->sphere_contacts;
 	search s = { .world = world, .worker = &world->pipeline.workers[worker], .out = &m->workers[worker] };
 	s.ball = (cr_body){ .alive = true, .contacts = true, .kind = CAROM_DYNAMIC, .pose = carom_pose_identity() };
-	s.ball.rotation = m3d_from_quat(s.ball.pose.orientation);
 	cr_shape_init(&(carom_shape){ .type = CAROM_SPHERE, .radius = 1 }, &s.ball.shape);
 	const int64_t total = m->first.data[m->bodies.count];
 	for (int64_t chunk = begin; chunk < end && !s.out->failed; chunk++) {

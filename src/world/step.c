@@ -78,9 +78,9 @@ static void finish_body(cr_body *body)
 	body->reshaped = CR_SHAPE_KEPT;
 	if (!body->moved)
 		return;
-	body->moved = body->has_begin = false;
-	body->last_pose = body->pose;
-	body->turn = body->stir = 0;
+	body->moved = false;
+	body->course = NULL;
+	body->stir = 0;
 	if (body->deforming)
 		cr_surface_rest(&body->deforming->surface);
 }
@@ -167,6 +167,7 @@ carom_result carom_world_step(carom_world *world)
 	finish_merge(world, &merging, &stats);
 	for (int64_t i = 0; i < world->bodies.count; i++)
 		finish_body(&world->bodies.data[i]);
+	cr_reset_courses(&world->memory, &world->courses, world->bodies.count);
 	world->current = 1 - world->current;
 	cr_take_body_impacts(&world->continuous);
 	cr_take_shape_impacts(&world->shape_impacts);

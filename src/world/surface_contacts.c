@@ -65,7 +65,7 @@ v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double 
 		const carom_pose *from = cr_begin_of(body);
 		const m3d rotation = m3d_from_quat(from->orientation);
 		begin = v3d_add(m3d_mul(&rotation, local), from->position);
-		end = v3d_add(m3d_mul(&body->rotation, local), body->pose.position);
+		end = cr_point_to_world(body, local);
 	}
 	return v3d_mad(begin, time, v3d_sub(end, begin));
 }
@@ -245,7 +245,7 @@ static bool has_vertex_inside(const carom_world *world, const cr_body *sensor, c
 			near = near && p[k] >= sensor->lower[k] && p[k] <= sensor->upper[k];
 		if (!near)
 			continue;
-		const v3d local = m3d_tmul(&sensor->rotation, v3d_sub((v3d){ p[0], p[1], p[2] }, sensor->pose.position));
+		const v3d local = cr_point_to_body(sensor, (v3d){ p[0], p[1], p[2] });
 		const float at[3] = { (float)local.x, (float)local.y, (float)local.z };
 		inside = cr_is_inside(&world->pipeline, sensor->shape.collider, at, up);
 	}

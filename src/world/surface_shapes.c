@@ -57,7 +57,7 @@ static void leave_along(const carom_world *world, int32_t part, v3d normal, caro
 {
 	const cr_body *body = &world->bodies.data[part];
 	const cr_convex convex = cr_convex_of(&body->shape.def);
-	const v3d local = m3d_tmul(&body->rotation, normal);
+	const v3d local = cr_vector_to_body(body, normal);
 	const double top = v3d_dot(local, cr_convex_support(&convex, local)) + convex.rounding;
 	const double *places = world->bodies.data[c->body_a.index1 - 1].deforming->surface.end;
 	double lowest = INFINITY;
@@ -93,7 +93,7 @@ static void keep_way(const carom_world *world, int32_t part, carom_surface_shape
 	// The normal stands on the shape, which may have turned.
 	const cr_body *body = &world->bodies.data[part];
 	const m3d then = m3d_from_quat(cr_begin_of(body)->orientation);
-	const v3d normal = m3d_mul(&body->rotation, m3d_tmul(&then, v3d_of(last->normal)));
+	const v3d normal = cr_vector_to_world(body, m3d_tmul(&then, v3d_of(last->normal)));
 	if (v3d_dot(v3d_of(c->normal), normal) < MOST_TURN)
 		leave_along(world, part, normal, c);
 }

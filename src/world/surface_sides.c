@@ -74,7 +74,7 @@ static v3d outward_at(const carom_world *world, int32_t mesh, int32_t vertex)
 	const cr_body *body = body_of(world, mesh);
 	if (body->deforming || !body->shape.mesh->report.closed)
 		return (v3d){ 0, 0, 0 };
-	return m3d_mul(&body->rotation, v3d_from_floats(body->shape.mesh->topology.normals + 3 * (int64_t)vertex));
+	return cr_vector_to_world(body, v3d_from_floats(body->shape.mesh->topology.normals + 3 * (int64_t)vertex));
 }
 
 static carom_vec3 vector_of(v3d v) { return (carom_vec3){ v.x, v.y, v.z }; }

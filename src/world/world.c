@@ -164,6 +164,7 @@ void carom_destroy_world(carom_world *world)
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->free_ranges);
+	cr_free_courses(&world->memory, &world->courses);
 	cr_results_free(&world->memory, &world->results[0]);
 	cr_results_free(&world->memory, &world->results[1]);
 	cr_pipeline_free(&world->pipeline);

@@ -11,6 +11,7 @@
 #include "world/box_mesh.h"
 #include "world/compound.h"
 #include "world/continuous.h"
+#include "world/courses.h"
 #include "world/deforming.h"
 #include "world/impacts.h"
 #include "world/record.h"
@@ -31,6 +32,7 @@ struct carom_world {
 	CR_ARRAY(int32_t) free_bodies; // numbers of bodies of one part to use again, last first
 	// those of bodies of more: by number, none next to another
 	CR_ARRAY(cr_range) free_ranges;
+	cr_courses courses;  // of bodies that move in the coming step
 	int32_t body_count;  // alive
 	int32_t shape_count; // parts alive
 	cr_box_meshes box_meshes;

@@ -383,9 +383,10 @@ static double overlap_key(const void *user, const double lower[3], const double 
 /// The corner of the query's box that lies deepest below a plane.
 static v3d deepest_corner(const cr_overlap_search *s, const cr_body *plane)
 {
+	const m3d rotation = cr_rotation_of(plane);
 	double corner[3];
 	for (int k = 0; k < 3; k++)
-		corner[k] = plane->rotation.row[k].z > 0 ? s->lower[k] : s->upper[k];
+		corner[k] = rotation.row[k].z > 0 ? s->lower[k] : s->upper[k];
 	return (v3d){ corner[0], corner[1], corner[2] };
 }
 
@@ -505,9 +506,7 @@ carom_result cr_check_query_shape(
 
 void cr_bound_query(cr_overlap_search *s)
 {
-	cr_body body = { .pose = s->pose,
-		.rotation = m3d_from_quat(s->pose.orientation),
-		.shape = { .def = *s->shape, .family = cr_family_of(s->shape) } };
+	cr_body body = { .pose = s->pose, .shape = { .def = *s->shape, .family = cr_family_of(s->shape) } };
 	if (s->shape->type == CAROM_MESH)
 		body.shape.collider = &s->shape->mesh->collider;
 	const carom_aabb local = s->shape->type == CAROM_MESH
