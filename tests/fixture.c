@@ -301,7 +301,8 @@ static void check_pairs(const carom_world *world)
 	int32_t next = 0;
 	for (int32_t i = 0; i < pairs.count; i++) {
 		const carom_pair *p = &pairs.data[i];
-		CHECK(p->body_a.index1 < p->body_b.index1 || (p->surface_contact_count > 0 && p->body_a.index1 == p->body_b.index1));
+		CHECK(p->body_a.index1 < p->body_b.index1 ||
+			((p->surface_contact_count > 0 || p->sphere_group >= 0) && p->body_a.index1 == p->body_b.index1));
 		CHECK(carom_world_is_body(world, p->body_a) && carom_world_is_body(world, p->body_b));
 		CHECK(i == 0 || compare_pairs(&p[-1], p) < 0);
 		CHECK_INT(p->first_contact, next);
@@ -357,8 +358,8 @@ static void check_stats(const carom_world *world)
 	CHECK_INT(s.contacts, carom_world_contacts(world).count);
 	CHECK_INT(s.contacts_found, found);
 	CHECK(s.contacts <= s.contacts_found);
-	CHECK(s.colliding_pairs + s.surface_pairs <= pairs.count);
-	CHECK(pairs.count - s.surface_pairs <= s.narrow_pairs && s.narrow_pairs <= s.box_pairs);
+	CHECK(s.colliding_pairs + s.surface_pairs + s.granular_pairs <= pairs.count);
+	CHECK(pairs.count - s.surface_pairs - s.granular_pairs <= s.narrow_pairs && s.narrow_pairs <= s.box_pairs);
 	CHECK(s.vertices_culled >= 0 && s.vertices_culled <= s.vertices_tested);
 	CHECK(s.rays_outward >= 0 && s.rays_outward <= s.rays_full);
 	CHECK(s.vertices_tested - s.vertices_culled <= s.rays_full);

@@ -164,6 +164,8 @@ export interface Pair extends MarkedBodies {
 	partA: number; partB: number;
 	/** In World.surfaceContacts and World.surfaceShapeContacts. */
 	firstSurfaceContact: number; surfaceContactCount: number; firstSurfaceShapeContact: number; surfaceShapeContactCount: number;
+	/** In World.sphereContactsByPair; in World.sphereGroups, or -1. */
+	firstSphereContact: number; sphereContactCount: number; sphereGroup: number;
 }
 
 export interface PairEvent extends MarkedBodies { kind: "begin" | "persist" | "end"; pair: number; pairData: bigint; partA: number; partB: number; }
@@ -203,14 +205,15 @@ export interface SurfaceShapeContact extends MarkedBodies {
 /** A sphere of a granular body a that touches a body of another kind. */
 export interface SphereContact extends MarkedBodies {
 	sphere: number; partB: number; triangle: number; materialB: number; weights: number[]; point: Vector; normal: Vector; depth: number;
+	age: number; pair: number;
 }
 
-/** The pairs of spheres of two granular bodies, or of one: pairCount of spherePairs from pair firstPair on. */
-export interface SphereGroup extends MarkedBodies { firstPair: number; pairCount: number; }
+/** The pairs of spheres of two granular bodies, or of one: pairCount of spherePairs from pair firstPair on; pair is theirs in World.pairs. */
+export interface SphereGroup extends MarkedBodies { firstPair: number; pairCount: number; pair: number; }
 
 /** Counts, times (milliseconds) and memory of a step. */
 export interface Stats {
-	step: number; bodies: number; boxPairs: number; narrowPairs: number; collidingPairs: number; surfacePairs: number; contactsFound: number; contacts: number;
+	step: number; bodies: number; boxPairs: number; narrowPairs: number; collidingPairs: number; surfacePairs: number; granularPairs: number; contactsFound: number; contacts: number;
 	verticesTested: number; verticesCulled: number; raysFull: number; raysOutward: number; raysIterative: number; raysPredictive: number; raysLost: number;
 	raysRecast: number; raysOnDevice: number; walksOnDevice: number; raysReturned: number; testsOnDevice: number; testsReturned: number; nearOnDevice: number; nearReturned: number; deviceFallbacks: number; raysMissed: number; walkSteps: number; backtracks: number;
 	pairsFull: number; pairsIterative: number; pairsApart: number; verticesWatched: number; pairsCompleted: number; pairsCrossing: number;
@@ -263,6 +266,8 @@ export class World extends Handle {
 	readonly surfaceContacts: SurfaceContact[];
 	readonly surfaceShapeContacts: SurfaceShapeContact[];
 	readonly sphereContacts: SphereContact[];
+	/** Numbers of sphereContacts, where those of a pair stand side by side. */
+	readonly sphereContactsByPair: Int32Array;
 	readonly sphereGroups: SphereGroup[];
 	/** a0, b0, a1, b1, ... */
 	readonly spherePairs: Uint32Array;

@@ -49,7 +49,7 @@ export const LAYOUTS = {
 		material_a:u32 material_b:u32 shape_a=part_a:i32 shape_b=part_b:i32`,
 	pair: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 first_contact:i32 contact_count:i32 found_count:i32 age:i32 user_data:u64
 		shape_a=part_a:i32 shape_b=part_b:i32 first_surface_contact:i32 surface_contact_count:i32 first_surface_shape_contact:i32
-		surface_shape_contact_count:i32`,
+		surface_shape_contact_count:i32 first_sphere_contact:i32 sphere_contact_count:i32 sphere_group:i32`,
 	event: "body_a:id body_b:id user_data_a:u64 user_data_b:u64 kind:EVENT pair:i32 pair_data:u64 shape_a=part_a:i32 shape_b=part_b:i32",
 	impact: `body_a:id body_b:id kind:FEATURES status:IMPACT vertices:i32*4 triangle:i32 time:f64 weight=weights:f64*4 normal:f64*3
 		shape_a=part_a:i32 shape_b=part_b:i32`,
@@ -62,10 +62,10 @@ export const LAYOUTS = {
 	surface_shape_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_b=part_b:i32 vertices:i32*3 triangle:i32 age:i32
 		pair:i32 weight=weights:f64*3 point:f64*3 normal:f64*3 distance:f64 thickness:f64`,
 	sphere_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 sphere:i32 shape_b=part_b:i32 triangle:i32 material_b:u32
-		weight=weights:f64*3 point:f64*3 normal:f64*3 depth:f64`,
-	sphere_group: "body_a:id body_b:id user_data_a:u64 user_data_b:u64 first_pair:i64 pair_count:i64",
+		weight=weights:f64*3 point:f64*3 normal:f64*3 depth:f64 age:i32 pair:i32`,
+	sphere_group: "body_a:id body_b:id user_data_a:u64 user_data_b:u64 first_pair:i64 pair_count:i64 pair:i32",
 	sphere_pair: "a:u32 b:u32",
-	stats: `step:i64 bodies:i32 box_pairs:i32 narrow_pairs:i32 colliding_pairs:i32 surface_pairs:i32 contacts_found:i64 contacts:i32 vertices_tested:i64
+	stats: `step:i64 bodies:i32 box_pairs:i32 narrow_pairs:i32 colliding_pairs:i32 surface_pairs:i32 granular_pairs:i32 contacts_found:i64 contacts:i32 vertices_tested:i64
 		vertices_culled:i64 rays_full:i64 rays_outward:i64 rays_iterative:i64 rays_predictive:i64 rays_lost:i64 rays_recast:i64 rays_on_device:i64 walks_on_device:i64
 		rays_returned:i64 tests_on_device:i64 tests_returned:i64 near_on_device:i64 near_returned:i64 device_fallbacks:i32 rays_missed:i64 walk_steps:i64 backtracks:i32 pairs_full:i32 pairs_iterative:i32 pairs_apart:i32
 		vertices_watched:i64 pairs_completed:i32 pairs_crossing:i32 triangle_tests:i64 impacts:i64 body_impacts:i32 toi_tests:i64
@@ -608,7 +608,7 @@ export class Mesh extends Handle {
 /** Lists of a step, by the numbers that the module gives them, and their records. */
 const RESULTS = { contacts: "contact", pairs: "pair", events: "event", impacts: "impact", shapeImpacts: "shape_impact", bodyImpacts: "body_impact",
 	surfaceContacts: "surface_contact", surfaceShapeContacts: "surface_shape_contact", sphereContacts: "sphere_contact", sphereGroups: "sphere_group" };
-const SPHERE_PAIRS = Object.keys(RESULTS).length;
+const SPHERE_PAIRS = Object.keys(RESULTS).length, SPHERES_BY_PAIR = SPHERE_PAIRS + 1;
 
 export class World extends Handle {
 	/** As of every object; a recording that runs ends with it. */
@@ -797,6 +797,14 @@ export class World extends Handle {
 		return this.carom.scratch((put, room, read) => {
 			const [pointer, count] = this.carom.listAt(put, (place) => { this.carom.exports.cw_results(this.address, SPHERE_PAIRS, place); return 0; });
 			return read(pointer, Uint32Array, 2 * count);
+		});
+	}
+
+	/** Numbers of sphereContacts, where those of a pair stand side by side: from pair.firstSphereContact on. */
+	get sphereContactsByPair() {
+		return this.carom.scratch((put, room, read) => {
+			const [pointer, count] = this.carom.listAt(put, (place) => { this.carom.exports.cw_results(this.address, SPHERES_BY_PAIR, place); return 0; });
+			return read(pointer, Int32Array, count);
 		});
 	}
 

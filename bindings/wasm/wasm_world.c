@@ -142,6 +142,7 @@ enum {
 	SPHERE_CONTACTS,
 	SPHERE_GROUPS,
 	SPHERE_PAIRS,
+	SPHERES_BY_PAIR,
 };
 
 #define LIST(call) list_of((call).data, (call).count)
@@ -152,6 +153,8 @@ static cw_list spheres_of(const carom_sphere_pair_view view, int which)
 {
 	return which == SPHERE_GROUPS ? list_of(view.groups, view.group_count) : list_of(view.pairs, view.pair_count);
 }
+
+static cw_list by_pair_of(const carom_sphere_contact_view view) { return list_of(view.by_pair, view.count); }
 
 static cw_list results_of(const carom_world *world, int which)
 {
@@ -165,6 +168,7 @@ static cw_list results_of(const carom_world *world, int which)
 	case SURFACE_CONTACTS: return LIST(carom_world_surface_contacts(world));
 	case SURFACE_SHAPE_CONTACTS: return LIST(carom_world_surface_shape_contacts(world));
 	case SPHERE_CONTACTS: return LIST(carom_world_sphere_contacts(world));
+	case SPHERES_BY_PAIR: return by_pair_of(carom_world_sphere_contacts(world));
 	default: return spheres_of(carom_world_sphere_pairs(world), which);
 	}
 }

@@ -80,10 +80,11 @@ typedef struct carom_contact {
 /// parts that touch are a pair of their own, with its contacts, age, data and events: the pairs of
 /// two bodies stand side by side in the view. A pair has contacts of one kind: those of
 /// carom_world_contacts or, where a thick surface (carom_body_def.thickness) takes part in it by
-/// that, one of the two kinds of surface contacts. A pair with a sensor has none: a surface touches
-/// one where it is nearer than its contacts would be, or inside.
+/// that, one of the two kinds of surface contacts. A granular body has sphere contacts with bodies
+/// of other kinds and pairs of spheres with granular ones. A pair with a sensor has none: a surface
+/// touches one where it is nearer than its contacts would be, or inside.
 typedef struct carom_pair {
-	carom_body_id body_a; ///< the lower index, or B itself: a surface that touches itself
+	carom_body_id body_a; ///< the lower index, or B itself: a body that touches itself
 	carom_body_id body_b;
 	uint64_t user_data_a;
 	uint64_t user_data_b;
@@ -99,6 +100,9 @@ typedef struct carom_pair {
 	int32_t surface_contact_count;       ///< carom_world_surface_contacts
 	int32_t first_surface_shape_contact; ///< in the view of those with shapes; 0 without any
 	int32_t surface_shape_contact_count; ///< carom_world_surface_shape_contacts
+	int32_t first_sphere_contact;        ///< in carom_sphere_contact_view.by_pair; 0 without any
+	int32_t sphere_contact_count;        ///< carom_world_sphere_contacts
+	int32_t sphere_group;                ///< in carom_sphere_pair_view.groups; -1: none
 } carom_pair;
 
 /// A pair began in this step, went on, or ended with it.
@@ -330,8 +334,10 @@ CAROM_API carom_surface_shape_contact_view carom_world_surface_shape_contacts(
 // A granular body (CAROM_GRANULAR) consists of spheres that the caller moves, up to
 // CAROM_MAX_SPHERES in a world. They have contacts with bodies of every other kind, and pairs with
 // each other. Both are lists of their own: a million grains put no weight on the lists of bodies.
-// They remember nothing from step to step. A caller who keeps springs knows them by sphere, body,
-// part and triangle.
+//
+// A granular body and another body, two granular bodies, and a granular body whose spheres touch
+// each other are a pair of the views of pairs and events, with its age, data, begin and end
+// (carom_pair). Sensors have such pairs too, without contacts: as soon as a sphere touches them.
 
 /// A sphere that touches a body of another kind, or comes within speculative_distance of it. It has
 /// the contacts that a dynamic body of that sphere would have: one for each place where a concave
@@ -352,16 +358,24 @@ typedef struct carom_sphere_contact {
 	carom_vec3 point;  ///< of the sphere, deepest in B; world
 	carom_vec3 normal; ///< unit, world, from B to A
 	double depth;      ///< metres along normal; negative for speculative contacts
+	/// Steps since this contact first appeared: 0 when new. One of the same sphere and part goes on
+	/// with the same triangle, else where its point has moved over the sphere by no more than
+	/// match_distance: so it goes on where a sphere rolls from triangle to triangle.
+	int32_t age;
+	int32_t pair; ///< index in the view of pairs
 } carom_sphere_contact;
 
 /// As the other views.
 typedef struct carom_sphere_contact_view {
 	const carom_sphere_contact *data;
 	int64_t count;
+	/// [count] Numbers of contacts, where those of a pair stand side by side, by sphere
+	/// (carom_pair.first_sphere_contact).
+	const int32_t *by_pair;
 } carom_sphere_contact_view;
 
 /// Contacts of spheres in the last step, sorted by body_a, sphere, body_b, shape_b, triangle. A
-/// pair filter is asked for each two bodies, a contact filter is not asked. Sensors have none.
+/// pair filter is asked for each two bodies, a contact filter for each contact. Sensors have none.
 CAROM_API carom_sphere_contact_view carom_world_sphere_contacts(const carom_world *world);
 
 /// The pairs of spheres of two granular bodies, or of one.
@@ -372,6 +386,7 @@ typedef struct carom_sphere_group {
 	uint64_t user_data_b;
 	int64_t first_pair; ///< in the view's pairs
 	int64_t pair_count;
+	int32_t pair; ///< index in the view of pairs of bodies (carom_world_pairs)
 } carom_sphere_group;
 
 /// As the other views. In a pair a is the number of a sphere of body_a, b of one of body_b; a < b
@@ -465,6 +480,7 @@ typedef struct carom_stats {
 	int32_t narrow_pairs;    ///< of these, pairs whose oriented boxes overlap too
 	int32_t colliding_pairs; ///< of these, pairs that touch
 	int32_t surface_pairs;   ///< pairs of thick surfaces that touch; not among the others
+	int32_t granular_pairs;  ///< pairs of granular bodies that touch; not among the others
 	int64_t contacts_found;  ///< before reduction
 	int32_t contacts;
 	int64_t vertices_tested; ///< vertices reached by walking the trees

@@ -127,6 +127,9 @@ typedef bool carom_pair_filter_fn(
 /// triangle are CAROM_VERTEX_A or CAROM_VERTEX_B, two edges CAROM_EDGES, a shape that is no mesh
 /// CAROM_VOLUMES, with a triangle that has the feature. One that is left out is not remembered: its
 /// vertex belongs from then on to the side where it is.
+/// So are contacts of spheres with bodies of other kinds: CAROM_VOLUMES, with the sphere's number
+/// and the triangle, or 0, as features. pair is the number of the contact among those of its sphere
+/// with the other body then. Pairs of spheres are not asked about.
 typedef bool carom_contact_filter_fn(
 	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
 

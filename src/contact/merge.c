@@ -1,6 +1,6 @@
 /// Second half of the merge stage: pairs with contacts become rows of the views; contacts are
 /// matched with the last step's; pairs that begin, persist or end become events. The pairs of
-/// meshes, the simple pairs and those of surfaces come sorted and are joined in order, so every
+/// meshes, the simple pairs and further ones come sorted and are joined in order, so every
 /// view is in order as it is written (where bodies have parts, after one sort). Counting (in order)
 /// gives each pair its place; filling is parallel over pairs.
 ///
@@ -32,27 +32,34 @@ static const cr_raw_contact *raw_of(const cr_pipeline *p, const cr_found_pair *f
 	return f->simple ? cr_simple_contacts_at(&p->frame, f->contacts.first) : cr_contacts_at(&p->frame, f->contacts.first);
 }
 
-/// The pair of surfaces that was joined to those found; NULL: a pair of the stages.
-static cr_surface_pair *surface_of(const cr_surface_pairs *surfaces, const cr_found_pair *f)
+static cr_further_pair *find_in(const cr_further_pairs *list, const cr_found_pair *f)
 {
-	int64_t low = 0, high = surfaces && f->contacts.count == 0 ? surfaces->count : 0;
-	const int64_t count = high;
+	int64_t low = 0, high = list->count;
 	while (low < high) {
 		const int64_t middle = (low + high) / 2;
-		const cr_surface_pair *s = &surfaces->data[middle];
+		const cr_further_pair *s = &list->data[middle];
 		if (s->a < f->a || (s->a == f->a && s->b < f->b))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < count && surfaces->data[low].a == f->a && surfaces->data[low].b == f->b ? &surfaces->data[low] : NULL;
+	return low < list->count && list->data[low].a == f->a && list->data[low].b == f->b ? &list->data[low] : NULL;
+}
+
+/// The further pair that was joined to those found; NULL: a pair of the stages.
+static cr_further_pair *further_of(const cr_further_lists *further, const cr_found_pair *f)
+{
+	if (!further || f->contacts.count > 0)
+		return NULL;
+	cr_further_pair *found = find_in(further->surfaces, f);
+	return found ? found : find_in(further->grains, f);
 }
 
 /// Does the pair belong in the view? Sensors tell of overlap only, not of speculative contacts.
-static bool is_listed(const cr_pipeline *p, const cr_surface_pairs *surfaces, const cr_found_pair *f)
+static bool is_listed(const cr_pipeline *p, const cr_further_lists *further, const cr_found_pair *f)
 {
 	if (f->contacts.count == 0)
-		return surface_of(surfaces, f) != NULL;
+		return further_of(further, f) != NULL;
 	if (!is_sensor_pair(p, f))
 		return true;
 	const cr_raw_contact *contacts = raw_of(p, f);
@@ -141,15 +148,15 @@ static bool join_meshes(cr_pipeline *p)
 	return true;
 }
 
-/// Put the pairs of surfaces among the others, likewise.
-static bool join_surfaces(cr_pipeline *p, const cr_surface_pairs *surfaces)
+/// Put further pairs among the others, likewise.
+static bool join_further(cr_pipeline *p, const cr_further_pairs *list)
 {
-	int64_t i = surfaces->count, j = p->found.count, end = i + j;
+	int64_t i = list->count, j = p->found.count, end = i + j;
 	if (!cr_array_reserve(p->context, &p->found, end))
 		return false;
 	p->found.count = end;
 	while (i > 0) {
-		const cr_surface_pair *s = &surfaces->data[i - 1];
+		const cr_further_pair *s = &list->data[i - 1];
 		if (is_after(j > 0 ? &p->found.data[j - 1] : NULL, s->a, s->b)) {
 			p->found.data[--end] = p->found.data[--j];
 		} else {
@@ -168,11 +175,11 @@ static int32_t shown_count(const cr_pipeline *p, const cr_found_pair *f)
 
 /// Leave the pairs that belong in the view in p->found. Returns how many contacts there are. -1:
 /// too many pairs.
-static int64_t list_pairs(cr_pipeline *p, const cr_surface_pairs *surfaces)
+static int64_t list_pairs(cr_pipeline *p, const cr_further_lists *further)
 {
 	int64_t count = 0, contacts = 0;
 	for (int64_t i = 0; i < p->found.count; i++) {
-		if (!is_listed(p, surfaces, &p->found.data[i]))
+		if (!is_listed(p, further, &p->found.data[i]))
 			continue;
 		contacts += shown_count(p, &p->found.data[i]);
 		p->found.data[count++] = p->found.data[i];
@@ -246,14 +253,17 @@ static bool make_room_for_events(cr_merging *m)
 
 // ---- Pairs ----
 
-/// Give the row of a pair of surfaces its places in the views of surface contacts.
-static void link_surface(cr_surface_pair *s, int32_t row, carom_pair *pair)
+/// Give the row of a further pair its places in the views of its contacts.
+static void link_further(cr_further_pair *s, int32_t row, carom_pair *pair)
 {
 	s->row = row;
 	pair->first_surface_contact = (int32_t)s->contacts.first;
 	pair->surface_contact_count = s->contacts.count;
 	pair->first_surface_shape_contact = (int32_t)s->shape_contacts.first;
 	pair->surface_shape_contact_count = s->shape_contacts.count;
+	pair->first_sphere_contact = (int32_t)s->sphere_contacts.first;
+	pair->sphere_contact_count = s->sphere_contacts.count;
+	pair->sphere_group = s->sphere_group;
 }
 
 /// Write a row, but for the place of its contacts. last: the row that it continues, which it may be
@@ -267,13 +277,14 @@ static void write_row(const cr_merging *m, int64_t row, const carom_pair *last)
 	pair.user_data_b = p->bodies[f->b].user_data;
 	pair.contact_count = shown_count(p, f);
 	pair.found_count = (int32_t)f->found;
+	pair.sphere_group = -1;
 	if (last) {
 		pair.age = last->age < INT32_MAX ? last->age + 1 : last->age;
 		pair.user_data = last->user_data;
 	}
-	cr_surface_pair *surface = surface_of(m->surfaces, f);
-	if (surface)
-		link_surface(surface, (int32_t)row, &pair);
+	cr_further_pair *more = further_of(m->further, f);
+	if (more)
+		link_further(more, (int32_t)row, &pair);
 	m->now->pairs.data[row] = pair;
 }
 
@@ -526,13 +537,13 @@ static void list_rows(const cr_merging *m)
 	}
 }
 
-carom_result cr_begin_merge(cr_pipeline *p, cr_surface_pairs *surfaces, cr_results *then, cr_results *now, cr_merging *m)
+carom_result cr_begin_merge(cr_pipeline *p, const cr_further_lists *further, cr_results *then, cr_results *now, cr_merging *m)
 {
-	*m = (cr_merging){ .pipeline = p, .surfaces = surfaces, .then = then, .now = now };
-	if (!join_meshes(p) || (surfaces && !join_surfaces(p, surfaces)) ||
+	*m = (cr_merging){ .pipeline = p, .further = further, .then = then, .now = now };
+	if (!join_meshes(p) || (further && (!join_further(p, further->surfaces) || !join_further(p, further->grains))) ||
 		(p->has_parts && p->found.count > 1 && !sort_by_bodies(p)))
 		return cr_fail_memory(p->context, "the pairs of a step");
-	m->contacts = list_pairs(p, surfaces);
+	m->contacts = list_pairs(p, further);
 	if (m->contacts < 0)
 		return cr_fail_memory(p->context, "the pairs of a step");
 	m->rows = cr_arena_alloc(&p->workers[0].arena, (size_t)p->found.count * sizeof *m->rows);

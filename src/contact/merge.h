@@ -14,17 +14,25 @@ typedef struct cr_results {
 	CR_ARRAY(carom_event) events;
 } cr_results;
 
-/// Two parts a <= b whose surfaces touch; a == b: a surface that touches itself. It is none of the
-/// pairs that the stages find.
-typedef struct cr_surface_pair {
+/// Two parts a <= b that touch, and that the stages do not find: surfaces, and granular bodies.
+/// a == b: a body that touches itself.
+typedef struct cr_further_pair {
 	int32_t a;
 	int32_t b;
-	cr_span contacts;       // in the view of surface contacts
-	cr_span shape_contacts; // in that of surface contacts with shapes
-	int32_t row;            // set by cr_begin_merge: in the view of pairs
-} cr_surface_pair;
+	cr_span contacts;        // in the view of surface contacts
+	cr_span shape_contacts;  // in that of surface contacts with shapes
+	cr_span sphere_contacts; // in the order by pairs of sphere contacts
+	int32_t sphere_group;    // in the view of groups of sphere pairs; -1: none
+	int32_t row;             // set by cr_end_merge: in the view of pairs
+} cr_further_pair;
 
-typedef CR_ARRAY(cr_surface_pair) cr_surface_pairs;
+typedef CR_ARRAY(cr_further_pair) cr_further_pairs;
+
+/// Lists of further pairs, each sorted by a, b. No pair is in two of them.
+typedef struct cr_further_lists {
+	cr_further_pairs *surfaces;
+	cr_further_pairs *grains;
+} cr_further_lists;
 
 /// What a pair of this step was in the last one.
 typedef struct cr_merge_row {
@@ -36,7 +44,7 @@ typedef struct cr_merge_row {
 /// The second half of the merge stage between its two parts.
 typedef struct cr_merging {
 	cr_pipeline *pipeline;
-	cr_surface_pairs *surfaces;
+	const cr_further_lists *further; // NULL: none
 	cr_results *then;
 	cr_results *now;
 	int64_t contacts, events;                    // of now: how many
@@ -52,12 +60,12 @@ typedef struct cr_merging {
 	const cr_local_point *old_local;
 } cr_merging;
 
-/// Second half of the merge stage: from the pipeline's pairs, those of surfaces (sorted by a, b;
-/// NULL: none) and the results of the last step (then) to the results of this one. Does all that
-/// may fail, and leaves then as it is: room for pairs, contacts and events. Memory for each is
-/// taken once: where that of then is large enough, they will be written there.
+/// Second half of the merge stage: from the pipeline's pairs, further ones (NULL: none) and the
+/// results of the last step (then) to the results of this one. Does all that may fail, and leaves
+/// then as it is: room for pairs, contacts and events. Memory for each is taken once: where that of
+/// then is large enough, they will be written there.
 carom_result cr_begin_merge(
-	cr_pipeline *pipeline, cr_surface_pairs *surfaces, cr_results *then, cr_results *now, cr_merging *merging);
+	cr_pipeline *pipeline, const cr_further_lists *further, cr_results *then, cr_results *now, cr_merging *merging);
 /// Fill now; then is spent. Bodies, and the contacts of the pipeline, are as they were.
 void cr_end_merge(cr_merging *merging);
 void cr_results_free(carom_context *context, cr_results *results);

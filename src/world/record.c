@@ -8,6 +8,7 @@
 #include "base/spin_lock.h"
 #include "world/recording_format.h"
 #include "world/world.h"
+#include <stdlib.h>
 #include <string.h>
 
 struct cr_recorder {
@@ -20,7 +21,8 @@ struct cr_recorder {
 	CR_ARRAY(const carom_mesh *) meshes;
 	// contacts that the filter left out: the pair, and the number in it
 	CR_ARRAY(cr_key) dropped;
-	CR_ARRAY(cr_key) rejected; // pairs that the filter left out in this step
+	CR_ARRAY(cr_sphere_drop) sphere_drops; // likewise, of spheres
+	CR_ARRAY(cr_key) rejected;             // pairs that the filter left out in this step
 	CR_ARRAY(cr_key) scratch;
 	atomic_flag lock; // of rejected
 	// memory ran out for rejected: a worker may not say so in the log, the end of the step does
@@ -519,6 +521,7 @@ void cr_record_begin_step(cr_recorder *r)
 		return;
 	r->rejected.count = 0;
 	r->dropped.count = 0;
+	r->sphere_drops.count = 0;
 	r->incomplete = false;
 }
 
@@ -541,6 +544,18 @@ void cr_record_drop(cr_recorder *r, int32_t a, int32_t b, int32_t number)
 	cr_lock(&r->lock);
 	if (cr_array_reserve(r->context, &r->dropped, r->dropped.count + 1))
 		r->dropped.data[r->dropped.count++] = (cr_key){ (uint64_t)a << 32 | (uint32_t)b, (uint32_t)number };
+	else
+		r->incomplete = true;
+	cr_unlock(&r->lock);
+}
+
+void cr_record_sphere_drop(cr_recorder *r, const cr_sphere_drop *drop)
+{
+	if (!r)
+		return;
+	cr_lock(&r->lock);
+	if (cr_array_reserve(r->context, &r->sphere_drops, r->sphere_drops.count + 1))
+		r->sphere_drops.data[r->sphere_drops.count++] = *drop;
 	else
 		r->incomplete = true;
 	cr_unlock(&r->lock);
@@ -574,6 +589,22 @@ static void put_drops(cr_recorder *r)
 	}
 }
 
+static int compare_drops(const void *a, const void *b) { return cr_compare_sphere_drops(a, b); }
+
+static void put_sphere_drops(cr_recorder *r)
+{
+	if (r->sphere_drops.count > 1)
+		qsort(r->sphere_drops.data, (size_t)r->sphere_drops.count, sizeof *r->sphere_drops.data, compare_drops);
+	put_u32(r, (uint32_t)r->sphere_drops.count);
+	for (int64_t i = 0; i < r->sphere_drops.count; i++) {
+		const cr_sphere_drop *drop = &r->sphere_drops.data[i];
+		put_u32(r, (uint32_t)(drop->pair >> 32));
+		put_u32(r, (uint32_t)drop->pair);
+		put_u32(r, (uint32_t)drop->sphere);
+		put_u32(r, (uint32_t)drop->number);
+	}
+}
+
 void cr_record_step(cr_recorder *r, uint64_t hash)
 {
 	if (!r || r->broken)
@@ -591,6 +622,7 @@ void cr_record_step(cr_recorder *r, uint64_t hash)
 		put_u32(r, (uint32_t)r->rejected.data[i].key);
 	}
 	put_drops(r);
+	put_sphere_drops(r);
 	put_u64(r, hash);
 	end_record(r);
 	r->stepped = true;
@@ -618,6 +650,7 @@ static bool finish(cr_recorder *r)
 	cr_array_free(r->context, &r->meshes);
 	cr_array_free(r->context, &r->rejected);
 	cr_array_free(r->context, &r->dropped);
+	cr_array_free(r->context, &r->sphere_drops);
 	cr_array_free(r->context, &r->scratch);
 	cr_free(r->context, r, sizeof *r);
 	return complete;

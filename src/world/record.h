@@ -6,6 +6,7 @@
 #define CR_WORLD_RECORD_H
 
 #include "frame/body.h"
+#include "world/recording_format.h"
 
 typedef struct cr_recorder cr_recorder;
 
@@ -39,6 +40,8 @@ void cr_record_rejection(cr_recorder *recorder, int32_t a, int32_t b);
 /// Contact number of parts a < b (numbers), which the user's filter leaves out (any thread). Those
 /// of a pair come in order.
 void cr_record_drop(cr_recorder *recorder, int32_t a, int32_t b, int32_t number);
+/// A contact of a sphere that the filter leaves out, likewise.
+void cr_record_sphere_drop(cr_recorder *recorder, const cr_sphere_drop *drop);
 void cr_record_step(cr_recorder *recorder, uint64_t hash);
 
 /// The world emptied the memory of its pairs (cr_world_forget): its next results depend on that.

@@ -16,8 +16,9 @@ enum {
 	// no CR_RECORD_SET_SHAPE, no CR_RECORD_SET_PARTS, no CR_RECORD_SET_MOTIONS, no
 	// CR_RECORD_SET_MESH and no contacts that a filter left out in its steps, and ended its world
 	// before toi_tolerance, its bodies before continuous, its motions before begin; 6 ended its
-	// bodies before contacts, which no body that deforms had; 9 knew no granular bodies.
-	CR_RECORDING_VERSION = 11,
+	// bodies before contacts, which no body that deforms had; 9 knew no granular bodies; 11 knew no
+	// contacts of spheres that a filter left out.
+	CR_RECORDING_VERSION = 12,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
 	CR_RECORD_CHECK_SIZE = 8,
@@ -58,6 +59,23 @@ enum { CR_RECORD_HAS_BEGIN = 1, CR_RECORD_HAS_END = 2 };
 
 /// Beside the resolution of the grid and the sides in a record of kind CR_RECORD_MESH.
 #define CR_RECORD_HAS_MATERIALS 0x1000000u
+
+/// A contact of a sphere of a granular body that the user's filter has left out.
+typedef struct cr_sphere_drop {
+	uint64_t pair; // numbers of the parts, the lower << 32 | the higher
+	int32_t sphere;
+	int32_t number; // among the contacts of the sphere with the part
+} cr_sphere_drop;
+
+/// The order of these in a record.
+static inline int cr_compare_sphere_drops(const cr_sphere_drop *a, const cr_sphere_drop *b)
+{
+	if (a->pair != b->pair)
+		return a->pair < b->pair ? -1 : 1;
+	if (a->sphere != b->sphere)
+		return a->sphere < b->sphere ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
 
 #define CR_CHECK_SEED 0xcbf29ce484222325u
 

@@ -32,6 +32,7 @@ typedef struct replay {
 	CR_ARRAY(uint64_t) rejected; // pairs of the step: a << 32 | b, sorted
 	// contacts of the step: a << 32 | b, and the number in the pair, sorted by both
 	CR_ARRAY(cr_key) dropped;
+	CR_ARRAY(cr_sphere_drop) sphere_drops;
 	CR_ARRAY(carom_body_id) ids;
 	CR_ARRAY(carom_pose) poses;
 	CR_ARRAY(carom_motion) motions;
@@ -180,6 +181,20 @@ static bool replay_verdict(carom_body_id a, carom_body_id b, uint64_t user_data_
 	return low == r->rejected.count || r->rejected.data[low] != wanted;
 }
 
+/// Is a contact of a sphere among those that the filter left out?
+static bool is_sphere_dropped(const replay *r, const cr_sphere_drop *wanted)
+{
+	int64_t low = 0, high = r->sphere_drops.count;
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if (cr_compare_sphere_drops(&r->sphere_drops.data[middle], wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < r->sphere_drops.count && cr_compare_sphere_drops(&r->sphere_drops.data[low], wanted) == 0;
+}
+
 /// The verdicts of the recorded contact filter.
 static bool replay_contact_verdict(const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user)
 {
@@ -187,6 +202,11 @@ static bool replay_contact_verdict(const carom_contact *contact, uint64_t user_d
 	const replay *r = user;
 	const uint64_t a = contact->body_a.index1 - 1 + (uint64_t)contact->shape_a;
 	const uint64_t b = contact->body_b.index1 - 1 + (uint64_t)contact->shape_b;
+	const cr_body *bodies = r->world->bodies.data;
+	if (bodies[a].granular || bodies[b].granular) {
+		const int32_t sphere = bodies[a].granular ? contact->feature_a : contact->feature_b;
+		return !is_sphere_dropped(r, &(cr_sphere_drop){ a << 32 | b, sphere, contact->pair });
+	}
 	const cr_key wanted = { a << 32 | b, (uint32_t)contact->pair };
 	int64_t low = 0, high = r->dropped.count;
 	while (low < high) {
@@ -890,11 +910,35 @@ static carom_result get_drops(replay *r)
 	return CAROM_SUCCESS;
 }
 
+/// Before version 12 there were none.
+static carom_result get_sphere_drops(replay *r)
+{
+	int32_t count;
+	r->sphere_drops.count = 0;
+	if (r->version < 12)
+		return CAROM_SUCCESS;
+	if (!get_count(r, 16, &count))
+		return damaged(r, "its size is wrong");
+	if (!cr_array_reserve(r->context, &r->sphere_drops, count))
+		return cr_fail_memory(r->context, "a recording");
+	for (int32_t i = 0; i < count; i++) {
+		const uint64_t a = get_u32(r), b = get_u32(r);
+		const int32_t sphere = (int32_t)get_u32(r), number = (int32_t)get_u32(r);
+		const cr_sphere_drop drop = { a << 32 | b, sphere, number };
+		if (a >= b || (i > 0 && cr_compare_sphere_drops(&r->sphere_drops.data[i - 1], &drop) >= 0))
+			return damaged(r, "the contacts of spheres that the filter left out are not in order");
+		r->sphere_drops.data[r->sphere_drops.count++] = drop;
+	}
+	return CAROM_SUCCESS;
+}
+
 static carom_result replay_step(replay *r)
 {
 	carom_result result = get_rejections(r);
 	if (result == CAROM_SUCCESS)
 		result = get_drops(r);
+	if (result == CAROM_SUCCESS)
+		result = get_sphere_drops(r);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const uint64_t recorded = get_u64(r);
@@ -1001,6 +1045,7 @@ carom_result cr_replay_recording(
 	cr_array_free(context, &r.meshes);
 	cr_array_free(context, &r.rejected);
 	cr_array_free(context, &r.dropped);
+	cr_array_free(context, &r.sphere_drops);
 	cr_array_free(context, &r.ids);
 	cr_array_free(context, &r.poses);
 	cr_array_free(context, &r.motions);

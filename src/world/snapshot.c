@@ -551,6 +551,14 @@ static void restore_surface_contacts(carom_world *world, const carom_snapshot *s
 	contacts->known_shapes = s->known_shapes;
 }
 
+static void copy_spheres(cr_sphere_results *to, const cr_sphere_results *from)
+{
+	COPY_ARRAY(&to->contacts, &from->contacts);
+	COPY_ARRAY(&to->by_pair, &from->by_pair);
+	COPY_ARRAY(&to->groups, &from->groups);
+	COPY_ARRAY(&to->pairs, &from->pairs);
+}
+
 static void restore_spheres(carom_world *world, const carom_snapshot *s)
 {
 	cr_sphere_contacts *contacts = &world->sphere_contacts;
@@ -562,16 +570,14 @@ static void restore_spheres(carom_world *world, const carom_snapshot *s)
 		contacts->body_count += g != NULL;
 		contacts->sphere_count += g ? g->count : 0;
 	}
-	COPY_ARRAY(&contacts->found.contacts, &s->spheres.contacts);
-	COPY_ARRAY(&contacts->found.groups, &s->spheres.groups);
-	COPY_ARRAY(&contacts->found.pairs, &s->spheres.pairs);
+	copy_spheres(&contacts->found, &s->spheres);
 }
 
 /// Room in some results of spheres for others.
 static bool reserve_spheres(carom_context *context, cr_sphere_results *to, const cr_sphere_results *from)
 {
-	return RESERVE_LIKE(context, &to->contacts, &from->contacts) && RESERVE_LIKE(context, &to->groups, &from->groups) &&
-		RESERVE_LIKE(context, &to->pairs, &from->pairs);
+	return RESERVE_LIKE(context, &to->contacts, &from->contacts) && RESERVE_LIKE(context, &to->by_pair, &from->by_pair) &&
+		RESERVE_LIKE(context, &to->groups, &from->groups) && RESERVE_LIKE(context, &to->pairs, &from->pairs);
 }
 
 // ---- Calls ----
@@ -658,6 +664,7 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 		s->carried.capacity * (int64_t)sizeof *s->carried.data +
 		s->surface_shapes.capacity * (int64_t)sizeof *s->surface_shapes.data +
 		s->spheres.contacts.capacity * (int64_t)sizeof *s->spheres.contacts.data +
+		s->spheres.by_pair.capacity * (int64_t)sizeof *s->spheres.by_pair.data +
 		s->spheres.groups.capacity * (int64_t)sizeof *s->spheres.groups.data +
 		s->spheres.pairs.capacity * (int64_t)sizeof *s->spheres.pairs.data + s->pairs.capacity * (int64_t)sizeof *s->pairs.data +
 		s->memories.capacity * (int64_t)sizeof *s->memories.data + s->lists.capacity;
@@ -704,9 +711,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	COPY_ARRAY(&s->surface_contacts, &world->surface_contacts.found);
 	COPY_ARRAY(&s->carried, &world->surface_contacts.carried);
 	COPY_ARRAY(&s->surface_shapes, &world->surface_contacts.found_shapes);
-	COPY_ARRAY(&s->spheres.contacts, &world->sphere_contacts.found.contacts);
-	COPY_ARRAY(&s->spheres.groups, &world->sphere_contacts.found.groups);
-	COPY_ARRAY(&s->spheres.pairs, &world->sphere_contacts.found.pairs);
+	copy_spheres(&s->spheres, &world->sphere_contacts.found);
 	s->known = world->surface_contacts.known;
 	s->known_shapes = world->surface_contacts.known_shapes;
 	s->sweep_stats = world->impacts.stats;

@@ -13,7 +13,7 @@
 
 #define MAGIC "CAROMSNP"
 
-enum { VERSION = 3, BYTE_ORDER = 0x01020304, MOST_LISTS = 24, ALIGNMENT = CR_BAKED_ALIGNMENT };
+enum { VERSION = 4, BYTE_ORDER = 0x01020304, MOST_LISTS = 24, ALIGNMENT = CR_BAKED_ALIGNMENT };
 
 static const char *const save_name = "carom_snapshot_save";
 static const char *const load_name = "carom_snapshot_load";
@@ -78,6 +78,7 @@ static int list_columns(carom_snapshot *s, column columns[MOST_LISTS])
 		COLUMN("surface contacts of other meshes", &s->carried),
 		COLUMN("surface shape contacts", &s->surface_shapes),
 		COLUMN("sphere contacts", &s->spheres.contacts),
+		COLUMN("sphere contacts by pair", &s->spheres.by_pair),
 		COLUMN("sphere groups", &s->spheres.groups),
 		COLUMN("sphere pairs", &s->spheres.pairs),
 		COLUMN("pairs that remember", &s->pairs),

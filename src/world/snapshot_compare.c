@@ -172,7 +172,7 @@ static void read_contact(const carom_snapshot *s, int64_t i, words w)
 }
 
 static const char *const pair_fields[] = { "body_a", "body_b", "contact_count", "found_count", "age", "shape_a", "shape_b",
-	"surface_contact_count", "surface_shape_contact_count" };
+	"surface_contact_count", "surface_shape_contact_count", "sphere_contact_count", "sphere_group" };
 
 static int64_t count_pairs(const carom_snapshot *s) { return s->results.pairs.count; }
 
@@ -190,6 +190,8 @@ static void read_pair(const carom_snapshot *s, int64_t i, words w)
 	w[6] = (uint64_t)p->shape_b;
 	w[7] = (uint64_t)p->surface_contact_count;
 	w[8] = (uint64_t)p->surface_shape_contact_count;
+	w[9] = (uint64_t)p->sphere_contact_count;
+	w[10] = (uint64_t)(int64_t)p->sphere_group;
 }
 
 static const char *const event_fields[] = { "body_a", "body_b", "kind", "shape_a", "shape_b" };
@@ -369,7 +371,7 @@ static void read_surface_shape(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = word_of(c->thickness);
 }
 
-static const char *const sphere_contact_fields[] = { "body_a", "body_b", "sphere", "shape_b", "triangle", "material_b",
+static const char *const sphere_contact_fields[] = { "body_a", "body_b", "sphere", "shape_b", "triangle", "material_b", "age",
 	"weight", "weight", "weight", "point", "point", "point", "normal", "normal", "normal", "depth" };
 
 static int64_t count_sphere_contacts(const carom_snapshot *s) { return s->spheres.contacts.count; }
@@ -386,6 +388,7 @@ static void read_sphere_contact(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = (uint64_t)c->shape_b;
 	w[n++] = (uint64_t)(int64_t)c->triangle;
 	w[n++] = c->material_b;
+	w[n++] = (uint64_t)c->age;
 	for (int k = 0; k < 3; k++)
 		w[n++] = word_of(c->weight[k]);
 	n += read_vector(&c->point, w + n);

@@ -5,6 +5,7 @@
 /// Parallel, some hundred spheres at a time: each sphere walks the tree, and has the contacts of a
 /// dynamic body of its shape with each part that it meets. Each worker appends to a list of its
 /// own; the lists are joined in the order of the spheres, so the result does not depend on threads.
+/// A sensor has no contacts: it is noted that spheres of a body touch it.
 /// Cost: O(parts log parts + spheres log parts), and the contacts. Planes and other parts without
 /// end are asked by every sphere.
 #include "base/hash.h"
@@ -65,7 +66,7 @@ static bool may_touch(carom_world *world, int32_t grains, int32_t part, const bo
 	return !world->def.pair_filter || cr_ask_pair_filter(world, grains < part ? grains : part, grains < part ? part : grains);
 }
 
-static bool is_target(const cr_body *body) { return body->alive && !body->granular && !body->sensor && body->contacts; }
+static bool is_target(const cr_body *body) { return body->alive && !body->granular && body->contacts; }
 
 static bool is_endless(const box3d *box)
 {
@@ -112,14 +113,33 @@ static carom_result list_part(carom_world *world, int32_t part)
 		m->boxes.data[m->items.count] = box;
 		m->items.data[m->items.count++] = (int32_t)m->near.count;
 	}
+	m->near_of.data[part] = (int32_t)m->near.count;
 	m->near.data[m->near.count++] = (cr_near_part){ part, skin, seen };
 	return CAROM_SUCCESS;
+}
+
+/// Nothing touches a sensor yet.
+static bool begin_sensors(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	bool has_sensor = false;
+	for (int64_t i = 0; i < m->near.count && !has_sensor; i++)
+		has_sensor = world->bodies.data[m->near.data[i].part].sensor;
+	const int64_t count = has_sensor ? m->near.count * m->bodies.count : 0;
+	if (!cr_array_reserve_fresh(&world->memory, &m->touched, count))
+		return false;
+	m->touched.count = count;
+	for (int64_t i = 0; i < count; i++)
+		atomic_init(&m->touched.data[i], 0);
+	return true;
 }
 
 static carom_result list_near(carom_world *world)
 {
 	cr_sphere_contacts *m = &world->sphere_contacts;
 	m->near.count = m->endless.count = m->items.count = 0;
+	if (!cr_array_reserve_fresh(&world->memory, &m->near_of, world->bodies.count))
+		return cr_fail_memory(world->context, what);
 	for (int64_t i = 0; m->bodies.count > 0 && i < world->bodies.count; i++) {
 		if (!is_target(&world->bodies.data[i]))
 			continue;
@@ -127,7 +147,7 @@ static carom_result list_near(carom_world *world)
 		if (result != CAROM_SUCCESS)
 			return result;
 	}
-	if (!cr_dynamic_reserve(&world->memory, &m->tree, m->items.count))
+	if (!cr_dynamic_reserve(&world->memory, &m->tree, m->items.count) || !begin_sensors(world))
 		return cr_fail_memory(world->context, what);
 	cr_dynamic_build(&m->tree, m->items.data, m->boxes.data, (int32_t)m->items.count);
 	return CAROM_SUCCESS;
@@ -242,58 +262,132 @@ static void set_triangle(const cr_body *body, const cr_body *seen, const cr_raw_
 		c->weight[k] = nearest.weight[k];
 }
 
+/// The contact that a raw one is, of the sphere in hand.
+static carom_sphere_contact contact_of(const search *s, const cr_near_part *near, const cr_raw_contact *raw)
+{
+	const cr_body *bodies = s->world->bodies.data;
+	const int32_t grains = s->world->sphere_contacts.bodies.data[s->grains];
+	carom_sphere_contact c = { .body_a = cr_id_of(bodies, grains),
+		.body_b = cr_id_of(bodies, near->part),
+		.user_data_a = bodies[grains].user_data,
+		.user_data_b = bodies[near->part].user_data,
+		.sphere = (int32_t)((s->at - bodies[grains].granular->spheres.data) / 4),
+		.shape_b = bodies[near->part].part,
+		.normal = { (double)raw->normal[0], (double)raw->normal[1], (double)raw->normal[2] },
+		.depth = (double)raw->depth };
+	// The ball stood out by the skin.
+	const v3d normal = { c.normal.x, c.normal.y, c.normal.z };
+	const v3d point = v3d_mad((v3d){ raw->point[0], raw->point[1], raw->point[2] }, near->skin, normal);
+	c.point = (carom_vec3){ point.x, point.y, point.z };
+	set_triangle(&bodies[near->part], near->body, raw, &c);
+	return c;
+}
+
 static bool add_contacts(search *s, const cr_near_part *near)
 {
-	const cr_sphere_contacts *m = &s->world->sphere_contacts;
-	const cr_body *bodies = s->world->bodies.data;
-	const int32_t grains = m->bodies.data[s->grains];
 	const cr_raw_contacts *found = &s->worker->contacts;
 	if (!cr_array_reserve(&s->world->memory, &s->out->contacts, s->out->contacts.count + found->count))
 		return false;
-	for (int64_t i = 0; i < found->count; i++) {
-		const cr_raw_contact *raw = &found->data[i];
-		carom_sphere_contact *c = &s->out->contacts.data[s->out->contacts.count++];
-		*c = (carom_sphere_contact){ .body_a = cr_id_of(bodies, grains),
-			.body_b = cr_id_of(bodies, near->part),
-			.user_data_a = bodies[grains].user_data,
-			.user_data_b = bodies[near->part].user_data,
-			.sphere = (int32_t)((s->at - bodies[grains].granular->spheres.data) / 4),
-			.shape_b = bodies[near->part].part,
-			.normal = { (double)raw->normal[0], (double)raw->normal[1], (double)raw->normal[2] },
-			.depth = (double)raw->depth };
-		// The ball stood out by the skin.
-		const v3d normal = { c->normal.x, c->normal.y, c->normal.z };
-		const v3d point = v3d_mad((v3d){ raw->point[0], raw->point[1], raw->point[2] }, near->skin, normal);
-		c->point = (carom_vec3){ point.x, point.y, point.z };
-		set_triangle(&bodies[near->part], near->body, raw, c);
-	}
+	for (int64_t i = 0; i < found->count; i++)
+		s->out->contacts.data[s->out->contacts.count++] = contact_of(s, near, &found->data[i]);
 	return true;
 }
 
-/// The contacts of the sphere in hand with one part.
-static bool collide(search *s, const cr_near_part *near)
+// ---- The user's verdict ----
+
+/// A contact of a sphere as a plain one. The lower part is A.
+static carom_contact show(const carom_sphere_contact *c, bool turned)
 {
-	const cr_pipeline *p = &s->world->pipeline;
+	const double sign = turned ? -1 : 1, lift = turned ? c->depth : 0; // the point is of A
+	const int32_t triangle = c->triangle < 0 ? 0 : c->triangle;
+	return (carom_contact){ .body_a = turned ? c->body_b : c->body_a,
+		.body_b = turned ? c->body_a : c->body_b,
+		.point = { c->point.x + lift * c->normal.x, c->point.y + lift * c->normal.y, c->point.z + lift * c->normal.z },
+		.normal = { (float)(sign * c->normal.x), (float)(sign * c->normal.y), (float)(sign * c->normal.z) },
+		.depth = (float)c->depth,
+		.feature_a = turned ? triangle : c->sphere,
+		.feature_b = turned ? c->sphere : triangle,
+		.kind = CAROM_VOLUMES,
+		.material_a = turned ? c->material_b : 0,
+		.material_b = turned ? 0 : c->material_b,
+		.shape_a = turned ? c->shape_b : 0,
+		.shape_b = turned ? 0 : c->shape_b };
+}
+
+/// Leave out the contacts in hand that the user's filter, which there is, refuses.
+static void filter_contacts(search *s, const cr_near_part *near)
+{
+	const int32_t grains = s->world->sphere_contacts.bodies.data[s->grains];
+	cr_raw_contacts *found = &s->worker->contacts;
+	cr_sort_contacts(found);
+	int64_t kept = 0;
+	for (int64_t i = 0; i < found->count; i++) {
+		const carom_sphere_contact c = contact_of(s, near, &found->data[i]);
+		carom_contact shown = show(&c, near->part < grains);
+		shown.pair = (int32_t)i;
+		if (cr_ask_sphere_filter(s->world, grains, near->part, c.sphere, &shown))
+			found->data[kept++] = found->data[i];
+	}
+	found->count = kept;
+}
+
+// ---- One part ----
+
+/// Does a sensor, whose contacts these are, touch the sphere?
+static void note_sensor(const search *s, int64_t near)
+{
+	const cr_sphere_contacts *m = &s->world->sphere_contacts;
+	bool touches = false;
+	for (int64_t i = 0; i < s->worker->contacts.count; i++)
+		touches = touches || s->worker->contacts.data[i].depth >= 0;
+	if (touches)
+		atomic_store_explicit(&m->touched.data[near * m->bodies.count + s->grains], 1, memory_order_relaxed);
+}
+
+static bool keep_contacts(search *s, const cr_near_part *near)
+{
+	if (s->worker->contacts.count > 0 && s->world->def.contact_filter)
+		filter_contacts(s, near);
+	if (s->worker->contacts.count > 1)
+		cr_reduce_contacts(&s->world->pipeline, s->worker, &s->worker->contacts);
+	return !s->worker->failed && add_contacts(s, near);
+}
+
+/// The contacts of the sphere in hand with one part, or of a sensor whether it touches.
+static bool collide(search *s, int64_t number)
+{
+	const cr_near_part *near = &s->world->sphere_contacts.near.data[number];
 	const cr_arena_mark mark = cr_arena_get_mark(&s->worker->arena);
 	s->worker->contacts = (cr_raw_contacts){ 0 };
 	place_ball(&s->ball, s->at, near->skin);
-	cr_find_simple_contacts(p, s->worker, &s->ball, near->body);
-	if (s->worker->contacts.count > 1)
-		cr_reduce_contacts(p, s->worker, &s->worker->contacts);
-	const bool added = !s->worker->failed && add_contacts(s, near);
+	cr_find_simple_contacts(&s->world->pipeline, s->worker, &s->ball, near->body);
+	bool enough = !s->worker->failed;
+	if (near->body->sensor)
+		note_sensor(s, number);
+	else
+		enough = keep_contacts(s, near);
 	s->worker->contacts = (cr_raw_contacts){ 0 };
 	cr_arena_rewind(&s->worker->arena, &mark);
-	return added;
+	return enough;
+}
+
+/// Is it to be found out whether the sphere in hand touches a near part? Of a sensor one sphere is
+/// enough.
+static bool is_asked(const search *s, int64_t near)
+{
+	const cr_sphere_contacts *m = &s->world->sphere_contacts;
+	const int64_t place = near * m->bodies.count + s->grains;
+	return m->passes.data[place] &&
+		!(m->touched.count > 0 && atomic_load_explicit(&m->touched.data[place], memory_order_relaxed));
 }
 
 static bool collide_sphere(search *s)
 {
-	const cr_sphere_contacts *m = &s->world->sphere_contacts;
 	if (!find_parts(s))
 		return false;
 	for (int64_t i = 0; i < s->out->parts.count; i++) {
 		const int32_t near = s->out->parts.data[i];
-		if (m->passes.data[near * m->bodies.count + s->grains] && !collide(s, &m->near.data[near]))
+		if (is_asked(s, near) && !collide(s, near))
 			return false;
 	}
 	return true;
@@ -367,7 +461,6 @@ static carom_result find_contacts(carom_world *world)
 {
 	cr_sphere_contacts *m = &world->sphere_contacts;
 	const int64_t total = m->first.data[m->bodies.count];
-	m->next.contacts.count = 0;
 	carom_result result = list_near(world);
 	if (result != CAROM_SUCCESS || m->near.count == 0)
 		return result;
@@ -382,14 +475,18 @@ static carom_result find_contacts(carom_world *world)
 carom_result cr_find_sphere_contacts(carom_world *world)
 {
 	cr_sphere_contacts *m = &world->sphere_contacts;
-	m->next.contacts.count = 0;
+	m->next.contacts.count = m->next.by_pair.count = m->pairs.count = 0;
 	m->searched = false;
 	if (m->body_count == 0 && m->found.groups.count == 0)
 		return CAROM_SUCCESS;
 	if (!list_bodies(world))
 		return cr_fail_memory(world->context, what);
-	const carom_result result = find_contacts(world);
-	return result == CAROM_SUCCESS ? cr_find_sphere_pairs(world) : result;
+	carom_result result = find_contacts(world);
+	if (result == CAROM_SUCCESS)
+		result = cr_find_sphere_pairs(world);
+	if (result == CAROM_SUCCESS && !cr_list_sphere_pairs(world))
+		result = cr_fail_memory(world->context, what);
+	return result;
 }
 
 // ---- Results ----
@@ -398,7 +495,9 @@ void cr_take_sphere_contacts(cr_sphere_contacts *m)
 {
 	const cr_sphere_results found = m->found;
 	m->found.contacts = m->next.contacts;
+	m->found.by_pair = m->next.by_pair;
 	m->next.contacts = found.contacts;
+	m->next.by_pair = found.by_pair;
 	if (!m->searched)
 		return;
 	m->found.groups = m->next.groups;
@@ -445,6 +544,7 @@ uint64_t cr_hash_sphere_contacts(const cr_sphere_contacts *m, uint64_t hash)
 void cr_free_sphere_results(carom_context *memory, cr_sphere_results *results)
 {
 	cr_array_free(memory, &results->contacts);
+	cr_array_free(memory, &results->by_pair);
 	cr_array_free(memory, &results->groups);
 	cr_array_free(memory, &results->pairs);
 }
@@ -459,6 +559,8 @@ void cr_free_sphere_contacts(carom_context *memory, cr_sphere_contacts *m)
 	cr_array_free(memory, &m->spare_keys);
 	cr_array_free(memory, &m->near);
 	cr_array_free(memory, &m->passes);
+	cr_array_free(memory, &m->touched);
+	cr_array_free(memory, &m->near_of);
 	cr_array_free(memory, &m->endless);
 	cr_array_free(memory, &m->items);
 	cr_array_free(memory, &m->boxes);
@@ -469,6 +571,7 @@ void cr_free_sphere_contacts(carom_context *memory, cr_sphere_contacts *m)
 		cr_array_free(memory, &m->workers[i].parts);
 	}
 	cr_free(memory, m->workers, (size_t)m->worker_count * sizeof *m->workers);
+	cr_array_free(memory, &m->pairs);
 	cr_free_sphere_results(memory, &m->next);
 	cr_free_sphere_results(memory, &m->found);
 	*m = (cr_sphere_contacts){ 0 };

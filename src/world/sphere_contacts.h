@@ -1,17 +1,22 @@
 /// Contacts of granular bodies with bodies of other kinds, and pairs of their spheres.
 ///
-/// sphere_contacts.c finds the contacts and owns the results, touching_spheres.c finds the pairs.
+/// sphere_contacts.c finds the contacts and owns the results, touching_spheres.c finds the pairs of
+/// spheres, sphere_list.c lists the pairs of bodies and matches contacts with those of the last
+/// step.
 #ifndef CR_WORLD_SPHERE_CONTACTS_H
 #define CR_WORLD_SPHERE_CONTACTS_H
 
 #include "base/array.h"
 #include "base/radix.h"
 #include "carom/world.h"
+#include "contact/merge.h"
 #include "frame/body.h"
 #include "tree/dynamic.h"
+#include <stdatomic.h>
 
 typedef struct cr_sphere_results {
 	CR_ARRAY(carom_sphere_contact) contacts;
+	CR_ARRAY(int32_t) by_pair; // numbers of contacts in the order of their pairs
 	CR_ARRAY(carom_sphere_group) groups;
 	CR_ARRAY(carom_sphere_pair) pairs;
 } cr_sphere_results;
@@ -50,14 +55,18 @@ typedef struct cr_sphere_contacts {
 	CR_ARRAY(cr_key) spare_keys;
 	CR_ARRAY(cr_near_part) near; // parts in order
 	CR_ARRAY(uint8_t) passes;    // [bodies*near] may they touch?
-	CR_ARRAY(int32_t) endless;   // of near: parts that have no end
-	CR_ARRAY(int32_t) items;     // of near: those in the tree
-	CR_ARRAY(box3d) boxes;       // beside items
-	cr_dynamic_tree tree;        // of these
+	// [bodies*near] do they touch, where the part is of a sensor? Empty without sensors
+	CR_ARRAY(atomic_uchar) touched;
+	CR_ARRAY(int32_t) near_of; // by number of a part that is near: its place there
+	CR_ARRAY(int32_t) endless; // of near: parts that have no end
+	CR_ARRAY(int32_t) items;   // of near: those in the tree
+	CR_ARRAY(box3d) boxes;     // beside items
+	cr_dynamic_tree tree;      // of these
 	CR_ARRAY(cr_sphere_chunk) chunks;
 	cr_sphere_worker *workers; // [worker_count]
 	int32_t worker_count;
 	cr_sphere_results next;
+	cr_further_pairs pairs; // of bodies, in order
 	// Of the last good step:
 	cr_sphere_results found;
 } cr_sphere_contacts;
@@ -65,6 +74,9 @@ typedef struct cr_sphere_contacts {
 /// Finds contacts and pairs, into next. The stages of bodies have run, and solids are shown as they
 /// are between steps. On failure the results of the last good step stay.
 carom_result cr_find_sphere_contacts(carom_world *world);
+/// Lets each contact name its pair, once pairs have their rows, and continue one of the last step.
+/// Cannot fail.
+void cr_number_sphere_contacts(carom_world *world);
 /// Makes them those of the last good step. Cannot fail.
 void cr_take_sphere_contacts(cr_sphere_contacts *contacts);
 /// Adds to a hash, which stays as it is where there are none.
@@ -76,5 +88,16 @@ void cr_free_sphere_contacts(carom_context *memory, cr_sphere_contacts *contacts
 
 /// Finds the pairs of the spheres of all listed bodies (touching_spheres.c).
 carom_result cr_find_sphere_pairs(carom_world *world);
+/// Lists the pairs of granular bodies. False when out of memory (sphere_list.c).
+bool cr_list_sphere_pairs(carom_world *world);
+
+/// The bits that numbers up to this one have.
+static inline int cr_bits_of(uint64_t number)
+{
+	int bits = 0;
+	for (; number > 0; number >>= 1)
+		bits++;
+	return bits;
+}
 
 #endif

@@ -1,5 +1,5 @@
-/// One step: run the pipeline, find impacts and surface contacts, merge all pairs into the spare
-/// set of results, find the contacts of spheres, and only then make all of it current.
+/// One step: run the pipeline, find impacts, surface contacts and the contacts of spheres, merge
+/// all pairs into the spare set of results, and only then make all of it current.
 
 #include "base/time.h"
 #include "world/world.h"
@@ -25,18 +25,28 @@ bool cr_ask_contact_filter(carom_world *world, int32_t a, int32_t b, const carom
 	return keep;
 }
 
+bool cr_ask_sphere_filter(carom_world *world, int32_t grains, int32_t part, int32_t sphere, const carom_contact *contact)
+{
+	const cr_body *bodies = world->bodies.data;
+	const int32_t a = grains < part ? grains : part, b = grains < part ? part : grains;
+	const bool keep = world->def.contact_filter(contact, bodies[a].user_data, bodies[b].user_data, world->def.filter_user);
+	if (!keep)
+		cr_record_sphere_drop(world->recorder, &(cr_sphere_drop){ (uint64_t)a << 32 | (uint32_t)b, sphere, contact->pair });
+	return keep;
+}
+
 static bool ask_contact_filter(void *user, int32_t a, int32_t b, const carom_contact *contact)
 {
 	return cr_ask_contact_filter(user, a, b, contact);
 }
 
-/// Pairs that touch, those of surfaces among them.
+/// Pairs that touch, those of surfaces and of granular bodies among them.
 static int32_t count_touching(const cr_results *r)
 {
 	int32_t count = 0;
 	for (int64_t i = 0; i < r->pairs.count; i++) {
 		const carom_pair *pair = &r->pairs.data[i];
-		bool touching = pair->contact_count == 0; // those of sensors and of surfaces
+		bool touching = pair->contact_count == 0; // of sensors, surfaces and granular bodies
 		for (int32_t k = 0; k < pair->contact_count && !touching; k++)
 			touching = r->contacts.data[pair->first_contact + k].depth >= 0;
 		count += touching;
@@ -58,7 +68,8 @@ static void finish_stats(const carom_world *world, const cr_results *now, carom_
 	stats->sphere_contacts = world->sphere_contacts.found.contacts.count;
 	stats->sphere_pairs = world->sphere_contacts.found.pairs.count;
 	stats->surface_pairs = (int32_t)world->surface_contacts.pairs.count;
-	stats->colliding_pairs = count_touching(now) - stats->surface_pairs;
+	stats->granular_pairs = (int32_t)world->sphere_contacts.pairs.count;
+	stats->colliding_pairs = count_touching(now) - stats->surface_pairs - stats->granular_pairs;
 	for (int64_t i = 0; i < now->pairs.count; i++)
 		stats->contacts_found += now->pairs.data[i].found_count;
 	stats->memory = carom_memory_in_use(&world->memory);
@@ -93,6 +104,7 @@ static void finish_merge(carom_world *world, cr_merging *merging, carom_stats *s
 		cr_show_solids(world);
 	cr_end_merge(merging);
 	cr_number_surface_contacts(&world->surface_contacts);
+	cr_number_sphere_contacts(world);
 	if (world->pipeline.has_solids)
 		cr_hide_solids(world);
 	stats->ms_merge += cr_time_ms() - start;
@@ -135,17 +147,18 @@ static carom_result find_all(carom_world *world, cr_merging *merging, carom_stat
 	const double surface_start = cr_time_ms();
 	if (result == CAROM_SUCCESS)
 		result = cr_find_surface_contacts(world);
-	const double merge_start = cr_time_ms();
-	if (result == CAROM_SUCCESS)
-		result = cr_begin_merge(&world->pipeline, &world->surface_contacts.pairs, &world->results[world->current],
-			&world->results[1 - world->current], merging);
 	const double sphere_start = cr_time_ms();
 	if (result == CAROM_SUCCESS)
 		result = cr_find_sphere_contacts(world);
+	const double merge_start = cr_time_ms();
+	const cr_further_lists further = { &world->surface_contacts.pairs, &world->sphere_contacts.pairs };
+	if (result == CAROM_SUCCESS)
+		result = cr_begin_merge(
+			&world->pipeline, &further, &world->results[world->current], &world->results[1 - world->current], merging);
 	stats->ms_sweep = surface_start - sweep_start;
-	stats->ms_surface = merge_start - surface_start;
-	stats->ms_merge += sphere_start - merge_start;
-	stats->ms_spheres = cr_time_ms() - sphere_start;
+	stats->ms_surface = sphere_start - surface_start;
+	stats->ms_spheres = merge_start - sphere_start;
+	stats->ms_merge += cr_time_ms() - merge_start;
 	return result;
 }
 

@@ -61,7 +61,7 @@ typedef struct cr_surface_contacts {
 	CR_ARRAY(uint8_t) kept;        // by contact: the filter lets it pass
 	cr_surface_contact_list next;
 	cr_surface_shape_contact_list next_shapes;
-	cr_surface_pairs pairs; // in order
+	cr_further_pairs pairs; // in order
 	// Of the last good step, and the memory of sides of the next:
 	cr_surface_contact_list found;
 	cr_surface_shape_contact_list found_shapes;
@@ -127,6 +127,10 @@ bool cr_order_surface_contacts(carom_world *world, const carom_proximity_view *v
 /// List the pairs of next, of next_shapes and of sensed, once the filter has left contacts out.
 /// False when out of memory.
 bool cr_list_surface_pairs(carom_world *world);
+/// A further pair of two parts, in either order, without contacts.
+cr_further_pair cr_pair_of_parts(int32_t part_a, int32_t part_b);
+/// Put further pairs in order, each once. False when out of memory.
+bool cr_sort_further_pairs(carom_world *world, cr_further_pairs *pairs);
 /// Note a sensor and a surface that touches it. False when out of memory.
 bool cr_note_sensed(carom_world *world, int32_t part_a, int32_t part_b);
 /// Leave out the contacts of pairs that the user's filter, which there is, refuses, and pairs that

@@ -148,7 +148,7 @@ static carom_contact show_shape_contact(const carom_world *world, const carom_su
 /// Contacts of one kind, and the pairs that have them, in their order.
 typedef struct asking {
 	carom_world *world;
-	cr_surface_pair *pairs;
+	cr_further_pair *pairs;
 	int64_t count; // of pairs
 	bool shapes;   // contacts with shapes
 } asking;
@@ -229,7 +229,7 @@ bool cr_filter_surface_contacts(carom_world *world)
 	cr_surface_contacts *m = &world->surface_contacts;
 	int64_t of_meshes = 0, left = 0;
 	for (int64_t i = 0; i < m->pairs.count; i++) {
-		const cr_surface_pair *pair = &m->pairs.data[i];
+		const cr_further_pair *pair = &m->pairs.data[i];
 		of_meshes += pair->contacts.count > 0;
 		if (!make_fans(world, pair->a) || !make_fans(world, pair->b))
 			return false;

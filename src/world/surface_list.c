@@ -231,18 +231,18 @@ bool cr_order_surface_contacts(carom_world *world, const carom_proximity_view *v
 
 // ---- Pairs ----
 
-static bool append_pair(carom_world *world, const cr_surface_pair *pair)
+static bool append_pair(carom_world *world, const cr_further_pair *pair)
 {
-	cr_surface_pairs *pairs = &world->surface_contacts.pairs;
+	cr_further_pairs *pairs = &world->surface_contacts.pairs;
 	if (!cr_array_reserve_one(&world->memory, pairs))
 		return false;
 	pairs->data[pairs->count++] = *pair;
 	return true;
 }
 
-static cr_surface_pair pair_of_parts(int32_t a, int32_t b)
+cr_further_pair cr_pair_of_parts(int32_t a, int32_t b)
 {
-	return (cr_surface_pair){ .a = a < b ? a : b, .b = a < b ? b : a };
+	return (cr_further_pair){ .a = a < b ? a : b, .b = a < b ? b : a, .sphere_group = -1 };
 }
 
 static cr_span span_of(int64_t begin, int64_t end) { return (cr_span){ (uint32_t)begin, (int32_t)(end - begin) }; }
@@ -254,37 +254,36 @@ static bool append_pairs(carom_world *world)
 	for (int64_t i = 0, end; i < m->next.count && enough; i = end) {
 		const carom_surface_contact *c = &m->next.data[i];
 		end = end_of_run(m->next.data, i, m->next.count, is_same_pair);
-		cr_surface_pair pair = pair_of_parts(cr_part_a_of(c), cr_part_b_of(c));
+		cr_further_pair pair = cr_pair_of_parts(cr_part_a_of(c), cr_part_b_of(c));
 		pair.contacts = span_of(i, end);
 		enough = append_pair(world, &pair);
 	}
 	for (int64_t i = 0, end; i < m->next_shapes.count && enough; i = end) {
 		const carom_surface_shape_contact *c = &m->next_shapes.data[i];
 		end = end_of_run(m->next_shapes.data, i, m->next_shapes.count, is_same_shape_pair);
-		cr_surface_pair pair = pair_of_parts((int32_t)c->body_a.index1 - 1, (int32_t)c->body_b.index1 - 1 + c->shape_b);
+		cr_further_pair pair = cr_pair_of_parts((int32_t)c->body_a.index1 - 1, (int32_t)c->body_b.index1 - 1 + c->shape_b);
 		pair.shape_contacts = span_of(i, end);
 		enough = append_pair(world, &pair);
 	}
 	return enough;
 }
 
-/// Put the pairs in order, each once: a sensor may have been noted twice.
-static bool sort_pairs(carom_world *world)
+bool cr_sort_further_pairs(carom_world *world, cr_further_pairs *pairs)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
-	const int64_t count = m->pairs.count;
-	if (!reserve_order(world, count) || !cr_array_reserve(&world->memory, &m->pairs, 2 * count))
+	const int64_t count = pairs->count;
+	if (!reserve_order(world, count) || !cr_array_reserve(&world->memory, pairs, 2 * count))
 		return false;
-	cr_surface_pair *unsorted = m->pairs.data + count;
+	cr_further_pair *unsorted = pairs->data + count;
 	for (int64_t i = 0; i < count; i++) {
-		unsorted[i] = m->pairs.data[i];
+		unsorted[i] = pairs->data[i];
 		m->order.data[i] = (cr_key){ join_numbers(unsorted[i].a, unsorted[i].b), (uint32_t)i };
 	}
 	sort_order(m);
-	m->pairs.count = 0;
+	pairs->count = 0;
 	for (int64_t i = 0; i < count; i++) {
 		if (i == 0 || m->order.data[i].key != m->order.data[i - 1].key)
-			m->pairs.data[m->pairs.count++] = unsorted[m->order.data[i].value];
+			pairs->data[pairs->count++] = unsorted[m->order.data[i].value];
 	}
 	return true;
 }
@@ -305,17 +304,17 @@ bool cr_list_surface_pairs(carom_world *world)
 	if (!append_pairs(world) || (world->def.contact_filter && !cr_filter_surface_contacts(world)))
 		return false;
 	for (int64_t i = 0; i < m->sensed.count; i++) {
-		const cr_surface_pair pair = pair_of_parts(m->sensed.data[i].a, m->sensed.data[i].b);
+		const cr_further_pair pair = cr_pair_of_parts(m->sensed.data[i].a, m->sensed.data[i].b);
 		if (!append_pair(world, &pair))
 			return false;
 	}
-	return sort_pairs(world);
+	return cr_sort_further_pairs(world, &m->pairs);
 }
 
 void cr_number_surface_contacts(cr_surface_contacts *m)
 {
 	for (int64_t i = 0; i < m->pairs.count; i++) {
-		const cr_surface_pair *pair = &m->pairs.data[i];
+		const cr_further_pair *pair = &m->pairs.data[i];
 		for (int32_t k = 0; k < pair->contacts.count; k++)
 			m->next.data[pair->contacts.first + (uint32_t)k].pair = pair->row;
 		for (int32_t k = 0; k < pair->shape_contacts.count; k++)

@@ -71,22 +71,18 @@ static bool add_group(carom_world *world, const carom_sphere_pair *pairs, const 
 		return true;
 	if (!cr_array_reserve_one(&world->memory, &m->next.groups))
 		return false;
-	m->next.groups.data[m->next.groups.count++] = (carom_sphere_group){ cr_id_of(bodies, body_a), cr_id_of(bodies, body_b),
-		bodies[body_a].user_data, bodies[body_b].user_data, m->next.pairs.count, count };
+	m->next.groups.data[m->next.groups.count++] = (carom_sphere_group){ .body_a = cr_id_of(bodies, body_a),
+		.body_b = cr_id_of(bodies, body_b),
+		.user_data_a = bodies[body_a].user_data,
+		.user_data_b = bodies[body_b].user_data,
+		.first_pair = m->next.pairs.count,
+		.pair_count = count };
 	for (int64_t i = 0; i < count; i++) {
 		const carom_sphere_pair pair = pairs[keys[i].value];
 		m->next.pairs.data[m->next.pairs.count++] =
 			(carom_sphere_pair){ pair.a - (uint32_t)m->first.data[a], pair.b - (uint32_t)m->first.data[b] };
 	}
 	return true;
-}
-
-static int bits_of(uint64_t number)
-{
-	int bits = 0;
-	for (; number > 0; number >>= 1)
-		bits++;
-	return bits;
 }
 
 /// Tell the pairs of several bodies apart. Room for all of them was made. Bodies are in the order
@@ -102,7 +98,7 @@ static bool part_pairs(carom_world *world, const carom_sphere_pairs *pairs)
 		const uint64_t a = (uint64_t)body_of(m, pairs->pairs[i].a), b = (uint64_t)body_of(m, pairs->pairs[i].b);
 		m->keys.data[i] = (cr_key){ a * bodies + b, (uint32_t)i };
 	}
-	cr_radix_sort(m->keys.data, m->spare_keys.data, pairs->count, bits_of(bodies * bodies));
+	cr_radix_sort(m->keys.data, m->spare_keys.data, pairs->count, cr_bits_of(bodies * bodies));
 	for (int64_t begin = 0, end; begin < pairs->count; begin = end) {
 		end = begin + 1;
 		while (end < pairs->count && m->keys.data[end].key == m->keys.data[begin].key)
@@ -123,7 +119,9 @@ static bool take_pairs(carom_world *world, const carom_sphere_pairs *pairs)
 		return true;
 	if (!cr_array_reserve_one(&world->memory, &m->next.groups))
 		return false;
-	m->next.groups.data[0] = (carom_sphere_group){ id, id, body->user_data, body->user_data, 0, pairs->count };
+	m->next.groups.data[0] = (carom_sphere_group){
+		.body_a = id, .body_b = id, .user_data_a = body->user_data, .user_data_b = body->user_data, .pair_count = pairs->count
+	};
 	m->next.groups.count = 1;
 	memcpy(m->next.pairs.data, pairs->pairs, (size_t)pairs->count * sizeof *pairs->pairs);
 	m->next.pairs.count = pairs->count;

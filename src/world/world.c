@@ -245,7 +245,7 @@ carom_surface_shape_contact_view carom_world_surface_shape_contacts(const carom_
 carom_sphere_contact_view carom_world_sphere_contacts(const carom_world *world)
 {
 	const cr_sphere_results *found = &world->sphere_contacts.found;
-	return (carom_sphere_contact_view){ found->contacts.data, found->contacts.count };
+	return (carom_sphere_contact_view){ found->contacts.data, found->contacts.count, found->by_pair.data };
 }
 
 carom_sphere_pair_view carom_world_sphere_pairs(const carom_world *world)

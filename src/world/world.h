@@ -92,6 +92,9 @@ void cr_world_forget(carom_world *world);
 bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
 /// That of the contact filter on a contact of two parts, a <= b, likewise.
 bool cr_ask_contact_filter(carom_world *world, int32_t a, int32_t b, const carom_contact *contact);
+/// That of the contact filter on a contact of a sphere of a granular body with a part of another
+/// body, likewise. Its pair is its number among those of the sphere with the part.
+bool cr_ask_sphere_filter(carom_world *world, int32_t grains, int32_t part, int32_t sphere, const carom_contact *contact);
 
 /// Check the shape of a body of a kind, and the parts of a definition; the text names the function
 /// and the field.

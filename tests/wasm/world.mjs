@@ -95,6 +95,11 @@ assert.ok(world.sphereContacts.some((contact) => contact.b === cloth[0] && conta
 const rests = world.sphereContacts.find((contact) => contact.b === solid[0] && contact.sphere === 0);
 close(rests.depth, 0.05);
 close(rests.normal[2], 1);
+const held_by = world.pairs[rests.pair], of_pair = world.sphereContactsByPair;
+assert.deepEqual([held_by.bodyA, held_by.bodyB].sort(), [solid, grains].sort());
+assert.ok([...of_pair].slice(held_by.firstSphereContact).slice(0, held_by.sphereContactCount).every((i) => world.sphereContacts[i].pair === rests.pair));
+assert.equal(world.pairs[world.sphereGroups[0].pair].sphereGroup, 0);
+assert.ok(world.events.some((event) => event.pair === rests.pair && event.kind === 'begin'));
 refuses(() => world.setSpheres(grains, [0, 0, 9, 0, 0, 0.05]), /count/);
 world.setSpheres(grains, [0, 0, 9], [0.5]);
 assert.deepEqual([...world.getSpheres(grains)], [0, 0, 9, 0.5]);

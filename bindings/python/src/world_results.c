@@ -66,6 +66,16 @@ static PyObject *get_list(PyObject *self, void *closure)
 	return cp_view_records(self, &world->results, cp_state_of(self), which->layout, all.data, all.count);
 }
 
+static PyObject *get_sphere_contacts_by_pair(PyObject *self, void *none)
+{
+	(void)none;
+	cp_world *world = (cp_world *)self;
+	if (!may_read(world))
+		return NULL;
+	const carom_sphere_contact_view view = carom_world_sphere_contacts(world->world);
+	return cp_view_numbers(self, &world->results, cp_state_of(self), CP_I32, view.by_pair, view.count, 0);
+}
+
 /// A record, or None for NULL.
 static PyObject *record_or_none(PyObject *self, int layout, const void *data)
 {
@@ -199,6 +209,8 @@ PyGetSetDef cp_world_views[] = {
 	{ "body_impacts", get_list, NULL, DOC_carom_world_body_impacts, (void *)&lists[8] },
 	{ "sphere_pairs", get_list, NULL, DOC_carom_world_sphere_pairs, (void *)&lists[9] },
 	{ "sphere_groups", get_list, NULL, "Groups of sphere_pairs: those of two granular bodies, or of one.", (void *)&lists[10] },
+	{ "sphere_contacts_by_pair", get_sphere_contacts_by_pair, NULL,
+		"Numbers of sphere_contacts, where those of a pair stand side by side, from its first_sphere_contact on.", NULL },
 	{ "hash", get_hash, NULL, DOC_carom_world_hash, NULL },
 	{ "stats", get_stats, NULL, DOC_carom_world_stats, NULL },
 	{ "sweep_stats", get_sweep_stats, NULL, DOC_carom_world_sweep_stats, NULL },

@@ -86,6 +86,12 @@ class Bodies(unittest.TestCase):
         self.assertEqual(world.stats.surface_pairs, 1)
         self.assertEqual([row[2] for row in world.get_vertices(cloth)], [0.9] * 4)
         self.assertEqual(len(world.sphere_pairs), 1)
+        self.assertEqual(world.sphere_groups[0].pair, next(i for i, p in enumerate(world.pairs) if p.sphere_group == 0))
+        on_ground = next(p for p in world.pairs if (p.body_a, p.body_b) == (ground, grains))
+        numbers = list(world.sphere_contacts_by_pair)[on_ground.first_sphere_contact:][:on_ground.sphere_contact_count]
+        self.assertEqual([world.sphere_contacts[n].sphere for n in numbers], [0, 1][:len(numbers)])
+        self.assertEqual([world.sphere_contacts[n].age for n in numbers], [1] * len(numbers))
+        self.assertEqual((on_ground.age, world.stats.granular_pairs), (1, 2))
         self.assertEqual([contact.sphere for contact in world.sphere_contacts], [0, 1][:len(world.sphere_contacts)])
         self.assertEqual(list(world.get_spheres(grains)[1]), [5.15, 0, 0.1, 0.1])
         world.set_spheres(grains, [(0, 0, 9)], [0.5])

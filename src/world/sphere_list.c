@@ -1,0 +1,255 @@
+/// The pairs of granular bodies, the contacts of each, and what contacts carry over from the last
+/// step.
+///
+/// In: the contacts of spheres in the order of the view, the sensors that spheres touch, and the
+/// groups of pairs of spheres. Out: the list of pairs that is merged with those of the stages, and
+/// the numbers of contacts in the order of their pairs. The view itself keeps the order of the
+/// spheres, which solvers of grains go by.
+///
+/// Once pairs have their rows, contacts name them, and are matched with those of the last step.
+/// Both views have the contacts of a sphere with a part side by side, so one pass in parallel finds
+/// those that belong together. Cost: a sort of numbers, and O(contacts) after it.
+#include "base/parallel.h"
+#include "world/world.h"
+
+enum { CONTACTS_PER_TASK = 4096, MOST_NEAR = 64 };
+
+// ---- Pairs ----
+
+static bool append_pair(carom_world *world, const cr_further_pair *pair)
+{
+	cr_further_pairs *pairs = &world->sphere_contacts.pairs;
+	if (!cr_array_reserve_one(&world->memory, pairs))
+		return false;
+	pairs->data[pairs->count++] = *pair;
+	return true;
+}
+
+static int32_t part_b_of(const carom_sphere_contact *c) { return (int32_t)c->body_b.index1 - 1 + c->shape_b; }
+
+/// Sort the numbers of contacts by their pairs, which are numbered by granular body and near part.
+static bool sort_by_pair(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	const int64_t count = m->next.contacts.count;
+	if (count > INT32_MAX || !cr_array_reserve_fresh(&world->memory, &m->keys, count) ||
+		!cr_array_reserve_fresh(&world->memory, &m->spare_keys, count) ||
+		!cr_array_reserve_fresh(&world->memory, &m->next.by_pair, count))
+		return false;
+	int64_t grains = 0;
+	for (int64_t i = 0; i < count; i++) {
+		const carom_sphere_contact *c = &m->next.contacts.data[i];
+		while (m->bodies.data[grains] != (int32_t)c->body_a.index1 - 1)
+			grains++;
+		m->keys.data[i] = (cr_key){ (uint64_t)(grains * m->near.count + m->near_of.data[part_b_of(c)]), (uint32_t)i };
+	}
+	if (count > 0)
+		cr_radix_sort(m->keys.data, m->spare_keys.data, count, cr_bits_of((uint64_t)(m->bodies.count * m->near.count)));
+	m->next.by_pair.count = count;
+	for (int64_t i = 0; i < count; i++)
+		m->next.by_pair.data[i] = (int32_t)m->keys.data[i].value;
+	return true;
+}
+
+static bool append_contact_pairs(carom_world *world)
+{
+	const cr_sphere_contacts *m = &world->sphere_contacts;
+	bool enough = true;
+	for (int64_t i = 0, end; i < m->next.by_pair.count && enough; i = end) {
+		const carom_sphere_contact *c = &m->next.contacts.data[m->next.by_pair.data[i]];
+		for (end = i + 1; end < m->next.by_pair.count && m->keys.data[end].key == m->keys.data[i].key;)
+			end++;
+		cr_further_pair pair = cr_pair_of_parts((int32_t)c->body_a.index1 - 1, part_b_of(c));
+		pair.sphere_contacts = (cr_span){ (uint32_t)i, (int32_t)(end - i) };
+		enough = append_pair(world, &pair);
+	}
+	return enough;
+}
+
+static bool append_sensors(carom_world *world)
+{
+	const cr_sphere_contacts *m = &world->sphere_contacts;
+	bool enough = true;
+	for (int64_t i = 0; i < m->touched.count && enough; i++) {
+		if (!atomic_load_explicit(&m->touched.data[i], memory_order_relaxed))
+			continue;
+		const cr_further_pair pair =
+			cr_pair_of_parts(m->bodies.data[i % m->bodies.count], m->near.data[i / m->bodies.count].part);
+		enough = append_pair(world, &pair);
+	}
+	return enough;
+}
+
+/// The results that hold the groups of this step: those of the last one, where nothing has changed.
+static cr_sphere_results *groups_of(cr_sphere_contacts *m) { return m->searched ? &m->next : &m->found; }
+
+static bool append_groups(carom_world *world)
+{
+	const cr_sphere_results *r = groups_of(&world->sphere_contacts);
+	bool enough = true;
+	for (int64_t i = 0; i < r->groups.count && enough; i++) {
+		const carom_sphere_group *g = &r->groups.data[i];
+		cr_further_pair pair = cr_pair_of_parts((int32_t)g->body_a.index1 - 1, (int32_t)g->body_b.index1 - 1);
+		pair.sphere_group = (int32_t)i;
+		enough = append_pair(world, &pair);
+	}
+	return enough;
+}
+
+bool cr_list_sphere_pairs(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	m->pairs.count = 0;
+	return sort_by_pair(world) && append_contact_pairs(world) && append_sensors(world) && append_groups(world) &&
+		cr_sort_further_pairs(world, &m->pairs);
+}
+
+// ---- Rows ----
+
+/// Let contacts name their pairs: a range in the order of the list of pairs with contacts.
+static void number_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	cr_sphere_contacts *m = task;
+	for (int64_t i = begin; i < end; i++) {
+		const cr_further_pair *pair = &m->pairs.data[i];
+		for (int32_t k = 0; k < pair->sphere_contacts.count; k++)
+			m->next.contacts.data[m->next.by_pair.data[pair->sphere_contacts.first + (uint32_t)k]].pair = pair->row;
+		if (pair->sphere_group >= 0)
+			groups_of(m)->groups.data[pair->sphere_group].pair = pair->row;
+	}
+}
+
+// ---- Matching ----
+
+static int compare_ids(carom_body_id a, carom_body_id b)
+{
+	const int order = cr_compare_numbers(a.index1, b.index1);
+	return order ? order : cr_compare_numbers(a.generation, b.generation);
+}
+
+/// By sphere and part: the order of the view but for triangles.
+static int compare_touches(const carom_sphere_contact *a, const carom_sphere_contact *b)
+{
+	int order = compare_ids(a->body_a, b->body_a);
+	if (order == 0)
+		order = cr_compare_numbers(a->sphere, b->sphere);
+	if (order == 0)
+		order = compare_ids(a->body_b, b->body_b);
+	return order ? order : cr_compare_numbers(a->shape_b, b->shape_b);
+}
+
+/// Contacts of one sphere with one part, in this step and in the last one.
+typedef struct touch {
+	carom_sphere_contact *now;
+	const carom_sphere_contact *then;
+	int64_t now_count, then_count;
+	uint64_t used; // of then, the first MOST_NEAR: they have a partner
+} touch;
+
+static void carry_over(touch *t, int64_t i, int64_t j)
+{
+	const int32_t age = t->then[j].age;
+	t->now[i].age = age < INT32_MAX ? age + 1 : age;
+	if (j < MOST_NEAR)
+		t->used |= (uint64_t)1 << j;
+}
+
+/// Contacts with the triangles of before. Both are sorted by these.
+static void match_triangles(touch *t)
+{
+	for (int64_t i = 0, j = 0; i < t->now_count && j < t->then_count;) {
+		const int order = cr_compare_numbers(t->now[i].triangle, t->then[j].triangle);
+		if (order == 0)
+			carry_over(t, i, j);
+		i += order <= 0;
+		j += order >= 0;
+	}
+}
+
+/// How far the point has moved over the sphere, squared.
+static double moved_by(const carom_sphere_contact *a, const carom_sphere_contact *b, double radius)
+{
+	const v3d way = v3d_sub((v3d){ a->normal.x, a->normal.y, a->normal.z }, (v3d){ b->normal.x, b->normal.y, b->normal.z });
+	return radius * radius * v3d_dot(way, way);
+}
+
+/// What has no partner yet, by distance.
+static void match_nearest(touch *t, double radius, double distance)
+{
+	if (t->now_count > MOST_NEAR || t->then_count > MOST_NEAR)
+		return;
+	for (int64_t i = 0; i < t->now_count; i++) {
+		int64_t best = -1;
+		double limit = distance * distance;
+		for (int64_t j = 0; j < t->then_count && t->now[i].age == 0; j++) {
+			const double d = moved_by(&t->now[i], &t->then[j], radius);
+			if (d > limit || (t->used >> j & 1))
+				continue;
+			limit = d;
+			best = j;
+		}
+		if (best >= 0)
+			carry_over(t, i, best);
+	}
+}
+
+static void match_touch(const carom_world *world, touch *t)
+{
+	const cr_body *bodies = world->bodies.data;
+	const double *sphere = &bodies[t->now->body_a.index1 - 1].granular->spheres.data[4 * (int64_t)t->now->sphere];
+	if (bodies[part_b_of(t->now)].reshaped < CR_SHAPE_CHANGED)
+		match_triangles(t);
+	match_nearest(t, sphere[3], world->def.match_distance);
+}
+
+/// The first contact of the last step that does not come before one of this step.
+static int64_t find_then(const cr_sphere_contacts *m, const carom_sphere_contact *now)
+{
+	int64_t low = 0, high = m->found.contacts.count;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (compare_touches(&m->found.contacts.data[middle], now) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int64_t end_of_touch(const carom_sphere_contact *contacts, int64_t begin, int64_t count)
+{
+	int64_t end = begin + 1;
+	while (end < count && compare_touches(&contacts[begin], &contacts[end]) == 0)
+		end++;
+	return end;
+}
+
+/// The contacts whose sphere and part come first within the range.
+static void match_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	const carom_world *world = task;
+	const cr_sphere_contacts *m = &world->sphere_contacts;
+	carom_sphere_contact *now = m->next.contacts.data;
+	const carom_sphere_contact *then = m->found.contacts.data;
+	while (begin > 0 && begin < end && compare_touches(&now[begin - 1], &now[begin]) == 0)
+		begin++;
+	int64_t old = begin < end ? find_then(m, &now[begin]) : 0;
+	for (int64_t i = begin, after; i < end; i = after) {
+		after = end_of_touch(now, i, m->next.contacts.count);
+		while (old < m->found.contacts.count && compare_touches(&then[old], &now[i]) < 0)
+			old++;
+		if (old == m->found.contacts.count || compare_touches(&then[old], &now[i]) != 0)
+			continue;
+		touch t = { &now[i], &then[old], after - i, end_of_touch(then, old, m->found.contacts.count) - old, 0 };
+		match_touch(world, &t);
+	}
+}
+
+void cr_number_sphere_contacts(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	cr_parallel_for(&world->memory, number_task, m->pairs.count, 1, m);
+	cr_parallel_for(&world->memory, match_task, m->next.contacts.count, CONTACTS_PER_TASK, world);
+}
