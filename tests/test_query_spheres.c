@@ -327,6 +327,45 @@ static void *ask_points(void *user)
 	return NULL;
 }
 
+/// The contacts of a shape with all that is there, and those with the granular bodies.
+static int check_contacts(const scene *s, const carom_shape *shape, const carom_pose *pose, const carom_query_filter *filter)
+{
+	enum { ROOM = 1024 };
+	static carom_contact found[2][ROOM];
+	int32_t count[2];
+	int spheres = 0;
+	for (int i = 0; i < 2; i++)
+		REQUIRE(carom_world_collide_shape(i ? s->alone : s->granular, shape, pose, filter, ROOM, found[i], &count[i]) ==
+			CAROM_SUCCESS);
+	REQUIRE(count[0] == count[1] && count[0] <= ROOM);
+	for (int i = 0; i < count[0]; i++) {
+		const carom_contact *a = &found[0][i], *b = &found[1][i];
+		CHECK(same_told(s, a->body_b, a->shape_b, b->body_b));
+		CHECK(a->depth == b->depth && memcmp(a->point, b->point, sizeof a->point) == 0);
+		CHECK(memcmp(a->normal, b->normal, sizeof a->normal) == 0);
+		CHECK(a->pair == b->pair && a->feature_a == b->feature_a && a->feature_b == b->feature_b && a->kind == b->kind);
+		for (int k = 0; k < GRAINS; k++)
+			spheres += fixture_same_id(a->body_b, s->grains[k]);
+	}
+	return spheres;
+}
+
+TEST(query_spheres, a_shape_has_contacts_with_spheres_as_with_bodies)
+{
+	scene s = make_scene(31);
+	uint64_t seed = 6;
+	int spheres = 0;
+	const carom_shape shapes[] = { fixture_box(0.8, 0.5, 0.4), fixture_of_mesh(s.mesh), fixture_sphere(0.9),
+		fixture_capsule(0.3, 1) };
+	for (int i = 0; i < 60 / TEST_FEWER; i++) {
+		const carom_query_filter filter = filter_of(&s, i % 3);
+		const carom_pose pose = fixture_random_pose(&seed, 3.5);
+		spheres += check_contacts(&s, &shapes[i % 4], &pose, &filter);
+	}
+	CHECK(spheres > 60 / TEST_FEWER);
+	free_scene(&s);
+}
+
 TEST(query_spheres, two_threads_ask_at_once)
 {
 	scene s = make_scene(29);

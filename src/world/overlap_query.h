@@ -10,12 +10,11 @@ typedef struct cr_overlap_search {
 	const carom_world *world;
 	const carom_query_filter *filter;
 	const carom_shape *shape; // NULL: the box lower..upper itself
-	// of parts are all that counts, and each part is listed; else each body once
-	bool boxes;
 	carom_pose pose;
 	double lower[3]; // of the box around the shape
 	double upper[3];
-	CR_ARRAY(int32_t) found;
+	CR_ARRAY(int32_t) found; // each body once
+	cr_item_list items;      // whose boxes are near, where these alone are asked for
 	carom_result result;
 } cr_overlap_search;
 

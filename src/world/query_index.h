@@ -53,13 +53,14 @@ const cr_body *cr_see_item(const carom_world *world, cr_query_item item, cr_body
 carom_result cr_check_query_shape(
 	const carom_world *world, const carom_shape *shape, const carom_pose *given, const char *function, carom_pose *pose);
 
-/// Numbers of parts of bodies, which the context of the world pays for: cr_array_free.
+/// Numbers of bodies, or items, which the context of the world pays for: cr_array_free.
 typedef CR_ARRAY(int32_t) cr_body_list;
+typedef CR_ARRAY(cr_query_item) cr_item_list;
 
-/// Lists the parts of bodies that the filter lets through and whose boxes come within margin of the
-/// box of a checked shape (no plane) at a checked pose, sorted. Any thread. Nothing is to be freed
-/// on failure.
-carom_result cr_list_near_bodies(const carom_world *world, const char *function, const carom_shape *shape,
-	const carom_pose *pose, double margin, const carom_query_filter *filter, cr_body_list *list);
+/// Lists the parts of bodies, and the spheres of granular ones, that the filter lets through and
+/// whose boxes come within margin of the box of a checked shape (no plane) at a checked pose,
+/// sorted. Any thread. Nothing is to be freed on failure.
+carom_result cr_list_near_items(const carom_world *world, const char *function, const carom_shape *shape,
+	const carom_pose *pose, double margin, const carom_query_filter *filter, cr_item_list *list);
 
 #endif

@@ -9,12 +9,12 @@
 typedef CR_ARRAY(carom_mesh *) mesh_list;
 
 /// Leave out pairs without contacts. Returns how many solids that deform stay.
-static int64_t drop_others(const carom_world *world, cr_body_list *near)
+static int64_t drop_others(const carom_world *world, cr_item_list *near)
 {
 	int64_t kept = 0, solids = 0;
 	for (int64_t i = 0; i < near->count; i++) {
-		const cr_body *body = &world->bodies.data[near->data[i]];
-		if (body->sensor || !cr_has_contacts(body))
+		const cr_body *body = &world->bodies.data[near->data[i].body];
+		if (body->sensor || !body->contacts || body->kind == CAROM_CLOTH)
 			continue;
 		near->data[kept++] = near->data[i];
 		solids += body->deforming != NULL;
@@ -37,24 +37,38 @@ static carom_result add_solid(cr_contact_query *q, const carom_world *world, con
 	return CAROM_SUCCESS;
 }
 
+/// Add a part of a rigid body, or a sphere, which meets what a dynamic body of its shape meets.
+static carom_result add_item(cr_contact_query *q, const carom_world *world, cr_query_item item)
+{
+	carom_result result = CAROM_SUCCESS;
+	cr_body ball;
+	const cr_body *body = item.sphere >= 0 ? cr_see_item(world, item, &ball, &result) : &world->bodies.data[item.body];
+	if (!body)
+		return result;
+	if (item.sphere >= 0) {
+		ball.contacts = true;
+		ball.kind = CAROM_DYNAMIC;
+		ball.last_pose = ball.pose;
+	}
+	cr_add_contact_body(q, body);
+	return result;
+}
+
 static carom_result find_contacts(cr_contact_query *q, const carom_world *world, const carom_shape *shape,
-	const carom_pose *pose, const cr_body_list *near, mesh_list *made)
+	const carom_pose *pose, const cr_item_list *near, mesh_list *made)
 {
 	carom_result result = CAROM_SUCCESS;
 	cr_add_contact_shape(q, shape, pose, CAROM_DYNAMIC);
 	for (int64_t i = 0; i < near->count && result == CAROM_SUCCESS; i++) {
-		const cr_body *body = &world->bodies.data[near->data[i]];
-		if (body->deforming)
-			result = add_solid(q, world, body, made);
-		else
-			cr_add_contact_body(q, body);
+		const cr_body *body = &world->bodies.data[near->data[i].body];
+		result = body->deforming ? add_solid(q, world, body, made) : add_item(q, world, near->data[i]);
 	}
 	return result == CAROM_SUCCESS ? cr_find_contacts(q, &world->pipeline.settings) : result;
 }
 
 /// Appends the contacts that were found.
 static carom_result keep_contacts(
-	const cr_contact_query *q, const carom_world *world, const cr_body_list *near, cr_contact_list *contacts)
+	const cr_contact_query *q, const carom_world *world, const cr_item_list *near, cr_contact_list *contacts)
 {
 	const int64_t count = q->results.contacts.count;
 	if (count == 0)
@@ -63,10 +77,10 @@ static carom_result keep_contacts(
 		return cr_fail_memory(world->context, "the contacts of a shape");
 	for (int64_t i = 0; i < count; i++) {
 		carom_contact c = q->results.contacts.data[i];
-		const int32_t body = near->data[c.body_b.index1 - 2]; // the query's shape is number 1
+		const cr_query_item met = near->data[c.body_b.index1 - 2]; // the query's shape is number 1
 		c.body_a = (carom_body_id){ 0, 0 };
-		c.body_b = cr_id_of(world->bodies.data, body);
-		c.shape_b = world->bodies.data[body].part;
+		c.body_b = cr_id_of(world->bodies.data, met.body);
+		c.shape_b = cr_item_shape(world, met);
 		contacts->data[contacts->count++] = c;
 	}
 	return CAROM_SUCCESS;
@@ -74,7 +88,7 @@ static carom_result keep_contacts(
 
 /// The contacts with the bodies near a shape, of which so many are solids that deform.
 static carom_result ask_near(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
-	const cr_body_list *near, int64_t solids, cr_contact_list *contacts)
+	const cr_item_list *near, int64_t solids, cr_contact_list *contacts)
 {
 	cr_contact_query *q;
 	mesh_list made = { .count = 0 };
@@ -97,10 +111,10 @@ carom_result cr_ask_contacts(const carom_world *world, const carom_shape *shape,
 	const carom_query_filter *filter, const char *name, cr_contact_list *contacts)
 {
 	carom_pose at;
-	cr_body_list near;
+	cr_item_list near;
 	carom_result result = cr_check_query_shape(world, shape, pose, name, &at);
 	if (result == CAROM_SUCCESS)
-		result = cr_list_near_bodies(world, name, shape, &at, world->def.speculative_distance, filter, &near);
+		result = cr_list_near_items(world, name, shape, &at, world->def.speculative_distance, filter, &near);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const int64_t solids = drop_others(world, &near);

@@ -7,6 +7,7 @@
 #include "world/body_query.h"
 #include "world/overlap_query.h"
 #include "world/single_query.h"
+#include <stdlib.h>
 
 // Directions beyond 2^±100 are scaled to the middle, so that no product of their components leaves
 // the range of double.
@@ -458,25 +459,19 @@ static bool is_found(const cr_overlap_search *s, int32_t number)
 	return low < s->found.count && s->found.data[low] == number;
 }
 
-/// The number under which a part is listed.
-static int32_t number_of(const cr_overlap_search *s, int32_t part)
-{
-	return s->boxes ? part : cr_first_part(s->world->bodies.data, part);
-}
-
 static bool is_left(const void *user, int32_t body)
 {
 	const cr_overlap_search *s = user;
-	return !(s->boxes && s->world->bodies.data[body].granular) && !is_found(s, number_of(s, body));
+	return !is_found(s, cr_first_part(s->world->bodies.data, body));
 }
 
 static bool visit_overlap(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
 	(void)limit;
 	cr_overlap_search *s = user;
-	const int32_t number = number_of(s, item.body);
+	const int32_t number = cr_first_part(s->world->bodies.data, item.body);
 	bool overlap = true;
-	s->result = s->boxes ? CAROM_SUCCESS : cr_test_overlap(s, seen, &overlap);
+	s->result = cr_test_overlap(s, seen, &overlap);
 	if (s->result != CAROM_SUCCESS)
 		return false;
 	if (!overlap)
@@ -624,11 +619,30 @@ carom_result carom_world_overlap_shape(const carom_world *world, const carom_sha
 	return result == CAROM_SUCCESS && !cr_is_empty_shape(shape) ? tell_overlaps(&s, name, capacity, bodies, count) : result;
 }
 
-carom_result cr_list_near_bodies(const carom_world *world, const char *function, const carom_shape *shape,
-	const carom_pose *pose, double margin, const carom_query_filter *filter, cr_body_list *list)
+// ---- Boxes near a shape ----
+
+static bool visit_near(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
-	cr_overlap_search s = { .world = world, .filter = filter, .shape = shape, .pose = *pose, .boxes = true };
-	*list = (cr_body_list){ .count = 0 };
+	(void)seen, (void)limit;
+	cr_overlap_search *s = user;
+	if (!cr_array_reserve_one(s->world->context, &s->items)) {
+		s->result = cr_fail_memory(s->world->context, "the bodies near a shape");
+		return false;
+	}
+	s->items.data[s->items.count++] = item;
+	return true;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	return cr_compare_items(*(const cr_query_item *)a, *(const cr_query_item *)b);
+}
+
+carom_result cr_list_near_items(const carom_world *world, const char *function, const carom_shape *shape,
+	const carom_pose *pose, double margin, const carom_query_filter *filter, cr_item_list *list)
+{
+	cr_overlap_search s = { .world = world, .filter = filter, .shape = shape, .pose = *pose };
+	*list = (cr_item_list){ .count = 0 };
 	if (cr_is_empty_shape(shape))
 		return CAROM_SUCCESS;
 	cr_bound_query(&s);
@@ -636,10 +650,16 @@ carom_result cr_list_near_bodies(const carom_world *world, const char *function,
 		s.lower[k] -= margin;
 		s.upper[k] += margin;
 	}
-	const carom_result result = find_overlaps(&s, function);
-	if (result == CAROM_SUCCESS)
-		*list = (cr_body_list){ s.found.data, s.found.count, s.found.capacity };
-	return result;
+	cr_index_search search = { overlap_key, visit_near, &s, filter, NULL, 0 };
+	const carom_result result = cr_search_bodies(world, function, &search, &s.result);
+	if (result != CAROM_SUCCESS) {
+		cr_array_free(world->context, &s.items);
+		return result;
+	}
+	if (s.items.count > 1)
+		qsort(s.items.data, (size_t)s.items.count, sizeof *s.items.data, compare_items);
+	*list = s.items;
+	return CAROM_SUCCESS;
 }
 
 // ---- Shape casts ----
