@@ -172,9 +172,15 @@ static int check_contacts(const play *p)
 			continue;
 		const double sign = p->grains_last ? -1 : 1;
 		CHECK_NEAR(sign * (double)match->normal[2], c->normal.z, 1e-5);
-		if (!p->grains_last)
+		if (!p->grains_last) {
 			CHECK_INT(c->age, match->age);
+			CHECK(memcmp(c->impulse, match->impulse, sizeof c->impulse) == 0);
+			CHECK((c->impulse[2] != 0) == (c->age > 0));
+		}
 		kept += c->age > 0;
+		const float impulse[3] = { (float)i, (float)c->depth, 1 };
+		REQUIRE(carom_world_set_sphere_impulse(p->grains, (int32_t)i, impulse) == CAROM_SUCCESS);
+		REQUIRE(carom_world_set_impulse(p->balls, (int32_t)(match - wanted.data), impulse) == CAROM_SUCCESS);
 	}
 	return kept;
 }

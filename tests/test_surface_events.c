@@ -414,6 +414,132 @@ TEST(surface_events, sensors_know_what_is_in_them)
 	carom_destroy_context(context);
 }
 
+// ---- Impulses ----
+
+static bool same_features(const carom_surface_contact *a, const carom_surface_contact *b)
+{
+	return fixture_same_id(a->body_a, b->body_a) && fixture_same_id(a->body_b, b->body_b) && a->shape_a == b->shape_a &&
+		a->shape_b == b->shape_b && a->kind == b->kind && memcmp(a->vertices, b->vertices, sizeof a->vertices) == 0;
+}
+
+static bool same_shape_features(const carom_surface_shape_contact *a, const carom_surface_shape_contact *b)
+{
+	return fixture_same_id(a->body_a, b->body_a) && fixture_same_id(a->body_b, b->body_b) && a->shape_b == b->shape_b &&
+		memcmp(a->vertices, b->vertices, sizeof a->vertices) == 0;
+}
+
+enum { MOST_CONTACTS = 3000 };
+
+/// The surface contacts of a step, with the impulses that were stored.
+typedef struct stored {
+	carom_surface_contact surface[MOST_CONTACTS];
+	carom_surface_shape_contact shapes[MOST_CONTACTS];
+	int64_t count, shape_count;
+} stored;
+
+/// Contacts that go on have what was stored for their features. Returns how many do.
+static int check_impulses(const carom_world *world, const stored *last)
+{
+	const carom_surface_contact_view surface = carom_world_surface_contacts(world);
+	const carom_surface_shape_contact_view shapes = carom_world_surface_shape_contacts(world);
+	static const float none[3];
+	int go_on = 0;
+	for (int64_t i = 0; i < surface.count; i++) {
+		const float *wanted = none;
+		for (int64_t k = 0; k < last->count; k++)
+			wanted = same_features(&surface.data[i], &last->surface[k]) ? last->surface[k].impulse : wanted;
+		CHECK(memcmp(surface.data[i].impulse, wanted, sizeof none) == 0);
+		CHECK((surface.data[i].age > 0) == (wanted != none));
+		go_on += wanted != none;
+	}
+	for (int64_t i = 0; i < shapes.count; i++) {
+		const float *wanted = none;
+		for (int64_t k = 0; k < last->shape_count; k++)
+			wanted = same_shape_features(&shapes.data[i], &last->shapes[k]) ? last->shapes[k].impulse : wanted;
+		CHECK(memcmp(shapes.data[i].impulse, wanted, sizeof none) == 0);
+		go_on += wanted != none;
+	}
+	return go_on;
+}
+
+static void store_impulses(carom_world *world, int step, stored *now)
+{
+	const carom_surface_contact_view surface = carom_world_surface_contacts(world);
+	const carom_surface_shape_contact_view shapes = carom_world_surface_shape_contacts(world);
+	REQUIRE(surface.count <= MOST_CONTACTS && shapes.count <= MOST_CONTACTS);
+	for (int32_t i = 0; i < surface.count; i++)
+		REQUIRE(carom_world_set_surface_impulse(world, i, (float[3]){ (float)i, (float)step, 1 }) == CAROM_SUCCESS);
+	for (int32_t i = 0; i < shapes.count; i++)
+		REQUIRE(carom_world_set_surface_shape_impulse(world, i, (float[3]){ (float)step, 2, (float)i }) == CAROM_SUCCESS);
+	now->count = surface.count;
+	now->shape_count = shapes.count;
+	for (int64_t i = 0; i < surface.count; i++)
+		now->surface[i] = surface.data[i];
+	for (int64_t i = 0; i < shapes.count; i++)
+		now->shapes[i] = shapes.data[i];
+}
+
+TEST(surface_events, impulses_are_handed_back_to_the_same_features)
+{
+	static stored last;
+	play p;
+	uint64_t seed = 6, hash = 0;
+	int go_on = 0;
+	open_play(&p, 2, NULL);
+	fixture_tape tape = { 0 };
+	carom_snapshot *snapshots[2];
+	for (int i = 0; i < 2; i++)
+		REQUIRE(carom_create_snapshot(p.world, &snapshots[i]) == CAROM_SUCCESS);
+	REQUIRE(carom_world_record(p.world, fixture_write_tape, &tape) == CAROM_SUCCESS);
+	last.count = last.shape_count = 0;
+	for (int step = 0; step < 12; step++) {
+		if (step % 3 == 0)
+			move(p.world, p.ids, p.sheet, &seed);
+		fixture_step(p.world);
+		hash = carom_world_hash(p.world);
+		go_on += check_impulses(p.world, &last);
+		store_impulses(p.world, step, &last);
+		CHECK(carom_world_hash(p.world) == hash); // impulses are not in it
+	}
+	CHECK(go_on > 50);
+	REQUIRE(carom_world_record(p.world, NULL, NULL) == CAROM_SUCCESS);
+	carom_replay_result result;
+	CHECK_INT(carom_replay_recording(p.context, fixture_read_tape, &tape, &result), CAROM_SUCCESS);
+	CHECK(result.hash == hash && result.steps == 12);
+	REQUIRE(carom_world_save(p.world, snapshots[0]) == CAROM_SUCCESS);
+	fixture_step(p.world);
+	REQUIRE(carom_world_restore(p.world, snapshots[0]) == CAROM_SUCCESS);
+	fixture_step(p.world);
+	CHECK(check_impulses(p.world, &last) > 0);
+	REQUIRE(carom_world_restore(p.world, snapshots[0]) == CAROM_SUCCESS);
+	carom_snapshot_difference difference;
+	REQUIRE(last.shape_count > 0);
+	REQUIRE(carom_world_set_surface_shape_impulse(p.world, 0, (float[3]){ 9, 9, 9 }) == CAROM_SUCCESS);
+	REQUIRE(carom_world_save(p.world, snapshots[1]) == CAROM_SUCCESS);
+	CHECK(carom_snapshots_differ(snapshots[0], snapshots[1], &difference));
+	CHECK_STR(difference.field, "impulse");
+	for (int i = 0; i < 2; i++)
+		carom_destroy_snapshot(snapshots[i]);
+	free(tape.bytes);
+	close_play(&p);
+}
+
+TEST(surface_events, a_wrong_impulse_is_an_error)
+{
+	play p;
+	open_play(&p, 1, NULL);
+	const float good[3] = { 1, 2, 3 }, bad[3] = { 1, NAN, 3 };
+	fixture_expect_wrong(p.context, carom_world_set_surface_impulse(p.world, 0, good), "contact is 0, but there are 0 contacts");
+	fixture_step(p.world);
+	REQUIRE(carom_world_surface_contacts(p.world).count > 0 && carom_world_surface_shape_contacts(p.world).count > 0);
+	fixture_expect_wrong(p.context, carom_world_set_surface_impulse(p.world, -1, good), "contact is -1");
+	fixture_expect_wrong(p.context, carom_world_set_surface_impulse(p.world, 0, NULL), "impulse is NULL");
+	fixture_expect_wrong(p.context, carom_world_set_surface_shape_impulse(p.world, 0, bad), "impulse[1] is not finite");
+	fixture_expect_wrong(
+		p.context, carom_world_set_sphere_impulse(p.world, 0, good), "carom_world_set_sphere_impulse: contact is 0");
+	close_play(&p);
+}
+
 // ---- The contact filter ----
 
 /// Some contacts, by what the filter is told of them.

@@ -193,19 +193,19 @@ export interface BodyImpact extends MarkedBodies {
 
 /** Two features nearer than the thickness asks for, or of which one has gone through the other's surface. */
 export interface SurfaceContact extends MarkedBodies {
-	partA: number; partB: number; kind: "vertex-face" | "edge-edge"; vertices: number[]; triangle: number; side: number; through: boolean; age: number; pair: number;
+	partA: number; partB: number; kind: "vertex-face" | "edge-edge"; vertices: number[]; triangle: number; side: number; through: boolean; age: number; pair: number; impulse: Vector;
 	weights: number[]; pointA: Vector; pointB: Vector; normal: Vector; distance: number; thickness: number;
 }
 
 /** A feature of what deforms too near to another shape than a mesh, or in it. */
 export interface SurfaceShapeContact extends MarkedBodies {
-	partB: number; vertices: number[]; triangle: number; age: number; pair: number; weights: number[]; point: Vector; normal: Vector; distance: number; thickness: number;
+	partB: number; vertices: number[]; triangle: number; age: number; pair: number; impulse: Vector; weights: number[]; point: Vector; normal: Vector; distance: number; thickness: number;
 }
 
 /** A sphere of a granular body a that touches a body of another kind. */
 export interface SphereContact extends MarkedBodies {
 	sphere: number; partB: number; triangle: number; materialB: number; weights: number[]; point: Vector; normal: Vector; depth: number;
-	age: number; pair: number;
+	age: number; pair: number; impulse: Vector;
 }
 
 /** The pairs of spheres of two granular bodies, or of one: pairCount of spherePairs from pair firstPair on; pair is theirs in World.pairs. */
@@ -275,6 +275,9 @@ export class World extends Handle {
 	readonly hash: string;
 	readonly stats: Stats;
 	setImpulse(contact: number, impulse: Numbers): void;
+	setSurfaceImpulse(contact: number, impulse: Numbers): void;
+	setSurfaceShapeImpulse(contact: number, impulse: Numbers): void;
+	setSphereImpulse(contact: number, impulse: Numbers): void;
 	setPairData(pair: number, data: Bits): void;
 	castRay(origin: Numbers, direction: Numbers, options?: { tMin?: number; tMax?: number }): RayHit | null;
 	closestPoint(point: Numbers, maxDistance?: number): ClosestPoint | null;

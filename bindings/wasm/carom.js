@@ -58,11 +58,11 @@ export const LAYOUTS = {
 	body_impact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_a=part_a:i32 shape_b=part_b:i32 status:TOI sensor:bool time:f64
 		distance:f64 point:f64*3 normal:f64*3 triangle_a:i32 triangle_b:i32`,
 	surface_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_a=part_a:i32 shape_b=part_b:i32 kind:FEATURES vertices:i32*4
-		triangle:i32 side:i32 through:bool age:i32 pair:i32 weight=weights:f64*4 point_a:f64*3 point_b:f64*3 normal:f64*3 distance:f64 thickness:f64`,
+		triangle:i32 side:i32 through:bool age:i32 pair:i32 impulse:f32*3 weight=weights:f64*4 point_a:f64*3 point_b:f64*3 normal:f64*3 distance:f64 thickness:f64`,
 	surface_shape_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_b=part_b:i32 vertices:i32*3 triangle:i32 age:i32
-		pair:i32 weight=weights:f64*3 point:f64*3 normal:f64*3 distance:f64 thickness:f64`,
+		pair:i32 impulse:f32*3 weight=weights:f64*3 point:f64*3 normal:f64*3 distance:f64 thickness:f64`,
 	sphere_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 sphere:i32 shape_b=part_b:i32 triangle:i32 material_b:u32
-		weight=weights:f64*3 point:f64*3 normal:f64*3 depth:f64 age:i32 pair:i32`,
+		weight=weights:f64*3 point:f64*3 normal:f64*3 depth:f64 age:i32 pair:i32 impulse:f32*3`,
 	sphere_group: "body_a:id body_b:id user_data_a:u64 user_data_b:u64 first_pair:i64 pair_count:i64 pair:i32",
 	sphere_pair: "a:u32 b:u32",
 	stats: `step:i64 bodies:i32 box_pairs:i32 narrow_pairs:i32 colliding_pairs:i32 surface_pairs:i32 granular_pairs:i32 contacts_found:i64 contacts:i32 vertices_tested:i64
@@ -818,11 +818,22 @@ export class World extends Handle {
 	}
 
 	/** Store the impulse of a contact, by its number in contacts: the contact that matches it in the next step hands it back. */
-	setImpulse(contact, impulse) {
-		if (checkNumbers(impulse, "setImpulse: impulse").length !== 3)
-			throw wrong(`setImpulse: impulse has ${impulse.length} numbers; it must have 3`);
-		checkValue("i32", contact, "setImpulse: contact");
-		this.change((world, put) => this.carom.exports.cw_set_impulse(world, contact, put(impulse, Float32Array)));
+	setImpulse(contact, impulse) { this.handBack("setImpulse", "cw_set_impulse", contact, impulse); }
+
+	/** setImpulse for a contact of surfaceContacts. */
+	setSurfaceImpulse(contact, impulse) { this.handBack("setSurfaceImpulse", "cw_set_surface_impulse", contact, impulse); }
+
+	/** setImpulse for a contact of surfaceShapeContacts. */
+	setSurfaceShapeImpulse(contact, impulse) { this.handBack("setSurfaceShapeImpulse", "cw_set_surface_shape_impulse", contact, impulse); }
+
+	/** setImpulse for a contact of sphereContacts. */
+	setSphereImpulse(contact, impulse) { this.handBack("setSphereImpulse", "cw_set_sphere_impulse", contact, impulse); }
+
+	handBack(name, call, contact, impulse) {
+		if (checkNumbers(impulse, `${name}: impulse`).length !== 3)
+			throw wrong(`${name}: impulse has ${impulse.length} numbers; it must have 3`);
+		checkValue("i32", contact, `${name}: contact`);
+		this.change((world, put) => this.carom.exports[call](world, contact, put(impulse, Float32Array)));
 	}
 
 	/** Store a number with a pair, by its number in pairs, until the pair ends. */

@@ -207,6 +207,21 @@ int EXPORT(cw_set_impulse)(carom_world *world, int contact, const float *impulse
 	return (int)carom_world_set_impulse(world, contact, impulse);
 }
 
+int EXPORT(cw_set_surface_impulse)(carom_world *world, int contact, const float *impulse)
+{
+	return (int)carom_world_set_surface_impulse(world, contact, impulse);
+}
+
+int EXPORT(cw_set_surface_shape_impulse)(carom_world *world, int contact, const float *impulse)
+{
+	return (int)carom_world_set_surface_shape_impulse(world, contact, impulse);
+}
+
+int EXPORT(cw_set_sphere_impulse)(carom_world *world, int contact, const float *impulse)
+{
+	return (int)carom_world_set_sphere_impulse(world, contact, impulse);
+}
+
 int EXPORT(cw_set_pair_data)(carom_world *world, int pair, uint64_t data)
 {
 	return (int)carom_world_set_pair_data(world, pair, data);

@@ -129,8 +129,9 @@ typedef struct carom_event {
 
 /// Views of the last good step's results: read-only, valid until the next step that succeeds or the
 /// end of the world. All other calls, also those that remove bodies, leave them as they are, except
-/// carom_world_set_impulse, which writes into its contact, and carom_world_set_pair_data, which
-/// writes into its pair; the bodies that they name may be gone (carom_world_is_body).
+/// carom_world_set_impulse and its like, which write into their contact, and
+/// carom_world_set_pair_data, which writes into its pair; the bodies that they name may be gone
+/// (carom_world_is_body).
 typedef struct carom_contact_view {
 	const carom_contact *data;
 	int32_t count;
@@ -266,6 +267,9 @@ typedef struct carom_surface_contact {
 	bool through; ///< the first feature is not on its side
 	int32_t age;  ///< steps for which these two features have had a contact
 	int32_t pair; ///< index in the view of pairs
+	/// The value that the solver stored for it in the last step (carom_world_set_surface_impulse),
+	/// where these two features had a contact then, else 0.
+	float impulse[3];
 	/// Nearest points: the first feature's weights sum to 1, the second's too.
 	double weight[4];
 	carom_vec3 point_a, point_b; ///< these points, world
@@ -306,9 +310,12 @@ typedef struct carom_surface_shape_contact {
 	/// The feature: one vertex, both ends of an edge, lower first, or the corners of a triangle.
 	/// Numbers are those of the body's mesh; -1: none.
 	int32_t vertices[3];
-	int32_t triangle;  ///< that has these corners; -1: the feature is no triangle
-	int32_t age;       ///< steps for which this feature has had a contact with the shape
-	int32_t pair;      ///< index in the view of pairs
+	int32_t triangle; ///< that has these corners; -1: the feature is no triangle
+	int32_t age;      ///< steps for which this feature has had a contact with the shape
+	int32_t pair;     ///< index in the view of pairs
+	/// The value that the solver stored for the feature and the shape in the last step
+	/// (carom_world_set_surface_shape_impulse), else 0.
+	float impulse[3];
 	double weight[3];  ///< of these vertices in the feature's nearest point; sum 1
 	carom_vec3 point;  ///< of the shape's surface, nearest to it; world
 	carom_vec3 normal; ///< unit, world, from B to A
@@ -363,6 +370,9 @@ typedef struct carom_sphere_contact {
 	/// match_distance: so it goes on where a sphere rolls from triangle to triangle.
 	int32_t age;
 	int32_t pair; ///< index in the view of pairs
+	/// The value that the solver stored for it in the last step (carom_world_set_sphere_impulse),
+	/// else 0.
+	float impulse[3];
 } carom_sphere_contact;
 
 /// As the other views.
@@ -457,6 +467,18 @@ CAROM_API const carom_body_impact *carom_world_earliest_body_impact(
 /// that matches it in the next step hands it back for a warm start. It is written into the view,
 /// which stays valid: it may be walked while doing so.
 CAROM_API carom_result carom_world_set_impulse(
+	carom_world *world, int32_t contact, const float impulse[3]);
+
+/// As carom_world_set_impulse, for a contact of carom_world_surface_contacts: that of its two
+/// features in the next step hands it back. Of a body that gets another mesh (carom_world_set_mesh)
+/// each copy of the features does.
+CAROM_API carom_result carom_world_set_surface_impulse(
+	carom_world *world, int32_t contact, const float impulse[3]);
+/// As carom_world_set_impulse, for a contact of carom_world_surface_shape_contacts.
+CAROM_API carom_result carom_world_set_surface_shape_impulse(
+	carom_world *world, int32_t contact, const float impulse[3]);
+/// As carom_world_set_impulse, for a contact of carom_world_sphere_contacts: it goes with the age.
+CAROM_API carom_result carom_world_set_sphere_impulse(
 	carom_world *world, int32_t contact, const float impulse[3]);
 
 /// Store a number of the caller's with pair i of the view; pairs of sensors too. The pair keeps it

@@ -492,12 +492,14 @@ void cr_record_set_mesh(cr_recorder *r, carom_body_id id, const carom_mesh *mesh
 	end_record(r);
 }
 
-void cr_record_set_impulse(cr_recorder *r, int32_t contact, const float impulse[3])
+void cr_record_set_impulse(cr_recorder *r, cr_impulse_list list, int32_t contact, const float impulse[3])
 {
 	// Contacts from before the recording are not in it, so neither are their impulses.
 	if (!r || r->broken || !r->stepped)
 		return;
-	begin_record(r, CR_RECORD_SET_IMPULSE);
+	begin_record(r, list == CR_IMPULSE_OF_CONTACT ? CR_RECORD_SET_IMPULSE : CR_RECORD_SET_LISTED_IMPULSE);
+	if (list != CR_IMPULSE_OF_CONTACT)
+		put_u32(r, (uint32_t)list);
 	put_u32(r, (uint32_t)contact);
 	for (int k = 0; k < 3; k++)
 		put_f32(r, impulse[k]);

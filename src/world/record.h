@@ -29,7 +29,7 @@ void cr_record_set_parts(cr_recorder *recorder, carom_body_id id, const carom_bo
 /// that is not used is not written.
 void cr_record_set_mesh(cr_recorder *recorder, carom_body_id id, const carom_mesh *mesh, int32_t old_count, const int32_t *from,
 	const carom_strided *places);
-void cr_record_set_impulse(cr_recorder *recorder, int32_t contact, const float impulse[3]);
+void cr_record_set_impulse(cr_recorder *recorder, cr_impulse_list list, int32_t contact, const float impulse[3]);
 void cr_record_set_pair_data(cr_recorder *recorder, int32_t pair, uint64_t user_data);
 
 /// Before the stages of a step, then for each pair of body numbers (a < b) that the user's filter

@@ -17,7 +17,7 @@ enum {
 	// CR_RECORD_SET_MESH and no contacts that a filter left out in its steps, and ended its world
 	// before toi_tolerance, its bodies before continuous, its motions before begin; 6 ended its
 	// bodies before contacts, which no body that deforms had; 9 knew no granular bodies; 11 knew no
-	// contacts of spheres that a filter left out.
+	// contacts of spheres that a filter left out, and no CR_RECORD_SET_LISTED_IMPULSE.
 	CR_RECORDING_VERSION = 12,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
@@ -45,11 +45,20 @@ typedef enum cr_opcode {
 	CR_RECORD_SET_MOTIONS,
 	CR_RECORD_SET_MESH,
 	CR_RECORD_SET_SPHERES,
+	CR_RECORD_SET_LISTED_IMPULSE,
 	CR_RECORD_OPCODES,
 } cr_opcode;
 
 /// The kinds of entries under a number in the record of the state.
 enum { CR_RECORD_NO_BODY, CR_RECORD_BODY, CR_RECORD_FURTHER_PART };
+
+/// The list of contacts that an impulse belongs to. Plain contacts have a record without it.
+typedef enum cr_impulse_list {
+	CR_IMPULSE_OF_CONTACT,
+	CR_IMPULSE_OF_SURFACE,
+	CR_IMPULSE_OF_SURFACE_SHAPE,
+	CR_IMPULSE_OF_SPHERE,
+} cr_impulse_list;
 
 /// In the place of a broad phase: all pairs of bodies (carom_lab).
 enum { CR_RECORD_BRUTE = 2 };

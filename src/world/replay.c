@@ -863,6 +863,25 @@ static carom_result replay_set_impulse(replay *r)
 	return used_up(r) ? judge(r, carom_world_set_impulse(r->world, contact, impulse)) : damaged(r, "its size is wrong");
 }
 
+static carom_result replay_set_listed_impulse(replay *r)
+{
+	static carom_result (*const calls[])(carom_world *, int32_t, const float[3]) = {
+		[CR_IMPULSE_OF_SURFACE] = carom_world_set_surface_impulse,
+		[CR_IMPULSE_OF_SURFACE_SHAPE] = carom_world_set_surface_shape_impulse,
+		[CR_IMPULSE_OF_SPHERE] = carom_world_set_sphere_impulse,
+	};
+	const uint32_t list = get_u32(r);
+	const int32_t contact = (int32_t)get_u32(r);
+	float impulse[3];
+	for (int k = 0; k < 3; k++)
+		impulse[k] = get_f32(r);
+	if (!used_up(r) || r->version < 12)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	if (list < CR_IMPULSE_OF_SURFACE || list > CR_IMPULSE_OF_SPHERE)
+		return damaged(r, "there is no such list of contacts");
+	return judge(r, calls[list](r->world, contact, impulse));
+}
+
 static carom_result replay_set_pair_data(replay *r)
 {
 	const int32_t pair = (int32_t)get_u32(r);
@@ -991,6 +1010,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_MOTIONS] = replay_set_motions,
 		[CR_RECORD_SET_MESH] = replay_set_mesh,
 		[CR_RECORD_SET_SPHERES] = replay_set_spheres,
+		[CR_RECORD_SET_LISTED_IMPULSE] = replay_set_listed_impulse,
 	};
 	if (opcode != CR_RECORD_WORLD && !r->world)
 		return damaged(r, "it comes before the world");

@@ -302,9 +302,16 @@ static int read_vector(const carom_vec3 *v, uint64_t *w)
 	return 3;
 }
 
+static void read_impulse(const float impulse[3], uint64_t *w)
+{
+	for (int k = 0; k < 3; k++)
+		w[k] = word_of((double)impulse[k]);
+}
+
 static const char *const surface_contact_fields[] = { "body_a", "body_b", "shape_a", "shape_b", "kind", "vertices", "vertices",
 	"vertices", "vertices", "triangle", "side", "through", "age", "weight", "weight", "weight", "weight", "point_a", "point_a",
-	"point_a", "point_b", "point_b", "point_b", "normal", "normal", "normal", "distance", "thickness" };
+	"point_a", "point_b", "point_b", "point_b", "normal", "normal", "normal", "distance", "thickness", "impulse", "impulse",
+	"impulse" };
 
 static int64_t count_surface_contacts(const carom_snapshot *s) { return s->surface_contacts.count; }
 
@@ -331,6 +338,7 @@ static void put_surface_contact(const carom_surface_contact *c, words w)
 	n += read_vector(&c->normal, w + n);
 	w[n++] = word_of(c->distance);
 	w[n++] = word_of(c->thickness);
+	read_impulse(c->impulse, w + n);
 }
 
 static void read_surface_contact(const carom_snapshot *s, int64_t i, words w)
@@ -346,7 +354,7 @@ static void read_carried(const carom_snapshot *s, int64_t i, words w) { put_surf
 
 static const char *const surface_shape_fields[] = { "body_a", "body_b", "shape_b", "vertices", "vertices", "vertices",
 	"triangle", "age", "weight", "weight", "weight", "point", "point", "point", "normal", "normal", "normal", "distance",
-	"thickness" };
+	"thickness", "impulse", "impulse", "impulse" };
 
 static int64_t count_surface_shapes(const carom_snapshot *s) { return s->surface_shapes.count; }
 
@@ -369,10 +377,12 @@ static void read_surface_shape(const carom_snapshot *s, int64_t i, words w)
 	n += read_vector(&c->normal, w + n);
 	w[n++] = word_of(c->distance);
 	w[n++] = word_of(c->thickness);
+	read_impulse(c->impulse, w + n);
 }
 
 static const char *const sphere_contact_fields[] = { "body_a", "body_b", "sphere", "shape_b", "triangle", "material_b", "age",
-	"weight", "weight", "weight", "point", "point", "point", "normal", "normal", "normal", "depth" };
+	"weight", "weight", "weight", "point", "point", "point", "normal", "normal", "normal", "depth", "impulse", "impulse",
+	"impulse" };
 
 static int64_t count_sphere_contacts(const carom_snapshot *s) { return s->spheres.contacts.count; }
 
@@ -394,6 +404,7 @@ static void read_sphere_contact(const carom_snapshot *s, int64_t i, words w)
 	n += read_vector(&c->point, w + n);
 	n += read_vector(&c->normal, w + n);
 	w[n++] = word_of(c->depth);
+	read_impulse(c->impulse, w + n);
 }
 
 static const char *const sphere_group_fields[] = { "body_a", "body_b", "pair_count" };

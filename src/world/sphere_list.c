@@ -151,6 +151,8 @@ static void carry_over(touch *t, int64_t i, int64_t j)
 {
 	const int32_t age = t->then[j].age;
 	t->now[i].age = age < INT32_MAX ? age + 1 : age;
+	for (int k = 0; k < 3; k++)
+		t->now[i].impulse[k] = t->then[j].impulse[k];
 	if (j < MOST_NEAR)
 		t->used |= (uint64_t)1 << j;
 }

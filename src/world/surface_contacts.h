@@ -109,6 +109,15 @@ bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *vie
 /// asked (surface_contacts.c).
 bool cr_may_surfaces_touch(carom_world *world, int32_t part_a, int32_t part_b);
 
+/// What a contact takes over from that of its features in the last step, whose members these are;
+/// NULL: there was none.
+static inline void cr_go_on(const int32_t *age, const float *impulse, int32_t *new_age, float new_impulse[3])
+{
+	*new_age = age ? *age + 1 : 0;
+	for (int k = 0; k < 3; k++)
+		new_impulse[k] = impulse ? impulse[k] : 0;
+}
+
 /// The part of a contact's first and second feature.
 static inline int32_t cr_part_a_of(const carom_surface_contact *c) { return (int32_t)c->body_a.index1 - 1 + c->shape_a; }
 static inline int32_t cr_part_b_of(const carom_surface_contact *c) { return (int32_t)c->body_b.index1 - 1 + c->shape_b; }

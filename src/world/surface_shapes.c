@@ -87,7 +87,7 @@ static void leave_along(const carom_world *world, int32_t part, v3d normal, caro
 static void keep_way(const carom_world *world, int32_t part, carom_surface_shape_contact *c)
 {
 	const carom_surface_shape_contact *last = find_last(world, c);
-	c->age = last ? last->age + 1 : 0;
+	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
 	if (!last || !(c->distance < 0) || world->bodies.data[part].shape.def.type == CAROM_PLANE)
 		return;
 	// The normal stands on the shape, which may have turned.

@@ -472,7 +472,7 @@ static void fill_face(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 	c->point_a = vector_of(at);
 	c->point_b = vector_of(v3d_sub(at, foot->offset));
 	const carom_surface_contact *last = find_last(world, c);
-	c->age = last ? last->age + 1 : 0;
+	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
 }
 
 /// Do the corners of one pair's triangle hold the part of another's that is nearest to the vertex?
@@ -595,7 +595,7 @@ static void turn_to_side(
 	const bool against = last ? v3d_dot(normal, (v3d){ last->normal.x, last->normal.y, last->normal.z }) < 0 &&
 			(last->through || distance == 0 || find_hit(world, c))
 							  : is_against(world, mesh_a, mesh_b, normal, c);
-	c->age = last ? last->age + 1 : 0;
+	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
 	c->through = against && distance > 0;
 	c->distance = c->through ? -distance : distance;
 	c->normal = vector_of(against ? v3d_neg(normal) : normal);

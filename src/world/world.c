@@ -3,6 +3,7 @@
 #include "world/snapshot.h"
 #include "world/world.h"
 #include "sweep/sweep_motion.h"
+#include <string.h>
 
 carom_result carom_create_world(carom_context *context, const carom_world_def *def, carom_world **world)
 {
@@ -192,21 +193,67 @@ carom_event_view carom_world_events(const carom_world *world)
 	return (carom_event_view){ r->events.data, (int32_t)r->events.count };
 }
 
+// ---- Numbers handed back ----
+
+/// May an impulse be stored for a contact of a list of so many?
+static carom_result check_impulse(
+	const carom_world *world, const char *name, int32_t contact, int64_t count, const float impulse[3])
+{
+	if (contact < 0 || contact >= count)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: contact is %d, but there are %lld contacts", name, contact,
+			(long long)count);
+	if (!impulse)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: impulse is NULL", name);
+	for (int k = 0; k < 3; k++) {
+		if (!isfinite(impulse[k]))
+			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: impulse[%d] is not finite", name, k);
+	}
+	return CAROM_SUCCESS;
+}
+
+static void put_impulse(float to[3], const float impulse[3]) { memcpy(to, impulse, 3 * sizeof *to); }
+
 carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const float impulse[3])
 {
 	cr_results *r = &world->results[world->current];
-	if (contact < 0 || contact >= r->contacts.count)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
-			"carom_world_set_impulse: contact is %d, but there are %d contacts", contact, (int)r->contacts.count);
-	if (!impulse)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_impulse: impulse is NULL");
-	for (int k = 0; k < 3; k++) {
-		if (!isfinite(impulse[k]))
-			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_impulse: impulse[%d] is not finite", k);
-	}
-	for (int k = 0; k < 3; k++)
-		r->contacts.data[contact].impulse[k] = impulse[k];
-	cr_record_set_impulse(world->recorder, contact, impulse);
+	const carom_result result = check_impulse(world, "carom_world_set_impulse", contact, r->contacts.count, impulse);
+	if (result != CAROM_SUCCESS)
+		return result;
+	put_impulse(r->contacts.data[contact].impulse, impulse);
+	cr_record_set_impulse(world->recorder, CR_IMPULSE_OF_CONTACT, contact, impulse);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_surface_impulse(carom_world *world, int32_t contact, const float impulse[3])
+{
+	cr_surface_contact_list *found = &world->surface_contacts.found;
+	const carom_result result = check_impulse(world, "carom_world_set_surface_impulse", contact, found->count, impulse);
+	if (result != CAROM_SUCCESS)
+		return result;
+	put_impulse(found->data[contact].impulse, impulse);
+	cr_record_set_impulse(world->recorder, CR_IMPULSE_OF_SURFACE, contact, impulse);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_surface_shape_impulse(carom_world *world, int32_t contact, const float impulse[3])
+{
+	cr_surface_shape_contact_list *found = &world->surface_contacts.found_shapes;
+	const carom_result result = check_impulse(world, "carom_world_set_surface_shape_impulse", contact, found->count, impulse);
+	if (result != CAROM_SUCCESS)
+		return result;
+	put_impulse(found->data[contact].impulse, impulse);
+	cr_record_set_impulse(world->recorder, CR_IMPULSE_OF_SURFACE_SHAPE, contact, impulse);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_sphere_impulse(carom_world *world, int32_t contact, const float impulse[3])
+{
+	cr_sphere_results *found = &world->sphere_contacts.found;
+	const carom_result result = check_impulse(world, "carom_world_set_sphere_impulse", contact, found->contacts.count, impulse);
+	if (result != CAROM_SUCCESS)
+		return result;
+	put_impulse(found->contacts.data[contact].impulse, impulse);
+	cr_record_set_impulse(world->recorder, CR_IMPULSE_OF_SPHERE, contact, impulse);
 	return CAROM_SUCCESS;
 }
 

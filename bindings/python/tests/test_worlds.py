@@ -92,6 +92,15 @@ class Bodies(unittest.TestCase):
         self.assertEqual([world.sphere_contacts[n].sphere for n in numbers], [0, 1][:len(numbers)])
         self.assertEqual([world.sphere_contacts[n].age for n in numbers], [1] * len(numbers))
         self.assertEqual((on_ground.age, world.stats.granular_pairs), (1, 2))
+        for kind in ("surface_shape", "sphere"):
+            contacts = getattr(world, f"{kind}_contacts")
+            getattr(world, f"set_{kind}_impulses")([(0, 0, i + 1) for i in range(len(contacts))])
+            getattr(world, f"set_{kind}_impulse")(0, (0, 7, 0))
+        with self.assertRaisesRegex(carom.InvalidArgument, "there are 0 contacts"):
+            world.set_surface_impulse(0, (0, 0, 1))
+        world.step()
+        for kind in ("surface_shape", "sphere"):
+            self.assertEqual(getattr(world, f"{kind}_contacts")[0].impulse, (0, 7, 0))
         self.assertEqual([contact.sphere for contact in world.sphere_contacts], [0, 1][:len(world.sphere_contacts)])
         self.assertEqual(list(world.get_spheres(grains)[1]), [5.15, 0, 0.1, 0.1])
         world.set_spheres(grains, [(0, 0, 9)], [0.5])
