@@ -49,7 +49,7 @@ static cr_further_pair *find_in(const cr_further_pairs *list, const cr_found_pai
 /// The further pair that was joined to those found; NULL: a pair of the stages.
 static cr_further_pair *further_of(const cr_further_lists *further, const cr_found_pair *f)
 {
-	if (!further || f->contacts.count > 0)
+	if (!further || !further->surfaces || f->contacts.count > 0)
 		return NULL;
 	cr_further_pair *found = find_in(further->surfaces, f);
 	return found ? found : find_in(further->grains, f);
@@ -282,7 +282,7 @@ static void write_row(const cr_merging *m, int64_t row, const carom_pair *last)
 		pair.age = last->age < INT32_MAX ? last->age + 1 : last->age;
 		pair.user_data = last->user_data;
 	}
-	cr_further_pair *more = further_of(m->further, f);
+	cr_further_pair *more = further_of(&m->further, f);
 	if (more)
 		link_further(more, (int32_t)row, &pair);
 	m->now->pairs.data[row] = pair;
@@ -539,7 +539,7 @@ static void list_rows(const cr_merging *m)
 
 carom_result cr_begin_merge(cr_pipeline *p, const cr_further_lists *further, cr_results *then, cr_results *now, cr_merging *m)
 {
-	*m = (cr_merging){ .pipeline = p, .further = further, .then = then, .now = now };
+	*m = (cr_merging){ .pipeline = p, .further = further ? *further : (cr_further_lists){ 0 }, .then = then, .now = now };
 	if (!join_meshes(p) || (further && (!join_further(p, further->surfaces) || !join_further(p, further->grains))) ||
 		(p->has_parts && p->found.count > 1 && !sort_by_bodies(p)))
 		return cr_fail_memory(p->context, "the pairs of a step");

@@ -44,7 +44,7 @@ typedef struct cr_merge_row {
 /// The second half of the merge stage between its two parts.
 typedef struct cr_merging {
 	cr_pipeline *pipeline;
-	const cr_further_lists *further; // NULL: none
+	cr_further_lists further; // NULL both: none
 	cr_results *then;
 	cr_results *now;
 	int64_t contacts, events;                    // of now: how many
