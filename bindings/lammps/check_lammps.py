@@ -5,6 +5,7 @@ PROGRAM is carom_lammps (fix external), STYLES is carom_lmp (pair_style carom) o
 periodic boxes, and after a restart on another number of processes; misuse says what is wrong.
 """
 import ctypes
+import math
 import os
 import signal
 import subprocess
@@ -183,6 +184,20 @@ run 100
             check(worst < 1e-11, f"{name} with a frozen group on {processes} processes: {worst} from LAMMPS' own")
 
 
+def check_styles_walls():
+    """LAMMPS' own walls tell what they carry beside pair_style carom, as the guide says: the weight of all spheres that lie on the floor."""
+    law = "hooke/history 2e5 NULL 50.0 NULL 0.5 1"
+    script = HEAD.format(sides="f") + "region b block -5 5 -5 5 -1 10\ncreate_box 1 b\n"
+    script += "".join(f"create_atoms 1 single {x} 0 0.5 units box\n" for x in (0, 2, 2.9)) + "set group all density 2500\nset group all diameter 1\n"
+    script += f"pair_style carom gran/{law}\npair_coeff * *\nneighbor 0.2 bin\nfix gravity all gravity 9.81 vector 0 0 -1\nfix move all nve/sphere\n"
+    script += f"fix floor all wall/gran {law} zplane 0 NULL contacts\ncompute load all reduce sum f_floor[2] f_floor[3] f_floor[4]\n"
+    run_styles(2, script + 'timestep 1e-3\nthermo_style custom step c_load[3]\nrun 3000\nprint "$(c_load[3]:%.17g)" file load.txt\n')
+    with open("load.txt", encoding="ascii") as file:
+        load = float(file.read())
+    weight = 3 * 9.81 * 2500 * math.pi / 6
+    check(abs(load / weight - 1) < 1e-3, f"the floor carries {load}, not {weight}")
+
+
 def processes_below(parent):
     with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
         below = [int(word) for word in file.read().split()]
@@ -290,6 +305,7 @@ with tempfile.TemporaryDirectory() as folder:
     if styles != "NONE":
         check_styles_restart(LAWS[1])
         check_styles_virials(LAWS[1])
+        check_styles_walls()
         check_styles_death(LAWS[1])
         check_styles_misuse()
         check_plugin()

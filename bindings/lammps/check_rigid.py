@@ -48,7 +48,7 @@ LAW = "gran/hooke/history 1e6 NULL 100 NULL 0.5 1"
 FIX = "fix gravity all gravity 9.81 vector 0 0 -1\nfix bodies all carom/rigid {law} {meshes} wall {wall} orient random 4711 {more}\ntimestep 5e-4\n"
 TILES = "comm_style tiled\ncomm_modify vel yes cutoff 2.2\nfix balance all balance 50 1.02 rcb\n"
 THERMO = """thermo 1
-thermo_style custom step f_bodies[1] f_bodies[2] f_bodies[5] f_bodies[6]
+thermo_style custom step f_bodies[1] f_bodies[2] f_bodies[5] f_bodies[6] f_bodies[1][1] f_bodies[1][3] f_bodies[1][4]
 thermo_modify lost error format float %.17g
 """
 COLUMNS = "id type x y z vx vy vz omegax omegay omegaz f_bodies[1] f_bodies[2] f_bodies[3] f_bodies[4] f_bodies[5] f_bodies[6] f_bodies[7]"
@@ -77,6 +77,7 @@ def make_files(x, y):
     call([command, "make", "box", "--triangles", "12", "-o", "box.obj"])
     write_boxes("floor.obj", [((-2, -2, -1), (x + 2, y + 2, 0))])
     write_boxes("plate.obj", [((-7, -7, -1), (7, 7, 0))])
+    write_boxes("lid.obj", [((-7, -7, 7), (7, 7, 7.5))])
     sides = [((-1, -1, 0), (0, y + 1, 30)), ((x, -1, 0), (x + 1, y + 1, 30)), ((0, -1, 0), (x, 0, 30)), ((0, y, 0), (x, y + 1, 30))]
     write_boxes("tray.obj", [((-1, -1, -1), (x + 1, y + 1, 0)), *sides])
     write("open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
@@ -89,9 +90,9 @@ def run(processes, script, wanted=0):
 
 
 def steps_of(output):
-    """The rows of thermodynamic output: of each step its contacts, the deepest, and the hash."""
+    """The rows of thermodynamic output: of each step its contacts, the deepest, the hash, and what the first wall carries."""
     lines = [line.split() for line in output[output.index("\nStep") :].splitlines()]
-    return [words for words in lines if len(words) == 5 and words[0].isdigit()]
+    return [words for words in lines if len(words) == 8 and words[0].isdigit()]
 
 
 def check_shares(setup, shares, steps):
@@ -221,6 +222,50 @@ def check_walls():
     check(all(abs(row[10] - rate) < 0.02 * rate and abs(math.hypot(row[5], row[6]) - 3 * rate) < 0.05 for row in rows), f"a wall that turns: {rows}")
 
 
+def loads_of(name, walls):
+    """Force and torque of each wall, from the rows of contacts of a dump's last step, summed as the Python does."""
+    with open(name, encoding="ascii") as file:
+        rows = rows_of(file.read())[-1]
+    loads = [[0.0] * 6 for _ in range(walls)]
+    for _, wall, *values in rows:
+        if wall >= 0:
+            continue
+        point, normal, depth, force = values[3:6], values[6:9], values[9], [-value for value in values[10:13]]
+        arm = [p + 0.5 * depth * n for p, n in zip(point, normal)]
+        torque = [arm[1] * force[2] - arm[2] * force[1], arm[2] * force[0] - arm[0] * force[2], arm[0] * force[1] - arm[1] * force[0]]
+        load = loads[-1 - int(wall)]
+        load[:] = [value + more for value, more in zip(load, force + torque)]
+    return loads
+
+
+def check_loads():
+    """What walls carry: the weight of what stands on them, the sums of their contacts, in the same bits on any number of processes."""
+    columns = " ".join(f"f_bodies[{column}]" for column in range(1, 16))
+    asked = "".join(f"variable l{w}{k} equal f_bodies[{w}][{k}]\n" for w in (1, 2) for k in range(1, 7))
+    names = " ".join(f"v_l{w}{k}" for w in (1, 2) for k in range(1, 7))
+    found = set()
+    for processes in (1, 2, 4):
+        contacts = f"dump c all local 1500 contacts.dump {columns}\ndump_modify c format float %.17g\n"
+        setup = stand("0 0 -1", "plate.obj wall lid.obj velocity 0 0 -0.0001") + asked + contacts
+        run(processes, setup + f'run 1500\nprint "{names.replace("v_", "$(v_").replace(" ", ":%.17g) ")}:%.17g)" file loads.txt\n')
+        with open("loads.txt", encoding="ascii") as file:
+            found.add(file.read())
+    check(len(found) == 1, f"loads of walls in the same bits on 1, 2 and 4 processes: {found}")
+    values = [float(word) for word in found.pop().split()]
+    loads = [values[:6], values[6:]]
+    for load, other in zip(loads, loads_of("contacts.dump", 2)):
+        size = max(map(abs, other)) + 1
+        check(max(abs(p - q) for p, q in zip(load, other)) < 1e-12 * size, f"loads of walls: {load}, not {other}")
+    weight = 9.81 * 1000 * (2 + 0.375)  # two boxes of volume 1, an L
+    check(abs(loads[0][2] / -weight - 1) < 1e-3 and max(map(abs, loads[0][:2])) < 1e-3 * weight, f"the floor carries {loads[0]}, not {weight}")
+    check(loads[1] == [0] * 6, f"a lid that nothing touches carries {loads[1]}")
+    run(1, stand("0 0 -1", "plate.obj rotate 3 0 0 0 0 1 1e9") + asked.replace("variable l2", "#") + 'run 1500\nprint "$(v_l15:%.17g)" file loads.txt\n')
+    with open("loads.txt", encoding="ascii") as file:
+        turn = float(file.read())
+    wanted = 9.81 * 1000 * (-6 - 3)  # two boxes, seen from the axis, on which the L stands
+    check(abs(turn / wanted - 1) < 1e-3, f"torque on the floor about an axis: {turn}, not {wanted}")
+
+
 def check_free():
     """Without contacts energy stays, and momentum turns nothing but the body."""
     setup = HEAD.format(sides="f") + STAND.format(box=3, l=3) + "set group all omega 1 2 3\n"
@@ -323,6 +368,7 @@ with tempfile.TemporaryDirectory() as folder:
         print(f"{check_one_world(closed + fixes, 240, 20)} contacts are those of one world")
     check_rest()
     check_walls()
+    check_loads()
     check_free()
     check_misuse()
     check_newcomers()

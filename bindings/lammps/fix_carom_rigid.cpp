@@ -54,6 +54,10 @@ FixCaromRigid::FixCaromRigid(LAMMPS *lammps, int count, char **words) : Fix(lamm
 	check_surroundings();
 	mesh_of_type.assign((size_t)atom->ntypes + 1, -1);
 	read_words(count, words);
+	array_flag = !walls.empty();
+	size_array_rows = (int)walls.size();
+	size_array_cols = RIGID_LOAD;
+	extarray = 0;
 	load_files();
 	FixCaromRigid::grow_arrays(atom->nmax);
 	for (int i = 0; i < atom->nlocal; i++)
@@ -524,6 +528,7 @@ void FixCaromRigid::post_force(int)
 	const double time_step = update->setupflag ? 0 : update->dt;
 	if (!rigid_scene_step(scene, &a, motions.data(), time_step, &touches, forces, torques))
 		fail_here(rigid_scene_error(scene));
+	loads_known = false;
 	show_rows();
 }
 
@@ -558,6 +563,31 @@ double FixCaromRigid::compute_vector(int k)
 	uint64_t sum = 0;
 	MPI_Allreduce(&report.hash, &sum, 1, MPI_UINT64_T, MPI_SUM, world);
 	return (double)(k == 4 ? sum & 0xffffffffU : sum >> 32);
+}
+
+/// What each wall carries. All processes ask for it at once.
+void FixCaromRigid::sum_loads()
+{
+	const rigid_report report = rigid_scene_report(scene);
+	const int count = (int)walls.size();
+	const double here = rigid_walls_largest(&report, motions.data());
+	double most = 0;
+	MPI_Allreduce(&here, &most, 1, MPI_DOUBLE, MPI_MAX, world);
+	std::vector<int64_t> parts((size_t)count * RIGID_LOAD_PARTS), sums(parts.size());
+	rigid_walls_sum(&report, motions.data(), count, most, parts.data());
+	MPI_Allreduce(parts.data(), sums.data(), (int)parts.size(), MPI_INT64_T, MPI_SUM, world);
+	loads.resize((size_t)count * RIGID_LOAD);
+	rigid_walls_loads(sums.data(), count, most, loads.data());
+	loads_known = true;
+}
+
+/// Row i: force on wall i and torque on it, in the order of the script. A run that has no step yet
+/// has none.
+double FixCaromRigid::compute_array(int i, int k)
+{
+	if (!loads_known)
+		sum_loads();
+	return loads[(size_t)i * RIGID_LOAD + (size_t)k];
 }
 
 // ---- Atoms that move ----

@@ -3,7 +3,7 @@
 #ifndef CAROM_LAMMPS_FIX_CAROM_RIGID_H
 #define CAROM_LAMMPS_FIX_CAROM_RIGID_H
 
-#include "rigid_scene.h"
+#include "rigid_walls.h"
 #include <fix.h>
 #include <mpi.h>
 #include <string>
@@ -37,6 +37,7 @@ class FixCaromRigid : public Fix {
 	int size_restart(int i) override;
 	int maxsize_restart() override;
 	double compute_vector(int i) override;
+	double compute_array(int i, int k) override;
 	double memory_usage() override;
 
   private:
@@ -62,8 +63,10 @@ class FixCaromRigid : public Fix {
 	std::vector<int> mesh_of_type; // [ntypes+1] in meshes; -1: none
 	std::vector<wall> walls;
 	std::vector<rigid_wall_motion> motions;
-	double origin;    // step from which walls move
-	int contacts = 8; // of a pair
+	std::vector<double> loads; // [walls][RIGID_LOAD]
+	bool loads_known = false;  // of the last step
+	double origin;             // step from which walls move
+	int contacts = 8;          // of a pair
 	bool random = false;
 	int seed = 0;
 	std::string orient[4]; // names of atom-style variables w, x, y, z; empty: not given
@@ -103,6 +106,7 @@ class FixCaromRigid : public Fix {
 	void begin_body(int i, const double *given);
 	void take_spins();
 	void move_wall(size_t k);
+	void sum_loads();
 	void displace_wall(wall &w, rigid_wall_motion &m);
 	void show_rows();
 	rigid_atoms atoms() const;

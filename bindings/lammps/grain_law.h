@@ -23,6 +23,12 @@ static inline vec3 vec3_cross(vec3 a, vec3 b)
 
 static inline vec3 vec3_read(const double *values) { return (vec3){ values[0], values[1], values[2] }; }
 
+/// Where the force of a contact of meshes acts: both surfaces are as far from here.
+static inline vec3 rigid_middle(vec3 point, vec3 normal, double depth)
+{
+	return vec3_add(point, vec3_scale(normal, 0.5 * depth));
+}
+
 /// Of spheres a and b, seen from a.
 typedef struct grain_contact {
 	vec3 normal;    ///< from b to a

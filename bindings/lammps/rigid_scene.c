@@ -439,10 +439,8 @@ static bool add_row(rigid_scene *s, const couple *p, const carom_contact *c, vec
 static bool apply(rigid_scene *s, const couple *p, const carom_contact *c, const rigid_touch *old, double time_step,
 	double *forces, double *torques)
 {
-	// Both surfaces are as far from here.
-	vec3 middle = vec3_read(c->point);
 	const vec3 normal = { (double)c->normal[0], (double)c->normal[1], (double)c->normal[2] };
-	middle = vec3_add(middle, vec3_scale(normal, 0.5 * (double)c->depth));
+	const vec3 middle = rigid_middle(vec3_read(c->point), normal, (double)c->depth);
 	const vec3 arm_a = vec3_sub(middle, p->place_a), arm_b = vec3_sub(middle, p->place_b);
 	vec3 spring = old ? vec3_read(old->spring) : (vec3){ 0, 0, 0 };
 	const vec3 force = push(s, p, c, arm_a, arm_b, time_step, &spring), back = vec3_scale(force, -1);
