@@ -13,12 +13,12 @@ void grain_list_free(grain_list *list)
 	free(list->ends);
 	free(list->row);
 	free(list->sides);
-	free(list->places);
+	free(list->slots);
 	free(list->springs);
-	free(list->fresh);
 	free(list->ids);
 	free(list->sources);
 	free(list->known);
+	free(list->kept);
 	*list = (grain_list){ 0 };
 }
 
@@ -56,7 +56,7 @@ static bool reserve(grain_list *list, int64_t rows, int64_t sides, int64_t entri
 	if (entries + ENTRIES_AT_ONCE > list->entry_room) {
 		list->entry_room = room_for(entries) + ENTRIES_AT_ONCE;
 		if (!renew(&list->ends, sizeof *list->ends, list->entry_room) ||
-			!renew(&list->places, sizeof *list->places, list->entry_room))
+			!renew(&list->slots, sizeof *list->slots, list->entry_room))
 			return false;
 	}
 	return true;
@@ -64,15 +64,11 @@ static bool reserve(grain_list *list, int64_t rows, int64_t sides, int64_t entri
 
 static bool reserve_springs(grain_list *list)
 {
-	if (list->count + list->count / 16 + 512 > list->spring_room) { // some stay empty
-		list->spring_room = room_for(list->count + list->count / 16 + 512);
-		if (!renew(&list->springs, sizeof *list->springs, list->spring_room) ||
-			!renew(&list->fresh, sizeof *list->fresh, list->spring_room))
-			return false;
-		memset(list->springs, 0, sizeof *list->springs);
-		memset(list->fresh, 0, sizeof *list->fresh);
-	}
-	return true;
+	const int64_t wanted = list->count + ENTRIES_AT_ONCE;
+	if (wanted <= list->spring_room)
+		return true;
+	list->spring_room = room_for(wanted);
+	return renew(&list->springs, sizeof *list->springs, list->spring_room);
 }
 
 /// The entry of two own spheres whose near end is `near`. Rows are symmetric, so it is there, and
@@ -121,6 +117,37 @@ static int64_t count_entries(const carom_sphere_neighbours *rows)
 	return count;
 }
 
+static bool is_long(const carom_sphere_neighbours *rows, int64_t i)
+{
+	return i < rows->count && rows->first[i + 1] - rows->first[i] > LONG_ROW;
+}
+
+/// Room to number the entries of long rows, where there are such rows.
+static bool reserve_kept(grain_list *list, const carom_sphere_neighbours *rows, int64_t entries)
+{
+	bool any = false;
+	for (int64_t i = 0; i < rows->count && !any; i++)
+		any = is_long(rows, i);
+	list->kept_count = 0;
+	if (!any || entries <= list->kept_room)
+		return true;
+	list->kept_room = room_for(entries);
+	return renew(&list->kept, sizeof *list->kept, list->kept_room);
+}
+
+/// Whether an entry's force stays until the end of the step.
+static bool is_kept(const grain_list *list, int64_t entry) { return list->kept_count > 0 && list->kept[entry] > 0; }
+
+/// Number entries as they are made, if a row of either end is long.
+static void number_kept(grain_list *list, const carom_sphere_neighbours *rows, uint32_t near, uint32_t far)
+{
+	const bool kept = is_long(rows, near) || is_long(rows, far);
+	if (kept && list->kept_count == 0)
+		memset(list->kept, 0, (size_t)list->count * sizeof *list->kept);
+	if (kept || list->kept_count > 0)
+		list->kept[list->count] = kept ? (uint32_t)++list->kept_count : 0;
+}
+
 static void add_row(grain_list *list, const carom_sphere_neighbours *rows, uint32_t i)
 {
 	int64_t side = rows->first[i];
@@ -131,12 +158,13 @@ static void add_row(grain_list *list, const carom_sphere_neighbours *rows, uint3
 		const uint32_t other = rows->other[k];
 		if (other > i) {
 			list->sides[side++] = 2 * (uint32_t)list->count;
+			number_kept(list, rows, i, other);
 			list->ends[list->count][0] = i;
 			list->ends[list->count++][1] = list->known[other];
 			continue;
 		}
 		const uint32_t entry = find_entry(list, other, i);
-		earliest = entry < earliest ? entry : earliest;
+		earliest = entry < earliest && !is_kept(list, entry) ? entry : earliest;
 		list->sides[side++] = 2 * entry + 1;
 	}
 	list->window = list->count - earliest > list->window ? list->count - earliest : list->window;
@@ -146,7 +174,7 @@ bool grain_list_make(
 	grain_list *list, const carom_sphere_neighbours *rows, const void *ids, bool wide, int64_t spheres, bool springs)
 {
 	const int64_t count = rows->count, sides = count > 0 ? rows->first[count] : 0, entries = count_entries(rows);
-	if (entries > INT32_MAX || !reserve(list, count, sides, entries, spheres)) {
+	if (entries > INT32_MAX || !reserve(list, count, sides, entries, spheres) || !reserve_kept(list, rows, entries)) {
 		grain_list_free(list);
 		return false;
 	}
@@ -160,7 +188,7 @@ bool grain_list_make(
 	list->row[count] = sides;
 	for (int k = 0; k < ENTRIES_AT_ONCE; k++)
 		list->ends[list->count + k][0] = list->ends[list->count + k][1] = (uint32_t)list->spheres;
-	memset(list->places, 0, (size_t)(list->count + ENTRIES_AT_ONCE) * sizeof *list->places);
+	memset(list->slots, 0, (size_t)(list->count + ENTRIES_AT_ONCE) * sizeof *list->slots);
 	if (springs && !reserve_springs(list)) {
 		grain_list_free(list);
 		return false;
@@ -171,7 +199,7 @@ bool grain_list_make(
 size_t grain_list_bytes(const grain_list *list)
 {
 	return (size_t)list->row_room * 2 * sizeof(int64_t) +
-		(size_t)list->entry_room * (sizeof *list->ends + sizeof *list->places) + (size_t)list->side_room * sizeof *list->sides +
-		(size_t)list->spring_room * 2 * sizeof *list->springs +
+		(size_t)list->entry_room * (sizeof *list->ends + sizeof *list->slots) + (size_t)list->side_room * sizeof *list->sides +
+		(size_t)list->spring_room * sizeof *list->springs + (size_t)list->kept_room * sizeof *list->kept +
 		(size_t)list->sphere_room * (sizeof *list->ids + 2 * sizeof *list->sources);
 }

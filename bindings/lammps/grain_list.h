@@ -13,6 +13,7 @@ extern "C" {
 
 enum {
 	ENTRIES_AT_ONCE = 4, ///< are read; behind the last one are so many of no sphere
+	LONG_ROW = 32,       ///< sides: a row of more has its forces kept until the end of the step
 };
 
 /// All zero at first; free with grain_list_free.
@@ -23,18 +24,19 @@ typedef struct grain_list {
 	int64_t count;        ///< of entries
 	int64_t *row;         ///< [rows+1] the first side of each row
 	uint32_t *sides;      ///< twice the entry, and 1 more where the sphere is its far end
-	uint32_t *places;     ///< [count] of contacts in the last step, rising; 0: none
-	double (*springs)[4]; ///< by places, of near ends, and 0; place 0 has no length
-	double (*fresh)[4];   ///< where those of the next step go
+	uint32_t *slots;      ///< [count] where the last step has put the force; 0: no contact then
+	double (*springs)[4]; ///< [count] of near ends, and 0; untrue without a slot
 	int64_t spheres;      ///< that the list knows: own ones, and ghosts that stand in an entry
 	uint32_t *sources;    ///< [spheres] which sphere of the caller's each of them is; rising
 	uint64_t *ids;        ///< [spheres] as they were when the list was made
 	uint32_t *known;      ///< [caller's spheres] which sphere of the list a ghost is; 0: none
 	/// For each row, from the first entry that it has to its last one with a near end that is not
-	/// beyond it: the most.
+	/// beyond it: the most. Entries of long rows do not count.
 	int64_t window;
-	int64_t steps; ///< since creation, and lists: another number where springs may be others
-	int64_t row_room, entry_room, side_room, sphere_room, spring_room;
+	uint32_t *kept;     ///< [count] of entries of long rows their number from 1 on; 0: of none
+	int64_t kept_count; ///< 0: there are no long rows, and kept is not to be read
+	int64_t steps;      ///< since creation, and lists: another number where springs may be others
+	int64_t row_room, entry_room, side_room, sphere_room, spring_room, kept_room;
 } grain_list;
 
 void grain_list_free(grain_list *list);

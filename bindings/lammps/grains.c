@@ -17,29 +17,33 @@
 enum {
 	BLOCK = 128,         // contacts: what a block holds stays in the first cache
 	FORCE = 8,           // numbers of a contact: force and turn on the near end, and two of no use
-	FEWEST_BLOCKS = 32,  // in the ring of forces
+	FEWEST_BLOCKS = 8,   // in the ring of forces, beside those that rows wait for
 	SPRINGS_AHEAD = 128, // numbers: springs are read in order, and fetched so far ahead
 };
 
-/// Four numbers, added and multiplied at once.
+/// Four numbers, added and multiplied at once; and in memory that may not be aligned.
 typedef double lanes __attribute__((vector_size(32)));
+typedef double loose_lanes __attribute__((vector_size(32), aligned(8)));
 typedef int64_t lane_bits __attribute__((vector_size(32)));
 
 /// How a sphere moves, in a line of the cache.
 typedef struct motion {
-	lanes velocity; // and 0
+	lanes velocity; // and a number of no use
 	lanes spin;     // times the radius; and the mass
 } motion;
 
-/// Numbers of the contacts of a block, as seen from their near ends.
+/// Contacts of a block, as seen from their near ends: as they are found, then number by number.
 typedef struct block {
 	uint32_t entry[BLOCK + 4];
-	lanes way[BLOCK];      // from the far centre to the near one; the sum of radii
-	lanes velocity[BLOCK]; // of the near one less that of the far one
-	lanes spin[BLOCK];     // the sum of r omega of both; the sum of masses
-	lanes radii[BLOCK];    // the last one is the product of radii
-	lanes masses[BLOCK];   // the last one is the product of masses
-	double spring[BLOCK][4] __attribute__((aligned(32)));
+	lanes way[BLOCK + 4]; // from the far centre to the near one; the sum of radii
+	// way by numbers; velocity of the near one less that of the far one; r omega of both, added.
+	double dx[BLOCK], dy[BLOCK], dz[BLOCK], reach[BLOCK];
+	double vx[BLOCK], vy[BLOCK], vz[BLOCK];
+	double wx[BLOCK], wy[BLOCK], wz[BLOCK];
+	double masses[BLOCK], mass_product[BLOCK], radii[BLOCK]; // sum, product; product of radii
+	double sx[BLOCK], sy[BLOCK], sz[BLOCK];                  // spring
+	double fx[BLOCK], fy[BLOCK], fz[BLOCK];                  // force
+	double tx[BLOCK], ty[BLOCK], tz[BLOCK];                  // turn
 	int count;
 	bool coincide; // centres of some contact do
 } block;
@@ -53,8 +57,9 @@ struct grains {
 	lanes *centres;  // [sphere_room] of spheres, and their radii; the one behind all is a point
 	motion *motions; // [sphere_room]
 	int64_t sphere_room;
-	double (*forces)[FORCE]; // a ring of places; its first block is for contacts that are none
-	int64_t force_room;      // a power of 2, and a multiple of BLOCK
+	double (*forces)[FORCE]; // a ring of blocks, then those of long rows; first a block of zeros
+	int64_t force_room;      // of the ring, a multiple of BLOCK
+	int64_t kept_room;       // behind it
 	carom_lammps_stats stats;
 	char error[256];
 	block block;
@@ -63,47 +68,46 @@ struct grains {
 // ---- Kernels ----
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__gnu_linux__)
-#define FOR_EACH_MACHINE __attribute__((target_clones("default", "avx2")))
+#define FOR_EACH_MACHINE __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
 #else
 #define FOR_EACH_MACHINE
 #endif
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-static ALWAYS_INLINE void run_block(carom_lammps_style style, const carom_lammps_law *law, double time_step, block *b,
-	double (*restrict forces)[FORCE], double (*restrict springs)[4])
+static ALWAYS_INLINE void run_block(carom_lammps_style style, const carom_lammps_law *law, double time_step, block *b)
 {
 	const carom_lammps_law here = *law;
-	const int count = b->count;
-#ifndef __clang__ // which does not know it
+	const int count = (b->count + 3) & ~3; // what is behind the last one is of no use, and harmless
+#ifndef __clang__                          // which does not know it
 #pragma GCC ivdep
 #endif
 	for (int i = 0; i < count; i++) {
-		const lanes *const way = b->way + i, *const velocity = b->velocity + i, *const spin = b->spin + i;
-		const double dx = (*way)[0], dy = (*way)[1], dz = (*way)[2], reach = (*way)[3];
+		const double dx = b->dx[i], dy = b->dy[i], dz = b->dz[i], reach = b->reach[i];
 		const double distance = sqrt(dx * dx + dy * dy + dz * dz), inverse = 1 / distance;
 		const grain_contact c = {
 			.normal = { dx * inverse, dy * inverse, dz * inverse },
 			.overlap = reach - distance,
-			.velocity = { (*velocity)[0], (*velocity)[1], (*velocity)[2] },
-			.spin = { (*spin)[0], (*spin)[1], (*spin)[2] },
-			.mass = b->masses[i][3] / (*spin)[3],
-			.radius = b->radii[i][3] / reach,
+			.velocity = { b->vx[i], b->vy[i], b->vz[i] },
+			.spin = { b->wx[i], b->wy[i], b->wz[i] },
+			.mass = b->mass_product[i] / b->masses[i],
+			.radius = style == CAROM_LAMMPS_HERTZ_HISTORY ? b->radii[i] / reach : 0,
 		};
-		vec3 spring = { b->spring[i][0], b->spring[i][1], b->spring[i][2] };
+		vec3 spring = { 0, 0, 0 };
+		if (style != CAROM_LAMMPS_HOOKE)
+			spring = (vec3){ b->sx[i], b->sy[i], b->sz[i] };
 		const grain_force f = grain_push(style, &here, &c, time_step, &spring);
 		const vec3 turn = vec3_cross(c.normal, f.friction);
-		springs[i][0] = spring.x;
-		springs[i][1] = spring.y;
-		springs[i][2] = spring.z;
-		springs[i][3] = 0;
-		forces[i][0] = f.force.x;
-		forces[i][1] = f.force.y;
-		forces[i][2] = f.force.z;
-		forces[i][3] = turn.x;
-		forces[i][4] = turn.y;
-		forces[i][5] = turn.z;
-		forces[i][6] = 0;
-		forces[i][7] = 0;
+		if (style != CAROM_LAMMPS_HOOKE) {
+			b->sx[i] = spring.x;
+			b->sy[i] = spring.y;
+			b->sz[i] = spring.z;
+		}
+		b->fx[i] = f.force.x;
+		b->fy[i] = f.force.y;
+		b->fz[i] = f.force.z;
+		b->tx[i] = turn.x;
+		b->ty[i] = turn.y;
+		b->tz[i] = turn.z;
 	}
 }
 
@@ -115,54 +119,103 @@ typedef struct step {
 	const grain_sums *sums;
 	double time_step;
 	bool remembers; // the law has history
-	uint32_t place; // of the last block: its contacts have this one and those behind it
+	int64_t place;  // of the last block in the ring: its contacts have this one and those behind it
 	int64_t summed; // rows that have been added
 } step;
 
 /// Three numbers, and one more.
 #define LOAD(values, last) ((lanes){ (values)[0], (values)[1], (values)[2], last })
+/// Four numbers that may not be aligned.
+#define LOAD4(values) (*(const loose_lanes *)(values))
 #ifdef __clang__
 #define PICK __builtin_shufflevector
 #else
 #define PICK(a, b, i, j, k, l) __builtin_shuffle(a, b, (lane_bits){ i, j, k, l })
 #endif
 
-/// What entries and contacts read of a sphere, side by side: it is read once for each of them.
+/// Rows to columns.
+#define TRANSPOSE(a, b, c, d)                                                       \
+	do {                                                                            \
+		const lanes even_ = PICK(a, b, 0, 4, 2, 6), odd_ = PICK(a, b, 1, 5, 3, 7);  \
+		const lanes more_ = PICK(c, d, 0, 4, 2, 6), last_ = PICK(c, d, 1, 5, 3, 7); \
+		a = PICK(even_, more_, 0, 1, 4, 5);                                         \
+		b = PICK(odd_, last_, 0, 1, 4, 5);                                          \
+		c = PICK(even_, more_, 2, 3, 6, 7);                                         \
+		d = PICK(odd_, last_, 2, 3, 6, 7);                                          \
+	} while (0)
+#define PUT(column, at, value) (*(lanes *)((column) + (at)) = (value))
+#define GET(column, at) (*(const lanes *)((column) + (at)))
+
+/// What entries and contacts read of a sphere, side by side: it is read once for each of them. The
+/// caller's arrays end with their last sphere, which is not read four numbers at once.
 static ALWAYS_INLINE void pack_spheres(grains *g, const grain_atoms *a)
 {
 	const grain_list *const list = &g->list;
+	const uint32_t last = (uint32_t)(a->count - 1);
 	for (int64_t k = 0; k < list->spheres; k++) {
-		const size_t i = list->sources[k];
-		const double r = a->radii[i];
-		const lanes radius = { r, r, r, 1 };
-		g->centres[k] = LOAD(a->centres + 3 * i, r);
-		g->motions[k].velocity = LOAD(a->velocities + 3 * i, 0);
-		g->motions[k].spin = radius * LOAD(a->spins + 3 * i, a->masses[i]);
+		const uint32_t i = list->sources[k];
+		const double r = a->radii[i], m = a->masses[i];
+		const lanes radius = { r, r, r, r }, mass = { m, m, m, m };
+		if (i == last) {
+			g->centres[k] = LOAD(a->centres + 3 * (size_t)i, r);
+			g->motions[k].velocity = LOAD(a->velocities + 3 * (size_t)i, 0);
+			g->motions[k].spin = (lanes){ r, r, r, 1 } * LOAD(a->spins + 3 * (size_t)i, m);
+			continue;
+		}
+		g->centres[k] = PICK(LOAD4(a->centres + 3 * (size_t)i), radius, 0, 1, 2, 7);
+		g->motions[k].velocity = LOAD4(a->velocities + 3 * (size_t)i);
+		g->motions[k].spin = PICK(radius * LOAD4(a->spins + 3 * (size_t)i), mass, 0, 1, 2, 7);
 	}
 	g->centres[list->spheres] = (lanes){ 0 };
+	g->motions[list->spheres] = (motion){ 0 };
 }
 
 /// From the far centre to the near one, and the sum of radii.
 static ALWAYS_INLINE void find_way(const grains *g, int64_t entry, lanes *way)
 {
-	static const lanes FLIP = { 1, 1, 1, -1 };
+	static const lanes TURN = { -1, -1, -1, 1 };
 	const uint32_t *const ends = g->list.ends[entry];
-	*way = g->centres[ends[0]] - FLIP * g->centres[ends[1]];
+	*way = TURN * g->centres[ends[1]] + g->centres[ends[0]];
 }
 
-/// What the kernels need of each contact.
+/// What the kernels need of each contact, four at once.
 static ALWAYS_INLINE void fill_block(grains *g)
+{
+	block *const b = &g->block;
+	for (int c = 0; c < b->count; c += 4) {
+		lanes v[4], w[4], m[4];
+		for (int k = 0; k < 4; k++) {
+			const uint32_t *const ends = g->list.ends[b->entry[c + k]];
+			const motion *const near = g->motions + ends[0], *const far = g->motions + ends[1];
+			v[k] = near->velocity - far->velocity;
+			w[k] = near->spin + far->spin;
+			m[k] = near->spin * far->spin;
+		}
+		TRANSPOSE(v[0], v[1], v[2], v[3]);
+		PUT(b->vx, c, v[0]);
+		PUT(b->vy, c, v[1]);
+		PUT(b->vz, c, v[2]);
+		TRANSPOSE(w[0], w[1], w[2], w[3]);
+		PUT(b->wx, c, w[0]);
+		PUT(b->wy, c, w[1]);
+		PUT(b->wz, c, w[2]);
+		PUT(b->masses, c, w[3]);
+		PUT(b->mass_product, c, PICK(PICK(m[0], m[1], 1, 5, 3, 7), PICK(m[2], m[3], 1, 5, 3, 7), 2, 3, 6, 7));
+		lanes way[4] = { b->way[c], b->way[c + 1], b->way[c + 2], b->way[c + 3] };
+		TRANSPOSE(way[0], way[1], way[2], way[3]);
+		PUT(b->dx, c, way[0]);
+		PUT(b->dy, c, way[1]);
+		PUT(b->dz, c, way[2]);
+		PUT(b->reach, c, way[3]);
+	}
+}
+
+static void multiply_radii(grains *g)
 {
 	block *const b = &g->block;
 	for (int c = 0; c < b->count; c++) {
 		const uint32_t *const ends = g->list.ends[b->entry[c]];
-		const motion *const near = g->motions + ends[0], *const far = g->motions + ends[1];
-		find_way(g, b->entry[c], b->way + c);
-		b->velocity[c] = near->velocity - far->velocity;
-		b->spin[c] = near->spin + far->spin;
-		b->masses[c] = near->spin * far->spin;
-		if (g->law.style == CAROM_LAMMPS_HERTZ_HISTORY)
-			b->radii[c] = g->centres[ends[0]] * g->centres[ends[1]];
+		b->radii[c] = g->centres[ends[0]][3] * g->centres[ends[1]][3];
 	}
 }
 
@@ -183,25 +236,55 @@ static void weigh_frozen(const grain_list *list, const grain_atoms *a, block *b)
 	for (int c = 0; c < b->count; c++) {
 		const uint32_t i = list->ends[b->entry[c]][0], j = list->sources[list->ends[b->entry[c]][1]];
 		if ((a->groups[i] | a->groups[j]) & a->frozen) {
-			b->masses[c][3] = a->masses[a->groups[j] & a->frozen ? i : j];
-			b->spin[c][3] = 1;
+			b->mass_product[c] = a->masses[a->groups[j] & a->frozen ? i : j];
+			b->masses[c] = 1;
 		}
 	}
 }
 
+/// Springs of entries that touched in the last step; others begin with none.
 static ALWAYS_INLINE void load_springs(const grain_list *list, block *b)
 {
-	for (int c = 0; c < b->count; c++) {
-		const double *const spring = list->springs[list->places[b->entry[c]]];
-		__builtin_prefetch(spring + SPRINGS_AHEAD);
-		*(lanes *)b->spring[c] = *(const lanes *)spring;
+	static const double none[4] __attribute__((aligned(32))) = { 0 };
+	for (int c = 0; c < b->count; c += 4) {
+		lanes s[4];
+		for (int k = 0; k < 4; k++) {
+			const uint32_t e = b->entry[c + k];
+			const double *const spring = list->slots[e] ? list->springs[e] : none;
+			__builtin_prefetch(list->springs[e] + SPRINGS_AHEAD);
+			s[k] = *(const lanes *)spring;
+		}
+		TRANSPOSE(s[0], s[1], s[2], s[3]);
+		PUT(b->sx, c, s[0]);
+		PUT(b->sy, c, s[1]);
+		PUT(b->sz, c, s[2]);
 	}
 }
 
-/// Where the force of a contact is kept; of place 0, which is none, where nothing is.
-static ALWAYS_INLINE const double *force_of(const grains *g, uint32_t place)
+static ALWAYS_INLINE void store_springs(const block *b, double (*springs)[4])
 {
-	return g->forces[place & (uint32_t)(g->force_room - 1)];
+	for (int c = 0; c < b->count; c += 4) {
+		lanes x = GET(b->sx, c), y = GET(b->sy, c), z = GET(b->sz, c), none = { 0 };
+		TRANSPOSE(x, y, z, none);
+		*(lanes *)springs[b->entry[c]] = x;
+		*(lanes *)springs[b->entry[c + 1]] = y;
+		*(lanes *)springs[b->entry[c + 2]] = z;
+		*(lanes *)springs[b->entry[c + 3]] = none;
+	}
+}
+
+static ALWAYS_INLINE void store_forces(const block *b, double (*restrict forces)[FORCE])
+{
+	for (int c = 0; c < b->count; c += 4) {
+		lanes f[4] = { GET(b->fx, c), GET(b->fy, c), GET(b->fz, c), { 0 } };
+		lanes t[4] = { GET(b->tx, c), GET(b->ty, c), GET(b->tz, c), { 0 } };
+		TRANSPOSE(f[0], f[1], f[2], f[3]);
+		TRANSPOSE(t[0], t[1], t[2], t[3]);
+		for (int k = 0; k < 4; k++) {
+			PUT(forces[c + k], 0, f[k]);
+			PUT(forces[c + k], 4, t[k]);
+		}
+	}
 }
 
 /// Half of each contact's virial is its own sphere's. Rare.
@@ -209,10 +292,10 @@ static void sum_virial(const grains *g, const step *s, int64_t i)
 {
 	const grain_list *const list = &g->list;
 	for (int64_t k = list->row[i]; k < list->row[i + 1]; k++) {
-		const uint32_t place = list->places[list->sides[k] >> 1];
-		if (place == 0)
+		const uint32_t slot = list->slots[list->sides[k] >> 1];
+		if (slot == 0)
 			continue;
-		const double *const f = force_of(g, place), half = list->sides[k] & 1 ? -0.5 : 0.5;
+		const double *const f = g->forces[0] + slot, half = list->sides[k] & 1 ? -0.5 : 0.5;
 		const double *const xi = s->atoms->centres + 3 * i;
 		const double *const xj = s->atoms->centres + 3 * (size_t)list->sources[grain_list_other(list, list->sides[k])];
 		const double dx = half * (xi[0] - xj[0]), dy = half * (xi[1] - xj[1]), dz = half * (xi[2] - xj[2]);
@@ -226,29 +309,47 @@ static void sum_virial(const grains *g, const step *s, int64_t i)
 	}
 }
 
+/// Forces of long rows stay until the end of the step: the ring would have to be as long.
+static ALWAYS_INLINE void keep_forces(grains *g)
+{
+	const block *const b = &g->block;
+	grain_list *const list = &g->list;
+	for (int c = 0; c < b->count; c++) {
+		const uint32_t e = b->entry[c], kept = list->kept[e];
+		if (kept == 0)
+			continue;
+		const size_t place = (size_t)g->force_room + kept - 1;
+		memcpy(g->forces[place], g->forces[0] + list->slots[e], sizeof *g->forces);
+		list->slots[e] = (uint32_t)place * FORCE;
+	}
+}
+
 /// Add what acts on the spheres whose rows end before an entry. Force on a far end is the opposite
 /// of that on the near one; the turn is the same.
 static ALWAYS_INLINE void sum_rows(grains *g, step *s, int64_t entry)
 {
 	static const lanes SIGNS[2] = { { 1, 1, 1, 1 }, { -1, -1, -1, 1 } };
 	const grain_list *const list = &g->list;
+	const double *const forces = g->forces[0];
+	const uint32_t *const slots = list->slots;
 	int64_t i = s->summed;
+	const uint32_t *side = list->sides + list->row[i];
 	for (; i < list->rows && list->first[i + 1] <= entry; i++) {
 		const uint32_t *const end = list->sides + list->row[i + 1];
 		double *const force = s->sums->forces + 3 * i, *const torque = s->sums->torques + 3 * i;
 		lanes sum = LOAD(force, 0), turn = { 0 };
-		for (const uint32_t *side = list->sides + list->row[i]; side < end; side++) {
-			const double *const f = force_of(g, list->places[*side >> 1]);
+		for (; side < end; side++) {
+			const double *const f = forces + slots[*side >> 1];
 			sum += SIGNS[*side & 1] * *(const lanes *)f;
 			turn += *(const lanes *)(f + 4);
 		}
-		const double radius = s->atoms->radii[i];
+		const double r = s->atoms->radii[i];
 		force[0] = sum[0];
 		force[1] = sum[1];
 		force[2] = sum[2];
-		torque[0] -= radius * sum[3];
-		torque[1] -= radius * turn[0];
-		torque[2] -= radius * turn[1];
+		torque[0] -= r * turn[0];
+		torque[1] -= r * turn[1];
+		torque[2] -= r * turn[2];
 		if (s->sums->virial || s->sums->virials)
 			sum_virial(g, s, i);
 	}
@@ -260,25 +361,32 @@ static ALWAYS_INLINE void flush(grains *g, step *s, int64_t entry)
 {
 	block *const b = &g->block;
 	grain_list *const list = &g->list;
-	s->place += BLOCK;
-	if ((s->place & (uint32_t)(g->force_room - 1)) == 0)
-		s->place += BLOCK;
-	double(*const forces)[FORCE] = g->forces + (s->place & (uint32_t)(g->force_room - 1));
-	double(*const springs)[4] = s->remembers ? list->fresh + s->place : b->spring;
+	// The first block of the ring is for contacts that are none.
+	s->place = s->place + 2 * BLOCK > g->force_room ? BLOCK : s->place + BLOCK;
+	for (int k = 0; k < 4; k++)
+		b->entry[b->count + k] = (uint32_t)list->count; // which has no spheres
+	if (b->coincide)
+		part_centres(list, b);
 	fill_block(g);
 	if (s->atoms->frozen)
 		weigh_frozen(list, s->atoms, b);
-	if (b->coincide)
-		part_centres(list, b);
 	if (s->remembers)
 		load_springs(list, b);
 	switch (g->law.style) {
-	case CAROM_LAMMPS_HOOKE: run_block(CAROM_LAMMPS_HOOKE, &g->law, s->time_step, b, forces, springs); break;
-	case CAROM_LAMMPS_HOOKE_HISTORY: run_block(CAROM_LAMMPS_HOOKE_HISTORY, &g->law, s->time_step, b, forces, springs); break;
-	case CAROM_LAMMPS_HERTZ_HISTORY: run_block(CAROM_LAMMPS_HERTZ_HISTORY, &g->law, s->time_step, b, forces, springs); break;
+	case CAROM_LAMMPS_HOOKE: run_block(CAROM_LAMMPS_HOOKE, &g->law, s->time_step, b); break;
+	case CAROM_LAMMPS_HOOKE_HISTORY: run_block(CAROM_LAMMPS_HOOKE_HISTORY, &g->law, s->time_step, b); break;
+	case CAROM_LAMMPS_HERTZ_HISTORY:
+		multiply_radii(g);
+		run_block(CAROM_LAMMPS_HERTZ_HISTORY, &g->law, s->time_step, b);
+		break;
 	}
+	if (s->remembers)
+		store_springs(b, list->springs);
+	store_forces(b, g->forces + s->place);
 	for (int c = 0; c < b->count; c++)
-		list->places[b->entry[c]] = s->place + (uint32_t)c;
+		list->slots[b->entry[c]] = (uint32_t)(s->place + c) * FORCE;
+	if (list->kept_count > 0)
+		keep_forces(g);
 	sum_rows(g, s, entry);
 }
 
@@ -291,23 +399,22 @@ static ALWAYS_INLINE int64_t scan_entries(grains *g, int64_t e)
 	int count = 0;
 	lane_bits coincide = { 0 };
 	for (; e < list->count && count <= BLOCK - ENTRIES_AT_ONCE; e += ENTRIES_AT_ONCE) {
-		lanes way[ENTRIES_AT_ONCE];
+		lanes way[ENTRIES_AT_ONCE], square[ENTRIES_AT_ONCE];
 		for (int k = 0; k < ENTRIES_AT_ONCE; k++) {
 			find_way(g, e + k, way + k);
-			way[k] *= way[k];
+			square[k] = way[k] * way[k];
 			__builtin_prefetch(g->motions + list->ends[e + k][1]);
 		}
-		const lanes xz01 = PICK(way[0], way[1], 0, 4, 2, 6), yr01 = PICK(way[0], way[1], 1, 5, 3, 7);
-		const lanes xz23 = PICK(way[2], way[3], 0, 4, 2, 6), yr23 = PICK(way[2], way[3], 1, 5, 3, 7);
-		const lanes x = PICK(xz01, xz23, 0, 1, 4, 5), z = PICK(xz01, xz23, 2, 3, 6, 7);
-		const lanes y = PICK(yr01, yr23, 0, 1, 4, 5), reach = PICK(yr01, yr23, 2, 3, 6, 7);
-		const lanes square = x + y + z;
-		const lane_bits touches = square < reach; // LAMMPS has no contact at the very distance
-		coincide |= square == 0;
+		TRANSPOSE(square[0], square[1], square[2], square[3]);
+		const lanes distance = square[0] + square[1] + square[2];
+		// LAMMPS has no contact at the very distance.
+		const lane_bits touches = distance < square[3];
+		coincide |= distance == 0;
 		for (int k = 0; k < ENTRIES_AT_ONCE; k++) {
 			b->entry[count] = (uint32_t)(e + k);
+			b->way[count] = way[k];
 			count -= (int)touches[k];
-			list->places[e + k] &= (uint32_t)touches[k];
+			list->slots[e + k] &= (uint32_t)touches[k];
 		}
 	}
 	b->count = count;
@@ -335,11 +442,6 @@ void grains_compute(grains *g, const grain_atoms *atoms, double time_step, const
 	step s = { .atoms = atoms, .sums = sums, .time_step = time_step, .remembers = g->law.style != CAROM_LAMMPS_HOOKE };
 	run_step(g, &s);
 	g->list.steps++;
-	if (s.remembers) {
-		double(*const old)[4] = g->list.springs;
-		g->list.springs = g->list.fresh;
-		g->list.fresh = old;
-	}
 	g->stats.calls++;
 	g->stats.owned = atoms->own;
 	g->stats.ghosts = atoms->count - atoms->own;
@@ -351,19 +453,21 @@ void grains_compute(grains *g, const grain_atoms *atoms, double time_step, const
 /// Room for the forces of contacts that a row has still to add: it may have to wait for the block.
 static bool reserve_forces(grains *g)
 {
-	const int64_t wanted = g->list.window + g->list.window / 16 + 4 * BLOCK; // some stay empty
-	int64_t room = FEWEST_BLOCKS * BLOCK;
-	while (room < wanted)
-		room *= 2;
-	if (room <= g->force_room)
+	// Up to three places of a block stay empty.
+	const int64_t wanted = g->list.window + g->list.window / 16 + FEWEST_BLOCKS * BLOCK;
+	if (wanted <= g->force_room && g->list.kept_count <= g->kept_room)
 		return true;
+	const int64_t room = (wanted / BLOCK + 1) * BLOCK, kept = g->list.kept_count + g->list.kept_count / 8;
+	if (room + kept > UINT32_MAX / FORCE)
+		return false;
 	free(g->forces);
-	g->force_room = 0;
-	g->forces = aligned_alloc(64, (size_t)room * sizeof *g->forces);
+	g->force_room = g->kept_room = 0;
+	g->forces = aligned_alloc(64, (size_t)(room + kept) * sizeof *g->forces);
 	if (!g->forces)
 		return false;
 	memset(g->forces, 0, BLOCK * sizeof *g->forces);
 	g->force_room = room;
+	g->kept_room = kept;
 	return true;
 }
 
@@ -447,6 +551,7 @@ size_t grains_bytes(const grains *g)
 {
 	if (!g)
 		return 0;
-	return carom_spheres_get_stats(g->spheres).bytes + grain_list_bytes(&g->list) + (size_t)g->force_room * sizeof *g->forces +
+	return carom_spheres_get_stats(g->spheres).bytes + grain_list_bytes(&g->list) +
+		(size_t)(g->force_room + g->kept_room) * sizeof *g->forces +
 		(size_t)g->sphere_room * (sizeof *g->centres + sizeof *g->motions) + sizeof *g;
 }

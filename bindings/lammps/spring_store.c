@@ -53,7 +53,6 @@ static bool reserve(spring_store *store, int64_t more)
 
 void spring_store_hand_over(spring_store *store, grain_list *list)
 {
-	uint32_t place = 0;
 	for (int64_t i = 0; i < list->rows; i++) {
 		int64_t old = store->first[i];
 		const int64_t end = old + store->number[i];
@@ -63,9 +62,9 @@ void spring_store_hand_over(spring_store *store, grain_list *list)
 				old++;
 			if (old == end || store->partners[old] != partner)
 				continue;
-			list->places[e] = ++place;
-			memcpy(list->springs[place], store->values[old++], sizeof *store->values);
-			list->springs[place][3] = 0;
+			list->slots[e] = 1; // any that is not 0
+			memcpy(list->springs[e], store->values[old++], sizeof *store->values);
+			list->springs[e][3] = 0;
 		}
 	}
 	store->list = list;
@@ -76,7 +75,7 @@ static int64_t count_sides(const grain_list *list)
 {
 	int64_t count = 0;
 	for (int64_t k = 0; k < list->row[list->rows]; k++)
-		count += list->places[list->sides[k] >> 1] != 0;
+		count += list->slots[list->sides[k] >> 1] != 0;
 	return count;
 }
 
@@ -85,10 +84,10 @@ static void take_row(spring_store *store, const grain_list *list, int64_t i)
 {
 	store->first[i] = store->count;
 	for (int64_t k = list->row[i]; k < list->row[i + 1]; k++) {
-		const uint32_t side = list->sides[k], place = list->places[side >> 1];
-		if (place == 0)
+		const uint32_t side = list->sides[k], entry = side >> 1;
+		if (list->slots[entry] == 0)
 			continue;
-		const double *spring = list->springs[place], sign = side & 1 ? -1 : 1;
+		const double *spring = list->springs[entry], sign = side & 1 ? -1 : 1;
 		for (int axis = 0; axis < 3; axis++)
 			store->values[store->count][axis] = sign * spring[axis];
 		store->partners[store->count++] = list->ids[grain_list_other(list, side)];
