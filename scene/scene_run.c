@@ -5,6 +5,7 @@
 #include "scene/granular_tape.h"
 #include "scene/scene_resume.h"
 #include "scene/soft_fill.h"
+#include "sim/grains/granular_ranks.h"
 #include "sim/base/state_hash.h"
 #include "sim/grains/granular_output.h"
 
@@ -49,8 +50,12 @@ static bool start_from_scene(scene_run *run, scene_granular_filling *filling, si
 {
 	const uint64_t number = number_of_run(run, filling);
 	const sim_granular_def def = scene_filled_def(run->scene, filling);
-	run->granular = grains ? scene_load_granular(run->context, run->scene, filling, grains, error)
-						   : sim_create_granular(run->context, &def, error);
+	if (grains)
+		run->granular = scene_load_granular(run->context, run->scene, filling, grains, error);
+	else if (run->ranks)
+		run->granular = sim_create_granular_share(run->context, &def, run->ranks, error);
+	else
+		run->granular = sim_create_granular(run->context, &def, error);
 	if (!run->granular)
 		return grains ? false : sim_fail_in(error, "%s: ", run->scene->file);
 	sim_granular_set_mark(run->granular, &(sim_granular_mark){ .run = number });

@@ -9,12 +9,14 @@
 #include "scene/simulation.h"
 #include "scene/soft_meeting.h"
 #include "scene/sphere_meeting.h"
+#include "sim/base/ranks.h"
 #include "sim/base/tape.h"
 
-/// A scene that is run. Begin with all zero but scene and context, which must outlive it.
+/// A scene that is run. Begin with all zero but scene, context and ranks, which must outlive it.
 typedef struct scene_run {
 	const scene_description *scene;
 	carom_context *context;
+	const sim_ranks *ranks;               ///< that share its spheres from the beginning; NULL: none
 	scene_simulation *simulation;         ///< NULL: no rigid bodies
 	sim_soft *soft;                       ///< NULL: nothing deforms
 	sim_granular *granular;               ///< NULL: no spheres
@@ -39,7 +41,8 @@ bool scene_run_add_bodies(scene_run *run, const char *recording, sim_error *erro
 bool scene_run_add_deforming(scene_run *run, sim_error *error);
 
 /// Make the spheres, after the other parts: from the scene, from a checkpoint (path, or NULL) of a
-/// scene of spheres alone, or from their state in another checkpoint (grains, or NULL). With
+/// scene of spheres alone, or from their state in another checkpoint (grains, or NULL). Those of
+/// the scene are shared by run->ranks; those of a checkpoint are the caller's to share. With
 /// keep_copies, filling gets the numbers of the copies' first spheres; the caller gives it back.
 /// False, with the reason in error, when that fails.
 bool scene_run_add_spheres(scene_run *run, const char *checkpoint, sim_tape *grains, bool keep_copies,

@@ -10,7 +10,8 @@ typedef struct share_task {
 	const sim_granular_def *def;
 	int64_t steps;
 	int threads;
-	int64_t cut; // the call to other ranks that fails; below 0: none
+	int64_t cut;  // the call to other ranks that fails; below 0: none
+	bool at_once; // created as a share
 	uint64_t hash;
 	double energy;
 	int64_t calls;
@@ -22,7 +23,7 @@ typedef struct share_task {
 
 static bool run_share(sim_granular *g, const sim_ranks *ranks, share_task *t)
 {
-	if (!sim_granular_share(g, ranks, &t->error))
+	if (!t->at_once && !sim_granular_share(g, ranks, &t->error))
 		return false;
 	for (int64_t i = 0; i < t->steps; i++) {
 		if (!sim_granular_advance(g, &t->last, &t->error))
@@ -44,7 +45,8 @@ static bool rank_main(const sim_ranks *ranks, void *user)
 		return sim_fail(&t->error, "no context");
 	t->error.text[0] = 0;
 	rank_hub_cut(ranks, t->cut);
-	sim_granular *g = sim_create_granular(context, t->def, &t->error);
+	sim_granular *g = t->at_once ? sim_create_granular_share(context, t->def, ranks, &t->error)
+								 : sim_create_granular(context, t->def, &t->error);
 	const bool done = g && run_share(g, ranks, t);
 	t->calls = rank_hub_calls(ranks);
 	sim_destroy_granular(g);
@@ -85,7 +87,7 @@ static share_task compare_ranks(const sim_granular_def *def, int64_t steps, cons
 	run_alone(&alone);
 	CHECK(alone.info.max_overlap > 0 || TEST_FEWER > 1); // a short run may end before anything touches
 	for (int k = 0; k < runs; k++) {
-		const share_task like = { .def = def, .steps = steps, .threads = 1 + k % 2, .cut = -1 };
+		const share_task like = { .def = def, .steps = steps, .threads = 1 + k % 2, .cut = -1, .at_once = k % 2 > 0 };
 		const int before = test_failures();
 		CHECK_INT(share(&like, counts[k], tasks), 0);
 		for (int r = 0; r < counts[k]; r++) {
@@ -250,10 +252,11 @@ TEST(granular_ranks, memory_that_ends_on_one_rank)
 	granular_scene s = granular_scene_heap(5, 1, 9);
 	sim_granular_def def = granular_scene_rough(&s);
 	def.skin = 0.002;
-	const share_task like = { .def = &def, .steps = 25, .threads = 1, .cut = -1 };
+	share_task like = { .def = &def, .steps = 25, .threads = 1, .cut = -1 };
 	int left = 0;
 	bool done = false;
 	for (; !done && left < 400; left += TEST_STRIDE) {
+		like.at_once = left / TEST_STRIDE % 2 > 0;
 		short_task tasks[2] = { { like, def, { 1000000, 0 } }, { like, def, { left, 0 } } };
 		void *users[2] = { &tasks[0], &tasks[1] };
 		done = rank_hub_run(2, short_main, users) == 0;
@@ -263,6 +266,74 @@ TEST(granular_ranks, memory_that_ends_on_one_rank)
 	}
 	CHECK(done);
 	CHECK(left > 30);
+	granular_scene_free(&s);
+}
+
+/// Memory that counts how much of it was in use at once.
+typedef struct peak_memory {
+	int64_t live, peak;
+} peak_memory;
+
+static void *peak_allocate(size_t size, size_t alignment, void *user)
+{
+	peak_memory *memory = user;
+	memory->live += (int64_t)size;
+	memory->peak = memory->live > memory->peak ? memory->live : memory->peak;
+	return test_allocate(size, alignment);
+}
+
+static void peak_release(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)alignment;
+	peak_memory *memory = user;
+	memory->live -= (int64_t)size;
+	test_release(pointer);
+}
+
+typedef struct peak_task {
+	sim_granular_def def;
+	bool at_once;
+	peak_memory memory;
+} peak_task;
+
+/// From nothing to a share.
+static bool peak_main(const sim_ranks *ranks, void *user)
+{
+	peak_task *t = user;
+	sim_error error;
+	t->def.allocator = (carom_allocator){ peak_allocate, peak_release, &t->memory };
+	carom_context *context = granular_context(1);
+	sim_granular *g =
+		t->at_once ? sim_create_granular_share(context, &t->def, ranks, &error) : sim_create_granular(context, &t->def, &error);
+	const bool done = g && (t->at_once || sim_granular_share(g, ranks, &error));
+	sim_destroy_granular(g);
+	carom_destroy_context(context);
+	return done;
+}
+
+/// The most memory of any of four ranks.
+static int64_t peak_of(const sim_granular_def *def, bool at_once)
+{
+	peak_task tasks[4];
+	void *users[4];
+	int64_t peak = 0;
+	for (int r = 0; r < 4; r++) {
+		tasks[r] = (peak_task){ .def = *def, .at_once = at_once };
+		users[r] = &tasks[r];
+	}
+	CHECK_INT(rank_hub_run(4, peak_main, users), 0);
+	for (int r = 0; r < 4; r++)
+		peak = tasks[r].memory.peak > peak ? tasks[r].memory.peak : peak;
+	return peak;
+}
+
+TEST(granular_ranks, a_rank_never_holds_the_spheres_of_others)
+{
+	granular_scene s = granular_scene_heap(16, 1, 9);
+	const sim_granular_def def = granular_scene_rough(&s);
+	const int64_t all_first = peak_of(&def, false), at_once = peak_of(&def, true);
+	CHECK(all_first > 100 * s.count);
+	CHECK((double)at_once < 0.32 * (double)all_first); // a quarter, and room for those that come
 	granular_scene_free(&s);
 }
 
@@ -293,6 +364,9 @@ static const char *share_text(const sim_granular_def *def, const sim_ranks *rank
 	error.text[0] = 0;
 	CHECK(!sim_granular_share(g, ranks, &error));
 	CHECK(sim_granular_get_ranks(g) == NULL);
+	sim_error at_once;
+	CHECK(steps > 0 || !sim_create_granular_share(context, def, ranks, &at_once));
+	CHECK(steps > 0 || strcmp(at_once.text, error.text) == 0);
 	sim_destroy_granular(g);
 	carom_destroy_context(context);
 	return error.text;

@@ -130,7 +130,8 @@ static bool has_walls(const sim_granular_def *def)
 	return walls;
 }
 
-sim_granular *granular_make(carom_context *context, const sim_granular_def *def, sim_error *error)
+/// Without its spheres, of which it has those of the ids from first to last - 1.
+static sim_granular *make(carom_context *context, const sim_granular_def *def, int64_t first, int64_t last, sim_error *error)
 {
 	// The handle itself needs no user's memory: it must exist to count it.
 	sim_granular *g = calloc(1, sizeof *g);
@@ -141,7 +142,10 @@ sim_granular *granular_make(carom_context *context, const sim_granular_def *def,
 	g->context = context;
 	g->allocator = def->allocator.allocate ? def->allocator : carom_default_allocator();
 	g->def = *def;
-	g->count = g->total = g->room = def->count;
+	g->total = def->count;
+	g->count = g->room = last - first;
+	if (g->count < g->total)
+		g->room += g->count / 8 + 1; // for those that come from other ranks
 	g->workers = carom_context_threads(context);
 	const bool against = has_walls(def) || def->touches;
 	g->turns = def->force || has_turning(&def->spheres) || (against && has_turning(&def->walls)) || def->angular_velocities.data;
@@ -184,52 +188,56 @@ static double wrapped(double x, double low, double high)
 	return x >= low && x < high ? x : low;
 }
 
-static void fill_sphere(sim_granular *g, const sim_granular_def *def, int64_t i)
+/// Sphere i of the simulation is sphere `id` of the definition.
+static void fill_sphere(sim_granular *g, const sim_granular_def *def, int64_t i, int64_t id)
 {
 	double x[3], v[3] = { 0, 0, 0 }, w[3] = { 0, 0, 0 };
 	for (int k = 0; k < 3; k++) {
-		x[k] = granular_read_scalar(&def->centres, i, 3, k);
+		x[k] = granular_read_scalar(&def->centres, id, 3, k);
 		if (def->periodic[k])
 			x[k] = wrapped(x[k], def->lower[k], def->upper[k]);
 		if (def->velocities.data)
-			v[k] = granular_read_scalar(&def->velocities, i, 3, k);
+			v[k] = granular_read_scalar(&def->velocities, id, 3, k);
 		if (def->angular_velocities.data)
-			w[k] = granular_read_scalar(&def->angular_velocities, i, 3, k);
+			w[k] = granular_read_scalar(&def->angular_velocities, id, 3, k);
 	}
-	const double r = granular_read_scalar(&def->radii, i, 1, 0);
+	const double r = granular_read_scalar(&def->radii, id, 1, 0);
 	g->places[i] = (granular_place){ x[0], x[1], x[2], r };
 	g->motions[i] = (granular_motion){ v[0], v[1], v[2], 0 };
 	if (g->spins)
 		g->spins[i] = (granular_spin){ w[0], w[1], w[2], 0 };
-	g->ids[i] = (uint32_t)i;
+	g->ids[i] = (uint32_t)id;
 }
 
-/// Masses from radii, in the order of the ids.
-static void weigh(sim_granular *g)
+/// Masses from radii, and what is known of all spheres, summed in the order of the ids.
+static void weigh(sim_granular *g, const sim_granular_def *def)
 {
+	const double unit = g->def.density * (4.0 / 3.0 * SIM_PI);
 	double sum = 0;
 	g->least_radius = INFINITY;
-	for (int64_t i = 0; i < g->count; i++) {
-		const double r = g->places[i].r;
-		const double mass = g->def.density * (4.0 / 3.0 * SIM_PI) * r * r * r;
-		g->motions[i].inverse_mass = 1 / mass;
-		if (g->spins)
-			g->spins[i].inverse_inertia = 1 / (0.4 * mass * r * r);
+	for (int64_t i = 0; i < g->total; i++) {
+		const double r = granular_read_scalar(&def->radii, i, 1, 0);
 		g->least_radius = r < g->least_radius ? r : g->least_radius;
 		g->largest_radius = r > g->largest_radius ? r : g->largest_radius;
 		sum += r;
-		g->mass += mass;
+		g->mass += unit * r * r * r;
 	}
-	g->mean_radius = g->count ? sum / (double)g->count : 0;
+	g->mean_radius = g->total ? sum / (double)g->total : 0;
+	for (int64_t i = 0; i < g->count; i++) {
+		const double r = g->places[i].r, mass = unit * r * r * r;
+		g->motions[i].inverse_mass = 1 / mass;
+		if (g->spins)
+			g->spins[i].inverse_inertia = 1 / (0.4 * mass * r * r);
+	}
 }
 
-bool granular_begin(sim_granular *g, sim_error *error)
+static bool begin(sim_granular *g, const sim_granular_def *def, sim_error *error)
 {
-	weigh(g);
+	weigh(g, def);
 	granular_place_walls(g);
 	granular_start_skin(g);
 	g->step_limit = g->step_limit_pair = INFINITY;
-	if (g->count > 0) {
+	if (g->total > 0) {
 		g->step_limit = granular_step_limit(g, g->def.stability_contacts, g->def.stability_overlap);
 		g->step_limit_pair = granular_step_limit(g, 1, g->def.stability_overlap);
 	}
@@ -246,19 +254,25 @@ bool granular_begin(sim_granular *g, sim_error *error)
 	return !g->def.device || granular_open_device(g, error);
 }
 
-sim_granular *sim_create_granular(carom_context *context, const sim_granular_def *def, sim_error *error)
+sim_granular *granular_create_range(
+	carom_context *context, const sim_granular_def *def, int64_t first, int64_t last, sim_error *error)
 {
 	if (!granular_check(def, error) || !granular_check_spheres(def, error))
 		return NULL;
-	sim_granular *g = granular_make(context, def, error);
+	sim_granular *g = make(context, def, first, last, error);
 	if (!g)
 		return NULL;
 	for (int64_t i = 0; i < g->count; i++)
-		fill_sphere(g, def, i);
-	if (granular_begin(g, error))
+		fill_sphere(g, def, i, first + i);
+	if (begin(g, def, error))
 		return g;
 	sim_destroy_granular(g);
 	return NULL;
+}
+
+sim_granular *sim_create_granular(carom_context *context, const sim_granular_def *def, sim_error *error)
+{
+	return granular_create_range(context, def, 0, def->count, error);
 }
 
 // ---- Steps ----

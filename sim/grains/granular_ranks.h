@@ -31,6 +31,12 @@ extern "C" {
 /// are refused: gather the simulation first.
 bool sim_granular_share(sim_granular *granular, const sim_ranks *ranks, sim_error *error);
 
+/// Create a simulation and share it out at once (sim_create_granular, sim_granular_share), from a
+/// definition that all ranks hold alike: a rank never holds the spheres of others, which saves 100
+/// to 300 bytes for each. NULL where either would have failed.
+sim_granular *sim_create_granular_share(
+	carom_context *context, const sim_granular_def *def, const sim_ranks *ranks, sim_error *error);
+
 /// The ranks that share it; NULL: it is not shared.
 const sim_ranks *sim_granular_get_ranks(const sim_granular *granular);
 

@@ -455,29 +455,53 @@ static bool keep_range(sim_granular *g, int64_t first, int64_t last)
 	return room;
 }
 
-static bool check_share(const sim_granular *g, const sim_ranks *ranks, sim_error *error)
+static bool check_share(const sim_granular_def *def, const sim_ranks *ranks, sim_error *error)
 {
-	if (g->def.force)
+	if (def->force)
 		return sim_fail(error, "force: a user's force is not known on several ranks");
-	if (g->def.touches)
+	if (def->touches)
 		return sim_fail(error, "touches: bodies that touch spheres are not known on several ranks");
-	if (g->def.device)
+	if (def->device)
 		return sim_fail(error, "device: a simulation on a device is not shared");
 	if (ranks->count < 1 || ranks->rank < 0 || ranks->rank >= ranks->count)
 		return sim_fail(error, "ranks: %d of %d", ranks->rank, ranks->count);
-	return (!g->share && !g->listed && g->sorts == 0) || sim_fail(error, "the simulation is shared already, or has done steps");
+	return true;
 }
+
+/// The first id of a rank, at the beginning. Its last one is before that of the next rank.
+static int64_t first_of(int64_t spheres, const sim_ranks *ranks, int rank) { return spheres * rank / ranks->count; }
 
 bool sim_granular_share(sim_granular *g, const sim_ranks *ranks, sim_error *error)
 {
-	if (!check_share(g, ranks, error))
+	if (!check_share(&g->def, ranks, error))
 		return false;
+	if (g->share || g->listed || g->sorts > 0)
+		return sim_fail(error, "the simulation is shared already, or has done steps");
 	if (!open_share(g, ranks) ||
-		!keep_range(g, g->count * ranks->rank / ranks->count, g->count * (ranks->rank + 1) / ranks->count)) {
+		!keep_range(g, first_of(g->count, ranks, ranks->rank), first_of(g->count, ranks, ranks->rank + 1))) {
 		g->failed = true;
 		return granular_no_memory("the share of a rank", error);
 	}
 	return true;
+}
+
+sim_granular *sim_create_granular_share(
+	carom_context *context, const sim_granular_def *def, const sim_ranks *ranks, sim_error *error)
+{
+	if (!check_share(def, ranks, error))
+		return NULL;
+	const int64_t first = first_of(def->count, ranks, ranks->rank), last = first_of(def->count, ranks, ranks->rank + 1);
+	sim_granular *g = granular_create_range(context, def, first, last, error);
+	if (!g)
+		return NULL;
+	if (!open_share(g, ranks)) {
+		granular_no_memory("the share of a rank", error);
+		sim_destroy_granular(g);
+		return NULL;
+	}
+	for (int64_t i = 0; i < g->count; i++)
+		g->rows[i] = (uint32_t)i;
+	return g;
 }
 
 const sim_ranks *sim_granular_get_ranks(const sim_granular *g) { return g->share ? &g->share->ranks : NULL; }

@@ -371,7 +371,7 @@ double granular_next_skin(sim_granular *granular);
 
 // ---- On a device (granular_device.c) ----
 
-/// Check what a device leaves out, and make spheres on it. After granular_begin.
+/// Check what a device leaves out, and make spheres on it. After all else is made.
 bool granular_open_device(sim_granular *granular, sim_error *error);
 /// One step there, into *step.
 bool granular_step_on_device(sim_granular *granular, sim_granular_step *step, sim_error *error);
@@ -384,9 +384,9 @@ bool granular_fetch(sim_granular *granular, bool springs, sim_error *error);
 /// then some are there.
 bool granular_take_arrays(sim_granular *granular);
 void granular_drop_arrays(sim_granular *granular);
-/// Arrays for def.count spheres, all but their contents; NULL with error.
-sim_granular *granular_make(carom_context *context, const sim_granular_def *def, sim_error *error);
-/// Derive masses, limits and walls from places; refuse an unstable step. False with error.
-bool granular_begin(sim_granular *granular, sim_error *error);
+/// A simulation that holds the spheres of the ids from first to last - 1 alone, and knows of the
+/// others what sums and extremes tell; NULL with error.
+sim_granular *granular_create_range(
+	carom_context *context, const sim_granular_def *def, int64_t first, int64_t last, sim_error *error);
 
 #endif

@@ -354,6 +354,7 @@ static int prepare(run *r)
 		{ r->scene.has_spheres, &run_spheres_kind },
 	};
 	r->parts.scene = &r->scene;
+	r->parts.ranks = r->options->ranks;
 	r->parts.context = report_create_context(r->options->threads, r->options->simd);
 	int status = r->parts.context ? open_folder(r->options) : EXIT_FAILED;
 	if (status == EXIT_DONE && r->options->backend == BACKEND_VULKAN)

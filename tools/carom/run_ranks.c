@@ -33,7 +33,7 @@ int run_share(run *r)
 {
 	sim_error error;
 	const sim_ranks *ranks = r->options->ranks;
-	if (!ranks || sim_granular_share(r->parts.granular, ranks, &error))
+	if (!ranks || sim_granular_get_ranks(r->parts.granular) || sim_granular_share(r->parts.granular, ranks, &error))
 		return EXIT_DONE;
 	return report_error(NULL, "%s", error.text);
 }
