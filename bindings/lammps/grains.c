@@ -68,7 +68,11 @@ struct grains {
 // ---- Kernels ----
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__gnu_linux__)
+#if __GNUC__ >= 12 // before, it knows no levels here
 #define FOR_EACH_MACHINE __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
+#else
+#define FOR_EACH_MACHINE __attribute__((target_clones("default", "avx2")))
+#endif
 #else
 #define FOR_EACH_MACHINE
 #endif
