@@ -66,6 +66,8 @@ export class Carom {
 	readonly version: string;
 	/** Bytes that all objects hold. */
 	readonly memoryInUse: number;
+	/** The name of a number in results of a batch. */
+	resultName(result: number): string;
 	/** vertices [3n], corners of triangles [3m], counter-clockwise from outside. A Float32Array is taken as it is, all else as doubles. */
 	createMesh(vertices: Numbers, triangles: Numbers, options?: { sides?: "auto" | "front" | "both" }): Mesh;
 	/** The convex hull of points [3n]. */
@@ -225,6 +227,63 @@ export interface Stats {
 export interface RayHit { body: BodyId; t: number; point: Vector; normal: Vector; triangle: number; u: number; v: number; backFace: boolean; part: number; }
 export interface ClosestPoint { body: BodyId; point: Vector; normal: Vector; distance: number; triangle: number; part: number; }
 
+/** Of a body near a shape: negative distances tell an overlap, and normal leads from the body to the shape. */
+export interface ClosestBody { body: BodyId; part: number; distance: number; normal: Vector; onShape: Vector; onBody: Vector; }
+export interface ClosestPair extends Bodies { partA: number; partB: number; distance: number; normal: Vector; onA: Vector; onB: Vector; }
+export interface ShapeHit {
+	body: BodyId; part: number;
+	/** 0 to 1, of the way; never later than the true impact. */
+	time: number;
+	touching: boolean; distance: number; point: Vector; normal: Vector; triangle: number; ownTriangle: number;
+}
+
+/** Which bodies a query sees; what is left out: all. */
+export interface QueryFilter {
+	/** Of the query, against the masks of bodies. */
+	category?: Bits;
+	/** Against the categories of bodies. */
+	mask?: Bits;
+	skipSensors?: boolean;
+	ignore?: BodyId;
+}
+export interface Filtered { filter?: QueryFilter | null; }
+export interface RayOptions extends Filtered { tMin?: number; tMax?: number; }
+
+export interface BatchOptions extends Filtered {
+	/** [2n]: the body that each query does not see, in place of filter.ignore; 0, 0: none. */
+	ignore?: Numbers | null;
+	/** A wrong query does not fail the call: results of the answers tell which were wrong, and answers of these are zeros. */
+	results?: boolean;
+}
+export interface RayBatchOptions extends BatchOptions { tMin?: number | Numbers; tMax?: number | Numbers; }
+
+/** Answers of a batch: an array for each member, in which the numbers of an answer lie in a row (point: [3n], body: [2n]). */
+export interface Answers {
+	/** [n], where it was asked for: 0, or what Carom.resultName has a name for. */
+	results?: Int32Array;
+}
+/** Lists of answers: first[i] to first[i + 1] - 1 are those of query i. */
+export interface AnswerLists extends Answers { first: Uint32Array; }
+export interface RayHits extends Answers {
+	body: Uint32Array; t: Float64Array; point: Float64Array; normal: Float64Array; triangle: Int32Array; u: Float32Array; v: Float32Array; backFace: Uint8Array; part: Int32Array;
+}
+export interface ClosestPoints extends Answers { body: Uint32Array; point: Float64Array; normal: Float64Array; distance: Float64Array; triangle: Int32Array; part: Int32Array; }
+export interface ClosestBodies extends Answers { body: Uint32Array; part: Int32Array; distance: Float64Array; normal: Float64Array; onShape: Float64Array; onBody: Float64Array; }
+export interface ShapeHits extends Answers {
+	body: Uint32Array; part: Int32Array; time: Float64Array; touching: Uint8Array; distance: Float64Array; point: Float64Array; normal: Float64Array; triangle: Int32Array; ownTriangle: Int32Array;
+}
+export interface Found extends Answers { found: Uint8Array; }
+export interface RayHitLists extends RayHits { first: Uint32Array; }
+export interface BodyLists extends AnswerLists { body: Uint32Array; }
+/** kind: a number, whose word is WORDS.CONTACT[kind]. */
+export interface ContactLists extends AnswerLists {
+	bodyA: Uint32Array; bodyB: Uint32Array; point: Float64Array; normal: Float32Array; depth: Float32Array; featureA: Int32Array; featureB: Int32Array; kind: Int32Array; age: Int32Array;
+	impulse: Float32Array; pair: Int32Array; materialA: Uint32Array; materialB: Uint32Array; partA: Int32Array; partB: Int32Array;
+}
+
+/** The words of each enumeration, by their numbers. */
+export const WORDS: { readonly [name: string]: readonly string[] };
+
 export class World extends Handle {
 	addBody(body: BodyDef): BodyId;
 	removeBody(id: BodyId): void;
@@ -279,10 +338,34 @@ export class World extends Handle {
 	setSurfaceShapeImpulse(contact: number, impulse: Numbers): void;
 	setSphereImpulse(contact: number, impulse: Numbers): void;
 	setPairData(pair: number, data: Bits): void;
-	castRay(origin: Numbers, direction: Numbers, options?: { tMin?: number; tMax?: number }): RayHit | null;
-	closestPoint(point: Numbers, maxDistance?: number): ClosestPoint | null;
-	overlapBox(lower: Numbers, upper: Numbers): BodyId[];
-	overlapShape(shape: Shape, pose?: Pose): BodyId[];
+	castRay(origin: Numbers, direction: Numbers, options?: RayOptions): RayHit | null;
+	castRayAny(origin: Numbers, direction: Numbers, options?: RayOptions): boolean;
+	/** Sorted by t. */
+	castRayAll(origin: Numbers, direction: Numbers, options?: RayOptions): RayHit[];
+	closestPoint(point: Numbers, maxDistance?: number, options?: Filtered): ClosestPoint | null;
+	overlapBox(lower: Numbers, upper: Numbers, options?: Filtered): BodyId[];
+	overlapShape(shape: Shape, pose?: Pose, options?: Filtered): BodyId[];
+	/** Contacts that a shape would have: it is a, a body that does not exist. */
+	collideShape(shape: Shape, pose?: Pose, options?: Filtered): Contact[];
+	closestBody(shape: Shape, pose?: Pose, options?: Filtered & { maxDistance?: number }): ClosestBody | null;
+	/** Of bodies that may meet. a passes filterA, b passes filterB. */
+	closestPair(options?: { maxDistance?: number; filterA?: QueryFilter | null; filterB?: QueryFilter | null }): ClosestPair | null;
+	/** tolerance: how near counts as an impact, above 0; left out: 0.001. */
+	castShape(shape: Shape, begin: Pose, end: Pose, options?: Filtered & { tolerance?: number }): ShapeHit | null;
+	/** origins, directions [3n]. Where a ray hits nothing its body is 0, 0. */
+	castRays(origins: Numbers, directions: Numbers, options?: RayBatchOptions): RayHits;
+	castRaysAny(origins: Numbers, directions: Numbers, options?: RayBatchOptions): Found;
+	castRaysAll(origins: Numbers, directions: Numbers, options?: RayBatchOptions): RayHitLists;
+	/** points [3n]. */
+	closestPoints(points: Numbers, options?: BatchOptions & { maxDistance?: number }): ClosestPoints;
+	/** boxes [6n]: lower and upper corners. */
+	overlapBoxes(boxes: Numbers, options?: BatchOptions): BodyLists;
+	/** shapes: one for all poses [7n], or one for each. */
+	overlapShapes(shapes: Shape | Shape[], poses: Numbers, options?: BatchOptions): BodyLists;
+	collideShapes(shapes: Shape | Shape[], poses: Numbers, options?: BatchOptions): ContactLists;
+	closestBodies(shapes: Shape | Shape[], poses: Numbers, options?: BatchOptions & { maxDistance?: number }): ClosestBodies;
+	/** motions [14n]: the poses at the beginning and at the end. */
+	castShapes(shapes: Shape | Shape[], motions: Numbers, options?: BatchOptions & { tolerance?: number }): ShapeHits;
 	/** A new snapshot of the world as it is. */
 	snapshot(): Snapshot;
 	/** Replace the content of a snapshot; one that is large enough takes no memory. */

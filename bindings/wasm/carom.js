@@ -79,6 +79,13 @@ export const LAYOUTS = {
 	sweep_hit: "kind:FEATURES status:IMPACT mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32 time:f64 weight=weights:f64*4 normal:f64*3",
 	proximity_pair: `kind:FEATURES type:NEAR mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32 weight=weights:f64*4 point_a:f64*3 point_b:f64*3
 		distance2:f64 gap:f64`,
+	query_filter: "category:u64 mask:u64 skip_sensors:bool ignore:id",
+	batch: "-count:i64 -filter:ptr -ignore:ptr -results:ptr",
+	placed_shape: "-shape:ptr pose:f64*7",
+	shape_cast: "-shape:ptr -motion:f64*14",
+	shape_hit: "body:id shape=part:i32 time:f64 touching:bool distance:f64 point:f64*3 normal:f64*3 triangle:i32 own_triangle:i32",
+	closest_body: "body:id shape=part:i32 distance:f64 normal:f64*3 on_shape:f64*3 on_body:f64*3",
+	closest_pair: "body_a:id body_b:id shape_a=part_a:i32 shape_b=part_b:i32 distance:f64 normal:f64*3 on_a:f64*3 on_b:f64*3",
 };
 
 /** Bytes of each type, and how a DataView reads and writes it. */
@@ -90,10 +97,13 @@ const TYPES = {
 	f64: [8, (v, at) => v.getFloat64(at, true), (v, at, x) => v.setFloat64(at, x, true)],
 	i64: [8, (v, at) => Number(v.getBigInt64(at, true))],
 	u64: [8, (v, at) => v.getBigUint64(at, true), (v, at, x) => v.setBigUint64(at, BigInt(x), true)],
-	id: [8, (v, at) => [v.getUint32(at, true), v.getUint32(at + 4, true)]],
+	id: [8, (v, at) => [v.getUint32(at, true), v.getUint32(at + 4, true)], (v, at, x) => x.forEach((part, i) => v.setUint32(at + 4 * i, part, true))],
 	chars: [1],
 };
 TYPES.ptr = TYPES.size = TYPES.text = TYPES.u32;
+
+/** The array of many values of a type, and how many numbers one has; of a word its number in WORDS. */
+const COLUMNS = { bool: [Uint8Array, 1], u32: [Uint32Array, 1], f32: [Float32Array, 1], f64: [Float64Array, 1], id: [Uint32Array, 2] };
 
 const camel = (name) => name.replace(/_(\w)/g, (all, letter) => letter.toUpperCase());
 
@@ -238,12 +248,15 @@ function checkNumbers(numbers, what, multiple = 1) {
 	return numbers;
 }
 
+const isId = (id) => Array.isArray(id) && id.length === 2 && id.every((part) => Number.isInteger(part) && part >= 0);
+
 /** What values of a type are, and how they are told. */
 const CHECKS = {
 	bool: [(x) => typeof x === "boolean", "true or false"],
 	f64: [(x) => typeof x === "number", "a number"],
 	i32: [(x) => Number.isInteger(x) && x >= -(2 ** 31) && x < 2 ** 31, "a whole number of 32 bits"],
 	size: [(x) => Number.isInteger(x) && x >= 0 && x < 2 ** 32, "a whole number, 0 to 2^32 - 1"],
+	id: [isId, "[index, generation]"],
 	u64: [(x) => (typeof x === "bigint" && x >= 0n && x < 2n ** 64n) || (Number.isSafeInteger(x) && x >= 0), "a bigint of 64 bits or a whole number, not negative"],
 };
 
@@ -261,7 +274,7 @@ function idWords(ids, call) {
 	if (!Array.isArray(ids))
 		throw wrong(`${call}: ids are ${show(ids)}; they must be an array of ids`);
 	for (const id of ids) {
-		if (!Array.isArray(id) || id.length !== 2 || !id.every((part) => Number.isInteger(part) && part >= 0))
+		if (!isId(id))
 			throw wrong(`${call}: an id is ${show(id)}; it must be [index, generation]`);
 	}
 	return ids.flat();
@@ -286,6 +299,9 @@ export class Carom {
 
 	/** Bytes that all objects hold. */
 	get memoryInUse() { return this.exports.cw_memory(); }
+
+	/** The name of a result of a batch; of 0 "success". */
+	resultName(result) { return this.text(this.exports.cw_result_name(checkValue("i32", result, "resultName: result"))); }
 
 	// ---- Memory, errors ----
 
@@ -371,6 +387,21 @@ export class Carom {
 		return WORDS[type] ? WORDS[type][value] : value;
 	}
 
+	/** Records one behind the other as an array for each member, what belongs to a record in a row. */
+	readColumns(name, at, count) {
+		const columns = {}, { members, size } = layoutOf(name);
+		for (const member of members) {
+			const [Type, each] = COLUMNS[member.type] || [Int32Array, 1], n = each * (member.count || 1), step = size / Type.BYTES_PER_ELEMENT;
+			const from = new Type(this.exports.memory.buffer, at + member.at), to = new Type(n * count);
+			for (let i = 0, k = 0; i < count; i++) {
+				for (let j = 0; j < n; j++)
+					to[k++] = from[i * step + j];
+			}
+			columns[member.name] = to;
+		}
+		return columns;
+	}
+
 	/** The records of a list that call(place) tells: its address and how many it has. */
 	readList(name, call) {
 		return this.scratch((put) => {
@@ -389,7 +420,7 @@ export class Carom {
 	readFound(name, call) {
 		return this.scratch((put, room) => {
 			const found = put([0], Uint32Array), to = room(layoutOf(name).size);
-			this.check(call(found, to, put));
+			this.check(call(found, to, put, room));
 			return this.readNumbers(found, Uint8Array, 1)[0] ? this.readRecord(name, to) : null;
 		});
 	}
@@ -444,6 +475,31 @@ export class Carom {
 		const at = room(layoutOf("shape").size);
 		this.writeShape(at, shape, what);
 		return at;
+	}
+
+	/** A query filter, or 0 where none is given. */
+	putFilter(room, filter, what) {
+		if (filter === undefined || filter === null)
+			return 0;
+		if (typeof filter !== "object")
+			throw wrong(`${what} is ${show(filter)}; it must be an object of settings`);
+		return this.putRecord("query_filter", room, this.exports.cw_default_query_filter, filter, `${what}.`);
+	}
+
+	/** Records of a shape and numbers: shapes is one shape for all, or an array of one for each row. */
+	putShapes(room, shapes, numbers, each, call) {
+		const many = Array.isArray(shapes), count = checkNumbers(numbers, `${call}: ${each === 7 ? "poses" : "motions"}`, each).length / each;
+		if (many && shapes.length !== count)
+			throw wrong(`${call}: ${shapes.length} shapes, and numbers of ${count}`);
+		const size = layoutOf("shape").size, pitch = 8 + 8 * each, pointers = room(size * (many ? count : 1)), at = room(pitch * count);
+		(many ? shapes : [shapes]).forEach((shape, i) => this.writeShape(pointers + i * size, shape, `${call}: ${many ? `shapes[${i}]` : "shape"}`));
+		const words = new Uint32Array(this.exports.memory.buffer, at, pitch / 4 * count), doubles = new Float64Array(this.exports.memory.buffer, at, pitch / 8 * count);
+		for (let i = 0, k = 0; i < count; i++) {
+			words[pitch / 4 * i] = pointers + (many ? i * size : 0);
+			for (let j = 1; j <= each; j++)
+				doubles[pitch / 8 * i + j] = numbers[k++];
+		}
+		return { at, count };
 	}
 
 	/** Parts one behind the other: shapes, each with its pose in the body. */
@@ -594,10 +650,37 @@ function bytesOf(given, what) {
 	return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
 }
 
-function putPose(put, pose, what) {
+function checkPose(pose, what) {
 	if (checkNumbers(pose, what).length !== 7)
 		throw wrong(`${what} has ${pose.length} numbers; it must have 7`);
-	return put(pose, Float64Array);
+	return pose;
+}
+
+const putPose = (put, pose, what) => put(checkPose(pose, what), Float64Array);
+
+/** Rows of so many numbers: where they are, and how many. */
+function putRows(put, numbers, each, what) {
+	const count = checkNumbers(numbers, what, each).length / each;
+	return { at: put(numbers, Float64Array), count };
+}
+
+/** Rays as the library has them: origin, direction, tMin, tMax. */
+function putRays(put, origins, directions, { tMin = 0, tMax = Infinity }, call) {
+	const count = checkNumbers(origins, `${call}: origins`, 3).length / 3, rays = new Float64Array(8 * count);
+	for (const [name, numbers, length] of [["directions", directions, 3 * count], ["tMin", tMin, count], ["tMax", tMax, count]]) {
+		if ((name === "directions" || typeof numbers !== "number") && checkNumbers(numbers, `${call}: ${name}`).length !== length)
+			throw wrong(`${call}: ${name} has ${numbers.length} numbers; of ${count} rays there are ${length}`);
+	}
+	const limit = (given, i) => typeof given === "number" ? given : given[i];
+	for (let i = 0; i < count; i++) {
+		for (let c = 0; c < 3; c++) {
+			rays[8 * i + c] = origins[3 * i + c];
+			rays[8 * i + 3 + c] = directions[3 * i + c];
+		}
+		rays[8 * i + 6] = limit(tMin, i);
+		rays[8 * i + 7] = limit(tMax, i);
+	}
+	return { at: put(rays, Float64Array), count };
 }
 
 export class Mesh extends Handle {
@@ -844,42 +927,181 @@ export class World extends Handle {
 	}
 
 	// ---- Queries ----
+	//
+	// Each takes { filter }: { category, mask, skipSensors, ignore }, of which bodies it sees.
 
 	/** The first hit of a ray, or null. */
-	castRay(origin, direction, { tMin = 0, tMax = Infinity } = {}) {
-		return this.carom.readFound("ray_hit", (found, to, put) =>
-			this.carom.exports.cw_cast_ray(this.address, put([...origin, ...direction, tMin, tMax], Float64Array), found, to));
+	castRay(origin, direction, { tMin = 0, tMax = Infinity, filter } = {}) {
+		return this.askOne("ray_hit", filter, "castRay", (found, to, put, room, seen) =>
+			this.carom.exports.cw_cast_ray(this.address, put([...origin, ...direction, tMin, tMax], Float64Array), seen, found, to));
+	}
+
+	/** Does a ray hit anything? */
+	castRayAny(origin, direction, { tMin = 0, tMax = Infinity, filter } = {}) {
+		return this.carom.scratch((put, room, read) => {
+			const found = room(1), ray = put([...origin, ...direction, tMin, tMax], Float64Array);
+			this.carom.check(this.carom.exports.cw_cast_ray_any(this.address, ray, this.carom.putFilter(room, filter, "castRayAny: filter"), found));
+			return read(found, Uint8Array, 1)[0] !== 0;
+		});
+	}
+
+	/** All hits of a ray, sorted by t. */
+	castRayAll(origin, direction, { tMin = 0, tMax = Infinity, filter } = {}) {
+		return this.askList("ray_hit", filter, "castRayAll", (put, room, ...list) =>
+			this.carom.exports.cw_cast_ray_all(this.address, put([...origin, ...direction, tMin, tMax], Float64Array), ...list));
 	}
 
 	/** The nearest point of all bodies, or null; its distance is negative inside of a body. */
-	closestPoint(point, maxDistance = Infinity) {
-		return this.carom.readFound("closest_point", (found, to, put) =>
-			this.carom.exports.cw_closest_point(this.address, put(point, Float64Array), maxDistance, found, to));
+	closestPoint(point, maxDistance = Infinity, { filter } = {}) {
+		return this.askOne("closest_point", filter, "closestPoint", (found, to, put, room, seen) =>
+			this.carom.exports.cw_closest_point(this.address, put(point, Float64Array), maxDistance, seen, found, to));
 	}
 
-	/** Ids of the bodies whose boxes overlap a box. */
-	overlapBox(lower, upper) {
-		return this.listBodies((put, room, ...list) => this.carom.exports.cw_overlap_box(this.address, put([...lower, ...upper], Float64Array), ...list));
+	/** Ids of the bodies that a box touches. */
+	overlapBox(lower, upper, { filter } = {}) {
+		return this.askList("id", filter, "overlapBox", (put, room, ...list) =>
+			this.carom.exports.cw_overlap_box(this.address, put([...lower, ...upper], Float64Array), ...list));
 	}
 
 	/** Ids of the bodies that a shape at a pose overlaps. */
-	overlapShape(shape, pose = IDENTITY) {
-		return this.listBodies((put, room, ...list) => this.carom.exports.cw_overlap_shape(this.address, this.carom.putShape(room, shape, "overlapShape: shape"),
-			putPose(put, pose, "overlapShape: pose"), ...list));
+	overlapShape(shape, pose = IDENTITY, { filter } = {}) {
+		return this.askList("id", filter, "overlapShape", (put, room, ...list) =>
+			this.carom.exports.cw_overlap_shape(this.address, this.placed(room, shape, pose, "overlapShape"), ...list));
 	}
 
-	listBodies(call) {
+	/** The contacts that a shape at a pose would have; it is a, and no body. */
+	collideShape(shape, pose = IDENTITY, { filter } = {}) {
+		return this.askList("contact", filter, "collideShape", (put, room, ...list) =>
+			this.carom.exports.cw_collide_shape(this.address, this.placed(room, shape, pose, "collideShape"), ...list));
+	}
+
+	/** The body nearest to a shape at a pose, or null. */
+	closestBody(shape, pose = IDENTITY, { maxDistance = Infinity, filter } = {}) {
+		return this.askOne("closest_body", filter, "closestBody", (found, to, put, room, seen) =>
+			this.carom.exports.cw_closest_body(this.address, this.placed(room, shape, pose, "closestBody"), maxDistance, seen, found, to));
+	}
+
+	/** The two bodies that are nearest to each other, or null. */
+	closestPair({ maxDistance = Infinity, filterA, filterB } = {}) {
+		return this.askOne("closest_pair", filterA, "closestPair", (found, to, put, room, seen) =>
+			this.carom.exports.cw_closest_pair(this.address, maxDistance, seen, this.carom.putFilter(room, filterB, "closestPair: filterB"), found, to));
+	}
+
+	/** The body that a shape meets first on its way from one pose to another, or null. */
+	castShape(shape, begin, end, { tolerance = 1e-3, filter } = {}) {
+		return this.askOne("shape_hit", filter, "castShape", (found, to, put, room, seen) => {
+			checkPose(begin, "castShape: begin");
+			checkPose(end, "castShape: end");
+			const way = this.carom.putShapes(room, shape, [...begin, ...end], 14, "castShape");
+			return this.carom.exports.cw_cast_shape(this.address, way.at, tolerance, seen, found, to);
+		});
+	}
+
+	placed(room, shape, pose, call) { return this.carom.putShapes(room, shape, checkPose(pose, `${call}: pose`), 7, call).at; }
+
+	askOne(name, filter, call, ask) {
+		return this.carom.readFound(name, (found, to, put, room) => ask(found, to, put, room, this.carom.putFilter(room, filter, `${call}: filter`)));
+	}
+
+	/** Records, or ids, of which call(put, room, filter, capacity, to, count) writes as many as there is room for. */
+	askList(name, filter, what, call) {
 		for (let capacity = 64;;) {
 			const found = this.carom.scratch((put, room, read) => {
-				const ids = room(8 * capacity), count = put([0], Int32Array);
-				this.carom.check(call(put, room, capacity, ids, count));
-				const n = read(count, Int32Array, 1)[0];
-				return { n, list: pairsOf(read(ids, Uint32Array, 2 * Math.min(n, capacity))) };
+				const size = name === "id" ? 8 : layoutOf(name).size, to = room(size * capacity), count = put([0], Int32Array);
+				this.carom.check(call(put, room, this.carom.putFilter(room, filter, `${what}: filter`), capacity, to, count));
+				const n = read(count, Int32Array, 1)[0], all = Math.min(n, capacity);
+				return { n, list: name === "id" ? pairsOf(read(to, Uint32Array, 2 * all)) : Array.from({ length: all }, (none, i) => this.carom.readRecord(name, to + i * size)) };
 			});
 			if (found.n <= capacity)
 				return found.list;
 			capacity = found.n;
 		}
+	}
+
+	// ---- Batches ----
+	//
+	// Query i is row i of every array. Answers are an array for each member: answers.point[3 * i]. Each takes { filter, ignore, results }: ignore [2n]
+	// is the body that each query does not see; with results true a wrong query does not fail the call, and answers.results [n] tells its result,
+	// which resultName has a name for. Lists have first [n + 1]: answers first[i] to first[i + 1] - 1 are those of query i.
+
+	/** The first hits of rays: origins and directions [3n]; tMin, tMax: a number, or [n]. body is 0, 0 where there is none. */
+	castRays(origins, directions, options = {}) { return this.askRays("castRays", "cw_cast_rays", "ray_hit", origins, directions, options); }
+
+	/** Do rays hit anything? found [n]: 1 or 0. */
+	castRaysAny(origins, directions, options = {}) { return this.askRays("castRaysAny", "cw_cast_rays_any", "found", origins, directions, options); }
+
+	/** All hits of rays. */
+	castRaysAll(origins, directions, options = {}) {
+		return this.askLists("castRaysAll", "cw_cast_rays_all", "ray_hit", options, (put) => putRays(put, origins, directions, options, "castRaysAll"));
+	}
+
+	/** The nearest points to points [3n]; body is 0, 0 where none is within maxDistance. */
+	closestPoints(points, options = {}) {
+		const { maxDistance = Infinity } = options;
+		return this.askEach("closestPoints", "cw_closest_points", "closest_point", options, (put) => putRows(put, points, 3, "closestPoints: points"), maxDistance);
+	}
+
+	/** The bodies that boxes touch, [6n]: the lower and the upper corner of each. */
+	overlapBoxes(boxes, options = {}) {
+		return this.askLists("overlapBoxes", "cw_overlap_boxes", "id", options, (put) => putRows(put, boxes, 6, "overlapBoxes: boxes"));
+	}
+
+	/** The bodies that shapes at poses [7n] overlap; shapes: one for all, or [n]. */
+	overlapShapes(shapes, poses, options = {}) {
+		return this.askLists("overlapShapes", "cw_overlap_shapes", "id", options, (put, room) => this.carom.putShapes(room, shapes, poses, 7, "overlapShapes"));
+	}
+
+	/** The contacts that shapes at poses [7n] would have. */
+	collideShapes(shapes, poses, options = {}) {
+		return this.askLists("collideShapes", "cw_collide_shapes", "contact", options, (put, room) => this.carom.putShapes(room, shapes, poses, 7, "collideShapes"));
+	}
+
+	/** The bodies nearest to shapes at poses [7n]; body is 0, 0 where none is within maxDistance. */
+	closestBodies(shapes, poses, options = {}) {
+		const { maxDistance = Infinity } = options;
+		return this.askEach("closestBodies", "cw_closest_bodies", "closest_body", options, (put, room) => this.carom.putShapes(room, shapes, poses, 7, "closestBodies"), maxDistance);
+	}
+
+	/** The bodies that shapes meet first on their ways, [14n]: the poses at the beginning and at the end. */
+	castShapes(shapes, motions, options = {}) {
+		const { tolerance = 1e-3 } = options;
+		return this.askEach("castShapes", "cw_cast_shapes", "shape_hit", options, (put, room) => this.carom.putShapes(room, shapes, motions, 14, "castShapes"), tolerance);
+	}
+
+	askRays(call, name, record, origins, directions, options) {
+		return this.askEach(call, name, record, options, (put) => putRays(put, origins, directions, options, call));
+	}
+
+	/** One answer for each query that input puts into memory. */
+	askEach(call, name, record, options, input, ...more) {
+		return this.carom.scratch((put, room, read) => {
+			const { at, count } = input(put, room), batch = this.putBatch(put, room, count, options, call), to = room(record === "found" ? count : layoutOf(record).size * count);
+			this.carom.check(this.carom.exports[name](this.address, batch.at, at, ...more, to));
+			return { ...(record === "found" ? { found: read(to, Uint8Array, count) } : this.carom.readColumns(record, to, count)), ...batch.results() };
+		});
+	}
+
+	/** A list of answers for each query: asked again where there was too little room. */
+	askLists(call, name, record, options, input) {
+		return this.carom.scratch((put, room, read) => {
+			const { at, count } = input(put, room), batch = this.putBatch(put, room, count, options, call), first = room(8 * (count + 1));
+			for (let capacity = 2 * count + 64;;) {
+				const to = room((record === "id" ? 8 : layoutOf(record).size) * capacity);
+				this.carom.check(this.carom.exports[name](this.address, batch.at, at, capacity, to, first));
+				const ends = read(first, Uint32Array, 2 * (count + 1)).filter((word, i) => i % 2 === 0), found = ends[count]; // low words of 64 bits
+				if (found <= capacity)
+					return { first: ends, ...(record === "id" ? { body: read(to, Uint32Array, 2 * found) } : this.carom.readColumns(record, to, found)), ...batch.results() };
+				capacity = found;
+			}
+		});
+	}
+
+	putBatch(put, room, count, { filter, ignore, results }, call) {
+		const at = put(new Uint8Array(layoutOf("batch").size), Uint8Array), place = results ? room(4 * count) : 0;
+		if (ignore && checkNumbers(ignore, `${call}: ignore`).length !== 2 * count)
+			throw wrong(`${call}: ignore has ${ignore.length} numbers; ${count} ids have ${2 * count}`);
+		this.carom.writePointers("batch", at, { count, filter: this.carom.putFilter(room, filter, `${call}: filter`), ignore: ignore ? put(ignore, Uint32Array) : 0, results: place });
+		return { at, results: () => results ? { results: this.carom.readNumbers(place, Int32Array, count) } : {} };
 	}
 
 	// ---- Snapshots, recordings ----

@@ -31,9 +31,11 @@ const uint16_t *EXPORT(cw_record_sizes)(void)
 		sizeof(carom_shape), sizeof(carom_part), sizeof(carom_strided), sizeof(carom_sweep_def), sizeof(carom_world_def),
 		sizeof(carom_body_def), sizeof(carom_contact), sizeof(carom_pair), sizeof(carom_event), sizeof(carom_impact),
 		sizeof(carom_shape_impact), sizeof(carom_body_impact), sizeof(carom_surface_contact),
-		sizeof(carom_surface_shape_contact), sizeof(carom_sphere_contact), sizeof(carom_sphere_group), sizeof(carom_sphere_pair),
-		sizeof(carom_stats), sizeof(carom_ray_hit), sizeof(carom_closest_point), sizeof(carom_replay_result),
-		sizeof(carom_snapshot_difference), sizeof(carom_sweep_hit), sizeof(carom_proximity_pair), 0 };
+		sizeof(carom_surface_shape_contact), sizeof(carom_sphere_contact), sizeof(carom_sphere_group),
+		sizeof(carom_sphere_pair), sizeof(carom_stats), sizeof(carom_ray_hit), sizeof(carom_closest_point),
+		sizeof(carom_replay_result), sizeof(carom_snapshot_difference), sizeof(carom_sweep_hit), sizeof(carom_proximity_pair),
+		sizeof(carom_query_filter), sizeof(carom_batch), sizeof(carom_placed_shape), sizeof(carom_shape_cast),
+		sizeof(carom_shape_hit), sizeof(carom_closest_body), sizeof(carom_closest_pair), 0 };
 	return sizes;
 }
 

@@ -2,6 +2,7 @@
 #ifndef WASM_MODULE_H
 #define WASM_MODULE_H
 
+#include "carom/batch.h"
 #include "carom/carom.h"
 #include "carom/collide.h"
 #include "carom/proximity.h"

@@ -227,31 +227,6 @@ int EXPORT(cw_set_pair_data)(carom_world *world, int pair, uint64_t data)
 	return (int)carom_world_set_pair_data(world, pair, data);
 }
 
-// ---- Queries ----
-
-int EXPORT(cw_cast_ray)(const carom_world *world, const carom_ray *ray, bool *found, carom_ray_hit *hit)
-{
-	return (int)carom_world_cast_ray(world, ray, NULL, found, hit);
-}
-
-int EXPORT(cw_closest_point)(
-	const carom_world *world, const carom_vec3 *point, double most, bool *found, carom_closest_point *nearest)
-{
-	return (int)carom_world_closest_point(world, *point, most, NULL, found, nearest);
-}
-
-/// ids [capacity] of bodies whose boxes or shapes overlap; *count is how many there are.
-int EXPORT(cw_overlap_box)(const carom_world *world, const carom_aabb *box, int capacity, carom_body_id *ids, int32_t *count)
-{
-	return (int)carom_world_overlap_aabb(world, box, NULL, capacity, ids, count);
-}
-
-int EXPORT(cw_overlap_shape)(const carom_world *world, const carom_shape *shape, const carom_pose *pose, int capacity,
-	carom_body_id *ids, int32_t *count)
-{
-	return (int)carom_world_overlap_shape(world, shape, pose, NULL, capacity, ids, count);
-}
-
 // ---- Snapshots ----
 
 int EXPORT(cw_create_snapshot)(carom_world *world, carom_snapshot **snapshot)

@@ -17,6 +17,7 @@ node "$CAROM_SOURCE/tests/wasm/package.mjs" "$package" bodies.html convex.html
 # Worlds with cloth, solids and spheres: what they record the command replays, hash for hash, and the other way about.
 node "$CAROM_SOURCE/tests/wasm/layouts.mjs" "$package" "$CAROM_SOURCE"
 expect 0 out '.' replay convex/recording.h5 --record convex_calls.rec
+node "$CAROM_SOURCE/tests/wasm/queries.mjs" "$package"
 node "$CAROM_SOURCE/tests/wasm/world.mjs" "$package" "$work" convex_calls.rec
 while read -r name hash; do expect 0 out "with the recorded results, hash $hash" replay "$name.rec"; done < hashes.txt
 same "recordings replayed" "$(wc -l < hashes.txt)" 5

@@ -31,7 +31,7 @@ for (const [name, key] of Object.entries(enumerations)) {
 
 // What a member of C is in a layout.
 function typeOf(type, isPointer, count) {
-	const vectors = { carom_vec3: 'f64*3', carom_quat: 'f64*4', carom_pose: 'f64*7' }, short = type.replace('carom_', '');
+	const vectors = { carom_vec3: 'f64*3', carom_quat: 'f64*4', carom_pose: 'f64*7', carom_motion: 'f64*14' }, short = type.replace('carom_', '');
 	const scalars = { bool: 'bool', int: 'i32', int32_t: 'i32', uint32_t: 'u32', int64_t: 'i64', uint64_t: 'u64', size_t: 'size', float: 'f32', double: 'f64', carom_body_id: 'id', carom_scalar: 'i32' };
 	if (isPointer)
 		return type === 'char' ? 'text' : 'ptr';
@@ -55,7 +55,7 @@ for (const [name, text] of Object.entries(LAYOUTS)) {
 const interfaces = { mesh_report: 'MeshReport', mesh_gap: 'MeshGap', shape: 'Shape', sweep_def: 'SweepSettings', world_def: 'WorldSettings', body_def: 'BodyDef', contact: 'Contact', pair: 'Pair',
 	event: 'PairEvent', impact: 'WorldImpact', shape_impact: 'ShapeImpact', body_impact: 'BodyImpact', surface_contact: 'SurfaceContact', surface_shape_contact: 'SurfaceShapeContact',
 	sphere_contact: 'SphereContact', sphere_group: 'SphereGroup', stats: 'Stats', ray_hit: 'RayHit', closest_point: 'ClosestPoint', replay_result: 'Replay', snapshot_difference: 'SnapshotDifference',
-	sweep_hit: 'Impact', proximity_pair: 'NearPair' };
+	sweep_hit: 'Impact', proximity_pair: 'NearPair', query_filter: 'QueryFilter', shape_hit: 'ShapeHit', closest_body: 'ClosestBody', closest_pair: 'ClosestPair' };
 const hidden = { proximity_pair: ['distance2'] };
 for (const [name, title] of Object.entries(interfaces)) {
 	let text = '', next = title;
