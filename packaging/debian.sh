@@ -22,11 +22,11 @@ archive "$out/$name.tar.gz"
 archive "$out/work/carom_$version.orig.tar.gz" . ':!debian'
 tar -C "$out/work" -xf "$out/$name.tar.gz"
 
-# in_root VARIANT HOOK...: with the folder work in it as /work.
+# in_root VARIANT HOOK...: with the folder work in it as /work. A root is thrown away, so dpkg need not wait until each file is on the disk.
 in_root() {
 	local hooks=() hook
 	for hook in "${@:2}"; do hooks+=("--customize-hook=$hook"); done
-	mmdebstrap --quiet --variant="$1" --customize-hook="copy-in $out/work /" "${hooks[@]}" "$suite" /dev/null ${mirror:+"$mirror"}
+	mmdebstrap --quiet --variant="$1" --dpkgopt=force-unsafe-io --customize-hook="copy-in $out/work /" "${hooks[@]}" "$suite" /dev/null ${mirror:+"$mirror"}
 }
 threads=$(nproc)
 # A root sees nothing of this environment: its compilers are not ours.
