@@ -1,4 +1,4 @@
-/// One process for many cases: to start one costs 0.4 s under AddressSanitizer, more than most cases take.
+/// One process for many cases: to start one costs up to 0.4 s under AddressSanitizer and 0.09 s without, more than most cases take.
 #include "case_runner.h"
 
 #ifdef CAROM_HAVE_FORK
@@ -63,10 +63,11 @@ static int run_in_child(const test_case *const *cases, int count, case_function 
 	return done < count ? done + 1 : done;
 }
 
-bool run_cases(const test_case *const *cases, int count, case_function *run, int counts[TEST_OUTCOMES])
+bool run_cases(const test_case *const *cases, int count, bool apart, case_function *run, int counts[TEST_OUTCOMES])
 {
+	const int limit = apart ? 1 : PIPE_HOLDS;
 	for (int first = 0; first < count;) {
-		const int most = count - first < PIPE_HOLDS ? count - first : PIPE_HOLDS;
+		const int most = count - first < limit ? count - first : limit;
 		const int done = run_in_child(cases + first, most, run, counts);
 		if (done < 0) {
 			printf("FAILED: no child process could be started\n");
@@ -78,8 +79,9 @@ bool run_cases(const test_case *const *cases, int count, case_function *run, int
 	return true;
 }
 #else
-bool run_cases(const test_case *const *cases, int count, case_function *run, int counts[TEST_OUTCOMES])
+bool run_cases(const test_case *const *cases, int count, bool apart, case_function *run, int counts[TEST_OUTCOMES])
 {
+	(void)apart;
 	for (int i = 0; i < count; i++)
 		counts[run(cases[i])]++;
 	return false;

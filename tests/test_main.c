@@ -1,7 +1,7 @@
 /// @file test_main.c
 /// Runs test cases: `carom_tests` runs all, `carom_tests TOPIC` a topic, `carom_tests TOPIC CASE...`
 /// some cases, `carom_tests --topics TOPIC...` some topics, `carom_tests --list` names all cases,
-/// `carom_tests --dying` runs three of which one dies.
+/// `carom_tests --dying` runs three of which one dies. `--apart` before a topic gives each case a child process of its own.
 /// Exit code 0: all passed; 1: some failed; 2: nothing of that name; 77: all that ran were skipped.
 /// One case alone runs in this process, for debuggers; several run in a child (case_runner.h).
 #include "test.h"
@@ -219,7 +219,7 @@ static bool run_dying(int counts[TEST_OUTCOMES])
 	static const test_case dies = { "dying", "dies", __FILE__, die, NULL };
 	static const test_case behind = { "dying", "behind", __FILE__, pass, NULL };
 	const test_case *cases[] = { &before, &dies, &behind };
-	return run_cases(cases, 3, run_case, counts);
+	return run_cases(cases, 3, false, run_case, counts);
 }
 
 /// For LeakSanitizer, where it is built in: HDF5 loses what it had read of an object that turns out to be damaged, and Mesa's driver
@@ -228,7 +228,7 @@ __attribute__((visibility("default"))) const char *__lsan_default_suppressions(v
 const char *__lsan_default_suppressions(void) { return "leak:libhdf5\nleak:libvulkan_intel"; }
 
 /// Runs the cases that the arguments choose; false if they name one that is not there.
-static bool run_chosen(int argc, char **argv, int counts[TEST_OUTCOMES], bool *in_children)
+static bool run_chosen(int argc, char **argv, bool apart, int counts[TEST_OUTCOMES], bool *in_children)
 {
 	const int count = chosen_cases(argc, argv, NULL);
 	const test_case **cases = calloc((size_t)count + 1, sizeof *cases);
@@ -241,7 +241,7 @@ static bool run_chosen(int argc, char **argv, int counts[TEST_OUTCOMES], bool *i
 	if (count == 1)
 		counts[run_case(cases[0])]++;
 	else
-		*in_children = run_cases(cases, count, run_case, counts);
+		*in_children = run_cases(cases, count, apart, run_case, counts);
 	free(cases);
 	return true;
 }
@@ -265,11 +265,17 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 #endif
+	const bool apart = argc > 2 && strcmp(argv[1], "--apart") == 0;
+	if (apart) {
+		argv[1] = argv[0];
+		argc--;
+		argv++;
+	}
 	int counts[TEST_OUTCOMES] = { 0 };
 	bool in_children = false;
 	if (argc == 2 && strcmp(argv[1], "--dying") == 0)
 		in_children = run_dying(counts);
-	else if (!run_chosen(argc, argv, counts, &in_children))
+	else if (!run_chosen(argc, argv, apart, counts, &in_children))
 		return EXIT_USAGE;
 	printf("%d passed, %d failed, %d skipped\n", counts[TEST_PASSED], counts[TEST_FAILED], counts[TEST_SKIPPED]);
 	const int code = exit_code(counts);
