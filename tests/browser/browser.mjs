@@ -71,7 +71,7 @@ export class Page {
 		this.leave();
 		await Promise.race([gone, wait(3000)]);
 		this.child?.kill('SIGKILL');
-		rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+		rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 });
 	}
 }
 

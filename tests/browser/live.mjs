@@ -1,16 +1,22 @@
-// node live.mjs BROWSER CAROM SCENE: a run of SCENE, which does not end by itself, in a headless browser: the page follows it, goes back
-// and ahead again, shows contacts and charts, and stays when the run is interrupted.
+// A run that does not end by itself, in a headless browser: the page follows it, goes back and ahead again, shows contacts and charts,
+// and stays when the run is interrupted.
 import { spawn } from 'node:child_process';
 import assert from 'node:assert/strict';
-import { startBrowser } from './browser.mjs';
 
-const [program, carom, scene] = process.argv.slice(2);
-const browser = await startBrowser(program, 480, 320);
 const state = 'document.documentElement.dataset', hidden = (id) => `document.getElementById('${id}').hidden`;
-const run = spawn('nice', ['-n', '5', carom, 'run', scene, '--view', '--threads', '1'], { stdio: ['ignore', 'ignore', 'pipe'] });
-let words = '';
 
-try {
+/** Lets a process work for a fifth of the time: the browser then need not draw as many frames as can be computed. Returns what ends that. */
+function slow(child) {
+	let ticks = 0;
+	const timer = setInterval(() => child.kill(++ticks % 5 ? 'SIGSTOP' : 'SIGCONT'), 20);
+	return () => {
+		clearInterval(timer);
+		child.kill('SIGCONT');
+	};
+}
+
+async function follow(browser, run) {
+	let words = '';
 	const address = await new Promise((resolve, reject) => {
 		run.stderr.on('data', (data) => {
 			words += data;
@@ -33,6 +39,8 @@ try {
 	assert.match(await browser.evaluate(`document.getElementById('about').textContent`), /2 moving bodies · 32 deforming triangles · 50 spheres · .* frames · step /);
 
 	// It follows.
+	const hasten = slow(run);
+	run.on('exit', hasten);
 	await browser.until(`+${state}.frames > 3`, 'frames come');
 	const before = await browser.evaluate('caromViewer.live.frames[caromViewer.master.at(caromViewer.time)].step');
 	await browser.until(`caromViewer.live.frames[caromViewer.master.at(caromViewer.time)].step > ${before} && caromViewer.following`, 'the newest frame is shown');
@@ -66,6 +74,7 @@ try {
 	await browser.until('caromViewer.following && !caromViewer.dirty', 'the end after thinning');
 
 	// The run ends: its page stays, and plays.
+	hasten();
 	run.kill('SIGINT');
 	await browser.until(`['ended', 'lost'].includes(${state}.live)`, 'the end');
 	const lost = await browser.evaluate(`${state}.live === 'lost'`); // it had no processor for five seconds
@@ -78,8 +87,14 @@ try {
 	await browser.until(`+${state}.frame > 0 && caromViewer.playing`, 'playing what came');
 	assert.deepEqual(browser.errors.filter((text) => !lost || !/ERR_CONNECTION_REFUSED/.test(text)), []);
 	assert.deepEqual(browser.foreign(address), []);
-	console.log('a run is shown while it goes on');
-} finally {
-	run.kill('SIGKILL');
-	await browser.close();
+}
+
+export async function lookAtRun(browser, carom, scene) {
+	browser.size = { width: 300, height: 220 }; // the processor draws each pixel of many frames
+	const run = spawn('nice', ['-n', '5', carom, 'run', scene, '--view', '--threads', '1'], { stdio: ['ignore', 'ignore', 'pipe'] });
+	try {
+		await follow(browser, run);
+	} finally {
+		run.kill('SIGKILL');
+	}
 }

@@ -1,12 +1,11 @@
-// node viewer.mjs BROWSER FOLDER: pages in FOLDER (bodies.html, cloth.html, spheres.html) opened from disk in a headless browser: no
-// error on the console, nothing asked for from a network, frames advance, keys and mouse do what they say, damage is told.
+// Pages of carom export, opened from disk in a headless browser: no error on the console, nothing asked for from a network, frames
+// advance, keys and mouse do what they say, damage is told. To open a page takes a second of a processor, so each is opened once.
 import { readFileSync, writeFileSync } from 'node:fs';
 import assert from 'node:assert/strict';
-import { startBrowser, wait } from './browser.mjs';
+import { wait } from './browser.mjs';
 
-const [program, folder] = process.argv.slice(2);
-const browser = await startBrowser(program, 480, 320);
 const state = 'document.documentElement.dataset';
+let browser, folder;
 
 async function open(name, options) {
 	await browser.open(`file://${folder}/${name}`, options);
@@ -43,40 +42,24 @@ async function plays(name) {
 	quiet(name);
 }
 
-/** A copy of a page with its text changed. */
-function spoil(name, to, change) {
-	const text = readFileSync(`${folder}/${name}`, 'latin1'), changed = change(text);
-	assert.notEqual(changed, text, `${to}: nothing was changed`);
-	writeFileSync(`${folder}/${to}`, changed, 'latin1');
-}
-
-async function tells(name, words) {
-	await open(name);
-	await browser.until(`${words}.test(document.getElementById('message').textContent)`, `${name}: a message like ${words}`);
-}
-
-try {
-	for (const name of ['bodies.html', 'cloth.html', 'spheres.html'])
-		await plays(name);
-
-	// Points of what deforms and of spheres: their numbers are told, and each layer changes the picture.
-	for (const [name, keys] of [['cloth.html', ['9', '0']], ['spheres.html', ['s']]]) {
-		await open(name);
-		await browser.until(`${state}.points !== undefined`, `${name}: points`);
-		await browser.key('End');
-		await browser.until('!caromViewer.dirty && !caromViewer.scene.readingPoints', `${name}: points of the last frame`);
-		for (const key of keys) {
-			const before = await browser.evaluate(picture), layer = await browser.evaluate(`(() => { const list = [...document.querySelectorAll('#layers label')];
-				const label = list.find((each) => each.querySelector('kbd').textContent.toLowerCase() === '${key}'); return { off: label.className, count: +label.querySelector('.count').textContent.replace(/\\D/g, '') }; })()`);
-			assert.equal(layer.off, '', `${name}: layer ${key} is off`);
-			assert.ok(layer.count > 0, `${name}: layer ${key} has no points`);
-			await browser.key(key);
-			assert.notEqual((await browser.evaluate(picture)).hash, before.hash, `${name}: layer ${key} changes nothing`);
-		}
-		quiet(name);
+/** Points of what deforms and of spheres, on the page that is open: their numbers are told, and each layer changes the picture. */
+async function showsPoints(name, keys) {
+	await browser.until(`${state}.points !== undefined`, `${name}: points`);
+	await browser.key('End');
+	await browser.until('!caromViewer.dirty && !caromViewer.scene.readingPoints', `${name}: points of the last frame`);
+	for (const key of keys) {
+		const before = await browser.evaluate(picture), layer = await browser.evaluate(`(() => { const list = [...document.querySelectorAll('#layers label')];
+			const label = list.find((each) => each.querySelector('kbd').textContent.toLowerCase() === '${key}'); return { off: label.className, count: +label.querySelector('.count').textContent.replace(/\\D/g, '') }; })()`);
+		assert.equal(layer.off, '', `${name}: layer ${key} is off`);
+		assert.ok(layer.count > 0, `${name}: layer ${key} has no points`);
+		await browser.key(key);
+		assert.notEqual((await browser.evaluate(picture)).hash, before.hash, `${name}: layer ${key} changes nothing`);
 	}
+	quiet(name);
+}
 
-	// Two recordings: one clock, one camera, contacts and picked bodies in both, and where they differ.
+/** A page of two recordings that are equal: both halves show the same. */
+async function comparesEqual() {
 	const half = (renderer) => `(() => { const v = caromViewer.${renderer}.canvas, c = document.createElement('canvas'); c.width = v.width; c.height = v.height;
 		const d = c.getContext('2d'); caromViewer.drawNow(); d.drawImage(v, 0, 0); const p = new Uint32Array(d.getImageData(0, 0, c.width, c.height).data.buffer);
 		let h = 0; for (const x of p) h = Math.imul(h ^ x, 16777619); return { width: v.width, colors: new Set(p).size, hash: h }; })()`;
@@ -88,9 +71,13 @@ try {
 	await browser.until('!caromViewer.dirty', 'the last frame of both');
 	const [left, right] = [await browser.evaluate(half('renderer')), await browser.evaluate(half('second'))];
 	assert.ok(left.colors > 200, `the first half has ${left.colors} colours`);
-	assert.ok(left.width <= 240, 'a half of the page');
+	assert.ok(left.width <= browser.size.width / 2, 'a half of the page');
 	assert.equal(right.hash, left.hash, 'equal runs look alike');
 	quiet('same.html');
+}
+
+/** A page of two recordings: one clock, one camera, contacts and picked bodies in both, and where they differ. */
+async function comparesDifferent() {
 	await open('two.html');
 	await browser.until(`+${state}.differences > 0`, 'differences');
 	await browser.key('4');
@@ -103,9 +90,11 @@ try {
 	await browser.key('Escape');
 	assert.equal(await browser.evaluate('caromViewer.scenes.some((scene) => scene.picked)'), false);
 	quiet('two.html');
+}
 
+/** Keys, layers and mouse on the page of bodies, which is open. */
+async function obeys() {
 	// Structure: what a reader can use, and names for those who do not see it.
-	await open('bodies.html');
 	assert.equal(await browser.evaluate('document.querySelector("h1").textContent'), 'two < three & "more"');
 	const unnamed = await browser.evaluate(`[...document.querySelectorAll('button, input, select, canvas#view')].filter((e) =>
 		!(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label'))).length`);
@@ -114,7 +103,7 @@ try {
 
 	// Layers change the picture; contacts are there and told.
 	await browser.key('End');
-	await browser.until('!caromViewer.dirty', 'the last frame');
+	await browser.until(`+${state}.frame === caromViewer.master.frames - 1 && !caromViewer.dirty`, 'the last frame');
 	const plain = await browser.evaluate(picture);
 	for (const key of ['4', '5', '8'])
 		await browser.key(key);
@@ -123,9 +112,10 @@ try {
 	assert.match(await browser.evaluate('document.getElementById("deepest").textContent'), /m$/);
 
 	// A click picks a body; what is told is of this one.
-	await browser.evaluate(`(() => { const c = caromViewer.camera, b = caromViewer.scene.bodies.find((x) => x.kind === 'dynamic'); c.target = b.place; c.distance = 3; caromViewer.drawNow(); })()`);
-	await browser.mouse('mousePressed', 240, 160);
-	await browser.mouse('mouseReleased', 240, 160);
+	const middle = await browser.evaluate(`(() => { const c = caromViewer.camera, b = caromViewer.scene.bodies.find((x) => x.rows[0].type === 'box'); c.target = b.place; c.distance = 3; caromViewer.drawNow();
+		const r = document.getElementById('view').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`);
+	await browser.mouse('mousePressed', ...middle);
+	await browser.mouse('mouseReleased', ...middle);
 	await browser.until('!document.getElementById("picked").hidden', 'a picked body');
 	await browser.until(`/Body \\d+/.test(document.getElementById('picked').textContent)`, 'its number');
 	await browser.key('Escape');
@@ -136,28 +126,40 @@ try {
 	await browser.key('n');
 	await browser.until(`+${state}.frame > 0 && !document.getElementById('message').hidden`, 'the next event');
 	const heading = await browser.evaluate('caromViewer.camera.heading');
-	await browser.mouse('mousePressed', 200, 120);
-	await browser.mouse('mouseMoved', 230, 130);
-	await browser.mouse('mouseReleased', 230, 130);
+	await browser.mouse('mousePressed', middle[0] - 40, middle[1] - 10);
+	await browser.mouse('mouseMoved', middle[0] - 10, middle[1]);
+	await browser.mouse('mouseReleased', middle[0] - 10, middle[1]);
 	assert.notEqual(await browser.evaluate('caromViewer.camera.heading'), heading, 'dragging turns the view');
 	await browser.key('d');
 	assert.ok(await browser.evaluate('document.documentElement.classList.contains("dark")'), 'D makes it dark');
 	quiet('bodies.html');
+}
 
-	// A phone: nothing is wider than the screen.
+/** A phone: nothing is wider than the screen. */
+async function fitsPhone() {
 	await open('bodies.html', { phone: true, dark: true });
 	assert.ok(await browser.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'the page is wider than a phone');
 	quiet('bodies.html on a phone');
+}
 
-	// What left frames or spheres out says so.
-	await open('thin.html');
-	assert.match(await browser.evaluate('document.getElementById("notes").textContent'), /frame of|left out/);
+/** A copy of a page with its text changed. */
+function spoil(name, to, change) {
+	const text = readFileSync(`${folder}/${name}`, 'latin1'), changed = change(text);
+	assert.notEqual(changed, text, `${to}: nothing was changed`);
+	writeFileSync(`${folder}/${to}`, changed, 'latin1');
+}
 
-	// Damage.
-	spoil('bodies.html', 'flipped.html', (text) => text.replace(/(data-name="poses-0" data-size="\d+">[^<]{200})(.)/, (all, head, c) => head + (c === 'A' ? 'B' : 'A')));
-	await tells('flipped.html', '/damaged.*poses-0/');
-	// Damage to a later block is told once, and the frames before it are shown as ever.
-	spoil('long.html', 'later.html', (text) => text.replace(/(data-name="poses-1" data-size="\d+">[^<]{200})(.)/, (all, head, c) => head + (c === 'A' ? 'B' : 'A')));
+async function tells(name, words) {
+	await open(name);
+	await browser.until(`${words}.test(document.getElementById('message').textContent)`, `${name}: a message like ${words}`);
+}
+
+/** The text of a page with a letter of a block changed. */
+const flip = (block) => (text) => text.replace(new RegExp(`(data-name="${block}" data-size="\\d+">[^<]{200})(.)`), (all, head, c) => head + (c === 'A' ? 'B' : 'A'));
+
+/** Damage to a later block is told once, and the frames before it are shown as ever. */
+async function livesWithDamage() {
+	spoil('long.html', 'later.html', flip('poses-1'));
 	await tells('later.html', '/damaged.*poses-1/');
 	await browser.key('End');
 	await wait(300);
@@ -165,6 +167,12 @@ try {
 	await browser.until(`+${state}.frame === 0 && !caromViewer.dirty`, 'the first frame of a damaged page');
 	assert.ok((await browser.evaluate(picture)).colors > 200, 'the first frame of a damaged page is drawn');
 	assert.ok(await browser.evaluate('caromViewer.errors.length') <= 2, 'damage is told again and again');
+}
+
+/** Each kind of damage is told. */
+async function tellsDamage() {
+	spoil('bodies.html', 'flipped.html', flip('poses-0'));
+	await tells('flipped.html', '/damaged.*poses-0/');
 	spoil('bodies.html', 'head.html', (text) => text.replace('"format":"carom-page"', '"format":"carom-page'));
 	await tells('head.html', '/head cannot be read/');
 	spoil('bodies.html', 'newer.html', (text) => text.replace('"format":"carom-page","version":1', '"format":"carom-page","version":7'));
@@ -173,7 +181,27 @@ try {
 	await tells('cut.html', '/cut off/');
 	spoil('bodies.html', 'missing.html', (text) => text.replace(/<script type="application\/octet-stream" data-name="bodies".*?<\/script><script>caromBlock\(\)<\/script>/, ''));
 	await tells('missing.html', '/“bodies” is missing/');
-	console.log('all is well');
-} finally {
-	await browser.close();
+}
+
+/**
+ * Looks at the pages in a folder. A second browser draws, decodes, plays and obeys too; what the page computes by itself, whatever draws
+ * it, is left to the first: equal recordings compared, the texts of damage, and what was left out.
+ */
+export async function lookAtPages(ofBrowser, inFolder, isSecond) {
+	[browser, folder] = [ofBrowser, inFolder];
+	await plays('cloth.html');
+	await showsPoints('cloth.html', ['9', '0']);
+	await plays('spheres.html');
+	await showsPoints('spheres.html', ['s']);
+	await plays('bodies.html');
+	await obeys();
+	await comparesDifferent();
+	await fitsPhone();
+	await livesWithDamage();
+	if (isSecond)
+		return;
+	await comparesEqual();
+	await open('thin.html'); // what left frames or spheres out says so
+	assert.match(await browser.evaluate('document.getElementById("notes").textContent'), /frame of|left out/);
+	await tellsDamage();
 }
