@@ -149,7 +149,7 @@ expect 0 out '^1.obj to 2.obj: 2 frames' ccd 0.obj 1.obj 2.obj --frames 1:
 grep -qE '^  earliest .* in step 1: ee 6 7 9 10$' out || fail "the step is wrong: $(cat out)"
 
 # Many impacts: a body that is pressed flat and turned inside out, and back. All ways find the same, each impact once, sorted.
-"$CAROM" make lumpy --triangles 1200 -o body0.obj > /dev/null
+"$CAROM" make lumpy --triangles 500 -o body0.obj > /dev/null
 i=0
 for height in -0.5 0.5 0.25 -1; do
 	i=$((i + 1))
@@ -158,7 +158,7 @@ done
 expect 0 out '"hash"' ccd body?.obj --json --hits body.txt
 hash=$(field hash out)
 same "lines of the file" "$(wc -l < body.txt)" $(($(field vf out) + $(field ee out) + 4))
-[ "$(field vf out)" -gt 1000 ] && [ "$(field ee out)" -gt 5000 ] || fail "too few impacts for a test: $(cat out)"
+[ "$(field vf out)" -gt 400 ] && [ "$(field ee out)" -gt 2000 ] || fail "too few impacts for a test: $(cat out)"
 for step in 0 1 2 3; do
 	awk -v s=$step '$1 == "#" { take = $3 == s; next } take { print $1 == "ee", $2, $3, $4, $5 }' body.txt > step.txt
 	sort -k1,1n -k2,2n -k3,3n -k4,4n -k5,5n -u step.txt | cmp - step.txt || fail "step $step is not sorted, or lists an impact twice"
