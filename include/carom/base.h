@@ -1,12 +1,13 @@
 /// @file base.h
 /// Results, version, memory, logging and threads: every other header builds on them.
 ///
-/// NULL, in all headers: handles (carom_context, carom_world, carom_mesh, carom_spheres,
-/// carom_sweep) must not be NULL unless a comment says otherwise. Calls that return carom_result
-/// nevertheless look, and refuse a NULL handle with CAROM_INVALID_ARGUMENT (without a text: there
-/// is no context to keep it), except those of worlds (carom_world_...). These, and calls that
-/// return anything else, do not look: with NULL they crash. Only destroying or releasing NULL does
-/// nothing, and the statistics of NULL spheres and sweeps are zero.
+/// NULL handles (carom_context, carom_world, carom_mesh, carom_spheres, carom_sweep and the like),
+/// in all headers: a handle must not be NULL unless a comment says otherwise.
+/// - Calls that return carom_result refuse a NULL handle with CAROM_INVALID_ARGUMENT. There is no
+///   text then, since no context could keep it.
+/// - Calls of worlds (carom_world_...), and calls that return anything else, do not check: they
+///   crash.
+/// - Destroying or releasing NULL does nothing. The statistics of NULL spheres and sweeps are zero.
 #ifndef CAROM_BASE_H
 #define CAROM_BASE_H
 
@@ -48,28 +49,28 @@ CAROM_API carom_version carom_get_version(void);
 
 /// Most bytes of stack that any call of the library needs, in an optimized build. Functions of the
 /// caller (allocator, log, scheduler, filters, forces, visitors, ray plug-ins) need theirs in
-/// addition. Fibers of 64 KiB are enough. The test "stack" measures it.
+/// addition. Fibers with stacks of 64 KiB are enough. The test "stack" measures it.
 #define CAROM_STACK_BYTES 32768
 
-/// The result of a fallible call. The text of this thread's last failure is one call away:
-/// carom_error_text.
+/// The result of a call that can fail. carom_error_text tells why this thread's last call failed.
 typedef enum carom_result {
 	CAROM_SUCCESS = 0,
 	/// An argument or a field of a definition is wrong; the text names the function and the field.
 	CAROM_INVALID_ARGUMENT,
 	/// The mesh cannot be used; the text names the element and its fault.
 	CAROM_INVALID_MESH,
-	/// A body id is null or was removed. (Ids count in each world for itself: one of another world
-	/// is refused only where no body has it.)
+	/// A body id is null, or its body was removed. Each world counts its ids for itself: the id of
+	/// another world is refused only where no body of this world has an equal one.
 	CAROM_INVALID_BODY,
 	/// An allocation failed. The call has undone its work; everything else stays usable.
 	CAROM_OUT_OF_MEMORY,
-	/// The memory budget of the world does not allow the request: to make it, to add a body,
-	/// a step, or a query (carom_world_def.memory_budget); or that of a detector of spheres
-	/// (carom_spheres_def.memory_budget). Everything else stays usable.
+	/// A bound that the caller set forbids the request: carom_world_def.memory_budget (making the
+	/// world, adding a body, a step, a query), carom_spheres_def.memory_budget,
+	/// carom_device_def.memory_budget or carom_proximity_def.max_pairs. Everything else stays
+	/// usable.
 	CAROM_OVER_BUDGET,
 	/// The library or the machine lacks something that was asked for, for example an instruction
-	/// set.
+	/// set, or the call does not take this kind of shape.
 	CAROM_UNSUPPORTED,
 	/// A recording is damaged, of another version, or replays to other results; the text says
 	/// where.
@@ -82,9 +83,8 @@ typedef enum carom_result {
 /// The name of a result, for example "out of memory". Static text, never NULL. Thread-safe.
 CAROM_API const char *carom_result_name(carom_result result);
 
-/// User-supplied memory. All memory of a context comes from here, nothing from anywhere else but
-/// the stacks of its threads. Called from any thread at any time, so both functions must be
-/// thread-safe.
+/// Memory from the caller. All memory of a context comes from here, except the stacks of its
+/// threads. Both functions are called from any thread at any time, so they must be thread-safe.
 typedef struct carom_allocator {
 	/// Return size bytes aligned to alignment (a power of two, at most 64), or NULL. size is never
 	/// 0.
@@ -95,39 +95,43 @@ typedef struct carom_allocator {
 	void *user;
 } carom_allocator;
 
-/// The allocator of a context that is given none, for who wants to wrap it: the C library's
-/// aligned_alloc and free (Windows: _aligned_malloc and _aligned_free). On Linux arrays of 2 MiB
-/// and more begin at a large page, and large pages are asked for (madvise). Thread-safe.
+/// The allocator that a context has when it is given none, for callers that wrap it: the C
+/// library's aligned_alloc and free (Windows: _aligned_malloc and _aligned_free). On Linux, arrays
+/// of 2 MiB and more begin at a large page, and large pages are asked for (madvise). Thread-safe.
 CAROM_API carom_allocator carom_default_allocator(void);
 
-/// How grave a message is.
+/// How severe a message is.
 typedef enum carom_log_level { CAROM_LOG_ERROR, CAROM_LOG_WARNING, CAROM_LOG_INFO } carom_log_level;
 
-/// Receives messages. The library itself never prints. Called on the thread that made the call
-/// being served.
+/// Receives messages. The library itself never prints. Called on the thread whose call the message
+/// is about.
 typedef void carom_log_fn(carom_log_level level, const char *text, void *user);
 
-/// Receives bytes in order; return false to give up. Called on the thread of the call that writes.
+/// Receives count bytes, which follow those of the call before. Returns false to give up. Called on
+/// the thread of the call that writes.
 typedef bool carom_write_fn(const void *bytes, size_t count, void *user);
 
-/// A piece of parallel work: process items begin..end-1. worker is in 0..carom_context_threads-1;
-/// no two pieces of one loop, with all loops inside its pieces, run with the same worker at the
-/// same time.
+/// A piece of parallel work: process items begin to end - 1. worker is from 0 to
+/// carom_context_threads - 1. While a loop runs, with all loops inside its pieces, no two pieces
+/// run at once with equal workers.
 typedef void carom_task_fn(int64_t begin, int64_t end, int worker, void *task);
 
-/// A user scheduler: call task over all of 0..count-1 in pieces of at least min_range items (the
-/// last may be shorter), from any threads, and return when all are done. The results of the library
-/// do not depend on how the range is cut or on the order of the pieces. worker is in
-/// 0..thread_count-1 of carom_context_def, and no two pieces of one call run with the same worker
-/// at the same time: workers have memory of their own. A number out of range would corrupt memory;
-/// it is named in the log (CAROM_LOG_ERROR), and the program is ended by abort(). The scheduler is
-/// never called from inside a piece of the same context. It is called from several threads at once
-/// when the application uses worlds, bodies of spheres or sweeps of one context in several threads;
-/// each call may then have a piece with the same worker.
+/// A scheduler of the caller: call task_fn over all of 0 to count - 1, in pieces of at least
+/// min_range items (the last may be shorter), from any threads, with task as its last argument.
+/// Return when all pieces are done. The results of the library depend neither on how the range is
+/// cut nor on the order of the pieces.
+/// - worker must be from 0 to carom_context_def.thread_count - 1, and no two pieces of one call may
+///   run at once with equal workers, since each worker has memory of its own. A worker out of range
+///   would corrupt memory: it is named in the log (CAROM_LOG_ERROR), and abort() ends the program.
+/// - The scheduler is never called from inside a piece of the same context.
+/// - It is called from several threads at once when the application uses worlds, detectors of
+///   spheres or sweeps of one context in several threads. Each such call has workers of its own:
+///   pieces of two calls may have equal ones.
 typedef void carom_parallel_for_fn(
 	carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task, void *user);
 
-/// Instruction set of the wide kernels. All give the same bits; the choice changes the time only.
+/// Instruction set of the kernels that work on several values at once. All give the same bits; the
+/// choice changes times only.
 typedef enum carom_simd {
 	CAROM_SIMD_AUTO, ///< the widest that this machine has
 	CAROM_SIMD_SCALAR,
@@ -137,8 +141,7 @@ typedef enum carom_simd {
 	CAROM_SIMD_NEON,
 } carom_simd;
 
-/// How to make a context. Start from carom_default_context_def: a definition that did not is
-/// refused.
+/// How to make a context. Start from carom_default_context_def: any other definition is refused.
 typedef struct carom_context_def {
 	int cookie;                ///< set by carom_default_context_def; do not touch
 	carom_allocator allocator; ///< both functions NULL: carom_default_allocator
@@ -166,37 +169,43 @@ typedef struct carom_context_def {
 	carom_simd simd;
 } carom_context_def;
 
-/// The C library's memory, no log, a worker for each core, the widest instruction set. Thread-safe.
+/// The defaults: the C library's memory, no log, a worker for each core, the widest instruction
+/// set. Thread-safe.
 CAROM_API carom_context_def carom_default_context_def(void);
 
-/// Memory, messages, threads and error text for everything made from it. Contexts share nothing
-/// with each other.
+/// Memory, messages, threads and error texts for everything that is made from it. Contexts share
+/// nothing with each other.
 typedef struct carom_context carom_context;
 
 /// Make a context. def may be NULL for the defaults. On failure *context is NULL, and
-/// carom_error_text(NULL) names the field. CAROM_UNSUPPORTED also where the floating-point
-/// arithmetic of this thread is not in its default mode: it must round to nearest and keep
-/// denormals (no FTZ or DAZ, which a program linked with -ffast-math may set). fesetenv(FE_DFL_ENV)
-/// sets it. Other threads that use the context, and this one later, are not looked at. Thread-safe.
+/// carom_error_text(NULL) names the field. Thread-safe.
+///
+/// CAROM_UNSUPPORTED: the machine lacks the instruction set, or the floating-point unit of this
+/// thread is not in its default mode. It must round to nearest and keep denormals (no FTZ or DAZ,
+/// which a program linked with -ffast-math may set); fesetenv(FE_DFL_ENV) sets it. The mode is
+/// checked here alone: the caller keeps it so on all threads that use the context.
 CAROM_API carom_result carom_create_context(const carom_context_def *def, carom_context **context);
 
-/// Destroy a context. Everything made from it (meshes, worlds, detectors of spheres, sweeps) must
-/// have been destroyed first. An object left over leaks, and must not be used or destroyed
-/// afterwards: it has lost its context. The log is told how many and how many bytes
-/// (CAROM_LOG_ERROR). No other call on the context may be under way. NULL does nothing.
+/// Destroy a context. Destroy everything made from it first (meshes, worlds, detectors of spheres,
+/// sweeps). An object that is left leaks, and must neither be used nor destroyed afterwards: it has
+/// lost its context. The log is told how many objects and bytes leaked (CAROM_LOG_ERROR). No other
+/// call on the context may be under way. NULL does nothing.
 CAROM_API void carom_destroy_context(carom_context *context);
 
-/// The cause, in one sentence that names the field or element: in the last call of this
-/// thread that failed, if it failed on this context or something made from it (a failure in a
-/// piece of a parallel loop counts for the thread that called the loop, too); else in the last call
-/// of any thread that failed on this context. So threads that ask right after their own call do not
-/// see each other's texts. A call that succeeds changes nothing. NULL: why carom_create_context
-/// failed in this thread, if that was the thread's last failure. Never NULL; empty when nothing
-/// failed. Valid in this thread until it asks again or a call of its own fails, even when the
-/// context is gone. Thread-safe.
+/// Why a call failed, in one sentence that names the field or element. Of which call: the last one
+/// that failed in this thread, if that was on this context or something made from it; else the last
+/// one that failed on this context in any thread. So threads that ask right after their own call do
+/// not see each other's texts.
+/// - A failure in a piece of a parallel loop also counts for the thread that called the loop.
+/// - A call that succeeds changes nothing.
+/// - context NULL: why carom_create_context failed in this thread, if that was its last failure.
+///
+/// Never NULL; empty when nothing failed. Valid in this thread until it asks again or another call
+/// of its fails, even when the context is gone. Thread-safe.
 CAROM_API const char *carom_error_text(const carom_context *context);
 
-/// Bytes that the context and all made from it hold now, and the most they ever held. Thread-safe.
+/// Bytes that the context and everything made from it hold now, and the most that they ever held.
+/// Thread-safe.
 CAROM_API size_t carom_memory_in_use(const carom_context *context);
 CAROM_API size_t carom_memory_peak(const carom_context *context);
 
@@ -207,15 +216,16 @@ CAROM_API const char *carom_simd_name(carom_simd simd);
 /// Number of workers in use.
 CAROM_API int carom_context_threads(const carom_context *context);
 
-/// Run fn over 0..count-1 on the workers of the context, in pieces of at least min_range items (1
-/// or more; INT64_MAX: one piece), and return when all are done: the loop that the library itself
-/// runs on. Pieces are handed out as workers become free. Nothing happens for a count of 0 or less.
-/// From inside a piece it is a plain loop on the same worker: from the caller's own pieces, and
-/// from callbacks of worlds, sweeps and bodies of spheres of the context. So are their own loops,
-/// when they are used inside a piece. For one application thread at a time on one context where
-/// memory is told apart by worker: two threads that loop at once each have a worker 0. Worlds,
-/// sweeps and bodies of spheres have their own memory for each worker, so different ones may run at
-/// once.
+/// Run fn over 0 to count - 1 on the workers of the context, in pieces of at least min_range items
+/// (1 or more; INT64_MAX: one piece), and return when all are done. This is the loop that the
+/// library itself runs on. Pieces are handed out as workers become free. A count of 0 or less does
+/// nothing.
+/// - Nested loops: inside a piece of a loop, and inside callbacks of worlds, sweeps and detectors
+///   of spheres of the context, it is a plain loop on the same worker. The library's own loops are
+///   plain ones there, too.
+/// - Several threads: two threads that loop at once on one context both have a worker 0, so memory
+///   that fn tells apart by worker is for one of them at a time. Worlds, sweeps and detectors of
+///   spheres each have memory of their own for each worker, so different ones may run at once.
 CAROM_API void carom_parallel_for(
 	carom_context *context, carom_task_fn *fn, int64_t count, int64_t min_range, void *task);
 

@@ -1,16 +1,17 @@
 /// @file collide.h
-/// Shapes without a world. Two at two poses: how far apart, where they touch, and when they first
-/// meet. One: where a ray hits it, and its point nearest to another.
+/// Shapes without a world. Two shapes at two poses: how far apart they are, where they touch, and
+/// when they first meet. One shape: where a ray hits it, and its point nearest to another.
 ///
 /// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, meshes
 /// and height fields, in any pair; a plane against any of these. carom_collide_convex alone takes
-/// no meshes (CAROM_UNSUPPORTED). Poses may be NULL: the identity. Positions are taken relative to
-/// each other first, so places far from the origin lose nothing.
+/// no meshes (CAROM_UNSUPPORTED). A pose or motion may be NULL: the identity. Positions are first
+/// taken relative to each other, so places far from the origin lose nothing.
 ///
-/// All calls are thread-safe, take no memory (but carom_collide, and carom_distance of a mesh of
-/// several pieces: 30 bytes a triangle while it runs), and give the same bits on every machine.
-/// They return CAROM_INVALID_ARGUMENT for wrong arguments; carom_error_text(context) names the call
-/// and the field. The context is used for that text, that memory and its choice of instruction set.
+/// All calls are thread-safe and give equal bits on every machine. They return
+/// CAROM_INVALID_ARGUMENT for wrong arguments; carom_error_text(context) names the call and the
+/// field. The context is used for that text, for its instruction set, and for memory. These calls
+/// alone take memory: carom_collide, carom_overlap of two meshes, and carom_distance of a mesh of
+/// several pieces (30 bytes a triangle while it runs).
 #ifndef CAROM_COLLIDE_H
 #define CAROM_COLLIDE_H
 
@@ -23,34 +24,36 @@ extern "C" {
 
 /// How far two shapes are apart, or how far one must move to come out of the other.
 typedef struct carom_separation {
-	/// Signed distance. Negative: moving A by -distance along normal parts the shapes. It is never
-	/// above the true one: a plane across normal parts shapes that are apart, and moving so far
-	/// always parts those that overlap.
+	/// Signed distance, metres. Negative: moving A by -distance along normal parts the shapes. It
+	/// is never above the true one: shapes that are apart have a plane across normal between them,
+	/// and a move by -distance always parts shapes that overlap.
 	double distance;
-	/// The true signed distance lies between distance and distance + error. A millionth of the
-	/// sizes or less, except in some deep overlaps of two curved shapes.
+	/// The true signed distance lies between distance and distance + error. error is a millionth of
+	/// the sizes or less, except in some deep overlaps of two curved shapes.
 	double error;
 	carom_vec3 normal;  ///< unit, world frame, from B to A
 	carom_vec3 point_a; ///< the nearest point of A's surface, or the deepest; world frame
 	carom_vec3 point_b; ///< and of B's
 } carom_separation;
 
-/// The separation of two shapes. Sources: Gilbert, Johnson and Keerthi (1988) apart, van den Bergen
-/// (2001) overlapping.
+/// Tell the separation of two shapes. Sources: Gilbert, Johnson and Keerthi (1988) for shapes that
+/// are apart, van den Bergen (2001) for shapes that overlap.
 ///
-/// Meshes and height fields, concave or not, may be A, B or both; they are looked at as worlds see
-/// them, in float. Apart: the nearest points of the surfaces, and normal is the line between them.
-/// Overlapping: moving A by -distance along normal parts the two, whatever their form, also where
-/// one lies wholly inside the other, and also the doubles that a mesh was made from. The move is
-/// near the shortest one that does so, but need not be it: error is all of the depth. point_a and
-/// point_b touch when A has been moved; they are told before the move. A closed mesh is solid. An
-/// open one has no inside: it is met where its triangles are, and a shape behind it is apart. A
-/// mesh without triangles is infinitely far from everything. CAROM_OUT_OF_MEMORY is possible for a
-/// mesh of several pieces. Cost: apart as carom_mesh_distance; overlapping some forty searches
-/// along directions, tenths of a millisecond for a convex shape and a mesh, a millisecond or two
-/// for two meshes of a thousand triangles that stand deep in each other. Source: Je et al.,
-/// PolyDepth: Real-Time Penetration Depth Computation Using Iterative Contact-Space Projection
-/// (2012).
+/// Meshes and height fields, concave or not, may be A, B or both. They are seen as worlds see them,
+/// in float.
+/// - Apart: the nearest points of the surfaces, and normal along the line between them.
+/// - Overlapping: moving A by -distance along normal parts the two, whatever their form, also where
+///   one lies wholly inside the other, and also the doubles that a mesh was made from. The move is
+///   near the shortest one, but need not be the shortest: error is all of the depth. point_a and
+///   point_b are told before the move, and touch after it.
+/// - A closed mesh is solid. An open one has no inside: it is met where its triangles are, and a
+///   shape behind it is apart. A mesh without triangles is infinitely far from everything.
+///
+/// Cost with meshes: apart as carom_mesh_distance. Overlapping some forty searches along
+/// directions: tenths of a millisecond for a convex shape and a mesh, one or two milliseconds for
+/// two meshes of a thousand triangles that stand deep in each other. CAROM_OUT_OF_MEMORY is
+/// possible for a mesh of several pieces. Source: Je et al., PolyDepth: Real-Time Penetration Depth
+/// Computation Using Iterative Contact-Space Projection (2012).
 CAROM_API carom_result carom_distance(carom_context *context, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b,
 	carom_separation *separation);
@@ -70,46 +73,51 @@ typedef struct carom_manifold {
 	carom_manifold_point points[CAROM_MAX_MANIFOLD];
 } carom_manifold;
 
-/// The nearest hit of a ray on a shape, any at all, as carom_world_cast_ray tells it of a world
-/// with this one body, to the bit. *found tells whether there is one; body is null. Takes no
+/// Find the nearest hit of a ray on any shape, as carom_world_cast_ray tells it of a world with
+/// this one body, to the bit. *found tells whether there is one; the body of hit is null. Takes no
 /// memory.
 CAROM_API carom_result carom_shape_cast_ray(carom_context *context, const carom_shape *shape,
 	const carom_pose *pose, const carom_ray *ray, bool *found, carom_ray_hit *hit);
 
-/// The point of a shape's surface that is nearest to a point, if it lies within max_distance (0 or
-/// more, may be INFINITY), as carom_world_closest_point tells it of a world with this one body, to
-/// the bit. body is null. Takes no memory.
+/// Find the point of a shape's surface that is nearest to point, if it lies within max_distance (0
+/// or more, may be INFINITY), as carom_world_closest_point tells it of a world with this one body,
+/// to the bit. The body of result is null. Takes no memory.
 CAROM_API carom_result carom_shape_closest_point(carom_context *context, const carom_shape *shape,
 	const carom_pose *pose, carom_vec3 point, double max_distance, bool *found,
 	carom_closest_point *result);
 
-/// Do two shapes overlap? As carom_world_overlap_shape asks it of a body: touching counts. A closed
-/// mesh is solid: each piece of another mesh that lies inside it overlaps it. An open one is met at
-/// its triangles. Meshes are looked at as worlds see them, in float; whether triangles intersect is
-/// decided exactly. Far cheaper than contacts or a distance: it ends at the first two triangles
-/// that intersect. Two planes: CAROM_UNSUPPORTED. Takes memory for two meshes (CAROM_OUT_OF_MEMORY
-/// is possible). *overlap is false on failure. Thread-safe.
+/// Tell whether two shapes overlap, as carom_world_overlap_shape asks it of a body. Touching
+/// counts. It is far cheaper than contacts or a distance, since it ends at the first two triangles
+/// that intersect.
+/// - A closed mesh is solid: each piece of another mesh that lies inside it overlaps it. An open
+///   mesh is met at its triangles.
+/// - Meshes are seen as worlds see them, in float. Whether triangles intersect is decided exactly.
+/// - Two planes: CAROM_UNSUPPORTED.
+///
+/// Two meshes take memory (CAROM_OUT_OF_MEMORY is possible). *overlap is false on failure.
+/// Thread-safe.
 CAROM_API carom_result carom_overlap(carom_context *context, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, bool *overlap);
 
-/// The manifold of two convex shapes, or of one and a plane: points with depth at least -margin
-/// (margin 0 or more). Faces that lie on each other give the corners of their common part, edges
-/// side by side its two ends, all else one point. For a narrow phase of your own: it takes no
-/// memory. CAROM_UNSUPPORTED for a mesh, which carom_collide takes. Source: Gregorius, Robust
-/// Contact Creation for Physics Simulations (2015).
+/// Find the manifold of two convex shapes, or of one and a plane: points with a depth of at least
+/// -margin (margin 0 or more). Faces that lie on each other give the corners of their common part,
+/// edges side by side its two ends, all else one point. For a narrow phase of your own: it takes no
+/// memory. A mesh is CAROM_UNSUPPORTED; carom_collide takes it. Source: Gregorius, Robust Contact
+/// Creation for Physics Simulations (2015).
 CAROM_API carom_result carom_collide_convex(carom_context *context, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, double margin,
 	carom_manifold *manifold);
 
-/// The contacts of any two shapes but two planes, meshes and height fields included, as a world
-/// with default settings has them in its first step: A is a dynamic body and B a static one (the
-/// other way about where A is a plane), and speculative_distance is margin (0 or more). At most 8
-/// contacts, the order and the meaning of carom_contact are those of worlds; body ids are null.
-/// *count is the number of contacts there are; the first capacity of them are written. contacts may
-/// be NULL when capacity is 0. Runs on the calling thread alone: a world is cheaper for many pairs.
-/// Takes memory from the context, which keeps the lists of up to 16 calls, each of up to 512 KB,
-/// for later ones, and frees them at its end. Thread-safe. CAROM_OUT_OF_MEMORY is possible; *count
-/// is 0 on failure.
+/// Find the contacts of any two shapes but two planes, meshes and height fields included. They are
+/// those of the first step of a world with default settings and a speculative_distance of margin (0
+/// or more), in which A is a dynamic body and B a static one (where A is a plane, A is the static
+/// one). There are at most 8, in the order and with the meaning that worlds give them; body ids are
+/// null. *count is the number of contacts there are; the first capacity of them are written.
+/// contacts may be NULL when capacity is 0.
+///
+/// It runs on the calling thread alone: for many pairs a world is cheaper. It takes memory from the
+/// context, which keeps the lists of up to 16 calls, up to 512 KB each, for later calls, and frees
+/// them at its end. Thread-safe. CAROM_OUT_OF_MEMORY is possible; *count is 0 on failure.
 CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, double margin,
 	int32_t capacity, carom_contact *contacts, int32_t *count);
@@ -121,28 +129,34 @@ CAROM_API carom_pose carom_motion_pose(const carom_motion *motion, double time);
 typedef struct carom_toi {
 	carom_toi_status status;
 	double time; ///< in [0, 1], never later than the true impact; 1 for CAROM_TOI_APART
-	/// At that time, where the shapes come near each other; for CAROM_TOI_APART without meshes as
-	/// last looked at.
+	/// At time, where the shapes come near each other. For CAROM_TOI_APART without meshes: as the
+	/// search saw it last.
 	carom_separation separation;
 	int32_t steps; ///< how many separations it took
-	/// Of A's mesh, to which separation belongs; -1 where A is no mesh or has no triangles.
+	/// The triangle of A's mesh that separation is about; -1 where A is no mesh or has no
+	/// triangles.
 	int32_t triangle_a;
 	int32_t triangle_b; ///< of B's, likewise
 } carom_toi;
 
-/// Finds when two moving shapes meet: a time at which they are within tolerance (above 0) of each
+/// Find when two moving shapes meet: a time at which they are within tolerance (above 0) of each
 /// other, or within 1e-10 of their sizes more, which is left to rounding, and before which they
-/// were never nearer than half of tolerance. No impact is missed, however fast they turn: each
-/// step of the search is proved to be free of impacts. A motion of NULL: at rest at the identity.
-/// A shape cast is a carom_straight_motion. Source: Mirtich, Impulse-based Dynamic Simulation
-/// (1996), conservative advancement. Any two shapes but two planes (CAROM_UNSUPPORTED). A plane
-/// may move and turn; it is solid below. Meshes and height fields, concave or not, may be A, B or
-/// both. They are looked at as worlds see them, in float. separation is that of the two triangles,
-/// or the triangle and the other shape, that are nearest to each other at time (CAROM_TOI_APART:
-/// at time 1). A closed mesh is solid: a shape whose middle begins inside (of a mesh: a corner of
-/// any of its pieces) is CAROM_TOI_TOUCHING, and separation leads it out by the way to the nearest
-/// point of the surface. A mesh without triangles meets nothing; separation is zero then. The work
-/// is O(log n) where the surfaces come near each other in one place, and O(n) more for a mesh of
+/// were never nearer than half of tolerance. No impact is missed, however fast they turn: each step
+/// of the search is proved to be free of impacts. A motion of NULL is rest at the identity. A shape
+/// cast is a carom_straight_motion. Source: Mirtich, Impulse-based Dynamic Simulation (1996),
+/// conservative advancement.
+///
+/// Any two shapes but two planes (CAROM_UNSUPPORTED). A plane may move and turn; it is solid below.
+/// Meshes and height fields, concave or not, may be A, B or both; they are seen as worlds see them,
+/// in float.
+/// - separation is that of the two triangles, or the triangle and the other shape, that are nearest
+///   to each other at time (for CAROM_TOI_APART at time 1).
+/// - A closed mesh is solid. A shape whose middle begins inside (of a mesh: a corner of any of its
+///   pieces) is CAROM_TOI_TOUCHING, and separation leads it out, by the way to the nearest point of
+///   the surface.
+/// - A mesh without triangles meets nothing; separation is zero then.
+///
+/// Cost: O(log n) where the surfaces come near each other in one place, and O(n) more for a mesh of
 /// several pieces near a closed one.
 CAROM_API carom_result carom_time_of_impact(carom_context *context, const carom_shape *a,
 	const carom_motion *motion_a, const carom_shape *b, const carom_motion *motion_b,

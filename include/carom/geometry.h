@@ -13,8 +13,9 @@ extern "C" {
 /// Pure, thread-safe.
 CAROM_API bool carom_triangles_intersect(const carom_vec3 a[3], const carom_vec3 b[3]);
 
-/// On which side of the plane abc is d? 1: d sees a, b, c counter-clockwise; -1: clockwise; 0: all
-/// four in one plane. Exact for all finite doubles. Pure, thread-safe.
+/// Tells on which side of the plane through a, b and c the point d lies. 1: d sees a, b, c
+/// counter-clockwise; -1: clockwise; 0: all four lie in one plane. Exact for all finite doubles.
+/// Pure, thread-safe.
 CAROM_API int carom_orientation(carom_vec3 a, carom_vec3 b, carom_vec3 c, carom_vec3 d);
 
 // ---- Nearest points ----
@@ -22,8 +23,7 @@ CAROM_API int carom_orientation(carom_vec3 a, carom_vec3 b, carom_vec3 c, carom_
 /// The part of a triangle or an edge that a nearest point lies on.
 typedef enum carom_feature {
 	CAROM_FEATURE_FACE, ///< the inside of a triangle
-	/// The inside of an edge: number k is the one from corner k to corner k + 1 (of three: k + 1
-	/// modulo 3).
+	/// The inside of an edge. Edge k runs from corner k to corner k + 1 (of a triangle: modulo 3).
 	CAROM_FEATURE_EDGE,
 	CAROM_FEATURE_VERTEX, ///< corner number k
 } carom_feature;
@@ -46,18 +46,19 @@ typedef struct carom_edge_point {
 	int32_t number;        ///< of the end, 0 or 1; 0 for the edge
 } carom_edge_point;
 
-// The next three are pure functions: any scale, any frame, thread-safe. They return the distance
-// (one below 1e-150 of the largest coordinate may count as 0), and NaN, with nothing written,
-// when a coordinate is not finite or a pointer is NULL. Triangles and edges without area or length
-// work: needles, points, parallel edges. Of equally near points any one is taken, on every machine
-// the same. carom/batch.h has them over arrays; while the vertices move: carom_sweep_test_pair.
+// The next three are pure functions, thread-safe, for any scale and frame. They return the
+// distance. One below 1e-150 of the largest coordinate may count as 0. Where a coordinate is not
+// finite or a pointer is NULL they return NaN and write nothing. Triangles without area and edges
+// without length work: needles, points, parallel edges. Where several points are equally near, one
+// of them is taken, on every machine the same one. carom/batch.h has these functions over arrays.
+// For vertices that move: carom_sweep_test_pair.
 
 /// Nearest point of a triangle to a point (Ericson, Real-Time Collision Detection, 2005, 5.1.5).
 CAROM_API double carom_point_triangle_distance(
 	carom_vec3 point, const carom_vec3 triangle[3], carom_triangle_point *on_triangle);
 
-/// Nearest points of two edges, each given by its two ends (Ericson 5.1.9, for nearly parallel ones
-/// with all four ends).
+/// Nearest points of two edges, each given by its two ends (Ericson 5.1.9; for edges that are
+/// nearly parallel all four ends are tried too).
 CAROM_API double carom_edge_edge_distance(
 	const carom_vec3 a[2], const carom_vec3 b[2], carom_edge_point *on_a, carom_edge_point *on_b);
 

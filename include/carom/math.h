@@ -15,37 +15,38 @@ typedef struct carom_vec3 {
 	double x, y, z;
 } carom_vec3;
 
-/// A rotation as unit quaternion; q and -q are the same rotation. Inputs are normalised by the
-/// library and refused when their length is not within 1e-3 of 1.
+/// A rotation as a unit quaternion; q and -q are one rotation. The library normalises quaternions
+/// that it is given, and refuses those whose length is not within 1e-3 of 1.
 typedef struct carom_quat {
 	double x, y, z, w;
 } carom_quat;
 
-/// Positions with a coordinate beyond this are refused: of poses, and of points and origins of rays
-/// that a world is asked about. double still tells an eighth there.
+/// Largest coordinate of a position: of poses, and of points and origins of rays that a world is
+/// asked about. Larger ones are refused. Doubles are still an eighth apart there.
 #define CAROM_MAX_POSITION 1e15
 
-/// A place and a turn. No coordinate of position may be beyond CAROM_MAX_POSITION. A body point v
-/// lies at rotate(orientation, v) + position in the world.
+/// A position and an orientation. A point v of the body lies at rotate(orientation, v) + position
+/// in the world. No coordinate of position may be beyond CAROM_MAX_POSITION.
 typedef struct carom_pose {
 	carom_vec3 position;
 	carom_quat orientation;
 } carom_pose;
 
-/// A motion from begin (time 0) to end (time 1): the origin of the shape's frame moves on a
-/// straight line at a constant speed, while the shape turns at a constant rate, the shorter way.
+/// A motion from begin (time 0) to end (time 1). The origin of the shape's frame moves on a
+/// straight line at a constant speed, and the shape turns at a constant rate, the shorter way
+/// round.
 typedef struct carom_motion {
 	carom_pose begin;
 	carom_pose end;
 } carom_motion;
 
-/// Axis-aligned box, closed.
+/// An axis-aligned box; its faces belong to it.
 typedef struct carom_aabb {
 	carom_vec3 lower;
 	carom_vec3 upper;
 } carom_aabb;
 
-/// The identity.
+/// The pose that changes nothing.
 static inline carom_pose carom_pose_identity(void)
 {
 	carom_pose pose = { { 0, 0, 0 }, { 0, 0, 0, 1 } };
@@ -63,7 +64,7 @@ static inline carom_vec3 carom_rotate(carom_quat q, carom_vec3 v)
 	return r;
 }
 
-/// Body frame to world frame.
+/// A point of the body frame in the world frame.
 static inline carom_vec3 carom_transform_point(carom_pose pose, carom_vec3 v)
 {
 	carom_vec3 r = carom_rotate(pose.orientation, v);
@@ -73,7 +74,7 @@ static inline carom_vec3 carom_transform_point(carom_pose pose, carom_vec3 v)
 	return r;
 }
 
-/// World frame to body frame.
+/// A point of the world frame in the body frame.
 static inline carom_vec3 carom_inverse_transform_point(carom_pose pose, carom_vec3 v)
 {
 	carom_quat inverse = { -pose.orientation.x, -pose.orientation.y, -pose.orientation.z,
@@ -82,7 +83,7 @@ static inline carom_vec3 carom_inverse_transform_point(carom_pose pose, carom_ve
 	return carom_rotate(inverse, d);
 }
 
-/// The motion from a pose along a way, without a turn: a bullet, a step of a character.
+/// The motion from a pose along way without turning, as of a bullet, or of a step of a character.
 static inline carom_motion carom_straight_motion(carom_pose begin, carom_vec3 way)
 {
 	carom_motion motion = { begin, begin };

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/// Start from carom_default_proximity_def.
+/// How to make a scene. Start from carom_default_proximity_def.
 typedef struct carom_proximity_def {
 	int cookie; ///< set by carom_default_proximity_def; do not touch
 	/// How candidates are found: CAROM_SWEEP_AUTO, CAROM_SWEEP_FRONT or CAROM_SWEEP_BVH. All find
@@ -27,36 +27,37 @@ typedef struct carom_proximity_def {
 	size_t front_budget; ///< bytes that the front may take, as carom_sweep_def has it; 0: no bound
 	/// 0 or more: a search that finds more pairs, those with shapes included, fails. 0: no bound.
 	int64_t max_pairs;
-	/// NULL, or a device of the same context, which must outlive the scene: it finds the pairs of
+	/// NULL, or a device of the same context, which must outlive the scene. It finds the pairs of
 	/// features whose boxes are near each other, and the processor measures those that its filters
-	/// leave (carom_sweep_def.device). Equal pairs.
+	/// leave (carom_sweep_def.device). Pairs are equal.
 	carom_device *device;
 	bool device_fallback; ///< where the device fails, the processor does that search alone
 } carom_proximity_def;
 
-/// AUTO, 256 MiB, no bound, no device. Thread-safe.
+/// CAROM_SWEEP_AUTO, a front of 256 MiB, no bound on pairs, no device. Thread-safe.
 CAROM_API carom_proximity_def carom_default_proximity_def(void);
 
-/// A scene. Everything about one scene is for one thread at a time; the searches run on the workers
-/// of the context. Results do not depend on their number, on the instruction set, or on method.
+/// A scene of meshes and shapes. Calls on one scene are for one thread at a time; searches run on
+/// the workers of the context. Results do not depend on their number, on the instruction set, or on
+/// method.
 typedef struct carom_proximity carom_proximity;
 
 /// Make a scene without meshes. def may be NULL for the defaults. CAROM_INVALID_ARGUMENT names the
 /// field. The context must outlive the scene. Thread-safe.
 CAROM_API carom_result carom_create_proximity(
 	carom_context *context, const carom_proximity_def *def, carom_proximity **proximity);
-/// NULL does nothing.
+/// Destroy a scene. NULL does nothing.
 CAROM_API void carom_destroy_proximity(carom_proximity *proximity);
 
-/// Add a mesh; *mesh is its number, from 0. def as for carom_sweep_add_mesh: self asks for pairs
-/// within the mesh; a rigid mesh has none within it nor with other rigid ones; filters hold.
-/// def->vertices are its first places. The next search builds the tree. Errors as there; the scene
-/// then stays as it was.
+/// Add a mesh, which is copied; *mesh is its number, from 0. def is that of carom_sweep_add_mesh:
+/// self asks for pairs within the mesh; a rigid mesh has no pairs within it, nor with other rigid
+/// ones; filters hold; def->vertices are its first places. The next search builds the tree. Errors
+/// as for carom_sweep_add_mesh; the scene then stays as it was.
 CAROM_API carom_result carom_proximity_add_mesh(
 	carom_proximity *proximity, const carom_sweep_mesh_def *def, int32_t *mesh);
-/// Put the vertices of a mesh somewhere: [vertex_count], world frame, metres. They are copied.
-/// Finite, at most CAROM_MAX_COORDINATE; CAROM_INVALID_ARGUMENT names the argument and the vertex,
-/// and nothing has changed.
+/// Put the vertices of a mesh somewhere: one place for each vertex, world frame, metres, finite, at
+/// most CAROM_MAX_COORDINATE. They are copied. CAROM_INVALID_ARGUMENT names the argument and the
+/// vertex, and nothing has changed.
 CAROM_API carom_result carom_proximity_place_mesh(
 	carom_proximity *proximity, int32_t mesh, const carom_strided *vertices);
 
@@ -85,7 +86,7 @@ CAROM_API carom_result carom_proximity_add_shape(
 CAROM_API carom_result carom_proximity_place_shape(
 	carom_proximity *proximity, int32_t shape, const carom_pose *pose);
 
-/// Between which parts of two features the nearest points lie.
+/// The parts of two features in which the nearest points lie.
 typedef enum carom_proximity_type {
 	CAROM_PROXIMITY_VERTEX_VERTEX,
 	CAROM_PROXIMITY_VERTEX_EDGE,
@@ -105,11 +106,12 @@ typedef struct carom_proximity_pair {
 	/// Barycentric coordinates of the nearest points: the first feature's sum to 1, the second's
 	/// too.
 	double weight[4];
-	carom_vec3 point_a, point_b; ///< the nearest points, world frame
-	/// Square of their distance, metres^2, below that of the search. Off by 2^-44 of the square of
-	/// the longest difference of the four vertices at most.
+	/// The nearest points, world frame.
+	carom_vec3 point_a, point_b;
+	/// The square of their distance, metres^2; it is below that of the search. It is off by at most
+	/// 2^-44 of the square of the longest difference of the four vertices.
 	double distance2;
-	/// Metres, proved: the features are at least so far apart. Equal to the distance up to
+	/// Metres: the features are proved to be at least this far apart. Equal to the distance up to
 	/// rounding; 0 where they meet.
 	double gap;
 } carom_proximity_pair;
@@ -131,7 +133,7 @@ typedef struct carom_proximity_shape_pair {
 	double gap;
 } carom_proximity_shape_pair;
 
-/// What a search found. Valid until the next call on the scene.
+/// The pairs of a search. Valid until the next call on the scene.
 typedef struct carom_proximity_view {
 	/// Sorted by kind, mesh_a, mesh_b, vertices; each pair once.
 	const carom_proximity_pair *pairs;
@@ -141,34 +143,38 @@ typedef struct carom_proximity_view {
 	int64_t shape_pair_count;
 } carom_proximity_view;
 
-/// Find all that is nearer than distance (above 0, at most CAROM_MAX_COORDINATE; metres) at the
-/// present places. None is left out: a pair that is not listed is at least distance apart, up to
-/// the rounding of distance2. CAROM_INVALID_ARGUMENT names the argument. CAROM_OVER_BUDGET: there
-/// are more pairs than max_pairs, and the text says how many; the view is empty then, as when
-/// CAROM_OUT_OF_MEMORY, and the call may be made again.
+/// Find all pairs that are nearer than distance (above 0, at most CAROM_MAX_COORDINATE; metres) at
+/// the present places. None is left out: a pair that is not listed is at least distance apart, up
+/// to the rounding of distance2. CAROM_INVALID_ARGUMENT names the argument. CAROM_OVER_BUDGET:
+/// there are more pairs than max_pairs, and the text says how many. Then, and on
+/// CAROM_OUT_OF_MEMORY, the view is empty, and the call may be made again.
 CAROM_API carom_result carom_proximity_find(
 	carom_proximity *proximity, double distance, carom_proximity_view *view);
 
-/// How far each vertex of a mesh may move so that nothing crosses: displacement [vertex_count of
-/// the mesh], metres, 0 or more. Proved: where all vertices of all meshes move on any paths, each
-/// within its own displacement from the present place, and shapes rest, no vertex reaches a face
-/// and no edge another edge that it shares no vertex with and that filters let it meet, and nothing
-/// reaches a shape that it does not overlap already. Of pairs of meshes it is half the smallest gap
-/// that a vertex takes part in, of shapes the gap of its nearest triangle, and at most half the
-/// distance of the last search, less roundings; 0 at features that meet. CAROM_INVALID_ARGUMENT:
-/// there was no search since something was placed or added, or the argument is named. Source: the
-/// conservative bound of Offset Geometric Contact (Chen et al. 2025).
+/// Tell how far each vertex of a mesh may move so that nothing crosses: displacement [vertex_count
+/// of the mesh], metres, 0 or more. Proved: let all vertices of all meshes move on any paths, each
+/// within its own displacement from its present place, while shapes rest. Then no vertex reaches a
+/// face, and no edge another edge, unless they share a vertex or filters keep them from meeting;
+/// and nothing reaches a shape that it does not overlap already.
+///
+/// The displacement of a vertex is half the smallest gap of the pairs of meshes that it takes part
+/// in, or the gap between its triangles and the nearest shape, if that is less. It is at most half
+/// the distance of the last search, and 0 at features that meet; roundings are subtracted.
+///
+/// CAROM_INVALID_ARGUMENT: nothing was searched since something was placed or added, or the
+/// argument that is named is wrong. Source: the conservative bound of Offset Geometric Contact
+/// (Chen et al. 2025).
 CAROM_API carom_result carom_proximity_get_safe_displacements(
 	carom_proximity *proximity, int32_t mesh, double *displacement);
 
-/// Counts and times of the last search for pairs of meshes, as of a sweep at rest: hits_vf and
-/// hits_ee are pairs. Zero before the first one.
+/// Counts and times of the last search for pairs of meshes, in the form of a sweep: hits_vf and
+/// hits_ee are numbers of pairs. Zero before the first search.
 CAROM_API carom_sweep_stats carom_proximity_get_stats(const carom_proximity *proximity);
 
 /// Measure one pair of features by itself, as a search does: vertices [4][3] as
-/// carom_sweep_test_pair takes them. pair->mesh_a, mesh_b are 0, vertices 0 to 3, triangle 0 or -1.
-/// CAROM_INVALID_ARGUMENT names the argument that is NULL, not finite, or beyond
-/// CAROM_MAX_COORDINATE. Thread-safe.
+/// carom_sweep_test_pair takes them. In pair, mesh_a and mesh_b are 0, the vertices 0 to 3, and
+/// triangle is 0 or -1. CAROM_INVALID_ARGUMENT names the argument that is NULL, not finite, or
+/// beyond CAROM_MAX_COORDINATE. Thread-safe.
 CAROM_API carom_result carom_proximity_of_pair(carom_context *context, carom_sweep_kind kind,
 	const double vertices[4][3], carom_proximity_pair *pair);
 

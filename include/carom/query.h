@@ -11,18 +11,22 @@ extern "C" {
 
 // ---- Queries between steps ----
 //
-// Parts of a body are asked one by one: where they overlap, hits and nearest points may lie on one
-// inside another. Spheres of a granular body are asked one by one too, and answers name the sphere
-// where they name the part of other bodies; the first query that comes near them after they were
-// set makes a tree over them (O(n log n), about 60 bytes a sphere). Queries see the poses and the
-// places of vertices and spheres set last, stepped or not. A
-// deforming body is looked at as it is, rounded to float about the middle of its box: the first
-// query that comes near it after its vertices were set brings its tree up to date, which takes
-// memory the first time and where the tree has become so bad that it is rebuilt. A query that finds
-// no memory for that fails with CAROM_OUT_OF_MEMORY, or with CAROM_OVER_BUDGET where
-// carom_world_def.memory_budget forbids it; all else stays usable.
+// Queries see the poses, and the places of vertices and spheres, that were set last, stepped or
+// not.
+//
+// Parts of a body are asked one by one: where parts overlap, hits and nearest points may lie on
+// one part inside another. Spheres of a granular body are asked one by one too; answers name the
+// sphere where they name the part of other bodies.
+//
+// Trees are made when they are needed. The first query that comes near spheres after they were set
+// makes a tree over them (O(n log n), about 60 bytes a sphere). A deforming body is seen as it is,
+// rounded to float about the middle of its box. The first query that comes near it after its
+// vertices were set brings its tree up to date, which takes memory the first time, and whenever
+// the tree has become so bad that it is rebuilt. A query that finds no memory for a tree fails
+// with CAROM_OUT_OF_MEMORY, or with CAROM_OVER_BUDGET where carom_world_def.memory_budget forbids
+// it; everything else stays usable.
 
-/// Which bodies a query sees. Start from carom_default_query_filter (all).
+/// Which bodies a query sees. Start from carom_default_query_filter, which sees all.
 typedef struct carom_query_filter {
 	uint64_t category; ///< of the query, against the bodies' masks
 	uint64_t mask;     ///< against the bodies' categories
@@ -30,10 +34,11 @@ typedef struct carom_query_filter {
 	carom_body_id ignore; ///< null: none
 } carom_query_filter;
 
-/// Sees all bodies, sensors too. Thread-safe.
+/// A filter that lets all bodies pass, sensors too. Thread-safe.
 CAROM_API carom_query_filter carom_default_query_filter(void);
 
-/// Nearest hit with t_min <= t <= t_max. *found tells whether there is one; filter may be NULL.
+/// Find the nearest hit of a ray with t_min <= t <= t_max. *found tells whether there is one;
+/// filter may be NULL.
 CAROM_API carom_result carom_world_cast_ray(const carom_world *world, const carom_ray *ray,
 	const carom_query_filter *filter, bool *found, carom_ray_hit *hit);
 
@@ -41,26 +46,27 @@ CAROM_API carom_result carom_world_cast_ray(const carom_world *world, const caro
 CAROM_API carom_result carom_world_cast_ray_any(
 	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found);
 
-/// All hits, sorted by t, then body, then part, then triangle; through an edge or a vertex all
-/// triangles around it count, and their t differ by roundings: the first may lie that much before
-/// the hit of carom_world_cast_ray. *count is the number of hits there are; the first capacity of
-/// them are written. hits may be NULL when capacity is 0.
+/// Find all hits of a ray, sorted by t, then body, part and triangle. *count is the number of hits
+/// there are; the first capacity of them are written. hits may be NULL when capacity is 0. A ray
+/// through an edge or a vertex hits all triangles around it; their t differ by roundings, so the
+/// first may lie that much before the hit of carom_world_cast_ray.
 CAROM_API carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray *ray,
 	const carom_query_filter *filter, int32_t capacity, carom_ray_hit *hits, int32_t *count);
 
-/// Surface point nearest to point (no coordinate beyond CAROM_MAX_POSITION), over all bodies within
-/// max_distance (>= 0, may be INFINITY) of their surface.
+/// Find the point of all surfaces that is nearest to point (no coordinate beyond
+/// CAROM_MAX_POSITION), if it is at most max_distance away (>= 0, may be INFINITY). *found tells
+/// whether there is one; filter may be NULL.
 CAROM_API carom_result carom_world_closest_point(const carom_world *world, carom_vec3 point,
 	double max_distance, const carom_query_filter *filter, bool *found,
 	carom_closest_point *result);
 
-/// Bodies that touch an axis-aligned box (solid, closed, of any finite size), sorted by index.
-/// count and capacity as in carom_world_cast_ray_all.
+/// Find the bodies that touch an axis-aligned box (solid, closed, of any finite size), sorted by
+/// index. count and capacity as in carom_world_cast_ray_all.
 CAROM_API carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb *box,
 	const carom_query_filter *filter, int32_t capacity, carom_body_id *bodies, int32_t *count);
 
-/// Bodies that touch a shape at a pose, sorted by index. Planes are not accepted as the query's
-/// shape.
+/// Find the bodies that touch a shape at a pose, sorted by index. The shape must not be a plane.
+/// count and capacity as in carom_world_cast_ray_all.
 CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const carom_shape *shape,
 	const carom_pose *pose, const carom_query_filter *filter, int32_t capacity,
 	carom_body_id *bodies, int32_t *count);
@@ -82,8 +88,8 @@ CAROM_API carom_result carom_world_collide_shape(const carom_world *world, const
 /// A body near a shape.
 typedef struct carom_closest_body {
 	carom_body_id body;
-	/// The part of a body with parts, the sphere of a granular body, else 0. All other fields are
-	/// of it alone.
+	/// The part of a body with parts, the sphere of a granular body, else 0. The other fields are
+	/// about it alone.
 	int32_t shape;
 	/// Negative: they overlap, and moving the shape by -distance along normal parts the two.
 	double distance;
@@ -93,16 +99,16 @@ typedef struct carom_closest_body {
 	carom_vec3 on_body;
 } carom_closest_body;
 
-/// The body nearest to a shape at a pose, not farther than max_distance (>= 0, may be INFINITY), by
-/// carom_distance (carom/collide.h). A body that overlaps the shape is nearer than all others; of
-/// several such ones, and of equally near ones, that with the lowest index counts. Planes are not
-/// accepted as the query's shape. Bodies that deform are seen where they are now. May take memory
-/// from the context while it runs; thread-safe as all queries.
+/// Find the body nearest to a shape at a pose, if it is at most max_distance away (>= 0, may be
+/// INFINITY), by carom_distance (carom/collide.h). A body that overlaps the shape is nearer than
+/// all others. Of several that overlap, and of equally near ones, the one with the lowest index is
+/// told. The shape must not be a plane. Bodies that deform are seen where they are now. Thread-safe
+/// as all queries; may take memory from the context while it runs.
 CAROM_API carom_result carom_world_closest_body(const carom_world *world, const carom_shape *shape,
 	const carom_pose *pose, double max_distance, const carom_query_filter *filter, bool *found,
 	carom_closest_body *result);
 
-/// Two bodies that are near each other.
+/// The two bodies that are nearest to each other.
 typedef struct carom_closest_pair {
 	carom_body_id body_a, body_b;
 	int32_t shape_a, shape_b; ///< their parts or spheres; 0 of a body without
@@ -112,20 +118,23 @@ typedef struct carom_closest_pair {
 	carom_vec3 on_a, on_b; ///< nearest points, or those that carom_distance tells of an overlap
 } carom_closest_pair;
 
-/// The two bodies of a world that are nearest to each other, not farther apart than max_distance
-/// (>= 0, may be INFINITY), by carom_distance (carom/collide.h). Of bodies that may meet: by
-/// categories, masks and groups, at least one of them not static or kinematic; the user's pair
-/// filter is not asked. A passes filter_a and B passes filter_b (NULL: all), so the nearest pair of
-/// two groups is found too; where both could be either, A has the lower index. Bodies that overlap
-/// are nearer than all others; of several such pairs, and of equally near ones, the one with the
-/// lowest indices counts, A's first. Bodies that deform are seen where they are now. Each body asks
-/// for its nearest one up to the best distance so far: O(n log n) where few are that near. Runs on
-/// the calling thread; may take memory from the context while it runs; thread-safe as all queries.
+/// Find the two bodies of a world that are nearest to each other, if they are at most max_distance
+/// apart (>= 0, may be INFINITY), by carom_distance (carom/collide.h).
+/// - Only bodies that may meet count: by categories, masks and groups, and not two that are static
+///   or kinematic. The user's pair filter is not asked.
+/// - A passes filter_a and B passes filter_b (NULL: all pass), so the nearest pair of two groups is
+///   found too. Where both could be either, A has the lower index.
+/// - Bodies that overlap are nearer than all others. Of several such pairs, and of equally near
+///   ones, the pair with the lowest indices is told, A's first.
+///
+/// Bodies that deform are seen where they are now. Each body asks for its nearest one up to the
+/// best distance so far: O(n log n) where few are that near. It runs on the calling thread.
+/// Thread-safe as all queries; may take memory from the context while it runs.
 CAROM_API carom_result carom_world_closest_pair(const carom_world *world, double max_distance,
 	const carom_query_filter *filter_a, const carom_query_filter *filter_b, bool *found,
 	carom_closest_pair *result);
 
-/// Where a shape on its way first meets a body.
+/// Where a moving shape first meets a body.
 typedef struct carom_shape_hit {
 	carom_body_id body;
 	int32_t shape;        ///< number of the part, or of a granular body's sphere; 0: neither
@@ -138,15 +147,18 @@ typedef struct carom_shape_hit {
 	int32_t own_triangle; ///< of the mesh that is cast; -1: it is none
 } carom_shape_hit;
 
-/// Finds the body that a shape on its way meets first: the earliest time at which the shape comes
-/// within tolerance (above 0) of a body; of bodies, and of their parts, at one time the lowest. No
-/// body is missed, however far the shape goes or turns: each answer is that of
-/// carom_time_of_impact, and carom/collide.h states its promise, also of shapes that begin
-/// inside a mesh. A straight cast is a carom_straight_motion. Bodies rest where they are. A search
-/// that runs out of steps counts as a hit at the time up to which the way is proved to be clear.
-/// Planes are not accepted as the query's shape; a mesh without triangles meets nothing. *found
-/// tells whether there is a hit; filter may be NULL. It takes 11 KB of memory from the context
-/// while it runs.
+/// Find the body that a moving shape meets first: the earliest time at which the shape comes within
+/// tolerance (above 0) of a body. Bodies rest where they are. *found tells whether there is one;
+/// filter may be NULL. A cast without turning is a carom_straight_motion.
+/// - No body is missed, however far the shape goes or turns. Each answer is that of
+///   carom_time_of_impact; carom/collide.h states its promise, also for shapes that begin inside a
+///   mesh.
+/// - Of bodies, and of their parts, that are met at one time, the lowest is told.
+/// - A search that runs out of steps counts as a hit, at the time up to which the way is proved to
+///   be clear.
+/// - The shape must not be a plane. A mesh without triangles meets nothing.
+///
+/// It takes 11 KB of memory from the context while it runs.
 CAROM_API carom_result carom_world_cast_shape(const carom_world *world, const carom_shape *shape,
 	const carom_motion *motion, double tolerance, const carom_query_filter *filter, bool *found,
 	carom_shape_hit *hit);

@@ -11,8 +11,9 @@ extern "C" {
 
 // ---- Recording of every call, for bug reports and regression tests ----
 
-/// Delivers exactly count bytes; return false at the end or on error. Called on the thread that
-/// replays. It may use other worlds; it must not destroy the context.
+/// Delivers exactly count bytes, those after the call before; returns false at the end of the
+/// stream or on error. Called on the thread that replays. It may use other worlds; it must not
+/// destroy the context.
 typedef bool carom_read_fn(void *bytes, size_t count, void *user);
 
 /// Write every following call that changes the world, and the hash after each step, to a stream
@@ -39,9 +40,9 @@ typedef struct carom_replay_result {
 	uint64_t hash;            ///< of the last step
 } carom_replay_result;
 
-/// Run a recording in a new world of the context and compare each step's hash.
-/// CAROM_INVALID_RECORDING when the stream is damaged or a hash differs; result is filled in both
-/// cases as far as it got. CAROM_UNSUPPORTED for a world that left rays out (carom/lab.h).
+/// Run a recording in a new world of the context and compare the hash of each step.
+/// CAROM_INVALID_RECORDING: the stream is damaged, or a hash differs; result then tells how far the
+/// replay got. CAROM_UNSUPPORTED: the recorded world left rays out (carom/lab.h).
 CAROM_API carom_result carom_replay_recording(
 	carom_context *context, carom_read_fn *read, void *user, carom_replay_result *result);
 

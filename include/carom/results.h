@@ -1,7 +1,7 @@
 /// @file results.h
-/// The results of a step: contacts, pairs, events, impacts, counts. Plain records, in views that
-/// the world owns, and the calls by which a solver hands data back for them. Threads and errors:
-/// world.h.
+/// The results of a step: contacts, pairs, events, impacts, counts. They are plain records in views
+/// that the world owns. Here are also the calls by which a solver hands data back for them. Threads
+/// and errors: world.h.
 #ifndef CAROM_RESULTS_H
 #define CAROM_RESULTS_H
 
@@ -16,60 +16,68 @@ extern "C" {
 /// Bodies, their contacts, and the results of the last step.
 typedef struct carom_world carom_world;
 
-/// A body in a world: a number that is used again after removal, and a generation that tells the
-/// uses apart. All zero is the null id.
+/// A body in a world: an index that is used again after removal, and a generation that tells its
+/// uses apart. All zero is the null id, which names no body.
 typedef struct carom_body_id {
 	uint32_t index1; ///< index + 1
 	uint32_t generation;
 } carom_body_id;
 
-/// How a contact was found; it says which kinds feature_a and feature_b are.
+/// How a contact was found, and so what feature_a and feature_b number. "Patch": the contact is one
+/// of a patch (CAROM_NORMAL_PATCH). "Ahead": its depth is negative
+/// (carom_world_def.speculative_distance).
 typedef enum carom_contact_kind {
-	/// A ray from vertex feature_a of A hit triangle feature_b of B (or a nearer point stands for
-	/// its hit). Of patches: the vertex lies below the facet that the triangle is part of, or the
-	/// facet of the vertex above the triangle. Ahead: the triangle is nearest to the vertex.
+	/// feature_a is a vertex of A, feature_b a triangle of B that its ray hit (or whose surface is
+	/// nearer than the hit). Patch: the vertex lies below the facet of the triangle, or the facet
+	/// of the vertex lies above the triangle. Ahead: the triangle is nearest to the vertex.
 	CAROM_VERTEX_A,
-	CAROM_VERTEX_B, ///< the same with A and B exchanged
-	/// An edge of A and the surface of B cross and no ray hit: feature_a is 3 * triangle + corner
-	/// where the edge starts, feature_b the triangle that limits it. Of patches: the edge pierces B
-	/// beside the patch's facet, or crosses an edge of feature_b. Ahead: it is nearest to an edge
-	/// of feature_b.
+	/// As CAROM_VERTEX_A, with A and B exchanged.
+	CAROM_VERTEX_B,
+	/// feature_a is an edge of A, as 3 * triangle + the corner where it starts; it crosses the
+	/// surface of B, and no ray hit. feature_b is the triangle of B that limits the part inside.
+	/// Patch: the edge pierces B beside the facet of the patch, or crosses an edge of feature_b.
+	/// Ahead: it is nearest to an edge of feature_b.
 	CAROM_EDGE_A,
-	CAROM_EDGE_B, ///< the same with A and B exchanged
-	/// Two triangles cross, without an inside to measure in (open meshes), or are nearest, of too
-	/// many ahead: their numbers.
+	/// As CAROM_EDGE_A, with A and B exchanged.
+	CAROM_EDGE_B,
+	/// Two triangles: they cross, and there is no inside to measure in (open meshes); or they are
+	/// nearest where too many are ahead.
 	CAROM_FACES,
-	/// Of a pair with a body that is no mesh: the triangle number of a mesh, else the number of the
-	/// point in the pair, or 0.
+	/// A pair with a body that is no mesh. The feature of a mesh is the number of its triangle;
+	/// that of any other shape is the number of the point within the pair, or 0.
 	CAROM_VOLUMES,
-	/// Two edges of surfaces are too near: 3 * triangle + corner where each starts. Only a contact
-	/// filter sees such contacts (carom_contact_filter_fn).
+	/// Two edges of surfaces that are too near, each as 3 * triangle + the corner where it starts.
+	/// Only a contact filter sees such contacts (carom_contact_filter_fn).
 	CAROM_EDGES,
 } carom_contact_kind;
 
-/// One contact. a has the lower index. Moving A by depth * normal (B at rest) brings the point to
-/// the other's surface.
+/// A point in which two bodies touch, or nearly touch. A has the lower index. Moving A by depth *
+/// normal, while B rests, brings the point to the surface of B. Points, normals and impulses are in
+/// the world frame, lengths in metres.
 typedef struct carom_contact {
 	carom_body_id body_a;
 	carom_body_id body_b;
-	/// World: for rays the vertex, for edges the middle of the part inside, for volumes the deepest
-	/// point of A.
+	/// Found by a ray: the vertex. By an edge: the middle of its part inside. By a volume: the
+	/// deepest point of A.
 	double point[3];
 	float normal[3]; ///< world, unit, from B towards A: the direction that takes A out
 	float depth;     ///< metres along normal; negative for speculative contacts
 	int32_t feature_a;
 	int32_t feature_b;
 	carom_contact_kind kind;
-	/// Steps since this contact first appeared: 0 when new. Matched by features, else by distance.
+	/// Steps since this contact began: 0 when new. A contact continues one of the last step that
+	/// has its features, or else lay near it (carom_world_def.match_distance).
 	int32_t age;
-	/// The value that the solver stored for it in the last step (carom_world_set_impulse), else 0.
+	/// The value that the solver stored for this contact in the last step
+	/// (carom_world_set_impulse); 0 when it stored none or the contact is new.
 	float impulse[3];
 	int32_t pair; ///< index in the view of pairs
-	/// The number that carom_mesh_def.materials gives to the triangle that the contact touches on
-	/// A: of a triangle as feature that one, of an edge the triangle that names it, of a vertex the
-	/// lowest-numbered triangle with a corner at its place, those left out of detection aside. Of a
-	/// convex mesh feature_a may name any triangle of a flat facet; the material is that of the
-	/// facet's triangle at the contact. 0 where A is no mesh, or a mesh without materials.
+	/// The number that carom_mesh_def.materials gives to the triangle that is touched on A: a
+	/// triangle that is the feature; the triangle by which an edge is named; for a vertex the
+	/// lowest-numbered triangle with a corner at its place (triangles left out of detection come
+	/// last). For a convex mesh feature_a may name any triangle of a flat facet; the material is
+	/// then that of the facet's triangle at the contact. 0 where A is no mesh, or a mesh without
+	/// materials.
 	uint32_t material_a;
 	uint32_t material_b; ///< of B, likewise
 	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
@@ -92,7 +100,8 @@ typedef struct carom_pair {
 	int32_t contact_count; ///< 0 for sensors
 	int32_t found_count;   ///< contacts before reduction
 	int32_t age;           ///< steps since the pair began: 0 when new
-	/// Set by carom_world_set_pair_data in this or an earlier step of the pair, else 0.
+	/// The number that carom_world_set_pair_data stored, in this step or an earlier one of the
+	/// pair; 0 when there is none.
 	uint64_t user_data;
 	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
 	int32_t shape_b; ///< of B, likewise
@@ -105,7 +114,7 @@ typedef struct carom_pair {
 	int32_t sphere_group;                ///< in carom_sphere_pair_view.groups; -1: none
 } carom_pair;
 
-/// A pair began in this step, went on, or ended with it.
+/// Whether a pair began in this step, went on, or ended with it.
 typedef enum carom_event_kind {
 	CAROM_EVENT_BEGIN,
 	CAROM_EVENT_PERSIST,
@@ -120,8 +129,8 @@ typedef struct carom_event {
 	uint64_t user_data_b;
 	carom_event_kind kind;
 	int32_t pair; ///< index in the view of pairs; -1 for CAROM_EVENT_END
-	/// carom_pair.user_data as it was set before the step; data that it refers to may be freed with
-	/// CAROM_EVENT_END.
+	/// carom_pair.user_data as it was before the step. With CAROM_EVENT_END the caller may free the
+	/// data that it refers to.
 	uint64_t pair_data;
 	int32_t shape_a; ///< as in carom_pair
 	int32_t shape_b;
@@ -154,16 +163,16 @@ CAROM_API carom_event_view carom_world_events(const carom_world *world);
 
 /// Two features that meet on their way through the step. Vertex against face: vertices[0] of body_a
 /// hits the triangle of body_b with corners vertices[1..3]. Edge against edge: vertices[0..1] of
-/// body_a, lower first, and vertices[2..3] of body_b, lower first; a is the lower (body, edge).
-/// Numbers are those of the bodies' meshes.
+/// body_a, the lower one first, and vertices[2..3] of body_b, the lower one first; A has the lower
+/// (body, edge). Numbers are those of the bodies' meshes.
 typedef struct carom_impact {
-	carom_body_id body_a, body_b; ///< the same for an impact within a body
+	carom_body_id body_a, body_b; ///< equal for an impact within a body
 	carom_sweep_kind kind;
 	carom_sweep_status status;
 	int32_t vertices[4];
 	int32_t triangle; ///< of body_b, vertex against face; else -1
 	double time;      ///< in the step, 0 to 1; never later than the true impact
-	/// Nearest points at time: the first feature's weights sum to 1, the second's too.
+	/// Of the vertices in the nearest points at time: those of each feature sum to 1.
 	double weight[4];
 	double normal[3]; ///< world, unit, from the second feature to the first
 	int32_t shape_a;  ///< number of the part whose mesh this is; 0 of a body without parts
@@ -177,10 +186,10 @@ typedef struct carom_impact_view {
 } carom_impact_view;
 
 /// Every impact of the last step, each pair of features once, sorted by kind, body_a, shape_a,
-/// body_b, shape_b, vertices. docs/sweep.md states the promise.
+/// body_b, shape_b, vertices. None is missed: docs/sweep.md states the promise.
 CAROM_API carom_impact_view carom_world_impacts(const carom_world *world);
-/// The earliest of them (equal times: the first in order), NULL if there is none. Costs nothing.
-/// Valid as the view is.
+/// The earliest of these impacts (at equal times the first in order); NULL if there is none. Costs
+/// nothing. Valid as long as the view.
 CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *world);
 
 // ---- Deforming bodies and shapes ----
@@ -193,12 +202,13 @@ typedef enum carom_toi_status {
 	CAROM_TOI_UNDECIDED, ///< out of steps: clear before time, unknown beyond; treat it as an impact
 } carom_toi_status;
 
-/// A feature of a deforming body that meets a rigid body of another shape than a mesh on its way
-/// through the step: a sphere, a box, a capsule, any convex shape, a plane. Its vertices move on
-/// straight lines, the rigid body as carom_motion says (its arcs are true), and they meet when they
-/// come within sweep.min_separation of each other, up to sweep.tolerance. Each vertex that meets
-/// the shape is listed; of each triangle that meets it with an edge or its face first, that
-/// feature. So no triangle that meets it is left out.
+/// A feature of a deforming body that meets a rigid body whose shape is no mesh on its way through
+/// the step: a sphere, a box, a capsule, any convex shape, a plane. Vertices move on straight
+/// lines, the rigid body as carom_motion says, on true arcs. They meet when they come within
+/// sweep.min_separation of each other, up to sweep.tolerance.
+///
+/// Each vertex that meets the shape is listed. A triangle that meets it with an edge or its face
+/// first is listed by that feature. So no triangle that meets the shape is left out.
 typedef struct carom_shape_impact {
 	carom_body_id body_a; ///< the deforming one
 	carom_body_id body_b; ///< the rigid one
@@ -211,11 +221,11 @@ typedef struct carom_shape_impact {
 	int32_t vertices[3];
 	int32_t triangle;  ///< that has these corners; -1: the feature is no triangle
 	double time;       ///< in the step, 0 to 1; never later than the true impact
-	double weight[3];  ///< of these vertices in the feature's nearest point at time; sum 1
+	double weight[3];  ///< of these vertices in the nearest point at time; sum 1
 	carom_vec3 point;  ///< of the shape, nearest to it then; world
 	carom_vec3 normal; ///< unit, world, from B to A
-	/// Of the two then, metres. Negative: they overlap at time 0, and moving the feature by
-	/// -distance along the normal parts them.
+	/// Between feature and shape at time, metres. Negative: they overlap at time 0, and moving the
+	/// feature by -distance along the normal parts them.
 	double distance;
 } carom_shape_impact;
 
@@ -225,26 +235,30 @@ typedef struct carom_shape_impact_view {
 	int64_t count;
 } carom_shape_impact_view;
 
-/// These impacts of the last step, for bodies whose definition has shape_impacts, sorted by body_a,
-/// body_b, shape_b; then vertices, edges and triangles, each by their numbers; each feature once.
-/// Sensors have none. Source of the method: conservative advancement (Mirtich 1996).
+/// Impacts of deforming bodies with shapes in the last step, for bodies whose definition has
+/// shape_impacts. Sorted by body_a, body_b, shape_b; then vertices, edges and triangles, each by
+/// their numbers. Each feature is listed once. Sensors have none. Source of the method:
+/// conservative advancement (Mirtich 1996).
 CAROM_API carom_shape_impact_view carom_world_shape_impacts(const carom_world *world);
-/// The earliest of them (equal times: the first in order), NULL if there is none. Looks at each.
-/// Valid as the view is.
+/// The earliest of these impacts (at equal times the first in order); NULL if there is none. A pass
+/// over the view. Valid as long as the view.
 CAROM_API const carom_shape_impact *carom_world_earliest_shape_impact(const carom_world *world);
 
 // ---- Surface contacts ----
 //
 // Cloth, and solids against themselves, have surface contacts where carom_body_def.thickness is
-// above 0. They are those of the places where the step ends: all features that are nearer than the
-// thickness asks for, and all vertices and edges that are on the wrong side. The side of a contact
-// is the one that its first feature came from. It is remembered from step to step, however deep a
-// vertex goes, and learnt from impacts where something crosses within a step. So a solver that
-// moves features along the normals, until each distance is the thickness, undoes a crossing instead
-// of sealing it. Each nearest point of a surface is one contact: where a vertex is nearest to an
-// edge or to a corner between triangles, one of these triangles names it.
+// above 0. They are found at the places where the step ends: all features that are nearer than the
+// thickness asks for, and all vertices and edges that are on the wrong side.
 //
-// Two bodies with surface contacts, and a body with contacts within it, are a pair of the views of
+// The side of a contact is the one that its first feature came from. It is remembered from step to
+// step, however deep a vertex goes, and learnt from impacts where something crosses within a step.
+// So a solver that moves features along the normals, until each distance is the thickness, undoes
+// a crossing instead of sealing it.
+//
+// Each nearest point of a surface is one contact. Where a vertex is nearest to an edge or corner
+// between triangles, one of these triangles names the contact.
+//
+// Two bodies with surface contacts, and a body with contacts within it, are a pair in the views of
 // pairs and events, with its age, data, begin and end (carom_pair).
 
 /// Two features that are too near, or of which one has gone through the other's surface. Vertex
@@ -252,7 +266,7 @@ CAROM_API const carom_shape_impact *carom_world_earliest_shape_impact(const caro
 /// against edge: vertices[0..1] of body_a, lower first, and vertices[2..3] of body_b, lower first.
 /// Numbers are those of the bodies' meshes.
 typedef struct carom_surface_contact {
-	carom_body_id body_a, body_b; ///< the same for a contact within a body
+	carom_body_id body_a, body_b; ///< equal for a contact within a body
 	uint64_t user_data_a;
 	uint64_t user_data_b;
 	int32_t shape_a; ///< number of the part whose mesh this is; 0 of a body without parts
@@ -260,11 +274,11 @@ typedef struct carom_surface_contact {
 	carom_sweep_kind kind;
 	int32_t vertices[4];
 	int32_t triangle; ///< of body_b, vertex against face; else -1
-	/// Vertex against face: 1 where the vertex belongs to the front of the surface (from where its
-	/// triangles are counter-clockwise), -1 to its back, 0 where it is beside the border of an open
+	/// Vertex against face: 1: the vertex belongs to the front of the surface (from where its
+	/// triangles are counter-clockwise); -1: to its back; 0: it is beside the border of an open
 	/// mesh. Edge against edge: 0.
 	int32_t side;
-	bool through; ///< the first feature is not on its side
+	bool through; ///< the first feature is on the wrong side
 	int32_t age;  ///< steps for which these two features have had a contact
 	int32_t pair; ///< index in the view of pairs
 	/// The value that the solver stored for it in the last step (carom_world_set_surface_impulse),
@@ -272,9 +286,9 @@ typedef struct carom_surface_contact {
 	float impulse[3];
 	/// Nearest points: the first feature's weights sum to 1, the second's too.
 	double weight[4];
-	carom_vec3 point_a, point_b; ///< these points, world
-	/// Unit, world: moving the first feature along it, or the second one against it, parts them, to
-	/// the side where the first belongs.
+	carom_vec3 point_a, point_b; ///< the nearest points, world
+	/// Unit, world. Moving the first feature along it, or the second one against it, parts them,
+	/// towards the side where the first one belongs.
 	carom_vec3 normal;
 	double distance;  ///< of the two along the normal, metres; negative: through
 	double thickness; ///< the distance to be kept, metres: distance is below it
@@ -286,21 +300,26 @@ typedef struct carom_surface_contact_view {
 	int64_t count;
 } carom_surface_contact_view;
 
-/// Surface contacts of the last step with meshes, those of deforming bodies and within them too.
+/// Surface contacts of the last step between meshes, deforming or not, and within deforming bodies.
 /// The contacts of a pair stand side by side: sorted by the lower index and its part, the higher
-/// index and its part, kind, body_a, shape_a, vertices. A closed mesh that is no cloth holds others
-/// on its outside. Within a body features keep at most half of their distance in its own mesh, so
-/// neighbours are no contacts. Two edges count where both nearest points are within them (else a
-/// vertex is as near), and where they are not parallel. Meshes are best wound consistently: a side
-/// does not pass where triangles beside each other are turned against each other.
+/// index and its part, kind, body_a, shape_a, vertices.
+/// - A closed mesh that is no cloth holds other surfaces on its outside.
+/// - Within a body, features that are near in its own mesh are no contacts: two features keep at
+///   most half of their distance there.
+/// - Two edges count where both nearest points lie within them (else a vertex is as near) and the
+///   edges are not parallel.
+/// - Wind meshes consistently: a side does not pass between neighbouring triangles that are turned
+///   against each other.
 CAROM_API carom_surface_contact_view carom_world_surface_contacts(const carom_world *world);
 
-/// A feature of a deforming body too near to a rigid body of another shape than a mesh, or in it.
-/// Each vertex nearer than the thickness asks for is listed; of each triangle whose nearest point
-/// is on no corner the edge or the face that has it, and each triangle that overlaps the shape. Of
-/// a feature that stays in a shape the normal follows the nearest way out as long as that turns by
-/// less than 60 degrees in a step: so what pushes into a thin plate goes back to where it came
-/// from.
+/// A feature of a deforming body that is too near to a rigid body whose shape is no mesh, or inside
+/// it. Each vertex that is nearer than the thickness asks for is listed; of each triangle whose
+/// nearest point is on no corner, the edge or face that has it; and each triangle that overlaps the
+/// shape.
+///
+/// While a feature stays in a shape, the normal follows the nearest way out as long as that turns
+/// by less than 60 degrees in a step. So a feature that is pushed into a thin plate goes back to
+/// where it came from.
 typedef struct carom_surface_shape_contact {
 	carom_body_id body_a; ///< the deforming one
 	carom_body_id body_b; ///< the rigid one
@@ -359,8 +378,8 @@ typedef struct carom_sphere_contact {
 	int32_t shape_b;  ///< number of the part of B (carom_body_def.parts); 0 of a body without parts
 	int32_t triangle; ///< of B's mesh; -1: B is none
 	uint32_t material_b; ///< of the triangle (carom_contact.material_b)
-	/// Of the triangle's corners in the nearest point of B: how a force on B spreads over the
-	/// vertices of a body that deforms. Sum 1; 0 without a triangle.
+	/// Of the triangle's corners in the nearest point of B; sum 1, or 0 without a triangle. They
+	/// share a force on B out to the vertices of a deforming body.
 	double weight[3];
 	carom_vec3 point;  ///< of the sphere, deepest in B; world
 	carom_vec3 normal; ///< unit, world, from B to A
@@ -399,8 +418,8 @@ typedef struct carom_sphere_group {
 	int32_t pair; ///< index in the view of pairs of bodies (carom_world_pairs)
 } carom_sphere_group;
 
-/// As the other views. In a pair a is the number of a sphere of body_a, b of one of body_b; a < b
-/// within a body.
+/// Valid as the other views. In a pair, a is the number of a sphere of body_a and b of one of
+/// body_b; within one body a < b.
 typedef struct carom_sphere_pair_view {
 	const carom_sphere_group *groups;
 	int64_t group_count;
@@ -408,22 +427,24 @@ typedef struct carom_sphere_pair_view {
 	int64_t pair_count;
 } carom_sphere_pair_view;
 
-/// Spheres that touch each other in the last step, or come within speculative_distance: groups
-/// sorted by body_a, body_b; pairs of each by a, b; each once. Within a body where self_collision
-/// is set. Found as carom_spheres_find_pairs finds them, which states the promise.
+/// Spheres that touch each other in the last step, or come within speculative_distance. Groups are
+/// sorted by body_a, body_b; the pairs of each by a, b; each pair is listed once. Pairs within a
+/// body are listed where its self_collision is set. None is missed: carom_spheres_find_pairs states
+/// the promise.
 CAROM_API carom_sphere_pair_view carom_world_sphere_pairs(const carom_world *world);
 
 // ---- Continuous collision of rigid bodies ----
 //
-// Contacts are those of the poses at the end of a step. A body that is fast or thin may have passed
-// through another by then. With carom_body_def.continuous the step also looks at the way between
-// the poses: each body moves from its pose at the last step (or from the beginning that
-// carom_world_set_motions gave) to the present one, as carom_motion says, at once with all others.
-// Each continuous body is tested against every rigid body that it may have contacts with, of any
-// shape, continuous or not, if either moves. No impact is missed, however fast they go or turn:
-// carom_time_of_impact (carom/collide.h) states the promise. Of bodies that touch at the beginning,
-// impacts are found between features that were apart, and where they push on into each other.
-// docs/continuous.md says how a solver uses it.
+// Contacts are those at the poses at which a step ends. A body that is fast or thin may have
+// passed through another one by then. With carom_body_def.continuous the step also looks at the
+// way: each body moves from its pose at the last step (or from the beginning that
+// carom_world_set_motions gave) to the present one, as carom_motion says, all at once.
+//
+// A continuous body is tested against every rigid body that it may have contacts with, of any
+// shape, continuous or not, if one of the two moves. No impact is missed, however fast they go or
+// turn: carom_time_of_impact (carom/collide.h) states the promise. Where bodies touch at the
+// beginning, impacts are found between features that were apart, and where the two push on into
+// each other. docs/continuous.md says how a solver uses them.
 
 /// Two bodies that meet on their ways through the step. Of bodies with parts each two parts that
 /// meet are an impact of their own.
@@ -434,10 +455,11 @@ typedef struct carom_body_impact {
 	uint64_t user_data_b;
 	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
 	int32_t shape_b; ///< of B, likewise
-	/// Never CAROM_TOI_APART. CAROM_TOI_TOUCHING: the two touch at the beginning, and the step does
-	/// not lead deeper nor to anything else of theirs: a matter of contacts, so a solver does not
-	/// stop for it. CAROM_TOI_IMPACT at a time of 0, or with a negative distance: they touch at the
-	/// beginning and push on. See docs/continuous.md.
+	/// Never CAROM_TOI_APART.
+	/// - CAROM_TOI_TOUCHING: they touch at the beginning, and the step leads neither deeper nor to
+	///   other features of theirs. Contacts deal with it, so a solver does not stop for it.
+	/// - CAROM_TOI_IMPACT at time 0, or with a negative distance: they touch at the beginning and
+	///   push on (docs/continuous.md).
 	carom_toi_status status;
 	bool sensor;        ///< one of them is a sensor: nothing is to be stopped
 	double time;        ///< in the step, 0 to 1; never later than the true impact
@@ -454,12 +476,12 @@ typedef struct carom_body_impact_view {
 	int32_t count;
 } carom_body_impact_view;
 
-/// Impacts of continuous bodies in the last step, sorted by body_a, body_b, shape_a, shape_b. At
-/// most one for each two parts: their first.
+/// Impacts of continuous bodies in the last step, sorted by body_a, body_b, shape_a, shape_b. Each
+/// two parts have at most one: the first on their way.
 CAROM_API carom_body_impact_view carom_world_body_impacts(const carom_world *world);
-/// The earliest impact of a body, or of all for the null id, without sensors and
-/// CAROM_TOI_TOUCHING; equal times: the first in order. NULL if there is none. A pass over the
-/// view. Valid as the view is.
+/// The earliest impact of a body, or with the null id that of all bodies (at equal times the first
+/// in order); NULL if there is none. Impacts of sensors and CAROM_TOI_TOUCHING do not count. A pass
+/// over the view. Valid as long as the view.
 CAROM_API const carom_body_impact *carom_world_earliest_body_impact(
 	const carom_world *world, carom_body_id id);
 
@@ -487,17 +509,18 @@ CAROM_API carom_result carom_world_set_sphere_impulse(
 CAROM_API carom_result carom_world_set_pair_data(
 	carom_world *world, int32_t pair, uint64_t user_data);
 
-/// A hash of the last step's contacts and impacts of every kind: equal for equal results. Poses
-/// and ids go in bit for bit, materials and numbers of parts where one is not 0; impulses and user
-/// data do not.
+/// A hash of the contacts and impacts of the last step, of every kind: equal for equal results.
+/// Poses and ids count bit for bit, materials and numbers of parts where one is not 0. Impulses and
+/// user data do not count.
 CAROM_API uint64_t carom_world_hash(const carom_world *world);
 
 /// Counts, times and memory of the last step.
 typedef struct carom_stats {
 	int64_t step; ///< steps done
 	int32_t bodies;
-	/// Pairs of overlapping world boxes, after categories, masks and groups, before the user's
-	/// filter; at most INT32_MAX. A plane counts with bodies that are not wholly above it.
+	/// Pairs of overlapping world boxes that categories, masks and groups let pass, before the
+	/// user's filter; at most INT32_MAX. A plane is paired with each body that is not wholly above
+	/// it.
 	int32_t box_pairs;
 	int32_t narrow_pairs;    ///< of these, pairs whose oriented boxes overlap too
 	int32_t colliding_pairs; ///< of these, pairs that touch
@@ -506,23 +529,24 @@ typedef struct carom_stats {
 	int64_t contacts_found;  ///< before reduction
 	int32_t contacts;
 	int64_t vertices_tested; ///< vertices reached by walking the trees
-	/// Of these, outside the target's box or certainly outside its surface.
+	/// Of these, outside the target's box or known to be outside its surface.
 	int64_t vertices_culled;
 	int64_t rays_full; ///< rays cast with the full algorithm
-	/// Of these, from vertices outside and followed outward too: for speculative contacts or
-	/// prediction.
+	/// Of these, rays of vertices outside, which are followed outward too: for speculative contacts
+	/// or prediction.
 	int64_t rays_outward;
 	int64_t rays_iterative; ///< rays continued from the triangle of the last step
 	/// Of the outward rays, those of pairs that remember their hits.
 	int64_t rays_predictive;
 	int64_t rays_lost; ///< iterative rays whose walk found nothing
-	/// Iterative rays cast again in full: lost ones, those without a place to begin, and those that
-	/// seem to have come out, where the grid does not know them outside (counted in rays_full too).
+	/// Iterative rays cast again in full (counted in rays_full too): lost ones; those without a
+	/// place to begin; those that seem to have come out, unless the grid knows them to be outside.
 	int64_t rays_recast;
 	/// Of the full rays, those that were cast on a device (carom_world_set_device).
 	int64_t rays_on_device;
 	int64_t walks_on_device; ///< of the iterative rays, those whose walks were done there
-	/// Of both, those that it left to the processor: there rounding had to decide.
+	/// Of rays_on_device and walks_on_device, those that the device left to the processor, because
+	/// rounding had to decide.
 	int64_t rays_returned;
 	int64_t tests_on_device; ///< of triangle_tests, those that were done there
 	int64_t tests_returned;  ///< of these, those that rounding left open, for the processor
@@ -533,12 +557,13 @@ typedef struct carom_stats {
 	int64_t rays_missed;      ///< rays that the laboratory left out
 	int64_t walk_steps;       ///< triangles visited by all walks
 	int32_t backtracks;       ///< times that the laboratory did a stage again
-	/// Pairs of meshes done in full: by the full algorithm, or found apart by their surfaces.
+	/// Pairs of meshes worked out in full: by the full algorithm, or because their surfaces showed
+	/// that they are apart.
 	int32_t pairs_full;
 	int32_t pairs_iterative;  ///< pairs of meshes continued from the last steps
 	int32_t pairs_apart;      ///< of these, pairs that were known to be apart and needed no test
 	int64_t vertices_watched; ///< vertices near the other surface that pairs remember
-	/// Pairs without a ray hit that were tested triangle against triangle or, of small convex
+	/// Pairs without a ray hit that were tested by their triangles, or, where both are small convex
 	/// meshes, by their planes and edges.
 	int32_t pairs_completed;
 	int32_t pairs_crossing;  ///< of these, pairs whose surfaces intersect
@@ -570,12 +595,14 @@ typedef struct carom_stats {
 
 /// Counts and times of the last good step; zero before the first.
 CAROM_API carom_stats carom_world_stats(const carom_world *world);
-/// How the impacts of the last good step were found; zero when no body deformed in it.
+/// How the impacts of deforming bodies were found in the last good step; zero when no body deformed
+/// in it.
 CAROM_API carom_sweep_stats carom_world_sweep_stats(const carom_world *world);
 
 // ---- Rays and nearest points (query.h, collide.h) ----
 
-/// A ray in the world. direction need not have unit length; t counts in its lengths.
+/// A ray in the world frame: the points origin + t * direction, t_min <= t <= t_max. direction need
+/// not have unit length.
 typedef struct carom_ray {
 	carom_vec3 origin;    ///< no coordinate beyond CAROM_MAX_POSITION
 	carom_vec3 direction; ///< finite, not zero

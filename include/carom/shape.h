@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/// The shape of a body, in its own frame; lengths in metres.
+/// The type of a shape. Each lies in its own frame, about the origin and with z as its axis;
+/// lengths are in metres.
 typedef enum carom_shape_type {
 	CAROM_SPHERE,  ///< radius about the origin
 	CAROM_BOX,     ///< half_extents about the origin
@@ -18,25 +19,27 @@ typedef enum carom_shape_type {
 	CAROM_MESH,    ///< a triangle mesh or a height field
 	// Convex shapes (docs/convex.md).
 	CAROM_HULL, ///< a convex hull: a mesh that carom_create_hull made
-	/// Radius about the segment from (0,0,-half_length) to (0,0,half_length), flat ends.
+	/// Radius about the segment from (0,0,-half_length) to (0,0,half_length), with flat ends.
 	CAROM_CYLINDER,
 	CAROM_CONE,      ///< base of this radius at z = -half_length, apex at (0,0,half_length)
 	CAROM_ELLIPSOID, ///< half_extents: semi-axes along x, y, z
 } carom_shape_type;
 
-/// The form of a body, in its own frame. Set the fields of its type.
+/// A shape in its own frame. Set type and the fields that it names; the others are not read.
 typedef struct carom_shape {
 	carom_shape_type type;
 	double radius;
 	double half_length;
 	double half_extents[3];
-	const carom_mesh *mesh; ///< made from the context of the world; the body takes a reference
-	/// Radius of a ball that is added to a box, hull, cylinder, cone or ellipsoid: it grows by this
-	/// much, and its edges become round. 0 or more; not used for other types.
+	/// For CAROM_MESH and CAROM_HULL: a mesh of the world's context. A body takes a reference to
+	/// it.
+	const carom_mesh *mesh;
+	/// Radius of a ball that is added to a box, hull, cylinder, cone or ellipsoid: the shape grows
+	/// by it on all sides, and its edges become round. 0 or more; not read for other types.
 	double rounding;
 } carom_shape;
 
-/// One of the shapes that a body consists of, and where it is.
+/// One shape of a body that has several, and where it is in the body.
 typedef struct carom_part {
 	carom_shape shape;
 	carom_pose pose; ///< in the frame of the body; no coordinate beyond CAROM_MAX_COORDINATE

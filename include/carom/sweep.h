@@ -1,12 +1,12 @@
 /// @file sweep.h
-/// Impacts between and within deforming triangle meshes during a step (continuous collision):
-/// vertex against face, edge against edge.
+/// Impacts between and within deforming triangle meshes during a step (continuous collision
+/// detection): vertex against face, edge against edge.
 ///
 /// Every vertex moves on a straight line from its place at the beginning of the step (time 0) to
 /// that at its end (time 1). No impact is missed: one that is not reported has been proved, with
 /// error bounds, not to happen (Wang et al. 2021). The pairs to look at come from one tree of all
 /// triangles and a front through it that is kept from step to step (Tang, Manocha and Tong, MCCD,
-/// 2010). The floating-point unit must be in its default mode (carom.h).
+/// 2010). The floating-point unit must be in its default mode (base.h).
 #ifndef CAROM_SWEEP_H
 #define CAROM_SWEEP_H
 
@@ -22,11 +22,11 @@ typedef enum carom_sweep_method {
 	CAROM_SWEEP_AUTO,  ///< the front, or from the root while the front exceeds its budget
 	CAROM_SWEEP_FRONT, ///< the front of the last step is followed (MCCD, Algorithm 1)
 	CAROM_SWEEP_BVH,   ///< the tree is walked from its root in every step
-	/// Breadth first in one thread until there is work for all (MCCD, section 3.3): for comparison,
-	/// in the laboratory only (carom_sweep_def.lab).
+	/// Breadth first in one thread until there is work for all (MCCD, section 3.3). For comparison;
+	/// needs the laboratory (carom_sweep_def.lab).
 	CAROM_SWEEP_PHC,
-	/// Sweep and prune: boxes of triangles sorted along an axis (Belgrod et al. 2023): for
-	/// comparison, in the laboratory only.
+	/// Sweep and prune: boxes of triangles sorted along an axis (Belgrod et al. 2023). For
+	/// comparison; needs the laboratory.
 	CAROM_SWEEP_SORT,
 } carom_sweep_method;
 
@@ -36,59 +36,62 @@ typedef enum carom_sweep_volume {
 	CAROM_SWEEP_AABB,
 } carom_sweep_volume;
 
-/// How the tree is built, once, from the places at the beginning of the first step.
+/// How the tree is built. It is built once, from the places at the beginning of the first step.
 typedef enum carom_sweep_build {
 	CAROM_SWEEP_MEDIAN, ///< spatial median of the longest axis (MCCD)
 	CAROM_SWEEP_SAH,    ///< surface area heuristic
 } carom_sweep_build;
 
-/// Elementary tests.
+/// The test of one pair of features.
 typedef enum carom_sweep_test {
 	CAROM_SWEEP_CERTIFIED, ///< misses nothing; false impacts within the tolerance
 	/// Inclusion-based bisection alone (Wang et al. 2021): certified, slower.
 	CAROM_SWEEP_INCLUSION,
-	/// Roots of the cubic in floating point, as MCCD: misses impacts; for comparison, in the
-	/// laboratory only.
+	/// Roots of the cubic in floating point, as MCCD. It misses impacts. For comparison; needs the
+	/// laboratory.
 	CAROM_SWEEP_CUBIC,
 } carom_sweep_test;
 
-/// Start from carom_default_sweep_def.
+/// How to make a swept scene. Start from carom_default_sweep_def.
 typedef struct carom_sweep_def {
 	int cookie; ///< set by carom_default_sweep_def; do not touch
 	carom_sweep_method method;
 	carom_sweep_volume volume;
 	carom_sweep_build build;
 	carom_sweep_test test;
-	double tolerance; ///< above 0: features that come this near may be reported
-	/// 0 or more: an impact is when features come this near (half of it belongs to each).
+	/// Above 0, metres: features that come this near without touching may be reported too.
+	double tolerance;
+	/// Metres, 0 or more: features that come this near have an impact. Half of it belongs to each
+	/// of the two.
 	double min_separation;
-	/// Leave pairs of adjacent triangles to orphan sets (MCCD, section 4); false: test them like
-	/// others.
+	/// Leave pairs of adjacent triangles to orphan sets (MCCD, section 4). False: they are tested
+	/// like others.
 	bool orphan_sets;
-	/// Shrink the front where boxes have parted (Wang et al. 2018), as a sample shows it to be due,
-	/// or rebuild it where most have; else it is only rebuilt (MCCD).
+	/// Shrink the front where boxes have parted (Wang et al. 2018), when a sample shows that it is
+	/// due, and rebuild it where most have parted. False: it is only rebuilt (MCCD).
 	bool prune_front;
-	/// Without prune_front, and when the earliest impact alone is asked for, which never prunes:
-	/// Part of the front that may have sprouted before it is rebuilt (MCCD: Q1, 0.3).
+	/// The front is rebuilt when this part of it has sprouted (MCCD: Q1, 0.3). This and the next
+	/// field count without prune_front, and in searches for the earliest impact alone, which never
+	/// prune.
 	double rebuild_sprouted;
-	/// Part of the front that may have been replaced by it before it is rebuilt (MCCD: Q2, 0.45).
+	/// The front is rebuilt when this part of it has been replaced (MCCD: Q2, 0.45).
 	double rebuild_replaced;
-	/// Bytes that the front may take; beyond it the tree is walked from the root, and the front is
-	/// kept again once it would take three quarters of them. 0: no bound.
+	/// Most bytes of the front. Beyond it the tree is walked from the root; a front is kept again
+	/// once it would take less than three quarters of them. 0: no bound.
 	size_t front_budget;
-	/// NULL, or the laboratory (carom_lab_sweep, carom/lab.h), which CAROM_SWEEP_PHC,
-	/// CAROM_SWEEP_SORT and CAROM_SWEEP_CUBIC need: without it they are refused. In a world,
-	/// carom_world_def.lab brings it along.
+	/// NULL, or the laboratory (carom_lab_sweep, carom/lab.h). CAROM_SWEEP_PHC, CAROM_SWEEP_SORT
+	/// and CAROM_SWEEP_CUBIC are refused without it. In a world, carom_world_def.lab brings it
+	/// along.
 	const struct cr_sweep_lab *lab;
-	/// NULL, or a device of the same context, which must outlive the scene: it finds the pairs of
-	/// features whose boxes meet and filters them; the processor tests those that are left, and
-	/// finds the same impacts. Then there is no front; method, volume and build are for a fallback.
-	/// Not with a method or test of the laboratory. Device memory is not counted in
-	/// carom_sweep_stats. A device that fails is an error of the search (carom_create_device lists
-	/// them), after which it may be made again.
+	/// NULL, or a device of the same context, which must outlive the scene. The device finds the
+	/// pairs of features whose boxes meet and filters them; the processor tests those that are
+	/// left, and finds equal impacts. There is no front then; method, volume and build matter only
+	/// for a fallback. A method or test of the laboratory is refused. Device memory is not counted
+	/// in carom_sweep_stats. Where the device fails, the search fails (carom_create_device lists
+	/// the errors), and may be made again.
 	carom_device *device;
-	/// Where the device fails, or has no room, the processor does that search alone, with the same
-	/// impacts; carom_sweep_stats.device_fallbacks counts it.
+	/// Where the device fails, or has no room, the processor does that search alone, with equal
+	/// impacts. carom_sweep_stats.device_fallbacks counts it.
 	bool device_fallback;
 } carom_sweep_def;
 
@@ -96,8 +99,8 @@ typedef struct carom_sweep_def {
 /// 256 MiB, no laboratory, no device. Thread-safe.
 CAROM_API carom_sweep_def carom_default_sweep_def(void);
 
-/// A mesh of the scene. Start from carom_default_sweep_mesh_def. Open, closed, manifold or not;
-/// triangles with a repeated corner are left out. Vertices that no triangle uses take no part.
+/// A mesh of the scene: open or closed, manifold or not. Start from carom_default_sweep_mesh_def.
+/// Triangles with a repeated corner are left out. Vertices that no triangle uses take no part.
 typedef struct carom_sweep_mesh_def {
 	int cookie; ///< set by carom_default_sweep_mesh_def; do not touch
 	int32_t vertex_count;
@@ -105,7 +108,8 @@ typedef struct carom_sweep_mesh_def {
 	int32_t triangle_count;
 	carom_strided vertices; ///< places at the beginning of the first step, world frame
 	bool self;              ///< report impacts within the mesh (pairs that share no vertex)
-	/// Moves as a whole or not at all: no impacts within it nor with other rigid meshes.
+	/// It moves as a whole or not at all: there are no impacts within it, nor with other rigid
+	/// meshes.
 	bool is_rigid;
 	/// Two meshes are tested against each other when each one's category has a bit in common with
 	/// the other's mask ...
@@ -120,37 +124,40 @@ typedef struct carom_sweep_mesh_def {
 /// group. Thread-safe.
 CAROM_API carom_sweep_mesh_def carom_default_sweep_mesh_def(void);
 
-/// A swept scene. Everything about one scene is for one thread at a time; the searches themselves
-/// run on the workers of the context. Results do not depend on their number, on the instruction
-/// set, on method, volume or build (CAROM_SWEEP_CUBIC, which filters nothing, may find more with
-/// CAROM_SWEEP_AABB).
+/// A swept scene. Calls on one scene are for one thread at a time; searches run on the workers of
+/// the context. Results do not depend on their number, on the instruction set, or on method, volume
+/// and build. (CAROM_SWEEP_CUBIC, which filters nothing, may find more with CAROM_SWEEP_AABB.)
 ///
-/// A step ends with a search, however many: the first motion after one begins the next step, and
-/// everything then starts from where it was at the end. Motions without a search between them
-/// belong to one step, the last one of a mesh counts.
+/// A step consists of motions (carom_sweep_move_mesh) and then searches, one or several. Motions
+/// without a search between them belong to one step, and the last one of a mesh counts. The first
+/// motion after a search begins the next step, in which everything starts from where the last one
+/// ended.
 typedef struct carom_sweep carom_sweep;
 
 /// Make a scene without meshes. def may be NULL for the defaults. CAROM_INVALID_ARGUMENT names the
-/// field. The context must outlive the scene. Thread-safe: scenes of one context may be made, used
-/// and destroyed in different threads at once.
+/// field; on failure *sweep is NULL. The context must outlive the scene. Thread-safe: scenes of one
+/// context may be made, used and destroyed in different threads at once.
 CAROM_API carom_result carom_create_sweep(
 	carom_context *context, const carom_sweep_def *def, carom_sweep **sweep);
-/// NULL does nothing.
+/// Destroy a scene. NULL does nothing.
 CAROM_API void carom_destroy_sweep(carom_sweep *sweep);
 
-/// Add a mesh; *mesh is its number, from 0. Between steps only; the tree is rebuilt by the next
-/// search. CAROM_INVALID_MESH names the triangle or vertex at fault; the scene stays as it was.
+/// Add a mesh, which is copied; *mesh is its number, from 0. Between steps only. The next search
+/// rebuilds the tree. CAROM_INVALID_MESH names the triangle or vertex at fault. On failure the
+/// scene stays as it was.
 CAROM_API carom_result carom_sweep_add_mesh(
 	carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh);
 
-/// Where the vertices of a mesh are at the end of the step; the end of the last step becomes the
-/// beginning of this one. Meshes that are not moved rest at their last place. Finite, at most
-/// CAROM_MAX_COORDINATE (CAROM_INVALID_ARGUMENT names the argument and the vertex at fault, and
-/// nothing has changed). That a rigid mesh keeps its form is the caller's to see to.
+/// Say where the vertices of a mesh are at the end of the step (world frame, one place for each
+/// vertex); at its beginning they are where the last step ended. A mesh that is not moved rests.
+/// Places are finite, at most CAROM_MAX_COORDINATE. CAROM_INVALID_ARGUMENT names the argument and
+/// the vertex at fault, and nothing has changed. The caller must see to it that a rigid mesh keeps
+/// its form.
 CAROM_API carom_result carom_sweep_move_mesh(
 	carom_sweep *sweep, int32_t mesh, const carom_strided *end);
-/// Put a mesh somewhere without sweeping it: beginning and end of the step. A motion after it
-/// starts from there. Values and errors as of carom_sweep_move_mesh.
+/// Put a mesh somewhere without sweeping it: vertices are its places at the beginning and at the
+/// end of the step. A motion after it starts from there. Values and errors as for
+/// carom_sweep_move_mesh.
 CAROM_API carom_result carom_sweep_place_mesh(
 	carom_sweep *sweep, int32_t mesh, const carom_strided *vertices);
 /// Change which other meshes a mesh is tested against (carom_sweep_mesh_def), from the next search
@@ -161,15 +168,17 @@ CAROM_API carom_result carom_sweep_set_filter(
 typedef enum carom_sweep_kind { CAROM_SWEEP_VERTEX_FACE, CAROM_SWEEP_EDGE_EDGE } carom_sweep_kind;
 /// How sure an impact is.
 typedef enum carom_sweep_status {
-	CAROM_SWEEP_IMPACT,   ///< converged: clear before time, within tolerance of an impact at it
-	CAROM_SWEEP_TOUCHING, ///< the same at time 0
+	/// Converged: clear before time, and within tolerance of an impact at time.
+	CAROM_SWEEP_IMPACT,
+	/// Within tolerance of an impact at time 0.
+	CAROM_SWEEP_TOUCHING,
 	/// Out of iterations: clear before time, unknown beyond; treat it as an impact.
 	CAROM_SWEEP_UNDECIDED,
 } carom_sweep_status;
 
-/// An impact. Vertex against face: vertices[0] of mesh_a hits the triangle (number: triangle) of
-/// mesh_b with corners vertices[1..3]. Edge against edge: vertices[0..1] of mesh_a, lower first,
-/// and vertices[2..3] of mesh_b, lower first; a is the lower (mesh, edge).
+/// An impact. Vertex against face: vertices[0] of mesh_a hits triangle number triangle of mesh_b,
+/// with corners vertices[1..3]. Edge against edge: vertices[0..1] of mesh_a, the lower one first,
+/// and vertices[2..3] of mesh_b, the lower one first; A has the lower (mesh, edge).
 typedef struct carom_sweep_hit {
 	carom_sweep_kind kind;
 	carom_sweep_status status;
@@ -177,36 +186,39 @@ typedef struct carom_sweep_hit {
 	int32_t vertices[4]; ///< numbers within their meshes, in file order
 	int32_t triangle;    ///< of mesh_b, vertex against face; else -1
 	double time;         ///< in [0, 1], never later than the true impact
-	/// Nearest points at time: the first feature's weights sum to 1, the second's too.
+	/// Of the vertices in the nearest points at time: those of each feature sum to 1.
 	double weight[4];
 	/// Unit, from the second feature to the first. Along z where the features give no direction:
-	/// they touch, and all that meets lies on one line or in one point.
+	/// they touch, and lie on one line or in one point.
 	double normal[3];
 } carom_sweep_hit;
 
-/// Sorted by kind, mesh_a, mesh_b, vertices. Valid until the next call on the same scene.
+/// Impacts, sorted by kind, mesh_a, mesh_b, vertices. Valid until the next call on the scene.
 typedef struct carom_sweep_hits {
 	const carom_sweep_hit *data; ///< [count]
 	int64_t count;
 } carom_sweep_hits;
 
-/// All impacts of the step, each pair of features once. When out of memory nothing has changed and
-/// the call may be made again.
+/// Find all impacts of the step, each pair of features once. CAROM_OUT_OF_MEMORY: nothing has
+/// changed, and the call may be made again.
 CAROM_API carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits);
 
-/// The earliest impact of the step (equal times: the first in the order of carom_sweep_hits); stops
-/// early. *found: is there one?
+/// Find the earliest impact of the step (at equal times the first in the order of
+/// carom_sweep_hits); *found tells whether there is one. It stops early, so it is faster than all
+/// impacts.
 CAROM_API carom_result carom_sweep_find_earliest(
 	carom_sweep *sweep, carom_sweep_hit *hit, bool *found);
 
 /// Test one pair of features by itself: do they meet while their vertices move on straight lines
-/// from begin to end? The vertices are a vertex and the three corners of a face, or both ends of
-/// one edge and both of another. def (NULL: the defaults) gives tolerance, min_separation and test.
-/// The verdict and its bits are those of carom_sweep_find for this pair; no tree is made. *found
-/// tells whether there is an impact; hit is written only then, with meshes 0, the vertices 0 to 3,
-/// and triangle 0 or -1. CAROM_INVALID_ARGUMENT names the argument that is NULL, not finite, or
-/// beyond CAROM_MAX_COORDINATE. Holds less than 64 KiB of memory while it runs;
-/// CAROM_OUT_OF_MEMORY. Thread-safe.
+/// from begin to end? The four vertices are a vertex and the three corners of a face, or both ends
+/// of one edge and both of another. def (NULL: the defaults) gives tolerance, min_separation and
+/// test. The verdict and its bits are those of carom_sweep_find for this pair; no tree is made.
+/// *found tells whether there is an impact; hit is written only then, with meshes 0, the vertices 0
+/// to 3, and triangle 0 or -1.
+///
+/// CAROM_INVALID_ARGUMENT names the argument that is NULL, not finite, or beyond
+/// CAROM_MAX_COORDINATE. Holds less than 64 KiB of memory while it runs; CAROM_OUT_OF_MEMORY.
+/// Thread-safe.
 CAROM_API carom_result carom_sweep_test_pair(carom_context *context, const carom_sweep_def *def,
 	carom_sweep_kind kind, const double begin[4][3], const double end[4][3], bool *found,
 	carom_sweep_hit *hit);
@@ -217,23 +229,23 @@ typedef struct carom_sweep_stats {
 	int64_t front;                                    ///< nodes of the front at the end of the step
 	int64_t front_kept, front_sprouted, front_pruned; ///< nodes that stayed, came, went
 	bool front_rebuilt, front_over_budget;
-	/// Pairs of triangles whose boxes overlap, that share no vertex, and whose meshes' filters let
-	/// each other pass.
+	/// Pairs of triangles whose boxes overlap, that share no vertex, and that filters let pass.
 	int64_t leaf_pairs;
-	/// And of those that share one, as the root last met them: not tested with orphan sets.
+	/// Pairs of triangles that share a vertex, when the tree was last walked from its root; with
+	/// orphan sets they are not tested.
 	int64_t adjacent_pairs;
 	int64_t orphans_vf, orphans_ee; ///< size of the orphan sets
 	int64_t tests_vf, tests_ee;     ///< elementary tests
-	int64_t filtered;               ///< of these ruled out by the filters
-	/// Of the tests those that a device left to the processor; 0 without one.
+	int64_t filtered;               ///< of these, ruled out by the filters
+	/// Of the tests, those that a device left to the processor; 0 without one.
 	int64_t device_left;
 	int64_t device_fallbacks; ///< searches of the processor in the device's place since creation
 	int64_t hits_vf, hits_ee, undecided;
-	/// Building and refitting; traversal; elementary tests; orphans, with their tests; putting in
-	/// order. Where several workers traverse and test, the time of both is divided in the ratio of
-	/// the time that the workers spent on each. With a device its work counts as traversal.
+	/// In all; building and refitting; traversal; tests; orphans, with their tests; sorting. Where
+	/// several workers traverse and test, the time of both is divided by the time that the workers
+	/// spent on each. With a device, its work counts as traversal.
 	double ms_total, ms_trees, ms_front, ms_tests, ms_orphans, ms_sort;
-	/// Memory of the scene, of that the front; the most ever.
+	/// Memory of the scene; of this, that of the front; the most that the scene ever held.
 	size_t bytes, bytes_front, bytes_peak;
 } carom_sweep_stats;
 

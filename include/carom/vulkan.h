@@ -31,14 +31,15 @@ typedef enum carom_device_kind {
 /// The name of a kind ("discrete"). Static text. Thread-safe.
 CAROM_API const char *carom_device_kind_name(carom_device_kind kind);
 
-/// How a device searches boxes. All find exactly the same.
+/// How a device searches boxes. All tiers find equal pairs.
 typedef enum carom_device_tier {
-	/// Measure: a detector tries each one that the device has in its first builds, two builds each,
-	/// and stays with the fastest.
+	/// Measure: a detector's first builds take turns among the tiers that the device has, two
+	/// builds each, and it stays with the fastest one.
 	CAROM_TIER_AUTO,
-	CAROM_TIER_COMPUTE,  ///< trees of our own in compute kernels; every device
-	CAROM_TIER_QUERY,    ///< the driver's ray tracing, by ray queries (VK_KHR_ray_query)
-	CAROM_TIER_PIPELINE, ///< the same by a ray-tracing pipeline (VK_KHR_ray_tracing_pipeline)
+	CAROM_TIER_COMPUTE, ///< trees of our own in compute kernels; every device
+	CAROM_TIER_QUERY,   ///< the driver's ray tracing, by ray queries (VK_KHR_ray_query)
+	/// The driver's ray tracing, by a ray-tracing pipeline (VK_KHR_ray_tracing_pipeline).
+	CAROM_TIER_PIPELINE,
 } carom_device_tier;
 
 /// The name of a tier ("auto", "compute", "query", "pipeline"). Static text. Thread-safe.
@@ -54,19 +55,19 @@ typedef struct carom_device_info {
 	uint64_t memory;          ///< bytes of its own memory (of a CPU: that it may use)
 	uint64_t largest_buffer;  ///< bytes that one buffer may have
 	uint32_t subgroup_size;   ///< invocations that run in step
-	/// Its kernels have double precision. Spheres, impacts and near pairs do without; meshes of
-	/// worlds and grains refuse a device that has none, with CAROM_UNSUPPORTED.
+	/// Its kernels have double precision. Spheres, impacts and near pairs do without it. Worlds and
+	/// grains refuse a device that has none, with CAROM_UNSUPPORTED.
 	bool doubles;
 	bool ray_query, ray_pipeline; ///< it has the tiers QUERY and PIPELINE
 	bool usable;                  ///< carom_create_device can use it
 	char lacks[128];              ///< why not; empty for a usable one
 } carom_device_info;
 
-/// Write the devices of this machine to infos [capacity], in the order of the loader, which is that
-/// of their indices. *count: how many there are, be it more than capacity. infos may be NULL where
-/// capacity is 0. Without a loader or a driver, and in a library built without Vulkan, *count is 0.
-/// CAROM_OUT_OF_MEMORY, or CAROM_DEVICE_FAILED with the call that failed. Takes some tens of
-/// milliseconds. Thread-safe.
+/// Write the devices of this machine to infos [capacity], in the order of the loader: infos[i] is
+/// the device of index i (carom_device_def.choice). *count is the number of devices there are,
+/// which may be above capacity. infos may be NULL when capacity is 0. *count is 0, and no error,
+/// without a loader or a driver and in a library built without Vulkan. CAROM_OUT_OF_MEMORY, or
+/// CAROM_DEVICE_FAILED with the call that failed. Takes some tens of milliseconds. Thread-safe.
 CAROM_API carom_result carom_list_devices(
 	carom_context *context, carom_device_info *infos, int32_t capacity, int32_t *count);
 
@@ -108,16 +109,16 @@ typedef struct carom_device_def {
 	size_t memory_budget;
 	/// Measure the time of each kernel (carom_device_get_kernels). Costs a little time.
 	bool timing;
-	/// Copy to and from the device in pieces even where the processor could reach its memory. For
-	/// tests: the answers are the same.
+	/// For tests: copy to and from the device in pieces even where the processor could reach its
+	/// memory. Results are equal.
 	bool staging;
-	/// Make the device without double precision even where it has it, for tests: it is then as
-	/// many small cards are (carom_device_info.doubles).
+	/// For tests: make the device without double precision even where it has it, as many small
+	/// cards are (carom_device_info.doubles).
 	bool without_doubles;
-	/// Let loader and driver take host memory from the context's allocator, not from the C library.
-	/// Off, because drivers may crash when it refuses (Mesa 22.3 does).
+	/// Let the loader and driver take host memory from the context's allocator, not from the C
+	/// library. Off by default: drivers may crash when it refuses (Mesa 22.3 does).
 	bool driver_memory;
-	/// Run under the validation layer of Khronos, for tests: CAROM_UNSUPPORTED where that is not
+	/// For tests: run under the validation layer of Khronos; CAROM_UNSUPPORTED where it is not
 	/// installed. Its messages go to the log as errors, and are counted.
 	bool validation;
 } carom_device_def;
@@ -125,8 +126,8 @@ typedef struct carom_device_def {
 /// "auto", no file, no limit, nothing measured. Thread-safe.
 CAROM_API carom_device_def carom_default_device_def(void);
 
-/// A device to run on. Detectors that share one may be used in different threads; their work on the
-/// device is done one after the other.
+/// A device to run on. Detectors, worlds and scenes that share one may be used in different
+/// threads; their work on the device is done one after the other.
 typedef struct carom_device carom_device;
 
 /// Open a device. def may be NULL for the defaults. The context must outlive it.
@@ -137,8 +138,9 @@ typedef struct carom_device carom_device;
 CAROM_API carom_result carom_create_device(
 	carom_context *context, const carom_device_def *def, carom_device **device);
 
-/// Destroy a device. What uses it (carom_spheres_def.device) must have been destroyed before. NULL
-/// does nothing.
+/// Destroy a device. Destroy what uses it first (carom_spheres_def.device, carom_sweep_def.device,
+/// carom_proximity_def.device, grains), and take it from worlds (carom_world_set_device). NULL does
+/// nothing.
 CAROM_API void carom_destroy_device(carom_device *device);
 
 /// What the device is. Thread-safe.

@@ -1,19 +1,26 @@
 /// @file world.h
 /// Worlds of bodies: add bodies, move them, step, read contacts.
 ///
-/// Threads: calls that change a world must not overlap with any other call on it. Between them, the
-/// views and queries (everything that takes a const carom_world *) may be used from many threads at
-/// once. Different worlds, also of one context, are independent. Handles must not be NULL unless a
-/// comment says otherwise. Results: a failing call changes nothing, unless its comment says
-/// otherwise (carom_world_step and carom_world_record do), and leaves its reason in
-/// carom_error_text. Determinism: contacts, pairs and events are the same, bit for bit, for any
-/// number of threads, instruction set, and run. Bodies added in another order collide in the same
-/// pairs. A pair whose bodies change places (the lower index is A) has as many contacts before they
-/// are reduced. Their depths are equal and their normals opposite, up to rounding. Points of
-/// volumes, and of two edges that cross, may lie on the other surface. Patches (CAROM_NORMAL_PATCH)
-/// may choose another plane or other points then. This, and all that is promised, holds with the
-/// floating-point unit in its default mode on every thread that runs the library: round to nearest,
-/// denormals kept (no FTZ or DAZ, which a program linked with -ffast-math may set).
+/// Threads. A call that changes a world must not overlap with any other call on it. Between such
+/// calls, views and queries (everything that takes a const carom_world *) may be used from many
+/// threads at once. Different worlds are independent, even when they share a context.
+///
+/// Errors. A call that fails changes nothing, unless its comment says otherwise (carom_world_step
+/// and carom_world_record do). carom_error_text tells why it failed. Handles must not be NULL
+/// unless a comment says otherwise.
+///
+/// Determinism. Contacts, pairs and events are equal, bit for bit, for any number of threads, any
+/// instruction set, and in every run. The order in which bodies are added changes no colliding
+/// pair. It decides which body of a pair is A: the one with the lower index. Where A and B change
+/// places:
+/// - a pair has as many contacts before they are reduced, with equal depths and opposite normals,
+///   up to rounding;
+/// - points of volumes, and of two edges that cross, may lie on the other surface;
+/// - patches (CAROM_NORMAL_PATCH) may choose another plane or other points.
+///
+/// All promises hold while the floating-point unit is in its default mode on every thread that runs
+/// the library: it rounds to nearest and keeps denormals (no FTZ or DAZ, which a program linked
+/// with -ffast-math may set).
 #ifndef CAROM_WORLD_H
 #define CAROM_WORLD_H
 
@@ -28,39 +35,45 @@ extern "C" {
 
 /// Who moves a body; this decides against which bodies it is tested.
 typedef enum carom_body_kind {
-	CAROM_STATIC, ///< does not move by itself; never collides with static or kinematic bodies
-	/// Moved by the caller regardless of contacts; collides with dynamic bodies and solids only.
+	/// Does not move by itself. Never collides with static or kinematic bodies.
+	CAROM_STATIC,
+	/// Moved by the caller whatever it touches. Collides with dynamic bodies and with deforming
+	/// solids, and with nothing else that is rigid.
 	CAROM_KINEMATIC,
 	CAROM_DYNAMIC,
-	/// A solid whose vertices the caller moves (carom_world_set_vertices): its mesh is closed, and
-	/// contacts and queries see an inside. Collides with all kinds but cloth.
+	/// A solid whose vertices the caller moves (carom_world_set_vertices). Its mesh is closed, so
+	/// contacts and queries see an inside. Collides with all kinds but cloth, which it meets by
+	/// impacts and surface contacts.
 	CAROM_DEFORMABLE,
-	/// A surface whose vertices the caller moves. Its mesh may be open, and has no inside even when
-	/// it is closed. It has impacts, contacts with spheres, and where it has a thickness surface
-	/// contacts, with their pairs and events.
+	/// A surface whose vertices the caller moves. Its mesh may be open, and it has no inside even
+	/// when the mesh is closed. Cloth has impacts and contacts with spheres. With a thickness
+	/// (carom_body_def.thickness) it also has surface contacts, with their pairs and events.
 	CAROM_CLOTH,
 	/// Many spheres, which the caller moves (carom_world_set_spheres). They meet bodies of all
-	/// kinds, and each other: carom_world_sphere_contacts, carom_world_sphere_pairs.
+	/// kinds (carom_world_sphere_contacts) and each other (carom_world_sphere_pairs).
 	CAROM_GRANULAR,
 } carom_body_kind;
 
 /// How to make a body. Start from carom_default_body_def.
 typedef struct carom_body_def {
-	int cookie;        ///< set by carom_default_body_def; do not touch
-	carom_shape shape; ///< of a body without parts
-	/// A rigid body of several shapes, or of one that is not at the body's pose (docs/bodies.md):
-	/// its parts [part_count], which are copied. shape stays as carom_default_body_def made it
-	/// then. Parts of one body never collide with each other. Results name a part by its number
-	/// here, beside the body.
+	int cookie; ///< set by carom_default_body_def; do not touch
+	/// The shape of a rigid body without parts, or the mesh of a deforming body.
+	carom_shape shape;
+	/// For a rigid body of several shapes, or of one shape that is not at the body's origin
+	/// (docs/bodies.md): its parts [part_count], which are copied. shape then stays as
+	/// carom_default_body_def made it. Parts of one body never collide with each other. Results
+	/// name the body and the index of the part in this array.
 	const carom_part *parts;
 	int32_t part_count; ///< 0: the body has shape
 	carom_body_kind kind;
-	/// Of a granular body, whose shape stays as carom_default_body_def made it: its spheres, which
-	/// are copied. Their centres are in the frame of pose, their radii above 0; no value is beyond
-	/// CAROM_MAX_COORDINATE. Other bodies do not read them.
-	int32_t sphere_count;  ///< 0 to CAROM_MAX_SPHERES
+	/// For a granular body alone: its spheres, which are copied. shape then stays as
+	/// carom_default_body_def made it. Centres are in the frame of pose. Radii are above 0, and no
+	/// value is beyond CAROM_MAX_COORDINATE. sphere_count is from 0 to CAROM_MAX_SPHERES.
+	int32_t sphere_count;
 	carom_strided centres; ///< x, y, z of each
 	carom_strided radii;   ///< one value each (stride 0: packed)
+	/// The pose of the body's frame, in which the shape is given. Its origin need not be the centre
+	/// of mass, of which the library knows nothing (carom_mesh_get_mass tells it).
 	carom_pose pose;
 	/// Two bodies are tested when each one's category has a bit in common with the other's mask ...
 	uint64_t category;
@@ -68,45 +81,51 @@ typedef struct carom_body_def {
 	/// ... unless they share a group other than 0: negative groups never collide, positive ones
 	/// always do.
 	int32_t group;
-	/// Reports pairs and events but no contacts; takes no part in impacts, and cannot deform.
+	/// A sensor reports pairs and events but has no contacts. It takes no part in impacts of
+	/// deforming bodies, and cannot deform itself.
 	bool sensor;
-	/// Within a granular body: report spheres that touch each other. Within a deforming body:
-	/// report impacts between features that share no vertex. Vertices are
-	/// told apart by their numbers, so triangles that belong together must share them. Rigid bodies
-	/// never hit themselves.
+	/// In a granular body: report spheres that touch each other. In a deforming body: report
+	/// impacts between features that share no vertex. Vertices are told apart by their numbers, so
+	/// triangles that belong together must share them. Rigid bodies never hit themselves.
 	bool self_collision;
-	/// Report when the body meets others on its way through each step (carom_world_body_impacts).
-	/// Set it for fast and thin bodies. Dynamic and kinematic bodies only.
+	/// Report the first impact with each other body on the way through the step
+	/// (carom_world_body_impacts). Set it for fast and thin bodies. Dynamic and kinematic bodies
+	/// only.
 	bool continuous;
-	/// Of a deforming body: report when it meets shapes other than meshes on its way through each
-	/// step (carom_world_shape_impacts). Other bodies do not read it.
+	/// For a deforming body: report where it meets shapes that are no meshes on the way through the
+	/// step (carom_world_shape_impacts). Other bodies ignore it.
 	bool shape_impacts;
-	/// Has the body contacts, pairs and events? Without them it takes part in impacts, those of
-	/// continuous bodies too, and in queries. Cloth has surface contacts, and the pairs and events
-	/// of these, and contacts with spheres. A granular body without contacts meets nothing.
+	/// False: the body has no contacts, and no pairs and events from them. It still has impacts,
+	/// those of continuous bodies too, and queries see it. Cloth then has no surface contacts and
+	/// no contacts with spheres. A granular body without contacts meets nothing.
 	bool contacts;
-	/// Of a deforming body, metres: how thick its surface is; 0: it has no surface contacts. Cloth
-	/// then has them (carom_world_surface_contacts) with everything nearer than half of it, and
-	/// with another thick surface nearer than half the sum; within itself, where self_collision is
-	/// set, nearer than the thickness. A solid has them with cloth and within itself. Sensors know
-	/// of it as far. At most CAROM_MAX_COORDINATE. Other bodies do not read it.
+	/// For a deforming body: the thickness of its surface, metres, at most CAROM_MAX_COORDINATE. 0:
+	/// it has no surface contacts (carom_world_surface_contacts). Other bodies ignore it.
+	/// - Cloth has surface contacts with all that is nearer than half its thickness, with another
+	///   thick surface nearer than half the sum of both, and with itself, where self_collision is
+	///   set, nearer than the thickness.
+	/// - A solid has them with cloth and with itself.
+	/// - A sensor reports cloth at the distance at which a contact would begin.
 	double thickness;
+	/// A number of the caller's, which filters, pairs and events hand on.
 	uint64_t user_data;
 } carom_body_def;
 
-/// A dynamic body at the origin, category 1, all bits of the mask, no group, no sensor,
-/// self-collision on, not continuous, with contacts, thickness 0. The shape, or parts, are to be
-/// set.
-/// Thread-safe.
+/// A dynamic body at the origin, category 1, all bits of the mask set, no group, no sensor,
+/// self_collision on, not continuous, contacts on, thickness 0. The caller still has to set shape,
+/// parts or spheres. Thread-safe.
 CAROM_API carom_body_def carom_default_body_def(void);
 
-/// Return false to leave a pair out before the narrow phase. Called for each pair of overlapping
-/// boxes that categories, masks and groups let pass (where one body deforms: of boxes of triangles,
-/// and of bodies with parts: of boxes of parts, so perhaps more than once), a < b by index, from
-/// worker threads, while the step runs: it must depend on nothing but its arguments, and not call
-/// anything on the world that steps. A plane is asked about with bodies that are not wholly above
-/// it. A pair that is left out takes no memory, but a call in each step; masks and groups leave out
-/// whole heaps of bodies at once.
+/// Return false to leave a pair out before its contacts are looked for.
+///
+/// Called while a step runs, from worker threads, for each pair of bodies whose boxes overlap and
+/// which categories, masks and groups let pass; a has the lower index. The answer must depend on
+/// the arguments alone, and the function must not call anything on the world that steps.
+/// - Where one body deforms, boxes of its triangles count, and of a body with parts the boxes of
+///   the parts: such a pair may be asked about more than once.
+/// - A plane is asked about with all bodies that are not wholly above it.
+/// - A pair that is left out takes no memory, but a call in each step. Masks and groups leave out
+///   whole heaps of bodies at once.
 typedef bool carom_pair_filter_fn(
 	carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
@@ -133,8 +152,8 @@ typedef bool carom_pair_filter_fn(
 typedef bool carom_contact_filter_fn(
 	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
-/// How pairs of overlapping boxes are found; all give the same pairs.
-/// docs/measured/broad_phase.md measures them.
+/// How pairs of overlapping boxes are found. Both find equal pairs; docs/measured/broad_phase.md
+/// compares their times.
 typedef enum carom_broad_phase {
 	CAROM_BROAD_TREE,  ///< dynamic tree of widened boxes: cheap when little moves
 	CAROM_BROAD_SWEEP, ///< sort along one axis each step: cheap when everything moves
@@ -142,35 +161,35 @@ typedef enum carom_broad_phase {
 
 /// The memory of pairs of meshes from step to step.
 typedef enum carom_temporal {
-	/// Nothing: every pair is worked out with the full algorithm in every step.
+	/// No memory: every pair is worked out with the full algorithm in every step.
 	CAROM_TEMPORAL_NONE,
-	/// A pair that has moved little since its last full step continues from it (Lehericey 2013):
-	/// vertices near the other surface walk over its triangles from the one they met last, pairs
-	/// known to be apart by more than they have moved are left alone, and pairs whose edges cross
-	/// test only the triangles that were near. No pair is lost whose surfaces cross, or of which
-	/// one body lies wholly inside the other. Only vertices that are inside already are watched: a
-	/// separate piece of a body that has come wholly inside the other body, and a vertex that is
-	/// inside by no more than rounding, may be found only with the pair's next full step. Single
-	/// contacts of a colliding pair may be missed until then too.
+	/// A pair that has moved little since its last full step continues from it (Lehericey 2013).
+	/// Vertices near the other surface walk over its triangles, from the one that they met last.
+	/// Pairs known to be apart by more than they have moved are left alone. Pairs whose edges cross
+	/// test only the triangles that were near.
+	/// - No pair is lost whose surfaces cross, or of which one body lies wholly inside the other.
+	/// - Only vertices that are inside already are watched. So single contacts of a colliding pair
+	///   may be missed until its next full step; and so may a separate piece of a body that has
+	///   come wholly inside the other one, and a vertex that is inside by no more than rounding.
 	CAROM_TEMPORAL_ITERATIVE,
-	/// As iterative, and the vertices outside are watched too that are near enough to enter before
-	/// the pair's next full step: each becomes a contact in the very step in which it enters. Their
-	/// rays are also followed outward, to find where their walks begin.
+	/// As iterative; vertices outside are watched too, if they are near enough to enter before the
+	/// pair's next full step. Each becomes a contact in the very step in which it enters. To find
+	/// where their walks begin, rays are also followed outward.
 	CAROM_TEMPORAL_PREDICTIVE,
 } carom_temporal;
 
-/// Which way a contact of a vertex ray points.
+/// The direction of a contact that a vertex ray found.
 typedef enum carom_contact_normal {
 	CAROM_NORMAL_RAY, ///< along the ray
-	/// Projected on the normal of the triangle that was hit, the depth likewise (Lehericey 2013,
-	/// projected constraints).
+	/// Along the normal of the triangle that was hit; the depth is projected onto it (Lehericey
+	/// 2013, projected constraints).
 	CAROM_NORMAL_TRIANGLE,
-	/// The normal that belongs to the patch, and the points of the whole patch. Where a body of the
-	/// pair consists of few flat facets, however many triangles these are made of, or is open but
-	/// static (carom_mesh_def), contacts are made of facets and real edges: the plane of a facet of
-	/// either body, or of two edges that cross, which parts the bodies soonest where they overlap
-	/// gives the normal and all depths; points are vertices below it and where edges leave the
-	/// overlap. Other pairs as CAROM_NORMAL_TRIANGLE.
+	/// One normal for a whole patch, and the points that span it, where a mesh of the pair has at
+	/// most 64 flat facets, however many triangles each is made of, or is open. Candidates for the
+	/// plane of a patch are the facets of both bodies and the pairs of edges that cross. The one
+	/// that parts the bodies soonest where they overlap gives the normal and all depths. Points are
+	/// vertices below the plane, and places where edges leave the overlap. Other pairs of meshes
+	/// have CAROM_NORMAL_TRIANGLE.
 	CAROM_NORMAL_PATCH,
 } carom_contact_normal;
 
@@ -181,46 +200,50 @@ typedef struct carom_lab carom_lab;
 typedef struct carom_world_def {
 	int cookie; ///< set by carom_default_world_def; do not touch
 	carom_broad_phase broad_phase;
-	/// Contacts kept for each pair, 1 to 256; 0: all. The deepest is always kept, and points that
-	/// keep the extent of the patch.
+	/// Contacts kept for each pair, 1 to 256; 0: all. The deepest one is always kept; the others
+	/// are chosen so that they span the patch.
 	int32_t max_contacts_per_pair;
-	/// Report features that are apart by at most this (metres) as contacts with negative depth; 0:
-	/// none. Of two meshes that are apart the nearest features are told, whichever they are, at
-	/// their true distance and along the line between them, and all others that come near each
-	/// other; of faces side by side the patch. Two meshes that touch in patches also have contacts
-	/// where corners and edges come near beside these, along their normals. Without
-	/// CAROM_NORMAL_PATCH, rays along the vertex normals look for it: two edges, or faces that no
-	/// vertex points at, are not seen ahead then. Of two convex shapes, and of a convex shape and a
-	/// mesh, the distance told is never too long, and may be too short by a tenth, since the normal
-	/// of a face is preferred. A front (carom_mesh_sides) is not seen from behind.
+	/// Features that are apart by at most this distance (metres) are contacts with a negative
+	/// depth; 0: there are none.
+	/// - Two meshes that are apart: the nearest features, at their true distance and along the line
+	///   between them, and all others that come near each other; of faces side by side the patch.
+	/// - Two meshes that touch in patches also have contacts where corners and edges come near
+	///   beside the patches, along the normals of these.
+	/// - Without CAROM_NORMAL_PATCH, rays along vertex normals look ahead: two edges, or faces that
+	///   no vertex points at, are then not seen.
+	/// - Two convex shapes, or one and a mesh: the distance is never too long, and may be too short
+	///   by a tenth, since the normal of a face is preferred.
+	/// - The front of an open mesh (carom_mesh_sides) is not seen from behind.
 	double speculative_distance;
-	/// Contacts of consecutive steps with other features are matched when they are this close in
-	/// the frame of body A (metres).
+	/// A contact whose features differ from those of the last step continues an old contact that
+	/// lay this close to it, in the frame of body A (metres).
 	double match_distance;
 	carom_temporal temporal;
 	carom_contact_normal contact_normal;
-	/// Edges between triangles that differ by less than this angle (radians, 0 to pi) are no edges
-	/// to a contact: it takes the normal of the face, so that bodies slide over a triangulated
-	/// surface as over a smooth one. 0: every edge counts.
+	/// An edge between two triangles whose normals differ by less than this angle (radians, 0 to
+	/// pi) does not give a contact its normal: the contact takes that of the face. So bodies slide
+	/// over a triangulated surface as over a smooth one. 0: every edge counts.
 	double internal_edge_angle;
 	carom_pair_filter_fn *pair_filter;       ///< NULL: none
 	carom_contact_filter_fn *contact_filter; ///< NULL: none
 	void *filter_user;                       ///< handed to both filters
 	carom_sweep_def sweep;                   ///< how impacts of deforming bodies are found
-	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). A body
-	/// that is stopped there has contacts if speculative_distance is as large.
+	/// Metres, above 0: the distance at which continuous bodies count as met
+	/// (carom_world_body_impacts). A body that is stopped there has contacts if
+	/// speculative_distance is as large.
 	double toi_tolerance;
-	/// Most bytes that the world may hold, meshes and recordings aside; 0: no limit. A world, a
-	/// body, a step or a query that needs more fails with CAROM_OVER_BUDGET; such a step leaves the
-	/// results of the last one. Structures that queries make count too, and are kept: a tree over
-	/// the bodies, and one over each deforming body that a query came near.
+	/// Most bytes that the world may hold, without meshes and recordings; 0: no limit. A call that
+	/// needs more fails with CAROM_OVER_BUDGET: making the world, adding a body, a step or a query.
+	/// A step that fails so leaves the results of the last one. Structures that queries make count
+	/// and are kept: a tree over the bodies, and one over each deforming body that a query came
+	/// near.
 	size_t memory_budget;
 	const carom_lab *lab; ///< NULL: none. Read by carom_create_world only
 } carom_world_def;
 
-/// Tree, 8 contacts a pair, nothing speculative, match_distance 0.02 m, predictive, normals of
-/// patches, internal edges below 5 degrees, no filter, carom_default_sweep_def, toi_tolerance
-/// 0.001 m, no budget, no lab. Thread-safe.
+/// Tree, 8 contacts a pair, no speculative distance, match_distance 0.02 m, predictive, normals of
+/// patches, internal_edge_angle 5 degrees, no filter, carom_default_sweep_def, toi_tolerance 0.001
+/// m, no budget, no lab. Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 
 /// Make an empty world. def may be NULL for the defaults. On failure *world is NULL. Thread-safe:
@@ -248,15 +271,20 @@ CAROM_API carom_result carom_create_world(
 CAROM_API carom_result carom_world_set_device(
 	carom_world *world, carom_device *device, bool fallback);
 
-enum { CAROM_MAX_DEVICES = 16 }; ///< of a world
+/// Most devices of a world.
+enum { CAROM_MAX_DEVICES = 16 };
 
-/// As carom_world_set_device, with devices [count], 0 to CAROM_MAX_DEVICES (0: the processor), each
-/// once; one card may have been opened several times. Rays of a pair of meshes stay with the device
-/// that has cast them before, and a new pair goes to the one with the fewest rays. The first device
-/// that works does all else that devices do. Contacts do not depend on the number of devices or
-/// their order. A device that fails in a step leaves its work of that step to the others, one that
-/// is lost that of all steps; each time counts in carom_stats.device_fallbacks. Only where all have
-/// failed does fallback decide. CAROM_INVALID_ARGUMENT names the device.
+/// As carom_world_set_device, with several devices [count], 0 to CAROM_MAX_DEVICES (0: the
+/// processor). Each is named once; one card may have been opened several times. Contacts do not
+/// depend on their number or order.
+/// - Rays of a pair of meshes stay with the device that has cast them before. A new pair goes to
+///   the device with the fewest rays.
+/// - The first device that works does everything else that devices do.
+/// - A device that fails in a step leaves its work of that step to the others; one that is lost
+///   leaves it to them in all later steps. Each failure counts in carom_stats.device_fallbacks.
+///   fallback decides only where all have failed.
+///
+/// CAROM_INVALID_ARGUMENT names the device.
 CAROM_API carom_result carom_world_set_devices(
 	carom_world *world, carom_device *const *devices, int32_t count, bool fallback);
 
@@ -269,16 +297,16 @@ CAROM_API carom_context *carom_world_context(const carom_world *world);
 
 // ---- Bodies ----
 
-/// Add a body. It takes part from the next step on. Each part takes the memory of a body.
-/// CAROM_INVALID_ARGUMENT names the field, and the part; nothing has been added then, nor on
-/// CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET.
+/// Add a body; *id is its id. It takes part from the next step on. Each part takes the memory of a
+/// body. CAROM_INVALID_ARGUMENT names the field, and the part. On any failure nothing has been
+/// added.
 CAROM_API carom_result carom_world_add_body(
 	carom_world *world, const carom_body_def *def, carom_body_id *id);
 
-/// Add count bodies, in order, as by so many calls of carom_world_add_body; their ids go to
-/// ids[count]. All or none: CAROM_INVALID_ARGUMENT names the definition and its field before one
-/// is added; where memory runs out, those that were added are removed again, and their ids name no
-/// body.
+/// Add count bodies in order, as so many calls of carom_world_add_body would; their ids go to ids
+/// [count]. All are added or none. CAROM_INVALID_ARGUMENT names the definition and its field,
+/// before any body is added. Where memory runs out, bodies that were added are removed again, and
+/// their ids name no body.
 CAROM_API carom_result carom_world_add_bodies(
 	carom_world *world, int count, const carom_body_def *defs, carom_body_id *ids);
 
@@ -295,11 +323,13 @@ CAROM_API int carom_world_body_count(const carom_world *world);
 /// first capacity of them are written. ids may be NULL when capacity is 0.
 CAROM_API int carom_world_body_ids(const carom_world *world, int32_t capacity, carom_body_id *ids);
 
-/// The definition of a body as it is now: its kind, sensor, self_collision and continuous as it was
-/// added, and the shape or parts, pose, filter and user data set last (of a deforming body the pose
-/// of its definition). It may be used to add a like body. shape.mesh is the body's and lives until
-/// the body gets another shape or goes: carom_retain_mesh keeps it longer. So do parts, with their
-/// meshes, and with quaternions normalised.
+/// The definition of a body as it is now: kind, sensor, self_collision and continuous as given when
+/// it was added; shape or parts, pose, filter and user data as set last (for a deforming body the
+/// pose of its definition). It may be used to add another body like it.
+///
+/// shape.mesh and parts, with their meshes, belong to the body. They are valid until it gets
+/// another shape or is removed; carom_retain_mesh keeps a mesh longer. Quaternions of parts are
+/// normalised.
 CAROM_API carom_result carom_world_get_body_def(
 	const carom_world *world, carom_body_id id, carom_body_def *def);
 
@@ -315,106 +345,129 @@ CAROM_API carom_result carom_world_set_poses(
 	carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses);
 
 /// Say where many bodies are at the beginning and at the end of the coming step: motions[i] for
-/// ids[i]. All are checked before the first is moved. The end is the pose that carom_world_set_pose
-/// sets. The beginning is where the motion starts that impacts are looked for on
-/// (carom_world_body_impacts, and carom_world_impacts with bodies that deform). Without this call
-/// that is the pose at the last step, or of a new body that of its definition. So a body that is
-/// placed elsewhere, without a way there, gets a motion whose begin and end are that place. A
-/// beginning holds for one step, also if poses are set after it. Contacts do not depend on it.
+/// ids[i], arrays of count. All are checked before the first one is moved.
+///
+/// The end becomes the pose, as by carom_world_set_pose. Contacts depend on the end alone. The
+/// beginning is the start of the motion on which impacts are looked for (carom_world_body_impacts,
+/// and carom_world_impacts with bodies that deform). It holds for one step, even if poses are set
+/// after this call.
+///
+/// Without this call a motion starts at the pose of the last step, or for a new body at that of its
+/// definition. So give a body that is teleported a motion whose begin and end are both its new
+/// place.
 CAROM_API carom_result carom_world_set_motions(
 	carom_world *world, int count, const carom_body_id *ids, const carom_motion *motions);
 
-/// The pose set last (world frame), with its quaternion normalised; of a deforming body that of its
-/// definition.
+/// The pose set last (world frame), with its quaternion normalised. For a deforming body it is the
+/// pose of its definition.
 CAROM_API carom_result carom_world_get_pose(
 	const carom_world *world, carom_body_id id, carom_pose *pose);
-/// The poses of count bodies, as carom_world_get_pose tells them, in the order of ids. On failure,
-/// which names the id, none is written.
+/// The poses of count bodies, as carom_world_get_pose tells them: poses[i] is that of ids[i]. On
+/// failure, which names the id, none is written.
 CAROM_API carom_result carom_world_get_poses(
 	const carom_world *world, int count, const carom_body_id *ids, carom_pose *poses);
 /// The caller's number; the library only hands it on: to filters, pairs and events.
 CAROM_API carom_result carom_world_get_user_data(
 	const carom_world *world, carom_body_id id, uint64_t *user_data);
-/// Change it; pairs and events show it from the next step on.
+/// Change the caller's number. Pairs and events show it from the next step on.
 CAROM_API carom_result carom_world_set_user_data(
 	carom_world *world, carom_body_id id, uint64_t user_data);
-/// Give a rigid body without parts another shape, in place: id, pose, last pose, filters and user
-/// data stay. The next step finds the results of a world in which the body had this shape from the
-/// beginning. Pairs that go on persist, with their age and data; contacts get the age and impulse
-/// of those that were near them on body A, since features of the old shape mean nothing. A shape
-/// equal to the present one changes nothing. The mesh of shape is retained, that of the old one
-/// released. CAROM_INVALID_ARGUMENT, naming the field, where carom_world_add_body would refuse the
-/// shape, for a deforming body (carom_world_set_mesh) and one with parts. On any failure nothing
+/// Give a rigid body without parts another shape, in place: its id, pose, last pose, filters and
+/// user data stay. The next step finds the results of a world in which the body had this shape from
+/// the beginning.
+/// - Pairs that go on keep their age and data. Since features of the old shape mean nothing, a
+///   contact takes the age and impulse of an old contact that lay near it on body A.
+/// - A shape equal to the present one changes nothing.
+/// - The mesh of the new shape is retained, that of the old one released.
+///
+/// CAROM_INVALID_ARGUMENT, naming the field: carom_world_add_body would refuse the shape, or the
+/// body deforms (carom_world_set_mesh) or has parts (carom_world_set_parts). On any failure nothing
 /// has changed. Recorded.
 CAROM_API carom_result carom_world_set_shape(
 	carom_world *world, carom_body_id id, const carom_shape *shape);
-/// Give a body with parts other parts, in place, as carom_world_set_shape does: count of them, from
-/// 1 to as many as it has (never more: its parts have numbers side by side). A part is known by its
-/// number: pairs of parts that stay go on, those of parts that are left out end in the next step.
-/// Contacts of a part whose pose in the body changes begin with age 0 and no impulse, where the
-/// body is A. Parts that are equal to those before keep all that they have.
+/// Give a body with parts other parts [count], in place, as carom_world_set_shape does. count is
+/// from 1 to the number of parts that the body has; it cannot get more.
+/// - A part is known by its number. Pairs of parts that stay go on; those of parts that are left
+///   out end in the next step.
+/// - Where the body is A, contacts of a part whose pose in the body changes begin with age 0 and no
+///   impulse.
+/// - Parts that are equal to those before keep all that they have.
 CAROM_API carom_result carom_world_set_parts(
 	carom_world *world, carom_body_id id, const carom_part *parts, int32_t count);
-/// Change whom a body meets (carom_body_def), from the next step on.
+/// Change which bodies a body meets (carom_body_def.category, mask and group), from the next step
+/// on.
 CAROM_API carom_result carom_world_set_filter(
 	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
-/// Whom a body meets, as set last.
+/// The category, mask and group of a body, as set last.
 CAROM_API carom_result carom_world_get_filter(
 	const carom_world *world, carom_body_id id, uint64_t *category, uint64_t *mask, int32_t *group);
-/// A box that holds a body at its present pose, world frame; for meshes never larger than that of
-/// the turned local box. A plane gives infinite sides. Of a body with parts it holds them all. Of a
-/// deforming body it holds the places set last. A mesh without triangles has no box: lower is
-/// INFINITY, upper -INFINITY.
+/// A box (world frame) that holds a body at its present pose, with all of its parts; for a
+/// deforming body the places of its vertices set last.
+/// - For a mesh it is never larger than the box of the turned local box.
+/// - A plane gives infinite sides.
+/// - A mesh without triangles has no box: lower is INFINITY, upper -INFINITY.
 CAROM_API carom_result carom_world_get_aabb(
 	const carom_world *world, carom_body_id id, carom_aabb *box);
 
 // ---- Deforming bodies ----
 //
-// A body of kind CAROM_DEFORMABLE or CAROM_CLOTH takes its triangles from a mesh, and its first
-// places from the mesh and the pose of its definition. In each step its vertices move on straight
-// lines from where they are to where carom_world_set_vertices wants them, and the step reports
-// every impact on the way (carom_world_impacts): within the body, with other deforming bodies, and
-// with rigid bodies of mesh shape, whatever moves these. A rigid body moves from its pose at the
-// last step to the present one as carom_motion says: the arcs of its vertices are true. With one
-// that turns, features come within one and a half times the tolerance. Impacts with shapes other
-// than meshes are a list of their own (carom_world_shape_impacts). Sensors have none.
+// A body of kind CAROM_DEFORMABLE or CAROM_CLOTH takes its triangles from a mesh, and the first
+// places of its vertices from the mesh and the pose of its definition.
 //
-// A solid (CAROM_DEFORMABLE) has contacts, pairs and events too, with bodies of any shape and with
-// other solids, as a rigid mesh of its vertices at the end of the step has them. Contacts name its
-// vertices and triangles by their numbers, and are matched from step to step by them. A mesh for
-// the contacts is refitted in each step in which its vertices were set and its box meets another
-// body's, on all threads where there are several such solids: O(n), and O(n log n) for what is
-// flat in it. Without contacts in its definition there is none. Itself it meets by surface contacts
-// (carom_body_def.thickness).
+// Impacts. In each step vertices move on straight lines from where they are to where
+// carom_world_set_vertices puts them, and the step reports every impact on the way
+// (carom_world_impacts): within the body, with other deforming bodies, and with rigid meshes,
+// moving or not. A rigid body moves from its pose at the last step to the present one as
+// carom_motion says: its vertices follow their true arcs. With a body that turns, features come
+// within one and a half times the tolerance. Impacts with shapes that are no meshes are a list of
+// their own (carom_world_shape_impacts). Sensors have none.
+//
+// Contacts. A solid (CAROM_DEFORMABLE) also has contacts, pairs and events, with bodies of any
+// shape and with other solids: those of a rigid mesh of its vertices at the end of the step.
+// Contacts name its vertices and triangles by number, and are matched by these from step to step.
+// Set carom_body_def.contacts to false where they are not wanted. With itself a solid has surface
+// contacts (carom_body_def.thickness).
+//
+// Cost. The mesh for contacts is refitted in each step in which vertices were set and the box of
+// the solid meets that of another body, for several such solids on all threads: O(n), and O(n log
+// n) for the flat parts.
 
-/// Say where the vertices of a deforming body are at the end of the coming step, and, if begin is
-/// not NULL, at its beginning; without begin they start from where they are: where the last step
-/// ended, or a call since then said. With begin alone the body is put there without sweeping. World
-/// frame, one place for each vertex of the mesh, finite and at most CAROM_MAX_COORDINATE. Between
-/// steps the last call counts; a body of which none was made rests. CAROM_INVALID_ARGUMENT names
-/// the field, and the first vertex at fault.
+/// Say where the vertices of a deforming body are at the end of the coming step (end) and at its
+/// beginning (begin). World frame, metres, one place for each vertex of the mesh, finite and at
+/// most CAROM_MAX_COORDINATE.
+/// - begin NULL: they start from where they are, which is where the last step ended or a call since
+///   then put them.
+/// - end NULL: the body is put at begin, and nothing is swept.
+/// - The last call before a step counts. Without a call the body rests.
+///
+/// CAROM_INVALID_ARGUMENT names the field, and the first vertex at fault.
 CAROM_API carom_result carom_world_set_vertices(
 	carom_world *world, carom_body_id id, const carom_strided *begin, const carom_strided *end);
 
-/// Give a deforming body another mesh, in place, as where cloth tears, a solid is cut, or triangles
-/// are made finer: id, kind, filters and user data stay. from says which vertex of the present mesh
-/// each vertex of the new one was (-1: none, it is new; several may have been one): one number for
-/// each vertex, or NULL where vertex i was vertex i, as far as there was one. Such a vertex keeps
-/// its places at the beginning and at the end of the coming step. A new vertex rests at its place
-/// in places (world frame, one for each vertex of the new mesh, as for carom_world_set_vertices;
-/// those of others are not used), or without places where the pose of the body's definition puts
-/// it. The next step finds all impacts of the new triangles; where triangles and vertices are the
-/// old ones its search goes on from the last one. The impacts of the last step go on naming the
-/// vertices and triangles of the old mesh. mesh is retained, the old one released; a view of
-/// vertices ends. CAROM_INVALID_ARGUMENT or CAROM_INVALID_MESH, naming the field, where
-/// carom_world_add_body would refuse the mesh, for a rigid body, and for a bad map or place. On any
-/// failure nothing has changed. Recorded.
+/// Give a deforming body another mesh, in place: where cloth tears, a solid is cut, or triangles
+/// are refined. Its id, kind, filters and user data stay.
+/// - from tells, for each vertex of the new mesh, which vertex of the present mesh it was; -1: it
+///   is new. Several may have been one vertex. NULL: vertex i was vertex i, as far as there was
+///   one.
+/// - A vertex that was there keeps its places at the beginning and at the end of the coming step.
+/// - A new vertex rests at its place in places (world frame, one for each vertex of the new mesh,
+///   as for carom_world_set_vertices; entries of old vertices are ignored). places NULL: where the
+///   pose of the body's definition puts it.
+///
+/// The next step finds all impacts of the new triangles. Where triangles and vertices are the old
+/// ones, its search goes on from the last one. The impacts of the last step still name vertices and
+/// triangles of the old mesh. The new mesh is retained, the old one released; a view of vertices
+/// ends.
+///
+/// CAROM_INVALID_ARGUMENT or CAROM_INVALID_MESH, naming the field: carom_world_add_body would
+/// refuse the mesh, the body is rigid, or the map or a place is bad. On any failure nothing has
+/// changed. Recorded.
 CAROM_API carom_result carom_world_set_mesh(carom_world *world, carom_body_id id,
 	const carom_mesh *mesh, const int32_t *from, const carom_strided *places);
 
-/// Places of vertices: read-only, valid until the body gets another mesh or is removed, or the
-/// world goes back to a snapshot or is destroyed. carom_world_set_vertices writes the new places
-/// into the same memory; nothing else changes them, a step neither.
+/// Places of vertices: read-only. Valid until the body gets another mesh or is removed, or the
+/// world is restored from a snapshot or destroyed. carom_world_set_vertices writes new places into
+/// the memory of the view. Nothing else changes them, not even a step.
 typedef struct carom_vertex_view {
 	const double *data; ///< [3*count] world frame
 	int32_t count;
@@ -426,35 +479,38 @@ CAROM_API carom_result carom_world_get_vertices(
 
 // ---- Granular bodies ----
 //
-// A body of kind CAROM_GRANULAR has no pose after it was added (it is the identity): its spheres
-// are in the world's frame. Queries see its spheres one by one (carom/query.h). Speeds:
-// docs/measured/spheres.md.
+// The pose of a definition of kind CAROM_GRANULAR only places its first spheres. From then on the
+// pose of the body is the identity, and its spheres are in the world frame. Queries see its
+// spheres one by one (carom/query.h). Speeds: docs/measured/spheres.md.
 
-/// Say where the spheres of a granular body are, and how many it has: count of them, in the world's
-/// frame. radii NULL: as they were; count is then that of before. Values are checked as those of a
-/// definition, before any is taken. CAROM_INVALID_ARGUMENT names the field and the first sphere at
-/// fault. On any failure nothing has changed. Recorded.
+/// Say where the spheres of a granular body are, and how many it has: centres and radii of count
+/// spheres, in the world frame, metres. They are copied. radii NULL: radii stay as they were, and
+/// count must be as before. Values are checked like those of a definition, before any is taken.
+/// CAROM_INVALID_ARGUMENT names the field and the first sphere at fault. On any failure nothing has
+/// changed. Recorded.
 CAROM_API carom_result carom_world_set_spheres(carom_world *world, carom_body_id id, int32_t count,
 	const carom_strided *centres, const carom_strided *radii);
 
-/// The spheres of a granular body: read-only, valid until carom_world_set_spheres gives it more, it
-/// is removed, or the world goes back to a snapshot or is destroyed.
+/// The spheres of a granular body: read-only. Valid until carom_world_set_spheres gives the body
+/// more spheres, the body is removed, or the world is restored from a snapshot or destroyed.
 typedef struct carom_sphere_view {
 	const double *data; ///< [4*count] x, y, z, radius; world frame
 	int32_t count;
 } carom_sphere_view;
 
-/// The spheres set last.
+/// The spheres of a granular body, as set last.
 CAROM_API carom_result carom_world_get_spheres(
 	const carom_world *world, carom_body_id id, carom_sphere_view *view);
 
 // ---- Step and results ----
 
-/// Find all contacts at the present poses, and all impacts since the last step. On failure the
-/// results of the last good step, with their views and counts, stay in place, bodies stay where
-/// they were put, and the step may be repeated. One thing is lost: the memory that pairs have of
-/// earlier steps (carom_world_def.temporal), so that the next step works all of them out in full.
-/// That costs time and may give other contacts than a step that did not follow a failure.
+/// Find all contacts at the present poses, and all impacts on the way since the last step. It moves
+/// no body.
+///
+/// On failure the results of the last good step stay, with their views and counts; bodies stay
+/// where they were put; and the step may be repeated. One thing is lost: all that pairs remember of
+/// earlier steps (carom_world_def.temporal), so the next step works all of them out in full. That
+/// takes longer, and may give other contacts than a step that does not follow a failure.
 CAROM_API carom_result carom_world_step(carom_world *world);
 
 #ifdef __cplusplus

@@ -119,11 +119,11 @@ def comment_html(comment, page):
             out.append(coloured("\n".join(line[4:] for line in lines) + "\n", "c", page))
             continue
         text = html.escape("\n".join(lines))
-        if re.match(r"- ", lines[0]):
-            items = re.split(r"(?:^|\n)- ", text)[1:]
+        paragraph, *items = re.split(r"(?:^|\n)- ", text)
+        if paragraph:
+            out.append(f"<p>{paragraph}</p>")
+        if items:
             out.append("<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>")
-        else:
-            out.append(f"<p>{text}</p>")
     text = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", "\n".join(out))
     return link_names(text, page)
 
