@@ -200,6 +200,86 @@ TEST(device_sweep, the_earliest_impact_is_that_of_the_processor)
 	carom_destroy_context(context);
 }
 
+// ---- Worlds ----
+
+/// A blade that turns in a grid of cloth: ids[0] is the cloth, ids[1] the blade.
+static carom_world *make_turning_world(carom_context *context, carom_device *device, carom_body_id ids[2])
+{
+	enum { SIDE = 6 };
+	float grid[SIDE * SIDE][3];
+	int32_t cells[2 * (SIDE - 1) * (SIDE - 1)][3], count = 0;
+	for (int32_t v = 0; v < SIDE * SIDE; v++) {
+		for (int k = 0; k < 3; k++)
+			grid[v][k] = k == 2 ? 0 : (float)(k == 0 ? v % SIDE : v / SIDE) - 2.5F;
+		if (v % SIDE == SIDE - 1 || v / SIDE == SIDE - 1)
+			continue;
+		memcpy(cells[count++], (int32_t[3]){ v, v + 1, v + SIDE + 1 }, sizeof cells[0]);
+		memcpy(cells[count++], (int32_t[3]){ v, v + SIDE + 1, v + SIDE }, sizeof cells[0]);
+	}
+	static const float BLADE[3][3] = { { 0, 0, 0 }, { 2, 0, -0.1F }, { 2, 0, 0.1F } };
+	const int32_t one[3] = { 0, 1, 2 };
+	carom_world_def def = carom_default_world_def();
+	def.sweep.device = device;
+	carom_world *world;
+	REQUIRE(carom_create_world(context, &def, &world) == CAROM_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		carom_mesh_def mesh_def = carom_default_mesh_def();
+		mesh_def.vertices = (carom_strided){ .data = i ? BLADE[0] : grid[0], .type = CAROM_FLOAT32 };
+		mesh_def.vertex_count = i ? 3 : SIDE * SIDE;
+		mesh_def.triangles = i ? one : cells[0];
+		mesh_def.triangle_count = i ? 1 : count;
+		carom_body_def body = carom_default_body_def();
+		body.kind = i ? CAROM_DYNAMIC : CAROM_CLOTH;
+		carom_mesh *mesh;
+		REQUIRE(carom_create_mesh(context, &mesh_def, NULL, &mesh) == CAROM_SUCCESS);
+		body.shape = (carom_shape){ .type = CAROM_MESH, .mesh = mesh };
+		body.pose.orientation = (carom_quat){ i ? 0.70710678118654757 : 0, 0, 0, i ? 0.70710678118654757 : 1 };
+		REQUIRE(carom_world_add_body(world, &body, &ids[i]) == CAROM_SUCCESS);
+		carom_release_mesh(mesh);
+	}
+	return world;
+}
+
+/// Let the blade turn by a radian and the cloth tremble along z.
+static void turn_world(carom_world *world, const carom_body_id ids[2], int step)
+{
+	carom_vertex_view view;
+	REQUIRE(carom_world_get_vertices(world, ids[0], &view) == CAROM_SUCCESS);
+	double places[36][3];
+	REQUIRE(view.count == 36);
+	memcpy(places, view.data, sizeof places);
+	for (int v = 0; v < 36; v++)
+		places[v][2] = 0.05 * ((v + step) % 3 - 1);
+	const carom_strided end = { .data = places, .type = CAROM_FLOAT64 };
+	const carom_pose pose = { { 0.1, 0.2, 0 }, { 0, 0, sin(0.5 * step), cos(0.5 * step) } };
+	REQUIRE(carom_world_set_vertices(world, ids[0], NULL, &end) == CAROM_SUCCESS);
+	REQUIRE(carom_world_set_pose(world, ids[1], &pose) == CAROM_SUCCESS);
+	REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
+}
+
+TEST(device_sweep, a_world_finds_the_impacts_of_the_processor)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	carom_device *device = open_device(context, false);
+	carom_body_id ids[2];
+	carom_world *expected = make_turning_world(context, NULL, ids), *world = make_turning_world(context, device, ids);
+	int64_t total = 0;
+	for (int step = 0; step < 6; step++) {
+		turn_world(expected, ids, step);
+		turn_world(world, ids, step);
+		CHECK(carom_world_hash(world) == carom_world_hash(expected));
+		CHECK_INT(carom_world_impacts(world).count, carom_world_impacts(expected).count);
+		total += carom_world_impacts(world).count;
+	}
+	CHECK(total > 20);
+	CHECK(carom_device_get_stats(device).dispatches > 0);
+	CHECK_INT(carom_world_sweep_stats(world).device_fallbacks, 0);
+	carom_destroy_world(expected);
+	carom_destroy_world(world);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
 TEST(device_sweep, scenes_of_nothing_have_no_impacts)
 {
 	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
