@@ -55,6 +55,7 @@ carom_device *fixture_device(carom_context *context, const carom_device_def *giv
 {
 	carom_device_def def = given ? *given : carom_default_device_def();
 	def.choice = fixture_device_choice(context);
+	def.always = true;
 	def.staging = def.staging || getenv("CAROM_TEST_STAGING");
 	const bool rays = def.tier == CAROM_TIER_QUERY || def.tier == CAROM_TIER_PIPELINE;
 	if (!rays)

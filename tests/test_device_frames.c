@@ -308,6 +308,32 @@ TEST(device_frames, random_scenes_are_the_processors) { check_scenes(1, false, N
 TEST(device_frames, random_scenes_are_the_processors_through_the_ring) { check_scenes(1, true, NULL); }
 TEST(device_frames, random_scenes_do_not_depend_on_threads) { check_scenes(3, false, NULL); }
 
+/// Where there is little to do, the processor does it: no device is asked, and nothing is counted as a failure of one.
+TEST(device_frames, little_work_stays_on_the_processor)
+{
+	twins t = make_twins(8, false, NULL); // the more threads, the more is little
+	carom_device_def def = carom_default_device_def();
+	def.choice = fixture_device_choice(t.context);
+	def.tier = CAROM_TIER_COMPUTE;
+	carom_device *patient;
+	REQUIRE(carom_create_device(t.context, &def, &patient) == CAROM_SUCCESS);
+	REQUIRE(carom_world_set_device(t.worlds[1], patient, false) == CAROM_SUCCESS);
+	add_bodies(&t, 2);
+	const int64_t submissions = carom_device_get_stats(patient).submissions; // a trial of its arithmetic
+	for (int step = 0; step < 3; step++) {
+		step_both(&t);
+		shake(&t, 0.02);
+	}
+	CHECK(carom_world_contacts(t.worlds[1]).count > 0 && t.on_device == 0 && t.walks == 0 && t.tests == 0 && t.near == 0);
+	CHECK_INT(carom_device_get_stats(patient).submissions, submissions);
+	CHECK_INT(carom_world_stats(t.worlds[1]).device_fallbacks, 0);
+	REQUIRE(carom_world_set_device(t.worlds[1], t.device, false) == CAROM_SUCCESS);
+	carom_destroy_device(patient);
+	step_both(&t);
+	CHECK(t.on_device > 0);
+	end_twins(&t);
+}
+
 TEST(device_frames, random_scenes_of_all_settings_are_the_processors)
 {
 	carom_world_def def = carom_default_world_def();

@@ -115,6 +115,10 @@ typedef struct carom_device_def {
 	/// For tests: make the device without double precision even where it has it, as many small
 	/// cards are (carom_device_info.doubles).
 	bool without_doubles;
+	/// Give the device every stage of a world's step that it can do, for tests and measurements.
+	/// Off: the threads of the context do little stages, which take them less time than a device
+	/// takes to answer. Results are equal.
+	bool always;
 	/// Let the loader and driver take host memory from the context's allocator, not from the C
 	/// library. Off by default: drivers may crash when it refuses (Mesa 22.3 does).
 	bool driver_memory;

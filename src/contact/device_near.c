@@ -348,7 +348,7 @@ static carom_result do_items(cr_pipeline *p, cr_device_state *d, int64_t first, 
 		bool fits = true;
 		cr_device_part *part = NULL;
 		carom_result result = CAROM_SUCCESS;
-		if (!begun || left > d->few_walks)
+		if (left > (begun ? d->few_walks : d->few_first))
 			result = walk_somewhere(p, d, first, *last, &fits, &part);
 		if (result != CAROM_SUCCESS && !cr_falls_back(p))
 			return result;

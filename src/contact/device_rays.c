@@ -384,6 +384,15 @@ static void do_without(cr_pipeline *p, cr_device_state *d)
 	cr_parallel_for(p->context, unpack_task, d->left.count, GROUPS_PER_TASK, &task);
 }
 
+/// Those that wait to be dealt.
+static int64_t count_rays(const cr_device_state *d)
+{
+	int64_t count = 0;
+	for (int64_t i = 0; i < d->left.count; i++)
+		count += d->left.data[i].rays.count;
+	return count;
+}
+
 carom_result cr_rays_on_device(cr_pipeline *p)
 {
 	if (cr_take(p, CR_NEXT_RAYS) == 0)
@@ -394,7 +403,9 @@ carom_result cr_rays_on_device(cr_pipeline *p)
 	d->left.count = 0;
 	if (!list_casts(p, d) || !list_walks(p, d) || !cr_array_reserve_fresh(p->context, &d->rays, d->left.count))
 		return cr_fail_memory(p->context, "rays for a device");
-	if (d->left.count > 0) {
+	if (count_rays(d) <= d->few_rays) {
+		do_without(p, d);
+	} else {
 		cr_lock_devices(p);
 		const carom_result result = do_all(p, d);
 		cr_unlock_devices(p);

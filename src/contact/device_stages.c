@@ -7,9 +7,21 @@
 #include "vulkan/gpu_trial.h"
 #include "vulkan/vk_commands.h"
 
-// Walks of pairs of which nothing was near so far: so many take the processor about as long as a
-// device takes to answer.
-enum { FEW_WALKS = 256 };
+// Work of one thread of the processor that takes about as long as a device takes to answer: 0.3 to
+// 0.4 ms on a card (docs/measured/device.md).
+enum { WALKS_A_THREAD = 200, RAYS_A_THREAD = 750, TESTS_A_THREAD = 2000 };
+
+/// Set how little work no device is asked to do.
+static void set_least(const cr_pipeline *p, cr_device_state *d)
+{
+	bool always = false;
+	for (int32_t i = 0; i < p->device_count; i++)
+		always = always || p->devices[i]->def.always;
+	const int64_t threads = always ? 0 : p->context->thread_count;
+	d->few_walks = d->few_first = threads * WALKS_A_THREAD;
+	d->few_rays = threads * RAYS_A_THREAD;
+	d->few_tests = threads * TESTS_A_THREAD;
+}
 
 cr_device_state *cr_state_on_device(cr_pipeline *p)
 {
@@ -20,7 +32,7 @@ cr_device_state *cr_state_on_device(cr_pipeline *p)
 	if (!d)
 		return NULL;
 	d->part_count = p->device_count;
-	d->few_walks = FEW_WALKS;
+	set_least(p, d);
 	for (int32_t i = 0; i < p->device_count; i++)
 		d->parts[i].device = p->devices[i];
 	return d;

@@ -79,6 +79,9 @@ typedef struct cr_device_part {
 typedef struct cr_device_state {
 	int32_t part_count;
 	cr_device_part parts[CAROM_MAX_DEVICES];
+	// No more than these are the processor's: rays, tests of triangles, first walks of pairs, and
+	// farther walks of pairs of which nothing was near.
+	int64_t few_rays, few_tests, few_first, few_walks;
 	CR_ARRAY(cr_ray_group) rays, left; // of the ray stage, by parts; those that wait to be dealt
 	// of the crossings stage, which one part does
 	CR_ARRAY(cr_couple_group) couples;
@@ -86,7 +89,6 @@ typedef struct cr_device_state {
 	cr_gpu_couple_job *couple_jobs;
 	// of the near stage, which one part does: pairs, the walks under way, and their finds by jobs
 	CR_ARRAY(cr_near_item) near;
-	int64_t few_walks; // no more than these are the processor's, but for the first ones of pairs
 	CR_ARRAY(cr_gpu_near_job) near_jobs;
 	CR_ARRAY(int64_t) near_first; // [jobs + 1] of near_order
 	CR_ARRAY(uint32_t) near_order;

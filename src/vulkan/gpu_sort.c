@@ -64,10 +64,10 @@ static uint64_t sort_blocks(uint64_t threads, uint64_t rows, uint64_t count)
 
 uint64_t cr_gpu_sort_scratch(const carom_device *device, uint64_t count)
 {
-	// Of fewer items there may be more blocks, as rows are rounded down, but never twice as many as are wanted.
+	// Of fewer items there may be more blocks, as rows are rounded down, never twice as many as wanted.
 	const uint64_t threads = cr_gpu_sort_threads(device), most = sort_blocks(threads, LEAST_ROWS, count);
 	const uint64_t few = most < 2 * WANTED_BLOCKS ? most : 2 * WANTED_BLOCKS, many = sort_blocks(threads, MOST_ROWS, count);
-	return ((few > many ? few : many) + 1) * DIGITS * sizeof(uint32_t); // the table, and a total for each digit
+	return ((few > many ? few : many) + 1) * DIGITS * sizeof(uint32_t); // table, and totals
 }
 
 int cr_gpu_sort(carom_device *device, const cr_gpu_sort_arrays *arrays, uint32_t count, int bits, bool wide)

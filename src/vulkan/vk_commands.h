@@ -51,8 +51,8 @@ void cr_gpu_begin_kernel(carom_device *device, cr_kernel kernel);
 void cr_gpu_end_kernel(carom_device *device, cr_kernel kernel);
 /// Zero the first bytes of a buffer; a multiple of 4.
 void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t size);
-/// Write the first bytes of a buffer, a multiple of 4 and at most CR_GPU_WRITE_SIZE: they travel with
-/// the recorded work, where a copy (vk_memory.h) would be a submission of its own. data is copied now.
+/// Write the first bytes of a buffer, a multiple of 4 and at most CR_GPU_WRITE_SIZE. They travel
+/// with the recorded work; a copy (vk_memory.h) is a submission of its own. data is copied now.
 void cr_gpu_write(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint32_t size);
 enum { CR_GPU_WRITE_SIZE = 65536 }; // of Vulkan
 /// Copy size bytes from a place of a buffer to where the processor finds them after cr_gpu_finish:

@@ -8,10 +8,10 @@
 /// where the budget allows it. CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET, or CAROM_UNSUPPORTED where
 /// the device has no buffers as large; the buffer is then none.
 carom_result cr_gpu_reserve(carom_device *device, cr_gpu_buffer *buffer, uint64_t size);
-/// Likewise, for what one of both writes once in a step and the other one reads once: lies where the
-/// processor reaches it (mapped), on a card in the processor's memory. A copy to the card's own would
-/// cost a submission, which takes longer than a kernel that reads a small list from afar. Where
-/// copies are forced (carom_device_def.staging) it is as cr_gpu_reserve.
+/// Likewise, for what one of both writes once in a step and the other one reads once. It lies where
+/// the processor reaches it (mapped), for a card in the processor's memory: a copy would be a
+/// submission, which takes longer than a kernel that reads a small list from there. Where copies
+/// are forced (carom_device_def.staging) this is cr_gpu_reserve.
 carom_result cr_gpu_reserve_shared(carom_device *device, cr_gpu_buffer *buffer, uint64_t size);
 void cr_gpu_free(carom_device *device, cr_gpu_buffer *buffer);
 

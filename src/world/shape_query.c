@@ -48,7 +48,7 @@ static carom_result add_item(cr_contact_query *q, const carom_world *world, cr_q
 	if (item.sphere >= 0) {
 		ball.contacts = true;
 		ball.kind = CAROM_DYNAMIC;
-		ball.last_pose = ball.pose;
+		ball.course = NULL;
 	}
 	cr_add_contact_body(q, body);
 	return result;

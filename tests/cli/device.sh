@@ -99,8 +99,9 @@ expect 0 out 'bytes per substep' run "$CAROM_SOURCE/scenes/turning_gravity.json"
 expect 2 err '.--device, --kernels and --kernel-times need --backend vulkan' replay run/recording.h5 --device 0
 expect 0 out 'bodies' run "$CAROM_SOURCE/scenes/pile27.json" --steps 40 --no-picture --out run --json
 hash=$(field hash out)
-expect 0 out 'mesh_cast' run "$CAROM_SOURCE/scenes/pile27.json" --steps 40 --no-picture --json --out rays --backend vulkan --device "$index"
-check_kernels rays/kernels.csv out 0 40
+# A run leaves so few rays to the processor; replays and benches, which tell what a device does, do not.
+expect 0 out '"hash"' run "$CAROM_SOURCE/scenes/pile27.json" --steps 40 --no-picture --json --out rays --backend vulkan --device "$index"
+grep -q 'mesh_cast' out && fail "a device was asked for a few rays: $(cat out)"
 same hash "$(field hash out)" "$hash"
 expect 0 out '"hash"' replay run/recording.h5 --steps 30:38 --temporal none --json
 hash=$(field hash out)
@@ -116,11 +117,11 @@ expect 0 out '^== device-list: ' bench $benches --quick --backend vulkan --devic
 rows() { same "rows of $1.csv" "$(wc -l < "bench/$1.csv")" "$2"; }
 grep -q "^$index (measured)," bench/device-list.csv || fail "no device is marked: $(cat bench/device-list.csv)"
 rows device-trees 11
-rows device-grains 5
+rows device-grains 7
 rows device-sweep 4
 awk -F, 'NR > 1 && $2 !~ /^sort/ && !($3 > 0 && $4 >= $3 && $6 >= $5 && $5 > 0 && $8 >= $7 && $7 > 0)' bench/device-trees.csv | grep . && fail "no times of trees"
 grep -q '^"self-pairs, 3000",pairs_count,1\.00,' bench/device-trees-kernels.csv || fail "no kernels: $(cat bench/device-trees-kernels.csv)"
-grep -q '^a step,grains_force,1\.00,' bench/device-grains-kernels.csv || fail "no kernels: $(cat bench/device-grains-kernels.csv)"
+grep -q '^\"a step, resting heap\",grains_force,1\.00,' bench/device-grains-kernels.csv || fail "no kernels: $(cat bench/device-grains-kernels.csv)"
 grep -q '^a step,sweep_search_edges,1\.00,' bench/device-sweep-kernels.csv || fail "no kernels: $(cat bench/device-sweep-kernels.csv)"
 grep -q 'the states of device and processor are equal, bit for bit' out || grep -q 'rounds other than the processor' out || fail "the states differ"
 expect 1 err 'nowhere/freefall.json' bench device-grains --quick --backend vulkan --device "$index" --scenes nowhere

@@ -28,6 +28,17 @@ carom_device *devices_open(carom_context *context, const char *choice, int tier,
 	def.tier = (carom_device_tier)tier;
 	def.cache_path = kernels;
 	def.timing = true;
+	def.always = true;
+	return open_as(context, &def);
+}
+
+carom_device *devices_open_to_run(carom_context *context, const char *choice, const char *kernels)
+{
+	carom_device_def def = carom_default_device_def();
+	def.choice = choice;
+	def.tier = CAROM_TIER_COMPUTE;
+	def.cache_path = kernels;
+	def.timing = true;
 	return open_as(context, &def);
 }
 
@@ -36,6 +47,7 @@ carom_device *devices_open_untimed(carom_context *context, const char *choice)
 	carom_device_def def = carom_default_device_def();
 	def.choice = choice;
 	def.tier = CAROM_TIER_COMPUTE;
+	def.always = true;
 	return open_as(context, &def);
 }
 

@@ -337,7 +337,7 @@ static int open_device(run *r)
 	if (!r->scene.has_spheres && !r->scene.has_bodies)
 		return report_error(
 			r->options->scene, "has no spheres and no rigid bodies, and nothing else runs on a device (--backend vulkan)");
-	r->device = devices_open(r->parts.context, r->options->device, CAROM_TIER_COMPUTE, r->options->kernels);
+	r->device = devices_open_to_run(r->parts.context, r->options->device, r->options->kernels);
 	r->scene.spheres.def.device = r->device;
 	r->scene.rigid.device = r->device;
 	return r->device ? EXIT_DONE : EXIT_FAILED;

@@ -10,7 +10,7 @@
 const uint THREADS = 128;
 shared Tally tallies[THREADS];
 
-// What every neighbour needs, read once.
+// Read once for all neighbours.
 uint flags;
 Fours places, motions;
 uint me; // the sphere
@@ -153,8 +153,8 @@ uint find_touching(Words row, uint first, uint last)
 }
 
 // First who touches, then the forces: half of a row touches, so that a subgroup would go through the
-// long computation for every entry that touches in any of its lanes. What the next contact needs is
-// read before this one is computed.
+// long computation for every entry that touches in any of its lanes. The next contact is read before
+// this one is computed.
 void add_neighbours()
 {
 	const uint current = control().at[CURRENT];
