@@ -64,7 +64,7 @@ static uint64_t sort_blocks(uint64_t threads, uint64_t rows, uint64_t count)
 
 uint64_t cr_gpu_sort_scratch(const carom_device *device, uint64_t count)
 {
-	// With fewer items there may be more blocks (rows are rounded down), but not twice the wanted ones.
+	// With fewer items there may be more blocks (rows are rounded down), but not twice as many.
 	const uint64_t threads = cr_gpu_sort_threads(device), most = sort_blocks(threads, LEAST_ROWS, count);
 	const uint64_t few = most < 2 * WANTED_BLOCKS ? most : 2 * WANTED_BLOCKS, many = sort_blocks(threads, MOST_ROWS, count);
 	return ((few > many ? few : many) + 1) * DIGITS * sizeof(uint32_t); // table, and totals
