@@ -111,17 +111,29 @@ static bool can_go(const cr_pipeline *p, const cr_device_part *part, const cr_ne
 		!cr_is_odd_float(job.growth, CR_GPU_MESH_EXPONENT) && !cr_is_odd_float(job.margin, CR_GPU_MESH_EXPONENT);
 }
 
+/// Mark the items whose walk a device may do: their job is 0.
+static void choose_task(int64_t begin, int64_t end, int worker, void *context)
+{
+	(void)worker;
+	const item_task *task = context;
+	for (int64_t i = begin; i < end; i++) {
+		cr_near_item *item = &task->state->near.data[task->first + i];
+		item->job = !item->done && can_go(task->pipeline, task->part, item) ? 0 : CR_NO_JOB;
+	}
+}
+
 /// Deal job numbers to items first..last-1 whose walk a device may do. Returns how many there are;
 /// *levels: of the deepest source.
 static uint32_t deal_jobs(
-	const cr_pipeline *p, cr_device_state *d, const cr_device_part *part, int64_t first, int64_t last, uint32_t *levels)
+	cr_pipeline *p, cr_device_state *d, cr_device_part *part, int64_t first, int64_t last, uint32_t *levels)
 {
+	item_task task = { p, d, part, first };
+	cr_parallel_for(p->context, choose_task, last - first, PAIRS_PER_TASK, &task);
 	uint32_t count = 0;
 	*levels = 0;
 	for (int64_t i = first; i < last; i++) {
 		cr_near_item *item = &d->near.data[i];
-		item->job = CR_NO_JOB;
-		if (item->done || !can_go(p, part, item))
+		if (item->job == CR_NO_JOB)
 			continue;
 		const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
 		const uint32_t depth = (uint32_t)(cr_is_b_source(a, b) ? b : a)->tree.depth;
@@ -268,10 +280,15 @@ static void take_task(int64_t begin, int64_t end, int worker, void *context)
 /// Note the meshes of items. false: out of memory.
 static bool want_meshes(const cr_pipeline *p, const cr_device_state *d, cr_device_part *part, int64_t first, int64_t last)
 {
+	const cr_collider *last_ones[2] = { NULL, NULL }; // neighbours in the list share meshes
 	for (int64_t i = first; i < last; i++) {
 		const cr_near_item *item = &d->near.data[i];
-		if (!item->done && (!cr_want_mesh(p, part, collider_of(p, item, 0)) || !cr_want_mesh(p, part, collider_of(p, item, 1))))
-			return false;
+		for (int side = 0; side < 2 && !item->done; side++) {
+			const cr_collider *c = collider_of(p, item, side);
+			if (c != last_ones[0] && c != last_ones[1] && !cr_want_mesh(p, part, c))
+				return false;
+			last_ones[side] = c;
+		}
 	}
 	return true;
 }

@@ -160,7 +160,7 @@ class Worlds(unittest.TestCase):
                      ((at(i, k), at(i + 1, k), at(i + 1, k + 1)), (at(i, k), at(i + 1, k + 1), at(i, k + 1)))]
         mesh = carom.Mesh(places, triangles)
         answers = []
-        with first_device() as device:
+        with first_device(always=True) as device:
             for on_device in (False, True):
                 world = carom.World(temporal="none")
                 if on_device:
@@ -173,7 +173,7 @@ class Worlds(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "1 objects that use the device"):
                 device.close()
             world.set_device(None)
-            with first_device() as second:
+            with first_device(always=True) as second:
                 for world in (carom.World(temporal="none") for _ in range(2)):
                     world.set_devices([second, device])
                     for i in range(8):
@@ -208,7 +208,7 @@ LAW = carom.GrainLaw(stiffness=1000)
 class Grains(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.device = first_device()
+        cls.device = first_device(always=True)
 
     @classmethod
     def tearDownClass(cls):
