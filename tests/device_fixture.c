@@ -1,8 +1,6 @@
 /// A device for tests. See device_fixture.h.
 #include "device_fixture.h"
 #include "carom/base.h"
-#include "vulkan/vk_commands.h"
-#include "vulkan/vk_memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -69,17 +67,4 @@ carom_device *fixture_device(carom_context *context, const carom_device_def *giv
 		test_stop();
 	}
 	return device;
-}
-
-size_t fixture_ring_size(carom_context *context)
-{
-	carom_device *device = fixture_device(context, NULL);
-	cr_gpu_buffer buffer = { 0 };
-	cr_gpu_lock(device);
-	REQUIRE(cr_gpu_reserve(device, &buffer, 4) == CAROM_SUCCESS);
-	const size_t size = buffer.mapped ? 0 : CR_GPU_SLOT_SIZE;
-	cr_gpu_free(device, &buffer);
-	cr_gpu_unlock(device);
-	carom_destroy_device(device);
-	return size;
 }

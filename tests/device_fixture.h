@@ -12,7 +12,5 @@ const char *fixture_device_choice(carom_context *context);
 /// ends the case, and skips it where the device lacks the tier, or there is no validation layer.
 /// It does all that it can, however little there is (always). With CAROM_TEST_STAGING in the environment copies go through the staging ring, as on cards.
 carom_device *fixture_device(carom_context *context, const carom_device_def *def);
-/// Bytes of the staging ring that copies of at most 4 MiB take of a device's budget; 0 where the processor reaches its memory.
-size_t fixture_ring_size(carom_context *context);
 
 #endif

@@ -1,6 +1,7 @@
 /// Spheres by the method DEVICE: the pairs of the processor, bit for bit, on clouds of all kinds, recorded ones, periodic ones, moving
 /// ones; budgets; threads that share a device; and the validation layer, which has nothing to say.
 #include "device_fixture.h"
+#include "device_ring.h"
 #include "fixture.h"
 #include "spheres_fixture.h"
 #include "vulkan/vk_device.h"

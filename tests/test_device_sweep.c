@@ -2,6 +2,7 @@
 /// of meshes; failures of every kind.
 #include "device_failures.h"
 #include "device_fixture.h"
+#include "device_ring.h"
 #include "fixture.h"
 #include "io/mesh_file.h"
 #include "sweep_fixture.h"
