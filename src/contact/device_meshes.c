@@ -133,15 +133,32 @@ static int64_t find_mesh(const cr_device_part *d, uint64_t revision)
 	return low;
 }
 
+/// Let go of the meshes that this step does not want and that have no place: those of earlier
+/// revisions, for example.
+static void forget_placeless(const cr_pipeline *p, cr_device_part *d)
+{
+	int64_t kept = 0;
+	for (int64_t i = 0; i < d->meshes.count; i++) {
+		cr_held_mesh *m = &d->meshes.data[i];
+		if (m->run == p->run || m->place != NOWHERE)
+			d->meshes.data[kept++] = *m;
+		else
+			free_ranks(p->context, m);
+	}
+	d->meshes.count = kept;
+}
+
 bool cr_want_mesh(const cr_pipeline *p, cr_device_part *d, const cr_collider *c)
 {
-	const int64_t at = find_mesh(d, c->revision);
+	int64_t at = find_mesh(d, c->revision);
 	cr_held_mesh *m = d->meshes.data + at;
 	if (at < d->meshes.count && m->revision == c->revision) {
 		m->run = p->run;
 		m->collider = c;
 		return true;
 	}
+	forget_placeless(p, d);
+	at = find_mesh(d, c->revision);
 	if (!cr_array_reserve_one(p->context, &d->meshes))
 		return false;
 	const uint64_t bytes = node_bytes(c) + block_bytes(c) + across_bytes(c) + sizeof(cr_gpu_mesh_head) + cell_bytes(c),

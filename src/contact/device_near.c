@@ -360,12 +360,13 @@ static carom_result take_items(cr_pipeline *p, cr_device_state *d, cr_device_par
 /// lists, half of the items go at once, and *last says so; a single one is the processor's.
 static carom_result do_items(cr_pipeline *p, cr_device_state *d, int64_t first, int64_t *last)
 {
+	const int64_t chunk = *last - first, all = d->near.count; // of the stage
 	bool begun = false;
 	for (int64_t left = *last - first; left > 0; left = count_left(d, first, *last)) {
 		bool fits = true;
 		cr_device_part *part = NULL;
 		carom_result result = CAROM_SUCCESS;
-		if (left > (begun ? d->few_walks : d->few_first))
+		if (begun ? left * all > d->few_walks * chunk : all > d->few_first)
 			result = walk_somewhere(p, d, first, *last, &fits, &part);
 		if (result != CAROM_SUCCESS && !cr_falls_back(p))
 			return result;

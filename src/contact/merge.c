@@ -517,7 +517,8 @@ static void list_ended(cr_merging *m)
 		for (const int64_t end = before < 0 ? -1 - (int64_t)before : before; j < end; j++)
 			*event++ = event_of(&then->pairs.data[j], CAROM_EVENT_END, -1);
 		j += before >= 0;
-		event++;
+		if (i < m->pipeline->found.count)
+			event++;
 	}
 	m->now->events.count = m->events;
 	cr_array_free(m->pipeline->context, &m->then->events);

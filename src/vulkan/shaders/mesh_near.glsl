@@ -35,11 +35,12 @@ float job_float(uint word) { return Floats(arguments.address[0]).at[JOB_WORDS * 
 
 uint all_items() { return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_WorkGroupSize.x; }
 
-// How many items of a list are there: no more than it has room for.
+// How many items of a list are there: no more than it has room for. None where more than 2^32 asked
+// for a place: some may have shared one, and the host does the walk again in any case.
 uint count_of(uint word, uint room)
 {
 	Words counters = Words(arguments.address[5]);
-	return counters.at[word + 1] != 0 ? room : min(counters.at[word], room);
+	return counters.at[word + 1] != 0 ? 0 : min(counters.at[word], room);
 }
 
 // How many triangles a block holds.

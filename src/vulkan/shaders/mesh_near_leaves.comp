@@ -15,8 +15,8 @@ uint place;
 
 void take(uint block)
 {
-	const uint at = LANE_WORDS * take_place(LANES);
-	if (at >= LANE_WORDS * arguments.word[1])
+	const uint entry = take_place(LANES), at = LANE_WORDS * entry;
+	if (entry >= arguments.word[1])
 		return;
 	Words lanes = Words(arguments.address[2]);
 	for (uint k = 0; k < 3; k++) {

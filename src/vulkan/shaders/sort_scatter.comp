@@ -64,7 +64,7 @@ void main()
 	const uint first = block * rows * threads + gl_SubgroupID * gl_SubgroupSize * rows + gl_SubgroupInvocationID;
 	for (uint i = me; i < SUBGROUPS * DIGITS; i += threads)
 		counts[i] = 0;
-	add_digits(me, threads);
+	add_digits(gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID, threads);
 	barrier();
 	// All that is read is read at once: a card waits once, not for each row.
 	KEY keys[ROWS];
