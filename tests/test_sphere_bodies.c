@@ -575,6 +575,38 @@ TEST(sphere_bodies, wrong_calls_are_errors_and_change_nothing)
 	carom_destroy_context(context);
 }
 
+/// The view of the body's own spheres, backwards, and with every third one.
+TEST(sphere_bodies, spheres_are_set_from_their_own_view_in_any_order)
+{
+	enum { COUNT = 40 };
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	uint64_t seed = 9;
+	double spheres[4 * COUNT];
+	scatter(spheres, COUNT, 2, 0.1, 0.3, &seed);
+	const carom_body_id id = add_grains(world, spheres, COUNT);
+	carom_sphere_view view;
+	REQUIRE(carom_world_get_spheres(world, id, &view) == CAROM_SUCCESS);
+	const carom_strided last = { view.data + 4 * (COUNT - 1), -4 * (int64_t)sizeof(double), CAROM_FLOAT64 };
+	CHECK_INT(carom_world_set_spheres(world, id, COUNT, &last, NULL), CAROM_SUCCESS);
+	REQUIRE(carom_world_get_spheres(world, id, &view) == CAROM_SUCCESS);
+	for (int i = 0; i < COUNT; i++) {
+		CHECK(memcmp(&view.data[4 * i], &spheres[4 * (COUNT - 1 - i)], 3 * sizeof(double)) == 0);
+		CHECK(view.data[4 * i + 3] == spheres[4 * i + 3]);
+	}
+	const carom_strided third = { view.data + 8, 12 * sizeof(double), CAROM_FLOAT64 };
+	const carom_strided radius = { view.data + 11, 12 * sizeof(double), CAROM_FLOAT64 };
+	CHECK_INT(carom_world_set_spheres(world, id, COUNT / 3, &third, &radius), CAROM_SUCCESS);
+	REQUIRE(carom_world_get_spheres(world, id, &view) == CAROM_SUCCESS);
+	CHECK_INT(view.count, COUNT / 3);
+	for (int i = 0; i < COUNT / 3; i++) {
+		CHECK(memcmp(&view.data[4 * i], &spheres[4 * (COUNT - 1 - (3 * i + 2))], 3 * sizeof(double)) == 0);
+		CHECK(view.data[4 * i + 3] == spheres[4 * (3 * i + 2) + 3]);
+	}
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
 TEST(sphere_bodies, a_definition_that_is_read_makes_a_like_body)
 {
 	carom_context *context = fixture_context(1);

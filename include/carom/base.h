@@ -65,7 +65,7 @@ typedef enum carom_result {
 	/// An allocation failed. The call has undone its work; everything else stays usable.
 	CAROM_OUT_OF_MEMORY,
 	/// A bound that the caller set forbids the request: carom_world_def.memory_budget (making the
-	/// world, adding a body, a step, a query), carom_spheres_def.memory_budget,
+	/// world, adding or moving bodies, a step, a query), carom_spheres_def.memory_budget,
 	/// carom_device_def.memory_budget or carom_proximity_def.max_pairs. Everything else stays
 	/// usable.
 	CAROM_OVER_BUDGET,

@@ -75,7 +75,7 @@ CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const
 /// and part or sphere: as a dynamic body A that no step has seen, with the settings of the world
 /// (max_contacts_per_pair, speculative_distance, contact_normal, ...; its lab's methods are not
 /// used). Normals take the shape out. body_a is null, impulses are 0, pair counts the bodies met.
-/// The user's pair filter is not asked. Sensors, cloth and bodies without contacts (carom_body_def)
+/// The user's filters are not asked. Sensors, cloth and bodies without contacts (carom_body_def)
 /// have none here. shape_b of a granular body is the number of its sphere. A solid that deforms has
 /// those of its present places; its mesh for contacts is made by the query where its vertices were
 /// set since the last step, or nothing was near it then: O(n log n). Planes are not accepted as the

@@ -68,8 +68,9 @@ typedef struct carom_contact {
 	/// Steps since this contact began: 0 when new. A contact continues one of the last step that
 	/// has its features, or else lay near it (carom_world_def.match_distance).
 	int32_t age;
-	/// The value that the solver stored for this contact in the last step
-	/// (carom_world_set_impulse); 0 when it stored none or the contact is new.
+	/// The value that the solver stored last for this contact (carom_world_set_impulse), in the
+	/// last step or an earlier one; 0 when it stored none or the contact is new. A solver that
+	/// leaves a contact out may store 0.
 	float impulse[3];
 	int32_t pair; ///< index in the view of pairs
 	/// The number that carom_mesh_def.materials gives to the triangle that is touched on A: a
@@ -97,8 +98,8 @@ typedef struct carom_pair {
 	uint64_t user_data_a;
 	uint64_t user_data_b;
 	int32_t first_contact; ///< in the view of contacts
-	int32_t contact_count; ///< 0 for sensors
-	int32_t found_count;   ///< contacts before reduction
+	int32_t contact_count; ///< 0 for sensors, surfaces and granular bodies
+	int32_t found_count;   ///< contacts before reduction (not of surfaces and granular bodies)
 	int32_t age;           ///< steps since the pair began: 0 when new
 	/// The number that carom_world_set_pair_data stored, in this step or an earlier one of the
 	/// pair; 0 when there is none.
@@ -109,7 +110,9 @@ typedef struct carom_pair {
 	int32_t surface_contact_count;       ///< carom_world_surface_contacts
 	int32_t first_surface_shape_contact; ///< in the view of those with shapes; 0 without any
 	int32_t surface_shape_contact_count; ///< carom_world_surface_shape_contacts
-	int32_t first_sphere_contact;        ///< in carom_sphere_contact_view.by_pair; 0 without any
+	/// In carom_sphere_contact_view.by_pair; 0 without any. body_a of such a contact is the
+	/// granular body, which may be body_b of the pair.
+	int32_t first_sphere_contact;
 	int32_t sphere_contact_count;        ///< carom_world_sphere_contacts
 	int32_t sphere_group;                ///< in carom_sphere_pair_view.groups; -1: none
 } carom_pair;
@@ -281,7 +284,7 @@ typedef struct carom_surface_contact {
 	bool through; ///< the first feature is on the wrong side
 	int32_t age;  ///< steps for which these two features have had a contact
 	int32_t pair; ///< index in the view of pairs
-	/// The value that the solver stored for it in the last step (carom_world_set_surface_impulse),
+	/// The value that the solver stored last for it (carom_world_set_surface_impulse),
 	/// where these two features had a contact then, else 0.
 	float impulse[3];
 	/// Nearest points: the first feature's weights sum to 1, the second's too.
@@ -332,7 +335,7 @@ typedef struct carom_surface_shape_contact {
 	int32_t triangle; ///< that has these corners; -1: the feature is no triangle
 	int32_t age;      ///< steps for which this feature has had a contact with the shape
 	int32_t pair;     ///< index in the view of pairs
-	/// The value that the solver stored for the feature and the shape in the last step
+	/// The value that the solver stored last for the feature and the shape
 	/// (carom_world_set_surface_shape_impulse), else 0.
 	float impulse[3];
 	double weight[3];  ///< of these vertices in the feature's nearest point; sum 1
@@ -389,7 +392,7 @@ typedef struct carom_sphere_contact {
 	/// match_distance: so it goes on where a sphere rolls from triangle to triangle.
 	int32_t age;
 	int32_t pair; ///< index in the view of pairs
-	/// The value that the solver stored for it in the last step (carom_world_set_sphere_impulse),
+	/// The value that the solver stored last for it (carom_world_set_sphere_impulse),
 	/// else 0.
 	float impulse[3];
 } carom_sphere_contact;

@@ -82,7 +82,7 @@ typedef struct carom_body_def {
 	/// always do.
 	int32_t group;
 	/// A sensor reports pairs and events but has no contacts. It takes no part in impacts of
-	/// deforming bodies, and cannot deform itself.
+	/// deforming bodies, cannot deform itself, and is not granular.
 	bool sensor;
 	/// In a granular body: report spheres that touch each other. In a deforming body: report
 	/// impacts between features that share no vertex. Vertices are told apart by their numbers, so
@@ -233,7 +233,8 @@ typedef struct carom_world_def {
 	/// speculative_distance is as large.
 	double toi_tolerance;
 	/// Most bytes that the world may hold, without meshes and recordings; 0: no limit. A call that
-	/// needs more fails with CAROM_OVER_BUDGET: making the world, adding a body, a step or a query.
+	/// needs more fails with CAROM_OVER_BUDGET: making the world, adding a body, moving bodies or
+	/// setting spheres, a step or a query.
 	/// A step that fails so leaves the results of the last one. Structures that queries make count
 	/// and are kept: a tree over the bodies, and one over each deforming body that a query came
 	/// near.
@@ -327,9 +328,9 @@ CAROM_API int carom_world_body_ids(const carom_world *world, int32_t capacity, c
 /// it was added; shape or parts, pose, filter and user data as set last (for a deforming body the
 /// pose of its definition). It may be used to add another body like it.
 ///
-/// shape.mesh and parts, with their meshes, belong to the body. They are valid until it gets
-/// another shape or is removed; carom_retain_mesh keeps a mesh longer. Quaternions of parts are
-/// normalised.
+/// shape.mesh and parts, with their meshes, and spheres belong to the body. They are valid until
+/// it gets another shape or other spheres, or is removed; carom_retain_mesh keeps a mesh longer.
+/// Quaternions of parts are normalised.
 CAROM_API carom_result carom_world_get_body_def(
 	const carom_world *world, carom_body_id id, carom_body_def *def);
 
@@ -377,6 +378,8 @@ CAROM_API carom_result carom_world_set_user_data(
 /// the beginning.
 /// - Pairs that go on keep their age and data. Since features of the old shape mean nothing, a
 ///   contact takes the age and impulse of an old contact that lay near it on body A.
+/// - Surface contacts with the body (carom/results.h) begin again: cloth forgets on which side of
+///   the body it was. Give the shape while nothing is on the wrong side.
 /// - A shape equal to the present one changes nothing.
 /// - The mesh of the new shape is retained, that of the old one released.
 ///
@@ -454,6 +457,9 @@ CAROM_API carom_result carom_world_set_vertices(
 ///   as for carom_world_set_vertices; entries of old vertices are ignored). places NULL: where the
 ///   pose of the body's definition puts it.
 ///
+/// Surface contacts of features that are still there go on with age, side and impulse. Those with
+/// shapes do so only where no vertex and triangle has another number; others begin again.
+///
 /// The next step finds all impacts of the new triangles. Where triangles and vertices are the old
 /// ones, its search goes on from the last one. The impacts of the last step still name vertices and
 /// triangles of the old mesh. The new mesh is retained, the old one released; a view of vertices
@@ -484,9 +490,10 @@ CAROM_API carom_result carom_world_get_vertices(
 // spheres one by one (carom/query.h). Speeds: docs/measured/spheres.md.
 
 /// Say where the spheres of a granular body are, and how many it has: centres and radii of count
-/// spheres, in the world frame, metres. They are copied. radii NULL: radii stay as they were, and
-/// count must be as before. Values are checked like those of a definition, before any is taken.
-/// CAROM_INVALID_ARGUMENT names the field and the first sphere at fault. On any failure nothing has
+/// spheres, in the world frame, metres. They are copied, and may lie in the view of the body's own
+/// spheres. radii NULL: radii stay as they were, and count must be as before. Values are checked
+/// like those of a definition, before any is taken. CAROM_INVALID_ARGUMENT names the field and the
+/// first sphere at fault; CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET. On any failure nothing has
 /// changed. Recorded.
 CAROM_API carom_result carom_world_set_spheres(carom_world *world, carom_body_id id, int32_t count,
 	const carom_strided *centres, const carom_strided *radii);

@@ -4,6 +4,7 @@
 #include "mesh/strided.h"
 #include "world/world.h"
 #include <stdio.h>
+#include <string.h>
 
 // ---- The caller's arrays ----
 
@@ -180,6 +181,46 @@ static carom_result check_spheres(
 	return result == CAROM_SUCCESS && radii ? check_radii(context, radii, count, set_name) : result;
 }
 
+/// Does an array lie in the body's own spheres, which the caller has from their view?
+static bool is_own(const cr_granular *g, const carom_strided *array)
+{
+	const uintptr_t at = array ? (uintptr_t)array->data : 0, begin = (uintptr_t)g->spheres.data;
+	return at >= begin && at < begin + 4 * (size_t)g->count * sizeof *g->spheres.data;
+}
+
+/// Write count spheres to to [4*count]; without radii only the centres.
+static void read_spheres(int32_t count, const carom_strided *centres, const carom_strided *radii, double *to)
+{
+	for (int64_t i = 0; i < count; i++) {
+		cr_read_strided(centres, 3, i, &to[4 * i]);
+		if (radii)
+			cr_read_strided(radii, 1, i, &to[4 * i + 3]);
+	}
+}
+
+/// Take spheres over. Those that lie in the body's own are read first: they may be in another
+/// order. false: out of memory.
+static bool take_spheres(
+	carom_world *world, cr_granular *g, int32_t count, const carom_strided *centres, const carom_strided *radii)
+{
+	const size_t bytes = 4 * (size_t)count * sizeof(double);
+	const bool own = count > 0 && (is_own(g, centres) || is_own(g, radii));
+	double *copy = own ? cr_alloc(&world->memory, bytes) : NULL;
+	if (own && !copy)
+		return false;
+	if (own && !radii)
+		memcpy(copy, g->spheres.data, bytes);
+	if (own)
+		read_spheres(count, centres, radii, copy);
+	const bool room = cr_array_reserve(&world->memory, &g->spheres, 4 * (int64_t)count);
+	if (room && own)
+		memcpy(g->spheres.data, copy, bytes);
+	else if (room)
+		read_spheres(count, centres, radii, g->spheres.data);
+	cr_free(&world->memory, copy, own ? bytes : 0);
+	return room;
+}
+
 carom_result carom_world_set_spheres(
 	carom_world *world, carom_body_id id, int32_t count, const carom_strided *centres, const carom_strided *radii)
 {
@@ -194,18 +235,12 @@ carom_result carom_world_set_spheres(
 	if (result != CAROM_SUCCESS)
 		return result;
 	const unsigned refusals = cr_count_refusals(world);
-	if (!cr_array_reserve(&world->memory, &g->spheres, 4 * (int64_t)count)) {
+	if (!take_spheres(world, g, count, centres, radii)) {
 		result = cr_fail_memory(world->context, "a granular body");
 		return cr_explain_failure(world, set_name, refusals, result);
 	}
 	world->sphere_contacts.sphere_count += count - g->count;
 	g->count = count;
-	for (int64_t i = 0; i < count; i++) {
-		double *s = &g->spheres.data[4 * i];
-		cr_read_strided(centres, 3, i, s);
-		if (radii)
-			cr_read_strided(radii, 1, i, &s[3]);
-	}
 	cr_measure_granular(g);
 	body->moved = true;
 	world->sphere_contacts.stale = true;
