@@ -156,10 +156,6 @@ carom_result cr_gpu_find_near(
 			return CAROM_SUCCESS;
 		if (again)
 			result = reserve(device, n, &found);
-		if (again && (result == CAROM_OUT_OF_MEMORY || result == CAROM_OVER_BUDGET)) {
-			*fits = false; // fewer walks at once need shorter lists
-			return CAROM_SUCCESS;
-		}
 	}
 	return result == CAROM_SUCCESS ? fetch(device, n, count, found.finds) : result;
 }
