@@ -36,6 +36,19 @@ static void place(double height, int step)
 	}
 }
 
+static carom_mesh *make_mesh(
+	carom_context *context, carom_strided vertices, int vertex_count, const int32_t *corners, int triangle_count)
+{
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = vertices;
+	def.vertex_count = vertex_count;
+	def.triangles = corners;
+	def.triangle_count = triangle_count;
+	carom_mesh *mesh;
+	check(context, carom_create_mesh(context, &def, NULL, &mesh));
+	return mesh;
+}
+
 static carom_mesh *make_sheet(carom_context *context)
 {
 	int count = 0;
@@ -47,14 +60,7 @@ static carom_mesh *make_sheet(carom_context *context)
 		count += 2;
 	}
 	place(0, 0);
-	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = (carom_strided){ .data = places, .type = CAROM_FLOAT64 };
-	def.vertex_count = MOST;
-	def.triangles = triangles[0];
-	def.triangle_count = count;
-	carom_mesh *mesh;
-	check(context, carom_create_mesh(context, &def, NULL, &mesh));
-	return mesh;
+	return make_mesh(context, (carom_strided){ places, 0, CAROM_FLOAT64 }, MOST, triangles[0], count);
 }
 
 /// A ball of radius 1: rings of vertices between two poles.
@@ -81,14 +87,7 @@ static carom_mesh *make_ball(carom_context *context)
 		if (!bottom)
 			memcpy(faces[count++], (int32_t[3]){ next, i + ROUND, next + ROUND }, sizeof faces[0]);
 	}
-	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = (carom_strided){ .data = at, .type = CAROM_FLOAT32 };
-	def.vertex_count = COUNT;
-	def.triangles = faces[0];
-	def.triangle_count = count;
-	carom_mesh *mesh;
-	check(context, carom_create_mesh(context, &def, NULL, &mesh));
-	return mesh;
+	return make_mesh(context, (carom_strided){ at, 0, CAROM_FLOAT32 }, COUNT, faces[0], count);
 }
 
 /// A grid of bodies of radius 1 whose tops are at height 0, and group -1: not each other.

@@ -6,7 +6,7 @@
 
 enum { NOWHERE = -1 };
 
-bool cr_is_odd_float(float x, int exponent)
+static bool is_odd(float x, int exponent)
 {
 	uint32_t bits;
 	memcpy(&bits, &x, sizeof bits);
@@ -14,10 +14,10 @@ bool cr_is_odd_float(float x, int exponent)
 	return (bits != 0 && bits < 0x00800000u) || bits >= (uint32_t)(127 + exponent) << 23;
 }
 
-static bool are_odd(const float *x, size_t count, int exponent)
+bool cr_has_odd_float(const float *x, size_t count, int exponent)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (cr_is_odd_float(x[i], exponent))
+		if (is_odd(x[i], exponent))
 			return true;
 	}
 	return false;
@@ -29,8 +29,8 @@ static bool has_odd_boxes(const cr_tree8 *tree)
 	for (int32_t n = 0; n < tree->node_count; n++) {
 		const cr_node8 *node = &tree->nodes[n];
 		for (int k = 0; k < 3; k++) {
-			if (are_odd(node->lower[k], node->child_count, CR_GPU_MESH_EXPONENT + 1) ||
-				are_odd(node->upper[k], node->child_count, CR_GPU_MESH_EXPONENT + 1))
+			if (cr_has_odd_float(node->lower[k], node->child_count, CR_GPU_MESH_EXPONENT + 1) ||
+				cr_has_odd_float(node->upper[k], node->child_count, CR_GPU_MESH_EXPONENT + 1))
 				return true;
 		}
 	}
@@ -40,7 +40,7 @@ static bool has_odd_boxes(const cr_tree8 *tree)
 static bool has_odd_grid(const cr_grid *g)
 {
 	enum { MOST = 126 };
-	return g->cells && (are_odd(g->origin, 3, MOST) || cr_is_odd_float(g->inverse_cell, MOST));
+	return g->cells && (cr_has_odd_float(g->origin, 3, MOST) || is_odd(g->inverse_cell, MOST));
 }
 
 /// Can the kernels go through a mesh? See gpu_casts.h.
@@ -51,7 +51,7 @@ static bool fits(const cr_collider *c)
 		return false;
 	const size_t corners = sizeof c->blocks->corner / sizeof(float);
 	for (int32_t b = 0; b < c->tree.block_count; b++) {
-		if (are_odd(&c->blocks[b].corner[0][0][0], corners, CR_GPU_MESH_EXPONENT))
+		if (cr_has_odd_float(&c->blocks[b].corner[0][0][0], corners, CR_GPU_MESH_EXPONENT))
 			return false;
 	}
 	return true;
@@ -175,16 +175,9 @@ bool cr_want_mesh(const cr_pipeline *p, cr_device_part *d, const cr_collider *c)
 /// Let go of the meshes that this step does not want, and of all places.
 static void forget_places(const cr_pipeline *p, cr_device_part *d)
 {
-	int64_t kept = 0;
-	for (int64_t i = 0; i < d->meshes.count; i++) {
-		cr_held_mesh *m = &d->meshes.data[i];
-		m->place = NOWHERE;
-		if (m->run == p->run)
-			d->meshes.data[kept++] = *m;
-		else
-			free_ranks(p->context, m);
-	}
-	d->meshes.count = kept;
+	for (int64_t i = 0; i < d->meshes.count; i++)
+		d->meshes.data[i].place = NOWHERE;
+	forget_placeless(p, d);
 	d->used = 0;
 }
 

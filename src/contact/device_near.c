@@ -69,20 +69,7 @@ static const cr_collider *collider_of(const cr_pipeline *p, const cr_near_item *
 
 // ---- Jobs ----
 
-static bool is_fit(const cr_transform *m)
-{
-	for (int k = 0; k < 3; k++) {
-		for (int l = 0; l < 3; l++) {
-			if (cr_is_odd_float(m->r[k][l], CR_GPU_MESH_EXPONENT))
-				return false;
-		}
-		if (cr_is_odd_float(m->t[k], CR_GPU_MESH_EXPONENT))
-			return false;
-	}
-	return true;
-}
-
-/// The job of an item, but for where its meshes are.
+/// The job of an item. Where its meshes are is set later.
 static cr_gpu_near_job job_of(const cr_pipeline *p, const cr_near_item *item)
 {
 	const cr_pair_work *w = &p->work.data[item->work];
@@ -102,13 +89,13 @@ static cr_gpu_near_job job_of(const cr_pipeline *p, const cr_near_item *item)
 /// May a device do the walk of an item?
 static bool can_go(const cr_pipeline *p, const cr_device_part *part, const cr_near_item *item)
 {
-	const cr_pair_work *w = &p->work.data[item->work];
 	const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
 	const cr_gpu_near_job job = job_of(p, item);
+	const float lengths[] = { job.reach, job.growth, job.margin };
 	// The margins of uneven meshes differ from place to place.
 	return !cr_is_uneven(a) && !cr_is_uneven(b) && cr_is_on_device(part, a) && cr_is_on_device(part, b) &&
-		is_fit(cr_is_b_source(a, b) ? &w->b_to_a : &w->a_to_b) && !cr_is_odd_float(job.reach, CR_GPU_MESH_EXPONENT) &&
-		!cr_is_odd_float(job.growth, CR_GPU_MESH_EXPONENT) && !cr_is_odd_float(job.margin, CR_GPU_MESH_EXPONENT);
+		!cr_has_odd_float(job.rotation[0], 9, CR_GPU_MESH_EXPONENT) &&
+		!cr_has_odd_float(job.translation, 3, CR_GPU_MESH_EXPONENT) && !cr_has_odd_float(lengths, 3, CR_GPU_MESH_EXPONENT);
 }
 
 /// Mark the items whose walk a device may do: their job is 0.

@@ -132,8 +132,8 @@ cr_mesh_addresses cr_addresses_of(const cr_device_part *part, const cr_collider 
 const int32_t *cr_ranks_of(const cr_device_part *part, const cr_collider *collider);
 /// Forget all meshes.
 void cr_free_meshes(carom_context *context, cr_device_part *part);
-/// Is a float neither 0 nor normal, or not below a power of two?
-bool cr_is_odd_float(float x, int exponent);
+/// Is one of these floats neither 0 nor normal, or not below a power of two?
+bool cr_has_odd_float(const float *x, size_t count, int exponent);
 
 // ---- Stages ----
 

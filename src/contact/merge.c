@@ -70,18 +70,11 @@ static bool is_listed(const cr_pipeline *p, const cr_further_lists *further, con
 	return false;
 }
 
-static int compare_ids(carom_body_id a, carom_body_id b)
-{
-	if (a.index1 != b.index1)
-		return a.index1 < b.index1 ? -1 : 1;
-	return (a.generation > b.generation) - (a.generation < b.generation);
-}
-
 static int compare_pairs(const carom_pair *a, const carom_pair *b)
 {
-	int order = compare_ids(a->body_a, b->body_a);
+	int order = cr_compare_ids(a->body_a, b->body_a);
 	if (order == 0)
-		order = compare_ids(a->body_b, b->body_b);
+		order = cr_compare_ids(a->body_b, b->body_b);
 	if (order != 0)
 		return order;
 	if (a->shape_a != b->shape_a)
@@ -266,8 +259,8 @@ static void link_further(cr_further_pair *s, int32_t row, carom_pair *pair)
 	pair->sphere_group = s->sphere_group;
 }
 
-/// Write a row, but for the place of its contacts. last: the row that it continues, which it may be
-/// written over; NULL: it begins.
+/// Write a row; the place of its contacts is set later. last: the row that it continues, which it
+/// may be written over; NULL: it begins.
 static void write_row(const cr_merging *m, int64_t row, const carom_pair *last)
 {
 	const cr_pipeline *p = m->pipeline;
@@ -279,7 +272,7 @@ static void write_row(const cr_merging *m, int64_t row, const carom_pair *last)
 	pair.found_count = (int32_t)f->found;
 	pair.sphere_group = -1;
 	if (last) {
-		pair.age = last->age < INT32_MAX ? last->age + 1 : last->age;
+		pair.age = cr_next_age(last->age);
 		pair.user_data = last->user_data;
 	}
 	cr_further_pair *more = further_of(&m->further, f);
@@ -440,7 +433,7 @@ static void keep_row(const cr_merging *m, int64_t row)
 	if (contacts != old)
 		memmove(contacts, old, (size_t)pair->contact_count * sizeof *contacts);
 	for (int32_t k = 0; k < pair->contact_count; k++) {
-		contacts[k].age += contacts[k].age < INT32_MAX;
+		contacts[k].age = cr_next_age(contacts[k].age);
 		contacts[k].pair = (int32_t)row;
 		keep_local(m, &m->pipeline->bodies[m->pipeline->found.data[row].a], pair->first_contact + k);
 	}

@@ -181,6 +181,13 @@ static inline carom_body_id cr_id_of(const cr_body *bodies, int32_t index)
 	const int32_t first = cr_first_part(bodies, index);
 	return (carom_body_id){ (uint32_t)first + 1, bodies[first].generation };
 }
+/// The order of ids: by index, and by generation.
+static inline int cr_compare_ids(carom_body_id a, carom_body_id b)
+{
+	if (a.index1 != b.index1)
+		return a.index1 < b.index1 ? -1 : 1;
+	return (a.generation > b.generation) - (a.generation < b.generation);
+}
 
 /// Are two parts of one body?
 static inline bool cr_same_body(const cr_body *a, const cr_body *b)

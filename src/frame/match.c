@@ -10,7 +10,7 @@ enum { SEARCH_LIMIT = 64 };
 
 static void carry_over(carom_contact *now, const cr_past_contact *then)
 {
-	now->age = then->age < INT32_MAX ? then->age + 1 : then->age;
+	now->age = cr_next_age(then->age);
 	memcpy(now->impulse, then->impulse, sizeof now->impulse);
 }
 

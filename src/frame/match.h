@@ -36,6 +36,9 @@ typedef struct cr_past_set {
 	int32_t count;
 } cr_past_set;
 
+/// The age of something that has lasted another step.
+static inline int32_t cr_next_age(int32_t age) { return age < INT32_MAX ? age + 1 : age; }
+
 static inline cr_local_point cr_local_point_of(const carom_contact *c, v3d position, const m3d *rotation)
 {
 	const v3d local = m3d_tmul(rotation, v3d_sub((v3d){ c->point[0], c->point[1], c->point[2] }, position));

@@ -149,7 +149,7 @@ static void record_list(carom_grains *g)
 	run(g, CR_KERNEL_GRAINS_PLACE, g->count);
 	cr_gpu_record_tree(g->device, &g->tree, g->count, lower, upper, reach_of(g));
 	run(g, CR_KERNEL_GRAINS_ROWS_COUNT, (uint64_t)g->count + 1);
-	cr_gpu_scan(g->device, g->tree.counts.address, g->tree.first.address, g->count + 1, true, g->tree.lbvh.scratch.address);
+	cr_gpu_scan(g->device, g->tree.counts.address, g->tree.first.address, g->count + 1, g->tree.lbvh.scratch.address);
 	steer(g, CHECK, 0);
 	run(g, CR_KERNEL_GRAINS_ROWS_FILL, g->count);
 	steer(g, FLIP, 0);

@@ -49,7 +49,7 @@ void cr_gpu_free_lbvh(carom_device *device, cr_gpu_lbvh *tree)
 
 carom_result cr_gpu_reserve_lbvh(carom_device *device, cr_gpu_lbvh *t, uint64_t n, bool nodes)
 {
-	const uint64_t sort = cr_gpu_sort_scratch(device, n), scan = cr_gpu_scan_scratch(n + 1, true), ours = nodes ? n : 0;
+	const uint64_t sort = cr_gpu_sort_scratch(device, n), scan = cr_gpu_scan_scratch(n + 1), ours = nodes ? n : 0;
 	const uint64_t sizes[LBVH_BUFFERS] = { 8 * n, 8 * n, 4 * n, 4 * n, sort > scan ? sort : scan, NODE_BYTES * ours, 4 * ours,
 		4 * ours, 4 * ours, 4 * (uint64_t)CR_GPU_COST_FLOATS * CR_GPU_COST_GROUPS };
 	cr_gpu_buffer *list[LBVH_BUFFERS];

@@ -13,7 +13,7 @@ enum {
 
 static uint64_t blocks_of(uint64_t count) { return (count + SCAN_BLOCK - 1) / SCAN_BLOCK; }
 
-uint64_t cr_gpu_scan_scratch(uint64_t count, bool wide)
+uint64_t cr_gpu_scan_scratch(uint64_t count)
 {
 	uint64_t totals = 0;
 	for (uint64_t blocks = blocks_of(count);; blocks = blocks_of(blocks)) {
@@ -21,19 +21,17 @@ uint64_t cr_gpu_scan_scratch(uint64_t count, bool wide)
 		if (blocks <= 1)
 			break;
 	}
-	return totals * (wide ? 8 : 4);
+	return totals * sizeof(uint64_t);
 }
 
-void cr_gpu_scan(
-	carom_device *device, VkDeviceAddress items, VkDeviceAddress sums, uint32_t count, bool wide, VkDeviceAddress scratch)
+void cr_gpu_scan(carom_device *device, VkDeviceAddress items, VkDeviceAddress sums, uint32_t count, VkDeviceAddress scratch)
 {
 	const uint32_t blocks = (uint32_t)blocks_of(count);
-	const cr_kernel add = wide ? CR_KERNEL_SCAN_ADD_WIDE : CR_KERNEL_SCAN_ADD;
 	VkDeviceAddress sums_of[4] = { sums }, totals = scratch;
 	uint32_t counts[4] = { count };
 	int level = 0;
 	for (uint32_t n = count, b = blocks; n > 0; n = b, b = (uint32_t)blocks_of(n)) {
-		const cr_kernel kernel = !wide ? CR_KERNEL_SCAN : level == 0 ? CR_KERNEL_SCAN_WIDEN : CR_KERNEL_SCAN_WIDE;
+		const cr_kernel kernel = level == 0 ? CR_KERNEL_SCAN_WIDEN : CR_KERNEL_SCAN_WIDE;
 		const VkDeviceAddress from = level == 0 ? items : sums_of[level];
 		const cr_gpu_arguments arguments = { { from, sums_of[level], totals }, { n } };
 		cr_gpu_run(device, kernel, (uint64_t)b * CR_GPU_THREADS, CR_GPU_THREADS, &arguments);
@@ -42,11 +40,11 @@ void cr_gpu_scan(
 		level++;
 		sums_of[level] = totals;
 		counts[level] = b;
-		totals += (uint64_t)b * (wide ? 8 : 4);
+		totals += (uint64_t)b * sizeof(uint64_t);
 	}
 	for (; level > 0; level--) {
 		const cr_gpu_arguments arguments = { { sums_of[level - 1], sums_of[level] }, { counts[level - 1] } };
-		cr_gpu_run(device, add, counts[level - 1], CR_GPU_THREADS, &arguments);
+		cr_gpu_run(device, CR_KERNEL_SCAN_ADD_WIDE, counts[level - 1], CR_GPU_THREADS, &arguments);
 	}
 }
 

@@ -4,12 +4,10 @@
 
 #include "vulkan/vk_commands.h"
 
-/// Bytes of scratch memory that a sum over count items takes; wide: of 64-bit sums.
-uint64_t cr_gpu_scan_scratch(uint64_t count, bool wide);
-/// sums[i] = items[0] + ... + items[i-1], for count 32-bit items; sums of 32 bits (which may be the
-/// items), or wide ones.
-void cr_gpu_scan(
-	carom_device *device, VkDeviceAddress items, VkDeviceAddress sums, uint32_t count, bool wide, VkDeviceAddress scratch);
+/// Bytes of scratch memory that a sum over count items takes.
+uint64_t cr_gpu_scan_scratch(uint64_t count);
+/// sums[i] = items[0] + ... + items[i-1], for count items of 32 bits and sums of 64.
+void cr_gpu_scan(carom_device *device, VkDeviceAddress items, VkDeviceAddress sums, uint32_t count, VkDeviceAddress scratch);
 
 /// Keys and their values, twice: a sort moves them to and fro.
 typedef struct cr_gpu_sort_arrays {

@@ -291,7 +291,7 @@ carom_result cr_gpu_find_pairs(carom_device *device, cr_gpu_tree *t, uint64_t wa
 		return result;
 	cr_gpu_clear(device, &t->tests, COUNTER_BYTES);
 	record_count(device, t);
-	cr_gpu_scan(device, t->counts.address, t->first.address, t->count + 1, true, t->lbvh.scratch.address);
+	cr_gpu_scan(device, t->counts.address, t->first.address, t->count + 1, t->lbvh.scratch.address);
 	record_fill(device, t, 0);
 	const char *all = cr_gpu_read(device, &t->first, 8 * (uint64_t)t->count, 8);
 	const char *counters = cr_gpu_read(device, &t->tests, 0, COUNTER_BYTES);

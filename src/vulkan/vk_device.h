@@ -9,10 +9,8 @@
 
 /// The kernels: a file of src/vulkan/shaders, or one of its forms.
 typedef enum cr_kernel {
-	CR_KERNEL_SCAN,       // 32-bit items and sums
 	CR_KERNEL_SCAN_WIDEN, // 32-bit items, 64-bit sums
 	CR_KERNEL_SCAN_WIDE,  // 64-bit items and sums
-	CR_KERNEL_SCAN_ADD,   // 32 bits
 	CR_KERNEL_SCAN_ADD_WIDE,
 	CR_KERNEL_SORT_COUNT, // 32-bit keys
 	CR_KERNEL_SORT_COUNT_WIDE,

@@ -30,8 +30,6 @@
 #include "carom_rays_query.spv.h"
 #include "carom_rays_sum.spv.h"
 #include "carom_rays_trace.spv.h"
-#include "carom_scan.spv.h"
-#include "carom_scan_add.spv.h"
 #include "carom_scan_add_wide.spv.h"
 #include "carom_scan_wide.spv.h"
 #include "carom_scan_widen.spv.h"
@@ -64,10 +62,8 @@ typedef struct kernel_code {
 #name, cr_##name##_spv, sizeof cr_##name##_spv \
 	}
 static const kernel_code CODES[CR_KERNELS] = {
-	[CR_KERNEL_SCAN] = CODE(scan),
 	[CR_KERNEL_SCAN_WIDEN] = CODE(scan_widen),
 	[CR_KERNEL_SCAN_WIDE] = CODE(scan_wide),
-	[CR_KERNEL_SCAN_ADD] = CODE(scan_add),
 	[CR_KERNEL_SCAN_ADD_WIDE] = CODE(scan_add_wide),
 	[CR_KERNEL_SORT_COUNT] = CODE(sort_count),
 	[CR_KERNEL_SORT_COUNT_WIDE] = CODE(sort_count_wide),

@@ -36,7 +36,7 @@ void cr_drop_course(cr_courses *courses, cr_body *part);
 void cr_leave_pose(cr_courses *courses, cr_body *first);
 /// Forget all records, which no part has any more.
 void cr_forget_courses(cr_courses *courses);
-/// Forget them, and give back the memory of those that were not used, but for the ones that parts
+/// Forget them, and give back the memory of those that were not used. Parts keep the ones that they
 /// shall always have.
 void cr_reset_courses(carom_context *memory, cr_courses *courses, int64_t parts);
 void cr_free_courses(carom_context *memory, cr_courses *courses);

@@ -16,15 +16,6 @@ enum { CONTACTS_PER_TASK = 4096, MOST_NEAR = 64 };
 
 // ---- Pairs ----
 
-static bool append_pair(carom_world *world, const cr_further_pair *pair)
-{
-	cr_further_pairs *pairs = &world->sphere_contacts.pairs;
-	if (!cr_array_reserve_one(&world->memory, pairs))
-		return false;
-	pairs->data[pairs->count++] = *pair;
-	return true;
-}
-
 static int32_t part_b_of(const carom_sphere_contact *c) { return (int32_t)c->body_b.index1 - 1 + c->shape_b; }
 
 /// Sort the numbers of contacts by their pairs, which are numbered by granular body and near part.
@@ -61,7 +52,7 @@ static bool append_contact_pairs(carom_world *world)
 			end++;
 		cr_further_pair pair = cr_pair_of_parts((int32_t)c->body_a.index1 - 1, part_b_of(c));
 		pair.sphere_contacts = (cr_span){ (uint32_t)i, (int32_t)(end - i) };
-		enough = append_pair(world, &pair);
+		enough = cr_append_further_pair(world, &world->sphere_contacts.pairs, &pair);
 	}
 	return enough;
 }
@@ -75,7 +66,7 @@ static bool append_sensors(carom_world *world)
 			continue;
 		const cr_further_pair pair =
 			cr_pair_of_parts(m->bodies.data[i % m->bodies.count], m->near.data[i / m->bodies.count].part);
-		enough = append_pair(world, &pair);
+		enough = cr_append_further_pair(world, &world->sphere_contacts.pairs, &pair);
 	}
 	return enough;
 }
@@ -91,7 +82,7 @@ static bool append_groups(carom_world *world)
 		const carom_sphere_group *g = &r->groups.data[i];
 		cr_further_pair pair = cr_pair_of_parts((int32_t)g->body_a.index1 - 1, (int32_t)g->body_b.index1 - 1);
 		pair.sphere_group = (int32_t)i;
-		enough = append_pair(world, &pair);
+		enough = cr_append_further_pair(world, &world->sphere_contacts.pairs, &pair);
 	}
 	return enough;
 }
@@ -122,20 +113,14 @@ static void number_task(int64_t begin, int64_t end, int worker, void *task)
 
 // ---- Matching ----
 
-static int compare_ids(carom_body_id a, carom_body_id b)
-{
-	const int order = cr_compare_numbers(a.index1, b.index1);
-	return order ? order : cr_compare_numbers(a.generation, b.generation);
-}
-
-/// By sphere and part: the order of the view but for triangles.
+/// By sphere and part: the order of the view, without that of triangles.
 static int compare_touches(const carom_sphere_contact *a, const carom_sphere_contact *b)
 {
-	int order = compare_ids(a->body_a, b->body_a);
+	int order = cr_compare_ids(a->body_a, b->body_a);
 	if (order == 0)
 		order = cr_compare_numbers(a->sphere, b->sphere);
 	if (order == 0)
-		order = compare_ids(a->body_b, b->body_b);
+		order = cr_compare_ids(a->body_b, b->body_b);
 	return order ? order : cr_compare_numbers(a->shape_b, b->shape_b);
 }
 
@@ -149,10 +134,7 @@ typedef struct touch {
 
 static void carry_over(touch *t, int64_t i, int64_t j)
 {
-	const int32_t age = t->then[j].age;
-	t->now[i].age = age < INT32_MAX ? age + 1 : age;
-	for (int k = 0; k < 3; k++)
-		t->now[i].impulse[k] = t->then[j].impulse[k];
+	cr_go_on(&t->then[j].age, t->then[j].impulse, &t->now[i].age, t->now[i].impulse);
 	if (j < MOST_NEAR)
 		t->used |= (uint64_t)1 << j;
 }

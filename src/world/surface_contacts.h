@@ -113,7 +113,7 @@ bool cr_may_surfaces_touch(carom_world *world, int32_t part_a, int32_t part_b);
 /// NULL: there was none.
 static inline void cr_go_on(const int32_t *age, const float *impulse, int32_t *new_age, float new_impulse[3])
 {
-	*new_age = age ? *age + 1 : 0;
+	*new_age = age ? cr_next_age(*age) : 0;
 	for (int k = 0; k < 3; k++)
 		new_impulse[k] = impulse ? impulse[k] : 0;
 }
@@ -138,6 +138,7 @@ bool cr_order_surface_contacts(carom_world *world, const carom_proximity_view *v
 bool cr_list_surface_pairs(carom_world *world);
 /// A further pair of two parts, in either order, without contacts.
 cr_further_pair cr_pair_of_parts(int32_t part_a, int32_t part_b);
+bool cr_append_further_pair(carom_world *world, cr_further_pairs *pairs, const cr_further_pair *pair);
 /// Put further pairs in order, each once. False when out of memory.
 bool cr_sort_further_pairs(carom_world *world, cr_further_pairs *pairs);
 /// Note a sensor and a surface that touches it. False when out of memory.

@@ -231,9 +231,8 @@ bool cr_order_surface_contacts(carom_world *world, const carom_proximity_view *v
 
 // ---- Pairs ----
 
-static bool append_pair(carom_world *world, const cr_further_pair *pair)
+bool cr_append_further_pair(carom_world *world, cr_further_pairs *pairs, const cr_further_pair *pair)
 {
-	cr_further_pairs *pairs = &world->surface_contacts.pairs;
 	if (!cr_array_reserve_one(&world->memory, pairs))
 		return false;
 	pairs->data[pairs->count++] = *pair;
@@ -256,14 +255,14 @@ static bool append_pairs(carom_world *world)
 		end = end_of_run(m->next.data, i, m->next.count, is_same_pair);
 		cr_further_pair pair = cr_pair_of_parts(cr_part_a_of(c), cr_part_b_of(c));
 		pair.contacts = span_of(i, end);
-		enough = append_pair(world, &pair);
+		enough = cr_append_further_pair(world, &world->surface_contacts.pairs, &pair);
 	}
 	for (int64_t i = 0, end; i < m->next_shapes.count && enough; i = end) {
 		const carom_surface_shape_contact *c = &m->next_shapes.data[i];
 		end = end_of_run(m->next_shapes.data, i, m->next_shapes.count, is_same_shape_pair);
 		cr_further_pair pair = cr_pair_of_parts((int32_t)c->body_a.index1 - 1, (int32_t)c->body_b.index1 - 1 + c->shape_b);
 		pair.shape_contacts = span_of(i, end);
-		enough = append_pair(world, &pair);
+		enough = cr_append_further_pair(world, &world->surface_contacts.pairs, &pair);
 	}
 	return enough;
 }
@@ -305,7 +304,7 @@ bool cr_list_surface_pairs(carom_world *world)
 		return false;
 	for (int64_t i = 0; i < m->sensed.count; i++) {
 		const cr_further_pair pair = cr_pair_of_parts(m->sensed.data[i].a, m->sensed.data[i].b);
-		if (!append_pair(world, &pair))
+		if (!cr_append_further_pair(world, &world->surface_contacts.pairs, &pair))
 			return false;
 	}
 	return cr_sort_further_pairs(world, &m->pairs);

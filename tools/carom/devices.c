@@ -21,7 +21,8 @@ static carom_device *open_as(carom_context *context, const carom_device_def *def
 	return NULL;
 }
 
-carom_device *devices_open(carom_context *context, const char *choice, int tier, const char *kernels)
+/// As measuring commands have it: kernels timed, and all done that the device can do.
+static carom_device_def measuring_def(const char *choice, int tier, const char *kernels)
 {
 	carom_device_def def = carom_default_device_def();
 	def.choice = choice;
@@ -29,25 +30,26 @@ carom_device *devices_open(carom_context *context, const char *choice, int tier,
 	def.cache_path = kernels;
 	def.timing = true;
 	def.always = true;
+	return def;
+}
+
+carom_device *devices_open(carom_context *context, const char *choice, int tier, const char *kernels)
+{
+	const carom_device_def def = measuring_def(choice, tier, kernels);
 	return open_as(context, &def);
 }
 
 carom_device *devices_open_to_run(carom_context *context, const char *choice, const char *kernels)
 {
-	carom_device_def def = carom_default_device_def();
-	def.choice = choice;
-	def.tier = CAROM_TIER_COMPUTE;
-	def.cache_path = kernels;
-	def.timing = true;
+	carom_device_def def = measuring_def(choice, CAROM_TIER_COMPUTE, kernels);
+	def.always = false;
 	return open_as(context, &def);
 }
 
 carom_device *devices_open_untimed(carom_context *context, const char *choice)
 {
-	carom_device_def def = carom_default_device_def();
-	def.choice = choice;
-	def.tier = CAROM_TIER_COMPUTE;
-	def.always = true;
+	carom_device_def def = measuring_def(choice, CAROM_TIER_COMPUTE, NULL);
+	def.timing = false;
 	return open_as(context, &def);
 }
 
