@@ -261,6 +261,6 @@ int bench_device_start(bench *b, bench_report *report)
 	remove(files.kernels);
 	rmdir(files.folder);
 	bench_note(report, "the caches of shaders that drivers keep are %s",
-		b->quick ? "on" : "off (Mesa, NVIDIA), but in the rows that name them");
+		b->quick ? "on" : "off (Mesa, NVIDIA); rows that name one have it on");
 	return status;
 }

@@ -76,7 +76,7 @@ int bench_device_rays(bench *b, bench_report *report)
 	bench_note(report,
 		"%d bodies; each frame with the repeat in which its narrow phase took least, means over the frames of a phase; contacts are the processor's, bit for bit",
 		motion->scene.rigid.body_count);
-	bench_note(report, "only rays and tests of triangles that may cross run on the device, all else on the processor");
+	bench_note(report, "near triangles, tests of triangles that may cross and rays run on the device, all else on the processor");
 	return status;
 }
 

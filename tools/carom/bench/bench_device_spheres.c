@@ -113,7 +113,7 @@ static void add_tree_row(
 	bench_number(table, 1e-6 * (double)count / device, 3);
 }
 
-/// The sort of a build; in a build, sums are made for it alone.
+/// The sort of a build.
 static void add_sort_row(bench_table *table, int64_t count, const device_cost *cost)
 {
 	const double ms = devices_work_ms(&cost->work, "sort_") / cost->repeats;
