@@ -362,6 +362,13 @@ TEST(simd, lanes_are_packed_paired_and_transposed)
 			TABLES[t].ops->load_fours(fours, columns);
 			for (int i = 0; i < 32; i++)
 				CHECK(columns[i % 4][i / 4] == fours[i]);
+			int32_t rows[8];
+			float threes[3][8];
+			for (int i = 0; i < 8; i++)
+				rows[i] = (mask + 3 * i) % 10; // the last of the ten ends two floats before the end
+			TABLES[t].ops->load_threes(fours, rows, threes);
+			for (int i = 0; i < 24; i++)
+				CHECK(threes[i % 3][i / 3] == fours[3 * rows[i / 3] + i % 3]);
 			const float halves[8] = { 0, -0.0f, 0.99f, -0.99f, 2147483520.0f, -2147483648.0f, (float)mask + 0.5f,
 				-(float)mask - 0.5f };
 			int32_t whole[8];

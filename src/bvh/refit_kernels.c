@@ -7,8 +7,6 @@
 /// are rounded, by 2^-24 each. A larger area is no rounding, nor would it round to zero in double.
 #define CERTAIN 0x1p-20f
 
-static inline i8 times3(i8 a) { return i8_add(a, i8_add(a, a)); }
-
 /// Lanes whose triangle certainly has an area.
 static inline uint32_t certain_areas(const f8 corner[3][3])
 {
@@ -46,14 +44,17 @@ static bool have_areas(const cr_tri8 *block, uint32_t lanes)
 static inline bool refit_block(
 	const cr_topology *t, cr_tri8 *block, float pad, cr_node8 *node, uint32_t i, float longest[CR_WIDTH])
 {
-	const i8 first = times3(i8_load(block->number));
 	f8 corner[3][3];
+	int32_t vertex[3][CR_WIDTH];
+	for (int lane = 0; lane < CR_WIDTH; lane++) {
+		const int32_t *corners = t->triangles + 3 * (int64_t)block->number[lane];
+		for (int c = 0; c < 3; c++)
+			vertex[c][lane] = corners[c];
+	}
 	for (int c = 0; c < 3; c++) {
-		const i8 vertex = times3(i8_gather(t->triangles + c, first));
-		for (int k = 0; k < 3; k++) {
-			corner[c][k] = f8_gather(t->vertices + k, vertex);
+		f8_load_threes(t->vertices, vertex[c], corner[c]);
+		for (int k = 0; k < 3; k++)
 			f8_store(block->corner[c][k], corner[c][k]);
-		}
 	}
 	f8 length = f8_set1(0);
 	for (int k = 0; k < 3; k++) {
@@ -103,12 +104,12 @@ bool CR_ISA_NAME(cr_refit)(cr_collider *c, float pad, int32_t *lengths)
 /// used repeat the first one.
 static inline void refit_sample_block(const cr_topology *t, cr_sample8 *block, cr_node8 *node, uint32_t i)
 {
-	const i8 vertex = times3(i8_load(block->number));
+	f8 point[3];
+	f8_load_threes(t->vertices, block->number, point);
 	for (int k = 0; k < 3; k++) {
-		const f8 point = f8_gather(t->vertices + k, vertex);
-		f8_store(block->point[k], point);
-		node->lower[k][i] = f8_lowest(point);
-		node->upper[k][i] = f8_highest(point);
+		f8_store(block->point[k], point[k]);
+		node->lower[k][i] = f8_lowest(point[k]);
+		node->upper[k][i] = f8_highest(point[k]);
 	}
 }
 

@@ -82,6 +82,24 @@ static inline i8 i8_and(i8 a, i8 b) { return _mm256_and_si256(a, b); }
 /// Numbers base[index]; an index may be anything from 0 to INT32_MAX.
 static inline f8 f8_gather(const float *base, i8 index) { return _mm256_i32gather_ps(base, index, 4); }
 static inline i8 i8_gather(const int32_t *base, i8 index) { return _mm256_i32gather_epi32((const int *)base, index, 4); }
+static inline __m128 cr_load_three(const float *p)
+{
+	return _mm_movelh_ps(_mm_loadl_pi(_mm_setzero_ps(), (const __m64 *)(const void *)p), _mm_load_ss(p + 2));
+}
+/// Rows of three floats, the first of row i at base[3 * index[i]], as columns.
+static inline void f8_load_threes(const float *base, const int32_t index[8], f8 column[3])
+{
+	__m256 row[4];
+	for (int i = 0; i < 4; i++) {
+		const float *low = base + 3 * (int64_t)index[i], *high = base + 3 * (int64_t)index[i + 4];
+		row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(cr_load_three(low)), cr_load_three(high), 1);
+	}
+	const __m256 a = _mm256_unpacklo_ps(row[0], row[1]), b = _mm256_unpacklo_ps(row[2], row[3]);
+	const __m256 c = _mm256_unpackhi_ps(row[0], row[1]), d = _mm256_unpackhi_ps(row[2], row[3]);
+	column[0] = _mm256_shuffle_ps(a, b, 0x44);
+	column[1] = _mm256_shuffle_ps(a, b, 0xee);
+	column[2] = _mm256_shuffle_ps(c, d, 0x44);
+}
 static inline f8 f8_sqrt(f8 a) { return _mm256_sqrt_ps(a); }
 static inline i8 i8_sub(i8 a, i8 b) { return _mm256_sub_epi32(a, b); }
 /// The low 32 bits of the product.
@@ -528,6 +546,15 @@ static inline f8 f8_gather(const float *base, i8 index)
 	for (int i = 0; i < 8; i++)
 		r[i] = base[at[i]];
 	return f8_load(r);
+}
+
+static inline void f8_load_threes(const float *base, const int32_t index[8], f8 column[3])
+{
+	float v[3][8];
+	for (int i = 0; i < 24; i++)
+		v[i % 3][i / 3] = base[3 * (int64_t)index[i / 3] + i % 3];
+	for (int k = 0; k < 3; k++)
+		column[k] = f8_load(v[k]);
 }
 
 static inline i8 i8_gather(const int32_t *base, i8 index)

@@ -93,6 +93,14 @@ static void load_fours(const float a[32], float r[4][8])
 		f8_store(r[k], column[k]);
 }
 
+static void load_threes(const float *base, const int32_t index[8], float r[3][8])
+{
+	f8 column[3];
+	f8_load_threes(base, index, column);
+	for (int k = 0; k < 3; k++)
+		f8_store(r[k], column[k]);
+}
+
 static void truncate_whole(const float a[8], int32_t r[8]) { i8_store(r, i8_truncate(f8_load(a))); }
 
 static void compute_doubles(simd_op op, const double a[8], const double b[8], double r[8])
@@ -121,5 +129,5 @@ static void gather_doubles(const double *base, const int32_t index[8], double r[
 static void load_floats(const float a[8], double r[8]) { d8_store(r, d8_load_floats(a)); }
 
 const simd_ops CR_ISA_NAME(simd_ops) = { compute, compare, truncate_lanes, gather, compute_whole, whole_less, gather_floats,
-	gather_whole, compress, store_pairs, load_fours, truncate_whole, compute_doubles, doubles_less, gather_doubles,
+	gather_whole, compress, store_pairs, load_fours, load_threes, truncate_whole, compute_doubles, doubles_less, gather_doubles,
 	load_floats };

@@ -53,6 +53,7 @@ typedef struct simd_ops {
 	int (*compress)(const int32_t a[8], const int32_t b[8], int32_t r[8]);
 	void (*store_pairs)(const int32_t a[8], const int32_t b[8], int32_t r[16]);
 	void (*load_fours)(const float a[32], float r[4][8]);
+	void (*load_threes)(const float *base, const int32_t index[8], float r[3][8]);
 	void (*truncate_whole)(const float a[8], int32_t r[8]);
 	/// SIMD_ADD, SUB, MUL, DIV, MIN, MAX, ABS, SET1, COPY.
 	void (*compute_doubles)(simd_op op, const double a[8], const double b[8], double r[8]);
