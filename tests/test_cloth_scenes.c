@@ -228,37 +228,187 @@ static carom_vec3 middle(const cloth_run *r, int body)
 	return (carom_vec3){ sum[0], sum[1], sum[2] };
 }
 
-/// How far a block is to slide in all that stands so far behind the cloth's edge: on the cloth until the edge has passed its middle,
-/// and as far again on the table, which has the same friction. The hand has gathered its speed by then.
-static double whole_slide(double distance, double speed, double ramp, double pull)
+/// A rigid box on a table cloth that is pulled away, by Coulomb's law alone: four corners, and two points where the cloth's edge crosses
+/// the bottom. No part of the library. While the edge passes, the box leans on it: so its front still goes with the cloth, and the box
+/// comes farther (by 13 to 23 % here) than a point would, which changes from cloth to table at once.
+typedef struct slide_box {
+	double x, half[3], angle; // of its middle; about y
+	double height;            // of the cloth's top above the table
+	bool is_shell;            // all mass in its surface
+} slide_box;
+
+typedef struct slide_motion {
+	double place[3], velocity[3], spin[3], turn[4]; // turn: w, x, y, z
+} slide_motion;
+
+static const double SLIDE_FRICTION = 0.3, SLIDE_GRAVITY = 9.81, SLIDE_SPEED = 3, SLIDE_RAMP = 0.05, SLIDE_START = -0.35;
+
+static void rotate(const double q[4], double sign, const double p[3], double to[3])
 {
-	const double ahead = distance + 0.5 * speed * ramp; // speed * t = ahead + pull / 2 * t^2
-	const double time = (speed - sqrt(speed * speed - 2 * pull * ahead)) / pull;
-	return pull * time * time;
+	double t[3];
+	for (int k = 0; k < 3; k++) {
+		const int u = (k + 1) % 3, v = (k + 2) % 3;
+		t[k] = 2 * sign * (q[1 + u] * p[v] - q[1 + v] * p[u]);
+	}
+	for (int k = 0; k < 3; k++) {
+		const int u = (k + 1) % 3, v = (k + 2) % 3;
+		to[k] = p[k] + q[0] * t[k] + sign * (q[1 + u] * t[v] - q[1 + v] * t[u]);
+	}
 }
 
-// Coulomb: under a cloth that slips, a block gathers speed with mu g, whatever it weighs; then it slides on the table and stays there.
+/// Moments of inertia of a box of mass 1.
+static void find_inertia(const slide_box *box, double inertia[3])
+{
+	double square[3], area[3], all = 0; // mean squares of the coordinates
+	for (int k = 0; k < 3; k++) {
+		area[k] = box->half[(k + 1) % 3] * box->half[(k + 2) % 3];
+		all += area[k];
+	}
+	for (int k = 0; k < 3; k++) {
+		const double whole = box->half[k] * box->half[k];
+		square[k] = box->is_shell ? (area[k] * whole + (all - area[k]) * whole / 3) / all : whole / 3;
+	}
+	for (int k = 0; k < 3; k++)
+		inertia[k] = square[(k + 1) % 3] + square[(k + 2) % 3];
+}
+
+/// Add the push and the friction that a point of the box feels, at an arm from the middle, above a support that goes at a speed.
+static void push_point(
+	const slide_motion *m, const double arm[3], double height, double speed, double force[3], double moment[3])
+{
+	const double stiffness = SLIDE_GRAVITY / 4e-5, damping = 0.7 * sqrt(stiffness);
+	double v[3], f[3];
+	for (int k = 0; k < 3; k++) {
+		const int a = (k + 1) % 3, b = (k + 2) % 3;
+		v[k] = m->velocity[k] + m->spin[a] * arm[b] - m->spin[b] * arm[a];
+	}
+	const double depth = height - m->place[1] - arm[1], push = stiffness * depth - damping * v[1];
+	if (!(depth > 0 && push > 0))
+		return;
+	const double slip = fmax(hypot(v[0] - speed, v[2]), 1e-3);
+	f[0] = -SLIDE_FRICTION * push * (v[0] - speed) / slip;
+	f[1] = push;
+	f[2] = -SLIDE_FRICTION * push * v[2] / slip;
+	for (int k = 0; k < 3; k++) {
+		const int a = (k + 1) % 3, b = (k + 2) % 3;
+		force[k] += f[k];
+		moment[k] += arm[a] * f[b] - arm[b] * f[a];
+	}
+}
+
+/// All points of the box's bottom. edge: where the cloth ends, which goes at a speed.
+static void push_bottom(
+	const slide_box *box, const slide_motion *m, double edge, double speed, double force[3], double moment[3])
+{
+	double corner[4][3];
+	for (int i = 0; i < 4; i++) {
+		const double own[3] = { i == 0 || i == 3 ? -box->half[0] : box->half[0], -box->half[1],
+			i < 2 ? -box->half[2] : box->half[2] };
+		rotate(m->turn, 1, own, corner[i]);
+	}
+	for (int i = 0; i < 4; i++) {
+		const double *p = corner[i], *q = corner[(i + 1) % 4], ahead = m->place[0] + p[0] - edge,
+					 next = m->place[0] + q[0] - edge;
+		push_point(m, p, ahead > 0 ? box->height : 0, ahead > 0 ? speed : 0, force, moment);
+		if (ahead * next >= 0)
+			continue;
+		double on[3];
+		for (int k = 0; k < 3; k++)
+			on[k] = p[k] + ahead / (ahead - next) * (q[k] - p[k]);
+		push_point(m, on, box->height, speed, force, moment);
+	}
+}
+
+static void turn_box(slide_motion *m, const double inertia[3], const double moment[3], double duration)
+{
+	double own[3], spin[3];
+	rotate(m->turn, -1, moment, own);
+	rotate(m->turn, -1, m->spin, spin);
+	const double w[3] = { spin[0], spin[1], spin[2] };
+	for (int k = 0; k < 3; k++) {
+		const int a = (k + 1) % 3, b = (k + 2) % 3;
+		spin[k] += duration * (own[k] - (inertia[b] - inertia[a]) * w[a] * w[b]) / inertia[k];
+	}
+	rotate(m->turn, 1, spin, m->spin);
+	const double *q = m->turn, *s = m->spin, h = 0.5 * duration;
+	const double next[4] = { q[0] - h * (s[0] * q[1] + s[1] * q[2] + s[2] * q[3]),
+		q[1] + h * (s[0] * q[0] + s[1] * q[3] - s[2] * q[2]), q[2] + h * (s[1] * q[0] + s[2] * q[1] - s[0] * q[3]),
+		q[3] + h * (s[2] * q[0] + s[0] * q[2] - s[1] * q[1]) };
+	const double length = sqrt(next[0] * next[0] + next[1] * next[1] + next[2] * next[2] + next[3] * next[3]);
+	for (int k = 0; k < 4; k++)
+		m->turn[k] = next[k] / length;
+}
+
+/// How far such a box slides in all.
+static double whole_slide(const slide_box *box)
+{
+	enum { STEPS = 45000 };
+	const double duration = 1e-5;
+	slide_motion m = { { box->x, box->half[1] + box->height, 0 }, { 0 }, { 0 },
+		{ cos(box->angle / 2), 0, sin(box->angle / 2), 0 } };
+	double inertia[3];
+	find_inertia(box, inertia);
+	for (int i = 0; i < STEPS; i++) {
+		const double time = i * duration, early = fmin(time, SLIDE_RAMP), speed = SLIDE_SPEED * early / SLIDE_RAMP;
+		const double edge = SLIDE_START + 0.5 * speed * early + SLIDE_SPEED * (time - early);
+		double force[3] = { 0, -SLIDE_GRAVITY, 0 }, moment[3] = { 0, 0, 0 };
+		push_bottom(box, &m, edge, speed, force, moment);
+		for (int k = 0; k < 3; k++) {
+			m.velocity[k] += duration * force[k];
+			m.place[k] += duration * m.velocity[k];
+		}
+		turn_box(&m, inertia, moment, duration);
+	}
+	return m.place[0] - box->x;
+}
+
+/// The boxes of both scenes, block by block.
+static slide_box box_of(int body, bool is_shell)
+{
+	static const double x[3] = { -0.1, 0.05, 0.08 }, half[2][3] = { { 0.05, 0.05, 0.05 }, { 0.08, 0.025, 0.06 } };
+	slide_box box = {
+		.x = x[body - BLOCK], .angle = body == OTHER ? 0.5235987755982988 : 0, .height = 0.002, .is_shell = is_shell
+	};
+	memcpy(box.half, half[body == FLAT], sizeof box.half);
+	return box;
+}
+
+// What the model says where the answer is known: on a cloth without height that ends behind it only, a short box slides as a point does.
+TEST(cloth_scenes, the_model_of_a_table_cloth_is_a_point_for_a_short_box)
+{
+	const double pull = SLIDE_FRICTION * SLIDE_GRAVITY, ahead = 0.05 - SLIDE_START + 0.5 * SLIDE_SPEED * SLIDE_RAMP;
+	const double time = (SLIDE_SPEED - sqrt(SLIDE_SPEED * SLIDE_SPEED - 2 * pull * ahead)) / pull; // the edge has come to it
+	const slide_box box = { .x = 0.05, .half = { 1e-3, 1e-3, 1e-3 }, .height = 1e-5 };
+	CHECK_NEAR(whole_slide(&box), pull * time * time, 0.02 * pull * time * time);
+}
+
+// Coulomb: under a cloth that slips, a block gathers speed with mu g, whatever it weighs; then it slides on the table and stays there, as
+// far along as a rigid box of its form and mass. They are pulled when they lie.
 TEST(cloth_scenes, a_table_cloth_is_pulled_from_under_blocks)
 {
-	const double pull = 0.3 * 9.81, speed = 3, ramp = 0.05;
+	enum { REST = 48, EARLY = 24, LATE = 62 };
+	const double pull = SLIDE_FRICTION * SLIDE_GRAVITY;
 	scene_description scene = load("table_cloth");
 	scene.deforming.resolution = 0.5;
 	cloth_run r = begin(&scene);
 	carom_vec3 from[6], here;
+	for (int i = 1; i <= REST; i++)
+		advance_freely(&r);
 	for (int body = BLOCK; body <= FLAT; body++)
 		from[body] = middle(&r, body);
-	for (int i = 1; i <= 24; i++)
+	for (int i = 1; i <= EARLY; i++)
 		advance_freely(&r);
 	for (int body = BLOCK; body <= FLAT; body++)
-		CHECK_NEAR(middle(&r, body).x - from[body].x, 0.5 * pull * 0.01, 0.05 * 0.5 * pull * 0.01);
-	for (int i = 25; i <= 84 && TEST_FEWER == 1; i++)
+		CHECK_NEAR(middle(&r, body).x - from[body].x, 0.5 * pull * 0.01, 0.07 * 0.5 * pull * 0.01);
+	for (int i = 1; i <= LATE && TEST_FEWER == 1; i++)
 		advance_freely(&r);
 	for (int body = BLOCK; body <= FLAT && TEST_FEWER == 1; body++) {
-		const double way = whole_slide(from[body].x + 0.35, speed, ramp, pull);
+		const slide_box box = box_of(body, true);
+		const double way = whole_slide(&box);
 		here = middle(&r, body);
-		CHECK_NEAR(here.x - from[body].x, way, 0.25 * way);
+		CHECK_NEAR(here.x - from[body].x, way, 0.06 * way);
 		CHECK_NEAR(here.z, from[body].z, 0.01);
-		CHECK_NEAR(here.y, from[body].y - 0.006, 0.003); // upright, lower by the cloth
+		CHECK_NEAR(here.y, from[body].y - 0.002, 0.001); // upright, lower by the cloth
 	}
 	CHECK(middle(&r, CLOTH).x > 0.7 || TEST_FEWER > 1);
 	end(&r);
@@ -276,7 +426,7 @@ static double edge_ahead(const cloth_run *r, carom_vec3 body, int columns)
 }
 
 // Rigid bodies on a cloth that slips gather speed with mu g until its edge has passed their middle; then they slide on the table, and come
-// to rest upright. They fall by the height of the cloth, without friction: so they come farther than on a cloth without one.
+// to rest upright, about as far along as Coulomb's friction takes a rigid box. (They hop on the cloth: docs/measured/scenes.md.)
 TEST(cloth_scenes, a_table_cloth_is_pulled_from_under_rigid_bodies)
 {
 	enum { STEPS = 168, LAST = 24, COLUMNS = 15 };
@@ -302,11 +452,12 @@ TEST(cloth_scenes, a_table_cloth_is_pulled_from_under_rigid_bodies)
 		}
 	}
 	for (int body = BLOCK; body <= FLAT && TEST_FEWER == 1; body++) {
-		const double way = whole_slide(from[body].x + 0.35, 3, 0.05, pull);
+		const slide_box box = box_of(body, false);
+		const double way = whole_slide(&box);
 		const carom_pose pose = sim_soft_get_solid(r.soft, body, velocity, spin);
 		const carom_vec3 here = pose.position;
 		CHECK(passed[body]);
-		CHECK(here.x - from[body].x > way && here.x - from[body].x < 1.2 * way);
+		CHECK_NEAR(here.x - from[body].x, way, 0.1 * way);
 		CHECK_NEAR(here.z, from[body].z, 0.01);
 		CHECK_NEAR(here.y, from[body].y - 0.002, 0.002); // lower by the cloth
 		CHECK(1 - 2 * (pose.orientation.x * pose.orientation.x + pose.orientation.z * pose.orientation.z) > 0.9999);
