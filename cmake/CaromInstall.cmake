@@ -6,10 +6,18 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/carom" DESTINATION "${CMAKE_INS
 	PATTERN "lab.h" EXCLUDE)
 install(TARGETS carom EXPORT carom-targets)
 install(EXPORT carom-targets NAMESPACE carom:: DESTINATION "${package_folder}")
-# README.md names files of docs/, so these lie beside it in a folder of that name.
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+# README.md and docs/ name files, so these lie beside them under the names that they have here; but headers are where all headers are.
+file(RELATIVE_PATH headers "${CMAKE_INSTALL_FULL_DOCDIR}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}/carom")
+file(READ "${PROJECT_SOURCE_DIR}/README.md" readme)
+string(REPLACE "](include/carom)" "](${headers})" readme "${readme}")
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/README.md" CONTENT "@readme@" @ONLY)
+set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/README.md")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_BINARY_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
 	"${PROJECT_SOURCE_DIR}/CONTRIBUTING.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/bindings/python/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}/bindings/python"
+	PATTERN "__pycache__" EXCLUDE)
+install(FILES "${PROJECT_SOURCE_DIR}/packaging/paraview/carom_macro.py" DESTINATION "${CMAKE_INSTALL_DOCDIR}/packaging/paraview")
 if(TARGET carom_cli)
 	install(TARGETS carom_cli)
 	if(TARGET carom_mpi)

@@ -33,7 +33,9 @@ licence=$(find "$work/usr" -name LICENSE)
 cmp "$licence" "$5/LICENSE"
 while read -r file; do
 	cmp "$5/$file" "${licence%/*}/$file" || fail "$file is not beside the licence"
-done < <(cd "$5" && find README.md CHANGELOG.md CONTRIBUTING.md docs -type f)
+done < <(cd "$5" && find CHANGELOG.md CONTRIBUTING.md docs -type f)
+diff <(sed 's/](include[^)]*)/](include)/' "$5/README.md") <(sed 's/]([^)]*include[^)]*)/](include)/' "${licence%/*}/README.md")
+"${0%/*}/check_docs.sh" "${licence%/*}" links
 
 # Global names of the library, those that it defines.
 library=$(find "$work/usr" -name 'libcarom.a' -o -name 'libcarom.so')
