@@ -72,6 +72,8 @@ export class Carom {
 	createMesh(vertices: Numbers, triangles: Numbers, options?: { sides?: "auto" | "front" | "both" }): Mesh;
 	/** The convex hull of points [3n]. */
 	createHull(points: Numbers): Mesh;
+	/** A solid below heights [rows * columns], row by row, spacing apart; NaN is a hole. Its bottom is thickness below the lowest height. */
+	createHeightField(heights: Numbers, columns: number, options?: { spacing?: Numbers; thickness?: number }): Mesh;
 	createWorld(settings?: WorldSettings & WorldFunctions): World;
 	createSweep(settings?: SweepSettings): Sweep;
 	createProximity(): Proximity;

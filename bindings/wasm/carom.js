@@ -591,6 +591,16 @@ export class Carom {
 			this.exports.cw_create_hull(put(points, wide ? Float64Array : Float32Array), wide ? 1 : 0, points.length / 3, place));
 	}
 
+	/** A solid below heights [rows * columns], row by row; NaN is a hole. Its bottom is thickness below the lowest height. */
+	createHeightField(heights, columns, { spacing = [1, 1], thickness = 1 } = {}) {
+		checkValue("i32", columns, "createHeightField: columns");
+		checkNumbers(heights, "createHeightField: heights", columns);
+		if (checkNumbers(spacing, "createHeightField: spacing").length !== 2)
+			throw wrong(`createHeightField: spacing has ${spacing.length} numbers; it must have 2`);
+		return this.make(Mesh, (pointer) => this.exports.cw_release_mesh(pointer), (place, put) => this.exports.cw_create_height_field(
+			columns, heights.length / columns, put(heights, Float32Array), put(spacing, Float64Array), thickness, place));
+	}
+
 	/** settings: those of WorldSettings, and the functions pairFilter and contactFilter. */
 	createWorld({ pairFilter, contactFilter, ...settings } = {}) {
 		const functions = { pairFilter: this.checkFunction(pairFilter, "createWorld: pairFilter"),
@@ -664,7 +674,10 @@ function putRows(put, numbers, each, what) {
 	return { at: put(numbers, Float64Array), count };
 }
 
-/** Rays as the library has them: origin, direction, tMin, tMax. */
+/** A ray as the library has it: origin, direction, tMin, tMax. */
+const putRay = (put, origin, direction, { tMin = 0, tMax = Infinity }) => put([...origin, ...direction, tMin, tMax], Float64Array);
+
+/** Rays as the library has them. */
 function putRays(put, origins, directions, { tMin = 0, tMax = Infinity }, call) {
 	const count = checkNumbers(origins, `${call}: origins`, 3).length / 3, rays = new Float64Array(8 * count);
 	for (const [name, numbers, length] of [["directions", directions, 3 * count], ["tMin", tMin, count], ["tMax", tMax, count]]) {
@@ -931,24 +944,24 @@ export class World extends Handle {
 	// Each takes { filter }: { category, mask, skipSensors, ignore }, of which bodies it sees.
 
 	/** The first hit of a ray, or null. */
-	castRay(origin, direction, { tMin = 0, tMax = Infinity, filter } = {}) {
-		return this.askOne("ray_hit", filter, "castRay", (found, to, put, room, seen) =>
-			this.carom.exports.cw_cast_ray(this.address, put([...origin, ...direction, tMin, tMax], Float64Array), seen, found, to));
+	castRay(origin, direction, options = {}) {
+		return this.askOne("ray_hit", options.filter, "castRay", (found, to, put, room, seen) =>
+			this.carom.exports.cw_cast_ray(this.address, putRay(put, origin, direction, options), seen, found, to));
 	}
 
 	/** Does a ray hit anything? */
-	castRayAny(origin, direction, { tMin = 0, tMax = Infinity, filter } = {}) {
+	castRayAny(origin, direction, options = {}) {
 		return this.carom.scratch((put, room, read) => {
-			const found = room(1), ray = put([...origin, ...direction, tMin, tMax], Float64Array);
-			this.carom.check(this.carom.exports.cw_cast_ray_any(this.address, ray, this.carom.putFilter(room, filter, "castRayAny: filter"), found));
+			const found = room(1), ray = putRay(put, origin, direction, options);
+			this.carom.check(this.carom.exports.cw_cast_ray_any(this.address, ray, this.carom.putFilter(room, options.filter, "castRayAny: filter"), found));
 			return read(found, Uint8Array, 1)[0] !== 0;
 		});
 	}
 
 	/** All hits of a ray, sorted by t. */
-	castRayAll(origin, direction, { tMin = 0, tMax = Infinity, filter } = {}) {
-		return this.askList("ray_hit", filter, "castRayAll", (put, room, ...list) =>
-			this.carom.exports.cw_cast_ray_all(this.address, put([...origin, ...direction, tMin, tMax], Float64Array), ...list));
+	castRayAll(origin, direction, options = {}) {
+		return this.askList("ray_hit", options.filter, "castRayAll", (put, room, ...list) =>
+			this.carom.exports.cw_cast_ray_all(this.address, putRay(put, origin, direction, options), ...list));
 	}
 
 	/** The nearest point of all bodies, or null; its distance is negative inside of a body. */

@@ -59,6 +59,13 @@ int EXPORT(cw_create_hull)(const void *points, int type, int count, carom_mesh *
 	return (int)carom_create_hull(cw_context, &all, count, mesh);
 }
 
+/// heights [rows*columns].
+int EXPORT(cw_create_height_field)(
+	int columns, int rows, const float *heights, const double *spacing, double thickness, carom_mesh **mesh)
+{
+	return (int)carom_create_height_field(cw_context, columns, rows, heights, spacing, thickness, mesh);
+}
+
 void EXPORT(cw_release_mesh)(carom_mesh *mesh) { carom_release_mesh(mesh); }
 
 const carom_mesh_report *EXPORT(cw_mesh_report)(const carom_mesh *mesh) { return carom_mesh_get_report(mesh); }

@@ -277,6 +277,23 @@ refuses(() => carom.createWorld().restore(snapshot), /./);
 refuses(() => world.restore(3), /restore: snapshot is 3; it must be a Snapshot/);
 refuses(() => world.save(null), /save: snapshot is null/);
 
+// Height fields.
+const bumpy = Float32Array.from({ length: 12 }, (none, i) => i % 4 === 2 ? 0.25 : 0), holed = bumpy.slice(), land = carom.createWorld();
+land.addBody({ shape: { type: 'mesh', mesh: carom.createHeightField(bumpy, 4, { spacing: [0.5, 1], thickness: 2 }) }, kind: 'static' });
+const fieldHits = land.castRays([1, 1, 5, 0.25, 0.5, 5, 9, 9, 5], [0, 0, -1, 0, 0, -1, 0, 0, -1]);
+close(fieldHits.t[0], 4.75);
+close(fieldHits.t[1], 5);
+assert.equal(fieldHits.body[4], 0); // beside the field
+close(land.castRay([0.5, 0.5, -9], [0, 0, 1]).t, 7);
+holed[0] = NaN;
+assert.ok(carom.createHeightField(holed, 4).report.degenerateTriangles > 0);
+refuses(() => carom.createHeightField(bumpy, 5), /createHeightField: heights has 12 numbers, which is no multiple of 5/);
+refuses(() => carom.createHeightField(bumpy, 1.5), /createHeightField: columns is 1.5/);
+refuses(() => carom.createHeightField(bumpy, 12), /carom_create_height_field/);
+refuses(() => carom.createHeightField(bumpy, 0), /carom_create_height_field/);
+refuses(() => carom.createHeightField(bumpy, 4, { spacing: [1] }), /spacing has 1 numbers; it must have 2/);
+refuses(() => carom.createHeightField(bumpy, 4, { thickness: 0 }), /thickness/);
+
 // Recordings: replayed here, and by the command.
 function record(name, scene_, steps, seed) {
 	const pieces = [], numbers = randomNumbers(seed);
