@@ -11,7 +11,6 @@
 
 enum { SPIRV_CAPABILITY = 17, SPIRV_FLOAT64 = 10 };
 
-#ifdef CR_HAVE_VULKAN
 static bool needs_doubles(cr_kernel kernel)
 {
 	size_t size;
@@ -23,7 +22,7 @@ static bool needs_doubles(cr_kernel kernel)
 	return false;
 }
 
-static void check_kernels(void)
+TEST(device_single, only_kernels_of_meshes_and_grains_need_doubles)
 {
 	int needing = 0;
 	for (int k = 0; k < CR_KERNELS; k++) {
@@ -36,11 +35,6 @@ static void check_kernels(void)
 	}
 	CHECK(needing >= 4);
 }
-#else
-static void check_kernels(void) { test_skip("this library was built without Vulkan"); }
-#endif
-
-TEST(device_single, only_kernels_of_meshes_and_grains_need_doubles) { check_kernels(); }
 
 /// A device that was made without doubles.
 static carom_device *open_single(carom_context *context, bool validation)
