@@ -33,6 +33,8 @@ if(CAROM_VULKAN)
 	endif()
 endif()
 
+set(CAROM_SHADERS_OF "" CACHE PATH "Another build of these sources, of which the kernels for devices are taken, where it has them")
+mark_as_advanced(CAROM_SHADERS_OF)
 # carom_add_shader(NAME FILE [DEFINITION...]): the kernel NAME of the file shaders/FILE (without ending: FILE.comp), as an array of words in carom_NAME.spv.h.
 set(carom_shaders "")
 macro(carom_add_shader name file)
@@ -44,8 +46,13 @@ macro(carom_add_shader name file)
 	set(header "${PROJECT_BINARY_DIR}/shaders/carom_${name}.spv.h")
 	file(GLOB included "${folder}/*.glsl")
 	file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/shaders")
+	set(shader_maker "")
+	if(CAROM_SHADERS_OF)
+		set(shader_maker "${PROJECT_SOURCE_DIR}/cmake/shader.sh" "${CAROM_SHADERS_OF}/shaders/carom_${name}.spv.h" "${header}" "${source}"
+			"${CMAKE_CURRENT_LIST_FILE}" ${included} --)
+	endif()
 	add_custom_command(OUTPUT "${header}" DEPENDS "${source}" ${included} VERBATIM
-		COMMAND "${CAROM_GLSLANG}" --quiet -V --target-env vulkan1.2 ${ARGN} --vn cr_${name}_spv -o "${header}" "${source}"
+		COMMAND ${shader_maker} "${CAROM_GLSLANG}" --quiet -V --target-env vulkan1.2 ${ARGN} --vn cr_${name}_spv -o "${header}" "${source}"
 		COMMENT "Kernel ${name}")
 	list(APPEND carom_shaders "${header}")
 endmacro()
