@@ -1,7 +1,9 @@
 #!/bin/bash
-# No source of the library may be compiled with arithmetic that breaks its promises. Usage: check_float_mode.sh CC SOURCE_FOLDER
+# No source of the library may be compiled with arithmetic that breaks its promises. Usage: check_float_mode.sh CC SOURCE_FOLDER [BUILD NINJA]
 set -u
 cc=$1
+build=${3:-}
+ninja=${4:-}
 cd "$2" || exit 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,9 +26,19 @@ refuses() {
 }
 
 preprocess src/math/trig.c || complain "src/math/trig.c does not compile without flags: $(head -1 "$work/log")"
-# All sources, by one call of the compiler: the first error ends a file, and each is to end at this one.
+# A source that has read base/float_mode.h stops there. Ninja knows what the compiler read for each object of the build; the sources that were not
+# compiled are asked by one call of the compiler: the first error ends a file, and each is to end at this one.
+refuses src/base/float_mode.c 'Carom must not be compiled with -ffast-math' -ffast-math
 mapfile -t sources < <(find src -name '*.c' | LC_ALL=C sort)
-preprocess -Wfatal-errors -ffast-math "${sources[@]}" && complain "all sources compile with -ffast-math"
+if [[ -n $ninja ]]; then
+	"$ninja" -C "$build" -t deps | awk '/^[^ ].*: #deps/ { valid = /^src\/.* \(VALID\)$/; next } /^ / && valid {
+		sub(/^ +/, ""); if (source == "") source = $0; if (/\/src\/base\/float_mode\.h$/) sees = 1; next }
+		{ if (source ~ /\/src\/.*\.c$/) print sees ? "sees" : "blind", source; source = ""; sees = 0 }' >"$work/read"
+	grep '^blind' "$work/read" && complain "these sources were compiled without base/float_mode.h"
+	mapfile -t sources < <(printf '%s\n' "${sources[@]}" | LC_ALL=C comm -23 - <(sed -n "s|^sees .*/src/|src/|p" "$work/read" | LC_ALL=C sort -u))
+	((${#sources[@]} < 20)) || complain "the build in $build has compiled next to nothing"
+fi
+((${#sources[@]} == 0)) || preprocess -Wfatal-errors -ffast-math "${sources[@]}" && complain "all sources compile with -ffast-math"
 refused=$(grep -c 'error: .*Carom must not be compiled with -ffast-math' "$work/log")
 if ((refused != ${#sources[@]})); then
 	complain "of ${#sources[@]} sources $refused stop at 'Carom must not be compiled with -ffast-math'. These do not, or at something else first:"
