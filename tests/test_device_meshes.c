@@ -391,7 +391,8 @@ static void make_near_jobs(
 		const cr_transform *m = b_first ? &set->b_to_a[i] : &set->a_to_b[i];
 		const mesh_place *source = &places[b_first], *target = &places[!b_first];
 		jobs[i] = (cr_gpu_near_job){ source->nodes, source->blocks, target->nodes, target->blocks, target->head,
-			.margin = cr_pair_margin(a, b, set->reach[i]), .reach = set->reach[i], .most = set->most[i] };
+			.margin = cr_pair_margin(a, b, set->reach[i]), .reach = set->reach[i], .most = set->most[i],
+			.after = CR_GPU_NO_JOB };
 		jobs[i].growth = jobs[i].margin + jobs[i].reach;
 		memcpy(jobs[i].rotation, m->r, sizeof m->r);
 		memcpy(jobs[i].translation, m->t, sizeof m->t);
@@ -414,8 +415,8 @@ static int32_t collect_finds(
 {
 	const bool b_first = cr_is_b_source(a, b);
 	int32_t count = 0;
-	for (int64_t i = 0; i < near->find_copy.count; i++) {
-		const cr_gpu_near_find *f = &near->find_copy.data[i];
+	for (int64_t i = 0; i < near->found_count; i++) {
+		const cr_gpu_near_find *f = &near->found[i];
 		if (f->job != (uint32_t)job)
 			continue;
 		const int32_t own = cr_place_number(b_first ? b : a, (int32_t)f->source),
@@ -430,7 +431,7 @@ static int32_t collect_finds(
 static void check_near_job(
 	const cr_collider *a, const cr_collider *b, const near_set *set, int job, const cr_gpu_near *near, near_tally *sum)
 {
-	const cr_gpu_near_state *state = &near->state_copy.data[job];
+	const cr_gpu_near_state *state = &near->outcomes[job];
 	carom_context *context = fixture_context(1);
 	cr_arena arena;
 	cr_arena_init(&arena, context);
@@ -470,28 +471,75 @@ static void check_near(carom_device *device, const carom_mesh *a, const carom_me
 	put_meshes(device, &casts, meshes, 2, places);
 	make_near_jobs(p, q, places, &set, jobs);
 	const uint32_t levels = (uint32_t)(cr_is_b_source(p, q) ? q : p)->tree.depth;
-	REQUIRE(cr_gpu_find_near(device, &near, jobs, NEAR_JOBS, levels, &fits) == CAROM_SUCCESS && fits);
+	const cr_gpu_near_list list = { jobs, 1, { 0, NEAR_JOBS }, levels };
+	REQUIRE(cr_gpu_find_near(device, &near, &list, &fits) == CAROM_SUCCESS && fits);
 	for (int i = 0; i < NEAR_JOBS; i++)
 		check_near_job(p, q, &set, i, &near, sum);
 	// Lists that may be no longer than a few entries.
 	near.most_room = 3;
-	CHECK(cr_gpu_find_near(device, &near, jobs, NEAR_JOBS, levels, &fits) == CAROM_SUCCESS && !fits);
+	CHECK(cr_gpu_find_near(device, &near, &list, &fits) == CAROM_SUCCESS && !fits);
 	cr_gpu_free_near(device, &near);
 	cr_gpu_free_casts(device, &casts);
 	cr_gpu_unlock(device);
 }
 
-static void check_all_near(bool staging)
+/// Of walks that follow others, those are made that follow a walk without finds; they find what they find alone.
+static void check_waves(carom_device *device, const carom_mesh *a, const carom_mesh *b, uint64_t seed, int counts[2])
+{
+	static near_set set;
+	static cr_gpu_near_job jobs[2 * NEAR_JOBS];
+	static cr_gpu_near_state alone[2 * NEAR_JOBS];
+	const carom_mesh *const meshes[] = { a, b };
+	cr_gpu_casts casts = { 0 };
+	cr_gpu_near near = { 0 };
+	mesh_place places[2];
+	bool fits = false;
+	make_near_set(seed, 1.5 * (double)fminf(a->collider.diagonal, b->collider.diagonal), &set);
+	cr_gpu_lock(device);
+	put_meshes(device, &casts, meshes, 2, places);
+	for (int wave = 0; wave < 2; wave++) {
+		for (int i = 0; i < NEAR_JOBS; i++)
+			set.reach[i] = (float)(wave + i % 2) * 0.05f * a->collider.diagonal;
+		make_near_jobs(&a->collider, &b->collider, places, &set, jobs + wave * NEAR_JOBS);
+	}
+	const uint32_t levels = (uint32_t)(cr_is_b_source(&a->collider, &b->collider) ? b : a)->collider.tree.depth;
+	const cr_gpu_near_list flat = { jobs, 1, { 0, 2 * NEAR_JOBS }, levels },
+						   waves = { jobs, 2, { 0, NEAR_JOBS, 2 * NEAR_JOBS }, levels };
+	REQUIRE(cr_gpu_find_near(device, &near, &flat, &fits) == CAROM_SUCCESS && fits);
+	memcpy(alone, near.outcomes, sizeof alone);
+	for (uint32_t i = 0; i < NEAR_JOBS; i++)
+		jobs[NEAR_JOBS + i].after = i;
+	REQUIRE(cr_gpu_find_near(device, &near, &waves, &fits) == CAROM_SUCCESS && fits);
+	int64_t finds = 0;
+	for (int i = 0; i < 2 * NEAR_JOBS; i++) {
+		const bool made = i < NEAR_JOBS || (alone[i - NEAR_JOBS].count == 0 && alone[i - NEAR_JOBS].doubtful == 0);
+		const cr_gpu_near_state expected = made ? alone[i] : (cr_gpu_near_state){ 0, CR_GPU_NEAR_LEFT_OUT };
+		CHECK(near.outcomes[i].count == expected.count && near.outcomes[i].doubtful == expected.doubtful);
+		finds += jobs[i].most > 0 && expected.count > jobs[i].most ? jobs[i].most : expected.count;
+		counts[made] += i >= NEAR_JOBS;
+	}
+	CHECK_INT(near.found_count, finds);
+	cr_gpu_free_near(device, &near);
+	cr_gpu_free_casts(device, &casts);
+	cr_gpu_unlock(device);
+}
+
+static void check_all_near(bool staging, bool apart)
 {
 	carom_context *context = fixture_context(1);
 	carom_device *device = make_device(context, staging);
+	device->apart = apart;
 	carom_mesh *meshes[] = { fixture_torus_mesh(context, 24, 12, 0.4, 0.1), fixture_box_mesh(context, 1, 1, 1),
 		fixture_sphere_mesh(context, 0.8, 10), fixture_sheet_mesh(context, 6, 1), fixture_torus_mesh(context, 8, 6, 0.4, 0.1) };
 	carom_mesh *small = fixture_sphere_mesh(context, 1e-6, 6);
 	enum { MESHES = sizeof meshes / sizeof *meshes };
 	near_tally sum = { 0 }, tiny = { 0 };
-	for (int i = 0; i < MESHES; i++)
+	int waves[2] = { 0 }; // left out, made
+	for (int i = 0; i < MESHES; i++) {
 		check_near(device, meshes[i], meshes[(i + 1) % MESHES], 40 + (uint64_t)i, &sum);
+		check_waves(device, meshes[i], meshes[(i + 1) % MESHES], 60 + (uint64_t)i, waves);
+	}
+	CHECK(waves[0] > 5 && waves[1] > 5);
 	check_near(device, meshes[1], meshes[1], 50, &sum);
 	check_near(device, small, small, 51, &tiny);
 	if (!CHECK(sum.near > 3000 && sum.far > sum.near / 2 && sum.far < sum.near && tiny.near > 50))
@@ -504,8 +552,9 @@ static void check_all_near(bool staging)
 	end(context, device);
 }
 
-TEST(device_meshes, near_triangles_have_the_bits_of_the_processor) { check_all_near(false); }
-TEST(device_meshes, near_triangles_have_the_bits_of_the_processor_through_the_ring) { check_all_near(true); }
+TEST(device_meshes, near_triangles_have_the_bits_of_the_processor) { check_all_near(false, false); }
+TEST(device_meshes, near_triangles_have_the_bits_of_the_processor_through_the_ring) { check_all_near(true, false); }
+TEST(device_meshes, near_triangles_of_a_card_have_the_bits_of_the_processor) { check_all_near(false, true); }
 
 TEST(device_meshes, kernels_contract_no_doubles)
 {

@@ -81,6 +81,8 @@ void cr_begin_near_walk(const cr_pipeline *pipeline, const cr_pair_work *work, c
 /// Judge a walk whose finds are worker->candidates: those of cr_bvh_kernels.pairs, in their order,
 /// or with a count above most. Returns whether there is another one to be made.
 bool cr_plan_near_walk(const cr_pipeline *pipeline, cr_worker *worker, const cr_pair_work *work, cr_near_walk *walk);
+/// Plan the walk after one that has found nothing, which goes farther out. false: there is none.
+bool cr_plan_farther_walk(const cr_pipeline *pipeline, const cr_pair_work *work, cr_near_walk *walk);
 /// Do the stage with the finds of the last walk.
 void cr_end_near(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, const cr_near_walk *walk);
 /// Make this walk and all after it, and do the stage.

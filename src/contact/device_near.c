@@ -69,13 +69,13 @@ static const cr_collider *collider_of(const cr_pipeline *p, const cr_near_item *
 
 // ---- Jobs ----
 
-/// The job of an item. Where its meshes are is set later.
-static cr_gpu_near_job job_of(const cr_pipeline *p, const cr_near_item *item)
+/// The job of a walk of an item. Where its meshes are is set later.
+static cr_gpu_near_job job_of(const cr_pipeline *p, const cr_near_item *item, const cr_near_walk *walk)
 {
 	const cr_pair_work *w = &p->work.data[item->work];
 	const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
 	const cr_transform *m = cr_is_b_source(a, b) ? &w->b_to_a : &w->a_to_b;
-	cr_gpu_near_job job = { .reach = cr_round_up(item->walk.reach), .most = (uint32_t)item->walk.most };
+	cr_gpu_near_job job = { .reach = cr_round_up(walk->reach), .most = (uint32_t)walk->most, .after = CR_GPU_NO_JOB };
 	job.margin = cr_pair_margin(a, b, job.reach);
 	job.growth = job.margin + job.reach;
 	for (int k = 0; k < 3; k++) {
@@ -86,11 +86,11 @@ static cr_gpu_near_job job_of(const cr_pipeline *p, const cr_near_item *item)
 	return job;
 }
 
-/// May a device do the walk of an item?
-static bool can_go(const cr_pipeline *p, const cr_device_part *part, const cr_near_item *item)
+/// May a device do a walk of an item?
+static bool can_go(const cr_pipeline *p, const cr_device_part *part, const cr_near_item *item, const cr_near_walk *walk)
 {
 	const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
-	const cr_gpu_near_job job = job_of(p, item);
+	const cr_gpu_near_job job = job_of(p, item, walk);
 	const float lengths[] = { job.reach, job.growth, job.margin };
 	// The margins of uneven meshes differ from place to place.
 	return !cr_is_uneven(a) && !cr_is_uneven(b) && cr_is_on_device(part, a) && cr_is_on_device(part, b) &&
@@ -98,36 +98,95 @@ static bool can_go(const cr_pipeline *p, const cr_device_part *part, const cr_ne
 		!cr_has_odd_float(job.translation, 3, CR_GPU_MESH_EXPONENT) && !cr_has_odd_float(lengths, 3, CR_GPU_MESH_EXPONENT);
 }
 
-/// Mark the items whose walk a device may do: their job is 0.
+/// How many walks of an item a device may do: the next one, and those that follow where nothing is
+/// found.
+static int32_t count_walks(const cr_pipeline *p, const cr_device_part *part, const cr_near_item *item)
+{
+	cr_near_walk walk = item->walk;
+	int32_t count = 0;
+	bool more = !item->done;
+	while (more && count < CR_GPU_NEAR_WAVES && can_go(p, part, item, &walk)) {
+		count++;
+		more = cr_plan_farther_walk(p, &p->work.data[item->work], &walk);
+	}
+	return count;
+}
+
 static void choose_task(int64_t begin, int64_t end, int worker, void *context)
 {
 	(void)worker;
 	const item_task *task = context;
 	for (int64_t i = begin; i < end; i++) {
 		cr_near_item *item = &task->state->near.data[task->first + i];
-		item->job = !item->done && can_go(task->pipeline, task->part, item) ? 0 : CR_NO_JOB;
+		item->walks = count_walks(task->pipeline, task->part, item);
+		item->job = item->last = CR_NO_JOB;
 	}
 }
 
-/// Deal job numbers to items first..last-1 whose walk a device may do. Returns how many there are;
-/// *levels: of the deepest source.
-static uint32_t deal_jobs(
-	cr_pipeline *p, cr_device_state *d, cr_device_part *part, int64_t first, int64_t last, uint32_t *levels)
+/// Note the jobs of a wave, which follow those of the items in the wave before it. Returns the
+/// number of jobs so far.
+static uint32_t deal_wave(cr_device_state *d, int64_t first, int64_t last, int32_t wave, uint32_t count)
+{
+	for (int64_t i = first; i < last; i++) {
+		cr_near_item *item = &d->near.data[i];
+		if (item->walks <= wave)
+			continue;
+		const int32_t job = (int32_t)count++;
+		d->near_next.data[job] = CR_NO_JOB;
+		*(wave == 0 ? &item->job : &d->near_next.data[item->last]) = job;
+		item->last = job;
+	}
+	return count;
+}
+
+/// Deal job numbers to the walks of items first..last-1 that a device may do. false: out of memory.
+static bool deal_jobs(
+	cr_pipeline *p, cr_device_state *d, cr_device_part *part, int64_t first, int64_t last, cr_gpu_near_list *list)
 {
 	item_task task = { p, d, part, first };
 	cr_parallel_for(p->context, choose_task, last - first, PAIRS_PER_TASK, &task);
-	uint32_t count = 0;
-	*levels = 0;
+	*list = (cr_gpu_near_list){ 0 };
+	int64_t jobs = 0;
 	for (int64_t i = first; i < last; i++) {
-		cr_near_item *item = &d->near.data[i];
-		if (item->job == CR_NO_JOB)
+		const cr_near_item *item = &d->near.data[i];
+		if (item->walks == 0)
 			continue;
 		const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
 		const uint32_t depth = (uint32_t)(cr_is_b_source(a, b) ? b : a)->tree.depth;
-		*levels = depth > *levels ? depth : *levels;
-		item->job = (int32_t)count++;
+		list->levels = depth > list->levels ? depth : list->levels;
+		list->waves = (uint32_t)item->walks > list->waves ? (uint32_t)item->walks : list->waves;
+		jobs += item->walks;
 	}
-	return count;
+	if (!cr_array_reserve_fresh(p->context, &d->near_next, jobs) || !cr_array_reserve_fresh(p->context, &d->near_jobs, jobs))
+		return false;
+	for (uint32_t wave = 0; wave < list->waves; wave++)
+		list->first[wave + 1] = deal_wave(d, first, last, (int32_t)wave, list->first[wave]);
+	list->jobs = d->near_jobs.data;
+	return true;
+}
+
+/// Write the jobs of an item.
+static void pack_item(const item_task *task, const cr_near_item *item)
+{
+	const cr_pipeline *p = task->pipeline;
+	const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
+	const bool b_first = cr_is_b_source(a, b);
+	const cr_mesh_addresses source = cr_addresses_of(task->part, b_first ? b : a),
+							target = cr_addresses_of(task->part, b_first ? a : b);
+	cr_near_walk walk = item->walk;
+	uint32_t after = CR_GPU_NO_JOB;
+	for (int32_t number = item->job; number != CR_NO_JOB; number = task->state->near_next.data[number]) {
+		cr_gpu_near_job job = job_of(p, item, &walk);
+		job.source_nodes = source.nodes;
+		job.source_blocks = source.blocks;
+		job.target_nodes = target.nodes;
+		job.target_blocks = target.blocks;
+		job.target_head = target.head;
+		job.after = after;
+		task->state->near_jobs.data[number] = job;
+		after = (uint32_t)number;
+		cr_plan_farther_walk(p, &p->work.data[item->work], &walk);
+	}
 }
 
 static void pack_task(int64_t begin, int64_t end, int worker, void *context)
@@ -136,19 +195,8 @@ static void pack_task(int64_t begin, int64_t end, int worker, void *context)
 	const item_task *task = context;
 	for (int64_t i = begin; i < end; i++) {
 		const cr_near_item *item = &task->state->near.data[task->first + i];
-		if (item->job == CR_NO_JOB)
-			continue;
-		const cr_collider *a = collider_of(task->pipeline, item, 0), *b = collider_of(task->pipeline, item, 1);
-		const bool b_first = cr_is_b_source(a, b);
-		const cr_mesh_addresses source = cr_addresses_of(task->part, b_first ? b : a),
-								target = cr_addresses_of(task->part, b_first ? a : b);
-		cr_gpu_near_job job = job_of(task->pipeline, item);
-		job.source_nodes = source.nodes;
-		job.source_blocks = source.blocks;
-		job.target_nodes = target.nodes;
-		job.target_blocks = target.blocks;
-		job.target_head = target.head;
-		task->state->near_jobs.data[item->job] = job;
+		if (item->job != CR_NO_JOB)
+			pack_item(task, item);
 	}
 }
 
@@ -161,9 +209,9 @@ static int64_t written_finds(const cr_gpu_near_job *job, const cr_gpu_near_state
 }
 
 /// Put the numbers of the finds in the order of their jobs. false: out of memory.
-static bool order_finds(carom_context *context, cr_device_state *d, const cr_gpu_near *near)
+static bool order_finds(carom_context *context, cr_device_state *d, const cr_gpu_near *near, int64_t jobs)
 {
-	const int64_t jobs = near->state_copy.count, finds = near->find_copy.count;
+	const int64_t finds = near->found_count;
 	if (!cr_array_reserve_fresh(context, &d->near_first, jobs + 1) || !cr_array_reserve_fresh(context, &d->near_order, finds))
 		return false;
 	// of each job; in the end where the next job begins
@@ -171,15 +219,15 @@ static bool order_finds(carom_context *context, cr_device_state *d, const cr_gpu
 	d->near_first.data[0] = 0;
 	for (int64_t j = 0; j < jobs; j++) {
 		next[j] = sum;
-		sum += written_finds(&d->near_jobs.data[j], &near->state_copy.data[j]);
+		sum += written_finds(&d->near_jobs.data[j], &near->outcomes[j]);
 	}
 	for (int64_t i = 0; i < finds; i++)
-		d->near_order.data[next[near->find_copy.data[i].job]++] = (uint32_t)i;
+		d->near_order.data[next[near->found[i].job]++] = (uint32_t)i;
 	return true;
 }
 
 /// The finds of a job as the processor's walk lists them.
-static void load_finds(const item_task *task, cr_worker *worker, const cr_near_item *item)
+static void load_finds(const item_task *task, cr_worker *worker, const cr_near_item *item, int32_t job)
 {
 	const cr_pipeline *p = task->pipeline;
 	const cr_gpu_near *near = &task->part->near;
@@ -187,8 +235,8 @@ static void load_finds(const item_task *task, cr_worker *worker, const cr_near_i
 	const bool b_first = cr_is_b_source(a, b);
 	const cr_collider *source = b_first ? b : a, *target = b_first ? a : b;
 	const int32_t *source_rank = cr_ranks_of(task->part, source), *target_rank = cr_ranks_of(task->part, target);
-	const int64_t first = task->state->near_first.data[item->job];
-	const int32_t count = (int32_t)(task->state->near_first.data[item->job + 1] - first);
+	const int64_t first = task->state->near_first.data[job];
+	const int32_t count = (int32_t)(task->state->near_first.data[job + 1] - first);
 	cr_candidates *c = &worker->candidates;
 	c->count = 0;
 	if (count == 0)
@@ -201,7 +249,7 @@ static void load_finds(const item_task *task, cr_worker *worker, const cr_near_i
 	}
 	for (int32_t i = 0; i < count; i++) {
 		const uint32_t number = task->state->near_order.data[first + i];
-		const cr_gpu_near_find *f = &near->find_copy.data[number];
+		const cr_gpu_near_find *f = &near->found[number];
 		const uint64_t ranks =
 			(uint64_t)source_rank[f->source / CR_WIDTH] << RANK_BITS | (uint64_t)target_rank[f->target / CR_WIDTH];
 		keys[i] = (cr_key){ (ranks << LANE_BITS | f->source % CR_WIDTH) << LANE_BITS | f->target % CR_WIDTH, number };
@@ -211,7 +259,7 @@ static void load_finds(const item_task *task, cr_worker *worker, const cr_near_i
 	else
 		cr_radix_sort(keys, keys + count, count, 2 * (RANK_BITS + LANE_BITS));
 	for (int32_t i = 0; i < count; i++) {
-		const cr_gpu_near_find *f = &near->find_copy.data[keys[i].value];
+		const cr_gpu_near_find *f = &near->found[keys[i].value];
 		const int32_t own = cr_place_number(source, (int32_t)f->source), other = cr_place_number(target, (int32_t)f->target);
 		c->data[i] = b_first ? (cr_candidate){ other, own, f->gap } : (cr_candidate){ own, other, f->gap };
 	}
@@ -219,27 +267,37 @@ static void load_finds(const item_task *task, cr_worker *worker, const cr_near_i
 	cr_arena_rewind(&worker->arena, &mark);
 }
 
-/// Take the finds of an item's walk. Another walk is the device's once more.
-static void take_finds(const item_task *task, cr_worker *worker, cr_near_item *item)
+/// Take the finds of one walk of an item. Returns whether there is another one to be made.
+static bool take_walk(const item_task *task, cr_worker *worker, cr_near_item *item, int32_t job)
 {
 	const cr_pipeline *p = task->pipeline;
 	cr_pair_work *w = &p->work.data[item->work];
-	const cr_gpu_near_state *state = &task->part->near.state_copy.data[item->job];
+	const cr_gpu_near_state *state = &task->part->near.outcomes[job];
 	worker->near_on_device++;
 	if (state->doubtful) {
 		worker->near_returned++;
 		cr_walk_near_to_end(p, worker, w, &item->walk);
-		item->done = true;
-		return;
+		return false;
 	}
 	if (item->walk.most > 0 && state->count > (uint32_t)item->walk.most)
 		worker->candidates.count = item->walk.most + 1; // which is all that is asked of them
 	else
-		load_finds(task, worker, item);
+		load_finds(task, worker, item, job);
 	if (cr_plan_near_walk(p, worker, w, &item->walk))
-		return;
+		return true;
 	cr_end_near(p, worker, w, &item->walk);
-	item->done = true;
+	return false;
+}
+
+/// Take the finds of the walks of an item that were made. Another walk, of which that was not
+/// foreseen, is the device's once more.
+static void take_finds(const item_task *task, cr_worker *worker, cr_near_item *item)
+{
+	for (int32_t job = item->job; job != CR_NO_JOB && !item->done; job = task->state->near_next.data[job]) {
+		if (task->part->near.outcomes[job].doubtful & CR_GPU_NEAR_LEFT_OUT)
+			return;
+		item->done = !take_walk(task, worker, item, job);
+	}
 }
 
 static void take_task(int64_t begin, int64_t end, int worker, void *context)
@@ -280,26 +338,25 @@ static bool want_meshes(const cr_pipeline *p, const cr_device_state *d, cr_devic
 	return true;
 }
 
-/// Make the next walk of items first..last-1, as far as the device may. *fits: see
+/// Make the next walks of items first..last-1, as far as the device may. *fits: see
 /// cr_gpu_find_near. The devices are locked.
 static carom_result walk_items(cr_pipeline *p, cr_device_state *d, cr_device_part *part, int64_t first, int64_t last, bool *fits)
 {
 	*fits = true;
 	if (!want_meshes(p, d, part, first, last))
 		return cr_fail_memory(p->context, "near triangles for a device");
-	uint32_t levels;
-	const uint32_t jobs = deal_jobs(p, d, part, first, last, &levels);
-	if (jobs == 0)
+	cr_gpu_near_list list;
+	if (!deal_jobs(p, d, part, first, last, &list))
+		return cr_fail_memory(p->context, "near triangles for a device");
+	if (list.waves == 0)
 		return CAROM_SUCCESS;
 	carom_result result = cr_put_meshes(p, part);
-	if (result == CAROM_SUCCESS && !cr_array_reserve_fresh(p->context, &d->near_jobs, jobs))
-		result = cr_fail_memory(p->context, "near triangles for a device");
 	if (result != CAROM_SUCCESS)
 		return result;
 	item_task task = { p, d, part, first };
 	cr_parallel_for(p->context, pack_task, last - first, PAIRS_PER_TASK, &task);
-	result = cr_gpu_find_near(part->device, &part->near, d->near_jobs.data, jobs, levels, fits);
-	if (result == CAROM_SUCCESS && *fits && !order_finds(p->context, d, &part->near))
+	result = cr_gpu_find_near(part->device, &part->near, &list, fits);
+	if (result == CAROM_SUCCESS && *fits && !order_finds(p->context, d, &part->near, list.first[list.waves]))
 		result = cr_fail_memory(p->context, "near triangles for a device");
 	return result;
 }
@@ -384,7 +441,7 @@ carom_result cr_near_on_device(cr_pipeline *p)
 	cr_parallel_for(p->context, plan_task, d->near.count, PAIRS_PER_TASK, &task);
 	for (int64_t first = 0; first < d->near.count && result == CAROM_SUCCESS;) {
 		const int64_t left = d->near.count - first;
-		int64_t last = first + (left < CR_GPU_MOST_NEAR_JOBS ? left : CR_GPU_MOST_NEAR_JOBS);
+		int64_t last = first + (left < CR_GPU_MOST_NEAR_WALKS ? left : CR_GPU_MOST_NEAR_WALKS);
 		result = do_items(p, d, first, &last);
 		first = last;
 	}

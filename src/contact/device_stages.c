@@ -114,6 +114,7 @@ static void close(cr_pipeline *p)
 	cr_array_free(p->context, &d->couples);
 	cr_array_free(p->context, &d->near);
 	cr_array_free(p->context, &d->near_jobs);
+	cr_array_free(p->context, &d->near_next);
 	cr_array_free(p->context, &d->near_first);
 	cr_array_free(p->context, &d->near_order);
 	cr_free(p->context, d, sizeof *d);

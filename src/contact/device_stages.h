@@ -51,9 +51,11 @@ typedef struct cr_couple_group {
 
 /// A pair whose trees are walked.
 typedef struct cr_near_item {
-	cr_near_walk walk;
+	cr_near_walk walk; // the next one
 	int32_t work;
-	int32_t job; // of the walks under way; CR_NO_JOB: the processor walks
+	int32_t job;   // the first of the walks under way; CR_NO_JOB: the processor walks
+	int32_t last;  // the last one so far, while jobs are dealt
+	int32_t walks; // under way: those after the first follow where it finds nothing
 	bool done;
 } cr_near_item;
 
@@ -80,7 +82,7 @@ typedef struct cr_device_state {
 	int32_t part_count;
 	cr_device_part parts[CAROM_MAX_DEVICES];
 	// No more than these are the processor's: rays, tests of triangles, first walks of pairs, and
-	// farther walks of pairs of which nothing was near.
+	// walks that were not foreseen.
 	int64_t few_rays, few_tests, few_first, few_walks;
 	CR_ARRAY(cr_ray_group) rays, left; // of the ray stage, by parts; those that wait to be dealt
 	// of the crossings stage, which one part does
@@ -90,6 +92,7 @@ typedef struct cr_device_state {
 	// of the near stage, which one part does: pairs, the walks under way, and their finds by jobs
 	CR_ARRAY(cr_near_item) near;
 	CR_ARRAY(cr_gpu_near_job) near_jobs;
+	CR_ARRAY(int32_t) near_next;  // [jobs] the job that follows each; CR_NO_JOB: none
 	CR_ARRAY(int64_t) near_first; // [jobs + 1] of near_order
 	CR_ARRAY(uint32_t) near_order;
 } cr_device_state;

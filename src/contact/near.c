@@ -132,13 +132,23 @@ static bool settle_walk(const cr_pipeline *p, cr_worker *worker, const cr_pair_w
 	return true;
 }
 
-/// Where nothing is near, the next walk goes farther out: such walks cost little, and the pair is
-/// left alone for longer.
-bool cr_plan_near_walk(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, cr_near_walk *walk)
+/// Such walks cost little, and the pair is left alone for longer.
+bool cr_plan_farther_walk(const cr_pipeline *p, const cr_pair_work *w, cr_near_walk *walk)
 {
 	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
-	cr_candidates *c = &worker->candidates;
 	const double most = FAR_SHARE * fmin(a->diagonal, b->diagonal);
+	walk->reached = walk->reach;
+	if (walk->reached == 0 || walk->reached >= most)
+		return false;
+	walk->farther = true;
+	walk->reach = fmin(FAR_GROWTH * walk->reached, most);
+	walk->most = FAR_MOST;
+	return true;
+}
+
+bool cr_plan_near_walk(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, cr_near_walk *walk)
+{
+	cr_candidates *c = &worker->candidates;
 	if (walk->farther && c->count > FAR_MOST) {
 		c->count = 0; // as the walk before it
 		return false;
@@ -146,12 +156,7 @@ bool cr_plan_near_walk(const cr_pipeline *p, cr_worker *worker, const cr_pair_wo
 	if (!walk->farther && !settle_walk(p, worker, w, walk))
 		return true;
 	walk->reached = walk->reach;
-	if (c->count > 0 || walk->reached == 0 || walk->reached >= most || worker->failed)
-		return false;
-	walk->farther = true;
-	walk->reach = fmin(FAR_GROWTH * walk->reached, most);
-	walk->most = FAR_MOST;
-	return true;
+	return c->count == 0 && !worker->failed && cr_plan_farther_walk(p, w, walk);
 }
 
 /// Measure candidates again; gaps beyond enough are good enough.

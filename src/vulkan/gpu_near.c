@@ -11,13 +11,15 @@ enum {
 	MOST_THREADS = 1 << 18,
 	// Entries for a walk that there is room for at first (avalanche: 2 to 24 were found).
 	FIRST_ROOM = 32,
+	EACH_ROOM = 64,                 // entries for a walk that have invocations of their own
 	LEVELS = CR_GPU_TREE_DEPTH + 1, // one more than is looked at
 };
 
-_Static_assert(sizeof(cr_gpu_near_job) == 104 && sizeof(cr_gpu_mesh_head) == 64, "mesh_near.glsl");
+_Static_assert(sizeof(cr_gpu_near_job) == 112 && sizeof(cr_gpu_mesh_head) == 64, "mesh_near.glsl");
 _Static_assert(sizeof(cr_gpu_near_state) == 8 && sizeof(cr_gpu_near_find) == 16, "mesh_near.glsl");
 
-/// Lengths of the lists, as mesh_near.glsl has them.
+/// Lengths of the lists of a wave, as mesh_near.glsl has them. Finds: of all waves, in those of the
+/// first.
 typedef struct near_counters {
 	uint64_t blocks, lanes, finds;
 	uint64_t nodes[LEVELS];
@@ -44,126 +46,149 @@ static near_room room_of(const cr_gpu_near *n)
 		entries_in(n, &n->finds, sizeof(cr_gpu_near_find)) };
 }
 
-static uint64_t most_nodes(const near_counters *c)
+/// The lengths of the longest lists of all waves.
+static near_counters longest_lists(const near_counters *waves, uint32_t count)
 {
-	uint64_t most = 0;
-	for (int level = 0; level < LEVELS; level++)
-		most = c->nodes[level] > most ? c->nodes[level] : most;
+	near_counters most = waves[0];
+	for (uint32_t w = 0; w < count; w++) {
+		most.blocks = waves[w].blocks > most.blocks ? waves[w].blocks : most.blocks;
+		most.lanes = waves[w].lanes > most.lanes ? waves[w].lanes : most.lanes;
+		for (int level = 0; level < LEVELS; level++)
+			most.nodes[0] = waves[w].nodes[level] > most.nodes[0] ? waves[w].nodes[level] : most.nodes[0];
+	}
 	return most;
 }
 
-static bool holds(const near_room *room, const near_counters *c)
+static bool holds(const near_room *room, const near_counters *longest)
 {
-	return most_nodes(c) <= room->nodes && c->blocks <= room->blocks && c->lanes <= room->lanes && c->finds <= room->finds;
+	return longest->nodes[0] <= room->nodes && longest->blocks <= room->blocks && longest->lanes <= room->lanes &&
+		longest->finds <= room->finds;
 }
 
 /// Room for lists of such lengths.
-static carom_result reserve(carom_device *device, cr_gpu_near *n, const near_counters *c)
+static carom_result reserve(carom_device *device, cr_gpu_near *n, const near_counters *longest)
 {
-	const uint64_t nodes = most_nodes(c) * sizeof(uint32_t[2]);
+	const uint64_t nodes = longest->nodes[0] * sizeof(uint32_t[2]);
 	carom_result result = cr_gpu_reserve(device, &n->nodes[0], nodes);
 	if (result == CAROM_SUCCESS)
 		result = cr_gpu_reserve(device, &n->nodes[1], nodes);
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_reserve(device, &n->blocks, c->blocks * sizeof(uint32_t[2]));
+		result = cr_gpu_reserve(device, &n->blocks, longest->blocks * sizeof(uint32_t[2]));
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_reserve(device, &n->lanes, c->lanes * LANE_BYTES);
+		result = cr_gpu_reserve(device, &n->lanes, longest->lanes * LANE_BYTES);
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_reserve(device, &n->finds, c->finds * sizeof(cr_gpu_near_find));
+		result = cr_gpu_reserve_shared(device, &n->finds, longest->finds * sizeof(cr_gpu_near_find));
 	return result;
 }
 
+static uint32_t count_jobs(const cr_gpu_near_list *list) { return list->first[list->waves]; }
+
 /// Bring the jobs, and make first room for their finds.
-static carom_result open(carom_device *device, cr_gpu_near *n, const cr_gpu_near_job *jobs, uint32_t count)
+static carom_result open(carom_device *device, cr_gpu_near *n, const cr_gpu_near_list *list)
 {
-	const uint64_t first = (uint64_t)FIRST_ROOM * count;
+	const uint64_t jobs = count_jobs(list), first = (uint64_t)FIRST_ROOM * list->first[1];
 	const near_counters guess = { .blocks = first, .lanes = first, .finds = first, .nodes = { first } };
-	carom_result result = cr_gpu_reserve(device, &n->jobs, count * sizeof *jobs);
+	carom_result result = cr_gpu_reserve_twin(device, &n->jobs, jobs * sizeof *list->jobs);
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_reserve(device, &n->states, count * sizeof(cr_gpu_near_state));
+		result = cr_gpu_reserve_twin(device, &n->states, jobs * sizeof(cr_gpu_near_state));
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_reserve(device, &n->counters, sizeof(near_counters));
+		result = cr_gpu_reserve(device, &n->counters, CR_GPU_NEAR_WAVES * sizeof(near_counters));
 	if (result == CAROM_SUCCESS)
 		result = reserve(device, n, &guess);
-	return result == CAROM_SUCCESS ? cr_gpu_upload(device, &n->jobs, jobs, count * sizeof *jobs) : result;
+	return result == CAROM_SUCCESS ? cr_gpu_send_twin(device, &n->jobs, list->jobs, jobs * sizeof *list->jobs) : result;
 }
 
-static void run(carom_device *device, cr_kernel kernel, uint64_t items, const cr_gpu_arguments *arguments)
+/// A kernel over a list of a wave of walks, of which the device knows the length.
+static void run(carom_device *device, cr_kernel kernel, uint32_t walks, uint64_t room, const cr_gpu_arguments *arguments)
 {
-	const uint64_t threads = EACH * items;
+	const uint64_t wanted = (uint64_t)EACH_ROOM * walks, threads = EACH * (wanted < room ? wanted : room);
 	cr_gpu_run(device, kernel, threads < MOST_THREADS ? threads : MOST_THREADS, CR_GPU_THREADS, arguments);
 }
 
-static void record_walks(carom_device *device, const cr_gpu_near *n, const near_room *room, uint32_t count, uint32_t levels)
+static void record_wave(
+	carom_device *device, const cr_gpu_near *n, const near_room *room, const cr_gpu_near_list *list, uint32_t wave)
 {
-	const VkDeviceAddress jobs = n->jobs.address, states = n->states.address, counters = n->counters.address;
-	for (uint32_t level = 0; level < levels; level++) {
+	const uint32_t first = list->first[wave], walks = list->first[wave + 1] - first;
+	const VkDeviceAddress jobs = n->jobs.own.address, states = n->states.own.address, all = n->counters.address,
+						  counters = all + wave * sizeof(near_counters);
+	for (uint32_t level = 0; level < list->levels; level++) {
 		const cr_gpu_arguments nodes = { { jobs, n->nodes[level % 2].address, n->nodes[1 - level % 2].address,
 											 n->blocks.address, states, counters },
-			{ level, count, room->nodes, room->blocks } };
-		run(device, CR_KERNEL_MESH_NEAR_NODES, level == 0 ? count : room->nodes, &nodes);
+			{ level, walks, room->nodes, room->blocks, first } };
+		run(device, CR_KERNEL_MESH_NEAR_NODES, walks, level == 0 ? walks : room->nodes, &nodes);
 	}
 	const cr_gpu_arguments leaves = { { jobs, n->blocks.address, n->lanes.address, 0, states, counters },
 		{ room->blocks, room->lanes } };
-	run(device, CR_KERNEL_MESH_NEAR_LEAVES, room->blocks, &leaves);
-	const cr_gpu_arguments test = { { jobs, n->lanes.address, n->finds.address, 0, states, counters },
+	run(device, CR_KERNEL_MESH_NEAR_LEAVES, walks, room->blocks, &leaves);
+	const cr_gpu_arguments test = { { jobs, n->lanes.address, n->finds.address, 0, states, counters, all },
 		{ room->lanes, room->finds } };
-	run(device, CR_KERNEL_MESH_NEAR_TEST, room->lanes, &test);
+	run(device, CR_KERNEL_MESH_NEAR_TEST, walks, room->lanes, &test);
 }
 
-static carom_result walk(carom_device *device, const cr_gpu_near *n, uint32_t count, uint32_t levels, near_counters *counters)
+static carom_result walk(carom_device *device, const cr_gpu_near *n, const cr_gpu_near_list *list, near_counters *longest)
 {
 	const near_room room = room_of(n);
+	const uint64_t jobs = count_jobs(list), state_bytes = jobs * sizeof(cr_gpu_near_state);
+	const uint32_t counter_bytes = list->waves * (uint32_t)sizeof(near_counters);
+	near_counters counters[CR_GPU_NEAR_WAVES];
 	carom_result result = cr_gpu_begin(device);
 	if (result != CAROM_SUCCESS)
 		return result;
-	cr_gpu_clear(device, &n->counters, sizeof *counters);
-	cr_gpu_clear(device, &n->states, count * sizeof(cr_gpu_near_state));
-	record_walks(device, n, &room, count, levels);
-	const void *read = cr_gpu_read(device, &n->counters, 0, sizeof *counters);
+	cr_gpu_record_up(device, &n->jobs, jobs * sizeof *list->jobs);
+	cr_gpu_clear(device, &n->counters, counter_bytes);
+	cr_gpu_clear(device, &n->states.own, state_bytes);
+	for (uint32_t wave = 0; wave < list->waves; wave++)
+		record_wave(device, n, &room, list, wave);
+	cr_gpu_record_down(device, &n->states, state_bytes);
+	const void *read = cr_gpu_read(device, &n->counters, 0, counter_bytes);
 	result = cr_gpu_finish(device);
+	if (result != CAROM_SUCCESS)
+		return result;
+	memcpy(counters, read, counter_bytes);
+	*longest = longest_lists(counters, list->waves);
+	return CAROM_SUCCESS;
+}
+
+static carom_result fetch(carom_device *device, cr_gpu_near *n, uint32_t jobs, uint64_t finds)
+{
+	const cr_gpu_buffer *states = cr_gpu_reached(&n->states);
+	if ((!states->mapped && !cr_array_reserve_fresh(device->context, &n->state_copy, jobs)) ||
+		(!n->finds.mapped && !cr_array_reserve_fresh(device->context, &n->find_copy, (int64_t)finds)))
+		return cr_fail_memory(device->context, "near triangles of a device");
+	const void *outcomes = NULL, *found = NULL;
+	carom_result result = cr_gpu_take(device, states, n->state_copy.data, jobs * sizeof *n->outcomes, &outcomes);
 	if (result == CAROM_SUCCESS)
-		memcpy(counters, read, sizeof *counters);
+		result = cr_gpu_take(device, &n->finds, n->find_copy.data, finds * sizeof *n->found, &found);
+	n->outcomes = outcomes;
+	n->found = found;
+	n->found_count = (int64_t)finds;
 	return result;
 }
 
-static carom_result fetch(carom_device *device, cr_gpu_near *n, uint32_t count, uint64_t finds)
+carom_result cr_gpu_find_near(carom_device *device, cr_gpu_near *n, const cr_gpu_near_list *list, bool *fits)
 {
-	if (!cr_array_reserve_fresh(device->context, &n->state_copy, count) ||
-		!cr_array_reserve_fresh(device->context, &n->find_copy, (int64_t)finds))
-		return cr_fail_memory(device->context, "near triangles of a device");
-	n->state_copy.count = count;
-	n->find_copy.count = (int64_t)finds;
-	const carom_result result = cr_gpu_download(device, &n->states, n->state_copy.data, count * sizeof *n->state_copy.data);
-	if (result != CAROM_SUCCESS || finds == 0)
-		return result;
-	return cr_gpu_download(device, &n->finds, n->find_copy.data, finds * sizeof *n->find_copy.data);
-}
-
-carom_result cr_gpu_find_near(
-	carom_device *device, cr_gpu_near *n, const cr_gpu_near_job *jobs, uint32_t count, uint32_t levels, bool *fits)
-{
-	near_counters found;
-	carom_result result = open(device, n, jobs, count);
+	near_counters longest;
+	carom_result result = open(device, n, list);
 	// A list that is cut short hides entries of those after it.
 	for (bool again = true; again && result == CAROM_SUCCESS;) {
-		result = walk(device, n, count, levels, &found);
-		const uint32_t longest = most_room(n);
-		const near_room room = room_of(n), most = { longest, longest, longest, longest };
-		again = result == CAROM_SUCCESS && !holds(&room, &found);
-		*fits = result == CAROM_SUCCESS && holds(&most, &found);
+		result = walk(device, n, list, &longest);
+		const uint32_t most_entries = most_room(n);
+		const near_room room = room_of(n), most = { most_entries, most_entries, most_entries, most_entries };
+		again = result == CAROM_SUCCESS && !holds(&room, &longest);
+		*fits = result == CAROM_SUCCESS && holds(&most, &longest);
 		if (again && !*fits)
 			return CAROM_SUCCESS;
 		if (again)
-			result = reserve(device, n, &found);
+			result = reserve(device, n, &longest);
 	}
-	return result == CAROM_SUCCESS ? fetch(device, n, count, found.finds) : result;
+	return result == CAROM_SUCCESS ? fetch(device, n, count_jobs(list), longest.finds) : result;
 }
 
 void cr_gpu_free_near(carom_device *device, cr_gpu_near *n)
 {
-	cr_gpu_buffer *buffers[] = { &n->jobs, &n->states, &n->counters, &n->nodes[0], &n->nodes[1], &n->blocks, &n->lanes,
-		&n->finds };
+	cr_gpu_buffer *buffers[] = { &n->counters, &n->nodes[0], &n->nodes[1], &n->blocks, &n->lanes, &n->finds };
+	cr_gpu_free_twin(device, &n->jobs);
+	cr_gpu_free_twin(device, &n->states);
 	for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
 		cr_gpu_free(device, buffers[i]);
 	cr_array_free(device->context, &n->state_copy);

@@ -269,6 +269,15 @@ void cr_gpu_write(carom_device *device, const cr_gpu_buffer *buffer, const void 
 	cr_gpu_barrier(device, device->work.commands);
 }
 
+void cr_gpu_copy(carom_device *device, const cr_gpu_buffer *from, const cr_gpu_buffer *to, uint64_t size)
+{
+	if (device->failed != CAROM_SUCCESS || size == 0)
+		return;
+	const VkBufferCopy piece = { 0, 0, size };
+	device->vk->CmdCopyBuffer(device->work.commands, from->buffer, to->buffer, 1, &piece);
+	cr_gpu_barrier(device, device->work.commands);
+}
+
 const void *cr_gpu_read(carom_device *device, const cr_gpu_buffer *buffer, uint64_t at, uint32_t size)
 {
 	enum { ALIGN = 16 };

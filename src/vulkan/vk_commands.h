@@ -55,6 +55,8 @@ void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t si
 /// with the recorded work; a copy (vk_memory.h) is a submission of its own. data is copied now.
 void cr_gpu_write(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint32_t size);
 enum { CR_GPU_WRITE_SIZE = 65536 }; // of Vulkan
+/// Copy the first bytes of a buffer to another one.
+void cr_gpu_copy(carom_device *device, const cr_gpu_buffer *from, const cr_gpu_buffer *to, uint64_t size);
 /// Copy size bytes from a place of a buffer to where the processor finds them after cr_gpu_finish:
 /// the address is returned, until then with other contents. NULL: recording has failed.
 const void *cr_gpu_read(carom_device *device, const cr_gpu_buffer *buffer, uint64_t at, uint32_t size);

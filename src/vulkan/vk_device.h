@@ -110,6 +110,7 @@ struct carom_device {
 	uint8_t cache_uuid[VK_UUID_SIZE];
 	uint32_t queue_family, timestamp_bits;
 	bool fences;        // tree_fit.comp
+	bool apart;         // tests: the processor does not reach its own memory, as of a card
 	uint32_t leaf_size; // tree_shape.comp
 	cr_gpu_ray_limits rays;
 	VkDevice device;

@@ -27,7 +27,7 @@ static int choose_type(const carom_device *device, uint32_t allowed, bool reache
 		return cached >= 0 ? cached : find_type(device, allowed, REACHABLE & ~VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
 	}
 	const int shared = find_type(device, allowed, REACHABLE | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-	if (shared >= 0 && !device->def.staging)
+	if (shared >= 0 && !device->def.staging && !device->apart)
 		return shared;
 	*mapped = false;
 	const int own = find_type(device, allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
@@ -146,6 +146,20 @@ carom_result cr_gpu_reserve_shared(carom_device *device, cr_gpu_buffer *buffer, 
 	return reserve(device, buffer, size, !device->def.staging);
 }
 
+carom_result cr_gpu_reserve_twin(carom_device *device, cr_gpu_twin *twin, uint64_t size)
+{
+	const carom_result result = cr_gpu_reserve(device, &twin->own, size);
+	if (result != CAROM_SUCCESS || twin->own.mapped || device->def.staging)
+		return result;
+	return cr_gpu_reserve_shared(device, &twin->reached, size);
+}
+
+void cr_gpu_free_twin(carom_device *device, cr_gpu_twin *twin)
+{
+	cr_gpu_free(device, &twin->own);
+	cr_gpu_free(device, &twin->reached);
+}
+
 carom_result cr_gpu_make_staging(carom_device *device, cr_gpu_buffer *buffer, uint64_t size)
 {
 	return buffer->buffer ? CAROM_SUCCESS : make_buffer(device, buffer, size, true);
@@ -240,4 +254,29 @@ carom_result cr_gpu_download(carom_device *device, const cr_gpu_buffer *buffer, 
 		}
 	}
 	return result;
+}
+
+carom_result cr_gpu_take(carom_device *device, const cr_gpu_buffer *buffer, void *room, uint64_t size, const void **data)
+{
+	*data = buffer->mapped ? buffer->mapped : room;
+	return cr_gpu_download(device, buffer, buffer->mapped ? buffer->mapped : room, size);
+}
+
+// ---- Twins ----
+
+carom_result cr_gpu_send_twin(carom_device *device, const cr_gpu_twin *twin, const void *data, uint64_t size)
+{
+	return cr_gpu_upload(device, cr_gpu_reached(twin), data, size);
+}
+
+void cr_gpu_record_up(carom_device *device, const cr_gpu_twin *twin, uint64_t size)
+{
+	if (twin->reached.buffer)
+		cr_gpu_copy(device, &twin->reached, &twin->own, size);
+}
+
+void cr_gpu_record_down(carom_device *device, const cr_gpu_twin *twin, uint64_t size)
+{
+	if (twin->reached.buffer)
+		cr_gpu_copy(device, &twin->own, &twin->reached, size);
 }

@@ -15,6 +15,29 @@ carom_result cr_gpu_reserve(carom_device *device, cr_gpu_buffer *buffer, uint64_
 carom_result cr_gpu_reserve_shared(carom_device *device, cr_gpu_buffer *buffer, uint64_t size);
 void cr_gpu_free(carom_device *device, cr_gpu_buffer *buffer);
 
+/// A list that kernels read or change often, and its copy that the processor reaches where it does
+/// not reach the list itself. The copy is made in the submission that uses the list. Where copies
+/// are forced there is none.
+typedef struct cr_gpu_twin {
+	cr_gpu_buffer own, reached;
+} cr_gpu_twin;
+
+carom_result cr_gpu_reserve_twin(carom_device *device, cr_gpu_twin *twin, uint64_t size);
+void cr_gpu_free_twin(carom_device *device, cr_gpu_twin *twin);
+/// Bring data: first this, then, in the recorded work, cr_gpu_record_up.
+carom_result cr_gpu_send_twin(carom_device *device, const cr_gpu_twin *twin, const void *data, uint64_t size);
+void cr_gpu_record_up(carom_device *device, const cr_gpu_twin *twin, uint64_t size);
+/// Take data: first, at the end of the recorded work, this; then cr_gpu_take, once it is done.
+void cr_gpu_record_down(carom_device *device, const cr_gpu_twin *twin, uint64_t size);
+/// *data: the first bytes of a buffer where the processor reaches it, else a copy of them in room
+/// [size].
+carom_result cr_gpu_take(carom_device *device, const cr_gpu_buffer *buffer, void *room, uint64_t size, const void **data);
+/// The buffer of a twin that is taken.
+static inline const cr_gpu_buffer *cr_gpu_reached(const cr_gpu_twin *twin)
+{
+	return twin->reached.buffer ? &twin->reached : &twin->own;
+}
+
 /// Copy to the beginning of a buffer, or to a place of it. The memory is the caller's again when it
 /// returns.
 carom_result cr_gpu_upload(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint64_t size);

@@ -16,16 +16,20 @@
 #include "append.glsl"
 
 // A job (cr_gpu_near_job): addresses as longs, then words.
-const uint JOB_LONGS = 13, SOURCE_NODES = 0, SOURCE_BLOCKS = 1, TARGET_NODES = 2, TARGET_BLOCKS = 3, TARGET_HEAD = 4;
-const uint JOB_WORDS = 26, ROTATION = 10, TRANSLATION = 19, MARGIN = 22, GROWTH = 23, REACH = 24, MOST = 25;
+const uint JOB_LONGS = 14, SOURCE_NODES = 0, SOURCE_BLOCKS = 1, TARGET_NODES = 2, TARGET_BLOCKS = 3, TARGET_HEAD = 4;
+const uint JOB_WORDS = 28, ROTATION = 10, TRANSLATION = 19, MARGIN = 22, GROWTH = 23, REACH = 24, MOST = 25, AFTER = 26;
 // The head of a mesh (cr_gpu_mesh_head); its cells follow.
 const uint LOWER = 0, UPPER = 3, ORIGIN = 6, INVERSE_CELL = 9, SIZE = 10, HAS_CELLS = 13, HEAD_WORDS = 16;
 const uint CELL_INSIDE = 0x80; // CR_CELL_INSIDE
 const uint LEAF = 1u << 31;
 const uint NODE_WORDS = 64, NODE_UPPER = 24, NODE_LINKS = 48, NODE_COUNT = 56; // cr_node8
 const uint LANE_WORDS = 9; // of a triangle and a leaf: lower, upper, its place, the leaf's block, the job
-// Counters, two words each: blocks, triangles with leaves, finds; nodes of each level.
+// Counters of a wave, two words each: blocks, triangles with leaves, finds of all waves (in the first
+// wave's counters), nodes of each level.
 const uint BLOCKS = 0, LANES = 2, FINDS = 4, NODES = 6;
+// The state of a job: its finds; whether the processor must do it, or it was left out.
+const uint STATE_WORDS = 2, DOUBTFUL = 1, LEFT_OUT = 2;
+const uint NO_JOB = ~0u;
 
 uint job;
 
@@ -47,7 +51,15 @@ uint count_of(uint word, uint room)
 uint size_of(uint64_t blocks, uint block) { return Words(blocks).at[BLOCK_WORDS * block + BLOCK_COUNT]; }
 
 // The processor must do the walk.
-void leave_walk() { atomicOr(Words(arguments.address[4]).at[2 * job + 1], 1u); }
+void leave_walk() { atomicOr(Words(arguments.address[4]).at[STATE_WORDS * job + 1], DOUBTFUL); }
+
+// Is the walk to be made? One that follows another is where that has found nothing.
+bool is_wanted()
+{
+	const uint after = job_word(AFTER);
+	Words states = Words(arguments.address[4]);
+	return after == NO_JOB || (states.at[STATE_WORDS * after] == 0 && states.at[STATE_WORDS * after + 1] == 0);
+}
 
 // ---- Vectors ----
 

@@ -2,8 +2,8 @@
 // A level of the source's tree: children that come near the target. See mesh_near.glsl.
 //
 // address: 0 jobs, 1 nodes of this level and 2 of the next one (job, node), 3 blocks that are found
-// (job, block), 4 states of jobs (finds, whether the processor must do it), 5 counters. word: 0
-// level, 1 jobs, 2 room for nodes, 3 room for blocks.
+// (job, block), 4 states of jobs, 5 counters. word: 0 level, 1 jobs of the wave, 2 room for nodes,
+// 3 room for blocks, 4 the first job of the wave.
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 #include "mesh_near.glsl"
@@ -60,10 +60,13 @@ void main()
 	const bool first = arguments.word[0] == 0; // the roots
 	const uint count = first ? arguments.word[1] : count_of(NODES + 2 * arguments.word[0], arguments.word[2]);
 	for (uint i = item_number(); i < 8 * count; i += all_items()) {
-		uvec2 item = uvec2(i / 8, 0);
+		uvec2 item = uvec2(arguments.word[4] + i / 8, 0);
 		if (!first)
 			item = Pairs(arguments.address[1]).at[i / 8];
 		job = item.x;
-		look(item.y, i % 8);
+		if (!first || is_wanted())
+			look(item.y, i % 8);
+		else if (i % 8 == 0)
+			atomicOr(Words(arguments.address[4]).at[STATE_WORDS * job + 1], LEFT_OUT);
 	}
 }

@@ -3,8 +3,8 @@
 // apart they are at least. See mesh_near.glsl.
 //
 // address: 0 jobs, 1 triangles with leaves (LANE_WORDS each), 2 finds (four words each: job, place in
-// the source and in the target, gap), 4 states of jobs, 5 counters. word: 0 room for triangles with
-// leaves, 1 room for finds.
+// the source and in the target, gap), 4 states of jobs, 5 counters, 6 those of the first wave. word: 0
+// room for triangles with leaves, 1 room for finds.
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 #include "mesh_near.glsl"
@@ -121,10 +121,10 @@ void look(uint at, uint lane)
 		leave_walk();
 	if (doubt || !near)
 		return;
-	const uint most = job_word(MOST), before = atomicAdd(Words(arguments.address[4]).at[2 * job], 1u);
+	const uint most = job_word(MOST), before = atomicAdd(Words(arguments.address[4]).at[STATE_WORDS * job], 1u);
 	if (most != 0 && before >= most)
 		return; // one more is told of
-	const uint find = take_place(FINDS);
+	const uint find = take_place(Words(arguments.address[6]), FINDS);
 	if (find < arguments.word[1])
 		Finds(arguments.address[2]).at[find] = uvec4(job, source, target, floatBitsToUint(written));
 }
