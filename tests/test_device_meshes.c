@@ -471,7 +471,7 @@ static void check_near(carom_device *device, const carom_mesh *a, const carom_me
 	put_meshes(device, &casts, meshes, 2, places);
 	make_near_jobs(p, q, places, &set, jobs);
 	const uint32_t levels = (uint32_t)(cr_is_b_source(p, q) ? q : p)->tree.depth;
-	const cr_gpu_near_list list = { jobs, 1, { 0, NEAR_JOBS }, levels };
+	const cr_gpu_near_list list = { .jobs = jobs, .waves = 1, .first = { 0, NEAR_JOBS }, .levels = levels };
 	REQUIRE(cr_gpu_find_near(device, &near, &list, &fits) == CAROM_SUCCESS && fits);
 	for (int i = 0; i < NEAR_JOBS; i++)
 		check_near_job(p, q, &set, i, &near, sum);
@@ -503,8 +503,8 @@ static void check_waves(carom_device *device, const carom_mesh *a, const carom_m
 		make_near_jobs(&a->collider, &b->collider, places, &set, jobs + wave * NEAR_JOBS);
 	}
 	const uint32_t levels = (uint32_t)(cr_is_b_source(&a->collider, &b->collider) ? b : a)->collider.tree.depth;
-	const cr_gpu_near_list flat = { jobs, 1, { 0, 2 * NEAR_JOBS }, levels },
-						   waves = { jobs, 2, { 0, NEAR_JOBS, 2 * NEAR_JOBS }, levels };
+	const cr_gpu_near_list flat = { .jobs = jobs, .waves = 1, .first = { 0, 2 * NEAR_JOBS }, .levels = levels };
+	const cr_gpu_near_list waves = { .jobs = jobs, .waves = 2, .first = { 0, NEAR_JOBS, 2 * NEAR_JOBS }, .levels = levels };
 	REQUIRE(cr_gpu_find_near(device, &near, &flat, &fits) == CAROM_SUCCESS && fits);
 	memcpy(alone, near.outcomes, sizeof alone);
 	for (uint32_t i = 0; i < NEAR_JOBS; i++)

@@ -76,6 +76,9 @@ void cr_ask_near_ahead(const cr_pipeline *pipeline, int64_t next, int64_t end);
 /// Do the near stage of a pair without a walk: by its shapes, or the list that it remembers. false:
 /// its trees must be walked. *next: the stage that it waits for then.
 bool cr_begin_near(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, cr_next *next);
+/// Will cr_begin_near find that its trees must be walked? Changes nothing; of small hulls it says
+/// that they need not, though that may prove otherwise.
+bool cr_needs_near_walk(const cr_pipeline *pipeline, const cr_pair_work *work);
 /// Plan the first walk of a pair.
 void cr_begin_near_walk(const cr_pipeline *pipeline, const cr_pair_work *work, cr_near_walk *walk);
 /// Judge a walk whose finds are worker->candidates: those of cr_bvh_kernels.pairs, in their order,

@@ -29,35 +29,32 @@ static void begin_task(int64_t begin, int64_t end, int worker, void *task)
 	}
 }
 
+bool cr_add_near_item(const cr_pipeline *p, cr_near_batch *batch, int32_t work, bool waits)
+{
+	if (!cr_array_reserve_one(p->context, &batch->items))
+		return false;
+	batch->items.data[batch->items.count++] = (cr_near_item){ .work = work, .job = CR_NO_JOB, .waits = waits };
+	return true;
+}
+
 /// List the taken pairs that still wait for the stage. false: out of memory.
 static bool list_items(cr_pipeline *p, cr_device_state *d)
 {
-	d->near.count = 0;
+	d->near.items.count = 0;
 	for (int64_t i = 0; i < p->taken.count; i++) {
 		const int32_t number = p->taken.data[i];
-		if (p->next.data[number] != CR_NEXT_NEAR)
-			continue;
-		if (!cr_array_reserve_one(p->context, &d->near))
+		if (p->next.data[number] == CR_NEXT_NEAR && !cr_add_near_item(p, &d->near, number, false))
 			return false;
-		d->near.data[d->near.count++] = (cr_near_item){ .work = number, .job = CR_NO_JOB };
 	}
 	return true;
 }
 
-/// Items of a part, which may be none.
-typedef struct item_task {
-	cr_pipeline *pipeline;
-	cr_device_state *state;
-	cr_device_part *part;
-	int64_t first;
-} item_task;
-
 static void plan_task(int64_t begin, int64_t end, int worker, void *context)
 {
 	(void)worker;
-	const item_task *task = context;
+	const cr_near_task *task = context;
 	for (int64_t i = begin; i < end; i++) {
-		cr_near_item *item = &task->state->near.data[i];
+		cr_near_item *item = &task->batch->items.data[i];
 		cr_begin_near_walk(task->pipeline, &task->pipeline->work.data[item->work], &item->walk);
 	}
 }
@@ -99,13 +96,14 @@ static bool can_go(const cr_pipeline *p, const cr_device_part *part, const cr_ne
 }
 
 /// How many walks of an item a device may do: the next one, and those that follow where nothing is
-/// found.
+/// found. One that may not be wanted goes alone: its pair has just touched.
 static int32_t count_walks(const cr_pipeline *p, const cr_device_part *part, const cr_near_item *item)
 {
 	cr_near_walk walk = item->walk;
+	const int32_t most = item->waits ? 1 : CR_GPU_NEAR_WAVES;
 	int32_t count = 0;
 	bool more = !item->done;
-	while (more && count < CR_GPU_NEAR_WAVES && can_go(p, part, item, &walk)) {
+	while (more && count < most && can_go(p, part, item, &walk)) {
 		count++;
 		more = cr_plan_farther_walk(p, &p->work.data[item->work], &walk);
 	}
@@ -115,9 +113,9 @@ static int32_t count_walks(const cr_pipeline *p, const cr_device_part *part, con
 static void choose_task(int64_t begin, int64_t end, int worker, void *context)
 {
 	(void)worker;
-	const item_task *task = context;
+	const cr_near_task *task = context;
 	for (int64_t i = begin; i < end; i++) {
-		cr_near_item *item = &task->state->near.data[task->first + i];
+		cr_near_item *item = &task->batch->items.data[task->first + i];
 		item->walks = count_walks(task->pipeline, task->part, item);
 		item->job = item->last = CR_NO_JOB;
 	}
@@ -125,30 +123,31 @@ static void choose_task(int64_t begin, int64_t end, int worker, void *context)
 
 /// Note the jobs of a wave, which follow those of the items in the wave before it. Returns the
 /// number of jobs so far.
-static uint32_t deal_wave(cr_device_state *d, int64_t first, int64_t last, int32_t wave, uint32_t count)
+static uint32_t deal_wave(cr_near_batch *batch, int64_t first, int64_t last, int32_t wave, uint32_t count)
 {
 	for (int64_t i = first; i < last; i++) {
-		cr_near_item *item = &d->near.data[i];
+		cr_near_item *item = &batch->items.data[i];
 		if (item->walks <= wave)
 			continue;
 		const int32_t job = (int32_t)count++;
-		d->near_next.data[job] = CR_NO_JOB;
-		*(wave == 0 ? &item->job : &d->near_next.data[item->last]) = job;
+		batch->next.data[job] = CR_NO_JOB;
+		*(wave == 0 ? &item->job : &batch->next.data[item->last]) = job;
 		item->last = job;
 	}
 	return count;
 }
 
-/// Deal job numbers to the walks of items first..last-1 that a device may do. false: out of memory.
-static bool deal_jobs(
-	cr_pipeline *p, cr_device_state *d, cr_device_part *part, int64_t first, int64_t last, cr_gpu_near_list *list)
+bool cr_deal_near_jobs(const cr_near_task *task, int64_t last)
 {
-	item_task task = { p, d, part, first };
-	cr_parallel_for(p->context, choose_task, last - first, PAIRS_PER_TASK, &task);
+	cr_pipeline *p = task->pipeline;
+	cr_near_batch *batch = task->batch;
+	cr_gpu_near_list *list = &batch->list;
+	cr_near_task choose = *task;
+	cr_parallel_for(p->context, choose_task, last - task->first, PAIRS_PER_TASK, &choose);
 	*list = (cr_gpu_near_list){ 0 };
 	int64_t jobs = 0;
-	for (int64_t i = first; i < last; i++) {
-		const cr_near_item *item = &d->near.data[i];
+	for (int64_t i = task->first; i < last; i++) {
+		const cr_near_item *item = &batch->items.data[i];
 		if (item->walks == 0)
 			continue;
 		const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
@@ -157,16 +156,16 @@ static bool deal_jobs(
 		list->waves = (uint32_t)item->walks > list->waves ? (uint32_t)item->walks : list->waves;
 		jobs += item->walks;
 	}
-	if (!cr_array_reserve_fresh(p->context, &d->near_next, jobs) || !cr_array_reserve_fresh(p->context, &d->near_jobs, jobs))
+	if (!cr_array_reserve_fresh(p->context, &batch->next, jobs) || !cr_array_reserve_fresh(p->context, &batch->jobs, jobs))
 		return false;
 	for (uint32_t wave = 0; wave < list->waves; wave++)
-		list->first[wave + 1] = deal_wave(d, first, last, (int32_t)wave, list->first[wave]);
-	list->jobs = d->near_jobs.data;
+		list->first[wave + 1] = deal_wave(batch, task->first, last, (int32_t)wave, list->first[wave]);
+	list->jobs = batch->jobs.data;
 	return true;
 }
 
 /// Write the jobs of an item.
-static void pack_item(const item_task *task, const cr_near_item *item)
+static void pack_item(const cr_near_task *task, const cr_near_item *item)
 {
 	const cr_pipeline *p = task->pipeline;
 	const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
@@ -175,7 +174,7 @@ static void pack_item(const item_task *task, const cr_near_item *item)
 							target = cr_addresses_of(task->part, b_first ? a : b);
 	cr_near_walk walk = item->walk;
 	uint32_t after = CR_GPU_NO_JOB;
-	for (int32_t number = item->job; number != CR_NO_JOB; number = task->state->near_next.data[number]) {
+	for (int32_t number = item->job; number != CR_NO_JOB; number = task->batch->next.data[number]) {
 		cr_gpu_near_job job = job_of(p, item, &walk);
 		job.source_nodes = source.nodes;
 		job.source_blocks = source.blocks;
@@ -183,7 +182,8 @@ static void pack_item(const item_task *task, const cr_near_item *item)
 		job.target_blocks = target.blocks;
 		job.target_head = target.head;
 		job.after = after;
-		task->state->near_jobs.data[number] = job;
+		job.touched = item->waits && after == CR_GPU_NO_JOB ? (uint32_t)(item - task->batch->items.data) + 1 : 0;
+		task->batch->jobs.data[number] = job;
 		after = (uint32_t)number;
 		cr_plan_farther_walk(p, &p->work.data[item->work], &walk);
 	}
@@ -192,12 +192,18 @@ static void pack_item(const item_task *task, const cr_near_item *item)
 static void pack_task(int64_t begin, int64_t end, int worker, void *context)
 {
 	(void)worker;
-	const item_task *task = context;
+	const cr_near_task *task = context;
 	for (int64_t i = begin; i < end; i++) {
-		const cr_near_item *item = &task->state->near.data[task->first + i];
+		const cr_near_item *item = &task->batch->items.data[task->first + i];
 		if (item->job != CR_NO_JOB)
 			pack_item(task, item);
 	}
+}
+
+void cr_pack_near_jobs(const cr_near_task *task, int64_t last)
+{
+	cr_near_task pack = *task;
+	cr_parallel_for(task->pipeline->context, pack_task, last - task->first, PAIRS_PER_TASK, &pack);
 }
 
 // ---- Finds ----
@@ -208,35 +214,38 @@ static int64_t written_finds(const cr_gpu_near_job *job, const cr_gpu_near_state
 	return job->most > 0 && state->count > job->most ? job->most : state->count;
 }
 
-/// Put the numbers of the finds in the order of their jobs. false: out of memory.
-static bool order_finds(carom_context *context, cr_device_state *d, const cr_gpu_near *near, int64_t jobs)
+/// Put the numbers of the finds in the order of their jobs.
+bool cr_order_near_finds(const cr_near_task *task)
 {
-	const int64_t finds = near->found_count;
-	if (!cr_array_reserve_fresh(context, &d->near_first, jobs + 1) || !cr_array_reserve_fresh(context, &d->near_order, finds))
+	carom_context *context = task->pipeline->context;
+	const cr_gpu_near *near = task->near;
+	cr_near_batch *batch = task->batch;
+	const int64_t jobs = batch->list.first[batch->list.waves], finds = near->found_count;
+	if (!cr_array_reserve_fresh(context, &batch->first, jobs + 1) || !cr_array_reserve_fresh(context, &batch->order, finds))
 		return false;
 	// of each job; in the end where the next job begins
-	int64_t *next = d->near_first.data + 1, sum = 0;
-	d->near_first.data[0] = 0;
+	int64_t *next = batch->first.data + 1, sum = 0;
+	batch->first.data[0] = 0;
 	for (int64_t j = 0; j < jobs; j++) {
 		next[j] = sum;
-		sum += written_finds(&d->near_jobs.data[j], &near->outcomes[j]);
+		sum += written_finds(&batch->jobs.data[j], &near->outcomes[j]);
 	}
 	for (int64_t i = 0; i < finds; i++)
-		d->near_order.data[next[near->found[i].job]++] = (uint32_t)i;
+		batch->order.data[next[near->found[i].job]++] = (uint32_t)i;
 	return true;
 }
 
 /// The finds of a job as the processor's walk lists them.
-static void load_finds(const item_task *task, cr_worker *worker, const cr_near_item *item, int32_t job)
+static void load_finds(const cr_near_task *task, cr_worker *worker, const cr_near_item *item, int32_t job)
 {
 	const cr_pipeline *p = task->pipeline;
-	const cr_gpu_near *near = &task->part->near;
+	const cr_gpu_near *near = task->near;
 	const cr_collider *a = collider_of(p, item, 0), *b = collider_of(p, item, 1);
 	const bool b_first = cr_is_b_source(a, b);
 	const cr_collider *source = b_first ? b : a, *target = b_first ? a : b;
 	const int32_t *source_rank = cr_ranks_of(task->part, source), *target_rank = cr_ranks_of(task->part, target);
-	const int64_t first = task->state->near_first.data[job];
-	const int32_t count = (int32_t)(task->state->near_first.data[job + 1] - first);
+	const int64_t first = task->batch->first.data[job];
+	const int32_t count = (int32_t)(task->batch->first.data[job + 1] - first);
 	cr_candidates *c = &worker->candidates;
 	c->count = 0;
 	if (count == 0)
@@ -248,7 +257,7 @@ static void load_finds(const item_task *task, cr_worker *worker, const cr_near_i
 		return;
 	}
 	for (int32_t i = 0; i < count; i++) {
-		const uint32_t number = task->state->near_order.data[first + i];
+		const uint32_t number = task->batch->order.data[first + i];
 		const cr_gpu_near_find *f = &near->found[number];
 		const uint64_t ranks =
 			(uint64_t)source_rank[f->source / CR_WIDTH] << RANK_BITS | (uint64_t)target_rank[f->target / CR_WIDTH];
@@ -268,11 +277,11 @@ static void load_finds(const item_task *task, cr_worker *worker, const cr_near_i
 }
 
 /// Take the finds of one walk of an item. Returns whether there is another one to be made.
-static bool take_walk(const item_task *task, cr_worker *worker, cr_near_item *item, int32_t job)
+static bool take_walk(const cr_near_task *task, cr_worker *worker, cr_near_item *item, int32_t job)
 {
 	const cr_pipeline *p = task->pipeline;
 	cr_pair_work *w = &p->work.data[item->work];
-	const cr_gpu_near_state *state = &task->part->near.outcomes[job];
+	const cr_gpu_near_state *state = &task->near->outcomes[job];
 	worker->near_on_device++;
 	if (state->doubtful) {
 		worker->near_returned++;
@@ -291,10 +300,10 @@ static bool take_walk(const item_task *task, cr_worker *worker, cr_near_item *it
 
 /// Take the finds of the walks of an item that were made. Another walk, of which that was not
 /// foreseen, is the device's once more.
-static void take_finds(const item_task *task, cr_worker *worker, cr_near_item *item)
+static void take_finds(const cr_near_task *task, cr_worker *worker, cr_near_item *item)
 {
-	for (int32_t job = item->job; job != CR_NO_JOB && !item->done; job = task->state->near_next.data[job]) {
-		if (task->part->near.outcomes[job].doubtful & CR_GPU_NEAR_LEFT_OUT)
+	for (int32_t job = item->job; job != CR_NO_JOB && !item->done; job = task->batch->next.data[job]) {
+		if (task->near->outcomes[job].doubtful & CR_GPU_NEAR_LEFT_OUT)
 			return;
 		item->done = !take_walk(task, worker, item, job);
 	}
@@ -302,11 +311,11 @@ static void take_finds(const item_task *task, cr_worker *worker, cr_near_item *i
 
 static void take_task(int64_t begin, int64_t end, int worker, void *context)
 {
-	const item_task *task = context;
+	const cr_near_task *task = context;
 	cr_pipeline *p = task->pipeline;
 	cr_worker *own = &p->workers[worker];
 	for (int64_t i = begin; i < end && !own->failed; i++) {
-		cr_near_item *item = &task->state->near.data[task->first + i];
+		cr_near_item *item = &task->batch->items.data[task->first + i];
 		if (item->done)
 			continue;
 		if (item->job != CR_NO_JOB) {
@@ -320,17 +329,38 @@ static void take_task(int64_t begin, int64_t end, int worker, void *context)
 	}
 }
 
+/// Take the finds of the first submission of the step for these items, if their walk is the one
+/// that was foreseen.
+static void recall_task(int64_t begin, int64_t end, int worker, void *context)
+{
+	const cr_near_task *task = context; // of the items that were sent ahead
+	cr_pipeline *p = task->pipeline;
+	cr_device_state *d = p->on_device;
+	cr_worker *own = &p->workers[worker];
+	for (int64_t i = begin; i < end && !own->failed; i++) {
+		cr_near_item *item = &d->near.items.data[i];
+		const int32_t number = d->ahead_of.data[item->work];
+		const cr_near_item *sent = number == CR_NO_JOB ? NULL : &task->batch->items.data[number];
+		if (!sent || sent->job == CR_NO_JOB || sent->walk.reach != item->walk.reach || sent->walk.most != item->walk.most)
+			continue;
+		item->job = sent->job;
+		take_finds(task, own, item);
+		item->job = CR_NO_JOB;
+		if (item->done)
+			p->next.data[item->work] = CR_NEXT_CROSSINGS;
+	}
+}
+
 // ---- Walks ----
 
-/// Note the meshes of items. false: out of memory.
-static bool want_meshes(const cr_pipeline *p, const cr_device_state *d, cr_device_part *part, int64_t first, int64_t last)
+bool cr_want_near_meshes(const cr_near_task *task, int64_t last)
 {
 	const cr_collider *last_ones[2] = { NULL, NULL }; // neighbours in the list share meshes
-	for (int64_t i = first; i < last; i++) {
-		const cr_near_item *item = &d->near.data[i];
+	for (int64_t i = task->first; i < last; i++) {
+		const cr_near_item *item = &task->batch->items.data[i];
 		for (int side = 0; side < 2 && !item->done; side++) {
-			const cr_collider *c = collider_of(p, item, side);
-			if (c != last_ones[0] && c != last_ones[1] && !cr_want_mesh(p, part, c))
+			const cr_collider *c = collider_of(task->pipeline, item, side);
+			if (c != last_ones[0] && c != last_ones[1] && !cr_want_mesh(task->pipeline, task->part, c))
 				return false;
 			last_ones[side] = c;
 		}
@@ -342,21 +372,18 @@ static bool want_meshes(const cr_pipeline *p, const cr_device_state *d, cr_devic
 /// cr_gpu_find_near. The devices are locked.
 static carom_result walk_items(cr_pipeline *p, cr_device_state *d, cr_device_part *part, int64_t first, int64_t last, bool *fits)
 {
+	const cr_near_task task = { p, &d->near, part, &part->near, first };
 	*fits = true;
-	if (!want_meshes(p, d, part, first, last))
+	if (!cr_want_near_meshes(&task, last) || !cr_deal_near_jobs(&task, last))
 		return cr_fail_memory(p->context, "near triangles for a device");
-	cr_gpu_near_list list;
-	if (!deal_jobs(p, d, part, first, last, &list))
-		return cr_fail_memory(p->context, "near triangles for a device");
-	if (list.waves == 0)
+	if (d->near.list.waves == 0)
 		return CAROM_SUCCESS;
 	carom_result result = cr_put_meshes(p, part);
 	if (result != CAROM_SUCCESS)
 		return result;
-	item_task task = { p, d, part, first };
-	cr_parallel_for(p->context, pack_task, last - first, PAIRS_PER_TASK, &task);
-	result = cr_gpu_find_near(part->device, &part->near, &list, fits);
-	if (result == CAROM_SUCCESS && *fits && !order_finds(p->context, d, &part->near, list.first[list.waves]))
+	cr_pack_near_jobs(&task, last);
+	result = cr_gpu_find_near(part->device, &part->near, &d->near.list, fits);
+	if (result == CAROM_SUCCESS && *fits && !cr_order_near_finds(&task))
 		result = cr_fail_memory(p->context, "near triangles for a device");
 	return result;
 }
@@ -385,7 +412,7 @@ static int64_t count_left(const cr_device_state *d, int64_t first, int64_t last)
 {
 	int64_t left = 0;
 	for (int64_t i = first; i < last; i++)
-		left += !d->near.data[i].done;
+		left += !d->near.items.data[i].done;
 	return left;
 }
 
@@ -393,9 +420,9 @@ static int64_t count_left(const cr_device_state *d, int64_t first, int64_t last)
 /// part is NULL.
 static carom_result take_items(cr_pipeline *p, cr_device_state *d, cr_device_part *part, int64_t first, int64_t last)
 {
-	item_task task = { p, d, part, first };
+	cr_near_task task = { p, &d->near, part, part ? &part->near : NULL, first };
 	for (int64_t i = first; i < last && !part; i++)
-		d->near.data[i].job = CR_NO_JOB;
+		d->near.items.data[i].job = CR_NO_JOB;
 	cr_parallel_for(p->context, take_task, last - first, PAIRS_PER_TASK, &task);
 	return cr_check_workers(p, "the near triangles of a step");
 }
@@ -404,9 +431,9 @@ static carom_result take_items(cr_pipeline *p, cr_device_state *d, cr_device_par
 /// lists, half of the items go at once, and *last says so; a single one is the processor's.
 static carom_result do_items(cr_pipeline *p, cr_device_state *d, int64_t first, int64_t *last)
 {
-	const int64_t chunk = *last - first, all = d->near.count; // of the stage
+	const int64_t chunk = *last - first, all = d->near.items.count; // of the stage
 	bool begun = false;
-	for (int64_t left = *last - first; left > 0; left = count_left(d, first, *last)) {
+	for (int64_t left = count_left(d, first, *last); left > 0; left = count_left(d, first, *last)) {
 		bool fits = true;
 		cr_device_part *part = NULL;
 		carom_result result = CAROM_SUCCESS;
@@ -426,21 +453,36 @@ static carom_result do_items(cr_pipeline *p, cr_device_state *d, int64_t first, 
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_near_on_device(cr_pipeline *p)
+/// Begin the stage for the pairs that wait for it, and list those whose trees are to be walked.
+static carom_result begin_items(cr_pipeline *p, cr_device_state *d)
 {
+	d->near.items.count = 0;
 	if (cr_take(p, CR_NEXT_NEAR) == 0)
 		return CAROM_SUCCESS;
-	cr_device_state *d = cr_state_on_device(p);
 	cr_for_pairs(p, begin_task, PAIRS_PER_TASK);
-	carom_result result = cr_check_workers(p, "the near triangles of a step");
-	if (result == CAROM_SUCCESS && (!d || !list_items(p, d)))
-		result = cr_fail_memory(p->context, "near triangles for a device");
+	const carom_result result = cr_check_workers(p, "the near triangles of a step");
 	if (result != CAROM_SUCCESS)
 		return result;
-	item_task task = { p, d, NULL, 0 };
-	cr_parallel_for(p->context, plan_task, d->near.count, PAIRS_PER_TASK, &task);
-	for (int64_t first = 0; first < d->near.count && result == CAROM_SUCCESS;) {
-		const int64_t left = d->near.count - first;
+	if (!list_items(p, d))
+		return cr_fail_memory(p->context, "near triangles for a device");
+	cr_near_task task = { .pipeline = p, .batch = &d->near };
+	cr_parallel_for(p->context, plan_task, d->near.items.count, PAIRS_PER_TASK, &task);
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_near_on_device(cr_pipeline *p)
+{
+	cr_device_state *d = cr_state_on_device(p);
+	carom_result result = d ? begin_items(p, d) : cr_fail_memory(p->context, "near triangles for a device");
+	if (result == CAROM_SUCCESS && p->round == 0)
+		result = cr_send_ahead(p, d);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_near_task task = { p, &d->ahead, &d->parts[0], &d->parts[0].ahead, 0 };
+	cr_parallel_for(p->context, recall_task, d->near.items.count, PAIRS_PER_TASK, &task);
+	result = cr_check_workers(p, "the near triangles of a step");
+	for (int64_t first = 0; first < d->near.items.count && result == CAROM_SUCCESS;) {
+		const int64_t left = d->near.items.count - first;
 		int64_t last = first + (left < CR_GPU_MOST_NEAR_WALKS ? left : CR_GPU_MOST_NEAR_WALKS);
 		result = do_items(p, d, first, &last);
 		first = last;

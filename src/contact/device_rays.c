@@ -8,12 +8,10 @@
 #include "vulkan/vk_commands.h"
 #include <float.h>
 
-enum { GROUPS_PER_TASK = 16, OF_WALKS = -1 };
+enum { GROUPS_PER_TASK = 16 };
 _Static_assert(CR_WALK_LOST == 0 && CR_WALK_BACK == 1 && CR_WALK_FRONT == 2, "mesh_walk.comp");
 
 static const cr_collider *target_of(const cr_pipeline *p, const cr_ray_group *g) { return p->bodies[g->target].shape.collider; }
-
-static bool is_walk(const cr_ray_group *g) { return g->work < 0; }
 
 // ---- Groups ----
 
@@ -27,14 +25,21 @@ static bool add_group(cr_pipeline *p, cr_device_state *d, cr_ray_group group)
 	return true;
 }
 
-/// List the full rays of the taken pairs by sides. false: out of memory.
-static bool list_casts(cr_pipeline *p, cr_device_state *d)
+/// List the rays of the taken pairs by sides, those that are not cast yet: full ones, or walks.
+/// false: out of memory.
+static bool list_sides(cr_pipeline *p, cr_device_state *d, bool walks)
 {
 	for (int64_t i = 0; i < p->taken.count; i++) {
-		const cr_pair_work *w = &p->work.data[p->taken.data[i]];
-		for (int side = 0; side < 2 && !w->iterative; side++) {
-			const int32_t target = side == 0 ? w->b : w->a;
-			const cr_ray_group g = { w->rays[side], p->taken.data[i], target, w->extension, 0, CR_NO_JOB, 0 };
+		const int32_t number = p->taken.data[i];
+		const cr_pair_work *w = &p->work.data[number];
+		const bool listed = w->iterative == walks && d->rays_made.data[number] != CR_RAYS_CAST;
+		for (int side = 0; side < 2 && listed; side++) {
+			const cr_ray_group g = { .rays = w->rays[side],
+				.work = number,
+				.is_walk = walks,
+				.target = side == 0 ? w->b : w->a,
+				.reach = walks ? 0 : w->extension,
+				.job = CR_NO_JOB };
 			if (!add_group(p, d, g))
 				return false;
 		}
@@ -49,7 +54,10 @@ static bool list_walks(cr_pipeline *p, cr_device_state *d)
 		cr_worker *worker = &p->workers[i];
 		for (int64_t r = 0; r < worker->runs.count; r++) {
 			const cr_ray_run *run = &worker->runs.data[r];
-			if (!add_group(p, d, (cr_ray_group){ run->range, OF_WALKS, run->target, 0, 0, CR_NO_JOB, 0 }))
+			const cr_ray_group g = {
+				.rays = run->range, .work = CR_OF_RUN, .is_walk = true, .target = run->target, .job = CR_NO_JOB
+			};
+			if (!add_group(p, d, g))
 				return false;
 		}
 		worker->runs.count = 0;
@@ -62,7 +70,7 @@ static bool list_walks(cr_pipeline *p, cr_device_state *d)
 /// The memory of the pair of a group; NULL: it has none.
 static cr_pair_memory *memory_of(const cr_pipeline *p, const cr_ray_group *g)
 {
-	if (is_walk(g) || p->work.data[g->work].slot < 0)
+	if (g->is_walk || p->work.data[g->work].slot < 0)
 		return NULL;
 	return cr_memory_of(p, &p->work.data[g->work]);
 }
@@ -123,7 +131,7 @@ static void deal(const cr_pipeline *p, cr_device_state *d)
 		to->first = to->begin = to->end = d->rays.count;
 		for (int64_t i = 0; i < 2 * d->left.count; i++) { // casts come before walks
 			const cr_ray_group *g = &d->left.data[i % d->left.count];
-			if (g->part == part && is_walk(g) == (i >= d->left.count))
+			if (g->part == part && g->is_walk == (i >= d->left.count))
 				d->rays.data[d->rays.count++] = *g;
 		}
 		to->last = d->rays.count;
@@ -142,10 +150,12 @@ static void leave(cr_pipeline *p, cr_device_state *d, cr_device_part *part)
 
 // ---- A batch ----
 
-/// Take groups for the next batch of a part, from its end on.
-static void take_batch(const cr_pipeline *p, cr_device_state *d, cr_device_part *part)
+/// Take groups for the next batch of a part, from its end on. Neighbours with one target share a
+/// job. pairs: cr_gpu_cast_batch.
+static void take_batch(const cr_pipeline *p, cr_device_state *d, cr_device_part *part, uint32_t pairs)
 {
-	cr_gpu_cast_batch batch = { .max_walk = (uint32_t)p->settings.lab.max_walk };
+	cr_gpu_cast_batch batch = { .max_walk = (uint32_t)p->settings.lab.max_walk, .pairs = pairs };
+	const cr_ray_group *last = NULL;
 	part->begin = part->end;
 	for (; part->end < part->last; part->end++) {
 		cr_ray_group *g = &d->rays.data[part->end];
@@ -155,9 +165,12 @@ static void take_batch(const cr_pipeline *p, cr_device_state *d, cr_device_part 
 		// Casts come before walks.
 		if (taken + count > CR_GPU_MOST_CASTS)
 			break;
-		g->job = (int32_t)batch.jobs++;
+		if (!last || target_of(p, last) != target_of(p, g) || last->reach != g->reach)
+			batch.jobs++;
+		last = g;
+		g->job = (int32_t)batch.jobs - 1;
 		g->first = taken;
-		*(is_walk(g) ? &batch.walks : &batch.casts) += count;
+		*(g->is_walk ? &batch.walks : &batch.casts) += count;
 	}
 	part->batch = batch;
 }
@@ -171,12 +184,40 @@ static void pack_rays(const cr_sample_rays *r, int32_t count, uint32_t job, cr_g
 	}
 }
 
+/// Write the jobs of a batch.
+static void pack_jobs(const cr_pipeline *p, const cr_device_state *d, const cr_device_part *part)
+{
+	int32_t written = CR_NO_JOB;
+	for (int64_t i = part->begin; i < part->end; i++) {
+		const cr_ray_group *g = &d->rays.data[i];
+		if (g->job == CR_NO_JOB || g->job == written)
+			continue;
+		const cr_mesh_addresses at = cr_addresses_of(part, target_of(p, g));
+		part->ray_jobs[g->job] = (cr_gpu_cast_job){ at.nodes, at.blocks, at.across, g->reach, 0 };
+		written = g->job;
+	}
+}
+
+/// Write the marks of the rays of a group: those whose origin is not known to be outside, of pairs
+/// of which it is asked whether they touch.
+static void pack_marks(const cr_pipeline *p, const cr_ray_group *g, uint32_t *marks)
+{
+	const cr_device_state *d = p->on_device;
+	const int32_t item = d->ahead_of.data[g->work];
+	const bool asked = item != CR_NO_JOB && d->ahead.items.data[item].waits;
+	const cr_walks walks = g->is_walk ? cr_walks_at(&p->frame, g->rays.first) : (cr_walks){ 0 };
+	const cr_sample_rays rays = g->is_walk ? walks.rays : cr_casts_at(&p->frame, g->rays.first).rays;
+	for (int32_t i = 0; i < g->rays.count; i++) {
+		// A walk does not look at the end of its ray.
+		const bool tells = asked && rays.side[i] >= 0 && (!g->is_walk || rays.t_max[i] == INFINITY);
+		marks[g->first + (uint32_t)i] = tells ? (uint32_t)item + 1 : 0;
+	}
+}
+
 static void pack_group(const cr_pipeline *p, const cr_device_part *part, const cr_ray_group *g)
 {
-	const cr_mesh_addresses at = cr_addresses_of(part, target_of(p, g));
 	cr_gpu_ray *to = part->ray_items + g->first;
-	part->ray_jobs[g->job] = (cr_gpu_cast_job){ at.nodes, at.blocks, at.across, g->reach, 0 };
-	if (is_walk(g)) {
+	if (g->is_walk) {
 		const cr_walks walks = cr_walks_at(&p->frame, g->rays.first);
 		pack_rays(&walks.rays, g->rays.count, (uint32_t)g->job, to);
 		for (int32_t i = 0; i < g->rays.count; i++)
@@ -200,9 +241,14 @@ static void pack_task(int64_t begin, int64_t end, int worker, void *context)
 {
 	(void)worker;
 	const group_task *task = context;
+	uint32_t *marks = cr_gpu_cast_marks(task->part->ray_items, &task->part->batch);
 	for (int64_t i = begin; i < end; i++) {
-		if (task->groups[i].job != CR_NO_JOB)
-			pack_group(task->pipeline, task->part, &task->groups[i]);
+		const cr_ray_group *g = &task->groups[i];
+		if (g->job == CR_NO_JOB)
+			continue;
+		pack_group(task->pipeline, task->part, g);
+		if (marks)
+			pack_marks(task->pipeline, g, marks);
 	}
 }
 
@@ -210,7 +256,7 @@ static void pack_task(int64_t begin, int64_t end, int worker, void *context)
 static void do_rays(const cr_pipeline *p, cr_worker *worker, const cr_ray_group *g, int32_t first, int32_t count)
 {
 	const uint32_t from = g->rays.first + (uint32_t)first;
-	if (is_walk(g)) {
+	if (g->is_walk) {
 		const cr_walks walks = cr_walks_at(&p->frame, from);
 		cr_walk_range(p, worker, target_of(p, g), &walks, 0, count);
 		return;
@@ -272,7 +318,7 @@ static void unpack_task(int64_t begin, int64_t end, int worker, void *context)
 		const cr_ray_group *g = &task->groups[i];
 		if (g->job == CR_NO_JOB)
 			do_rays(p, &p->workers[worker], g, 0, g->rays.count);
-		else if (is_walk(g))
+		else if (g->is_walk)
 			unpack_walks(p, &p->workers[worker], task->part, g);
 		else
 			unpack_casts(p, &p->workers[worker], task->part, g);
@@ -285,17 +331,26 @@ static void for_batch(cr_pipeline *p, const cr_device_state *d, const cr_device_
 	cr_parallel_for(p->context, run, part->end - part->begin, GROUPS_PER_TASK, &task);
 }
 
-/// Begin the next batch of a part.
-static carom_result start_batch(cr_pipeline *p, cr_device_state *d, cr_device_part *part)
+/// Write the next batch of a part; part->batch.jobs: there is one.
+static carom_result open_batch(cr_pipeline *p, cr_device_state *d, cr_device_part *part, uint32_t pairs)
 {
-	take_batch(p, d, part);
+	take_batch(p, d, part, pairs);
 	if (part->batch.jobs == 0)
 		return CAROM_SUCCESS;
 	const carom_result result = cr_gpu_open_casts(part->device, &part->casts, &part->batch, &part->ray_items, &part->ray_jobs);
 	if (result != CAROM_SUCCESS)
 		return result;
+	pack_jobs(p, d, part);
 	for_batch(p, d, part, pack_task);
-	return cr_gpu_start_casts(part->device, &part->casts, &part->batch);
+	return CAROM_SUCCESS;
+}
+
+/// Begin the next batch of a part.
+static carom_result start_batch(cr_pipeline *p, cr_device_state *d, cr_device_part *part)
+{
+	const carom_result result = open_batch(p, d, part, 0);
+	return result == CAROM_SUCCESS && part->batch.jobs > 0 ? cr_gpu_start_casts(part->device, &part->casts, &part->batch)
+														   : result;
 }
 
 static carom_result end_batch(cr_pipeline *p, cr_device_state *d, cr_device_part *part)
@@ -384,8 +439,7 @@ static void do_without(cr_pipeline *p, cr_device_state *d)
 	cr_parallel_for(p->context, unpack_task, d->left.count, GROUPS_PER_TASK, &task);
 }
 
-/// Those that wait to be dealt.
-static int64_t count_rays(const cr_device_state *d)
+int64_t cr_count_rays(const cr_device_state *d)
 {
 	int64_t count = 0;
 	for (int64_t i = 0; i < d->left.count; i++)
@@ -393,26 +447,78 @@ static int64_t count_rays(const cr_device_state *d)
 	return count;
 }
 
+// ---- The first rays of a step, with other work (device_ahead.c) ----
+
+bool cr_list_first_rays(cr_pipeline *p, cr_device_state *d)
+{
+	d->left.count = 0;
+	return list_sides(p, d, false) && list_sides(p, d, true) && cr_array_reserve_fresh(p->context, &d->rays, d->left.count);
+}
+
+carom_result cr_pack_first_rays(cr_pipeline *p, cr_device_state *d, cr_device_part *part, uint32_t pairs, bool *fits)
+{
+	deal(p, d);
+	*fits = false;
+	const carom_result result = open_batch(p, d, part, pairs);
+	*fits = result == CAROM_SUCCESS && part->batch.jobs > 0 && part->end == part->last;
+	return result;
+}
+
+carom_result cr_take_first_rays(cr_pipeline *p, cr_device_state *d, cr_device_part *part)
+{
+	const carom_result result = cr_gpu_take_casts(part->device, &part->casts, &part->batch, &part->hits, &part->walked);
+	if (result == CAROM_SUCCESS)
+		for_batch(p, d, part, unpack_task);
+	return result;
+}
+
+// ---- The stages ----
+
+/// Make the rays of the pairs that have none yet.
+carom_result cr_vertices_on_device(cr_pipeline *p)
+{
+	const cr_device_state *d = p->on_device;
+	const int64_t count = cr_take(p, CR_NEXT_RAYS);
+	p->taken.count = 0;
+	for (int64_t i = 0; i < count; i++) {
+		if (d->rays_made.data[p->taken.data[i]] == CR_RAYS_NOT_MADE)
+			p->taken.data[p->taken.count++] = p->taken.data[i];
+	}
+	if (p->taken.count == 0)
+		return CAROM_SUCCESS;
+	cr_make_rays(p);
+	return cr_check_workers(p, "the rays of a step");
+}
+
+/// Cast and walk the rays of the taken pairs.
+static carom_result cast_rays(cr_pipeline *p, cr_device_state *d)
+{
+	d->left.count = 0;
+	if (!list_sides(p, d, false) || !list_walks(p, d) || !cr_array_reserve_fresh(p->context, &d->rays, d->left.count))
+		return cr_fail_memory(p->context, "rays for a device");
+	if (cr_count_rays(d) <= d->few_rays) {
+		do_without(p, d);
+		return CAROM_SUCCESS;
+	}
+	cr_lock_devices(p);
+	const carom_result result = do_all(p, d);
+	cr_unlock_devices(p);
+	if (result != CAROM_SUCCESS && !cr_falls_back(p))
+		return result;
+	if (result != CAROM_SUCCESS)
+		do_without(p, d);
+	return CAROM_SUCCESS;
+}
+
 carom_result cr_rays_on_device(cr_pipeline *p)
 {
 	if (cr_take(p, CR_NEXT_RAYS) == 0)
 		return CAROM_SUCCESS;
-	cr_device_state *d = cr_state_on_device(p);
-	if (!d)
-		return cr_fail_memory(p->context, "rays for a device");
-	d->left.count = 0;
-	if (!list_casts(p, d) || !list_walks(p, d) || !cr_array_reserve_fresh(p->context, &d->rays, d->left.count))
-		return cr_fail_memory(p->context, "rays for a device");
-	if (count_rays(d) <= d->few_rays) {
-		do_without(p, d);
-	} else {
-		cr_lock_devices(p);
-		const carom_result result = do_all(p, d);
-		cr_unlock_devices(p);
-		if (result != CAROM_SUCCESS && !cr_falls_back(p))
-			return result;
-		if (result != CAROM_SUCCESS)
-			do_without(p, d);
-	}
+	cr_device_state *d = p->on_device; // of the near stage, which comes first
+	const carom_result result = cast_rays(p, d);
+	if (result != CAROM_SUCCESS)
+		return result;
+	for (int64_t i = 0; i < p->taken.count; i++) // a pair that begins again makes new ones
+		d->rays_made.data[p->taken.data[i]] = CR_RAYS_NOT_MADE;
 	return cr_judge_rays(p);
 }

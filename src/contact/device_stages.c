@@ -96,6 +96,15 @@ bool cr_falls_back(cr_pipeline *p)
 	return true;
 }
 
+static void free_batch(carom_context *context, cr_near_batch *batch)
+{
+	cr_array_free(context, &batch->items);
+	cr_array_free(context, &batch->jobs);
+	cr_array_free(context, &batch->next);
+	cr_array_free(context, &batch->first);
+	cr_array_free(context, &batch->order);
+}
+
 static void close(cr_pipeline *p)
 {
 	cr_device_state *d = p->on_device;
@@ -106,23 +115,23 @@ static void close(cr_pipeline *p)
 		cr_gpu_lock(part->device);
 		cr_gpu_free_casts(part->device, &part->casts);
 		cr_gpu_free_near(part->device, &part->near);
+		cr_gpu_free_near(part->device, &part->ahead);
 		cr_gpu_unlock(part->device);
 		cr_free_meshes(p->context, part);
 	}
 	cr_array_free(p->context, &d->rays);
 	cr_array_free(p->context, &d->left);
 	cr_array_free(p->context, &d->couples);
-	cr_array_free(p->context, &d->near);
-	cr_array_free(p->context, &d->near_jobs);
-	cr_array_free(p->context, &d->near_next);
-	cr_array_free(p->context, &d->near_first);
-	cr_array_free(p->context, &d->near_order);
+	free_batch(p->context, &d->near);
+	free_batch(p->context, &d->ahead);
+	cr_array_free(p->context, &d->ahead_of);
+	cr_array_free(p->context, &d->rays_made);
 	cr_free(p->context, d, sizeof *d);
 	p->on_device = NULL;
 }
 
 const cr_stages cr_device_stages = { "device", cr_open_stages, cr_stage_pairs, cr_near_on_device, cr_crossings_on_device,
-	cr_stage_vertices, cr_rays_on_device, cr_stage_finish, cr_stage_simple, cr_stage_reduce, close };
+	cr_vertices_on_device, cr_rays_on_device, cr_stage_finish, cr_stage_simple, cr_stage_reduce, close };
 
 carom_result cr_check_stage_device(carom_context *context, const char *function, carom_device *device)
 {

@@ -34,14 +34,15 @@ typedef struct cr_held_mesh {
 /// Rays side by side in a list of the frame that have one target.
 typedef struct cr_ray_group {
 	cr_span rays;
-	int32_t work;   // pair of casts; negative: of walks, which may be of several pairs
+	int32_t work; // pair; of walks CR_OF_RUN: several
+	bool is_walk;
 	int32_t target; // body
 	float reach;    // of casts: how far they are followed backward
 	int32_t part;   // device that does them
 	int32_t job;    // of the batch; CR_NO_JOB: the processor does them
 	uint32_t first; // ray of the batch
 } cr_ray_group;
-enum { CR_NO_JOB = -1 };
+enum { CR_NO_JOB = -1, CR_OF_RUN = -1 };
 
 /// A pair of which a device tests meetings.
 typedef struct cr_couple_group {
@@ -57,14 +58,25 @@ typedef struct cr_near_item {
 	int32_t last;  // the last one so far, while jobs are dealt
 	int32_t walks; // under way: those after the first follow where it finds nothing
 	bool done;
+	bool waits; // no walk is made where a ray of the pair hits in the same submission
 } cr_near_item;
+
+/// Pairs whose trees are walked in one submission, and the finds by jobs.
+typedef struct cr_near_batch {
+	CR_ARRAY(cr_near_item) items;
+	CR_ARRAY(cr_gpu_near_job) jobs;
+	CR_ARRAY(int32_t) next;  // [jobs] the job that follows each; CR_NO_JOB: none
+	CR_ARRAY(int64_t) first; // [jobs + 1] of order
+	CR_ARRAY(uint32_t) order;
+	cr_gpu_near_list list;
+} cr_near_batch;
 
 /// A device of the world, and the meshes and lists there.
 typedef struct cr_device_part {
 	carom_device *device;
 	uint64_t failed; // run of the pipeline in which it failed last
 	cr_gpu_casts casts;
-	cr_gpu_near near;
+	cr_gpu_near near, ahead;       // of the near stage, and of walks that go up with the first rays
 	CR_ARRAY(cr_held_mesh) meshes; // sorted by revision
 	uint64_t used;                 // bytes of the buffer
 	// of the ray stage: its groups, and those of the batch that is under way
@@ -89,12 +101,11 @@ typedef struct cr_device_state {
 	CR_ARRAY(cr_couple_group) couples;
 	cr_gpu_couple *couple_items;
 	cr_gpu_couple_job *couple_jobs;
-	// of the near stage, which one part does: pairs, the walks under way, and their finds by jobs
-	CR_ARRAY(cr_near_item) near;
-	CR_ARRAY(cr_gpu_near_job) near_jobs;
-	CR_ARRAY(int32_t) near_next;  // [jobs] the job that follows each; CR_NO_JOB: none
-	CR_ARRAY(int64_t) near_first; // [jobs + 1] of near_order
-	CR_ARRAY(uint32_t) near_order;
+	cr_near_batch near; // of the near stage, which one part does
+	// of the first submission of a step, for the rounds that follow (device_ahead.c)
+	cr_near_batch ahead;
+	CR_ARRAY(int32_t) ahead_of;  // [work] the item of ahead; CR_NO_JOB: none
+	CR_ARRAY(uint8_t) rays_made; // [work] cr_rays_made of the pair
 } cr_device_state;
 
 /// The state of the back end; NULL: out of memory.
@@ -138,10 +149,47 @@ void cr_free_meshes(carom_context *context, cr_device_part *part);
 /// Is one of these floats neither 0 nor normal, or not below a power of two?
 bool cr_has_odd_float(const float *x, size_t count, int exponent);
 
+// ---- Rays and walks of the first round (device_ahead.c) ----
+
+/// How far are the rays of a pair that waits for its ray stage?
+typedef enum cr_rays_made { CR_RAYS_NOT_MADE, CR_RAYS_MADE, CR_RAYS_CAST } cr_rays_made;
+
+/// The items of a batch from number first on, as a loop over some of them sees them.
+typedef struct cr_near_task {
+	cr_pipeline *pipeline;
+	cr_near_batch *batch;
+	cr_device_part *part; // NULL: none does them
+	const cr_gpu_near *near;
+	int64_t first;
+} cr_near_task;
+
+/// In the first round, where one device does a step: make the rays that are wanted already, and
+/// send them with the walks of the pairs that wait for the near stage, and those of pairs of which
+/// no ray may hit.
+carom_result cr_send_ahead(cr_pipeline *pipeline, cr_device_state *state);
+/// Of the near stage (device_near.c): note the meshes of items first..last-1, deal jobs to them and
+/// write these, and put the finds in order. false: out of memory.
+bool cr_want_near_meshes(const cr_near_task *task, int64_t last);
+bool cr_deal_near_jobs(const cr_near_task *task, int64_t last);
+void cr_pack_near_jobs(const cr_near_task *task, int64_t last);
+bool cr_order_near_finds(const cr_near_task *task);
+/// Append a pair whose trees may be walked. false: out of memory.
+bool cr_add_near_item(const cr_pipeline *pipeline, cr_near_batch *batch, int32_t work, bool waits);
+/// Of the ray stage (device_rays.c): list the taken rays, casts by pairs and walks likewise. false:
+/// out of memory.
+bool cr_list_first_rays(cr_pipeline *pipeline, cr_device_state *state);
+int64_t cr_count_rays(const cr_device_state *state);
+/// Deal the listed rays to a part, and write those of its next batch; pairs: cr_gpu_cast_batch.
+/// *fits false: one batch is not enough.
+carom_result cr_pack_first_rays(cr_pipeline *pipeline, cr_device_state *state, cr_device_part *part, uint32_t pairs, bool *fits);
+/// Put the results of the batch into the frame's lists.
+carom_result cr_take_first_rays(cr_pipeline *pipeline, cr_device_state *state, cr_device_part *part);
+
 // ---- Stages ----
 
-carom_result cr_near_on_device(cr_pipeline *pipeline);      // device_near.c
-carom_result cr_rays_on_device(cr_pipeline *pipeline);      // device_rays.c
+carom_result cr_near_on_device(cr_pipeline *pipeline);     // device_near.c
+carom_result cr_vertices_on_device(cr_pipeline *pipeline); // device_rays.c
+carom_result cr_rays_on_device(cr_pipeline *pipeline);
 carom_result cr_crossings_on_device(cr_pipeline *pipeline); // device_crossings.c
 
 #endif

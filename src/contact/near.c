@@ -311,17 +311,32 @@ static void take_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	w->gap = (double)least < reach ? (double)least : reach;
 }
 
-/// Fill worker->candidates from the list that the pair remembers. Returns false when the pair has
-/// moved farther than the list bears: the caller then walks the trees.
-static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+/// Does the list that the pair remembers bear its way since then, which is *moved?
+static bool has_near(const cr_pipeline *p, const cr_pair_work *w, double *moved)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	if (!m || !m->near.holds)
 		return false;
 	const cr_shared_region region = cr_find_shared_region(a, b);
-	const double moved = cr_displacement(a, b, &region, &w->now.rotation, &m->near.from);
-	if (moved > m->near.from.allowed)
+	*moved = cr_displacement(a, b, &region, &w->now.rotation, &m->near.from);
+	return *moved <= m->near.from.allowed;
+}
+
+bool cr_needs_near_walk(const cr_pipeline *p, const cr_pair_work *w)
+{
+	double moved = 0;
+	return !cr_are_hulls(p, w) && !has_near(p, w, &moved);
+}
+
+/// Fill worker->candidates from the list that the pair remembers. Returns false when the pair has
+/// moved farther than the list bears: the caller then walks the trees.
+static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	double moved = 0;
+	if (!has_near(p, w, &moved))
 		return false;
 	worker->pairs_completed++;
 	sift_near(p, worker, w, moved, cr_pair_deforms(a, b) ? 0 : cr_turn(&w->now.rotation, &m->near.from.rotation));

@@ -40,23 +40,22 @@ static carom_result open_lists(carom_device *device, cr_gpu_lists *l, const list
 	return CAROM_SUCCESS;
 }
 
-/// Bring items and jobs to the device, and begin to record.
+/// Bring items and jobs to the device.
 static carom_result send_lists(carom_device *device, cr_gpu_lists *l, const list_bytes *bytes)
 {
 	const bool mapped = is_mapped(l);
 	carom_result result = cr_gpu_upload(device, &l->items, mapped ? l->items.mapped : l->item_copy.data, bytes->items);
 	if (result == CAROM_SUCCESS)
 		result = cr_gpu_upload(device, &l->jobs, mapped ? l->jobs.mapped : l->job_copy.data, bytes->jobs);
-	return result == CAROM_SUCCESS ? cr_gpu_begin(device) : result;
+	return result;
 }
 
-/// Wait for the submitted work, and bring the results.
-static carom_result fetch_lists(carom_device *device, cr_gpu_lists *l, const list_bytes *bytes, const void **results)
+/// Bring the results, once the work is done.
+static carom_result take_lists(carom_device *device, cr_gpu_lists *l, const list_bytes *bytes, const void **results)
 {
 	void *to = is_mapped(l) ? l->results.mapped : l->result_copy.data;
 	*results = to;
-	const carom_result result = cr_gpu_complete(device);
-	return result == CAROM_SUCCESS ? cr_gpu_download(device, &l->results, to, bytes->results) : result;
+	return cr_gpu_download(device, &l->results, to, bytes->results);
 }
 
 static void free_lists(carom_device *device, cr_gpu_lists *l)
@@ -81,15 +80,24 @@ void cr_gpu_free_casts(carom_device *device, cr_gpu_casts *c)
 	cr_gpu_free(device, &c->surfaces);
 	free_lists(device, &c->rays);
 	free_lists(device, &c->couples);
+	cr_gpu_free(device, &c->touched);
 	*c = (cr_gpu_casts){ 0 };
 }
 
 // ---- Rays ----
 
+static uint32_t count_rays(const cr_gpu_cast_batch *b) { return b->casts + b->walks; }
+
+/// Marks follow the rays.
 static list_bytes ray_bytes(const cr_gpu_cast_batch *b)
 {
-	const uint64_t rays = (uint64_t)b->casts + b->walks;
-	return (list_bytes){ rays * sizeof(cr_gpu_ray), b->jobs * sizeof(cr_gpu_cast_job), rays * sizeof(cr_gpu_hit) };
+	const uint64_t rays = count_rays(b), each = sizeof(cr_gpu_ray) + (b->pairs > 0 ? sizeof(uint32_t) : 0);
+	return (list_bytes){ rays * each, b->jobs * sizeof(cr_gpu_cast_job), rays * sizeof(cr_gpu_hit) };
+}
+
+uint32_t *cr_gpu_cast_marks(cr_gpu_ray *rays, const cr_gpu_cast_batch *b)
+{
+	return b->pairs > 0 ? (uint32_t *)(rays + count_rays(b)) : NULL;
 }
 
 carom_result cr_gpu_open_casts(
@@ -103,31 +111,55 @@ carom_result cr_gpu_open_casts(
 	return result;
 }
 
-carom_result cr_gpu_start_casts(carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch)
+carom_result cr_gpu_send_casts(carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch)
 {
 	const list_bytes bytes = ray_bytes(batch);
-	carom_result result = send_lists(device, &c->rays, &bytes);
-	if (result != CAROM_SUCCESS)
-		return result;
+	const carom_result result = cr_gpu_reserve(device, &c->touched, batch->pairs * sizeof(uint32_t));
+	return result == CAROM_SUCCESS ? send_lists(device, &c->rays, &bytes) : result;
+}
+
+void cr_gpu_record_casts(carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch)
+{
 	const cr_gpu_lists *l = &c->rays;
-	const cr_gpu_arguments casts = { { l->items.address, l->jobs.address, l->results.address }, { batch->casts } };
+	const VkDeviceAddress rays = l->items.address, hits = l->results.address, pairs = c->touched.address,
+						  marks = batch->pairs > 0 ? rays + count_rays(batch) * sizeof(cr_gpu_ray) : 0;
+	cr_gpu_clear(device, &c->touched, batch->pairs * sizeof(uint32_t));
+	const cr_gpu_arguments casts = { { rays, l->jobs.address, hits, marks, pairs }, { batch->casts } };
 	cr_gpu_run(device, CR_KERNEL_MESH_CAST, batch->casts, CR_GPU_THREADS, &casts);
-	const cr_gpu_arguments walks = { { l->items.address + batch->casts * sizeof(cr_gpu_ray), l->jobs.address,
-										 l->results.address + batch->casts * sizeof(cr_gpu_hit) },
+	const cr_gpu_arguments walks = { { rays + batch->casts * sizeof(cr_gpu_ray), l->jobs.address,
+										 hits + batch->casts * sizeof(cr_gpu_hit),
+										 marks > 0 ? marks + batch->casts * sizeof(uint32_t) : 0, pairs },
 		{ batch->walks, batch->max_walk } };
 	cr_gpu_run(device, CR_KERNEL_MESH_WALK, batch->walks, CR_GPU_THREADS, &walks);
+}
+
+carom_result cr_gpu_start_casts(carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch)
+{
+	carom_result result = cr_gpu_send_casts(device, c, batch);
+	if (result == CAROM_SUCCESS)
+		result = cr_gpu_begin(device);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_gpu_record_casts(device, c, batch);
 	return cr_gpu_submit(device);
+}
+
+carom_result cr_gpu_take_casts(carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch, const cr_gpu_hit **hits,
+	const cr_gpu_walked **walked)
+{
+	const list_bytes bytes = ray_bytes(batch);
+	const void *results;
+	const carom_result result = take_lists(device, &c->rays, &bytes, &results);
+	*hits = results;
+	*walked = (const cr_gpu_walked *)results + batch->casts;
+	return result;
 }
 
 carom_result cr_gpu_end_casts(carom_device *device, cr_gpu_casts *c, const cr_gpu_cast_batch *batch, const cr_gpu_hit **hits,
 	const cr_gpu_walked **walked)
 {
-	const list_bytes bytes = ray_bytes(batch);
-	const void *results;
-	const carom_result result = fetch_lists(device, &c->rays, &bytes, &results);
-	*hits = results;
-	*walked = (const cr_gpu_walked *)results + batch->casts;
-	return result;
+	const carom_result result = cr_gpu_complete(device);
+	return result == CAROM_SUCCESS ? cr_gpu_take_casts(device, c, batch, hits, walked) : result;
 }
 
 // ---- Triangles against triangles ----
@@ -153,16 +185,18 @@ carom_result cr_gpu_pierce(
 {
 	const list_bytes bytes = couple_bytes(count, job_count);
 	carom_result result = send_lists(device, &c->couples, &bytes);
+	if (result == CAROM_SUCCESS)
+		result = cr_gpu_begin(device);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const cr_gpu_lists *l = &c->couples;
 	const cr_gpu_arguments arguments = { { l->items.address, l->jobs.address, l->results.address }, { count } };
 	cr_gpu_run(device, CR_KERNEL_MESH_PIERCE, count, CR_GPU_THREADS, &arguments);
-	result = cr_gpu_submit(device);
+	result = cr_gpu_finish(device);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const void *results;
-	result = fetch_lists(device, &c->couples, &bytes, &results);
+	result = take_lists(device, &c->couples, &bytes, &results);
 	*pierced = results;
 	return result;
 }

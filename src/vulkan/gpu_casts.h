@@ -83,12 +83,14 @@ typedef struct cr_gpu_lists {
 typedef struct cr_gpu_casts {
 	cr_gpu_buffer surfaces;
 	cr_gpu_lists rays, couples;
+	cr_gpu_buffer touched; // a word of a pair: set where one of its rays has hit
 } cr_gpu_casts;
 
 /// Rays of one submission: casts, then walks.
 typedef struct cr_gpu_cast_batch {
 	uint32_t casts, walks, jobs;
 	uint32_t max_walk; // triangles that a walk may look at
+	uint32_t pairs;    // of which it is noted whether they touch
 } cr_gpu_cast_batch;
 
 // The device is locked in all of these (vk_commands.h).
@@ -103,11 +105,21 @@ static inline uint64_t cr_gpu_surface_address(const cr_gpu_casts *casts, uint64_
 /// Room for the rays and jobs of a batch: *rays and *jobs are to be written.
 carom_result cr_gpu_open_casts(
 	carom_device *device, cr_gpu_casts *casts, const cr_gpu_cast_batch *batch, cr_gpu_ray **rays, cr_gpu_cast_job **jobs);
+/// With pairs: a word to be written for each ray: the number of its pair and 1 where a back face
+/// ahead of it means that the pair touches, else 0. NULL: there are no pairs.
+uint32_t *cr_gpu_cast_marks(cr_gpu_ray *rays, const cr_gpu_cast_batch *batch);
 /// Begin to cast and walk them.
 carom_result cr_gpu_start_casts(carom_device *device, cr_gpu_casts *casts, const cr_gpu_cast_batch *batch);
 /// Wait until that is done, where it was begun with success. *hits [casts] and *walked [walks] hold
 /// until the next batch is opened.
 carom_result cr_gpu_end_casts(carom_device *device, cr_gpu_casts *casts, const cr_gpu_cast_batch *batch,
+	const cr_gpu_hit **hits, const cr_gpu_walked **walked);
+
+/// The parts of these, for rays in a submission with other work: bring the rays before it is
+/// recorded, record, and take the hits when it is done.
+carom_result cr_gpu_send_casts(carom_device *device, cr_gpu_casts *casts, const cr_gpu_cast_batch *batch);
+void cr_gpu_record_casts(carom_device *device, cr_gpu_casts *casts, const cr_gpu_cast_batch *batch);
+carom_result cr_gpu_take_casts(carom_device *device, cr_gpu_casts *casts, const cr_gpu_cast_batch *batch,
 	const cr_gpu_hit **hits, const cr_gpu_walked **walked);
 
 /// Room for couples and jobs: *couples [count] and *jobs [job_count] are to be written.

@@ -1,6 +1,5 @@
 /// Near triangles on a device. See vulkan/gpu_near.h.
 #include "vulkan/gpu_near.h"
-#include "vulkan/gpu_casts.h"
 #include "vulkan/vk_commands.h"
 #include "vulkan/vk_kernels.h"
 #include <string.h>
@@ -110,10 +109,11 @@ static void record_wave(
 {
 	const uint32_t first = list->first[wave], walks = list->first[wave + 1] - first;
 	const VkDeviceAddress jobs = n->jobs.own.address, states = n->states.own.address, all = n->counters.address,
-						  counters = all + wave * sizeof(near_counters);
+						  counters = all + wave * sizeof(near_counters),
+						  touched = list->casts ? list->casts->touched.address : 0;
 	for (uint32_t level = 0; level < list->levels; level++) {
 		const cr_gpu_arguments nodes = { { jobs, n->nodes[level % 2].address, n->nodes[1 - level % 2].address,
-											 n->blocks.address, states, counters },
+											 n->blocks.address, states, counters, 0, touched },
 			{ level, walks, room->nodes, room->blocks, first } };
 		run(device, CR_KERNEL_MESH_NEAR_NODES, walks, level == 0 ? walks : room->nodes, &nodes);
 	}
@@ -125,7 +125,9 @@ static void record_wave(
 	run(device, CR_KERNEL_MESH_NEAR_TEST, walks, room->lanes, &test);
 }
 
-static carom_result walk(carom_device *device, const cr_gpu_near *n, const cr_gpu_near_list *list, near_counters *longest)
+/// first: the rays go before the walks.
+static carom_result walk(
+	carom_device *device, const cr_gpu_near *n, const cr_gpu_near_list *list, bool first, near_counters *longest)
 {
 	const near_room room = room_of(n);
 	const uint64_t jobs = count_jobs(list), state_bytes = jobs * sizeof(cr_gpu_near_state);
@@ -134,6 +136,8 @@ static carom_result walk(carom_device *device, const cr_gpu_near *n, const cr_gp
 	carom_result result = cr_gpu_begin(device);
 	if (result != CAROM_SUCCESS)
 		return result;
+	if (list->casts && first)
+		cr_gpu_record_casts(device, list->casts, list->batch);
 	cr_gpu_record_up(device, &n->jobs, jobs * sizeof *list->jobs);
 	cr_gpu_clear(device, &n->counters, counter_bytes);
 	cr_gpu_clear(device, &n->states.own, state_bytes);
@@ -169,9 +173,11 @@ carom_result cr_gpu_find_near(carom_device *device, cr_gpu_near *n, const cr_gpu
 {
 	near_counters longest;
 	carom_result result = open(device, n, list);
+	if (result == CAROM_SUCCESS && list->casts)
+		result = cr_gpu_send_casts(device, list->casts, list->batch);
 	// A list that is cut short hides entries of those after it.
-	for (bool again = true; again && result == CAROM_SUCCESS;) {
-		result = walk(device, n, list, &longest);
+	for (bool again = true, first = true; again && result == CAROM_SUCCESS; first = false) {
+		result = walk(device, n, list, first, &longest);
 		const uint32_t most_entries = most_room(n);
 		const near_room room = room_of(n), most = { most_entries, most_entries, most_entries, most_entries };
 		again = result == CAROM_SUCCESS && !holds(&room, &longest);

@@ -5,7 +5,7 @@
 #define CR_VULKAN_GPU_NEAR_H
 
 #include "base/array.h"
-#include "vulkan/vk_memory.h"
+#include "vulkan/gpu_casts.h"
 
 enum {
 	CR_GPU_MOST_NEAR_WALKS = 1 << 14, // first ones at once
@@ -34,16 +34,20 @@ typedef struct cr_gpu_near_job {
 	float reach;
 	uint32_t most;  // above 0: of more finds only their number is of use
 	uint32_t after; // the job that this one follows, or CR_GPU_NO_JOB
-	uint32_t unused;
+	// its pair's word of cr_gpu_casts.touched, and 1: no walk is made where that is set; 0: none
+	uint32_t touched;
 } cr_gpu_near_job;
 #define CR_GPU_NO_JOB UINT32_MAX
 
-/// Walks by waves: each follows one of a wave before its own.
+/// Walks by waves: each follows one of a wave before its own. Rays may go before them, in the same
+/// submission.
 typedef struct cr_gpu_near_list {
 	const cr_gpu_near_job *jobs;
 	uint32_t waves;
 	uint32_t first[CR_GPU_NEAR_WAVES + 1]; // job of each wave; behind the last one their number
 	uint32_t levels;                       // of the deepest tree of a source
+	cr_gpu_casts *casts;                   // NULL: no rays
+	const cr_gpu_cast_batch *batch;        // of an open batch; cr_gpu_take_casts takes the hits
 } cr_gpu_near_list;
 
 /// The outcome of a walk.

@@ -17,7 +17,7 @@
 //
 // address: 0 rays (two vectors each: origin and the greatest t, direction and the number of the job),
 // 1 jobs (gpu_casts.h), 2 hits (four words each: the triangle ahead with BACK, NO_HIT or DOUBTFUL; its
-// t; and both of behind). word: 0 rays.
+// t; and both of behind), 3 and 4 pairs that touch (mesh_ray.glsl). word: 0 rays.
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 #include "mesh_ray.glsl"
@@ -221,6 +221,8 @@ void main()
 		else
 			doubt = true;
 	}
+	if (!doubt && ahead.place != NOTHING && ahead.back)
+		note_hit(i);
 	Hits(arguments.address[2]).at[i] = doubt
 		? uvec4(DOUBTFUL)
 		: uvec4(name_of(ahead), floatBitsToUint(length_of(ahead)), name_of(behind), floatBitsToUint(length_of(behind)));

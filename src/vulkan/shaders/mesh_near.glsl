@@ -17,7 +17,7 @@
 
 // A job (cr_gpu_near_job): addresses as longs, then words.
 const uint JOB_LONGS = 14, SOURCE_NODES = 0, SOURCE_BLOCKS = 1, TARGET_NODES = 2, TARGET_BLOCKS = 3, TARGET_HEAD = 4;
-const uint JOB_WORDS = 28, ROTATION = 10, TRANSLATION = 19, MARGIN = 22, GROWTH = 23, REACH = 24, MOST = 25, AFTER = 26;
+const uint JOB_WORDS = 28, ROTATION = 10, TRANSLATION = 19, MARGIN = 22, GROWTH = 23, REACH = 24, MOST = 25, AFTER = 26, TOUCHED = 27;
 // The head of a mesh (cr_gpu_mesh_head); its cells follow.
 const uint LOWER = 0, UPPER = 3, ORIGIN = 6, INVERSE_CELL = 9, SIZE = 10, HAS_CELLS = 13, HEAD_WORDS = 16;
 const uint CELL_INSIDE = 0x80; // CR_CELL_INSIDE
@@ -53,10 +53,13 @@ uint size_of(uint64_t blocks, uint block) { return Words(blocks).at[BLOCK_WORDS 
 // The processor must do the walk.
 void leave_walk() { atomicOr(Words(arguments.address[4]).at[STATE_WORDS * job + 1], DOUBTFUL); }
 
-// Is the walk to be made? One that follows another is where that has found nothing.
+// Is the walk to be made? One that follows another is where that has found nothing, and one of a pair
+// whose rays came before it is where none has hit (address: 7 words of pairs).
 bool is_wanted()
 {
-	const uint after = job_word(AFTER);
+	const uint after = job_word(AFTER), touched = job_word(TOUCHED);
+	if (touched != 0 && Words(arguments.address[7]).at[touched - 1] != 0)
+		return false;
 	Words states = Words(arguments.address[4]);
 	return after == NO_JOB || (states.at[STATE_WORDS * after] == 0 && states.at[STATE_WORDS * after + 1] == 0);
 }

@@ -2,7 +2,7 @@
 // A level of the source's tree: children that come near the target. See mesh_near.glsl.
 //
 // address: 0 jobs, 1 nodes of this level and 2 of the next one (job, node), 3 blocks that are found
-// (job, block), 4 states of jobs, 5 counters. word: 0 level, 1 jobs of the wave, 2 room for nodes,
+// (job, block), 4 states of jobs, 5 counters, 7 pairs that touch. word: 0 level, 1 jobs of the wave, 2 room for nodes,
 // 3 room for blocks, 4 the first job of the wave.
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"

@@ -3,6 +3,20 @@
 // normal float leaves the ray to the processor.
 #include "rounded.glsl"
 
+// ---- Pairs that touch ----
+
+// Ray i has met a back face ahead of it: unless its origin is outside after all, its pair touches
+// (ray.c: judge_line, judge_walk). address: 3 marks of rays (the number of the pair and 1; 0: not
+// asked), 4 words of pairs.
+void note_hit(uint i)
+{
+	if (arguments.address[3] == 0)
+		return;
+	const uint mark = Words(arguments.address[3]).at[i];
+	if (mark != 0)
+		Words(arguments.address[4]).at[mark - 1] = 1;
+}
+
 // ---- The shear ----
 
 vec3 ray_origin, ray_direction;

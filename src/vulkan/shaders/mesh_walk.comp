@@ -5,7 +5,8 @@
 //
 // address: 0 rays (two vectors each: origin and the place where the walk begins, direction and the
 // number of the job), 1 jobs (gpu_casts.h), 2 results (four words each: the place where it ended, t,
-// how it ended, triangles visited). word: 0 rays, 1 the most triangles of a walk.
+// how it ended, triangles visited), 3 and 4 pairs that touch (mesh_ray.glsl). word: 0 rays, 1 the most
+// triangles of a walk.
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
 #include "mesh_ray.glsl"
@@ -77,6 +78,8 @@ void main()
 			set_shear(false);
 		end = walk(arguments.word[1], visited);
 	}
+	if (end == BACK && length_met >= 0)
+		note_hit(i);
 	const bool met = end == FRONT || end == BACK;
 	Walked(arguments.address[2]).at[i] = uvec4(met ? place : begin, met ? floatBitsToUint(length_met) : 0, end, visited);
 }
