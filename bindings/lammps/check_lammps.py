@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from lammps_runs import call, check, dump, environment, skip_without_processes, write
+from lammps_runs import call, check, dump, environment, launcher, skip_without_processes, write
 
 program, styles, lmp, mpiexec, flag = sys.argv[1:6]
 HEAD = """units si
@@ -73,13 +73,13 @@ def run(processes, law, setup, script, wanted=0):
     write("in.setup", setup)
     write("in.run", script)
     quiet = ["-log", "none", "-screen", "none"]
-    return call([mpiexec, flag, str(processes), program, law, "0.2", "in.setup", "in.run", *quiet], wanted)
+    return call([*launcher(mpiexec, flag, processes), program, law, "0.2", "in.setup", "in.run", *quiet], wanted)
 
 
 def run_styles(processes, script, wanted=0):
     write("in.styles", script)
     quiet = ["-log", "none"] if wanted else ["-log", "none", "-screen", "none"]
-    return call([mpiexec, flag, str(processes), styles, "-in", "in.styles", *quiet], wanted)
+    return call([*launcher(mpiexec, flag, processes), styles, "-in", "in.styles", *quiet], wanted)
 
 
 class Plugin(ctypes.Structure):

@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 
-from lammps_runs import call, check, dump, rows_of, skip_without_processes, write
+from lammps_runs import call, check, dump, launcher, rows_of, skip_without_processes, write
 
 styles, mpiexec, flag, command, package, guide = sys.argv[1:7]
 styles, command, package, guide = (os.path.abspath(name) if os.path.exists(name) else name for name in (styles, command, package, guide))
@@ -86,7 +86,7 @@ def make_files(x, y):
 def run(processes, script, wanted=0):
     """The output: of the log where the run is to succeed."""
     write("in.rigid", script)
-    return call([mpiexec, flag, str(processes), styles, "-in", "in.rigid", *QUIET], wanted)
+    return call([*launcher(mpiexec, flag, processes), styles, "-in", "in.rigid", *QUIET], wanted)
 
 
 def steps_of(output):

@@ -29,6 +29,11 @@ def call(words, wanted=0):
     return done.stdout + done.stderr
 
 
+def launcher(mpiexec, flag, processes):
+    """What starts so many processes of a program. One alone needs no launcher, which costs as much as LAMMPS' own start."""
+    return [mpiexec, flag, str(processes)] if processes > 1 else []
+
+
 def check(fact, text):
     if not fact:
         sys.exit(f"failed: {text}")
