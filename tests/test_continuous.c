@@ -587,11 +587,11 @@ TEST(continuous, misuse_is_named)
 		const char *text;
 	} refused[] = {
 		{ CAROM_STATIC,
-			"carom_world_add_body: continuous is set, but kind is CAROM_STATIC: only dynamic and kinematic bodies may have it" },
+			"carom_world_add_body: continuous is set, but kind is CAROM_STATIC: only dynamic, kinematic and granular bodies may have it" },
 		{ CAROM_CLOTH,
-			"carom_world_add_body: continuous is set, but kind is CAROM_CLOTH: only dynamic and kinematic bodies may have it" },
+			"carom_world_add_body: continuous is set, but kind is CAROM_CLOTH: only dynamic, kinematic and granular bodies may have it" },
 		{ CAROM_DEFORMABLE,
-			"carom_world_add_body: continuous is set, but kind is CAROM_DEFORMABLE: only dynamic and kinematic bodies may have it" },
+			"carom_world_add_body: continuous is set, but kind is CAROM_DEFORMABLE: only dynamic, kinematic and granular bodies may have it" },
 	};
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
 		def.kind = refused[i].kind;

@@ -519,13 +519,10 @@ TEST(sphere_bodies, a_bad_definition_is_an_error)
 	refuse(world, &def, "centres.type is 9");
 	def = good;
 	def.shape = fixture_box(1, 1, 1);
-	refuse(world, &def, "shape is set, but kind is CAROM_GRANULAR");
+	refuse(world, &def, "shape is set, but a body whose kind is CAROM_GRANULAR has spheres alone");
 	def = good;
 	def.sensor = true;
-	refuse(world, &def, "sensor is set");
-	def = good;
-	def.continuous = true;
-	refuse(world, &def, "continuous is set, but kind is CAROM_GRANULAR");
+	refuse(world, &def, "sensor is set, but kind is CAROM_GRANULAR");
 	def = good;
 	def.pose.position.x = 2 * CAROM_MAX_COORDINATE < CAROM_MAX_POSITION ? 2 * CAROM_MAX_COORDINATE : NAN;
 	refuse(world, &def, "pos");

@@ -339,6 +339,10 @@ export class World extends Handle {
 	setSurfaceImpulse(contact: number, impulse: Numbers): void;
 	setSurfaceShapeImpulse(contact: number, impulse: Numbers): void;
 	setSphereImpulse(contact: number, impulse: Numbers): void;
+	setImpulses(impulses: Numbers): void;
+	setSurfaceImpulses(impulses: Numbers): void;
+	setSurfaceShapeImpulses(impulses: Numbers): void;
+	setSphereImpulses(impulses: Numbers): void;
 	setPairData(pair: number, data: Bits): void;
 	castRay(origin: Numbers, direction: Numbers, options?: RayOptions): RayHit | null;
 	castRayAny(origin: Numbers, direction: Numbers, options?: RayOptions): boolean;

@@ -925,6 +925,25 @@ export class World extends Handle {
 	/** setImpulse for a contact of sphereContacts. */
 	setSphereImpulse(contact, impulse) { this.handBack("setSphereImpulse", "cw_set_sphere_impulse", contact, impulse); }
 
+	/** setImpulse for all contacts at once, in their order: three numbers for each. */
+	setImpulses(impulses) { this.handAllBack("setImpulses", "cw_set_impulses", impulses); }
+
+	/** setImpulses for surfaceContacts. */
+	setSurfaceImpulses(impulses) { this.handAllBack("setSurfaceImpulses", "cw_set_surface_impulses", impulses); }
+
+	/** setImpulses for surfaceShapeContacts. */
+	setSurfaceShapeImpulses(impulses) { this.handAllBack("setSurfaceShapeImpulses", "cw_set_surface_shape_impulses", impulses); }
+
+	/** setImpulses for sphereContacts. */
+	setSphereImpulses(impulses) { this.handAllBack("setSphereImpulses", "cw_set_sphere_impulses", impulses); }
+
+	handAllBack(name, call, impulses) {
+		const count = checkNumbers(impulses, `${name}: impulses`).length;
+		if (count % 3 !== 0)
+			throw wrong(`${name}: impulses has ${count} numbers; it must have 3 for each contact`);
+		this.change((world, put) => this.carom.exports[call](world, count / 3, put(impulses, Float32Array)));
+	}
+
 	handBack(name, call, contact, impulse) {
 		if (checkNumbers(impulse, `${name}: impulse`).length !== 3)
 			throw wrong(`${name}: impulse has ${impulse.length} numbers; it must have 3`);

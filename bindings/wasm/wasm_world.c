@@ -201,7 +201,6 @@ uint64_t EXPORT(cw_hash)(const carom_world *world) { return carom_world_hash(wor
 
 void EXPORT(cw_stats)(const carom_world *world, carom_stats *to) { *to = carom_world_stats(world); }
 
-/// impulses [3*contacts].
 int EXPORT(cw_set_impulse)(carom_world *world, int contact, const float *impulse)
 {
 	return (int)carom_world_set_impulse(world, contact, impulse);
@@ -220,6 +219,27 @@ int EXPORT(cw_set_surface_shape_impulse)(carom_world *world, int contact, const 
 int EXPORT(cw_set_sphere_impulse)(carom_world *world, int contact, const float *impulse)
 {
 	return (int)carom_world_set_sphere_impulse(world, contact, impulse);
+}
+
+/// impulses [3*count].
+int EXPORT(cw_set_impulses)(carom_world *world, int count, const float *impulses)
+{
+	return (int)carom_world_set_impulses(world, count, impulses);
+}
+
+int EXPORT(cw_set_surface_impulses)(carom_world *world, int count, const float *impulses)
+{
+	return (int)carom_world_set_surface_impulses(world, count, impulses);
+}
+
+int EXPORT(cw_set_surface_shape_impulses)(carom_world *world, int count, const float *impulses)
+{
+	return (int)carom_world_set_surface_shape_impulses(world, count, impulses);
+}
+
+int EXPORT(cw_set_sphere_impulses)(carom_world *world, int count, const float *impulses)
+{
+	return (int)carom_world_set_sphere_impulses(world, count, impulses);
 }
 
 int EXPORT(cw_set_pair_data)(carom_world *world, int pair, uint64_t data)

@@ -284,8 +284,8 @@ typedef struct carom_surface_contact {
 	bool through; ///< the first feature is on the wrong side
 	int32_t age;  ///< steps for which these two features have had a contact
 	int32_t pair; ///< index in the view of pairs
-	/// The value that the solver stored last for it (carom_world_set_surface_impulse),
-	/// where these two features had a contact then, else 0.
+	/// The value that the solver stored last for it (carom_world_set_surface_impulse), where these
+	/// two features had a contact then, or the vertex had one with another triangle; else 0.
 	float impulse[3];
 	/// Nearest points: the first feature's weights sum to 1, the second's too.
 	double weight[4];
@@ -456,7 +456,8 @@ typedef struct carom_body_impact {
 	carom_body_id body_b;
 	uint64_t user_data_a;
 	uint64_t user_data_b;
-	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
+	/// Number of the part of A (carom_body_def.parts), or of a granular body's sphere; 0: neither.
+	int32_t shape_a;
 	int32_t shape_b; ///< of B, likewise
 	/// Never CAROM_TOI_APART.
 	/// - CAROM_TOI_TOUCHING: they touch at the beginning, and the step leads neither deeper nor to
@@ -480,7 +481,7 @@ typedef struct carom_body_impact_view {
 } carom_body_impact_view;
 
 /// Impacts of continuous bodies in the last step, sorted by body_a, body_b, shape_a, shape_b. Each
-/// two parts have at most one: the first on their way.
+/// two parts have at most one: the first on their way. So have a sphere and a part.
 CAROM_API carom_body_impact_view carom_world_body_impacts(const carom_world *world);
 /// The earliest impact of a body, or with the null id that of all bodies (at equal times the first
 /// in order); NULL if there is none. Impacts of sensors and CAROM_TOI_TOUCHING do not count. A pass
@@ -495,16 +496,32 @@ CAROM_API carom_result carom_world_set_impulse(
 	carom_world *world, int32_t contact, const float impulse[3]);
 
 /// As carom_world_set_impulse, for a contact of carom_world_surface_contacts: that of its two
-/// features in the next step hands it back. Of a body that gets another mesh (carom_world_set_mesh)
-/// each copy of the features does.
+/// features in the next step hands it back. Where a vertex slides to another triangle of the
+/// surface, its contact there does. Of a body that gets another mesh (carom_world_set_mesh) each
+/// copy of the features does.
 CAROM_API carom_result carom_world_set_surface_impulse(
-	carom_world *world, int32_t contact, const float impulse[3]);
+	carom_world *world, int64_t contact, const float impulse[3]);
 /// As carom_world_set_impulse, for a contact of carom_world_surface_shape_contacts.
 CAROM_API carom_result carom_world_set_surface_shape_impulse(
-	carom_world *world, int32_t contact, const float impulse[3]);
+	carom_world *world, int64_t contact, const float impulse[3]);
 /// As carom_world_set_impulse, for a contact of carom_world_sphere_contacts: it goes with the age.
 CAROM_API carom_result carom_world_set_sphere_impulse(
-	carom_world *world, int32_t contact, const float impulse[3]);
+	carom_world *world, int64_t contact, const float impulse[3]);
+
+/// Store the impulses of all contacts of a view at once, in its order: impulses [3*count], where
+/// count is that of the view. All are checked before the first one is stored.
+/// CAROM_INVALID_ARGUMENT names the number at fault.
+CAROM_API carom_result carom_world_set_impulses(
+	carom_world *world, int64_t count, const float *impulses);
+/// As carom_world_set_impulses, for carom_world_surface_contacts.
+CAROM_API carom_result carom_world_set_surface_impulses(
+	carom_world *world, int64_t count, const float *impulses);
+/// As carom_world_set_impulses, for carom_world_surface_shape_contacts.
+CAROM_API carom_result carom_world_set_surface_shape_impulses(
+	carom_world *world, int64_t count, const float *impulses);
+/// As carom_world_set_impulses, for carom_world_sphere_contacts (not by_pair).
+CAROM_API carom_result carom_world_set_sphere_impulses(
+	carom_world *world, int64_t count, const float *impulses);
 
 /// Store a number of the caller's with pair i of the view; pairs of sensors too. The pair keeps it
 /// in every step until it ends or the number is set again; the event of its end hands it back. A

@@ -89,8 +89,8 @@ typedef struct carom_body_def {
 	/// triangles that belong together must share them. Rigid bodies never hit themselves.
 	bool self_collision;
 	/// Report the first impact with each other body on the way through the step
-	/// (carom_world_body_impacts). Set it for fast and thin bodies. Dynamic and kinematic bodies
-	/// only.
+	/// (carom_world_body_impacts). Set it for fast and thin bodies. Dynamic, kinematic and granular
+	/// bodies only; in a granular one each sphere has impacts.
 	bool continuous;
 	/// For a deforming body: report where it meets shapes that are no meshes on the way through the
 	/// step (carom_world_shape_impacts). Other bodies ignore it.
@@ -378,8 +378,10 @@ CAROM_API carom_result carom_world_set_user_data(
 /// the beginning.
 /// - Pairs that go on keep their age and data. Since features of the old shape mean nothing, a
 ///   contact takes the age and impulse of an old contact that lay near it on body A.
-/// - Surface contacts with the body (carom/results.h) begin again: cloth forgets on which side of
-///   the body it was. Give the shape while nothing is on the wrong side.
+/// - Surface contacts with the body (carom/results.h) go on: cloth remembers on which side of the
+///   body it was, however deep it is. Meshes of equal triangles keep the numbers of their features;
+///   with others the place counts. A feature forgets where the middle of the new shape is on its
+///   other side, or where the place is along an open mesh.
 /// - A shape equal to the present one changes nothing.
 /// - The mesh of the new shape is retained, that of the old one released.
 ///
@@ -457,8 +459,9 @@ CAROM_API carom_result carom_world_set_vertices(
 ///   as for carom_world_set_vertices; entries of old vertices are ignored). places NULL: where the
 ///   pose of the body's definition puts it.
 ///
-/// Surface contacts of features that are still there go on with age, side and impulse. Those with
-/// shapes do so only where no vertex and triangle has another number; others begin again.
+/// Surface contacts of features that are still there go on with age, side and impulse. A new vertex
+/// belongs where the old one does that is nearest to it along the edges of the new mesh; its
+/// contacts begin with age 0.
 ///
 /// The next step finds all impacts of the new triangles. Where triangles and vertices are the old
 /// ones, its search goes on from the last one. The impacts of the last step still name vertices and
@@ -495,6 +498,9 @@ CAROM_API carom_result carom_world_get_vertices(
 /// like those of a definition, before any is taken. CAROM_INVALID_ARGUMENT names the field and the
 /// first sphere at fault; CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET. On any failure nothing has
 /// changed. Recorded.
+///
+/// In a continuous body sphere i comes from where sphere i was at the last step. With another count
+/// than before the spheres are new: they rest, and have no impacts with what rests.
 CAROM_API carom_result carom_world_set_spheres(carom_world *world, carom_body_id id, int32_t count,
 	const carom_strided *centres, const carom_strided *radii);
 

@@ -101,10 +101,19 @@ typedef struct cr_deforming {
 	carom_pose pose;
 } cr_deforming;
 
+/// Where spheres come from in the coming step.
+typedef enum cr_way {
+	CR_WAY_NONE,  // they rest
+	CR_WAY_KNOWN, // from begin
+	CR_WAY_NEW,   // they are others than at the last step, and rest
+} cr_way;
+
 /// The spheres of a granular body, world frame (world/sphere_bodies.c).
 typedef struct cr_granular {
 	int32_t count;
 	CR_ARRAY(double) spheres;   // [4*count] x, y, z, radius
+	CR_ARRAY(double) begin;     // [3*count] of a continuous body, where the coming step begins
+	uint8_t way;                // a cr_way
 	box3d bounds;               // of all; none: lower above upper
 	struct cr_box_index *index; // over them, for queries (world/box_index.h)
 } cr_granular;

@@ -43,6 +43,16 @@ typedef struct cr_dynamic_tree {
 
 static inline bool cr_dynamic_is_leaf(const cr_dynamic_node *n) { return n->child[0] == CR_NO_NODE; }
 
+/// The next node of a walk from child[0] to child[1] that does not go below node; CR_NO_NODE: the
+/// walk is over.
+static inline int32_t cr_dynamic_next_beside(const cr_dynamic_tree *tree, int32_t node)
+{
+	const cr_dynamic_node *nodes = tree->nodes.data;
+	while (node != tree->root && nodes[nodes[node].parent].child[1] == node)
+		node = nodes[node].parent;
+	return node == tree->root ? CR_NO_NODE : nodes[nodes[node].parent].child[1];
+}
+
 /// Make a tree empty; its memory stays.
 void cr_dynamic_clear(cr_dynamic_tree *tree);
 void cr_dynamic_free(carom_context *context, cr_dynamic_tree *tree);

@@ -128,9 +128,9 @@ static carom_result check_def(carom_context *context, const carom_body_def *def,
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %d, which is none", name, (int)def->kind);
 	if (def->part_count < 0)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d", name, def->part_count);
-	if (def->continuous && def->kind != CAROM_DYNAMIC && def->kind != CAROM_KINEMATIC)
+	if (def->continuous && def->kind != CAROM_DYNAMIC && def->kind != CAROM_KINEMATIC && def->kind != CAROM_GRANULAR)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"%s: continuous is set, but kind is %s: only dynamic and kinematic bodies may have it", name,
+			"%s: continuous is set, but kind is %s: only dynamic, kinematic and granular bodies may have it", name,
 			cr_kind_name(def->kind));
 	if (!(def->thickness >= 0 && def->thickness <= CAROM_MAX_COORDINATE))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: thickness is %g; it must be at least 0 and at most %g", name,
@@ -291,7 +291,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	world->surface_contacts.body_count += parts->deforming && parts->thickness > 0;
 	world->sphere_contacts.body_count += parts->granular != NULL;
 	world->sphere_contacts.sphere_count += parts->granular ? parts->granular->count : 0;
-	world->continuous.body_count += parts->continuous;
+	world->continuous.body_count += parts->continuous && !parts->granular;
 	cr_note_members(world);
 	*id = cr_id_of(world->bodies.data, first);
 	cr_box_index_invalidate(world->query_index);
@@ -365,7 +365,7 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	world->surface_contacts.body_count -= body->deforming && body->thickness > 0;
 	world->sphere_contacts.body_count -= body->granular != NULL;
 	world->sphere_contacts.sphere_count -= body->granular ? body->granular->count : 0;
-	world->continuous.body_count -= body->continuous;
+	world->continuous.body_count -= body->continuous && !body->granular;
 	cr_note_members(world);
 	for (int32_t i = 0; i < count; i++)
 		cr_end_part(world, &body[i]);

@@ -111,7 +111,7 @@ static box3d bound_continuous(const carom_world *world)
 	box3d all = BOX3D_NONE, box;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *part = &world->bodies.data[i];
-		if (part->alive && part->continuous && bound_motion(world, (int32_t)i, &box))
+		if (part->alive && part->continuous && !part->granular && bound_motion(world, (int32_t)i, &box))
 			all = box3d_join(&all, &box);
 	}
 	return all;
@@ -235,6 +235,25 @@ static void find_impact(const carom_world *world, cr_mover_scratch *scratch, con
 		cr_find_nearest_parts(scratch, &movers[0], &movers[1], found);
 }
 
+cr_mover cr_mover_of_part(const carom_world *world, int32_t part, v3d origin, cr_convex *convex)
+{
+	const cr_body *body = &world->bodies.data[part];
+	cr_mover mover = cr_mover_of(&body->shape.def, convex);
+	mover.motion = cr_motion_of_body(world->bodies.data, part, origin);
+	mover.sinking = sinking_of(body);
+	mover.two_sided = mover.collider && !mover.collider->closed && !cr_has_front(body);
+	return mover;
+}
+
+void cr_sweep_movers(const carom_world *world, cr_mover_scratch *scratch, const int32_t part[2], const cr_mover movers[2],
+	v3d origin, carom_body_impact *out)
+{
+	cr_mover_impact found;
+	find_impact(world, scratch, movers, &found);
+	const v3d place = v3d_add(cr_motion_at(&movers[0].motion, found.impact.separation_time).position, origin);
+	write_impact(world, part, &found, place, out);
+}
+
 static void sweep_pair(carom_world *world, cr_mover_scratch *scratch, int64_t pair)
 {
 	cr_continuous *c = &world->continuous;
@@ -242,17 +261,9 @@ static void sweep_pair(carom_world *world, cr_mover_scratch *scratch, int64_t pa
 	const int32_t part[2] = { c->parts.data[c->pairs.data[pair].a].part, c->parts.data[c->pairs.data[pair].b].part };
 	const v3d origin = body_begin(&bodies[cr_first_part(bodies, part[0])]).position;
 	cr_convex convex[2];
-	cr_mover movers[2];
-	for (int i = 0; i < 2; i++) {
-		movers[i] = cr_mover_of(&bodies[part[i]].shape.def, &convex[i]);
-		movers[i].motion = cr_motion_of_body(bodies, part[i], origin);
-		movers[i].sinking = sinking_of(&bodies[part[i]]);
-		movers[i].two_sided = movers[i].collider && !movers[i].collider->closed && !cr_has_front(&bodies[part[i]]);
-	}
-	cr_mover_impact found;
-	find_impact(world, scratch, movers, &found);
-	const v3d place = v3d_add(cr_motion_at(&movers[0].motion, found.impact.separation_time).position, origin);
-	write_impact(world, part, &found, place, &c->next.data[pair]);
+	const cr_mover movers[2] = { cr_mover_of_part(world, part[0], origin, &convex[0]),
+		cr_mover_of_part(world, part[1], origin, &convex[1]) };
+	cr_sweep_movers(world, scratch, part, movers, origin, &c->next.data[pair]);
 }
 
 static void sweep_pairs(int64_t begin, int64_t end, int worker, void *task)

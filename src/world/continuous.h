@@ -14,7 +14,7 @@ typedef struct cr_swept_part {
 typedef CR_ARRAY(carom_body_impact) cr_body_impacts;
 
 typedef struct cr_continuous {
-	int32_t body_count; // continuous bodies alive
+	int32_t body_count; // continuous rigid bodies alive
 	cr_broad *broad;    // NULL: none made
 	// stand-ins of parts near continuous ones, with boxes of their whole motions
 	CR_ARRAY(cr_body) boxes;
@@ -36,7 +36,14 @@ bool cr_bound_motion(const carom_world *world, int32_t part, double lower[3], do
 /// Does a part move in the step?
 bool cr_part_moves(const cr_body *part);
 
-/// Finds the impacts of continuous bodies, into next. On failure found stays.
+/// A part as it moves, with places relative to an origin. convex: room that it points to.
+cr_mover cr_mover_of_part(const carom_world *world, int32_t part, v3d origin, cr_convex *convex);
+/// The impact of two movers, which stand for parts; status CAROM_TOI_APART: there is none. Any
+/// thread.
+void cr_sweep_movers(const carom_world *world, cr_mover_scratch *scratch, const int32_t part[2], const cr_mover movers[2],
+	v3d origin, carom_body_impact *impact);
+
+/// Finds the impacts of continuous rigid bodies, into next. On failure found stays.
 carom_result cr_find_body_impacts(carom_world *world);
 /// Makes next the impacts of the last good step. Cannot fail.
 void cr_take_body_impacts(cr_continuous *continuous);

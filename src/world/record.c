@@ -314,6 +314,9 @@ static void put_motion(cr_recorder *r, const cr_body *body)
 		put_pose(r, cr_begin_of(&body[i]));
 }
 
+/// Is it a granular body whose spheres come from elsewhere in the coming step?
+static bool is_on_way(const cr_body *body) { return body->alive && body->granular && body->granular->way == CR_WAY_KNOWN; }
+
 static void record_state(cr_recorder *r, const carom_world *world)
 {
 	for (int64_t i = 0; i < world->bodies.count; i++) {
@@ -329,7 +332,9 @@ static void record_state(cr_recorder *r, const carom_world *world)
 		put(r, body->alive ? body->part > 0 ? CR_RECORD_FURTHER_PART : CR_RECORD_BODY : CR_RECORD_NO_BODY, 1);
 		if (!body->alive || body->part > 0)
 			continue;
-		const carom_body_def def = cr_def_of_body(body);
+		carom_body_def def = cr_def_of_body(body);
+		if (is_on_way(body)) // record_ways tells where its spheres go
+			def.centres = (carom_strided){ body->granular->begin.data, 0, CAROM_FLOAT64 };
 		put_body(r, &def);
 		put_motion(r, body);
 	}
@@ -345,6 +350,19 @@ static void record_state(cr_recorder *r, const carom_world *world)
 }
 
 // ---- Hooks ----
+
+/// After the state: where spheres are that come from elsewhere in the coming step. Those that are
+/// new rest here as they do there.
+static void record_ways(cr_recorder *r, carom_world *world)
+{
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		if (is_on_way(body))
+			cr_record_set_spheres(r, cr_id_of(world->bodies.data, (int32_t)i), body->granular);
+		else if (body->alive && body->granular)
+			body->granular->way = CR_WAY_NONE;
+	}
+}
 
 void cr_record_add_body(cr_recorder *r, const carom_body_def *def, carom_body_id id)
 {
@@ -691,6 +709,7 @@ static carom_result begin_recording(carom_world *world, carom_write_fn *write, v
 	write_bytes(r, head, sizeof head);
 	record_world(r, &world->pipeline.settings);
 	record_state(r, world);
+	record_ways(r, world);
 	if (r->broken) {
 		end_recording(world);
 		return cr_fail(

@@ -92,22 +92,27 @@ static bool keeps_faces(const remesh *r)
 }
 
 /// The memory of the body's surface contacts; empty where its faces stay.
-static carom_result carry_sides(carom_world *world, const cr_body *body, const remesh *r, cr_surface_contact_list *carried)
+static carom_result carry_sides(
+	carom_world *world, const cr_body *body, const remesh *r, const cr_surface *made, cr_carried *carried)
 {
-	*carried = (cr_surface_contact_list){ 0 };
+	cr_surface_contacts *m = &world->surface_contacts;
 	const int32_t part = (int32_t)(body - world->bodies.data);
-	if (keeps_faces(r) || cr_carry_surface_contacts(world, part, r->old->faces, &r->mesh->topology, r->from, carried))
+	if (keeps_faces(r) ||
+		(cr_carry_surface_contacts(world, part, r->old, made, r->from, carried) &&
+			cr_reserve_carried(&world->memory, m, carried)))
 		return CAROM_SUCCESS;
+	cr_free_carried(&world->memory, carried);
 	return cr_fail_memory(world->context, "the memory of surface contacts");
 }
 
-static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deforming *made, cr_surface_contact_list *carried)
+static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deforming *made, cr_carried *carried)
 {
 	carom_shape shape = body->shape.def;
 	shape.mesh = r->mesh;
 	const cr_reshaping reshaping = keeps_faces(r) ? CR_SHAPE_REMADE : CR_SHAPE_CHANGED;
 	if (reshaping == CR_SHAPE_CHANGED) {
 		cr_forget_scenes(world);
+		cr_drop_carried(&world->surface_contacts, (int32_t)(body - world->bodies.data));
 		cr_take_carried(&world->memory, &world->surface_contacts, carried);
 	}
 	cr_drop_surface_fans(&world->memory, &world->surface_contacts);
@@ -141,13 +146,13 @@ carom_result carom_world_set_mesh(
 	result = cr_deforming_create(&world->memory, mesh, &body->pose, body->kind == CAROM_DEFORMABLE, name, &made);
 	if (result != CAROM_SUCCESS)
 		return cr_explain_failure(world, name, refusals, result);
-	cr_surface_contact_list carried;
-	result = carry_sides(world, body, &r, &carried);
+	carry_places(&r, &made->surface);
+	cr_carried carried = { 0 };
+	result = carry_sides(world, body, &r, &made->surface, &carried);
 	if (result != CAROM_SUCCESS) {
 		cr_deforming_free(world, made);
 		return cr_explain_failure(world, name, refusals, result);
 	}
-	carry_places(&r, &made->surface);
 	cr_record_set_mesh(world->recorder, id, mesh, r.old->vertex_count, from, places);
 	swap(world, body, &r, made, &carried);
 	return CAROM_SUCCESS;

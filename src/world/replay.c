@@ -865,7 +865,7 @@ static carom_result replay_set_impulse(replay *r)
 
 static carom_result replay_set_listed_impulse(replay *r)
 {
-	static carom_result (*const calls[])(carom_world *, int32_t, const float[3]) = {
+	static carom_result (*const calls[])(carom_world *, int64_t, const float[3]) = {
 		[CR_IMPULSE_OF_SURFACE] = carom_world_set_surface_impulse,
 		[CR_IMPULSE_OF_SURFACE_SHAPE] = carom_world_set_surface_shape_impulse,
 		[CR_IMPULSE_OF_SPHERE] = carom_world_set_sphere_impulse,

@@ -2,7 +2,8 @@
 ///
 /// All that may fail is made beside the body and then exchanged: on failure nothing has changed.
 /// The memory that pairs have of the old shape is dropped by the next step (cr_body.reshaped);
-/// results stay, so that pairs go on. Cost: O(parts), and that of making a shape.
+/// results stay, so that pairs go on. That of surface contacts is carried over
+/// (surface_reshape.c). Cost: O(parts), and that of making a shape.
 
 #include "world/world.h"
 
@@ -28,8 +29,18 @@ static void swap_shape(carom_world *world, cr_body *part, const cr_shape *shape)
 	part->shape = *shape;
 }
 
-static void finish(carom_world *world)
+/// Make room for the memory that is to be carried over. On failure it is given up.
+static carom_result reserve_carried(carom_world *world, bool enough, cr_carried *carried)
 {
+	if (enough && cr_reserve_carried(&world->memory, &world->surface_contacts, carried))
+		return CAROM_SUCCESS;
+	cr_free_carried(&world->memory, carried);
+	return cr_fail_memory(world->context, "the memory of surface contacts");
+}
+
+static void finish(carom_world *world, cr_carried *carried)
+{
+	cr_take_carried(&world->memory, &world->surface_contacts, carried);
 	cr_note_members(world);
 	cr_box_index_invalidate(world->query_index);
 }
@@ -80,9 +91,16 @@ carom_result carom_world_set_shape(carom_world *world, carom_body_id id, const c
 	result = cr_init_body_shape(world, shape, false, &made);
 	if (result != CAROM_SUCCESS)
 		return cr_explain_failure(world, shape_name, refusals, result);
+	cr_carried carried = { 0 };
+	result = reserve_carried(world,
+		cr_carry_to_new_shape(world, (int32_t)(body - world->bodies.data), &made, cr_last_pose(body), &carried), &carried);
+	if (result != CAROM_SUCCESS) {
+		cr_drop_body_shape(world, &made);
+		return cr_explain_failure(world, shape_name, refusals, result);
+	}
 	swap_shape(world, body, &made);
 	note(body, CR_SHAPE_CHANGED);
-	finish(world);
+	finish(world, &carried);
 	cr_record_set_shape(world->recorder, id, shape);
 	return CAROM_SUCCESS;
 }
@@ -93,6 +111,7 @@ typedef struct new_parts {
 	int32_t count;
 	cr_shape *shapes; // [count]
 	cr_compound *compound;
+	cr_carried carried; // memory of surface contacts
 } new_parts;
 
 static size_t shapes_bytes(int32_t count) { return (size_t)count * sizeof(cr_shape); }
@@ -118,6 +137,41 @@ static carom_result make_parts(carom_world *world, const carom_body_def *def, ne
 	return result;
 }
 
+static void free_parts(carom_world *world, new_parts *made)
+{
+	for (int32_t i = 0; i < made->count; i++)
+		cr_drop_body_shape(world, &made->shapes[i]);
+	cr_free(&world->memory, made->shapes, shapes_bytes(made->count));
+	cr_release_compound(&world->memory, made->compound);
+}
+
+/// Does a part stay as it is, in its body?
+static bool is_kept(const cr_compound *old, const new_parts *made, int32_t i)
+{
+	return cr_are_equal_poses(&made->compound->part[i].pose, &old->part[i].pose) &&
+		are_equal(&made->compound->part[i].shape, &old->part[i].shape);
+}
+
+/// Where the body of some parts ended the last step.
+static carom_pose last_pose_of(const cr_body *first)
+{
+	return cr_pose_from_part(cr_last_pose(first), &first->compound->part[0].pose);
+}
+
+/// The memory of surface contacts with parts that change. False: out of memory.
+static bool carry_parts(carom_world *world, const cr_body *first, new_parts *made)
+{
+	const carom_pose last = last_pose_of(first);
+	bool enough = true;
+	for (int32_t i = 0; i < made->count && enough; i++) {
+		const carom_pose pose = cr_pose_to_part(&last, &made->compound->part[i].pose);
+		const int32_t part = (int32_t)(first - world->bodies.data) + i;
+		enough =
+			is_kept(first->compound, made, i) || cr_carry_to_new_shape(world, part, &made->shapes[i], &pose, &made->carried);
+	}
+	return enough;
+}
+
 /// Let a part that has another pose in its body come from where it would have been.
 static void move_last_pose(cr_body *part, const carom_pose *body, const carom_pose *local)
 {
@@ -130,7 +184,7 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 	cr_compound *old = first->compound;
 	const bool rests = !first->moved;
 	const carom_pose *local_before = &old->part[0].pose;
-	const carom_pose last = cr_pose_from_part(cr_last_pose(first), local_before);
+	const carom_pose last = last_pose_of(first);
 	const bool has_begin = first->course && first->course->has_begin;
 	const carom_pose begin = has_begin ? cr_pose_from_part(&first->course->begin, local_before) : last;
 	if (!rests)
@@ -139,6 +193,7 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 	for (int32_t i = made->count; i < old->count; i++) {
 		if (first[i].shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
 			cr_forget_impact_scene(&world->impacts);
+		cr_drop_carried(&world->surface_contacts, (int32_t)(&first[i] - world->bodies.data));
 		cr_end_part(world, &first[i]);
 	}
 	first->compound = made->compound;
@@ -147,7 +202,7 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 		const bool stays = cr_are_equal_poses(local, &old->part[i].pose);
 		if (!stays && !rests)
 			move_last_pose(&first[i], &last, local);
-		if (stays && are_equal(&made->compound->part[i].shape, &old->part[i].shape)) {
+		if (is_kept(old, made, i)) {
 			cr_drop_body_shape(world, &made->shapes[i]);
 			continue;
 		}
@@ -189,6 +244,11 @@ carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const c
 	result = make_parts(world, &def, &made);
 	if (result != CAROM_SUCCESS)
 		return cr_explain_failure(world, parts_name, refusals, result);
+	result = reserve_carried(world, carry_parts(world, first, &made), &made.carried);
+	if (result != CAROM_SUCCESS) {
+		free_parts(world, &made);
+		return cr_explain_failure(world, parts_name, refusals, result);
+	}
 	cr_compound *old = first->compound;
 	swap_parts(world, first, &made);
 	cr_release_compound(&world->memory, old);
@@ -196,7 +256,7 @@ carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const c
 	if (count < before)
 		cr_free_numbers(world, (int32_t)(id.index1 - 1) + count, before - count);
 	world->shape_count -= before - count;
-	finish(world);
+	finish(world, &made.carried);
 	cr_record_set_parts(world->recorder, id, &def);
 	return CAROM_SUCCESS;
 }

@@ -44,8 +44,7 @@ static bool is_shape(const cr_body *part)
 	return part->alive && !part->deforming && !part->granular && !part->sensor && part->shape.def.type != CAROM_MESH;
 }
 
-/// The box of a surface's motion. Without triangles it has none.
-static bool bound_surface(const cr_surface *s, cr_swept_body *b)
+bool cr_bound_surface(const cr_surface *s, cr_swept_body *b)
 {
 	for (int k = 0; k < 3; k++) {
 		b->lower[k] = s->lower[k];
@@ -110,7 +109,7 @@ static bool list_deforming(carom_world *world, cr_swept_body *all)
 {
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		cr_swept_body b = { .part = (int32_t)i };
-		if (!asks(&world->bodies.data[i]) || !bound_surface(&world->bodies.data[i].deforming->surface, &b))
+		if (!asks(&world->bodies.data[i]) || !cr_bound_surface(&world->bodies.data[i].deforming->surface, &b))
 			continue;
 		grow(&b, reach_of(world));
 		for (int k = 0; k < 3; k++) {
@@ -263,25 +262,32 @@ static bool add_over_plane(carom_world *world, const near_pair *n)
 	return enough;
 }
 
-/// The blocks of the surface's tree near the shape. Returns their number, or -1 without memory.
-static int32_t find_blocks(carom_world *world, const near_pair *n, const cr_body *seen)
+int32_t cr_find_swept_blocks(carom_world *world, const cr_surface *surface, const cr_body *seen, const double travel[3],
+	const double from[3], const double to[3], cr_block_list *blocks)
 {
-	cr_shape_impacts *m = &world->shape_impacts;
 	float lower[3], upper[3];
 	for (int k = 0; k < 3; k++) {
-		const double middle = v3d_get(seen->pose.position, k);
-		const double slack = n->soft->travel[k] + reach_of(world) + 2 * cr_surface_slack(n->surface, k);
-		lower[k] = nextafterf((float)(n->shape->lower[k] - middle - slack), -INFINITY);
-		upper[k] = nextafterf((float)(n->shape->upper[k] - middle + slack), INFINITY);
+		const double middle = v3d_get(seen->pose.position, k), slack = travel[k] + 2 * cr_surface_slack(surface, k);
+		lower[k] = nextafterf((float)(from[k] - middle - slack), -INFINITY);
+		upper[k] = nextafterf((float)(to[k] - middle + slack), INFINITY);
 	}
 	for (;;) {
 		const int32_t count =
-			world->pipeline.bvh->blocks_in_box(seen->shape.collider, lower, upper, (int32_t)m->blocks.capacity, m->blocks.data);
-		if (count <= m->blocks.capacity)
+			world->pipeline.bvh->blocks_in_box(seen->shape.collider, lower, upper, (int32_t)blocks->capacity, blocks->data);
+		if (count <= blocks->capacity)
 			return count;
-		if (!cr_array_reserve_fresh(&world->memory, &m->blocks, count))
+		if (!cr_array_reserve_fresh(&world->memory, blocks, count))
 			return -1;
 	}
+}
+
+/// The blocks of the surface's tree near the shape. Returns their number, or -1 without memory.
+static int32_t find_blocks(carom_world *world, const near_pair *n, const cr_body *seen)
+{
+	double travel[3];
+	for (int k = 0; k < 3; k++)
+		travel[k] = n->soft->travel[k] + reach_of(world);
+	return cr_find_swept_blocks(world, n->surface, seen, travel, n->shape->lower, n->shape->upper, &world->shape_impacts.blocks);
 }
 
 /// Add a triangle that may meet the shape, and note its corners.

@@ -5,6 +5,7 @@
 
 #include "base/radix.h"
 #include "frame/broad.h"
+#include "surface/surface.h"
 
 /// What a box stands for: a deforming body, or a part of a rigid one.
 typedef struct cr_swept_body {
@@ -22,6 +23,7 @@ typedef struct cr_shape_candidate {
 } cr_shape_candidate;
 
 typedef CR_ARRAY(carom_shape_impact) cr_shape_impact_list;
+typedef CR_ARRAY(int32_t) cr_block_list;
 
 typedef struct cr_shape_impacts {
 	int32_t body_count; // deforming bodies that ask for these impacts
@@ -31,7 +33,7 @@ typedef struct cr_shape_impacts {
 	CR_ARRAY(cr_swept_body) bodies;
 	cr_pair_list pairs;
 	CR_ARRAY(cr_key) order;    // of pairs; of impacts of a pair
-	CR_ARRAY(int32_t) blocks;  // of a tree, near a shape
+	cr_block_list blocks;      // of a tree, near a shape
 	CR_ARRAY(uint8_t) used;    // by vertex: a triangle has it
 	CR_ARRAY(cr_key) vertices; // near a shape
 	CR_ARRAY(cr_shape_candidate) candidates;
@@ -40,6 +42,13 @@ typedef struct cr_shape_impacts {
 	int64_t tests;
 	cr_shape_impact_list found; // of the last good step
 } cr_shape_impacts;
+
+/// Bound the motion of a surface: travel, and its box. False: it has no triangles.
+bool cr_bound_surface(const cr_surface *surface, cr_swept_body *bounds);
+/// List the blocks of a surface's tree, seen as at the end of the step, whose triangles may be in a
+/// box at any time of it. Returns how many there are, or -1 when out of memory. Any thread.
+int32_t cr_find_swept_blocks(carom_world *world, const cr_surface *surface, const cr_body *seen, const double travel[3],
+	const double lower[3], const double upper[3], cr_block_list *blocks);
 
 /// Finds these impacts, into next. On failure found stays.
 carom_result cr_find_shape_impacts(carom_world *world);

@@ -227,6 +227,13 @@ static void save_surface(carom_snapshot *s, const cr_surface *d, uint8_t kind)
 	s->places.count += count_surface(d, kind);
 }
 
+/// Numbers of a granular body: how many spheres, these, and of a continuous one its cr_way and
+/// where they come from.
+static int64_t count_spheres(const cr_body *body, int64_t count)
+{
+	return 1 + 4 * count + (body->continuous ? 1 + 3 * count : 0);
+}
+
 static int64_t count_places(const carom_world *world)
 {
 	int64_t count = 0;
@@ -234,7 +241,7 @@ static int64_t count_places(const carom_world *world)
 		const cr_body *body = &world->bodies.data[i];
 		if (body->alive)
 			count += body->deforming ? count_surface(&body->deforming->surface, body->kind)
-				: body->granular     ? 1 + 4 * (int64_t)body->granular->count
+				: body->granular     ? count_spheres(body, body->granular->count)
 				: body->compound     ? CR_POSE_NUMBERS
 									 : 0;
 	}
@@ -250,11 +257,19 @@ static void save_pose(carom_snapshot *s, const carom_pose *pose)
 	s->places.count += CR_POSE_NUMBERS;
 }
 
-static void save_spheres(carom_snapshot *s, const cr_granular *g)
+static void save_spheres(carom_snapshot *s, const cr_body *body)
 {
-	s->places.data[s->places.count++] = g->count;
-	copy_bytes(s->places.data + s->places.count, g->spheres.data, 4 * (size_t)g->count * sizeof(double));
-	s->places.count += 4 * (int64_t)g->count;
+	const cr_granular *g = body->granular;
+	double *to = s->places.data + s->places.count;
+	*to++ = g->count;
+	copy_bytes(to, g->spheres.data, 4 * (size_t)g->count * sizeof *to);
+	to += 4 * (int64_t)g->count;
+	s->places.count += count_spheres(body, g->count);
+	if (!body->continuous)
+		return;
+	*to++ = g->way;
+	for (int64_t i = 0; i < g->count; i++)
+		copy_bytes(&to[3 * i], g->way == CR_WAY_KNOWN ? &g->begin.data[3 * i] : &g->spheres.data[4 * i], 3 * sizeof *to);
 }
 
 /// How many bodies come from elsewhere.
@@ -297,7 +312,7 @@ static void save_bodies(carom_snapshot *s, carom_world *world)
 		if (body->alive && body->compound)
 			save_pose(s, &body->compound->pose);
 		if (body->alive && body->granular)
-			save_spheres(s, body->granular);
+			save_spheres(s, body);
 		body->granular = NULL;
 		if (d)
 			save_surface(s, d, body->kind);
@@ -337,7 +352,9 @@ int64_t cr_count_saved_places(const cr_body *saved, const double *places, int64_
 	// The number that tells how many follow.
 	if (before >= room || !(places[before] >= 0 && places[before] <= INT32_MAX))
 		return -1;
-	return before + (saved->kind == CAROM_GRANULAR ? 1 + 4 * (int64_t)places[before] : cr_part_numbers((int32_t)places[before]));
+	return before +
+		(saved->kind == CAROM_GRANULAR ? count_spheres(saved, (int64_t)places[before])
+									   : cr_part_numbers((int32_t)places[before]));
 }
 
 static void drop_made(carom_world *world, carom_snapshot *s)
@@ -375,6 +392,8 @@ static carom_result make_granular(carom_world *world, carom_snapshot *s)
 			saved->granular = cr_make_granular(&world->memory, (int32_t)count);
 			made = saved->granular != NULL;
 		}
+		if (made && saved->continuous)
+			made = cr_array_reserve(&world->memory, &saved->granular->begin, 3 * count);
 		if (!made) {
 			drop_made(world, s);
 			return cr_fail_memory(world->context, what);
@@ -450,6 +469,12 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 			granular->count = (int32_t)*places++;
 			copy_bytes(granular->spheres.data, places, 4 * (size_t)granular->count * sizeof *places);
 			places += 4 * (int64_t)granular->count;
+			if (world->bodies.data[i].continuous) {
+				const int way = (int)*places++;
+				granular->way = (uint8_t)(way >= CR_WAY_NONE && way <= CR_WAY_NEW ? way : CR_WAY_NONE);
+				copy_bytes(granular->begin.data, places, 3 * (size_t)granular->count * sizeof *places);
+				places += 3 * (int64_t)granular->count;
+			}
 			cr_measure_granular(granular);
 		}
 		if (!deforming)
@@ -520,7 +545,7 @@ static void restore_body_impacts(carom_world *world, const carom_snapshot *s)
 	continuous->body_count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		continuous->body_count += body->alive && body->continuous && body->part == 0;
+		continuous->body_count += body->alive && body->continuous && body->part == 0 && !body->granular;
 	}
 	COPY_ARRAY(&continuous->found, &s->body_impacts);
 }
@@ -546,6 +571,7 @@ static void restore_surface_contacts(carom_world *world, const carom_snapshot *s
 	}
 	COPY_ARRAY(&contacts->found, &s->surface_contacts);
 	COPY_ARRAY(&contacts->carried, &s->carried);
+	COPY_ARRAY(&contacts->carried_shapes, &s->carried_shapes);
 	COPY_ARRAY(&contacts->found_shapes, &s->surface_shapes);
 	contacts->known = s->known;
 	contacts->known_shapes = s->known_shapes;
@@ -614,6 +640,7 @@ static void empty(carom_snapshot *s)
 	cr_array_free(s->context, &s->shape_impacts);
 	cr_array_free(s->context, &s->surface_contacts);
 	cr_array_free(s->context, &s->carried);
+	cr_array_free(s->context, &s->carried_shapes);
 	cr_array_free(s->context, &s->surface_shapes);
 	cr_free_sphere_results(s->context, &s->spheres);
 	cr_array_free(s->context, &s->pairs);
@@ -662,6 +689,7 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 		s->shape_impacts.capacity * (int64_t)sizeof *s->shape_impacts.data +
 		s->surface_contacts.capacity * (int64_t)sizeof *s->surface_contacts.data +
 		s->carried.capacity * (int64_t)sizeof *s->carried.data +
+		s->carried_shapes.capacity * (int64_t)sizeof *s->carried_shapes.data +
 		s->surface_shapes.capacity * (int64_t)sizeof *s->surface_shapes.data +
 		s->spheres.contacts.capacity * (int64_t)sizeof *s->spheres.contacts.data +
 		s->spheres.by_pair.capacity * (int64_t)sizeof *s->spheres.by_pair.data +
@@ -697,6 +725,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 		!RESERVE_LIKE(s->context, &s->shape_impacts, &world->shape_impacts.found) ||
 		!RESERVE_LIKE(s->context, &s->surface_contacts, &world->surface_contacts.found) ||
 		!RESERVE_LIKE(s->context, &s->carried, &world->surface_contacts.carried) ||
+		!RESERVE_LIKE(s->context, &s->carried_shapes, &world->surface_contacts.carried_shapes) ||
 		!RESERVE_LIKE(s->context, &s->surface_shapes, &world->surface_contacts.found_shapes) ||
 		!reserve_spheres(s->context, &s->spheres, &world->sphere_contacts.found) ||
 		!RESERVE_LIKE(s->context, &s->pairs, &t->pairs) || !RESERVE_LIKE(s->context, &s->memories, &t->pairs) ||
@@ -710,6 +739,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	COPY_ARRAY(&s->shape_impacts, &world->shape_impacts.found);
 	COPY_ARRAY(&s->surface_contacts, &world->surface_contacts.found);
 	COPY_ARRAY(&s->carried, &world->surface_contacts.carried);
+	COPY_ARRAY(&s->carried_shapes, &world->surface_contacts.carried_shapes);
 	COPY_ARRAY(&s->surface_shapes, &world->surface_contacts.found_shapes);
 	copy_spheres(&s->spheres, &world->sphere_contacts.found);
 	s->known = world->surface_contacts.known;
@@ -740,6 +770,7 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 		RESERVE_LIKE(memory, &world->shape_impacts.found, &s->shape_impacts) &&
 		RESERVE_LIKE(memory, &world->surface_contacts.found, &s->surface_contacts) &&
 		RESERVE_LIKE(memory, &world->surface_contacts.carried, &s->carried) &&
+		RESERVE_LIKE(memory, &world->surface_contacts.carried_shapes, &s->carried_shapes) &&
 		RESERVE_LIKE(memory, &world->surface_contacts.found_shapes, &s->surface_shapes) &&
 		reserve_spheres(memory, &world->sphere_contacts.found, &s->spheres) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
 		RESERVE_LIKE(memory, &t->slots, &s->memories) && RESERVE_LIKE(memory, &t->slot, &s->pairs);

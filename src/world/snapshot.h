@@ -29,8 +29,9 @@ struct carom_snapshot {
 	cr_body_impacts body_impacts;
 	cr_shape_impact_list shape_impacts;
 	cr_surface_contact_list surface_contacts;
-	cr_surface_contact_list carried; // of bodies with other meshes since the step
+	cr_surface_contact_list carried; // of bodies with other meshes or shapes since the step
 	cr_surface_shape_contact_list surface_shapes;
+	cr_surface_shape_contact_list carried_shapes;
 	int64_t known, known_shapes; // of these
 	cr_sphere_results spheres;
 	carom_sweep_stats sweep_stats;

@@ -13,7 +13,7 @@
 
 #define MAGIC "CAROMSNP"
 
-enum { VERSION = 4, BYTE_ORDER = 0x01020304, MOST_LISTS = 24, ALIGNMENT = CR_BAKED_ALIGNMENT };
+enum { VERSION = 5, BYTE_ORDER = 0x01020304, MOST_LISTS = 24, ALIGNMENT = CR_BAKED_ALIGNMENT };
 
 static const char *const save_name = "carom_snapshot_save";
 static const char *const load_name = "carom_snapshot_load";
@@ -77,6 +77,7 @@ static int list_columns(carom_snapshot *s, column columns[MOST_LISTS])
 		COLUMN("surface contacts", &s->surface_contacts),
 		COLUMN("surface contacts of other meshes", &s->carried),
 		COLUMN("surface shape contacts", &s->surface_shapes),
+		COLUMN("surface shape contacts of other shapes", &s->carried_shapes),
 		COLUMN("sphere contacts", &s->spheres.contacts),
 		COLUMN("sphere contacts by pair", &s->spheres.by_pair),
 		COLUMN("sphere groups", &s->spheres.groups),

@@ -360,9 +360,8 @@ static int64_t count_surface_shapes(const carom_snapshot *s) { return s->surface
 
 static carom_body_id body_of_surface_shape(const carom_snapshot *s, int64_t i) { return s->surface_shapes.data[i].body_a; }
 
-static void read_surface_shape(const carom_snapshot *s, int64_t i, words w)
+static void put_surface_shape(const carom_surface_shape_contact *c, words w)
 {
-	const carom_surface_shape_contact *c = &s->surface_shapes.data[i];
 	int n = 0;
 	w[n++] = word_of_id(c->body_a);
 	w[n++] = word_of_id(c->body_b);
@@ -378,6 +377,20 @@ static void read_surface_shape(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = word_of(c->distance);
 	w[n++] = word_of(c->thickness);
 	read_impulse(c->impulse, w + n);
+}
+
+static void read_surface_shape(const carom_snapshot *s, int64_t i, words w)
+{
+	put_surface_shape(&s->surface_shapes.data[i], w);
+}
+
+static int64_t count_carried_shapes(const carom_snapshot *s) { return s->carried_shapes.count; }
+
+static carom_body_id body_of_carried_shape(const carom_snapshot *s, int64_t i) { return s->carried_shapes.data[i].body_a; }
+
+static void read_carried_shape(const carom_snapshot *s, int64_t i, words w)
+{
+	put_surface_shape(&s->carried_shapes.data[i], w);
 }
 
 static const char *const sphere_contact_fields[] = { "body_a", "body_b", "sphere", "shape_b", "triangle", "material_b", "age",
@@ -448,6 +461,8 @@ static const list_kind lists[] = {
 		FIELDS(surface_contact_fields) },
 	{ "surface contacts of other meshes", count_carried, read_carried, body_of_carried, FIELDS(surface_contact_fields) },
 	{ "surface contacts with shapes", count_surface_shapes, read_surface_shape, body_of_surface_shape,
+		FIELDS(surface_shape_fields) },
+	{ "surface contacts with other shapes", count_carried_shapes, read_carried_shape, body_of_carried_shape,
 		FIELDS(surface_shape_fields) },
 	{ "sphere contacts", count_sphere_contacts, read_sphere_contact, body_of_sphere_contact, FIELDS(sphere_contact_fields) },
 	{ "groups of sphere pairs", count_sphere_groups, read_sphere_group, body_of_sphere_group, FIELDS(sphere_group_fields) },

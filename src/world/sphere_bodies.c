@@ -50,13 +50,13 @@ static carom_result check_count(carom_context *context, int32_t count, const cha
 
 carom_result cr_check_granular(carom_context *context, const carom_body_def *def, const char *name)
 {
-	const char *set = def->part_count > 0 ? "parts are"
-		: !cr_is_unset(&def->shape)       ? "shape is"
-		: def->sensor                     ? "sensor is"
-										  : NULL;
+	const char *set = def->part_count > 0
+		? "parts are set, but a body whose kind is CAROM_GRANULAR has spheres alone (centres, radii)"
+		: !cr_is_unset(&def->shape) ? "shape is set, but a body whose kind is CAROM_GRANULAR has spheres alone (centres, radii)"
+		: def->sensor ? "sensor is set, but kind is CAROM_GRANULAR: spheres have contacts; sensors of other kinds report them"
+					  : NULL;
 	if (set)
-		return cr_fail(
-			context, CAROM_INVALID_ARGUMENT, "%s: %s set, but kind is CAROM_GRANULAR: it has spheres alone", name, set);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s", name, set);
 	carom_result result = check_count(context, def->sphere_count, name, "sphere_count");
 	if (result == CAROM_SUCCESS)
 		result = check_centres(context, &def->centres, def->sphere_count, name);
@@ -112,6 +112,7 @@ void cr_free_granular(carom_context *memory, cr_granular *g)
 	if (!g)
 		return;
 	cr_array_free(memory, &g->spheres);
+	cr_array_free(memory, &g->begin);
 	cr_box_index_destroy(g->index);
 	cr_free(memory, g, sizeof *g);
 }
@@ -221,6 +222,23 @@ static bool take_spheres(
 	return room;
 }
 
+/// Remember where the spheres of a continuous body come from, before they get other places, and
+/// make room for as many. false: out of memory.
+static bool keep_begin(carom_world *world, cr_granular *g, int32_t count)
+{
+	if (!cr_array_reserve(&world->memory, &g->begin, 3 * (int64_t)count))
+		return false;
+	for (int64_t i = 0; g->way == CR_WAY_NONE && i < count && i < g->count; i++)
+		memcpy(&g->begin.data[3 * i], &g->spheres.data[4 * i], 3 * sizeof *g->begin.data);
+	return true;
+}
+
+/// Where they come from, once they are there.
+static cr_way way_after(const cr_granular *g, int32_t count)
+{
+	return g->way == CR_WAY_NEW || count != g->count ? CR_WAY_NEW : CR_WAY_KNOWN;
+}
+
 carom_result carom_world_set_spheres(
 	carom_world *world, carom_body_id id, int32_t count, const carom_strided *centres, const carom_strided *radii)
 {
@@ -235,11 +253,12 @@ carom_result carom_world_set_spheres(
 	if (result != CAROM_SUCCESS)
 		return result;
 	const unsigned refusals = cr_count_refusals(world);
-	if (!take_spheres(world, g, count, centres, radii)) {
+	if ((body->continuous && !keep_begin(world, g, count)) || !take_spheres(world, g, count, centres, radii)) {
 		result = cr_fail_memory(world->context, "a granular body");
 		return cr_explain_failure(world, set_name, refusals, result);
 	}
 	world->sphere_contacts.sphere_count += count - g->count;
+	g->way = (uint8_t)(body->continuous ? way_after(g, count) : CR_WAY_NONE);
 	g->count = count;
 	cr_measure_granular(g);
 	body->moved = true;

@@ -165,15 +165,6 @@ typedef struct search {
 	const double *at; // its x, y, z, radius
 } search;
 
-/// The next node of a walk that does not go below node; CR_NO_NODE: the walk is over.
-static int32_t next_beside(const cr_dynamic_tree *tree, int32_t node)
-{
-	const cr_dynamic_node *nodes = tree->nodes.data;
-	while (node != tree->root && nodes[nodes[node].parent].child[1] == node)
-		node = nodes[node].parent;
-	return node == tree->root ? CR_NO_NODE : nodes[nodes[node].parent].child[1];
-}
-
 static bool add_part(search *s, int32_t near)
 {
 	if (!cr_array_reserve_one(&s->world->memory, &s->out->parts)) {
@@ -229,7 +220,7 @@ static bool find_parts(search *s)
 		const bool meets = box3d_overlap(&n->bounds, &box);
 		if (meets && cr_dynamic_is_leaf(n) && !add_part(s, n->item))
 			return false;
-		node = meets && !cr_dynamic_is_leaf(n) ? n->child[0] : next_beside(tree, node);
+		node = meets && !cr_dynamic_is_leaf(n) ? n->child[0] : cr_dynamic_next_beside(tree, node);
 	}
 	sort_parts(s->out->parts.data, s->out->parts.count);
 	return true;

@@ -94,6 +94,8 @@ static void finish_body(cr_body *body)
 	body->stir = 0;
 	if (body->deforming)
 		cr_surface_rest(&body->deforming->surface);
+	if (body->granular)
+		body->granular->way = CR_WAY_NONE;
 }
 
 /// Fill the results of the step, which has succeeded, with solids as contacts see them.
@@ -129,6 +131,8 @@ static void prepare_pipeline(carom_world *world)
 static carom_result find_all_impacts(carom_world *world)
 {
 	carom_result result = cr_find_body_impacts(world);
+	if (result == CAROM_SUCCESS)
+		result = cr_find_sphere_impacts(world);
 	if (result == CAROM_SUCCESS)
 		result = cr_find_shape_impacts(world);
 	if (result == CAROM_SUCCESS)

@@ -306,8 +306,9 @@ carom_result cr_find_surface_contacts(carom_world *world)
 		result = search(world, made, &view);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (!judge(world, &view))
+	if (!cr_sort_carried(world) || !judge(world, &view))
 		return cr_fail_memory(world->context, WHAT);
+	cr_follow_impulses(world);
 	return CAROM_SUCCESS;
 }
 
@@ -323,10 +324,10 @@ void cr_take_surface_contacts(cr_surface_contacts *m)
 	m->next_shapes = found_shapes;
 	m->known = m->found.count;
 	m->known_shapes = m->found_shapes.count;
-	m->carried.count = 0;
+	m->carried.count = m->carried_shapes.count = 0;
 }
 
-void cr_forget_sides(cr_surface_contacts *m) { m->known = m->known_shapes = m->carried.count = 0; }
+void cr_forget_sides(cr_surface_contacts *m) { m->known = m->known_shapes = m->carried.count = m->carried_shapes.count = 0; }
 
 static uint64_t hash_vector(uint64_t hash, carom_vec3 v)
 {
@@ -392,5 +393,6 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->found);
 	cr_array_free(memory, &m->found_shapes);
 	cr_array_free(memory, &m->carried);
+	cr_array_free(memory, &m->carried_shapes);
 	*m = (cr_surface_contacts){ 0 };
 }

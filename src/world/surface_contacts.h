@@ -3,8 +3,9 @@
 ///
 /// surface_contacts.c owns the scene and the order of a step, surface_sides.c decides on which side
 /// features belong, surface_shapes.c is for shapes that are no meshes, surface_list.c puts contacts
-/// and pairs in order, surface_filter.c asks the user's filter, and surface_carry.c
-/// keeps their memory where a body gets another mesh.
+/// and pairs in order, and surface_filter.c asks the user's filter. surface_carry.c keeps their
+/// memory where a deforming body gets another mesh, surface_reshape.c where a rigid one gets
+/// another shape.
 #ifndef CR_WORLD_SURFACE_CONTACTS_H
 #define CR_WORLD_SURFACE_CONTACTS_H
 
@@ -18,6 +19,18 @@
 
 typedef CR_ARRAY(carom_surface_contact) cr_surface_contact_list;
 typedef CR_ARRAY(carom_surface_shape_contact) cr_surface_shape_contact_list;
+
+/// Memory of contacts of parts that get another mesh or shape, in the numbers of these.
+typedef struct cr_carried {
+	cr_surface_contact_list contacts;
+	cr_surface_shape_contact_list shapes;
+} cr_carried;
+
+/// A walk over the remembered contacts of a part (surface_carry.c).
+typedef struct cr_carried_walk {
+	int32_t part;
+	int64_t at, end; // of the pair in hand
+} cr_carried_walk;
 
 /// A vertex that belongs to one side of a surface, and where it is now.
 typedef struct cr_belonging {
@@ -66,8 +79,10 @@ typedef struct cr_surface_contacts {
 	cr_surface_contact_list found;
 	cr_surface_shape_contact_list found_shapes;
 	int64_t known, known_shapes; // as many of them as the next step remembers: all or none
-	// Of bodies that have got other meshes since, in the numbers of these; in order
+	// Of bodies that have got other meshes or shapes since, in the numbers of these. A step puts
+	// them in order.
 	cr_surface_contact_list carried;
+	cr_surface_shape_contact_list carried_shapes;
 } cr_surface_contacts;
 
 /// Finds them, into next and next_shapes; the impacts of the step were found. On failure those of
@@ -125,17 +140,27 @@ static inline int cr_compare_numbers(int64_t a, int64_t b) { return a < b ? -1 :
 /// The order of the view of surface contacts: by the lower part, the higher part, kind, part of the
 /// first feature, vertices (surface_list.c).
 int cr_compare_surface_contacts(const carom_surface_contact *a, const carom_surface_contact *b);
+/// The order of the view of contacts with shapes (surface_shapes.c).
+int cr_compare_surface_shape_contacts(const carom_surface_shape_contact *a, const carom_surface_shape_contact *b);
+/// Where the contacts of the pair of one end, of count in order. O(log of their number).
+int64_t cr_end_of_surface_pair(const carom_surface_contact *contacts, int64_t begin, int64_t count);
+int64_t cr_end_of_surface_shape_pair(const carom_surface_shape_contact *contacts, int64_t begin, int64_t count);
 /// The runs of vertices against faces among the contacts of the last step, sorted by part_a and
 /// part_b: order names them, in runs. False when out of memory.
 bool cr_list_last_runs(carom_world *world);
 /// Sort contacts in the order of the view, each once. False when out of memory (surface_list.c).
 bool cr_put_in_order(carom_world *world, cr_surface_contact_list *contacts);
+/// Sort contacts with shapes likewise (surface_shapes.c).
+bool cr_put_shapes_in_order(carom_world *world, cr_surface_shape_contact_list *contacts);
 /// Put judged and deep contacts into next, in the order of the view, each once. False when out of
 /// memory.
 bool cr_order_surface_contacts(carom_world *world, const carom_proximity_view *view);
 /// List the pairs of next, of next_shapes and of sensed, once the filter has left contacts out.
 /// False when out of memory.
 bool cr_list_surface_pairs(carom_world *world);
+/// Let contacts of vertices that have slid to another triangle take over the impulse of one with a
+/// triangle that they have left. Parallel (surface_list.c).
+void cr_follow_impulses(carom_world *world);
 /// A further pair of two parts, in either order, without contacts.
 cr_further_pair cr_pair_of_parts(int32_t part_a, int32_t part_b);
 bool cr_append_further_pair(carom_world *world, cr_further_pairs *pairs, const cr_further_pair *pair);
@@ -146,14 +171,42 @@ bool cr_note_sensed(carom_world *world, int32_t part_a, int32_t part_b);
 /// Leave out the contacts of pairs that the user's filter, which there is, refuses, and pairs that
 /// have none left. False when out of memory (surface_filter.c).
 bool cr_filter_surface_contacts(carom_world *world);
-/// The memory of a part that gets other faces, and of others that did, for the next step: in order.
-/// from: as carom_world_set_mesh maps vertices. False when out of memory (surface_carry.c).
-bool cr_carry_surface_contacts(carom_world *world, int32_t part, const cr_topology *old, const cr_topology *made,
-	const int32_t *from, cr_surface_contact_list *carried);
-/// Remember that. Cannot fail.
-void cr_take_carried(carom_context *memory, cr_surface_contacts *contacts, cr_surface_contact_list *carried);
+
+// ---- Memory that is carried over (surface_carry.c) ----
+
+/// Is there any memory of sides?
+static inline bool cr_has_surface_memory(const cr_surface_contacts *m)
+{
+	return m->known + m->known_shapes + m->carried.count + m->carried_shapes.count > 0;
+}
+/// The part of the rigid body in a contact with a shape.
+static inline int32_t cr_shape_part_of(const carom_surface_shape_contact *c)
+{
+	return (int32_t)c->body_b.index1 - 1 + c->shape_b;
+}
+/// The next contact of the last step that is of the walk's part and would be remembered; NULL:
+/// there are no more.
+const carom_surface_contact *cr_next_remembered(const carom_world *world, cr_carried_walk *walk);
+const carom_surface_shape_contact *cr_next_remembered_shape(const carom_world *world, cr_carried_walk *walk);
+/// False when out of memory.
+bool cr_emit_carried(carom_context *memory, cr_carried *carried, const carom_surface_contact *contact);
+bool cr_emit_carried_shape(carom_context *memory, cr_carried *carried, const carom_surface_shape_contact *contact);
+/// Append the memory of a part that gets other faces. from: as carom_world_set_mesh maps vertices;
+/// both surfaces have their places. False when out of memory.
+bool cr_carry_surface_contacts(
+	carom_world *world, int32_t part, const cr_surface *old, const cr_surface *made, const int32_t *from, cr_carried *carried);
+/// Append the memory of a rigid part that gets another shape, and would have ended the last step at
+/// a pose. False when out of memory (surface_reshape.c).
+bool cr_carry_to_new_shape(carom_world *world, int32_t part, const cr_shape *now, const carom_pose *last, cr_carried *carried);
+/// Make room for it. False when out of memory.
+bool cr_reserve_carried(carom_context *memory, cr_surface_contacts *contacts, const cr_carried *carried);
+/// Remember it, once that of its parts was dropped, and free the lists. Cannot fail.
+void cr_take_carried(carom_context *memory, cr_surface_contacts *contacts, cr_carried *carried);
+void cr_free_carried(carom_context *memory, cr_carried *carried);
 /// A part has got another shape: the memory carried over of it holds no longer.
 void cr_drop_carried(cr_surface_contacts *contacts, int32_t part);
+/// Put memory that was carried over in order. False when out of memory.
+bool cr_sort_carried(carom_world *world);
 /// Forget the edges of members: they may be others.
 void cr_drop_surface_fans(carom_context *memory, cr_surface_contacts *contacts);
 

@@ -8,6 +8,7 @@
 /// runs at most: vertices of each against faces of the other, and edges. Only runs are sorted. Deep
 /// contacts are few: they are sorted by themselves and let in. Cost: O(contacts + runs log
 /// contacts).
+#include "base/parallel.h"
 #include "base/radix.h"
 #include "proximity/proximity_state.h"
 #include "world/surface_contacts.h"
@@ -80,6 +81,16 @@ static bool is_same_search_run(const void *list, int64_t i, int64_t j)
 {
 	const carom_proximity_pair *a = (const carom_proximity_pair *)list + i, *b = (const carom_proximity_pair *)list + j;
 	return a->kind == b->kind && a->mesh_a == b->mesh_a && a->mesh_b == b->mesh_b;
+}
+
+int64_t cr_end_of_surface_pair(const carom_surface_contact *contacts, int64_t begin, int64_t count)
+{
+	return end_of_run(contacts, begin, count, is_same_pair);
+}
+
+int64_t cr_end_of_surface_shape_pair(const carom_surface_shape_contact *contacts, int64_t begin, int64_t count)
+{
+	return end_of_run(contacts, begin, count, is_same_shape_pair);
 }
 
 static bool append_run(carom_world *world, const cr_surface_run *run)
@@ -227,6 +238,92 @@ bool cr_order_surface_contacts(carom_world *world, const carom_proximity_view *v
 	for (; deep < m->deep.count; deep++)
 		put(&m->next, deep_at(m, deep));
 	return true;
+}
+
+// ---- Impulses ----
+
+enum { CONTACTS_PER_TASK = 1024, MOST_LEFT = 64 };
+
+// Cosine of the angle by which the normal of a vertex that slides turns within a step at most.
+#define MOST_TURN 0.5
+
+static bool is_same_vertex(const carom_surface_contact *a, const carom_surface_contact *b)
+{
+	return a->kind == b->kind && cr_part_a_of(a) == cr_part_a_of(b) && cr_part_b_of(a) == cr_part_b_of(b) &&
+		a->vertices[0] == b->vertices[0];
+}
+
+/// The first contact of the last step that does not come before those of a vertex with a surface.
+static int64_t find_then(const cr_surface_contacts *m, const carom_surface_contact *now)
+{
+	carom_surface_contact first = *now;
+	first.vertices[1] = first.vertices[2] = first.vertices[3] = -1;
+	int64_t low = 0, high = m->known;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (cr_compare_surface_contacts(&m->found.data[middle], &first) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/// Do contacts of one vertex, count of now, still have one with a triangle?
+static bool has_triangle(const carom_surface_contact *now, int64_t count, int32_t triangle)
+{
+	bool found = false;
+	for (int64_t i = 0; i < count && !found; i++)
+		found = now[i].triangle == triangle && now[i].age > 0;
+	return found;
+}
+
+/// Contacts of one vertex with one surface, count of now: each that is new takes over the impulse
+/// of an old one that is left, of the nearest normal. Each old one is used once.
+static void follow(const carom_world *world, carom_surface_contact *now, int64_t count)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const carom_surface_contact *left[MOST_LEFT];
+	int lefts = 0;
+	for (int64_t i = find_then(m, now); i < m->known && is_same_vertex(&m->found.data[i], now) && lefts < MOST_LEFT; i++) {
+		if (cr_is_remembered(world, &m->found.data[i]) && !has_triangle(now, count, m->found.data[i].triangle))
+			left[lefts++] = &m->found.data[i];
+	}
+	for (int64_t i = 0; i < count && lefts > 0; i++) {
+		if (now[i].age > 0)
+			continue;
+		int best = 0;
+		for (int k = 1; k < lefts; k++)
+			best = v3d_dot(left[k]->normal, now[i].normal) > v3d_dot(left[best]->normal, now[i].normal) ? k : best;
+		if (v3d_dot(left[best]->normal, now[i].normal) < MOST_TURN)
+			continue;
+		for (int k = 0; k < 3; k++)
+			now[i].impulse[k] = left[best]->impulse[k];
+		left[best] = left[--lefts];
+	}
+}
+
+/// The vertices whose contacts come first within the range.
+static void follow_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	const carom_world *world = task;
+	const cr_surface_contact_list *list = &world->surface_contacts.next;
+	while (begin > 0 && begin < end && is_same_vertex(&list->data[begin - 1], &list->data[begin]))
+		begin++;
+	for (int64_t i = begin, after; i < end; i = after) {
+		bool is_new = false;
+		for (after = i; after < list->count && is_same_vertex(&list->data[i], &list->data[after]); after++)
+			is_new = is_new || list->data[after].age == 0;
+		if (is_new && list->data[i].kind == CAROM_SWEEP_VERTEX_FACE)
+			follow(world, &list->data[i], after - i);
+	}
+}
+
+void cr_follow_impulses(carom_world *world)
+{
+	if (world->surface_contacts.known > 0)
+		cr_parallel_for(&world->memory, follow_task, world->surface_contacts.next.count, CONTACTS_PER_TASK, world);
 }
 
 // ---- Pairs ----

@@ -4,7 +4,7 @@
 /// The nearest way out of a thin plate turns round where a feature passes the middle. So where a
 /// feature overlapped the shape, or was near it, in the last step, and the nearest way out has
 /// turned by more than 60 degrees since, the way out along the last normal counts: the shape's
-/// support along it.
+/// support along it. An edge or a triangle that was not near it goes by its vertices.
 #include "frame/shape_table.h"
 #include "proximity/proximity_state.h"
 #include "world/surface_contacts.h"
@@ -21,33 +21,70 @@ static carom_vec3 vec_of(v3d v) { return (carom_vec3){ v.x, v.y, v.z }; }
 
 static uint64_t parts_of(const carom_surface_shape_contact *c)
 {
-	return ((uint64_t)c->body_b.index1 - 1 + (uint64_t)c->shape_b) << 32 | (c->body_a.index1 - 1);
+	return (uint64_t)(uint32_t)cr_shape_part_of(c) << 32 | (c->body_a.index1 - 1);
 }
 
-static bool is_before(const carom_surface_shape_contact *a, const carom_surface_shape_contact *b)
+int cr_compare_surface_shape_contacts(const carom_surface_shape_contact *a, const carom_surface_shape_contact *b)
 {
-	if (parts_of(a) != parts_of(b))
-		return parts_of(a) < parts_of(b);
-	return cr_feature_key(a->vertices, a->triangle) < cr_feature_key(b->vertices, b->triangle);
+	const uint64_t x[2] = { parts_of(a), cr_feature_key(a->vertices, a->triangle) },
+				   y[2] = { parts_of(b), cr_feature_key(b->vertices, b->triangle) };
+	for (int k = 0; k < 2; k++) {
+		if (x[k] != y[k])
+			return x[k] < y[k] ? -1 : 1;
+	}
+	return 0;
+}
+
+bool cr_put_shapes_in_order(carom_world *world, cr_surface_shape_contact_list *contacts)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	const int64_t count = contacts->count;
+	cr_surface_shape_contact_list sorted = { 0 };
+	if (!cr_array_reserve_fresh(&world->memory, &m->deep_order, 2 * count) || !cr_array_reserve(&world->memory, &sorted, count))
+		return false;
+	cr_key *order = m->deep_order.data;
+	for (int64_t i = 0; i < count; i++)
+		order[i] = (cr_key){ cr_feature_key(contacts->data[i].vertices, contacts->data[i].triangle), (uint32_t)i };
+	cr_radix_sort(order, order + count, count, 64);
+	for (int64_t i = 0; i < count; i++)
+		order[i].key = parts_of(&contacts->data[order[i].value]);
+	cr_radix_sort(order, order + count, count, 64);
+	for (int64_t i = 0; i < count; i++) {
+		const carom_surface_shape_contact *c = &contacts->data[order[i].value];
+		if (i == 0 || cr_compare_surface_shape_contacts(&sorted.data[sorted.count - 1], c) != 0)
+			sorted.data[sorted.count++] = *c;
+	}
+	cr_array_free(&world->memory, contacts);
+	*contacts = sorted;
+	return true;
+}
+
+/// The contact of the feature and the shape of this one among the first count of a list in order;
+/// NULL: there is none.
+static const carom_surface_shape_contact *find_in(
+	const cr_surface_shape_contact_list *list, int64_t count, const carom_surface_shape_contact *c)
+{
+	int64_t low = 0, high = count;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (cr_compare_surface_shape_contacts(&list->data[middle], c) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && cr_compare_surface_shape_contacts(&list->data[low], c) == 0 ? &list->data[low] : NULL;
 }
 
 /// The contact of the last step of the same feature and shape; NULL: there was none.
 static const carom_surface_shape_contact *find_last(const carom_world *world, const carom_surface_shape_contact *c)
 {
-	const cr_surface_shape_contact_list *found = &world->surface_contacts.found_shapes;
-	const int64_t known = world->surface_contacts.known_shapes;
-	int64_t low = 0, high = known, part;
-	while (low < high) {
-		const int64_t middle = (low + high) / 2;
-		if (is_before(&found->data[middle], c))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const carom_surface_shape_contact *last = low < known ? &found->data[low] : NULL;
-	if (!last || is_before(c, last))
-		return NULL;
-	return cr_is_still(world, last->body_a, 0, &part) && cr_is_still(world, last->body_b, last->shape_b, &part) ? last : NULL;
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const carom_surface_shape_contact *last = find_in(&m->found_shapes, m->known_shapes, c);
+	int64_t part;
+	if (last && cr_is_still(world, last->body_a, 0, &part) && cr_is_still(world, last->body_b, last->shape_b, &part))
+		return last;
+	last = find_in(&m->carried_shapes, m->carried_shapes.count, c);
+	return last && cr_compare_ids(last->body_a, c->body_a) == 0 && cr_compare_ids(last->body_b, c->body_b) == 0 ? last : NULL;
 }
 
 // ---- Ways out ----
@@ -83,17 +120,48 @@ static void leave_along(const carom_world *world, int32_t part, v3d normal, caro
 	c->point = vec_of(v3d_mad(foot, -c->distance, normal));
 }
 
-/// Keep the way out that the feature had, where it is in the shape and had one.
+static v3d normal_now(const carom_world *world, int32_t part, const carom_surface_shape_contact *last)
+{
+	// The normal stands on the shape, which may have turned.
+	const cr_body *body = &world->bodies.data[part];
+	const m3d then = m3d_from_quat(cr_begin_of(body)->orientation);
+	return cr_vector_to_world(body, m3d_tmul(&then, v3d_of(last->normal)));
+}
+
+/// The last contact of that vertex of the feature whose way out is nearest to the contact's; NULL:
+/// there was none.
+static const carom_surface_shape_contact *find_last_of_vertex(
+	const carom_world *world, int32_t part, const carom_surface_shape_contact *c)
+{
+	const carom_surface_shape_contact *best = NULL;
+	double most = -INFINITY;
+	for (int k = 0; k < 3 && c->vertices[k] >= 0; k++) {
+		const carom_surface_shape_contact of_vertex = { .body_a = c->body_a,
+			.body_b = c->body_b,
+			.shape_b = c->shape_b,
+			.vertices = { c->vertices[k], -1, -1 },
+			.triangle = -1 };
+		const carom_surface_shape_contact *last = find_last(world, &of_vertex);
+		const double along = last ? v3d_dot(v3d_of(c->normal), normal_now(world, part, last)) : -INFINITY;
+		if (along > most) {
+			most = along;
+			best = last;
+		}
+	}
+	return best;
+}
+
+/// Keep the way out that the feature had, where it is in the shape and had one. An edge or a
+/// triangle that had none has that of its vertices.
 static void keep_way(const carom_world *world, int32_t part, carom_surface_shape_contact *c)
 {
 	const carom_surface_shape_contact *last = find_last(world, c);
 	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
-	if (!last || !(c->distance < 0) || world->bodies.data[part].shape.def.type == CAROM_PLANE)
+	if (!(c->distance < 0) || world->bodies.data[part].shape.def.type == CAROM_PLANE)
 		return;
-	// The normal stands on the shape, which may have turned.
-	const cr_body *body = &world->bodies.data[part];
-	const m3d then = m3d_from_quat(cr_begin_of(body)->orientation);
-	const v3d normal = cr_vector_to_world(body, m3d_tmul(&then, v3d_of(last->normal)));
+	if (!last && c->vertices[1] >= 0)
+		last = find_last_of_vertex(world, part, c);
+	const v3d normal = last ? normal_now(world, part, last) : v3d_of(c->normal);
 	if (v3d_dot(v3d_of(c->normal), normal) < MOST_TURN)
 		leave_along(world, part, normal, c);
 }

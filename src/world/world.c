@@ -162,6 +162,7 @@ void carom_destroy_world(carom_world *world)
 	cr_shape_impacts_free(&world->memory, &world->shape_impacts);
 	cr_surface_contacts_free(&world->memory, &world->surface_contacts);
 	cr_free_sphere_contacts(&world->memory, &world->sphere_contacts);
+	cr_free_sphere_impacts(&world->memory, &world->sphere_impacts);
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->free_ranges);
@@ -195,66 +196,110 @@ carom_event_view carom_world_events(const carom_world *world)
 
 // ---- Numbers handed back ----
 
-/// May an impulse be stored for a contact of a list of so many?
-static carom_result check_impulse(
-	const carom_world *world, const char *name, int32_t contact, int64_t count, const float impulse[3])
+/// A list of contacts that keep impulses.
+typedef struct impulse_list {
+	cr_impulse_list kind;
+	char *first; // impulse of the first contact
+	size_t stride;
+	int64_t count;
+} impulse_list;
+
+static impulse_list list_of(carom_world *world, cr_impulse_list kind)
 {
-	if (contact < 0 || contact >= count)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: contact is %d, but there are %lld contacts", name, contact,
-			(long long)count);
+	cr_surface_contacts *s = &world->surface_contacts;
+	cr_results *r = &world->results[world->current];
+#define LIST(list) \
+	(impulse_list) { kind, (list)->count > 0 ? (char *)(list)->data->impulse : NULL, sizeof *(list)->data, (list)->count }
+	switch (kind) {
+	case CR_IMPULSE_OF_SURFACE: return LIST(&s->found);
+	case CR_IMPULSE_OF_SURFACE_SHAPE: return LIST(&s->found_shapes);
+	case CR_IMPULSE_OF_SPHERE: return LIST(&world->sphere_contacts.found.contacts);
+	default: return LIST(&r->contacts);
+	}
+#undef LIST
+}
+
+static void put_impulse(carom_world *world, const impulse_list *list, int64_t contact, const float impulse[3])
+{
+	memcpy(list->first + (size_t)contact * list->stride, impulse, 3 * sizeof *impulse);
+	cr_record_set_impulse(world->recorder, list->kind, (int32_t)contact, impulse);
+}
+
+static carom_result set_impulse(
+	carom_world *world, const char *name, cr_impulse_list kind, int64_t contact, const float impulse[3])
+{
+	const impulse_list list = list_of(world, kind);
+	if (contact < 0 || contact >= list.count)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: contact is %lld, but there are %lld contacts", name,
+			(long long)contact, (long long)list.count);
 	if (!impulse)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: impulse is NULL", name);
 	for (int k = 0; k < 3; k++) {
 		if (!isfinite(impulse[k]))
 			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: impulse[%d] is not finite", name, k);
 	}
+	put_impulse(world, &list, contact, impulse);
 	return CAROM_SUCCESS;
 }
 
-static void put_impulse(float to[3], const float impulse[3]) { memcpy(to, impulse, 3 * sizeof *to); }
+/// Those of all contacts of a list, in order.
+static carom_result set_impulses(
+	carom_world *world, const char *name, cr_impulse_list kind, int64_t count, const float *impulses)
+{
+	const impulse_list list = list_of(world, kind);
+	if (count != list.count)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is %lld, but there are %lld contacts", name,
+			(long long)count, (long long)list.count);
+	if (!impulses && count > 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: impulses is NULL", name);
+	for (int64_t i = 0; i < 3 * count; i++) {
+		if (!isfinite(impulses[i]))
+			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: impulses[%lld], of contact %lld, is not finite", name,
+				(long long)i, (long long)(i / 3));
+	}
+	for (int64_t i = 0; i < count; i++)
+		put_impulse(world, &list, i, impulses + 3 * i);
+	return CAROM_SUCCESS;
+}
 
 carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const float impulse[3])
 {
-	cr_results *r = &world->results[world->current];
-	const carom_result result = check_impulse(world, "carom_world_set_impulse", contact, r->contacts.count, impulse);
-	if (result != CAROM_SUCCESS)
-		return result;
-	put_impulse(r->contacts.data[contact].impulse, impulse);
-	cr_record_set_impulse(world->recorder, CR_IMPULSE_OF_CONTACT, contact, impulse);
-	return CAROM_SUCCESS;
+	return set_impulse(world, "carom_world_set_impulse", CR_IMPULSE_OF_CONTACT, contact, impulse);
 }
 
-carom_result carom_world_set_surface_impulse(carom_world *world, int32_t contact, const float impulse[3])
+carom_result carom_world_set_surface_impulse(carom_world *world, int64_t contact, const float impulse[3])
 {
-	cr_surface_contact_list *found = &world->surface_contacts.found;
-	const carom_result result = check_impulse(world, "carom_world_set_surface_impulse", contact, found->count, impulse);
-	if (result != CAROM_SUCCESS)
-		return result;
-	put_impulse(found->data[contact].impulse, impulse);
-	cr_record_set_impulse(world->recorder, CR_IMPULSE_OF_SURFACE, contact, impulse);
-	return CAROM_SUCCESS;
+	return set_impulse(world, "carom_world_set_surface_impulse", CR_IMPULSE_OF_SURFACE, contact, impulse);
 }
 
-carom_result carom_world_set_surface_shape_impulse(carom_world *world, int32_t contact, const float impulse[3])
+carom_result carom_world_set_surface_shape_impulse(carom_world *world, int64_t contact, const float impulse[3])
 {
-	cr_surface_shape_contact_list *found = &world->surface_contacts.found_shapes;
-	const carom_result result = check_impulse(world, "carom_world_set_surface_shape_impulse", contact, found->count, impulse);
-	if (result != CAROM_SUCCESS)
-		return result;
-	put_impulse(found->data[contact].impulse, impulse);
-	cr_record_set_impulse(world->recorder, CR_IMPULSE_OF_SURFACE_SHAPE, contact, impulse);
-	return CAROM_SUCCESS;
+	return set_impulse(world, "carom_world_set_surface_shape_impulse", CR_IMPULSE_OF_SURFACE_SHAPE, contact, impulse);
 }
 
-carom_result carom_world_set_sphere_impulse(carom_world *world, int32_t contact, const float impulse[3])
+carom_result carom_world_set_sphere_impulse(carom_world *world, int64_t contact, const float impulse[3])
 {
-	cr_sphere_results *found = &world->sphere_contacts.found;
-	const carom_result result = check_impulse(world, "carom_world_set_sphere_impulse", contact, found->contacts.count, impulse);
-	if (result != CAROM_SUCCESS)
-		return result;
-	put_impulse(found->contacts.data[contact].impulse, impulse);
-	cr_record_set_impulse(world->recorder, CR_IMPULSE_OF_SPHERE, contact, impulse);
-	return CAROM_SUCCESS;
+	return set_impulse(world, "carom_world_set_sphere_impulse", CR_IMPULSE_OF_SPHERE, contact, impulse);
+}
+
+carom_result carom_world_set_impulses(carom_world *world, int64_t count, const float *impulses)
+{
+	return set_impulses(world, "carom_world_set_impulses", CR_IMPULSE_OF_CONTACT, count, impulses);
+}
+
+carom_result carom_world_set_surface_impulses(carom_world *world, int64_t count, const float *impulses)
+{
+	return set_impulses(world, "carom_world_set_surface_impulses", CR_IMPULSE_OF_SURFACE, count, impulses);
+}
+
+carom_result carom_world_set_surface_shape_impulses(carom_world *world, int64_t count, const float *impulses)
+{
+	return set_impulses(world, "carom_world_set_surface_shape_impulses", CR_IMPULSE_OF_SURFACE_SHAPE, count, impulses);
+}
+
+carom_result carom_world_set_sphere_impulses(carom_world *world, int64_t count, const float *impulses)
+{
+	return set_impulses(world, "carom_world_set_sphere_impulses", CR_IMPULSE_OF_SPHERE, count, impulses);
 }
 
 carom_result carom_world_set_pair_data(carom_world *world, int32_t pair, uint64_t user_data)

@@ -19,6 +19,7 @@
 #include "world/solids.h"
 #include "world/sphere_bodies.h"
 #include "world/sphere_contacts.h"
+#include "world/sphere_impacts.h"
 #include "world/surface_contacts.h"
 #include "world/box_index.h"
 
@@ -44,6 +45,7 @@ struct carom_world {
 	cr_shape_impacts shape_impacts;
 	cr_surface_contacts surface_contacts;
 	cr_sphere_contacts sphere_contacts;
+	cr_sphere_impacts sphere_impacts;
 	carom_stats stats;
 	cr_box_index *query_index; // of user queries
 	cr_recorder *recorder;     // NULL: not recording

@@ -121,8 +121,15 @@ static bool begin_handing_back(cp_world *world, PyObject *const *args, Py_ssize_
 /// A list of contacts whose impulses are handed back: how many there are, and the call for one.
 typedef struct impulse_list {
 	int64_t (*count)(const carom_world *world);
-	carom_result (*set)(carom_world *world, int32_t contact, const float impulse[3]);
+	carom_result (*set)(carom_world *world, int64_t contact, const float impulse[3]);
+	carom_result (*set_all)(carom_world *world, int64_t count, const float *impulses);
 } impulse_list;
+
+/// The numbers of plain contacts have 32 bits; those beyond name none.
+static carom_result set_contact(carom_world *world, int64_t contact, const float impulse[3])
+{
+	return carom_world_set_impulse(world, contact <= INT32_MAX ? (int32_t)contact : -1, impulse);
+}
 
 static int64_t count_contacts(const carom_world *world) { return carom_world_contacts(world).count; }
 static int64_t count_surface(const carom_world *world) { return carom_world_surface_contacts(world).count; }
@@ -137,7 +144,7 @@ static PyObject *set_one(PyObject *self, PyObject *const *args, Py_ssize_t count
 	if (!begin_handing_back(world, args, count, "contact", &index) || !cp_get_numbers(args[1], "impulse", 3, impulse))
 		return NULL;
 	const float floats[3] = { (float)impulse[0], (float)impulse[1], (float)impulse[2] };
-	return cp_end_call(world, kind->set(world->world, (int32_t)index, floats), Py_NewRef(Py_None));
+	return cp_end_call(world, kind->set(world->world, index, floats), Py_NewRef(Py_None));
 }
 
 /// For each contact, in order: what a solver does once a step.
@@ -149,26 +156,24 @@ static PyObject *set_all(PyObject *self, PyObject *value, const impulse_list *ki
 	if (cp_open_input(&input, value, "impulses", 3) && cp_as_floats(&input) && may_read(world) &&
 		cp_has_rows(&input, kind->count(world->world))) {
 		const float *impulses = (const float *)(const void *)input.data;
-		carom_result result = CAROM_SUCCESS;
-		for (int64_t i = 0; result == CAROM_SUCCESS && i < input.rows; i++)
-			result = kind->set(world->world, (int32_t)i, impulses + 3 * i);
-		made = cp_end_call(world, result, Py_NewRef(Py_None));
+		made = cp_end_call(world, kind->set_all(world->world, input.rows, impulses), Py_NewRef(Py_None));
 	}
 	cp_close_input(&input);
 	return made;
 }
 
-#define IMPULSES(name, counts, call)                                               \
-	static const impulse_list name##_list = { counts, call };                      \
+#define IMPULSES(name, counts, one, all)                                           \
+	static const impulse_list name##_list = { counts, one, all };                  \
 	static PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t count) \
 	{                                                                              \
 		return set_one(self, args, count, &name##_list);                           \
 	}                                                                              \
 	static PyObject *name##s(PyObject *self, PyObject *value) { return set_all(self, value, &name##_list); }
-IMPULSES(set_impulse, count_contacts, carom_world_set_impulse)
-IMPULSES(set_surface_impulse, count_surface, carom_world_set_surface_impulse)
-IMPULSES(set_surface_shape_impulse, count_surface_shape, carom_world_set_surface_shape_impulse)
-IMPULSES(set_sphere_impulse, count_sphere, carom_world_set_sphere_impulse)
+IMPULSES(set_impulse, count_contacts, set_contact, carom_world_set_impulses)
+IMPULSES(set_surface_impulse, count_surface, carom_world_set_surface_impulse, carom_world_set_surface_impulses)
+IMPULSES(set_surface_shape_impulse, count_surface_shape, carom_world_set_surface_shape_impulse,
+	carom_world_set_surface_shape_impulses)
+IMPULSES(set_sphere_impulse, count_sphere, carom_world_set_sphere_impulse, carom_world_set_sphere_impulses)
 #undef IMPULSES
 
 static PyObject *set_pair_data(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -216,20 +221,19 @@ PyMethodDef cp_world_results[] = {
 	{ "earliest_body_impact", CP_NAMED(earliest_body_impact),
 		CP_DOC("earliest_body_impact($self, /, id=0)", carom_world_earliest_body_impact) },
 	{ "set_impulse", FAST(set_impulse), CP_DOC("set_impulse($self, contact, impulse, /)", carom_world_set_impulse) },
-	{ "set_impulses", set_impulses, METH_O,
-		"set_impulses($self, impulses, /)\n--\n\nset_impulse for all contacts: impulses is (number of contacts, 3)." },
+	{ "set_impulses", set_impulses, METH_O, CP_DOC("set_impulses($self, impulses, /)", carom_world_set_impulses) },
 	{ "set_surface_impulse", FAST(set_surface_impulse),
 		CP_DOC("set_surface_impulse($self, contact, impulse, /)", carom_world_set_surface_impulse) },
 	{ "set_surface_impulses", set_surface_impulses, METH_O,
-		"set_surface_impulses($self, impulses, /)\n--\n\nset_surface_impulse for all contacts: impulses is (number of contacts, 3)." },
+		CP_DOC("set_surface_impulses($self, impulses, /)", carom_world_set_surface_impulses) },
 	{ "set_surface_shape_impulse", FAST(set_surface_shape_impulse),
 		CP_DOC("set_surface_shape_impulse($self, contact, impulse, /)", carom_world_set_surface_shape_impulse) },
 	{ "set_surface_shape_impulses", set_surface_shape_impulses, METH_O,
-		"set_surface_shape_impulses($self, impulses, /)\n--\n\nset_surface_shape_impulse for all contacts: impulses is (number of contacts, 3)." },
+		CP_DOC("set_surface_shape_impulses($self, impulses, /)", carom_world_set_surface_shape_impulses) },
 	{ "set_sphere_impulse", FAST(set_sphere_impulse),
 		CP_DOC("set_sphere_impulse($self, contact, impulse, /)", carom_world_set_sphere_impulse) },
 	{ "set_sphere_impulses", set_sphere_impulses, METH_O,
-		"set_sphere_impulses($self, impulses, /)\n--\n\nset_sphere_impulse for all contacts: impulses is (number of contacts, 3)." },
+		CP_DOC("set_sphere_impulses($self, impulses, /)", carom_world_set_sphere_impulses) },
 	{ "set_pair_data", FAST(set_pair_data), CP_DOC("set_pair_data($self, pair, user_data, /)", carom_world_set_pair_data) },
 	{ NULL, NULL, 0, NULL },
 };

@@ -1,0 +1,505 @@
+/// Impacts of the spheres of continuous granular bodies with bodies of other kinds. In: where the
+/// spheres were when the step began and are when it ends, the motions of rigid bodies, the places
+/// of vertices at both ends. Out: for each sphere and part the first impact on their way.
+///
+/// 1. Serial: the parts that any sphere may meet, with boxes around their whole motions, go into a
+///    tree. Filters are asked once for each two bodies.
+/// 2. Parallel, some hundred spheres at a time: each walks the tree with the box of its way. With a
+///    rigid part it is one advancement of two movers (bvh/mover.h), as between continuous bodies.
+///    With a body that deforms the tree of its surface gives the triangles near the way, as in
+///    shape_impacts.c, and each is one advancement (geom/time_of_impact.h).
+/// 3. Workers append to lists of their own. A sphere and a part have one impact at most, so the
+///    order of all is a sort by distinct keys: it does not depend on threads.
+///
+/// No impact is missed. A sphere stays within the box of its way, since that is a straight line;
+/// parts stay within theirs; and each advancement says when the two meet. A triangle that deforms
+/// lies within its end, grown by how far any vertex moves.
+///
+/// Cost: O(parts log parts + spheres log parts), and the advancements.
+#include "world/sphere_impacts.h"
+#include "base/parallel.h"
+#include "frame/shape_table.h"
+#include "geom/triangle.h"
+#include "world/world.h"
+#include <string.h>
+
+enum { SPHERES_PER_CHUNK = 256 };
+
+// How much deeper a sphere that touches a surface may get, by its radius.
+#define SINKING 0.25
+
+static const char *const what = "the impacts of granular bodies";
+
+// ---- Ways ----
+
+/// A sphere on its way.
+typedef struct way {
+	int32_t grains; // its body, by number in the world
+	int32_t number;
+	v3d begin, travel;
+	double radius;
+	bool moves;
+	box3d box;
+} way;
+
+static void bound_way(way *w, double tolerance)
+{
+	for (int k = 0; k < 3; k++) {
+		const double begin = v3d_get(w->begin, k), end = begin + v3d_get(w->travel, k);
+		// Adding rounds three times.
+		const double slack = w->radius + tolerance + (fabs(begin) + fabs(end) + w->radius) * 0x1p-50;
+		w->box.lower[k] = fmin(begin, end) - slack;
+		w->box.upper[k] = fmax(begin, end) + slack;
+	}
+}
+
+static way way_of(const carom_world *world, int32_t grains, int64_t number)
+{
+	const cr_granular *g = world->bodies.data[grains].granular;
+	const double *end = &g->spheres.data[4 * number], *begin = g->way == CR_WAY_KNOWN ? &g->begin.data[3 * number] : end;
+	way w = { .grains = grains, .number = (int32_t)number, .begin = { begin[0], begin[1], begin[2] }, .radius = end[3] };
+	w.travel = v3d_sub((v3d){ end[0], end[1], end[2] }, w.begin);
+	w.moves = w.travel.x != 0 || w.travel.y != 0 || w.travel.z != 0;
+	bound_way(&w, world->def.toi_tolerance);
+	return w;
+}
+
+// ---- Who takes part ----
+
+/// List the continuous granular bodies. *all: the box around the ways of their spheres.
+static bool list_bodies(carom_world *world, box3d *all)
+{
+	cr_sphere_impacts *m = &world->sphere_impacts;
+	*all = BOX3D_NONE;
+	m->bodies.count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		if (!body->alive || !body->granular || !body->continuous)
+			continue;
+		if (!cr_array_reserve_one(&world->memory, &m->bodies) ||
+			!cr_array_reserve(&world->memory, &m->first, m->bodies.count + 2))
+			return false;
+		m->first.data[0] = 0;
+		m->bodies.data[m->bodies.count++] = (int32_t)i;
+		m->first.data[m->bodies.count] = m->first.data[m->bodies.count - 1] + body->granular->count;
+		for (int64_t k = 0; k < body->granular->count; k++) {
+			const way w = way_of(world, (int32_t)i, k);
+			*all = box3d_join(all, &w.box);
+		}
+	}
+	return true;
+}
+
+/// The box of a part's motion. False: spheres do not meet it.
+static bool bound_part(const carom_world *world, cr_impact_part *p, box3d *box)
+{
+	const cr_body *body = &world->bodies.data[p->part];
+	if (!body->alive || body->granular)
+		return false;
+	if (!body->deforming)
+		return cr_bound_motion(world, p->part, box->lower, box->upper);
+	if (body->sensor || !cr_bound_surface(&body->deforming->surface, &p->swept))
+		return false;
+	for (int k = 0; k < 3; k++) {
+		box->lower[k] = p->swept.lower[k] - world->def.toi_tolerance;
+		box->upper[k] = p->swept.upper[k] + world->def.toi_tolerance;
+	}
+	return true;
+}
+
+/// May a granular body meet a part, as filters say?
+static bool may_meet(carom_world *world, int32_t grains, int32_t part)
+{
+	if (!cr_filters_pass(&world->bodies.data[grains], &world->bodies.data[part]))
+		return false;
+	return !world->def.pair_filter || cr_ask_pair_filter(world, grains < part ? grains : part, grains < part ? part : grains);
+}
+
+static bool reserve_parts(carom_world *world, int64_t count)
+{
+	cr_sphere_impacts *m = &world->sphere_impacts;
+	carom_context *memory = &world->memory;
+	return cr_array_reserve(memory, &m->parts, count) && cr_array_reserve(memory, &m->passes, count * m->bodies.count) &&
+		cr_array_reserve(memory, &m->endless, count) && cr_array_reserve(memory, &m->items, count) &&
+		cr_array_reserve(memory, &m->boxes, count);
+}
+
+static carom_result list_part(carom_world *world, int32_t number, const box3d *all)
+{
+	cr_sphere_impacts *m = &world->sphere_impacts;
+	const cr_body *body = &world->bodies.data[number];
+	cr_impact_part part = { .part = number };
+	box3d box;
+	bool meets = false;
+	if (!bound_part(world, &part, &box) || !box3d_overlap(&box, all))
+		return CAROM_SUCCESS;
+	if (!reserve_parts(world, m->parts.count + 1))
+		return cr_fail_memory(world->context, what);
+	uint8_t *passes = m->passes.data + m->parts.count * m->bodies.count;
+	for (int64_t i = 0; i < m->bodies.count; i++) {
+		passes[i] = may_meet(world, m->bodies.data[i], number);
+		meets = meets || passes[i];
+	}
+	if (!meets)
+		return CAROM_SUCCESS;
+	carom_result result = CAROM_SUCCESS;
+	part.seen = body->deforming ? cr_see_body(body, &result) : NULL;
+	part.moves = !body->deforming && cr_part_moves(body);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (body->shape.def.type == CAROM_PLANE) {
+		m->endless.data[m->endless.count++] = (int32_t)m->parts.count;
+	} else {
+		m->boxes.data[m->items.count] = box;
+		m->items.data[m->items.count++] = (int32_t)m->parts.count;
+	}
+	m->parts.data[m->parts.count++] = part;
+	return CAROM_SUCCESS;
+}
+
+static carom_result list_parts(carom_world *world, const box3d *all)
+{
+	cr_sphere_impacts *m = &world->sphere_impacts;
+	m->parts.count = m->endless.count = m->items.count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const carom_result result = list_part(world, (int32_t)i, all);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+	if (!cr_dynamic_reserve(&world->memory, &m->tree, m->items.count))
+		return cr_fail_memory(world->context, what);
+	cr_dynamic_build(&m->tree, m->items.data, m->boxes.data, (int32_t)m->items.count);
+	return CAROM_SUCCESS;
+}
+
+// ---- With rigid bodies ----
+
+/// The work of one worker.
+typedef struct search {
+	carom_world *world;
+	cr_sphere_impact_worker *out;
+	way sphere;
+} search;
+
+static void append(search *s, const carom_body_impact *impact)
+{
+	if (impact->status == CAROM_TOI_APART)
+		return;
+	if (!cr_array_reserve_one(&s->world->memory, &s->out->impacts)) {
+		s->out->failed = true;
+		return;
+	}
+	carom_body_impact *made = &s->out->impacts.data[s->out->impacts.count++];
+	*made = *impact;
+	if (made->body_a.index1 - 1 == (uint32_t)s->sphere.grains)
+		made->shape_a = s->sphere.number;
+	else
+		made->shape_b = s->sphere.number;
+}
+
+static cr_motion motion_of(const way *w)
+{
+	return (cr_motion){ .begin = { .orientation = { 0, 0, 0, 1 } }, .travel = w->travel, .axis = { 0, 0, 1 } };
+}
+
+static void meet_rigid(search *s, const cr_impact_part *p)
+{
+	const way *w = &s->sphere;
+	if (!w->moves && !p->moves)
+		return;
+	const carom_shape ball = { .type = CAROM_SPHERE, .radius = w->radius };
+	const int own = w->grains < p->part ? 0 : 1;
+	int32_t part[2];
+	cr_convex convex[2];
+	cr_mover movers[2];
+	part[own] = w->grains;
+	part[1 - own] = p->part;
+	movers[own] = cr_mover_of(&ball, &convex[own]);
+	movers[own].motion = motion_of(w);
+	movers[own].sinking = SINKING * w->radius;
+	movers[1 - own] = cr_mover_of_part(s->world, p->part, w->begin, &convex[1 - own]);
+	carom_body_impact impact;
+	cr_sweep_movers(s->world, &s->out->scratch, part, movers, w->begin, &impact);
+	s->out->tests++;
+	append(s, &impact);
+}
+
+// ---- With bodies that deform ----
+
+/// The first impact of a sphere with a surface so far.
+typedef struct meeting {
+	cr_impact_state state; // NONE: there is none; TOUCHING counts only where nothing else is met
+	double time;
+	int32_t triangle;
+	v3d point;  // of the triangle
+	v3d normal; // from the sphere to the triangle
+	double distance;
+} meeting;
+
+static v3d place_at(const double *places, int32_t vertex)
+{
+	return (v3d){ places[3 * (int64_t)vertex], places[3 * (int64_t)vertex + 1], places[3 * (int64_t)vertex + 2] };
+}
+
+static void place_triangle(const cr_surface *s, int32_t triangle, v3d origin, cr_moving_triangle *moving)
+{
+	for (int k = 0; k < 3; k++) {
+		const int32_t corner = s->faces->triangles[3 * (int64_t)triangle + k];
+		const v3d begin = place_at(s->begin, corner);
+		moving->begin[k] = v3d_sub(begin, origin);
+		moving->travel[k] = v3d_sub(place_at(s->end, corner), begin);
+	}
+}
+
+static bool comes_near(const way *w, const cr_moving_triangle *t)
+{
+	bool apart = false;
+	for (int k = 0; k < 3; k++) {
+		double lower = INFINITY, upper = -INFINITY;
+		for (int i = 0; i < 3; i++) {
+			const double begin = v3d_get(t->begin[i], k), end = begin + v3d_get(t->travel[i], k);
+			lower = fmin(lower, fmin(begin, end));
+			upper = fmax(upper, fmax(begin, end));
+		}
+		const double at = v3d_get(w->begin, k), slack = (fabs(at) + fabs(lower) + fabs(upper)) * 0x1p-50;
+		apart = apart || lower - slack > w->box.upper[k] - at || upper + slack < w->box.lower[k] - at;
+	}
+	return !apart;
+}
+
+/// Does a sphere that touches a triangle at the beginning get deeper by more than it may?
+static bool pushes_on(const way *w, const cr_moving_triangle *t, v3d point, v3d normal)
+{
+	const cr_triangle_point on = cr_closest_on_triangle(point, t->begin);
+	v3d travel = w->travel;
+	for (int k = 0; k < 3; k++)
+		travel = v3d_mad(travel, -on.weight[k], t->travel[k]);
+	return v3d_dot(travel, normal) > SINKING * w->radius;
+}
+
+static bool is_earlier(const meeting *a, const meeting *b)
+{
+	const bool a_touches = a->state == CR_IMPACT_TOUCHING, b_touches = b->state == CR_IMPACT_TOUCHING;
+	if (b->state == CR_IMPACT_NONE || a_touches != b_touches)
+		return b->state == CR_IMPACT_NONE || b_touches;
+	// Of those that touch the deepest counts.
+	const double x = a_touches ? a->distance : a->time, y = a_touches ? b->distance : b->time;
+	return x != y ? x < y : a->triangle < b->triangle;
+}
+
+static void meet_triangle(search *s, const cr_surface *surface, int32_t triangle, meeting *first)
+{
+	const way *w = &s->sphere;
+	const cr_convex ball = { .core = CR_CORE_POINT, .rounding = w->radius };
+	const cr_motion motion = motion_of(w);
+	cr_moving_triangle moving;
+	cr_impact impact;
+	place_triangle(surface, triangle, w->begin, &moving);
+	if (!comes_near(w, &moving))
+		return;
+	cr_find_triangle_impact(&moving, &ball, &motion, s->world->def.toi_tolerance, &impact);
+	s->out->tests++;
+	if (impact.state == CR_IMPACT_NONE)
+		return;
+	v3d corners[3];
+	cr_triangle_at(&moving, impact.separation_time, corners);
+	meeting now = { .state = impact.state,
+		.time = impact.time,
+		.triangle = triangle,
+		.point = v3d_add(corners[0], impact.separation.on_a),
+		.normal = impact.separation.normal,
+		.distance = impact.separation.gap };
+	if (now.state == CR_IMPACT_TOUCHING && pushes_on(w, &moving, now.point, now.normal))
+		now.state = CR_IMPACT_FOUND;
+	if (is_earlier(&now, first))
+		*first = now;
+}
+
+static void write_meeting(search *s, const cr_impact_part *p, const meeting *first)
+{
+	static const carom_toi_status statuses[] = { [CR_IMPACT_NONE] = CAROM_TOI_APART,
+		[CR_IMPACT_FOUND] = CAROM_TOI_IMPACT,
+		[CR_IMPACT_TOUCHING] = CAROM_TOI_TOUCHING,
+		[CR_IMPACT_UNDECIDED] = CAROM_TOI_UNDECIDED };
+	const cr_body *bodies = s->world->bodies.data;
+	const bool own = s->sphere.grains < p->part; // the sphere is A
+	const int32_t a = own ? s->sphere.grains : p->part, b = own ? p->part : s->sphere.grains;
+	const v3d at = v3d_add(first->point, s->sphere.begin);
+	const carom_body_impact impact = { .body_a = cr_id_of(bodies, a),
+		.body_b = cr_id_of(bodies, b),
+		.user_data_a = bodies[a].user_data,
+		.user_data_b = bodies[b].user_data,
+		.status = statuses[first->state],
+		.time = first->time,
+		.distance = first->distance,
+		.point = own ? v3d_mad(at, -first->distance, first->normal) : at,
+		.normal = own ? v3d_neg(first->normal) : first->normal,
+		.triangle_a = own ? -1 : first->triangle,
+		.triangle_b = own ? first->triangle : -1 };
+	append(s, &impact);
+}
+
+static void meet_soft(search *s, const cr_impact_part *p)
+{
+	const cr_surface *surface = &s->world->bodies.data[p->part].deforming->surface;
+	const cr_topology *t = surface->faces;
+	const cr_collider *collider = p->seen->shape.collider;
+	meeting first = { .state = CR_IMPACT_NONE };
+	// A tree of the end leaves out triangles that have no area then.
+	if (collider->triangle_count != s->world->bodies.data[p->part].shape.mesh->collider.triangle_count) {
+		for (int32_t i = 0; i < t->triangle_count; i++) {
+			if (t->used[i])
+				meet_triangle(s, surface, i, &first);
+		}
+		write_meeting(s, p, &first);
+		return;
+	}
+	const int32_t count = cr_find_swept_blocks(
+		s->world, surface, p->seen, p->swept.travel, s->sphere.box.lower, s->sphere.box.upper, &s->out->blocks);
+	s->out->failed = s->out->failed || count < 0;
+	for (int32_t i = 0; i < count; i++) {
+		const cr_tri8 *block = &collider->blocks[s->out->blocks.data[i]];
+		for (int lane = 0; lane < block->count; lane++)
+			meet_triangle(s, surface, block->number[lane], &first);
+	}
+	write_meeting(s, p, &first);
+}
+
+// ---- All spheres ----
+
+static void meet_part(search *s, int64_t grains, int32_t number)
+{
+	const cr_sphere_impacts *m = &s->world->sphere_impacts;
+	const cr_impact_part *p = &m->parts.data[number];
+	if (!m->passes.data[number * m->bodies.count + grains])
+		return;
+	if (p->seen)
+		meet_soft(s, p);
+	else
+		meet_rigid(s, p);
+}
+
+static void meet_all(search *s, int64_t grains)
+{
+	const cr_sphere_impacts *m = &s->world->sphere_impacts;
+	for (int64_t i = 0; i < m->endless.count; i++)
+		meet_part(s, grains, m->endless.data[i]);
+	int32_t node = m->tree.leaves > 0 ? m->tree.root : CR_NO_NODE;
+	while (node != CR_NO_NODE) {
+		const cr_dynamic_node *n = &m->tree.nodes.data[node];
+		const bool meets = box3d_overlap(&n->bounds, &s->sphere.box);
+		if (meets && cr_dynamic_is_leaf(n))
+			meet_part(s, grains, n->item);
+		node = meets && !cr_dynamic_is_leaf(n) ? n->child[0] : cr_dynamic_next_beside(&m->tree, node);
+	}
+}
+
+static void meet_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	carom_world *world = task;
+	const cr_sphere_impacts *m = &world->sphere_impacts;
+	search s = { .world = world, .out = &m->workers[worker] };
+	int64_t grains = 0;
+	for (int64_t i = begin; i < end && !s.out->failed; i++) {
+		while (m->first.data[grains + 1] <= i)
+			grains++;
+		s.sphere = way_of(world, m->bodies.data[grains], i - m->first.data[grains]);
+		meet_all(&s, grains);
+	}
+}
+
+static bool begin_workers(carom_world *world)
+{
+	cr_sphere_impacts *m = &world->sphere_impacts;
+	if (!m->workers) {
+		m->workers = cr_alloc_zero(&world->memory, (size_t)world->pipeline.worker_count * sizeof *m->workers);
+		m->worker_count = m->workers ? world->pipeline.worker_count : 0;
+	}
+	for (int32_t i = 0; i < m->worker_count; i++) {
+		m->workers[i].impacts.count = m->workers[i].tests = 0;
+		m->workers[i].failed = false;
+	}
+	return m->workers != NULL;
+}
+
+// ---- The list of all impacts ----
+
+/// Append the impacts of all workers.
+static bool gather(carom_world *world)
+{
+	const cr_sphere_impacts *m = &world->sphere_impacts;
+	cr_continuous *c = &world->continuous;
+	for (int32_t i = 0; i < m->worker_count; i++) {
+		const cr_sphere_impact_worker *w = &m->workers[i];
+		if (w->failed || c->next.count + w->impacts.count > INT32_MAX ||
+			!cr_array_reserve(&world->memory, &c->next, c->next.count + w->impacts.count))
+			return false;
+		if (w->impacts.count > 0)
+			memcpy(c->next.data + c->next.count, w->impacts.data, (size_t)w->impacts.count * sizeof *w->impacts.data);
+		c->next.count += w->impacts.count;
+		c->tests += w->tests;
+	}
+	return true;
+}
+
+/// Sort by body_a, body_b, shape_a, shape_b.
+static bool sort_all(carom_world *world)
+{
+	cr_sphere_impacts *m = &world->sphere_impacts;
+	cr_body_impacts *list = &world->continuous.next;
+	const int64_t count = list->count;
+	if (!cr_array_reserve_fresh(&world->memory, &m->order, 2 * count) || !cr_array_reserve(&world->memory, list, 2 * count))
+		return false;
+	cr_key *order = m->order.data;
+	for (int64_t i = 0; i < count; i++)
+		order[i] = (cr_key){ (uint64_t)list->data[i].shape_a << 32 | (uint32_t)list->data[i].shape_b, (uint32_t)i };
+	cr_radix_sort(order, order + count, count, 64);
+	for (int64_t i = 0; i < count; i++) {
+		const carom_body_impact *impact = &list->data[order[i].value];
+		order[i].key = (uint64_t)impact->body_a.index1 << 32 | impact->body_b.index1;
+	}
+	cr_radix_sort(order, order + count, count, 64);
+	for (int64_t i = 0; i < count; i++)
+		list->data[count + i] = list->data[order[i].value];
+	if (count > 0)
+		memcpy(list->data, list->data + count, (size_t)count * sizeof *list->data);
+	return true;
+}
+
+carom_result cr_find_sphere_impacts(carom_world *world)
+{
+	cr_sphere_impacts *m = &world->sphere_impacts;
+	box3d all;
+	if (world->sphere_contacts.body_count == 0)
+		return CAROM_SUCCESS;
+	if (!list_bodies(world, &all))
+		return cr_fail_memory(world->context, what);
+	if (m->bodies.count == 0)
+		return CAROM_SUCCESS;
+	const carom_result result = list_parts(world, &all);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!begin_workers(world))
+		return cr_fail_memory(world->context, what);
+	cr_parallel_for(&world->memory, meet_task, m->first.data[m->bodies.count], SPHERES_PER_CHUNK, world);
+	return gather(world) && sort_all(world) ? CAROM_SUCCESS : cr_fail_memory(world->context, what);
+}
+
+void cr_free_sphere_impacts(carom_context *memory, cr_sphere_impacts *m)
+{
+	cr_array_free(memory, &m->bodies);
+	cr_array_free(memory, &m->first);
+	cr_array_free(memory, &m->parts);
+	cr_array_free(memory, &m->passes);
+	cr_array_free(memory, &m->endless);
+	cr_array_free(memory, &m->items);
+	cr_array_free(memory, &m->boxes);
+	cr_dynamic_free(memory, &m->tree);
+	cr_array_free(memory, &m->order);
+	for (int32_t i = 0; i < m->worker_count; i++) {
+		cr_array_free(memory, &m->workers[i].impacts);
+		cr_array_free(memory, &m->workers[i].blocks);
+	}
+	cr_free(memory, m->workers, (size_t)m->worker_count * sizeof *m->workers);
+	*m = (cr_sphere_impacts){ 0 };
+}

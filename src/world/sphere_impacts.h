@@ -1,0 +1,46 @@
+/// Impacts of continuous granular bodies: when their spheres meet bodies of other kinds on their
+/// ways through a step.
+#ifndef CR_WORLD_SPHERE_IMPACTS_H
+#define CR_WORLD_SPHERE_IMPACTS_H
+
+#include "tree/dynamic.h"
+#include "world/continuous.h"
+#include "world/shape_impacts.h"
+
+/// A part that spheres may meet on their ways.
+typedef struct cr_impact_part {
+	int32_t part;
+	bool moves;
+	cr_swept_body swept; // if it deforms
+	const cr_body *seen; // if it deforms: its form at the end of the step; else NULL
+} cr_impact_part;
+
+typedef struct cr_sphere_impact_worker {
+	cr_mover_scratch scratch;
+	cr_body_impacts impacts;
+	cr_block_list blocks;
+	int64_t tests;
+	bool failed; // out of memory
+} cr_sphere_impact_worker;
+
+/// Of the step that runs. The impacts themselves are among those of continuous bodies.
+typedef struct cr_sphere_impacts {
+	CR_ARRAY(int32_t) bodies; // continuous granular ones, by number
+	CR_ARRAY(int64_t) first;  // [bodies + 1] of their spheres among those of all
+	CR_ARRAY(cr_impact_part) parts;
+	CR_ARRAY(uint8_t) passes;  // [bodies*parts] may they meet?
+	CR_ARRAY(int32_t) endless; // of parts: those that have no end
+	CR_ARRAY(int32_t) items;   // of parts: those in the tree
+	CR_ARRAY(box3d) boxes;     // beside items
+	cr_dynamic_tree tree;
+	CR_ARRAY(cr_key) order;
+	cr_sphere_impact_worker *workers; // [worker_count]; NULL: none made
+	int32_t worker_count;
+} cr_sphere_impacts;
+
+/// Appends these impacts to those of continuous bodies, which were found, and puts all in order. On
+/// failure those of the last good step stay.
+carom_result cr_find_sphere_impacts(carom_world *world);
+void cr_free_sphere_impacts(carom_context *memory, cr_sphere_impacts *impacts);
+
+#endif
