@@ -357,6 +357,58 @@ TEST(rays, all_methods_give_the_same_bits)
 	}
 }
 
+/// All rays of a batch, without their ends, one by one against packed triangles: as by the tree.
+static void check_packed(const model *m, const batch *b, const cr_bvh_kernels *kernels)
+{
+	cr_tri8 blocks[CR_PACKED_BLOCKS];
+	REQUIRE(cr_has_few_triangles(m->collider));
+	const int32_t used = cr_pack_triangles(m->collider, blocks);
+	CHECK_INT(used, (m->triangle_count + CR_WIDTH - 1) / CR_WIDTH);
+	int wrong = 0, hits = 0;
+	for (int32_t i = 0; i < b->count; i++) {
+		const float reach = INFINITY, *const *row = (const float *const *)b->rows;
+		const carom_ray_batch ray = { 1, { row[0] + i, row[1] + i, row[2] + i }, { row[3] + i, row[4] + i, row[5] + i },
+			&reach };
+		const float origin[3] = { row[0][i], row[1][i], row[2][i] }, direction[3] = { row[3][i], row[4][i], row[5][i] };
+		int32_t triangle;
+		float t;
+		uint8_t back;
+		kernels->cast(m->collider, &ray, 0, 1, &(carom_hit_batch){ &triangle, &t, &back });
+		cr_packed_hit hit;
+		kernels->cast_packed(m->collider, blocks, used, origin, direction, &hit);
+		hits += triangle >= 0;
+		wrong += hit.triangle != triangle || memcmp(&hit.t, &t, sizeof t) != 0 || (triangle >= 0 && hit.back != back);
+	}
+	CHECK_INT(wrong, 0);
+	CHECK(hits > b->count / 5);
+}
+
+TEST(rays, packed_triangles_give_the_bits_of_the_tree)
+{
+	static const model_def few[] = {
+		{ .shape = "box", .triangles = 12, .scale = 1 },
+		{ .shape = "lumpy", .triangles = 12, .scale = 1e-3 },
+		{ .shape = "lumpy", .triangles = 64, .scale = 1, .offset = { 100, 0, -100 } },
+		{ .shape = "L", .triangles = 28, .scale = 1e6 },
+		{ .shape = "lumpy", .triangles = 48, .scale = 1, .left_out = 11 },
+	};
+	uint64_t seed = 47;
+	for (int i = 0; i < (int)(sizeof few / sizeof *few); i++) {
+		model m = make_model(&few[i]);
+		batch b = make_batch(RAY_KINDS * (RAY_SHARE == 1 ? 500 : 50));
+		fill_batch(&m, &seed, &b);
+		const float zero[3] = { 0, -0.0f, 0 }, origin[3] = { 0, 0, 0 };
+		set_ray(&b, 5, origin, zero, INFINITY);
+		for (int k = 0; k < FIXTURE_SIMD_COUNT; k++) {
+			const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[k]);
+			if (kernels)
+				check_packed(&m, &b, kernels);
+		}
+		free_batch(&b);
+		free_model(&m);
+	}
+}
+
 /// Rays through edges and corners hit what they hit, however the triangles are numbered: the same t, face and triangle.
 TEST(rays, numbers_of_triangles_do_not_matter)
 {

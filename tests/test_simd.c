@@ -178,12 +178,30 @@ TEST(simd, doubles_of_any_kind)
 			TABLES[t].ops->load_floats(narrow, widened);
 			for (int i = 0; i < 8; i++)
 				wrong += widened[i] != (double)narrow[i] && !isnan(narrow[i]);
+			TABLES[t].ops->to_floats(a, narrow);
+			for (int i = 0; i < 8; i++) {
+				const float expected = (float)a[i];
+				wrong += !isnan(a[i]) && memcmp(&narrow[i], &expected, sizeof expected) != 0;
+			}
 			TABLES[t].ops->gather_doubles(base, index, r);
 			for (int i = 0; i < 8; i++)
 				wrong += (less >> i & 1) != (uint32_t)(a[i] < b[i]) || r[i] != index[i];
 			wrong += less >> 8 != 0;
 		}
 		CHECK_INT(wrong, 0);
+	}
+}
+
+TEST(simd, masks_from_bits)
+{
+	const float a[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, b[8] = { -1, -2, -3, -4, -5, -6, -7, -8 };
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		for (uint32_t lanes = 0; lanes < 256 && cr_cpu_has(TABLES[t].simd); lanes++) {
+			float r[8];
+			TABLES[t].ops->select_bits(lanes, a, b, r);
+			for (int i = 0; i < 8; i++)
+				CHECK(r[i] == (lanes >> i & 1 ? a[i] : b[i]));
+		}
 	}
 }
 

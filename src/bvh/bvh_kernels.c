@@ -378,6 +378,66 @@ static void cast_rays(const cr_collider *c, const carom_ray_batch *rays, int32_t
 		cast_batch(c, rays, i, end - i < RAY_BATCH ? end - i : RAY_BATCH, hits);
 }
 
+// ---- Few triangles ----
+
+/// A block as a ray sees it.
+typedef struct seen_block {
+	float t[CR_WIDTH]; // INFINITY: no hit, or one on an edge
+	uint32_t back;     // lanes that face away
+	uint32_t on_edge;  // lanes with an edge function of zero
+} seen_block;
+
+/// Sees a block without a branch. Returns the t of its lanes.
+static inline f8 see_block(const block_ray *ray, const cr_tri8 *block, seen_block *seen)
+{
+	sheared s;
+	shear_block(ray, block, &s);
+	const f8 zero = f8_set1(0), none = f8_set1(INFINITY);
+	const f8 low = f8_min(f8_min(s.u, s.v), s.w), high = f8_max(f8_max(s.u, s.v), s.w);
+	const m8 met = m8_or(f8_le(zero, low), f8_le(high, zero));
+	const m8 on_edge = m8_or(m8_or(f8_eq(s.u, zero), f8_eq(s.v, zero)), f8_eq(s.w, zero));
+	const f8 det = f8_add(f8_add(s.u, s.v), s.w);
+	const f8 az = f8_mul(ray->sz, s.z[0]), bz = f8_mul(ray->sz, s.z[1]), cz = f8_mul(ray->sz, s.z[2]);
+	const f8 t = f8_div(f8_add(f8_add(f8_mul(s.u, az), f8_mul(s.v, bz)), f8_mul(s.w, cz)), det);
+	const m8 used = i8_lt(i8_count_from(0), i8_set1(block->count)), ahead = m8_and(used, m8_and(met, f8_le(zero, t)));
+	seen->back = m8_bits(f8_lt(det, zero));
+	seen->on_edge = m8_bits(m8_and(m8_and(on_edge, met), used));
+	const f8 hit = f8_select(on_edge, none, f8_select(ahead, t, none));
+	f8_store(seen->t, hit);
+	return hit;
+}
+
+static void cast_packed(const cr_collider *c, const cr_tri8 *blocks, int32_t count, const float origin[3],
+	const float direction[3], cr_packed_hit *hit)
+{
+	*hit = (cr_packed_hit){ -1, 0, false };
+	if (!usable_direction(direction) || count == 0)
+		return;
+	block_ray ray;
+	seen_block seen[CR_PACKED_BLOCKS];
+	nearest best = { INFINITY, -1, false };
+	block_ray_init(&ray, origin, direction);
+	f8 least = f8_set1(INFINITY);
+	uint32_t on_edge = 0;
+	for (int32_t i = 0; i < count; i++) {
+		least = f8_min(see_block(&ray, &blocks[i], &seen[i]), least);
+		on_edge |= seen[i].on_edge;
+	}
+	const float t = f8_lowest(least);
+	for (int32_t i = 0; i < count && isfinite(t); i++) {
+		uint32_t lanes = m8_bits(f8_eq(f8_load(seen[i].t), f8_set1(t)));
+		while (lanes) {
+			const int lane = cr_take_lowest_bit(&lanes);
+			const bool back = seen[i].back >> lane & 1;
+			keep_nearest(c, &best, t, blocks[i].number[lane], back, back);
+		}
+	}
+	for (int32_t i = 0; i < count && on_edge; i++)
+		intersect_edge_lanes(c, &ray, &blocks[i], seen[i].on_edge, &best);
+	if (best.triangle >= 0)
+		*hit = (cr_packed_hit){ best.triangle, best.t, best.back };
+}
+
 // ---- Lines ----
 
 /// By how much slabs behind the origin are widened: there the slack of wide_ray moves the far
@@ -683,6 +743,6 @@ static float nearest_triangle(const cr_collider *c, const float point[3], float 
 	return *triangle < 0 ? INFINITY : sqrtf(best);
 }
 
-const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, find_exit, winding_number, cast_lines, CR_ISA_NAME(cr_walk),
-	CR_ISA_NAME(cr_find_pairs), blocks_in_box, nearest_triangle, CR_ISA_NAME(cr_closest), CR_ISA_NAME(cr_gap),
-	CR_ISA_NAME(cr_refit), CR_ISA_NAME(cr_refit_samples), CR_ISA_NAME(cr_slide_parts) };
+const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, cast_packed, find_exit, winding_number, cast_lines,
+	CR_ISA_NAME(cr_walk), CR_ISA_NAME(cr_find_pairs), blocks_in_box, nearest_triangle, CR_ISA_NAME(cr_closest),
+	CR_ISA_NAME(cr_gap), CR_ISA_NAME(cr_refit), CR_ISA_NAME(cr_refit_samples), CR_ISA_NAME(cr_slide_parts) };

@@ -101,10 +101,22 @@ typedef struct cr_slide_span {
 	double high[CR_SLIDE_AXES];
 } cr_slide_span;
 
+/// The hit of a ray.
+typedef struct cr_packed_hit {
+	int32_t triangle; // -1: none
+	float t;
+	bool back;
+} cr_packed_hit;
+
 typedef struct cr_bvh_kernels {
 	/// Nearest hit of rays begin..end-1 by the wide tree, watertight. Equal t: by cr_hit_precedes.
 	void (*cast)(
 		const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
+	/// The nearest hit of one ray among all triangles of a collider, which have been copied into
+	/// blocks (cr_pack_triangles), with the bits of cast. triangle: -1, and t 0, where there is
+	/// none.
+	void (*cast_packed)(const cr_collider *collider, const cr_tri8 *blocks, int32_t count, const float origin[3],
+		const float direction[3], cr_packed_hit *hit);
 	/// How far a ray travels before it leaves the solid through a back face; triangles with a
 	/// corner at the origin do not count. Infinite where there is none, or where the direction is
 	/// zero.

@@ -695,3 +695,27 @@ size_t cr_collider_bytes(const cr_collider *c)
 		bytes += (size_t)c->binary.node_count * sizeof(cr_node2) + n * sizeof(int32_t);
 	return bytes + cr_grid_bytes(&c->grid);
 }
+
+int32_t cr_pack_triangles(const cr_collider *collider, cr_tri8 blocks[CR_PACKED_BLOCKS])
+{
+	// Rows of all triangles. Whole blocks are copied, each over the unused lanes of the one before.
+	float corner[9][CR_WIDTH * (CR_PACKED_BLOCKS + 1)];
+	int32_t number[CR_WIDTH * (CR_PACKED_BLOCKS + 1)], count = 0;
+	const int32_t end = collider->tree.block_count;
+	// The last one comes twice, so that all lanes in use are set.
+	for (int32_t i = 0; i <= end && end > 0; i++) {
+		const cr_tri8 *from = &collider->blocks[i < end ? i : end - 1];
+		for (int k = 0; k < 9; k++)
+			memcpy(&corner[k][count], from->corner[k / 3][k % 3], sizeof from->corner[0][0]);
+		memcpy(&number[count], from->number, sizeof from->number);
+		count += i < end ? from->count : 0;
+	}
+	const int32_t used = (count + CR_WIDTH - 1) / CR_WIDTH;
+	for (int32_t i = 0; i < used; i++) {
+		for (int k = 0; k < 9; k++)
+			memcpy(blocks[i].corner[k / 3][k % 3], &corner[k][CR_WIDTH * i], sizeof blocks[i].corner[0][0]);
+		memcpy(blocks[i].number, &number[CR_WIDTH * i], sizeof blocks[i].number);
+		blocks[i].count = count - CR_WIDTH * i < CR_WIDTH ? count - CR_WIDTH * i : CR_WIDTH;
+	}
+	return used;
+}

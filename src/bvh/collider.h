@@ -17,6 +17,9 @@ typedef struct cr_tri8 {
 	int32_t padding[7];
 } cr_tri8;
 
+/// Blocks without gaps that hold all triangles of a collider of few (cr_pack_triangles).
+enum { CR_PACKED_BLOCKS = 8 };
+
 /// The neighbours across the edges of the triangles of a block. Triangles have places besides their
 /// numbers: place 8 * block + lane.
 typedef struct cr_across8 {
@@ -254,6 +257,14 @@ int cr_side_of(const cr_collider *collider, const float point[3]);
 /// Does the line through anchor and point meet a triangle (number in file order)? 1 yes, 0 no, -1
 /// open.
 int cr_line_meets(const cr_collider *collider, int32_t number, const float anchor[3], const float point[3]);
+/// Has a collider so few triangles that cr_pack_triangles takes them?
+static inline bool cr_has_few_triangles(const cr_collider *c)
+{
+	return c->topology->triangle_count <= CR_PACKED_BLOCKS * CR_WIDTH;
+}
+/// Copy all triangles of a collider that has few (cr_has_few_triangles) into blocks, in the order
+/// of the tree. Returns how many blocks are used.
+int32_t cr_pack_triangles(const cr_collider *collider, cr_tri8 blocks[CR_PACKED_BLOCKS]);
 /// cr_side_of for a point in a touched cell, whose record and anchor are known.
 int cr_side_in_cell(const cr_collider *collider, const cr_touched_cell *cell, const float anchor[3], const float point[3]);
 

@@ -15,6 +15,25 @@
 
 // ---- Sets of numbers ----
 
+// Numbers below this have a bit each.
+enum { MOST_BITS = 1024 };
+
+/// Begin a set of numbers below range.
+static void begin_set(cr_overlap *o, cr_number_set *s, int32_t range)
+{
+	*s = (cr_number_set){ .count = 0 };
+	if (range > MOST_BITS)
+		return;
+	const size_t words = ((size_t)range + 31) / 32;
+	s->bits = cr_arena_alloc(&o->completion->worker->arena, (words + (size_t)range) * sizeof *s->bits);
+	if (!s->bits) {
+		o->failed = true;
+		return;
+	}
+	memset(s->bits, 0, words * sizeof *s->bits);
+	s->list = (int32_t *)(s->bits + words);
+}
+
 static bool set_has_room(cr_arena *arena, cr_number_set *s)
 {
 	if (2 * (s->count + 1) <= s->room)
@@ -32,12 +51,12 @@ static bool set_has_room(cr_arena *arena, cr_number_set *s)
 			at = (at + 1) & (uint32_t)(room - 1);
 		table[at] = list[i] + 1;
 	}
-	*s = (cr_number_set){ list, table, s->count, room };
+	*s = (cr_number_set){ .list = list, .table = table, .count = s->count, .room = room };
 	return true;
 }
 
-/// Add a number; false when it was there, or memory ran out.
-static bool add_number(cr_overlap *o, cr_number_set *s, int32_t number)
+/// As add_number, of a set with a table.
+static bool add_to_table(cr_overlap *o, cr_number_set *s, int32_t number)
 {
 	if (!set_has_room(&o->completion->worker->arena, s)) {
 		o->failed = true;
@@ -49,6 +68,20 @@ static bool add_number(cr_overlap *o, cr_number_set *s, int32_t number)
 			return false;
 	}
 	s->table[at] = number + 1;
+	s->list[s->count++] = number;
+	return true;
+}
+
+/// Add a number; false when it was there, or memory ran out.
+static inline bool add_number(cr_overlap *o, cr_number_set *s, int32_t number)
+{
+	if (!s->bits)
+		return add_to_table(o, s, number);
+	uint32_t *word = &s->bits[number / 32];
+	const uint32_t bit = 1u << number % 32;
+	if (*word & bit)
+		return false;
+	*word |= bit;
 	s->list[s->count++] = number;
 	return true;
 }
@@ -99,14 +132,16 @@ static void add_piece(cr_overlap *o, int side, const cr_pierce *enter, const cr_
 
 // ---- The flood ----
 
+enum { PIERCED_WORDS = 16 };
+
 /// Vertices that are reached, and for each a triangle and the corner of it that it is.
 typedef struct flood {
 	cr_overlap *overlap;
 	int side;
 	const cr_topology *topology;
-	// bits of the pierced edges, from either side, by their numbers modulo 256: most edges that
+	// bits of the pierced edges, from either side, by their numbers modulo 512: most edges that
 	// are asked for are not pierced, and nearly all of these are told by their bit
-	uint32_t pierced[8];
+	uint32_t pierced[PIERCED_WORDS];
 	cr_number_set reached; // of vertices as welded
 	int32_t *corner;       // 3 * triangle + corner of those in reached.list
 	int64_t capacity;
@@ -152,16 +187,17 @@ int32_t cr_owner_of_edge(const cr_topology *t, int32_t triangle, int k)
 static void mark_pierced(flood *f, int32_t edge)
 {
 	const int32_t across = half_edge_across(f->topology, edge / 3, edge % 3);
-	f->pierced[edge / 32 % 8] |= 1u << edge % 32;
-	f->pierced[across / 32 % 8] |= 1u << across % 32;
+	f->pierced[edge / 32 % PIERCED_WORDS] |= 1u << edge % 32;
+	f->pierced[across / 32 % PIERCED_WORDS] |= 1u << across % 32;
 }
 
 /// Is an edge of a triangle pierced?
 static bool is_pierced(const flood *f, int32_t triangle, int k)
 {
 	const int32_t half_edge = 3 * triangle + k;
-	if (!(f->pierced[half_edge / 32 % 8] >> half_edge % 32 & 1))
-		return false;
+	const bool marked = f->pierced[half_edge / 32 % PIERCED_WORDS] >> half_edge % 32 & 1;
+	if (!marked || 3 * (int64_t)f->topology->triangle_count <= 32 * PIERCED_WORDS)
+		return marked;
 	const cr_completion *c = f->overlap->completion;
 	const int32_t edge = cr_owner_of_edge(f->topology, triangle, k);
 	const cr_pierce *first = cr_first_pierce(c, f->side, edge);
@@ -227,12 +263,12 @@ static void run_flood(flood *f)
 {
 	for (int32_t i = 0; i < f->reached.count && !f->overlap->failed; i++) {
 		const int32_t corner = f->corner[i], vertex = f->topology->triangles[corner];
-		if (is_outside(f, vertex_in_a(f->overlap, f->side, vertex)))
+		const v3d at = vertex_in_a(f->overlap, f->side, vertex);
+		if (is_outside(f, at))
 			continue;
 		spread(f, corner / 3, corner % 3);
 		if (f->overlap->facets[f->side]->corner[f->reached.list[i]])
-			add_corner(f->overlap,
-				(cr_overlap_corner){ vertex_in_a(f->overlap, f->side, vertex), CR_CORNER_VERTEX, f->side, vertex, corner / 3 });
+			add_corner(f->overlap, (cr_overlap_corner){ at, CR_CORNER_VERTEX, f->side, vertex, corner / 3 });
 	}
 }
 
@@ -275,6 +311,7 @@ static void take_edge(flood *f, const cr_pierce *first, const cr_pierce *end)
 static void take_side(cr_overlap *o, int side)
 {
 	flood f = { .overlap = o, .side = side, .topology = o->completion->collider[side]->topology };
+	begin_set(o, &f.reached, f.topology->vertex_count);
 	const cr_pierce *data = o->completion->pierces[side].data, *end = data + o->completion->pierces[side].count;
 	while (data < end) {
 		const cr_pierce *next = data;
@@ -293,6 +330,7 @@ static void begin_side(cr_overlap *o, int side)
 	o->facets[side] = &body->shape.mesh->facets;
 	o->two_sided[side] = !o->completion->collider[side]->closed && !cr_has_front(body);
 	o->middle[side] = cr_from_a(o->completion, 1 - side, cr_to_a(o->completion, side, middle));
+	begin_set(o, &o->touched[side], o->facets[side]->count);
 }
 
 /// Put the corners that are no pierces first. Both kinds keep their order. false: out of memory.
@@ -318,6 +356,10 @@ bool cr_find_overlap(cr_completion *c, const cr_candidates *crossing, cr_overlap
 	*o = (cr_overlap){ .completion = c };
 	for (int side = 0; side < 2; side++)
 		begin_side(o, side);
+	o->capacity = 2 * (c->pierces[0].count + (int64_t)c->pierces[1].count) + 16;
+	o->corners = cr_arena_alloc(&c->worker->arena, (size_t)o->capacity * sizeof *o->corners);
+	if (o->failed || !o->corners)
+		return false;
 	for (int32_t i = 0; i < crossing->count; i++) {
 		add_number(o, &o->touched[0], o->facets[0]->of_triangle[crossing->data[i].a]);
 		add_number(o, &o->touched[1], o->facets[1]->of_triangle[crossing->data[i].b]);

@@ -5,9 +5,11 @@
 #include "contact/crossing.h"
 #include "mesh/facets.h"
 
-/// A list of different numbers, in the order in which they came, with a hash table.
+/// A list of different numbers, in the order in which they came, with a bit for each number where
+/// there are few, else with a hash table.
 typedef struct cr_number_set {
 	int32_t *list;
+	uint32_t *bits; // NULL: there is a table
 	int32_t *table; // numbers + 1; 0: empty
 	int32_t count;
 	int32_t room; // of the table, a power of two; the list holds half of it

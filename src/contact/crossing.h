@@ -28,6 +28,11 @@ typedef struct cr_completion {
 		cr_pierce *data;
 		int32_t count, capacity;
 	} pierces[2]; // edges of A, edges of B
+	struct {
+		cr_tri8 *blocks; // NULL: not packed yet
+		int32_t count;
+		int32_t rays; // cast before
+	} packed[2];      // the triangles of a body of few, for rays
 } cr_completion;
 
 /// Begin the work on a pair whose relative pose is set.

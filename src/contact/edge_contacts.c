@@ -199,15 +199,39 @@ static bool add_edge_edge(cr_completion *c, const piece *p)
 	return true;
 }
 
+// So many rays at a body of few triangles cost less by its tree than it costs to pack them.
+enum { RAYS_BY_TREE = 2 };
+
+/// The triangles of a body of few, for rays; NULL: it has more, or few rays were cast, or memory is
+/// out.
+static const cr_tri8 *packed_of(cr_completion *c, int target)
+{
+	const cr_collider *collider = c->collider[target];
+	if (c->packed[target].blocks || c->packed[target].rays++ < RAYS_BY_TREE || !cr_has_few_triangles(collider))
+		return c->packed[target].blocks;
+	cr_tri8 *blocks = cr_arena_alloc(&c->worker->arena, CR_PACKED_BLOCKS * sizeof *blocks);
+	if (blocks)
+		c->packed[target].count = cr_pack_triangles(collider, blocks);
+	return c->packed[target].blocks = blocks;
+}
+
 bool cr_cast_out(cr_completion *c, int target, const float origin[3], cr_way_out *way)
 {
 	const float *d = way->direction;
+	const cr_tri8 *packed = packed_of(c, target);
+	c->worker->rays_full++;
+	if (packed) {
+		cr_packed_hit hit;
+		c->pipeline->bvh->cast_packed(c->collider[target], packed, c->packed[target].count, origin, d, &hit);
+		way->triangle = hit.triangle;
+		way->depth = hit.t;
+		return hit.triangle >= 0 && hit.back;
+	}
 	const float reach = INFINITY;
 	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &d[0], &d[1], &d[2] }, &reach };
 	uint8_t back;
 	const carom_hit_batch hit = { &way->triangle, &way->depth, &back };
 	c->pipeline->bvh->cast(c->collider[target], &ray, 0, 1, &hit);
-	c->worker->rays_full++;
 	return way->triangle >= 0 && back;
 }
 

@@ -378,10 +378,8 @@ static bool begin_depths(cr_manifold *m)
 	m->left = cr_arena_alloc(arena, entries / CR_WIDTH);
 	m->waits = cr_arena_alloc(arena, (size_t)m->stride * sizeof *m->waits);
 	m->own = cr_arena_alloc(arena, (size_t)m->stride * sizeof *m->own);
-	m->cost = cr_arena_alloc(arena, (size_t)m->facet_planes * sizeof *m->cost);
-	m->candidates = cr_arena_alloc(arena, (size_t)m->facet_planes * sizeof *m->candidates);
-	if (!m->depth || !m->unproved || !m->way_triangle || !m->left || !m->waits || !m->own || !m->cost || !m->candidates ||
-		!fill_columns(m))
+	m->candidates = cr_arena_alloc(arena, ((size_t)m->facet_planes + 1) * sizeof *m->candidates);
+	if (!m->depth || !m->unproved || !m->way_triangle || !m->left || !m->waits || !m->own || !m->candidates || !fill_columns(m))
 		return false;
 	for (int32_t i = 0; i < m->stride; i++) {
 		m->waits[i] = i < m->overlap->count ? -1 : 0;
@@ -486,39 +484,63 @@ static double cost_of(cr_manifold *m, int32_t number, int32_t corner, double lim
 	return plane->chosen ? INFINITY : depth_of_plane(m, number, limit) * (plane->slips ? SLIP_COST : 1);
 }
 
-/// The least that the depth of a plane can be which stands for a corner; negative: none.
+/// The least that the depth of a plane can be which stands for a corner, as far as it is known.
 static double least_cost(cr_manifold *m, int32_t plane, int32_t corner)
 {
-	const float bound = bound_at(m, cr_entry_of(m, plane, corner));
-	if (m->planes[plane].chosen || bound < 0)
-		return -1;
-	const float known = deepest_known(m, plane);
+	const float bound = bound_at(m, cr_entry_of(m, plane, corner)), known = deepest_known(m, plane);
 	return isfinite(bound) && bound > known ? bound : known;
 }
 
-/// Work out m->cost of the facets that may be chosen for a corner. Those that may have the least
-/// depth come first, since most others are given up by it. Returns the least.
-static double work_out_costs(cr_manifold *m, int32_t corner)
+/// May a plane be chosen for a corner?
+static bool is_candidate(const cr_manifold *m, int32_t plane, int32_t corner)
+{
+	return (bound_at(m, cr_entry_of(m, plane, corner)) >= 0) & !m->planes[plane].chosen;
+}
+
+/// List the facets that may be chosen for a corner. Those that may have the least depth come first.
+/// Returns how many.
+static int32_t list_candidates(cr_manifold *m, int32_t corner)
 {
 	cr_candidate_plane *c = m->candidates;
-	double least = INFINITY;
 	int32_t count = 0;
+	// Few are, and which ones cannot be foretold: so there are no branches.
 	for (int32_t k = 0; k < m->facet_planes; k++) {
-		m->cost[k] = INFINITY;
-		const double bound = least_cost(m, k, corner);
-		if (bound < 0)
-			continue;
-		int32_t at = count++;
-		for (; at > 0 && c[at - 1].least > bound; at--)
+		c[count].plane = k;
+		count += is_candidate(m, k, corner);
+	}
+	for (int32_t i = 0; i < count; i++) {
+		const cr_candidate_plane own = { least_cost(m, c[i].plane, corner), c[i].plane };
+		int32_t at = i;
+		for (; at > 0 && c[at - 1].cost > own.cost; at--)
 			c[at] = c[at - 1];
-		c[at] = (cr_candidate_plane){ bound, k };
+		c[at] = own;
 	}
-	for (int32_t i = 0; i < count && c[i].least <= limit_beside(m, least); i++) {
-		const double cost = cost_of(m, c[i].plane, corner, limit_beside(m, least));
-		m->cost[c[i].plane] = cost;
-		least = cost < least ? cost : least;
+	return count;
+}
+
+/// Work out the costs of the facets that may be chosen for a corner: those first that may have the
+/// least depth, since most others are given up by it. Leaves those at most a little above the
+/// least, by number. Returns how many.
+static int32_t work_out_costs(cr_manifold *m, int32_t corner)
+{
+	const int32_t count = list_candidates(m, corner);
+	cr_candidate_plane *c = m->candidates;
+	double least = INFINITY;
+	int32_t end = 0, left = 0;
+	for (; end < count && c[end].cost <= limit_beside(m, least); end++) {
+		c[end].cost = cost_of(m, c[end].plane, corner, limit_beside(m, least));
+		least = c[end].cost < least ? c[end].cost : least;
 	}
-	return least;
+	for (int32_t i = 0; i < end; i++) {
+		const cr_candidate_plane own = c[i];
+		if (!(own.cost <= limit_beside(m, least)) || isinf(own.cost))
+			continue;
+		int32_t at = left++;
+		for (; at > 0 && c[at - 1].plane > own.plane; at--)
+			c[at] = c[at - 1];
+		c[at] = own;
+	}
+	return left;
 }
 
 /// The best plane that stands for a corner; -1: there is none.
@@ -526,13 +548,19 @@ static int32_t choose_plane(cr_manifold *m, int32_t corner)
 {
 	const cr_reference_plane *best = NULL;
 	double least = INFINITY;
-	const double limit = limit_beside(m, work_out_costs(m, corner));
-	for (int32_t k = 0; k < m->plane_count; k++) {
-		const bool facet = k < m->facet_planes;
-		if (!facet && least_cost(m, k, corner) < 0)
+	const int32_t count = work_out_costs(m, corner);
+	for (int32_t i = 0; i < count; i++) {
+		const cr_candidate_plane *c = &m->candidates[i];
+		if (!is_better(m, &m->planes[c->plane], c->cost, best, least))
 			continue;
-		const double cost = facet ? m->cost[k] : cost_of(m, k, corner, limit_beside(m, least));
-		if (!isfinite(cost) || (facet && cost > limit) || !is_better(m, &m->planes[k], cost, best, least))
+		best = &m->planes[c->plane];
+		least = c->cost;
+	}
+	for (int32_t k = m->facet_planes; k < m->plane_count; k++) {
+		if (!is_candidate(m, k, corner))
+			continue;
+		const double cost = cost_of(m, k, corner, limit_beside(m, least));
+		if (!isfinite(cost) || !is_better(m, &m->planes[k], cost, best, least))
 			continue;
 		best = &m->planes[k];
 		least = cost;

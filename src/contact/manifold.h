@@ -40,9 +40,9 @@ typedef struct cr_reference_plane {
 	bool chosen;
 } cr_reference_plane;
 
-/// A plane that may be chosen, and the least that its depth can be.
+/// A plane that may be chosen, and what it costs: at first the least that this can be.
 typedef struct cr_candidate_plane {
-	double least;
+	double cost;
 	int32_t plane;
 } cr_candidate_plane;
 
@@ -70,8 +70,7 @@ typedef struct cr_manifold {
 	int32_t *waits;                 // [stride] -1: the corner has no patch yet; else 0
 	int32_t settled;                // how often waits has changed
 	float *own;                     // [stride] depths of elements in the other body; 0: not known
-	double *cost;                   // [facet_planes] of a choice; INFINITY: not worked out
-	cr_candidate_plane *candidates; // [facet_planes] likewise, the least first
+	cr_candidate_plane *candidates; // [facet_planes + 1] of a choice
 	bool failed;
 } cr_manifold;
 

@@ -98,8 +98,10 @@ void cr_begin_facet_test(
 		cr_collider_triangle(c->collider[side], facets->triangles[f->first + i], p);
 		for (int k = 0; k < 3; k++) {
 			const v3d edge = v3d_sub(p[(k + 1) % 3], p[k]);
-			const v3d inward = v3d_scale(v3d_cross(f->normal, edge), 1 / v3d_length(edge));
-			edges[3 * i + k] = (cr_edge_height){ inward, v3d_dot(inward, p[k]) };
+			const double length = v3d_length(edge);
+			const v3d inward = v3d_scale(v3d_cross(f->normal, edge), length > 0 ? 1 / length : 0);
+			// Nothing lies beyond an edge without a length.
+			edges[3 * i + k] = (cr_edge_height){ inward, length > 0 ? v3d_dot(inward, p[k]) : -INFINITY };
 		}
 	}
 }

@@ -113,21 +113,24 @@ static int decide_exactly(cr_completion *c, cr_candidate pair)
 	return pierce_edges(c, 0, pair.a, a, &of_a, pair.b, b) + pierce_edges(c, 1, pair.b, b, &of_b, pair.a, a);
 }
 
-/// The pierces of lane i of eight pairs. Returns their number.
-static int take_pierces(cr_completion *c, const cr_pierces8 *found, int i, cr_candidate pair)
+/// The pierces of eight pairs in some lanes. Returns the lanes that have any.
+static uint32_t take_pierces(cr_completion *c, const cr_pierces8 *found, uint32_t lanes, const cr_candidate *pairs)
 {
-	int count = 0;
+	uint32_t taken = 0;
 	for (int side = 0; side < 2; side++) {
-		const int32_t number = side == 0 ? pair.a : pair.b, other = side == 0 ? pair.b : pair.a;
 		for (int k = 0; k < 3; k++) {
-			if (!(found->pierces[side][k] >> i & 1) || !owns_edge(c, side, number, k))
-				continue;
-			const double h0 = fabs(found->height[side][k][i]), h1 = fabs(found->height[side][(k + 1) % 3][i]);
-			add_pierce(c, side, &(cr_pierce){ 3 * number + k, other, h0 / (h0 + h1), found->above[side][k] >> i & 1 });
-			count++;
+			for (uint32_t left = found->pierces[side][k] & lanes; left; left &= left - 1) {
+				const int i = __builtin_ctz(left);
+				const int32_t number = side == 0 ? pairs[i].a : pairs[i].b, other = side == 0 ? pairs[i].b : pairs[i].a;
+				if (!owns_edge(c, side, number, k))
+					continue;
+				const double h0 = fabs(found->height[side][k][i]), h1 = fabs(found->height[side][(k + 1) % 3][i]);
+				add_pierce(c, side, &(cr_pierce){ 3 * number + k, other, h0 / (h0 + h1), found->above[side][k] >> i & 1 });
+				taken |= 1u << i;
+			}
 		}
 	}
-	return count;
+	return taken;
 }
 
 /// Room for the pierces of eight more pairs. Few of the candidates cross, so the lists grow.
@@ -195,12 +198,13 @@ static bool keep_crossing(cr_completion *c, cr_candidates *candidates)
 		find_pierces(c, candidates, first, used, &found);
 		if (found.crossing && !reserve_pierces(c))
 			return false;
-		for (uint32_t lanes = found.crossing; lanes; lanes &= lanes - 1) {
-			const int i = __builtin_ctz(lanes);
-			const cr_candidate pair = candidates->data[first + i];
-			if ((found.open >> i & 1 ? decide_exactly(c, pair) : take_pierces(c, &found, i, pair)) > 0)
-				candidates->data[kept++] = pair;
+		uint32_t cross = take_pierces(c, &found, found.crossing & ~found.open, candidates->data + first);
+		for (uint32_t open = found.crossing & found.open; open; open &= open - 1) {
+			const int i = __builtin_ctz(open);
+			cross |= (uint32_t)(decide_exactly(c, candidates->data[first + i]) > 0) << i;
 		}
+		for (; cross; cross &= cross - 1)
+			candidates->data[kept++] = candidates->data[first + __builtin_ctz(cross)];
 	}
 	candidates->count = kept;
 	return true;

@@ -21,25 +21,6 @@ static inline d8 dot8(v3d a, point8 p)
 	return d8_add(d8_add(d8_mul(d8_set1(a.x), p.c[0]), d8_mul(d8_set1(a.y), p.c[1])), d8_mul(d8_set1(a.z), p.c[2]));
 }
 
-/// The nearest floats, as a cast gives them.
-static inline f8 to_floats(d8 a)
-{
-	double from[CR_WIDTH];
-	float to[CR_WIDTH];
-	d8_store(from, a);
-	for (int i = 0; i < CR_WIDTH; i++)
-		to[i] = (float)from[i];
-	return f8_load(to);
-}
-
-/// The mask of lanes given as bits.
-static inline m8 mask_of(uint32_t lanes)
-{
-	static const int32_t bits[CR_WIDTH] = { 1, 2, 4, 8, 16, 32, 64, 128 };
-	const i8 own = i8_load(bits);
-	return i8_eq(i8_and(i8_set1((int32_t)lanes), own), own);
-}
-
 /// Lanes of corners first to first + 7 that lie over a triangle of the plane's facet. *open: those
 /// that rounding leaves open.
 static inline uint32_t lie_over(const cr_corner_columns *c, const cr_plane_row *row, int32_t first, uint32_t *open)
@@ -49,14 +30,13 @@ static inline uint32_t lie_over(const cr_corner_columns *c, const cr_plane_row *
 	const d8 below = d8_sub(d8_set1(0), rounding);
 	uint32_t over = 0, undecided = 0;
 	for (int32_t i = 0; i < row->triangles; i++) {
-		uint32_t surely = 0xff, no = 0;
-		for (const cr_edge_height *e = row->edges + 3 * i; e < row->edges + 3 * i + 3; e++) {
-			const d8 height = d8_add(d8_sub(dot8(e->inward, p), d8_set1(e->offset)), d8_set1(row->rim));
-			no |= d8_lt(height, below);
-			surely &= d8_lt(rounding, height);
-		}
+		const cr_edge_height *e = row->edges + 3 * i;
+		d8 lowest = d8_set1(INFINITY);
+		for (int k = 0; k < 3; k++)
+			lowest = d8_min(d8_sub(dot8(e[k].inward, p), d8_set1(e[k].offset - row->rim)), lowest);
+		const uint32_t surely = d8_lt(rounding, lowest);
 		over |= surely;
-		undecided |= ~(surely | no);
+		undecided |= ~(surely | d8_lt(lowest, below));
 	}
 	*open = undecided & ~over;
 	return over;
@@ -91,17 +71,17 @@ uint32_t CR_ISA_NAME(cr_measure_row)(const cr_corner_columns *c, const cr_plane_
 		open &= low & ~stands;
 		// The other body's surface below a corner on the plane's own facet counts, not the corner.
 		const uint32_t on = facet ? c->vertices_of[row->side][first / CR_WIDTH] & ~d8_lt(d8_set1(row->tolerance), d) : 0;
-		const f8 reach = to_floats(d8_max(d, d8_set1(0)));
-		const f8 known = f8_select(mask_of(stands & ~on), reach, none);
+		const f8 reach = d8_to_floats(d8_max(d, d8_set1(0)));
+		const f8 known = f8_select(m8_from_bits(stands & ~on), reach, none);
 		f8_store(depth + first, known);
-		const f8 unknown = f8_select(mask_of(on), f8_set1(INFINITY), reach);
-		f8_store(unproved + first, f8_select(mask_of(open | (stands & on)), unknown, none));
+		const f8 unknown = f8_select(m8_from_bits(on), f8_set1(INFINITY), reach);
+		f8_store(unproved + first, f8_select(m8_from_bits(open | (stands & on)), unknown, none));
 		left[first / CR_WIDTH] = (uint8_t)(open | (stands & on));
 		found |= (open | (stands & on) ? CR_ROW_LEFT : 0) | (open & ~on ? CR_ROW_UNDECIDED : 0);
 		if (!facet)
 			continue;
 		const f8 before = f8_load(nearest + first);
-		const m8 nearer = m8_and(f8_lt(known, before), mask_of(stands & c->vertices_of[1 - row->side][first / CR_WIDTH]));
+		const m8 nearer = m8_and(f8_lt(known, before), m8_from_bits(stands & c->vertices_of[1 - row->side][first / CR_WIDTH]));
 		f8_store(nearest + first, f8_select(nearer, known, before));
 	}
 	return found;
@@ -112,11 +92,7 @@ float CR_ISA_NAME(cr_find_deepest)(const float *depth, const int32_t *waits, int
 	f8 most = f8_set1(0);
 	for (int32_t i = 0; i < count; i += CR_WIDTH)
 		most = f8_max(f8_select(i8_lt(i8_load(waits + i), i8_set1(0)), f8_load(depth + i), f8_set1(0)), most);
-	float lanes[CR_WIDTH], greatest = 0;
-	f8_store(lanes, most);
-	for (int i = 0; i < CR_WIDTH; i++)
-		greatest = lanes[i] > greatest ? lanes[i] : greatest;
-	return greatest;
+	return f8_highest(most);
 }
 
 void CR_ISA_NAME(cr_settle_corners)(const float *depth, float most, int32_t count, int32_t *waits)

@@ -84,10 +84,15 @@ static int find_ridges(const cr_manifold *m, int side, ridge *ridges)
 			break;
 		last = corner->number;
 		const int32_t across = m->completion->collider[side]->topology->neighbours[last];
-		ridges[count++] = (ridge){ .half_edge = last,
-			.facet = { f->of_triangle[last / 3], across < 0 ? -1 : f->of_triangle[across] },
-			.first = i,
-			.end = i + 1 };
+		// Most are never measured: the other members stay as they are.
+		ridge *r = &ridges[count++];
+		r->half_edge = last;
+		r->facet[0] = f->of_triangle[last / 3];
+		r->facet[1] = across < 0 ? -1 : f->of_triangle[across];
+		r->first = i;
+		r->end = i + 1;
+		r->has_middle = false;
+		r->state = RIDGE_OPEN;
 	}
 	return count;
 }
@@ -149,23 +154,30 @@ typedef struct ridge_pairs {
 	bool all;    // see cr_add_ridge_planes
 } ridge_pairs;
 
-static bool may_make_plane(const cr_manifold *m, const ridge_pairs *p, const ridge *a, const ridge *b)
+static void add_plane(cr_manifold *m, const ridge_pairs *p, ridge *a, ridge *b)
 {
-	if (p->convex)
-		return true;
-	return (p->all || a->has_middle || b->has_middle) && pierces_beside(m, 0, a, b) && pierces_beside(m, 1, b, a);
+	cr_reference_plane plane;
+	if (!p->convex && !(pierces_beside(m, 0, a, b) && pierces_beside(m, 1, b, a)))
+		return;
+	if (make_ridge(m, 0, a) && make_ridge(m, 1, b) && plane_of_ridges(m, a, b, &plane))
+		m->planes[m->plane_count++] = plane;
 }
 
+/// Planes by the number of A's edge, then of B's. Without a middle of its own an edge of A meets
+/// only those of B that have one, unless all may make planes.
 static void add_planes(cr_manifold *m, const ridge_pairs *p, int32_t capacity)
 {
+	int with_middle[CR_MOST_RIDGES], middles = 0;
+	for (int j = 0; j < p->count[1]; j++) {
+		if (p->ridges[1][j].has_middle)
+			with_middle[middles++] = j;
+	}
 	for (int i = 0; i < p->count[0]; i++) {
 		ridge *a = &p->ridges[0][i];
-		for (int j = 0; j < p->count[1] && m->plane_count < capacity; j++) {
-			ridge *b = &p->ridges[1][j];
-			cr_reference_plane plane;
-			if (may_make_plane(m, p, a, b) && make_ridge(m, 0, a) && make_ridge(m, 1, b) && plane_of_ridges(m, a, b, &plane))
-				m->planes[m->plane_count++] = plane;
-		}
+		const bool every = p->convex || p->all || a->has_middle;
+		const int count = every ? p->count[1] : middles;
+		for (int j = 0; j < count && m->plane_count < capacity; j++)
+			add_plane(m, p, a, &p->ridges[1][every ? j : with_middle[j]]);
 	}
 }
 

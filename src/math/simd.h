@@ -658,6 +658,8 @@ static inline d8 d8_min(d8 a, d8 b) { return _mm512_min_pd(a, b); }
 static inline d8 d8_max(d8 a, d8 b) { return _mm512_max_pd(a, b); }
 static inline d8 d8_abs(d8 a) { return _mm512_andnot_pd(_mm512_set1_pd(-0.0), a); }
 static inline uint32_t d8_lt(d8 a, d8 b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
+/// The nearest floats, as a cast gives them.
+static inline f8 d8_to_floats(d8 a) { return _mm512_cvtpd_ps(a); }
 /// Numbers base[index]; an index may be anything from 0 to INT32_MAX.
 static inline d8 d8_gather(const double *base, i8 index)
 {
@@ -694,6 +696,7 @@ static inline uint32_t d8_lt(d8 a, d8 b)
 	return (uint32_t)_mm256_movemask_pd(_mm256_cmp_pd(a.l, b.l, _CMP_LT_OQ)) |
 		(uint32_t)_mm256_movemask_pd(_mm256_cmp_pd(a.h, b.h, _CMP_LT_OQ)) << 4;
 }
+static inline f8 d8_to_floats(d8 a) { return _mm256_set_m128(_mm256_cvtpd_ps(a.h), _mm256_cvtpd_ps(a.l)); }
 static inline d8 d8_gather(const double *base, i8 index)
 {
 	return (d8){ _mm256_i32gather_pd(base, _mm256_castsi256_si128(index), 8),
@@ -730,6 +733,11 @@ static inline uint32_t d8_lt(d8 a, d8 b)
 		bits |= (uint32_t)_mm_movemask_pd(_mm_cmplt_pd(a.v[i], b.v[i])) << (2 * i);
 	return bits;
 }
+static inline f8 d8_to_floats(d8 a)
+{
+	return (f8){ _mm_movelh_ps(_mm_cvtpd_ps(a.v[0]), _mm_cvtpd_ps(a.v[1])),
+		_mm_movelh_ps(_mm_cvtpd_ps(a.v[2]), _mm_cvtpd_ps(a.v[3])) };
+}
 #elif defined(CR_WASM_VECTORS)
 typedef struct d8 {
 	v128_t v[4];
@@ -760,6 +768,13 @@ static inline uint32_t d8_lt(d8 a, d8 b)
 	for (int i = 0; i < 4; i++)
 		bits |= (uint32_t)wasm_i64x2_bitmask(wasm_f64x2_lt(a.v[i], b.v[i])) << (2 * i);
 	return bits;
+}
+static inline f8 d8_to_floats(d8 a)
+{
+	v128_t two[4];
+	for (int i = 0; i < 4; i++)
+		two[i] = wasm_f32x4_demote_f64x2_zero(a.v[i]);
+	return (f8){ wasm_i32x4_shuffle(two[0], two[1], 0, 1, 4, 5), wasm_i32x4_shuffle(two[2], two[3], 0, 1, 4, 5) };
 }
 #else
 typedef struct d8 {
@@ -792,6 +807,13 @@ static inline uint32_t d8_lt(d8 a, d8 b)
 		bits |= (uint32_t)(a.v[i] < b.v[i]) << i;
 	return bits;
 }
+static inline f8 d8_to_floats(d8 a)
+{
+	float r[8];
+	for (int i = 0; i < 8; i++)
+		r[i] = (float)a.v[i];
+	return f8_load(r);
+}
 #endif
 
 #if CR_ISA_ID != CR_ISA_ID_avx2 && CR_ISA_ID != CR_ISA_ID_avx512
@@ -805,6 +827,18 @@ static inline d8 d8_gather(const double *base, i8 index)
 	return d8_load(r);
 }
 #endif
+
+/// The mask of lanes that are given as bits.
+static inline m8 m8_from_bits(uint32_t lanes)
+{
+#if CR_ISA_ID == CR_ISA_ID_avx512
+	return (m8)lanes;
+#else
+	static const int32_t bits[8] = { 1, 2, 4, 8, 16, 32, 64, 128 };
+	const i8 own = i8_load(bits);
+	return i8_eq(i8_and(i8_set1((int32_t)lanes), own), own);
+#endif
+}
 
 /// Index of the lowest set bit, which is cleared. bits must not be 0.
 static inline int cr_take_lowest_bit(uint32_t *bits)

@@ -128,6 +128,13 @@ static void gather_doubles(const double *base, const int32_t index[8], double r[
 
 static void load_floats(const float a[8], double r[8]) { d8_store(r, d8_load_floats(a)); }
 
+static void to_floats(const double a[8], float r[8]) { f8_store(r, d8_to_floats(d8_load(a))); }
+
+static void select_bits(uint32_t lanes, const float a[8], const float b[8], float r[8])
+{
+	f8_store(r, f8_select(m8_from_bits(lanes), f8_load(a), f8_load(b)));
+}
+
 const simd_ops CR_ISA_NAME(simd_ops) = { compute, compare, truncate_lanes, gather, compute_whole, whole_less, gather_floats,
 	gather_whole, compress, store_pairs, load_fours, load_threes, truncate_whole, compute_doubles, doubles_less, gather_doubles,
-	load_floats };
+	load_floats, to_floats, select_bits };

@@ -60,6 +60,9 @@ typedef struct simd_ops {
 	uint32_t (*doubles_less)(const double a[8], const double b[8]);
 	void (*gather_doubles)(const double *base, const int32_t index[8], double r[8]);
 	void (*load_floats)(const float a[8], double r[8]);
+	void (*to_floats)(const double a[8], float r[8]);
+	/// a in the lanes whose bits are set, else b.
+	void (*select_bits)(uint32_t lanes, const float a[8], const float b[8], float r[8]);
 } simd_ops;
 
 extern const simd_ops simd_ops_scalar;
