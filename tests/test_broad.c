@@ -23,9 +23,13 @@ static void set_box(cr_body *body, const double centre[3], const double half[3])
 static void make_body(cr_body *body, uint8_t kind)
 {
 	const uint32_t generation = body->generation;
-	*body = (cr_body){
-		.alive = true, .kind = kind, .generation = generation + 1, .contacts = true, .category = 1, .mask = UINT64_MAX
-	};
+	*body = (cr_body){ .alive = true,
+		.refiltered = true,
+		.kind = kind,
+		.generation = generation + 1,
+		.contacts = true,
+		.category = 1,
+		.mask = UINT64_MAX };
 }
 
 static void random_box(uint64_t *seed, cr_body *body, double span, const double origin[3])

@@ -2,6 +2,7 @@
 #include "manifold_fixture.h"
 
 #include "frame/shape_table.h"
+#include "geom/convex_query.h"
 #include "geom/separation.h"
 
 enum { FORMS = 6, SURFACES = 7, POSES = 80 / TEST_FEWER };
@@ -367,5 +368,40 @@ TEST(convex_mesh, pairs_take_their_scratch_one_after_the_other)
 	CHECK(few > 1000);
 	CHECK(many < few + 62 * 2 * 8 * 56);
 	carom_release_mesh(floor);
+	carom_destroy_context(context);
+}
+
+/// The local box of a convex body is the one that its support points span, to the bit.
+TEST(convex_mesh, local_boxes)
+{
+	static const carom_shape_type types[] = { CAROM_BOX, CAROM_CYLINDER, CAROM_CONE, CAROM_ELLIPSOID, CAROM_HULL };
+	static const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	uint64_t seed = 31;
+	carom_context *context = fixture_context(1);
+	for (int i = 0; i < 500; i++) {
+		float points[3 * 12];
+		for (int k = 0; k < 3 * 12; k++)
+			points[k] = (float)test_random_double(&seed, -3, 2);
+		carom_mesh *hull = fixture_hull_mesh(context, points, 12);
+		carom_shape shape = {
+			.type = types[i % 5], .mesh = hull, .rounding = i % 3 || i % 5 == 0 ? test_random_double(&seed, 0.01, 1) : 0
+		};
+		shape.radius = test_random_double(&seed, 0.01, 2);
+		shape.half_length = test_random_double(&seed, 0.01, 2);
+		for (int k = 0; k < 3; k++)
+			shape.half_extents[k] = test_random_double(&seed, 0.01, 2);
+		const cr_body body = { .shape = { .def = shape, .family = cr_family_of(&shape) },
+			.pose = fixture_random_pose(&seed, 5) };
+		const cr_convex convex = cr_convex_of(&shape);
+		const cr_local_box box = cr_local_box_of(&body);
+		double lower[3], upper[3];
+		REQUIRE(body.shape.family == CR_FAMILY_CONVEX);
+		cr_convex_bounds(&convex, &identity, lower, upper);
+		for (int k = 0; k < 3; k++) {
+			CHECK(v3d_get(box.centre, k) == 0.5 * (lower[k] + upper[k]));
+			CHECK(v3d_get(box.half, k) == 0.5 * (upper[k] - lower[k]));
+		}
+		carom_release_mesh(hull);
+	}
 	carom_destroy_context(context);
 }

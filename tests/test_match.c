@@ -23,17 +23,25 @@ static void put(hand *h, carom_contact_kind kind, int32_t feature_a, int32_t fea
 
 static void match(hand *then, hand *now, double distance)
 {
-	const m3d identity = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }), turned = m3d_from_quat((carom_quat){ 0, 0, 1, 0 });
+	static const carom_pose begin = { { 0, 0, 0 }, { 0, 0, 0, 1 } }, turned = { { 1000, 0, 0 }, { 0, 0, 1, 0 } };
+	static hand again;
 	uint8_t used[MOST];
 	cr_past_contact past[MOST];
 	for (int32_t i = 0; i < then->count; i++) {
 		then->contacts[i].point[0] = then->at[i];
-		past[i] = cr_past_of(&then->contacts[i], cr_local_point_of(&then->contacts[i], (v3d){ 0, 0, 0 }, &identity));
+		past[i] = cr_past_of(&then->contacts[i]);
 	}
 	for (int32_t i = 0; i < now->count; i++)
 		now->contacts[i].point[0] = 1000 - now->at[i];
-	cr_match_contacts(&(cr_past_set){ past, then->count },
-		&(cr_contact_set){ now->contacts, now->count, { 1000, 0, 0 }, &turned }, distance, used);
+	again = *now;
+	cr_match_contacts(
+		&(cr_past_set){ past, then->count, &begin }, &(cr_contact_set){ now->contacts, now->count, &turned }, distance, used);
+	// Places that are local already mean the same.
+	for (int32_t i = 0; i < then->count; i++)
+		past[i].at.local = (cr_local_point){ { (float)then->at[i], 0, 0 } };
+	cr_match_contacts(
+		&(cr_past_set){ past, then->count, NULL }, &(cr_contact_set){ again.contacts, again.count, &turned }, distance, used);
+	CHECK(memcmp(again.contacts, now->contacts, (size_t)now->count * sizeof *now->contacts) == 0);
 }
 
 TEST(match, equal_features_carry_age_and_impulse)

@@ -149,7 +149,7 @@ TEST(remesh, finds_what_a_body_with_that_mesh_finds)
 		REQUIRE(carom_world_get_vertices(a.world, a.cloth, &now) == CAROM_SUCCESS);
 		CHECK_INT(now.count, step <= 3 ? OLD : NEW);
 		if (step >= 4) { // from the same places
-			const cr_surface *s = &a.world->bodies.data[a.cloth.index1 - 1].deforming->surface;
+			const cr_surface *s = &cr_deforming_of(&a.world->bodies.data[a.cloth.index1 - 1])->surface;
 			const carom_strided begin = doubles(s->begin), end = doubles(s->end);
 			REQUIRE(carom_world_set_vertices(b.world, b.cloth, &begin, &end) == CAROM_SUCCESS);
 			fixture_step(b.world);
@@ -199,7 +199,7 @@ TEST(remesh, carries_places_over)
 			tear_at(&s, 5);
 		else
 			REQUIRE(tear(&s, NULL) == CAROM_SUCCESS);
-		const cr_surface *surface = &s.world->bodies.data[s.cloth.index1 - 1].deforming->surface;
+		const cr_surface *surface = &cr_deforming_of(&s.world->bodies.data[s.cloth.index1 - 1])->surface;
 		for (int i = 0; i < 3 * (NEW - 1); i++) {
 			const int from = 3 * s.from[i / 3] + i % 3;
 			CHECK(surface->begin[i] == begin[from] && surface->end[i] == end[from]);

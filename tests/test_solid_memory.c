@@ -242,7 +242,7 @@ TEST(solid_memory, solids_known_to_be_apart_get_no_form)
 		fixture_step(world);
 		CHECK_INT(carom_world_contacts(world).count, 0);
 		CHECK_INT(carom_world_stats(world).box_pairs, 1);
-		const cr_deforming *d = world->bodies.data[b.solid[0].index1 - 1].deforming;
+		const cr_deforming *d = cr_deforming_of(&world->bodies.data[b.solid[0].index1 - 1]);
 		formed += d->form_revision == d->surface.revision;
 	}
 	CHECK(formed >= 1 && formed < 5);

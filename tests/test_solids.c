@@ -686,7 +686,7 @@ TEST(solids, facets_are_made_when_a_pair_asks_for_them)
 	jelly j;
 	carom_body_id solid;
 	carom_world *world = meet_ball(context, &j, &solid), *rigid = fixture_world(context, NULL);
-	const cr_deforming *d = world->bodies.data[solid.index1 - 1].deforming;
+	const cr_deforming *d = cr_deforming_of(&world->bodies.data[solid.index1 - 1]);
 	CHECK(d->form.mesh->facets.put_off);
 	carom_pose pose;
 	carom_mesh *frozen = freeze(context, &j, true, &pose);
@@ -744,7 +744,7 @@ TEST(solids, shapes_may_ask_in_pieces_of_a_parallel_loop)
 	carom_world *world = meet_ball(context, &j, &solid);
 	many.world = one.world = world;
 	one.meeting.expected = 1;
-	CHECK(world->bodies.data[solid.index1 - 1].deforming->form.mesh->facets.put_off);
+	CHECK(cr_deforming_of(&world->bodies.data[solid.index1 - 1])->form.mesh->facets.put_off);
 	// A pool whose help has not paid asks for none for a while: a loop in which not all meet asks nothing, and is run again.
 	const double end = cr_time_ms() + POOL_LONGEST_MS;
 	do {
@@ -752,7 +752,7 @@ TEST(solids, shapes_may_ask_in_pieces_of_a_parallel_loop)
 		carom_parallel_for(context, ask_in_piece, ASKED, ASKED / 4, &many);
 	} while (many.meeting.late > 0 && cr_time_ms() < end);
 	CHECK_INT(many.meeting.late, 0);
-	CHECK(!world->bodies.data[solid.index1 - 1].deforming->form.mesh->facets.put_off);
+	CHECK(!cr_deforming_of(&world->bodies.data[solid.index1 - 1])->form.mesh->facets.put_off);
 	ask_in_piece(0, ASKED, 0, &one);
 	for (int i = 0; i < ASKED; i++) {
 		CHECK(one.counts[i] > 0 && many.counts[i] == one.counts[i]);
@@ -826,7 +826,7 @@ TEST(solids, queries_use_the_form_of_contacts)
 		carom_body_id other;
 		REQUIRE(carom_world_add_body(worlds[w], &def, &other) == CAROM_SUCCESS);
 	}
-	const cr_deforming *d = asked->bodies.data[solids[0].index1 - 1].deforming;
+	const cr_deforming *d = cr_deforming_of(&asked->bodies.data[solids[0].index1 - 1]);
 	for (int step = 0; step < 12 && test_failures() == 0; step++) {
 		deform(&j, 0.1 * step, (carom_vec3){ step == 9 ? 30 : 0, 0, 0 });
 		if (step % 5 == 4)

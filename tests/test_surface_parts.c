@@ -44,7 +44,7 @@ static void open_solid(carom_context *context, solid *s, cr_body *body, double x
 		.moved = true,
 		.kind = CAROM_DEFORMABLE,
 		.shape = { .family = CR_FAMILY_MESH },
-		.deforming = &s->deforming,
+		.own = { .deforming = &s->deforming },
 		.pose = carom_pose_identity() };
 }
 

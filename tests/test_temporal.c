@@ -486,15 +486,18 @@ TEST(temporal, paths_are_never_exceeded)
 		cr_body body = { .pose = now, .course = &course };
 		const m3d rotation = m3d_from_quat(now.orientation), last_rotation = m3d_from_quat(last.orientation);
 		course.turn = cr_turn(&rotation, &last_rotation);
+		cr_collider collider = { .triangle_count = 1 };
 		for (int x = 0; x < 3; x++) {
-			body.shape.centre[x] = test_random_double(&seed, -1, 1);
-			body.shape.half[x] = test_random_double(&seed, 0.1, 1);
+			collider.lower[x] = (float)test_random_double(&seed, -2, 0.5);
+			collider.upper[x] = collider.lower[x] + (float)test_random_double(&seed, 0.2, 2);
 		}
+		body.shape.family = CR_FAMILY_MESH;
+		body.shape.collider = &collider;
 		const double bound = cr_step_length(&body);
 		for (int k = 0; k < 8; k++) {
 			double p[3];
 			for (int x = 0; x < 3; x++)
-				p[x] = body.shape.centre[x] + (k >> x & 1 ? 1 : -1) * body.shape.half[x];
+				p[x] = k >> x & 1 ? collider.upper[x] : collider.lower[x];
 			const v3d point = { p[0], p[1], p[2] };
 			const v3d here = v3d_add(m3d_mul(&rotation, point), now.position);
 			const v3d there = v3d_add(m3d_mul(&last_rotation, point), last.position);

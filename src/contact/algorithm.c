@@ -63,12 +63,22 @@ cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b)
 	return (cr_algorithm)ALGORITHMS[a->shape.family][b->shape.family];
 }
 
+/// cr_local_box_of, at once for the many rigid meshes.
+static inline cr_local_box local_box(const cr_body *body)
+{
+	const cr_collider *c = body->shape.collider;
+	if (body->shape.family != CR_FAMILY_MESH || !cr_is_rigid(body) || c->triangle_count == 0)
+		return cr_local_box_of(body);
+	const v3d lower = v3d_from_floats(c->lower), upper = v3d_from_floats(c->upper);
+	return (cr_local_box){ v3d_scale(v3d_add(lower, upper), 0.5), v3d_scale(v3d_sub(upper, lower), 0.5) };
+}
+
 bool cr_boxes_are_near(double ahead, const cr_body *body_a, const cr_body *body_b, const m3d *r, v3d t, double *gap)
 {
-	const cr_shape *a = &body_a->shape, *b = &body_b->shape;
-	const v3d centre_a = { a->centre[0], a->centre[1], a->centre[2] }, centre_b = { b->centre[0], b->centre[1], b->centre[2] };
-	const v3d d = v3d_sub(v3d_add(m3d_mul(r, centre_b), t), centre_a);
-	*gap = oriented_gap(a->half, b->half, r, d, ahead);
+	const cr_local_box a = local_box(body_a), b = local_box(body_b);
+	const v3d d = v3d_sub(v3d_add(m3d_mul(r, b.centre), t), a.centre);
+	const double half_a[3] = { a.half.x, a.half.y, a.half.z }, half_b[3] = { b.half.x, b.half.y, b.half.z };
+	*gap = oriented_gap(half_a, half_b, r, d, ahead);
 	return *gap <= 0;
 }
 

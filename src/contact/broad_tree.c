@@ -39,8 +39,8 @@ enum {
 
 // Margin of leaf boxes in lengths of the tight box's longest side.
 static const double MARGIN = 0.125;
-// Boxes that reach further than this count as endless: areas stay finite below.
-static const double END_OF_WORLD = 1e100;
+// Boxes that reach further than this count as endless: the sizes of nodes stay finite below.
+static const double END_OF_WORLD = 1e29;
 
 /// Bounds on the filters of all bodies below a node, for cr_filters_pass.
 typedef struct filters {
@@ -56,7 +56,6 @@ enum { TREES = 2 };
 typedef enum change { UNCHANGED, REMOVED, PLACED } change;
 
 typedef struct member {
-	uint32_t generation;
 	int32_t leaf;
 	uint8_t place;
 	uint8_t change; // of the call being served
@@ -99,11 +98,12 @@ typedef struct broad_tree {
 
 // ---- Boxes ----
 
-static inline bool contains_tight(const box3d *b, const cr_body *body)
+static inline bool contains_tight(const cr_dynamic_node *leaf, const cr_body *body)
 {
 	const box3d tight = { { body->lower[0], body->lower[1], body->lower[2] },
-		{ body->upper[0], body->upper[1], body->upper[2] } };
-	return box3d_contains(b, &tight);
+		{ body->upper[0], body->upper[1], body->upper[2] } },
+				box = cr_dynamic_box(leaf);
+	return box3d_contains(&box, &tight);
 }
 
 /// Rounding to nearest never takes a bound back over the tight one.
@@ -148,27 +148,33 @@ static cr_dynamic_tree *tree_of(broad_tree *t, const member *m) { return &t->tre
 static change judge(broad_tree *t, const cr_body *body, const member *m)
 {
 	const bool alive = body && body->alive;
+	// Most bodies: one look at their flags.
+	if (alive && !body->moved && !body->refiltered && !t->stale && m->place != NOWHERE)
+		return UNCHANGED;
 	if (!alive)
 		return m->place == NOWHERE ? UNCHANGED : REMOVED;
-	if (m->place == NOWHERE || m->generation != body->generation || body->refiltered)
+	if (m->place == NOWHERE || body->refiltered)
 		return PLACED;
-	if (!body->moved && !t->stale)
-		return UNCHANGED;
 	const place now = place_of(body);
 	if (now != m->place)
 		return PLACED;
-	return now == ENDLESS || contains_tight(&tree_of(t, m)->nodes.data[m->leaf].bounds, body) ? UNCHANGED : PLACED;
+	return now == ENDLESS || contains_tight(&tree_of(t, m)->nodes.data[m->leaf], body) ? UNCHANGED : PLACED;
 }
 
-static void list_changes(broad_tree *t, const cr_body *bodies, int32_t count)
+/// false: out of memory.
+static bool list_changes(broad_tree *t, const cr_body *bodies, int32_t count)
 {
 	t->changed.count = 0;
 	for (int32_t i = 0; i < (int32_t)t->members.count; i++) {
 		member *m = &t->members.data[i];
 		m->change = (uint8_t)judge(t, i < count ? &bodies[i] : NULL, m);
-		if (m->change != UNCHANGED)
-			t->changed.data[t->changed.count++] = i;
+		if (m->change == UNCHANGED)
+			continue;
+		if (!cr_array_reserve_one(t->base.context, &t->changed))
+			return false;
+		t->changed.data[t->changed.count++] = i;
 	}
+	return true;
 }
 
 /// Take the changed bodies of all places out of the trees one by one, or leave that to the build of
@@ -200,7 +206,6 @@ static void put_in(broad_tree *t, const bool build[TREES])
 		if (m->change == REMOVED)
 			continue;
 		const cr_body *body = &t->bodies[index];
-		m->generation = body->generation;
 		m->choosy = is_choosy(body);
 		t->choosy += m->choosy;
 		m->place = (uint8_t)place_of(body);
@@ -221,7 +226,8 @@ static void build_tree(broad_tree *t, place where)
 		member *m = &t->members.data[i];
 		if (m->place != where)
 			continue;
-		t->build_boxes.data[count] = m->change == PLACED ? widened_box(&t->bodies[i]) : target->nodes.data[m->leaf].bounds;
+		t->build_boxes.data[count] =
+			m->change == PLACED ? widened_box(&t->bodies[i]) : cr_dynamic_box(&target->nodes.data[m->leaf]);
 		t->build.data[count] = i;
 		m->leaf = count++;
 	}
@@ -248,6 +254,13 @@ static bool reserve_build(broad_tree *t)
 {
 	return cr_array_reserve(t->base.context, &t->build, t->members.count) &&
 		cr_array_reserve(t->base.context, &t->build_boxes, t->members.count);
+}
+
+/// Give back the list of changed bodies after a build, if it is long.
+static void release_changed(broad_tree *t)
+{
+	if (t->changed.capacity >= MANY_BODIES && t->changed.count * REBUILD_SHARE >= t->members.count)
+		cr_array_free(t->base.context, &t->changed);
 }
 
 /// Give back the memory of builds, if it is much.
@@ -362,7 +375,7 @@ static void pair_nodes(int64_t begin, int64_t end, int worker, void *task)
 		const cr_dynamic_node *n = &moving->nodes.data[i];
 		if (!cr_dynamic_is_leaf(n))
 			walk(t, worker, 0, n->child[0], 0, n->child[1]);
-		else if (n->item != CR_NO_NODE && fixed->root != CR_NO_NODE)
+		else if (cr_dynamic_item(n) != CR_NO_NODE && fixed->root != CR_NO_NODE)
 			walk(t, worker, 0, (int32_t)i, 1, fixed->root);
 	}
 }
@@ -443,7 +456,7 @@ static void gather_filters(void *user, const cr_dynamic_tree *target, int32_t no
 	const cr_dynamic_node *n = &target->nodes.data[node];
 	filters *all = t->filters[target - t->trees].data;
 	if (cr_dynamic_is_leaf(n)) {
-		all[node] = filters_of(&t->bodies[n->item]);
+		all[node] = filters_of(&t->bodies[cr_dynamic_item(n)]);
 		return;
 	}
 	const filters *a = &all[n->child[0]], *b = &all[n->child[1]];
@@ -575,7 +588,7 @@ static bool reserve(broad_tree *t, int32_t count)
 		return false;
 	while (t->members.count < most)
 		t->members.data[t->members.count++] = (member){ 0 };
-	bool ok = cr_array_reserve(context, &t->changed, most);
+	bool ok = true;
 	int64_t fixed = 0;
 	for (int32_t i = 0; i < count; i++)
 		fixed += t->bodies[i].alive && !cr_is_free(&t->bodies[i]);
@@ -604,8 +617,7 @@ static carom_result find_tree(cr_broad *broad, const cr_body *bodies, int32_t co
 	pairs->count = 0;
 	t->bodies = bodies;
 	bool build[TREES], ready = reserve(t, count);
-	if (ready) {
-		list_changes(t, bodies, count);
+	if (ready && (ready = list_changes(t, bodies, count))) {
 		choose_builds(t, build);
 		ready = reserve_endless(t) && (!(build[0] || build[1]) || reserve_build(t));
 	}
@@ -621,6 +633,7 @@ static carom_result find_tree(cr_broad *broad, const cr_body *bodies, int32_t co
 	bool good = t->direct || update_kept(t);
 	if (good)
 		good = t->direct ? list_directly(t, pairs) : keep_overlapping(t, pairs);
+	release_changed(t);
 	if (!good)
 		return cr_fail_memory(broad->context, "pairs of bodies");
 	return CAROM_SUCCESS;

@@ -326,7 +326,7 @@ static void take_side(cr_overlap *o, int side)
 static void begin_side(cr_overlap *o, int side)
 {
 	const cr_body *body = o->completion->body[side];
-	const v3d middle = { body->shape.centre[0], body->shape.centre[1], body->shape.centre[2] };
+	const v3d middle = cr_local_box_of(body).centre;
 	o->facets[side] = &body->shape.mesh->facets;
 	o->two_sided[side] = !o->completion->collider[side]->closed && !cr_has_front(body);
 	o->middle[side] = cr_from_a(o->completion, 1 - side, cr_to_a(o->completion, side, middle));

@@ -132,7 +132,7 @@ bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b);
 /// Is a body, which does not deform, where it was in the last step, to the bit?
 static inline bool cr_stands_still(const cr_body *body)
 {
-	return !body->deforming && (!body->course || memcmp(&body->pose, &body->course->last, sizeof body->pose) == 0);
+	return !cr_deforming_of(body) && (!body->course || memcmp(&body->pose, &body->course->last, sizeof body->pose) == 0);
 }
 
 /// The contacts of a simple pair: worker->contacts, in no order, none left out (simple_pairs.c).

@@ -75,6 +75,7 @@ typedef struct convex_pair {
 	cr_convex convex;
 	cr_relative mesh_in_body;
 	v3d centre; // of the body
+	cr_local_box box;
 	double size;
 	double margin;
 	bool to_front;            // the mesh pushes to the front alone
@@ -316,7 +317,7 @@ static bool place_triangle(const convex_pair *c, int32_t number, v3d shift, doub
 		}
 	}
 	for (int i = 0; i < 3; i++) {
-		const double middle = c->body->shape.centre[i] + v3d_get(shift, i), half = c->body->shape.half[i] + pad;
+		const double middle = v3d_get(c->box.centre, i) + v3d_get(shift, i), half = v3d_get(c->box.half, i) + pad;
 		if (lower[i] > middle + half || upper[i] < middle - half)
 			return false;
 	}
@@ -788,6 +789,7 @@ void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, const cr_bo
 		return;
 	cr_relative_transform(body, mesh, &c.mesh_in_body.rotation, &c.mesh_in_body.position);
 	c.centre = cr_convex_centre(&c.convex);
+	c.box = cr_local_box_of(body);
 	c.size = cr_convex_size(&c.convex) + c.convex.rounding;
 	c.nearest = (way_out){ .depth = -nextafter(c.margin, INFINITY), .triangle = -1 };
 	c.met = -INFINITY;

@@ -65,8 +65,10 @@ void cr_add_crossing_contact(cr_completion *c, int side, v3d point, v3d out, dou
 	int32_t other_feature, carom_contact_kind kind)
 {
 	const cr_body *a = c->body[0];
-	const v3d world = cr_point_to_world(a, point);
-	const v3d normal = v3d_scale(cr_vector_to_world(a, out), side == 0 ? 1 : -1);
+	m3d room;
+	const m3d *rotation = cr_rotation_at(a, &room);
+	const v3d world = v3d_add(m3d_mul(rotation, point), a->pose.position);
+	const v3d normal = v3d_scale(m3d_mul(rotation, out), side == 0 ? 1 : -1);
 	const cr_raw_contact contact = {
 		{ world.x, world.y, world.z },
 		{ (float)normal.x, (float)normal.y, (float)normal.z },

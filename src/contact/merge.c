@@ -183,7 +183,7 @@ static int64_t list_pairs(cr_pipeline *p, const cr_further_lists *further)
 
 /// Both lists of pairs are sorted: one pass tells what each pair was in the last step. Returns how
 /// many of the last step have ended.
-static int64_t find_before(const cr_pipeline *p, const cr_results *then, cr_merge_row *rows)
+static int64_t find_before(const cr_pipeline *p, const cr_results *then, int32_t *before)
 {
 	int64_t j = 0, ended = then->pairs.count;
 	for (int64_t i = 0; i < p->found.count; i++) {
@@ -191,11 +191,10 @@ static int64_t find_before(const cr_pipeline *p, const cr_results *then, cr_merg
 		int order = 1;
 		while (j < then->pairs.count && (order = compare_pairs(&then->pairs.data[j], &key)) < 0)
 			j++;
-		rows[i] = (cr_merge_row){ .before = -1 - (int32_t)j };
+		before[i] = -1 - (int32_t)j;
 		if (j == then->pairs.count || order != 0)
 			continue;
-		const carom_pair *last = &then->pairs.data[j];
-		rows[i] = (cr_merge_row){ (int32_t)j, last->first_contact, last->contact_count };
+		before[i] = (int32_t)j;
 		ended--;
 	}
 	return ended;
@@ -246,39 +245,36 @@ static bool make_room_for_events(cr_merging *m)
 
 // ---- Pairs ----
 
-/// Give the row of a further pair its places in the views of its contacts.
+/// Give a row its places in the views of the contacts of a further pair. s: NULL: it is none.
 static void link_further(cr_further_pair *s, int32_t row, carom_pair *pair)
 {
-	s->row = row;
-	pair->first_surface_contact = (int32_t)s->contacts.first;
-	pair->surface_contact_count = s->contacts.count;
-	pair->first_surface_shape_contact = (int32_t)s->shape_contacts.first;
-	pair->surface_shape_contact_count = s->shape_contacts.count;
-	pair->first_sphere_contact = (int32_t)s->sphere_contacts.first;
-	pair->sphere_contact_count = s->sphere_contacts.count;
-	pair->sphere_group = s->sphere_group;
+	if (s)
+		s->row = row;
+	pair->first_surface_contact = s ? (int32_t)s->contacts.first : 0;
+	pair->surface_contact_count = s ? s->contacts.count : 0;
+	pair->first_surface_shape_contact = s ? (int32_t)s->shape_contacts.first : 0;
+	pair->surface_shape_contact_count = s ? s->shape_contacts.count : 0;
+	pair->first_sphere_contact = s ? (int32_t)s->sphere_contacts.first : 0;
+	pair->sphere_contact_count = s ? s->sphere_contacts.count : 0;
+	pair->sphere_group = s ? s->sphere_group : -1;
 }
 
-/// Write a row; the place of its contacts is set later. last: the row that it continues, which it
-/// may be written over; NULL: it begins.
+/// Write a row, but for its contacts, which are those of last until it is filled. last: the row
+/// that it continues, which it may be written over; NULL: it begins.
 static void write_row(const cr_merging *m, int64_t row, const carom_pair *last)
 {
 	const cr_pipeline *p = m->pipeline;
 	const cr_found_pair *f = &p->found.data[row];
-	carom_pair pair = key_of(p, f);
-	pair.user_data_a = p->bodies[f->a].user_data;
-	pair.user_data_b = p->bodies[f->b].user_data;
-	pair.contact_count = shown_count(p, f);
-	pair.found_count = (int32_t)f->found;
-	pair.sphere_group = -1;
-	if (last) {
-		pair.age = cr_next_age(last->age);
-		pair.user_data = last->user_data;
-	}
-	cr_further_pair *more = further_of(&m->further, f);
-	if (more)
-		link_further(more, (int32_t)row, &pair);
-	m->now->pairs.data[row] = pair;
+	carom_pair *pair = &m->now->pairs.data[row];
+	if (!last)
+		*pair = key_of(p, f);
+	else if (pair != last)
+		*pair = *last;
+	pair->age = last ? cr_next_age(pair->age) : 0;
+	pair->user_data_a = p->bodies[f->a].user_data;
+	pair->user_data_b = p->bodies[f->b].user_data;
+	pair->found_count = (int32_t)f->found;
+	link_further(further_of(&m->further, f), (int32_t)row, pair);
 }
 
 /// Write all rows, maybe over those of the last step. The rows that go on are in order in both.
@@ -289,25 +285,22 @@ static void write_row(const cr_merging *m, int64_t row, const carom_pair *last)
 static void write_pairs(cr_merging *m)
 {
 	carom_context *context = m->pipeline->context;
-	const cr_merge_row *rows = m->rows;
+	const int32_t *before = m->before;
 	const int64_t count = m->pipeline->found.count;
 	const carom_pair *old = m->then->pairs.data;
 	if (m->pairs_over)
 		TAKE_OVER(context, &m->now->pairs, &m->then->pairs);
 	for (int64_t i = count; i-- > 0;) {
-		if (rows[i].before >= 0 && rows[i].before < i)
-			write_row(m, i, &old[rows[i].before]);
+		if (before[i] >= 0 && before[i] < i)
+			write_row(m, i, &old[before[i]]);
 	}
 	for (int64_t i = 0; i < count; i++) {
-		if (rows[i].before >= i)
-			write_row(m, i, &old[rows[i].before]);
+		if (before[i] >= i)
+			write_row(m, i, &old[before[i]]);
 	}
-	int64_t contacts = 0;
 	for (int64_t i = 0; i < count; i++) {
-		if (rows[i].before < 0)
+		if (before[i] < 0)
 			write_row(m, i, NULL);
-		m->now->pairs.data[i].first_contact = (int32_t)contacts;
-		contacts += m->now->pairs.data[i].contact_count;
 	}
 	m->now->pairs.count = count;
 	cr_array_free(context, &m->then->pairs);
@@ -321,11 +314,11 @@ static bool is_in_place(const cr_merging *m)
 	const cr_pipeline *p = m->pipeline;
 	int64_t first = 0, old_end = 0;
 	for (int64_t i = 0; i < p->found.count; i++) {
-		const cr_merge_row *row = &m->rows[i];
-		if (first < old_end || (row->before >= 0 && first > row->old_first))
+		const carom_pair *last = m->before[i] >= 0 ? &m->then->pairs.data[m->before[i]] : NULL;
+		if (first < old_end || (last && first > last->first_contact))
 			return false;
-		if (row->before >= 0)
-			old_end = (int64_t)row->old_first + row->old_count;
+		if (last)
+			old_end = (int64_t)last->first_contact + last->contact_count;
 		first += shown_count(p, &p->found.data[i]);
 	}
 	return true;
@@ -351,16 +344,14 @@ static bool plan_past(cr_merging *m)
 	return m->past && m->used;
 }
 
-/// Note the old contacts of a row that goes on.
+/// Note the old contacts of a row that is not filled yet.
 static void note_past(const cr_merging *m, int64_t row, cr_past_contact *past)
 {
-	const cr_merge_row *r = &m->rows[row];
-	const cr_body *a = &m->pipeline->bodies[m->pipeline->found.data[row].a];
-	const m3d rotation = cr_last_rotation(a);
-	for (int32_t k = 0; k < r->old_count; k++) {
-		const carom_contact *c = &m->old[r->old_first + k];
-		past[k] = cr_past_of(
-			c, m->old_local ? m->old_local[r->old_first + k] : cr_local_point_of(c, cr_last_pose(a)->position, &rotation));
+	const carom_pair *pair = &m->now->pairs.data[row];
+	for (int32_t k = 0; k < pair->contact_count; k++) {
+		past[k] = cr_past_of(&m->old[pair->first_contact + k]);
+		if (m->old_local)
+			past[k].at.local = m->old_local[pair->first_contact + k];
 	}
 }
 
@@ -369,8 +360,7 @@ static void note_task(int64_t begin, int64_t end, int worker, void *task)
 	(void)worker;
 	const cr_merging *m = task;
 	for (int64_t row = begin; row < end; row++) {
-		if (m->rows[row].before >= 0)
-			note_past(m, row, m->past + m->rows[row].old_first);
+		note_past(m, row, m->past + m->now->pairs.data[row].first_contact);
 	}
 }
 
@@ -380,12 +370,20 @@ static void keep_local(const cr_merging *m, const cr_body *a, int64_t contact)
 	if (!m->with_local)
 		return;
 	const m3d rotation = cr_rotation_of(a);
-	m->now->local.data[contact] = cr_local_point_of(&m->now->contacts.data[contact], a->pose.position, &rotation);
+	m->now->local.data[contact] = cr_local_point_of(m->now->contacts.data[contact].point, a->pose.position, &rotation);
+}
+
+/// Let a row have its new place and number of contacts.
+static void set_place(const cr_merging *m, int64_t row)
+{
+	m->now->pairs.data[row].first_contact = m->first[row];
+	m->now->pairs.data[row].contact_count = shown_count(m->pipeline, &m->pipeline->found.data[row]);
 }
 
 /// Write the new contacts of a row.
 static void fill_row(const cr_merging *m, int64_t row)
 {
+	set_place(m, row);
 	const cr_pipeline *p = m->pipeline;
 	const carom_pair *pair = &m->now->pairs.data[row];
 	const cr_found_pair *found = &p->found.data[row];
@@ -404,32 +402,33 @@ static void fill_row(const cr_merging *m, int64_t row)
 }
 
 /// Match the new contacts of a row with the old ones of the pair.
-static void match_row(const cr_merging *m, int64_t row, const cr_past_set *then, uint8_t *used)
+static void match_row(const cr_merging *m, int64_t row, const cr_past_contact *past, int32_t old_count, uint8_t *used)
 {
 	const cr_pipeline *p = m->pipeline;
 	const carom_pair *pair = &m->now->pairs.data[row];
 	const cr_body *a = &p->bodies[p->found.data[row].a], *b = &p->bodies[p->found.data[row].b];
-	const m3d rotation = cr_rotation_of(a);
-	const cr_contact_set now = { m->now->contacts.data + pair->first_contact, pair->contact_count, a->pose.position, &rotation };
+	const cr_past_set then = { past, old_count, m->old_local ? NULL : cr_last_pose(a) };
+	const cr_contact_set now = { m->now->contacts.data + pair->first_contact, pair->contact_count, &a->pose };
 	if (a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED)
-		cr_match_contacts(then, &now, p->settings.world.match_distance, used);
+		cr_match_contacts(&then, &now, p->settings.world.match_distance, used);
 	else if (a->reshaped != CR_FRAME_CHANGED)
-		cr_match_places(then, &now, p->settings.world.match_distance, used);
+		cr_match_places(&then, &now, p->settings.world.match_distance, used);
 }
 
-/// Does a row go on with the contacts that it had?
+/// Does a row that goes on keep the contacts that it had?
 static bool stays(const cr_merging *m, int64_t row)
 {
-	return m->rows[row].before >= 0 && m->pipeline->found.data[row].rests && !m->past &&
-		m->rows[row].old_count == m->now->pairs.data[row].contact_count;
+	const cr_found_pair *found = &m->pipeline->found.data[row];
+	return found->rests && !m->past && m->now->pairs.data[row].contact_count == shown_count(m->pipeline, found);
 }
 
 /// Take over the contacts of such a row.
 static void keep_row(const cr_merging *m, int64_t row)
 {
 	const carom_pair *pair = &m->now->pairs.data[row];
+	const carom_contact *old = m->old + pair->first_contact;
+	set_place(m, row);
 	carom_contact *contacts = m->now->contacts.data + pair->first_contact;
-	const carom_contact *old = m->old + m->rows[row].old_first;
 	if (contacts != old)
 		memmove(contacts, old, (size_t)pair->contact_count * sizeof *contacts);
 	for (int32_t k = 0; k < pair->contact_count; k++) {
@@ -442,14 +441,14 @@ static void keep_row(const cr_merging *m, int64_t row)
 /// Write the new contacts of a row that goes on, after its old ones are noted, and match them.
 static void renew_row(const cr_merging *m, int64_t row)
 {
-	const cr_merge_row *r = &m->rows[row];
-	cr_past_contact few[FEW_CONTACTS], *past = m->past ? m->past + r->old_first : few;
-	uint8_t few_used[FEW_CONTACTS], *used = m->past ? m->used + r->old_first : few_used;
+	const int32_t old_first = m->now->pairs.data[row].first_contact, old_count = m->now->pairs.data[row].contact_count;
+	cr_past_contact few[FEW_CONTACTS], *past = m->past ? m->past + old_first : few;
+	uint8_t few_used[FEW_CONTACTS], *used = m->past ? m->used + old_first : few_used;
 	if (!m->past)
 		note_past(m, row, few);
 	fill_row(m, row);
-	if (m->now->pairs.data[row].contact_count > 0 && r->old_count > 0)
-		match_row(m, row, &(cr_past_set){ past, r->old_count }, used);
+	if (m->now->pairs.data[row].contact_count > 0 && old_count > 0)
+		match_row(m, row, past, old_count, used);
 }
 
 static void fill_task(int64_t begin, int64_t end, int worker, void *task)
@@ -459,7 +458,7 @@ static void fill_task(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t row = begin; row < end; row++) {
 		if (row + 2 < end)
 			__builtin_prefetch(raw_of(m->pipeline, &m->pipeline->found.data[row + 2]));
-		if (m->rows[row].before < 0)
+		if (m->now->pairs.data[row].age == 0)
 			fill_row(m, row);
 		else if (stays(m, row))
 			keep_row(m, row);
@@ -488,6 +487,18 @@ static void fill_contacts(cr_merging *m)
 	cr_array_free(context, &then->local);
 }
 
+/// Where the contacts of each row go, in the memory of before.
+static void place_contacts(cr_merging *m)
+{
+	int64_t contacts = 0;
+	m->first = m->before;
+	m->before = NULL;
+	for (int64_t i = 0; i < m->now->pairs.count; i++) {
+		m->first[i] = (int32_t)contacts;
+		contacts += shown_count(m->pipeline, &m->pipeline->found.data[i]);
+	}
+}
+
 // ---- Events ----
 
 static carom_event event_of(const carom_pair *pair, carom_event_kind kind, int32_t row)
@@ -506,7 +517,7 @@ static void list_ended(cr_merging *m)
 	carom_event *event = m->now->events.data;
 	int64_t j = 0;
 	for (int64_t i = 0; i <= m->pipeline->found.count; i++) {
-		const int32_t before = i < m->pipeline->found.count ? m->rows[i].before : -1 - (int32_t)then->pairs.count;
+		const int32_t before = i < m->pipeline->found.count ? m->before[i] : -1 - (int32_t)then->pairs.count;
 		for (const int64_t end = before < 0 ? -1 - (int64_t)before : before; j < end; j++)
 			*event++ = event_of(&then->pairs.data[j], CAROM_EVENT_END, -1);
 		j += before >= 0;
@@ -523,7 +534,7 @@ static void list_rows(const cr_merging *m)
 {
 	int64_t going = 0;
 	for (int64_t i = 0; i < m->now->pairs.count; i++) {
-		const int32_t before = m->rows[i].before;
+		const int32_t before = m->before[i];
 		const int64_t ended = (before < 0 ? -1 - (int64_t)before : before) - going;
 		m->now->events.data[i + ended] =
 			event_of(&m->now->pairs.data[i], before >= 0 ? CAROM_EVENT_PERSIST : CAROM_EVENT_BEGIN, (int32_t)i);
@@ -540,10 +551,10 @@ carom_result cr_begin_merge(cr_pipeline *p, const cr_further_lists *further, cr_
 	m->contacts = list_pairs(p, further);
 	if (m->contacts < 0)
 		return cr_fail_memory(p->context, "the pairs of a step");
-	m->rows = cr_arena_alloc(&p->workers[0].arena, (size_t)p->found.count * sizeof *m->rows);
-	if (!m->rows || !make_room_for_pairs(m))
+	m->before = cr_arena_alloc(&p->workers[0].arena, (size_t)p->found.count * sizeof *m->before);
+	if (!m->before || !make_room_for_pairs(m))
 		return cr_fail_memory(p->context, "the pairs of a step");
-	m->events = p->found.count + find_before(p, then, m->rows);
+	m->events = p->found.count + find_before(p, then, m->before);
 	if (m->contacts > INT32_MAX || !make_room_for_contacts(m) || !plan_past(m))
 		return cr_fail_memory(p->context, "the contacts of a step");
 	return make_room_for_events(m) ? CAROM_SUCCESS : cr_fail_memory(p->context, "the events of a step");
@@ -554,6 +565,7 @@ void cr_end_merge(cr_merging *m)
 	list_ended(m);
 	write_pairs(m);
 	list_rows(m);
+	place_contacts(m);
 	fill_contacts(m);
 }
 

@@ -34,13 +34,6 @@ typedef struct cr_further_lists {
 	cr_further_pairs *grains;
 } cr_further_lists;
 
-/// What a pair of this step was in the last one.
-typedef struct cr_merge_row {
-	int32_t before;    // its row there; of a pair that begins -1 - n, where n rows come before it
-	int32_t old_first; // its contacts there
-	int32_t old_count;
-} cr_merge_row;
-
 /// The second half of the merge stage between its two parts.
 typedef struct cr_merging {
 	cr_pipeline *pipeline;
@@ -50,7 +43,12 @@ typedef struct cr_merging {
 	int64_t contacts, events;                    // of now: how many
 	bool pairs_over, contacts_over, events_over; // they are written over those of then
 	bool with_local;
-	cr_merge_row *rows; // [pairs of now]
+	// [pairs of now] The row of each in the last step; of a pair that begins -1 - n, where n rows
+	// come before it.
+	int32_t *before;
+	// In the same memory, once events are written: the first of its contacts. Until a row is filled
+	// it has those of the last step, if it goes on: they are noted in no other place.
+	int32_t *first;
 	// [contacts of then] and scratch for matching them; NULL: the few of a pair are noted in its
 	// turn
 	cr_past_contact *past;

@@ -207,18 +207,18 @@ static carom_result need_mesh(cr_pipeline *p, cr_body *body)
 {
 	if (body->shape.collider)
 		return CAROM_SUCCESS;
-	if (!body->deforming)
+	if (!cr_deforming_of(body))
 		return p->make_mesh(p->make_mesh_user, body);
-	body->deforming->needs_form = true;
+	cr_deforming_of(body)->needs_form = true;
 	return CAROM_SUCCESS;
 }
 
 /// Note that a pair asks for the facets of a body. Returns whether they are still to be made.
 static bool need_facets(cr_body *body)
 {
-	if (!body->deforming || !body->shape.mesh->facets.put_off)
+	if (!cr_deforming_of(body) || !body->shape.mesh->facets.put_off)
 		return false;
-	body->deforming->needs_facets = true;
+	cr_deforming_of(body)->needs_facets = true;
 	return true;
 }
 
@@ -286,9 +286,9 @@ static carom_result make_meshes(cr_pipeline *p)
 	}
 	for (int64_t i = 0; p->has_solids && i < p->simple.count && result == CAROM_SUCCESS; i++) {
 		const cr_body_pair pair = p->simple.data[i];
-		if (p->bodies[pair.a].deforming)
+		if (cr_deforming_of(&p->bodies[pair.a]))
 			result = need_mesh(p, &p->bodies[pair.a]);
-		if (result == CAROM_SUCCESS && p->bodies[pair.b].deforming)
+		if (result == CAROM_SUCCESS && cr_deforming_of(&p->bodies[pair.b]))
 			result = need_mesh(p, &p->bodies[pair.b]);
 	}
 	return p->has_solids && result == CAROM_SUCCESS ? make_forms(p) : result;

@@ -94,10 +94,11 @@ static void add_sample_contact(const ray_side *s, int32_t sample, const cr_way_o
 	const cr_sample8 *block = &s->source->shape.collider->samples[sample / CR_WIDTH];
 	const int lane = sample % CR_WIDTH;
 	const v3d point = { block->point[0][lane], block->point[1][lane], block->point[2][lane] };
-	const v3d world = cr_point_to_world(s->source, point);
+	m3d room;
+	const v3d world = v3d_add(m3d_mul(cr_rotation_at(s->source, &room), point), s->source->pose.position);
 	// The way takes the source out; the normal is the way out of A.
 	const v3d direction = { way->direction[0], way->direction[1], way->direction[2] };
-	const v3d out = v3d_scale(v3d_normalize(cr_vector_to_world(s->target, direction)), s->side == 0 ? 1 : -1);
+	const v3d out = v3d_scale(v3d_normalize(m3d_mul(cr_rotation_at(s->target, &room), direction)), s->side == 0 ? 1 : -1);
 	const int32_t number = block->number[lane];
 	const cr_raw_contact contact = {
 		{ world.x, world.y, world.z },

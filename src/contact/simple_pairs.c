@@ -10,7 +10,12 @@
 #include "base/parallel.h"
 #include "contact/contact.h"
 
-enum { PAIRS_PER_TASK = 64 };
+enum {
+	PAIRS_PER_TASK = 64,
+	// From so many on, the list of simple pairs is given back once their contacts are found, which
+	// takes far longer than to make it again.
+	MANY_PAIRS = 1 << 18,
+};
 
 void cr_find_simple_contacts(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
 {
@@ -99,5 +104,7 @@ carom_result cr_stage_simple(cr_pipeline *p)
 		if (p->found.data[i].contacts.count > 0)
 			p->found.data[p->found.count++] = p->found.data[i];
 	}
+	if (p->simple.capacity >= MANY_PAIRS)
+		cr_array_free(p->context, &p->simple);
 	return CAROM_SUCCESS;
 }

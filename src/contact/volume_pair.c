@@ -47,7 +47,7 @@ typedef struct plane_side {
 	double offset;
 	v3d world_normal;
 	double margin;
-	m3d rotation; // of the mesh
+	const m3d *rotation; // of the mesh
 } plane_side;
 
 static void add_low_samples(const plane_side *s, const cr_sample8 *block)
@@ -57,7 +57,7 @@ static void add_low_samples(const plane_side *s, const cr_sample8 *block)
 		const double height = v3d_dot(s->normal, point) + s->offset;
 		if (height > s->margin)
 			continue;
-		const v3d world = v3d_add(m3d_mul(&s->rotation, point), s->mesh->pose.position);
+		const v3d world = v3d_add(m3d_mul(s->rotation, point), s->mesh->pose.position);
 		const v3d n = v3d_scale(s->world_normal, s->mesh_is_a ? 1 : -1);
 		const cr_raw_contact contact = {
 			{ world.x, world.y, world.z },
@@ -88,13 +88,14 @@ void cr_collide_plane(const cr_pipeline *p, cr_worker *worker, const cr_body *a,
 	const cr_collider *c = mesh->shape.collider;
 	if (c->sample_tree.node_count == 0)
 		return;
+	m3d room;
 	plane_side s = { .worker = worker,
 		.mesh = mesh,
 		.mesh_is_a = mesh_is_a,
 		.margin = p->settings.world.speculative_distance,
-		.rotation = cr_rotation_of(mesh) };
+		.rotation = cr_rotation_at(mesh, &room) };
 	s.world_normal = cr_vector_to_world(plane, (v3d){ 0, 0, 1 });
-	s.normal = m3d_tmul(&s.rotation, s.world_normal);
+	s.normal = m3d_tmul(s.rotation, s.world_normal);
 	s.offset = v3d_dot(s.world_normal, v3d_sub(mesh->pose.position, plane->pose.position));
 	uint32_t stack[CR_TREE_STACK];
 	int top = 0;

@@ -69,14 +69,12 @@ typedef enum cr_family {
 typedef struct cr_shape {
 	carom_shape def;
 	cr_family family;
+	bool centred; // the form of a solid: its local box lies about the origin
 	// A reference: the user's mesh or hull, or for boxes one of their own, once they have met a
 	// mesh; NULL for the others.
 	carom_mesh *mesh;
 	// of the mesh, and NULL without; NULL for hulls, whose contacts are not made by it
 	const cr_collider *collider;
-	void *lab_state;  // of the laboratory for the collider, or NULL
-	double centre[3]; // of the local box; unused for planes
-	double half[3];   // half extents of the local box; infinite for planes
 } cr_shape;
 
 typedef struct cr_deforming_view cr_deforming_view;
@@ -141,6 +139,8 @@ typedef struct cr_course {
 	carom_pose last;  // at the last good step, or when it was added
 	carom_pose begin; // of the coming step; without has_begin that is last
 	bool has_begin;   // the caller said where the coming step begins
+	bool turned;      // rotation is that of the pose, since cr_bodies_update
+	m3d rotation;
 	// since last: how far a point at distance 1 of the origin has moved at most
 	double turn;
 	struct cr_course *next; // of the ones that no part has
@@ -150,23 +150,29 @@ typedef struct cr_course {
 /// order, so that the order of parts is that of their bodies. A body's number is that of its first
 /// part.
 typedef struct cr_body {
-	bool alive;
-	bool sensor;
-	bool self_collision;
-	bool continuous;    // impacts on its way are found
-	bool contacts;      // it has some, if it is no cloth
-	bool shape_impacts; // it is looked for them, if it deforms
-	uint8_t kind;       // carom_body_kind
-	bool moved;         // pose or vertices changed since the last step: box to be updated
-	bool refiltered;    // category, mask or group changed since the last step
-	uint8_t reshaped;   // a cr_reshaping: since the last step
+	// Flags of one byte: no two threads write those of a body.
+	bool alive : 1;
+	bool sensor : 1;
+	bool self_collision : 1;
+	bool continuous : 1;    // impacts on its way are found
+	bool contacts : 1;      // it has some, if it is no cloth
+	bool shape_impacts : 1; // it is looked for them, if it deforms
+	bool moved : 1;         // pose or vertices changed since the last step: box to be updated
+	bool refiltered : 1;    // category, mask or group changed since the last step
+	uint8_t kind;           // carom_body_kind
+	uint8_t reshaped;       // a cr_reshaping: since the last step
 	uint32_t generation;
+	int32_t group;
+	int32_t part; // number within the body
 	cr_shape shape;
-	cr_deforming *deforming; // NULL: rigid, or granular
-	cr_granular *granular;   // NULL: not granular
-	cr_compound *compound;   // of the first part, where the body was given parts; else NULL
-	carom_pose pose;         // of the part
-	cr_course *course;       // NULL: the pose is that of the last good step, or the first one
+	// What a body of its kind has beside its shape: read it by cr_deforming_of and its like.
+	union {
+		cr_deforming *deforming; // of a kind that deforms
+		cr_granular *granular;   // of granular bodies
+		cr_compound *compound;   // of the first part of a rigid body that was given parts
+	} own;
+	carom_pose pose;   // of the part
+	cr_course *course; // NULL: the pose is that of the last good step, or the first one
 	// how far any of its points may have moved since the pairs forgot; of meshes and boxes only
 	double path;
 	double stir; // how far any of its vertices may have moved since the last step, if it deforms
@@ -177,10 +183,37 @@ typedef struct cr_body {
 	double thickness; // of the surface, if it deforms
 	uint64_t category;
 	uint64_t mask;
-	int32_t group;
-	int32_t part; // number within the body
 	uint64_t user_data;
 } cr_body;
+
+static inline bool cr_is_rigid(const cr_body *body) { return body->kind <= CAROM_DYNAMIC; }
+
+/// NULL: the body is rigid, or granular.
+static inline cr_deforming *cr_deforming_of(const cr_body *body)
+{
+	return cr_is_rigid(body) || body->kind == CAROM_GRANULAR ? NULL : body->own.deforming;
+}
+/// NULL: the body is not granular.
+static inline cr_granular *cr_granular_of(const cr_body *body)
+{
+	return body->kind == CAROM_GRANULAR ? body->own.granular : NULL;
+}
+/// NULL: the body was given no parts, or this is not the first one.
+static inline cr_compound *cr_compound_of(const cr_body *body) { return cr_is_rigid(body) ? body->own.compound : NULL; }
+/// Let a body have no vertices and no spheres, which somebody else keeps or has freed.
+static inline void cr_forget_own(cr_body *body)
+{
+	if (!cr_is_rigid(body))
+		body->own.deforming = NULL;
+}
+
+/// The local box of a body: its middle and half extents, infinite for planes. That of a body that
+/// deforms is the box of its surface, about the origin. O(1).
+typedef struct cr_local_box {
+	v3d centre;
+	v3d half;
+} cr_local_box;
+cr_local_box cr_local_box_of(const cr_body *body);
 
 /// The number of the body that a part belongs to.
 static inline int32_t cr_first_part(const cr_body *bodies, int32_t index) { return index - bodies[index].part; }
@@ -211,8 +244,17 @@ static inline const carom_pose *cr_last_pose(const cr_body *part) { return part-
 static inline double cr_turn_of(const cr_body *part) { return part->course ? part->course->turn : 0; }
 
 /// The rotations of a part's pose and of its last one. They are made when they are asked for:
-/// beside the poses each would be a fifth of a body.
+/// beside the poses each would be a quarter of a body. Parts that move have the first one in their
+/// course during a step.
 static inline m3d cr_rotation_of(const cr_body *body) { return m3d_from_quat(body->pose.orientation); }
+/// The rotation of a part's pose where it is, or made in room. For those who ask often.
+static inline const m3d *cr_rotation_at(const cr_body *body, m3d *room)
+{
+	if (body->course && body->course->turned)
+		return &body->course->rotation;
+	*room = cr_rotation_of(body);
+	return room;
+}
 static inline m3d cr_last_rotation(const cr_body *body) { return m3d_from_quat(cr_last_pose(body)->orientation); }
 
 /// Turn a vector of a body's frame to the world's, or back.
@@ -243,7 +285,7 @@ static inline const carom_pose *cr_begin_of(const cr_body *part)
 }
 
 /// Parts of the body whose first part this is.
-static inline int32_t cr_part_count(const cr_body *first) { return first->compound ? first->compound->count : 1; }
+static inline int32_t cr_part_count(const cr_body *first) { return cr_compound_of(first) ? cr_compound_of(first)->count : 1; }
 
 /// Do bodies leave the mesh of a body by its front, if it is open? See carom_mesh_sides.
 static inline bool cr_has_front(const cr_body *body)
@@ -259,7 +301,7 @@ static inline bool cr_is_free(const cr_body *body) { return body->kind == CAROM_
 /// have contacts of their own.
 static inline bool cr_has_contacts(const cr_body *body)
 {
-	return body->contacts && body->kind != CAROM_CLOTH && !body->granular;
+	return body->contacts && body->kind != CAROM_CLOTH && body->kind != CAROM_GRANULAR;
 }
 
 /// Do kinds, categories, masks and groups let two bodies of one array have contacts? (Not the

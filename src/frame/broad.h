@@ -23,8 +23,8 @@ typedef bool cr_pair_verdict_fn(void *user, int32_t a, int32_t b);
 /// A broad phase with its state. Made for one world.
 typedef struct cr_broad {
 	/// Find the pairs of all bodies [count]; bodies[i].moved tells whose box changed since the last
-	/// call (also those added or removed since: alive differs), bodies[i].refiltered whose filter
-	/// did. Replaces the content of pairs. CAROM_OUT_OF_MEMORY leaves the state usable.
+	/// call (also those removed since: alive differs), bodies[i].refiltered whose filter did or who
+	/// is new. Replaces the content of pairs. CAROM_OUT_OF_MEMORY leaves the state usable.
 	carom_result (*find)(struct cr_broad *broad, const cr_body *bodies, int32_t count, cr_pair_list *pairs);
 	void (*destroy)(struct cr_broad *broad);
 	carom_context *context;

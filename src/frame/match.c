@@ -106,41 +106,68 @@ static double squared_distance(const cr_local_point *a, const cr_local_point *b)
 	return sum;
 }
 
-static int32_t find_nearest(const cr_past_set *then, const cr_local_point *local, double limit, const uint8_t *used)
+/// The old contacts that no new one has continued, with their places in the frame of body A.
+typedef struct leftovers {
+	int32_t number[SEARCH_LIMIT];
+	cr_local_point local[SEARCH_LIMIT];
+	int32_t count;
+} leftovers;
+
+static void list_leftovers(const cr_past_set *then, const uint8_t *used, leftovers *left)
 {
-	int32_t best = -1;
+	const m3d rotation = then->pose ? m3d_from_quat(then->pose->orientation) : (m3d){ 0 };
+	left->count = 0;
 	for (int32_t j = 0; j < then->count; j++) {
 		if (used[j])
 			continue;
-		const double d = squared_distance(local, &then->contacts[j].local);
-		if (d <= limit) {
-			limit = d;
-			best = j;
-		}
+		const cr_past_contact *c = &then->contacts[j];
+		left->number[left->count] = j;
+		left->local[left->count++] = then->pose ? cr_local_point_of(c->at.point, then->pose->position, &rotation) : c->at.local;
 	}
-	return best;
 }
 
-/// Whatever has no partner yet, by distance.
-static void match_nearest(const cr_past_set *then, const cr_contact_set *now, double distance, uint8_t *used)
+/// Take the nearest one off the list, which stays in order. Returns its number; -1: none is within
+/// the distance.
+static int32_t take_nearest(leftovers *left, const cr_local_point *local, double distance)
+{
+	int32_t best = -1;
+	double limit = distance * distance;
+	for (int32_t i = 0; i < left->count; i++) {
+		const double d = squared_distance(local, &left->local[i]);
+		if (d <= limit) {
+			limit = d;
+			best = i;
+		}
+	}
+	if (best < 0)
+		return -1;
+	const int32_t number = left->number[best], after = --left->count - best;
+	memmove(&left->number[best], &left->number[best + 1], (size_t)after * sizeof *left->number);
+	memmove(&left->local[best], &left->local[best + 1], (size_t)after * sizeof *left->local);
+	return number;
+}
+
+/// Whatever has no partner yet, by distance. Places are worked out here alone: mostly one of the
+/// two steps has nothing left.
+static void match_nearest(const cr_past_set *then, const cr_contact_set *now, double distance, const uint8_t *used)
 {
 	int32_t old_left = 0, new_left = 0;
 	for (int32_t j = 0; j < then->count; j++)
 		old_left += !used[j];
 	for (int32_t i = 0; i < now->count; i++)
 		new_left += now->contacts[i].age == 0;
-	if (old_left > SEARCH_LIMIT || new_left > SEARCH_LIMIT)
+	if (old_left == 0 || new_left == 0 || old_left > SEARCH_LIMIT || new_left > SEARCH_LIMIT)
 		return;
-	for (int32_t i = 0; i < now->count && old_left > 0; i++) {
+	leftovers left;
+	list_leftovers(then, used, &left);
+	const m3d rotation = m3d_from_quat(now->pose->orientation);
+	for (int32_t i = 0; i < now->count && left.count > 0; i++) {
 		if (now->contacts[i].age > 0)
 			continue;
-		const cr_local_point local = cr_local_point_of(&now->contacts[i], now->position, now->rotation);
-		const int32_t j = find_nearest(then, &local, distance * distance, used);
-		if (j >= 0) {
+		const cr_local_point local = cr_local_point_of(now->contacts[i].point, now->pose->position, &rotation);
+		const int32_t j = take_nearest(&left, &local, distance);
+		if (j >= 0)
 			carry_over(&now->contacts[i], &then->contacts[j]);
-			used[j] = 1;
-			old_left--;
-		}
 	}
 }
 

@@ -16,8 +16,7 @@ typedef struct cr_local_point {
 typedef struct cr_contact_set {
 	carom_contact *contacts;
 	int32_t count;
-	v3d position;
-	const m3d *rotation;
+	const carom_pose *pose;
 } cr_contact_set;
 
 /// The fields of a contact of the last step that are matched and carried over. Contacts of this
@@ -28,27 +27,33 @@ typedef struct cr_past_contact {
 	int32_t feature_b;
 	int32_t age;
 	float impulse[3];
-	cr_local_point local;
+	// The world place is noted, since few contacts are matched by it, and to turn it takes longer.
+	union {
+		double point[3];      // of a set with a pose
+		cr_local_point local; // of one without
+	} at;
 } cr_past_contact;
 
 typedef struct cr_past_set {
 	const cr_past_contact *contacts;
 	int32_t count;
+	const carom_pose *pose; // of body A, then; NULL: places are local
 } cr_past_set;
 
 /// The age of something that has lasted another step.
 static inline int32_t cr_next_age(int32_t age) { return age < INT32_MAX ? age + 1 : age; }
 
-static inline cr_local_point cr_local_point_of(const carom_contact *c, v3d position, const m3d *rotation)
+static inline cr_local_point cr_local_point_of(const double point[3], v3d position, const m3d *rotation)
 {
-	const v3d local = m3d_tmul(rotation, v3d_sub((v3d){ c->point[0], c->point[1], c->point[2] }, position));
+	const v3d local = m3d_tmul(rotation, v3d_sub((v3d){ point[0], point[1], point[2] }, position));
 	return (cr_local_point){ { (float)local.x, (float)local.y, (float)local.z } };
 }
 
-static inline cr_past_contact cr_past_of(const carom_contact *c, cr_local_point local)
+/// Note a contact of a set with a pose.
+static inline cr_past_contact cr_past_of(const carom_contact *c)
 {
-	return (
-		cr_past_contact){ c->kind, c->feature_a, c->feature_b, c->age, { c->impulse[0], c->impulse[1], c->impulse[2] }, local };
+	return (cr_past_contact){ c->kind, c->feature_a, c->feature_b, c->age, { c->impulse[0], c->impulse[1], c->impulse[2] },
+		{ { c->point[0], c->point[1], c->point[2] } } };
 }
 
 /// Give each contact of now the age and impulse of the one that it continues: equal features first,

@@ -11,7 +11,7 @@ static bool is_of_bodies(const cr_body *a, const cr_body *b, const cr_pair_memor
 
 /// Have the samples and the triangles of a body their numbers and places from step to step? The
 /// mesh of a solid that is made once more has others.
-static bool keeps_numbers(const cr_body *body) { return !body->deforming || body->deforming->form_refits; }
+static bool keeps_numbers(const cr_body *body) { return !cr_deforming_of(body) || cr_deforming_of(body)->form_refits; }
 
 bool cr_pair_keeps_numbers(const cr_body *a, const cr_body *b) { return keeps_numbers(a) && keeps_numbers(b); }
 

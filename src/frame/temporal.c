@@ -149,9 +149,10 @@ double cr_displacement(
 		return cr_motion_of_parts(a, b, region, reference->allowed, reference);
 	// The point of each body that is now at the centre; where they were against each other at the
 	// reference.
-	const m3d turn_a = cr_rotation_of(a), turn_b = cr_rotation_of(b);
-	const v3d of_a = m3d_tmul(&turn_a, v3d_sub(region->centre, a->pose.position));
-	const v3d of_b = m3d_tmul(&turn_b, v3d_sub(region->centre, b->pose.position));
+	m3d room_a, room_b;
+	const m3d *turn_a = cr_rotation_at(a, &room_a), *turn_b = cr_rotation_at(b, &room_b);
+	const v3d of_a = m3d_tmul(turn_a, v3d_sub(region->centre, a->pose.position));
+	const v3d of_b = m3d_tmul(turn_b, v3d_sub(region->centre, b->pose.position));
 	const v3d moved = v3d_sub(of_a, v3d_add(m3d_mul(&reference->rotation, of_b), reference->translation));
 	const double bound = v3d_length(moved) + cr_turn(now_rotation, &reference->rotation) * region->radius;
 	if (bound <= reference->allowed)
@@ -160,7 +161,7 @@ double cr_displacement(
 	// the turns of a and b.
 	v3d edges[3];
 	for (int k = 0; k < 3; k++) {
-		const v3d turned = v3d_sub(turn_a.row[k], m3d_mul(&reference->rotation, turn_b.row[k]));
+		const v3d turned = v3d_sub(turn_a->row[k], m3d_mul(&reference->rotation, turn_b->row[k]));
 		edges[k] = v3d_scale(turned, v3d_get(region->half, k));
 	}
 	return fmin(bound, farthest_corner(moved, edges));
@@ -178,12 +179,12 @@ double cr_part_displacement(const cr_part *part, const cr_reference *now, const 
 
 double cr_step_length(const cr_body *body)
 {
-	const v3d middle = { body->shape.centre[0], body->shape.centre[1], body->shape.centre[2] };
-	const v3d half = { body->shape.half[0], body->shape.half[1], body->shape.half[2] };
-	const v3d now = cr_point_to_world(body, middle);
+	const cr_local_box box = cr_local_box_of(body);
+	m3d room;
+	const v3d now = v3d_add(m3d_mul(cr_rotation_at(body, &room), box.centre), body->pose.position);
 	const m3d last_rotation = cr_last_rotation(body);
-	const v3d then = v3d_add(m3d_mul(&last_rotation, middle), cr_last_pose(body)->position);
-	return v3d_length(v3d_sub(now, then)) + cr_turn_of(body) * v3d_length(half);
+	const v3d then = v3d_add(m3d_mul(&last_rotation, box.centre), cr_last_pose(body)->position);
+	return v3d_length(v3d_sub(now, then)) + cr_turn_of(body) * v3d_length(box.half);
 }
 
 double cr_path_after(double path, double step) { return step > 0 ? nextafter(path + step, INFINITY) : path; }
@@ -209,7 +210,7 @@ static double whole_growth(const cr_body *body, double then)
 /// Does the box of a part, farther out by some way, meet the region?
 static bool part_meets(const cr_body *body, const cr_surface_part *part, const cr_shared_region *region, double way)
 {
-	const cr_surface *s = &body->deforming->surface;
+	const cr_surface *s = &cr_deforming_of(body)->surface;
 	for (int k = 0; k < 3; k++) {
 		// The world box has grown by half the speculative distance and by roundings.
 		const double grown = way + (s->lower[k] - body->lower[k]), at = v3d_get(region->centre, k),
@@ -226,9 +227,9 @@ static double growth_in_reach(
 	const cr_body *body, double path, uint32_t turns, const cr_shared_region *region, double reach, double passed)
 {
 	const double whole = whole_growth(body, path);
-	if (!body->deforming || body->deforming->surface.parts.count == 0 || whole == 0)
+	if (!cr_deforming_of(body) || cr_deforming_of(body)->surface.parts.count == 0 || whole == 0)
 		return whole;
-	const cr_surface_parts *parts = &body->deforming->surface.parts;
+	const cr_surface_parts *parts = &cr_deforming_of(body)->surface.parts;
 	double most = 0;
 	for (int32_t i = 0; i < parts->count; i++) {
 		const double growth = cr_part_growth(parts, i, turns, whole);
@@ -242,8 +243,8 @@ void cr_note_paths(const cr_body *a, const cr_body *b, cr_reference *now)
 {
 	now->path[0] = a->path;
 	now->path[1] = b->path;
-	now->turns[0] = a->deforming ? a->deforming->surface.parts.turns : 0;
-	now->turns[1] = b->deforming ? b->deforming->surface.parts.turns : 0;
+	now->turns[0] = cr_deforming_of(a) ? cr_deforming_of(a)->surface.parts.turns : 0;
+	now->turns[1] = cr_deforming_of(b) ? cr_deforming_of(b)->surface.parts.turns : 0;
 }
 
 double cr_motion_of_parts(
@@ -267,10 +268,10 @@ double cr_path_until(double path, double slack, double turn)
 /// How far a body that deforms has moved in the last step, where it could touch.
 static double last_stir(const cr_body *body, const cr_shared_region *region)
 {
-	if (!body->deforming || body->stir == 0)
+	if (!cr_deforming_of(body) || body->stir == 0)
 		return 0;
 	const double then = fmax(body->path - body->stir, 0);
-	return growth_in_reach(body, then, body->deforming->surface.parts.turns - 1, region, 0, -1);
+	return growth_in_reach(body, then, cr_deforming_of(body)->surface.parts.turns - 1, region, 0, -1);
 }
 
 double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region)

@@ -116,7 +116,7 @@ double cr_displacement(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference);
 
 /// May the points of a pair move against each other otherwise than its relative pose does?
-static inline bool cr_pair_deforms(const cr_body *a, const cr_body *b) { return a->deforming || b->deforming; }
+static inline bool cr_pair_deforms(const cr_body *a, const cr_body *b) { return cr_deforming_of(a) || cr_deforming_of(b); }
 /// Note the paths of a pair, of which one may deform.
 void cr_note_paths(const cr_body *a, const cr_body *b, cr_reference *now);
 /// How far two points of a pair that deforms may have moved against each other since a reference,

@@ -15,7 +15,6 @@ carom_result cr_attach_plugin(cr_pipeline *p, cr_shape *shape, const char *funct
 		cr_plugin_mesh *m = &lab->plugin_meshes.data[i];
 		if (m->collider == c) {
 			m->bodies++;
-			shape->lab_state = m->state;
 			return CAROM_SUCCESS;
 		}
 	}
@@ -29,13 +28,13 @@ carom_result cr_attach_plugin(cr_pipeline *p, cr_shape *shape, const char *funct
 		for (int k = 0; k < 3; k++)
 			triangles[3 * i + k] = c->topology->triangles[3 * (int64_t)c->triangle_number[i] + k];
 	}
-	shape->lab_state = plugin->build(
+	void *state = plugin->build(
 		c->topology->vertices, c->topology->vertex_count, triangles, c->triangle_number, c->triangle_count, plugin->user);
 	cr_free(p->context, triangles, bytes);
-	if (!shape->lab_state)
+	if (!state)
 		return cr_fail(p->context, CAROM_OUT_OF_MEMORY, "%s: the ray plugin %s failed to prepare the mesh", function,
 			plugin->name ? plugin->name : "");
-	lab->plugin_meshes.data[lab->plugin_meshes.count++] = (cr_plugin_mesh){ c, shape->lab_state, 1 };
+	lab->plugin_meshes.data[lab->plugin_meshes.count++] = (cr_plugin_mesh){ c, state, 1 };
 	return CAROM_SUCCESS;
 }
 
@@ -68,11 +67,22 @@ void cr_free_plugin_meshes(cr_pipeline *p)
 	cr_array_free(p->context, &lab->plugin_meshes);
 }
 
+/// The state that the plugin has prepared for a mesh.
+static void *state_of(const cr_lab_state *lab, const cr_collider *c)
+{
+	for (int64_t i = 0; i < lab->plugin_meshes.count; i++) {
+		if (lab->plugin_meshes.data[i].collider == c)
+			return lab->plugin_meshes.data[i].state;
+	}
+	return NULL;
+}
+
 void cr_cast_by_plugin(const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end,
 	const carom_hit_batch *hits)
 {
 	const carom_ray_batch part = { end - begin, { rays->origin[0] + begin, rays->origin[1] + begin, rays->origin[2] + begin },
 		{ rays->direction[0] + begin, rays->direction[1] + begin, rays->direction[2] + begin }, rays->t_max + begin };
 	const carom_hit_batch to = { hits->triangle + begin, hits->t + begin, hits->back_face + begin };
-	p->settings.lab.ray_plugin->cast(target->shape.lab_state, &part, &to, p->settings.lab.ray_plugin->user);
+	p->settings.lab.ray_plugin->cast(
+		state_of(cr_lab_of(p), target->shape.collider), &part, &to, p->settings.lab.ray_plugin->user);
 }

@@ -9,8 +9,8 @@ enum {
 	HALVE_DEPTH = 40,
 	// The search for a sibling has at most so many nodes before it, and one in QUEUE_SHARE leaves.
 	// (Boxes put in at random, 100,000, have at most some hundred.)
-	QUEUE_LEAST = 256,
-	QUEUE_SHARE = 4,
+	QUEUE_LEAST = 1024,
+	QUEUE_SHARE = 32,
 };
 
 // Inner area relative to the root's may grow by this factor before the tree is rebuilt.
@@ -52,14 +52,26 @@ static int32_t take_node(cr_dynamic_tree *t)
 
 static void give_node(cr_dynamic_tree *t, int32_t index)
 {
-	t->nodes.data[index] = (cr_dynamic_node){ .parent = t->free_node, .child = { CR_NO_NODE, CR_NO_NODE }, .item = CR_NO_NODE };
+	t->nodes.data[index] = (cr_dynamic_node){ .parent = t->free_node, .child = { CR_NO_NODE, CR_NO_NODE } };
 	t->free_node = index;
+}
+
+/// Give a node the least box that holds another one. lower + size never rounds below upper: the sum
+/// that is rounded is at least upper, unless the difference was rounded down.
+static void set_box(cr_dynamic_node *n, const box3d *box)
+{
+	for (int k = 0; k < 3; k++) {
+		const float size = (float)(box->upper[k] - box->lower[k]);
+		n->lower[k] = box->lower[k];
+		n->size[k] = box->lower[k] + (double)size < box->upper[k] ? nextafterf(size, INFINITY) : size;
+	}
 }
 
 static int32_t make_leaf(cr_dynamic_tree *t, int32_t item, const box3d *bounds)
 {
 	const int32_t leaf = take_node(t);
-	t->nodes.data[leaf] = (cr_dynamic_node){ *bounds, CR_NO_NODE, { CR_NO_NODE, CR_NO_NODE }, item };
+	t->nodes.data[leaf] = (cr_dynamic_node){ .parent = CR_NO_NODE, .child = { CR_NO_NODE, item } };
+	set_box(&t->nodes.data[leaf], bounds);
 	return leaf;
 }
 
@@ -117,13 +129,13 @@ static int32_t find_sibling(cr_dynamic_tree *t, const box3d *leaf)
 		if (c.inherited + leaf_area >= best_cost)
 			break;
 		const cr_dynamic_node *n = &nodes[c.node];
-		const box3d joined = box3d_join(&n->bounds, leaf);
+		const box3d own = cr_dynamic_box(n), joined = box3d_join(&own, leaf);
 		const double joined_area = box3d_area(&joined), cost = c.inherited + joined_area;
 		if (cost < best_cost) {
 			best_cost = cost;
 			best = c.node;
 		}
-		const double below = c.inherited + (joined_area - box3d_area(&n->bounds));
+		const double below = c.inherited + (joined_area - box3d_area(&own));
 		const bool fits = t->queue.count + 2 <= t->queue.capacity;
 		if (!cr_dynamic_is_leaf(n) && fits && below + leaf_area < best_cost) {
 			queue_push(t, (cr_dynamic_candidate){ below, n->child[0] });
@@ -142,9 +154,26 @@ static void replace_child(cr_dynamic_tree *t, int32_t parent, int32_t old, int32
 	t->nodes.data[new].parent = parent;
 }
 
-static box3d box_of_children(const cr_dynamic_node *nodes, int32_t inner)
+static box3d join_boxes(const cr_dynamic_node *a, const cr_dynamic_node *b)
 {
-	return box3d_join(&nodes[nodes[inner].child[0]].bounds, &nodes[nodes[inner].child[1]].bounds);
+	const box3d box_a = cr_dynamic_box(a), box_b = cr_dynamic_box(b);
+	return box3d_join(&box_a, &box_b);
+}
+
+static double area_of(const cr_dynamic_node *n)
+{
+	const box3d box = cr_dynamic_box(n);
+	return box3d_area(&box);
+}
+
+/// Let an inner node be around its children. Returns whether its box was another one.
+static bool enclose_children(cr_dynamic_node *nodes, int32_t inner)
+{
+	cr_dynamic_node *n = &nodes[inner];
+	const cr_dynamic_node old = *n;
+	const box3d box = join_boxes(&nodes[n->child[0]], &nodes[n->child[1]]);
+	set_box(n, &box);
+	return memcmp(old.lower, n->lower, sizeof old.lower) != 0 || memcmp(old.size, n->size, sizeof old.size) != 0;
 }
 
 /// Exchange a child with a grandchild on the other side when that makes the inner box between them
@@ -159,8 +188,8 @@ static void rotate(cr_dynamic_tree *t, int32_t top)
 		if (cr_dynamic_is_leaf(other))
 			continue;
 		for (int g = 0; g < 2; g++) {
-			const box3d joined = box3d_join(&moved_down->bounds, &nodes[other->child[1 - g]].bounds);
-			const double gain = box3d_area(&other->bounds) - box3d_area(&joined);
+			const box3d joined = join_boxes(moved_down, &nodes[other->child[1 - g]]);
+			const double gain = area_of(other) - box3d_area(&joined);
 			if (gain > best_gain) {
 				best_gain = gain;
 				best_side = side;
@@ -176,15 +205,14 @@ static void rotate(cr_dynamic_tree *t, int32_t top)
 	nodes[up].parent = top;
 	nodes[inner].child[best_grandchild] = down;
 	nodes[down].parent = inner;
-	nodes[inner].bounds = box_of_children(nodes, inner);
+	enclose_children(nodes, inner);
+	enclose_children(nodes, top);
 }
-
-static inline bool box_equal(const box3d *a, const box3d *b) { return memcmp(a, b, sizeof *a) == 0; }
 
 int32_t cr_dynamic_insert(cr_dynamic_tree *t, int32_t item, const box3d *new_bounds)
 {
-	const box3d bounds = *new_bounds;
-	const int32_t leaf = make_leaf(t, item, &bounds);
+	const int32_t leaf = make_leaf(t, item, new_bounds);
+	const box3d bounds = cr_dynamic_box(&t->nodes.data[leaf]);
 	t->leaves++;
 	if (t->root == CR_NO_NODE) {
 		t->root = leaf;
@@ -196,11 +224,10 @@ int32_t cr_dynamic_insert(cr_dynamic_tree *t, int32_t item, const box3d *new_bou
 	replace_child(t, nodes[sibling].parent, sibling, inner);
 	nodes[inner].child[0] = sibling;
 	nodes[inner].child[1] = leaf;
-	nodes[inner].item = CR_NO_NODE;
 	nodes[sibling].parent = nodes[leaf].parent = inner;
-	nodes[inner].bounds = box3d_join(&nodes[sibling].bounds, &bounds);
+	enclose_children(nodes, inner);
 	for (int32_t at = nodes[inner].parent; at != CR_NO_NODE; at = nodes[at].parent) {
-		nodes[at].bounds = box3d_join(&nodes[at].bounds, &bounds);
+		enclose_children(nodes, at);
 		rotate(t, at);
 	}
 	return leaf;
@@ -217,12 +244,8 @@ void cr_dynamic_remove(cr_dynamic_tree *t, int32_t leaf)
 		const int32_t sibling = nodes[parent].child[nodes[parent].child[0] == leaf ? 1 : 0];
 		replace_child(t, nodes[parent].parent, parent, sibling);
 		give_node(t, parent);
-		for (int32_t at = nodes[sibling].parent; at != CR_NO_NODE; at = nodes[at].parent) {
-			const box3d tight = box_of_children(nodes, at);
-			if (box_equal(&tight, &nodes[at].bounds))
-				break;
-			nodes[at].bounds = tight;
-		}
+		for (int32_t at = nodes[sibling].parent; at != CR_NO_NODE && enclose_children(nodes, at);)
+			at = nodes[at].parent;
 	}
 	give_node(t, leaf);
 }
@@ -236,9 +259,9 @@ static double inner_area(const cr_dynamic_tree *t)
 	double sum = 0;
 	for (int64_t i = 0; i < t->nodes.count; i++) {
 		if (!cr_dynamic_is_leaf(&t->nodes.data[i]))
-			sum += box3d_area(&t->nodes.data[i].bounds);
+			sum += area_of(&t->nodes.data[i]);
 	}
-	const double root = box3d_area(&t->nodes.data[t->root].bounds);
+	const double root = area_of(&t->nodes.data[t->root]);
 	return root > 0 ? sum / root : 0;
 }
 
@@ -254,7 +277,8 @@ typedef struct build_job {
 
 static double leaf_centre(const cr_dynamic_tree *t, int32_t leaf, int axis)
 {
-	return 0.5 * t->nodes.data[leaf].bounds.lower[axis] + 0.5 * t->nodes.data[leaf].bounds.upper[axis];
+	const cr_dynamic_node *n = &t->nodes.data[leaf];
+	return n->lower[axis] + 0.5 * (double)n->size[axis];
 }
 
 /// How leaves are put in bins: along the longest axis of their centres.
@@ -310,7 +334,7 @@ static int32_t split_leaves(const cr_dynamic_tree *t, const build_job *job)
 	split_row row;
 	split_clear(&row);
 	for (int32_t i = 0; i < job->count; i++)
-		split_add(&row, split_bin(&map, &job->leaves[i], map.axis), t->nodes.data[job->leaves[i]].bounds, 1);
+		split_add(&row, split_bin(&map, &job->leaves[i], map.axis), cr_dynamic_box(&t->nodes.data[job->leaves[i]]), 1);
 	split best = { map.axis, 1, INFINITY };
 	split_axis(&row, map.axis, &best);
 	const int32_t left = split_part(&map, job->leaves, job->count, best.axis, best.bin);
@@ -334,7 +358,6 @@ static void link_leaves(cr_dynamic_tree *t, int32_t *leaves, int32_t count)
 		t->nodes.data[index].parent = job.parent;
 		if (job.count == 1)
 			continue;
-		t->nodes.data[index].item = CR_NO_NODE;
 		const int32_t left = split_leaves(t, &job);
 		stack[depth++] = (build_job){ job.leaves + left, job.count - left, index, 1, job.depth + 1 };
 		stack[depth++] = (build_job){ job.leaves, left, index, 0, job.depth + 1 };
@@ -350,7 +373,7 @@ void cr_dynamic_build(cr_dynamic_tree *t, int32_t *items, const box3d *bounds, i
 	link_leaves(t, items, count);
 	// Children were taken after their parents.
 	for (int64_t i = t->nodes.count - 1; i >= count; i--)
-		t->nodes.data[i].bounds = box_of_children(t->nodes.data, (int32_t)i);
+		enclose_children(t->nodes.data, (int32_t)i);
 	t->built_area = inner_area(t);
 }
 
@@ -380,39 +403,52 @@ void cr_dynamic_visit_up(cr_dynamic_tree *t, cr_dynamic_visit_fn *visit, void *u
 	}
 }
 
-/// Put the pairs of a node with the children of another before the walk.
-static inline void push_children(cr_dynamic_stack *stack, const int32_t child[2], int32_t other, bool of_a)
+/// Put a pair of nodes before the walk, if they may hold a pair. box: of a. There is room.
+static inline void push_pair(cr_dynamic_walk *w, int32_t a, const box3d *box, int32_t b)
 {
-	for (int side = 0; side < 2; side++)
-		stack->data[stack->count++] = of_a ? (cr_dynamic_entry){ child[side], other } : (cr_dynamic_entry){ other, child[side] };
+	const box3d other = cr_dynamic_box(&w->b->nodes.data[b]);
+	w->compared++;
+	if (box3d_overlap(box, &other) && (!w->may || w->may(w->user, a, b)))
+		w->stack->data[w->stack->count++] = (cr_dynamic_entry){ a, b };
+}
+
+/// Put the pairs of the children of a node with another one before the walk.
+static void push_children(cr_dynamic_walk *w, const cr_dynamic_node *na, const cr_dynamic_node *nb, cr_dynamic_entry e)
+{
+	const box3d box_a = cr_dynamic_box(na), box_b = cr_dynamic_box(nb);
+	if (!cr_dynamic_is_leaf(nb) && (cr_dynamic_is_leaf(na) || box3d_area(&box_a) <= box3d_area(&box_b))) {
+		push_pair(w, e.a, &box_a, nb->child[0]);
+		push_pair(w, e.a, &box_a, nb->child[1]);
+		return;
+	}
+	for (int side = 0; side < 2; side++) {
+		const int32_t child = na->child[side];
+		const box3d own = cr_dynamic_box(&w->a->nodes.data[child]);
+		w->compared++;
+		if (box3d_overlap(&own, &box_b) && (!w->may || w->may(w->user, child, e.b)))
+			w->stack->data[w->stack->count++] = (cr_dynamic_entry){ child, e.b };
+	}
 }
 
 bool cr_dynamic_pairs(cr_dynamic_walk *w, int32_t a, int32_t b)
 {
 	cr_dynamic_stack *stack = w->stack;
+	const box3d box = cr_dynamic_box(&w->a->nodes.data[a]);
 	stack->count = 0;
 	if (!cr_array_reserve(w->context, stack, 1))
 		return false;
-	stack->data[stack->count++] = (cr_dynamic_entry){ a, b };
+	push_pair(w, a, &box, b);
 	bool going = true, fits = true;
 	while (stack->count > 0 && going && fits) {
-		w->compared++;
 		const cr_dynamic_entry e = stack->data[--stack->count];
 		const cr_dynamic_node *na = &w->a->nodes.data[e.a], *nb = &w->b->nodes.data[e.b];
-		if (!box3d_overlap(&na->bounds, &nb->bounds) || (w->may && !w->may(w->user, e.a, e.b)))
-			continue;
-		const bool leaf_a = cr_dynamic_is_leaf(na), leaf_b = cr_dynamic_is_leaf(nb);
-		if (leaf_a && leaf_b) {
-			going = w->pair(w->user, na->item, nb->item);
+		if (cr_dynamic_is_leaf(na) && cr_dynamic_is_leaf(nb)) {
+			going = w->pair(w->user, cr_dynamic_item(na), cr_dynamic_item(nb));
 			continue;
 		}
 		fits = stack->count + 2 <= stack->capacity || cr_array_reserve(w->context, stack, stack->count + 2);
-		if (!fits)
-			continue;
-		if (leaf_b || (!leaf_a && box3d_area(&na->bounds) > box3d_area(&nb->bounds)))
-			push_children(stack, na->child, e.b, true);
-		else
-			push_children(stack, nb->child, e.a, false);
+		if (fits)
+			push_children(w, na, nb, e);
 	}
 	return fits;
 }
@@ -423,10 +459,10 @@ double cr_dynamic_sah_cost(const cr_dynamic_tree *t)
 {
 	double leaves = 0;
 	for (int64_t i = 0; i < t->nodes.count; i++) {
-		if (t->nodes.data[i].item != CR_NO_NODE)
-			leaves += box3d_area(&t->nodes.data[i].bounds);
+		if (cr_dynamic_item(&t->nodes.data[i]) != CR_NO_NODE)
+			leaves += area_of(&t->nodes.data[i]);
 	}
-	const double root = t->root != CR_NO_NODE ? box3d_area(&t->nodes.data[t->root].bounds) : 0;
+	const double root = t->root != CR_NO_NODE ? area_of(&t->nodes.data[t->root]) : 0;
 	return root > 0 ? CR_BOX_COST * inner_area(t) + CR_BLOCK_COST * leaves / root
 					: CR_BOX_COST * (t->leaves - (t->leaves > 0)) + CR_BLOCK_COST * t->leaves;
 }
@@ -436,16 +472,17 @@ static bool is_whole(const cr_dynamic_tree *t, int32_t at)
 {
 	const cr_dynamic_node *n = &t->nodes.data[at];
 	if (cr_dynamic_is_leaf(n))
-		return n->child[1] == CR_NO_NODE && n->item != CR_NO_NODE;
-	if (n->item != CR_NO_NODE)
-		return false;
+		return n->child[1] != CR_NO_NODE;
 	for (int side = 0; side < 2; side++) {
 		const int32_t child = n->child[side];
 		if (child < 0 || child >= t->nodes.count || t->nodes.data[child].parent != at)
 			return false;
 	}
-	const box3d tight = box_of_children(t->nodes.data, at);
-	return n->child[0] != n->child[1] && box3d_contains(&tight, &n->bounds) && box3d_contains(&n->bounds, &tight);
+	const box3d joined = join_boxes(&t->nodes.data[n->child[0]], &t->nodes.data[n->child[1]]);
+	cr_dynamic_node tight;
+	set_box(&tight, &joined);
+	return n->child[0] != n->child[1] && memcmp(tight.lower, n->lower, sizeof n->lower) == 0 &&
+		memcmp(tight.size, n->size, sizeof n->size) == 0;
 }
 
 /// Count the nodes below the root, and stop at one that is not whole. No node names a parent twice,
@@ -478,8 +515,8 @@ bool cr_dynamic_check(const cr_dynamic_tree *t)
 	if (count < 0 || leaves != t->leaves)
 		return false;
 	for (int32_t at = t->free_node; at != CR_NO_NODE; at = t->nodes.data[at].parent) {
-		if (at < 0 || at >= t->nodes.count || !cr_dynamic_is_leaf(&t->nodes.data[at]) || t->nodes.data[at].item != CR_NO_NODE ||
-			++count > t->nodes.count)
+		if (at < 0 || at >= t->nodes.count || !cr_dynamic_is_leaf(&t->nodes.data[at]) ||
+			cr_dynamic_item(&t->nodes.data[at]) != CR_NO_NODE || ++count > t->nodes.count)
 			return false;
 	}
 	return count == t->nodes.count;

@@ -1,9 +1,10 @@
 /// A tree of boxes that come, move and go one by one, for broad phases (Catto, Dynamic Bounding
 /// Volume Hierarchies, GDC 2019).
 ///
-/// Binary, an item a leaf, in double, so that neither a scene far from its origin nor one far item
-/// costs more than another. Boxes and their areas are finite. Nodes keep their numbers while others
-/// come and go, so the number of a leaf may be remembered. A box moves by being removed and
+/// Binary, an item a leaf. Nodes begin at doubles and have float sizes, rounded up, so that neither
+/// a scene far from its origin nor one far item costs more than another. Boxes are smaller than
+/// 1e30. Nodes keep their numbers while others come and go, so the number of a leaf may be
+/// remembered. A box moves by being removed and
 /// inserted. An insertion costs O(log n) where boxes are small, a build O(n log n). Memory is taken
 /// by cr_dynamic_reserve alone: nothing else can fail but walks. Changes are made by one thread;
 /// any number may walk.
@@ -16,11 +17,15 @@
 enum { CR_NO_NODE = -1 };
 
 typedef struct cr_dynamic_node {
-	box3d bounds;
+	double lower[3];
+	float size[3]; // to the upper side: see cr_dynamic_box
 	int32_t parent;
-	int32_t child[2]; // CR_NO_NODE: leaf or free
-	int32_t item;     // of a leaf; CR_NO_NODE: inner or free
+	// The first is CR_NO_NODE: a leaf, whose item is the second; or a free node, where that is
+	// CR_NO_NODE too.
+	int32_t child[2];
 } cr_dynamic_node;
+
+_Static_assert(sizeof(cr_dynamic_node) == 48, "a million bodies have two million nodes");
 
 /// An entry of the search for the best sibling.
 typedef struct cr_dynamic_candidate {
@@ -42,6 +47,18 @@ typedef struct cr_dynamic_tree {
 } cr_dynamic_tree;
 
 static inline bool cr_dynamic_is_leaf(const cr_dynamic_node *n) { return n->child[0] == CR_NO_NODE; }
+/// The item of a leaf; CR_NO_NODE: the node is inner or free.
+static inline int32_t cr_dynamic_item(const cr_dynamic_node *n) { return cr_dynamic_is_leaf(n) ? n->child[1] : CR_NO_NODE; }
+/// The box of a node: that of a leaf is at most a few roundings to float larger than its item's.
+static inline box3d cr_dynamic_box(const cr_dynamic_node *n)
+{
+	box3d b;
+	for (int k = 0; k < 3; k++) {
+		b.lower[k] = n->lower[k];
+		b.upper[k] = n->lower[k] + (double)n->size[k];
+	}
+	return b;
+}
 
 /// The next node of a walk from child[0] to child[1] that does not go below node; CR_NO_NODE: the
 /// walk is over.

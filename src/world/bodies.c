@@ -180,7 +180,7 @@ void cr_drop_body_shape(carom_world *world, cr_shape *shape)
 
 static void drop_shape(carom_world *world, cr_body *body)
 {
-	if (body->deforming)
+	if (cr_deforming_of(body))
 		cr_shape_free(&body->shape);
 	else
 		cr_drop_body_shape(world, &body->shape);
@@ -192,8 +192,8 @@ static carom_result init_shapes(carom_world *world, const carom_body_def *def, c
 {
 	for (int32_t i = 0; i < count; i++) {
 		const carom_shape *shape = def->part_count > 0 ? &def->parts[i].shape : &def->shape;
-		parts[i].deforming = NULL;
-		parts[i].granular = NULL;
+		parts[i].kind = (uint8_t)def->kind;
+		parts[i].own.deforming = NULL;
 		const carom_result result = cr_init_body_shape(world, shape, is_deforming(def), &parts[i].shape);
 		if (result == CAROM_SUCCESS)
 			continue;
@@ -212,15 +212,13 @@ static carom_result make_body(
 	carom_result result = init_shapes(world, def, parts, count);
 	if (result != CAROM_SUCCESS)
 		return result;
-	parts[0].compound = NULL;
-	parts[0].granular = NULL;
 	if (def->kind == CAROM_GRANULAR)
-		result = cr_create_granular(world, def, pose, &parts[0].granular);
+		result = cr_create_granular(world, def, pose, &parts[0].own.granular);
 	else if (is_deforming(def))
 		result = cr_deforming_create(&world->memory, parts[0].shape.mesh, pose, def->kind == CAROM_DEFORMABLE,
-			"carom_world_add_body", &parts[0].deforming);
+			"carom_world_add_body", &parts[0].own.deforming);
 	else if (def->part_count > 0)
-		result = cr_create_compound(&world->memory, def, &parts[0].compound);
+		result = cr_create_compound(&world->memory, def, &parts[0].own.compound);
 	for (int32_t i = 0; result != CAROM_SUCCESS && i < count; i++) {
 		if (is_deforming(def))
 			cr_shape_free(&parts[i].shape);
@@ -246,9 +244,7 @@ static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, u
 		.refiltered = true,
 		.generation = generation,
 		.shape = body->shape,
-		.deforming = body->deforming,
-		.granular = body->granular,
-		.compound = part == 0 ? body->compound : NULL,
+		.own = body->own,
 		.category = def->category,
 		.mask = def->mask,
 		.group = def->group,
@@ -280,18 +276,18 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	for (int32_t i = 0; i < count; i++)
 		begin_part(&parts[i], def, i, first + i < world->bodies.count ? parts[i].generation : 1);
 	cr_take_numbers(world, first, count);
-	if (parts->granular)
+	if (cr_granular_of(parts))
 		pose = carom_pose_identity(); // its spheres are in the world's frame
 	cr_place_body(parts, &pose);
 	cr_rest_body(&world->courses, parts);
 	world->body_count++;
 	world->shape_count += count;
-	world->impacts.deforming_count += parts->deforming != NULL;
-	world->shape_impacts.body_count += parts->deforming && parts->shape_impacts;
-	world->surface_contacts.body_count += parts->deforming && parts->thickness > 0;
-	world->sphere_contacts.body_count += parts->granular != NULL;
-	world->sphere_contacts.sphere_count += parts->granular ? parts->granular->count : 0;
-	world->continuous.body_count += parts->continuous && !parts->granular;
+	world->impacts.deforming_count += cr_deforming_of(parts) != NULL;
+	world->shape_impacts.body_count += cr_deforming_of(parts) && parts->shape_impacts;
+	world->surface_contacts.body_count += cr_deforming_of(parts) && parts->thickness > 0;
+	world->sphere_contacts.body_count += cr_granular_of(parts) != NULL;
+	world->sphere_contacts.sphere_count += cr_granular_of(parts) ? cr_granular_of(parts)->count : 0;
+	world->continuous.body_count += parts->continuous && !cr_granular_of(parts);
 	cr_note_members(world);
 	*id = cr_id_of(world->bodies.data, first);
 	cr_box_index_invalidate(world->query_index);
@@ -340,12 +336,10 @@ carom_result carom_world_add_bodies(carom_world *world, int count, const carom_b
 void cr_end_part(carom_world *world, cr_body *body)
 {
 	drop_shape(world, body);
-	cr_deforming_free(world, body->deforming);
-	body->deforming = NULL;
-	cr_free_granular(&world->memory, body->granular);
-	body->granular = NULL;
-	cr_release_compound(&world->memory, body->compound);
-	body->compound = NULL;
+	cr_deforming_free(world, cr_deforming_of(body));
+	cr_free_granular(&world->memory, cr_granular_of(body));
+	cr_release_compound(&world->memory, cr_compound_of(body));
+	body->own.deforming = NULL;
 	cr_drop_course(&world->courses, body);
 	body->alive = false;
 	body->moved = true;
@@ -360,12 +354,12 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	if (!body)
 		return CAROM_INVALID_BODY;
 	const int32_t count = cr_part_count(body);
-	world->impacts.deforming_count -= body->deforming != NULL;
-	world->shape_impacts.body_count -= body->deforming && body->shape_impacts;
-	world->surface_contacts.body_count -= body->deforming && body->thickness > 0;
-	world->sphere_contacts.body_count -= body->granular != NULL;
-	world->sphere_contacts.sphere_count -= body->granular ? body->granular->count : 0;
-	world->continuous.body_count -= body->continuous && !body->granular;
+	world->impacts.deforming_count -= cr_deforming_of(body) != NULL;
+	world->shape_impacts.body_count -= cr_deforming_of(body) && body->shape_impacts;
+	world->surface_contacts.body_count -= cr_deforming_of(body) && body->thickness > 0;
+	world->sphere_contacts.body_count -= cr_granular_of(body) != NULL;
+	world->sphere_contacts.sphere_count -= cr_granular_of(body) ? cr_granular_of(body)->count : 0;
+	world->continuous.body_count -= body->continuous && !cr_granular_of(body);
 	cr_note_members(world);
 	for (int32_t i = 0; i < count; i++)
 		cr_end_part(world, &body[i]);
@@ -399,15 +393,15 @@ int carom_world_body_ids(const carom_world *world, int32_t capacity, carom_body_
 carom_body_def cr_def_of_body(const cr_body *body)
 {
 	carom_body_def def = carom_default_body_def();
-	if (body->compound) {
-		def.parts = body->compound->part;
-		def.part_count = body->compound->count;
+	if (cr_compound_of(body)) {
+		def.parts = cr_compound_of(body)->part;
+		def.part_count = cr_compound_of(body)->count;
 	} else {
 		def.shape = body->shape.def;
 	}
-	if (body->granular) {
-		const double *spheres = body->granular->spheres.data;
-		def.sphere_count = body->granular->count;
+	if (cr_granular_of(body)) {
+		const double *spheres = cr_granular_of(body)->spheres.data;
+		def.sphere_count = cr_granular_of(body)->count;
 		def.centres = (carom_strided){ spheres, 4 * sizeof(double), CAROM_FLOAT64 };
 		def.radii = (carom_strided){ spheres ? spheres + 3 : NULL, 4 * sizeof(double), CAROM_FLOAT64 };
 	}
@@ -446,9 +440,9 @@ static carom_result check_place(const carom_world *world, carom_body_id id, cons
 	const cr_body *body = cr_find_body_const(world, id, function);
 	if (!body)
 		return CAROM_INVALID_BODY;
-	if (body->deforming || body->granular)
+	if (cr_deforming_of(body) || cr_granular_of(body))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s names a body %s moves it", function, id_field,
-			body->deforming ? "that deforms: carom_world_set_vertices" : "of spheres: carom_world_set_spheres");
+			cr_deforming_of(body) ? "that deforms: carom_world_set_vertices" : "of spheres: carom_world_set_spheres");
 	return cr_check_pose(world->context, pose, function, pose_field, normalized);
 }
 

@@ -44,9 +44,9 @@ carom_pose cr_pose_to_part(const carom_pose *body, const carom_pose *local)
 /// Where the pose of a body takes one of its parts.
 static carom_pose pose_of_part(const cr_body *first, const carom_pose *pose, int32_t part)
 {
-	if (!first->compound)
+	if (!cr_compound_of(first))
 		return *pose;
-	return cr_pose_to_part(pose, &first->compound->part[part].pose);
+	return cr_pose_to_part(pose, &cr_compound_of(first)->part[part].pose);
 }
 
 carom_pose cr_pose_from_part(const carom_pose *part, const carom_pose *local)
@@ -67,11 +67,13 @@ bool cr_are_equal_poses(const carom_pose *a, const carom_pose *b)
 
 void cr_place_body(cr_body *first, const carom_pose *pose)
 {
-	if (first->compound)
-		first->compound->pose = *pose;
+	if (cr_compound_of(first))
+		cr_compound_of(first)->pose = *pose;
 	for (int32_t i = 0; i < cr_part_count(first); i++) {
 		first[i].pose = pose_of_part(first, pose, i);
 		first[i].moved = true;
+		if (first[i].course)
+			first[i].course->turned = false;
 	}
 }
 

@@ -33,7 +33,7 @@ static carom_pose body_begin(const cr_body *first)
 	if (!cr_part_moves(first))
 		return *cr_pose_of(first);
 	const carom_pose *begin = cr_begin_of(first);
-	return first->compound ? cr_pose_from_part(begin, &first->compound->part[0].pose) : *begin;
+	return cr_compound_of(first) ? cr_pose_from_part(begin, &cr_compound_of(first)->part[0].pose) : *begin;
 }
 
 cr_motion cr_motion_of_body(const cr_body *bodies, int32_t part, v3d origin)
@@ -43,7 +43,7 @@ cr_motion cr_motion_of_body(const cr_body *bodies, int32_t part, v3d origin)
 	begin.position = v3d_sub(begin.position, origin);
 	end.position = v3d_sub(end.position, origin);
 	const cr_motion motion = cr_motion_between(&begin, &end);
-	return first->compound ? cr_motion_of_part(&motion, &first->compound->part[bodies[part].part].pose) : motion;
+	return cr_compound_of(first) ? cr_motion_of_part(&motion, &cr_compound_of(first)->part[bodies[part].part].pose) : motion;
 }
 
 // ---- Boxes of motions ----
@@ -53,8 +53,9 @@ static double most(double a, double b) { return a > b ? a : b; }
 
 double cr_part_reach(const cr_body *part)
 {
-	const double *c = part->shape.centre, *h = part->shape.half;
-	return v3d_length((v3d){ fabs(c[0]) + h[0], fabs(c[1]) + h[1], fabs(c[2]) + h[2] });
+	const cr_local_box box = cr_local_box_of(part);
+	const v3d c = box.centre, h = box.half;
+	return v3d_length((v3d){ fabs(c.x) + h.x, fabs(c.y) + h.y, fabs(c.z) + h.z });
 }
 
 /// Widens the box of a part at the end of the step to one around its motion.
@@ -111,7 +112,7 @@ static box3d bound_continuous(const carom_world *world)
 	box3d all = BOX3D_NONE, box;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *part = &world->bodies.data[i];
-		if (part->alive && part->continuous && !part->granular && bound_motion(world, (int32_t)i, &box))
+		if (part->alive && part->continuous && !cr_granular_of(part) && bound_motion(world, (int32_t)i, &box))
 			all = box3d_join(&all, &box);
 	}
 	return all;
@@ -145,7 +146,7 @@ static carom_result list_boxes(carom_world *world)
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *part = &world->bodies.data[i];
 		box3d box;
-		if (!part->alive || part->deforming || part->granular || !bound_motion(world, (int32_t)i, &box) ||
+		if (!part->alive || cr_deforming_of(part) || cr_granular_of(part) || !bound_motion(world, (int32_t)i, &box) ||
 			!box3d_overlap(&all, &box))
 			continue;
 		if (!cr_array_reserve_one(&world->memory, &c->boxes) || !cr_array_reserve_one(&world->memory, &c->parts))
@@ -213,8 +214,8 @@ static void write_impact(
 /// mesh half the thickness is volume by area, as of a slab; an open one has none.
 static double sinking_of(const cr_body *part)
 {
-	const double *h = part->shape.half;
-	double half = least(h[0], least(h[1], h[2]));
+	const v3d h = cr_local_box_of(part).half;
+	double half = least(h.x, least(h.y, h.z));
 	if (part->shape.collider && part->shape.family == CR_FAMILY_MESH) {
 		const carom_mesh_report *report = &part->shape.mesh->report;
 		half = report->closed && report->area > 0 ? least(half, report->volume / report->area) : 0;

@@ -80,7 +80,7 @@ void cr_deforming_free(carom_world *world, cr_deforming *d)
 /// Shallow: these own its content.
 static carom_result see_mesh(const cr_body *body)
 {
-	cr_deforming *d = body->deforming;
+	cr_deforming *d = cr_deforming_of(body);
 	cr_surface_tree *tree = &d->surface.tree;
 	carom_result result = CAROM_SUCCESS;
 	const carom_mesh *form = cr_has_contacts(body) ? cr_see_form(d, &result) : NULL;
@@ -98,7 +98,7 @@ static carom_result see_mesh(const cr_body *body)
 
 static carom_result look(const cr_body *body)
 {
-	cr_deforming_view *view = body->deforming->view;
+	cr_deforming_view *view = cr_deforming_of(body)->view;
 	const carom_result result = see_mesh(body);
 	if (result != CAROM_SUCCESS)
 		return result;
@@ -110,22 +110,17 @@ static carom_result look(const cr_body *body)
 			.family = CR_FAMILY_MESH,
 			.mesh = &view->seen,
 			.collider = &view->seen.collider },
-		.pose = { cr_surface_middle(&body->deforming->surface), { 0, 0, 0, 1 } },
+		.pose = { cr_surface_middle(&cr_deforming_of(body)->surface), { 0, 0, 0, 1 } },
 	};
-	const cr_collider *collider = &view->seen.collider;
-	for (int k = 0; k < 3 && collider->triangle_count > 0; k++) {
-		view->body.shape.centre[k] = 0.5 * ((double)collider->lower[k] + (double)collider->upper[k]);
-		view->body.shape.half[k] = 0.5 * ((double)collider->upper[k] - (double)collider->lower[k]);
-	}
 	return CAROM_SUCCESS;
 }
 
 const cr_body *cr_see_body(const cr_body *body, carom_result *result)
 {
-	if (!body->deforming)
+	if (!cr_deforming_of(body))
 		return body;
-	cr_deforming_view *view = body->deforming->view;
-	const uint32_t revision = body->deforming->surface.revision;
+	cr_deforming_view *view = cr_deforming_of(body)->view;
+	const uint32_t revision = cr_deforming_of(body)->surface.revision;
 	if (atomic_load_explicit(&view->revision, memory_order_acquire) == revision)
 		return &view->body;
 	cr_lock(&view->lock);
@@ -158,12 +153,12 @@ static carom_result check_vertices(
 	carom_world *world, carom_body_id id, const cr_body *body, const carom_strided *begin, const carom_strided *end)
 {
 	carom_context *context = world->context;
-	if (!body->deforming)
+	if (!cr_deforming_of(body))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: the body is %s moves it", set_name,
-			body->granular ? "of spheres: carom_world_set_spheres" : "rigid: carom_world_set_pose");
+			cr_granular_of(body) ? "of spheres: carom_world_set_spheres" : "rigid: carom_world_set_pose");
 	if (!begin && !end)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: begin and end are NULL", set_name);
-	const int32_t count = body->deforming->surface.vertex_count;
+	const int32_t count = cr_deforming_of(body)->surface.vertex_count;
 	carom_result result = CAROM_SUCCESS;
 	if (begin)
 		result = check_places(context, id, "begin", begin, count);
@@ -180,7 +175,7 @@ carom_result carom_world_set_vertices(carom_world *world, carom_body_id id, cons
 	const carom_result result = check_vertices(world, id, body, begin, end);
 	if (result != CAROM_SUCCESS)
 		return result;
-	cr_surface *s = &body->deforming->surface;
+	cr_surface *s = &cr_deforming_of(body)->surface;
 	if (begin)
 		s->largest_begin = cr_read_sweep_vertices(begin, s->vertex_count, s->begin);
 	body->stir += cr_surface_set_end(s, end);
@@ -199,10 +194,10 @@ carom_result carom_world_get_vertices(const carom_world *world, carom_body_id id
 		return CAROM_INVALID_BODY;
 	if (!view)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: view is NULL", name);
-	if (!body->deforming)
+	if (!cr_deforming_of(body))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the body is %s", name,
-			body->granular ? "of spheres: carom_world_get_spheres tells their places"
-						   : "rigid: carom_world_get_pose tells its place");
-	*view = (carom_vertex_view){ body->deforming->surface.end, body->deforming->surface.vertex_count };
+			cr_granular_of(body) ? "of spheres: carom_world_get_spheres tells their places"
+								 : "rigid: carom_world_get_pose tells its place");
+	*view = (carom_vertex_view){ cr_deforming_of(body)->surface.end, cr_deforming_of(body)->surface.vertex_count };
 	return CAROM_SUCCESS;
 }

@@ -13,7 +13,7 @@
 
 // ---- The scene ----
 
-static bool asks(const cr_body *body) { return body->deforming != NULL; }
+static bool asks(const cr_body *body) { return cr_deforming_of(body) != NULL; }
 
 void cr_forget_impact_scene(cr_impacts *impacts)
 {

@@ -87,9 +87,9 @@ static carom_result add_mesh(carom_sweep *sweep, const cr_body *body, bool self)
 	// written over before the tree is made, if it is read
 	def.vertices = (carom_strided){ t->vertices, 0, CAROM_FLOAT32 };
 	def.self = self;
-	def.is_rigid = !body->deforming;
+	def.is_rigid = !cr_deforming_of(body);
 	int32_t mesh;
-	return body->deforming ? cr_add_lent_mesh(sweep, &def, &mesh) : carom_sweep_add_mesh(sweep, &def, &mesh);
+	return cr_deforming_of(body) ? cr_add_lent_mesh(sweep, &def, &mesh) : carom_sweep_add_mesh(sweep, &def, &mesh);
 }
 
 carom_result cr_add_members(carom_world *world, cr_membership *m, carom_sweep *sweep)
@@ -174,8 +174,8 @@ static void place(int64_t begin, int64_t end, int worker, void *task)
 	const placing *p = task;
 	for (int64_t i = begin; i < end; i++) {
 		const cr_body *body = &p->world->bodies.data[p->members->list.data[i].body];
-		if (body->deforming)
-			lend_places(p, &body->deforming->surface, (int32_t)i);
+		if (cr_deforming_of(body))
+			lend_places(p, &cr_deforming_of(body)->surface, (int32_t)i);
 		else
 			copy_places(p, body, (int32_t)i);
 	}

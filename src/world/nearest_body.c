@@ -21,7 +21,7 @@ typedef struct pair_search {
 static bool is_fixed(const cr_body *body) { return body->kind == CAROM_STATIC || body->kind == CAROM_KINEMATIC; }
 
 /// A granular body has no shape, and no type of one.
-static bool is_plane(const cr_body *body) { return !body->granular && body->shape.def.type == CAROM_PLANE; }
+static bool is_plane(const cr_body *body) { return !cr_granular_of(body) && body->shape.def.type == CAROM_PLANE; }
 
 static bool may_meet(const cr_body *x, const cr_body *y)
 {
@@ -58,7 +58,7 @@ static bool is_wanted_pair(const pair_search *p, int32_t other)
 	if (other == p->asker.body || (other < p->asker.body && !is_plane(&bodies[other])))
 		return false;
 	// The first sphere stands for all: none of them has a lower number.
-	const cr_query_item lowest = { other, bodies[other].granular ? 0 : -1 };
+	const cr_query_item lowest = { other, cr_granular_of(&bodies[other]) ? 0 : -1 };
 	if (!may_meet(&bodies[p->asker.body], &bodies[other]) || !order_pair(p, lowest, &a, &b))
 		return false;
 	return p->a.body < 0 || p->distance > 0 || comes_first(a, b, p->a, p->b);
@@ -251,10 +251,10 @@ static carom_result ask_body(pair_search *p, int32_t index, const char *function
 		p->asker_passes[k] = body->alive && cr_query_passes(p->filter[k], world, index);
 	if ((!p->asker_passes[0] && !p->asker_passes[1]) || is_plane(body))
 		return CAROM_SUCCESS;
-	if (!body->granular)
+	if (!cr_granular_of(body))
 		return ask_item(p, (cr_query_item){ index, -1 }, function);
 	carom_result result = CAROM_SUCCESS;
-	for (int32_t i = 0; i < body->granular->count && result == CAROM_SUCCESS; i++)
+	for (int32_t i = 0; i < cr_granular_of(body)->count && result == CAROM_SUCCESS; i++)
 		result = ask_item(p, (cr_query_item){ index, i }, function);
 	return result;
 }

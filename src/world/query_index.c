@@ -26,7 +26,7 @@ static bool body_box(const void *user, int64_t item, double lower[3], double upp
 {
 	const carom_world *world = user;
 	const cr_body *body = &world->bodies.data[item];
-	if (!body->alive || (body->granular && body->granular->count == 0))
+	if (!body->alive || (cr_granular_of(body) && cr_granular_of(body)->count == 0))
 		return false;
 	cr_body_bounds(body, world->context->simd, lower, upper);
 	return true;
@@ -46,15 +46,13 @@ const cr_body *cr_see_item(const carom_world *world, cr_query_item item, cr_body
 	const cr_body *whole = &world->bodies.data[item.body];
 	if (item.sphere < 0)
 		return cr_see_body(whole, result);
-	const double *s = &whole->granular->spheres.data[4 * (int64_t)item.sphere];
+	const double *s = &cr_granular_of(whole)->spheres.data[4 * (int64_t)item.sphere];
 	*room = (cr_body){
 		.alive = true,
 		.kind = whole->kind,
 		.shape = { .def = { .type = CAROM_SPHERE, .radius = s[3] }, .family = CR_FAMILY_ROUND },
 		.pose = { { s[0], s[1], s[2] }, { 0, 0, 0, 1 } },
 	};
-	for (int k = 0; k < 3; k++)
-		room->shape.half[k] = s[3];
 	return room;
 }
 
@@ -81,7 +79,7 @@ static bool visit_sphere(void *user, int32_t sphere, double *limit)
 
 static void walk_spheres(index_walk *w, double *limit)
 {
-	const cr_granular *g = w->world->bodies.data[w->granular].granular;
+	const cr_granular *g = cr_granular_of(&w->world->bodies.data[w->granular]);
 	const cr_boxed_items spheres = { g->count, g->count, sphere_box, g->spheres.data, true };
 	cr_box_search search = { walk_key, visit_sphere, w, *limit };
 	w->result = cr_box_index_search(g->index, w->world->context, &spheres, &search);
@@ -93,7 +91,7 @@ static bool visit_body(void *user, int32_t body, double *limit)
 	index_walk *w = user;
 	if (!cr_query_passes(w->search->filter, w->world, body) || !is_wanted(w, body))
 		return true;
-	if (!w->world->bodies.data[body].granular)
+	if (!cr_granular_of(&w->world->bodies.data[body]))
 		return visit_item(w, (cr_query_item){ body, -1 }, limit);
 	w->granular = body;
 	walk_spheres(w, limit);

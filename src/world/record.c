@@ -298,7 +298,7 @@ static void record_world(cr_recorder *r, const cr_settings *settings)
 /// The motion of a body in the coming step.
 static void put_motion(cr_recorder *r, const cr_body *body)
 {
-	const cr_surface *d = body->deforming ? &body->deforming->surface : NULL;
+	const cr_surface *d = cr_deforming_of(body) ? &cr_deforming_of(body)->surface : NULL;
 	put_u8(r, body->moved);
 	if (d)
 		put_places(r, d->end, d->vertex_count);
@@ -315,7 +315,10 @@ static void put_motion(cr_recorder *r, const cr_body *body)
 }
 
 /// Is it a granular body whose spheres come from elsewhere in the coming step?
-static bool is_on_way(const cr_body *body) { return body->alive && body->granular && body->granular->way == CR_WAY_KNOWN; }
+static bool is_on_way(const cr_body *body)
+{
+	return body->alive && cr_granular_of(body) && cr_granular_of(body)->way == CR_WAY_KNOWN;
+}
 
 static void record_state(cr_recorder *r, const carom_world *world)
 {
@@ -334,7 +337,7 @@ static void record_state(cr_recorder *r, const carom_world *world)
 			continue;
 		carom_body_def def = cr_def_of_body(body);
 		if (is_on_way(body)) // record_ways tells where its spheres go
-			def.centres = (carom_strided){ body->granular->begin.data, 0, CAROM_FLOAT64 };
+			def.centres = (carom_strided){ cr_granular_of(body)->begin.data, 0, CAROM_FLOAT64 };
 		put_body(r, &def);
 		put_motion(r, body);
 	}
@@ -358,9 +361,9 @@ static void record_ways(cr_recorder *r, carom_world *world)
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
 		if (is_on_way(body))
-			cr_record_set_spheres(r, cr_id_of(world->bodies.data, (int32_t)i), body->granular);
-		else if (body->alive && body->granular)
-			body->granular->way = CR_WAY_NONE;
+			cr_record_set_spheres(r, cr_id_of(world->bodies.data, (int32_t)i), cr_granular_of(body));
+		else if (body->alive && cr_granular_of(body))
+			cr_granular_of(body)->way = CR_WAY_NONE;
 	}
 }
 

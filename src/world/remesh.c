@@ -116,10 +116,10 @@ static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deformin
 		cr_take_carried(&world->memory, &world->surface_contacts, carried);
 	}
 	cr_drop_surface_fans(&world->memory, &world->surface_contacts);
-	cr_deforming_free(world, body->deforming);
+	cr_deforming_free(world, cr_deforming_of(body));
 	cr_shape_free(&body->shape);
 	cr_shape_init(&shape, &body->shape);
-	body->deforming = made;
+	body->own.deforming = made;
 	body->moved = true;
 	body->reshaped = body->reshaped > reshaping ? body->reshaped : (uint8_t)reshaping;
 	cr_note_members(world);
@@ -134,10 +134,10 @@ carom_result carom_world_set_mesh(
 		return CAROM_INVALID_BODY;
 	if (!mesh)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: mesh is NULL", name);
-	if (!body->deforming)
+	if (!cr_deforming_of(body))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the body is %s", name,
-			body->granular ? "of spheres" : "rigid: carom_world_set_shape changes its shape");
-	const remesh r = { &body->deforming->surface, mesh, from, places };
+			cr_granular_of(body) ? "of spheres" : "rigid: carom_world_set_shape changes its shape");
+	const remesh r = { &cr_deforming_of(body)->surface, mesh, from, places };
 	carom_result result = check(world, body, mesh, &r);
 	if (result != CAROM_SUCCESS)
 		return result;

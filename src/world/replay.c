@@ -203,8 +203,8 @@ static bool replay_contact_verdict(const carom_contact *contact, uint64_t user_d
 	const uint64_t a = contact->body_a.index1 - 1 + (uint64_t)contact->shape_a;
 	const uint64_t b = contact->body_b.index1 - 1 + (uint64_t)contact->shape_b;
 	const cr_body *bodies = r->world->bodies.data;
-	if (bodies[a].granular || bodies[b].granular) {
-		const int32_t sphere = bodies[a].granular ? contact->feature_a : contact->feature_b;
+	if (cr_granular_of(&bodies[a]) || cr_granular_of(&bodies[b])) {
+		const int32_t sphere = cr_granular_of(&bodies[a]) ? contact->feature_a : contact->feature_b;
 		return !is_sphere_dropped(r, &(cr_sphere_drop){ a << 32 | b, sphere, contact->pair });
 	}
 	const cr_key wanted = { a << 32 | b, (uint32_t)contact->pair };
@@ -513,7 +513,7 @@ static carom_result get_places(replay *r, int list, int32_t count, carom_strided
 
 static carom_result replay_deforming_motion(replay *r, int32_t index, carom_body_id id, bool moved)
 {
-	const int32_t count = r->world->bodies.data[index].deforming->surface.vertex_count;
+	const int32_t count = cr_deforming_of(&r->world->bodies.data[index])->surface.vertex_count;
 	carom_strided begin, end;
 	carom_result result = get_places(r, 0, count, &end);
 	if (result == CAROM_SUCCESS && moved)
@@ -530,7 +530,7 @@ static carom_result get_part_pose(replay *r, const cr_body *body, carom_pose *po
 {
 	*pose = get_pose(r);
 	carom_pose checked = *pose;
-	if (body->compound) // a part may lie beyond CAROM_MAX_POSITION, by less than as much again
+	if (cr_compound_of(body)) // a part may lie beyond CAROM_MAX_POSITION, by less than that
 		checked.position = v3d_scale(pose->position, 0.5);
 	return judge(r, cr_check_pose(r->context, &checked, "carom_world_set_pose", "pose", &checked));
 }
@@ -543,7 +543,7 @@ static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 		return CAROM_SUCCESS;
 	const bool moved = get_bool(r);
 	cr_body *body = &r->world->bodies.data[index];
-	if (body->deforming)
+	if (cr_deforming_of(body))
 		return replay_deforming_motion(r, index, id, moved);
 	if (!moved)
 		return CAROM_SUCCESS;
@@ -569,7 +569,7 @@ static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 static void take_poses(cr_courses *courses, cr_body *body, const carom_body_def *def)
 {
 	for (int32_t i = 0; i < def->part_count; i++)
-		body->compound->part[i].pose = def->parts[i].pose;
+		cr_compound_of(body)->part[i].pose = def->parts[i].pose;
 	cr_place_body(body, &def->pose);
 	cr_rest_body(courses, body);
 }
@@ -767,7 +767,7 @@ static carom_result replay_set_vertices(replay *r)
 	const cr_body *body = cr_find_body(r->world, id, "carom_world_set_vertices");
 	if (!body)
 		return judge(r, CAROM_INVALID_BODY);
-	if (body->deforming && body->deforming->surface.vertex_count != (int32_t)count)
+	if (cr_deforming_of(body) && cr_deforming_of(body)->surface.vertex_count != (int32_t)count)
 		return damaged(r, "the body has another number of vertices");
 	const bool has_begin = given & CR_RECORD_HAS_BEGIN, has_end = given & CR_RECORD_HAS_END;
 	carom_strided begin, end;

@@ -50,9 +50,9 @@ static cr_body *find_rigid(carom_world *world, carom_body_id id, const char *fun
 {
 	cr_body *body = cr_find_body(world, id, function);
 	*result = body ? CAROM_SUCCESS : CAROM_INVALID_BODY;
-	if (!body || !(body->deforming || body->granular))
+	if (!body || !(cr_deforming_of(body) || cr_granular_of(body)))
 		return body;
-	if (body->granular) {
+	if (cr_granular_of(body)) {
 		*result = cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"%s: id names a body whose kind is CAROM_GRANULAR: carom_world_set_spheres gives it other spheres", function);
 		return NULL;
@@ -80,7 +80,7 @@ carom_result carom_world_set_shape(carom_world *world, carom_body_id id, const c
 		return result;
 	if (!shape)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape is NULL", shape_name);
-	if (body->compound)
+	if (cr_compound_of(body))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"%s: the body has parts, whose shapes carom_world_set_parts changes", shape_name);
 	result = cr_check_body_shape(world->context, shape, (carom_body_kind)body->kind, shape_name);
@@ -155,7 +155,7 @@ static bool is_kept(const cr_compound *old, const new_parts *made, int32_t i)
 /// Where the body of some parts ended the last step.
 static carom_pose last_pose_of(const cr_body *first)
 {
-	return cr_pose_from_part(cr_last_pose(first), &first->compound->part[0].pose);
+	return cr_pose_from_part(cr_last_pose(first), &cr_compound_of(first)->part[0].pose);
 }
 
 /// The memory of surface contacts with parts that change. False: out of memory.
@@ -166,8 +166,8 @@ static bool carry_parts(carom_world *world, const cr_body *first, new_parts *mad
 	for (int32_t i = 0; i < made->count && enough; i++) {
 		const carom_pose pose = cr_pose_to_part(&last, &made->compound->part[i].pose);
 		const int32_t part = (int32_t)(first - world->bodies.data) + i;
-		enough =
-			is_kept(first->compound, made, i) || cr_carry_to_new_shape(world, part, &made->shapes[i], &pose, &made->carried);
+		enough = is_kept(cr_compound_of(first), made, i) ||
+			cr_carry_to_new_shape(world, part, &made->shapes[i], &pose, &made->carried);
 	}
 	return enough;
 }
@@ -181,7 +181,7 @@ static void move_last_pose(cr_body *part, const carom_pose *body, const carom_po
 /// Exchange the parts of a body. Nothing fails.
 static void swap_parts(carom_world *world, cr_body *first, const new_parts *made)
 {
-	cr_compound *old = first->compound;
+	cr_compound *old = cr_compound_of(first);
 	const bool rests = !first->moved;
 	const carom_pose *local_before = &old->part[0].pose;
 	const carom_pose last = last_pose_of(first);
@@ -196,7 +196,7 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 		cr_drop_carried(&world->surface_contacts, (int32_t)(&first[i] - world->bodies.data));
 		cr_end_part(world, &first[i]);
 	}
-	first->compound = made->compound;
+	first->own.compound = made->compound;
 	for (int32_t i = 0; i < made->count; i++) {
 		const carom_pose *local = &made->compound->part[i].pose;
 		const bool stays = cr_are_equal_poses(local, &old->part[i].pose);
@@ -223,10 +223,10 @@ carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const c
 	cr_body *first = find_rigid(world, id, parts_name, &result);
 	if (!first)
 		return result;
-	if (!first->compound)
+	if (!cr_compound_of(first))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"%s: the body was added without parts; carom_world_set_shape changes its shape", parts_name);
-	const int32_t before = first->compound->count;
+	const int32_t before = cr_compound_of(first)->count;
 	if (count < 1 || count > before)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"%s: count is %d, but the body has %d parts: it can have fewer, from 1 on, and not more", parts_name, count, before);
@@ -249,7 +249,7 @@ carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const c
 		free_parts(world, &made);
 		return cr_explain_failure(world, parts_name, refusals, result);
 	}
-	cr_compound *old = first->compound;
+	cr_compound *old = cr_compound_of(first);
 	swap_parts(world, first, &made);
 	cr_release_compound(&world->memory, old);
 	cr_free(&world->memory, made.shapes, shapes_bytes(count));

@@ -145,7 +145,7 @@ static void set_filter(cr_contact_query *q, cr_body *body)
 	body->alive = body->moved = true;
 	body->generation = 0;
 	body->part = 0; // a copy of a part stands alone here
-	body->compound = NULL;
+	body->own.compound = NULL;
 	body->course = NULL; // nor does it come from anywhere
 	q->bodies.count++;
 }
@@ -195,10 +195,13 @@ carom_result cr_find_contacts(cr_contact_query *q, const cr_settings *settings)
 
 // ---- Two shapes ----
 
-/// Sets the shapes and poses of two bodies, and nothing else of them.
+/// Sets the shapes and poses of two bodies, and the members by which these are read.
 static void place_two(const carom_shape *const shapes[2], const carom_pose poses[2], cr_body bodies[2])
 {
 	for (int i = 0; i < 2; i++) {
+		bodies[i].kind = CAROM_STATIC;
+		bodies[i].own.compound = NULL;
+		bodies[i].course = NULL;
 		bodies[i].pose = poses[i];
 		cr_shape_init(shapes[i], &bodies[i].shape);
 	}

@@ -36,12 +36,12 @@ static double most(double a, double b) { return a > b ? a : b; }
 
 // ---- Boxes of motions ----
 
-static bool asks(const cr_body *body) { return body->alive && body->deforming && body->shape_impacts; }
+static bool asks(const cr_body *body) { return body->alive && cr_deforming_of(body) && body->shape_impacts; }
 
 /// Is it a part that such bodies meet here? Meshes are the sweep's.
 static bool is_shape(const cr_body *part)
 {
-	return part->alive && !part->deforming && !part->granular && !part->sensor && part->shape.def.type != CAROM_MESH;
+	return part->alive && !cr_deforming_of(part) && !cr_granular_of(part) && !part->sensor && part->shape.def.type != CAROM_MESH;
 }
 
 bool cr_bound_surface(const cr_surface *s, cr_swept_body *b)
@@ -91,8 +91,7 @@ static bool add_stand_in(carom_world *world, const cr_swept_body *swept, bool de
 	m->bodies.data[m->bodies.count++] = *swept;
 	*b = *body;
 	b->part = 0;
-	b->deforming = NULL;
-	b->compound = NULL;
+	b->own.deforming = NULL;
 	b->moved = b->refiltered = true;
 	b->contacts = true; // a body without contacts has impacts
 	b->kind = deforms ? CAROM_DYNAMIC : CAROM_STATIC;
@@ -109,7 +108,7 @@ static bool list_deforming(carom_world *world, cr_swept_body *all)
 {
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		cr_swept_body b = { .part = (int32_t)i };
-		if (!asks(&world->bodies.data[i]) || !cr_bound_surface(&world->bodies.data[i].deforming->surface, &b))
+		if (!asks(&world->bodies.data[i]) || !cr_bound_surface(&cr_deforming_of(&world->bodies.data[i])->surface, &b))
 			continue;
 		grow(&b, reach_of(world));
 		for (int k = 0; k < 3; k++) {
@@ -200,7 +199,7 @@ static near_pair pair_at(const carom_world *world, int64_t i)
 	const cr_body_pair pair = m->pairs.data[m->order.data[i].value];
 	const cr_swept_body *soft = &m->bodies.data[pair.a], *shape = &m->bodies.data[pair.b];
 	return (near_pair){ (int32_t)i, soft, shape, &world->bodies.data[shape->part],
-		&world->bodies.data[soft->part].deforming->surface };
+		&cr_deforming_of(&world->bodies.data[soft->part])->surface };
 }
 
 static v3d place_at(const double *places, int32_t vertex)

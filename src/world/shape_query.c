@@ -17,7 +17,7 @@ static int64_t drop_others(const carom_world *world, cr_item_list *near)
 		if (body->sensor || !body->contacts || body->kind == CAROM_CLOTH)
 			continue;
 		near->data[kept++] = near->data[i];
-		solids += body->deforming != NULL;
+		solids += cr_deforming_of(body) != NULL;
 	}
 	near->count = kept;
 	return solids;
@@ -61,7 +61,7 @@ static carom_result find_contacts(cr_contact_query *q, const carom_world *world,
 	cr_add_contact_shape(q, shape, pose, CAROM_DYNAMIC);
 	for (int64_t i = 0; i < near->count && result == CAROM_SUCCESS; i++) {
 		const cr_body *body = &world->bodies.data[near->data[i].body];
-		result = body->deforming ? add_solid(q, world, body, made) : add_item(q, world, near->data[i]);
+		result = cr_deforming_of(body) ? add_solid(q, world, body, made) : add_item(q, world, near->data[i]);
 	}
 	return result == CAROM_SUCCESS ? cr_find_contacts(q, &world->pipeline.settings) : result;
 }

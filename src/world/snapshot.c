@@ -186,8 +186,8 @@ static void adopt_memories(cr_pipeline *p, const carom_snapshot *s, cr_kept_tail
 static void hold(carom_world *world, const cr_body *body)
 {
 	carom_retain_mesh(body->shape.mesh);
-	if (body->compound)
-		body->compound->references++;
+	if (cr_compound_of(body))
+		cr_compound_of(body)->references++;
 	if (!is_deforming(body) && world->pipeline.lab)
 		world->pipeline.settings.lab.tools->hold(&world->pipeline, &body->shape);
 }
@@ -197,8 +197,8 @@ static void let_go(carom_world *world, cr_body *body)
 	if (!is_deforming(body) && world->pipeline.lab)
 		world->pipeline.settings.lab.tools->drop(&world->pipeline, &body->shape);
 	cr_shape_free(&body->shape);
-	cr_release_compound(&world->memory, body->compound);
-	body->compound = NULL;
+	cr_release_compound(&world->memory, cr_compound_of(body));
+	body->own.compound = NULL;
 }
 
 static void release_bodies(carom_snapshot *s)
@@ -240,10 +240,10 @@ static int64_t count_places(const carom_world *world)
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
 		if (body->alive)
-			count += body->deforming ? count_surface(&body->deforming->surface, body->kind)
-				: body->granular     ? count_spheres(body, body->granular->count)
-				: body->compound     ? CR_POSE_NUMBERS
-									 : 0;
+			count += cr_deforming_of(body) ? count_surface(&cr_deforming_of(body)->surface, body->kind)
+				: cr_granular_of(body)     ? count_spheres(body, cr_granular_of(body)->count)
+				: cr_compound_of(body)     ? CR_POSE_NUMBERS
+										   : 0;
 	}
 	return count;
 }
@@ -259,7 +259,7 @@ static void save_pose(carom_snapshot *s, const carom_pose *pose)
 
 static void save_spheres(carom_snapshot *s, const cr_body *body)
 {
-	const cr_granular *g = body->granular;
+	const cr_granular *g = cr_granular_of(body);
 	double *to = s->places.data + s->places.count;
 	*to++ = g->count;
 	copy_bytes(to, g->spheres.data, 4 * (size_t)g->count * sizeof *to);
@@ -288,6 +288,7 @@ static void save_course(carom_snapshot *s, cr_body *body)
 		return;
 	cr_course *saved = &s->courses.data[s->courses.count++];
 	*saved = *body->course;
+	saved->turned = false;
 	body->course = saved;
 }
 
@@ -307,15 +308,14 @@ static void save_bodies(carom_snapshot *s, carom_world *world)
 	for (int64_t i = 0; i < s->bodies.count; i++) {
 		cr_body *body = &s->bodies.data[i];
 		save_course(s, body);
-		const cr_surface *d = body->alive && body->deforming ? &body->deforming->surface : NULL;
-		body->deforming = NULL;
-		if (body->alive && body->compound)
-			save_pose(s, &body->compound->pose);
-		if (body->alive && body->granular)
+		const cr_surface *d = body->alive && cr_deforming_of(body) ? &cr_deforming_of(body)->surface : NULL;
+		if (body->alive && cr_compound_of(body))
+			save_pose(s, &cr_compound_of(body)->pose);
+		if (body->alive && cr_granular_of(body))
 			save_spheres(s, body);
-		body->granular = NULL;
 		if (d)
 			save_surface(s, d, body->kind);
+		cr_forget_own(body);
 	}
 }
 
@@ -339,7 +339,7 @@ static bool is_kept(const cr_body *now, const cr_body *saved)
 	return now && now->alive && saved->alive && now->generation == saved->generation && now->kind == saved->kind &&
 		now->sensor == saved->sensor && now->self_collision == saved->self_collision && now->contacts == saved->contacts &&
 		now->thickness == saved->thickness && now->shape.def.type == saved->shape.def.type &&
-		has_mesh_of(&now->shape, &saved->shape) && now->part == saved->part && now->compound == saved->compound;
+		has_mesh_of(&now->shape, &saved->shape) && now->part == saved->part && cr_compound_of(now) == cr_compound_of(saved);
 }
 
 int64_t cr_count_saved_places(const cr_body *saved, const double *places, int64_t room)
@@ -348,7 +348,7 @@ int64_t cr_count_saved_places(const cr_body *saved, const double *places, int64_
 		return 0;
 	const int64_t before = is_deforming(saved) ? 6 * (int64_t)saved->shape.mesh->topology.vertex_count : 0;
 	if (saved->kind != CAROM_GRANULAR && saved->kind != CAROM_DEFORMABLE)
-		return before > 0 || !saved->compound ? before : CR_POSE_NUMBERS;
+		return before > 0 || !cr_compound_of(saved) ? before : CR_POSE_NUMBERS;
 	// The number that tells how many follow.
 	if (before >= room || !(places[before] >= 0 && places[before] <= INT32_MAX))
 		return -1;
@@ -362,12 +362,11 @@ static void drop_made(carom_world *world, carom_snapshot *s)
 	for (int64_t i = 0; i < s->bodies.count; i++) {
 		cr_body *saved = &s->bodies.data[i];
 		const cr_body *now = body_at(world, i);
-		if (saved->deforming && !(now && now->deforming == saved->deforming))
-			cr_deforming_free(world, saved->deforming);
-		if (saved->granular && !(now && now->granular == saved->granular))
-			cr_free_granular(&world->memory, saved->granular);
-		saved->deforming = NULL;
-		saved->granular = NULL;
+		if (cr_deforming_of(saved) && !(now && cr_deforming_of(now) == cr_deforming_of(saved)))
+			cr_deforming_free(world, cr_deforming_of(saved));
+		if (cr_granular_of(saved) && !(now && cr_granular_of(now) == cr_granular_of(saved)))
+			cr_free_granular(&world->memory, cr_granular_of(saved));
+		cr_forget_own(saved);
 	}
 }
 
@@ -386,14 +385,14 @@ static carom_result make_granular(carom_world *world, carom_snapshot *s)
 		const int64_t count = (int64_t)*own;
 		bool made;
 		if (is_kept(now, saved)) {
-			saved->granular = now->granular;
-			made = cr_array_reserve(&world->memory, &now->granular->spheres, 4 * count);
+			saved->own.granular = cr_granular_of(now);
+			made = cr_array_reserve(&world->memory, &cr_granular_of(now)->spheres, 4 * count);
 		} else {
-			saved->granular = cr_make_granular(&world->memory, (int32_t)count);
-			made = saved->granular != NULL;
+			saved->own.granular = cr_make_granular(&world->memory, (int32_t)count);
+			made = cr_granular_of(saved) != NULL;
 		}
 		if (made && saved->continuous)
-			made = cr_array_reserve(&world->memory, &saved->granular->begin, 3 * count);
+			made = cr_array_reserve(&world->memory, &cr_granular_of(saved)->begin, 3 * count);
 		if (!made) {
 			drop_made(world, s);
 			return cr_fail_memory(world->context, what);
@@ -411,11 +410,11 @@ static carom_result make_deforming(carom_world *world, carom_snapshot *s)
 		if (!saved->alive || !is_deforming(saved))
 			continue;
 		if (is_kept(now, saved)) {
-			saved->deforming = now->deforming;
+			saved->own.deforming = cr_deforming_of(now);
 			continue;
 		}
-		const carom_result result = cr_deforming_create(
-			&world->memory, saved->shape.mesh, &saved->pose, saved->kind == CAROM_DEFORMABLE, restore_name, &saved->deforming);
+		const carom_result result = cr_deforming_create(&world->memory, saved->shape.mesh, &saved->pose,
+			saved->kind == CAROM_DEFORMABLE, restore_name, &saved->own.deforming);
 		if (result != CAROM_SUCCESS) {
 			drop_made(world, s);
 			return result;
@@ -441,16 +440,15 @@ static void restore_body(carom_world *world, cr_body *now, cr_body *saved)
 		now->course = cr_take_course(&world->courses);
 		*now->course = *saved->course;
 	}
-	saved->deforming = NULL;
-	saved->granular = NULL;
+	cr_forget_own(saved);
 	now->moved = true;
 	now->refiltered = saved->refiltered || old.refiltered || !kept || filters_differ(&old, saved);
 	if (!old.alive)
 		return;
-	if (old.deforming && old.deforming != now->deforming)
-		cr_deforming_free(world, old.deforming);
-	if (old.granular && old.granular != now->granular)
-		cr_free_granular(&world->memory, old.granular);
+	if (cr_deforming_of(&old) && cr_deforming_of(&old) != cr_deforming_of(now))
+		cr_deforming_free(world, cr_deforming_of(&old));
+	if (cr_granular_of(&old) && cr_granular_of(&old) != cr_granular_of(now))
+		cr_free_granular(&world->memory, cr_granular_of(&old));
 	let_go(world, &old);
 }
 
@@ -458,13 +456,13 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 {
 	const double *places = s->places.data;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
-		cr_deforming *deforming = world->bodies.data[i].deforming;
-		cr_compound *compound = world->bodies.data[i].compound;
+		cr_deforming *deforming = cr_deforming_of(&world->bodies.data[i]);
+		cr_compound *compound = cr_compound_of(&world->bodies.data[i]);
 		if (compound) {
 			compound->pose = (carom_pose){ { places[0], places[1], places[2] }, { places[3], places[4], places[5], places[6] } };
 			places += CR_POSE_NUMBERS;
 		}
-		cr_granular *granular = world->bodies.data[i].granular;
+		cr_granular *granular = cr_granular_of(&world->bodies.data[i]);
 		if (granular) {
 			granular->count = (int32_t)*places++;
 			copy_bytes(granular->spheres.data, places, 4 * (size_t)granular->count * sizeof *places);
@@ -533,7 +531,7 @@ static void restore_impacts(carom_world *world, const carom_snapshot *s, bool sc
 	cr_note_members(world);
 	impacts->deforming_count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++)
-		impacts->deforming_count += world->bodies.data[i].deforming != NULL;
+		impacts->deforming_count += cr_deforming_of(&world->bodies.data[i]) != NULL;
 	COPY_ARRAY(&impacts->found, &s->impacts);
 	impacts->earliest = s->earliest;
 	impacts->stats = s->sweep_stats;
@@ -545,7 +543,7 @@ static void restore_body_impacts(carom_world *world, const carom_snapshot *s)
 	continuous->body_count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		continuous->body_count += body->alive && body->continuous && body->part == 0 && !body->granular;
+		continuous->body_count += body->alive && body->continuous && body->part == 0 && !cr_granular_of(body);
 	}
 	COPY_ARRAY(&continuous->found, &s->body_impacts);
 }
@@ -556,7 +554,7 @@ static void restore_shape_impacts(carom_world *world, const carom_snapshot *s)
 	impacts->body_count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		impacts->body_count += body->deforming && body->shape_impacts;
+		impacts->body_count += cr_deforming_of(body) && body->shape_impacts;
 	}
 	COPY_ARRAY(&impacts->found, &s->shape_impacts);
 }
@@ -567,7 +565,7 @@ static void restore_surface_contacts(carom_world *world, const carom_snapshot *s
 	contacts->body_count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		contacts->body_count += body->deforming && body->thickness > 0;
+		contacts->body_count += cr_deforming_of(body) && body->thickness > 0;
 	}
 	COPY_ARRAY(&contacts->found, &s->surface_contacts);
 	COPY_ARRAY(&contacts->carried, &s->carried);
@@ -592,7 +590,7 @@ static void restore_spheres(carom_world *world, const carom_snapshot *s)
 	contacts->sphere_count = 0;
 	contacts->stale = true;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
-		const cr_granular *g = world->bodies.data[i].granular;
+		const cr_granular *g = cr_granular_of(&world->bodies.data[i]);
 		contacts->body_count += g != NULL;
 		contacts->sphere_count += g ? g->count : 0;
 	}

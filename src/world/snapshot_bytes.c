@@ -144,14 +144,12 @@ static void describe(const cr_body *body, body_record *record)
 	memset(record, 0, sizeof *record);
 	record->body = *body;
 	record->body.shape = (cr_shape){ 0 };
-	record->body.deforming = NULL;
-	record->body.granular = NULL;
-	record->body.compound = NULL;
+	record->body.own.deforming = NULL;
 	record->body.course = NULL;
 	record->has_course = body->course != NULL;
 	record->body.user_data = 0;
 	record->type = body->shape.def.type;
-	record->in_parts = body->alive && body->compound;
+	record->in_parts = body->alive && cr_compound_of(body);
 	record->vertex_count = mesh ? mesh->topology.vertex_count : 0;
 	record->triangle_count = mesh ? mesh->topology.triangle_count : 0;
 }
@@ -282,7 +280,7 @@ static void take_body(cr_body *own, const body_record *saved, cr_course *course)
 {
 	cr_body body = saved->body;
 	body.shape = own->shape;
-	body.compound = own->compound;
+	body.own.compound = cr_compound_of(own);
 	body.user_data = own->user_data;
 	body.course = course;
 	*own = body;

@@ -87,7 +87,7 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 		w[n++] = word_of(shape->half_extents[k]);
 	w[n++] = word_of(shape->rounding);
 	w[n++] = (uint64_t)b->part;
-	w[n++] = b->compound ? (uint64_t)b->compound->count : 0;
+	w[n++] = cr_compound_of(b) ? (uint64_t)cr_compound_of(b)->count : 0;
 	w[n++] = mesh ? (uint64_t)mesh->topology.vertex_count : 0;
 	w[n++] = mesh ? (uint64_t)mesh->topology.triangle_count : 0;
 	n += read_pose(&b->pose, w + n);

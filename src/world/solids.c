@@ -11,7 +11,7 @@
 #include "base/spin_lock.h"
 #include "world/world.h"
 
-static bool is_solid(const cr_body *body) { return body->alive && body->deforming && cr_has_contacts(body); }
+static bool is_solid(const cr_body *body) { return body->alive && cr_deforming_of(body) && cr_has_contacts(body); }
 
 void cr_drop_form(carom_world *world, cr_deforming *d)
 {
@@ -35,17 +35,13 @@ static bool can_refit(const cr_deforming *d) { return d->form.mesh && d->form_re
 /// Give a body the box and the pose of a form at the places of its surface, and no motion.
 static void stand_at(cr_body *body, const cr_surface *s)
 {
-	for (int k = 0; k < 3; k++) {
-		const double half = 0.5 * (s->upper[k] - s->lower[k]);
-		body->shape.centre[k] = 0;
-		body->shape.half[k] = half >= 0 ? half + cr_surface_slack(s, k) : 0;
-	}
+	body->shape.centred = true;
 	body->pose = (carom_pose){ cr_surface_middle(s), { 0, 0, 0, 1 } };
 }
 
 static void show(carom_world *world, cr_body *body)
 {
-	cr_deforming *d = body->deforming;
+	cr_deforming *d = cr_deforming_of(body);
 	const cr_surface *s = &d->surface;
 	const bool is_up_to_date = d->form_revision == s->revision;
 	if (!is_up_to_date && !can_refit(d))
@@ -54,13 +50,12 @@ static void show(carom_world *world, cr_body *body)
 	d->pose = body->pose;
 	body->shape.mesh = is_up_to_date ? d->form.mesh : NULL;
 	body->shape.collider = is_up_to_date ? d->form.collider : NULL;
-	body->shape.lab_state = d->form.lab_state;
 	stand_at(body, s);
 }
 
 static void hide(cr_body *body)
 {
-	cr_deforming *d = body->deforming;
+	cr_deforming *d = cr_deforming_of(body);
 	body->shape = d->shape;
 	body->pose = d->pose;
 }
@@ -149,7 +144,7 @@ static carom_result make_mesh(carom_world *world, cr_deforming *d)
 /// Give a body its form. On failure it has none.
 static carom_result make_form(carom_world *world, cr_body *body)
 {
-	cr_deforming *d = body->deforming;
+	cr_deforming *d = cr_deforming_of(body);
 	carom_result result = make_mesh(world, d);
 	if (result != CAROM_SUCCESS)
 		return result;
@@ -166,7 +161,6 @@ static carom_result make_form(carom_world *world, cr_body *body)
 	d->form_revision = d->surface.revision;
 	body->shape.mesh = d->form.mesh;
 	body->shape.collider = d->form.collider;
-	body->shape.lab_state = d->form.lab_state;
 	return CAROM_SUCCESS;
 }
 
@@ -197,7 +191,7 @@ static void facet_task(int64_t begin, int64_t end, int worker, void *task)
 	(void)worker;
 	form_list *list = task;
 	for (int64_t i = begin; i < end; i++)
-		note_result(list, cr_make_moved_facets(list->bodies[i]->deforming->form.mesh));
+		note_result(list, cr_make_moved_facets(cr_deforming_of(list->bodies[i])->form.mesh));
 }
 
 /// Does a solid need its form? The note is taken back.
@@ -225,7 +219,7 @@ static carom_result run_list(form_list *list, bool (*needs)(cr_deforming *), car
 		return cr_fail_memory(world->context, "the solids of a step");
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		cr_body *body = &world->bodies.data[i];
-		if (is_solid(body) && needs(body->deforming))
+		if (is_solid(body) && needs(cr_deforming_of(body)))
 			list->bodies[list->count++] = body;
 	}
 	// A laboratory is not for several threads, and its texts are of the one that calls.
@@ -307,7 +301,7 @@ static const carom_mesh *see_whole_form(cr_deforming *d, carom_result *result)
 
 carom_result cr_see_solid(carom_context *memory, const cr_body *solid, cr_body *seen, carom_mesh **made)
 {
-	cr_deforming *d = solid->deforming;
+	cr_deforming *d = cr_deforming_of(solid);
 	*seen = *solid;
 	*made = NULL;
 	carom_result result;
@@ -320,8 +314,7 @@ carom_result cr_see_solid(carom_context *memory, const cr_body *solid, cr_body *
 		return result;
 	seen->shape.mesh = (carom_mesh *)mesh;
 	seen->shape.collider = &mesh->collider;
-	seen->shape.lab_state = NULL;
-	seen->deforming = NULL;
+	seen->own.deforming = NULL;
 	stand_at(seen, &d->surface);
 	return CAROM_SUCCESS;
 }

@@ -168,16 +168,16 @@ static const char *const set_name = "carom_world_set_spheres";
 static carom_result check_spheres(
 	carom_context *context, const cr_body *body, int32_t count, const carom_strided *centres, const carom_strided *radii)
 {
-	if (!body->granular)
+	if (!cr_granular_of(body))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: the body is not of kind CAROM_GRANULAR", set_name);
 	carom_result result = check_count(context, count, set_name, "count");
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (!centres)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: centres is NULL", set_name);
-	if (!radii && count != body->granular->count)
+	if (!radii && count != cr_granular_of(body)->count)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: radii is NULL, but count is %d and the body has %d spheres",
-			set_name, count, body->granular->count);
+			set_name, count, cr_granular_of(body)->count);
 	result = check_centres(context, centres, count, set_name);
 	return result == CAROM_SUCCESS && radii ? check_radii(context, radii, count, set_name) : result;
 }
@@ -248,7 +248,7 @@ carom_result carom_world_set_spheres(
 	carom_result result = check_spheres(world->context, body, count, centres, radii);
 	if (result != CAROM_SUCCESS)
 		return result;
-	cr_granular *g = body->granular;
+	cr_granular *g = cr_granular_of(body);
 	result = check_total(world, count, g->count, set_name);
 	if (result != CAROM_SUCCESS)
 		return result;
@@ -276,8 +276,8 @@ carom_result carom_world_get_spheres(const carom_world *world, carom_body_id id,
 		return CAROM_INVALID_BODY;
 	if (!view)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: view is NULL", name);
-	if (!body->granular)
+	if (!cr_granular_of(body))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the body is not of kind CAROM_GRANULAR", name);
-	*view = (carom_sphere_view){ body->granular->spheres.data, body->granular->count };
+	*view = (carom_sphere_view){ cr_granular_of(body)->spheres.data, cr_granular_of(body)->count };
 	return CAROM_SUCCESS;
 }

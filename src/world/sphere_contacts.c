@@ -32,10 +32,10 @@ static bool list_bodies(carom_world *world)
 	m->first.data[0] = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		if (!body->alive || !body->granular || !body->contacts)
+		if (!body->alive || !cr_granular_of(body) || !body->contacts)
 			continue;
 		m->bodies.data[m->bodies.count++] = (int32_t)i;
-		m->first.data[m->bodies.count] = m->first.data[m->bodies.count - 1] + body->granular->count;
+		m->first.data[m->bodies.count] = m->first.data[m->bodies.count - 1] + cr_granular_of(body)->count;
 	}
 	return true;
 }
@@ -55,7 +55,7 @@ static box3d box_of(const cr_body *body, double skin)
 static bool may_touch(carom_world *world, int32_t grains, int32_t part, const box3d *box)
 {
 	const cr_body *bodies = world->bodies.data;
-	const cr_granular *g = bodies[grains].granular;
+	const cr_granular *g = cr_granular_of(&bodies[grains]);
 	const double ahead = world->def.speculative_distance;
 	for (int k = 0; k < 3; k++) {
 		if (!(g->bounds.lower[k] - ahead <= box->upper[k] && g->bounds.upper[k] + ahead >= box->lower[k]))
@@ -66,7 +66,7 @@ static bool may_touch(carom_world *world, int32_t grains, int32_t part, const bo
 	return !world->def.pair_filter || cr_ask_pair_filter(world, grains < part ? grains : part, grains < part ? part : grains);
 }
 
-static bool is_target(const cr_body *body) { return body->alive && !body->granular && body->contacts; }
+static bool is_target(const cr_body *body) { return body->alive && !cr_granular_of(body) && body->contacts; }
 
 static bool is_endless(const box3d *box)
 {
@@ -217,8 +217,9 @@ static bool find_parts(search *s)
 	int32_t node = tree->leaves > 0 ? tree->root : CR_NO_NODE;
 	while (node != CR_NO_NODE) {
 		const cr_dynamic_node *n = &tree->nodes.data[node];
-		const bool meets = box3d_overlap(&n->bounds, &box);
-		if (meets && cr_dynamic_is_leaf(n) && !add_part(s, n->item))
+		const box3d of_node = cr_dynamic_box(n);
+		const bool meets = box3d_overlap(&of_node, &box);
+		if (meets && cr_dynamic_is_leaf(n) && !add_part(s, cr_dynamic_item(n)))
 			return false;
 		node = meets && !cr_dynamic_is_leaf(n) ? n->child[0] : cr_dynamic_next_beside(tree, node);
 	}
@@ -228,11 +229,8 @@ static bool find_parts(search *s)
 
 static void place_ball(cr_body *ball, const double at[4], double skin)
 {
-	const double radius = at[3] + skin;
 	ball->pose.position = (v3d){ at[0], at[1], at[2] };
-	ball->shape.def.radius = radius;
-	for (int k = 0; k < 3; k++)
-		ball->shape.half[k] = radius;
+	ball->shape.def.radius = at[3] + skin;
 }
 
 /// The triangle of a contact, its material, and the weights of its corners at the nearest point.
@@ -262,7 +260,7 @@ static carom_sphere_contact contact_of(const search *s, const cr_near_part *near
 		.body_b = cr_id_of(bodies, near->part),
 		.user_data_a = bodies[grains].user_data,
 		.user_data_b = bodies[near->part].user_data,
-		.sphere = (int32_t)((s->at - bodies[grains].granular->spheres.data) / 4),
+		.sphere = (int32_t)((s->at - cr_granular_of(&bodies[grains])->spheres.data) / 4),
 		.shape_b = bodies[near->part].part,
 		.normal = { (double)raw->normal[0], (double)raw->normal[1], (double)raw->normal[2] },
 		.depth = (double)raw->depth };
@@ -402,7 +400,8 @@ static void collide_task(int64_t begin, int64_t end, int worker, void *task)
 		for (int64_t i = first; i < total && i < behind && !s.out->failed; i++) {
 			while (m->first.data[s.grains + 1] <= i)
 				s.grains++;
-			s.at = world->bodies.data[m->bodies.data[s.grains]].granular->spheres.data + 4 * (i - m->first.data[s.grains]);
+			s.at =
+				cr_granular_of(&world->bodies.data[m->bodies.data[s.grains]])->spheres.data + 4 * (i - m->first.data[s.grains]);
 			s.out->failed = !collide_sphere(&s);
 		}
 		made->count = s.out->contacts.count - made->first;

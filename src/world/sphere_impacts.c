@@ -55,7 +55,7 @@ static void bound_way(way *w, double tolerance)
 
 static way way_of(const carom_world *world, int32_t grains, int64_t number)
 {
-	const cr_granular *g = world->bodies.data[grains].granular;
+	const cr_granular *g = cr_granular_of(&world->bodies.data[grains]);
 	const double *end = &g->spheres.data[4 * number], *begin = g->way == CR_WAY_KNOWN ? &g->begin.data[3 * number] : end;
 	way w = { .grains = grains, .number = (int32_t)number, .begin = { begin[0], begin[1], begin[2] }, .radius = end[3] };
 	w.travel = v3d_sub((v3d){ end[0], end[1], end[2] }, w.begin);
@@ -74,15 +74,15 @@ static bool list_bodies(carom_world *world, box3d *all)
 	m->bodies.count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		if (!body->alive || !body->granular || !body->continuous)
+		if (!body->alive || !cr_granular_of(body) || !body->continuous)
 			continue;
 		if (!cr_array_reserve_one(&world->memory, &m->bodies) ||
 			!cr_array_reserve(&world->memory, &m->first, m->bodies.count + 2))
 			return false;
 		m->first.data[0] = 0;
 		m->bodies.data[m->bodies.count++] = (int32_t)i;
-		m->first.data[m->bodies.count] = m->first.data[m->bodies.count - 1] + body->granular->count;
-		for (int64_t k = 0; k < body->granular->count; k++) {
+		m->first.data[m->bodies.count] = m->first.data[m->bodies.count - 1] + cr_granular_of(body)->count;
+		for (int64_t k = 0; k < cr_granular_of(body)->count; k++) {
 			const way w = way_of(world, (int32_t)i, k);
 			*all = box3d_join(all, &w.box);
 		}
@@ -94,11 +94,11 @@ static bool list_bodies(carom_world *world, box3d *all)
 static bool bound_part(const carom_world *world, cr_impact_part *p, box3d *box)
 {
 	const cr_body *body = &world->bodies.data[p->part];
-	if (!body->alive || body->granular)
+	if (!body->alive || cr_granular_of(body))
 		return false;
-	if (!body->deforming)
+	if (!cr_deforming_of(body))
 		return cr_bound_motion(world, p->part, box->lower, box->upper);
-	if (body->sensor || !cr_bound_surface(&body->deforming->surface, &p->swept))
+	if (body->sensor || !cr_bound_surface(&cr_deforming_of(body)->surface, &p->swept))
 		return false;
 	for (int k = 0; k < 3; k++) {
 		box->lower[k] = p->swept.lower[k] - world->def.toi_tolerance;
@@ -143,8 +143,8 @@ static carom_result list_part(carom_world *world, int32_t number, const box3d *a
 	if (!meets)
 		return CAROM_SUCCESS;
 	carom_result result = CAROM_SUCCESS;
-	part.seen = body->deforming ? cr_see_body(body, &result) : NULL;
-	part.moves = !body->deforming && cr_part_moves(body);
+	part.seen = cr_deforming_of(body) ? cr_see_body(body, &result) : NULL;
+	part.moves = !cr_deforming_of(body) && cr_part_moves(body);
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (body->shape.def.type == CAROM_PLANE) {
@@ -341,7 +341,7 @@ static void write_meeting(search *s, const cr_impact_part *p, const meeting *fir
 
 static void meet_soft(search *s, const cr_impact_part *p)
 {
-	const cr_surface *surface = &s->world->bodies.data[p->part].deforming->surface;
+	const cr_surface *surface = &cr_deforming_of(&s->world->bodies.data[p->part])->surface;
 	const cr_topology *t = surface->faces;
 	const cr_collider *collider = p->seen->shape.collider;
 	meeting first = { .state = CR_IMPACT_NONE };

@@ -181,7 +181,7 @@ static void match_nearest(touch *t, double radius, double distance)
 static void match_touch(const carom_world *world, touch *t)
 {
 	const cr_body *bodies = world->bodies.data;
-	const double *sphere = &bodies[t->now->body_a.index1 - 1].granular->spheres.data[4 * (int64_t)t->now->sphere];
+	const double *sphere = &cr_granular_of(&bodies[t->now->body_a.index1 - 1])->spheres.data[4 * (int64_t)t->now->sphere];
 	if (bodies[part_b_of(t->now)].reshaped < CR_SHAPE_CHANGED)
 		match_triangles(t);
 	match_nearest(t, sphere[3], world->def.match_distance);

@@ -85,6 +85,8 @@ carom_result cr_explain_failure(const carom_world *world, const char *function, 
 
 static void finish_body(cr_body *body)
 {
+	if (!body->moved && !body->refiltered && body->reshaped == CR_SHAPE_KEPT)
+		return;
 	body->refiltered = false;
 	body->reshaped = CR_SHAPE_KEPT;
 	if (!body->moved)
@@ -92,10 +94,10 @@ static void finish_body(cr_body *body)
 	body->moved = false;
 	body->course = NULL;
 	body->stir = 0;
-	if (body->deforming)
-		cr_surface_rest(&body->deforming->surface);
-	if (body->granular)
-		body->granular->way = CR_WAY_NONE;
+	if (cr_deforming_of(body))
+		cr_surface_rest(&cr_deforming_of(body)->surface);
+	if (cr_granular_of(body))
+		cr_granular_of(body)->way = CR_WAY_NONE;
 }
 
 /// Fill the results of the step, which has succeeded, with solids as contacts see them.
@@ -182,8 +184,10 @@ carom_result carom_world_step(carom_world *world)
 	}
 
 	finish_merge(world, &merging, &stats);
-	for (int64_t i = 0; i < world->bodies.count; i++)
-		finish_body(&world->bodies.data[i]);
+	cr_body *bodies = world->bodies.data;
+	const int64_t count = world->bodies.count;
+	for (int64_t i = 0; i < count; i++)
+		finish_body(&bodies[i]);
 	cr_reset_courses(&world->memory, &world->courses, world->bodies.count);
 	world->current = 1 - world->current;
 	cr_take_body_impacts(&world->continuous);

@@ -26,7 +26,7 @@ static const char *const WHAT = "surface contacts";
 
 // ---- Bodies ----
 
-static bool asks(const cr_body *body) { return body->deforming && body->contacts && body->thickness > 0; }
+static bool asks(const cr_body *body) { return cr_deforming_of(body) && body->contacts && body->thickness > 0; }
 
 static double thickness_of(const cr_body *body) { return asks(body) ? body->thickness : 0; }
 
@@ -55,8 +55,8 @@ v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double 
 {
 	const cr_body *body = &world->bodies.data[part];
 	v3d begin, end;
-	if (body->deforming) {
-		const cr_surface *s = &body->deforming->surface;
+	if (cr_deforming_of(body)) {
+		const cr_surface *s = &cr_deforming_of(body)->surface;
 		const cr_placed first = { s->faces, s->begin }, last = { s->faces, s->end };
 		begin = cr_placed_vertex(&first, vertex);
 		end = cr_placed_vertex(&last, vertex);
@@ -131,7 +131,7 @@ static void measure_members(carom_world *world, double lower[3], double upper[3]
 		const cr_body *body = &world->bodies.data[m->members.list.data[i].body];
 		if (!asks(body))
 			continue;
-		const cr_surface *s = &body->deforming->surface;
+		const cr_surface *s = &cr_deforming_of(body)->surface;
 		m->reach = fmax(m->reach, body->thickness);
 		for (int k = 0; k < 3; k++) {
 			lower[k] = fmin(lower[k], s->lower[k]);
@@ -162,8 +162,8 @@ static bool place_shapes(carom_world *world, const double lower[3], const double
 	m->shapes.count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		if (!body->alive || body->deforming || body->granular || !body->contacts || body->shape.def.type == CAROM_MESH ||
-			!is_near_box(body, lower, upper))
+		if (!body->alive || cr_deforming_of(body) || cr_granular_of(body) || !body->contacts ||
+			body->shape.def.type == CAROM_MESH || !is_near_box(body, lower, upper))
 			continue;
 		const cr_sweep_filter filter = { body->category, body->mask, body->group };
 		if (!cr_array_reserve_one(&world->memory, &m->shapes) ||
@@ -235,7 +235,7 @@ static bool is_noted(const cr_surface_contacts *m, int32_t part_a, int32_t part_
 /// Is a vertex of a surface inside a closed mesh?
 static bool has_vertex_inside(const carom_world *world, const cr_body *sensor, const cr_body *surface)
 {
-	const cr_surface *s = &surface->deforming->surface;
+	const cr_surface *s = &cr_deforming_of(surface)->surface;
 	const float up[3] = { 0, 0, 1 };
 	bool inside = false;
 	for (int32_t v = 0; v < s->vertex_count && !inside; v++) {
@@ -259,7 +259,7 @@ static bool note_inside(carom_world *world, int32_t sensor)
 	const cr_body *bodies = world->bodies.data;
 	for (int64_t i = 0; i < m->members.list.count; i++) {
 		const int32_t part = m->members.list.data[i].body;
-		const cr_surface *s = asks(&bodies[part]) ? &bodies[part].deforming->surface : NULL;
+		const cr_surface *s = asks(&bodies[part]) ? &cr_deforming_of(&bodies[part])->surface : NULL;
 		if (!s || !is_near_box(&bodies[sensor], s->lower, s->upper) || !cr_filters_pass(&bodies[sensor], &bodies[part]) ||
 			is_noted(m, sensor, part) || !cr_may_surfaces_touch(world, sensor, part))
 			continue;

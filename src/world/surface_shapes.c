@@ -96,7 +96,7 @@ static void leave_along(const carom_world *world, int32_t part, v3d normal, caro
 	const cr_convex convex = cr_convex_of(&body->shape.def);
 	const v3d local = cr_vector_to_body(body, normal);
 	const double top = v3d_dot(local, cr_convex_support(&convex, local)) + convex.rounding;
-	const double *places = world->bodies.data[c->body_a.index1 - 1].deforming->surface.end;
+	const double *places = cr_deforming_of(&world->bodies.data[c->body_a.index1 - 1])->surface.end;
 	double lowest = INFINITY;
 	v3d foot = { 0, 0, 0 };
 	for (int k = 0; k < 3 && c->vertices[k] >= 0; k++) {

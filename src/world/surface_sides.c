@@ -56,8 +56,8 @@ static const cr_body *body_of(const carom_world *world, int32_t mesh)
 static cr_placed placed_member(const carom_world *world, int32_t mesh)
 {
 	const cr_body *body = body_of(world, mesh);
-	if (body->deforming)
-		return (cr_placed){ &body->shape.mesh->topology, body->deforming->surface.end };
+	if (cr_deforming_of(body))
+		return (cr_placed){ &body->shape.mesh->topology, cr_deforming_of(body)->surface.end };
 	return (cr_placed){ &body->shape.mesh->topology, cr_get_sweep_places(world->surface_contacts.near->sweep, mesh).end };
 }
 
@@ -72,7 +72,7 @@ static bool has_outside(const carom_world *world, int32_t mesh_a, int32_t mesh_b
 static v3d outward_at(const carom_world *world, int32_t mesh, int32_t vertex)
 {
 	const cr_body *body = body_of(world, mesh);
-	if (body->deforming || !body->shape.mesh->report.closed)
+	if (cr_deforming_of(body) || !body->shape.mesh->report.closed)
 		return (v3d){ 0, 0, 0 };
 	return cr_vector_to_world(body, v3d_from_floats(body->shape.mesh->topology.normals + 3 * (int64_t)vertex));
 }

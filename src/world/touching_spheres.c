@@ -16,12 +16,12 @@ static bool gather(carom_world *world, carom_sphere_input *input)
 	cr_sphere_contacts *m = &world->sphere_contacts;
 	const double grow = 0.5 * world->def.speculative_distance;
 	const int64_t total = m->first.data[m->bodies.count];
-	const double *spheres = world->bodies.data[m->bodies.data[0]].granular->spheres.data;
+	const double *spheres = cr_granular_of(&world->bodies.data[m->bodies.data[0]])->spheres.data;
 	if (m->bodies.count > 1 || grow > 0) {
 		if (!cr_array_reserve_fresh(&world->memory, &m->grown, 4 * total))
 			return false;
 		for (int64_t i = 0; i < m->bodies.count; i++) {
-			const cr_granular *g = world->bodies.data[m->bodies.data[i]].granular;
+			const cr_granular *g = cr_granular_of(&world->bodies.data[m->bodies.data[i]]);
 			double *to = m->grown.data + 4 * m->first.data[i];
 			if (g->count > 0)
 				memcpy(to, g->spheres.data, 4 * (size_t)g->count * sizeof *to);

@@ -151,9 +151,9 @@ void carom_destroy_world(carom_world *world)
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		if (!world->bodies.data[i].alive)
 			continue;
-		cr_deforming_free(world, world->bodies.data[i].deforming);
-		cr_free_granular(&world->memory, world->bodies.data[i].granular);
-		cr_release_compound(&world->memory, world->bodies.data[i].compound);
+		cr_deforming_free(world, cr_deforming_of(&world->bodies.data[i]));
+		cr_free_granular(&world->memory, cr_granular_of(&world->bodies.data[i]));
+		cr_release_compound(&world->memory, cr_compound_of(&world->bodies.data[i]));
 		cr_shape_free(&world->bodies.data[i].shape);
 	}
 	cr_free_box_meshes(&world->memory, &world->box_meshes);

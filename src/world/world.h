@@ -75,7 +75,10 @@ bool cr_is_unset(const carom_shape *shape);
 /// The definition of a body as it is now.
 carom_body_def cr_def_of_body(const cr_body *body);
 /// The pose of a body.
-static inline const carom_pose *cr_pose_of(const cr_body *body) { return body->compound ? &body->compound->pose : &body->pose; }
+static inline const carom_pose *cr_pose_of(const cr_body *body)
+{
+	return cr_compound_of(body) ? &cr_compound_of(body)->pose : &body->pose;
+}
 
 /// Allocations that memory_budget has refused so far: to be asked at the beginning of a call that
 /// may fail. Any thread.

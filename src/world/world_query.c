@@ -396,10 +396,11 @@ static double reach_of(const cr_body *body)
 {
 	const carom_shape *shape = &body->shape.def;
 	const cr_collider *c = body->shape.collider;
+	const cr_local_box box = cr_local_box_of(body);
 	double sum = 0;
 	for (int k = 0; k < 3; k++)
 		sum += shape->type == CAROM_MESH ? fmax(fabs((double)c->lower[k]), fabs((double)c->upper[k]))
-										 : fabs(body->shape.centre[k]) + body->shape.half[k];
+										 : fabs(v3d_get(box.centre, k)) + v3d_get(box.half, k);
 	return 1.25 * sum;
 }
 
@@ -504,13 +505,6 @@ void cr_bound_query(cr_overlap_search *s)
 	cr_body body = { .pose = s->pose, .shape = { .def = *s->shape, .family = cr_family_of(s->shape) } };
 	if (s->shape->type == CAROM_MESH)
 		body.shape.collider = &s->shape->mesh->collider;
-	const carom_aabb local = s->shape->type == CAROM_MESH
-		? (carom_aabb){ v3d_from_floats(body.shape.collider->lower), v3d_from_floats(body.shape.collider->upper) }
-		: cr_volume_bounds(s->shape);
-	for (int k = 0; k < 3; k++) {
-		body.shape.centre[k] = 0.5 * (v3d_get(local.lower, k) + v3d_get(local.upper, k));
-		body.shape.half[k] = 0.5 * (v3d_get(local.upper, k) - v3d_get(local.lower, k));
-	}
 	cr_body_bounds(&body, s->world->context->simd, s->lower, s->upper);
 }
 
