@@ -213,7 +213,8 @@ static void join_granular_substep(sim_granular_step *sum, const sim_granular_ste
 	sum->ms_update += before.ms_update;
 }
 
-bool scene_run_step_spheres(scene_run *run, sim_granular_step *step, sim_error *error)
+/// A step of spheres that meet other parts of the scene, substep by substep.
+static bool step_meeting(scene_run *run, sim_granular_step *step, sim_error *error)
 {
 	sim_granular_step part;
 	for (int32_t i = 0; i < run->scene->spheres.substeps; i++) {
@@ -221,14 +222,44 @@ bool scene_run_step_spheres(scene_run *run, sim_granular_step *step, sim_error *
 			(run->sphere_meeting ? scene_meeting_advance(run->sphere_meeting, i, &part, error)
 								 : sim_granular_advance(run->granular, &part, error));
 		if (!done)
-			return sim_fail_in(error, "%s: ", run->scene->file);
+			return false;
 		if (i == 0)
 			*step = part;
 		else
 			join_granular_substep(step, &part);
 	}
-	step->step = run->steps + 1;
 	return true;
+}
+
+/// Steps of spheres that meet nothing else: a device does several in one submission.
+static bool step_alone(scene_run *run, int32_t count, sim_granular_step *steps, sim_error *error)
+{
+	const int32_t substeps = run->scene->spheres.substeps;
+	const int64_t all = (int64_t)count * substeps;
+	sim_granular_step *parts = substeps > 1 ? malloc((size_t)all * sizeof *parts) : steps;
+	if (!parts)
+		return sim_fail(error, "out of memory");
+	const bool done = sim_granular_advance_many(run->granular, all, parts, NULL, error);
+	for (int64_t i = 0; done && substeps > 1 && i < all; i++) {
+		if (i % substeps == 0)
+			steps[i / substeps] = parts[i];
+		else
+			join_granular_substep(&steps[i / substeps], &parts[i]);
+	}
+	if (substeps > 1)
+		free(parts);
+	return done;
+}
+
+bool scene_run_step_spheres(scene_run *run, int32_t count, sim_granular_step *steps, sim_error *error)
+{
+	const bool meeting = run->soft_meeting || run->sphere_meeting;
+	bool done = meeting || step_alone(run, count, steps, error);
+	for (int32_t i = 0; meeting && done && i < count; i++)
+		done = step_meeting(run, &steps[i], error);
+	for (int32_t i = 0; i < count && done; i++)
+		steps[i].step = run->steps + 1 + i;
+	return done || sim_fail_in(error, "%s: ", run->scene->file);
 }
 
 // ---- The whole ----
@@ -238,7 +269,7 @@ bool scene_run_step_all(scene_run *run, scene_run_step *result, sim_error *error
 	scene_run_step step = { .bodies = { 0 } };
 	if ((run->simulation && !scene_simulate_step(run->simulation, &step.bodies, error)) ||
 		(run->soft && !scene_run_step_deforming(run, &step.deforming, error)) ||
-		(run->granular && !scene_run_step_spheres(run, &step.spheres, error)))
+		(run->granular && !scene_run_step_spheres(run, 1, &step.spheres, error)))
 		return false;
 	run->steps++;
 	if (result)

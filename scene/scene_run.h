@@ -55,9 +55,10 @@ bool scene_run_add_all(scene_run *run, const char *recording, const char *checkp
 /// Do the step of one part. Parts go in the order bodies, deforming, spheres; then the caller
 /// counts the step. A step is the sum of its substeps: counts and times are sums, extremes are the
 /// largest, the rest is that of the last one. False, with the reason in error, when that fails; the
-/// run can then only be ended.
+/// run can then only be ended. Spheres may go ahead by several steps [count], 1 in scenes that hold
+/// other parts, where nobody looks at the state before the last of them.
 bool scene_run_step_deforming(scene_run *run, sim_soft_step *step, sim_error *error);
-bool scene_run_step_spheres(scene_run *run, sim_granular_step *step, sim_error *error);
+bool scene_run_step_spheres(scene_run *run, int32_t count, sim_granular_step *steps, sim_error *error);
 
 /// Do a step of all parts, and count it. step may be NULL.
 bool scene_run_step_all(scene_run *run, scene_run_step *step, sim_error *error);

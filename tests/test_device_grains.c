@@ -366,6 +366,78 @@ TEST(device_grains, many_steps_of_one_call_are_those_of_many)
 	close_place(p);
 }
 
+/// Steps of one call are those of many calls, on the processor and on a device; there they are few submissions.
+static void check_many(place p, void change(sim_granular_def *def))
+{
+	enum { STEPS = 40 };
+	granular_scene s = granular_scene_heap(SIDE, 1, 5);
+	sim_granular_def def = granular_scene_rough(&s);
+	change(&def);
+	sim_granular *all[3];
+	sim_granular_step steps[STEPS], one;
+	sim_error error;
+	for (int i = 0; i < 3; i++) {
+		def.device = i == 0 ? NULL : p.device;
+		all[i] = granular_create(p.context, &def);
+	}
+	for (int i = 0; i < STEPS; i++)
+		one = granular_run(all[2], 1);
+	for (int i = 0; i < 2; i++) {
+		int64_t done;
+		REQUIRE(sim_granular_advance_many(all[i], STEPS / 2, steps, &done, &error) && done == STEPS / 2);
+		REQUIRE(sim_granular_advance_many(all[i], STEPS / 2, NULL, NULL, &error));
+		CHECK(steps[STEPS / 2 - 1].step == STEPS / 2 && steps[3].time == 4 * def.time_step);
+		REQUIRE(sim_granular_advance_many(all[i], 0, NULL, &done, &error) && done == 0);
+	}
+	const carom_grains_stats few = sim_granular_get_info(all[1]).device, many = sim_granular_get_info(all[2]).device;
+	CHECK_INT(few.submissions - few.retries, 4); // of 16, 4, 16 and 4
+	CHECK_INT(many.submissions - many.retries, STEPS);
+	CHECK(few.steps == STEPS && few.lists == many.lists && one.step == STEPS);
+	if (few.exact)
+		CHECK(granular_hash(all[0]) == granular_hash(all[1]));
+	CHECK(granular_hash(all[1]) == granular_hash(all[2]));
+	const sim_granular_energy left = granular_energy(all[1]), right = granular_energy(all[2]);
+	CHECK(memcmp(&left, &right, sizeof left) == 0);
+	for (int i = 0; i < 3; i++)
+		sim_destroy_granular(all[i]);
+	granular_scene_free(&s);
+}
+
+TEST(device_grains, many_steps_of_a_simulation_are_few_submissions)
+{
+	const place p = open_place(false);
+	check_many(p, keep);
+	check_many(p, make_shaken); // walls that move, and gravity that turns
+	close_place(p);
+}
+
+TEST(device_grains, many_steps_that_cannot_be_are_refused)
+{
+	const place p = open_place(false);
+	granular_scene s = granular_scene_heap(4, 1, 5);
+	sim_granular_def def = granular_scene_rough(&s);
+	sim_error error;
+	int64_t done = 7;
+	sim_granular *g = granular_create(p.context, &def);
+	CHECK(!sim_granular_advance_many(g, -1, NULL, &done, &error) && strstr(error.text, "count is -1") && done == 0);
+	sim_destroy_granular(g);
+	def.touches = true;
+	g = granular_create(p.context, &def);
+	CHECK(!sim_granular_advance_many(g, 2, NULL, NULL, &error) && strstr(error.text, "touches"));
+	CHECK(sim_granular_advance_many(g, 1, NULL, &done, &error) && done == 1);
+	sim_destroy_granular(g);
+	def.touches = false;
+	def.device = p.device;
+	g = granular_create(p.context, &def);
+	p.device->stats.lost = true; // not really
+	CHECK(!sim_granular_advance_many(g, 20, NULL, &done, &error) && done == 0 && strstr(error.text, "lost"));
+	p.device->stats.lost = false;
+	CHECK(!sim_granular_advance_many(g, 1, NULL, NULL, &error) && strstr(error.text, "failed before"));
+	sim_destroy_granular(g);
+	granular_scene_free(&s);
+	close_place(p);
+}
+
 TEST(device_grains, springs_come_back_and_go_there)
 {
 	const place p = open_place(true);

@@ -377,6 +377,406 @@ TEST(device_spheres, a_device_of_another_context_is_refused)
 	carom_destroy_context(other);
 }
 
+// ---- Pairs that stay there ----
+
+static int64_t kernel_calls(const carom_device *device, const char *name)
+{
+	carom_kernel_time times[64];
+	const int32_t count = carom_device_get_kernels(device, times, 64);
+	for (int32_t i = 0; i < count && i < 64; i++) {
+		if (strcmp(times[i].name, name) == 0)
+			return times[i].calls;
+	}
+	return 0;
+}
+
+/// The pairs on the device are those of the oracle, and so are the rows that they make.
+static void check_there(carom_spheres *spheres, carom_device *device, const fixture_cloud *cloud, const double period[3])
+{
+	carom_context *context = device->context;
+	fixture_arrays arrays = fixture_lay_out(cloud, cloud->single ? LAYOUT_RECORDS : LAYOUT_DOUBLES);
+	fixture_pairs truth = fixture_oracle_pairs(cloud, 0, period);
+	carom_sphere_device_pairs found;
+	REQUIRE(carom_spheres_update(spheres, &arrays.input) == CAROM_SUCCESS);
+	const carom_result result = carom_spheres_find_device_pairs(spheres, &found);
+	if (!CHECK_INT(result, CAROM_SUCCESS))
+		printf("%s\n", carom_error_text(context));
+	CHECK_INT(carom_spheres_get_stats(spheres).pairs, truth.count);
+	const size_t rows = (size_t)cloud->count + 1, count = (size_t)found.count;
+	carom_sphere_pair *pairs = calloc(count + 1, sizeof *pairs);
+	uint64_t *first = calloc(rows, sizeof *first);
+	REQUIRE(pairs && first);
+	CHECK_INT(carom_device_read(device, &found.pairs, 0, count * sizeof *pairs, pairs), CAROM_SUCCESS);
+	CHECK_INT(carom_device_read(device, &found.first, 0, rows * sizeof *first, first), CAROM_SUCCESS);
+	const bool same = found.count == truth.count && memcmp(pairs, truth.pairs, count * sizeof *pairs) == 0;
+	if (!CHECK(same))
+		printf("%s: %lld pairs, not %lld\n", cloud->name, (long long)found.count, (long long)truth.count);
+	uint64_t at = 0;
+	bool good = true;
+	for (size_t i = 0; i < rows; i++) {
+		while (at < count && pairs[at].a < i)
+			at++;
+		good = good && first[i] == at;
+	}
+	CHECK(good);
+	free(pairs);
+	free(first);
+	fixture_free_pairs(&truth);
+	fixture_free_arrays(&arrays);
+}
+
+/// All at one place, each with a row longer than an invocation sorts.
+static fixture_cloud make_heap(int64_t count, int64_t heaped)
+{
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, count, 3);
+	for (int64_t i = 1; i < heaped; i++)
+		memcpy(cloud.spheres + 4 * (i * 7 % count), cloud.spheres, 4 * sizeof *cloud.spheres);
+	return cloud;
+}
+
+static void check_all_there(carom_device_tier tier, bool staging)
+{
+	carom_context *context = fixture_context(2);
+	carom_device_def def = carom_default_device_def();
+	def.tier = tier;
+	def.staging = staging;
+	carom_device *device = fixture_device(context, &def);
+	carom_spheres *spheres = make_spheres(context, device, 0);
+	for (int kind = 0; kind < CLOUD_ALL_KINDS; kind++) {
+		fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, kind == CLOUD_TOUCHING ? 2800 : 900, 6);
+		check_there(spheres, device, &cloud, NULL);
+		fixture_free_cloud(&cloud);
+	}
+	CHECK(kernel_calls(device, "pairs_settle") > 0); // a lattice has more pairs in doubt than there is room for at first
+	fixture_cloud heap = make_heap(1500, 700);
+	check_there(spheres, device, &heap, NULL);
+	check_there(spheres, device, &heap, NULL); // again, with the room that it needs
+	carom_sphere_pairs pairs;
+	CHECK_INT(carom_spheres_find_pairs(spheres, &pairs), CAROM_SUCCESS);
+	fixture_free_cloud(&heap);
+	for (int64_t few = 0; few < 3; few++) {
+		fixture_cloud cloud = fixture_make_cloud(CLOUD_COINCIDENT, few, 2);
+		if (few > 0)
+			check_there(spheres, device, &cloud, NULL);
+		fixture_free_cloud(&cloud);
+	}
+	carom_destroy_spheres(spheres);
+	carom_destroy_device(device);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+TEST(device_spheres, pairs_that_stay_there_are_the_oracles) { check_all_there(CAROM_TIER_COMPUTE, false); }
+TEST(device_spheres, pairs_that_stay_there_are_the_oracles_through_the_ring) { check_all_there(CAROM_TIER_COMPUTE, true); }
+TEST(device_spheres, pairs_of_rays_that_stay_there_are_the_oracles) { check_all_there(CAROM_TIER_QUERY, false); }
+
+TEST(device_spheres, pairs_across_borders_stay_there)
+{
+	const double period[3] = { 2, 0, 3 };
+	carom_context *context = fixture_context(1);
+	carom_device *device = fixture_device(context, NULL);
+	carom_spheres_def def = carom_default_spheres_def();
+	def.method = CAROM_SPHERES_DEVICE;
+	def.device = device;
+	for (int k = 0; k < 3; k++) {
+		def.periodic[k] = period[k] > 0;
+		def.period[k] = period[k];
+	}
+	carom_spheres *spheres;
+	REQUIRE(carom_create_spheres(context, &def, &spheres) == CAROM_SUCCESS);
+	fixture_cloud cloud = fixture_make_periodic_cloud(period, 700, 4);
+	check_there(spheres, device, &cloud, period);
+	CHECK(carom_spheres_get_stats(spheres).images > 0);
+	fixture_free_cloud(&cloud);
+	carom_destroy_spheres(spheres);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+/// Pairs of two ghosts stay out, and no pair is copied: their number and the doubts are.
+TEST(device_spheres, little_comes_down_where_pairs_stay_there)
+{
+	carom_context *context = fixture_context(1);
+	carom_device_def device_def = carom_default_device_def();
+	device_def.staging = true;
+	carom_device *device = fixture_device(context, &device_def);
+	carom_spheres *spheres = make_spheres(context, device, 0);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 4000, 8);
+	fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_RECORDS);
+	arrays.input.owned = 2500;
+	for (int round = 0; round < 2; round++) {
+		carom_sphere_device_pairs there;
+		carom_sphere_pairs here;
+		REQUIRE(carom_spheres_update(spheres, &arrays.input) == CAROM_SUCCESS);
+		const carom_device_stats before = carom_device_get_stats(device);
+		REQUIRE(carom_spheres_find_device_pairs(spheres, &there) == CAROM_SUCCESS);
+		const carom_device_stats after = carom_device_get_stats(device);
+		CHECK(after.bytes_down - before.bytes_down < 1000 && there.count > 3000);
+		CHECK(there.pairs.buffer != 0 && there.pairs.address != 0 && there.pairs.size >= 8 * (uint64_t)there.count);
+		carom_sphere_pair *pairs = calloc((size_t)there.count, sizeof *pairs);
+		REQUIRE(pairs && carom_device_read(device, &there.pairs, 0, 8 * (uint64_t)there.count, pairs) == CAROM_SUCCESS);
+		REQUIRE(carom_spheres_find_pairs(spheres, &here) == CAROM_SUCCESS);
+		CHECK(here.count == there.count && memcmp(here.pairs, pairs, (size_t)here.count * sizeof *pairs) == 0);
+		carom_sphere_pair some[3];
+		CHECK_INT(carom_device_read(device, &there.pairs, 800, sizeof some, some), CAROM_SUCCESS);
+		CHECK(memcmp(some, pairs + 100, sizeof some) == 0);
+		free(pairs);
+	}
+	fixture_free_arrays(&arrays);
+	fixture_free_cloud(&cloud);
+	carom_destroy_spheres(spheres);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+/// A list of neighbours, and a set that the device cannot tell apart: the processor's pairs are brought. Then the device is lost.
+TEST(device_spheres, pairs_of_the_processor_are_brought_there)
+{
+	carom_context *context = fixture_context(1);
+	carom_device *device = fixture_device(context, NULL);
+	carom_spheres *spheres = make_spheres(context, device, 0.0004);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 800, 8), fewer = fixture_make_cloud(CLOUD_STRAYS, 300, 8);
+	check_there(spheres, device, &cloud, NULL);
+	check_there(spheres, device, &fewer, NULL);
+	carom_sphere_device_pairs there;
+	device->stats.lost = true; // not really
+	CHECK_INT(
+		carom_spheres_find_device_pairs(spheres, &there), getenv("CAROM_TEST_STAGING") ? CAROM_DEVICE_FAILED : CAROM_SUCCESS);
+	device->stats.lost = false;
+	check_there(spheres, device, &cloud, NULL);
+	carom_destroy_spheres(spheres);
+	spheres = make_spheres(context, device, 0);
+	check_there(spheres, device, &cloud, NULL);
+	device->stats.lost = true;
+	CHECK_INT(carom_spheres_find_device_pairs(spheres, &there), CAROM_DEVICE_FAILED);
+	CHECK(there.count == 0 && there.pairs.buffer == 0 && strstr(carom_error_text(context), "lost"));
+	device->stats.lost = false;
+	check_there(spheres, device, &fewer, NULL);
+	fixture_free_cloud(&cloud);
+	fixture_free_cloud(&fewer);
+	carom_destroy_spheres(spheres);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+TEST(device_spheres, misuse_of_pairs_that_stay_there_is_named)
+{
+	carom_context *context = fixture_context(1);
+	carom_device *device = fixture_device(context, NULL);
+	carom_spheres *both[2] = { make_spheres(context, device, 0), make_spheres(context, NULL, 0) };
+	carom_sphere_device_pairs there = { .count = 7 };
+	CHECK_INT(carom_spheres_find_device_pairs(NULL, &there), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_spheres_find_device_pairs(both[0], NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_spheres_find_device_pairs(both[1], &there), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "carom_spheres_def.method is tree, not device"));
+	CHECK_INT(carom_spheres_find_device_pairs(both[0], &there), CAROM_SUCCESS); // there are no spheres
+	CHECK(there.count == 0 && there.pairs.buffer == 0);
+	const carom_device_buffer buffer = { .size = 100 };
+	char byte;
+	CHECK_INT(carom_device_read(NULL, &buffer, 0, 1, &byte), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_device_read(device, NULL, 0, 1, &byte), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_device_read(device, &buffer, 0, 1, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_device_read(device, &buffer, 100, 1, &byte), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "not within the buffer's 100 bytes"));
+	CHECK_INT(carom_device_read(device, &buffer, 100, 0, NULL), CAROM_SUCCESS);
+	for (int i = 0; i < 2; i++)
+		carom_destroy_spheres(both[i]);
+	carom_destroy_device(device);
+	carom_destroy_context(context);
+}
+
+// ---- Several devices ----
+
+enum { MOST = 4 };
+
+static carom_spheres *make_shared(
+	carom_context *context, carom_device *const *devices, int32_t count, double skin, bool fallback)
+{
+	carom_spheres_def def = carom_default_spheres_def();
+	def.method = CAROM_SPHERES_DEVICE;
+	def.device = devices[0];
+	def.skin = skin;
+	def.device_fallback = fallback;
+	carom_spheres *spheres;
+	REQUIRE(carom_create_spheres(context, &def, &spheres) == CAROM_SUCCESS);
+	REQUIRE(carom_spheres_set_devices(spheres, devices, count) == CAROM_SUCCESS);
+	return spheres;
+}
+
+static void open_devices(carom_context *context, carom_device *devices[MOST], bool staging)
+{
+	carom_device_def def = carom_default_device_def();
+	def.staging = staging;
+	for (int i = 0; i < MOST; i++)
+		devices[i] = fixture_device(context, &def);
+}
+
+static void close_devices(carom_context *context, carom_device *devices[MOST])
+{
+	for (int i = 0; i < MOST; i++)
+		carom_destroy_device(devices[i]);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
+static void check_shared(int threads, bool staging)
+{
+	carom_context *context = fixture_context(threads);
+	carom_device *devices[MOST];
+	open_devices(context, devices, staging);
+	for (int32_t count = 1; count <= MOST; count++) {
+		carom_spheres *spheres = make_shared(context, devices, count, 0, false);
+		for (int kind = 0; kind<CLOUD_ALL_KINDS; kind += threads> 1 ? 3 : 1) {
+			fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, 900, 6);
+			fixture_check_spheres(spheres, &cloud, NULL, cloud.name);
+			check_there(spheres, devices[0], &cloud, NULL);
+			fixture_free_cloud(&cloud);
+		}
+		fixture_cloud heap = make_heap(1200, 700); // nearly all in one slab
+		fixture_check_spheres(spheres, &heap, NULL, "heap");
+		fixture_free_cloud(&heap);
+		for (int64_t few = 1; few < 6; few++) { // fewer spheres than devices
+			fixture_cloud cloud = fixture_make_cloud(CLOUD_COINCIDENT, few, 2);
+			fixture_check_spheres(spheres, &cloud, NULL, "few");
+			fixture_free_cloud(&cloud);
+		}
+		CHECK(carom_spheres_get_stats(spheres).method == CAROM_SPHERES_DEVICE);
+		carom_destroy_spheres(spheres);
+	}
+	close_devices(context, devices);
+}
+
+TEST(device_spheres, slabs_of_several_devices_are_the_oracles) { check_shared(1, false); }
+TEST(device_spheres, slabs_of_several_devices_do_not_depend_on_threads) { check_shared(3, true); }
+
+/// Every device has its share of the work, and the same pairs come of it.
+TEST(device_spheres, slabs_share_the_work)
+{
+	enum { COUNT = 6000 };
+	carom_context *context = fixture_context(2);
+	carom_device *devices[MOST];
+	open_devices(context, devices, false);
+	carom_spheres *one = make_spheres(context, devices[0], 0), *all = make_shared(context, devices + 1, 3, 0, false);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, COUNT, 8);
+	fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_RECORDS);
+	for (int64_t owned = COUNT; owned > 0; owned -= 2500) { // with ghosts of other processes
+		carom_sphere_pairs pairs[2];
+		arrays.input.owned = owned;
+		REQUIRE(carom_spheres_update(one, &arrays.input) == CAROM_SUCCESS);
+		REQUIRE(carom_spheres_update(all, &arrays.input) == CAROM_SUCCESS);
+		REQUIRE(carom_spheres_find_pairs(one, &pairs[0]) == CAROM_SUCCESS);
+		REQUIRE(carom_spheres_find_pairs(all, &pairs[1]) == CAROM_SUCCESS);
+		CHECK(pairs[0].count > 100 && same_pairs(&pairs[0], &pairs[1]));
+		atomic_llong count = 0;
+		REQUIRE(carom_spheres_visit_pairs(all, count_pairs, &count) == CAROM_SUCCESS);
+		CHECK_INT(atomic_load(&count), pairs[0].count);
+	}
+	for (int i = 1; i < MOST; i++) {
+		const carom_device_stats stats = carom_device_get_stats(devices[i]);
+		// 16 bytes a sphere went up in each of three updates; a third of them, and guests.
+		CHECK(stats.bytes_up > 3 * 16 * COUNT / 4 && stats.bytes_up < 3 * 24 * COUNT / 2);
+	}
+	fixture_free_arrays(&arrays);
+	fixture_free_cloud(&cloud);
+	carom_destroy_spheres(one);
+	carom_destroy_spheres(all);
+	close_devices(context, devices);
+}
+
+TEST(device_spheres, slabs_across_borders_and_lists_are_those_of_one_device)
+{
+	const double period[3] = { 2, 0, 3 };
+	carom_context *context = fixture_context(1);
+	carom_device *devices[MOST];
+	open_devices(context, devices, false);
+	for (int32_t count = 2; count <= MOST; count++) {
+		carom_spheres_def def = carom_default_spheres_def();
+		def.method = CAROM_SPHERES_DEVICE;
+		def.device = devices[0];
+		for (int k = 0; k < 3; k++) {
+			def.periodic[k] = period[k] > 0;
+			def.period[k] = period[k];
+		}
+		def.skin = count == 3 ? 0.01 : 0;
+		carom_spheres *spheres;
+		REQUIRE(carom_create_spheres(context, &def, &spheres) == CAROM_SUCCESS);
+		REQUIRE(carom_spheres_set_devices(spheres, devices, count) == CAROM_SUCCESS);
+		fixture_cloud cloud = fixture_make_periodic_cloud(period, 700, 4);
+		fixture_check_spheres(spheres, &cloud, period, "periodic");
+		CHECK(carom_spheres_get_stats(spheres).images > 0);
+		fixture_free_cloud(&cloud);
+		carom_destroy_spheres(spheres);
+	}
+	close_devices(context, devices);
+}
+
+TEST(device_spheres, a_device_of_several_that_fails_is_named_or_replaced)
+{
+	carom_context *context = fixture_context(2);
+	carom_device *devices[MOST];
+	open_devices(context, devices, false);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 900, 8);
+	fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_RECORDS);
+	fixture_pairs truth = fixture_oracle_pairs(&cloud, 0, NULL);
+	for (int fallback = 0; fallback < 2; fallback++) {
+		carom_spheres *spheres = make_shared(context, devices, 3, 0, fallback);
+		carom_sphere_pairs pairs;
+		REQUIRE(carom_spheres_update(spheres, &arrays.input) == CAROM_SUCCESS);
+		devices[2]->stats.lost = true; // not really
+		CHECK_INT(carom_spheres_find_pairs(spheres, &pairs), fallback ? CAROM_SUCCESS : CAROM_DEVICE_FAILED);
+		CHECK(fallback || strstr(carom_error_text(context), "was lost"));
+		CHECK_INT(pairs.count, fallback ? truth.count : 0);
+		CHECK_INT(carom_spheres_get_stats(spheres).device_fallbacks, fallback);
+		devices[2]->stats.lost = false;
+		fixture_check_spheres(spheres, &cloud, NULL, "again");
+		devices[1]->def.memory_budget = devices[1]->stats.bytes + 1; // no room for the next ones
+		fixture_cloud more = fixture_make_cloud(CLOUD_DENSE, 20000, 8);
+		fixture_arrays many = fixture_lay_out(&more, LAYOUT_RECORDS);
+		CHECK_INT(carom_spheres_update(spheres, &many.input), fallback ? CAROM_SUCCESS : CAROM_OVER_BUDGET);
+		devices[1]->def.memory_budget = 0;
+		fixture_free_arrays(&many);
+		fixture_free_cloud(&more);
+		carom_destroy_spheres(spheres);
+	}
+	fixture_free_pairs(&truth);
+	fixture_free_arrays(&arrays);
+	fixture_free_cloud(&cloud);
+	close_devices(context, devices);
+}
+
+TEST(device_spheres, misuse_of_several_devices_is_named)
+{
+	carom_context *context = fixture_context(1), *other = fixture_context(1);
+	carom_device *devices[MOST], *strange = fixture_device(other, NULL);
+	open_devices(context, devices, false);
+	carom_spheres *tree = make_spheres(context, NULL, 0), *spheres = make_spheres(context, devices[0], 0);
+	CHECK_INT(carom_spheres_set_devices(NULL, devices, 1), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_spheres_set_devices(tree, devices, 1), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "method is tree"));
+	CHECK_INT(carom_spheres_set_devices(spheres, NULL, 1), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_spheres_set_devices(spheres, devices, 0), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_spheres_set_devices(spheres, devices, CAROM_MAX_DEVICES + 1), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "count is 17"));
+	carom_device *twice[2] = { devices[1], devices[1] }, *mixed[2] = { devices[0], strange }, *none[2] = { devices[0], NULL };
+	CHECK_INT(carom_spheres_set_devices(spheres, twice, 2), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "devices[1] is devices[0] again"));
+	CHECK_INT(carom_spheres_set_devices(spheres, mixed, 2), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "devices[1] is of another context"));
+	CHECK_INT(carom_spheres_set_devices(spheres, none, 2), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "devices[1] is NULL"));
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 300, 8); // the one that it had is still there
+	fixture_check_spheres(spheres, &cloud, NULL, "after misuse");
+	CHECK_INT(carom_spheres_set_devices(spheres, devices + 2, 2), CAROM_SUCCESS);
+	CHECK_INT(carom_spheres_get_stats(spheres).count, 0); // until the next update
+	fixture_check_spheres(spheres, &cloud, NULL, "elsewhere");
+	fixture_free_cloud(&cloud);
+	carom_destroy_spheres(tree);
+	carom_destroy_spheres(spheres);
+	carom_destroy_device(strange);
+	carom_destroy_context(other);
+	close_devices(context, devices);
+}
+
 // ---- Memory that fails ----
 
 static void check_failing_allocations(carom_device_tier tier)
@@ -393,11 +793,14 @@ static void check_failing_allocations(carom_device_tier tier)
 	for (int failing = 0; failed && failing < 200; failing++) {
 		carom_spheres *spheres = make_spheres(context, device, 0.001);
 		carom_sphere_pairs pairs;
+		carom_sphere_device_pairs there;
 		heap.calls = 0;
 		heap.fail_at = failing;
 		carom_result result = carom_spheres_update(spheres, &arrays.input);
 		if (result == CAROM_SUCCESS)
 			result = carom_spheres_find_pairs(spheres, &pairs);
+		if (result == CAROM_SUCCESS)
+			result = carom_spheres_find_device_pairs(spheres, &there);
 		failed = heap.calls > failing;
 		heap.fail_at = -1;
 		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);

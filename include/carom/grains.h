@@ -177,14 +177,6 @@ typedef struct carom_grains_stats {
 /// Counts since the grains were made. Thread-safe while no call uses the grains.
 CAROM_API carom_grains_stats carom_grains_get_stats(const carom_grains *grains);
 
-/// A Vulkan buffer on the device, for kernels of the caller's: buffer is the VkBuffer. All zero
-/// where there is none.
-typedef struct carom_device_buffer {
-	uint64_t buffer;
-	uint64_t address; ///< of the device
-	uint64_t size;    ///< bytes
-} carom_device_buffer;
-
 /// The buffers of the grains. carom_grains_state tells their contents, with one difference: rows
 /// hold all neighbours, touching or not. first has [count+1] numbers of 64 bits. An entry of other
 /// has CAROM_GRAINS_TOUCHED set where the two touched in the last step; only there springs are of

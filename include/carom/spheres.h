@@ -174,10 +174,11 @@ typedef struct carom_sphere_stats {
 	/// Expected box and sphere tests of a random line that meets the tree's box (surface area
 	/// heuristic), now; 0 without a tree.
 	double tree_cost;
-	double skin;        ///< in use
-	double ms_update;   ///< milliseconds of the last update: check, copy, build or refit
-	double ms_find;     ///< of the last search
-	double ms_sort;     ///< of sorting the pairs found (not part of ms_find)
+	double skin;      ///< in use
+	double ms_update; ///< milliseconds of the last update: check, copy, build or refit
+	double ms_find;   ///< of the last search
+	/// Of sorting the pairs found (not part of ms_find); 0 where the device has sorted them.
+	double ms_sort;
 	size_t bytes;       ///< held now, pairs and lists included
 	size_t bytes_lists; ///< of these, pairs and lists of neighbours
 	size_t bytes_peak;  ///< held at most since creation
@@ -198,6 +199,23 @@ typedef struct carom_spheres carom_spheres;
 CAROM_API carom_result carom_create_spheres(
 	carom_context *context, const carom_spheres_def *def, carom_spheres **spheres);
 
+/// Share the spheres of a detector of method DEVICE out to several devices [count], 1 to
+/// CAROM_MAX_DEVICES, from its next update on; until then it has no spheres. Pairs do not depend on
+/// their number or order, to the bit.
+/// - The Morton curve through the spheres is cut into as many slabs of about equal numbers. A
+/// device   also gets those spheres of later slabs that may touch its own, and finds each pair
+/// once.
+/// - Trees are built in every update (carom_spheres_def.upkeep is not read).
+/// - Devices work at once where the context has as many threads. Each holds a part of the memory
+/// that one   alone would, and copies of spheres at the borders.
+/// - Pairs that carom_spheres_find_device_pairs shows are on the first device, and brought there.
+/// - A device that fails is a failure of the call (carom_spheres_def.device_fallback).
+///
+/// One card may have been opened several times. Devices must be of the detector's context and
+/// outlive it. CAROM_INVALID_ARGUMENT names the argument, and changes nothing.
+CAROM_API carom_result carom_spheres_set_devices(
+	carom_spheres *spheres, carom_device *const *devices, int32_t count);
+
 /// Destroy a detector. NULL does nothing.
 CAROM_API void carom_destroy_spheres(carom_spheres *spheres);
 
@@ -216,6 +234,31 @@ CAROM_API carom_result carom_spheres_update(
 /// stay, and their pairs can be visited. With method DEVICE also CAROM_DEVICE_FAILED; the spheres
 /// stay.
 CAROM_API carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs *pairs);
+
+/// Touching pairs that stay on the device, for kernels of the caller's (method DEVICE): nothing is
+/// copied down but their number. The library's work on the buffers is done when they are shown;
+/// they are valid until the next call on the detector, and may be read, not written. A buffer may
+/// be larger than its contents.
+typedef struct carom_sphere_device_pairs {
+	carom_device_buffer pairs; ///< carom_sphere_pair [count]: two words each, sorted by a, then b
+	/// [spheres+1] numbers of 64 bits: the pairs whose a is sphere i are first[i] to first[i+1]-1
+	carom_device_buffer first;
+	int64_t count;
+} carom_sphere_device_pairs;
+
+/// Find all touching pairs, sorted, and leave them on carom_spheres_def.device: the pairs of
+/// carom_spheres_find_pairs, bit for bit. With carom_device_def.vulkan they are buffers of the
+/// caller's own VkDevice. All zero where there are no spheres.
+///
+/// They are brought there, once found, where the processor has found them: with a skin, with
+/// carom_spheres_def.device_fallback, for sets that single precision cannot tell apart, and where
+/// the device has no room to put them in order. Pairs that single precision leaves in doubt are
+/// decided by the processor, 16 bytes each. carom_device_read copies a part.
+///
+/// CAROM_INVALID_ARGUMENT: the method is another one. CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET and
+/// CAROM_DEVICE_FAILED leave the spheres.
+CAROM_API carom_result carom_spheres_find_device_pairs(
+	carom_spheres *spheres, carom_sphere_device_pairs *pairs);
 
 /// Receives touching pairs (a < b in each), some at a time, each pair exactly once, in no fixed
 /// order. Called from the workers of the context (worker is below carom_context_threads), so it

@@ -134,6 +134,9 @@ CAROM_API carom_device_def carom_default_device_def(void);
 /// threads; their work on the device is done one after the other.
 typedef struct carom_device carom_device;
 
+/// Most devices of a world, and of a detector of spheres.
+enum { CAROM_MAX_DEVICES = 16 };
+
 /// Open a device. def may be NULL for the defaults. The context must outlive it.
 /// CAROM_INVALID_ARGUMENT names the field. CAROM_UNSUPPORTED: there is no such device, it lacks
 /// something, or the library was built without Vulkan; the text says which. CAROM_OUT_OF_MEMORY, or
@@ -176,6 +179,23 @@ typedef struct carom_kernel_time {
 /// capacity. Thread-safe while no call uses the device.
 CAROM_API int32_t carom_device_get_kernels(
 	const carom_device *device, carom_kernel_time *times, int32_t capacity);
+
+/// A Vulkan buffer on the device, for kernels of the caller's: buffer is the VkBuffer. All zero
+/// where there is none.
+typedef struct carom_device_buffer {
+	uint64_t buffer;
+	uint64_t address; ///< of the device
+	uint64_t size;    ///< bytes
+} carom_device_buffer;
+
+/// Copy size bytes from place `at` on of a buffer that the library shows (carom_grains_get_buffers,
+/// carom_spheres_find_device_pairs), or of one that the caller has made on the same VkDevice for
+/// copies from it (VK_BUFFER_USAGE_TRANSFER_SRC_BIT), to memory of the caller's. Work that was
+/// submitted to the queue before is done by then. A copy of its own goes through memory that the
+/// processor reaches, 4 MiB at a time. CAROM_INVALID_ARGUMENT names the argument;
+/// CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET, CAROM_DEVICE_FAILED. Thread-safe.
+CAROM_API carom_result carom_device_read(
+	carom_device *device, const carom_device_buffer *buffer, uint64_t at, uint64_t size, void *to);
 
 #ifdef __cplusplus
 }

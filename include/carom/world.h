@@ -272,9 +272,6 @@ CAROM_API carom_result carom_create_world(
 CAROM_API carom_result carom_world_set_device(
 	carom_world *world, carom_device *device, bool fallback);
 
-/// Most devices of a world.
-enum { CAROM_MAX_DEVICES = 16 };
-
 /// As carom_world_set_device, with several devices [count], 0 to CAROM_MAX_DEVICES (0: the
 /// processor). Each is named once; one card may have been opened several times. Contacts do not
 /// depend on their number or order.

@@ -335,11 +335,32 @@ static bool run_step(sim_granular *g, sim_granular_step *step, sim_error *error)
 bool sim_granular_advance(sim_granular *g, sim_granular_step *step, sim_error *error)
 {
 	sim_granular_step unwanted;
+	int64_t done = 0;
+	if (g->total > 0 && g->grains)
+		return granular_steps_on_device(g, 1, step, &done, error);
 	if (g->total > 0)
-		return (g->grains ? granular_step_on_device : run_step)(g, step ? step : &unwanted, error);
+		return run_step(g, step ? step : &unwanted, error);
 	g->steps++;
 	if (step)
 		*step = (sim_granular_step){ .step = g->steps, .time = (double)g->steps * g->def.time_step };
+	return true;
+}
+
+bool sim_granular_advance_many(sim_granular *g, int64_t count, sim_granular_step *steps, int64_t *done, sim_error *error)
+{
+	int64_t unwanted;
+	done = done ? done : &unwanted;
+	*done = 0;
+	if (count < 0)
+		return sim_fail(error, "sim_granular_advance_many: count is %lld, below 0", (long long)count);
+	if (count > 1 && g->def.touches)
+		return sim_fail(error, "sim_granular_advance_many: touches (sim_granular_def.touches) are those of one step");
+	if (g->total > 0 && g->grains)
+		return granular_steps_on_device(g, count, steps, done, error);
+	for (; *done < count; ++*done) {
+		if (!sim_granular_advance(g, steps ? &steps[*done] : NULL, error))
+			return false;
+	}
 	return true;
 }
 

@@ -195,6 +195,14 @@ typedef struct sim_granular_step {
 /// motion is not finite by its id), when that fails; the simulation can then only be destroyed.
 bool sim_granular_advance(sim_granular *granular, sim_granular_step *step, sim_error *error);
 
+/// Move on by count steps, none of which the caller looks at before the last: steps [count]
+/// receives what sim_granular_advance would have told of each; it may be NULL. On a device up to 16
+/// steps are one submission, walls that move and gravity that turns included, and the state has the
+/// same bits. *done is the number of steps that were done, below count only on failure; it may be
+/// NULL. False as of sim_granular_advance; also for more than one step with
+/// sim_granular_def.touches, whose touches are those of one step.
+bool sim_granular_advance_many(sim_granular *granular, int64_t count, sim_granular_step *steps, int64_t *done, sim_error *error);
+
 /// Say which bodies of other kinds touch spheres at the beginning of the coming step, and in that
 /// step alone: touches [count], sorted by sphere. The law of the walls decides the forces: the mass
 /// of the body does not enter. A tangential spring lasts while sphere and body touch in each step;

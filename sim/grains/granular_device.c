@@ -131,31 +131,66 @@ static int32_t make_walls(const sim_granular *g, carom_grain_wall walls[GRANULAR
 	return g->plane_count;
 }
 
-bool granular_step_on_device(sim_granular *g, sim_granular_step *step, sim_error *error)
+enum { BATCH = 16 }; // steps that carom_grains_advance puts into one submission
+
+/// Gravity and walls of the next steps, which depend on nothing but the time.
+static void make_moments(
+	sim_granular *g, int32_t count, carom_grains_moment *moments, carom_grain_wall (*walls)[GRANULAR_MAX_PLANES])
+{
+	const int64_t now = g->steps;
+	for (int32_t i = 0; i < count; i++, g->steps++) {
+		granular_place_walls(g);
+		sim_granular_get_gravity(g, g->gravity);
+		moments[i] = (carom_grains_moment){ .wall_count = make_walls(g, walls[i]), .walls = walls[i] };
+		memcpy(moments[i].gravity, g->gravity, sizeof moments[i].gravity);
+	}
+	g->steps = now;
+}
+
+static void note_step(sim_granular *g, const carom_grains_step *done, double ms, sim_granular_step *step)
+{
+	g->steps++;
+	g->max_overlap = done->max_overlap > g->max_overlap ? done->max_overlap : g->max_overlap;
+	if (step)
+		*step = (sim_granular_step){ .step = g->steps,
+			.time = (double)g->steps * g->def.time_step,
+			.contacts = done->contacts,
+			.wall_contacts = done->wall_contacts,
+			.max_overlap = done->max_overlap,
+			.list_built = done->list_built,
+			.ms_detection = ms };
+}
+
+/// Up to BATCH steps. Adds those that were done to *all.
+static bool run_batch(sim_granular *g, int32_t count, sim_granular_step *steps, int64_t *all, sim_error *error)
 {
 	const double begin = sim_now_ms();
+	carom_grains_moment moments[BATCH];
+	carom_grain_wall walls[BATCH][GRANULAR_MAX_PLANES];
+	carom_grains_step results[BATCH];
+	int32_t done;
+	make_moments(g, count, moments, walls);
+	const carom_result result = carom_grains_advance(g->grains, count, moments, results, &done);
+	const double ms = done > 0 ? (sim_now_ms() - begin) / done : 0;
+	for (int32_t i = 0; i < done; i++)
+		note_step(g, &results[i], ms, steps ? &steps[i] : NULL);
+	if (done > 0)
+		g->host_fresh = g->springs_fresh = false;
+	*all += done;
+	return result == CAROM_SUCCESS || fail(g, error);
+}
+
+bool granular_steps_on_device(sim_granular *g, int64_t count, sim_granular_step *steps, int64_t *done, sim_error *error)
+{
 	if (g->failed)
 		return sim_fail(error, "the simulation failed before");
-	granular_place_walls(g);
 	if (!send(g, error))
 		return false;
-	sim_granular_get_gravity(g, g->gravity);
-	carom_grain_wall walls[GRANULAR_MAX_PLANES];
-	carom_grains_moment moment = { .wall_count = make_walls(g, walls), .walls = walls };
-	memcpy(moment.gravity, g->gravity, sizeof moment.gravity);
-	carom_grains_step done;
-	if (carom_grains_advance(g->grains, 1, &moment, &done, NULL) != CAROM_SUCCESS)
-		return fail(g, error);
-	g->host_fresh = g->springs_fresh = false;
-	g->steps++;
-	g->max_overlap = done.max_overlap > g->max_overlap ? done.max_overlap : g->max_overlap;
-	*step = (sim_granular_step){ .step = g->steps,
-		.time = (double)g->steps * g->def.time_step,
-		.contacts = done.contacts,
-		.wall_contacts = done.wall_contacts,
-		.max_overlap = done.max_overlap,
-		.list_built = done.list_built,
-		.ms_detection = sim_now_ms() - begin };
+	while (*done < count) {
+		const int32_t batch = (int32_t)(count - *done < BATCH ? count - *done : BATCH);
+		if (!run_batch(g, batch, steps ? &steps[*done] : NULL, done, error))
+			return false;
+	}
 	return true;
 }
 

@@ -373,8 +373,8 @@ double granular_next_skin(sim_granular *granular);
 
 /// Check what a device leaves out, and make spheres on it. After all else is made.
 bool granular_open_device(sim_granular *granular, sim_error *error);
-/// One step there, into *step.
-bool granular_step_on_device(sim_granular *granular, sim_granular_step *step, sim_error *error);
+/// Steps there, into steps [count], which may be NULL. Adds to *done.
+bool granular_steps_on_device(sim_granular *granular, int64_t count, sim_granular_step *steps, int64_t *done, sim_error *error);
 /// Bring places and motions here, and the springs of contacts where asked to, if they are not.
 bool granular_fetch(sim_granular *granular, bool springs, sim_error *error);
 

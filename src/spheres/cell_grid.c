@@ -159,4 +159,4 @@ static void release(carom_context *context, void *state)
 	cr_free(context, grid, sizeof *grid);
 }
 
-const cr_sphere_detector cr_grid_detector = { build, NULL, find, NULL, bytes, release };
+const cr_sphere_detector cr_grid_detector = { build, NULL, find, NULL, bytes, release, NULL };

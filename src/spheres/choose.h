@@ -8,8 +8,10 @@
 
 enum {
 	CR_METHODS = CAROM_SPHERES_DEVICE + 1,
-	// beside those that the caller can choose: the wide tree (wide_tree.h)
+	// beside those that the caller can choose: the wide tree (wide_tree.h), and several devices
+	// (device_slabs.c)
 	CR_SPHERES_WIDE = CR_METHODS,
+	CR_SPHERES_SLABS,
 	CR_STATES,
 };
 

@@ -17,8 +17,7 @@
 #include "base/array.h"
 #include "base/parallel.h"
 #include "base/time.h"
-#include "spheres/sphere_detector.h"
-#include "vulkan/gpu_tree.h"
+#include "spheres/device_order.h"
 #include <string.h>
 
 enum {
@@ -34,6 +33,8 @@ typedef struct device_spheres {
 	cr_gpu_tree tree;
 	CR_ARRAY(cr_gpu_pair) copy; // of a window, where the processor cannot reach the device's memory
 	uint64_t pairs;             // found last
+	cr_device_order order;      // of pairs that the device sorts
+	CR_ARRAY(uint32_t) names;   // of places, where some are images
 	double cost;
 	struct {
 		bool open;          // tiers are tried
@@ -44,23 +45,11 @@ typedef struct device_spheres {
 	} trial;
 } device_spheres;
 
-/// Reaches of boxes and margins of tests, as sphere_tree_build.c and tree_search.c have them, with
-/// relative parts for the device's roundings.
-static cr_gpu_reach make_reach(const cr_sphere_set *set)
-{
-	const double slack = set->slack > 0 ? set->slack + (2.0 * set->r_max + set->skin + set->slack) * 0x1p-18 : 0;
-	return (cr_gpu_reach){
-		.add = (float)((0.5 * set->skin + (double)set->slack) * (1 + 0x1p-20)) + 0x1p-100f,
-		.near = (float)(set->skin - slack),
-		.far = (float)(set->skin + slack),
-	};
-}
-
 static carom_result fit(device_spheres *state, const cr_sphere_set *set, bool refit)
 {
 	cr_gpu_lock(state->device);
 	const carom_result result = cr_gpu_build_tree(state->device, &state->tree, &set->spheres->x, set->count, set->lower,
-		set->upper, make_reach(set), refit, &state->cost);
+		set->upper, cr_device_reach(set), refit, &state->cost);
 	cr_gpu_unlock(state->device);
 	return result;
 }
@@ -117,19 +106,30 @@ static void note_search(device_spheres *state, double ms)
 	state->trial.build_ms = -1;
 }
 
-static carom_result build(void **state_pointer, const cr_sphere_set *set)
+/// The state of a set's detector, which is made if there is none; NULL: out of memory, and told.
+static device_spheres *open_state(void **state_pointer, const cr_sphere_set *set)
 {
 	device_spheres *state = *state_pointer;
+	if (state)
+		return state;
+	state = cr_alloc_zero(set->context, sizeof *state);
 	if (!state) {
-		state = cr_alloc_zero(set->context, sizeof *state);
-		if (!state)
-			return cr_fail_memory(set->context, "spheres on a device");
-		state->context = set->context;
-		state->device = set->device;
-		state->tree.tier = set->device->def.tier;
-		state->trial.open = state->tree.tier == CAROM_TIER_AUTO;
-		*state_pointer = state;
+		cr_fail_memory(set->context, "spheres on a device");
+		return NULL;
 	}
+	state->context = set->context;
+	state->device = set->device;
+	state->tree.tier = set->device->def.tier;
+	state->trial.open = state->tree.tier == CAROM_TIER_AUTO;
+	*state_pointer = state;
+	return state;
+}
+
+static carom_result build(void **state_pointer, const cr_sphere_set *set)
+{
+	device_spheres *state = open_state(state_pointer, set);
+	if (!state)
+		return CAROM_OUT_OF_MEMORY;
 	return state->trial.open ? build_on_trial(state, set) : fit(state, set, false);
 }
 
@@ -217,19 +217,98 @@ static carom_result hand_on(device_spheres *state, const cr_sphere_set *set, con
 	return result;
 }
 
+/// Room for the first search of a set; later ones know better.
+static uint64_t guess_pairs(const device_spheres *state, const cr_sphere_set *set)
+{
+	return state->pairs > 0 ? state->pairs + state->pairs / 8 : PAIRS_A_SPHERE * (uint64_t)set->count;
+}
+
 static carom_result find_pairs(void *state_pointer, const cr_sphere_set *set, const cr_pair_sink *sink, int64_t *tests)
 {
 	device_spheres *state = state_pointer;
 	cr_gpu_search found;
-	const uint64_t guess = state->pairs > 0 ? state->pairs + state->pairs / 8 : PAIRS_A_SPHERE * (uint64_t)set->count;
 	const double start = cr_time_ms();
 	cr_gpu_lock(state->device);
-	const carom_result result = cr_gpu_find_pairs(state->device, &state->tree, guess, &found);
+	const carom_result result = cr_gpu_find_pairs(state->device, &state->tree, guess_pairs(state, set), &found);
 	cr_gpu_unlock(state->device);
 	note_search(state, cr_time_ms() - start);
 	*tests = (int64_t)found.tests;
 	state->pairs = found.pairs;
 	return result == CAROM_SUCCESS ? hand_on(state, set, sink) : result;
+}
+
+// ---- Pairs in order ----
+
+/// Which spheres stand at the places of the set.
+static carom_result name_places(device_spheres *state, const cr_sphere_set *set, cr_gpu_naming *naming)
+{
+	*naming = (cr_gpu_naming){ .spheres = set->real, .owned = cr_owned_spheres(set), .own_places = set->count };
+	if (set->count == set->real)
+		return CAROM_SUCCESS;
+	if (!cr_array_reserve_fresh(state->context, &state->names, set->count))
+		return cr_fail_memory(state->context, "names of images");
+	for (uint32_t i = 0; i < set->real; i++)
+		state->names.data[i] = i;
+	memcpy(state->names.data + set->real, set->owner, (size_t)(set->count - set->real) * sizeof *set->owner);
+	naming->names = state->names.data;
+	return CAROM_SUCCESS;
+}
+
+static carom_result find_sorted(
+	void *state_pointer, const cr_sphere_set *set, const cr_pair_sink *sink, cr_sorted_search *search, int64_t *tests)
+{
+	device_spheres *state = state_pointer;
+	cr_gpu_search found = { 0 };
+	cr_device_places places = { .set = set, .parallel = true };
+	carom_result result = name_places(state, set, &places.naming);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const double start = cr_time_ms();
+	cr_gpu_lock(state->device);
+	result = cr_order_pairs(state->device, &state->tree, guess_pairs(state, set), &places, &state->order, search, &found);
+	cr_gpu_unlock(state->device);
+	note_search(state, cr_time_ms() - start);
+	*tests = (int64_t)found.tests;
+	state->pairs = found.pairs;
+	return result == CAROM_SUCCESS && !search->done ? hand_on(state, set, sink) : result;
+}
+
+/// Bring pairs of the processor's to the device. It is locked by the caller.
+static carom_result bring_pairs(device_spheres *state, const cr_sphere_set *set, const cr_pair_array *pairs)
+{
+	const int64_t rows = (int64_t)set->real + 1;
+	CR_ARRAY(uint64_t) first = { 0 };
+	if (!cr_array_reserve_fresh(state->context, &first, rows))
+		return cr_fail_memory(state->context, "pairs for a device");
+	for (int64_t row = 0, i = 0; row < rows; row++) {
+		while (i < pairs->count && pairs->data[i].a < row)
+			i++;
+		first.data[row] = (uint64_t)i;
+	}
+	const carom_result result = cr_gpu_bring_sorted(
+		state->device, &state->order.sorted, (const cr_gpu_pair *)(const void *)pairs->data, first.data, set->real);
+	cr_array_free(state->context, &first);
+	return result;
+}
+
+carom_result cr_show_device_pairs(
+	void **state_pointer, const cr_sphere_set *set, const cr_pair_array *pairs, carom_sphere_device_pairs *shown)
+{
+	device_spheres *state = open_state(state_pointer, set);
+	if (!state)
+		return CAROM_OUT_OF_MEMORY;
+	carom_result result = CAROM_SUCCESS;
+	if (pairs) {
+		cr_gpu_lock(state->device);
+		result = bring_pairs(state, set, pairs);
+		cr_gpu_unlock(state->device);
+	}
+	if (result != CAROM_SUCCESS)
+		return result;
+	const cr_gpu_sorted *sorted = &state->order.sorted;
+	*shown =
+		(carom_sphere_device_pairs){ cr_show_buffer(&sorted->pairs), cr_show_buffer(&sorted->first), (int64_t)sorted->count };
+	return CAROM_SUCCESS;
 }
 
 // ---- Further entries of the table ----
@@ -239,7 +318,8 @@ static double cost(const void *state) { return ((const device_spheres *)state)->
 static size_t bytes(const void *state_pointer)
 {
 	const device_spheres *state = state_pointer;
-	return sizeof *state + (size_t)state->copy.capacity * sizeof *state->copy.data;
+	return sizeof *state + (size_t)state->copy.capacity * sizeof *state->copy.data +
+		(size_t)state->names.capacity * sizeof *state->names.data + cr_device_order_bytes(&state->order);
 }
 
 static void release(carom_context *context, void *state_pointer)
@@ -247,9 +327,11 @@ static void release(carom_context *context, void *state_pointer)
 	device_spheres *state = state_pointer;
 	cr_gpu_lock(state->device);
 	cr_gpu_free_tree(state->device, &state->tree);
+	cr_free_device_order(context, state->device, &state->order);
 	cr_gpu_unlock(state->device);
 	cr_array_free(context, &state->copy);
+	cr_array_free(context, &state->names);
 	cr_free(context, state, sizeof *state);
 }
 
-const cr_sphere_detector cr_device_detector = { build, refit, find_pairs, cost, bytes, release };
+const cr_sphere_detector cr_device_detector = { build, refit, find_pairs, cost, bytes, release, find_sorted };

@@ -359,7 +359,7 @@ static void release(carom_context *context, void *state)
 	cr_free(context, grid, sizeof *grid);
 }
 
-const cr_sphere_detector cr_levels_detector = { build, NULL, find, NULL, bytes, release };
+const cr_sphere_detector cr_levels_detector = { build, NULL, find, NULL, bytes, release, NULL };
 
 // ---- Expectation ----
 

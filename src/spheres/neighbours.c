@@ -56,7 +56,7 @@ carom_result cr_make_rows(carom_spheres *spheres)
 		return cr_fail_memory(context, "neighbours of spheres");
 	const double start = cr_time_ms();
 	const cr_pair_sink sink = cr_store_sink(spheres->store);
-	const carom_result result = cr_search(spheres, &sink);
+	const carom_result result = cr_search(spheres, &sink, NULL);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const double found = cr_time_ms();

@@ -67,4 +67,4 @@ static carom_result find_pairs(void *state, const cr_sphere_set *set, const cr_p
 }
 
 const cr_sphere_detector cr_rays_detector = { build, cr_refit_sphere_tree, find_pairs, cr_sphere_tree_cost,
-	cr_sphere_tree_bytes, cr_release_sphere_tree };
+	cr_sphere_tree_bytes, cr_release_sphere_tree, NULL };

@@ -18,6 +18,7 @@ static const cr_sphere_detector *detector_of(carom_sphere_method method)
 	case CAROM_SPHERES_RAYS: return &cr_rays_detector;
 #ifdef CR_HAVE_VULKAN
 	case CAROM_SPHERES_DEVICE: return &cr_device_detector; // without Vulkan nobody has a device
+	case CR_SPHERES_SLABS: return &cr_slabs_detector;
 #endif
 	case CR_SPHERES_WIDE: return &cr_wide_detector;
 	default: return &cr_tree_detector;
@@ -296,7 +297,9 @@ static carom_result load_spheres(carom_spheres *spheres, load *task, double skin
 		.real = count,
 		.ghosts = count - task->owned,
 		.skin = skin,
-		.device = spheres->def.device };
+		.device = spheres->def.device,
+		.devices = spheres->devices,
+		.device_count = spheres->device_count };
 	carom_result result = cr_take_names(spheres, task->input, &task->ranks);
 	if (result == CAROM_SUCCESS && count > 0)
 		result = task->exact ? load_double(spheres, task) : load_single(spheres, task);
@@ -319,12 +322,20 @@ static void choose_method(carom_spheres *spheres)
 {
 	const carom_sphere_method old = spheres->method;
 	spheres->method = spheres->wide ? (carom_sphere_method)CR_SPHERES_WIDE : spheres->def.method;
+	if (spheres->method == CAROM_SPHERES_DEVICE && spheres->device_count > 1)
+		spheres->method = (carom_sphere_method)CR_SPHERES_SLABS;
 	if (spheres->method == CAROM_SPHERES_AUTO)
 		spheres->method = cr_choose_method(&spheres->choice, &spheres->set);
 	if (spheres->method == old)
 		return;
 	release_state(spheres, old);
 	spheres->fits = false;
+}
+
+/// Does a device find the pairs, or several?
+static bool is_on_device(const carom_spheres *spheres)
+{
+	return spheres->method == CAROM_SPHERES_DEVICE || (int)spheres->method == CR_SPHERES_SLABS;
 }
 
 /// The last fit is over: note its time, with the query that may have followed.
@@ -355,7 +366,7 @@ static carom_result fit_method(carom_spheres *spheres)
 	spheres->fitted_count = spheres->set.count;
 	spheres->fitted_ghosts = spheres->set.ghosts + spheres->set.ghost_images;
 	spheres->fit = (cr_upkeep_step){ .rebuilt = !refit, .update_ms = cr_time_ms() - start, .query_ms = -1, .cost = cost };
-	spheres->stats.method = spheres->wide ? CAROM_SPHERES_TREE : spheres->method;
+	spheres->stats.method = spheres->wide ? CAROM_SPHERES_TREE : is_on_device(spheres) ? CAROM_SPHERES_DEVICE : spheres->method;
 	spheres->stats.refitted = refit;
 	spheres->stats.tree_builds += detector->refit && !refit;
 	spheres->stats.tree_cost = cost;
@@ -368,11 +379,11 @@ static carom_result fit_method(carom_spheres *spheres)
 /// tree of the processor is the method until the next update.
 static bool falls_back(carom_spheres *spheres, carom_result result)
 {
-	if (result == CAROM_SUCCESS || spheres->method != CAROM_SPHERES_DEVICE || !spheres->def.device_fallback)
+	if (result == CAROM_SUCCESS || !is_on_device(spheres) || !spheres->def.device_fallback)
 		return false;
 	cr_log(spheres->context, CAROM_LOG_WARNING, "the processor finds pairs of spheres in the device's place: %s",
 		carom_error_text(spheres->context));
-	release_state(spheres, CAROM_SPHERES_DEVICE);
+	release_state(spheres, spheres->method);
 	spheres->method = CAROM_SPHERES_TREE;
 	spheres->fits = false;
 	spheres->stats.device_fallbacks++;
@@ -400,38 +411,57 @@ static bool take_watched(const carom_sphere_pair *pairs, int64_t count, int work
 	return watched->sink->take(pairs, count, worker, watched->sink->user);
 }
 
-static carom_result search_method(carom_spheres *spheres, const cr_pair_sink *sink)
+static carom_result search_method(carom_spheres *spheres, const cr_pair_sink *sink, cr_sorted_search *sorted)
 {
 	const cr_sphere_detector *detector = detector_of(spheres->method);
 	const double start = cr_time_ms();
 	int64_t tests = 0;
-	const carom_result result = detector->find(spheres->states[spheres->method], &spheres->set, sink, &tests);
+	void *state = spheres->states[spheres->method];
+	const carom_result result = sorted && detector->find_sorted
+		? detector->find_sorted(state, &spheres->set, sink, sorted, &tests)
+		: detector->find(state, &spheres->set, sink, &tests);
 	const double ms = cr_time_ms() - start;
 	spheres->stats.ms_find += ms;
 	spheres->stats.tests += tests;
-	if (result != CAROM_SUCCESS)
+	if (result != CAROM_SUCCESS) {
+		if (sorted)
+			sorted->done = false;
 		return result;
+	}
 	spheres->fit.query_ms = ms;
 	if (spheres->def.method == CAROM_SPHERES_AUTO && !spheres->wide)
 		cr_note_cost(&spheres->choice, spheres->fit.update_ms + ms);
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink)
+carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink, cr_sorted_search *sorted)
 {
 	if (spheres->set.count == 0)
 		return CAROM_SUCCESS;
-	if (spheres->method != CAROM_SPHERES_DEVICE)
-		return search_method(spheres, sink);
+	if (!is_on_device(spheres))
+		return search_method(spheres, sink, sorted);
 	watched_sink watched = { .sink = sink };
 	const cr_pair_sink outer = { take_watched, &watched };
-	carom_result result = search_method(spheres, &outer);
+	carom_result result = search_method(spheres, &outer, sorted);
 	if (result != CAROM_SUCCESS && !atomic_load(&watched.used) && falls_back(spheres, result)) {
 		result = fit_method(spheres);
 		if (result == CAROM_SUCCESS)
-			result = search_method(spheres, sink);
+			result = search_method(spheres, sink, sorted);
 	}
 	return result;
+}
+
+carom_result cr_show_pairs(carom_spheres *spheres, bool there, carom_sphere_device_pairs *shown)
+{
+#ifdef CR_HAVE_VULKAN
+	if (spheres->set.real > 0)
+		return cr_show_device_pairs(
+			&spheres->states[CAROM_SPHERES_DEVICE], &spheres->set, there ? NULL : &spheres->pairs, shown);
+#else
+	(void)there;
+#endif
+	*shown = (carom_sphere_device_pairs){ 0 };
+	return CAROM_SUCCESS;
 }
 
 // ---- The update ----

@@ -37,6 +37,9 @@ typedef struct cr_sphere_set {
 	// [4*real] the caller's spheres, where gaps have been cut out; NULL: rounded ones tell
 	const double *reference;
 	carom_device *device; // of method DEVICE; NULL: none
+	// [device_count] where it has several, of which `device` is the first
+	carom_device *const *devices;
+	int32_t device_count;
 } cr_sphere_set;
 
 /// Of the caller's spheres, those that are no ghosts.

@@ -15,6 +15,8 @@ struct carom_spheres {
 	carom_context *context; // memory: everything but the failures of arguments goes through it
 	carom_context memory;   // child of the caller's, with the budget
 	carom_spheres_def def;
+	carom_device *devices[CAROM_MAX_DEVICES]; // carom_spheres_set_devices; the first is def.device
+	int32_t device_count;                     // 0: none were set
 	cr_sphere_space space;
 
 	// Where the spheres were when the structure was made; where they are now if no list was kept
@@ -101,8 +103,11 @@ void cr_filter_rows(carom_spheres *spheres, const cr_pair_sink *sink);
 bool cr_sort_touching(carom_spheres *spheres);
 
 /// Find with the method in use, and add its time and tests to the stats. The sink stops the search
-/// by refusing.
-carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink);
+/// by refusing. sorted: NULL, or the place of pairs that the method has put in order by itself.
+carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink, cr_sorted_search *sorted);
+
+/// Show pairs on the device: those that a search has left there, else spheres->pairs are brought.
+carom_result cr_show_pairs(carom_spheres *spheres, bool there, carom_sphere_device_pairs *shown);
 
 /// No spheres from now on.
 void cr_forget_spheres(carom_spheres *spheres);

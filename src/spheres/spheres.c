@@ -120,6 +120,45 @@ carom_result carom_create_spheres(carom_context *context, const carom_spheres_de
 	return CAROM_SUCCESS;
 }
 
+static carom_result check_devices(carom_spheres *spheres, carom_device *const *devices, int32_t count)
+{
+	static const char CALL[] = "carom_spheres_set_devices";
+	carom_context *context = spheres->memory.parent;
+	const carom_result bad = CAROM_INVALID_ARGUMENT;
+	if (spheres->def.method != CAROM_SPHERES_DEVICE)
+		return cr_fail(context, bad, "%s: carom_spheres_def.method is %s, not device", CALL,
+			carom_sphere_method_name(spheres->def.method));
+	if (count < 1 || count > CAROM_MAX_DEVICES)
+		return cr_fail(context, bad, "%s: count is %d, not 1 to %d", CALL, (int)count, (int)CAROM_MAX_DEVICES);
+	if (!devices)
+		return cr_fail(context, bad, "%s: devices is NULL", CALL);
+	for (int32_t i = 0; i < count; i++) {
+		if (!devices[i])
+			return cr_fail(context, bad, "%s: devices[%d] is NULL", CALL, (int)i);
+		for (int32_t k = 0; k < i; k++) {
+			if (devices[k] == devices[i])
+				return cr_fail(context, bad, "%s: devices[%d] is devices[%d] again", CALL, (int)i, (int)k);
+		}
+		if (cr_check_device_context(context, devices[i], CALL) != CAROM_SUCCESS)
+			return cr_fail(context, bad, "%s: devices[%d] is of another context", CALL, (int)i);
+	}
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_spheres_set_devices(carom_spheres *spheres, carom_device *const *devices, int32_t count)
+{
+	if (!spheres)
+		return CAROM_INVALID_ARGUMENT;
+	const carom_result result = check_devices(spheres, devices, count);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_release_spheres(spheres);
+	spheres->def.device = devices[0];
+	spheres->device_count = count;
+	memcpy(spheres->devices, devices, (size_t)count * sizeof *devices);
+	return CAROM_SUCCESS;
+}
+
 void carom_destroy_spheres(carom_spheres *spheres)
 {
 	if (!spheres)
@@ -183,20 +222,30 @@ static carom_result end_search(carom_spheres *spheres, const char *call, unsigne
 /// Is there a list, or should there be one, to read pairs off?
 static bool uses_list(const carom_spheres *spheres) { return spheres->set.skin > 0 || spheres->has_rows; }
 
-static carom_result search_sorted(carom_spheres *spheres)
+static carom_result search_sorted(carom_spheres *spheres, cr_sorted_search *sorted)
 {
 	if (!cr_open_pair_store(spheres->store, spheres->set.real, cr_owned_spheres(&spheres->set), false))
 		return cr_fail_memory(spheres->context, "pairs of spheres");
 	const cr_pair_sink sink = cr_store_sink(spheres->store);
-	const carom_result result = cr_search(spheres, &sink);
-	if (result != CAROM_SUCCESS)
+	const carom_result result = cr_search(spheres, &sink, sorted);
+	if (result != CAROM_SUCCESS || sorted->done)
 		return result;
 	const double start = cr_time_ms();
 	if (cr_pair_store_failed(spheres->store) || !cr_sort_pairs(spheres->store, &spheres->pairs))
 		return cr_fail_memory(spheres->context, "pairs of spheres");
 	spheres->stats.ms_sort += cr_time_ms() - start;
-	spheres->stats.pairs = spheres->pairs.count;
 	return CAROM_SUCCESS;
+}
+
+/// All touching pairs, sorted: in spheres->pairs, or where the search has left them.
+static carom_result find_pairs(carom_spheres *spheres, cr_sorted_search *sorted)
+{
+	if (!uses_list(spheres))
+		return search_sorted(spheres, sorted);
+	const carom_result result = cr_make_rows(spheres);
+	if (result == CAROM_SUCCESS && !cr_sort_touching(spheres))
+		return cr_fail_memory(spheres->context, "pairs of spheres");
+	return result;
 }
 
 carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs *pairs)
@@ -206,16 +255,33 @@ carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs
 		return result;
 	*pairs = (carom_sphere_pairs){ 0 };
 	const unsigned refusals = begin_search(spheres);
-	if (uses_list(spheres)) {
-		result = cr_make_rows(spheres);
-		if (result == CAROM_SUCCESS && !cr_sort_touching(spheres))
-			result = cr_fail_memory(spheres->context, "pairs of spheres");
-	} else {
-		result = search_sorted(spheres);
-	}
-	if (result == CAROM_SUCCESS)
+	cr_sorted_search sorted = { &spheres->pairs, false };
+	result = find_pairs(spheres, &sorted);
+	if (result == CAROM_SUCCESS) {
 		*pairs = (carom_sphere_pairs){ spheres->pairs.data, spheres->pairs.count };
+		spheres->stats.pairs = pairs->count;
+	}
 	return end_search(spheres, "carom_spheres_find_pairs", refusals, result);
+}
+
+carom_result carom_spheres_find_device_pairs(carom_spheres *spheres, carom_sphere_device_pairs *pairs)
+{
+	static const char CALL[] = "carom_spheres_find_device_pairs";
+	carom_result result = check_call(spheres, CALL, pairs != NULL);
+	if (result != CAROM_SUCCESS)
+		return result;
+	*pairs = (carom_sphere_device_pairs){ 0 };
+	if (spheres->def.method != CAROM_SPHERES_DEVICE)
+		return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT, "%s: carom_spheres_def.method is %s, not device", CALL,
+			carom_sphere_method_name(spheres->def.method));
+	const unsigned refusals = begin_search(spheres);
+	cr_sorted_search sorted = { NULL, false };
+	result = find_pairs(spheres, &sorted);
+	if (result == CAROM_SUCCESS)
+		result = cr_show_pairs(spheres, sorted.done, pairs);
+	if (result == CAROM_SUCCESS)
+		spheres->stats.pairs = pairs->count;
+	return end_search(spheres, CALL, refusals, result);
 }
 
 /// The caller's function as a sink that counts.
@@ -244,7 +310,7 @@ static carom_result search_visiting(carom_spheres *spheres, const cr_pair_sink *
 {
 	const cr_method_choice choice = spheres->choice;
 	const double query_ms = spheres->fit.query_ms;
-	const carom_result result = cr_search(spheres, sink);
+	const carom_result result = cr_search(spheres, sink, NULL);
 	if (atomic_load(&v->ended)) {
 		spheres->choice = choice;
 		spheres->fit.query_ms = query_ms;

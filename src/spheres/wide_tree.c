@@ -360,4 +360,4 @@ static void release(carom_context *context, void *state)
 	cr_free(context, tree, sizeof *tree);
 }
 
-const cr_sphere_detector cr_wide_detector = { build, NULL, find, NULL, bytes, release };
+const cr_sphere_detector cr_wide_detector = { build, NULL, find, NULL, bytes, release, NULL };

@@ -224,11 +224,6 @@ carom_grains_stats carom_grains_get_stats(const carom_grains *g)
 	return stats;
 }
 
-static carom_device_buffer show(const cr_gpu_buffer *buffer)
-{
-	return (carom_device_buffer){ (uint64_t)(uintptr_t)buffer->buffer, buffer->address, buffer->size };
-}
-
 carom_result carom_grains_get_buffers(carom_grains *g, carom_grains_buffers *buffers)
 {
 	if (!buffers)
@@ -238,7 +233,8 @@ carom_result carom_grains_get_buffers(carom_grains *g, carom_grains_buffers *buf
 	if (result != CAROM_SUCCESS)
 		return result;
 	const uint32_t c = g->current;
-	*buffers = (carom_grains_buffers){ show(&g->places), show(&g->motions), show(&g->spins), show(&g->wall_marks),
-		show(&g->wall_springs), show(&g->first[c]), show(&g->other[c]), show(&g->springs[c]), show(&g->loads) };
+	*buffers = (carom_grains_buffers){ cr_show_buffer(&g->places), cr_show_buffer(&g->motions), cr_show_buffer(&g->spins),
+		cr_show_buffer(&g->wall_marks), cr_show_buffer(&g->wall_springs), cr_show_buffer(&g->first[c]),
+		cr_show_buffer(&g->other[c]), cr_show_buffer(&g->springs[c]), cr_show_buffer(&g->loads) };
 	return CAROM_SUCCESS;
 }

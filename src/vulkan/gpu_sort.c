@@ -4,8 +4,13 @@
 
 enum {
 	SCAN_BLOCK = 1024, // as scan.comp has it
-	MOST_ROWS = 16,    // as sort.glsl has it
+	MOST_ROWS = 16,    // as sort.glsl has it, as well as POOL
+	POOL = 3584,       // items of a workgroup
 	LEAST_ROWS = 2,
+	// With so many workgroups at most each sums the counts of those before it: that takes no longer
+	// than a kernel of its own takes to start. With more, sort_sum does.
+	FEW_BLOCKS = 128,
+	TABLES = 3,          // of counts: of this digit, of the next one, and one that is zeroed
 	WANTED_BLOCKS = 128, // so many workgroups keep a card busy: with fewer items each takes less
 	DIGIT_BITS = 8,
 	DIGITS = 1 << DIGIT_BITS,
@@ -48,11 +53,17 @@ void cr_gpu_scan(carom_device *device, VkDeviceAddress items, VkDeviceAddress su
 	}
 }
 
-/// Of the sort: items of each invocation.
+/// Of the sort: most items of each invocation.
+static uint32_t most_rows(uint64_t threads)
+{
+	const uint32_t rows = POOL / (uint32_t)threads;
+	return rows < MOST_ROWS ? rows : MOST_ROWS;
+}
+
 static uint32_t sort_rows(uint32_t threads, uint64_t count)
 {
-	const uint64_t rows = count / ((uint64_t)threads * WANTED_BLOCKS);
-	return rows < LEAST_ROWS ? LEAST_ROWS : rows > MOST_ROWS ? MOST_ROWS : (uint32_t)rows;
+	const uint64_t rows = count / ((uint64_t)threads * WANTED_BLOCKS), most = most_rows(threads);
+	return rows < LEAST_ROWS ? LEAST_ROWS : rows > most ? (uint32_t)most : (uint32_t)rows;
 }
 
 static uint64_t sort_blocks(uint64_t threads, uint64_t rows, uint64_t count)
@@ -60,30 +71,43 @@ static uint64_t sort_blocks(uint64_t threads, uint64_t rows, uint64_t count)
 	return (count + threads * rows - 1) / (threads * rows);
 }
 
+static uint64_t table_bytes(uint64_t blocks) { return blocks * DIGITS * sizeof(uint32_t); }
+
 uint64_t cr_gpu_sort_scratch(const carom_device *device, uint64_t count)
 {
 	// With fewer items there may be more blocks (rows are rounded down), but not twice as many.
 	const uint64_t threads = cr_gpu_sort_threads(device), most = sort_blocks(threads, LEAST_ROWS, count);
-	const uint64_t few = most < 2 * WANTED_BLOCKS ? most : 2 * WANTED_BLOCKS, many = sort_blocks(threads, MOST_ROWS, count);
-	return ((few > many ? few : many) + 1) * DIGITS * sizeof(uint32_t); // table, and totals
+	const uint64_t few = most < 2 * WANTED_BLOCKS ? most : 2 * WANTED_BLOCKS;
+	const uint64_t many = sort_blocks(threads, most_rows(threads), count);
+	return TABLES * table_bytes(few > many ? few : many) + DIGITS * sizeof(uint32_t); // and totals
 }
 
 int cr_gpu_sort(carom_device *device, const cr_gpu_sort_arrays *arrays, uint32_t count, int bits, bool wide)
 {
+	enum { FEW = 1, NEXT = 2 }; // as sort_scatter.comp has them
 	const uint32_t threads = cr_gpu_sort_threads(device), rows = sort_rows(threads, count);
 	const uint32_t blocks = (uint32_t)sort_blocks(threads, rows, count);
 	const uint64_t items = (uint64_t)blocks * threads;
-	const VkDeviceAddress table = arrays->scratch, totals = table + (uint64_t)blocks * DIGITS * sizeof(uint32_t);
+	const bool few = blocks <= FEW_BLOCKS;
+	VkDeviceAddress tables[TABLES];
+	for (int t = 0; t < TABLES; t++)
+		tables[t] = arrays->scratch + (uint64_t)t * table_bytes(blocks);
+	const VkDeviceAddress totals = tables[TABLES - 1] + table_bytes(blocks);
+	if (count == 0 || bits <= 0)
+		return 0;
+	const cr_gpu_arguments counting = { { arrays->keys[0], tables[0], tables[1] }, { count, 0, blocks, rows } };
+	cr_gpu_run(device, wide ? CR_KERNEL_SORT_COUNT_WIDE : CR_KERNEL_SORT_COUNT, items, threads, &counting);
 	int from = 0;
-	for (uint32_t shift = 0; (int)shift < bits && count > 0; shift += DIGIT_BITS, from = 1 - from) {
+	for (int pass = 0; pass * DIGIT_BITS < bits; pass++, from = 1 - from) {
+		const uint32_t flags = (few ? FEW : 0) | ((pass + 1) * DIGIT_BITS < bits ? NEXT : 0);
+		const cr_gpu_arguments adding = { { tables[pass % TABLES], totals }, { blocks } };
+		if (!few)
+			cr_gpu_run(device, CR_KERNEL_SORT_SUM, (uint64_t)DIGITS * device->info.subgroup_size, CR_GPU_THREADS, &adding);
 		const int to = 1 - from;
-		const cr_gpu_arguments counting = { { arrays->keys[from], table }, { count, shift, blocks, rows } };
-		cr_gpu_run(device, wide ? CR_KERNEL_SORT_COUNT_WIDE : CR_KERNEL_SORT_COUNT, items, threads, &counting);
-		const cr_gpu_arguments adding = { { table, totals }, { blocks } };
-		cr_gpu_run(device, CR_KERNEL_SORT_SUM, (uint64_t)DIGITS * device->info.subgroup_size, CR_GPU_THREADS, &adding);
 		const cr_gpu_arguments moving = { { arrays->keys[from], arrays->values[from], arrays->keys[to], arrays->values[to],
-											  table, totals },
-			{ count, shift, blocks, rows } };
+											  tables[pass % TABLES], totals, tables[(pass + 1) % TABLES],
+											  tables[(pass + 2) % TABLES] },
+			{ count, (uint32_t)(pass * DIGIT_BITS), blocks, rows, flags } };
 		cr_gpu_run(device, wide ? CR_KERNEL_SORT_SCATTER_WIDE : CR_KERNEL_SORT_SCATTER, items, threads, &moving);
 	}
 	return from;

@@ -17,8 +17,9 @@ typedef struct cr_gpu_sort_arrays {
 } cr_gpu_sort_arrays;
 
 uint64_t cr_gpu_sort_scratch(const carom_device *device, uint64_t count);
-/// Sort by the lowest bits of the keys; equal ones keep their order (radix sort by eight bits at a
-/// time: count, sum, scatter). Returns which of both arrays holds the result.
+/// Sort by the lowest bits of the keys; equal ones keep their order. A radix sort by eight bits at
+/// a time: one kernel that counts, then one for each digit, or two where there are many items.
+/// Returns which of both arrays holds the result.
 int cr_gpu_sort(carom_device *device, const cr_gpu_sort_arrays *arrays, uint32_t count, int bits, bool wide);
 
 #endif

@@ -206,9 +206,7 @@ static carom_result replace_pairs(carom_device *device, cr_gpu_tree *t, uint64_t
 	return CAROM_SUCCESS;
 }
 
-/// Room for as many pairs as are wanted, or for as many as there is memory for: the rest comes in
-/// further windows.
-static carom_result reserve_pairs(carom_device *device, cr_gpu_tree *t, uint64_t want)
+carom_result cr_gpu_reserve_pairs(carom_device *device, cr_gpu_tree *t, uint64_t want)
 {
 	const uint64_t most = most_pairs(device, t);
 	if (want > t->room && want < t->room + t->room / 2)
@@ -260,7 +258,7 @@ static void record_count(carom_device *device, cr_gpu_tree *t)
 	}
 }
 
-static void record_fill(carom_device *device, cr_gpu_tree *t, uint64_t first)
+void cr_gpu_record_fill(carom_device *device, cr_gpu_tree *t, uint64_t first)
 {
 	const cr_gpu_arguments arguments = search_arguments(t, first);
 	if (has_rays(t))
@@ -278,32 +276,45 @@ static carom_result fetch_firsts(carom_device *device, cr_gpu_tree *t)
 	return cr_gpu_download(device, &t->first, t->firsts.data, 8 * (uint64_t)count);
 }
 
+carom_result cr_gpu_begin_search(carom_device *device, cr_gpu_tree *t, cr_gpu_search_reads *reads)
+{
+	t->found = 0;
+	const carom_result result = cr_gpu_begin(device);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_gpu_clear(device, &t->tests, COUNTER_BYTES);
+	record_count(device, t);
+	cr_gpu_scan(device, t->counts.address, t->first.address, t->count + 1, t->lbvh.scratch.address);
+	cr_gpu_record_fill(device, t, 0);
+	reads->pairs = cr_gpu_read(device, &t->first, 8 * (uint64_t)t->count, 8);
+	reads->counters = cr_gpu_read(device, &t->tests, 0, COUNTER_BYTES);
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_gpu_end_search(carom_device *device, cr_gpu_tree *t, const cr_gpu_search_reads *reads, cr_gpu_search *found)
+{
+	const carom_result result = cr_gpu_finish(device);
+	if (result != CAROM_SUCCESS)
+		return result;
+	memcpy(&found->pairs, reads->pairs, 8);
+	memcpy(&found->tests, reads->counters, 8);
+	memcpy(&found->visits, reads->counters + 8, 8);
+	device->stats.tier = has_rays(t) ? t->tier : CAROM_TIER_COMPUTE;
+	t->found = found->pairs;
+	return has_rays(t) && t->found > t->room ? fetch_firsts(device, t) : CAROM_SUCCESS;
+}
+
 carom_result cr_gpu_find_pairs(carom_device *device, cr_gpu_tree *t, uint64_t want, cr_gpu_search *found)
 {
 	*found = (cr_gpu_search){ 0 };
 	t->found = 0;
 	if (t->count < 2)
 		return CAROM_SUCCESS;
-	carom_result result = reserve_pairs(device, t, want);
+	cr_gpu_search_reads reads;
+	carom_result result = cr_gpu_reserve_pairs(device, t, want);
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_begin(device);
-	if (result != CAROM_SUCCESS)
-		return result;
-	cr_gpu_clear(device, &t->tests, COUNTER_BYTES);
-	record_count(device, t);
-	cr_gpu_scan(device, t->counts.address, t->first.address, t->count + 1, t->lbvh.scratch.address);
-	record_fill(device, t, 0);
-	const char *all = cr_gpu_read(device, &t->first, 8 * (uint64_t)t->count, 8);
-	const char *counters = cr_gpu_read(device, &t->tests, 0, COUNTER_BYTES);
-	result = cr_gpu_finish(device);
-	if (result != CAROM_SUCCESS)
-		return result;
-	memcpy(&found->pairs, all, 8);
-	memcpy(&found->tests, counters, 8);
-	memcpy(&found->visits, counters + 8, 8);
-	device->stats.tier = has_rays(t) ? t->tier : CAROM_TIER_COMPUTE;
-	t->found = found->pairs;
-	return has_rays(t) && t->found > t->room ? fetch_firsts(device, t) : CAROM_SUCCESS;
+		result = cr_gpu_begin_search(device, t, &reads);
+	return result == CAROM_SUCCESS ? cr_gpu_end_search(device, t, &reads, found) : result;
 }
 
 carom_result cr_gpu_window(carom_device *device, cr_gpu_tree *t, uint64_t first, uint64_t *count)
@@ -333,6 +344,6 @@ carom_result cr_gpu_next_pairs(carom_device *device, cr_gpu_tree *t, uint64_t fi
 	const carom_result result = cr_gpu_begin(device);
 	if (result != CAROM_SUCCESS)
 		return result;
-	record_fill(device, t, first);
+	cr_gpu_record_fill(device, t, first);
 	return cr_gpu_finish(device);
 }

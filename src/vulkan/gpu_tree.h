@@ -75,6 +75,23 @@ typedef struct cr_gpu_search {
 /// Find all pairs: they are counted, and the first of them, as many as there is room for, are in
 /// tree->pairs. want: pairs to make room for before.
 carom_result cr_gpu_find_pairs(carom_device *device, cr_gpu_tree *tree, uint64_t want, cr_gpu_search *found);
+
+// The parts of cr_gpu_find_pairs, for work that follows in the same submission (gpu_pairs.h).
+
+/// Where the processor will read the findings of a search.
+typedef struct cr_gpu_search_reads {
+	const char *pairs, *counters;
+} cr_gpu_search_reads;
+
+/// Room for as many pairs as are wanted, or for as many as there is memory for.
+carom_result cr_gpu_reserve_pairs(carom_device *device, cr_gpu_tree *tree, uint64_t want);
+/// Begin to record, and record the search of at least two spheres.
+carom_result cr_gpu_begin_search(carom_device *device, cr_gpu_tree *tree, cr_gpu_search_reads *reads);
+/// Record: the window that begins at a number, into tree->pairs.
+void cr_gpu_record_fill(carom_device *device, cr_gpu_tree *tree, uint64_t first);
+/// Submit the recorded work, and wait.
+carom_result cr_gpu_end_search(carom_device *device, cr_gpu_tree *tree, const cr_gpu_search_reads *reads, cr_gpu_search *found);
+
 /// How many pairs from a number on are in tree->pairs at once: the window. *count is not 0 before
 /// the last pair, or the call fails.
 carom_result cr_gpu_window(carom_device *device, cr_gpu_tree *tree, uint64_t first, uint64_t *count);

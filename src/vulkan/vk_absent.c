@@ -71,6 +71,16 @@ int32_t carom_device_get_kernels(const carom_device *device, carom_kernel_time *
 	return 0;
 }
 
+carom_result carom_device_read(carom_device *device, const carom_device_buffer *buffer, uint64_t at, uint64_t size, void *to)
+{
+	(void)device;
+	(void)buffer;
+	(void)at;
+	(void)size;
+	(void)to;
+	return CAROM_INVALID_ARGUMENT; // nobody has a device
+}
+
 // ---- carom/grains.h: there are none, so but for the first two nothing can be called ----
 
 carom_grains_def carom_default_grains_def(void) { return (carom_grains_def){ .cookie = GRAINS_COOKIE }; }

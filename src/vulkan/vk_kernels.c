@@ -25,6 +25,10 @@
 #include "carom_morton.spv.h"
 #include "carom_pairs_count.spv.h"
 #include "carom_pairs_fill.spv.h"
+#include "carom_pairs_name.spv.h"
+#include "carom_pairs_order.spv.h"
+#include "carom_pairs_place.spv.h"
+#include "carom_pairs_settle.spv.h"
 #include "carom_proxies.spv.h"
 #include "carom_proxies_cost.spv.h"
 #include "carom_rays_query.spv.h"
@@ -77,6 +81,10 @@ static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_TREE_COST] = CODE(tree_cost),
 	[CR_KERNEL_PAIRS_COUNT] = CODE(pairs_count),
 	[CR_KERNEL_PAIRS_FILL] = CODE(pairs_fill),
+	[CR_KERNEL_PAIRS_NAME] = CODE(pairs_name),
+	[CR_KERNEL_PAIRS_PLACE] = CODE(pairs_place),
+	[CR_KERNEL_PAIRS_ORDER] = CODE(pairs_order),
+	[CR_KERNEL_PAIRS_SETTLE] = CODE(pairs_settle),
 	[CR_KERNEL_PROXIES] = CODE(proxies),
 	[CR_KERNEL_PROXIES_COST] = CODE(proxies_cost),
 	[CR_KERNEL_RAYS_QUERY] = CODE(rays_query),

@@ -229,10 +229,16 @@ static carom_result empty_slot(carom_device *device, int slot, char *data, uint6
 
 carom_result cr_gpu_download(carom_device *device, const cr_gpu_buffer *buffer, void *data, uint64_t size)
 {
+	return cr_gpu_download_from(device, buffer, 0, data, size);
+}
+
+carom_result cr_gpu_download_from(carom_device *device, const cr_gpu_buffer *buffer, uint64_t place, void *data, uint64_t size)
+{
 	device->stats.bytes_down += (int64_t)size;
 	if (buffer->mapped) {
-		if (data != buffer->mapped)
-			memcpy(data, buffer->mapped, (size_t)size);
+		const char *from = (const char *)buffer->mapped + place;
+		if (data != from)
+			memcpy(data, from, (size_t)size);
 		return CAROM_SUCCESS;
 	}
 	carom_result result = CAROM_SUCCESS;
@@ -243,7 +249,7 @@ carom_result cr_gpu_download(carom_device *device, const cr_gpu_buffer *buffer, 
 			const uint64_t piece = size - begun < CR_GPU_SLOT_SIZE ? size - begun : CR_GPU_SLOT_SIZE;
 			result = take_slot(device, slot);
 			if (result == CAROM_SUCCESS)
-				result = copy_piece(device, slot, buffer, begun, &device->staging[slot], 0, piece);
+				result = copy_piece(device, slot, buffer, place + begun, &device->staging[slot], 0, piece);
 			begun += piece;
 		}
 		if (result == CAROM_SUCCESS && (begun == size || begun - done > CR_GPU_SLOT_SIZE)) {
@@ -279,4 +285,25 @@ void cr_gpu_record_down(carom_device *device, const cr_gpu_twin *twin, uint64_t 
 {
 	if (twin->reached.buffer)
 		cr_gpu_copy(device, &twin->own, &twin->reached, size);
+}
+
+carom_result carom_device_read(carom_device *device, const carom_device_buffer *buffer, uint64_t at, uint64_t size, void *to)
+{
+	if (!device)
+		return CAROM_INVALID_ARGUMENT;
+	if (!buffer || (size > 0 && !to))
+		return cr_fail(device->context, CAROM_INVALID_ARGUMENT, "carom_device_read: %s is NULL", buffer ? "to" : "buffer");
+	if (at > buffer->size || size > buffer->size - at)
+		return cr_fail(device->context, CAROM_INVALID_ARGUMENT,
+			"carom_device_read: at %llu with a size of %llu is not within the buffer's %llu bytes", (unsigned long long)at,
+			(unsigned long long)size, (unsigned long long)buffer->size);
+	if (size == 0)
+		return CAROM_SUCCESS;
+	// Nobody knows where the processor reaches it: the ring copies.
+	cr_gpu_buffer from = { .size = buffer->size };
+	memcpy(&from.buffer, &buffer->buffer, sizeof from.buffer);
+	cr_gpu_lock(device);
+	const carom_result result = cr_gpu_download_from(device, &from, at, to, size);
+	cr_gpu_unlock(device);
+	return result;
 }

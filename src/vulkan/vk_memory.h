@@ -43,9 +43,16 @@ static inline const cr_gpu_buffer *cr_gpu_reached(const cr_gpu_twin *twin)
 carom_result cr_gpu_upload(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint64_t size);
 carom_result cr_gpu_upload_at(
 	carom_device *device, const cr_gpu_buffer *buffer, uint64_t place, const void *data, uint64_t size);
-/// Copy from the beginning of a buffer. These copies leave bytes alone that are in their place
-/// already, since the processor reaches them there (mapped), and count them.
+/// Copy from the beginning of a buffer, or from a place of it. These copies leave bytes alone that
+/// are in their place already, since the processor reaches them there (mapped), and count them.
 carom_result cr_gpu_download(carom_device *device, const cr_gpu_buffer *buffer, void *data, uint64_t size);
+carom_result cr_gpu_download_from(carom_device *device, const cr_gpu_buffer *buffer, uint64_t place, void *data, uint64_t size);
+
+/// A buffer as callers see it.
+static inline carom_device_buffer cr_show_buffer(const cr_gpu_buffer *buffer)
+{
+	return (carom_device_buffer){ (uint64_t)(uintptr_t)buffer->buffer, buffer->address, buffer->size };
+}
 
 /// A buffer that the processor reaches, for the staging ring and for results.
 carom_result cr_gpu_make_staging(carom_device *device, cr_gpu_buffer *buffer, uint64_t size);

@@ -387,9 +387,10 @@ static void meet_all(search *s, int64_t grains)
 	int32_t node = m->tree.leaves > 0 ? m->tree.root : CR_NO_NODE;
 	while (node != CR_NO_NODE) {
 		const cr_dynamic_node *n = &m->tree.nodes.data[node];
-		const bool meets = box3d_overlap(&n->bounds, &s->sphere.box);
+		const box3d box = cr_dynamic_box(n);
+		const bool meets = box3d_overlap(&box, &s->sphere.box);
 		if (meets && cr_dynamic_is_leaf(n))
-			meet_part(s, grains, n->item);
+			meet_part(s, grains, cr_dynamic_item(n));
 		node = meets && !cr_dynamic_is_leaf(n) ? n->child[0] : cr_dynamic_next_beside(&m->tree, node);
 	}
 }

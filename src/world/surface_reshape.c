@@ -346,8 +346,7 @@ bool cr_carry_to_new_shape(carom_world *world, int32_t part, const cr_shape *now
 		.seen = { .alive = true, .kind = body->kind, .shape = *now, .pose = *last },
 		.keeps_numbers = have_equal_triangles(&body->shape, now),
 		.carried = carried };
-	const double *half = now->half;
-	r.slack = is_mesh(now) ? SAME_PLACE * v3d_length((v3d){ half[0], half[1], half[2] }) : 0;
+	r.slack = is_mesh(now) ? SAME_PLACE * v3d_length(cr_local_box_of(&r.seen).half) : 0;
 	carry_all(&r);
 	return !r.failed;
 }

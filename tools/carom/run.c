@@ -393,8 +393,9 @@ static int one_step(run *r)
 	}
 	r->parts.steps++;
 	r->ms_total += sim_now_ms() - begin;
-	devices_add_rows(&r->kernels, r->device, r->parts.steps);
-	if (write_row(r) != EXIT_DONE || keep(r) != EXIT_DONE)
+	if (r->ahead == 0)
+		devices_add_rows(&r->kernels, r->device, r->parts.steps);
+	if (write_row(r) != EXIT_DONE || (r->ahead == 0 && keep(r) != EXIT_DONE))
 		return EXIT_FAILED;
 	show(r, false);
 	return run_save(r, false);
@@ -408,7 +409,7 @@ static int simulate(run *r)
 	devices_add_rows(&r->kernels, r->device, r->parts.steps); // of what came before the first step
 	progress_start(&bar, "run", r->scene.steps - r->first_step);
 	bar.visible &= run_is_first(r);
-	while (r->parts.steps < r->scene.steps && status == EXIT_DONE && run_ranks_go_on(r, interrupted)) {
+	while (r->parts.steps < r->scene.steps && status == EXIT_DONE && (r->ahead > 0 || run_ranks_go_on(r, interrupted))) {
 		status = one_step(r);
 		progress_update(&bar, r->parts.steps - r->first_step);
 	}

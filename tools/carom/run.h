@@ -88,6 +88,9 @@ struct run {
 	int64_t first_step;  ///< done before, by the run that wrote the checkpoint
 	int64_t saved_step;  ///< of the last checkpoint, where the run writes them itself
 	scene_resume resume; ///< the checkpoint that the run goes on from, while its parts are made
+	/// Steps of spheres on a device that are done, but have no row yet: nobody looks before the
+	/// last of them, and they were one submission.
+	int32_t ahead;
 	double ms_total;
 	device_table kernels;  ///< kernels.csv, with a device and --out
 	carom_device *device;  ///< of spheres and rigid bodies; NULL: the processor

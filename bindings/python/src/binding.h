@@ -317,6 +317,8 @@ int cp_add_device(PyObject *module, cp_state *state);
 extern PyMethodDef cp_device_functions[];
 /// A device that is open, from an argument; NULL with TypeError or ValueError.
 cp_device *cp_get_device(cp_state *state, PyObject *value, const char *name);
+/// The devices of a list or tuple, which the caller holds: how many, or -1 with an exception.
+int32_t cp_get_devices(cp_state *state, PyObject *value, cp_device *devices[CAROM_MAX_DEVICES]);
 /// Hold the device among the objects that settings keep, until cp_let_device_go; NULL: there is
 /// none.
 cp_device *cp_hold_device(PyObject *keep);

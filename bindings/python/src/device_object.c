@@ -50,6 +50,25 @@ cp_device *cp_get_device(cp_state *state, PyObject *value, const char *name)
 	return NULL;
 }
 
+int32_t cp_get_devices(cp_state *state, PyObject *value, cp_device *devices[CAROM_MAX_DEVICES])
+{
+	const Py_ssize_t count = PySequence_Check(value) ? PySequence_Size(value) : -1;
+	if (count < 0 || count > CAROM_MAX_DEVICES) {
+		if (!PyErr_Occurred())
+			PyErr_Format(count < 0 ? PyExc_TypeError : PyExc_ValueError,
+				"devices is %R; it must be a sequence of at most %d devices", value, CAROM_MAX_DEVICES);
+		return -1;
+	}
+	for (Py_ssize_t i = 0; i < count; i++) {
+		PyObject *item = PySequence_GetItem(value, i);
+		devices[i] = item ? cp_get_device(state, item, "devices") : NULL;
+		Py_XDECREF(item); // the sequence, which the caller holds, keeps it
+		if (!devices[i])
+			return -1;
+	}
+	return (int32_t)count;
+}
+
 cp_device *cp_hold_device(PyObject *keep)
 {
 	cp_device *device = keep ? (cp_device *)PyDict_GetItemString(keep, "device") : NULL;
@@ -115,6 +134,39 @@ static PyObject *device_kernels(PyObject *self, PyObject *none)
 	}
 	free(times);
 	return all;
+}
+
+static PyObject *device_read(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "buffer", "at", "size", NULL };
+	cp_device *device = (cp_device *)self;
+	cp_state *state = cp_state_of(self);
+	PyObject *values[3];
+	int64_t at = 0, size = -1;
+	if (!is_open(device) || !cp_arguments("read", args, count, keywords, names, 1, values) ||
+		(values[1] && !cp_get_int(values[1], "at", 0, INT64_MAX, &at)) ||
+		(cp_is_given(values[2]) && !cp_get_int(values[2], "size", 0, INT64_MAX, &size)))
+		return NULL;
+	const carom_device_buffer *given = cp_as_record(state, CP_device_buffer, values[0]);
+	if (!given)
+		return PyErr_Format(PyExc_TypeError, "buffer is %R; it must be a DeviceBuffer", values[0]);
+	const carom_device_buffer buffer = *given;
+	if ((uint64_t)at > buffer.size || (size >= 0 && (uint64_t)size > buffer.size - (uint64_t)at))
+		return PyErr_Format(
+			PyExc_ValueError, "at and size must lie within the %llu bytes of the buffer", (unsigned long long)buffer.size);
+	const uint64_t bytes = size < 0 ? buffer.size - (uint64_t)at : (uint64_t)size;
+	PyObject *copy = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+	if (!copy)
+		return NULL;
+	char *to = PyByteArray_AsString(copy);
+	carom_result result;
+	device->users++; // nobody closes it meanwhile
+	Py_BEGIN_ALLOW_THREADS result = carom_device_read(device->device, &buffer, (uint64_t)at, bytes, to);
+	Py_END_ALLOW_THREADS device->users--;
+	if (!result)
+		return copy;
+	Py_DECREF(copy);
+	return cp_raise(state, device->context->context, result);
 }
 
 static PyObject *get_info(PyObject *self, void *none)
@@ -190,6 +242,9 @@ static PyMethodDef methods[] = {
 	{ "__exit__", device_exit, METH_VARARGS, "__exit__($self, /, *args)\n--\n\nclose()." },
 	{ "kernels", device_kernels, METH_NOARGS,
 		"kernels($self, /)\n--\n\nThe kernels that have run, a KernelTime each. Not while another thread uses the device." },
+	{ "read", CP_NAMED(device_read),
+		CP_DOC("read($self, /, buffer, at=0, size=None)",
+			carom_device_read) " A bytearray, for numpy.frombuffer; size None: all that follows." },
 	{ NULL, NULL, 0, NULL },
 };
 static PyGetSetDef attributes[] = {

@@ -4,7 +4,9 @@
 typedef struct cp_spheres {
 	PyObject_HEAD carom_spheres *spheres;
 	cp_context *context;
-	cp_device *device; ///< that it runs on, or NULL
+	cp_device *device;                    ///< of the settings, or NULL
+	cp_device *shared[CAROM_MAX_DEVICES]; ///< of set_devices
+	int32_t shared_count;
 	cp_use use;
 	cp_guard lists;    ///< views of pairs and neighbours
 	PyObject *failure; ///< the first exception that a callback raised in this call
@@ -29,10 +31,18 @@ static PyObject *spheres_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 	return NULL;
 }
 
+static void let_shared_go(cp_spheres *spheres)
+{
+	for (int32_t i = 0; i < spheres->shared_count; i++)
+		cp_let_device_go(spheres->shared[i]);
+	spheres->shared_count = 0;
+}
+
 static void spheres_dealloc(PyObject *self)
 {
 	cp_spheres *spheres = (cp_spheres *)self;
 	carom_destroy_spheres(spheres->spheres);
+	let_shared_go(spheres);
 	cp_let_device_go(spheres->device);
 	Py_CLEAR(spheres->failure);
 	cp_free_detector(self, spheres->context);
@@ -59,6 +69,39 @@ static PyObject *end(cp_spheres *spheres, carom_result result, PyObject *value)
 	}
 	Py_XDECREF(value);
 	return NULL;
+}
+
+// ---- Devices ----
+
+/// Share the spheres out to these devices. It holds each of them.
+static PyObject *take_devices(cp_spheres *spheres, cp_device *const *given, int32_t count)
+{
+	carom_device *devices[CAROM_MAX_DEVICES] = { NULL };
+	for (int32_t i = 0; i < count; i++)
+		devices[i] = given[i]->device;
+	const carom_result result = carom_spheres_set_devices(spheres->spheres, devices, count);
+	if (!result) {
+		for (int32_t i = 0; i < count; i++) {
+			given[i]->users++;
+			Py_INCREF((PyObject *)given[i]);
+		}
+		let_shared_go(spheres);
+		for (int32_t i = 0; i < count; i++)
+			spheres->shared[i] = given[i];
+		spheres->shared_count = count;
+	}
+	return end(spheres, result, Py_NewRef(Py_None));
+}
+
+static PyObject *set_devices(PyObject *self, PyObject *given)
+{
+	cp_device *devices[CAROM_MAX_DEVICES];
+	PyObject *list = PySequence_Check(given) ? PySequence_Tuple(given) : Py_NewRef(given), *done = NULL;
+	const int32_t count = list ? cp_get_devices(cp_state_of(self), list, devices) : -1;
+	if (count >= 0 && begin((cp_spheres *)self))
+		done = take_devices((cp_spheres *)self, devices, count);
+	Py_XDECREF(list);
+	return done;
 }
 
 // ---- Places ----
@@ -124,6 +167,19 @@ static PyObject *find_pairs(PyObject *self, PyObject *none)
 	Py_END_ALLOW_THREADS PyObject *ended = end(spheres, result, Py_NewRef(Py_None));
 	Py_XDECREF(ended);
 	return ended ? cp_view_records(self, &spheres->lists, cp_state_of(self), CP_sphere_pair, pairs.pairs, pairs.count) : NULL;
+}
+
+static PyObject *find_device_pairs(PyObject *self, PyObject *none)
+{
+	(void)none;
+	cp_spheres *spheres = (cp_spheres *)self;
+	if (!begin(spheres))
+		return NULL;
+	carom_sphere_device_pairs pairs;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result = carom_spheres_find_device_pairs(spheres->spheres, &pairs);
+	Py_END_ALLOW_THREADS return end(
+		spheres, result, result ? NULL : cp_new_record(cp_state_of(self), CP_sphere_device_pairs, &pairs, NULL));
 }
 
 static PyObject *neighbours(PyObject *self, PyObject *none)
@@ -286,7 +342,10 @@ static PyMethodDef methods[] = {
 	{ "update", CP_NAMED(update),
 		CP_DOC("update($self, /, centres, radii, ids=None, moved=-1.0, neighbours_only=False, owned=-1, ids64=None)",
 			carom_spheres_update) },
+	{ "set_devices", set_devices, METH_O, CP_DOC("set_devices($self, devices, /)", carom_spheres_set_devices) },
 	{ "find_pairs", find_pairs, METH_NOARGS, CP_DOC("find_pairs($self, /)", carom_spheres_find_pairs) },
+	{ "find_device_pairs", find_device_pairs, METH_NOARGS,
+		CP_DOC("find_device_pairs($self, /)", carom_spheres_find_device_pairs) " Device.read copies a part." },
 	{ "visit_pairs", visit_pairs, METH_O,
 		CP_DOC("visit_pairs($self, function, /)",
 			carom_spheres_visit_pairs) " function takes an Array of SpherePair; False ends." },

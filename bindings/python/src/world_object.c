@@ -292,26 +292,6 @@ static PyObject *world_set_device(PyObject *self, PyObject *const *args, Py_ssiz
 	return take_devices(world, &device, device != NULL, fallback);
 }
 
-/// The devices of a sequence: how many, or -1 with an exception.
-static int32_t get_devices(cp_state *state, PyObject *value, cp_device *devices[CAROM_MAX_DEVICES])
-{
-	const Py_ssize_t count = PySequence_Check(value) ? PySequence_Size(value) : -1;
-	if (count < 0 || count > CAROM_MAX_DEVICES) {
-		if (!PyErr_Occurred())
-			PyErr_Format(count < 0 ? PyExc_TypeError : PyExc_ValueError,
-				"devices is %R; it must be a sequence of at most %d devices", value, CAROM_MAX_DEVICES);
-		return -1;
-	}
-	for (Py_ssize_t i = 0; i < count; i++) {
-		PyObject *item = PySequence_GetItem(value, i);
-		devices[i] = item ? cp_get_device(state, item, "devices") : NULL;
-		Py_XDECREF(item); // the sequence, which the caller holds, keeps it
-		if (!devices[i])
-			return -1;
-	}
-	return (int32_t)count;
-}
-
 static PyObject *world_set_devices(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "devices", "fallback", NULL };
@@ -324,7 +304,7 @@ static PyObject *world_set_devices(PyObject *self, PyObject *const *args, Py_ssi
 		return NULL;
 	PyObject *list = PySequence_Check(values[0]) ? PySequence_Tuple(values[0]) : Py_NewRef(values[0]);
 	PyObject *done = NULL;
-	const int32_t given = list ? get_devices(cp_state_of(self), list, devices) : -1;
+	const int32_t given = list ? cp_get_devices(cp_state_of(self), list, devices) : -1;
 	if (given >= 0 && cp_is_open(world) && cp_begin_write(&world->use, "world"))
 		done = take_devices(world, devices, given, fallback);
 	Py_XDECREF(list);

@@ -117,6 +117,48 @@ class Lives(unittest.TestCase):
         self.assertEqual(*answers)
 
 
+    def test_pairs_that_stay_there(self):
+        centres = [((i * 37 % 101) / 20, (i * 53 % 97) / 20, (i * 71 % 89) / 20) for i in range(300)]
+        with first_device() as device:
+            spheres = carom.Spheres(method="device", device=device)
+            spheres.update(centres, [0.2] * 300)
+            there = spheres.find_device_pairs()
+            copy = device.read(there.pairs, size=8 * there.count)
+            first = memoryview(device.read(there.first, size=8 * 301)).cast("Q")
+            self.assertEqual((first[0], first[300]), (0, there.count))
+            self.assertNotEqual(there.pairs.address, 0)
+            self.assertEqual(bytes(copy), bytes(spheres.find_pairs()))
+            self.assertEqual(device.read(there.pairs, 8, 16), copy[8:24])
+            with self.assertRaisesRegex(ValueError, "must lie within"):
+                device.read(there.pairs, there.pairs.size, 1)
+            with self.assertRaisesRegex(TypeError, "it must be a DeviceBuffer"):
+                device.read(there)
+            with self.assertRaisesRegex(carom.InvalidArgument, "not device"):
+                carom.Spheres().find_device_pairs()
+            del spheres
+
+    def test_spheres_on_several(self):
+        centres = [((i * 37 % 101) / 20, (i * 53 % 97) / 20, (i * 71 % 89) / 20) for i in range(300)]
+        context = carom.Context(thread_count=1)
+        devices = [first_device(context=context) for _ in range(3)]
+        spheres = carom.Spheres(method="device", device=devices[0], context=context)
+        answers = []
+        for count in (1, 2, 3):
+            spheres.set_devices(devices[:count])
+            spheres.update(centres, [0.2] * 300)
+            answers.append(bytes(spheres.find_pairs()))
+        self.assertEqual(len(set(answers)), 1)
+        with self.assertRaisesRegex(ValueError, "1 objects that use the device are still there"):
+            devices[2].close()
+        with self.assertRaisesRegex(carom.InvalidArgument, "count is 0"):
+            spheres.set_devices([])
+        with self.assertRaisesRegex(TypeError, "must be a Device"):
+            spheres.set_devices([1])
+        del spheres
+        for device in devices:
+            device.close()
+
+
 @needs_device
 class Features(unittest.TestCase):
     SQUARE = [(x, y, 0) for x in range(5) for y in range(5)]

@@ -7,5 +7,6 @@ const uint DIGITS = 256;
 // items, so that enough workgroups have something to do. Loops have this bound so that compilers
 // can unroll them.
 const uint ROWS = 16;
+const uint POOL = 3584; // items of a workgroup, at most
 
 uint digit_of(KEY key, uint shift) { return uint(key >> shift) & (DIGITS - 1); }
