@@ -1,6 +1,6 @@
-// Carom in the place of another engine's collision detection: ODE moves the bodies, and each contact of
-// Carom becomes a contact joint. Five crates stand on each other, two hooks fall beside them. All are
-// meshes, the floor is an open one.
+// Carom in the place of other collision detection: ODE moves the bodies, and each contact of Carom
+// becomes a contact joint. Five crates stand on each other, two hooks fall beside them. All of them
+// are meshes, and the floor is an open one.
 #include <carom/carom.h>
 #include <math.h>
 #include <ode/ode.h>

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The documents agree with the tree: links lead somewhere, each folder has its page, and pages name files that exist.
+# The documents agree with the tree: links lead somewhere, each folder has its page, and pages name files that exist. Lines are short.
 # Usage: check_docs.sh [ROOT [links]]; links: of installed documents, where the files that they are about are not.
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 2
@@ -61,6 +61,17 @@ while read -r place target part missing; do
 		complain "$place: $target has no part $part"
 	fi
 done < <(((${#documents[@]})) && links "${documents[@]}")
+
+# Lines of prose have at most 130 columns. Code and tables may be longer, and one word or one piece of code by itself.
+while IFS= read -r fault; do
+	complain "$fault"
+done < <(((${#documents[@]})) && LC_ALL=C awk '
+	FNR == 1 { code = 0 }
+	/^ *```/ { code = !code }
+	{ line = $0; gsub(/[\200-\277]/, "", line) }
+	!code && length(line) > 130 && !/^ *\|/ && /^ *([-*] )?[^ `]+ +[^ ]|^ *([-*] )?`[^`]*`.* [^ ]/ {
+		print FILENAME ":" FNR ": a line of " length(line) " columns"
+	}' "${documents[@]}")
 
 # Each folder has its page among the internals, and the index leads to each page.
 if [[ -d docs/internals && ${2:-} != links ]]; then

@@ -7,8 +7,8 @@ enum {
 	MOST_ROWS = 16,    // as sort.glsl has it, as well as POOL
 	POOL = 3584,       // items of a workgroup
 	LEAST_ROWS = 2,
-	// With so many workgroups at most each sums the counts of those before it: that takes no longer
-	// than a kernel of its own takes to start. With more, sort_sum does.
+	// With so many workgroups at most each sums the counts of those before it, which spares a
+	// kernel. With more, sort_sum does. (Chosen without a card.)
 	FEW_BLOCKS = 128,
 	TABLES = 3,          // of counts: of this digit, of the next one, and one that is zeroed
 	WANTED_BLOCKS = 128, // so many workgroups keep a card busy: with fewer items each takes less
