@@ -1,6 +1,7 @@
 // Carom in the place of other collision detection: ODE moves the bodies, and each contact of Carom
 // becomes a contact joint. Five crates stand on each other, two hooks fall beside them. All of them
-// are meshes, and the floor is an open one.
+// are meshes, and the floor is an open one. Against an installed library (Debian: libode-dev):
+// cc ode_crates.c $(pkg-config --cflags --libs carom ode) -lm
 #include <carom/carom.h>
 #include <math.h>
 #include <ode/ode.h>

@@ -1038,3 +1038,27 @@ TEST(parts, snapshots_bring_back_bodies_numbers_and_poses)
 	close_shapes(&t.shapes);
 	carom_destroy_context(context);
 }
+
+TEST(parts, other_parts_of_a_new_body_do_not_move_it)
+{
+	uint64_t seed = 7;
+	for (int round = 0; round < 50; round++) {
+		carom_context *context = fixture_context(1);
+		carom_world *world = fixture_world(context, NULL);
+		carom_part parts[2] = { { fixture_box(0.5, 0.5, 0.5), fixture_random_pose(&seed, 0.3) },
+			{ fixture_sphere(0.2), fixture_random_pose(&seed, 0.3) } };
+		const carom_body_id id = add_parts(world, parts, 2, fixture_random_pose(&seed, 1), CAROM_KINEMATIC);
+		carom_body_def def = carom_default_body_def();
+		def.kind = CAROM_DYNAMIC;
+		def.shape = fixture_box(0.4, 0.4, 0.4);
+		def.continuous = true;
+		carom_body_id other;
+		REQUIRE(carom_world_add_body(world, &def, &other) == CAROM_SUCCESS);
+		parts[0].pose = fixture_random_pose(&seed, 0.3);
+		REQUIRE(carom_world_set_parts(world, id, parts, 2) == CAROM_SUCCESS);
+		fixture_step(world);
+		CHECK_INT(carom_world_body_impacts(world).count, 0);
+		carom_destroy_world(world);
+		carom_destroy_context(context);
+	}
+}

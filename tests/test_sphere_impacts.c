@@ -343,6 +343,104 @@ TEST(sphere_impacts, only_of_spheres_that_come_from_somewhere)
 	carom_destroy_context(context);
 }
 
+// ---- Where they begin ----
+
+/// A step of a solver that stops a ball at its impact with a thin floor and sends it back. Returns whether there was one.
+static bool bounce(carom_world *world, carom_body_id id, double *height, double *speed)
+{
+	const double end[3] = { 0, 0, *height + *speed };
+	REQUIRE(send(world, id, 1, end, NULL) == CAROM_SUCCESS);
+	fixture_step(world);
+	const carom_body_impact *hit = carom_world_earliest_body_impact(world, id);
+	const bool met = hit && hit->status == CAROM_TOI_IMPACT;
+	*height += *speed * (met ? hit->time : 1);
+	if (!met)
+		return false;
+	CHECK(hit->normal.z * *speed > 0); // the floor is A, and the ball comes from the side on which it was
+	const double stopped[3] = { 0, 0, *height };
+	const carom_strided begins = packed(stopped);
+	REQUIRE(carom_world_set_sphere_begins(world, id, &begins) == CAROM_SUCCESS);
+	*speed = -*speed;
+	return true;
+}
+
+TEST(sphere_impacts, a_sphere_goes_on_from_where_a_solver_has_stopped_it)
+{
+	static const double start[3] = { 0, 0, 1 }, radius = 0.02;
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	fixture_add(world, fixture_box(1, 1, 0.01), fixture_at(0, 0, 0), CAROM_STATIC);
+	carom_body_def def = carom_default_body_def();
+	def.kind = CAROM_GRANULAR;
+	def.sphere_count = 1;
+	def.centres = packed(start);
+	def.radii = packed(&radius);
+	def.continuous = true;
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	fixture_tape tape = { 0 };
+	REQUIRE(carom_world_record(world, fixture_write_tape, &tape) == CAROM_SUCCESS);
+	double height = 1, speed = -2;
+	CHECK(bounce(world, id, &height, &speed));
+	CHECK_NEAR(height, 0.03, 0.001);
+	CHECK(!bounce(world, id, &height, &speed)); // up
+	CHECK_NEAR(height, 2.03, 0.001);
+	// Without a begin it would come from where it was at the last step.
+	height = 0.5;
+	speed = -1;
+	CHECK(bounce(world, id, &height, &speed));
+	CHECK_NEAR(height, 2.03 - 2.53 * 2 / 2.53, 0.6);
+	const uint64_t hash = carom_world_hash(world);
+	REQUIRE(carom_world_record(world, NULL, NULL) == CAROM_SUCCESS);
+	carom_replay_result result;
+	CHECK_INT(carom_replay_recording(context, fixture_read_tape, &tape, &result), CAROM_SUCCESS);
+	CHECK(result.hash == hash && result.steps == 3);
+	free(tape.bytes);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
+TEST(sphere_impacts, begins_count_until_the_step_and_for_so_many_spheres)
+{
+	static ways w;
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	make_rain(&w);
+	fixture_add(world, fixture_box(1, 1, 0.01), fixture_at(0, 0, 0), CAROM_STATIC);
+	const carom_body_id id = add_spheres(world, &w, true);
+	send_all(world, id, &w);
+	fixture_step(world); // below the floor
+	const carom_strided above = packed(w.begin), below = packed(w.end);
+	REQUIRE(carom_world_set_sphere_begins(world, id, &above) == CAROM_SUCCESS);
+	fixture_step(world); // they have not moved, but come from above
+	CHECK_INT(count_impacts(world), SPHERES);
+	fixture_step(world);
+	CHECK_INT(count_impacts(world), 0);
+	REQUIRE(carom_world_set_sphere_begins(world, id, &above) == CAROM_SUCCESS);
+	send_all(world, id, &w); // keeps it
+	fixture_step(world);
+	CHECK_INT(count_impacts(world), SPHERES);
+	REQUIRE(send(world, id, SPHERES - 1, w.begin, w.radii) == CAROM_SUCCESS); // new ones
+	REQUIRE(carom_world_set_sphere_begins(world, id, &below) == CAROM_SUCCESS);
+	fixture_step(world);
+	CHECK_INT(count_impacts(world), SPHERES - 1);
+	REQUIRE(carom_world_set_sphere_begins(world, id, &below) == CAROM_SUCCESS);
+	REQUIRE(send(world, id, SPHERES, w.begin, w.radii) == CAROM_SUCCESS); // new ones without
+	fixture_step(world);
+	CHECK_INT(count_impacts(world), 0);
+
+	const carom_body_id other = add_spheres(world, &w, false);
+	double wrong[3 * SPHERES] = { 0 };
+	wrong[4] = NAN;
+	const carom_strided bad = packed(wrong);
+	fixture_expect_wrong(context, carom_world_set_sphere_begins(world, id, &bad), "begins: y of sphere 1 is nan, not finite");
+	fixture_expect_wrong(context, carom_world_set_sphere_begins(world, id, NULL), "begins is NULL");
+	fixture_expect_wrong(context, carom_world_set_sphere_begins(world, other, &above), "the body is not continuous");
+	CHECK_INT(carom_world_set_sphere_begins(world, (carom_body_id){ 99, 0 }, &above), CAROM_INVALID_BODY);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
 static bool refuse(carom_body_id a, carom_body_id b, uint64_t data_a, uint64_t data_b, void *user)
 {
 	(void)a, (void)b, (void)user;
@@ -515,6 +613,37 @@ TEST(sphere_impacts, come_back_with_snapshots_and_recordings)
 	CHECK(carom_world_hash(world) == hash);
 	carom_destroy_snapshot(snapshot);
 	free(tape.bytes);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
+TEST(sphere_impacts, a_restored_body_has_no_way_of_another_one)
+{
+	static ways w;
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	fixture_tape tape = { 0 };
+	carom_snapshot *empty, *full;
+	make_rain(&w);
+	REQUIRE(carom_create_snapshot(world, &empty) == CAROM_SUCCESS && carom_create_snapshot(world, &full) == CAROM_SUCCESS);
+	REQUIRE(carom_world_save(world, empty) == CAROM_SUCCESS);
+	const carom_body_id first = add_spheres(world, &w, false);
+	REQUIRE(carom_world_save(world, full) == CAROM_SUCCESS);
+	REQUIRE(carom_world_restore(world, empty) == CAROM_SUCCESS);
+	const carom_body_id second = add_spheres(world, &w, true);
+	CHECK_INT(second.index1, first.index1);
+	send_all(world, second, &w);
+	REQUIRE(carom_world_restore(world, full) == CAROM_SUCCESS);
+	REQUIRE(carom_world_record(world, fixture_write_tape, &tape) == CAROM_SUCCESS);
+	fixture_step(world);
+	const uint64_t hash = carom_world_hash(world);
+	REQUIRE(carom_world_record(world, NULL, NULL) == CAROM_SUCCESS);
+	carom_replay_result result;
+	CHECK_INT(carom_replay_recording(context, fixture_read_tape, &tape, &result), CAROM_SUCCESS);
+	CHECK(result.hash == hash && result.steps == 1);
+	free(tape.bytes);
+	carom_destroy_snapshot(empty);
+	carom_destroy_snapshot(full);
 	carom_destroy_world(world);
 	carom_destroy_context(context);
 }

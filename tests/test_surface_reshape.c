@@ -508,3 +508,68 @@ TEST(surface_reshape, a_step_that_fails_forgets_nothing)
 	}
 	CHECK(failed > 0);
 }
+
+// ---- What ends with its bodies ----
+
+static void make_three(stage *s, carom_mesh *three[3])
+{
+	open_stage(s);
+	three[0] = fixture_box_mesh(s->context, 0.19, 0.19, THIN);
+	three[1] = fixture_box_mesh(s->context, 0.18, 0.185, THIN);
+	three[2] = fixture_box_mesh(s->context, 0.185, 0.19, THIN);
+	s->plate = fixture_add(s->world, fixture_of_mesh(three[0]), fixture_at(0, 0, 0), CAROM_STATIC);
+	push(s, 0, 2);
+}
+
+static void exchange(stage *s, carom_mesh *plate)
+{
+	const carom_shape shape = fixture_of_mesh(plate);
+	REQUIRE(carom_world_set_shape(s->world, s->plate, &shape) == CAROM_SUCCESS);
+}
+
+static void close_three(stage *s, carom_mesh *three[3])
+{
+	for (int i = 0; i < 3; i++)
+		carom_release_mesh(three[i]);
+	close_stage(s);
+}
+
+TEST(surface_reshape, memory_that_is_carried_ends_with_the_cloth)
+{
+	for (int again = 0; again < 2; again++) {
+		static stage s;
+		carom_mesh *three[3];
+		make_three(&s, three);
+		CHECK(carom_world_surface_contacts(s.world).count > 0);
+		exchange(&s, three[1]);
+		REQUIRE(carom_world_remove_body(s.world, s.cloth) == CAROM_SUCCESS);
+		carom_mesh *small = fixture_sheet_mesh(s.context, 1, 0.4);
+		if (again) { // another cloth, with fewer vertices, in its place
+			carom_body_def def = carom_default_body_def();
+			def.kind = CAROM_CLOTH;
+			def.shape = fixture_of_mesh(small);
+			def.thickness = THICKNESS;
+			REQUIRE(carom_world_add_body(s.world, &def, &s.cloth) == CAROM_SUCCESS);
+		}
+		exchange(&s, three[2]);
+		fixture_step(s.world);
+		carom_release_mesh(small);
+		close_three(&s, three);
+	}
+}
+
+TEST(surface_reshape, a_body_in_the_place_of_one_that_is_gone_has_no_memory)
+{
+	static stage s;
+	carom_mesh *three[3];
+	make_three(&s, three);
+	exchange(&s, three[1]);
+	REQUIRE(carom_world_remove_body(s.world, s.plate) == CAROM_SUCCESS);
+	s.plate = fixture_add(s.world, fixture_of_mesh(three[1]), fixture_at(0, 0, 0), CAROM_STATIC);
+	push(&s, 2, 3);
+	const carom_surface_contact_view contacts = carom_world_surface_contacts(s.world);
+	CHECK(contacts.count > 0);
+	for (int64_t i = 0; i < contacts.count; i++)
+		CHECK_INT(contacts.data[i].age, 0);
+	close_three(&s, three);
+}

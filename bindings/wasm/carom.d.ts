@@ -310,6 +310,8 @@ export class World extends Handle {
 	setMesh(id: BodyId, mesh: Mesh, options?: { from?: Numbers | null; places?: Numbers | null }): void;
 	/** Where the spheres of a granular body are, [3n]; with radii [n] there may be another number of them. */
 	setSpheres(id: BodyId, centres: Numbers, radii?: Numbers | null): void;
+	/** Where the spheres of a continuous granular body begin the coming step, [3n], in the place of where they were. */
+	setSphereBegins(id: BodyId, begins: Numbers): void;
 	/** x, y, z, radius of each. */
 	getSpheres(id: BodyId): Float64Array;
 	/** Find all contacts of the bodies as they are, and all impacts on their way. */

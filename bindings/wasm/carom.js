@@ -861,6 +861,14 @@ export class World extends Handle {
 		this.change((world, put) => this.carom.exports.cw_set_spheres(world, this.id(id, put, "setSpheres"), count, put(centres, Float64Array), radii ? put(radii, Float64Array) : 0));
 	}
 
+	/** Where the spheres of a continuous granular body begin the coming step, [3n], in the place of where they were. */
+	setSphereBegins(id, begins) {
+		const count = this.getSpheres(id).length / 4;
+		if (checkSpheres("setSphereBegins", begins) !== count)
+			throw new RangeError(`setSphereBegins: ${begins.length} coordinates, but the body has ${count} spheres`);
+		this.change((world, put) => this.carom.exports.cw_set_sphere_begins(world, this.id(id, put, "setSphereBegins"), put(begins, Float64Array)));
+	}
+
 	/** The spheres set last: x, y, z, radius of each, [4n]. */
 	getSpheres(id) { return this.getPlaces(id, "getSpheres", "cw_get_spheres", 4); }
 

@@ -117,6 +117,12 @@ int EXPORT(cw_set_spheres)(carom_world *world, const carom_body_id *id, int coun
 	return (int)carom_world_set_spheres(world, *id, count, &places, radii ? &sizes : NULL);
 }
 
+int EXPORT(cw_set_sphere_begins)(carom_world *world, const carom_body_id *id, const double *begins)
+{
+	const carom_strided places = cw_doubles(begins);
+	return (int)carom_world_set_sphere_begins(world, *id, &places);
+}
+
 int EXPORT(cw_get_spheres)(const carom_world *world, const carom_body_id *id, cw_list *list)
 {
 	carom_sphere_view view = { 0 };

@@ -29,8 +29,9 @@ typedef bool carom_read_fn(void *bytes, size_t count, void *user);
 ///   how the old one ended.
 /// - A replay begins without memory of pairs, so a recording that begins makes the world drop it:
 ///   the next step works all pairs out in full, which costs time and may give other contacts than a
-///   step without the recording. Sides, ages and impulses of surface contacts are
-///   dropped too: begin a recording while nothing is on the wrong side.
+///   step without the recording. Sides, ages and impulses of surface contacts are dropped too:
+///   begin a recording while nothing is on the wrong side. Spheres that are new in a continuous
+///   granular body count as at rest from then on.
 CAROM_API carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user);
 
 /// How far a replay got.

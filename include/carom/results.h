@@ -113,8 +113,8 @@ typedef struct carom_pair {
 	/// In carom_sphere_contact_view.by_pair; 0 without any. body_a of such a contact is the
 	/// granular body, which may be body_b of the pair.
 	int32_t first_sphere_contact;
-	int32_t sphere_contact_count;        ///< carom_world_sphere_contacts
-	int32_t sphere_group;                ///< in carom_sphere_pair_view.groups; -1: none
+	int32_t sphere_contact_count; ///< carom_world_sphere_contacts
+	int32_t sphere_group;         ///< in carom_sphere_pair_view.groups; -1: none
 } carom_pair;
 
 /// Whether a pair began in this step, went on, or ended with it.
@@ -306,7 +306,10 @@ typedef struct carom_surface_contact_view {
 /// Surface contacts of the last step between meshes, deforming or not, and within deforming bodies.
 /// The contacts of a pair stand side by side: sorted by the lower index and its part, the higher
 /// index and its part, kind, body_a, shape_a, vertices.
-/// - A closed mesh that is no cloth holds other surfaces on its outside.
+/// - A closed mesh that is no cloth holds other surfaces on its outside. A feature that begins
+///   inside it has no side, and no contact there; neither has one that is inside once the body has
+///   been put elsewhere without a way, or has got a shape that is larger by more than about the
+///   thickness. Basic volumes and convex shapes lead such features out.
 /// - Within a body, features that are near in its own mesh are no contacts: two features keep at
 ///   most half of their distance there.
 /// - Two edges count where both nearest points lie within them (else a vertex is as near) and the

@@ -97,7 +97,7 @@ typedef struct carom_body_def {
 	bool shape_impacts;
 	/// False: the body has no contacts, and no pairs and events from them. It still has impacts,
 	/// those of continuous bodies too, and queries see it. Cloth then has no surface contacts and
-	/// no contacts with spheres. A granular body without contacts meets nothing.
+	/// no contacts with spheres. A granular body then has no contacts and pairs of spheres.
 	bool contacts;
 	/// For a deforming body: the thickness of its surface, metres, at most CAROM_MAX_COORDINATE. 0:
 	/// it has no surface contacts (carom_world_surface_contacts). Other bodies ignore it.
@@ -496,10 +496,21 @@ CAROM_API carom_result carom_world_get_vertices(
 /// first sphere at fault; CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET. On any failure nothing has
 /// changed. Recorded.
 ///
-/// In a continuous body sphere i comes from where sphere i was at the last step. With another count
-/// than before the spheres are new: they rest, and have no impacts with what rests.
+/// In a continuous body sphere i comes from where sphere i was at the last step, or from where
+/// carom_world_set_sphere_begins puts it. With another count than before the spheres are new: they
+/// rest, and have no impacts with what rests.
 CAROM_API carom_result carom_world_set_spheres(carom_world *world, carom_body_id id, int32_t count,
 	const carom_strided *centres, const carom_strided *radii);
+
+/// Say where the spheres of a continuous granular body begin the coming step, in the place of where
+/// they were at the last one: begins of all its spheres as set last, [3*count], world frame,
+/// metres, copied. So a solver lets spheres that it has stopped at an impact go on from there. It
+/// lasts until the next step that succeeds; carom_world_set_spheres keeps it unless the count
+/// changes. CAROM_INVALID_ARGUMENT: the body is not granular, or not continuous, or a place is not
+/// usable (the first sphere at fault is named); CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET. On any
+/// failure nothing has changed. Recorded.
+CAROM_API carom_result carom_world_set_sphere_begins(
+	carom_world *world, carom_body_id id, const carom_strided *begins);
 
 /// The spheres of a granular body: read-only. Valid until carom_world_set_spheres gives the body
 /// more spheres, the body is removed, or the world is restored from a snapshot or destroyed.

@@ -429,7 +429,7 @@ static void keep_row(const cr_merging *m, int64_t row)
 	const carom_contact *old = m->old + pair->first_contact;
 	set_place(m, row);
 	carom_contact *contacts = m->now->contacts.data + pair->first_contact;
-	if (contacts != old)
+	if (contacts != old && pair->contact_count > 0)
 		memmove(contacts, old, (size_t)pair->contact_count * sizeof *contacts);
 	for (int32_t k = 0; k < pair->contact_count; k++) {
 		contacts[k].age = cr_next_age(contacts[k].age);

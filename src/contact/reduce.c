@@ -8,6 +8,20 @@
 
 #include "contact/contact.h"
 
+/// By point and normal.
+static int compare_places(const cr_raw_contact *a, const cr_raw_contact *b)
+{
+	for (int k = 0; k < 3; k++) {
+		if (a->point[k] != b->point[k])
+			return a->point[k] < b->point[k] ? -1 : 1;
+	}
+	for (int k = 0; k < 3; k++) {
+		if (a->normal[k] != b->normal[k])
+			return a->normal[k] < b->normal[k] ? -1 : 1;
+	}
+	return 0;
+}
+
 static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
 {
 	if (a->kind != b->kind)
@@ -16,7 +30,11 @@ static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
 		return a->feature_a < b->feature_a ? -1 : 1;
 	if (a->feature_b != b->feature_b)
 		return a->feature_b < b->feature_b ? -1 : 1;
-	return a->depth > b->depth ? -1 : a->depth < b->depth;
+	if (a->depth != b->depth)
+		return a->depth > b->depth ? -1 : 1;
+	// Two features may have two contacts of one depth. The order in which they are found depends on
+	// trees, and those of a replay may be others.
+	return compare_places(a, b);
 }
 
 static void sift_down(cr_raw_contact *data, int64_t root, int64_t count)

@@ -335,6 +335,7 @@ carom_result carom_world_add_bodies(carom_world *world, int count, const carom_b
 
 void cr_end_part(carom_world *world, cr_body *body)
 {
+	cr_drop_carried(&world->surface_contacts, (int32_t)(body - world->bodies.data));
 	drop_shape(world, body);
 	cr_deforming_free(world, cr_deforming_of(body));
 	cr_free_granular(&world->memory, cr_granular_of(body));

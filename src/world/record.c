@@ -442,6 +442,17 @@ void cr_record_set_spheres(cr_recorder *r, carom_body_id id, const cr_granular *
 	end_record(r);
 }
 
+void cr_record_set_sphere_begins(cr_recorder *r, carom_body_id id, const cr_granular *g)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_SPHERE_BEGINS);
+	put_id(r, id);
+	put_u32(r, (uint32_t)g->count);
+	put_places(r, g->begin.data, g->count);
+	end_record(r);
+}
+
 void cr_record_set_user_data(cr_recorder *r, carom_body_id id, uint64_t user_data)
 {
 	if (!r || r->broken)

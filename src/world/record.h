@@ -21,6 +21,7 @@ void cr_record_set_vertices(
 	cr_recorder *recorder, carom_body_id id, const cr_surface *surface, const carom_strided *begin, const carom_strided *end);
 /// After the spheres were taken over.
 void cr_record_set_spheres(cr_recorder *recorder, carom_body_id id, const cr_granular *granular);
+void cr_record_set_sphere_begins(cr_recorder *recorder, carom_body_id id, const cr_granular *granular);
 void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t user_data);
 void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 void cr_record_set_shape(cr_recorder *recorder, carom_body_id id, const carom_shape *shape);

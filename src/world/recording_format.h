@@ -17,8 +17,9 @@ enum {
 	// CR_RECORD_SET_MESH and no contacts that a filter left out in its steps, and ended its world
 	// before toi_tolerance, its bodies before continuous, its motions before begin; 6 ended its
 	// bodies before contacts, which no body that deforms had; 9 knew no granular bodies; 11 knew no
-	// contacts of spheres that a filter left out, and no CR_RECORD_SET_LISTED_IMPULSE.
-	CR_RECORDING_VERSION = 12,
+	// contacts of spheres that a filter left out, and no CR_RECORD_SET_LISTED_IMPULSE; 12 knew no
+	// CR_RECORD_SET_SPHERE_BEGINS.
+	CR_RECORDING_VERSION = 13,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
 	CR_RECORD_CHECK_SIZE = 8,
@@ -46,6 +47,7 @@ typedef enum cr_opcode {
 	CR_RECORD_SET_MESH,
 	CR_RECORD_SET_SPHERES,
 	CR_RECORD_SET_LISTED_IMPULSE,
+	CR_RECORD_SET_SPHERE_BEGINS,
 	CR_RECORD_OPCODES,
 } cr_opcode;
 

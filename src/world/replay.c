@@ -794,6 +794,24 @@ static carom_result replay_set_spheres(replay *r)
 					  : damaged(r, "its size is wrong");
 }
 
+static carom_result replay_set_sphere_begins(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	const uint32_t count = get_u32(r);
+	if (r->short_payload || r->version < 13)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	const cr_body *body = cr_find_body(r->world, id, "carom_world_set_sphere_begins");
+	if (!body)
+		return judge(r, CAROM_INVALID_BODY);
+	if (cr_granular_of(body) && cr_granular_of(body)->count != (int64_t)count)
+		return damaged(r, "the body has another number of spheres");
+	carom_strided begins;
+	const carom_result result = get_places(r, 0, cr_granular_of(body) ? (int32_t)count : 0, &begins);
+	if (result != CAROM_SUCCESS)
+		return result;
+	return used_up(r) ? judge(r, carom_world_set_sphere_begins(r->world, id, &begins)) : damaged(r, "its size is wrong");
+}
+
 static carom_result replay_set_user_data(replay *r)
 {
 	const carom_body_id id = get_id(r);
@@ -1010,6 +1028,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_MOTIONS] = replay_set_motions,
 		[CR_RECORD_SET_MESH] = replay_set_mesh,
 		[CR_RECORD_SET_SPHERES] = replay_set_spheres,
+		[CR_RECORD_SET_SPHERE_BEGINS] = replay_set_sphere_begins,
 		[CR_RECORD_SET_LISTED_IMPULSE] = replay_set_listed_impulse,
 	};
 	if (opcode != CR_RECORD_WORLD && !r->world)

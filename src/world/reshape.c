@@ -178,11 +178,19 @@ static void move_last_pose(cr_body *part, const carom_pose *body, const carom_po
 	part->course->last = cr_pose_to_part(body, local);
 }
 
+/// Has a body neither moved since the last step nor a way before it? One that was added since then
+/// counts as moved.
+static bool has_stayed(const cr_body *first)
+{
+	const bool has_begin = first->course && first->course->has_begin;
+	return !first->moved || (!has_begin && cr_are_equal_poses(cr_last_pose(first), &first->pose));
+}
+
 /// Exchange the parts of a body. Nothing fails.
 static void swap_parts(carom_world *world, cr_body *first, const new_parts *made)
 {
 	cr_compound *old = cr_compound_of(first);
-	const bool rests = !first->moved;
+	const bool rests = has_stayed(first);
 	const carom_pose *local_before = &old->part[0].pose;
 	const carom_pose last = last_pose_of(first);
 	const bool has_begin = first->course && first->course->has_begin;
@@ -193,7 +201,6 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 	for (int32_t i = made->count; i < old->count; i++) {
 		if (first[i].shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
 			cr_forget_impact_scene(&world->impacts);
-		cr_drop_carried(&world->surface_contacts, (int32_t)(&first[i] - world->bodies.data));
 		cr_end_part(world, &first[i]);
 	}
 	first->own.compound = made->compound;

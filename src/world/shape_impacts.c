@@ -510,6 +510,23 @@ static void test_candidates(int64_t begin, int64_t end, int worker, void *task)
 
 // ---- Results ----
 
+/// Of two impacts of one feature with one part: is a the earlier one? Of those at one time one that
+/// does not depend on the order in which they were found.
+static bool is_earlier(const carom_shape_impact *a, const carom_shape_impact *b)
+{
+	if (a->time != b->time)
+		return a->time < b->time;
+	if (a->distance != b->distance)
+		return a->distance < b->distance;
+	const double x[6] = { a->normal.x, a->normal.y, a->normal.z, a->point.x, a->point.y, a->point.z };
+	const double y[6] = { b->normal.x, b->normal.y, b->normal.z, b->point.x, b->point.y, b->point.z };
+	for (int k = 0; k < 6; k++) {
+		if (x[k] != y[k])
+			return x[k] < y[k];
+	}
+	return false;
+}
+
 /// Put the impacts of a pair, the last ones of next, in the order of their features, and keep the
 /// earliest of each.
 static bool order_impacts(carom_world *world, int64_t first)
@@ -529,7 +546,7 @@ static bool order_impacts(carom_world *world, int64_t first)
 		const carom_shape_impact *now = &impacts[keys[i].value];
 		if (i == 0 || keys[i].key != keys[i - 1].key)
 			sorted[kept++] = *now;
-		else if (now->time < sorted[kept - 1].time)
+		else if (is_earlier(now, &sorted[kept - 1]))
 			sorted[kept - 1] = *now;
 	}
 	memmove(impacts, sorted, (size_t)kept * sizeof *sorted);

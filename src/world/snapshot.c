@@ -467,6 +467,7 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 			granular->count = (int32_t)*places++;
 			copy_bytes(granular->spheres.data, places, 4 * (size_t)granular->count * sizeof *places);
 			places += 4 * (int64_t)granular->count;
+			granular->way = CR_WAY_NONE;
 			if (world->bodies.data[i].continuous) {
 				const int way = (int)*places++;
 				granular->way = (uint8_t)(way >= CR_WAY_NONE && way <= CR_WAY_NEW ? way : CR_WAY_NONE);

@@ -8,14 +8,15 @@
 
 // ---- The caller's arrays ----
 
-static carom_result check_centres(carom_context *context, const carom_strided *centres, int32_t count, const char *name)
+static carom_result check_places(
+	carom_context *context, const carom_strided *places, const char *member, int32_t count, const char *name)
 {
 	char field[96];
-	snprintf(field, sizeof field, "%s: centres", name);
-	const carom_result result = cr_check_strided(context, field, centres, count, "spheres", 3);
+	snprintf(field, sizeof field, "%s: %s", name, member);
+	const carom_result result = cr_check_strided(context, field, places, count, "spheres", 3);
 	for (int32_t i = 0; result == CAROM_SUCCESS && i < count; i++) {
 		double p[3];
-		cr_read_strided(centres, 3, i, p);
+		cr_read_strided(places, 3, i, p);
 		for (int k = 0; k < 3; k++) {
 			const double x = p[k];
 			if (!(fabs(x) <= CAROM_MAX_COORDINATE))
@@ -59,7 +60,7 @@ carom_result cr_check_granular(carom_context *context, const carom_body_def *def
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s", name, set);
 	carom_result result = check_count(context, def->sphere_count, name, "sphere_count");
 	if (result == CAROM_SUCCESS)
-		result = check_centres(context, &def->centres, def->sphere_count, name);
+		result = check_places(context, &def->centres, "centres", def->sphere_count, name);
 	if (result == CAROM_SUCCESS)
 		result = check_radii(context, &def->radii, def->sphere_count, name);
 	return result;
@@ -178,7 +179,7 @@ static carom_result check_spheres(
 	if (!radii && count != cr_granular_of(body)->count)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: radii is NULL, but count is %d and the body has %d spheres",
 			set_name, count, cr_granular_of(body)->count);
-	result = check_centres(context, centres, count, set_name);
+	result = check_places(context, centres, "centres", count, set_name);
 	return result == CAROM_SUCCESS && radii ? check_radii(context, radii, count, set_name) : result;
 }
 
@@ -265,6 +266,32 @@ carom_result carom_world_set_spheres(
 	world->sphere_contacts.stale = true;
 	cr_box_index_invalidate(world->query_index);
 	cr_record_set_spheres(world->recorder, id, g);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_sphere_begins(carom_world *world, carom_body_id id, const carom_strided *begins)
+{
+	static const char *const name = "carom_world_set_sphere_begins";
+	cr_body *body = cr_find_body(world, id, name);
+	if (!body)
+		return CAROM_INVALID_BODY;
+	cr_granular *g = cr_granular_of(body);
+	if (!g || !body->continuous)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the body is not %s", name,
+			g ? "continuous (carom_body_def.continuous)" : "of kind CAROM_GRANULAR");
+	if (!begins)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: begins is NULL", name);
+	const carom_result result = check_places(world->context, begins, "begins", g->count, name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const unsigned refusals = cr_count_refusals(world);
+	if (!cr_array_reserve(&world->memory, &g->begin, 3 * (int64_t)g->count))
+		return cr_explain_failure(world, name, refusals, cr_fail_memory(world->context, "a granular body"));
+	for (int64_t i = 0; i < g->count; i++)
+		cr_read_strided(begins, 3, i, &g->begin.data[3 * i]);
+	g->way = CR_WAY_KNOWN;
+	body->moved = true;
+	cr_record_set_sphere_begins(world->recorder, id, g);
 	return CAROM_SUCCESS;
 }
 

@@ -531,6 +531,28 @@ static PyObject *set_spheres(PyObject *self, PyObject *const *args, Py_ssize_t c
 	return made;
 }
 
+static PyObject *set_sphere_begins(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	PyObject *made = NULL;
+	carom_body_id id;
+	carom_sphere_view spheres;
+	cp_input begins = { 0 };
+	carom_strided strided;
+	if (count != 2)
+		return PyErr_Format(PyExc_TypeError, "set_sphere_begins takes an id and places (%zd given)", count);
+	if (!cp_get_id(args[0], &id) || !may_read(world))
+		return NULL;
+	const carom_result result = carom_world_get_spheres(world->world, id, &spheres);
+	if (result)
+		return cp_end_call(world, result, NULL);
+	if (cp_open_input(&begins, args[1], "begins", 3) && cp_has_rows(&begins, spheres.count) &&
+		cp_as_strided(&begins, &strided) && begin(world))
+		made = end(world, carom_world_set_sphere_begins(world->world, id, &strided));
+	cp_close_input(&begins);
+	return made;
+}
+
 static PyObject *get_spheres(PyObject *self, PyObject *value)
 {
 	cp_world *world = (cp_world *)self;
@@ -572,6 +594,8 @@ PyMethodDef cp_world_bodies[] = {
 	{ "get_vertices", get_vertices, METH_O, CP_DOC("get_vertices($self, id, /)", carom_world_get_vertices) },
 	{ "set_mesh", CP_NAMED(set_mesh), CP_DOC("set_mesh($self, /, id, mesh, origin=None, places=None)", carom_world_set_mesh) },
 	{ "set_spheres", CP_NAMED(set_spheres), CP_DOC("set_spheres($self, /, id, centres, radii=None)", carom_world_set_spheres) },
+	{ "set_sphere_begins", FAST(set_sphere_begins),
+		CP_DOC("set_sphere_begins($self, id, begins, /)", carom_world_set_sphere_begins) },
 	{ "get_spheres", get_spheres, METH_O, CP_DOC("get_spheres($self, id, /)", carom_world_get_spheres) },
 	{ NULL, NULL, 0, NULL },
 };
