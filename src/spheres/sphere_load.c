@@ -458,7 +458,7 @@ carom_result cr_show_pairs(carom_spheres *spheres, bool there, carom_sphere_devi
 		return cr_show_device_pairs(
 			&spheres->states[CAROM_SPHERES_DEVICE], &spheres->set, there ? NULL : &spheres->pairs, shown);
 #else
-	(void)there;
+	(void)spheres, (void)there;
 #endif
 	*shown = (carom_sphere_device_pairs){ 0 };
 	return CAROM_SUCCESS;
