@@ -96,7 +96,7 @@ static carom_result send(cr_pipeline *p, cr_device_state *d, const cr_near_task 
 	cr_pack_near_jobs(task, items);
 	d->ahead.list.casts = &part->casts;
 	d->ahead.list.batch = &part->batch;
-	bool holds;
+	bool holds = false;
 	result = cr_gpu_find_near(part->device, &part->ahead, &d->ahead.list, &holds);
 	if (result == CAROM_SUCCESS)
 		result = cr_take_first_rays(p, d, part);
