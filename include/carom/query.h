@@ -66,8 +66,7 @@ CAROM_API carom_result carom_world_overlap_aabb(const carom_world *world, const 
 	const carom_query_filter *filter, int32_t capacity, carom_body_id *bodies, int32_t *count);
 
 /// Find the bodies that touch a shape at a pose, which must not be NULL, sorted by index. The shape
-/// must not be a plane.
-/// count and capacity as in carom_world_cast_ray_all.
+/// must not be a plane. count and capacity as in carom_world_cast_ray_all.
 CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const carom_shape *shape,
 	const carom_pose *pose, const carom_query_filter *filter, int32_t capacity,
 	carom_body_id *bodies, int32_t *count);

@@ -203,11 +203,10 @@ CAROM_API carom_result carom_create_spheres(
 /// CAROM_MAX_DEVICES, from its next update on; until then it has no spheres. Pairs do not depend on
 /// their number or order, to the bit.
 /// - The Morton curve through the spheres is cut into as many slabs of about equal numbers. A
-/// device   also gets those spheres of later slabs that may touch its own, and finds each pair
-/// once.
+///   device also gets the spheres of later slabs that may touch its own, and finds each pair once.
 /// - Trees are built in every update (carom_spheres_def.upkeep is not read).
 /// - Devices work at once where the context has as many threads. Each holds a part of the memory
-/// that one   alone would, and copies of spheres at the borders.
+///   that one alone would, and copies of spheres at the borders.
 /// - Pairs that carom_spheres_find_device_pairs shows are on the first device, and brought there.
 /// - A device that fails is a failure of the call (carom_spheres_def.device_fallback).
 ///

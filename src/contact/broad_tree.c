@@ -616,8 +616,8 @@ static carom_result find_tree(cr_broad *broad, const cr_body *bodies, int32_t co
 	broad_tree *t = (broad_tree *)broad;
 	pairs->count = 0;
 	t->bodies = bodies;
-	bool build[TREES], ready = reserve(t, count);
-	if (ready && (ready = list_changes(t, bodies, count))) {
+	bool build[TREES], ready = reserve(t, count) && list_changes(t, bodies, count);
+	if (ready) {
 		choose_builds(t, build);
 		ready = reserve_endless(t) && (!(build[0] || build[1]) || reserve_build(t));
 	}

@@ -4,6 +4,7 @@
 #ifndef CR_GEOM_TIME_OF_IMPACT_H
 #define CR_GEOM_TIME_OF_IMPACT_H
 
+#include "carom/results.h"
 #include "geom/separation.h"
 
 /// A body that moves on a straight line and turns at a constant rate about an axis through its
@@ -43,6 +44,16 @@ typedef enum cr_impact_state {
 	CR_IMPACT_TOUCHING,  // within tolerance, or overlapping, at time 0
 	CR_IMPACT_UNDECIDED, // out of steps: apart before time, nothing is known beyond
 } cr_impact_state;
+
+/// How callers are told.
+static inline carom_toi_status cr_toi_status_of(cr_impact_state state)
+{
+	static const carom_toi_status statuses[] = { [CR_IMPACT_NONE] = CAROM_TOI_APART,
+		[CR_IMPACT_FOUND] = CAROM_TOI_IMPACT,
+		[CR_IMPACT_TOUCHING] = CAROM_TOI_TOUCHING,
+		[CR_IMPACT_UNDECIDED] = CAROM_TOI_UNDECIDED };
+	return statuses[state];
+}
 
 typedef struct cr_impact {
 	cr_impact_state state;

@@ -2,6 +2,16 @@
 
 #include "lab/lab_state.h"
 
+/// A mesh that the plugin has prepared; NULL: it has not.
+static cr_plugin_mesh *find_mesh(const cr_lab_state *lab, const cr_collider *c)
+{
+	for (int64_t i = 0; i < lab->plugin_meshes.count; i++) {
+		if (lab->plugin_meshes.data[i].collider == c)
+			return &lab->plugin_meshes.data[i];
+	}
+	return NULL;
+}
+
 /// Let the plugin prepare a mesh, once for all its bodies.
 carom_result cr_attach_plugin(cr_pipeline *p, cr_shape *shape, const char *function)
 {
@@ -11,12 +21,10 @@ carom_result cr_attach_plugin(cr_pipeline *p, cr_shape *shape, const char *funct
 	// No ray is ever cast at a mesh without triangles.
 	if (p->settings.lab.ray_method != CAROM_RAYS_PLUGIN || !c || c->triangle_count == 0)
 		return CAROM_SUCCESS;
-	for (int64_t i = 0; i < lab->plugin_meshes.count; i++) {
-		cr_plugin_mesh *m = &lab->plugin_meshes.data[i];
-		if (m->collider == c) {
-			m->bodies++;
-			return CAROM_SUCCESS;
-		}
+	cr_plugin_mesh *known = find_mesh(lab, c);
+	if (known) {
+		known->bodies++;
+		return CAROM_SUCCESS;
 	}
 	const size_t bytes = 3 * (size_t)c->triangle_count * sizeof(int32_t);
 	int32_t *triangles = cr_alloc(p->context, bytes);
@@ -40,22 +48,19 @@ carom_result cr_attach_plugin(cr_pipeline *p, cr_shape *shape, const char *funct
 
 void cr_hold_plugin_mesh(cr_pipeline *p, const cr_shape *shape)
 {
-	cr_lab_state *lab = cr_lab_of(p);
-	for (int64_t i = 0; i < lab->plugin_meshes.count; i++)
-		lab->plugin_meshes.data[i].bodies += lab->plugin_meshes.data[i].collider == shape->collider;
+	cr_plugin_mesh *m = find_mesh(cr_lab_of(p), shape->collider);
+	if (m)
+		m->bodies++;
 }
 
 void cr_drop_plugin_mesh(cr_pipeline *p, const cr_shape *shape)
 {
 	cr_lab_state *lab = cr_lab_of(p);
-	for (int64_t i = 0; i < lab->plugin_meshes.count; i++) {
-		cr_plugin_mesh *m = &lab->plugin_meshes.data[i];
-		if (m->collider != shape->collider || --m->bodies > 0)
-			continue;
-		p->settings.lab.ray_plugin->destroy(m->state, p->settings.lab.ray_plugin->user);
-		*m = lab->plugin_meshes.data[--lab->plugin_meshes.count];
+	cr_plugin_mesh *m = find_mesh(lab, shape->collider);
+	if (!m || --m->bodies > 0)
 		return;
-	}
+	p->settings.lab.ray_plugin->destroy(m->state, p->settings.lab.ray_plugin->user);
+	*m = lab->plugin_meshes.data[--lab->plugin_meshes.count];
 }
 
 void cr_free_plugin_meshes(cr_pipeline *p)
@@ -67,22 +72,12 @@ void cr_free_plugin_meshes(cr_pipeline *p)
 	cr_array_free(p->context, &lab->plugin_meshes);
 }
 
-/// The state that the plugin has prepared for a mesh.
-static void *state_of(const cr_lab_state *lab, const cr_collider *c)
-{
-	for (int64_t i = 0; i < lab->plugin_meshes.count; i++) {
-		if (lab->plugin_meshes.data[i].collider == c)
-			return lab->plugin_meshes.data[i].state;
-	}
-	return NULL;
-}
-
 void cr_cast_by_plugin(const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end,
 	const carom_hit_batch *hits)
 {
 	const carom_ray_batch part = { end - begin, { rays->origin[0] + begin, rays->origin[1] + begin, rays->origin[2] + begin },
 		{ rays->direction[0] + begin, rays->direction[1] + begin, rays->direction[2] + begin }, rays->t_max + begin };
 	const carom_hit_batch to = { hits->triangle + begin, hits->t + begin, hits->back_face + begin };
-	p->settings.lab.ray_plugin->cast(
-		state_of(cr_lab_of(p), target->shape.collider), &part, &to, p->settings.lab.ray_plugin->user);
+	const cr_plugin_mesh *m = find_mesh(cr_lab_of(p), target->shape.collider);
+	p->settings.lab.ray_plugin->cast(m ? m->state : NULL, &part, &to, p->settings.lab.ray_plugin->user);
 }

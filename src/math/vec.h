@@ -36,6 +36,7 @@ static inline v3d v3d_normalize(v3d a)
 /// a + s b
 static inline v3d v3d_mad(v3d a, double s, v3d b) { return (v3d){ a.x + s * b.x, a.y + s * b.y, a.z + s * b.z }; }
 static inline v3d v3d_from_floats(const float *p) { return (v3d){ p[0], p[1], p[2] }; }
+static inline v3d v3d_from_doubles(const double *p) { return (v3d){ p[0], p[1], p[2] }; }
 static inline v3d v3d_from_v3f(v3f a) { return (v3d){ a.x, a.y, a.z }; }
 static inline v3f v3f_from_v3d(v3d a) { return (v3f){ (float)a.x, (float)a.y, (float)a.z }; }
 static inline double v3d_get(v3d a, int axis) { return axis == 0 ? a.x : axis == 1 ? a.y : a.z; }

@@ -20,6 +20,13 @@ typedef struct cr_device_places {
 	bool parallel;          // no other worker of the context is at it
 } cr_device_places;
 
+/// Room for the pairs of a search: known by the last one, which found so many; else for spheres.
+static inline uint64_t cr_expected_pairs(uint64_t last, uint64_t spheres)
+{
+	enum { PAIRS_A_SPHERE = 4 };
+	return last > 0 ? last + last / 8 : PAIRS_A_SPHERE * spheres;
+}
+
 /// Reaches of boxes and margins of tests, as sphere_tree_build.c and tree_search.c have them, with
 /// relative parts for the device's roundings.
 cr_gpu_reach cr_device_reach(const cr_sphere_set *set);

@@ -25,7 +25,6 @@ enum {
 	AXIS_CELLS = 1 << AXIS_BITS,
 	CELLS = 1 << (3 * AXIS_BITS),
 	MOST_CELLS = 512, // that one sphere looks at for slabs to be a guest of
-	PAIRS_A_SPHERE = 4,
 	MERGED_PIECES = 64,
 	TEXT = 256,
 };
@@ -237,7 +236,7 @@ static carom_result search_slab(device_slab *slab, const cr_sphere_set *set, boo
 		.naming = { slab->names.data, set->real, cr_owned_spheres(set), slab->own },
 		.places = slab->places.data,
 		.parallel = parallel };
-	const uint64_t want = slab->found > 0 ? slab->found + slab->found / 8 : PAIRS_A_SPHERE * (uint64_t)slab->places.count;
+	const uint64_t want = cr_expected_pairs(slab->found, (uint64_t)slab->places.count);
 	cr_sorted_search search = { &slab->pairs, false };
 	const carom_result result = cr_order_pairs(slab->device, &slab->tree, want, &places, &slab->order, &search, &slab->search);
 	slab->found = slab->search.pairs;

@@ -22,8 +22,7 @@
 
 enum {
 	PAIRS_A_PIECE = 4096,
-	PAIRS_A_SPHERE = 4, // room for the first search; later ones know better
-	BUILDS_A_TIER = 2,  // of a trial
+	BUILDS_A_TIER = 2, // of a trial
 	TIERS = CAROM_TIER_PIPELINE + 1,
 };
 
@@ -217,19 +216,14 @@ static carom_result hand_on(device_spheres *state, const cr_sphere_set *set, con
 	return result;
 }
 
-/// Room for the first search of a set; later ones know better.
-static uint64_t guess_pairs(const device_spheres *state, const cr_sphere_set *set)
-{
-	return state->pairs > 0 ? state->pairs + state->pairs / 8 : PAIRS_A_SPHERE * (uint64_t)set->count;
-}
-
 static carom_result find_pairs(void *state_pointer, const cr_sphere_set *set, const cr_pair_sink *sink, int64_t *tests)
 {
 	device_spheres *state = state_pointer;
 	cr_gpu_search found;
 	const double start = cr_time_ms();
 	cr_gpu_lock(state->device);
-	const carom_result result = cr_gpu_find_pairs(state->device, &state->tree, guess_pairs(state, set), &found);
+	const carom_result result =
+		cr_gpu_find_pairs(state->device, &state->tree, cr_expected_pairs(state->pairs, (uint64_t)set->count), &found);
 	cr_gpu_unlock(state->device);
 	note_search(state, cr_time_ms() - start);
 	*tests = (int64_t)found.tests;
@@ -265,7 +259,8 @@ static carom_result find_sorted(
 		return result;
 	const double start = cr_time_ms();
 	cr_gpu_lock(state->device);
-	result = cr_order_pairs(state->device, &state->tree, guess_pairs(state, set), &places, &state->order, search, &found);
+	result = cr_order_pairs(state->device, &state->tree, cr_expected_pairs(state->pairs, (uint64_t)set->count), &places,
+		&state->order, search, &found);
 	cr_gpu_unlock(state->device);
 	note_search(state, cr_time_ms() - start);
 	*tests = (int64_t)found.tests;

@@ -28,8 +28,7 @@ typedef struct cr_foot {
 
 static inline v3d cr_placed_vertex(const cr_placed *s, int32_t vertex)
 {
-	const double *p = &s->places[3 * (int64_t)vertex];
-	return (v3d){ p[0], p[1], p[2] };
+	return v3d_from_doubles(s->places + 3 * (int64_t)vertex);
 }
 
 /// The point of a triangle that is nearest to a point.

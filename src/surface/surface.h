@@ -30,6 +30,9 @@ carom_result cr_surface_init(
 	carom_context *memory, const cr_collider *rest, const carom_mesh_report *report, bool solid, cr_surface *surface);
 void cr_surface_free(cr_surface *surface);
 
+/// A vertex among places, such as begin and end.
+static inline v3d cr_place_of(const double *places, int32_t vertex) { return v3d_from_doubles(places + 3 * (int64_t)vertex); }
+
 /// Read the places at the end; the caller has checked them. NULL: those at the beginning. Measures
 /// the box. Returns a bound on how far any point of the form in float has moved by it.
 double cr_surface_set_end(cr_surface *surface, const carom_strided *places);

@@ -166,6 +166,11 @@ static double area_of(const cr_dynamic_node *n)
 	return box3d_area(&box);
 }
 
+static bool has_box_of(const cr_dynamic_node *a, const cr_dynamic_node *b)
+{
+	return memcmp(a->lower, b->lower, sizeof a->lower) == 0 && memcmp(a->size, b->size, sizeof a->size) == 0;
+}
+
 /// Let an inner node be around its children. Returns whether its box was another one.
 static bool enclose_children(cr_dynamic_node *nodes, int32_t inner)
 {
@@ -173,7 +178,7 @@ static bool enclose_children(cr_dynamic_node *nodes, int32_t inner)
 	const cr_dynamic_node old = *n;
 	const box3d box = join_boxes(&nodes[n->child[0]], &nodes[n->child[1]]);
 	set_box(n, &box);
-	return memcmp(old.lower, n->lower, sizeof old.lower) != 0 || memcmp(old.size, n->size, sizeof old.size) != 0;
+	return !has_box_of(&old, n);
 }
 
 /// Exchange a child with a grandchild on the other side when that makes the inner box between them
@@ -403,12 +408,11 @@ void cr_dynamic_visit_up(cr_dynamic_tree *t, cr_dynamic_visit_fn *visit, void *u
 	}
 }
 
-/// Put a pair of nodes before the walk, if they may hold a pair. box: of a. There is room.
-static inline void push_pair(cr_dynamic_walk *w, int32_t a, const box3d *box, int32_t b)
+/// Put a pair of nodes before the walk, if they may hold a pair. There is room.
+static inline void push_pair(cr_dynamic_walk *w, int32_t a, const box3d *box_a, int32_t b, const box3d *box_b)
 {
-	const box3d other = cr_dynamic_box(&w->b->nodes.data[b]);
 	w->compared++;
-	if (box3d_overlap(box, &other) && (!w->may || w->may(w->user, a, b)))
+	if (box3d_overlap(box_a, box_b) && (!w->may || w->may(w->user, a, b)))
 		w->stack->data[w->stack->count++] = (cr_dynamic_entry){ a, b };
 }
 
@@ -417,27 +421,26 @@ static void push_children(cr_dynamic_walk *w, const cr_dynamic_node *na, const c
 {
 	const box3d box_a = cr_dynamic_box(na), box_b = cr_dynamic_box(nb);
 	if (!cr_dynamic_is_leaf(nb) && (cr_dynamic_is_leaf(na) || box3d_area(&box_a) <= box3d_area(&box_b))) {
-		push_pair(w, e.a, &box_a, nb->child[0]);
-		push_pair(w, e.a, &box_a, nb->child[1]);
+		for (int side = 0; side < 2; side++) {
+			const box3d box = cr_dynamic_box(&w->b->nodes.data[nb->child[side]]);
+			push_pair(w, e.a, &box_a, nb->child[side], &box);
+		}
 		return;
 	}
 	for (int side = 0; side < 2; side++) {
-		const int32_t child = na->child[side];
-		const box3d own = cr_dynamic_box(&w->a->nodes.data[child]);
-		w->compared++;
-		if (box3d_overlap(&own, &box_b) && (!w->may || w->may(w->user, child, e.b)))
-			w->stack->data[w->stack->count++] = (cr_dynamic_entry){ child, e.b };
+		const box3d box = cr_dynamic_box(&w->a->nodes.data[na->child[side]]);
+		push_pair(w, na->child[side], &box, e.b, &box_b);
 	}
 }
 
 bool cr_dynamic_pairs(cr_dynamic_walk *w, int32_t a, int32_t b)
 {
 	cr_dynamic_stack *stack = w->stack;
-	const box3d box = cr_dynamic_box(&w->a->nodes.data[a]);
+	const box3d box_a = cr_dynamic_box(&w->a->nodes.data[a]), box_b = cr_dynamic_box(&w->b->nodes.data[b]);
 	stack->count = 0;
 	if (!cr_array_reserve(w->context, stack, 1))
 		return false;
-	push_pair(w, a, &box, b);
+	push_pair(w, a, &box_a, b, &box_b);
 	bool going = true, fits = true;
 	while (stack->count > 0 && going && fits) {
 		const cr_dynamic_entry e = stack->data[--stack->count];
@@ -481,8 +484,7 @@ static bool is_whole(const cr_dynamic_tree *t, int32_t at)
 	const box3d joined = join_boxes(&t->nodes.data[n->child[0]], &t->nodes.data[n->child[1]]);
 	cr_dynamic_node tight;
 	set_box(&tight, &joined);
-	return n->child[0] != n->child[1] && memcmp(tight.lower, n->lower, sizeof n->lower) == 0 &&
-		memcmp(tight.size, n->size, sizeof n->size) == 0;
+	return n->child[0] != n->child[1] && has_box_of(&tight, n);
 }
 
 /// Count the nodes below the root, and stop at one that is not whole. No node names a parent twice,

@@ -4,10 +4,9 @@
 /// Binary, an item a leaf. Nodes begin at doubles and have float sizes, rounded up, so that neither
 /// a scene far from its origin nor one far item costs more than another. Boxes are smaller than
 /// 1e30. Nodes keep their numbers while others come and go, so the number of a leaf may be
-/// remembered. A box moves by being removed and
-/// inserted. An insertion costs O(log n) where boxes are small, a build O(n log n). Memory is taken
-/// by cr_dynamic_reserve alone: nothing else can fail but walks. Changes are made by one thread;
-/// any number may walk.
+/// remembered. A box moves by being removed and inserted. An insertion costs O(log n) where boxes
+/// are small, a build O(n log n). Memory is taken by cr_dynamic_reserve alone: only walks can fail
+/// beside it. Changes are made by one thread; any number may walk.
 #ifndef CR_TREE_DYNAMIC_H
 #define CR_TREE_DYNAMIC_H
 

@@ -11,33 +11,13 @@ enum {
 
 // ---- Memory ----
 
-#define SORTED_BUFFERS 9
-
-static void list_buffers(cr_gpu_sorted *s, cr_gpu_buffer *list[SORTED_BUFFERS])
+void cr_gpu_free_sorted(carom_device *device, cr_gpu_sorted *s)
 {
-	cr_gpu_buffer *all[SORTED_BUFFERS] = { &s->names, &s->counts, &s->first, &s->rows, &s->pairs, &s->doubts, &s->verdicts,
-		&s->tally, &s->scratch };
-	memcpy(list, all, sizeof all);
-}
-
-uint64_t cr_gpu_sorted_bytes(const cr_gpu_sorted *sorted)
-{
-	cr_gpu_sorted copy = *sorted;
-	cr_gpu_buffer *list[SORTED_BUFFERS];
-	list_buffers(&copy, list);
-	uint64_t bytes = 0;
-	for (int i = 0; i < SORTED_BUFFERS; i++)
-		bytes += list[i]->size;
-	return bytes;
-}
-
-void cr_gpu_free_sorted(carom_device *device, cr_gpu_sorted *sorted)
-{
-	cr_gpu_buffer *list[SORTED_BUFFERS];
-	list_buffers(sorted, list);
-	for (int i = 0; i < SORTED_BUFFERS; i++)
-		cr_gpu_free(device, list[i]);
-	*sorted = (cr_gpu_sorted){ 0 };
+	cr_gpu_buffer *const all[] = { &s->names, &s->counts, &s->first, &s->rows, &s->pairs, &s->doubts, &s->verdicts, &s->tally,
+		&s->scratch };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		cr_gpu_free(device, all[i]);
+	*s = (cr_gpu_sorted){ 0 };
 }
 
 /// Room for doubts. Their contents are lost.

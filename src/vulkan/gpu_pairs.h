@@ -53,8 +53,6 @@ carom_result cr_gpu_settle_doubts(
 carom_result cr_gpu_bring_sorted(
 	carom_device *device, cr_gpu_sorted *sorted, const cr_gpu_pair *pairs, const uint64_t *first, uint32_t spheres);
 
-/// Bytes of device memory.
-uint64_t cr_gpu_sorted_bytes(const cr_gpu_sorted *sorted);
 void cr_gpu_free_sorted(carom_device *device, cr_gpu_sorted *sorted);
 
 #endif

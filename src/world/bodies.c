@@ -253,6 +253,22 @@ static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, u
 	};
 }
 
+/// Count a body that is added (sign 1) or removed (-1), as the searches of a step ask for it.
+static void count_body(carom_world *world, const cr_body *body, int sign)
+{
+	const bool deforms = cr_deforming_of(body) != NULL;
+	const cr_granular *granular = cr_granular_of(body);
+	world->body_count += sign;
+	world->shape_count += sign * cr_part_count(body);
+	world->impacts.deforming_count += sign * deforms;
+	world->shape_impacts.body_count += sign * (deforms && body->shape_impacts);
+	world->surface_contacts.body_count += sign * (deforms && body->thickness > 0);
+	world->sphere_contacts.body_count += sign * (granular != NULL);
+	world->sphere_contacts.sphere_count += granular ? sign * granular->count : 0;
+	world->continuous.body_count += sign * (body->continuous && !granular);
+	cr_note_members(world);
+}
+
 carom_result carom_world_add_body(carom_world *world, const carom_body_def *def, carom_body_id *id)
 {
 	if (!id)
@@ -280,15 +296,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 		pose = carom_pose_identity(); // its spheres are in the world's frame
 	cr_place_body(parts, &pose);
 	cr_rest_body(&world->courses, parts);
-	world->body_count++;
-	world->shape_count += count;
-	world->impacts.deforming_count += cr_deforming_of(parts) != NULL;
-	world->shape_impacts.body_count += cr_deforming_of(parts) && parts->shape_impacts;
-	world->surface_contacts.body_count += cr_deforming_of(parts) && parts->thickness > 0;
-	world->sphere_contacts.body_count += cr_granular_of(parts) != NULL;
-	world->sphere_contacts.sphere_count += cr_granular_of(parts) ? cr_granular_of(parts)->count : 0;
-	world->continuous.body_count += parts->continuous && !cr_granular_of(parts);
-	cr_note_members(world);
+	count_body(world, parts, 1);
 	*id = cr_id_of(world->bodies.data, first);
 	cr_box_index_invalidate(world->query_index);
 	cr_record_add_body(world->recorder, def, *id);
@@ -355,18 +363,10 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	if (!body)
 		return CAROM_INVALID_BODY;
 	const int32_t count = cr_part_count(body);
-	world->impacts.deforming_count -= cr_deforming_of(body) != NULL;
-	world->shape_impacts.body_count -= cr_deforming_of(body) && body->shape_impacts;
-	world->surface_contacts.body_count -= cr_deforming_of(body) && body->thickness > 0;
-	world->sphere_contacts.body_count -= cr_granular_of(body) != NULL;
-	world->sphere_contacts.sphere_count -= cr_granular_of(body) ? cr_granular_of(body)->count : 0;
-	world->continuous.body_count -= body->continuous && !cr_granular_of(body);
-	cr_note_members(world);
+	count_body(world, body, -1);
 	for (int32_t i = 0; i < count; i++)
 		cr_end_part(world, &body[i]);
 	cr_free_numbers(world, (int32_t)(id.index1 - 1), count);
-	world->body_count--;
-	world->shape_count -= count;
 	cr_box_index_invalidate(world->query_index);
 	cr_record_remove_body(world->recorder, id);
 	return CAROM_SUCCESS;

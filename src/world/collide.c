@@ -264,14 +264,10 @@ static carom_result take_mover(
 
 static void write_impact(const cr_mover *a, const cr_mover_impact *found, v3d origin, carom_toi *toi)
 {
-	static const carom_toi_status statuses[] = { [CR_IMPACT_NONE] = CAROM_TOI_APART,
-		[CR_IMPACT_FOUND] = CAROM_TOI_IMPACT,
-		[CR_IMPACT_TOUCHING] = CAROM_TOI_TOUCHING,
-		[CR_IMPACT_UNDECIDED] = CAROM_TOI_UNDECIDED };
 	const cr_impact *impact = &found->impact;
 	const cr_separation *s = &impact->separation;
 	const v3d at = v3d_add(cr_motion_at(&a->motion, impact->separation_time).position, origin);
-	*toi = (carom_toi){ statuses[impact->state], impact->time,
+	*toi = (carom_toi){ cr_toi_status_of(impact->state), impact->time,
 		{ s->gap, s->error, s->normal, v3d_add(s->on_a, at), v3d_add(s->on_b, at) }, impact->steps, found->triangle[0],
 		found->triangle[1] };
 }

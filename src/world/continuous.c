@@ -166,7 +166,7 @@ static bool keep_pair(void *user, int32_t a, int32_t b)
 	if (!(bodies[part_a].continuous || bodies[part_b].continuous) || !(parts[a].moves || parts[b].moves) ||
 		cr_first_part(bodies, part_a) == cr_first_part(bodies, part_b))
 		return false;
-	return !world->def.pair_filter || cr_ask_pair_filter(world, part_a, part_b);
+	return cr_pair_filter_passes(world, part_a, part_b);
 }
 
 static carom_result find_pairs(carom_world *world)
@@ -188,10 +188,6 @@ static carom_result find_pairs(carom_world *world)
 static void write_impact(
 	const carom_world *world, const int32_t part[2], const cr_mover_impact *found, v3d place, carom_body_impact *out)
 {
-	static const carom_toi_status statuses[] = { [CR_IMPACT_NONE] = CAROM_TOI_APART,
-		[CR_IMPACT_FOUND] = CAROM_TOI_IMPACT,
-		[CR_IMPACT_TOUCHING] = CAROM_TOI_TOUCHING,
-		[CR_IMPACT_UNDECIDED] = CAROM_TOI_UNDECIDED };
 	const cr_body *bodies = world->bodies.data, *a = &bodies[part[0]], *b = &bodies[part[1]];
 	const cr_impact *impact = &found->impact;
 	*out = (carom_body_impact){ .body_a = cr_id_of(bodies, part[0]),
@@ -200,7 +196,7 @@ static void write_impact(
 		.user_data_b = b->user_data,
 		.shape_a = a->part,
 		.shape_b = b->part,
-		.status = statuses[impact->state],
+		.status = cr_toi_status_of(impact->state),
 		.sensor = a->sensor || b->sensor,
 		.time = impact->time,
 		.point = v3d_add(impact->separation.on_a, place),

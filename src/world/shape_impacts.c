@@ -139,8 +139,7 @@ static bool ask_filter(void *user, int32_t a, int32_t b)
 {
 	carom_world *world = user;
 	const cr_swept_body *bodies = world->shape_impacts.bodies.data;
-	const int32_t part_a = bodies[a].part, part_b = bodies[b].part;
-	return cr_ask_pair_filter(world, least(part_a, part_b), most(part_a, part_b));
+	return cr_pair_filter_passes(world, bodies[a].part, bodies[b].part);
 }
 
 /// Leave the pairs of a deforming body (a) and a shape (b), in the order of the world's numbers.
@@ -202,17 +201,12 @@ static near_pair pair_at(const carom_world *world, int64_t i)
 		&cr_deforming_of(&world->bodies.data[soft->part])->surface };
 }
 
-static v3d place_at(const double *places, int32_t vertex)
-{
-	return (v3d){ places[3 * (int64_t)vertex], places[3 * (int64_t)vertex + 1], places[3 * (int64_t)vertex + 2] };
-}
-
 /// Is a vertex above a plane at rest, at both ends?
 static bool is_above(const near_pair *n, int32_t vertex, double margin)
 {
 	const v3d up = cr_vector_to_world(n->part, (v3d){ 0, 0, 1 });
-	const v3d begin = v3d_sub(place_at(n->surface->begin, vertex), n->part->pose.position),
-			  end = v3d_sub(place_at(n->surface->end, vertex), n->part->pose.position);
+	const v3d begin = v3d_sub(cr_place_of(n->surface->begin, vertex), n->part->pose.position),
+			  end = v3d_sub(cr_place_of(n->surface->end, vertex), n->part->pose.position);
 	const double slack = (v3d_length(begin) + v3d_length(end)) * 0x1p-40;
 	return v3d_dot(up, begin) > margin + slack && v3d_dot(up, end) > margin + slack;
 }
@@ -413,7 +407,7 @@ static void open_target(const carom_world *world, const near_pair *n, v3d origin
 /// Find the impact of a vertex. separation has its origin where the vertex is then.
 static void advance_vertex(const carom_world *world, const near_pair *n, int32_t vertex, cr_impact *impact)
 {
-	const v3d begin = place_at(n->surface->begin, vertex), end = place_at(n->surface->end, vertex);
+	const v3d begin = cr_place_of(n->surface->begin, vertex), end = cr_place_of(n->surface->end, vertex);
 	const cr_convex point = { .core = CR_CORE_POINT };
 	const cr_motion way = { .begin = { .orientation = { 0, 0, 0, 1 } }, .travel = v3d_sub(end, begin), .axis = { 0, 0, 1 } };
 	target t;
@@ -426,15 +420,22 @@ static void advance_vertex(const carom_world *world, const near_pair *n, int32_t
 			&(cr_convex){ .core = CR_CORE_POINT, .rounding = separation }, &way, &t.mover.motion, tolerance, 0, 1, impact);
 }
 
-static void advance_triangle(const carom_world *world, const near_pair *n, const int32_t *corners, cr_impact *impact)
+cr_moving_triangle cr_surface_motion(const cr_surface *surface, int32_t triangle, v3d origin)
 {
-	const v3d origin = place_at(n->surface->begin, corners[0]);
 	cr_moving_triangle moving;
 	for (int k = 0; k < 3; k++) {
-		const v3d begin = place_at(n->surface->begin, corners[k]);
+		const int32_t corner = surface->faces->triangles[3 * (int64_t)triangle + k];
+		const v3d begin = cr_place_of(surface->begin, corner);
 		moving.begin[k] = v3d_sub(begin, origin);
-		moving.travel[k] = v3d_sub(place_at(n->surface->end, corners[k]), begin);
+		moving.travel[k] = v3d_sub(cr_place_of(surface->end, corner), begin);
 	}
+	return moving;
+}
+
+static void advance_triangle(const carom_world *world, const near_pair *n, int32_t triangle, cr_impact *impact)
+{
+	const v3d origin = cr_place_of(n->surface->begin, n->surface->faces->triangles[3 * (int64_t)triangle]);
+	const cr_moving_triangle moving = cr_surface_motion(n->surface, triangle, origin);
 	target t;
 	open_target(world, n, origin, &t);
 	cr_find_triangle_impact(&moving, &t.convex, &t.mover.motion, world->def.sweep.tolerance, impact);
@@ -443,8 +444,8 @@ static void advance_triangle(const carom_world *world, const near_pair *n, const
 /// Where a vertex is at a time.
 static v3d vertex_at(const near_pair *n, int32_t vertex, double t)
 {
-	const v3d begin = place_at(n->surface->begin, vertex);
-	return v3d_mad(begin, t, v3d_sub(place_at(n->surface->end, vertex), begin));
+	const v3d begin = cr_place_of(n->surface->begin, vertex);
+	return v3d_mad(begin, t, v3d_sub(cr_place_of(n->surface->end, vertex), begin));
 }
 
 /// Write the impact of a candidate that has one.
@@ -475,15 +476,6 @@ static void write_impact(
 	out->point = v3d_mad(on.point, -out->distance, s->normal);
 }
 
-static carom_toi_status status_of(cr_impact_state state)
-{
-	static const carom_toi_status statuses[] = { [CR_IMPACT_NONE] = CAROM_TOI_APART,
-		[CR_IMPACT_FOUND] = CAROM_TOI_IMPACT,
-		[CR_IMPACT_TOUCHING] = CAROM_TOI_TOUCHING,
-		[CR_IMPACT_UNDECIDED] = CAROM_TOI_UNDECIDED };
-	return statuses[state];
-}
-
 typedef struct piece {
 	const carom_world *world;
 	const cr_shape_candidate *candidates;
@@ -499,10 +491,11 @@ static void test_candidates(int64_t begin, int64_t end, int worker, void *task)
 		const near_pair n = pair_at(p->world, c->pair);
 		cr_impact impact;
 		if (c->triangle >= 0)
-			advance_triangle(p->world, &n, &n.surface->faces->triangles[3 * (int64_t)c->triangle], &impact);
+			advance_triangle(p->world, &n, c->triangle, &impact);
 		else
 			advance_vertex(p->world, &n, c->vertex, &impact);
-		p->impacts[i] = (carom_shape_impact){ .status = status_of(impact.state), .vertices = { -1, -1, -1 }, .triangle = -1 };
+		p->impacts[i] =
+			(carom_shape_impact){ .status = cr_toi_status_of(impact.state), .vertices = { -1, -1, -1 }, .triangle = -1 };
 		if (impact.state != CR_IMPACT_NONE)
 			write_impact(p->world, &n, c, &impact, &p->impacts[i]);
 	}

@@ -5,6 +5,7 @@
 
 #include "base/radix.h"
 #include "frame/broad.h"
+#include "geom/time_of_impact.h"
 #include "surface/surface.h"
 
 /// What a box stands for: a deforming body, or a part of a rigid one.
@@ -45,6 +46,8 @@ typedef struct cr_shape_impacts {
 
 /// Bound the motion of a surface: travel, and its box. False: it has no triangles.
 bool cr_bound_surface(const cr_surface *surface, cr_swept_body *bounds);
+/// The motion of a triangle of a surface through the step, about an origin.
+cr_moving_triangle cr_surface_motion(const cr_surface *surface, int32_t triangle, v3d origin);
 /// List the blocks of a surface's tree, seen as at the end of the step, whose triangles may be in a
 /// box at any time of it. Returns how many there are, or -1 when out of memory. Any thread.
 int32_t cr_find_swept_blocks(carom_world *world, const cr_surface *surface, const cr_body *seen, const double travel[3],

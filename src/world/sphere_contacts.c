@@ -61,29 +61,17 @@ static bool may_touch(carom_world *world, int32_t grains, int32_t part, const bo
 		if (!(g->bounds.lower[k] - ahead <= box->upper[k] && g->bounds.upper[k] + ahead >= box->lower[k]))
 			return false;
 	}
-	if (!cr_filters_pass(&bodies[grains], &bodies[part]))
-		return false;
-	return !world->def.pair_filter || cr_ask_pair_filter(world, grains < part ? grains : part, grains < part ? part : grains);
+	return cr_filters_pass(&bodies[grains], &bodies[part]) && cr_pair_filter_passes(world, grains, part);
 }
 
 static bool is_target(const cr_body *body) { return body->alive && !cr_granular_of(body) && body->contacts; }
-
-static bool is_endless(const box3d *box)
-{
-	for (int k = 0; k < 3; k++) {
-		if (!(box->lower[k] > -INFINITY && box->upper[k] < INFINITY))
-			return true;
-	}
-	return false;
-}
 
 static bool reserve_near(carom_world *world, int64_t count)
 {
 	cr_sphere_contacts *m = &world->sphere_contacts;
 	carom_context *memory = &world->memory;
 	return cr_array_reserve(memory, &m->near, count) && cr_array_reserve(memory, &m->passes, count * m->bodies.count) &&
-		cr_array_reserve(memory, &m->endless, count) && cr_array_reserve(memory, &m->items, count) &&
-		cr_array_reserve(memory, &m->boxes, count);
+		cr_part_tree_reserve(memory, &m->tree, count);
 }
 
 /// List a part, if spheres may touch it.
@@ -107,12 +95,7 @@ static carom_result list_part(carom_world *world, int32_t part)
 	const cr_body *seen = cr_see_body(body, &result);
 	if (!seen)
 		return result;
-	if (is_endless(&box)) {
-		m->endless.data[m->endless.count++] = (int32_t)m->near.count;
-	} else {
-		m->boxes.data[m->items.count] = box;
-		m->items.data[m->items.count++] = (int32_t)m->near.count;
-	}
+	cr_part_tree_add(&m->tree, (int32_t)m->near.count, &box);
 	m->near_of.data[part] = (int32_t)m->near.count;
 	m->near.data[m->near.count++] = (cr_near_part){ part, skin, seen };
 	return CAROM_SUCCESS;
@@ -137,7 +120,8 @@ static bool begin_sensors(carom_world *world)
 static carom_result list_near(carom_world *world)
 {
 	cr_sphere_contacts *m = &world->sphere_contacts;
-	m->near.count = m->endless.count = m->items.count = 0;
+	m->near.count = 0;
+	cr_part_tree_clear(&m->tree);
 	if (!cr_array_reserve_fresh(&world->memory, &m->near_of, world->bodies.count))
 		return cr_fail_memory(world->context, what);
 	for (int64_t i = 0; m->bodies.count > 0 && i < world->bodies.count; i++) {
@@ -147,9 +131,8 @@ static carom_result list_near(carom_world *world)
 		if (result != CAROM_SUCCESS)
 			return result;
 	}
-	if (!cr_dynamic_reserve(&world->memory, &m->tree, m->items.count) || !begin_sensors(world))
+	if (!cr_part_tree_build(&world->memory, &m->tree) || !begin_sensors(world))
 		return cr_fail_memory(world->context, what);
-	cr_dynamic_build(&m->tree, m->items.data, m->boxes.data, (int32_t)m->items.count);
 	return CAROM_SUCCESS;
 }
 
@@ -200,7 +183,6 @@ static void sort_parts(int32_t *parts, int64_t count)
 static bool find_parts(search *s)
 {
 	const cr_sphere_contacts *m = &s->world->sphere_contacts;
-	const cr_dynamic_tree *tree = &m->tree;
 	box3d box;
 	for (int k = 0; k < 3; k++) {
 		// Boxes of parts have room for half of the distance ahead. Adding rounds once.
@@ -210,18 +192,10 @@ static bool find_parts(search *s)
 		box.upper[k] = s->at[k] + reach + slack;
 	}
 	s->out->parts.count = 0;
-	for (int64_t i = 0; i < m->endless.count; i++) {
-		if (!add_part(s, m->endless.data[i]))
+	cr_part_walk walk = cr_walk_parts(&m->tree, &box);
+	for (int32_t near; (near = cr_next_part(&walk)) != CR_NO_NODE;) {
+		if (!add_part(s, near))
 			return false;
-	}
-	int32_t node = tree->leaves > 0 ? tree->root : CR_NO_NODE;
-	while (node != CR_NO_NODE) {
-		const cr_dynamic_node *n = &tree->nodes.data[node];
-		const box3d of_node = cr_dynamic_box(n);
-		const bool meets = box3d_overlap(&of_node, &box);
-		if (meets && cr_dynamic_is_leaf(n) && !add_part(s, cr_dynamic_item(n)))
-			return false;
-		node = meets && !cr_dynamic_is_leaf(n) ? n->child[0] : cr_dynamic_next_beside(tree, node);
 	}
 	sort_parts(s->out->parts.data, s->out->parts.count);
 	return true;
@@ -551,10 +525,7 @@ void cr_free_sphere_contacts(carom_context *memory, cr_sphere_contacts *m)
 	cr_array_free(memory, &m->passes);
 	cr_array_free(memory, &m->touched);
 	cr_array_free(memory, &m->near_of);
-	cr_array_free(memory, &m->endless);
-	cr_array_free(memory, &m->items);
-	cr_array_free(memory, &m->boxes);
-	cr_dynamic_free(memory, &m->tree);
+	cr_part_tree_free(memory, &m->tree);
 	cr_array_free(memory, &m->chunks);
 	for (int32_t i = 0; i < m->worker_count; i++) {
 		cr_array_free(memory, &m->workers[i].contacts);

@@ -11,7 +11,7 @@
 #include "carom/world.h"
 #include "contact/merge.h"
 #include "frame/body.h"
-#include "tree/dynamic.h"
+#include "world/part_tree.h"
 #include <stdatomic.h>
 
 typedef struct cr_sphere_results {
@@ -58,10 +58,7 @@ typedef struct cr_sphere_contacts {
 	// [bodies*near] do they touch, where the part is of a sensor? Empty without sensors
 	CR_ARRAY(atomic_uchar) touched;
 	CR_ARRAY(int32_t) near_of; // by number of a part that is near: its place there
-	CR_ARRAY(int32_t) endless; // of near: parts that have no end
-	CR_ARRAY(int32_t) items;   // of near: those in the tree
-	CR_ARRAY(box3d) boxes;     // beside items
-	cr_dynamic_tree tree;      // of these
+	cr_part_tree tree;         // of near
 	CR_ARRAY(cr_sphere_chunk) chunks;
 	cr_sphere_worker *workers; // [worker_count]
 	int32_t worker_count;

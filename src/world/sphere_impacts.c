@@ -110,9 +110,7 @@ static bool bound_part(const carom_world *world, cr_impact_part *p, box3d *box)
 /// May a granular body meet a part, as filters say?
 static bool may_meet(carom_world *world, int32_t grains, int32_t part)
 {
-	if (!cr_filters_pass(&world->bodies.data[grains], &world->bodies.data[part]))
-		return false;
-	return !world->def.pair_filter || cr_ask_pair_filter(world, grains < part ? grains : part, grains < part ? part : grains);
+	return cr_filters_pass(&world->bodies.data[grains], &world->bodies.data[part]) && cr_pair_filter_passes(world, grains, part);
 }
 
 static bool reserve_parts(carom_world *world, int64_t count)
@@ -120,8 +118,7 @@ static bool reserve_parts(carom_world *world, int64_t count)
 	cr_sphere_impacts *m = &world->sphere_impacts;
 	carom_context *memory = &world->memory;
 	return cr_array_reserve(memory, &m->parts, count) && cr_array_reserve(memory, &m->passes, count * m->bodies.count) &&
-		cr_array_reserve(memory, &m->endless, count) && cr_array_reserve(memory, &m->items, count) &&
-		cr_array_reserve(memory, &m->boxes, count);
+		cr_part_tree_reserve(memory, &m->tree, count);
 }
 
 static carom_result list_part(carom_world *world, int32_t number, const box3d *all)
@@ -147,12 +144,7 @@ static carom_result list_part(carom_world *world, int32_t number, const box3d *a
 	part.moves = !cr_deforming_of(body) && cr_part_moves(body);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (body->shape.def.type == CAROM_PLANE) {
-		m->endless.data[m->endless.count++] = (int32_t)m->parts.count;
-	} else {
-		m->boxes.data[m->items.count] = box;
-		m->items.data[m->items.count++] = (int32_t)m->parts.count;
-	}
+	cr_part_tree_add(&m->tree, (int32_t)m->parts.count, &box);
 	m->parts.data[m->parts.count++] = part;
 	return CAROM_SUCCESS;
 }
@@ -160,16 +152,14 @@ static carom_result list_part(carom_world *world, int32_t number, const box3d *a
 static carom_result list_parts(carom_world *world, const box3d *all)
 {
 	cr_sphere_impacts *m = &world->sphere_impacts;
-	m->parts.count = m->endless.count = m->items.count = 0;
+	m->parts.count = 0;
+	cr_part_tree_clear(&m->tree);
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const carom_result result = list_part(world, (int32_t)i, all);
 		if (result != CAROM_SUCCESS)
 			return result;
 	}
-	if (!cr_dynamic_reserve(&world->memory, &m->tree, m->items.count))
-		return cr_fail_memory(world->context, what);
-	cr_dynamic_build(&m->tree, m->items.data, m->boxes.data, (int32_t)m->items.count);
-	return CAROM_SUCCESS;
+	return cr_part_tree_build(&world->memory, &m->tree) ? CAROM_SUCCESS : cr_fail_memory(world->context, what);
 }
 
 // ---- With rigid bodies ----
@@ -236,21 +226,6 @@ typedef struct meeting {
 	double distance;
 } meeting;
 
-static v3d place_at(const double *places, int32_t vertex)
-{
-	return (v3d){ places[3 * (int64_t)vertex], places[3 * (int64_t)vertex + 1], places[3 * (int64_t)vertex + 2] };
-}
-
-static void place_triangle(const cr_surface *s, int32_t triangle, v3d origin, cr_moving_triangle *moving)
-{
-	for (int k = 0; k < 3; k++) {
-		const int32_t corner = s->faces->triangles[3 * (int64_t)triangle + k];
-		const v3d begin = place_at(s->begin, corner);
-		moving->begin[k] = v3d_sub(begin, origin);
-		moving->travel[k] = v3d_sub(place_at(s->end, corner), begin);
-	}
-}
-
 static bool comes_near(const way *w, const cr_moving_triangle *t)
 {
 	bool apart = false;
@@ -292,9 +267,8 @@ static void meet_triangle(search *s, const cr_surface *surface, int32_t triangle
 	const way *w = &s->sphere;
 	const cr_convex ball = { .core = CR_CORE_POINT, .rounding = w->radius };
 	const cr_motion motion = motion_of(w);
-	cr_moving_triangle moving;
+	const cr_moving_triangle moving = cr_surface_motion(surface, triangle, w->begin);
 	cr_impact impact;
-	place_triangle(surface, triangle, w->begin, &moving);
 	if (!comes_near(w, &moving))
 		return;
 	cr_find_triangle_impact(&moving, &ball, &motion, s->world->def.toi_tolerance, &impact);
@@ -317,10 +291,6 @@ static void meet_triangle(search *s, const cr_surface *surface, int32_t triangle
 
 static void write_meeting(search *s, const cr_impact_part *p, const meeting *first)
 {
-	static const carom_toi_status statuses[] = { [CR_IMPACT_NONE] = CAROM_TOI_APART,
-		[CR_IMPACT_FOUND] = CAROM_TOI_IMPACT,
-		[CR_IMPACT_TOUCHING] = CAROM_TOI_TOUCHING,
-		[CR_IMPACT_UNDECIDED] = CAROM_TOI_UNDECIDED };
 	const cr_body *bodies = s->world->bodies.data;
 	const bool own = s->sphere.grains < p->part; // the sphere is A
 	const int32_t a = own ? s->sphere.grains : p->part, b = own ? p->part : s->sphere.grains;
@@ -329,7 +299,7 @@ static void write_meeting(search *s, const cr_impact_part *p, const meeting *fir
 		.body_b = cr_id_of(bodies, b),
 		.user_data_a = bodies[a].user_data,
 		.user_data_b = bodies[b].user_data,
-		.status = statuses[first->state],
+		.status = cr_toi_status_of(first->state),
 		.time = first->time,
 		.distance = first->distance,
 		.point = own ? v3d_mad(at, -first->distance, first->normal) : at,
@@ -382,17 +352,9 @@ static void meet_part(search *s, int64_t grains, int32_t number)
 static void meet_all(search *s, int64_t grains)
 {
 	const cr_sphere_impacts *m = &s->world->sphere_impacts;
-	for (int64_t i = 0; i < m->endless.count; i++)
-		meet_part(s, grains, m->endless.data[i]);
-	int32_t node = m->tree.leaves > 0 ? m->tree.root : CR_NO_NODE;
-	while (node != CR_NO_NODE) {
-		const cr_dynamic_node *n = &m->tree.nodes.data[node];
-		const box3d box = cr_dynamic_box(n);
-		const bool meets = box3d_overlap(&box, &s->sphere.box);
-		if (meets && cr_dynamic_is_leaf(n))
-			meet_part(s, grains, cr_dynamic_item(n));
-		node = meets && !cr_dynamic_is_leaf(n) ? n->child[0] : cr_dynamic_next_beside(&m->tree, node);
-	}
+	cr_part_walk walk = cr_walk_parts(&m->tree, &s->sphere.box);
+	for (int32_t number; (number = cr_next_part(&walk)) != CR_NO_NODE;)
+		meet_part(s, grains, number);
 }
 
 static void meet_task(int64_t begin, int64_t end, int worker, void *task)
@@ -492,10 +454,7 @@ void cr_free_sphere_impacts(carom_context *memory, cr_sphere_impacts *m)
 	cr_array_free(memory, &m->first);
 	cr_array_free(memory, &m->parts);
 	cr_array_free(memory, &m->passes);
-	cr_array_free(memory, &m->endless);
-	cr_array_free(memory, &m->items);
-	cr_array_free(memory, &m->boxes);
-	cr_dynamic_free(memory, &m->tree);
+	cr_part_tree_free(memory, &m->tree);
 	cr_array_free(memory, &m->order);
 	for (int32_t i = 0; i < m->worker_count; i++) {
 		cr_array_free(memory, &m->workers[i].impacts);

@@ -3,8 +3,8 @@
 #ifndef CR_WORLD_SPHERE_IMPACTS_H
 #define CR_WORLD_SPHERE_IMPACTS_H
 
-#include "tree/dynamic.h"
 #include "world/continuous.h"
+#include "world/part_tree.h"
 #include "world/shape_impacts.h"
 
 /// A part that spheres may meet on their ways.
@@ -28,11 +28,8 @@ typedef struct cr_sphere_impacts {
 	CR_ARRAY(int32_t) bodies; // continuous granular ones, by number
 	CR_ARRAY(int64_t) first;  // [bodies + 1] of their spheres among those of all
 	CR_ARRAY(cr_impact_part) parts;
-	CR_ARRAY(uint8_t) passes;  // [bodies*parts] may they meet?
-	CR_ARRAY(int32_t) endless; // of parts: those that have no end
-	CR_ARRAY(int32_t) items;   // of parts: those in the tree
-	CR_ARRAY(box3d) boxes;     // beside items
-	cr_dynamic_tree tree;
+	CR_ARRAY(uint8_t) passes; // [bodies*parts] may they meet?
+	cr_part_tree tree;        // of parts
 	CR_ARRAY(cr_key) order;
 	cr_sphere_impact_worker *workers; // [worker_count]; NULL: none made
 	int32_t worker_count;

@@ -14,6 +14,11 @@ bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b)
 	return keep;
 }
 
+bool cr_pair_filter_passes(carom_world *world, int32_t part, int32_t other)
+{
+	return !world->def.pair_filter || cr_ask_pair_filter(world, part < other ? part : other, part < other ? other : part);
+}
+
 static bool ask_filter(void *user, int32_t a, int32_t b) { return cr_ask_pair_filter(user, a, b); }
 
 bool cr_ask_contact_filter(carom_world *world, int32_t a, int32_t b, const carom_contact *contact)

@@ -179,10 +179,7 @@ static bool place_shapes(carom_world *world, const double lower[3], const double
 bool cr_may_surfaces_touch(carom_world *world, int32_t part_a, int32_t part_b)
 {
 	const cr_body *bodies = world->bodies.data;
-	if (!(cr_kept_distance(&bodies[part_a], &bodies[part_b]) > 0))
-		return false;
-	return !world->def.pair_filter ||
-		cr_ask_pair_filter(world, part_a < part_b ? part_a : part_b, part_a < part_b ? part_b : part_a);
+	return cr_kept_distance(&bodies[part_a], &bodies[part_b]) > 0 && cr_pair_filter_passes(world, part_a, part_b);
 }
 
 /// Do two members have surface contacts? The sweep has asked their filters.
@@ -245,7 +242,7 @@ static bool has_vertex_inside(const carom_world *world, const cr_body *sensor, c
 			near = near && p[k] >= sensor->lower[k] && p[k] <= sensor->upper[k];
 		if (!near)
 			continue;
-		const v3d local = cr_point_to_body(sensor, (v3d){ p[0], p[1], p[2] });
+		const v3d local = cr_point_to_body(sensor, v3d_from_doubles(p));
 		const float at[3] = { (float)local.x, (float)local.y, (float)local.z };
 		inside = cr_is_inside(&world->pipeline, sensor->shape.collider, at, up);
 	}

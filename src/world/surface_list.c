@@ -357,7 +357,7 @@ static bool append_pairs(carom_world *world)
 	for (int64_t i = 0, end; i < m->next_shapes.count && enough; i = end) {
 		const carom_surface_shape_contact *c = &m->next_shapes.data[i];
 		end = end_of_run(m->next_shapes.data, i, m->next_shapes.count, is_same_shape_pair);
-		cr_further_pair pair = cr_pair_of_parts((int32_t)c->body_a.index1 - 1, (int32_t)c->body_b.index1 - 1 + c->shape_b);
+		cr_further_pair pair = cr_pair_of_parts((int32_t)c->body_a.index1 - 1, cr_shape_part_of(c));
 		pair.shape_contacts = span_of(i, end);
 		enough = cr_append_further_pair(world, &world->surface_contacts.pairs, &pair);
 	}

@@ -154,6 +154,15 @@ static v3d vertex_then(const reshaping *r, int32_t part, int32_t vertex)
 	return cr_point_to_world(&r->seen, v3d_from_floats(r->now->mesh->topology.vertices + 3 * (int64_t)vertex));
 }
 
+/// Let a contact be with a face of the body's mesh: its triangle is set. point: of the surface.
+static void set_face(const reshaping *r, v3d point, carom_surface_contact *c)
+{
+	v3d corners[3];
+	corners_at(r, c->triangle, corners);
+	memcpy(&c->vertices[1], &r->now->mesh->topology.triangles[3 * (int64_t)c->triangle], 3 * sizeof c->vertices[1]);
+	c->distance = distance_from(corners, point);
+}
+
 // ---- From mesh to mesh ----
 
 /// A vertex of a surface against the body's mesh.
@@ -162,10 +171,7 @@ static void carry_face(reshaping *r, const carom_surface_contact *c)
 	carom_surface_contact now = *c;
 	if (!r->keeps_numbers && !find_side(r, c->point_b, c->normal, &now.triangle, &now.side))
 		return;
-	v3d corners[3];
-	corners_at(r, now.triangle, corners);
-	memcpy(&now.vertices[1], &r->now->mesh->topology.triangles[3 * (int64_t)now.triangle], 3 * sizeof now.vertices[1]);
-	now.distance = distance_from(corners, c->point_a);
+	set_face(r, c->point_a, &now);
 	emit(r, &now);
 }
 
@@ -285,11 +291,8 @@ static void carry_to_mesh(reshaping *r, const carom_surface_shape_contact *c)
 		.thickness = c->thickness };
 	if (!find_side(r, c->point, c->normal, &now.triangle, &now.side))
 		return;
-	v3d corners[3];
-	corners_at(r, now.triangle, corners);
-	memcpy(&now.vertices[1], &r->now->mesh->topology.triangles[3 * (int64_t)now.triangle], 3 * sizeof now.vertices[1]);
 	memcpy(now.impulse, c->impulse, sizeof now.impulse);
-	now.distance = distance_from(corners, cr_vertex_at(r->world, surface, c->vertices[0], 0));
+	set_face(r, cr_vertex_at(r->world, surface, c->vertices[0], 0), &now);
 	emit(r, &now);
 }
 

@@ -101,11 +101,11 @@ static void leave_along(const carom_world *world, int32_t part, v3d normal, caro
 	v3d foot = { 0, 0, 0 };
 	for (int k = 0; k < 3 && c->vertices[k] >= 0; k++) {
 		const double *p = &places[3 * (int64_t)c->vertices[k]];
-		const v3d from = v3d_sub((v3d){ p[0], p[1], p[2] }, body->pose.position);
+		const v3d from = v3d_sub(v3d_from_doubles(p), body->pose.position);
 		c->weight[k] = 0;
 		if (v3d_dot(normal, from) < lowest) {
 			lowest = v3d_dot(normal, from);
-			foot = (v3d){ p[0], p[1], p[2] };
+			foot = v3d_from_doubles(p);
 		}
 	}
 	for (int k = 0; k < 3 && c->vertices[k] >= 0; k++) {

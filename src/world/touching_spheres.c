@@ -57,7 +57,7 @@ static bool may_touch(carom_world *world, int32_t a, int32_t b)
 	const cr_body *bodies = world->bodies.data;
 	if (a == b)
 		return bodies[a].self_collision;
-	return cr_filters_pass(&bodies[a], &bodies[b]) && (!world->def.pair_filter || cr_ask_pair_filter(world, a, b));
+	return cr_filters_pass(&bodies[a], &bodies[b]) && cr_pair_filter_passes(world, a, b);
 }
 
 /// Append the pairs of one group, whose keys are these, where its bodies may touch.

@@ -95,6 +95,8 @@ void cr_world_forget(carom_world *world);
 /// The verdict of the user's filter on the bodies of two parts, a < b; a refusal is recorded. There
 /// is a filter. Any thread.
 bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
+/// Likewise for two parts in any order; true where there is no filter.
+bool cr_pair_filter_passes(carom_world *world, int32_t part, int32_t other);
 /// That of the contact filter on a contact of two parts, a <= b, likewise.
 bool cr_ask_contact_filter(carom_world *world, int32_t a, int32_t b, const carom_contact *contact);
 /// That of the contact filter on a contact of a sphere of a granular body with a part of another

@@ -8,3 +8,5 @@ layout(local_size_x_id = 0) in;
 // devices. The last row may hold more than are wanted: every kernel compares with its count.
 uint group_number() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
 uint item_number() { return group_number() * gl_WorkGroupSize.x + gl_LocalInvocationIndex; }
+// Invocations of this kernel: where items are more, each takes the one so many behind as its next.
+uint all_items() { return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_WorkGroupSize.x; }

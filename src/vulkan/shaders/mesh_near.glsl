@@ -37,8 +37,6 @@ uint64_t job_address(uint which) { return Longs(arguments.address[0]).at[JOB_LON
 uint job_word(uint word) { return Words(arguments.address[0]).at[JOB_WORDS * job + word]; }
 float job_float(uint word) { return Floats(arguments.address[0]).at[JOB_WORDS * job + word]; }
 
-uint all_items() { return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_WorkGroupSize.x; }
-
 // How many items of a list are there: no more than it has room for. None where more than 2^32 asked
 // for a place: some may have shared one, and the host does the walk again in any case.
 uint count_of(uint word, uint room)

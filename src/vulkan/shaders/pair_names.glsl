@@ -6,8 +6,8 @@
 // word: 0 places; 1 pairs that the list has room for; 2 not 0 where places have names, else each is
 // its own; 3 spheres below this one are owned; 4 places below this one are this device's.
 
-const uint DOUBT = 1u << 31;
-const uint NO_PAIR = ~0u;
+#include "doubt.glsl"
+
 const uint AXES = 7u << 29;
 
 // How many pairs of places there are, or fit.
@@ -16,9 +16,6 @@ uint pair_count()
 	const uint64_t all = Longs(arguments.address[1]).at[arguments.word[0]];
 	return uint(min(all, uint64_t(arguments.word[1])));
 }
-
-// Invocations of this kernel: each takes a pair, then the one so many behind.
-uint invocations() { return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_WorkGroupSize.x; }
 
 // The spheres of a pair of places, the smaller number first. False where it is reported elsewhere or
 // not at all: both places are images along one axis, both spheres are ghosts (sphere_set.h), or

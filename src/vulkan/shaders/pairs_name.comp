@@ -22,7 +22,7 @@ void add_doubt(uint number, uvec2 found)
 void main()
 {
 	const uint count = pair_count();
-	for (uint i = item_number(); i < count; i += invocations()) {
+	for (uint i = item_number(); i < count; i += all_items()) {
 		const uvec2 found = Pairs(arguments.address[0]).at[i];
 		uvec2 pair;
 		if (!name_pair(found, pair))

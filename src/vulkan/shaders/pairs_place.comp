@@ -10,7 +10,7 @@
 void main()
 {
 	const uint count = pair_count();
-	for (uint i = item_number(); i < count; i += invocations()) {
+	for (uint i = item_number(); i < count; i += all_items()) {
 		uvec2 pair;
 		if (!name_pair(Pairs(arguments.address[0]).at[i], pair))
 			continue;

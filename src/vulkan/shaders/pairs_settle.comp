@@ -5,9 +5,7 @@
 // [doubts]. word: 0 doubts.
 #extension GL_GOOGLE_include_directive : require
 #include "kernel.glsl"
-
-const uint DOUBT = 1u << 31;
-const uint NO_PAIR = ~0u;
+#include "doubt.glsl"
 
 void main()
 {

@@ -5,7 +5,9 @@
 // itself (the differences twice, squares, two sums), and the square of a reach by less than 16u:
 // together less than 2^-18 = 64u. Results that leave the range of normal numbers lose less than
 // TINY. Fused operations lose less.
-const uint APART = 0, TOUCH = 1, DOUBT = 1u << 31;
+#include "doubt.glsl"
+
+const uint APART = 0, TOUCH = 1; // or DOUBT
 const float BAND = 3.814697265625e-6; // 2^-18
 const float TINY = 7.52316384526264e-37; // 2^-120
 

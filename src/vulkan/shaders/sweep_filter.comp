@@ -145,8 +145,7 @@ void main()
 	const uint found = counter.at[0] - arguments.word[3];
 	// More than 2^32 finds have left nothing of use.
 	const uint count = counter.at[1] != 0 ? 0 : min(found, arguments.word[0]);
-	const uint step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_WorkGroupSize.x;
-	for (uint i = item_number(); i < count; i += step) {
+	for (uint i = item_number(); i < count; i += all_items()) {
 		const uvec2 pair = Pairs(arguments.address[4]).at[i];
 		if (!stays(pair))
 			continue;
