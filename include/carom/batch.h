@@ -186,11 +186,14 @@ CAROM_API carom_result carom_orientations(
 /// Swept tests: when do a vertex and a face, or two edges, meet while their vertices move on
 /// straight lines from elements->positions to end [3*vertex_count]? Records: a vertex and the
 /// corners of a face, or the ends of edge A and of edge B. As carom_sweep_test_pair with def (NULL:
-/// the defaults): no impact is missed. times [count]: of the impact, never later than the true one;
-/// INFINITY where there is none. hits [count] or NULL: with meshes 0, the record's vertices, and
-/// triangle 0 or -1; zero where there is none. Coordinates that are used must be finite, within
-/// CAROM_MAX_COORDINATE. Pairs that share a vertex touch at time 0: leave them out. Takes 100 KB of
-/// memory for each worker while it runs; CAROM_OUT_OF_MEMORY.
+/// the defaults): no impact is missed.
+/// - times [count]: of the impact, never later than the true one; INFINITY where there is none.
+/// - hits [count] or NULL: with meshes 0, the record's vertices, and triangle 0 or -1; zero where
+///   there is none.
+/// - Coordinates that are used must be finite, within CAROM_MAX_COORDINATE.
+/// - Pairs that share a vertex touch at time 0: leave them out.
+///
+/// Takes 100 KB of memory for each worker while it runs; CAROM_OUT_OF_MEMORY.
 CAROM_API carom_result carom_sweep_test_pairs(carom_context *context, const carom_sweep_def *def,
 	carom_sweep_kind kind, const carom_elements *elements, const double *end, double *times,
 	carom_sweep_hit *hits);

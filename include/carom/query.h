@@ -74,14 +74,16 @@ CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const
 /// The contacts that a shape at a pose would have with the bodies of the world now, sorted by body
 /// and part or sphere: as a dynamic body A that no step has seen, with the settings of the world
 /// (max_contacts_per_pair, speculative_distance, contact_normal, ...; its lab's methods are not
-/// used). pose must not be NULL. Normals take the shape out. body_a is null, impulses are 0, pair
-/// counts the bodies met. The user's filters are not asked. Sensors, cloth and bodies without
-/// contacts (carom_body_def) have none here. shape_b of a granular body is the number of its
-/// sphere. A solid that deforms has those of its present places; its mesh for contacts is made by
-/// the query where its vertices were set since the last step, or nothing was near it then: O(n log
-/// n). Planes are not accepted as the query's shape. count and capacity as in
-/// carom_world_cast_ray_all. Takes memory from the context while it runs, and runs on the calling
-/// thread.
+/// used). Normals take the shape out. pose must not be NULL. The shape must not be a plane. count
+/// and capacity as in carom_world_cast_ray_all.
+/// - body_a is null, impulses are 0, pair counts the bodies met. shape_b of a granular body is the
+///   number of its sphere.
+/// - The user's filters are not asked. Sensors, cloth and bodies without contacts (carom_body_def)
+///   have none here.
+/// - A solid that deforms has those of its present places. The query makes its mesh for contacts
+///   where its vertices were set since the last step, or nothing was near it then: O(n log n).
+///
+/// Takes memory from the context while it runs, and runs on the calling thread.
 CAROM_API carom_result carom_world_collide_shape(const carom_world *world, const carom_shape *shape,
 	const carom_pose *pose, const carom_query_filter *filter, int32_t capacity,
 	carom_contact *contacts, int32_t *count);

@@ -130,25 +130,31 @@ typedef bool carom_pair_filter_fn(
 	carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
 /// Return false to leave a single contact out: of a one-way platform, of a hole painted in a mesh,
-/// of a layer that one body passes. Called after a pair was worked out and before its contacts are
-/// reduced to max_contacts_per_pair, so that one left out takes no place, in the order of the
-/// views. All members of the contact are set, its materials too, with two exceptions: pair is the
-/// number of the contact among those of its pair, and age and impulse are 0. user_data are those of
-/// body_a and body_b. Called from worker threads while the step runs: the answer must depend on
-/// nothing but the arguments and data that the step leaves alone, and the function must not call
-/// anything on the world that steps. A pair all of whose contacts are left out does not touch: it
-/// is not listed, ends if it was (its data goes with it), and begins when one stays. Not asked
-/// about are sensors, which have no contacts, impacts, and queries, carom_world_collide_shape among
-/// them. The memory of pairs does not depend on the answers, so they may change from step to step.
-/// A recording holds them.
-/// Surface contacts are asked about too, shown as plain ones: point is that of the first feature
-/// (of A of two edges and of shapes), depth the part of the thickness that lacks. A vertex and a
-/// triangle are CAROM_VERTEX_A or CAROM_VERTEX_B, two edges CAROM_EDGES, a shape that is no mesh
-/// CAROM_VOLUMES, with a triangle that has the feature. One that is left out is not remembered: its
-/// vertex belongs from then on to the side where it is.
-/// So are contacts of spheres with bodies of other kinds: CAROM_VOLUMES, with the sphere's number
-/// and the triangle, or 0, as features. pair is the number of the contact among those of its sphere
-/// with the other body then. Pairs of spheres are not asked about.
+/// of a layer that one body passes.
+///
+/// Called from worker threads while a step runs, after a pair was worked out and before its
+/// contacts are reduced to max_contacts_per_pair: a contact left out takes no place. The answer
+/// must depend on nothing but the arguments and data that the step leaves alone. The function must
+/// not call anything on the world that steps.
+/// - The contact is as the views show it, with its materials. Two members are not known yet: pair
+///   is the number of the contact among those of its pair, and age and impulse are 0. user_data are
+///   those of body_a and body_b.
+/// - A pair without any contact left does not touch. It is not listed; if it was, it ends, and its
+///   data goes with it. It begins again when a contact stays.
+/// - Sensors (which have no contacts), impacts and queries ask nobody, carom_world_collide_shape
+///   among them.
+/// - The memory of pairs does not depend on the answers, so these may change from step to step. A
+///   recording holds them.
+///
+/// Other kinds of contacts are shown as plain ones:
+/// - Surface contacts: point is that of the first feature (of A for two edges and for shapes),
+///   depth the part of the thickness that lacks. A vertex and a triangle are CAROM_VERTEX_A or
+///   CAROM_VERTEX_B, two edges CAROM_EDGES, a shape that is no mesh CAROM_VOLUMES, with a triangle
+///   that has the feature. A contact left out is not remembered: its vertex belongs from then on to
+///   the side where it is.
+/// - Contacts of spheres with bodies of other kinds: CAROM_VOLUMES, with the sphere's number and
+///   the triangle, or 0, as features. pair is the number of the contact among those of its sphere
+///   with the other body. Pairs of spheres are not asked about.
 typedef bool carom_contact_filter_fn(
 	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
@@ -252,23 +258,29 @@ CAROM_API carom_world_def carom_default_world_def(void);
 CAROM_API carom_result carom_create_world(
 	carom_context *context, const carom_world_def *def, carom_world **world);
 
-/// Let the steps from now on find near triangles of meshes on a graphics device (carom/vulkan.h),
-/// test which of them cross, and cast the rays of meshes, in full or from where they met the mesh
-/// last; or, with NULL, all on the processor again, as in a new world. Contacts do not depend on
-/// it, to the bit: doubtful cases are left to the processor (carom_stats.rays_returned,
-/// tests_returned, near_returned), as is all of meshes that the kernels do not take: with
-/// coordinates of 1e12 and more, or of less than 1.2e-38. Everything else runs on the processor.
-/// The device must be of the world's context and outlive the world, or its next device; worlds that
+/// Let the steps from now on use a graphics device (carom/vulkan.h); NULL: the processor alone, as
+/// in a new world. The device finds near triangles of meshes, tests which of them cross, and casts
+/// the rays of meshes, in full or from where they met the mesh last. Everything else runs on the
+/// processor.
+///
+/// Contacts do not depend on it, to the bit. Doubtful cases go back to the processor
+/// (carom_stats.rays_returned, tests_returned, near_returned); so do meshes that the kernels do not
+/// take, with coordinates of 1e12 and more, or of less than 1.2e-38.
+///
+/// The device must be of the world's context and outlive the world, or its next device. Worlds that
 /// share one take turns. Meshes stay on it while steps use them: 92 bytes a triangle and the cells
 /// of their grids; and 48 for each ray of a step, 72 for each pair of triangles.
+///
 /// fallback: where the device fails in a step, or has no room, the processor does its work
 /// (carom_stats.device_fallbacks). Without it the step fails, with CAROM_DEVICE_FAILED,
-/// CAROM_OUT_OF_MEMORY or CAROM_OVER_BUDGET (carom_device_def.memory_budget), leaves the results of
-/// the last one, and the world may go on with another device or NULL.
-/// CAROM_UNSUPPORTED: it has no doubles, or does not round as IEEE 754 says.
-/// CAROM_INVALID_ARGUMENT: it is of another context, or the world has a lab with other rays or
-/// stages than the library's. The trial of its arithmetic may fail as a step may. On failure the
-/// world keeps its device.
+/// CAROM_OUT_OF_MEMORY or CAROM_OVER_BUDGET (carom_device_def.memory_budget), and leaves the
+/// results of the last one. The world may go on with another device or NULL.
+///
+/// On failure the world keeps its device.
+/// - CAROM_UNSUPPORTED: the device has no doubles, or does not round as IEEE 754 says.
+/// - CAROM_INVALID_ARGUMENT: it is of another context, or the world has a lab with other rays or
+///   stages than the library's.
+/// - The trial of its arithmetic may fail as a step may.
 CAROM_API carom_result carom_world_set_device(
 	carom_world *world, carom_device *device, bool fallback);
 
