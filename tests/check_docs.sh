@@ -1,5 +1,6 @@
 #!/bin/bash
-# The documents agree with the tree: links lead somewhere, each folder has its page, and pages name files that exist. Lines are short.
+# The documents agree with the tree: links lead somewhere, each folder has its page, and pages name files that exist. Lines are short, and
+# tables whole.
 # Usage: check_docs.sh [ROOT [links]]; links: of installed documents, where the files that they are about are not.
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 2
@@ -72,6 +73,15 @@ done < <(((${#documents[@]})) && LC_ALL=C awk '
 	!code && length(line) > 130 && !/^ *\|/ && /^ *([-*] )?[^ `]+ +[^ ]|^ *([-*] )?`[^`]*`.* [^ ]/ {
 		print FILENAME ":" FNR ": a line of " length(line) " columns"
 	}' "${documents[@]}")
+
+# A table begins with a heading and a line below it: an empty line in the middle makes text of the rows behind it.
+while IFS= read -r fault; do
+	complain "$fault"
+done < <(((${#documents[@]})) && awk '
+	FNR == 1 { code = row = 0 }
+	/^ *```/ { code = !code }
+	row == 1 && !/^ *\|[-| :]+$/ { print FILENAME ":" FNR - 1 ": a table without a heading" }
+	{ row = !code && /^ *\|/ ? row + 1 : 0 }' "${documents[@]}")
 
 # Each folder has its page among the internals, and the index leads to each page.
 if [[ -d docs/internals && ${2:-} != links ]]; then

@@ -39,11 +39,16 @@ plant
 echo '[gone](guide.md#three-words)' >>docs/guide.md
 expect 1 'docs/guide.md:9: docs/guide.md has no part three-words'
 plant
-printf '%0131d\n```\n%0100d %0100d\n```\n| %0131d | |\n`%0100d %0100d`\n' 0 0 0 0 0 0 >>README.md
+printf '%0131d\n```\n%0100d %0100d\n```\n| %0131d | |\n|---|---|\n`%0100d %0100d`\n' 0 0 0 0 0 0 >>README.md
 expect 0
 plant
 printf '%0100d %030d\n' 0 0 >>README.md
 expect 1 'README.md:4: a line of 131 columns'
+plant
+printf '| a | b |\n|---|---|\n| 1 | 2 |\n' >>README.md
+expect 0
+printf '\n| 3 | 4 |\n| 5 | 6 |\n' >>README.md
+expect 1 'README.md:8: a table without a heading'
 plant
 mkdir src/math
 expect 1 'src/math/ has no page docs/internals/math.md'
