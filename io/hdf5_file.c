@@ -1,6 +1,8 @@
 // HDF5 files with a digest ahead: see hdf5_file.h.
 #include "io/hdf5_file.h"
 
+#include "io/late_library.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +146,12 @@ hid_t io_open_hdf5(const char *path)
 	const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
 	H5Pclose(access);
 	return file;
+}
+
+const char *io_hdf5_reason(const char *otherwise)
+{
+	const char *problem = io_late_problem(IO_LATE_HDF5);
+	return problem ? problem : otherwise;
 }
 
 // ---- Reading ----

@@ -46,6 +46,10 @@ bool io_seal_hdf5(const char *made, const char *path, bool complete);
 /// Open a file for reading. Returns its id; below 0 on failure. Check its seal first.
 hid_t io_open_hdf5(const char *path);
 
+/// Why a file could not be created or opened: HDF5 itself is not there, or else the text that is
+/// given.
+const char *io_hdf5_reason(const char *otherwise);
+
 /// Tell whether the file holds so many bytes of a dataset, or so many when they are unpacked. An
 /// array that is claimed but not there, or lies in another file, is refused before memory is taken
 /// for it.

@@ -345,7 +345,7 @@ bool recording_open_hdf5(const recording_problem *p, io_recording *recording)
 {
 	recording->file = io_open_hdf5(p->path);
 	if (recording->file < 0)
-		return recording_fail(p->path, p->error, "damaged recording: HDF5 cannot open it");
+		return recording_fail(p->path, p->error, io_hdf5_reason("damaged recording: HDF5 cannot open it"));
 	return read_header(p, recording) && read_meshes(p, recording) && read_bodies(p, recording) && read_frames(p, recording) &&
 		check_contacts(p, recording);
 }

@@ -287,7 +287,7 @@ bool recording_write_hdf5(io_recording *from, const char *path, sim_error *error
 	snprintf(made, sizeof made, "%s.new", path);
 	const hid_t file = io_create_hdf5(made);
 	if (file < 0) {
-		return sim_fail(error, "cannot be written: is the disk full?");
+		return sim_fail(error, "%s", io_hdf5_reason("cannot be written: is the disk full?"));
 	}
 	const bool complete = write_header(file, &from->info) && write_meshes(file, from) && write_bodies(file, from) &&
 		write_column(file, &recording_time_column, from->frame_count, from->time) && write_poses(file, from) &&

@@ -69,7 +69,7 @@ static bool write_file(sim_granular *g, const sim_granular_memento *m, const cha
 		return say(path, "the path is too long", error);
 	granular_transfer t = { .writing = true, .file = io_create_hdf5(part) };
 	if (t.file < 0)
-		return say(path, "cannot be written", error);
+		return say(path, io_hdf5_reason("cannot be written"), error);
 	granular_write_format(&t);
 	const bool room = write_all(&t, g, m);
 	return io_finish_hdf5(t.file, part, path, room && !t.failed) ||

@@ -196,7 +196,7 @@ sim_granular *scene_granular_read(
 	}
 	granular_transfer t = { .file = seal == IO_SEAL_WHOLE || seal == IO_SEAL_NONE ? io_open_hdf5(path) : -1 };
 	if (t.file < 0) {
-		sim_fail(error, "%s: cannot be read, or is no HDF5 file", path);
+		sim_fail(error, "%s: %s", path, io_hdf5_reason("cannot be read, or is no HDF5 file"));
 		return NULL;
 	}
 	contents c = { .def = sim_default_granular_def() };

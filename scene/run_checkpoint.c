@@ -56,7 +56,7 @@ bool scene_write_checkpoint(const char *path, const scene_checkpoint_part *parts
 		return sim_fail(error, "%.80s...: the path is too long", path);
 	const hid_t file = io_create_hdf5(made);
 	if (file < 0)
-		return sim_fail(error, "%s: cannot be written", path);
+		return sim_fail(error, "%s: %s", path, io_hdf5_reason("cannot be written"));
 	bool written = write_head(file);
 	for (int i = 0; i < count && written; i++)
 		written = write_part(file, &parts[i]);
@@ -124,7 +124,7 @@ bool scene_read_checkpoint(const char *path, scene_checkpoint_part *parts, int c
 		return sim_fail(error, "%s: is damaged: its bytes do not have the digest that it begins with", path);
 	const hid_t file = seal == IO_SEAL_WHOLE ? io_open_hdf5(path) : -1;
 	if (file < 0)
-		return sim_fail(error, "%s: cannot be read, or is no checkpoint", path);
+		return sim_fail(error, "%s: %s", path, io_hdf5_reason("cannot be read, or is no checkpoint"));
 	const char *wrong = read_head(file);
 	bool done = !wrong || sim_fail(error, "%s: %s", path, wrong);
 	for (int i = 0; i < count && done; i++)

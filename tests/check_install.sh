@@ -20,6 +20,8 @@ fail() {
 "$cmake" --install "$build" --prefix "$work/usr" >"$work/install.log"
 if [[ -x $build/tools/carom/carom ]]; then
 	"$work/usr/bin/carom" --version
+	"$work/usr/bin/carom" info "$work/install.log" >"$work/info.out" 2>&1 && fail "a log is read as a mesh"
+	grep -q 'cannot be read as a mesh: No suitable reader' "$work/info.out" || fail "assimp is not found: $(<"$work/info.out")"
 	if [[ -d $build/tools/carom/manual ]]; then
 		for file in man/man1/carom.1 man/man1/carom-run.1 bash-completion/completions/carom zsh/site-functions/_carom \
 			fish/vendor_completions.d/carom.fish; do

@@ -7,6 +7,7 @@
 
 #include "io/input_file.h"
 #include "io/json_memory.h"
+#include "io/own_place.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -167,13 +168,8 @@ void export_close(export_source *source)
 static bool find_module(char path[IO_PATH_MAX])
 {
 	static const char *const places[] = { "carom.wasm", "../share/carom/carom.wasm" };
-	char program[IO_PATH_MAX];
-	const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-	program[length > 0 ? length : 0] = 0;
-	char *slash = strrchr(program, '/');
-	for (int i = 0; slash && i < 2; i++) {
-		*slash = 0;
-		if (is_there(program, places[i], path))
+	for (int i = 0; i < 2; i++) {
+		if (io_own_place(places[i], path) && access(path, F_OK) == 0)
 			return true;
 	}
 	return false;

@@ -3,6 +3,7 @@
 
 #include "devices.h"
 #include "report.h"
+#include "io/own_place.h"
 #include "sim/grains/granular_ranks.h"
 
 #include <errno.h>
@@ -65,17 +66,8 @@ static bool is_in_path(const char *name)
 /// carom-mpi: beside this program, or in PATH. False when it is nowhere.
 static bool find_program(char program[IO_PATH_MAX])
 {
-	char self[IO_PATH_MAX];
-	const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-	if (length > 0) {
-		self[length] = 0;
-		char *slash = strrchr(self, '/');
-		if (slash)
-			slash[1] = 0;
-		snprintf(program, IO_PATH_MAX, "%.*s%s", IO_PATH_MAX - 16, self, "carom-mpi");
-		if (access(program, X_OK) == 0)
-			return true;
-	}
+	if (io_own_place("carom-mpi", program) && access(program, X_OK) == 0)
+		return true;
 	strcpy(program, "carom-mpi");
 	return is_in_path(program);
 }
