@@ -289,6 +289,7 @@ void scene_destroy(scene_description *scene)
 		free(scene->meshes[i].shape);
 		free(scene->meshes[i].file);
 		free(scene->meshes[i].heights);
+		scene_forget_shape(&scene->meshes[i]);
 	}
 	for (int32_t i = 0; i < scene->deforming.source_count; i++) {
 		free(scene->deforming.sources[i].pins);

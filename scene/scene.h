@@ -28,6 +28,7 @@ typedef struct scene_mesh_source {
 	char *shape; ///< for sim_make_shape
 	int32_t triangles;
 	uint64_t seed;
+	sim_mesh *kept; ///< the shape, once made by scene_keep_shapes; NULL: it is made when needed
 	/// path; a relative one in a scene file counts from the folder of that file and is resolved
 	/// already
 	char *file;
@@ -267,6 +268,11 @@ bool scene_set_sphere_count(scene_description *scene, int64_t count, sim_error *
 /// to the working folder). Fit, scale and centring of the scene stay. False when there is no mesh
 /// of that name, or no '='.
 bool scene_replace_mesh(scene_description *scene, const char *assignment, sim_error *error);
+
+/// Make all shapes that are generated now, for programs that need the meshes again and again: later
+/// scene_build_mesh copies them. False, with the reason in error, when one cannot be made; those
+/// before it are kept.
+bool scene_keep_shapes(scene_description *scene, sim_error *error);
 
 /// Make the triangles of a mesh: generated or read, centred, scaled. Free with scene_free_mesh
 /// (sim/shapes/shapes.h). Not for height fields.

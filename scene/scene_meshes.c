@@ -271,6 +271,55 @@ static void place_mesh(const scene_mesh_source *source, sim_mesh *mesh)
 	mesh->doubles = NULL;
 }
 
+void scene_forget_shape(scene_mesh_source *source)
+{
+	if (source->kept)
+		sim_mesh_free(source->kept);
+	free(source->kept);
+	source->kept = NULL;
+}
+
+bool scene_keep_shapes(scene_description *scene, sim_error *error)
+{
+	for (int32_t i = 0; i < scene->mesh_count; i++) {
+		scene_mesh_source *source = &scene->meshes[i];
+		if (source->kind != SCENE_MESH_SHAPE || source->kept)
+			continue;
+		sim_mesh made;
+		if (!sim_make_shape(source->shape, source->triangles, source->seed, &made, error))
+			return sim_fail_in(error, "%s: field \"meshes.%s\": ", scene->file, source->name);
+		source->kept = malloc(sizeof made);
+		if (!source->kept) {
+			sim_mesh_free(&made);
+			return sim_fail(error, "out of memory");
+		}
+		*source->kept = made;
+	}
+	return true;
+}
+
+static void *copy_of(const void *from, size_t size)
+{
+	void *to = malloc(size + !size);
+	return to ? memcpy(to, from, size) : NULL;
+}
+
+/// A shape has vertices and triangles, and nothing that files say more.
+static bool copy_shape(const sim_mesh *from, sim_mesh *to, sim_error *error)
+{
+	const size_t numbers = 3 * (size_t)from->vertex_count;
+	*to = (sim_mesh){ .vertex_count = from->vertex_count,
+		.triangle_count = from->triangle_count,
+		.sides = from->sides,
+		.vertices = copy_of(from->vertices, numbers * sizeof(float)),
+		.triangles = copy_of(from->triangles, 3 * (size_t)from->triangle_count * sizeof(int32_t)),
+		.doubles = from->doubles ? copy_of(from->doubles, numbers * sizeof(double)) : NULL };
+	if (to->vertices && to->triangles && (to->doubles || !from->doubles))
+		return true;
+	sim_mesh_free(to);
+	return sim_fail(error, "out of memory");
+}
+
 bool scene_build_mesh(const scene_description *scene, int32_t index, sim_mesh *mesh, sim_error *error)
 {
 	const scene_mesh_source *source = &scene->meshes[index];
@@ -280,7 +329,8 @@ bool scene_build_mesh(const scene_description *scene, int32_t index, sim_mesh *m
 		if (!made)
 			sim_fail_in(error, "%s: field \"meshes.%s\": %s: ", scene->file, source->name, source->file);
 	} else {
-		made = sim_make_shape(source->shape, source->triangles, source->seed, mesh, error);
+		made = source->kept ? copy_shape(source->kept, mesh, error)
+							: sim_make_shape(source->shape, source->triangles, source->seed, mesh, error);
 		if (!made)
 			sim_fail_in(error, "%s: field \"meshes.%s\": ", scene->file, source->name);
 	}

@@ -74,6 +74,8 @@ void scene_read_detection(const io_json_node *section, carom_world_def *detectio
 /// That of a recording from before the sections, whose "detection" held the fields of the lab too.
 void scene_read_recorded_detection(const io_json_node *root, carom_world_def *detection, carom_lab *lab);
 void scene_read_meshes(const io_json_node *root, scene_description *scene);
+/// Give back what scene_keep_shapes has made.
+void scene_forget_shape(scene_mesh_source *source);
 void scene_read_planes(const io_json_node *section, scene_description *scene);
 void scene_read_bodies(const io_json_node *section, scene_description *scene);
 void scene_read_grids(const io_json_node *section, scene_description *scene);

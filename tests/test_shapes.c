@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "carom/carom.h"
 #include "geom/triangle.h"
+#include "sim/shapes/shape_parts.h"
 #include "sim/shapes/shapes.h"
 #include <math.h>
 #include <stdlib.h>
@@ -171,6 +172,22 @@ static void check_body(const char *shape, int32_t triangles, int32_t euler, doub
 	double share = reflex_share(&mesh);
 	CHECK(share > least_reflex && share < 0.45);
 	sim_mesh_free(&mesh);
+}
+
+TEST(shapes, sines_side_by_side_have_the_bits_of_one)
+{
+	uint64_t seed = 5;
+	for (int round = 0; round < 2000; round++) {
+		double turns[SIM_SINES], sines[SIM_SINES];
+		for (int i = 0; i < SIM_SINES; i++) // each eighth of a turn too, where the series change
+			turns[i] = round < 40 ? (double)(SIM_SINES * round + i - 80) / 8 : test_random_double(&seed, -6, 6);
+		sim_sines(turns, sines);
+		for (int i = 0; i < SIM_SINES; i++) {
+			double sine, cosine;
+			sim_sincos(turns[i], &sine, &cosine);
+			CHECK(memcmp(&sine, &sines[i], sizeof sine) == 0);
+		}
+	}
 }
 
 TEST(shapes, lumpy_902)

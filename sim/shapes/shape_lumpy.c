@@ -6,12 +6,13 @@
 #include "sim/shapes/shape_parts.h"
 #include <stdlib.h>
 
-enum { MAX_LOBES = 10, LUMPS = 4, GRID_ROWS = 128, GRID_COLUMNS = 256 };
+enum { MAX_LOBES = 10, LUMPS = SIM_SINES, GRID_ROWS = 128, GRID_COLUMNS = 256 };
 
 // An ellipsoid that contains the origin. axes: unit vectors divided by the half lengths.
 typedef struct lobe {
 	carom_vec3 axes[3];
 	carom_vec3 centre; // in units of the axes
+	double depth;      // of the origin: 0 on the ellipsoid, -1 at its centre
 } lobe;
 
 // A wave over the surface.
@@ -49,6 +50,7 @@ static void add_ellipsoid(
 	l->axes[1] = sim_scale(v, 1 / vary(state, thin));
 	l->axes[2] = sim_scale(w, 1 / length);
 	l->centre = (carom_vec3){ sim_dot(l->axes[0], centre), sim_dot(l->axes[1], centre), sim_dot(l->axes[2], centre) };
+	l->depth = sim_dot(l->centre, l->centre) - 1;
 }
 
 /// A lobe from the origin to its tip: the near end lies a little behind the origin.
@@ -84,8 +86,8 @@ static void make_creature(creature *c, uint64_t seed)
 static double lobe_radius(const lobe *l, carom_vec3 direction)
 {
 	carom_vec3 d = { sim_dot(l->axes[0], direction), sim_dot(l->axes[1], direction), sim_dot(l->axes[2], direction) };
-	double a = sim_dot(d, d), b = sim_dot(d, l->centre), c = sim_dot(l->centre, l->centre) - 1;
-	return (b + sqrt(b * b - a * c)) / a;
+	double a = sim_dot(d, d), b = sim_dot(d, l->centre);
+	return (b + sqrt(b * b - a * l->depth)) / a;
 }
 
 /// The smooth maximum is the norm with exponent 8: powers and roots by squares only.
@@ -96,12 +98,12 @@ static double surface_radius(const creature *c, carom_vec3 direction)
 		double r = lobe_radius(&c->lobes[i], direction), r2 = r * r, r4 = r2 * r2;
 		sum += r4 * r4;
 	}
-	double lumps = 1;
-	for (int i = 0; i < LUMPS; i++) {
-		double sine, cosine;
-		sim_sincos(5 * sim_dot(c->lumps[i].direction, direction) + c->lumps[i].phase, &sine, &cosine);
-		lumps += 0.012 * sine;
-	}
+	double lumps = 1, turns[LUMPS], sines[LUMPS];
+	for (int i = 0; i < LUMPS; i++)
+		turns[i] = 5 * sim_dot(c->lumps[i].direction, direction) + c->lumps[i].phase;
+	sim_sines(turns, sines);
+	for (int i = 0; i < LUMPS; i++)
+		lumps += 0.012 * sines[i];
 	return sqrt(sqrt(sqrt(sum))) * lumps;
 }
 
@@ -125,16 +127,24 @@ typedef struct area_grid {
 	double rows[GRID_ROWS + 1];
 } area_grid;
 
+static void place_row(const creature *c, int row, carom_vec3 points[GRID_COLUMNS + 1])
+{
+	for (int column = 0; column <= GRID_COLUMNS; column++)
+		points[column] = on_surface(c, grid_direction(row, column));
+}
+
 static void measure(const creature *c, area_grid *grid)
 {
+	carom_vec3 places[2][GRID_COLUMNS + 1];
 	grid->rows[0] = 0;
+	place_row(c, 0, places[0]);
 	for (int row = 0; row < GRID_ROWS; row++) {
+		const carom_vec3 *upper = places[row % 2], *lower = places[(row + 1) % 2];
+		place_row(c, row + 1, places[(row + 1) % 2]);
 		grid->sums[row][0] = 0;
 		for (int column = 0; column < GRID_COLUMNS; column++) {
-			carom_vec3 p00 = on_surface(c, grid_direction(row, column)), p01 = on_surface(c, grid_direction(row, column + 1));
-			carom_vec3 p10 = on_surface(c, grid_direction(row + 1, column));
-			carom_vec3 p11 = on_surface(c, grid_direction(row + 1, column + 1));
-			double area = 0.5 * sim_length(sim_cross(sim_sub(p11, p00), sim_sub(p10, p01)));
+			carom_vec3 down = sim_sub(lower[column + 1], upper[column]), up = sim_sub(lower[column], upper[column + 1]);
+			double area = 0.5 * sim_length(sim_cross(down, up));
 			grid->sums[row][column + 1] = grid->sums[row][column] + area;
 		}
 		grid->rows[row + 1] = grid->rows[row] + grid->sums[row][GRID_COLUMNS];

@@ -1,4 +1,4 @@
-/// Functions that the makers of shapes share. Only sim/shape*.c include this.
+/// Functions that the makers of shapes share. Only sim/shapes/*.c and their test include this.
 #ifndef SIM_SHAPE_PARTS_H
 #define SIM_SHAPE_PARTS_H
 
@@ -27,6 +27,10 @@ static inline carom_vec3 sim_unit(carom_vec3 a) { return sim_scale(a, 1 / sim_le
 
 /// Sine and cosine of an angle in turns, the same bits everywhere.
 void sim_sincos(double turns, double *sine, double *cosine);
+
+enum { SIM_SINES = 4 };
+/// Sines alone, several side by side: the bits of sim_sincos in a fifth of the time.
+void sim_sines(const double turns[SIM_SINES], double sines[SIM_SINES]);
 
 /// Make room for a surface; false when out of memory.
 bool sim_surface_alloc(sim_surface *surface, int32_t vertex_count, int32_t triangle_count);

@@ -22,12 +22,19 @@ const sim_shape_info *sim_shape_list(int32_t *count)
 	return SHAPES;
 }
 
-void sim_sincos(double turns, double *sine, double *cosine)
+/// The angle of a number of turns, from the nearest quarter of a turn on.
+static double angle_of(double turns, int *quarter)
 {
 	const double two_pi = 6.283185307179586476925;
 	double fraction = turns - floor(turns);
-	int quarter = (int)(4 * fraction + 0.5);
-	double x = (fraction - 0.25 * quarter) * two_pi;
+	*quarter = (int)(4 * fraction + 0.5);
+	return (fraction - 0.25 * *quarter) * two_pi;
+}
+
+void sim_sincos(double turns, double *sine, double *cosine)
+{
+	int quarter;
+	double x = angle_of(turns, &quarter);
 	double square = x * x;
 	// Taylor series on an eighth of a turn either side: the first term left out is below 1e-17.
 	double s = 1, c = 1;
@@ -38,6 +45,26 @@ void sim_sincos(double turns, double *sine, double *cosine)
 	s *= x;
 	*sine = quarter % 4 == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
 	*cosine = quarter % 4 == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
+}
+
+void sim_sines(const double turns[SIM_SINES], double sines[SIM_SINES])
+{
+	double x[SIM_SINES], square[SIM_SINES], after[SIM_SINES];
+	int quarter[SIM_SINES];
+	for (int i = 0; i < SIM_SINES; i++) {
+		x[i] = angle_of(turns[i], &quarter[i]);
+		square[i] = x[i] * x[i];
+		after[i] = quarter[i] % 2 ? -1 : 1; // the series of the cosine, or of the sine
+		sines[i] = 1;
+	}
+	for (double n = 16; n >= 2; n -= 2) {
+		for (int i = 0; i < SIM_SINES; i++)
+			sines[i] = 1 - sines[i] * square[i] / (n * (n + after[i]));
+	}
+	for (int i = 0; i < SIM_SINES; i++) {
+		sines[i] = quarter[i] % 2 ? sines[i] : sines[i] * x[i];
+		sines[i] = quarter[i] % 4 < 2 ? sines[i] : -sines[i];
+	}
 }
 
 bool sim_surface_alloc(sim_surface *surface, int32_t vertex_count, int32_t triangle_count)

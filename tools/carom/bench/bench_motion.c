@@ -100,6 +100,8 @@ static int simulate(bench_motion *m, scene_simulation *simulation)
 static int make_motion(const bench *b, bench_motion *m)
 {
 	sim_error error;
+	if (!scene_keep_shapes(&m->scene, &error)) // each replay wants them
+		return report_error(NULL, "%s", error.text);
 	m->frame_count = (int)m->scene.steps;
 	m->poses = bench_allocate((size_t)m->frame_count * (size_t)m->scene.rigid.body_count, sizeof *m->poses);
 	m->present = bench_allocate((size_t)m->frame_count, sizeof *m->present);
