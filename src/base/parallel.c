@@ -106,17 +106,20 @@ void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t cou
 	assert(min_range >= 1);
 	if (count <= 0)
 		return;
+	// One worker, which has its memory for its own call: nothing is to be shared out, or passed on.
+	if (context->thread_count == 1) {
+		task_fn(0, count, 0, task);
+		return;
+	}
 	const running_piece *running = find_running(context);
 	if (running) {
-		// A caller with memory for one worker, such as a query that makes contacts, has it for its
-		// own call.
-		task_fn(0, count, context->thread_count == 1 ? 0 : running->worker, task);
+		task_fn(0, count, running->worker, task);
 		return;
 	}
 	cr_failure failure;
 	parallel_loop loop = { context, task_fn, task, ATOMIC_FLAG_INIT, false, &failure };
 	// no room for two pieces; twice a min_range may overflow
-	if (context->thread_count == 1 || count / 2 < min_range)
+	if (count / 2 < min_range)
 		run_piece(0, count, 0, &loop);
 	else if (context->parallel_for)
 		context->parallel_for(run_piece, count, min_range, &loop, context->parallel_for_user);

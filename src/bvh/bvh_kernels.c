@@ -424,13 +424,15 @@ static void cast_packed(const cr_collider *c, const cr_tri8 *blocks, int32_t cou
 		on_edge |= seen[i].on_edge;
 	}
 	const float t = f8_lowest(least);
-	for (int32_t i = 0; i < count && isfinite(t); i++) {
-		uint32_t lanes = m8_bits(f8_eq(f8_load(seen[i].t), f8_set1(t)));
-		while (lanes) {
-			const int lane = cr_take_lowest_bit(&lanes);
-			const bool back = seen[i].back >> lane & 1;
-			keep_nearest(c, &best, t, blocks[i].number[lane], back, back);
-		}
+	uint64_t hits = 0;
+	_Static_assert(CR_PACKED_BLOCKS * CR_WIDTH <= 64, "a bit for each triangle");
+	for (int32_t i = 0; i < count; i++)
+		hits |= (uint64_t)m8_bits(f8_eq(f8_load(seen[i].t), f8_set1(t))) << CR_WIDTH * i;
+	// Mostly one.
+	for (hits = isfinite(t) ? hits : 0; hits; hits &= hits - 1) {
+		const int number = __builtin_ctzll(hits), lane = number % CR_WIDTH;
+		const bool back = seen[number / CR_WIDTH].back >> lane & 1;
+		keep_nearest(c, &best, t, blocks[number / CR_WIDTH].number[lane], back, back);
 	}
 	for (int32_t i = 0; i < count && on_edge; i++)
 		intersect_edge_lanes(c, &ray, &blocks[i], seen[i].on_edge, &best);

@@ -25,7 +25,7 @@ static void begin_set(cr_overlap *o, cr_number_set *s, int32_t range)
 	if (range > MOST_BITS)
 		return;
 	const size_t words = ((size_t)range + 31) / 32;
-	s->bits = cr_arena_alloc(&o->completion->worker->arena, (words + (size_t)range) * sizeof *s->bits);
+	s->bits = cr_arena_alloc(&o->completion->worker->arena, (words + (size_t)range + 1) * sizeof *s->bits);
 	if (!s->bits) {
 		o->failed = true;
 		return;
@@ -77,13 +77,14 @@ static inline bool add_number(cr_overlap *o, cr_number_set *s, int32_t number)
 {
 	if (!s->bits)
 		return add_to_table(o, s, number);
-	uint32_t *word = &s->bits[number / 32];
-	const uint32_t bit = 1u << number % 32;
-	if (*word & bit)
-		return false;
+	// Whether it was there cannot be foretold.
+	uint32_t *word = &s->bits[(uint32_t)number / 32];
+	const uint32_t bit = 1u << (uint32_t)number % 32;
+	const bool is_new = !(*word & bit);
 	*word |= bit;
-	s->list[s->count++] = number;
-	return true;
+	s->list[s->count] = number;
+	s->count += is_new;
+	return is_new;
 }
 
 // ---- Corners ----
@@ -172,11 +173,12 @@ static int32_t half_edge_across(const cr_topology *t, int32_t triangle, int k)
 	if (across < 0)
 		return 3 * triangle + k;
 	const int32_t end = t->weld[t->triangles[3 * (int64_t)triangle + (k + 1) % 3]];
+	uint32_t same = 0;
 	for (int j = 0; j < 3; j++) {
-		if (t->neighbours[3 * (int64_t)across + j] == triangle && t->weld[t->triangles[3 * (int64_t)across + j]] == end)
-			return 3 * across + j;
+		const int64_t edge = 3 * (int64_t)across + j;
+		same |= (uint32_t)((t->neighbours[edge] == triangle) & (t->weld[t->triangles[edge]] == end)) << j;
 	}
-	return 3 * triangle + k;
+	return same ? 3 * across + __builtin_ctz(same) : 3 * triangle + k;
 }
 
 int32_t cr_owner_of_edge(const cr_topology *t, int32_t triangle, int k)
@@ -341,10 +343,11 @@ static bool put_elements_first(cr_overlap *o)
 		return false;
 	int32_t count = 0;
 	for (int32_t i = 0; i < o->count; i++) {
-		if (o->corners[i].kind == CR_CORNER_PIERCE)
-			pierces[count++] = o->corners[i];
-		else
-			o->corners[o->elements++] = o->corners[i];
+		const cr_overlap_corner corner = o->corners[i];
+		pierces[count] = corner;
+		o->corners[o->elements] = corner;
+		count += corner.kind == CR_CORNER_PIERCE;
+		o->elements += corner.kind != CR_CORNER_PIERCE;
 	}
 	if (count > 0)
 		memcpy(o->corners + o->elements, pierces, (size_t)count * sizeof *pierces);

@@ -308,7 +308,9 @@ static void complete_row(cr_manifold *m, int32_t number)
 /// What the depth of a corner is, if the plane stands for it; INFINITY: not known.
 static float bound_at(const cr_manifold *m, size_t entry)
 {
-	return m->unproved[entry] < 0 ? m->depth[entry] : m->unproved[entry];
+	// One of the two is -1. Which one cannot be foretold.
+	const float proved = m->depth[entry], unproved = m->unproved[entry];
+	return unproved > proved ? unproved : proved;
 }
 
 /// How deep corners lie in the other body: below the nearest of that body's planes which stand for
@@ -497,7 +499,7 @@ static bool is_candidate(const cr_manifold *m, int32_t plane, int32_t corner)
 	return (bound_at(m, cr_entry_of(m, plane, corner)) >= 0) & !m->planes[plane].chosen;
 }
 
-/// List the facets that may be chosen for a corner. Those that may have the least depth come first.
+/// List the facets that may be chosen for a corner, by number, with the least that each can cost.
 /// Returns how many.
 static int32_t list_candidates(cr_manifold *m, int32_t corner)
 {
@@ -508,14 +510,43 @@ static int32_t list_candidates(cr_manifold *m, int32_t corner)
 		c[count].plane = k;
 		count += is_candidate(m, k, corner);
 	}
+	for (int32_t i = 0; i < count; i++)
+		c[i].cost = least_cost(m, c[i].plane, corner);
+	return count;
+}
+
+/// Put the candidate that may cost least, the first of equal ones, in front of the others.
+static void put_least_first(cr_candidate_plane *c, int32_t count)
+{
+	int32_t first = 0;
+	double least = INFINITY;
 	for (int32_t i = 0; i < count; i++) {
-		const cr_candidate_plane own = { least_cost(m, c[i].plane, corner), c[i].plane };
+		first = c[i].cost < least ? i : first;
+		least = c[i].cost < least ? c[i].cost : least;
+	}
+	const cr_candidate_plane own = c[first];
+	for (int32_t i = first; i > 0; i--)
+		c[i] = c[i - 1];
+	c[0] = own;
+}
+
+/// Of the candidates behind the first one leave those that may cost at most limit. Those that may
+/// cost least come first. Returns how many candidates there are.
+static int32_t sort_candidates(cr_candidate_plane *c, int32_t count, double limit)
+{
+	int32_t left = 1;
+	for (int32_t i = 1; i < count; i++) {
+		c[left] = c[i];
+		left += c[i].cost <= limit;
+	}
+	for (int32_t i = 2; i < left; i++) {
+		const cr_candidate_plane own = c[i];
 		int32_t at = i;
-		for (; at > 0 && c[at - 1].cost > own.cost; at--)
+		for (; at > 1 && c[at - 1].cost > own.cost; at--)
 			c[at] = c[at - 1];
 		c[at] = own;
 	}
-	return count;
+	return left;
 }
 
 /// Work out the costs of the facets that may be chosen for a corner: those first that may have the
@@ -523,10 +554,15 @@ static int32_t list_candidates(cr_manifold *m, int32_t corner)
 /// least, by number. Returns how many.
 static int32_t work_out_costs(cr_manifold *m, int32_t corner)
 {
-	const int32_t count = list_candidates(m, corner);
+	int32_t count = list_candidates(m, corner);
 	cr_candidate_plane *c = m->candidates;
-	double least = INFINITY;
-	int32_t end = 0, left = 0;
+	if (count == 0)
+		return 0;
+	// The first one gives most others up, before they are sorted.
+	put_least_first(c, count);
+	double least = c[0].cost = cost_of(m, c[0].plane, corner, INFINITY);
+	count = sort_candidates(c, count, limit_beside(m, least));
+	int32_t end = 1, left = 0;
 	for (; end < count && c[end].cost <= limit_beside(m, least); end++) {
 		c[end].cost = cost_of(m, c[end].plane, corner, limit_beside(m, least));
 		least = c[end].cost < least ? c[end].cost : least;
@@ -574,9 +610,11 @@ static int32_t next_element(const cr_manifold *m, bool pierces)
 {
 	const int32_t end = pierces ? m->overlap->count : m->overlap->elements;
 	int32_t next = -1;
+	float most = -1;
 	for (int32_t i = pierces ? m->overlap->elements : 0; i < end; i++) {
-		if (m->waits[i] && (next < 0 || m->own[i] > m->own[next]))
-			next = i;
+		const bool deeper = (m->waits[i] != 0) & (m->own[i] > most);
+		most = deeper ? m->own[i] : most;
+		next = deeper ? i : next;
 	}
 	return next;
 }

@@ -282,34 +282,60 @@ static void emit(const patch *p, const patch_point *point)
 		p->manifold->completion, corner->side, point->at, out, point->depth, corner->number, point->triangle, kind);
 }
 
-/// List the corners that lie below a plane, not deeper than the patch, in order. Returns how many.
-/// Few do, and which ones cannot be foretold: so there are no branches.
-static int32_t list_below(const patch *p, int32_t number, int32_t *below)
+/// The corners that lie below a plane, not deeper than the patch, in order: pierces and elements of
+/// A, and those of B.
+typedef struct below_lists {
+	int32_t *list[2][2]; // [side][is element]
+	int32_t count[2][2];
+} below_lists;
+
+/// List them. Few corners lie below, and which ones cannot be foretold: so there are no branches.
+static void list_below(const patch *p, int32_t number, below_lists *l)
+{
+	const cr_overlap *o = p->manifold->overlap;
+	const float *row = p->manifold->depth + cr_entry_of(p->manifold, number, 0);
+	const float most = cr_round_down(p->deepest * (1 + 1e-3) + p->manifold->tolerance);
+	for (int32_t i = 0; i < o->count; i++) {
+		const int side = o->corners[i].side, element = i < o->elements;
+		l->list[side][element][l->count[side][element]] = i;
+		l->count[side][element] += (row[i] >= 0) & (row[i] <= most) & (o->corners[i].kind != CR_CORNER_MIDDLE);
+	}
+}
+
+/// Take a corner that lies below.
+static void take_corner(const patch *p, int32_t number, point_list *list, int32_t i)
+{
+	const cr_overlap_corner *corner = &p->manifold->overlap->corners[i];
+	if (corner->side == p->below)
+		take_below(p, list, corner, p->manifold->depth[cr_entry_of(p->manifold, number, i)]);
+	else
+		take_above(p, list, corner, cr_entry_of(p->manifold, number, i));
+}
+
+/// Take the corners below a plane where there are no elements, or, as of small hulls, they are not
+/// told apart: those of both bodies in one order.
+static void take_in_order(const patch *p, int32_t number, point_list *list)
 {
 	const float *row = p->manifold->depth + cr_entry_of(p->manifold, number, 0);
 	const double most = p->deepest * (1 + 1e-3) + p->manifold->tolerance;
-	int32_t count = 0;
 	for (int32_t i = 0; i < p->manifold->overlap->count; i++) {
-		below[count] = i;
-		count += (row[i] >= 0) & ((double)row[i] <= most);
+		if (row[i] >= 0 && (double)row[i] <= most && p->manifold->overlap->corners[i].kind != CR_CORNER_MIDDLE)
+			take_corner(p, number, list, i);
 	}
-	return count;
 }
 
-/// Take those of the corners below a plane from begin to end - 1 that are of a side; -1: of both
-/// bodies.
-static void take_corners(
-	const patch *p, int32_t number, const int32_t *below, int32_t count, point_list *list, int32_t begin, int32_t end, int side)
+/// Of points in one place the first remains: of each body pierces come before vertices, as small
+/// hulls bring them. Pierces of the plane's own body are no points where the other is not convex.
+static void take_corners(const patch *p, int32_t number, below_lists *l, point_list *list)
 {
-	for (int32_t k = 0; k < count; k++) {
-		const int32_t i = below[k];
-		const cr_overlap_corner *corner = &p->manifold->overlap->corners[i];
-		if (i < begin || i >= end || (side >= 0 && corner->side != side) || corner->kind == CR_CORNER_MIDDLE)
-			continue;
-		if (corner->side == p->below)
-			take_below(p, list, corner, p->manifold->depth[cr_entry_of(p->manifold, number, i)]);
-		else
-			take_above(p, list, corner, cr_entry_of(p->manifold, number, i));
+	list_below(p, number, l);
+	if (!p->manifold->overlap->facets[p->below]->convex)
+		l->count[1 - p->below][0] = 0;
+	for (int side = 0; side < 2; side++) {
+		for (int element = 0; element < 2; element++) {
+			for (int32_t k = 0; k < l->count[side][element]; k++)
+				take_corner(p, number, list, l->list[side][element][k]);
+		}
 	}
 }
 
@@ -317,21 +343,20 @@ static void add_facet_points(const patch *p, int32_t number)
 {
 	const cr_overlap *o = p->manifold->overlap;
 	cr_arena *arena = &p->manifold->completion->worker->arena;
-	point_list list = { cr_arena_alloc(arena, (size_t)o->count * sizeof(patch_point)), 0 };
-	int32_t *below = cr_arena_alloc(arena, (size_t)o->count * sizeof *below);
-	if (!list.data || !below) {
+	const size_t count = (size_t)o->count;
+	point_list list = { cr_arena_alloc(arena, count * (sizeof(patch_point) + 4 * sizeof(int32_t)) + 4 * sizeof(int32_t)), 0 };
+	if (!list.data) {
 		p->manifold->failed = true;
 		return;
 	}
-	const int32_t count = list_below(p, number, below);
-	// Of points in one place the first remains: of each body pierces come before vertices, as small
-	// hulls bring them.
+	below_lists below = { .count = { { 0 } } };
+	// Each list is written one entry beyond its end.
+	for (int i = 0; i < 4; i++)
+		below.list[i / 2][i % 2] = (int32_t *)(void *)(list.data + count) + (size_t)i * (count + 1);
 	if (o->elements == 0)
-		take_corners(p, number, below, count, &list, 0, o->count, -1);
-	for (int side = 0; side < 2 && o->elements > 0; side++) {
-		take_corners(p, number, below, count, &list, o->elements, o->count, side);
-		take_corners(p, number, below, count, &list, 0, o->elements, side);
-	}
+		take_in_order(p, number, &list);
+	else
+		take_corners(p, number, &below, &list);
 	for (int32_t i = 0; i < list.count; i++)
 		emit(p, &list.data[i]);
 }

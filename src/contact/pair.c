@@ -94,7 +94,7 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 		m->valid = w->iterative;
 	}
 	double gap;
-	w->keep = w->iterative ||
+	w->keep = w->iterative || p->near ||
 		cr_boxes_are_near(p->settings.world.speculative_distance, a, b, &w->now.rotation, w->now.translation, &gap);
 	if (!w->keep) {
 		if (m)

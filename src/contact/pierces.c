@@ -69,7 +69,7 @@ static bool line_meets(v3d p, v3d q, const v3d t[3])
 static bool owns_edge(const cr_completion *c, int side, int32_t number, int corner)
 {
 	const int32_t across = c->collider[side]->topology->neighbours[3 * number + corner];
-	return across < 0 || across >= number;
+	return (across < 0) | (across >= number);
 }
 
 static void add_pierce(cr_completion *c, int side, const cr_pierce *pierce)
@@ -113,22 +113,28 @@ static int decide_exactly(cr_completion *c, cr_candidate pair)
 	return pierce_edges(c, 0, pair.a, a, &of_a, pair.b, b) + pierce_edges(c, 1, pair.b, b, &of_b, pair.a, a);
 }
 
-/// The pierces of eight pairs in some lanes. Returns the lanes that have any.
+/// The pierces of eight pairs in some lanes. Returns the lanes that have any. Half of the pierces
+/// are left to the other triangle at the edge. Which ones cannot be foretold: so they are written,
+/// and not counted.
 static uint32_t take_pierces(cr_completion *c, const cr_pierces8 *found, uint32_t lanes, const cr_candidate *pairs)
 {
 	uint32_t taken = 0;
 	for (int side = 0; side < 2; side++) {
-		for (int k = 0; k < 3; k++) {
-			for (uint32_t left = found->pierces[side][k] & lanes; left; left &= left - 1) {
-				const int i = __builtin_ctz(left);
-				const int32_t number = side == 0 ? pairs[i].a : pairs[i].b, other = side == 0 ? pairs[i].b : pairs[i].a;
-				if (!owns_edge(c, side, number, k))
-					continue;
-				const double h0 = fabs(found->height[side][k][i]), h1 = fabs(found->height[side][(k + 1) % 3][i]);
-				add_pierce(c, side, &(cr_pierce){ 3 * number + k, other, h0 / (h0 + h1), found->above[side][k] >> i & 1 });
-				taken |= 1u << i;
-			}
+		uint32_t left = 0;
+		for (int k = 0; k < 3; k++)
+			left |= (found->pierces[side][k] & lanes) << CR_WIDTH * k;
+		cr_pierce *data = c->pierces[side].data;
+		int32_t count = c->pierces[side].count;
+		for (; left; left &= left - 1) {
+			const int bit = __builtin_ctz(left), k = bit / CR_WIDTH, i = bit % CR_WIDTH;
+			const int32_t number = side == 0 ? pairs[i].a : pairs[i].b, other = side == 0 ? pairs[i].b : pairs[i].a;
+			const double h0 = fabs(found->height[side][k][i]), h1 = fabs(found->height[side][(k + 1) % 3][i]);
+			data[count] = (cr_pierce){ 3 * number + k, other, h0 / (h0 + h1), found->above[side][k] >> i & 1 };
+			const bool owned = owns_edge(c, side, number, k);
+			count += owned;
+			taken |= (uint32_t)owned << i;
 		}
+		c->pierces[side].count = count;
 	}
 	return taken;
 }
@@ -203,8 +209,10 @@ static bool keep_crossing(cr_completion *c, cr_candidates *candidates)
 			const int i = __builtin_ctz(open);
 			cross |= (uint32_t)(decide_exactly(c, candidates->data[first + i]) > 0) << i;
 		}
-		for (; cross; cross &= cross - 1)
-			candidates->data[kept++] = candidates->data[first + __builtin_ctz(cross)];
+		for (int i = 0; i < used; i++) {
+			candidates->data[kept] = candidates->data[first + i];
+			kept += (int32_t)(cross >> i & 1);
+		}
 	}
 	candidates->count = kept;
 	return true;

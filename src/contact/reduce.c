@@ -8,6 +8,8 @@
 
 #include "contact/contact.h"
 
+enum { FEW_CONTACTS = 16 };
+
 /// By point and normal.
 static int compare_places(const cr_raw_contact *a, const cr_raw_contact *b)
 {
@@ -51,10 +53,26 @@ static void sift_down(cr_raw_contact *data, int64_t root, int64_t count)
 	data[root] = moved;
 }
 
+/// Faster than a heap for the few that most pairs have.
+static void sort_few(cr_raw_contact *data, int64_t count)
+{
+	for (int64_t i = 1; i < count; i++) {
+		const cr_raw_contact moved = data[i];
+		int64_t at = i;
+		for (; at > 0 && compare_contacts(&moved, &data[at - 1]) < 0; at--)
+			data[at] = data[at - 1];
+		data[at] = moved;
+	}
+}
+
 /// Heap sort: in place, no allocation, O(n log n) for any input. Contacts that compare equal are
 /// equal in all that is compared, and come from one thread in a fixed order.
 static void sort_contacts(cr_raw_contact *data, int64_t count)
 {
+	if (count <= FEW_CONTACTS) {
+		sort_few(data, count);
+		return;
+	}
 	for (int64_t i = count / 2 - 1; i >= 0; i--)
 		sift_down(data, i, count);
 	for (int64_t end = count - 1; end > 0; end--) {
@@ -73,8 +91,9 @@ static double patch_scale(const cr_raw_contact *data, int64_t count)
 	for (int k = 0; k < 3; k++) {
 		double lower = INFINITY, upper = -INFINITY;
 		for (int64_t i = 0; i < count; i++) {
-			lower = fmin(lower, data[i].point[k]);
-			upper = fmax(upper, data[i].point[k]);
+			const double x = data[i].point[k];
+			lower = x < lower ? x : lower;
+			upper = x > upper ? x : upper;
 		}
 		sum += (upper - lower) * (upper - lower);
 	}
@@ -120,15 +139,16 @@ static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep
 			break;
 		double best = -1;
 		for (int64_t i = chosen; i < count; i++) {
-			distance[i] = fmin(distance[i], distance_of(&data[i], &swapped, scale));
+			const double to_last = distance_of(&data[i], &swapped, scale);
+			distance[i] = to_last < distance[i] ? to_last : distance[i];
 			// The second contact is chosen for the extent of the patch alone. A contact at no depth
 			// counts a quarter of the deepest.
 			const double apart = chosen == 1 ? distance_of(&data[i], &swapped, 0) : distance[i];
-			const double score = apart * (0.25 + (deepest > 0 ? 0.75 * fmax(data[i].depth, 0) / deepest : 0));
-			if (score > best) {
-				best = score;
-				next = i;
-			}
+			const double depth = data[i].depth > 0 ? (double)data[i].depth : 0;
+			const double score = apart * (0.25 + (deepest > 0 ? 0.75 * depth / deepest : 0));
+			const bool better = score > best;
+			best = better ? score : best;
+			next = better ? i : next;
 		}
 	}
 	cr_arena_rewind(&worker->arena, &mark);

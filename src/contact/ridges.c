@@ -21,7 +21,9 @@ typedef struct ridge {
 	int32_t facet[2]; // -1: a border
 	int32_t first;    // of its pierces among the corners, which follow each other
 	int32_t end;
-	bool has_middle; // a corner
+	uint64_t facets;  // bits of its facets, by their numbers modulo 64
+	uint64_t pierced; // bits of the facets of the other body that it pierces, likewise
+	bool has_middle;  // a corner
 	ridge_state state;
 	// once made
 	v3d normal[2]; // of its facets, A's frame
@@ -54,6 +56,14 @@ static bool make_ridge(const cr_manifold *m, int side, ridge *r)
 	return true;
 }
 
+static uint64_t bit_of(int32_t facet) { return facet < 0 ? 0 : (uint64_t)1 << facet % 64; }
+
+/// The bit of the facet that a pierce goes through; of small hulls it is not known, nor asked for.
+static uint64_t pierced_bit(const cr_manifold *m, const cr_overlap_corner *pierce)
+{
+	return pierce->other < 0 ? 0 : bit_of(m->overlap->facets[1 - pierce->side]->of_triangle[pierce->other]);
+}
+
 /// Notes which edges of a side have a middle.
 static void note_middles(const cr_manifold *m, int side, ridge *ridges, int count)
 {
@@ -76,21 +86,22 @@ static int find_ridges(const cr_manifold *m, int side, ridge *ridges)
 		const cr_overlap_corner *corner = &m->overlap->corners[i];
 		if (corner->kind != CR_CORNER_PIERCE || corner->side != side)
 			continue;
-		if (corner->number == last) {
-			ridges[count - 1].end = i + 1;
-			continue;
-		}
-		if (count == CR_MOST_RIDGES)
+		const bool begins = corner->number != last;
+		if (begins && count == CR_MOST_RIDGES)
 			break;
+		// Whether an edge begins cannot be foretold: so all is written again. Most ridges are never
+		// measured: the other members stay as they are.
+		count += begins;
 		last = corner->number;
 		const int32_t across = m->completion->collider[side]->topology->neighbours[last];
-		// Most are never measured: the other members stay as they are.
-		ridge *r = &ridges[count++];
+		ridge *r = &ridges[count - 1];
 		r->half_edge = last;
 		r->facet[0] = f->of_triangle[last / 3];
 		r->facet[1] = across < 0 ? -1 : f->of_triangle[across];
-		r->first = i;
+		r->first = begins ? i : r->first;
 		r->end = i + 1;
+		r->facets = bit_of(r->facet[0]) | bit_of(r->facet[1]);
+		r->pierced = (begins ? 0 : r->pierced) | pierced_bit(m, corner);
 		r->has_middle = false;
 		r->state = RIDGE_OPEN;
 	}
@@ -157,7 +168,9 @@ typedef struct ridge_pairs {
 static void add_plane(cr_manifold *m, const ridge_pairs *p, ridge *a, ridge *b)
 {
 	cr_reference_plane plane;
-	if (!p->convex && !(pierces_beside(m, 0, a, b) && pierces_beside(m, 1, b, a)))
+	// The bits tell of nearly all.
+	if (!p->convex &&
+		(!(a->pierced & b->facets) | !(b->pierced & a->facets) || !pierces_beside(m, 0, a, b) || !pierces_beside(m, 1, b, a)))
 		return;
 	if (make_ridge(m, 0, a) && make_ridge(m, 1, b) && plane_of_ridges(m, a, b, &plane))
 		m->planes[m->plane_count++] = plane;
@@ -181,22 +194,31 @@ static void add_planes(cr_manifold *m, const ridge_pairs *p, int32_t capacity)
 	}
 }
 
-static bool has_corner(const cr_manifold *m, int side, cr_corner_kind kind)
+/// Which kinds of corners a body has.
+typedef struct kinds_of_side {
+	bool pierce;
+	bool middle;
+} kinds_of_side;
+
+static void find_kinds(const cr_manifold *m, kinds_of_side kinds[2])
 {
+	kinds[0] = kinds[1] = (kinds_of_side){ false, false };
 	for (int32_t i = 0; i < m->overlap->count; i++) {
-		if (m->overlap->corners[i].kind == kind && m->overlap->corners[i].side == side)
-			return true;
+		const cr_overlap_corner *corner = &m->overlap->corners[i];
+		kinds[corner->side].pierce |= corner->kind == CR_CORNER_PIERCE;
+		kinds[corner->side].middle |= corner->kind == CR_CORNER_MIDDLE;
 	}
-	return false;
 }
 
 bool cr_add_ridge_planes(cr_manifold *m, int32_t capacity, bool all)
 {
 	// Where a tip of one body is in a facet of the other, that has none.
-	if (!has_corner(m, 0, CR_CORNER_PIERCE) || !has_corner(m, 1, CR_CORNER_PIERCE))
+	kinds_of_side kinds[2];
+	find_kinds(m, kinds);
+	if (!kinds[0].pierce || !kinds[1].pierce)
 		return true;
 	ridge_pairs p = { .convex = m->overlap->facets[0]->convex && m->overlap->facets[1]->convex, .all = all };
-	if (!p.convex && !all && !has_corner(m, 0, CR_CORNER_MIDDLE) && !has_corner(m, 1, CR_CORNER_MIDDLE))
+	if (!p.convex && !all && !kinds[0].middle && !kinds[1].middle)
 		return true;
 	p.ridges = cr_arena_alloc(&m->completion->worker->arena, 2 * sizeof *p.ridges);
 	if (!p.ridges)

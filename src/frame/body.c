@@ -234,7 +234,7 @@ static void update_bodies_task(int64_t begin, int64_t end, int worker, void *tas
 		turn_course(body);
 		cr_body_bounds(body, u->simd, body->lower, body->upper);
 		if (body->shape.family == CR_FAMILY_MESH || body->shape.family == CR_FAMILY_BOX)
-			body->path = cr_path_after(body->path, cr_step_length(body) + body->stir);
+			body->path = cr_path_after(body->path, (body->course ? cr_step_length(body) : 0) + body->stir);
 		// A body that goes back to a snapshot has moved, but not its vertices.
 		if (cr_deforming_of(body) && body->stir > 0)
 			cr_parts_turn(&cr_deforming_of(body)->surface.parts);

@@ -160,6 +160,7 @@ struct cr_pipeline {
 	cr_body *bodies;      // the world's, for the step
 	int32_t body_count;
 	bool untimed;    // nobody reads the milliseconds of its stages
+	bool near;       // all pairs are known to be near each other (cr_pair_is_near)
 	bool has_solids; // some body is a solid that deforms
 	bool has_parts;  // some body has several: the pairs found are to be put in the order of bodies
 	cr_frame frame;

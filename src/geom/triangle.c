@@ -8,11 +8,11 @@
 void cr_ray_shear_init(cr_ray_shear *shear, const float origin[3], const float direction[3])
 {
 	float x = fabsf(direction[0]), y = fabsf(direction[1]), z = fabsf(direction[2]);
-	int kz = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
-	int kx = (kz + 1) % 3, ky = (kz + 2) % 3;
-	bool negative = direction[kz] < 0;
-	shear->kx = negative ? ky : kx;
-	shear->ky = negative ? kx : ky;
+	// Which one it is cannot be foretold: so there are no branches.
+	static const int8_t largest[8] = { 2, 2, 2, 0, 1, 1, 1, 0 }, next[5] = { 0, 1, 2, 0, 1 };
+	const int kz = largest[(x >= y) | (x >= z) << 1 | (y >= z) << 2], negative = direction[kz] < 0;
+	shear->kx = next[kz + 1 + negative];
+	shear->ky = next[kz + 2 - negative];
 	shear->kz = kz;
 	shear->sx = direction[shear->kx] / direction[kz];
 	shear->sy = direction[shear->ky] / direction[kz];

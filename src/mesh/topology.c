@@ -346,14 +346,16 @@ void cr_topology_free(carom_context *context, cr_topology *topology)
 bool cr_next_in_fan(const cr_topology *t, bool forward, int32_t *triangle, int *corner)
 {
 	const int32_t from = *triangle, next = t->neighbours[3 * from + (forward ? (*corner + 2) % 3 : *corner)];
-	for (int j = 0; j < 3 && next >= 0; j++) {
-		if (t->neighbours[3 * next + j] == from) {
-			*triangle = next;
-			*corner = forward ? j : (j + 1) % 3;
-			return true;
-		}
-	}
-	return false;
+	if (next < 0)
+		return false;
+	// Which of them it is cannot be foretold: so there are no branches.
+	const int32_t *back = &t->neighbours[3 * next];
+	const int j = (2 - (back[1] == from)) & -(int)(back[0] != from);
+	if (back[j] != from)
+		return false;
+	*triangle = next;
+	*corner = forward ? j : j + 1 - 3 * (j == 2);
+	return true;
 }
 
 size_t cr_topology_bytes(const cr_topology *topology)

@@ -213,7 +213,8 @@ static void free_two(cr_body bodies[2])
 		cr_shape_free(&bodies[i].shape);
 }
 
-/// Finds the contacts of two bodies that were placed; their shapes are given away.
+/// Finds the contacts of two bodies that were placed and are near each other; their shapes are
+/// given away.
 static carom_result find_pair(cr_contact_query *q, const cr_body placed[2], double margin)
 {
 	for (int i = 0; i < 2; i++) {
@@ -224,7 +225,10 @@ static carom_result find_pair(cr_contact_query *q, const cr_body placed[2], doub
 	const carom_world_def def = carom_default_world_def();
 	cr_settings settings = cr_join_settings(&def);
 	settings.world.speculative_distance = margin;
-	return cr_find_contacts(q, &settings);
+	q->pipeline.near = true;
+	const carom_result result = cr_find_contacts(q, &settings);
+	q->pipeline.near = false;
+	return result;
 }
 
 carom_result cr_check_two_shapes(carom_context *context, const char *function, const carom_shape *const shapes[2],
