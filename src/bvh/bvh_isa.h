@@ -17,6 +17,7 @@ void CR_ISA_NAME(cr_find_pairs)(const cr_collider *a, const cr_collider *b, cons
 	const cr_transform *a_to_b, float reach, cr_candidates *out);
 // closest_kernels.c
 bool CR_ISA_NAME(cr_closest)(const cr_collider *c, v3d point, double max_distance, bool expected, cr_near_point *nearest);
+int32_t CR_ISA_NAME(cr_triangles_around)(const cr_collider *c, v3d point, double reach, int32_t capacity, int32_t *triangles);
 // gap_kernels.c
 bool CR_ISA_NAME(cr_gap)(
 	const cr_collider *a, const cr_collider *b, const m3d *b_to_a, v3d b_in_a, double max_distance, cr_collider_gap *gap);

@@ -153,6 +153,10 @@ typedef struct cr_bvh_kernels {
 	/// lowest number. expected: whether one is likely to be found; where it is not, no guess is
 	/// made first.
 	bool (*closest)(const cr_collider *collider, v3d point, double max_distance, bool expected, cr_near_point *nearest);
+	/// Triangles that may be within reach (>= 0, finite) of a point, by number in file order: up to
+	/// capacity written, in the order of the tree; returns how many there are. Those that are not
+	/// among them are farther away, as cr_closest_on_triangle rounds it (closest_kernels.c).
+	int32_t (*around)(const cr_collider *collider, v3d point, double reach, int32_t capacity, int32_t *triangles);
 	/// Nearest points of the surfaces of a and b, not further apart than max_distance (>= 0, may be
 	/// infinite); false when there are none (gap_kernels.c). b's points go to a's frame by b_to_a,
 	/// then b_in_a is added. Of pairs equally near, the lowest numbers, a's first; of pairs that

@@ -1,5 +1,6 @@
 /// Nearest point of a collider's surface: the wide tree, nearest child first, eight boxes or eight
-/// triangles at a time. Compiled once for each instruction set (CR_ISA).
+/// triangles at a time; and the triangles around a point, by the same bounds. Compiled once for
+/// each instruction set (CR_ISA).
 ///
 /// All is double. A float walk (cr_bvh_kernels.nearest) makes the first guess, after which few
 /// leaves are left; in them each triangle is bounded from below by its box, by its plane and by its
@@ -106,8 +107,8 @@ static void try_block(closest_walk *w, const cr_tri8 *block)
 		try_triangle(w, block->number[cr_take_lowest_bit(&near)]);
 }
 
-/// Push the children that may hold something nearer so that the nearest is on top.
-static void open_node(closest_walk *w, const cr_node8 *node)
+/// Squared distances of the children of a node. Returns those within the limit.
+static inline uint32_t measure_children(const closest_walk *w, const cr_node8 *node, double d[CR_WIDTH])
 {
 	d8 lower[3], upper[3];
 	for (int k = 0; k < 3; k++) {
@@ -116,11 +117,17 @@ static void open_node(closest_walk *w, const cr_node8 *node)
 		upper[k] = d8_sub(d8_load_floats(node->upper[k]), p);
 	}
 	const d8 distances = box_distances(lower, upper);
-	uint32_t met = ~d8_lt(d8_set1(w->limit2), distances) & ((1u << node->child_count) - 1);
+	d8_store(d, distances);
+	return ~d8_lt(d8_set1(w->limit2), distances) & ((1u << node->child_count) - 1);
+}
+
+/// Push the children that may hold something nearer so that the nearest is on top.
+static void open_node(closest_walk *w, const cr_node8 *node)
+{
+	double d[CR_WIDTH];
+	uint32_t met = measure_children(w, node, d);
 	if (!met)
 		return;
-	double d[CR_WIDTH];
-	d8_store(d, distances);
 	const int base = w->top;
 	do {
 		const int i = cr_take_lowest_bit(&met);
@@ -176,4 +183,41 @@ bool CR_ISA_NAME(cr_closest)(const cr_collider *c, v3d point, double max_distanc
 			open_node(&w, &c->tree.nodes[entry.child]);
 	}
 	return nearest->triangle >= 0;
+}
+
+/// A list of triangles that is filled up to its capacity, and counted on.
+typedef struct around_list {
+	int32_t *triangles;
+	int32_t count, capacity;
+} around_list;
+
+static void list_block(const closest_walk *w, const cr_tri8 *block, around_list *list)
+{
+	for (uint32_t near = near_lanes(w, block); near; list->count++) {
+		const int lane = cr_take_lowest_bit(&near);
+		if (list->count < list->capacity)
+			list->triangles[list->count] = block->number[lane];
+	}
+}
+
+int32_t CR_ISA_NAME(cr_triangles_around)(const cr_collider *c, v3d point, double reach, int32_t capacity, int32_t *triangles)
+{
+	if (c->tree.node_count == 0)
+		return 0;
+	closest_walk w;
+	around_list list = { triangles, 0, capacity };
+	start_walk(&w, c, point, NULL);
+	set_limit(&w, reach);
+	while (w.top > 0) {
+		const cr_node8 *node = &c->tree.nodes[w.stack[--w.top].child];
+		double d[CR_WIDTH];
+		for (uint32_t met = measure_children(&w, node, d); met;) {
+			const uint32_t child = node->child[cr_take_lowest_bit(&met)];
+			if (child & CR_LEAF_BIT)
+				list_block(&w, &c->blocks[child & ~CR_LEAF_BIT], &list);
+			else
+				w.stack[w.top++].child = child;
+		}
+	}
+	return list.count;
 }

@@ -59,6 +59,13 @@ bool cr_find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_m
 bool cr_find_later_impact(
 	cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit, cr_mover_impact *impact);
 
+/// Tells the easy cases of a ball and a mesh that does not turn, with limit 1, much sooner: the
+/// ball stays apart, begins inside, or touches at the beginning and meets nothing else
+/// (ball_way.c).
+/// False: these are no such two, or something more may happen; impact has nothing of use.
+bool cr_find_ball_way(
+	const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, double tolerance, cr_mover_impact *impact);
+
 /// A box in a mover's frame, and how far the farthest point in it lies from the origin.
 typedef struct cr_mover_box {
 	v3d centre;

@@ -531,17 +531,11 @@ static void meet_later(cr_descent *d, const cr_part_pair *parts)
 	d->limit = at.shown_time > 0 ? at.shown_time : -(double)INFINITY;
 }
 
-static double sinking_of(const cr_mover *a, const cr_mover *b, double tolerance)
-{
-	const double least = a->sinking < b->sinking ? a->sinking : b->sinking, half = 0.5 * tolerance;
-	return least > half && least < INFINITY ? least : half;
-}
-
 bool cr_find_later_impact(
 	cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit, cr_mover_impact *impact)
 {
 	cr_descent d = { .tolerance = tolerance };
-	touching t = { .slack = sinking_of(a, b, tolerance), .nearest = INFINITY };
+	touching t = { .slack = cr_sinking_of(a, b, tolerance), .nearest = INFINITY };
 	*impact = (cr_mover_impact){ { .state = CR_IMPACT_TOUCHING }, { -1, -1 }, false };
 	d.user = &t;
 	if (!cr_prepare_descent(&d, scratch, a, b, impact) || !find_guards(&d))

@@ -115,7 +115,7 @@ void cr_collide_plane(const cr_pipeline *p, cr_worker *worker, const cr_body *a,
 
 // ---- Sphere or capsule and mesh ----
 
-enum { ROUND_BLOCKS = 256, ROUND_PARTS = 3 };
+enum { ROUND_NUMBERS = 256, ROUND_PARTS = 3 };
 
 /// Nearest points of a part of the core (an end, or the whole segment) and a triangle.
 typedef struct near_triangle {
@@ -138,6 +138,8 @@ typedef struct round_pair {
 	near_triangle *near;
 	int32_t near_count;
 } round_pair;
+
+static bool is_sphere(const round_pair *r) { return r->round->shape.def.type == CAROM_SPHERE; }
 
 static void add_round_contact(const round_pair *r, v3d core, v3d direction, double depth, const near_triangle *n)
 {
@@ -172,8 +174,47 @@ static near_triangle measure(const round_pair *r, int part, int32_t triangle)
 	return n;
 }
 
-/// List the triangles within reach of the core; false when out of memory.
-static bool find_near(round_pair *r, double reach)
+/// Keep the nearest points of a part of the core and a triangle if they are within reach. There is
+/// room.
+static void keep_near(round_pair *r, int part, int32_t triangle, double reach)
+{
+	const near_triangle n = measure(r, part, triangle);
+	if (n.distance <= reach)
+		r->near[r->near_count++] = n;
+}
+
+static bool reserve_near(round_pair *r, int64_t count)
+{
+	r->near_count = 0;
+	r->near = cr_arena_alloc(&r->worker->arena, (size_t)count * sizeof *r->near);
+	return r->near != NULL;
+}
+
+/// Numbers that a kernel lists, of which it has put the first ROUND_NUMBERS into few; NULL when out
+/// of memory: room for all, to be listed again.
+static int32_t *reserve_numbers(round_pair *r, int32_t count, int32_t *few)
+{
+	return count > ROUND_NUMBERS ? cr_arena_alloc(&r->worker->arena, (size_t)count * sizeof *few) : few;
+}
+
+/// List the triangles within reach of a sphere's centre; false when out of memory.
+static bool find_near_sphere(round_pair *r, double reach)
+{
+	const cr_bvh_kernels *kernels = r->pipeline->bvh;
+	int32_t few[ROUND_NUMBERS];
+	const int32_t count = kernels->around(r->collider, r->core[0], reach, ROUND_NUMBERS, few);
+	int32_t *triangles = reserve_numbers(r, count, few);
+	if (!triangles || !reserve_near(r, count))
+		return false;
+	if (triangles != few)
+		kernels->around(r->collider, r->core[0], reach, count, triangles);
+	for (int32_t i = 0; i < count; i++)
+		keep_near(r, 0, triangles[i], reach);
+	return true;
+}
+
+/// List the triangles within reach of a capsule's core; false when out of memory.
+static bool find_near_capsule(round_pair *r, double reach)
 {
 	const double pad = reach + r->collider->scale * 1e-6;
 	float lower[3], upper[3];
@@ -182,28 +223,19 @@ static bool find_near(round_pair *r, double reach)
 		lower[k] = cr_round_down(fmin(p, q) - pad);
 		upper[k] = cr_round_up(fmax(p, q) + pad);
 	}
-	int32_t few[ROUND_BLOCKS], *blocks = few;
 	const cr_bvh_kernels *kernels = r->pipeline->bvh;
-	const int32_t count = kernels->blocks_in_box(r->collider, lower, upper, ROUND_BLOCKS, few);
-	if (count > ROUND_BLOCKS) {
-		blocks = cr_arena_alloc(&r->worker->arena, (size_t)count * sizeof *blocks);
-		if (!blocks)
-			return false;
-		kernels->blocks_in_box(r->collider, lower, upper, count, blocks);
-	}
-	r->near_count = 0;
-	r->near = cr_arena_alloc(&r->worker->arena, (size_t)count * CR_WIDTH * ROUND_PARTS * sizeof *r->near);
-	if (!r->near)
+	int32_t few[ROUND_NUMBERS];
+	const int32_t count = kernels->blocks_in_box(r->collider, lower, upper, ROUND_NUMBERS, few);
+	int32_t *blocks = reserve_numbers(r, count, few);
+	if (!blocks || !reserve_near(r, (int64_t)count * CR_WIDTH * ROUND_PARTS))
 		return false;
-	const int parts = r->round->shape.def.type == CAROM_SPHERE ? 1 : ROUND_PARTS;
+	if (blocks != few)
+		kernels->blocks_in_box(r->collider, lower, upper, count, blocks);
 	for (int32_t i = 0; i < count; i++) {
 		const cr_tri8 *block = &r->collider->blocks[blocks[i]];
 		for (int lane = 0; lane < block->count; lane++) {
-			for (int part = 0; part < parts; part++) {
-				const near_triangle n = measure(r, part, block->number[lane]);
-				if (n.distance <= reach)
-					r->near[r->near_count++] = n;
-			}
+			for (int part = 0; part < ROUND_PARTS; part++)
+				keep_near(r, part, block->number[lane], reach);
 		}
 	}
 	return true;
@@ -278,11 +310,11 @@ static bool shadows(const round_pair *r, const near_triangle *other, const near_
 /// Is the point on a triangle that comes nearer to the same part? Then the distance has no minimum
 /// there: a corner of the neighbour on a smooth or hollow surface, which must not push (ghost
 /// contact). A neighbour across an edge nearly always tells; only the remaining places are compared
-/// with all.
+/// with all. A sphere has each neighbour that comes nearer in its list.
 static bool is_shadowed(const round_pair *r, int32_t i)
 {
 	const near_triangle *n = &r->near[i];
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < 3 && !is_sphere(r); k++) {
 		const int32_t across = r->collider->topology->neighbours[3 * n->triangle + k];
 		if (across < 0)
 			continue;
@@ -336,8 +368,6 @@ static void add_outside(round_pair *r, int32_t i)
 }
 
 // ---- Cores that are inside, or pierce ----
-
-static bool is_sphere(const round_pair *r) { return r->round->shape.def.type == CAROM_SPHERE; }
 
 /// Does the core pierce the triangle, with both ends clear of its plane?
 static bool is_pierced(const round_pair *r, const near_triangle *n)
@@ -521,7 +551,8 @@ void cr_collide_round(const cr_pipeline *p, cr_worker *worker, const cr_body *a,
 	const double length = round->shape.def.type == CAROM_CAPSULE ? round->shape.def.half_length : 0;
 	r.core[0] = v3d_add(m3d_mul(&rotation, (v3d){ 0, 0, -length }), translation);
 	r.core[1] = v3d_add(m3d_mul(&rotation, (v3d){ 0, 0, length }), translation);
-	if (!find_near(&r, r.radius + p->settings.world.speculative_distance)) {
+	const double reach = r.radius + p->settings.world.speculative_distance;
+	if (!(is_sphere(&r) ? find_near_sphere(&r, reach) : find_near_capsule(&r, reach))) {
 		worker->failed = true;
 		return;
 	}

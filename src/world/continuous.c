@@ -222,6 +222,8 @@ static double sinking_of(const cr_body *part)
 static void find_impact(const carom_world *world, cr_mover_scratch *scratch, const cr_mover movers[2], cr_mover_impact *found)
 {
 	const double tolerance = world->def.toi_tolerance;
+	if (cr_find_ball_way(world->pipeline.bvh, &movers[0], &movers[1], tolerance, found))
+		return;
 	if (cr_find_later_impact(scratch, &movers[0], &movers[1], tolerance, 1, found)) {
 		if (found->impact.state == CR_IMPACT_TOUCHING)
 			cr_find_inside(world->pipeline.bvh, &movers[0], &movers[1], found);
