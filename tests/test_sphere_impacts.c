@@ -37,6 +37,7 @@ static carom_body_id add_spheres(carom_world *world, const ways *w, bool continu
 	def.centres = packed(w->begin);
 	def.radii = packed(w->radii);
 	def.continuous = continuous;
+	def.self_collision = false; // test_meeting_spheres.c
 	carom_body_id id;
 	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
 	return id;
@@ -312,6 +313,8 @@ TEST(sphere_impacts, only_of_spheres_that_come_from_somewhere)
 	make_rain(&w);
 	fixture_add(world, fixture_box(1, 1, 0.01), fixture_at(0, 0, 0), CAROM_STATIC);
 	const carom_body_id id = add_spheres(world, &w, true), other = add_spheres(world, &w, false);
+	REQUIRE(carom_world_set_filter(world, id, 1, UINT32_MAX, -1) == CAROM_SUCCESS);
+	REQUIRE(carom_world_set_filter(world, other, 1, UINT32_MAX, -1) == CAROM_SUCCESS); // they do not meet each other
 	send_all(world, id, &w);
 	send_all(world, other, &w);
 	fixture_step(world);

@@ -451,6 +451,12 @@ CAROM_API carom_sphere_pair_view carom_world_sphere_pairs(const carom_world *wor
 // turn: carom_time_of_impact (carom/collide.h) states the promise. Where bodies touch at the
 // beginning, impacts are found between features that were apart, and where the two push on into
 // each other. docs/continuous.md says how a solver uses them.
+//
+// A sphere of a continuous granular body is tested against all parts of other bodies, and against
+// the spheres of its own body (carom_body_def.self_collision) and of other granular ones, on its
+// straight way. Of its impacts with spheres the earliest is told. Spheres of a granular body that
+// is not continuous count as at rest, where they were set last. Spheres that touch each other at
+// the beginning are told only where they get deeper by more than a quarter of the smaller radius.
 
 /// Two bodies that meet on their ways through the step. Of bodies with parts each two parts that
 /// meet are an impact of their own.
@@ -460,6 +466,7 @@ typedef struct carom_body_impact {
 	uint64_t user_data_a;
 	uint64_t user_data_b;
 	/// Number of the part of A (carom_body_def.parts), or of a granular body's sphere; 0: neither.
+	/// Two spheres of one body: A and B are that body, and shape_a is below shape_b.
 	int32_t shape_a;
 	int32_t shape_b; ///< of B, likewise
 	/// Never CAROM_TOI_APART.
@@ -484,7 +491,9 @@ typedef struct carom_body_impact_view {
 } carom_body_impact_view;
 
 /// Impacts of continuous bodies in the last step, sorted by body_a, body_b, shape_a, shape_b. Each
-/// two parts have at most one: the first on their way. So have a sphere and a part.
+/// two parts have at most one: the first on their way. So have a sphere and a part. Of two spheres
+/// it is listed where it is the first with a sphere for either of them (at equal times that with
+/// the sphere that comes first), as if all went straight on until then.
 CAROM_API carom_body_impact_view carom_world_body_impacts(const carom_world *world);
 /// The earliest impact of a body, or with the null id that of all bodies (at equal times the first
 /// in order); NULL if there is none. Impacts of sensors and CAROM_TOI_TOUCHING do not count. A pass

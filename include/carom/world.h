@@ -84,13 +84,13 @@ typedef struct carom_body_def {
 	/// A sensor reports pairs and events but has no contacts. It takes no part in impacts of
 	/// deforming bodies, cannot deform itself, and is not granular.
 	bool sensor;
-	/// In a granular body: report spheres that touch each other. In a deforming body: report
-	/// impacts between features that share no vertex. Vertices are told apart by their numbers, so
+	/// In a granular body: report spheres that touch, if it is continuous also those that meet. In
+	/// a deforming body: report impacts between features that share no vertex, by their numbers: so
 	/// triangles that belong together must share them. Rigid bodies never hit themselves.
 	bool self_collision;
 	/// Report the first impact with each other body on the way through the step
 	/// (carom_world_body_impacts). Set it for fast and thin bodies. Dynamic, kinematic and granular
-	/// bodies only; in a granular one each sphere has impacts.
+	/// bodies only; in a granular one each sphere has impacts, with other bodies and with spheres.
 	bool continuous;
 	/// For a deforming body: report where it meets shapes that are no meshes on the way through the
 	/// step (carom_world_shape_impacts). Other bodies ignore it.

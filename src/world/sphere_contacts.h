@@ -88,6 +88,20 @@ carom_result cr_find_sphere_pairs(carom_world *world);
 /// Lists the pairs of granular bodies. False when out of memory (sphere_list.c).
 bool cr_list_sphere_pairs(carom_world *world);
 
+/// The listed body, of count, that a sphere belongs to. first: of their spheres.
+static inline int64_t cr_listed_of(const int64_t *first, int64_t count, int64_t sphere)
+{
+	int64_t low = 0, high = count;
+	while (high - low > 1) {
+		const int64_t middle = (low + high) / 2;
+		if (first[middle] <= sphere)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /// The bits that numbers up to this one have.
 static inline int cr_bits_of(uint64_t number)
 {

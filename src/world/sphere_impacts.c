@@ -1,4 +1,5 @@
-/// Impacts of the spheres of continuous granular bodies with bodies of other kinds. In: where the
+/// Impacts of the spheres of continuous granular bodies with bodies of other kinds
+/// (meeting_spheres.c finds those with each other). In: where the
 /// spheres were when the step began and are when it ends, the motions of rigid bodies, the places
 /// of vertices at both ends. Out: for each sphere and part the first impact on their way.
 ///
@@ -9,7 +10,8 @@
 ///    With a body that deforms the tree of its surface gives the triangles near the way, as in
 ///    shape_impacts.c, and each is one advancement (geom/time_of_impact.h).
 /// 3. Workers append to lists of their own. A sphere and a part have one impact at most, so the
-///    order of all is a sort by distinct keys: it does not depend on threads.
+///    order of all is a sort by distinct keys: it does not depend on threads. Two spheres have one
+///    at most too, and join the sort.
 ///
 /// No impact is missed. A sphere stays within the box of its way, since that is a straight line;
 /// parts stay within theirs; and each advancement says when the two meet. A triangle that deforms
@@ -56,8 +58,8 @@ static void bound_way(way *w, double tolerance)
 static way way_of(const carom_world *world, int32_t grains, int64_t number)
 {
 	const cr_granular *g = cr_granular_of(&world->bodies.data[grains]);
-	const double *end = &g->spheres.data[4 * number], *begin = g->way == CR_WAY_KNOWN ? &g->begin.data[3 * number] : end;
-	way w = { .grains = grains, .number = (int32_t)number, .begin = { begin[0], begin[1], begin[2] }, .radius = end[3] };
+	const double *end = &g->spheres.data[4 * number];
+	way w = { .grains = grains, .number = (int32_t)number, .begin = cr_sphere_begin(g, number), .radius = end[3] };
 	w.travel = v3d_sub((v3d){ end[0], end[1], end[2] }, w.begin);
 	w.moves = w.travel.x != 0 || w.travel.y != 0 || w.travel.z != 0;
 	bound_way(&w, world->def.toi_tolerance);
@@ -445,7 +447,12 @@ carom_result cr_find_sphere_impacts(carom_world *world)
 	if (!begin_workers(world))
 		return cr_fail_memory(world->context, what);
 	cr_parallel_for(&world->memory, meet_task, m->first.data[m->bodies.count], SPHERES_PER_CHUNK, world);
-	return gather(world) && sort_all(world) ? CAROM_SUCCESS : cr_fail_memory(world->context, what);
+	if (!gather(world))
+		return cr_fail_memory(world->context, what);
+	const carom_result met = cr_find_sphere_meetings(world);
+	if (met != CAROM_SUCCESS)
+		return met;
+	return sort_all(world) ? CAROM_SUCCESS : cr_fail_memory(world->context, what);
 }
 
 void cr_free_sphere_impacts(carom_context *memory, cr_sphere_impacts *m)

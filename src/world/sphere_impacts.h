@@ -35,8 +35,15 @@ typedef struct cr_sphere_impacts {
 	int32_t worker_count;
 } cr_sphere_impacts;
 
-/// Appends these impacts to those of continuous bodies, which were found, and puts all in order. On
-/// failure those of the last good step stay.
+/// Where a sphere of a granular body begins the step.
+static inline v3d cr_sphere_begin(const cr_granular *g, int64_t number)
+{
+	return v3d_from_doubles(g->way == CR_WAY_KNOWN ? &g->begin.data[3 * number] : &g->spheres.data[4 * number]);
+}
+
+/// Appends these impacts, and those of spheres with each other (world/meeting_spheres.h), to those
+/// of continuous bodies, which were found, and puts all in order. On failure those of the last good
+/// step stay.
 carom_result cr_find_sphere_impacts(carom_world *world);
 void cr_free_sphere_impacts(carom_context *memory, cr_sphere_impacts *impacts);
 

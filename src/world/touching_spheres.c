@@ -37,20 +37,6 @@ static bool gather(carom_world *world, carom_sphere_input *input)
 	return true;
 }
 
-/// The listed body that a sphere belongs to.
-static int64_t body_of(const cr_sphere_contacts *m, int64_t sphere)
-{
-	int64_t low = 0, high = m->bodies.count;
-	while (high - low > 1) {
-		const int64_t middle = (low + high) / 2;
-		if (m->first.data[middle] <= sphere)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /// May spheres of two bodies, or of one, be pairs? Asks the user's filter.
 static bool may_touch(carom_world *world, int32_t a, int32_t b)
 {
@@ -95,7 +81,8 @@ static bool part_pairs(carom_world *world, const carom_sphere_pairs *pairs)
 		!cr_array_reserve_fresh(&world->memory, &m->spare_keys, pairs->count))
 		return false;
 	for (int64_t i = 0; i < pairs->count; i++) {
-		const uint64_t a = (uint64_t)body_of(m, pairs->pairs[i].a), b = (uint64_t)body_of(m, pairs->pairs[i].b);
+		const uint64_t a = (uint64_t)cr_listed_of(m->first.data, m->bodies.count, pairs->pairs[i].a);
+		const uint64_t b = (uint64_t)cr_listed_of(m->first.data, m->bodies.count, pairs->pairs[i].b);
 		m->keys.data[i] = (cr_key){ a * bodies + b, (uint32_t)i };
 	}
 	cr_radix_sort(m->keys.data, m->spare_keys.data, pairs->count, cr_bits_of(bodies * bodies));

@@ -163,6 +163,7 @@ void carom_destroy_world(carom_world *world)
 	cr_surface_contacts_free(&world->memory, &world->surface_contacts);
 	cr_free_sphere_contacts(&world->memory, &world->sphere_contacts);
 	cr_free_sphere_impacts(&world->memory, &world->sphere_impacts);
+	cr_free_sphere_meetings(&world->memory, &world->meeting_spheres);
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->free_ranges);

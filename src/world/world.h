@@ -19,6 +19,7 @@
 #include "world/solids.h"
 #include "world/sphere_bodies.h"
 #include "world/sphere_contacts.h"
+#include "world/meeting_spheres.h"
 #include "world/sphere_impacts.h"
 #include "world/surface_contacts.h"
 #include "world/box_index.h"
@@ -46,6 +47,7 @@ struct carom_world {
 	cr_surface_contacts surface_contacts;
 	cr_sphere_contacts sphere_contacts;
 	cr_sphere_impacts sphere_impacts;
+	cr_meeting_spheres meeting_spheres;
 	carom_stats stats;
 	cr_box_index *query_index; // of user queries
 	cr_recorder *recorder;     // NULL: not recording
