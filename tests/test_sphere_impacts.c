@@ -234,13 +234,59 @@ static const carom_body_impact *find_impact(carom_world *world, carom_body_id gr
 	return found;
 }
 
+/// Did the middle of a sphere begin inside the surface? By the solid angles of all triangles (van Oosterom and Strackee 1983).
+static bool begins_inside(const soft *s, const ways *w, int sphere)
+{
+	const cr_topology *t = &s->mesh->topology;
+	double angle = 0;
+	for (int32_t i = 0; i < t->triangle_count && s->mesh->report.closed; i++) {
+		v3d c[3];
+		double l[3];
+		for (int k = 0; k < 3; k++) {
+			c[k] = v3d_sub(v3d_from_doubles(&s->begin[3 * t->triangles[3 * i + k]]), v3d_from_doubles(&w->begin[3 * sphere]));
+			l[k] = v3d_length(c[k]);
+		}
+		angle += 2 *
+			atan2(v3d_dot(c[0], v3d_cross(c[1], c[2])),
+				l[0] * l[1] * l[2] + v3d_dot(c[0], c[1]) * l[2] + v3d_dot(c[1], c[2]) * l[0] + v3d_dot(c[2], c[0]) * l[1]);
+	}
+	return fabs(angle) > 6;
+}
+
+/// A sphere that begins inside a solid is led out by the nearest point of its surface, and has no other impact with it.
+static void check_inside(const carom_body_impact *impact, carom_body_id grains, const soft *s, const ways *w, int sphere)
+{
+	static const bool none[1000];
+	REQUIRE(impact != NULL);
+	const double sign = fixture_same_id(impact->body_a, grains) ? 1 : -1, depth = distance_at(s, w, sphere, 0, none);
+	const v3d from = v3d_from_doubles(&w->begin[3 * sphere]), n = { impact->normal.x, impact->normal.y, impact->normal.z };
+	CHECK_INT(impact->status, CAROM_TOI_TOUCHING);
+	CHECK(impact->time == 0);
+	CHECK_NEAR(impact->distance, -(depth + 2 * w->radii[sphere]), 1e-9);
+	CHECK_NEAR(v3d_length(n), 1, 1e-9);
+	// Along the normal the sphere comes out, and touches.
+	ways moved = *w;
+	const v3d to = v3d_mad(from, -impact->distance * sign, n);
+	for (int k = 0; k < 3; k++)
+		moved.begin[3 * sphere + k] = v3d_get(v3d_mad(to, 1e-6 * sign, n), k);
+	CHECK(distance_at(s, &moved, sphere, 0, none) < 1e-5);
+	const double back = sign > 0 ? 0 : impact->distance; // the point is of A
+	const v3d point = v3d_mad((v3d){ impact->point.x, impact->point.y, impact->point.z }, -back, n);
+	CHECK_NEAR(v3d_length(v3d_sub(point, v3d_mad(from, -w->radii[sphere] * sign, n))), 0, 1e-9);
+}
+
 /// Fine steps along the way of a sphere. Returns whether it had an impact.
-static bool check_way(carom_world *world, carom_body_id grains, const soft *s, const ways *w, int sphere)
+static bool check_way(carom_world *world, carom_body_id grains, const soft *s, const ways *w, int sphere, int *inside)
 {
 	enum { FINE = 120 };
 	static bool ignored[1000];
 	const carom_body_impact *impact = find_impact(world, grains, s->id, sphere);
 	memset(ignored, 0, sizeof ignored);
+	if (begins_inside(s, w, sphere)) {
+		check_inside(impact, grains, s, w, sphere);
+		*inside += 1;
+		return false;
+	}
 	if (distance_at(s, w, sphere, 0, ignored) < 0.002) {
 		CHECK(impact != NULL); // it touches
 		return false;
@@ -260,7 +306,7 @@ static bool check_way(carom_world *world, carom_body_id grains, const soft *s, c
 TEST(sphere_impacts, with_bodies_that_deform_against_fine_steps)
 {
 	uint64_t seed = 17;
-	int met = 0;
+	int met = 0, inside = 0;
 	for (int round = 0; round < 4; round++) {
 		static ways w;
 		static soft s[2];
@@ -279,15 +325,62 @@ TEST(sphere_impacts, with_bodies_that_deform_against_fine_steps)
 		send_all(world, grains, &w);
 		fixture_step(world);
 		for (int i = 0; i < SPHERES; i++) {
-			met += check_way(world, grains, &s[0], &w, i);
-			met += check_way(world, grains, &s[1], &w, i);
+			met += check_way(world, grains, &s[0], &w, i, &inside);
+			met += check_way(world, grains, &s[1], &w, i, &inside);
 		}
 		for (int i = 0; i < 2; i++)
 			carom_release_mesh(s[i].mesh);
 		carom_destroy_world(world);
 		carom_destroy_context(context);
 	}
-	CHECK(met > 40);
+	CHECK(met > 40 && inside > 5);
+}
+
+/// As a rigid ball holds them: spheres that begin inside have the same impacts with a solid of its triangles, and contacts lead
+/// them out, so that the next step begins outside.
+TEST(sphere_impacts, a_solid_that_deforms_holds_no_sphere_in)
+{
+	static ways w;
+	uint64_t seed = 5;
+	carom_context *context = fixture_context(1);
+	carom_mesh *ball = fixture_sphere_mesh(context, 0.5, 12);
+	make_ways(&w, &seed, 0.4, 0.3);
+	carom_body_impact rigid[SPHERES];
+	int32_t count = 0;
+	for (int deforms = 0; deforms < 2; deforms++) {
+		carom_world *world = fixture_world(context, NULL);
+		const carom_body_id id = add_spheres(world, &w, true);
+		fixture_add(world, fixture_of_mesh(ball), fixture_at(0, 0, 0), deforms ? CAROM_DEFORMABLE : CAROM_STATIC);
+		send_all(world, id, &w);
+		fixture_step(world);
+		const carom_body_impact_view view = carom_world_body_impacts(world);
+		for (int32_t i = 0; i < view.count && deforms; i++) {
+			const carom_body_impact *a = &view.data[i];
+			for (int32_t k = 0; k < count; k++) {
+				const carom_body_impact *b = &rigid[k];
+				if (a->shape_a != b->shape_a || a->status != CAROM_TOI_TOUCHING || b->status != CAROM_TOI_TOUCHING)
+					continue;
+				CHECK_NEAR(a->distance, b->distance, 1e-6);
+				CHECK(is_near(a->normal, b->normal) && is_near(a->point, b->point));
+			}
+		}
+		const carom_sphere_contact_view out = carom_world_sphere_contacts(world);
+		int led = 0;
+		for (int64_t i = 0; i < out.count; i++) {
+			const double *at = &w.end[3 * out.data[i].sphere];
+			const v3d p = v3d_from_doubles(at), n = { out.data[i].normal.x, out.data[i].normal.y, out.data[i].normal.z };
+			led += v3d_length(p) < 0.45 && v3d_dot(p, n) > 0 &&
+				v3d_length(v3d_mad(p, out.data[i].depth, n)) > 0.48 + w.radii[out.data[i].sphere];
+		}
+		CHECK(led > SPHERES / 3);
+		count = view.count;
+		REQUIRE(count <= SPHERES);
+		memcpy(rigid, view.data, (size_t)count * sizeof *rigid);
+		carom_destroy_world(world);
+	}
+	CHECK(count > SPHERES / 2);
+	carom_release_mesh(ball);
+	carom_destroy_context(context);
 }
 
 // ---- What a user may ask for ----

@@ -306,10 +306,12 @@ typedef struct carom_surface_contact_view {
 /// Surface contacts of the last step between meshes, deforming or not, and within deforming bodies.
 /// The contacts of a pair stand side by side: sorted by the lower index and its part, the higher
 /// index and its part, kind, body_a, shape_a, vertices.
-/// - A closed mesh that is no cloth holds other surfaces on its outside. A feature that begins
-///   inside it has no side, and no contact there; neither has one that is inside once the body has
-///   been put elsewhere without a way, or has got a shape that is larger by more than about the
-///   thickness. Basic volumes and convex shapes lead such features out.
+/// - A closed mesh that is no cloth holds cloth on its outside. A vertex of cloth that is inside,
+///   and of which no step and no impact tells where it came in, is led out by the nearest point of
+///   the surface: at the first step, after a body was put elsewhere, after it has grown. That way
+///   out is remembered from then on. So each vertex inside has a contact that is through.
+/// - In a plate that is thinner than the thickness a vertex has the face by which it goes out, and
+///   not the opposite one.
 /// - Within a body, features that are near in its own mesh are no contacts: two features keep at
 ///   most half of their distance there.
 /// - Two edges count where both nearest points lie within them (else a vertex is as near) and the
@@ -472,6 +474,8 @@ typedef struct carom_body_impact {
 	/// Never CAROM_TOI_APART.
 	/// - CAROM_TOI_TOUCHING: they touch at the beginning, and the step leads neither deeper nor to
 	///   other features of theirs. Contacts deal with it, so a solver does not stop for it.
+	///   A sphere whose middle begins inside a closed mesh, rigid or deforming, touches it: the
+	///   normal leads it out by the nearest point, and the distance says how far.
 	/// - CAROM_TOI_IMPACT at time 0, or with a negative distance: they touch at the beginning and
 	///   push on (docs/continuous.md).
 	carom_toi_status status;

@@ -12,10 +12,14 @@
 /// 3. Workers append to lists of their own. A sphere and a part have one impact at most, so the
 ///    order of all is a sort by distinct keys: it does not depend on threads. Two spheres have one
 ///    at most too, and join the sort.
+/// 4. A sphere whose middle begins inside a closed solid that deforms touches it, and the nearest
+///    point of the surface leads it out, as with a rigid mesh: the surface does not hold it in.
+///    Whether it does is told by a line along an axis: the tree gives the triangles near it, and
+///    they are counted where they are when the step begins.
 ///
-/// No impact is missed. A sphere stays within the box of its way, since that is a straight line;
-/// parts stay within theirs; and each advancement says when the two meet. A triangle that deforms
-/// lies within its end, grown by how far any vertex moves.
+/// No impact from outside is missed. A sphere stays within the box of its way, since that is a
+/// straight line; parts stay within theirs; and each advancement says when the two meet. A triangle
+/// that deforms lies within its end, grown by how far any vertex moves.
 ///
 /// Cost: O(parts log parts + spheres log parts), and the advancements.
 #include "world/sphere_impacts.h"
@@ -311,6 +315,135 @@ static void write_meeting(search *s, const cr_impact_part *p, const meeting *fir
 	append(s, &impact);
 }
 
+// ---- Spheres that begin inside a solid that deforms ----
+
+/// A triangle where the step begins, about the middle of the sphere.
+static void begin_of(const search *s, const cr_surface *surface, int32_t triangle, v3d corners[3])
+{
+	for (int k = 0; k < 3; k++) {
+		const int32_t corner = surface->faces->triangles[3 * (int64_t)triangle + k];
+		corners[k] = v3d_sub(cr_place_of(surface->begin, corner), s->sphere.begin);
+	}
+}
+
+/// Does the line along z pass on the left of an edge, seen from above? Neighbours agree, whichever
+/// way they go along it, for the rounded products differ by their sign alone.
+static bool is_left(v3d p, v3d q)
+{
+	const double across = p.x * q.y - p.y * q.x;
+	const bool turned = q.y < p.y;
+	return across > 0 || (across == 0 && !turned);
+}
+
+/// How often the outline of a triangle winds around the line along z.
+static int wind(const v3d c[3])
+{
+	int turns = 0;
+	for (int k = 0; k < 3; k++) {
+		const v3d p = c[k], q = c[(k + 1) % 3];
+		if ((p.y > 0) != (q.y > 0))
+			turns += q.y > p.y ? is_left(p, q) : -(int)!is_left(p, q);
+	}
+	return turns;
+}
+
+/// How often a triangle turns its front, or its back, to the middle of the sphere, upward along z.
+static int count_above(const search *s, const cr_surface *surface, int32_t triangle)
+{
+	v3d c[3];
+	begin_of(s, surface, triangle, c);
+	const int turns = wind(c);
+	const v3d normal = v3d_cross(v3d_sub(c[1], c[0]), v3d_sub(c[2], c[0]));
+	// The line meets the plane at height dot(normal, c) / normal.z.
+	return turns != 0 && normal.z != 0 && v3d_dot(normal, c[0]) / normal.z > 0 ? turns : 0;
+}
+
+/// How often the surface winds around the middle of the sphere when the step begins. all: the tree
+/// has not all triangles.
+static int count_turns(search *s, const cr_impact_part *p, const cr_surface *surface, bool all)
+{
+	const v3d at = s->sphere.begin;
+	const double lower[3] = { at.x, at.y, at.z }, upper[3] = { at.x, at.y, p->swept.upper[2] };
+	int turns = 0;
+	for (int32_t i = 0; all && i < surface->faces->triangle_count; i++)
+		turns += surface->faces->used[i] ? count_above(s, surface, i) : 0;
+	if (all)
+		return turns;
+	const int32_t count = cr_find_swept_blocks(s->world, surface, p->seen, p->swept.travel, lower, upper, &s->out->blocks);
+	s->out->failed = s->out->failed || count < 0;
+	for (int32_t i = 0; i < count; i++) {
+		const cr_tri8 *block = &p->seen->shape.collider->blocks[s->out->blocks.data[i]];
+		for (int lane = 0; lane < block->count; lane++)
+			turns += count_above(s, surface, block->number[lane]);
+	}
+	return turns;
+}
+
+static bool is_in_box(const way *w, const cr_swept_body *swept)
+{
+	bool within = true;
+	for (int k = 0; k < 3; k++) {
+		const double at = v3d_get(w->begin, k);
+		within = within && at >= swept->lower[k] && at <= swept->upper[k];
+	}
+	return within;
+}
+
+/// The nearest point of the surface where the step begins.
+typedef struct nearest_way {
+	const search *s;
+	const cr_impact_part *part;
+	const cr_surface *surface;
+	meeting *first; // distance: from the middle of the sphere
+} nearest_way;
+
+static bool may_be_nearer(const void *user, const double lower[3], const double upper[3])
+{
+	const nearest_way *n = user;
+	double apart[3];
+	for (int k = 0; k < 3; k++) {
+		// A vertex was within its travel of where it is in the tree, which rounds it.
+		const double slack = n->part->swept.travel[k] + 2 * cr_surface_slack(n->surface, k);
+		const double at = v3d_get(n->s->sphere.begin, k) - v3d_get(n->part->seen->pose.position, k);
+		apart[k] = fmax(0, fmax(lower[k] - slack - at, at - upper[k] - slack));
+	}
+	return v3d_length((v3d){ apart[0], apart[1], apart[2] }) <= n->first->distance;
+}
+
+static bool take_nearer(void *user, int32_t triangle, const v3d corners[3])
+{
+	nearest_way *n = user;
+	v3d c[3];
+	(void)corners;
+	begin_of(n->s, n->surface, triangle, c);
+	const v3d point = cr_closest_on_triangle((v3d){ 0, 0, 0 }, c).point;
+	const double distance = v3d_length(point);
+	if (distance < n->first->distance || (distance == n->first->distance && triangle < n->first->triangle)) {
+		const v3d normal = v3d_cross(v3d_sub(c[1], c[0]), v3d_sub(c[2], c[0]));
+		*n->first = (meeting){ CR_IMPACT_TOUCHING, 0, triangle, point,
+			v3d_neg(distance > 0 ? v3d_scale(point, 1 / distance) : v3d_normalize(normal)), distance };
+	}
+	return false;
+}
+
+/// Lead the sphere out by the nearest point, if it begins inside.
+static void leave_inside(search *s, const cr_impact_part *p, const cr_surface *surface, bool all, meeting *first)
+{
+	const cr_body *body = &s->world->bodies.data[p->part];
+	if (body->kind == CAROM_CLOTH || !body->shape.mesh->report.closed || !is_in_box(&s->sphere, &p->swept) ||
+		count_turns(s, p, surface, all) == 0)
+		return;
+	*first = (meeting){ .distance = INFINITY, .triangle = -1 };
+	nearest_way n = { s, p, surface, first };
+	for (int32_t i = 0; all && i < surface->faces->triangle_count; i++) {
+		if (surface->faces->used[i])
+			take_nearer(&n, i, NULL);
+	}
+	if (!all)
+		cr_collider_walk(p->seen->shape.collider, &(cr_query_walk){ may_be_nearer, take_nearer, &n });
+	first->distance = -(first->distance + s->sphere.radius);
+}
+
 static void meet_soft(search *s, const cr_impact_part *p)
 {
 	const cr_surface *surface = &cr_deforming_of(&s->world->bodies.data[p->part])->surface;
@@ -323,6 +456,7 @@ static void meet_soft(search *s, const cr_impact_part *p)
 			if (t->used[i])
 				meet_triangle(s, surface, i, &first);
 		}
+		leave_inside(s, p, surface, true, &first);
 		write_meeting(s, p, &first);
 		return;
 	}
@@ -334,6 +468,7 @@ static void meet_soft(search *s, const cr_impact_part *p)
 		for (int lane = 0; lane < block->count; lane++)
 			meet_triangle(s, surface, block->number[lane], &first);
 	}
+	leave_inside(s, p, surface, false, &first);
 	write_meeting(s, p, &first);
 }
 

@@ -375,6 +375,8 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->shapes);
 	cr_array_free(memory, &m->remembered);
 	cr_array_free(memory, &m->crossing);
+	cr_array_free(memory, &m->began);
+	cr_array_free(memory, &m->inside);
 	cr_array_free(memory, &m->listed);
 	cr_array_free(memory, &m->judged);
 	cr_array_free(memory, &m->deep);

@@ -2,10 +2,10 @@
 /// themselves.
 ///
 /// surface_contacts.c owns the scene and the order of a step, surface_sides.c decides on which side
-/// features belong, surface_shapes.c is for shapes that are no meshes, surface_list.c puts contacts
-/// and pairs in order, and surface_filter.c asks the user's filter. surface_carry.c keeps their
-/// memory where a deforming body gets another mesh, surface_reshape.c where a rigid one gets
-/// another shape.
+/// features belong, surface_inside.c finds those that begin inside closed meshes, surface_shapes.c
+/// is for shapes that are no meshes, surface_list.c puts contacts and pairs in order, and
+/// surface_filter.c asks the user's filter. surface_carry.c keeps their memory where a deforming
+/// body gets another mesh, surface_reshape.c where a rigid one gets another shape.
 #ifndef CR_WORLD_SURFACE_CONTACTS_H
 #define CR_WORLD_SURFACE_CONTACTS_H
 
@@ -44,6 +44,12 @@ typedef struct cr_belonging {
 
 typedef CR_ARRAY(cr_belonging) cr_belongings;
 
+/// A vertex that may be inside a closed mesh.
+typedef struct cr_vertex_inside {
+	int32_t vertex;
+	int32_t triangle; // of the mesh, nearest to it; -1: the vertex is outside
+} cr_vertex_inside;
+
 /// Entries side by side of one kind, of features of two parts.
 typedef struct cr_surface_run {
 	int64_t first, end;
@@ -59,18 +65,20 @@ typedef struct cr_surface_contacts {
 	cr_membership members;
 	double reach; // of the search: the largest thickness
 	// Of the step that runs:
-	CR_ARRAY(int32_t) shapes;       // by shape of near: number of the part
-	cr_belongings remembered;       // from contacts, sorted by mesh_a, mesh_b, vertex
-	cr_belongings crossing;         // from impacts, sorted likewise
-	bool tangled;                   // one of these has come through
-	CR_ARRAY(uint8_t) listed;       // by pair of near: it is a contact
-	cr_surface_contact_list judged; // by pair of near, where it is listed
-	cr_surface_contact_list deep;   // further ones, on the wrong side, in no order
-	cr_surface_runs runs;           // of the contacts of the last step; then of the pairs of near
-	CR_ARRAY(cr_key) order;         // of runs, of deep contacts, of pairs
+	CR_ARRAY(int32_t) shapes;          // by shape of near: number of the part
+	cr_belongings remembered;          // from contacts, sorted by mesh_a, mesh_b, vertex
+	cr_belongings crossing;            // from impacts, sorted likewise
+	cr_belongings began;               // of vertices deep in closed meshes, likewise
+	CR_ARRAY(cr_vertex_inside) inside; // vertices that may be, of two members
+	bool tangled;                      // one of these has come through
+	CR_ARRAY(uint8_t) listed;          // by pair of near: it is a contact
+	cr_surface_contact_list judged;    // by pair of near, where it is listed
+	cr_surface_contact_list deep;      // further ones, on the wrong side, in no order
+	cr_surface_runs runs;              // of the last contacts; then of pairs of near
+	CR_ARRAY(cr_key) order;            // of runs, of deep contacts, of pairs
 	CR_ARRAY(cr_key) deep_order;
 	CR_ARRAY(cr_body_pair) sensed; // sensors and the surfaces that touch them, a < b
-	CR_ARRAY(cr_fans) fans;        // by member, where the filter has asked for its edges
+	CR_ARRAY(cr_fans) fans;        // by member: for the filter, and of solids
 	CR_ARRAY(uint8_t) kept;        // by contact: the filter lets it pass
 	cr_surface_contact_list next;
 	cr_surface_shape_contact_list next_shapes;
@@ -117,6 +125,44 @@ v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double 
 bool cr_may_be_surface_contact(const void *user, const carom_proximity_pair *pair);
 /// Contacts with meshes, from the pairs of a search: listed, judged, deep (surface_sides.c).
 bool cr_judge_surface_pairs(carom_world *world, const carom_proximity_view *view);
+
+// Members of the scene, belongings and pairs of the search (surface_sides.c, surface_inside.c):
+
+const cr_body *cr_body_of_member(const carom_world *world, int32_t mesh);
+cr_placed cr_placed_member(const carom_world *world, int32_t mesh);
+/// Does the surface of mesh_b hold that of mesh_a on its outside?
+bool cr_has_outside(const carom_world *world, int32_t mesh_a, int32_t mesh_b);
+/// False when out of memory.
+bool cr_append_belonging(carom_world *world, cr_belongings *list, const cr_belonging *b);
+/// Walk to where the vertex is now.
+void cr_walk_belonging(const carom_world *world, cr_belonging *b);
+int cr_compare_belonging(const cr_belonging *b, int32_t mesh_a, int32_t mesh_b, int32_t vertex);
+/// Where the belongings of a vertex to a surface begin in a list.
+int64_t cr_first_belonging(const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex);
+static inline bool cr_is_of_vertex(const carom_proximity_pair *a, const carom_proximity_pair *b)
+{
+	return a->kind == b->kind && a->mesh_a == b->mesh_a && a->mesh_b == b->mesh_b && a->vertices[0] == b->vertices[0];
+}
+static inline bool cr_is_nearer_pair(const carom_proximity_pair *a, const carom_proximity_pair *b)
+{
+	return a->distance2 < b->distance2 || (a->distance2 == b->distance2 && a->triangle < b->triangle);
+}
+/// The first pair of a vertex of mesh_a, or of a higher one, with faces of mesh_b.
+int64_t cr_first_pair_of_vertex(const carom_proximity_view *view, int32_t mesh_a, int32_t mesh_b, int32_t vertex);
+/// Find the vertices of cloth that are inside closed meshes, that no pair tells of, and that belong
+/// nowhere there: began. False when out of memory.
+bool cr_find_vertices_inside(carom_world *world, const carom_proximity_view *view);
+/// Make room for the normals of solids that deform and meet cloth. False when out of memory.
+bool cr_see_solids(carom_world *world, const carom_proximity_view *view);
+/// Is the face of pair i, which has its vertex at its back, on the far side of a closed mesh? The
+/// vertex belongs elsewhere.
+bool cr_is_far_face(const carom_world *world, const carom_proximity_view *view, int64_t i);
+/// Is the edge of a closed mesh on its far side, likewise? normal: of the contact.
+bool cr_is_far_edge(const carom_world *world, const carom_proximity_view *view, const carom_proximity_pair *pair, v3d normal);
+/// Make the fans of a part's mesh, unless there are some. False when out of memory
+/// (surface_filter.c).
+bool cr_make_surface_fans(carom_world *world, int32_t part);
+
 /// Contacts with shapes, likewise: next_shapes, and sensed (surface_shapes.c).
 bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *view);
 /// Do two parts have surface contacts with each other, as their kinds, flags and the user's filter

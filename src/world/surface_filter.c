@@ -25,8 +25,7 @@ void cr_drop_surface_fans(carom_context *memory, cr_surface_contacts *m)
 	m->fans.count = 0;
 }
 
-/// Make the fans of a part's mesh, unless there are some. False when out of memory.
-static bool make_fans(carom_world *world, int32_t part)
+bool cr_make_surface_fans(carom_world *world, int32_t part)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
 	if (!cr_array_reserve(&world->memory, &m->fans, m->members.list.count))
@@ -231,7 +230,7 @@ bool cr_filter_surface_contacts(carom_world *world)
 	for (int64_t i = 0; i < m->pairs.count; i++) {
 		const cr_further_pair *pair = &m->pairs.data[i];
 		of_meshes += pair->contacts.count > 0;
-		if (!make_fans(world, pair->a) || !make_fans(world, pair->b))
+		if (!cr_make_surface_fans(world, pair->a) || !cr_make_surface_fans(world, pair->b))
 			return false;
 	}
 	asking meshes = { world, m->pairs.data, of_meshes, false };

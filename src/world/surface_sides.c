@@ -18,10 +18,11 @@
 /// come through; else the impact's normal tells where they came from, and without one they are
 /// where they belong.
 ///
-/// A closed rigid mesh has its outside at its vertices and edges too: where nothing is remembered,
-/// the other surface belongs where their normals point.
+/// A closed mesh has its outside at its vertices and edges too: where nothing is remembered, the
+/// other surface belongs where their normals point.
 ///
-/// 1. Belongings: the walks of vertices of the last contacts, then those of impacts.
+/// 1. Belongings: the walks of vertices of the last contacts, those of impacts, and those of
+///    vertices that begin inside (surface_inside.c).
 /// 2. Each pair of the search is judged by itself, in parallel.
 /// 3. Vertices and edges that are deeper on the wrong side than a thickness are appended to a list
 ///    of their own.
@@ -48,35 +49,55 @@ enum { PAIRS_PER_TASK = 256 };
 
 static int32_t part_of(const cr_surface_contacts *m, int32_t mesh) { return m->members.list.data[mesh].body; }
 
-static const cr_body *body_of(const carom_world *world, int32_t mesh)
+const cr_body *cr_body_of_member(const carom_world *world, int32_t mesh)
 {
 	return &world->bodies.data[part_of(&world->surface_contacts, mesh)];
 }
 
-static cr_placed placed_member(const carom_world *world, int32_t mesh)
+cr_placed cr_placed_member(const carom_world *world, int32_t mesh)
 {
-	const cr_body *body = body_of(world, mesh);
+	const cr_body *body = cr_body_of_member(world, mesh);
 	if (cr_deforming_of(body))
 		return (cr_placed){ &body->shape.mesh->topology, cr_deforming_of(body)->surface.end };
 	return (cr_placed){ &body->shape.mesh->topology, cr_get_sweep_places(world->surface_contacts.near->sweep, mesh).end };
 }
 
-/// Does a surface hold all others on its outside?
-static bool has_outside(const carom_world *world, int32_t mesh_a, int32_t mesh_b)
+bool cr_has_outside(const carom_world *world, int32_t mesh_a, int32_t mesh_b)
 {
-	const cr_body *b = body_of(world, mesh_b);
+	const cr_body *b = cr_body_of_member(world, mesh_b);
 	return mesh_a != mesh_b && b->kind != CAROM_CLOTH && b->shape.mesh->report.closed;
 }
 
-/// The outward normal of a vertex of a closed rigid mesh; zero of another one.
+/// The normal of a vertex of a solid that deforms, weighted by areas; zero where the solid meets
+/// nothing in this step.
+static v3d outward_of_solid(const carom_world *world, int32_t mesh, int32_t vertex)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const cr_placed surface = cr_placed_member(world, mesh);
+	const cr_fans *fans = mesh < m->fans.count ? &m->fans.data[mesh] : NULL;
+	const int32_t at = surface.faces->weld[vertex];
+	v3d sum = { 0, 0, 0 };
+	for (int32_t i = fans && fans->first ? fans->first[at] : 0; fans && fans->first && i < fans->first[at + 1]; i++) {
+		const int32_t *t = &surface.faces->triangles[fans->corners[i] / 3 * 3];
+		const v3d p = cr_placed_vertex(&surface, t[0]);
+		sum =
+			v3d_add(sum, v3d_cross(v3d_sub(cr_placed_vertex(&surface, t[1]), p), v3d_sub(cr_placed_vertex(&surface, t[2]), p)));
+	}
+	return v3d_normalize(sum);
+}
+
+/// The outward normal of a vertex of a closed mesh that is no cloth; zero of another one.
 static v3d outward_at(const carom_world *world, int32_t mesh, int32_t vertex)
 {
-	const cr_body *body = body_of(world, mesh);
-	if (cr_deforming_of(body) || !body->shape.mesh->report.closed)
+	const cr_body *body = cr_body_of_member(world, mesh);
+	if (body->kind == CAROM_CLOTH || !body->shape.mesh->report.closed)
 		return (v3d){ 0, 0, 0 };
+	if (cr_deforming_of(body))
+		return outward_of_solid(world, mesh, vertex);
 	return cr_vector_to_world(body, v3d_from_floats(body->shape.mesh->topology.normals + 3 * (int64_t)vertex));
 }
 
+static v3d v3d_of(carom_vec3 v) { return (v3d){ v.x, v.y, v.z }; }
 static carom_vec3 vector_of(v3d v) { return (carom_vec3){ v.x, v.y, v.z }; }
 
 // ---- The contacts of the last step ----
@@ -133,7 +154,7 @@ static double farthest_of(const carom_world *world, const carom_surface_contact 
 
 // ---- Belongings ----
 
-static bool append_belonging(carom_world *world, cr_belongings *list, const cr_belonging *b)
+bool cr_append_belonging(carom_world *world, cr_belongings *list, const cr_belonging *b)
 {
 	if (!cr_array_reserve_one(&world->memory, list))
 		return false;
@@ -144,19 +165,18 @@ static bool append_belonging(carom_world *world, cr_belongings *list, const cr_b
 
 static v3d placed_vertex(const carom_world *world, int32_t mesh, int32_t vertex)
 {
-	const cr_placed surface = placed_member(world, mesh);
+	const cr_placed surface = cr_placed_member(world, mesh);
 	return cr_placed_vertex(&surface, vertex);
 }
 
-/// Walk to where the vertex is now.
-static void walk(const carom_world *world, cr_belonging *b)
+void cr_walk_belonging(const carom_world *world, cr_belonging *b)
 {
-	const cr_placed surface = placed_member(world, b->mesh_b);
+	const cr_placed surface = cr_placed_member(world, b->mesh_b);
 	b->foot = cr_follow_surface(&surface, b->triangle, placed_vertex(world, b->mesh_a, b->vertex));
 	b->through = b->through || cr_side_of_foot(&surface, &b->foot) == -b->side;
 }
 
-static int compare_belonging(const cr_belonging *b, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
+int cr_compare_belonging(const cr_belonging *b, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
 {
 	int order = cr_compare_numbers(b->mesh_a, mesh_a);
 	if (order == 0)
@@ -178,15 +198,15 @@ static bool remember_contact(carom_world *world, const carom_surface_contact *c)
 		.through = c->through };
 	if (now.mesh_a < 0 || now.mesh_b < 0)
 		return true;
-	walk(world, &now);
+	cr_walk_belonging(world, &now);
 	const double most = farthest_of(world, c);
-	return !(now.foot.distance2 <= most * most) || append_belonging(world, &m->remembered, &now);
+	return !(now.foot.distance2 <= most * most) || cr_append_belonging(world, &m->remembered, &now);
 }
 
 static int compare_for_sort(const void *a, const void *b)
 {
 	const cr_belonging *x = a, *y = b;
-	int order = compare_belonging(x, y->mesh_a, y->mesh_b, y->vertex);
+	int order = cr_compare_belonging(x, y->mesh_a, y->mesh_b, y->vertex);
 	if (order == 0)
 		order = cr_compare_numbers(x->triangle, y->triangle);
 	return order;
@@ -225,13 +245,12 @@ static bool remember(carom_world *world)
 	return m->carried.count == 0 || remember_carried(world);
 }
 
-/// Where the belongings of a vertex to a surface begin in a list.
-static int64_t first_belonging(const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
+int64_t cr_first_belonging(const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
 {
 	int64_t low = 0, high = list->count;
 	while (low < high) {
 		const int64_t middle = (low + high) / 2;
-		if (compare_belonging(&list->data[middle], mesh_a, mesh_b, vertex) < 0)
+		if (cr_compare_belonging(&list->data[middle], mesh_a, mesh_b, vertex) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -265,8 +284,8 @@ static cr_side look_up(
 {
 	int best = 0;
 	cr_side side = CR_SIDE_NONE;
-	for (int64_t i = first_belonging(list, mesh_a, mesh_b, vertex);
-		 i < list->count && compare_belonging(&list->data[i], mesh_a, mesh_b, vertex) == 0; i++) {
+	for (int64_t i = cr_first_belonging(list, mesh_a, mesh_b, vertex);
+		 i < list->count && cr_compare_belonging(&list->data[i], mesh_a, mesh_b, vertex) == 0; i++) {
 		const int how = fit(t, &list->data[i], triangle);
 		if (how > best) {
 			best = how;
@@ -282,13 +301,13 @@ static cr_side look_up(
 static v3d lean_of_vertex(const carom_world *world, const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex,
 	const int32_t *others, int count)
 {
-	const cr_placed surface = placed_member(world, mesh_b);
+	const cr_placed surface = cr_placed_member(world, mesh_b);
 	const cr_topology *t = surface.faces;
 	v3d sum = { 0, 0, 0 };
-	if (!world->surface_contacts.tangled)
+	if (!world->surface_contacts.tangled || list->count == 0)
 		return sum;
-	for (int64_t i = first_belonging(list, mesh_a, mesh_b, vertex);
-		 i < list->count && compare_belonging(&list->data[i], mesh_a, mesh_b, vertex) == 0; i++) {
+	for (int64_t i = cr_first_belonging(list, mesh_a, mesh_b, vertex);
+		 i < list->count && cr_compare_belonging(&list->data[i], mesh_a, mesh_b, vertex) == 0; i++) {
 		const cr_belonging *b = &list->data[i];
 		bool counts = count == 0;
 		for (int k = 0; k < 3 * count && !counts; k++)
@@ -305,7 +324,7 @@ static v3d lean_of_vertex(const carom_world *world, const cr_belongings *list, i
 static cr_side side_by_corners(
 	const carom_world *world, const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex, int32_t triangle)
 {
-	const cr_placed surface = placed_member(world, mesh_b);
+	const cr_placed surface = cr_placed_member(world, mesh_b);
 	const v3d normal = cr_placed_normal(&surface, triangle);
 	double along = 0;
 	if (!world->surface_contacts.tangled)
@@ -339,7 +358,28 @@ static bool members_of_hit(const carom_world *world, const carom_sweep_hit *hit,
 	const cr_member *meshes = world->impacts.members.list.data;
 	*mesh_a = cr_find_member(&m->members.list, meshes[hit->mesh_a].body);
 	*mesh_b = cr_find_member(&m->members.list, meshes[hit->mesh_b].body);
-	return *mesh_a >= 0 && *mesh_b >= 0 && cr_kept_distance(body_of(world, *mesh_a), body_of(world, *mesh_b)) > 0;
+	return *mesh_a >= 0 && *mesh_b >= 0 &&
+		cr_kept_distance(cr_body_of_member(world, *mesh_a), cr_body_of_member(world, *mesh_b)) > 0;
+}
+
+/// The side of a vertex of a closed mesh by its outward normal, as a triangle sees it; NONE: the
+/// normal does not tell.
+static cr_side side_by_outward(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, int32_t triangle)
+{
+	const cr_placed surface = cr_placed_member(world, mesh_b);
+	const double out = v3d_dot(outward_at(world, mesh_a, vertex), cr_placed_normal(&surface, triangle));
+	return out < -CLEARLY ? CR_SIDE_FRONT : out > CLEARLY ? CR_SIDE_BACK : CR_SIDE_NONE;
+}
+
+/// From which side the vertex of an impact came. Cloth that comes out of a closed mesh meets its
+/// vertices from within: that is the way back to where it belongs.
+static cr_side side_of_impact(const carom_world *world, const cr_belonging *b, const carom_sweep_hit *hit)
+{
+	const cr_side came = side_of_hit(world, part_of(&world->surface_contacts, b->mesh_b), hit);
+	const cr_side outward = came == CR_SIDE_NONE || !cr_has_outside(world, b->mesh_b, b->mesh_a)
+		? CR_SIDE_NONE
+		: side_by_outward(world, b->mesh_a, b->mesh_b, b->vertex, b->triangle);
+	return outward == CR_SIDE_NONE ? came : outward;
 }
 
 static bool learn(carom_world *world)
@@ -352,18 +392,18 @@ static bool learn(carom_world *world)
 		cr_belonging now = { .vertex = hit->vertices[0], .triangle = hit->triangle };
 		if (!members_of_hit(world, hit, &now.mesh_a, &now.mesh_b))
 			continue;
-		const cr_topology *t = &body_of(world, now.mesh_b)->shape.mesh->topology;
+		const cr_topology *t = &cr_body_of_member(world, now.mesh_b)->shape.mesh->topology;
 		if (look_up(t, &m->remembered, now.mesh_a, now.mesh_b, now.vertex, now.triangle) != CR_SIDE_NONE)
 			continue;
-		now.side = has_outside(world, now.mesh_a, now.mesh_b)
+		now.side = cr_has_outside(world, now.mesh_a, now.mesh_b)
 			? CR_SIDE_FRONT
 			: side_by_corners(world, &m->remembered, now.mesh_a, now.mesh_b, now.vertex, now.triangle);
 		if (now.side == CR_SIDE_NONE)
-			now.side = side_of_hit(world, part_of(m, now.mesh_b), hit);
+			now.side = side_of_impact(world, &now, hit);
 		if (now.side == CR_SIDE_NONE)
 			continue;
-		walk(world, &now);
-		if (!append_belonging(world, &m->crossing, &now))
+		cr_walk_belonging(world, &now);
+		if (!cr_append_belonging(world, &m->crossing, &now))
 			return false;
 	}
 	return true;
@@ -408,8 +448,8 @@ bool cr_may_be_surface_contact(const void *user, const carom_proximity_pair *pai
 	const int32_t last = pair->vertices[3], meshes = (int32_t)s->meshes.count;
 	const int32_t a = cr_mesh_of_vertex(s->mesh_vertices.data, meshes, pair->vertices[0]),
 				  b = cr_mesh_of_vertex(s->mesh_vertices.data, meshes, last);
-	const cr_body *body = body_of(world, a);
-	double kept = cr_kept_distance(body, body_of(world, b));
+	const cr_body *body = cr_body_of_member(world, a);
+	double kept = cr_kept_distance(body, cr_body_of_member(world, b));
 	if (a == b)
 		kept = kept_within(&body->shape.mesh->topology, pair->kind, pair->vertices, s->meshes.data[a].first_vertex, kept);
 	return pair->distance2 < kept * kept;
@@ -419,7 +459,8 @@ bool cr_may_be_surface_contact(const void *user, const carom_proximity_pair *pai
 static bool is_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c)
 {
 	if (c->distance < c->thickness && mesh_a == mesh_b)
-		c->thickness = kept_within(&body_of(world, mesh_a)->shape.mesh->topology, c->kind, c->vertices, 0, c->thickness);
+		c->thickness =
+			kept_within(&cr_body_of_member(world, mesh_a)->shape.mesh->topology, c->kind, c->vertices, 0, c->thickness);
 	return c->distance < c->thickness;
 }
 
@@ -427,18 +468,16 @@ static bool is_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b,
 static cr_side settle(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, int32_t triangle, cr_side now)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	if (has_outside(world, mesh_a, mesh_b))
+	if (cr_has_outside(world, mesh_a, mesh_b))
 		return CR_SIDE_FRONT;
-	const cr_placed surface = placed_member(world, mesh_b);
-	const cr_topology *t = surface.faces;
-	const double out = v3d_dot(outward_at(world, mesh_a, vertex), cr_placed_normal(&surface, triangle));
+	const cr_topology *t = &cr_body_of_member(world, mesh_b)->shape.mesh->topology;
 	cr_side side = look_up(t, &m->remembered, mesh_a, mesh_b, vertex, triangle);
 	if (side == CR_SIDE_NONE)
 		side = look_up(t, &m->crossing, mesh_a, mesh_b, vertex, triangle);
 	if (side == CR_SIDE_NONE)
 		side = side_by_corners(world, &m->remembered, mesh_a, mesh_b, vertex, triangle);
-	if (side == CR_SIDE_NONE && fabs(out) > CLEARLY)
-		side = out < 0 ? CR_SIDE_FRONT : CR_SIDE_BACK;
+	if (side == CR_SIDE_NONE)
+		side = side_by_outward(world, mesh_a, mesh_b, vertex, triangle);
 	if (side == CR_SIDE_NONE)
 		side = now;
 	return side != CR_SIDE_NONE ? side : CR_SIDE_FRONT;
@@ -448,7 +487,7 @@ static cr_side settle(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 static void fill_face(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, const cr_foot *foot,
 	cr_side side, carom_surface_contact *c)
 {
-	const cr_placed surface = placed_member(world, mesh_b);
+	const cr_placed surface = cr_placed_member(world, mesh_b);
 	const int32_t *corners = &surface.faces->triangles[3 * (int64_t)foot->triangle];
 	const cr_side now = cr_side_of_foot(&surface, foot);
 	const double distance = sqrt(foot->distance2);
@@ -488,16 +527,6 @@ static bool holds_part(const carom_proximity_pair *pair, const carom_proximity_p
 	return all;
 }
 
-static bool is_of_vertex(const carom_proximity_pair *a, const carom_proximity_pair *b)
-{
-	return a->kind == b->kind && a->mesh_a == b->mesh_a && a->mesh_b == b->mesh_b && a->vertices[0] == b->vertices[0];
-}
-
-static bool is_nearer(const carom_proximity_pair *a, const carom_proximity_pair *b)
-{
-	return a->distance2 < b->distance2 || (a->distance2 == b->distance2 && a->triangle < b->triangle);
-}
-
 /// Is no triangle nearer to the vertex of pair i that has the edge or the corner it is nearest to?
 /// Of equally near ones the first is. Pairs of one vertex are side by side.
 static bool is_nearest(const carom_proximity_view *view, int64_t i)
@@ -506,10 +535,10 @@ static bool is_nearest(const carom_proximity_view *view, int64_t i)
 	if (pair->weight[1] > 0 && pair->weight[2] > 0 && pair->weight[3] > 0)
 		return true;
 	bool nearest = true;
-	for (int64_t j = i - 1; j >= 0 && nearest && is_of_vertex(&view->pairs[j], pair); j--)
-		nearest = !(holds_part(&view->pairs[j], pair) && is_nearer(&view->pairs[j], pair));
-	for (int64_t j = i + 1; j < view->pair_count && nearest && is_of_vertex(&view->pairs[j], pair); j++)
-		nearest = !(holds_part(&view->pairs[j], pair) && is_nearer(&view->pairs[j], pair));
+	for (int64_t j = i - 1; j >= 0 && nearest && cr_is_of_vertex(&view->pairs[j], pair); j--)
+		nearest = !(holds_part(&view->pairs[j], pair) && cr_is_nearer_pair(&view->pairs[j], pair));
+	for (int64_t j = i + 1; j < view->pair_count && nearest && cr_is_of_vertex(&view->pairs[j], pair); j++)
+		nearest = !(holds_part(&view->pairs[j], pair) && cr_is_nearer_pair(&view->pairs[j], pair));
 	return nearest;
 }
 
@@ -518,10 +547,12 @@ static bool judge_face(const carom_world *world, const carom_proximity_view *vie
 	const carom_proximity_pair *pair = &view->pairs[i];
 	if (!is_nearest(view, i))
 		return false;
-	const cr_placed surface = placed_member(world, pair->mesh_b);
+	const cr_placed surface = cr_placed_member(world, pair->mesh_b);
 	const cr_foot foot = cr_foot_on_triangle(&surface, pair->triangle, placed_vertex(world, pair->mesh_a, pair->vertices[0]));
-	const cr_side side =
-		settle(world, pair->mesh_a, pair->mesh_b, pair->vertices[0], pair->triangle, cr_side_of_foot(&surface, &foot));
+	const cr_side now = cr_side_of_foot(&surface, &foot);
+	if (now == CR_SIDE_BACK && cr_has_outside(world, pair->mesh_a, pair->mesh_b) && cr_is_far_face(world, view, i))
+		return false;
+	const cr_side side = settle(world, pair->mesh_a, pair->mesh_b, pair->vertices[0], pair->triangle, now);
 	fill_face(world, pair->mesh_a, pair->mesh_b, pair->vertices[0], &foot, side, c);
 	return is_contact(world, pair->mesh_a, pair->mesh_b, c);
 }
@@ -566,8 +597,10 @@ static v3d lean_of(const carom_world *world, int32_t mesh_a, int32_t mesh_b, con
 		lean = v3d_add(lean, v3d_sub(outward_at(world, mesh_b, b), outward_at(world, mesh_a, a)));
 		lean = v3d_add(lean, lean_of_vertex(world, &m->remembered, mesh_a, mesh_b, a, vertices + 2, others));
 		lean = v3d_add(lean, lean_of_vertex(world, &m->crossing, mesh_a, mesh_b, a, vertices + 2, others));
+		lean = v3d_add(lean, lean_of_vertex(world, &m->began, mesh_a, mesh_b, a, vertices + 2, others));
 		lean = v3d_sub(lean, lean_of_vertex(world, &m->remembered, mesh_b, mesh_a, b, vertices, others));
 		lean = v3d_sub(lean, lean_of_vertex(world, &m->crossing, mesh_b, mesh_a, b, vertices, others));
+		lean = v3d_sub(lean, lean_of_vertex(world, &m->began, mesh_b, mesh_a, b, vertices, others));
 	}
 	return lean;
 }
@@ -634,10 +667,12 @@ static bool fill_edges(
 	return true;
 }
 
-static bool judge_edges(const carom_world *world, const carom_proximity_pair *pair, carom_surface_contact *c)
+static bool judge_edges(
+	const carom_world *world, const carom_proximity_view *view, const carom_proximity_pair *pair, carom_surface_contact *c)
 {
 	return pair->type == CAROM_PROXIMITY_EDGE_EDGE && fill_edges(world, pair->mesh_a, pair->mesh_b, pair->vertices, c) &&
-		is_contact(world, pair->mesh_a, pair->mesh_b, c);
+		is_contact(world, pair->mesh_a, pair->mesh_b, c) &&
+		!(c->through && c->age == 0 && cr_is_far_edge(world, view, pair, v3d_of(c->normal)));
 }
 
 // ---- All pairs ----
@@ -649,7 +684,7 @@ typedef struct judging {
 
 static bool is_with_sensor(const carom_world *world, const carom_proximity_pair *pair)
 {
-	return body_of(world, pair->mesh_a)->sensor || body_of(world, pair->mesh_b)->sensor;
+	return cr_body_of_member(world, pair->mesh_a)->sensor || cr_body_of_member(world, pair->mesh_b)->sensor;
 }
 
 static void judge(int64_t begin, int64_t end, int worker, void *task)
@@ -661,7 +696,8 @@ static void judge(int64_t begin, int64_t end, int worker, void *task)
 		const carom_proximity_pair *pair = &j->view->pairs[i];
 		carom_surface_contact *c = &m->judged.data[i];
 		m->listed.data[i] = !is_with_sensor(j->world, pair) &&
-			(pair->kind == CAROM_SWEEP_VERTEX_FACE ? judge_face(j->world, j->view, i, c) : judge_edges(j->world, pair, c));
+			(pair->kind == CAROM_SWEEP_VERTEX_FACE ? judge_face(j->world, j->view, i, c)
+												   : judge_edges(j->world, j->view, pair, c));
 	}
 }
 
@@ -685,21 +721,10 @@ static bool is_listed(const carom_world *world, const carom_proximity_view *view
 	const carom_proximity_pair wanted = {
 		.kind = CAROM_SWEEP_VERTEX_FACE, .mesh_a = b->mesh_a, .mesh_b = b->mesh_b, .vertices = { b->vertex }
 	};
-	int64_t low = 0, high = view->pair_count;
-	while (low < high) {
-		const int64_t middle = (low + high) / 2;
-		const carom_proximity_pair *pair = &view->pairs[middle];
-		int order = cr_compare_numbers(pair->kind, CAROM_SWEEP_VERTEX_FACE);
-		if (order == 0)
-			order = -compare_belonging(b, pair->mesh_a, pair->mesh_b, pair->vertices[0]);
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const cr_topology *t = &body_of(world, b->mesh_b)->shape.mesh->topology;
+	const int64_t first = cr_first_pair_of_vertex(view, b->mesh_a, b->mesh_b, b->vertex);
+	const cr_topology *t = &cr_body_of_member(world, b->mesh_b)->shape.mesh->topology;
 	bool found = false;
-	for (int64_t i = low; i < view->pair_count && is_of_vertex(&view->pairs[i], &wanted) && !found; i++)
+	for (int64_t i = first; i < view->pair_count && cr_is_of_vertex(&view->pairs[i], &wanted) && !found; i++)
 		found = m->listed.data[i] && share_corner(t, view->pairs[i].triangle, b->foot.triangle);
 	return found;
 }
@@ -778,6 +803,7 @@ bool cr_judge_surface_pairs(carom_world *world, const carom_proximity_view *view
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
 	world->surface_contacts.deep.count = 0;
-	return remember(world) && learn(world) && judge_all(world, view) && append_vertices(world, &m->remembered, view) &&
-		append_vertices(world, &m->crossing, view) && append_deep_edges(world);
+	return remember(world) && learn(world) && cr_find_vertices_inside(world, view) && cr_see_solids(world, view) &&
+		judge_all(world, view) && append_vertices(world, &m->remembered, view) && append_vertices(world, &m->crossing, view) &&
+		append_vertices(world, &m->began, view) && append_deep_edges(world);
 }

@@ -1,0 +1,294 @@
+/// Vertices of cloth inside closed meshes, where nothing tells on which side they belong.
+///
+/// A closed mesh that is no cloth holds cloth on its outside. A vertex inside it has come in by a
+/// way that impacts or the last step knew, or it began there: a body was made there, was put
+/// elsewhere without a way, or has grown over it. Then it belongs to the nearest point of the
+/// surface, and is deep on the wrong side of it, as if it had come in there. Its contact is
+/// remembered like any other: in later steps the walk over the surface goes on from it.
+///
+/// 1. The search tells of vertices that are within the kept distance of the surface: the nearest
+///    face says on which side they are.
+/// 2. Of the others those in the box of the mesh are asked, in parallel: first its grid, which
+///    knows most of them to be outside; where that does not tell, a ray away from the middle.
+/// 3. Those inside that belong to no part of the surface yet have the nearest triangle.
+///
+/// A vertex in a thin plate is near both of its faces. Only the one where it belongs, or the
+/// nearest, and those that do not look against it lead it out: otherwise the two would hold it in.
+/// So with edges.
+///
+/// Cost: O(vertices of cloth) comparisons with boxes, a look-up in a grid for each one in a box,
+/// and O(log triangles) for each one inside. A mesh that deforms has no grid: each vertex in its
+/// box casts a ray.
+#include "base/parallel.h"
+#include "contact/contact.h"
+#include "world/body_query.h"
+#include "world/surface_contacts.h"
+#include "world/world.h"
+
+enum { VERTICES_PER_TASK = 512 };
+
+// ---- Pairs of the search ----
+
+int64_t cr_first_pair_of_vertex(const carom_proximity_view *view, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
+{
+	const cr_belonging wanted = { .mesh_a = mesh_a, .mesh_b = mesh_b, .vertex = vertex };
+	int64_t low = 0, high = view->pair_count;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		const carom_proximity_pair *pair = &view->pairs[middle];
+		int order = cr_compare_numbers(pair->kind, CAROM_SWEEP_VERTEX_FACE);
+		if (order == 0)
+			order = -cr_compare_belonging(&wanted, pair->mesh_a, pair->mesh_b, pair->vertices[0]);
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/// The pair of a vertex with the nearest face among those from one on; -1: it has none.
+static int64_t nearest_pair(const carom_proximity_view *view, int64_t first, const carom_proximity_pair *of)
+{
+	int64_t best = -1;
+	for (int64_t i = first; i < view->pair_count && cr_is_of_vertex(&view->pairs[i], of); i++)
+		best = best < 0 || cr_is_nearer_pair(&view->pairs[i], &view->pairs[best]) ? i : best;
+	return best;
+}
+
+// ---- Where a vertex belongs ----
+
+static v3d normal_of(const carom_world *world, int32_t mesh, int32_t triangle)
+{
+	const cr_placed surface = cr_placed_member(world, mesh);
+	return cr_placed_normal(&surface, triangle);
+}
+
+/// What the belongings of a vertex to a closed mesh say of a direction out of it.
+typedef enum verdict { UNKNOWN, AGAINST, ALONG } verdict;
+
+static verdict ask_list(
+	const carom_world *world, const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex, v3d normal)
+{
+	verdict says = UNKNOWN;
+	for (int64_t i = cr_first_belonging(list, mesh_a, mesh_b, vertex);
+		 i < list->count && says != ALONG && cr_compare_belonging(&list->data[i], mesh_a, mesh_b, vertex) == 0; i++)
+		says = v3d_dot(normal_of(world, mesh_b, list->data[i].foot.triangle), normal) < 0 ? AGAINST : ALONG;
+	return says;
+}
+
+/// Asks what is known of the vertex; where nothing is, the nearest face. of: a pair that names it.
+static verdict ask_vertex(const carom_world *world, const carom_proximity_view *view, const carom_proximity_pair *of, v3d normal)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const cr_belongings *lists[3] = { &m->remembered, &m->crossing, &m->began };
+	verdict says = UNKNOWN;
+	for (int k = 0; k < 3 && says != ALONG; k++) {
+		const verdict now = ask_list(world, lists[k], of->mesh_a, of->mesh_b, of->vertices[0], normal);
+		says = now > says ? now : says;
+	}
+	if (says != UNKNOWN)
+		return says;
+	const int64_t nearest = nearest_pair(view, cr_first_pair_of_vertex(view, of->mesh_a, of->mesh_b, of->vertices[0]), of);
+	if (nearest < 0)
+		return UNKNOWN;
+	return v3d_dot(normal_of(world, of->mesh_b, view->pairs[nearest].triangle), normal) < 0 ? AGAINST : ALONG;
+}
+
+bool cr_is_far_face(const carom_world *world, const carom_proximity_view *view, int64_t i)
+{
+	const carom_proximity_pair *pair = &view->pairs[i];
+	return ask_vertex(world, view, pair, normal_of(world, pair->mesh_b, pair->triangle)) == AGAINST;
+}
+
+bool cr_is_far_edge(const carom_world *world, const carom_proximity_view *view, const carom_proximity_pair *pair, v3d normal)
+{
+	// Does the closed mesh have the first edge?
+	const bool turned = !cr_has_outside(world, pair->mesh_a, pair->mesh_b);
+	if (turned && !cr_has_outside(world, pair->mesh_b, pair->mesh_a))
+		return false;
+	verdict says = UNKNOWN;
+	for (int k = 0; k < 2; k++) {
+		const carom_proximity_pair of = { .kind = CAROM_SWEEP_VERTEX_FACE,
+			.mesh_a = turned ? pair->mesh_b : pair->mesh_a,
+			.mesh_b = turned ? pair->mesh_a : pair->mesh_b,
+			.vertices = { pair->vertices[turned ? 2 + k : k] } };
+		const verdict now = ask_vertex(world, view, &of, turned ? v3d_neg(normal) : normal);
+		says = now > says ? now : says;
+	}
+	return says == AGAINST;
+}
+
+// ---- Vertices inside ----
+
+/// The vertices of one cloth, and one closed mesh.
+typedef struct search {
+	const carom_world *world;
+	int32_t mesh_a, mesh_b;
+	const cr_body *seen; // the closed mesh as queries see it
+	double lower[3], upper[3];
+} search;
+
+static bool may_hold(carom_world *world, int32_t mesh_a, int32_t mesh_b, search *s)
+{
+	const cr_body *a = cr_body_of_member(world, mesh_a), *b = cr_body_of_member(world, mesh_b);
+	const cr_surface *cloth = &cr_deforming_of(a)->surface;
+	if (a->sensor || b->sensor || !(cr_kept_distance(a, b) > 0) || !cr_has_outside(world, mesh_a, mesh_b))
+		return false;
+	*s = (search){ .world = world, .mesh_a = mesh_a, .mesh_b = mesh_b };
+	bool apart = false;
+	for (int k = 0; k < 3; k++) {
+		s->lower[k] = cr_deforming_of(b) ? cr_deforming_of(b)->surface.lower[k] : b->lower[k];
+		s->upper[k] = cr_deforming_of(b) ? cr_deforming_of(b)->surface.upper[k] : b->upper[k];
+		apart = apart || s->lower[k] > cloth->upper[k] || s->upper[k] < cloth->lower[k];
+	}
+	const cr_member *members = world->surface_contacts.members.list.data;
+	return !apart && cr_filters_pass(a, b) && cr_may_surfaces_touch(world, members[mesh_a].body, members[mesh_b].body);
+}
+
+/// List the vertices in the box that no pair of the search tells of.
+static bool list_vertices(carom_world *world, const carom_proximity_view *view, const search *s)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	const cr_surface *cloth = &cr_deforming_of(cr_body_of_member(world, s->mesh_a))->surface;
+	int64_t pair = cr_first_pair_of_vertex(view, s->mesh_a, s->mesh_b, 0);
+	m->inside.count = 0;
+	if (!cr_array_reserve_fresh(&world->memory, &m->inside, cloth->vertex_count))
+		return false;
+	for (int32_t v = 0; v < cloth->vertex_count; v++) {
+		const double *p = &cloth->end[3 * (int64_t)v];
+		const carom_proximity_pair of = {
+			.kind = CAROM_SWEEP_VERTEX_FACE, .mesh_a = s->mesh_a, .mesh_b = s->mesh_b, .vertices = { v }
+		};
+		const int64_t first = pair;
+		while (pair < view->pair_count && cr_is_of_vertex(&view->pairs[pair], &of))
+			pair++;
+		bool within = pair == first;
+		for (int k = 0; k < 3 && within; k++)
+			within = p[k] >= s->lower[k] && p[k] <= s->upper[k];
+		m->inside.data[m->inside.count] = (cr_vertex_inside){ v, -1 };
+		m->inside.count += within;
+	}
+	return true;
+}
+
+/// Asks the grid, or else a ray along the axis of the mesh on which the point is farthest from the
+/// middle of its box: away from there is least to meet.
+static bool is_inside(const search *s, v3d point)
+{
+	const cr_collider *collider = s->seen->shape.collider;
+	const v3d local = cr_point_to_body(s->seen, point);
+	const float at[3] = { (float)local.x, (float)local.y, (float)local.z };
+	const int side = cr_side_of(collider, at);
+	if (side != 0)
+		return side > 0;
+	const v3d away = v3d_sub(point,
+		(v3d){ 0.5 * (s->lower[0] + s->upper[0]), 0.5 * (s->lower[1] + s->upper[1]), 0.5 * (s->lower[2] + s->upper[2]) });
+	const v3d along = cr_vector_to_body(s->seen, away);
+	float direction[3] = { 0, 0, 0 };
+	int axis = 0;
+	for (int k = 1; k < 3; k++)
+		axis = fabs(v3d_get(along, k)) > fabs(v3d_get(along, axis)) ? k : axis;
+	direction[axis] = v3d_get(along, axis) < 0 ? -1 : 1;
+	return s->world->pipeline.bvh->winding(collider, at, direction) != 0;
+}
+
+/// Does a vertex belong somewhere on the surface, and is it on the wrong side there?
+static bool is_known(const search *s, int32_t vertex)
+{
+	const cr_surface_contacts *m = &s->world->surface_contacts;
+	const cr_placed surface = cr_placed_member(s->world, s->mesh_b);
+	const cr_belongings *lists[2] = { &m->remembered, &m->crossing };
+	bool known = false;
+	for (int k = 0; k < 2 && !known; k++) {
+		for (int64_t i = cr_first_belonging(lists[k], s->mesh_a, s->mesh_b, vertex);
+			 i < lists[k]->count && !known && cr_compare_belonging(&lists[k]->data[i], s->mesh_a, s->mesh_b, vertex) == 0; i++)
+			known = cr_side_of_foot(&surface, &lists[k]->data[i].foot) == CR_SIDE_BACK;
+	}
+	return known;
+}
+
+static void find_inside(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	const search *s = task;
+	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(s->world->context->simd);
+	const cr_placed cloth = cr_placed_member(s->world, s->mesh_a);
+	for (int64_t i = begin; i < end; i++) {
+		cr_vertex_inside *v = &s->world->surface_contacts.inside.data[i];
+		const v3d at = cr_placed_vertex(&cloth, v->vertex);
+		carom_closest_point closest;
+		if (is_inside(s, at) && !is_known(s, v->vertex) && cr_body_closest_point(s->seen, kernels, at, INFINITY, &closest))
+			v->triangle = closest.triangle;
+	}
+}
+
+/// Vertices inside belong to the outside of the surface, where it is nearest.
+static bool append_began(carom_world *world, const search *s)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	bool enough = true;
+	for (int64_t i = 0; i < m->inside.count && enough; i++) {
+		const cr_vertex_inside *v = &m->inside.data[i];
+		cr_belonging now = { s->mesh_a, s->mesh_b, v->vertex, v->triangle, CR_SIDE_FRONT, false, { 0 } };
+		if (v->triangle < 0)
+			continue;
+		cr_walk_belonging(world, &now);
+		enough = !now.through || cr_append_belonging(world, &m->began, &now);
+	}
+	return enough;
+}
+
+static bool search_pair(carom_world *world, const carom_proximity_view *view, search *s)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	carom_result result = CAROM_SUCCESS;
+	if (!list_vertices(world, view, s))
+		return false;
+	if (m->inside.count == 0)
+		return true;
+	s->seen = cr_see_body(cr_body_of_member(world, s->mesh_b), &result);
+	if (!s->seen)
+		return false;
+	if (!s->seen->shape.mesh->report.closed)
+		return true; // it is torn where vertices of one place have come apart
+	cr_parallel_for(&world->memory, find_inside, m->inside.count, VERTICES_PER_TASK, s);
+	return append_began(world, s);
+}
+
+bool cr_find_vertices_inside(carom_world *world, const carom_proximity_view *view)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	const int32_t count = (int32_t)m->members.list.count;
+	m->began.count = 0;
+	bool enough = true;
+	for (int32_t a = 0; a < count && enough; a++) {
+		if (cr_body_of_member(world, a)->kind != CAROM_CLOTH)
+			continue;
+		for (int32_t b = 0; b < count && enough; b++) {
+			search s;
+			enough = !may_hold(world, a, b, &s) || search_pair(world, view, &s);
+		}
+	}
+	return enough;
+}
+
+// ---- Normals of solids ----
+
+static bool is_solid(const cr_body *body)
+{
+	return cr_deforming_of(body) && body->kind != CAROM_CLOTH && body->shape.mesh->report.closed;
+}
+
+bool cr_see_solids(carom_world *world, const carom_proximity_view *view)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	bool enough = true;
+	for (int32_t i = 0; i < m->members.list.count && enough; i++) {
+		bool meets = false;
+		for (int64_t k = 0; is_solid(cr_body_of_member(world, i)) && k < view->pair_count && !meets; k++)
+			meets = view->pairs[k].mesh_a != view->pairs[k].mesh_b && (view->pairs[k].mesh_a == i || view->pairs[k].mesh_b == i);
+		enough = !meets || cr_make_surface_fans(world, m->members.list.data[i].body);
+	}
+	return enough;
+}
