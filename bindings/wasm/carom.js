@@ -864,8 +864,8 @@ export class World extends Handle {
 	/** Where the spheres of a continuous granular body begin the coming step, [3n], in the place of where they were. */
 	setSphereBegins(id, begins) {
 		const count = this.getSpheres(id).length / 4;
-		if (checkSpheres("setSphereBegins", begins) !== count)
-			throw new RangeError(`setSphereBegins: ${begins.length} coordinates, but the body has ${count} spheres`);
+		if (checkNumbers(begins, "setSphereBegins: begins").length !== 3 * count)
+			throw wrong(`setSphereBegins: begins has ${begins.length} numbers; the body has ${count} spheres, which are ${3 * count}`);
 		this.change((world, put) => this.carom.exports.cw_set_sphere_begins(world, this.id(id, put, "setSphereBegins"), put(begins, Float64Array)));
 	}
 
