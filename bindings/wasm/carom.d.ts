@@ -66,19 +66,66 @@ export class Carom {
 	readonly version: string;
 	/** Bytes that all objects hold. */
 	readonly memoryInUse: number;
+	/** The most bytes that they ever held. */
+	readonly memoryPeak: number;
 	/** The name of a number in results of a batch. */
 	resultName(result: number): string;
 	/** vertices [3n], corners of triangles [3m], counter-clockwise from outside. A Float32Array is taken as it is, all else as doubles. */
-	createMesh(vertices: Numbers, triangles: Numbers, options?: { sides?: "auto" | "front" | "both" }): Mesh;
+	createMesh(vertices: Numbers, triangles: Numbers, options?: MeshSettings): Mesh;
+	/** The report of a mesh that is not made. */
+	checkMesh(vertices: Numbers, triangles: Numbers, options?: MeshSettings): MeshReport;
+	/** From the bytes of Mesh.save, or of carom bake: the trees need not be made. */
+	loadMesh(data: Bytes): Mesh;
 	/** The convex hull of points [3n]. */
 	createHull(points: Numbers): Mesh;
 	/** A solid below heights [rows * columns], row by row, spacing apart; NaN is a hole. Its bottom is thickness below the lowest height. */
 	createHeightField(heights: Numbers, columns: number, options?: { spacing?: Numbers; thickness?: number }): Mesh;
 	createWorld(settings?: WorldSettings & WorldFunctions): World;
 	createSweep(settings?: SweepSettings): Sweep;
-	createProximity(): Proximity;
-	createSpheres(): Spheres;
+	createProximity(settings?: ProximitySettings): Proximity;
+	createSpheres(settings?: SpheresSettings): Spheres;
 	meshDistance(a: Mesh, b: Mesh, options?: { poseA?: Pose; poseB?: Pose; maxDistance?: number }): MeshGap | null;
+	/** Pairs of a triangle of a and one of b that intersect or touch: a0, b0, a1, b1, ..., sorted. Exact. */
+	meshIntersections(a: Mesh, b: Mesh, options?: { poseA?: Pose; poseB?: Pose }): Int32Array;
+	/** Of a world with this one body, to the bit; body of the answer is 0, 0. */
+	shapeCastRay(shape: Shape, origin: Numbers, direction: Numbers, options?: Posed & { tMin?: number; tMax?: number }): RayHit | null;
+	shapeClosestPoint(shape: Shape, point: Numbers, options?: Posed & { maxDistance?: number }): ClosestPoint | null;
+	/** t is Infinity where a ray hits nothing. */
+	shapeCastRays(shape: Shape, origins: Numbers, directions: Numbers, options?: Posed & ShapeBatchOptions & { tMin?: number | Numbers; tMax?: number | Numbers }): RayHits;
+	/** distance is Infinity where no point is within maxDistance. */
+	shapeClosestPoints(shape: Shape, points: Numbers, options?: Posed & ShapeBatchOptions & { maxDistance?: number }): ClosestPoints;
+	/** How far two shapes are apart: of any kinds, meshes too, and one plane. */
+	distance(a: Shape, b: Shape, options?: TwoPoses): Separation;
+	/** Touching counts. Far cheaper than contacts or a distance. */
+	overlap(a: Shape, b: Shape, options?: TwoPoses): boolean;
+	/** Contacts as of the first step of a world with these two. margin: how far ahead they are seen. */
+	collide(a: Shape, b: Shape, options?: TwoPoses & { margin?: number }): Contact[];
+	/** Of two convex shapes, or of one and a plane. */
+	manifold(a: Shape, b: Shape, options?: TwoPoses & { margin?: number }): Manifold;
+	/** motionA, motionB: 14 numbers, the poses at the beginning and at the end; left out: rest. tolerance: left out, 0.001. */
+	timeOfImpact(a: Shape, b: Shape, options?: { motionA?: Numbers; motionB?: Numbers; tolerance?: number }): TimeOfImpact;
+	/** The pose at a time from 0 to 1. */
+	motionPose(motion: Numbers, time: number): number[];
+	/** a, b: one shape for all poses [7n], or one for each. */
+	distances(a: Shape | Shape[], posesA: Numbers, b: Shape | Shape[], posesB: Numbers, options?: ShapeBatchOptions): Separations;
+	overlaps(a: Shape | Shape[], posesA: Numbers, b: Shape | Shape[], posesB: Numbers, options?: ShapeBatchOptions): Found;
+	manifolds(a: Shape | Shape[], posesA: Numbers, b: Shape | Shape[], posesB: Numbers, options?: ShapeBatchOptions & { margin?: number }): Manifolds;
+	/** motions [14n]. */
+	timesOfImpact(a: Shape | Shape[], motionsA: Numbers, b: Shape | Shape[], motionsB: Numbers, options?: ShapeBatchOptions & { tolerance?: number }): TimesOfImpact;
+	/** Records of 4: a point, and the corners of a triangle. */
+	pointTriangleDistances(positions: Numbers, options?: Elements): TrianglePoints & { distance: Float64Array };
+	/** Records of 4: the ends of two edges. */
+	edgeEdgeDistances(positions: Numbers, options?: Elements): { distance: Float64Array; onA: EdgePoints; onB: EdgePoints };
+	/** Records of 6: the corners of two triangles. */
+	triangleTriangleDistances(positions: Numbers, options?: Elements): { distance: Float64Array; onA: TrianglePoints; onB: TrianglePoints };
+	/** Records of 6. Exact: 1 or 0 of each. */
+	trianglePairsIntersect(positions: Numbers, options?: Elements): Uint8Array;
+	/** Records of 4. Exact: 1 where the fourth sees the others counter-clockwise, -1 where clockwise, 0 where all lie in one plane. */
+	orientations(positions: Numbers, options?: Elements): Int8Array;
+	/** Records of 4, whose vertices move from begin to end [3v]. time is Infinity where two do not meet; no impact is missed. */
+	sweepTestPairs(kind: "vertex-face" | "edge-edge", begin: Numbers, end: Numbers, options?: Elements & SweepSettings): Impacts;
+	/** vertices [12]: a vertex and the corners of a face, or the ends of two edges. */
+	proximityOfPair(kind: "vertex-face" | "edge-edge", vertices: Numbers): NearPair;
 	/** Run a recording, all bytes that World.record handed out in a row, in a world of its own, and compare the hash of each step. */
 	replay(recording: Bytes): Replay;
 }
@@ -104,7 +151,74 @@ export interface MeshReport {
 	lower: Vector; upper: Vector; firstElement: number; firstFinding: string;
 }
 
-export class Mesh extends Handle { readonly report: MeshReport; }
+export interface MeshSettings {
+	sides?: "auto" | "front" | "both";
+	/** How its trees are built: times of building and searching depend on it, results do not. */
+	build?: "sah" | "hlbvh" | "lbvh" | "trbvh" | "ploc";
+	/** Cells along the longest side of the inside-outside grid; -1: by the size of the mesh. */
+	gridResolution?: number;
+	/** A number of yours for each triangle, which contacts hand on. */
+	materials?: Numbers | null;
+}
+
+/** xx, yy, zz, xy, xz, yz of the inertia about the centre, at density 1. */
+export interface Mass { mass: number; centre: Vector; inertia: number[]; }
+export interface TreeInfo { binaryNodes: number; wideNodes: number; depth: number; sahCost: number; epo: number; bytes: number; gridCells: number; }
+export interface MeshPoint {
+	point: Vector; normal: Vector;
+	/** Negative inside of a closed mesh. */
+	distance: number; triangle: number; weights: Vector;
+	/** Which part of the triangle the point is on, and the number of that edge or corner. */
+	feature: "face" | "edge" | "vertex"; number: number;
+}
+
+/** Queries of a mesh are in its own frame. */
+export class Mesh extends Handle {
+	readonly report: MeshReport;
+	/** As detection sees them: floats. */
+	readonly vertices: Float32Array;
+	/** As they were given; null where floats hold all of them. */
+	readonly doubles: Float64Array | null;
+	readonly triangles: Int32Array;
+	readonly sides: "auto" | "front" | "both";
+	/** Of a closed mesh. */
+	readonly mass: Mass;
+	/** epo is 0 where it is not asked for. */
+	treeInfo(options?: { epo?: boolean }): TreeInfo;
+	materialOf(triangle: number): number;
+	/** A mesh of another size. Negative factors mirror. */
+	scaled(scale: number | Numbers): Mesh;
+	/** Of a height field: one with other heights in a rectangle. Its bottom stays. */
+	edited(heights: Numbers, columns: number, options?: { firstColumn?: number; firstRow?: number }): Mesh;
+	/** With its trees, for Carom.loadMesh of a library of the same baked version, native or not. */
+	save(): Uint8Array;
+	/** In float, as a step casts them. triangle is -1 where a ray hits nothing. */
+	castRays(origins: Numbers, directions: Numbers, options?: { tMax?: number | Numbers }): { triangle: Int32Array; t: Float32Array; backFace: Uint8Array };
+	closestPoint(point: Numbers, maxDistance?: number): MeshPoint | null;
+	/** false for an open mesh. */
+	contains(point: Numbers): boolean;
+	/** Pairs of triangles that share no vertex: a0, b0, a1, b1, ..., sorted. Exact. */
+	selfIntersections(): Int32Array;
+}
+
+/** How far two shapes are apart; negative: moving a by -distance along normal parts them. The true distance is within error above it. */
+export interface Separation { distance: number; error: number; normal: Vector; pointA: Vector; pointB: Vector; }
+/** normal leads from b to a; a negative depth tells how far the two are apart there. */
+export interface Manifold { normal: Vector; points: { point: Vector; depth: number }[]; }
+export interface TimeOfImpact {
+	status: "apart" | "impact" | "touching" | "undecided";
+	/** 0 to 1, never later than the true impact. */
+	time: number;
+	separation: Separation; steps: number; triangleA: number; triangleB: number;
+}
+export interface Posed { pose?: Pose; }
+export interface TwoPoses { poseA?: Pose; poseB?: Pose; }
+export interface ShapeBatchOptions {
+	/** As in BatchOptions. */
+	results?: boolean;
+}
+/** vertices: numbers of the positions of each record; left out: in order. */
+export interface Elements { vertices?: Numbers | null; }
 
 export interface MeshGap { distance: number; onA: Vector; onB: Vector; triangleA: number; triangleB: number; aInsideB: boolean; bInsideA: boolean; }
 
@@ -274,6 +388,21 @@ export interface ClosestBodies extends Answers { body: Uint32Array; part: Int32A
 export interface ShapeHits extends Answers {
 	body: Uint32Array; part: Int32Array; time: Float64Array; touching: Uint8Array; distance: Float64Array; point: Float64Array; normal: Float64Array; triangle: Int32Array; ownTriangle: Int32Array;
 }
+export interface SeparationColumns { distance: Float64Array; error: Float64Array; normal: Float64Array; pointA: Float64Array; pointB: Float64Array; }
+export interface Separations extends Answers, SeparationColumns {}
+/** The first count[i] of 8 points of each are there: point [24n], depth [8n]. */
+export interface Manifolds extends Answers { normal: Float64Array; count: Int32Array; points: { point: Float64Array; depth: Float64Array }; }
+/** status: a number, whose word is WORDS.TOI[status]. */
+export interface TimesOfImpact extends Answers {
+	status: Int32Array; time: Float64Array; separation: SeparationColumns; steps: Int32Array; triangleA: Int32Array; triangleB: Int32Array;
+}
+/** feature: a number, whose word is WORDS.FEATURE[feature]. */
+export interface TrianglePoints { point: Float64Array; weights: Float64Array; feature: Int32Array; number: Int32Array; }
+export interface EdgePoints { point: Float64Array; t: Float64Array; feature: Int32Array; number: Int32Array; }
+/** kind, status: numbers, whose words are those of WORDS.FEATURES and WORDS.IMPACT. */
+export interface Impacts {
+	kind: Int32Array; status: Int32Array; meshA: Int32Array; meshB: Int32Array; vertices: Int32Array; triangle: Int32Array; time: Float64Array; weights: Float64Array; normal: Float64Array;
+}
 export interface Found extends Answers { found: Uint8Array; }
 export interface RayHitLists extends RayHits { first: Uint32Array; }
 export interface BodyLists extends AnswerLists { body: Uint32Array; }
@@ -303,6 +432,12 @@ export class World extends Handle {
 	getFilter(id: BodyId): { category: bigint; mask: bigint; group: number };
 	setShape(id: BodyId, shape: Shape): void;
 	setParts(id: BodyId, parts: Shape[]): void;
+	/** Its bounds in the world, a little wider than it is. */
+	getBox(id: BodyId): { lower: Vector; upper: Vector };
+	getUserData(id: BodyId): bigint;
+	setUserData(id: BodyId, data: Bits): void;
+	/** As it is now, in the form that addBody takes. A mesh in it is a handle of its own. */
+	getBody(id: BodyId): BodyDef;
 	/** Where the vertices of what deforms are at the end of the coming step, [3n], and at its beginning: else where they are. */
 	setVertices(id: BodyId, end: Numbers | null, begin?: Numbers | null): void;
 	getVertices(id: BodyId): Float64Array;
@@ -337,6 +472,12 @@ export class World extends Handle {
 	/** carom_world_hash in 16 hexadecimal digits: of contacts and impacts of every kind. */
 	readonly hash: string;
 	readonly stats: Stats;
+	/** Of the search for impacts of what deforms. */
+	readonly sweepStats: SweepStats;
+	readonly earliestImpact: WorldImpact | null;
+	readonly earliestShapeImpact: ShapeImpact | null;
+	/** Of one body, or of all. Sensors, and bodies that touch from the beginning, do not count. */
+	earliestBodyImpact(id?: BodyId): BodyImpact | null;
 	setImpulse(contact: number, impulse: Numbers): void;
 	setSurfaceImpulse(contact: number, impulse: Numbers): void;
 	setSurfaceShapeImpulse(contact: number, impulse: Numbers): void;
@@ -407,11 +548,38 @@ export interface Impact {
 	weights: number[]; normal: Vector;
 }
 
-export class Sweep extends Handle {
+/** Counts, times (milliseconds) and memory of a search. */
+export interface SweepStats {
+	vertices: number; edges: number; triangles: number; nodes: number; volumeTests: number; front: number; frontKept: number; frontSprouted: number; frontPruned: number;
+	frontRebuilt: boolean; frontOverBudget: boolean; leafPairs: number; adjacentPairs: number; orphansVf: number; orphansEe: number; testsVf: number; testsEe: number;
+	filtered: number; hitsVf: number; hitsEe: number; undecided: number; msTotal: number; msTrees: number; msFront: number; msTests: number; msOrphans: number; msSort: number;
+	bytes: number; bytesFront: number; bytesPeak: number;
+}
+
+/** Whom a mesh meets, as BodyDef has it. */
+export interface SurfaceFilter { category?: Bits; mask?: Bits; group?: number; }
+export interface SurfaceSettings extends SurfaceFilter {
+	/** Does it meet itself? Left out: yes. */
+	self?: boolean;
+	/** It moves as a whole: it does not meet itself, nor other rigid meshes. */
+	isRigid?: boolean;
+}
+
+declare class Surfaces extends Handle {
 	/** Returns the number of the mesh. */
-	addMesh(vertices: Numbers, triangles: Numbers, options?: { self?: boolean }): number;
+	addMesh(vertices: Numbers, triangles: Numbers, settings?: SurfaceSettings): number;
+	/** Put a mesh somewhere without a motion. */
+	placeMesh(mesh: number, vertices: Numbers): void;
+	/** What is left out is as addMesh has it. */
+	setFilter(mesh: number, filter: SurfaceFilter): void;
+	readonly stats: SweepStats;
+}
+
+export class Sweep extends Surfaces {
 	moveMesh(mesh: number, vertices: Numbers): void;
 	find(): Impact[];
+	/** Quicker than all of them. */
+	findEarliest(): Impact | null;
 }
 
 export interface NearPair {
@@ -420,15 +588,60 @@ export interface NearPair {
 	meshA: number; meshB: number; vertices: number[]; triangle: number; weights: number[]; pointA: Vector; pointB: Vector; distance: number; gap: number;
 }
 
-export class Proximity extends Handle {
-	addMesh(vertices: Numbers, triangles: Numbers, options?: { self?: boolean }): number;
-	placeMesh(mesh: number, vertices: Numbers): void;
+export interface ProximitySettings {
+	method?: "auto" | "front" | "bvh";
+	frontBudget?: number;
+	/** A search that finds more fails; 0: no bound. */
+	maxPairs?: number;
+}
+
+/** A feature of a mesh near a shape: vertices are -1 behind its own. */
+export interface NearShape {
+	shape: number; mesh: number; vertices: number[]; triangle: number; weights: number[]; point: Vector;
+	/** From the shape to the feature. */
+	normal: Vector;
+	/** Negative: moving the feature by -gap along normal parts them. */
+	gap: number;
+}
+
+export class Proximity extends Surfaces {
+	/** Any shape but a mesh. Returns its number. */
+	addShape(shape: Shape, settings?: SurfaceFilter & Posed): number;
+	placeShape(shape: number, pose: Pose): void;
 	find(distance: number): NearPair[];
+	search(distance: number): { pairs: NearPair[]; shapePairs: NearShape[] };
+	/** How far each vertex may move so that nothing crosses, by the last search. */
+	safeDisplacements(mesh: number): Float64Array;
+}
+
+export interface SpheresSettings {
+	method?: "auto" | "grid" | "levels" | "tree" | "rays";
+	/** A list of neighbours is kept, in which those are that are so much farther apart; below 0: the library chooses. */
+	skin?: number;
+	upkeep?: "auto" | "rebuild" | "refit" | "interval" | "quality";
+	rebuildInterval?: number;
+	maxCostGrowth?: number;
+	periodic?: boolean[];
+	period?: Numbers;
+	memoryBudget?: number;
+}
+
+export interface SphereStats {
+	count: number; images: number; pairs: number; tests: number; method: "auto" | "grid" | "levels" | "tree" | "rays"; kept: boolean; refitted: boolean;
+	updates: number; listBuilds: number; treeBuilds: number; treeCost: number; skin: number; msUpdate: number; msFind: number; msSort: number;
+	bytes: number; bytesLists: number; bytesPeak: number;
 }
 
 export class Spheres extends Handle {
 	/** Touching pairs a0, b0, a1, b1, ... with a < b. centres [3n], radii [n]. */
 	findPairs(centres: Numbers, radii: Numbers): Uint32Array;
+	/** Without a list: visit gets some pairs at a time, in no fixed order, and may return false to end it. */
+	visitPairs(centres: Numbers, radii: Numbers, visit: (pairs: Uint32Array) => boolean | void): void;
+	/** other[first[i]] to other[first[i + 1] - 1] are the neighbours of sphere i. */
+	neighbours(centres: Numbers, radii: Numbers): { first: Uint32Array; other: Uint32Array };
+	/** The spheres along a curve through space. */
+	order(centres: Numbers, radii: Numbers): Uint32Array;
+	readonly stats: SphereStats;
 	/**
 	 * Forces over touching spheres, [3n] each: force(a, b, direction, overlap) is what b does to a. direction is the unit vector from b to a. It is
 	 * called for both orders of each pair.

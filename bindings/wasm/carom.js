@@ -1,4 +1,4 @@
-// Carom in JavaScript: meshes, worlds, queries, snapshots, recordings, impacts, features near each other, spheres. Numbers go in and out as
+// Carom in JavaScript: meshes, shapes, worlds, queries, snapshots, recordings, impacts, features near each other, spheres. Numbers go in and out as
 // arrays; every array that is returned is a copy. One thread: use it in a worker where steps take long. README.md has examples, carom.d.ts the types.
 
 // ---- Records ----
@@ -26,6 +26,9 @@ export const WORDS = {
 	VOLUME: ["dop18", "aabb"],
 	BUILD: ["median", "sah"],
 	TEST: ["certified", "inclusion"],
+	TREES: ["sah", "hlbvh", "lbvh", "trbvh", "ploc"],
+	SPHERES: ["auto", "grid", "levels", "tree", "rays"],
+	UPKEEP: ["auto", "rebuild", "refit", "interval", "quality"],
 };
 
 export const LAYOUTS = {
@@ -86,6 +89,33 @@ export const LAYOUTS = {
 	shape_hit: "body:id shape=part:i32 time:f64 touching:bool distance:f64 point:f64*3 normal:f64*3 triangle:i32 own_triangle:i32",
 	closest_body: "body:id shape=part:i32 distance:f64 normal:f64*3 on_shape:f64*3 on_body:f64*3",
 	closest_pair: "body_a:id body_b:id shape_a=part_a:i32 shape_b=part_b:i32 distance:f64 normal:f64*3 on_a:f64*3 on_b:f64*3",
+	mesh_def: `-cookie:i32 -vertices:strided -vertex_count:i32 -triangles:ptr -triangle_count:i32 grid_resolution:i32 sides:SIDES -materials:ptr
+		build:TREES`,
+	field_region: "first_column:i32 first_row:i32 columns:i32 rows:i32",
+	mass: "mass:f64 centre:f64*3 inertia:f64*6",
+	tree_info: "binary_nodes:i32 wide_nodes:i32 depth:i32 sah_cost:f64 epo:f64 bytes:size grid_cells:i32",
+	mesh_point: "point:f64*3 normal:f64*3 distance:f64 triangle:i32 weights:f64*3 feature:FEATURE number:i32",
+	separation: "distance:f64 error:f64 normal:f64*3 point_a:f64*3 point_b:f64*3",
+	manifold_point: "point:f64*3 depth:f64",
+	manifold: "normal:f64*3 count:i32 points:manifold_point*8",
+	toi: "status:TOI time:f64 separation:separation steps:i32 triangle_a:i32 triangle_b:i32",
+	shape_pair: "-a:ptr -b:ptr pose_a:f64*7 pose_b:f64*7",
+	motion_pair: "-a:ptr -b:ptr motion_a:f64*14 motion_b:f64*14",
+	elements: "-count:i64 -positions:ptr -vertex_count:i32 -vertices:ptr",
+	edge_point: "point:f64*3 t:f64 feature:FEATURE number:i32",
+	sweep_mesh_def: `-cookie:i32 -vertex_count:i32 -triangles:ptr -triangle_count:i32 -vertices:strided self:bool is_rigid:bool category:u64
+		mask:u64 group:i32`,
+	sweep_stats: `vertices:i64 edges:i64 triangles:i64 nodes:i64 volume_tests:i64 front:i64 front_kept:i64 front_sprouted:i64 front_pruned:i64
+		front_rebuilt:bool front_over_budget:bool leaf_pairs:i64 adjacent_pairs:i64 orphans_vf:i64 orphans_ee:i64 tests_vf:i64 tests_ee:i64 filtered:i64
+		-device_left:i64 -device_fallbacks:i64 hits_vf:i64 hits_ee:i64 undecided:i64 ms_total:f64 ms_trees:f64 ms_front:f64 ms_tests:f64 ms_orphans:f64
+		ms_sort:f64 bytes:size bytes_front:size bytes_peak:size`,
+	proximity_def: "-cookie:i32 method:METHOD front_budget:size max_pairs:i64 -device:ptr -device_fallback:bool",
+	proximity_shape_def: "-cookie:i32 -shape:shape pose:f64*7 category:u64 mask:u64 group:i32",
+	proximity_shape_pair: "shape:i32 mesh:i32 vertices:i32*3 triangle:i32 weight=weights:f64*3 point:f64*3 normal:f64*3 gap:f64",
+	spheres_def: `-cookie:i32 method:SPHERES skin:f64 upkeep:UPKEEP rebuild_interval:i32 max_cost_growth:f64 periodic:bool*3 period:f64*3
+		memory_budget:size -device:ptr -device_fallback:bool`,
+	sphere_stats: `count:i64 -ghosts:i64 images:i64 pairs:i64 tests:i64 method:SPHERES kept:bool refitted:bool updates:i64 list_builds:i64 tree_builds:i64
+		tree_cost:f64 skin:f64 ms_update:f64 ms_find:f64 ms_sort:f64 bytes:size bytes_lists:size bytes_peak:size -device_fallbacks:i64`,
 };
 
 /** Bytes of each type, and how a DataView reads and writes it. */
@@ -95,7 +125,7 @@ const TYPES = {
 	u32: [4, (v, at) => v.getUint32(at, true), (v, at, x) => v.setUint32(at, x, true)],
 	f32: [4, (v, at) => v.getFloat32(at, true)],
 	f64: [8, (v, at) => v.getFloat64(at, true), (v, at, x) => v.setFloat64(at, x, true)],
-	i64: [8, (v, at) => Number(v.getBigInt64(at, true))],
+	i64: [8, (v, at) => Number(v.getBigInt64(at, true)), (v, at, x) => v.setBigInt64(at, BigInt(x), true)],
 	u64: [8, (v, at) => v.getBigUint64(at, true), (v, at, x) => v.setBigUint64(at, BigInt(x), true)],
 	id: [8, (v, at) => [v.getUint32(at, true), v.getUint32(at + 4, true)], (v, at, x) => x.forEach((part, i) => v.setUint32(at + 4 * i, part, true))],
 	chars: [1],
@@ -178,6 +208,7 @@ function userCalls(carom) {
 		pair_filter: (a, generationA, b, generationB, dataA, dataB) =>
 			carom().ask("pairFilter", true, () => [[a, generationA], [b, generationB], bits(dataA), bits(dataB)]) ? 1 : 0,
 		contact_filter: (at, dataA, dataB) => carom().ask("contactFilter", true, () => [carom().readRecord("contact", at), bits(dataA), bits(dataB)]) ? 1 : 0,
+		visit: (at, count) => carom().ask("visit", true, () => [carom().readNumbers(at, Uint32Array, 2 * count)]) ? 1 : 0,
 		force: (a, b, direction, overlap, force, torque) => {
 			const given = carom().ask("force", null, () => [a, b, carom().readNumbers(direction, Float64Array, 3), overlap]);
 			if (given)
@@ -256,6 +287,7 @@ const CHECKS = {
 	f64: [(x) => typeof x === "number", "a number"],
 	i32: [(x) => Number.isInteger(x) && x >= -(2 ** 31) && x < 2 ** 31, "a whole number of 32 bits"],
 	size: [(x) => Number.isInteger(x) && x >= 0 && x < 2 ** 32, "a whole number, 0 to 2^32 - 1"],
+	i64: [(x) => Number.isSafeInteger(x), "a whole number"],
 	id: [isId, "[index, generation]"],
 	u64: [(x) => (typeof x === "bigint" && x >= 0n && x < 2n ** 64n) || (Number.isSafeInteger(x) && x >= 0), "a bigint of 64 bits or a whole number, not negative"],
 };
@@ -299,6 +331,9 @@ export class Carom {
 
 	/** Bytes that all objects hold. */
 	get memoryInUse() { return this.exports.cw_memory(); }
+
+	/** The most bytes that all objects ever held. */
+	get memoryPeak() { return this.exports.cw_memory_peak(); }
 
 	/** The name of a result of a batch; of 0 "success". */
 	resultName(result) { return this.text(this.exports.cw_result_name(checkValue("i32", result, "resultName: result"))); }
@@ -374,8 +409,10 @@ export class Carom {
 	}
 
 	readMember({ type, count }, view, at) {
-		if (LAYOUTS[type])
-			return this.readMembers(layoutOf(type), view, at);
+		if (LAYOUTS[type]) {
+			const layout = layoutOf(type);
+			return count ? Array.from({ length: count }, (none, i) => this.readMembers(layout, view, at + i * layout.size)) : this.readMembers(layout, view, at);
+		}
 		if (type === "chars")
 			return this.text(at);
 		const [bytes, read] = TYPES[type] || TYPES.i32;
@@ -387,15 +424,24 @@ export class Carom {
 		return WORDS[type] ? WORDS[type][value] : value;
 	}
 
-	/** Records one behind the other as an array for each member, what belongs to a record in a row. */
-	readColumns(name, at, count) {
+	/**
+	 * Records as an array for each member, what belongs to a record in a row. Of a struct within the records there is such an object. each: records
+	 * one behind the other, pitch bytes from one such row to the next.
+	 */
+	readColumns(name, at, count, each = 1, pitch = layoutOf(name).size) {
 		const columns = {}, { members, size } = layoutOf(name);
 		for (const member of members) {
-			const [Type, each] = COLUMNS[member.type] || [Int32Array, 1], n = each * (member.count || 1), step = size / Type.BYTES_PER_ELEMENT;
-			const from = new Type(this.exports.memory.buffer, at + member.at), to = new Type(n * count);
+			if (LAYOUTS[member.type]) {
+				columns[member.name] = this.readColumns(member.type, at + member.at, count, member.count || 1, pitch);
+				continue;
+			}
+			const [Type, numbers] = COLUMNS[member.type] || [Int32Array, 1], n = numbers * (member.count || 1), step = pitch / Type.BYTES_PER_ELEMENT;
+			const from = new Type(this.exports.memory.buffer, at + member.at), to = new Type(n * count * each);
 			for (let i = 0, k = 0; i < count; i++) {
-				for (let j = 0; j < n; j++)
-					to[k++] = from[i * step + j];
+				for (let r = 0, begin = i * step; r < each; r++, begin += size / Type.BYTES_PER_ELEMENT) {
+					for (let j = 0; j < n; j++)
+						to[k++] = from[begin + j];
+				}
 			}
 			columns[member.name] = to;
 		}
@@ -415,6 +461,41 @@ export class Carom {
 		this.check(call(place));
 		return this.readNumbers(place, Uint32Array, 2);
 	}
+
+	/** A record that call(to, put, room) fills. */
+	readAnswer(name, call) {
+		return this.scratch((put, room) => {
+			const to = room(layoutOf(name).size);
+			this.check(call(to, put, room));
+			return this.readRecord(name, to);
+		});
+	}
+
+	/** What call(to) writes into a byte: true or false. */
+	readVerdict(call) {
+		return this.scratch((put, room, read) => {
+			const to = room(1);
+			this.check(call(to, put, room));
+			return read(to, Uint8Array, 1)[0] !== 0;
+		});
+	}
+
+	/** As many rows as there are, of which call(put, room, capacity, to, count) writes those that there is room for: read(at, rows) reads them. */
+	readRows(size, call, read) {
+		for (let capacity = 64;;) {
+			const found = this.scratch((put, room) => {
+				const to = room(size * capacity), count = put([0], Int32Array);
+				this.check(call(put, room, capacity, to, count));
+				const n = this.readNumbers(count, Int32Array, 1)[0];
+				return { n, rows: n <= capacity ? read(to, n) : null };
+			});
+			if (found.rows)
+				return found.rows;
+			capacity = found.n;
+		}
+	}
+
+	readRecords(name, at, count) { return Array.from({ length: count }, (none, i) => this.readRecord(name, at + i * layoutOf(name).size)); }
 
 	/** A record that call(found, to) may find, or null. */
 	readFound(name, call) {
@@ -486,20 +567,78 @@ export class Carom {
 		return this.putRecord("query_filter", room, this.exports.cw_default_query_filter, filter, `${what}.`);
 	}
 
+	/** Write one shape for all, or an array of count. Returns where the shape of each row is. */
+	writeShapes(room, shapes, count, call, name = "shape") {
+		const many = Array.isArray(shapes), size = layoutOf("shape").size;
+		if (many && shapes.length !== count)
+			throw wrong(`${call}: ${shapes.length} ${name === "shape" ? "shapes" : `shapes ${name}`}, and numbers of ${count}`);
+		const pointers = room(size * (many ? count : 1)), manyName = name === "shape" ? "shapes" : name;
+		(many ? shapes : [shapes]).forEach((shape, i) => this.writeShape(pointers + i * size, shape, `${call}: ${many ? `${manyName}[${i}]` : name}`));
+		return (i) => pointers + (many ? i * size : 0);
+	}
+
 	/** Records of a shape and numbers: shapes is one shape for all, or an array of one for each row. */
 	putShapes(room, shapes, numbers, each, call) {
-		const many = Array.isArray(shapes), count = checkNumbers(numbers, `${call}: ${each === 7 ? "poses" : "motions"}`, each).length / each;
-		if (many && shapes.length !== count)
-			throw wrong(`${call}: ${shapes.length} shapes, and numbers of ${count}`);
-		const size = layoutOf("shape").size, pitch = 8 + 8 * each, pointers = room(size * (many ? count : 1)), at = room(pitch * count);
-		(many ? shapes : [shapes]).forEach((shape, i) => this.writeShape(pointers + i * size, shape, `${call}: ${many ? `shapes[${i}]` : "shape"}`));
-		const words = new Uint32Array(this.exports.memory.buffer, at, pitch / 4 * count), doubles = new Float64Array(this.exports.memory.buffer, at, pitch / 8 * count);
+		const count = checkNumbers(numbers, `${call}: ${each === 7 ? "poses" : "motions"}`, each).length / each, pitch = 8 + 8 * each, at = room(pitch * count);
+		const shapeOf = this.writeShapes(room, shapes, count, call), words = new Uint32Array(this.exports.memory.buffer, at, pitch / 4 * count);
+		const doubles = new Float64Array(this.exports.memory.buffer, at, pitch / 8 * count);
 		for (let i = 0, k = 0; i < count; i++) {
-			words[pitch / 4 * i] = pointers + (many ? i * size : 0);
+			words[pitch / 4 * i] = shapeOf(i);
 			for (let j = 1; j <= each; j++)
 				doubles[pitch / 8 * i + j] = numbers[k++];
 		}
 		return { at, count };
+	}
+
+	/** Records of two shapes and their numbers, [each * count] of a and of b. */
+	putPairs(room, a, numbersA, b, numbersB, each, call) {
+		const what = each === 7 ? "poses" : "motions", count = checkNumbers(numbersA, `${call}: ${what}A`, each).length / each;
+		if (checkNumbers(numbersB, `${call}: ${what}B`, each).length !== each * count)
+			throw wrong(`${call}: ${what}A has ${numbersA.length} numbers, and ${what}B has ${numbersB.length}`);
+		const shapeOfA = this.writeShapes(room, a, count, call, "a"), shapeOfB = this.writeShapes(room, b, count, call, "b");
+		const pitch = 8 + 16 * each, at = room(pitch * count), words = new Uint32Array(this.exports.memory.buffer, at, pitch / 4 * count);
+		const doubles = new Float64Array(this.exports.memory.buffer, at, pitch / 8 * count);
+		for (let i = 0; i < count; i++) {
+			words[pitch / 4 * i] = shapeOfA(i);
+			words[pitch / 4 * i + 1] = shapeOfB(i);
+			for (let j = 0; j < each; j++) {
+				doubles[pitch / 8 * i + 1 + j] = numbersA[each * i + j];
+				doubles[pitch / 8 * i + 1 + each + j] = numbersB[each * i + j];
+			}
+		}
+		return { at, count };
+	}
+
+	/** One record of putPairs: poses or motions of a and b, of which each may be missing. */
+	putPair(room, a, numbersA, b, numbersB, each, call) {
+		const name = each === 7 ? "pose" : "motion", still = each === 7 ? IDENTITY : [...IDENTITY, ...IDENTITY];
+		for (const [letter, numbers] of [["A", numbersA], ["B", numbersB]]) {
+			if (numbers !== undefined && checkNumbers(numbers, `${call}: ${name}${letter}`).length !== each)
+				throw wrong(`${call}: ${name}${letter} has ${numbers.length} numbers; it must have ${each}`);
+		}
+		for (const [letter, shape] of [["a", a], ["b", b]]) {
+			if (Array.isArray(shape))
+				throw wrong(`${call}: ${letter} is ${show(shape)}; it must be a shape`);
+		}
+		return this.putPairs(room, a, numbersA || still, b, numbersB || still, each, call).at;
+	}
+
+	/** Settings of a batch: queries of worlds have filters. */
+	putBatch(put, room, count, { filter, ignore, results }, call) {
+		const at = put(new Uint8Array(layoutOf("batch").size), Uint8Array), place = results ? room(4 * count) : 0;
+		if (ignore && checkNumbers(ignore, `${call}: ignore`).length !== 2 * count)
+			throw wrong(`${call}: ignore has ${ignore.length} numbers; ${count} ids have ${2 * count}`);
+		this.writePointers("batch", at, { count, filter: this.putFilter(room, filter, `${call}: filter`), ignore: ignore ? put(ignore, Uint32Array) : 0, results: place });
+		return { at, results: () => results ? { results: this.readNumbers(place, Int32Array, count) } : {} };
+	}
+
+	/** One answer for each query that input(put, room) puts into memory: ask(batch, queries, answers, put, room). */
+	askEach(call, name, options, input, ask) {
+		return this.scratch((put, room, read) => {
+			const { at, count } = input(put, room), batch = this.putBatch(put, room, count, options, call), to = room(name === "found" ? count : layoutOf(name).size * count);
+			this.check(ask(batch.at, at, to, put, room));
+			return { ...(name === "found" ? { found: read(to, Uint8Array, count) } : this.readColumns(name, to, count)), ...batch.results() };
+		});
 	}
 
 	/** Parts one behind the other: shapes, each with its pose in the body. */
@@ -512,6 +651,30 @@ export class Carom {
 			this.writeRecord("part", at + i * size, { pose: part.pose || IDENTITY }, `${what}[${i}].`);
 		});
 		return at;
+	}
+
+	/** Words of a record that are not the user's, by their names in C. */
+	readInner(name, at) {
+		const view = new DataView(this.exports.memory.buffer);
+		return Object.fromEntries(layoutOf(name).members.filter(({ isInner, type }) => isInner && !LAYOUTS[type]).map(({ field, at: place }) => [field, view.getUint32(at + place, true)]));
+	}
+
+	/** Numbers that lie as a strided record says, each of them in a row. */
+	readStrided(at, count, each) {
+		const { data, stride, type } = this.readInner("strided", at), Type = type ? Float64Array : Float32Array, bytes = Type.BYTES_PER_ELEMENT, numbers = new Float64Array(each * count);
+		for (let i = 0; i < count; i++)
+			numbers.set(this.readNumbers(data + i * (stride || each * bytes), Type, each), each * i);
+		return numbers;
+	}
+
+	/** A shape in memory, whose mesh gets a handle of its own. */
+	readShape(at) {
+		const shape = this.readRecord("shape", at), { mesh } = this.readInner("shape", at);
+		if (mesh) {
+			this.exports.cw_retain_mesh(mesh);
+			shape.mesh = new Mesh(this, mesh, (pointer) => this.exports.cw_release_mesh(pointer));
+		}
+		return shape;
 	}
 
 	/** Write addresses and counts, which are not the user's. */
@@ -550,7 +713,7 @@ export class Carom {
 			return given === undefined ? answer : given;
 		} catch (reason) {
 			heard.thrown.push(reason);
-			return name === "write" ? false : answer;
+			return name === "write" || name === "visit" ? false : answer;
 		}
 	}
 
@@ -573,22 +736,51 @@ export class Carom {
 
 	// ---- Objects ----
 
+	/** Places in memory: a Float32Array as it is, all else as doubles. */
+	writePlaces(put, at, numbers) {
+		const isWide = !(numbers instanceof Float32Array);
+		this.writePointers("strided", at, { data: put(numbers, isWide ? Float64Array : Float32Array), type: isWide ? 1 : 0 });
+	}
+
+	/** Vertices, triangles and settings of a mesh as the library has them. */
+	putMesh(put, room, vertices, triangles, { materials = null, ...settings }, call) {
+		checkNumbers(vertices, `${call}: vertices`, 3);
+		checkNumbers(triangles, `${call}: triangles`, 3);
+		if (materials !== null && checkNumbers(materials, `${call}: materials`).length !== triangles.length / 3)
+			throw wrong(`${call}: materials has ${materials.length} numbers; there are ${triangles.length / 3} triangles`);
+		const at = this.putRecord("mesh_def", room, this.exports.cw_default_mesh_def, settings, `${call}: `);
+		this.writePlaces(put, placeOf("mesh_def", at, "vertices"), vertices);
+		this.writePointers("mesh_def", at, { vertex_count: vertices.length / 3, triangles: put(triangles, Int32Array), triangle_count: triangles.length / 3,
+			materials: materials ? put(materials, Uint32Array) : 0 });
+		return at;
+	}
+
+	makeMesh(call) { return this.make(Mesh, (pointer) => this.exports.cw_release_mesh(pointer), call); }
+
 	/** A mesh of vertices [3n] (Float32Array, or numbers, which are taken as doubles) and corners [3m]. */
-	createMesh(vertices, triangles, { sides = "auto" } = {}) {
-		const wide = !(vertices instanceof Float32Array);
-		checkNumbers(vertices, "createMesh: vertices", 3);
-		checkNumbers(triangles, "createMesh: triangles", 3);
-		return this.make(Mesh, (pointer) => this.exports.cw_release_mesh(pointer), (place, put) => this.exports.cw_create_mesh(
-			put(vertices, wide ? Float64Array : Float32Array), wide ? 1 : 0, vertices.length / 3, put(triangles, Int32Array), triangles.length / 3,
-			word(WORDS.SIDES, sides, "createMesh: sides"), place));
+	createMesh(vertices, triangles, options = {}) {
+		return this.makeMesh((place, put, room) => this.exports.cw_create_mesh(this.putMesh(put, room, vertices, triangles, options, "createMesh"), place));
+	}
+
+	/** The report of a mesh that is not made: what is wrong with it, too. */
+	checkMesh(vertices, triangles, options = {}) {
+		return this.readAnswer("mesh_report", (to, put, room) => this.exports.cw_check_mesh(this.putMesh(put, room, vertices, triangles, options, "checkMesh"), to));
+	}
+
+	/** A mesh of the bytes that Mesh.save made, here or in any library of the same version of them. */
+	loadMesh(data) {
+		const bytes = bytesOf(data, "loadMesh: data");
+		return this.makeMesh((place, put) => this.exports.cw_mesh_load(put(bytes, Uint8Array), bytes.length, place));
 	}
 
 	/** The convex hull of points [3n]. */
 	createHull(points) {
-		const wide = !(points instanceof Float32Array);
 		checkNumbers(points, "createHull: points", 3);
-		return this.make(Mesh, (pointer) => this.exports.cw_release_mesh(pointer), (place, put) =>
-			this.exports.cw_create_hull(put(points, wide ? Float64Array : Float32Array), wide ? 1 : 0, points.length / 3, place));
+		return this.makeMesh((place, put, room) => {
+			const at = put(new Uint8Array(layoutOf("strided").size), Uint8Array);
+			this.writePlaces(put, at, points);
+			return this.exports.cw_create_hull(at, points.length / 3, place);
+		});
 	}
 
 	/** A solid below heights [rows * columns], row by row; NaN is a hole. Its bottom is thickness below the lowest height. */
@@ -597,7 +789,7 @@ export class Carom {
 		checkNumbers(heights, "createHeightField: heights", columns);
 		if (checkNumbers(spacing, "createHeightField: spacing").length !== 2)
 			throw wrong(`createHeightField: spacing has ${spacing.length} numbers; it must have 2`);
-		return this.make(Mesh, (pointer) => this.exports.cw_release_mesh(pointer), (place, put) => this.exports.cw_create_height_field(
+		return this.makeMesh((place, put) => this.exports.cw_create_height_field(
 			columns, heights.length / columns, put(heights, Float32Array), put(spacing, Float64Array), thickness, place));
 	}
 
@@ -618,20 +810,206 @@ export class Carom {
 	}
 
 	/** Features nearer than a distance. */
-	createProximity() {
-		return this.make(Proximity, (pointer) => this.exports.cw_destroy_proximity(pointer), (place) => this.exports.cw_create_proximity(place));
+	createProximity(settings = {}) {
+		return this.make(Proximity, (pointer) => this.exports.cw_destroy_proximity(pointer), (place, put, room) =>
+			this.exports.cw_create_proximity(this.putRecord("proximity_def", room, this.exports.cw_default_proximity_def, settings, "createProximity: "), place));
 	}
 
 	/** Touching pairs of spheres. */
-	createSpheres() {
-		return this.make(Spheres, (pointer) => this.exports.cw_destroy_spheres(pointer), (place) => this.exports.cw_create_spheres(place));
+	createSpheres(settings = {}) {
+		return this.make(Spheres, (pointer) => this.exports.cw_destroy_spheres(pointer), (place, put, room) =>
+			this.exports.cw_create_spheres(this.putRecord("spheres_def", room, this.exports.cw_default_spheres_def, settings, "createSpheres: "), place));
 	}
+
+	// ---- Two meshes ----
 
 	/** Nearest points of two meshes at poses (7 numbers each; left out: the identity). null: further than maxDistance. */
 	meshDistance(a, b, { poseA = IDENTITY, poseB = IDENTITY, maxDistance = Infinity } = {}) {
-		const gap = this.readFound("mesh_gap", (found, to, put) =>
-			this.exports.cw_mesh_distance(a.address, putPose(put, poseA, "poseA"), b.address, putPose(put, poseB, "poseB"), maxDistance, found, to));
+		const gap = this.readFound("mesh_gap", (found, to, put) => this.exports.cw_mesh_distance(meshAddress(a, "meshDistance: a"), putPose(put, poseA, "poseA"),
+			meshAddress(b, "meshDistance: b"), putPose(put, poseB, "poseB"), maxDistance, found, to));
 		return gap && { ...gap, onA: gap.onA.point, onB: gap.onB.point };
+	}
+
+	/** Pairs of a triangle of a and one of b that intersect or touch: a0, b0, a1, b1, ..., sorted. */
+	meshIntersections(a, b, { poseA = IDENTITY, poseB = IDENTITY } = {}) {
+		return this.readRows(8, (put, room, ...list) => this.exports.cw_mesh_intersections(meshAddress(a, "meshIntersections: a"), putPose(put, poseA, "meshIntersections: poseA"),
+			meshAddress(b, "meshIntersections: b"), putPose(put, poseB, "meshIntersections: poseB"), ...list), (at, n) => this.readNumbers(at, Int32Array, 2 * n));
+	}
+
+	// ---- Shapes without a world ----
+	//
+	// Batches are as those of worlds: one shape for all rows, or an array of one for each.
+
+	/** Where a ray hits a shape first, or null. */
+	shapeCastRay(shape, origin, direction, { pose = IDENTITY, ...limits } = {}) {
+		return this.readFound("ray_hit", (found, to, put, room) =>
+			this.exports.cw_shape_ray(this.placed(room, shape, pose, "shapeCastRay"), putRay(put, origin, direction, limits, "shapeCastRay"), found, to));
+	}
+
+	/** The point of a shape's surface nearest to a point, or null: further than maxDistance. */
+	shapeClosestPoint(shape, point, { pose = IDENTITY, maxDistance = Infinity } = {}) {
+		return this.readFound("closest_point", (found, to, put, room) =>
+			this.exports.cw_shape_point(this.placed(room, shape, pose, "shapeClosestPoint"), putVector(put, point, "shapeClosestPoint: point"), maxDistance, found, to));
+	}
+
+	/** The first hits of rays on one shape; t is Infinity where there is none. */
+	shapeCastRays(shape, origins, directions, { pose = IDENTITY, results, ...limits } = {}) {
+		return this.askEach("shapeCastRays", "ray_hit", { results }, (put) => putRays(put, origins, directions, limits, "shapeCastRays"),
+			(batch, rays, to, put, room) => this.exports.cw_shape_rays(this.placed(room, shape, pose, "shapeCastRays"), batch, rays, to));
+	}
+
+	/** The points of one shape nearest to points [3n]; distance is Infinity where none is within maxDistance. */
+	shapeClosestPoints(shape, points, { pose = IDENTITY, maxDistance = Infinity, results } = {}) {
+		return this.askEach("shapeClosestPoints", "closest_point", { results }, (put) => putRows(put, points, 3, "shapeClosestPoints: points"),
+			(batch, at, to, put, room) => this.exports.cw_shape_points(this.placed(room, shape, pose, "shapeClosestPoints"), batch, at, maxDistance, to));
+	}
+
+	placed(room, shape, pose, call) { return this.putShapes(room, shape, checkPose(pose, `${call}: pose`), 7, call).at; }
+
+	/** How far two shapes are apart, or how far one must move to come out of the other. */
+	distance(a, b, { poseA, poseB } = {}) {
+		return this.readAnswer("separation", (to, put, room) => this.exports.cw_distance(this.putPair(room, a, poseA, b, poseB, 7, "distance"), to));
+	}
+
+	/** Do two shapes overlap? */
+	overlap(a, b, { poseA, poseB } = {}) {
+		return this.readVerdict((to, put, room) => this.exports.cw_overlap(this.putPair(room, a, poseA, b, poseB, 7, "overlap"), to));
+	}
+
+	/** The contacts of two shapes, meshes too, as a world finds them that sees them for the first time. */
+	collide(a, b, { poseA, poseB, margin = 0 } = {}) {
+		return this.readRows(layoutOf("contact").size, (put, room, ...list) => this.exports.cw_collide(this.putPair(room, a, poseA, b, poseB, 7, "collide"), margin, ...list),
+			(at, n) => this.readRecords("contact", at, n));
+	}
+
+	/** The patch in which two convex shapes meet: { normal, points: [{ point, depth }] }. */
+	manifold(a, b, { poseA, poseB, margin = 0 } = {}) {
+		const { normal, count, points } = this.readAnswer("manifold", (to, put, room) =>
+			this.exports.cw_manifold(this.putPair(room, a, poseA, b, poseB, 7, "manifold"), margin, to));
+		return { normal, points: points.slice(0, count) };
+	}
+
+	/** When two shapes meet on their motions, 14 numbers each: the poses at the beginning and at the end. */
+	timeOfImpact(a, b, { motionA, motionB, tolerance = 1e-3 } = {}) {
+		return this.readAnswer("toi", (to, put, room) => this.exports.cw_time_of_impact(this.putPair(room, a, motionA, b, motionB, 14, "timeOfImpact"), tolerance, to));
+	}
+
+	/** The pose at a time, 0 to 1, of a motion. */
+	motionPose(motion, time) {
+		if (checkNumbers(motion, "motionPose: motion").length !== 14)
+			throw wrong(`motionPose: motion has ${motion.length} numbers; it must have 14`);
+		checkValue("f64", time, "motionPose: time");
+		return this.scratch((put, room, read) => {
+			const to = room(56);
+			this.exports.cw_motion_pose(put(motion, Float64Array), time, to);
+			return [...read(to, Float64Array, 7)];
+		});
+	}
+
+	/** distance of n pairs. */
+	distances(a, posesA, b, posesB, { results } = {}) {
+		return this.askEach("distances", "separation", { results }, (put, room) => this.putPairs(room, a, posesA, b, posesB, 7, "distances"), this.exports.cw_distances);
+	}
+
+	/** overlap of n pairs: found [n], 1 or 0. */
+	overlaps(a, posesA, b, posesB, { results } = {}) {
+		return this.askEach("overlaps", "found", { results }, (put, room) => this.putPairs(room, a, posesA, b, posesB, 7, "overlaps"), this.exports.cw_overlaps);
+	}
+
+	/** manifold of n pairs: normal [3n], count [n], points: { point [24n], depth [8n] }, of which the first count of each pair are there. */
+	manifolds(a, posesA, b, posesB, { margin = 0, results } = {}) {
+		return this.askEach("manifolds", "manifold", { results }, (put, room) => this.putPairs(room, a, posesA, b, posesB, 7, "manifolds"),
+			(batch, pairs, to) => this.exports.cw_manifolds(batch, pairs, margin, to));
+	}
+
+	/** timeOfImpact of n pairs. */
+	timesOfImpact(a, motionsA, b, motionsB, { tolerance = 1e-3, results } = {}) {
+		return this.askEach("timesOfImpact", "toi", { results }, (put, room) => this.putPairs(room, a, motionsA, b, motionsB, 14, "timesOfImpact"),
+			(batch, pairs, to) => this.exports.cw_times_of_impact(batch, pairs, tolerance, to));
+	}
+
+	// ---- Elementary tests ----
+	//
+	// positions [3v]; vertices: the numbers of 4 or 6 of them for each record, or left out: those of record i stand one behind the other.
+
+	elements(put, positions, vertices, each, call) {
+		checkNumbers(positions, `${call}: positions`, vertices ? 3 : 3 * each);
+		const count = (vertices ? checkNumbers(vertices, `${call}: vertices`, each).length : positions.length / 3) / each;
+		const at = put(new Uint8Array(layoutOf("elements").size), Uint8Array);
+		this.writePointers("elements", at, { count, positions: put(positions, Float64Array), vertex_count: positions.length / 3, vertices: vertices ? put(vertices, Int32Array) : 0 });
+		return { at, count };
+	}
+
+	askElements(call, each, positions, { vertices = null, ...others }, ask) {
+		for (const name of Object.keys(others))
+			throw wrong(`${call}: there is no setting ${name}`);
+		return this.scratch((put, room) => {
+			const { at, count } = this.elements(put, positions, vertices, each, call);
+			return ask(at, count, room);
+		});
+	}
+
+	/** Of points and triangles (records of 4): distance [n], and the nearest point of the triangle. */
+	pointTriangleDistances(positions, options = {}) {
+		return this.askElements("pointTriangleDistances", 4, positions, options, (at, count, room) => {
+			const distance = room(8 * count), on = room(layoutOf("triangle_point").size * count);
+			this.check(this.exports.cw_point_triangle_distances(at, distance, on));
+			return { distance: this.readNumbers(distance, Float64Array, count), ...this.readColumns("triangle_point", on, count) };
+		});
+	}
+
+	/** Of two edges (records of 4): distance [n], onA and onB. */
+	edgeEdgeDistances(positions, options = {}) { return this.askDistances("edgeEdgeDistances", 4, "edge_point", "cw_edge_edge_distances", positions, options); }
+
+	/** Of two triangles (records of 6): distance [n], onA and onB. */
+	triangleTriangleDistances(positions, options = {}) {
+		return this.askDistances("triangleTriangleDistances", 6, "triangle_point", "cw_triangle_triangle_distances", positions, options);
+	}
+
+	askDistances(call, each, name, ask, positions, options) {
+		return this.askElements(call, each, positions, options, (at, count, room) => {
+			const distance = room(8 * count), [a, b] = [0, 1].map(() => room(layoutOf(name).size * count));
+			this.check(this.exports[ask](at, distance, a, b));
+			return { distance: this.readNumbers(distance, Float64Array, count), onA: this.readColumns(name, a, count), onB: this.readColumns(name, b, count) };
+		});
+	}
+
+	/** Do two triangles (records of 6) share a point? Exact: [n], 1 or 0. */
+	trianglePairsIntersect(positions, options = {}) { return this.askSigns("trianglePairsIntersect", 6, Uint8Array, "cw_triangle_pairs_intersect", positions, options); }
+
+	/** On which side of the plane of three points is the fourth? Exact: [n], 1, 0 or -1. */
+	orientations(positions, options = {}) { return this.askSigns("orientations", 4, Int8Array, "cw_orientations", positions, options); }
+
+	askSigns(call, each, Type, ask, positions, options) {
+		return this.askElements(call, each, positions, options, (at, count, room) => {
+			const to = room(count);
+			this.check(this.exports[ask](at, to));
+			return this.readNumbers(to, Type, count);
+		});
+	}
+
+	/**
+	 * When a vertex and a face, or two edges (records of 4), meet while their vertices move from begin to end, [3v] each: time [n], Infinity where they
+	 * do not, and the members of an Impact. Settings are those of createSweep.
+	 */
+	sweepTestPairs(kind, begin, end, { vertices = null, ...settings } = {}) {
+		const call = "sweepTestPairs", number = word(WORDS.FEATURES, kind, `${call}: kind`);
+		if (checkNumbers(begin, `${call}: begin`).length !== checkNumbers(end, `${call}: end`).length)
+			throw wrong(`${call}: begin has ${begin.length} numbers, and end has ${end.length}`);
+		return this.scratch((put, room) => {
+			const def = this.putRecord("sweep_def", room, this.exports.cw_default_sweep_def, settings, `${call}: `), { at, count } = this.elements(put, begin, vertices, 4, call);
+			const time = room(8 * count), hits = room(layoutOf("sweep_hit").size * count);
+			this.check(this.exports.cw_sweep_test_pairs(def, number, at, put(end, Float64Array), time, hits));
+			return { ...this.readColumns("sweep_hit", hits, count), time: this.readNumbers(time, Float64Array, count) };
+		});
+	}
+
+	/** A vertex and a face, or two edges, [12]: how near they are to each other, and where. */
+	proximityOfPair(kind, vertices) {
+		const number = word(WORDS.FEATURES, kind, "proximityOfPair: kind");
+		if (checkNumbers(vertices, "proximityOfPair: vertices").length !== 12)
+			throw wrong(`proximityOfPair: vertices has ${vertices.length} numbers; it must have 12`);
+		return nearPair(this.readAnswer("proximity_pair", (to, put) => this.exports.cw_proximity_of_pair(number, put(vertices, Float64Array), to)));
 	}
 
 	/** Run a recording (bytes) in a world of its own and compare the hash of each step. */
@@ -666,6 +1044,23 @@ function checkPose(pose, what) {
 	return pose;
 }
 
+/** Where a member of a record in memory is. */
+const placeOf = (name, at, field) => at + layoutOf(name).members.find((each) => each.field === field).at;
+
+function meshAddress(mesh, what) {
+	if (!(mesh instanceof Mesh))
+		throw wrong(`${what} is ${show(mesh)}; it must be a Mesh`);
+	return mesh.address;
+}
+
+function checkVector(vector, what) {
+	if (checkNumbers(vector, what).length !== 3)
+		throw wrong(`${what} has ${vector.length} numbers; it must have 3`);
+	return vector;
+}
+
+const putVector = (put, vector, what) => put(checkVector(vector, what), Float64Array);
+
 const putPose = (put, pose, what) => put(checkPose(pose, what), Float64Array);
 
 /** Rows of so many numbers: where they are, and how many. */
@@ -675,7 +1070,9 @@ function putRows(put, numbers, each, what) {
 }
 
 /** A ray as the library has it: origin, direction, tMin, tMax. */
-const putRay = (put, origin, direction, { tMin = 0, tMax = Infinity }) => put([...origin, ...direction, tMin, tMax], Float64Array);
+function putRay(put, origin, direction, { tMin = 0, tMax = Infinity }, call) {
+	return put([...checkVector(origin, `${call}: origin`), ...checkVector(direction, `${call}: direction`), tMin, tMax], Float64Array);
+}
 
 /** Rays as the library has them. */
 function putRays(put, origins, directions, { tMin = 0, tMax = Infinity }, call) {
@@ -699,6 +1096,108 @@ function putRays(put, origins, directions, { tMin = 0, tMax = Infinity }, call) 
 export class Mesh extends Handle {
 	/** What the mesh consists of, and what is wrong with it. */
 	get report() { return this.carom.readRecord("mesh_report", this.carom.exports.cw_mesh_report(this.address)); }
+
+	/** The vertices as detection sees them, [3n]. */
+	get vertices() { return this.numbers(this.carom.exports.cw_mesh_vertices(this.address), Float32Array, "vertexCount"); }
+
+	/** The vertices as they were given, [3n], where a float does not hold all of them; else null. */
+	get doubles() {
+		const at = this.carom.exports.cw_mesh_doubles(this.address);
+		return at ? this.numbers(at, Float64Array, "vertexCount") : null;
+	}
+
+	/** The corners of the triangles, [3m]; those of a mesh that was inside out are turned round. */
+	get triangles() { return this.numbers(this.carom.exports.cw_mesh_triangles(this.address), Int32Array, "triangleCount"); }
+
+	numbers(at, Type, count) { return this.carom.readNumbers(at, Type, 3 * this.report[count]); }
+
+	get sides() { return WORDS.SIDES[this.carom.exports.cw_mesh_sides(this.address)]; }
+
+	/** Mass, centre and inertia at density 1. */
+	get mass() { return this.carom.readAnswer("mass", (to) => this.carom.exports.cw_mesh_mass(this.address, to)); }
+
+	/** Sizes and quality of its trees; epo only where it is asked for, since it takes time. */
+	treeInfo({ epo = false } = {}) {
+		checkValue("bool", epo, "treeInfo: epo");
+		return this.carom.readAnswer("tree_info", (to) => this.carom.exports.cw_mesh_tree_info(this.address, epo ? 1 : 0, to));
+	}
+
+	/** The number that createMesh was given for a triangle. */
+	materialOf(triangle) {
+		checkValue("i32", triangle, "materialOf: triangle");
+		return this.carom.scratch((put, room, read) => {
+			const to = room(4);
+			this.carom.check(this.carom.exports.cw_mesh_material(this.address, triangle, to));
+			return read(to, Uint32Array, 1)[0];
+		});
+	}
+
+	/** A new mesh of another size: three factors, or one for all axes. */
+	scaled(scale) {
+		const factors = typeof scale === "number" ? [scale, scale, scale] : scale;
+		checkVector(factors, "scaled: scale");
+		return this.carom.makeMesh((place, put) => this.carom.exports.cw_create_scaled_mesh(this.address, put(factors, Float64Array), place));
+	}
+
+	/** Of a height field: a new one with other heights in a rectangle of columns, from firstColumn and firstRow on. */
+	edited(heights, columns, { firstColumn = 0, firstRow = 0 } = {}) {
+		checkValue("i32", columns, "edited: columns");
+		checkNumbers(heights, "edited: heights", columns);
+		const region = { firstColumn, firstRow, columns, rows: heights.length / columns };
+		return this.carom.makeMesh((place, put, room) => this.carom.exports.cw_create_edited_field(this.address,
+			this.carom.putRecord("field_region", room, () => {}, region, "edited: "), put(heights, Float32Array), place));
+	}
+
+	/** Its content with its trees as bytes, for Carom.loadMesh. */
+	save() {
+		let bytes = null;
+		this.functions = { write: (given) => { bytes = given; } };
+		this.carom.guard(this, (address) => this.carom.exports.cw_mesh_save(address));
+		return bytes;
+	}
+
+	// ---- Queries, in the frame of the mesh ----
+
+	/** Rays as a step casts them, in float: triangle [n], -1 where there is none, t and backFace. tMax: a number, or [n]. */
+	castRays(origins, directions, { tMax = Infinity } = {}) {
+		return this.carom.scratch((put, room, read) => {
+			const { numbers, count } = rayColumns(origins, directions, tMax, "castRays"), [triangle, t, backFace] = [room(4 * count), room(4 * count), room(count)];
+			this.carom.check(this.carom.exports.cw_mesh_rays(this.address, count, put(numbers, Float32Array), triangle, t, backFace));
+			return { triangle: read(triangle, Int32Array, count), t: read(t, Float32Array, count), backFace: read(backFace, Uint8Array, count) };
+		});
+	}
+
+	/** The point of the surface nearest to a point, or null: further than maxDistance. */
+	closestPoint(point, maxDistance = Infinity) {
+		return this.carom.readFound("mesh_point", (found, to, put) =>
+			this.carom.exports.cw_mesh_closest_point(this.address, putVector(put, point, "closestPoint: point"), maxDistance, found, to));
+	}
+
+	/** Is a point inside of the closed mesh? */
+	contains(point) { return this.carom.readVerdict((to, put) => this.carom.exports.cw_mesh_contains(this.address, putVector(put, point, "contains: point"), to)); }
+
+	/** Pairs of triangles that intersect or touch and share no vertex: a0, b0, a1, b1, ..., sorted. Exact. */
+	selfIntersections() {
+		return this.carom.readRows(8, (put, room, ...list) => this.carom.exports.cw_mesh_self_intersections(this.address, ...list),
+			(at, n) => this.carom.readNumbers(at, Int32Array, 2 * n));
+	}
+}
+
+/** All x of origins, all y, all z, those of directions, and tMax, each in a row. */
+function rayColumns(origins, directions, tMax, call) {
+	const count = checkNumbers(origins, `${call}: origins`, 3).length / 3, numbers = new Float32Array(7 * count), isOne = typeof tMax === "number";
+	for (const [name, given, length] of [["directions", directions, 3 * count], ["tMax", isOne ? null : tMax, count]]) {
+		if (given !== null && checkNumbers(given, `${call}: ${name}`).length !== length)
+			throw wrong(`${call}: ${name} has ${given.length} numbers; of ${count} rays there are ${length}`);
+	}
+	for (let i = 0; i < count; i++) {
+		for (let c = 0; c < 3; c++) {
+			numbers[c * count + i] = origins[3 * i + c];
+			numbers[(3 + c) * count + i] = directions[3 * i + c];
+		}
+		numbers[6 * count + i] = isOne ? tMax : tMax[i];
+	}
+	return { numbers, count };
 }
 
 /** Lists of a step, by the numbers that the module gives them, and their records. */
@@ -731,7 +1230,7 @@ export class World extends Handle {
 			throw wrong("addBody: a shape, or parts, are missing");
 		return this.carom.scratch((put, room, read) => {
 			const x = this.carom.exports, at = this.carom.putRecord("body_def", room, x.cw_default_body_def, members, "addBody: "), id = room(8);
-			const place = (field) => at + layoutOf("body_def").members.find((each) => each.field === field).at;
+			const place = (field) => placeOf("body_def", at, field);
 			if (shape)
 				this.carom.writeShape(place("shape"), shape, "addBody: shape");
 			if (parts)
@@ -787,6 +1286,49 @@ export class World extends Handle {
 			const to = room(56 * idWords(ids, "getPoses").length);
 			this.carom.check(this.carom.exports.cw_get_poses(this.address, ids.length, put(ids.flat(), Uint32Array), to));
 			return read(to, Float64Array, 7 * ids.length);
+		});
+	}
+
+	/** The box of a body in the world: { lower, upper }. */
+	getBox(id) {
+		return this.carom.scratch((put, room, read) => {
+			const to = room(48);
+			this.carom.check(this.carom.exports.cw_get_box(this.address, this.id(id, put, "getBox"), to));
+			const numbers = [...read(to, Float64Array, 6)];
+			return { lower: numbers.slice(0, 3), upper: numbers.slice(3) };
+		});
+	}
+
+	getUserData(id) {
+		return this.carom.scratch((put, room, read) => {
+			const to = room(8);
+			this.carom.check(this.carom.exports.cw_get_user_data(this.address, this.id(id, put, "getUserData"), to));
+			return read(to, BigUint64Array, 1)[0];
+		});
+	}
+
+	setUserData(id, data) {
+		checkValue("u64", data, "setUserData: data");
+		this.change((world, put) => this.carom.exports.cw_set_user_data(world, this.id(id, put, "setUserData"), BigInt(data)));
+	}
+
+	/** A body as it is now, in the form that addBody takes. Meshes in it are new handles: destroy them, or let them be forgotten. */
+	getBody(id) {
+		return this.carom.scratch((put, room) => {
+			const { carom } = this, at = room(layoutOf("body_def").size);
+			carom.check(carom.exports.cw_get_body(this.address, this.id(id, put, "getBody"), at));
+			const body = carom.readRecord("body_def", at), inner = carom.readInner("body_def", at), size = layoutOf("part").size;
+			if (body.kind === "granular") {
+				const [centres, radii] = ["centres", "radii"].map((field, i) => carom.readStrided(placeOf("body_def", at, field), inner.sphere_count, i ? 1 : 3));
+				return { ...body, centres, radii };
+			}
+			if (!inner.part_count)
+				return { ...body, shape: carom.readShape(placeOf("body_def", at, "shape")) };
+			const parts = Array.from({ length: inner.part_count }, (none, i) => {
+				const part = inner.parts + i * size;
+				return { ...carom.readShape(part), pose: carom.readRecord("part", part).pose };
+			});
+			return { ...body, parts };
 		});
 	}
 
@@ -921,6 +1463,22 @@ export class World extends Handle {
 		});
 	}
 
+	/** Counts and times of the last search for impacts of what deforms. */
+	get sweepStats() { return this.carom.readAnswer("sweep_stats", (to) => { this.carom.exports.cw_sweep_stats_of(this.address, to); return 0; }); }
+
+	/** The first of impacts, or null. */
+	get earliestImpact() { return this.readEarliest("impact", this.carom.exports.cw_earliest_impact(this.address)); }
+
+	/** The first of shapeImpacts, or null. */
+	get earliestShapeImpact() { return this.readEarliest("shape_impact", this.carom.exports.cw_earliest_shape_impact(this.address)); }
+
+	/** The first of bodyImpacts of a body, or of all; null where there is none. Sensors and bodies that touch from the beginning do not count. */
+	earliestBodyImpact(id = [0, 0]) {
+		return this.carom.scratch((put) => this.readEarliest("body_impact", this.carom.exports.cw_earliest_body_impact(this.address, this.id(id, put, "earliestBodyImpact"))));
+	}
+
+	readEarliest(name, at) { return at ? this.carom.readRecord(name, at) : null; }
+
 	/** Store the impulse of a contact, by its number in contacts: the contact that matches it in the next step hands it back. */
 	setImpulse(contact, impulse) { this.handBack("setImpulse", "cw_set_impulse", contact, impulse); }
 
@@ -973,13 +1531,13 @@ export class World extends Handle {
 	/** The first hit of a ray, or null. */
 	castRay(origin, direction, options = {}) {
 		return this.askOne("ray_hit", options.filter, "castRay", (found, to, put, room, seen) =>
-			this.carom.exports.cw_cast_ray(this.address, putRay(put, origin, direction, options), seen, found, to));
+			this.carom.exports.cw_cast_ray(this.address, putRay(put, origin, direction, options, "castRay"), seen, found, to));
 	}
 
 	/** Does a ray hit anything? */
 	castRayAny(origin, direction, options = {}) {
 		return this.carom.scratch((put, room, read) => {
-			const found = room(1), ray = putRay(put, origin, direction, options);
+			const found = room(1), ray = putRay(put, origin, direction, options, "castRayAny");
 			this.carom.check(this.carom.exports.cw_cast_ray_any(this.address, ray, this.carom.putFilter(room, options.filter, "castRayAny: filter"), found));
 			return read(found, Uint8Array, 1)[0] !== 0;
 		});
@@ -988,13 +1546,13 @@ export class World extends Handle {
 	/** All hits of a ray, sorted by t. */
 	castRayAll(origin, direction, options = {}) {
 		return this.askList("ray_hit", options.filter, "castRayAll", (put, room, ...list) =>
-			this.carom.exports.cw_cast_ray_all(this.address, putRay(put, origin, direction, options), ...list));
+			this.carom.exports.cw_cast_ray_all(this.address, putRay(put, origin, direction, options, "castRayAll"), ...list));
 	}
 
 	/** The nearest point of all bodies, or null; its distance is negative inside of a body. */
 	closestPoint(point, maxDistance = Infinity, { filter } = {}) {
 		return this.askOne("closest_point", filter, "closestPoint", (found, to, put, room, seen) =>
-			this.carom.exports.cw_closest_point(this.address, put(point, Float64Array), maxDistance, seen, found, to));
+			this.carom.exports.cw_closest_point(this.address, putVector(put, point, "closestPoint: point"), maxDistance, seen, found, to));
 	}
 
 	/** Ids of the bodies that a box touches. */
@@ -1037,7 +1595,7 @@ export class World extends Handle {
 		});
 	}
 
-	placed(room, shape, pose, call) { return this.carom.putShapes(room, shape, checkPose(pose, `${call}: pose`), 7, call).at; }
+	placed(room, shape, pose, call) { return this.carom.placed(room, shape, pose, call); }
 
 	askOne(name, filter, call, ask) {
 		return this.carom.readFound(name, (found, to, put, room) => ask(found, to, put, room, this.carom.putFilter(room, filter, `${call}: filter`)));
@@ -1045,17 +1603,8 @@ export class World extends Handle {
 
 	/** Records, or ids, of which call(put, room, filter, capacity, to, count) writes as many as there is room for. */
 	askList(name, filter, what, call) {
-		for (let capacity = 64;;) {
-			const found = this.carom.scratch((put, room, read) => {
-				const size = name === "id" ? 8 : layoutOf(name).size, to = room(size * capacity), count = put([0], Int32Array);
-				this.carom.check(call(put, room, this.carom.putFilter(room, filter, `${what}: filter`), capacity, to, count));
-				const n = read(count, Int32Array, 1)[0], all = Math.min(n, capacity);
-				return { n, list: name === "id" ? pairsOf(read(to, Uint32Array, 2 * all)) : Array.from({ length: all }, (none, i) => this.carom.readRecord(name, to + i * size)) };
-			});
-			if (found.n <= capacity)
-				return found.list;
-			capacity = found.n;
-		}
+		return this.carom.readRows(name === "id" ? 8 : layoutOf(name).size, (put, room, ...list) => call(put, room, this.carom.putFilter(room, filter, `${what}: filter`), ...list),
+			(at, n) => name === "id" ? pairsOf(this.carom.readNumbers(at, Uint32Array, 2 * n)) : this.carom.readRecords(name, at, n));
 	}
 
 	// ---- Batches ----
@@ -1114,34 +1663,22 @@ export class World extends Handle {
 
 	/** One answer for each query that input puts into memory. */
 	askEach(call, name, record, options, input, ...more) {
-		return this.carom.scratch((put, room, read) => {
-			const { at, count } = input(put, room), batch = this.putBatch(put, room, count, options, call), to = room(record === "found" ? count : layoutOf(record).size * count);
-			this.carom.check(this.carom.exports[name](this.address, batch.at, at, ...more, to));
-			return { ...(record === "found" ? { found: read(to, Uint8Array, count) } : this.carom.readColumns(record, to, count)), ...batch.results() };
-		});
+		return this.carom.askEach(call, record, options, input, (batch, at, to) => this.carom.exports[name](this.address, batch, at, ...more, to));
 	}
 
 	/** A list of answers for each query: asked again where there was too little room. */
 	askLists(call, name, record, options, input) {
 		return this.carom.scratch((put, room, read) => {
-			const { at, count } = input(put, room), batch = this.putBatch(put, room, count, options, call), first = room(8 * (count + 1));
+			const { at, count } = input(put, room), batch = this.carom.putBatch(put, room, count, options, call), first = room(8 * (count + 1));
 			for (let capacity = 2 * count + 64;;) {
 				const to = room((record === "id" ? 8 : layoutOf(record).size) * capacity);
 				this.carom.check(this.carom.exports[name](this.address, batch.at, at, capacity, to, first));
-				const ends = read(first, Uint32Array, 2 * (count + 1)).filter((word, i) => i % 2 === 0), found = ends[count]; // low words of 64 bits
+				const ends = lowWords(read(first, Uint32Array, 2 * (count + 1))), found = ends[count];
 				if (found <= capacity)
 					return { first: ends, ...(record === "id" ? { body: read(to, Uint32Array, 2 * found) } : this.carom.readColumns(record, to, found)), ...batch.results() };
 				capacity = found;
 			}
 		});
-	}
-
-	putBatch(put, room, count, { filter, ignore, results }, call) {
-		const at = put(new Uint8Array(layoutOf("batch").size), Uint8Array), place = results ? room(4 * count) : 0;
-		if (ignore && checkNumbers(ignore, `${call}: ignore`).length !== 2 * count)
-			throw wrong(`${call}: ignore has ${ignore.length} numbers; ${count} ids have ${2 * count}`);
-		this.carom.writePointers("batch", at, { count, filter: this.carom.putFilter(room, filter, `${call}: filter`), ignore: ignore ? put(ignore, Uint32Array) : 0, results: place });
-		return { at, results: () => results ? { results: this.carom.readNumbers(place, Int32Array, count) } : {} };
 	}
 
 	// ---- Snapshots, recordings ----
@@ -1218,6 +1755,9 @@ function checkSpheres(call, centres, radii) {
 	return count;
 }
 
+/** Numbers of 64 bits that are small. */
+const lowWords = (words) => words.filter((none, i) => i % 2 === 0);
+
 function pairsOf(words) {
 	const list = [];
 	for (let i = 0; i < words.length; i += 2)
@@ -1254,44 +1794,109 @@ export class Snapshot extends Handle {
 /** A set of meshes that deform: what sweeps and proximity share. */
 class Surfaces extends Handle {
 	/** Add a mesh: vertices [3n], corners [3m]. self: does it meet itself? Returns its number. */
-	addMesh(vertices, triangles, { self = true } = {}) {
+	addMesh(vertices, triangles, settings = {}) {
 		checkNumbers(vertices, "addMesh: vertices", 3);
 		checkNumbers(triangles, "addMesh: triangles", 3);
 		return this.carom.scratch((put, room, read) => {
-			const number = put([0], Int32Array);
-			this.carom.check(this.addFunction(this.address, put(vertices, Float64Array), vertices.length / 3, put(triangles, Int32Array), triangles.length / 3, self ? 1 : 0, number));
+			const at = this.carom.putRecord("sweep_mesh_def", room, this.carom.exports.cw_default_sweep_mesh_def, settings, "addMesh: "), number = put([0], Int32Array);
+			this.carom.writePointers("sweep_mesh_def", at, { vertex_count: vertices.length / 3, triangles: put(triangles, Int32Array), triangle_count: triangles.length / 3 });
+			this.carom.writePointers("strided", placeOf("sweep_mesh_def", at, "vertices"), { data: put(vertices, Float64Array), type: 1 });
+			this.carom.check(this.calls.add(this.address, at, number));
 			(this.counts = this.counts || []).push(vertices.length);
 			return read(number, Int32Array, 1)[0];
 		});
 	}
 
 	place(call, mesh, vertices) {
-		const count = this.counts && this.counts[mesh];
-		if (checkNumbers(vertices, "vertices").length !== count)
-			throw wrong(`mesh ${mesh} has ${count === undefined ? "not been added" : `${count} coordinates, not ${vertices.length}`}`);
+		if (checkNumbers(vertices, "vertices").length !== this.countOf(mesh))
+			throw wrong(`mesh ${mesh} has ${this.countOf(mesh)} coordinates, not ${vertices.length}`);
 		this.carom.scratch((put) => this.carom.check(call(this.address, mesh, put(vertices, Float64Array))));
 	}
+
+	/** The coordinates of a mesh. */
+	countOf(mesh) {
+		const count = this.counts && this.counts[mesh];
+		if (count === undefined)
+			throw wrong(`mesh ${show(mesh)} has not been added`);
+		return count;
+	}
+
+	/** Whom a mesh meets, as addMesh has it. */
+	setFilter(mesh, { category = 1n, mask = 2n ** 64n - 1n, group = 0 }) {
+		for (const [name, type, value] of [["mesh", "i32", mesh], ["category", "u64", category], ["mask", "u64", mask], ["group", "i32", group]])
+			checkValue(type, value, `setFilter: ${name}`);
+		this.carom.check(this.calls.filter(this.address, mesh, BigInt(category), BigInt(mask), group));
+	}
+
+	/** Counts and times of the last search. */
+	get stats() { return this.carom.readAnswer("sweep_stats", (to) => { this.calls.stats(this.address, to); return 0; }); }
 }
 
 export class Sweep extends Surfaces {
-	get addFunction() { return this.carom.exports.cw_sweep_add_mesh; }
+	get calls() {
+		const x = this.carom.exports;
+		return { add: x.cw_sweep_add_mesh, filter: x.cw_sweep_set_filter, stats: x.cw_sweep_stats };
+	}
 
 	/** Where the vertices of a mesh are at the end of the step; what was the end becomes the beginning. */
 	moveMesh(mesh, vertices) { this.place(this.carom.exports.cw_sweep_move, mesh, vertices); }
 
+	/** Put a mesh somewhere without a motion. */
+	placeMesh(mesh, vertices) { this.place(this.carom.exports.cw_sweep_place, mesh, vertices); }
+
 	/** All impacts of the step. */
 	find() { return this.carom.readList("sweep_hit", (place) => this.carom.exports.cw_sweep_find(this.address, place)); }
+
+	/** The earliest impact of the step, or null. */
+	findEarliest() { return this.carom.readFound("sweep_hit", (found, to) => this.carom.exports.cw_sweep_find_earliest(this.address, found, to)); }
 }
 
+const nearPair = ({ distance2, ...pair }) => ({ ...pair, distance: Math.sqrt(distance2) });
+
 export class Proximity extends Surfaces {
-	get addFunction() { return this.carom.exports.cw_proximity_add_mesh; }
+	get calls() {
+		const x = this.carom.exports;
+		return { add: x.cw_proximity_add_mesh, filter: x.cw_proximity_set_filter, stats: x.cw_proximity_stats };
+	}
 
 	placeMesh(mesh, vertices) { this.place(this.carom.exports.cw_proximity_place, mesh, vertices); }
 
+	/** Add a shape, any but a mesh, at a pose. Returns its number. */
+	addShape(shape, settings = {}) {
+		return this.carom.scratch((put, room, read) => {
+			const at = this.carom.putRecord("proximity_shape_def", room, this.carom.exports.cw_default_proximity_shape_def, settings, "addShape: "), number = put([0], Int32Array);
+			this.carom.writeShape(placeOf("proximity_shape_def", at, "shape"), shape, "addShape: shape");
+			this.carom.check(this.carom.exports.cw_proximity_add_shape(this.address, at, number));
+			return read(number, Int32Array, 1)[0];
+		});
+	}
+
+	placeShape(shape, pose) {
+		checkValue("i32", shape, "placeShape: shape");
+		this.carom.scratch((put) => this.carom.check(this.carom.exports.cw_proximity_place_shape(this.address, shape, putPose(put, pose, "placeShape: pose"))));
+	}
+
 	/** All pairs of a vertex and a face, and of two edges, that are nearer than a distance. */
-	find(distance) {
-		return this.carom.readList("proximity_pair", (place) => this.carom.exports.cw_proximity_find(this.address, distance, place))
-			.map(({ distance2, ...pair }) => ({ ...pair, distance: Math.sqrt(distance2) }));
+	find(distance) { return this.search(distance).pairs; }
+
+	/** find, and features of meshes nearer to shapes than the distance: { pairs, shapePairs }. */
+	search(distance) {
+		checkValue("f64", distance, "distance");
+		return this.carom.scratch((put, room, read) => {
+			const place = put([0, 0, 0, 0], Uint32Array);
+			this.carom.check(this.carom.exports.cw_proximity_find(this.address, distance, place));
+			const [pairs, count, shapePairs, shapeCount] = read(place, Uint32Array, 4);
+			return { pairs: this.carom.readRecords("proximity_pair", pairs, count).map(nearPair), shapePairs: this.carom.readRecords("proximity_shape_pair", shapePairs, shapeCount) };
+		});
+	}
+
+	/** How far each vertex of a mesh may move so that nothing crosses, [n], by the last search. */
+	safeDisplacements(mesh) {
+		return this.carom.scratch((put, room, read) => {
+			const count = this.countOf(mesh) / 3, to = room(8 * count);
+			this.carom.check(this.carom.exports.cw_proximity_displacements(this.address, mesh, to));
+			return read(to, Float64Array, count);
+		});
 	}
 }
 
@@ -1309,6 +1914,39 @@ export class Spheres extends Handle {
 		const count = checkSpheres(call, centres, radii);
 		this.carom.check(this.carom.exports.cw_spheres_update(this.address, put(centres, Float64Array), put(radii, Float64Array), count));
 	}
+
+	/** findPairs without a list: visit(pairs) gets some at a time, a Uint32Array, in no fixed order, and may return false to end it. */
+	visitPairs(centres, radii, visit) {
+		this.functions = { visit: this.carom.checkFunction(visit, "visitPairs: visit") };
+		if (!visit)
+			throw wrong("visitPairs: visit is missing");
+		this.carom.scratch((put) => this.update("visitPairs", put, centres, radii));
+		this.carom.guard(this, (address) => this.carom.exports.cw_spheres_visit(address));
+	}
+
+	/** Neighbours of each sphere, those nearer than the skin too: other[first[i]] to other[first[i + 1] - 1] are those of sphere i. */
+	neighbours(centres, radii) {
+		return this.carom.scratch((put, room, read) => {
+			this.update("neighbours", put, centres, radii);
+			const place = put([0, 0, 0, 0], Uint32Array);
+			this.carom.check(this.carom.exports.cw_spheres_neighbours(this.address, place));
+			const [first, count, other, all] = read(place, Uint32Array, 4);
+			return { first: first ? lowWords(read(first, Uint32Array, 2 * (count + 1))) : new Uint32Array(1), other: read(other, Uint32Array, all) };
+		});
+	}
+
+	/** The spheres along a curve through space: neighbours there are near each other in it. */
+	order(centres, radii) {
+		return this.carom.scratch((put, room, read) => {
+			this.update("order", put, centres, radii);
+			const to = room(4 * radii.length);
+			this.carom.check(this.carom.exports.cw_spheres_order(this.address, to));
+			return read(to, Uint32Array, radii.length);
+		});
+	}
+
+	/** Counts, times and memory of the last calls. */
+	get stats() { return this.carom.readAnswer("sphere_stats", (to) => { this.carom.exports.cw_spheres_stats(this.address, to); return 0; }); }
 
 	/**
 	 * Sum forces over touching spheres: force(a, b, direction, overlap) is what b does to a, [x, y, z] or { force, torque }, and is called for both

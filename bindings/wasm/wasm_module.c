@@ -1,6 +1,6 @@
 // The library as a module of WebAssembly: calls with numbers and addresses alone, which carom.js
 // wraps. One context, one thread. Records go in and out as they lie in memory: carom.js has their
-// layouts. Here: memory, meshes, and detectors without a world.
+// layouts. Here: memory, and detectors without a world.
 #include "wasm_module.h"
 
 #include <stdlib.h>
@@ -21,6 +21,7 @@ const char *EXPORT(cw_result_name)(int result) { return carom_result_name((carom
 void *EXPORT(cw_allocate)(size_t size) { return malloc(size ? size : 1); }
 void EXPORT(cw_free)(void *pointer) { free(pointer); }
 double EXPORT(cw_memory)(void) { return (double)carom_memory_in_use(cw_context); }
+double EXPORT(cw_memory_peak)(void) { return (double)carom_memory_peak(cw_context); }
 int EXPORT(cw_version)(void) { return CAROM_VERSION_MAJOR * 10000 + CAROM_VERSION_MINOR * 100 + CAROM_VERSION_PATCH; }
 
 /// Bytes of the records that carom.js reads and writes, in the order of its table: a module of
@@ -35,46 +36,13 @@ const uint16_t *EXPORT(cw_record_sizes)(void)
 		sizeof(carom_sphere_pair), sizeof(carom_stats), sizeof(carom_ray_hit), sizeof(carom_closest_point),
 		sizeof(carom_replay_result), sizeof(carom_snapshot_difference), sizeof(carom_sweep_hit), sizeof(carom_proximity_pair),
 		sizeof(carom_query_filter), sizeof(carom_batch), sizeof(carom_placed_shape), sizeof(carom_shape_cast),
-		sizeof(carom_shape_hit), sizeof(carom_closest_body), sizeof(carom_closest_pair), 0 };
+		sizeof(carom_shape_hit), sizeof(carom_closest_body), sizeof(carom_closest_pair), sizeof(carom_mesh_def),
+		sizeof(carom_field_region), sizeof(carom_mass), sizeof(carom_tree_info), sizeof(carom_mesh_point),
+		sizeof(carom_separation), sizeof(carom_manifold_point), sizeof(carom_manifold), sizeof(carom_toi),
+		sizeof(carom_shape_pair), sizeof(carom_motion_pair), sizeof(carom_elements), sizeof(carom_edge_point),
+		sizeof(carom_sweep_mesh_def), sizeof(carom_sweep_stats), sizeof(carom_proximity_def), sizeof(carom_proximity_shape_def),
+		sizeof(carom_proximity_shape_pair), sizeof(carom_spheres_def), sizeof(carom_sphere_stats), 0 };
 	return sizes;
-}
-
-// ---- Meshes ----
-
-int EXPORT(cw_create_mesh)(const void *vertices, int type, int vertex_count, const int32_t *triangles, int triangle_count,
-	int sides, carom_mesh **mesh)
-{
-	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = (carom_strided){ .data = vertices, .type = type ? CAROM_FLOAT64 : CAROM_FLOAT32 };
-	def.vertex_count = vertex_count;
-	def.triangles = triangles;
-	def.triangle_count = triangle_count;
-	def.sides = (carom_mesh_sides)sides;
-	return (int)carom_create_mesh(cw_context, &def, NULL, mesh);
-}
-
-int EXPORT(cw_create_hull)(const void *points, int type, int count, carom_mesh **mesh)
-{
-	const carom_strided all = { .data = points, .type = type ? CAROM_FLOAT64 : CAROM_FLOAT32 };
-	return (int)carom_create_hull(cw_context, &all, count, mesh);
-}
-
-/// heights [rows*columns].
-int EXPORT(cw_create_height_field)(
-	int columns, int rows, const float *heights, const double *spacing, double thickness, carom_mesh **mesh)
-{
-	return (int)carom_create_height_field(cw_context, columns, rows, heights, spacing, thickness, mesh);
-}
-
-void EXPORT(cw_release_mesh)(carom_mesh *mesh) { carom_release_mesh(mesh); }
-
-const carom_mesh_report *EXPORT(cw_mesh_report)(const carom_mesh *mesh) { return carom_mesh_get_report(mesh); }
-
-/// Nearest points of two meshes at poses.
-int EXPORT(cw_mesh_distance)(const carom_mesh *a, const carom_pose *pose_a, const carom_mesh *b, const carom_pose *pose_b,
-	double most, bool *found, carom_mesh_gap *gap)
-{
-	return (int)carom_mesh_distance(a, pose_a, b, pose_b, most, found, gap);
 }
 
 // ---- Impacts of deforming meshes ----
@@ -88,29 +56,28 @@ int EXPORT(cw_create_sweep)(const carom_sweep_def *def, carom_sweep **sweep)
 
 void EXPORT(cw_destroy_sweep)(carom_sweep *sweep) { carom_destroy_sweep(sweep); }
 
-static carom_sweep_mesh_def mesh_def(
-	const double *vertices, int vertex_count, const int32_t *triangles, int triangle_count, int self)
-{
-	carom_sweep_mesh_def def = carom_default_sweep_mesh_def();
-	def.vertices = cw_doubles(vertices);
-	def.vertex_count = vertex_count;
-	def.triangles = triangles;
-	def.triangle_count = triangle_count;
-	def.self = self;
-	return def;
-}
+void EXPORT(cw_default_sweep_mesh_def)(carom_sweep_mesh_def *to) { *to = carom_default_sweep_mesh_def(); }
 
-int EXPORT(cw_sweep_add_mesh)(carom_sweep *sweep, const double *vertices, int vertex_count, const int32_t *triangles,
-	int triangle_count, int self, int32_t *mesh)
+int EXPORT(cw_sweep_add_mesh)(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh)
 {
-	const carom_sweep_mesh_def def = mesh_def(vertices, vertex_count, triangles, triangle_count, self);
-	return (int)carom_sweep_add_mesh(sweep, &def, mesh);
+	return (int)carom_sweep_add_mesh(sweep, def, mesh);
 }
 
 int EXPORT(cw_sweep_move)(carom_sweep *sweep, int mesh, const double *vertices)
 {
 	const carom_strided end = cw_doubles(vertices);
 	return (int)carom_sweep_move_mesh(sweep, mesh, &end);
+}
+
+int EXPORT(cw_sweep_place)(carom_sweep *sweep, int mesh, const double *vertices)
+{
+	const carom_strided places = cw_doubles(vertices);
+	return (int)carom_sweep_place_mesh(sweep, mesh, &places);
+}
+
+int EXPORT(cw_sweep_set_filter)(carom_sweep *sweep, int mesh, uint64_t category, uint64_t mask, int group)
+{
+	return (int)carom_sweep_set_filter(sweep, mesh, category, mask, group);
 }
 
 int EXPORT(cw_sweep_find)(carom_sweep *sweep, cw_list *list)
@@ -121,20 +88,27 @@ int EXPORT(cw_sweep_find)(carom_sweep *sweep, cw_list *list)
 	return (int)result;
 }
 
+int EXPORT(cw_sweep_find_earliest)(carom_sweep *sweep, bool *found, carom_sweep_hit *hit)
+{
+	return (int)carom_sweep_find_earliest(sweep, hit, found);
+}
+
+void EXPORT(cw_sweep_stats)(const carom_sweep *sweep, carom_sweep_stats *to) { *to = carom_sweep_get_stats(sweep); }
+
 // ---- Features near each other ----
 
-int EXPORT(cw_create_proximity)(carom_proximity **proximity)
+void EXPORT(cw_default_proximity_def)(carom_proximity_def *to) { *to = carom_default_proximity_def(); }
+
+int EXPORT(cw_create_proximity)(const carom_proximity_def *def, carom_proximity **proximity)
 {
-	return (int)carom_create_proximity(cw_context, NULL, proximity);
+	return (int)carom_create_proximity(cw_context, def, proximity);
 }
 
 void EXPORT(cw_destroy_proximity)(carom_proximity *proximity) { carom_destroy_proximity(proximity); }
 
-int EXPORT(cw_proximity_add_mesh)(carom_proximity *proximity, const double *vertices, int vertex_count,
-	const int32_t *triangles, int triangle_count, int self, int32_t *mesh)
+int EXPORT(cw_proximity_add_mesh)(carom_proximity *proximity, const carom_sweep_mesh_def *def, int32_t *mesh)
 {
-	const carom_sweep_mesh_def def = mesh_def(vertices, vertex_count, triangles, triangle_count, self);
-	return (int)carom_proximity_add_mesh(proximity, &def, mesh);
+	return (int)carom_proximity_add_mesh(proximity, def, mesh);
 }
 
 int EXPORT(cw_proximity_place)(carom_proximity *proximity, int mesh, const double *vertices)
@@ -143,17 +117,52 @@ int EXPORT(cw_proximity_place)(carom_proximity *proximity, int mesh, const doubl
 	return (int)carom_proximity_place_mesh(proximity, mesh, &places);
 }
 
+int EXPORT(cw_proximity_set_filter)(carom_proximity *proximity, int mesh, uint64_t category, uint64_t mask, int group)
+{
+	return (int)carom_proximity_set_filter(proximity, mesh, category, mask, group);
+}
+
+void EXPORT(cw_default_proximity_shape_def)(carom_proximity_shape_def *to) { *to = carom_default_proximity_shape_def(); }
+
+int EXPORT(cw_proximity_add_shape)(carom_proximity *proximity, const carom_proximity_shape_def *def, int32_t *shape)
+{
+	return (int)carom_proximity_add_shape(proximity, def, shape);
+}
+
+int EXPORT(cw_proximity_place_shape)(carom_proximity *proximity, int shape, const carom_pose *pose)
+{
+	return (int)carom_proximity_place_shape(proximity, shape, pose);
+}
+
+/// list: the pairs of meshes, and behind them those with shapes.
 int EXPORT(cw_proximity_find)(carom_proximity *proximity, double distance, cw_list *list)
 {
 	carom_proximity_view view = { 0 };
 	const carom_result result = carom_proximity_find(proximity, distance, &view);
-	*list = (cw_list){ view.pairs, (uint32_t)view.pair_count };
+	list[0] = (cw_list){ view.pairs, (uint32_t)view.pair_count };
+	list[1] = (cw_list){ view.shape_pairs, (uint32_t)view.shape_pair_count };
 	return (int)result;
+}
+
+/// displacements [vertices of the mesh].
+int EXPORT(cw_proximity_displacements)(carom_proximity *proximity, int mesh, double *displacements)
+{
+	return (int)carom_proximity_get_safe_displacements(proximity, mesh, displacements);
+}
+
+void EXPORT(cw_proximity_stats)(const carom_proximity *proximity, carom_sweep_stats *to)
+{
+	*to = carom_proximity_get_stats(proximity);
 }
 
 // ---- Spheres ----
 
-int EXPORT(cw_create_spheres)(carom_spheres **spheres) { return (int)carom_create_spheres(cw_context, NULL, spheres); }
+void EXPORT(cw_default_spheres_def)(carom_spheres_def *to) { *to = carom_default_spheres_def(); }
+
+int EXPORT(cw_create_spheres)(const carom_spheres_def *def, carom_spheres **spheres)
+{
+	return (int)carom_create_spheres(cw_context, def, spheres);
+}
 
 void EXPORT(cw_destroy_spheres)(carom_spheres *spheres) { carom_destroy_spheres(spheres); }
 
@@ -189,3 +198,29 @@ int EXPORT(cw_spheres_sum)(carom_spheres *spheres, double *forces, double *torqu
 {
 	return (int)carom_spheres_sum_forces(spheres, ask_force, NULL, forces, torques);
 }
+
+IMPORT(visit) int cw_visit(const carom_sphere_pair *pairs, uint32_t count);
+
+static bool visit_pairs(const carom_sphere_pair *pairs, int64_t count, int worker, void *user)
+{
+	(void)worker;
+	(void)user;
+	return cw_visit(pairs, (uint32_t)count);
+}
+
+int EXPORT(cw_spheres_visit)(carom_spheres *spheres) { return (int)carom_spheres_visit_pairs(spheres, visit_pairs, NULL); }
+
+/// list: first [rows + 1, of 64 bits], of which count is the number of rows, and other.
+int EXPORT(cw_spheres_neighbours)(carom_spheres *spheres, cw_list *list)
+{
+	carom_sphere_neighbours found = { 0 };
+	const carom_result result = carom_spheres_get_neighbours(spheres, &found);
+	list[0] = (cw_list){ found.first, (uint32_t)found.count };
+	list[1] = (cw_list){ found.other, found.first ? (uint32_t)found.first[found.count] : 0 };
+	return (int)result;
+}
+
+/// order [spheres].
+int EXPORT(cw_spheres_order)(carom_spheres *spheres, uint32_t *order) { return (int)carom_spheres_get_order(spheres, order); }
+
+void EXPORT(cw_spheres_stats)(const carom_spheres *spheres, carom_sphere_stats *to) { *to = carom_spheres_get_stats(spheres); }

@@ -77,6 +77,27 @@ int EXPORT(cw_get_filter)(const carom_world *world, const carom_body_id *id, uin
 	return (int)carom_world_get_filter(world, *id, &bits[0], &bits[1], group);
 }
 
+int EXPORT(cw_get_user_data)(const carom_world *world, const carom_body_id *id, uint64_t *data)
+{
+	return (int)carom_world_get_user_data(world, *id, data);
+}
+
+int EXPORT(cw_set_user_data)(carom_world *world, const carom_body_id *id, uint64_t data)
+{
+	return (int)carom_world_set_user_data(world, *id, data);
+}
+
+int EXPORT(cw_get_box)(const carom_world *world, const carom_body_id *id, carom_aabb *box)
+{
+	return (int)carom_world_get_aabb(world, *id, box);
+}
+
+/// Meshes and parts lie where the body has them.
+int EXPORT(cw_get_body)(const carom_world *world, const carom_body_id *id, carom_body_def *def)
+{
+	return (int)carom_world_get_body_def(world, *id, def);
+}
+
 int EXPORT(cw_set_shape)(carom_world *world, const carom_body_id *id, const carom_shape *shape)
 {
 	return (int)carom_world_set_shape(world, *id, shape);
@@ -206,6 +227,19 @@ uint64_t EXPORT(cw_hash_contacts)(const carom_world *world)
 uint64_t EXPORT(cw_hash)(const carom_world *world) { return carom_world_hash(world); }
 
 void EXPORT(cw_stats)(const carom_world *world, carom_stats *to) { *to = carom_world_stats(world); }
+
+void EXPORT(cw_sweep_stats_of)(const carom_world *world, carom_sweep_stats *to) { *to = carom_world_sweep_stats(world); }
+
+/// NULL: there is none.
+const carom_impact *EXPORT(cw_earliest_impact)(const carom_world *world) { return carom_world_earliest_impact(world); }
+const carom_shape_impact *EXPORT(cw_earliest_shape_impact)(const carom_world *world)
+{
+	return carom_world_earliest_shape_impact(world);
+}
+const carom_body_impact *EXPORT(cw_earliest_body_impact)(const carom_world *world, const carom_body_id *id)
+{
+	return carom_world_earliest_body_impact(world, *id);
+}
 
 int EXPORT(cw_set_impulse)(carom_world *world, int contact, const float *impulse)
 {

@@ -18,6 +18,15 @@ node "$CAROM_SOURCE/tests/wasm/package.mjs" "$package" bodies.html convex.html
 node "$CAROM_SOURCE/tests/wasm/layouts.mjs" "$package" "$CAROM_SOURCE"
 expect 0 out '.' replay convex/recording.h5 --record convex_calls.rec
 node "$CAROM_SOURCE/tests/wasm/queries.mjs" "$package"
+node "$CAROM_SOURCE/tests/wasm/shapes.mjs" "$package" "$work"
+cube cube.obj 0
+expect 0 out '.' bake cube.obj -o cube.cmesh
+same "baked meshes" "$(cksum < cube.cmesh)" "$(cksum < cube_here.cmesh)"
+python=$(dirname "$CAROM")/../../bindings/python
+if [ -e "$python/carom/_carom.abi3.so" ]; then /usr/bin/python3 "$CAROM_SOURCE/tests/wasm/native_queries.py" "$python" queries.json; fi
+if command -v tsc > /dev/null; then
+	cp "$CAROM_SOURCE/tests/wasm/types.ts" . && cp "$package/carom.d.ts" . && tsc --noEmit --strict --target es2020 --module esnext --moduleResolution node types.ts || fail "the types are wrong"
+fi
 node "$CAROM_SOURCE/tests/wasm/world.mjs" "$package" "$work" convex_calls.rec
 while read -r name hash; do expect 0 out "with the recorded results, hash $hash" replay "$name.rec"; done < hashes.txt
 same "recordings replayed" "$(wc -l < hashes.txt)" 5

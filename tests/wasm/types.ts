@@ -1,0 +1,31 @@
+// Compiled by TypeScript, not run: what carom.d.ts must allow, and what it must refuse.
+import { loadCarom, Carom, Mesh, World, Contact, Separation, WORDS } from "./carom";
+
+async function use(bytes: Uint8Array): Promise<void> {
+	const carom: Carom = await loadCarom(bytes);
+	const mesh: Mesh = carom.createMesh(new Float32Array(9), [0, 1, 2], { build: "ploc", materials: [7], gridResolution: 0 });
+	const loaded: Mesh = carom.loadMesh(mesh.save()), doubles: Float64Array | null = mesh.doubles;
+	const contacts: Contact[] = carom.collide({ type: "mesh", mesh }, { type: "sphere", radius: 1 }, { poseB: [0, 0, 1, 0, 0, 0, 1], margin: 0.1 });
+	const apart: Separation = carom.distance({ type: "mesh", mesh: loaded }, { type: "box", halfExtents: [1, 1, 1] });
+	const depths: Float64Array = carom.manifolds({ type: "sphere", radius: 1 }, [], { type: "sphere", radius: 1 }, [], { margin: 1 }).points.depth;
+	const near: number = mesh.closestPoint([0, 0, 1])?.distance ?? Infinity, triangles: Int32Array = mesh.castRays([], []).triangle;
+	const words: readonly string[] = WORDS.TOI, world: World = carom.createWorld({ pairFilter: (a, b, one, two) => one !== two });
+	const id = world.addBody({ shape: { type: "hull", mesh: carom.createHull([]) }, userData: 7n });
+	world.addBody(world.getBody(id));
+	carom.createSpheres({ method: "grid", periodic: [true, false, false], period: [1, 1, 1] }).visitPairs([], [], (pairs: Uint32Array) => pairs.length < 9);
+	carom.createProximity({ maxPairs: 9 }).addShape({ type: "sphere", radius: 1 }, { pose: [0, 0, 0, 0, 0, 0, 1], mask: 1 });
+	carom.sweepTestPairs("edge-edge", [], [], { tolerance: 1e-6, vertices: [] }).time.fill(0);
+	console.log(contacts[0].point[2], apart.normal, depths, near, triangles, words, doubles, id);
+	// @ts-expect-error: no such way to build trees
+	carom.createMesh([], [], { build: "fast" });
+	// @ts-expect-error: there may be no such point
+	mesh.closestPoint([0, 0, 1]).distance;
+	// @ts-expect-error: a shape has a type
+	carom.distance({ radius: 1 }, { type: "sphere" });
+	// @ts-expect-error: results are read only
+	world.contacts = [];
+	// @ts-expect-error: a manifold has no depth of its own
+	carom.manifold({ type: "sphere" }, { type: "sphere" }).depth;
+}
+
+use(new Uint8Array(0));
