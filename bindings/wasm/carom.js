@@ -178,6 +178,50 @@ function wasiShim(memory) {
 	return new Proxy({}, { get: (target, name) => calls[name] || (() => 52) }); // 52: not supported
 }
 
+/** A zero-terminated text. */
+function textAt(memory, at) {
+	const bytes = new Uint8Array(memory.buffer);
+	return new TextDecoder().decode(bytes.slice(at, bytes.indexOf(0, at)));
+}
+
+/** A number as C's %g writes it. */
+function generalNumber(x, precision) {
+	if (!Number.isFinite(x) || x === 0)
+		return x === 0 ? (Object.is(x, -0) ? "-0" : "0") : Number.isNaN(x) ? "nan" : x < 0 ? "-inf" : "inf";
+	const [digits, power] = x.toExponential(precision - 1).split("e"), e = Number(power), short = (text) => text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+	return e < -4 || e >= precision ? `${short(digits)}e${e < 0 ? "-" : "+"}${String(Math.abs(e)).padStart(2, "0")}` : short(x.toFixed(precision - 1 - e));
+}
+
+/** vsnprintf of the module: writes a text with arguments, as they lie in its memory, and returns its length. */
+function formatText(memory, to, size, format, at) {
+	const view = new DataView(memory.buffer), next = (bytes) => {
+		const place = Math.ceil(at / bytes) * bytes;
+		at = place + bytes;
+		return place;
+	};
+	const ways = {
+		s: (precision) => textAt(memory, view.getUint32(next(4), true)).slice(0, precision === undefined ? Infinity : precision),
+		c: () => String.fromCharCode(view.getInt32(next(4), true)),
+		g: (precision = 6) => generalNumber(view.getFloat64(next(8), true), Number(precision)),
+		d: () => view.getInt32(next(4), true),
+		u: () => view.getUint32(next(4), true),
+		lld: () => view.getBigInt64(next(8), true),
+		llu: () => view.getBigUint64(next(8), true),
+		llx: () => view.getBigUint64(next(8), true).toString(16),
+		zu: () => view.getUint32(next(4), true),
+	};
+	const text = textAt(memory, format).replace(/%(?:0(\d+))?(?:\.(\d+))?(ll|z)?([a-z%])/g, (all, width = 0, precision, length = "", kind) => {
+		const way = ways[length + kind];
+		return way ? String(way(precision)).padStart(Number(width), "0") : kind === "%" ? kind : all; // tests/wasm/layouts.mjs: there are no others
+	});
+	const bytes = new TextEncoder().encode(text), count = Math.min(bytes.length, size - 1);
+	if (size > 0) {
+		new Uint8Array(memory.buffer, to, count + 1).set(bytes.subarray(0, count));
+		view.setUint8(to + count, 0);
+	}
+	return bytes.length;
+}
+
 /** The bytes of the module beside this file, in Node and in browsers. */
 async function ownBytes() {
 	const url = new URL("carom.wasm", import.meta.url);
@@ -194,7 +238,7 @@ export async function loadCarom(module) {
 	const source = module === undefined ? await ownBytes() : module;
 	const compiled = source instanceof WebAssembly.Module ? source : await WebAssembly.compile(source);
 	let instance = null, carom = null;
-	const answers = userCalls(() => carom);
+	const answers = { ...userCalls(() => carom), format: (...given) => formatText(instance.exports.memory, ...given) };
 	instance = await WebAssembly.instantiate(compiled, { wasi_snapshot_preview1: wasiShim(() => instance.exports.memory), carom: answers });
 	carom = new Carom(instance.exports);
 	return carom;
@@ -340,10 +384,7 @@ export class Carom {
 
 	// ---- Memory, errors ----
 
-	text(address) {
-		const bytes = new Uint8Array(this.exports.memory.buffer);
-		return new TextDecoder().decode(bytes.slice(address, bytes.indexOf(0, address)));
-	}
+	text(address) { return textAt(this.exports.memory, address); }
 
 	check(result) {
 		if (result)

@@ -3,9 +3,31 @@
 // layouts. Here: memory, and detectors without a world.
 #include "wasm_module.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 carom_context *cw_context;
+
+// ---- Texts ----
+
+/// Formatted by carom.js, as vsnprintf. These two stand in for those of wasi-libc, which are larger
+/// than all that they are needed for.
+IMPORT(format) int cw_format(char *to, size_t size, const char *format, const void *arguments);
+
+int vsnprintf(char *restrict to, size_t size, const char *restrict format, va_list arguments)
+{
+	return cw_format(to, size, format, arguments);
+}
+
+int snprintf(char *restrict to, size_t size, const char *restrict format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	const int length = vsnprintf(to, size, format, arguments);
+	va_end(arguments);
+	return length;
+}
 
 // ---- Memory, errors ----
 

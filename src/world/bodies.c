@@ -583,10 +583,12 @@ carom_result carom_world_get_poses(const carom_world *world, int count, const ca
 	if (result != CAROM_SUCCESS)
 		return result;
 	for (int i = 0; i < count; i++) {
+		if (carom_world_is_body(world, ids[i]))
+			continue;
 		char id_name[64];
 		snprintf(id_name, sizeof id_name, "%s: ids[%d]", name, i);
-		if (!cr_find_body_const(world, ids[i], id_name))
-			return CAROM_INVALID_BODY;
+		cr_find_body_const(world, ids[i], id_name); // tells what is wrong
+		return CAROM_INVALID_BODY;
 	}
 	for (int i = 0; i < count; i++)
 		poses[i] = *cr_pose_of(&world->bodies.data[ids[i].index1 - 1]);

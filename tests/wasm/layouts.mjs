@@ -73,6 +73,21 @@ for (const [name, title] of Object.entries(interfaces)) {
 			assert.match(text, new RegExp(`\\b${camel(member.name)}\\??:`), `carom.d.ts: ${title} has no ${member.name}`);
 	}
 }
+// carom.js writes the library's texts: it knows every conversion that they have.
+const folders = readdirSync(`${source}/src`, { withFileTypes: true }).filter((each) => each.isDirectory() && each.name !== 'vulkan');
+let conversions = 0;
+for (const { name } of folders) {
+	for (const file of readdirSync(`${source}/src/${name}`).filter((each) => /\.[ch]$/.test(each))) {
+		for (const [text] of readFileSync(`${source}/src/${name}/${file}`, 'utf8').matchAll(/"(?:[^"\\\n]|\\.)*"/g)) {
+			for (const [conversion] of text.matchAll(/%[-+ #0-9.*]*(?:ll|l|z|h|j|t)?[a-zA-Z%]/g)) {
+				assert.match(conversion, /^%(?:0\d+)?(?:\.\d+)?(?:[scgdu%]|ll[dux]|zu)$/, `${name}/${file}: formatText of carom.js does not know ${conversion}`);
+				conversions++;
+			}
+		}
+	}
+}
+assert.ok(conversions > 500);
+
 // Each class has what carom.d.ts says that it has.
 const module = await import(pathToFileURL(`${folder}/carom.js`)), classes = [...types.matchAll(/^(?:export|declare) class (\w+)(?: extends (\w+))? \{\n(.*?)\n\}/gms)];
 for (const [, name, base, text] of classes) {

@@ -219,6 +219,12 @@ assert.ok(carom.memoryPeak > carom.memoryInUse);
 copy.shape.mesh.destroy();
 parts.parts[1].mesh.destroy();
 
+// Numbers in texts of the library, which carom.js writes.
+const sphere = (radius) => () => carom.distance({ type: 'sphere', radius }, shapes[0]);
+for (const [radius, text] of [[-1, '-1'], [-1.5e-7, '-1.5e-07'], [-1234567.9, '-1.23457e+06'], [-0.0001, '-0.0001'], [NaN, 'nan'], [-Infinity, '-inf'], [2.5e300, '2.5e+300'], [-1 / 3, '-0.333333'], [-100000, '-100000']])
+	refuses(sphere(radius), new RegExp(`radius is ${text.replace(/[.+]/g, '\\$&')};`));
+refuses(() => carom.createWorld({ internalEdgeAngle: 9 }), /9; it must be 0 to 3\.14159265/);
+
 // What is wrong is named.
 refuses(() => cube.materialOf(12), /triangle/);
 refuses(() => cube.materialOf(1.5), /materialOf: triangle is 1.5/);
