@@ -151,7 +151,7 @@ TEST(surface_parts, ways_are_never_less_than_those_of_vertices)
 
 static cr_reference note(const cr_body bodies[BODIES])
 {
-	cr_reference now = { .allowed = 0 };
+	cr_reference now = { 0 };
 	cr_note_paths(&bodies[0], &bodies[1], &now);
 	return now;
 }

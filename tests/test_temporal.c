@@ -331,8 +331,8 @@ static carom_pose moved(carom_pose pose, uint64_t *seed, double shift, double an
 static cr_reference reference_of(carom_pose a, carom_pose b)
 {
 	const m3d of_a = m3d_from_quat(a.orientation), of_b = m3d_from_quat(b.orientation);
-	return (cr_reference){ m3d_transpose_mul(&of_a, &of_b), m3d_tmul(&of_a, v3d_sub(b.position, a.position)), 0, { 0, 0 },
-		{ 0, 0 } };
+	return (
+		cr_reference){ m3d_transpose_mul(&of_a, &of_b), m3d_tmul(&of_a, v3d_sub(b.position, a.position)), { 0, 0 }, { 0, 0 } };
 }
 
 /// How far apart two points that now coincide at p were at the reference.
@@ -367,8 +367,7 @@ TEST(temporal, displacement_is_never_exceeded)
 		if (region.radius == 0 || !cr_boxes_overlap(&a, &b))
 			continue;
 		cr_reference then = reference_of(a0, b0), now = reference_of(a.pose, b.pose);
-		then.allowed = INFINITY;
-		const double bound = cr_displacement(&a, &b, &region, &now.rotation, &then);
+		const double bound = cr_displacement(&a, &b, &region, &now.rotation, &then, INFINITY);
 		for (int k = 0; k < 20; k++) {
 			const v3d p = point_in_region(&a, &b, &seed, k % 2);
 			const double d = true_displacement(&a, &b, &then, p);
@@ -395,10 +394,8 @@ TEST(temporal, displacement_beyond_what_is_allowed_is_that_of_a_corner)
 		const cr_shared_region region = cr_find_shared_region(&a, &b);
 		cr_reference then = reference_of(a0, b0);
 		const cr_reference now = reference_of(a.pose, b.pose);
-		then.allowed = INFINITY;
-		const double first = cr_displacement(&a, &b, &region, &now.rotation, &then);
-		then.allowed = 0.999 * first;
-		const double bound = cr_displacement(&a, &b, &region, &now.rotation, &then);
+		const double first = cr_displacement(&a, &b, &region, &now.rotation, &then, INFINITY);
+		const double bound = cr_displacement(&a, &b, &region, &now.rotation, &then, 0.999 * first);
 		double farthest = 0;
 		for (int k = 0; k < 200; k++)
 			farthest = fmax(farthest, true_displacement(&a, &b, &then, point_in_region(&a, &b, &seed, k % 4 > 0)));
@@ -425,7 +422,7 @@ TEST(temporal, displacement_of_box_corners_exceeds_the_paper)
 		const v3d corner = { 1, 1, 1 };
 		const double d = true_displacement(&a, &b, &then, corner), paper = angle * radius;
 		CHECK(d > paper);
-		CHECK(d <= cr_displacement(&a, &b, &region, &now.rotation, &then) + 1e-12);
+		CHECK(d <= cr_displacement(&a, &b, &region, &now.rotation, &then, 0) + 1e-12);
 	}
 }
 
@@ -440,7 +437,7 @@ TEST(temporal, displacement_of_a_turn_is_its_chord)
 		const cr_shared_region region = cr_find_shared_region(&a, &b);
 		CHECK_NEAR(region.radius, sqrt(3), 1e-12);
 		const cr_reference then = reference_of(a.pose, carom_pose_identity()), now = reference_of(a.pose, turned);
-		const double bound = cr_displacement(&a, &b, &region, &now.rotation, &then);
+		const double bound = cr_displacement(&a, &b, &region, &now.rotation, &then, 0);
 		CHECK_NEAR(bound, 2 * sin(angle / 2) * sqrt(3), 1e-12);
 		CHECK(bound <= angle * sqrt(3) + 1e-12); // the arc
 	}

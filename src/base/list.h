@@ -69,9 +69,10 @@ size_t cr_list_used(const cr_list *list);
 static inline const cr_list_segment *cr_list_segment_of(const cr_list *list, uint32_t number)
 {
 	const int count = atomic_load_explicit(&list->segment_count, memory_order_acquire);
-	for (const cr_list_segment *s = list->segments; s < list->segments + count; s++) {
-		if (number < s->end)
-			return s;
+	// The last segments hold most.
+	for (const cr_list_segment *s = list->segments + count; s-- > list->segments;) {
+		if (number >= s->first)
+			return number < s->end ? s : NULL;
 	}
 	return NULL;
 }

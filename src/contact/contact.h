@@ -17,6 +17,7 @@ extern const cr_stages cr_device_stages;
 carom_result cr_check_stage_device(carom_context *context, const char *function, carom_device *device);
 
 carom_result cr_stage_pairs(cr_pipeline *pipeline);     // pair.c
+carom_result cr_stage_begin(cr_pipeline *pipeline);     // pair.c
 carom_result cr_stage_near(cr_pipeline *pipeline);      // near.c
 carom_result cr_stage_crossings(cr_pipeline *pipeline); // crossings.c
 carom_result cr_stage_vertices(cr_pipeline *pipeline);  // vertex.c

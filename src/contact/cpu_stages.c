@@ -50,5 +50,5 @@ carom_result cr_stage_reduce(cr_pipeline *p)
 	return cr_check_workers(p, "the contacts of a step");
 }
 
-const cr_stages cr_cpu_stages = { "cpu", cr_open_stages, cr_stage_pairs, cr_stage_near, cr_stage_crossings, cr_stage_vertices,
-	cr_stage_rays, cr_stage_finish, cr_stage_simple, cr_stage_reduce, NULL };
+const cr_stages cr_cpu_stages = { "cpu", cr_open_stages, cr_stage_pairs, cr_stage_begin, cr_stage_near, cr_stage_crossings,
+	cr_stage_vertices, cr_stage_rays, cr_stage_finish, cr_stage_simple, cr_stage_reduce, NULL };

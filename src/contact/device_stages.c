@@ -130,8 +130,8 @@ static void close(cr_pipeline *p)
 	p->on_device = NULL;
 }
 
-const cr_stages cr_device_stages = { "device", cr_open_stages, cr_stage_pairs, cr_near_on_device, cr_crossings_on_device,
-	cr_vertices_on_device, cr_rays_on_device, cr_stage_finish, cr_stage_simple, cr_stage_reduce, close };
+const cr_stages cr_device_stages = { "device", cr_open_stages, cr_stage_pairs, cr_stage_begin, cr_near_on_device,
+	cr_crossings_on_device, cr_vertices_on_device, cr_rays_on_device, cr_stage_finish, cr_stage_simple, cr_stage_reduce, close };
 
 carom_result cr_check_stage_device(carom_context *context, const char *function, carom_device *device)
 {

@@ -41,7 +41,7 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 		cr_keep_contacts(worker, &w->contacts);
 	}
 	if (cr_memory_of(p, w) && !worker->failed)
-		cr_update_memory(p, w, touched);
+		cr_update_memory(p, worker, w, touched);
 }
 
 static void finish_task(int64_t begin, int64_t end, int worker, void *task)

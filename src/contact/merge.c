@@ -121,23 +121,27 @@ static bool is_after(const cr_found_pair *f, int32_t a, int32_t b) { return f &&
 /// Put the kept pairs of meshes among the simple pairs in p->found, in order. false: out of memory.
 static bool join_meshes(cr_pipeline *p)
 {
-	int64_t i = p->kept.count, j = p->found.count, end = i + j;
+	int64_t i = p->met.count, j = p->found.count, end = i + j;
+	if (j == 0) {
+		cr_swap_found(p);
+		return true;
+	}
 	if (!cr_array_reserve(p->context, &p->found, end))
 		return false;
 	p->found.count = end;
 	// From the back, in place: once all pairs of meshes are in, the other simple pairs lie where
 	// they belong.
 	while (i > 0) {
-		const cr_pair_work *w = &p->work.data[p->kept.data[i - 1]];
+		const cr_found_pair *met = &p->met.data[i - 1];
 		const cr_found_pair *simple = j > 0 ? &p->found.data[j - 1] : NULL;
-		if (is_after(simple, w->a, w->b)) {
+		if (is_after(simple, met->a, met->b)) {
 			p->found.data[--end] = p->found.data[--j];
 		} else {
-			const uint32_t found = (uint32_t)w->found & CR_MOST_FOUND;
-			p->found.data[--end] = (cr_found_pair){ w->a, w->b, w->contacts, found, .rests = w->rests };
+			p->found.data[--end] = *met;
 			i--;
 		}
 	}
+	p->met.count = 0;
 	return true;
 }
 

@@ -168,18 +168,21 @@ static void separate(const cr_pipeline *p, const cr_pair_work *w, cr_candidates 
 
 /// Keep worker->candidates with the pair, for the next steps: first those that may meet already,
 /// which take longest to measure. false: the memory budget does not allow it, or the worker failed.
-static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_collider *b, cr_near_list *list)
+static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w)
 {
 	const cr_candidates *walked = &worker->candidates;
 	const unsigned refusals = count_refusals(p);
+	cr_pair_memory *m = cr_memory_of(p, w);
+	cr_near_list *list = &m->near;
 	list->pairs = (cr_span){ 0 };
 	list->holds = true;
+	if (!cr_remember_pose(worker, m, CR_ROLE_NEAR, &w->now) || !cr_remember_pose(worker, m, CR_ROLE_GAPS, &w->now)) {
+		worker->failed = count_refusals(p) == refusals;
+		return false;
+	}
 	if (walked->count == 0)
 		return true;
-	float lower[3], upper[3];
-	p->kernels->enclose(b, walked->data, walked->count, lower, upper);
-	const v3d low = v3d_from_floats(lower), high = v3d_from_floats(upper);
-	list->part = (cr_part){ v3d_scale(v3d_add(low, high), 0.5), v3d_scale(v3d_sub(high, low), 0.5) };
+	p->kernels->enclose(p->bodies[w->b].shape.collider, walked->data, walked->count, list->lower, list->upper);
 	if (!cr_keep_near(worker->kept, &worker->kept_tails, walked->count, &list->pairs)) {
 		worker->failed = count_refusals(p) == refusals;
 		return false;
@@ -198,29 +201,38 @@ static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_coll
 }
 
 /// Let the gaps of the list count from now on, where so many have been used up by the motion since
-/// gaps_from that most are measured in each step. Gaps that are not measured now lose by it: the
+/// they did that most are measured in each step. Gaps that are not measured now lose by it: the
 /// bound on the way is longer than the way. Returns whether it was done.
-static bool renew_gaps(cr_near_list *list, float *gaps, const cr_reference *now, int32_t measured, float moved)
+static bool renew_gaps(cr_worker *worker, cr_pair_memory *m, float *gaps, const cr_reference *now, int32_t measured, float moved)
 {
+	const cr_near_list *list = &m->near;
 	if (moved == 0 || measured < RENEW_SHARE * (float)list->pairs.count)
 		return false;
+	const cr_pose_set poses = m->poses;
+	if (!cr_remember_pose(worker, m, CR_ROLE_GAPS, now)) {
+		m->poses = poses;
+		return false;
+	}
 	for (int32_t i = 0; i < list->pairs.count; i++) {
 		const float left = (gaps[i] - moved) * (1 - 0x1p-22f);
 		gaps[i] = left > 0 ? left : 0;
 	}
-	list->gaps_from = *now;
 	return true;
 }
 
 /// How far the triangles of a list may have moved against each other since their gaps were
 /// measured.
-static double listed_motion(const cr_pipeline *p, const cr_pair_work *w, const cr_near_list *list)
+static double listed_motion(const cr_pipeline *p, const cr_pair_work *w, const cr_pair_memory *m)
 {
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	if (!cr_pair_deforms(a, b))
-		return cr_part_displacement(&list->part, &w->now, &list->gaps_from);
+	const cr_reference *then = cr_pose_for(p, m, CR_ROLE_GAPS);
+	if (!cr_pair_deforms(a, b)) {
+		const v3d low = v3d_from_floats(m->near.lower), high = v3d_from_floats(m->near.upper);
+		const cr_part part = { v3d_scale(v3d_add(low, high), 0.5), v3d_scale(v3d_sub(high, low), 0.5) };
+		return cr_part_displacement(&part, &w->now, then);
+	}
 	const cr_shared_region region = cr_find_shared_region(a, b);
-	return cr_motion_of_parts(a, b, &region, list->from.allowed, &list->gaps_from);
+	return cr_motion_of_parts(a, b, &region, m->near.allowed, then);
 }
 
 /// Of the list that the pair remembers, those that may meet now, into worker->candidates: a pair
@@ -231,7 +243,8 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	// Points that are apart by a gap now may lie beyond where the bodies could touch by half of it
 	// along each axis.
 	const double kept_share = 1 - 0.5 * 1.7320508075688773 * turn;
-	cr_near_list *list = &cr_memory_of(p, w)->near;
+	cr_pair_memory *m = cr_memory_of(p, w);
+	const cr_near_list *list = &m->near;
 	const int32_t count = list->pairs.count;
 	const cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
 	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
@@ -244,20 +257,20 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 		return;
 	}
 	// No two triangles in the list have come nearer than that.
-	const double listed_moved = count > 0 ? listed_motion(p, w, list) : 0;
+	const double listed_moved = count > 0 ? listed_motion(p, w, m) : 0;
 	const float used = cr_round_up(listed_moved);
 	float beyond;
 	c->count = p->kernels->sift(gaps, count, used, number, &beyond);
 	for (int32_t i = 0; i < c->count; i++)
 		c->data[i] = data[number[i]];
 	separate(p, w, c, 0);
-	w->gap = fmax(list->from.allowed * kept_share - moved, 0);
-	const bool renewed = renew_gaps(list, gaps, &w->now, c->count, used);
+	w->gap = fmax(list->allowed * kept_share - moved, 0);
+	const bool renewed = renew_gaps(worker, m, gaps, &w->now, c->count, used);
 	int32_t kept = 0;
 	for (int32_t i = 0; i < c->count; i++) {
 		const cr_candidate found = c->data[i];
 		float *listed = &gaps[number[i]];
-		// At gaps_from they were no nearer than that.
+		// Where the gaps were measured they were no nearer than that.
 		const float then = renewed ? found.gap : (float)(found.gap - listed_moved);
 		*listed = then > *listed ? then : *listed;
 		w->gap = found.gap < w->gap ? found.gap : w->gap;
@@ -279,7 +292,7 @@ static void take_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	worker->pairs_completed++;
 	if (worker->failed)
 		return;
-	if (reach == 0 || !remember_near(p, worker, p->bodies[w->b].shape.collider, &m->near)) {
+	if (reach == 0 || !remember_near(p, worker, w)) {
 		if (m)
 			m->near.holds = false;
 		// A pair that remembers nothing needs no distance: the crossings stage is as quick to tell.
@@ -290,9 +303,7 @@ static void take_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 		return;
 	}
 	cr_near_list *list = &m->near;
-	list->from = w->now;
-	list->from.allowed = reach;
-	list->gaps_from = w->now;
+	list->allowed = reach;
 	sift_near(p, worker, w, 0, 0);
 	if (c->count > 0 || list->pairs.count == 0)
 		return;
@@ -319,8 +330,9 @@ static bool has_near(const cr_pipeline *p, const cr_pair_work *w, double *moved)
 	if (!m || !m->near.holds)
 		return false;
 	const cr_shared_region region = cr_find_shared_region(a, b);
-	*moved = cr_displacement(a, b, &region, &w->now.rotation, &m->near.from);
-	return *moved <= m->near.from.allowed;
+	const cr_reference *then = cr_pose_for(p, m, CR_ROLE_NEAR);
+	*moved = cr_displacement(a, b, &region, &w->now.rotation, then, m->near.allowed);
+	return *moved <= m->near.allowed;
 }
 
 bool cr_needs_near_walk(const cr_pipeline *p, const cr_pair_work *w)
@@ -339,7 +351,8 @@ static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	if (!has_near(p, w, &moved))
 		return false;
 	worker->pairs_completed++;
-	sift_near(p, worker, w, moved, cr_pair_deforms(a, b) ? 0 : cr_turn(&w->now.rotation, &m->near.from.rotation));
+	const cr_reference *then = cr_pose_for(p, m, CR_ROLE_NEAR);
+	sift_near(p, worker, w, moved, cr_pair_deforms(a, b) ? 0 : cr_turn(&w->now.rotation, &then->rotation));
 	return true;
 }
 

@@ -86,11 +86,13 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	}
 	if (m) {
 		const cr_shared_region region = cr_find_shared_region(a, b);
-		if (cr_is_still_apart(a, b, &region, &w->now, m)) {
+		if (cr_is_still_apart(p, a, b, &region, &w->now.rotation, m)) {
 			count_apart(worker);
 			return;
 		}
-		w->iterative = m->valid && cr_displacement(a, b, &region, &w->now.rotation, &m->full) <= m->full.allowed;
+		w->iterative = m->valid &&
+			cr_displacement(a, b, &region, &w->now.rotation, cr_pose_for(p, m, CR_ROLE_FULL), m->full_allowed) <=
+				m->full_allowed;
 		m->valid = w->iterative;
 	}
 	double gap;
@@ -98,7 +100,7 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 		cr_boxes_are_near(p->settings.world.speculative_distance, a, b, &w->now.rotation, w->now.translation, &gap);
 	if (!w->keep) {
 		if (m)
-			cr_remember_apart(p, w, gap);
+			cr_remember_apart(p, worker, w, gap);
 		return;
 	}
 	set_transforms(w, &w->now);
@@ -136,9 +138,9 @@ static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 	}
 	// The next entries to be read.
 	if (m->apart)
-		cr_prefetch(&m->apart_from, sizeof m->apart_from);
+		cr_prefetch(cr_pose_for(p, m, CR_ROLE_APART), sizeof(cr_reference));
 	if (m->valid)
-		cr_prefetch(&m->full, sizeof m->full);
+		cr_prefetch(cr_pose_for(p, m, CR_ROLE_FULL), sizeof(cr_reference));
 	return true;
 }
 
@@ -149,9 +151,10 @@ static void pair_piece(cr_pipeline *p, cr_worker *worker, int64_t begin, int64_t
 	int count = 0;
 	for (int64_t i = begin; i < end; i++) {
 		cr_pair_work *w = &p->work.data[i];
-		if (iterative && i + PAIRS_AHEAD < p->pairs.count)
-			__builtin_prefetch(&p->temporal.slots.data[p->temporal.next_slot.data[i + PAIRS_AHEAD]]);
-		if (begin_pair(p, worker, w, p->pairs.data[i], iterative ? p->temporal.next_slot.data[i] : -1))
+		const int64_t pair = p->first + i;
+		if (iterative && pair + PAIRS_AHEAD < p->pairs.count)
+			__builtin_prefetch(&p->temporal.slots.data[p->temporal.next_slot.data[pair + PAIRS_AHEAD]]);
+		if (begin_pair(p, worker, w, p->pairs.data[pair], iterative ? p->temporal.next_slot.data[pair] : -1))
 			rest[count++] = w;
 	}
 	for (int i = 0; i < count; i++)
@@ -244,7 +247,7 @@ static bool is_left_alone(const cr_pipeline *p, int64_t pair)
 	cr_pair_memory *m = &p->temporal.slots.data[p->temporal.next_slot.data[pair]];
 	if (cr_is_known_apart(a, b, m))
 		return true;
-	return cr_pair_deforms(a, b) && cr_parts_are_still_apart(a, b, m);
+	return cr_pair_deforms(a, b) && cr_parts_are_still_apart(p, a, b, m);
 }
 
 /// Note which solids of a list of pairs need their facets. Returns whether there are any.
@@ -305,10 +308,12 @@ carom_result cr_stage_pairs(cr_pipeline *p)
 		return cr_fail_memory(p->context, "the pairs of a step");
 	if (p->settings.world.temporal != CAROM_TEMPORAL_NONE && !cr_temporal_match(p->context, &p->temporal, &p->pairs))
 		return cr_fail_memory(p->context, "what pairs remember");
-	result = make_meshes(p);
-	if (result != CAROM_SUCCESS)
-		return result;
-	const int64_t count = p->pairs.count;
+	return make_meshes(p);
+}
+
+carom_result cr_stage_begin(cr_pipeline *p)
+{
+	const int64_t left = p->pairs.count - p->first, count = left < p->most ? left : p->most;
 	if (!cr_array_reserve(p->context, &p->work, count) || !cr_array_reserve(p->context, &p->kept, count) ||
 		!cr_array_reserve(p->context, &p->next, count) || !cr_array_reserve(p->context, &p->order, count) ||
 		!cr_array_reserve(p->context, &p->taken, count))

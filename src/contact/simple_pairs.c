@@ -93,8 +93,8 @@ carom_result cr_stage_simple(cr_pipeline *p)
 {
 	const int64_t count = p->simple.count;
 	p->found.count = 0;
-	// those of meshes join them later
-	if (!cr_array_reserve_fresh(p->context, &p->found, count + p->kept.count))
+	// Those of meshes join them later. Where there are no others they come in one piece.
+	if (count > 0 && !cr_array_reserve_fresh(p->context, &p->found, count + p->met.count + p->kept.count))
 		return cr_fail_memory(p->context, "the pairs of a step");
 	cr_parallel_for(p->context, simple_task, count, PAIRS_PER_TASK, p);
 	const carom_result result = cr_check_workers(p, "the contacts of a step");

@@ -1,8 +1,9 @@
 /// The lists of a step. See frame.h.
 #include "frame/frame.h"
+#include "frame/temporal.h"
 
 // Entries that a worker takes at once.
-enum { MEETINGS_AT_ONCE = 4096, CONTACTS_AT_ONCE = 512, WATCHES_AT_ONCE = 1024, NEAR_AT_ONCE = 1024 };
+enum { MEETINGS_AT_ONCE = 4096, CONTACTS_AT_ONCE = 512, WATCHES_AT_ONCE = 1024, NEAR_AT_ONCE = 1024, POSES_AT_ONCE = 256 };
 
 // Columns of rays: words of four bytes first, then bytes. Rays alone have 9 words (origin,
 // direction, t_max, sample, gap) and a byte (side).
@@ -33,11 +34,16 @@ void cr_frame_free(cr_frame *f)
 
 void cr_frame_turn(cr_frame *f) { f->now = 1 - f->now; }
 
-void cr_frame_reset(cr_frame *f)
+void cr_frame_reset_part(cr_frame *f)
 {
 	cr_list_reset(&f->casts);
 	cr_list_reset(&f->walks);
 	cr_list_reset(&f->meetings);
+}
+
+void cr_frame_reset(cr_frame *f)
+{
+	cr_frame_reset_part(f);
 	cr_list_reset(&f->contacts[f->now]);
 	cr_list_reset(&f->simple_contacts);
 }
@@ -58,19 +64,22 @@ void cr_kept_init(cr_kept *k, carom_context *context)
 {
 	cr_list_init(&k->watches, context, WATCHES_AT_ONCE, 1, &(size_t){ sizeof(cr_watch) });
 	cr_list_init(&k->near, context, NEAR_AT_ONCE, 2, (size_t[]){ sizeof(cr_candidate), sizeof(float) });
+	cr_list_init(&k->poses, context, POSES_AT_ONCE, 1, &(size_t){ sizeof(cr_reference) });
 }
 
 void cr_kept_free(cr_kept *k)
 {
 	cr_list_free(&k->watches);
 	cr_list_free(&k->near);
+	cr_list_free(&k->poses);
 }
 
-void cr_kept_reserve(cr_kept *k, int64_t watches, int64_t near)
+void cr_kept_reserve(cr_kept *k, int64_t watches, int64_t near, int64_t poses)
 {
-	if (watches < UINT32_MAX && near < UINT32_MAX) {
+	if (watches < UINT32_MAX && near < UINT32_MAX && poses < UINT32_MAX) {
 		cr_list_reserve(&k->watches, (uint32_t)watches);
 		cr_list_reserve(&k->near, (uint32_t)near);
+		cr_list_reserve(&k->poses, (uint32_t)poses);
 	}
 }
 
@@ -78,10 +87,11 @@ void cr_kept_reset(cr_kept *k)
 {
 	cr_list_reset(&k->watches);
 	cr_list_reset(&k->near);
+	cr_list_reset(&k->poses);
 }
 
-size_t cr_kept_used(const cr_kept *k) { return cr_list_used(&k->watches) + cr_list_used(&k->near); }
-bool cr_kept_move(cr_kept *k) { return cr_list_move(&k->watches) && cr_list_move(&k->near); }
+size_t cr_kept_used(const cr_kept *k) { return cr_list_used(&k->watches) + cr_list_used(&k->near) + cr_list_used(&k->poses); }
+bool cr_kept_move(cr_kept *k) { return cr_list_move(&k->watches) && cr_list_move(&k->near) && cr_list_move(&k->poses); }
 
 /// Take room entries of a list for a span of count.
 static bool take(cr_list *list, cr_list_tail *tail, int32_t room, int32_t count, cr_span *span)
@@ -101,6 +111,15 @@ bool cr_keep_watches(cr_kept *k, cr_kept_tails *tails, int32_t count, cr_span *s
 bool cr_keep_near(cr_kept *k, cr_kept_tails *tails, int32_t count, cr_span *span)
 {
 	return take(&k->near, &tails->near, cr_lanes_of(count), count, span);
+}
+
+bool cr_keep_pose(cr_kept *k, cr_kept_tails *tails, uint32_t *number)
+{
+	cr_span span;
+	if (!take(&k->poses, &tails->poses, 1, 1, &span))
+		return false;
+	*number = span.first;
+	return true;
 }
 
 /// Rays from some entry on, in columns that have room for span rays each.

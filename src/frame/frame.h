@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "bvh/bvh_kernels.h"
 #include "frame/contact_kernels.h"
+#include "math/transform.h"
 
 /// A contact before it is sorted and reduced. See carom_contact.
 typedef struct cr_raw_contact {
@@ -38,12 +39,14 @@ typedef struct cr_frame {
 typedef struct cr_kept {
 	cr_list watches; // cr_watch
 	cr_list near;    // pairs of triangles (cr_candidate), and how far apart they were at least
+	cr_list poses;   // cr_reference
 } cr_kept;
 
 /// The room that a worker has taken of them.
 typedef struct cr_kept_tails {
 	cr_list_tail watches;
 	cr_list_tail near;
+	cr_list_tail poses;
 } cr_kept_tails;
 
 /// The room that a worker has taken of each list.
@@ -80,6 +83,8 @@ void cr_frame_free(cr_frame *frame);
 void cr_frame_turn(cr_frame *frame);
 /// Forget all entries. The tails of all workers must be set to zero.
 void cr_frame_reset(cr_frame *frame);
+/// Forget all entries but the contacts. The tails of the other lists must be set to zero.
+void cr_frame_reset_part(cr_frame *frame);
 /// Bytes of all entries.
 size_t cr_frame_used(const cr_frame *frame);
 /// Move all lists to other memory and overwrite the old (cr_list_move). false: out of memory.
@@ -95,8 +100,9 @@ size_t cr_cast_bytes(int32_t count);
 
 void cr_kept_init(cr_kept *kept, carom_context *context);
 void cr_kept_free(cr_kept *kept);
-/// Make room for so many watches and near triangles, if the memory allows it. There are no entries.
-void cr_kept_reserve(cr_kept *kept, int64_t watches, int64_t near);
+/// Make room for so many watches, near triangles and poses, if the memory allows it. There are no
+/// entries.
+void cr_kept_reserve(cr_kept *kept, int64_t watches, int64_t near, int64_t poses);
 /// Forget all entries. The tails of all workers must be set to zero.
 void cr_kept_reset(cr_kept *kept);
 /// Bytes of all entries.
@@ -107,6 +113,8 @@ bool cr_kept_move(cr_kept *kept);
 bool cr_keep_watches(cr_kept *kept, cr_kept_tails *tails, int32_t count, cr_span *span);
 /// Room for a span of near triangles: of gaps there are cr_lanes_of(count). false: out of memory.
 bool cr_keep_near(cr_kept *kept, cr_kept_tails *tails, int32_t count, cr_span *span);
+/// Room for a pose; *number: of it. false: out of memory.
+bool cr_keep_pose(cr_kept *kept, cr_kept_tails *tails, uint32_t *number);
 
 static inline cr_watch *cr_watches_at(const cr_kept *kept, uint32_t first) { return cr_list_at(&kept->watches, 0, first); }
 static inline cr_candidate *cr_near_at(const cr_kept *kept, uint32_t first) { return cr_list_at(&kept->near, 0, first); }

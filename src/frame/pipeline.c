@@ -9,6 +9,9 @@
 enum { TIDY_BYTES = 1 << 18 };
 // Lists that are given back once they are tidied up: to fill them took far longer than that.
 enum { MANY_BYTES = 1 << 24 };
+// Pairs of meshes that pass the stages together: their records take 10 MB. A device gets all, since
+// each part costs it submissions, and so does the laboratory, which looks at whole steps.
+enum { PAIRS_OF_PART = 1 << 15 };
 
 int64_t cr_take(cr_pipeline *p, cr_next next)
 {
@@ -42,7 +45,7 @@ static double box_margin(const cr_pipeline *p) { return 0.5 * p->settings.world.
 
 carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const cr_settings *settings, const cr_stages *stages)
 {
-	*p = (cr_pipeline){ .context = context, .settings = *settings, .stages = stages };
+	*p = (cr_pipeline){ .context = context, .settings = *settings, .stages = stages, .most = PAIRS_OF_PART };
 	p->worker_count = settings->lab.worker_groups > context->thread_count ? settings->lab.worker_groups : context->thread_count;
 	cr_frame_init(&p->frame, context);
 	cr_kept_init(&p->memories[0], context);
@@ -107,6 +110,7 @@ void cr_pipeline_free(cr_pipeline *p)
 	cr_array_free(p->context, &p->found);
 	cr_array_free(p->context, &p->work);
 	cr_array_free(p->context, &p->kept);
+	cr_array_free(p->context, &p->met);
 	cr_array_free(p->context, &p->next);
 	cr_array_free(p->context, &p->order);
 	cr_array_free(p->context, &p->taken);
@@ -144,6 +148,16 @@ bool cr_move_memory(cr_pair_memory *m, const cr_kept *from, cr_kept *to, cr_kept
 			return false;
 		memcpy(cr_watches_at(to, m->watched[side].first), cr_watches_at(from, old.first), (size_t)old.count * sizeof(cr_watch));
 	}
+	for (int k = 0; k < CR_ROLES; k++) {
+		uint32_t number;
+		if (m->poses.kept[k] == 0)
+			continue;
+		if (!cr_keep_pose(to, tails, &number))
+			return false;
+		const cr_reference *old_pose = cr_kept_pose(from, m, k);
+		m->poses.kept[k] = number + 1;
+		*cr_kept_pose(to, m, k) = *old_pose;
+	}
 	const cr_span old = m->near.pairs;
 	if (old.count == 0)
 		return true;
@@ -171,28 +185,45 @@ void cr_change_kept(cr_pipeline *p, cr_kept_tails tails)
 	p->live_kept = cr_kept_used(&p->memories[p->keeping]);
 }
 
-/// Forget the lists of memories that no longer hold, and make room in the other kept lists for
-/// those that do, with a quarter more to go on with.
-static void reserve_tidy(cr_pipeline *p)
+/// Entries of the kept lists that memories hold.
+typedef struct live {
+	int64_t watches;
+	int64_t near;
+	int64_t poses;
+} live;
+
+/// Forget the lists of memories that no longer hold, and count the others.
+static live trim_memories(cr_pipeline *p)
 {
-	int64_t watches = 0, near = 0;
+	live l = { 0 };
 	for (int64_t i = 0; i < p->temporal.slot.count; i++) {
 		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
 		cr_trim_memory(m);
-		watches += m->watched[0].count + m->watched[1].count;
-		near += cr_lanes_of(m->near.pairs.count);
+		l.watches += m->watched[0].count + m->watched[1].count;
+		l.near += cr_lanes_of(m->near.pairs.count);
+		for (int k = 0; k < CR_ROLES; k++)
+			l.poses += m->poses.kept[k] != 0;
 	}
-	cr_kept_reserve(&p->memories[1 - p->keeping], watches + watches / 4, near + near / 4);
+	return l;
 }
 
+/// Is a list much longer than its entries that are held?
+static bool is_untidy(const cr_kept *kept, size_t held) { return cr_kept_used(kept) > 2 * held + TIDY_BYTES; }
+
 /// Full pairs leave their old lists behind. When these outweigh the lists in use, copy the latter
-/// to the other lists.
+/// to the other lists, which have room for them and for a quarter more.
 static bool tidy_kept(cr_pipeline *p)
 {
 	const cr_kept *from = &p->memories[p->keeping];
-	if (cr_kept_used(from) <= 2 * p->live_kept + TIDY_BYTES)
+	if (!is_untidy(from, p->live_kept))
 		return true;
-	reserve_tidy(p);
+	const live l = trim_memories(p);
+	p->live_kept = (size_t)l.watches * sizeof(cr_watch) + (size_t)l.near * (sizeof(cr_candidate) + sizeof(float)) +
+		(size_t)l.poses * sizeof(cr_reference);
+	// Where there are many new pairs nothing was left behind.
+	if (!is_untidy(from, p->live_kept))
+		return true;
+	cr_kept_reserve(&p->memories[1 - p->keeping], l.watches + l.watches / 4, l.near + l.near / 4, l.poses + l.poses / 4);
 	cr_kept_tails tails = { 0 };
 	for (int64_t i = 0; i < p->temporal.slot.count; i++) {
 		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
@@ -217,7 +248,8 @@ void cr_pipeline_forget(cr_pipeline *p)
 
 static void add_counts(const cr_pipeline *p, carom_stats *stats)
 {
-	size_t scratch = cr_frame_used(&p->frame);
+	const size_t last = cr_frame_used(&p->frame);
+	size_t scratch = p->part_peak > last ? p->part_peak : last;
 	int64_t simple = 0;
 	for (int i = 0; i < p->worker_count; i++) {
 		const cr_worker *w = &p->workers[i];
@@ -251,7 +283,7 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 	stats->backtracks = p->backtracks;
 	stats->device_fallbacks = p->fallbacks;
 	stats->box_pairs = p->broad->met < INT32_MAX ? (int32_t)p->broad->met : INT32_MAX;
-	stats->narrow_pairs = (int32_t)(p->kept.count + simple);
+	stats->narrow_pairs = (int32_t)(p->met.count + simple);
 	stats->scratch_peak = scratch > stats->scratch_peak ? scratch : stats->scratch_peak;
 }
 
@@ -269,13 +301,44 @@ static void run(cr_pipeline *p, carom_result (*stage)(cr_pipeline *), double *ms
 	*ms += time_now(p) - start;
 }
 
+/// Forget the scratch of the part before.
+static void reset_part(cr_pipeline *p)
+{
+	const size_t used = cr_frame_used(&p->frame);
+	p->part_peak = used > p->part_peak ? used : p->part_peak;
+	for (int i = 0; i < p->worker_count; i++) {
+		cr_worker *w = &p->workers[i];
+		cr_arena_reset(&w->arena);
+		cr_arena_reset(&w->walked);
+		w->tails.casts = w->tails.walks = w->tails.meetings = (cr_list_tail){ 0 };
+		w->runs.data = NULL;
+		w->runs.count = w->runs.capacity = 0;
+		w->candidates = (cr_candidates){ .arena = &w->walked };
+		w->contacts = (cr_raw_contacts){ 0 };
+		w->staging_count = 0;
+	}
+	cr_frame_reset_part(&p->frame);
+}
+
+/// Note the kept pairs of the part, with their contacts.
+static void note_met(cr_pipeline *p)
+{
+	for (int64_t i = 0; i < p->kept.count; i++) {
+		const cr_pair_work *w = &p->work.data[p->kept.data[i]];
+		const uint32_t found = (uint32_t)w->found & CR_MOST_FOUND;
+		p->met.data[p->met.count++] = (cr_found_pair){ w->a, w->b, w->contacts, found, .rests = w->rests };
+	}
+	p->kept.count = 0;
+}
+
 static bool is_waiting(cr_pipeline *p) { return cr_take(p, CR_NEXT_NONE) < p->order.count; }
 
-static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
+/// Run the stages for a part of the pairs.
+static carom_result run_part(cr_pipeline *p, bool last, carom_stats *stats)
 {
 	const cr_stages *s = p->stages;
 	carom_result result = CAROM_SUCCESS;
-	run(p, s->pairs, &stats->ms_pair, &result);
+	run(p, s->begin, &stats->ms_pair, &result);
 	for (p->round = 0; result == CAROM_SUCCESS && is_waiting(p); p->round++) {
 		run(p, s->near, &stats->ms_complete, &result);
 		run(p, s->crossings, &stats->ms_complete, &result);
@@ -283,8 +346,44 @@ static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
 		run(p, s->rays, &stats->ms_ray, &result);
 	}
 	run(p, s->finish, &stats->ms_complete, &result);
-	run(p, s->simple, &stats->ms_complete, &result);
+	if (last)
+		run(p, s->simple, &stats->ms_complete, &result);
 	run(p, s->reduce, &stats->ms_merge, &result);
+	if (result == CAROM_SUCCESS)
+		note_met(p);
+	return result;
+}
+
+static carom_result run_parts(cr_pipeline *p, carom_stats *stats)
+{
+	const int64_t most = p->most;
+	if (p->device_count > 0 || p->lab || p->most > p->pairs.count)
+		p->most = p->pairs.count;
+	// Without pairs there is a part too.
+	carom_result result = CAROM_SUCCESS;
+	bool last = false;
+	for (p->first = 0; result == CAROM_SUCCESS && !last; p->first += p->most) {
+		last = p->pairs.count - p->first <= p->most;
+		if (p->first > 0)
+			reset_part(p);
+		result = run_part(p, last, stats);
+	}
+	p->most = most;
+	return result;
+}
+
+static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
+{
+	carom_result result = CAROM_SUCCESS;
+	if (p->met.capacity < p->found.capacity)
+		cr_swap_found(p);
+	p->found.count = p->met.count = 0;
+	p->part_peak = 0;
+	run(p, p->stages->pairs, &stats->ms_pair, &result);
+	if (result == CAROM_SUCCESS && !cr_array_reserve_fresh(p->context, &p->met, p->pairs.count))
+		result = cr_fail_memory(p->context, "the pairs of a step");
+	if (result == CAROM_SUCCESS)
+		result = run_parts(p, stats);
 	if (result == CAROM_SUCCESS && p->settings.world.temporal != CAROM_TEMPORAL_NONE &&
 		!cr_temporal_keep(p->context, &p->temporal, &p->pairs))
 		return cr_fail_memory(p->context, "what pairs remember");

@@ -1,10 +1,10 @@
 /// One step of detection as stages over flat lists.
 ///
-/// pairs; then near, crossings, vertices and rays in rounds until no pair waits for one of them;
-/// then finish, simple and reduce. Each pair of meshes says which stage it waits for; no stage
-/// calls another. Each stage takes the pairs that wait for it, in order, and appends to per-worker
-/// lists: the result does not depend on the threads. One file a stage; pipeline.c calls them and
-/// takes the times.
+/// pairs; then, for one part of the pairs after the other, begin; near, crossings, vertices and
+/// rays in rounds until no pair waits for one of them; finish and reduce. simple comes once. Each
+/// pair of meshes says which stage it waits for; no stage calls another. Each stage takes the pairs
+/// that wait for it, in order, and appends to per-worker lists: the result does not depend on the
+/// threads. One file a stage; pipeline.c calls them and takes the times.
 ///
 /// The way of a pair through the rounds:
 /// - It did not touch in the last step, or its contacts are patches: near, crossings, and rays
@@ -169,12 +169,18 @@ struct cr_pipeline {
 	cr_pair_list simple; // those in which a basic volume or a plane takes part
 	// the simple pairs with contacts; merged, all pairs that the views list; in order
 	CR_ARRAY(cr_found_pair) found;
-	CR_ARRAY(cr_pair_work) work; // one for each pair of meshes; the kept ones in a dense list:
+	// The pairs of meshes pass the stages in parts, so that their records take no more memory than
+	// those of a part. The pairs of the part in hand are pairs[first] and those behind it.
+	int64_t first;
+	int64_t most;                // of a part, unless all are to be one
+	CR_ARRAY(cr_pair_work) work; // one for each pair of the part; the kept ones in a dense list:
 	CR_ARRAY(int32_t) kept;
-	int round;               // of near, crossings, vertices and rays in this step, from 0
-	CR_ARRAY(uint8_t) next;  // [work] cr_next of each pair of meshes
-	CR_ARRAY(int32_t) order; // the kept pairs as the stages take them
-	CR_ARRAY(int32_t) taken; // those that the running stage takes, in that order
+	CR_ARRAY(cr_found_pair) met; // the kept pairs of the parts before, and at last of all, in order
+	size_t part_peak;            // most bytes that the lists of a part before took
+	int round;                   // of near, crossings, vertices and rays in this step, from 0
+	CR_ARRAY(uint8_t) next;      // [work] cr_next of each pair of the part
+	CR_ARRAY(int32_t) order;     // the kept pairs as the stages take them
+	CR_ARRAY(int32_t) taken;     // those that the running stage takes, in that order
 	cr_hooks hooks;
 	carom_device *devices[CAROM_MAX_DEVICES]; // of a back end that runs stages there
 	int32_t device_count;
@@ -228,13 +234,14 @@ void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], doubl
 /// Transform of points of b to the frame of a, in double; and both directions in float.
 void cr_relative_transform(const cr_body *a, const cr_body *b, m3d *rotation, v3d *translation);
 
-/// A back end: the functions of the stages, in the order of these members. near to rays run in
-/// rounds.
+/// A back end: the functions of the stages, in the order of these members. All from begin on run
+/// for each part of the pairs, but simple, which runs for the last; near to rays run in rounds.
 struct cr_stages {
 	const char *name;
 	// makes the broad phase that the settings ask for, and chooses kernels
 	carom_result (*open)(cr_pipeline *);
 	carom_result (*pairs)(cr_pipeline *);
+	carom_result (*begin)(cr_pipeline *);
 	carom_result (*near)(cr_pipeline *);
 	carom_result (*crossings)(cr_pipeline *);
 	carom_result (*vertices)(cr_pipeline *); // NULL: rays does it
@@ -280,16 +287,54 @@ static inline void cr_prefetch_watched(const cr_pipeline *p, const cr_pair_memor
 {
 	cr_prefetch(cr_watched(p, m, side), (size_t)m->watched[side].count * sizeof(cr_watch));
 }
-/// Forget the lists of a memory that no longer hold.
+/// Does the part of a memory hold that has the pose of a role?
+static inline bool cr_holds(const cr_pair_memory *m, cr_role role)
+{
+	return role == CR_ROLE_APART ? m->apart : role == CR_ROLE_FULL ? m->valid : m->near.holds;
+}
+/// Does anything that holds, but for a role, have one of the kept poses? CR_ROLES: no role.
+static inline bool cr_needs_pose(const cr_pair_memory *m, int kept, cr_role but)
+{
+	for (int role = 0; role < CR_ROLES; role++) {
+		if (role != (int)but && m->poses.of[role] == kept && cr_holds(m, (cr_role)role))
+			return true;
+	}
+	return false;
+}
+/// One of the kept poses of a memory, which there is.
+static inline cr_reference *cr_kept_pose(const cr_kept *kept, const cr_pair_memory *m, int number)
+{
+	return cr_list_at(&kept->poses, 0, m->poses.kept[number] - 1);
+}
+/// The pose that a memory has for a role that holds.
+static inline const cr_reference *cr_pose_for(const cr_pipeline *p, const cr_pair_memory *m, cr_role role)
+{
+	return cr_kept_pose(&p->memories[p->keeping], m, m->poses.of[role]);
+}
+/// Forget the lists and poses of a memory that no longer hold.
 static inline void cr_trim_memory(cr_pair_memory *m)
 {
 	m->near.pairs.count = m->near.holds ? m->near.pairs.count : 0;
 	if (!m->valid)
 		m->watched[0].count = m->watched[1].count = 0;
+	for (int k = 0; k < CR_ROLES; k++)
+		m->poses.kept[k] = cr_needs_pose(m, k, CR_ROLES) ? m->poses.kept[k] : 0;
 }
 /// Copy the lists of a memory, which keep in from, to to, and let it name them there. false: out of
 /// memory.
 bool cr_move_memory(cr_pair_memory *memory, const cr_kept *from, cr_kept *to, cr_kept_tails *tails);
+/// Let the lists of found and met pairs change places.
+static inline void cr_swap_found(cr_pipeline *pipeline)
+{
+	cr_found_pair *const data = pipeline->found.data;
+	const int64_t count = pipeline->found.count, capacity = pipeline->found.capacity;
+	pipeline->found.data = pipeline->met.data;
+	pipeline->found.count = pipeline->met.count;
+	pipeline->found.capacity = pipeline->met.capacity;
+	pipeline->met.data = data;
+	pipeline->met.count = count;
+	pipeline->met.capacity = capacity;
+}
 /// Let the other of the kept lists be in use, with the room that one tail has taken of it.
 void cr_change_kept(cr_pipeline *pipeline, cr_kept_tails tails);
 /// The contact that users see of a raw one, of a pair whose bodies and parts are known. The rest is

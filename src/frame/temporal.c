@@ -142,11 +142,11 @@ static double farthest_corner(v3d p, const v3d e[3])
 	return sqrt(v3d_dot(p, p) + most);
 }
 
-double cr_displacement(
-	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference)
+double cr_displacement(const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation,
+	const cr_reference *reference, double allowed)
 {
 	if (cr_pair_deforms(a, b))
-		return cr_motion_of_parts(a, b, region, reference->allowed, reference);
+		return cr_motion_of_parts(a, b, region, allowed, reference);
 	// The point of each body that is now at the centre; where they were against each other at the
 	// reference.
 	m3d room_a, room_b;
@@ -155,7 +155,7 @@ double cr_displacement(
 	const v3d of_b = m3d_tmul(turn_b, v3d_sub(region->centre, b->pose.position));
 	const v3d moved = v3d_sub(of_a, v3d_add(m3d_mul(&reference->rotation, of_b), reference->translation));
 	const double bound = v3d_length(moved) + cr_turn(now_rotation, &reference->rotation) * region->radius;
-	if (bound <= reference->allowed)
+	if (bound <= allowed)
 		return bound;
 	// The motion is affine: from the centre to a side of the box it changes by the difference of
 	// the turns of a and b.

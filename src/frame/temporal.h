@@ -14,16 +14,30 @@
 #include "frame/frame.h"
 #include "frame/settings.h"
 
-/// A relative pose, and the displacement from it up to which a memory holds.
+/// A relative pose, from which displacements are measured.
 typedef struct cr_reference {
 	m3d rotation; // of b in a's frame
 	v3d translation;
-	double allowed; // displacement from here up to which it holds
 	// Of a and b: their paths, and the turns of their parts (cr_surface_parts). Nothing else counts
 	// where one of them deforms.
 	double path[2];
 	uint32_t turns[2];
 } cr_reference;
+
+/// What a pair remembers a pose for.
+typedef enum cr_role {
+	CR_ROLE_APART, // a step in which the pair was apart: it still is
+	CR_ROLE_FULL,  // the last full step: no sample can be inside but those watched
+	CR_ROLE_NEAR,  // of its near triangles: a step without a ray hit
+	CR_ROLE_GAPS,  // that step, or a later one in which the gaps were renewed
+	CR_ROLES,
+} cr_role;
+
+/// The poses that a pair remembers: those of one step are kept once.
+typedef struct cr_pose_set {
+	uint32_t kept[CR_ROLES]; // of cr_kept.poses, the number + 1; 0: none
+	uint8_t of[CR_ROLES];    // which of these a role has
+} cr_pose_set;
 
 /// A box in a body's frame.
 typedef struct cr_part {
@@ -33,12 +47,12 @@ typedef struct cr_part {
 
 /// Triangles of two bodies that may touch, and until when no others can.
 typedef struct cr_near_list {
-	bool holds;             // up to the displacement of from
-	cr_span pairs;          // of cr_kept.near
-	cr_part part;           // of b: holds its triangles
-	cr_reference from;      // a step without a ray hit
-	cr_reference gaps_from; // that step, or a later one in which the gaps were renewed
-	double most_reach;      // farther out the list was too long; 0: it never was
+	cr_span pairs;  // of cr_kept.near
+	float lower[3]; // box of the triangles of b, in its frame
+	float upper[3];
+	double allowed;    // displacement from its pose up to which it holds
+	double most_reach; // farther out the list was too long; 0: it never was
+	bool holds;
 } cr_near_list;
 
 /// The contacts of a pair that followed from the poses and shapes alone.
@@ -50,17 +64,18 @@ typedef struct cr_rest {
 
 /// Memory of one pair a < b of the broad phase. The fields that most pairs need come first.
 typedef struct cr_pair_memory {
-	bool valid;     // full and watched hold, and bodies and shapes are still those
-	bool apart;     // apart_from holds
+	bool valid;     // its full step and watched hold, and bodies and shapes are still those
+	bool apart;     // up to the displacement apart_allowed
 	bool touched;   // had contacts when it was last looked at
 	bool ungrouped; // no worker group (src/lab) holds the pair yet
 	uint8_t group;  // the one that does
 	uint32_t generation[2];
 	// sum of the bodies' paths up to which it is apart without a closer look
 	double apart_until;
-	cr_span watched[2];      // of cr_kept.watches: samples of a against b, and of b against a
-	cr_reference apart_from; // a step in which the pair was apart: it still is
-	cr_reference full;       // the last full step: no sample can be inside but those watched
+	double apart_allowed;
+	cr_pose_set poses;
+	double full_allowed;
+	cr_span watched[2]; // of cr_kept.watches: samples of a against b, and of b against a
 	cr_near_list near;
 	cr_rest rest;
 } cr_pair_memory;
@@ -104,16 +119,16 @@ typedef struct cr_shared_region {
 cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b);
 
 /// Upper bound of how far two points, one of each body, that now coincide in the region were apart
-/// at a reference; now_rotation: of b in a's frame now. Holds for both directions of the pair at
-/// once. (Lehericey 2013, Eq. 2.1, bounds it by the largest radius of the two objects and the arc;
-/// that fails for points of the boxes' corners, and is needlessly large elsewhere. Here the motion
-/// is taken at the centre of the region, and the turn by its chord: |R x - R0 x| <= |R - R0|_F /
-/// sqrt(2) * |x|, since |R - R0|_F^2 = 8 sin^2(angle / 2).) Where that is more than the reference
-/// allows, it is the greatest motion of a corner of the box that the world boxes share, which costs
-/// more to find and is up to three times less. Of a pair that deforms it is the growth of the paths
-/// of their parts in reach (temporal.c).
-double cr_displacement(
-	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference);
+/// at a reference; now_rotation: of b in a's frame now. allowed: the displacement that whoever asks
+/// can bear. Holds for both directions of the pair at once. (Lehericey 2013, Eq. 2.1, bounds it by
+/// the largest radius of the two objects and the arc; that fails for points of the boxes' corners,
+/// and is needlessly large elsewhere. Here the motion is taken at the centre of the region, and the
+/// turn by its chord: |R x - R0 x| <= |R - R0|_F / sqrt(2) * |x|, since |R - R0|_F^2 = 8
+/// sin^2(angle / 2).) Where that is more than is allowed, it is the greatest motion of a corner of
+/// the box that the world boxes share, which costs more to find and is up to three times less. Of a
+/// pair that deforms it is the growth of the paths of their parts in reach (temporal.c).
+double cr_displacement(const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation,
+	const cr_reference *reference, double allowed);
 
 /// May the points of a pair move against each other otherwise than its relative pose does?
 static inline bool cr_pair_deforms(const cr_body *a, const cr_body *b) { return cr_deforming_of(a) || cr_deforming_of(b); }

@@ -120,5 +120,5 @@ static carom_result predict_vertices(cr_pipeline *p)
 	return cr_check_workers(p, "the rays of a step");
 }
 
-const cr_stages cr_predicting_stages = { "predicting", cr_open_stages, cr_stage_pairs, cr_stage_near, cr_stage_crossings,
-	predict_vertices, cr_stage_rays, cr_stage_finish, cr_stage_simple, cr_stage_reduce, NULL };
+const cr_stages cr_predicting_stages = { "predicting", cr_open_stages, cr_stage_pairs, cr_stage_begin, cr_stage_near,
+	cr_stage_crossings, predict_vertices, cr_stage_rays, cr_stage_finish, cr_stage_simple, cr_stage_reduce, NULL };

@@ -135,5 +135,5 @@ static carom_result run_naively(cr_pipeline *p)
 	return cr_check_workers(p, "the contacts of a step");
 }
 
-const cr_stages cr_naive_stages = { "naive", cr_open_stages, cr_stage_pairs, cr_stage_near, cr_stage_crossings, NULL,
-	run_naively, cr_stage_finish, cr_stage_simple, cr_stage_reduce, NULL };
+const cr_stages cr_naive_stages = { "naive", cr_open_stages, cr_stage_pairs, cr_stage_begin, cr_stage_near, cr_stage_crossings,
+	NULL, run_naively, cr_stage_finish, cr_stage_simple, cr_stage_reduce, NULL };

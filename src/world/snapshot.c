@@ -50,7 +50,7 @@ static void copy_results(cr_results *to, const cr_results *from)
 
 // ---- The memory of pairs ----
 
-enum { LISTS = 5 };
+enum { LISTS = 5 + CR_ROLES };
 
 typedef struct list {
 	void *data;
@@ -67,6 +67,8 @@ static void get_lists(const cr_kept *kept, const cr_list *contacts, const cr_pai
 	lists[3] = (list){ cr_near_gaps_at(kept, near.first), (size_t)cr_lanes_of(near.count) * sizeof(float) };
 	const cr_span rest = m->rest.contacts;
 	lists[4] = (list){ cr_list_at(contacts, 0, rest.first), (size_t)rest.count * sizeof(cr_raw_contact) };
+	for (int k = 0; k < CR_ROLES; k++)
+		lists[5 + k] = m->poses.kept[k] ? (list){ cr_kept_pose(kept, m, k), sizeof(cr_reference) } : (list){ 0 };
 }
 
 /// A memory without the lists that no longer hold. Of the contacts that may be taken over run is 1.
@@ -139,6 +141,14 @@ static bool lay_lists(laying *l, cr_pair_memory *m, const uint8_t **bytes)
 		!cr_keep_watches(kept, tails, m->watched[1].count, &m->watched[1]) ||
 		!cr_keep_near(kept, tails, m->near.pairs.count, &m->near.pairs))
 		return false;
+	for (int k = 0; k < CR_ROLES; k++) {
+		uint32_t number;
+		if (m->poses.kept[k] == 0)
+			continue;
+		if (!cr_keep_pose(kept, tails, &number))
+			return false;
+		m->poses.kept[k] = number + 1;
+	}
 	list lists[LISTS];
 	get_lists(kept, l->contacts, m, lists);
 	for (int k = 0; k < LISTS; k++) {

@@ -13,7 +13,7 @@
 
 #define MAGIC "CAROMSNP"
 
-enum { VERSION = 5, BYTE_ORDER = 0x01020304, MOST_LISTS = 24, ALIGNMENT = CR_BAKED_ALIGNMENT };
+enum { VERSION = 6, BYTE_ORDER = 0x01020304, MOST_LISTS = 24, ALIGNMENT = CR_BAKED_ALIGNMENT };
 
 static const char *const save_name = "carom_snapshot_save";
 static const char *const load_name = "carom_snapshot_load";
@@ -104,6 +104,7 @@ static uint64_t layout_of(const column *columns, int count)
 	hash = cr_hash_u64(hash, sizeof(head));
 	hash = cr_hash_u64(hash, sizeof(cr_watch));
 	hash = cr_hash_u64(hash, sizeof(cr_candidate));
+	hash = cr_hash_u64(hash, sizeof(cr_reference));
 	hash = cr_hash_u64(hash, sizeof(cr_raw_contact));
 	for (int i = 0; i < count; i++)
 		hash = cr_hash_u64(hash, columns[i].element);
