@@ -234,13 +234,13 @@ static bool same_near_lists(const twins *t)
 		return false;
 	for (int64_t i = 0; i < p->temporal.slots.count; i++) {
 		const cr_near_list *a = &p->temporal.slots.data[i].near, *b = &q->temporal.slots.data[i].near;
-		if (a->holds != b->holds || (a->holds && a->pairs.count != b->pairs.count))
+		if (a->holds != b->holds || (a->holds && (a->pairs.count != b->pairs.count || a->wide != b->wide)))
 			return false;
 		if (!a->holds || a->pairs.count == 0)
 			continue;
 		const cr_kept *kept = &p->memories[p->keeping], *other = &q->memories[q->keeping];
-		const size_t count = (size_t)a->pairs.count;
-		if (memcmp(cr_near_at(kept, a->pairs.first), cr_near_at(other, b->pairs.first), count * sizeof(cr_candidate)) != 0 ||
+		const size_t count = (size_t)a->pairs.count, words = (size_t)cr_near_room(a, a->pairs.count);
+		if (memcmp(cr_near_at(kept, a->pairs.first), cr_near_at(other, b->pairs.first), words * sizeof(uint32_t)) != 0 ||
 			memcmp(cr_near_gaps_at(kept, a->pairs.first), cr_near_gaps_at(other, b->pairs.first), count * sizeof(float)) != 0)
 			return false;
 	}

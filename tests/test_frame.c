@@ -274,3 +274,43 @@ TEST(frame, parts_of_the_pairs_change_nothing)
 	def.max_contacts_per_pair = 4;
 	check_twins(1, &def, 1);
 }
+
+/// Numbers of two triangles that do not fit in a word stand in two. A step that remembers finds what one that remembers nothing does.
+TEST(frame, near_triangles_of_large_meshes)
+{
+	carom_context *context = fixture_context(1);
+	enum { SIDE = 190 };
+	static float heights[SIDE * SIDE];
+	for (int i = 0; i < SIDE * SIDE; i++)
+		heights[i] = i < 2 ? 2 * (float)i - 1 : 0.1F * (float)(i * 7 % 5); // its box is higher than where they meet
+	carom_mesh *field = NULL; // of 75,000 triangles
+	REQUIRE(carom_create_height_field(context, SIDE, SIDE, heights, (double[2]){ 1, 1 }, 1, &field) == CAROM_SUCCESS);
+	carom_world_def def = carom_default_world_def();
+	carom_world *worlds[2];
+	carom_body_id ids[2];
+	for (int k = 0; k < 2; k++) {
+		def.temporal = k ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_PREDICTIVE;
+		worlds[k] = fixture_world(context, &def);
+		fixture_add(worlds[k], fixture_of_mesh(field), fixture_at(0, 0, 0), CAROM_STATIC);
+		ids[k] = fixture_add(worlds[k], fixture_of_mesh(field), fixture_at(185.5, 185.5, 2.41), CAROM_DYNAMIC);
+	}
+	int32_t held = 0, contacts = 0;
+	for (int step = 0; step < 8; step++) {
+		const carom_pose pose = fixture_at(185.5, 185.5 + 0.0001 * step, 2.41 - 0.002 * step);
+		for (int k = 0; k < 2; k++) {
+			REQUIRE(carom_world_set_pose(worlds[k], ids[k], &pose) == CAROM_SUCCESS);
+			fixture_step(worlds[k]);
+		}
+		REQUIRE(worlds[0]->pipeline.temporal.slots.count == 1);
+		const cr_near_list *list = &worlds[0]->pipeline.temporal.slots.data[0].near;
+		held += list->holds && list->wide && list->pairs.count > 0;
+		contacts += carom_world_contacts(worlds[0]).count;
+		CHECK(carom_world_hash(worlds[0]) == carom_world_hash(worlds[1]));
+	}
+	CHECK(held > 0);
+	CHECK(contacts > 0);
+	carom_destroy_world(worlds[0]);
+	carom_destroy_world(worlds[1]);
+	carom_release_mesh(field);
+	carom_destroy_context(context);
+}

@@ -166,6 +166,52 @@ static void separate(const cr_pipeline *p, const cr_pair_work *w, cr_candidates 
 	p->kernels->separate(a, b, &w->b_to_a, c->data, c->count, (float)enough);
 }
 
+// ---- Numbers of two triangles in a word, where they fit ----
+
+static int bits_of(const cr_collider *c)
+{
+	int bits = 0;
+	while (bits < 31 && (c->topology->triangle_count - 1) >> bits > 0)
+		bits++;
+	return bits;
+}
+
+/// Choose how the numbers of a list are kept.
+static void choose_words(const cr_collider *a, const cr_collider *b, cr_near_list *list)
+{
+	const int of_a = bits_of(a), of_b = bits_of(b);
+	list->wide = of_a + of_b > 32;
+	list->bits = (uint8_t)of_b;
+}
+
+/// The words of a list.
+typedef struct near_words {
+	uint32_t *data;
+	int32_t behind; // where the numbers of b are, of a wide list; else 0
+	int bits;
+} near_words;
+
+static near_words words_of(const cr_kept *kept, const cr_near_list *list)
+{
+	const int32_t behind = list->wide ? cr_lanes_of(list->pairs.count) : 0;
+	return (near_words){ cr_near_at(kept, list->pairs.first), behind, list->bits };
+}
+
+static inline void pack(near_words w, int32_t at, int32_t a, int32_t b)
+{
+	w.data[at] = w.behind > 0 ? (uint32_t)a : (uint32_t)a << w.bits | (uint32_t)b;
+	if (w.behind > 0)
+		w.data[w.behind + at] = (uint32_t)b;
+}
+
+/// Without the gap.
+static inline cr_candidate unpack(near_words w, int32_t at)
+{
+	if (w.behind > 0)
+		return (cr_candidate){ (int32_t)w.data[at], (int32_t)w.data[w.behind + at], 0 };
+	return (cr_candidate){ (int32_t)(w.data[at] >> w.bits), (int32_t)(w.data[at] & (((uint32_t)1 << w.bits) - 1)), 0 };
+}
+
 /// Keep worker->candidates with the pair, for the next steps: first those that may meet already,
 /// which take longest to measure. false: the memory budget does not allow it, or the worker failed.
 static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w)
@@ -183,20 +229,23 @@ static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_pair
 	if (walked->count == 0)
 		return true;
 	p->kernels->enclose(p->bodies[w->b].shape.collider, walked->data, walked->count, list->lower, list->upper);
-	if (!cr_keep_near(worker->kept, &worker->kept_tails, walked->count, &list->pairs)) {
+	choose_words(p->bodies[w->a].shape.collider, p->bodies[w->b].shape.collider, list);
+	if (!cr_keep_near(worker->kept, &worker->kept_tails, walked->count, list)) {
 		worker->failed = count_refusals(p) == refusals;
 		return false;
 	}
-	cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
+	const near_words words = words_of(worker->kept, list);
 	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
 	int32_t front = 0, back = walked->count;
 	for (int32_t i = 0; i < walked->count; i++) {
 		const int32_t at = walked->data[i].gap == 0 ? front++ : --back;
-		data[at] = walked->data[i];
+		pack(words, at, walked->data[i].a, walked->data[i].b);
 		gaps[at] = walked->data[i].gap;
 	}
-	for (int32_t i = walked->count; i < cr_lanes_of(walked->count); i++)
+	for (int32_t i = walked->count; i < cr_lanes_of(walked->count); i++) {
 		gaps[i] = INFINITY;
+		pack(words, i, 0, 0);
+	}
 	return true;
 }
 
@@ -246,7 +295,7 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	cr_pair_memory *m = cr_memory_of(p, w);
 	const cr_near_list *list = &m->near;
 	const int32_t count = list->pairs.count;
-	const cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
+	const near_words words = words_of(worker->kept, list);
 	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
 	cr_candidates *c = &worker->candidates;
 	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
@@ -262,7 +311,7 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	float beyond;
 	c->count = p->kernels->sift(gaps, count, used, number, &beyond);
 	for (int32_t i = 0; i < c->count; i++)
-		c->data[i] = data[number[i]];
+		c->data[i] = unpack(words, number[i]);
 	separate(p, w, c, 0);
 	w->gap = fmax(list->allowed * kept_share - moved, 0);
 	const bool renewed = renew_gaps(worker, m, gaps, &w->now, c->count, used);
@@ -308,14 +357,16 @@ static void take_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	if (c->count > 0 || list->pairs.count == 0)
 		return;
 	// Apart: the farther, as all measured now can tell, the longer it can be left alone.
-	cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
+	const near_words words = words_of(worker->kept, list);
 	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
-	separate(p, w, &(cr_candidates){ .data = data, .count = list->pairs.count }, reach);
+	for (int32_t i = 0; i < list->pairs.count; i++)
+		c->data[i] = unpack(words, i);
+	separate(p, w, &(cr_candidates){ .data = c->data, .count = list->pairs.count }, reach);
 	// The least is a float: gcc 12.2 for 64-bit ARM dies where floats are reduced to a double
 	// (vect_transform_reduction).
 	float least = INFINITY;
 	for (int32_t i = 0; i < list->pairs.count; i++) {
-		const float gap = data[i].gap;
+		const float gap = c->data[i].gap;
 		gaps[i] = gap;
 		least = gap < least ? gap : least;
 	}
@@ -391,7 +442,7 @@ void cr_ask_near_ahead(const cr_pipeline *p, int64_t next, int64_t end)
 	const cr_span near = m->near.pairs;
 	const int32_t first = near.count < FIRST_NEAR ? near.count : FIRST_NEAR;
 	cr_prefetch(cr_near_gaps_at(kept, near.first), (size_t)near.count * sizeof(float));
-	cr_prefetch(cr_near_at(kept, near.first), (size_t)first * sizeof(cr_candidate));
+	cr_prefetch(cr_near_at(kept, near.first), (size_t)first * sizeof(uint32_t));
 }
 
 bool cr_begin_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_next *next)

@@ -63,7 +63,7 @@ bool cr_frame_move(cr_frame *f)
 void cr_kept_init(cr_kept *k, carom_context *context)
 {
 	cr_list_init(&k->watches, context, WATCHES_AT_ONCE, 1, &(size_t){ sizeof(cr_watch) });
-	cr_list_init(&k->near, context, NEAR_AT_ONCE, 2, (size_t[]){ sizeof(cr_candidate), sizeof(float) });
+	cr_list_init(&k->near, context, NEAR_AT_ONCE, 2, (size_t[]){ sizeof(uint32_t), sizeof(float) });
 	cr_list_init(&k->poses, context, POSES_AT_ONCE, 1, &(size_t){ sizeof(cr_reference) });
 }
 
@@ -108,9 +108,9 @@ bool cr_keep_watches(cr_kept *k, cr_kept_tails *tails, int32_t count, cr_span *s
 	return take(&k->watches, &tails->watches, count, count, span);
 }
 
-bool cr_keep_near(cr_kept *k, cr_kept_tails *tails, int32_t count, cr_span *span)
+bool cr_keep_near(cr_kept *k, cr_kept_tails *tails, int32_t count, cr_near_list *list)
 {
-	return take(&k->near, &tails->near, cr_lanes_of(count), count, span);
+	return take(&k->near, &tails->near, cr_near_room(list, count), count, &list->pairs);
 }
 
 bool cr_keep_pose(cr_kept *k, cr_kept_tails *tails, uint32_t *number)

@@ -38,7 +38,7 @@ typedef struct cr_frame {
 /// The memory of pairs from step to step: lists as those of a frame.
 typedef struct cr_kept {
 	cr_list watches; // cr_watch
-	cr_list near;    // pairs of triangles (cr_candidate), and how far apart they were at least
+	cr_list near;    // pairs of triangles (cr_near_list), and how far apart they were at least
 	cr_list poses;   // cr_reference
 } cr_kept;
 
@@ -111,13 +111,14 @@ size_t cr_kept_used(const cr_kept *kept);
 bool cr_kept_move(cr_kept *kept);
 /// Room for a span of watched samples. false: out of memory.
 bool cr_keep_watches(cr_kept *kept, cr_kept_tails *tails, int32_t count, cr_span *span);
-/// Room for a span of near triangles: of gaps there are cr_lanes_of(count). false: out of memory.
-bool cr_keep_near(cr_kept *kept, cr_kept_tails *tails, int32_t count, cr_span *span);
+struct cr_near_list;
+/// Room for the pairs of near triangles of a list, which it then names. false: out of memory.
+bool cr_keep_near(cr_kept *kept, cr_kept_tails *tails, int32_t count, struct cr_near_list *list);
 /// Room for a pose; *number: of it. false: out of memory.
 bool cr_keep_pose(cr_kept *kept, cr_kept_tails *tails, uint32_t *number);
 
 static inline cr_watch *cr_watches_at(const cr_kept *kept, uint32_t first) { return cr_list_at(&kept->watches, 0, first); }
-static inline cr_candidate *cr_near_at(const cr_kept *kept, uint32_t first) { return cr_list_at(&kept->near, 0, first); }
+static inline uint32_t *cr_near_at(const cr_kept *kept, uint32_t first) { return cr_list_at(&kept->near, 0, first); }
 static inline float *cr_near_gaps_at(const cr_kept *kept, uint32_t first) { return cr_list_at(&kept->near, 1, first); }
 
 static inline cr_candidate *cr_meetings_at(const cr_frame *frame, uint32_t first)

@@ -161,10 +161,11 @@ bool cr_move_memory(cr_pair_memory *m, const cr_kept *from, cr_kept *to, cr_kept
 	const cr_span old = m->near.pairs;
 	if (old.count == 0)
 		return true;
-	if (!cr_keep_near(to, tails, old.count, &m->near.pairs))
+	if (!cr_keep_near(to, tails, old.count, &m->near))
 		return false;
 	const uint32_t first = m->near.pairs.first;
-	memcpy(cr_near_at(to, first), cr_near_at(from, old.first), (size_t)old.count * sizeof(cr_candidate));
+	const size_t room = (size_t)cr_near_room(&m->near, old.count);
+	memcpy(cr_near_at(to, first), cr_near_at(from, old.first), room * sizeof(uint32_t));
 	memcpy(cr_near_gaps_at(to, first), cr_near_gaps_at(from, old.first), (size_t)cr_lanes_of(old.count) * sizeof(float));
 	return true;
 }
@@ -200,7 +201,7 @@ static live trim_memories(cr_pipeline *p)
 		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
 		cr_trim_memory(m);
 		l.watches += m->watched[0].count + m->watched[1].count;
-		l.near += cr_lanes_of(m->near.pairs.count);
+		l.near += cr_near_room(&m->near, m->near.pairs.count);
 		for (int k = 0; k < CR_ROLES; k++)
 			l.poses += m->poses.kept[k] != 0;
 	}
@@ -218,7 +219,7 @@ static bool tidy_kept(cr_pipeline *p)
 	if (!is_untidy(from, p->live_kept))
 		return true;
 	const live l = trim_memories(p);
-	p->live_kept = (size_t)l.watches * sizeof(cr_watch) + (size_t)l.near * (sizeof(cr_candidate) + sizeof(float)) +
+	p->live_kept = (size_t)l.watches * sizeof(cr_watch) + (size_t)l.near * (sizeof(uint32_t) + sizeof(float)) +
 		(size_t)l.poses * sizeof(cr_reference);
 	// Where there are many new pairs nothing was left behind.
 	if (!is_untidy(from, p->live_kept))

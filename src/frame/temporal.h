@@ -53,7 +53,15 @@ typedef struct cr_near_list {
 	double allowed;    // displacement from its pose up to which it holds
 	double most_reach; // farther out the list was too long; 0: it never was
 	bool holds;
+	bool wide;    // the numbers of two triangles do not fit in one word: those of b stand behind
+	uint8_t bits; // else: of the number of b, which is the lower part
 } cr_near_list;
+
+/// Entries of cr_kept.near that a list of so many pairs takes.
+static inline int32_t cr_near_room(const cr_near_list *list, int32_t count)
+{
+	return list->wide ? 2 * cr_lanes_of(count) : cr_lanes_of(count);
+}
 
 /// The contacts of a pair that followed from the poses and shapes alone.
 typedef struct cr_rest {

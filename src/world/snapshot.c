@@ -63,7 +63,7 @@ static void get_lists(const cr_kept *kept, const cr_list *contacts, const cr_pai
 	for (int side = 0; side < 2; side++)
 		lists[side] = (list){ cr_watches_at(kept, m->watched[side].first), (size_t)m->watched[side].count * sizeof(cr_watch) };
 	const cr_span near = m->near.pairs;
-	lists[2] = (list){ cr_near_at(kept, near.first), (size_t)near.count * sizeof(cr_candidate) };
+	lists[2] = (list){ cr_near_at(kept, near.first), (size_t)cr_near_room(&m->near, near.count) * sizeof(uint32_t) };
 	lists[3] = (list){ cr_near_gaps_at(kept, near.first), (size_t)cr_lanes_of(near.count) * sizeof(float) };
 	const cr_span rest = m->rest.contacts;
 	lists[4] = (list){ cr_list_at(contacts, 0, rest.first), (size_t)rest.count * sizeof(cr_raw_contact) };
@@ -139,7 +139,7 @@ static bool lay_lists(laying *l, cr_pair_memory *m, const uint8_t **bytes)
 	m->rest.run = m->rest.run > 0 ? l->run : 0;
 	if (!cr_keep_watches(kept, tails, m->watched[0].count, &m->watched[0]) ||
 		!cr_keep_watches(kept, tails, m->watched[1].count, &m->watched[1]) ||
-		!cr_keep_near(kept, tails, m->near.pairs.count, &m->near.pairs))
+		!cr_keep_near(kept, tails, m->near.pairs.count, &m->near))
 		return false;
 	for (int k = 0; k < CR_ROLES; k++) {
 		uint32_t number;

@@ -103,7 +103,6 @@ static uint64_t layout_of(const column *columns, int count)
 	uint64_t hash = cr_hash_u64(0, sizeof(body_record));
 	hash = cr_hash_u64(hash, sizeof(head));
 	hash = cr_hash_u64(hash, sizeof(cr_watch));
-	hash = cr_hash_u64(hash, sizeof(cr_candidate));
 	hash = cr_hash_u64(hash, sizeof(cr_reference));
 	hash = cr_hash_u64(hash, sizeof(cr_raw_contact));
 	for (int i = 0; i < count; i++)
