@@ -1,5 +1,5 @@
 /// The way of a ball beside a mesh that does not turn, where little happens: most balls of a heap
-/// creep on what they lie on. In the frame of the mesh the centre of the ball moves on a straight
+/// creep on the ground. In the frame of the mesh the centre of the ball moves on a straight
 /// line by way, and touching.c and mover.c have closed forms. Let the centre begin at the distance
 /// d > 0 from a triangle, with the unit direction n from its nearest point. The whole triangle lies
 /// behind the plane across n there, so at time t the gap is at least

@@ -282,6 +282,16 @@ static bool enters(const cr_overlap *o, int side, const cr_pierce *p)
 	return p->entering != (o->two_sided[1 - side] && cr_is_turned(o, 1 - side, o->facets[1 - side]->of_triangle[p->other]));
 }
 
+/// An end of an edge that lies inside, and the piece from there to the next pierce. Where both
+/// bodies are convex their corners tell all.
+static void take_end(flood *f, int32_t edge, int corner, double middle)
+{
+	cr_overlap *o = f->overlap;
+	reach(f, edge / 3, corner);
+	if (cr_is_crease(o->facets[f->side], edge) && !(o->facets[0]->convex && o->facets[1]->convex))
+		add_corner(o, (cr_overlap_corner){ along_edge(o, f->side, edge, middle), CR_CORNER_MIDDLE, f->side, edge, -1 });
+}
+
 /// The pierces of one edge, in order. Those of an edge shared by two triangles come twice: the
 /// first entry and the first exit count.
 static void take_edge(flood *f, const cr_pierce *first, const cr_pierce *end)
@@ -291,9 +301,9 @@ static void take_edge(flood *f, const cr_pierce *first, const cr_pierce *end)
 	const bool crease = cr_is_crease(o->facets[f->side], edge);
 	mark_pierced(f, edge);
 	if (!enters(o, f->side, first))
-		reach(f, edge / 3, edge % 3);
+		take_end(f, edge, edge % 3, 0.5 * first->s);
 	if (enters(o, f->side, &end[-1]))
-		reach(f, edge / 3, (edge % 3 + 1) % 3);
+		take_end(f, edge, (edge % 3 + 1) % 3, 0.5 * (end[-1].s + 1));
 	const cr_pierce *open = NULL;
 	for (const cr_pierce *p = first; p < end && crease; p++) {
 		if (enters(o, f->side, p)) {

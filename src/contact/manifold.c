@@ -19,6 +19,7 @@
 ///    other body chooses first: of the planes that it lies below the one with the least depth. Of
 ///    equal ones the larger facet; edges only where they are clearly better, since a facet gives
 ///    several points. All corners below that plane, not deeper, are settled with it.
+///    A vertex below a hollow edge has to come up through the facets on both sides (hollow.c).
 /// 3. The next element that is not settled chooses, until all are, or the rest only touches: a
 ///    coplanar side, or an edge that grazes, makes no patch of its own.
 /// 4. Points of each patch: manifold_points.c. Which planes are no way out of an open mesh:
@@ -197,13 +198,10 @@ static bool facet_stands_for(cr_manifold *m, cr_reference_plane *plane, const cr
 	return test && cr_facet_has(test, corner->at);
 }
 
-/// Lanes of the corners below a plane that are left to be proved, of each eight.
-static uint8_t *left_of(const cr_manifold *m, int32_t plane) { return m->left + (size_t)plane * (size_t)m->stride / CR_WIDTH; }
-
 /// The next corner from i on that is left below a plane; the number of corners where there is none.
 static int32_t next_left(const cr_manifold *m, int32_t plane, int32_t i)
 {
-	const uint8_t *left = left_of(m, plane);
+	const uint8_t *left = cr_left_of(m, plane);
 	const int32_t known = m->planes[plane].left ? m->planes[plane].known : 0;
 	for (; i < known; i = (i / CR_WIDTH + 1) * CR_WIDTH) {
 		const uint32_t lanes = (uint32_t)left[i / CR_WIDTH] >> i % CR_WIDTH;
@@ -224,7 +222,7 @@ static float depth_at(cr_manifold *m, int32_t number, int32_t corner_number)
 	cr_reference_plane *plane = &m->planes[number];
 	const cr_overlap_corner *corner = &m->overlap->corners[corner_number];
 	m->unproved[entry] = -1;
-	left_of(m, number)[corner_number / CR_WIDTH] &= (uint8_t) ~(1u << corner_number % CR_WIDTH);
+	cr_left_of(m, number)[corner_number / CR_WIDTH] &= (uint8_t) ~(1u << corner_number % CR_WIDTH);
 	if (!stands_for_all(m, plane) && !facet_stands_for(m, plane, corner))
 		return -1;
 	m->depth[entry] = isfinite(unproved)
@@ -290,7 +288,7 @@ static uint32_t measure_corners(cr_manifold *m, int32_t number, int32_t end)
 	const cr_plane_row row = make_row(m, plane);
 	const size_t entry = cr_entry_of(m, number, 0);
 	const uint32_t found = m->completion->pipeline->kernels->measure(
-		&m->columns, &row, plane->known, end, m->depth + entry, m->unproved + entry, left_of(m, number), m->own);
+		&m->columns, &row, plane->known, end, m->depth + entry, m->unproved + entry, cr_left_of(m, number), m->own);
 	plane->left = plane->left || (found & CR_ROW_LEFT) != 0;
 	plane->known = end;
 	plane->deepest_at = -1;
@@ -416,6 +414,8 @@ static bool measure(cr_manifold *m)
 		if (plane->facet >= 0 && found & CR_ROW_UNDECIDED)
 			note_own_depths(m, k);
 	}
+	if (!cr_find_hollow(m))
+		return false;
 	for (int32_t i = 0; i < m->overlap->count; i++)
 		m->own[i] = isfinite(m->own[i]) ? m->own[i] : 0;
 	return !m->failed;
@@ -630,6 +630,42 @@ static void settle(cr_manifold *m, int32_t plane, double deepest)
 /// other?
 static bool can_measure(const cr_manifold *m) { return (int64_t)m->plane_count * m->overlap->count <= MOST_MEASURED; }
 
+/// Add the contacts of a plane, and settle the corners below it.
+static void take_plane(cr_manifold *m, int32_t plane)
+{
+	const double depth = depth_of_plane(m, plane, INFINITY);
+	prove_row(m, plane, depth * (1 + SAME) + m->tolerance);
+	settle(m, plane, depth);
+	m->planes[plane].chosen = true;
+	cr_wait_for_hollow(m, plane);
+	cr_add_patch(m, plane, depth);
+}
+
+/// Take the plane that an element has chosen. A vertex below a hollow edge that chose a facet
+/// beside it must come through the others as well. Returns how many planes were taken.
+static int take_choice(cr_manifold *m, int32_t corner, int32_t plane)
+{
+	cr_hollow_vertex *h = cr_hollow_at(m, corner);
+	bool beside = false;
+	for (int32_t k = 0; h && k < h->count; k++)
+		beside = beside || h->plane[k] == plane;
+	if (h)
+		h->done = true;
+	int taken = 0;
+	for (int32_t k = -1; k < (beside ? h->count : 0); k++) {
+		const int32_t next = k < 0 ? plane : h->plane[k];
+		if (m->planes[next].chosen)
+			continue;
+		m->waits[corner] = -1; // below each of the planes
+		m->settled++;
+		take_plane(m, next);
+		taken++;
+	}
+	m->waits[corner] = 0;
+	m->settled++;
+	return taken;
+}
+
 /// Choose planes for the elements, and add their contacts. Returns how many planes.
 static int choose_patches(cr_manifold *m, bool pierces)
 {
@@ -638,16 +674,15 @@ static int choose_patches(cr_manifold *m, bool pierces)
 		if (patches > 0 && m->own[i] <= m->tolerance)
 			break;
 		const int32_t plane = choose_plane(m, i);
-		const double depth = plane < 0 ? 0 : depth_of_plane(m, plane, INFINITY);
+		if (plane >= 0) {
+			patches += take_choice(m, i, plane);
+			continue;
+		}
+		cr_hollow_vertex *h = cr_hollow_at(m, i);
+		if (h)
+			h->done = true;
 		m->waits[i] = 0;
 		m->settled++;
-		if (plane < 0)
-			continue;
-		prove_row(m, plane, depth * (1 + SAME) + m->tolerance);
-		settle(m, plane, depth);
-		m->planes[plane].chosen = true;
-		cr_add_patch(m, plane, depth);
-		patches++;
 	}
 	return patches;
 }

@@ -46,6 +46,17 @@ typedef struct cr_candidate_plane {
 	int32_t plane;
 } cr_candidate_plane;
 
+enum { CR_MOST_HOLLOW = 6 };
+
+/// A vertex inside the other body, below a hollow edge or corner of it: its feet on the facets
+/// there lie beyond the edge, and it must come up through all of them.
+typedef struct cr_hollow_vertex {
+	int32_t corner;
+	int32_t count;
+	int32_t plane[CR_MOST_HOLLOW];
+	bool done; // it need not wait for another plane
+} cr_hollow_vertex;
+
 /// The work on one pair.
 typedef struct cr_manifold {
 	cr_completion *completion;
@@ -71,6 +82,8 @@ typedef struct cr_manifold {
 	int32_t settled;                // how often waits has changed
 	float *own;                     // [stride] depths of elements in the other body; 0: not known
 	cr_candidate_plane *candidates; // [facet_planes + 1] of a choice
+	cr_hollow_vertex *hollow;       // those found (hollow.c)
+	int32_t hollow_count;
 	bool failed;
 } cr_manifold;
 
@@ -78,6 +91,12 @@ typedef struct cr_manifold {
 static inline size_t cr_entry_of(const cr_manifold *m, int32_t plane, int32_t corner)
 {
 	return (size_t)plane * (size_t)m->stride + (size_t)corner;
+}
+
+/// Lanes of the corners below a plane that are left to be proved, of each eight.
+static inline uint8_t *cr_left_of(const cr_manifold *m, int32_t plane)
+{
+	return m->left + (size_t)plane * (size_t)m->stride / CR_WIDTH;
 }
 
 /// Do two meshes make patches where their surfaces cross? Their facets are then to be made.
@@ -120,6 +139,14 @@ int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider
 double cr_way_through(const cr_completion *completion, int side, v3d point, v3d direction, int32_t *triangle);
 /// Add the contacts of a plane that was chosen, none deeper than deepest (manifold_points.c).
 void cr_add_patch(cr_manifold *manifold, int32_t plane, double deepest);
+
+/// Find the vertices below hollow edges, among the elements whose depth in the other body is not
+/// known, and give them depths. false: out of memory (hollow.c).
+bool cr_find_hollow(cr_manifold *manifold);
+/// The record of such a vertex; NULL: it is none.
+cr_hollow_vertex *cr_hollow_at(const cr_manifold *manifold, int32_t corner);
+/// After a plane settled corners: let those vertices wait that have another plane to come through.
+void cr_wait_for_hollow(cr_manifold *manifold, int32_t plane);
 
 /// Does a plane push along an open mesh that has a front, not to it? (open_front.c)
 bool cr_slips_along(const cr_manifold *manifold, const cr_reference_plane *plane);

@@ -339,6 +339,23 @@ static void take_corners(const patch *p, int32_t number, below_lists *l, point_l
 	}
 }
 
+/// Where all points found are shallower than the patch, an edge lies deepest between the places
+/// where it pierces: take the middles of such pieces.
+static void take_middles(const patch *p, int32_t number, point_list *list)
+{
+	const cr_overlap *o = p->manifold->overlap;
+	const float *row = p->manifold->depth + cr_entry_of(p->manifold, number, 0);
+	const double most = p->deepest * (1 + 1e-3) + p->manifold->tolerance;
+	double found = 0;
+	for (int32_t i = 0; i < list->count; i++)
+		found = fmax(found, list->data[i].depth);
+	const double least = found * (1 + 1e-3) + p->manifold->tolerance;
+	for (int32_t i = 0; i < o->elements && p->deepest > least; i++) {
+		if (o->corners[i].kind == CR_CORNER_MIDDLE && (double)row[i] > least && (double)row[i] <= most)
+			take_corner(p, number, list, i);
+	}
+}
+
 static void add_facet_points(const patch *p, int32_t number)
 {
 	const cr_overlap *o = p->manifold->overlap;
@@ -357,6 +374,8 @@ static void add_facet_points(const patch *p, int32_t number)
 		take_in_order(p, number, &list);
 	else
 		take_corners(p, number, &below, &list);
+	if (!(o->facets[0]->convex && o->facets[1]->convex))
+		take_middles(p, number, &list);
 	for (int32_t i = 0; i < list.count; i++)
 		emit(p, &list.data[i]);
 }

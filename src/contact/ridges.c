@@ -11,6 +11,8 @@
 
 // Sine of the angle between edges that make a plane.
 static const double PARALLEL = 1e-4;
+// Of its length: how far an edge may end before the place where it passes another.
+static const double JOINT = 1e-3;
 
 /// How much is known of an edge.
 typedef enum ridge_state { RIDGE_OPEN, RIDGE_NONE, RIDGE_MADE } ridge_state;
@@ -121,15 +123,16 @@ static bool pierces_beside(const cr_manifold *m, int side, const ridge *own, con
 }
 
 /// Are two ridges nearest within both, not at an end: of a crease made of several edges only one is
-/// the right one.
-static bool meet_within(const ridge *a, const ridge *b)
+/// the right one. slack: so much, as a part of its length, an edge counts as longer at either end.
+static bool meet_within(const ridge *a, const ridge *b, double slack)
 {
 	const v3d d = v3d_sub(b->from, a->from);
 	const double aa = v3d_dot(a->along, a->along), bb = v3d_dot(b->along, b->along), ab = v3d_dot(a->along, b->along);
 	const double area = aa * bb - ab * ab;
 	const double s = v3d_dot(a->along, d) * bb - v3d_dot(b->along, d) * ab;
 	const double t = v3d_dot(a->along, d) * ab - v3d_dot(b->along, d) * aa;
-	return s >= 0 && s <= area && t >= 0 && t <= area;
+	const double least = -slack * area, most = area - least;
+	return s >= least && s <= most && t >= least && t <= most;
 }
 
 /// The plane along two ridges: only where their common normal lies between the normals of the
@@ -153,7 +156,7 @@ static bool plane_of_ridges(const cr_manifold *m, const ridge *a, const ridge *b
 		.edge = { a->half_edge, b->half_edge },
 		.normal = n,
 		.offset = v3d_dot(n, b->from),
-		.area = meet_within(a, b) ? 0 : -1 };
+		.area = meet_within(a, b, 0) ? 0 : -1 };
 	return true;
 }
 
@@ -172,7 +175,10 @@ static void add_plane(cr_manifold *m, const ridge_pairs *p, ridge *a, ridge *b)
 	if (!p->convex &&
 		(!(a->pierced & b->facets) | !(b->pierced & a->facets) || !pierces_beside(m, 0, a, b) || !pierces_beside(m, 1, b, a)))
 		return;
-	if (make_ridge(m, 0, a) && make_ridge(m, 1, b) && plane_of_ridges(m, a, b, &plane))
+	if (!make_ridge(m, 0, a) || !make_ridge(m, 1, b) || !plane_of_ridges(m, a, b, &plane))
+		return;
+	// Elsewhere than in a convex body edges that pass each other beyond an end part nothing.
+	if (p->convex || plane.area == 0 || meet_within(a, b, JOINT))
 		m->planes[m->plane_count++] = plane;
 }
 

@@ -18,7 +18,7 @@ bool cr_is_still_apart(const cr_pipeline *pipeline, const cr_body *a, const cr_b
 /// Is a pair that deforms, of which no pose is needed, still as far apart as it was found to be?
 bool cr_parts_are_still_apart(const cr_pipeline *pipeline, const cr_body *a, const cr_body *b, cr_pair_memory *memory);
 /// Let a memory have a pose for a role. false: out of memory; the pose that it had is gone then,
-/// and what had it must not hold.
+/// and the memory must not be used for that role.
 bool cr_remember_pose(cr_worker *worker, cr_pair_memory *memory, cr_role role, const cr_reference *now);
 /// Set the displacement that the memory of a full pair shall bear, and how far its rays are
 /// followed outward.

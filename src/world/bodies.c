@@ -587,7 +587,7 @@ carom_result carom_world_get_poses(const carom_world *world, int count, const ca
 			continue;
 		char id_name[64];
 		snprintf(id_name, sizeof id_name, "%s: ids[%d]", name, i);
-		cr_find_body_const(world, ids[i], id_name); // tells what is wrong
+		cr_find_body_const(world, ids[i], id_name); // tells the fault
 		return CAROM_INVALID_BODY;
 	}
 	for (int i = 0; i < count; i++)

@@ -77,7 +77,8 @@ static verdict ask_list(
 	return says;
 }
 
-/// Asks what is known of the vertex; where nothing is, the nearest face. of: a pair that names it.
+/// Looks for a side that is known of the vertex; where there is none, for the nearest face. of: a
+/// pair that names it.
 static verdict ask_vertex(const carom_world *world, const carom_proximity_view *view, const carom_proximity_pair *of, v3d normal)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
