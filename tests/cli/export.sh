@@ -5,8 +5,10 @@ source "$(dirname "$0")/common.bash"
 source "$CAROM_SOURCE/tests/cli/export_scenes.bash"
 
 # Pages are small where no carom.wasm stands beside the command; ./dev wasm puts one there.
-cp "$CAROM" carom
-CAROM=$PWD/carom
+mkdir bin
+cp "$CAROM" bin/carom
+ln -s "$(dirname "$CAROM")/../lib" lib # its modules
+CAROM=$PWD/bin/carom
 
 export_scenes
 cp cloth.json again.json
