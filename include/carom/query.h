@@ -26,7 +26,8 @@ extern "C" {
 // with CAROM_OUT_OF_MEMORY, or with CAROM_OVER_BUDGET where carom_world_def.memory_budget forbids
 // it; everything else stays usable.
 
-/// Which bodies a query sees. Start from carom_default_query_filter, which sees all.
+/// Which bodies a query sees. Start from carom_default_query_filter, which sees all: a filter of
+/// zeros sees none.
 typedef struct carom_query_filter {
 	uint64_t category; ///< of the query, against the bodies' masks
 	uint64_t mask;     ///< against the bodies' categories

@@ -85,13 +85,16 @@ typedef struct carom_contact {
 	int32_t shape_b; ///< of B, likewise
 } carom_contact;
 
-/// Two bodies with contacts (or overlapping, if one is a sensor). Of bodies with parts each two
-/// parts that touch are a pair of their own, with its contacts, age, data and events: the pairs of
-/// two bodies stand side by side in the view. A pair has contacts of one kind: those of
-/// carom_world_contacts or, where a thick surface (carom_body_def.thickness) takes part in it by
-/// that, one of the two kinds of surface contacts. A granular body has sphere contacts with bodies
-/// of other kinds and pairs of spheres with granular ones. A pair with a sensor has none: a surface
-/// touches one where it is nearer than its contacts would be, or inside.
+/// Two bodies with contacts (or overlapping, if one is a sensor). Contacts ahead
+/// (carom_world_def.speculative_distance) are contacts: such a pair begins before it touches.
+/// - Of bodies with parts each two parts that touch are a pair of their own, with its contacts,
+///   age, data and events: the pairs of two bodies stand side by side in the view.
+/// - A pair has contacts of one kind: those of carom_world_contacts or, where a thick surface
+///   (carom_body_def.thickness) takes part in it by that, one of the two kinds of surface contacts.
+///   A granular body has sphere contacts with bodies of other kinds and pairs of spheres with
+///   granular ones.
+/// - A pair with a sensor has none: a surface touches one where it is nearer than its contacts
+///   would be, or inside.
 typedef struct carom_pair {
 	carom_body_id body_a; ///< the lower index, or B itself: a body that touches itself
 	carom_body_id body_b;

@@ -350,7 +350,8 @@ CAROM_API carom_result carom_world_set_pose(
 	carom_world *world, carom_body_id id, const carom_pose *pose);
 
 /// Put many bodies at once: poses[i] for ids[i]. One call a step; all are checked before the first
-/// is moved. Fails as carom_world_set_pose does, and then none has moved.
+/// is moved. Of a body that is named twice the last pose holds. Fails as carom_world_set_pose does,
+/// and then none has moved.
 CAROM_API carom_result carom_world_set_poses(
 	carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses);
 
