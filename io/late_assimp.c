@@ -19,8 +19,6 @@ const char *aiGetErrorString(void)
 int aiMatrix4AreEqual(const struct aiMatrix4x4 *a, const struct aiMatrix4x4 *b)
 	IO_LATE_CALL(IO_LATE_ASSIMP, int, 0, aiMatrix4AreEqual, (const struct aiMatrix4x4 *, const struct aiMatrix4x4 *), (a, b))
 
-// clang-format on
-
 void aiReleaseImport(const struct aiScene *scene)
 {
 	IO_LATE_REAL(IO_LATE_ASSIMP, void, aiReleaseImport, (const struct aiScene *));
