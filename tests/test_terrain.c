@@ -51,7 +51,7 @@ static carom_mesh *make_hills(carom_context *context)
 	return make_mesh(context, vertices[0], (CELLS + 1) * (CELLS + 1), triangles[0], 2 * CELLS * CELLS);
 }
 
-/// The same as a height field, whose first sample is its origin.
+/// A height field of these hills. Its first sample is its origin.
 static carom_mesh *make_field(carom_context *context)
 {
 	float heights[(CELLS + 1) * (CELLS + 1)];

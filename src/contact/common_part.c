@@ -122,13 +122,18 @@ static void add_pierce(cr_overlap *o, int side, const cr_pierce *p)
 	add_number(o, &o->touched[1 - side], o->facets[1 - side]->of_triangle[p->other]);
 }
 
+/// The middle of a piece of a crease.
+static void add_middle(cr_overlap *o, int side, int32_t edge, double s)
+{
+	add_corner(o, (cr_overlap_corner){ along_edge(o, side, edge, s), CR_CORNER_MIDDLE, side, edge, -1 });
+}
+
 /// The piece of a crease between two pierces.
 static void add_piece(cr_overlap *o, int side, const cr_pierce *enter, const cr_pierce *leave)
 {
 	add_pierce(o, side, enter);
 	add_pierce(o, side, leave);
-	const v3d middle = along_edge(o, side, enter->edge, 0.5 * (enter->s + leave->s));
-	add_corner(o, (cr_overlap_corner){ middle, CR_CORNER_MIDDLE, side, enter->edge, -1 });
+	add_middle(o, side, enter->edge, 0.5 * (enter->s + leave->s));
 }
 
 // ---- The flood ----
@@ -282,14 +287,13 @@ static bool enters(const cr_overlap *o, int side, const cr_pierce *p)
 	return p->entering != (o->two_sided[1 - side] && cr_is_turned(o, 1 - side, o->facets[1 - side]->of_triangle[p->other]));
 }
 
-/// An end of an edge that lies inside, and the piece from there to the next pierce. Where both
-/// bodies are convex their corners tell all.
-static void take_end(flood *f, int32_t edge, int corner, double middle)
+/// An end of an edge that lies inside. Of a crease with a middle: that of the piece from there to
+/// the next pierce.
+static void take_end(flood *f, int32_t edge, int corner, bool has_middle, double middle)
 {
-	cr_overlap *o = f->overlap;
 	reach(f, edge / 3, corner);
-	if (cr_is_crease(o->facets[f->side], edge) && !(o->facets[0]->convex && o->facets[1]->convex))
-		add_corner(o, (cr_overlap_corner){ along_edge(o, f->side, edge, middle), CR_CORNER_MIDDLE, f->side, edge, -1 });
+	if (has_middle)
+		add_middle(f->overlap, f->side, edge, middle);
 }
 
 /// The pierces of one edge, in order. Those of an edge shared by two triangles come twice: the
@@ -299,11 +303,12 @@ static void take_edge(flood *f, const cr_pierce *first, const cr_pierce *end)
 	cr_overlap *o = f->overlap;
 	const int32_t edge = first->edge;
 	const bool crease = cr_is_crease(o->facets[f->side], edge);
+	const bool has_middle = crease && !cr_are_both_convex(o); // else their corners tell all
 	mark_pierced(f, edge);
 	if (!enters(o, f->side, first))
-		take_end(f, edge, edge % 3, 0.5 * first->s);
+		take_end(f, edge, edge % 3, has_middle, 0.5 * first->s);
 	if (enters(o, f->side, &end[-1]))
-		take_end(f, edge, (edge % 3 + 1) % 3, 0.5 * (end[-1].s + 1));
+		take_end(f, edge, (edge % 3 + 1) % 3, has_middle, 0.5 * (end[-1].s + 1));
 	const cr_pierce *open = NULL;
 	for (const cr_pierce *p = first; p < end && crease; p++) {
 		if (enters(o, f->side, p)) {

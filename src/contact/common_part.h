@@ -43,6 +43,8 @@ typedef struct cr_overlap {
 	bool failed;              // out of memory
 } cr_overlap;
 
+static inline bool cr_are_both_convex(const cr_overlap *o) { return o->facets[0]->convex && o->facets[1]->convex; }
+
 /// Does the way out of a facet go against its normal?
 static inline bool cr_is_turned(const cr_overlap *o, int side, int32_t facet)
 {

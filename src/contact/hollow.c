@@ -11,7 +11,6 @@
 /// stands for.
 
 #include "contact/manifold.h"
-#include <string.h>
 
 /// Add the plane of a triangle's facet. false: the vertex is not below it.
 static bool add_plane_of(cr_manifold *m, int side, int32_t triangle, cr_hollow_vertex *h)
@@ -131,7 +130,9 @@ void cr_wait_for_hollow(cr_manifold *m, int32_t plane)
 			all = all && m->planes[h->plane[k]].chosen;
 		}
 		h->done = !own || all;
-		m->waits[h->corner] = h->done ? 0 : -1;
+		if (h->done)
+			continue;
+		m->waits[h->corner] = -1;
+		m->settled++;
 	}
-	m->settled++;
 }

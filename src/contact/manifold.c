@@ -138,7 +138,7 @@ static bool is_of_edges(const cr_reference_plane *plane, const cr_overlap_corner
 static bool are_small_hulls(const cr_manifold *m)
 {
 	const cr_facets *const *f = m->overlap->facets;
-	return f[0]->convex && f[1]->convex && f[0]->few_count > 0 && f[1]->few_count > 0;
+	return cr_are_both_convex(m->overlap) && f[0]->few_count > 0 && f[1]->few_count > 0;
 }
 
 /// How far a small hull reaches along a direction (A's frame).
@@ -166,12 +166,10 @@ static void measure_hulls(const cr_manifold *m, cr_reference_plane *plane)
 	plane->measured = true;
 }
 
-static bool is_convex(const cr_manifold *m, int side) { return m->overlap->facets[side]->convex; }
-
 /// Does a plane stand for all corners below it, without a look at its facet?
 static bool stands_for_all(const cr_manifold *m, const cr_reference_plane *plane)
 {
-	return plane->facet < 0 ? is_convex(m, 0) && is_convex(m, 1) : is_convex(m, plane->side);
+	return plane->facet < 0 ? cr_are_both_convex(m->overlap) : m->overlap->facets[plane->side]->convex;
 }
 
 /// The test of a plane's facet, made when it is first asked for; NULL: out of memory.
@@ -642,28 +640,30 @@ static void take_plane(cr_manifold *m, int32_t plane)
 }
 
 /// Take the plane that an element has chosen. A vertex below a hollow edge that chose a facet
-/// beside it must come through the others as well. Returns how many planes were taken.
+/// beside it still waits then, and must come through the others as well. Returns how many planes
+/// were taken.
 static int take_choice(cr_manifold *m, int32_t corner, int32_t plane)
 {
-	cr_hollow_vertex *h = cr_hollow_at(m, corner);
-	bool beside = false;
-	for (int32_t k = 0; h && k < h->count; k++)
-		beside = beside || h->plane[k] == plane;
-	if (h)
-		h->done = true;
-	int taken = 0;
-	for (int32_t k = -1; k < (beside ? h->count : 0); k++) {
-		const int32_t next = k < 0 ? plane : h->plane[k];
-		if (m->planes[next].chosen)
+	const cr_hollow_vertex *h = cr_hollow_at(m, corner);
+	int taken = 1;
+	take_plane(m, plane);
+	for (int32_t k = 0; h && !h->done && k < h->count; k++) {
+		if (m->planes[h->plane[k]].chosen)
 			continue;
-		m->waits[corner] = -1; // below each of the planes
-		m->settled++;
-		take_plane(m, next);
+		take_plane(m, h->plane[k]);
 		taken++;
 	}
+	return taken;
+}
+
+/// Let a corner wait no longer.
+static void leave_corner(cr_manifold *m, int32_t corner)
+{
+	cr_hollow_vertex *h = cr_hollow_at(m, corner);
+	if (h)
+		h->done = true;
 	m->waits[corner] = 0;
 	m->settled++;
-	return taken;
 }
 
 /// Choose planes for the elements, and add their contacts. Returns how many planes.
@@ -674,15 +674,8 @@ static int choose_patches(cr_manifold *m, bool pierces)
 		if (patches > 0 && m->own[i] <= m->tolerance)
 			break;
 		const int32_t plane = choose_plane(m, i);
-		if (plane >= 0) {
-			patches += take_choice(m, i, plane);
-			continue;
-		}
-		cr_hollow_vertex *h = cr_hollow_at(m, i);
-		if (h)
-			h->done = true;
-		m->waits[i] = 0;
-		m->settled++;
+		patches += plane < 0 ? 0 : take_choice(m, i, plane);
+		leave_corner(m, i);
 	}
 	return patches;
 }

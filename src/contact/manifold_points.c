@@ -374,7 +374,7 @@ static void add_facet_points(const patch *p, int32_t number)
 		take_in_order(p, number, &list);
 	else
 		take_corners(p, number, &below, &list);
-	if (!(o->facets[0]->convex && o->facets[1]->convex))
+	if (!cr_are_both_convex(o))
 		take_middles(p, number, &list);
 	for (int32_t i = 0; i < list.count; i++)
 		emit(p, &list.data[i]);

@@ -223,7 +223,7 @@ bool cr_add_ridge_planes(cr_manifold *m, int32_t capacity, bool all)
 	find_kinds(m, kinds);
 	if (!kinds[0].pierce || !kinds[1].pierce)
 		return true;
-	ridge_pairs p = { .convex = m->overlap->facets[0]->convex && m->overlap->facets[1]->convex, .all = all };
+	ridge_pairs p = { .convex = cr_are_both_convex(m->overlap), .all = all };
 	if (!p.convex && !all && !kinds[0].middle && !kinds[1].middle)
 		return true;
 	p.ridges = cr_arena_alloc(&m->completion->worker->arena, 2 * sizeof *p.ridges);

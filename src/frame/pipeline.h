@@ -292,11 +292,12 @@ static inline bool cr_holds(const cr_pair_memory *m, cr_role role)
 {
 	return role == CR_ROLE_APART ? m->apart : role == CR_ROLE_FULL ? m->valid : m->near.holds;
 }
-/// Does anything that holds, but for a role, have one of the kept poses? CR_ROLES: no role.
-static inline bool cr_needs_pose(const cr_pair_memory *m, int kept, cr_role but)
+/// Does a role that holds have one of the kept poses? except: a role that is not asked; CR_ROLES:
+/// all are.
+static inline bool cr_needs_pose(const cr_pair_memory *m, int kept, cr_role except)
 {
 	for (int role = 0; role < CR_ROLES; role++) {
-		if (role != (int)but && m->poses.of[role] == kept && cr_holds(m, (cr_role)role))
+		if (role != (int)except && m->poses.of[role] == kept && cr_holds(m, (cr_role)role))
 			return true;
 	}
 	return false;

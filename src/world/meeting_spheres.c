@@ -55,24 +55,6 @@ static cr_moving_ball ball_at(const carom_world *world, int64_t sphere)
 	return ball_of(granular_at(world, listed), sphere - m->first.data[listed]);
 }
 
-static bool list_bodies(carom_world *world)
-{
-	cr_meeting_spheres *m = &world->meeting_spheres;
-	m->bodies.count = 0;
-	for (int64_t i = 0; i < world->bodies.count; i++) {
-		const cr_body *body = &world->bodies.data[i];
-		if (!body->alive || !cr_granular_of(body))
-			continue;
-		if (!cr_array_reserve_one(&world->memory, &m->bodies) ||
-			!cr_array_reserve(&world->memory, &m->first, m->bodies.count + 2))
-			return false;
-		m->first.data[0] = 0;
-		m->bodies.data[m->bodies.count++] = (int32_t)i;
-		m->first.data[m->bodies.count] = m->first.data[m->bodies.count - 1] + cr_granular_of(body)->count;
-	}
-	return true;
-}
-
 /// The way that most spheres share.
 static v3d find_drift(const carom_world *world, int64_t total)
 {
@@ -163,10 +145,7 @@ static carom_result find_pairs(carom_world *world, int64_t total)
 static bool begin_workers(carom_world *world)
 {
 	cr_meeting_spheres *m = &world->meeting_spheres;
-	if (!m->workers) {
-		m->workers = cr_alloc_zero(&world->memory, (size_t)world->pipeline.worker_count * sizeof *m->workers);
-		m->worker_count = m->workers ? world->pipeline.worker_count : 0;
-	}
+	m->workers = cr_keep_workers(world, m->workers, sizeof *m->workers, &m->worker_count);
 	for (int32_t i = 0; i < m->worker_count; i++) {
 		m->workers[i].found.count = m->workers[i].tests = 0;
 		m->workers[i].failed = false;
@@ -294,7 +273,7 @@ static bool append_earliest(carom_world *world)
 carom_result cr_find_sphere_meetings(carom_world *world)
 {
 	cr_meeting_spheres *m = &world->meeting_spheres;
-	if (!list_bodies(world))
+	if (!cr_list_granular(world, NULL, &m->bodies, &m->first))
 		return cr_fail_memory(world->context, what);
 	const int64_t total = m->first.data[m->bodies.count];
 	if (total < 2)

@@ -6,6 +6,7 @@
 #include "base/radix.h"
 #include "carom/spheres.h"
 #include "geom/ball_time.h"
+#include "world/granular_bodies.h"
 
 /// Two spheres that meet on their ways, by number among those of all bodies, a < b.
 typedef struct cr_sphere_meeting {
@@ -24,9 +25,9 @@ typedef struct cr_meeting_worker {
 
 /// Of the step that runs; the detector is kept.
 typedef struct cr_meeting_spheres {
-	carom_spheres *detector;    // NULL: none made
-	CR_ARRAY(int32_t) bodies;   // granular ones, by number
-	CR_ARRAY(int64_t) first;    // [bodies + 1] of their spheres among those of all
+	carom_spheres *detector; // NULL: none made
+	cr_listed_bodies bodies; // granular ones, by number
+	cr_listed_firsts first;
 	CR_ARRAY(double) ways;      // [4*spheres] balls around whole ways
 	cr_meeting_worker *workers; // [worker_count]; NULL: none made
 	int32_t worker_count;

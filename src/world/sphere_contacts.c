@@ -22,23 +22,7 @@ static const char *const what = "the contacts of spheres";
 
 // ---- Who takes part ----
 
-static bool list_bodies(carom_world *world)
-{
-	cr_sphere_contacts *m = &world->sphere_contacts;
-	m->bodies.count = 0;
-	if (!cr_array_reserve(&world->memory, &m->bodies, m->body_count) ||
-		!cr_array_reserve(&world->memory, &m->first, m->body_count + 1))
-		return false;
-	m->first.data[0] = 0;
-	for (int64_t i = 0; i < world->bodies.count; i++) {
-		const cr_body *body = &world->bodies.data[i];
-		if (!body->alive || !cr_granular_of(body) || !body->contacts)
-			continue;
-		m->bodies.data[m->bodies.count++] = (int32_t)i;
-		m->first.data[m->bodies.count] = m->first.data[m->bodies.count - 1] + cr_granular_of(body)->count;
-	}
-	return true;
-}
+static bool has_contacts(const cr_body *body) { return body->contacts; }
 
 /// The box in which a sphere may touch a part: that of the part, as far as its surface stands out.
 static box3d box_of(const cr_body *body, double skin)
@@ -386,10 +370,7 @@ static void collide_task(int64_t begin, int64_t end, int worker, void *task)
 static bool begin_workers(carom_world *world)
 {
 	cr_sphere_contacts *m = &world->sphere_contacts;
-	if (!m->workers) {
-		m->workers = cr_alloc_zero(&world->memory, (size_t)world->pipeline.worker_count * sizeof *m->workers);
-		m->worker_count = m->workers ? world->pipeline.worker_count : 0;
-	}
+	m->workers = cr_keep_workers(world, m->workers, sizeof *m->workers, &m->worker_count);
 	for (int32_t i = 0; i < m->worker_count; i++) {
 		m->workers[i].contacts.count = 0;
 		m->workers[i].failed = false;
@@ -443,7 +424,7 @@ carom_result cr_find_sphere_contacts(carom_world *world)
 	m->searched = false;
 	if (m->body_count == 0 && m->found.groups.count == 0)
 		return CAROM_SUCCESS;
-	if (!list_bodies(world))
+	if (!cr_list_granular(world, has_contacts, &m->bodies, &m->first))
 		return cr_fail_memory(world->context, what);
 	carom_result result = find_contacts(world);
 	if (result == CAROM_SUCCESS)

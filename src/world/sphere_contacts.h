@@ -11,6 +11,7 @@
 #include "carom/world.h"
 #include "contact/merge.h"
 #include "frame/body.h"
+#include "world/granular_bodies.h"
 #include "world/part_tree.h"
 #include <stdatomic.h>
 
@@ -48,10 +49,10 @@ typedef struct cr_sphere_contacts {
 	bool searched;           // next has pairs
 	carom_spheres *detector; // NULL: none made
 	// Of the step that runs:
-	CR_ARRAY(int32_t) bodies; // granular ones with contacts, by number
-	CR_ARRAY(int64_t) first;  // [bodies + 1] of their spheres among those of all
-	CR_ARRAY(double) grown;   // [4*spheres] for the search of pairs
-	CR_ARRAY(cr_key) keys;    // pairs by their two bodies
+	cr_listed_bodies bodies; // granular ones with contacts, by number
+	cr_listed_firsts first;
+	CR_ARRAY(double) grown; // [4*spheres] for the search of pairs
+	CR_ARRAY(cr_key) keys;  // pairs by their two bodies
 	CR_ARRAY(cr_key) spare_keys;
 	CR_ARRAY(cr_near_part) near; // parts in order
 	CR_ARRAY(uint8_t) passes;    // [bodies*near] may they touch?
@@ -87,20 +88,6 @@ void cr_free_sphere_contacts(carom_context *memory, cr_sphere_contacts *contacts
 carom_result cr_find_sphere_pairs(carom_world *world);
 /// Lists the pairs of granular bodies. False when out of memory (sphere_list.c).
 bool cr_list_sphere_pairs(carom_world *world);
-
-/// The listed body, of count, that a sphere belongs to. first: of their spheres.
-static inline int64_t cr_listed_of(const int64_t *first, int64_t count, int64_t sphere)
-{
-	int64_t low = 0, high = count;
-	while (high - low > 1) {
-		const int64_t middle = (low + high) / 2;
-		if (first[middle] <= sphere)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
 
 /// The bits that numbers up to this one have.
 static inline int cr_bits_of(uint64_t number)

@@ -72,28 +72,20 @@ static way way_of(const carom_world *world, int32_t grains, int64_t number)
 
 // ---- Who takes part ----
 
-/// List the continuous granular bodies. *all: the box around the ways of their spheres.
-static bool list_bodies(carom_world *world, box3d *all)
+static bool is_continuous(const cr_body *body) { return body->continuous; }
+
+/// The box around the ways of all listed spheres.
+static box3d bound_ways(const carom_world *world)
 {
-	cr_sphere_impacts *m = &world->sphere_impacts;
-	*all = BOX3D_NONE;
-	m->bodies.count = 0;
-	for (int64_t i = 0; i < world->bodies.count; i++) {
-		const cr_body *body = &world->bodies.data[i];
-		if (!body->alive || !cr_granular_of(body) || !body->continuous)
-			continue;
-		if (!cr_array_reserve_one(&world->memory, &m->bodies) ||
-			!cr_array_reserve(&world->memory, &m->first, m->bodies.count + 2))
-			return false;
-		m->first.data[0] = 0;
-		m->bodies.data[m->bodies.count++] = (int32_t)i;
-		m->first.data[m->bodies.count] = m->first.data[m->bodies.count - 1] + cr_granular_of(body)->count;
-		for (int64_t k = 0; k < cr_granular_of(body)->count; k++) {
-			const way w = way_of(world, (int32_t)i, k);
-			*all = box3d_join(all, &w.box);
+	const cr_sphere_impacts *m = &world->sphere_impacts;
+	box3d all = BOX3D_NONE;
+	for (int64_t i = 0; i < m->bodies.count; i++) {
+		for (int64_t k = 0; k < m->first.data[i + 1] - m->first.data[i]; k++) {
+			const way w = way_of(world, m->bodies.data[i], k);
+			all = box3d_join(&all, &w.box);
 		}
 	}
-	return true;
+	return all;
 }
 
 /// The box of a part's motion. False: spheres do not meet it.
@@ -511,10 +503,7 @@ static void meet_task(int64_t begin, int64_t end, int worker, void *task)
 static bool begin_workers(carom_world *world)
 {
 	cr_sphere_impacts *m = &world->sphere_impacts;
-	if (!m->workers) {
-		m->workers = cr_alloc_zero(&world->memory, (size_t)world->pipeline.worker_count * sizeof *m->workers);
-		m->worker_count = m->workers ? world->pipeline.worker_count : 0;
-	}
+	m->workers = cr_keep_workers(world, m->workers, sizeof *m->workers, &m->worker_count);
 	for (int32_t i = 0; i < m->worker_count; i++) {
 		m->workers[i].impacts.count = m->workers[i].tests = 0;
 		m->workers[i].failed = false;
@@ -569,13 +558,13 @@ static bool sort_all(carom_world *world)
 carom_result cr_find_sphere_impacts(carom_world *world)
 {
 	cr_sphere_impacts *m = &world->sphere_impacts;
-	box3d all;
 	if (world->sphere_contacts.body_count == 0)
 		return CAROM_SUCCESS;
-	if (!list_bodies(world, &all))
+	if (!cr_list_granular(world, is_continuous, &m->bodies, &m->first))
 		return cr_fail_memory(world->context, what);
 	if (m->bodies.count == 0)
 		return CAROM_SUCCESS;
+	const box3d all = bound_ways(world);
 	const carom_result result = list_parts(world, &all);
 	if (result != CAROM_SUCCESS)
 		return result;

@@ -4,6 +4,7 @@
 #define CR_WORLD_SPHERE_IMPACTS_H
 
 #include "world/continuous.h"
+#include "world/granular_bodies.h"
 #include "world/part_tree.h"
 #include "world/shape_impacts.h"
 
@@ -25,8 +26,8 @@ typedef struct cr_sphere_impact_worker {
 
 /// Of the step that runs. The impacts themselves are among those of continuous bodies.
 typedef struct cr_sphere_impacts {
-	CR_ARRAY(int32_t) bodies; // continuous granular ones, by number
-	CR_ARRAY(int64_t) first;  // [bodies + 1] of their spheres among those of all
+	cr_listed_bodies bodies; // continuous granular ones, by number
+	cr_listed_firsts first;
 	CR_ARRAY(cr_impact_part) parts;
 	CR_ARRAY(uint8_t) passes; // [bodies*parts] may they meet?
 	cr_part_tree tree;        // of parts
