@@ -348,6 +348,114 @@ TEST(manifold, open_floors_push_to_their_front)
 	carom_destroy_context(context);
 }
 
+// ---- Contacts that are kept ----
+
+/// A closed prism about z: radius and half its height 0.5.
+static carom_mesh *make_prism(carom_context *context, int sides)
+{
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	for (int i = 0; i < 2 * sides; i++, soup.vertex_count++) {
+		const double angle = 2 * FIXTURE_PI * (i % sides) / sides;
+		const v3d p = { 0.5 * cos(angle), 0.5 * sin(angle), i < sides ? -0.5 : 0.5 };
+		for (int k = 0; k < 3; k++)
+			soup.vertices[3 * i + k] = (float)(k == 0 ? p.x : k == 1 ? p.y : p.z);
+	}
+	for (int i = 0; i < sides; i++) {
+		const int32_t j = (i + 1) % sides, wall[6] = { i, j, sides + j, i, sides + j, sides + i };
+		memcpy(&soup.triangles[3 * soup.triangle_count], wall, sizeof wall);
+		soup.triangle_count += 2;
+		const int32_t ends[6] = { 0, i + 1, i, sides, sides + i, sides + i + 1 };
+		if (i > 0 && i + 1 < sides) {
+			memcpy(&soup.triangles[3 * soup.triangle_count], ends, sizeof ends);
+			soup.triangle_count += 2;
+		}
+	}
+	return fixture_mesh(context, &soup);
+}
+
+/// One prism stands on another and trembles by so much. *kept: contacts from the third step on; new ones are counted.
+static int count_new_contacts(carom_context *context, carom_mesh *mesh, double tremble, int *kept)
+{
+	const carom_world_def def = carom_default_world_def();
+	carom_world *world = fixture_world(context, &def);
+	fixture_add(world, fixture_of_mesh(mesh), fixture_at(0, 0, 0), CAROM_STATIC);
+	const carom_body_id upper = fixture_add(world, fixture_of_mesh(mesh), fixture_at(0, 0, 1), CAROM_DYNAMIC);
+	uint64_t seed = 3;
+	int fresh = 0;
+	*kept = 0;
+	for (int step = 0; step < 60; step++) {
+		double d[5];
+		for (int k = 0; k < 5; k++)
+			d[k] = test_random_double(&seed, -tremble, tremble);
+		const carom_pose pose = { { 0.01 + d[0], d[1], 0.999 + d[2] }, { d[3], d[4], sin(0.05), cos(0.05) } };
+		REQUIRE(carom_world_set_pose(world, upper, &pose) == CAROM_SUCCESS);
+		fixture_step(world);
+		const carom_contact_view view = carom_world_contacts(world);
+		for (int i = 0; step > 1 && i < view.count; i++, (*kept)++)
+			fresh += view.data[i].age == 0;
+	}
+	carom_destroy_world(world);
+	return fresh;
+}
+
+/// A body that trembles keeps its contacts, and so a solver its impulses, though more are found than are kept.
+TEST(manifold, bodies_that_tremble_keep_their_contacts)
+{
+	carom_context *context = fixture_context(1);
+	static const int sides[] = { 8, 16, 24, 32 };
+	for (int i = 0; i < 4; i++) {
+		carom_mesh *mesh = make_prism(context, sides[i]);
+		int kept;
+		CHECK_INT(count_new_contacts(context, mesh, 1e-6, &kept), 0);
+		CHECK_INT(kept, 8 * 58);
+		CHECK(count_new_contacts(context, mesh, 1e-4, &kept) <= kept / 40);
+		CHECK_INT(kept, 8 * 58);
+		carom_release_mesh(mesh);
+	}
+	carom_destroy_context(context);
+}
+
+static const carom_contact *deepest_of(const manifold_view *view)
+{
+	const carom_contact *deepest = &view->data[0];
+	for (int i = 1; i < view->count; i++)
+		deepest = view->data[i].depth > deepest->depth ? &view->data[i] : deepest;
+	return deepest;
+}
+
+/// However few contacts are kept, the greatest depth is among them, with its direction.
+TEST(manifold, the_greatest_depth_is_kept)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *meshes[3] = { manifold_made_mesh(context, "lumpy", 192), manifold_cube(context, 4, 0.5),
+		make_prism(context, 16) };
+	static const int most[] = { 1, 2, 4, 8 };
+	uint64_t seed = 17;
+	int reduced = 0;
+	for (int i = 0; i < 240; i++) {
+		const carom_shape a = fixture_of_mesh(meshes[i % 3]), b = fixture_of_mesh(meshes[i / 3 % 3]);
+		const carom_pose pose = i % 2 ? fixture_at(0.1, 0.2, 0.9999) : fixture_random_pose(&seed, 0.6);
+		manifold_view all, few;
+		carom_world_def def = carom_default_world_def();
+		def.max_contacts_per_pair = 0;
+		manifold_meet(context, &def, a, pose, b, fixture_at(0, 0, 0), &all);
+		def.max_contacts_per_pair = most[i % 4];
+		manifold_meet(context, &def, a, pose, b, fixture_at(0, 0, 0), &few);
+		CHECK_INT(few.count, all.count < most[i % 4] ? all.count : most[i % 4]);
+		if (all.count == 0)
+			continue;
+		const carom_contact *found = deepest_of(&all), *kept = deepest_of(&few);
+		CHECK(kept->depth == found->depth);
+		CHECK(v3d_dot(fixture_normal(kept), fixture_normal(found)) > 1 - 1e-6);
+		reduced += few.count < all.count;
+	}
+	CHECK(reduced > 100);
+	for (int i = 0; i < 3; i++)
+		carom_release_mesh(meshes[i]);
+	carom_destroy_context(context);
+}
+
 // ---- What the contacts must not depend on ----
 
 static int find_like(const manifold_view *view, const carom_contact *c, double tolerance)

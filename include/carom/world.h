@@ -206,8 +206,10 @@ typedef struct carom_lab carom_lab;
 typedef struct carom_world_def {
 	int cookie; ///< set by carom_default_world_def; do not touch
 	carom_broad_phase broad_phase;
-	/// Contacts kept for each pair, 1 to 256; 0: all. The deepest one is always kept; the others
-	/// are chosen so that they span the patch.
+	/// Contacts kept for each pair, 1 to 256; 0: all. They span the patch, and a body that
+	/// trembles keeps them. The greatest depth of the pair is always among them. A neighbour of
+	/// the deepest contact may stay in its place, and have its depth, if it pushes the same way
+	/// and was less deep by at most a hundredth or a ten-thousandth of the patch's size.
 	int32_t max_contacts_per_pair;
 	/// Features that are apart by at most this distance (metres) are contacts with a negative
 	/// depth; 0: there are none.

@@ -1,14 +1,25 @@
 /// The contacts of a pair sorted, and reduced to the wanted number.
 ///
-/// The kept contacts: the deepest one, then one after the other the contact farthest from all kept
-/// ones, in position and in normal, deep ones preferred (farthest-point sampling, Gonzalez 1985, in
-/// six dimensions). So the patch keeps its extent, each patch of a pair that touches in several
-/// places keeps a point, and no direction of pushing is lost, which a careless subset does
-/// (Lehericey 2013, Fig. 2.8 b). Cost per pair: found * kept.
+/// The kept contacts: the one farthest from the first, then one after the other the contact
+/// farthest from all kept ones, in position and in normal, deep ones preferred (farthest-point
+/// sampling, Gonzalez 1985, in six dimensions). So the patch keeps its extent, each patch of a pair
+/// that touches in several places keeps a point, and no direction of pushing is lost, which a
+/// careless subset does (Lehericey 2013, Fig. 2.8 b). The greatest depth is kept: the deepest
+/// contact takes the place of its neighbour, or gives it its depth. Cost per pair: found * kept.
+///
+/// A body at rest trembles, and must keep its contacts, since their impulses are the solver's first
+/// guess. So the choice begins at a contact that features alone tell, ties go by the order of
+/// features, and small differences of depth do not count. It depends on no earlier step.
 
 #include "contact/contact.h"
 
 enum { FEW_CONTACTS = 16 };
+
+// Contacts are equally good within this share of their score. They are equally deep within this
+// share of their depth, or within that part of the patch's diagonal.
+static const double ALIKE = 0.01, ALIKE_SIZE = 1e-4;
+// From this share of the deepest contact's depth on, deeper ones are not preferred.
+static const double DEEP = 0.1;
 
 /// By point and normal.
 static int compare_places(const cr_raw_contact *a, const cr_raw_contact *b)
@@ -24,6 +35,10 @@ static int compare_places(const cr_raw_contact *a, const cr_raw_contact *b)
 	return 0;
 }
 
+/// The order of contacts of equal features: along a direction that few edges are across. Two
+/// features have two contacts where an edge enters and leaves.
+static double place_in_order(const cr_raw_contact *c) { return 0.53 * c->point[0] + 0.62 * c->point[1] + 0.58 * c->point[2]; }
+
 static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
 {
 	if (a->kind != b->kind)
@@ -32,6 +47,9 @@ static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
 		return a->feature_a < b->feature_a ? -1 : 1;
 	if (a->feature_b != b->feature_b)
 		return a->feature_b < b->feature_b ? -1 : 1;
+	const double place_a = place_in_order(a), place_b = place_in_order(b);
+	if (place_a != place_b)
+		return place_a < place_b ? -1 : 1;
 	if (a->depth != b->depth)
 		return a->depth > b->depth ? -1 : 1;
 	// Two features may have two contacts of one depth. The order in which they are found depends on
@@ -112,6 +130,59 @@ static double distance_of(const cr_raw_contact *a, const cr_raw_contact *b, doub
 	return points + 0.25 * scale * normals;
 }
 
+static int64_t find_deepest(const cr_raw_contact *data, int64_t count)
+{
+	int64_t deepest = 0;
+	for (int64_t i = 1; i < count; i++)
+		deepest = data[i].depth > data[deepest].depth ? i : deepest;
+	return deepest;
+}
+
+/// The contact that lies farthest from the first one: at the rim of the patch.
+static int64_t find_farthest(const cr_raw_contact *data, int64_t count)
+{
+	int64_t farthest = 0;
+	double most = 0;
+	for (int64_t i = 1; i < count; i++) {
+		const double apart = distance_of(&data[i], &data[0], 0);
+		const bool farther = apart > (1 + ALIKE) * most;
+		most = farther ? apart : most;
+		farthest = farther ? i : farthest;
+	}
+	return farthest;
+}
+
+/// Do two contacts push the body the same way, to about a thousandth of a radian?
+static bool push_alike(const cr_raw_contact *a, const cr_raw_contact *b)
+{
+	double apart = 0;
+	for (int k = 0; k < 3; k++) {
+		const double n = (double)a->normal[k] - b->normal[k];
+		apart += n * n;
+	}
+	return apart <= 1e-6;
+}
+
+/// A deepest contact that was not chosen takes the place of the chosen one that is nearest to it.
+/// Where that is as deep and pushes alike, it stays and takes the greater depth instead. slack: so
+/// much less deep is as deep.
+static void keep_deepest(cr_raw_contact *data, int64_t count, int64_t keep, double scale, double slack)
+{
+	const int64_t deepest = find_deepest(data, count);
+	if (deepest < keep)
+		return;
+	int64_t nearest = 0;
+	for (int64_t i = 1; i < keep; i++) {
+		if (distance_of(&data[i], &data[deepest], scale) < distance_of(&data[nearest], &data[deepest], scale))
+			nearest = i;
+	}
+	const double least = data[deepest].depth - fmax(ALIKE * fabs((double)data[deepest].depth), slack);
+	if (data[nearest].depth >= least && push_alike(&data[nearest], &data[deepest]))
+		data[nearest].depth = data[deepest].depth;
+	else
+		data[nearest] = data[deepest];
+}
+
 static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep)
 {
 	cr_raw_contact *data = contacts->data;
@@ -122,11 +193,9 @@ static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep
 		worker->failed = true;
 		return;
 	}
-	int64_t next = 0;
-	for (int64_t i = 1; i < count; i++)
-		next = data[i].depth > data[next].depth ? i : next;
-	const double scale = patch_scale(data, count);
-	const double deepest = fabs((double)data[next].depth);
+	const double scale = patch_scale(data, count), slack = ALIKE_SIZE * sqrt(scale);
+	const double full = DEEP * fabs((double)data[find_deepest(data, count)].depth);
+	int64_t next = find_farthest(data, count);
 	for (int64_t i = 0; i < count; i++)
 		distance[i] = INFINITY;
 	// Chosen contacts move to the front; each choice updates the distances of the rest.
@@ -137,21 +206,22 @@ static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep
 		data[chosen++] = swapped;
 		if (chosen == keep)
 			break;
-		double best = -1;
+		double best = -1; // every score is better
 		for (int64_t i = chosen; i < count; i++) {
 			const double to_last = distance_of(&data[i], &swapped, scale);
 			distance[i] = to_last < distance[i] ? to_last : distance[i];
-			// The second contact is chosen for the extent of the patch alone. A contact at no depth
-			// counts a quarter of the deepest.
+			// The second contact is chosen for the extent of the patch alone.
 			const double apart = chosen == 1 ? distance_of(&data[i], &swapped, 0) : distance[i];
 			const double depth = data[i].depth > 0 ? (double)data[i].depth : 0;
-			const double score = apart * (0.25 + (deepest > 0 ? 0.75 * depth / deepest : 0));
-			const bool better = score > best;
+			const double share = full > 0 ? fmin((depth + slack) / (full + slack), 1) : 0;
+			const double score = apart * (0.25 + 0.75 * share);
+			const bool better = score > (1 + ALIKE) * best;
 			best = better ? score : best;
 			next = better ? i : next;
 		}
 	}
 	cr_arena_rewind(&worker->arena, &mark);
+	keep_deepest(data, count, keep, scale, slack);
 	contacts->count = keep;
 	sort_contacts(data, keep);
 }
