@@ -43,8 +43,9 @@ typedef enum carom_mesh_sides {
 } carom_mesh_sides;
 
 /// How the trees of a mesh are built. The choice sets the time of building, and that of all later
-/// steps and queries. Contacts, impacts and distances do not depend on it, with one exception:
-/// contacts of a convex shape deep in a mesh.
+/// steps and queries. Contacts, impacts and distances do not depend on it, with two exceptions:
+/// contacts of a convex shape deep in a mesh, and the last bits of the points of a
+/// carom_separation between shapes that overlap.
 typedef enum carom_mesh_build {
 	CAROM_MESH_SAH, ///< by the surface area heuristic: slow to build, fast to search
 	/// Along a curve, with the upper levels by the heuristic: for meshes that live shortly.
