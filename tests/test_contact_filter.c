@@ -134,6 +134,7 @@ static uint64_t live(carom_world_def def, int threads, int most)
 	def.contact_filter = is_wanted;
 	def.filter_user = &seed;
 	carom_world *some = fixture_world(context, &def);
+	all->pipeline.keeps_covered = some->pipeline.keeps_covered = true; // these follow after the filter
 	fill(all, torus, cube, ids);
 	fill(some, torus, cube, same);
 	int dropped = 0;

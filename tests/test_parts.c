@@ -369,6 +369,7 @@ static void live_as_twins(const carom_world_def *def, int threads, int steps)
 	open_shapes(&t.shapes, context);
 	t.whole = fixture_world(context, def);
 	t.apart = fixture_world(context, def);
+	t.whole->pipeline.keeps_covered = true; // what parts leave out of each other's contacts is in test_seams.c
 	add_ground(&t);
 	for (int i = 0; i < 10; i++)
 		add_random(&t);
@@ -521,7 +522,10 @@ TEST(parts, of_one_body_never_collide)
 		const carom_body_id second = add_parts(world, DUMBBELL, 3, fixture_at(0.1, 0, 0), CAROM_DYNAMIC);
 		REQUIRE(carom_world_set_filter(world, second, 1, UINT64_MAX, 7) == CAROM_SUCCESS);
 		fixture_step(world);
-		CHECK_INT(carom_world_pairs(world).count, 7); // each sphere with its like and the capsule, both ways, and the capsules
+		CHECK(carom_world_pairs(world).count < 7); // the capsules meet within the spheres
+		world->pipeline.keeps_covered = true;
+		fixture_step(world);
+		CHECK_INT(carom_world_pairs(world).count, 7); // and each sphere with the capsule, both ways, and the capsules
 		carom_destroy_world(world);
 	}
 	carom_destroy_context(context);

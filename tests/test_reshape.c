@@ -201,7 +201,7 @@ static void live(const carom_world_def *def, int threads, int steps)
 		}
 		close_scene(&s);
 	}
-	CHECK(contacts > 300);
+	CHECK(contacts > 200);
 	carom_destroy_context(context);
 }
 

@@ -1,6 +1,7 @@
 // What contacts are for: stacks stand, bodies that are dropped come to rest, and what slides goes on, whatever the ground is made of
 // and however finely the bodies are cut into triangles. Dynamics by the simulation's solver.
 #include "manifold_fixture.h"
+#include "tiles_fixture.h"
 #include "sim/rigid/dynamics.h"
 #include "scene/volumes.h"
 
@@ -60,6 +61,16 @@ static void put(yard *y, carom_shape shape, carom_pose pose, double half, carom_
 	REQUIRE(sim_dynamics_add_body(y->dynamics, &body, &error));
 }
 
+/// The number of a body in the solver: one of several parts takes more numbers of the world.
+static int32_t number_of(const yard *y, carom_body_id id)
+{
+	int32_t number = 0;
+	while (number < y->count && y->id[number].index1 != id.index1)
+		number++;
+	REQUIRE(number < y->count);
+	return number;
+}
+
 /// Find the contacts, solve, move.
 static void step_yard(yard *y)
 {
@@ -74,8 +85,8 @@ static void step_yard(yard *y)
 	REQUIRE(c.count <= MAX_CONTACTS);
 	for (int i = 0; i < c.count; i++) {
 		const carom_contact *from = &c.data[i];
-		contacts[i] = (sim_dynamic_contact){ .body_a = (int32_t)from->body_a.index1 - 1,
-			.body_b = (int32_t)from->body_b.index1 - 1,
+		contacts[i] = (sim_dynamic_contact){ .body_a = number_of(y, from->body_a),
+			.body_b = number_of(y, from->body_b),
 			.point = { from->point[0], from->point[1], from->point[2] },
 			.normal = { from->normal[0], from->normal[1], from->normal[2] },
 			.depth = from->depth };
@@ -217,6 +228,63 @@ TEST(stacking, what_slides_keeps_its_speed)
 			CHECK_NEAR(o.lowest, 0.1, 0.002);
 			close_yard(&y);
 		}
+	}
+}
+
+/// A floor of tiles, one body, with bodies ahead of time by so many metres.
+static void put_tiles(yard *y, tile_kind kind, double raised, double ahead)
+{
+	carom_part parts[TILES];
+	carom_mesh *mesh;
+	carom_world_def def = carom_default_world_def();
+	def.speculative_distance = ahead;
+	carom_destroy_world(y->world);
+	y->world = fixture_world(y->context, &def);
+	tiles_lay(tiles_make_tile(y->context, kind, &mesh), raised, parts);
+	const sim_dynamic_body body = { .kind = CAROM_STATIC, .pose = carom_pose_identity(), .friction = y->friction };
+	sim_error error = { "" };
+	REQUIRE(sim_dynamics_add_body(y->dynamics, &body, &error));
+	y->id[y->count++] = tiles_add(y->world, parts, TILES, CAROM_STATIC);
+	carom_release_mesh(mesh);
+}
+
+/// What goes at 3 m/s over tiles, for 5.4 m where nothing stops it. It begins at (-2.7, y).
+static outcome slide_over_tiles(int slider, tile_kind kind, double ahead, double raised, double at_y, double *speed)
+{
+	yard y;
+	carom_mesh *mesh;
+	open_yard(&y, 0);
+	put_tiles(&y, kind, raised, ahead);
+	put(&y, tiles_make_slider(y.context, slider, &mesh), fixture_at(-2.7, at_y, 0.0999), 0.1, (carom_vec3){ 3, 0, 0 });
+	carom_release_mesh(mesh);
+	const outcome o = run_yard(&y, 108, 5.4);
+	*speed = sim_dynamics_get_velocity(y.dynamics, 1).x;
+	close_yard(&y);
+	return o;
+}
+
+/// Along one row of tiles and over both.
+TEST(stacking, what_slides_over_tiles_keeps_its_speed)
+{
+	static const double ahead[] = { 0, 0.02, 0.2 };
+	for (int i = 0; i < TILE_KINDS * SLIDERS * 3 * 2; i++) {
+		const int kind = i % TILE_KINDS, slider = i / TILE_KINDS % SLIDERS, rest = i / TILE_KINDS / SLIDERS;
+		double speed;
+		const outcome o = slide_over_tiles(slider, (tile_kind)kind, ahead[rest / 2], 0, rest % 2 ? 0.03 : 0.31, &speed);
+		CHECK(o.drift < 0.0162);
+		CHECK_NEAR(speed, 3, 0.009);
+		CHECK_NEAR(o.lowest, 0.1, 0.002);
+		CHECK_NEAR(o.highest, 0.1, 0.002);
+	}
+}
+
+TEST(stacking, a_raised_tile_stops_what_slides)
+{
+	for (int i = 0; i < TILE_SHEET * SLIDERS * 2; i++) {
+		const int kind = i % TILE_SHEET, slider = i / TILE_SHEET % SLIDERS;
+		double speed;
+		slide_over_tiles(slider, (tile_kind)kind, i < TILE_SHEET * SLIDERS ? 0 : 0.2, 0.05, 0.03, &speed);
+		CHECK(speed < 2.2);
 	}
 }
 

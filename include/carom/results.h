@@ -88,7 +88,9 @@ typedef struct carom_contact {
 /// Two bodies with contacts (or overlapping, if one is a sensor). Contacts ahead
 /// (carom_world_def.speculative_distance) are contacts: such a pair begins before it touches.
 /// - Of bodies with parts each two parts that touch are a pair of their own, with its contacts,
-///   age, data and events: the pairs of two bodies stand side by side in the view.
+///   age, data and events: the pairs of two bodies stand side by side in the view. Contacts that
+///   other parts of the same body cover are left out or turned (docs/bodies.md, "Flush parts"); two
+///   parts that have no others are no pair.
 /// - A pair has contacts of one kind: those of carom_world_contacts or, where a thick surface
 ///   (carom_body_def.thickness) takes part in it by that, one of the two kinds of surface contacts.
 ///   A granular body has sphere contacts with bodies of other kinds and pairs of spheres with

@@ -160,6 +160,8 @@ void cr_keep_contacts(cr_worker *worker, cr_span *range);
 /// Keep worker->contacts as those of a simple pair, which are in a list of their own. Sets
 /// worker->failed when out of memory.
 void cr_keep_simple_contacts(cr_worker *worker, cr_span *range);
+/// The contacts of a found pair, which are not late (contact_list.c).
+const cr_raw_contact *cr_found_contacts(const cr_pipeline *pipeline, const cr_found_pair *found);
 /// Append a contact to worker->contacts. Sets worker->failed when out of memory.
 void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact);
 

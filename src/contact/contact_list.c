@@ -51,3 +51,8 @@ void cr_keep_simple_contacts(cr_worker *worker, cr_span *range)
 {
 	keep(worker, &worker->frame->simple_contacts, &worker->tails.simple_contacts, range);
 }
+
+const cr_raw_contact *cr_found_contacts(const cr_pipeline *p, const cr_found_pair *f)
+{
+	return f->simple ? cr_simple_contacts_at(&p->frame, f->contacts.first) : cr_contacts_at(&p->frame, f->contacts.first);
+}

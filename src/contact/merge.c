@@ -17,6 +17,7 @@
 #include "base/parallel.h"
 #include "base/radix.h"
 #include "contact/material.h"
+#include "contact/seams.h"
 #include <string.h>
 
 enum { PAIRS_PER_TASK = 256, FEW_CONTACTS = 64 };
@@ -24,12 +25,6 @@ enum { PAIRS_PER_TASK = 256, FEW_CONTACTS = 64 };
 static bool is_sensor_pair(const cr_pipeline *p, const cr_found_pair *f)
 {
 	return p->bodies[f->a].sensor || p->bodies[f->b].sensor;
-}
-
-/// The contacts of a pair that was found, which are not late.
-static const cr_raw_contact *raw_of(const cr_pipeline *p, const cr_found_pair *f)
-{
-	return f->simple ? cr_simple_contacts_at(&p->frame, f->contacts.first) : cr_contacts_at(&p->frame, f->contacts.first);
 }
 
 static cr_further_pair *find_in(const cr_further_pairs *list, const cr_found_pair *f)
@@ -62,7 +57,7 @@ static bool is_listed(const cr_pipeline *p, const cr_further_lists *further, con
 		return further_of(further, f) != NULL;
 	if (!is_sensor_pair(p, f))
 		return true;
-	const cr_raw_contact *contacts = raw_of(p, f);
+	const cr_raw_contact *contacts = cr_found_contacts(p, f);
 	for (int32_t i = 0; i < f->contacts.count; i++) {
 		if (contacts[i].depth >= 0)
 			return true;
@@ -395,7 +390,7 @@ static void fill_row(const cr_merging *m, int64_t row)
 	cr_raw_contact made[CR_MAX_VOLUME_CONTACTS];
 	if (found->late)
 		cr_make_volume_contacts(p, a, b, made);
-	const cr_raw_contact *contacts = found->late ? made : raw_of(p, found);
+	const cr_raw_contact *contacts = found->late ? made : cr_found_contacts(p, found);
 	for (int32_t k = 0; k < pair->contact_count; k++) {
 		carom_contact *c = &m->now->contacts.data[pair->first_contact + k];
 		*c = cr_contact_of(pair, &contacts[k]);
@@ -461,7 +456,7 @@ static void fill_task(int64_t begin, int64_t end, int worker, void *task)
 	const cr_merging *m = task;
 	for (int64_t row = begin; row < end; row++) {
 		if (row + 2 < end)
-			__builtin_prefetch(raw_of(m->pipeline, &m->pipeline->found.data[row + 2]));
+			__builtin_prefetch(cr_found_contacts(m->pipeline, &m->pipeline->found.data[row + 2]));
 		if (m->now->pairs.data[row].age == 0)
 			fill_row(m, row);
 		else if (stays(m, row))
@@ -550,7 +545,7 @@ carom_result cr_begin_merge(cr_pipeline *p, const cr_further_lists *further, cr_
 {
 	*m = (cr_merging){ .pipeline = p, .further = further ? *further : (cr_further_lists){ 0 }, .then = then, .now = now };
 	if (!join_meshes(p) || (further && (!join_further(p, further->surfaces) || !join_further(p, further->grains))) ||
-		(p->has_parts && p->found.count > 1 && !sort_by_bodies(p)))
+		(p->has_parts && p->found.count > 1 && !(sort_by_bodies(p) && cr_drop_seams(p))))
 		return cr_fail_memory(p->context, "the pairs of a step");
 	m->contacts = list_pairs(p, further);
 	if (m->contacts < 0)

@@ -163,6 +163,8 @@ struct cr_pipeline {
 	bool near;       // all pairs are known to be near each other (cr_pair_is_near)
 	bool has_solids; // some body is a solid that deforms
 	bool has_parts;  // some body has several: the pairs found are to be put in the order of bodies
+	// contacts that other parts of a body cover stay: for comparisons
+	bool keeps_covered;
 	cr_frame frame;
 	// of the broad phase; from the pair stage on those of meshes alone
 	cr_pair_list pairs;

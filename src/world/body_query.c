@@ -1,6 +1,7 @@
 /// Rays and nearest points of one body: to the body's frame in double, the closed form or the tree
 /// there, and back.
 #include "world/body_query.h"
+#include "frame/body_point.h"
 #include "geom/volume.h"
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
@@ -24,16 +25,6 @@ static carom_ray_hit hit_to_world(const cr_body *body, const cr_query_ray *ray, 
 	};
 }
 
-/// The mesh that answers for a body: its own, or that of a hull without rounding, which is exact.
-/// NULL: there is none.
-static const cr_collider *mesh_of(const cr_body *body)
-{
-	const cr_shape *shape = &body->shape;
-	if (shape->def.type == CAROM_HULL && shape->def.rounding == 0)
-		return &shape->mesh->collider;
-	return shape->family == CR_FAMILY_MESH ? shape->collider : NULL;
-}
-
 /// The first hits of a volume, most (1 or 2) of them, in order. Returns their number.
 static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_query_ray *local, int most, carom_ray_hit hits[2])
 {
@@ -55,7 +46,7 @@ static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_qu
 bool cr_body_cast(const cr_body *body, const cr_bvh_kernels *kernels, const cr_query_ray *ray, carom_ray_hit *hit)
 {
 	const cr_query_ray local = ray_to_body(body, ray);
-	const cr_collider *mesh = mesh_of(body);
+	const cr_collider *mesh = cr_asked_mesh(body);
 	if (!mesh) {
 		carom_ray_hit hits[2];
 		if (cast_volume(body, ray, &local, 1, hits) == 0)
@@ -87,7 +78,7 @@ static bool pass_hit(const cr_query_hit *hit, void *user)
 void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_fn *fn, void *user)
 {
 	const cr_query_ray local = ray_to_body(body, ray);
-	const cr_collider *mesh = mesh_of(body);
+	const cr_collider *mesh = cr_asked_mesh(body);
 	if (mesh) {
 		all_hits all = { body, ray, fn, user };
 		cr_collider_cast_all(mesh, &local, pass_hit, &all);
@@ -102,22 +93,9 @@ void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_
 bool cr_body_closest_point(
 	const cr_body *body, const cr_bvh_kernels *kernels, v3d point, double max_distance, carom_closest_point *result)
 {
-	const v3d local = cr_point_to_body(body, point);
-	cr_surface_point found = { .triangle = 0 };
-	const cr_collider *mesh = mesh_of(body);
-	if (mesh) {
-		if (!cr_collider_closest_point(mesh, kernels, local, max_distance, &found))
-			return false;
-	} else {
-		if (body->shape.family == CR_FAMILY_CONVEX) {
-			const cr_convex convex = cr_convex_of(&body->shape.def);
-			found.distance = cr_convex_distance(&convex, local, &found.point, &found.normal);
-		} else {
-			found.distance = cr_volume_distance(&body->shape.def, local, &found.point, &found.normal);
-		}
-		if (!(fabs(found.distance) <= max_distance))
-			return false;
-	}
+	cr_surface_point found;
+	if (!cr_nearest_on_body(body, kernels, cr_point_to_body(body, point), max_distance, &found))
+		return false;
 	*result = (carom_closest_point){ .point = cr_point_to_world(body, found.point),
 		.normal = cr_vector_to_world(body, found.normal),
 		.distance = found.distance,

@@ -1,0 +1,544 @@
+/// Contacts at the seams of bodies with parts.
+///
+/// Input: the found pairs in the order of bodies, with their contacts sorted and reduced. Output:
+/// the same without those contacts that other parts of the same body cover (covered.c): a floor of
+/// flush tiles has the contacts of one floor.
+///
+/// A covered contact is left out only where another one does its work:
+/// - the same part of the other body has a contact with this body that is not covered;
+/// - and where the covered one tells of an overlap, moving by such a contact takes its point out of
+///   the part.
+///
+/// Others are turned: to a bare facet of the part at the point that faces the same side, or else,
+/// where nothing replaces them, to the nearest bare facet. So no two bodies lose their last
+/// contact. The part that covers a contact lies nearer to the other body than the contact does; so
+/// it is among the parts that the same part of the other body touches, and no other one is asked.
+///
+/// Cost: nothing but for pairs of bodies that touch with several parts. There each contact asks the
+/// boxes of those parts. Parallel over pairs of bodies.
+
+#include "contact/seams.h"
+#include "base/parallel.h"
+#include "base/radix.h"
+
+enum { PAIRS_PER_TASK = 64, FEW_ROWS = 32 };
+
+// The slop, in lengths of the smaller of two parts: the part of one that is so near another one is
+// flush with it.
+static const double SLOP = 1e-3;
+// The rounding of a mesh's vertices, in lengths of the largest coordinate, several times over.
+static const double ROUNDING = 0x1p-21;
+// How far boxes are grown that are to hold all that covered.c looks at, in slops.
+static const double REACH = 8;
+// Cosine: a contact may be turned to a facet that faces the side of its normal by so much.
+static const double SAME_SIDE = 0.1;
+
+/// The state of a contact.
+enum { CONTACT_STAYS, CONTACT_COVERED, CONTACT_DROPPED };
+
+/// A found pair.
+typedef struct seam_row {
+	cr_found_pair *found;
+	const cr_raw_contact *contacts;
+	cr_raw_contact *turned; // the same, some of them turned; NULL: none is
+	uint8_t *state;         // [found->contacts.count]; NULL: all stay
+} seam_row;
+
+/// Rows of one part and several parts of another body.
+typedef struct seam_group {
+	const cr_pipeline *pipeline;
+	cr_worker *worker;
+	seam_row **rows; // [count]
+	int32_t count;
+	int side; // of the body of several parts: 0 A, 1 B
+	double rounding;
+	// the others whose boxes are near that of the row in hand
+	const cr_body **near;
+	int32_t near_count;
+	const cr_body **others; // room for those near a contact
+	// of many rows: by the lower ends of boxes along x, and the widest box; else NULL
+	cr_key *order;
+	double widest;
+} seam_group;
+
+static const cr_body *body_of(const seam_group *g, const seam_row *row, int side)
+{
+	return &g->pipeline->bodies[side == 0 ? row->found->a : row->found->b];
+}
+
+static double size_of(const cr_body *body) { return 2 * v3d_length(cr_local_box_of(body).half); }
+
+static double slop_of(const seam_group *g, const seam_row *row)
+{
+	return SLOP * fmin(size_of(body_of(g, row, 0)), size_of(body_of(g, row, 1))) + g->rounding;
+}
+
+/// How far rounding may move the surfaces of the parts.
+static double rounding_of(const seam_group *g)
+{
+	double most = 0;
+	for (int32_t i = 0; i < g->count; i++) {
+		const cr_local_box box = cr_local_box_of(body_of(g, g->rows[i], g->side));
+		const double scale = v3d_length(box.centre) + v3d_length(box.half);
+		most = isfinite(scale) && scale > most ? scale : most;
+	}
+	return ROUNDING * most;
+}
+
+/// The points of both surfaces that a contact is about.
+typedef struct contact_ends {
+	v3d at[2]; // on A, on B
+} contact_ends;
+
+/// The ends of a contact whose point lies on A, or else on B.
+static contact_ends ends_if(const cr_raw_contact *c, bool on_a)
+{
+	const v3d point = v3d_from_doubles(c->point), normal = v3d_from_floats(c->normal);
+	contact_ends ends;
+	ends.at[0] = on_a ? point : v3d_mad(point, -(double)c->depth, normal);
+	ends.at[1] = on_a ? v3d_mad(point, (double)c->depth, normal) : point;
+	return ends;
+}
+
+/// How far the ends lie from the surfaces that they should be on.
+static double miss_of(const cr_pipeline *p, const seam_row *row, const contact_ends *ends)
+{
+	return fabs(cr_gap_of_point(p->bvh, &p->bodies[row->found->a], ends->at[0], INFINITY)) +
+		fabs(cr_gap_of_point(p->bvh, &p->bodies[row->found->b], ends->at[1], INFINITY));
+}
+
+/// Does the point of a contact lie on A? Points of volumes may lie on either body, or beside one.
+static bool lies_on_a(const cr_pipeline *p, const seam_row *row, const cr_raw_contact *c)
+{
+	if (c->kind == CAROM_VERTEX_A || c->kind == CAROM_EDGE_A)
+		return true;
+	if (c->kind == CAROM_VERTEX_B || c->kind == CAROM_EDGE_B)
+		return false;
+	const contact_ends if_a = ends_if(c, true), if_b = ends_if(c, false);
+	return miss_of(p, row, &if_a) <= miss_of(p, row, &if_b);
+}
+
+static contact_ends ends_of(const cr_pipeline *p, const seam_row *row, const cr_raw_contact *c)
+{
+	return ends_if(c, lies_on_a(p, row, c));
+}
+
+/// Does a part lie within margin of a point, by its box?
+static bool box_is_near(const cr_body *part, v3d point, double margin)
+{
+	bool near = true;
+	for (int k = 0; k < 3; k++)
+		near = near && v3d_get(point, k) >= part->lower[k] - margin && v3d_get(point, k) <= part->upper[k] + margin;
+	return near;
+}
+
+static bool boxes_are_near(const cr_body *a, const cr_body *b, double margin)
+{
+	bool near = true;
+	for (int k = 0; k < 3; k++)
+		near = near && a->lower[k] <= b->upper[k] + margin && b->lower[k] <= a->upper[k] + margin;
+	return near;
+}
+
+static void add_near(seam_group *g, const cr_body *part, const seam_row *other, double margin)
+{
+	const cr_body *candidate = body_of(g, other, g->side);
+	if (candidate != part && boxes_are_near(part, candidate, margin))
+		g->near[g->near_count++] = candidate;
+}
+
+/// A key in whose order numbers are.
+static uint64_t key_of_number(double x)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+/// Sort many rows by their boxes. false: out of memory.
+static bool order_boxes(seam_group *g)
+{
+	g->order = NULL;
+	if (g->count <= FEW_ROWS)
+		return true;
+	g->order = cr_arena_alloc(&g->worker->arena, 2 * (size_t)g->count * sizeof *g->order);
+	g->widest = 0;
+	for (int32_t i = 0; g->order && i < g->count; i++) {
+		const cr_body *part = body_of(g, g->rows[i], g->side);
+		g->order[i] = (cr_key){ key_of_number(part->lower[0]), (uint32_t)i };
+		g->widest = fmax(g->widest, part->upper[0] - part->lower[0]);
+	}
+	if (g->order)
+		cr_radix_sort(g->order, g->order + g->count, g->count, 64);
+	return g->order;
+}
+
+/// The first row in order whose box does not end before x.
+static int32_t first_in_order(const seam_group *g, double x)
+{
+	const uint64_t key = key_of_number(x - g->widest);
+	int32_t low = 0, high = g->count;
+	while (low < high) {
+		const int32_t middle = low + (high - low) / 2;
+		if (g->order[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/// List the other parts that lie near that of a row.
+static void list_near(seam_group *g, const seam_row *row, double slop)
+{
+	const cr_body *part = body_of(g, row, g->side);
+	const double margin = REACH * slop;
+	g->near_count = 0;
+	if (!g->order) {
+		for (int32_t i = 0; i < g->count; i++)
+			add_near(g, part, g->rows[i], margin);
+		return;
+	}
+	const uint64_t end = key_of_number(part->upper[0] + margin);
+	for (int32_t i = first_in_order(g, part->lower[0] - margin); i < g->count && g->order[i].key <= end; i++)
+		add_near(g, part, g->rows[g->order[i].value], margin);
+}
+
+/// List those of them that may reach a point.
+static int32_t list_others(const seam_group *g, v3d point, double slop)
+{
+	int32_t count = 0;
+	for (int32_t i = 0; i < g->near_count; i++) {
+		if (box_is_near(g->near[i], point, REACH * slop))
+			g->others[count++] = g->near[i];
+	}
+	return count;
+}
+
+/// The normal of a contact, away from the body of the group's side.
+static v3d outward(const seam_group *g, const cr_raw_contact *c)
+{
+	const v3d normal = v3d_from_floats(c->normal);
+	return g->side == 0 ? v3d_neg(normal) : normal;
+}
+
+/// Does any of the near parts reach farther along the normal of a contact than its point?
+static bool is_overtopped(const seam_group *g, const cr_raw_contact *c, double slop)
+{
+	const v3d out = outward(g, c);
+	// Beyond both surfaces.
+	const double height = v3d_dot(out, v3d_from_doubles(c->point)) + (c->depth > 0 ? (double)c->depth : 0) + slop;
+	// World boxes are grown by this.
+	const double grown = 0.5 * g->pipeline->settings.world.speculative_distance * (fabs(out.x) + fabs(out.y) + fabs(out.z));
+	for (int32_t i = 0; i < g->near_count; i++) {
+		const cr_body *part = g->near[i];
+		double top = 0;
+		for (int k = 0; k < 3; k++) {
+			const double along = v3d_get(out, k);
+			top += along == 0 ? 0 : along * (along > 0 ? part->upper[k] : part->lower[k]);
+		}
+		if (top - grown > height)
+			return true;
+	}
+	return false;
+}
+
+static bool is_covered(const seam_group *g, const seam_row *row, const cr_raw_contact *c, double slop, cr_bare_facet *nearest)
+{
+	const cr_body *part = body_of(g, row, g->side);
+	if (!is_overtopped(g, c, slop))
+		return false;
+	v3d point = ends_of(g->pipeline, row, c).at[g->side];
+	if (!box_is_near(part, point, 0))
+		point = cr_bring_to_body(g->pipeline->bvh, part, point);
+	const int32_t count = list_others(g, point, slop);
+	if (count == 0)
+		return false;
+	const cr_cover cover = { g->pipeline->bvh, part, g->others, count, slop };
+	return cr_is_covered(&cover, point, outward(g, c), nearest);
+}
+
+/// Let a contact of a row have another direction out of the body, by which its place on the other
+/// body is so deep.
+static void turn(const seam_group *g, seam_row *row, int32_t contact, v3d out, double depth)
+{
+	const cr_raw_contact *from = &row->contacts[contact];
+	const size_t bytes = (size_t)row->found->contacts.count * sizeof *row->turned;
+	if (!row->turned) {
+		row->turned = cr_arena_alloc(&g->worker->arena, bytes);
+		g->worker->failed = g->worker->failed || !row->turned;
+		if (!row->turned)
+			return;
+		memcpy(row->turned, row->contacts, bytes);
+		row->contacts = row->turned;
+	}
+	contact_ends ends = ends_of(g->pipeline, row, from);
+	ends.at[g->side] = v3d_mad(ends.at[1 - g->side], depth, out);
+	const v3d point = ends.at[lies_on_a(g->pipeline, row, from) ? 0 : 1];
+	cr_raw_contact *c = &row->turned[contact];
+	for (int k = 0; k < 3; k++) {
+		c->point[k] = v3d_get(point, k);
+		c->normal[k] = (float)(g->side == 0 ? -v3d_get(out, k) : v3d_get(out, k));
+	}
+	c->depth = (float)depth;
+}
+
+/// Turn a covered contact to a bare facet at its point, if one faces the same side and the contact
+/// is not too far ahead of it.
+static bool turns_to(const seam_group *g, seam_row *row, int32_t contact, const cr_bare_facet *facet)
+{
+	if (!(facet->cosine > SAME_SIDE))
+		return false;
+	const v3d place = ends_of(g->pipeline, row, &row->contacts[contact]).at[1 - g->side];
+	const double depth = v3d_dot(facet->normal, v3d_sub(facet->corner, place));
+	if (depth < -g->pipeline->settings.world.speculative_distance)
+		return false;
+	turn(g, row, contact, facet->normal, depth);
+	return true;
+}
+
+static int state_of(const seam_row *row, int32_t contact) { return row->state ? row->state[contact] : CONTACT_STAYS; }
+
+/// Note the state of a contact.
+static void set_state(cr_worker *worker, seam_row *row, int32_t contact, uint8_t state)
+{
+	const size_t count = (size_t)row->found->contacts.count;
+	if (!row->state) {
+		row->state = cr_arena_alloc(&worker->arena, count);
+		if (row->state)
+			memset(row->state, CONTACT_STAYS, count);
+	}
+	if (row->state)
+		row->state[contact] = state;
+	worker->failed = worker->failed || !row->state;
+}
+
+/// Returns whether there are any.
+static bool mark_covered(seam_group *g)
+{
+	bool any = false;
+	for (int32_t i = 0; i < g->count; i++) {
+		seam_row *row = g->rows[i];
+		const double slop = slop_of(g, row);
+		list_near(g, row, slop);
+		for (int32_t k = 0; k < row->found->contacts.count && g->near_count > 0; k++) {
+			cr_bare_facet facet;
+			if (state_of(row, k) == CONTACT_DROPPED || !is_covered(g, row, &row->contacts[k], slop, &facet) ||
+				turns_to(g, row, k, &facet))
+				continue;
+			set_state(g->worker, row, k, CONTACT_COVERED);
+			any = true;
+		}
+	}
+	return any && !g->worker->failed;
+}
+
+/// Does moving by a contact take a point out of a part?
+static bool clears(const seam_group *g, const cr_raw_contact *by, const cr_body *part, v3d point, double slop)
+{
+	const double depth = by->depth > 0 ? (double)by->depth : 0;
+	return cr_gap_of_point(g->pipeline->bvh, part, v3d_mad(point, depth, outward(g, by)), 2 * slop) > -2 * slop;
+}
+
+/// Does a contact that is not covered do the work of one that is?
+static bool is_replaced(const seam_group *g, const seam_row *row, const cr_raw_contact *c, double slop)
+{
+	const cr_body *part = body_of(g, row, g->side);
+	const v3d point = c->depth > 0 ? ends_of(g->pipeline, row, c).at[1 - g->side] : v3d_from_doubles(c->point);
+	for (int32_t i = 0; i < g->count; i++) {
+		const seam_row *other = g->rows[i];
+		for (int32_t k = 0; k < other->found->contacts.count; k++) {
+			if (state_of(other, k) == CONTACT_STAYS && (!(c->depth > 0) || clears(g, &other->contacts[k], part, point, slop)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/// Turn covered contacts that no other one replaces to the nearest bare facet.
+static void lead_out(seam_group *g, seam_row *row)
+{
+	const double slop = slop_of(g, row);
+	bool listed = false;
+	for (int32_t k = 0; k < row->found->contacts.count; k++) {
+		if (state_of(row, k) != CONTACT_COVERED)
+			continue;
+		set_state(g->worker, row, k, CONTACT_STAYS);
+		if (!(row->contacts[k].depth > 0))
+			continue;
+		if (!listed)
+			list_near(g, row, slop);
+		listed = true;
+		const cr_cover cover = { g->pipeline->bvh, body_of(g, row, g->side), g->near, g->near_count, slop };
+		v3d normal;
+		double depth;
+		if (cr_find_bare_way(&cover, ends_of(g->pipeline, row, &row->contacts[k]).at[1 - g->side], &normal, &depth))
+			turn(g, row, k, normal, depth);
+	}
+}
+
+static void look_at_group(seam_group *g)
+{
+	g->rounding = rounding_of(g);
+	if (!order_boxes(g)) {
+		g->worker->failed = true;
+		return;
+	}
+	if (!mark_covered(g))
+		return;
+	for (int32_t i = 0; i < g->count; i++) {
+		seam_row *row = g->rows[i];
+		const double slop = row->state ? slop_of(g, row) : 0;
+		for (int32_t k = 0; row->state && k < row->found->contacts.count; k++) {
+			if (row->state[k] == CONTACT_COVERED && is_replaced(g, row, &row->contacts[k], slop))
+				row->state[k] = CONTACT_DROPPED;
+		}
+	}
+	for (int32_t i = 0; i < g->count && !g->worker->failed; i++)
+		lead_out(g, g->rows[i]);
+}
+
+// ---- Pairs of bodies ----
+
+/// Let a row have the contacts that are left. The old ones stay where they are: the next step may
+/// take them over.
+static void keep_rest(cr_worker *worker, const seam_row *row)
+{
+	cr_found_pair *f = row->found;
+	const int32_t count = f->contacts.count;
+	if (!row->state && !row->turned)
+		return;
+	worker->contacts.count = 0;
+	for (int32_t k = 0; k < count; k++) {
+		if (state_of(row, k) != CONTACT_DROPPED)
+			cr_add_contact(worker, &row->contacts[k]);
+	}
+	const uint32_t gone = (uint32_t)(count - (int32_t)worker->contacts.count);
+	if ((gone == 0 && !row->turned) || worker->failed)
+		return;
+	cr_sort_contacts(&worker->contacts);
+	f->contacts = (cr_span){ 0, 0 };
+	f->rests = f->late = 0;
+	f->found -= gone < f->found ? gone : f->found;
+	if (f->simple)
+		cr_keep_simple_contacts(worker, &f->contacts);
+	else
+		cr_keep_contacts(worker, &f->contacts);
+}
+
+/// Fill a row in. false: out of memory.
+static bool fill_row(const cr_pipeline *p, cr_worker *worker, cr_found_pair *f, seam_row *row)
+{
+	*row = (seam_row){ .found = f };
+	if (!f->late) {
+		row->contacts = cr_found_contacts(p, f);
+		return true;
+	}
+	cr_raw_contact *made = cr_arena_alloc(&worker->arena, CR_MAX_VOLUME_CONTACTS * sizeof *made);
+	if (made)
+		cr_make_volume_contacts(p, &p->bodies[f->a], &p->bodies[f->b], made);
+	row->contacts = made;
+	return made;
+}
+
+/// Look at the groups of one side, whose rows stand side by side.
+static void look_at_side(seam_group *g, seam_row **rows, int32_t count)
+{
+	for (int32_t first = 0, end; first < count; first = end) {
+		const cr_body *one = body_of(g, rows[first], 1 - g->side);
+		for (end = first + 1; end < count && body_of(g, rows[end], 1 - g->side) == one; end++) {
+		}
+		g->rows = rows + first;
+		g->count = end - first;
+		if (g->count > 1)
+			look_at_group(g);
+	}
+}
+
+/// Sort rows by B, then by A. false: out of memory.
+static bool sort_by_b(cr_worker *worker, seam_row **rows, int32_t count)
+{
+	bool sorted = true;
+	for (int32_t i = 1; i < count && sorted; i++)
+		sorted = rows[i]->found->b >= rows[i - 1]->found->b;
+	if (sorted)
+		return true;
+	cr_key *keys = cr_arena_alloc(&worker->arena, 2 * (size_t)count * sizeof *keys);
+	seam_row **old = cr_arena_alloc(&worker->arena, (size_t)count * sizeof(seam_row *));
+	if (!keys || !old)
+		return false;
+	memcpy(old, rows, (size_t)count * sizeof(seam_row *));
+	for (int32_t i = 0; i < count; i++)
+		keys[i] = (cr_key){ (uint32_t)old[i]->found->b, (uint32_t)i };
+	if (count <= FEW_ROWS)
+		cr_insertion_sort(keys, count);
+	else
+		cr_radix_sort(keys, keys + count, count, 32);
+	for (int32_t i = 0; i < count; i++)
+		rows[i] = old[keys[i].value];
+	return true;
+}
+
+/// Look at the rows of two bodies. false: out of memory.
+static bool look_at_bodies(cr_pipeline *p, cr_worker *worker, cr_found_pair *found, int32_t count)
+{
+	if (p->bodies[found->a].sensor || p->bodies[found->b].sensor)
+		return true;
+	seam_row *rows = cr_arena_alloc(&worker->arena, (size_t)count * sizeof *rows);
+	void **room = cr_arena_alloc(&worker->arena, 3 * (size_t)count * sizeof *room);
+	if (!rows || !room)
+		return false;
+	seam_row **order = (seam_row **)room;
+	seam_group g = { .pipeline = p,
+		.worker = worker,
+		.side = 1,
+		.near = (const cr_body **)(room + count),
+		.others = (const cr_body **)(room + 2 * (size_t)count) };
+	for (int32_t i = 0; i < count; i++) {
+		order[i] = &rows[i];
+		if (!fill_row(p, worker, &found[i], &rows[i]))
+			return false;
+	}
+	look_at_side(&g, order, count);
+	if (!sort_by_b(worker, order, count))
+		return false;
+	g.side = 0;
+	look_at_side(&g, order, count);
+	for (int32_t i = 0; i < count && !worker->failed; i++)
+		keep_rest(worker, &rows[i]);
+	return true;
+}
+
+static bool has_bodies_of(const cr_pipeline *p, const cr_found_pair *f, const cr_found_pair *other)
+{
+	return cr_first_part(p->bodies, f->a) == cr_first_part(p->bodies, other->a) &&
+		cr_first_part(p->bodies, f->b) == cr_first_part(p->bodies, other->b);
+}
+
+/// Look at the bodies whose first row is among these.
+static void seam_task(int64_t begin, int64_t end, int index, void *task)
+{
+	cr_pipeline *p = task;
+	cr_worker *worker = &p->workers[index];
+	cr_found_pair *found = p->found.data;
+	while (begin > 0 && begin < end && has_bodies_of(p, &found[begin - 1], &found[begin]))
+		begin++;
+	for (int64_t i = begin, next; i < end && !worker->failed; i = next) {
+		for (next = i + 1; next < p->found.count && has_bodies_of(p, &found[i], &found[next]); next++) {
+		}
+		if (next > i + 1 && !look_at_bodies(p, worker, &found[i], (int32_t)(next - i)))
+			worker->failed = true;
+	}
+}
+
+bool cr_drop_seams(cr_pipeline *p)
+{
+	if (p->keeps_covered)
+		return true;
+	cr_parallel_for(p->context, seam_task, p->found.count, PAIRS_PER_TASK, p);
+	for (int32_t i = 0; i < p->worker_count; i++) {
+		if (p->workers[i].failed)
+			return false;
+	}
+	return true;
+}
