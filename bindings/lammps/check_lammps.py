@@ -127,6 +127,26 @@ def check_law(law, runs):
     return furthest, output
 
 
+def check_styles_columns(law):
+    """A plate so wide that Carom cuts it into columns: spheres at their borders, whose lists are made anew, are as LAMMPS has them."""
+    place = "lattice sc 1.0 origin 0.5 0.5 0.5\nregion box block 0 70 0 70 0 2\ncreate_box 1 box\ncreate_atoms 1 box\nset group all density 2500\nset group all diameter 1.02\n"
+    move = "displace_atoms all random 0.05 0.05 0.05 4711\nvelocity all create 1e23 87287 loop geom\nvelocity all scale 1e25\n"
+    run_stock(HEAD.format(sides="p") + place + move + "pair_style zero 1.3\npair_coeff * *\nrun 0\nwrite_data plate.data nocoeff\n")
+    start = HEAD.format(sides="p") + "read_data plate.data\n" + FIXES
+    steps = "pair_coeff * *\nneighbor 0.05 bin\nneigh_modify every 1 delay 0 check yes\nrun 100\n" + DUMP
+    run_stock(start + f"pair_style {law}\n" + steps)
+    expected, _ = dump()
+    size = max(abs(p) for row in expected for p in row[1:])
+    hashes = set()
+    for processes in (1, 3):
+        run_styles(processes, start + f"pair_style carom {law}\n" + steps)
+        rows, digest = dump()
+        hashes.add(digest)
+        worst = max(abs(p - q) for a, b in zip(rows, expected) for p, q in zip(a, b))
+        check(len(rows) == len(expected) > 9000 and worst <= 1e-12 * size, f"a plate of columns: {worst} from LAMMPS' own, in values up to {size}")
+    check(len(hashes) == 1, f"a plate of columns: one hash, not {hashes}")
+
+
 def check_styles_restart(law):
     """Springs and the law go into restart files; a run in parts is the run."""
     start = HEAD.format(sides="p") + "read_data start.data\n" + FIXES
@@ -303,6 +323,7 @@ with tempfile.TemporaryDirectory() as folder:
     print(output)
     check_restart(LAWS[1])
     if styles != "NONE":
+        check_styles_columns(LAWS[1])
         check_styles_restart(LAWS[1])
         check_styles_virials(LAWS[1])
         check_styles_walls()

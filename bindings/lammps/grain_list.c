@@ -17,8 +17,11 @@ void grain_list_free(grain_list *list)
 	free(list->springs);
 	free(list->ids);
 	free(list->sources);
+	free(list->order);
+	free(list->column);
 	free(list->known);
 	free(list->kept);
+	grain_columns_free(&list->columns);
 	*list = (grain_list){ 0 };
 }
 
@@ -34,21 +37,19 @@ static bool renew(void *array, size_t size, int64_t count)
 /// How much to take where `count` are needed.
 static int64_t room_for(int64_t count) { return count + count / 8 + 64; }
 
-static bool reserve(grain_list *list, int64_t rows, int64_t sides, int64_t entries, int64_t spheres)
+static bool reserve_spheres(grain_list *list, int64_t spheres)
 {
-	if (spheres >= list->sphere_room) {
-		list->sphere_room = room_for(spheres);
-		if (!renew(&list->ids, sizeof *list->ids, list->sphere_room) ||
-			!renew(&list->sources, sizeof *list->sources, list->sphere_room) ||
-			!renew(&list->known, sizeof *list->known, list->sphere_room))
-			return false;
-	}
-	if (rows >= list->row_room) {
-		list->row_room = room_for(rows + 1);
-		if (!renew(&list->first, sizeof *list->first, list->row_room) || !renew(&list->row, sizeof *list->row, list->row_room))
-			return false;
-	}
-	if (sides >= list->side_room) {
+	if (spheres <= list->sphere_room)
+		return true;
+	list->sphere_room = room_for(spheres);
+	return renew(&list->order, sizeof *list->order, list->sphere_room) &&
+		renew(&list->column, sizeof *list->column, list->sphere_room) &&
+		renew(&list->known, sizeof *list->known, list->sphere_room);
+}
+
+static bool reserve_rows(grain_list *list, int64_t sides, int64_t entries)
+{
+	if (sides > list->side_room) {
 		list->side_room = room_for(sides);
 		if (!renew(&list->sides, sizeof *list->sides, list->side_room))
 			return false;
@@ -60,6 +61,26 @@ static bool reserve(grain_list *list, int64_t rows, int64_t sides, int64_t entri
 			return false;
 	}
 	return true;
+}
+
+/// More elements of an array, which keeps what it holds.
+static bool extend(void *array, size_t size, int64_t count)
+{
+	void **const held = array, *const more = realloc(*held, (size_t)count * size);
+	if (more)
+		*held = more;
+	return more != NULL;
+}
+
+/// Room for places, and one more.
+static bool reserve_places(grain_list *list, int64_t places)
+{
+	if (places < list->place_room)
+		return true;
+	list->place_room = room_for(places + 1);
+	return extend(&list->sources, sizeof *list->sources, list->place_room) &&
+		extend(&list->ids, sizeof *list->ids, list->place_room) &&
+		extend(&list->first, sizeof *list->first, list->place_room) && extend(&list->row, sizeof *list->row, list->place_room);
 }
 
 static bool reserve_springs(grain_list *list)
@@ -89,32 +110,60 @@ static uint32_t find_entry(const grain_list *list, uint32_t near, uint32_t far)
 	return (uint32_t)e;
 }
 
-/// Number the ghosts that stand in entries, in the caller's order, behind the own ones: only these
-/// are read in steps.
-static void know_spheres(grain_list *list, const carom_sphere_neighbours *rows, const void *ids, bool wide, int64_t spheres)
+/// What a list is made of.
+typedef struct source {
+	const carom_sphere_neighbours *rows;
+	const void *ids;
+	bool wide;
+} source;
+
+/// Whether a sphere of the caller's is an own one of a column.
+static bool is_of(const grain_list *list, uint32_t column, uint32_t sphere)
 {
-	const int64_t own = rows->count;
-	memset(list->known, 0, (size_t)spheres * sizeof *list->known);
-	for (int64_t k = 0; k < (own > 0 ? rows->first[own] : 0); k++)
-		list->known[rows->other[k]] = 1;
-	list->spheres = 0;
-	for (int64_t i = 0; i < spheres; i++) {
-		if (i >= own && !list->known[i])
-			continue;
-		list->known[i] = (uint32_t)list->spheres;
-		list->sources[list->spheres] = (uint32_t)i;
-		list->ids[list->spheres++] = wide ? ((const uint64_t *)ids)[i] : ((const uint32_t *)ids)[i];
-	}
+	return sphere < list->own && list->column[sphere] == column;
 }
 
-static int64_t count_entries(const carom_sphere_neighbours *rows)
+static void add_place(grain_list *list, const source *from, uint32_t sphere)
 {
-	int64_t count = 0;
-	for (int64_t i = 0; i < rows->count; i++) {
-		for (int64_t k = rows->first[i]; k < rows->first[i + 1]; k++)
-			count += rows->other[k] > i;
+	list->sources[list->places] = sphere;
+	list->ids[list->places] = from->wide ? ((const uint64_t *)from->ids)[sphere] : ((const uint32_t *)from->ids)[sphere];
+	list->known[sphere] = (uint32_t)++list->places;
+}
+
+/// The place of an own sphere, behind those of guests that it is the first to need. begin: of the
+/// column. Returns how many entries its row begins, or -1: out of memory.
+static int64_t place_sphere(grain_list *list, const source *from, uint32_t sphere, int64_t begin)
+{
+	const int64_t first = from->rows->first[sphere], end = from->rows->first[sphere + 1];
+	if (!reserve_places(list, list->places + end - first + 1))
+		return -1;
+	int64_t entries = 0;
+	for (int64_t k = first; k < end; k++) {
+		const uint32_t other = from->rows->other[k];
+		const bool known = list->known[other] > begin, of = is_of(list, list->column[sphere], other);
+		if (!known && !of)
+			add_place(list, from, other);
+		entries += !known || !of;
 	}
-	return count;
+	add_place(list, from, sphere);
+	return entries;
+}
+
+/// All places. Returns how many entries there will be, or -1: out of memory, or too many places.
+static int64_t place_spheres(grain_list *list, const source *from, int64_t spheres)
+{
+	memset(list->known, 0, (size_t)spheres * sizeof *list->known);
+	list->places = 0;
+	int64_t begin = 0, entries = 0;
+	for (int64_t k = 0; k < list->own; k++) {
+		if (k == 0 || list->column[list->order[k]] != list->column[list->order[k - 1]])
+			begin = list->places;
+		const int64_t more = place_sphere(list, from, list->order[k], begin);
+		if (more < 0 || list->places > INT32_MAX)
+			return -1;
+		entries += more;
+	}
+	return entries;
 }
 
 static bool is_long(const carom_sphere_neighbours *rows, int64_t i)
@@ -138,7 +187,7 @@ static bool reserve_kept(grain_list *list, const carom_sphere_neighbours *rows, 
 /// Whether an entry's force stays until the end of the step.
 static bool is_kept(const grain_list *list, int64_t entry) { return list->kept_count > 0 && list->kept[entry] > 0; }
 
-/// Number entries as they are made, if a row of either end is long.
+/// Number entries as they are made, if a row of either end is long. near, far: the caller's.
 static void number_kept(grain_list *list, const carom_sphere_neighbours *rows, uint32_t near, uint32_t far)
 {
 	const bool kept = is_long(rows, near) || is_long(rows, far);
@@ -148,58 +197,100 @@ static void number_kept(grain_list *list, const carom_sphere_neighbours *rows, u
 		list->kept[list->count] = kept ? (uint32_t)++list->kept_count : 0;
 }
 
-static void add_row(grain_list *list, const carom_sphere_neighbours *rows, uint32_t i)
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/// The row of an own sphere, from a side on. Returns the side behind its last one.
+static int64_t add_row(grain_list *list, const source *from, uint32_t i, int64_t side)
 {
-	int64_t side = rows->first[i];
-	list->row[i] = side;
-	list->first[i] = list->count; // the end of the one before, too
+	const uint32_t sphere = list->sources[i];
 	int64_t earliest = list->count;
-	for (int64_t k = rows->first[i]; k < rows->first[i + 1]; k++) {
-		const uint32_t other = rows->other[k];
-		if (other > i) {
-			list->sides[side++] = 2 * (uint32_t)list->count;
-			number_kept(list, rows, i, other);
-			list->ends[list->count][0] = i;
-			list->ends[list->count++][1] = list->known[other];
+	for (int64_t k = from->rows->first[sphere]; k < from->rows->first[sphere + 1]; k++) {
+		const uint32_t other = from->rows->other[k], place = list->known[other] - 1;
+		if (place < i && is_of(list, list->column[sphere], other)) {
+			const uint32_t entry = find_entry(list, place, i);
+			earliest = entry < earliest && !is_kept(list, entry) ? entry : earliest;
+			list->sides[side++] = 2 * entry + 1;
 			continue;
 		}
-		const uint32_t entry = find_entry(list, other, i);
-		earliest = entry < earliest && !is_kept(list, entry) ? entry : earliest;
-		list->sides[side++] = 2 * entry + 1;
+		list->sides[side++] = 2 * (uint32_t)list->count;
+		number_kept(list, from->rows, sphere, other);
+		list->ends[list->count][0] = i;
+		list->ends[list->count++][1] = place;
+		list->ahead = larger(list->ahead, (int64_t)place - i);
+		list->behind = larger(list->behind, (int64_t)i - place);
 	}
-	list->window = list->count - earliest > list->window ? list->count - earliest : list->window;
+	list->window = larger(list->window, list->count - earliest);
+	return side;
 }
 
-bool grain_list_make(
-	grain_list *list, const carom_sphere_neighbours *rows, const void *ids, bool wide, int64_t spheres, bool springs)
+/// The rows of a column's places, and those of its guests, which are empty.
+static int64_t add_rows(grain_list *list, const source *from, int64_t begin, int64_t end, uint32_t column, int64_t side)
 {
-	const int64_t count = rows->count, sides = count > 0 ? rows->first[count] : 0, entries = count_entries(rows);
-	if (entries > INT32_MAX || !reserve(list, count, sides, entries, spheres) || !reserve_kept(list, rows, entries)) {
-		grain_list_free(list);
-		return false;
+	for (int64_t i = begin; i < end; i++)
+		list->known[list->sources[i]] = (uint32_t)i + 1;
+	for (int64_t i = begin; i < end; i++) {
+		list->row[i] = side;
+		list->first[i] = list->count; // the end of the one before, too
+		if (is_of(list, column, list->sources[i]))
+			side = add_row(list, from, (uint32_t)i, side);
 	}
-	list->rows = count;
-	list->count = list->window = 0;
-	list->steps++;
-	know_spheres(list, rows, ids, wide, spheres);
-	for (int64_t i = 0; i < count; i++)
-		add_row(list, rows, (uint32_t)i);
-	list->first[count] = list->count;
-	list->row[count] = sides;
+	return side;
+}
+
+/// The place behind those of the column, whose own spheres begin at *next in the order.
+static int64_t find_end(const grain_list *list, uint32_t column, int64_t place, int64_t *next)
+{
+	while (*next < list->own && list->column[list->order[*next]] == column) {
+		while (list->sources[place] != list->order[*next])
+			place++;
+		place++;
+		++*next;
+	}
+	return place;
+}
+
+static void add_all_rows(grain_list *list, const source *from)
+{
+	list->count = list->window = list->ahead = list->behind = 0;
+	int64_t side = 0, begin = 0;
+	for (int64_t next = 0; next < list->own;) {
+		const uint32_t column = list->column[list->order[next]];
+		const int64_t end = find_end(list, column, begin, &next);
+		side = add_rows(list, from, begin, end, column, side);
+		begin = end;
+	}
+	list->first[list->places] = list->count;
+	list->row[list->places] = side;
+	// Behind the last entry there are some of one place, which is not there.
 	for (int k = 0; k < ENTRIES_AT_ONCE; k++)
-		list->ends[list->count + k][0] = list->ends[list->count + k][1] = (uint32_t)list->spheres;
+		list->ends[list->count + k][0] = list->ends[list->count + k][1] = (uint32_t)list->places;
 	memset(list->slots, 0, (size_t)(list->count + ENTRIES_AT_ONCE) * sizeof *list->slots);
-	if (springs && !reserve_springs(list)) {
+}
+
+bool grain_list_make(grain_list *list, const carom_sphere_neighbours *rows, const double *centres, const void *ids, bool wide,
+	int64_t spheres, bool springs)
+{
+	const source from = { rows, ids, wide };
+	list->own = rows->count;
+	list->steps++;
+	int64_t entries = -1;
+	if (reserve_spheres(list, spheres) && reserve_places(list, 0) &&
+		grain_columns_cut(&list->columns, centres, list->own, list->order, list->column))
+		entries = place_spheres(list, &from, spheres);
+	const int64_t sides = list->own > 0 ? rows->first[list->own] : 0;
+	bool made = entries >= 0 && entries <= INT32_MAX && reserve_rows(list, sides, entries) && reserve_kept(list, rows, entries);
+	if (made)
+		add_all_rows(list, &from);
+	made = made && (!springs || reserve_springs(list));
+	if (!made)
 		grain_list_free(list);
-		return false;
-	}
-	return true;
+	return made;
 }
 
 size_t grain_list_bytes(const grain_list *list)
 {
-	return (size_t)list->row_room * 2 * sizeof(int64_t) +
+	return (size_t)list->place_room * (sizeof *list->sources + sizeof *list->ids + 2 * sizeof *list->first) +
 		(size_t)list->entry_room * (sizeof *list->ends + sizeof *list->slots) + (size_t)list->side_room * sizeof *list->sides +
 		(size_t)list->spring_room * sizeof *list->springs + (size_t)list->kept_room * sizeof *list->kept +
-		(size_t)list->sphere_room * (sizeof *list->ids + 2 * sizeof *list->sources);
+		(size_t)list->columns.room * sizeof *list->columns.cells + (size_t)list->sphere_room * 3 * sizeof *list->known;
 }

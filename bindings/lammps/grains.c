@@ -19,12 +19,16 @@ enum {
 	FORCE = 8,           // numbers of a contact: force and turn on the near end, and two of no use
 	FEWEST_BLOCKS = 8,   // in the ring of forces, beside those that rows wait for
 	SPRINGS_AHEAD = 128, // numbers: springs are read in order, and fetched so far ahead
+	SPHERES_AHEAD = 48,  // the same of spheres
+	CHUNK = 64,          // places: so many are packed at once
+	HOLD = 512,          // places: contacts of a block are no further apart
 };
 
 /// Four numbers, added and multiplied at once; and in memory that may not be aligned.
 typedef double lanes __attribute__((vector_size(32)));
 typedef double loose_lanes __attribute__((vector_size(32), aligned(8)));
 typedef int64_t lane_bits __attribute__((vector_size(32)));
+typedef double loose_pair __attribute__((vector_size(16), aligned(8)));
 
 /// How a sphere moves, in a line of the cache.
 typedef struct motion {
@@ -54,9 +58,10 @@ struct grains {
 	carom_context *context;
 	carom_spheres *spheres;
 	grain_list list;
-	lanes *centres;  // [sphere_room] of spheres, and their radii; the one behind all is a point
-	motion *motions; // [sphere_room]
-	int64_t sphere_room;
+	// Of the places around the present one, in a ring: place k is at k & ring.
+	lanes *centres; // [ring+1] and radii
+	motion *motions;
+	uint32_t ring;
 	double (*forces)[FORCE]; // a ring of blocks, then those of long rows; first a block of zeros
 	int64_t force_room;      // of the ring, a multiple of BLOCK
 	int64_t kept_room;       // behind it
@@ -123,7 +128,8 @@ typedef struct step {
 	const grain_sums *sums;
 	double time_step;
 	bool remembers; // the law has history
-	int64_t place;  // of the last block in the ring: its contacts have this one and those behind it
+	int64_t place;  // behind the last force in the ring
+	int64_t packed; // places
 	int64_t summed; // rows that have been added
 } step;
 
@@ -150,28 +156,42 @@ typedef struct step {
 #define PUT(column, at, value) (*(lanes *)((column) + (at)) = (value))
 #define GET(column, at) (*(const lanes *)((column) + (at)))
 
-/// What entries and contacts read of a sphere, side by side: it is read once for each of them. The
-/// caller's arrays end with their last sphere, which is not read four numbers at once.
-static ALWAYS_INLINE void pack_spheres(grains *g, const grain_atoms *a)
+/// What entries and contacts read of the spheres of places, side by side, up to a place: it is read
+/// once for each of them. The caller's arrays end with their last sphere, which is not read four
+/// numbers at once.
+static ALWAYS_INLINE void pack_places(grains *g, step *s, int64_t end)
 {
 	const grain_list *const list = &g->list;
+	const grain_atoms *const a = s->atoms;
 	const uint32_t last = (uint32_t)(a->count - 1);
-	for (int64_t k = 0; k < list->spheres; k++) {
-		const uint32_t i = list->sources[k];
+	end = end < list->places ? end : list->places;
+	for (int64_t k = s->packed; k < end; k++) {
+		const size_t i = list->sources[k], later = list->sources[k + SPHERES_AHEAD < list->places ? k + SPHERES_AHEAD : k];
+		__builtin_prefetch(a->centres + 3 * later);
+		__builtin_prefetch(a->velocities + 3 * later);
+		__builtin_prefetch(a->spins + 3 * later);
+		__builtin_prefetch(a->radii + later);
+		__builtin_prefetch(a->masses + later);
 		const double r = a->radii[i], m = a->masses[i];
 		const lanes radius = { r, r, r, r }, mass = { m, m, m, m };
+		lanes *const centre = g->centres + (k & g->ring);
+		motion *const moves = g->motions + (k & g->ring);
 		if (i == last) {
-			g->centres[k] = LOAD(a->centres + 3 * (size_t)i, r);
-			g->motions[k].velocity = LOAD(a->velocities + 3 * (size_t)i, 0);
-			g->motions[k].spin = (lanes){ r, r, r, 1 } * LOAD(a->spins + 3 * (size_t)i, m);
+			*centre = LOAD(a->centres + 3 * i, r);
+			moves->velocity = LOAD(a->velocities + 3 * i, 0);
+			moves->spin = (lanes){ r, r, r, 1 } * LOAD(a->spins + 3 * i, m);
 			continue;
 		}
-		g->centres[k] = PICK(LOAD4(a->centres + 3 * (size_t)i), radius, 0, 1, 2, 7);
-		g->motions[k].velocity = LOAD4(a->velocities + 3 * (size_t)i);
-		g->motions[k].spin = PICK(radius * LOAD4(a->spins + 3 * (size_t)i), mass, 0, 1, 2, 7);
+		*centre = PICK(LOAD4(a->centres + 3 * i), radius, 0, 1, 2, 7);
+		moves->velocity = LOAD4(a->velocities + 3 * i);
+		moves->spin = PICK(radius * LOAD4(a->spins + 3 * i), mass, 0, 1, 2, 7);
 	}
-	g->centres[list->spheres] = (lanes){ 0 };
-	g->motions[list->spheres] = (motion){ 0 };
+	s->packed = end;
+	// The last entries are of a place behind all: a point.
+	if (end == list->places) {
+		g->centres[end & g->ring] = (lanes){ 0 };
+		g->motions[end & g->ring] = (motion){ 0 };
+	}
 }
 
 /// From the far centre to the near one, and the sum of radii.
@@ -179,7 +199,7 @@ static ALWAYS_INLINE void find_way(const grains *g, int64_t entry, lanes *way)
 {
 	static const lanes TURN = { -1, -1, -1, 1 };
 	const uint32_t *const ends = g->list.ends[entry];
-	*way = TURN * g->centres[ends[1]] + g->centres[ends[0]];
+	*way = TURN * g->centres[ends[1] & g->ring] + g->centres[ends[0] & g->ring];
 }
 
 /// What the kernels need of each contact, four at once.
@@ -190,7 +210,7 @@ static ALWAYS_INLINE void fill_block(grains *g)
 		lanes v[4], w[4], m[4];
 		for (int k = 0; k < 4; k++) {
 			const uint32_t *const ends = g->list.ends[b->entry[c + k]];
-			const motion *const near = g->motions + ends[0], *const far = g->motions + ends[1];
+			const motion *const near = g->motions + (ends[0] & g->ring), *const far = g->motions + (ends[1] & g->ring);
 			v[k] = near->velocity - far->velocity;
 			w[k] = near->spin + far->spin;
 			m[k] = near->spin * far->spin;
@@ -219,7 +239,7 @@ static void multiply_radii(grains *g)
 	block *const b = &g->block;
 	for (int c = 0; c < b->count; c++) {
 		const uint32_t *const ends = g->list.ends[b->entry[c]];
-		b->radii[c] = g->centres[ends[0]][3] * g->centres[ends[1]][3];
+		b->radii[c] = g->centres[ends[0] & g->ring][3] * g->centres[ends[1] & g->ring][3];
 	}
 }
 
@@ -238,7 +258,7 @@ static void part_centres(const grain_list *list, block *b)
 static void weigh_frozen(const grain_list *list, const grain_atoms *a, block *b)
 {
 	for (int c = 0; c < b->count; c++) {
-		const uint32_t i = list->ends[b->entry[c]][0], j = list->sources[list->ends[b->entry[c]][1]];
+		const uint32_t *const ends = list->ends[b->entry[c]], i = list->sources[ends[0]], j = list->sources[ends[1]];
 		if ((a->groups[i] | a->groups[j]) & a->frozen) {
 			b->mass_product[c] = a->masses[a->groups[j] & a->frozen ? i : j];
 			b->masses[c] = 1;
@@ -295,12 +315,13 @@ static ALWAYS_INLINE void store_forces(const block *b, double (*restrict forces)
 static void sum_virial(const grains *g, const step *s, int64_t i)
 {
 	const grain_list *const list = &g->list;
+	const size_t source = list->sources[i];
 	for (int64_t k = list->row[i]; k < list->row[i + 1]; k++) {
 		const uint32_t slot = list->slots[list->sides[k] >> 1];
 		if (slot == 0)
 			continue;
 		const double *const f = g->forces[0] + slot, half = list->sides[k] & 1 ? -0.5 : 0.5;
-		const double *const xi = s->atoms->centres + 3 * i;
+		const double *const xi = s->atoms->centres + 3 * source;
 		const double *const xj = s->atoms->centres + 3 * (size_t)list->sources[grain_list_other(list, list->sides[k])];
 		const double dx = half * (xi[0] - xj[0]), dy = half * (xi[1] - xj[1]), dz = half * (xi[2] - xj[2]);
 		const double values[6] = { dx * f[0], dy * f[1], dz * f[2], dx * f[1], dx * f[2], dy * f[2] };
@@ -308,7 +329,7 @@ static void sum_virial(const grains *g, const step *s, int64_t i)
 			if (s->sums->virial)
 				s->sums->virial[n] += values[n];
 			if (s->sums->virials)
-				s->sums->virials[6 * i + n] += values[n];
+				s->sums->virials[6 * source + n] += values[n];
 		}
 	}
 }
@@ -328,36 +349,63 @@ static ALWAYS_INLINE void keep_forces(grains *g)
 	}
 }
 
+/// Three numbers, of which the last one may be the caller's last.
+static ALWAYS_INLINE void get_three(const double *from, lanes *values)
+{
+	const loose_pair two = *(const loose_pair *)from;
+	*values = (lanes){ two[0], two[1], from[2], 0 };
+}
+
+static ALWAYS_INLINE void put_three(double *to, const lanes *values)
+{
+	*(loose_pair *)to = (loose_pair){ (*values)[0], (*values)[1] };
+	to[2] = (*values)[2];
+}
+
+/// Fetch what will be added to of a place that comes later.
+static ALWAYS_INLINE void fetch_sums(const grain_list *list, const grain_sums *sums, int64_t place)
+{
+	const size_t later = 3 * (size_t)list->sources[place + SPHERES_AHEAD < list->places ? place + SPHERES_AHEAD : place];
+	__builtin_prefetch(sums->forces + later, 1);
+	__builtin_prefetch(sums->torques + later, 1);
+}
+
 /// Add what acts on the spheres whose rows end before an entry. Force on a far end is the opposite
 /// of that on the near one; the turn is the same.
 static ALWAYS_INLINE void sum_rows(grains *g, step *s, int64_t entry)
 {
 	static const lanes SIGNS[2] = { { 1, 1, 1, 1 }, { -1, -1, -1, 1 } };
 	const grain_list *const list = &g->list;
+	const grain_sums *const sums = s->sums;
 	const double *const forces = g->forces[0];
 	const uint32_t *const slots = list->slots;
-	int64_t i = s->summed;
+	int64_t i = s->summed, stop = i;
+	while (stop < list->places && list->first[stop + 1] <= entry)
+		stop++;
 	const uint32_t *side = list->sides + list->row[i];
-	for (; i < list->rows && list->first[i + 1] <= entry; i++) {
+	for (; i < stop; i++) {
 		const uint32_t *const end = list->sides + list->row[i + 1];
-		double *const force = s->sums->forces + 3 * i, *const torque = s->sums->torques + 3 * i;
-		lanes sum = LOAD(force, 0), turn = { 0 };
+		fetch_sums(list, sums, i);
+		if (side == end)
+			continue;
+		const size_t source = list->sources[i];
+		double *const force = sums->forces + 3 * source, *const torque = sums->torques + 3 * source;
+		lanes sum, turn = { 0 }, before;
+		get_three(force, &sum);
+		get_three(torque, &before);
 		for (; side < end; side++) {
 			const double *const f = forces + slots[*side >> 1];
 			sum += SIGNS[*side & 1] * *(const lanes *)f;
 			turn += *(const lanes *)(f + 4);
 		}
-		const double r = s->atoms->radii[i];
-		force[0] = sum[0];
-		force[1] = sum[1];
-		force[2] = sum[2];
-		torque[0] -= r * turn[0];
-		torque[1] -= r * turn[1];
-		torque[2] -= r * turn[2];
-		if (s->sums->virial || s->sums->virials)
+		const double r = g->centres[i & g->ring][3];
+		turn = before - turn * (lanes){ r, r, r, r };
+		put_three(force, &sum);
+		put_three(torque, &turn);
+		if (sums->virial || sums->virials)
 			sum_virial(g, s, i);
 	}
-	s->summed = i;
+	s->summed = stop;
 }
 
 /// Compute the contacts of the block, which are all up to an entry, and add the rows that end.
@@ -366,7 +414,8 @@ static ALWAYS_INLINE void flush(grains *g, step *s, int64_t entry)
 	block *const b = &g->block;
 	grain_list *const list = &g->list;
 	// The first block of the ring is for contacts that are none.
-	s->place = s->place + 2 * BLOCK > g->force_room ? BLOCK : s->place + BLOCK;
+	const int64_t place = s->place + BLOCK > g->force_room ? BLOCK : s->place;
+	s->place = place + ((b->count + 3) & ~3);
 	for (int k = 0; k < 4; k++)
 		b->entry[b->count + k] = (uint32_t)list->count; // which has no spheres
 	if (b->coincide)
@@ -386,28 +435,30 @@ static ALWAYS_INLINE void flush(grains *g, step *s, int64_t entry)
 	}
 	if (s->remembers)
 		store_springs(b, list->springs);
-	store_forces(b, g->forces + s->place);
+	store_forces(b, g->forces + place);
 	for (int c = 0; c < b->count; c++)
-		list->slots[b->entry[c]] = (uint32_t)(s->place + c) * FORCE;
+		list->slots[b->entry[c]] = (uint32_t)(place + c) * FORCE;
 	if (list->kept_count > 0)
 		keep_forces(g);
+	b->count = 0;
+	b->coincide = false;
 	sum_rows(g, s, entry);
 }
 
-/// Put what touches into the block, from an entry on until it is full. Returns the entry after.
-/// Four entries at once; many do not touch, and only their numbers are kept.
-static ALWAYS_INLINE int64_t scan_entries(grains *g, int64_t e)
+/// Put what touches into the block, from an entry up to another one, or until the block is full.
+/// Returns the entry after. Four entries at once; many do not touch, and only their numbers are
+/// kept. Up to three entries are left.
+static ALWAYS_INLINE int64_t scan_entries(grains *g, int64_t e, int64_t end)
 {
 	const grain_list *const list = &g->list;
 	block *const b = &g->block;
-	int count = 0;
+	int count = b->count;
 	lane_bits coincide = { 0 };
-	for (; e < list->count && count <= BLOCK - ENTRIES_AT_ONCE; e += ENTRIES_AT_ONCE) {
+	for (; e + ENTRIES_AT_ONCE <= end && count <= BLOCK - ENTRIES_AT_ONCE; e += ENTRIES_AT_ONCE) {
 		lanes way[ENTRIES_AT_ONCE], square[ENTRIES_AT_ONCE];
 		for (int k = 0; k < ENTRIES_AT_ONCE; k++) {
 			find_way(g, e + k, way + k);
 			square[k] = way[k] * way[k];
-			__builtin_prefetch(g->motions + list->ends[e + k][1]);
 		}
 		TRANSPOSE(square[0], square[1], square[2], square[3]);
 		const lanes distance = square[0] + square[1] + square[2];
@@ -422,16 +473,31 @@ static ALWAYS_INLINE int64_t scan_entries(grains *g, int64_t e)
 		}
 	}
 	b->count = count;
-	b->coincide = coincide[0] | coincide[1] | coincide[2] | coincide[3];
+	b->coincide |= coincide[0] | coincide[1] | coincide[2] | coincide[3];
 	return e;
+}
+
+/// Whether the first contact of the block is so far back that its places must be given up.
+static bool is_held(const grains *g, int64_t place)
+{
+	return g->block.count > 0 && place - g->list.ends[g->block.entry[0]][0] > HOLD;
 }
 
 FOR_EACH_MACHINE static void run_step(grains *g, step *s)
 {
-	pack_spheres(g, s->atoms);
-	for (int64_t e = 0; s->summed < g->list.rows;) {
-		e = scan_entries(g, e);
-		flush(g, s, e);
+	const grain_list *const list = &g->list;
+	int64_t e = 0;
+	for (int64_t k = 0; k < list->places; k += CHUNK) {
+		const bool last = k + CHUNK >= list->places;
+		pack_places(g, s, k + CHUNK + list->ahead);
+		const int64_t end = last ? list->count + ENTRIES_AT_ONCE - 1 : list->first[k + CHUNK];
+		while (e + ENTRIES_AT_ONCE <= end) {
+			e = scan_entries(g, e, end);
+			if (g->block.count > BLOCK - ENTRIES_AT_ONCE)
+				flush(g, s, e);
+		}
+		if (last || is_held(g, k + CHUNK))
+			flush(g, s, last ? list->count : e);
 	}
 }
 
@@ -443,7 +509,9 @@ static bool fail(grains *g, const char *why)
 
 void grains_compute(grains *g, const grain_atoms *atoms, double time_step, const grain_sums *sums)
 {
-	step s = { .atoms = atoms, .sums = sums, .time_step = time_step, .remembers = g->law.style != CAROM_LAMMPS_HOOKE };
+	step s = {
+		.atoms = atoms, .sums = sums, .place = BLOCK, .time_step = time_step, .remembers = g->law.style != CAROM_LAMMPS_HOOKE
+	};
 	run_step(g, &s);
 	g->list.steps++;
 	g->stats.calls++;
@@ -458,7 +526,7 @@ void grains_compute(grains *g, const grain_atoms *atoms, double time_step, const
 static bool reserve_forces(grains *g)
 {
 	// Up to three places of a block stay empty.
-	const int64_t wanted = g->list.window + g->list.window / 16 + FEWEST_BLOCKS * BLOCK;
+	const int64_t wanted = g->list.window + g->list.window / 16 + g->list.ahead / 64 + FEWEST_BLOCKS * BLOCK;
 	if (wanted <= g->force_room && g->list.kept_count <= g->kept_room)
 		return true;
 	const int64_t room = (wanted / BLOCK + 1) * BLOCK, kept = g->list.kept_count + g->list.kept_count / 8;
@@ -475,19 +543,24 @@ static bool reserve_forces(grains *g)
 	return true;
 }
 
-static bool reserve_spheres(grains *g, int64_t count)
+/// Room for the places that entries join, those of a block that is not yet full, and a chunk.
+static bool reserve_ring(grains *g)
 {
-	if (count < g->sphere_room)
+	const int64_t wanted = g->list.ahead + g->list.behind + HOLD + 4 * CHUNK;
+	int64_t room = 1;
+	while (room < wanted)
+		room *= 2;
+	if (room <= (int64_t)g->ring + 1)
 		return true;
 	free(g->centres);
 	free(g->motions);
-	g->sphere_room = count + count / 8 + 64;
-	g->centres = aligned_alloc(64, ((size_t)g->sphere_room * sizeof *g->centres + 63) / 64 * 64);
-	g->motions = aligned_alloc(64, (size_t)g->sphere_room * sizeof *g->motions);
-	if (g->centres && g->motions)
-		return true;
-	g->sphere_room = 0;
-	return false;
+	g->ring = 0;
+	g->centres = aligned_alloc(64, (size_t)room * sizeof *g->centres);
+	g->motions = aligned_alloc(64, (size_t)room * sizeof *g->motions);
+	if (!g->centres || !g->motions)
+		return false;
+	g->ring = (uint32_t)(room - 1);
+	return true;
 }
 
 bool grains_list(grains *g, const grain_atoms *atoms, spring_store *springs)
@@ -505,8 +578,8 @@ bool grains_list(grains *g, const grain_atoms *atoms, spring_store *springs)
 		return fail(g, "out of memory: springs of contacts");
 	if (carom_spheres_update(g->spheres, &input) || carom_spheres_get_neighbours(g->spheres, &rows))
 		return fail(g, carom_error_text(g->context));
-	if (!grain_list_make(&g->list, &rows, atoms->ids, atoms->wide, atoms->count, springs != NULL) || !reserve_forces(g) ||
-		!reserve_spheres(g, g->list.spheres))
+	if (!grain_list_make(&g->list, &rows, atoms->centres, atoms->ids, atoms->wide, atoms->count, springs != NULL) ||
+		!reserve_forces(g) || !reserve_ring(g))
 		return fail(g, "out of memory: contacts");
 	g->stats.list_builds++;
 	if (springs)
@@ -557,5 +630,5 @@ size_t grains_bytes(const grains *g)
 		return 0;
 	return carom_spheres_get_stats(g->spheres).bytes + grain_list_bytes(&g->list) +
 		(size_t)(g->force_room + g->kept_room) * sizeof *g->forces +
-		(size_t)g->sphere_room * (sizeof *g->centres + sizeof *g->motions) + sizeof *g;
+		((size_t)g->ring + 1) * (sizeof *g->centres + sizeof *g->motions) + sizeof *g;
 }

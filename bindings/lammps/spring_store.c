@@ -53,9 +53,12 @@ static bool reserve(spring_store *store, int64_t more)
 
 void spring_store_hand_over(spring_store *store, grain_list *list)
 {
-	for (int64_t i = 0; i < list->rows; i++) {
-		int64_t old = store->first[i];
-		const int64_t end = old + store->number[i];
+	for (int64_t i = 0; i < list->places; i++) {
+		if (list->first[i] == list->first[i + 1])
+			continue; // a guest, too, whose number is not its own
+		const uint32_t source = list->sources[i];
+		int64_t old = store->first[source];
+		const int64_t end = old + store->number[source];
 		for (int64_t e = list->first[i]; e < list->first[i + 1] && old < end; e++) {
 			const uint64_t partner = list->ids[list->ends[e][1]];
 			while (old < end && store->partners[old] < partner)
@@ -74,7 +77,7 @@ void spring_store_hand_over(spring_store *store, grain_list *list)
 static int64_t count_sides(const grain_list *list)
 {
 	int64_t count = 0;
-	for (int64_t k = 0; k < list->row[list->rows]; k++)
+	for (int64_t k = 0; k < list->row[list->places]; k++)
 		count += list->slots[list->sides[k] >> 1] != 0;
 	return count;
 }
@@ -82,7 +85,8 @@ static int64_t count_sides(const grain_list *list)
 /// Of row i, from its sides.
 static void take_row(spring_store *store, const grain_list *list, int64_t i)
 {
-	store->first[i] = store->count;
+	const uint32_t source = list->sources[i];
+	store->first[source] = store->count;
 	for (int64_t k = list->row[i]; k < list->row[i + 1]; k++) {
 		const uint32_t side = list->sides[k], entry = side >> 1;
 		if (list->slots[entry] == 0)
@@ -92,8 +96,8 @@ static void take_row(spring_store *store, const grain_list *list, int64_t i)
 			store->values[store->count][axis] = sign * spring[axis];
 		store->partners[store->count++] = list->ids[grain_list_other(list, side)];
 	}
-	store->number[i] = (int32_t)(store->count - store->first[i]);
-	store->most = store->most > store->number[i] ? store->most : store->number[i];
+	store->number[source] = (int32_t)(store->count - store->first[source]);
+	store->most = store->most > store->number[source] ? store->most : store->number[source];
 }
 
 bool spring_store_settle(spring_store *store)
@@ -105,8 +109,11 @@ bool spring_store_settle(spring_store *store)
 	store->most = 0;
 	if (!reserve(store, count_sides(list)))
 		return false;
-	for (int64_t i = 0; i < list->rows; i++)
-		take_row(store, list, i);
+	memset(store->number, 0, (size_t)list->own * sizeof *store->number);
+	for (int64_t i = 0; i < list->places; i++) {
+		if (list->row[i] < list->row[i + 1])
+			take_row(store, list, i);
+	}
 	store->taken = list->steps;
 	return true;
 }
