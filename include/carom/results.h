@@ -315,6 +315,10 @@ typedef struct carom_surface_contact_view {
 ///   and of which no step and no impact tells where it came in, is led out by the nearest point of
 ///   the surface: at the first step, after a body was put elsewhere, after it has grown. That way
 ///   out is remembered from then on. So each vertex inside has a contact that is through.
+/// - So with edges and faces of cloth that cut such a mesh while their ends are outside. The
+///   smaller part of the mesh that has come through faces goes back: its vertices are through the
+///   faces. An edge goes out over the mesh, with its neighbours to one side: it is through the edge
+///   of the mesh under which it lies deepest, and the points of this contact are where that is.
 /// - In a plate that is thinner than the thickness a vertex has the face by which it goes out, and
 ///   not the opposite one.
 /// - Within a body, features that are near in its own mesh are no contacts: two features keep at

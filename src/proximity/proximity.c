@@ -148,8 +148,9 @@ static carom_result find(carom_proximity *p, double distance)
 {
 	static const char *const what = "the pairs of a proximity scene";
 	p->reach = distance;
-	const carom_result result =
-		cr_search_near(p->sweep, distance, (cr_sweep_taker){ cr_start_near_workers, cr_take_near_pairs, p });
+	cr_bound_near_cuts(p);
+	const carom_result result = cr_search_near(
+		p->sweep, distance, (cr_sweep_taker){ cr_start_near_workers, cr_take_near_pairs, cr_take_near_leaves, p });
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (p->shapes.count > 0)
@@ -160,7 +161,7 @@ static carom_result find(carom_proximity *p, double distance)
 	if (p->max_pairs > 0 && all > p->max_pairs)
 		return cr_fail(p->context, CAROM_OVER_BUDGET, "carom_proximity_find: there are %lld pairs; max_pairs is %lld",
 			(long long)all, (long long)p->max_pairs);
-	if (!cr_sort_near_pairs(p))
+	if (!cr_sort_near_pairs(p) || !cr_sort_near_cuts(p))
 		return cr_fail_memory(p->context, what);
 	return CAROM_SUCCESS;
 }

@@ -82,8 +82,11 @@ bool cr_start_near_workers(void *user)
 	const size_t count = (size_t)p->context->thread_count;
 	if (!p->workers)
 		p->workers = cr_alloc_zero(p->context, count * sizeof *p->workers);
-	for (size_t i = 0; p->workers && i < count; i++)
-		p->workers[i].found[0].count = p->workers[i].found[1].count = p->workers[i].total = 0;
+	for (size_t i = 0; p->workers && i < count; i++) {
+		cr_near_worker *w = &p->workers[i];
+		w->found[0].count = w->found[1].count = w->total = w->cuts.count = 0;
+		w->asked_a = w->asked_b = -1;
+	}
 	return p->workers != NULL;
 }
 
@@ -92,11 +95,13 @@ void cr_free_near_workers(carom_proximity *p)
 	for (int i = 0; p->workers && i < p->context->thread_count; i++) {
 		for (int kind = 0; kind < 2; kind++)
 			cr_array_free(p->context, &p->workers[i].found[kind]);
+		cr_array_free(p->context, &p->workers[i].cuts);
 	}
 	cr_free(p->context, p->workers, (size_t)p->context->thread_count * sizeof *p->workers);
 	cr_array_free(p->context, &p->listed);
 	cr_array_free(p->context, &p->pair_keys);
 	cr_array_free(p->context, &p->scratch);
+	cr_array_free(p->context, &p->crossing);
 }
 
 int64_t cr_count_near_pairs(const carom_proximity *p)

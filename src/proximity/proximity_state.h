@@ -13,25 +13,43 @@ typedef struct cr_near_shape {
 	cr_sweep_filter filter;
 } cr_near_shape;
 
+/// A triangle of each of two meshes that cross; mesh_a is the lower one.
+typedef struct cr_near_cut {
+	int32_t mesh_a, mesh_b;
+	int32_t triangle_a, triangle_b; // numbers within their meshes
+} cr_near_cut;
+
+typedef CR_ARRAY(cr_near_cut) cr_near_cuts;
+
 /// Pairs that a worker found, by numbers that run through all meshes.
 typedef struct cr_near_worker {
 	CR_ARRAY(carom_proximity_pair) found[2]; // by carom_sweep_kind
 	int64_t total;                           // as many there are, kept or not
+	cr_near_cuts cuts;                       // in no order
+	int32_t asked_a, asked_b;                // the meshes that were asked about last; -1: none
+	bool asked;                              // the answer
 } cr_near_worker;
 
 /// Decides whether a pair of meshes is kept: it is complete, but for its numbers: vertices run
 /// through all meshes, and those of mesh_a, mesh_b and triangle are not set. From any worker.
 typedef bool cr_near_keep_fn(const void *user, const carom_proximity_pair *pair);
 
+/// Are triangles of two meshes, a < b, that cross to be listed? From any worker, perhaps more than
+/// once.
+typedef bool cr_near_cut_fn(const void *user, int32_t mesh_a, int32_t mesh_b);
+
 struct carom_proximity {
 	carom_context *context; // of the user
 	int64_t max_pairs;      // 0: no bound
 	carom_sweep *sweep;     // at rest: its meshes begin and end where they are
 	CR_ARRAY(cr_near_shape) shapes;
-	double distance;       // of the last search; 0: none since something changed
-	double reach;          // of the search that runs
-	cr_near_keep_fn *keep; // NULL: all pairs are
-	const void *keep_user;
+	double distance;         // of the last search; 0: none since something changed
+	double reach;            // of the search that runs
+	cr_near_keep_fn *keep;   // NULL: all pairs are
+	cr_near_cut_fn *cuts;    // NULL: none are
+	const void *keep_user;   // of both
+	float least_overlap;     // of the boxes of leaves that cross
+	cr_near_cuts crossing;   // of the last search, by meshes, then triangles
 	cr_near_worker *workers; // [thread_count]; NULL before the first search
 	// the pairs of all workers
 	CR_ARRAY(const carom_proximity_pair *) listed;
@@ -59,6 +77,13 @@ bool cr_sort_near_pairs(carom_proximity *proximity);
 void cr_free_near_workers(carom_proximity *proximity);
 /// Fill a pair, whose kind is set, but for its numbers. origin: its first vertex.
 void cr_fill_near_pair(const cr_near *near, v3d origin, carom_proximity_pair *pair);
+
+/// Before a search: least_overlap. A cr_sweep_leaves_fn that lists crossing triangles in the
+/// worker, and their order, in crossing; both false when out of memory (proximity_cuts.c). Devices
+/// find none.
+void cr_bound_near_cuts(carom_proximity *proximity);
+bool cr_take_near_leaves(void *user, int worker, const cr_leaf_pair *leaves, int32_t count);
+bool cr_sort_near_cuts(carom_proximity *proximity);
 
 /// Find what is near the shapes: shape_pairs and shape_gaps. The sweep has searched. False when out
 /// of memory (proximity_shapes.c).

@@ -617,6 +617,23 @@ static void meet(cr_sweep_walk *w, cr_sweep_pair *pairs, int32_t count)
 		meet_with(false, w, pairs, count);
 }
 
+// ---- Crossing triangles ----
+
+static int32_t keep_deep(const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, float least, int32_t *kept)
+{
+	const float *boxes = tree->node_boxes.main;
+	const f8 more = f8_set1(least);
+	int32_t deep = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const float *p = boxes + CR_DOP_STRIDE * (int64_t)leaves[i].nodes.a,
+					*q = boxes + CR_DOP_STRIDE * (int64_t)leaves[i].nodes.b;
+		const m8 meet = m8_and(f8_le(f8_add(f8_load(p), more), f8_load(q + 8)), f8_le(f8_add(f8_load(q), more), f8_load(p + 8)));
+		kept[deep] = i;
+		deep += m8_bits(meet) == 0xff;
+	}
+	return deep;
+}
+
 const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels) = {
 	.bound_vertices = bound_vertices,
 	.bound_nodes = bound_nodes,
@@ -624,5 +641,6 @@ const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels) = {
 	.walk = walk,
 	.follow = follow,
 	.meet = meet,
+	.keep_deep = keep_deep,
 	.list_features = CR_ISA_NAME(cr_list_features),
 };

@@ -106,6 +106,9 @@ typedef struct cr_sweep_kernels {
 	/// Take pairs of leaves that something else than the tree found (sweep/sweep_lab.h), a < b, at
 	/// most CR_SWEEP_LEAVES of them: those whose boxes overlap go on. pairs is changed.
 	void (*meet)(cr_sweep_walk *walk, cr_sweep_pair *pairs, int32_t count);
+	/// List the pairs of leaves whose boxes (18-DOP) overlap by at least so much along each of the
+	/// first eight axes: kept [count]. Returns how many there are.
+	int32_t (*keep_deep)(const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, float least, int32_t *kept);
 	/// The pairs of features that pairs of leaves answer for, those whose boxes overlap. every: all
 	/// that share no vertex are wanted from the first pair of triangles that holds them, be it of
 	/// adjacent ones (no orphan sets).

@@ -49,11 +49,15 @@ void cr_set_sweep_verdict(carom_sweep *sweep, cr_sweep_verdict_fn *verdict, void
 /// the triangles of those of vertex and face, by the numbers of the scene. Different workers call
 /// it at the same time. Returns false when out of memory.
 typedef bool cr_sweep_take_fn(void *user, int worker, const cr_swept_queries *queries, const int32_t *triangles, int32_t count);
+/// Takes the pairs of leaves whose boxes overlap, each once, before their features: likewise.
+struct cr_leaf_pair;
+typedef bool cr_sweep_leaves_fn(void *user, int worker, const struct cr_leaf_pair *leaves, int32_t count);
 /// Who takes them. start forgets all that was taken: it is called before a search, and again where
 /// the processor begins again in the place of a device. False when out of memory.
 typedef struct cr_sweep_taker {
 	bool (*start)(void *user);
-	cr_sweep_take_fn *take; // NULL: nobody
+	cr_sweep_take_fn *take;     // NULL: nobody
+	cr_sweep_leaves_fn *leaves; // NULL: nobody takes leaves; a search on a device has none
 	void *user;
 } cr_sweep_taker;
 /// Search a scene at rest: every pair of features that may be nearer than a separation goes to

@@ -310,6 +310,9 @@ static void take_leaves(cr_sweep_walk *walk)
 	if (w->job->filters)
 		filter_leaves(w);
 	w->leaf_pairs += walk->leaf_count;
+	const cr_sweep_taker *taker = &w->job->taker;
+	if (taker->leaves && !taker->leaves(taker->user, w->number, walk->leaves, walk->leaf_count))
+		w->failed = true;
 	if (w->queries.face_count > MOST_QUERIES - MOST_FACES_AT_ONCE)
 		test_faces(w);
 	if (w->queries.edge_count > MOST_QUERIES - MOST_EDGES_AT_ONCE)

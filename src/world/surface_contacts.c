@@ -201,6 +201,7 @@ static carom_result search(carom_world *world, bool made, carom_proximity_view *
 		return cr_fail_memory(world->context, WHAT);
 	cr_set_sweep_verdict(m->near->sweep, may_touch, world);
 	m->near->keep = cr_may_be_surface_contact;
+	m->near->cuts = cr_may_be_cut;
 	m->near->keep_user = world;
 	return carom_proximity_find(m->near, m->reach, view);
 }
@@ -377,6 +378,7 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->crossing);
 	cr_array_free(memory, &m->began);
 	cr_array_free(memory, &m->inside);
+	cr_free_cuts(memory, &m->cuts);
 	cr_array_free(memory, &m->listed);
 	cr_array_free(memory, &m->judged);
 	cr_array_free(memory, &m->deep);

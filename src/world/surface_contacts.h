@@ -2,10 +2,11 @@
 /// themselves.
 ///
 /// surface_contacts.c owns the scene and the order of a step, surface_sides.c decides on which side
-/// features belong, surface_inside.c finds those that begin inside closed meshes, surface_shapes.c
-/// is for shapes that are no meshes, surface_list.c puts contacts and pairs in order, and
-/// surface_filter.c asks the user's filter. surface_carry.c keeps their memory where a deforming
-/// body gets another mesh, surface_reshape.c where a rigid one gets another shape.
+/// features belong, surface_inside.c finds vertices that begin inside closed meshes,
+/// surface_cuts.c, surface_caps.c and surface_arches.c find edges and faces that cut them,
+/// surface_shapes.c is for shapes that are no meshes, surface_list.c puts contacts and pairs in
+/// order, and surface_filter.c asks the user's filter. surface_carry.c keeps their memory where a
+/// deforming body gets another mesh, surface_reshape.c where a rigid one gets another shape.
 #ifndef CR_WORLD_SURFACE_CONTACTS_H
 #define CR_WORLD_SURFACE_CONTACTS_H
 
@@ -15,6 +16,7 @@
 #include "contact/merge.h"
 #include "mesh/fans.h"
 #include "surface/side.h"
+#include "world/cut_lists.h"
 #include "world/members.h"
 
 typedef CR_ARRAY(carom_surface_contact) cr_surface_contact_list;
@@ -70,6 +72,7 @@ typedef struct cr_surface_contacts {
 	cr_belongings crossing;            // from impacts, sorted likewise
 	cr_belongings began;               // of vertices deep in closed meshes, likewise
 	CR_ARRAY(cr_vertex_inside) inside; // vertices that may be, of two members
+	cr_cut_lists cuts;                 // of cloth that crosses closed meshes
 	bool tangled;                      // one of these has come through
 	CR_ARRAY(uint8_t) listed;          // by pair of near: it is a contact
 	cr_surface_contact_list judged;    // by pair of near, where it is listed
@@ -152,6 +155,36 @@ int64_t cr_first_pair_of_vertex(const carom_proximity_view *view, int32_t mesh_a
 /// Find the vertices of cloth that are inside closed meshes, that no pair tells of, and that belong
 /// nowhere there: began. False when out of memory.
 bool cr_find_vertices_inside(carom_world *world, const carom_proximity_view *view);
+/// A closed mesh, as a search for points inside it sees it.
+typedef struct cr_closed_mesh {
+	const carom_world *world;
+	const cr_body *seen; // the mesh as queries see it; it may be torn: report.closed tells
+	double lower[3], upper[3];
+} cr_closed_mesh;
+/// False when out of memory.
+bool cr_see_closed_mesh(const carom_world *world, int32_t mesh, cr_closed_mesh *closed);
+/// Is a point inside? The mesh is not torn.
+bool cr_is_in_closed_mesh(const cr_closed_mesh *closed, v3d point);
+
+/// Is it asked which triangles of two members cross? A cr_near_cut_fn; user: the world
+/// (surface_cuts.c).
+bool cr_may_be_cut(const void *user, int32_t mesh_a, int32_t mesh_b);
+/// Find the vertices of closed meshes that have come through faces of cloth: began. False when out
+/// of memory (surface_caps.c).
+bool cr_find_caps(carom_world *world);
+/// Is an edge of cloth through an edge of a closed mesh that it crosses, along a normal that does
+/// not lead out there? Its piercing has passed from one face to the next (surface_arches.c).
+bool cr_is_beside_ridge(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const carom_surface_contact *c);
+/// Append contacts of edges of cloth that go through closed meshes: deep. False when out of memory
+/// (surface_arches.c).
+bool cr_append_cut_edges(carom_world *world, const carom_proximity_view *view);
+/// Sort belongings by meshes, vertex and triangle, each once.
+void cr_sort_belongings(cr_belongings *list);
+/// Fill a contact but for its features, and let it go on from that of its features in the last step
+/// (surface_sides.c).
+void cr_begin_surface_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c);
+void cr_continue_surface_contact(const carom_world *world, carom_surface_contact *c);
+
 /// Make room for the normals of solids that deform and meet cloth. False when out of memory.
 bool cr_see_solids(carom_world *world, const carom_proximity_view *view);
 /// Is the face of pair i, which has its vertex at its back, on the far side of a closed mesh? The

@@ -126,9 +126,16 @@ bool cr_is_far_edge(const carom_world *world, const carom_proximity_view *view, 
 typedef struct search {
 	const carom_world *world;
 	int32_t mesh_a, mesh_b;
-	const cr_body *seen; // the closed mesh as queries see it
-	double lower[3], upper[3];
+	cr_closed_mesh closed;
 } search;
+
+static void measure_box(const cr_body *body, cr_closed_mesh *closed)
+{
+	for (int k = 0; k < 3; k++) {
+		closed->lower[k] = cr_deforming_of(body) ? cr_deforming_of(body)->surface.lower[k] : body->lower[k];
+		closed->upper[k] = cr_deforming_of(body) ? cr_deforming_of(body)->surface.upper[k] : body->upper[k];
+	}
+}
 
 static bool may_hold(carom_world *world, int32_t mesh_a, int32_t mesh_b, search *s)
 {
@@ -138,11 +145,9 @@ static bool may_hold(carom_world *world, int32_t mesh_a, int32_t mesh_b, search 
 		return false;
 	*s = (search){ .world = world, .mesh_a = mesh_a, .mesh_b = mesh_b };
 	bool apart = false;
-	for (int k = 0; k < 3; k++) {
-		s->lower[k] = cr_deforming_of(b) ? cr_deforming_of(b)->surface.lower[k] : b->lower[k];
-		s->upper[k] = cr_deforming_of(b) ? cr_deforming_of(b)->surface.upper[k] : b->upper[k];
-		apart = apart || s->lower[k] > cloth->upper[k] || s->upper[k] < cloth->lower[k];
-	}
+	measure_box(b, &s->closed);
+	for (int k = 0; k < 3; k++)
+		apart = apart || s->closed.lower[k] > cloth->upper[k] || s->closed.upper[k] < cloth->lower[k];
 	const cr_member *members = world->surface_contacts.members.list.data;
 	return !apart && cr_filters_pass(a, b) && cr_may_surfaces_touch(world, members[mesh_a].body, members[mesh_b].body);
 }
@@ -166,32 +171,46 @@ static bool list_vertices(carom_world *world, const carom_proximity_view *view, 
 			pair++;
 		bool within = pair == first;
 		for (int k = 0; k < 3 && within; k++)
-			within = p[k] >= s->lower[k] && p[k] <= s->upper[k];
+			within = p[k] >= s->closed.lower[k] && p[k] <= s->closed.upper[k];
 		m->inside.data[m->inside.count] = (cr_vertex_inside){ v, -1 };
 		m->inside.count += within;
 	}
 	return true;
 }
 
+bool cr_see_closed_mesh(const carom_world *world, int32_t mesh, cr_closed_mesh *closed)
+{
+	carom_result result = CAROM_SUCCESS;
+	const cr_body *body = cr_body_of_member(world, mesh);
+	closed->world = world;
+	measure_box(body, closed);
+	closed->seen = cr_see_body(body, &result);
+	return closed->seen != NULL;
+}
+
 /// Asks the grid, or else a ray along the axis of the mesh on which the point is farthest from the
 /// middle of its box: away from there is least to meet.
-static bool is_inside(const search *s, v3d point)
+bool cr_is_in_closed_mesh(const cr_closed_mesh *c, v3d point)
 {
-	const cr_collider *collider = s->seen->shape.collider;
-	const v3d local = cr_point_to_body(s->seen, point);
+	const cr_collider *collider = c->seen->shape.collider;
+	for (int k = 0; k < 3; k++) {
+		if (v3d_get(point, k) < c->lower[k] || v3d_get(point, k) > c->upper[k])
+			return false;
+	}
+	const v3d local = cr_point_to_body(c->seen, point);
 	const float at[3] = { (float)local.x, (float)local.y, (float)local.z };
 	const int side = cr_side_of(collider, at);
 	if (side != 0)
 		return side > 0;
 	const v3d away = v3d_sub(point,
-		(v3d){ 0.5 * (s->lower[0] + s->upper[0]), 0.5 * (s->lower[1] + s->upper[1]), 0.5 * (s->lower[2] + s->upper[2]) });
-	const v3d along = cr_vector_to_body(s->seen, away);
+		(v3d){ 0.5 * (c->lower[0] + c->upper[0]), 0.5 * (c->lower[1] + c->upper[1]), 0.5 * (c->lower[2] + c->upper[2]) });
+	const v3d along = cr_vector_to_body(c->seen, away);
 	float direction[3] = { 0, 0, 0 };
 	int axis = 0;
 	for (int k = 1; k < 3; k++)
 		axis = fabs(v3d_get(along, k)) > fabs(v3d_get(along, axis)) ? k : axis;
 	direction[axis] = v3d_get(along, axis) < 0 ? -1 : 1;
-	return s->world->pipeline.bvh->winding(collider, at, direction) != 0;
+	return c->world->pipeline.bvh->winding(collider, at, direction) != 0;
 }
 
 /// Does a vertex belong somewhere on the surface, and is it on the wrong side there?
@@ -219,7 +238,8 @@ static void find_inside(int64_t begin, int64_t end, int worker, void *task)
 		cr_vertex_inside *v = &s->world->surface_contacts.inside.data[i];
 		const v3d at = cr_placed_vertex(&cloth, v->vertex);
 		carom_closest_point closest;
-		if (is_inside(s, at) && !is_known(s, v->vertex) && cr_body_closest_point(s->seen, kernels, at, INFINITY, &closest))
+		if (cr_is_in_closed_mesh(&s->closed, at) && !is_known(s, v->vertex) &&
+			cr_body_closest_point(s->closed.seen, kernels, at, INFINITY, &closest))
 			v->triangle = closest.triangle;
 	}
 }
@@ -243,15 +263,13 @@ static bool append_began(carom_world *world, const search *s)
 static bool search_pair(carom_world *world, const carom_proximity_view *view, search *s)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	carom_result result = CAROM_SUCCESS;
 	if (!list_vertices(world, view, s))
 		return false;
 	if (m->inside.count == 0)
 		return true;
-	s->seen = cr_see_body(cr_body_of_member(world, s->mesh_b), &result);
-	if (!s->seen)
+	if (!cr_see_closed_mesh(world, s->mesh_b, &s->closed))
 		return false;
-	if (!s->seen->shape.mesh->report.closed)
+	if (!s->closed.seen->shape.mesh->report.closed)
 		return true; // it is torn where vertices of one place have come apart
 	cr_parallel_for(&world->memory, find_inside, m->inside.count, VERTICES_PER_TASK, s);
 	return append_began(world, s);

@@ -134,6 +134,12 @@ static const carom_surface_contact *find_last(const carom_world *world, const ca
 	return last && cr_is_remembered(world, last) ? last : find_in(&m->carried, m->carried.count, c);
 }
 
+void cr_continue_surface_contact(const carom_world *world, carom_surface_contact *c)
+{
+	const carom_surface_contact *last = find_last(world, c);
+	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
+}
+
 /// How far a vertex moves in the step.
 static double motion_of(const carom_world *world, int32_t part, int32_t vertex)
 {
@@ -212,6 +218,23 @@ static int compare_for_sort(const void *a, const void *b)
 	return order;
 }
 
+static void sort_belongings(cr_belongings *list)
+{
+	if (list->count > 1)
+		qsort(list->data, (size_t)list->count, sizeof *list->data, compare_for_sort);
+}
+
+void cr_sort_belongings(cr_belongings *list)
+{
+	int64_t count = 0;
+	sort_belongings(list);
+	for (int64_t i = 0; i < list->count; i++) {
+		if (count == 0 || compare_for_sort(&list->data[count - 1], &list->data[i]) != 0)
+			list->data[count++] = list->data[i];
+	}
+	list->count = count;
+}
+
 /// Those that were carried over from other meshes, and all in order again.
 static bool remember_carried(carom_world *world)
 {
@@ -222,8 +245,7 @@ static bool remember_carried(carom_world *world)
 		if (c->kind == CAROM_SWEEP_VERTEX_FACE && is_here && !remember_contact(world, c))
 			return false;
 	}
-	if (m->remembered.count > 1)
-		qsort(m->remembered.data, (size_t)m->remembered.count, sizeof *m->remembered.data, compare_for_sort);
+	sort_belongings(&m->remembered);
 	return true;
 }
 
@@ -412,7 +434,7 @@ static bool learn(carom_world *world)
 // ---- Vertex against face ----
 
 /// Fill a contact but for its features.
-static void begin_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c)
+void cr_begin_surface_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c)
 {
 	const cr_body *bodies = world->bodies.data;
 	const int32_t a = part_of(&world->surface_contacts, mesh_a), b = part_of(&world->surface_contacts, mesh_b);
@@ -475,6 +497,8 @@ static cr_side settle(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 	if (side == CR_SIDE_NONE)
 		side = look_up(t, &m->crossing, mesh_a, mesh_b, vertex, triangle);
 	if (side == CR_SIDE_NONE)
+		side = look_up(t, &m->began, mesh_a, mesh_b, vertex, triangle);
+	if (side == CR_SIDE_NONE)
 		side = side_by_corners(world, &m->remembered, mesh_a, mesh_b, vertex, triangle);
 	if (side == CR_SIDE_NONE)
 		side = side_by_outward(world, mesh_a, mesh_b, vertex, triangle);
@@ -491,7 +515,7 @@ static void fill_face(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 	const int32_t *corners = &surface.faces->triangles[3 * (int64_t)foot->triangle];
 	const cr_side now = cr_side_of_foot(&surface, foot);
 	const double distance = sqrt(foot->distance2);
-	begin_contact(world, mesh_a, mesh_b, c);
+	cr_begin_surface_contact(world, mesh_a, mesh_b, c);
 	c->kind = CAROM_SWEEP_VERTEX_FACE;
 	c->triangle = foot->triangle;
 	c->vertices[0] = vertex;
@@ -510,8 +534,7 @@ static void fill_face(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 	c->normal = vector_of(v3d_length(normal) > 0.5 ? normal : (v3d){ 0, 0, 1 });
 	c->point_a = vector_of(at);
 	c->point_b = vector_of(v3d_sub(at, foot->offset));
-	const carom_surface_contact *last = find_last(world, c);
-	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
+	cr_continue_surface_contact(world, c);
 }
 
 /// Do the corners of one pair's triangle hold the part of another's that is nearest to the vertex?
@@ -656,7 +679,7 @@ static bool fill_edges(
 		if (!(near.weight[k] > 0))
 			return false;
 	}
-	begin_contact(world, mesh_a, mesh_b, c);
+	cr_begin_surface_contact(world, mesh_a, mesh_b, c);
 	c->kind = CAROM_SWEEP_EDGE_EDGE;
 	memcpy(c->vertices, vertices, sizeof c->vertices);
 	memcpy(c->weight, near.weight, sizeof c->weight);
@@ -667,11 +690,23 @@ static bool fill_edges(
 	return true;
 }
 
+/// Two edges near each other keep apart as they are, where the way back would not lead out.
+static void stay_beside_ridge(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c)
+{
+	if (!cr_is_beside_ridge(world, mesh_a, mesh_b, c))
+		return;
+	c->through = false;
+	c->distance = -c->distance;
+	c->normal = vector_of(v3d_neg(v3d_of(c->normal)));
+}
+
 static bool judge_edges(
 	const carom_world *world, const carom_proximity_view *view, const carom_proximity_pair *pair, carom_surface_contact *c)
 {
-	return pair->type == CAROM_PROXIMITY_EDGE_EDGE && fill_edges(world, pair->mesh_a, pair->mesh_b, pair->vertices, c) &&
-		is_contact(world, pair->mesh_a, pair->mesh_b, c) &&
+	if (pair->type != CAROM_PROXIMITY_EDGE_EDGE || !fill_edges(world, pair->mesh_a, pair->mesh_b, pair->vertices, c))
+		return false;
+	stay_beside_ridge(world, pair->mesh_a, pair->mesh_b, c);
+	return is_contact(world, pair->mesh_a, pair->mesh_b, c) &&
 		!(c->through && c->age == 0 && cr_is_far_edge(world, view, pair, v3d_of(c->normal)));
 }
 
@@ -757,7 +792,7 @@ static bool append_vertices(carom_world *world, const cr_belongings *list, const
 static bool append_edges(carom_world *world, int32_t mesh_a, int32_t mesh_b, const int32_t vertices[4])
 {
 	carom_surface_contact c;
-	if (!fill_edges(world, mesh_a, mesh_b, vertices, &c) || !c.through)
+	if (!fill_edges(world, mesh_a, mesh_b, vertices, &c) || !c.through || cr_is_beside_ridge(world, mesh_a, mesh_b, &c))
 		return true;
 	return !is_contact(world, mesh_a, mesh_b, &c) || append_contact(world, &c);
 }
@@ -803,7 +838,8 @@ bool cr_judge_surface_pairs(carom_world *world, const carom_proximity_view *view
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
 	world->surface_contacts.deep.count = 0;
-	return remember(world) && learn(world) && cr_find_vertices_inside(world, view) && cr_see_solids(world, view) &&
-		judge_all(world, view) && append_vertices(world, &m->remembered, view) && append_vertices(world, &m->crossing, view) &&
-		append_vertices(world, &m->began, view) && append_deep_edges(world);
+	return remember(world) && learn(world) && cr_find_vertices_inside(world, view) && cr_find_caps(world) &&
+		cr_see_solids(world, view) && judge_all(world, view) && append_vertices(world, &m->remembered, view) &&
+		append_vertices(world, &m->crossing, view) && append_vertices(world, &m->began, view) && append_deep_edges(world) &&
+		cr_append_cut_edges(world, view);
 }
