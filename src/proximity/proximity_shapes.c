@@ -110,8 +110,7 @@ static bool do_meet(const cr_sweep_filter *a, const cr_sweep_filter *b)
 	return (a->category & b->mask) != 0 && (b->category & a->mask) != 0;
 }
 
-/// List the triangles whose boxes meet a box, by the numbers of the sweep. False: out of memory.
-static bool list_triangles(carom_proximity *p, const double lower[3], const double upper[3])
+bool cr_list_near_triangles(carom_proximity *p, const double lower[3], const double upper[3], int32_t group)
 {
 	const carom_sweep *s = p->sweep;
 	const cr_sweep_tree *tree = &s->tree;
@@ -122,6 +121,7 @@ static bool list_triangles(carom_proximity *p, const double lower[3], const doub
 		for (int k = 0; k < 3; k++)
 			apart = apart || (double)box[k] > upper[k] || (double)box[CR_DOP_STRIDE / 2 + k] < lower[k];
 		const cr_sweep_node *n = &tree->nodes[node];
+		apart = apart || (group >= 0 && n->group == group);
 		if (!apart && cr_is_leaf(n)) {
 			if (!cr_array_reserve_one(p->context, &p->triangles))
 				return false;
@@ -300,7 +300,7 @@ static bool measure_convex(measure *m)
 		lower[k] += at - slack;
 		upper[k] += at + slack;
 	}
-	if (!list_triangles(p, lower, upper) || !sort_triangles(p) || !list_corners(p))
+	if (!cr_list_near_triangles(p, lower, upper, -1) || !sort_triangles(p) || !list_corners(p))
 		return false;
 	bool enough = true;
 	for (int64_t i = 0; i < p->triangles.count && enough; i++) {

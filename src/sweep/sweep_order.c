@@ -26,6 +26,7 @@ static void fill(cr_sweep_order *order, cr_sweep_tree *tree, const int32_t *tria
 		order->given_triangles[leaf] = given;
 		node->right = ~leaf++;
 	}
+	order->named_count = vertex;
 	for (int32_t v = 0; v < order->vertex_count; v++)
 		number_vertex(order, numbers, &vertex, v);
 }

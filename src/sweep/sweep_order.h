@@ -8,6 +8,7 @@
 
 typedef struct cr_sweep_order {
 	int32_t triangle_count, vertex_count;
+	int32_t named_count; // vertices of triangles, which come first
 	// [3*triangle_count] the triangles in their new order, with the new numbers of their vertices
 	int32_t *corners;
 	int32_t *given_triangles; // [triangle_count] the number that was given to each

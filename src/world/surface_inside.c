@@ -7,20 +7,21 @@
 /// remembered like any other: in later steps the walk over the surface goes on from it.
 ///
 /// 1. The search tells of vertices that are within the kept distance of the surface: the nearest
-///    face says on which side they are.
-/// 2. Of the others those in the box of the mesh are asked, in parallel: first its grid, which
-///    knows most of them to be outside; where that does not tell, a ray away from the middle.
-/// 3. Those inside that belong to no part of the surface yet have the nearest triangle.
+/// face says on which side they are. 2. Of the others those in the box of the mesh are asked, in
+/// parallel: first its grid, which knows most of them to be outside; where that does not tell, a
+/// ray away from the middle. The tree of the search lists the triangles near the box. 3. Those
+/// inside that belong to no part of the surface yet have the nearest triangle.
 ///
 /// A vertex in a thin plate is near both of its faces. Only the one where it belongs, or the
 /// nearest, and those that do not look against it lead it out: otherwise the two would hold it in.
 /// So with edges.
 ///
-/// Cost: O(vertices of cloth) comparisons with boxes, a look-up in a grid for each one in a box,
-/// and O(log triangles) for each one inside. A mesh that deforms has no grid: each vertex in its
-/// box casts a ray.
+/// Cost: for each closed mesh a walk down the tree to its box, a look-up in a grid for each vertex
+/// in it, and O(log triangles) for each one inside. A mesh that deforms has no grid: each vertex in
+/// its box casts a ray.
 #include "base/parallel.h"
 #include "contact/contact.h"
+#include "proximity/proximity_state.h"
 #include "world/body_query.h"
 #include "world/surface_contacts.h"
 #include "world/world.h"
@@ -152,24 +153,57 @@ static bool may_hold(carom_world *world, int32_t mesh_a, int32_t mesh_b, search 
 	return !apart && cr_filters_pass(a, b) && cr_may_surfaces_touch(world, members[mesh_a].body, members[mesh_b].body);
 }
 
-/// List the vertices in the box that no pair of the search tells of.
-static bool list_vertices(carom_world *world, const carom_proximity_view *view, const search *s)
+/// Let order name the vertices of cloth whose triangles are near the box of a closed mesh, by their
+/// numbers among all meshes, each once.
+static bool list_candidates(carom_world *world, const cr_closed_mesh *closed, int32_t mesh)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	carom_proximity *near = m->near;
+	const carom_sweep *s = near->sweep;
+	if (!cr_list_near_triangles(near, closed->lower, closed->upper, cr_group_of_mesh(s, mesh)))
+		return false;
+	const int32_t *firsts = s->mesh_vertices.data, meshes = (int32_t)s->meshes.count;
+	const int64_t corners = 3 * near->triangles.count, alone = s->built ? s->order.vertex_count - s->order.named_count : 0;
+	int64_t count = 0, once = 0;
+	if (!cr_array_reserve_fresh(&world->memory, &m->order, 2 * (corners + alone)))
+		return false;
+	for (int64_t i = 0; i < corners + alone; i++) {
+		const int32_t vertex = i < corners ? s->triangles.data[3 * (int64_t)near->triangles.data[i / 3] + i % 3]
+										   : s->order.given_vertices[s->order.named_count + (i - corners)];
+		m->order.data[count] = (cr_key){ (uint64_t)vertex, (uint32_t)vertex };
+		count += cr_body_of_member(world, cr_mesh_of_vertex(firsts, meshes, vertex))->kind == CAROM_CLOTH;
+	}
+	cr_radix_sort(m->order.data, m->order.data + count, count, 32);
+	for (int64_t i = 0; i < count; i++) {
+		if (once == 0 || m->order.data[once - 1].key != m->order.data[i].key)
+			m->order.data[once++] = m->order.data[i];
+	}
+	m->order.count = once;
+	return true;
+}
+
+/// List those of count candidates of one cloth that are in the box, and that no pair of the search
+/// tells of. first: the number of its vertex 0.
+static bool list_vertices(carom_world *world, const carom_proximity_view *view, const search *s, const cr_key *candidates,
+	int64_t count, int32_t first)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
 	const cr_surface *cloth = &cr_deforming_of(cr_body_of_member(world, s->mesh_a))->surface;
-	int64_t pair = cr_first_pair_of_vertex(view, s->mesh_a, s->mesh_b, 0);
+	int64_t pair = cr_first_pair_of_vertex(view, s->mesh_a, s->mesh_b, (int32_t)candidates[0].value - first);
 	m->inside.count = 0;
-	if (!cr_array_reserve_fresh(&world->memory, &m->inside, cloth->vertex_count))
+	if (!cr_array_reserve_fresh(&world->memory, &m->inside, count))
 		return false;
-	for (int32_t v = 0; v < cloth->vertex_count; v++) {
+	for (int64_t i = 0; i < count; i++) {
+		const int32_t v = (int32_t)candidates[i].value - first;
 		const double *p = &cloth->end[3 * (int64_t)v];
-		const carom_proximity_pair of = {
-			.kind = CAROM_SWEEP_VERTEX_FACE, .mesh_a = s->mesh_a, .mesh_b = s->mesh_b, .vertices = { v }
-		};
-		const int64_t first = pair;
-		while (pair < view->pair_count && cr_is_of_vertex(&view->pairs[pair], &of))
-			pair++;
-		bool within = pair == first;
+		carom_proximity_pair of = { .kind = CAROM_SWEEP_VERTEX_FACE, .mesh_a = s->mesh_a, .mesh_b = s->mesh_b };
+		for (; pair < view->pair_count && view->pairs[pair].vertices[0] < v; pair++) {
+			of.vertices[0] = view->pairs[pair].vertices[0];
+			if (!cr_is_of_vertex(&view->pairs[pair], &of))
+				break; // of other meshes
+		}
+		of.vertices[0] = v;
+		bool within = pair == view->pair_count || !cr_is_of_vertex(&view->pairs[pair], &of);
 		for (int k = 0; k < 3 && within; k++)
 			within = p[k] >= s->closed.lower[k] && p[k] <= s->closed.upper[k];
 		m->inside.data[m->inside.count] = (cr_vertex_inside){ v, -1 };
@@ -260,11 +294,10 @@ static bool append_began(carom_world *world, const search *s)
 	return enough;
 }
 
-static bool search_pair(carom_world *world, const carom_proximity_view *view, search *s)
+/// Find those of the listed vertices that are inside. False when out of memory.
+static bool search_listed(carom_world *world, search *s)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	if (!list_vertices(world, view, s))
-		return false;
 	if (m->inside.count == 0)
 		return true;
 	if (!cr_see_closed_mesh(world, s->mesh_b, &s->closed))
@@ -275,20 +308,40 @@ static bool search_pair(carom_world *world, const carom_proximity_view *view, se
 	return append_began(world, s);
 }
 
+/// Search one closed mesh for vertices of all cloths. False when out of memory.
+static bool search_mesh(carom_world *world, const carom_proximity_view *view, int32_t mesh)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	const carom_sweep *sweep = m->near->sweep;
+	const int32_t *firsts = sweep->mesh_vertices.data;
+	cr_closed_mesh closed = { .world = world };
+	measure_box(cr_body_of_member(world, mesh), &closed);
+	if (!list_candidates(world, &closed, mesh))
+		return false;
+	bool enough = true;
+	for (int64_t i = 0, end; i < m->order.count && enough; i = end) {
+		const cr_key *of = &m->order.data[i];
+		const int32_t cloth = cr_mesh_of_vertex(firsts, (int32_t)sweep->meshes.count, (int32_t)of->value);
+		search s;
+		for (end = i; end < m->order.count && (int32_t)m->order.data[end].value < firsts[cloth + 1];)
+			end++;
+		enough = !may_hold(world, cloth, mesh, &s) ||
+			(list_vertices(world, view, &s, of, end - i, firsts[cloth]) && search_listed(world, &s));
+	}
+	return enough;
+}
+
 bool cr_find_vertices_inside(carom_world *world, const carom_proximity_view *view)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
-	const int32_t count = (int32_t)m->members.list.count;
-	m->began.count = 0;
 	bool enough = true;
-	for (int32_t a = 0; a < count && enough; a++) {
-		if (cr_body_of_member(world, a)->kind != CAROM_CLOTH)
-			continue;
-		for (int32_t b = 0; b < count && enough; b++) {
-			search s;
-			enough = !may_hold(world, a, b, &s) || search_pair(world, view, &s);
-		}
+	m->began.count = 0;
+	for (int32_t b = 0; b < (int32_t)m->members.list.count && enough; b++) {
+		const cr_body *body = cr_body_of_member(world, b);
+		if (body->kind != CAROM_CLOTH && !body->sensor && body->shape.mesh->report.closed)
+			enough = search_mesh(world, view, b);
 	}
+	cr_sort_belongings(&m->began);
 	return enough;
 }
 
