@@ -100,7 +100,7 @@ static bool file_main(const sim_ranks *ranks, void *user)
 
 static int run_files(const file_task *like, int count, file_task *tasks)
 {
-	void *users[RANK_HUB_MOST];
+	void *users[RANK_HUB_MOST] = { NULL };
 	for (int r = 0; r < count; r++) {
 		tasks[r] = *like;
 		users[r] = &tasks[r];

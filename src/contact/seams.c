@@ -1,7 +1,7 @@
 /// Contacts at the seams of bodies with parts.
 ///
 /// Input: the found pairs in the order of bodies, with their contacts sorted and reduced. Output:
-/// the same without those contacts that other parts of the same body cover (covered.c): a floor of
+/// these pairs, without the contacts that other parts of a body cover (covered.c). So a floor of
 /// flush tiles has the contacts of one floor.
 ///
 /// A covered contact is left out only where another one does its work:
@@ -14,8 +14,8 @@
 /// contact. The part that covers a contact lies nearer to the other body than the contact does; so
 /// it is among the parts that the same part of the other body touches, and no other one is asked.
 ///
-/// Cost: nothing but for pairs of bodies that touch with several parts. There each contact asks the
-/// boxes of those parts. Parallel over pairs of bodies.
+/// Cost: only bodies that touch with several parts pay. There each contact asks the boxes of these
+/// parts. Parallel over pairs of bodies.
 
 #include "contact/seams.h"
 #include "base/parallel.h"
