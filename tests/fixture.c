@@ -370,6 +370,15 @@ static void check_stats(const carom_world *world)
 	CHECK(s.memory <= s.memory_peak && s.scratch_peak <= s.memory_peak);
 }
 
+int fixture_count_through(const carom_world *world)
+{
+	const carom_surface_contact_view view = carom_world_surface_contacts(world);
+	int count = 0;
+	for (int64_t i = 0; i < view.count; i++)
+		count += view.data[i].through;
+	return count;
+}
+
 void fixture_check_views(const carom_world *world)
 {
 	check_pairs(world);

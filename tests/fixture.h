@@ -95,6 +95,7 @@ void fixture_expect_wrong(const carom_context *context, carom_result result, con
 
 static inline v3d fixture_normal(const carom_contact *c) { return (v3d){ c->normal[0], c->normal[1], c->normal[2] }; }
 static inline v3d fixture_point(const carom_contact *c) { return (v3d){ c->point[0], c->point[1], c->point[2] }; }
+static inline v3d fixture_vector(carom_vec3 v) { return (v3d){ v.x, v.y, v.z }; }
 static inline bool fixture_same_id(carom_body_id a, carom_body_id b)
 {
 	return a.index1 == b.index1 && a.generation == b.generation;
@@ -103,6 +104,8 @@ static inline bool fixture_same_id(carom_body_id a, carom_body_id b)
 /// Check what holds for every step: views sorted, pairs and contacts refer to each other, normals unit, events complete, stats in
 /// order.
 void fixture_check_views(const carom_world *world);
+/// How many surface contacts are through.
+int fixture_count_through(const carom_world *world);
 
 /// A ray in the mesh's frame against every triangle, in double.
 typedef struct fixture_hit {

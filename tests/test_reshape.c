@@ -184,7 +184,7 @@ static void live(const carom_world_def *def, int threads, int steps)
 {
 	carom_context *context = fixture_context(threads);
 	int contacts = 0;
-	for (uint64_t seed = 1; seed <= 2; seed++) {
+	for (uint64_t seed = 1; seed <= 3; seed++) {
 		scene s;
 		open_scene(&s, context, def, seed);
 		for (int step = 0; step < steps && test_failures() == 0; step++) {
@@ -201,7 +201,7 @@ static void live(const carom_world_def *def, int threads, int steps)
 		}
 		close_scene(&s);
 	}
-	CHECK(contacts > 200);
+	CHECK(contacts > 300);
 	carom_destroy_context(context);
 }
 

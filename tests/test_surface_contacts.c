@@ -111,18 +111,6 @@ static int index_of(const stage *s, carom_body_id id)
 	return found;
 }
 
-static v3d v3d_of(carom_vec3 v) { return (v3d){ v.x, v.y, v.z }; }
-
-/// How many contacts are through.
-static int count_through(const stage *s)
-{
-	const carom_surface_contact_view view = carom_world_surface_contacts(s->world);
-	int count = 0;
-	for (int64_t i = 0; i < view.count; i++)
-		count += view.data[i].through;
-	return count;
-}
-
 // ---- What every contact says holds ----
 
 static void check_contact(const stage *s, const carom_surface_contact *c)
@@ -138,10 +126,10 @@ static void check_contact(const stage *s, const carom_surface_contact *c)
 	}
 	CHECK_NEAR(sum[0], 1, 1e-12);
 	CHECK_NEAR(sum[1], 1, 1e-12);
-	CHECK_NEAR(v3d_length(v3d_sub(mean[0], v3d_of(c->point_a))), 0, 1e-12);
-	CHECK_NEAR(v3d_length(v3d_sub(mean[1], v3d_of(c->point_b))), 0, 1e-12);
-	CHECK_NEAR(v3d_length(v3d_of(c->normal)), 1, 1e-12);
-	CHECK_NEAR(v3d_length(v3d_sub(v3d_mad(mean[1], c->distance, v3d_of(c->normal)), mean[0])), 0, 1e-12);
+	CHECK_NEAR(v3d_length(v3d_sub(mean[0], fixture_vector(c->point_a))), 0, 1e-12);
+	CHECK_NEAR(v3d_length(v3d_sub(mean[1], fixture_vector(c->point_b))), 0, 1e-12);
+	CHECK_NEAR(v3d_length(fixture_vector(c->normal)), 1, 1e-12);
+	CHECK_NEAR(v3d_length(v3d_sub(v3d_mad(mean[1], c->distance, fixture_vector(c->normal)), mean[0])), 0, 1e-12);
 	CHECK(c->through == (c->distance < 0));
 	CHECK(c->distance < c->thickness);
 	CHECK((c->triangle >= 0) == (of_a == 1));
@@ -373,7 +361,7 @@ TEST(surface_contacts, one_step_through_and_back_is_undone)
 	shift(&s, 1, 0, 0, -1); // far beyond the thickness at once
 	step_all(&s);
 	check_all(&s);
-	CHECK(count_through(&s) >= 16);
+	CHECK(fixture_count_through(s.world) >= 16);
 	const carom_surface_contact_view view = carom_world_surface_contacts(s.world);
 	int deep = 0;
 	for (int64_t i = 0; i < view.count; i++)
@@ -382,15 +370,15 @@ TEST(surface_contacts, one_step_through_and_back_is_undone)
 	for (int step = 0; step < 5; step++) {
 		shift(&s, 1, 0.02, 0, 0.05);
 		step_all(&s);
-		CHECK(count_through(&s) >= 16);
+		CHECK(fixture_count_through(s.world) >= 16);
 	}
 	shift(&s, 1, 0, 0, 0.5);
 	step_all(&s);
-	CHECK_INT(count_through(&s), 0);
+	CHECK_INT(fixture_count_through(s.world), 0);
 	shift(&s, 1, 0, 0, -0.245); // comes down again, and is still above
 	step_all(&s);
 	CHECK(carom_world_surface_contacts(s.world).count > 0);
-	CHECK_INT(count_through(&s), 0);
+	CHECK_INT(fixture_count_through(s.world), 0);
 	close_stage(&s);
 }
 
@@ -403,7 +391,7 @@ TEST(surface_contacts, a_body_that_is_put_elsewhere_forgets)
 	step_all(&s);
 	shift(&s, 1, 0, 0, -0.4);
 	step_all(&s);
-	CHECK(count_through(&s) >= 16);
+	CHECK(fixture_count_through(s.world) >= 16);
 	shift(&s, 1, 0, 0, -3);
 	put_there(&s, 1);
 	fixture_step(s.world);
@@ -426,7 +414,7 @@ TEST(surface_contacts, round_the_border_is_no_way_through)
 		shift(&s, 1, at.x - from.x, at.y - from.y, at.z - from.z);
 		step_all(&s);
 		check_all(&s);
-		CHECK_INT(count_through(&s), 0);
+		CHECK_INT(fixture_count_through(s.world), 0);
 		const carom_surface_contact_view view = carom_world_surface_contacts(s.world);
 		CHECK(view.count > 0);
 		for (int64_t i = 0; i < view.count; i++)
@@ -445,7 +433,7 @@ TEST(surface_contacts, closed_meshes_push_outward)
 	step_all(&s);
 	check_all(&s);
 	const carom_surface_contact_view view = carom_world_surface_contacts(s.world);
-	CHECK(count_through(&s) >= 25);
+	CHECK(fixture_count_through(s.world) >= 25);
 	for (int64_t i = 0; i < view.count; i++)
 		CHECK(view.data[i].kind != CAROM_SWEEP_VERTEX_FACE ||
 			view.data[i].normal.z * (index_of(&s, view.data[i].body_a) == 1 ? 1 : -1) > 0.8);
@@ -482,22 +470,22 @@ TEST(surface_contacts, a_fold_meets_itself_and_neighbours_do_not)
 	fixture_step(s.world);
 	check_all(&s);
 	CHECK(carom_world_surface_contacts(s.world).count > 100);
-	CHECK_INT(count_through(&s), 0);
+	CHECK_INT(fixture_count_through(s.world), 0);
 	// The upper layer sinks through the lower one, and comes back.
 	for (int32_t v = 0; v < s.mesh[0]->topology.vertex_count; v++)
 		s.places[0][3 * v + 2] -= s.mesh[0]->topology.vertices[3 * v] > 0.5 ? 0.3 : 0;
 	step_all(&s);
 	check_all(&s);
-	const int deep = count_through(&s);
+	const int deep = fixture_count_through(s.world);
 	CHECK(deep > 50);
 	step_all(&s);
-	const int still = count_through(&s);
+	const int still = fixture_count_through(s.world);
 	CHECK(abs(still - deep) < deep / 50); // edges, which now go by what the vertices remember
 	step_all(&s);
-	CHECK_INT(count_through(&s), still);
+	CHECK_INT(fixture_count_through(s.world), still);
 	fold(&s, 0, 0.12);
 	step_all(&s);
-	CHECK_INT(count_through(&s), 0);
+	CHECK_INT(fixture_count_through(s.world), 0);
 	close_stage(&s);
 }
 
@@ -554,7 +542,7 @@ TEST(surface_contacts, vertices_near_shapes_are_listed)
 		for (int64_t i = 0; i < view.count; i++) {
 			const carom_surface_shape_contact *c = &view.data[i];
 			CHECK(fixture_same_id(c->body_a, s.body[0]) && fixture_same_id(c->body_b, other));
-			CHECK_NEAR(v3d_length(v3d_of(c->normal)), 1, 1e-12);
+			CHECK_NEAR(v3d_length(fixture_vector(c->normal)), 1, 1e-12);
 			CHECK(c->distance < c->thickness && c->thickness == 0.05);
 			listed += c->vertices[1] < 0;
 			if (c->vertices[1] < 0)
@@ -612,7 +600,7 @@ static void solve_contacts(stage *s)
 		for (int k = 0; k < 4; k++) {
 			const int body = k < of_a ? a : b;
 			squares += (body == 1) * c->weight[k] * c->weight[k];
-			now += (k < of_a ? 1 : -1) * c->weight[k] * v3d_dot(v3d_of(c->normal), place(s, body, c->vertices[k]));
+			now += (k < of_a ? 1 : -1) * c->weight[k] * v3d_dot(fixture_vector(c->normal), place(s, body, c->vertices[k]));
 		}
 		for (int k = 0; k < 4 && now < c->thickness; k++) {
 			const double by = (k < of_a ? 1 : -1) * c->weight[k] / squares * (c->thickness - now);
@@ -637,12 +625,12 @@ TEST(surface_contacts, a_solver_undoes_a_deep_crossing)
 	shift(&s, 1, 0.1, 0, -0.5);
 	rumple(&s, 1, &seed, 0.02);
 	step_all(&s);
-	CHECK(count_through(&s) > 40);
+	CHECK(fixture_count_through(s.world) > 40);
 	for (int round = 0; round < 20; round++) {
 		solve_contacts(&s);
 		step_all(&s);
 	}
-	CHECK_INT(count_through(&s), 0);
+	CHECK_INT(fixture_count_through(s.world), 0);
 	for (int32_t v = 0; v < s.mesh[1]->topology.vertex_count; v++)
 		CHECK(place(&s, 1, v).z > height_of_wave(place(&s, 1, v).x, place(&s, 1, v).y) + 0.01);
 	close_stage(&s);
@@ -751,13 +739,13 @@ TEST(surface_contacts, bodies_may_change)
 	step_all(&s);
 	shift(&s, 1, 0, 0, -0.4);
 	step_all(&s);
-	CHECK(count_through(&s) >= 16);
+	CHECK(fixture_count_through(s.world) >= 16);
 	carom_mesh *coarse = sheet(&s, 2, 2);
 	REQUIRE(carom_world_set_mesh(s.world, s.body[0], coarse, (const int32_t[9]){ 0, 4, 8, 36, 40, 44, 72, 76, 80 }, NULL) ==
 		CAROM_SUCCESS);
 	carom_release_mesh(coarse);
 	fixture_step(s.world);
-	CHECK(count_through(&s) >= 16); // the sides are those of before
+	CHECK(fixture_count_through(s.world) >= 16); // the sides are those of before
 	REQUIRE(carom_world_remove_body(s.world, s.body[1]) == CAROM_SUCCESS);
 	fixture_step(s.world);
 	CHECK_INT(carom_world_surface_contacts(s.world).count, 0);
@@ -831,7 +819,7 @@ static void cross(stage *s)
 	shift(s, 1, 0.01, 0, -0.31);
 	rumple(s, 1, &seed, 0.02);
 	step_all(s);
-	CHECK(count_through(s) >= 25);
+	CHECK(fixture_count_through(s->world) >= 25);
 }
 
 /// Two worlds in the middle of a crossing. In one the meshes get other numbers: its contacts stay the same.
@@ -885,7 +873,7 @@ TEST(surface_contacts, torn_vertices_take_their_sides_along)
 		const cr_topology *t = &s.mesh[body]->topology;
 		for (int32_t v = 0; v < s.mesh[1]->topology.vertex_count; v++)
 			through[v] = body == 1 && is_vertex_through(&s, 1, v);
-		const int before = count_through(&s);
+		const int before = fixture_count_through(s.world);
 		for (int32_t i = 0; i < 3 * t->triangle_count; i++) {
 			triangles[i] = i;
 			from[i] = t->triangles[i];
@@ -901,7 +889,7 @@ TEST(surface_contacts, torn_vertices_take_their_sides_along)
 		REQUIRE(carom_world_set_mesh(s.world, s.body[body], mesh, from, NULL) == CAROM_SUCCESS);
 		carom_release_mesh(mesh);
 		fixture_step(s.world);
-		CHECK(count_through(&s) >= before);
+		CHECK(fixture_count_through(s.world) >= before);
 		for (int32_t i = 0; i < 3 * t->triangle_count && body == 1; i++)
 			CHECK(is_vertex_through(&s, 1, i) == through[from[i]]);
 	}
@@ -924,7 +912,7 @@ TEST(surface_contacts, another_mesh_fails_without_memory_and_comes_back)
 		step_all(&s);
 		shift(&s, 1, 0, 0, -0.4);
 		step_all(&s);
-		const int before = count_through(&s);
+		const int before = fixture_count_through(s.world);
 		carom_mesh *mesh = shuffled(&s, 0, from);
 		atomic_store(&heap.fail_at, atomic_load(&heap.calls) + failed);
 		done = carom_world_set_mesh(s.world, s.body[0], mesh, from, NULL) == CAROM_SUCCESS;
@@ -934,7 +922,7 @@ TEST(surface_contacts, another_mesh_fails_without_memory_and_comes_back)
 		REQUIRE(carom_world_save(s.world, snapshot) == CAROM_SUCCESS);
 		for (int turn = 0; turn < 2; turn++) {
 			fixture_step(s.world);
-			CHECK_INT(count_through(&s), before);
+			CHECK_INT(fixture_count_through(s.world), before);
 			REQUIRE(carom_world_restore(s.world, snapshot) == CAROM_SUCCESS);
 		}
 		carom_destroy_snapshot(snapshot);
@@ -1043,7 +1031,7 @@ TEST(surface_contacts, a_step_that_failed_forgets_no_side)
 			CHECK_INT(carom_world_surface_contacts(s.world).count, 0); // those of the last good step
 			fixture_step(s.world);
 		}
-		CHECK(count_through(&s) >= 9);
+		CHECK(fixture_count_through(s.world) >= 9);
 		carom_destroy_world(s.world);
 		for (int i = 0; i < s.bodies; i++)
 			carom_release_mesh(s.mesh[i]);

@@ -101,8 +101,6 @@ static int count_crossings(const stage *s)
 	return count;
 }
 
-static v3d v3d_of(carom_vec3 v) { return (v3d){ v.x, v.y, v.z }; }
-
 static v3d place_of(const stage *s, carom_body_id body, int32_t vertex)
 {
 	return v3d_from_doubles((fixture_same_id(body, s->cloth) ? s->places : s->surface) + 3 * vertex);
@@ -124,22 +122,13 @@ static void check_contacts(const stage *s)
 			else
 				b = v3d_mad(b, c->weight[k], at);
 		}
-		CHECK(v3d_length(v3d_sub(a, v3d_of(c->point_a))) < 1e-9);
-		CHECK(v3d_length(v3d_sub(b, v3d_of(c->point_b))) < 1e-9);
-		CHECK_NEAR(v3d_length(v3d_of(c->normal)), 1, 1e-9);
-		CHECK_NEAR(v3d_dot(v3d_of(c->normal), v3d_sub(a, b)), c->distance, 1e-6);
+		CHECK(v3d_length(v3d_sub(a, fixture_vector(c->point_a))) < 1e-9);
+		CHECK(v3d_length(v3d_sub(b, fixture_vector(c->point_b))) < 1e-9);
+		CHECK_NEAR(v3d_length(fixture_vector(c->normal)), 1, 1e-9);
+		CHECK_NEAR(v3d_dot(fixture_vector(c->normal), v3d_sub(a, b)), c->distance, 1e-6);
 		CHECK(c->distance < c->thickness);
 		CHECK(c->through == (c->distance < 0));
 	}
-}
-
-static int count_through(const stage *s)
-{
-	const carom_surface_contact_view view = carom_world_surface_contacts(s->world);
-	int count = 0;
-	for (int64_t i = 0; i < view.count; i++)
-		count += view.data[i].through;
-	return count;
 }
 
 // ---- A user ----
@@ -181,7 +170,7 @@ static void solve(stage *s)
 			sum += c->weight[k] * c->weight[k];
 		for (int k = is_a ? 0 : of_a; k < (is_a ? of_a : 4); k++) {
 			const double by = (is_a ? 1 : -1) * (c->thickness - c->distance) * c->weight[k] / sum;
-			moves[c->vertices[k]] = v3d_mad(moves[c->vertices[k]], c->weight[k] * by, v3d_of(c->normal));
+			moves[c->vertices[k]] = v3d_mad(moves[c->vertices[k]], c->weight[k] * by, fixture_vector(c->normal));
 			shares[c->vertices[k]] += c->weight[k];
 		}
 	}
@@ -307,7 +296,7 @@ TEST(surface_cuts, a_nail_goes_back_by_its_shorter_end_and_stays_with_it)
 		for (int step = 0; step < 4; step++) { // the shorter end, which soon is the longer one
 			fixture_step(s.world);
 			check_contacts(&s);
-			CHECK_INT(count_through(&s), 4); // its corners
+			CHECK_INT(fixture_count_through(s.world), 4); // its corners
 			const carom_surface_contact_view view = carom_world_surface_contacts(s.world);
 			for (int64_t i = 0; i < view.count; i++) {
 				const double out = (fixture_same_id(view.data[i].body_a, s.cloth) ? 1 : -1) * view.data[i].normal.z;
@@ -397,9 +386,9 @@ TEST(surface_cuts, what_does_not_cross_has_no_such_contact)
 			fixture_step(s.world);
 			check_contacts(&s);
 			if (count_crossings(&s) == 0)
-				CHECK_INT(count_through(&s), 0);
+				CHECK_INT(fixture_count_through(s.world), 0);
 			apart += count_crossings(&s) == 0;
-			crossing += count_crossings(&s) > 0 && count_through(&s) > 0;
+			crossing += count_crossings(&s) > 0 && fixture_count_through(s.world) > 0;
 		}
 		close_stage(&s);
 	}

@@ -139,8 +139,6 @@ static double distance_of(const stage *s, v3d point)
 	return least;
 }
 
-static v3d v3d_of(carom_vec3 v) { return (v3d){ v.x, v.y, v.z }; }
-
 static bool is_of_vertex(const stage *s, const carom_surface_contact *c, int32_t vertex)
 {
 	return c->kind == CAROM_SWEEP_VERTEX_FACE && fixture_same_id(c->body_a, s->cloth) && c->vertices[0] == vertex;
@@ -177,8 +175,8 @@ static int check_ways(const stage *s)
 			continue;
 		CHECK_NEAR(c->distance, -least, 1e-6 * least);
 		CHECK_INT(c->side, 1);
-		CHECK_NEAR(v3d_length(v3d_of(c->normal)), 1, 1e-9);
-		CHECK(!is_inside(s, v3d_mad(at, least + 1e-5, v3d_of(c->normal))));
+		CHECK_NEAR(v3d_length(fixture_vector(c->normal)), 1, 1e-9);
+		CHECK(!is_inside(s, v3d_mad(at, least + 1e-5, fixture_vector(c->normal))));
 	}
 	return inside;
 }
@@ -322,7 +320,7 @@ static void solve(stage *s)
 		const carom_surface_contact *c = way_of(s, v);
 		if (!c)
 			continue;
-		const v3d p = v3d_mad(place_of(s, v), c->thickness - c->distance, v3d_of(c->normal));
+		const v3d p = v3d_mad(place_of(s, v), c->thickness - c->distance, fixture_vector(c->normal));
 		for (int k = 0; k < 3; k++)
 			s->places[3 * v + k] = v3d_get(p, k);
 	}

@@ -1,7 +1,7 @@
 /// The order in which a step goes through the own spheres of a process: column by column of space,
 /// and in each column from one end to the other. What a step keeps of the spheres around the
 /// present one is then a slice of a column, which fits into the cache however many spheres there
-/// are. The order does not depend on how the caller's arrays are sorted, but for ties.
+/// are. The order does not depend on how the caller's arrays are sorted, except that ties go by it.
 #ifndef CAROM_LAMMPS_GRAIN_COLUMNS_H
 #define CAROM_LAMMPS_GRAIN_COLUMNS_H
 

@@ -26,4 +26,18 @@ static inline void cr_insertion_sort(cr_key *keys, int64_t count)
 	}
 }
 
+/// The first of sorted keys that is not below key; count: there is none.
+static inline int64_t cr_first_key(const cr_key *keys, int64_t count, uint64_t key)
+{
+	int64_t low = 0, high = count;
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if (keys[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 #endif

@@ -113,12 +113,7 @@ struct look {
 	double depth; // of the point below the nearest facet that is bare over it; INFINITY: none
 };
 
-static v3d nearest_on_segment(v3d p, v3d a, v3d b)
-{
-	const v3d along = v3d_sub(b, a);
-	const double length2 = v3d_dot(along, along), t = length2 > 0 ? v3d_dot(v3d_sub(p, a), along) / length2 : 0;
-	return v3d_mad(a, t < 0 ? 0 : t > 1 ? 1 : t, along);
-}
+static v3d nearest_on_segment(v3d p, v3d a, v3d b) { return v3d_mad(a, cr_nearest_on_segment(p, a, b), v3d_sub(b, a)); }
 
 static v3d end_of(const facet *f, int edge) { return f->corners[(edge + 1) % f->count]; }
 

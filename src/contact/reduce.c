@@ -118,16 +118,26 @@ static double patch_scale(const cr_raw_contact *data, int64_t count)
 	return sum;
 }
 
+/// Square of the distance between the ends of two normals.
+static double normals_apart(const cr_raw_contact *a, const cr_raw_contact *b)
+{
+	double sum = 0;
+	for (int k = 0; k < 3; k++) {
+		const double n = (double)a->normal[k] - b->normal[k];
+		sum += n * n;
+	}
+	return sum;
+}
+
 /// scale 0: by position alone.
 static double distance_of(const cr_raw_contact *a, const cr_raw_contact *b, double scale)
 {
-	double points = 0, normals = 0;
+	double points = 0;
 	for (int k = 0; k < 3; k++) {
-		const double p = a->point[k] - b->point[k], n = (double)a->normal[k] - b->normal[k];
+		const double p = a->point[k] - b->point[k];
 		points += p * p;
-		normals += n * n;
 	}
-	return points + 0.25 * scale * normals;
+	return points + 0.25 * scale * normals_apart(a, b);
 }
 
 static int64_t find_deepest(const cr_raw_contact *data, int64_t count)
@@ -153,15 +163,7 @@ static int64_t find_farthest(const cr_raw_contact *data, int64_t count)
 }
 
 /// Do two contacts push the body the same way, to about a thousandth of a radian?
-static bool push_alike(const cr_raw_contact *a, const cr_raw_contact *b)
-{
-	double apart = 0;
-	for (int k = 0; k < 3; k++) {
-		const double n = (double)a->normal[k] - b->normal[k];
-		apart += n * n;
-	}
-	return apart <= 1e-6;
-}
+static bool push_alike(const cr_raw_contact *a, const cr_raw_contact *b) { return normals_apart(a, b) <= 1e-6; }
 
 /// A deepest contact that was not chosen takes the place of the chosen one that is nearest to it.
 /// Where that is as deep and pushes alike, it stays and takes the greater depth instead. slack: so

@@ -40,7 +40,7 @@ enum { CONTACT_STAYS, CONTACT_COVERED, CONTACT_DROPPED };
 typedef struct seam_row {
 	cr_found_pair *found;
 	const cr_raw_contact *contacts;
-	cr_raw_contact *turned; // the same, some of them turned; NULL: none is
+	cr_raw_contact *turned; // a copy of the contacts, some of them turned; NULL: none is
 	uint8_t *state;         // [found->contacts.count]; NULL: all stay
 } seam_row;
 
@@ -176,16 +176,7 @@ static bool order_boxes(seam_group *g)
 /// The first row in order whose box does not end before x.
 static int32_t first_in_order(const seam_group *g, double x)
 {
-	const uint64_t key = key_of_number(x - g->widest);
-	int32_t low = 0, high = g->count;
-	while (low < high) {
-		const int32_t middle = low + (high - low) / 2;
-		if (g->order[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (int32_t)cr_first_key(g->order, g->count, key_of_number(x - g->widest));
 }
 
 /// List the other parts that lie near that of a row.
@@ -272,9 +263,10 @@ static void turn(const seam_group *g, seam_row *row, int32_t contact, v3d out, d
 		memcpy(row->turned, row->contacts, bytes);
 		row->contacts = row->turned;
 	}
-	contact_ends ends = ends_of(g->pipeline, row, from);
+	const bool on_a = lies_on_a(g->pipeline, row, from);
+	contact_ends ends = ends_if(from, on_a);
 	ends.at[g->side] = v3d_mad(ends.at[1 - g->side], depth, out);
-	const v3d point = ends.at[lies_on_a(g->pipeline, row, from) ? 0 : 1];
+	const v3d point = ends.at[on_a ? 0 : 1];
 	cr_raw_contact *c = &row->turned[contact];
 	for (int k = 0; k < 3; k++) {
 		c->point[k] = v3d_get(point, k);

@@ -66,6 +66,9 @@ cr_triangle_point cr_closest_on_triangle(v3d p, const v3d t[3]);
 /// Point of the triangle abc nearest to p, without the weights.
 v3d cr_closest_point_triangle(v3d p, v3d a, v3d b, v3d c, cr_feature *feature);
 
+/// Parameter of the point of segment pq nearest to x; 0 when the segment is a point.
+double cr_nearest_on_segment(v3d x, v3d p, v3d q);
+
 /// Nearest points of two segments p0p1 and q0q1 (Ericson 5.1.9), with parameters in [0, 1]; returns
 /// the squared distance. Points instead of segments, and parallel ones, work.
 double cr_closest_segments(v3d p0, v3d p1, v3d q0, v3d q1, double *s, double *t, v3d *on_p, v3d *on_q);

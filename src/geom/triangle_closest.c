@@ -14,8 +14,7 @@ static double clamp01(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
 static double max3(double a, double b, double c) { return a > b ? (a > c ? a : c) : (b > c ? b : c); }
 static double distance_squared(v3d p, v3d q) { return v3d_dot(v3d_sub(p, q), v3d_sub(p, q)); }
 
-// Parameter of the point of segment pq nearest to x; 0 when the segment is a point.
-static double nearest_on_segment(v3d x, v3d p, v3d q)
+double cr_nearest_on_segment(v3d x, v3d p, v3d q)
 {
 	v3d d = v3d_sub(q, p);
 	double length2 = v3d_dot(d, d);
@@ -64,9 +63,9 @@ static cr_triangle_point at_weights(const v3d t[3], double v, double w)
 
 static cr_triangle_point closest_on_edges(v3d p, const v3d t[3])
 {
-	cr_triangle_point best = at_edge(t, 0, nearest_on_segment(p, t[0], t[1]));
+	cr_triangle_point best = at_edge(t, 0, cr_nearest_on_segment(p, t[0], t[1]));
 	for (int i = 1; i < 3; i++) {
-		const cr_triangle_point x = at_edge(t, i, nearest_on_segment(p, t[i], t[(i + 1) % 3]));
+		const cr_triangle_point x = at_edge(t, i, cr_nearest_on_segment(p, t[i], t[(i + 1) % 3]));
 		if (distance_squared(p, x.point) < distance_squared(p, best.point))
 			best = x;
 	}
@@ -87,7 +86,7 @@ static cr_triangle_point closest_on_needle(v3d p, const v3d t[3], v3d n)
 		i = distance_squared(t[k], t[(k + 1) % 3]) > distance_squared(t[i], t[(i + 1) % 3]) ? k : i;
 	const int j = (i + 1) % 3, apex = (i + 2) % 3;
 	const double height = clamp01(v3d_dot(n, v3d_cross(v3d_sub(t[j], t[i]), v3d_sub(p, t[i]))) / nn);
-	const double s = nearest_on_segment(p, lerp(t[i], t[apex], height), lerp(t[j], t[apex], height));
+	const double s = cr_nearest_on_segment(p, lerp(t[i], t[apex], height), lerp(t[j], t[apex], height));
 	double weight[3];
 	weight[i] = (1 - s) * (1 - height);
 	weight[j] = s * (1 - height);
@@ -149,10 +148,10 @@ static segment_pair pair_at(v3d p0, v3d p1, v3d q0, v3d q1, double s, double t)
 static segment_pair closest_ends(v3d p0, v3d p1, v3d q0, v3d q1)
 {
 	const segment_pair ends[4] = {
-		pair_at(p0, p1, q0, q1, 0, nearest_on_segment(p0, q0, q1)),
-		pair_at(p0, p1, q0, q1, 1, nearest_on_segment(p1, q0, q1)),
-		pair_at(p0, p1, q0, q1, nearest_on_segment(q0, p0, p1), 0),
-		pair_at(p0, p1, q0, q1, nearest_on_segment(q1, p0, p1), 1),
+		pair_at(p0, p1, q0, q1, 0, cr_nearest_on_segment(p0, q0, q1)),
+		pair_at(p0, p1, q0, q1, 1, cr_nearest_on_segment(p1, q0, q1)),
+		pair_at(p0, p1, q0, q1, cr_nearest_on_segment(q0, p0, p1), 0),
+		pair_at(p0, p1, q0, q1, cr_nearest_on_segment(q1, p0, p1), 1),
 	};
 	segment_pair best = ends[0];
 	for (int i = 1; i < 4; i++) {
@@ -174,13 +173,13 @@ static segment_pair closest_segments(v3d p0, v3d p1, v3d q0, v3d q1)
 		if (q >= 0 && q <= 1)
 			return pair_at(p0, p1, q0, q1, p, q);
 		// Where q leaves its segment the nearest point of p belongs to that end.
-		return pair_at(p0, p1, q0, q1, nearest_on_segment(q < 0 ? q0 : q1, p0, p1), q < 0 ? 0 : 1);
+		return pair_at(p0, p1, q0, q1, cr_nearest_on_segment(q < 0 ? q0 : q1, p0, p1), q < 0 ? 0 : 1);
 	}
 	const segment_pair best = closest_ends(p0, p1, q0, q1);
 	if (!(nn > 0))
 		return best;
 	// Nearly parallel lines may still cross; the ends catch the cases that rounding spoils.
-	const segment_pair inner = pair_at(p0, p1, q0, q1, p, nearest_on_segment(lerp(p0, p1, p), q0, q1));
+	const segment_pair inner = pair_at(p0, p1, q0, q1, p, cr_nearest_on_segment(lerp(p0, p1, p), q0, q1));
 	return inner.distance2 < best.distance2 ? inner : best;
 }
 

@@ -178,15 +178,8 @@ static int64_t mend_edges(cr_topology *t, const cr_change *c, cr_key *others)
 /// Where a key is in a sorted list, or -1.
 static int64_t find_key(const cr_key *keys, int64_t count, uint64_t key)
 {
-	int64_t low = 0, high = count;
-	while (low < high) {
-		const int64_t middle = (low + high) / 2;
-		if (keys[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < count && keys[low].key == key ? low : -1;
+	const int64_t at = cr_first_key(keys, count, key);
+	return at < count && keys[at].key == key ? at : -1;
 }
 
 /// Mend the normals of edges at borders, and where more than two triangles meet: all of these

@@ -88,9 +88,9 @@ bool cr_sort_near_cuts(carom_proximity *proximity);
 /// Find what is near the shapes: shape_pairs and shape_gaps. The sweep has searched. False when out
 /// of memory (proximity_shapes.c).
 bool cr_find_near_shapes(carom_proximity *proximity, double distance);
-/// List the triangles whose boxes meet a box, by the numbers of the sweep: triangles; but for those
-/// of a group (cr_group_of_mesh), if it is 0 or more. Boxes are those of the last search. False
-/// when out of memory.
+/// List the triangles whose boxes meet a box, by the numbers of the sweep: triangles. Those of a
+/// group (cr_group_of_mesh) are left out, if it is 0 or more. Boxes are those of the last search.
+/// False when out of memory.
 bool cr_list_near_triangles(carom_proximity *proximity, const double lower[3], const double upper[3], int32_t group);
 /// Add a shape that was checked; false when out of memory. And take out all.
 bool cr_append_near_shape(carom_proximity *proximity, const carom_shape *shape, const carom_pose *pose, cr_sweep_filter filter);

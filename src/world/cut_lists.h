@@ -8,16 +8,16 @@
 #include "surface/side.h"
 
 /// An edge that pierces a face of the other surface.
-typedef struct cr_pierce {
+typedef struct cr_piercing {
 	int32_t ends[2];  // vertices of the edge, lower first; those of the closed mesh as welded
 	int32_t triangle; // that is pierced
 	int32_t own;      // a triangle that has the edge,
 	int32_t corner;   // and the corner of it where one of the ends is, and the other one follows
 	int32_t side[2];  // of each end: 1 in front of the plane of the triangle, -1 behind it, 0 in it
 	double at;        // 0 to 1 along the edge from ends[0]
-} cr_pierce;
+} cr_piercing;
 
-typedef CR_ARRAY(cr_pierce) cr_pierces;
+typedef CR_ARRAY(cr_piercing) cr_piercings;
 
 /// A face of cloth that is pierced.
 typedef struct cr_cut_face {
@@ -61,7 +61,7 @@ typedef struct cr_cut_way {
 
 typedef struct cr_cut_lists {
 	CR_ARRAY(uint8_t) crossed; // by member: a closed mesh that cloth crosses; it has its fans
-	cr_pierces cloth_edges, solid_edges;
+	cr_piercings cloth_edges, solid_edges;
 	CR_ARRAY(cr_cut_face) faces; // by number
 	CR_ARRAY(int32_t) labels;    // by vertex of the closed mesh: the flood there; -1: none
 	CR_ARRAY(cr_cut_node) nodes;

@@ -132,14 +132,14 @@ static bool arch_towards(const cr_cut_pair *pair, const cr_cut_span *span, v3d d
 
 // ---- Spans ----
 
-static bool is_entering(const cr_pierce *p) { return p->side[0] > 0 || p->side[1] < 0; }
+static bool is_entering(const cr_piercing *p) { return p->side[0] > 0 || p->side[1] < 0; }
 
 /// List the parts inside of one edge, whose piercings these are. An edge that begins or ends inside
 /// has none.
-static bool list_spans_of(work *w, const cr_pierce *p, int64_t count)
+static bool list_spans_of(work *w, const cr_piercing *p, int64_t count)
 {
 	cr_cut_lists *lists = w->lists;
-	const cr_pierce *enter = NULL;
+	const cr_piercing *enter = NULL;
 	if (!is_entering(&p[0]) || is_entering(&p[count - 1]))
 		return true;
 	for (int64_t i = 0; i < count; i++) {
@@ -163,11 +163,11 @@ static bool list_spans_of(work *w, const cr_pierce *p, int64_t count)
 
 static bool list_spans(work *w)
 {
-	const cr_pierces *edges = w->pair->cloth_edges;
+	const cr_piercings *edges = w->pair->cloth_edges;
 	bool enough = true;
 	w->lists->spans.count = 0;
 	for (int64_t i = 0, end; i < edges->count && enough; i = end) {
-		const cr_pierce *p = &edges->data[i];
+		const cr_piercing *p = &edges->data[i];
 		for (end = i; end < edges->count && edges->data[end].ends[0] == p->ends[0] && edges->data[end].ends[1] == p->ends[1];)
 			end++;
 		enough = list_spans_of(w, p, end - i);

@@ -44,7 +44,7 @@ static int compare_faces(const void *a, const void *b)
 static bool list_faces(work *w)
 {
 	cr_cut_lists *lists = w->lists;
-	const cr_pierces *edges = w->pair->solid_edges;
+	const cr_piercings *edges = w->pair->solid_edges;
 	int64_t count = 0;
 	if (!cr_array_reserve(&w->pair->world->memory, &lists->faces, edges->count))
 		return false;
@@ -136,7 +136,7 @@ static void reach(work *w, int32_t flood, int32_t vertex, int32_t triangle)
 }
 
 /// The flood at an end of an edge that pierces, made where there is none.
-static int32_t flood_at(work *w, const cr_pierce *pierce, int end)
+static int32_t flood_at(work *w, const cr_piercing *pierce, int end)
 {
 	cr_cut_lists *lists = w->lists;
 	const int32_t vertex = pierce->ends[end], number = (int32_t)lists->floods.count;
@@ -179,12 +179,12 @@ static void join(work *w, int32_t flood, int32_t into)
 
 /// The first place of an edge of the mesh, as welded, among those that pierce; the count: it
 /// pierces nothing.
-static int64_t find_pierce(const cr_pierces *list, int32_t low, int32_t high)
+static int64_t find_pierce(const cr_piercings *list, int32_t low, int32_t high)
 {
 	int64_t begin = 0, end = list->count;
 	while (begin < end) {
 		const int64_t middle = begin + (end - begin) / 2;
-		const cr_pierce *p = &list->data[middle];
+		const cr_piercing *p = &list->data[middle];
 		if (p->ends[0] < low || (p->ends[0] == low && p->ends[1] < high))
 			begin = middle + 1;
 		else
@@ -198,14 +198,14 @@ static int64_t find_pierce(const cr_pierces *list, int32_t low, int32_t high)
 /// first one learns from the face that is nearest to it.
 static bool is_cut(work *w, cr_cut_flood *f, int32_t from, int32_t to)
 {
-	const cr_pierces *list = w->pair->solid_edges;
+	const cr_piercings *list = w->pair->solid_edges;
 	const int32_t low = from < to ? from : to, high = from < to ? to : from;
 	int64_t i = find_pierce(list, low, high);
 	if (i == list->count)
 		return false;
 	while (from == high && i + 1 < list->count && list->data[i + 1].ends[0] == low && list->data[i + 1].ends[1] == high)
 		i++;
-	const cr_pierce *p = &list->data[i];
+	const cr_piercing *p = &list->data[i];
 	f->barred = f->barred || p->side[from == high] != f->side || is_held(w, p->triangle);
 	return true;
 }
@@ -254,7 +254,7 @@ static int32_t decide(const work *w, int32_t a, int32_t b)
 }
 
 /// Let the parts at both ends of an edge decide which of them goes back.
-static void part_at(work *w, const cr_pierce *pierce)
+static void part_at(work *w, const cr_piercing *pierce)
 {
 	int32_t a = flood_at(w, pierce, 0), b = w->failed ? NONE : flood_at(w, pierce, 1), back = NONE;
 	while (!w->failed && (a = root_of(w, a)) != (b = root_of(w, b)) && (back = decide(w, a, b)) == NONE) {
@@ -330,7 +330,7 @@ static bool visit(const cr_cut_pair *pair, void *user)
 	if (!w.closed.seen->shape.mesh->report.closed)
 		return true; // it is torn where vertices of one place have come apart
 	for (int64_t i = 0; i < pair->solid_edges->count && !w.failed; i++) {
-		const cr_pierce *p = &pair->solid_edges->data[i];
+		const cr_piercing *p = &pair->solid_edges->data[i];
 		const bool is_open = p->side[0] != 0 && p->side[1] != 0 && !is_held(&w, p->triangle);
 		// An edge that pierces several faces has a part between them.
 		const bool is_alone = (i == 0 || p[-1].ends[0] != p->ends[0] || p[-1].ends[1] != p->ends[1]) &&

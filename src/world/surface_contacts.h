@@ -180,8 +180,8 @@ bool cr_is_beside_ridge(const carom_world *world, int32_t mesh_a, int32_t mesh_b
 bool cr_append_cut_edges(carom_world *world, const carom_proximity_view *view);
 /// Sort belongings by meshes, vertex and triangle, each once.
 void cr_sort_belongings(cr_belongings *list);
-/// Fill a contact but for its features, and let it go on from that of its features in the last step
-/// (surface_sides.c).
+/// Fill all members of a contact except those that tell its features and place; and let it go on
+/// from the contact of its features in the last step (surface_sides.c).
 void cr_begin_surface_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c);
 void cr_continue_surface_contact(const carom_world *world, carom_surface_contact *c);
 

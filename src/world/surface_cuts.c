@@ -20,7 +20,7 @@ bool cr_may_be_cut(const void *user, int32_t mesh_a, int32_t mesh_b)
 
 static int compare_pierces(const void *a, const void *b)
 {
-	const cr_pierce *x = a, *y = b;
+	const cr_piercing *x = a, *y = b;
 	int order = cr_compare_numbers(x->ends[0], y->ends[0]);
 	if (order == 0)
 		order = cr_compare_numbers(x->ends[1], y->ends[1]);
@@ -31,13 +31,13 @@ static int compare_pierces(const void *a, const void *b)
 	return order != 0 ? order : cr_compare_numbers(x->own, y->own);
 }
 
-static bool is_same_pierce(const cr_pierce *a, const cr_pierce *b)
+static bool is_same_pierce(const cr_piercing *a, const cr_piercing *b)
 {
 	return a->ends[0] == b->ends[0] && a->ends[1] == b->ends[1] && a->triangle == b->triangle;
 }
 
 /// Sort, each once.
-static void put_in_order(cr_pierces *list)
+static void put_in_order(cr_piercings *list)
 {
 	int64_t count = 0;
 	if (list->count > 1)
@@ -52,7 +52,7 @@ static void put_in_order(cr_pierces *list)
 /// List the edges of a triangle that pierce a triangle of another surface. weld: NULL where
 /// vertices keep their own numbers.
 static bool list_edges(carom_world *world, const cr_placed *of, int32_t triangle, const int32_t *weld, const cr_placed *other,
-	int32_t pierced, cr_pierces *list)
+	int32_t pierced, cr_piercings *list)
 {
 	const int32_t *own = &of->faces->triangles[3 * (int64_t)triangle], *c = &other->faces->triangles[3 * (int64_t)pierced];
 	const v3d t[3] = { cr_placed_vertex(other, c[0]), cr_placed_vertex(other, c[1]), cr_placed_vertex(other, c[2]) };
@@ -60,7 +60,7 @@ static bool list_edges(carom_world *world, const cr_placed *of, int32_t triangle
 		int32_t p = own[k], q = own[(k + 1) % 3];
 		p = weld ? weld[p] : p;
 		q = weld ? weld[q] : q;
-		cr_pierce now = { .ends = { p < q ? p : q, p < q ? q : p }, .triangle = pierced, .own = triangle, .corner = k };
+		cr_piercing now = { .ends = { p < q ? p : q, p < q ? q : p }, .triangle = pierced, .own = triangle, .corner = k };
 		const v3d from = cr_placed_vertex(of, now.ends[0]), to = cr_placed_vertex(of, now.ends[1]);
 		if (!cr_segment_pierces_triangle(from, to, t[0], t[1], t[2], &now.at))
 			continue;

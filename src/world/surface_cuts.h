@@ -12,7 +12,7 @@ typedef struct cr_cut_pair {
 	carom_world *world;
 	int32_t cloth, solid; // members of the scene
 	cr_placed of_cloth, of_solid;
-	const cr_pierces *cloth_edges, *solid_edges; // by ends, then place, then triangle; each once
+	const cr_piercings *cloth_edges, *solid_edges; // by ends, then place, then triangle; each once
 } cr_cut_pair;
 
 /// Called for each pair that crosses. False when out of memory.

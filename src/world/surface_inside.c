@@ -6,11 +6,12 @@
 /// surface, and is deep on the wrong side of it, as if it had come in there. Its contact is
 /// remembered like any other: in later steps the walk over the surface goes on from it.
 ///
-/// 1. The search tells of vertices that are within the kept distance of the surface: the nearest
-/// face says on which side they are. 2. Of the others those in the box of the mesh are asked, in
-/// parallel: first its grid, which knows most of them to be outside; where that does not tell, a
-/// ray away from the middle. The tree of the search lists the triangles near the box. 3. Those
-/// inside that belong to no part of the surface yet have the nearest triangle.
+/// - The search tells of vertices that are within the kept distance of the surface: the nearest
+///   face says on which side they are.
+/// - Of the others those in the box of the mesh are asked, in parallel. The tree of the search
+///   lists the triangles near the box. The grid of the mesh knows most vertices to be outside;
+///   where it does not tell, a ray away from the middle does.
+/// - Those inside that belong to no part of the surface yet have the nearest triangle.
 ///
 /// A vertex in a thin plate is near both of its faces. Only the one where it belongs, or the
 /// nearest, and those that do not look against it lead it out: otherwise the two would hold it in.
