@@ -3,7 +3,7 @@
 #include "lab/lab_state.h"
 #include "fixture.h"
 #include "test.h"
-#include "bvh/bvh_kernels.h"
+#include "bvh/collider_query.h"
 #include "carom/carom.h"
 #include "frame/pipeline.h"
 #include "geom/triangle.h"
@@ -355,6 +355,64 @@ TEST(rays, all_methods_give_the_same_bits)
 		free_batch(&b);
 		free_model(&m);
 	}
+}
+
+// ---- Boxes ----
+
+static double pick(uint64_t *seed, const double *values, int count)
+{
+	return values[(int)(test_random_double(seed, 0, 1) * count)];
+}
+
+/// A ray through or past the boxes, some of it along axes, tiny, huge or from far away.
+static cr_query_ray any_ray(uint64_t *seed)
+{
+	static const double odd[] = { 0, -0.0, 1, -1, 1e-320, -1e-310, 0x1p100, -0x1p-100 }, far[] = { 1, 1, 1, 1e3, 1e9, 1e-9 };
+	double v[6];
+	for (int k = 0; k < 3; k++) {
+		v[k] = pick(seed, far, 6) * test_random_double(seed, -2, 2);
+		v[3 + k] = test_random_double(seed, 0, 1) < 0.3 ? pick(seed, odd, 8) : test_random_double(seed, -1, 1);
+	}
+	for (int k = 0; k < 3 && test_random_double(seed, 0, 1) < 0.8; k++) // towards a place among the boxes
+		v[3 + k] = test_random_double(seed, -1, 1) - v[k];
+	const double begin = test_random_double(seed, 0, 1) < 0.5 ? 0 : test_random_double(seed, -2, 2);
+	return (cr_query_ray){ { v[0], v[1], v[2] }, { v[3], v[4], v[5] }, begin,
+		test_random_double(seed, 0, 1) < 0.5 ? INFINITY : begin + test_random_double(seed, 0, 4) };
+}
+
+TEST(rays, eight_boxes_as_one_by_one)
+{
+	static const double origins[] = { 0, 0.5, -1e6, 1e12 };
+	uint64_t seed = 53;
+	int met = 0, missed = 0;
+	for (int round = 0; round < 1000 + 4000 / RAY_SHARE; round++) {
+		float lower[3][CR_WIDTH], upper[3][CR_WIDTH];
+		const double origin[3] = { pick(&seed, origins, 4), pick(&seed, origins, 4), pick(&seed, origins, 4) };
+		for (int i = 0; i < 3 * CR_WIDTH; i++) {
+			const double low = test_random_double(&seed, -2, 2), wide = test_random_double(&seed, -0.5, 2);
+			lower[i % 3][i / 3] = (float)low;
+			upper[i % 3][i / 3] = (float)(low + (wide < 0 ? 0 : wide));
+		}
+		const cr_boxes8 boxes = { lower, upper, origin };
+		cr_query_ray ray = any_ray(&seed);
+		ray.origin = v3d_add(ray.origin, (v3d){ origin[0], origin[1], origin[2] });
+		for (int s = 0; s < FIXTURE_SIMD_COUNT; s++) {
+			const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[s]);
+			double enter[CR_WIDTH];
+			const uint32_t lanes = kernels ? kernels->ray_boxes(&ray, &boxes, enter) : 0;
+			for (int i = 0; kernels && i < CR_WIDTH; i++) {
+				double l[3], u[3], first, last;
+				cr_box_in_place(&boxes, i, l, u);
+				const bool meets = cr_ray_box(&ray, l, u, &first, &last);
+				met += meets;
+				missed += !meets;
+				CHECK_INT(lanes >> i & 1, meets);
+				CHECK(!meets || memcmp(&first, &enter[i], sizeof first) == 0);
+			}
+			CHECK(lanes < 1u << CR_WIDTH);
+		}
+	}
+	CHECK(met > 100 && missed > 100);
 }
 
 /// All rays of a batch, without their ends, one by one against packed triangles: as by the tree.

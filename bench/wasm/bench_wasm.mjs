@@ -1,6 +1,7 @@
 // node bench_wasm.mjs PACKAGE [MODULE...] [--native PROGRAM SETS]: what modules of the npm package cost: processor time of Node, in turn, least
 // and median of the rounds, and of the first one's. PACKAGE is the folder of carom.js; without modules its own is measured. With the program
-// bench_native the native library takes its turns, too, with each of the instruction sets (scalar,sse2). Equal answers are asserted.
+// bench_native the native library takes its turns, too, with each of the instruction sets (scalar,sse2). Each work is done twice in a round, the
+// second time counts. Equal answers are asserted.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -69,6 +70,7 @@ function note(who, i, round, ms, answer) {
 try {
 	for (let round = 0; round <= ROUNDS; round++) {
 		names.forEach((name, i) => rooms.forEach((each, m) => {
+			work[name](each); // as bench_native does: between rounds others have used the caches, and memory may have been taken away
 			const before = process.cpuUsage(), answer = work[name](each), spent = process.cpuUsage(before);
 			note(modules[m], i, round, (spent.user + spent.system) / 1000, answer);
 		}));

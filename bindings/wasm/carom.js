@@ -368,13 +368,18 @@ function copyRows(from, to, { count, each, words, pitch, size }) {
 
 const hashText = (number) => BigInt.asUintN(64, number).toString(16).padStart(16, "0");
 
+/** Bytes that small pieces of memory of calls share: making and freeing each would cost more than a single query. */
+const DESK = 4096;
+
 export class Carom {
 	constructor(exports) {
 		this.exports = exports;
+		this.desk = this.deskUsed = 0;
 		this.caller = null; // whose functions are heard
 		if (exports._initialize)
 			exports._initialize();
 		this.checkRecords();
+		this.desk = this.allocate(DESK);
 		this.check(exports.cw_start());
 	}
 
@@ -412,23 +417,37 @@ export class Carom {
 
 	readNumbers(pointer, Type, count) { return new Type(this.exports.memory.buffer, pointer, count).slice(); }
 
-	/** Call work(put, room, read) with memory of the module that is freed behind it. */
+	allocate(size) {
+		const pointer = this.exports.cw_allocate(size);
+		if (!pointer)
+			throw new CaromError(`out of memory: ${size} bytes`, "out of memory");
+		return pointer;
+	}
+
+	/** Is the byte at an address not zero? */
+	isSet(pointer) { return new Uint8Array(this.exports.memory.buffer)[pointer] !== 0; }
+
+	/** Call work(put, room, read) with memory of the module that is freed behind it: small pieces lie on the desk, one call's behind its caller's. */
 	scratch(work) {
-		const all = [], allocate = (size) => {
-			const pointer = this.exports.cw_allocate(size);
-			if (!pointer)
-				throw new CaromError(`out of memory: ${size} bytes`, "out of memory");
-			all.push(pointer);
+		const all = [], begin = this.deskUsed, allocate = (size) => {
+			const used = this.deskUsed + Math.ceil(size / 16) * 16;
+			if (used > DESK) {
+				all.push(this.allocate(size));
+				return all[all.length - 1];
+			}
+			const pointer = this.desk + this.deskUsed;
+			this.deskUsed = used;
 			return pointer;
 		};
 		const put = (numbers, Type) => {
-			const array = numbers instanceof Type ? numbers : Type.from(numbers), pointer = allocate(array.byteLength);
-			new Type(this.exports.memory.buffer, pointer, array.length).set(array);
+			const pointer = allocate(numbers.length * Type.BYTES_PER_ELEMENT);
+			new Type(this.exports.memory.buffer, pointer, numbers.length).set(numbers);
 			return pointer;
 		};
 		try {
 			return work(put, allocate, (pointer, Type, count) => this.readNumbers(pointer, Type, count));
 		} finally {
+			this.deskUsed = begin;
 			all.forEach((pointer) => this.exports.cw_free(pointer));
 		}
 	}
@@ -520,10 +539,10 @@ export class Carom {
 
 	/** What call(to) writes into a byte: true or false. */
 	readVerdict(call) {
-		return this.scratch((put, room, read) => {
+		return this.scratch((put, room) => {
 			const to = room(1);
 			this.check(call(to, put, room));
-			return read(to, Uint8Array, 1)[0] !== 0;
+			return this.isSet(to);
 		});
 	}
 
@@ -549,7 +568,7 @@ export class Carom {
 		return this.scratch((put, room) => {
 			const found = put([0], Uint32Array), to = room(layoutOf(name).size);
 			this.check(call(found, to, put, room));
-			return this.readNumbers(found, Uint8Array, 1)[0] ? this.readRecord(name, to) : null;
+			return this.isSet(found) ? this.readRecord(name, to) : null;
 		});
 	}
 
@@ -1118,7 +1137,8 @@ function putRows(put, numbers, each, what) {
 
 /** A ray as the library has it: origin, direction, tMin, tMax. */
 function putRay(put, origin, direction, { tMin = 0, tMax = Infinity }, call) {
-	return put([...checkVector(origin, `${call}: origin`), ...checkVector(direction, `${call}: direction`), tMin, tMax], Float64Array);
+	const [o, d] = [checkVector(origin, call + ": origin"), checkVector(direction, call + ": direction")];
+	return put([o[0], o[1], o[2], d[0], d[1], d[2], tMin, tMax], Float64Array);
 }
 
 /** Rays as the library has them. */
@@ -1583,11 +1603,8 @@ export class World extends Handle {
 
 	/** Does a ray hit anything? */
 	castRayAny(origin, direction, options = {}) {
-		return this.carom.scratch((put, room, read) => {
-			const found = room(1), ray = putRay(put, origin, direction, options, "castRayAny");
-			this.carom.check(this.carom.exports.cw_cast_ray_any(this.address, ray, this.carom.putFilter(room, options.filter, "castRayAny: filter"), found));
-			return read(found, Uint8Array, 1)[0] !== 0;
-		});
+		return this.carom.readVerdict((found, put, room) => this.carom.exports.cw_cast_ray_any(
+			this.address, putRay(put, origin, direction, options, "castRayAny"), this.carom.putFilter(room, options.filter, "castRayAny: filter"), found));
 	}
 
 	/** All hits of a ray, sorted by t. */

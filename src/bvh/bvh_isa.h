@@ -27,5 +27,7 @@ void CR_ISA_NAME(cr_refit_samples)(cr_collider *c);
 // slide_kernels.c
 uint32_t CR_ISA_NAME(cr_slide_parts)(const cr_slide_axes *axes, const cr_collider *c, int side, uint32_t child,
 	const cr_slide_span *other, double enter[CR_WIDTH], double leave[CR_WIDTH]);
+// ray_box_kernels.c
+uint32_t CR_ISA_NAME(cr_ray_boxes)(const cr_query_ray *ray, const cr_boxes8 *boxes, double enter[CR_WIDTH]);
 
 #endif

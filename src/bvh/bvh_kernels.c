@@ -748,4 +748,4 @@ static float nearest_triangle(const cr_collider *c, const float point[3], float 
 const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, cast_packed, find_exit, winding_number, cast_lines,
 	CR_ISA_NAME(cr_walk), CR_ISA_NAME(cr_find_pairs), blocks_in_box, nearest_triangle, CR_ISA_NAME(cr_closest),
 	CR_ISA_NAME(cr_triangles_around), CR_ISA_NAME(cr_gap), CR_ISA_NAME(cr_refit), CR_ISA_NAME(cr_refit_samples),
-	CR_ISA_NAME(cr_slide_parts) };
+	CR_ISA_NAME(cr_slide_parts), CR_ISA_NAME(cr_ray_boxes) };

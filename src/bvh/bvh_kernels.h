@@ -108,6 +108,31 @@ typedef struct cr_packed_hit {
 	bool back;
 } cr_packed_hit;
 
+/// A ray in double; direction need not have unit length, but must be finite and not zero.
+typedef struct cr_query_ray {
+	v3d origin;
+	v3d direction;
+	double t_min;
+	double t_max;
+} cr_query_ray;
+
+/// Up to eight boxes: floats relative to a place, rounded outward.
+typedef struct cr_boxes8 {
+	const float (*lower)[CR_WIDTH]; // [3]
+	const float (*upper)[CR_WIDTH]; // [3]
+	const double *origin;           // [3] the place
+} cr_boxes8;
+
+/// One of the boxes where it is, grown by more than the addition of the origin rounds.
+static inline void cr_box_in_place(const cr_boxes8 *boxes, int lane, double lower[3], double upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		const double l = (double)boxes->lower[k][lane] + boxes->origin[k], u = (double)boxes->upper[k][lane] + boxes->origin[k];
+		lower[k] = l - fabs(l) * 0x1p-51;
+		upper[k] = u + fabs(u) * 0x1p-51;
+	}
+}
+
 typedef struct cr_bvh_kernels {
 	/// Nearest hit of rays begin..end-1 by the wide tree, watertight. Equal t: by cr_hit_precedes.
 	void (*cast)(
@@ -177,6 +202,10 @@ typedef struct cr_bvh_kernels {
 	/// (slide_kernels.c).
 	uint32_t (*slide)(const cr_slide_axes *axes, const cr_collider *collider, int side, uint32_t child,
 		const cr_slide_span *other, double enter[CR_WIDTH], double leave[CR_WIDTH]);
+	/// The parameters at which a ray enters eight boxes, with the bits of cr_ray_box for each of
+	/// them where it is (cr_box_in_place). Returns the lanes that it meets; the parameters of the
+	/// others mean nothing (ray_box_kernels.c).
+	uint32_t (*ray_boxes)(const cr_query_ray *ray, const cr_boxes8 *boxes, double enter[CR_WIDTH]);
 } cr_bvh_kernels;
 
 /// The table for an instruction set that was built in.

@@ -8,8 +8,6 @@
 // The most that float loses of a point in the box, in lengths of the largest coordinate: the origin
 // is rounded, and so are corners in the ray's space.
 static const double FLOAT_LOSS = 4e-6;
-// Directions this small count as this: slabs stay finite.
-static const double TINY_DIRECTION = 1e-300;
 
 // ---- Rays ----
 
@@ -17,8 +15,7 @@ bool cr_ray_box(const cr_query_ray *ray, const double lower[3], const double upp
 {
 	double first = ray->t_min, last = ray->t_max;
 	for (int k = 0; k < 3; k++) {
-		const double o = v3d_get(ray->origin, k), d = v3d_get(ray->direction, k);
-		const double inverse = 1 / (fabs(d) < TINY_DIRECTION ? copysign(TINY_DIRECTION, d) : d);
+		const double o = v3d_get(ray->origin, k), inverse = cr_slab_inverse(v3d_get(ray->direction, k));
 		// The loss of the subtraction for a distant origin.
 		const double loss = (fabs(o) + fabs(lower[k]) + fabs(upper[k])) * 0x1p-51;
 		const double t0 = ((inverse < 0 ? upper[k] + loss : lower[k] - loss) - o) * inverse;

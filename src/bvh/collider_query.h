@@ -6,14 +6,6 @@
 
 #include "bvh/bvh_kernels.h"
 
-/// A ray in double; direction need not have unit length, but must be finite and not zero.
-typedef struct cr_query_ray {
-	v3d origin;
-	v3d direction;
-	double t_min;
-	double t_max;
-} cr_query_ray;
-
 /// Where a ray met a triangle. t, u, v are those of the double ray on the triangle's plane, u and v
 /// brought back into the triangle.
 typedef struct cr_query_hit {
@@ -33,6 +25,9 @@ typedef bool cr_query_hit_fn(const cr_query_hit *hit, void *user);
 /// Every triangle that the ray meets, in no particular order. Through an edge or a vertex it meets
 /// all triangles around.
 void cr_collider_cast_all(const cr_collider *collider, const cr_query_ray *ray, cr_query_hit_fn *fn, void *user);
+
+/// 1 / d for slabs of boxes: finite, as a component of a direction this small counts as 1e-300.
+static inline double cr_slab_inverse(double d) { return 1 / (fabs(d) < 1e-300 ? copysign(1e-300, d) : d); }
 
 /// Parameters at which a ray is inside a box, cut to [t_min, t_max]; false when it misses. Errs on
 /// the side of a hit.

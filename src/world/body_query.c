@@ -8,8 +8,9 @@
 
 static cr_query_ray ray_to_body(const cr_body *body, const cr_query_ray *ray)
 {
-	return (
-		cr_query_ray){ cr_point_to_body(body, ray->origin), cr_vector_to_body(body, ray->direction), ray->t_min, ray->t_max };
+	const m3d rotation = cr_rotation_of(body);
+	return (cr_query_ray){ m3d_tmul(&rotation, v3d_sub(ray->origin, body->pose.position)), m3d_tmul(&rotation, ray->direction),
+		ray->t_min, ray->t_max };
 }
 
 static carom_ray_hit hit_to_world(const cr_body *body, const cr_query_ray *ray, const cr_query_hit *hit)

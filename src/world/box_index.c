@@ -143,56 +143,75 @@ static carom_result make_ready(cr_box_index *index, carom_context *context, cons
 
 // ---- Searching ----
 
-/// A box of the tree in the world, grown by more than the addition of the origin rounds.
-static void world_box(
-	const cr_box_index *index, const float lower[3], const float upper[3], double out_lower[3], double out_upper[3])
-{
-	for (int k = 0; k < 3; k++) {
-		const double l = (double)lower[k] + index->origin[k], u = (double)upper[k] + index->origin[k];
-		out_lower[k] = l - fabs(l) * 0x1p-51;
-		out_upper[k] = u + fabs(u) * 0x1p-51;
-	}
-}
-
 typedef struct index_entry {
-	float key; // rounded down: floats halve the stack
+	double key;
 	uint32_t child;
 } index_entry;
+
+/// Keys of the first boxes, count (1 to 8). Returns those that are not left out.
+static uint32_t measure(const cr_box_search *search, const cr_boxes8 *boxes, int32_t count, double key[CR_WIDTH])
+{
+	const uint32_t used = (1u << count) - 1;
+	if (search->keys)
+		return search->keys(search->asker, boxes, key) & used;
+	uint32_t met = used;
+	for (int32_t i = 0; i < count; i++) {
+		double lower[3], upper[3];
+		cr_box_in_place(boxes, i, lower, upper);
+		key[i] = search->key(search->asker, lower, upper);
+		met &= ~((uint32_t)(key[i] == INFINITY) << i);
+	}
+	return met;
+}
 
 static int push_children(
 	const cr_box_index *index, const cr_node8 *node, const cr_box_search *search, index_entry *stack, int top)
 {
 	const int base = top;
-	for (uint32_t i = 0; i < node->child_count; i++) {
-		const float l[3] = { node->lower[0][i], node->lower[1][i], node->lower[2][i] };
-		const float u[3] = { node->upper[0][i], node->upper[1][i], node->upper[2][i] };
-		double lower[3], upper[3];
-		world_box(index, l, u, lower, upper);
-		const double key = search->key(search->user, lower, upper);
-		if (!(key <= search->limit) || key == INFINITY)
+	double key[CR_WIDTH];
+	const cr_boxes8 boxes = { node->lower, node->upper, index->origin };
+	uint32_t met = measure(search, &boxes, (int32_t)node->child_count, key);
+	for (int i = 0; met; i++, met >>= 1) {
+		if (!(met & 1) || !(key[i] <= search->limit))
 			continue;
-		const float low = cr_round_down(key);
 		int at = top++;
-		for (; at > base && stack[at - 1].key < low; at--)
+		for (; at > base && stack[at - 1].key < key[i]; at--)
 			stack[at] = stack[at - 1];
-		stack[at] = (index_entry){ low, node->child[i] };
+		stack[at] = (index_entry){ key[i], node->child[i] };
 	}
 	return top;
 }
 
-static bool visit_block(const cr_box_index *index, int32_t block, cr_box_search *search)
+/// Visits up to eight items of a block. Returns whether to go on.
+static bool visit_some(const cr_box_index *index, const int32_t *primitives, int32_t count, cr_box_search *search)
 {
 	const int64_t n = index->stride;
-	const float *s = index->sides.data;
-	for (int32_t i = 0; i < index->tree.block_size[block]; i++) {
-		const int32_t primitive = index->binary.order[index->tree.block_first[block] + i];
-		const float l[3] = { s[primitive], s[n + primitive], s[2 * n + primitive] };
-		const float u[3] = { s[3 * n + primitive], s[4 * n + primitive], s[5 * n + primitive] };
-		double lower[3], upper[3];
-		world_box(index, l, u, lower, upper);
-		const double key = search->key(search->user, lower, upper);
-		if (key <= search->limit && key < INFINITY &&
-			!search->visit(search->user, index->owners.data[primitive], &search->limit))
+	float lower[3][CR_WIDTH] = { { 0 } }, upper[3][CR_WIDTH] = { { 0 } };
+	double key[CR_WIDTH];
+	for (int k = 0; k < 3; k++) {
+		for (int32_t i = 0; i < count; i++) {
+			lower[k][i] = index->sides.data[k * n + primitives[i]];
+			upper[k][i] = index->sides.data[(k + 3) * n + primitives[i]];
+		}
+	}
+	const cr_boxes8 boxes = { lower, upper, index->origin };
+	uint32_t met = measure(search, &boxes, count, key);
+	for (int i = 0; met; i++, met >>= 1) {
+		if ((met & 1) && key[i] <= search->limit &&
+			!search->visit(search->user, index->owners.data[primitives[i]], &search->limit))
+			return false;
+	}
+	return true;
+}
+
+static bool visit_block(const cr_box_index *index, int32_t block, cr_box_search *search)
+{
+	const int32_t *primitives = index->binary.order + index->tree.block_first[block], count = index->tree.block_size[block];
+	// The box of one item is that of the block, which has been looked at.
+	if (count == 1)
+		return search->visit(search->user, index->owners.data[primitives[0]], &search->limit);
+	for (int32_t i = 0; i < count; i += CR_WIDTH) {
+		if (!visit_some(index, primitives + i, count - i < CR_WIDTH ? count - i : CR_WIDTH, search))
 			return false;
 	}
 	return true;
@@ -213,7 +232,7 @@ carom_result cr_box_index_search(cr_box_index *index, carom_context *context, co
 		stack[top++] = (index_entry){ -INFINITY, 0 };
 	while (top > 0) {
 		const index_entry e = stack[--top];
-		if ((double)e.key > search->limit)
+		if (e.key > search->limit)
 			continue;
 		if (!(e.child & CR_LEAF_BIT))
 			top = push_children(index, &index->tree.nodes[e.child], search, stack, top);

@@ -4,7 +4,7 @@
 #ifndef CR_WORLD_BOX_INDEX_H
 #define CR_WORLD_BOX_INDEX_H
 
-#include "base/context.h"
+#include "bvh/bvh_kernels.h"
 
 typedef struct cr_box_index cr_box_index;
 
@@ -24,7 +24,11 @@ typedef struct cr_boxed_items {
 typedef struct cr_box_search {
 	/// Key of a box in the world, or infinite to leave it out. Must not exceed the keys of the
 	/// box's content.
-	double (*key)(const void *user, const double lower[3], const double upper[3]);
+	double (*key)(const void *asker, const double lower[3], const double upper[3]);
+	/// Keys of eight boxes, and the lanes that are not left out. One of key and keys is given, the
+	/// other one is NULL.
+	uint32_t (*keys)(const void *asker, const cr_boxes8 *boxes, double key[CR_WIDTH]);
+	const void *asker; // what key and keys are given
 	/// Look at an item; false to stop. May lower *limit: boxes with a higher key are passed over.
 	bool (*visit)(void *user, int32_t item, double *limit);
 	void *user;

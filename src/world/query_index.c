@@ -16,12 +16,6 @@ typedef struct index_walk {
 
 // ---- Boxes ----
 
-static double walk_key(const void *user, const double lower[3], const double upper[3])
-{
-	const cr_index_search *search = ((const index_walk *)user)->search;
-	return search->key(search->user, lower, upper);
-}
-
 static bool body_box(const void *user, int64_t item, double lower[3], double upper[3])
 {
 	const carom_world *world = user;
@@ -81,7 +75,7 @@ static void walk_spheres(index_walk *w, double *limit)
 {
 	const cr_granular *g = cr_granular_of(&w->world->bodies.data[w->granular]);
 	const cr_boxed_items spheres = { g->count, g->count, sphere_box, g->spheres.data, true };
-	cr_box_search search = { walk_key, visit_sphere, w, *limit };
+	cr_box_search search = { w->search->key, w->search->keys, w->search->user, visit_sphere, w, *limit };
 	w->result = cr_box_index_search(g->index, w->world->context, &spheres, &search);
 	*limit = search.limit;
 }
@@ -102,7 +96,7 @@ carom_result cr_query_index_search(const carom_world *world, cr_index_search *se
 {
 	index_walk w = { .world = world, .search = search };
 	const cr_boxed_items bodies = { world->bodies.count, world->shape_count, body_box, world, false };
-	cr_box_search boxes = { walk_key, visit_body, &w, search->limit };
+	cr_box_search boxes = { search->key, search->keys, search->user, visit_body, &w, search->limit };
 	const carom_result result = cr_box_index_search(world->query_index, world->context, &bodies, &boxes);
 	search->limit = boxes.limit;
 	return result == CAROM_SUCCESS ? w.result : result;

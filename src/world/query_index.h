@@ -23,9 +23,11 @@ static inline int cr_compare_items(cr_query_item a, cr_query_item b)
 	return a.body != b.body ? (a.body < b.body ? -1 : 1) : (a.sphere > b.sphere) - (a.sphere < b.sphere);
 }
 
-/// A search among bodies and spheres, nearest first: key and limit as in cr_box_search.
+/// A search among bodies and spheres, nearest first: key, keys and limit as in cr_box_search.
 typedef struct cr_index_search {
+	// one of them
 	double (*key)(const void *user, const double lower[3], const double upper[3]);
+	uint32_t (*keys)(const void *user, const cr_boxes8 *boxes, double key[CR_WIDTH]);
 	/// Look at an item, in the form that queries see, which lives while the call runs; false to
 	/// stop.
 	bool (*visit)(void *user, cr_query_item item, const cr_body *seen, double *limit);

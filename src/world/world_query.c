@@ -109,11 +109,10 @@ static carom_ray_hit finish_hit(const ray_search *s, carom_ray_hit hit)
 	return hit;
 }
 
-static double ray_key(const void *user, const double lower[3], const double upper[3])
+static uint32_t ray_keys(const void *user, const cr_boxes8 *boxes, double key[CR_WIDTH])
 {
 	const ray_search *s = user;
-	double enter, leave;
-	return cr_ray_box(&s->ray, lower, upper, &enter, &leave) ? enter : INFINITY;
+	return s->world->pipeline.bvh->ray_boxes(&s->ray, boxes, key);
 }
 
 static bool visit_nearest(void *user, cr_query_item item, const cr_body *seen, double *limit)
@@ -140,7 +139,7 @@ static bool visit_any(void *user, cr_query_item item, const cr_body *seen, doubl
 static carom_result search_ray(
 	ray_search *s, const char *function, bool (*visit)(void *user, cr_query_item item, const cr_body *seen, double *limit))
 {
-	cr_index_search search = { ray_key, visit, s, s->filter, NULL, s->ray.t_max };
+	cr_index_search search = { NULL, ray_keys, visit, s, s->filter, NULL, s->ray.t_max };
 	return cr_search_bodies(s->world, function, &search, &s->result);
 }
 
@@ -341,7 +340,7 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 	if (checked != CAROM_SUCCESS)
 		return checked;
 	point_search s = { .world = world, .point = point };
-	cr_index_search search = { point_key, visit_point, &s, filter, NULL, max_distance };
+	cr_index_search search = { point_key, NULL, visit_point, &s, filter, NULL, max_distance };
 	const carom_result outcome = cr_search_bodies(world, name, &search, NULL);
 	if (outcome != CAROM_SUCCESS || !s.found)
 		return outcome;
@@ -511,7 +510,7 @@ void cr_bound_query(cr_overlap_search *s)
 /// Finds the numbers of the bodies; nothing is kept on failure.
 static carom_result find_overlaps(cr_overlap_search *s, const char *function)
 {
-	cr_index_search search = { overlap_key, visit_overlap, s, s->filter, is_left, 0 };
+	cr_index_search search = { overlap_key, NULL, visit_overlap, s, s->filter, is_left, 0 };
 	const carom_result result = cr_search_bodies(s->world, function, &search, &s->result);
 	if (result != CAROM_SUCCESS)
 		cr_array_free(s->world->context, &s->found);
@@ -644,7 +643,7 @@ carom_result cr_list_near_items(const carom_world *world, const char *function, 
 		s.lower[k] -= margin;
 		s.upper[k] += margin;
 	}
-	cr_index_search search = { overlap_key, visit_near, &s, filter, NULL, 0 };
+	cr_index_search search = { overlap_key, NULL, visit_near, &s, filter, NULL, 0 };
 	const carom_result result = cr_search_bodies(world, function, &search, &s.result);
 	if (result != CAROM_SUCCESS) {
 		cr_array_free(world->context, &s.items);
@@ -835,7 +834,7 @@ carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, con
 		return result;
 	cast_search s = { .world = world, .tolerance = tolerance, .scratch = scratch };
 	begin_cast(&s, shape, &ends[0], &ends[1]);
-	cr_index_search search = { cast_key, visit_cast, &s, filter, NULL, 1 };
+	cr_index_search search = { cast_key, NULL, visit_cast, &s, filter, NULL, 1 };
 	result = cr_search_bodies(world, name, &search, NULL);
 	*found = result == CAROM_SUCCESS && s.found;
 	if (*found)
