@@ -6,6 +6,33 @@ import { basename, join } from 'node:path';
 
 export const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+// Whatever a browser does takes less, however busy the machine is; only a browser that hangs meets it.
+const PATIENCE = 120000;
+
+/** A promise that must be kept within our patience. */
+export function within(promise, what, ms = PATIENCE) {
+	let timer;
+	const late = new Promise((resolve, reject) => { timer = setTimeout(() => reject(new Error(`${what}: not within ${ms} ms`)), ms); });
+	return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** Asks until the answer is true, and returns it. */
+export async function until(ask, what, ms = PATIENCE) {
+	for (const end = Date.now() + ms; Date.now() < end; await wait(40)) {
+		const answer = await ask();
+		if (answer)
+			return answer;
+	}
+	throw new Error(`${what}: not within ${ms} ms`);
+}
+
+/** Waits until a process has ended, and kills one that does not end. */
+export async function ended(child) {
+	const end = child.exitCode !== null || child.signalCode !== null ? Promise.resolve() : new Promise((resolve) => child.once('exit', resolve));
+	await within(end, 'the end of a process').catch(() => child.kill('SIGKILL'));
+	await end;
+}
+
 /** The browser that `program` is; pages are `width` x `height`. */
 export async function startBrowser(program, width, height) {
 	if (!basename(program).startsWith('firefox'))
@@ -58,19 +85,23 @@ export class Page {
 	}
 
 	/** Wait until an expression is true. */
-	async until(expression, what, ms = 120000) {
-		for (const end = Date.now() + ms; Date.now() < end; await wait(40)) {
-			if (await this.evaluate(expression).catch(() => false))
-				return;
-		}
-		throw new Error(`${what}: not within ${ms} ms; errors: ${this.errors.join('; ')}`);
+	async until(expression, what, ms = PATIENCE) {
+		await until(() => this.evaluate(expression).catch(() => false), what, ms).catch((reason) => {
+			throw new Error(`${reason.message}; errors: ${this.errors.join('; ')}`);
+		});
 	}
 
+	/** Wait until the page has drawn so many frames more. */
+	async frames(count) {
+		await this.evaluate(`new Promise((done) => { let left = ${count}; const next = () => left-- > 0 ? requestAnimationFrame(next) : done(true); next(); })`);
+	}
+
+	/** The browser is asked to end. It has ended when this returns. */
 	async close() {
-		const gone = new Promise((resolve) => this.child?.on('exit', resolve));
-		this.leave();
-		await Promise.race([gone, wait(3000)]);
-		this.child?.kill('SIGKILL');
+		if (!this.leave())
+			this.child?.kill('SIGKILL');
+		if (this.child?.pid)
+			await ended(this.child);
 		rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 });
 	}
 }
@@ -117,8 +148,7 @@ class Chromium extends Page {
 
 	async open(url, { dark = false, phone = false } = {}) {
 		if (!this.session) {
-			const { targetInfos } = await this.call('Target.getTargets');
-			const page = targetInfos.find((target) => target.type === 'page');
+			const page = await until(async () => (await this.call('Target.getTargets')).targetInfos.find((target) => target.type === 'page'), 'the first page');
 			this.session = (await this.call('Target.attachToTarget', { targetId: page.targetId, flatten: true })).sessionId;
 			for (const domain of ['Page', 'Runtime', 'Log', 'Network'])
 				await this.call(`${domain}.enable`);
@@ -156,5 +186,6 @@ class Chromium extends Page {
 
 	leave() {
 		this.call('Browser.close').catch(() => {});
+		return true;
 	}
 }

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { Page } from './browser.mjs';
+import { Page, ended, until, within } from './browser.mjs';
 
 /** A WebSocket to 127.0.0.1: `take` gets the messages, as text. */
 class Socket {
@@ -89,9 +89,9 @@ export class Firefox extends Page {
 		this.program = program;
 	}
 
-	/** What a program prints that matches; its end is an error. */
+	/** What a program prints that matches; its end is an error, and so is its silence. */
 	static print(child, stream, pattern) {
-		return new Promise((resolve, reject) => {
+		return within(new Promise((resolve, reject) => {
 			let words = '';
 			stream.on('data', (data) => {
 				words = (words + data).slice(-20000);
@@ -101,7 +101,7 @@ export class Firefox extends Page {
 			});
 			child.on('exit', () => reject(new Error(`${child.spawnfile} has ended: ${words}`)));
 			child.on('error', reject);
-		});
+		}), `${child.spawnfile} is to print ${pattern}`);
 	}
 
 	take(text) {
@@ -126,10 +126,10 @@ export class Firefox extends Page {
 		this.child.on('exit', () => this.forget());
 		const port = await Firefox.print(this.child, this.child.stderr, /WebDriver BiDi listening on ws:\/\/127\.0\.0\.1:(\d+)/);
 		this.socket = new Socket(port, '/session', (text) => this.take(text), () => this.forget());
-		await this.socket.open;
+		await within(this.socket.open, 'the WebSocket of Firefox');
 		await this.call('session.new', { capabilities: {} });
 		await this.call('session.subscribe', { events: ['log.entryAdded', 'network.beforeRequestSent'] });
-		this.context = (await this.call('browsingContext.getTree')).contexts[0].context;
+		this.context = await until(async () => (await this.call('browsingContext.getTree')).contexts[0]?.context, 'the first page');
 	}
 
 	/** `dark` is not asked for: Firefox takes it at its start alone. */
@@ -172,11 +172,16 @@ export class Firefox extends Page {
 
 	async close() {
 		await super.close();
-		this.screen?.kill();
+		if (this.screen?.pid && this.screen.exitCode === null) {
+			this.screen.kill();
+			await ended(this.screen);
+		}
 	}
 
 	leave() {
-		if (this.socket)
-			this.call('browser.close').catch(() => {});
+		if (!this.context)
+			return false;
+		this.call('browser.close').catch(() => {});
+		return true;
 	}
 }

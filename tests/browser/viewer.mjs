@@ -2,7 +2,6 @@
 // advance, keys and mouse do what they say, damage is told. To open a page takes a second of a processor, so each is opened once.
 import { readFileSync, writeFileSync } from 'node:fs';
 import assert from 'node:assert/strict';
-import { wait } from './browser.mjs';
 
 const state = 'document.documentElement.dataset';
 let browser, folder;
@@ -162,7 +161,7 @@ async function livesWithDamage() {
 	spoil('long.html', 'later.html', flip('poses-1'));
 	await tells('later.html', '/damaged.*poses-1/');
 	await browser.key('End');
-	await wait(300);
+	await browser.frames(20); // an error told at each would be told twenty times
 	await browser.key('Home');
 	await browser.until(`+${state}.frame === 0 && !caromViewer.dirty`, 'the first frame of a damaged page');
 	assert.ok((await browser.evaluate(picture)).colors > 200, 'the first frame of a damaged page is drawn');
