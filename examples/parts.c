@@ -1,5 +1,5 @@
 /// Bodies of several shapes: a table of five boxes and a dumbbell of two spheres and a capsule
-/// stand on a floor.
+/// stand on a floor. Each two parts that touch are a pair; two bodies are one pair of bodies.
 #include <carom/carom.h>
 #include <stdio.h>
 
@@ -49,7 +49,8 @@ int main(void)
 	dumbbell_def.pose.orientation = (carom_quat){ 0, 0.70710678118654752, 0, 0.70710678118654752 };
 	carom_world_add_body(world, &dumbbell_def, &dumbbell);
 
-	if (carom_world_step(world) != CAROM_SUCCESS) {
+	// List pairs of bodies too. 0: keep all contacts of the pairs of parts.
+	if (carom_world_set_body_pairs(world, true, 0) != CAROM_SUCCESS || carom_world_step(world) != CAROM_SUCCESS) {
 		fprintf(stderr, "%s\n", carom_error_text(context));
 		return 1;
 	}
@@ -62,6 +63,26 @@ int main(void)
 		printf("part %d of the %s: %d contacts, the first at (%.2f, %.2f), %.3f deep\n", pair->shape_b,
 			pair->body_b.index1 == table.index1 ? "table" : "dumbbell", pair->contact_count, first->point[0], first->point[1],
 			first->depth);
+	}
+
+	// A solver wants few contacts: at most 6 for two bodies, which span all four feet.
+	carom_world_set_body_pairs(world, true, 6);
+	// The dumbbell is lifted: the two pairs of its parts end, and with them the pair of bodies.
+	dumbbell_def.pose.position.z = 2;
+	if (carom_world_set_pose(world, dumbbell, &dumbbell_def.pose) != CAROM_SUCCESS || carom_world_step(world) != CAROM_SUCCESS) {
+		fprintf(stderr, "%s\n", carom_error_text(context));
+		return 1;
+	}
+	static const char *const words[] = { "begin to touch", "touch", "part" };
+	const carom_body_event_view events = carom_world_body_events(world);
+	const carom_body_pair_view both = carom_world_body_pairs(world);
+	for (int32_t i = 0; i < events.count; i++) {
+		const carom_body_event *event = &events.data[i];
+		printf("the floor and the %s %s", event->body_b.index1 == table.index1 ? "table" : "dumbbell", words[event->kind]);
+		if (event->body_pair >= 0)
+			printf(": %d pairs of parts, %d contacts of %d", both.data[event->body_pair].pair_count,
+				both.data[event->body_pair].contact_count, both.data[event->body_pair].found_count);
+		printf("\n");
 	}
 	carom_destroy_world(world);
 	carom_destroy_context(context);

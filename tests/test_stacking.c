@@ -231,8 +231,8 @@ TEST(stacking, what_slides_keeps_its_speed)
 	}
 }
 
-/// A floor of tiles, one body, with bodies ahead of time by so many metres.
-static void put_tiles(yard *y, tile_kind kind, double raised, double ahead)
+/// A floor of tiles, one body, with bodies ahead of time by so many metres, and a limit of contacts for two bodies.
+static void put_tiles(yard *y, tile_kind kind, double raised, double ahead, int32_t limit)
 {
 	carom_part parts[TILES];
 	carom_mesh *mesh;
@@ -240,6 +240,7 @@ static void put_tiles(yard *y, tile_kind kind, double raised, double ahead)
 	def.speculative_distance = ahead;
 	carom_destroy_world(y->world);
 	y->world = fixture_world(y->context, &def);
+	REQUIRE(carom_world_set_body_pairs(y->world, true, limit) == CAROM_SUCCESS);
 	tiles_lay(tiles_make_tile(y->context, kind, &mesh), raised, parts);
 	const sim_dynamic_body body = { .kind = CAROM_STATIC, .pose = carom_pose_identity(), .friction = y->friction };
 	sim_error error = { "" };
@@ -254,7 +255,7 @@ static outcome slide_over_tiles(int slider, tile_kind kind, double ahead, double
 	yard y;
 	carom_mesh *mesh;
 	open_yard(&y, 0);
-	put_tiles(&y, kind, raised, ahead);
+	put_tiles(&y, kind, raised, ahead, 0);
 	put(&y, tiles_make_slider(y.context, slider, &mesh), fixture_at(-2.7, at_y, 0.0999), 0.1, (carom_vec3){ 3, 0, 0 });
 	carom_release_mesh(mesh);
 	const outcome o = run_yard(&y, 108, 5.4);
@@ -275,6 +276,70 @@ TEST(stacking, what_slides_over_tiles_keeps_its_speed)
 		CHECK_NEAR(speed, 3, 0.009);
 		CHECK_NEAR(o.lowest, 0.1, 0.002);
 		CHECK_NEAR(o.highest, 0.1, 0.002);
+	}
+}
+
+/// A table of five boxes (0.4 x 0.4, legs of 0.2), or a dumbbell that lies.
+static int32_t make_compound(bool table, carom_part parts[5])
+{
+	if (table) {
+		parts[0] = (carom_part){ fixture_box(0.2, 0.2, 0.02), fixture_at(0, 0, 0.08) };
+		for (int i = 0; i < 4; i++)
+			parts[1 + i] =
+				(carom_part){ fixture_box(0.02, 0.02, 0.1), fixture_at(i & 1 ? 0.18 : -0.18, i & 2 ? 0.18 : -0.18, -0.04) };
+		return 5;
+	}
+	const carom_pose lying = { { 0, 0, 0 }, fixture_turn((v3d){ 0, 1, 0 }, FIXTURE_PI / 2) };
+	for (int i = 0; i < 2; i++)
+		parts[i] = (carom_part){ fixture_cylinder(0.1, 0.05), { { i ? 0.2 : -0.2, 0, 0.0 }, lying.orientation } };
+	parts[2] = (carom_part){ fixture_capsule(0.03, 0.2), lying };
+	return 3;
+}
+
+/// Add a body of parts that moves. What it weighs is told about the middle of its mass, where the solver has it.
+static void put_compound(yard *y, bool table, double z)
+{
+	carom_part parts[5];
+	sim_error error = { "" };
+	const int32_t count = make_compound(table, parts);
+	sim_dynamic_body body = { .kind = CAROM_DYNAMIC, .pose = fixture_at(0.05, 0.02, z), .friction = y->friction };
+	for (int32_t i = 0; i < count; i++) {
+		const carom_mass part = scene_volume_mass(&parts[i].shape);
+		scene_add_mass(&body.mass, &part, &parts[i].pose);
+	}
+	y->id[y->count++] = tiles_add(y->world, parts, count, CAROM_DYNAMIC);
+	REQUIRE(sim_dynamics_add_body(y->dynamics, &body, &error));
+}
+
+/// Compounds on tiles, with a limit of contacts for two bodies: how they stand after five seconds.
+static outcome stand_on_tiles(bool table, int count, tile_kind kind, int32_t limit)
+{
+	yard y;
+	open_yard_with(&y, 0.5, 0.001);
+	put_tiles(&y, kind, 0, 0, limit);
+	for (int i = 0; i < count; i++)
+		put_compound(&y, table, (table ? 0.14 + 0.24 * i : 0.1) - 0.0005);
+	const outcome o = run_yard(&y, 300, 0);
+	const carom_body_pair_view pairs = carom_world_body_pairs(y.world);
+	CHECK_INT(pairs.count, count);
+	for (int32_t i = 0; i < pairs.count; i++)
+		CHECK(limit == 0 || pairs.data[i].contact_count <= limit);
+	close_yard(&y);
+	return o;
+}
+
+/// A dumbbell, a table, and three tables on each other stand with 8 and 4 contacts for two bodies as they do with all.
+TEST(stacking, compounds_with_few_contacts_stand_on_tiles)
+{
+	static const int32_t limits[] = { 0, 8, 4 };
+	for (int i = 0; i < TILE_SHEET * 3 * 3; i++) {
+		const int kind = i % TILE_SHEET, what = i / TILE_SHEET % 3;
+		const int32_t limit = limits[i / TILE_SHEET / 3];
+		const outcome o = stand_on_tiles(what > 0, what == 2 ? 3 : 1, (tile_kind)kind, limit);
+		CHECK(o.drift < 0.005);
+		CHECK(o.fastest < (what == 2 ? 0.05 : 1e-6));
+		CHECK_NEAR(o.lowest, what > 0 ? 0.1995 : 0.0995, 0.0003);
+		CHECK_NEAR(o.highest, what == 2 ? 0.679 : o.lowest, 0.001);
 	}
 }
 

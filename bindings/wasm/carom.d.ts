@@ -284,9 +284,20 @@ export interface Pair extends MarkedBodies {
 	firstSurfaceContact: number; surfaceContactCount: number; firstSurfaceShapeContact: number; surfaceShapeContactCount: number;
 	/** In World.sphereContactsByPair; in World.sphereGroups, or -1. */
 	firstSphereContact: number; sphereContactCount: number; sphereGroup: number;
+	/** Its number in World.bodyPairs, or -1. */
+	bodyPair: number;
 }
 
 export interface PairEvent extends MarkedBodies { kind: "begin" | "persist" | "end"; pair: number; pairData: bigint; partA: number; partB: number; }
+
+/** Two bodies, of whatever parts: pairCount of World.pairs from firstPair on, and their contacts. */
+export interface BodyPair extends MarkedBodies {
+	firstPair: number; pairCount: number; firstContact: number; contactCount: number; foundCount: number; age: number;
+	/** What setBodyPairData stored. */
+	userData: bigint;
+}
+
+export interface BodyPairEvent extends MarkedBodies { kind: "begin" | "persist" | "end"; bodyPair: number; pairData: bigint; }
 
 /** Two features of meshes, of which one deforms, that meet on their way through the step. */
 export interface WorldImpact extends Bodies {
@@ -458,6 +469,9 @@ export class World extends Handle {
 	readonly contactHash: string;
 	readonly pairs: Pair[];
 	readonly events: PairEvent[];
+	/** Empty without setBodyPairs. */
+	readonly bodyPairs: BodyPair[];
+	readonly bodyEvents: BodyPairEvent[];
 	readonly impacts: WorldImpact[];
 	readonly shapeImpacts: ShapeImpact[];
 	readonly bodyImpacts: BodyImpact[];
@@ -487,6 +501,10 @@ export class World extends Handle {
 	setSurfaceShapeImpulses(impulses: Numbers): void;
 	setSphereImpulses(impulses: Numbers): void;
 	setPairData(pair: number, data: Bits): void;
+	/** Let the coming steps list bodyPairs and bodyEvents, or not, and keep so many contacts for two bodies, of whatever parts: 1 to 256; 0: no limit. */
+	setBodyPairs(listed: boolean, maxContacts?: number): void;
+	/** As setPairData, for a pair of bodies, by its number in bodyPairs. */
+	setBodyPairData(pair: number, data: Bits): void;
 	castRay(origin: Numbers, direction: Numbers, options?: RayOptions): RayHit | null;
 	castRayAny(origin: Numbers, direction: Numbers, options?: RayOptions): boolean;
 	/** Sorted by t. */

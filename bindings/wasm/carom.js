@@ -52,8 +52,11 @@ export const LAYOUTS = {
 		material_a:u32 material_b:u32 shape_a=part_a:i32 shape_b=part_b:i32`,
 	pair: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 first_contact:i32 contact_count:i32 found_count:i32 age:i32 user_data:u64
 		shape_a=part_a:i32 shape_b=part_b:i32 first_surface_contact:i32 surface_contact_count:i32 first_surface_shape_contact:i32
-		surface_shape_contact_count:i32 first_sphere_contact:i32 sphere_contact_count:i32 sphere_group:i32`,
+		surface_shape_contact_count:i32 first_sphere_contact:i32 sphere_contact_count:i32 sphere_group:i32 body_pair:i32`,
 	event: "body_a:id body_b:id user_data_a:u64 user_data_b:u64 kind:EVENT pair:i32 pair_data:u64 shape_a=part_a:i32 shape_b=part_b:i32",
+	body_pair: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 first_pair:i32 pair_count:i32 first_contact:i32 contact_count:i32 found_count:i32
+		age:i32 user_data:u64`,
+	body_event: "body_a:id body_b:id user_data_a:u64 user_data_b:u64 kind:EVENT body_pair:i32 pair_data:u64",
 	impact: `body_a:id body_b:id kind:FEATURES status:IMPACT vertices:i32*4 triangle:i32 time:f64 weight=weights:f64*4 normal:f64*3
 		shape_a=part_a:i32 shape_b=part_b:i32`,
 	shape_impact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_b=part_b:i32 status:TOI vertices:i32*3 triangle:i32 time:f64
@@ -1269,7 +1272,7 @@ function rayColumns(origins, directions, tMax, call) {
 
 /** Lists of a step, by the numbers that the module gives them, and their records. */
 const RESULTS = { contacts: "contact", pairs: "pair", events: "event", impacts: "impact", shapeImpacts: "shape_impact", bodyImpacts: "body_impact",
-	surfaceContacts: "surface_contact", surfaceShapeContacts: "surface_shape_contact", sphereContacts: "sphere_contact", sphereGroups: "sphere_group" };
+	surfaceContacts: "surface_contact", surfaceShapeContacts: "surface_shape_contact", sphereContacts: "sphere_contact", sphereGroups: "sphere_group", bodyPairs: "body_pair", bodyEvents: "body_event" };
 const SPHERE_PAIRS = Object.keys(RESULTS).length, SPHERES_BY_PAIR = SPHERE_PAIRS + 1;
 
 export class World extends Handle {
@@ -1589,6 +1592,20 @@ export class World extends Handle {
 		checkValue("i32", pair, "setPairData: pair");
 		checkValue("u64", data, "setPairData: data");
 		this.change((world) => this.carom.exports.cw_set_pair_data(world, pair, BigInt(data)));
+	}
+
+	/** Let the coming steps list pairs of bodies, or not, and keep so many contacts for two bodies: 1 to 256; 0: no limit. */
+	setBodyPairs(listed, maxContacts = 0) {
+		checkValue("bool", listed, "setBodyPairs: listed");
+		checkValue("i32", maxContacts, "setBodyPairs: maxContacts");
+		this.change((world) => this.carom.exports.cw_set_body_pairs(world, listed ? 1 : 0, maxContacts));
+	}
+
+	/** As setPairData, for a pair of bodies, by its number in bodyPairs. */
+	setBodyPairData(pair, data) {
+		checkValue("i32", pair, "setBodyPairData: pair");
+		checkValue("u64", data, "setBodyPairData: data");
+		this.change((world) => this.carom.exports.cw_set_body_pair_data(world, pair, BigInt(data)));
 	}
 
 	// ---- Queries ----

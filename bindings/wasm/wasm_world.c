@@ -168,6 +168,8 @@ enum {
 	SURFACE_SHAPE_CONTACTS,
 	SPHERE_CONTACTS,
 	SPHERE_GROUPS,
+	BODY_PAIRS,
+	BODY_EVENTS,
 	SPHERE_PAIRS,
 	SPHERES_BY_PAIR,
 };
@@ -195,6 +197,8 @@ static cw_list results_of(const carom_world *world, int which)
 	case SURFACE_CONTACTS: return LIST(carom_world_surface_contacts(world));
 	case SURFACE_SHAPE_CONTACTS: return LIST(carom_world_surface_shape_contacts(world));
 	case SPHERE_CONTACTS: return LIST(carom_world_sphere_contacts(world));
+	case BODY_PAIRS: return LIST(carom_world_body_pairs(world));
+	case BODY_EVENTS: return LIST(carom_world_body_events(world));
 	case SPHERES_BY_PAIR: return by_pair_of(carom_world_sphere_contacts(world));
 	default: return spheres_of(carom_world_sphere_pairs(world), which);
 	}
@@ -285,6 +289,16 @@ int EXPORT(cw_set_sphere_impulses)(carom_world *world, int count, const float *i
 int EXPORT(cw_set_pair_data)(carom_world *world, int pair, uint64_t data)
 {
 	return (int)carom_world_set_pair_data(world, pair, data);
+}
+
+int EXPORT(cw_set_body_pairs)(carom_world *world, int listed, int max_contacts)
+{
+	return (int)carom_world_set_body_pairs(world, listed != 0, max_contacts);
+}
+
+int EXPORT(cw_set_body_pair_data)(carom_world *world, int pair, uint64_t data)
+{
+	return (int)carom_world_set_body_pair_data(world, pair, data);
 }
 
 // ---- Snapshots ----

@@ -103,8 +103,10 @@ typedef struct carom_pair {
 	uint64_t user_data_a;
 	uint64_t user_data_b;
 	int32_t first_contact; ///< in the view of contacts
-	int32_t contact_count; ///< 0 for sensors, surfaces and granular bodies
-	int32_t found_count;   ///< contacts before reduction (not of surfaces and granular bodies)
+	/// 0 for sensors, surfaces and granular bodies. Of bodies with parts it may be 0 too, where a
+	/// limit for two bodies (carom_world_set_body_pairs) leaves the contacts to other parts.
+	int32_t contact_count;
+	int32_t found_count; ///< contacts before reduction (not of surfaces and granular bodies)
 	int32_t age;           ///< steps since the pair began: 0 when new
 	/// The number that carom_world_set_pair_data stored, in this step or an earlier one of the
 	/// pair; 0 when there is none.
@@ -120,6 +122,8 @@ typedef struct carom_pair {
 	int32_t first_sphere_contact;
 	int32_t sphere_contact_count; ///< carom_world_sphere_contacts
 	int32_t sphere_group;         ///< in carom_sphere_pair_view.groups; -1: none
+	/// In the view of pairs of bodies; -1: the step listed none (carom_world_set_body_pairs).
+	int32_t body_pair;
 } carom_pair;
 
 /// Whether a pair began in this step, went on, or ended with it.
@@ -144,11 +148,45 @@ typedef struct carom_event {
 	int32_t shape_b;
 } carom_event;
 
+/// Two bodies that are a pair, or several pairs of parts: all their pairs and contacts in a world
+/// that lists them (carom_world_set_body_pairs). It begins with the first pair of the two bodies
+/// and ends with the last one, whatever becomes of the pairs between. Two bodies without parts are
+/// one pair, with its age. Sensors and granular bodies, and surfaces that touch, have such pairs
+/// too; their contacts of other kinds are found through the pairs of parts.
+typedef struct carom_body_pair {
+	carom_body_id body_a; ///< the lower index, or B itself: a body that touches itself
+	carom_body_id body_b;
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	int32_t first_pair;    ///< in the view of pairs
+	int32_t pair_count;    ///< at least 1
+	int32_t first_contact; ///< in the view of contacts
+	int32_t contact_count; ///< of all these pairs
+	int32_t found_count;   ///< contacts before reduction, of all these pairs
+	int32_t age;           ///< steps since the first of the pairs began: 0 when new
+	/// The number that carom_world_set_body_pair_data stored, in this step or an earlier one of the
+	/// pair of bodies; 0 when there is none. It is another one than carom_pair.user_data.
+	uint64_t user_data;
+} carom_body_pair;
+
+/// The fate of a pair of bodies in the last step.
+typedef struct carom_body_event {
+	carom_body_id body_a; ///< the lower index, or B itself
+	carom_body_id body_b;
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	carom_event_kind kind;
+	int32_t body_pair; ///< index in the view of pairs of bodies; -1 for CAROM_EVENT_END
+	/// carom_body_pair.user_data as it was before the step. With CAROM_EVENT_END the caller may
+	/// free the data that it refers to.
+	uint64_t pair_data;
+} carom_body_event;
+
 /// Views of the last good step's results: read-only, valid until the next step that succeeds or the
 /// end of the world. All other calls, also those that remove bodies, leave them as they are, except
 /// carom_world_set_impulse and its like, which write into their contact, and
-/// carom_world_set_pair_data, which writes into its pair; the bodies that they name may be gone
-/// (carom_world_is_body).
+/// carom_world_set_pair_data and carom_world_set_body_pair_data, which write into their pair; the
+/// bodies that they name may be gone (carom_world_is_body).
 typedef struct carom_contact_view {
 	const carom_contact *data;
 	int32_t count;
@@ -161,6 +199,14 @@ typedef struct carom_event_view {
 	const carom_event *data;
 	int32_t count;
 } carom_event_view;
+typedef struct carom_body_pair_view {
+	const carom_body_pair *data;
+	int32_t count;
+} carom_body_pair_view;
+typedef struct carom_body_event_view {
+	const carom_body_event *data;
+	int32_t count;
+} carom_body_event_view;
 
 /// Contacts sorted by body_a, body_b, shape_a, shape_b, kind, feature_a, feature_b.
 CAROM_API carom_contact_view carom_world_contacts(const carom_world *world);
@@ -168,6 +214,12 @@ CAROM_API carom_contact_view carom_world_contacts(const carom_world *world);
 CAROM_API carom_pair_view carom_world_pairs(const carom_world *world);
 /// One event for each pair of this step or the last, sorted as pairs are.
 CAROM_API carom_event_view carom_world_events(const carom_world *world);
+/// Pairs of bodies sorted by body_a, body_b; none without carom_world_set_body_pairs. The pairs and
+/// contacts of each stand side by side in the other views: docs/bodies.md, "Pairs of bodies".
+CAROM_API carom_body_pair_view carom_world_body_pairs(const carom_world *world);
+/// One event for each pair of bodies of this step or the last, sorted likewise; none without
+/// carom_world_set_body_pairs.
+CAROM_API carom_body_event_view carom_world_body_events(const carom_world *world);
 
 /// Two features that meet on their way through the step. Vertex against face: vertices[0] of body_a
 /// hits the triangle of body_b with corners vertices[1..3]. Edge against edge: vertices[0..1] of
@@ -552,6 +604,12 @@ CAROM_API carom_result carom_world_set_sphere_impulses(
 /// in every step until it ends or the number is set again; the event of its end hands it back. A
 /// pair that begins again begins with 0. It is written into the view as an impulse is.
 CAROM_API carom_result carom_world_set_pair_data(
+	carom_world *world, int32_t pair, uint64_t user_data);
+
+/// As carom_world_set_pair_data, for a pair of bodies i of carom_world_body_pairs: two bodies keep
+/// the number from the first pair of their parts to the last. CAROM_INVALID_ARGUMENT: there is no
+/// such pair, or the world lists none.
+CAROM_API carom_result carom_world_set_body_pair_data(
 	carom_world *world, int32_t pair, uint64_t user_data);
 
 /// A hash of the contacts and impacts of the last step, of every kind: equal for equal results.

@@ -81,11 +81,12 @@ CAROM_API uint64_t carom_snapshot_hash(const carom_snapshot *snapshot);
 /// The first thing in which two snapshots differ. The texts last as long as the program.
 typedef struct carom_snapshot_difference {
 	/// "bodies", "free ids", "free ids of bodies with parts", "places", "contacts", "pairs",
-	/// "events", "impacts", "body impacts", "shape impacts", "surface contacts", "surface contacts
-	/// of other meshes", "surface contacts with shapes", "sphere contacts", "groups of sphere
-	/// pairs" or "sphere pairs"; NULL: nothing differs. In "bodies" each
-	/// part of a body counts as one, at its own pose in the world. "places" are the vertices of
-	/// deforming bodies, the spheres of granular ones, and the poses of bodies with parts.
+	/// "events", "pairs of bodies", "events of bodies", "impacts", "body impacts", "shape impacts",
+	/// "surface contacts", "surface contacts of other meshes", "surface contacts with shapes",
+	/// "sphere contacts", "groups of sphere pairs" or "sphere pairs"; NULL: nothing differs. In
+	/// "bodies" each part of a body counts as one, at its own pose in the world. "places" are the
+	/// vertices of deforming bodies, the spheres of granular ones, and the poses of bodies with
+	/// parts.
 	const char *list;
 	/// The field of the record, such as "pose.position"; "count" when one list ends where the other
 	/// goes on.

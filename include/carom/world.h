@@ -300,6 +300,22 @@ CAROM_API carom_result carom_world_set_device(
 CAROM_API carom_result carom_world_set_devices(
 	carom_world *world, carom_device *const *devices, int32_t count, bool fallback);
 
+/// Say what the steps from now on make of two bodies of which one has parts; a new world makes
+/// nothing of them. Recorded; a snapshot does not hold it.
+/// - listed: list pairs of bodies and their events (carom_world_body_pairs,
+///   carom_world_body_events): of two bodies one, however many of their parts touch. Costs a pass
+///   over the pairs of each step. Pairs begin with the first step that lists them.
+/// - max_contacts: contacts kept for two bodies, of whatever parts, 1 to 256; 0: no limit but
+///   max_contacts_per_pair. They are chosen among those of all pairs of parts, as those of a pair
+///   are: they span the patch, and the greatest depth is among them. A contact that stays keeps its
+///   age and impulse. Parts without a contact left stay a pair, so events do not depend on the
+///   limit. Two bodies without parts have no more contacts than this, too. It does not concern
+///   contacts of surfaces and of granular bodies.
+///
+/// CAROM_INVALID_ARGUMENT names max_contacts.
+CAROM_API carom_result carom_world_set_body_pairs(
+	carom_world *world, bool listed, int32_t max_contacts);
+
 /// Destroy a world with its bodies. NULL does nothing. No other call on this world may be running;
 /// calls on others may.
 CAROM_API void carom_destroy_world(carom_world *world);

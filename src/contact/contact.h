@@ -101,6 +101,11 @@ void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_ra
 carom_result cr_stage_reduce(cr_pipeline *pipeline);
 /// Sort contacts by kind and features (reduce.c).
 void cr_sort_contacts(cr_raw_contacts *contacts);
+/// By what contacts of equal features are ordered: their place along a fixed direction (reduce.c).
+double cr_place_in_order(const cr_raw_contact *contact);
+/// Choose keep of count sorted contacts, which move to the front, in no order. rows: numbers that
+/// go with the contacts; NULL: none. Sets worker->failed when out of memory. (reduce.c)
+void cr_choose_contacts(cr_worker *worker, cr_raw_contact *data, int32_t *rows, int64_t count, int64_t keep);
 /// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets
 /// worker->failed when out of memory. (reduce.c)
 int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_raw_contacts *contacts);
@@ -160,6 +165,9 @@ void cr_keep_contacts(cr_worker *worker, cr_span *range);
 /// Keep worker->contacts as those of a simple pair, which are in a list of their own. Sets
 /// worker->failed when out of memory.
 void cr_keep_simple_contacts(cr_worker *worker, cr_span *range);
+/// Let a found pair have worker->contacts, sorted, in a new place: the next step may take over the
+/// old ones. Sets worker->failed when out of memory.
+void cr_renew_found(cr_worker *worker, cr_found_pair *found);
 /// The contacts of a found pair, which are not late (contact_list.c).
 const cr_raw_contact *cr_found_contacts(const cr_pipeline *pipeline, const cr_found_pair *found);
 /// Append a contact to worker->contacts. Sets worker->failed when out of memory.

@@ -52,6 +52,17 @@ void cr_keep_simple_contacts(cr_worker *worker, cr_span *range)
 	keep(worker, &worker->frame->simple_contacts, &worker->tails.simple_contacts, range);
 }
 
+void cr_renew_found(cr_worker *worker, cr_found_pair *f)
+{
+	cr_sort_contacts(&worker->contacts);
+	f->contacts = (cr_span){ 0, 0 };
+	f->rests = f->late = 0;
+	if (f->simple)
+		cr_keep_simple_contacts(worker, &f->contacts);
+	else
+		cr_keep_contacts(worker, &f->contacts);
+}
+
 const cr_raw_contact *cr_found_contacts(const cr_pipeline *p, const cr_found_pair *f)
 {
 	return f->simple ? cr_simple_contacts_at(&p->frame, f->contacts.first) : cr_contacts_at(&p->frame, f->contacts.first);

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/radix.h"
+#include "contact/body_pairs.h"
 #include "contact/material.h"
 #include "contact/seams.h"
 #include <string.h>
@@ -44,7 +45,7 @@ static cr_further_pair *find_in(const cr_further_pairs *list, const cr_found_pai
 /// The further pair that was joined to those found; NULL: a pair of the stages.
 static cr_further_pair *further_of(const cr_further_lists *further, const cr_found_pair *f)
 {
-	if (!further || !further->surfaces || f->contacts.count > 0)
+	if (!further || !further->surfaces || f->contacts.count > 0 || f->reduced)
 		return NULL;
 	cr_further_pair *found = find_in(further->surfaces, f);
 	return found ? found : find_in(further->grains, f);
@@ -54,7 +55,7 @@ static cr_further_pair *further_of(const cr_further_lists *further, const cr_fou
 static bool is_listed(const cr_pipeline *p, const cr_further_lists *further, const cr_found_pair *f)
 {
 	if (f->contacts.count == 0)
-		return further_of(further, f) != NULL;
+		return f->reduced || further_of(further, f) != NULL;
 	if (!is_sensor_pair(p, f))
 		return true;
 	const cr_raw_contact *contacts = cr_found_contacts(p, f);
@@ -273,6 +274,7 @@ static void write_row(const cr_merging *m, int64_t row, const carom_pair *last)
 	pair->user_data_a = p->bodies[f->a].user_data;
 	pair->user_data_b = p->bodies[f->b].user_data;
 	pair->found_count = (int32_t)f->found;
+	pair->body_pair = -1;
 	link_further(further_of(&m->further, f), (int32_t)row, pair);
 }
 
@@ -414,11 +416,42 @@ static void match_row(const cr_merging *m, int64_t row, const cr_past_contact *p
 		cr_match_places(&then, &now, p->settings.world.match_distance, used);
 }
 
+static bool has_parts(const cr_pipeline *p, const cr_found_pair *f)
+{
+	return p->has_parts &&
+		(cr_compound_of(&p->bodies[cr_first_part(p->bodies, f->a)]) ||
+			cr_compound_of(&p->bodies[cr_first_part(p->bodies, f->b)]));
+}
+
+static bool is_shown(const cr_raw_contact *raw, const carom_contact *c)
+{
+	return raw->kind == (int32_t)c->kind && raw->feature_a == c->feature_a && raw->feature_b == c->feature_b &&
+		raw->depth == c->depth && memcmp(raw->point, c->point, sizeof c->point) == 0 &&
+		memcmp(raw->normal, c->normal, sizeof c->normal) == 0;
+}
+
+/// Are the contacts of a row those that it had, where the last step may have shown others than were
+/// found: some turned at seams, or with the depth of one that was left out?
+static bool shows_found(const cr_merging *m, int64_t row)
+{
+	const cr_found_pair *found = &m->pipeline->found.data[row];
+	if (found->late)
+		return false;
+	const cr_raw_contact *contacts = cr_found_contacts(m->pipeline, found);
+	const carom_contact *old = m->old + m->now->pairs.data[row].first_contact;
+	for (int32_t k = 0; k < found->contacts.count; k++) {
+		if (!is_shown(&contacts[k], &old[k]))
+			return false;
+	}
+	return true;
+}
+
 /// Does a row that goes on keep the contacts that it had?
 static bool stays(const cr_merging *m, int64_t row)
 {
 	const cr_found_pair *found = &m->pipeline->found.data[row];
-	return found->rests && !m->past && m->now->pairs.data[row].contact_count == shown_count(m->pipeline, found);
+	return found->rests && !m->past && m->now->pairs.data[row].contact_count == shown_count(m->pipeline, found) &&
+		(!has_parts(m->pipeline, found) || shows_found(m, row));
 }
 
 /// Take over the contacts of such a row.
@@ -545,7 +578,7 @@ carom_result cr_begin_merge(cr_pipeline *p, const cr_further_lists *further, cr_
 {
 	*m = (cr_merging){ .pipeline = p, .further = further ? *further : (cr_further_lists){ 0 }, .then = then, .now = now };
 	if (!join_meshes(p) || (further && (!join_further(p, further->surfaces) || !join_further(p, further->grains))) ||
-		(p->has_parts && p->found.count > 1 && !(sort_by_bodies(p) && cr_drop_seams(p))))
+		(p->has_parts && p->found.count > 1 && !(sort_by_bodies(p) && cr_drop_seams(p) && cr_limit_bodies(p))))
 		return cr_fail_memory(p->context, "the pairs of a step");
 	m->contacts = list_pairs(p, further);
 	if (m->contacts < 0)
@@ -556,6 +589,8 @@ carom_result cr_begin_merge(cr_pipeline *p, const cr_further_lists *further, cr_
 	m->events = p->found.count + find_before(p, then, m->before);
 	if (m->contacts > INT32_MAX || !make_room_for_contacts(m) || !plan_past(m))
 		return cr_fail_memory(p->context, "the contacts of a step");
+	if (p->settings.body_pairs && !cr_reserve_body_pairs(p, then, now))
+		return cr_fail_memory(p->context, "the pairs of bodies of a step");
 	return make_room_for_events(m) ? CAROM_SUCCESS : cr_fail_memory(p->context, "the events of a step");
 }
 
@@ -566,6 +601,10 @@ void cr_end_merge(cr_merging *m)
 	list_rows(m);
 	place_contacts(m);
 	fill_contacts(m);
+	if (m->pipeline->settings.body_pairs)
+		cr_list_body_pairs(m->then, m->now);
+	else
+		m->now->body_pairs.count = m->now->body_events.count = 0;
 }
 
 void cr_results_free(carom_context *context, cr_results *r)
@@ -574,6 +613,8 @@ void cr_results_free(carom_context *context, cr_results *r)
 	cr_array_free(context, &r->local);
 	cr_array_free(context, &r->pairs);
 	cr_array_free(context, &r->events);
+	cr_array_free(context, &r->body_pairs);
+	cr_array_free(context, &r->body_events);
 }
 
 uint64_t cr_results_hash(const cr_results *r)

@@ -12,6 +12,8 @@ typedef struct cr_results {
 	CR_ARRAY(cr_local_point) local;
 	CR_ARRAY(carom_pair) pairs;
 	CR_ARRAY(carom_event) events;
+	CR_ARRAY(carom_body_pair) body_pairs; // and their events, of worlds that list them
+	CR_ARRAY(carom_body_event) body_events;
 } cr_results;
 
 /// Two parts a <= b that touch, and that the stages do not find: surfaces, and granular bodies.

@@ -35,9 +35,9 @@ static int compare_places(const cr_raw_contact *a, const cr_raw_contact *b)
 	return 0;
 }
 
-/// The order of contacts of equal features: along a direction that few edges are across. Two
-/// features have two contacts where an edge enters and leaves.
-static double place_in_order(const cr_raw_contact *c) { return 0.53 * c->point[0] + 0.62 * c->point[1] + 0.58 * c->point[2]; }
+/// A direction that few edges are across. Two features have two contacts where an edge enters and
+/// leaves.
+double cr_place_in_order(const cr_raw_contact *c) { return 0.53 * c->point[0] + 0.62 * c->point[1] + 0.58 * c->point[2]; }
 
 static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
 {
@@ -47,7 +47,7 @@ static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
 		return a->feature_a < b->feature_a ? -1 : 1;
 	if (a->feature_b != b->feature_b)
 		return a->feature_b < b->feature_b ? -1 : 1;
-	const double place_a = place_in_order(a), place_b = place_in_order(b);
+	const double place_a = cr_place_in_order(a), place_b = cr_place_in_order(b);
 	if (place_a != place_b)
 		return place_a < place_b ? -1 : 1;
 	if (a->depth != b->depth)
@@ -168,7 +168,7 @@ static bool push_alike(const cr_raw_contact *a, const cr_raw_contact *b) { retur
 /// A deepest contact that was not chosen takes the place of the chosen one that is nearest to it.
 /// Where that is as deep and pushes alike, it stays and takes the greater depth instead. slack: so
 /// much less deep is as deep.
-static void keep_deepest(cr_raw_contact *data, int64_t count, int64_t keep, double scale, double slack)
+static void keep_deepest(cr_raw_contact *data, int32_t *rows, int64_t count, int64_t keep, double scale, double slack)
 {
 	const int64_t deepest = find_deepest(data, count);
 	if (deepest < keep)
@@ -179,16 +179,24 @@ static void keep_deepest(cr_raw_contact *data, int64_t count, int64_t keep, doub
 			nearest = i;
 	}
 	const double least = data[deepest].depth - fmax(ALIKE * fabs((double)data[deepest].depth), slack);
-	if (data[nearest].depth >= least && push_alike(&data[nearest], &data[deepest]))
+	if (data[nearest].depth >= least && push_alike(&data[nearest], &data[deepest])) {
 		data[nearest].depth = data[deepest].depth;
-	else
-		data[nearest] = data[deepest];
+		return;
+	}
+	data[nearest] = data[deepest];
+	if (rows)
+		rows[nearest] = rows[deepest];
 }
 
-static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep)
+static void swap_rows(int32_t *rows, int64_t a, int64_t b)
 {
-	cr_raw_contact *data = contacts->data;
-	const int64_t count = contacts->count;
+	const int32_t row = rows[a];
+	rows[a] = rows[b];
+	rows[b] = row;
+}
+
+void cr_choose_contacts(cr_worker *worker, cr_raw_contact *data, int32_t *rows, int64_t count, int64_t keep)
+{
 	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
 	double *distance = cr_arena_alloc(&worker->arena, (size_t)count * sizeof *distance);
 	if (!distance) {
@@ -205,6 +213,8 @@ static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep
 		const cr_raw_contact swapped = data[next];
 		data[next] = data[chosen];
 		distance[next] = distance[chosen];
+		if (rows)
+			swap_rows(rows, next, chosen);
 		data[chosen++] = swapped;
 		if (chosen == keep)
 			break;
@@ -223,9 +233,7 @@ static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep
 		}
 	}
 	cr_arena_rewind(&worker->arena, &mark);
-	keep_deepest(data, count, keep, scale, slack);
-	contacts->count = keep;
-	sort_contacts(data, keep);
+	keep_deepest(data, rows, count, keep, scale, slack);
 }
 
 void cr_sort_contacts(cr_raw_contacts *contacts)
@@ -234,11 +242,22 @@ void cr_sort_contacts(cr_raw_contacts *contacts)
 		sort_contacts(contacts->data, contacts->count);
 }
 
+/// The most contacts that a pair keeps, of parts or of bodies; 0: all. Two bodies get no more than
+/// their limit from a pair of parts.
+static int64_t limit_of(const cr_settings *settings)
+{
+	const int64_t of_pair = settings->world.max_contacts_per_pair, of_bodies = settings->max_contacts_per_body_pair;
+	return of_bodies > 0 && (of_pair == 0 || of_bodies < of_pair) ? of_bodies : of_pair;
+}
+
 int32_t cr_reduce_contacts(const cr_pipeline *p, cr_worker *worker, cr_raw_contacts *contacts)
 {
-	const int64_t found = contacts->count, most = p->settings.world.max_contacts_per_pair;
+	const int64_t found = contacts->count, most = limit_of(&p->settings);
 	cr_sort_contacts(contacts);
-	if (most > 0 && found > most)
-		keep_some(worker, contacts, most);
+	if (most > 0 && found > most) {
+		cr_choose_contacts(worker, contacts->data, NULL, found, most);
+		contacts->count = most;
+		sort_contacts(contacts->data, most);
+	}
 	return (int32_t)found;
 }

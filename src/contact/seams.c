@@ -18,6 +18,7 @@
 /// parts. Parallel over pairs of bodies.
 
 #include "contact/seams.h"
+#include "contact/body_pairs.h"
 #include "base/parallel.h"
 #include "base/radix.h"
 
@@ -408,14 +409,8 @@ static void keep_rest(cr_worker *worker, const seam_row *row)
 	const uint32_t gone = (uint32_t)(count - (int32_t)worker->contacts.count);
 	if ((gone == 0 && !row->turned) || worker->failed)
 		return;
-	cr_sort_contacts(&worker->contacts);
-	f->contacts = (cr_span){ 0, 0 };
-	f->rests = f->late = 0;
 	f->found -= gone < f->found ? gone : f->found;
-	if (f->simple)
-		cr_keep_simple_contacts(worker, &f->contacts);
-	else
-		cr_keep_contacts(worker, &f->contacts);
+	cr_renew_found(worker, f);
 }
 
 /// Fill a row in. false: out of memory.
@@ -501,23 +496,14 @@ static bool look_at_bodies(cr_pipeline *p, cr_worker *worker, cr_found_pair *fou
 	return true;
 }
 
-static bool has_bodies_of(const cr_pipeline *p, const cr_found_pair *f, const cr_found_pair *other)
-{
-	return cr_first_part(p->bodies, f->a) == cr_first_part(p->bodies, other->a) &&
-		cr_first_part(p->bodies, f->b) == cr_first_part(p->bodies, other->b);
-}
-
 /// Look at the bodies whose first row is among these.
 static void seam_task(int64_t begin, int64_t end, int index, void *task)
 {
 	cr_pipeline *p = task;
 	cr_worker *worker = &p->workers[index];
 	cr_found_pair *found = p->found.data;
-	while (begin > 0 && begin < end && has_bodies_of(p, &found[begin - 1], &found[begin]))
-		begin++;
-	for (int64_t i = begin, next; i < end && !worker->failed; i = next) {
-		for (next = i + 1; next < p->found.count && has_bodies_of(p, &found[i], &found[next]); next++) {
-		}
+	for (int64_t i = cr_begin_of_bodies(p, begin, end), next; i < end && !worker->failed; i = next) {
+		next = cr_end_of_bodies(p, i);
 		if (next > i + 1 && !look_at_bodies(p, worker, &found[i], (int32_t)(next - i)))
 			worker->failed = true;
 	}

@@ -38,15 +38,18 @@ typedef struct cr_found_pair {
 	int32_t a;
 	int32_t b;
 	cr_span contacts;    // of late ones only the count
-	uint32_t found : 29; // contacts before reduction
+	uint32_t found : 27; // contacts before reduction
 	uint32_t simple : 1; // its contacts are in the list of simple pairs
 	// in no list: they are made again when they are shown, which is cheaper than to keep them
 	uint32_t late : 1;
 	uint32_t rests : 1; // if the last step had the pair, they are the ones that it had
+	// Contacts of its two bodies were chosen among those of all their parts: it may have none left.
+	uint32_t reduced : 1;
+	uint32_t touches : 1; // a reduced pair: one of its contacts was not ahead
 } cr_found_pair;
 
 /// No more than this many are counted in found.
-enum { CR_MOST_FOUND = (1 << 29) - 1 };
+enum { CR_MOST_FOUND = (1 << 27) - 1 };
 
 /// The stage that a pair of meshes waits for. Rays: made by the vertex stage, cast by the ray
 /// stage.
@@ -162,7 +165,7 @@ struct cr_pipeline {
 	bool untimed;    // nobody reads the milliseconds of its stages
 	bool near;       // all pairs are known to be near each other (cr_pair_is_near)
 	bool has_solids; // some body is a solid that deforms
-	bool has_parts;  // some body has several: the pairs found are to be put in the order of bodies
+	bool has_parts;  // some body has had several: pairs found are to be put in the order of bodies
 	// contacts that other parts of a body cover stay: for comparisons
 	bool keeps_covered;
 	cr_frame frame;

@@ -10,6 +10,9 @@ typedef struct cr_settings {
 	carom_world_def world; // its pointer to a lab is not followed
 	carom_lab lab;         // tools NULL: the library's own methods alone
 	bool predict;          // world.temporal is CAROM_TEMPORAL_PREDICTIVE
+	// of carom_world_set_body_pairs
+	bool body_pairs;
+	int32_t max_contacts_per_body_pair;
 } cr_settings;
 
 /// The settings of a world without a lab (world/settings.c).

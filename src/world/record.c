@@ -292,6 +292,8 @@ static void record_world(cr_recorder *r, const cr_settings *settings)
 	put_u32(r, (uint32_t)lab->worker_groups);
 	put_sweep(r, &def->sweep);
 	put_f64(r, def->toi_tolerance);
+	put_u32(r, (uint32_t)settings->max_contacts_per_body_pair);
+	put_u8(r, settings->body_pairs);
 	end_record(r);
 }
 
@@ -538,14 +540,34 @@ void cr_record_set_impulse(cr_recorder *r, cr_impulse_list list, int32_t contact
 	end_record(r);
 }
 
-void cr_record_set_pair_data(cr_recorder *r, int32_t pair, uint64_t user_data)
+static void record_pair_data(cr_recorder *r, cr_opcode opcode, int32_t pair, uint64_t user_data)
 {
 	// As impulses: pairs from before the recording are not in it.
 	if (!r || r->broken || !r->stepped)
 		return;
-	begin_record(r, CR_RECORD_SET_PAIR_DATA);
+	begin_record(r, opcode);
 	put_u32(r, (uint32_t)pair);
 	put_u64(r, user_data);
+	end_record(r);
+}
+
+void cr_record_set_pair_data(cr_recorder *r, int32_t pair, uint64_t user_data)
+{
+	record_pair_data(r, CR_RECORD_SET_PAIR_DATA, pair, user_data);
+}
+
+void cr_record_set_body_pair_data(cr_recorder *r, int32_t pair, uint64_t user_data)
+{
+	record_pair_data(r, CR_RECORD_SET_BODY_PAIR_DATA, pair, user_data);
+}
+
+void cr_record_set_body_pairs(cr_recorder *r, bool listed, int32_t max_contacts)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_BODY_PAIRS);
+	put_u32(r, (uint32_t)max_contacts);
+	put_u8(r, listed);
 	end_record(r);
 }
 

@@ -32,6 +32,8 @@ void cr_record_set_mesh(cr_recorder *recorder, carom_body_id id, const carom_mes
 	const carom_strided *places);
 void cr_record_set_impulse(cr_recorder *recorder, cr_impulse_list list, int32_t contact, const float impulse[3]);
 void cr_record_set_pair_data(cr_recorder *recorder, int32_t pair, uint64_t user_data);
+void cr_record_set_body_pair_data(cr_recorder *recorder, int32_t pair, uint64_t user_data);
+void cr_record_set_body_pairs(cr_recorder *recorder, bool listed, int32_t max_contacts);
 
 /// Before the stages of a step, then for each pair of body numbers (a < b) that the user's filter
 /// leaves out (any thread), and after a step that succeeded. A failed step leaves no trace but that

@@ -325,6 +325,10 @@ static carom_result replay_world(replay *r)
 	get_sweep_settings(r, &def->sweep);
 	if (r->version >= 6)
 		def->toi_tolerance = get_f64(r);
+	if (r->version >= 14) {
+		settings.max_contacts_per_body_pair = (int32_t)get_u32(r);
+		settings.body_pairs = get_bool(r);
+	}
 	def->pair_filter = replay_verdict;
 	def->contact_filter = replay_contact_verdict;
 	def->filter_user = r;
@@ -900,6 +904,24 @@ static carom_result replay_set_listed_impulse(replay *r)
 	return judge(r, calls[list](r->world, contact, impulse));
 }
 
+static carom_result replay_set_body_pairs(replay *r)
+{
+	const int32_t max_contacts = (int32_t)get_u32(r);
+	const bool listed = get_bool(r);
+	if (!used_up(r) || r->version < 14)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	return judge(r, carom_world_set_body_pairs(r->world, listed, max_contacts));
+}
+
+static carom_result replay_set_body_pair_data(replay *r)
+{
+	const int32_t pair = (int32_t)get_u32(r);
+	const uint64_t user_data = get_u64(r);
+	if (!used_up(r) || r->version < 14)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	return judge(r, carom_world_set_body_pair_data(r->world, pair, user_data));
+}
+
 static carom_result replay_set_pair_data(replay *r)
 {
 	const int32_t pair = (int32_t)get_u32(r);
@@ -1022,6 +1044,8 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_PARTS] = replay_set_parts,
 		[CR_RECORD_SET_IMPULSE] = replay_set_impulse,
 		[CR_RECORD_SET_PAIR_DATA] = replay_set_pair_data,
+		[CR_RECORD_SET_BODY_PAIRS] = replay_set_body_pairs,
+		[CR_RECORD_SET_BODY_PAIR_DATA] = replay_set_body_pair_data,
 		[CR_RECORD_STEP] = replay_step,
 		[CR_RECORD_FORGET] = replay_forget,
 		[CR_RECORD_SET_VERTICES] = replay_set_vertices,

@@ -81,6 +81,7 @@ static carom_result check_numbers(carom_context *context, const cr_settings *set
 		double value, least, most;
 	} numbers[] = {
 		{ "max_contacts_per_pair", def->max_contacts_per_pair, 0, 256 },
+		{ "max_contacts_per_body_pair", settings->max_contacts_per_body_pair, 0, 256 },
 		{ "speculative_distance", def->speculative_distance, 0, CAROM_MAX_COORDINATE },
 		{ "match_distance", def->match_distance, 0, CAROM_MAX_COORDINATE },
 		{ "max_walk", lab->max_walk, 1, 65536 },

@@ -37,7 +37,9 @@ static void copy_bytes(void *to, const void *from, size_t bytes)
 static bool reserve_results(carom_context *context, cr_results *to, const cr_results *from)
 {
 	return RESERVE_LIKE(context, &to->contacts, &from->contacts) && RESERVE_LIKE(context, &to->local, &from->local) &&
-		RESERVE_LIKE(context, &to->pairs, &from->pairs) && RESERVE_LIKE(context, &to->events, &from->events);
+		RESERVE_LIKE(context, &to->pairs, &from->pairs) && RESERVE_LIKE(context, &to->events, &from->events) &&
+		RESERVE_LIKE(context, &to->body_pairs, &from->body_pairs) &&
+		RESERVE_LIKE(context, &to->body_events, &from->body_events);
 }
 
 static void copy_results(cr_results *to, const cr_results *from)
@@ -46,6 +48,8 @@ static void copy_results(cr_results *to, const cr_results *from)
 	COPY_ARRAY(&to->local, &from->local);
 	COPY_ARRAY(&to->pairs, &from->pairs);
 	COPY_ARRAY(&to->events, &from->events);
+	COPY_ARRAY(&to->body_pairs, &from->body_pairs);
+	COPY_ARRAY(&to->body_events, &from->body_events);
 }
 
 // ---- The memory of pairs ----
@@ -693,6 +697,8 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 		s->results.local.capacity * (int64_t)sizeof *s->results.local.data +
 		s->results.pairs.capacity * (int64_t)sizeof *s->results.pairs.data +
 		s->results.events.capacity * (int64_t)sizeof *s->results.events.data +
+		s->results.body_pairs.capacity * (int64_t)sizeof *s->results.body_pairs.data +
+		s->results.body_events.capacity * (int64_t)sizeof *s->results.body_events.data +
 		s->impacts.capacity * (int64_t)sizeof *s->impacts.data +
 		s->body_impacts.capacity * (int64_t)sizeof *s->body_impacts.data +
 		s->shape_impacts.capacity * (int64_t)sizeof *s->shape_impacts.data +

@@ -13,7 +13,7 @@
 
 #define MAGIC "CAROMSNP"
 
-enum { VERSION = 6, BYTE_ORDER = 0x01020304, MOST_LISTS = 24, ALIGNMENT = CR_BAKED_ALIGNMENT };
+enum { VERSION = 7, BYTE_ORDER = 0x01020304, MOST_LISTS = 26, ALIGNMENT = CR_BAKED_ALIGNMENT };
 
 static const char *const save_name = "carom_snapshot_save";
 static const char *const load_name = "carom_snapshot_load";
@@ -71,6 +71,8 @@ static int list_columns(carom_snapshot *s, column columns[MOST_LISTS])
 		COLUMN("local contacts", &s->results.local),
 		COLUMN("pairs", &s->results.pairs),
 		COLUMN("events", &s->results.events),
+		COLUMN("pairs of bodies", &s->results.body_pairs),
+		COLUMN("events of bodies", &s->results.body_events),
 		COLUMN("impacts", &s->impacts),
 		COLUMN("body impacts", &s->body_impacts),
 		COLUMN("shape impacts", &s->shape_impacts),

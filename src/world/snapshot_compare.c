@@ -210,6 +210,37 @@ static void read_event(const carom_snapshot *s, int64_t i, words w)
 	w[4] = (uint64_t)e->shape_b;
 }
 
+static const char *const body_pair_fields[] = { "body_a", "body_b", "pair_count", "contact_count", "found_count", "age" };
+
+static int64_t count_body_pairs(const carom_snapshot *s) { return s->results.body_pairs.count; }
+
+static carom_body_id body_of_body_pair(const carom_snapshot *s, int64_t i) { return s->results.body_pairs.data[i].body_a; }
+
+static void read_body_pair(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_body_pair *p = &s->results.body_pairs.data[i];
+	w[0] = word_of_id(p->body_a);
+	w[1] = word_of_id(p->body_b);
+	w[2] = (uint64_t)p->pair_count;
+	w[3] = (uint64_t)p->contact_count;
+	w[4] = (uint64_t)p->found_count;
+	w[5] = (uint64_t)p->age;
+}
+
+static const char *const body_event_fields[] = { "body_a", "body_b", "kind" };
+
+static int64_t count_body_events(const carom_snapshot *s) { return s->results.body_events.count; }
+
+static carom_body_id body_of_body_event(const carom_snapshot *s, int64_t i) { return s->results.body_events.data[i].body_a; }
+
+static void read_body_event(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_body_event *e = &s->results.body_events.data[i];
+	w[0] = word_of_id(e->body_a);
+	w[1] = word_of_id(e->body_b);
+	w[2] = (uint64_t)e->kind;
+}
+
 static const char *const impact_fields[] = { "body_a", "body_b", "kind", "status", "vertices", "vertices", "vertices",
 	"vertices", "triangle", "time", "weight", "weight", "weight", "weight", "normal", "normal", "normal", "shape_a", "shape_b" };
 
@@ -454,6 +485,8 @@ static const list_kind lists[] = {
 	{ "contacts", count_contacts, read_contact, body_of_contact, FIELDS(contact_fields) },
 	{ "pairs", count_pairs, read_pair, body_of_pair, FIELDS(pair_fields) },
 	{ "events", count_events, read_event, body_of_event, FIELDS(event_fields) },
+	{ "pairs of bodies", count_body_pairs, read_body_pair, body_of_body_pair, FIELDS(body_pair_fields) },
+	{ "events of bodies", count_body_events, read_body_event, body_of_body_event, FIELDS(body_event_fields) },
 	{ "impacts", count_impacts, read_impact, body_of_impact, FIELDS(impact_fields) },
 	{ "body impacts", count_body_impacts, read_body_impact, body_of_body_impact, FIELDS(body_impact_fields) },
 	{ "shape impacts", count_shape_impacts, read_shape_impact, body_of_shape_impact, FIELDS(shape_impact_fields) },

@@ -46,12 +46,13 @@ static bool ask_contact_filter(void *user, int32_t a, int32_t b, const carom_con
 }
 
 /// Pairs that touch, those of surfaces and of granular bodies among them.
-static int32_t count_touching(const cr_results *r)
+static int32_t count_touching(const cr_results *r, const cr_found_pair *found)
 {
 	int32_t count = 0;
 	for (int64_t i = 0; i < r->pairs.count; i++) {
 		const carom_pair *pair = &r->pairs.data[i];
-		bool touching = pair->contact_count == 0; // of sensors, surfaces and granular bodies
+		// Without contacts: of sensors, surfaces and granular bodies.
+		bool touching = found[i].reduced ? found[i].touches : pair->contact_count == 0;
 		for (int32_t k = 0; k < pair->contact_count && !touching; k++)
 			touching = r->contacts.data[pair->first_contact + k].depth >= 0;
 		count += touching;
@@ -74,7 +75,7 @@ static void finish_stats(const carom_world *world, const cr_results *now, carom_
 	stats->sphere_pairs = world->sphere_contacts.found.pairs.count;
 	stats->surface_pairs = (int32_t)world->surface_contacts.pairs.count;
 	stats->granular_pairs = (int32_t)world->sphere_contacts.pairs.count;
-	stats->colliding_pairs = count_touching(now) - stats->surface_pairs - stats->granular_pairs;
+	stats->colliding_pairs = count_touching(now, world->pipeline.found.data) - stats->surface_pairs - stats->granular_pairs;
 	for (int64_t i = 0; i < now->pairs.count; i++)
 		stats->contacts_found += now->pairs.data[i].found_count;
 	stats->memory = carom_memory_in_use(&world->memory);
@@ -132,7 +133,8 @@ static void prepare_pipeline(carom_world *world)
 	p->make_facets = cr_make_form_facets;
 	p->make_mesh_user = world;
 	p->has_solids = cr_show_solids(world);
-	p->has_parts = world->shape_count > world->body_count;
+	// It stays so: contacts that were turned at seams may still be shown.
+	p->has_parts = p->has_parts || world->shape_count > world->body_count;
 }
 
 static carom_result find_all_impacts(carom_world *world)

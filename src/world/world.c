@@ -195,6 +195,18 @@ carom_event_view carom_world_events(const carom_world *world)
 	return (carom_event_view){ r->events.data, (int32_t)r->events.count };
 }
 
+carom_body_pair_view carom_world_body_pairs(const carom_world *world)
+{
+	const cr_results *r = &world->results[world->current];
+	return (carom_body_pair_view){ r->body_pairs.data, (int32_t)r->body_pairs.count };
+}
+
+carom_body_event_view carom_world_body_events(const carom_world *world)
+{
+	const cr_results *r = &world->results[world->current];
+	return (carom_body_event_view){ r->body_events.data, (int32_t)r->body_events.count };
+}
+
 // ---- Numbers handed back ----
 
 /// A list of contacts that keep impulses.
@@ -311,6 +323,29 @@ carom_result carom_world_set_pair_data(carom_world *world, int32_t pair, uint64_
 			pair, (int)r->pairs.count);
 	r->pairs.data[pair].user_data = user_data;
 	cr_record_set_pair_data(world->recorder, pair, user_data);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_body_pairs(carom_world *world, bool listed, int32_t max_contacts)
+{
+	if (max_contacts < 0 || max_contacts > 256)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"carom_world_set_body_pairs: max_contacts is %d; it must be 0 to 256", (int)max_contacts);
+	world->pipeline.settings.body_pairs = listed;
+	world->pipeline.settings.max_contacts_per_body_pair = max_contacts;
+	cr_record_set_body_pairs(world->recorder, listed, max_contacts);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_body_pair_data(carom_world *world, int32_t pair, uint64_t user_data)
+{
+	cr_results *r = &world->results[world->current];
+	if (pair < 0 || pair >= r->body_pairs.count)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"carom_world_set_body_pair_data: pair is %d, but there are %d pairs of bodies%s", pair, (int)r->body_pairs.count,
+			world->pipeline.settings.body_pairs ? "" : ": carom_world_set_body_pairs lists them");
+	r->body_pairs.data[pair].user_data = user_data;
+	cr_record_set_body_pair_data(world->recorder, pair, user_data);
 	return CAROM_SUCCESS;
 }
 

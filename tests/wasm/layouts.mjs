@@ -54,7 +54,7 @@ for (const [name, text] of Object.entries(LAYOUTS)) {
 
 // Each record has an interface with all of its members in carom.d.ts.
 const interfaces = { mesh_report: 'MeshReport', mesh_gap: 'MeshGap', shape: 'Shape', sweep_def: 'SweepSettings', world_def: 'WorldSettings', body_def: 'BodyDef', contact: 'Contact', pair: 'Pair',
-	event: 'PairEvent', impact: 'WorldImpact', shape_impact: 'ShapeImpact', body_impact: 'BodyImpact', surface_contact: 'SurfaceContact', surface_shape_contact: 'SurfaceShapeContact',
+	event: 'PairEvent', body_pair: 'BodyPair', body_event: 'BodyPairEvent', impact: 'WorldImpact', shape_impact: 'ShapeImpact', body_impact: 'BodyImpact', surface_contact: 'SurfaceContact', surface_shape_contact: 'SurfaceShapeContact',
 	sphere_contact: 'SphereContact', sphere_group: 'SphereGroup', stats: 'Stats', ray_hit: 'RayHit', closest_point: 'ClosestPoint', replay_result: 'Replay', snapshot_difference: 'SnapshotDifference',
 	sweep_hit: 'Impact', proximity_pair: 'NearPair', query_filter: 'QueryFilter', shape_hit: 'ShapeHit', closest_body: 'ClosestBody', closest_pair: 'ClosestPair', mesh_def: 'MeshSettings', mass: 'Mass', tree_info: 'TreeInfo',
 	mesh_point: 'MeshPoint', separation: 'Separation', toi: 'TimeOfImpact', sweep_mesh_def: 'SurfaceSettings', sweep_stats: 'SweepStats', proximity_def: 'ProximitySettings',

@@ -143,6 +143,23 @@ refuses(() => carom.createWorld({ sweep: { tolerance: -1 } }), /tolerance/);
 refuses(() => carom.createWorld({ maxContactsPerPair: 1.5 }), /maxContactsPerPair is 1.5; it must be a whole number/);
 refuses(() => carom.createWorld({ memoryBudget: 1 }), /./, 'over budget');
 
+// Pairs of bodies: four legs on a plane are one, with its contacts, its number and its events.
+const house = carom.createWorld(), yard = house.addBody({ kind: 'static', shape: { type: 'plane' } });
+const legs = [[-1, -1], [-1, 1], [1, -1], [1, 1]].map(([x, y]) => ({ type: 'box', halfExtents: [0.1, 0.1, 0.5], pose: at(x, y, 0.499) }));
+const stool = house.addBody({ parts: legs });
+refuses(() => house.setBodyPairs(true, 257), /max_contacts is 257/);
+house.setBodyPairs(true, 5);
+house.step();
+assert.deepEqual(house.bodyPairs.map(({ bodyA, bodyB, firstPair, pairCount, contactCount, foundCount }) => ({ bodyA, bodyB, firstPair, pairCount, contactCount, foundCount })),
+	[{ bodyA: yard, bodyB: stool, firstPair: 0, pairCount: 4, contactCount: 5, foundCount: 16 }]);
+assert.deepEqual([house.pairs.length, house.contacts.length, house.pairs[3].bodyPair, house.bodyEvents[0].kind], [4, 5, 0, 'begin']);
+house.setBodyPairData(0, 77);
+house.setPose(stool, at(0, 0, 3));
+house.step();
+assert.deepEqual(house.bodyEvents.map(({ kind, bodyPair, pairData }) => ({ kind, bodyPair, pairData })), [{ kind: 'end', bodyPair: -1, pairData: 77n }]);
+refuses(() => house.setBodyPairData(0, 1), /pair is 0, but there are 0 pairs of bodies/);
+house.destroy();
+
 // Events, data of pairs, impulses, filters, motions, shapes in place.
 const plain = carom.createWorld(), ground = plain.addBody({ kind: 'static', shape: { type: 'plane' }, category: 2 });
 const bullet = plain.addBody({ shape: { type: 'sphere', radius: 0.1 }, pose: at(0, 0, 0.05), continuous: true, userData: 7 });

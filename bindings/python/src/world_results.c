@@ -22,6 +22,8 @@ LIST(surface_contact)
 LIST(surface_shape_contact)
 LIST(sphere_contact)
 LIST(body_impact)
+LIST(body_pair)
+LIST(body_event)
 #undef LIST
 
 static list list_sphere_pair(const carom_world *world)
@@ -45,7 +47,8 @@ typedef struct result_list {
 static const result_list lists[] = { { list_contact, CP_contact }, { list_pair, CP_pair }, { list_event, CP_event },
 	{ list_impact, CP_impact }, { list_shape_impact, CP_shape_impact }, { list_surface_contact, CP_surface_contact },
 	{ list_surface_shape_contact, CP_surface_shape_contact }, { list_sphere_contact, CP_sphere_contact },
-	{ list_body_impact, CP_body_impact }, { list_sphere_pair, CP_sphere_pair }, { list_sphere_group, CP_sphere_group } };
+	{ list_body_impact, CP_body_impact }, { list_sphere_pair, CP_sphere_pair }, { list_sphere_group, CP_sphere_group },
+	{ list_body_pair, CP_body_pair }, { list_body_event, CP_body_event } };
 
 /// The results may be looked at. False with an exception.
 static bool may_read(cp_world *world)
@@ -186,6 +189,30 @@ static PyObject *set_pair_data(PyObject *self, PyObject *const *args, Py_ssize_t
 	return cp_end_call(world, carom_world_set_pair_data(world->world, (int32_t)index, number), Py_NewRef(Py_None));
 }
 
+static PyObject *set_body_pairs(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "listed", "max_contacts", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[2];
+	bool listed = true;
+	int64_t most = 0;
+	if (!cp_arguments("set_body_pairs", args, count, keywords, names, 0, values) ||
+		(values[0] && !cp_get_bool(values[0], "listed", &listed)) ||
+		(values[1] && !cp_get_int(values[1], "max_contacts", INT32_MIN, INT32_MAX, &most)) || !may_read(world))
+		return NULL;
+	return cp_end_call(world, carom_world_set_body_pairs(world->world, listed, (int32_t)most), Py_NewRef(Py_None));
+}
+
+static PyObject *set_body_pair_data(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	int64_t index;
+	uint64_t number;
+	if (!begin_handing_back(world, args, count, "pair", &index) || !cp_get_u64(args[1], "user_data", &number))
+		return NULL;
+	return cp_end_call(world, carom_world_set_body_pair_data(world->world, (int32_t)index, number), Py_NewRef(Py_None));
+}
+
 static PyObject *get_hash(PyObject *self, void *none)
 {
 	(void)none;
@@ -235,6 +262,10 @@ PyMethodDef cp_world_results[] = {
 	{ "set_sphere_impulses", set_sphere_impulses, METH_O,
 		CP_DOC("set_sphere_impulses($self, impulses, /)", carom_world_set_sphere_impulses) },
 	{ "set_pair_data", FAST(set_pair_data), CP_DOC("set_pair_data($self, pair, user_data, /)", carom_world_set_pair_data) },
+	{ "set_body_pairs", CP_NAMED(set_body_pairs),
+		CP_DOC("set_body_pairs($self, /, listed=True, max_contacts=0)", carom_world_set_body_pairs) },
+	{ "set_body_pair_data", FAST(set_body_pair_data),
+		CP_DOC("set_body_pair_data($self, pair, user_data, /)", carom_world_set_body_pair_data) },
 	{ NULL, NULL, 0, NULL },
 };
 PyGetSetDef cp_world_views[] = {
@@ -249,6 +280,8 @@ PyGetSetDef cp_world_views[] = {
 	{ "body_impacts", get_list, NULL, DOC_carom_world_body_impacts, (void *)&lists[8] },
 	{ "sphere_pairs", get_list, NULL, DOC_carom_world_sphere_pairs, (void *)&lists[9] },
 	{ "sphere_groups", get_list, NULL, "Groups of sphere_pairs: those of two granular bodies, or of one.", (void *)&lists[10] },
+	{ "body_pairs", get_list, NULL, DOC_carom_world_body_pairs, (void *)&lists[11] },
+	{ "body_events", get_list, NULL, DOC_carom_world_body_events, (void *)&lists[12] },
 	{ "sphere_contacts_by_pair", get_sphere_contacts_by_pair, NULL,
 		"Numbers of sphere_contacts, where those of a pair stand side by side, from its first_sphere_contact on.", NULL },
 	{ "hash", get_hash, NULL, DOC_carom_world_hash, NULL },

@@ -147,6 +147,30 @@ class Steps(unittest.TestCase):
         with self.assertRaises(carom.InvalidArgument):
             world.set_impulse(9, (0, 0, 0))
 
+    def test_pairs_of_bodies(self):
+        world = carom.World()
+        world.set_body_pairs(max_contacts=5)
+        with self.assertRaisesRegex(carom.InvalidArgument, "max_contacts is 257"):
+            world.set_body_pairs(True, 257)
+        ground = world.add_body(shape=carom.Shape(type="plane"), kind="static")
+        leg = carom.Shape(type="box", half_extents=(0.1, 0.1, 0.5))
+        poses = [((x, y, 0.499), None) for x in (-1, 1) for y in (-1, 1)]
+        table = world.add_body(parts=[carom.Part(leg, pose) for pose in poses])
+        world.step()
+        self.assertEqual((len(world.pairs), len(world.body_pairs), len(world.body_events)), (4, 1, 1))
+        pair = world.body_pairs[0]
+        self.assertEqual((pair.body_a, pair.body_b, pair.first_pair, pair.pair_count), (ground, table, 0, 4))
+        self.assertEqual((pair.contact_count, pair.found_count), (5, 16))
+        self.assertEqual(len(world.contacts), 5)
+        self.assertIs(world.body_events[0].kind, carom.EventKind.BEGIN)
+        world.set_body_pair_data(0, 77)
+        world.set_pose(table, ((0, 0, 3), None))
+        world.step()
+        self.assertIs(world.body_events[0].kind, carom.EventKind.END)
+        self.assertEqual((world.body_events[0].pair_data, world.body_events[0].body_pair), (77, -1))
+        with self.assertRaisesRegex(carom.InvalidArgument, "pair is 0"):
+            world.set_body_pair_data(0, 1)
+
     def test_impacts_of_a_fast_body(self):
         world, ground, ball = ball_on_ground()
         bullet = world.add_body(shape=carom.Shape(type="sphere", radius=0.01), continuous=True, pose=((3, 0, 5), None))
