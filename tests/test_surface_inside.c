@@ -156,7 +156,20 @@ static const carom_surface_contact *way_of(const stage *s, int32_t vertex)
 	return best;
 }
 
-/// Each vertex inside is led out by the nearest way, and no other one is. Returns how many are.
+/// A vertex that is led out with its region: along the way that its neighbours have, as far as the mesh reaches.
+static void check_led(const stage *s, const carom_surface_contact *c, double least)
+{
+	const v3d normal = fixture_vector(c->normal), at = place_of(s, c->vertices[0]);
+	CHECK(-c->distance >= least * (1 - 1e-6));
+	CHECK(is_inside(s, v3d_mad(at, -0.999 * c->distance - 1e-6, normal)));
+	for (int k = 0; k < 2; k++) {
+		const int32_t beside = c->vertices[0] + (k ? CELLS + 1 : 1);
+		const carom_surface_contact *other = beside < VERTICES && (k || beside % (CELLS + 1) > 0) ? way_of(s, beside) : NULL;
+		CHECK(!other || !other->led || v3d_dot(fixture_vector(other->normal), normal) > 1 - 1e-9);
+	}
+}
+
+/// Each vertex inside is led out by the nearest way, or with its region, and no other one is. Returns how many are.
 static int check_ways(const stage *s)
 {
 	int inside = 0;
@@ -173,10 +186,13 @@ static int check_ways(const stage *s)
 		inside++;
 		if (!CHECK(c != NULL))
 			continue;
-		CHECK_NEAR(c->distance, -least, 1e-6 * least);
+		if (c->led)
+			check_led(s, c, least);
+		else
+			CHECK_NEAR(c->distance, -least, 1e-6 * least);
 		CHECK_INT(c->side, 1);
 		CHECK_NEAR(v3d_length(fixture_vector(c->normal)), 1, 1e-9);
-		CHECK(!is_inside(s, v3d_mad(at, least + 1e-5, fixture_vector(c->normal))));
+		CHECK(!is_inside(s, v3d_mad(at, 1e-5 - c->distance, fixture_vector(c->normal))));
 	}
 	return inside;
 }

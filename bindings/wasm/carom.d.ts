@@ -322,7 +322,7 @@ export interface BodyImpact extends MarkedBodies {
 
 /** Two features nearer than the thickness asks for, or of which one has gone through the other's surface. */
 export interface SurfaceContact extends MarkedBodies {
-	partA: number; partB: number; kind: "vertex-face" | "edge-edge"; vertices: number[]; triangle: number; side: number; through: boolean; age: number; pair: number; impulse: Vector;
+	partA: number; partB: number; kind: "vertex-face" | "edge-edge"; vertices: number[]; triangle: number; side: number; through: boolean; led: boolean; age: number; pair: number; impulse: Vector;
 	weights: number[]; pointA: Vector; pointB: Vector; normal: Vector; distance: number; thickness: number;
 }
 

@@ -340,9 +340,9 @@ static void read_impulse(const float impulse[3], uint64_t *w)
 }
 
 static const char *const surface_contact_fields[] = { "body_a", "body_b", "shape_a", "shape_b", "kind", "vertices", "vertices",
-	"vertices", "vertices", "triangle", "side", "through", "age", "weight", "weight", "weight", "weight", "point_a", "point_a",
-	"point_a", "point_b", "point_b", "point_b", "normal", "normal", "normal", "distance", "thickness", "impulse", "impulse",
-	"impulse" };
+	"vertices", "vertices", "triangle", "side", "through", "led", "age", "weight", "weight", "weight", "weight", "point_a",
+	"point_a", "point_a", "point_b", "point_b", "point_b", "normal", "normal", "normal", "distance", "thickness", "impulse",
+	"impulse", "impulse" };
 
 static int64_t count_surface_contacts(const carom_snapshot *s) { return s->surface_contacts.count; }
 
@@ -361,6 +361,7 @@ static void put_surface_contact(const carom_surface_contact *c, words w)
 	w[n++] = (uint64_t)(int64_t)c->triangle;
 	w[n++] = (uint64_t)(int64_t)c->side;
 	w[n++] = c->through;
+	w[n++] = c->led;
 	w[n++] = (uint64_t)c->age;
 	for (int k = 0; k < 4; k++)
 		w[n++] = word_of(c->weight[k]);

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIRECTIONS = 26, MOST_SAMPLES = 32, MOST_STEPS = 4096 };
+enum { MOST_SAMPLES = 32, MOST_STEPS = 4096 };
 
 // Of the length of a direction: as much at least must be across an edge.
 #define LEAST_ACROSS 0.5
@@ -45,7 +45,7 @@ typedef struct arch {
 typedef struct work {
 	const cr_cut_pair *pair;
 	cr_cut_lists *lists;
-	v3d around[DIRECTIONS];
+	v3d around[CR_DIRECTIONS];
 } work;
 
 // ---- Arches ----
@@ -290,7 +290,8 @@ static v3d way_of_edge(const work *w, int32_t p, int32_t q)
 	return sum;
 }
 
-/// The sum of the ways of the edges of a span's two triangles; zero: they have none.
+/// The sum of the ways of the edges of a span's two triangles, and of regions that have their
+/// corners; zero: they have none.
 static v3d way_of(const work *w, const cr_cut_span *span)
 {
 	const cr_topology *t = w->pair->of_cloth.faces;
@@ -300,6 +301,8 @@ static v3d way_of(const work *w, const cr_cut_span *span)
 		const int32_t *c = &t->triangles[3 * (int64_t)triangles[i]];
 		for (int k = 0; k < 3; k++)
 			sum = v3d_add(sum, way_of_edge(w, c[k], c[(k + 1) % 3]));
+		for (int k = 0; k < 3; k++)
+			sum = v3d_add(sum, cr_lead_of_vertex(&w->pair->world->surface_contacts.began, w->pair->cloth, w->pair->solid, c[k]));
 	}
 	return sum;
 }
@@ -313,16 +316,7 @@ static void look_around(work *w, const int32_t *spans, int64_t count)
 		normal = v3d_add(normal, cr_placed_normal(&w->pair->of_cloth, w->lists->spans.data[spans[i]].own));
 	const v3d along = along_of(w->pair, first);
 	normal = v3d_mad(normal, -v3d_dot(normal, along), along);
-	if (!(v3d_length(normal) > 0))
-		normal = v3d_cross(along, fabs(along.x) < 0.5 ? (v3d){ 1, 0, 0 } : (v3d){ 0, 1, 0 });
-	normal = v3d_normalize(normal);
-	const v3d across = v3d_cross(normal, along);
-	int next = 0;
-	for (int i = 0; i < 27; i++) {
-		const double n = (i / 9 + 1) % 3 - 1, a = (i / 3 % 3 + 1) % 3 - 1, e = (i % 3 + 1) % 3 - 1;
-		if (n != 0 || a != 0 || e != 0)
-			w->around[next++] = v3d_normalize(v3d_mad(v3d_mad(v3d_scale(normal, n), a, across), e, along));
-	}
+	cr_look_around(v3d_length(normal) > 0 ? v3d_normalize(normal) : cr_across(along), along, w->around);
 }
 
 /// How a direction does for spans: those without an arch, and the sum of the heights of the others.
@@ -352,7 +346,7 @@ static v3d find_direction(const work *w, const int32_t *spans, int64_t count)
 {
 	int best = 0;
 	score least = { INT32_MAX, 0 };
-	for (int i = 0; i < DIRECTIONS; i++) {
+	for (int i = 0; i < CR_DIRECTIONS; i++) {
 		const score now = try_direction(w, spans, count, w->around[i]);
 		if (is_better(now, least)) {
 			best = i;
@@ -395,10 +389,9 @@ static bool append_contact(const work *w, const cr_cut_span *span, v3d up, const
 	c.weight[s0 + low] = 1 - top->at;
 	c.weight[s0 + 1 - low] = top->at;
 	c.distance = v3d_dot(normal, v3d_sub(on_cloth, summit));
-	const v3d shown = turned ? v3d_neg(normal) : normal, first = turned ? summit : on_cloth, second = turned ? on_cloth : summit;
-	c.normal = (carom_vec3){ shown.x, shown.y, shown.z };
-	c.point_a = (carom_vec3){ first.x, first.y, first.z };
-	c.point_b = (carom_vec3){ second.x, second.y, second.z };
+	c.normal = turned ? v3d_neg(normal) : normal;
+	c.point_a = turned ? summit : on_cloth;
+	c.point_b = turned ? on_cloth : summit;
 	cr_continue_surface_contact(pair->world, &c);
 	if (!(c.distance < 0))
 		return true;
@@ -415,7 +408,7 @@ static bool lead_out(const work *w, const cr_cut_span *span, v3d direction)
 	arch top, now;
 	const bool there = arch_towards(w->pair, span, direction, &up, &top);
 	bool found = there;
-	for (int i = 0; i < DIRECTIONS && !there; i++) {
+	for (int i = 0; i < CR_DIRECTIONS && !there; i++) {
 		if (!arch_towards(w->pair, span, w->around[i], &other, &now) || (found && now.height >= top.height))
 			continue;
 		found = true;
@@ -465,7 +458,7 @@ bool cr_is_beside_ridge(const carom_world *world, int32_t mesh_a, int32_t mesh_b
 	if (!c->through || solid >= lists->crossed.count || !lists->crossed.data[solid] || !cr_may_be_cut(world, mesh_a, mesh_b) ||
 		!faces_at(world, solid, c->vertices + (turned ? 0 : 2), faces))
 		return false;
-	const v3d out = v3d_scale((v3d){ c->normal.x, c->normal.y, c->normal.z }, turned ? -1 : 1);
+	const v3d out = v3d_scale(c->normal, turned ? -1 : 1);
 	const v3d middle = v3d_normalize(v3d_add(faces[0], faces[1]));
 	return v3d_dot(out, middle) < v3d_dot(faces[0], middle) && v3d_dot(out, faces[0]) < NEAR_FACE &&
 		v3d_dot(out, faces[1]) < NEAR_FACE;

@@ -281,8 +281,12 @@ static bool lead_back(work *w, const cr_cut_node *node, int32_t side)
 	const cr_topology *t = pair->of_solid.faces;
 	bool enough = true;
 	for (int32_t i = w->fans->first[node->vertex]; i < w->fans->first[node->vertex + 1] && enough; i++) {
-		cr_belonging now = { pair->solid, pair->cloth, t->triangles[w->fans->corners[i]], node->foot.triangle, (cr_side)-side,
-			false, node->foot };
+		cr_belonging now = { .mesh_a = pair->solid,
+			.mesh_b = pair->cloth,
+			.vertex = t->triangles[w->fans->corners[i]],
+			.triangle = node->foot.triangle,
+			.side = (cr_side)-side,
+			.foot = node->foot };
 		bool through;
 		if (is_known(w, now.vertex, &through))
 			continue;

@@ -275,7 +275,7 @@ static carom_surface_contact turn(const carom_surface_contact *c)
 		turned.vertices[i] = c->vertices[(i + 2) % 4];
 		turned.weight[i] = c->weight[(i + 2) % 4];
 	}
-	turned.normal = (carom_vec3){ -c->normal.x, -c->normal.y, -c->normal.z };
+	turned.normal = v3d_neg(c->normal);
 	turned.point_a = c->point_b;
 	turned.point_b = c->point_a;
 	return turned;

@@ -345,7 +345,7 @@ static uint64_t hash_contact(uint64_t hash, const carom_surface_contact *c)
 	for (int k = 0; k < 4; k++)
 		hash = cr_hash_double(cr_hash_u64(hash, (uint32_t)c->vertices[k]), c->weight[k]);
 	hash = cr_hash_u64(hash, (uint64_t)(uint32_t)c->triangle << 32 | (uint32_t)c->age);
-	hash = cr_hash_u64(hash, (uint64_t)c->kind << 3 | (uint64_t)(c->side + 1) << 1 | c->through);
+	hash = cr_hash_u64(hash, (uint64_t)c->led << 8 | (uint64_t)c->kind << 3 | (uint64_t)(c->side + 1) << 1 | c->through);
 	hash = hash_vector(hash_vector(hash_vector(hash, c->point_a), c->point_b), c->normal);
 	return cr_hash_double(cr_hash_double(hash, c->distance), c->thickness);
 }
@@ -377,7 +377,11 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->remembered);
 	cr_array_free(memory, &m->crossing);
 	cr_array_free(memory, &m->began);
+	cr_array_free(memory, &m->leads);
 	cr_array_free(memory, &m->inside);
+	cr_array_free(memory, &m->regions.labels);
+	cr_array_free(memory, &m->regions.vertices);
+	cr_array_free(memory, &m->regions.rim);
 	cr_free_cuts(memory, &m->cuts);
 	cr_array_free(memory, &m->listed);
 	cr_array_free(memory, &m->judged);

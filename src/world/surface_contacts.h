@@ -3,6 +3,7 @@
 ///
 /// surface_contacts.c owns the scene and the order of a step, surface_sides.c decides on which side
 /// features belong, surface_inside.c finds vertices that begin inside closed meshes,
+/// surface_regions.c lets connected ones leave together,
 /// surface_cuts.c, surface_caps.c and surface_arches.c find edges and faces that cut them,
 /// surface_shapes.c is for shapes that are no meshes, surface_list.c puts contacts and pairs in
 /// order, and surface_filter.c asks the user's filter. surface_carry.c keeps their memory where a
@@ -34,6 +35,8 @@ typedef struct cr_carried_walk {
 	int64_t at, end; // of the pair in hand
 } cr_carried_walk;
 
+static inline bool cr_is_zero(v3d v) { return v.x == 0 && v.y == 0 && v.z == 0; }
+
 /// A vertex that belongs to one side of a surface, and where it is now.
 typedef struct cr_belonging {
 	int32_t mesh_a, mesh_b; // members of the scene
@@ -41,7 +44,8 @@ typedef struct cr_belonging {
 	int32_t triangle;       // of mesh_b, where the side was known
 	cr_side side;
 	bool through; // it is not on its side now, or was not in the last step
-	cr_foot foot; // of the vertex at the end of the step, as reached from there
+	cr_foot foot; // of the vertex at the end of the step, as reached from there, or along lead
+	v3d lead;     // unit: the way its region leaves a closed mesh; zero: by the nearest
 } cr_belonging;
 
 typedef CR_ARRAY(cr_belonging) cr_belongings;
@@ -51,6 +55,23 @@ typedef struct cr_vertex_inside {
 	int32_t vertex;
 	int32_t triangle; // of the mesh, nearest to it; -1: the vertex is outside
 } cr_vertex_inside;
+
+/// A vertex of a region of cloth inside a closed mesh (surface_regions.c).
+typedef struct cr_region_vertex {
+	int32_t vertex;
+	int32_t began; // where it stands in the list of those that began inside; -1: it does not
+} cr_region_vertex;
+
+/// An edge of cloth with one end in a region.
+typedef struct cr_region_edge {
+	int32_t within, beyond;
+} cr_region_edge;
+
+typedef struct cr_region_lists {
+	CR_ARRAY(int32_t) labels; // by vertex of the cloth
+	CR_ARRAY(cr_region_vertex) vertices;
+	CR_ARRAY(cr_region_edge) rim;
+} cr_region_lists;
 
 /// Entries side by side of one kind, of features of two parts.
 typedef struct cr_surface_run {
@@ -71,9 +92,12 @@ typedef struct cr_surface_contacts {
 	cr_belongings remembered;          // from contacts, sorted by mesh_a, mesh_b, vertex
 	cr_belongings crossing;            // from impacts, sorted likewise
 	cr_belongings began;               // of vertices deep in closed meshes, likewise
+	cr_belongings leads;               // vertices led in the last step, likewise
 	CR_ARRAY(cr_vertex_inside) inside; // vertices that may be, of two members
+	cr_region_lists regions;           // of one cloth inside one closed mesh
 	cr_cut_lists cuts;                 // of cloth that crosses closed meshes
 	bool tangled;                      // one of these has come through
+	bool leading;                      // some of those that began leave with their regions
 	CR_ARRAY(uint8_t) listed;          // by pair of near: it is a contact
 	cr_surface_contact_list judged;    // by pair of near, where it is listed
 	cr_surface_contact_list deep;      // further ones, on the wrong side, in no order
@@ -165,6 +189,23 @@ typedef struct cr_closed_mesh {
 bool cr_see_closed_mesh(const carom_world *world, int32_t mesh, cr_closed_mesh *closed);
 /// Is a point inside? The mesh is not torn.
 bool cr_is_in_closed_mesh(const cr_closed_mesh *closed, v3d point);
+
+/// Does a vertex of cloth belong somewhere on the surface of a closed mesh, and is it on the wrong
+/// side there?
+bool cr_is_known_inside(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex);
+/// Let connected vertices of a cloth that began inside a closed mesh leave one way, where their
+/// nearest ways part. first: where those of this cloth and mesh begin in began, by vertex, up to
+/// its end. False when out of memory (surface_regions.c).
+bool cr_lead_regions(carom_world *world, const cr_closed_mesh *closed, int32_t mesh_a, int32_t mesh_b, int64_t first);
+/// Did the last step lead vertices of a cloth out of a closed mesh with their regions?
+bool cr_was_led(const carom_world *world, int32_t mesh_a, int32_t mesh_b);
+// Cosine from which on a direction is along the way of a region: it goes out over its mesh, not
+// through faces beside it.
+#define CR_ALONG_LEAD 0.25
+/// Is an edge of cloth, through one of a closed mesh, of a vertex whose region leaves another way?
+bool cr_is_beside_lead(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const carom_surface_contact *c);
+/// The way that the region of a vertex leaves by; zero: it has none.
+v3d cr_lead_of_vertex(const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex);
 
 /// Is it asked which triangles of two members cross? A cr_near_cut_fn; user: the world
 /// (surface_cuts.c).

@@ -112,6 +112,17 @@ bool cr_visit_cut_pairs(carom_world *world, cr_cut_pair_fn *fn, void *user)
 	return enough;
 }
 
+void cr_look_around(v3d normal, v3d along, v3d around[CR_DIRECTIONS])
+{
+	const v3d across = v3d_cross(normal, along);
+	int next = 0;
+	for (int i = 0; i < 27; i++) {
+		const double n = (i / 9 + 1) % 3 - 1, a = (i / 3 % 3 + 1) % 3 - 1, e = (i % 3 + 1) % 3 - 1;
+		if (n != 0 || a != 0 || e != 0)
+			around[next++] = v3d_normalize(v3d_mad(v3d_mad(v3d_scale(normal, n), a, across), e, along));
+	}
+}
+
 void cr_free_cuts(carom_context *memory, cr_cut_lists *lists)
 {
 	cr_array_free(memory, &lists->crossed);

@@ -21,4 +21,17 @@ typedef bool cr_cut_pair_fn(const cr_cut_pair *pair, void *user);
 /// out of memory.
 bool cr_visit_cut_pairs(carom_world *world, cr_cut_pair_fn *fn, void *user);
 
+/// How many directions are tried for a way out.
+enum { CR_DIRECTIONS = 26 };
+
+/// A unit direction across a unit one.
+static inline v3d cr_across(v3d along)
+{
+	return v3d_normalize(v3d_cross(along, fabs(along.x) < 0.5 ? (v3d){ 1, 0, 0 } : (v3d){ 0, 1, 0 }));
+}
+
+/// Directions to the faces, edges and corners of a cube whose axes are two unit vectors at right
+/// angles, and the one across both.
+void cr_look_around(v3d normal, v3d along, v3d around[CR_DIRECTIONS]);
+
 #endif

@@ -17,6 +17,8 @@
 /// nearest, and those that do not look against it lead it out: otherwise the two would hold it in.
 /// So with edges.
 ///
+/// Where the nearest ways of neighbours part, their region goes one way (surface_regions.c).
+///
 /// Cost: for each closed mesh a walk down the tree to its box, a look-up in a grid for each vertex
 /// in it, and O(log triangles) for each one inside. A mesh that deforms has no grid: each vertex in
 /// its box casts a ray.
@@ -86,6 +88,9 @@ static verdict ask_vertex(const carom_world *world, const carom_proximity_view *
 	const cr_surface_contacts *m = &world->surface_contacts;
 	const cr_belongings *lists[3] = { &m->remembered, &m->crossing, &m->began };
 	verdict says = UNKNOWN;
+	const v3d lead = cr_lead_of_vertex(&m->began, of->mesh_a, of->mesh_b, of->vertices[0]);
+	if (!cr_is_zero(lead))
+		return v3d_dot(lead, normal) < CR_ALONG_LEAD ? AGAINST : ALONG;
 	for (int k = 0; k < 3 && says != ALONG; k++) {
 		const verdict now = ask_list(world, lists[k], of->mesh_a, of->mesh_b, of->vertices[0], normal);
 		says = now > says ? now : says;
@@ -248,16 +253,15 @@ bool cr_is_in_closed_mesh(const cr_closed_mesh *c, v3d point)
 	return c->world->pipeline.bvh->winding(collider, at, direction) != 0;
 }
 
-/// Does a vertex belong somewhere on the surface, and is it on the wrong side there?
-static bool is_known(const search *s, int32_t vertex)
+bool cr_is_known_inside(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
 {
-	const cr_surface_contacts *m = &s->world->surface_contacts;
-	const cr_placed surface = cr_placed_member(s->world, s->mesh_b);
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const cr_placed surface = cr_placed_member(world, mesh_b);
 	const cr_belongings *lists[2] = { &m->remembered, &m->crossing };
 	bool known = false;
 	for (int k = 0; k < 2 && !known; k++) {
-		for (int64_t i = cr_first_belonging(lists[k], s->mesh_a, s->mesh_b, vertex);
-			 i < lists[k]->count && !known && cr_compare_belonging(&lists[k]->data[i], s->mesh_a, s->mesh_b, vertex) == 0; i++)
+		for (int64_t i = cr_first_belonging(lists[k], mesh_a, mesh_b, vertex);
+			 i < lists[k]->count && !known && cr_compare_belonging(&lists[k]->data[i], mesh_a, mesh_b, vertex) == 0; i++)
 			known = cr_side_of_foot(&surface, &lists[k]->data[i].foot) == CR_SIDE_BACK;
 	}
 	return known;
@@ -273,7 +277,7 @@ static void find_inside(int64_t begin, int64_t end, int worker, void *task)
 		cr_vertex_inside *v = &s->world->surface_contacts.inside.data[i];
 		const v3d at = cr_placed_vertex(&cloth, v->vertex);
 		carom_closest_point closest;
-		if (cr_is_in_closed_mesh(&s->closed, at) && !is_known(s, v->vertex) &&
+		if (cr_is_in_closed_mesh(&s->closed, at) && !cr_is_known_inside(s->world, s->mesh_a, s->mesh_b, v->vertex) &&
 			cr_body_closest_point(s->closed.seen, kernels, at, INFINITY, &closest))
 			v->triangle = closest.triangle;
 	}
@@ -283,23 +287,26 @@ static void find_inside(int64_t begin, int64_t end, int worker, void *task)
 static bool append_began(carom_world *world, const search *s)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
+	const int64_t first = m->began.count;
 	bool enough = true;
 	for (int64_t i = 0; i < m->inside.count && enough; i++) {
 		const cr_vertex_inside *v = &m->inside.data[i];
-		cr_belonging now = { s->mesh_a, s->mesh_b, v->vertex, v->triangle, CR_SIDE_FRONT, false, { 0 } };
+		cr_belonging now = {
+			.mesh_a = s->mesh_a, .mesh_b = s->mesh_b, .vertex = v->vertex, .triangle = v->triangle, .side = CR_SIDE_FRONT
+		};
 		if (v->triangle < 0)
 			continue;
 		cr_walk_belonging(world, &now);
 		enough = !now.through || cr_append_belonging(world, &m->began, &now);
 	}
-	return enough;
+	return enough && cr_lead_regions(world, &s->closed, s->mesh_a, s->mesh_b, first);
 }
 
 /// Find those of the listed vertices that are inside. False when out of memory.
 static bool search_listed(carom_world *world, search *s)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	if (m->inside.count == 0)
+	if (m->inside.count == 0 && !cr_was_led(world, s->mesh_a, s->mesh_b))
 		return true;
 	if (!cr_see_closed_mesh(world, s->mesh_b, &s->closed))
 		return false;
@@ -337,6 +344,7 @@ bool cr_find_vertices_inside(carom_world *world, const carom_proximity_view *vie
 	cr_surface_contacts *m = &world->surface_contacts;
 	bool enough = true;
 	m->began.count = 0;
+	m->leading = false;
 	for (int32_t b = 0; b < (int32_t)m->members.list.count && enough; b++) {
 		const cr_body *body = cr_body_of_member(world, b);
 		if (body->kind != CAROM_CLOTH && !body->sensor && body->shape.mesh->report.closed)

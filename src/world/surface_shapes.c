@@ -14,9 +14,6 @@
 // Cosine of the angle by which a normal turns within a step at most.
 #define MOST_TURN 0.5
 
-static v3d v3d_of(carom_vec3 v) { return (v3d){ v.x, v.y, v.z }; }
-static carom_vec3 vec_of(v3d v) { return (carom_vec3){ v.x, v.y, v.z }; }
-
 // ---- The contacts of the last step ----
 
 static uint64_t parts_of(const carom_surface_shape_contact *c)
@@ -116,8 +113,8 @@ static void leave_along(const carom_world *world, int32_t part, v3d normal, caro
 		}
 	}
 	c->distance = lowest - top;
-	c->normal = vec_of(normal);
-	c->point = vec_of(v3d_mad(foot, -c->distance, normal));
+	c->normal = normal;
+	c->point = v3d_mad(foot, -c->distance, normal);
 }
 
 static v3d normal_now(const carom_world *world, int32_t part, const carom_surface_shape_contact *last)
@@ -125,7 +122,7 @@ static v3d normal_now(const carom_world *world, int32_t part, const carom_surfac
 	// The normal stands on the shape, which may have turned.
 	const cr_body *body = &world->bodies.data[part];
 	const m3d then = m3d_from_quat(cr_begin_of(body)->orientation);
-	return cr_vector_to_world(body, m3d_tmul(&then, v3d_of(last->normal)));
+	return cr_vector_to_world(body, m3d_tmul(&then, last->normal));
 }
 
 /// The last contact of that vertex of the feature whose way out is nearest to the contact's; NULL:
@@ -142,7 +139,7 @@ static const carom_surface_shape_contact *find_last_of_vertex(
 			.vertices = { c->vertices[k], -1, -1 },
 			.triangle = -1 };
 		const carom_surface_shape_contact *last = find_last(world, &of_vertex);
-		const double along = last ? v3d_dot(v3d_of(c->normal), normal_now(world, part, last)) : -INFINITY;
+		const double along = last ? v3d_dot(c->normal, normal_now(world, part, last)) : -INFINITY;
 		if (along > most) {
 			most = along;
 			best = last;
@@ -161,8 +158,8 @@ static void keep_way(const carom_world *world, int32_t part, carom_surface_shape
 		return;
 	if (!last && c->vertices[1] >= 0)
 		last = find_last_of_vertex(world, part, c);
-	const v3d normal = last ? normal_now(world, part, last) : v3d_of(c->normal);
-	if (v3d_dot(v3d_of(c->normal), normal) < MOST_TURN)
+	const v3d normal = last ? normal_now(world, part, last) : c->normal;
+	if (v3d_dot(c->normal, normal) < MOST_TURN)
 		leave_along(world, part, normal, c);
 }
 

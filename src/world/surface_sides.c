@@ -97,9 +97,6 @@ static v3d outward_at(const carom_world *world, int32_t mesh, int32_t vertex)
 	return cr_vector_to_world(body, v3d_from_floats(body->shape.mesh->topology.normals + 3 * (int64_t)vertex));
 }
 
-static v3d v3d_of(carom_vec3 v) { return (v3d){ v.x, v.y, v.z }; }
-static carom_vec3 vector_of(v3d v) { return (carom_vec3){ v.x, v.y, v.z }; }
-
 // ---- The contacts of the last step ----
 
 static int compare_features(const int32_t a[4], const int32_t b[4])
@@ -190,6 +187,16 @@ int cr_compare_belonging(const cr_belonging *b, int32_t mesh_a, int32_t mesh_b, 
 	return order != 0 ? order : cr_compare_numbers(b->vertex, vertex);
 }
 
+/// Note the way on which a vertex was led out with its region, unless it was put elsewhere. False:
+/// out of memory.
+static bool remember_lead(carom_world *world, const carom_surface_contact *c, cr_belonging *now)
+{
+	const v3d from = cr_vertex_at(world, cr_part_a_of(c), now->vertex, 0);
+	now->lead = c->normal;
+	return v3d_length(v3d_sub(from, c->point_a)) > fabs(c->distance) ||
+		cr_append_belonging(world, &world->surface_contacts.leads, now);
+}
+
 /// Let a vertex belong where it did, if it is near there. False: out of memory.
 static bool remember_contact(carom_world *world, const carom_surface_contact *c)
 {
@@ -204,6 +211,8 @@ static bool remember_contact(carom_world *world, const carom_surface_contact *c)
 		.through = c->through };
 	if (now.mesh_a < 0 || now.mesh_b < 0)
 		return true;
+	if (c->led)
+		return remember_lead(world, c, &now);
 	cr_walk_belonging(world, &now);
 	const double most = farthest_of(world, c);
 	return !(now.foot.distance2 <= most * most) || cr_append_belonging(world, &m->remembered, &now);
@@ -246,13 +255,14 @@ static bool remember_carried(carom_world *world)
 			return false;
 	}
 	sort_belongings(&m->remembered);
+	sort_belongings(&m->leads);
 	return true;
 }
 
 static bool remember(carom_world *world)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
-	m->remembered.count = 0;
+	m->remembered.count = m->leads.count = 0;
 	m->tangled = false;
 	if (!cr_list_last_runs(world))
 		return false;
@@ -335,7 +345,8 @@ static v3d lean_of_vertex(const carom_world *world, const cr_belongings *list, i
 		for (int k = 0; k < 3 * count && !counts; k++)
 			counts = t->weld[t->triangles[3 * (int64_t)b->foot.triangle + k / count]] == t->weld[others[k % count]];
 		if (counts && b->through)
-			sum = v3d_mad(sum, b->side, cr_placed_normal(&surface, b->foot.triangle));
+			sum = cr_is_zero(b->lead) ? v3d_mad(sum, b->side, cr_placed_normal(&surface, b->foot.triangle))
+									  : v3d_add(sum, b->lead);
 	}
 	return sum;
 }
@@ -486,6 +497,34 @@ static bool is_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b,
 	return c->distance < c->thickness;
 }
 
+/// The side of a vertex of a closed mesh, as a triangle of cloth sees it that leaves the mesh with
+/// its region: it is left behind. NONE: the triangle does not leave so.
+static cr_side side_by_leads(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t triangle)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	if (!m->leading || !cr_has_outside(world, mesh_b, mesh_a))
+		return CR_SIDE_NONE;
+	const cr_placed cloth = cr_placed_member(world, mesh_b);
+	v3d sum = { 0, 0, 0 };
+	for (int k = 0; k < 3; k++) {
+		const int32_t corner = cloth.faces->triangles[3 * (int64_t)triangle + k];
+		sum = v3d_add(sum, cr_lead_of_vertex(&m->began, mesh_b, mesh_a, corner));
+	}
+	const double along = v3d_dot(sum, cr_placed_normal(&cloth, triangle));
+	return along > 0 ? CR_SIDE_BACK : along < 0 ? CR_SIDE_FRONT : CR_SIDE_NONE;
+}
+
+/// Has a list that is older than the ways of regions another side for a vertex than these?
+static bool is_led_elsewhere(const carom_world *world, const cr_belonging *b)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	if (!m->leading)
+		return false;
+	const cr_side side = side_by_leads(world, b->mesh_a, b->mesh_b, b->foot.triangle);
+	return (side != CR_SIDE_NONE && side != b->side) ||
+		(cr_is_zero(b->lead) && !cr_is_zero(cr_lead_of_vertex(&m->began, b->mesh_a, b->mesh_b, b->vertex)));
+}
+
 /// The side on which a vertex belongs, as a triangle sees it.
 static cr_side settle(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, int32_t triangle, cr_side now)
 {
@@ -493,7 +532,9 @@ static cr_side settle(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 	if (cr_has_outside(world, mesh_a, mesh_b))
 		return CR_SIDE_FRONT;
 	const cr_topology *t = &cr_body_of_member(world, mesh_b)->shape.mesh->topology;
-	cr_side side = look_up(t, &m->remembered, mesh_a, mesh_b, vertex, triangle);
+	cr_side side = side_by_leads(world, mesh_a, mesh_b, triangle);
+	if (side == CR_SIDE_NONE)
+		side = look_up(t, &m->remembered, mesh_a, mesh_b, vertex, triangle);
 	if (side == CR_SIDE_NONE)
 		side = look_up(t, &m->crossing, mesh_a, mesh_b, vertex, triangle);
 	if (side == CR_SIDE_NONE)
@@ -531,9 +572,9 @@ static void fill_face(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 	const v3d at = placed_vertex(world, mesh_a, vertex);
 	const v3d normal =
 		distance > 0 ? v3d_scale(foot->offset, 1 / c->distance) : v3d_scale(cr_placed_normal(&surface, foot->triangle), side);
-	c->normal = vector_of(v3d_length(normal) > 0.5 ? normal : (v3d){ 0, 0, 1 });
-	c->point_a = vector_of(at);
-	c->point_b = vector_of(v3d_sub(at, foot->offset));
+	c->normal = v3d_length(normal) > 0.5 ? normal : (v3d){ 0, 0, 1 };
+	c->point_a = at;
+	c->point_b = v3d_sub(at, foot->offset);
 	cr_continue_surface_contact(world, c);
 }
 
@@ -648,13 +689,12 @@ static void turn_to_side(
 	const carom_world *world, int32_t mesh_a, int32_t mesh_b, v3d normal, double distance, carom_surface_contact *c)
 {
 	const carom_surface_contact *last = find_last(world, c);
-	const bool against = last ? v3d_dot(normal, (v3d){ last->normal.x, last->normal.y, last->normal.z }) < 0 &&
-			(last->through || distance == 0 || find_hit(world, c))
+	const bool against = last ? v3d_dot(normal, last->normal) < 0 && (last->through || distance == 0 || find_hit(world, c))
 							  : is_against(world, mesh_a, mesh_b, normal, c);
 	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
 	c->through = against && distance > 0;
 	c->distance = c->through ? -distance : distance;
-	c->normal = vector_of(against ? v3d_neg(normal) : normal);
+	c->normal = against ? v3d_neg(normal) : normal;
 }
 
 static void place_edges(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const int32_t vertices[4], v3d at[4])
@@ -683,8 +723,8 @@ static bool fill_edges(
 	c->kind = CAROM_SWEEP_EDGE_EDGE;
 	memcpy(c->vertices, vertices, sizeof c->vertices);
 	memcpy(c->weight, near.weight, sizeof c->weight);
-	c->point_a = vector_of(v3d_add(at[0], near.on_a));
-	c->point_b = vector_of(v3d_add(at[0], near.on_b));
+	c->point_a = v3d_add(at[0], near.on_a);
+	c->point_b = v3d_add(at[0], near.on_b);
 	const double distance = sqrt(near.distance2);
 	turn_to_side(world, mesh_a, mesh_b, v3d_normalize(distance > 0 ? v3d_sub(near.on_a, near.on_b) : across), distance, c);
 	return true;
@@ -697,7 +737,7 @@ static void stay_beside_ridge(const carom_world *world, int32_t mesh_a, int32_t 
 		return;
 	c->through = false;
 	c->distance = -c->distance;
-	c->normal = vector_of(v3d_neg(v3d_of(c->normal)));
+	c->normal = v3d_neg(c->normal);
 }
 
 static bool judge_edges(
@@ -706,8 +746,8 @@ static bool judge_edges(
 	if (pair->type != CAROM_PROXIMITY_EDGE_EDGE || !fill_edges(world, pair->mesh_a, pair->mesh_b, pair->vertices, c))
 		return false;
 	stay_beside_ridge(world, pair->mesh_a, pair->mesh_b, c);
-	return is_contact(world, pair->mesh_a, pair->mesh_b, c) &&
-		!(c->through && c->age == 0 && cr_is_far_edge(world, view, pair, v3d_of(c->normal)));
+	return is_contact(world, pair->mesh_a, pair->mesh_b, c) && !cr_is_beside_lead(world, pair->mesh_a, pair->mesh_b, c) &&
+		!(c->through && c->age == 0 && cr_is_far_edge(world, view, pair, c->normal));
 }
 
 // ---- All pairs ----
@@ -780,9 +820,10 @@ static bool append_vertices(carom_world *world, const cr_belongings *list, const
 	for (int64_t i = 0; i < list->count && enough; i++) {
 		const cr_belonging *b = &list->data[i];
 		carom_surface_contact c;
-		if (!b->through)
+		if (!b->through || is_led_elsewhere(world, b))
 			continue;
 		fill_face(world, b->mesh_a, b->mesh_b, b->vertex, &b->foot, b->side, &c);
+		c.led = c.through && !cr_is_zero(b->lead);
 		enough = !c.through || is_listed(world, view, b) || !is_contact(world, b->mesh_a, b->mesh_b, &c) ||
 			append_contact(world, &c);
 	}
@@ -792,7 +833,8 @@ static bool append_vertices(carom_world *world, const cr_belongings *list, const
 static bool append_edges(carom_world *world, int32_t mesh_a, int32_t mesh_b, const int32_t vertices[4])
 {
 	carom_surface_contact c;
-	if (!fill_edges(world, mesh_a, mesh_b, vertices, &c) || !c.through || cr_is_beside_ridge(world, mesh_a, mesh_b, &c))
+	if (!fill_edges(world, mesh_a, mesh_b, vertices, &c) || !c.through || cr_is_beside_ridge(world, mesh_a, mesh_b, &c) ||
+		cr_is_beside_lead(world, mesh_a, mesh_b, &c))
 		return true;
 	return !is_contact(world, mesh_a, mesh_b, &c) || append_contact(world, &c);
 }
