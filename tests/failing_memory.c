@@ -1,13 +1,13 @@
 // Memory that fails when told: see failing_memory.h.
 #include "failing_memory.h"
 
+#include "failing_calls.h"
 #include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static _Thread_local bool s_counts;
-static _Thread_local long long s_calls, s_fail_at;
+static _Thread_local failing_calls *s_calls; // those of this thread alone; NULL: none fails
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -22,7 +22,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t size);
 
-static bool fails(void) { return s_counts && s_calls++ == s_fail_at; }
+static bool fails(void) { return failing_calls_fail(s_calls); }
 
 void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); }
 void *__wrap_calloc(size_t count, size_t size) { return fails() ? NULL : __real_calloc(count, size); }
@@ -31,32 +31,22 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size) { return fails() ? NUL
 char *__wrap_strdup(const char *text) { return fails() ? NULL : __real_strdup(text); }
 char *__wrap_strndup(const char *text, size_t size) { return fails() ? NULL : __real_strndup(text, size); }
 
-void failing_memory_begin(long long fail_at)
-{
-	s_calls = 0;
-	s_fail_at = fail_at;
-	s_counts = true;
-}
-
-long long failing_memory_end(void)
-{
-	s_counts = false;
-	return s_calls;
-}
-
 int failing_memory_each(int stride, bool (*work)(void *user), void (*check)(bool done, void *user), void *user)
 {
+	failing_calls calls = failing_calls_of_preset();
+	calls.stride *= stride;
 	int failures = 0;
-	for (long long at = 0;; at += stride) {
-		failing_memory_begin(at);
+	for (bool failed = true; failed;) {
+		failing_calls_begin(&calls);
+		s_calls = &calls;
 		const bool done = work(user);
-		const bool failed = failing_memory_end() > at;
+		s_calls = NULL;
+		failed = failing_calls_end(&calls);
 		failures += !done;
 		if (check)
 			check(done, user);
-		if (failed)
-			continue;
-		CHECK(done);
-		return failures;
+		CHECK(done || failed);
 	}
+	failing_calls_free(&calls);
+	return failures;
 }

@@ -7,15 +7,10 @@
 
 #include <stdbool.h>
 
-/// From now on the calls of this thread are counted, from 0; the one with the number fail_at fails.
-/// -1: none.
-void failing_memory_begin(long long fail_at);
-/// No call fails any more. Returns how many were counted.
-long long failing_memory_end(void);
-
-/// Run work over and over, where each allocation with a number that stride divides fails once, and at
-/// last none: then it must succeed. work returns whether it has, and check, if not NULL, looks at what is
-/// left. Returns how many runs failed.
+/// Run work over and over, where one allocation of this thread after the other fails, and at last none:
+/// then it must succeed. Release fails each allocation with a number that stride divides, the other
+/// presets one for each call stack (failing_calls.h). work returns whether it has succeeded, and check,
+/// if not NULL, looks at what is left. Returns how many runs failed.
 int failing_memory_each(int stride, bool (*work)(void *user), void (*check)(bool done, void *user), void *user);
 
 #endif

@@ -423,6 +423,8 @@ static void *heap_allocate(size_t size, size_t alignment, void *user)
 	const long long call = atomic_fetch_add(&heap->calls, 1), fail_at = atomic_load(&heap->fail_at);
 	if (fail_at >= 0 && (call == fail_at || (call > fail_at && atomic_load(&heap->fail_on))))
 		return NULL;
+	if (failing_calls_fail(heap->failing))
+		return NULL;
 	void *pointer = test_allocate(size, alignment);
 	if (pointer) {
 		memset(pointer, 0xa5, size); // nobody may count on zeros
@@ -448,12 +450,26 @@ carom_context *fixture_heap_context(fixture_heap *heap, int threads)
 	atomic_store(&heap->bytes, 0);
 	atomic_store(&heap->fail_at, -1);
 	atomic_store(&heap->fail_on, false);
+	heap->failing = NULL;
 	carom_context_def def = carom_default_context_def();
 	def.allocator = (carom_allocator){ heap_allocate, heap_release, heap };
 	def.thread_count = threads;
 	carom_context *context = NULL;
 	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
 	return context;
+}
+
+void fixture_begin_failing(fixture_heap *heap, failing_calls *calls)
+{
+	failing_calls_begin(calls);
+	heap->failing = calls;
+}
+
+bool fixture_end_failing(fixture_heap *heap)
+{
+	const bool failed = failing_calls_end(heap->failing);
+	heap->failing = NULL;
+	return failed;
 }
 
 void fixture_run_two(void *(*fn)(void *), void *users[2])
@@ -528,22 +544,23 @@ carom_world_def fixture_plugin_world_def(void)
 int fixture_fail_each_allocation(fixture_heap *heap, carom_context *context, const carom_world_def *def,
 	void (*fill)(carom_world *world, void *user), void *user, int pairs)
 {
-	for (int failures = 0;; failures += TEST_STRIDE) {
+	failing_calls calls = failing_calls_of_preset();
+	for (carom_result result = CAROM_OUT_OF_MEMORY; result != CAROM_SUCCESS;) {
 		carom_world *world = fixture_world(context, def);
 		fill(world, user);
-		heap->calls = 0;
-		heap->fail_at = failures;
-		const carom_result result = carom_world_step(world);
-		heap->fail_at = -1;
+		fixture_begin_failing(heap, &calls);
+		result = carom_world_step(world);
+		fixture_end_failing(heap);
 		if (result != CAROM_SUCCESS) {
 			CHECK_INT(result, CAROM_OUT_OF_MEMORY);
 			fixture_step(world);
 		}
 		CHECK_INT(carom_world_pairs(world).count, pairs);
 		carom_destroy_world(world);
-		if (result == CAROM_SUCCESS)
-			return failures;
 	}
+	const int allocations = (int)calls.calls;
+	failing_calls_free(&calls);
+	return allocations;
 }
 
 void fixture_repair_tape(fixture_tape *t)

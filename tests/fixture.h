@@ -4,6 +4,7 @@
 
 #include "bvh/bvh_kernels.h"
 #include "carom/carom.h"
+#include "failing_calls.h"
 #include "labs.h"
 #include "math/transform.h"
 #include "test.h"
@@ -126,15 +127,21 @@ typedef struct fixture_heap {
 	atomic_llong calls;  // allocations asked for
 	atomic_llong blocks; // allocations held
 	atomic_llong bytes;
-	atomic_llong fail_at; // the call with this number (from 0) fails; -1: none
-	atomic_bool fail_on;  // and all after it
+	atomic_llong fail_at;   // the call with this number (from 0) fails; -1: none
+	atomic_bool fail_on;    // and all after it
+	failing_calls *failing; // NULL, or says which call fails (fixture_begin_failing)
 } fixture_heap;
 /// A context whose memory comes from the heap, which is reset.
 carom_context *fixture_heap_context(fixture_heap *heap, int threads);
+/// A run of work begins: at most one allocation of it fails, the one that calls says.
+void fixture_begin_failing(fixture_heap *heap, failing_calls *calls);
+/// No allocation fails any more. Returns whether one has failed; if none has, all runs are done.
+bool fixture_end_failing(fixture_heap *heap);
 /// The settings of a world whose ray plugin prepares nothing and hits nothing. Each mesh of it takes allocations while the body is made.
 carom_world_def fixture_plugin_world_def(void);
-/// One step of a world that fill fills, over and over, where each allocation of it fails once: it ends with CAROM_OUT_OF_MEMORY, the
-/// step after it succeeds, and so many pairs are found. Returns how many allocations failed.
+/// One step of a world that fill fills, over and over, where one allocation after the other fails (failing_calls_of_preset): it ends
+/// with CAROM_OUT_OF_MEMORY, the step after it succeeds, and so many pairs are found. The runs end with the first step that succeeds.
+/// Returns how many allocations that one makes.
 int fixture_fail_each_allocation(fixture_heap *heap, carom_context *context, const carom_world_def *def,
 	void (*fill)(carom_world *world, void *user), void *user, int pairs);
 

@@ -94,7 +94,9 @@ bool fixture_check_detector(
 /// fixture_check_detector on every kind of cloud, as floats where it can be and as doubles, without and with a skin, and on
 /// clouds that are periodic along one, two and three axes.
 void fixture_check_detector_everywhere(const cr_sphere_detector *detector, carom_context *context, int64_t count);
-/// So on one thread and on three.
+/// On every so many-th kind of cloud and choice of axes.
+void fixture_check_detector_on_some(const cr_sphere_detector *detector, carom_context *context, int64_t count, int stride);
+/// On all, on one thread and on three.
 void fixture_check_detector_on_threads(const cr_sphere_detector *detector, int64_t count);
 /// So with each small number of spheres.
 void fixture_check_detector_of_few(const cr_sphere_detector *detector);

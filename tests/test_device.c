@@ -224,19 +224,17 @@ TEST(device, every_allocation_may_fail)
 	carom_device_def def = carom_default_device_def();
 	def.choice = fixture_device_choice(context);
 	def.cache_path = "device_allocations.cache";
-	bool made = false;
-	for (int failing = 0; !made && failing < 100; failing++) {
+	failing_calls calls = failing_calls_of_preset();
+	for (bool failed = true; failed;) {
 		carom_device *device;
-		heap.calls = 0;
-		heap.fail_at = failing;
+		fixture_begin_failing(&heap, &calls);
 		const carom_result result = carom_create_device(context, &def, &device);
-		made = heap.calls <= failing; // all were given
-		CHECK_INT(result, made ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY);
+		failed = fixture_end_failing(&heap);
+		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
 		carom_destroy_device(device);
-		heap.fail_at = -1;
 		CHECK_INT(carom_memory_in_use(context), context->size);
 	}
-	CHECK(made);
+	failing_calls_free(&calls);
 	remove(def.cache_path);
 	carom_destroy_context(context);
 }

@@ -639,25 +639,20 @@ static void check_failing_calls(VkResult failure, carom_result expected)
 	twins t = make_twins(1, true, NULL);
 	add_bodies(&t, 2);
 	step_both(&t); // kernels are there
-	bool failed = true;
+	failing_calls calls = failing_calls_of_preset();
+	calls.stride *= 2;
 	int failures = 0;
-	s_result = failure;
-	for (s_failing = 0; failed && s_failing < 500; s_failing += 2) {
-		const cr_vk real = t.device->instance.vk;
-		s_real = &real;
-		s_failed = NULL;
-		s_calls = 0;
+	for (bool failed = true; failed && failures < 250;) {
 		shake(&t, 0.1);
 		// Memory is not kept from one try to the next.
 		REQUIRE(carom_world_set_device(t.worlds[1], NULL, false) == CAROM_SUCCESS);
-		put_failing(&t.device->instance.vk);
+		begin_failing(t.device, &calls, failure);
 		carom_result result = carom_world_set_device(t.worlds[1], t.device, false);
 		if (result == CAROM_SUCCESS)
 			result = carom_world_step(t.worlds[1]);
-		t.device->instance.vk = real;
-		failed = s_failed != NULL;
+		failed = end_failing(t.device);
 		if (failed && !CHECK_INT(result, expected))
-			printf("call %d, %s: %s\n", s_failing, s_failed, carom_error_text(t.context));
+			printf("call %lld, %s: %s\n", calls.failed, s_failed, carom_error_text(t.context));
 		CHECK(!failed || strstr(carom_error_text(t.context), s_failed) != NULL);
 		failures += failed;
 		t.device->stats.lost = false; // it is not, really
@@ -668,7 +663,8 @@ static void check_failing_calls(VkResult failure, carom_result expected)
 			fixture_step(t.worlds[1]);
 		CHECK_INT(carom_world_contacts(t.worlds[1]).count, carom_world_contacts(t.worlds[0]).count);
 	}
-	CHECK(!failed && failures > 20);
+	CHECK(calls.failed < 0 && failures > 20);
+	failing_calls_free(&calls);
 	end_twins(&t);
 }
 

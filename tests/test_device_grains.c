@@ -548,26 +548,23 @@ static void check_failing_calls(VkResult failure, carom_result expected)
 	const place p = open_place(true);
 	heap h = make_heap(p.device);
 	h.def.skin = 0.03; // the rows must grow
-	bool failed = true, created;
+	bool created;
 	int failures = 0;
 	REQUIRE(do_all(p.context, &h, &created) == CAROM_SUCCESS); // kernels are there
-	s_result = failure;
-	for (s_failing = 0; failed && s_failing < 2000; s_failing += 3) {
-		const cr_vk real = p.device->instance.vk;
-		s_real = &real;
-		s_failed = NULL;
-		s_calls = 0;
-		put_failing(&p.device->instance.vk);
+	failing_calls calls = failing_calls_of_preset();
+	calls.stride = 3;
+	for (bool failed = true; failed && failures < 1000;) {
+		begin_failing(p.device, &calls, failure);
 		const carom_result result = do_all(p.context, &h, &created);
-		p.device->instance.vk = real;
-		failed = s_failed != NULL;
+		failed = end_failing(p.device);
 		if (failed && !CHECK_INT(result, expected))
-			printf("call %d, %s: %s\n", s_failing, s_failed, carom_error_text(p.context));
+			printf("call %lld, %s: %s\n", calls.failed, s_failed, carom_error_text(p.context));
 		CHECK(!failed || strstr(carom_error_text(p.context), s_failed) != NULL);
 		failures += failed;
 		p.device->stats.lost = false; // it is not, really
 	}
-	CHECK(!failed && failures > 30);
+	CHECK(calls.failed < 0 && failures > 30);
+	failing_calls_free(&calls);
 	CHECK(do_all(p.context, &h, &created) == CAROM_SUCCESS);
 	free_heap(&h);
 	close_place(p);
@@ -586,18 +583,17 @@ TEST(device_grains, every_allocation_may_fail)
 	place p = { .context = fixture_heap_context(&memory, 1) };
 	p.device = fixture_device(p.context, NULL);
 	heap h = make_heap(p.device);
-	bool failed = true, created;
+	bool created;
 	int failures = 0;
-	for (int at = 0; failed && at < 100; at++) {
-		memory.calls = 0;
-		memory.fail_at = at;
+	failing_calls calls = failing_calls_of_preset();
+	for (bool failed = true; failed; failures += failed) {
+		fixture_begin_failing(&memory, &calls);
 		const carom_result result = do_all(p.context, &h, &created);
-		failed = memory.calls > at;
-		memory.fail_at = -1;
+		failed = fixture_end_failing(&memory);
 		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
-		failures += failed;
 	}
-	CHECK(!failed && failures >= 4);
+	CHECK(failures >= 4);
+	failing_calls_free(&calls);
 	free_heap(&h);
 	close_place(p);
 }

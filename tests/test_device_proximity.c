@@ -382,22 +382,20 @@ TEST(device_proximity, every_allocation_may_fail)
 	carom_proximity_view truth, view;
 	REQUIRE(carom_proximity_find(plain, 0.2, &truth) == CAROM_SUCCESS);
 	def.device = open_device(context, true);
-	bool failed = true;
+	failing_calls calls = failing_calls_of_preset();
 	int failures = 0;
-	for (int at = 0; failed && at < 200; at++) {
+	for (bool failed = true; failed; failures += failed) {
 		carom_proximity *scene = load(context, &def, &world, 1);
-		heap.calls = 0;
-		heap.fail_at = at;
+		fixture_begin_failing(&heap, &calls);
 		const carom_result result = carom_proximity_find(scene, 0.2, &view);
-		failed = heap.calls > at;
-		heap.fail_at = -1;
+		failed = fixture_end_failing(&heap);
 		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
-		failures += failed;
 		if (CHECK_INT(carom_proximity_find(scene, 0.2, &view), CAROM_SUCCESS))
 			check_views(&truth, &view, "after a failed allocation");
 		carom_destroy_proximity(scene);
 	}
-	CHECK(!failed && failures > 20);
+	CHECK(failures > 20);
+	failing_calls_free(&calls);
 	carom_destroy_proximity(plain);
 	sweep_free_world(&world);
 	carom_destroy_device(def.device);

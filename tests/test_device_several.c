@@ -117,12 +117,8 @@ TEST(device_several, others_do_the_work_of_one_that_is_lost)
 	step_both(&t);
 	for (int lost = 0; lost < MOST; lost++) {
 		shake(&t, 0.1);
-		const cr_vk real = t.devices[lost]->instance.vk;
-		s_real = &real;
-		s_failed = NULL;
-		s_calls = s_failing = 0;
-		s_result = VK_ERROR_DEVICE_LOST;
-		put_failing(&t.devices[lost]->instance.vk);
+		failing_calls calls = failing_calls_all(); // the first one
+		begin_failing(t.devices[lost], &calls, VK_ERROR_DEVICE_LOST);
 		if (lost < MOST - 1) {
 			step_both(&t);
 			CHECK(carom_world_stats(t.worlds[1]).device_fallbacks > 0);
@@ -131,7 +127,7 @@ TEST(device_several, others_do_the_work_of_one_that_is_lost)
 			const carom_result result = carom_world_step(t.worlds[1]);
 			fixture_expect_error(t.context, result, CAROM_DEVICE_FAILED, s_failed);
 		}
-		t.devices[lost]->instance.vk = real;
+		CHECK(end_failing(t.devices[lost]));
 		CHECK(carom_device_get_stats(t.devices[lost]).lost);
 	}
 	REQUIRE(carom_world_set_devices(t.worlds[1], t.devices, 3, true) == CAROM_SUCCESS);
@@ -150,26 +146,20 @@ TEST(device_several, every_call_of_one_device_may_fail)
 {
 	twins t = make_twins(1, 2, false);
 	step_both(&t);
-	bool failed = true;
+	failing_calls calls = failing_calls_of_preset();
 	int failures = 0;
-	s_result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-	for (s_failing = 0; failed && s_failing < 300; s_failing++) {
+	for (bool failed = true; failed && failures < 300; failures += failed) {
 		REQUIRE(carom_world_set_devices(t.worlds[1], NULL, 0, false) == CAROM_SUCCESS); // its buffers are new
 		REQUIRE(carom_world_set_devices(t.worlds[1], t.devices, 2, false) == CAROM_SUCCESS);
 		shake(&t, 0.1);
-		carom_device *one = t.devices[s_failing % 2];
-		const cr_vk real = one->instance.vk;
-		s_real = &real;
-		s_failed = NULL;
-		s_calls = 0;
-		put_failing(&one->instance.vk);
+		carom_device *one = t.devices[failures % 2];
+		begin_failing(one, &calls, VK_ERROR_OUT_OF_DEVICE_MEMORY);
 		step_both(&t);
-		one->instance.vk = real;
-		failed = s_failed != NULL;
-		failures += failed;
+		failed = end_failing(one);
 		CHECK(!failed || carom_world_stats(t.worlds[1]).device_fallbacks > 0);
 	}
-	CHECK(!failed && failures > 10);
+	CHECK(calls.failed < 0 && failures > 10);
+	failing_calls_free(&calls);
 	end_twins(&t);
 }
 

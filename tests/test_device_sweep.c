@@ -595,24 +595,22 @@ TEST(device_sweep, every_allocation_may_fail)
 	carom_sweep_def def = carom_default_sweep_def();
 	const sweep_list truth = sweep_find_dully(&world, &def);
 	def.device = device;
-	bool failed = true;
+	failing_calls calls = failing_calls_of_preset();
 	int failures = 0;
-	for (int at = 0; failed && at < 200; at++) {
+	for (bool failed = true; failed; failures += failed) {
 		carom_sweep *sweep = sweep_load(context, &def, &world);
 		carom_sweep_hits hits;
 		sweep_tell(sweep, &world);
-		heap.calls = 0;
-		heap.fail_at = at;
+		fixture_begin_failing(&heap, &calls);
 		const carom_result result = carom_sweep_find(sweep, &hits);
-		failed = heap.calls > at;
-		heap.fail_at = -1;
+		failed = fixture_end_failing(&heap);
 		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
-		failures += failed;
 		if (CHECK_INT(carom_sweep_find(sweep, &hits), CAROM_SUCCESS))
 			sweep_check_same(hits.data, hits.count, &truth, "after a failed allocation");
 		carom_destroy_sweep(sweep);
 	}
-	CHECK(!failed && failures > 20);
+	CHECK(failures > 20);
+	failing_calls_free(&calls);
 	sweep_free_list((sweep_list *)&truth);
 	sweep_free_world(&world);
 	carom_destroy_device(device);

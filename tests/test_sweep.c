@@ -988,7 +988,7 @@ static void move_failing_world(sweep_world *world, int step, uint64_t *random)
 }
 
 /// A few steps; returns how many calls ran out of memory. A call that failed is made again, and must then succeed with the right hits.
-static int64_t step_with_failures(fixture_heap *heap, int64_t fail_at, const sweep_list expected[FAILURE_STEPS])
+static int64_t step_with_failures(fixture_heap *heap, failing_calls *calls, const sweep_list expected[FAILURE_STEPS])
 {
 	carom_context *context = fixture_heap_context(heap, 1);
 	uint64_t random = 9;
@@ -996,7 +996,8 @@ static int64_t step_with_failures(fixture_heap *heap, int64_t fail_at, const swe
 	sweep_world world = { 0 };
 	make_failing_world(&world);
 	carom_sweep *sweep = NULL;
-	atomic_store(&heap->fail_at, fail_at < 0 ? -1 : atomic_load(&heap->calls) + fail_at);
+	if (calls)
+		fixture_begin_failing(heap, calls);
 	while (carom_create_sweep(context, NULL, &sweep) != CAROM_SUCCESS)
 		failed++;
 	for (int i = 0; i < world.count; i++) {
@@ -1049,16 +1050,17 @@ TEST(sweep, survives_every_failed_allocation)
 		expected[step] = sweep_find_dully(&world, &def);
 	}
 	sweep_free_world(&world);
-	CHECK_INT(step_with_failures(&heap, -1, expected), 0);
-	const int64_t calls = atomic_load(&heap.calls);
-	CHECK(calls > 40);
+	CHECK_INT(step_with_failures(&heap, NULL, expected), 0);
+	CHECK(atomic_load(&heap.calls) > 40);
+	failing_calls calls = failing_calls_of_preset();
 	int64_t failed = 0, survived = 0;
-	for (int64_t at = 0; at < calls && test_failures() == 0; at += TEST_STRIDE) {
-		const int64_t now = step_with_failures(&heap, at, expected);
+	do {
+		const int64_t now = step_with_failures(&heap, &calls, expected);
 		CHECK(now <= 1);
 		failed += now == 1;
-		survived += now == 0; // of the front, which may go without
-	}
+		survived += now == 0 && calls.failed >= 0; // of the front, which may go without
+	} while (fixture_end_failing(&heap) && test_failures() == 0);
+	failing_calls_free(&calls);
 	CHECK(failed > 40 / TEST_STRIDE);
 	CHECK(survived > 0);
 	for (int step = 0; step < FAILURE_STEPS; step++)
