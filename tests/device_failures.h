@@ -202,7 +202,7 @@ static inline void check_each_failing_call(
 	int failures = 0;
 	while (check_one_failing_call(device, kind, user, way, &calls, &failures) && calls.failed < 1000)
 		calls.stride = calls.failed < way->first_ones ? 1 : way->stride;
-	CHECK(calls.failed < 0 && failures > (calls.by_stack ? 25 : 50));
+	CHECK(calls.failed < 0 && failures > (calls.by_stack ? 15 : 50));
 	failing_calls_free(&calls);
 }
 

@@ -158,7 +158,7 @@ TEST(device_several, every_call_of_one_device_may_fail)
 		failed = end_failing(one);
 		CHECK(!failed || carom_world_stats(t.worlds[1]).device_fallbacks > 0);
 	}
-	CHECK(calls.failed < 0 && failures > 10);
+	CHECK(calls.failed < 0 && failures > (calls.by_stack ? 5 : 10));
 	failing_calls_free(&calls);
 	end_twins(&t);
 }
