@@ -1,15 +1,15 @@
-/// Which spheres of a process may touch while a list of neighbours holds, and which of them
-/// do.
+/// Which spheres of a process may touch while a list of neighbours holds, and the springs
+/// of those that do.
 ///
 /// A list goes through the own spheres column by column (grain_columns.h). Each has a place
-/// in it. Spheres that it may touch and that are not of its column, ghosts or own ones,
-/// have a place before it as guests of the column. So each entry of the list joins places
-/// that are near each other.
+/// in it, in the order of its column. Spheres that it may touch and that are not of its
+/// column, ghosts or own ones, have places in the column too, as guests. So an entry of the
+/// list, two places, joins places of one column, of which one at least is an own sphere of it.
 ///
-/// An entry is two places. Two own spheres of one column have one entry. Entries of a guest
-/// belong to its hosts: of two own spheres of different columns each has an entry of its
-/// own, as of an own one and a ghost. A row is all entries of an own sphere in the order of
-/// the others' ids, seen from its side. Guests have empty rows.
+/// An entry belongs to its near end, which is the later of its places. It is read when the step
+/// comes there; its far end, which is before, is still in the ring (grains.c). Large spheres
+/// (grain_columns.large) would keep the ring long. They stay in slots of their own
+/// while their column lasts, and are the far end of entries with others.
 #ifndef CAROM_LAMMPS_GRAIN_LIST_H
 #define CAROM_LAMMPS_GRAIN_LIST_H
 
@@ -21,48 +21,77 @@ extern "C" {
 #endif
 
 enum {
-	ENTRIES_AT_ONCE = 4, ///< are read; behind the last one are so many of no sphere
-	LONG_ROW = 32,       ///< sides: a row of more has its forces kept until the end of the step
+	ENTRIES_AT_ONCE = 4, ///< are read. A column has a multiple of them, the last ones of no spheres
 };
+
+#define GRAIN_GUEST 0x80000000u ///< of a source: the place is that of a guest
+#define GRAIN_LARGE 0x40000000u ///< of a source: it has a slot beside the ring
+#define GRAIN_SPHERE 0x3fffffffu
+
+/// Of the list, from where the column before ends.
+typedef struct grain_column {
+	int64_t end;       ///< of its places
+	int64_t large_end; ///< of its large spheres
+} grain_column;
 
 /// All zero at first; free with grain_list_free.
 typedef struct grain_list {
-	int64_t own;          ///< spheres
-	int64_t places;       ///< of own spheres and of guests
-	uint32_t *sources;    ///< [places] which sphere of the caller's each of them is
-	uint64_t *ids;        ///< [places] as they were when the list was made
-	int64_t *first;       ///< [places+1] the first entry whose near end is place i
-	int64_t *row;         ///< [places+1] the first side of each row
-	uint32_t (*ends)[2];  ///< [count] the near end is own, the far one a guest or later
-	int64_t count;        ///< of entries
-	uint32_t *sides;      ///< twice the entry, and 1 more where the sphere is its far end
-	uint32_t *slots;      ///< [count] where the last step has put the force; 0: no contact then
-	double (*springs)[4]; ///< [count] of near ends, and 0; untrue without a slot
-	/// For each row, from the first entry that it has to its last one with a near end that is not
-	/// beyond it: the most. Entries of long rows do not count.
-	int64_t window;
-	int64_t ahead, behind; ///< places from the near end of an entry to the far one, at most
-	uint32_t *kept;        ///< [count] of entries of long rows their number from 1 on; 0: of none
-	int64_t kept_count;    ///< 0: there are no long rows, and kept is not to be read
-	int64_t steps;         ///< since creation, and lists: changes where springs may be others
-	// Of the caller's spheres, while the list is made: the order of own ones, and their columns;
-	// the last place of each, plus 1.
-	uint32_t *order, *column, *known;
-	grain_columns columns;
-	int64_t sphere_room, place_room, entry_room, side_room, spring_room, kept_room;
+	int64_t own;       ///< spheres
+	int64_t places;    ///< of own spheres and of guests
+	uint32_t *sources; ///< [places] which sphere of the caller's each of them is, and GRAIN_...
+	uint64_t *ids;     ///< [places] as they were when the list was made
+	int64_t *first;    ///< [places+1] the first entry of each place
+	grain_column *columns;
+	int64_t column_count;
+	uint32_t *large; ///< [columns[column_count-1].large_end] places
+	/// [count] slot_size times the slot of each end. Place k has slot k & ring. Behind the ring
+	/// there is one of no sphere, then those of the column's large spheres in their order.
+	uint32_t *near, *far;
+	int64_t count; ///< of entries
+	/// [count/4] of the near ends of four entries: x, y and z of each; 0 where they did not touch.
+	double (*springs)[3 * ENTRIES_AT_ONCE];
+	uint8_t *live;      ///< [count/4] whether any of them may not be 0
+	int64_t span;       ///< places from the far end of an entry to the near one, at most
+	uint32_t ring;      ///< a power of two, less 1
+	uint32_t slot_size; ///< bytes
+	int64_t most_large; ///< of one column
+	int64_t steps;      ///< since creation, and lists: changes where springs may be others
+	// While the list is made: of the caller's spheres the last place of each, plus 1, and its
+	// number among the large ones of the column; guests of a column.
+	grain_columns order;
+	uint32_t *known, *number;
+	grain_key *guests;
+	int64_t sphere_room, place_room, column_room, large_room, entry_room, spring_room, guest_room;
 } grain_list;
 
 void grain_list_free(grain_list *list);
 
-/// Make it of rows of neighbours, each of them sorted by ids; nothing touches yet. With springs,
-/// there is room for them. centres and ids, of 64 bits or 32: of all `spheres`. False: out of
-/// memory, or more than 2^31 entries; the list is empty then.
-bool grain_list_make(grain_list *list, const carom_sphere_neighbours *rows, const double *centres, const void *ids, bool wide,
-	int64_t spheres, bool springs);
+/// Make it of rows of neighbours, in any order; nothing touches yet. With springs, there is room
+/// for them. slot_size: bytes. spare: so many places the ring has beside those that entries join.
+/// False: out of memory, or more than 2^31 places, entries or bytes of slots; the list is empty
+/// then.
+bool grain_list_make(grain_list *list, const carom_sphere_neighbours *rows, const grain_spheres *spheres, uint32_t slot_size,
+	int64_t spare, bool springs);
 size_t grain_list_bytes(const grain_list *list);
 
-/// The sphere on the other side, as the list counts them.
-static inline uint32_t grain_list_other(const grain_list *list, uint32_t side) { return list->ends[side >> 1][1 - (side & 1)]; }
+/// Whether an entry is one of no spheres.
+static inline bool grain_list_is_empty(const grain_list *list, int64_t entry)
+{
+	return list->near[entry] == (list->ring + 1) * list->slot_size;
+}
+
+/// The place of the far end of an entry of a place. large: where the column's large spheres begin.
+static inline int64_t grain_list_far(const grain_list *list, int64_t place, int64_t entry, int64_t large)
+{
+	const uint32_t slot = list->far[entry] / list->slot_size;
+	return slot > list->ring ? list->large[large + slot - list->ring - 2] : place - (((uint32_t)place - slot) & list->ring);
+}
+
+/// Where number `axis` of an entry's spring is.
+static inline double *grain_list_spring(const grain_list *list, int64_t entry, int axis)
+{
+	return &list->springs[entry / ENTRIES_AT_ONCE][ENTRIES_AT_ONCE * axis + entry % ENTRIES_AT_ONCE];
+}
 
 #ifdef __cplusplus
 }

@@ -1,13 +1,24 @@
 /// Forces on the spheres of one process. See grains.h.
 ///
-/// A step reads the entries of the list in order. What touches goes into a block of contacts; when
-/// the block is full, a kernel computes its contacts side by side. Each is computed once, at its
-/// near end, and its force is kept until both ends have added it: each sphere adds what acts on it
-/// along its row, in the order of ids. A row is added as soon as its last contact is computed, so
-/// that what is kept stays in the cache: the places of forces are used again.
+/// A step goes through the places of the list (grain_list.h). The spheres of those around the
+/// present one are in a ring, with sums of what acts on them. Four entries are read at once; if any
+/// of them touches, all four go into a block, and what does not touch is masked there. When the
+/// block is full, a kernel computes its contacts side by side, and each force is added at both
+/// ends. When no entry of a sphere is left, its sums go to the caller, and its slot of the ring to
+/// another.
+///
+/// Sums do not depend on their order, and so not on how spheres are shared out, on the list, or on
+/// the skin. For that each number is parted in two before it is added: a multiple of a coarse unit,
+/// and what is left rounded to a multiple of a fine one (Demmel and Nguyen 2013). A sum of
+/// multiples of a unit has no rounding while it is below 2^53 of them. Let P be the force of two of
+/// the largest spheres whose overlap is the largest radius, rounded to a power of two. The coarse
+/// unit is P / 2^39, the fine one P / 2^78. Coarse sums are then exact up to 2^14 P; fine sums,
+/// whose numbers are at most half a coarse unit, for 2^14 contacts at least. A force of P / 2^25 is
+/// rounded as it is by adding it to others; beyond 2^12 P numbers are as right as ever, but their
+/// sum may depend on the order.
 #include "grains.h"
-#include "grain_list.h"
 #include "grain_law.h"
+#include "grain_list.h"
 #include <carom/carom.h>
 #include <carom/spheres.h>
 #include <stdio.h>
@@ -15,13 +26,11 @@
 #include <string.h>
 
 enum {
-	BLOCK = 128,         // contacts: what a block holds stays in the first cache
-	FORCE = 8,           // numbers of a contact: force and turn on the near end, and two of no use
-	FEWEST_BLOCKS = 8,   // in the ring of forces, beside those that rows wait for
-	SPRINGS_AHEAD = 128, // numbers: springs are read in order, and fetched so far ahead
-	SPHERES_AHEAD = 48,  // the same of spheres
-	CHUNK = 64,          // places: so many are packed at once
-	HOLD = 512,          // places: contacts of a block are no further apart
+	BLOCK = 128,        // contacts: what a block holds stays in the first cache
+	SPHERES_AHEAD = 48, // places: what will be read of the caller's is fetched so far ahead
+	SPRINGS_AHEAD = 12, // fours of entries
+	CHUNK = 64,         // places: so many are packed at once
+	HOLD = 512,         // places: contacts of a block are no further apart
 };
 
 /// Four numbers, added and multiplied at once; and in memory that may not be aligned.
@@ -30,41 +39,51 @@ typedef double loose_lanes __attribute__((vector_size(32), aligned(8)));
 typedef int64_t lane_bits __attribute__((vector_size(32)));
 typedef double loose_pair __attribute__((vector_size(16), aligned(8)));
 
-/// How a sphere moves, in a line of the cache.
-typedef struct motion {
+/// A sphere near the present place, and what has acted on it: multiples of coarse units, and of
+/// fine ones. Three lines of the cache.
+typedef struct grain_slot {
+	lanes centre;   // and radius
 	lanes velocity; // and a number of no use
-	lanes spin;     // times the radius; and the mass
-} motion;
+	lanes spin;     // times the radius; and 1/m, below 0 for a frozen one
+	lanes coarse;   // force x, y, z; fine force x
+	lanes both;     // fine force y, z; turn x, y
+	lanes fine;     // turn z; fine turn x, y, z
+} grain_slot;
 
-/// Contacts of a block, as seen from their near ends: as they are found, then number by number.
-typedef struct block {
-	uint32_t entry[BLOCK + 4];
-	lanes way[BLOCK + 4]; // from the far centre to the near one; the sum of radii
-	// way by numbers; velocity of the near one less that of the far one; r omega of both, added.
-	double dx[BLOCK], dy[BLOCK], dz[BLOCK], reach[BLOCK];
-	double vx[BLOCK], vy[BLOCK], vz[BLOCK];
-	double wx[BLOCK], wy[BLOCK], wz[BLOCK];
-	double masses[BLOCK], mass_product[BLOCK], radii[BLOCK]; // sum, product; product of radii
-	double sx[BLOCK], sy[BLOCK], sz[BLOCK];                  // spring
-	double fx[BLOCK], fy[BLOCK], fz[BLOCK];                  // force
-	double tx[BLOCK], ty[BLOCK], tz[BLOCK];                  // turn
+/// Adding one of these to a number, and subtracting it, rounds to multiples of a unit: 3/2 2^52 of
+/// it.
+typedef struct grain_units {
+	double coarse, fine;
+} grain_units;
+
+/// Contacts of a block, number by number, as seen from their near ends. Those of four entries of
+/// the list stand together.
+typedef struct __attribute__((aligned(64))) block {
+	double dx[BLOCK], dy[BLOCK], dz[BLOCK], reach[BLOCK]; // from the far centre; sum of radii
+	double vx[BLOCK], vy[BLOCK], vz[BLOCK];               // velocity less that of the far one
+	double wx[BLOCK], wy[BLOCK], wz[BLOCK];               // r omega of both, added
+	double inverse[BLOCK];                                // 1/m of both, added
+	double radii[BLOCK];                                  // their product
+	double sx[BLOCK], sy[BLOCK], sz[BLOCK];               // spring
+	double fx[BLOCK], fy[BLOCK], fz[BLOCK];               // force
+	double tx[BLOCK], ty[BLOCK], tz[BLOCK];               // turn
+	double fine[6][BLOCK];                                // what fx to tz lack, in fine units
+	int64_t entry[BLOCK / ENTRIES_AT_ONCE];               // the first of each four
+	int64_t place;                                        // of the first near end, or before
 	int count;
 	bool coincide; // centres of some contact do
 } block;
 
 struct grains {
 	carom_lammps_law law;
+	grain_units units;
 	double skin;
 	carom_context *context;
 	carom_spheres *spheres;
 	grain_list list;
-	// Of the places around the present one, in a ring: place k is at k & ring.
-	lanes *centres; // [ring+1] and radii
-	motion *motions;
-	uint32_t ring;
-	double (*forces)[FORCE]; // a ring of blocks, then those of long rows; first a block of zeros
-	int64_t force_room;      // of the ring, a multiple of BLOCK
-	int64_t kept_room;       // behind it
+	grain_slot *slots;
+	uint32_t *sources; // of slots, as in the list
+	int64_t slot_count;
 	carom_lammps_stats stats;
 	char error[256];
 	block block;
@@ -83,22 +102,32 @@ struct grains {
 #endif
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-static ALWAYS_INLINE void run_block(carom_lammps_style style, const carom_lammps_law *law, double time_step, block *b)
+/// The parts of a number: the coarse one, and the fine one of what it lacks.
+static ALWAYS_INLINE double part(double value, grain_units u, double *fine)
+{
+	const double coarse = value + u.coarse - u.coarse;
+	*fine = value - coarse + u.fine - u.fine;
+	return coarse;
+}
+
+static ALWAYS_INLINE void run_block(
+	carom_lammps_style style, const carom_lammps_law *law, grain_units units, double time_step, block *b)
 {
 	const carom_lammps_law here = *law;
-	const int count = (b->count + 3) & ~3; // what is behind the last one is of no use, and harmless
-#ifndef __clang__                          // which does not know it
+	const int count = b->count;
+#ifndef __clang__ // which does not know it
 #pragma GCC ivdep
 #endif
 	for (int i = 0; i < count; i++) {
 		const double dx = b->dx[i], dy = b->dy[i], dz = b->dz[i], reach = b->reach[i];
-		const double distance = sqrt(dx * dx + dy * dy + dz * dz), inverse = 1 / distance;
+		const double square = dx * dx + dy * dy + dz * dz, distance = sqrt(square), inverse = 1 / distance;
+		const bool touches = square < reach * reach; // LAMMPS has no contact at the very distance
 		const grain_contact c = {
 			.normal = { dx * inverse, dy * inverse, dz * inverse },
 			.overlap = reach - distance,
 			.velocity = { b->vx[i], b->vy[i], b->vz[i] },
 			.spin = { b->wx[i], b->wy[i], b->wz[i] },
-			.mass = b->mass_product[i] / b->masses[i],
+			.mass = 1 / b->inverse[i],
 			.radius = style == CAROM_LAMMPS_HERTZ_HISTORY ? b->radii[i] / reach : 0,
 		};
 		vec3 spring = { 0, 0, 0 };
@@ -107,16 +136,16 @@ static ALWAYS_INLINE void run_block(carom_lammps_style style, const carom_lammps
 		const grain_force f = grain_push(style, &here, &c, time_step, &spring);
 		const vec3 turn = vec3_cross(c.normal, f.friction);
 		if (style != CAROM_LAMMPS_HOOKE) {
-			b->sx[i] = spring.x;
-			b->sy[i] = spring.y;
-			b->sz[i] = spring.z;
+			b->sx[i] = touches ? spring.x : 0;
+			b->sy[i] = touches ? spring.y : 0;
+			b->sz[i] = touches ? spring.z : 0;
 		}
-		b->fx[i] = f.force.x;
-		b->fy[i] = f.force.y;
-		b->fz[i] = f.force.z;
-		b->tx[i] = turn.x;
-		b->ty[i] = turn.y;
-		b->tz[i] = turn.z;
+		b->fx[i] = part(touches ? f.force.x : 0, units, &b->fine[0][i]);
+		b->fy[i] = part(touches ? f.force.y : 0, units, &b->fine[1][i]);
+		b->fz[i] = part(touches ? f.force.z : 0, units, &b->fine[2][i]);
+		b->tx[i] = part(touches ? turn.x : 0, units, &b->fine[3][i]);
+		b->ty[i] = part(touches ? turn.y : 0, units, &b->fine[4][i]);
+		b->tz[i] = part(touches ? turn.z : 0, units, &b->fine[5][i]);
 	}
 }
 
@@ -128,9 +157,8 @@ typedef struct step {
 	const grain_sums *sums;
 	double time_step;
 	bool remembers; // the law has history
-	int64_t place;  // behind the last force in the ring
 	int64_t packed; // places
-	int64_t summed; // rows that have been added
+	int64_t summed; // places that need nothing more
 } step;
 
 /// Three numbers, and one more.
@@ -156,64 +184,62 @@ typedef struct step {
 #define PUT(column, at, value) (*(lanes *)((column) + (at)) = (value))
 #define GET(column, at) (*(const lanes *)((column) + (at)))
 
-/// What entries and contacts read of the spheres of places, side by side, up to a place: it is read
-/// once for each of them. The caller's arrays end with their last sphere, which is not read four
-/// numbers at once.
+/// Of an end of an entry.
+static ALWAYS_INLINE grain_slot *get_slot(grain_slot *slots, uint32_t end) { return (grain_slot *)((char *)slots + end); }
+
+/// What entries read of the sphere of a place goes into a slot, on which nothing acts yet. last:
+/// the caller's arrays end with this sphere, which is not read four numbers at once.
+static ALWAYS_INLINE void pack_place(grain_slot *slot, const grain_atoms *a, size_t i, bool last)
+{
+	const double r = a->radii[i], inverse = 1 / a->masses[i];
+	const double m = a->frozen && (a->groups[i] & a->frozen) ? -inverse : inverse;
+	const lanes radius = { r, r, r, r }, mass = { m, m, m, m }, none = { 0 };
+	slot->coarse = slot->both = slot->fine = none;
+	if (last) {
+		slot->centre = LOAD(a->centres + 3 * i, r);
+		slot->velocity = LOAD(a->velocities + 3 * i, 0);
+		slot->spin = (lanes){ r, r, r, 1 } * LOAD(a->spins + 3 * i, m);
+		return;
+	}
+	slot->centre = PICK(LOAD4(a->centres + 3 * i), radius, 0, 1, 2, 7);
+	slot->velocity = LOAD4(a->velocities + 3 * i);
+	slot->spin = PICK(radius * LOAD4(a->spins + 3 * i), mass, 0, 1, 2, 7);
+}
+
+/// The places up to one go into the ring.
 static ALWAYS_INLINE void pack_places(grains *g, step *s, int64_t end)
 {
-	const grain_list *const list = &g->list;
-	const grain_atoms *const a = s->atoms;
-	const uint32_t last = (uint32_t)(a->count - 1);
-	end = end < list->places ? end : list->places;
+	const grain_atoms a = *s->atoms;
+	const uint32_t *const sources = g->list.sources, ring = g->list.ring;
+	const size_t last = (size_t)a.count - 1;
+	const int64_t fetched = g->list.places - SPHERES_AHEAD;
+	grain_slot *const slots = g->slots;
+	uint32_t *const names = g->sources;
 	for (int64_t k = s->packed; k < end; k++) {
-		const size_t i = list->sources[k], later = list->sources[k + SPHERES_AHEAD < list->places ? k + SPHERES_AHEAD : k];
-		__builtin_prefetch(a->centres + 3 * later);
-		__builtin_prefetch(a->velocities + 3 * later);
-		__builtin_prefetch(a->spins + 3 * later);
-		__builtin_prefetch(a->radii + later);
-		__builtin_prefetch(a->masses + later);
-		const double r = a->radii[i], m = a->masses[i];
-		const lanes radius = { r, r, r, r }, mass = { m, m, m, m };
-		lanes *const centre = g->centres + (k & g->ring);
-		motion *const moves = g->motions + (k & g->ring);
-		if (i == last) {
-			*centre = LOAD(a->centres + 3 * i, r);
-			moves->velocity = LOAD(a->velocities + 3 * i, 0);
-			moves->spin = (lanes){ r, r, r, 1 } * LOAD(a->spins + 3 * i, m);
-			continue;
-		}
-		*centre = PICK(LOAD4(a->centres + 3 * i), radius, 0, 1, 2, 7);
-		moves->velocity = LOAD4(a->velocities + 3 * i);
-		moves->spin = PICK(radius * LOAD4(a->spins + 3 * i), mass, 0, 1, 2, 7);
+		const size_t later = 3 * (size_t)(sources[k < fetched ? k + SPHERES_AHEAD : k] & GRAIN_SPHERE);
+		__builtin_prefetch(a.centres + later);
+		__builtin_prefetch(a.velocities + later);
+		__builtin_prefetch(a.spins + later);
+		const uint32_t source = sources[k], slot = (uint32_t)k & ring;
+		names[slot] = source;
+		pack_place(slots + slot, &a, source & GRAIN_SPHERE, (source & GRAIN_SPHERE) == last);
 	}
 	s->packed = end;
-	// The last entries are of a place behind all: a point.
-	if (end == list->places) {
-		g->centres[end & g->ring] = (lanes){ 0 };
-		g->motions[end & g->ring] = (motion){ 0 };
-	}
 }
 
-/// From the far centre to the near one, and the sum of radii.
-static ALWAYS_INLINE void find_way(const grains *g, int64_t entry, lanes *way)
-{
-	static const lanes TURN = { -1, -1, -1, 1 };
-	const uint32_t *const ends = g->list.ends[entry];
-	*way = TURN * g->centres[ends[1] & g->ring] + g->centres[ends[0] & g->ring];
-}
-
-/// What the kernels need of each contact, four at once.
-static ALWAYS_INLINE void fill_block(grains *g)
+/// Velocities, spins and masses of the block, four contacts at once, and springs.
+static ALWAYS_INLINE void fill_block(grains *g, bool remembers)
 {
 	block *const b = &g->block;
+	grain_slot *const slots = g->slots;
 	for (int c = 0; c < b->count; c += 4) {
-		lanes v[4], w[4], m[4];
+		const int64_t e = b->entry[c / 4];
+		const uint32_t *const near = g->list.near + e, *const far = g->list.far + e;
+		lanes v[4], w[4];
 		for (int k = 0; k < 4; k++) {
-			const uint32_t *const ends = g->list.ends[b->entry[c + k]];
-			const motion *const near = g->motions + (ends[0] & g->ring), *const far = g->motions + (ends[1] & g->ring);
-			v[k] = near->velocity - far->velocity;
-			w[k] = near->spin + far->spin;
-			m[k] = near->spin * far->spin;
+			const grain_slot *const here = get_slot(slots, near[k]), *const there = get_slot(slots, far[k]);
+			v[k] = here->velocity - there->velocity;
+			w[k] = here->spin + there->spin;
 		}
 		TRANSPOSE(v[0], v[1], v[2], v[3]);
 		PUT(b->vx, c, v[0]);
@@ -223,281 +249,279 @@ static ALWAYS_INLINE void fill_block(grains *g)
 		PUT(b->wx, c, w[0]);
 		PUT(b->wy, c, w[1]);
 		PUT(b->wz, c, w[2]);
-		PUT(b->masses, c, w[3]);
-		PUT(b->mass_product, c, PICK(PICK(m[0], m[1], 1, 5, 3, 7), PICK(m[2], m[3], 1, 5, 3, 7), 2, 3, 6, 7));
-		lanes way[4] = { b->way[c], b->way[c + 1], b->way[c + 2], b->way[c + 3] };
-		TRANSPOSE(way[0], way[1], way[2], way[3]);
-		PUT(b->dx, c, way[0]);
-		PUT(b->dy, c, way[1]);
-		PUT(b->dz, c, way[2]);
-		PUT(b->reach, c, way[3]);
+		PUT(b->inverse, c, w[3]);
+		if (!remembers)
+			continue;
+		const double *const spring = g->list.springs[e / ENTRIES_AT_ONCE];
+		__builtin_prefetch(spring + 3 * ENTRIES_AT_ONCE * SPRINGS_AHEAD, 1);
+		PUT(b->sx, c, GET(spring, 0));
+		PUT(b->sy, c, GET(spring, 4));
+		PUT(b->sz, c, GET(spring, 8));
 	}
 }
+
+/// The ends of a contact of the block.
+static uint32_t get_near(const grains *g, int c) { return g->list.near[g->block.entry[c / 4] + c % 4]; }
+static uint32_t get_far(const grains *g, int c) { return g->list.far[g->block.entry[c / 4] + c % 4]; }
 
 static void multiply_radii(grains *g)
 {
 	block *const b = &g->block;
-	for (int c = 0; c < b->count; c++) {
-		const uint32_t *const ends = g->list.ends[b->entry[c]];
-		b->radii[c] = g->centres[ends[0] & g->ring][3] * g->centres[ends[1] & g->ring][3];
-	}
+	for (int c = 0; c < b->count; c++)
+		b->radii[c] = get_slot(g->slots, get_near(g, c))->centre[3] * get_slot(g->slots, get_far(g, c))->centre[3];
 }
 
-/// Any direction will do, if it is another one seen from the other side.
-static void part_centres(const grain_list *list, block *b)
+/// Which sphere of the caller's stands in the slot of an end, as in grain_list.sources.
+static uint32_t get_source(const grains *g, uint32_t end) { return g->sources[end / sizeof(grain_slot)]; }
+
+static uint64_t get_id(const grains *g, const grain_atoms *a, uint32_t end)
 {
-	for (int c = 0; c < b->count; c++) {
-		const uint32_t i = list->ends[b->entry[c]][0], j = list->ends[b->entry[c]][1];
-		const lanes way = b->way[c];
-		if (way[0] * way[0] + way[1] * way[1] + way[2] * way[2] == 0)
-			b->way[c] = (lanes){ list->ids[i] < list->ids[j] ? 0x1p-500 : -0x1p-500, 0, 0, way[3] };
-	}
+	const size_t i = get_source(g, end) & GRAIN_SPHERE;
+	return a->wide ? ((const uint64_t *)a->ids)[i] : ((const uint32_t *)a->ids)[i];
 }
 
-/// A frozen sphere counts as one of infinite mass.
-static void weigh_frozen(const grain_list *list, const grain_atoms *a, block *b)
+/// Any direction will do, if it is another one seen from the other side. Rare.
+static void part_centres(grains *g, const grain_atoms *a)
 {
+	block *const b = &g->block;
 	for (int c = 0; c < b->count; c++) {
-		const uint32_t *const ends = list->ends[b->entry[c]], i = list->sources[ends[0]], j = list->sources[ends[1]];
-		if ((a->groups[i] | a->groups[j]) & a->frozen) {
-			b->mass_product[c] = a->masses[a->groups[j] & a->frozen ? i : j];
-			b->masses[c] = 1;
+		if (b->dx[c] * b->dx[c] + b->dy[c] * b->dy[c] + b->dz[c] * b->dz[c] == 0 && b->reach[c] > 0) {
+			b->dx[c] = get_id(g, a, get_near(g, c)) < get_id(g, a, get_far(g, c)) ? 0x1p-500 : -0x1p-500;
+			b->dy[c] = b->dz[c] = 0;
 		}
 	}
 }
 
-/// Springs of entries that touched in the last step; others begin with none.
-static ALWAYS_INLINE void load_springs(const grain_list *list, block *b)
+/// A frozen sphere counts as one of infinite mass, unless both are.
+static void weigh_frozen(grains *g)
 {
-	static const double none[4] __attribute__((aligned(32))) = { 0 };
+	block *const b = &g->block;
+	for (int c = 0; c < b->count; c++) {
+		const double near = get_slot(g->slots, get_near(g, c))->spin[3], far = get_slot(g->slots, get_far(g, c))->spin[3];
+		if (near < 0 || far < 0)
+			b->inverse[c] = far > 0 ? far : fabs(near);
+	}
+}
+
+/// Add the forces of the block at both ends of its contacts, and keep the springs. Force on a far
+/// end is the opposite of that on the near one; the turn is the same.
+static ALWAYS_INLINE void add_forces(grains *g, bool remembers)
+{
+	static const lanes SIGNS = { -1, -1, 1, 1 };
+	const block *const b = &g->block;
+	grain_slot *const slots = g->slots;
 	for (int c = 0; c < b->count; c += 4) {
-		lanes s[4];
+		const int64_t e = b->entry[c / 4];
+		const uint32_t *const near = g->list.near + e, *const far = g->list.far + e;
+		lanes coarse[4] = { GET(b->fx, c), GET(b->fy, c), GET(b->fz, c), GET(b->fine[0], c) };
+		lanes both[4] = { GET(b->fine[1], c), GET(b->fine[2], c), GET(b->tx, c), GET(b->ty, c) };
+		lanes fine[4] = { GET(b->tz, c), GET(b->fine[3], c), GET(b->fine[4], c), GET(b->fine[5], c) };
+		TRANSPOSE(coarse[0], coarse[1], coarse[2], coarse[3]);
+		TRANSPOSE(both[0], both[1], both[2], both[3]);
+		TRANSPOSE(fine[0], fine[1], fine[2], fine[3]);
 		for (int k = 0; k < 4; k++) {
-			const uint32_t e = b->entry[c + k];
-			const double *const spring = list->slots[e] ? list->springs[e] : none;
-			__builtin_prefetch(list->springs[e] + SPRINGS_AHEAD);
-			s[k] = *(const lanes *)spring;
+			grain_slot *const here = get_slot(slots, near[k]), *const there = get_slot(slots, far[k]);
+			here->coarse += coarse[k];
+			here->both += both[k];
+			here->fine += fine[k];
+			there->coarse -= coarse[k];
+			there->both += SIGNS * both[k];
+			there->fine += fine[k];
 		}
-		TRANSPOSE(s[0], s[1], s[2], s[3]);
-		PUT(b->sx, c, s[0]);
-		PUT(b->sy, c, s[1]);
-		PUT(b->sz, c, s[2]);
-	}
-}
-
-static ALWAYS_INLINE void store_springs(const block *b, double (*springs)[4])
-{
-	for (int c = 0; c < b->count; c += 4) {
-		lanes x = GET(b->sx, c), y = GET(b->sy, c), z = GET(b->sz, c), none = { 0 };
-		TRANSPOSE(x, y, z, none);
-		*(lanes *)springs[b->entry[c]] = x;
-		*(lanes *)springs[b->entry[c + 1]] = y;
-		*(lanes *)springs[b->entry[c + 2]] = z;
-		*(lanes *)springs[b->entry[c + 3]] = none;
-	}
-}
-
-static ALWAYS_INLINE void store_forces(const block *b, double (*restrict forces)[FORCE])
-{
-	for (int c = 0; c < b->count; c += 4) {
-		lanes f[4] = { GET(b->fx, c), GET(b->fy, c), GET(b->fz, c), { 0 } };
-		lanes t[4] = { GET(b->tx, c), GET(b->ty, c), GET(b->tz, c), { 0 } };
-		TRANSPOSE(f[0], f[1], f[2], f[3]);
-		TRANSPOSE(t[0], t[1], t[2], t[3]);
-		for (int k = 0; k < 4; k++) {
-			PUT(forces[c + k], 0, f[k]);
-			PUT(forces[c + k], 4, t[k]);
-		}
+		if (!remembers)
+			continue;
+		double *const spring = g->list.springs[e / ENTRIES_AT_ONCE];
+		PUT(spring, 0, GET(b->sx, c));
+		PUT(spring, 4, GET(b->sy, c));
+		PUT(spring, 8, GET(b->sz, c));
 	}
 }
 
 /// Half of each contact's virial is its own sphere's. Rare.
-static void sum_virial(const grains *g, const step *s, int64_t i)
-{
-	const grain_list *const list = &g->list;
-	const size_t source = list->sources[i];
-	for (int64_t k = list->row[i]; k < list->row[i + 1]; k++) {
-		const uint32_t slot = list->slots[list->sides[k] >> 1];
-		if (slot == 0)
-			continue;
-		const double *const f = g->forces[0] + slot, half = list->sides[k] & 1 ? -0.5 : 0.5;
-		const double *const xi = s->atoms->centres + 3 * source;
-		const double *const xj = s->atoms->centres + 3 * (size_t)list->sources[grain_list_other(list, list->sides[k])];
-		const double dx = half * (xi[0] - xj[0]), dy = half * (xi[1] - xj[1]), dz = half * (xi[2] - xj[2]);
-		const double values[6] = { dx * f[0], dy * f[1], dz * f[2], dx * f[1], dx * f[2], dy * f[2] };
-		for (int n = 0; n < 6; n++) {
-			if (s->sums->virial)
-				s->sums->virial[n] += values[n];
-			if (s->sums->virials)
-				s->sums->virials[6 * source + n] += values[n];
-		}
-	}
-}
-
-/// Forces of long rows stay until the end of the step: the ring would have to be as long.
-static ALWAYS_INLINE void keep_forces(grains *g)
+static void add_virials(const grains *g, const grain_sums *sums)
 {
 	const block *const b = &g->block;
-	grain_list *const list = &g->list;
 	for (int c = 0; c < b->count; c++) {
-		const uint32_t e = b->entry[c], kept = list->kept[e];
-		if (kept == 0)
-			continue;
-		const size_t place = (size_t)g->force_room + kept - 1;
-		memcpy(g->forces[place], g->forces[0] + list->slots[e], sizeof *g->forces);
-		list->slots[e] = (uint32_t)place * FORCE;
-	}
-}
-
-/// Three numbers, of which the last one may be the caller's last.
-static ALWAYS_INLINE void get_three(const double *from, lanes *values)
-{
-	const loose_pair two = *(const loose_pair *)from;
-	*values = (lanes){ two[0], two[1], from[2], 0 };
-}
-
-static ALWAYS_INLINE void put_three(double *to, const lanes *values)
-{
-	*(loose_pair *)to = (loose_pair){ (*values)[0], (*values)[1] };
-	to[2] = (*values)[2];
-}
-
-/// Fetch what will be added to of a place that comes later.
-static ALWAYS_INLINE void fetch_sums(const grain_list *list, const grain_sums *sums, int64_t place)
-{
-	const size_t later = 3 * (size_t)list->sources[place + SPHERES_AHEAD < list->places ? place + SPHERES_AHEAD : place];
-	__builtin_prefetch(sums->forces + later, 1);
-	__builtin_prefetch(sums->torques + later, 1);
-}
-
-/// Add what acts on the spheres whose rows end before an entry. Force on a far end is the opposite
-/// of that on the near one; the turn is the same.
-static ALWAYS_INLINE void sum_rows(grains *g, step *s, int64_t entry)
-{
-	static const lanes SIGNS[2] = { { 1, 1, 1, 1 }, { -1, -1, -1, 1 } };
-	const grain_list *const list = &g->list;
-	const grain_sums *const sums = s->sums;
-	const double *const forces = g->forces[0];
-	const uint32_t *const slots = list->slots;
-	int64_t i = s->summed, stop = i;
-	while (stop < list->places && list->first[stop + 1] <= entry)
-		stop++;
-	const uint32_t *side = list->sides + list->row[i];
-	for (; i < stop; i++) {
-		const uint32_t *const end = list->sides + list->row[i + 1];
-		fetch_sums(list, sums, i);
-		if (side == end)
-			continue;
-		const size_t source = list->sources[i];
-		double *const force = sums->forces + 3 * source, *const torque = sums->torques + 3 * source;
-		lanes sum, turn = { 0 }, before;
-		get_three(force, &sum);
-		get_three(torque, &before);
-		for (; side < end; side++) {
-			const double *const f = forces + slots[*side >> 1];
-			sum += SIGNS[*side & 1] * *(const lanes *)f;
-			turn += *(const lanes *)(f + 4);
+		const double x = 0.5 * b->dx[c], y = 0.5 * b->dy[c], z = 0.5 * b->dz[c];
+		const double values[6] = { x * b->fx[c], y * b->fy[c], z * b->fz[c], x * b->fy[c], x * b->fz[c], y * b->fz[c] };
+		const uint32_t ends[2] = { get_near(g, c), get_far(g, c) };
+		for (int k = 0; k < 2; k++) {
+			const uint32_t source = get_source(g, ends[k]);
+			if (source & GRAIN_GUEST)
+				continue;
+			double *const virials = sums->virials ? sums->virials + 6 * (size_t)(source & GRAIN_SPHERE) : NULL;
+			for (int n = 0; n < 6; n++) {
+				if (sums->virial)
+					sums->virial[n] += values[n];
+				if (virials)
+					virials[n] += values[n];
+			}
 		}
-		const double r = g->centres[i & g->ring][3];
-		turn = before - turn * (lanes){ r, r, r, r };
-		put_three(force, &sum);
-		put_three(torque, &turn);
-		if (sums->virial || sums->virials)
-			sum_virial(g, s, i);
 	}
-	s->summed = stop;
 }
 
-/// Compute the contacts of the block, which are all up to an entry, and add the rows that end.
-static ALWAYS_INLINE void flush(grains *g, step *s, int64_t entry)
+/// Compute the contacts of the block.
+static ALWAYS_INLINE void flush(grains *g, step *s)
 {
 	block *const b = &g->block;
-	grain_list *const list = &g->list;
-	// The first block of the ring is for contacts that are none.
-	const int64_t place = s->place + BLOCK > g->force_room ? BLOCK : s->place;
-	s->place = place + ((b->count + 3) & ~3);
-	for (int k = 0; k < 4; k++)
-		b->entry[b->count + k] = (uint32_t)list->count; // which has no spheres
 	if (b->coincide)
-		part_centres(list, b);
-	fill_block(g);
+		part_centres(g, s->atoms);
+	fill_block(g, s->remembers);
 	if (s->atoms->frozen)
-		weigh_frozen(list, s->atoms, b);
-	if (s->remembers)
-		load_springs(list, b);
+		weigh_frozen(g);
 	switch (g->law.style) {
-	case CAROM_LAMMPS_HOOKE: run_block(CAROM_LAMMPS_HOOKE, &g->law, s->time_step, b); break;
-	case CAROM_LAMMPS_HOOKE_HISTORY: run_block(CAROM_LAMMPS_HOOKE_HISTORY, &g->law, s->time_step, b); break;
+	case CAROM_LAMMPS_HOOKE: run_block(CAROM_LAMMPS_HOOKE, &g->law, g->units, s->time_step, b); break;
+	case CAROM_LAMMPS_HOOKE_HISTORY: run_block(CAROM_LAMMPS_HOOKE_HISTORY, &g->law, g->units, s->time_step, b); break;
 	case CAROM_LAMMPS_HERTZ_HISTORY:
 		multiply_radii(g);
-		run_block(CAROM_LAMMPS_HERTZ_HISTORY, &g->law, s->time_step, b);
+		run_block(CAROM_LAMMPS_HERTZ_HISTORY, &g->law, g->units, s->time_step, b);
 		break;
 	}
-	if (s->remembers)
-		store_springs(b, list->springs);
-	store_forces(b, g->forces + place);
-	for (int c = 0; c < b->count; c++)
-		list->slots[b->entry[c]] = (uint32_t)(place + c) * FORCE;
-	if (list->kept_count > 0)
-		keep_forces(g);
+	add_forces(g, s->remembers);
+	if (s->sums->virial || s->sums->virials)
+		add_virials(g, s->sums);
 	b->count = 0;
 	b->coincide = false;
-	sum_rows(g, s, entry);
 }
 
 /// Put what touches into the block, from an entry up to another one, or until the block is full.
-/// Returns the entry after. Four entries at once; many do not touch, and only their numbers are
-/// kept. Up to three entries are left.
-static ALWAYS_INLINE int64_t scan_entries(grains *g, int64_t e, int64_t end)
+/// Returns the entry after. Four entries at once. Those that have just ceased to touch go with it:
+/// their springs are cut.
+static ALWAYS_INLINE int64_t scan_entries(grains *g, const step *s, int64_t e, int64_t end)
 {
-	const grain_list *const list = &g->list;
+	static const lanes TURN = { -1, -1, -1, 1 };
+	const uint32_t *const near = g->list.near, *const far = g->list.far;
+	uint8_t *const live = g->list.live;
+	grain_slot *const slots = g->slots;
+	const unsigned remembers = s->remembers;
 	block *const b = &g->block;
 	int count = b->count;
 	lane_bits coincide = { 0 };
-	for (; e + ENTRIES_AT_ONCE <= end && count <= BLOCK - ENTRIES_AT_ONCE; e += ENTRIES_AT_ONCE) {
-		lanes way[ENTRIES_AT_ONCE], square[ENTRIES_AT_ONCE];
-		for (int k = 0; k < ENTRIES_AT_ONCE; k++) {
-			find_way(g, e + k, way + k);
-			square[k] = way[k] * way[k];
-		}
-		TRANSPOSE(square[0], square[1], square[2], square[3]);
-		const lanes distance = square[0] + square[1] + square[2];
-		// LAMMPS has no contact at the very distance.
-		const lane_bits touches = distance < square[3];
-		coincide |= distance == 0;
-		for (int k = 0; k < ENTRIES_AT_ONCE; k++) {
-			b->entry[count] = (uint32_t)(e + k);
-			b->way[count] = way[k];
-			count -= (int)touches[k];
-			list->slots[e + k] &= (uint32_t)touches[k];
-		}
+	for (; e < end && count < BLOCK; e += ENTRIES_AT_ONCE) {
+		lanes way[ENTRIES_AT_ONCE];
+		for (int k = 0; k < ENTRIES_AT_ONCE; k++)
+			way[k] = TURN * get_slot(slots, far[e + k])->centre + get_slot(slots, near[e + k])->centre;
+		TRANSPOSE(way[0], way[1], way[2], way[3]);
+		PUT(b->dx, count, way[0]);
+		PUT(b->dy, count, way[1]);
+		PUT(b->dz, count, way[2]);
+		PUT(b->reach, count, way[3]);
+		b->entry[count / ENTRIES_AT_ONCE] = e;
+		const lanes square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
+		const lane_bits touches = square < way[3] * way[3];
+		coincide |= (square == 0) & touches;
+		const unsigned any = (unsigned)(touches[0] | touches[1] | touches[2] | touches[3]) & 1;
+		count += (int)(any | (live[e / ENTRIES_AT_ONCE] & remembers)) * ENTRIES_AT_ONCE;
+		live[e / ENTRIES_AT_ONCE] = (uint8_t)any;
 	}
 	b->count = count;
 	b->coincide |= coincide[0] | coincide[1] | coincide[2] | coincide[3];
 	return e;
 }
 
-/// Whether the first contact of the block is so far back that its places must be given up.
-static bool is_held(const grains *g, int64_t place)
+/// Three numbers, of which the last one may be the caller's last.
+static ALWAYS_INLINE void add_three(double *to, const lanes *values)
 {
-	return g->block.count > 0 && place - g->list.ends[g->block.entry[0]][0] > HOLD;
+	const loose_pair two = { (*values)[0], (*values)[1] };
+	*(loose_pair *)to += two;
+	to[2] += (*values)[2];
+}
+
+/// What has acted on an own sphere goes to the caller.
+static ALWAYS_INLINE void hand_over(const grain_slot *slot, double *force, double *torque)
+{
+	const double r = -slot->centre[3];
+	const lanes push = PICK(slot->coarse, slot->both, 0, 1, 2, 2) + PICK(slot->coarse, slot->both, 3, 4, 5, 5);
+	const lanes turn = PICK(slot->both, slot->fine, 2, 3, 4, 4) + PICK(slot->fine, slot->fine, 1, 2, 3, 3);
+	const lanes turned = turn * (lanes){ r, r, r, r };
+	add_three(force, &push);
+	add_three(torque, &turned);
+}
+
+/// Places up to one need nothing more.
+static ALWAYS_INLINE void leave_places(const grains *g, step *s, int64_t end)
+{
+	const uint32_t *const sources = g->list.sources, ring = g->list.ring;
+	const int64_t fetched = g->list.places - SPHERES_AHEAD;
+	double *const forces = s->sums->forces, *const torques = s->sums->torques;
+	const grain_slot *const slots = g->slots;
+	for (int64_t k = s->summed; k < end; k++) {
+		const size_t later = 3 * (size_t)(sources[k < fetched ? k + SPHERES_AHEAD : k] & GRAIN_SPHERE);
+		__builtin_prefetch(forces + later, 1);
+		__builtin_prefetch(torques + later, 1);
+		const size_t source = sources[k];
+		if (source < GRAIN_LARGE)
+			hand_over(slots + ((uint32_t)k & ring), forces + 3 * source, torques + 3 * source);
+	}
+	s->summed = end > s->summed ? end : s->summed;
+}
+
+/// The entries of places from `place` to `end`, those up to a multiple of four.
+static ALWAYS_INLINE int64_t run_chunk(grains *g, step *s, int64_t place, int64_t end, int64_t e, int64_t last)
+{
+	pack_places(g, s, end);
+	while (e < last) {
+		if (g->block.count == 0)
+			g->block.place = place - CHUNK; // three entries of the chunk before may be left
+		e = scan_entries(g, s, e, last);
+		if (g->block.count == BLOCK)
+			flush(g, s);
+	}
+	if (g->block.count > 0 && end - g->block.place > HOLD)
+		flush(g, s);
+	const int64_t done = (g->block.count > 0 ? g->block.place : place) - g->list.span;
+	leave_places(g, s, done);
+	return e;
+}
+
+/// The large spheres of a column come into their slots, or leave them. Both functions are inlined:
+/// behind a call gcc 12 does not clear the upper halves of registers (vzeroupper), and LAMMPS'
+/// integration, which follows, took three times as long.
+static ALWAYS_INLINE void pack_large(grains *g, const step *s, int64_t first, int64_t end)
+{
+	const size_t slot = (size_t)g->list.ring + 2;
+	for (int64_t k = 0; k < end - first; k++) {
+		const uint32_t source = g->list.sources[g->list.large[first + k]], i = source & GRAIN_SPHERE;
+		pack_place(g->slots + slot + k, s->atoms, i, i == s->atoms->count - 1);
+		g->sources[slot + k] = source;
+	}
+}
+
+static ALWAYS_INLINE void leave_large(const grains *g, const step *s, int64_t first, int64_t end)
+{
+	const size_t slot = (size_t)g->list.ring + 2;
+	for (int64_t k = 0; k < end - first; k++) {
+		const uint32_t source = g->list.sources[g->list.large[first + k]];
+		const size_t at = 3 * (size_t)(source & GRAIN_SPHERE);
+		if (!(source & GRAIN_GUEST))
+			hand_over(g->slots + slot + k, s->sums->forces + at, s->sums->torques + at);
+	}
+}
+
+/// A column, from a place and a large sphere on.
+static ALWAYS_INLINE void run_column(grains *g, step *s, const grain_column *column, int64_t begin, int64_t large)
+{
+	const grain_list *const list = &g->list;
+	pack_large(g, s, large, column->large_end);
+	int64_t e = list->first[begin];
+	for (int64_t k = begin; k < column->end; k += CHUNK) {
+		const int64_t end = k + CHUNK < column->end ? k + CHUNK : column->end;
+		e = run_chunk(g, s, k, end, e, list->first[end] & ~(int64_t)(ENTRIES_AT_ONCE - 1));
+	}
+	if (g->block.count > 0)
+		flush(g, s);
+	leave_places(g, s, column->end);
+	leave_large(g, s, large, column->large_end);
 }
 
 FOR_EACH_MACHINE static void run_step(grains *g, step *s)
 {
 	const grain_list *const list = &g->list;
-	int64_t e = 0;
-	for (int64_t k = 0; k < list->places; k += CHUNK) {
-		const bool last = k + CHUNK >= list->places;
-		pack_places(g, s, k + CHUNK + list->ahead);
-		const int64_t end = last ? list->count + ENTRIES_AT_ONCE - 1 : list->first[k + CHUNK];
-		while (e + ENTRIES_AT_ONCE <= end) {
-			e = scan_entries(g, e, end);
-			if (g->block.count > BLOCK - ENTRIES_AT_ONCE)
-				flush(g, s, e);
-		}
-		if (last || is_held(g, k + CHUNK))
-			flush(g, s, last ? list->count : e);
+	int64_t begin = 0, large = 0;
+	for (int64_t c = 0; c < list->column_count; c++) {
+		run_column(g, s, list->columns + c, begin, large);
+		begin = list->columns[c].end;
+		large = list->columns[c].large_end;
 	}
 }
 
@@ -507,11 +531,19 @@ static bool fail(grains *g, const char *why)
 	return false;
 }
 
+/// See the head of this file.
+static grain_units find_units(const carom_lammps_law *law, double largest)
+{
+	const double stiffness = law->kn > 0 ? law->kn : 1;
+	int exponent;
+	frexp(law->style == CAROM_LAMMPS_HERTZ_HISTORY ? stiffness * largest * largest : stiffness * largest, &exponent);
+	return (grain_units){ ldexp(1.5, 52 - 39 + exponent), ldexp(1.5, 52 - 78 + exponent) };
+}
+
 void grains_compute(grains *g, const grain_atoms *atoms, double time_step, const grain_sums *sums)
 {
-	step s = {
-		.atoms = atoms, .sums = sums, .place = BLOCK, .time_step = time_step, .remembers = g->law.style != CAROM_LAMMPS_HOOKE
-	};
+	g->units = find_units(&g->law, atoms->largest);
+	step s = { .atoms = atoms, .sums = sums, .time_step = time_step, .remembers = g->law.style != CAROM_LAMMPS_HOOKE };
 	run_step(g, &s);
 	g->list.steps++;
 	g->stats.calls++;
@@ -522,44 +554,23 @@ void grains_compute(grains *g, const grain_atoms *atoms, double time_step, const
 
 // ---- Lists ----
 
-/// Room for the forces of contacts that a row has still to add: it may have to wait for the block.
-static bool reserve_forces(grains *g)
+/// Room for the ring, a slot of no sphere, and those of large ones.
+static bool reserve_slots(grains *g)
 {
-	// Up to three places of a block stay empty.
-	const int64_t wanted = g->list.window + g->list.window / 16 + g->list.ahead / 64 + FEWEST_BLOCKS * BLOCK;
-	if (wanted <= g->force_room && g->list.kept_count <= g->kept_room)
-		return true;
-	const int64_t room = (wanted / BLOCK + 1) * BLOCK, kept = g->list.kept_count + g->list.kept_count / 8;
-	if (room + kept > UINT32_MAX / FORCE)
-		return false;
-	free(g->forces);
-	g->force_room = g->kept_room = 0;
-	g->forces = aligned_alloc(64, (size_t)(room + kept) * sizeof *g->forces);
-	if (!g->forces)
-		return false;
-	memset(g->forces, 0, BLOCK * sizeof *g->forces);
-	g->force_room = room;
-	g->kept_room = kept;
-	return true;
-}
-
-/// Room for the places that entries join, those of a block that is not yet full, and a chunk.
-static bool reserve_ring(grains *g)
-{
-	const int64_t wanted = g->list.ahead + g->list.behind + HOLD + 4 * CHUNK;
-	int64_t room = 1;
-	while (room < wanted)
-		room *= 2;
-	if (room <= (int64_t)g->ring + 1)
-		return true;
-	free(g->centres);
-	free(g->motions);
-	g->ring = 0;
-	g->centres = aligned_alloc(64, (size_t)room * sizeof *g->centres);
-	g->motions = aligned_alloc(64, (size_t)room * sizeof *g->motions);
-	if (!g->centres || !g->motions)
-		return false;
-	g->ring = (uint32_t)(room - 1);
+	const int64_t wanted = (int64_t)g->list.ring + 2 + g->list.most_large;
+	if (wanted > g->slot_count) {
+		free(g->slots);
+		free(g->sources);
+		g->slot_count = wanted + g->list.most_large / 8;
+		g->slots = aligned_alloc(64, (size_t)g->slot_count * sizeof *g->slots);
+		g->sources = malloc((size_t)g->slot_count * sizeof *g->sources);
+		if (!g->slots || !g->sources) {
+			g->slot_count = 0;
+			return false;
+		}
+	}
+	g->slots[g->list.ring + 1] = (grain_slot){ 0 };
+	g->sources[g->list.ring + 1] = GRAIN_GUEST;
 	return true;
 }
 
@@ -578,8 +589,15 @@ bool grains_list(grains *g, const grain_atoms *atoms, spring_store *springs)
 		return fail(g, "out of memory: springs of contacts");
 	if (carom_spheres_update(g->spheres, &input) || carom_spheres_get_neighbours(g->spheres, &rows))
 		return fail(g, carom_error_text(g->context));
-	if (!grain_list_make(&g->list, &rows, atoms->centres, atoms->ids, atoms->wide, atoms->count, springs != NULL) ||
-		!reserve_forces(g) || !reserve_ring(g))
+	const grain_spheres spheres = {
+		.own = atoms->own,
+		.count = atoms->count,
+		.centres = atoms->centres,
+		.radii = atoms->radii,
+		.ids = atoms->ids,
+		.wide = atoms->wide,
+	};
+	if (!grain_list_make(&g->list, &rows, &spheres, sizeof(grain_slot), HOLD + 4 * CHUNK, springs != NULL) || !reserve_slots(g))
 		return fail(g, "out of memory: contacts");
 	g->stats.list_builds++;
 	if (springs)
@@ -613,9 +631,8 @@ void grains_destroy(grains *g)
 	if (!g)
 		return;
 	grain_list_free(&g->list);
-	free(g->forces);
-	free(g->centres);
-	free(g->motions);
+	free(g->slots);
+	free(g->sources);
 	carom_destroy_spheres(g->spheres);
 	carom_destroy_context(g->context);
 	free(g);
@@ -629,6 +646,5 @@ size_t grains_bytes(const grains *g)
 	if (!g)
 		return 0;
 	return carom_spheres_get_stats(g->spheres).bytes + grain_list_bytes(&g->list) +
-		(size_t)(g->force_room + g->kept_room) * sizeof *g->forces +
-		((size_t)g->ring + 1) * (sizeof *g->centres + sizeof *g->motions) + sizeof *g;
+		(size_t)g->slot_count * (sizeof *g->slots + sizeof *g->sources) + sizeof *g;
 }

@@ -20,6 +20,7 @@ typedef struct grain_atoms {
 	bool wide;                                  ///< ids have 64 bits, else 32
 	const int *groups;                          ///< [count] bits
 	int frozen;                                 ///< the bit of spheres whose mass does not count
+	double largest;                             ///< radius; equal on all processes
 } grain_atoms;
 
 /// Where sums go: all are added to.
@@ -42,8 +43,8 @@ void grains_destroy(grains *g);
 /// grains_error says why.
 bool grains_list(grains *g, const grain_atoms *atoms, spring_store *springs);
 
-/// Add the forces. Springs are stretched by a step of time, or not for time_step 0. Sums are made
-/// in the order of ids: they do not depend on how spheres are shared out.
+/// Add the forces. Springs are stretched by a step of time, or not for time_step 0. Sums do not
+/// depend on the order in which they are made, and so not on how spheres are shared out.
 void grains_compute(grains *g, const grain_atoms *atoms, double time_step, const grain_sums *sums);
 
 const char *grains_error(const grains *g);

@@ -168,6 +168,7 @@ grain_atoms PairCarom::atoms() const
 	a.wide = sizeof(tagint) == 8;
 	a.groups = atom->mask;
 	a.frozen = frozen;
+	a.largest = *std::max_element(largest.begin(), largest.end());
 	return a;
 }
 

@@ -51,69 +51,127 @@ static bool reserve(spring_store *store, int64_t more)
 	return true;
 }
 
+/// The spring between a sphere and its partner. NULL: there is none.
+static const double *find_spring(const spring_store *store, uint32_t sphere, uint64_t partner)
+{
+	int64_t low = store->first[sphere], high = low + store->number[sphere];
+	const int64_t end = high;
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if (store->partners[middle] < partner)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < end && store->partners[low] == partner ? store->values[low] : NULL;
+}
+
+/// What is done with an entry of the list: near and far are places.
+typedef void visit(spring_store *store, grain_list *list, int64_t near, int64_t far, int64_t entry);
+
+static void visit_entries(spring_store *store, grain_list *list, visit *see)
+{
+	int64_t near = 0, large = 0;
+	for (int64_t c = 0; c < list->column_count; c++) {
+		for (; near < list->columns[c].end; near++) {
+			for (int64_t e = list->first[near]; e < list->first[near + 1] && !grain_list_is_empty(list, e); e++)
+				see(store, list, near, grain_list_far(list, near, e, large), e);
+		}
+		large = list->columns[c].large_end;
+	}
+}
+
+/// The spring of an entry is that of either end that is own.
+static void give_spring(spring_store *store, grain_list *list, int64_t near, int64_t far, int64_t entry)
+{
+	const bool guest = list->sources[near] & GRAIN_GUEST;
+	const uint32_t sphere = list->sources[guest ? far : near] & GRAIN_SPHERE;
+	const double *const spring = find_spring(store, sphere, list->ids[guest ? near : far]);
+	if (!spring)
+		return;
+	for (int axis = 0; axis < 3; axis++)
+		*grain_list_spring(list, entry, axis) = guest ? -spring[axis] : spring[axis];
+	list->live[entry / ENTRIES_AT_ONCE] = 1;
+}
+
 void spring_store_hand_over(spring_store *store, grain_list *list)
 {
-	for (int64_t i = 0; i < list->places; i++) {
-		if (list->first[i] == list->first[i + 1])
-			continue; // a guest, too, whose number is not its own
-		const uint32_t source = list->sources[i];
-		int64_t old = store->first[source];
-		const int64_t end = old + store->number[source];
-		for (int64_t e = list->first[i]; e < list->first[i + 1] && old < end; e++) {
-			const uint64_t partner = list->ids[list->ends[e][1]];
-			while (old < end && store->partners[old] < partner)
-				old++;
-			if (old == end || store->partners[old] != partner)
-				continue;
-			list->slots[e] = 1; // any that is not 0
-			memcpy(list->springs[e], store->values[old++], sizeof *store->values);
-			list->springs[e][3] = 0;
-		}
-	}
+	visit_entries(store, list, give_spring);
 	store->list = list;
 	store->taken = -1;
 }
 
-static int64_t count_sides(const grain_list *list)
+static bool is_stretched(const grain_list *list, int64_t entry)
 {
-	int64_t count = 0;
-	for (int64_t k = 0; k < list->row[list->places]; k++)
-		count += list->slots[list->sides[k] >> 1] != 0;
-	return count;
+	return *grain_list_spring(list, entry, 0) != 0 || *grain_list_spring(list, entry, 1) != 0 ||
+		*grain_list_spring(list, entry, 2) != 0;
 }
 
-/// Of row i, from its sides.
-static void take_row(spring_store *store, const grain_list *list, int64_t i)
+static void count_spring(spring_store *store, grain_list *list, int64_t near, int64_t far, int64_t entry)
 {
-	const uint32_t source = list->sources[i];
-	store->first[source] = store->count;
-	for (int64_t k = list->row[i]; k < list->row[i + 1]; k++) {
-		const uint32_t side = list->sides[k], entry = side >> 1;
-		if (list->slots[entry] == 0)
+	const uint32_t ends[2] = { list->sources[near], list->sources[far] };
+	for (int k = 0; k < 2 && is_stretched(list, entry); k++)
+		store->number[ends[k] & GRAIN_SPHERE] += !(ends[k] & GRAIN_GUEST);
+}
+
+/// Behind those that a sphere has already.
+static void take_spring(spring_store *store, grain_list *list, int64_t near, int64_t far, int64_t entry)
+{
+	const int64_t ends[2] = { near, far };
+	for (int k = 0; k < 2 && is_stretched(list, entry); k++) {
+		const uint32_t source = list->sources[ends[k]], sphere = source & GRAIN_SPHERE;
+		if (source & GRAIN_GUEST)
 			continue;
-		const double *spring = list->springs[entry], sign = side & 1 ? -1 : 1;
+		const int64_t at = store->first[sphere] + store->number[sphere]++;
+		store->partners[at] = list->ids[ends[1 - k]];
 		for (int axis = 0; axis < 3; axis++)
-			store->values[store->count][axis] = sign * spring[axis];
-		store->partners[store->count++] = list->ids[grain_list_other(list, side)];
+			store->values[at][axis] = (k ? -1 : 1) * *grain_list_spring(list, entry, axis);
 	}
-	store->number[source] = (int32_t)(store->count - store->first[source]);
-	store->most = store->most > store->number[source] ? store->most : store->number[source];
+}
+
+/// Sort springs by partners (Shell 1959, gaps of Ciura 2001 and beyond). Most spheres have few.
+static void sort_springs(uint64_t *partners, double (*values)[3], int64_t count)
+{
+	static const int64_t GAPS[] = { 8861, 3938, 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
+	for (int g = count > 4 ? 0 : 10; g < 11; g++) {
+		for (int64_t i = GAPS[g]; i < count; i++) {
+			const uint64_t partner = partners[i];
+			double value[3];
+			memcpy(value, values[i], sizeof value);
+			int64_t k = i;
+			for (; k >= GAPS[g] && partners[k - GAPS[g]] > partner; k -= GAPS[g]) {
+				partners[k] = partners[k - GAPS[g]];
+				memcpy(values[k], values[k - GAPS[g]], sizeof value);
+			}
+			partners[k] = partner;
+			memcpy(values[k], value, sizeof value);
+		}
+	}
 }
 
 bool spring_store_settle(spring_store *store)
 {
-	const grain_list *const list = store->list;
+	grain_list *const list = store->list;
 	if (!list || store->taken == list->steps)
 		return true;
 	store->count = 0;
 	store->most = 0;
-	if (!reserve(store, count_sides(list)))
+	memset(store->number, 0, (size_t)list->own * sizeof *store->number);
+	visit_entries(store, list, count_spring);
+	int64_t count = 0;
+	for (int64_t i = 0; i < list->own; i++) {
+		store->first[i] = count;
+		count += store->number[i];
+	}
+	if (!reserve(store, count))
 		return false;
 	memset(store->number, 0, (size_t)list->own * sizeof *store->number);
-	for (int64_t i = 0; i < list->places; i++) {
-		if (list->row[i] < list->row[i + 1])
-			take_row(store, list, i);
+	visit_entries(store, list, take_spring);
+	for (int64_t i = 0; i < list->own; i++) {
+		sort_springs(store->partners + store->first[i], store->values + store->first[i], store->number[i]);
+		store->most = store->most > store->number[i] ? store->most : store->number[i];
 	}
+	store->count = count;
 	store->taken = list->steps;
 	return true;
 }

@@ -27,9 +27,9 @@ typedef struct spring_store {
 	uint64_t *partners; ///< ids of the other spheres
 	int64_t count;      ///< of values and partners
 	int64_t capacity;
-	int32_t most;           ///< springs of one sphere, at most; or more
-	const grain_list *list; ///< that has the springs; NULL: none
-	int64_t taken;          ///< list->steps when first and number were made true
+	int32_t most;     ///< springs of one sphere, at most; or more
+	grain_list *list; ///< that has the springs; NULL: none
+	int64_t taken;    ///< list->steps when first and number were made true
 } spring_store;
 
 void spring_store_free(spring_store *store);
@@ -38,8 +38,8 @@ bool spring_store_grow(spring_store *store, int64_t places);
 
 /// The springs go to a new list; until spring_store_take_back it has them.
 void spring_store_hand_over(spring_store *store, grain_list *list);
-/// Copy the springs from the list, which goes on: those of each sphere stand together, in the order
-/// of its row. Both ends of a contact have one, and they are opposites. False: out of memory.
+/// Copy the springs from the list, which goes on: those of each sphere stand together, sorted by
+/// partners. Both ends of a contact have one, and they are opposites. False: out of memory.
 bool spring_store_settle(spring_store *store);
 /// Settle, and the list has none any more. False: out of memory.
 bool spring_store_take_back(spring_store *store);
