@@ -596,6 +596,31 @@ TEST(convex, resting_bodies_are_held_at_the_ends_of_the_patch)
 	check_rest(&egg, 3, upright, 1, 0);
 }
 
+// The ground is turned against a foot by a little, so it is deepest at one of its far corners, where nothing touches.
+TEST(convex, a_foot_has_no_contacts_beside_it)
+{
+	const cr_convex foot = brick(0.1, 0.1, 0.5), ground = brick(1, 2, 0.3);
+	uint64_t seed = 17;
+	for (int round = 0; round < 400; round++) {
+		const double most = pow(10, test_random_double(&seed, -9, -3));
+		const v3d axis = { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1),
+			test_random_double(&seed, -1, 1) };
+		const m3d turn = m3d_from_quat(fixture_turn(v3d_normalize(axis), most));
+		const bool below = round % 2; // the ground is B, or A
+		const v3d shift = { 0.4, -0.7, below ? -0.799 : 0.799 };
+		const cr_relative at = { turn, below ? shift : v3d_neg(shift) };
+		cr_volume_contact c[CR_MAX_VOLUME_CONTACTS];
+		const int count =
+			below ? cr_convex_contacts(&foot, &ground, &at, 0.01, c) : cr_convex_contacts(&ground, &foot, &at, 0.01, c);
+		CHECK(count >= 4);
+		const v3d middle = below ? (v3d){ 0, 0, 0 } : v3d_neg(shift);
+		for (int i = 0; i < count; i++) {
+			CHECK(fabs(c[i].point.x - middle.x) < 0.101 && fabs(c[i].point.y - middle.y) < 0.101);
+			CHECK_NEAR(c[i].depth, 1e-3, 4 * most + 1e-9);
+		}
+	}
+}
+
 // ---- Time of impact ----
 
 static carom_pose random_pose_at(uint64_t *seed, double span) { return fixture_random_pose(seed, span); }

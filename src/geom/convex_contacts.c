@@ -152,6 +152,30 @@ static v3d deepest_on_a(const meeting *m, bool by_a, v3d n, double gap)
 	return v3d_mad(b, m->b->rounding + gap, n);
 }
 
+/// Moving by the deepest contact is to part the bodies, but the place where they are deepest may
+/// lie beside the patch: at the far corner of a floor that is turned against a foot by rounding
+/// alone. Where little is missing, the point of the patch that is nearest to that place gets the
+/// depth: a contact at the place itself would hold the body where nothing touches, and would jump
+/// from corner to corner. Else the place becomes a contact.
+static int reach_depth(const meeting *m, bool by_a, v3d n, double gap, cr_volume_contact *all, int count)
+{
+	double deepest = -INFINITY;
+	for (int i = 0; i < count; i++)
+		deepest = fmax(deepest, all[i].depth);
+	if (count >= MOST_POINTS || !(deepest < -gap - 1e-9 * m->size))
+		return count;
+	const v3d place = deepest_on_a(m, by_a, n, gap);
+	if (m->goes_on || !(-gap - deepest <= DEEPER * fabs(gap) + DEEPER_SIZE * m->size))
+		return emit(m, place, n, -gap, all, count);
+	int nearest = 0;
+	for (int i = 1; i < count; i++) {
+		if (v3d_length(v3d_sub(all[i].point, place)) < v3d_length(v3d_sub(all[nearest].point, place)))
+			nearest = i;
+	}
+	all[nearest].depth = -gap;
+	return count;
+}
+
 /// The facing part of one body, clipped by a face of the other. by_a: the face is A's; gap: of the
 /// bodies along its normal.
 static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *contacts)
@@ -176,13 +200,7 @@ static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *c
 		const v3d core = by_a ? v3d_mad(p.point[i], -height, out) : p.point[i];
 		count = emit(m, v3d_mad(core, -m->a->rounding, n), n, rounding - height, all, count);
 	}
-	double deepest = -INFINITY;
-	for (int i = 0; i < count; i++)
-		deepest = fmax(deepest, all[i].depth);
-	// The deepest place may lie beside the face: without it moving by the deepest contact would not
-	// part the bodies.
-	if (count < MOST_POINTS && deepest < -gap - 1e-9 * m->size)
-		count = emit(m, deepest_on_a(m, by_a, n, gap), n, -gap, all, count);
+	count = reach_depth(m, by_a, n, gap, all, count);
 	count = reduce(all, count);
 	for (int i = 0; i < count; i++)
 		contacts[i] = all[i];
