@@ -199,6 +199,14 @@ carom_quat fixture_turn(v3d axis, double angle)
 	return (carom_quat){ u.x, u.y, u.z, cos(angle / 2) };
 }
 
+carom_pose fixture_trembling_pose(uint64_t *seed, double tremble, carom_vec3 at)
+{
+	double d[5];
+	for (int k = 0; k < 5; k++)
+		d[k] = test_random_double(seed, -tremble, tremble);
+	return (carom_pose){ { at.x + d[0], at.y + d[1], at.z + d[2] }, { d[3], d[4], sin(0.05), cos(0.05) } };
+}
+
 carom_pose fixture_random_pose(uint64_t *seed, double span)
 {
 	double q[4], length;

@@ -83,6 +83,8 @@ void fixture_step(carom_world *world);
 carom_quat fixture_turn(v3d axis, double angle);
 /// Any orientation, position within span of the origin along each axis.
 carom_pose fixture_random_pose(uint64_t *seed, double span);
+/// A pose turned by 0.1 about z at a place, off it by up to tremble in each number.
+carom_pose fixture_trembling_pose(uint64_t *seed, double tremble, carom_vec3 at);
 cr_transform fixture_transform(carom_pose pose);
 /// First b, then a: rotate(a.q, b.p) + a.p.
 carom_pose fixture_compose(carom_pose a, carom_pose b);

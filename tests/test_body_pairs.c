@@ -629,10 +629,7 @@ static int count_new_on_tiles(tile_kind kind, double tremble, int *kept)
 	int fresh = 0;
 	*kept = 0;
 	for (int step = 0; step < 60; step++) {
-		double d[5];
-		for (int k = 0; k < 5; k++)
-			d[k] = test_random_double(&seed, -tremble, tremble);
-		const carom_pose pose = { { 0.013 + d[0], d[1], -0.001 + d[2] }, { d[3], d[4], sin(0.05), cos(0.05) } };
+		const carom_pose pose = fixture_trembling_pose(&seed, tremble, (carom_vec3){ 0.013, 0, -0.001 });
 		REQUIRE(carom_world_set_pose(world, id, &pose) == CAROM_SUCCESS);
 		fixture_step(world);
 		const carom_contact_view view = carom_world_contacts(world);
@@ -653,7 +650,7 @@ static int count_new_on_tiles(tile_kind kind, double tremble, int *kept)
 TEST(body_pairs, bodies_that_tremble_keep_their_contacts)
 {
 	static const tile_kind kinds[] = { TILE_BOX, TILE_MESH, TILE_HULL };
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		int kept;
 		CHECK_INT(count_new_on_tiles(kinds[i], 1e-6, &kept), 0);
 		CHECK_INT(kept, 8 * 58);

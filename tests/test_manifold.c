@@ -385,10 +385,7 @@ static int count_new_contacts(carom_context *context, carom_mesh *mesh, double t
 	int fresh = 0;
 	*kept = 0;
 	for (int step = 0; step < 60; step++) {
-		double d[5];
-		for (int k = 0; k < 5; k++)
-			d[k] = test_random_double(&seed, -tremble, tremble);
-		const carom_pose pose = { { 0.01 + d[0], d[1], 0.999 + d[2] }, { d[3], d[4], sin(0.05), cos(0.05) } };
+		const carom_pose pose = fixture_trembling_pose(&seed, tremble, (carom_vec3){ 0.01, 0, 0.999 });
 		REQUIRE(carom_world_set_pose(world, upper, &pose) == CAROM_SUCCESS);
 		fixture_step(world);
 		const carom_contact_view view = carom_world_contacts(world);

@@ -102,7 +102,7 @@ struct grains {
 #endif
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/// The parts of a number: the coarse one, and the fine one of what it lacks.
+/// Part a number: the multiple of the coarse unit next to it, and *fine, the rest in fine units.
 static ALWAYS_INLINE double part(double value, grain_units u, double *fine)
 {
 	const double coarse = value + u.coarse - u.coarse;
