@@ -108,9 +108,9 @@ TEST(live_page, every_prefix_waits_for_more)
 
 TEST(live_page, answers_keep_other_sites_out)
 {
-	char text[512];
+	char text[768];
 	const web_request page = { .status = 200, .stays = true }, refused = { .status = 405 },
-					  head = { .status = 404, .only_head = true };
+					  head = { .status = 404, .only_head = true }, early = { .status = 503 };
 	size_t length = web_write_answer(text, sizeof text, &page, "text/html; charset=utf-8", 77);
 	CHECK_INT(length, strlen(text));
 	CHECK(strstr(text, "HTTP/1.1 200 OK\r\n") == text && strstr(text, "\r\nContent-Length: 77\r\n"));
@@ -120,6 +120,10 @@ TEST(live_page, answers_keep_other_sites_out)
 	CHECK(web_write_answer(text, sizeof text, &refused, NULL, 0) > 0);
 	CHECK(strstr(text, "Allow: GET, HEAD\r\n") && strstr(text, "Connection: close\r\n") &&
 		strstr(text, "\r\n\r\n405 Method Not Allowed\n"));
+	CHECK(web_write_answer(text, sizeof text, &early, NULL, 0) > 0); // a browser asks again, and for no icon
+	CHECK(strstr(text, "Retry-After: 1\r\n") && strstr(text, "Content-Type: text/html") &&
+		strstr(text, "http-equiv=\"refresh\" content=\"1\"") && strstr(text, "rel=\"icon\" href=\"data:,\"") &&
+		strstr(text, "show it.\n"));
 	length = web_write_answer(text, sizeof text, &head, NULL, 0);
 	CHECK(length > 4 && !strcmp(text + length - 4, "\r\n\r\n"));
 	CHECK_INT(web_write_answer(text, 100, &page, "text/html", 1), 0);

@@ -167,17 +167,37 @@ static const char *words_of(int status)
 	}
 }
 
+/// The body of a refusal. A page that is not there yet asks again by itself, and for no icon.
+static const char *refuse(int status, char *body, size_t room)
+{
+	if (status == 503) {
+		snprintf(body, room,
+			"<!doctype html>\n<meta http-equiv=\"refresh\" content=\"1\">\n<link rel=\"icon\" href=\"data:,\">\n"
+			"<title>carom</title>\n<p>The run is making its bodies. This page will show it.\n");
+		return "text/html; charset=utf-8";
+	}
+	snprintf(body, room, "%d %s\n", status, words_of(status));
+	return "text/plain; charset=utf-8";
+}
+
+/// What a refusal says in its head beside its status.
+static const char *field_of(int status)
+{
+	return status == 405 ? "Allow: GET, HEAD\r\n" : status == 503 ? "Retry-After: 1\r\n" : "";
+}
+
 size_t web_write_answer(char *text, size_t room, const web_request *request, const char *type, uint64_t length)
 {
-	char body[80] = "";
-	if (!type)
-		length = (uint64_t)snprintf(body, sizeof body, "%d %s\n", request->status, words_of(request->status));
+	char body[200] = "";
+	if (!type) {
+		type = refuse(request->status, body, sizeof body);
+		length = strlen(body);
+	}
 	const int written = snprintf(text, room,
 		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %llu\r\nConnection: %s\r\n%sCache-Control: no-store\r\n"
 		"X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nCross-Origin-Resource-Policy: same-origin\r\n"
 		"Referrer-Policy: no-referrer\r\n\r\n%s",
-		request->status, words_of(request->status), type ? type : "text/plain; charset=utf-8", (unsigned long long)length,
-		request->stays ? "keep-alive" : "close", request->status == 405 ? "Allow: GET, HEAD\r\n" : "",
-		request->only_head ? "" : body);
+		request->status, words_of(request->status), type, (unsigned long long)length, request->stays ? "keep-alive" : "close",
+		field_of(request->status), request->only_head ? "" : body);
 	return written > 0 && (size_t)written < room ? (size_t)written : 0;
 }

@@ -27,7 +27,8 @@ typedef struct web_request {
 web_request web_read_request(const char *bytes, size_t size, int port);
 
 /// Write the head of an answer: text [room], a body of length bytes and of a type that follows it,
-/// or NULL for one of text about a refusal, which is put in. Returns its length.
+/// or NULL for one about a refusal, which is put in: 503 is a page that asks again after a second.
+/// Returns its length; 0: there is too little room.
 size_t web_write_answer(char *text, size_t room, const web_request *request, const char *type, uint64_t length);
 
 #endif

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-	ANSWER_HEAD = 512,   // bytes, most
+	ANSWER_HEAD = 768,   // bytes, most, with the text of a refusal
 	RECORD_HEAD = 16,    // bytes
 	ANSWER_MB = 8,       // of frames in an answer, about
 	READ_SIZE = 1 << 18, // bytes of a message at a time

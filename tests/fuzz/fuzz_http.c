@@ -33,7 +33,7 @@ static bool holds(const uint8_t *data, size_t size, const char *text)
 
 FUZZ_TARGET(http, seeds, false)
 {
-	char answer[512];
+	char answer[768];
 	const web_request request = web_read_request((const char *)data, size, 8000);
 	FUZZ_REQUIRE(request.size <= size, "%zu of %zu bytes", request.size, size);
 	if (request.status == 0)
