@@ -311,12 +311,14 @@ static void put_compound(yard *y, bool table, double z)
 	REQUIRE(sim_dynamics_add_body(y->dynamics, &body, &error));
 }
 
-/// Compounds on tiles, with a limit of contacts for two bodies: how they stand after five seconds.
+/// Compounds on tiles, with a limit of contacts for two bodies: how they stand after five seconds. The solver leaves depths up to its slop
+/// alone, so these wander. Contacts are told ahead by as much: else a foot whose depth comes to nothing loses them, and falls for a step.
 static outcome stand_on_tiles(bool table, int count, tile_kind kind, int32_t limit)
 {
 	yard y;
-	open_yard_with(&y, 0.5, 0.001);
-	put_tiles(&y, kind, 0, 0, limit);
+	const double slop = 0.001;
+	open_yard_with(&y, 0.5, slop);
+	put_tiles(&y, kind, 0, slop, limit);
 	for (int i = 0; i < count; i++)
 		put_compound(&y, table, (table ? 0.14 + 0.24 * i : 0.1) - 0.0005);
 	const outcome o = run_yard(&y, 300, 0);
@@ -328,8 +330,7 @@ static outcome stand_on_tiles(bool table, int count, tile_kind kind, int32_t lim
 	return o;
 }
 
-/// A dumbbell, a table, and three tables on each other stand with 8 and 4 contacts for two bodies as they do with all. Now and then one
-/// of three tables jumps by up to 0.26 m/s for a step, where no limit is set: so their speed says little, and their places count.
+/// A dumbbell, a table, and three tables on each other stand with 8 and 4 contacts for two bodies as they do with all.
 TEST(stacking, compounds_with_few_contacts_stand_on_tiles)
 {
 	static const int32_t limits[] = { 0, 8, 4 };
@@ -338,7 +339,7 @@ TEST(stacking, compounds_with_few_contacts_stand_on_tiles)
 		const int32_t limit = limits[i / TILE_SHEET / 3];
 		const outcome o = stand_on_tiles(what > 0, what == 2 ? 3 : 1, (tile_kind)kind, limit);
 		CHECK(o.drift < 0.005);
-		CHECK(o.fastest < (what == 2 ? 0.3 : 1e-6));
+		CHECK(o.fastest < (what < 2 ? 1e-6 : limit == 4 ? 0.02 : 0.005));
 		CHECK_NEAR(o.lowest, what > 0 ? 0.1995 : 0.0995, 0.0003);
 		CHECK_NEAR(o.highest, what == 2 ? 0.679 : o.lowest, 0.001);
 	}
