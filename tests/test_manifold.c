@@ -1,5 +1,6 @@
 /// Contacts that hold a body, by default: the bar of what a solver needs, on every ground and for cubes cut into few and many triangles.
 #include "manifold_fixture.h"
+#include "tiles_fixture.h"
 #include <math.h>
 #include <string.h>
 
@@ -410,6 +411,46 @@ TEST(manifold, bodies_that_tremble_keep_their_contacts)
 		CHECK_INT(kept, 8 * 58);
 		carom_release_mesh(mesh);
 	}
+	carom_destroy_context(context);
+}
+
+/// Is there a contact at a corner of a cube that stands on z = 0?
+static bool has_corner(const manifold_view *view, double x, double y, double most)
+{
+	for (int i = 0; i < view->count; i++) {
+		const double *p = view->data[i].point;
+		if (fabs(p[0] - x) < 1e-3 && fabs(p[1] - y) < 1e-3 && view->data[i].depth > -most)
+			return true;
+	}
+	return false;
+}
+
+/// A cube just touches: its corners are kept, though rings of its sides are ahead at the same places.
+TEST(manifold, what_touches_is_kept_before_what_is_ahead)
+{
+	static const double depths[] = { 0, 1e-9, 1e-7, 1e-5, 1e-3, -1e-6 };
+	carom_context *context = fixture_context(1);
+	carom_mesh *cube = manifold_cube(context, 4, 0.1);
+	float corners[24];
+	tiles_corners(0.3, 0.6, 0.1, corners);
+	carom_mesh *hull = fixture_hull_mesh(context, corners, 8), *mesh = fixture_box_mesh(context, 0.3, 0.6, 0.1);
+	const carom_shape grounds[] = { fixture_hull(hull), fixture_of_mesh(mesh), fixture_box(0.3, 0.6, 0.1) };
+	for (int i = 0; i < 3 * 6 * 2; i++) {
+		carom_world_def def = carom_default_world_def();
+		def.speculative_distance = 0.2;
+		const carom_shape slab = grounds[i % 3];
+		const carom_pose low = fixture_at(0, 0, -0.1), high = fixture_at(0.07, 0.11, 0.1 - depths[i / 3 % 6]);
+		manifold_view view;
+		if (i < 18)
+			manifold_meet(context, &def, slab, low, fixture_of_mesh(cube), high, &view);
+		else
+			manifold_meet(context, &def, fixture_of_mesh(cube), high, slab, low, &view);
+		for (int k = 0; k < 4; k++)
+			CHECK(has_corner(&view, k & 1 ? 0.17 : -0.03, k & 2 ? 0.21 : 0.01, 1e-5));
+	}
+	carom_release_mesh(cube);
+	carom_release_mesh(hull);
+	carom_release_mesh(mesh);
 	carom_destroy_context(context);
 }
 

@@ -44,7 +44,8 @@ typedef enum carom_contact_kind {
 	/// nearest where too many are ahead.
 	CAROM_FACES,
 	/// A pair with a body that is no mesh. The feature of a mesh is the number of its triangle;
-	/// that of any other shape is the number of the point within the pair, or 0.
+	/// that of any other shape is a name of the point within the pair, which it keeps as long as
+	/// the same edges and corners of the two shapes make it; or 0.
 	CAROM_VOLUMES,
 	/// Two edges of surfaces that are too near, each as 3 * triangle + the corner where it starts.
 	/// Only a contact filter sees such contacts (carom_contact_filter_fn).

@@ -39,21 +39,6 @@ static void load_found(const cr_pipeline *p, cr_worker *worker, const cr_found_p
 		cr_add_contact(worker, &contacts[k]);
 }
 
-/// Sort the contacts of a found pair for the choice. Points of volumes are numbers of a clipped
-/// polygon, which may begin at another corner in the next step: these go by their places.
-static void sort_for_choice(cr_raw_contacts *contacts)
-{
-	cr_raw_contact *data = contacts->data;
-	for (int64_t i = 1; i < contacts->count && data->kind == CAROM_VOLUMES; i++) {
-		const cr_raw_contact moved = data[i];
-		const double place = cr_place_in_order(&moved);
-		int64_t at = i;
-		for (; at > 0 && place < cr_place_in_order(&data[at - 1]); at--)
-			data[at] = data[at - 1];
-		data[at] = moved;
-	}
-}
-
 /// Note whose contacts a found pair is about to lose: some of them, maybe all.
 static void note_touch(cr_found_pair *f, const cr_raw_contact *contacts)
 {
@@ -80,7 +65,6 @@ static bool gather(const cr_pipeline *p, cr_worker *worker, cr_found_pair *found
 		if (worker->failed)
 			return false;
 		note_touch(&found[i], worker->contacts.data);
-		sort_for_choice(&worker->contacts);
 		for (int64_t k = 0; k < worker->contacts.count; k++, next++) {
 			all->data[next] = worker->contacts.data[k];
 			all->rows[next] = i;

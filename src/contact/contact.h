@@ -101,8 +101,6 @@ void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_ra
 carom_result cr_stage_reduce(cr_pipeline *pipeline);
 /// Sort contacts by kind and features (reduce.c).
 void cr_sort_contacts(cr_raw_contacts *contacts);
-/// By what contacts of equal features are ordered: their place along a fixed direction (reduce.c).
-double cr_place_in_order(const cr_raw_contact *contact);
 /// Choose keep of count sorted contacts, which move to the front, in no order. rows: numbers that
 /// go with the contacts; NULL: none. Sets worker->failed when out of memory. (reduce.c)
 void cr_choose_contacts(cr_worker *worker, cr_raw_contact *data, int32_t *rows, int64_t count, int64_t keep);

@@ -114,8 +114,8 @@ static void add_contacts(convex_pair *c, const cr_volume_contact *contacts, int 
 			{ point.x, point.y, point.z },
 			{ (float)normal.x, (float)normal.y, (float)normal.z },
 			(float)contacts[i].depth,
-			c->body_is_a ? i : triangle,
-			c->body_is_a ? triangle : i,
+			c->body_is_a ? contacts[i].name : triangle,
+			c->body_is_a ? triangle : contacts[i].name,
 			CAROM_VOLUMES,
 		};
 		cr_add_contact(c->worker, &contact);
@@ -124,7 +124,7 @@ static void add_contacts(convex_pair *c, const cr_volume_contact *contacts, int 
 
 static void add_way(convex_pair *c, const way_out *way)
 {
-	const cr_volume_contact contact = { v3d_mad(way->point, -way->depth, way->normal), way->normal, way->depth };
+	const cr_volume_contact contact = { v3d_mad(way->point, -way->depth, way->normal), way->normal, way->depth, 0 };
 	add_contacts(c, &contact, 1, way->triangle);
 }
 

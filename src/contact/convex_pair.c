@@ -5,13 +5,13 @@
 #include "frame/shape_table.h"
 #include "geom/convex_contacts.h"
 
-static void add_contact(cr_worker *worker, v3d point, v3d normal, double depth, int number)
+static void add_contact(cr_worker *worker, v3d point, v3d normal, double depth, int32_t name)
 {
 	const cr_raw_contact contact = {
 		{ point.x, point.y, point.z },
 		{ (float)normal.x, (float)normal.y, (float)normal.z },
 		(float)depth,
-		number,
+		name,
 		0,
 		CAROM_VOLUMES,
 	};
@@ -27,7 +27,7 @@ void cr_collide_convex(const cr_pipeline *p, cr_worker *worker, const cr_body *a
 	const int count = cr_convex_contacts(&convex_a, &convex_b, &b_in_a, p->settings.world.speculative_distance, contacts);
 	for (int i = 0; i < count; i++) {
 		const v3d point = cr_point_to_world(a, contacts[i].point);
-		add_contact(worker, point, cr_vector_to_world(a, contacts[i].normal), contacts[i].depth, i);
+		add_contact(worker, point, cr_vector_to_world(a, contacts[i].normal), contacts[i].depth, contacts[i].name);
 	}
 }
 
@@ -46,6 +46,6 @@ void cr_collide_convex_plane(const cr_pipeline *p, cr_worker *worker, const cr_b
 		const v3d core = cr_point_to_world(body, contacts[i].point);
 		// The point lies on A's surface, which is the plane where that comes first.
 		const v3d point = v3d_mad(core, plane_is_a ? depth - convex.rounding : -convex.rounding, up);
-		add_contact(worker, point, plane_is_a ? v3d_neg(up) : up, depth, i);
+		add_contact(worker, point, plane_is_a ? v3d_neg(up) : up, depth, contacts[i].name);
 	}
 }

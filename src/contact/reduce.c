@@ -37,7 +37,7 @@ static int compare_places(const cr_raw_contact *a, const cr_raw_contact *b)
 
 /// A direction that few edges are across. Two features have two contacts where an edge enters and
 /// leaves.
-double cr_place_in_order(const cr_raw_contact *c) { return 0.53 * c->point[0] + 0.62 * c->point[1] + 0.58 * c->point[2]; }
+static double place_in_order(const cr_raw_contact *c) { return 0.53 * c->point[0] + 0.62 * c->point[1] + 0.58 * c->point[2]; }
 
 static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
 {
@@ -47,7 +47,7 @@ static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
 		return a->feature_a < b->feature_a ? -1 : 1;
 	if (a->feature_b != b->feature_b)
 		return a->feature_b < b->feature_b ? -1 : 1;
-	const double place_a = cr_place_in_order(a), place_b = cr_place_in_order(b);
+	const double place_a = place_in_order(a), place_b = place_in_order(b);
 	if (place_a != place_b)
 		return place_a < place_b ? -1 : 1;
 	if (a->depth != b->depth)
@@ -188,6 +188,16 @@ static void keep_deepest(cr_raw_contact *data, int32_t *rows, int64_t count, int
 		rows[nearest] = rows[deepest];
 }
 
+/// How deep a contact is, from 0 to 1: fully from the depth full on. One that is ahead counts for
+/// less the farther off it is, also where the deepest one just touches.
+static double share_of_depth(double depth, double full, double slack)
+{
+	if (depth >= full)
+		return 1;
+	const double touching = slack / (full + slack);
+	return depth > 0 ? (depth + slack) / (full + slack) : slack > 0 ? touching * slack / (slack - depth) : 0;
+}
+
 static void swap_rows(int32_t *rows, int64_t a, int64_t b)
 {
 	const int32_t row = rows[a];
@@ -224,9 +234,7 @@ void cr_choose_contacts(cr_worker *worker, cr_raw_contact *data, int32_t *rows, 
 			distance[i] = to_last < distance[i] ? to_last : distance[i];
 			// The second contact is chosen for the extent of the patch alone.
 			const double apart = chosen == 1 ? distance_of(&data[i], &swapped, 0) : distance[i];
-			const double depth = data[i].depth > 0 ? (double)data[i].depth : 0;
-			const double share = full > 0 ? fmin((depth + slack) / (full + slack), 1) : 0;
-			const double score = apart * (0.25 + 0.75 * share);
+			const double score = apart * (0.25 + 0.75 * share_of_depth((double)data[i].depth, full, slack));
 			const bool better = score > (1 + ALIKE) * best;
 			best = better ? score : best;
 			next = better ? i : next;

@@ -20,7 +20,7 @@ int32_t cr_make_volume_contacts(
 			{ v->point.x, v->point.y, v->point.z },
 			{ (float)v->normal.x, (float)v->normal.y, (float)v->normal.z },
 			(float)v->depth,
-			i,
+			v->name,
 			0,
 			CAROM_VOLUMES,
 		};

@@ -3,6 +3,7 @@
 // against a face by clipping (Gregorius, The Separating Axis Test between Convex Polyhedra, 2013),
 // edges by their closest points. Of things apart, the closest points decide.
 #include "geom/box.h"
+#include "geom/point_name.h"
 #include "geom/triangle.h"
 
 // An edge axis must beat the face axes by this part of the smallest half extent: a face gives
@@ -13,6 +14,9 @@ static const double EDGE_BIAS = 1e-3;
 static const double PARALLEL = 1e-6;
 // Lengths that differ by this part of the sizes involved are the same.
 static const double SAME = 1e-9;
+// A corner this part of the smallest half extent beyond a side lies on it: so boxes that lie flush
+// keep the names of their points.
+static const double FLUSH = 1e-4;
 
 static double side(double x) { return x >= 0 ? 1 : -1; }
 
@@ -54,25 +58,52 @@ static double smallest_half(const cr_box *a, const cr_box *b)
 	return smallest;
 }
 
+// A polygon while it is clipped, with what its points are named by.
+typedef struct polygon {
+	v3d point[CR_MAX_VOLUME_CONTACTS];
+	cr_corner_edges corner[CR_MAX_VOLUME_CONTACTS];
+	uint8_t edge[CR_MAX_VOLUME_CONTACTS]; // from the point to the next
+	int count;
+} polygon;
+
 // Part of a polygon with direction . p <= limit (Sutherland, Hodgman, 1974). Adds at most one
-// corner to a convex polygon; further ones, made by rounding, have no room and no use.
-static int clip_polygon(const v3d *in, int count, v3d direction, double limit, v3d *out)
+// corner to a convex polygon; further ones, made by rounding, have no room and no use. side: the
+// edge of the reference face that cuts.
+static void clip_polygon(polygon *face, v3d direction, double limit, int side)
 {
+	double over[CR_MAX_VOLUME_CONTACTS], most = 0;
+	for (int i = 0; i < face->count; i++) {
+		over[i] = v3d_dot(direction, face->point[i]) - limit;
+		most = over[i] > most ? over[i] : most;
+	}
+	if (!(most > 0))
+		return;
+	const polygon in = *face;
 	int kept = 0;
-	for (int i = 0; i < count && kept < CR_MAX_VOLUME_CONTACTS; i++) {
-		v3d p = in[i], q = in[(i + 1) % count];
-		double over_p = v3d_dot(direction, p) - limit, over_q = v3d_dot(direction, q) - limit;
-		if (over_p <= 0)
-			out[kept++] = p;
+	for (int i = 0; i < in.count && kept < CR_MAX_VOLUME_CONTACTS; i++) {
+		const int next = i + 1 < in.count ? i + 1 : 0;
+		const double over_p = over[i], over_q = over[next];
+		if (over_p <= 0) {
+			face->corner[kept] = in.corner[i];
+			face->edge[kept] = over_p == 0 && over_q > 0 ? (uint8_t)side : in.edge[i];
+			face->point[kept++] = in.point[i];
+		}
 		if (kept < CR_MAX_VOLUME_CONTACTS && ((over_p < 0 && over_q > 0) || (over_p > 0 && over_q < 0))) {
-			out[kept++] = v3d_mad(p, over_p / (over_p - over_q), v3d_sub(q, p));
+			face->corner[kept] = (cr_corner_edges){ { in.edge[i], (uint8_t)side } };
+			face->edge[kept] = over_q > 0 ? (uint8_t)side : in.edge[i];
+			face->point[kept++] = v3d_mad(in.point[i], over_p / (over_p - over_q), v3d_sub(in.point[next], in.point[i]));
 		}
 	}
-	return kept;
+	face->count = kept;
 }
 
-// The face of a box that looks most against a direction.
-static void incident_face(const cr_box *box, v3d direction, v3d corner[4])
+// Edges of a face: those of two boxes are numbered alike, so that it does not matter which of them
+// is the reference.
+enum { LOWER_V, UPPER_U, UPPER_V, LOWER_U };
+
+// The face of a box that looks most against a direction. Returns its number. first: number of its
+// first edge.
+static int32_t incident_face(const cr_box *box, v3d direction, int first, polygon *face)
 {
 	int axis = 0;
 	for (int i = 1; i < 3; i++) {
@@ -80,55 +111,63 @@ static void incident_face(const cr_box *box, v3d direction, v3d corner[4])
 			axis = i;
 	}
 	int u = (axis + 1) % 3, v = (axis + 2) % 3;
-	v3d middle = v3d_mad(box->centre, -side(v3d_dot(direction, box->axis[axis])) * box->half[axis], box->axis[axis]);
+	const double up = -side(v3d_dot(direction, box->axis[axis]));
+	v3d middle = v3d_mad(box->centre, up * box->half[axis], box->axis[axis]);
 	v3d du = v3d_scale(box->axis[u], box->half[u]), dv = v3d_scale(box->axis[v], box->half[v]);
-	corner[0] = v3d_sub(v3d_sub(middle, du), dv);
-	corner[1] = v3d_sub(v3d_add(middle, du), dv);
-	corner[2] = v3d_add(v3d_add(middle, du), dv);
-	corner[3] = v3d_add(v3d_sub(middle, du), dv);
+	face->point[0] = v3d_sub(v3d_sub(middle, du), dv);
+	face->point[1] = v3d_sub(v3d_add(middle, du), dv);
+	face->point[2] = v3d_add(v3d_add(middle, du), dv);
+	face->point[3] = v3d_add(v3d_sub(middle, du), dv);
+	face->count = 4;
+	for (int i = 0; i < 4; i++) {
+		face->corner[i] = cr_face_corner(first, 4, i);
+		face->edge[i] = (uint8_t)(first + i);
+	}
+	return 2 * axis + (up > 0);
 }
 
-// The corner farthest against a direction.
-static v3d deepest_corner(const cr_box *box, v3d direction)
+// The corner of a face farthest against a direction.
+static int deepest_corner(const polygon *face, v3d direction)
 {
-	v3d p = box->centre;
-	for (int i = 0; i < 3; i++)
-		p = v3d_mad(p, -side(v3d_dot(direction, box->axis[i])) * box->half[i], box->axis[i]);
-	return p;
+	int deepest = 0;
+	for (int i = 1; i < 4; i++)
+		deepest = v3d_dot(direction, face->point[i]) < v3d_dot(direction, face->point[deepest]) ? i : deepest;
+	return deepest;
+}
+
+// Point i of a polygon, at a corner of a face.
+static void set_corner(polygon *p, int i, const polygon *face, int corner)
+{
+	p->point[i] = face->point[corner];
+	p->corner[i] = face->corner[corner];
 }
 
 // The incident face clipped to the sides of the reference face, axis `face` of reference, outward
 // along n. The deepest corner may lie beyond a side; it is added then, for the depth of the pair is
-// its depth.
-static int clip_faces(const cr_box *reference, int face, v3d n, const cr_box *incident, v3d *points)
+// its depth. first: number of the first edge of the reference face.
+static void clip_faces(const cr_box *reference, int face, v3d n, const polygon *incident, double size, int first, polygon *p)
 {
-	v3d buffer[2][CR_MAX_VOLUME_CONTACTS];
-	incident_face(incident, n, buffer[0]);
-	int count = 4, from = 0;
+	*p = *incident;
 	for (int k = 1; k <= 2; k++) {
 		int axis = (face + k) % 3;
 		v3d u = reference->axis[axis];
-		double middle = v3d_dot(u, reference->centre);
-		count = clip_polygon(buffer[from], count, u, middle + reference->half[axis], buffer[1 - from]);
-		count = clip_polygon(buffer[1 - from], count, v3d_neg(u), reference->half[axis] - middle, buffer[from]);
+		double middle = v3d_dot(u, reference->centre), reach = reference->half[axis] + FLUSH * size;
+		clip_polygon(p, u, middle + reach, first + (k == 1 ? UPPER_U : UPPER_V));
+		clip_polygon(p, v3d_neg(u), reach - middle, first + (k == 1 ? LOWER_U : LOWER_V));
 	}
-	v3d deepest = deepest_corner(incident, n);
+	const int deepest = deepest_corner(incident, n);
 	double lowest = INFINITY;
 	int shallowest = 0;
-	for (int i = 0; i < count; i++) {
-		points[i] = buffer[from][i];
-		double height = v3d_dot(n, v3d_sub(points[i], deepest));
+	for (int i = 0; i < p->count; i++) {
+		double height = v3d_dot(n, v3d_sub(p->point[i], incident->point[deepest]));
 		if (height < lowest)
 			lowest = height;
-		if (height > v3d_dot(n, v3d_sub(points[shallowest], deepest)))
+		if (height > v3d_dot(n, v3d_sub(p->point[shallowest], incident->point[deepest])))
 			shallowest = i;
 	}
-	if (lowest <= SAME * size_of(incident))
-		return count;
-	if (count < CR_MAX_VOLUME_CONTACTS)
-		shallowest = count++;
-	points[shallowest] = deepest;
-	return count;
+	if (lowest <= SAME * size)
+		return;
+	set_corner(p, p->count < CR_MAX_VOLUME_CONTACTS ? p->count++ : shallowest, incident, deepest);
 }
 
 // A corner of B that is deepest beyond the side of a face of A has no point of A right above it.
@@ -143,16 +182,21 @@ static v3d nearest_in_box(const cr_box *box, v3d p)
 static int face_contacts(const cr_box *a, const cr_box *b, const best_axis *best, double margin, cr_volume_contact *contacts)
 {
 	bool of_b = best->index < 3;
-	const cr_box *reference = of_b ? b : a, *incident = of_b ? a : b;
-	int face = best->index % 3;
-	v3d n = of_b ? best->normal : v3d_neg(best->normal), points[CR_MAX_VOLUME_CONTACTS];
-	int count = clip_faces(reference, face, n, incident, points), kept = 0;
-	for (int i = 0; i < count; i++) {
-		double depth = reference->half[face] - v3d_dot(n, v3d_sub(points[i], reference->centre));
+	const cr_box *reference = of_b ? b : a;
+	const int face = best->index % 3, first = of_b ? CR_EDGES_OF_B : 0;
+	v3d n = of_b ? best->normal : v3d_neg(best->normal);
+	polygon incident, p;
+	const int32_t other = incident_face(of_b ? a : b, n, CR_EDGES_OF_B - first, &incident);
+	const int32_t own = 2 * face + (v3d_dot(n, reference->axis[face]) > 0);
+	const int32_t faces = of_b ? cr_name_faces(other, own) : cr_name_faces(own, other);
+	clip_faces(reference, face, n, &incident, smallest_half(a, b), first, &p);
+	int kept = 0;
+	for (int i = 0; i < p.count; i++) {
+		double depth = reference->half[face] - v3d_dot(n, v3d_sub(p.point[i], reference->centre));
 		if (!(depth >= -margin))
 			continue;
-		v3d on_a = of_b ? points[i] : nearest_in_box(a, v3d_mad(points[i], -depth, best->normal));
-		contacts[kept++] = (cr_volume_contact){ on_a, best->normal, depth };
+		v3d on_a = of_b ? p.point[i] : nearest_in_box(a, v3d_mad(p.point[i], -depth, best->normal));
+		contacts[kept++] = (cr_volume_contact){ on_a, best->normal, depth, cr_name_corner(faces, p.corner[i]) };
 	}
 	return kept;
 }
@@ -176,7 +220,7 @@ static cr_volume_contact edge_contact(const cr_box *a, const cr_box *b, const be
 	supporting_edge(a, best->index / 3, v3d_neg(best->normal), &a0, &a1);
 	supporting_edge(b, best->index % 3, best->normal, &b0, &b1);
 	cr_closest_segments(a0, a1, b0, b1, &s, &t, &on_a, &on_b);
-	return (cr_volume_contact){ on_a, best->normal, best->depth };
+	return (cr_volume_contact){ on_a, best->normal, best->depth, 0 };
 }
 
 // Boxes apart: the points of the face that parts them by the whole gap; or else the nearest points,
@@ -190,7 +234,7 @@ static int contacts_apart(const cr_box *a, const cr_box *b, const best_axis *fac
 	int count = 0;
 	if (gap > -face->depth + SAME * (size_of(a) + size_of(b))) {
 		normal = v3d_scale(v3d_sub(on_a, on_b), 1 / gap);
-		contacts[count++] = (cr_volume_contact){ on_a, normal, -gap };
+		contacts[count++] = (cr_volume_contact){ on_a, normal, -gap, 0 };
 		// Corners or edges that face each other: no face points from one to the other.
 		if (gap > -face->depth * (1 + 1e-4))
 			return count;
@@ -198,7 +242,7 @@ static int contacts_apart(const cr_box *a, const cr_box *b, const best_axis *fac
 	cr_volume_contact of_face[CR_MAX_VOLUME_CONTACTS];
 	const int found = face_contacts(a, b, face, margin, of_face);
 	for (int i = 0; i < found && count < CR_MAX_VOLUME_CONTACTS; i++)
-		contacts[count++] = (cr_volume_contact){ of_face[i].point, normal, fmin(of_face[i].depth, -gap) };
+		contacts[count++] = (cr_volume_contact){ of_face[i].point, normal, fmin(of_face[i].depth, -gap), of_face[i].name };
 	return count;
 }
 
@@ -324,7 +368,8 @@ int cr_capsule_box_contacts(v3d p0, v3d p1, double radius, const cr_box *b, doub
 	}
 	if (c.depth + radius < -margin)
 		return 0;
-	v3d points[3];
+	v3d points[3]; // the ends of the part that lies on the box, and the deepest one
+	int32_t names[3] = { 1, 2, 3 };
 	double t[2], top = box_reach(c.half, c.normal), lowest = INFINITY;
 	int count = 0, kept = 0;
 	if (supported_part(&c, &t[0], &t[1])) {
@@ -337,14 +382,16 @@ int cr_capsule_box_contacts(v3d p0, v3d p1, double radius, const cr_box *b, doub
 		}
 	}
 	// The depth of the pair belongs to a point that is not above the feature.
-	if (lowest > -c.depth + SAME * size)
+	if (lowest > -c.depth + SAME * size) {
+		names[count] = 3;
 		points[count++] = c.deepest;
+	}
 	v3d origin = b->centre, n = v3d_sub(cr_box_to_world(b, c.normal), origin);
 	for (int i = 0; i < count; i++) {
 		double depth = radius - (v3d_dot(c.normal, points[i]) - top);
 		if (!(depth >= -margin))
 			continue;
-		contacts[kept++] = (cr_volume_contact){ v3d_mad(cr_box_to_world(b, points[i]), -radius, n), n, depth };
+		contacts[kept++] = (cr_volume_contact){ v3d_mad(cr_box_to_world(b, points[i]), -radius, n), n, depth, names[i] };
 	}
 	return kept;
 }

@@ -147,6 +147,7 @@ double cr_convex_size(const cr_convex *c)
 
 static void set_point(const cr_convex *c, v3d d, cr_face *face)
 {
+	face->number = 3;
 	face->count = 1;
 	face->point[0] = cr_convex_support(c, d);
 }
@@ -158,6 +159,7 @@ static void face_of_box(const cr_convex *c, v3d d, cr_face *face)
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 	const double side = part[axis] < 0 ? -1 : 1;
 	double normal[3] = { 0, 0, 0 };
+	face->number = 2 * axis + (side > 0);
 	normal[axis] = side;
 	face->normal = (v3d){ normal[0], normal[1], normal[2] };
 	face->count = 4;
@@ -177,19 +179,21 @@ static void face_of_hull(const cr_hull *hull, v3d d, cr_face *face)
 	for (int32_t i = 1; i < hull->face_count; i++)
 		best = v3d_dot(hull->normals[i], d) > v3d_dot(hull->normals[best], d) ? i : best;
 	const int32_t first = hull->face_first[best], corners = hull->face_first[best + 1] - first;
+	face->number = best;
 	face->normal = hull->normals[best];
 	face->count = corners < CR_MAX_FACE ? corners : CR_MAX_FACE;
 	for (int i = 0; i < face->count; i++)
 		face->point[i] = hull->vertices[hull->corners[first + (int64_t)i * corners / face->count]];
 }
 
-/// A cap of radius r at height z, whose outward normal is side * z. Its first corner lies farthest
-/// along d.
-static void set_cap(double r, double z, double side, v3d d, cr_face *face)
+/// A cap of radius r at height z, whose outward normal is side * z. Its corners are fixed: those of
+/// a wheel that stands and trembles do not run around its rim.
+static void set_cap(double r, double z, double side, cr_face *face)
 {
 	// Cosine and sine of a sixteenth of a turn, to the last place.
 	static const double cosine = 0.92387953251128674, sine = 0.38268343236508978;
-	v3d p = rim_point(r, z, d);
+	v3d p = { r, 0, z };
+	face->number = side > 0;
 	face->normal = (v3d){ 0, 0, side };
 	face->count = RIM_CORNERS;
 	for (int i = 0; i < RIM_CORNERS; i++) {
@@ -200,6 +204,7 @@ static void set_cap(double r, double z, double side, v3d d, cr_face *face)
 
 static void set_edge(v3d p, v3d q, cr_face *face)
 {
+	face->number = 2;
 	face->count = 2;
 	face->point[0] = p;
 	face->point[1] = q;
@@ -209,7 +214,7 @@ static void face_of_cylinder(const cr_convex *c, v3d d, cr_face *face)
 {
 	const double across = sqrt(d.x * d.x + d.y * d.y), side = d.z < 0 ? -1 : 1;
 	if (fabs(d.z) >= across)
-		set_cap(c->radius, side * c->half_length, side, d, face);
+		set_cap(c->radius, side * c->half_length, side, face);
 	else
 		set_edge(rim_point(c->radius, -c->half_length, d), rim_point(c->radius, c->half_length, d), face);
 }
@@ -221,7 +226,7 @@ static void face_of_cone(const cr_convex *c, v3d d, cr_face *face)
 	const double across = sqrt(d.x * d.x + d.y * d.y);
 	const double along_slope = (across * height + d.z * c->radius) / slope, along_apex = d.z;
 	if (-d.z >= along_slope)
-		set_cap(c->radius, -c->half_length, -1, d, face);
+		set_cap(c->radius, -c->half_length, -1, face);
 	else if (along_apex > along_slope)
 		set_point(c, d, face);
 	else
@@ -233,6 +238,7 @@ static void face_of_triangle(const cr_convex *c, v3d d, cr_face *face)
 	const v3d *p = c->corner;
 	const v3d normal = v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
 	const bool front = v3d_dot(normal, d) >= 0;
+	face->number = front;
 	face->normal = front ? normal : v3d_neg(normal);
 	face->count = 3;
 	face->point[0] = p[0];

@@ -68,10 +68,12 @@ enum { CR_MAX_FACE = 32 };
 
 /// The flat part of a core that faces a direction best: a polygon (counter-clockwise seen against
 /// its normal), the two ends of an edge, or one point. Round caps are polygons of 16 corners on
-/// their rim, and faces of hulls with more corners than CR_MAX_FACE leave some out.
+/// their rim, and faces of hulls with more corners than CR_MAX_FACE leave some out. number: tells
+/// the flat parts of a core apart.
 typedef struct cr_face {
 	v3d point[CR_MAX_FACE];
 	int count;
+	int32_t number;
 	v3d normal; // unit; of a polygon only
 } cr_face;
 void cr_convex_face(const cr_convex *convex, v3d direction, cr_face *face);

@@ -1,6 +1,9 @@
 /// Contacts of convex bodies. See geom/convex_contacts.h.
 
 #include "geom/convex_contacts.h"
+#include "geom/point_name.h"
+
+#include <string.h>
 
 enum { MOST_POINTS = 2 * CR_MAX_FACE };
 
@@ -8,16 +11,21 @@ enum { MOST_POINTS = 2 * CR_MAX_FACE };
 // the bodies are not deeper along it by more than a twentieth and two thousandths of the smaller
 // one's size: at rest a solver keeps about that depth.
 static const double ALIGNED = 0.9, DEEPER = 0.05, DEEPER_SIZE = 2e-3;
+// A corner this share of the smaller body's size beyond a side lies on it: so bodies that lie flush
+// keep the names of their points. Triangles have neighbours, which have the corners beyond.
+static const double FLUSH = 1e-4, FLUSH_TRIANGLE = 1e-9;
+// Of points that are as far away within this share, the first is chosen.
+static const double ALIKE = 0.01;
 // Edges are side by side within a degree.
 static const double PARALLEL = 0.02;
 
 static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
 
-/// Points of a patch while it is clipped.
+/// A patch while it is clipped.
 typedef struct patch {
 	v3d point[MOST_POINTS];
-	// by which side of the other face a point was made, from 1; 0: it is a corner of the patch
-	uint8_t cut[MOST_POINTS];
+	cr_corner_edges corner[MOST_POINTS]; // of a cut, the side that made it comes second
+	uint8_t edge[MOST_POINTS];           // from the point to the next
 	int count;
 } patch;
 
@@ -26,10 +34,12 @@ typedef struct meeting {
 	const cr_convex *b;
 	const cr_relative *at;
 	double margin;
-	double size; // of the smaller body
+	double size;  // of the smaller body
+	double slack; // how far beyond a side of a face a point still counts as within
 	cr_separation least;
 	cr_face face_a; // frame of A
 	cr_face face_b;
+	int32_t faces;  // their name
 	unsigned inner; // bit i: side i of B's face goes on beyond, and its cuts are no contacts
 	bool goes_on;   // contacts were left out because they are such cuts
 } meeting;
@@ -42,6 +52,7 @@ static void find_faces(meeting *m)
 	for (int i = 0; i < m->face_b.count; i++)
 		m->face_b.point[i] = v3d_add(m3d_mul(&m->at->rotation, m->face_b.point[i]), m->at->position);
 	m->face_b.normal = m3d_mul(&m->at->rotation, m->face_b.normal);
+	m->faces = cr_name_faces(m->face_a.number, m->face_b.number);
 }
 
 /// Signed distance of the bodies along a direction from B to A.
@@ -63,40 +74,66 @@ static bool speaks(const meeting *m, const cr_face *face, v3d n, double *gap)
 }
 
 /// The part of a patch (a polygon, a segment or a point) on the inner side of a plane: outward . p
-/// <= offset. side: number of the plane.
+/// <= offset. side: number of the edge that the plane stands on.
 static void clip(patch *p, v3d outward, double offset, int side)
 {
-	patch out = { .count = 0 };
+	double height[MOST_POINTS], most = 0;
+	for (int i = 0; i < p->count; i++) {
+		height[i] = v3d_dot(outward, p->point[i]) - offset;
+		most = height[i] > most ? height[i] : most;
+	}
+	if (!(most > 0))
+		return;
+	patch out;
+	out.count = 0;
 	const bool closed = p->count > 2;
 	for (int i = 0; i < p->count; i++) {
-		const v3d here = p->point[i], next = p->point[(i + 1) % p->count];
-		const double h = v3d_dot(outward, here) - offset, k = v3d_dot(outward, next) - offset;
+		const int next = i + 1 < p->count ? i + 1 : 0;
+		const double h = height[i], k = height[next];
 		if (h <= 0 && out.count < MOST_POINTS) {
-			out.cut[out.count] = p->cut[i];
-			out.point[out.count++] = here;
+			out.corner[out.count] = p->corner[i];
+			out.edge[out.count] = h == 0 && k > 0 ? (uint8_t)side : p->edge[i];
+			out.point[out.count++] = p->point[i];
 		}
 		const bool last = !closed && i + 1 == p->count;
 		if (!last && ((h < 0 && k > 0) || (h > 0 && k < 0)) && out.count < MOST_POINTS) {
-			out.cut[out.count] = (uint8_t)(side + 1);
-			out.point[out.count++] = v3d_mad(here, h / (h - k), v3d_sub(next, here));
+			out.corner[out.count] = (cr_corner_edges){ { p->edge[i], (uint8_t)side } };
+			out.edge[out.count] = k > 0 ? (uint8_t)side : p->edge[i];
+			out.point[out.count++] = v3d_mad(p->point[i], h / (h - k), v3d_sub(p->point[next], p->point[i]));
 		}
 	}
-	*p = out;
+	p->count = out.count;
+	memcpy(p->point, out.point, (size_t)out.count * sizeof *out.point);
+	memcpy(p->corner, out.corner, (size_t)out.count * sizeof *out.corner);
+	memcpy(p->edge, out.edge, (size_t)out.count * sizeof *out.edge);
 }
 
-static void clip_by_sides(patch *p, const cr_face *reference, double slack)
+/// first: number of the first edge of the face.
+static void clip_by_sides(patch *p, const cr_face *reference, int first, double slack)
 {
 	for (int i = 0; i < reference->count && p->count > 0; i++) {
 		const v3d from = reference->point[i], to = reference->point[(i + 1) % reference->count];
 		const v3d outward = v3d_normalize(v3d_cross(v3d_sub(to, from), reference->normal));
-		clip(p, outward, v3d_dot(outward, from) + slack, i);
+		clip(p, outward, v3d_dot(outward, from) + slack, first + i);
 	}
 }
 
-/// Was a point made by an inner side of a face, and does it lie on none of the others?
+static patch patch_of(const cr_face *face, int first)
+{
+	patch p = { .count = face->count };
+	for (int i = 0; i < face->count; i++) {
+		p.point[i] = face->point[i];
+		p.corner[i] = cr_face_corner(first, face->count, i);
+		p.edge[i] = (uint8_t)(first + i);
+	}
+	return p;
+}
+
+/// Was a point made by an inner side of a face, and does it lie on none of the others? cut: number
+/// of that side; others than those of the face made none.
 static bool is_inner_cut(const meeting *m, const cr_face *reference, v3d point, int cut)
 {
-	if (cut == 0 || !(m->inner >> (cut - 1) & 1))
+	if (cut < 0 || cut >= reference->count || !(m->inner >> cut & 1))
 		return false;
 	for (int i = 0; i < reference->count; i++) {
 		const v3d from = reference->point[i], to = reference->point[(i + 1) % reference->count];
@@ -107,39 +144,80 @@ static bool is_inner_cut(const meeting *m, const cr_face *reference, v3d point, 
 	return true;
 }
 
-static int emit(const meeting *m, v3d on_a, v3d normal, double depth, cr_volume_contact *contacts, int count)
+static int emit(const meeting *m, cr_volume_contact contact, cr_volume_contact *contacts, int count)
 {
-	if (!(depth >= -m->margin))
+	if (!(contact.depth >= -m->margin))
 		return count;
-	contacts[count] = (cr_volume_contact){ on_a, normal, depth };
+	contacts[count] = contact;
 	return count + 1;
 }
 
-/// Keep the deepest contact, and from there always the one that is farthest from those kept.
+static double apart(const cr_volume_contact *a, const cr_volume_contact *b) { return v3d_length(v3d_sub(a->point, b->point)); }
+
+static int nearest_to(const cr_volume_contact *place, const cr_volume_contact *contacts, int count)
+{
+	int nearest = 0;
+	for (int i = 1; i < count; i++)
+		nearest = apart(&contacts[i], place) < apart(&contacts[nearest], place) ? i : nearest;
+	return nearest;
+}
+
+/// Keep the contact of the first name, and from there always the one that is farthest from those
+/// kept; of two as far, the first. So the choice does not change while bodies tremble.
 static int reduce(cr_volume_contact *contacts, int count)
 {
 	if (count <= CR_MAX_VOLUME_CONTACTS)
 		return count;
-	int deepest = 0;
+	int best = 0;
 	for (int i = 1; i < count; i++)
-		deepest = contacts[i].depth > contacts[deepest].depth ? i : deepest;
+		best = contacts[i].name < contacts[best].name ? i : best;
 	for (int kept = 0; kept < CR_MAX_VOLUME_CONTACTS; kept++) {
-		int best = kept == 0 ? deepest : kept;
-		double most = -1;
+		double most = 0;
 		for (int i = kept; i < count && kept > 0; i++) {
 			double nearest = (double)INFINITY;
 			for (int k = 0; k < kept; k++)
-				nearest = fmin(nearest, v3d_length(v3d_sub(contacts[i].point, contacts[k].point)));
-			if (nearest > most) {
+				nearest = fmin(nearest, apart(&contacts[i], &contacts[k]));
+			if (i == kept || nearest > most * (1 + ALIKE)) {
 				most = nearest;
 				best = i;
 			}
 		}
-		const cr_volume_contact swap = contacts[kept];
-		contacts[kept] = contacts[best];
-		contacts[best] = swap;
+		const cr_volume_contact chosen = contacts[best];
+		for (int i = best; i > kept; i--) // the others keep their order
+			contacts[i] = contacts[i - 1];
+		contacts[kept] = chosen;
 	}
 	return CR_MAX_VOLUME_CONTACTS;
+}
+
+static const cr_volume_contact *deepest_of(const cr_volume_contact *contacts, int count)
+{
+	const cr_volume_contact *deepest = contacts;
+	for (int i = 1; i < count; i++)
+		deepest = contacts[i].depth > deepest->depth ? &contacts[i] : deepest;
+	return deepest;
+}
+
+/// Moving by the deepest contact is to part the bodies, but the place where they are deepest may
+/// lie beside the patch: at the far corner of a floor that is turned against a foot by rounding
+/// alone. Where little is missing, the point of the patch that is nearest to that place gets the
+/// depth: a contact at the place itself would hold the body where nothing touches, and would jump
+/// from corner to corner. Else the place becomes a contact. goes_on: it may lie where contacts were
+/// left out, far from the others, and is one in any case.
+static int reach_depth(const meeting *m, const cr_volume_contact *place, bool goes_on, cr_volume_contact *contacts, int count)
+{
+	const double deepest = count > 0 ? deepest_of(contacts, count)->depth : -(double)INFINITY;
+	if (!(deepest < place->depth - 1e-9 * m->size))
+		return count;
+	const int nearest = nearest_to(place, contacts, count);
+	if (!goes_on && place->depth - deepest <= DEEPER * fabs(place->depth) + DEEPER_SIZE * m->size) {
+		contacts[nearest].depth = place->depth;
+		return count;
+	}
+	if (count < CR_MAX_VOLUME_CONTACTS)
+		return emit(m, *place, contacts, count);
+	contacts[nearest] = *place;
+	return count;
 }
 
 /// The point of A's surface at the place where the bodies are deepest in each other along the
@@ -152,28 +230,10 @@ static v3d deepest_on_a(const meeting *m, bool by_a, v3d n, double gap)
 	return v3d_mad(b, m->b->rounding + gap, n);
 }
 
-/// Moving by the deepest contact is to part the bodies, but the place where they are deepest may
-/// lie beside the patch: at the far corner of a floor that is turned against a foot by rounding
-/// alone. Where little is missing, the point of the patch that is nearest to that place gets the
-/// depth: a contact at the place itself would hold the body where nothing touches, and would jump
-/// from corner to corner. Else the place becomes a contact.
-static int reach_depth(const meeting *m, bool by_a, v3d n, double gap, cr_volume_contact *all, int count)
+/// Does a contact lie where the last one or the first one lies? Two cuts beside a corner may.
+static bool is_double(const meeting *m, const cr_volume_contact *c, const cr_volume_contact *contacts, int count)
 {
-	double deepest = -INFINITY;
-	for (int i = 0; i < count; i++)
-		deepest = fmax(deepest, all[i].depth);
-	if (count >= MOST_POINTS || !(deepest < -gap - 1e-9 * m->size))
-		return count;
-	const v3d place = deepest_on_a(m, by_a, n, gap);
-	if (m->goes_on || !(-gap - deepest <= DEEPER * fabs(gap) + DEEPER_SIZE * m->size))
-		return emit(m, place, n, -gap, all, count);
-	int nearest = 0;
-	for (int i = 1; i < count; i++) {
-		if (v3d_length(v3d_sub(all[i].point, place)) < v3d_length(v3d_sub(all[nearest].point, place)))
-			nearest = i;
-	}
-	all[nearest].depth = -gap;
-	return count;
+	return count > 0 && fmin(apart(c, &contacts[0]), apart(c, &contacts[count - 1])) <= FLUSH * m->size;
 }
 
 /// The facing part of one body, clipped by a face of the other. by_a: the face is A's; gap: of the
@@ -181,29 +241,32 @@ static int reach_depth(const meeting *m, bool by_a, v3d n, double gap, cr_volume
 static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *contacts)
 {
 	const cr_face *reference = by_a ? &m->face_a : &m->face_b, *facing = by_a ? &m->face_b : &m->face_a;
+	const int first = by_a ? 0 : CR_EDGES_OF_B;
 	const v3d out = reference->normal, n = by_a ? v3d_neg(out) : out;
 	const double rounding = m->a->rounding + m->b->rounding;
 	cr_volume_contact all[MOST_POINTS];
-	patch p = { .count = facing->count };
-	for (int i = 0; i < facing->count; i++) {
-		p.point[i] = facing->point[i];
-		p.cut[i] = 0;
-	}
-	clip_by_sides(&p, reference, 1e-9 * m->size);
+	patch p = patch_of(facing, CR_EDGES_OF_B - first);
+	clip_by_sides(&p, reference, first, m->slack);
 	int count = 0;
 	for (int i = 0; i < p.count; i++) {
 		const double height = v3d_dot(out, v3d_sub(p.point[i], reference->point[0]));
-		if (rounding - height >= -m->margin && is_inner_cut(m, reference, p.point[i], p.cut[i])) {
+		if (rounding - height >= -m->margin && is_inner_cut(m, reference, p.point[i], p.corner[i].edge[1] - first)) {
 			m->goes_on = true;
 			continue;
 		}
 		const v3d core = by_a ? v3d_mad(p.point[i], -height, out) : p.point[i];
-		count = emit(m, v3d_mad(core, -m->a->rounding, n), n, rounding - height, all, count);
+		const cr_volume_contact c = { v3d_mad(core, -m->a->rounding, n), n, rounding - height,
+			cr_name_corner(m->faces, p.corner[i]) };
+		count = is_double(m, &c, all, count) ? count : emit(m, c, all, count);
 	}
-	count = reach_depth(m, by_a, n, gap, all, count);
-	count = reduce(all, count);
-	for (int i = 0; i < count; i++)
-		contacts[i] = all[i];
+	const bool is_found = count > 0 && !(deepest_of(all, count)->depth < -gap - 1e-9 * m->size);
+	cr_volume_contact place = { .depth = -gap, .normal = n, .name = cr_name_deepest(m->faces) };
+	if (is_found)
+		place = *deepest_of(all, count);
+	else if (-gap >= -m->margin)
+		place.point = deepest_on_a(m, by_a, n, gap);
+	count = reach_depth(m, &place, m->goes_on && !is_found, all, reduce(all, count));
+	memcpy(contacts, all, (size_t)count * sizeof *contacts);
 	return count;
 }
 
@@ -222,11 +285,20 @@ static int edge_contacts(const meeting *m, cr_volume_contact *contacts)
 	int count = 0;
 	for (int i = 0; i < 2; i++) {
 		const double s = i == 0 ? from : to;
+		const bool of_b = i == 0 ? from == 0 : to == length;
+		const cr_corner_edges end = of_b ? cr_face_corner(CR_EDGES_OF_B, 2, i) : cr_face_corner(0, 2, (turn < 0) != i);
 		const v3d on_b = v3d_mad(q[0], s, along), on_a = v3d_mad(p[0], (s - s0) / turn, other);
 		const double depth = m->a->rounding + m->b->rounding - v3d_dot(n, v3d_sub(on_a, on_b));
-		count = emit(m, v3d_mad(on_a, -m->a->rounding, n), n, depth, contacts, count);
+		const v3d point = v3d_mad(on_a, -m->a->rounding, n);
+		count = emit(m, (cr_volume_contact){ point, n, depth, cr_name_corner(m->faces, end) }, contacts, count);
 	}
 	return count;
+}
+
+/// The contact of the nearest points, which has no name.
+static int emit_nearest(const meeting *m, cr_volume_contact *contacts)
+{
+	return emit(m, (cr_volume_contact){ m->least.on_a, m->least.normal, -m->least.gap, 0 }, contacts, 0);
 }
 
 /// The patch by faces or edges; 0: neither.
@@ -251,30 +323,25 @@ int cr_convex_contacts(
 	if (!(m.least.gap <= margin))
 		return 0;
 	m.size = fmin(cr_convex_size(a) + a->rounding, cr_convex_size(b) + b->rounding);
+	m.slack = FLUSH * m.size;
 	find_faces(&m);
 	const int count = patch_contacts(&m, contacts);
-	return count > 0 ? count : emit(&m, m.least.on_a, m.least.normal, -m.least.gap, contacts, 0);
+	return count > 0 ? count : emit_nearest(&m, contacts);
 }
 
-/// The facing part of a body need not hold the point that lies lowest over a triangle B. Adds it
-/// where it lies over the triangle.
-static int add_lowest(const meeting *m, cr_volume_contact *contacts, int count)
+/// The facing part of a body need not hold the point that lies lowest over a triangle B. Where that
+/// lies over the triangle, its depth is reached.
+static int reach_lowest(const meeting *m, cr_volume_contact *contacts, int count)
 {
 	const v3d n = m->least.normal, *p = m->b->corner, lowest = cr_convex_support(m->a, v3d_neg(n));
 	const double depth = m->a->rounding - v3d_dot(n, v3d_sub(lowest, p[0]));
-	for (int i = 0; i < count; i++) {
-		if (contacts[i].depth >= depth - 1e-9 * m->size)
-			return count;
-	}
 	for (int k = 0; k < 3; k++) {
 		const v3d outward = v3d_normalize(v3d_cross(v3d_sub(p[(k + 1) % 3], p[k]), n));
 		if (v3d_dot(outward, v3d_sub(lowest, p[k])) > 1e-9 * m->size)
 			return count;
 	}
-	if (!(depth >= -m->margin))
-		return count;
-	count -= count == CR_MAX_VOLUME_CONTACTS;
-	return emit(m, v3d_mad(lowest, -m->a->rounding, n), n, depth, contacts, count);
+	const cr_volume_contact place = { v3d_mad(lowest, -m->a->rounding, n), n, depth, cr_name_deepest(m->faces) };
+	return reach_depth(m, &place, false, contacts, count);
 }
 
 /// Fills m for the normal of the triangle B, and contacts; returns their number.
@@ -283,9 +350,10 @@ static int contacts_on_triangle(meeting *m, cr_volume_contact *contacts)
 	const v3d *p = m->b->corner;
 	m->least.normal = v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
 	m->size = fmin(cr_convex_size(m->a) + m->a->rounding, cr_convex_size(m->b));
+	m->slack = FLUSH_TRIANGLE * m->size;
 	find_faces(m);
 	const int count = clip_contacts(m, false, INFINITY, contacts);
-	return add_lowest(m, contacts, count);
+	return reach_lowest(m, contacts, count);
 }
 
 int cr_convex_contacts_on_triangle(
@@ -305,6 +373,7 @@ int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, u
 	if (!(m.least.gap <= margin))
 		return 0;
 	m.size = fmin(cr_convex_size(a) + a->rounding, cr_convex_size(triangle));
+	m.slack = FLUSH_TRIANGLE * m.size;
 	find_faces(&m);
 	double gap_a = 0, gap_b = 0;
 	const bool by_a = speaks(&m, &m.face_a, v3d_neg(m.face_a.normal), &gap_a);
@@ -320,7 +389,7 @@ int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, u
 		count = clip_contacts(&m, true, gap_a, contacts);
 	else if (count == 0 && m.face_a.count == 2 && m.face_b.count == 2)
 		count = edge_contacts(&m, contacts);
-	return count > 0 ? count : emit(&m, m.least.on_a, m.least.normal, -m.least.gap, contacts, 0);
+	return count > 0 ? count : emit_nearest(&m, contacts);
 }
 
 /// Height of a point of the core, with the rounding below it, above a plane.
@@ -331,23 +400,20 @@ static double height_over(const cr_convex *convex, v3d up, double height, v3d p)
 
 int cr_convex_plane_contacts(const cr_convex *convex, v3d up, double height, double margin, cr_volume_contact *contacts)
 {
-	cr_face face;
+	meeting m = { .a = convex, .margin = margin, .size = cr_convex_size(convex) + convex->rounding };
 	const v3d down = v3d_neg(up), lowest = cr_convex_support(convex, down);
-	const double least = height_over(convex, up, height, lowest);
-	cr_convex_face(convex, down, &face);
-	const int step = (face.count + CR_MAX_VOLUME_CONTACTS - 1) / CR_MAX_VOLUME_CONTACTS;
-	bool has_lowest = false;
+	cr_volume_contact all[CR_MAX_FACE];
+	cr_convex_face(convex, down, &m.face_a);
+	m.faces = cr_name_faces(m.face_a.number, 0);
 	int count = 0;
-	for (int i = 0; i < face.count; i += step) {
-		const double over = height_over(convex, up, height, face.point[i]);
-		if (over > margin)
-			continue;
-		contacts[count++] = (cr_volume_contact){ face.point[i], up, -over };
-		has_lowest = has_lowest || over <= least;
+	for (int i = 0; i < m.face_a.count; i++) {
+		const v3d p = m.face_a.point[i];
+		const cr_corner_edges corner = cr_face_corner(0, m.face_a.count, i);
+		const cr_volume_contact c = { p, up, -height_over(convex, up, height, p), cr_name_corner(m.faces, corner) };
+		count = emit(&m, c, all, count);
 	}
-	if (has_lowest || least > margin)
-		return count;
-	count -= count == CR_MAX_VOLUME_CONTACTS;
-	contacts[count++] = (cr_volume_contact){ lowest, up, -least };
+	const cr_volume_contact place = { lowest, up, -height_over(convex, up, height, lowest), cr_name_deepest(m.faces) };
+	count = reach_depth(&m, &place, false, all, reduce(all, count));
+	memcpy(contacts, all, (size_t)count * sizeof *contacts);
 	return count;
 }

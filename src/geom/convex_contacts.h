@@ -33,8 +33,8 @@ int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, u
 
 /// Contacts of a body with the half space up . p <= height in the body's frame, with depth >=
 /// -margin. point: of the core, so that the surface's point lies rounding below it. The part that
-/// faces the plane: every other corner where there are more than fit, and always the lowest one.
-/// Returns their number.
+/// faces the plane: corners far from each other where there are more than fit, and always the
+/// greatest depth. Returns their number.
 int cr_convex_plane_contacts(const cr_convex *convex, v3d up, double height, double margin, cr_volume_contact *contacts);
 
 #endif

@@ -21,11 +21,11 @@ static void axis_ends(const placed *capsule, v3d end[2])
 	end[1] = v3d_mad(capsule->centre, capsule->shape->half_length, capsule->z);
 }
 
-static int emit(v3d core, double radius, v3d normal, double depth, double margin, cr_volume_contact *contact)
+static int emit(v3d core, double radius, v3d normal, double depth, int32_t name, double margin, cr_volume_contact *contact)
 {
 	if (!(depth >= -margin))
 		return 0;
-	*contact = (cr_volume_contact){ v3d_mad(core, -radius, normal), normal, depth };
+	*contact = (cr_volume_contact){ v3d_mad(core, -radius, normal), normal, depth, name };
 	return 1;
 }
 
@@ -36,7 +36,7 @@ static int sphere_any(const placed *a, const placed *b, double margin, cr_volume
 	v3d nearest, normal;
 	double distance = cr_volume_distance(b->shape, carom_inverse_transform_point(frame, a->centre), &nearest, &normal);
 	double radius = a->shape->radius;
-	return emit(a->centre, radius, carom_rotate(frame.orientation, normal), radius - distance, margin, contacts);
+	return emit(a->centre, radius, carom_rotate(frame.orientation, normal), radius - distance, 0, margin, contacts);
 }
 
 // Any unit vector across a unit vector.
@@ -93,14 +93,14 @@ static int capsule_capsule(const placed *a, const placed *b, double margin, cr_v
 	if (v3d_length(v3d_cross(a->z, b->z)) <= 1e-3 && side_by_side(a, b, side_a, side_b)) {
 		for (int i = 0; i < 2; i++) {
 			double depth = sum - v3d_dot(normal, v3d_sub(side_a[i], side_b[i]));
-			count += emit(side_a[i], radius, normal, depth, margin, &contacts[count]);
+			count += emit(side_a[i], radius, normal, depth, 1 + i, margin, &contacts[count]);
 			if (depth > deepest)
 				deepest = depth;
 		}
 	}
 	// Crossing axes, or capsules end to end, or a closest point between the two ends.
 	if (deepest < sum - distance - tiny)
-		count += emit(on_a, radius, normal, sum - distance, margin, &contacts[count]);
+		count += emit(on_a, radius, normal, sum - distance, 0, margin, &contacts[count]);
 	return count;
 }
 
@@ -126,7 +126,7 @@ static int capsule_plane(const placed *a, const placed *b, double margin, cr_vol
 	int count = 0;
 	for (int i = 0; i < (a->shape->half_length > 0 ? 2 : 1); i++) {
 		double depth = a->shape->radius - v3d_dot(b->z, v3d_sub(end[i], b->centre));
-		count += emit(end[i], a->shape->radius, b->z, depth, margin, &contacts[count]);
+		count += emit(end[i], a->shape->radius, b->z, depth, i, margin, &contacts[count]);
 	}
 	return count;
 }
@@ -145,7 +145,7 @@ static int box_plane(const placed *a, const placed *b, double margin, cr_volume_
 	for (int i = 0; i < 8; i++) {
 		v3d corner = { i & 1 ? half[0] : -half[0], i & 2 ? half[1] : -half[1], i & 4 ? half[2] : -half[2] };
 		corner = cr_box_to_world(&box, corner);
-		count += emit(corner, 0, b->z, -v3d_dot(b->z, v3d_sub(corner, b->centre)), margin, &contacts[count]);
+		count += emit(corner, 0, b->z, -v3d_dot(b->z, v3d_sub(corner, b->centre)), i, margin, &contacts[count]);
 	}
 	return count;
 }

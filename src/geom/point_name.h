@@ -1,0 +1,45 @@
+/// Names of the points of a patch. A point of the common part of two faces lies on two of their
+/// edges, and is named by these and by the faces. So it keeps its name from step to step, whichever
+/// points beside it come and go, and wherever clipping begins (feature pairs, as in Catto, Box2D,
+/// 2006, and Gregorius 2013).
+///
+/// The edges of a face of A are numbered from 0, of one of B from CR_EDGES_OF_B. Edge i of a face
+/// goes from its corner i to the next.
+#ifndef CR_GEOM_POINT_NAME_H
+#define CR_GEOM_POINT_NAME_H
+
+#include <stdint.h>
+
+enum { CR_EDGES_OF_B = 32 };
+
+/// A corner of a patch: the two edges that meet in it.
+typedef struct cr_corner_edges {
+	uint8_t edge[2];
+} cr_corner_edges;
+
+/// Corner i of a face of count corners, whose edges are numbered from first. An edge alone (count
+/// 2) has the last two numbers as its ends, a point alone meets itself.
+static inline cr_corner_edges cr_face_corner(int first, int count, int i)
+{
+	if (count < 3)
+		return (cr_corner_edges){ { (uint8_t)first, (uint8_t)(count == 2 ? first + CR_EDGES_OF_B - 1 - i : first) } };
+	return (cr_corner_edges){ { (uint8_t)(first + (i > 0 ? i : count) - 1), (uint8_t)(first + i) } };
+}
+
+/// The faces of two shapes by their numbers.
+static inline int32_t cr_name_faces(int32_t face_a, int32_t face_b)
+{
+	return (int32_t)(((uint32_t)face_a * 509u + (uint32_t)face_b) & 0x7ffffu);
+}
+
+/// Not negative.
+static inline int32_t cr_name_corner(int32_t faces, cr_corner_edges corner)
+{
+	const int32_t a = corner.edge[0], b = corner.edge[1];
+	return faces << 12 | (a < b ? a << 6 | b : b << 6 | a);
+}
+
+/// The deepest place of two faces, where no corner of the patch is.
+static inline int32_t cr_name_deepest(int32_t faces) { return faces << 12 | 0xfff; }
+
+#endif
