@@ -15,7 +15,7 @@ static inline size_t fixture_ring_size(carom_context *context)
 	REQUIRE(cr_gpu_reserve(device, &buffer, 4) == CAROM_SUCCESS);
 	const size_t size = buffer.mapped ? 0 : CR_GPU_SLOT_SIZE;
 	cr_gpu_free(device, &buffer);
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 	carom_destroy_device(device);
 	return size;
 }

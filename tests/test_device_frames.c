@@ -99,7 +99,7 @@ static int cast(carom_device *device, const cr_collider *c, const ray_set *set, 
 		hits->behind_t[i] = found[i].behind_t;
 	}
 	cr_gpu_free_casts(device, &casts);
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 	return count;
 }
 

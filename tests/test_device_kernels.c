@@ -70,7 +70,7 @@ TEST(device_kernels, sums_are_those_of_a_loop)
 		cr_gpu_lock(device);
 		for (size_t i = 0; i < sizeof COUNTS / sizeof *COUNTS - (staging ? 1 : 0); i++)
 			check_scan(device, COUNTS[i], &seed);
-		cr_gpu_unlock(device);
+		CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 		carom_destroy_device(device);
 	}
 	carom_destroy_context(context);
@@ -165,7 +165,7 @@ TEST(device_kernels, sorts_are_those_of_qsort)
 		check_sort(device, COUNTS[c], 0, 8, false);
 		check_sort(device, COUNTS[c], 0, 30, false);
 	}
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 	carom_destroy_device(device);
 	carom_destroy_context(context);
 }
@@ -223,7 +223,7 @@ TEST(device_kernels, the_order_along_the_curve_keeps_searches_short)
 	CHECK_INT(found.visits, visits);
 	cr_gpu_free_tree(device, &tree);
 	CHECK_INT(device->stats.bytes, device->readback.size + device->staging[0].size + device->staging[1].size);
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 	carom_destroy_device(device);
 	free(spheres);
 	carom_destroy_context(context);
@@ -269,7 +269,7 @@ TEST(device_kernels, trees_and_searches_are_those_of_plain_c)
 			check_against_plain_c(device, spheres, COUNTS[i], upper);
 			free(spheres);
 		}
-		cr_gpu_unlock(device);
+		CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 		carom_destroy_device(device);
 	}
 	carom_destroy_context(context);
@@ -308,7 +308,7 @@ TEST(device_kernels, windows_hold_every_pair_once)
 	for (uint64_t i = 1; i < found.pairs; i++)
 		CHECK(memcmp(&all[i - 1], &all[i], sizeof *all) != 0);
 	cr_gpu_free_tree(device, &tree);
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 	carom_destroy_device(device);
 	free(spheres);
 	free(all);
@@ -411,7 +411,7 @@ TEST(device_kernels, buffers_larger_than_the_device_has_are_refused)
 	CHECK_INT(cr_gpu_reserve(device, &buffer, device->info.largest_buffer + 1), CAROM_UNSUPPORTED);
 	CHECK(strstr(carom_error_text(context), "buffers of at most") != NULL);
 	CHECK(buffer.buffer == VK_NULL_HANDLE && buffer.size == 0);
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 	carom_destroy_device(device);
 	carom_destroy_context(context);
 }

@@ -156,7 +156,7 @@ static int walk(carom_device *device, const carom_mesh *mesh, uint32_t most, wal
 		*visited += left[i] ? 0 : walked[i].visited;
 	}
 	cr_gpu_free_casts(device, &casts);
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 	return count;
 }
 
@@ -264,7 +264,7 @@ static void pierce(carom_device *device, const carom_mesh *a, const carom_mesh *
 	REQUIRE(cr_gpu_pierce(device, &casts, COUPLES, 2, &found) == CAROM_SUCCESS);
 	memcpy(to, found, COUPLES * sizeof *to);
 	cr_gpu_free_casts(device, &casts);
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 }
 
 /// Has the device found what lane i of eight says?
@@ -480,7 +480,7 @@ static void check_near(carom_device *device, const carom_mesh *a, const carom_me
 	CHECK(cr_gpu_find_near(device, &near, &list, &fits) == CAROM_SUCCESS && !fits);
 	cr_gpu_free_near(device, &near);
 	cr_gpu_free_casts(device, &casts);
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 }
 
 /// Of walks that follow others, those are made that follow a walk without finds; they find what they find alone.
@@ -521,7 +521,7 @@ static void check_waves(carom_device *device, const carom_mesh *a, const carom_m
 	CHECK_INT(near.found_count, finds);
 	cr_gpu_free_near(device, &near);
 	cr_gpu_free_casts(device, &casts);
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 }
 
 static void check_all_near(bool staging, bool apart)

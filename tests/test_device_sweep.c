@@ -428,7 +428,7 @@ TEST(device_sweep, one_feature_may_have_more_candidates_than_a_window)
 	CHECK(once);
 	free(pairs);
 	cr_gpu_free_sweep(device, &sweep);
-	cr_gpu_unlock(device);
+	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 	carom_destroy_device(device);
 	carom_destroy_context(context);
 }

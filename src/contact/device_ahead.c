@@ -138,8 +138,7 @@ carom_result cr_send_ahead(cr_pipeline *p, cr_device_state *d)
 		cr_device_part *part = &d->parts[0];
 		const cr_near_task task = { p, &d->ahead, part, &part->ahead, 0 };
 		cr_lock_devices(p);
-		result = send(p, d, &task, &sent);
-		cr_unlock_devices(p);
+		result = cr_unlock_devices(p, send(p, d, &task, &sent));
 		if (result != CAROM_SUCCESS)
 			cr_drop_part(p, part);
 	}

@@ -159,7 +159,6 @@ carom_result cr_crossings_on_device(cr_pipeline *p)
 		return cr_judge_crossings(p);
 	// Other worlds have their turn before the results are read: they are this world's own.
 	cr_lock_devices(p);
-	const carom_result result = test_somewhere(p, d);
-	cr_unlock_devices(p);
+	const carom_result result = cr_unlock_devices(p, test_somewhere(p, d));
 	return result == CAROM_SUCCESS || cr_falls_back(p) ? cr_judge_crossings(p) : result;
 }

@@ -404,8 +404,7 @@ static carom_result walk_somewhere(
 		cr_drop_part(p, *part);
 		*part = cr_working_part(p);
 	}
-	cr_unlock_devices(p);
-	return result;
+	return cr_unlock_devices(p, result);
 }
 
 static int64_t count_left(const cr_device_state *d, int64_t first, int64_t last)

@@ -501,8 +501,7 @@ static carom_result cast_rays(cr_pipeline *p, cr_device_state *d)
 		return CAROM_SUCCESS;
 	}
 	cr_lock_devices(p);
-	const carom_result result = do_all(p, d);
-	cr_unlock_devices(p);
+	const carom_result result = cr_unlock_devices(p, do_all(p, d));
 	if (result != CAROM_SUCCESS && !cr_falls_back(p))
 		return result;
 	if (result != CAROM_SUCCESS)

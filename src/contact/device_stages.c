@@ -53,10 +53,11 @@ void cr_lock_devices(const cr_pipeline *p)
 		cr_gpu_lock(sorted[i]);
 }
 
-void cr_unlock_devices(const cr_pipeline *p)
+carom_result cr_unlock_devices(const cr_pipeline *p, carom_result result)
 {
 	for (int32_t i = 0; i < p->device_count; i++)
-		cr_gpu_unlock(p->devices[i]);
+		result = cr_gpu_unlock(p->devices[i], result);
+	return result;
 }
 
 cr_device_part *cr_working_part(const cr_pipeline *p)
@@ -116,7 +117,7 @@ static void close(cr_pipeline *p)
 		cr_gpu_free_casts(part->device, &part->casts);
 		cr_gpu_free_near(part->device, &part->near);
 		cr_gpu_free_near(part->device, &part->ahead);
-		cr_gpu_unlock(part->device);
+		cr_gpu_unlock(part->device, CAROM_SUCCESS);
 		cr_free_meshes(p->context, part);
 	}
 	cr_array_free(p->context, &d->rays);
@@ -142,8 +143,7 @@ carom_result cr_check_stage_device(carom_context *context, const char *function,
 			context, CAROM_UNSUPPORTED, "%s: %s has no double precision, which meshes need", function, device->info.name);
 	bool exact;
 	cr_gpu_lock(device);
-	const carom_result result = cr_gpu_try_arithmetic(device, &exact);
-	cr_gpu_unlock(device);
+	const carom_result result = cr_gpu_unlock(device, cr_gpu_try_arithmetic(device, &exact));
 	if (result == CAROM_SUCCESS && !exact)
 		return cr_fail(
 			context, CAROM_UNSUPPORTED, "%s: %s rounds doubles otherwise than the processor", function, device->info.name);

@@ -110,9 +110,9 @@ typedef struct cr_device_state {
 
 /// The state of the back end; NULL: out of memory.
 cr_device_state *cr_state_on_device(cr_pipeline *pipeline);
-/// Lock and unlock all devices of the world.
+/// Lock and unlock all devices of the world. result: as that of cr_gpu_unlock.
 void cr_lock_devices(const cr_pipeline *pipeline);
-void cr_unlock_devices(const cr_pipeline *pipeline);
+carom_result cr_unlock_devices(const cr_pipeline *pipeline, carom_result result);
 /// Can a part work in this step?
 static inline bool cr_is_working(const cr_pipeline *p, const cr_device_part *part)
 {

@@ -179,8 +179,7 @@ static void run_slab(int64_t begin, int64_t end, int worker, void *task_pointer)
 	for (int64_t k = begin; k < end; k++) {
 		device_slab *one = &task->slabs->slabs[k];
 		cr_gpu_lock(one->device);
-		one->result = task->fn(one, task->set, task->slabs->count == 1);
-		cr_gpu_unlock(one->device);
+		one->result = cr_gpu_unlock(one->device, task->fn(one, task->set, task->slabs->count == 1));
 		if (one->result != CAROM_SUCCESS)
 			snprintf(one->text, sizeof one->text, "%s", carom_error_text(task->slabs->context));
 	}
@@ -390,7 +389,7 @@ static void release(carom_context *context, void *state_pointer)
 		cr_gpu_lock(one->device);
 		cr_gpu_free_tree(one->device, &one->tree);
 		cr_free_device_order(context, one->device, &one->order);
-		cr_gpu_unlock(one->device);
+		cr_gpu_unlock(one->device, CAROM_SUCCESS);
 		cr_array_free(context, &one->spheres);
 		cr_array_free(context, &one->places);
 		cr_array_free(context, &one->names);

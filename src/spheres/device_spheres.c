@@ -49,8 +49,7 @@ static carom_result fit(device_spheres *state, const cr_sphere_set *set, bool re
 	cr_gpu_lock(state->device);
 	const carom_result result = cr_gpu_build_tree(state->device, &state->tree, &set->spheres->x, set->count, set->lower,
 		set->upper, cr_device_reach(set), refit, &state->cost);
-	cr_gpu_unlock(state->device);
-	return result;
+	return cr_gpu_unlock(state->device, result);
 }
 
 // ---- The tier ----
@@ -76,7 +75,7 @@ static void set_tier(device_spheres *state, carom_device_tier tier)
 		return;
 	cr_gpu_lock(state->device);
 	cr_gpu_free_tree(state->device, &state->tree);
-	cr_gpu_unlock(state->device);
+	cr_gpu_unlock(state->device, CAROM_SUCCESS);
 	state->tree.tier = tier;
 }
 
@@ -178,7 +177,7 @@ static const cr_gpu_pair *read_window(device_spheres *state, uint64_t count, car
 	cr_gpu_pair *to = buffer->mapped ? buffer->mapped : state->copy.data;
 	cr_gpu_lock(state->device);
 	*result = cr_gpu_download(state->device, buffer, to, count * sizeof(cr_gpu_pair));
-	cr_gpu_unlock(state->device);
+	*result = cr_gpu_unlock(state->device, *result);
 	return *result == CAROM_SUCCESS ? to : NULL;
 }
 
@@ -190,8 +189,7 @@ static carom_result hand_window(device_spheres *state, hand_task *task, uint64_t
 	carom_result result = cr_gpu_window(state->device, &state->tree, *first, &count);
 	if (result == CAROM_SUCCESS && *first > 0) {
 		cr_gpu_lock(state->device);
-		result = cr_gpu_next_pairs(state->device, &state->tree, *first);
-		cr_gpu_unlock(state->device);
+		result = cr_gpu_unlock(state->device, cr_gpu_next_pairs(state->device, &state->tree, *first));
 	}
 	task->pairs = result == CAROM_SUCCESS ? read_window(state, count, &result) : NULL;
 	if (task->pairs)
@@ -222,9 +220,9 @@ static carom_result find_pairs(void *state_pointer, const cr_sphere_set *set, co
 	cr_gpu_search found;
 	const double start = cr_time_ms();
 	cr_gpu_lock(state->device);
-	const carom_result result =
+	carom_result result =
 		cr_gpu_find_pairs(state->device, &state->tree, cr_expected_pairs(state->pairs, (uint64_t)set->count), &found);
-	cr_gpu_unlock(state->device);
+	result = cr_gpu_unlock(state->device, result);
 	note_search(state, cr_time_ms() - start);
 	*tests = (int64_t)found.tests;
 	state->pairs = found.pairs;
@@ -261,7 +259,7 @@ static carom_result find_sorted(
 	cr_gpu_lock(state->device);
 	result = cr_order_pairs(state->device, &state->tree, cr_expected_pairs(state->pairs, (uint64_t)set->count), &places,
 		&state->order, search, &found);
-	cr_gpu_unlock(state->device);
+	result = cr_gpu_unlock(state->device, result);
 	note_search(state, cr_time_ms() - start);
 	*tests = (int64_t)found.tests;
 	state->pairs = found.pairs;
@@ -295,8 +293,7 @@ carom_result cr_show_device_pairs(
 	carom_result result = CAROM_SUCCESS;
 	if (pairs) {
 		cr_gpu_lock(state->device);
-		result = bring_pairs(state, set, pairs);
-		cr_gpu_unlock(state->device);
+		result = cr_gpu_unlock(state->device, bring_pairs(state, set, pairs));
 	}
 	if (result != CAROM_SUCCESS)
 		return result;
@@ -323,7 +320,7 @@ static void release(carom_context *context, void *state_pointer)
 	cr_gpu_lock(state->device);
 	cr_gpu_free_tree(state->device, &state->tree);
 	cr_free_device_order(context, state->device, &state->order);
-	cr_gpu_unlock(state->device);
+	cr_gpu_unlock(state->device, CAROM_SUCCESS);
 	cr_array_free(context, &state->copy);
 	cr_array_free(context, &state->names);
 	cr_free(context, state, sizeof *state);

@@ -58,7 +58,7 @@ void cr_free_device_sweep(carom_sweep *s)
 		return;
 	cr_gpu_lock(s->def.device);
 	cr_gpu_free_sweep(s->def.device, &state->gpu);
-	cr_gpu_unlock(s->def.device);
+	cr_gpu_unlock(s->def.device, CAROM_SUCCESS);
 	cr_array_free(&s->context, &state->begin);
 	cr_array_free(&s->context, &state->end);
 	cr_array_free(&s->context, &state->last);
@@ -97,8 +97,8 @@ static carom_result load(carom_sweep *s)
 	const cr_gpu_sweep_mesh mesh = { scene->triangles, scene->edges, groups, (uint32_t)scene->vertex_count,
 		(uint32_t)used_vertices(scene), (uint32_t)scene->triangle_count, (uint32_t)scene->edge_count };
 	cr_gpu_lock(s->def.device);
-	const carom_result result = cr_gpu_load_sweep(s->def.device, &s->on_device->gpu, &mesh);
-	cr_gpu_unlock(s->def.device);
+	carom_result result = cr_gpu_load_sweep(s->def.device, &s->on_device->gpu, &mesh);
+	result = cr_gpu_unlock(s->def.device, result);
 	cr_free(&s->context, groups, bytes);
 	s->on_device->loaded = result == CAROM_SUCCESS;
 	return result;
@@ -175,8 +175,8 @@ static carom_result move(carom_sweep *s, const cr_gpu_sweep_step *step)
 {
 	s->on_device->sent = false; // unless all goes well
 	cr_gpu_lock(s->def.device);
-	const carom_result result = cr_gpu_move_sweep(s->def.device, &s->on_device->gpu, step);
-	cr_gpu_unlock(s->def.device);
+	carom_result result = cr_gpu_move_sweep(s->def.device, &s->on_device->gpu, step);
+	result = cr_gpu_unlock(s->def.device, result);
 	s->on_device->sent = result == CAROM_SUCCESS;
 	return result;
 }
@@ -216,7 +216,7 @@ static const cr_gpu_sweep_pair *read_window(carom_sweep *s, uint64_t count, caro
 	cr_gpu_sweep_pair *to = buffer->mapped ? buffer->mapped : state->copy.data;
 	cr_gpu_lock(s->def.device);
 	*result = cr_gpu_download(s->def.device, buffer, to, count * sizeof(cr_gpu_sweep_pair));
-	cr_gpu_unlock(s->def.device);
+	*result = cr_gpu_unlock(s->def.device, *result);
 	return *result == CAROM_SUCCESS ? to : NULL;
 }
 
@@ -226,7 +226,7 @@ static carom_result hand_window(
 	uint64_t count;
 	cr_gpu_lock(s->def.device);
 	carom_result result = cr_gpu_sweep_next(s->def.device, &s->on_device->gpu, step, window, &count, counts);
-	cr_gpu_unlock(s->def.device);
+	result = cr_gpu_unlock(s->def.device, result);
 	if (result != CAROM_SUCCESS || count == 0)
 		return result;
 	hand_task task = { s, window->kind, read_window(s, count, &result) };
@@ -243,7 +243,7 @@ static carom_result find_kind(carom_sweep *s, const cr_gpu_sweep_step *step, cr_
 	cr_gpu_lock(s->def.device);
 	carom_result result = cr_gpu_start_sweep(
 		s->def.device, &state->gpu, kind, last > 0 ? last + last / 8 : CANDIDATES_A_QUERY * features, &window);
-	cr_gpu_unlock(s->def.device);
+	result = cr_gpu_unlock(s->def.device, result);
 	while (result == CAROM_SUCCESS && window.next < window.end)
 		result = hand_window(s, step, &window, counts);
 	state->candidates[kind] = counts->candidates;

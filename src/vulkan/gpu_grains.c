@@ -74,7 +74,7 @@ static void release(carom_grains *g)
 	for (int i = 0; i < GRAINS_BUFFERS; i++)
 		cr_gpu_free(g->device, list[i]);
 	cr_gpu_free_tree(g->device, &g->tree);
-	cr_gpu_unlock(g->device);
+	cr_gpu_unlock(g->device, CAROM_SUCCESS);
 	cr_free(context, g, sizeof *g);
 }
 
@@ -158,8 +158,7 @@ static carom_result open_grains(carom_grains *g)
 		result = reserve_all(g);
 	if (result == CAROM_SUCCESS && g->count > 0)
 		result = clear_all(g);
-	cr_gpu_unlock(g->device);
-	return result;
+	return cr_gpu_unlock(g->device, result);
 }
 
 carom_result carom_create_grains(carom_context *context, const carom_grains_def *def, carom_grains **grains)

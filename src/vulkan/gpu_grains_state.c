@@ -146,9 +146,9 @@ carom_result carom_grains_set_state(carom_grains *g, const carom_grains_state *s
 	}
 	if (result == CAROM_SUCCESS)
 		result = upload_state(g, state);
-	g->failed = result != CAROM_SUCCESS;
 	cr_grains_count_bytes(g, &copied, false);
-	cr_gpu_unlock(g->device);
+	result = cr_gpu_unlock(g->device, result);
+	g->failed = result != CAROM_SUCCESS;
 	return result;
 }
 
@@ -233,14 +233,14 @@ carom_result carom_grains_count_springs(carom_grains *g, int64_t *count)
 	rows r;
 	cr_gpu_lock(g->device);
 	const carom_device_stats copied = g->device->stats;
-	result = read_rows(g, &r);
+	const carom_result read = read_rows(g, &r);
 	cr_grains_count_bytes(g, &copied, false);
-	cr_gpu_unlock(g->device);
-	if (result != CAROM_SUCCESS)
-		return result;
-	*count = count_touching(&r);
-	free_rows(g, &r);
-	return CAROM_SUCCESS;
+	result = cr_gpu_unlock(g->device, read);
+	if (result == CAROM_SUCCESS)
+		*count = count_touching(&r);
+	if (read == CAROM_SUCCESS)
+		free_rows(g, &r);
+	return result;
 }
 
 static carom_result read_state(carom_grains *g, carom_grains_state *s)
@@ -277,6 +277,5 @@ carom_result carom_grains_get_state(carom_grains *g, carom_grains_state *state)
 	const carom_device_stats copied = g->device->stats;
 	result = read_state(g, state);
 	cr_grains_count_bytes(g, &copied, false);
-	cr_gpu_unlock(g->device);
-	return result;
+	return cr_gpu_unlock(g->device, result);
 }

@@ -358,8 +358,7 @@ carom_result carom_grains_advance(
 	g->device->stats.tier = CAROM_TIER_COMPUTE;
 	result = advance(g, count, moments, steps, done);
 	cr_grains_count_bytes(g, &copied, true);
-	cr_gpu_unlock(g->device);
-	return result;
+	return cr_gpu_unlock(g->device, result);
 }
 
 void carom_grains_set_moved(carom_grains *g) { g->moved = true; }

@@ -72,9 +72,8 @@ carom_result cr_gpu_try_arithmetic(carom_device *device, bool *exact)
 		return cr_fail_memory(device->context, "a trial of a device");
 	make_operands(operands);
 	cr_gpu_buffer from = { 0 }, to = { 0 };
-	const carom_result result = compute(device, &from, &to, operands, results);
+	const carom_result result = cr_gpu_settle(device, compute(device, &from, &to, operands, results));
 	*exact = result == CAROM_SUCCESS && is_exact(operands, results);
-	cr_gpu_settle(device);
 	cr_gpu_free(device, &from);
 	cr_gpu_free(device, &to);
 	cr_free(device->context, operands, bytes);

@@ -121,17 +121,22 @@ carom_result cr_gpu_submit_work(carom_device *device, cr_gpu_work *work)
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_gpu_wait(carom_device *device, cr_gpu_work *work)
+static VkResult wait_for_work(carom_device *device, cr_gpu_work *work)
 {
 	if (!work->pending)
-		return CAROM_SUCCESS;
+		return VK_SUCCESS;
 	work->pending = false;
 	const VkResult result = device->vk->WaitForFences(device->device, 1, &work->fence, VK_TRUE, UINT64_MAX);
 	if (result == VK_SUCCESS)
-		return CAROM_SUCCESS;
+		return VK_SUCCESS;
 	// Nobody knows what is still under way. Memory that it uses is given back soon.
-	device->vk->DeviceWaitIdle(device->device);
-	return cr_gpu_fail(device, "vkWaitForFences", result);
+	return device->vk->DeviceWaitIdle(device->device) == VK_ERROR_DEVICE_LOST ? VK_ERROR_DEVICE_LOST : result;
+}
+
+carom_result cr_gpu_wait(carom_device *device, cr_gpu_work *work)
+{
+	const VkResult result = wait_for_work(device, work);
+	return result == VK_SUCCESS ? CAROM_SUCCESS : cr_gpu_fail(device, "vkWaitForFences", result);
 }
 
 void cr_gpu_barrier(const carom_device *device, VkCommandBuffer commands)
@@ -158,17 +163,25 @@ void cr_gpu_barrier(const carom_device *device, VkCommandBuffer commands)
 
 void cr_gpu_lock(carom_device *device) { cr_mutex_lock(&device->lock); }
 
-void cr_gpu_settle(carom_device *device)
+carom_result cr_gpu_settle(carom_device *device, carom_result result)
 {
-	// A wait that fails says that the device is lost, if it is.
-	for (int slot = 0; slot < CR_GPU_SLOTS; slot++)
-		cr_gpu_wait(device, &device->copies[slot]);
+	for (int slot = 0; slot < CR_GPU_SLOTS; slot++) {
+		const VkResult waited = wait_for_work(device, &device->copies[slot]);
+		if (waited == VK_SUCCESS)
+			continue;
+		if (result == CAROM_SUCCESS)
+			result = cr_gpu_fail(device, "vkWaitForFences", waited);
+		else
+			cr_gpu_note_loss(device, "vkWaitForFences", waited); // the first failure's text stays
+	}
+	return result;
 }
 
-void cr_gpu_unlock(carom_device *device)
+carom_result cr_gpu_unlock(carom_device *device, carom_result result)
 {
-	cr_gpu_settle(device);
+	result = cr_gpu_settle(device, result);
 	cr_mutex_unlock(&device->lock);
+	return result;
 }
 
 carom_result cr_gpu_begin(carom_device *device)
@@ -317,7 +330,7 @@ carom_result cr_gpu_submit(carom_device *device)
 
 carom_result cr_gpu_complete(carom_device *device)
 {
-	const carom_result result = cr_gpu_wait(device, &device->work);
+	const carom_result result = cr_gpu_settle(device, cr_gpu_wait(device, &device->work));
 	return result == CAROM_SUCCESS ? add_times(device) : result;
 }
 

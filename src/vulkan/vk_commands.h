@@ -6,7 +6,7 @@
 ///     cr_gpu_run(device, CR_KERNEL_GATHER, groups, &arguments);
 ///     ...
 ///     result = cr_gpu_finish(device);
-///     cr_gpu_unlock(device);
+///     result = cr_gpu_unlock(device, result);
 ///
 /// A failure while work is recorded is remembered, and cr_gpu_finish returns it.
 #ifndef CR_VULKAN_VK_COMMANDS_H
@@ -23,12 +23,13 @@ typedef struct cr_gpu_arguments {
 carom_result cr_gpu_open_commands(carom_device *device);
 void cr_gpu_close_commands(carom_device *device);
 
-/// Every use of a device is between these two: buffers, copies, work. Unlocking waits for
-/// work that is still under way after a failure.
+/// Every use of a device is between these two: buffers, copies, work. Unlocking settles. result is
+/// the outcome of the use; cr_gpu_unlock returns it as cr_gpu_settle does.
 void cr_gpu_lock(carom_device *device);
-void cr_gpu_unlock(carom_device *device);
-/// Wait for copies that are under way after a failure, before buffers that they use are freed.
-void cr_gpu_settle(carom_device *device);
+carom_result cr_gpu_unlock(carom_device *device, carom_result result);
+/// Wait for copies that are under way, as before buffers that they use are freed. result is the
+/// outcome so far. Returns it; where it is CAROM_SUCCESS and a wait fails, that failure.
+carom_result cr_gpu_settle(carom_device *device, carom_result result);
 
 /// A gate: kernels that are recorded while device->gate is set start with the numbers of workgroups
 /// that stand in a table on the device by then, three words each; so a kernel before them decides
@@ -60,8 +61,8 @@ void cr_gpu_copy(carom_device *device, const cr_gpu_buffer *from, const cr_gpu_b
 /// Copy size bytes from a place of a buffer to where the processor finds them after cr_gpu_finish:
 /// the address is returned, until then with other contents. NULL: recording has failed.
 const void *cr_gpu_read(carom_device *device, const cr_gpu_buffer *buffer, uint64_t at, uint32_t size);
-/// Submit the recorded work, for cr_gpu_complete to wait until it is done: another device may be
-/// given work between them.
+/// Submit the recorded work, for cr_gpu_complete to wait until it is done, and the copies that were
+/// sent before it: another device may be given work between them.
 carom_result cr_gpu_submit(carom_device *device);
 carom_result cr_gpu_complete(carom_device *device);
 /// Both.

@@ -38,12 +38,17 @@ const char *carom_device_tier_name(carom_device_tier tier)
 	return "unknown";
 }
 
+void cr_gpu_note_loss(carom_device *device, const char *call, VkResult result)
+{
+	if (result != VK_ERROR_DEVICE_LOST)
+		return;
+	device->stats.lost = true;
+	device->lost_call = call;
+}
+
 carom_result cr_gpu_fail(carom_device *device, const char *call, VkResult result)
 {
-	if (result == VK_ERROR_DEVICE_LOST) {
-		device->stats.lost = true;
-		device->lost_call = call;
-	}
+	cr_gpu_note_loss(device, call, result);
 	return cr_fail_vulkan(device->context, device->info.name, call, result);
 }
 

@@ -148,7 +148,9 @@ struct carom_device {
 	} kernels[CR_KERNELS];
 };
 
-/// The failure of a call of Vulkan on a device. A lost device is remembered as lost.
+/// Remember that a device is lost, and the call that told so, if a result of Vulkan says it.
+void cr_gpu_note_loss(carom_device *device, const char *call, VkResult result);
+/// The failure of a call of Vulkan on a device. A loss is noted.
 carom_result cr_gpu_fail(carom_device *device, const char *call, VkResult result);
 
 #endif

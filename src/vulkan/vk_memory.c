@@ -303,7 +303,5 @@ carom_result carom_device_read(carom_device *device, const carom_device_buffer *
 	cr_gpu_buffer from = { .size = buffer->size };
 	memcpy(&from.buffer, &buffer->buffer, sizeof from.buffer);
 	cr_gpu_lock(device);
-	const carom_result result = cr_gpu_download_from(device, &from, at, to, size);
-	cr_gpu_unlock(device);
-	return result;
+	return cr_gpu_unlock(device, cr_gpu_download_from(device, &from, at, to, size));
 }
