@@ -171,14 +171,20 @@ static bool has_box_of(const cr_dynamic_node *a, const cr_dynamic_node *b)
 	return memcmp(a->lower, b->lower, sizeof a->lower) == 0 && memcmp(a->size, b->size, sizeof a->size) == 0;
 }
 
-/// Let an inner node be around its children. Returns whether its box was another one.
-static bool enclose_children(cr_dynamic_node *nodes, int32_t inner)
+/// Let an inner node be around its children. Its box before does not matter: a new node has none.
+static void enclose_children(cr_dynamic_node *nodes, int32_t inner)
 {
 	cr_dynamic_node *n = &nodes[inner];
-	const cr_dynamic_node old = *n;
 	const box3d box = join_boxes(&nodes[n->child[0]], &nodes[n->child[1]]);
 	set_box(n, &box);
-	return !has_box_of(&old, n);
+}
+
+/// Likewise, for a node that has a box. Returns whether it was another one.
+static bool shrink_to_children(cr_dynamic_node *nodes, int32_t inner)
+{
+	const cr_dynamic_node old = nodes[inner];
+	enclose_children(nodes, inner);
+	return !has_box_of(&old, &nodes[inner]);
 }
 
 /// Exchange a child with a grandchild on the other side when that makes the inner box between them
@@ -249,7 +255,7 @@ void cr_dynamic_remove(cr_dynamic_tree *t, int32_t leaf)
 		const int32_t sibling = nodes[parent].child[nodes[parent].child[0] == leaf ? 1 : 0];
 		replace_child(t, nodes[parent].parent, parent, sibling);
 		give_node(t, parent);
-		for (int32_t at = nodes[sibling].parent; at != CR_NO_NODE && enclose_children(nodes, at);)
+		for (int32_t at = nodes[sibling].parent; at != CR_NO_NODE && shrink_to_children(nodes, at);)
 			at = nodes[at].parent;
 	}
 	give_node(t, leaf);
