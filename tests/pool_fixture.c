@@ -47,3 +47,14 @@ void pool_meet(int64_t begin, int64_t end, int worker, void *task)
 	if (!wait_for(&m->present, m->expected, m->longest_ms ? m->longest_ms : POOL_LONGEST_MS))
 		atomic_fetch_add(&m->late, 1);
 }
+
+bool pool_gather(carom_context *context, int workers)
+{
+	for (const double end = cr_time_ms() + POOL_LONGEST_MS; cr_time_ms() < end;) {
+		pool_meeting m = { .expected = workers, .longest_ms = 10 };
+		carom_parallel_for(context, pool_meet, workers, 1, &m);
+		if (m.late == 0)
+			return true;
+	}
+	return false;
+}

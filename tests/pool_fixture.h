@@ -30,5 +30,8 @@ typedef struct pool_meeting {
 } pool_meeting;
 /// A piece of a loop over a pool_meeting: it waits until as many are under way as there are workers.
 void pool_meet(int64_t begin, int64_t end, int worker, void *task);
+/// Run loops until all workers meet in one. A pool whose help has not paid asks for none for a while, and then the first piece of a loop
+/// waits for others in vain. Returns false if that takes too long.
+bool pool_gather(carom_context *context, int workers);
 
 #endif

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #if defined(__SANITIZE_THREAD__)
@@ -26,6 +25,15 @@
 
 // ---- Where the system gives no threads ----
 
+/// A deadlock of this process ends: one that spins by its own processor time, which no other process uses up; one that sleeps by the clock,
+/// after so long that a busy machine has had its turn.
+static void end_deadlocks(void)
+{
+	const rlim_t longest = POOL_LONGEST_MS / 1000;
+	setrlimit(RLIMIT_CPU, &(struct rlimit){ longest, longest });
+	alarm(10 * POOL_LONGEST_MS / 1000);
+}
+
 /// Runs test(user) in a child and returns its exit status; -1 if it ended otherwise.
 static int run_in_child(int (*test)(void *user), void *user)
 {
@@ -34,7 +42,7 @@ static int run_in_child(int (*test)(void *user), void *user)
 	if (child < 0)
 		return -1;
 	if (child == 0) {
-		alarm(POOL_LONGEST_MS / 1000); // a deadlock ends
+		end_deadlocks();
 		_exit(test(user));
 	}
 	int status = 0;
@@ -96,6 +104,14 @@ TEST(pool, loops_run_where_no_thread_can_be_started)
 
 // ---- Forked children ----
 
+/// Starts the threads of a context, and lets all be in a loop once. AddressSanitizer's allocator (gcc 12) does not outlive a fork while
+/// another thread is in it. A thread that starts allocates, one that loops or waits for loops does not.
+static void start_threads_of(carom_context *context, int threads)
+{
+	if (CR_THREADS)
+		CHECK(pool_gather(context, threads));
+}
+
 static int loop_in_child(void *user)
 {
 	carom_context *context = user;
@@ -112,7 +128,7 @@ static int loop_in_child(void *user)
 TEST(pool, forked_children_loop_without_the_threads_of_their_parent)
 {
 	carom_context *context = fixture_context(3);
-	CHECK(pool_loop_is_whole(context, 1000));
+	start_threads_of(context, 3);
 	for (int i = 0; i < 20; i++)
 		CHECK_INT(run_in_child(loop_in_child, context), PASSED);
 	CHECK(pool_loop_is_whole(context, 1000)); // the parent's threads are still there
@@ -140,6 +156,7 @@ static void *loop_until_stopped(void *user)
 TEST(pool, forks_in_the_middle_of_a_parallel_loop)
 {
 	endless e = { .context = fixture_context(3) };
+	start_threads_of(e.context, 3);
 	pthread_t thread;
 	REQUIRE(pthread_create(&thread, NULL, loop_until_stopped, &e) == 0);
 	for (int i = 0; i < 50; i++) {
@@ -167,16 +184,6 @@ static int loop_on_new_context(void *user)
 	return loop_on_own_threads(fixture_context(3));
 }
 
-/// The threads of a context have all been in a loop, and rest. AddressSanitizer's allocator (gcc 12) does not outlive a fork while another
-/// thread is in it, and a thread that starts allocates.
-static void let_threads_rest(carom_context *context, int threads)
-{
-	pool_meeting meeting = { .expected = threads };
-	carom_parallel_for(context, pool_meet, threads, 1, &meeting);
-	CHECK_INT(atomic_load(&meeting.late), 0);
-	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
-}
-
 TEST(pool, forked_children_start_threads_of_their_own)
 {
 	pool_require_threads();
@@ -184,8 +191,7 @@ TEST(pool, forked_children_start_threads_of_their_own)
 	test_skip("ThreadSanitizer allows no threads in a child of a process with threads");
 #endif
 	carom_context *unused = fixture_context(3), *used = fixture_context(3);
-	CHECK(pool_loop_is_whole(used, 1000));
-	let_threads_rest(used, 3);
+	start_threads_of(used, 3);
 	CHECK_INT(run_in_child(loop_on_own_threads, unused), PASSED);
 	CHECK_INT(run_in_child(loop_on_new_context, NULL), PASSED);
 	carom_destroy_context(unused);

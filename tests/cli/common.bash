@@ -23,6 +23,19 @@ expect() {
 	[ "$code" != 2 ] || grep -q '^Try `carom' err || fail "wrong use does not point to the help: $(cat err)"
 }
 
+# wait_for PROCESS COMMAND...: until the command succeeds, such as a test of a file. The process in the background must live until then.
+wait_for() {
+	local process=$1
+	shift
+	until "$@"; do
+		kill -0 "$process" 2> /dev/null || "$@" || fail "a command in the background has ended before: $*"
+		sleep 0.02
+	done
+}
+
+# has_lines FILE COUNT: has a file as many lines, or more?
+has_lines() { [ -e "$1" ] && [ "$(wc -l < "$1")" -ge "$2" ]; }
+
 # field NAME FILE: the value of a field of a JSON file that was printed a field a line.
 field() { sed -nE "s/^[[:space:]]*\"$1\":[[:space:]]*\"?([^\",]*)\"?,?\$/\\1/p" "$2" | head -n 1; }
 

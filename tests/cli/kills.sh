@@ -8,8 +8,7 @@ RANDOM=1
 # killed ARGUMENT...: a run that is killed within half a second behind its first output.
 killed() {
 	"$CAROM" run "$@" --no-picture --threads 1 > /dev/null 2> killed.err & local run=$!
-	for _ in $(seq 600); do [ ! -e dir/stats.csv.part ] || break; sleep 0.02; done
-	[ -e dir/stats.csv.part ] || fail "a run has not begun: $(cat killed.err)"
+	wait_for "$run" test -e dir/stats.csv.part
 	sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
 	kill -KILL "$run" || fail "a run has ended by itself: $(cat killed.err)"
 	wait "$run" 2> /dev/null || true
@@ -76,7 +75,7 @@ rm -rf dir
 restart=()
 for i in $(seq $kills); do
 	"$CAROM" run spheres.json "${restart[@]}" --out dir --no-picture --threads 1 > /dev/null 2> killed.err & run=$!
-	for _ in $(seq 600); do [ ! -e dir/checkpoint.h5 ] || break; sleep 0.02; done
+	wait_for "$run" test -e dir/checkpoint.h5
 	sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
 	kill -KILL "$run" 2> /dev/null || break # it has come to its end
 	wait "$run" 2> /dev/null || true

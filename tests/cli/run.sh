@@ -61,12 +61,12 @@ expect 0 out '3 x ' run scene.json --mesh ring=knot.obj --steps 3 --no-picture -
 
 # An interrupt, sent twice as timeout does: everything is written for the steps that are done.
 "$CAROM" run scene.json --steps 100000000 --out cut --no-picture --threads 1 > out 2> err & run=$!
-while [ ! -e cut/stats.csv.part ]; do sleep 0.05; done
-sleep 0.5
+wait_for "$run" has_lines cut/stats.csv.part 3
 kill -INT "$run" && { kill -INT "$run" || true; }
 status=0
 wait "$run" || status=$?
 same "exit code of an interrupted run" "$status" 1
+has_lines cut/stats.csv 3 || fail "steps of an interrupted run are lost"
 grep -q 'interrupted after' err || fail "no word of the interrupt: $(cat err)"
 for file in stats.csv summary.json recording.h5; do [ -s "cut/$file" ] || fail "an interrupted run left no $file"; done
 

@@ -77,7 +77,7 @@ fi
 
 # Cut off: what there is so far is written.
 "$CAROM" run scene.json --steps 100000000 --out cut --no-picture --threads 1 > out 2> err & run=$!
-for _ in $(seq 600); do [ ! -e cut/frames/frame_000003.ply ] || break; sleep 0.05; done
+wait_for "$run" test -e cut/frames/frame_000003.ply
 kill -INT "$run"
 status=0
 wait "$run" || status=$?

@@ -94,8 +94,7 @@ grep -q 'mpirun tells carom-mpi how many there are' err || fail "$(cat err)"
 
 # A rank that dies ends all, and the checkpoint before is whole.
 "$CAROM" run scene.json --steps 1000000 --checkpoint 20 --out killed --no-picture --ranks 3 > /dev/null 2> err & run=$!
-for _ in $(seq 600); do [ ! -e killed/checkpoint.h5 ] || break; sleep 0.05; done
-[ -e killed/checkpoint.h5 ] || fail "no checkpoint: $(head -c 600 err)"
+wait_for "$run" test -e killed/checkpoint.h5
 victim=$(pgrep -P "$run" -f carom-mpi | tail -1)
 kill -KILL "$victim"
 status=0
@@ -111,7 +110,7 @@ same "hash of the checkpoint before the end" "$killed" "$(field hash out)"
 
 # An interrupt ends all after a step, with the results so far.
 "$CAROM" run scene.json --steps 1000000 --out stopped --no-picture --ranks 2 > /dev/null 2> err & run=$!
-for _ in $(seq 600); do [ ! -s stopped/stats.csv.part ] || break; sleep 0.05; done
+wait_for "$run" test -s stopped/stats.csv.part
 for rank in $(pgrep -P "$run" -f carom-mpi); do kill -TERM "$rank"; done
 status=0
 wait "$run" || status=$?

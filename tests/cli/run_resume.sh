@@ -119,7 +119,7 @@ same "hashes of a run with checkpoints on the way" "$(grep '"hash"' more/summary
 expect 0 out . run all.json --restart more/checkpoint.h5 --out end --no-picture
 same "hashes of a run without steps" "$(grep '"hash"' end/summary.json)" "$(grep '"hash"' all/whole/summary.json)"
 "$CAROM" run all.json --steps 1000000 --checkpoint 5 --out cut --no-picture --threads 1 > out 2> err & run=$!
-while [ ! -e cut/checkpoint.h5 ]; do sleep 0.05; done
+wait_for "$run" test -e cut/checkpoint.h5
 kill -KILL "$run"
 wait "$run" 2> /dev/null || true
 if "$CAROM" run all.json --restart cut/checkpoint.h5 --out after --no-picture > out 2> err; then

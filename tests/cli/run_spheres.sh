@@ -164,7 +164,7 @@ expect 1 err 'is farther away' run lost.json --out lost --no-picture --threads 1
 
 # The state of every N-th step is there when a run is cut off.
 "$CAROM" run scene.json --steps 100000000 --checkpoint 5 --out cut --no-picture --threads 1 > out 2> err & run=$!
-while [ ! -e cut/checkpoint.h5 ]; do sleep 0.05; done
+wait_for "$run" test -e cut/checkpoint.h5
 kill -INT "$run" && { kill -INT "$run" || true; }
 status=0
 wait "$run" || status=$?

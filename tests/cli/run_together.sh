@@ -111,7 +111,7 @@ fi
 
 # An interrupt ends all parts at one step.
 "$CAROM" run scene.json --steps 100000000 --out cut --no-picture --threads 1 > out 2> err & run=$!
-while [ ! -e cut/spheres_000000010.vtp ]; do sleep 0.05; done
+wait_for "$run" test -e cut/spheres_000000010.vtp
 kill -INT "$run"
 status=0
 wait "$run" || status=$?

@@ -36,8 +36,7 @@ END
 # start SCENE: in the background, until it writes.
 start() {
 	"$CAROM" run "$1.json" --out dir --no-picture --threads 1 > first.out 2> first.err & run=$!
-	for _ in $(seq 600); do [ ! -e dir/stats.csv.part ] || break; sleep 0.05; done
-	[ -e dir/stats.csv.part ] || fail "a run of $1 has not begun: $(cat first.err)"
+	wait_for "$run" test -e dir/stats.csv.part
 }
 
 for first in bodies spheres cloth; do
