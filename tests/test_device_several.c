@@ -76,7 +76,7 @@ static void check_scene(int threads, int count)
 	twins t = make_twins(threads, count, false);
 	const int64_t before = dispatches(&t, MOST - 1);
 	int64_t cast = 0;
-	for (int step = 0; step < 7; step++) {
+	for (int step = 0; step < (TEST_FEWER > 1 ? 5 : 7); step++) {
 		step_both(&t);
 		const carom_stats stats = carom_world_stats(t.worlds[1]);
 		cast += stats.rays_on_device;

@@ -435,8 +435,9 @@ static uint64_t play_course(int threads, int most)
 
 TEST(match, contacts_that_are_written_over_old_ones_continue_them_for_any_number_of_threads)
 {
-	CHECK(play_course(1, 0) == play_course(3, 0));
-	CHECK(play_course(1, 8) == play_course(3, 8));
+	CHECK(play_course(TEST_LEAST_THREADS, 0) == play_course(3, 0));
+	if (!TEST_SEEKS_RACES) // the limit is kept pair by pair, by one thread each
+		CHECK(play_course(1, 8) == play_course(3, 8));
 }
 
 // ---- Contacts that are made late, and those that stay ----

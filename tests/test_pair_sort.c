@@ -158,7 +158,7 @@ TEST(pair_sort, all_sizes_and_threads)
 {
 	static const int threads[] = { 1, 2, 3, 8 };
 	for (int t = 0; t < 4; t++) {
-		if (!test_wants_threads(threads[t]))
+		if (!test_wants_threads(threads[t]) || (TEST_SEEKS_RACES && threads[t] == 2))
 			continue;
 		carom_context *context = fixture_context(threads[t]);
 		cr_pair_store *store = cr_make_pair_store(context);
@@ -172,7 +172,8 @@ TEST(pair_sort, all_sizes_and_threads)
 		check_size(context, store, 1025, 5000, 1024);
 		check_size(context, store, 2000, 0, 0);
 		check_size(context, store, 20000, 200000, 17);
-		check_size(context, store, 300000, 400000, 299999);
+		enum { MOST = 300000 / TEST_FEWER };
+		check_size(context, store, MOST, MOST / 3 * 4, MOST - 1);
 		cr_free_pair_store(store);
 		CHECK_INT(carom_memory_in_use(context), context->size);
 		carom_destroy_context(context);

@@ -377,8 +377,8 @@ TEST(solid_memory, is_alike_for_any_number_of_threads)
 	pool_require_threads();
 	for (int kind = 0; kind < MOTIONS; kind += 3) {
 		uint64_t one[STEPS], other[STEPS];
-		run_hashes(fixture_context(1), (motion)kind, -1, one, NULL);
-		for (int threads = 2; threads <= 4; threads += 2) {
+		run_hashes(fixture_context(TEST_LEAST_THREADS), (motion)kind, -1, one, NULL);
+		for (int threads = 2 * TEST_LEAST_THREADS; threads <= 4; threads += 2) {
 			run_hashes(fixture_context(threads), (motion)kind, -1, other, NULL);
 			CHECK(memcmp(one, other, sizeof one) == 0);
 		}

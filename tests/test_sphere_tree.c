@@ -111,7 +111,7 @@ static uint64_t key_of(int kind, int64_t i, uint64_t *seed)
 
 TEST(sphere_tree, keys_are_sorted_by_any_number_of_threads)
 {
-	static const int64_t COUNTS[] = { 0, 1, 24, 25, 1000, 65535, 65536, 200000, 1200000 };
+	static const int64_t COUNTS[] = { 0, 1, 24, 25, 1000, 65535, 65536, 200000, 1200000 / TEST_FEWER };
 	for (size_t c = 0; c < sizeof COUNTS / sizeof *COUNTS; c++) {
 		const int64_t count = COUNTS[c];
 		const size_t size = (size_t)(count + 1) * sizeof(cr_key);
@@ -122,9 +122,7 @@ TEST(sphere_tree, keys_are_sorted_by_any_number_of_threads)
 				given[i] = (cr_key){ key_of(kind, i, &seed), (uint32_t)i };
 			memcpy(expected, given, (size_t)count * sizeof *given);
 			qsort(expected, (size_t)count, sizeof *expected, compare_keys);
-			for (int threads = 1; threads <= 3; threads++) {
-				if (!test_wants_threads(threads))
-					continue;
+			for (int threads = TEST_SEEKS_RACES ? 3 : 1; threads <= 3 && threads <= TEST_MOST_THREADS; threads++) {
 				carom_context *context = fixture_context(threads);
 				memcpy(keys, given, (size_t)count * sizeof *given);
 				REQUIRE(cr_sort_keys(context, keys, scratch, count, 63) == CAROM_SUCCESS);
@@ -488,9 +486,12 @@ TEST(sphere_tree, boxes_hold_their_spheres)
 TEST(sphere_tree, the_same_tree_for_any_number_of_threads)
 {
 	for (int kind = 0; kind < CLOUD_KINDS; kind++) {
-		fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, kind == CLOUD_DENSE ? 150000 : 20000, 11);
+		fixture_cloud cloud =
+			fixture_make_cloud((fixture_cloud_kind)kind, kind == CLOUD_DENSE ? 150000 : 20000 / TEST_FEWER, 11);
 		uint64_t first = 0;
 		for (int threads = TEST_LEAST_THREADS; threads <= 4 && threads <= TEST_MOST_THREADS; threads++) {
+			if (TEST_FEWER > 1 && threads == 3)
+				continue;
 			carom_context *context = fixture_context(threads);
 			fixture_set made = fixture_make_set(context, &cloud, !cloud.single, 0, NULL);
 			void *state = NULL;

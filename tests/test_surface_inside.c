@@ -451,8 +451,10 @@ static uint64_t hash_with(int threads, carom_simd simd, fixture_tape *tape)
 
 TEST(surface_inside, is_found_alike_by_any_number_of_threads_and_instruction_set)
 {
-	const uint64_t hash = hash_with(1, CAROM_SIMD_AUTO, NULL);
+	const uint64_t hash = hash_with(TEST_LEAST_THREADS, CAROM_SIMD_AUTO, NULL);
 	CHECK(hash_with(3, CAROM_SIMD_AUTO, NULL) == hash);
+	if (TEST_SEEKS_RACES)
+		return; // instruction sets and replays on one thread have none
 	for (int i = 0; i < FIXTURE_SIMD_COUNT; i++) {
 		const uint64_t other = fixture_kernels(fixture_all_simd[i]) ? hash_with(2, fixture_all_simd[i], NULL) : hash;
 		CHECK(other == hash);

@@ -303,7 +303,7 @@ TEST(sweep, earliest_is_the_first_of_all_for_any_threads)
 	uint64_t random = 2;
 	int found_count = 0, ties = 0;
 	for (int round = 0; round < 60 / TEST_FEWER && test_failures() == 0; round++) {
-		carom_context *context = sweep_context(1 + round % 3, CAROM_SIMD_AUTO);
+		carom_context *context = sweep_context(TEST_LEAST_THREADS + round % (4 - TEST_LEAST_THREADS), CAROM_SIMD_AUTO);
 		sweep_world world = { 0 };
 		make_world(&world, &random);
 		const carom_sweep_def def = random_def(&random);
@@ -552,7 +552,7 @@ TEST(sweep, every_choice_and_any_threads_give_the_same)
 {
 	enum { STEPS = 6 / TEST_FEWER + 1 };
 	const carom_simd sets[] = { CAROM_SIMD_SCALAR, CAROM_SIMD_SSE2, CAROM_SIMD_AVX2, CAROM_SIMD_AVX512, CAROM_SIMD_NEON };
-	const int threads[] = { 1, 2, 7 };
+	const int threads[] = { TEST_SEEKS_RACES ? 3 : 1, 2, 7 };
 	sweep_list expected[STEPS] = { { 0 } };
 	int contexts = 0;
 	for (int c = 0; c < 15; c++) {
@@ -565,7 +565,7 @@ TEST(sweep, every_choice_and_any_threads_give_the_same)
 		contexts++;
 		for (int choice = 0; choice < 64; choice++) {
 			// Methods, volumes, builds, orphan sets, pruning; all of them where the context is the plainest.
-			if (c > 0 && (choice * 7 + c) % 8 != 0)
+			if ((c > 0 || TEST_SEEKS_RACES) && (choice * 7 + c) % 8 != 0)
 				continue;
 			carom_sweep_def def = carom_default_sweep_def();
 			def.method = (carom_sweep_method)(choice % 5);

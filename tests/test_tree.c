@@ -386,14 +386,14 @@ TEST(tree, threads_do_not_show)
 		const builder how = (builder)(kind / 2);
 		box_set set = make_boxes(how < BY_PLOC ? 100000 : 30000); // these fill no bins, and take longer
 		fill_boxes(&set, kinds[kind % 2], 9);
-		carom_context *one = make_context(1);
+		carom_context *one = make_context(TEST_LEAST_THREADS);
 		cr_tree2 expected;
 		cr_tree8 expected_wide;
 		REQUIRE(build_by(how, one, &set, &expected) == CAROM_SUCCESS);
 		REQUIRE(cr_tree8_build(one, &expected, 0, &expected_wide) == CAROM_SUCCESS);
 		CHECK(cr_tree2_check(&expected, &set.view));
 		CHECK(cr_tree8_check(&expected_wide, &expected));
-		for (int threads = 2; threads <= (TEST_FEWER > 1 ? 2 : 5); threads += 3) {
+		for (int threads = 2; threads <= (TEST_FEWER > 1 ? 2 : 5) && threads > TEST_LEAST_THREADS; threads += 3) {
 			carom_context *many = make_context(threads);
 			cr_tree2 tree;
 			REQUIRE(build_by(how, many, &set, &tree) == CAROM_SUCCESS);
