@@ -2,8 +2,8 @@
 /// temporal coherence does not depend on threads or instruction sets.
 #include "moving.h"
 
-// Pairs come and go in each step, so ThreadSanitizer has seen each stage after a few.
-enum { STEPS = TEST_SEEKS_RACES ? 4 : TEST_FEWER > 1 ? 10 : 16 };
+// Pairs come and go in each step, so sanitizers have seen each stage after a few.
+enum { STEPS = TEST_SEEKS_RACES ? 4 : TEST_FEWER > 1 ? 6 : 16 };
 
 static void run(moving_scene *s, const carom_world_def *def, uint64_t hashes[STEPS])
 {

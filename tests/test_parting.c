@@ -377,7 +377,10 @@ TEST(parting, concave_meshes_are_parted_near_the_least_way)
 		double best = -s.distance;
 		for (int i = 0; i < 400; i++) {
 			cr_clear_way way;
-			cr_find_clear_way(&st.pair, random_direction(&seed), 0, best, &st.known, &way);
+			const v3d d = random_direction(&seed);
+			if (i % TEST_FEWER != 0)
+				continue; // the poses of all rounds stay those of release
+			cr_find_clear_way(&st.pair, d, 0, best, &st.known, &way);
 			best = fmin(best, way.length);
 		}
 		cr_arena_free(&st.arena);
