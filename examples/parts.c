@@ -19,7 +19,7 @@ int main(void)
 	carom_world_add_body(world, &floor_def, &floor);
 
 	// Each part has a pose of its own, in the frame of the body.
-	carom_part boards[5];
+	carom_part boards[5] = { 0 };
 	boards[0].shape = (carom_shape){ .type = CAROM_BOX, .half_extents = { 1, 0.6, 0.05 } };
 	boards[0].pose = carom_pose_identity();
 	boards[0].pose.position.z = 0.75;
@@ -34,7 +34,7 @@ int main(void)
 	table_def.pose.position.z = -0.001;
 	carom_world_add_body(world, &table_def, &table);
 
-	carom_part bells[3];
+	carom_part bells[3] = { 0 };
 	for (int i = 0; i < 3; i++)
 		bells[i].pose = carom_pose_identity();
 	bells[0].shape = bells[1].shape = (carom_shape){ .type = CAROM_SPHERE, .radius = 0.5 };

@@ -141,7 +141,7 @@ static carom_shape shape_of(const scene_simulation *s, const scene_shape *from)
 static void create_parts(scene_simulation *s)
 {
 	for (int32_t i = 0; i < s->scene->rigid.part_count; i++)
-		s->parts[i] = (carom_part){ shape_of(s, &s->scene->rigid.parts[i].shape), s->scene->rigid.parts[i].pose };
+		s->parts[i] = (carom_part){ shape_of(s, &s->scene->rigid.parts[i].shape), s->scene->rigid.parts[i].pose, 0 };
 }
 
 /// The box of a shape in its own frame, without its rounding. A plane is infinite.

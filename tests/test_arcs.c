@@ -62,7 +62,7 @@ static void open_arcs(arc_scene *s, int threads, carom_simd simd, double separat
 	body = carom_default_body_def();
 	body.kind = CAROM_KINEMATIC;
 	body.pose = s->from;
-	const carom_part piece = { fixture_of_mesh(s->box), s->local };
+	const carom_part piece = { fixture_of_mesh(s->box), s->local, 0 };
 	if (part) {
 		body.parts = &piece;
 		body.part_count = 1;
@@ -283,7 +283,7 @@ static void turn_box(turning_box *t, const double half_extents[3], carom_vec3 pl
 	def.kind = CAROM_CLOTH;
 	def.shape = fixture_of_mesh(t->sheet);
 	REQUIRE(carom_world_add_body(t->world, &def, &cloth) == CAROM_SUCCESS);
-	const carom_part part = { fixture_of_mesh(t->box), { place, { 0, 0, 0, 1 } } };
+	const carom_part part = { fixture_of_mesh(t->box), { place, { 0, 0, 0, 1 } }, 0 };
 	def = carom_default_body_def();
 	def.kind = CAROM_KINEMATIC;
 	def.parts = &part;

@@ -28,7 +28,7 @@ typedef struct batch_scene {
 
 static void add_parts(batch_scene *s, carom_body_id *id)
 {
-	const carom_part parts[2] = { { fixture_sphere(0.5), fixture_at(0, 0, 1) }, { s->shapes[6], fixture_at(0, 0, -1) } };
+	const carom_part parts[2] = { { fixture_sphere(0.5), fixture_at(0, 0, 1), 0 }, { s->shapes[6], fixture_at(0, 0, -1), 0 } };
 	carom_body_def def = carom_default_body_def();
 	def.parts = parts;
 	def.part_count = 2;

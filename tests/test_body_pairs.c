@@ -158,7 +158,7 @@ static carom_shape random_shape(life *l)
 static void random_parts(life *l, carom_part parts[PARTS], int32_t count)
 {
 	for (int32_t i = 0; i < count; i++)
-		parts[i] = (carom_part){ random_shape(l), fixture_random_pose(&l->seed, 0.8) };
+		parts[i] = (carom_part){ random_shape(l), fixture_random_pose(&l->seed, 0.8), 0 };
 }
 
 static void add_random(life *l, int which)
@@ -535,7 +535,7 @@ static void add_limited(limited *l, const carom_shape shapes[3], uint64_t *seed,
 	carom_part parts[PARTS];
 	carom_body_def def = carom_default_body_def();
 	for (int i = 0; i < PARTS; i++)
-		parts[i] = (carom_part){ shapes[test_random(seed) % 3], fixture_random_pose(seed, 0.8) };
+		parts[i] = (carom_part){ shapes[test_random(seed) % 3], fixture_random_pose(seed, 0.8), 0 };
 	def.parts = parts;
 	def.part_count = PARTS;
 	def.pose = fixture_random_pose(seed, 1.2);
@@ -588,9 +588,10 @@ TEST(body_pairs, a_limit_leaves_out_contacts_and_nothing_else)
 /// A table of five boxes.
 static void make_table(carom_part table[5])
 {
-	table[0] = (carom_part){ fixture_box(1, 0.6, 0.05), fixture_at(0, 0, 0.75) };
+	table[0] = (carom_part){ fixture_box(1, 0.6, 0.05), fixture_at(0, 0, 0.75), 0 };
 	for (int i = 0; i < 4; i++)
-		table[1 + i] = (carom_part){ fixture_box(0.05, 0.05, 0.35), fixture_at(i & 1 ? 0.9 : -0.9, i & 2 ? 0.5 : -0.5, 0.35) };
+		table[1 + i] =
+			(carom_part){ fixture_box(0.05, 0.05, 0.35), fixture_at(i & 1 ? 0.9 : -0.9, i & 2 ? 0.5 : -0.5, 0.35), 0 };
 }
 
 /// Without parts the limit is that of a pair, and whoever has less decides.

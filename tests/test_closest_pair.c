@@ -199,7 +199,8 @@ TEST(closest_pair, parts_and_bodies_that_deform)
 	carom_context *context = fixture_context(1);
 	carom_world *world = fixture_world(context, NULL);
 	carom_mesh *torus = fixture_torus_mesh(context, 12, 8, 0.3, 0);
-	const carom_part parts[2] = { { fixture_sphere(0.5), fixture_at(0, 0, -2) }, { fixture_sphere(0.5), fixture_at(0, 0, 2) } };
+	const carom_part parts[2] = { { fixture_sphere(0.5), fixture_at(0, 0, -2), 0 },
+		{ fixture_sphere(0.5), fixture_at(0, 0, 2), 0 } };
 	carom_body_def def = carom_default_body_def();
 	carom_body_id body, ring;
 	def.parts = parts;

@@ -45,8 +45,8 @@ static void fill(carom_world *world, const carom_mesh *torus, const carom_mesh *
 	const carom_shape shapes[6] = { fixture_of_mesh(torus), fixture_of_mesh(cube), fixture_box(0.5, 0.4, 0.3),
 		fixture_sphere(0.6), fixture_capsule(0.3, 0.5), fixture_cylinder(0.4, 0.5) };
 	for (int i = 0; i < BODIES; i++) {
-		const carom_part parts[2] = { { shapes[i % 6], fixture_at(0.3, 0, 0) },
-			{ shapes[(i + 1) % 6], fixture_at(-0.3, 0, 0) } };
+		const carom_part parts[2] = { { shapes[i % 6], fixture_at(0.3, 0, 0), 0 },
+			{ shapes[(i + 1) % 6], fixture_at(-0.3, 0, 0), 0 } };
 		carom_body_def def = carom_default_body_def();
 		if (i % 4 == 3) {
 			def.parts = parts;

@@ -413,9 +413,9 @@ TEST(continuous, broad_phases_and_threads_give_the_same_bits)
 // ---- Parts ----
 
 static const carom_part blade_parts[3] = {
-	{ { .type = CAROM_BOX, .half_extents = { 0.5, 0.05, 0.01 } }, { { 1.5, 0, 0 }, { 0, 0, 0, 1 } } },
-	{ { .type = CAROM_SPHERE, .radius = 0.2 }, { { 0, 0, 0.1 }, { 0, 0, 0, 1 } } },
-	{ { .type = CAROM_CAPSULE, .radius = 0.1, .half_length = 0.3 }, { { -1.2, 0.3, 0 }, { 0.6, 0, 0, 0.8 } } },
+	{ { .type = CAROM_BOX, .half_extents = { 0.5, 0.05, 0.01 } }, { { 1.5, 0, 0 }, { 0, 0, 0, 1 } }, 0 },
+	{ { .type = CAROM_SPHERE, .radius = 0.2 }, { { 0, 0, 0.1 }, { 0, 0, 0, 1 } }, 0 },
+	{ { .type = CAROM_CAPSULE, .radius = 0.1, .half_length = 0.3 }, { { -1.2, 0.3, 0 }, { 0.6, 0, 0, 0.8 } }, 0 },
 };
 
 /// The least distance of two shapes over the way before a time, at fine steps.
@@ -506,8 +506,8 @@ TEST(continuous, planes_and_closed_meshes_may_be_parts)
 	carom_mesh *cube = fixture_box_mesh(context, 0.5, 0.5, 0.5);
 	carom_world *world = fixture_world(context, NULL);
 	// A plane 2 above the origin of a body that turns over: its solid side comes down on a ball.
-	const carom_part parts[2] = { { { .type = CAROM_PLANE }, { { 0, 0, -2 }, { 0, 0, 0, 1 } } },
-		{ fixture_of_mesh(cube), { { 30, 0, 0 }, { 0, 0, 0, 1 } } } };
+	const carom_part parts[2] = { { { .type = CAROM_PLANE }, { { 0, 0, -2 }, { 0, 0, 0, 1 } }, 0 },
+		{ fixture_of_mesh(cube), { { 30, 0, 0 }, { 0, 0, 0, 1 } }, 0 } };
 	carom_body_def def = carom_default_body_def();
 	def.kind = CAROM_KINEMATIC;
 	def.parts = parts;

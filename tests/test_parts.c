@@ -135,7 +135,7 @@ static void add_random(twins *t)
 	carom_part parts[MAX_PARTS];
 	const int32_t count = (int32_t)(test_random(&t->seed) % (MAX_PARTS + 1));
 	for (int32_t i = 0; i < (count > 0 ? count : 1); i++)
-		parts[i] = (carom_part){ t->shapes.shape[test_random(&t->seed) % SHAPES], fixture_random_pose(&t->seed, 0.6) };
+		parts[i] = (carom_part){ t->shapes.shape[test_random(&t->seed) % SHAPES], fixture_random_pose(&t->seed, 0.6), 0 };
 	carom_body_def def = carom_default_body_def();
 	def.pose = fixture_random_pose(&t->seed, 1.5);
 	def.kind = test_random(&t->seed) % 6 == 0 ? CAROM_KINEMATIC : CAROM_DYNAMIC;
@@ -149,8 +149,9 @@ static void add_random(twins *t)
 /// Ground of a plane, a mesh and a box.
 static void add_ground(twins *t)
 {
-	const carom_part parts[3] = { { { .type = CAROM_PLANE }, fixture_at(0, 0, -1) },
-		{ fixture_of_mesh(t->shapes.cube), fixture_at(0.5, 0, -0.8) }, { fixture_box(0.5, 0.5, 0.5), fixture_at(-1, 0, -1) } };
+	const carom_part parts[3] = { { { .type = CAROM_PLANE }, fixture_at(0, 0, -1), 0 },
+		{ fixture_of_mesh(t->shapes.cube), fixture_at(0.5, 0, -0.8), 0 },
+		{ fixture_box(0.5, 0.5, 0.5), fixture_at(-1, 0, -1), 0 } };
 	carom_body_def def = carom_default_body_def();
 	def.kind = CAROM_STATIC;
 	def.pose.orientation = fixture_turn((v3d){ 1, 2, 3 }, 0.1);
@@ -434,9 +435,9 @@ TEST(parts, equal_bodies_of_their_own_ahead_by_brute_force)
 
 /// A dumbbell: two spheres and the capsule between them.
 static const carom_part DUMBBELL[3] = {
-	{ { .type = CAROM_SPHERE, .radius = 0.5 }, { { 0, 0, -1 }, { 0, 0, 0, 1 } } },
-	{ { .type = CAROM_SPHERE, .radius = 0.5 }, { { 0, 0, 1 }, { 0, 0, 0, 1 } } },
-	{ { .type = CAROM_CAPSULE, .radius = 0.1, .half_length = 1 }, { { 0, 0, 0 }, { 0, 0, 0, 1 } } },
+	{ { .type = CAROM_SPHERE, .radius = 0.5 }, { { 0, 0, -1 }, { 0, 0, 0, 1 } }, 0 },
+	{ { .type = CAROM_SPHERE, .radius = 0.5 }, { { 0, 0, 1 }, { 0, 0, 0, 1 } }, 0 },
+	{ { .type = CAROM_CAPSULE, .radius = 0.1, .half_length = 1 }, { { 0, 0, 0 }, { 0, 0, 0, 1 } }, 0 },
 };
 
 TEST(parts, lie_where_the_poses_take_them)
@@ -446,7 +447,7 @@ TEST(parts, lie_where_the_poses_take_them)
 	uint64_t seed = 5;
 	carom_part parts[4];
 	for (int i = 0; i < 4; i++)
-		parts[i] = (carom_part){ fixture_box(0.1 + i, 0.2, 0.3), fixture_random_pose(&seed, 5) };
+		parts[i] = (carom_part){ fixture_box(0.1 + i, 0.2, 0.3), fixture_random_pose(&seed, 5), 0 };
 	carom_body_id id = add_parts(world, parts, 4, fixture_random_pose(&seed, 5), CAROM_DYNAMIC);
 	for (int round = 0; round < 20; round++) {
 		const carom_pose pose = fixture_random_pose(&seed, 5);
@@ -487,7 +488,7 @@ static uint64_t hash_of_one(bool as_part)
 	carom_body_id ids[SHAPES];
 	for (int step = 0; step < 6; step++) {
 		for (int i = 0; i < SHAPES; i++) {
-			const carom_part part = { shapes.shape[i], carom_pose_identity() };
+			const carom_part part = { shapes.shape[i], carom_pose_identity(), 0 };
 			const carom_pose pose = fixture_random_pose(&seed, 0.7);
 			if (step > 0)
 				set_pose(world, ids[i], pose);
@@ -573,7 +574,7 @@ TEST(parts, numbers_are_used_again)
 	carom_world *world = fixture_world(context, NULL);
 	carom_part parts[7];
 	for (int i = 0; i < 7; i++)
-		parts[i] = (carom_part){ fixture_sphere(0.1), fixture_at(i, 0, 0) };
+		parts[i] = (carom_part){ fixture_sphere(0.1), fixture_at(i, 0, 0), 0 };
 	carom_body_id ids[30], old = { 0 };
 	uint64_t seed = 3;
 	for (int i = 0; i < 30; i++)
@@ -741,7 +742,7 @@ enum { MANY = 24 };
 static void many_parts(carom_part parts[MANY], carom_mesh *const meshes[MANY])
 {
 	for (int i = 0; i < MANY; i++)
-		parts[i] = (carom_part){ fixture_of_mesh(meshes[i]), fixture_at(3 * i, 0, 0) };
+		parts[i] = (carom_part){ fixture_of_mesh(meshes[i]), fixture_at(3 * i, 0, 0), 0 };
 }
 
 TEST(parts, failing_allocations_lose_nothing)
@@ -793,7 +794,7 @@ TEST(parts, a_budget_refuses_whole_bodies)
 {
 	static carom_part parts[2000];
 	for (int i = 0; i < 2000; i++)
-		parts[i] = (carom_part){ fixture_sphere(0.1), fixture_at(i, 0, 0) };
+		parts[i] = (carom_part){ fixture_sphere(0.1), fixture_at(i, 0, 0), 0 };
 	carom_context *context = fixture_context(1);
 	carom_world_def world_def = carom_default_world_def();
 	world_def.memory_budget = 400000;
@@ -818,9 +819,10 @@ TEST(parts, a_table_and_a_dumbbell_stand_on_a_floor)
 	carom_context *context = fixture_context(1);
 	carom_world *world = fixture_world(context, NULL);
 	const carom_body_id floor = fixture_add(world, fixture_box(10, 10, 0.5), fixture_at(0, 0, -0.5), CAROM_STATIC);
-	carom_part table[5] = { { fixture_box(1, 0.6, 0.05), fixture_at(0, 0, 0.75) } };
+	carom_part table[5] = { { fixture_box(1, 0.6, 0.05), fixture_at(0, 0, 0.75), 0 } };
 	for (int i = 0; i < 4; i++)
-		table[1 + i] = (carom_part){ fixture_box(0.05, 0.05, 0.35), fixture_at(i & 1 ? 0.9 : -0.9, i & 2 ? 0.5 : -0.5, 0.35) };
+		table[1 + i] =
+			(carom_part){ fixture_box(0.05, 0.05, 0.35), fixture_at(i & 1 ? 0.9 : -0.9, i & 2 ? 0.5 : -0.5, 0.35), 0 };
 	const carom_body_id stands = add_parts(world, table, 5, fixture_at(0, 0, -0.001), CAROM_DYNAMIC);
 	const carom_pose lying = { { 4, 0, 0.499 }, fixture_turn((v3d){ 0, 1, 0 }, FIXTURE_PI / 2) };
 	add_parts(world, DUMBBELL, 3, lying, CAROM_DYNAMIC);
@@ -851,8 +853,8 @@ TEST(parts, impacts_name_the_part)
 	carom_context *context = fixture_context(1);
 	carom_world *world = fixture_world(context, NULL);
 	carom_mesh *cube = fixture_box_mesh(context, 0.2, 0.2, 0.2), *sheet = fixture_sheet_mesh(context, 4, 0.6);
-	const carom_part parts[2] = { { fixture_of_mesh(cube), fixture_at(-5, 0, 0) },
-		{ fixture_of_mesh(cube), fixture_at(5, 0, 0) } };
+	const carom_part parts[2] = { { fixture_of_mesh(cube), fixture_at(-5, 0, 0), 0 },
+		{ fixture_of_mesh(cube), fixture_at(5, 0, 0), 0 } };
 	const carom_body_id body = add_parts(world, parts, 2, carom_pose_identity(), CAROM_STATIC);
 	const carom_body_id cloth = fixture_add(world, fixture_of_mesh(sheet), fixture_at(5, 0, 0.5), CAROM_CLOTH);
 	double end[75];
@@ -1018,7 +1020,7 @@ TEST(parts, snapshots_bring_back_bodies_numbers_and_poses)
 	uint64_t first[STEPS], again[STEPS];
 	live_on(&t, STEPS, first);
 	const carom_body_id last = t.ids[t.count - 1];
-	const carom_part pair[2] = { { fixture_sphere(1), fixture_at(9, 9, 9) }, { fixture_sphere(1), fixture_at(9, 9, 8) } };
+	const carom_part pair[2] = { { fixture_sphere(1), fixture_at(9, 9, 9), 0 }, { fixture_sphere(1), fixture_at(9, 9, 8), 0 } };
 	for (int i = 0; i < 40; i++) // more numbers than were saved
 		add_parts(t.whole, pair, 2, carom_pose_identity(), CAROM_DYNAMIC);
 	for (int round = 0; round < 2; round++) {
@@ -1049,8 +1051,8 @@ TEST(parts, other_parts_of_a_new_body_do_not_move_it)
 	for (int round = 0; round < 50; round++) {
 		carom_context *context = fixture_context(1);
 		carom_world *world = fixture_world(context, NULL);
-		carom_part parts[2] = { { fixture_box(0.5, 0.5, 0.5), fixture_random_pose(&seed, 0.3) },
-			{ fixture_sphere(0.2), fixture_random_pose(&seed, 0.3) } };
+		carom_part parts[2] = { { fixture_box(0.5, 0.5, 0.5), fixture_random_pose(&seed, 0.3), 0 },
+			{ fixture_sphere(0.2), fixture_random_pose(&seed, 0.3), 0 } };
 		const carom_body_id id = add_parts(world, parts, 2, fixture_random_pose(&seed, 1), CAROM_KINEMATIC);
 		carom_body_def def = carom_default_body_def();
 		def.kind = CAROM_DYNAMIC;

@@ -313,8 +313,8 @@ TEST(peer_box3d, casts_at_parts)
 {
 	carom_context *context = fixture_context(1);
 	carom_mesh *mesh = peer_box_hull(context, (v3d){ -1, -1, -1 }, (v3d){ 1, 1, 1 });
-	const carom_part spheres[2] = { { fixture_sphere(1), AT(5, 0, 0) }, { fixture_sphere(1), AT(10, 0, 0) } };
-	const carom_part hull = { fixture_hull(mesh), peer_turned(Z, 0.5 * FIXTURE_PI, (v3d){ 5, 0, 0 }) };
+	const carom_part spheres[2] = { { fixture_sphere(1), AT(5, 0, 0), 0 }, { fixture_sphere(1), AT(10, 0, 0), 0 } };
+	const carom_part hull = { fixture_hull(mesh), peer_turned(Z, 0.5 * FIXTURE_PI, (v3d){ 5, 0, 0 }), 0 };
 	for (int turned = 0; turned < 2; turned++) {
 		carom_world *world = fixture_world(context, NULL);
 		peer_add_parts(world, turned ? &hull : spheres, turned ? 1 : 2, here(), CAROM_STATIC);
@@ -353,9 +353,10 @@ TEST(peer_box3d, overlaps_of_parts_of_every_kind)
 	carom_context *context = fixture_context(1);
 	carom_mesh *hull = peer_box_hull(context, (v3d){ -0.5, -0.5, -0.5 }, (v3d){ 0.5, 0.5, 0.5 });
 	carom_mesh *box = fixture_box_mesh(context, 0.5, 0.5, 0.5);
-	const carom_part parts[4] = { { fixture_capsule(0.25, 0.5), peer_between((v3d){ -10, 0, 0 }, (v3d){ -9, 0, 0 }) },
-		{ fixture_hull(hull), peer_turned(Z, 0.25 * FIXTURE_PI, ORIGIN) },
-		{ fixture_of_mesh(box), peer_turned(Y, 0.5 * FIXTURE_PI, (v3d){ 10, 0, 0 }) }, { fixture_sphere(0.5), AT(20, 0, 0) } };
+	const carom_part parts[4] = { { fixture_capsule(0.25, 0.5), peer_between((v3d){ -10, 0, 0 }, (v3d){ -9, 0, 0 }), 0 },
+		{ fixture_hull(hull), peer_turned(Z, 0.25 * FIXTURE_PI, ORIGIN), 0 },
+		{ fixture_of_mesh(box), peer_turned(Y, 0.5 * FIXTURE_PI, (v3d){ 10, 0, 0 }), 0 },
+		{ fixture_sphere(0.5), AT(20, 0, 0), 0 } };
 	const carom_pose pose = peer_turned(Z, 0.5 * FIXTURE_PI, (v3d){ 100, 200, 300 });
 	carom_world *world = fixture_world(context, NULL);
 	peer_add_parts(world, parts, 4, pose, CAROM_STATIC);
@@ -380,7 +381,7 @@ TEST(peer_box3d, overlaps_of_parts_of_every_kind)
 TEST(peer_box3d, gaps_between_parts)
 {
 	carom_context *context = fixture_context(1);
-	const carom_part pair[2] = { { fixture_sphere(0.5), AT(-3, 0, 0) }, { fixture_sphere(0.5), AT(3, 0, 0) } };
+	const carom_part pair[2] = { { fixture_sphere(0.5), AT(-3, 0, 0), 0 }, { fixture_sphere(0.5), AT(3, 0, 0), 0 } };
 	const carom_pose pose = peer_turned(Y, 0.5 * FIXTURE_PI, (v3d){ -40, 15, 7 });
 	carom_world *world = fixture_world(context, NULL);
 	peer_add_parts(world, pair, 2, pose, CAROM_STATIC);
@@ -411,7 +412,7 @@ TEST(peer_box3d, materials_of_triangles)
 	static const uint32_t materials[2] = { 100, 200 };
 	carom_context *context = fixture_context(1);
 	carom_mesh *mesh = peer_mesh(context, corners, 6, triangles, 2, CAROM_SIDES_AUTO, materials);
-	const carom_part parts[2] = { { fixture_box(0.5, 0.5, 0.5), AT(-8, 0, 0) }, { fixture_of_mesh(mesh), AT(0, 0, 0) } };
+	const carom_part parts[2] = { { fixture_box(0.5, 0.5, 0.5), AT(-8, 0, 0), 0 }, { fixture_of_mesh(mesh), AT(0, 0, 0), 0 } };
 	carom_world *world = fixture_world(context, NULL);
 	peer_add_parts(world, parts, 2, here(), CAROM_STATIC);
 	for (int i = 0; i < 2; i++) {
@@ -447,9 +448,9 @@ TEST(peer_box3d, materials_of_triangles)
 TEST(peer_box3d, a_mover_on_two_parts)
 {
 	carom_context *context = fixture_context(1);
-	const carom_part boxes[2] = { { fixture_box(0.5, 0.5, 0.5), AT(-1, 0, 0) },
-		{ fixture_box(0.5, 0.5, 0.5), { { 1, 0, 0 }, fixture_turn(Z, 0.5 * FIXTURE_PI) } } };
-	const carom_part spheres[2] = { { fixture_sphere(0.5), AT(-0.4, 0.6, 0) }, { fixture_sphere(0.5), AT(0.4, 0.6, 0) } };
+	const carom_part boxes[2] = { { fixture_box(0.5, 0.5, 0.5), AT(-1, 0, 0), 0 },
+		{ fixture_box(0.5, 0.5, 0.5), { { 1, 0, 0 }, fixture_turn(Z, 0.5 * FIXTURE_PI) }, 0 } };
+	const carom_part spheres[2] = { { fixture_sphere(0.5), AT(-0.4, 0.6, 0), 0 }, { fixture_sphere(0.5), AT(0.4, 0.6, 0), 0 } };
 	for (int i = 0; i < 2; i++) {
 		carom_world *world = fixture_world(context, NULL);
 		peer_add_parts(world, i ? spheres : boxes, 2, here(), CAROM_STATIC);
@@ -525,7 +526,7 @@ TEST(peer_box3d, casts_far_from_the_origin)
 		CHECK_NEAR(cast.time, 0.35, 1e-6);
 		CHECK_NEAR(cast.point.x - o.x, 4, 1e-6);
 		carom_destroy_world(world);
-		const carom_part off = { fixture_sphere(0.5), AT(0, 2, 0) };
+		const carom_part off = { fixture_sphere(0.5), AT(0, 2, 0), 0 };
 		world = fixture_world(context, NULL);
 		peer_add_parts(world, &off, 1, peer_turned(Z, 0.5 * FIXTURE_PI, o), CAROM_STATIC);
 		CHECK_NEAR(peer_cast_ray(world, o, (v3d){ -4, 0, 0 }, &hit), 0.375, 1e-9);

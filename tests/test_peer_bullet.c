@@ -349,7 +349,7 @@ TEST(peer_bullet, children_of_a_compound)
 	carom_world *world = fixture_world(context, NULL);
 	carom_part parts[3];
 	for (int i = 0; i < 3; i++)
-		parts[i] = (carom_part){ fixture_box(1, 1, 1), fixture_at(2 * i - 2, 0, 0) };
+		parts[i] = (carom_part){ fixture_box(1, 1, 1), fixture_at(2 * i - 2, 0, 0), 0 };
 	carom_body_def def = carom_default_body_def();
 	def.kind = CAROM_STATIC;
 	def.parts = parts;

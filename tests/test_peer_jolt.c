@@ -96,8 +96,8 @@ TEST(peer_jolt, rays_through_parts)
 	carom_mesh *hull = peer_box_hull(context, (v3d){ -2, -4, -6 }, (v3d){ 3, 5, 7 });
 	const carom_part parts[2] = {
 		{ fixture_hull(hull),
-			turned_in_order((v3d){ 1, 0, 0 }, 0.1 * FIXTURE_PI, (v3d){ 0, 1, 0 }, 0.2 * FIXTURE_PI, (v3d){ 10, 20, 30 }) },
-		{ fixture_hull(hull), peer_turned(Z, 0.3 * FIXTURE_PI, (v3d){ 40, 50, 60 }) }
+			turned_in_order((v3d){ 1, 0, 0 }, 0.1 * FIXTURE_PI, (v3d){ 0, 1, 0 }, 0.2 * FIXTURE_PI, (v3d){ 10, 20, 30 }), 0 },
+		{ fixture_hull(hull), peer_turned(Z, 0.3 * FIXTURE_PI, (v3d){ 40, 50, 60 }), 0 }
 	};
 	const carom_pose body = peer_turned((v3d){ 1, 0, 0 }, FIXTURE_PI / 4, (v3d){ 2, 3, 4 });
 	carom_world *world = fixture_world(context, NULL);
@@ -270,7 +270,7 @@ TEST(peer_jolt, casts_at_slabs)
 	carom_world *world = fixture_world(context, NULL);
 	carom_part parts[10];
 	for (int i = 0; i < 10; i++)
-		parts[i] = (carom_part){ fixture_box(0.05, 0.5, 0.5), fixture_at(0.1 * i - 0.45, 0, 0) };
+		parts[i] = (carom_part){ fixture_box(0.05, 0.5, 0.5), fixture_at(0.1 * i - 0.45, 0, 0), 0 };
 	const carom_body_id first = peer_add_parts(world, parts, 10, here(), CAROM_STATIC);
 	const carom_body_id other = peer_add_parts(world, parts, 10, fixture_at(1, 0, 0), CAROM_STATIC);
 	const carom_shape_hit there = peer_cast_shape(world, fixture_sphere(0.1), fixture_at(-1, 0, 0), (v3d){ 3, 0, 0 }, 1e-6);

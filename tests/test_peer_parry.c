@@ -256,7 +256,7 @@ TEST(peer_parry, a_cylinder_over_a_triangle)
 TEST(peer_parry, a_ball_over_a_part_far_off)
 {
 	carom_context *context = fixture_context(1);
-	const carom_part parts[2] = { { fixture_box(1, 1, 1), AT(5, 0, 0) }, { fixture_box(1, 1, 1), AT(-5, -2, 0) } };
+	const carom_part parts[2] = { { fixture_box(1, 1, 1), AT(5, 0, 0), 0 }, { fixture_box(1, 1, 1), AT(-5, -2, 0), 0 } };
 	carom_world_def def = carom_default_world_def();
 	def.speculative_distance = 1.5;
 	for (int swapped = 0; swapped < 2; swapped++) {

@@ -509,7 +509,8 @@ TEST(renderer, parts_are_drawn_in_their_places)
 		REQUIRE(view_create_smooth_mesh(mesh, &smooth));
 		const carom_shape ball = { .type = CAROM_SPHERE, .radius = 1 }, ring = { .type = CAROM_MESH, .mesh = mesh };
 		// The body is turned by half a turn about z.
-		const carom_part parts[2] = { { ball, { { 3, 0, 0 }, { 0, 0, 0, 1 } } }, { ring, { { -2, -1, 0 }, { 0, 0, 1, 0 } } } };
+		const carom_part parts[2] = { { ball, { { 3, 0, 0 }, { 0, 0, 0, 1 } }, 0 },
+			{ ring, { { -2, -1, 0 }, { 0, 0, 1, 0 } }, 0 } };
 		carom_body_def def = carom_default_body_def();
 		def.parts = parts;
 		def.part_count = 2;

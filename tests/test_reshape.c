@@ -59,7 +59,7 @@ static void make_parts(scene *s, model *m, int32_t count)
 {
 	m->part_count = count;
 	for (int32_t i = 0; i < count; i++)
-		m->parts[i] = (carom_part){ random_shape(s), fixture_random_pose(&s->seed, 0.6) };
+		m->parts[i] = (carom_part){ random_shape(s), fixture_random_pose(&s->seed, 0.6), 0 };
 }
 
 static carom_body_id add_model(carom_world *world, const model *m)
@@ -316,8 +316,8 @@ TEST(reshape, parts_that_break_off_free_their_numbers)
 {
 	carom_context *context = fixture_context(1);
 	carom_world *world = fixture_world(context, NULL);
-	const carom_part parts[4] = { { fixture_sphere(1), fixture_at(0, 0, 0) }, { fixture_sphere(1), fixture_at(3, 0, 0) },
-		{ fixture_sphere(1), fixture_at(6, 0, 0) }, { fixture_sphere(1), fixture_at(9, 0, 0) } };
+	const carom_part parts[4] = { { fixture_sphere(1), fixture_at(0, 0, 0), 0 }, { fixture_sphere(1), fixture_at(3, 0, 0), 0 },
+		{ fixture_sphere(1), fixture_at(6, 0, 0), 0 }, { fixture_sphere(1), fixture_at(9, 0, 0), 0 } };
 	carom_body_def def = carom_default_body_def();
 	def.parts = parts;
 	def.part_count = 4;
@@ -405,7 +405,8 @@ TEST(reshape, misuse)
 	carom_world *world = fixture_world(context, NULL);
 	carom_mesh *sheet = fixture_sheet_mesh(context, 2, 1);
 	const carom_shape ball = fixture_sphere(1), none = fixture_sphere(-1), plane = { .type = CAROM_PLANE };
-	carom_part parts[3] = { { ball, carom_pose_identity() }, { ball, fixture_at(1, 0, 0) }, { ball, fixture_at(2, 0, 0) } };
+	carom_part parts[3] = { { ball, carom_pose_identity(), 0 }, { ball, fixture_at(1, 0, 0), 0 },
+		{ ball, fixture_at(2, 0, 0), 0 } };
 	carom_body_def def = carom_default_body_def();
 	def.parts = parts;
 	def.part_count = 2;
@@ -444,10 +445,10 @@ TEST(reshape, failing_allocations_change_nothing)
 	carom_mesh *bar = fixture_box_mesh(context, 1.5, 1.25, 0.75);
 	const carom_shape box = fixture_of_mesh(bar);
 	const carom_world_def world_def = fixture_plugin_world_def();
-	carom_part parts[3] = { { fixture_sphere(1), carom_pose_identity() }, { fixture_sphere(1), fixture_at(1, 0, 0) },
-		{ fixture_sphere(1), fixture_at(2, 0, 0) } };
-	carom_part other[3] = { { fixture_of_mesh(mesh), carom_pose_identity() }, { box, fixture_at(1, 0, 0) },
-		{ fixture_box(0.5, 0.25, 0.125), fixture_at(2, 1, 0) } };
+	carom_part parts[3] = { { fixture_sphere(1), carom_pose_identity(), 0 }, { fixture_sphere(1), fixture_at(1, 0, 0), 0 },
+		{ fixture_sphere(1), fixture_at(2, 0, 0), 0 } };
+	carom_part other[3] = { { fixture_of_mesh(mesh), carom_pose_identity(), 0 }, { box, fixture_at(1, 0, 0), 0 },
+		{ fixture_box(0.5, 0.25, 0.125), fixture_at(2, 1, 0), 0 } };
 	carom_body_def def = carom_default_body_def();
 	def.parts = parts;
 	def.part_count = 3;
@@ -486,7 +487,7 @@ TEST(reshape, a_budget_refuses_what_is_too_large)
 	carom_world_def world_def = carom_default_world_def();
 	carom_part parts[40];
 	for (int i = 0; i < 40; i++)
-		parts[i] = (carom_part){ fixture_sphere(0.1), fixture_at(i, 0, 0) };
+		parts[i] = (carom_part){ fixture_sphere(0.1), fixture_at(i, 0, 0), 0 };
 	carom_body_def def = carom_default_body_def();
 	def.parts = parts;
 	def.part_count = 40;

@@ -130,8 +130,8 @@ TEST(seams, corners_between_parts_are_met)
 	static const float second[18] = { -1, -1, -0.5F, 1, 1, -0.5F, -1, 1, -0.5F, -1, -1, 0.5F, 1, 1, 0.5F, -1, 1, 0.5F };
 	carom_context *context = fixture_context(1);
 	carom_mesh *meshes[2] = { fixture_hull_mesh(context, first, 6), fixture_hull_mesh(context, second, 6) };
-	const carom_part parts[2] = { { fixture_hull(meshes[0]), carom_pose_identity() },
-		{ fixture_hull(meshes[1]), carom_pose_identity() } };
+	const carom_part parts[2] = { { fixture_hull(meshes[0]), carom_pose_identity(), 0 },
+		{ fixture_hull(meshes[1]), carom_pose_identity(), 0 } };
 	for (int slider = 0; slider < SLIDERS; slider++) {
 		carom_mesh *moving;
 		const carom_shape body = tiles_make_slider(context, slider, &moving);
@@ -169,7 +169,7 @@ TEST(seams, the_foot_of_a_wall_is_not_covered)
 		for (int beside = 0; beside < 2; beside++) {
 			carom_part parts[TILES + 1];
 			tiles_lay(tiles_make_tile(context, (tile_kind)kind, &tile), 0, parts);
-			parts[TILES] = (carom_part){ fixture_box(0.5, 1, 1), fixture_at(0.5, 0, beside ? 0.8 : 1) };
+			parts[TILES] = (carom_part){ fixture_box(0.5, 1, 1), fixture_at(0.5, 0, beside ? 0.8 : 1), 0 };
 			carom_world_def def = carom_default_world_def();
 			def.speculative_distance = 0.05;
 			carom_world *world = fixture_world(context, &def);
@@ -197,8 +197,8 @@ TEST(seams, the_foot_of_a_wall_is_not_covered)
 TEST(seams, of_bodies_that_move)
 {
 	carom_context *context = fixture_context(1);
-	const carom_part raft[2] = { { fixture_box(0.5, 0.5, 0.1), fixture_at(-0.5, 0, 0) },
-		{ fixture_box(0.5, 0.5, 0.1), fixture_at(0.5, 0, 0) } };
+	const carom_part raft[2] = { { fixture_box(0.5, 0.5, 0.1), fixture_at(-0.5, 0, 0), 0 },
+		{ fixture_box(0.5, 0.5, 0.1), fixture_at(0.5, 0, 0), 0 } };
 	for (int first = 0; first < 2; first++) {
 		for (int i = 0; i < 21; i++) {
 			carom_world_def def = carom_default_world_def();
@@ -231,8 +231,8 @@ TEST(seams, other_parts_bare_a_side)
 			carom_mesh *mesh, *moving;
 			carom_part parts[2];
 			const carom_shape tile = tiles_make_tile(context, (tile_kind)kind, &mesh);
-			parts[0] = (carom_part){ tile, fixture_at(0.3, 0, -0.1) };
-			parts[1] = (carom_part){ tile, fixture_at(-0.3, 0, -0.1) };
+			parts[0] = (carom_part){ tile, fixture_at(0.3, 0, -0.1), 0 };
+			parts[1] = (carom_part){ tile, fixture_at(-0.3, 0, -0.1), 0 };
 			carom_world *world = fixture_world(context, NULL);
 			const carom_body_id floor = tiles_add(world, parts, 2, CAROM_STATIC);
 			const double x = slider == 3 ? -0.03 : -0.0995; // the tile on the right is met by half a millimetre, or nearly so

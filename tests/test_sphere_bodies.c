@@ -86,7 +86,8 @@ static void add_scenery(carom_world *world, const scenery *s)
 	for (int i = 0; i + 2 < SHAPES; i++)
 		fixture_add(
 			world, s->shape[i], s->pose[i], s->shape[i].type == CAROM_PLANE || i % 3 == 0 ? CAROM_STATIC : CAROM_KINEMATIC);
-	const carom_part parts[2] = { { s->shape[SHAPES - 2], fixture_at(0, 0, 1) }, { s->shape[SHAPES - 1], fixture_at(1, 0, 0) } };
+	const carom_part parts[2] = { { s->shape[SHAPES - 2], fixture_at(0, 0, 1), 0 },
+		{ s->shape[SHAPES - 1], fixture_at(1, 0, 0), 0 } };
 	carom_body_def def = carom_default_body_def();
 	def.kind = CAROM_STATIC;
 	def.parts = parts;

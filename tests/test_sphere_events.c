@@ -58,8 +58,8 @@ static void add_heaps(play *p)
 
 static void add_targets(const play *p, carom_world *world, carom_body_id ids[TARGETS])
 {
-	const carom_part parts[2] = { { fixture_of_mesh(p->torus), fixture_at(0, 0, 0.9) },
-		{ fixture_sphere(0.4), fixture_at(-0.5, 0, 0.5) } };
+	const carom_part parts[2] = { { fixture_of_mesh(p->torus), fixture_at(0, 0, 0.9), 0 },
+		{ fixture_sphere(0.4), fixture_at(-0.5, 0, 0.5), 0 } };
 	carom_shape shapes[TARGETS] = { fixture_of_mesh(p->torus), fixture_box(0.5, 0.4, 0.3), fixture_of_mesh(p->sheet), { 0 },
 		fixture_of_mesh(p->torus), fixture_capsule(0.2, 0.3) };
 	for (int i = 0; i < TARGETS; i++) {

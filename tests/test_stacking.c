@@ -285,16 +285,16 @@ TEST(stacking, what_slides_over_tiles_keeps_its_speed)
 static int32_t make_compound(bool table, carom_part parts[5])
 {
 	if (table) {
-		parts[0] = (carom_part){ fixture_box(0.2, 0.2, 0.02), fixture_at(0, 0, 0.08) };
+		parts[0] = (carom_part){ fixture_box(0.2, 0.2, 0.02), fixture_at(0, 0, 0.08), 0 };
 		for (int i = 0; i < 4; i++)
 			parts[1 + i] =
-				(carom_part){ fixture_box(0.02, 0.02, 0.1), fixture_at(i & 1 ? 0.18 : -0.18, i & 2 ? 0.18 : -0.18, -0.04) };
+				(carom_part){ fixture_box(0.02, 0.02, 0.1), fixture_at(i & 1 ? 0.18 : -0.18, i & 2 ? 0.18 : -0.18, -0.04), 0 };
 		return 5;
 	}
 	const carom_pose lying = { { 0, 0, 0 }, fixture_turn((v3d){ 0, 1, 0 }, FIXTURE_PI / 2) };
 	for (int i = 0; i < 2; i++)
-		parts[i] = (carom_part){ fixture_cylinder(0.1, 0.05), { { i ? 0.2 : -0.2, 0, 0.0 }, lying.orientation } };
-	parts[2] = (carom_part){ fixture_capsule(0.03, 0.2), lying };
+		parts[i] = (carom_part){ fixture_cylinder(0.1, 0.05), { { i ? 0.2 : -0.2, 0, 0.0 }, lying.orientation }, 0 };
+	parts[2] = (carom_part){ fixture_capsule(0.03, 0.2), lying, 0 };
 	return 3;
 }
 

@@ -64,8 +64,8 @@ static void fill(carom_world *world, play *p)
 		defs[i] = def_of(fixture_of_mesh(p->sheet), CAROM_CLOTH, fixture_at(0, 0.1 * i, 0.3 * i));
 		defs[i].thickness = 0.1 + 0.05 * i;
 	}
-	const carom_part parts[2] = { { fixture_of_mesh(p->ball), fixture_at(0.5, 0, 0) },
-		{ fixture_box(0.3, 0.3, 0.1), fixture_at(-0.5, 0, 0) } };
+	const carom_part parts[2] = { { fixture_of_mesh(p->ball), fixture_at(0.5, 0, 0), 0 },
+		{ fixture_box(0.3, 0.3, 0.1), fixture_at(-0.5, 0, 0), 0 } };
 	defs[3] = def_of(carom_default_body_def().shape, CAROM_KINEMATIC, fixture_at(0, 0, -0.4));
 	defs[3].parts = parts;
 	defs[3].part_count = 2;

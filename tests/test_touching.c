@@ -87,8 +87,8 @@ static void make_kit(kit *k)
 		of_mesh(k->meshes[0]), of_mesh(k->meshes[1]), of_mesh(k->meshes[2]) };
 	for (int i = 0; i < SHAPES; i++)
 		k->movers[i] = movers[i];
-	k->parts[0] = (carom_part){ { .type = CAROM_PLANE }, { { 0, 0, 0 }, { 0, 0, 0, 1 } } };
-	k->parts[1] = (carom_part){ fixture_box(0.5, 4, 2), { { 4.5, 0, 1 }, { 0, 0, 0, 1 } } };
+	k->parts[0] = (carom_part){ { .type = CAROM_PLANE }, { { 0, 0, 0 }, { 0, 0, 0, 1 } }, 0 };
+	k->parts[1] = (carom_part){ fixture_box(0.5, 4, 2), { { 4.5, 0, 1 }, { 0, 0, 0, 1 } }, 0 };
 	for (int i = 0; i < FLOORS; i++) {
 		k->floors[i] = carom_default_body_def();
 		k->floors[i].kind = CAROM_STATIC;

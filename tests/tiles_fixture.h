@@ -45,7 +45,7 @@ static inline void tiles_lay(carom_shape tile, double raised, carom_part parts[T
 {
 	for (int i = 0; i < TILES; i++) {
 		const double up = i / 2 >= TILE_COLUMNS / 2 ? raised : 0;
-		parts[i] = (carom_part){ tile, fixture_at(0.6 * (i / 2) - 2.7, i % 2 ? 0.6 : -0.6, up - 0.1) };
+		parts[i] = (carom_part){ tile, fixture_at(0.6 * (i / 2) - 2.7, i % 2 ? 0.6 : -0.6, up - 0.1), 0 };
 	}
 }
 

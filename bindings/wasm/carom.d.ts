@@ -233,10 +233,15 @@ export interface Shape {
 	pose?: Pose;
 }
 
+export interface Part extends Shape {
+	/** A number of yours, which World.getPartData tells. */
+	userData?: Bits;
+}
+
 export interface BodyDef {
 	/** Of a body without parts; a mesh of what deforms. */
 	shape?: Shape;
-	parts?: Shape[];
+	parts?: Part[];
 	/** Of a granular body, in place of a shape: centres [3n] in the frame of pose. */
 	centres?: Numbers;
 	/** [n] */
@@ -442,11 +447,14 @@ export class World extends Handle {
 	setFilter(id: BodyId, filter: { category?: Bits; mask?: Bits; group?: number }): void;
 	getFilter(id: BodyId): { category: bigint; mask: bigint; group: number };
 	setShape(id: BodyId, shape: Shape): void;
-	setParts(id: BodyId, parts: Shape[]): void;
+	setParts(id: BodyId, parts: Part[]): void;
 	/** Its bounds in the world, a little wider than it is. */
 	getBox(id: BodyId): { lower: Vector; upper: Vector };
 	getUserData(id: BodyId): bigint;
 	setUserData(id: BodyId, data: Bits): void;
+	/** userData of a part that a result or an answer names; 0 of a body without parts. A contactFilter may ask too. */
+	getPartData(id: BodyId, part: number): bigint;
+	setPartData(id: BodyId, part: number, data: Bits): void;
 	/** As it is now, in the form that addBody takes. A mesh in it is a handle of its own. */
 	getBody(id: BodyId): BodyDef;
 	/** Where the vertices of what deforms are at the end of the coming step, [3n], and at its beginning: else where they are. */

@@ -39,7 +39,7 @@ export const LAYOUTS = {
 	triangle_point: "point:f64*3 weights:f64*3 feature:FEATURE number:i32",
 	mesh_gap: "distance:f64 on_a:triangle_point on_b:triangle_point triangle_a:i32 triangle_b:i32 a_inside_b:bool b_inside_a:bool",
 	shape: "type:SHAPE radius:f64 half_length:f64 half_extents:f64*3 -mesh:ptr rounding:f64",
-	part: "-shape:shape pose:f64*7",
+	part: "-shape:shape pose:f64*7 user_data:u64",
 	strided: "-data:ptr -stride:i64 -type:i32",
 	sweep_def: `-cookie:i32 method:METHOD volume:VOLUME build:BUILD test:TEST tolerance:f64 min_separation:f64 orphan_sets:bool prune_front:bool
 		rebuild_sprouted:f64 rebuild_replaced:f64 front_budget:size -lab:ptr -device:ptr -device_fallback:bool`,
@@ -710,14 +710,15 @@ export class Carom {
 		});
 	}
 
-	/** Parts one behind the other: shapes, each with its pose in the body. */
+	/** Parts one behind the other: shapes, each with its pose in the body and its number. */
 	putParts(room, parts, what) {
 		if (!Array.isArray(parts))
 			throw wrong(`${what} is ${show(parts)}; it must be an array of shapes`);
 		const size = layoutOf("part").size, at = room(size * parts.length);
 		parts.forEach((part, i) => {
-			this.writeShape(at + i * size, part, `${what}[${i}]`);
-			this.writeRecord("part", at + i * size, { pose: part.pose || IDENTITY }, `${what}[${i}].`);
+			const { userData = 0, pose, ...shape } = part || {};
+			this.writeShape(at + i * size, part && typeof part === "object" ? shape : part, `${what}[${i}]`);
+			this.writeRecord("part", at + i * size, { pose: pose || IDENTITY, userData }, `${what}[${i}].`);
 		});
 		return at;
 	}
@@ -777,14 +778,20 @@ export class Carom {
 		const heard = this.caller;
 		if (!heard || !heard.object.functions[name] || heard.thrown.length)
 			return answer;
+		heard.asking = name;
 		try {
 			const given = heard.object.functions[name](...values());
 			return given === undefined ? answer : given;
 		} catch (reason) {
 			heard.thrown.push(reason);
 			return name === "write" || name === "visit" ? false : answer;
+		} finally {
+			heard.asking = null;
 		}
 	}
+
+	/** Is a function of this name asked by the call that uses an object? */
+	isAsking(object, name) { return this.caller !== null && this.caller.object === object && this.caller.asking === name; }
 
 	/** Add what a function said of a force, or of { force, torque }. */
 	addForce(given, force, torque) {
@@ -1382,6 +1389,22 @@ export class World extends Handle {
 		this.change((world, put) => this.carom.exports.cw_set_user_data(world, this.id(id, put, "setUserData"), BigInt(data)));
 	}
 
+	/** The number of a part (userData in parts) that a result or an answer names; 0 of a body without parts. A contactFilter may ask too. */
+	getPartData(id, part) {
+		checkValue("i32", part, "getPartData: part");
+		return this.carom.scratch((put, room, read) => {
+			const to = room(8), world = this.carom.isAsking(this, "contactFilter") ? this.pointer : this.address;
+			this.carom.check(this.carom.exports.cw_get_part_data(world, this.id(id, put, "getPartData"), part, to));
+			return read(to, BigUint64Array, 1)[0];
+		});
+	}
+
+	setPartData(id, part, data) {
+		checkValue("i32", part, "setPartData: part");
+		checkValue("u64", data, "setPartData: data");
+		this.change((world, put) => this.carom.exports.cw_set_part_data(world, this.id(id, put, "setPartData"), part, BigInt(data)));
+	}
+
 	/** A body as it is now, in the form that addBody takes. Meshes in it are new handles: destroy them, or let them be forgotten. */
 	getBody(id) {
 		return this.carom.scratch((put, room) => {
@@ -1396,7 +1419,7 @@ export class World extends Handle {
 				return { ...body, shape: carom.readShape(placeOf("body_def", at, "shape")) };
 			const parts = Array.from({ length: inner.part_count }, (none, i) => {
 				const part = inner.parts + i * size;
-				return { ...carom.readShape(part), pose: carom.readRecord("part", part).pose };
+				return { ...carom.readShape(part), ...carom.readRecord("part", part) };
 			});
 			return { ...body, parts };
 		});

@@ -87,6 +87,16 @@ int EXPORT(cw_set_user_data)(carom_world *world, const carom_body_id *id, uint64
 	return (int)carom_world_set_user_data(world, *id, data);
 }
 
+int EXPORT(cw_get_part_data)(const carom_world *world, const carom_body_id *id, int part, uint64_t *data)
+{
+	return (int)carom_world_get_part_data(world, *id, part, data);
+}
+
+int EXPORT(cw_set_part_data)(carom_world *world, const carom_body_id *id, int part, uint64_t data)
+{
+	return (int)carom_world_set_part_data(world, *id, part, data);
+}
+
 int EXPORT(cw_get_box)(const carom_world *world, const carom_body_id *id, carom_aabb *box)
 {
 	return (int)carom_world_get_aabb(world, *id, box);

@@ -39,10 +39,13 @@ typedef struct carom_shape {
 	double rounding;
 } carom_shape;
 
-/// One shape of a body that has several, and where it is in the body.
+/// One shape of a body that has several, and where it is in the body. Set all members.
 typedef struct carom_part {
 	carom_shape shape;
 	carom_pose pose; ///< in the frame of the body; no coordinate beyond CAROM_MAX_COORDINATE
+	/// A number of the caller's, 0 for none. carom_world_get_part_data (carom/world.h) tells the
+	/// number of the part that a contact, an event, an impact or a query names.
+	uint64_t user_data;
 } carom_part;
 
 #ifdef __cplusplus

@@ -135,7 +135,7 @@ typedef bool carom_pair_filter_fn(
 /// Called from worker threads while a step runs, after a pair was worked out and before its
 /// contacts are reduced to max_contacts_per_pair: a contact left out takes no place. The answer
 /// must depend on nothing but the arguments and data that the step leaves alone. The function must
-/// not call anything on the world that steps.
+/// not call anything on the world that steps but carom_world_get_part_data.
 /// - The contact is as the views show it, with its materials. Two members are not known yet: pair
 ///   is the number of the contact among those of its pair, and age and impulse are 0. user_data are
 ///   those of body_a and body_b.
@@ -356,7 +356,8 @@ CAROM_API int carom_world_body_ids(const carom_world *world, int32_t capacity, c
 /// pose of its definition). It may be used to add another body like it.
 ///
 /// shape.mesh and parts, with their meshes, and spheres belong to the body. They are valid until
-/// it gets another shape or other spheres, or is removed; carom_retain_mesh keeps a mesh longer.
+/// it gets another shape, other spheres or another number for a part, or is removed;
+/// carom_retain_mesh keeps a mesh longer.
 /// Quaternions of parts are normalised.
 CAROM_API carom_result carom_world_get_body_def(
 	const carom_world *world, carom_body_id id, carom_body_def *def);
@@ -401,6 +402,23 @@ CAROM_API carom_result carom_world_get_user_data(
 /// Change the caller's number. Pairs and events show it from the next step on.
 CAROM_API carom_result carom_world_set_user_data(
 	carom_world *world, carom_body_id id, uint64_t user_data);
+/// The caller's number of a part (carom_part.user_data), which the library only keeps. part counts
+/// from 0 in the order of carom_body_def.parts, as in results and answers to queries:
+/// carom_contact.shape_a, carom_event.shape_b, carom_ray_hit.shape and their like.
+/// - A body without parts has no such numbers. Its shape, which is part 0, has 0, and so has each
+///   sphere of a granular body. So results need not be told apart.
+/// - Any number of threads may ask between calls that change the world. A contact filter may ask
+///   during a step, about bodies of the world that steps.
+///
+/// CAROM_INVALID_BODY; CAROM_INVALID_ARGUMENT: part is none of the body, or user_data is NULL.
+CAROM_API carom_result carom_world_get_part_data(
+	const carom_world *world, carom_body_id id, int32_t part, uint64_t *user_data);
+/// Change the caller's number of a part. carom_world_set_parts sets the numbers of all parts.
+/// CAROM_INVALID_ARGUMENT: the body was added without parts, or part is none of its parts.
+/// CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET, only while a snapshot holds the parts: the number has
+/// not changed. Recorded.
+CAROM_API carom_result carom_world_set_part_data(
+	carom_world *world, carom_body_id id, int32_t part, uint64_t user_data);
 /// Give a rigid body without parts another shape, in place: its id, pose, last pose, filters and
 /// user data stay. The next step finds the results of a world in which the body had this shape from
 /// the beginning.

@@ -3,6 +3,9 @@
 #include "world/world.h"
 #include <stdio.h>
 
+static const char *const get_part_name = "carom_world_get_part_data";
+static const char *const set_part_name = "carom_world_set_part_data";
+
 carom_body_def carom_default_body_def(void)
 {
 	return (carom_body_def){
@@ -614,6 +617,54 @@ carom_result carom_world_set_user_data(carom_world *world, carom_body_id id, uin
 	for (int32_t i = 0; i < cr_part_count(body); i++)
 		body[i].user_data = user_data;
 	cr_record_set_user_data(world->recorder, id, user_data);
+	return CAROM_SUCCESS;
+}
+
+/// May results and queries name a part of a body? The text names the function.
+static carom_result check_part_number(const carom_world *world, const cr_body *body, int32_t part, const char *function)
+{
+	const cr_granular *spheres = cr_granular_of(body);
+	const int32_t count = spheres ? spheres->count : cr_part_count(body);
+	if (part >= 0 && part < count)
+		return CAROM_SUCCESS;
+	return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: part is %d, but the body has %d %s%s", function, part, count,
+		spheres                    ? "sphere"
+			: cr_compound_of(body) ? "part"
+								   : "shape",
+		count == 1 ? "" : "s");
+}
+
+carom_result carom_world_get_part_data(const carom_world *world, carom_body_id id, int32_t part, uint64_t *user_data)
+{
+	const cr_body *body = cr_find_body_const(world, id, get_part_name);
+	if (!body)
+		return CAROM_INVALID_BODY;
+	const carom_result result = check_part_number(world, body, part, get_part_name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!user_data)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: user_data is NULL", get_part_name);
+	const cr_compound *compound = cr_compound_of(body);
+	*user_data = compound ? compound->part[part].user_data : 0;
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_part_data(carom_world *world, carom_body_id id, int32_t part, uint64_t user_data)
+{
+	cr_body *body = cr_find_body(world, id, set_part_name);
+	if (!body)
+		return CAROM_INVALID_BODY;
+	if (!cr_compound_of(body))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: the body was added without parts; carom_world_set_user_data sets its number", set_part_name);
+	const carom_result result = check_part_number(world, body, part, set_part_name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const unsigned refusals = cr_count_refusals(world);
+	if (!cr_own_compound(&world->memory, body))
+		return cr_explain_failure(world, set_part_name, refusals, cr_fail_memory(world->context, "the parts of a body"));
+	cr_compound_of(body)->part[part].user_data = user_data;
+	cr_record_set_part_data(world->recorder, id, part, user_data);
 	return CAROM_SUCCESS;
 }
 

@@ -32,6 +32,22 @@ void cr_release_compound(carom_context *memory, cr_compound *compound)
 		cr_free(memory, compound, compound_bytes(compound->count));
 }
 
+bool cr_own_compound(carom_context *memory, cr_body *first)
+{
+	cr_compound *shared = cr_compound_of(first);
+	if (shared->references == 1)
+		return true;
+	const size_t bytes = compound_bytes(shared->count);
+	cr_compound *own = cr_alloc(memory, bytes);
+	if (!own)
+		return false;
+	memcpy(own, shared, bytes);
+	own->references = 1;
+	first->own.compound = own;
+	cr_release_compound(memory, shared);
+	return true;
+}
+
 // ---- Poses ----
 
 carom_pose cr_pose_to_part(const carom_pose *body, const carom_pose *local)

@@ -19,6 +19,9 @@ typedef struct cr_range {
 carom_result cr_create_compound(carom_context *memory, const carom_body_def *def, cr_compound **compound);
 /// Gives up one reference; NULL does nothing.
 void cr_release_compound(carom_context *memory, cr_compound *compound);
+/// Lets the body of a first part have its record alone: a copy, if snapshots share it. False: out
+/// of memory, nothing has changed. O(parts).
+bool cr_own_compound(carom_context *memory, cr_body *first);
 
 /// Puts all parts of a body where its pose (normalised) takes them. first: its first part. What
 /// they come from stays (cr_leave_pose).

@@ -208,6 +208,7 @@ static void put_parts(cr_recorder *r, const carom_body_def *def)
 		put_shape(r, &def->parts[i].shape);
 		put_f64(r, def->parts[i].shape.rounding);
 		put_pose(r, &def->parts[i].pose);
+		put_u64(r, def->parts[i].user_data);
 	}
 }
 
@@ -461,6 +462,17 @@ void cr_record_set_user_data(cr_recorder *r, carom_body_id id, uint64_t user_dat
 		return;
 	begin_record(r, CR_RECORD_SET_USER_DATA);
 	put_id(r, id);
+	put_u64(r, user_data);
+	end_record(r);
+}
+
+void cr_record_set_part_data(cr_recorder *r, carom_body_id id, int32_t part, uint64_t user_data)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_PART_DATA);
+	put_id(r, id);
+	put_u32(r, (uint32_t)part);
 	put_u64(r, user_data);
 	end_record(r);
 }

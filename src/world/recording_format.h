@@ -19,8 +19,9 @@ enum {
 	// bodies before contacts, which no body that deforms had; 9 knew no granular bodies; 11 knew no
 	// contacts of spheres that a filter left out, and no CR_RECORD_SET_LISTED_IMPULSE; 12 knew no
 	// CR_RECORD_SET_SPHERE_BEGINS; 13 ended its world before max_contacts_per_body_pair, and knew
-	// no CR_RECORD_SET_BODY_PAIRS and no CR_RECORD_SET_BODY_PAIR_DATA.
-	CR_RECORDING_VERSION = 14,
+	// no CR_RECORD_SET_BODY_PAIRS and no CR_RECORD_SET_BODY_PAIR_DATA; 14 ended parts before
+	// user_data, and knew no CR_RECORD_SET_PART_DATA.
+	CR_RECORDING_VERSION = 15,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
 	CR_RECORD_CHECK_SIZE = 8,
@@ -51,6 +52,7 @@ typedef enum cr_opcode {
 	CR_RECORD_SET_SPHERE_BEGINS,
 	CR_RECORD_SET_BODY_PAIRS,
 	CR_RECORD_SET_BODY_PAIR_DATA,
+	CR_RECORD_SET_PART_DATA,
 	CR_RECORD_OPCODES,
 } cr_opcode;
 

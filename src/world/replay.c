@@ -12,6 +12,7 @@ enum {
 	READ_PIECE = 1 << 16,
 	SPHERE_BYTES = 4 * 8,
 	PART_BYTES = 4 + 8 + 8 + 3 * 8 + 4 + 8 + 56, // of a part of a body: shape, rounding, pose
+	PART_DATA_BYTES = 8,                         // and since version 15 its number
 };
 
 typedef struct replay {
@@ -432,7 +433,8 @@ static bool set_mesh(const replay *r, carom_shape *shape, uint32_t mesh)
 static bool get_parts(replay *r, carom_body_def *def)
 {
 	int32_t count;
-	if (!get_count(r, PART_BYTES, &count))
+	const bool have_data = r->version >= 15;
+	if (!get_count(r, PART_BYTES + (have_data ? PART_DATA_BYTES : 0), &count))
 		return false;
 	if (!cr_array_reserve(r->context, &r->parts, count)) {
 		r->out_of_memory = true;
@@ -443,6 +445,7 @@ static bool get_parts(replay *r, carom_body_def *def)
 		const uint32_t mesh = get_shape(r, &part->shape);
 		part->shape.rounding = get_f64(r);
 		part->pose = get_pose(r);
+		part->user_data = have_data ? get_u64(r) : 0;
 		if (!set_mesh(r, &part->shape, mesh))
 			return false;
 	}
@@ -823,6 +826,16 @@ static carom_result replay_set_user_data(replay *r)
 	return used_up(r) ? judge(r, carom_world_set_user_data(r->world, id, user_data)) : damaged(r, "its size is wrong");
 }
 
+static carom_result replay_set_part_data(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	const int32_t part = (int32_t)get_u32(r);
+	const uint64_t user_data = get_u64(r);
+	if (!used_up(r) || r->version < 15)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	return judge(r, carom_world_set_part_data(r->world, id, part, user_data));
+}
+
 static carom_result replay_set_filter(replay *r)
 {
 	const carom_body_id id = get_id(r);
@@ -1039,6 +1052,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_REMOVE_BODY] = replay_remove_body,
 		[CR_RECORD_SET_POSES] = replay_set_poses,
 		[CR_RECORD_SET_USER_DATA] = replay_set_user_data,
+		[CR_RECORD_SET_PART_DATA] = replay_set_part_data,
 		[CR_RECORD_SET_FILTER] = replay_set_filter,
 		[CR_RECORD_SET_SHAPE] = replay_set_shape,
 		[CR_RECORD_SET_PARTS] = replay_set_parts,

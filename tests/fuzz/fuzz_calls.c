@@ -149,7 +149,8 @@ static int add_bodies(carom_world *world, const carom_mesh *mesh, int variant, c
 		def.sensor = i == 4;
 		def.pose.position = (carom_vec3){ 0.5 * i, 0.1 * i, 0.2 };
 		def.user_data = (uint64_t)i;
-		const carom_part parts[2] = { { def.shape, carom_pose_identity() }, { def.shape, { { 0.5, 0, 0 }, { 0, 0, 1, 0 } } } };
+		const carom_part parts[2] = { { def.shape, carom_pose_identity(), 0 },
+			{ def.shape, { { 0.5, 0, 0 }, { 0, 0, 1, 0 } }, 0 } };
 		if (i == 2 || (i == 0 && variant == 0)) {
 			def.shape = (carom_shape){ 0 };
 			def.parts = parts;
@@ -175,6 +176,7 @@ static void play(carom_world *world, carom_body_id ids[6], int variant)
 			carom_world_set_vertices(world, ids[1], step == 1 ? &end : NULL, &end);
 		carom_world_set_filter(world, ids[0], 1, step == 1 ? 2 : ~0u, step == 2 ? -1 : 0);
 		carom_world_set_user_data(world, ids[2], (uint64_t)step);
+		carom_world_set_part_data(world, ids[2], step, (uint64_t)step); // step 2 names no part
 		FUZZ_REQUIRE(carom_world_step(world) == CAROM_SUCCESS, "%s", carom_error_text(carom_world_context(world)));
 		const float impulse[3] = { 1, 2, 3 };
 		if (carom_world_contacts(world).count > 0)

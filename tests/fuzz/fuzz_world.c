@@ -199,7 +199,7 @@ static void read_parts(fuzz_bytes *b, int count, carom_body_def def[2], carom_pa
 {
 	for (int i = 0; i < count; i++) {
 		int mesh;
-		parts[0][i] = (carom_part){ read_shape(b, &mesh), fuzz_pose(b) };
+		parts[0][i] = (carom_part){ read_shape(b, &mesh), fuzz_pose(b), 0 };
 		parts[1][i] = parts[0][i];
 		for (int w = 0; w < 2; w++)
 			parts[w][i].shape.mesh = parts[0][i].shape.type == CAROM_MESH ? meshes[w][mesh] : NULL;

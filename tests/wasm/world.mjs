@@ -160,6 +160,28 @@ assert.deepEqual(house.bodyEvents.map(({ kind, bodyPair, pairData }) => ({ kind,
 refuses(() => house.setBodyPairData(0, 1), /pair is 0, but there are 0 pairs of bodies/);
 house.destroy();
 
+// Numbers of parts: a contact filter asks for them, and so does who reads results.
+const shelf = carom.createWorld({ contactFilter: (contact) => shelf.getPartData(contact.bodyB, contact.partB) !== 2n ** 64n - 1n });
+const slab = shelf.addBody({ kind: 'static', shape: { type: 'plane' } });
+const balls = shelf.addBody({ parts: [2n ** 64n - 1n, 8, 0].map((userData, i) => ({ type: 'sphere', radius: 0.5, pose: at(2 * i, 0, 0.4), userData })) });
+shelf.step();
+assert.deepEqual(shelf.contacts.map(({ partB }) => partB), [1, 2]);
+assert.deepEqual(shelf.getBody(balls).parts.map(({ userData }) => userData), [2n ** 64n - 1n, 8n, 0n]);
+shelf.setPartData(balls, 2, 9n);
+const onBall = shelf.castRay([4, 0, 5], [0, 0, -1]);
+assert.deepEqual([shelf.getPartData(balls, onBall.part), shelf.getPartData(balls, 1), shelf.getPartData(slab, 0)], [9n, 8n, 0n]);
+refuses(() => shelf.getPartData(balls, 3), /part is 3, but the body has 3 parts/);
+refuses(() => shelf.setPartData(slab, 0, 1), /without parts/);
+refuses(() => shelf.setPartData(balls, 0, -1), /data is -1/);
+refuses(() => shelf.setParts(balls, [{ type: 'sphere', radius: 1, userData: 1.5 }]), /parts\[0\].userData is 1.5/);
+refuses(() => shelf.setParts(balls, [null]), /parts\[0\] is null/);
+const filtersParts = carom.createWorld({ contactFilter: () => filtersParts.setPartData(pole, 0, 1) });
+filtersParts.addBody({ kind: 'static', shape: { type: 'plane' } });
+const pole = filtersParts.addBody({ parts: [{ type: 'sphere', radius: 1 }] });
+refuses(() => filtersParts.step(), /another call is using this World/);
+filtersParts.destroy();
+shelf.destroy();
+
 // Events, data of pairs, impulses, filters, motions, shapes in place.
 const plain = carom.createWorld(), ground = plain.addBody({ kind: 'static', shape: { type: 'plane' }, category: 2 });
 const bullet = plain.addBody({ shape: { type: 'sphere', radius: 0.1 }, pose: at(0, 0, 0.05), continuous: true, userData: 7 });

@@ -355,6 +355,7 @@ typedef struct cp_world {
 	cp_guard places;  ///< views of vertices and spheres
 	PyObject *pair_filter, *contact_filter, *writer;
 	PyObject *failure; ///< the first exception that a callback raised in this call
+	int asking;        ///< filters of a step that wait for Python's answer; changed under the GIL
 } cp_world;
 
 int cp_add_world(PyObject *module, cp_state *state);

@@ -357,6 +357,36 @@ static PyObject *set_user_data(PyObject *self, PyObject *const *args, Py_ssize_t
 	return end(world, carom_world_set_user_data(world->world, id, number));
 }
 
+static PyObject *get_part_data(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	int64_t part;
+	uint64_t number;
+	if (count != 2)
+		return PyErr_Format(PyExc_TypeError, "get_part_data takes an id and a part (%zd given)", count);
+	// A step waits for a contact filter, which may ask.
+	if (!cp_get_id(args[0], &id) || !cp_get_int(args[1], "part", INT32_MIN, INT32_MAX, &part) || !cp_is_open(world) ||
+		!(world->asking > 0 || may_read(world)))
+		return NULL;
+	const carom_result result = carom_world_get_part_data(world->world, id, (int32_t)part, &number);
+	return result ? cp_raise(cp_state_of(self), world->context->context, result) : PyLong_FromUnsignedLongLong(number);
+}
+
+static PyObject *set_part_data(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	int64_t part;
+	uint64_t number;
+	if (count != 3)
+		return PyErr_Format(PyExc_TypeError, "set_part_data takes an id, a part and a number (%zd given)", count);
+	if (!cp_get_id(args[0], &id) || !cp_get_int(args[1], "part", INT32_MIN, INT32_MAX, &part) ||
+		!cp_get_u64(args[2], "user_data", &number) || !begin(world))
+		return NULL;
+	return end(world, carom_world_set_part_data(world->world, id, (int32_t)part, number));
+}
+
 static PyObject *get_filter(PyObject *self, PyObject *value)
 {
 	cp_world *world = (cp_world *)self;
@@ -584,6 +614,8 @@ PyMethodDef cp_world_bodies[] = {
 	{ "get_aabb", get_aabb, METH_O, CP_DOC("get_aabb($self, id, /)", carom_world_get_aabb) },
 	{ "get_user_data", get_user_data, METH_O, CP_DOC("get_user_data($self, id, /)", carom_world_get_user_data) },
 	{ "set_user_data", FAST(set_user_data), CP_DOC("set_user_data($self, id, user_data, /)", carom_world_set_user_data) },
+	{ "get_part_data", FAST(get_part_data), CP_DOC("get_part_data($self, id, part, /)", carom_world_get_part_data) },
+	{ "set_part_data", FAST(set_part_data), CP_DOC("set_part_data($self, id, part, user_data, /)", carom_world_set_part_data) },
 	{ "get_filter", get_filter, METH_O, CP_DOC("get_filter($self, id, /)", carom_world_get_filter) " (category, mask, group)." },
 	{ "set_filter", CP_NAMED(set_filter),
 		CP_DOC("set_filter($self, /, id, category=None, mask=None, group=None)", carom_world_set_filter) },

@@ -60,11 +60,13 @@ static bool filter_contact(const carom_contact *contact, uint64_t user_data_a, u
 	const PyGILState_STATE gil = PyGILState_Ensure();
 	bool pass = true;
 	if (!world->failure) {
+		world->asking++;
 		PyObject *record = cp_new_record(cp_state_of((PyObject *)world), CP_contact, contact, NULL);
 		PyObject *answer = record ? PyObject_CallFunction(world->contact_filter, "OKK", record, (unsigned long long)user_data_a,
 										(unsigned long long)user_data_b)
 								  : NULL;
 		pass = verdict(world, answer);
+		world->asking--;
 		Py_XDECREF(record);
 	}
 	PyGILState_Release(gil);

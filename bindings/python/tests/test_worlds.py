@@ -66,6 +66,7 @@ class Bodies(unittest.TestCase):
         world.set_parts(body, [carom.Part(ball, ((5, 0, 0.4), None))])
         world.step()
         self.assertEqual(len(world.get_body(body).parts), 1)
+        self.assertEqual(world.get_part_data(body, 0), 0)
         world.set_shape(world.add_body(shape=ball), carom.Shape(type="sphere", radius=2))
 
     def test_cloth_and_granular_bodies(self):
@@ -146,6 +147,37 @@ class Steps(unittest.TestCase):
         self.assertEqual(world.stats.step, 3)
         with self.assertRaises(carom.InvalidArgument):
             world.set_impulse(9, (0, 0, 0))
+
+    def test_numbers_of_parts(self):
+        asked = []
+
+        def is_kept(contact, a, b):
+            number = world.get_part_data(contact.body_b, contact.shape_b)
+            asked.append((contact.shape_b, number))
+            return number != 2**64 - 1
+
+        world = carom.World(contact_filter=is_kept)
+        ground = world.add_body(shape=carom.Shape(type="plane"), kind="static")
+        ball = carom.Shape(type="sphere", radius=0.5)
+        parts = [carom.Part(ball, ((0, 0, 0.4), None), user_data=2**64 - 1), (ball, ((2, 0, 0.4), None), 8), (ball, ((4, 0, 0.4), None))]
+        body = world.add_body(parts=parts)
+        world.step()
+        self.assertEqual(sorted(set(asked)), [(0, 2**64 - 1), (1, 8), (2, 0)])
+        self.assertEqual([contact.shape_b for contact in world.contacts], [1, 2])
+        self.assertEqual([part.user_data for part in world.get_body(body).parts], [2**64 - 1, 8, 0])
+        world.set_part_data(body, 2, 9)
+        self.assertEqual([world.get_part_data(body, i) for i in range(3)], [2**64 - 1, 8, 9])
+        hit = world.cast_ray((4, 0, 5), (0, 0, -1))
+        self.assertEqual(world.get_part_data(hit.body, hit.shape), 9)
+        self.assertEqual(world.get_part_data(ground, 0), 0)
+        with self.assertRaisesRegex(carom.InvalidArgument, "part is 3, but the body has 3 parts"):
+            world.get_part_data(body, 3)
+        with self.assertRaisesRegex(carom.InvalidArgument, "without parts"):
+            world.set_part_data(ground, 0, 1)
+        with self.assertRaises(OverflowError):
+            world.set_part_data(body, 0, -1)
+        with self.assertRaisesRegex(TypeError, "an id and a part"):
+            world.get_part_data(body)
 
     def test_pairs_of_bodies(self):
         world = carom.World()

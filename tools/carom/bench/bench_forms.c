@@ -132,7 +132,7 @@ static int make_pieces(carom_context *context, form_mesh *mesh, int count)
 		carom_mesh *hull;
 		result = make_piece(context, &mesh->triangles, owners, n, &hull);
 		if (result == CAROM_SUCCESS)
-			mesh->pieces[mesh->piece_count++] = (carom_part){ { .type = CAROM_HULL, .mesh = hull }, carom_pose_identity() };
+			mesh->pieces[mesh->piece_count++] = (carom_part){ { .type = CAROM_HULL, .mesh = hull }, carom_pose_identity(), 0 };
 	}
 	free(owners);
 	return result == CAROM_SUCCESS ? EXIT_DONE : report_error(NULL, "a piece of a mesh: %s", carom_error_text(context));
