@@ -104,8 +104,10 @@ typedef struct scene_rigid {
 	sim_solver_settings solver;
 	carom_world_def detection; ///< without filters; its lab is NULL
 	carom_lab lab;             ///< to go with detection
-	carom_device *device;      ///< where its rays are cast; NULL: the processor
-	scene_part *parts;         ///< of all bodies
+	/// Of carom_world_set_body_pairs; 0: no limit.
+	int32_t max_contacts_per_body_pair;
+	carom_device *device; ///< where its rays are cast; NULL: the processor
+	scene_part *parts;    ///< of all bodies
 	int32_t part_count;
 	scene_body *bodies; ///< first_step never falls from one to the next
 	int32_t body_count;

@@ -100,16 +100,17 @@ static void read_lab_section(const io_json_node *detection, bool predictive, car
 	read_lab(&node, predictive, lab);
 }
 
-void scene_read_detection(const io_json_node *section, carom_world_def *detection, carom_lab *lab)
+void scene_read_detection(const io_json_node *section, scene_rigid *rigid)
 {
-	static const char *const fields[] = { "max_contacts_per_pair", "speculative_distance", "toi_tolerance", "match_distance",
-		"broad_phase", "contact_normal", "internal_edge_angle", "temporal", "lab", NULL };
+	static const char *const fields[] = { "max_contacts_per_pair", "max_contacts_per_body_pair", "speculative_distance",
+		"toi_tolerance", "match_distance", "broad_phase", "contact_normal", "internal_edge_angle", "temporal", "lab", NULL };
 	io_json_node node;
 	if (!io_json_member(section, "detection", &node) || !io_json_fields(&node, fields))
 		return;
-	read_contacts(&node, detection);
-	read_temporal(&node, detection);
-	read_lab_section(&node, detection->temporal == CAROM_TEMPORAL_PREDICTIVE, lab);
+	read_contacts(&node, &rigid->detection);
+	scene_read_int32(&node, "max_contacts_per_body_pair", 0, 256, &rigid->max_contacts_per_body_pair);
+	read_temporal(&node, &rigid->detection);
+	read_lab_section(&node, rigid->detection.temporal == CAROM_TEMPORAL_PREDICTIVE, &rigid->lab);
 }
 
 void scene_read_recorded_detection(const io_json_node *root, carom_world_def *detection, carom_lab *lab)

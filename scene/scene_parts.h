@@ -70,7 +70,8 @@ bool scene_check_body_count(const io_json_node *node, const scene_description *s
 /// The camera of a scene whose file names none.
 scene_camera scene_default_scene_camera(void);
 void scene_read_camera(const io_json_node *root, scene_camera *camera);
-void scene_read_detection(const io_json_node *section, carom_world_def *detection, carom_lab *lab);
+/// "detection" of a section: detection, lab and max_contacts_per_body_pair.
+void scene_read_detection(const io_json_node *section, scene_rigid *rigid);
 /// That of a recording from before the sections, whose "detection" held the fields of the lab too.
 void scene_read_recorded_detection(const io_json_node *root, carom_world_def *detection, carom_lab *lab);
 void scene_read_meshes(const io_json_node *root, scene_description *scene);

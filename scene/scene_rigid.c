@@ -112,7 +112,7 @@ void scene_read_rigid_section(const io_json_node *section, scene_description *sc
 		return;
 	read_substeps(section, &scene->rigid);
 	read_solver(section, &scene->rigid.solver);
-	scene_read_detection(section, &scene->rigid.detection, &scene->rigid.lab);
+	scene_read_detection(section, &scene->rigid);
 	scene_read_planes(section, scene);
 	scene_read_bodies(section, scene);
 	scene_read_grids(section, scene);

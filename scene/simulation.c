@@ -449,7 +449,8 @@ static bool set_up(scene_simulation *s, carom_context *context, const char *reco
 		return false;
 	create_parts(s);
 	const carom_world_def def = detection_of(s->scene);
-	if (carom_create_world(context, &def, &s->world) != CAROM_SUCCESS) {
+	if (carom_create_world(context, &def, &s->world) != CAROM_SUCCESS ||
+		carom_world_set_body_pairs(s->world, false, s->scene->rigid.max_contacts_per_body_pair) != CAROM_SUCCESS) {
 		return sim_fail(error, "%s: field \"detection\": %s", s->scene->file, carom_error_text(context));
 	}
 	if (carom_world_set_device(s->world, s->scene->rigid.device, false) != CAROM_SUCCESS)

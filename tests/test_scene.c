@@ -39,6 +39,7 @@ TEST(scene, defaults_of_the_smallest_scene)
 	CHECK_INT(scene.rigid.substeps, 1);
 	CHECK_INT(scene.rigid.max_substeps, 1);
 	CHECK_INT(scene.rigid.detection.max_contacts_per_pair, 8);
+	CHECK_INT(scene.rigid.max_contacts_per_body_pair, 0);
 	CHECK(scene.rigid.lab.complete);
 	CHECK(scene.rigid.lab.exit_distance_test);
 	CHECK(!scene.camera.given);
@@ -71,7 +72,7 @@ TEST(scene, every_field)
 		" \"solver\": {\"iterations\": 11, \"over_relaxation\": 1.5, \"error_reduction\": 0.25, \"softness\": 0.5, \"slop\": 0.125,\n"
 		"  \"max_correcting_speed\": 9, \"friction\": 0.75, \"restitution\": 0.5, \"restitution_speed\": 2, \"linear_damping\": 0.1,\n"
 		"  \"angular_damping\": 0.2, \"max_angular_speed\": 33, \"sleep\": {\"linear_speed\": 1, \"angular_speed\": 2, \"time\": 3}},\n"
-		" \"detection\": {\"max_contacts_per_pair\": 5, \"speculative_distance\": 0.5, \"match_distance\": 0.75,\n"
+		" \"detection\": {\"max_contacts_per_pair\": 5, \"max_contacts_per_body_pair\": 7, \"speculative_distance\": 0.5, \"match_distance\": 0.75,\n"
 		"  \"broad_phase\": \"sweep\", \"temporal\": \"iterative\", \"contact_normal\": \"triangle\", \"internal_edge_angle\": 180,\n"
 		"  \"lab\": {\"complete\": false, \"exit_distance_test\": false, \"brute_broad_phase\": true, \"ray_method\": \"binary\",\n"
 		"   \"max_depth_ratio\": 3, \"lost_rays\": \"drop\", \"max_walk\": 77, \"displacement_threshold\": 0.25, \"distance_extension\": 0.125,\n"
@@ -112,6 +113,7 @@ TEST(scene, every_field)
 	const carom_world_def *detection = &scene.rigid.detection;
 	const carom_lab *lab = &scene.rigid.lab;
 	CHECK_INT(detection->max_contacts_per_pair, 5);
+	CHECK_INT(scene.rigid.max_contacts_per_body_pair, 7);
 	CHECK(!lab->complete);
 	CHECK(!lab->exit_distance_test);
 	CHECK_NEAR(detection->speculative_distance, 0.5, 0);
@@ -394,6 +396,12 @@ TEST(scene, errors_of_fields)
 		"folder/x.json:1: field \"bodies.solver.softness\": cannot be given together with \"stiffness\"");
 	check_error("{\"bodies\": {\"solver\": {\"damping\": 1}}}",
 		"folder/x.json:1: field \"bodies.solver\": \"stiffness\" and \"damping\" must be given together");
+	check_error("{\"bodies\": {\"detection\": {\n\"max_contacts_per_body_pair\": 257}}}",
+		"folder/x.json:2: field \"bodies.detection.max_contacts_per_body_pair\": must be from 0 to 256, not 257");
+	check_error("{\"bodies\": {\"detection\": {\"max_contacts_per_body_pair\": 2.5}}}",
+		"folder/x.json:1: field \"bodies.detection.max_contacts_per_body_pair\": must be a whole number, not 2.5");
+	check_error("{\"bodies\": {\"detection\": {\"max_contacts_per_bodypair\": 2}}}",
+		"folder/x.json:1: field \"bodies.detection.max_contacts_per_bodypair\": unknown field; did you mean \"max_contacts_per_body_pair\"?");
 	check_error("{\"bodies\": {\"max_substeps\": 4}}",
 		"folder/x.json:1: field \"bodies\": \"max_substeps\" and \"substep_travel\" must be given together");
 	check_error("{\"bodies\": {\"solver\": {\"max_correcting_speed\": 0}}}",
@@ -856,8 +864,9 @@ TEST(scene, recorded_scenes_of_both_forms)
 	static const char old[] =
 		"{\"planes\": [{}], \"bodies\": [], \"detection\": {\"temporal\": \"iterative\", \"max_contacts_per_pair\": 3, \"max_walk\": 5},\n"
 		"\"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0]}}";
-	static const char now[] = "{\"bodies\": {\"planes\": [{}], \"detection\": {\"max_contacts_per_pair\": 3}},\n"
-							  "\"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0]}}";
+	static const char now[] =
+		"{\"bodies\": {\"planes\": [{}], \"detection\": {\"max_contacts_per_pair\": 3, \"max_contacts_per_body_pair\": 4}},\n"
+		"\"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0]}}";
 	static const char *const texts[] = { old, now };
 	for (int i = 0; i < 2; i++) {
 		scene_description scene;
@@ -867,6 +876,7 @@ TEST(scene, recorded_scenes_of_both_forms)
 		CHECK(scene.camera.given);
 		CHECK_NEAR(scene.camera.position.z, 3, 0);
 		CHECK_INT(scene.rigid.detection.max_contacts_per_pair, 3);
+		CHECK_INT(scene.rigid.max_contacts_per_body_pair, i == 0 ? 0 : 4);
 		CHECK(scene.rigid.lab.exit_distance_test);
 		CHECK_INT(scene.rigid.lab.max_walk, i == 0 ? 5 : 32);
 		CHECK_INT(scene.rigid.detection.temporal, CAROM_TEMPORAL_PREDICTIVE);

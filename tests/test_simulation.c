@@ -263,6 +263,28 @@ TEST(simulation, table_of_parts_stands)
 	end(&r);
 }
 
+// Four feet of four contacts each: with a limit the world keeps five of sixteen, and the table stands.
+TEST(simulation, two_bodies_keep_as_many_contacts_as_the_scene_says)
+{
+	static const char head[] = "{\"bodies\": {\"detection\": {\"max_contacts_per_body_pair\": 5},";
+	char limited[sizeof table + sizeof head];
+	snprintf(limited, sizeof limited, "%s%s", head, table + strlen("{\"bodies\": {"));
+	run r;
+	start_text(&r, limited, 1, NULL);
+	for (int step = 0; step < 180; step++) {
+		advance(&r, 1);
+		CHECK(carom_world_contacts(scene_simulation_world(r.simulation)).count <= 5);
+	}
+	CHECK_INT(carom_world_contacts(scene_simulation_world(r.simulation)).count, 5);
+	CHECK_INT(carom_world_pairs(scene_simulation_world(r.simulation)).count, 4);
+	CHECK_NEAR(pose_of(&r, 1).position.y, 0.7, 0.005);
+	end(&r);
+	start_text(&r, table, 1, NULL);
+	advance(&r, 180);
+	CHECK_INT(carom_world_contacts(scene_simulation_world(r.simulation)).count, 16);
+	end(&r);
+}
+
 // A brick cut in two and put together again, turned: mass, centre and inertia are those of the whole.
 TEST(simulation, mass_of_parts_is_that_of_the_whole)
 {
@@ -352,6 +374,7 @@ static int64_t check_recorded_frame(
 	sim_error error = { "" };
 	carom_world *world;
 	REQUIRE(carom_create_world(context, &scene->rigid.detection, &world) == CAROM_SUCCESS);
+	REQUIRE(carom_world_set_body_pairs(world, false, scene->rigid.max_contacts_per_body_pair) == CAROM_SUCCESS);
 	REQUIRE(io_recording_body_count(recording) < MOST && io_recording_contact_count(recording, frame) < MOST);
 	REQUIRE(io_recording_read_poses(recording, frame, poses, &error));
 	REQUIRE(io_recording_read_contacts(recording, frame, recorded, &error));
@@ -379,18 +402,21 @@ static int64_t check_recorded_frame(
 	return found.count;
 }
 
-TEST(simulation, recording_of_parts_replays)
+/// limit: of contacts of two bodies. Returns how many contacts the recording has.
+static int64_t replay_parts(int limit)
 {
-	static const char text[] =
-		"{\"output\": {\"contacts\": true}, \"bodies\": {\"planes\": [{}], \"detection\": {\"temporal\": \"none\"}, \"grids\": [{\"count\": [2, 3, 2],\n"
+	static const char form[] =
+		"{\"output\": {\"contacts\": true}, \"bodies\": {\"planes\": [{}],\n"
+		"\"detection\": {\"temporal\": \"none\", \"max_contacts_per_body_pair\": %d}, \"grids\": [{\"count\": [2, 3, 2],\n"
 		"\"position\": [0, 0.5, 0], \"spacing\": [0.9, 1, 0.9], \"jitter\": {\"degrees\": 180}, \"parts\": [\n"
 		"{\"shape\": \"box\", \"half_extents\": [0.4, 0.12, 0.12], \"position\": [0.28, 0, 0]},\n"
 		"{\"shape\": \"box\", \"half_extents\": [0.12, 0.28, 0.12], \"position\": [0, 0.4, 0]}]}]}}";
-	char path[] = "/tmp/carom_parts_XXXXXX";
+	char path[] = "/tmp/carom_parts_XXXXXX", text[sizeof form + 16];
 	sim_error error = { "" };
 	const int file = mkstemp(path);
 	REQUIRE(file >= 0);
 	close(file);
+	snprintf(text, sizeof text, form, limit);
 	run r;
 	start_text(&r, text, 1, path);
 	advance(&r, 40);
@@ -403,10 +429,17 @@ TEST(simulation, recording_of_parts_replays)
 	int64_t contacts = 0;
 	for (int32_t f = 0; f < 40; f++)
 		contacts += check_recorded_frame(r.context, recording, f, &r.scene);
-	CHECK(contacts > 200);
+	CHECK(contacts > 100);
 	io_close_recording(recording);
 	unlink(path);
 	end(&r);
+	return contacts;
+}
+
+TEST(simulation, recording_of_parts_replays)
+{
+	const int64_t all = replay_parts(0), kept = replay_parts(3);
+	CHECK(kept < all);
 }
 
 TEST(simulation, interpenetration_of_a_known_case)
@@ -598,7 +631,8 @@ TEST(simulation, errors_name_the_field)
 {
 	check_refused(
 		"{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"m\": {\"shape\": \"banana\"}}}", "dir/t.json: field \"meshes.m\": ");
-	check_refused("{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"m\": {\"file\": \"none.obj\"}}}", "dir/t.json: field \"meshes.m\": dir/none.obj: ");
+	check_refused("{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"m\": {\"file\": \"none.obj\"}}}",
+		"dir/t.json: field \"meshes.m\": dir/none.obj: ");
 
 	// An open mesh has no volume.
 	char folder[] = "/tmp/carom_open_XXXXXX", path[64], text[300];

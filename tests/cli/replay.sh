@@ -84,7 +84,9 @@ expect 2 err 'buffers big: must be one of exact, ignore, backtrack' replay plain
 expect 2 err 'predictor all: must be one of pairs, last' replay plain.rbt -m cube.obj --predictor all
 expect 2 err 'confidence 0.5: must be from 1' replay plain.rbt -m cube.obj --confidence 0.5
 expect 2 err 'groups 17: must be from 0 to 16' replay plain.rbt -m cube.obj --groups 17
-expect 2 err 'against-full compares all contacts' replay plain.rbt -m cube.obj --against-full --max-contacts 4
+expect 2 err 'against-full compares all contacts: leave --max-contacts out' replay plain.rbt -m cube.obj --against-full --max-contacts 4
+expect 2 err 'all contacts: leave --max-body-contacts out' replay plain.rbt -m cube.obj --against-full --max-body-contacts 4
+expect 2 err 'max-body-contacts' replay plain.rbt -m cube.obj --max-body-contacts 257
 
 # The ground: body -1, first in its pair; contacts move the cube out of it, upward. Ten steps warm up, and are not counted.
 expect 0 out '"hash"' replay moved.rbt.gz -m cube.obj -g -s 15:17 --json --pairs pairs.txt --contacts contacts.txt
@@ -183,6 +185,9 @@ expect 0 out '"deepest"' replay parts.d/recording.h5 --json
 same "bodies of parts" "$(field bodies out)" 8
 same "the deepest contact of parts" "$(field deepest out)" "$deepest"
 same "contacts of parts" "$(awk "BEGIN { printf \"%.6g\", $(field contacts out) * 60 }")" "$recorded"
+all=$(field contacts out)
+expect 0 out '"contacts"' replay parts.d/recording.h5 --max-body-contacts 1 --json
+awk "BEGIN { exit !($(field contacts out) < $all) }" || fail "a limit of contacts of two bodies leaves out none: $(cat out)"
 expect 0 err 'parts.png: 1 picture' render parts.d/recording.h5 -o parts.png --size 64x48
 # One byte that is another is found before anything is believed.
 printf '\377' | dd of=out.d/recording.h5 bs=1 seek=5000 conv=notrunc status=none

@@ -22,6 +22,7 @@ typedef struct replay_options {
 	int simd, rays, broad;
 	bool no_complete, exit_distance, against_full, json;
 	int64_t max_contacts;
+	int64_t max_body_contacts;
 	double speculative;
 	// Temporal data and stages; -1: the library's default.
 	int temporal, normal, buffers, predictor;
@@ -71,6 +72,8 @@ static const option OPTIONS[] = {
 		.help = "drop rays that leave their own body before the target" },
 	{ .name = "max-contacts", .argument = "N", .kind = OPTION_INTEGER, .value = &given.max_contacts, .maximum = 256,
 		.help = "contacts kept for each pair (0: all)" },
+	{ .name = "max-body-contacts", .argument = "N", .kind = OPTION_INTEGER, .value = &given.max_body_contacts, .maximum = 256,
+		.help = "contacts kept for two bodies, whatever parts they have (0: all)" },
 	{ .name = "speculative", .argument = "D", .kind = OPTION_REAL, .value = &given.speculative, .maximum = 1e6,
 		.help = "report surfaces apart by at most D metres too (0)" },
 	{ .name = "temporal", .argument = "WHAT", .kind = OPTION_CHOICE, .value = &given.temporal, .choices = options_temporal_words,
@@ -198,7 +201,8 @@ static bool create_worlds(replay *r)
 		return false;
 	if (!create_world(r->context, &def, &r->world))
 		return false;
-	if (carom_world_set_device(r->world, r->device, false) != CAROM_SUCCESS) {
+	if (carom_world_set_body_pairs(r->world, false, (int32_t)o->max_body_contacts) != CAROM_SUCCESS ||
+		carom_world_set_device(r->world, r->device, false) != CAROM_SUCCESS) {
 		report_error(NULL, "%s", carom_error_text(r->context));
 		return false;
 	}
@@ -434,8 +438,9 @@ static bool is_predictive(const replay_options *o) { return o->temporal < 0 || o
 /// Options that exclude each other.
 static int check_options(const replay_options *o)
 {
-	if (o->against_full && o->max_contacts > 0)
-		return options_misuse("replay", "--against-full compares all contacts: leave --max-contacts out");
+	if (o->against_full && (o->max_contacts > 0 || o->max_body_contacts > 0))
+		return options_misuse("replay", "--against-full compares all contacts: leave %s out",
+			o->max_contacts > 0 ? "--max-contacts" : "--max-body-contacts");
 	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels || o->kernel_times))
 		return options_misuse("replay", "--device, --kernels and --kernel-times need --backend vulkan");
 	if (is_predictive(o) && o->extension > 0 && o->threshold > o->extension)

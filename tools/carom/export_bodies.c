@@ -302,6 +302,7 @@ static void describe_detection(const export_bodies *b, cJSON *head)
 	cJSON *object = cJSON_AddObjectToObject(head, "detection");
 	cJSON_AddNumberToObject(object, "broadPhase", d.broad_phase);
 	cJSON_AddNumberToObject(object, "maxContactsPerPair", d.max_contacts_per_pair);
+	cJSON_AddNumberToObject(object, "maxContactsPerBodyPair", playback_body_limit(&b->play));
 	cJSON_AddNumberToObject(object, "speculativeDistance", d.speculative_distance);
 	cJSON_AddNumberToObject(object, "matchDistance", d.match_distance);
 	cJSON_AddNumberToObject(object, "temporal", d.temporal);

@@ -128,6 +128,11 @@ carom_world_def playback_detection(const playback *play)
 	return play->scene.text ? play->scene.rigid.detection : carom_default_world_def();
 }
 
+int32_t playback_body_limit(const playback *play)
+{
+	return play->scene.text ? play->scene.rigid.max_contacts_per_body_pair : 0;
+}
+
 carom_world *playback_create_world(playback *play, int32_t frame)
 {
 	sim_error error;
@@ -148,7 +153,8 @@ carom_world *playback_create_posed_world(playback *play, int32_t frame, bool wit
 		def.lab = &play->scene.rigid.lab;
 	carom_world *world = NULL;
 	int32_t number = -1;
-	bool good = carom_create_world(play->context, &def, &world) == CAROM_SUCCESS;
+	bool good = carom_create_world(play->context, &def, &world) == CAROM_SUCCESS &&
+		carom_world_set_body_pairs(world, false, playback_body_limit(play)) == CAROM_SUCCESS;
 	for (int32_t i = 0; good && i < io_recording_body_count(play->recording); ++i) {
 		const bool begins = io_recording_get_body(play->recording, i)->part <= 1;
 		number += begins;

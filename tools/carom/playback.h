@@ -48,6 +48,8 @@ carom_world *playback_create_posed_world(playback *play, int32_t frame, bool wit
 
 /// The detection settings of the recording's scene, without those of the laboratory.
 carom_world_def playback_detection(const playback *play);
+/// The limit of contacts of two bodies of the recorded scene; 0: none.
+int32_t playback_body_limit(const playback *play);
 
 /// Fill marks with the contacts of a frame: as recorded, else found again in the frame's world.
 /// EXIT_DONE, or EXIT_FAILED after a message.

@@ -4,8 +4,9 @@ let carom = null, bodies = null, meshes = null, settings = null;
 
 /** A world of the bodies that are there, as the command makes it; `numbers` tells which body each index is. */
 function makeWorld(poses) {
-	const world = carom.createWorld(settings), numbers = [];
+	const { maxContactsPerBodyPair = 0, ...members } = settings, world = carom.createWorld(members), numbers = [];
 	try {
+		world.setBodyPairs(false, maxContactsPerBodyPair);
 		bodies.forEach((body, number) => {
 			const pose = poses.slice(7 * number, 7 * number + 7);
 			if (Number.isNaN(pose[0]))
