@@ -260,6 +260,46 @@ TEST(field_edit, holes_open_and_close)
 	carom_destroy_context(context);
 }
 
+/// A hole of one sample at each place, borders and corners too, opens and closes. The field it was made of stays as it is, and a
+/// closed hole leaves the field that was there before.
+static void open_and_close_each(int threads)
+{
+	static model m;
+	uint64_t seed = 21;
+	const float hole = NAN;
+	carom_context *context = fixture_context(threads);
+	open_model(&m, context, 6, 5, &seed);
+	carom_mesh *const solid = carom_retain_mesh(m.mesh);
+	for (int32_t i = 0; i < 30 && test_failures() == 0; i++) {
+		const carom_field_region r = { i % 6, i / 6, 1, 1 };
+		const float height = m.heights[i];
+		carom_mesh *open = NULL, *closed = NULL;
+		REQUIRE(carom_create_edited_field(context, solid, &r, &hole, &open) == CAROM_SUCCESS);
+		check_whole(context, &m); // solid
+		const bool on_column_end = r.first_column % 5 == 0, on_row_end = r.first_row % 4 == 0;
+		CHECK_INT(open->report.degenerate_triangles, 2 * (on_column_end ? 1 : 2) * (on_row_end ? 1 : 2));
+		m.heights[i] = NAN;
+		m.mesh = open;
+		check_whole(context, &m);
+		REQUIRE(carom_create_edited_field(context, open, &r, &height, &closed) == CAROM_SUCCESS);
+		check_whole(context, &m); // with the hole
+		m.heights[i] = height;
+		m.mesh = closed;
+		check_whole(context, &m);
+		same_topology(&closed->topology, &solid->topology, m.heights, 30);
+		carom_release_mesh(open);
+		carom_release_mesh(closed);
+		m.mesh = solid;
+	}
+	carom_release_mesh(solid);
+	carom_release_mesh(solid);
+	carom_destroy_context(context);
+}
+
+TEST(field_edit, a_hole_of_each_sample) { open_and_close_each(1); }
+
+TEST(field_edit, a_hole_of_each_sample_on_four_threads) { open_and_close_each(4); }
+
 /// Edits beside holes that stay: no triangle changes its corners.
 TEST(field_edit, holes_that_stay)
 {
@@ -344,8 +384,8 @@ TEST(field_edit, rays_points_and_contacts)
 	open_model(&m, context, 30, 30, &seed);
 	carom_mesh *ball = fixture_torus_mesh(context, 14, 8, 0.4, 0.1);
 	for (int k = 0; k < 5 && test_failures() == 0; k++) {
-		const carom_field_region r = random_region(&m, &seed);
-		edit(&m, context, &r, 0, &seed);
+		const carom_field_region r = random_region(&m, &seed), middle = { 8, 8, 14, 14 };
+		edit(&m, context, k % 2 ? &middle : &r, k % 2 ? 8 : 0, &seed);
 		carom_mesh *whole = make_whole(context, &m);
 		const carom_mesh *meshes[2] = { m.mesh, whole };
 		for (int i = 0; i < 200; i++) {
@@ -406,8 +446,9 @@ TEST(field_edit, recordings_replay)
 		fixture_add(world, fixture_box(0.4, 0.5, 0.6), fixture_at(1 + 2 * (i % 4), 1 + 2 * (i / 4), 2.5), CAROM_DYNAMIC);
 	REQUIRE(carom_world_record(world, fixture_write_tape, &tape) == CAROM_SUCCESS);
 	for (int step = 0; step < 4; step++) {
-		const carom_field_region r = random_region(&m, &seed);
-		edit(&m, context, &r, 0, &seed);
+		const carom_field_region r = random_region(&m, &seed), middle = { 4, 4, 9, 9 };
+		edit(&m, context, step % 2 ? &middle : &r, step % 2 ? 15 : 0, &seed);
+		CHECK(step % 2 == 0 || m.mesh->report.degenerate_triangles > 0);
 		const carom_shape shape = fixture_of_mesh(m.mesh);
 		CHECK_INT(carom_world_set_shape(world, ground, &shape), CAROM_SUCCESS);
 		fixture_step(world);
@@ -492,6 +533,24 @@ TEST(field_edit, misuse)
 	for (int i = 0; i < 60; i++)
 		heights[i] = NAN;
 	refused(context, m.mesh, &all, heights, "leaves only holes");
+	check_whole(context, &m);
+	// All holes but for one cell, which a single sample then closes: that edit is refused, and the field stays.
+	const float corner[4] = { 1, 2, 3, 4 };
+	for (int i = 0; i < 4; i++)
+		heights[i / 2 * 10 + i % 2] = m.heights[i / 2 * 10 + i % 2] = corner[i];
+	for (int i = 0; i < 60; i++)
+		m.heights[i] = heights[i];
+	carom_mesh *cell = NULL;
+	REQUIRE(carom_create_edited_field(context, m.mesh, &all, heights, &cell) == CAROM_SUCCESS);
+	carom_release_mesh(m.mesh);
+	m.mesh = cell;
+	check_whole(context, &m);
+	const float hole = NAN, infinite = INFINITY;
+	refused(context, m.mesh, &(carom_field_region){ 1, 1, 1, 1 }, &hole,
+		"carom_create_edited_field: heights leaves only holes: each cell has a corner that is NaN");
+	// What would close a hole is checked like any height.
+	refused(context, m.mesh, &one, &infinite, "heights[0] is inf");
+	refused(context, m.mesh, &one, &(float){ -8 }, "heights[0] is -8; the bottom of the field is at -8");
 	check_whole(context, &m);
 	carom_release_mesh(box);
 	carom_release_mesh(m.mesh);
