@@ -152,7 +152,7 @@ static void run(const bench *b)
 		if (b->trembles)
 			move(b, &seed);
 		for (int k = 0; k < WORLDS; k++) {
-			const int w = (k + step + WARM) % WORLDS; // none is always the first one
+			const int w = (k + step + WARM) % WORLDS; // no world is always the first one
 			const double begin = now();
 			check(b, carom_world_step(b->worlds[w]));
 			if (step >= 0)

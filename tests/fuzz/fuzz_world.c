@@ -486,7 +486,7 @@ static void step(twins *t)
 	check_body_pairs(t);
 }
 
-// Pairs of bodies are listed or not, and have a limit or none: of most numbers one that is refused.
+// Pairs of bodies are listed or not, and have a limit or none. One limit of twelve is -1, which is refused.
 static void set_body_pairs(twins *t, int how)
 {
 	const int32_t limit = how % 3 == 0 ? 0 : (int32_t)fuzz_byte(&t->bytes) % 12 - 1;
