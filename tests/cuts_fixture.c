@@ -67,6 +67,23 @@ v3d cuts_corner_of(const carom_mesh *mesh, const double *places, int32_t triangl
 	return v3d_from_doubles(&places[3 * mesh->topology.triangles[3 * triangle + k]]);
 }
 
+static bool are_apart(const v3d a[3], const v3d b[3])
+{
+	bool apart = false;
+	for (int k = 0; k < 3 && !apart; k++) {
+		double ends[2][2] = { { INFINITY, -INFINITY }, { INFINITY, -INFINITY } };
+		for (int i = 0; i < 3; i++) {
+			const double of[2] = { v3d_get(a[i], k), v3d_get(b[i], k) };
+			for (int j = 0; j < 2; j++) {
+				ends[j][0] = fmin(ends[j][0], of[j]);
+				ends[j][1] = fmax(ends[j][1], of[j]);
+			}
+		}
+		apart = ends[0][0] > ends[1][1] || ends[1][0] > ends[0][1];
+	}
+	return apart;
+}
+
 int cuts_count_crossings(const cuts_stage *s)
 {
 	int count = 0;
@@ -77,7 +94,7 @@ int cuts_count_crossings(const cuts_stage *s)
 				a[k] = cuts_corner_of(s->sheet, s->places, i, k);
 				b[k] = cuts_corner_of(s->mesh, s->surface, j, k);
 			}
-			count += cr_triangles_intersect(a, b);
+			count += !are_apart(a, b) && cr_triangles_intersect(a, b);
 		}
 	}
 	return count;
@@ -125,24 +142,26 @@ void cuts_check_contacts(const cuts_stage *s)
 
 // ---- A user ----
 
+enum { ROUNDS = 10 };
+
+/// Keep edges as long as they were, each once.
 static void shorten(cuts_stage *s)
 {
 	const cr_topology *t = &s->sheet->topology;
-	for (int round = 0; round < 10; round++) {
-		for (int32_t i = 0; i < 3 * t->triangle_count; i++) {
-			const int32_t a = t->triangles[i], b = t->triangles[i - i % 3 + (i + 1) % 3];
-			const v3d now = v3d_sub(v3d_from_doubles(&s->places[3 * b]), v3d_from_doubles(&s->places[3 * a]));
-			const double rest = v3d_length(v3d_sub(v3d_from_floats(t->vertices + 3 * b), v3d_from_floats(t->vertices + 3 * a)));
-			const double by = 0.5 * (1 - rest / v3d_length(now));
-			for (int k = 0; k < 3; k++) {
-				s->places[3 * a + k] += by * v3d_get(now, k);
-				s->places[3 * b + k] -= by * v3d_get(now, k);
-			}
+	for (int32_t i = 0; i < 3 * t->triangle_count; i++) {
+		const int32_t a = t->triangles[i], b = t->triangles[i - i % 3 + (i + 1) % 3];
+		const v3d now = v3d_sub(v3d_from_doubles(&s->places[3 * b]), v3d_from_doubles(&s->places[3 * a]));
+		const double rest = v3d_length(v3d_sub(v3d_from_floats(t->vertices + 3 * b), v3d_from_floats(t->vertices + 3 * a)));
+		const double by = 0.5 * (1 - rest / v3d_length(now));
+		for (int k = 0; k < 3; k++) {
+			s->places[3 * a + k] += by * v3d_get(now, k);
+			s->places[3 * b + k] -= by * v3d_get(now, k);
 		}
 	}
 }
 
-void cuts_solve(cuts_stage *s)
+/// Each vertex moves by the mean of what its contacts ask for. began: where the sheet was when they were found.
+static void part(cuts_stage *s, const double *began)
 {
 	static v3d moves[CUTS_MOST_VERTICES];
 	static double shares[CUTS_MOST_VERTICES];
@@ -153,21 +172,36 @@ void cuts_solve(cuts_stage *s)
 		const carom_surface_contact *c = &view.data[i];
 		const int of_a = c->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2;
 		const bool is_a = fixture_same_id(c->body_a, s->cloth);
-		double sum = 0;
-		for (int k = is_a ? 0 : of_a; k < (is_a ? of_a : 4); k++)
+		const int first = is_a ? 0 : of_a, end = is_a ? of_a : 4;
+		const v3d out = v3d_scale(fixture_vector(c->normal), is_a ? 1 : -1);
+		double sum = 0, lacks = c->thickness - c->distance;
+		for (int k = first; k < end; k++) {
+			const int32_t v = c->vertices[k];
+			const v3d moved = v3d_sub(v3d_from_doubles(&s->places[3 * v]), v3d_from_doubles(&began[3 * v]));
 			sum += c->weight[k] * c->weight[k];
-		for (int k = is_a ? 0 : of_a; k < (is_a ? of_a : 4); k++) {
-			const double by = (is_a ? 1 : -1) * (c->thickness - c->distance) * c->weight[k] / sum;
-			moves[c->vertices[k]] = v3d_mad(moves[c->vertices[k]], c->weight[k] * by, fixture_vector(c->normal));
-			shares[c->vertices[k]] += c->weight[k];
+			lacks -= c->weight[k] * v3d_dot(out, moved);
+		}
+		for (int k = first; k < end && lacks > 0; k++) {
+			const int32_t v = c->vertices[k];
+			moves[v] = v3d_mad(moves[v], c->weight[k] * c->weight[k] * lacks / sum, out);
+			shares[v] += c->weight[k];
 		}
 	}
 	for (int32_t v = 0; v < s->sheet_vertices; v++) {
 		for (int k = 0; k < 3 && shares[v] > 0; k++)
 			s->places[3 * v + k] += v3d_get(moves[v], k) / shares[v];
 	}
-	if (s->keep_edges)
-		shorten(s);
+}
+
+void cuts_solve(cuts_stage *s)
+{
+	static double began[3 * CUTS_MOST_VERTICES];
+	memcpy(began, s->places, sizeof began);
+	for (int round = 0; round < (s->keep_edges ? ROUNDS : 1); round++) {
+		part(s, began);
+		if (s->keep_edges)
+			shorten(s);
+	}
 	cuts_move_sheet(s, false);
 }
 

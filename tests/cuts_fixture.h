@@ -35,7 +35,7 @@ int cuts_count_crossings(const cuts_stage *s);
 int cuts_count_inside(const cuts_stage *s);
 /// Contacts are of their features: points by weights, and as far apart as they say.
 void cuts_check_contacts(const cuts_stage *s);
-/// Each vertex of the sheet moves by the mean of what its contacts ask for.
+/// Each vertex of the sheet moves by the mean of what its contacts ask for; where edges are kept, ten times in turns with these.
 void cuts_solve(cuts_stage *s);
 /// Step and solve; returns the first step without crossings.
 int cuts_part(cuts_stage *s, int steps);

@@ -6,12 +6,14 @@
 #include <math.h>
 #include <stdio.h>
 
-static carom_mesh *load_mesh(carom_context *context, const char *name)
+static carom_mesh *load_mesh(carom_context *context, const char *name, double scale)
 {
 	sim_error error;
 	sim_mesh file;
 	carom_mesh *mesh;
 	REQUIRE(io_load_mesh(test_data_path(name), &file, &error));
+	for (int32_t i = 0; i < 3 * file.vertex_count; i++)
+		file.vertices[i] *= (float)scale;
 	carom_mesh_def def = carom_default_mesh_def();
 	def.vertices = (carom_strided){ .data = file.vertices, .type = CAROM_FLOAT32 };
 	def.vertex_count = file.vertex_count;
@@ -36,40 +38,78 @@ static v3d middle_of(const carom_mesh *mesh, double *size)
 	return v3d_scale(v3d_add(low, high), 0.5);
 }
 
-/// Part a sheet from a mesh. Tells how many vertices are inside, and how many pairs of triangles cross, before and after.
-static void run(const char *name, double turn, int cells, double size, int steps, int inside[2], int crossing[2])
+/// A sheet across the middle of a mesh.
+typedef struct across {
+	const char *name;
+	double scale, turn;
+	int cells;
+	double size; // of the mesh's size
+	bool keep_edges;
+	int inside[2], crossing[2]; // before and after
+} across;
+
+/// Part it from the mesh. Tells how many vertices are inside, and how many pairs of triangles cross, before and after.
+static void run(across *a, int steps)
 {
 	static cuts_stage s;
 	double extent;
 	carom_context *context = fixture_context(1);
-	carom_mesh *mesh = load_mesh(context, name);
+	carom_mesh *mesh = load_mesh(context, a->name, a->scale);
 	const v3d middle = middle_of(mesh, &extent);
 	cuts_open_stage(
-		&s, context, fixture_sheet_mesh(context, cells, size * extent), mesh, CAROM_STATIC, fixture_at(0, 0, 0), false);
-	cuts_put_sheet(&s, (carom_pose){ middle, fixture_turn((v3d){ 1, 0.2, 0.1 }, turn) });
-	s.keep_edges = true;
-	inside[0] = cuts_count_inside(&s);
-	crossing[0] = cuts_count_crossings(&s);
-	cuts_part(&s, steps);
-	inside[1] = cuts_count_inside(&s);
-	crossing[1] = cuts_count_crossings(&s);
-	printf("%s, turned by %.2f: %d vertices inside, %d pairs cross; after %d steps %d and %d\n", name, turn, inside[0],
-		crossing[0], steps, inside[1], crossing[1]);
+		&s, context, fixture_sheet_mesh(context, a->cells, a->size * extent), mesh, CAROM_STATIC, fixture_at(0, 0, 0), false);
+	cuts_put_sheet(&s, (carom_pose){ middle, fixture_turn((v3d){ 1, 0.2, 0.1 }, a->turn) });
+	s.keep_edges = a->keep_edges;
+	a->inside[0] = cuts_count_inside(&s);
+	a->crossing[0] = cuts_count_crossings(&s);
+	const int done = cuts_part(&s, steps);
+	a->inside[1] = cuts_count_inside(&s);
+	a->crossing[1] = cuts_count_crossings(&s);
+	printf("%s, turned by %.2f, %d cells, edges %s: %d vertices inside, %d pairs cross; after %d steps %d and %d\n", a->name,
+		a->turn, a->cells, a->keep_edges ? "kept" : "free", a->inside[0], a->crossing[0], done, a->inside[1], a->crossing[1]);
 	cuts_close_stage(&s);
 	carom_destroy_context(context);
 }
 
-/// Before vertices left with their regions, 216 of 276 and 219 of 484 were still inside after 60 steps.
+static const char *const bunny = "meshes/bullet-bunny-902.obj", *const teddy = "meshes/bullet-teddy-3192.obj",
+						 *const torus = "meshes/bullet-torus-600.obj", *const knot = "meshes/quadknot-2880.obj";
+
+/// Before vertices left with their regions, 216 of 276 and 219 of 484 were still inside after 60 steps. Before the faces around them
+/// did, 2 vertices and 51 pairs of the first sheet were left.
 TEST(surface_regions, sheets_across_real_meshes_come_out)
 {
-	static const char *const bunny = "meshes/bullet-bunny-902.obj", *const teddy = "meshes/bullet-teddy-3192.obj";
-	int inside[2], crossing[2];
-	run(bunny, 0, 20, 0.4, 60, inside, crossing);
-	CHECK(inside[0] == 276 && inside[1] < 10);
-	CHECK(crossing[1] < crossing[0]);
-	run(bunny, 1.57, 20, 0.4, 60, inside, crossing);
-	CHECK(inside[0] == 367 && inside[1] == 0);
-	CHECK(crossing[1] < 15);
-	run(teddy, 0.3, 16, 0.6, 40, inside, crossing);
-	CHECK(inside[0] > 200 && 4 * inside[1] < inside[0]);
+	across all[] = {
+		{ .name = bunny, .scale = 1, .cells = 20, .size = 0.4, .keep_edges = true },
+		{ .name = bunny, .scale = 1, .turn = 1.57, .cells = 20, .size = 0.4, .keep_edges = true },
+		{ .name = bunny, .scale = 1, .turn = 0.05, .cells = 8, .size = 0.7, .keep_edges = true },
+		{ .name = torus, .scale = 1, .turn = 1.45, .cells = 16, .size = 1.3, .keep_edges = true },
+		{ .name = knot, .scale = 0.02, .turn = 0.75, .cells = 8, .size = 1.3, .keep_edges = true },
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		run(&all[i], 60);
+		CHECK(all[i].inside[0] > 0 && all[i].crossing[0] > 60);
+		CHECK_INT(all[i].inside[1], 0);
+		CHECK_INT(all[i].crossing[1], 0);
+	}
+	across large = { .name = teddy, .scale = 1, .turn = 0.3, .cells = 16, .size = 0.6, .keep_edges = true };
+	run(&large, 40);
+	CHECK(large.inside[0] > 200 && large.inside[1] == 0 && 8 * large.crossing[1] < large.crossing[0]);
+}
+
+/// Coarse and fine ones, of which hundreds of pairs crossed for good where vertices alone were led.
+TEST(surface_regions, sheets_whose_edges_are_free_come_out)
+{
+	static const char *const names[] = { bunny, torus, knot };
+	for (int round = 0; round < 18; round++) {
+		const int which = round % 3;
+		across a = { .name = names[which],
+			.scale = which == 2 ? 0.02 : 1,
+			.turn = 0.05 + 0.7 * (round / 3 % 3),
+			.cells = round < 9 ? 8 : 20,
+			.size = which == 0 ? 0.7 : 1.3 };
+		run(&a, 60);
+		CHECK(a.inside[0] > 0 && a.crossing[0] > 60);
+		CHECK_INT(a.inside[1], 0);
+		CHECK(a.crossing[1] <= (which == 2 ? 8 : 0));
+	}
 }

@@ -340,8 +340,10 @@ typedef struct carom_surface_contact {
 	/// mesh. Edge against edge: 0.
 	int32_t side;
 	bool through; ///< the first feature is on the wrong side
-	/// The vertex leaves a closed mesh with the vertices of its cloth around it, along one
-	/// direction: point_b is where that leaves the mesh, not the nearest point. Else false.
+	/// A vertex, an edge or a face of cloth leaves a closed mesh with the vertices around it, along
+	/// one direction, which is the normal. The points are on this direction, and are not the
+	/// nearest ones: where a vertex leaves the mesh, or the highest place of the mesh over an edge
+	/// or a face. Else false.
 	bool led;
 	int32_t age;  ///< steps for which these two features have had a contact
 	int32_t pair; ///< index in the view of pairs
@@ -372,7 +374,8 @@ typedef struct carom_surface_contact_view {
 ///   the surface: at the first step, after a body was put elsewhere, after it has grown. That way
 ///   out is remembered from then on. So each vertex inside has a contact that is through. Where
 ///   the nearest ways of vertices that edges connect point apart, these vertices are led out along
-///   one direction (carom_surface_contact.led), as long as some of them are inside.
+///   one direction (carom_surface_contact.led), and so are the faces around them that cross the
+///   mesh, as long as anything there crosses.
 /// - So with edges and faces of cloth that cut such a mesh while their ends are outside. The
 ///   smaller part of the mesh that has come through faces goes back: its vertices are through the
 ///   faces. An edge goes out over the mesh, with its neighbours to one side: it is through the edge

@@ -38,11 +38,11 @@ typedef struct cr_cut_flood {
 	int32_t joined;                                 // the flood that it is part of now; -1: none
 	int32_t waiting, last_waiting, done, last_done; // nodes; -1: none
 	int64_t count;
-	double deep2; // the square of its largest distance from the cloth
-	bool known;   // some of its vertices belong to the other side already
-	bool barred;  // it may not be led back
-	bool led;     // another one was deeper
-	bool lost;    // another one was less deep
+	int64_t known; // vertices of it that belong to the other side already
+	double deep2;  // the square of its largest distance from the cloth
+	bool barred;   // it may not be led back
+	bool led;      // another one was deeper
+	bool lost;     // another one was less deep
 } cr_cut_flood;
 
 /// A part of an edge of cloth that is inside a closed mesh.

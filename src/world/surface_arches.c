@@ -134,13 +134,21 @@ static bool arch_towards(const cr_cut_pair *pair, const cr_cut_span *span, v3d d
 
 static bool is_entering(const cr_piercing *p) { return p->side[0] > 0 || p->side[1] < 0; }
 
+/// Is a face of the edge led out with a region?
+static bool is_led(const cr_cut_pair *pair, const cr_piercing *p)
+{
+	const int32_t across = pair->of_cloth.faces->neighbours[3 * (int64_t)p->own + p->corner];
+	return cr_find_led_face(pair->world, pair->cloth, pair->solid, p->own) ||
+		(across >= 0 && cr_find_led_face(pair->world, pair->cloth, pair->solid, across));
+}
+
 /// List the parts inside of one edge, whose piercings these are. An edge that begins or ends inside
 /// has none.
 static bool list_spans_of(work *w, const cr_piercing *p, int64_t count)
 {
 	cr_cut_lists *lists = w->lists;
 	const cr_piercing *enter = NULL;
-	if (!is_entering(&p[0]) || is_entering(&p[count - 1]))
+	if (!is_entering(&p[0]) || is_entering(&p[count - 1]) || is_led(w->pair, p))
 		return true;
 	for (int64_t i = 0; i < count; i++) {
 		if (is_entering(&p[i])) {
@@ -302,7 +310,7 @@ static v3d way_of(const work *w, const cr_cut_span *span)
 		for (int k = 0; k < 3; k++)
 			sum = v3d_add(sum, way_of_edge(w, c[k], c[(k + 1) % 3]));
 		for (int k = 0; k < 3; k++)
-			sum = v3d_add(sum, cr_lead_of_vertex(&w->pair->world->surface_contacts.began, w->pair->cloth, w->pair->solid, c[k]));
+			sum = v3d_add(sum, cr_lead_now(w->pair->world, w->pair->cloth, w->pair->solid, c[k]));
 	}
 	return sum;
 }

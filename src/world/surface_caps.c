@@ -8,7 +8,7 @@
 /// a walk from that of the vertex before. Of the two parts the one goes back that is less deep: the
 /// tip of a spike, not the body that has it. Its vertices belong to the other side of the cloth
 /// from then on (cr_belonging), like vertices that came through within a step, and later steps
-/// remember that. A part with vertices that belong there already goes back in any case.
+/// remember that. A part of which most vertices belong there already goes back in any case.
 ///
 /// No part goes back
 /// - whose flood comes round to the other side of the same edge: the cloth ends within the mesh;
@@ -59,6 +59,7 @@ static bool list_faces(work *w)
 	lists->faces.count = count;
 	for (int64_t i = 0; i < count; i++) {
 		cr_cut_face *face = &lists->faces.data[i];
+		face->holds = cr_find_led_face(w->pair->world, w->pair->cloth, w->pair->solid, face->triangle) != NULL;
 		for (int k = 0; k < 3 && !face->holds; k++) {
 			const int32_t corner = w->pair->of_cloth.faces->triangles[3 * (int64_t)face->triangle + k];
 			face->holds = cr_is_in_closed_mesh(&w->closed, cr_placed_vertex(&w->pair->of_cloth, corner));
@@ -85,7 +86,8 @@ static int32_t root_of(const work *w, int32_t flood)
 	return flood;
 }
 
-/// Does a vertex of the mesh belong to the other side of the cloth already?
+/// Is it known where a vertex of the mesh belongs? through: on the other side of the cloth than it
+/// is now. One that was there in the last step and is back does not count.
 static bool is_known(const work *w, int32_t vertex, bool *through)
 {
 	const cr_cut_pair *pair = w->pair;
@@ -97,7 +99,8 @@ static bool is_known(const work *w, int32_t vertex, bool *through)
 		for (int64_t i = cr_first_belonging(lists[k], pair->solid, pair->cloth, vertex);
 			 i < lists[k]->count && cr_compare_belonging(&lists[k]->data[i], pair->solid, pair->cloth, vertex) == 0; i++) {
 			known = true;
-			*through = *through || lists[k]->data[i].through;
+			const cr_belonging *b = &lists[k]->data[i];
+			*through = *through || cr_side_of_foot(&pair->of_cloth, &b->foot) == -b->side;
 		}
 	}
 	return known;
@@ -129,7 +132,7 @@ static void reach(work *w, int32_t flood, int32_t vertex, int32_t triangle)
 	lists->nodes.data[node] = (cr_cut_node){ vertex, NONE, foot };
 	is_known(w, vertex, &through);
 	lists->labels.data[vertex] = flood;
-	f->known = f->known || through;
+	f->known += through;
 	f->deep2 = fmax(f->deep2, foot.distance2);
 	f->count++;
 	append_node(w, node, &f->waiting, &f->last_waiting);
@@ -159,7 +162,7 @@ static void join(work *w, int32_t flood, int32_t into)
 	cr_cut_flood *f = &w->lists->floods.data[flood], *g = &w->lists->floods.data[into];
 	cr_cut_node *nodes = w->lists->nodes.data;
 	g->barred = g->barred || f->barred || f->side != g->side;
-	g->known = g->known || f->known;
+	g->known += f->known;
 	g->led = g->led || f->led;
 	g->lost = g->lost || f->lost;
 	g->deep2 = fmax(g->deep2, f->deep2);
@@ -181,17 +184,8 @@ static void join(work *w, int32_t flood, int32_t into)
 /// pierces nothing.
 static int64_t find_pierce(const cr_piercings *list, int32_t low, int32_t high)
 {
-	int64_t begin = 0, end = list->count;
-	while (begin < end) {
-		const int64_t middle = begin + (end - begin) / 2;
-		const cr_piercing *p = &list->data[middle];
-		if (p->ends[0] < low || (p->ends[0] == low && p->ends[1] < high))
-			begin = middle + 1;
-		else
-			end = middle;
-	}
-	const bool found = begin < list->count && list->data[begin].ends[0] == low && list->data[begin].ends[1] == high;
-	return found ? begin : list->count;
+	const int64_t i = cr_first_piercing(list, low, high);
+	return i < list->count && list->data[i].ends[0] == low && list->data[i].ends[1] == high ? i : list->count;
 }
 
 /// Does the edge between two vertices of the mesh pierce the cloth? If so, the flood that has the
@@ -242,12 +236,16 @@ static int32_t flow(work *w, int32_t flood)
 
 static bool is_done(const cr_cut_flood *f) { return f->waiting == NONE; }
 
+/// Do most of its vertices, as far as it has come, belong to the other side already? A few do not
+/// count: one vertex that was pushed through does not lead the whole body back.
+static bool is_known_part(const cr_cut_flood *f) { return f->known > 0 && 2 * f->known >= f->count; }
+
 /// Which of two floods goes back, as far as they have come; NONE: they have to go on.
 static int32_t decide(const work *w, int32_t a, int32_t b)
 {
 	const cr_cut_flood *f = &w->lists->floods.data[a], *g = &w->lists->floods.data[b];
-	if (f->known != g->known)
-		return f->known ? (is_done(f) ? a : NONE) : is_done(g) ? b : NONE;
+	if (is_known_part(f) != is_known_part(g))
+		return is_known_part(f) ? (is_done(f) ? a : NONE) : is_done(g) ? b : NONE;
 	if (is_done(f) && (g->deep2 > f->deep2 || is_done(g)))
 		return g->deep2 < f->deep2 ? b : a;
 	return is_done(g) && f->deep2 > g->deep2 ? b : NONE;
@@ -259,7 +257,8 @@ static void part_at(work *w, const cr_piercing *pierce)
 	int32_t a = flood_at(w, pierce, 0), b = w->failed ? NONE : flood_at(w, pierce, 1), back = NONE;
 	while (!w->failed && (a = root_of(w, a)) != (b = root_of(w, b)) && (back = decide(w, a, b)) == NONE) {
 		const cr_cut_flood *f = &w->lists->floods.data[a], *g = &w->lists->floods.data[b];
-		const bool first = is_done(g) || (!is_done(f) && (f->known != g->known ? f->known : f->count <= g->count));
+		const bool first =
+			is_done(g) || (!is_done(f) && (is_known_part(f) != is_known_part(g) ? is_known_part(f) : f->count <= g->count));
 		flow(w, first ? a : b);
 	}
 	if (w->failed)

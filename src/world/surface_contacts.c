@@ -383,6 +383,7 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->regions.vertices);
 	cr_array_free(memory, &m->regions.rim);
 	cr_free_cuts(memory, &m->cuts);
+	cr_free_led(memory, &m->led);
 	cr_array_free(memory, &m->listed);
 	cr_array_free(memory, &m->judged);
 	cr_array_free(memory, &m->deep);

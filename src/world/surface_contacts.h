@@ -3,7 +3,7 @@
 ///
 /// surface_contacts.c owns the scene and the order of a step, surface_sides.c decides on which side
 /// features belong, surface_inside.c finds vertices that begin inside closed meshes,
-/// surface_regions.c lets connected ones leave together,
+/// surface_regions.c lets connected ones leave together, surface_faces.c the faces around them,
 /// surface_cuts.c, surface_caps.c and surface_arches.c find edges and faces that cut them,
 /// surface_shapes.c is for shapes that are no meshes, surface_list.c puts contacts and pairs in
 /// order, and surface_filter.c asks the user's filter. surface_carry.c keeps their memory where a
@@ -73,6 +73,29 @@ typedef struct cr_region_lists {
 	CR_ARRAY(cr_region_edge) rim;
 } cr_region_lists;
 
+/// The highest place of a closed mesh over a face of cloth, along the way of the face.
+typedef struct cr_led_top {
+	double height;              // 0: there is none
+	int32_t cloth[3], solid[2]; // the ends of two edges, lower first; or corners, and one vertex
+	double cloth_weight[3], solid_weight[2];
+} cr_led_top;
+
+/// A face of cloth that crosses a closed mesh and leaves with a region (surface_faces.c).
+typedef struct cr_led_face {
+	int32_t cloth, solid, triangle;
+	int32_t first_pierced, end_pierced; // where edges of the mesh that pierce it stand in pierced
+	bool by_vertex;                     // top is a vertex of the mesh; else an edge of it
+	v3d lead;                           // unit
+	cr_led_top top;
+} cr_led_face;
+
+typedef struct cr_led_lists {
+	CR_ARRAY(cr_led_face) faces; // by the lower and the higher member, then triangle
+	CR_ARRAY(int32_t) order;     // of one pair
+	CR_ARRAY(cr_key) pierced;    // edges of the mesh of one pair, by face; and room to sort
+	cr_belongings ways;          // of vertices that leave with a region or have such a face: lead
+} cr_led_lists;
+
 /// Entries side by side of one kind, of features of two parts.
 typedef struct cr_surface_run {
 	int64_t first, end;
@@ -96,6 +119,7 @@ typedef struct cr_surface_contacts {
 	CR_ARRAY(cr_vertex_inside) inside; // vertices that may be, of two members
 	cr_region_lists regions;           // of one cloth inside one closed mesh
 	cr_cut_lists cuts;                 // of cloth that crosses closed meshes
+	cr_led_lists led;                  // faces that leave with regions
 	bool tangled;                      // one of these has come through
 	bool leading;                      // some of those that began leave with their regions
 	CR_ARRAY(uint8_t) listed;          // by pair of near: it is a contact
@@ -202,9 +226,20 @@ bool cr_was_led(const carom_world *world, int32_t mesh_a, int32_t mesh_b);
 // Cosine from which on a direction is along the way of a region: it goes out over its mesh, not
 // through faces beside it.
 #define CR_ALONG_LEAD 0.25
+/// Let faces of cloth that cross closed meshes leave with the regions that they belong to: deep.
+/// False when out of memory (surface_faces.c).
+bool cr_lead_faces(carom_world *world);
+/// NULL: the face does not leave with a region.
+const cr_led_face *cr_find_led_face(const carom_world *world, int32_t cloth, int32_t solid, int32_t triangle);
+void cr_free_led(carom_context *memory, cr_led_lists *lists);
 /// Is an edge of cloth, through one of a closed mesh, of a vertex whose region leaves another way?
 bool cr_is_beside_lead(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const carom_surface_contact *c);
-/// The way that the region of a vertex leaves by; zero: it has none.
+/// The way that a vertex of cloth leaves a closed mesh by with its region or face, in this step, or
+/// did in the last one; zero: it has none.
+v3d cr_lead_now(const carom_world *world, int32_t cloth, int32_t solid, int32_t vertex);
+/// Is there such a vertex?
+static inline bool cr_is_any_led(const cr_surface_contacts *m) { return m->leading || m->leads.count > 0; }
+/// The way of a vertex in a list of belongings; zero: it has none.
 v3d cr_lead_of_vertex(const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex);
 
 /// Is it asked which triangles of two members cross? A cr_near_cut_fn; user: the world

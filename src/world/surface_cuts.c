@@ -112,6 +112,20 @@ bool cr_visit_cut_pairs(carom_world *world, cr_cut_pair_fn *fn, void *user)
 	return enough;
 }
 
+int64_t cr_first_piercing(const cr_piercings *list, int32_t low, int32_t high)
+{
+	int64_t begin = 0, end = list->count;
+	while (begin < end) {
+		const int64_t middle = begin + (end - begin) / 2;
+		const cr_piercing *p = &list->data[middle];
+		if (p->ends[0] < low || (p->ends[0] == low && p->ends[1] < high))
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	return begin;
+}
+
 void cr_look_around(v3d normal, v3d along, v3d around[CR_DIRECTIONS])
 {
 	const v3d across = v3d_cross(normal, along);

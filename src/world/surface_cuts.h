@@ -21,6 +21,9 @@ typedef bool cr_cut_pair_fn(const cr_cut_pair *pair, void *user);
 /// out of memory.
 bool cr_visit_cut_pairs(carom_world *world, cr_cut_pair_fn *fn, void *user);
 
+/// Where the piercings of an edge begin, lower end first, or would.
+int64_t cr_first_piercing(const cr_piercings *list, int32_t low, int32_t high);
+
 /// How many directions are tried for a way out.
 enum { CR_DIRECTIONS = 26 };
 

@@ -88,7 +88,7 @@ static verdict ask_vertex(const carom_world *world, const carom_proximity_view *
 	const cr_surface_contacts *m = &world->surface_contacts;
 	const cr_belongings *lists[3] = { &m->remembered, &m->crossing, &m->began };
 	verdict says = UNKNOWN;
-	const v3d lead = cr_lead_of_vertex(&m->began, of->mesh_a, of->mesh_b, of->vertices[0]);
+	const v3d lead = cr_lead_now(world, of->mesh_a, of->mesh_b, of->vertices[0]);
 	if (!cr_is_zero(lead))
 		return v3d_dot(lead, normal) < CR_ALONG_LEAD ? AGAINST : ALONG;
 	for (int k = 0; k < 3 && says != ALONG; k++) {

@@ -190,11 +190,15 @@ static bool sort_contacts(carom_world *world, const cr_surface_contact_list *con
 	return true;
 }
 
-/// Append to a list with room, unless it is there: several walks may have led to one triangle.
+/// Append to a list with room, unless it is there: several walks may have led to one triangle. One
+/// that leaves with a region takes the place of another.
 static void put(cr_surface_contact_list *list, const carom_surface_contact *c)
 {
-	if (list->count == 0 || cr_compare_surface_contacts(&list->data[list->count - 1], c) != 0)
+	carom_surface_contact *last = list->count > 0 ? &list->data[list->count - 1] : NULL;
+	if (!last || cr_compare_surface_contacts(last, c) != 0)
 		list->data[list->count++] = *c;
+	else if (c->led && !last->led)
+		*last = *c;
 }
 
 bool cr_put_in_order(carom_world *world, cr_surface_contact_list *contacts)

@@ -42,6 +42,8 @@ enum { MOST_SAMPLES = 64, VERTICES_PER_TASK = 64 };
 // Cosine from which on a direction is against an edge of the rim: below it the cloth beyond goes
 // over the mesh rather than into it.
 #define AGAINST_RIM -0.4
+// Nearest ways are not kept where they are against one of so many edges of the rim.
+#define LEAST_AGAINST 4
 // Regions of one cloth would rather leave one mesh to one side: a way against those of others
 // counts as so many times as long.
 #define OPPOSED 3
@@ -69,7 +71,27 @@ static v3d way_of(const work *w, const cr_belonging *b)
 	return distance > 0 ? v3d_scale(b->foot.offset, -1 / distance) : cr_placed_normal(&w->of_mesh, b->foot.triangle);
 }
 
-/// Do the nearest ways of the vertices in hand lie within a cone? Those without one do not count.
+/// How many edges of the rim a direction is against, of each strideth.
+static int64_t count_against(const work *w, v3d direction, int64_t stride)
+{
+	const cr_region_lists *lists = w->lists;
+	int64_t against = 0;
+	for (int64_t i = 0; i < lists->rim.count; i += stride) {
+		const cr_region_edge *e = &lists->rim.data[i];
+		const v3d out = v3d_sub(cr_placed_vertex(&w->of_cloth, e->beyond), cr_placed_vertex(&w->of_cloth, e->within));
+		against += v3d_dot(v3d_normalize(out), direction) < AGAINST_RIM;
+	}
+	return against;
+}
+
+/// Would the cloth around the region go in where it leaves along a direction?
+static bool is_against_rim(const work *w, v3d direction)
+{
+	return LEAST_AGAINST * count_against(w, direction, 1) > w->lists->rim.count;
+}
+
+/// Do the nearest ways of the region lie within a cone, and lead away from the cloth around it?
+/// Vertices without one do not count.
 static bool do_ways_agree(const work *w)
 {
 	const cr_region_lists *lists = w->lists;
@@ -85,22 +107,28 @@ static bool do_ways_agree(const work *w)
 		if (lists->vertices.data[i].began >= 0)
 			agree = v3d_dot(mean, way_of(w, &began[lists->vertices.data[i].began])) >= WITHIN_CONE;
 	}
-	return agree;
+	return agree && !is_against_rim(w, mean);
 }
 
 bool cr_is_beside_lead(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const carom_surface_contact *c)
 {
-	const cr_belongings *began = &world->surface_contacts.began;
-	if (!world->surface_contacts.leading || !c->through)
+	if (!cr_is_any_led(&world->surface_contacts) || !c->through)
 		return false;
 	const bool turned = !cr_has_outside(world, mesh_a, mesh_b);
 	bool beside = false;
 	for (int k = 0; k < 2; k++) {
-		const v3d lead = turned ? cr_lead_of_vertex(began, mesh_b, mesh_a, c->vertices[2 + k])
-								: cr_lead_of_vertex(began, mesh_a, mesh_b, c->vertices[k]);
+		const v3d lead = turned ? cr_lead_now(world, mesh_b, mesh_a, c->vertices[2 + k])
+								: cr_lead_now(world, mesh_a, mesh_b, c->vertices[k]);
 		beside = beside || (!cr_is_zero(lead) && v3d_dot(lead, turned ? v3d_neg(c->normal) : c->normal) < CR_ALONG_LEAD);
 	}
 	return beside;
+}
+
+v3d cr_lead_now(const carom_world *world, int32_t cloth, int32_t solid, int32_t vertex)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const v3d now = cr_lead_of_vertex(&m->led.ways, cloth, solid, vertex);
+	return cr_is_zero(now) ? cr_lead_of_vertex(&m->leads, cloth, solid, vertex) : now;
 }
 
 v3d cr_lead_of_vertex(const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
@@ -235,11 +263,7 @@ static score try_direction(const work *w, v3d direction)
 		else
 			s.against++;
 	}
-	for (int64_t i = 0; i < lists->rim.count; i += along_rim) {
-		const cr_region_edge *e = &lists->rim.data[i];
-		const v3d out = v3d_sub(cr_placed_vertex(&w->of_cloth, e->beyond), cr_placed_vertex(&w->of_cloth, e->within));
-		s.against += v3d_dot(v3d_normalize(out), direction) < AGAINST_RIM;
-	}
+	s.against += count_against(w, direction, along_rim);
 	if (v3d_dot(direction, w->others) < 0)
 		s.heights *= OPPOSED;
 	return s;
@@ -329,18 +353,6 @@ static bool lead_region(work *w)
 	return true;
 }
 
-/// Let the vertices in hand be all of those that began. False when out of memory.
-static bool take_all(work *w, int64_t first, int64_t end)
-{
-	const cr_surface_contacts *m = &w->world->surface_contacts;
-	w->lists->vertices.count = 0;
-	if (!cr_array_reserve(&w->world->memory, &w->lists->vertices, end - first))
-		return false;
-	for (int64_t i = first; i < end; i++)
-		w->lists->vertices.data[w->lists->vertices.count++] = (cr_region_vertex){ m->began.data[i].vertex, (int32_t)i };
-	return true;
-}
-
 static bool label_vertices(work *w, int64_t first, int64_t end)
 {
 	const cr_surface_contacts *m = &w->world->surface_contacts;
@@ -390,7 +402,5 @@ bool cr_lead_regions(carom_world *world, const cr_closed_mesh *closed, int32_t m
 		.mesh_a = mesh_a,
 		.mesh_b = mesh_b };
 	w.goes_on = cr_was_led(world, mesh_a, mesh_b);
-	if (!w.goes_on && (first == end || !take_all(&w, first, end)))
-		return first == end;
-	return (!w.goes_on && do_ways_agree(&w)) || lead_all(&w, first, end);
+	return (!w.goes_on && first == end) || lead_all(&w, first, end);
 }

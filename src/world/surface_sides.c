@@ -187,21 +187,39 @@ int cr_compare_belonging(const cr_belonging *b, int32_t mesh_a, int32_t mesh_b, 
 	return order != 0 ? order : cr_compare_numbers(b->vertex, vertex);
 }
 
-/// Note the way on which a vertex was led out with its region, unless it was put elsewhere. False:
+/// Note the way on which vertices of cloth were led out, unless the cloth was put elsewhere. False:
 /// out of memory.
-static bool remember_lead(carom_world *world, const carom_surface_contact *c, cr_belonging *now)
+static bool remember_lead(carom_world *world, const carom_surface_contact *c)
 {
-	const v3d from = cr_vertex_at(world, cr_part_a_of(c), now->vertex, 0);
-	now->lead = c->normal;
-	return v3d_length(v3d_sub(from, c->point_a)) > fabs(c->distance) ||
-		cr_append_belonging(world, &world->surface_contacts.leads, now);
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const int32_t a = cr_part_a_of(c), b = cr_part_b_of(c), mesh_a = cr_find_member(&m->members.list, a),
+				  mesh_b = cr_find_member(&m->members.list, b);
+	if (mesh_a < 0 || mesh_b < 0)
+		return true;
+	const bool is_a = world->bodies.data[a].kind == CAROM_CLOTH;
+	const int of_a = c->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2, first = is_a ? 0 : of_a, end = is_a ? of_a : 4;
+	v3d from = { 0, 0, 0 };
+	bool enough = true;
+	for (int k = first; k < end; k++)
+		from = v3d_mad(from, c->weight[k], cr_vertex_at(world, is_a ? a : b, c->vertices[k], 0));
+	const bool is_there = v3d_length(v3d_sub(from, is_a ? c->point_a : c->point_b)) <= fabs(c->distance);
+	for (int k = first; k < end && is_there && enough; k++) {
+		const cr_belonging now = { .mesh_a = is_a ? mesh_a : mesh_b,
+			.mesh_b = is_a ? mesh_b : mesh_a,
+			.vertex = c->vertices[k],
+			.side = CR_SIDE_FRONT,
+			.through = true,
+			.lead = is_a ? c->normal : v3d_neg(c->normal) };
+		enough = cr_append_belonging(world, &world->surface_contacts.leads, &now);
+	}
+	return enough;
 }
 
 /// Let a vertex belong where it did, if it is near there. False: out of memory.
 static bool remember_contact(carom_world *world, const carom_surface_contact *c)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
-	if (c->side == 0)
+	if (c->side == 0 || c->led)
 		return true;
 	cr_belonging now = { .mesh_a = cr_find_member(&m->members.list, cr_part_a_of(c)),
 		.mesh_b = cr_find_member(&m->members.list, cr_part_b_of(c)),
@@ -211,8 +229,6 @@ static bool remember_contact(carom_world *world, const carom_surface_contact *c)
 		.through = c->through };
 	if (now.mesh_a < 0 || now.mesh_b < 0)
 		return true;
-	if (c->led)
-		return remember_lead(world, c, &now);
 	cr_walk_belonging(world, &now);
 	const double most = farthest_of(world, c);
 	return !(now.foot.distance2 <= most * most) || cr_append_belonging(world, &m->remembered, &now);
@@ -253,16 +269,17 @@ static bool remember_carried(carom_world *world)
 		const bool is_here = carom_world_is_body(world, c->body_a) && carom_world_is_body(world, c->body_b);
 		if (c->kind == CAROM_SWEEP_VERTEX_FACE && is_here && !remember_contact(world, c))
 			return false;
+		if (c->led && is_here && !remember_lead(world, c))
+			return false;
 	}
 	sort_belongings(&m->remembered);
-	sort_belongings(&m->leads);
 	return true;
 }
 
 static bool remember(carom_world *world)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
-	m->remembered.count = m->leads.count = 0;
+	m->remembered.count = m->leads.count = m->led.ways.count = 0;
 	m->tangled = false;
 	if (!cr_list_last_runs(world))
 		return false;
@@ -274,7 +291,13 @@ static bool remember(carom_world *world)
 				return false;
 		}
 	}
-	return m->carried.count == 0 || remember_carried(world);
+	bool enough = m->carried.count == 0 || remember_carried(world);
+	for (int64_t i = 0; i < m->known && enough; i++) {
+		const carom_surface_contact *c = &m->found.data[i];
+		enough = !c->led || !cr_is_remembered(world, c) || remember_lead(world, c);
+	}
+	cr_sort_belongings(&m->leads);
+	return enough;
 }
 
 int64_t cr_first_belonging(const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
@@ -404,6 +427,23 @@ static cr_side side_by_outward(const carom_world *world, int32_t mesh_a, int32_t
 	return out < -CLEARLY ? CR_SIDE_FRONT : out > CLEARLY ? CR_SIDE_BACK : CR_SIDE_NONE;
 }
 
+/// The side of a vertex of a closed mesh, as a triangle of cloth sees it that leaves the mesh with
+/// its region: it is left behind. NONE: the triangle does not leave so.
+static cr_side side_by_leads(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t triangle)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	if (!cr_is_any_led(m) || !cr_has_outside(world, mesh_b, mesh_a))
+		return CR_SIDE_NONE;
+	const cr_placed cloth = cr_placed_member(world, mesh_b);
+	v3d sum = { 0, 0, 0 };
+	for (int k = 0; k < 3; k++) {
+		const int32_t corner = cloth.faces->triangles[3 * (int64_t)triangle + k];
+		sum = v3d_add(sum, cr_lead_now(world, mesh_b, mesh_a, corner));
+	}
+	const double along = v3d_dot(sum, cr_placed_normal(&cloth, triangle));
+	return along > 0 ? CR_SIDE_BACK : along < 0 ? CR_SIDE_FRONT : CR_SIDE_NONE;
+}
+
 /// From which side the vertex of an impact came. Cloth that comes out of a closed mesh meets its
 /// vertices from within: that is the way back to where it belongs.
 static cr_side side_of_impact(const carom_world *world, const cr_belonging *b, const carom_sweep_hit *hit)
@@ -428,9 +468,10 @@ static bool learn(carom_world *world)
 		const cr_topology *t = &cr_body_of_member(world, now.mesh_b)->shape.mesh->topology;
 		if (look_up(t, &m->remembered, now.mesh_a, now.mesh_b, now.vertex, now.triangle) != CR_SIDE_NONE)
 			continue;
-		now.side = cr_has_outside(world, now.mesh_a, now.mesh_b)
-			? CR_SIDE_FRONT
-			: side_by_corners(world, &m->remembered, now.mesh_a, now.mesh_b, now.vertex, now.triangle);
+		now.side = cr_has_outside(world, now.mesh_a, now.mesh_b) ? CR_SIDE_FRONT
+																 : side_by_leads(world, now.mesh_a, now.mesh_b, now.triangle);
+		if (now.side == CR_SIDE_NONE)
+			now.side = side_by_corners(world, &m->remembered, now.mesh_a, now.mesh_b, now.vertex, now.triangle);
 		if (now.side == CR_SIDE_NONE)
 			now.side = side_of_impact(world, &now, hit);
 		if (now.side == CR_SIDE_NONE)
@@ -497,32 +538,15 @@ static bool is_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b,
 	return c->distance < c->thickness;
 }
 
-/// The side of a vertex of a closed mesh, as a triangle of cloth sees it that leaves the mesh with
-/// its region: it is left behind. NONE: the triangle does not leave so.
-static cr_side side_by_leads(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t triangle)
-{
-	const cr_surface_contacts *m = &world->surface_contacts;
-	if (!m->leading || !cr_has_outside(world, mesh_b, mesh_a))
-		return CR_SIDE_NONE;
-	const cr_placed cloth = cr_placed_member(world, mesh_b);
-	v3d sum = { 0, 0, 0 };
-	for (int k = 0; k < 3; k++) {
-		const int32_t corner = cloth.faces->triangles[3 * (int64_t)triangle + k];
-		sum = v3d_add(sum, cr_lead_of_vertex(&m->began, mesh_b, mesh_a, corner));
-	}
-	const double along = v3d_dot(sum, cr_placed_normal(&cloth, triangle));
-	return along > 0 ? CR_SIDE_BACK : along < 0 ? CR_SIDE_FRONT : CR_SIDE_NONE;
-}
-
 /// Has a list that is older than the ways of regions another side for a vertex than these?
 static bool is_led_elsewhere(const carom_world *world, const cr_belonging *b)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	if (!m->leading)
+	if (!cr_is_any_led(m))
 		return false;
 	const cr_side side = side_by_leads(world, b->mesh_a, b->mesh_b, b->foot.triangle);
 	return (side != CR_SIDE_NONE && side != b->side) ||
-		(cr_is_zero(b->lead) && !cr_is_zero(cr_lead_of_vertex(&m->began, b->mesh_a, b->mesh_b, b->vertex)));
+		(cr_is_zero(b->lead) && !cr_is_zero(cr_lead_now(world, b->mesh_a, b->mesh_b, b->vertex)));
 }
 
 /// The side on which a vertex belongs, as a triangle sees it.
@@ -846,7 +870,7 @@ static bool append_last_edges(carom_world *world, const carom_surface_contact *c
 	const int32_t mesh_a = cr_find_member(members, cr_part_a_of(c)), mesh_b = cr_find_member(members, cr_part_b_of(c));
 	v3d at[4];
 	cr_near near;
-	if (c->kind != CAROM_SWEEP_EDGE_EDGE || !c->through || mesh_a < 0 || mesh_b < 0)
+	if (c->kind != CAROM_SWEEP_EDGE_EDGE || !c->through || c->led || mesh_a < 0 || mesh_b < 0)
 		return true;
 	const double most = farthest_of(world, c);
 	place_edges(world, mesh_a, mesh_b, c->vertices, at);
@@ -880,8 +904,8 @@ bool cr_judge_surface_pairs(carom_world *world, const carom_proximity_view *view
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
 	world->surface_contacts.deep.count = 0;
-	return remember(world) && learn(world) && cr_find_vertices_inside(world, view) && cr_find_caps(world) &&
-		cr_see_solids(world, view) && judge_all(world, view) && append_vertices(world, &m->remembered, view) &&
-		append_vertices(world, &m->crossing, view) && append_vertices(world, &m->began, view) && append_deep_edges(world) &&
-		cr_append_cut_edges(world, view);
+	return remember(world) && learn(world) && cr_find_vertices_inside(world, view) && cr_lead_faces(world) &&
+		cr_find_caps(world) && cr_see_solids(world, view) && judge_all(world, view) &&
+		append_vertices(world, &m->remembered, view) && append_vertices(world, &m->crossing, view) &&
+		append_vertices(world, &m->began, view) && append_deep_edges(world) && cr_append_cut_edges(world, view);
 }
