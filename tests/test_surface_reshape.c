@@ -334,6 +334,46 @@ TEST(surface_reshape, parts_far_away_and_parts_that_move_a_little_change_nothing
 	close_stage(&s);
 }
 
+/// A sheet over a plate, wider than it. The plate is a part that moves up: into the sheet, so far that edges of the sheet cross its
+/// side, or beyond it. Whatever is through leads up; no other contact holds it down.
+TEST(surface_reshape, no_edge_points_down_where_a_part_comes_up)
+{
+	static const double heights[] = { 0.02, 0.06, 0.08, 0.16 };
+	carom_context *context = fixture_context(1);
+	carom_mesh *plate = fixture_box_mesh(context, 1, 1, 0.05), *other = fixture_box_mesh(context, 1, 1, 0.04),
+			   *sheet = fixture_sheet_mesh(context, 6, 3);
+	for (int round = 0; round < 8; round++) {
+		carom_world *world = fixture_world(context, NULL);
+		carom_part parts[2] = { { .shape = fixture_of_mesh(plate), .pose = fixture_at(0, 0, 0) },
+			{ .shape = fixture_of_mesh(plate), .pose = fixture_at(9, 0, 0) } };
+		carom_body_def def = carom_default_body_def();
+		carom_body_id cloth;
+		const carom_body_id body = add_parts(world, parts);
+		def.kind = CAROM_CLOTH;
+		def.shape = fixture_of_mesh(sheet);
+		def.thickness = 0.02;
+		def.self_collision = false;
+		def.pose = fixture_at(0.03, 0.02, 0.055);
+		REQUIRE(carom_world_add_body(world, &def, &cloth) == CAROM_SUCCESS);
+		fixture_step(world);
+		parts[0].pose.position.z = heights[round % 4];
+		parts[0].shape = fixture_of_mesh(round < 4 ? plate : other);
+		REQUIRE(carom_world_set_parts(world, body, parts, 2) == CAROM_SUCCESS);
+		for (int step = 0; step < 3; step++) {
+			fixture_step(world);
+			const carom_surface_contact_view view = carom_world_surface_contacts(world);
+			CHECK(view.count > 40);
+			for (int64_t i = 0; i < view.count; i++)
+				CHECK((fixture_same_id(view.data[i].body_a, cloth) ? 1 : -1) * view.data[i].normal.z > 0);
+		}
+		carom_destroy_world(world);
+	}
+	carom_release_mesh(plate);
+	carom_release_mesh(other);
+	carom_release_mesh(sheet);
+	carom_destroy_context(context);
+}
+
 TEST(surface_reshape, what_a_shape_has_passed_forgets)
 {
 	static stage s;

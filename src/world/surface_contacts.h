@@ -268,6 +268,9 @@ bool cr_see_solids(carom_world *world, const carom_proximity_view *view);
 bool cr_is_far_face(const carom_world *world, const carom_proximity_view *view, int64_t i);
 /// Is the edge of a closed mesh on its far side, likewise? normal: of the contact.
 bool cr_is_far_edge(const carom_world *world, const carom_proximity_view *view, const carom_proximity_pair *pair, v3d normal);
+/// Would a contact along a normal hold an edge of cloth, of which an end is through a closed mesh,
+/// on the wrong side?
+bool cr_is_way_back_against(const carom_world *world, const carom_proximity_pair *pair, v3d normal);
 /// Make the fans of a part's mesh, unless there are some. False when out of memory
 /// (surface_filter.c).
 bool cr_make_surface_fans(carom_world *world, int32_t part);

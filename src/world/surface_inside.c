@@ -127,6 +127,40 @@ bool cr_is_far_edge(const carom_world *world, const carom_proximity_view *view, 
 	return says == AGAINST;
 }
 
+/// What the ways back of a vertex that is through a closed mesh say of a direction out of it.
+static verdict ask_ways_back(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, v3d normal)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const cr_belongings *lists[3] = { &m->remembered, &m->crossing, &m->began };
+	verdict says = UNKNOWN;
+	for (int k = 0; k < 3; k++) {
+		for (int64_t i = cr_first_belonging(lists[k], mesh_a, mesh_b, vertex);
+			 i < lists[k]->count && cr_compare_belonging(&lists[k]->data[i], mesh_a, mesh_b, vertex) == 0; i++) {
+			const cr_belonging *b = &lists[k]->data[i];
+			const cr_placed surface = cr_placed_member(world, mesh_b);
+			if (cr_side_of_foot(&surface, &b->foot) != CR_SIDE_BACK)
+				continue;
+			const verdict now = v3d_dot(normal_of(world, mesh_b, b->foot.triangle), normal) < 0 ? AGAINST : ALONG;
+			says = now > says ? now : says;
+		}
+	}
+	return says;
+}
+
+bool cr_is_way_back_against(const carom_world *world, const carom_proximity_pair *pair, v3d normal)
+{
+	const bool turned = !cr_has_outside(world, pair->mesh_a, pair->mesh_b);
+	if (!world->surface_contacts.tangled || (turned && !cr_has_outside(world, pair->mesh_b, pair->mesh_a)))
+		return false;
+	verdict says = UNKNOWN;
+	for (int k = 0; k < 2; k++) {
+		const verdict now = ask_ways_back(world, turned ? pair->mesh_b : pair->mesh_a, turned ? pair->mesh_a : pair->mesh_b,
+			pair->vertices[turned ? 2 + k : k], turned ? v3d_neg(normal) : normal);
+		says = now > says ? now : says;
+	}
+	return says == AGAINST;
+}
+
 // ---- Vertices inside ----
 
 /// The vertices of one cloth, and one closed mesh.

@@ -764,12 +764,26 @@ static void stay_beside_ridge(const carom_world *world, int32_t mesh_a, int32_t 
 	c->normal = v3d_neg(c->normal);
 }
 
+/// A contact that would hold an edge of cloth on the wrong side points the other way. The edge
+/// crosses the mesh there, so the normal is none of the mesh's.
+static void lead_back(const carom_world *world, const carom_proximity_pair *pair, carom_surface_contact *c)
+{
+	carom_surface_contact turned = *c;
+	turned.through = true;
+	turned.distance = -c->distance;
+	turned.normal = v3d_neg(c->normal);
+	if (!c->through && c->distance > 0 && cr_is_way_back_against(world, pair, c->normal) &&
+		cr_is_beside_ridge(world, pair->mesh_a, pair->mesh_b, &turned))
+		*c = turned;
+}
+
 static bool judge_edges(
 	const carom_world *world, const carom_proximity_view *view, const carom_proximity_pair *pair, carom_surface_contact *c)
 {
 	if (pair->type != CAROM_PROXIMITY_EDGE_EDGE || !fill_edges(world, pair->mesh_a, pair->mesh_b, pair->vertices, c))
 		return false;
 	stay_beside_ridge(world, pair->mesh_a, pair->mesh_b, c);
+	lead_back(world, pair, c);
 	return is_contact(world, pair->mesh_a, pair->mesh_b, c) && !cr_is_beside_lead(world, pair->mesh_a, pair->mesh_b, c) &&
 		!(c->through && c->age == 0 && cr_is_far_edge(world, view, pair, c->normal));
 }
