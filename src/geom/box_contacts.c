@@ -3,7 +3,7 @@
 // against a face by clipping (Gregorius, The Separating Axis Test between Convex Polyhedra, 2013),
 // edges by their closest points. Of things apart, the closest points decide.
 #include "geom/box.h"
-#include "geom/point_name.h"
+#include "geom/patch.h"
 #include "geom/triangle.h"
 
 // An edge axis must beat the face axes by this part of the smallest half extent: a face gives
@@ -58,52 +58,12 @@ static double smallest_half(const cr_box *a, const cr_box *b)
 	return smallest;
 }
 
-// A polygon while it is clipped, with what its points are named by.
-typedef struct polygon {
-	v3d point[CR_MAX_VOLUME_CONTACTS];
-	cr_corner_edges corner[CR_MAX_VOLUME_CONTACTS];
-	uint8_t edge[CR_MAX_VOLUME_CONTACTS]; // from the point to the next
-	int count;
-} polygon;
-
-// Part of a polygon with direction . p <= limit (Sutherland, Hodgman, 1974). Adds at most one
-// corner to a convex polygon; further ones, made by rounding, have no room and no use. side: the
-// edge of the reference face that cuts.
-static void clip_polygon(polygon *face, v3d direction, double limit, int side)
-{
-	double over[CR_MAX_VOLUME_CONTACTS], most = 0;
-	for (int i = 0; i < face->count; i++) {
-		over[i] = v3d_dot(direction, face->point[i]) - limit;
-		most = over[i] > most ? over[i] : most;
-	}
-	if (!(most > 0))
-		return;
-	const polygon in = *face;
-	int kept = 0;
-	for (int i = 0; i < in.count && kept < CR_MAX_VOLUME_CONTACTS; i++) {
-		const int next = i + 1 < in.count ? i + 1 : 0;
-		const double over_p = over[i], over_q = over[next];
-		if (over_p <= 0) {
-			face->corner[kept] = in.corner[i];
-			face->edge[kept] = over_p == 0 && over_q > 0 ? (uint8_t)side : in.edge[i];
-			face->point[kept++] = in.point[i];
-		}
-		if (kept < CR_MAX_VOLUME_CONTACTS && ((over_p < 0 && over_q > 0) || (over_p > 0 && over_q < 0))) {
-			face->corner[kept] = (cr_corner_edges){ { in.edge[i], (uint8_t)side } };
-			face->edge[kept] = over_q > 0 ? (uint8_t)side : in.edge[i];
-			face->point[kept++] = v3d_mad(in.point[i], over_p / (over_p - over_q), v3d_sub(in.point[next], in.point[i]));
-		}
-	}
-	face->count = kept;
-}
-
 // Edges of a face: those of two boxes are numbered alike, so that it does not matter which of them
 // is the reference.
 enum { LOWER_V, UPPER_U, UPPER_V, LOWER_U };
 
-// The face of a box that looks most against a direction. Returns its number. first: number of its
-// first edge.
-static int32_t incident_face(const cr_box *box, v3d direction, int first, polygon *face)
+// The corners of the face of a box that looks most against a direction. Returns its number.
+static int32_t incident_face(const cr_box *box, v3d direction, v3d corner[4])
 {
 	int axis = 0;
 	for (int i = 1; i < 3; i++) {
@@ -114,60 +74,43 @@ static int32_t incident_face(const cr_box *box, v3d direction, int first, polygo
 	const double up = -side(v3d_dot(direction, box->axis[axis]));
 	v3d middle = v3d_mad(box->centre, up * box->half[axis], box->axis[axis]);
 	v3d du = v3d_scale(box->axis[u], box->half[u]), dv = v3d_scale(box->axis[v], box->half[v]);
-	face->point[0] = v3d_sub(v3d_sub(middle, du), dv);
-	face->point[1] = v3d_sub(v3d_add(middle, du), dv);
-	face->point[2] = v3d_add(v3d_add(middle, du), dv);
-	face->point[3] = v3d_add(v3d_sub(middle, du), dv);
-	face->count = 4;
-	for (int i = 0; i < 4; i++) {
-		face->corner[i] = cr_face_corner(first, 4, i);
-		face->edge[i] = (uint8_t)(first + i);
-	}
+	corner[0] = v3d_sub(v3d_sub(middle, du), dv);
+	corner[1] = v3d_sub(v3d_add(middle, du), dv);
+	corner[2] = v3d_add(v3d_add(middle, du), dv);
+	corner[3] = v3d_add(v3d_sub(middle, du), dv);
 	return 2 * axis + (up > 0);
-}
-
-// The corner of a face farthest against a direction.
-static int deepest_corner(const polygon *face, v3d direction)
-{
-	int deepest = 0;
-	for (int i = 1; i < 4; i++)
-		deepest = v3d_dot(direction, face->point[i]) < v3d_dot(direction, face->point[deepest]) ? i : deepest;
-	return deepest;
-}
-
-// Point i of a polygon, at a corner of a face.
-static void set_corner(polygon *p, int i, const polygon *face, int corner)
-{
-	p->point[i] = face->point[corner];
-	p->corner[i] = face->corner[corner];
 }
 
 // The incident face clipped to the sides of the reference face, axis `face` of reference, outward
 // along n. The deepest corner may lie beyond a side; it is added then, for the depth of the pair is
 // its depth. first: number of the first edge of the reference face.
-static void clip_faces(const cr_box *reference, int face, v3d n, const polygon *incident, double size, int first, polygon *p)
+static void clip_faces(const cr_box *reference, int face, v3d n, const v3d incident[4], double size, int first, cr_patch *p)
 {
-	*p = *incident;
+	cr_begin_patch(incident, 4, CR_EDGES_OF_B - first, p);
 	for (int k = 1; k <= 2; k++) {
 		int axis = (face + k) % 3;
 		v3d u = reference->axis[axis];
 		double middle = v3d_dot(u, reference->centre), reach = reference->half[axis] + FLUSH * size;
-		clip_polygon(p, u, middle + reach, first + (k == 1 ? UPPER_U : UPPER_V));
-		clip_polygon(p, v3d_neg(u), reach - middle, first + (k == 1 ? LOWER_U : LOWER_V));
+		cr_clip_patch(p, u, middle + reach, first + (k == 1 ? UPPER_U : UPPER_V));
+		cr_clip_patch(p, v3d_neg(u), reach - middle, first + (k == 1 ? LOWER_U : LOWER_V));
 	}
-	const int deepest = deepest_corner(incident, n);
+	p->count = p->count < CR_MAX_VOLUME_CONTACTS ? p->count : CR_MAX_VOLUME_CONTACTS;
+	int deepest = 0, shallowest = 0;
+	for (int i = 1; i < 4; i++)
+		deepest = v3d_dot(n, incident[i]) < v3d_dot(n, incident[deepest]) ? i : deepest;
 	double lowest = INFINITY;
-	int shallowest = 0;
 	for (int i = 0; i < p->count; i++) {
-		double height = v3d_dot(n, v3d_sub(p->point[i], incident->point[deepest]));
+		double height = v3d_dot(n, v3d_sub(p->point[i], incident[deepest]));
 		if (height < lowest)
 			lowest = height;
-		if (height > v3d_dot(n, v3d_sub(p->point[shallowest], incident->point[deepest])))
+		if (height > v3d_dot(n, v3d_sub(p->point[shallowest], incident[deepest])))
 			shallowest = i;
 	}
 	if (lowest <= SAME * size)
 		return;
-	set_corner(p, p->count < CR_MAX_VOLUME_CONTACTS ? p->count++ : shallowest, incident, deepest);
+	const int place = p->count < CR_MAX_VOLUME_CONTACTS ? p->count++ : shallowest;
+	p->point[place] = incident[deepest];
+	p->corner[place] = cr_face_corner(CR_EDGES_OF_B - first, 4, deepest);
 }
 
 // A corner of B that is deepest beyond the side of a face of A has no point of A right above it.
@@ -185,11 +128,12 @@ static int face_contacts(const cr_box *a, const cr_box *b, const best_axis *best
 	const cr_box *reference = of_b ? b : a;
 	const int face = best->index % 3, first = of_b ? CR_EDGES_OF_B : 0;
 	v3d n = of_b ? best->normal : v3d_neg(best->normal);
-	polygon incident, p;
-	const int32_t other = incident_face(of_b ? a : b, n, CR_EDGES_OF_B - first, &incident);
+	v3d incident[4];
+	cr_patch p;
+	const int32_t other = incident_face(of_b ? a : b, n, incident);
 	const int32_t own = 2 * face + (v3d_dot(n, reference->axis[face]) > 0);
 	const int32_t faces = of_b ? cr_name_faces(other, own) : cr_name_faces(own, other);
-	clip_faces(reference, face, n, &incident, smallest_half(a, b), first, &p);
+	clip_faces(reference, face, n, incident, smallest_half(a, b), first, &p);
 	int kept = 0;
 	for (int i = 0; i < p.count; i++) {
 		double depth = reference->half[face] - v3d_dot(n, v3d_sub(p.point[i], reference->centre));

@@ -1,11 +1,9 @@
 /// Contacts of convex bodies. See geom/convex_contacts.h.
 
 #include "geom/convex_contacts.h"
-#include "geom/point_name.h"
+#include "geom/patch.h"
 
 #include <string.h>
-
-enum { MOST_POINTS = 2 * CR_MAX_FACE };
 
 // A face stands for the patch when its normal is within 25 degrees of the least direction, and when
 // the bodies are not deeper along it by more than a twentieth and two thousandths of the smaller
@@ -20,14 +18,6 @@ static const double ALIKE = 0.01;
 static const double PARALLEL = 0.02;
 
 static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
-
-/// A patch while it is clipped.
-typedef struct patch {
-	v3d point[MOST_POINTS];
-	cr_corner_edges corner[MOST_POINTS]; // of a cut, the side that made it comes second
-	uint8_t edge[MOST_POINTS];           // from the point to the next
-	int count;
-} patch;
 
 typedef struct meeting {
 	const cr_convex *a;
@@ -73,60 +63,14 @@ static bool speaks(const meeting *m, const cr_face *face, v3d n, double *gap)
 	return *gap >= m->least.gap - DEEPER * fabs(m->least.gap) - DEEPER_SIZE * m->size;
 }
 
-/// The part of a patch (a polygon, a segment or a point) on the inner side of a plane: outward . p
-/// <= offset. side: number of the edge that the plane stands on.
-static void clip(patch *p, v3d outward, double offset, int side)
-{
-	double height[MOST_POINTS], most = 0;
-	for (int i = 0; i < p->count; i++) {
-		height[i] = v3d_dot(outward, p->point[i]) - offset;
-		most = height[i] > most ? height[i] : most;
-	}
-	if (!(most > 0))
-		return;
-	patch out;
-	out.count = 0;
-	const bool closed = p->count > 2;
-	for (int i = 0; i < p->count; i++) {
-		const int next = i + 1 < p->count ? i + 1 : 0;
-		const double h = height[i], k = height[next];
-		if (h <= 0 && out.count < MOST_POINTS) {
-			out.corner[out.count] = p->corner[i];
-			out.edge[out.count] = h == 0 && k > 0 ? (uint8_t)side : p->edge[i];
-			out.point[out.count++] = p->point[i];
-		}
-		const bool last = !closed && i + 1 == p->count;
-		if (!last && ((h < 0 && k > 0) || (h > 0 && k < 0)) && out.count < MOST_POINTS) {
-			out.corner[out.count] = (cr_corner_edges){ { p->edge[i], (uint8_t)side } };
-			out.edge[out.count] = k > 0 ? (uint8_t)side : p->edge[i];
-			out.point[out.count++] = v3d_mad(p->point[i], h / (h - k), v3d_sub(p->point[next], p->point[i]));
-		}
-	}
-	p->count = out.count;
-	memcpy(p->point, out.point, (size_t)out.count * sizeof *out.point);
-	memcpy(p->corner, out.corner, (size_t)out.count * sizeof *out.corner);
-	memcpy(p->edge, out.edge, (size_t)out.count * sizeof *out.edge);
-}
-
 /// first: number of the first edge of the face.
-static void clip_by_sides(patch *p, const cr_face *reference, int first, double slack)
+static void clip_by_sides(cr_patch *p, const cr_face *reference, int first, double slack)
 {
 	for (int i = 0; i < reference->count && p->count > 0; i++) {
 		const v3d from = reference->point[i], to = reference->point[(i + 1) % reference->count];
 		const v3d outward = v3d_normalize(v3d_cross(v3d_sub(to, from), reference->normal));
-		clip(p, outward, v3d_dot(outward, from) + slack, first + i);
+		cr_clip_patch(p, outward, v3d_dot(outward, from) + slack, first + i);
 	}
-}
-
-static patch patch_of(const cr_face *face, int first)
-{
-	patch p = { .count = face->count };
-	for (int i = 0; i < face->count; i++) {
-		p.point[i] = face->point[i];
-		p.corner[i] = cr_face_corner(first, face->count, i);
-		p.edge[i] = (uint8_t)(first + i);
-	}
-	return p;
 }
 
 /// Was a point made by an inner side of a face, and does it lie on none of the others? cut: number
@@ -244,8 +188,9 @@ static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *c
 	const int first = by_a ? 0 : CR_EDGES_OF_B;
 	const v3d out = reference->normal, n = by_a ? v3d_neg(out) : out;
 	const double rounding = m->a->rounding + m->b->rounding;
-	cr_volume_contact all[MOST_POINTS];
-	patch p = patch_of(facing, CR_EDGES_OF_B - first);
+	cr_volume_contact all[CR_MOST_PATCH_POINTS];
+	cr_patch p;
+	cr_begin_patch(facing->point, facing->count, CR_EDGES_OF_B - first, &p);
 	clip_by_sides(&p, reference, first, m->slack);
 	int count = 0;
 	for (int i = 0; i < p.count; i++) {

@@ -14,7 +14,7 @@ typedef struct cr_volume_contact {
 	v3d point;
 	v3d normal;
 	double depth;
-	int32_t name; // of the point within the pair: it keeps it from step to step (geom/point_name.h)
+	int32_t name; // of the point within the pair: it keeps it from step to step (geom/patch.h)
 } cr_volume_contact;
 
 /// Contacts of two basic volumes (any of sphere, box, capsule, plane; not two planes) with depth >=

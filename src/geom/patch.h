@@ -1,16 +1,16 @@
-/// Names of the points of a patch. A point of the common part of two faces lies on two of their
-/// edges, and is named by these and by the faces. So it keeps its name from step to step, whichever
+/// The common part of two faces, and the names of its points. A point lies on two edges of the
+/// faces, and is named by these and by the faces. So it keeps its name from step to step, whichever
 /// points beside it come and go, and wherever clipping begins (feature pairs, as in Catto, Box2D,
 /// 2006, and Gregorius 2013).
 ///
 /// The edges of a face of A are numbered from 0, of one of B from CR_EDGES_OF_B. Edge i of a face
 /// goes from its corner i to the next.
-#ifndef CR_GEOM_POINT_NAME_H
-#define CR_GEOM_POINT_NAME_H
+#ifndef CR_GEOM_PATCH_H
+#define CR_GEOM_PATCH_H
 
-#include <stdint.h>
+#include "geom/convex.h"
 
-enum { CR_EDGES_OF_B = 32 };
+enum { CR_EDGES_OF_B = CR_MAX_FACE, CR_MOST_PATCH_POINTS = 2 * CR_MAX_FACE };
 
 /// A corner of a patch: the two edges that meet in it.
 typedef struct cr_corner_edges {
@@ -25,6 +25,30 @@ static inline cr_corner_edges cr_face_corner(int first, int count, int i)
 		return (cr_corner_edges){ { (uint8_t)first, (uint8_t)(count == 2 ? first + CR_EDGES_OF_B - 1 - i : first) } };
 	return (cr_corner_edges){ { (uint8_t)(first + (i > 0 ? i : count) - 1), (uint8_t)(first + i) } };
 }
+
+/// A polygon, a segment or a point, while it is clipped.
+typedef struct cr_patch {
+	v3d point[CR_MOST_PATCH_POINTS];
+	cr_corner_edges corner[CR_MOST_PATCH_POINTS]; // of a cut, the side that made it comes second
+	uint8_t edge[CR_MOST_PATCH_POINTS];           // from the point to the next
+	int count;
+} cr_patch;
+
+/// A whole face of count corners.
+static inline void cr_begin_patch(const v3d *corners, int count, int first, cr_patch *patch)
+{
+	patch->count = count;
+	for (int i = 0; i < count; i++) {
+		patch->point[i] = corners[i];
+		patch->corner[i] = cr_face_corner(first, count, i);
+		patch->edge[i] = (uint8_t)(first + i);
+	}
+}
+
+/// Leave the part on the inner side of a plane, outward . p <= offset (Sutherland, Hodgman, 1974).
+/// side: number of the edge that the plane stands on. It adds at most one point to a convex
+/// polygon; further ones, made by rounding, have no room and no use.
+void cr_clip_patch(cr_patch *patch, v3d outward, double offset, int side);
 
 /// The faces of two shapes by their numbers.
 static inline int32_t cr_name_faces(int32_t face_a, int32_t face_b)
