@@ -21,6 +21,16 @@ sources() {
 	done
 }
 
+# What a program leaves behind is not committed: the root holds these files alone.
+if [[ -e .git ]]; then
+	while IFS= read -r file; do
+		case $file in
+		.clang-format | .gitignore | CHANGELOG.md | CMakeLists.txt | CMakePresets.json | CONTRIBUTING.md | LICENSE | README.md | dev | pyproject.toml) ;;
+		*) complain "$file: a file in the root; does it belong there? (tests/check_style.sh lists them)" ;;
+		esac
+	done < <(git ls-files | grep -v /)
+fi
+
 # lengths: FILE:LINE and the lines between the braces of each function, of files that clang-format laid out. One-line functions count 1.
 lengths() {
 	xargs -r awk '

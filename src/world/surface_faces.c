@@ -29,7 +29,7 @@
 enum { NONE = -1, MOST_STEPS = 256, MOST_SEEDS = 16, MOST_VISITED = 96, FACES_PER_TASK = 16 };
 
 // Of the square of an edge's length: as much must be across the direction.
-#define LEAST_ACROSS2 0.01
+static const double LEAST_ACROSS2 = 0.01;
 // Where along the part of an edge that is inside rays go out.
 static const double ray_at[3] = { 0.1, 0.5, 0.9 };
 
