@@ -1,6 +1,6 @@
 // Basic volumes: analytic cases, and what must hold for any input: moved by its depth a pair just separates, the order of the
 // two and the place of the scene do not matter.
-#include "test.h"
+#include "fixture.h"
 
 #include "geom/box.h"
 #include "geom/triangle.h"
@@ -279,6 +279,27 @@ static void check_pair(uint64_t *state, int type_a, int type_b)
 	CHECK_NEAR(other[deepest_of(other, again)].depth, deep->depth, bias + tiny);
 	if (alike >= 2)
 		CHECK_INT(again, count);
+}
+
+// A box that lies on another one and is turned against it by a little: its lowest corner may lie beside the patch.
+TEST(volume, boxes_have_no_contacts_beside_them)
+{
+	uint64_t state = 23;
+	for (int i = 0; i < 4000; i++) {
+		const double tilt = pow(10, test_random_double(&state, -9, -3)), yaw = test_random_double(&state, -3, 3);
+		const v3d axis = { test_random_double(&state, -1, 1), test_random_double(&state, -1, 1), 0 };
+		const carom_shape a = box(1, 0.5, 0.2), b = box(0.5, 0.5, 0.5);
+		carom_pose pa = at(0, 0, 0), pb = at(test_random_double(&state, -1, 1), test_random_double(&state, -0.8, 0.8), 0.699);
+		pb.orientation = quat_mul(fixture_turn(axis, tilt), fixture_turn((v3d){ 0, 0, 1 }, yaw));
+		cr_volume_contact c[8];
+		const int count = i % 2 ? cr_volume_contacts(&a, &pa, &b, &pb, 0.01, c) : cr_volume_contacts(&b, &pb, &a, &pa, 0.01, c);
+		CHECK(count > 0);
+		for (int k = 0; k < count; k++) {
+			v3d nearest, normal;
+			CHECK(cr_volume_distance(&a, carom_inverse_transform_point(pa, c[k].point), &nearest, &normal) < 2e-3);
+			CHECK(cr_volume_distance(&b, carom_inverse_transform_point(pb, c[k].point), &nearest, &normal) < 2e-3);
+		}
+	}
 }
 
 TEST(volume, contacts_random)

@@ -43,9 +43,10 @@ typedef enum carom_contact_kind {
 	/// Two triangles: they cross, and there is no inside to measure in (open meshes); or they are
 	/// nearest where too many are ahead.
 	CAROM_FACES,
-	/// A pair with a body that is no mesh. The feature of a mesh is the number of its triangle;
-	/// that of any other shape is a name of the point within the pair, which it keeps as long as
-	/// the same edges and corners of the two shapes make it; or 0.
+	/// A pair with a body that is no mesh. Of two such bodies feature_a is the name of the point,
+	/// and feature_b 0. Beside a mesh, the feature of the mesh is the number of its triangle, and
+	/// that of the other shape the name. A point keeps its name as long as the same edges and
+	/// corners of the two shapes make it; 0: it has none.
 	CAROM_VOLUMES,
 	/// Two edges of surfaces that are too near, each as 3 * triangle + the corner where it starts.
 	/// Only a contact filter sees such contacts (carom_contact_filter_fn).
@@ -58,8 +59,8 @@ typedef enum carom_contact_kind {
 typedef struct carom_contact {
 	carom_body_id body_a;
 	carom_body_id body_b;
-	/// Found by a ray: the vertex. By an edge: the middle of its part inside. By a volume: the
-	/// deepest point of A.
+	/// Found by a ray: the vertex. By an edge: the middle of its part inside. By a volume: a point
+	/// of A's surface in the patch.
 	double point[3];
 	float normal[3]; ///< world, unit, from B towards A: the direction that takes A out
 	float depth;     ///< metres along normal; negative for speculative contacts

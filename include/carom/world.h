@@ -300,8 +300,9 @@ CAROM_API carom_result carom_world_set_device(
 CAROM_API carom_result carom_world_set_devices(
 	carom_world *world, carom_device *const *devices, int32_t count, bool fallback);
 
-/// Say what the steps from now on make of two bodies of which one has parts; a new world makes
-/// nothing of them. Recorded; a snapshot does not hold it.
+/// Say what the steps from now on make of pairs of bodies, with parts or without; a new world makes
+/// nothing of them. Recorded. A snapshot does not hold it: after carom_world_restore these settings
+/// stay, and the lists of the saved step are there again.
 /// - listed: list pairs of bodies and their events (carom_world_body_pairs,
 ///   carom_world_body_events): of two bodies one, however many of their parts touch. Costs a pass
 ///   over the pairs of each step. Pairs begin with the first step that lists them.

@@ -46,6 +46,8 @@ static void try_axis(const cr_box *a, const cr_box *b, v3d axis, int index, doub
 
 static double size_of(const cr_box *box) { return box->half[0] + box->half[1] + box->half[2]; }
 
+static double half_diagonal(const cr_box *box) { return v3d_length((v3d){ box->half[0], box->half[1], box->half[2] }); }
+
 static double smallest_half(const cr_box *a, const cr_box *b)
 {
 	double smallest = a->half[0];
@@ -81,37 +83,40 @@ static int32_t incident_face(const cr_box *box, v3d direction, v3d corner[4])
 	return 2 * axis + (up > 0);
 }
 
-// The incident face clipped to the sides of the reference face, axis `face` of reference, outward
-// along n. The deepest corner may lie beyond a side; it is added then, for the depth of the pair is
-// its depth. first: number of the first edge of the reference face.
-static void clip_faces(const cr_box *reference, int face, v3d n, const v3d incident[4], double size, int first, cr_patch *p)
+// The incident face clipped to the sides of the reference face, axis `face` of reference. first:
+// number of the first edge of the reference face.
+static void clip_faces(const cr_box *reference, int face, const v3d incident[4], double slack, int first, cr_patch *p)
 {
 	cr_begin_patch(incident, 4, CR_EDGES_OF_B - first, p);
 	for (int k = 1; k <= 2; k++) {
 		int axis = (face + k) % 3;
 		v3d u = reference->axis[axis];
-		double middle = v3d_dot(u, reference->centre), reach = reference->half[axis] + FLUSH * size;
+		double middle = v3d_dot(u, reference->centre), reach = reference->half[axis] + slack;
 		cr_clip_patch(p, u, middle + reach, first + (k == 1 ? UPPER_U : UPPER_V));
 		cr_clip_patch(p, v3d_neg(u), reach - middle, first + (k == 1 ? LOWER_U : LOWER_V));
 	}
 	p->count = p->count < CR_MAX_VOLUME_CONTACTS ? p->count : CR_MAX_VOLUME_CONTACTS;
-	int deepest = 0, shallowest = 0;
-	for (int i = 1; i < 4; i++)
-		deepest = v3d_dot(n, incident[i]) < v3d_dot(n, incident[deepest]) ? i : deepest;
-	double lowest = INFINITY;
-	for (int i = 0; i < p->count; i++) {
-		double height = v3d_dot(n, v3d_sub(p->point[i], incident[deepest]));
-		if (height < lowest)
-			lowest = height;
-		if (height > v3d_dot(n, v3d_sub(p->point[shallowest], incident[deepest])))
-			shallowest = i;
-	}
-	if (lowest <= SAME * size)
-		return;
-	const int place = p->count < CR_MAX_VOLUME_CONTACTS ? p->count++ : shallowest;
-	p->point[place] = incident[deepest];
-	p->corner[place] = cr_face_corner(CR_EDGES_OF_B - first, 4, deepest);
 }
+
+// The corner of a face farthest against a direction.
+static int deepest_corner(const v3d corner[4], v3d direction)
+{
+	int deepest = 0;
+	for (int i = 1; i < 4; i++)
+		deepest = v3d_dot(direction, corner[i]) < v3d_dot(direction, corner[deepest]) ? i : deepest;
+	return deepest;
+}
+
+// A face of one box, the reference, and the facing one of the other.
+typedef struct face_pair {
+	const cr_box *reference;
+	int face; // axis of the reference
+	bool of_b;
+	v3d out;       // of the reference face
+	v3d normal;    // from B to A
+	int32_t faces; // their name
+	double margin;
+} face_pair;
 
 // A corner of B that is deepest beyond the side of a face of A has no point of A right above it.
 static v3d nearest_in_box(const cr_box *box, v3d p)
@@ -122,27 +127,34 @@ static v3d nearest_in_box(const cr_box *box, v3d p)
 	return cr_box_to_world(box, nearest);
 }
 
+// A contact of the incident face; false where it is farther off than the margin.
+static bool face_contact(const face_pair *f, v3d point, cr_corner_edges corner, cr_volume_contact *contact)
+{
+	const double depth = f->reference->half[f->face] - v3d_dot(f->out, v3d_sub(point, f->reference->centre));
+	const v3d on_a = f->of_b ? point : nearest_in_box(f->reference, v3d_mad(point, -depth, f->normal));
+	*contact = (cr_volume_contact){ on_a, f->normal, depth, cr_name_corner(f->faces, corner) };
+	return depth >= -f->margin;
+}
+
 static int face_contacts(const cr_box *a, const cr_box *b, const best_axis *best, double margin, cr_volume_contact *contacts)
 {
-	bool of_b = best->index < 3;
-	const cr_box *reference = of_b ? b : a;
+	const bool of_b = best->index < 3;
 	const int face = best->index % 3, first = of_b ? CR_EDGES_OF_B : 0;
-	v3d n = of_b ? best->normal : v3d_neg(best->normal);
+	const v3d n = of_b ? best->normal : v3d_neg(best->normal);
+	face_pair f = { .reference = of_b ? b : a, .face = face, .of_b = of_b, .out = n, .normal = best->normal, .margin = margin };
 	v3d incident[4];
 	cr_patch p;
-	const int32_t other = incident_face(of_b ? a : b, n, incident);
-	const int32_t own = 2 * face + (v3d_dot(n, reference->axis[face]) > 0);
-	const int32_t faces = of_b ? cr_name_faces(other, own) : cr_name_faces(own, other);
-	clip_faces(reference, face, n, incident, smallest_half(a, b), first, &p);
+	const int32_t other = incident_face(of_b ? a : b, n, incident), own = 2 * face + (v3d_dot(n, f.reference->axis[face]) > 0);
+	f.faces = of_b ? cr_name_faces(other, own) : cr_name_faces(own, other);
+	clip_faces(f.reference, face, incident, FLUSH * smallest_half(a, b), first, &p);
 	int kept = 0;
-	for (int i = 0; i < p.count; i++) {
-		double depth = reference->half[face] - v3d_dot(n, v3d_sub(p.point[i], reference->centre));
-		if (!(depth >= -margin))
-			continue;
-		v3d on_a = of_b ? p.point[i] : nearest_in_box(a, v3d_mad(p.point[i], -depth, best->normal));
-		contacts[kept++] = (cr_volume_contact){ on_a, best->normal, depth, cr_name_corner(faces, p.corner[i]) };
-	}
-	return kept;
+	for (int i = 0; i < p.count; i++)
+		kept += face_contact(&f, p.point[i], p.corner[i], &contacts[kept]);
+	// The depth of the pair is that of the deepest corner, which may lie beyond a side.
+	cr_volume_contact place;
+	const int deepest = deepest_corner(incident, n);
+	const bool reaches = face_contact(&f, incident[deepest], cr_face_corner(CR_EDGES_OF_B - first, 4, deepest), &place);
+	return reaches ? cr_reach_depth(&place, fmin(half_diagonal(a), half_diagonal(b)), false, contacts, kept) : kept;
 }
 
 // The edge of a box along an axis that lies farthest along a direction.

@@ -6,9 +6,8 @@
 #include <string.h>
 
 // A face stands for the patch when its normal is within 25 degrees of the least direction, and when
-// the bodies are not deeper along it by more than a twentieth and two thousandths of the smaller
-// one's size: at rest a solver keeps about that depth.
-static const double ALIGNED = 0.9, DEEPER = 0.05, DEEPER_SIZE = 2e-3;
+// the bodies are not much deeper along it.
+static const double ALIGNED = 0.9;
 // A corner this share of the smaller body's size beyond a side lies on it: so bodies that lie flush
 // keep the names of their points. Triangles have neighbours, which have the corners beyond.
 static const double FLUSH = 1e-4, FLUSH_TRIANGLE = 1e-9;
@@ -60,7 +59,7 @@ static bool speaks(const meeting *m, const cr_face *face, v3d n, double *gap)
 	if (face->count < 3 || !(v3d_dot(n, m->least.normal) >= ALIGNED))
 		return false;
 	*gap = gap_along(m, n);
-	return *gap >= m->least.gap - DEEPER * fabs(m->least.gap) - DEEPER_SIZE * m->size;
+	return *gap >= m->least.gap - cr_little_depth(m->least.gap, m->size);
 }
 
 /// first: number of the first edge of the face.
@@ -96,16 +95,6 @@ static int emit(const meeting *m, cr_volume_contact contact, cr_volume_contact *
 	return count + 1;
 }
 
-static double apart(const cr_volume_contact *a, const cr_volume_contact *b) { return v3d_length(v3d_sub(a->point, b->point)); }
-
-static int nearest_to(const cr_volume_contact *place, const cr_volume_contact *contacts, int count)
-{
-	int nearest = 0;
-	for (int i = 1; i < count; i++)
-		nearest = apart(&contacts[i], place) < apart(&contacts[nearest], place) ? i : nearest;
-	return nearest;
-}
-
 /// Keep the contact of the first name, and from there always the one that is farthest from those
 /// kept; of two as far, the first. So the choice does not change while bodies tremble.
 static int reduce(cr_volume_contact *contacts, int count)
@@ -120,7 +109,7 @@ static int reduce(cr_volume_contact *contacts, int count)
 		for (int i = kept; i < count && kept > 0; i++) {
 			double nearest = (double)INFINITY;
 			for (int k = 0; k < kept; k++)
-				nearest = fmin(nearest, apart(&contacts[i], &contacts[k]));
+				nearest = fmin(nearest, cr_contacts_apart(&contacts[i], &contacts[k]));
 			if (i == kept || nearest > most * (1 + ALIKE)) {
 				most = nearest;
 				best = i;
@@ -134,34 +123,10 @@ static int reduce(cr_volume_contact *contacts, int count)
 	return CR_MAX_VOLUME_CONTACTS;
 }
 
-static const cr_volume_contact *deepest_of(const cr_volume_contact *contacts, int count)
-{
-	const cr_volume_contact *deepest = contacts;
-	for (int i = 1; i < count; i++)
-		deepest = contacts[i].depth > deepest->depth ? &contacts[i] : deepest;
-	return deepest;
-}
-
-/// Moving by the deepest contact is to part the bodies, but the place where they are deepest may
-/// lie beside the patch: at the far corner of a floor that is turned against a foot by rounding
-/// alone. Where little is missing, the point of the patch that is nearest to that place gets the
-/// depth: a contact at the place itself would hold the body where nothing touches, and would jump
-/// from corner to corner. Else the place becomes a contact. goes_on: it may lie where contacts were
-/// left out, far from the others, and is one in any case.
+/// See cr_reach_depth.
 static int reach_depth(const meeting *m, const cr_volume_contact *place, bool goes_on, cr_volume_contact *contacts, int count)
 {
-	const double deepest = count > 0 ? deepest_of(contacts, count)->depth : -(double)INFINITY;
-	if (!(deepest < place->depth - 1e-9 * m->size))
-		return count;
-	const int nearest = nearest_to(place, contacts, count);
-	if (!goes_on && place->depth - deepest <= DEEPER * fabs(place->depth) + DEEPER_SIZE * m->size) {
-		contacts[nearest].depth = place->depth;
-		return count;
-	}
-	if (count < CR_MAX_VOLUME_CONTACTS)
-		return emit(m, *place, contacts, count);
-	contacts[nearest] = *place;
-	return count;
+	return place->depth >= -m->margin ? cr_reach_depth(place, m->size, goes_on, contacts, count) : count;
 }
 
 /// The point of A's surface at the place where the bodies are deepest in each other along the
@@ -177,7 +142,7 @@ static v3d deepest_on_a(const meeting *m, bool by_a, v3d n, double gap)
 /// Does a contact lie where the last one or the first one lies? Two cuts beside a corner may.
 static bool is_double(const meeting *m, const cr_volume_contact *c, const cr_volume_contact *contacts, int count)
 {
-	return count > 0 && fmin(apart(c, &contacts[0]), apart(c, &contacts[count - 1])) <= FLUSH * m->size;
+	return count > 0 && fmin(cr_contacts_apart(c, &contacts[0]), cr_contacts_apart(c, &contacts[count - 1])) <= FLUSH * m->size;
 }
 
 /// The facing part of one body, clipped by a face of the other. by_a: the face is A's; gap: of the
@@ -204,10 +169,10 @@ static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *c
 			cr_name_corner(m->faces, p.corner[i]) };
 		count = is_double(m, &c, all, count) ? count : emit(m, c, all, count);
 	}
-	const bool is_found = count > 0 && !(deepest_of(all, count)->depth < -gap - 1e-9 * m->size);
+	const bool is_found = count > 0 && !(cr_deepest_contact(all, count)->depth < -gap - 1e-9 * m->size);
 	cr_volume_contact place = { .depth = -gap, .normal = n, .name = cr_name_deepest(m->faces) };
 	if (is_found)
-		place = *deepest_of(all, count);
+		place = *cr_deepest_contact(all, count);
 	else if (-gap >= -m->margin)
 		place.point = deepest_on_a(m, by_a, n, gap);
 	count = reach_depth(m, &place, m->goes_on && !is_found, all, reduce(all, count));

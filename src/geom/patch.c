@@ -1,4 +1,4 @@
-/// Clipping of patches. See geom/patch.h.
+/// Patches. See geom/patch.h.
 
 #include "geom/patch.h"
 
@@ -35,4 +35,35 @@ void cr_clip_patch(cr_patch *patch, v3d outward, double offset, int side)
 	memcpy(patch->point, out.point, (size_t)out.count * sizeof *out.point);
 	memcpy(patch->corner, out.corner, (size_t)out.count * sizeof *out.corner);
 	memcpy(patch->edge, out.edge, (size_t)out.count * sizeof *out.edge);
+}
+
+int cr_nearest_contact(const cr_volume_contact *place, const cr_volume_contact *contacts, int count)
+{
+	int nearest = 0;
+	for (int i = 1; i < count; i++)
+		nearest = cr_contacts_apart(&contacts[i], place) < cr_contacts_apart(&contacts[nearest], place) ? i : nearest;
+	return nearest;
+}
+
+const cr_volume_contact *cr_deepest_contact(const cr_volume_contact *contacts, int count)
+{
+	const cr_volume_contact *deepest = contacts;
+	for (int i = 1; i < count; i++)
+		deepest = contacts[i].depth > deepest->depth ? &contacts[i] : deepest;
+	return deepest;
+}
+
+int cr_reach_depth(const cr_volume_contact *place, double size, bool goes_on, cr_volume_contact *contacts, int count)
+{
+	const double deepest = count > 0 ? cr_deepest_contact(contacts, count)->depth : -(double)INFINITY;
+	if (!(deepest < place->depth - 1e-9 * size))
+		return count;
+	const int nearest = cr_nearest_contact(place, contacts, count);
+	if (!goes_on && place->depth - deepest <= cr_little_depth(place->depth, size)) {
+		contacts[nearest].depth = place->depth;
+		return count;
+	}
+	const int at = count < CR_MAX_VOLUME_CONTACTS ? count++ : nearest;
+	contacts[at] = *place;
+	return count;
 }

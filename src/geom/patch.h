@@ -9,6 +9,9 @@
 #define CR_GEOM_PATCH_H
 
 #include "geom/convex.h"
+#include "geom/volume.h"
+
+#include <math.h>
 
 enum { CR_EDGES_OF_B = CR_MAX_FACE, CR_MOST_PATCH_POINTS = 2 * CR_MAX_FACE };
 
@@ -65,5 +68,27 @@ static inline int32_t cr_name_corner(int32_t faces, cr_corner_edges corner)
 
 /// The deepest place of two faces, where no corner of the patch is.
 static inline int32_t cr_name_deepest(int32_t faces) { return faces << 12 | 0xfff; }
+
+/// Depths that differ by so much are about equal: a twentieth, and two thousandths of the smaller
+/// body's size. At rest a solver keeps about that depth.
+static inline double cr_little_depth(double depth, double size) { return 0.05 * fabs(depth) + 2e-3 * size; }
+
+static inline double cr_contacts_apart(const cr_volume_contact *a, const cr_volume_contact *b)
+{
+	return v3d_length(v3d_sub(a->point, b->point));
+}
+
+/// The number of the contact that is nearest to a place; 0 where there are none.
+int cr_nearest_contact(const cr_volume_contact *place, const cr_volume_contact *contacts, int count);
+/// count: at least 1.
+const cr_volume_contact *cr_deepest_contact(const cr_volume_contact *contacts, int count);
+/// Moving by the deepest contact is to part the bodies, but the place where they are deepest may
+/// lie beside the patch: at the far corner of a floor that is turned against a foot by rounding
+/// alone. Where little is missing, the point of the patch that is nearest to that place gets the
+/// depth: a contact at the place itself would hold the body where nothing touches, and would jump
+/// from corner to corner. Else the place becomes a contact, of CR_MAX_VOLUME_CONTACTS at most.
+/// size: of the smaller body. goes_on: the place may lie where contacts were left out, far from the
+/// others, and is one in any case. Returns how many contacts there are.
+int cr_reach_depth(const cr_volume_contact *place, double size, bool goes_on, cr_volume_contact *contacts, int count);
 
 #endif
