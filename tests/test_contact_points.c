@@ -177,7 +177,8 @@ static void check_each_allocation(listing *l)
 	l->wanted = l->points.count;
 	CHECK(l->wanted > 256); // the list grows
 	sim_free_contact_points(&l->points);
-	CHECK(failing_memory_each(1, list_again, check_listing, l) > 1);
+	CHECK(failing_memory_each(1, list_again, check_listing, l) >=
+		(TEST_FEWER > 1 ? 1 : 2)); // it may grow by one call stack alone
 }
 
 TEST(contact_points, any_allocation_may_fail_while_those_of_cloth_are_listed)
