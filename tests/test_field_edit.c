@@ -534,7 +534,7 @@ TEST(field_edit, misuse)
 		heights[i] = NAN;
 	refused(context, m.mesh, &all, heights, "leaves only holes");
 	check_whole(context, &m);
-	// All holes but for one cell, which a single sample then closes: that edit is refused, and the field stays.
+	// One cell has ground, all others are holes. An edit of a single sample that takes it, too, is refused, and the field stays.
 	const float corner[4] = { 1, 2, 3, 4 };
 	for (int i = 0; i < 4; i++)
 		heights[i / 2 * 10 + i % 2] = m.heights[i / 2 * 10 + i % 2] = corner[i];

@@ -10,6 +10,7 @@
 /// "tiles" are such tables on a floor that is one body of tiles. At rest nothing moves after the
 /// first step; "tremble" moves each body by up to 0.1 mm in each step.
 /// Usage: bench_body_pairs (boxes | tables | tiles) BODIES LIMIT (rest | tremble) STEPS
+#include "bench/bench_check.h"
 #include "bench/bench_random.h"
 #include "carom/carom.h"
 #include <math.h>
@@ -34,13 +35,7 @@ typedef struct bench {
 	double *times;      // [WORLDS*steps]
 } bench;
 
-static void check(const bench *b, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_body_pairs: %s\n", carom_error_text(b->context));
-	exit(1);
-}
+static void check(const bench *b, carom_result result) { bench_check("bench_body_pairs", b->context, result); }
 
 static carom_pose at(double x, double y, double z)
 {

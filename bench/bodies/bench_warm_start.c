@@ -6,6 +6,7 @@
 /// should be, and the speed of all in the last 2 s, mean (square root of the mean of squares) and
 /// most, in m/s. A spin counts by the radius of gyration.
 /// Usage: bench_warm_start (boxes | cylinders) HEIGHT ROUNDS (warm | cold)
+#include "bench/bench_check.h"
 #include "carom/carom.h"
 #include <math.h>
 #include <stdbool.h>
@@ -40,13 +41,7 @@ typedef struct bench {
 	joint joints[MOST_CONTACTS];
 } bench;
 
-static void check(const bench *b, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_warm_start: %s\n", carom_error_text(b->context));
-	exit(1);
-}
+static void check(const bench *b, carom_result result) { bench_check("bench_warm_start", b->context, result); }
 
 static carom_vec3 add(carom_vec3 a, carom_vec3 b, double factor)
 {
@@ -110,7 +105,7 @@ static void push(joint *j, carom_vec3 impulse)
 	}
 }
 
-/// The impulse along an axis that brings the speed along it to what is wanted.
+/// The impulse along an axis after which the speed along it is the wanted one.
 static double needed(const joint *j, carom_vec3 axis, double wanted)
 {
 	double speed = 0, ease = 0;

@@ -4,6 +4,7 @@
 /// for a box that the library holds and has held at most, the most memory of the process in MB,
 /// contacts, and seconds of the processor for the step.
 /// Usage: bench_boxes BOXES (air | plane | field) (equal | sizes | different) [STEPS]
+#include "bench/bench_check.h"
 #include "bench/bench_random.h"
 #include "carom/carom.h"
 #include <math.h>
@@ -24,13 +25,7 @@ typedef struct bench {
 	const char *ground, *sizes;
 } bench;
 
-static void check(const bench *b, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_boxes: %s\n", carom_error_text(b->context));
-	exit(1);
-}
+static void check(const bench *b, carom_result result) { bench_check("bench_boxes", b->context, result); }
 
 static int row_of(const bench *b) { return (int)ceil(sqrt(b->count)); }
 

@@ -4,6 +4,7 @@
 /// sink a little in each step. Prints CSV, least of the steps: milliseconds of a step, contacts
 /// with other bodies, pairs, bytes of the world for each sphere.
 /// Usage: bench_granular_world [--steps N] [--threads N]
+#include "bench/bench_check.h"
 #include "bench/bench_random.h"
 #include "carom/carom.h"
 #include <math.h>
@@ -22,13 +23,7 @@ typedef struct setting {
 	carom_body_id *ids;
 } setting;
 
-static void check(carom_context *context, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_granular_world: %s\n", carom_error_text(context));
-	exit(1);
-}
+static void check(carom_context *context, carom_result result) { bench_check("bench_granular_world", context, result); }
 
 static carom_mesh *make_ground(carom_context *context)
 {

@@ -6,6 +6,7 @@
 /// most meet another one. Prints CSV, least of the rounds: processor microseconds for each sphere
 /// and step, contacts and impacts for each sphere.
 /// Usage: bench_resting_grains [--spheres N] [--rounds N] [--only GROUND]
+#include "bench/bench_check.h"
 #include "bench/bench_random.h"
 #include "carom/carom.h"
 #include <math.h>
@@ -18,13 +19,7 @@ enum { FIELD = 257, SHEET = 127, MOST = 100000, HEAP = 6, GROUNDS };
 static const double SIZE = 10, RADIUS = 0.05, CREEP = 5e-4, STIR = 0.02;
 static const char *const names[GROUNDS] = { "field", "open", "closed", "cloth", "box", "plane", "heap" };
 
-static void check(carom_context *context, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_resting_grains: %s\n", carom_error_text(context));
-	exit(1);
-}
+static void check(carom_context *context, carom_result result) { bench_check("bench_resting_grains", context, result); }
 
 static double height_at(double x, double y) { return 0.2 * sin(0.8 * x) * cos(0.7 * y); }
 

@@ -4,6 +4,7 @@
 /// are shot into it. Each load runs with and without carom_body_def.continuous, in turns, on one
 /// thread. Prints CSV: microseconds a step, least and middle of the rounds. Usage: bench_continuous
 /// [--bodies N] [--rounds N]
+#include "bench/bench_check.h"
 #include "bench/bench_random.h"
 #include "carom/carom.h"
 #include <math.h>
@@ -14,13 +15,7 @@
 
 enum { SIDE = 129, MOST = 10000, STEPS = 20, MAX_ROUNDS = 100, AROUND = 24, ACROSS = 12 };
 
-static void check(carom_context *context, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_continuous: %s\n", carom_error_text(context));
-	exit(1);
-}
+static void check(carom_context *context, carom_result result) { bench_check("bench_continuous", context, result); }
 
 static double now_us(void)
 {

@@ -5,6 +5,7 @@
 /// impacts were missed, and the largest gap at a time of impact, in parts of the tolerance. Fails
 /// if one was missed, told late or told where the shapes are farther apart than the tolerance.
 /// Usage: bench_screw_motions [--count N] [--steps N] [--seed N]
+#include "bench/bench_check.h"
 #include "bench/bench_random.h"
 #include "carom/collide.h"
 #include "carom/carom.h"
@@ -38,13 +39,7 @@ typedef struct tally {
 	long long separations;
 } tally;
 
-static void check(carom_context *context, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_screw_motions: %s\n", context ? carom_error_text(context) : "no context");
-	exit(1);
-}
+static void check(carom_context *context, carom_result result) { bench_check("bench_screw_motions", context, result); }
 
 // ---- Moving shapes ----
 

@@ -11,6 +11,7 @@
 /// Rays begin a thousandth of the mean edge away from their vertex, so that its own triangles do
 /// not count. As printed, the algorithm knows no motion of the surface that is hit.
 /// Usage: bench_velocity_rays FIRST SECOND [FIRST SECOND ...]
+#include "bench/bench_check.h"
 #include "carom/carom.h"
 #include "io/mesh_file.h"
 #include <math.h>
@@ -28,13 +29,7 @@ typedef struct bench {
 	double ms_rays;
 } bench;
 
-static void check(carom_context *context, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_velocity_rays: %s\n", carom_error_text(context));
-	exit(1);
-}
+static void check(carom_context *context, carom_result result) { bench_check("bench_velocity_rays", context, result); }
 
 static double now_ms(void)
 {

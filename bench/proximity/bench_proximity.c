@@ -7,6 +7,7 @@
 /// pairs of features tried one by one, boxes first: minutes on large meshes. --device adds times
 /// with a graphics device: its index, or a part of its name.
 /// Usage: bench_proximity [--steps N] [--distance SHARE] [--brute] [--device CHOICE] FIRST [SECOND]
+#include "bench/bench_check.h"
 #include "carom/carom.h"
 #include "carom/vulkan.h"
 #include "io/mesh_file.h"
@@ -26,13 +27,7 @@ typedef struct bench {
 	carom_device *device;
 } bench;
 
-static void check(carom_context *context, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_proximity: %s\n", carom_error_text(context));
-	exit(1);
-}
+static void check(carom_context *context, carom_result result) { bench_check("bench_proximity", context, result); }
 
 static double now_ms(void)
 {

@@ -5,6 +5,7 @@
 /// contacts, of the merge (pairs, events, numbers) and of the whole step; pairs, contacts, events;
 /// bytes of the world, of one whose sheet is away, and of one without thickness.
 /// Usage: bench_cloth_bodies [--steps N] [--threads N]
+#include "bench/bench_check.h"
 #include "carom/carom.h"
 #include <math.h>
 #include <stdio.h>
@@ -18,13 +19,7 @@ static int32_t triangles[2 * MOST][3];
 typedef enum body_shape { BALLS, BOXES, SPHERES } body_shape;
 static const char *const shape_names[] = { "balls of 80 triangles", "boxes", "spheres" };
 
-static void check(carom_context *context, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_cloth_bodies: %s\n", carom_error_text(context));
-	exit(1);
-}
+static void check(carom_context *context, carom_result result) { bench_check("bench_cloth_bodies", context, result); }
 
 /// The sheet, an edge apart, at a height, trembling by a tenth of the thickness.
 static void place(double height, int step)

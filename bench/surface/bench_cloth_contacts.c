@@ -4,6 +4,7 @@
 /// the surface contacts and of the impacts of a step, contacts, microseconds for each, and bytes
 /// for each triangle, with the thickness and without.
 /// Usage: bench_cloth_contacts [--steps N] [--threads N]
+#include "bench/bench_check.h"
 #include "carom/carom.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,13 +15,7 @@ enum { MOST_SIDE = 201, MOST = MOST_SIDE * MOST_SIDE, MOST_SHEETS = 8 };
 static double places[MOST][3];
 static int32_t triangles[2 * MOST][3];
 
-static void check(carom_context *context, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_cloth_contacts: %s\n", carom_error_text(context));
-	exit(1);
-}
+static void check(carom_context *context, carom_result result) { bench_check("bench_cloth_contacts", context, result); }
 
 /// Put a sheet of side x side vertices, an edge apart, at its height, trembling.
 static void place(int side, int sheet, int step)

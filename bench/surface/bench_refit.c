@@ -5,6 +5,7 @@
 /// the steps: carom_world_set_vertices; the first query after it, which brings the tree up to date;
 /// and a ray after that.
 /// Usage: bench_refit [--steps N]
+#include "bench/bench_check.h"
 #include "carom/carom.h"
 #include <math.h>
 #include <stdio.h>
@@ -16,13 +17,7 @@ enum { SIDE = 215, COUNT = SIDE * SIDE, TRIANGLES = 2 * (SIDE - 1) * (SIDE - 1),
 static double places[COUNT][3];
 static int32_t triangles[TRIANGLES][3];
 
-static void check(carom_context *context, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_refit: %s\n", carom_error_text(context));
-	exit(1);
-}
+static void check(carom_context *context, carom_result result) { bench_check("bench_refit", context, result); }
 
 static double now_us(void)
 {

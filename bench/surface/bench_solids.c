@@ -4,6 +4,7 @@
 /// middle of the steps, and the mean of that search: with contacts, with impacts alone, and with
 /// the same rings as rigid bodies that turn a little.
 /// Usage: bench_solids [--steps N]
+#include "bench/bench_check.h"
 #include "carom/carom.h"
 #include <math.h>
 #include <stdio.h>
@@ -20,13 +21,7 @@ typedef struct ring {
 
 typedef enum kind { CONTACTS, IMPACTS, RIGID, KINDS } kind;
 
-static void check(carom_context *context, carom_result result)
-{
-	if (result == CAROM_SUCCESS)
-		return;
-	fprintf(stderr, "bench_solids: %s\n", carom_error_text(context));
-	exit(1);
-}
+static void check(carom_context *context, carom_result result) { bench_check("bench_solids", context, result); }
 
 /// A torus of radius 1 around z, its tube of radius 0.3.
 static void make_ring(ring *r, int around, int across)

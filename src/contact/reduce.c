@@ -194,8 +194,10 @@ static double share_of_depth(double depth, double full, double slack)
 {
 	if (depth >= full)
 		return 1;
+	if (depth > 0)
+		return (depth + slack) / (full + slack);
 	const double touching = slack / (full + slack);
-	return depth > 0 ? (depth + slack) / (full + slack) : slack > 0 ? touching * slack / (slack - depth) : 0;
+	return slack > 0 ? touching * slack / (slack - depth) : 0;
 }
 
 static void swap_rows(int32_t *rows, int64_t a, int64_t b)

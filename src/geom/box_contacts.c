@@ -113,7 +113,6 @@ typedef struct face_pair {
 	int face; // axis of the reference
 	bool of_b;
 	v3d out;       // of the reference face
-	v3d normal;    // from B to A
 	int32_t faces; // their name
 	double margin;
 } face_pair;
@@ -131,8 +130,9 @@ static v3d nearest_in_box(const cr_box *box, v3d p)
 static bool face_contact(const face_pair *f, v3d point, cr_corner_edges corner, cr_volume_contact *contact)
 {
 	const double depth = f->reference->half[f->face] - v3d_dot(f->out, v3d_sub(point, f->reference->centre));
-	const v3d on_a = f->of_b ? point : nearest_in_box(f->reference, v3d_mad(point, -depth, f->normal));
-	*contact = (cr_volume_contact){ on_a, f->normal, depth, cr_name_corner(f->faces, corner) };
+	const v3d normal = f->of_b ? f->out : v3d_neg(f->out);
+	const v3d on_a = f->of_b ? point : nearest_in_box(f->reference, v3d_mad(point, -depth, normal));
+	*contact = (cr_volume_contact){ on_a, normal, depth, cr_name_corner(f->faces, corner) };
 	return depth >= -f->margin;
 }
 
@@ -141,7 +141,7 @@ static int face_contacts(const cr_box *a, const cr_box *b, const best_axis *best
 	const bool of_b = best->index < 3;
 	const int face = best->index % 3, first = of_b ? CR_EDGES_OF_B : 0;
 	const v3d n = of_b ? best->normal : v3d_neg(best->normal);
-	face_pair f = { .reference = of_b ? b : a, .face = face, .of_b = of_b, .out = n, .normal = best->normal, .margin = margin };
+	face_pair f = { .reference = of_b ? b : a, .face = face, .of_b = of_b, .out = n, .margin = margin };
 	v3d incident[4];
 	cr_patch p;
 	const int32_t other = incident_face(of_b ? a : b, n, incident), own = 2 * face + (v3d_dot(n, f.reference->axis[face]) > 0);

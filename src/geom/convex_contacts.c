@@ -169,10 +169,11 @@ static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *c
 			cr_name_corner(m->faces, p.corner[i]) };
 		count = is_double(m, &c, all, count) ? count : emit(m, c, all, count);
 	}
-	const bool is_found = count > 0 && !(cr_deepest_contact(all, count)->depth < -gap - 1e-9 * m->size);
+	const cr_volume_contact *deepest = count > 0 ? cr_deepest_contact(all, count) : NULL;
+	const bool is_found = deepest && !(deepest->depth < -gap - 1e-9 * m->size);
 	cr_volume_contact place = { .depth = -gap, .normal = n, .name = cr_name_deepest(m->faces) };
 	if (is_found)
-		place = *cr_deepest_contact(all, count);
+		place = *deepest;
 	else if (-gap >= -m->margin)
 		place.point = deepest_on_a(m, by_a, n, gap);
 	count = reach_depth(m, &place, m->goes_on && !is_found, all, reduce(all, count));

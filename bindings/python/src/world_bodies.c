@@ -357,6 +357,11 @@ static PyObject *set_user_data(PyObject *self, PyObject *const *args, Py_ssize_t
 	return end(world, carom_world_set_user_data(world->world, id, number));
 }
 
+static bool take_part(PyObject *const *args, carom_body_id *id, int64_t *part)
+{
+	return cp_get_id(args[0], id) && cp_get_int(args[1], "part", INT32_MIN, INT32_MAX, part);
+}
+
 static PyObject *get_part_data(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
 	cp_world *world = (cp_world *)self;
@@ -366,8 +371,7 @@ static PyObject *get_part_data(PyObject *self, PyObject *const *args, Py_ssize_t
 	if (count != 2)
 		return PyErr_Format(PyExc_TypeError, "get_part_data takes an id and a part (%zd given)", count);
 	// A step waits for a contact filter, which may ask.
-	if (!cp_get_id(args[0], &id) || !cp_get_int(args[1], "part", INT32_MIN, INT32_MAX, &part) || !cp_is_open(world) ||
-		!(world->asking > 0 || may_read(world)))
+	if (!take_part(args, &id, &part) || !cp_is_open(world) || !(world->asking > 0 || may_read(world)))
 		return NULL;
 	const carom_result result = carom_world_get_part_data(world->world, id, (int32_t)part, &number);
 	return result ? cp_raise(cp_state_of(self), world->context->context, result) : PyLong_FromUnsignedLongLong(number);
@@ -381,8 +385,7 @@ static PyObject *set_part_data(PyObject *self, PyObject *const *args, Py_ssize_t
 	uint64_t number;
 	if (count != 3)
 		return PyErr_Format(PyExc_TypeError, "set_part_data takes an id, a part and a number (%zd given)", count);
-	if (!cp_get_id(args[0], &id) || !cp_get_int(args[1], "part", INT32_MIN, INT32_MAX, &part) ||
-		!cp_get_u64(args[2], "user_data", &number) || !begin(world))
+	if (!take_part(args, &id, &part) || !cp_get_u64(args[2], "user_data", &number) || !begin(world))
 		return NULL;
 	return end(world, carom_world_set_part_data(world->world, id, (int32_t)part, number));
 }
