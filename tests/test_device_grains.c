@@ -591,7 +591,7 @@ TEST(device_grains, every_allocation_may_fail)
 		failed = fixture_end_failing(&memory);
 		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
 	}
-	CHECK(failures >= 4);
+	CHECK(failures >= 3);
 	failing_calls_free(&calls);
 	free_heap(&h);
 	close_place(p);

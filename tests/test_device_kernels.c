@@ -222,7 +222,7 @@ TEST(device_kernels, the_order_along_the_curve_keeps_searches_short)
 	CHECK_INT(found.pairs, pairs);
 	CHECK_INT(found.visits, visits);
 	cr_gpu_free_tree(device, &tree);
-	CHECK_INT(device->stats.bytes, device->readback.size + device->staging[0].size + device->staging[1].size);
+	CHECK_INT(device->stats.bytes, device->readback.size + device->sending.size + device->staging[0].size + device->staging[1].size);
 	CHECK_INT(cr_gpu_unlock(device, CAROM_SUCCESS), CAROM_SUCCESS);
 	carom_destroy_device(device);
 	free(spheres);

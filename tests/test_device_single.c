@@ -22,12 +22,12 @@ static bool needs_doubles(cr_kernel kernel)
 	return false;
 }
 
-TEST(device_single, only_kernels_of_meshes_and_grains_need_doubles)
+TEST(device_single, only_kernels_of_meshes_and_grains_and_doubts_need_doubles)
 {
 	int needing = 0;
 	for (int k = 0; k < CR_KERNELS; k++) {
 		const char *name = cr_kernel_name((cr_kernel)k);
-		const bool may = strncmp(name, "grains", 6) == 0 || strncmp(name, "mesh", 4) == 0 || strcmp(name, "arithmetic") == 0;
+		const bool may = strncmp(name, "grains", 6) == 0 || strncmp(name, "mesh", 4) == 0 || strcmp(name, "arithmetic") == 0 || strcmp(name, "pairs_judge") == 0;
 		const bool does = needs_doubles((cr_kernel)k);
 		needing += does;
 		if (!CHECK(may || !does))

@@ -125,6 +125,8 @@ carom_result cr_send_ahead(cr_pipeline *p, cr_device_state *d)
 		return cr_fail_memory(p->context, "what goes to a device");
 	if (!goes_ahead(p) || cr_take(p, CR_NEXT_RAYS) == 0)
 		return CAROM_SUCCESS;
+	if (d->near.items.count + p->taken.count <= d->few_first) // at most these would be walks
+		return CAROM_SUCCESS;
 	cr_make_rays(p);
 	carom_result result = cr_check_workers(p, "the rays of a step");
 	if (result != CAROM_SUCCESS)
@@ -134,7 +136,7 @@ carom_result cr_send_ahead(cr_pipeline *p, cr_device_state *d)
 	if (!cr_list_first_rays(p, d) || !list_walks(p, d))
 		return cr_fail_memory(p->context, "what goes to a device");
 	bool sent = false;
-	if (cr_count_rays(d) > d->few_rays && d->ahead.items.count > d->few_first) {
+	if (cr_rays_are_worth_it(d) && d->ahead.items.count > d->few_first) {
 		cr_device_part *part = &d->parts[0];
 		const cr_near_task task = { p, &d->ahead, part, &part->ahead, 0 };
 		cr_lock_devices(p);

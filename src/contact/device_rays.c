@@ -109,9 +109,14 @@ static void deal_to(const cr_pipeline *p, cr_device_state *d, cr_ray_group *g, i
 /// order of parts.
 static void deal(const cr_pipeline *p, cr_device_state *d)
 {
+	const bool alone = d->part_count == 1; // nothing is to be remembered, or looked up
 	for (int32_t i = 0; i < d->part_count; i++)
 		d->parts[i].load = 0;
-	for (int pass = 0; pass < 2; pass++) { // those that are remembered, then the others
+	for (int64_t i = 0; i < d->left.count && alone; i++) {
+		d->left.data[i].part = 0;
+		d->left.data[i].job = CR_NO_JOB;
+	}
+	for (int pass = alone ? 2 : 0; pass < 2; pass++) { // those that are remembered, then the others
 		for (int64_t i = 0; i < d->left.count; i++) {
 			cr_ray_group *g = &d->left.data[i];
 			const int32_t part = remembered_part(p, d, g);
@@ -439,12 +444,12 @@ static void do_without(cr_pipeline *p, cr_device_state *d)
 	cr_parallel_for(p->context, unpack_task, d->left.count, GROUPS_PER_TASK, &task);
 }
 
-int64_t cr_count_rays(const cr_device_state *d)
+bool cr_rays_are_worth_it(const cr_device_state *d)
 {
-	int64_t count = 0;
+	int64_t casts = 0;
 	for (int64_t i = 0; i < d->left.count; i++)
-		count += d->left.data[i].rays.count;
-	return count;
+		casts += d->left.data[i].is_walk ? 0 : d->left.data[i].rays.count;
+	return d->few_rays > 0 ? casts > d->few_rays : d->left.count > 0;
 }
 
 // ---- The first rays of a step, with other work (device_ahead.c) ----
@@ -496,7 +501,7 @@ static carom_result cast_rays(cr_pipeline *p, cr_device_state *d)
 	d->left.count = 0;
 	if (!list_sides(p, d, false) || !list_walks(p, d) || !cr_array_reserve_fresh(p->context, &d->rays, d->left.count))
 		return cr_fail_memory(p->context, "rays for a device");
-	if (cr_count_rays(d) <= d->few_rays) {
+	if (!cr_rays_are_worth_it(d)) {
 		do_without(p, d);
 		return CAROM_SUCCESS;
 	}

@@ -93,8 +93,8 @@ typedef struct cr_device_part {
 typedef struct cr_device_state {
 	int32_t part_count;
 	cr_device_part parts[CAROM_MAX_DEVICES];
-	// No more than these are the processor's: rays, tests of triangles, first walks of pairs, and
-	// walks that were not foreseen.
+	// No more than these are the processor's: full rays, tests of triangles, first walks of pairs,
+	// and walks that were not foreseen.
 	int64_t few_rays, few_tests, few_first, few_walks;
 	CR_ARRAY(cr_ray_group) rays, left; // of the ray stage, by parts; those that wait to be dealt
 	// of the crossings stage, which one part does
@@ -178,7 +178,8 @@ bool cr_add_near_item(const cr_pipeline *pipeline, cr_near_batch *batch, int32_t
 /// Of the ray stage (device_rays.c): list the taken rays, casts by pairs and walks likewise. false:
 /// out of memory.
 bool cr_list_first_rays(cr_pipeline *pipeline, cr_device_state *state);
-int64_t cr_count_rays(const cr_device_state *state);
+/// Are there enough listed rays for a device to be asked?
+bool cr_rays_are_worth_it(const cr_device_state *state);
 /// Deal the listed rays to a part, and write those of its next batch; pairs: cr_gpu_cast_batch.
 /// *fits false: one batch is not enough.
 carom_result cr_pack_first_rays(cr_pipeline *pipeline, cr_device_state *state, cr_device_part *part, uint32_t pairs, bool *fits);

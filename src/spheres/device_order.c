@@ -78,26 +78,45 @@ static carom_result sort_long_rows(carom_context *context, carom_sphere_pair *pa
 	return room ? CAROM_SUCCESS : cr_fail_memory(context, "pairs from a device");
 }
 
-/// Copy the pairs that are in order there to an array of the processor's.
-static carom_result fetch(carom_context *context, carom_device *device, const cr_gpu_sorted *sorted, cr_pair_array *pairs)
+static carom_result copy_pairs(carom_context *context, carom_device *device, const cr_gpu_sorted *sorted, cr_pair_array *pairs)
 {
-	_Static_assert(sizeof(carom_sphere_pair) == sizeof(cr_gpu_pair), "pairs are copied as they are");
 	if (!cr_array_reserve_fresh(context, pairs, (int64_t)sorted->count))
 		return cr_fail_memory(context, "pairs from a device");
 	pairs->count = (int64_t)sorted->count;
-	if (pairs->count == 0)
+	return cr_gpu_download(device, &sorted->pairs, pairs->data, sorted->count * sizeof *pairs->data);
+}
+
+/// Show the pairs that are in order there to the processor, where it reaches them, or copied to
+/// search->pairs.
+static carom_result fetch(carom_context *context, carom_device *device, cr_gpu_sorted *sorted, cr_sorted_search *search)
+{
+	_Static_assert(sizeof(carom_sphere_pair) == sizeof(cr_gpu_pair), "pairs are read as they are");
+	search->shown = (carom_sphere_pairs){ 0 };
+	if (sorted->count == 0)
 		return CAROM_SUCCESS;
-	const carom_result result = cr_gpu_download(device, &sorted->pairs, pairs->data, sorted->count * sizeof *pairs->data);
-	return result == CAROM_SUCCESS && sorted->long_rows > 0 ? sort_long_rows(context, pairs->data, pairs->count) : result;
+	cr_gpu_pair *there;
+	carom_result result = cr_gpu_reach_sorted(device, sorted, &there);
+	carom_sphere_pair *pairs = (carom_sphere_pair *)(void *)there;
+	if (!pairs) {
+		result = copy_pairs(context, device, sorted, search->pairs);
+		pairs = search->pairs->data;
+	}
+	const int64_t count = (int64_t)sorted->count;
+	if (result == CAROM_SUCCESS && sorted->long_rows > 0)
+		result = sort_long_rows(context, pairs, count);
+	if (result == CAROM_SUCCESS)
+		search->shown = (carom_sphere_pairs){ pairs, count };
+	return result;
 }
 
 /// Pairs that stay there: rows that are long make a way here and back.
-static carom_result mend_long_rows(carom_context *context, carom_device *device, const cr_gpu_sorted *sorted)
+static carom_result mend_long_rows(carom_context *context, carom_device *device, cr_gpu_sorted *sorted)
 {
 	cr_pair_array pairs = { 0 };
-	carom_result result = fetch(context, device, sorted, &pairs);
+	cr_sorted_search search = { .pairs = &pairs };
+	carom_result result = fetch(context, device, sorted, &search);
 	if (result == CAROM_SUCCESS)
-		result = cr_gpu_upload(device, &sorted->pairs, pairs.data, (uint64_t)pairs.count * sizeof *pairs.data);
+		result = cr_gpu_upload(device, &sorted->pairs, search.shown.pairs, sorted->count * sizeof *pairs.data);
 	cr_array_free(context, &pairs);
 	return result;
 }
@@ -112,7 +131,7 @@ carom_result cr_order_pairs(carom_device *device, cr_gpu_tree *tree, uint64_t wa
 	if (result != CAROM_SUCCESS || !search->done)
 		return result;
 	if (search->pairs)
-		return fetch(context, device, &order->sorted, search->pairs);
+		return fetch(context, device, &order->sorted, search);
 	return order->sorted.long_rows > 0 ? mend_long_rows(context, device, &order->sorted) : CAROM_SUCCESS;
 }
 

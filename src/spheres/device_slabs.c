@@ -37,8 +37,9 @@ typedef struct device_slab {
 	CR_ARRAY(uint32_t) places;   // of the set
 	CR_ARRAY(uint32_t) names;    // as cr_gpu_naming has them
 	uint32_t own;
-	cr_pair_array pairs;
-	uint64_t found; // last
+	cr_pair_array pairs;      // where the processor does not reach those of the device
+	carom_sphere_pairs shown; // found last
+	uint64_t found;           // last, those in doubt included
 	double cost;
 	cr_gpu_search search;
 	carom_result result;
@@ -232,13 +233,14 @@ static carom_result build(void **state_pointer, const cr_sphere_set *set)
 static carom_result search_slab(device_slab *slab, const cr_sphere_set *set, bool parallel)
 {
 	const cr_device_places places = { .set = set,
-		.naming = { slab->names.data, set->real, cr_owned_spheres(set), slab->own },
+		.naming = { slab->names.data, set->real, cr_owned_spheres(set), slab->own, !set->exact, set->skin },
 		.places = slab->places.data,
 		.parallel = parallel };
 	const uint64_t want = cr_expected_pairs(slab->found, (uint64_t)slab->places.count);
-	cr_sorted_search search = { &slab->pairs, false };
+	cr_sorted_search search = { .pairs = &slab->pairs };
 	const carom_result result = cr_order_pairs(slab->device, &slab->tree, want, &places, &slab->order, &search, &slab->search);
 	slab->found = slab->search.pairs;
+	slab->shown = search.shown;
 	return result != CAROM_SUCCESS || search.done
 		? result
 		: cr_fail(set->context, CAROM_OVER_BUDGET, "%s: there is no room for the %llu pairs of a slab", slab->device->info.name,
@@ -255,7 +257,7 @@ static carom_result search_slabs(device_slabs *s, const cr_sphere_set *set, int6
 }
 
 typedef struct hand_task {
-	const cr_pair_array *pairs;
+	const carom_sphere_pair *pairs;
 	const cr_pair_sink *sink;
 	atomic_bool stopped;
 } hand_task;
@@ -265,7 +267,7 @@ static void hand_piece(int64_t begin, int64_t end, int worker, void *task_pointe
 	hand_task *task = task_pointer;
 	for (int64_t i = begin; i < end && !atomic_load_explicit(&task->stopped, memory_order_relaxed); i += CR_PAIR_BATCH) {
 		const int64_t count = end - i < CR_PAIR_BATCH ? end - i : CR_PAIR_BATCH;
-		if (!task->sink->take(task->pairs->data + i, count, worker, task->sink->user))
+		if (!task->sink->take(task->pairs + i, count, worker, task->sink->user))
 			atomic_store_explicit(&task->stopped, true, memory_order_relaxed);
 	}
 }
@@ -276,8 +278,8 @@ static carom_result find_pairs(void *state_pointer, const cr_sphere_set *set, co
 	const carom_result result = search_slabs(s, set, tests);
 	hand_task task = { .sink = sink };
 	for (int32_t k = 0; k < s->count && result == CAROM_SUCCESS; k++) {
-		task.pairs = &s->slabs[k].pairs;
-		cr_parallel_for(s->context, hand_piece, task.pairs->count, CR_PAIR_BATCH, &task);
+		task.pairs = s->slabs[k].shown.pairs;
+		cr_parallel_for(s->context, hand_piece, s->slabs[k].shown.count, CR_PAIR_BATCH, &task);
 	}
 	return result;
 }
@@ -291,12 +293,12 @@ typedef struct merge_task {
 } merge_task;
 
 /// The first pair of a list whose a is not below this one.
-static int64_t first_from(const cr_pair_array *list, uint64_t a)
+static int64_t first_from(const carom_sphere_pairs *list, uint64_t a)
 {
 	int64_t low = 0;
 	for (int64_t high = list->count; low < high;) {
 		const int64_t middle = low + (high - low) / 2;
-		if (list->data[middle].a < a)
+		if (list->pairs[middle].a < a)
 			low = middle + 1;
 		else
 			high = middle;
@@ -319,9 +321,9 @@ static void merge_piece(int64_t begin, int64_t end, int worker, void *task_point
 	const uint64_t from = (uint64_t)begin * task->spheres / MERGED_PIECES, to = (uint64_t)end * task->spheres / MERGED_PIECES;
 	int64_t at = 0, left = 0;
 	for (int32_t k = 0; k < s->count; k++) {
-		const cr_pair_array *list = &s->slabs[k].pairs;
+		const carom_sphere_pairs *list = &s->slabs[k].shown;
 		const int64_t first = first_from(list, from), count = first_from(list, to) - first;
-		next[k] = list->data + first;
+		next[k] = list->pairs + first;
 		last[k] = next[k] + count;
 		at += first;
 		left += count;
@@ -347,12 +349,13 @@ static carom_result find_sorted(
 		return result;
 	int64_t count = 0;
 	for (int32_t k = 0; k < s->count; k++)
-		count += s->slabs[k].pairs.count;
+		count += s->slabs[k].shown.count;
 	if (!cr_array_reserve_fresh(set->context, search->pairs, count))
 		return cr_fail_memory(set->context, "pairs from devices");
 	merge_task task = { s, set->real, search->pairs->data };
 	cr_parallel_for(s->context, merge_piece, MERGED_PIECES, 1, &task);
 	search->pairs->count = count;
+	search->shown = (carom_sphere_pairs){ search->pairs->data, count };
 	search->done = true;
 	return CAROM_SUCCESS;
 }

@@ -234,7 +234,9 @@ static carom_result find_pairs(void *state_pointer, const cr_sphere_set *set, co
 /// Which spheres stand at the places of the set.
 static carom_result name_places(device_spheres *state, const cr_sphere_set *set, cr_gpu_naming *naming)
 {
-	*naming = (cr_gpu_naming){ .spheres = set->real, .owned = cr_owned_spheres(set), .own_places = set->count };
+	*naming = (cr_gpu_naming){
+		.spheres = set->real, .owned = cr_owned_spheres(set), .own_places = set->count, .judged = !set->exact, .skin = set->skin
+	};
 	if (set->count == set->real)
 		return CAROM_SUCCESS;
 	if (!cr_array_reserve_fresh(state->context, &state->names, set->count))

@@ -10,6 +10,9 @@
 typedef struct cr_sorted_search {
 	cr_pair_array *pairs; // for the pairs; NULL: they stay where they were found
 	bool done;            // they are there, sorted; else they went to the sink
+	/// Where they are if done with room for pairs: in that room, or in memory of a device that the
+	/// processor reaches, until the next search.
+	carom_sphere_pairs shown;
 } cr_sorted_search;
 
 typedef struct cr_sphere_detector {

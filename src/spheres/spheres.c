@@ -234,10 +234,11 @@ static carom_result search_sorted(carom_spheres *spheres, cr_sorted_search *sort
 	if (cr_pair_store_failed(spheres->store) || !cr_sort_pairs(spheres->store, &spheres->pairs))
 		return cr_fail_memory(spheres->context, "pairs of spheres");
 	spheres->stats.ms_sort += cr_time_ms() - start;
+	sorted->shown = (carom_sphere_pairs){ spheres->pairs.data, spheres->pairs.count };
 	return CAROM_SUCCESS;
 }
 
-/// All touching pairs, sorted: in spheres->pairs, or where the search has left them.
+/// All touching pairs, sorted: as sorted->shown tells, or where the search has left them.
 static carom_result find_pairs(carom_spheres *spheres, cr_sorted_search *sorted)
 {
 	if (!uses_list(spheres))
@@ -245,6 +246,7 @@ static carom_result find_pairs(carom_spheres *spheres, cr_sorted_search *sorted)
 	const carom_result result = cr_make_rows(spheres);
 	if (result == CAROM_SUCCESS && !cr_sort_touching(spheres))
 		return cr_fail_memory(spheres->context, "pairs of spheres");
+	sorted->shown = (carom_sphere_pairs){ spheres->pairs.data, spheres->pairs.count };
 	return result;
 }
 
@@ -255,10 +257,10 @@ carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs
 		return result;
 	*pairs = (carom_sphere_pairs){ 0 };
 	const unsigned refusals = begin_search(spheres);
-	cr_sorted_search sorted = { &spheres->pairs, false };
+	cr_sorted_search sorted = { .pairs = &spheres->pairs };
 	result = find_pairs(spheres, &sorted);
 	if (result == CAROM_SUCCESS) {
-		*pairs = (carom_sphere_pairs){ spheres->pairs.data, spheres->pairs.count };
+		*pairs = sorted.shown;
 		spheres->stats.pairs = pairs->count;
 	}
 	return end_search(spheres, "carom_spheres_find_pairs", refusals, result);
@@ -275,7 +277,7 @@ carom_result carom_spheres_find_device_pairs(carom_spheres *spheres, carom_spher
 		return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT, "%s: carom_spheres_def.method is %s, not device", CALL,
 			carom_sphere_method_name(spheres->def.method));
 	const unsigned refusals = begin_search(spheres);
-	cr_sorted_search sorted = { NULL, false };
+	cr_sorted_search sorted = { 0 };
 	result = find_pairs(spheres, &sorted);
 	if (result == CAROM_SUCCESS)
 		result = cr_show_pairs(spheres, sorted.done, pairs);

@@ -1,5 +1,6 @@
 /// Pairs in order on a device. See vulkan/gpu_pairs.h.
 #include "vulkan/gpu_pairs.h"
+#include "vulkan/gpu_trial.h"
 #include "vulkan/vk_kernels.h"
 #include <string.h>
 
@@ -14,7 +15,7 @@ enum {
 void cr_gpu_free_sorted(carom_device *device, cr_gpu_sorted *s)
 {
 	cr_gpu_buffer *const all[] = { &s->names, &s->counts, &s->first, &s->rows, &s->pairs, &s->doubts, &s->verdicts, &s->tally,
-		&s->scratch };
+		&s->scratch, &s->reached };
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		cr_gpu_free(device, all[i]);
 	*s = (cr_gpu_sorted){ 0 };
@@ -84,6 +85,11 @@ static sorted_reads record_order(carom_device *device, cr_gpu_sorted *s, const c
 	name.address[4] = s->doubts.address;
 	name.address[5] = s->tally.address;
 	cr_gpu_run(device, CR_KERNEL_PAIRS_NAME, threads, CR_GPU_THREADS, &name);
+	if (s->judges) {
+		name.address[6] = t->spheres.address;
+		memcpy(&name.word[6], &naming->skin, sizeof naming->skin);
+		cr_gpu_run(device, CR_KERNEL_PAIRS_JUDGE, FEW_DOUBTS, CR_GPU_THREADS, &name);
+	}
 	cr_gpu_scan(device, s->counts.address, s->first.address, naming->spheres + 1, s->scratch.address);
 	place.address[3] = s->counts.address;
 	place.address[4] = s->first.address;
@@ -101,6 +107,8 @@ static sorted_reads record_order(carom_device *device, cr_gpu_sorted *s, const c
 static void note_order(cr_gpu_sorted *s, const sorted_reads *reads)
 {
 	memcpy(&s->doubt_count, reads->tally, 4);
+	if (s->judges && s->doubt_count <= s->doubt_room)
+		s->doubt_count = 0;
 	memcpy(&s->long_rows, reads->tally + 4, 4);
 	memcpy(&s->count, reads->count, 8);
 }
@@ -180,13 +188,16 @@ carom_result cr_gpu_find_sorted(carom_device *device, cr_gpu_tree *t, uint64_t w
 		}
 		result = room;
 	}
-	if (result == CAROM_SUCCESS && naming->names)
-		result = cr_gpu_upload(device, &s->names, naming->names, 4 * (uint64_t)t->count);
+	s->judges = false;
+	if (result == CAROM_SUCCESS && naming->judged && device->info.doubles)
+		result = cr_gpu_try_arithmetic(device, &s->judges);
 	cr_gpu_search_reads search;
 	if (result == CAROM_SUCCESS)
 		result = cr_gpu_begin_search(device, t, &search);
 	if (result != CAROM_SUCCESS)
 		return result;
+	if (naming->names)
+		cr_gpu_send(device, &s->names, naming->names, 4 * (uint64_t)t->count);
 	const sorted_reads reads = record_order(device, s, t, naming);
 	result = cr_gpu_end_search(device, t, &search, found);
 	if (result != CAROM_SUCCESS)
@@ -216,6 +227,26 @@ carom_result cr_gpu_settle_doubts(
 	result = cr_gpu_finish(device);
 	if (result == CAROM_SUCCESS)
 		note_order(s, &reads);
+	return result;
+}
+
+carom_result cr_gpu_reach_sorted(carom_device *device, cr_gpu_sorted *s, cr_gpu_pair **pairs)
+{
+	const uint64_t size = sizeof **pairs * s->count;
+	*pairs = s->pairs.mapped;
+	if (!*pairs && device->def.staging)
+		return CAROM_SUCCESS;
+	device->stats.bytes_down += (int64_t)size;
+	if (*pairs)
+		return CAROM_SUCCESS;
+	carom_result result = cr_gpu_reserve_shared(device, &s->reached, size);
+	if (result == CAROM_SUCCESS)
+		result = cr_gpu_begin(device);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_gpu_copy(device, &s->pairs, &s->reached, size);
+	result = cr_gpu_finish(device);
+	*pairs = result == CAROM_SUCCESS ? s->reached.mapped : NULL;
 	return result;
 }
 

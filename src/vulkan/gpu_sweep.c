@@ -160,6 +160,10 @@ static carom_result fit_trees(carom_device *device, cr_gpu_sweep *s, const cr_gp
 	carom_result result = cr_gpu_begin(device);
 	if (result != CAROM_SUCCESS)
 		return result;
+	const uint64_t bytes = 12 * (uint64_t)s->vertex_count;
+	if (step->begin && !s->rests)
+		cr_gpu_send(device, &s->places[0], step->begin, bytes);
+	cr_gpu_send(device, &s->places[1], step->end, bytes);
 	for (int kind = 0; kind < 2; kind++) {
 		cr_gpu_sweep_tree *tree = &s->trees[kind];
 		shaped[kind] = !(tree->built_cost > 0) || tree->cost > CR_GPU_SWEEP_WORSE * tree->built_cost;
@@ -178,21 +182,15 @@ static carom_result fit_trees(carom_device *device, cr_gpu_sweep *s, const cr_gp
 
 carom_result cr_gpu_move_sweep(carom_device *device, cr_gpu_sweep *s, const cr_gpu_sweep_step *step)
 {
-	const uint64_t bytes = 12 * (uint64_t)s->vertex_count;
-	carom_result result = CAROM_SUCCESS;
 	// Half of the margin belongs to each box.
 	s->margin = 0.5f * step->margin;
 	s->rests = step->begin == step->end;
-	if (step->begin && !s->rests) {
-		result = cr_gpu_upload(device, &s->places[0], step->begin, bytes);
-	} else if (!s->rests) {
+	if (!step->begin && !s->rests) {
 		const cr_gpu_buffer end = s->places[1];
 		s->places[1] = s->places[0];
 		s->places[0] = end;
 	}
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_upload(device, &s->places[1], step->end, bytes);
-	return result == CAROM_SUCCESS ? fit_trees(device, s, step) : result;
+	return fit_trees(device, s, step);
 }
 
 // ---- Searching ----

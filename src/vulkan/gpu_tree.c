@@ -134,11 +134,10 @@ carom_result cr_gpu_build_tree(carom_device *device, cr_gpu_tree *tree, const fl
 	tree->count = 0; // until it is made
 	if (result != CAROM_SUCCESS || count < 2)
 		return result;
-	result = cr_gpu_upload(device, &tree->spheres, spheres, 16 * (uint64_t)count);
-	if (result == CAROM_SUCCESS)
-		result = cr_gpu_begin(device);
+	result = cr_gpu_begin(device);
 	if (result != CAROM_SUCCESS)
 		return result;
+	cr_gpu_send(device, &tree->spheres, spheres, 16 * (uint64_t)count);
 	tree->count = count;
 	tree->reach = reach;
 	if (!refit)

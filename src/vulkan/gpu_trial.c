@@ -66,6 +66,9 @@ static carom_result compute(
 
 carom_result cr_gpu_try_arithmetic(carom_device *device, bool *exact)
 {
+	*exact = device->exact;
+	if (device->tried)
+		return CAROM_SUCCESS;
 	const size_t bytes = (OPERANDS + RESULTS) * sizeof(double);
 	double *operands = cr_alloc(device->context, bytes), *results = operands + OPERANDS;
 	if (!operands)
@@ -73,7 +76,8 @@ carom_result cr_gpu_try_arithmetic(carom_device *device, bool *exact)
 	make_operands(operands);
 	cr_gpu_buffer from = { 0 }, to = { 0 };
 	const carom_result result = cr_gpu_settle(device, compute(device, &from, &to, operands, results));
-	*exact = result == CAROM_SUCCESS && is_exact(operands, results);
+	device->tried = result == CAROM_SUCCESS;
+	*exact = device->exact = device->tried && is_exact(operands, results);
 	cr_gpu_free(device, &from);
 	cr_gpu_free(device, &to);
 	cr_free(device->context, operands, bytes);

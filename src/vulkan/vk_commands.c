@@ -1,5 +1,6 @@
 /// Recording and running of work. See vulkan/vk_commands.h.
 #include "vulkan/vk_commands.h"
+#include "base/time.h"
 #include "vulkan/vk_kernels.h"
 #include "vulkan/vk_memory.h"
 #include <string.h>
@@ -74,6 +75,7 @@ carom_result cr_gpu_open_commands(carom_device *device)
 void cr_gpu_close_commands(carom_device *device)
 {
 	cr_gpu_free(device, &device->readback);
+	cr_gpu_free(device, &device->sending);
 	for (int slot = 0; slot < CR_GPU_SLOTS; slot++) {
 		cr_gpu_free(device, &device->staging[slot]);
 		free_work(device, &device->copies[slot]);
@@ -121,11 +123,28 @@ carom_result cr_gpu_submit_work(carom_device *device, cr_gpu_work *work)
 	return CAROM_SUCCESS;
 }
 
+/// Look at a fence until it is signalled, for a short while. A driver lets a thread that waits
+/// sleep, and waking it takes longer than many a piece of work. Failures are told by the wait that
+/// follows.
+static bool watch(const carom_device *device, VkFence fence)
+{
+	const double most = 0.2; // milliseconds
+	const double end = cr_time_ms() + most;
+	do {
+		const VkResult result = device->vk->GetFenceStatus(device->device, fence);
+		if (result != VK_NOT_READY)
+			return result == VK_SUCCESS;
+	} while (cr_time_ms() < end);
+	return false;
+}
+
 static VkResult wait_for_work(carom_device *device, cr_gpu_work *work)
 {
 	if (!work->pending)
 		return VK_SUCCESS;
 	work->pending = false;
+	if (device->watches && watch(device, work->fence))
+		return VK_SUCCESS;
 	const VkResult result = device->vk->WaitForFences(device->device, 1, &work->fence, VK_TRUE, UINT64_MAX);
 	if (result == VK_SUCCESS)
 		return VK_SUCCESS;
@@ -188,6 +207,7 @@ carom_result cr_gpu_begin(carom_device *device)
 {
 	device->failed = cr_gpu_start_work(device, &device->work);
 	device->readback_used = device->query_count = 0;
+	device->sent = 0;
 	device->gate = NULL;
 	if (device->failed != CAROM_SUCCESS)
 		return device->failed;
@@ -279,6 +299,38 @@ void cr_gpu_write(carom_device *device, const cr_gpu_buffer *buffer, const void 
 		return;
 	}
 	device->vk->CmdUpdateBuffer(device->work.commands, buffer->buffer, 0, size, data);
+	cr_gpu_barrier(device, device->work.commands);
+}
+
+/// Where so many bytes for the recorded work have room; NULL: nowhere, or a failure.
+static char *room_to_send(carom_device *device, uint64_t size)
+{
+	if (device->sent + size > device->sending.size) {
+		if (device->sent > 0 || size > CR_GPU_SLOT_SIZE)
+			return NULL;
+		cr_gpu_free(device, &device->sending);
+		device->failed = cr_gpu_make_staging(device, &device->sending, size);
+	}
+	return device->failed == CAROM_SUCCESS ? (char *)device->sending.mapped + device->sent : NULL;
+}
+
+void cr_gpu_send(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint64_t size)
+{
+	enum { ALIGN = 16 };
+	if (device->failed != CAROM_SUCCESS || size == 0)
+		return;
+	char *room = buffer->mapped ? NULL : room_to_send(device, size);
+	if (device->failed != CAROM_SUCCESS)
+		return;
+	if (!room) {
+		device->failed = cr_gpu_upload(device, buffer, data, size);
+		return;
+	}
+	const VkBufferCopy piece = { device->sent, 0, size };
+	cr_gpu_copy_bytes(device, room, data, size);
+	device->sent += (size + ALIGN - 1) / ALIGN * ALIGN;
+	device->stats.bytes_up += (int64_t)size;
+	device->vk->CmdCopyBuffer(device->work.commands, device->sending.buffer, buffer->buffer, 1, &piece);
 	cr_gpu_barrier(device, device->work.commands);
 }
 

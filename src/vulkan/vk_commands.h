@@ -56,6 +56,9 @@ void cr_gpu_clear(carom_device *device, const cr_gpu_buffer *buffer, uint64_t si
 /// with the recorded work; a copy (vk_memory.h) is a submission of its own. data is copied now.
 void cr_gpu_write(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint32_t size);
 enum { CR_GPU_WRITE_SIZE = 65536 }; // of Vulkan
+/// Bring data [size] to the beginning of a buffer. Up to CR_GPU_SLOT_SIZE bytes travel with the
+/// recorded work; more are copied as by cr_gpu_upload. data is the caller's again on return.
+void cr_gpu_send(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint64_t size);
 /// Copy the first bytes of a buffer to another one.
 void cr_gpu_copy(carom_device *device, const cr_gpu_buffer *from, const cr_gpu_buffer *to, uint64_t size);
 /// Copy size bytes from a place of a buffer to where the processor finds them after cr_gpu_finish:

@@ -488,6 +488,8 @@ static carom_result look_up(carom_device *device)
 	device->info.doubles = device->info.doubles && !device->def.without_doubles;
 	device->leaf_size = LEAF_SIZE;
 	device->fences = c.properties12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE;
+	// A driver on the processor needs it meanwhile.
+	device->watches = device->info.kind != CAROM_DEVICE_CPU;
 	device->vk->GetPhysicalDeviceMemoryProperties(device->physical, &device->memory_types);
 	// The caller's device may have been made without its extensions.
 	const cr_gpu_ray_limits rays = device->adopted ? (cr_gpu_ray_limits){ 0 } : find_rays(&c);

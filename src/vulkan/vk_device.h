@@ -25,6 +25,7 @@ typedef enum cr_kernel {
 	CR_KERNEL_PAIRS_COUNT,
 	CR_KERNEL_PAIRS_FILL,
 	CR_KERNEL_PAIRS_NAME,
+	CR_KERNEL_PAIRS_JUDGE,
 	CR_KERNEL_PAIRS_PLACE,
 	CR_KERNEL_PAIRS_ORDER,
 	CR_KERNEL_PAIRS_SETTLE,
@@ -115,6 +116,8 @@ struct carom_device {
 	uint32_t queue_family, timestamp_bits;
 	bool fences;        // tree_fit.comp
 	bool apart;         // tests: the processor does not reach its own memory, as of a card
+	bool watches;       // a wait looks at the fence for a while before it sleeps
+	bool tried, exact;  // the trial of doubles (gpu_trial.h) was made, and passed
 	uint32_t leaf_size; // tree_shape.comp
 	cr_gpu_ray_limits rays;
 	VkDevice device;
@@ -139,6 +142,8 @@ struct carom_device {
 	cr_gpu_buffer staging[CR_GPU_SLOTS];
 	cr_gpu_buffer readback; // small results of a submission
 	uint32_t readback_used;
+	cr_gpu_buffer sending; // what travels with the recorded work
+	uint64_t sent;         // bytes of it
 
 	carom_device_stats stats;
 	const char *lost_call; // in which the device was lost

@@ -25,6 +25,7 @@
 #include "carom_morton.spv.h"
 #include "carom_pairs_count.spv.h"
 #include "carom_pairs_fill.spv.h"
+#include "carom_pairs_judge.spv.h"
 #include "carom_pairs_name.spv.h"
 #include "carom_pairs_order.spv.h"
 #include "carom_pairs_place.spv.h"
@@ -82,6 +83,7 @@ static const kernel_code CODES[CR_KERNELS] = {
 	[CR_KERNEL_PAIRS_COUNT] = CODE(pairs_count),
 	[CR_KERNEL_PAIRS_FILL] = CODE(pairs_fill),
 	[CR_KERNEL_PAIRS_NAME] = CODE(pairs_name),
+	[CR_KERNEL_PAIRS_JUDGE] = CODE(pairs_judge),
 	[CR_KERNEL_PAIRS_PLACE] = CODE(pairs_place),
 	[CR_KERNEL_PAIRS_ORDER] = CODE(pairs_order),
 	[CR_KERNEL_PAIRS_SETTLE] = CODE(pairs_settle),

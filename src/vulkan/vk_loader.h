@@ -53,6 +53,7 @@
 	X(CreateFence)                 \
 	X(DestroyFence)                \
 	X(WaitForFences)               \
+	X(GetFenceStatus)              \
 	X(ResetFences)                 \
 	X(DeviceWaitIdle)              \
 	X(CreateQueryPool)             \

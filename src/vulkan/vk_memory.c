@@ -1,5 +1,6 @@
 /// Buffers, and the staging ring. See vulkan/vk_memory.h.
 #include "vulkan/vk_memory.h"
+#include "base/parallel.h"
 #include "vulkan/vk_commands.h"
 #include <string.h>
 
@@ -167,6 +168,25 @@ carom_result cr_gpu_make_staging(carom_device *device, cr_gpu_buffer *buffer, ui
 
 // ---- Copies ----
 
+typedef struct copy_task {
+	char *to;
+	const char *from;
+} copy_task;
+
+static void copy_range(int64_t begin, int64_t end, int worker, void *task_pointer)
+{
+	(void)worker;
+	const copy_task *task = task_pointer;
+	memcpy(task->to + begin, task->from + begin, (size_t)(end - begin));
+}
+
+void cr_gpu_copy_bytes(const carom_device *device, void *to, const void *from, uint64_t size)
+{
+	enum { BYTES_A_TASK = 256 << 10 };
+	copy_task task = { to, from };
+	cr_parallel_for(device->context, copy_range, (int64_t)size, BYTES_A_TASK, &task);
+}
+
 /// The slot of the ring for the next piece, once the device is done with it.
 static carom_result take_slot(carom_device *device, int slot)
 {
@@ -201,7 +221,7 @@ carom_result cr_gpu_upload_at(carom_device *device, const cr_gpu_buffer *buffer,
 	if (buffer->mapped) {
 		char *to = (char *)buffer->mapped + place;
 		if (to != data)
-			memcpy(to, data, (size_t)size);
+			cr_gpu_copy_bytes(device, to, data, size);
 		return CAROM_SUCCESS;
 	}
 	carom_result result = CAROM_SUCCESS;
@@ -211,7 +231,7 @@ carom_result cr_gpu_upload_at(carom_device *device, const cr_gpu_buffer *buffer,
 		result = take_slot(device, slot);
 		if (result != CAROM_SUCCESS)
 			break;
-		memcpy(device->staging[slot].mapped, (const char *)data + at, (size_t)piece);
+		cr_gpu_copy_bytes(device, device->staging[slot].mapped, (const char *)data + at, piece);
 		result = copy_piece(device, slot, &device->staging[slot], 0, buffer, place + at, piece);
 		at += piece;
 	}
@@ -223,7 +243,7 @@ static carom_result empty_slot(carom_device *device, int slot, char *data, uint6
 {
 	const carom_result result = cr_gpu_wait(device, &device->copies[slot]);
 	if (result == CAROM_SUCCESS)
-		memcpy(data, device->staging[slot].mapped, (size_t)size);
+		cr_gpu_copy_bytes(device, data, device->staging[slot].mapped, size);
 	return result;
 }
 
@@ -238,7 +258,7 @@ carom_result cr_gpu_download_from(carom_device *device, const cr_gpu_buffer *buf
 	if (buffer->mapped) {
 		const char *from = (const char *)buffer->mapped + place;
 		if (data != from)
-			memcpy(data, from, (size_t)size);
+			cr_gpu_copy_bytes(device, data, from, size);
 		return CAROM_SUCCESS;
 	}
 	carom_result result = CAROM_SUCCESS;

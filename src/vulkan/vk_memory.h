@@ -38,6 +38,8 @@ static inline const cr_gpu_buffer *cr_gpu_reached(const cr_gpu_twin *twin)
 	return twin->reached.buffer ? &twin->reached : &twin->own;
 }
 
+/// Copy memory of the processor's, by all threads of the device's context where there is much.
+void cr_gpu_copy_bytes(const carom_device *device, void *to, const void *from, uint64_t size);
 /// Copy to the beginning of a buffer, or to a place of it. The memory is the caller's again when it
 /// returns.
 carom_result cr_gpu_upload(carom_device *device, const cr_gpu_buffer *buffer, const void *data, uint64_t size);
