@@ -865,3 +865,58 @@ TEST(contacts, complete_against_the_oracle)
 		carom_release_mesh(meshes[k]);
 	carom_destroy_context(context);
 }
+
+// ---- Where contacts lie ----
+
+enum { CRATES = 4, MESH_CRATE = 3 };
+
+static double distance_of(carom_context *context, const carom_shape *shape, carom_pose pose, carom_vec3 point)
+{
+	bool found;
+	carom_closest_point nearest;
+	REQUIRE(carom_shape_closest_point(context, shape, &pose, point, INFINITY, &found, &nearest) == CAROM_SUCCESS && found);
+	return nearest.distance;
+}
+
+/// A crate lies 1 mm deep on another one, beside the middle of it, turned about the vertical and tilted. Its contacts lie where both
+/// bodies are, up to the little by which the depth of a point of the patch may be raised (geom/patch.h).
+static void check_places(duo *d, const carom_shape *lower, const carom_shape *upper, double tilt, uint64_t *seed)
+{
+	const carom_pose below = fixture_at(0, 0, 0);
+	carom_pose above = fixture_at(test_random_double(seed, -0.5, 0.5), test_random_double(seed, -0.5, 0.5), 0.999);
+	const v3d axis = { test_random_double(seed, -1, 1), test_random_double(seed, -1, 1), 0 };
+	const carom_pose yaw = { { 0, 0, 0 }, fixture_turn((v3d){ 0, 0, 1 }, test_random_double(seed, -3, 3)) };
+	above.orientation = fixture_compose((carom_pose){ { 0, 0, 0 }, fixture_turn(axis, tilt) }, yaw).orientation;
+	place(d, below, above);
+	const carom_contact_view view = carom_world_contacts(d->world);
+	for (int32_t i = 0; i < view.count; i++) {
+		const carom_contact *c = &view.data[i];
+		const double most = 2.5e-3 + 0.1 * fmax(c->depth, 0);
+		CHECK(distance_of(d->context, lower, below, to_vec3(fixture_point(c))) < most);
+		CHECK(distance_of(d->context, upper, above, to_vec3(fixture_point(c))) < most);
+	}
+}
+
+TEST(contacts, lie_where_both_bodies_are)
+{
+	const float corner[24] = { -0.5f, -0.5f, -0.5f, 0.5f, -0.5f, -0.5f, -0.5f, 0.5f, -0.5f, 0.5f, 0.5f, -0.5f, -0.5f, -0.5f,
+		0.5f, 0.5f, -0.5f, 0.5f, -0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f };
+	carom_context *context = fixture_context(1);
+	carom_mesh *hull = fixture_hull_mesh(context, corner, 8), *mesh = fixture_box_mesh(context, 0.5, 0.5, 0.5);
+	const carom_shape crates[CRATES] = { fixture_hull(hull), fixture_cylinder(0.5, 0.5),
+		{ .type = CAROM_BOX, .half_extents = { 0.4, 0.4, 0.4 }, .rounding = 0.1 }, fixture_of_mesh(mesh) };
+	uint64_t seed = 29;
+	for (int i = 0; i < CRATES * CRATES; i++) {
+		const carom_shape *lower = &crates[i / CRATES], *upper = &crates[i % CRATES];
+		duo d;
+		if (i / CRATES == MESH_CRATE && i % CRATES == MESH_CRATE)
+			continue;
+		open_duo(&d, context, NULL, *lower, fixture_at(0, 0, 0), *upper, fixture_at(0, 0, 0.999));
+		for (int k = 0; k < 300; k++)
+			check_places(&d, lower, upper, pow(10, test_random_double(&seed, -5, -1.3)), &seed);
+		close_duo(&d);
+	}
+	carom_release_mesh(hull);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}

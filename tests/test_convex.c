@@ -621,6 +621,33 @@ TEST(convex, a_foot_has_no_contacts_beside_it)
 	}
 }
 
+// Two long edges, or two faces, lie side by side: several faces of the difference of the bodies lie in one plane.
+TEST(convex, deepest_points_lie_in_both_bodies)
+{
+	const cr_convex crate = brick(0.5, 0.5, 0.5), plank = brick(2, 0.5, 0.5), wheel = cylinder(0.5, 0.5);
+	uint64_t seed = 31;
+	for (int round = 0; round < 6000; round++) {
+		const cr_convex *a = round % 2 ? &crate : &plank, *b = round % 4 < 2 ? &plank : &crate;
+		a = round % 5 ? a : &wheel;
+		const v3d axis = { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1), 0 };
+		const carom_pose tilt = { { 0, 0, 0 }, fixture_turn(axis, pow(10, test_random_double(&seed, -5, -1))) };
+		const carom_pose yaw = { { 0, 0, 0 }, fixture_turn((v3d){ 0, 0, 1 }, test_random_double(&seed, -3, 3)) };
+		carom_pose pose = fixture_compose(tilt, yaw);
+		pose.position = (carom_vec3){ test_random_double(&seed, -1.4, 1.4), test_random_double(&seed, -0.5, 0.5), 0.999 };
+		const cr_relative at = relative_of(pose);
+		cr_separation s;
+		cr_convex_separation(a, b, &at, &s);
+		if (s.gap > 0)
+			continue;
+		// The points differ by the way out alone, and lie in the bodies. On a curve of radius R a depth within e places them within
+		// sqrt(2 R e); between faces that are turned by t, within e / t.
+		CHECK_NEAR(v3d_length(v3d_mad(v3d_sub(s.on_a, s.on_b), -s.gap, s.normal)), 0, s.converged ? 2e-3 : 1e-2);
+		const v3d on_b = m3d_tmul(&at.rotation, v3d_sub(s.on_b, at.position));
+		const double half = b == &plank ? 2 : 0.5;
+		CHECK(fabs(on_b.x) < half + 1e-9 && fabs(on_b.y) < 0.5 + 1e-9 && fabs(on_b.z) < 0.5 + 1e-9);
+	}
+}
+
 // ---- Time of impact ----
 
 static carom_pose random_pose_at(uint64_t *seed, double span) { return fixture_random_pose(seed, span); }

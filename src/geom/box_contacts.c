@@ -154,7 +154,7 @@ static int face_contacts(const cr_box *a, const cr_box *b, const best_axis *best
 	cr_volume_contact place;
 	const int deepest = deepest_corner(incident, n);
 	const bool reaches = face_contact(&f, incident[deepest], cr_face_corner(CR_EDGES_OF_B - first, 4, deepest), &place);
-	return reaches ? cr_reach_depth(&place, fmin(half_diagonal(a), half_diagonal(b)), false, contacts, kept) : kept;
+	return reaches ? cr_reach_depth(&place, fmin(half_diagonal(a), half_diagonal(b)), contacts, kept) : kept;
 }
 
 // The edge of a box along an axis that lies farthest along a direction.

@@ -124,9 +124,9 @@ static int reduce(cr_volume_contact *contacts, int count)
 }
 
 /// See cr_reach_depth.
-static int reach_depth(const meeting *m, const cr_volume_contact *place, bool goes_on, cr_volume_contact *contacts, int count)
+static int reach_depth(const meeting *m, const cr_volume_contact *place, cr_volume_contact *contacts, int count)
 {
-	return place->depth >= -m->margin ? cr_reach_depth(place, m->size, goes_on, contacts, count) : count;
+	return place->depth >= -m->margin ? cr_reach_depth(place, m->size, contacts, count) : count;
 }
 
 /// The point of A's surface at the place where the bodies are deepest in each other along the
@@ -137,6 +137,35 @@ static v3d deepest_on_a(const meeting *m, bool by_a, v3d n, double gap)
 		return v3d_mad(cr_convex_support(m->a, v3d_neg(n)), -m->a->rounding, n);
 	const v3d b = v3d_add(m3d_mul(&m->at->rotation, cr_convex_support(m->b, m3d_tmul(&m->at->rotation, n))), m->at->position);
 	return v3d_mad(b, m->b->rounding + gap, n);
+}
+
+/// Do the nearest points lie over each other along their normal? Not always where a body is curved.
+static bool are_nearest_points_true(const meeting *m)
+{
+	const v3d d = v3d_sub(m->least.on_a, m->least.on_b);
+	return v3d_length(v3d_mad(d, -m->least.gap, m->least.normal)) <= cr_little_depth(m->least.gap, m->size);
+}
+
+/// Let the contacts of a face reach the depth that parts the bodies along its normal. deepest: of
+/// all that were found; NULL: there are none. It may be one that was left out. Where the bodies are
+/// deepest beside the patch, and little is missing, a point of the patch gets that depth. Where
+/// more is, the nearest points become a contact of that depth: they lie in both bodies, and are
+/// about as deep, since no face speaks for a direction in which the bodies are much deeper.
+static int reach_gap(
+	const meeting *m, bool by_a, double gap, const cr_volume_contact *deepest, cr_volume_contact *contacts, int count)
+{
+	const v3d n = by_a ? v3d_neg(m->face_a.normal) : m->face_b.normal;
+	if (deepest && !(deepest->depth < -gap - 1e-9 * m->size))
+		return reach_depth(m, deepest, contacts, count);
+	if (!(-gap >= -m->margin))
+		return count;
+	cr_volume_contact place = { m->least.on_a, n, -gap, cr_name_deepest(m->faces) };
+	const bool is_far = !deepest || -gap - deepest->depth > cr_little_depth(gap, m->size);
+	if (is_far && (!deepest || are_nearest_points_true(m)))
+		return cr_add_place(&place, m->size, contacts, count);
+	place.point = deepest_on_a(m, by_a, n, gap);
+	contacts[cr_nearest_deep_contact(&place, m->size, contacts, count)].depth = -gap;
+	return count;
 }
 
 /// Does a contact lie where the last one or the first one lies? Two cuts beside a corner may.
@@ -169,14 +198,9 @@ static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *c
 			cr_name_corner(m->faces, p.corner[i]) };
 		count = is_double(m, &c, all, count) ? count : emit(m, c, all, count);
 	}
-	const cr_volume_contact *deepest = count > 0 ? cr_deepest_contact(all, count) : NULL;
-	const bool is_found = deepest && !(deepest->depth < -gap - 1e-9 * m->size);
-	cr_volume_contact place = { .depth = -gap, .normal = n, .name = cr_name_deepest(m->faces) };
-	if (is_found)
-		place = *deepest;
-	else if (-gap >= -m->margin)
-		place.point = deepest_on_a(m, by_a, n, gap);
-	count = reach_depth(m, &place, m->goes_on && !is_found, all, reduce(all, count));
+	const cr_volume_contact deepest = count > 0 ? *cr_deepest_contact(all, count) : (cr_volume_contact){ .depth = 0 };
+	const cr_volume_contact *found = count > 0 ? &deepest : NULL;
+	count = reach_gap(m, by_a, gap, found, all, reduce(all, count));
 	memcpy(contacts, all, (size_t)count * sizeof *contacts);
 	return count;
 }
@@ -252,7 +276,7 @@ static int reach_lowest(const meeting *m, cr_volume_contact *contacts, int count
 			return count;
 	}
 	const cr_volume_contact place = { v3d_mad(lowest, -m->a->rounding, n), n, depth, cr_name_deepest(m->faces) };
-	return reach_depth(m, &place, false, contacts, count);
+	return reach_depth(m, &place, contacts, count);
 }
 
 /// Fills m for the normal of the triangle B, and contacts; returns their number.
@@ -324,7 +348,7 @@ int cr_convex_plane_contacts(const cr_convex *convex, v3d up, double height, dou
 		count = emit(&m, c, all, count);
 	}
 	const cr_volume_contact place = { lowest, up, -height_over(convex, up, height, lowest), cr_name_deepest(m.faces) };
-	count = reach_depth(&m, &place, false, all, reduce(all, count));
+	count = reach_depth(&m, &place, all, reduce(all, count));
 	memcpy(contacts, all, (size_t)count * sizeof *contacts);
 	return count;
 }

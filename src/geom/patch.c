@@ -37,14 +37,6 @@ void cr_clip_patch(cr_patch *patch, v3d outward, double offset, int side)
 	memcpy(patch->edge, out.edge, (size_t)out.count * sizeof *out.edge);
 }
 
-int cr_nearest_contact(const cr_volume_contact *place, const cr_volume_contact *contacts, int count)
-{
-	int nearest = 0;
-	for (int i = 1; i < count; i++)
-		nearest = cr_contacts_apart(&contacts[i], place) < cr_contacts_apart(&contacts[nearest], place) ? i : nearest;
-	return nearest;
-}
-
 const cr_volume_contact *cr_deepest_contact(const cr_volume_contact *contacts, int count)
 {
 	const cr_volume_contact *deepest = contacts;
@@ -53,17 +45,33 @@ const cr_volume_contact *cr_deepest_contact(const cr_volume_contact *contacts, i
 	return deepest;
 }
 
-int cr_reach_depth(const cr_volume_contact *place, double size, bool goes_on, cr_volume_contact *contacts, int count)
+int cr_nearest_deep_contact(const cr_volume_contact *place, double size, const cr_volume_contact *contacts, int count)
+{
+	if (count == 0)
+		return 0;
+	int nearest = (int)(cr_deepest_contact(contacts, count) - contacts);
+	const double least = fmin(contacts[nearest].depth, place->depth - cr_little_depth(place->depth, size));
+	for (int i = 0; i < count; i++) {
+		if (contacts[i].depth >= least && cr_contacts_apart(&contacts[i], place) < cr_contacts_apart(&contacts[nearest], place))
+			nearest = i;
+	}
+	return nearest;
+}
+
+int cr_add_place(const cr_volume_contact *place, double size, cr_volume_contact *contacts, int count)
+{
+	const int at = count < CR_MAX_VOLUME_CONTACTS ? count++ : cr_nearest_deep_contact(place, size, contacts, count);
+	contacts[at] = *place;
+	return count;
+}
+
+int cr_reach_depth(const cr_volume_contact *place, double size, cr_volume_contact *contacts, int count)
 {
 	const double deepest = count > 0 ? cr_deepest_contact(contacts, count)->depth : -(double)INFINITY;
 	if (!(deepest < place->depth - 1e-9 * size))
 		return count;
-	const int nearest = cr_nearest_contact(place, contacts, count);
-	if (!goes_on && place->depth - deepest <= cr_little_depth(place->depth, size)) {
-		contacts[nearest].depth = place->depth;
-		return count;
-	}
-	const int at = count < CR_MAX_VOLUME_CONTACTS ? count++ : nearest;
-	contacts[at] = *place;
+	if (place->depth - deepest > cr_little_depth(place->depth, size))
+		return cr_add_place(place, size, contacts, count);
+	contacts[cr_nearest_deep_contact(place, size, contacts, count)].depth = place->depth;
 	return count;
 }

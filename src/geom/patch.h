@@ -78,17 +78,19 @@ static inline double cr_contacts_apart(const cr_volume_contact *a, const cr_volu
 	return v3d_length(v3d_sub(a->point, b->point));
 }
 
-/// The number of the contact that is nearest to a place; 0 where there are none.
-int cr_nearest_contact(const cr_volume_contact *place, const cr_volume_contact *contacts, int count);
 /// count: at least 1.
 const cr_volume_contact *cr_deepest_contact(const cr_volume_contact *contacts, int count);
+/// The number of the contact that is nearest to a place, of those that are about as deep as it is,
+/// or as the deepest is; 0 where there are none. size: of the smaller body.
+int cr_nearest_deep_contact(const cr_volume_contact *place, double size, const cr_volume_contact *contacts, int count);
 /// Moving by the deepest contact is to part the bodies, but the place where they are deepest may
 /// lie beside the patch: at the far corner of a floor that is turned against a foot by rounding
-/// alone. Where little is missing, the point of the patch that is nearest to that place gets the
-/// depth: a contact at the place itself would hold the body where nothing touches, and would jump
-/// from corner to corner. Else the place becomes a contact, of CR_MAX_VOLUME_CONTACTS at most.
-/// size: of the smaller body. goes_on: the place may lie where contacts were left out, far from the
-/// others, and is one in any case. Returns how many contacts there are.
-int cr_reach_depth(const cr_volume_contact *place, double size, bool goes_on, cr_volume_contact *contacts, int count);
+/// alone. Where little is missing, a point of the patch gets the depth: the nearest to that place
+/// of those that are about as deep. A contact at the place itself would hold the body where nothing
+/// touches, and would jump from corner to corner. Else the place becomes a contact. size: of the
+/// smaller body. Returns how many contacts there are.
+int cr_reach_depth(const cr_volume_contact *place, double size, cr_volume_contact *contacts, int count);
+/// Make a place a contact, of CR_MAX_VOLUME_CONTACTS at most. Returns how many contacts there are.
+int cr_add_place(const cr_volume_contact *place, double size, cr_volume_contact *contacts, int count);
 
 #endif

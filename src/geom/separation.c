@@ -363,24 +363,52 @@ static bool grow(polytope *t, const cr_simplex_vertex *w, double size)
 	return true;
 }
 
+/// A point of the core of A with one of B, as a point of D.
+typedef struct point_pair {
+	v3d a;
+	v3d d; // a - b
+} point_pair;
+
 /// The deepest pair of points along a direction.
 typedef struct depth {
 	v3d direction; // outward from D: against the normal of the pair
 	double upper;  // h(direction)
 	double lower;  // no depth is less
-	v3d a;         // point of the core of A
-	v3d d;         // and of D
+	point_pair at;
 } depth;
 
-/// The point of a face nearest to the origin, as a point of D and of A.
-static void set_witness(const polytope *t, const face *f, depth *found)
+static cr_simplex nearest_on_face(const polytope *t, const face *f)
 {
-	const cr_simplex s =
-		cr_nearest_on_triangle(&t->vertices[f->corner[0]], &t->vertices[f->corner[1]], &t->vertices[f->corner[2]]);
-	found->d = cr_simplex_point(&s);
-	found->a = (v3d){ 0, 0, 0 };
+	return cr_nearest_on_triangle(&t->vertices[f->corner[0]], &t->vertices[f->corner[1]], &t->vertices[f->corner[2]]);
+}
+
+/// Do all corners of a face lie in the plane of another one, up to rounding?
+static bool lies_in_plane(const polytope *t, const face *f, const face *plane, double size)
+{
+	for (int k = 0; k < 3; k++) {
+		if (!(fabs(height_over(plane, t->vertices[f->corner[k]].d)) <= NEAR * size))
+			return false;
+	}
+	return true;
+}
+
+/// The point of the nearest plane that is nearest to the origin. f: a face in that plane. Where two
+/// faces or two edges lie side by side the plane holds several faces, which are equally near up to
+/// rounding. The foot of the origin lies in one of them. In the others the nearest point lies
+/// beside the place where the bodies meet.
+static point_pair find_witness(const polytope *t, const face *f, double size)
+{
+	cr_simplex s = nearest_on_face(t, f);
+	for (int i = 0; i < t->face_count && s.count < 3; i++) {
+		if (&t->faces[i] == f || !lies_in_plane(t, &t->faces[i], f, size))
+			continue;
+		const cr_simplex other = nearest_on_face(t, &t->faces[i]);
+		s = cr_nearer_simplex(&s, &other);
+	}
+	point_pair at = { { 0, 0, 0 }, cr_simplex_point(&s) };
 	for (int i = 0; i < s.count; i++)
-		found->a = v3d_mad(found->a, s.weight[i], s.v[i].a);
+		at.a = v3d_mad(at.a, s.weight[i], s.v[i].a);
+	return at;
 }
 
 /// D is flat, or as good as flat: its normal parts the bodies by moving nothing.
@@ -393,7 +421,7 @@ static void set_flat_depth(const pair *p, const polytope *t, depth *found)
 	else if (t->vertex_count == 2)
 		n = across(v3d_sub(v[1].d, v[0].d));
 	const cr_simplex_vertex w = support(p, n);
-	*found = (depth){ n, fmax(v3d_dot(n, w.d), 0), 0, w.a, w.d };
+	*found = (depth){ n, fmax(v3d_dot(n, w.d), 0), 0, { w.a, w.d } };
 }
 
 /// A direction near another one: (x, y) in the plane that touches the sphere of directions there,
@@ -437,8 +465,9 @@ static void learn(double inverse[3], const trial *from, const trial *to)
 
 /// Two curved bodies have more faces than there is room for. Turn a direction downhill on h, whose
 /// slope is the part of the farthest point that lies across the direction. Steps that lead up teach
-/// where h bends.
-static void polish(const pair *p, v3d n, depth *found)
+/// where h bends. near: a pair of points about n. It stays where the farthest points lie farther
+/// from the origin: where those jump from end to end of a flat cap, they are no deepest pair.
+static void polish(const pair *p, v3d n, const point_pair *near, depth *found)
 {
 	const v3d first = across(n), axes[2] = { first, v3d_cross(n, first) };
 	double inverse[3] = { 1 / p->size, 0, 1 / p->size };
@@ -454,8 +483,7 @@ static void polish(const pair *p, v3d n, depth *found)
 		if (best.upper < found->upper) {
 			found->upper = best.upper;
 			found->direction = best.direction;
-			found->d = best.w.d;
-			found->a = best.w.a;
+			found->at = v3d_dot(best.w.d, best.w.d) < v3d_dot(near->d, near->d) ? (point_pair){ best.w.a, best.w.d } : *near;
 		}
 	}
 }
@@ -479,7 +507,7 @@ static void expand(const pair *p, polytope *t, depth *found)
 		if (most < found->upper) {
 			found->upper = most;
 			found->direction = f.normal;
-			set_witness(t, &f, found);
+			found->at = find_witness(t, &t->faces[nearest], p->size);
 		}
 		if (found->upper - f.distance <= NEAR * p->size || !(most - f.distance > SMALL * p->size) || !grow(t, &w, p->size))
 			return;
@@ -512,12 +540,14 @@ static __attribute__((noinline)) void find_depth(const pair *p, const cr_simplex
 		set_flat_depth(p, &t, found);
 		return;
 	}
-	polish(p, found->direction, found);
+	const point_pair at = found->at;
+	polish(p, found->direction, &at, found);
 	for (int i = 0; i < MOST_POLISHED && found->upper - found->lower > GOOD * p->size; i++) {
 		const int next = take_face(&t, found->upper);
 		if (next < 0)
 			return;
-		polish(p, t.faces[next].normal, found);
+		const point_pair near = find_witness(&t, &t.faces[next], p->size);
+		polish(p, t.faces[next].normal, &near, found);
 	}
 }
 
@@ -550,7 +580,7 @@ static void set_inside(const pair *p, const cr_simplex *start, cr_separation *s)
 	s->normal = v3d_neg(found.direction);
 	s->gap = -found.upper - (p->a->rounding + p->b->rounding);
 	s->error = fmax(found.upper - found.lower, 0);
-	set_points(p, found.a, found.d, s);
+	set_points(p, found.at.a, found.at.d, s);
 }
 
 static pair make_pair(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a)
