@@ -6,6 +6,7 @@
 /// going down to the other body's surface. Points that stand over one another are one, the deepest.
 
 #include "contact/manifold.h"
+#include "geom/patch.h"
 #include <string.h>
 
 enum { BLOCKS = 64, FEW_POINTS = 128 };
@@ -411,26 +412,66 @@ static void add_vertices_below(const patch *p, int32_t number)
 	}
 }
 
-/// Of small hulls the corner that lies deepest below the plane counts also where it is outside the
-/// other body, beyond the rim of its facet: the depth of the pair is its depth.
-static void add_deepest_corner(const patch *p)
+/// The corner of the small hull below a plane that lies deepest.
+static patch_point find_deepest_corner(const patch *p, cr_overlap_corner *corner)
 {
 	const cr_completion *c = p->manifold->completion;
 	const cr_facets *f = p->manifold->overlap->facets[p->below];
-	cr_overlap_corner deepest = { .kind = CR_CORNER_VERTEX, .side = p->below };
+	*corner = (cr_overlap_corner){ .kind = CR_CORNER_VERTEX, .side = p->below };
 	double least = INFINITY;
 	for (int32_t i = 0; i < f->few_count; i++) {
 		const v3d at = cr_to_a(c, p->below, v3d_from_floats(&c->collider[p->below]->topology->vertices[3 * (int64_t)f->few[i]]));
 		const double height = v3d_dot(p->plane->normal, at);
 		if (height < least) {
 			least = height;
-			deepest.at = at;
-			deepest.number = f->few[i];
+			corner->at = at;
+			corner->number = f->few[i];
 		}
 	}
-	const cr_facets *own = p->manifold->overlap->facets[p->plane->side];
-	const int32_t triangle = p->plane->facet >= 0 ? own->triangles[own->data[p->plane->facet].first] : p->plane->edge[1] / 3;
-	emit(p, &(patch_point){ deepest.at, p->plane->offset - least, &deepest, triangle });
+	return (patch_point){ corner->at, p->plane->offset - least, corner, -1 };
+}
+
+/// Let a contact of the patch have the depth of a place beside it: the nearest of those that are
+/// about as deep (geom/patch.h). first: number of the first contact of the patch.
+static void raise_contact(const patch *p, int64_t first, const patch_point *place)
+{
+	const cr_completion *c = p->manifold->completion;
+	cr_raw_contact *contacts = c->worker->contacts.data + first;
+	const int count = (int)(c->worker->contacts.count - first);
+	cr_volume_contact *of_patch = cr_arena_alloc(&c->worker->arena, (size_t)count * sizeof *of_patch);
+	if (!of_patch) {
+		p->manifold->failed = true;
+		return;
+	}
+	for (int i = 0; i < count; i++) {
+		const double *at = contacts[i].point;
+		of_patch[i] = (cr_volume_contact){ .point = { at[0], at[1], at[2] }, .depth = contacts[i].depth };
+	}
+	const cr_volume_contact beside = { .point = cr_point_to_world(c->body[0], place->at), .depth = place->depth };
+	const double size = 0.5 * fminf(c->collider[0]->diagonal, c->collider[1]->diagonal);
+	contacts[cr_nearest_deep_contact(&beside, size, of_patch, count)].depth = (float)place->depth;
+}
+
+/// The depth of two small hulls is that of the corner that lies deepest below the plane, also where
+/// it is outside the other body. Over the facet it is a place of the patch. Beside the facet it is
+/// none: a contact there would hold the body where nothing touches. A contact of the patch gets its
+/// depth then.
+static void reach_depth(const patch *p, int64_t first)
+{
+	const cr_completion *c = p->manifold->completion;
+	const int32_t facet = p->plane->facet;
+	const bool empty = c->worker->contacts.count == first;
+	cr_overlap_corner corner;
+	patch_point place = find_deepest_corner(p, &corner);
+	if (facet >= 0)
+		place.triangle = cr_facet_triangle_at(c, p->plane->side, facet, place.at, 10 * p->manifold->tolerance);
+	if (place.triangle >= 0 || empty) {
+		const cr_facets *own = p->manifold->overlap->facets[p->plane->side];
+		place.triangle = place.triangle < 0 ? own->triangles[own->data[facet].first] : place.triangle;
+		emit(p, &place);
+	} else {
+		raise_contact(p, first, &place);
+	}
 }
 
 void cr_add_patch(cr_manifold *m, int32_t number, double deepest)
@@ -450,5 +491,5 @@ void cr_add_patch(cr_manifold *m, int32_t number, double deepest)
 	for (int64_t i = first; i < c->worker->contacts.count; i++)
 		found = fmaxf(found, c->worker->contacts.data[i].depth);
 	if (plane->depth > found * (1 + 1e-3) + m->tolerance)
-		add_deepest_corner(&p);
+		reach_depth(&p, first);
 }
