@@ -427,7 +427,7 @@ TEST(reshape, misuse)
 	refused(world, carom_world_set_parts(world, body, parts, 1), bad, "the body was added without parts");
 	refused(world, carom_world_set_parts(world, chain, parts, 3), bad, "count is 3, but the body has 2 parts");
 	refused(world, carom_world_set_parts(world, chain, parts, 0), bad, "count is 0, but the body has 2 parts");
-	refused(world, carom_world_set_parts(world, chain, NULL, 1), bad, "parts is NULL");
+	refused(world, carom_world_set_parts(world, chain, NULL, 1), bad, "carom_world_set_parts: parts is NULL, but count is 1");
 	parts[1].shape.radius = NAN;
 	refused(world, carom_world_set_parts(world, chain, parts, 2), bad, "carom_world_set_parts: parts[1]: shape.radius");
 	fixture_step(world);

@@ -444,6 +444,10 @@ CAROM_API carom_result carom_world_set_shape(
 /// - Where the body is A, contacts of a part whose pose in the body changes begin with age 0 and no
 ///   impulse.
 /// - Parts that are equal to those before keep all that they have.
+///
+/// CAROM_INVALID_ARGUMENT, naming the argument or the field: parts is NULL, count is out of range,
+/// carom_world_add_body would refuse a part, the body deforms or was added without parts. On any
+/// failure nothing has changed. Recorded.
 CAROM_API carom_result carom_world_set_parts(
 	carom_world *world, carom_body_id id, const carom_part *parts, int32_t count);
 /// Change which bodies a body meets (carom_body_def.category, mask and group), from the next step

@@ -237,6 +237,8 @@ carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const c
 	if (count < 1 || count > before)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"%s: count is %d, but the body has %d parts: it can have fewer, from 1 on, and not more", parts_name, count, before);
+	if (!parts)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: parts is NULL, but count is %d", parts_name, count);
 	carom_body_def def = carom_default_body_def();
 	def.kind = (carom_body_kind)first->kind;
 	def.parts = parts;
