@@ -115,7 +115,7 @@ static void add_twin(twins *t, carom_body_def *def, const carom_part *parts, int
 	carom_body_id id;
 	const carom_shape none = { 0 };
 	def->shape = count > 0 ? none : parts[0].shape;
-	def->parts = parts;
+	def->parts = count > 0 ? parts : NULL;
 	def->part_count = count;
 	REQUIRE(carom_world_add_body(t->whole, def, &id) == CAROM_SUCCESS);
 	t->poses[t->count] = def->pose;
@@ -712,6 +712,7 @@ TEST(parts, misuse)
 	refuse(world, &def, CAROM_INVALID_ARGUMENT, text)
 	REFUSE(part_count, -1, "carom_world_add_body: part_count is -1");
 	REFUSE(parts, NULL, "carom_world_add_body: part_count is 3, but parts is NULL");
+	REFUSE(part_count, 0, "carom_world_add_body: part_count is 0, but parts is set");
 	REFUSE(shape, fixture_sphere(1), "carom_world_add_body: shape is set, and parts too");
 	REFUSE(shape.rounding, 1, "shape is set, and parts too");
 	REFUSE(kind, CAROM_CLOTH, "kind is CAROM_CLOTH, but the body has parts: only rigid bodies may have them");

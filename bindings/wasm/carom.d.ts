@@ -241,6 +241,7 @@ export interface Part extends Shape {
 export interface BodyDef {
 	/** Of a body without parts; a mesh of what deforms. */
 	shape?: Shape;
+	/** At least one; a body without parts has shape alone. */
 	parts?: Part[];
 	/** Of a granular body, in place of a shape: centres [3n] in the frame of pose. */
 	centres?: Numbers;

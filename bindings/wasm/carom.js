@@ -1305,6 +1305,8 @@ export class World extends Handle {
 	addBody({ shape, parts, centres, radii, ...members }) {
 		if (!shape && !parts && members.kind !== "granular")
 			throw wrong("addBody: a shape, or parts, are missing");
+		if (Array.isArray(parts) && parts.length === 0)
+			throw wrong("addBody: parts is an empty array; a body without parts has a shape alone");
 		return this.carom.scratch((put, room, read) => {
 			const x = this.carom.exports, at = this.carom.putRecord("body_def", room, x.cw_default_body_def, members, "addBody: "), id = room(8);
 			const place = (field) => placeOf("body_def", at, field);

@@ -64,7 +64,7 @@ typedef struct carom_body_def {
 	/// carom_default_body_def made it. Parts of one body never collide with each other. Results
 	/// name the body and the index of the part in this array.
 	const carom_part *parts;
-	int32_t part_count; ///< 0: the body has shape
+	int32_t part_count; ///< 0: the body has shape, and parts is NULL
 	carom_body_kind kind;
 	/// For a granular body alone: its spheres, which are copied. shape then stays as
 	/// carom_default_body_def made it. Centres are in the frame of pose. Radii are above 0, and no

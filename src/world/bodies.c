@@ -131,6 +131,8 @@ static carom_result check_def(carom_context *context, const carom_body_def *def,
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %d, which is none", name, (int)def->kind);
 	if (def->part_count < 0)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d", name, def->part_count);
+	if (def->parts && def->part_count == 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is 0, but parts is set", name);
 	if (def->continuous && def->kind != CAROM_DYNAMIC && def->kind != CAROM_KINEMATIC && def->kind != CAROM_GRANULAR)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"%s: continuous is set, but kind is %s: only dynamic, kinematic and granular bodies may have it", name,

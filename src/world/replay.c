@@ -449,7 +449,7 @@ static bool get_parts(replay *r, carom_body_def *def)
 		if (!set_mesh(r, &part->shape, mesh))
 			return false;
 	}
-	def->parts = r->parts.data;
+	def->parts = count > 0 ? r->parts.data : NULL;
 	def->part_count = count;
 	return true;
 }

@@ -138,6 +138,7 @@ refuses(() => world.addBody({ shape: { type: 'sphere', radius: 1 }, sensor: 1 })
 refuses(() => world.addBody({ shape: { type: 'sphere', radius: 1 }, mask: -1 }), /mask is -1; it must be a bigint/);
 refuses(() => world.addBody({ shape: { type: 'sphere', radius: 1 }, pose: [1, 2, 3] }), /pose has 3 numbers; it must have 7/);
 refuses(() => world.addBody({ parts: [{ type: 'sphere', radius: 1 }, 3] }), /parts\[1\] is 3; it must be a shape/);
+refuses(() => world.addBody({ shape: { type: 'sphere', radius: 1 }, parts: [] }), /addBody: parts is an empty array/);
 refuses(() => carom.createWorld({ sweep: 3 }), /createWorld: sweep is 3/);
 refuses(() => carom.createWorld({ sweep: { tolerance: -1 } }), /tolerance/);
 refuses(() => carom.createWorld({ maxContactsPerPair: 1.5 }), /maxContactsPerPair is 1.5; it must be a whole number/);

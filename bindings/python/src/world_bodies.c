@@ -55,7 +55,8 @@ static bool bind(cp_state *state, carom_body_def *def, PyObject *keep, body_arra
 	PyObject *parts = keep ? PyDict_GetItemString(keep, "parts") : NULL;
 	PyObject *centres = keep ? PyDict_GetItemString(keep, "centres") : NULL;
 	PyObject *radii = keep ? PyDict_GetItemString(keep, "radii") : NULL;
-	if (parts) {
+	// An empty tuple is that of a body without parts, as get_body tells it.
+	if (parts && PyTuple_Size(parts) > 0) {
 		if (!(arrays->parts = copy_parts(state, parts, &def->part_count)))
 			return false;
 		def->parts = arrays->parts;

@@ -67,6 +67,12 @@ class Bodies(unittest.TestCase):
         world.step()
         self.assertEqual(len(world.get_body(body).parts), 1)
         self.assertEqual(world.get_part_data(body, 0), 0)
+        with self.assertRaisesRegex(carom.InvalidArgument, "carom_world_set_parts: count is 0"):
+            world.set_parts(body, [])
+        # A body without parts is told with an empty tuple, and can be added so.
+        alone = world.get_body(world.add_body(shape=ball, pose=((50, 0, 0), None)))
+        self.assertEqual(alone.parts, ())
+        self.assertEqual(world.get_body(world.add_body(alone)).parts, ())
         world.set_shape(world.add_body(shape=ball), carom.Shape(type="sphere", radius=2))
 
     def test_cloth_and_granular_bodies(self):
