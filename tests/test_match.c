@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { MOST = 256 };
+static const double FAR = 2;
 
 /// A hand-made set of contacts, of a body that has turned by half a turn about z and moved since
 /// the first of the two steps.
@@ -21,9 +22,11 @@ static void put(hand *h, carom_contact_kind kind, int32_t feature_a, int32_t fea
 	h->at[h->count++] = x;
 }
 
-static void match(hand *then, hand *now, double distance)
+/// slid: how far body B has moved along x of A.
+static void match_slid(hand *then, hand *now, double distance, double slid)
 {
 	static const carom_pose begin = { { 0, 0, 0 }, { 0, 0, 0, 1 } }, turned = { { 1000, 0, 0 }, { 0, 0, 1, 0 } };
+	const carom_pose begin_b = { { 3, 2, 1 }, { 0, 1, 0, 0 } }, turned_b = { { 997 - slid, -2, 1 }, { 1, 0, 0, 0 } };
 	static hand again;
 	uint8_t used[MOST];
 	cr_past_contact past[MOST];
@@ -34,15 +37,17 @@ static void match(hand *then, hand *now, double distance)
 	for (int32_t i = 0; i < now->count; i++)
 		now->contacts[i].point[0] = 1000 - now->at[i];
 	again = *now;
-	cr_match_contacts(
-		&(cr_past_set){ past, then->count, &begin }, &(cr_contact_set){ now->contacts, now->count, &turned }, distance, used);
+	cr_match_contacts(&(cr_past_set){ past, then->count, &begin, &begin_b, false },
+		&(cr_contact_set){ now->contacts, now->count, &turned, &turned_b }, distance, FAR, used);
 	// Places that are local already mean the same.
 	for (int32_t i = 0; i < then->count; i++)
 		past[i].at.local = (cr_local_point){ { (float)then->at[i], 0, 0 } };
-	cr_match_contacts(
-		&(cr_past_set){ past, then->count, NULL }, &(cr_contact_set){ again.contacts, again.count, &turned }, distance, used);
+	cr_match_contacts(&(cr_past_set){ past, then->count, &begin, &begin_b, true },
+		&(cr_contact_set){ again.contacts, again.count, &turned, &turned_b }, distance, FAR, used);
 	CHECK(memcmp(again.contacts, now->contacts, (size_t)now->count * sizeof *now->contacts) == 0);
 }
+
+static void match(hand *then, hand *now, double distance) { match_slid(then, now, distance, 0); }
 
 TEST(match, equal_features_carry_age_and_impulse)
 {
@@ -122,6 +127,113 @@ TEST(match, the_nearest_within_the_distance)
 	CHECK_INT(now.contacts[0].age, 3);
 	CHECK_NEAR(now.contacts[0].impulse[0], 2, 0);
 	CHECK_INT(now.contacts[1].age, 0);
+}
+
+TEST(match, the_contact_of_an_edge_goes_from_end_to_end)
+{
+	static hand then, now;
+	then = now = (hand){ 0 };
+	// In each step edge 6 has a contact at one end and a vertex one at the other.
+	put(&then, CAROM_VERTEX_A, 2, 5, 1, 3, 1);
+	put(&then, CAROM_EDGE_B, 5, 6, 0, 4, 2);
+	put(&now, CAROM_VERTEX_A, 1, 5, 0.001, 0, 0);
+	put(&now, CAROM_EDGE_B, 5, 6, 1.001, 0, 0);
+	match(&then, &now, 0.1);
+	CHECK_NEAR(now.contacts[0].impulse[0], 2, 0);
+	CHECK_NEAR(now.contacts[1].impulse[0], 1, 0);
+}
+
+TEST(match, both_ends_of_an_edge)
+{
+	for (int kept = 0; kept < 4; kept++) {
+		static hand then, now;
+		then = now = (hand){ 0 };
+		put(&then, CAROM_EDGE_A, 6, 5, 0, 4, 10);
+		put(&then, CAROM_EDGE_A, 6, 5, 1, 4, 11);
+		// One end alone, or both in either order: the order is that of places in the world.
+		if (kept != 1)
+			put(&now, CAROM_EDGE_A, 6, 5, kept == 3 ? 1.001 : -0.001, 0, 0);
+		if (kept != 0)
+			put(&now, CAROM_EDGE_A, 6, 5, kept == 3 ? -0.001 : 1.001, 0, 0);
+		match(&then, &now, 0.1);
+		for (int32_t i = 0; i < now.count; i++)
+			CHECK_NEAR(now.contacts[i].impulse[0], now.at[i] > 0.5 ? 11 : 10, 0);
+		// And one that becomes two.
+		static hand back;
+		back = now;
+		back.count = 1;
+		for (int32_t i = 0; i < then.count; i++)
+			then.contacts[i].age = 0, then.contacts[i].impulse[0] = 0;
+		match(&back, &then, 0.1);
+		const int32_t same = back.at[0] > 0.5;
+		CHECK(then.contacts[same].age > 0);
+		CHECK_NEAR(then.contacts[same].impulse[0], 10 + same, 0);
+	}
+}
+
+/// Three edges one behind the other, and body B slides by the distance between them: each keeps its impulse.
+TEST(match, edges_that_slide_fast_are_not_the_ones_before_them)
+{
+	for (int far = 0; far < 2; far++) {
+		static hand then, now;
+		then = now = (hand){ 0 };
+		for (int i = 0; i < 3; i++) {
+			put(&then, CAROM_EDGE_B, 1, 10 + i, i, 4, (float)i);
+			put(&now, CAROM_EDGE_B, 1, 10 + i, i + 1 + 0.9 * far, 0, 0); // across: it may move faster than B
+		}
+		match_slid(&then, &now, 0.1, 1);
+		for (int i = 0; i < 3; i++)
+			CHECK_NEAR(now.contacts[i].impulse[0], i, 0);
+	}
+}
+
+TEST(match, both_ends_of_an_edge_slide_fast)
+{
+	static hand then, now;
+	then = now = (hand){ 0 };
+	put(&then, CAROM_EDGE_B, 1, 7, 0, 4, 10);
+	put(&then, CAROM_EDGE_B, 1, 7, 1, 4, 11);
+	put(&now, CAROM_EDGE_B, 1, 7, 1, 0, 0);
+	put(&now, CAROM_EDGE_B, 1, 7, 2, 0, 0);
+	match_slid(&then, &now, 0.1, 1);
+	// An end that stays on A, and one that goes with B, are told apart by no place: each may be the other.
+	CHECK_INT(now.contacts[0].age, 5);
+	CHECK_INT(now.contacts[1].age, 5);
+}
+
+/// It rocks: an edge's end goes some way although the bodies hardly move, and nothing else is near. What is farther away is the
+/// other end; but if the bodies slide fast, names are all that tells.
+TEST(match, an_edge_alone_goes_on)
+{
+	static const struct {
+		double x, slid;
+		int age;
+	} cases[] = { { 1.9, 0, 2 }, { 2.1, 0, 0 }, { 2.1, 0.09, 0 }, { 5, 0.11, 2 }, { -5, -0.11, 2 } };
+	for (int i = 0; i < 5; i++) {
+		static hand then, now;
+		then = now = (hand){ 0 };
+		put(&then, CAROM_EDGE_A, 1, 1, 0, 1, 1);
+		put(&now, CAROM_EDGE_A, 1, 1, cases[i].x, 0, 0);
+		match_slid(&then, &now, 0.1, cases[i].slid);
+		CHECK_INT(now.contacts[0].age, cases[i].age);
+		CHECK_NEAR(now.contacts[0].impulse[0], cases[i].age > 0, 0);
+	}
+}
+
+/// More than are matched by place go on in order, none twice.
+TEST(match, many_contacts_with_one_name)
+{
+	for (int count = 15; count <= 18; count++) {
+		static hand then, now;
+		then = now = (hand){ 0 };
+		for (int i = 0; i < count; i++) {
+			put(&then, CAROM_EDGE_A, 1, 1, i, 1, (float)i);
+			put(&now, CAROM_EDGE_A, 1, 1, i, 0, 0);
+		}
+		match(&then, &now, 0.1);
+		for (int i = 0; i < count; i++)
+			CHECK_NEAR(now.contacts[i].impulse[0], i, 0);
+	}
 }
 
 TEST(match, each_old_contact_serves_once)

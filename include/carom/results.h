@@ -35,8 +35,9 @@ typedef enum carom_contact_kind {
 	CAROM_VERTEX_B,
 	/// feature_a is an edge of A, as 3 * triangle + the corner where it starts; it crosses the
 	/// surface of B, and no ray hit. feature_b is the triangle of B that limits the part inside.
-	/// Patch: the edge pierces B beside the facet of the patch, or crosses an edge of feature_b.
-	/// Ahead: it is nearest to an edge of feature_b.
+	/// Patch: the edge pierces B beside the facet of the patch, or crosses an edge of feature_b. At
+	/// both ends of the part inside there may be such a contact: the two have one name, and are
+	/// told apart by their places. Ahead: it is nearest to an edge of feature_b.
 	CAROM_EDGE_A,
 	/// As CAROM_EDGE_A, with A and B exchanged.
 	CAROM_EDGE_B,
@@ -68,7 +69,8 @@ typedef struct carom_contact {
 	int32_t feature_b;
 	carom_contact_kind kind;
 	/// Steps since this contact began: 0 when new. A contact continues one of the last step that
-	/// has its features, or else lay near it (carom_world_def.match_distance).
+	/// has its features, or else lay near it. For edges the place counts in either case
+	/// (carom_world_def.match_distance).
 	int32_t age;
 	/// The value that the solver stored last for this contact (carom_world_set_impulse), in the
 	/// last step or an earlier one; 0 when it stored none or the contact is new. A solver that

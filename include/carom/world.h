@@ -224,7 +224,11 @@ typedef struct carom_world_def {
 	/// - The front of an open mesh (carom_mesh_sides) is not seen from behind.
 	double speculative_distance;
 	/// A contact whose features differ from those of the last step continues an old contact that
-	/// lay this close to it, in the frame of body A (metres).
+	/// lay this close to it, in the frame of body A (metres). Both ends of an edge of a mesh have
+	/// one name, so a contact of an edge continues an old one with its features that lay this close
+	/// first, or where the motion of body B has taken it; then the nearest; and one with its
+	/// features that lay farther away only if the bodies slide faster than this in a step, or
+	/// within a tenth of the smaller body.
 	double match_distance;
 	carom_temporal temporal;
 	carom_contact_normal contact_normal;

@@ -22,6 +22,8 @@
 #include <string.h>
 
 enum { PAIRS_PER_TASK = 256, FEW_CONTACTS = 64 };
+// Of the smaller body.
+static const double SHARE_OF_BODY = 0.1;
 
 static bool is_sensor_pair(const cr_pipeline *p, const cr_found_pair *f)
 {
@@ -402,16 +404,26 @@ static void fill_row(const cr_merging *m, int64_t row)
 	cr_set_materials(p, a, b, m->now->contacts.data + pair->first_contact, pair->contact_count);
 }
 
+/// How far the contact of an edge goes at most while bodies hardly move: its ends are farther apart
+/// in bodies of few triangles.
+static double way_along_edge(const cr_body *a, const cr_body *b)
+{
+	const cr_collider *of_a = a->shape.collider, *of_b = b->shape.collider;
+	return of_a && of_b ? SHARE_OF_BODY * fminf(of_a->diagonal, of_b->diagonal) : 0;
+}
+
 /// Match the new contacts of a row with the old ones of the pair.
 static void match_row(const cr_merging *m, int64_t row, const cr_past_contact *past, int32_t old_count, uint8_t *used)
 {
 	const cr_pipeline *p = m->pipeline;
 	const carom_pair *pair = &m->now->pairs.data[row];
 	const cr_body *a = &p->bodies[p->found.data[row].a], *b = &p->bodies[p->found.data[row].b];
-	const cr_past_set then = { past, old_count, m->old_local ? NULL : cr_last_pose(a) };
-	const cr_contact_set now = { m->now->contacts.data + pair->first_contact, pair->contact_count, &a->pose };
+	// Solids are seen with another pose in each step, which is none of a motion.
+	const bool moves = !cr_deforming_of(a) && !cr_deforming_of(b);
+	const cr_past_set then = { past, old_count, cr_last_pose(a), moves ? cr_last_pose(b) : NULL, m->old_local != NULL };
+	const cr_contact_set now = { m->now->contacts.data + pair->first_contact, pair->contact_count, &a->pose, &b->pose };
 	if (a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED)
-		cr_match_contacts(&then, &now, p->settings.world.match_distance, used);
+		cr_match_contacts(&then, &now, p->settings.world.match_distance, way_along_edge(a, b), used);
 	else if (a->reshaped != CR_FRAME_CHANGED)
 		cr_match_places(&then, &now, p->settings.world.match_distance, used);
 }

@@ -6,7 +6,8 @@
 
 // Patches with more unmatched contacts than this are not searched by distance: the search is
 // quadratic, and a solver gets a few.
-enum { SEARCH_LIMIT = 64 };
+// Features that more contacts share are matched in order.
+enum { SEARCH_LIMIT = 64, MOST_NAMESAKES = 16 };
 
 static void carry_over(carom_contact *now, const cr_past_contact *then)
 {
@@ -23,21 +24,224 @@ static int compare_features(const cr_past_contact *a, const carom_contact *b)
 	return (a->feature_b > b->feature_b) - (a->feature_b < b->feature_b);
 }
 
-/// Both sets are sorted by features: one pass.
-static void match_equal(const cr_past_set *then, const cr_contact_set *now, uint8_t *used)
+static double squared_distance(const cr_local_point *a, const cr_local_point *b)
 {
-	for (int32_t i = 0, j = 0; i < now->count && j < then->count;) {
-		const int order = compare_features(&then->contacts[j], &now->contacts[i]);
-		if (order == 0) {
-			carry_over(&now->contacts[i++], &then->contacts[j]);
-			used[j++] = 1;
-		} else if (order < 0) {
+	double sum = 0;
+	for (int k = 0; k < 3; k++) {
+		const double d = (double)a->p[k] - b->p[k];
+		sum += d * d;
+	}
+	return sum;
+}
+
+// ---- Equal features ----
+
+/// Places of contacts in the frame of body A. The rotations are worked out when they are asked for.
+typedef struct places {
+	const cr_past_set *then;
+	const cr_contact_set *now;
+	double distance;
+	bool turned, moved;      // the rotations of A are known, and the motion of B in its frame
+	m3d turn_then, turn_now; // of body A
+	m3d turn_b[2];           // of body B in the frame of A: then and now
+	v3d place_b[2];
+} places;
+
+static void begin_places(const cr_past_set *then, const cr_contact_set *now, double distance, places *p)
+{
+	p->then = then;
+	p->now = now;
+	p->distance = distance;
+	p->turned = p->moved = false;
+}
+
+static void know_turns(places *p)
+{
+	if (p->turned)
+		return;
+	p->turned = true;
+	p->turn_then = m3d_from_quat(p->then->pose->orientation);
+	p->turn_now = m3d_from_quat(p->now->pose->orientation);
+}
+
+static cr_local_point place_then(const places *p, int32_t number)
+{
+	const cr_past_contact *c = &p->then->contacts[number];
+	return p->then->local ? c->at.local : cr_local_point_of(c->at.point, p->then->pose->position, &p->turn_then);
+}
+
+static cr_local_point place_now(const places *p, int32_t number)
+{
+	return cr_local_point_of(p->now->contacts[number].point, p->now->pose->position, &p->turn_now);
+}
+
+/// Where a place on body B is now that was there then.
+static cr_local_point carry_along(places *p, const cr_local_point *at)
+{
+	if (!p->then->pose_b || !p->now->pose_b)
+		return *at;
+	if (!p->moved) {
+		cr_relative_pose(p->then->pose, p->then->pose_b, &p->turn_b[0], &p->place_b[0]);
+		cr_relative_pose(p->now->pose, p->now->pose_b, &p->turn_b[1], &p->place_b[1]);
+		p->moved = true;
+	}
+	const v3d on_b = m3d_tmul(&p->turn_b[0], v3d_sub((v3d){ at->p[0], at->p[1], at->p[2] }, p->place_b[0]));
+	const v3d now = v3d_add(m3d_mul(&p->turn_b[1], on_b), p->place_b[1]);
+	return (cr_local_point){ { (float)now.x, (float)now.y, (float)now.z } };
+}
+
+/// Contacts with equal features: first ones, and how many.
+typedef struct namesakes {
+	int32_t then, old_count;
+	int32_t now, new_count;
+} namesakes;
+
+static void go_on(const places *p, int32_t then, int32_t now, uint8_t *used)
+{
+	carry_over(&p->now->contacts[now], &p->then->contacts[then]);
+	used[then] = 1;
+}
+
+/// Let namesakes go on that are within a limit of where the old one is looked for, the nearest two
+/// first. Returns how many did.
+static int32_t match_nearest_namesakes(const places *p, const namesakes *n, const cr_local_point *old,
+	const cr_local_point *new, const double *limit, uint8_t *used)
+{
+	for (int32_t matched = 0;; matched++) {
+		int32_t best_old = -1, best_new = -1;
+		double best = INFINITY;
+		for (int32_t i = 0; i < n->new_count; i++) {
+			for (int32_t j = 0; j < n->old_count && p->now->contacts[n->now + i].age == 0; j++) {
+				const double d = squared_distance(&new[i], &old[j]);
+				if (used[n->then + j] || !(d <= limit[j] * limit[j]) || !(d < best))
+					continue;
+				best = d;
+				best_old = n->then + j;
+				best_new = n->now + i;
+			}
+		}
+		if (best_old < 0)
+			return matched;
+		go_on(p, best_old, best_new, used);
+	}
+}
+
+/// Let namesakes go on that are within distance of where they were. Then those that are where body
+/// B would have taken them: a contact that lies on both bodies moves with neither, about as far as
+/// B does, so that much is allowed as well. Returns how many are left that could go on.
+static int32_t match_by_place(places *p, const namesakes *n, uint8_t *used)
+{
+	cr_local_point old[MOST_NAMESAKES], new[MOST_NAMESAKES];
+	double limit[MOST_NAMESAKES];
+	know_turns(p);
+	for (int32_t j = 0; j < n->old_count; j++) {
+		old[j] = place_then(p, n->then + j);
+		limit[j] = p->distance;
+	}
+	for (int32_t i = 0; i < n->new_count; i++)
+		new[i] = place_now(p, n->now + i);
+	int32_t left = n->old_count < n->new_count ? n->old_count : n->new_count;
+	left -= match_nearest_namesakes(p, n, old, new, limit, used);
+	if (left == 0)
+		return 0;
+	for (int32_t j = 0; j < n->old_count; j++) {
+		const cr_local_point was = old[j];
+		old[j] = carry_along(p, &was);
+		limit[j] += sqrt(squared_distance(&was, &old[j]));
+	}
+	return left - match_nearest_namesakes(p, n, old, new, limit, used);
+}
+
+/// The contacts with the features of a first one of either step.
+static namesakes namesakes_of(const places *p, int32_t then, int32_t now)
+{
+	const cr_past_contact *old = &p->then->contacts[then];
+	const carom_contact *new = &p->now->contacts[now];
+	const int32_t old_left = p->then->count - then, new_left = p->now->count - now;
+	namesakes n = { then, 1, now, 1 };
+	while (n.old_count < old_left && compare_features(&old[n.old_count], new) == 0)
+		n.old_count++;
+	while (n.new_count < new_left && compare_features(old, &new[n.new_count]) == 0)
+		n.new_count++;
+	return n;
+}
+
+/// Does a contact lie within distance of where it was?
+static bool is_near(places *p, int32_t then, int32_t now)
+{
+	know_turns(p);
+	const cr_local_point was = place_then(p, then), is = place_now(p, now);
+	return squared_distance(&was, &is) <= p->distance * p->distance;
+}
+
+/// The contacts of an edge, from a first one of either step. Returns how many are left of those
+/// that could go on. Inlined it would take the registers of the pass.
+static __attribute__((noinline)) int32_t match_edge(places *p, int32_t then, int32_t now, namesakes *n, uint8_t *used)
+{
+	*n = namesakes_of(p, then, now);
+	if (n->old_count + n->new_count == 2 && is_near(p, then, now)) {
+		go_on(p, then, now, used);
+		return 0;
+	}
+	if (n->old_count <= MOST_NAMESAKES && n->new_count <= MOST_NAMESAKES)
+		return match_by_place(p, n, used);
+	for (int32_t k = 0; k < n->old_count && k < n->new_count; k++)
+		go_on(p, then + k, now + k, used);
+	return 0;
+}
+
+static bool is_of_edge(carom_contact_kind kind) { return kind == CAROM_EDGE_A || kind == CAROM_EDGE_B; }
+
+/// Both sets are sorted by features: one pass. Returns how many are left with equal features.
+static int32_t match_equal(places *p, uint8_t *used)
+{
+	int32_t left = 0;
+	for (int32_t i = 0, j = 0; i < p->now->count && j < p->then->count;) {
+		const int order = compare_features(&p->then->contacts[j], &p->now->contacts[i]);
+		if (order < 0) {
 			j++;
-		} else {
+		} else if (order > 0) {
 			i++;
+		} else if (!is_of_edge(p->now->contacts[i].kind)) {
+			go_on(p, j++, i++, used);
+		} else {
+			namesakes n;
+			left += match_edge(p, j, i, &n, used);
+			j += n.old_count;
+			i += n.new_count;
+		}
+	}
+	return left;
+}
+
+/// May the contact have gone so far? Any way where the bodies slide fast: then names are all that
+/// tells. Else not from one end of an edge to the other.
+static bool may_have_gone(places *p, int32_t then, int32_t now, double far)
+{
+	const cr_local_point was = place_then(p, then), is = place_now(p, now), carried = carry_along(p, &was);
+	return squared_distance(&was, &carried) > p->distance * p->distance || squared_distance(&was, &is) <= far * far;
+}
+
+/// Equal features of those that are left.
+static __attribute__((noinline)) void match_left(places *p, double far, uint8_t *used)
+{
+	know_turns(p);
+	for (int32_t i = 0, j = 0; i < p->now->count && j < p->then->count;) {
+		const int order = compare_features(&p->then->contacts[j], &p->now->contacts[i]);
+		if (order < 0 || used[j]) {
+			j++;
+		} else if (order > 0 || p->now->contacts[i].age > 0) {
+			i++;
+		} else {
+			if (may_have_gone(p, j, i, far))
+				go_on(p, j, i, used);
+			i++;
+			j++;
 		}
 	}
 }
+
+// ---- Vertices on another triangle ----
 
 /// The first of sorted contacts that is of a kind or a later one. kinds: that of the first; each
 /// other one is stride bytes on.
@@ -96,15 +300,7 @@ static void match_vertices_of_b(const cr_past_set *then, const cr_contact_set *n
 	}
 }
 
-static double squared_distance(const cr_local_point *a, const cr_local_point *b)
-{
-	double sum = 0;
-	for (int k = 0; k < 3; k++) {
-		const double d = (double)a->p[k] - b->p[k];
-		sum += d * d;
-	}
-	return sum;
-}
+// ---- The nearest ----
 
 /// The old contacts that no new one has continued, with their places in the frame of body A.
 typedef struct leftovers {
@@ -115,14 +311,14 @@ typedef struct leftovers {
 
 static void list_leftovers(const cr_past_set *then, const uint8_t *used, leftovers *left)
 {
-	const m3d rotation = then->pose ? m3d_from_quat(then->pose->orientation) : (m3d){ 0 };
+	const m3d rotation = m3d_from_quat(then->pose->orientation);
 	left->count = 0;
 	for (int32_t j = 0; j < then->count; j++) {
 		if (used[j])
 			continue;
 		const cr_past_contact *c = &then->contacts[j];
 		left->number[left->count] = j;
-		left->local[left->count++] = then->pose ? cr_local_point_of(c->at.point, then->pose->position, &rotation) : c->at.local;
+		left->local[left->count++] = then->local ? c->at.local : cr_local_point_of(c->at.point, then->pose->position, &rotation);
 	}
 }
 
@@ -149,7 +345,7 @@ static int32_t take_nearest(leftovers *left, const cr_local_point *local, double
 
 /// Whatever has no partner yet, by distance. Places are worked out here alone: mostly one of the
 /// two steps has nothing left.
-static void match_nearest(const cr_past_set *then, const cr_contact_set *now, double distance, const uint8_t *used)
+static void match_nearest(const cr_past_set *then, const cr_contact_set *now, double distance, uint8_t *used)
 {
 	int32_t old_left = 0, new_left = 0;
 	for (int32_t j = 0; j < then->count; j++)
@@ -166,8 +362,10 @@ static void match_nearest(const cr_past_set *then, const cr_contact_set *now, do
 			continue;
 		const cr_local_point local = cr_local_point_of(now->contacts[i].point, now->pose->position, &rotation);
 		const int32_t j = take_nearest(&left, &local, distance);
-		if (j >= 0)
-			carry_over(&now->contacts[i], &then->contacts[j]);
+		if (j < 0)
+			continue;
+		carry_over(&now->contacts[i], &then->contacts[j]);
+		used[j] = 1;
 	}
 }
 
@@ -177,11 +375,15 @@ void cr_match_places(const cr_past_set *then, const cr_contact_set *now, double 
 	match_nearest(then, now, distance, used);
 }
 
-void cr_match_contacts(const cr_past_set *then, const cr_contact_set *now, double distance, uint8_t *used)
+void cr_match_contacts(const cr_past_set *then, const cr_contact_set *now, double distance, double far, uint8_t *used)
 {
 	memset(used, 0, (size_t)then->count);
-	match_equal(then, now, used);
+	places p;
+	begin_places(then, now, distance, &p);
+	const int32_t left = match_equal(&p, used);
 	match_vertices_of_a(then, now, used);
 	match_vertices_of_b(then, now, used);
 	match_nearest(then, now, distance, used);
+	if (left > 0)
+		match_left(&p, far, used);
 }
