@@ -1,6 +1,8 @@
 #include "cuts_fixture.h"
 
 #include "frame/body.h"
+#include "frame/shape_table.h"
+#include "geom/convex_query.h"
 #include "geom/triangle.h"
 
 #include <math.h>
@@ -24,27 +26,47 @@ void cuts_move_sheet(cuts_stage *s, bool at_once)
 	REQUIRE(carom_world_set_vertices(s->world, s->cloth, at_once ? &end : NULL, &end) == CAROM_SUCCESS);
 }
 
-void cuts_open_stage(cuts_stage *s, carom_context *context, carom_mesh *sheet, carom_mesh *mesh, carom_body_kind kind,
-	carom_pose pose, bool solid_first)
+static void begin(cuts_stage *s, carom_context *context, carom_mesh *sheet)
 {
-	carom_body_def def = carom_default_body_def();
 	s->context = context;
 	s->world = fixture_world(context, NULL);
 	s->sheet = sheet;
-	s->mesh = mesh;
+	s->mesh = NULL;
 	s->sheet_vertices = sheet->topology.vertex_count;
 	s->keep_edges = false;
+	place(sheet, fixture_at(0, 0, 0), s->places);
+}
+
+static void add_cloth(cuts_stage *s)
+{
+	carom_body_def def = carom_default_body_def();
 	def.kind = CAROM_CLOTH;
-	def.shape = fixture_of_mesh(sheet);
+	def.shape = fixture_of_mesh(s->sheet);
 	def.thickness = CUTS_THICKNESS;
 	def.self_collision = false;
-	if (solid_first)
-		s->holder = fixture_add(s->world, fixture_of_mesh(mesh), pose, kind);
 	REQUIRE(carom_world_add_body(s->world, &def, &s->cloth) == CAROM_SUCCESS);
+}
+
+void cuts_open_stage(cuts_stage *s, carom_context *context, carom_mesh *sheet, carom_mesh *mesh, carom_body_kind kind,
+	carom_pose pose, bool solid_first)
+{
+	begin(s, context, sheet);
+	s->mesh = mesh;
 	if (!solid_first)
-		s->holder = fixture_add(s->world, fixture_of_mesh(mesh), pose, kind);
+		add_cloth(s);
+	s->holder = fixture_add(s->world, fixture_of_mesh(mesh), pose, kind);
+	if (solid_first)
+		add_cloth(s);
 	place(mesh, pose, s->surface);
-	place(sheet, fixture_at(0, 0, 0), s->places);
+}
+
+void cuts_open_shape_stage(cuts_stage *s, carom_context *context, carom_mesh *sheet, const carom_shape *shape, carom_pose pose)
+{
+	begin(s, context, sheet);
+	s->shape = *shape;
+	s->pose = pose;
+	add_cloth(s);
+	s->holder = fixture_add(s->world, *shape, pose, CAROM_STATIC);
 }
 
 void cuts_put_sheet(cuts_stage *s, carom_pose pose)
@@ -56,7 +78,8 @@ void cuts_put_sheet(cuts_stage *s, carom_pose pose)
 void cuts_close_stage(cuts_stage *s)
 {
 	carom_destroy_world(s->world);
-	carom_release_mesh(s->mesh);
+	if (s->mesh)
+		carom_release_mesh(s->mesh);
 	carom_release_mesh(s->sheet);
 }
 
@@ -84,9 +107,52 @@ static bool are_apart(const v3d a[3], const v3d b[3])
 	return apart;
 }
 
+/// How far a point is from the shape; negative: inside.
+static double distance_from_shape(const cuts_stage *s, v3d point)
+{
+	const m3d rotation = m3d_from_quat(s->pose.orientation);
+	const cr_convex convex = cr_convex_of(&s->shape);
+	v3d nearest, normal;
+	return cr_convex_distance(&convex, m3d_tmul(&rotation, v3d_sub(point, s->pose.position)), &nearest, &normal);
+}
+
+enum { POINTS = 8 }; // of an edge
+
+/// Is one of 45 points of a triangle inside the shape?
+static bool is_in_shape(const cuts_stage *s, const v3d corner[3])
+{
+	const v3d middle = v3d_scale(v3d_add(v3d_add(corner[0], corner[1]), corner[2]), 1.0 / 3);
+	double size = 0;
+	for (int k = 0; k < 3; k++)
+		size = fmax(size, v3d_length(v3d_sub(corner[k], middle)));
+	bool inside = false;
+	if (distance_from_shape(s, middle) > size)
+		return false;
+	for (int i = 0; i < (POINTS + 1) * (POINTS + 1) && !inside; i++) {
+		const double u = (double)(i / (POINTS + 1)) / POINTS, v = (double)(i % (POINTS + 1)) / POINTS;
+		if (u + v <= 1)
+			inside = distance_from_shape(s, v3d_mad(v3d_mad(v3d_scale(corner[0], 1 - u - v), u, corner[1]), v, corner[2])) < 0;
+	}
+	return inside;
+}
+
+static int count_triangles_in_shape(const cuts_stage *s)
+{
+	int count = 0;
+	for (int32_t i = 0; i < s->sheet->topology.triangle_count; i++) {
+		v3d corner[3];
+		for (int k = 0; k < 3; k++)
+			corner[k] = cuts_corner_of(s->sheet, s->places, i, k);
+		count += is_in_shape(s, corner);
+	}
+	return count;
+}
+
 int cuts_count_crossings(const cuts_stage *s)
 {
 	int count = 0;
+	if (!s->mesh)
+		return count_triangles_in_shape(s);
 	for (int32_t i = 0; i < s->sheet->topology.triangle_count; i++) {
 		for (int32_t j = 0; j < s->mesh->topology.triangle_count; j++) {
 			v3d a[3], b[3];
@@ -100,14 +166,19 @@ int cuts_count_crossings(const cuts_stage *s)
 	return count;
 }
 
+bool cuts_is_inside(const cuts_stage *s, int32_t vertex)
+{
+	const v3d at = v3d_from_doubles(&s->places[3 * vertex]);
+	bool inside = !s->mesh && distance_from_shape(s, at) < 0;
+	REQUIRE(!s->mesh || carom_mesh_contains(s->mesh, at, &inside) == CAROM_SUCCESS);
+	return inside;
+}
+
 int cuts_count_inside(const cuts_stage *s)
 {
 	int count = 0;
-	for (int32_t v = 0; v < s->sheet_vertices; v++) {
-		bool inside = false;
-		REQUIRE(carom_mesh_contains(s->mesh, v3d_from_doubles(&s->places[3 * v]), &inside) == CAROM_SUCCESS);
-		count += inside;
-	}
+	for (int32_t v = 0; v < s->sheet_vertices; v++)
+		count += cuts_is_inside(s, v);
 	return count;
 }
 
@@ -116,8 +187,35 @@ static v3d place_of(const cuts_stage *s, carom_body_id body, int32_t vertex)
 	return v3d_from_doubles((fixture_same_id(body, s->cloth) ? s->places : s->surface) + 3 * vertex);
 }
 
+/// Contacts have weights, and those that are led end on the shape. An edge that grazes a cone may name another of its points.
+static void check_shape_contacts(const cuts_stage *s)
+{
+	int64_t led = 0, beside = 0;
+	const carom_surface_shape_contact_view view = carom_world_surface_shape_contacts(s->world);
+	for (int64_t i = 0; i < view.count; i++) {
+		const carom_surface_shape_contact *c = &view.data[i];
+		v3d a = { 0, 0, 0 };
+		double sum = 0;
+		for (int k = 0; k < 3 && c->vertices[k] >= 0; k++) {
+			a = v3d_mad(a, c->weight[k], place_of(s, c->body_a, c->vertices[k]));
+			sum += c->weight[k];
+		}
+		CHECK_NEAR(sum, 1, 1e-9);
+		CHECK_NEAR(v3d_length(fixture_vector(c->normal)), 1, 1e-9);
+		CHECK(c->distance < c->thickness);
+		if (!c->led)
+			continue;
+		CHECK(c->distance < 0 && v3d_length(v3d_sub(v3d_mad(a, -c->distance, c->normal), c->point)) < 1e-9);
+		CHECK(distance_from_shape(s, c->point) > -1e-6);
+		led++;
+		beside += distance_from_shape(s, c->point) > 1e-5;
+	}
+	CHECK(20 * beside <= 20 + led);
+}
+
 void cuts_check_contacts(const cuts_stage *s)
 {
+	check_shape_contacts(s);
 	const carom_surface_contact_view view = carom_world_surface_contacts(s->world);
 	for (int64_t i = 0; i < view.count; i++) {
 		const carom_surface_contact *c = &view.data[i];
@@ -160,36 +258,59 @@ static void shorten(cuts_stage *s)
 	}
 }
 
+/// What contacts ask of the vertices of the sheet.
+typedef struct moving {
+	cuts_stage *stage;
+	const double *began; // where the sheet was when they were found
+	v3d moves[CUTS_MOST_VERTICES];
+	double shares[CUTS_MOST_VERTICES];
+} moving;
+
+/// A contact of a feature of some vertices of the sheet, which lacks a distance along a direction.
+static void ask(moving *m, const int32_t *vertices, const double *weight, int count, v3d out, double lacks)
+{
+	double sum = 0;
+	for (int k = 0; k < count; k++) {
+		const int32_t v = vertices[k];
+		const v3d moved = v3d_sub(v3d_from_doubles(&m->stage->places[3 * v]), v3d_from_doubles(&m->began[3 * v]));
+		sum += weight[k] * weight[k];
+		lacks -= weight[k] * v3d_dot(out, moved);
+	}
+	for (int k = 0; k < count && lacks > 0; k++) {
+		const int32_t v = vertices[k];
+		m->moves[v] = v3d_mad(m->moves[v], weight[k] * weight[k] * lacks / sum, out);
+		m->shares[v] += weight[k];
+	}
+}
+
 /// Each vertex moves by the mean of what its contacts ask for. began: where the sheet was when they were found.
 static void part(cuts_stage *s, const double *began)
 {
-	static v3d moves[CUTS_MOST_VERTICES];
-	static double shares[CUTS_MOST_VERTICES];
+	static moving m;
 	const carom_surface_contact_view view = carom_world_surface_contacts(s->world);
-	memset(moves, 0, sizeof moves);
-	memset(shares, 0, sizeof shares);
+	const carom_surface_shape_contact_view shapes = carom_world_surface_shape_contacts(s->world);
+	memset(&m, 0, sizeof m);
+	m.stage = s;
+	m.began = began;
 	for (int64_t i = 0; i < view.count; i++) {
 		const carom_surface_contact *c = &view.data[i];
 		const int of_a = c->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2;
 		const bool is_a = fixture_same_id(c->body_a, s->cloth);
 		const int first = is_a ? 0 : of_a, end = is_a ? of_a : 4;
-		const v3d out = v3d_scale(fixture_vector(c->normal), is_a ? 1 : -1);
-		double sum = 0, lacks = c->thickness - c->distance;
-		for (int k = first; k < end; k++) {
-			const int32_t v = c->vertices[k];
-			const v3d moved = v3d_sub(v3d_from_doubles(&s->places[3 * v]), v3d_from_doubles(&began[3 * v]));
-			sum += c->weight[k] * c->weight[k];
-			lacks -= c->weight[k] * v3d_dot(out, moved);
-		}
-		for (int k = first; k < end && lacks > 0; k++) {
-			const int32_t v = c->vertices[k];
-			moves[v] = v3d_mad(moves[v], c->weight[k] * c->weight[k] * lacks / sum, out);
-			shares[v] += c->weight[k];
-		}
+		ask(&m, c->vertices + first, c->weight + first, end - first, v3d_scale(fixture_vector(c->normal), is_a ? 1 : -1),
+			c->thickness - c->distance);
+	}
+	for (int64_t i = 0; i < shapes.count; i++) {
+		const carom_surface_shape_contact *c = &shapes.data[i];
+		ask(&m, c->vertices, c->weight,
+			c->vertices[1] < 0       ? 1
+				: c->vertices[2] < 0 ? 2
+									 : 3,
+			fixture_vector(c->normal), c->thickness - c->distance);
 	}
 	for (int32_t v = 0; v < s->sheet_vertices; v++) {
-		for (int k = 0; k < 3 && shares[v] > 0; k++)
-			s->places[3 * v + k] += v3d_get(moves[v], k) / shares[v];
+		for (int k = 0; k < 3 && m.shares[v] > 0; k++)
+			s->places[3 * v + k] += v3d_get(m.moves[v], k) / m.shares[v];
 	}
 }
 

@@ -334,7 +334,7 @@ export interface SurfaceContact extends MarkedBodies {
 
 /** A feature of what deforms too near to another shape than a mesh, or in it. */
 export interface SurfaceShapeContact extends MarkedBodies {
-	partB: number; vertices: number[]; triangle: number; age: number; pair: number; impulse: Vector; weights: number[]; point: Vector; normal: Vector; distance: number; thickness: number;
+	partB: number; vertices: number[]; triangle: number; led: boolean; age: number; pair: number; impulse: Vector; weights: number[]; point: Vector; normal: Vector; distance: number; thickness: number;
 }
 
 /** A sphere of a granular body a that touches a body of another kind. */

@@ -65,7 +65,7 @@ export const LAYOUTS = {
 		distance:f64 point:f64*3 normal:f64*3 triangle_a:i32 triangle_b:i32`,
 	surface_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_a=part_a:i32 shape_b=part_b:i32 kind:FEATURES vertices:i32*4
 		triangle:i32 side:i32 through:bool led:bool age:i32 pair:i32 impulse:f32*3 weight=weights:f64*4 point_a:f64*3 point_b:f64*3 normal:f64*3 distance:f64 thickness:f64`,
-	surface_shape_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_b=part_b:i32 vertices:i32*3 triangle:i32 age:i32
+	surface_shape_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 shape_b=part_b:i32 vertices:i32*3 triangle:i32 led:bool age:i32
 		pair:i32 impulse:f32*3 weight=weights:f64*3 point:f64*3 normal:f64*3 distance:f64 thickness:f64`,
 	sphere_contact: `body_a:id body_b:id user_data_a:u64 user_data_b:u64 sphere:i32 shape_b=part_b:i32 triangle:i32 material_b:u32
 		weight=weights:f64*3 point:f64*3 normal:f64*3 depth:f64 age:i32 pair:i32 impulse:f32*3`,

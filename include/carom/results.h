@@ -400,7 +400,8 @@ CAROM_API carom_surface_contact_view carom_world_surface_contacts(const carom_wo
 ///
 /// While a feature stays in a shape, the normal follows the nearest way out as long as that turns
 /// by less than 60 degrees in a step. So a feature that is pushed into a thin plate goes back to
-/// where it came from.
+/// where it came from. Features that begin in a shape, hang together and have nearest ways out that
+/// point apart leave along one direction (led), as in a sheet across the middle of a ball.
 typedef struct carom_surface_shape_contact {
 	carom_body_id body_a; ///< the deforming one
 	carom_body_id body_b; ///< the rigid one
@@ -411,6 +412,9 @@ typedef struct carom_surface_shape_contact {
 	/// Numbers are those of the body's mesh; -1: none.
 	int32_t vertices[3];
 	int32_t triangle; ///< that has these corners; -1: the feature is no triangle
+	/// The feature leaves the shape with the features around it, along one direction, which is the
+	/// normal: moving it by -distance along that parts it from the shape. Else false.
+	bool led;
 	int32_t age;      ///< steps for which this feature has had a contact with the shape
 	int32_t pair;     ///< index in the view of pairs
 	/// The value that the solver stored last for the feature and the shape

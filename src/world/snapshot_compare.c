@@ -385,7 +385,7 @@ static carom_body_id body_of_carried(const carom_snapshot *s, int64_t i) { retur
 static void read_carried(const carom_snapshot *s, int64_t i, words w) { put_surface_contact(&s->carried.data[i], w); }
 
 static const char *const surface_shape_fields[] = { "body_a", "body_b", "shape_b", "vertices", "vertices", "vertices",
-	"triangle", "age", "weight", "weight", "weight", "point", "point", "point", "normal", "normal", "normal", "distance",
+	"triangle", "led", "age", "weight", "weight", "weight", "point", "point", "point", "normal", "normal", "normal", "distance",
 	"thickness", "impulse", "impulse", "impulse" };
 
 static int64_t count_surface_shapes(const carom_snapshot *s) { return s->surface_shapes.count; }
@@ -401,6 +401,7 @@ static void put_surface_shape(const carom_surface_shape_contact *c, words w)
 	for (int k = 0; k < 3; k++)
 		w[n++] = (uint64_t)(int64_t)c->vertices[k];
 	w[n++] = (uint64_t)(int64_t)c->triangle;
+	w[n++] = c->led;
 	w[n++] = (uint64_t)c->age;
 	for (int k = 0; k < 3; k++)
 		w[n++] = word_of(c->weight[k]);

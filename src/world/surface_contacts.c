@@ -356,7 +356,8 @@ static uint64_t hash_shape_contact(uint64_t hash, const carom_surface_shape_cont
 	hash = cr_hash_u64(hash, (uint64_t)(uint32_t)c->shape_b << 32 | (uint32_t)c->triangle);
 	for (int k = 0; k < 3; k++)
 		hash = cr_hash_double(cr_hash_u64(hash, (uint32_t)c->vertices[k]), c->weight[k]);
-	hash = hash_vector(hash_vector(cr_hash_u64(hash, (uint32_t)c->age), c->point), c->normal);
+	hash = cr_hash_u64(hash, (uint64_t)c->led << 32 | (uint32_t)c->age);
+	hash = hash_vector(hash_vector(hash, c->point), c->normal);
 	return cr_hash_double(cr_hash_double(hash, c->distance), c->thickness);
 }
 
@@ -384,6 +385,7 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->regions.rim);
 	cr_free_cuts(memory, &m->cuts);
 	cr_free_led(memory, &m->led);
+	cr_free_shape_regions(memory, &m->shape_regions);
 	cr_array_free(memory, &m->listed);
 	cr_array_free(memory, &m->judged);
 	cr_array_free(memory, &m->deep);

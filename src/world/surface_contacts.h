@@ -5,9 +5,10 @@
 /// features belong, surface_inside.c finds vertices that begin inside closed meshes,
 /// surface_regions.c lets connected ones leave together, surface_faces.c the faces around them,
 /// surface_cuts.c, surface_caps.c and surface_arches.c find edges and faces that cut them,
-/// surface_shapes.c is for shapes that are no meshes, surface_list.c puts contacts and pairs in
-/// order, and surface_filter.c asks the user's filter. surface_carry.c keeps their memory where a
-/// deforming body gets another mesh, surface_reshape.c where a rigid one gets another shape.
+/// surface_shapes.c is for shapes that are no meshes, surface_shape_regions.c for cloth that begins
+/// in them, surface_list.c puts contacts and pairs in order, and surface_filter.c asks the user's
+/// filter. surface_carry.c keeps their memory where a deforming body gets another mesh,
+/// surface_reshape.c where a rigid one gets another shape.
 #ifndef CR_WORLD_SURFACE_CONTACTS_H
 #define CR_WORLD_SURFACE_CONTACTS_H
 
@@ -96,6 +97,28 @@ typedef struct cr_led_lists {
 	cr_belongings ways;          // of vertices that leave with a region or have such a face: lead
 } cr_led_lists;
 
+/// How it is known by which way a feature leaves a shape that is no mesh.
+typedef enum cr_shape_way {
+	CR_SHAPE_WAY_OUTSIDE, // it does not overlap the shape, or that is a plane
+	CR_SHAPE_WAY_KNOWN,   // by the last step
+	CR_SHAPE_WAY_LED,     // by the last step, which led its region
+	CR_SHAPE_WAY_BEGAN,   // by nothing but the nearest way
+} cr_shape_way;
+
+/// A place of a cloth, as welded, that a feature which overlaps a shape has.
+typedef struct cr_shape_corner {
+	int32_t parent; // a place of its region, itself at the root; -1: it is of none
+	bool inside;
+} cr_shape_corner;
+
+/// Regions of one cloth in one shape that is no mesh (surface_shape_regions.c).
+typedef struct cr_shape_region_lists {
+	CR_ARRAY(uint8_t) ways; // cr_shape_way, by contact
+	CR_ARRAY(cr_shape_corner) corners;
+	CR_ARRAY(cr_key) order; // contacts by region, and room to sort
+	CR_ARRAY(v3d) rim;      // of one region: unit, to corners outside
+} cr_shape_region_lists;
+
 /// Entries side by side of one kind, of features of two parts.
 typedef struct cr_surface_run {
 	int64_t first, end;
@@ -111,22 +134,23 @@ typedef struct cr_surface_contacts {
 	cr_membership members;
 	double reach; // of the search: the largest thickness
 	// Of the step that runs:
-	CR_ARRAY(int32_t) shapes;          // by shape of near: number of the part
-	cr_belongings remembered;          // from contacts, sorted by mesh_a, mesh_b, vertex
-	cr_belongings crossing;            // from impacts, sorted likewise
-	cr_belongings began;               // of vertices deep in closed meshes, likewise
-	cr_belongings leads;               // vertices led in the last step, likewise
-	CR_ARRAY(cr_vertex_inside) inside; // vertices that may be, of two members
-	cr_region_lists regions;           // of one cloth inside one closed mesh
-	cr_cut_lists cuts;                 // of cloth that crosses closed meshes
-	cr_led_lists led;                  // faces that leave with regions
-	bool tangled;                      // one of these has come through
-	bool leading;                      // some of those that began leave with their regions
-	CR_ARRAY(uint8_t) listed;          // by pair of near: it is a contact
-	cr_surface_contact_list judged;    // by pair of near, where it is listed
-	cr_surface_contact_list deep;      // further ones, on the wrong side, in no order
-	cr_surface_runs runs;              // of the last contacts; then of pairs of near
-	CR_ARRAY(cr_key) order;            // of runs, of deep contacts, of pairs
+	CR_ARRAY(int32_t) shapes;            // by shape of near: number of the part
+	cr_belongings remembered;            // from contacts, sorted by mesh_a, mesh_b, vertex
+	cr_belongings crossing;              // from impacts, sorted likewise
+	cr_belongings began;                 // of vertices deep in closed meshes, likewise
+	cr_belongings leads;                 // vertices led in the last step, likewise
+	CR_ARRAY(cr_vertex_inside) inside;   // vertices that may be, of two members
+	cr_region_lists regions;             // of one cloth inside one closed mesh
+	cr_cut_lists cuts;                   // of cloth that crosses closed meshes
+	cr_led_lists led;                    // faces that leave with regions
+	cr_shape_region_lists shape_regions; // of one cloth in one shape
+	bool tangled;                        // one of these has come through
+	bool leading;                        // some of those that began leave with their regions
+	CR_ARRAY(uint8_t) listed;            // by pair of near: it is a contact
+	cr_surface_contact_list judged;      // by pair of near, where it is listed
+	cr_surface_contact_list deep;        // further ones, on the wrong side, in no order
+	cr_surface_runs runs;                // of the last contacts; then of pairs of near
+	CR_ARRAY(cr_key) order;              // of runs, of deep contacts, of pairs
 	CR_ARRAY(cr_key) deep_order;
 	CR_ARRAY(cr_body_pair) sensed; // sensors and the surfaces that touch them, a < b
 	CR_ARRAY(cr_fans) fans;        // by member: for the filter, and of solids
@@ -277,6 +301,15 @@ bool cr_make_surface_fans(carom_world *world, int32_t part);
 
 /// Contacts with shapes, likewise: next_shapes, and sensed (surface_shapes.c).
 bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *view);
+/// The way out of a shape that a feature of a contact had in the last step, or else a vertex of it.
+/// One of them had one.
+v3d cr_last_way_out(const carom_world *world, int32_t part, const carom_surface_shape_contact *c);
+/// Let features of a cloth that overlap a shape leave it one way, where they began there and their
+/// nearest ways part. Contacts of the two are in next_shapes from first on, and their ways in
+/// shape_regions. goes_on: some were led in the last step. False when out of memory
+/// (surface_shape_regions.c).
+bool cr_lead_shape_regions(carom_world *world, int32_t member, int32_t part, int64_t first, bool goes_on);
+void cr_free_shape_regions(carom_context *memory, cr_shape_region_lists *lists);
 /// Do two parts have surface contacts with each other, as their kinds, flags and the user's filter
 /// of pairs say? Sensors have none, but their pairs go by it too. Category, mask and group are not
 /// asked (surface_contacts.c).

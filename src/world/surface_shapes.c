@@ -149,24 +149,35 @@ static const carom_surface_shape_contact *find_last_of_vertex(
 }
 
 /// Keep the way out that the feature had, where it is in the shape and had one. An edge or a
-/// triangle that had none has that of its vertices.
-static void keep_way(const carom_world *world, int32_t part, carom_surface_shape_contact *c)
+/// triangle that had none has that of its vertices. One whose region was led waits for its region.
+static cr_shape_way keep_way(const carom_world *world, int32_t part, carom_surface_shape_contact *c)
 {
 	const carom_surface_shape_contact *last = find_last(world, c);
 	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
 	if (!(c->distance < 0) || world->bodies.data[part].shape.def.type == CAROM_PLANE)
-		return;
+		return CR_SHAPE_WAY_OUTSIDE;
 	if (!last && c->vertices[1] >= 0)
 		last = find_last_of_vertex(world, part, c);
-	const v3d normal = last ? normal_now(world, part, last) : c->normal;
+	if (!last)
+		return CR_SHAPE_WAY_BEGAN;
+	if (last->led)
+		return CR_SHAPE_WAY_LED;
+	const v3d normal = normal_now(world, part, last);
 	if (v3d_dot(c->normal, normal) < MOST_TURN)
 		leave_along(world, part, normal, c);
+	return CR_SHAPE_WAY_KNOWN;
+}
+
+v3d cr_last_way_out(const carom_world *world, int32_t part, const carom_surface_shape_contact *c)
+{
+	const carom_surface_shape_contact *last = find_last(world, c);
+	return normal_now(world, part, last ? last : find_last_of_vertex(world, part, c));
 }
 
 // ---- All pairs ----
 
-static void fill_contact(const carom_world *world, int32_t part_a, int32_t part_b, const carom_proximity_shape_pair *pair,
-	carom_surface_shape_contact *c)
+static cr_shape_way fill_contact(const carom_world *world, int32_t part_a, int32_t part_b,
+	const carom_proximity_shape_pair *pair, carom_surface_shape_contact *c)
 {
 	const cr_body *bodies = world->bodies.data;
 	*c = (carom_surface_shape_contact){ .body_a = cr_id_of(bodies, part_a),
@@ -181,32 +192,59 @@ static void fill_contact(const carom_world *world, int32_t part_a, int32_t part_
 		.thickness = cr_kept_distance(&bodies[part_a], &bodies[part_b]) };
 	memcpy(c->vertices, pair->vertices, sizeof c->vertices);
 	memcpy(c->weight, pair->weight, sizeof c->weight);
-	keep_way(world, part_b, c);
+	return keep_way(world, part_b, c);
+}
+
+/// The pairs of one mesh and one shape that the search found.
+typedef struct near_run {
+	const carom_proximity_shape_pair *pairs;
+	int64_t count;
+	int32_t part_a, part_b;
+} near_run;
+
+/// A pair with a sensor is noted once.
+static bool note_near(carom_world *world, const near_run *run)
+{
+	const double kept = cr_kept_distance(&world->bodies.data[run->part_a], &world->bodies.data[run->part_b]);
+	bool touches = false;
+	for (int64_t i = 0; i < run->count && !touches; i++)
+		touches = run->pairs[i].gap < kept;
+	return !touches || cr_note_sensed(world, run->part_a, run->part_b);
+}
+
+/// Contacts of one mesh and one shape.
+static bool judge_run(carom_world *world, const near_run *run)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	cr_shape_region_lists *regions = &m->shape_regions;
+	const int64_t first = m->next_shapes.count;
+	bool began = false, goes_on = false;
+	if (!cr_array_reserve(&world->memory, &m->next_shapes, first + run->count) ||
+		!cr_array_reserve_fresh(&world->memory, &regions->ways, run->count))
+		return false;
+	for (int64_t i = 0; i < run->count; i++) {
+		carom_surface_shape_contact *c = &m->next_shapes.data[m->next_shapes.count];
+		const cr_shape_way way = fill_contact(world, run->part_a, run->part_b, &run->pairs[i], c);
+		regions->ways.data[m->next_shapes.count - first] = (uint8_t)way;
+		began = began || way == CR_SHAPE_WAY_BEGAN;
+		goes_on = goes_on || way == CR_SHAPE_WAY_LED;
+		m->next_shapes.count += c->distance < c->thickness;
+	}
+	return (!began && !goes_on) || cr_lead_shape_regions(world, run->pairs->mesh, run->part_b, first, goes_on);
 }
 
 bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *view)
 {
-	cr_surface_contacts *m = &world->surface_contacts;
-	bool touches = false;
-	for (int64_t i = 0; i < view->shape_pair_count; i++) {
+	const cr_surface_contacts *m = &world->surface_contacts;
+	bool enough = true;
+	for (int64_t i = 0, end; i < view->shape_pair_count && enough; i = end) {
 		const carom_proximity_shape_pair *pair = &view->shape_pairs[i];
-		const int32_t part_a = m->members.list.data[pair->mesh].body, part_b = m->shapes.data[pair->shape];
-		if (i == 0 || pair->mesh != pair[-1].mesh || pair->shape != pair[-1].shape)
-			touches = cr_may_surfaces_touch(world, part_a, part_b);
-		if (!touches)
-			continue;
-		if (world->bodies.data[part_b].sensor) {
-			// A pair is noted once.
-			touches = !(pair->gap < cr_kept_distance(&world->bodies.data[part_a], &world->bodies.data[part_b]));
-			if (!touches && !cr_note_sensed(world, part_a, part_b))
-				return false;
-			continue;
-		}
-		if (!cr_array_reserve_one(&world->memory, &m->next_shapes))
-			return false;
-		carom_surface_shape_contact *c = &m->next_shapes.data[m->next_shapes.count];
-		fill_contact(world, part_a, part_b, pair, c);
-		m->next_shapes.count += c->distance < c->thickness;
+		for (end = i; end < view->shape_pair_count && view->shape_pairs[end].mesh == pair->mesh &&
+			 view->shape_pairs[end].shape == pair->shape;)
+			end++;
+		const near_run run = { pair, end - i, m->members.list.data[pair->mesh].body, m->shapes.data[pair->shape] };
+		if (cr_may_surfaces_touch(world, run.part_a, run.part_b))
+			enough = world->bodies.data[run.part_b].sensor ? note_near(world, &run) : judge_run(world, &run);
 	}
-	return true;
+	return enough;
 }
