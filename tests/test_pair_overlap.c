@@ -2,6 +2,7 @@
 #include "fixture.h"
 #include "test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -209,5 +210,33 @@ TEST(pair_overlap, batches_and_failed_allocations)
 	heap.fail_at = -1;
 	heap.fail_on = false;
 	close_zoo(&z);
+	carom_destroy_context(context);
+}
+
+/// Boxes, and meshes of boxes, whose faces lie on each other: all edges lie on faces, on whichever side rounding puts them.
+TEST(pair_overlap, what_lies_face_on_face_overlaps)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh = fixture_box_mesh(context, 0.5, 0.5, 0.5);
+	const carom_shape shapes[2] = { fixture_box(0.5, 0.5, 0.5), fixture_of_mesh(mesh) };
+	zoo z = { .context = context };
+	uint64_t seed = 9;
+	int missed[2] = { 0, 0 };
+	for (int i = 0; i < 4000 / TEST_FEWER; i++) {
+		const carom_pose pose = fixture_random_pose(&seed, 9);
+		// At one place, moved along an edge, or turned about an axis.
+		const double angle = (double)(i % 24) * 0.2617993877991494;
+		const carom_quat q = pose.orientation;
+		const double s = sin(angle / 2), c = cos(angle / 2);
+		carom_pose others[2] = { pose, pose };
+		others[0].position = carom_transform_point(pose, (carom_vec3){ 0.1 * (i % 10), 0, 0 });
+		others[1].orientation = (carom_quat){ q.x * c + q.y * s, q.y * c - q.x * s, q.z * c + q.w * s, q.w * c - q.z * s };
+		for (int k = 0; k < 2; k++)
+			for (int kind = 0; kind < 2; kind++)
+				missed[kind] += !overlaps(&z, &shapes[kind], &pose, &shapes[kind], &others[k]);
+	}
+	CHECK_INT(missed[0], 0);
+	CHECK_INT(missed[1], 0);
+	carom_release_mesh(mesh);
 	carom_destroy_context(context);
 }

@@ -24,8 +24,13 @@ v3d cr_box_to_world(const cr_box *box, v3d local);
 /// a nearest pair of points; *s is the parameter on the segment. 0 when they touch or overlap.
 double cr_closest_segment_box(v3d p0, v3d p1, const double half[3], double *s, v3d *on_segment, v3d *on_box);
 
-/// Distance of two solid boxes and a nearest pair of points. 0 when they touch or overlap.
+/// Distance of two solid boxes and a nearest pair of points. 0 when they touch or overlap, or a
+/// rounding more where no edge of one passes through the inside of the other.
 double cr_closest_boxes(const cr_box *a, const cr_box *b, v3d *on_a, v3d *on_b);
+
+/// The least overlap of two boxes along an axis that could part them (separating axis test); below
+/// 0: one does.
+double cr_box_box_depth(const cr_box *a, const cr_box *b);
 
 /// Contacts of two boxes, in the frame in which they are given; as cr_volume_contacts.
 int cr_box_box_contacts(const cr_box *a, const cr_box *b, double margin, cr_volume_contact *contacts);

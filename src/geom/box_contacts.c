@@ -202,19 +202,32 @@ static int contacts_apart(const cr_box *a, const cr_box *b, const best_axis *fac
 	return count;
 }
 
-int cr_box_box_contacts(const cr_box *a, const cr_box *b, double margin, cr_volume_contact *contacts)
+// The faces' axis and the edges' axis of least overlap; the lesser of both overlaps is returned.
+static double find_axes(const cr_box *a, const cr_box *b, best_axis *face, best_axis *edge)
 {
-	double size = size_of(a) + size_of(b);
-	best_axis face = { .depth = INFINITY }, edge = { .depth = INFINITY };
+	const double size = size_of(a) + size_of(b);
+	face->depth = edge->depth = INFINITY;
 	for (int i = 0; i < 6; i++)
-		try_axis(a, b, i < 3 ? b->axis[i] : a->axis[i - 3], i, i ? SAME * size : 0, &face);
+		try_axis(a, b, i < 3 ? b->axis[i] : a->axis[i - 3], i, i ? SAME * size : 0, face);
 	for (int i = 0; i < 9; i++) {
 		v3d axis = v3d_cross(a->axis[i / 3], b->axis[i % 3]);
 		double length = v3d_length(axis);
 		if (length > PARALLEL)
-			try_axis(a, b, v3d_scale(axis, 1 / length), i, 0, &edge);
+			try_axis(a, b, v3d_scale(axis, 1 / length), i, 0, edge);
 	}
-	double depth = edge.depth < face.depth ? edge.depth : face.depth;
+	return edge->depth < face->depth ? edge->depth : face->depth;
+}
+
+double cr_box_box_depth(const cr_box *a, const cr_box *b)
+{
+	best_axis face, edge;
+	return find_axes(a, b, &face, &edge);
+}
+
+int cr_box_box_contacts(const cr_box *a, const cr_box *b, double margin, cr_volume_contact *contacts)
+{
+	best_axis face, edge;
+	const double depth = find_axes(a, b, &face, &edge);
 	if (depth < -margin)
 		return 0;
 	if (depth < 0)

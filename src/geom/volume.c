@@ -214,7 +214,8 @@ static double box_gap(const cr_box *box, const carom_shape *other, const carom_p
 	double s;
 	if (other->type == CAROM_BOX) {
 		cr_box second = cr_box_place(other, pose, origin);
-		return cr_closest_boxes(box, &second, &p, &q);
+		// Where all edges lie on faces of the other, rounding tells which side of them: 0 is not sure.
+		return cr_box_box_depth(box, &second) >= 0 ? 0 : cr_closest_boxes(box, &second, &p, &q);
 	}
 	core_ends(other, pose, origin, &p0, &p1);
 	double distance = cr_closest_segment_box(cr_box_to_local(box, p0), cr_box_to_local(box, p1), box->half, &s, &p, &q);

@@ -174,8 +174,36 @@ static bool find_crossing(const mesh_pair *p, bool *meet)
 	}
 }
 
+/// A place of one of the meshes in the frame of the other.
+static v3d in_outer(const mesh_pair *p, int side, v3d own)
+{
+	return side == 1 ? v3d_add(m3d_mul(&p->rotation, own), p->position) : m3d_tmul(&p->rotation, v3d_sub(own, p->position));
+}
+
+/// A point inside a closed mesh of one piece: halfway from the middle of a triangle to where the
+/// straight way in leaves the mesh. false: rounding found none.
+static bool find_inner_point(const carom_mesh *mesh, const cr_bvh_kernels *kernels, v3d *point)
+{
+	v3d corner[3];
+	cr_query_hit hit;
+	cr_collider_triangle(&mesh->collider, mesh->collider.triangle_number[0], corner);
+	const v3d area = v3d_cross(v3d_sub(corner[1], corner[0]), v3d_sub(corner[2], corner[0]));
+	const double length = v3d_length(area), scale = (double)mesh->collider.scale;
+	if (!(length > 0))
+		return false;
+	const cr_query_ray ray = { .origin = v3d_scale(v3d_add(v3d_add(corner[0], corner[1]), corner[2]), 1.0 / 3),
+		.direction = v3d_scale(area, -1 / length),
+		.t_min = scale * 0x1p-20,
+		.t_max = 4 * scale };
+	if (!cr_collider_cast(&mesh->collider, kernels, &ray, &hit))
+		return false;
+	*point = v3d_mad(ray.origin, 0.5 * hit.t, ray.direction);
+	return true;
+}
+
 /// Does a piece of the second mesh lie in the first, or of the first in the second? Of surfaces
-/// that do not meet. false in the result: out of memory.
+/// that do not meet. Where surfaces lie on each other, rounding tells on which side a corner is, so
+/// a point inside is asked too. false in the result: out of memory.
 static bool find_inner_piece(const mesh_pair *p, bool *inside)
 {
 	*inside = false;
@@ -188,10 +216,11 @@ static bool find_inner_piece(const mesh_pair *p, bool *inside)
 			return false;
 		for (int32_t i = 0; i < (pieces.places ? pieces.place_count : 1) && !*inside; i++) {
 			const v3d own = pieces.places ? pieces.places[i] : pieces.place;
-			const v3d place = side == 1 ? v3d_add(m3d_mul(&p->rotation, own), p->position)
-										: m3d_tmul(&p->rotation, v3d_sub(own, p->position));
-			*inside = cr_collider_contains(&outer->collider, p->kernels, place);
+			*inside = cr_collider_contains(&outer->collider, p->kernels, in_outer(p, side, own));
 		}
+		v3d own;
+		if (!*inside && !pieces.places && inner->collider.closed && find_inner_point(inner, p->kernels, &own))
+			*inside = cr_collider_contains(&outer->collider, p->kernels, in_outer(p, side, own));
 	}
 	return true;
 }
