@@ -432,7 +432,7 @@ TEST(batch, the_first_wrong_query_is_named_on_any_threads)
 		CHECK(is_zero(first, sizeof first));
 		memset(first, 1, sizeof first);
 		fixture_expect_wrong(
-			context, carom_world_overlap_aabbs(s.world, &batch, s.boxes, 0, NULL, first), "boxes[7]: box is not finite");
+			context, carom_world_overlap_aabbs(s.world, &batch, s.boxes, 0, NULL, first), "boxes[7]: box.lower is not finite");
 		CHECK(is_zero(first, sizeof first));
 		memset(hits, 1, sizeof hits);
 		fixture_expect_wrong(context, carom_shape_cast_rays(context, &batch, &s.shapes[0], NULL, s.rays, hits),

@@ -277,17 +277,17 @@ TEST(collide, misuse_of_shapes)
 	fixture_expect_error(
 		context, carom_distance(context, &ball, NULL, &ball, NULL, NULL), CAROM_INVALID_ARGUMENT, "separation is NULL");
 	fixture_expect_error(
-		context, carom_distance(context, NULL, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "a shape is NULL");
+		context, carom_distance(context, NULL, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "carom_distance: a is NULL");
 	bad = fixture_of_mesh(mesh);
 	fixture_expect_error(context, carom_collide_convex(context, &ball, NULL, &bad, NULL, 0, &m), CAROM_UNSUPPORTED,
 		"CAROM_MESH, which need not be convex; carom_collide takes it");
 	fixture_expect_error(
-		context, carom_distance(context, &bad, NULL, NULL, NULL, &s), CAROM_INVALID_ARGUMENT, "a shape is NULL");
+		context, carom_distance(context, &bad, NULL, NULL, NULL, &s), CAROM_INVALID_ARGUMENT, "carom_distance: b is NULL");
 	fixture_expect_error(context, carom_distance(context, &bad, NULL, &ball, &(carom_pose){ { NAN, 0, 0 }, { 0, 0, 0, 1 } }, &s),
 		CAROM_INVALID_ARGUMENT, "pose_b");
 	fixture_expect_error(context,
 		carom_distance(context, &bad, NULL, &(carom_shape){ .type = CAROM_SPHERE, .radius = -1 }, NULL, &s),
-		CAROM_INVALID_ARGUMENT, "radius");
+		CAROM_INVALID_ARGUMENT, "carom_distance: b: shape.radius is -1");
 	fixture_expect_error(context, carom_distance(context, &(carom_shape){ .type = CAROM_MESH }, NULL, &ball, NULL, &s),
 		CAROM_INVALID_ARGUMENT, "mesh");
 	bad.type = CAROM_HULL;

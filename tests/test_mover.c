@@ -469,12 +469,12 @@ TEST(mover, misuse_of_meshes)
 	carom_shape mesh = { .type = CAROM_MESH };
 	carom_toi toi;
 	fixture_expect_error(context, carom_time_of_impact(context, &mesh, NULL, &ball, NULL, 1, &toi), CAROM_INVALID_ARGUMENT,
-		"carom_time_of_impact: shape.mesh is NULL");
+		"carom_time_of_impact: a: shape.mesh is NULL");
 	mesh.mesh = foreign;
 	fixture_expect_error(context, carom_time_of_impact(context, &ball, NULL, &mesh, NULL, 1, &toi), CAROM_INVALID_ARGUMENT,
 		"shape.mesh was made from another context");
 	fixture_expect_error(
-		other, carom_time_of_impact(other, &mesh, NULL, NULL, NULL, 1, &toi), CAROM_INVALID_ARGUMENT, "a shape is NULL");
+		other, carom_time_of_impact(other, &mesh, NULL, NULL, NULL, 1, &toi), CAROM_INVALID_ARGUMENT, "b is NULL");
 	carom_release_mesh(foreign);
 	carom_destroy_context(context);
 	carom_destroy_context(other);

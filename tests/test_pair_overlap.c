@@ -154,7 +154,7 @@ TEST(pair_overlap, wrong_arguments_are_named)
 	bool overlap = true;
 	CHECK_INT(carom_overlap(NULL, &ball, NULL, &ball, NULL, &overlap), CAROM_INVALID_ARGUMENT);
 	fixture_expect_wrong(context, carom_overlap(context, &ball, NULL, &ball, NULL, NULL), "overlap is NULL");
-	fixture_expect_wrong(context, carom_overlap(context, NULL, NULL, &ball, NULL, &overlap), "a shape is NULL");
+	fixture_expect_wrong(context, carom_overlap(context, NULL, NULL, &ball, NULL, &overlap), "a is NULL");
 	fixture_expect_wrong(context, carom_overlap(context, &bad, NULL, &ball, NULL, &overlap), "radius");
 	fixture_expect_wrong(context, carom_overlap(context, &ball, &wrong, &ball, NULL, &overlap), "pose_a");
 	overlap = true;

@@ -105,8 +105,8 @@ TEST(shape_contacts, capacity_and_misuse_of_two_shapes)
 		carom_result result;
 		const char *text;
 	} cases[] = {
-		{ NULL, mesh, at, 0, 8, CAROM_INVALID_ARGUMENT, "a shape is NULL" },
-		{ mesh, NULL, at, 0, 8, CAROM_INVALID_ARGUMENT, "a shape is NULL" },
+		{ NULL, mesh, at, 0, 8, CAROM_INVALID_ARGUMENT, "a is NULL" },
+		{ mesh, NULL, at, 0, 8, CAROM_INVALID_ARGUMENT, "b is NULL" },
 		{ mesh, &bad, at, 0, 8, CAROM_INVALID_ARGUMENT, "shape.radius" },
 		{ mesh, plane, { { NAN, 0, 0 }, { 0, 0, 0, 1 } }, 0, 8, CAROM_INVALID_ARGUMENT, "pose_a.position" },
 		{ mesh, plane, at, -1, 8, CAROM_INVALID_ARGUMENT, "margin is -1" },

@@ -143,7 +143,8 @@ typedef struct carom_shape_hit {
 	carom_body_id body;
 	int32_t shape;        ///< number of the part, or of a granular body's sphere; 0: neither
 	double time;          ///< of the motion, in [0, 1); never later than the true impact
-	bool touching;        ///< within the tolerance, or overlapping, at time 0
+	/// At time 0: overlapping, or within the tolerance; of a mesh, within half of it.
+	bool touching;
 	double distance;      ///< between shape and body at time; negative: how deep they overlap
 	carom_vec3 point;     ///< of the body, at time, world
 	carom_vec3 normal;    ///< unit, world, from the body to the shape

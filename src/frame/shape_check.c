@@ -3,6 +3,7 @@
 #include "frame/shape_check.h"
 #include "frame/shape_table.h"
 #include <math.h>
+#include <stdio.h>
 
 static carom_result check_length(
 	carom_context *context, double value, bool zero_allowed, const char *function, const char *field)
@@ -53,6 +54,15 @@ carom_result cr_check_shape(carom_context *context, const carom_shape *shape, co
 	if (result == CAROM_SUCCESS && row->fields & CR_FIELD_ROUNDING)
 		result = check_length(context, shape->rounding, true, function, "shape.rounding");
 	return result;
+}
+
+carom_result cr_check_given_shape(carom_context *context, const carom_shape *shape, const char *function, const char *argument)
+{
+	char name[96];
+	if (!shape)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, argument);
+	snprintf(name, sizeof name, "%s: %s", function, argument);
+	return cr_check_shape(context, shape, name);
 }
 
 carom_result cr_check_pose(

@@ -7,6 +7,9 @@
 
 /// Check a shape; the text names the function and the field.
 carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function);
+/// Likewise one of several shapes of a call, which may be NULL: the text names the argument too.
+carom_result cr_check_given_shape(
+	carom_context *context, const carom_shape *shape, const char *function, const char *argument);
 /// Check and normalise a pose; the text names the function and the field.
 carom_result cr_check_pose(
 	carom_context *context, const carom_pose *pose, const char *function, const char *field, carom_pose *normalized);

@@ -214,7 +214,7 @@ static double box_gap(const cr_box *box, const carom_shape *other, const carom_p
 	double s;
 	if (other->type == CAROM_BOX) {
 		cr_box second = cr_box_place(other, pose, origin);
-		// Where all edges lie on faces of the other, rounding tells which side of them: 0 is not sure.
+		// Where all edges lie on faces of the other, rounding tells on which side of them.
 		return cr_box_box_depth(box, &second) >= 0 ? 0 : cr_closest_boxes(box, &second, &p, &q);
 	}
 	core_ends(other, pose, origin, &p0, &p1);

@@ -20,14 +20,13 @@ typedef struct question {
 } question;
 
 /// The convex body of a shape; planes are none. Checks it.
-static carom_result make_convex(carom_context *context, const carom_shape *shape, const char *function, cr_convex *convex)
+static carom_result make_convex(
+	carom_context *context, const carom_shape *shape, const char *function, const char *argument, cr_convex *convex)
 {
-	if (!shape)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", function);
-	if (shape->type == CAROM_MESH)
+	if (shape && shape->type == CAROM_MESH)
 		return cr_fail(context, CAROM_UNSUPPORTED,
-			"%s: shape.type is CAROM_MESH, which need not be convex; carom_collide takes it", function);
-	const carom_result result = cr_check_shape(context, shape, function);
+			"%s: %s: shape.type is CAROM_MESH, which need not be convex; carom_collide takes it", function, argument);
+	const carom_result result = cr_check_given_shape(context, shape, function, argument);
 	if (result == CAROM_SUCCESS && shape->type != CAROM_PLANE)
 		*convex = cr_convex_of(shape);
 	return result;
@@ -54,7 +53,7 @@ static carom_result ask(carom_context *context, const char *function, const caro
 	static const char *const fields[2] = { "pose_a", "pose_b" };
 	q->plane = -1;
 	for (int i = 0; i < 2; i++) {
-		carom_result result = make_convex(context, shapes[i], function, &q->convex[i]);
+		carom_result result = make_convex(context, shapes[i], function, i ? "b" : "a", &q->convex[i]);
 		if (result == CAROM_SUCCESS)
 			result = take_pose(context, poses[i], function, fields[i], &q->pose[i]);
 		if (result != CAROM_SUCCESS)
@@ -251,12 +250,10 @@ static carom_result take_motion(carom_context *context, const carom_motion *give
 }
 
 /// A shape that moves, checked. convex: where its body is kept.
-static carom_result take_mover(
-	carom_context *context, const carom_shape *shape, const char *name, cr_convex *convex, cr_mover *mover)
+static carom_result take_mover(carom_context *context, const carom_shape *shape, const char *name, const char *argument,
+	cr_convex *convex, cr_mover *mover)
 {
-	if (!shape)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", name);
-	const carom_result result = cr_check_shape(context, shape, name);
+	const carom_result result = cr_check_given_shape(context, shape, name, argument);
 	if (result == CAROM_SUCCESS)
 		*mover = cr_mover_of(shape, convex);
 	return result;
@@ -281,7 +278,7 @@ carom_result cr_ask_impact(carom_context *context, const carom_shape *a, const c
 	const v3d origin = motion_a ? motion_a->begin.position : (v3d){ 0, 0, 0 };
 	carom_result result = CAROM_SUCCESS;
 	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++)
-		result = take_mover(context, i ? b : a, name, &convex[i], &movers[i]);
+		result = take_mover(context, i ? b : a, name, i ? "b" : "a", &convex[i], &movers[i]);
 	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++)
 		result = take_motion(context, i ? motion_b : motion_a, name, fields[i], origin, &movers[i].motion);
 	if (result == CAROM_SUCCESS && a->type == CAROM_PLANE && b->type == CAROM_PLANE)
@@ -299,9 +296,9 @@ carom_result cr_ask_impact(carom_context *context, const carom_shape *a, const c
 
 carom_result cr_check_tolerance(carom_context *context, double tolerance, const char *function)
 {
-	return tolerance > 0
+	return tolerance > 0 && tolerance < INFINITY
 		? CAROM_SUCCESS
-		: cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be above 0", function, tolerance);
+		: cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be finite and above 0", function, tolerance);
 }
 
 carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a,

@@ -236,9 +236,7 @@ carom_result cr_check_two_shapes(carom_context *context, const char *function, c
 {
 	static const char *const fields[2] = { "pose_a", "pose_b" };
 	for (int i = 0; i < 2; i++) {
-		if (!shapes[i])
-			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", function);
-		carom_result result = cr_check_shape(context, shapes[i], function);
+		carom_result result = cr_check_given_shape(context, shapes[i], function, i ? "b" : "a");
 		poses[i] = carom_pose_identity();
 		if (result == CAROM_SUCCESS && given[i])
 			result = cr_check_pose(context, given[i], function, fields[i], &poses[i]);

@@ -536,7 +536,8 @@ static carom_result begin_box_overlap(
 	const carom_world *world, const carom_aabb *box, const carom_query_filter *filter, const char *name, cr_overlap_search *s)
 {
 	if (!is_finite_vec(box->lower) || !is_finite_vec(box->upper))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box is not finite", name);
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box.%s is not finite", name,
+			is_finite_vec(box->lower) ? "upper" : "lower");
 	*s = (cr_overlap_search){ .world = world, .filter = filter };
 	for (int k = 0; k < 3; k++) {
 		s->lower[k] = v3d_get(box->lower, k);

@@ -116,7 +116,7 @@ benches="device-list device-trees device-grains device-sweep"
 expect 0 out '^== device-list: ' bench $benches --quick --backend vulkan --device "$index" --scenes "$CAROM_SOURCE/scenes" --out bench
 rows() { same "rows of $1.csv" "$(wc -l < "bench/$1.csv")" "$2"; }
 grep -q "^$index (measured)," bench/device-list.csv || fail "no device is marked: $(cat bench/device-list.csv)"
-rows device-trees 11
+rows device-trees 16
 rows device-grains 7
 rows device-sweep 4
 awk -F, 'NR > 1 && $2 !~ /^sort/ && !($3 > 0 && $4 >= $3 && $6 >= $5 && $5 > 0 && $8 >= $7 && $7 > 0)' bench/device-trees.csv | grep . && fail "no times of trees"
@@ -131,8 +131,8 @@ for tier in q p; do
 done
 [ -n "${CAROM_SANITIZED-}" ] && exit 0 # the others, which start many processes and devices, take longer
 expect 0 out '^== device-spheres: ' bench device-spheres device-rays device-start --quick --backend vulkan --device "$index" --scenes "$CAROM_SOURCE/scenes" --out bench
-same "sets of device-spheres.csv" "$(grep -c ',"processor, tree",' bench/device-spheres.csv)" 2
-same "tiers of device-spheres.csv" "$(grep -cE ',(compute|query|pipeline),' bench/device-spheres.csv)" $((2 * $(wc -w <<< "$tiers")))
+same "sets of device-spheres.csv" "$(grep -c ',"processor, tree",' bench/device-spheres.csv)" 3
+same "tiers of device-spheres.csv" "$(grep -cE ',(compute|query|pipeline),' bench/device-spheres.csv)" $((3 * $(wc -w <<< "$tiers")))
 rows device-rays 13
 awk -F, '/^impact.*device/ && !($7 > 0)' bench/device-rays.csv | grep . && fail "no kernels of rays"
 rows device-start 6
