@@ -497,6 +497,30 @@ TEST(convex, known_separations)
 	CHECK_NEAR(v3d_length(s.normal), 1, 1e-12);
 }
 
+/// Any turn and back again: none, but for rounding.
+static m3d turn_and_back(uint64_t *seed)
+{
+	const m3d turn = m3d_from_quat(fixture_random_pose(seed, 1).orientation), back = m3d_transposed(&turn);
+	m3d both;
+	for (int i = 0; i < 3; i++)
+		both.row[i] = m3d_mul(&back, back.row[i]);
+	return both;
+}
+
+/// Cylinders in one place, turned against each other by rounding alone: of the ways out to the side, which are all as good, one is found.
+TEST(convex, depths_of_cylinders_in_one_place)
+{
+	const cr_convex wheel = cylinder(0.3, 0.5);
+	uint64_t seed = 22;
+	for (int i = 0; i < 2000 / TEST_FEWER; i++) {
+		const cr_relative at = { turn_and_back(&seed), { 0, 0, 0 } };
+		cr_separation s;
+		cr_convex_separation(&wheel, &wheel, &at, &s);
+		CHECK_NEAR(s.gap, -0.6, 1e-6);
+		CHECK_NEAR(v3d_length(s.normal), 1, 1e-12);
+	}
+}
+
 TEST(convex, flat_and_touching_cores)
 {
 	cr_separation s;

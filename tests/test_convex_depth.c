@@ -136,3 +136,32 @@ TEST(convex_depth, bodies_about_one_centre)
 	}
 	carom_destroy_context(context);
 }
+
+/// Half of all directions lead a cylinder that lies across the end of a capsule's segment out equally soon. Distances, impacts and
+/// contacts have one of them for their normal.
+TEST(convex_depth, a_cylinder_across_the_end_of_a_capsule)
+{
+	carom_context *context = fixture_context(1);
+	const carom_shape cylinder = fixture_cylinder(0.3, 0.5), capsule = fixture_capsule(0.25, 0.5);
+	for (int end = -1; end <= 1; end += 2) {
+		const carom_pose pose = { { 0, 0, 0.5 * end }, { sqrt(0.5), 0, 0, sqrt(0.5) } };
+		const carom_motion motion = carom_straight_motion(pose, (carom_vec3){ 1, 0, 0 });
+		carom_separation s;
+		carom_toi impact;
+		carom_contact contacts[8];
+		int32_t count;
+		REQUIRE(carom_distance(context, &cylinder, &pose, &capsule, NULL, &s) == CAROM_SUCCESS);
+		CHECK_NEAR(s.distance, -0.55, 1e-6);
+		CHECK_NEAR(v3d_length(s.normal), 1, 1e-12);
+		REQUIRE(carom_time_of_impact(context, &cylinder, &motion, &capsule, NULL, 1e-3, &impact) == CAROM_SUCCESS);
+		CHECK_NEAR(impact.separation.distance, -0.55, 1e-6);
+		CHECK_NEAR(v3d_length(impact.separation.normal), 1, 1e-12);
+		REQUIRE(carom_collide(context, &cylinder, &pose, &capsule, NULL, 0, 8, contacts, &count) == CAROM_SUCCESS);
+		CHECK(count > 0);
+		for (int i = 0; i < count && i < 8; i++) {
+			CHECK_NEAR(contacts[i].depth, 0.55, 1e-6);
+			CHECK_NEAR(v3d_length(v3d_from_floats(contacts[i].normal)), 1, 1e-6);
+		}
+	}
+	carom_destroy_context(context);
+}

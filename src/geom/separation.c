@@ -465,8 +465,10 @@ static void learn(double inverse[3], const trial *from, const trial *to)
 
 /// Two curved bodies have more faces than there is room for. Turn a direction downhill on h, whose
 /// slope is the part of the farthest point that lies across the direction. Steps that lead up teach
-/// where h bends. near: a pair of points about n. It stays where the farthest points lie farther
-/// from the origin: where those jump from end to end of a flat cap, they are no deepest pair.
+/// where h bends. Where h has a kink, as at bodies about one centre, they may teach a step without
+/// end, which leads to no direction; the best so far is the result then. near: a pair of points
+/// about n. It stays where the farthest points lie farther from the origin: where those jump from
+/// end to end of a flat cap, they are no deepest pair.
 static void polish(const pair *p, v3d n, const point_pair *near, depth *found)
 {
 	const v3d first = across(n), axes[2] = { first, v3d_cross(n, first) };
@@ -477,6 +479,8 @@ static void polish(const pair *p, v3d n, const point_pair *near, depth *found)
 		const double way[2] = { -inverse[0] * best.slope[0] - inverse[1] * best.slope[1],
 			-inverse[1] * best.slope[0] - inverse[2] * best.slope[1] };
 		const trial next = try_at(p, n, axes, best.at[0] + step * way[0], best.at[1] + step * way[1]);
+		if (!(v3d_dot(next.direction, next.direction) > 0.5))
+			return;
 		learn(inverse, &best, &next);
 		step = next.upper < best.upper ? 1 : 0.3 * step;
 		best = next.upper < best.upper ? next : best;
