@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include "geom/convex_contacts.h"
+#include "geom/convex_query.h"
 #include "geom/time_of_impact.h"
 #include "geom/triangle.h"
 #include "mesh/hull.h"
@@ -540,6 +541,101 @@ TEST(convex, flat_and_touching_cores)
 	cr_convex_separation(&point, &point, &at, &s);
 	CHECK_NEAR(s.gap, 0, 1e-12);
 	CHECK_NEAR(v3d_length(s.normal), 1, 1e-12);
+}
+
+// ---- Points ----
+
+/// How far a body reaches along a direction.
+static double reach_of(const cr_convex *c, v3d n) { return v3d_dot(n, cr_convex_support(c, n)) + c->rounding; }
+
+/// A point about a body: anywhere, on its axis or next to it, on its surface or its border up to rounding, or in a plane of symmetry.
+static v3d point_about(const cr_convex *c, uint64_t *seed)
+{
+	static const double aside[6] = { 0, 1e-17, 1e-12, 1e-9, 1e-5, 1e-3 };
+	v3d p = random_point(seed, 1.2);
+	switch (test_random(seed) % 5) {
+	case 0: return p;
+	case 1: return (v3d){ aside[test_random(seed) % 6], -aside[test_random(seed) % 6], p.z };
+	case 2: return v3d_scale(cr_convex_support(c, random_on_sphere(seed, 1)), test_random(seed) % 2 ? 1 : 1 - 1e-9);
+	case 3: return (v3d){ p.x, 0, test_random(seed) % 2 ? p.z : 0 };
+	default: return v3d_scale(p, 0.3);
+	}
+}
+
+/// Does the nearest point fit the distance and the normal? It lies that far away along the normal, in the body and on the plane that
+/// touches the body there. Outside, that plane is proof that no point is nearer; inside, other directions lead out no sooner.
+static void check_nearest(const cr_convex *c, v3d p, uint64_t *seed)
+{
+	v3d on, n;
+	const double distance = cr_convex_distance(c, p, &on, &n), reach = reach_of(c, n);
+	CHECK_NEAR(v3d_length(n), 1, 1e-12);
+	CHECK_NEAR(v3d_length(v3d_sub(p, v3d_mad(on, distance, n))), 0, 1e-6);
+	CHECK_NEAR(v3d_length(v3d_sub(on, p)), fabs(distance), 1e-6);
+	CHECK_NEAR(reach - v3d_dot(n, on), 0, 1e-6);
+	for (int i = 0; i < 300; i++) {
+		const v3d wide = random_on_sphere(seed, 1), m = i % 2 ? wide : v3d_normalize(v3d_mad(n, 0.05 * (1 + i % 7), wide));
+		const double beyond = reach_of(c, m) - v3d_dot(m, on);
+		CHECK(beyond >= -1e-6);
+		if (distance < 0)
+			CHECK(reach_of(c, m) - v3d_dot(m, p) >= -distance - 1e-6);
+	}
+}
+
+TEST(convex, nearest_points_fit_their_distances)
+{
+	carom_context *context = fixture_context(1);
+	cr_hull_data hull;
+	uint64_t seed = 23;
+	random_hull(context, &seed, 20, &hull);
+	const cr_convex forms[] = { cylinder(0.3, 0.5), cylinder(0.6, 0.2), cylinder(0.4, 0.4), cone(0.4, 0.5), cone(0.2, 0.9),
+		cone(0.9, 0.2), ellipsoid(0.3, 0.2, 0.6), ellipsoid(0.4, 0.4, 0.9), brick(0.3, 0.3, 0.3), brick(0.2, 0.4, 0.6),
+		ball(0.3), { .core = CR_CORE_SEGMENT, .half_length = 0.5, .rounding = 0.25 }, of_hull(&hull) };
+	for (int i = 0; i < 12000 / TEST_FEWER; i++) {
+		cr_convex c = forms[i % (int)(sizeof forms / sizeof *forms)];
+		if (i % 2)
+			c.rounding += 0.1;
+		check_nearest(&c, point_about(&c, &seed), &seed);
+	}
+	cr_hull_free(context, &hull);
+	carom_destroy_context(context);
+}
+
+/// Distance of a rounded cylinder, and of a rounded box where radius is 0, in closed form: of the corner in the plane, or in space.
+static double formula(const cr_convex *c, v3d p)
+{
+	double q[3] = { sqrt(p.x * p.x + p.y * p.y) - c->radius, fabs(p.z) - c->half_length, -INFINITY };
+	if (c->core == CR_CORE_BOX) {
+		for (int k = 0; k < 3; k++)
+			q[k] = fabs(v3d_get(p, k)) - c->half[k];
+	}
+	const v3d beyond = { fmax(q[0], 0), fmax(q[1], 0), fmax(q[2], 0) };
+	return v3d_length(beyond) + fmin(fmax(q[0], fmax(q[1], q[2])), 0) - c->rounding;
+}
+
+TEST(convex, distances_of_points_against_formulas)
+{
+	uint64_t seed = 24;
+	v3d on, n;
+	for (int i = 0; i < 20000 / TEST_FEWER; i++) {
+		const double x = test_random_double(&seed, 0.2, 1), y = test_random_double(&seed, 0.2, 1);
+		cr_convex c = i % 2 ? cylinder(x, y) : brick(x, y, 0.5);
+		c.rounding = i % 4 < 2 ? 0 : 0.1;
+		const v3d p = point_about(&c, &seed);
+		CHECK_NEAR(cr_convex_distance(&c, p, &on, &n), formula(&c, p), 1e-14);
+	}
+	// On the axis of a cone: its slope is nearer than its tip, and its base than its slope.
+	const cr_convex hat = cone(0.4, 1.5);
+	CHECK_NEAR(cr_convex_distance(&hat, (v3d){ 0, 0, 1.4 }, &on, &n), -0.1 * 0.4 / sqrt(0.16 + 9), 1e-15);
+	CHECK_NEAR(v3d_length(v3d_sub(on, (v3d){ 0, 0, 1.4 })), 0.1 * 0.4 / sqrt(0.16 + 9), 1e-15);
+	CHECK_NEAR(n.z, 0.4 / sqrt(0.16 + 9), 1e-15);
+	CHECK_NEAR(cr_convex_distance(&hat, (v3d){ 0, 0, -1.4 }, &on, &n), -0.1, 1e-15);
+	CHECK_NEAR(n.z, -1, 0);
+	CHECK_NEAR(cr_convex_distance(&hat, (v3d){ 0, 0, 1.7 }, &on, &n), 0.2, 1e-15);
+	CHECK_NEAR(on.z, 1.5, 0);
+	// Sizes that squares of squares would lose.
+	const cr_convex small = cylinder(1e-100, 2e-100);
+	CHECK_NEAR(cr_convex_distance(&small, (v3d){ 3e-101, 4e-101, 0 }, &on, &n), -5e-101, 1e-114);
+	CHECK_NEAR(n.x, 0.6, 1e-12);
 }
 
 // ---- Contacts ----

@@ -116,6 +116,39 @@ TEST(shape_ray, closest_points_are_those_of_a_world)
 	free_stock(&s);
 }
 
+/// On an axis all directions across it are as good: the nearest point is one of many, and fits the distance all the same.
+TEST(shape_ray, closest_points_of_an_axis)
+{
+	stock s = make_stock();
+	carom_shape rounded = fixture_cylinder(0.4, 0.3);
+	rounded.rounding = 0.1;
+	const carom_shape forms[5] = { fixture_cylinder(0.4, 1.5), fixture_cone(0.4, 1.5), rounded,
+		fixture_ellipsoid(0.4, 0.4, 1.5), s.shapes[6] };
+	uint64_t seed = 6;
+	for (int i = 0; i < 5 * RAYS; i++) {
+		const carom_pose pose = fixture_random_pose(&seed, 2);
+		const double aside = i % 3 == 0 ? 0 : i % 3 == 1 ? 1e-12 : 1e-3, along = test_random_double(&seed, -1.7, 1.7);
+		const carom_vec3 point = carom_transform_point(pose, (carom_vec3){ 0, aside, along });
+		bool found;
+		carom_closest_point c;
+		REQUIRE(carom_shape_closest_point(s.context, &forms[i % 5], &pose, point, INFINITY, &found, &c) == CAROM_SUCCESS);
+		CHECK(found);
+		const v3d way = v3d_sub(point, c.point);
+		CHECK_NEAR(v3d_length(c.normal), 1, 1e-12);
+		CHECK_NEAR(v3d_length(v3d_mad(way, -c.distance, c.normal)), 0, 1e-6);
+		// The told point is on the surface.
+		carom_closest_point again;
+		REQUIRE(carom_shape_closest_point(s.context, &forms[i % 5], &pose, c.point, INFINITY, &found, &again) == CAROM_SUCCESS);
+		CHECK_NEAR(again.distance, 0, 1e-6);
+		// A cylinder is pushed straight out of its side.
+		if (i % 5 == 0 && fabs(along) < 1) {
+			CHECK_NEAR(c.distance, -0.4 + aside, 1e-12);
+			CHECK_NEAR(v3d_dot(c.normal, carom_rotate(pose.orientation, (carom_vec3){ 0, 0, 1 })), 0, 1e-12);
+		}
+	}
+	free_stock(&s);
+}
+
 TEST(shape_ray, wrong_arguments_are_named)
 {
 	stock s = make_stock();

@@ -85,6 +85,21 @@ double cr_closest_segment_box(v3d p0, v3d p1, const double half[3], double *s, v
 	return v3d_length(v3d_sub(*on_segment, *on_box));
 }
 
+double cr_box_distance(const double half[3], v3d p, v3d *nearest, v3d *normal)
+{
+	static const v3d unit[3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
+	double s, outside = cr_closest_segment_box(p, p, half, &s, &p, nearest);
+	if (outside > 0) {
+		*normal = v3d_scale(v3d_sub(p, *nearest), 1 / outside);
+		return outside;
+	}
+	double depth[3] = { half[0] - fabs(p.x), half[1] - fabs(p.y), half[2] - fabs(p.z) };
+	int axis = depth[0] <= depth[1] && depth[0] <= depth[2] ? 0 : depth[1] <= depth[2] ? 1 : 2;
+	*normal = v3d_get(p, axis) < 0 ? v3d_neg(unit[axis]) : unit[axis];
+	*nearest = v3d_mad(p, depth[axis], *normal);
+	return -depth[axis];
+}
+
 // Corner number i: bit k is the side along axis k.
 static v3d corner_of(const cr_box *box, int i)
 {

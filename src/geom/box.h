@@ -24,6 +24,10 @@ v3d cr_box_to_world(const cr_box *box, v3d local);
 /// a nearest pair of points; *s is the parameter on the segment. 0 when they touch or overlap.
 double cr_closest_segment_box(v3d p0, v3d p1, const double half[3], double *s, v3d *on_segment, v3d *on_box);
 
+/// Signed distance from p to the surface of the box of these half extents about the origin,
+/// negative inside, with the nearest surface point and its outward normal.
+double cr_box_distance(const double half[3], v3d p, v3d *nearest, v3d *normal);
+
 /// Distance of two solid boxes and a nearest pair of points. 0 when they touch or overlap, or a
 /// rounding more where no edge of one passes through the inside of the other.
 double cr_closest_boxes(const cr_box *a, const cr_box *b, v3d *on_a, v3d *on_b);

@@ -1,6 +1,12 @@
 /// Box, distance and rays of one convex body. See geom/convex_query.h.
+///
+/// Boxes, cylinders and cones have their distance in closed form, other cores by the search for two
+/// convex bodies. A body is its core and all within its rounding from there. So, inside the core as
+/// outside, its distance is that of the core less the rounding, along one normal.
 
 #include "geom/convex_query.h"
+
+#include "geom/box.h"
 #include "geom/separation.h"
 
 // A search along a ray ends after so many planes, or within this part of the size.
@@ -20,16 +26,108 @@ void cr_convex_bounds(const cr_convex *convex, const m3d *rotation, double lower
 	}
 }
 
-double cr_convex_distance(const cr_convex *convex, v3d p, v3d *nearest, v3d *normal)
+// ---- Distance of a point ----
+
+/// A place in the half plane through the axis of a cylinder or a cone: distance from the axis and
+/// height; or a direction there.
+typedef struct profile_point {
+	double across, along;
+} profile_point;
+
+/// The corners of the outline that makes a cylinder or a cone when it turns about the axis, from
+/// the top of the axis to its bottom. Returns their number.
+static int outline_of(const cr_convex *c, profile_point corners[4])
+{
+	int count = 0;
+	corners[count++] = (profile_point){ 0, c->half_length };
+	if (c->core == CR_CORE_CYLINDER)
+		corners[count++] = (profile_point){ c->radius, c->half_length };
+	corners[count++] = (profile_point){ c->radius, -c->half_length };
+	corners[count++] = (profile_point){ 0, -c->half_length };
+	return count;
+}
+
+/// The point of an outline that is nearest to a place.
+typedef struct outline_point {
+	profile_point at;
+	profile_point normal; // outward, unit
+	double distance;      // not negative
+} outline_point;
+
+/// Let best be the point of the side from corner p to q that is nearest to x, if it is nearer than
+/// best. Returns the height of x over that side.
+static double try_side(profile_point p, profile_point q, profile_point x, outline_point *best)
+{
+	const double across = q.across - p.across, along = q.along - p.along;
+	const double length = sqrt(across * across + along * along);
+	const profile_point out = { -along / length, across / length };
+	const double height = (x.across - p.across) * out.across + (x.along - p.along) * out.along;
+	const double t = ((x.across - p.across) * across + (x.along - p.along) * along) / (length * length);
+	outline_point near = { { p.across + t * across, p.along + t * along }, out, fabs(height) };
+	if (t < 0 || t > 1) {
+		near.at = t < 0 ? p : q;
+		const profile_point away = { x.across - near.at.across, x.along - near.at.along };
+		near.distance = sqrt(away.across * away.across + away.along * away.along);
+		if (near.distance > 0)
+			near.normal = (profile_point){ away.across / near.distance, away.along / near.distance };
+	}
+	if (near.distance < best->distance)
+		*best = near;
+	return height;
+}
+
+/// Distance of a point from the core of a cylinder or a cone: in the half plane through the axis
+/// and the point. For a point on the axis any half plane will do.
+static double round_core_distance(const cr_convex *c, v3d p, v3d *nearest, v3d *normal)
+{
+	const double tiny = 1e-40 * c->radius, square = p.x * p.x + p.y * p.y, across = square > tiny * tiny ? sqrt(square) : 0;
+	const double x = across > 0 ? p.x / across : 1, y = across > 0 ? p.y / across : 0;
+	profile_point corners[4];
+	outline_point best = { .distance = INFINITY };
+	double height = -INFINITY;
+	const int count = outline_of(c, corners);
+	for (int i = 0; i + 1 < count; i++)
+		height = fmax(height, try_side(corners[i], corners[i + 1], (profile_point){ across, p.z }, &best));
+	*nearest = (v3d){ x * best.at.across, y * best.at.across, best.at.along };
+	*normal = (v3d){ x * best.normal.across, y * best.normal.across, best.normal.along };
+	return height > 0 ? best.distance : -best.distance;
+}
+
+/// Distance of a point from a core, by the search for two convex bodies. Inside a curved body the
+/// deepest points that it finds need not lie over each other. There the nearest point is the foot
+/// of p on the plane that bounds the depth. It is no farther from the surface than the depth is
+/// from the true one.
+static double searched_core_distance(const cr_convex *core, v3d p, v3d *nearest, v3d *normal)
 {
 	const cr_convex point = { .core = CR_CORE_POINT };
 	const cr_relative at = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, v3d_neg(p) };
 	cr_separation s;
-	cr_convex_separation(&point, convex, &at, &s);
-	*nearest = v3d_add(s.on_b, p);
+	cr_convex_separation(&point, core, &at, &s);
+	*nearest = s.gap > 0 ? v3d_add(s.on_b, p) : v3d_mad(p, -s.gap, s.normal);
 	*normal = s.normal;
 	return s.gap;
 }
+
+static double core_distance(const cr_convex *core, v3d p, v3d *nearest, v3d *normal)
+{
+	switch (core->core) {
+	case CR_CORE_BOX: return cr_box_distance(core->half, p, nearest, normal);
+	case CR_CORE_CYLINDER:
+	case CR_CORE_CONE: return round_core_distance(core, p, nearest, normal);
+	default: return searched_core_distance(core, p, nearest, normal);
+	}
+}
+
+double cr_convex_distance(const cr_convex *convex, v3d p, v3d *nearest, v3d *normal)
+{
+	cr_convex core = *convex;
+	core.rounding = 0;
+	const double distance = core_distance(&core, p, nearest, normal);
+	*nearest = v3d_mad(*nearest, convex->rounding, *normal);
+	return distance - convex->rounding;
+}
+
+// ---- Rays ----
 
 /// Where a ray from outside enters, as a distance along its unit direction: the plane across the
 /// nearest direction is never behind the surface. False: it misses.

@@ -26,25 +26,10 @@ static double round_distance(const carom_shape *shape, v3d p, v3d *nearest, v3d 
 	return length - shape->radius;
 }
 
-static double box_distance(const carom_shape *shape, v3d p, v3d *nearest, v3d *normal)
-{
-	const double *half = shape->half_extents;
-	double s, outside = cr_closest_segment_box(p, p, half, &s, &p, nearest);
-	if (outside > 0) {
-		*normal = v3d_scale(v3d_sub(p, *nearest), 1 / outside);
-		return outside;
-	}
-	double depth[3] = { half[0] - fabs(p.x), half[1] - fabs(p.y), half[2] - fabs(p.z) };
-	int axis = depth[0] <= depth[1] && depth[0] <= depth[2] ? 0 : depth[1] <= depth[2] ? 1 : 2;
-	*normal = v3d_get(p, axis) < 0 ? v3d_neg(UNIT[axis]) : UNIT[axis];
-	*nearest = v3d_mad(p, depth[axis], *normal);
-	return -depth[axis];
-}
-
 double cr_volume_distance(const carom_shape *shape, v3d p, v3d *nearest, v3d *normal)
 {
 	if (shape->type == CAROM_BOX)
-		return box_distance(shape, p, nearest, normal);
+		return cr_box_distance(shape->half_extents, p, nearest, normal);
 	if (shape->type != CAROM_PLANE)
 		return round_distance(shape, p, nearest, normal);
 	*nearest = (v3d){ p.x, p.y, 0 };
