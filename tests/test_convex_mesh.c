@@ -253,6 +253,67 @@ TEST(convex_mesh, distances_ahead_are_those_of_the_nearest_triangle)
 	carom_destroy_context(context);
 }
 
+/// Half extents of a box that is a closed mesh. It is so thick that a body with its centre in a side comes out soonest through that side.
+static const double SLAB[3] = { 1.5, 2, 1 };
+
+/// A pose of a body whose centre lies in a side of the slab, or off it by no more than floats round. *out: the outward normal of the
+/// side. turned: the body is turned against the slab.
+static carom_pose pose_in_side(uint64_t *seed, bool turned, v3d *out)
+{
+	static const double off[5] = { 0, 1e-17, 1e-9, 3e-8, 1e-7 };
+	const int axis = (int)(test_random(seed) % 3);
+	const double sign = test_random(seed) % 2 ? 1 : -1;
+	double at[3], normal[3] = { 0 };
+	for (int k = 0; k < 3; k++)
+		at[k] = test_random(seed) % 3 ? test_random_double(seed, -0.3, 0.3) : 0;
+	at[axis] = sign * (SLAB[axis] + (test_random(seed) % 2 ? 1 : -1) * off[test_random(seed) % 5]);
+	normal[axis] = sign;
+	*out = v3d_from_doubles(normal);
+	const carom_quat upright = { 0, 0, 0, 1 };
+	return (carom_pose){ v3d_from_doubles(at), turned ? fixture_random_pose(seed, 1).orientation : upright };
+}
+
+/// A body whose centre lies in a side of a closed mesh is led out through that side, whichever of the two is A, and wherever they are.
+TEST(convex_mesh, a_centre_in_the_surface_is_led_out)
+{
+	carom_context *context = fixture_context(1);
+	carom_shape forms[FORMS];
+	carom_mesh *hulls[2], *slab = fixture_box_mesh(context, SLAB[0], SLAB[1], SLAB[2]);
+	const carom_shape mesh = fixture_of_mesh(slab), plane = { .type = CAROM_PLANE };
+	make_forms(context, forms, hulls);
+	uint64_t seed = 12;
+	for (int i = 0; i < 600; i++) {
+		const carom_shape *form = &forms[1 + i % (FORMS - 1)]; // the first one's centre is not its origin
+		v3d out;
+		const carom_pose body = pose_in_side(&seed, i % 4 > 1, &out);
+		const carom_pose frame = i % 3 ? fixture_random_pose(&seed, 2) : carom_pose_identity();
+		const carom_pose placed = fixture_compose(frame, body);
+		// The plane of the side tells how deep the body is.
+		const carom_pose side = fixture_compose(frame,
+			(carom_pose){ { out.x * SLAB[0], out.y * SLAB[1], out.z * SLAB[2] },
+				out.z < 0       ? fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI)
+					: out.z > 0 ? (carom_quat){ 0, 0, 0, 1 }
+								: fixture_turn((v3d){ -out.y, out.x, 0 }, FIXTURE_PI / 2) });
+		carom_separation expected;
+		REQUIRE(carom_distance(context, form, &placed, &plane, &side, &expected) == CAROM_SUCCESS);
+		for (int swapped = 0; swapped < 2; swapped++) {
+			carom_contact contacts[8];
+			int32_t count;
+			double depth = -INFINITY;
+			REQUIRE((swapped ? carom_collide(context, form, &placed, &mesh, &frame, 0, 8, contacts, &count)
+							 : carom_collide(context, &mesh, &frame, form, &placed, 0, 8, contacts, &count)) == CAROM_SUCCESS);
+			for (int k = 0; k < count && k < 8; k++)
+				depth = fmax(depth, contacts[k].depth);
+			CHECK(count > 0);
+			CHECK(depth >= -expected.distance - 1e-5 && depth <= -expected.distance * 1.001);
+		}
+	}
+	carom_release_mesh(slab);
+	carom_release_mesh(hulls[0]);
+	carom_release_mesh(hulls[1]);
+	carom_destroy_context(context);
+}
+
 /// A slab of denormal thickness: in the frame of the body its narrow sides are segments, which have no normal.
 /// Is there a contact at the place and of the depth of another one?
 static bool has_contact(const carom_contact *contacts, int32_t count, const carom_contact *wanted)

@@ -41,6 +41,10 @@ static const double ALIKE = 0.9999;
 // whether it is parted; the longest way out; and the gap that counts as parted.
 static const double DEEP = 0.02, MOST_WAY = 6, TOUCHES = 1e-6;
 
+// Of the largest coordinate of a closed mesh: a point that lies no deeper inside may be found
+// outside, since the ray that decides takes floats.
+static const double IN_SURFACE = 5e-7;
+
 static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
 
 /// A triangle near the body, in the frame of the body, turned so that its normal points to the side
@@ -74,7 +78,8 @@ typedef struct convex_pair {
 	const cr_collider *collider;
 	cr_convex convex;
 	cr_relative mesh_in_body;
-	v3d centre; // of the body
+	v3d centre;    // of the body
+	double behind; // at this height over the plane of a triangle or lower, the centre is behind it
 	cr_local_box box;
 	double size;
 	double margin;
@@ -322,7 +327,7 @@ static bool place_triangle(const convex_pair *c, int32_t number, v3d shift, doub
 			return false;
 	}
 	t->normal = v3d_normalize(v3d_cross(v3d_sub(corner[1], corner[0]), v3d_sub(corner[2], corner[0])));
-	t->behind = v3d_dot(t->normal, v3d_sub(c->centre, corner[0])) <= 0;
+	t->behind = v3d_dot(t->normal, v3d_sub(c->centre, corner[0])) <= c->behind;
 	// A needle of denormal width is a segment in this frame. Its neighbour at the long edge is met
 	// instead.
 	return v3d_dot(t->normal, t->normal) > 0;
@@ -791,6 +796,9 @@ void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, const cr_bo
 	c.centre = cr_convex_centre(&c.convex);
 	c.box = cr_local_box_of(body);
 	c.size = cr_convex_size(&c.convex) + c.convex.rounding;
+	// Rounding tells whether a centre in the surface of a closed mesh lies inside. If it is found
+	// outside, it counts as in front of the triangles there, so that one of these leads it out.
+	c.behind = c.collider->closed ? -IN_SURFACE * c.collider->scale : 0;
 	c.nearest = (way_out){ .depth = -nextafter(c.margin, INFINITY), .triangle = -1 };
 	c.met = -INFINITY;
 	if (!add_way_out(&c))
