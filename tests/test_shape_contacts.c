@@ -2,6 +2,7 @@
 #include "fixture.h"
 #include "manifold_fixture.h"
 #include "pool_fixture.h"
+#include "tiles_fixture.h"
 
 #include "carom/collide.h"
 #include "world/world.h"
@@ -375,6 +376,122 @@ TEST(shape_contacts, filters_and_misuse_of_a_query)
 	carom_destroy_context(context);
 }
 
+/// A floor of tiles in a world of its own, under a body if there is one.
+typedef struct tiled {
+	const carom_part *parts;
+	const carom_shape *body;
+	double ahead;
+	int32_t most; // contacts of two bodies; 0: any number
+} tiled;
+
+static carom_world *make_tiled(carom_context *context, const tiled *t, carom_pose pose, bool with_body)
+{
+	carom_world_def def = carom_default_world_def();
+	def.speculative_distance = t->ahead;
+	carom_world *world = fixture_world(context, &def);
+	CHECK_INT(carom_world_set_body_pairs(world, false, t->most), CAROM_SUCCESS);
+	if (with_body)
+		fixture_add(world, *t->body, pose, CAROM_DYNAMIC);
+	tiles_add(world, t->parts, TILES, CAROM_STATIC);
+	return world;
+}
+
+/// Do a query over a floor and the first step of a body at its place have contacts that are equal to the bit? Returns their number.
+static int compare_over_tiles(carom_context *context, const tiled *t, carom_pose pose)
+{
+	carom_world *world = make_tiled(context, t, pose, false), *with = make_tiled(context, t, pose, true);
+	carom_contact found[2 * MOST];
+	int32_t count;
+	fixture_step(with);
+	REQUIRE(carom_world_collide_shape(world, t->body, &pose, NULL, 2 * MOST, found, &count) == CAROM_SUCCESS);
+	for (int32_t i = 0; i < count; i++)
+		CHECK_INT(found[i].body_b.index1, 1);
+	CHECK(are_alike(found, count, carom_world_contacts(with)));
+	carom_destroy_world(world);
+	carom_destroy_world(with);
+	return count;
+}
+
+TEST(shape_contacts, a_query_over_flush_parts_has_the_contacts_of_a_step)
+{
+	enum { ROUNDS = 12 };
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 29;
+	for (int kind = 0; kind < TILE_KINDS; kind++) {
+		carom_part parts[TILES];
+		carom_mesh *mesh, *moving;
+		tiles_lay(tiles_make_tile(context, (tile_kind)kind, &mesh), 0, parts);
+		for (int slider = 0; slider < SLIDERS; slider++) {
+			const carom_shape body = tiles_make_slider(context, slider, &moving);
+			int contacts = 0;
+			for (int i = 0; i < ROUNDS; i++) {
+				const tiled t = { parts, &body, i % 2 ? 0.05 : 0, i % 3 == 2 ? 2 : 0 };
+				carom_pose pose = fixture_random_pose(&seed, 0.5);
+				if (i < ROUNDS / 2)
+					pose.orientation = fixture_turn((v3d){ 0, 0, 1 }, 6 * i);
+				// over a seam, or a place where four tiles meet, so deep that sides and edges of tiles are met
+				pose.position.x = 0.6 * (i % 3) + test_random_double(&seed, -0.02, 0.02);
+				pose.position.y = i % 4 ? pose.position.y : 0;
+				pose.position.z = 0.1 - test_random_double(&seed, 0.001, 0.03);
+				contacts += compare_over_tiles(context, &t, pose);
+			}
+			CHECK(contacts >= ROUNDS);
+			carom_release_mesh(moving);
+		}
+		carom_release_mesh(mesh);
+	}
+	carom_destroy_context(context);
+}
+
+/// A crate that sinks 1 cm into two tiles, 2 mm over their seam: the side of the second one is no wall.
+TEST(shape_contacts, a_query_knows_no_seam_of_a_floor)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	const carom_part parts[2] = { { .shape = fixture_box(2, 2, 0.5), .pose = fixture_at(-2, 0, -0.5) },
+		{ .shape = fixture_box(2, 2, 0.5), .pose = fixture_at(2, 0, -0.5) } };
+	const carom_shape crate = fixture_box(0.3, 0.3, 0.3);
+	const carom_pose at = fixture_at(-0.298, 0, 0.29);
+	tiles_add(world, parts, 2, CAROM_STATIC);
+	carom_contact found[16];
+	int32_t count;
+	REQUIRE(carom_world_collide_shape(world, &crate, &at, NULL, 16, found, &count) == CAROM_SUCCESS);
+	CHECK_INT(count, 4);
+	for (int32_t i = 0; i < count; i++) {
+		CHECK_NEAR(found[i].normal[2], 1, 1e-6);
+		CHECK_NEAR(found[i].depth, 0.01, 1e-6);
+	}
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
+/// Wherever memory runs out, a query fails, or tells all.
+static void fail_everywhere(fixture_heap *heap, carom_context *context, carom_world *world, carom_shape shape, carom_pose at)
+{
+	carom_contact found[2 * MOST];
+	int32_t count, again;
+	REQUIRE(carom_world_collide_shape(world, &shape, &at, NULL, 2 * MOST, found, &count) == CAROM_SUCCESS);
+	CHECK(count > 3);
+	drop_kept(context);
+	const long long held = atomic_load(&heap->blocks), before = atomic_load(&heap->calls);
+	REQUIRE(carom_world_collide_shape(world, &shape, &at, NULL, 2 * MOST, found, &count) == CAROM_SUCCESS);
+	const long long wanted = atomic_load(&heap->calls) - before;
+	int failures = 0;
+	for (long long k = 0; k < wanted; k++) {
+		drop_kept(context);
+		CHECK_INT(atomic_load(&heap->blocks), held);
+		atomic_store(&heap->fail_at, atomic_load(&heap->calls) + k);
+		const carom_result result = carom_world_collide_shape(world, &shape, &at, NULL, 0, NULL, &again);
+		CHECK(result == CAROM_OUT_OF_MEMORY || (result == CAROM_SUCCESS && again == count));
+		CHECK(result == CAROM_SUCCESS || again == 0);
+		failures += result != CAROM_SUCCESS;
+		atomic_store(&heap->fail_at, -1);
+	}
+	drop_kept(context);
+	CHECK_INT(atomic_load(&heap->blocks), held);
+	CHECK(failures > 5);
+}
+
 TEST(shape_contacts, out_of_memory_in_a_query)
 {
 	fixture_heap heap;
@@ -382,30 +499,12 @@ TEST(shape_contacts, out_of_memory_in_a_query)
 	stock s = make_stock(context);
 	carom_body_id ids[BODIES];
 	carom_world *world = make_crowd(context, &s, NULL, fixture_at(0, 0, 0), 0, 5, ids);
-	const carom_pose at = fixture_at(0.1, 0, 0);
-	const carom_shape shape = fixture_box(1, 0.8, 0.9);
-	carom_contact found[2 * MOST];
-	int32_t count, again;
-	REQUIRE(carom_world_collide_shape(world, &shape, &at, NULL, 2 * MOST, found, &count) == CAROM_SUCCESS);
-	CHECK(count > 3);
-	drop_kept(context);
-	const long long held = atomic_load(&heap.blocks), before = atomic_load(&heap.calls);
-	REQUIRE(carom_world_collide_shape(world, &shape, &at, NULL, 2 * MOST, found, &count) == CAROM_SUCCESS);
-	const long long wanted = atomic_load(&heap.calls) - before;
-	int failures = 0;
-	for (long long k = 0; k < wanted; k++) {
-		drop_kept(context);
-		CHECK_INT(atomic_load(&heap.blocks), held);
-		atomic_store(&heap.fail_at, atomic_load(&heap.calls) + k);
-		const carom_result result = carom_world_collide_shape(world, &shape, &at, NULL, 0, NULL, &again);
-		CHECK(result == CAROM_OUT_OF_MEMORY || (result == CAROM_SUCCESS && again == count));
-		CHECK(result == CAROM_SUCCESS || again == 0);
-		failures += result != CAROM_SUCCESS;
-		atomic_store(&heap.fail_at, -1);
-	}
-	drop_kept(context);
-	CHECK_INT(atomic_load(&heap.blocks), held);
-	CHECK(failures > 5);
+	fail_everywhere(&heap, context, world, fixture_box(1, 0.8, 0.9), fixture_at(0.1, 0, 0));
+	carom_destroy_world(world);
+	carom_part parts[TILES];
+	tiles_lay(fixture_box(0.3, 0.6, 0.1), 0, parts);
+	world = make_tiled(context, &(tiled){ .parts = parts }, fixture_at(0, 0, 0), false);
+	fail_everywhere(&heap, context, world, fixture_box(0.2, 0.2, 0.2), fixture_at(0.01, 0.02, 0.18));
 	carom_destroy_world(world);
 	free_stock(&s);
 	carom_destroy_context(context);

@@ -74,11 +74,12 @@ CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const
 
 /// The contacts that a shape at a pose would have with the bodies of the world now, sorted by body
 /// and part or sphere: as a dynamic body A that no step has seen, with the settings of the world
-/// (max_contacts_per_pair, speculative_distance, contact_normal, ...; its lab's methods are not
-/// used). Normals take the shape out. pose must not be NULL. The shape must not be a plane. count
-/// and capacity as in carom_world_cast_ray_all.
+/// (max_contacts_per_pair, speculative_distance, contact_normal, carom_world_set_body_pairs, ...;
+/// its lab's methods are not used). Normals take the shape out. pose must not be NULL. The shape
+/// must not be a plane. count and capacity as in carom_world_cast_ray_all.
 /// - body_a is null, impulses are 0, pair counts the bodies met. shape_b of a granular body is the
 ///   number of its sphere.
+/// - Parts of a body that lie flush are one surface, as in a step (docs/bodies.md).
 /// - The user's filters are not asked. Sensors, cloth and bodies without contacts (carom_body_def)
 ///   have none here.
 /// - A solid that deforms has those of its present places. The query makes its mesh for contacts

@@ -107,6 +107,7 @@ carom_result cr_begin_contacts(carom_context *context, int32_t capacity, cr_cont
 		return result;
 	cr_contact_query *q = *query;
 	q->bodies.count = q->shapes = 0;
+	q->has_parts = false;
 	if (cr_array_reserve_fresh(&q->memory, &q->bodies, capacity))
 		return CAROM_SUCCESS;
 	destroy_query(&q->spare);
@@ -144,7 +145,7 @@ static void set_filter(cr_contact_query *q, cr_body *body)
 	body->group = 0;
 	body->alive = body->moved = true;
 	body->generation = 0;
-	body->part = 0; // a copy of a part stands alone here
+	body->part = 0; // parts that are far away are not here
 	body->own.compound = NULL;
 	body->course = NULL; // nor does it come from anywhere
 	q->bodies.count++;
@@ -166,11 +167,13 @@ void cr_add_contact_shape(cr_contact_query *q, const carom_shape *shape, const c
 	add_shape(q, &made, pose, kind);
 }
 
-void cr_add_contact_body(cr_contact_query *q, const cr_body *body)
+void cr_add_contact_body(cr_contact_query *q, const cr_body *body, bool joins)
 {
 	cr_body *copy = &q->bodies.data[q->bodies.count];
 	*copy = *body;
 	set_filter(q, copy);
+	copy->part = joins ? copy[-1].part + 1 : 0;
+	q->has_parts = q->has_parts || joins;
 }
 
 carom_result cr_find_contacts(cr_contact_query *q, const cr_settings *settings)
@@ -181,6 +184,7 @@ carom_result cr_find_contacts(cr_contact_query *q, const cr_settings *settings)
 	own.lab.tools = NULL;
 	own.lab.worker_groups = 0;
 	cr_pipeline_set(&q->pipeline, &own);
+	q->pipeline.has_parts = q->has_parts;
 	carom_stats stats = { 0 };
 	cr_results none = { .contacts = { .count = 0 } };
 	cr_merging merging;

@@ -17,6 +17,7 @@ typedef struct cr_contact_query {
 	CR_ARRAY(cr_body) bodies;
 	cr_box_meshes box_meshes;
 	int32_t shapes; // of the first bodies: these hold shapes of their own
+	bool has_parts; // some bodies are parts of one
 	bool failed;
 	cr_stages stages;
 	cr_pipeline pipeline;
@@ -27,10 +28,11 @@ typedef struct cr_contact_query {
 carom_result cr_begin_contacts(carom_context *context, int32_t capacity, cr_contact_query **query);
 /// Adds a checked shape at a checked pose; shapes go before copies of bodies.
 void cr_add_contact_shape(cr_contact_query *query, const carom_shape *shape, const carom_pose *pose, carom_body_kind kind);
-/// Adds a copy of a body of a world, which stays as it is.
-void cr_add_contact_body(cr_contact_query *query, const cr_body *body);
+/// Adds a copy of a body of a world, which stays as it is. joins: it is a part of the body that the
+/// last one is a part of.
+void cr_add_contact_body(cr_contact_query *query, const cr_body *body, bool joins);
 /// Finds the contacts of the first body with the others, into results. Body numbers in them count
-/// from 1 in the order in which bodies were added.
+/// from 1 in the order in which bodies were added, and parts of one body from 0 in that order.
 carom_result cr_find_contacts(cr_contact_query *query, const cr_settings *settings);
 /// Ends a query: its bodies and results are gone.
 void cr_end_contacts(cr_contact_query *query);

@@ -33,12 +33,12 @@ static carom_result add_solid(cr_contact_query *q, const carom_world *world, con
 		return result;
 	if (mesh)
 		made->data[made->count++] = mesh;
-	cr_add_contact_body(q, &seen);
+	cr_add_contact_body(q, &seen, false);
 	return CAROM_SUCCESS;
 }
 
 /// Add a part of a rigid body, or a sphere, which meets what a dynamic body of its shape meets.
-static carom_result add_item(cr_contact_query *q, const carom_world *world, cr_query_item item)
+static carom_result add_item(cr_contact_query *q, const carom_world *world, cr_query_item item, bool joins)
 {
 	carom_result result = CAROM_SUCCESS;
 	cr_body ball;
@@ -50,18 +50,27 @@ static carom_result add_item(cr_contact_query *q, const carom_world *world, cr_q
 		ball.kind = CAROM_DYNAMIC;
 		ball.course = NULL;
 	}
-	cr_add_contact_body(q, body);
+	cr_add_contact_body(q, body, joins);
 	return result;
+}
+
+/// Is an item a part of the rigid body that the one before it is a part of?
+static bool joins_last(const carom_world *world, const cr_item_list *near, int64_t i)
+{
+	const cr_body *bodies = world->bodies.data;
+	return i > 0 && cr_same_body(&bodies[near->data[i - 1].body], &bodies[near->data[i].body]);
 }
 
 static carom_result find_contacts(cr_contact_query *q, const carom_world *world, const carom_shape *shape,
 	const carom_pose *pose, const cr_item_list *near, mesh_list *made)
 {
 	carom_result result = CAROM_SUCCESS;
+	q->pipeline.keeps_covered = world->pipeline.keeps_covered;
 	cr_add_contact_shape(q, shape, pose, CAROM_DYNAMIC);
 	for (int64_t i = 0; i < near->count && result == CAROM_SUCCESS; i++) {
 		const cr_body *body = &world->bodies.data[near->data[i].body];
-		result = cr_deforming_of(body) ? add_solid(q, world, body, made) : add_item(q, world, near->data[i]);
+		result = cr_deforming_of(body) ? add_solid(q, world, body, made)
+									   : add_item(q, world, near->data[i], joins_last(world, near, i));
 	}
 	return result == CAROM_SUCCESS ? cr_find_contacts(q, &world->pipeline.settings) : result;
 }
@@ -77,7 +86,8 @@ static carom_result keep_contacts(
 		return cr_fail_memory(world->context, "the contacts of a shape");
 	for (int64_t i = 0; i < count; i++) {
 		carom_contact c = q->results.contacts.data[i];
-		const cr_query_item met = near->data[c.body_b.index1 - 2]; // the query's shape is number 1
+		// The query's shape is number 1.
+		const cr_query_item met = near->data[c.body_b.index1 - 2 + (uint32_t)c.shape_b];
 		c.body_a = (carom_body_id){ 0, 0 };
 		c.body_b = cr_id_of(world->bodies.data, met.body);
 		c.shape_b = cr_item_shape(world, met);
