@@ -41,7 +41,7 @@ static void free_kit(kit *k)
 static void search(const kit *k, const cr_mover *a, const cr_mover *b, cr_mover_impact *found)
 {
 	static cr_mover_scratch scratch;
-	if (cr_find_later_impact(&scratch, a, b, TOLERANCE, 1, found)) {
+	if (cr_find_later_impact(&scratch, a, b, TOLERANCE, 1, NULL, found)) {
 		if (found->impact.state == CR_IMPACT_TOUCHING)
 			cr_find_inside(k->kernels, a, b, found);
 		return;

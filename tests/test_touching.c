@@ -1,6 +1,7 @@
 /// Bodies that touch another at the beginning of the step: what is told of the rest of their way. Sliding, resting
 /// and being stopped, on floors and walls that are one mesh, one body of parts, or a height field.
 #include "fixture.h"
+#include "tiles_fixture.h"
 
 #include "carom/collide.h"
 
@@ -442,4 +443,164 @@ TEST(touching, what_is_told_of_anything_is_sane)
 	CHECK(impacts > 1000 / TEST_FEWER);
 	CHECK(undecided <= impacts / 100);
 	free_kit(&k);
+}
+
+// ---- Seams of flush parts ----
+
+/// The impact of a continuous body on its way in a world of its own with a static body of parts; status APART: none.
+static carom_body_impact over_parts(
+	carom_context *context, const carom_part *parts, int count, carom_shape body, carom_motion way, bool body_first)
+{
+	carom_world *world = fixture_world(context, NULL);
+	carom_body_def def = carom_default_body_def();
+	carom_body_id id;
+	def.shape = body;
+	def.continuous = true;
+	def.pose = way.begin;
+	if (!body_first)
+		tiles_add(world, parts, count, CAROM_STATIC);
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	if (body_first)
+		tiles_add(world, parts, count, CAROM_STATIC);
+	REQUIRE(carom_world_set_motions(world, 1, &id, &way) == CAROM_SUCCESS);
+	fixture_step(world);
+	const carom_body_impact *hit = carom_world_earliest_body_impact(world, id);
+	const carom_body_impact copy = hit ? *hit : (carom_body_impact){ .status = CAROM_TOI_APART, .time = 1 };
+	carom_destroy_world(world);
+	return copy;
+}
+
+/// A way that begins on a floor at z = 0, nearly upright, as one that slides, or goes on through the floor.
+static carom_motion way_over_floor(uint64_t *seed, int slider, bool down)
+{
+	const double x = test_random_double(seed, -2, 1), y = test_random_double(seed, -0.6, 0.6);
+	const double z = 0.1 - test_random_double(seed, -0.0006, 0.004), angle = slider == 2 ? 0 : test_random_double(seed, 0, 90);
+	carom_motion way = { fixture_at(x, y, z), fixture_at(x + test_random_double(seed, 0.1, 1.5), 0.5 * y, z) };
+	way.begin.orientation = way.end.orientation = fixture_turn((v3d){ 0, 0, 1 }, angle);
+	way.end.position.z -= down ? test_random_double(seed, 0.05, 0.6) : 0;
+	return way;
+}
+
+/// Over tiles a body meets what it meets over one floor: nothing where it slides, and something where it goes through. That is told as
+/// early, but for the few that leave the first tile before they have sunk in by their slack: these meet the side of a later one.
+TEST(touching, seams_of_flush_parts_stop_nothing_and_hide_nothing)
+{
+	enum { ROUNDS = 40 };
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 41;
+	const carom_part one = { .shape = fixture_box(3, 1.2, 0.1), .pose = fixture_at(0, 0, -0.1) };
+	int told = 0, late = 0;
+	for (int kind = 0; kind < TILE_SHEET; kind++) {
+		carom_part parts[TILES];
+		carom_mesh *mesh, *moving;
+		tiles_lay(tiles_make_tile(context, (tile_kind)kind, &mesh), 0, parts);
+		for (int slider = 0; slider < SLIDERS; slider++) {
+			const carom_shape body = tiles_make_slider(context, slider, &moving);
+			for (int i = 0; i < ROUNDS; i++) {
+				const bool down = i % 4 == 3;
+				const carom_motion way = way_over_floor(&seed, slider, down);
+				const carom_body_impact expected = over_parts(context, &one, 1, body, way, i % 2);
+				const carom_body_impact found = over_parts(context, parts, TILES, body, way, i % 2);
+				CHECK((found.status == CAROM_TOI_APART) == (expected.status == CAROM_TOI_APART));
+				told += expected.status != CAROM_TOI_APART;
+				late += found.time > expected.time + 1e-3;
+			}
+			carom_release_mesh(moving);
+		}
+		carom_release_mesh(mesh);
+	}
+	CHECK(told >= 3 * SLIDERS * ROUNDS / 8);
+	CHECK(late <= told / 20);
+	carom_destroy_context(context);
+}
+
+/// What comes down on a seam from just above the tolerance meets the floor there: no way is open to it yet.
+TEST(touching, what_comes_from_above_meets_a_seam)
+{
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 43;
+	carom_part parts[TILES];
+	tiles_lay(fixture_box(0.3, 0.6, 0.1), 0, parts);
+	const carom_part one = { .shape = fixture_box(3, 1.2, 0.1), .pose = fixture_at(0, 0, -0.1) };
+	const carom_shape ball = fixture_sphere(0.1);
+	int told = 0;
+	for (int i = 0; i < 400; i++) {
+		const double x = -0.01 - test_random_double(&seed, 0, 0.03), z = 0.1 + test_random_double(&seed, 0.00105, 0.0015);
+		const carom_motion way = { fixture_at(x, 0.2, z), fixture_at(x + 1, 0.2, z - test_random_double(&seed, 0.001, 0.02)) };
+		const carom_body_impact expected = over_parts(context, &one, 1, ball, way, i % 2);
+		const carom_body_impact found = over_parts(context, parts, TILES, ball, way, i % 2);
+		CHECK(expected.status == CAROM_TOI_APART || found.status != CAROM_TOI_APART);
+		told += expected.status != CAROM_TOI_APART;
+	}
+	CHECK(told > 200);
+	carom_destroy_context(context);
+}
+
+/// A tile that is higher stops what slides, and so does a wall that stands on a tile, is sunk into one, or leans on two.
+TEST(touching, steps_and_walls_of_parts_stop)
+{
+	carom_context *context = fixture_context(1);
+	static const double raised[] = { 0.05, 0.004 }, depths_here[] = { -0.0004, 0.0002, 0.002 };
+	for (int kind = 0; kind < TILE_SHEET; kind++) {
+		carom_part parts[TILES + 1];
+		carom_mesh *mesh, *moving;
+		const carom_shape tile = tiles_make_tile(context, (tile_kind)kind, &mesh);
+		for (int slider = 0; slider < SLIDERS; slider++) {
+			const carom_shape body = tiles_make_slider(context, slider, &moving);
+			for (int i = 0; i < 12; i++) {
+				const double z = 0.1 - depths_here[i % 3];
+				const carom_motion way = { fixture_at(-0.8, 0.3, z), fixture_at(0.8, 0.35, z) };
+				const bool step = i < 6;
+				tiles_lay(tile, step ? raised[i / 3] : 0, parts);
+				parts[TILES] =
+					(carom_part){ .shape = fixture_box(0.05, 1.2, 0.5), .pose = fixture_at(0.05, 0, i < 9 ? 0.5 : 0.45) };
+				const carom_body_impact hit = over_parts(context, parts, step ? TILES : TILES + 1, body, way, i % 2);
+				// The edge of a low step meets what is round later.
+				if (CHECK(hit.status == CAROM_TOI_IMPACT))
+					CHECK(hit.time > 0.35 && hit.time <= (step ? 0.5 : 0.4376));
+			}
+			carom_release_mesh(moving);
+		}
+		carom_release_mesh(mesh);
+	}
+	carom_destroy_context(context);
+}
+
+/// A car of four flush boxes over a short block, a ridge and what ends: its own seams stop it no more than those of one box.
+TEST(touching, own_seams_of_a_body_stop_nothing)
+{
+	carom_context *context = fixture_context(1);
+	static const float ridge[18] = { -5, -2, -2, 0, -2, 0, 5, -2, -2, -5, 2, -2, 0, 2, 0, 5, 2, -2 };
+	static const int32_t slopes[12] = { 0, 1, 4, 0, 4, 3, 1, 2, 5, 1, 5, 4 };
+	static fixture_soup soup;
+	memcpy(soup.vertices, ridge, sizeof ridge);
+	memcpy(soup.triangles, slopes, sizeof slopes);
+	soup.vertex_count = 6;
+	soup.triangle_count = 4;
+	carom_mesh *mesh = fixture_mesh(context, &soup);
+	for (int i = 0; i < 10; i++) {
+		carom_world *world = fixture_world(context, NULL);
+		const carom_pose at = fixture_at(0, 0, i % 2 ? -0.5 : 0);
+		fixture_add(world, i % 2 ? fixture_box(0.2, 2, 0.5) : fixture_of_mesh(mesh), at, CAROM_STATIC);
+		carom_part parts[4];
+		for (int k = 0; k < 4; k++)
+			parts[k] = (carom_part){ .shape = fixture_box(0.5, 0.5, 0.3), .pose = fixture_at(k - 1.5, 0, 0) };
+		carom_body_def def = carom_default_body_def();
+		def.parts = parts;
+		def.part_count = 4;
+		def.continuous = true;
+		const double z = 0.3 + 0.0005 - 0.001 * (i / 2);
+		def.pose = fixture_at(-1.7, 0, z);
+		carom_body_id id;
+		REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+		for (int step = 0; step < 60; step++) {
+			const carom_pose next = fixture_at(-1.7 + 0.05 * step, 0, z);
+			REQUIRE(carom_world_set_pose(world, id, &next) == CAROM_SUCCESS);
+			fixture_step(world);
+			CHECK(carom_world_earliest_body_impact(world, id) == NULL);
+		}
+		carom_destroy_world(world);
+	}
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
 }

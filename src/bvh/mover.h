@@ -5,7 +5,7 @@
 #define CR_BVH_MOVER_H
 
 #include "bvh/collider_query.h"
-#include "geom/time_of_impact.h"
+#include "geom/guard.h"
 
 /// A convex body, a mesh or a plane on its way.
 typedef struct cr_mover {
@@ -51,13 +51,31 @@ bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const c
 /// Then impact is CR_IMPACT_TOUCHING, and separation leads it out; else impact stays.
 bool cr_find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact);
 
+enum { CR_MOST_OPEN_WAYS = 4 };
+
+/// Directions along which two movers may be near each other, although they may be apart at the
+/// beginning: a part beside one of them carries the other there. Neither mover is a plane.
+typedef struct cr_open_ways {
+	cr_guard guard[CR_MOST_OPEN_WAYS];
+	int count;
+} cr_open_ways;
+
+/// How much deeper two movers that touch may get.
+static inline double cr_sinking_of(const cr_mover *a, const cr_mover *b, double tolerance)
+{
+	const double least = a->sinking < b->sinking ? a->sinking : b->sinking, half = 0.5 * tolerance;
+	return least > half && least < INFINITY ? least : half;
+}
+
 /// Do A and B touch at the beginning (within tolerance of each other, or overlapping)? Then finds
 /// the next meeting: the first time before limit at which parts that were apart come within
 /// tolerance of each other, or parts that touched push on into each other (touching.c), with
 /// separation and triangles of the two parts. CR_IMPACT_TOUCHING: nothing comes, or they overlap so
 /// deeply that nothing can be told; then separation and triangles are those of the nearest parts.
-bool cr_find_later_impact(
-	cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit, cr_mover_impact *impact);
+/// ways (NULL: none): along these they may be near each other too. With some it does all this for
+/// two that are apart at the beginning; CR_IMPACT_NONE then: nothing comes.
+bool cr_find_later_impact(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit,
+	const cr_open_ways *ways, cr_mover_impact *impact);
 
 /// Tells the easy cases of a ball and a mesh that does not turn, with limit 1, much sooner: the
 /// ball stays apart, begins inside, or touches at the beginning and meets nothing else

@@ -32,13 +32,6 @@ static inline int32_t cr_part_triangle(const cr_mover *m, uint32_t part)
 	return m->collider ? cr_triangle_of_part(part) : -1;
 }
 
-/// How much deeper two movers that touch may get.
-static inline double cr_sinking_of(const cr_mover *a, const cr_mover *b, double tolerance)
-{
-	const double least = a->sinking < b->sinking ? a->sinking : b->sinking, half = 0.5 * tolerance;
-	return least > half && least < INFINITY ? least : half;
-}
-
 /// Returns the convex body of a part that is not to be opened. Of a plane: one that nobody looks
 /// at.
 cr_convex cr_part_convex(const cr_mover *m, uint32_t part);

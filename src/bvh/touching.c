@@ -33,6 +33,10 @@
 /// oppose it; or it was within g along it at the beginning), a guard is exchanged only for one that
 /// leads the same way, and none is taken from the back of a triangle where the fronts count.
 ///
+/// Where parts of one body lie flush, the caller may know a direction along which another part of
+/// it carries the other body (cr_open_ways). It counts as a guard, with the level that the caller
+/// says. The two may be apart at the beginning.
+///
 /// Which way touching triangles part: apart, as they are nearest to each other; overlapping, or one
 /// behind the other, along the normal of either, or out by the shortest way, whichever is least
 /// deep. Bodies of which two parts overlap by more than DEEP tolerances are told to be touching and
@@ -48,6 +52,7 @@ enum {
 	DEEP = 8,         // tolerances
 	DEEPER = 4,       // of the depth to which a body may sink in, if that is more
 	BOX_STEPS = 4,
+	MOST_WAYS = 3 + CR_MOST_OPEN_WAYS, // out of a pair of parts
 };
 
 static const double ALIKE = 0.999; // cosine: touching pairs share a guard
@@ -63,8 +68,9 @@ typedef struct touching {
 	bool deep;
 	bool of_b; // frame of the guards: of the body that turns less, or of the plane
 	cr_guard guard[MOST_GUARDS];
-	v3d normal[MOST_GUARDS]; // of the guards, world at time 0
-	v3d middle[2];           // of the bodies at time 0
+	v3d normal[MOST_GUARDS];  // of the guards, world at time 0
+	v3d middle[2];            // of the bodies at time 0
+	const cr_open_ways *open; // NULL: none
 	// least rate of the gap of two parts that touch: their separation and triangles
 	double approach;
 	cr_separation first;
@@ -234,10 +240,13 @@ typedef struct way_out {
 	double rate; // of the gap
 } way_out;
 
-/// Lists the ways out of a pair at time 0: as they are nearest, and along the normals of triangles.
-/// Returns how many.
-static int list_ways(const cr_descent *d, const part_pair *p, const cr_separation *s, way_out ways[3])
+static int count_open(const touching *t) { return t->open ? t->open->count : 0; }
+
+/// Lists the ways out of a pair at time 0: as they are nearest, along the normals of triangles, and
+/// those that are open. Returns how many.
+static int list_ways(const cr_descent *d, const part_pair *p, const cr_separation *s, way_out ways[MOST_WAYS])
 {
+	const touching *t = d->user;
 	int count = 0;
 	for (int i = -1; i < p->faces; i++) {
 		const cr_guard guard = i < 0 ? guard_along(d, s->normal, 0) : face_guard(p, i);
@@ -246,6 +255,11 @@ static int list_ways(const cr_descent *d, const part_pair *p, const cr_separatio
 			continue;
 		const double gap = i < 0 ? s->gap : cr_guard_gap(&p->body[0], &p->body[1], &guard, 0);
 		ways[count++] = (way_out){ normal, gap, cr_guard_rate(&p->body[0], &p->body[1], &guard, 0) };
+	}
+	for (int i = 0; i < count_open(t); i++) {
+		const cr_guard *guard = &t->open->guard[i];
+		ways[count++] = (way_out){ t->normal[i], cr_guard_gap(&p->body[0], &p->body[1], guard, 0),
+			cr_guard_rate(&p->body[0], &p->body[1], guard, 0) };
 	}
 	return count;
 }
@@ -288,7 +302,7 @@ static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 	if (safe_gap(d, &p, &at) > d->tolerance)
 		return;
 	note_nearest(d, parts, &at.separation);
-	way_out ways[3], best = { at.separation.normal, -INFINITY, -INFINITY };
+	way_out ways[MOST_WAYS], best = { at.separation.normal, -INFINITY, -INFINITY };
 	const int count = list_ways(d, &p, &at.separation, ways);
 	for (int i = 0; i < count; i++) {
 		if (ways[i].gap > best.gap)
@@ -307,6 +321,18 @@ static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 		d->limit = -INFINITY;
 }
 
+/// The open ways are the first guards.
+static void take_open_ways(cr_descent *d)
+{
+	touching *t = d->user;
+	for (int i = 0; i < count_open(t); i++) {
+		const cr_guard *guard = &t->open->guard[i];
+		t->guard[i] = *guard;
+		t->normal[i] = carom_rotate(cr_motion_start(&d->mover[guard->of_b]->motion).orientation, guard->local);
+	}
+	t->count = count_open(t);
+}
+
 static bool find_guards(cr_descent *d)
 {
 	touching *t = d->user;
@@ -319,6 +345,7 @@ static bool find_guards(cr_descent *d)
 	cr_set_descent_time(d, 0);
 	const double apart = v3d_length(v3d_sub(t->middle[0], t->middle[1]));
 	t->lost = cr_motion_rounding(d->whole[0].reach + m[0]->lever, d->whole[1].reach + m[1]->lever, apart);
+	take_open_ways(d);
 	d->limit = d->tolerance + 4 * t->lost; // parts that touch are not farther apart
 	d->bound = cr_bound_gap;
 	d->meet = meet_at_the_beginning;
@@ -531,11 +558,11 @@ static void meet_later(cr_descent *d, const cr_part_pair *parts)
 	d->limit = at.shown_time > 0 ? at.shown_time : -(double)INFINITY;
 }
 
-bool cr_find_later_impact(
-	cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit, cr_mover_impact *impact)
+bool cr_find_later_impact(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit,
+	const cr_open_ways *ways, cr_mover_impact *impact)
 {
 	cr_descent d = { .tolerance = tolerance };
-	touching t = { .slack = cr_sinking_of(a, b, tolerance), .nearest = INFINITY };
+	touching t = { .slack = cr_sinking_of(a, b, tolerance), .nearest = INFINITY, .open = ways };
 	*impact = (cr_mover_impact){ { .state = CR_IMPACT_TOUCHING }, { -1, -1 }, false };
 	d.user = &t;
 	if (!cr_prepare_descent(&d, scratch, a, b, impact) || !find_guards(&d))
@@ -544,6 +571,8 @@ bool cr_find_later_impact(
 		cr_find_nearest_parts(scratch, a, b, impact);
 		return true;
 	}
+	if (!(t.nearest < INFINITY))
+		impact->impact = (cr_impact){ .state = CR_IMPACT_NONE, .time = 1, .separation_time = 1 };
 	t.slack += 4 * t.lost;
 	d.limit = limit;
 	d.bound = bound_later;

@@ -28,7 +28,7 @@
 static const double REACH = 4;
 // Normals that differ by no more count as one: sine of the angle.
 static const double SAME_NORMAL = 0.01;
-enum { MOST_NORMALS = 16, MOST_TRIANGLES = 64, MOST_SWEEPS = 256 };
+enum { MOST_NORMALS = CR_MOST_BARE_FACETS, MOST_TRIANGLES = 64, MOST_SWEEPS = 256 };
 
 double cr_gap_of_point(const cr_bvh_kernels *kernels, const cr_body *body, v3d point, double most)
 {
@@ -48,16 +48,17 @@ v3d cr_bring_to_body(const cr_bvh_kernels *kernels, const cr_body *body, v3d poi
 	return found && nearest.distance > 0 ? cr_point_to_world(body, nearest.point) : point;
 }
 
-/// Does any other part reach a point of the part's frame?
-static bool is_reached(const cr_cover *c, v3d point)
+bool cr_is_reached(const cr_cover *c, v3d point)
 {
-	const v3d world = cr_point_to_world(c->part, point);
 	for (int32_t i = 0; i < c->count; i++) {
-		if (cr_gap_of_point(c->kernels, c->others[i], world, c->slop) <= c->slop)
+		if (cr_gap_of_point(c->kernels, c->others[i], point, c->slop) <= c->slop)
 			return true;
 	}
 	return false;
 }
+
+/// Does any other part reach a point of the part's frame?
+static bool is_reached(const cr_cover *c, v3d point) { return cr_is_reached(c, cr_point_to_world(c->part, point)); }
 
 /// Is a vector a sum of unit vectors, with factors of at least 0? By descent along one of them
 /// after the other (Hildreth 1957).
@@ -102,6 +103,7 @@ struct look {
 	v3d point; // part's frame
 	v3d normal;
 	v3d normals[MOST_NORMALS];
+	v3d corners[MOST_NORMALS]; // one of the facets that have them
 	int count;
 	bool any;     // there is one within a slop
 	bool open;    // a bare border
@@ -176,16 +178,18 @@ static bool is_near(const look *l, const facet *f, v3d *near)
 	return v3d_length(v3d_sub(*near, l->point)) <= l->slop;
 }
 
-static void add_normal(look *l, v3d normal)
+static void add_normal(look *l, const facet *f)
 {
+	const v3d normal = f->normal;
 	for (int i = 0; i < l->count; i++) {
 		if (v3d_length(v3d_sub(normal, l->normals[i])) <= 1e-3 * SAME_NORMAL)
 			return;
 	}
-	if (l->count < MOST_NORMALS)
-		l->normals[l->count++] = normal;
-	else
-		l->crowded = true;
+	l->crowded = l->crowded || l->count == MOST_NORMALS;
+	if (l->count == MOST_NORMALS)
+		return;
+	l->corners[l->count] = f->corners[0];
+	l->normals[l->count++] = normal;
 }
 
 /// Look only whether a facet that has the normal is bare.
@@ -205,7 +209,7 @@ static void note_bare(look *l, const facet *f)
 	l->open = l->open || (f->borders != 0 && has_bare_border(l, f));
 	if (has_normal(l, f) || !is_bare(l, f, near))
 		return;
-	add_normal(l, f->normal);
+	add_normal(l, f);
 	if (v3d_dot(f->normal, l->normal) > l->cosine) {
 		l->cosine = v3d_dot(f->normal, l->normal);
 		l->best = f->normal;
@@ -218,7 +222,7 @@ static void note_all(look *l, const facet *f)
 {
 	v3d near;
 	if (is_near(l, f, &near))
-		add_normal(l, f->normal);
+		add_normal(l, f);
 }
 
 static void visit_triangles(look *l, const cr_collider *mesh, facet_fn *fn)
@@ -343,6 +347,16 @@ static double depth_in_others(const cr_cover *c, v3d point, v3d normal, double m
 			depth = -gap;
 	}
 	return depth;
+}
+
+int cr_list_bare_facets(const cr_cover *c, v3d point, v3d normal, cr_bare_facet facets[CR_MOST_BARE_FACETS])
+{
+	look l = look_at(c, c->part, point, normal);
+	visit_facets(&l, note_bare);
+	for (int i = 0; i < l.count; i++)
+		facets[i] = (cr_bare_facet){ v3d_dot(l.normals[i], l.normal), cr_vector_to_world(c->part, l.normals[i]),
+			cr_point_to_world(c->part, l.corners[i]) };
+	return l.count;
 }
 
 bool cr_is_covered(const cr_cover *c, v3d at, v3d normal, cr_bare_facet *nearest)

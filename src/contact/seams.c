@@ -67,23 +67,29 @@ static const cr_body *body_of(const seam_group *g, const seam_row *row, int side
 	return &g->pipeline->bodies[side == 0 ? row->found->a : row->found->b];
 }
 
+double cr_slop_of_sizes(double size_a, double size_b) { return SLOP * fmin(size_a, size_b); }
+
 static double size_of(const cr_body *body) { return 2 * v3d_length(cr_local_box_of(body).half); }
 
 static double slop_of(const seam_group *g, const seam_row *row)
 {
-	return SLOP * fmin(size_of(body_of(g, row, 0)), size_of(body_of(g, row, 1))) + g->rounding;
+	return cr_slop_of_sizes(size_of(body_of(g, row, 0)), size_of(body_of(g, row, 1))) + g->rounding;
+}
+
+double cr_part_rounding(const cr_body *part)
+{
+	const cr_local_box box = cr_local_box_of(part);
+	const double scale = v3d_length(box.centre) + v3d_length(box.half);
+	return isfinite(scale) ? ROUNDING * scale : 0;
 }
 
 /// How far rounding may move the surfaces of the parts.
 static double rounding_of(const seam_group *g)
 {
 	double most = 0;
-	for (int32_t i = 0; i < g->count; i++) {
-		const cr_local_box box = cr_local_box_of(body_of(g, g->rows[i], g->side));
-		const double scale = v3d_length(box.centre) + v3d_length(box.half);
-		most = isfinite(scale) && scale > most ? scale : most;
-	}
-	return ROUNDING * most;
+	for (int32_t i = 0; i < g->count; i++)
+		most = fmax(most, cr_part_rounding(body_of(g, g->rows[i], g->side)));
+	return most;
 }
 
 /// The points of both surfaces that a contact is about.
@@ -132,6 +138,8 @@ static bool box_is_near(const cr_body *part, v3d point, double margin)
 		near = near && v3d_get(point, k) >= part->lower[k] - margin && v3d_get(point, k) <= part->upper[k] + margin;
 	return near;
 }
+
+bool cr_may_cover(const cr_body *part, v3d point, double slop) { return box_is_near(part, point, REACH * slop); }
 
 static bool boxes_are_near(const cr_body *a, const cr_body *b, double margin)
 {
@@ -201,7 +209,7 @@ static int32_t list_others(const seam_group *g, v3d point, double slop)
 {
 	int32_t count = 0;
 	for (int32_t i = 0; i < g->near_count; i++) {
-		if (box_is_near(g->near[i], point, REACH * slop))
+		if (cr_may_cover(g->near[i], point, slop))
 			g->others[count++] = g->near[i];
 	}
 	return count;

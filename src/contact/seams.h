@@ -20,11 +20,26 @@ typedef struct cr_bare_facet {
 	v3d corner;
 } cr_bare_facet;
 
+enum { CR_MOST_BARE_FACETS = 16 };
+
+/// The slop for two parts whose boxes have diagonals of these lengths, without roundings.
+double cr_slop_of_sizes(double size_a, double size_b);
+/// How far rounding may move the surface of a part: to be added to the slop.
+double cr_part_rounding(const cr_body *part);
+/// May a part help to cover another one at a point (world frame)? By its box.
+bool cr_may_cover(const cr_body *part, v3d point, double slop);
+
 /// Do the other parts cover a part at a point of its surface (world frame), so that nothing can
 /// touch it there from the side that a unit normal points to? See covered.c. *nearest (NULL: not
 /// wanted): of the part's facets at the point, where it is covered, the one that is bare and faces
 /// that side best.
 bool cr_is_covered(const cr_cover *cover, v3d point, v3d normal, cr_bare_facet *nearest);
+
+/// The bare facets of a part at a point of its surface (world frame), one for each normal, without
+/// those that have a given unit normal. Returns how many.
+int cr_list_bare_facets(const cr_cover *cover, v3d point, v3d normal, cr_bare_facet facets[CR_MOST_BARE_FACETS]);
+/// Do other parts reach a point (world frame), within the slop?
+bool cr_is_reached(const cr_cover *cover, v3d point);
 
 /// The least way out of a part of flat sides, for a point inside (world frame), through a facet
 /// that is not covered over the point. false: there is none, or the part is not convex.

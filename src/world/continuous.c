@@ -11,7 +11,7 @@
 ///    one axis (broad_sweep.c), which applies kinds, filters and the user's filter as it does for
 ///    contacts. So no pair is missed, whichever of the two is continuous.
 /// 3. Each pair is one conservative advancement (bvh/mover.h), in parallel, into a place of its
-///    own.
+///    own. Where it ends at a seam of flush parts, it goes on from there (open_ways.c).
 ///
 /// Cost: O(bodies) for boxes, O(n log n) for the n parts near continuous ones, then a separation or
 /// more for each pair. A world without continuous bodies does nothing of this.
@@ -21,6 +21,7 @@
 #include "base/parallel.h"
 #include "frame/shape_table.h"
 #include "math/box3.h"
+#include "world/open_ways.h"
 #include "world/world.h"
 
 // ---- Motions ----
@@ -219,12 +220,13 @@ static double sinking_of(const cr_body *part)
 	return part->continuous ? 0.25 * half : (double)INFINITY;
 }
 
-static void find_impact(const carom_world *world, cr_mover_scratch *scratch, const cr_mover movers[2], cr_mover_impact *found)
+static void find_impact(const carom_world *world, cr_mover_scratch *scratch, const cr_mover movers[2], const cr_open_ways *ways,
+	cr_mover_impact *found)
 {
 	const double tolerance = world->def.toi_tolerance;
-	if (cr_find_ball_way(world->pipeline.bvh, &movers[0], &movers[1], tolerance, found))
+	if (!ways && cr_find_ball_way(world->pipeline.bvh, &movers[0], &movers[1], tolerance, found))
 		return;
-	if (cr_find_later_impact(scratch, &movers[0], &movers[1], tolerance, 1, found)) {
+	if (cr_find_later_impact(scratch, &movers[0], &movers[1], tolerance, 1, ways, found)) {
 		if (found->impact.state == CR_IMPACT_TOUCHING)
 			cr_find_inside(world->pipeline.bvh, &movers[0], &movers[1], found);
 		return;
@@ -248,7 +250,10 @@ void cr_sweep_movers(const carom_world *world, cr_mover_scratch *scratch, const 
 	v3d origin, carom_body_impact *out)
 {
 	cr_mover_impact found;
-	find_impact(world, scratch, movers, &found);
+	cr_open_ways ways = { .count = 0 };
+	find_impact(world, scratch, movers, NULL, &found);
+	while (found.impact.state == CR_IMPACT_FOUND && cr_find_open_way(world, part, movers, &found.impact, &ways))
+		find_impact(world, scratch, movers, &ways, &found);
 	const v3d place = v3d_add(cr_motion_at(&movers[0].motion, found.impact.separation_time).position, origin);
 	write_impact(world, part, &found, place, out);
 }
