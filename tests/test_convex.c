@@ -498,7 +498,7 @@ TEST(convex, known_separations)
 	CHECK_NEAR(v3d_length(s.normal), 1, 1e-12);
 }
 
-/// Any turn and back again: none, but for rounding.
+/// Any turn and back again: rounding alone is left.
 static m3d turn_and_back(uint64_t *seed)
 {
 	const m3d turn = m3d_from_quat(fixture_random_pose(seed, 1).orientation), back = m3d_transposed(&turn);

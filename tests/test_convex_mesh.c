@@ -314,7 +314,6 @@ TEST(convex_mesh, a_centre_in_the_surface_is_led_out)
 	carom_destroy_context(context);
 }
 
-/// A slab of denormal thickness: in the frame of the body its narrow sides are segments, which have no normal.
 /// Is there a contact at the place and of the depth of another one?
 static bool has_contact(const carom_contact *contacts, int32_t count, const carom_contact *wanted)
 {
@@ -370,6 +369,7 @@ TEST(convex_mesh, a_leaning_body_over_a_flat_mesh_is_met_as_by_a_plane)
 	carom_destroy_context(context);
 }
 
+/// A slab of denormal thickness: in the frame of the body its narrow sides are segments, which have no normal.
 TEST(convex_mesh, triangles_that_lose_their_width_give_no_contact)
 {
 	carom_context *context = fixture_context(1);

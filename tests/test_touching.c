@@ -482,7 +482,7 @@ static carom_motion way_over_floor(uint64_t *seed, int slider, bool down)
 }
 
 /// Over tiles a body meets what it meets over one floor: nothing where it slides, and something where it goes through. That is told as
-/// early, but for the few that leave the first tile before they have sunk in by their slack: these meet the side of a later one.
+/// early. Few are late, which leave the first tile before they have sunk in by their slack: these meet the side of a later one.
 TEST(touching, seams_of_flush_parts_stop_nothing_and_hide_nothing)
 {
 	enum { ROUNDS = 40 };

@@ -105,18 +105,12 @@ static void deal_to(const cr_pipeline *p, cr_device_state *d, cr_ray_group *g, i
 	}
 }
 
-/// Deal the groups that are left to the parts that work, of which there are some, and put them in
-/// order of parts.
-static void deal(const cr_pipeline *p, cr_device_state *d)
+/// Deal the groups that are left to several parts.
+static void deal_to_parts(const cr_pipeline *p, cr_device_state *d)
 {
-	const bool alone = d->part_count == 1; // nothing is to be remembered, or looked up
 	for (int32_t i = 0; i < d->part_count; i++)
 		d->parts[i].load = 0;
-	for (int64_t i = 0; i < d->left.count && alone; i++) {
-		d->left.data[i].part = 0;
-		d->left.data[i].job = CR_NO_JOB;
-	}
-	for (int pass = alone ? 2 : 0; pass < 2; pass++) { // those that are remembered, then the others
+	for (int pass = 0; pass < 2; pass++) { // those that are remembered, then the others
 		for (int64_t i = 0; i < d->left.count; i++) {
 			cr_ray_group *g = &d->left.data[i];
 			const int32_t part = remembered_part(p, d, g);
@@ -130,6 +124,25 @@ static void deal(const cr_pipeline *p, cr_device_state *d)
 			}
 		}
 	}
+}
+
+/// Give all groups that are left to the only part: nothing is to be remembered, or looked up.
+static void deal_to_one(cr_device_state *d)
+{
+	for (int64_t i = 0; i < d->left.count; i++) {
+		d->left.data[i].part = 0;
+		d->left.data[i].job = CR_NO_JOB;
+	}
+}
+
+/// Deal the groups that are left to the parts that work, of which there are some, and put them in
+/// order of parts.
+static void deal(const cr_pipeline *p, cr_device_state *d)
+{
+	if (d->part_count == 1)
+		deal_to_one(d);
+	else
+		deal_to_parts(p, d);
 	d->rays.count = 0;
 	for (int32_t part = 0; part < d->part_count; part++) {
 		cr_device_part *to = &d->parts[part];

@@ -3,6 +3,7 @@
 // (union of triangles across edges) and fans (union of corners across the edges at a vertex). O(n)
 // for n triangles, times the almost constant factor of union-find.
 #include "mesh/mesh_check.h"
+#include "base/union_find.h"
 
 static int32_t welded_corner(const cr_topology *topology, uint32_t slot) { return topology->weld[topology->triangles[slot]]; }
 
@@ -45,24 +46,6 @@ static bool sort_edges(cr_mesh_scan *scan)
 	cr_free(scan->context, scratch, (size_t)corners * sizeof *scratch);
 	scan->edge_count = count;
 	return true;
-}
-
-// Union-find with path halving; the smaller number is the root, so the result does not depend on
-// the order.
-static uint32_t find_root(uint32_t *parent, uint32_t item)
-{
-	while (parent[item] != item) {
-		parent[item] = parent[parent[item]];
-		item = parent[item];
-	}
-	return item;
-}
-
-static void unite(uint32_t *parent, uint32_t a, uint32_t b)
-{
-	a = find_root(parent, a);
-	b = find_root(parent, b);
-	parent[a < b ? b : a] = a < b ? a : b;
 }
 
 // First sides (3 * triangle + side) of each kind of bad edge, or UINT32_MAX.
@@ -140,7 +123,7 @@ static void count_pieces(cr_mesh_scan *scan, uint32_t *parent)
 	}
 	for (int64_t i = 1; i < scan->edge_count; i++) {
 		if (scan->edges[i].key == scan->edges[i - 1].key) {
-			unite(parent, scan->edges[i].value / 3, scan->edges[i - 1].value / 3);
+			cr_unite(parent, scan->edges[i].value / 3, scan->edges[i - 1].value / 3);
 		}
 	}
 	for (uint32_t triangle = 0; triangle < triangle_count; triangle++) {
@@ -167,8 +150,8 @@ static void join_fans(cr_mesh_scan *scan, uint32_t *parent)
 			continue;
 		}
 		uint32_t a = scan->edges[i - 1].value, b = scan->edges[i].value;
-		unite(parent, end_corner(topology, a, false), end_corner(topology, b, false));
-		unite(parent, end_corner(topology, a, true), end_corner(topology, b, true));
+		cr_unite(parent, end_corner(topology, a, false), end_corner(topology, b, false));
+		cr_unite(parent, end_corner(topology, a, true), end_corner(topology, b, true));
 	}
 }
 

@@ -234,11 +234,10 @@ static carom_result search_sorted(carom_spheres *spheres, cr_sorted_search *sort
 	if (cr_pair_store_failed(spheres->store) || !cr_sort_pairs(spheres->store, &spheres->pairs))
 		return cr_fail_memory(spheres->context, "pairs of spheres");
 	spheres->stats.ms_sort += cr_time_ms() - start;
-	sorted->shown = (carom_sphere_pairs){ spheres->pairs.data, spheres->pairs.count };
 	return CAROM_SUCCESS;
 }
 
-/// All touching pairs, sorted: as sorted->shown tells, or where the search has left them.
+/// All touching pairs, sorted: in spheres->pairs, or where the search has left them.
 static carom_result find_pairs(carom_spheres *spheres, cr_sorted_search *sorted)
 {
 	if (!uses_list(spheres))
@@ -246,7 +245,6 @@ static carom_result find_pairs(carom_spheres *spheres, cr_sorted_search *sorted)
 	const carom_result result = cr_make_rows(spheres);
 	if (result == CAROM_SUCCESS && !cr_sort_touching(spheres))
 		return cr_fail_memory(spheres->context, "pairs of spheres");
-	sorted->shown = (carom_sphere_pairs){ spheres->pairs.data, spheres->pairs.count };
 	return result;
 }
 
@@ -260,7 +258,7 @@ carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs
 	cr_sorted_search sorted = { .pairs = &spheres->pairs };
 	result = find_pairs(spheres, &sorted);
 	if (result == CAROM_SUCCESS) {
-		*pairs = sorted.shown;
+		*pairs = sorted.done ? sorted.shown : (carom_sphere_pairs){ spheres->pairs.data, spheres->pairs.count };
 		spheres->stats.pairs = pairs->count;
 	}
 	return end_search(spheres, "carom_spheres_find_pairs", refusals, result);

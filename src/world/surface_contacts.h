@@ -105,18 +105,13 @@ typedef enum cr_shape_way {
 	CR_SHAPE_WAY_BEGAN,   // by nothing but the nearest way
 } cr_shape_way;
 
-/// A place of a cloth, as welded, that a feature which overlaps a shape has.
-typedef struct cr_shape_corner {
-	int32_t parent; // a place of its region, itself at the root; -1: it is of none
-	bool inside;
-} cr_shape_corner;
-
 /// Regions of one cloth in one shape that is no mesh (surface_shape_regions.c).
 typedef struct cr_shape_region_lists {
-	CR_ARRAY(uint8_t) ways; // cr_shape_way, by contact
-	CR_ARRAY(cr_shape_corner) corners;
-	CR_ARRAY(cr_key) order; // contacts by region, and room to sort
-	CR_ARRAY(v3d) rim;      // of one region: unit, to corners outside
+	CR_ARRAY(uint8_t) ways;   // cr_shape_way, by contact
+	CR_ARRAY(uint32_t) roots; // by place of the cloth, as welded: of its region (base/union_find.h)
+	CR_ARRAY(bool) inside;    // by place
+	CR_ARRAY(cr_key) order;   // contacts by region, and room to sort
+	CR_ARRAY(v3d) rim;        // of one region: unit, to corners outside
 } cr_shape_region_lists;
 
 /// Entries side by side of one kind, of features of two parts.

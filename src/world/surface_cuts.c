@@ -137,6 +137,30 @@ void cr_look_around(v3d normal, v3d along, v3d around[CR_DIRECTIONS])
 	}
 }
 
+v3d cr_best_way(v3d normal, cr_way_score_fn *score, const void *region)
+{
+	v3d around[CR_DIRECTIONS];
+	int best = 0;
+	cr_way_score least = { INT64_MAX, 0 };
+	cr_look_around(normal, cr_across(normal), around);
+	for (int i = 0; i < CR_DIRECTIONS; i++) {
+		const cr_way_score now = score(region, around[i]);
+		if (now.against != least.against ? now.against < least.against : now.lengths < least.lengths) {
+			best = i;
+			least = now;
+		}
+	}
+	return around[best];
+}
+
+v3d cr_normals_around(const cr_placed *cloth, const cr_fans *fans, int32_t place)
+{
+	v3d sum = { 0, 0, 0 };
+	for (int32_t f = fans->first[place]; f < fans->first[place + 1]; f++)
+		sum = v3d_add(sum, cr_placed_normal(cloth, fans->corners[f] / 3));
+	return sum;
+}
+
 void cr_free_cuts(carom_context *memory, cr_cut_lists *lists)
 {
 	cr_array_free(memory, &lists->crossed);

@@ -37,4 +37,35 @@ static inline v3d cr_across(v3d along)
 /// angles, and the one across both.
 void cr_look_around(v3d normal, v3d along, v3d around[CR_DIRECTIONS]);
 
+// ---- The direction along which a region of cloth leaves ----
+
+// Of a region, and of what is around it, about so many are asked about a direction.
+enum { CR_REGION_SAMPLES = 64 };
+// Cosine of the half of the cone in which nearest ways agree.
+#define CR_WITHIN_CONE 0.5
+// Cosine from which on a direction is against the cloth around the region: below it the cloth there
+// goes over the shape rather than into it.
+#define CR_AGAINST_RIM -0.4
+// Nearest ways are not kept where they are against one of so many places around.
+#define CR_LEAST_AGAINST 4
+// Regions of one cloth would rather leave one shape to one side: a way against those of others
+// counts as so many times as long.
+#define CR_OPPOSED 3
+
+/// Every how many of count are asked.
+static inline int64_t cr_sample_stride(int64_t count) { return (count + CR_REGION_SAMPLES - 1) / CR_REGION_SAMPLES; }
+
+/// How a direction does for a region: what speaks against it, and the sum of the ways out.
+typedef struct cr_way_score {
+	int64_t against;
+	double lengths;
+} cr_way_score;
+
+typedef cr_way_score cr_way_score_fn(const void *region, v3d direction);
+/// The best direction about a normal of the cloth: as little as possible speaks against it, then
+/// the ways out are shortest.
+v3d cr_best_way(v3d normal, cr_way_score_fn *score, const void *region);
+/// The sum of the normals of the triangles around a place of a cloth.
+v3d cr_normals_around(const cr_placed *cloth, const cr_fans *fans, int32_t place);
+
 #endif

@@ -35,18 +35,7 @@
 #include "world/world.h"
 
 enum { UNSEEN = -1, BEYOND = -2, TAKEN = -3 }; // labels; others: where the vertex stands in began
-enum { MOST_SAMPLES = 64, VERTICES_PER_TASK = 64 };
-
-// Cosine of the half of the cone in which nearest ways agree.
-#define WITHIN_CONE 0.5
-// Cosine from which on a direction is against an edge of the rim: below it the cloth beyond goes
-// over the mesh rather than into it.
-#define AGAINST_RIM -0.4
-// Nearest ways are not kept where they are against one of so many edges of the rim.
-#define LEAST_AGAINST 4
-// Regions of one cloth would rather leave one mesh to one side: a way against those of others
-// counts as so many times as long.
-#define OPPOSED 3
+enum { VERTICES_PER_TASK = 64 };
 
 typedef struct work {
 	carom_world *world;
@@ -56,7 +45,6 @@ typedef struct work {
 	cr_region_lists *lists;
 	cr_placed of_cloth, of_mesh;
 	int32_t mesh_a, mesh_b;
-	v3d around[CR_DIRECTIONS];
 	v3d direction; // of the region in hand
 	v3d others;    // the sum of those of regions before it
 	bool goes_on;  // some were led in the last step
@@ -79,7 +67,7 @@ static int64_t count_against(const work *w, v3d direction, int64_t stride)
 	for (int64_t i = 0; i < lists->rim.count; i += stride) {
 		const cr_region_edge *e = &lists->rim.data[i];
 		const v3d out = v3d_sub(cr_placed_vertex(&w->of_cloth, e->beyond), cr_placed_vertex(&w->of_cloth, e->within));
-		against += v3d_dot(v3d_normalize(out), direction) < AGAINST_RIM;
+		against += v3d_dot(v3d_normalize(out), direction) < CR_AGAINST_RIM;
 	}
 	return against;
 }
@@ -87,7 +75,7 @@ static int64_t count_against(const work *w, v3d direction, int64_t stride)
 /// Would the cloth around the region go in where it leaves along a direction?
 static bool is_against_rim(const work *w, v3d direction)
 {
-	return LEAST_AGAINST * count_against(w, direction, 1) > w->lists->rim.count;
+	return CR_LEAST_AGAINST * count_against(w, direction, 1) > w->lists->rim.count;
 }
 
 /// Do the nearest ways of the region lie within a cone, and lead away from the cloth around it?
@@ -105,7 +93,7 @@ static bool do_ways_agree(const work *w)
 	mean = v3d_normalize(mean);
 	for (int64_t i = 0; i < lists->vertices.count && agree; i++) {
 		if (lists->vertices.data[i].began >= 0)
-			agree = v3d_dot(mean, way_of(w, &began[lists->vertices.data[i].began])) >= WITHIN_CONE;
+			agree = v3d_dot(mean, way_of(w, &began[lists->vertices.data[i].began])) >= CR_WITHIN_CONE;
 	}
 	return agree && !is_against_rim(w, mean);
 }
@@ -221,8 +209,7 @@ static v3d normal_of_region(const work *w)
 	v3d sum = { 0, 0, 0 };
 	for (int64_t i = 0; i < w->lists->vertices.count; i++) {
 		const int32_t place = t->weld[w->lists->vertices.data[i].vertex];
-		for (int32_t f = w->fans->first[place]; f < w->fans->first[place + 1]; f++)
-			sum = v3d_add(sum, cr_placed_normal(&w->of_cloth, w->fans->corners[f] / 3));
+		sum = v3d_add(sum, cr_normals_around(&w->of_cloth, w->fans, place));
 	}
 	return v3d_normalize(sum);
 }
@@ -242,47 +229,22 @@ static bool leave(const work *w, int32_t vertex, v3d direction, cr_foot *foot)
 	return cr_side_of_foot(&w->of_mesh, foot) == CR_SIDE_BACK;
 }
 
-/// How a direction does for a region: what speaks against it, and the sum of the heights.
-typedef struct score {
-	int64_t against;
-	double heights;
-} score;
-
-static bool is_better(score a, score b) { return a.against != b.against ? a.against < b.against : a.heights < b.heights; }
-
-static score try_direction(const work *w, v3d direction)
+static cr_way_score try_direction(const void *region, v3d direction)
 {
+	const work *w = region;
 	const cr_region_lists *lists = w->lists;
-	score s = { 0, 0 };
-	const int64_t stride = (lists->vertices.count + MOST_SAMPLES - 1) / MOST_SAMPLES;
-	const int64_t along_rim = (lists->rim.count + MOST_SAMPLES - 1) / MOST_SAMPLES;
-	for (int64_t i = 0; i < lists->vertices.count; i += stride) {
+	cr_way_score s = { 0, 0 };
+	for (int64_t i = 0; i < lists->vertices.count; i += cr_sample_stride(lists->vertices.count)) {
 		cr_foot foot;
 		if (leave(w, lists->vertices.data[i].vertex, direction, &foot))
-			s.heights += sqrt(foot.distance2);
+			s.lengths += sqrt(foot.distance2);
 		else
 			s.against++;
 	}
-	s.against += count_against(w, direction, along_rim);
+	s.against += count_against(w, direction, cr_sample_stride(lists->rim.count));
 	if (v3d_dot(direction, w->others) < 0)
-		s.heights *= OPPOSED;
+		s.lengths *= CR_OPPOSED;
 	return s;
-}
-
-static v3d find_direction(work *w)
-{
-	const v3d normal = normal_of_region(w);
-	int best = 0;
-	score least = { INT64_MAX, 0 };
-	cr_look_around(normal, cr_across(normal), w->around);
-	for (int i = 0; i < CR_DIRECTIONS; i++) {
-		const score now = try_direction(w, w->around[i]);
-		if (is_better(now, least)) {
-			best = i;
-			least = now;
-		}
-	}
-	return w->around[best];
 }
 
 // ---- Ways out ----
@@ -342,7 +304,7 @@ static bool lead_region(work *w)
 	if (!(v3d_length(w->direction) > 0)) {
 		if (do_ways_agree(w))
 			return true;
-		w->direction = find_direction(w);
+		w->direction = cr_best_way(normal_of_region(w), try_direction, w);
 	}
 	w->others = v3d_add(w->others, w->direction);
 	if (!add_near_vertices(w))

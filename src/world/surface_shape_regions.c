@@ -20,22 +20,13 @@
 ///
 /// Cost: a look at a flag for each contact. Where a region begins or goes on: O(vertices of the
 /// cloth), and for each region 26 slides for at most 64 of its features and one for each feature.
+#include "base/union_find.h"
 #include "frame/shape_table.h"
 #include "geom/slide.h"
 #include "geom/triangle.h"
 #include "world/surface_cuts.h"
 #include "world/world.h"
 
-enum { NONE = -1, MOST_SAMPLES = 64 };
-
-// Cosine of the half of the cone in which nearest ways agree.
-#define WITHIN_CONE 0.5
-// Cosine from which on a direction is against a corner outside.
-#define AGAINST_RIM -0.4
-// Nearest ways are not kept where they are against one of so many corners outside.
-#define LEAST_AGAINST 4
-// A direction against those of other regions counts as so many times as long.
-#define OPPOSED 3
 // Of the size of a shape: so far beyond its way out a feature is measured.
 #define APART 1e-6
 
@@ -62,24 +53,9 @@ static int32_t place_of(const work *w, int32_t vertex) { return w->of_cloth.face
 
 // ---- Regions ----
 
-static int32_t root_of(const work *w, int32_t place)
-{
-	cr_shape_corner *corners = w->lists->corners.data;
-	while (corners[place].parent != place) {
-		corners[place].parent = corners[corners[place].parent].parent;
-		place = corners[place].parent;
-	}
-	return place;
-}
-
 static void unite(const work *w, int32_t vertex, int32_t with)
 {
-	cr_shape_corner *corners = w->lists->corners.data;
-	const int32_t places[2] = { place_of(w, vertex), place_of(w, with) };
-	for (int k = 0; k < 2; k++)
-		corners[places[k]].parent = corners[places[k]].parent == NONE ? places[k] : corners[places[k]].parent;
-	const int32_t a = root_of(w, places[0]), b = root_of(w, places[1]);
-	corners[a > b ? a : b].parent = a < b ? a : b;
+	cr_unite(w->lists->roots.data, (uint32_t)place_of(w, vertex), (uint32_t)place_of(w, with));
 }
 
 /// The triangles that a feature is of: those at an edge, or its own. Returns how many, at most
@@ -110,7 +86,6 @@ static void unite_feature(const work *w, const carom_surface_shape_contact *c)
 {
 	int32_t triangles[MOST_TRIANGLES];
 	const int count = triangles_of(w, c, triangles, MOST_TRIANGLES);
-	unite(w, c->vertices[0], c->vertices[0]);
 	for (int k = 1; k < corners_of(c); k++)
 		unite(w, c->vertices[0], c->vertices[k]);
 	for (int i = 0; i < 3 * count; i++)
@@ -128,21 +103,26 @@ static bool list_regions(work *w, bool goes_on)
 	cr_shape_region_lists *lists = w->lists;
 	const int32_t vertices = w->of_cloth.faces->vertex_count;
 	int64_t count = 0;
-	if (!cr_array_reserve_fresh(&w->world->memory, &lists->corners, vertices) ||
+	if (!cr_array_reserve_fresh(&w->world->memory, &lists->roots, vertices) ||
+		!cr_array_reserve_fresh(&w->world->memory, &lists->inside, vertices) ||
 		!cr_array_reserve_fresh(&w->world->memory, &lists->order, 2 * w->count))
 		return false;
-	for (int32_t v = 0; v < vertices; v++)
-		lists->corners.data[v] = (cr_shape_corner){ NONE, false };
+	for (int32_t v = 0; v < vertices; v++) {
+		lists->roots.data[v] = (uint32_t)v;
+		lists->inside.data[v] = false;
+	}
 	for (int64_t i = 0; i < w->count; i++) {
 		const carom_surface_shape_contact *c = &w->contacts[i];
 		if (corners_of(c) == 1 && c->distance < 0)
-			lists->corners.data[place_of(w, c->vertices[0])].inside = true;
+			lists->inside.data[place_of(w, c->vertices[0])] = true;
 		if (takes_part(w, i, goes_on))
 			unite_feature(w, c);
 	}
 	for (int64_t i = 0; i < w->count; i++) {
-		if (takes_part(w, i, goes_on))
-			lists->order.data[count++] = (cr_key){ (uint64_t)root_of(w, place_of(w, w->contacts[i].vertices[0])), (uint32_t)i };
+		if (!takes_part(w, i, goes_on))
+			continue;
+		const uint32_t place = (uint32_t)place_of(w, w->contacts[i].vertices[0]);
+		lists->order.data[count++] = (cr_key){ cr_find_root(lists->roots.data, place), (uint32_t)i };
 	}
 	if (count > 0)
 		cr_radix_sort(lists->order.data, lists->order.data + count, count, 32);
@@ -164,7 +144,7 @@ static bool list_rim(work *w)
 			foot = v3d_mad(foot, c->weight[k], cr_placed_vertex(&w->of_cloth, c->vertices[k]));
 		for (int i = 0; i < 3 * count; i++) {
 			const int32_t corner = w->of_cloth.faces->triangles[3 * (int64_t)triangles[i / 3] + i % 3];
-			if (lists->corners.data[place_of(w, corner)].inside)
+			if (lists->inside.data[place_of(w, corner)])
 				continue;
 			if (!cr_array_reserve_one(&w->world->memory, &lists->rim))
 				return false;
@@ -181,7 +161,7 @@ static int64_t count_against(const work *w, v3d direction, int64_t stride)
 {
 	int64_t against = 0;
 	for (int64_t i = 0; i < w->lists->rim.count; i += stride)
-		against += v3d_dot(w->lists->rim.data[i], direction) < AGAINST_RIM;
+		against += v3d_dot(w->lists->rim.data[i], direction) < CR_AGAINST_RIM;
 	return against;
 }
 
@@ -194,8 +174,8 @@ static bool do_ways_agree(const work *w)
 		mean = v3d_add(mean, w->contacts[of->value].normal);
 	mean = v3d_normalize(mean);
 	for (const cr_key *of = w->first; of < w->end && agree; of++)
-		agree = v3d_dot(mean, w->contacts[of->value].normal) >= WITHIN_CONE;
-	return agree && LEAST_AGAINST * count_against(w, mean, 1) <= w->lists->rim.count;
+		agree = v3d_dot(mean, w->contacts[of->value].normal) >= CR_WITHIN_CONE;
+	return agree && CR_LEAST_AGAINST * count_against(w, mean, 1) <= w->lists->rim.count;
 }
 
 /// The normal of the cloth in the region.
@@ -204,8 +184,7 @@ static v3d normal_of_region(const work *w)
 	v3d sum = { 0, 0, 0 };
 	for (const cr_key *of = w->first; of < w->end; of++) {
 		const int32_t place = place_of(w, w->contacts[of->value].vertices[0]);
-		for (int32_t f = w->fans->first[place]; f < w->fans->first[place + 1]; f++)
-			sum = v3d_add(sum, cr_placed_normal(&w->of_cloth, w->fans->corners[f] / 3));
+		sum = v3d_add(sum, cr_normals_around(&w->of_cloth, w->fans, place));
 	}
 	sum = v3d_normalize(sum);
 	return v3d_length(sum) > 0.5 ? sum : (v3d){ 0, 0, 1 };
@@ -242,38 +221,16 @@ static double leave(const work *w, const carom_surface_shape_contact *c, v3d dir
 	return found ? end : fmax(most, 0);
 }
 
-/// How a direction does for the region: corners that speak against it, and the sum of the ways out.
-typedef struct score {
-	int64_t against;
-	double lengths;
-} score;
-
-static score try_direction(const work *w, v3d direction)
+static cr_way_score try_direction(const void *region, v3d direction)
 {
-	const int64_t stride = (w->end - w->first + MOST_SAMPLES - 1) / MOST_SAMPLES;
-	score s = { count_against(w, direction, (w->lists->rim.count + MOST_SAMPLES - 1) / MOST_SAMPLES), 0 };
+	const work *w = region;
+	const int64_t stride = cr_sample_stride(w->end - w->first);
+	cr_way_score s = { count_against(w, direction, cr_sample_stride(w->lists->rim.count)), 0 };
 	for (const cr_key *of = w->first; of < w->end; of += stride <= w->end - of ? stride : w->end - of)
 		s.lengths += leave(w, &w->contacts[of->value], direction);
 	if (v3d_dot(direction, w->others) < 0)
-		s.lengths *= OPPOSED;
+		s.lengths *= CR_OPPOSED;
 	return s;
-}
-
-static v3d find_direction(const work *w)
-{
-	const v3d normal = normal_of_region(w);
-	v3d around[CR_DIRECTIONS];
-	int best = 0;
-	score least = { INT64_MAX, 0 };
-	cr_look_around(normal, cr_across(normal), around);
-	for (int i = 0; i < CR_DIRECTIONS; i++) {
-		const score now = try_direction(w, around[i]);
-		if (now.against != least.against ? now.against < least.against : now.lengths < least.lengths) {
-			best = i;
-			least = now;
-		}
-	}
-	return around[best];
 }
 
 /// The mean of the directions that features of the region were led along; zero: none was.
@@ -335,7 +292,7 @@ static bool lead_region(work *w, bool goes_on)
 			return false;
 		if (do_ways_agree(w))
 			return true;
-		direction = find_direction(w);
+		direction = cr_best_way(normal_of_region(w), try_direction, w);
 	}
 	w->others = v3d_add(w->others, direction);
 	for (const cr_key *of = w->first; of < w->end; of++) {
@@ -396,7 +353,8 @@ bool cr_lead_shape_regions(carom_world *world, int32_t member, int32_t part, int
 void cr_free_shape_regions(carom_context *memory, cr_shape_region_lists *lists)
 {
 	cr_array_free(memory, &lists->ways);
-	cr_array_free(memory, &lists->corners);
+	cr_array_free(memory, &lists->roots);
+	cr_array_free(memory, &lists->inside);
 	cr_array_free(memory, &lists->order);
 	cr_array_free(memory, &lists->rim);
 }

@@ -312,18 +312,24 @@ typedef struct grains_run {
 	int lists;
 } grains_run;
 
-static bool step_grains(sim_granular *granular, carom_device *device, int steps, grains_run *run, sim_error *error)
+/// Steps with so many to a submission, at most STEPS_AHEAD; the times are those of a step. device:
+/// whose kernels are timed; NULL: none.
+static bool step_grains(sim_granular *granular, carom_device *device, int together, int steps, grains_run *run, sim_error *error)
 {
 	*run = (grains_run){ 0 };
-	for (int i = 0; i < steps; i++) {
-		sim_granular_step step;
+	for (int i = 0; i < steps; i += together) {
+		sim_granular_step told[STEPS_AHEAD];
+		const int count = steps - i < together ? steps - i : together;
 		const device_work before = bench_begin_repeat(device);
 		const double start = sim_now_ms();
-		if (!sim_granular_advance(granular, &step, error))
+		if (!sim_granular_advance_many(granular, count, told, NULL, error))
 			return false;
-		bench_end_repeat(&run->cost, device, &before, sim_now_ms() - start);
-		run->contacts += (double)step.contacts / steps;
-		run->lists += step.list_built;
+		const double wall = (sim_now_ms() - start) / count;
+		for (int k = 0; k < count; k++) {
+			bench_end_repeat(&run->cost, device, &before, wall);
+			run->contacts += (double)told[k].contacts / steps;
+			run->lists += told[k].list_built;
+		}
 	}
 	return true;
 }
@@ -341,39 +347,14 @@ static void add_grains_row(bench_table *table, const char *where, int64_t count,
 	add_kernels(table, &run->cost, run->cost.device_sum / run->cost.repeats, 4);
 }
 
-/// As step_grains, so many steps a submission; the times are those of a step.
-static bool step_ahead(sim_granular *granular, int steps, grains_run *run, sim_error *error)
-{
-	*run = (grains_run){ 0 };
-	for (int i = 0; i < steps; i += STEPS_AHEAD) {
-		sim_granular_step told[STEPS_AHEAD];
-		const int count = steps - i < STEPS_AHEAD ? steps - i : STEPS_AHEAD;
-		const device_work none = bench_begin_repeat(NULL);
-		const double start = sim_now_ms();
-		if (!sim_granular_advance_many(granular, count, told, NULL, error))
-			return false;
-		const double step = (sim_now_ms() - start) / count;
-		for (int k = 0; k < count; k++) {
-			bench_end_repeat(&run->cost, NULL, &none, step);
-			run->contacts += (double)told[k].contacts / steps;
-			run->lists += told[k].list_built;
-		}
-	}
-	return true;
-}
-
-/// Further steps on the device, while the heap moves and when it is at rest. device: whose kernels
-/// are timed; NULL: steps go ahead, without time stamps.
+/// Further steps on the device, while the heap moves and when it is at rest.
 static bool step_further(
-	const grains_bench *g, sim_granular *granular, carom_device *device, grains_run runs[2], sim_error *error)
+	const grains_bench *g, sim_granular *granular, carom_device *device, int together, grains_run runs[2], sim_error *error)
 {
 	grains_run between;
-	if (!device)
-		return step_ahead(granular, g->steps, &runs[0], error) &&
-			step_ahead(granular, RESTING_FACTOR * g->steps, &between, error) && step_ahead(granular, g->steps, &runs[1], error);
-	return step_grains(granular, device, g->steps, &runs[0], error) &&
-		step_grains(granular, device, RESTING_FACTOR * g->steps, &between, error) &&
-		step_grains(granular, device, g->steps, &runs[1], error);
+	return step_grains(granular, device, together, g->steps, &runs[0], error) &&
+		step_grains(granular, device, together, RESTING_FACTOR * g->steps, &between, error) &&
+		step_grains(granular, device, together, g->steps, &runs[1], error);
 }
 
 /// The first steps on both, and the state after them; then further ones on the device.
@@ -382,12 +363,12 @@ static int compare_grains(bench_report *report, const grains_bench *g, sim_granu
 	sim_error error;
 	grains_run runs[4];
 	uint64_t hashes[2];
-	if (!step_grains(here, NULL, CHECKED_STEPS, &runs[0], &error) ||
-		!step_grains(there, g->device, CHECKED_STEPS, &runs[1], &error))
+	if (!step_grains(here, NULL, 1, CHECKED_STEPS, &runs[0], &error) ||
+		!step_grains(there, g->device, 1, CHECKED_STEPS, &runs[1], &error))
 		return report_error(NULL, "%s", error.text);
 	if (!bench_hash_grains(here, &hashes[0]) || !bench_hash_grains(there, &hashes[1]))
 		return report_error(NULL, "out of memory");
-	if (!step_further(g, there, g->device, &runs[2], &error))
+	if (!step_further(g, there, g->device, 1, &runs[2], &error))
 		return report_error(NULL, "%s", error.text);
 	const bool exact = sim_granular_get_info(there).device.exact;
 	if (exact && hashes[0] != hashes[1])
@@ -410,8 +391,8 @@ static int measure_untimed(const grains_bench *g)
 	sim_error error;
 	grains_run first, runs[2];
 	sim_granular *granular = start_grains(g, g->untimed, &error);
-	const bool done =
-		granular && step_grains(granular, NULL, CHECKED_STEPS, &first, &error) && step_further(g, granular, NULL, runs, &error);
+	const bool done = granular && step_grains(granular, NULL, 1, CHECKED_STEPS, &first, &error) &&
+		step_further(g, granular, NULL, STEPS_AHEAD, runs, &error);
 	if (done) {
 		add_grains_row(g->table, "device, moving heap, 16 steps a submission", g->filling.count, &runs[0]);
 		add_grains_row(g->table, "device, resting heap, 16 steps a submission", g->filling.count, &runs[1]);
