@@ -20,7 +20,7 @@ static const golden GOLDEN[] = {
 	{ "scene1_step_420", 0xcc3ab953184df181 },
 	{ "convex_shapes", 0x53ca02907e84139c },
 	{ "impacts_of_meshes", 0xed85abd9304915a5 },
-	{ "convex_bodies", 0x655850205aff89ef },
+	{ "convex_bodies", 0x39f9fdc6ef7adce6 },
 	{ "rays", 0x2420a836c7868ab2 },
 	{ "distances", 0xbcbb9bbc3d9051b2 },
 	{ "impacts", 0xb0bf3721979cc93c },

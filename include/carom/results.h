@@ -46,8 +46,9 @@ typedef enum carom_contact_kind {
 	CAROM_FACES,
 	/// A pair with a body that is no mesh. Of two such bodies feature_a is the name of the point,
 	/// and feature_b 0. Beside a mesh, the feature of the mesh is the number of its triangle, and
-	/// that of the other shape the name. A point keeps its name as long as the same edges and
-	/// corners of the two shapes make it; 0: it has none.
+	/// that of the other shape the name. Where several triangles have a contact at one place that
+	/// pushes one way, the features are those of the first. A point keeps its name as long as the
+	/// same edges and corners of the two shapes make it; 0: it has none.
 	CAROM_VOLUMES,
 	/// Two edges of surfaces that are too near, each as 3 * triangle + the corner where it starts.
 	/// Only a contact filter sees such contacts (carom_contact_filter_fn).

@@ -101,6 +101,12 @@ void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_ra
 carom_result cr_stage_reduce(cr_pipeline *pipeline);
 /// Sort contacts by kind and features (reduce.c).
 void cr_sort_contacts(cr_raw_contacts *contacts);
+/// Sort the contacts of one pair by kind and features. Of those that are within distance of each
+/// other and push alike one is left: the deepest, with the features of the first. Sets
+/// worker->failed when out of memory. (join.c)
+void cr_join_contacts(cr_worker *worker, cr_raw_contacts *contacts, double distance);
+/// Do two contacts push a body the same way, to about a thousandth of a radian? (reduce.c)
+bool cr_push_alike(const cr_raw_contact *a, const cr_raw_contact *b);
 /// Choose keep of count sorted contacts, which move to the front, in no order. rows: numbers that
 /// go with the contacts; NULL: none. Sets worker->failed when out of memory. (reduce.c)
 void cr_choose_contacts(cr_worker *worker, cr_raw_contact *data, int32_t *rows, int64_t count, int64_t keep);
@@ -153,6 +159,8 @@ void cr_collide_round(const cr_pipeline *pipeline, cr_worker *worker, const cr_b
 void cr_collide_convex(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
 void cr_collide_convex_plane(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
 void cr_collide_convex_mesh(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
+/// Join those that triangles of the mesh share.
+void cr_join_convex_mesh(cr_worker *worker, const cr_body *a, const cr_body *b);
 
 /// Take the contacts that a pair has so far into worker->contacts. Sets worker->failed when out of
 /// memory.

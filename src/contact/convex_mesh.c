@@ -12,6 +12,10 @@
 /// depth: none is missed. One that meets none, but nears some, gets the nearest points of all as a
 /// contact where no other contact is as near: a distance ahead is never told too long.
 ///
+/// Triangles that meet in a corner or at an edge of the mesh have a contact there each, if they
+/// meet the body. These are one contact in the end (join.c): which of the triangles meet a body at
+/// rest is told by rounding.
+///
 /// 1. A body whose centre lies inside a closed mesh is led out through the nearest point of the
 ///    surface.
 /// 2. Closed meshes, and open ones that push to their front, are not met from behind. An open one
@@ -40,6 +44,8 @@ static const double ALIKE = 0.9999;
 // Of the body's size: a body that is less deep, and is pushed in one direction, is not asked
 // whether it is parted; the longest way out; and the gap that counts as parted.
 static const double DEEP = 0.02, MOST_WAY = 6, TOUCHES = 1e-6;
+// Of the body's size: contacts that are nearer are in one place.
+static const double SAME_PLACE = 1e-6;
 
 // Of the largest coordinate of a closed mesh: a point that lies no deeper inside may be found
 // outside, since the ray that decides takes floats.
@@ -775,6 +781,13 @@ static bool pushes_to_front(const cr_body *mesh)
 	const carom_mesh_sides sides = mesh->shape.mesh->sides;
 	return mesh->shape.collider->closed || sides == CAROM_SIDES_FRONT ||
 		(sides == CAROM_SIDES_AUTO && mesh->kind == CAROM_STATIC);
+}
+
+void cr_join_convex_mesh(cr_worker *worker, const cr_body *a, const cr_body *b)
+{
+	const cr_body *body = a->shape.family == CR_FAMILY_CONVEX ? a : b;
+	const cr_convex convex = cr_convex_of(&body->shape.def);
+	cr_join_contacts(worker, &worker->contacts, SAME_PLACE * (cr_convex_size(&convex) + convex.rounding));
 }
 
 void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)

@@ -162,8 +162,7 @@ static int64_t find_farthest(const cr_raw_contact *data, int64_t count)
 	return farthest;
 }
 
-/// Do two contacts push the body the same way, to about a thousandth of a radian?
-static bool push_alike(const cr_raw_contact *a, const cr_raw_contact *b) { return normals_apart(a, b) <= 1e-6; }
+bool cr_push_alike(const cr_raw_contact *a, const cr_raw_contact *b) { return normals_apart(a, b) <= 1e-6; }
 
 /// A deepest contact that was not chosen takes the place of the chosen one that is nearest to it.
 /// Where that is as deep and pushes alike, it stays and takes the greater depth instead. slack: so
@@ -179,7 +178,7 @@ static void keep_deepest(cr_raw_contact *data, int32_t *rows, int64_t count, int
 			nearest = i;
 	}
 	const double least = data[deepest].depth - fmax(ALIKE * fabs((double)data[deepest].depth), slack);
-	if (data[nearest].depth >= least && push_alike(&data[nearest], &data[deepest])) {
+	if (data[nearest].depth >= least && cr_push_alike(&data[nearest], &data[deepest])) {
 		data[nearest].depth = data[deepest].depth;
 		return;
 	}
