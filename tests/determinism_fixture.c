@@ -13,14 +13,14 @@ typedef struct golden {
 /// After a change that is meant to change results (and only then): build release, run `carom_tests determinism`, put the printed hashes
 /// here, and say in the commit why they changed.
 static const golden GOLDEN[] = {
-	{ "pile", 0x8c99f97d54e79963 },
+	{ "pile", 0x846f36356f2cbdf6 },
 	{ "zoo", 0xca41d04534a327bd },
 	{ "near", 0x752a874924cfb77d },
 	{ "scene1_step_80", 0x676373d6e819e920 },
 	{ "scene1_step_420", 0xcc3ab953184df181 },
 	{ "convex_shapes", 0x53ca02907e84139c },
 	{ "impacts_of_meshes", 0xed85abd9304915a5 },
-	{ "convex_bodies", 0x39f9fdc6ef7adce6 },
+	{ "convex_bodies", 0x6537e79bc382e65d },
 	{ "rays", 0x2420a836c7868ab2 },
 	{ "distances", 0xbcbb9bbc3d9051b2 },
 	{ "impacts", 0xb0bf3721979cc93c },

@@ -290,8 +290,8 @@ TEST(near_contacts, a_patch_is_completed_beside_what_touches)
 	carom_destroy_context(context);
 }
 
-/// Bodies that overlap anyhow: the contacts with a depth are those without a speculative distance, and each one ahead is a
-/// point that is outside of the other body by the distance told.
+/// Bodies that overlap anyhow: the contacts with a depth are those without a speculative distance, but for some that just touch;
+/// and each one ahead is a point that is outside of the other body by the distance told.
 TEST(near_contacts, what_overlaps_keeps_its_depths)
 {
 	carom_context *context = fixture_context(1);
@@ -318,6 +318,10 @@ TEST(near_contacts, what_overlaps_keeps_its_depths)
 		for (int k = 0; k < with.count; k++) {
 			const carom_contact *c = &with.data[k];
 			if (c->depth >= 0) {
+				// Where a side comes up through a face, its end ahead stands for the place.
+				while (deep < without.count && without.data[deep].depth < 1e-6 &&
+					memcmp(&c->point, &without.data[deep].point, sizeof c->point) != 0)
+					deep++;
 				CHECK(deep < without.count && memcmp(&c->point, &without.data[deep].point, sizeof c->point) == 0);
 				CHECK(deep < without.count && c->depth == without.data[deep].depth);
 				deep++;
@@ -338,6 +342,8 @@ TEST(near_contacts, what_overlaps_keeps_its_depths)
 			}
 			CHECK(least < 1e-5 - 0.01 * (double)c->depth);
 		}
+		while (deep < without.count && without.data[deep].depth < 1e-6)
+			deep++;
 		CHECK_INT(deep, without.count);
 	}
 	CHECK(told > 100);

@@ -220,19 +220,14 @@ static v3d random_vector(uint64_t *seed, double most)
 		test_random_double(seed, -most, most) };
 }
 
-/// flat: it turns about level axes alone.
-static kept tremble(int kind, double most, bool flat)
+static kept tremble(int kind, double most)
 {
 	duo d;
 	kept k = { 0 };
 	uint64_t seed = 5;
 	open_duo(&d, kind);
 	for (int step = 0; step < 100; step++) {
-		v3d way = random_vector(&seed, most), turn = random_vector(&seed, most);
-		if (flat) {
-			way = (v3d){ 0, 0, 0 };
-			turn.z = 0;
-		}
+		const v3d way = random_vector(&seed, most), turn = random_vector(&seed, most);
 		const carom_pose pose = moved(d.stand, way, turn);
 		step_duo(&d, &pose, step > 1, &k);
 	}
@@ -245,7 +240,7 @@ TEST(point_names, bodies_that_tremble_keep_their_contacts)
 	for (int kind = 0; kind < DUOS; kind++) {
 		for (int i = 0; i < 2; i++) {
 			const double most = i ? 1e-5 : 1e-6;
-			const kept k = tremble(kind, most, false);
+			const kept k = tremble(kind, most);
 			CHECK(k.all >= 2 * 98);
 			CHECK_INT(k.fresh, 0);
 			CHECK(k.strayed < 3 * most);
@@ -305,28 +300,30 @@ TEST(point_names, corners_that_triangles_share_are_one_contact)
 {
 	for (int kind = DUOS; kind < CRATES_ON_MESH; kind++) {
 		for (double most = 1e-7; most < 2e-5; most *= 10) {
-			const kept k = tremble(kind, most, true);
+			const kept k = tremble(kind, most);
 			CHECK_INT(k.all, 4 * 98);
 			CHECK_INT(k.fresh, 0);
-			CHECK(k.strayed < 3 * most);
+			// A corner may count as on a border that it hangs over a little.
+			CHECK(k.strayed < 3 * most + 4e-5);
 		}
 	}
 }
 
 // ---- Crates ----
 
-/// Points where edges that lie on each other cross may be anywhere along them, and come and go.
+/// Edges lie on each other.
 static bool are_flush(int kind) { return kind >= CRATES_ON_CRATE && kind < CRATES_ON_FIELD; }
 
 TEST(point_names, crates_that_tremble_keep_their_contacts)
 {
 	for (int kind = CRATES_ON_MESH; kind < ALL_DUOS; kind++) {
 		for (double most = 1e-7; most < 2e-5; most *= 10) {
-			const kept k = tremble(kind, most, false);
+			const kept k = tremble(kind, most);
 			CHECK(k.all >= 2 * 98);
 			CHECK_INT(k.jumps, 0);
-			CHECK(k.fresh <= (are_flush(kind) ? k.all / 7 : 0));
-			CHECK(k.strayed < (are_flush(kind) ? 0.07 : 3 * most));
+			CHECK_INT(k.fresh, 0);
+			// A point of the upper crate may become one of the lower one, 1 mm above.
+			CHECK(k.strayed < 3 * most + (are_flush(kind) ? 1e-3 : 0));
 		}
 	}
 }

@@ -118,14 +118,15 @@ static v3d along_edge(const cr_overlap *o, int side, int32_t half_edge, double s
 
 static void add_pierce(cr_overlap *o, int side, const cr_pierce *p)
 {
-	add_corner(o, (cr_overlap_corner){ along_edge(o, side, p->edge, p->s), CR_CORNER_PIERCE, side, p->edge, p->other });
-	add_number(o, &o->touched[1 - side], o->facets[1 - side]->of_triangle[p->other]);
+	const int32_t facet = o->facets[1 - side]->of_triangle[p->other];
+	add_corner(o, (cr_overlap_corner){ along_edge(o, side, p->edge, p->s), CR_CORNER_PIERCE, side, p->edge, p->other, facet });
+	add_number(o, &o->touched[1 - side], facet);
 }
 
 /// The middle of a piece of a crease.
 static void add_middle(cr_overlap *o, int side, int32_t edge, double s)
 {
-	add_corner(o, (cr_overlap_corner){ along_edge(o, side, edge, s), CR_CORNER_MIDDLE, side, edge, -1 });
+	add_corner(o, (cr_overlap_corner){ along_edge(o, side, edge, s), CR_CORNER_MIDDLE, side, edge, -1, -1 });
 }
 
 /// The piece of a crease between two pierces.
@@ -275,7 +276,7 @@ static void run_flood(flood *f)
 			continue;
 		spread(f, corner / 3, corner % 3);
 		if (f->overlap->facets[f->side]->corner[f->reached.list[i]])
-			add_corner(f->overlap, (cr_overlap_corner){ at, CR_CORNER_VERTEX, f->side, vertex, corner / 3 });
+			add_corner(f->overlap, (cr_overlap_corner){ at, CR_CORNER_VERTEX, f->side, vertex, corner / 3, -1 });
 	}
 }
 

@@ -28,6 +28,7 @@ typedef struct cr_overlap_corner {
 	// pierce: triangle of the other body; middle: -1; vertex: a triangle of its own body. -1 of
 	// small hulls: not looked for
 	int32_t other;
+	int32_t facet; // pierce: that of the other body
 } cr_overlap_corner;
 
 typedef struct cr_overlap {

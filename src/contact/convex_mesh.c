@@ -30,6 +30,7 @@
 #include "frame/shape_table.h"
 #include "geom/convex_contacts.h"
 #include "geom/convex_query.h"
+#include "geom/patch.h"
 
 enum { FEW_BLOCKS = 128, MOST_DIRECTIONS = 16, MOST_RING = 64, MOST_ROUNDS = 12, MOST_TRIALS = 64 };
 
@@ -44,8 +45,9 @@ static const double ALIKE = 0.9999;
 // Of the body's size: a body that is less deep, and is pushed in one direction, is not asked
 // whether it is parted; the longest way out; and the gap that counts as parted.
 static const double DEEP = 0.02, MOST_WAY = 6, TOUCHES = 1e-6;
-// Of the body's size: contacts that are nearer are in one place.
-static const double SAME_PLACE = 1e-6;
+// Of the body's size: contacts that are nearer are in one place. Of a corner that hangs over the
+// border, each triangle has another point.
+static const double SAME_PLACE = 3 * CR_FLUSH;
 
 // Of the largest coordinate of a closed mesh: a point that lies no deeper inside may be found
 // outside, since the ray that decides takes floats.
@@ -60,8 +62,7 @@ typedef struct near_triangle {
 	v3d normal;
 	double depth; // of the body below the triangle's plane
 	int32_t triangle;
-	// bit k: the surface goes on in one plane beyond the edge from corner k to k + 1
-	unsigned inner;
+	cr_triangle_rim rim;
 	bool meets;   // the body; else it only has a part over or below the triangle
 	bool flipped; // its front is away from the body
 	bool behind;  // the body's centre is, of a front
@@ -89,6 +90,7 @@ typedef struct convex_pair {
 	cr_local_box box;
 	double size;
 	double margin;
+	double flush;             // cr_triangle_rim
 	bool to_front;            // the mesh pushes to the front alone
 	near_triangle *unsettled; // triangles whose own normal may speak
 	int32_t unsettled_count;
@@ -354,9 +356,13 @@ static bool take_triangle(const convex_pair *c, int32_t number, near_triangle *t
 		t->flipped = true;
 		t->behind = false;
 	}
+	const cr_facets *facets = &c->mesh->shape.mesh->facets;
+	t->rim.flush = c->flush;
+	const cr_topology *top = c->collider->topology;
 	for (int k = 0; k < 3; k++) {
-		const int edge = t->flipped ? 2 - k : k;
-		t->inner |= (unsigned)!cr_is_crease(&c->mesh->shape.mesh->facets, 3 * number + edge) << k;
+		const int edge = t->flipped ? 2 - k : k, vertex = t->flipped ? (3 - k) % 3 : k;
+		t->rim.inner |= (unsigned)!cr_is_crease(facets, 3 * number + edge) << k;
+		t->rim.straight |= (unsigned)!facets->corner[top->weld[top->triangles[3 * (int64_t)number + vertex]]] << k;
 	}
 	const double height = v3d_dot(t->normal, corner[0]);
 	t->depth = height + reach_along(c, v3d_neg(t->normal));
@@ -402,10 +408,10 @@ static void collide_triangle(convex_pair *c, int32_t number)
 		note_nearest(c, &t, &least);
 		remember_direction(c, t.normal);
 		remember_facet(c, number);
-		add_contacts(c, contacts, cr_convex_contacts_on_triangle(&c->convex, &t.convex, t.inner, c->margin, contacts), number);
+		add_contacts(c, contacts, cr_convex_contacts_on_triangle(&c->convex, &t.convex, t.rim, c->margin, contacts), number);
 		return;
 	}
-	const int count = cr_convex_triangle_contacts(&c->convex, &t.convex, t.inner, c->margin, &least, &on_face, contacts);
+	const int count = cr_convex_triangle_contacts(&c->convex, &t.convex, t.rim, c->margin, &least, &on_face, contacts);
 	t.meets = least.gap <= c->margin;
 	c->met = -least.gap > c->met ? -least.gap : c->met;
 	if (t.meets)
@@ -436,8 +442,7 @@ static void settle(convex_pair *c, const near_triangle *t)
 			return;
 	}
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
-	add_contacts(
-		c, contacts, cr_convex_contacts_on_triangle(&c->convex, &t->convex, t->inner, c->margin, contacts), t->triangle);
+	add_contacts(c, contacts, cr_convex_contacts_on_triangle(&c->convex, &t->convex, t->rim, c->margin, contacts), t->triangle);
 }
 
 // ---- Where no normal holds, and no triangle lies below the body's deepest point ----
@@ -496,7 +501,7 @@ static void try_edges(const convex_pair *c, const near_triangle *t, way_out *way
 		double at[2];
 		v3d beyond, normals[2], direction = t->normal;
 		bool back[2];
-		if (t->inner >> k & 1 || !normal_beyond(c, t, k, &beyond) ||
+		if (t->rim.inner >> k & 1 || !normal_beyond(c, t, k, &beyond) ||
 			cr_convex_ray(&c->convex, p[k], along, -INFINITY, INFINITY, 2, at, normals, back) < 2 || at[0] > 1 || at[1] < 0)
 			continue;
 		const double depth = search_arc(c, t->normal, beyond, p[k], &direction);
@@ -809,6 +814,7 @@ void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, const cr_bo
 	c.centre = cr_convex_centre(&c.convex);
 	c.box = cr_local_box_of(body);
 	c.size = cr_convex_size(&c.convex) + c.convex.rounding;
+	c.flush = CR_FLUSH * fmin(c.size, 0.5 * (double)c.collider->diagonal);
 	// Rounding tells whether a centre in the surface of a closed mesh lies inside. If it is found
 	// outside, it counts as in front of the triangles there, so that one of these leads it out.
 	c.behind = c.collider->closed ? -IN_SURFACE * c.collider->scale : 0;

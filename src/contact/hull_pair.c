@@ -107,19 +107,21 @@ static int32_t piece_at(const hull_pair *h, int side, const cr_hull_edge *e, v3d
 
 static void add_corner(hull_pair *h, cr_overlap_corner corner) { h->overlap->corners[h->overlap->count++] = corner; }
 
-static void add_pierce(hull_pair *h, int side, const cr_hull_edge *e, double s)
+static void add_pierce(hull_pair *h, int side, const cr_hull_edge *e, double s, int facet)
 {
 	const v3d from = corner_at(&h->side[side], e->from), to = corner_at(&h->side[side], e->to);
 	const v3d at = v3d_mad(from, s, v3d_sub(to, from));
 	const int32_t half_edge = e->pieces == 1 ? e->half_edge : piece_at(h, side, e, at);
-	add_corner(h, (cr_overlap_corner){ at, CR_CORNER_PIERCE, side, half_edge, -1 });
+	add_corner(h, (cr_overlap_corner){ at, CR_CORNER_PIERCE, side, half_edge, -1, facet });
 	h->pierces++;
 }
 
-/// The part of an edge between planes: from and to, as shares of the edge.
+/// The part of an edge between two planes: its ends as shares of the edge, and the planes there.
 typedef struct span {
 	double from;
 	double to;
+	int from_plane; // -1: none, it is the end of the edge
+	int to_plane;
 } span;
 
 /// The part of an edge below all planes of the other body, moved out by shift. false: there is
@@ -127,7 +129,7 @@ typedef struct span {
 static bool clip_edge(const hull_pair *h, int side, const cr_hull_edge *e, double shift, span *inside)
 {
 	const cr_hull_heights *heights = &h->heights[side];
-	*inside = (span){ 0, 1 };
+	*inside = (span){ 0, 1, -1, -1 };
 	for (int32_t i = 0; i < h->side[1 - side].plane_count; i++) {
 		const double from = heights->height[i][e->from] - shift, to = heights->height[i][e->to] - shift;
 		if (from > 0 && to > 0)
@@ -135,10 +137,13 @@ static bool clip_edge(const hull_pair *h, int side, const cr_hull_edge *e, doubl
 		if (from <= 0 && to <= 0)
 			continue;
 		const double at = from / (from - to);
-		if (from > 0)
-			inside->from = at > inside->from ? at : inside->from;
-		else
-			inside->to = at < inside->to ? at : inside->to;
+		if (from > 0 && at > inside->from) {
+			inside->from = at;
+			inside->from_plane = i;
+		} else if (!(from > 0) && at < inside->to) {
+			inside->to = at;
+			inside->to_plane = i;
+		}
 	}
 	return inside->from < inside->to;
 }
@@ -159,9 +164,9 @@ static void take_edge(hull_pair *h, int side, const cr_hull_edge *e)
 	if (!clip_edge(h, side, e, 0, &inside))
 		return;
 	if (!from_inside)
-		add_pierce(h, side, e, inside.from);
+		add_pierce(h, side, e, inside.from, inside.from_plane);
 	if (!to_inside)
-		add_pierce(h, side, e, inside.to);
+		add_pierce(h, side, e, inside.to, inside.to_plane);
 }
 
 /// Is no corner of a body within the margin of the other's surface?
@@ -181,7 +186,7 @@ static void take_side(hull_pair *h, int side)
 		take_edge(h, side, &f->edges[i]);
 	for (int32_t i = 0; i < f->few_count; i++) {
 		if (h->heights[side].most[i] < 0)
-			add_corner(h, (cr_overlap_corner){ corner_at(&h->side[side], i), CR_CORNER_VERTEX, side, f->few[i], -1 });
+			add_corner(h, (cr_overlap_corner){ corner_at(&h->side[side], i), CR_CORNER_VERTEX, side, f->few[i], -1, -1 });
 	}
 }
 

@@ -4,6 +4,12 @@
 /// facets, and where they cross the plane itself, if it lies flat there. Of the body of the facet:
 /// vertices on it, and where its rim leaves the other body; the points under these are found by
 /// going down to the other body's surface. Points that stand over one another are one, the deepest.
+///
+/// An edge that lies in the facet through which it leaves adds no point: of two crates in line,
+/// rounding tells where their rims cross, and such points would come and go while they tremble. The
+/// ends of that side are points already. The patch loses no more than a strip as wide as FLUSH
+/// allows. Nor is there a point where an edge comes up through the plane, if its end is a contact
+/// ahead: the patch goes on to there.
 
 #include "contact/manifold.h"
 #include "geom/patch.h"
@@ -17,6 +23,10 @@ static const double FLAT = 0.995;
 static const double STEEP = 0.1;
 // Of the smaller body's diagonal: points nearer than this stand over one another.
 static const double SAME_PLACE = 1e-3;
+// Of the thickness of the thinner body's box: an edge that is nearer to a facet lies in it.
+static const double FLUSH = 1e-3;
+// Sine of the angle up to which a short edge may lie in a facet.
+static const double ALONG = 1e-2;
 
 // ---- Facets ----
 
@@ -170,7 +180,8 @@ typedef struct patch {
 	const cr_reference_plane *plane;
 	int below; // the body below the plane
 	double deepest;
-	double same_place;
+	double same_place, flush;
+	bool takes_all; // also places where edges leave the overlap that are no ends of the patch
 } patch;
 
 /// A point of the patch in A's frame, while others may still stand over it.
@@ -225,12 +236,57 @@ static bool bounds_facet(const patch *p, int32_t half_edge)
 	return f->of_triangle[half_edge / 3] == p->plane->facet || (across >= 0 && f->of_triangle[across] == p->plane->facet);
 }
 
+/// Does the whole edge lie in the facet that it pierces? Then rounding tells where it does so, and
+/// the two ends of that side of the patch are points of their own.
+static bool runs_along(const patch *p, const cr_overlap_corner *corner)
+{
+	const cr_completion *c = p->manifold->completion;
+	const int side = corner->side;
+	if (corner->facet < 0)
+		return false;
+	const v3d facet = p->manifold->overlap->facets[1 - side]->data[corner->facet].normal;
+	const v3d n = cr_direction_from_a(c, side, cr_direction_to_a(c, 1 - side, facet));
+	const cr_topology *t = c->collider[side]->topology;
+	const int32_t first = corner->number / 3 * 3, k = corner->number % 3;
+	const v3d from = v3d_from_floats(&t->vertices[3 * (int64_t)t->triangles[first + k]]);
+	const v3d edge = v3d_sub(v3d_from_floats(&t->vertices[3 * (int64_t)t->triangles[first + (k + 1) % 3]]), from);
+	const double rise = v3d_dot(n, edge);
+	if (rise * rise > ALONG * ALONG * v3d_dot(edge, edge))
+		return false;
+	const double height = v3d_dot(n, v3d_sub(from, cr_from_a(c, side, corner->at)));
+	return fabs(height) <= p->flush && fabs(height + rise) <= p->flush;
+}
+
+/// Is the end of an edge of the body below, which comes up through the plane, a contact ahead?
+static bool is_told_ahead(const patch *p, const cr_overlap_corner *corner)
+{
+	const cr_completion *c = p->manifold->completion;
+	const double ahead = c->pipeline->settings.world.speculative_distance;
+	if (!(ahead > 0))
+		return false;
+	v3d at[3];
+	cr_triangle_in_a(c, corner->side, corner->number / 3, at);
+	const v3d from = at[corner->number % 3], to = at[(corner->number % 3 + 1) % 3];
+	const double height[2] = { v3d_dot(p->plane->normal, from) - p->plane->offset,
+		v3d_dot(p->plane->normal, to) - p->plane->offset };
+	const int end = height[1] > height[0];
+	return height[end] < ahead &&
+		cr_facet_triangle_at(c, p->plane->side, p->plane->facet, end ? to : from, p->manifold->tolerance) >= 0;
+}
+
+/// Is the place where an edge leaves the overlap no end of the patch? on_plane: it leaves through
+/// the plane.
+static bool is_no_end(const patch *p, const cr_overlap_corner *corner, bool on_plane)
+{
+	return !p->takes_all && (on_plane ? is_told_ahead(p, corner) : runs_along(p, corner));
+}
+
 /// A corner of the body below the plane.
 static void take_below(const patch *p, point_list *list, const cr_overlap_corner *corner, double depth)
 {
 	const cr_manifold *m = p->manifold;
 	const bool on_plane = depth <= m->tolerance;
-	if (corner->kind == CR_CORNER_PIERCE && on_plane && !lies_flat(p, corner->number))
+	if (corner->kind == CR_CORNER_PIERCE && ((on_plane && !lies_flat(p, corner->number)) || is_no_end(p, corner, on_plane)))
 		return;
 	int32_t triangle = corner->other;
 	if (corner->kind == CR_CORNER_VERTEX || !on_plane || triangle < 0) {
@@ -261,7 +317,7 @@ static void take_above(const patch *p, point_list *list, const cr_overlap_corner
 	if (p->plane->offset - v3d_dot(p->plane->normal, corner->at) > m->tolerance)
 		return;
 	const bool convex = m->overlap->facets[p->below]->convex, pierce = corner->kind == CR_CORNER_PIERCE;
-	if (pierce && (!convex || !bounds_facet(p, corner->number)))
+	if (pierce && (!convex || !bounds_facet(p, corner->number) || is_no_end(p, corner, false)))
 		return;
 	int32_t triangle;
 	const double depth = reach_below(p, corner, entry, &triangle);
@@ -357,7 +413,16 @@ static void take_middles(const patch *p, int32_t number, point_list *list)
 	}
 }
 
-static void add_facet_points(const patch *p, int32_t number)
+/// list: has room for all corners.
+static void take_points(const patch *p, int32_t number, point_list *list, below_lists *below)
+{
+	if (p->manifold->overlap->elements == 0)
+		take_in_order(p, number, list);
+	else
+		take_corners(p, number, below, list);
+}
+
+static void add_facet_points(patch *p, int32_t number)
 {
 	const cr_overlap *o = p->manifold->overlap;
 	cr_arena *arena = &p->manifold->completion->worker->arena;
@@ -371,10 +436,12 @@ static void add_facet_points(const patch *p, int32_t number)
 	// Each list is written one entry beyond its end.
 	for (int i = 0; i < 4; i++)
 		below.list[i / 2][i % 2] = (int32_t *)(void *)(list.data + count) + (size_t)i * (count + 1);
-	if (o->elements == 0)
-		take_in_order(p, number, &list);
-	else
-		take_corners(p, number, &below, &list);
+	take_points(p, number, &list, &below);
+	if (list.count == 0) {
+		p->takes_all = true;
+		memset(below.count, 0, sizeof below.count);
+		take_points(p, number, &list, &below);
+	}
 	if (!cr_are_both_convex(o))
 		take_middles(p, number, &list);
 	for (int32_t i = 0; i < list.count; i++)
@@ -474,12 +541,20 @@ static void reach_depth(const patch *p, int64_t first)
 	}
 }
 
+/// The shortest side of a body's box.
+static double thickness(const cr_body *body)
+{
+	const v3d half = cr_local_box_of(body).half;
+	return 2 * fmin(half.x, fmin(half.y, half.z));
+}
+
 void cr_add_patch(cr_manifold *m, int32_t number, double deepest)
 {
 	const cr_completion *c = m->completion;
 	const cr_reference_plane *plane = &m->planes[number];
-	const patch p = { m, plane, 1 - plane->side, deepest,
-		SAME_PLACE * fminf(c->collider[0]->diagonal, c->collider[1]->diagonal) };
+	patch p = { .manifold = m, .plane = plane, .below = 1 - plane->side, .deepest = deepest };
+	p.same_place = SAME_PLACE * fminf(c->collider[0]->diagonal, c->collider[1]->diagonal);
+	p.flush = FLUSH * fmin(thickness(c->body[0]), thickness(c->body[1]));
 	const int64_t first = c->worker->contacts.count;
 	if (plane->facet >= 0) {
 		add_facet_points(&p, number);

@@ -14,9 +14,6 @@ static const double EDGE_BIAS = 1e-3;
 static const double PARALLEL = 1e-6;
 // Lengths that differ by this part of the sizes involved are the same.
 static const double SAME = 1e-9;
-// A corner this part of the smallest half extent beyond a side lies on it: so boxes that lie flush
-// keep the names of their points.
-static const double FLUSH = 1e-4;
 
 static double side(double x) { return x >= 0 ? 1 : -1; }
 
@@ -146,7 +143,7 @@ static int face_contacts(const cr_box *a, const cr_box *b, const best_axis *best
 	cr_patch p;
 	const int32_t other = incident_face(of_b ? a : b, n, incident), own = 2 * face + (v3d_dot(n, f.reference->axis[face]) > 0);
 	f.faces = of_b ? cr_name_faces(other, own) : cr_name_faces(own, other);
-	clip_faces(f.reference, face, incident, FLUSH * smallest_half(a, b), first, &p);
+	clip_faces(f.reference, face, incident, CR_FLUSH * smallest_half(a, b), first, &p);
 	int kept = 0;
 	for (int i = 0; i < p.count; i++)
 		kept += face_contact(&f, p.point[i], p.corner[i], &contacts[kept]);

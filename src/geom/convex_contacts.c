@@ -8,9 +8,9 @@
 // A face stands for the patch when its normal is within 25 degrees of the least direction, and when
 // the bodies are not much deeper along it.
 static const double ALIGNED = 0.9;
-// A corner this share of the smaller body's size beyond a side lies on it: so bodies that lie flush
-// keep the names of their points. Triangles have neighbours, which have the corners beyond.
-static const double FLUSH = 1e-4, FLUSH_TRIANGLE = 1e-9;
+// Of the smaller body's size: so far beyond an inner side of a triangle, whose neighbour has the
+// corners beyond.
+static const double FLUSH_INNER = 1e-9;
 // Of points that are as far away within this share, the first is chosen.
 static const double ALIKE = 0.01;
 // Edges are side by side within a degree.
@@ -23,14 +23,13 @@ typedef struct meeting {
 	const cr_convex *b;
 	const cr_relative *at;
 	double margin;
-	double size;  // of the smaller body
-	double slack; // how far beyond a side of a face a point still counts as within
+	double size; // of the smaller body
 	cr_separation least;
 	cr_face face_a; // frame of A
 	cr_face face_b;
-	int32_t faces;  // their name
-	unsigned inner; // bit i: side i of B's face goes on beyond, and its cuts are no contacts
-	bool goes_on;   // contacts were left out because they are such cuts
+	int32_t faces;       // their name
+	cr_triangle_rim rim; // of B's face
+	bool goes_on;        // contacts were left out because they are such cuts
 } meeting;
 
 static void find_faces(meeting *m)
@@ -63,28 +62,38 @@ static bool speaks(const meeting *m, const cr_face *face, v3d n, double *gap)
 }
 
 /// first: number of the first edge of the face.
-static void clip_by_sides(cr_patch *p, const cr_face *reference, int first, double slack)
+static void clip_by_sides(const meeting *m, cr_patch *p, const cr_face *reference, int first)
 {
 	for (int i = 0; i < reference->count && p->count > 0; i++) {
 		const v3d from = reference->point[i], to = reference->point[(i + 1) % reference->count];
 		const v3d outward = v3d_normalize(v3d_cross(v3d_sub(to, from), reference->normal));
-		cr_clip_patch(p, outward, v3d_dot(outward, from) + slack, first + i);
+		const bool inner = first == CR_EDGES_OF_B && m->rim.inner >> i & 1;
+		cr_clip_patch(p, outward, v3d_dot(outward, from) + (inner ? FLUSH_INNER * m->size : m->rim.flush), first + i);
 	}
 }
 
-/// Was a point made by an inner side of a face, and does it lie on none of the others? cut: number
-/// of that side; others than those of the face made none.
-static bool is_inner_cut(const meeting *m, const cr_face *reference, v3d point, int cut)
+/// Was a point made by an inner side of the triangle, where the flat part goes on? Not so at a
+/// corner of the flat part, where that side ends.
+static bool is_inner_cut(const meeting *m, v3d point, cr_corner_edges made_by)
 {
-	if (cut < 0 || cut >= reference->count || !(m->inner >> cut & 1))
-		return false;
-	for (int i = 0; i < reference->count; i++) {
-		const v3d from = reference->point[i], to = reference->point[(i + 1) % reference->count];
-		const v3d outward = v3d_normalize(v3d_cross(v3d_sub(to, from), reference->normal));
-		if (!(m->inner >> i & 1) && v3d_dot(outward, v3d_sub(point, from)) > -1e-8 * m->size)
-			return false;
+	const cr_face *triangle = &m->face_b;
+	for (int k = 0; k < 2; k++) {
+		const int side = made_by.edge[k] - CR_EDGES_OF_B;
+		if (side < 0 || side >= triangle->count || !(m->rim.inner >> side & 1))
+			continue;
+		bool ends = false;
+		for (int i = 0; i < triangle->count; i++) {
+			const v3d from = triangle->point[i], to = triangle->point[(i + 1) % triangle->count];
+			const v3d outward = v3d_normalize(v3d_cross(v3d_sub(to, from), triangle->normal));
+			const int corner = (side + 1) % triangle->count == i ? i : side;
+			ends = ends ||
+				(!(m->rim.inner >> i & 1) && !(m->rim.straight >> corner & 1) &&
+					v3d_dot(outward, v3d_sub(point, from)) > -1e-8 * m->size);
+		}
+		if (!ends)
+			return true;
 	}
-	return true;
+	return false;
 }
 
 static int emit(const meeting *m, cr_volume_contact contact, cr_volume_contact *contacts, int count)
@@ -157,7 +166,7 @@ static int reach_gap(
 	const v3d n = by_a ? v3d_neg(m->face_a.normal) : m->face_b.normal;
 	if (deepest && !(deepest->depth < -gap - 1e-9 * m->size))
 		return reach_depth(m, deepest, contacts, count);
-	if (!(-gap >= -m->margin))
+	if (!(-gap >= -m->margin) || (!deepest && m->goes_on))
 		return count;
 	cr_volume_contact place = { m->least.on_a, n, -gap, cr_name_deepest(m->faces) };
 	const bool is_far = !deepest || -gap - deepest->depth > cr_little_depth(gap, m->size);
@@ -171,7 +180,8 @@ static int reach_gap(
 /// Does a contact lie where the last one or the first one lies? Two cuts beside a corner may.
 static bool is_double(const meeting *m, const cr_volume_contact *c, const cr_volume_contact *contacts, int count)
 {
-	return count > 0 && fmin(cr_contacts_apart(c, &contacts[0]), cr_contacts_apart(c, &contacts[count - 1])) <= FLUSH * m->size;
+	return count > 0 &&
+		fmin(cr_contacts_apart(c, &contacts[0]), cr_contacts_apart(c, &contacts[count - 1])) <= CR_FLUSH * m->size;
 }
 
 /// The facing part of one body, clipped by a face of the other. by_a: the face is A's; gap: of the
@@ -185,11 +195,11 @@ static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *c
 	cr_volume_contact all[CR_MOST_PATCH_POINTS];
 	cr_patch p;
 	cr_begin_patch(facing->point, facing->count, CR_EDGES_OF_B - first, &p);
-	clip_by_sides(&p, reference, first, m->slack);
+	clip_by_sides(m, &p, reference, first);
 	int count = 0;
 	for (int i = 0; i < p.count; i++) {
 		const double height = v3d_dot(out, v3d_sub(p.point[i], reference->point[0]));
-		if (rounding - height >= -m->margin && is_inner_cut(m, reference, p.point[i], p.corner[i].edge[1] - first)) {
+		if (rounding - height >= -m->margin && is_inner_cut(m, p.point[i], p.corner[i])) {
 			m->goes_on = true;
 			continue;
 		}
@@ -258,7 +268,7 @@ int cr_convex_contacts(
 	if (!(m.least.gap <= margin))
 		return 0;
 	m.size = fmin(cr_convex_size(a) + a->rounding, cr_convex_size(b) + b->rounding);
-	m.slack = FLUSH * m.size;
+	m.rim.flush = CR_FLUSH * m.size;
 	find_faces(&m);
 	const int count = patch_contacts(&m, contacts);
 	return count > 0 ? count : emit_nearest(&m, contacts);
@@ -285,36 +295,34 @@ static int contacts_on_triangle(meeting *m, cr_volume_contact *contacts)
 	const v3d *p = m->b->corner;
 	m->least.normal = v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
 	m->size = fmin(cr_convex_size(m->a) + m->a->rounding, cr_convex_size(m->b));
-	m->slack = FLUSH_TRIANGLE * m->size;
 	find_faces(m);
 	const int count = clip_contacts(m, false, INFINITY, contacts);
 	return reach_lowest(m, contacts, count);
 }
 
 int cr_convex_contacts_on_triangle(
-	const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin, cr_volume_contact *contacts)
+	const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin, cr_volume_contact *contacts)
 {
-	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .inner = inner };
+	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim };
 	return contacts_on_triangle(&m, contacts);
 }
 
-int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin,
+int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin,
 	cr_separation *least, bool *on_face, cr_volume_contact *contacts)
 {
-	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin };
+	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim };
 	cr_convex_separation(a, triangle, &in_place, &m.least);
 	*least = m.least;
 	*on_face = false;
 	if (!(m.least.gap <= margin))
 		return 0;
 	m.size = fmin(cr_convex_size(a) + a->rounding, cr_convex_size(triangle));
-	m.slack = FLUSH_TRIANGLE * m.size;
 	find_faces(&m);
 	double gap_a = 0, gap_b = 0;
 	const bool by_a = speaks(&m, &m.face_a, v3d_neg(m.face_a.normal), &gap_a);
 	int count = 0;
-	if (speaks(&m, &m.face_b, m.face_b.normal, &gap_b) && (!by_a || gap_a <= gap_b + 1e-4 * m.size)) {
-		meeting along = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .inner = inner };
+	if (speaks(&m, &m.face_b, m.face_b.normal, &gap_b) && (!by_a || gap_a <= gap_b + rim.flush)) {
+		meeting along = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim };
 		count = contacts_on_triangle(&along, contacts);
 		*on_face = count > 0 || along.goes_on;
 		if (*on_face)
@@ -324,7 +332,7 @@ int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, u
 		count = clip_contacts(&m, true, gap_a, contacts);
 	else if (count == 0 && m.face_a.count == 2 && m.face_b.count == 2)
 		count = edge_contacts(&m, contacts);
-	return count > 0 ? count : emit_nearest(&m, contacts);
+	return count > 0 || m.goes_on ? count : emit_nearest(&m, contacts);
 }
 
 /// Height of a point of the core, with the rounding below it, above a plane.

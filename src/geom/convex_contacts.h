@@ -17,18 +17,24 @@
 int cr_convex_contacts(
 	const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, double margin, cr_volume_contact *contacts);
 
+/// How the surface goes on around a triangle.
+typedef struct cr_triangle_rim {
+	unsigned inner;    // bit i: in one plane beyond the edge from corner i to i + 1
+	unsigned straight; // bit i: corner i is no corner of the flat part that the triangle belongs to
+	double flush;      // a point that is no farther beyond a border of that part lies on it
+} cr_triangle_rim;
+
 /// Contacts of a body A with the front of a triangle B, all along the triangle's normal, at the
-/// points of A's facing part that lie over the triangle. Both in the frame of A. inner: bit i tells
-/// that the surface goes on in the same plane beyond the edge from corner i to i + 1, so that the
-/// part is not cut there. Returns their number, which is 0 where nothing of that part lies over the
-/// triangle.
+/// points of A's facing part that lie over the triangle, or over the flat part that it belongs to:
+/// there is none where two of its triangles meet. Both in the frame of A. Returns their number,
+/// which is 0 where nothing of A's part lies over the triangle.
 int cr_convex_contacts_on_triangle(
-	const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin, cr_volume_contact *contacts);
+	const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin, cr_volume_contact *contacts);
 
 /// Contacts of a body A and a triangle B in the frame of A: as cr_convex_contacts, but the
 /// triangle's own normal counts only where the body touches the triangle itself: *on_face is set
 /// then. *least: how far apart the two are; there are contacts where that is margin at most.
-int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin,
+int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin,
 	cr_separation *least, bool *on_face, cr_volume_contact *contacts);
 
 /// Contacts of a body with the half space up . p <= height in the body's frame, with depth >=

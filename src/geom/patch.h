@@ -13,6 +13,10 @@
 
 #include <math.h>
 
+/// Of the smaller body's size: a point that is no farther beyond a side of a face lies on it. So
+/// bodies that lie flush keep the names of their points while they tremble.
+#define CR_FLUSH 1e-4
+
 enum { CR_EDGES_OF_B = CR_MAX_FACE, CR_MOST_PATCH_POINTS = 2 * CR_MAX_FACE };
 
 /// A corner of a patch: the two edges that meet in it.
