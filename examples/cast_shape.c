@@ -15,23 +15,48 @@ static carom_body_id add(carom_world *world, carom_shape shape, carom_vec3 posit
 	return id;
 }
 
+static double dot(carom_vec3 a, carom_vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+
+static carom_vec3 along(carom_vec3 way, carom_vec3 normal)
+{
+	const double into = dot(way, normal);
+	return (carom_vec3){ way.x - into * normal.x, way.y - into * normal.y, way.z - into * normal.z };
+}
+
+/// Bends a way along the surface met last, and along the crease of it and an earlier one if it
+/// would go into that.
+static carom_vec3 bend(carom_vec3 way, const carom_vec3 *normals, int count)
+{
+	const carom_vec3 n = normals[count - 1], bent = along(way, n);
+	for (int i = 0; i < count - 1; i++) {
+		const carom_vec3 m = normals[i], crease = { n.y * m.z - n.z * m.y, n.z * m.x - n.x * m.z, n.x * m.y - n.y * m.x };
+		const double square = dot(crease, crease), share = square > 0 ? dot(way, crease) / square : 0;
+		if (dot(bent, m) < -1e-9)
+			return (carom_vec3){ share * crease.x, share * crease.y, share * crease.z };
+	}
+	return bent;
+}
+
 /// Moves a shape along a way until it meets something. The remaining way is bent along the surface.
+/// The shape may stand on a floor or at a wall: what the motion leaves or goes along does not stop
+/// it.
 static int step(const carom_world *world, const carom_shape *shape, carom_pose *pose, carom_vec3 way)
 {
-	for (int bend = 0; bend < 3; bend++) {
+	carom_query_filter filter = carom_default_query_filter();
+	carom_vec3 normals[4];
+	filter.skip_separating = true;
+	for (int count = 0; count < 4;) {
 		const carom_motion motion = carom_straight_motion(*pose, way);
 		carom_shape_hit hit;
 		bool found;
-		if (carom_world_cast_shape(world, shape, &motion, 1e-3, NULL, &found, &hit))
+		if (carom_world_cast_shape(world, shape, &motion, 1e-3, &filter, &found, &hit))
 			return 1; // carom_error_text(context) tells why
 		*pose = carom_motion_pose(&motion, found ? hit.time : 1);
 		if (!found)
 			return 0;
-		const carom_vec3 n = hit.normal;
-		const double rest = 1 - hit.time, into = way.x * n.x + way.y * n.y + way.z * n.z;
-		// Away from the surface by twice the tolerance, so that the next cast begins clear.
-		pose->position.x += 2e-3 * n.x, pose->position.y += 2e-3 * n.y, pose->position.z += 2e-3 * n.z;
-		way = (carom_vec3){ rest * (way.x - into * n.x), rest * (way.y - into * n.y), rest * (way.z - into * n.z) };
+		const double rest = 1 - hit.time;
+		normals[count++] = hit.normal;
+		way = bend((carom_vec3){ rest * way.x, rest * way.y, rest * way.z }, normals, count);
 	}
 	return 0;
 }
@@ -56,9 +81,13 @@ int main(void)
 
 	const carom_shape figure = { .type = CAROM_CAPSULE, .radius = 0.3, .half_length = 0.6 };
 	carom_pose pose = { { 2, 0, 0.91 }, { 0, 0, 0, 1 } };
-	if (step(world, &figure, &pose, (carom_vec3){ 2, 1, 0 }))
+	// Down to the floor and up to the fence, then along it, then away.
+	if (step(world, &figure, &pose, (carom_vec3){ 1, 0, -0.1 }) || step(world, &figure, &pose, (carom_vec3){ 1, 1, -0.1 }))
 		return 1;
 	printf("the figure stands at %.2f %.2f %.2f\n", pose.position.x, pose.position.y, pose.position.z);
+	if (step(world, &figure, &pose, (carom_vec3){ -1, 0, 0 }))
+		return 1;
+	printf("it goes back to %.2f %.2f %.2f\n", pose.position.x, pose.position.y, pose.position.z);
 
 	carom_destroy_world(world);
 	carom_destroy_context(context);

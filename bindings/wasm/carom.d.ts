@@ -377,6 +377,8 @@ export interface QueryFilter {
 	/** Against the categories of bodies. */
 	mask?: Bits;
 	skipSensors?: boolean;
+	/** Of castShape and castShapes: what the shape touches at first stops it only where the way goes into that. */
+	skipSeparating?: boolean;
 	ignore?: BodyId;
 }
 export interface Filtered { filter?: QueryFilter | null; }

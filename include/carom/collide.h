@@ -149,6 +149,7 @@ typedef struct carom_toi {
 /// Any two shapes but two planes (CAROM_UNSUPPORTED). A plane may move and turn; it is solid below.
 /// Meshes and height fields, concave or not, may be A, B or both; they are seen as worlds see them,
 /// in float.
+/// - Shapes that begin within tolerance of each other are CAROM_TOI_TOUCHING, wherever they move.
 /// - separation is that of the two triangles, or the triangle and the other shape, that are nearest
 ///   to each other at time (for CAROM_TOI_APART at time 1).
 /// - A closed mesh is solid. A shape whose middle begins inside (of a mesh: a corner of any of its

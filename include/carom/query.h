@@ -32,6 +32,9 @@ typedef struct carom_query_filter {
 	uint64_t category; ///< of the query, against the bodies' masks
 	uint64_t mask;     ///< against the bodies' categories
 	bool skip_sensors;
+	/// Of shape casts alone: surfaces that the shape touches at the beginning stop it only where
+	/// the motion goes into them. See carom_world_cast_shape.
+	bool skip_separating;
 	carom_body_id ignore; ///< null: none
 } carom_query_filter;
 
@@ -144,7 +147,7 @@ typedef struct carom_shape_hit {
 	carom_body_id body;
 	int32_t shape;        ///< number of the part, or of a granular body's sphere; 0: neither
 	double time;          ///< of the motion, in [0, 1); never later than the true impact
-	/// At time 0: overlapping, or within the tolerance; of a mesh, within half of it.
+	/// At time 0: overlapping, or within the tolerance. With skip_separating: and stopped there.
 	bool touching;
 	double distance;      ///< between shape and body at time; negative: how deep they overlap
 	carom_vec3 point;     ///< of the body, at time, world
@@ -163,6 +166,24 @@ typedef struct carom_shape_hit {
 /// - A search that runs out of steps counts as a hit, at the time up to which the way is proved to
 ///   be clear.
 /// - The shape must not be a plane. A mesh without triangles meets nothing.
+///
+/// A shape that begins within tolerance of a body, or in it, is touching: a hit at time 0,
+/// wherever the motion leads. With filter->skip_separating a cast may begin there, as that of a
+/// character does who stands on a floor and walks along a wall. It goes by features (triangles,
+/// convex shapes, planes):
+/// - One that is apart at the beginning is met when it comes within tolerance, as always.
+/// - One that touches is passed over as long as the motion leaves it or goes along it. It stops
+///   the motion where that goes into it: where their gap, measured along the way out, would fall by
+///   more than half of tolerance below the one at the beginning (or below half of tolerance, if
+///   that is less), and before they overlap, or overlap more deeply, however often a shape goes on
+///   from where it was stopped. The time is 0, and touching is set, if the speed at the beginning
+///   leads so far in one motion; normal and distance are those of the feature.
+/// - Of several hits at time 0 the one is told that the motion goes into fastest, then the lowest.
+/// - A body whose overlap is deeper than eight times tolerance, or that the shape is wholly inside
+///   of, is passed over if the motion leads out at the beginning; else it is a hit at time 0. So a
+///   motion that leaves all that it touches is not stopped there, and one that goes along a floor
+///   meets the wall, with the wall's normal, of the same mesh too. Where flush bodies make up a
+///   floor, the edge of the next one may be met, with a normal between those of its sides.
 ///
 /// It takes 11 KB of memory from the context while it runs.
 CAROM_API carom_result carom_world_cast_shape(const carom_world *world, const carom_shape *shape,

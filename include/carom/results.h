@@ -263,8 +263,7 @@ CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *wor
 typedef enum carom_toi_status {
 	CAROM_TOI_APART,     ///< they stay farther apart than half the tolerance
 	CAROM_TOI_IMPACT,    ///< clear before time, within the tolerance at it
-	/// At time 0: overlapping, or within the tolerance; of a mesh, within half of it.
-	CAROM_TOI_TOUCHING,
+	CAROM_TOI_TOUCHING,  ///< at time 0: overlapping, or within the tolerance
 	CAROM_TOI_UNDECIDED, ///< out of steps: clear before time, unknown beyond; treat it as an impact
 } carom_toi_status;
 

@@ -15,7 +15,9 @@
 /// A plane is one part, and the only normal that is tried with it is its own (cr_bound_over_plane).
 ///
 /// Half of the tolerance is left of each gap, so parts that begin at a handed-down time are still
-/// apart there. Cost: O(log n) pairs of boxes where the surfaces come near each other in one place.
+/// apart there. Parts within the tolerance at time 0 touch: no time is handed down to them, for
+/// their gap then tells. Cost: O(log n) pairs of boxes where the surfaces come near each other in
+/// one place.
 
 #include "bvh/mover_walk.h"
 #include "geom/convex_query.h"
@@ -357,6 +359,26 @@ double cr_bound_time(const cr_descent *d, const cr_mover_box *a, const cr_mover_
 	return t > 0 ? t : (double)-INFINITY;
 }
 
+double cr_lost_gap(const cr_descent *d)
+{
+	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
+	v3d middle[2];
+	for (int i = 0; i < 2; i++) {
+		const carom_pose pose = cr_motion_start(&d->mover[i]->motion);
+		middle[i] = v3d_add(carom_rotate(pose.orientation, d->whole[i].centre), pose.position);
+	}
+	const double apart = v3d_length(v3d_sub(middle[0], middle[1]));
+	return cr_motion_rounding(d->whole[0].reach + ma->lever, d->whole[1].reach + mb->lever, apart);
+}
+
+/// The key of two boxes on their way: -INFINITY where parts in them may touch at the beginning.
+static double bound_meeting(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
+{
+	const double time = cr_bound_time(d, a, b, from), *touching_gap = d->user;
+	const bool touch = time > 0 && !(from > 0) && cr_bound_gap(d, a, b, -INFINITY) <= *touching_gap;
+	return touch ? (double)-INFINITY : time;
+}
+
 static void meet_on_the_way(cr_descent *d, const cr_part_pair *pair)
 {
 	const cr_mover *a = d->mover[0], *b = d->mover[1];
@@ -530,7 +552,7 @@ bool cr_find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_m
 void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
 	double tolerance, double limit, cr_mover_impact *impact)
 {
-	*impact = (cr_mover_impact){ { .state = CR_IMPACT_NONE, .time = 1, .separation_time = 1 }, { -1, -1 }, false };
+	*impact = (cr_mover_impact){ { .state = CR_IMPACT_NONE, .time = 1, .separation_time = 1 }, .triangle = { -1, -1 } };
 	if (!a->collider && !b->collider) {
 		find_between(a, a->convex, b, b->convex, tolerance, 0, limit, &impact->impact);
 		return;
@@ -542,8 +564,11 @@ void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scrat
 		return;
 	d.tolerance = tolerance;
 	d.limit = limit;
-	d.bound = cr_bound_time;
+	d.bound = bound_meeting;
 	d.meet = meet_on_the_way;
+	double touching_gap = tolerance + 4 * cr_lost_gap(&d);
+	d.user = &touching_gap;
+	cr_set_descent_time(&d, 0);
 	cr_descend(&d);
 	impact->impact.steps = d.steps;
 }

@@ -16,12 +16,16 @@ typedef struct cr_mover {
 	bool many_pieces;            // of a mesh: one may lie in another body, and others beside it
 	// of a body that touches another: how much deeper it may get; 0: half of the tolerance
 	double sinking;
+	// It gets no deeper at all than it is, and comes into nothing that it touches: so a shape that
+	// goes on from where it was stopped, time and again, does not creep in.
+	bool held;
 } cr_mover;
 
 typedef struct cr_mover_impact {
 	cr_impact impact;
 	int32_t triangle[2]; // of meshes, numbers in file order; -1: no mesh, or nothing is near
 	bool inside;         // one begins inside the other, a closed mesh: separation leads it out
+	bool deep;           // of cr_find_later_impact: they overlap too deeply to tell an impact
 } cr_mover_impact;
 
 /// Two parts that wait. Smaller keys go first.
@@ -37,7 +41,8 @@ typedef struct cr_mover_scratch {
 } cr_mover_scratch;
 
 /// Finds the first time before limit (0 to 1) at which A and B come within tolerance (above 0) of
-/// each other. A closed mesh is solid: a body that begins inside is CR_IMPACT_TOUCHING, and
+/// each other. Those that begin within it are CR_IMPACT_TOUCHING, whatever they are and wherever
+/// the motions lead. A closed mesh is solid: a body that begins inside is CR_IMPACT_TOUCHING, and
 /// separation leads its middle out through the nearest point of the surface. Else with a mesh
 /// separation is not set: cr_find_nearest_parts tells it. A mesh without triangles is near nothing.
 void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
@@ -71,11 +76,24 @@ static inline double cr_sinking_of(const cr_mover *a, const cr_mover *b, double 
 /// the next meeting: the first time before limit at which parts that were apart come within
 /// tolerance of each other, or parts that touched push on into each other (touching.c), with
 /// separation and triangles of the two parts. CR_IMPACT_TOUCHING: nothing comes, or they overlap so
-/// deeply that nothing can be told; then separation and triangles are those of the nearest parts.
-/// ways (NULL: none): along these they may be near each other too. With some it does all this for
-/// two that are apart at the beginning; CR_IMPACT_NONE then: nothing comes.
+/// deeply that nothing can be told (deep); then separation and triangles are those of the nearest
+/// parts. ways (NULL: none): along these they may be near each other too. With some it does all
+/// this for two that are apart at the beginning, and so it does where a mover is held;
+/// CR_IMPACT_NONE then: nothing comes. Of those that are held and deep, and not both meshes,
+/// separation is that of the parts that approach each other fastest (zero: none do). Of those that
+/// are held and touch an impact may lie behind limit, and separation is along the way out that the
+/// motion goes into least, of those that are about as near.
 bool cr_find_later_impact(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit,
 	const cr_open_ways *ways, cr_mover_impact *impact);
+
+/// Finds the stop of A or B, one of which is held: the impact of cr_find_later_impact; where they
+/// overlap more deeply than that tells of, or one is inside the other, they are CR_IMPACT_TOUCHING
+/// if they go deeper at once, by separation. CR_IMPACT_NONE: nothing stops them. The impact may lie
+/// behind limit.
+void cr_find_stop(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
+	double tolerance, double limit, cr_mover_impact *impact);
+/// Returns how fast the gap of an impact changes at separation_time, along its normal.
+double cr_impact_rate(const cr_mover *a, const cr_mover *b, const cr_impact *impact);
 
 /// Tells the easy cases of a ball and a mesh that does not turn, with limit 1, much sooner: the
 /// ball stays apart, begins inside, or touches at the beginning and meets nothing else

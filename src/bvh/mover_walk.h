@@ -44,6 +44,8 @@ bool cr_prepare_descent(cr_descent *d, cr_mover_scratch *scratch, const cr_mover
 void cr_set_descent_time(cr_descent *d, double time);
 /// Hands each pair of parts whose key is below the limit to meet.
 void cr_descend(cr_descent *d);
+/// Bounds the loss of a gap to roundings at time 0.
+double cr_lost_gap(const cr_descent *d);
 /// Keys of a walk: a time before which two boxes are apart by more than half of the tolerance,
 /// -INFINITY for 0.
 double cr_bound_time(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);

@@ -11,7 +11,8 @@
 ///         slack at least.
 /// slack is half of the tolerance, or the depth to which the caller lets a body sink in
 /// (cr_mover.sinking): a body that tumbles or slides over an edge gets deeper on its way than it is
-/// at both ends, and contacts answer to that. n of (2) is a guard, or a direction within 25 degrees
+/// at both ends, and contacts answer to that. Where a mover is held (cr_mover.held), no pair gets
+/// below a gap of 0, or of g if that is less. n of (2) is a guard, or a direction within 25 degrees
 /// of one, with that one's g: the normal of a triangle of the pair, or the direction in which the
 /// two are nearest. So a body slides on over flat and curved floors, over edges too; a wall, to
 /// which it has no contact yet, lies beyond the floor in no such direction, and (1) ends within the
@@ -59,10 +60,12 @@ static const double ALIKE = 0.999; // cosine: touching pairs share a guard
 // cosine: a direction for which the level of a guard counts
 static const double NEAR_GUARD = 0.9;
 static const double OPPOSED = -0.5;       // cosine
+static const double ALONG = 1 - 1e-12;    // cosine: no other direction
 static const double LEAST_STEP = 0x1p-12; // of the motion: a guard that holds no longer ends
 
 typedef struct touching {
 	double slack;
+	bool held;   // see cr_mover
 	double lost; // to roundings of a gap
 	int count;
 	bool deep;
@@ -146,6 +149,14 @@ static bool is_from_behind(const cr_descent *d, const part_pair *p, v3d normal, 
 	return behind;
 }
 
+/// Is a direction none for a pair, because it leads to backs? One that is held is stopped by backs
+/// too, as long as it does not overlap them.
+static bool is_barred(const cr_descent *d, const part_pair *p, v3d normal, double gap, double t)
+{
+	const touching *touch = d->user;
+	return !(touch->held && gap > 0) && is_from_behind(d, p, normal, t);
+}
+
 static cr_guard guard_along(const cr_descent *d, v3d normal, double t)
 {
 	const touching *touch = d->user;
@@ -184,12 +195,25 @@ static double safe_gap(const cr_descent *d, const part_pair *p, const progress *
 		cr_motion_rounding(cr_convex_reach(&p->convex[0]) + ma->lever, cr_convex_reach(&p->convex[1]) + mb->lever, apart);
 }
 
+/// A separation along another direction. The point of B stays.
+static cr_separation turn_to(const cr_separation *s, v3d normal, double gap)
+{
+	cr_separation turned = *s;
+	turned.normal = normal;
+	turned.gap = gap;
+	turned.on_a = v3d_mad(s->on_b, gap, normal);
+	return turned;
+}
+
 /// The separation that a solver sees of a pair that a guard parts: along the guard.
 static cr_separation see_along(const cr_descent *d, const part_pair *p, const progress *at)
 {
+	const touching *t = d->user;
 	cr_separation s = at->separation;
-	if (!at->guarded || v3d_dot(s.normal, at->normal) > NEAR_GUARD)
+	if (!at->guarded || v3d_dot(s.normal, at->normal) > (t->held ? ALONG : NEAR_GUARD))
 		return s;
+	if (t->held)
+		return turn_to(&s, at->normal, cr_guard_gap(&p->body[0], &p->body[1], &at->guard, at->time));
 	const carom_pose pose = cr_motion_at(&d->mover[0]->motion, at->time);
 	const m3d rotation = m3d_from_quat(pose.orientation);
 	s.normal = at->normal;
@@ -237,31 +261,66 @@ static void add_guard(const cr_descent *d, v3d normal, double distance)
 typedef struct way_out {
 	v3d normal;
 	double gap;
-	double rate; // of the gap
+	double rate;  // of the gap
+	bool of_face; // along the normal of a triangle
 } way_out;
 
 static int count_open(const touching *t) { return t->open ? t->open->count : 0; }
 
-/// Lists the ways out of a pair at time 0: as they are nearest, along the normals of triangles, and
-/// those that are open. Returns how many.
+/// Lists the ways out of a pair at a time: as they are nearest, and along the normals of triangles.
+/// Returns how many.
+static int list_own_ways(const cr_descent *d, const part_pair *p, const cr_separation *s, double time, way_out ways[MOST_WAYS])
+{
+	int count = 0;
+	for (int i = -1; i < p->faces; i++) {
+		const cr_guard guard = i < 0 ? guard_along(d, s->normal, time) : face_guard(p, i);
+		const v3d normal = i < 0 ? s->normal : face_normal(d, p, i, time);
+		if (is_barred(d, p, normal, s->gap, time))
+			continue;
+		const double gap = i < 0 ? s->gap : cr_guard_gap(&p->body[0], &p->body[1], &guard, time);
+		ways[count++] = (way_out){ normal, gap, cr_guard_rate(&p->body[0], &p->body[1], &guard, time), i >= 0 };
+	}
+	return count;
+}
+
+/// Does so at time 0, with the ways that are open.
 static int list_ways(const cr_descent *d, const part_pair *p, const cr_separation *s, way_out ways[MOST_WAYS])
 {
 	const touching *t = d->user;
-	int count = 0;
-	for (int i = -1; i < p->faces; i++) {
-		const cr_guard guard = i < 0 ? guard_along(d, s->normal, 0) : face_guard(p, i);
-		const v3d normal = i < 0 ? s->normal : face_normal(d, p, i, 0);
-		if (is_from_behind(d, p, normal, 0))
-			continue;
-		const double gap = i < 0 ? s->gap : cr_guard_gap(&p->body[0], &p->body[1], &guard, 0);
-		ways[count++] = (way_out){ normal, gap, cr_guard_rate(&p->body[0], &p->body[1], &guard, 0) };
-	}
+	int count = list_own_ways(d, p, s, 0, ways);
 	for (int i = 0; i < count_open(t); i++) {
 		const cr_guard *guard = &t->open->guard[i];
 		ways[count++] = (way_out){ t->normal[i], cr_guard_gap(&p->body[0], &p->body[1], guard, 0),
-			cr_guard_rate(&p->body[0], &p->body[1], guard, 0) };
+			cr_guard_rate(&p->body[0], &p->body[1], guard, 0), false };
 	}
 	return count;
+}
+
+/// Of the ways that are as far as the best one, up to the slack, the one that the motion goes into
+/// least: the shortest way out of a pair may lead aside, as at an edge inside a flat floor. Of
+/// those that are held all ways count along which the two are apart.
+static way_out least_approached(const touching *t, const way_out *ways, int count, way_out best)
+{
+	way_out least = best;
+	const double parted = (best.gap < 0 ? best.gap : 0) - 4 * t->lost, enough = t->held ? parted : best.gap - t->slack;
+	for (int i = 0; i < count; i++) {
+		if (ways[i].gap >= enough && ways[i].rate > least.rate)
+			least = ways[i];
+	}
+	return least;
+}
+
+/// The separation of a pair that nothing parts any more, as it is to be told.
+static cr_separation see_obstacle(const cr_descent *d, const part_pair *p, const progress *at)
+{
+	const touching *t = d->user;
+	const cr_separation *s = &at->separation;
+	way_out ways[MOST_WAYS];
+	if (!t->held)
+		return *s;
+	const way_out nearest = { s->normal, s->gap, -INFINITY, false };
+	const way_out least = least_approached(t, ways, list_own_ways(d, p, s, at->time, ways), nearest);
+	return v3d_dot(least.normal, s->normal) > ALONG ? *s : turn_to(s, least.normal, least.gap);
 }
 
 /// Notes the two touching parts that approach each other fastest.
@@ -291,6 +350,18 @@ static void note_nearest(const cr_descent *d, const cr_part_pair *parts, const c
 		d->best->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
 }
 
+/// Of parts that overlap deeply the way out by the front of a face, where it is not much longer
+/// than the shortest one, which may lead aside to a part beside it.
+static way_out front_way(const way_out *ways, int count, way_out best)
+{
+	way_out front = { .gap = 2 * best.gap };
+	for (int i = 0; i < count; i++) {
+		if (ways[i].of_face && ways[i].gap >= front.gap)
+			front = ways[i];
+	}
+	return front.of_face ? front : best;
+}
+
 /// Looks at two parts at time 0: if they touch, which way?
 static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 {
@@ -302,22 +373,19 @@ static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 	if (safe_gap(d, &p, &at) > d->tolerance)
 		return;
 	note_nearest(d, parts, &at.separation);
-	way_out ways[MOST_WAYS], best = { at.separation.normal, -INFINITY, -INFINITY };
+	way_out ways[MOST_WAYS], best = { at.separation.normal, -INFINITY, -INFINITY, false };
 	const int count = list_ways(d, &p, &at.separation, ways);
 	for (int i = 0; i < count; i++) {
 		if (ways[i].gap > best.gap)
 			best = ways[i];
 	}
-	// The shortest way out of a pair may lead aside. It approaches only if it does so along the
-	// others too.
-	for (int i = 0; i < count; i++) {
-		if (ways[i].gap >= best.gap - t->slack && ways[i].rate > best.rate)
-			best.rate = ways[i].rate;
-	}
+	const bool deep = best.gap < -DEEP * d->tolerance && best.gap < -DEEPER * t->slack;
+	const bool by_front = t->held && deep && p.faces == 1;
+	const way_out least = by_front ? front_way(ways, count, best) : least_approached(t, ways, count, best);
 	add_guard(d, best.normal, best.gap);
-	note_approach(d, parts, &p, &at, best.normal, best.rate);
-	t->deep = t->deep || (best.gap < -DEEP * d->tolerance && best.gap < -DEEPER * t->slack);
-	if (t->deep)
+	note_approach(d, parts, &p, &at, t->held ? least.normal : best.normal, least.rate);
+	t->deep = t->deep || deep;
+	if (t->deep && !t->held)
 		d->limit = -INFINITY;
 }
 
@@ -343,8 +411,7 @@ static bool find_guards(cr_descent *d)
 		t->middle[i] = v3d_add(carom_rotate(pose.orientation, d->whole[i].centre), pose.position);
 	}
 	cr_set_descent_time(d, 0);
-	const double apart = v3d_length(v3d_sub(t->middle[0], t->middle[1]));
-	t->lost = cr_motion_rounding(d->whole[0].reach + m[0]->lever, d->whole[1].reach + m[1]->lever, apart);
+	t->lost = cr_lost_gap(d);
 	take_open_ways(d);
 	d->limit = d->tolerance + 4 * t->lost; // parts that touch are not farther apart
 	d->bound = cr_bound_gap;
@@ -352,6 +419,13 @@ static bool find_guards(cr_descent *d)
 	cr_descend(d);
 	d->top = 0;
 	return t->count > 0;
+}
+
+/// The gap along a guard with a level that is not to be lost.
+static double kept_level(const touching *t, double level, double slack)
+{
+	const double held = level - 4 * t->lost < 0 ? level - 4 * t->lost : 0;
+	return t->held && held > level - slack ? held : level - slack;
 }
 
 // ---- Boxes ----
@@ -373,13 +447,13 @@ static double bound_later(const cr_descent *d, const cr_mover_box *a, const cr_m
 		body[i] =
 			(cr_guarded){ &d->mover[i]->motion, NULL, cr_is_plane(d->mover[i]), box[i]->centre, box[i]->extent, box[i]->reach };
 	for (int i = 0; i < t->count; i++)
-		is_near[i] = cr_guard_gap(&body[0], &body[1], &t->guard[i], 0) >= t->guard[i].level - t->slack;
+		is_near[i] = cr_guard_gap(&body[0], &body[1], &t->guard[i], 0) >= kept_level(t, t->guard[i].level, t->slack);
 	for (int i = 0; i < t->count; i++) {
 		bool use = is_near[i];
 		for (int k = 0; k < t->count; k++)
 			use = use && !(is_near[k] && v3d_dot(t->normal[i], t->normal[k]) < OPPOSED);
 		cr_guard guard = t->guard[i];
-		guard.level -= t->slack;
+		guard.level = kept_level(t, guard.level, t->slack);
 		double until = begin, last = -1;
 		for (int k = 0; k < BOX_STEPS && use && until < 1 && until > last; k++) {
 			last = until;
@@ -396,7 +470,7 @@ static double bound_later(const cr_descent *d, const cr_mover_box *a, const cr_m
 /// Is a direction one that the pair may take up now?
 static bool may_take(const cr_descent *d, const part_pair *p, const progress *at, const cr_guard *guard, v3d normal)
 {
-	if (is_from_behind(d, p, normal, at->time))
+	if (is_barred(d, p, normal, at->separation.gap, at->time))
 		return false;
 	if (!at->any)
 		return true;
@@ -408,7 +482,7 @@ static bool may_take(const cr_descent *d, const part_pair *p, const progress *at
 /// Takes a guard if it holds longer than the one so far. level: g.
 static void try_guard(const cr_descent *d, const part_pair *p, const progress *at, cr_guard guard, double level, progress *next)
 {
-	guard.level = level - next->slack;
+	guard.level = kept_level(d->user, level, next->slack);
 	const v3d normal = cr_guard_normal(&p->body[0], &p->body[1], &guard, at->time);
 	if (!may_take(d, p, at, &guard, normal))
 		return;
@@ -490,8 +564,8 @@ static bool go_on_guarded(const cr_descent *d, const part_pair *p, progress *at)
 	}
 	const bool shows = !at->guarded || (!at->came && !at->sunk);
 	if (shows) {
-		const cr_separation seen = see_along(d, p, &next);
-		show(&next, next.found ? &seen : &at->separation);
+		const cr_separation seen = next.found ? see_along(d, p, &next) : see_obstacle(d, p, at);
+		show(&next, &seen);
 	}
 	*at = next;
 	if (!on)
@@ -543,6 +617,40 @@ static cr_impact_state follow(cr_descent *d, const part_pair *p, progress *at)
 	return CR_IMPACT_UNDECIDED;
 }
 
+/// Looks at two parts at the time of an impact: if the motion goes into them, and they are nearer
+/// than those so far, they are told. Parts beside an obstacle may come within the tolerance first,
+/// as the next triangle of a flat floor does, and lead aside.
+static void meet_obstacle(cr_descent *d, const cr_part_pair *parts)
+{
+	const touching *t = d->user;
+	cr_mover_impact *best = d->best;
+	part_pair p;
+	set_pair(d, parts, &p);
+	progress at = { .time = best->impact.time };
+	cr_measure_parts(d->mover[0], &p.convex[0], d->mover[1], &p.convex[1], at.time, &at.separation);
+	if (!(at.separation.gap < d->limit))
+		return;
+	const cr_separation seen = see_obstacle(d, &p, &at);
+	const cr_guard guard = guard_along(d, seen.normal, at.time);
+	if (!(cr_guard_rate(&p.body[0], &p.body[1], &guard, at.time) < -0.25 * t->slack))
+		return;
+	d->limit = at.separation.gap;
+	best->impact.separation = seen;
+	for (int i = 0; i < 2; i++)
+		best->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
+}
+
+/// Tells an impact of one that is held by the nearest parts that it goes into.
+static void name_obstacle(cr_descent *d)
+{
+	d->top = 0;
+	cr_set_descent_time(d, d->best->impact.time);
+	d->limit = d->best->impact.separation.gap;
+	d->bound = cr_bound_gap;
+	d->meet = meet_obstacle;
+	cr_descend(d);
+}
+
 static void meet_later(cr_descent *d, const cr_part_pair *parts)
 {
 	part_pair p;
@@ -558,30 +666,44 @@ static void meet_later(cr_descent *d, const cr_part_pair *parts)
 	d->limit = at.shown_time > 0 ? at.shown_time : -(double)INFINITY;
 }
 
+/// Tells the two parts that approach each other fastest at the beginning.
+static void tell_first(const touching *t, cr_impact_state state, cr_mover_impact *impact)
+{
+	impact->impact = (cr_impact){ .state = state, .separation = t->first };
+	impact->triangle[0] = t->triangle[0];
+	impact->triangle[1] = t->triangle[1];
+}
+
 bool cr_find_later_impact(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit,
 	const cr_open_ways *ways, cr_mover_impact *impact)
 {
 	cr_descent d = { .tolerance = tolerance };
-	touching t = { .slack = cr_sinking_of(a, b, tolerance), .nearest = INFINITY, .open = ways };
-	*impact = (cr_mover_impact){ { .state = CR_IMPACT_TOUCHING }, { -1, -1 }, false };
+	touching t = { .slack = cr_sinking_of(a, b, tolerance), .held = a->held || b->held, .nearest = INFINITY, .open = ways };
+	*impact = (cr_mover_impact){ { .state = CR_IMPACT_TOUCHING }, .triangle = { -1, -1 } };
 	d.user = &t;
-	if (!cr_prepare_descent(&d, scratch, a, b, impact) || !find_guards(&d))
+	if (!cr_prepare_descent(&d, scratch, a, b, impact) || (!find_guards(&d) && !t.held))
 		return false;
 	if (t.deep) {
-		cr_find_nearest_parts(scratch, a, b, impact);
+		impact->deep = true;
+		// two triangles of meshes tell no way out of either mesh
+		if (t.held && !(a->collider && b->collider))
+			tell_first(&t, CR_IMPACT_TOUCHING, impact);
+		else
+			cr_find_nearest_parts(scratch, a, b, impact);
 		return true;
 	}
 	if (!(t.nearest < INFINITY))
 		impact->impact = (cr_impact){ .state = CR_IMPACT_NONE, .time = 1, .separation_time = 1 };
 	t.slack += 4 * t.lost;
-	d.limit = limit;
+	// An approach at the beginning counts whatever has been found before.
+	d.limit = t.held && t.nearest < INFINITY ? 1 : limit;
 	d.bound = bound_later;
 	d.meet = meet_later;
 	cr_descend(&d);
 	if (impact->impact.state != CR_IMPACT_TOUCHING && t.approach < -0.25 * t.slack) {
-		impact->impact = (cr_impact){ .state = impact->impact.state, .separation = t.first };
-		impact->triangle[0] = t.triangle[0];
-		impact->triangle[1] = t.triangle[1];
+		tell_first(&t, impact->impact.state, impact);
+	} else if (t.held && impact->impact.state == CR_IMPACT_FOUND && impact->impact.time > 0) {
+		name_obstacle(&d);
 	}
 	impact->impact.steps = d.steps;
 	return true;

@@ -674,20 +674,22 @@ typedef struct cast_search {
 	bool straight;
 	double turned;
 	carom_aabb begin;
+	bool past_touching; // surfaces that the motion leaves (skip_separating)
 	bool found;
 	cr_query_item item; // that is met first
 	cr_mover_impact impact;
+	double rate; // of its gap; 0 where it does not count
 	cr_mover_scratch *scratch;
 } cast_search;
 
-/// A time before which a shape that turns by next to nothing stays farther than half the tolerance
-/// from a box: along each axis of the world the two overlap for one span of times.
+/// A time before which a shape that turns by next to nothing stays farther than the tolerance from
+/// a box: along each axis of the world the two overlap for one span of times.
 static double span_time(const cast_search *s, const carom_aabb *rest)
 {
 	double far = 0, enter = 0, leave = 1;
 	for (int k = 0; k < 3; k++)
 		far += fmax(fabs(v3d_get(rest->lower, k)), fabs(v3d_get(rest->upper, k))) + fabs(v3d_get(s->mover.motion.travel, k));
-	const double lost = cr_motion_rounding(s->box.reach, far, far) + s->turned + 0.5 * s->tolerance;
+	const double lost = cr_motion_rounding(s->box.reach, far, far) + s->turned + s->tolerance;
 	for (int k = 0; k < 3; k++) {
 		const double before = v3d_get(rest->lower, k) - v3d_get(s->begin.upper, k) - lost;
 		const double behind = v3d_get(rest->upper, k) - v3d_get(s->begin.lower, k) + lost;
@@ -718,7 +720,8 @@ static double cast_key(const void *user, const double lower[3], const double upp
 		if (time >= 1 || (s->mover.convex && s->convex.core == CR_CORE_POINT))
 			return time < 1 ? time : (double)INFINITY;
 	}
-	const double time = cr_mover_box_time(&s->mover.motion, &s->box, &rest, s->tolerance);
+	// bodies within the tolerance touch
+	const double time = cr_mover_box_time(&s->mover.motion, &s->box, &rest, 2 * s->tolerance);
 	return time < 1 ? time : (double)INFINITY;
 }
 
@@ -729,7 +732,16 @@ static cr_mover resting_mover(const cast_search *s, const cr_body *body, cr_conv
 	const carom_pose pose = { v3d_sub(body->pose.position, s->origin), body->pose.orientation };
 	// as carom_time_of_impact has it, to the last bit
 	mover.motion = cr_motion_between(&pose, &pose);
+	mover.two_sided = mover.collider && !mover.collider->closed && !cr_has_front(body);
 	return mover;
+}
+
+/// Of hits at one time the one that the motion goes into fastest counts, then the lowest item.
+static bool comes_first(const cast_search *s, cr_query_item item, double time, double rate)
+{
+	if (!s->found || time != s->impact.impact.time)
+		return !s->found || time < s->impact.impact.time;
+	return rate != s->rate ? rate < s->rate : cr_compare_items(s->item, item) > 0;
 }
 
 static bool visit_cast(void *user, cr_query_item item, const cr_body *seen, double *limit)
@@ -740,13 +752,17 @@ static bool visit_cast(void *user, cr_query_item item, const cr_body *seen, doub
 	cr_mover_impact impact;
 	// Impacts at the best time so far are of use too: the lower index counts.
 	const double before = s->found ? nextafter(s->impact.impact.time, 2) : 1;
-	cr_find_mover_impact(s->world->pipeline.bvh, s->scratch, &s->mover, &body, s->tolerance, before, &impact);
+	(s->past_touching ? cr_find_stop : cr_find_mover_impact)(
+		s->world->pipeline.bvh, s->scratch, &s->mover, &body, s->tolerance, before, &impact);
 	const double time = impact.impact.time;
-	if (impact.impact.state == CR_IMPACT_NONE ||
-		(s->found && time == s->impact.impact.time && cr_compare_items(s->item, item) < 0))
+	if (impact.impact.state == CR_IMPACT_NONE)
+		return true;
+	const double rate = s->past_touching && time == 0 ? cr_impact_rate(&s->mover, &body, &impact.impact) : 0;
+	if (!comes_first(s, item, time, rate))
 		return true;
 	s->found = true;
 	s->item = item;
+	s->rate = rate;
 	s->impact = impact;
 	*limit = time;
 	return true;
@@ -772,6 +788,8 @@ static void begin_cast(cast_search *s, const carom_shape *shape, const carom_pos
 		{ v3d_sub(end->position, begin->position), end->orientation } };
 	s->origin = begin->position;
 	s->mover = cr_mover_of(shape, &s->convex);
+	s->mover.held = true;
+	s->mover.two_sided = s->mover.collider && !s->mover.collider->closed && shape->mesh->sides != CAROM_SIDES_FRONT;
 	s->mover.motion = cr_motion_between(&ends[0], &ends[1]);
 	s->box = cr_mover_bounds(&s->mover);
 	bound_begin(s);
@@ -788,14 +806,15 @@ static void write_hit(cast_search *s, carom_shape_hit *hit)
 	cr_body room;
 	carom_result seen = CAROM_SUCCESS;
 	const cr_mover body = resting_mover(s, cr_see_item(s->world, s->item, &room, &seen), &convex);
-	if (!s->impact.inside && (s->mover.collider || body.collider))
+	const bool is_named = s->impact.triangle[0] >= 0 || s->impact.triangle[1] >= 0;
+	if (!is_named && (s->mover.collider || body.collider))
 		cr_find_nearest_parts(s->scratch, &s->mover, &body, &s->impact);
 	const cr_impact *impact = &s->impact.impact;
 	const v3d place = v3d_add(cr_motion_at(&s->mover.motion, impact->separation_time).position, s->origin);
 	*hit = (carom_shape_hit){ .body = cr_id_of(s->world->bodies.data, s->item.body),
 		.shape = cr_item_shape(s->world, s->item),
 		.time = impact->time,
-		.touching = impact->state == CR_IMPACT_TOUCHING,
+		.touching = impact->state == CR_IMPACT_TOUCHING || impact->time == 0,
 		.distance = impact->separation.gap,
 		.point = v3d_add(impact->separation.on_b, place),
 		.normal = impact->separation.normal,
@@ -834,6 +853,7 @@ carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, con
 	if (result != CAROM_SUCCESS || cr_is_empty_shape(shape))
 		return result;
 	cast_search s = { .world = world, .tolerance = tolerance, .scratch = scratch };
+	s.past_touching = filter && filter->skip_separating;
 	begin_cast(&s, shape, &ends[0], &ends[1]);
 	cr_index_search search = { cast_key, NULL, visit_cast, &s, filter, NULL, 1 };
 	result = cr_search_bodies(world, name, &search, NULL);

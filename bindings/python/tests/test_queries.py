@@ -50,6 +50,10 @@ class Single(unittest.TestCase):
         self.assertEqual(hit.body, self.ball)
         self.assertAlmostEqual(hit.time, (5 - 1.05) / 5, 3)
         self.assertEqual(self.world.cast_shape(box, carom.Motion(((0, 0, 5), None), ((0, 0, 0), None))), hit)
+        away, past = (((0, 0, 1.0505), None), ((0, 0, 2), None)), carom.QueryFilter(skip_separating=True)
+        self.assertTrue(self.world.cast_shape(box, away).touching)
+        self.assertIsNone(self.world.cast_shape(box, away, filter=past))
+        self.assertTrue(self.world.cast_shape(box, away[::-1], filter=past).time > 0.9)
 
     def test_more_answers_than_the_first_guess(self):
         for i in range(150):
