@@ -28,6 +28,8 @@ enum {
 // bounds are as near as the second (finer faces would be slivers, whose normals are rounding); the
 // third is told to the caller.
 static const double SMALL = 1e-13, NEAR = 1e-9, GOOD = 1e-6;
+// Points of the surfaces that are off by less are not looked for again.
+static const double CLOSE = 1e-11;
 // Faces that are no wider are thin; bodies that are no farther apart may overlap, for all that
 // rounding tells.
 static const double THIN = 2e-10, TOUCHING = 1e-15;
@@ -531,7 +533,7 @@ static int take_face(polytope *t, double upper)
 }
 
 /// Not inlined: its polytope takes 8 KB of stack, which pairs apart do not need.
-static __attribute__((noinline)) void find_depth(const pair *p, const cr_simplex *s, depth *found)
+static __attribute__((noinline)) void search_depth(const pair *p, const cr_simplex *s, depth *found)
 {
 	polytope t;
 	if (!start_polytope(p, s, &t)) {
@@ -555,6 +557,44 @@ static __attribute__((noinline)) void find_depth(const pair *p, const cr_simplex
 	}
 }
 
+/// Makes the difference of two points the one that is told. The rest goes to both in halves.
+static void share_rest(point_pair *at, v3d difference)
+{
+	at->a = v3d_mad(at->a, -0.5, v3d_sub(at->d, difference));
+	at->d = difference;
+}
+
+/// Moves the pair of points to where moving by the depth lets the bodies touch. A depth is good to
+/// about the square of its direction, so the farthest points along that may lie far beside the foot
+/// of the origin: on a flat cap, along the side of a cylinder, or a ten-thousandth of the size away
+/// on a round body. Bodies that are moved apart by the depth and a little more meet in one place,
+/// which the descent finds.
+static void meet_at_depth(const pair *p, depth *found)
+{
+	const v3d foot = v3d_scale(found->direction, found->upper);
+	const double off = v3d_length(v3d_sub(found->at.d, foot));
+	if (!(off > CLOSE * p->size))
+		return;
+	const v3d beyond = v3d_mad(foot, CLOSE * p->size, found->direction);
+	const cr_relative moved = { p->at->rotation, v3d_add(p->at->position, beyond) };
+	const pair apart = { p->a, p->b, &moved, p->size };
+	cr_simplex s;
+	v3d normal, a = { 0, 0, 0 };
+	descend(&apart, &s, &normal);
+	for (int i = 0; i < s.count; i++)
+		a = v3d_mad(a, s.weight[i], s.v[i].a);
+	const point_pair met = { a, v3d_add(cr_simplex_point(&s), beyond) };
+	if (v3d_length(v3d_sub(met.d, foot)) < off)
+		found->at = met;
+	share_rest(&found->at, foot);
+}
+
+static void find_depth(const pair *p, const cr_simplex *s, depth *found)
+{
+	search_depth(p, s, found);
+	meet_at_depth(p, found);
+}
+
 // ---- Both ----
 
 /// From a pair of points of the cores to the surfaces, with a direction from B to A.
@@ -571,10 +611,23 @@ static void set_outside(const pair *p, const cr_simplex *found, double lower, v3
 	for (int i = 0; i < found->count; i++)
 		on_a = v3d_mad(on_a, found->weight[i], found->v[i].a);
 	const v3d d = cr_simplex_point(found);
+	const double length = v3d_length(d), rounding = p->a->rounding + p->b->rounding;
+	point_pair at = { on_a, d };
+	if (lower < rounding) {
+		// Where they overlap the points tell the way out: the normal is that of the points, unless
+		// another one proves more than a hair more.
+		const v3d along = v3d_scale(d, 1 / length);
+		const double bound = v3d_dot(along, support(p, v3d_neg(along)).d);
+		if (bound >= lower - CLOSE * p->size) {
+			lower = bound;
+			normal = along;
+		}
+		share_rest(&at, v3d_scale(normal, lower));
+	}
 	s->normal = normal;
-	s->gap = lower - (p->a->rounding + p->b->rounding);
-	s->error = fmax(v3d_length(d) - lower, 0);
-	set_points(p, on_a, d, s);
+	s->gap = lower - rounding;
+	s->error = fmax(length - lower, 0);
+	set_points(p, at.a, at.d, s);
 }
 
 static void set_inside(const pair *p, const cr_simplex *start, cr_separation *s)
