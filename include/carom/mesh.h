@@ -31,7 +31,7 @@ typedef struct carom_strided {
 
 /// For open meshes alone: to which side a body that crosses the mesh is led out, and from which
 /// side a body that comes near is seen ahead (carom_world_def.speculative_distance). A closed mesh
-/// has an inside and ignores this.
+/// ignores this: it has an inside, or is a sheet that encloses nothing, and pushes to both sides.
 typedef enum carom_mesh_sides {
 	CAROM_SIDES_AUTO, ///< as CAROM_SIDES_FRONT where the body is static, else as CAROM_SIDES_BOTH
 	/// To the front, from where triangles are counter-clockwise. For level geometry: it stops

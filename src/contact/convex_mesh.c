@@ -31,8 +31,9 @@
 #include "geom/convex_contacts.h"
 #include "geom/convex_query.h"
 #include "geom/patch.h"
+#include "geom/triangle.h"
 
-enum { FEW_BLOCKS = 128, MOST_DIRECTIONS = 16, MOST_RING = 64, MOST_ROUNDS = 12, MOST_TRIALS = 64 };
+enum { FEW_BLOCKS = 128, MOST_DIRECTIONS = 16, MOST_RING = 64, MOST_ROUNDS = 12, MOST_TRIALS = 64, MOST_AROUND = 64 };
 
 // Of a triangle's longest edge: corners that differ by no more are equally far along a normal, and
 // a surface that rises by no more over such a length counts as flat.
@@ -42,6 +43,8 @@ static const double FLAT = 1e-4;
 static const double SOONER = 0.95, SOONER_SIZE = 2e-3;
 // Normals whose cosine is above this are one.
 static const double ALIKE = 0.9999;
+// Sines: an edge lies along a plane, and across a direction, up to these angles.
+static const double ALONG = 0.1, ACROSS = 0.01;
 // Of the body's size: a body that is less deep, and is pushed in one direction, is not asked
 // whether it is parted; the longest way out; and the gap that counts as parted.
 static const double DEEP = 0.02, MOST_WAY = 6, TOUCHES = 1e-6;
@@ -92,6 +95,8 @@ typedef struct convex_pair {
 	double margin;
 	double flush;             // cr_triangle_rim
 	bool to_front;            // the mesh pushes to the front alone
+	bool unwelded;            // its surface may go on where no edge tells so
+	bool nested;              // it is closed, and a part of its surface may lie inside it
 	near_triangle *unsettled; // triangles whose own normal may speak
 	int32_t unsettled_count;
 	v3d direction[MOST_DIRECTIONS]; // normals that hold
@@ -107,6 +112,11 @@ typedef struct convex_pair {
 static v3d to_body(const convex_pair *c, v3d p)
 {
 	return v3d_add(m3d_mul(&c->mesh_in_body.rotation, p), c->mesh_in_body.position);
+}
+
+static v3d to_mesh(const convex_pair *c, v3d p)
+{
+	return m3d_tmul(&c->mesh_in_body.rotation, v3d_sub(p, c->mesh_in_body.position));
 }
 
 /// How far the body reaches along a direction.
@@ -159,7 +169,7 @@ static bool is_centre_inside(const convex_pair *c, v3d shift, v3d *centre, cr_ne
 {
 	if (!c->collider->closed)
 		return false;
-	*centre = m3d_tmul(&c->mesh_in_body.rotation, v3d_sub(v3d_add(c->centre, shift), c->mesh_in_body.position));
+	*centre = to_mesh(c, v3d_add(c->centre, shift));
 	const float origin[3] = { (float)centre->x, (float)centre->y, (float)centre->z }, direction[3] = { 0.5f, 0.7f, 0.3f };
 	for (int k = 0; k < 3; k++) {
 		if (!(origin[k] >= c->collider->lower[k] && origin[k] <= c->collider->upper[k]))
@@ -281,6 +291,94 @@ static bool holds(const convex_pair *c, const near_triangle *t, v3d n)
 			return holds_at_vertex(c, t->triangle, k, n, corner[k]);
 	}
 	return false;
+}
+
+/// The place on a triangle that a contact belongs to. Contacts that reach the depth of a pair lie
+/// beside it.
+static v3d place_on(const near_triangle *t, const cr_volume_contact *contact)
+{
+	cr_feature feature;
+	const v3d *p = t->convex.corner, place = v3d_mad(contact->point, contact->depth, contact->normal);
+	return cr_closest_point_triangle(place, p[0], p[1], p[2], &feature);
+}
+
+/// Nearer than this, places on the mesh are one.
+static double covering_reach(const convex_pair *c) { return c->flush + IN_SURFACE * c->collider->scale; }
+
+/// Edges of a triangle on which a place lies, as bits. Where some are across n, these alone.
+static unsigned edges_at(const convex_pair *c, const near_triangle *t, v3d place, v3d n)
+{
+	const v3d *p = t->convex.corner;
+	unsigned at = 0, across = 0;
+	for (int k = 0; k < 3; k++) {
+		const v3d along = v3d_sub(p[(k + 1) % 3], p[k]), from = v3d_sub(place, p[k]);
+		const double length2 = v3d_dot(along, along), s = v3d_dot(along, from) / length2;
+		if (!(v3d_length(v3d_mad(from, -fmax(0, fmin(1, s)), along)) <= covering_reach(c)))
+			continue;
+		at |= 1u << k;
+		across |= (unsigned)(fabs(v3d_dot(along, n)) <= ACROSS * sqrt(length2)) << k;
+	}
+	return across ? across : at;
+}
+
+/// Does one of these edges of t lie along a plane?
+static bool has_edge_along(const near_triangle *t, unsigned edges, v3d normal)
+{
+	const v3d *p = t->convex.corner;
+	for (int k = 0; k < 3; k++) {
+		const v3d along = v3d_sub(p[(k + 1) % 3], p[k]);
+		if (edges >> k & 1 && fabs(v3d_dot(along, normal)) <= ALONG * v3d_length(along))
+			return true;
+	}
+	return false;
+}
+
+/// Does another triangle go on over edges of t, beyond a place on them, against a push along n? No
+/// neighbour tells that where the surface is not welded: an edge that ends amid another, sheets
+/// that overlap, solids side by side.
+static bool is_covered(const convex_pair *c, const near_triangle *t, unsigned edges, v3d place, v3d n)
+{
+	const double reach = covering_reach(c);
+	int32_t around[MOST_AROUND];
+	const int32_t count = c->pipeline->bvh->around(c->collider, to_mesh(c, place), reach, MOST_AROUND, around);
+	for (int32_t i = 0; i < count && i < MOST_AROUND; i++) {
+		const v3d normal = m3d_mul(&c->mesh_in_body.rotation, cr_collider_normal(c->collider, around[i]));
+		if (!has_edge_along(t, edges, normal))
+			continue;
+		for (int k = 0; k < 3; k++) {
+			const v3d d = v3d_sub(vertex_in_body(c, around[i], k), place);
+			if (v3d_dot(n, d) > FLAT * v3d_length(d) + reach)
+				return true;
+		}
+	}
+	return false;
+}
+
+/// Is a place on the mesh, seen along n, inside it? So are walls of solids side by side.
+static bool is_inner(const convex_pair *c, v3d place, v3d n)
+{
+	const v3d p = to_mesh(c, v3d_mad(place, covering_reach(c), n));
+	const float origin[3] = { (float)p.x, (float)p.y, (float)p.z }, ray[3] = { 0.5f, 0.7f, 0.3f };
+	return c->nested && c->pipeline->bvh->winding(c->collider, origin, ray) != 0;
+}
+
+/// Leaves out contacts where other triangles hide t. Returns how many are left: none if those on
+/// its edges are all hidden.
+static int drop_hidden(const convex_pair *c, const near_triangle *t, cr_volume_contact *contacts, int count)
+{
+	int kept = 0;
+	bool dropped = false, stands = false;
+	for (int i = 0; i < count; i++) {
+		const v3d n = contacts[i].normal, place = place_on(t, &contacts[i]);
+		const unsigned edges = edges_at(c, t, place, n);
+		if ((edges && is_covered(c, t, edges, place, n)) || is_inner(c, place, n)) {
+			dropped = true;
+			continue;
+		}
+		stands = stands || edges;
+		contacts[kept++] = contacts[i];
+	}
+	return dropped && !stands ? 0 : kept;
 }
 
 static void remember_direction(convex_pair *c, v3d n)
@@ -411,12 +509,19 @@ static void collide_triangle(convex_pair *c, int32_t number)
 		add_contacts(c, contacts, cr_convex_contacts_on_triangle(&c->convex, &t.convex, t.rim, c->margin, contacts), number);
 		return;
 	}
-	const int count = cr_convex_triangle_contacts(&c->convex, &t.convex, t.rim, c->margin, &least, &on_face, contacts);
+	int count = cr_convex_triangle_contacts(&c->convex, &t.convex, t.rim, c->margin, &least, &on_face, contacts);
 	t.meets = least.gap <= c->margin;
 	c->met = -least.gap > c->met ? -least.gap : c->met;
 	if (t.meets)
 		note_nearest(c, &t, &least);
-	if (!on_face && (count == 0 || !holds(c, &t, contacts[0].normal))) {
+	if (!on_face && count > 0 && !holds(c, &t, contacts[0].normal))
+		count = 0;
+	const int found = count;
+	if (on_face ? c->nested : c->unwelded)
+		count = drop_hidden(c, &t, contacts, count);
+	if (on_face && count == 0 && found > 0)
+		return;
+	if (!on_face && count == 0) {
 		c->unsettled[c->unsettled_count++] = t;
 		return;
 	}
@@ -442,7 +547,8 @@ static void settle(convex_pair *c, const near_triangle *t)
 			return;
 	}
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
-	add_contacts(c, contacts, cr_convex_contacts_on_triangle(&c->convex, &t->convex, t->rim, c->margin, contacts), t->triangle);
+	const int count = cr_convex_contacts_on_triangle(&c->convex, &t->convex, t->rim, c->margin, contacts);
+	add_contacts(c, contacts, c->nested ? drop_hidden(c, t, contacts, count) : count, t->triangle);
 }
 
 // ---- Where no normal holds, and no triangle lies below the body's deepest point ----
@@ -781,6 +887,13 @@ static void part(convex_pair *c)
 	list->count = kept;
 }
 
+/// May the surface go on where no edge tells so?
+static bool is_unwelded(const cr_body *mesh)
+{
+	const carom_mesh_report *r = &mesh->shape.mesh->report;
+	return r->components > 1 || r->border_edges + r->nonmanifold_edges + r->degenerate_triangles > 0;
+}
+
 static bool pushes_to_front(const cr_body *mesh)
 {
 	const carom_mesh_sides sides = mesh->shape.mesh->sides;
@@ -807,7 +920,9 @@ void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, const cr_bo
 		.collider = mesh->shape.collider,
 		.convex = cr_convex_of(&body->shape.def),
 		.margin = p->settings.world.speculative_distance,
-		.to_front = pushes_to_front(mesh) };
+		.to_front = pushes_to_front(mesh),
+		.unwelded = is_unwelded(mesh),
+		.nested = is_unwelded(mesh) && mesh->shape.collider->closed };
 	if (c.collider->tree.node_count == 0)
 		return;
 	cr_relative_transform(body, mesh, &c.mesh_in_body.rotation, &c.mesh_in_body.position);

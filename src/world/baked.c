@@ -252,7 +252,7 @@ static void walk_collider(walk *w, bool bare, cr_collider *c, const carom_mesh_r
 	FLOAT(c, scale);
 	FLOAT(c, diagonal);
 	FLOAT(c, extent);
-	c->closed = r->closed;
+	c->closed = cr_is_solid(r);
 	const int32_t used = c->triangle_count;
 	FIXED_ARRAY("triangle numbers", c->triangle_number, used);
 	c->binary.primitive_count = bare || w->places ? 0 : used;

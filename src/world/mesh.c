@@ -17,10 +17,12 @@ static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, cons
 		return result;
 	if (!mesh->report.usable)
 		return cr_fail(context, CAROM_INVALID_MESH, "carom_create_mesh: %s", mesh->report.first_finding);
-	if (!cr_facets_build(context, &mesh->topology, mesh->report.closed && mesh->report.components == 1, &mesh->facets))
+	const bool solid = cr_is_solid(&mesh->report);
+	if (mesh->report.closed && !solid)
+		mesh->sides = CAROM_SIDES_BOTH;
+	if (!cr_facets_build(context, &mesh->topology, solid && mesh->report.components == 1, &mesh->facets))
 		return cr_fail_memory(context, "the facets of a mesh");
-	return cr_collider_build(
-		context, &mesh->topology, mesh->report.closed, samples, def->grid_resolution, def->build, &mesh->collider);
+	return cr_collider_build(context, &mesh->topology, solid, samples, def->grid_resolution, def->build, &mesh->collider);
 }
 
 static size_t exact_bytes(const carom_mesh *mesh)
