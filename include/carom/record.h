@@ -1,5 +1,5 @@
 /// @file record.h
-/// Recording of every call on a world, for bug reports and regression tests.
+/// Recording of every call that changes a world, for bug reports and regression tests.
 #ifndef CAROM_RECORD_H
 #define CAROM_RECORD_H
 

@@ -501,7 +501,7 @@ typedef struct carom_sphere_group {
 	uint64_t user_data_b;
 	int64_t first_pair; ///< in the view's pairs
 	int64_t pair_count;
-	int32_t pair; ///< index in the view of pairs of bodies (carom_world_pairs)
+	int32_t pair; ///< index in the view of pairs (carom_world_pairs)
 } carom_sphere_group;
 
 /// Valid as the other views. In a pair, a is the number of a sphere of body_a and b of one of

@@ -149,7 +149,6 @@ typedef struct carom_sphere_pairs {
 
 /// The neighbours of every sphere. Row i is other[first[i]] to other[first[i+1]-1]: all j with |c_i
 /// - c_j| <= r_i + r_j + skin when the list was made. So it holds every sphere that touches i now,
-///
 /// and some more. Where j is in the row of i, i is in that of j. Each row is sorted by ids, so sums
 /// over rows depend neither on how the list was made nor on the order of the caller's arrays.
 /// Ghosts stand in rows of owned spheres and have none.

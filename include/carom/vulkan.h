@@ -1,6 +1,6 @@
 /// @file vulkan.h
-/// Graphics devices, reached through Vulkan: what there is, and a device for detectors to run on
-/// (carom/spheres.h, method DEVICE).
+/// Graphics devices, reached through Vulkan: which ones there are, and a device that worlds,
+/// detectors of spheres, sweeps, proximity scenes and grains run on.
 ///
 /// The Vulkan loader (libvulkan.so.1) is opened when it is first needed, so that a program which
 /// links Carom needs neither it nor a driver. Where there is none, there are no devices, which is
