@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/// The settings that all queries of a batch share. A batch with only count set is a good one.
+/// The settings that all queries of a batch share. A batch with only count set is valid.
 typedef struct carom_batch {
 	int64_t count;                    ///< of queries, 0 or more
 	const carom_query_filter *filter; ///< of all queries; NULL: none. Of worlds only

@@ -64,7 +64,7 @@ CAROM_API double carom_edge_edge_distance(
 
 /// Nearest points of two triangles: all corners against the other triangle, all edges against
 /// edges. Triangles that intersect, by exact predicates, have distance 0 and one point in common,
-/// which both results hold; its feature is told for each.
+/// which both results hold, each with the feature of its own triangle.
 CAROM_API double carom_triangle_triangle_distance(const carom_vec3 a[3], const carom_vec3 b[3],
 	carom_triangle_point *on_a, carom_triangle_point *on_b);
 

@@ -48,7 +48,7 @@ typedef enum carom_mesh_sides {
 /// carom_separation between shapes that overlap.
 typedef enum carom_mesh_build {
 	CAROM_MESH_SAH, ///< by the surface area heuristic: slow to build, fast to search
-	/// Along a curve, with the upper levels by the heuristic: for meshes that live shortly.
+	/// Along a curve, with the upper levels by the heuristic: for meshes that are soon released.
 	CAROM_MESH_HLBVH,
 	CAROM_MESH_LBVH, ///< along a curve: the fastest to build, the slowest to search
 	/// Along a curve, then made better from the leaves up (treelet restructuring, Karras and Aila).

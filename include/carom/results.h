@@ -534,9 +534,10 @@ CAROM_API carom_sphere_pair_view carom_world_sphere_pairs(const carom_world *wor
 //
 // A sphere of a continuous granular body is tested against all parts of other bodies, and against
 // the spheres of its own body (carom_body_def.self_collision) and of other granular ones, on its
-// straight way. Of its impacts with spheres the earliest is told. Spheres of a granular body that
+// straight way. Of its impacts with spheres the earliest is listed. Spheres of a granular body that
 // is not continuous count as at rest, where they were set last. Spheres that touch each other at
-// the beginning are told only where they get deeper by more than a quarter of the smaller radius.
+// the beginning have an impact only where they get deeper by more than a quarter of the smaller
+// radius.
 
 /// Two bodies that meet on their ways through the step. Of bodies with parts each two parts that
 /// meet are an impact of their own.
@@ -573,9 +574,9 @@ typedef struct carom_body_impact_view {
 } carom_body_impact_view;
 
 /// Impacts of continuous bodies in the last step, sorted by body_a, body_b, shape_a, shape_b. Each
-/// two parts have at most one: the first on their way. So have a sphere and a part. Of two spheres
-/// it is listed where it is the first with a sphere for either of them (at equal times that with
-/// the sphere that comes first), as if all went straight on until then.
+/// two parts have at most one: the first on their way. So have a sphere and a part. An impact of
+/// two spheres is listed where it is the first impact with a sphere for one of them (at equal times
+/// the one with the sphere that comes first), as if all went straight on until then.
 CAROM_API carom_body_impact_view carom_world_body_impacts(const carom_world *world);
 /// The earliest impact of a body, or with the null id that of all bodies (at equal times the first
 /// in order); NULL if there is none. Impacts of sensors and CAROM_TOI_TOUCHING do not count. A pass
@@ -589,16 +590,17 @@ CAROM_API const carom_body_impact *carom_world_earliest_body_impact(
 CAROM_API carom_result carom_world_set_impulse(
 	carom_world *world, int32_t contact, const float impulse[3]);
 
-/// As carom_world_set_impulse, for a contact of carom_world_surface_contacts: that of its two
-/// features in the next step hands it back. Where a vertex slides to another triangle of the
-/// surface, its contact there does. Of a body that gets another mesh (carom_world_set_mesh) each
-/// copy of the features does.
+/// As carom_world_set_impulse, for a contact of carom_world_surface_contacts: the contact of its
+/// two features in the next step hands it back. Where a vertex slides to another triangle of the
+/// surface, its contact there hands it back. Where a body gets another mesh (carom_world_set_mesh),
+/// the contact of each copy of the features does.
 CAROM_API carom_result carom_world_set_surface_impulse(
 	carom_world *world, int64_t contact, const float impulse[3]);
 /// As carom_world_set_impulse, for a contact of carom_world_surface_shape_contacts.
 CAROM_API carom_result carom_world_set_surface_shape_impulse(
 	carom_world *world, int64_t contact, const float impulse[3]);
-/// As carom_world_set_impulse, for a contact of carom_world_sphere_contacts: it goes with the age.
+/// As carom_world_set_impulse, for a contact of carom_world_sphere_contacts, as long as its age
+/// goes on.
 CAROM_API carom_result carom_world_set_sphere_impulse(
 	carom_world *world, int64_t contact, const float impulse[3]);
 

@@ -160,7 +160,7 @@ typedef struct carom_device_stats {
 	int64_t submissions;          ///< pieces of work handed to the driver
 	int64_t dispatches;           ///< kernels started
 	int64_t validation_messages;  ///< with carom_device_def.validation
-	carom_device_tier tier;       ///< in which was searched last; AUTO: nothing was yet
+	carom_device_tier tier;       ///< of the last search; AUTO: there was none yet
 	bool lost;                    ///< the driver has given the device up: nothing runs any more
 	bool cache_used;              ///< the file of compiled kernels was there and fitted
 } carom_device_stats;
@@ -175,8 +175,8 @@ typedef struct carom_kernel_time {
 	double ms; ///< on the device; 0 without carom_device_def.timing
 } carom_kernel_time;
 
-/// Write the kernels that have run to times [capacity]; returns how many there are, be it more than
-/// capacity. Thread-safe while no call uses the device.
+/// Write the kernels that have run to times [capacity]; returns how many there are, which may
+/// be above capacity. Thread-safe while no call uses the device.
 CAROM_API int32_t carom_device_get_kernels(
 	const carom_device *device, carom_kernel_time *times, int32_t capacity);
 

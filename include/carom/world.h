@@ -73,7 +73,7 @@ typedef struct carom_body_def {
 	carom_strided centres; ///< x, y, z of each
 	carom_strided radii;   ///< one value each (stride 0: packed)
 	/// The pose of the body's frame, in which the shape is given. Its origin need not be the centre
-	/// of mass, of which the library knows nothing (carom_mesh_get_mass tells it).
+	/// of mass, of which the library knows nothing (carom_mesh_get_mass computes it).
 	carom_pose pose;
 	/// Two bodies are tested when each one's category has a bit in common with the other's mask ...
 	uint64_t category;
@@ -141,8 +141,8 @@ typedef bool carom_pair_filter_fn(
 ///   those of body_a and body_b.
 /// - A pair without any contact left does not touch. It is not listed; if it was, it ends, and its
 ///   data goes with it. It begins again when a contact stays.
-/// - Sensors (which have no contacts), impacts and queries ask nobody, carom_world_collide_shape
-///   among them.
+/// - It is not asked about sensors (which have no contacts), impacts, and queries, which
+///   carom_world_collide_shape is one of.
 /// - The memory of pairs does not depend on the answers, so these may change from step to step. A
 ///   recording holds them.
 ///
@@ -209,7 +209,8 @@ typedef struct carom_world_def {
 	/// Contacts kept for each pair, 1 to 256; 0: all. They span the patch, and a body that
 	/// trembles keeps them. The greatest depth of the pair is always among them. A neighbour of
 	/// the deepest contact may stay in its place, and have its depth, if it pushes the same way
-	/// and was less deep by at most a hundredth or a ten-thousandth of the patch's size.
+	/// and was less deep by at most a hundredth of that depth, or a ten-thousandth of the patch's
+	/// diagonal.
 	int32_t max_contacts_per_pair;
 	/// Features that are apart by at most this distance (metres) are contacts with a negative
 	/// depth; 0: there are none.
@@ -223,12 +224,15 @@ typedef struct carom_world_def {
 	///   by a tenth, since the normal of a face is preferred.
 	/// - The front of an open mesh (carom_mesh_sides) is not seen from behind.
 	double speculative_distance;
-	/// A contact whose features differ from those of the last step continues an old contact that
-	/// lay this close to it, in the frame of body A (metres). Both ends of an edge of a mesh have
-	/// one name, so a contact of an edge continues an old one with its features that lay this close
-	/// first, or where the motion of body B has taken it; then the nearest; and one with its
-	/// features that lay farther away only if the bodies slide faster than this in a step, or
-	/// within a tenth of the smaller body.
+	/// Metres, in the frame of body A. A contact may continue one of the last step, and then takes
+	/// over its age and impulse. Each old contact is continued once; the order of choice is:
+	/// - The one with equal features. Two contacts of an edge of a mesh may have equal features. So
+	///   a contact of an edge counts here only if it lay within match_distance, or if the motion of
+	///   the bodies has taken it there.
+	/// - One of the same vertex with another triangle.
+	/// - The nearest within match_distance, where at most 64 of each step are left.
+	/// - For edges, one with equal features within a tenth of the smaller body; or at any distance,
+	///   if the bodies have moved against each other there by more than match_distance.
 	double match_distance;
 	carom_temporal temporal;
 	carom_contact_normal contact_normal;
@@ -304,9 +308,9 @@ CAROM_API carom_result carom_world_set_device(
 CAROM_API carom_result carom_world_set_devices(
 	carom_world *world, carom_device *const *devices, int32_t count, bool fallback);
 
-/// Say what the steps from now on make of pairs of bodies, with parts or without; a new world makes
-/// nothing of them. Recorded. A snapshot does not hold it: after carom_world_restore these settings
-/// stay, and the lists of the saved step are there again.
+/// Choose whether the steps from now on list pairs of bodies, with parts or without, and limit the
+/// contacts of two bodies; a new world does neither. Recorded. A snapshot does not hold these
+/// settings: after carom_world_restore they stay, and the lists of the saved step are there again.
 /// - listed: list pairs of bodies and their events (carom_world_body_pairs,
 ///   carom_world_body_events): of two bodies one, however many of their parts touch. Costs a pass
 ///   over the pairs of each step. Pairs begin with the first step that lists them.
