@@ -164,6 +164,110 @@ TEST(scaled_mesh, materials_sides_and_doubles_stay)
 	carom_destroy_context(context);
 }
 
+// ---- Fronts of mirrored open meshes ----
+
+static v3d image(v3d v, const double scale[3]) { return (v3d){ scale[0] * v.x, scale[1] * v.y, scale[2] * v.z }; }
+
+/// An open piece of ground, uneven, its front up.
+static carom_mesh *ground_mesh(carom_context *context)
+{
+	uint64_t seed = 23;
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	fixture_soup_sheet(&soup, 4, 2);
+	for (int i = 0; i < soup.vertex_count; i++)
+		soup.vertices[3 * i + 2] = (float)test_random_double(&seed, -0.2, 0.2);
+	return fixture_mesh(context, &soup);
+}
+
+static void check_near(v3d is, v3d expected) { CHECK_NEAR(v3d_length(v3d_sub(is, expected)), 0, 1e-6); }
+
+/// Answers of the mirrored ground are the images of those of the ground: rays with their backs, nearest points, casts.
+static void check_mirrored_queries(const carom_world *world[2], const double scale[3], uint64_t *seed)
+{
+	const v3d from = fixture_random_pose(seed, 1).position, to = fixture_random_pose(seed, 1).position;
+	const carom_shape ball = fixture_sphere(0.1);
+	bool found[2];
+	carom_ray_hit hit[2];
+	carom_closest_point near[2];
+	carom_shape_hit met[2];
+	carom_query_filter filter = carom_default_query_filter();
+	filter.skip_separating = test_random(seed) % 2;
+	for (int i = 0; i < 2; i++) {
+		static const double one[3] = { 1, 1, 1 };
+		const double *s = i ? scale : one;
+		const v3d way = image(v3d_sub(to, from), s), begin = image(from, s);
+		const carom_ray ray = { begin, way, 0, 1 };
+		const carom_motion motion = carom_straight_motion((carom_pose){ begin, { 0, 0, 0, 1 } }, way);
+		REQUIRE(carom_world_cast_ray(world[i], &ray, NULL, &found[i], &hit[i]) == CAROM_SUCCESS);
+		REQUIRE(carom_world_closest_point(world[i], begin, 9, NULL, &(bool){ false }, &near[i]) == CAROM_SUCCESS);
+		bool meets;
+		REQUIRE(carom_world_cast_shape(world[i], &ball, &motion, 1e-4, &filter, &meets, &met[i]) == CAROM_SUCCESS);
+		met[i].time = meets ? met[i].time : 2;
+	}
+	CHECK_INT(found[0], found[1]);
+	if (found[0] && found[1]) {
+		CHECK_NEAR(hit[0].t, hit[1].t, 1e-6);
+		CHECK_INT(hit[0].back_face, hit[1].back_face);
+		check_near(hit[1].normal, image(hit[0].normal, scale));
+	}
+	CHECK_NEAR(near[0].distance, near[1].distance, 1e-6);
+	check_near(near[1].point, image(near[0].point, scale));
+	CHECK_NEAR(met[0].time, met[1].time, 1e-4);
+}
+
+/// A ball has the images of its contacts: the front holds it, and the back leads it out by the front.
+static void check_mirrored_contacts(const carom_world *world[2], const double scale[3], uint64_t *seed, int *count)
+{
+	const carom_shape ball = fixture_sphere(0.3);
+	const v3d place = v3d_scale(fixture_random_pose(seed, 1).position, 0.6);
+	carom_contact contacts[2][16];
+	int32_t counts[2];
+	double deepest[2] = { 0, 0 };
+	v3d way[2] = { { 0, 0, 0 }, { 0, 0, 0 } };
+	for (int i = 0; i < 2; i++) {
+		const carom_pose pose = { i ? image(place, scale) : place, { 0, 0, 0, 1 } };
+		REQUIRE(carom_world_collide_shape(world[i], &ball, &pose, NULL, 16, contacts[i], &counts[i]) == CAROM_SUCCESS);
+		for (int k = 0; k < counts[i]; k++) {
+			if (contacts[i][k].depth > deepest[i]) {
+				deepest[i] = contacts[i][k].depth;
+				way[i] = fixture_normal(&contacts[i][k]);
+			}
+		}
+	}
+	CHECK_INT(counts[0], counts[1]);
+	CHECK_NEAR(deepest[0], deepest[1], 1e-5);
+	CHECK_NEAR(v3d_length(v3d_sub(way[1], image(way[0], scale))), 0, 1e-4);
+	CHECK(deepest[0] == 0 || way[0].z > 0); // out by the front
+	*count += counts[0] > 0;
+}
+
+TEST(scaled_mesh, mirrored_fronts_are_images)
+{
+	uint64_t seed = 29;
+	carom_context *context = fixture_context(1);
+	carom_mesh *ground = ground_mesh(context);
+	int touched = 0;
+	for (int signs = 1; signs < 8; signs++) {
+		const double scale[3] = { signs & 1 ? -1 : 1, signs & 2 ? -1 : 1, signs & 4 ? -1 : 1 };
+		carom_mesh *mirrored = scaled_mesh(ground, context, scale);
+		carom_world *worlds[2] = { fixture_world(context, NULL), fixture_world(context, NULL) };
+		const carom_world *seen[2] = { worlds[0], worlds[1] };
+		for (int i = 0; i < 2; i++)
+			fixture_add(worlds[i], fixture_of_mesh(i ? mirrored : ground), fixture_at(0, 0, 0), CAROM_STATIC);
+		for (int round = 0; round < 60; round++) {
+			check_mirrored_queries(seen, scale, &seed);
+			check_mirrored_contacts(seen, scale, &seed, &touched);
+		}
+		carom_destroy_world(worlds[0]);
+		carom_destroy_world(worlds[1]);
+		carom_release_mesh(mirrored);
+	}
+	CHECK(touched > 100);
+	carom_release_mesh(ground);
+	carom_destroy_context(context);
+}
+
 TEST(scaled_mesh, misuse)
 {
 	carom_context *context = fixture_context(1);

@@ -214,7 +214,11 @@ CAROM_API carom_result carom_create_hull(
 
 /// Make a mesh of another size: vertex v of mesh becomes (scale[0] v.x, scale[1] v.y, scale[2] v.z)
 /// in its own frame. The factors may differ, and negative ones mirror; the second and third corner
-/// of each triangle are then exchanged, so that its front stays the front.
+/// of each triangle are then exchanged, so that its front stays the front: the image of the front
+/// is the front of the scaled mesh. So a closed mesh stays solid, and an open floor that is
+/// mirrored along up (z = -1) is a ceiling, which faces down. A floor that is to face up again is
+/// turned by its pose, not mirrored. Rays, nearest points, casts and contacts are the images of
+/// those of mesh.
 /// - Vertices and triangles keep their numbers; materials and sides stay; doubles stay doubles.
 /// - A hull stays a hull. One that is so flat that float loses a vertex may get other numbers.
 /// - It costs as much as carom_create_mesh or carom_create_hull, and has memory of its own: share
