@@ -1,8 +1,7 @@
 #include "manifold_fixture.h"
 #include "sim/shapes/shapes.h"
 
-/// A square of cells x cells, corner + x * right + y * up with x, y from 0 to 1; its front along right x up.
-static void add_square(fixture_soup *soup, int cells, v3d corner, v3d right, v3d up)
+void manifold_add_square(fixture_soup *soup, int cells, v3d corner, v3d right, v3d up)
 {
 	const int32_t first = soup->vertex_count;
 	for (int y = 0; y <= cells; y++) {
@@ -31,7 +30,7 @@ static void make_cube(fixture_soup *soup, int cells, double half)
 			c[(axis + 1) % 3] = c[(axis + 2) % 3] = -half;
 			r[(axis + (sign > 0 ? 1 : 2)) % 3] = 2 * half;
 			u[(axis + (sign > 0 ? 2 : 1)) % 3] = 2 * half;
-			add_square(soup, cells, (v3d){ c[0], c[1], c[2] }, (v3d){ r[0], r[1], r[2] }, (v3d){ u[0], u[1], u[2] });
+			manifold_add_square(soup, cells, (v3d){ c[0], c[1], c[2] }, (v3d){ r[0], r[1], r[2] }, (v3d){ u[0], u[1], u[2] });
 		}
 	}
 }
@@ -64,7 +63,7 @@ carom_mesh *manifold_floor(carom_context *context, int cells, double size, carom
 {
 	static fixture_soup soup;
 	soup.vertex_count = soup.triangle_count = 0;
-	add_square(&soup, cells, (v3d){ -size / 2, -size / 2, 0 }, (v3d){ size, 0, 0 }, (v3d){ 0, size, 0 });
+	manifold_add_square(&soup, cells, (v3d){ -size / 2, -size / 2, 0 }, (v3d){ size, 0, 0 }, (v3d){ 0, size, 0 });
 	carom_mesh_def def = carom_default_mesh_def();
 	def.vertices = (carom_strided){ .data = soup.vertices, .type = CAROM_FLOAT32 };
 	def.vertex_count = soup.vertex_count;

@@ -8,6 +8,8 @@
 carom_mesh *manifold_cube(carom_context *context, int cells, double half);
 /// The same with its triangles in another order, each beginning with another corner.
 carom_mesh *manifold_shuffled_cube(carom_context *context, int cells, double half, uint64_t seed);
+/// A square of cells x cells, corner + x * right + y * up with x, y from 0 to 1; its front along right x up.
+void manifold_add_square(fixture_soup *soup, int cells, v3d corner, v3d right, v3d up);
 /// An open floor in z = 0, size wide, of 2 * cells^2 triangles, its front up.
 carom_mesh *manifold_floor(carom_context *context, int cells, double size, carom_mesh_sides sides);
 

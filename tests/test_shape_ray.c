@@ -149,6 +149,56 @@ TEST(shape_ray, closest_points_of_an_axis)
 	free_stock(&s);
 }
 
+/// Of every shape, outside and inside, at faces, edges and corners: from the told point, the told distance along the normal leads to
+/// the asked point.
+TEST(shape_ray, normals_of_closest_points_lead_to_the_asked_point)
+{
+	stock s = make_stock();
+	carom_mesh *cube = fixture_box_mesh(s.context, 0.5, 0.5, 0.5);
+	s.shapes[12] = fixture_of_mesh(cube);
+	uint64_t seed = 7;
+	for (int i = 0; i < SHAPES * RAYS; i++) {
+		const carom_pose pose = fixture_random_pose(&seed, 2);
+		const double far = i % 2 ? 0.5 : 1.2;
+		const carom_vec3 local = { test_random_double(&seed, -far, far), test_random_double(&seed, -far, far),
+			test_random_double(&seed, -far, far) };
+		const carom_vec3 point = carom_transform_point(pose, local);
+		bool found;
+		carom_closest_point c;
+		REQUIRE(
+			carom_shape_closest_point(s.context, &s.shapes[i % SHAPES], &pose, point, INFINITY, &found, &c) == CAROM_SUCCESS);
+		REQUIRE(found);
+		CHECK_NEAR(v3d_length(c.normal), 1, 1e-9);
+		CHECK_NEAR(v3d_length(v3d_sub(v3d_mad(c.point, c.distance, c.normal), point)), 0, 1e-6);
+	}
+	carom_release_mesh(cube);
+	free_stock(&s);
+}
+
+/// A cube answers alike as a box, as a hull and as a mesh, also beside an edge and a corner, and on its surface.
+TEST(shape_ray, closest_points_of_three_cubes)
+{
+	static const carom_vec3 points[6] = { { 1, 0.7, 0 }, { 1, 1, 1 }, { 0.6, 2, -0.9 }, { 1, 0.2, 0.1 }, { 0.4, 0.1, 0.2 },
+		{ 0.5, 0.2, 0.1 } };
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh = fixture_box_mesh(context, 0.5, 0.5, 0.5);
+	carom_mesh *hull = fixture_hull_mesh(context, carom_mesh_get_vertices(mesh), 8);
+	const carom_shape shapes[3] = { fixture_box(0.5, 0.5, 0.5), fixture_hull(hull), fixture_of_mesh(mesh) };
+	for (int i = 0; i < 6; i++) {
+		carom_closest_point c[3];
+		for (int k = 0; k < 3; k++) {
+			bool found;
+			REQUIRE(carom_shape_closest_point(context, &shapes[k], NULL, points[i], INFINITY, &found, &c[k]) == CAROM_SUCCESS);
+			CHECK_NEAR(c[k].distance, c[0].distance, 1e-7);
+			CHECK_NEAR(v3d_length(v3d_sub(c[k].point, c[0].point)), 0, 1e-7);
+			CHECK_NEAR(v3d_length(v3d_sub(c[k].normal, c[0].normal)), 0, 1e-6);
+		}
+	}
+	carom_release_mesh(hull);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
 TEST(shape_ray, wrong_arguments_are_named)
 {
 	stock s = make_stock();

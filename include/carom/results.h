@@ -749,8 +749,10 @@ typedef struct carom_ray_hit {
 typedef struct carom_closest_point {
 	carom_body_id body;
 	carom_vec3 point;  ///< on the surface, world
-	carom_vec3 normal; ///< of the surface there, outward, unit, world
-	double distance;   ///< negative when the asked point is inside the body
+	/// outward, unit, world: point + distance * normal is the asked point; on the surface itself its
+	/// own normal, at an edge or a corner a mean
+	carom_vec3 normal;
+	double distance; ///< negative when the asked point is inside the body
 	int32_t triangle;
 	int32_t shape; ///< number of the part, or of a granular body's sphere; 0: neither
 } carom_closest_point;

@@ -25,6 +25,7 @@
 
 #include "bvh/parting.h"
 #include "bvh/inner_balls.h"
+#include "geom/half_spaces.h"
 
 enum {
 	MOST_NORMALS = 64, // of a body: with more faces they say little
@@ -259,14 +260,9 @@ static __attribute__((noinline)) void try_candidates(search *s, v3d apart)
 
 // ---- From a start downhill ----
 
-/// Half spaces of moves, normal . p >= reach.
-typedef struct planes {
-	v3d normal[MOST_PLANES];
-	double reach[MOST_PLANES];
-	int count;
-} planes;
-
-static void add_plane(planes *p, const cr_clear_way *way)
+/// Add a half space of moves that are clear of the parts that a way leaves last, in place of the
+/// first one where there are many.
+static void add_plane(cr_half_spaces *p, const cr_clear_way *way)
 {
 	if (p->count == MOST_PLANES) {
 		for (int i = 1; i < MOST_PLANES; i++) {
@@ -279,70 +275,16 @@ static void add_plane(planes *p, const cr_clear_way *way)
 	p->reach[p->count++] = way->reach;
 }
 
-/// The point nearest to the origin of where up to three planes meet: i, j, k, which may be one.
-/// false: they do not meet in one place.
-static bool meet_planes(const planes *p, int i, int j, int k, v3d *at)
-{
-	const v3d u = p->normal[i], v = p->normal[j];
-	const double r = p->reach[i], q = p->reach[j];
-	if (i == j) {
-		*at = v3d_scale(u, r);
-		return true;
-	}
-	const v3d line = v3d_cross(u, v);
-	const double square = v3d_dot(line, line);
-	if (!(square > 1e-12))
-		return false;
-	*at = v3d_scale(v3d_cross(v3d_sub(v3d_scale(v, r), v3d_scale(u, q)), line), 1 / square);
-	if (j == k)
-		return true;
-	const double rise = v3d_dot(line, p->normal[k]);
-	if (!(fabs(rise) > 1e-6))
-		return false;
-	*at = v3d_mad(*at, (p->reach[k] - v3d_dot(p->normal[k], *at)) / rise, line);
-	return true;
-}
-
-static bool is_feasible(const planes *p, v3d at, double slack)
-{
-	for (int i = 0; i < p->count; i++) {
-		if (v3d_dot(p->normal[i], at) < p->reach[i] - slack)
-			return false;
-	}
-	return true;
-}
-
-/// The shortest move in all half spaces. Returns its length, infinite where there is none.
-static double nearest_move(const planes *p, double slack, v3d *move)
-{
-	double least = INFINITY;
-	for (int i = 0; i < p->count; i++) {
-		for (int j = i; j < p->count; j++) {
-			for (int k = j; k < p->count; k++) {
-				v3d at;
-				if ((i == j && j != k) || !meet_planes(p, i, j, k, &at) || !is_feasible(p, at, slack))
-					continue;
-				const double length = v3d_length(at);
-				if (length < least) {
-					least = length;
-					*move = at;
-				}
-			}
-		}
-	}
-	return least;
-}
-
 /// Better a way as far as half spaces lead.
 static void descend(search *s, const cr_clear_way *start)
 {
 	cr_clear_way here = *start;
-	planes p = { .count = 0 };
+	cr_half_spaces p = { .count = 0 };
 	add_plane(&p, &here);
 	for (int round = 0; round < ROUNDS; round++) {
 		v3d move = { 0, 0, 0 };
 		cr_clear_way way;
-		const double length = nearest_move(&p, s->pair->slack, &move);
+		const double length = cr_shortest_move(&p, s->pair->slack, &move);
 		if (!(length < here.length * (1 - GAIN)) || !(length > 0))
 			break;
 		const v3d direction = v3d_scale(move, 1 / length);

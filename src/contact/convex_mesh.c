@@ -30,10 +30,22 @@
 #include "frame/shape_table.h"
 #include "geom/convex_contacts.h"
 #include "geom/convex_query.h"
+#include "geom/half_spaces.h"
 #include "geom/patch.h"
 #include "geom/triangle.h"
 
-enum { FEW_BLOCKS = 128, MOST_DIRECTIONS = 16, MOST_RING = 64, MOST_ROUNDS = 12, MOST_TRIALS = 64, MOST_AROUND = 64 };
+// The name on the body of a contact that is about the whole pair: no corner has it (geom/patch.h).
+enum { WHOLE_PAIR = 0xffe };
+enum {
+	FEW_BLOCKS = 128,
+	MOST_DIRECTIONS = 16,
+	MOST_RING = 64,
+	MOST_ROUNDS = 12,
+	MOST_TRIALS = 64,
+	MOST_MISSING = 4,
+	FEW_WAYS = 3,
+	MOST_AROUND = 64
+};
 
 // Of a triangle's longest edge: corners that differ by no more are equally far along a normal, and
 // a surface that rises by no more over such a length counts as flat.
@@ -48,6 +60,12 @@ static const double ALONG = 0.1, ACROSS = 0.01;
 // Of the body's size: a body that is less deep, and is pushed in one direction, is not asked
 // whether it is parted; the longest way out; and the gap that counts as parted.
 static const double DEEP = 0.02, MOST_WAY = 6, TOUCHES = 1e-6;
+// Half spaces whose normals have a cosine above this are one.
+static const double ONE_PLANE = 1 - 1e-8;
+// Of the depth of a body that is not deep: a way that is longer leads out of where it is clamped.
+static const double LONG_WAY = 4;
+// A way out does not run into a surface more steeply than so.
+static const double AGAINST = -1e-3;
 // Of the body's size: contacts that are nearer are in one place. Of a corner that hangs over the
 // border, each triangle has another point.
 static const double SAME_PLACE = 3 * CR_FLUSH;
@@ -145,9 +163,10 @@ static void add_contacts(convex_pair *c, const cr_volume_contact *contacts, int 
 	}
 }
 
-static void add_way(convex_pair *c, const way_out *way)
+/// name: of the contact on the body.
+static void add_way(convex_pair *c, const way_out *way, int32_t name)
 {
-	const cr_volume_contact contact = { v3d_mad(way->point, -way->depth, way->normal), way->normal, way->depth, 0 };
+	const cr_volume_contact contact = { v3d_mad(way->point, -way->depth, way->normal), way->normal, way->depth, name };
 	add_contacts(c, &contact, 1, way->triangle);
 }
 
@@ -635,7 +654,7 @@ static void add_last_way(convex_pair *c)
 	}
 	if (!(way.depth < INFINITY && way.depth >= -c->margin))
 		return;
-	add_way(c, &way);
+	add_way(c, &way, 0);
 }
 
 // ---- Where the body meets nothing yet ----
@@ -666,7 +685,7 @@ static void add_nearest(convex_pair *c, const int32_t *blocks, int32_t count)
 	// Depths are told as floats.
 	if (c->nearest.triangle < 0 || !(c->nearest.depth > (1 - 1e-6) * deepest + 1e-9 * c->size))
 		return;
-	add_way(c, &c->nearest);
+	add_way(c, &c->nearest, 0);
 }
 
 /// Blocks of triangles near the body where it is moved by shift; NULL when out of memory.
@@ -714,10 +733,10 @@ static void collide_triangles(convex_pair *c)
 	if (c->worker->contacts.count == 0 || (c->met > TOUCHES * c->size && deepest_of(c) < 0))
 		add_last_way(c);
 	if (c->nearest.depth > TOUCHES * c->size && deepest_of(c) < 0)
-		add_way(c, &c->nearest);
+		add_way(c, &c->nearest, 0);
 }
 
-// ---- Does the deepest contact part the pair? ----
+// ---- Do the contacts part the pair? ----
 
 /// The end of the way along n past the triangles that the body meets where it is moved by so much;
 /// 0: it meets none.
@@ -783,6 +802,126 @@ static v3d normal_of(const convex_pair *c, const cr_raw_contact *contact)
 	return v3d_scale(cr_vector_to_body(c->body, n), c->body_is_a ? 1 : -1);
 }
 
+/// Of more half spaces than fit, those of the least reach are left out.
+static void add_half_space(cr_half_spaces *spaces, v3d normal, double reach)
+{
+	int least = 0;
+	for (int i = 0; i < spaces->count; i++) {
+		if (v3d_dot(spaces->normal[i], normal) > ONE_PLANE) {
+			spaces->reach[i] = fmax(spaces->reach[i], reach);
+			return;
+		}
+		least = spaces->reach[i] < spaces->reach[least] ? i : least;
+	}
+	if (spaces->count < CR_MOST_HALF_SPACES)
+		least = spaces->count++;
+	else if (spaces->reach[least] >= reach)
+		return;
+	spaces->normal[least] = normal;
+	spaces->reach[least] = reach;
+}
+
+static void add_contact_spaces(const convex_pair *c, cr_half_spaces *spaces)
+{
+	const cr_raw_contacts *list = &c->worker->contacts;
+	for (int64_t i = 0; i < list->count; i++) {
+		if (list->data[i].depth > 0)
+			add_half_space(spaces, normal_of(c, &list->data[i]), list->data[i].depth);
+	}
+}
+
+/// Does a direction lead into a surface that one of the half spaces is about?
+static bool leads_into_surface(const cr_half_spaces *spaces, v3d n)
+{
+	for (int i = 0; i < spaces->count; i++) {
+		if (v3d_dot(n, spaces->normal[i]) < AGAINST)
+			return true;
+	}
+	return false;
+}
+
+/// A contact with a triangle that the body, moved by shift, meets more deeply than depth; false:
+/// not so deeply. It leads along the triangle's normal where the least way out would lead through
+/// it, or into another surface.
+static bool way_out_of(
+	const convex_pair *c, const cr_half_spaces *spaces, int32_t number, v3d shift, double *depth, way_out *way)
+{
+	const cr_relative at = { in_place.rotation, v3d_neg(shift) };
+	near_triangle t;
+	cr_separation s;
+	if (!place_triangle(c, number, shift, 0, &t))
+		return false;
+	const double over = v3d_dot(t.normal, t.convex.corner[0]) + reach_along(c, v3d_neg(t.normal));
+	if (over - v3d_dot(t.normal, shift) <= *depth)
+		return false;
+	cr_convex_separation(&c->convex, &t.convex, &at, &s);
+	if (-s.gap <= *depth)
+		return false;
+	*depth = -s.gap;
+	const bool through = v3d_dot(s.normal, t.normal) < AGAINST || leads_into_surface(spaces, s.normal);
+	const v3d normal = through ? t.normal : s.normal;
+	const v3d low = v3d_mad(cr_convex_support(&c->convex, v3d_neg(normal)), -c->convex.rounding, normal);
+	const double reach = (through ? over : v3d_dot(normal, shift) - s.gap) + TOUCHES * c->size;
+	*way = (way_out){ v3d_mad(through ? low : s.on_a, reach, normal), normal, reach, number };
+	return true;
+}
+
+/// A contact with the triangle that the body meets most deeply where it is moved by shift; false:
+/// it meets none there.
+static bool find_left(const convex_pair *c, const cr_half_spaces *spaces, v3d shift, way_out *way)
+{
+	int32_t few[FEW_BLOCKS], count;
+	const int32_t *blocks = find_blocks(c, shift, few, &count);
+	double deepest = TOUCHES * c->size;
+	bool found = false;
+	if (!blocks) {
+		c->worker->failed = true;
+		return false;
+	}
+	for (int32_t i = 0; i < count; i++) {
+		const cr_tri8 *block = &c->collider->blocks[blocks[i]];
+		for (int lane = 0; lane < block->count; lane++)
+			found |= way_out_of(c, spaces, block->number[lane], shift, &deepest, way);
+	}
+	return found;
+}
+
+/// Contacts that are missing: with them, the shortest move out of all contacts parts the pair.
+typedef struct missing {
+	way_out data[MOST_MISSING];
+	int count;
+	int ways; // different directions of them and of the contacts
+	v3d move;
+} missing;
+
+/// Moves the body out of its contacts, and, for as long as it meets triangles there, out of these
+/// as well. false: no such move is found.
+static bool find_missing(const convex_pair *c, missing *m)
+{
+	cr_half_spaces spaces = { .count = 0 };
+	add_contact_spaces(c, &spaces);
+	for (m->count = 0;; m->count++) {
+		m->ways = spaces.count;
+		v3d centre;
+		cr_near_point near;
+		way_out left;
+		if (!(cr_shortest_move(&spaces, 1e-9 * c->size, &m->move) < MOST_WAY * c->size))
+			return false;
+		if (!find_left(c, &spaces, m->move, &left))
+			return !is_centre_inside(c, m->move, &centre, &near);
+		if (m->count == MOST_MISSING || !(left.depth > 0))
+			return false;
+		add_half_space(&spaces, left.normal, left.depth);
+		m->data[m->count] = left;
+	}
+}
+
+static void add_missing(convex_pair *c, const missing *m)
+{
+	for (int i = 0; i < m->count; i++)
+		add_way(c, &m->data[i], WHOLE_PAIR);
+}
+
 /// A direction and how far the body must move along it.
 typedef struct way_along_normal {
 	v3d normal;
@@ -794,6 +933,8 @@ typedef struct trials {
 	v3d tried[MOST_TRIALS];
 	int count;
 	double from; // no way is shorter
+	bool any;    // also into a surface that a contact is about
+	cr_half_spaces contacts;
 	way_along_normal best;
 } trials;
 
@@ -803,7 +944,7 @@ static void try_normal(const convex_pair *c, trials *t, v3d n)
 		if (v3d_dot(t->tried[i], n) > ALIKE)
 			return;
 	}
-	if (t->count == MOST_TRIALS)
+	if (t->count == MOST_TRIALS || (!t->any && leads_into_surface(&t->contacts, n)))
 		return;
 	t->tried[t->count++] = n;
 	const double way = way_along(c, n, t->from, t->best.length);
@@ -855,36 +996,64 @@ static bool may_not_part(const convex_pair *c, const cr_raw_contact *deepest)
 	return false;
 }
 
-/// The contacts of a body that stands deep in a mesh were worked out triangle by triangle: the
-/// deepest one need not bring it out of all. Where it does not, the shortest way that does takes
-/// its place, and that of the contacts that are as deep along its normal.
-static void part(convex_pair *c)
+static double depth_met(const convex_pair *c, const cr_raw_contact *deepest) { return fmax((double)deepest->depth, c->met); }
+
+static bool is_deep(const convex_pair *c, const cr_raw_contact *deepest) { return depth_met(c, deepest) > DEEP * c->size; }
+
+/// Is none of the contacts left out when those of a pair are reduced?
+static bool all_stay(const convex_pair *c, const missing *m)
 {
-	cr_raw_contacts *list = &c->worker->contacts;
-	int64_t deepest = 0;
-	for (int64_t i = 1; i < list->count; i++)
-		deepest = list->data[i].depth > list->data[deepest].depth ? i : deepest;
-	if (list->count == 0 || !may_not_part(c, &list->data[deepest]))
-		return;
-	cr_raw_contact contact = list->data[deepest];
-	trials t = { .from = contact.depth, .best = { .length = MOST_WAY * c->size } };
-	if (!(end_of_way(c, normal_of(c, &contact), t.from) > t.from))
-		return;
+	return m->ways <= FEW_WAYS && c->worker->contacts.count + m->count <= c->pipeline->settings.world.max_contacts_per_pair;
+}
+
+/// Adds the shortest way out of all that is found. A body that is clamped and not deep is left to
+/// its contacts: no short way leads out.
+static void add_whole_way(convex_pair *c, const cr_raw_contact *deepest)
+{
+	const bool deep = is_deep(c, deepest);
+	const double limit = deep ? MOST_WAY * c->size : LONG_WAY * depth_met(c, deepest);
+	trials t = { .from = deepest->depth, .best = { .length = limit } };
+	cr_raw_contact contact = *deepest;
+	add_contact_spaces(c, &t.contacts);
 	try_normals(c, &t);
-	if (!(t.best.length < MOST_WAY * c->size))
+	if (deep && !(t.best.length < fmin(limit, 2 * depth_met(c, deepest)))) {
+		t.any = true;
+		try_normals(c, &t);
+	}
+	if (!(t.best.length < limit))
 		return;
 	const v3d n = v3d_scale(cr_vector_to_world(c->body, t.best.normal), c->body_is_a ? 1 : -1);
 	for (int k = 0; k < 3; k++)
 		contact.normal[k] = (float)v3d_get(n, k);
 	contact.depth = (float)(t.best.length + TOUCHES * c->size);
-	const v3d failed = normal_of(c, &list->data[deepest]);
-	int64_t kept = 0;
-	for (int64_t i = 0; i < list->count; i++) {
-		if (list->data[i].depth < SOONER * t.from || v3d_dot(failed, normal_of(c, &list->data[i])) < ALIKE)
-			list->data[kept++] = list->data[i];
-	}
-	list->data[kept++] = contact;
-	list->count = kept;
+	*(c->body_is_a ? &contact.feature_a : &contact.feature_b) = WHOLE_PAIR;
+	cr_add_contact(c->worker, &contact);
+}
+
+/// The contacts of a body were worked out triangle by triangle: together they need not bring it out
+/// of all. Where neither the shortest move out of all of them does, nor the deepest one by itself,
+/// contacts are added, never removed: a patch of contacts that pushes out of a floor must stay. Of
+/// a body that is deep, only contacts of a few directions count together: others may be left out
+/// where the contacts of a pair are reduced.
+static void part(convex_pair *c)
+{
+	const cr_raw_contacts *list = &c->worker->contacts;
+	int64_t number = 0;
+	missing m;
+	for (int64_t i = 1; i < list->count; i++)
+		number = list->data[i].depth > list->data[number].depth ? i : number;
+	if (list->count == 0 || !may_not_part(c, &list->data[number]))
+		return;
+	const bool found = find_missing(c, &m) && (!is_deep(c, &list->data[number]) || all_stay(c, &m));
+	if (found && m.count == 0)
+		return;
+	const cr_raw_contact deepest = list->data[number];
+	if (!(end_of_way(c, normal_of(c, &deepest), deepest.depth) > deepest.depth))
+		return;
+	if (found)
+		add_missing(c, &m);
+	else
+		add_whole_way(c, &deepest);
 }
 
 /// May the surface go on where no edge tells so?

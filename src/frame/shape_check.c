@@ -42,6 +42,10 @@ carom_result cr_check_shape(carom_context *context, const carom_shape *shape, co
 	const cr_shape_row *row = cr_shape_row_of(shape->type);
 	if (!row)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.type is %d, which is no shape", function, (int)shape->type);
+	// So looks a shape that was never set.
+	if (shape->type == CAROM_SPHERE && shape->radius == 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: shape.radius is 0; it must be above 0 (shape.type is 0, a sphere: is the shape set?)", function);
 	carom_result result = CAROM_SUCCESS;
 	if (row->fields & (CR_FIELD_MESH | CR_FIELD_HULL))
 		result = check_mesh(context, shape, function);

@@ -3,6 +3,7 @@
 // one that a call takes.
 #include "binding.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -301,6 +302,17 @@ const float *cp_as_floats(cp_input *input)
 	return copy;
 }
 
+/// A number that is no integer of size bytes: it has a part behind the point, or is too large.
+static void refuse_number(const cp_input *input, int64_t i, int64_t j, int size)
+{
+	const char *at = input->data + i * input->row_stride + j * input->column_stride;
+	const double number = read_double(at, input->type, input->size);
+	if (input->type == 'f' && number != floor(number))
+		PyErr_Format(PyExc_TypeError, "%s[%lld] holds a number that is no integer", input->name, (long long)i);
+	else
+		PyErr_Format(PyExc_OverflowError, "%s[%lld] is no integer of %d bits", input->name, (long long)i, 8 * size);
+}
+
 /// Integers of size bytes. Floats are refused in a buffer, since they are a slip there, and taken
 /// in a sequence of Python, where all numbers are doubles here.
 static const void *as_integers(cp_input *input, char type, int size, int64_t least, uint64_t most)
@@ -316,7 +328,7 @@ static const void *as_integers(cp_input *input, char type, int size, int64_t lea
 		const int64_t i = k / input->columns, j = k % input->columns;
 		int64_t number;
 		if (!read_integer(input, input->data + i * input->row_stride + j * input->column_stride, least, most, &number)) {
-			PyErr_Format(PyExc_OverflowError, "%s[%lld] is no integer of %d bits", input->name, (long long)i, 8 * size);
+			refuse_number(input, i, j, size);
 			free(copy);
 			return NULL;
 		}

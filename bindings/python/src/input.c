@@ -194,8 +194,11 @@ static bool get_pair(PyObject *value, const char *name, carom_pose *pose)
 	PyObject *position = PySequence_GetItem(value, 0);
 	PyObject *turn = position ? PySequence_GetItem(value, 1) : NULL;
 	double quat[4] = { 0, 0, 0, 1 };
-	const bool good =
-		turn && cp_get_vec3(position, name, &pose->position) && (turn == Py_None || cp_get_numbers(turn, name, 4, quat));
+	char of_position[64], of_turn[64];
+	PyOS_snprintf(of_position, sizeof of_position, "%s.position", name);
+	PyOS_snprintf(of_turn, sizeof of_turn, "%s.orientation", name);
+	const bool good = turn && cp_get_vec3(position, of_position, &pose->position) &&
+		(turn == Py_None || cp_get_numbers(turn, of_turn, 4, quat));
 	pose->orientation = (carom_quat){ quat[0], quat[1], quat[2], quat[3] };
 	Py_XDECREF(turn);
 	Py_XDECREF(position);

@@ -34,6 +34,12 @@ class Bodies(unittest.TestCase):
             world.set_poses([ground, ball], [(0, 0, 1, 0, 0, 0, 1)])
         with self.assertRaisesRegex(carom.InvalidArgument, "position"):
             world.set_pose(ball, ((float("nan"), 0, 0), None))
+        with self.assertRaisesRegex((TypeError, ValueError), r"pose\.position"):
+            world.set_pose(ball, ((0, 0), None))
+        with self.assertRaisesRegex(carom.InvalidArgument, "is the shape set"):
+            world.add_body()
+        with self.assertRaisesRegex(TypeError, r"triangles\[0\] holds a number that is no integer"):
+            carom.Mesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2.5)])
         world.set_motions([ball], [(0, 0, 5, 0, 0, 0, 1, 0, 0, 4, 0, 0, 0, 1)])
         self.assertEqual(world.get_pose(ball).position, (0, 0, 4))
 
