@@ -346,8 +346,8 @@ TEST(convex_world, contacts_with_a_solid_part_the_bodies)
 		}
 		REQUIRE(carom_distance(context, &a, &moved, &target, &origin, &after) == CAROM_SUCCESS);
 		parted += after.distance > 0.1 * truth.distance - 1e-3;
-		// It is not sent much farther than the least way out.
-		CHECK(v3d_length(v3d_sub(moved.position, pose.position)) < -3 * truth.distance + 0.01);
+		// It is not sent much farther than the least way out, also where it goes along two contacts in turn.
+		CHECK(v3d_length(v3d_sub(moved.position, pose.position)) < -3.5 * truth.distance + 0.01);
 	}
 	CHECK_INT(missed, 0);
 	CHECK(touching > 300);

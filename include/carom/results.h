@@ -749,8 +749,8 @@ typedef struct carom_ray_hit {
 typedef struct carom_closest_point {
 	carom_body_id body;
 	carom_vec3 point;  ///< on the surface, world
-	/// outward, unit, world: point + distance * normal is the asked point; on the surface itself its
-	/// own normal, at an edge or a corner a mean
+	/// Outward, unit, world: point + distance * normal is the asked point. On the surface it is the
+	/// surface's own; at an edge or a corner a mean.
 	carom_vec3 normal;
 	double distance; ///< negative when the asked point is inside the body
 	int32_t triangle;
