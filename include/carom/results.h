@@ -380,6 +380,8 @@ typedef struct carom_surface_contact_view {
 ///   the nearest ways of vertices that edges connect point apart, these vertices are led out along
 ///   one direction (carom_surface_contact.led), and so are the faces around them that cross the
 ///   mesh, as long as anything there crosses.
+/// - A vertex that goes through such a mesh within a step, or by and by, is led back to where it
+///   came in, though it is outside again. It is at rest there once it has come back.
 /// - So with edges and faces of cloth that cut such a mesh while their ends are outside. The
 ///   smaller part of the mesh that has come through faces goes back: its vertices are through the
 ///   faces. An edge goes out over the mesh, with its neighbours to one side: it is through the edge

@@ -2,7 +2,8 @@
 /// themselves.
 ///
 /// surface_contacts.c owns the scene and the order of a step, surface_sides.c decides on which side
-/// features belong, surface_inside.c finds vertices that begin inside closed meshes,
+/// features belong, surface_passing.c for those that pass through closed meshes, surface_inside.c
+/// finds vertices that begin inside closed meshes,
 /// surface_regions.c lets connected ones leave together, surface_faces.c the faces around them,
 /// surface_cuts.c, surface_caps.c and surface_arches.c find edges and faces that cut them,
 /// surface_shapes.c is for shapes that are no meshes, surface_shape_regions.c for cloth that begins
@@ -45,6 +46,9 @@ typedef struct cr_belonging {
 	int32_t triangle;       // of mesh_b, where the side was known
 	cr_side side;
 	bool through; // it is not on its side now, or was not in the last step
+	bool held;    // foot is where it came in: the nearest point is beyond (surface_passing.c)
+	// When it came through the triangle in the step, if it did; negative: before the step.
+	double entered;
 	cr_foot foot; // of the vertex at the end of the step, as reached from there, or along lead
 	v3d lead;     // unit: the way its region leaves a closed mesh; zero: by the nearest
 } cr_belonging;
@@ -133,6 +137,7 @@ typedef struct cr_surface_contacts {
 	cr_belongings remembered;            // from contacts, sorted by mesh_a, mesh_b, vertex
 	cr_belongings crossing;              // from impacts, sorted likewise
 	cr_belongings began;                 // of vertices deep in closed meshes, likewise
+	cr_belongings beyond;                // those of these two that have passed a mesh, likewise
 	cr_belongings leads;                 // vertices led in the last step, likewise
 	CR_ARRAY(cr_vertex_inside) inside;   // vertices that may be, of two members
 	cr_region_lists regions;             // of one cloth inside one closed mesh
@@ -196,6 +201,34 @@ bool cr_may_be_surface_contact(const void *user, const carom_proximity_pair *pai
 /// Contacts with meshes, from the pairs of a search: listed, judged, deep (surface_sides.c).
 bool cr_judge_surface_pairs(carom_world *world, const carom_proximity_view *view);
 
+// Vertices that pass through closed meshes (surface_passing.c). b names the vertex and the mesh:
+
+/// From which side of its triangle the vertex of an impact came; NONE: the impact does not tell
+/// (surface_sides.c). part: of the triangle.
+cr_side cr_side_of_hit(const carom_world *world, int32_t part, const carom_sweep_hit *hit);
+/// Has the vertex of an impact come through the closed mesh before, so that the impact does not
+/// tell where it belongs? remembered and leads are there.
+bool cr_is_hit_on_the_way(const carom_world *world, const cr_belonging *b, const carom_sweep_hit *hit);
+/// Hold a vertex that has walked from the triangle where it came into a closed mesh, if it has come
+/// beyond it: held and foot.
+void cr_hold_at_entry(const carom_world *world, cr_belonging *b);
+/// List the vertices that have passed closed meshes: beyond. remembered and
+/// crossing tell. False when out of memory.
+bool cr_list_beyond(carom_world *world, const carom_proximity_view *view);
+/// The way back of such a vertex: unit; zero: it is none.
+v3d cr_way_back(const carom_world *world, int32_t cloth, int32_t solid, int32_t vertex);
+/// Is a face of a closed mesh, which a vertex of cloth is in front of, beyond the way of the
+/// vertex?
+bool cr_is_face_beyond(const carom_world *world, int32_t cloth, int32_t solid, int32_t vertex, int32_t triangle);
+/// Would a contact of two edges along a normal keep such a vertex where it is?
+bool cr_is_edge_beyond(const carom_world *world, const carom_proximity_pair *pair, v3d normal);
+/// Would a new contact of two edges, which is through, lead an edge of cloth out against the way of
+/// an end that was through in the last step?
+bool cr_is_edge_on_the_way(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const carom_surface_contact *c);
+/// The side of a vertex of a closed mesh, as a triangle of cloth sees it that has such corners;
+/// NONE: it has none.
+cr_side cr_side_by_passing(const carom_world *world, int32_t solid, int32_t cloth, int32_t triangle);
+
 // Members of the scene, belongings and pairs of the search (surface_sides.c, surface_inside.c):
 
 const cr_body *cr_body_of_member(const carom_world *world, int32_t mesh);
@@ -217,6 +250,8 @@ static inline bool cr_is_nearer_pair(const carom_proximity_pair *a, const carom_
 {
 	return a->distance2 < b->distance2 || (a->distance2 == b->distance2 && a->triangle < b->triangle);
 }
+/// The pair of a vertex with the nearest face among those from one on; -1: it has none.
+int64_t cr_nearest_pair(const carom_proximity_view *view, int64_t first, const carom_proximity_pair *of);
 /// The first pair of a vertex of mesh_a, or of a higher one, with faces of mesh_b.
 int64_t cr_first_pair_of_vertex(const carom_proximity_view *view, int32_t mesh_a, int32_t mesh_b, int32_t vertex);
 /// Find the vertices of cloth that are inside closed meshes, that no pair tells of, and that belong

@@ -51,8 +51,7 @@ int64_t cr_first_pair_of_vertex(const carom_proximity_view *view, int32_t mesh_a
 	return low;
 }
 
-/// The pair of a vertex with the nearest face among those from one on; -1: it has none.
-static int64_t nearest_pair(const carom_proximity_view *view, int64_t first, const carom_proximity_pair *of)
+int64_t cr_nearest_pair(const carom_proximity_view *view, int64_t first, const carom_proximity_pair *of)
 {
 	int64_t best = -1;
 	for (int64_t i = first; i < view->pair_count && cr_is_of_vertex(&view->pairs[i], of); i++)
@@ -97,7 +96,7 @@ static verdict ask_vertex(const carom_world *world, const carom_proximity_view *
 	}
 	if (says != UNKNOWN)
 		return says;
-	const int64_t nearest = nearest_pair(view, cr_first_pair_of_vertex(view, of->mesh_a, of->mesh_b, of->vertices[0]), of);
+	const int64_t nearest = cr_nearest_pair(view, cr_first_pair_of_vertex(view, of->mesh_a, of->mesh_b, of->vertices[0]), of);
 	if (nearest < 0)
 		return UNKNOWN;
 	return v3d_dot(normal_of(world, of->mesh_b, view->pairs[nearest].triangle), normal) < 0 ? AGAINST : ALONG;
@@ -138,7 +137,7 @@ static verdict ask_ways_back(const carom_world *world, int32_t mesh_a, int32_t m
 			 i < lists[k]->count && cr_compare_belonging(&lists[k]->data[i], mesh_a, mesh_b, vertex) == 0; i++) {
 			const cr_belonging *b = &lists[k]->data[i];
 			const cr_placed surface = cr_placed_member(world, mesh_b);
-			if (cr_side_of_foot(&surface, &b->foot) != CR_SIDE_BACK)
+			if (!b->held && cr_side_of_foot(&surface, &b->foot) != CR_SIDE_BACK)
 				continue;
 			const verdict now = v3d_dot(normal_of(world, mesh_b, b->foot.triangle), normal) < 0 ? AGAINST : ALONG;
 			says = now > says ? now : says;
@@ -296,7 +295,7 @@ bool cr_is_known_inside(const carom_world *world, int32_t mesh_a, int32_t mesh_b
 	for (int k = 0; k < 2 && !known; k++) {
 		for (int64_t i = cr_first_belonging(lists[k], mesh_a, mesh_b, vertex);
 			 i < lists[k]->count && !known && cr_compare_belonging(&lists[k]->data[i], mesh_a, mesh_b, vertex) == 0; i++)
-			known = cr_side_of_foot(&surface, &lists[k]->data[i].foot) == CR_SIDE_BACK;
+			known = lists[k]->data[i].held || cr_side_of_foot(&surface, &lists[k]->data[i].foot) == CR_SIDE_BACK;
 	}
 	return known;
 }

@@ -176,7 +176,9 @@ void cr_walk_belonging(const carom_world *world, cr_belonging *b)
 {
 	const cr_placed surface = cr_placed_member(world, b->mesh_b);
 	b->foot = cr_follow_surface(&surface, b->triangle, placed_vertex(world, b->mesh_a, b->vertex));
-	b->through = b->through || cr_side_of_foot(&surface, &b->foot) == -b->side;
+	if (cr_has_outside(world, b->mesh_a, b->mesh_b))
+		cr_hold_at_entry(world, b);
+	b->through = b->through || b->held || cr_side_of_foot(&surface, &b->foot) == -b->side;
 }
 
 int cr_compare_belonging(const cr_belonging *b, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
@@ -226,7 +228,8 @@ static bool remember_contact(carom_world *world, const carom_surface_contact *c)
 		.vertex = c->vertices[0],
 		.triangle = c->triangle,
 		.side = (cr_side)c->side,
-		.through = c->through };
+		.through = c->through,
+		.entered = c->through ? -1 : INFINITY };
 	if (now.mesh_a < 0 || now.mesh_b < 0)
 		return true;
 	cr_walk_belonging(world, &now);
@@ -394,8 +397,7 @@ static cr_side side_by_corners(
 	return along < 0 ? CR_SIDE_FRONT : along > 0 ? CR_SIDE_BACK : CR_SIDE_NONE;
 }
 
-/// From which side of its triangle the vertex of an impact came; NONE: the impact does not tell.
-static cr_side side_of_hit(const carom_world *world, int32_t part, const carom_sweep_hit *hit)
+cr_side cr_side_of_hit(const carom_world *world, int32_t part, const carom_sweep_hit *hit)
 {
 	if (hit->status == CAROM_SWEEP_TOUCHING)
 		return CR_SIDE_NONE;
@@ -448,38 +450,71 @@ static cr_side side_by_leads(const carom_world *world, int32_t mesh_a, int32_t m
 /// vertices from within: that is the way back to where it belongs.
 static cr_side side_of_impact(const carom_world *world, const cr_belonging *b, const carom_sweep_hit *hit)
 {
-	const cr_side came = side_of_hit(world, part_of(&world->surface_contacts, b->mesh_b), hit);
+	const cr_side came = cr_side_of_hit(world, part_of(&world->surface_contacts, b->mesh_b), hit);
 	const cr_side outward = came == CR_SIDE_NONE || !cr_has_outside(world, b->mesh_b, b->mesh_a)
 		? CR_SIDE_NONE
 		: side_by_outward(world, b->mesh_a, b->mesh_b, b->vertex, b->triangle);
 	return outward == CR_SIDE_NONE ? came : outward;
 }
 
-static bool learn(carom_world *world)
+/// Fill the belonging of an impact of cloth with a closed mesh. False: the impact tells nothing
+/// new.
+static bool learn_outside(const carom_world *world, const carom_sweep_hit *hit, cr_belonging *now)
 {
-	cr_surface_contacts *m = &world->surface_contacts;
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const cr_topology *t = &cr_body_of_member(world, now->mesh_b)->shape.mesh->topology;
+	if (cr_is_hit_on_the_way(world, now, hit))
+		return false;
+	now->side = CR_SIDE_FRONT;
+	now->entered = hit->time;
+	cr_walk_belonging(world, now);
+	return now->held || look_up(t, &m->remembered, now->mesh_a, now->mesh_b, now->vertex, now->triangle) == CR_SIDE_NONE;
+}
+
+/// Fill the belonging of another impact. False: the impact tells nothing new.
+static bool learn_side(const carom_world *world, const carom_sweep_hit *hit, cr_belonging *now)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const cr_topology *t = &cr_body_of_member(world, now->mesh_b)->shape.mesh->topology;
+	if (look_up(t, &m->remembered, now->mesh_a, now->mesh_b, now->vertex, now->triangle) != CR_SIDE_NONE)
+		return false;
+	now->side = side_by_leads(world, now->mesh_a, now->mesh_b, now->triangle);
+	if (now->side == CR_SIDE_NONE)
+		now->side = cr_side_by_passing(world, now->mesh_a, now->mesh_b, now->triangle);
+	if (now->side == CR_SIDE_NONE)
+		now->side = side_by_corners(world, &m->remembered, now->mesh_a, now->mesh_b, now->vertex, now->triangle);
+	if (now->side == CR_SIDE_NONE)
+		now->side = side_of_impact(world, now, hit);
+	if (now->side == CR_SIDE_NONE)
+		return false;
+	cr_walk_belonging(world, now);
+	return true;
+}
+
+/// Learn from the impacts of cloth with closed meshes, or from the others. False: out of memory.
+static bool learn_from(carom_world *world, bool outside, cr_belongings *list)
+{
 	const carom_sweep_hits *hits = &world->impacts.hits;
-	m->crossing.count = 0;
-	for (int64_t i = 0; i < hits->count && hits->data[i].kind == CAROM_SWEEP_VERTEX_FACE; i++) {
+	bool enough = true;
+	for (int64_t i = 0; i < hits->count && hits->data[i].kind == CAROM_SWEEP_VERTEX_FACE && enough; i++) {
 		const carom_sweep_hit *hit = &hits->data[i];
 		cr_belonging now = { .vertex = hit->vertices[0], .triangle = hit->triangle };
-		if (!members_of_hit(world, hit, &now.mesh_a, &now.mesh_b))
-			continue;
-		const cr_topology *t = &cr_body_of_member(world, now.mesh_b)->shape.mesh->topology;
-		if (look_up(t, &m->remembered, now.mesh_a, now.mesh_b, now.vertex, now.triangle) != CR_SIDE_NONE)
-			continue;
-		now.side = cr_has_outside(world, now.mesh_a, now.mesh_b) ? CR_SIDE_FRONT
-																 : side_by_leads(world, now.mesh_a, now.mesh_b, now.triangle);
-		if (now.side == CR_SIDE_NONE)
-			now.side = side_by_corners(world, &m->remembered, now.mesh_a, now.mesh_b, now.vertex, now.triangle);
-		if (now.side == CR_SIDE_NONE)
-			now.side = side_of_impact(world, &now, hit);
-		if (now.side == CR_SIDE_NONE)
-			continue;
-		cr_walk_belonging(world, &now);
-		if (!cr_append_belonging(world, &m->crossing, &now))
-			return false;
+		if (members_of_hit(world, hit, &now.mesh_a, &now.mesh_b) && cr_has_outside(world, now.mesh_a, now.mesh_b) == outside &&
+			(outside ? learn_outside(world, hit, &now) : learn_side(world, hit, &now)))
+			enough = cr_append_belonging(world, list, &now);
 	}
+	return enough;
+}
+
+/// The impacts of cloth with closed meshes come first: they tell which vertices have passed
+/// these.
+static bool learn(carom_world *world, const carom_proximity_view *view)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	m->crossing.count = 0;
+	if (!learn_from(world, true, &m->crossing) || !cr_list_beyond(world, view) || !learn_from(world, false, &m->crossing))
+		return false;
+	sort_belongings(&m->crossing);
 	return true;
 }
 
@@ -558,6 +593,8 @@ static cr_side settle(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 	const cr_topology *t = &cr_body_of_member(world, mesh_b)->shape.mesh->topology;
 	cr_side side = side_by_leads(world, mesh_a, mesh_b, triangle);
 	if (side == CR_SIDE_NONE)
+		side = cr_side_by_passing(world, mesh_a, mesh_b, triangle);
+	if (side == CR_SIDE_NONE)
 		side = look_up(t, &m->remembered, mesh_a, mesh_b, vertex, triangle);
 	if (side == CR_SIDE_NONE)
 		side = look_up(t, &m->crossing, mesh_a, mesh_b, vertex, triangle);
@@ -572,13 +609,13 @@ static cr_side settle(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 	return side != CR_SIDE_NONE ? side : CR_SIDE_FRONT;
 }
 
-/// Fill the contact of a vertex that belongs to a side and has its foot on a triangle.
+/// Fill the contact of a vertex that belongs to a side, is on another one now, and has its foot on
+/// a triangle.
 static void fill_face(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, const cr_foot *foot,
-	cr_side side, carom_surface_contact *c)
+	cr_side side, cr_side now, carom_surface_contact *c)
 {
 	const cr_placed surface = cr_placed_member(world, mesh_b);
 	const int32_t *corners = &surface.faces->triangles[3 * (int64_t)foot->triangle];
-	const cr_side now = cr_side_of_foot(&surface, foot);
 	const double distance = sqrt(foot->distance2);
 	cr_begin_surface_contact(world, mesh_a, mesh_b, c);
 	c->kind = CAROM_SWEEP_VERTEX_FACE;
@@ -640,8 +677,11 @@ static bool judge_face(const carom_world *world, const carom_proximity_view *vie
 	const cr_side now = cr_side_of_foot(&surface, &foot);
 	if (now == CR_SIDE_BACK && cr_has_outside(world, pair->mesh_a, pair->mesh_b) && cr_is_far_face(world, view, i))
 		return false;
+	if (now == CR_SIDE_FRONT && cr_has_outside(world, pair->mesh_a, pair->mesh_b) &&
+		cr_is_face_beyond(world, pair->mesh_a, pair->mesh_b, pair->vertices[0], pair->triangle))
+		return false;
 	const cr_side side = settle(world, pair->mesh_a, pair->mesh_b, pair->vertices[0], pair->triangle, now);
-	fill_face(world, pair->mesh_a, pair->mesh_b, pair->vertices[0], &foot, side, c);
+	fill_face(world, pair->mesh_a, pair->mesh_b, pair->vertices[0], &foot, side, now, c);
 	return is_contact(world, pair->mesh_a, pair->mesh_b, c);
 }
 
@@ -785,6 +825,7 @@ static bool judge_edges(
 	stay_beside_ridge(world, pair->mesh_a, pair->mesh_b, c);
 	lead_back(world, pair, c);
 	return is_contact(world, pair->mesh_a, pair->mesh_b, c) && !cr_is_beside_lead(world, pair->mesh_a, pair->mesh_b, c) &&
+		!cr_is_edge_beyond(world, pair, c->normal) && !cr_is_edge_on_the_way(world, pair->mesh_a, pair->mesh_b, c) &&
 		!(c->through && c->age == 0 && cr_is_far_edge(world, view, pair, c->normal));
 }
 
@@ -860,7 +901,9 @@ static bool append_vertices(carom_world *world, const cr_belongings *list, const
 		carom_surface_contact c;
 		if (!b->through || is_led_elsewhere(world, b))
 			continue;
-		fill_face(world, b->mesh_a, b->mesh_b, b->vertex, &b->foot, b->side, &c);
+		const cr_placed surface = cr_placed_member(world, b->mesh_b);
+		const cr_side now = b->held ? -b->side : cr_side_of_foot(&surface, &b->foot);
+		fill_face(world, b->mesh_a, b->mesh_b, b->vertex, &b->foot, b->side, now, &c);
 		c.led = c.through && !cr_is_zero(b->lead);
 		enough = !c.through || is_listed(world, view, b) || !is_contact(world, b->mesh_a, b->mesh_b, &c) ||
 			append_contact(world, &c);
@@ -872,7 +915,7 @@ static bool append_edges(carom_world *world, int32_t mesh_a, int32_t mesh_b, con
 {
 	carom_surface_contact c;
 	if (!fill_edges(world, mesh_a, mesh_b, vertices, &c) || !c.through || cr_is_beside_ridge(world, mesh_a, mesh_b, &c) ||
-		cr_is_beside_lead(world, mesh_a, mesh_b, &c))
+		cr_is_beside_lead(world, mesh_a, mesh_b, &c) || cr_is_edge_on_the_way(world, mesh_a, mesh_b, &c))
 		return true;
 	return !is_contact(world, mesh_a, mesh_b, &c) || append_contact(world, &c);
 }
@@ -918,7 +961,7 @@ bool cr_judge_surface_pairs(carom_world *world, const carom_proximity_view *view
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
 	world->surface_contacts.deep.count = 0;
-	return remember(world) && learn(world) && cr_find_vertices_inside(world, view) && cr_lead_faces(world) &&
+	return remember(world) && learn(world, view) && cr_find_vertices_inside(world, view) && cr_lead_faces(world) &&
 		cr_find_caps(world) && cr_see_solids(world, view) && judge_all(world, view) &&
 		append_vertices(world, &m->remembered, view) && append_vertices(world, &m->crossing, view) &&
 		append_vertices(world, &m->began, view) && append_deep_edges(world) && cr_append_cut_edges(world, view);
