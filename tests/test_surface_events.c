@@ -459,6 +459,22 @@ static bool has_slid(const carom_surface_contact_view *view, const carom_surface
 	return found;
 }
 
+/// The stored impulses of a feature that has lost its contact with the shape, and has a vertex of this one.
+static bool has_passed(const carom_surface_shape_contact_view *view, const carom_surface_shape_contact *now, const stored *last)
+{
+	bool found = false;
+	for (int64_t k = 0; k < last->shape_count && !found; k++) {
+		const carom_surface_shape_contact *then = &last->shapes[k];
+		bool lost = true, shared = false;
+		for (int64_t i = 0; i < view->count; i++)
+			lost = lost && !same_shape_features(&view->data[i], then);
+		for (int i = 0; i < 9; i++)
+			shared = shared || (now->vertices[i / 3] >= 0 && now->vertices[i / 3] == then->vertices[i % 3]);
+		found = lost && shared && memcmp(then->impulse, now->impulse, sizeof now->impulse) == 0;
+	}
+	return found;
+}
+
 /// Contacts that go on have what was stored for their features, and new ones of a vertex what was stored for it elsewhere on the
 /// surface. Returns how many go on.
 static int check_impulses(const carom_world *world, const stored *last)
@@ -480,7 +496,8 @@ static int check_impulses(const carom_world *world, const stored *last)
 		const float *wanted = none;
 		for (int64_t k = 0; k < last->shape_count; k++)
 			wanted = same_shape_features(&shapes.data[i], &last->shapes[k]) ? last->shapes[k].impulse : wanted;
-		CHECK(memcmp(shapes.data[i].impulse, wanted, sizeof none) == 0);
+		CHECK(memcmp(shapes.data[i].impulse, wanted, sizeof none) == 0 ||
+			(wanted == none && has_passed(&shapes, &shapes.data[i], last)));
 		go_on += wanted != none;
 	}
 	return go_on;

@@ -118,7 +118,8 @@ typedef struct carom_proximity_pair {
 
 /// A feature of a mesh near a shape. Each vertex nearer than the distance is listed; of each
 /// triangle whose nearest point is on no corner, the edge or the face that has it; and each
-/// triangle that overlaps the shape. A plane has vertices alone.
+/// triangle that overlaps the shape. A plane has vertices alone. A nearest point within a billionth
+/// of the triangle's longest edge of an edge or a corner lies there: one place has one name.
 typedef struct carom_proximity_shape_pair {
 	int32_t shape;
 	int32_t mesh;

@@ -273,7 +273,8 @@ typedef enum carom_toi_status {
 /// sweep.min_separation of each other, up to sweep.tolerance.
 ///
 /// Each vertex that meets the shape is listed. A triangle that meets it with an edge or its face
-/// first is listed by that feature. So no triangle that meets the shape is left out.
+/// first is listed by that feature; a point within a billionth of its longest edge of an edge or a
+/// corner lies there. So no triangle that meets the shape is left out.
 typedef struct carom_shape_impact {
 	carom_body_id body_a; ///< the deforming one
 	carom_body_id body_b; ///< the rigid one
@@ -399,7 +400,12 @@ CAROM_API carom_surface_contact_view carom_world_surface_contacts(const carom_wo
 /// A feature of a deforming body that is too near to a rigid body whose shape is no mesh, or inside
 /// it. Each vertex that is nearer than the thickness asks for is listed; of each triangle whose
 /// nearest point is on no corner, the edge or face that has it; and each triangle that overlaps the
-/// shape.
+/// shape. A nearest point within a billionth of the triangle's longest edge of an edge or a corner
+/// lies there, so one place has one name and cloth that trembles keeps it.
+///
+/// A contact goes on from that of its feature in the last step. A new one takes over from one whose
+/// feature has no contact any more, if the two features share a vertex and their places on the
+/// surface are within carom_world_def.match_distance: where a place passes from a face to the next.
 ///
 /// While a feature stays in a shape, the normal follows the nearest way out as long as that turns
 /// by less than 60 degrees in a step. So a feature that is pushed into a thin plate goes back to
@@ -418,9 +424,9 @@ typedef struct carom_surface_shape_contact {
 	/// The feature leaves the shape with the features around it, along one direction, which is the
 	/// normal: moving it by -distance along that parts it from the shape. Else false.
 	bool led;
-	int32_t age;      ///< steps for which this feature has had a contact with the shape
+	int32_t age;      ///< steps for which the contact has gone on
 	int32_t pair;     ///< index in the view of pairs
-	/// The value that the solver stored last for the feature and the shape
+	/// The value that the solver stored last for the contact that this one goes on from
 	/// (carom_world_set_surface_shape_impulse), else 0.
 	float impulse[3];
 	double weight[3];  ///< of these vertices in the feature's nearest point; sum 1

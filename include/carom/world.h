@@ -233,6 +233,9 @@ typedef struct carom_world_def {
 	/// - The nearest within match_distance, where at most 64 of each step are left.
 	/// - For edges, one with equal features within a tenth of the smaller body; or at any distance,
 	///   if the bodies have moved against each other there by more than match_distance.
+	///
+	/// Contacts of deforming bodies with shapes that are no meshes go on by place too
+	/// (carom_surface_shape_contact).
 	double match_distance;
 	carom_temporal temporal;
 	carom_contact_normal contact_normal;

@@ -63,6 +63,11 @@ typedef struct cr_triangle_point {
 /// Degenerate triangles work.
 cr_triangle_point cr_closest_on_triangle(v3d p, const v3d t[3]);
 
+/// Move a point of a triangle to the corner that lies within tolerance of it, if there is one; else
+/// to the edge that does. Of several the nearest counts. So points that differ by less than the
+/// tolerance from one of an edge have one name.
+void cr_snap_triangle_point(const v3d t[3], double tolerance, cr_triangle_point *on);
+
 /// Point of the triangle abc nearest to p, without the weights.
 v3d cr_closest_point_triangle(v3d p, v3d a, v3d b, v3d c, cr_feature *feature);
 

@@ -123,6 +123,29 @@ cr_triangle_point cr_closest_on_triangle(v3d p, const v3d t[3])
 	return at_weights(t, vb / nn, vc / nn);
 }
 
+void cr_snap_triangle_point(const v3d t[3], double tolerance, cr_triangle_point *on)
+{
+	const v3d p = on->point;
+	double least = tolerance * tolerance;
+	bool found = false;
+	for (int i = 0; i < 3; i++) {
+		const double d = distance_squared(p, t[i]);
+		if (!(d <= least))
+			continue;
+		least = d;
+		found = true;
+		*on = at_corner(t, i);
+	}
+	for (int i = 0; i < 3 && !found; i++) {
+		const cr_triangle_point edge = at_edge(t, i, cr_nearest_on_segment(p, t[i], t[(i + 1) % 3]));
+		const double d = distance_squared(p, edge.point);
+		if (!(d <= least))
+			continue;
+		least = d;
+		*on = edge;
+	}
+}
+
 v3d cr_closest_point_triangle(v3d p, v3d a, v3d b, v3d c, cr_feature *feature)
 {
 	const cr_triangle_point x = cr_closest_on_triangle(p, (v3d[3]){ a, b, c });

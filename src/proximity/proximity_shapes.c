@@ -14,6 +14,12 @@
 
 enum { SHAPE_COOKIE = 0x50525350 };
 
+// Of the longest edge of a triangle: within that a nearest point lies on an edge or a corner. Where
+// it does, the search (geom/separation.h) misses it by 1e-15 of the edge.
+#define SAME_PLACE 1e-9
+// Of the size of the shape and its distance: roundings of the search add so much.
+#define ROUNDING 0x1p-46
+
 // ---- Shapes ----
 
 carom_proximity_shape_def carom_default_proximity_shape_def(void)
@@ -189,30 +195,47 @@ static bool add_vertex(const measure *m, int32_t mesh, int32_t vertex, const cr_
 	return add_pair(m, &pair);
 }
 
+int cr_name_feature(const cr_measured_triangle *t, v3d nearest, int32_t vertices[3], double weight[3], v3d *point)
+{
+	double longest2 = 0;
+	for (int k = 0; k < 3; k++) {
+		const v3d edge = v3d_sub(t->place[(k + 1) % 3], t->place[k]);
+		longest2 = fmax(longest2, v3d_dot(edge, edge));
+	}
+	cr_triangle_point on = cr_closest_on_triangle(nearest, t->place);
+	cr_snap_triangle_point(t->place, SAME_PLACE * sqrt(longest2) + ROUNDING * t->reach, &on);
+	int count = 0;
+	for (int k = 0; k < 3; k++) {
+		vertices[k] = -1;
+		weight[k] = 0;
+		if (!(on.weight[k] > 0))
+			continue;
+		vertices[count] = t->corner[k];
+		weight[count++] = on.weight[k];
+	}
+	if (count == 2 && vertices[0] > vertices[1]) {
+		const int32_t vertex = vertices[0];
+		const double first = weight[0];
+		vertices[0] = vertices[1];
+		weight[0] = weight[1];
+		vertices[1] = vertex;
+		weight[1] = first;
+	}
+	*point = on.point;
+	return count;
+}
+
 /// Name the edge or the face that a nearest point lies on. False where it is a corner of a triangle
 /// that does not overlap the shape: it is listed as a vertex. One that overlaps it may be deeper
 /// than each of its corners.
-static bool name_feature(
-	const int32_t corners[3], int32_t triangle, const cr_triangle_point *on, carom_proximity_shape_pair *pair)
+static bool name_part(const cr_measured_triangle *t, int32_t triangle, v3d nearest, carom_proximity_shape_pair *pair)
 {
-	int count = 0;
-	for (int k = 0; k < 3; k++) {
-		if (!(on->weight[k] > 0))
-			continue;
-		pair->vertices[count] = corners[k];
-		pair->weight[count++] = on->weight[k];
-	}
-	if (count == 2 && pair->vertices[0] > pair->vertices[1]) {
-		const int32_t vertex = pair->vertices[0];
-		const double weight = pair->weight[0];
-		pair->vertices[0] = pair->vertices[1];
-		pair->weight[0] = pair->weight[1];
-		pair->vertices[1] = vertex;
-		pair->weight[1] = weight;
-	}
+	v3d unused;
+	int count = cr_name_feature(t, nearest, pair->vertices, pair->weight, &unused);
 	if (count == 1 && pair->gap < 0) {
-		memcpy(pair->vertices, corners, sizeof pair->vertices);
-		memcpy(pair->weight, on->weight, sizeof pair->weight);
+		for (int k = 0; k < 3; k++)
+			pair->weight[k] = t->corner[k] == pair->vertices[0];
+		memcpy(pair->vertices, t->corner, sizeof pair->vertices);
 		count = 3;
 	}
 	pair->triangle = count == 3 ? triangle : -1;
@@ -226,10 +249,11 @@ static bool add_triangle(const measure *m, int32_t mesh, int32_t triangle)
 	const carom_sweep *sweep = p->sweep;
 	const int32_t *given = sweep->triangles.data + 3 * (int64_t)triangle;
 	v3d corners[3];
-	int32_t own[3];
+	cr_measured_triangle t;
 	for (int k = 0; k < 3; k++) {
 		corners[k] = cr_near_vertex(p, given[k]);
-		own[k] = given[k] - sweep->mesh_vertices.data[mesh];
+		t.place[k] = v3d_sub(corners[k], corners[0]);
+		t.corner[k] = given[k] - sweep->mesh_vertices.data[mesh];
 	}
 	cr_separation s;
 	separate(m, corners, 3, &s);
@@ -238,8 +262,8 @@ static bool add_triangle(const measure *m, int32_t mesh, int32_t triangle)
 	for (int k = 0; k < 3; k++)
 		p->shape_gaps.data[given[k]] = fmin(p->shape_gaps.data[given[k]], s.gap);
 	carom_proximity_shape_pair pair = start_pair(m, mesh, &s, corners[0]);
-	const cr_triangle_point on = cr_closest_on_triangle(v3d_add(corners[0], s.on_a), corners);
-	return !name_feature(own, sweep->triangle_numbers.data[triangle], &on, &pair) || add_pair(m, &pair);
+	t.reach = cr_convex_size(&m->convex) + v3d_length(v3d_sub(m->shape->pose.position, corners[0]));
+	return !name_part(&t, sweep->triangle_numbers.data[triangle], s.on_a, &pair) || add_pair(m, &pair);
 }
 
 /// Put the listed triangles in the order of their numbers. That of the tree depends on earlier

@@ -108,6 +108,20 @@ static inline uint64_t cr_feature_key(const int32_t vertices[3], int32_t triangl
 	return triangle < 0 ? (uint64_t)1 << 62 | first << 31 | second : (uint64_t)2 << 62 | (uint64_t)(uint32_t)triangle;
 }
 
+/// A triangle that was measured against a shape.
+typedef struct cr_measured_triangle {
+	v3d place[3];      // of its corners, from an origin near them
+	int32_t corner[3]; // their numbers
+	double reach;      // size of the shape and how far it is from the origin
+} cr_measured_triangle;
+
+/// Name the vertex, the edge (lower vertex first) or the face of a triangle that its point nearest
+/// to a shape lies on. vertices, weight: of the feature; -1 and 0 beyond its vertices. *point: its
+/// nearest point, from the same origin. Returns how many vertices it has. A point within a
+/// tolerance of a corner or an edge lies there: the search knows the point up to roundings, and the
+/// two triangles at an edge are to give its place one name.
+int cr_name_feature(const cr_measured_triangle *t, v3d nearest, int32_t vertices[3], double weight[3], v3d *point);
+
 /// Where a vertex is, by its number among those of all meshes.
 v3d cr_near_vertex(const carom_proximity *proximity, int32_t vertex);
 

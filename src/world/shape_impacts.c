@@ -369,27 +369,6 @@ static carom_result list_candidates(carom_world *world)
 /// What an impact is put in order by: its feature.
 static uint64_t key_of(const carom_shape_impact *m) { return cr_feature_key(m->vertices, m->triangle); }
 
-/// Name the feature of a triangle that is nearest to a point.
-static void set_feature(const int32_t *corners, const cr_triangle_point *on, int32_t triangle, carom_shape_impact *m)
-{
-	int count = 0;
-	for (int k = 0; k < 3; k++) {
-		if (!(on->weight[k] > 0))
-			continue;
-		m->vertices[count] = corners[k];
-		m->weight[count++] = on->weight[k];
-	}
-	if (count == 2 && m->vertices[0] > m->vertices[1]) {
-		const int32_t vertex = m->vertices[0];
-		const double weight = m->weight[0];
-		m->vertices[0] = m->vertices[1];
-		m->weight[0] = m->weight[1];
-		m->vertices[1] = vertex;
-		m->weight[1] = weight;
-	}
-	m->triangle = count == 3 ? triangle : -1;
-}
-
 /// A shape as the advancement sees it, about an origin near the feature.
 typedef struct target {
 	cr_convex convex;
@@ -448,6 +427,22 @@ static v3d vertex_at(const near_pair *n, int32_t vertex, double t)
 	return v3d_mad(begin, t, v3d_sub(cr_place_of(n->surface->end, vertex), begin));
 }
 
+/// Name the feature of a triangle that is nearest to the shape. first: the place of its first
+/// corner then. *on: the nearest point, from there.
+static void name_feature(const carom_world *world, const near_pair *n, int32_t triangle, const cr_impact *impact, v3d first,
+	v3d *on, carom_shape_impact *out)
+{
+	cr_measured_triangle t;
+	target shape;
+	open_target(world, n, first, &shape);
+	t.reach = cr_convex_size(&shape.convex) + v3d_length(shape.mover.motion.begin.position);
+	memcpy(t.corner, &n->surface->faces->triangles[3 * (int64_t)triangle], sizeof t.corner);
+	for (int k = 0; k < 3; k++)
+		t.place[k] = v3d_sub(vertex_at(n, t.corner[k], impact->separation_time), first);
+	if (cr_name_feature(&t, impact->separation.on_a, out->vertices, out->weight, on) == 3)
+		out->triangle = triangle;
+}
+
 /// Write the impact of a candidate that has one.
 static void write_impact(
 	const carom_world *world, const near_pair *n, const cr_shape_candidate *c, const cr_impact *impact, carom_shape_impact *out)
@@ -464,16 +459,14 @@ static void write_impact(
 	out->normal = s->normal;
 	out->distance = s->gap + world->def.sweep.min_separation;
 	const v3d place = vertex_at(n, corners ? corners[0] : c->vertex, impact->separation_time);
-	const v3d nearest = v3d_add(place, s->on_a);
-	cr_triangle_point on = { .point = place, .weight = { 1 } };
+	v3d on = { 0, 0, 0 };
 	if (corners) {
-		v3d p[3];
-		for (int k = 0; k < 3; k++)
-			p[k] = vertex_at(n, corners[k], impact->separation_time);
-		on = cr_closest_on_triangle(nearest, p);
+		name_feature(world, n, c->triangle, impact, place, &on, out);
+	} else {
+		out->vertices[0] = c->vertex;
+		out->weight[0] = 1;
 	}
-	set_feature(corners ? corners : &c->vertex, &on, c->triangle, out);
-	out->point = v3d_mad(on.point, -out->distance, s->normal);
+	out->point = v3d_mad(v3d_add(place, on), -out->distance, s->normal);
 }
 
 typedef struct piece {

@@ -398,6 +398,7 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->kept);
 	cr_array_free(memory, &m->pairs);
 	cr_array_free(memory, &m->next);
+	cr_free_shape_match(memory, &m->shape_match);
 	cr_array_free(memory, &m->next_shapes);
 	cr_array_free(memory, &m->found);
 	cr_array_free(memory, &m->found_shapes);

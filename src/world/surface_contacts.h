@@ -127,6 +127,22 @@ typedef struct cr_surface_run {
 
 typedef CR_ARRAY(cr_surface_run) cr_surface_runs;
 
+// Cosine of the angle by which the normal of a contact with a shape turns within a step at most.
+#define CR_MOST_TURN 0.5
+
+/// A contact with a shape of this step, and one of the last that it may take over from.
+typedef struct cr_shape_partners {
+	double distance; // of their places, metres
+	int32_t now, then;
+} cr_shape_partners;
+
+/// Lists to match the contacts of one mesh with one shape (surface_shape_match.c).
+typedef struct cr_shape_match_lists {
+	CR_ARRAY(cr_key) left; // old contacts without a namesake, by vertex; and room to sort
+	CR_ARRAY(cr_shape_partners) partners;
+	CR_ARRAY(bool) taken; // by old contact
+} cr_shape_match_lists;
+
 typedef struct cr_surface_contacts {
 	int32_t body_count;    // deforming bodies that ask
 	carom_proximity *near; // NULL: none made
@@ -144,6 +160,7 @@ typedef struct cr_surface_contacts {
 	cr_cut_lists cuts;                   // of cloth that crosses closed meshes
 	cr_led_lists led;                    // faces that leave with regions
 	cr_shape_region_lists shape_regions; // of one cloth in one shape
+	cr_shape_match_lists shape_match;    // of one mesh with one shape
 	bool tangled;                        // one of these has come through
 	bool leading;                        // some of those that began leave with their regions
 	CR_ARRAY(uint8_t) listed;            // by pair of near: it is a contact
@@ -340,6 +357,17 @@ v3d cr_last_way_out(const carom_world *world, int32_t part, const carom_surface_
 /// (surface_shape_regions.c).
 bool cr_lead_shape_regions(carom_world *world, int32_t member, int32_t part, int64_t first, bool goes_on);
 void cr_free_shape_regions(carom_context *memory, cr_shape_region_lists *lists);
+/// The contacts of the last step between the body and the shape of this one, and how many; NULL:
+/// there are none that count, not counting those that were carried over from other meshes.
+const carom_surface_shape_contact *cr_last_shape_contacts(
+	const carom_world *world, const carom_surface_shape_contact *c, int64_t *count);
+/// The normal of a contact of the last step where the shape has turned to since. part: the shape's.
+v3d cr_shape_normal_now(const carom_world *world, int32_t part, const carom_surface_shape_contact *last);
+/// Let the contacts of a mesh with a shape, which are in next_shapes from first on, take over from
+/// those of the last step with other names at nearly their places. False when out of memory
+/// (surface_shape_match.c).
+bool cr_match_shape_contacts(carom_world *world, int32_t part, int64_t first);
+void cr_free_shape_match(carom_context *memory, cr_shape_match_lists *lists);
 /// Do two parts have surface contacts with each other, as their kinds, flags and the user's filter
 /// of pairs say? Sensors have none, but their pairs go by it too. Category, mask and group are not
 /// asked (surface_contacts.c).

@@ -11,9 +11,6 @@
 #include "world/world.h"
 #include <string.h>
 
-// Cosine of the angle by which a normal turns within a step at most.
-#define MOST_TURN 0.5
-
 // ---- The contacts of the last step ----
 
 static uint64_t parts_of(const carom_surface_shape_contact *c)
@@ -84,6 +81,26 @@ static const carom_surface_shape_contact *find_last(const carom_world *world, co
 	return last && cr_compare_ids(last->body_a, c->body_a) == 0 && cr_compare_ids(last->body_b, c->body_b) == 0 ? last : NULL;
 }
 
+const carom_surface_shape_contact *cr_last_shape_contacts(
+	const carom_world *world, const carom_surface_shape_contact *c, int64_t *count)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const uint64_t parts = parts_of(c);
+	int64_t low = 0, high = m->known_shapes, part;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (parts_of(&m->found_shapes.data[middle]) < parts)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const carom_surface_shape_contact *first = &m->found_shapes.data[low];
+	const bool is_there = low < m->known_shapes && parts_of(first) == parts && cr_is_still(world, first->body_a, 0, &part) &&
+		cr_is_still(world, first->body_b, first->shape_b, &part);
+	*count = is_there ? cr_end_of_surface_shape_pair(m->found_shapes.data, low, m->known_shapes) - low : 0;
+	return is_there ? first : NULL;
+}
+
 // ---- Ways out ----
 
 /// The way out along a normal: the contact's distance, point and normal.
@@ -117,7 +134,7 @@ static void leave_along(const carom_world *world, int32_t part, v3d normal, caro
 	c->point = v3d_mad(foot, -c->distance, normal);
 }
 
-static v3d normal_now(const carom_world *world, int32_t part, const carom_surface_shape_contact *last)
+v3d cr_shape_normal_now(const carom_world *world, int32_t part, const carom_surface_shape_contact *last)
 {
 	// The normal stands on the shape, which may have turned.
 	const cr_body *body = &world->bodies.data[part];
@@ -139,7 +156,7 @@ static const carom_surface_shape_contact *find_last_of_vertex(
 			.vertices = { c->vertices[k], -1, -1 },
 			.triangle = -1 };
 		const carom_surface_shape_contact *last = find_last(world, &of_vertex);
-		const double along = last ? v3d_dot(c->normal, normal_now(world, part, last)) : -INFINITY;
+		const double along = last ? v3d_dot(c->normal, cr_shape_normal_now(world, part, last)) : -INFINITY;
 		if (along > most) {
 			most = along;
 			best = last;
@@ -162,8 +179,8 @@ static cr_shape_way keep_way(const carom_world *world, int32_t part, carom_surfa
 		return CR_SHAPE_WAY_BEGAN;
 	if (last->led)
 		return CR_SHAPE_WAY_LED;
-	const v3d normal = normal_now(world, part, last);
-	if (v3d_dot(c->normal, normal) < MOST_TURN)
+	const v3d normal = cr_shape_normal_now(world, part, last);
+	if (v3d_dot(c->normal, normal) < CR_MOST_TURN)
 		leave_along(world, part, normal, c);
 	return CR_SHAPE_WAY_KNOWN;
 }
@@ -171,7 +188,7 @@ static cr_shape_way keep_way(const carom_world *world, int32_t part, carom_surfa
 v3d cr_last_way_out(const carom_world *world, int32_t part, const carom_surface_shape_contact *c)
 {
 	const carom_surface_shape_contact *last = find_last(world, c);
-	return normal_now(world, part, last ? last : find_last_of_vertex(world, part, c));
+	return cr_shape_normal_now(world, part, last ? last : find_last_of_vertex(world, part, c));
 }
 
 // ---- All pairs ----
@@ -230,7 +247,8 @@ static bool judge_run(carom_world *world, const near_run *run)
 		goes_on = goes_on || way == CR_SHAPE_WAY_LED;
 		m->next_shapes.count += c->distance < c->thickness;
 	}
-	return (!began && !goes_on) || cr_lead_shape_regions(world, run->pairs->mesh, run->part_b, first, goes_on);
+	return ((!began && !goes_on) || cr_lead_shape_regions(world, run->pairs->mesh, run->part_b, first, goes_on)) &&
+		cr_match_shape_contacts(world, run->part_b, first);
 }
 
 bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *view)
