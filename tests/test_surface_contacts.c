@@ -399,6 +399,43 @@ TEST(surface_contacts, a_body_that_is_put_elsewhere_forgets)
 	close_stage(&s);
 }
 
+/// A body that its filter takes out for a step has sides by where it is then, and still meets itself.
+TEST(surface_contacts, a_body_that_its_filter_takes_out_forgets)
+{
+	static stage s;
+	open_stage(&s, 1, NULL);
+	add_surface(&s, sheet(&s, 8, 2), CAROM_CLOTH, 0.02, fixture_at(0, 0, 0));
+	add_surface(&s, sheet(&s, 8, 0.5), CAROM_CLOTH, 0.02, fixture_at(0.03, 0.05, 0.2));
+	step_all(&s);
+	for (int32_t v = 0; v < s.mesh[1]->topology.vertex_count; v++) { // fold it
+		if (s.places[1][3 * v] < 0.1)
+			continue;
+		s.places[1][3 * v] = 0.2 - s.places[1][3 * v];
+		s.places[1][3 * v + 2] += 0.013;
+	}
+	shift(&s, 1, 0, 0, -0.21);
+	step_all(&s);
+	int through[3], within[3] = { 0, 0, 0 }, between[3] = { 0, 0, 0 };
+	for (int step = 0; step < 3; step++) {
+		const carom_surface_contact_view view = carom_world_surface_contacts(s.world);
+		through[step] = 0;
+		for (int64_t i = 0; i < view.count; i++) {
+			const bool own = fixture_same_id(view.data[i].body_a, view.data[i].body_b);
+			within[step] += own;
+			between[step] += !own;
+			through[step] += !own && view.data[i].through;
+		}
+		REQUIRE(carom_world_set_filter(s.world, s.body[1], 1, step == 0 ? 0 : UINT64_MAX, 0) == CAROM_SUCCESS);
+		step_all(&s);
+	}
+	CHECK(through[0] >= 16 && between[0] >= 16 && within[0] > 0);
+	CHECK_INT(between[1], 0);
+	CHECK_INT(within[1], within[0]);
+	CHECK(between[2] >= 16);
+	CHECK_INT(through[2], 0);
+	close_stage(&s);
+}
+
 TEST(surface_contacts, round_the_border_is_no_way_through)
 {
 	static stage s;

@@ -433,7 +433,7 @@ typedef struct carom_surface_shape_contact {
 	carom_vec3 point;  ///< of the shape's surface, nearest to it; world
 	carom_vec3 normal; ///< unit, world, from B to A
 	/// Metres. Negative: they overlap, and moving the feature by -distance along the normal parts
-	/// them.
+	/// them. So distance < 0 stands for carom_surface_contact.through.
 	double distance;
 	double thickness; ///< the distance to be kept, metres: distance is below it
 } carom_surface_shape_contact;

@@ -107,6 +107,11 @@ typedef struct carom_body_def {
 	/// - A solid has them with cloth and with itself.
 	/// - A sensor reports cloth at the distance at which a contact would begin.
 	double thickness;
+	// Of a body in a world, the pose, shape, parts, spheres, category, mask, group and user_data
+	// can be changed (carom_world_set_...). kind, sensor, self_collision, continuous,
+	// shape_impacts, contacts and thickness stay as they were added. To change one, remove the body
+	// and add another, which remembers nothing.
+
 	/// A number of the caller's, which filters, pairs and events hand on.
 	uint64_t user_data;
 } carom_body_def;
@@ -462,7 +467,10 @@ CAROM_API carom_result carom_world_set_shape(
 CAROM_API carom_result carom_world_set_parts(
 	carom_world *world, carom_body_id id, const carom_part *parts, int32_t count);
 /// Change which bodies a body meets (carom_body_def.category, mask and group), from the next step
-/// on.
+/// on. So a body is taken out for a while: with mask 0 and group 0 it meets no other body; a
+/// deforming one still meets itself, if it has self_collision. Two bodies forget each
+/// other with the first step in which they do not meet: ages, impulses, and the sides of surface
+/// contacts. When they meet again, a feature belongs to the side on which it is then.
 CAROM_API carom_result carom_world_set_filter(
 	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 /// The category, mask and group of a body, as set last.

@@ -47,8 +47,9 @@ bool cr_is_still(const carom_world *world, carom_body_id id, int32_t shape, int6
 
 bool cr_is_remembered(const carom_world *world, const carom_surface_contact *c)
 {
-	int64_t part;
-	return cr_is_still(world, c->body_a, c->shape_a, &part) && cr_is_still(world, c->body_b, c->shape_b, &part);
+	int64_t a, b;
+	return cr_is_still(world, c->body_a, c->shape_a, &a) && cr_is_still(world, c->body_b, c->shape_b, &b) &&
+		(a == b || cr_filters_pass(&world->bodies.data[a], &world->bodies.data[b]));
 }
 
 v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double time)

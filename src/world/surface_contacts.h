@@ -208,7 +208,8 @@ double cr_kept_distance(const cr_body *a, const cr_body *b);
 /// Is the body of a result of the last step still there, with the shape that it had? Gives its
 /// part.
 bool cr_is_still(const carom_world *world, carom_body_id id, int32_t shape, int64_t *part);
-/// Are both bodies of a contact of the last step still there, with the shapes that they had?
+/// Are both bodies of a contact of the last step still there, with the shapes that they had, and do
+/// category, mask and group still let them meet?
 bool cr_is_remembered(const carom_world *world, const carom_surface_contact *contact);
 /// A vertex of a body at a time of the step, on the straight line that impacts have it on.
 v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double time);
