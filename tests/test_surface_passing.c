@@ -1,8 +1,10 @@
-/// Cloth that passes closed meshes within a step, and comes back: against the segments of its vertices, rigid and deforming, thin
-/// and thick, turned and moving; threads, snapshots, failed allocations.
+/// Cloth that passes closed meshes and other shapes within a step, and comes back: against the segments of its vertices, rigid and
+/// deforming, thin and thick, turned and moving; threads, snapshots, failed allocations.
 #include "fixture.h"
 
 #include "frame/body.h"
+#include "frame/shape_table.h"
+#include "geom/convex_query.h"
 
 #include <math.h>
 #include <string.h>
@@ -231,9 +233,150 @@ TEST(surface_passing, a_plate_that_moves_passes_cloth_too)
 	carom_destroy_context(context);
 }
 
+// ---- Shapes that are no meshes ----
+
+enum { SHAPES = 9, SAMPLES = 500 };
+
+static carom_shape make_shape(carom_context *context, int which, carom_mesh **hull)
+{
+	*hull = NULL;
+	switch (which) {
+	case 0: return fixture_box(0.8, 0.8, 0.01);
+	case 1: return fixture_box(0.8, 0.8, 0.2);
+	case 2: return (carom_shape){ .type = CAROM_SPHERE, .radius = 0.3 };
+	case 3: return (carom_shape){ .type = CAROM_CAPSULE, .radius = 0.25, .half_length = 0.1 };
+	case 4: return (carom_shape){ .type = CAROM_CYLINDER, .radius = 0.8, .half_length = 0.01 };
+	case 5: return (carom_shape){ .type = CAROM_CONE, .radius = 0.5, .half_length = 0.2 };
+	case 6: return (carom_shape){ .type = CAROM_ELLIPSOID, .half_extents = { 0.5, 0.4, 0.05 } };
+	case 7: return (carom_shape){ .type = CAROM_BOX, .half_extents = { 0.5, 0.5, 0.1 }, .rounding = 0.05 };
+	default: break;
+	}
+	static const float corners[24] = { -0.6F, -0.6F, -0.02F, 0.6F, -0.6F, -0.02F, 0.6F, 0.6F, -0.02F, -0.6F, 0.6F, -0.02F,
+		-0.5F, -0.5F, 0.02F, 0.5F, -0.5F, 0.02F, 0.5F, 0.5F, 0.02F, -0.5F, 0.5F, 0.02F };
+	*hull = fixture_hull_mesh(context, corners, 8);
+	return fixture_hull(*hull);
+}
+
+static v3d into(const carom_pose *pose, v3d p)
+{
+	const m3d rotation = m3d_from_quat(pose->orientation);
+	return m3d_tmul(&rotation, v3d_sub(p, fixture_vector(pose->position)));
+}
+
+/// The first place of a way through a shape, by samples: outward normal, in the frame of the shape. False: it does not come in.
+static bool sample_entry(const cr_convex *convex, v3d from, v3d to, v3d *normal)
+{
+	v3d unused;
+	for (int i = 0; i <= SAMPLES; i++) {
+		const v3d p = v3d_mad(from, (double)i / SAMPLES, v3d_sub(to, from));
+		if (cr_convex_distance(convex, p, &unused, normal) < 0)
+			return i > 0;
+	}
+	return false;
+}
+
+/// Each vertex that came in where the shape looks up, and is below that place, has a contact that leads it over the plane there.
+/// Returns how many there are.
+static int check_beyond(const stage *s, const carom_shape *shape, const carom_pose *begin, const double *first)
+{
+	int count = 0;
+	const cr_convex convex = cr_convex_of(shape);
+	const carom_surface_shape_contact_view view = carom_world_surface_shape_contacts(s->world);
+	const m3d rotation = m3d_from_quat(s->pose.orientation);
+	for (int32_t v = 0; v < VERTICES; v++) {
+		const v3d from = into(begin, v3d_from_doubles(first + 3 * v)), to = into(&s->pose, v3d_from_doubles(s->places + 3 * v));
+		v3d normal;
+		if (!sample_entry(&convex, from, to, &normal) || normal.z < 0.75)
+			continue;
+		const v3d way = m3d_mul(&rotation, normal);
+		int found = 0;
+		for (int64_t i = 0; i < view.count; i++) {
+			const carom_surface_shape_contact *c = &view.data[i];
+			if (c->vertices[1] >= 0 || c->vertices[0] != v)
+				continue;
+			const double top = v3d_dot(normal, cr_convex_support(&convex, normal)) + convex.rounding;
+			CHECK(v3d_dot(fixture_vector(c->normal), way) > 0.49);
+			if (to.z < -0.3) { // beyond all of them
+				CHECK(v3d_dot(fixture_vector(c->normal), way) > 0.98);
+				CHECK_NEAR(c->distance, v3d_dot(normal, to) - top, 0.25 * v3d_length(to));
+			}
+			CHECK(c->distance < 0);
+			found++;
+		}
+		CHECK_INT(found, 1);
+		count++;
+	}
+	return count;
+}
+
+/// At 10 to 160 m/s, 120 steps a second. The solver waits a step, and then puts the cloth back.
+static void pass_shape(carom_context *context, int which, double speed, bool moves)
+{
+	static stage s;
+	static double first[3 * VERTICES];
+	carom_mesh *hull;
+	const carom_shape shape = make_shape(context, which, &hull);
+	const double way = speed / 120, above = shape.type == CAROM_BOX ? shape.half_extents[2] + shape.rounding : 0.36;
+	uint64_t seed = 3 + (uint64_t)which;
+	s.context = context;
+	s.world = fixture_world(context, NULL);
+	s.mesh = NULL;
+	s.pose = fixture_random_pose(&seed, 0.3);
+	s.holder = fixture_add(s.world, shape, s.pose, CAROM_KINEMATIC);
+	s.sheet = fixture_sheet_mesh(context, CELLS, 0.8);
+	carom_body_def def = carom_default_body_def();
+	def.kind = CAROM_CLOTH;
+	def.shape = fixture_of_mesh(s.sheet);
+	def.thickness = THICKNESS;
+	def.self_collision = false;
+	REQUIRE(carom_world_add_body(s.world, &def, &s.cloth) == CAROM_SUCCESS);
+	place_sheet(&s, above + 0.03, 1);
+	memcpy(first, s.places, sizeof first);
+	const carom_strided there = { first, 0, CAROM_FLOAT64 };
+	REQUIRE(carom_world_set_vertices(s.world, s.cloth, &there, &there) == CAROM_SUCCESS);
+	fixture_step(s.world);
+	carom_pose begin = s.pose;
+	if (moves) { // the shape goes to meet the cloth, and turns a little about its axis
+		const m3d rotation = m3d_from_quat(s.pose.orientation);
+		const v3d up = m3d_mul(&rotation, (v3d){ 0, 0, 1 }), to = v3d_mad(fixture_vector(s.pose.position), 0.02, up);
+		s.pose = (carom_pose){ { to.x, to.y, to.z }, quat_mul(fixture_turn(up, 0.01), s.pose.orientation) };
+		const carom_motion forth = { begin, s.pose };
+		REQUIRE(carom_world_set_motions(s.world, 1, &s.holder, &forth) == CAROM_SUCCESS);
+	}
+	move_sheet(&s, above + 0.03 - way, 1);
+	const int passed = check_beyond(&s, &shape, &begin, first);
+	CHECK(passed > 0 || way < 0.6);
+	if (moves)
+		REQUIRE(carom_world_set_pose(s.world, s.holder, &s.pose) == CAROM_SUCCESS);
+	move_sheet(&s, above + 0.03 - way - 0.004, 1);
+	CHECK(check_beyond(&s, &shape, &s.pose, first) >= passed * 9 / 10);
+	for (int step = 0; step < 3; step++) {
+		move_sheet(&s, above + 0.004, 1);
+		const carom_surface_shape_contact_view view = carom_world_surface_shape_contacts(s.world);
+		for (int64_t i = 0; i < view.count; i++)
+			CHECK(view.data[i].distance > 0);
+	}
+	carom_destroy_world(s.world);
+	carom_release_mesh(s.sheet);
+	if (hull)
+		carom_release_mesh(hull);
+}
+
+TEST(surface_passing, cloth_beyond_a_shape_goes_back_where_it_came_in)
+{
+	carom_context *context = fixture_context(1);
+	for (int which = 0; which < SHAPES; which++) {
+		for (double speed = 10; speed <= 160; speed *= 2) {
+			pass_shape(context, which, speed, false);
+			pass_shape(context, which, speed, true);
+		}
+	}
+	carom_destroy_context(context);
+}
+
 // ---- Threads, snapshots, memory ----
 
-/// Two sheets over a plate and a ball, which the first step lets pass.
+/// Sheets over balls and plates, which the first step lets pass.
 static void fill(carom_world *world, void *user)
 {
 	carom_mesh **meshes = user;
@@ -241,7 +384,8 @@ static void fill(carom_world *world, void *user)
 	fixture_add(world, fixture_of_mesh(meshes[1]), fixture_at(0, 0, 0), CAROM_STATIC);
 	fixture_add(world, fixture_of_mesh(meshes[1]), fixture_at(2, 0, 0), CAROM_DEFORMABLE);
 	fixture_add(world, fixture_of_mesh(meshes[2]), fixture_at(4, 0, 0), CAROM_STATIC);
-	for (int i = 0; i < 3; i++) {
+	fixture_add(world, fixture_box(0.7, 0.7, 0.02), fixture_at(6, 0, 0), CAROM_STATIC);
+	for (int i = 0; i < 4; i++) {
 		carom_body_id id;
 		carom_body_def def = carom_default_body_def();
 		def.kind = CAROM_CLOTH;
@@ -272,12 +416,12 @@ static uint64_t hash_with(int threads)
 	fill(world, meshes);
 	REQUIRE(carom_create_snapshot(world, &snapshot) == CAROM_SUCCESS);
 	fixture_step(world);
-	CHECK(carom_world_surface_contacts(world).count > 900);
+	CHECK(carom_world_surface_contacts(world).count > 900 && carom_world_surface_shape_contacts(world).count > 900);
 	uint64_t hash = carom_world_hash(world);
 	REQUIRE(carom_world_save(world, snapshot) == CAROM_SUCCESS);
 	fixture_step(world);
 	const uint64_t last = carom_world_hash(world);
-	CHECK(carom_world_surface_contacts(world).count > 900);
+	CHECK(carom_world_surface_contacts(world).count > 900 && carom_world_surface_shape_contacts(world).count > 900);
 	REQUIRE(carom_world_restore(world, snapshot) == CAROM_SUCCESS);
 	fixture_step(world);
 	CHECK(carom_world_hash(world) == last);
@@ -303,7 +447,7 @@ TEST(surface_passing, every_allocation_may_fail)
 	carom_context *context = fixture_heap_context(&heap, 1);
 	carom_mesh *meshes[3] = { fixture_sheet_mesh(context, CELLS, 0.8), fixture_sphere_mesh(context, 0.35, 6),
 		fixture_box_mesh(context, 0.7, 0.7, 0.02) };
-	CHECK(fixture_fail_each_allocation(&heap, context, NULL, fill, meshes, 3) > 10);
+	CHECK(fixture_fail_each_allocation(&heap, context, NULL, fill, meshes, 4) > 10);
 	for (int i = 0; i < 3; i++)
 		carom_release_mesh(meshes[i]);
 	carom_destroy_context(context);

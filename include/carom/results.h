@@ -409,8 +409,12 @@ CAROM_API carom_surface_contact_view carom_world_surface_contacts(const carom_wo
 ///
 /// While a feature stays in a shape, the normal follows the nearest way out as long as that turns
 /// by less than 60 degrees in a step. So a feature that is pushed into a thin plate goes back to
-/// where it came from. Features that begin in a shape, hang together and have nearest ways out that
-/// point apart leave along one direction (led), as in a sheet across the middle of a ball.
+/// where it came from. A vertex that comes into a shape within a step leaves over the plane that
+/// touches the shape where it came in, also once it is beyond the shape: then the distance is that
+/// below this plane, and the point is on the plane. It does so until it is over the plane or comes
+/// out on that side. An edge that passes a shape between its ends is not known to have done so. A
+/// plane has no other side. Features that begin in a shape, hang together and have nearest ways out
+/// that point apart leave along one direction (led), as in a sheet across the middle of a ball.
 typedef struct carom_surface_shape_contact {
 	carom_body_id body_a; ///< the deforming one
 	carom_body_id body_b; ///< the rigid one

@@ -2,13 +2,13 @@
 /// themselves.
 ///
 /// surface_contacts.c owns the scene and the order of a step, surface_sides.c decides on which side
-/// features belong, surface_passing.c for those that pass through closed meshes, surface_inside.c
-/// finds vertices that begin inside closed meshes,
-/// surface_regions.c lets connected ones leave together, surface_faces.c the faces around them,
-/// surface_cuts.c, surface_caps.c and surface_arches.c find edges and faces that cut them,
-/// surface_shapes.c is for shapes that are no meshes, surface_shape_regions.c for cloth that begins
-/// in them, surface_list.c puts contacts and pairs in order, and surface_filter.c asks the user's
-/// filter. surface_carry.c keeps their memory where a deforming body gets another mesh,
+/// features belong, surface_passing.c for those that pass through closed meshes. surface_inside.c
+/// finds vertices that begin inside closed meshes, surface_regions.c lets connected ones leave
+/// together, surface_faces.c the faces around them; surface_cuts.c, surface_caps.c and
+/// surface_arches.c find edges and faces that cut them. surface_shapes.c is for shapes that are no
+/// meshes, surface_shape_passing.c for cloth that passes these, surface_shape_regions.c for cloth
+/// that begins in them. surface_list.c puts contacts and pairs in order, and surface_filter.c asks
+/// the user's filter. surface_carry.c keeps their memory where a deforming body gets another mesh,
 /// surface_reshape.c where a rigid one gets another shape.
 #ifndef CR_WORLD_SURFACE_CONTACTS_H
 #define CR_WORLD_SURFACE_CONTACTS_H
@@ -17,6 +17,7 @@
 #include "carom/proximity.h"
 #include "carom/world.h"
 #include "contact/merge.h"
+#include "math/box3.h"
 #include "mesh/fans.h"
 #include "surface/side.h"
 #include "world/cut_lists.h"
@@ -109,6 +110,14 @@ typedef enum cr_shape_way {
 	CR_SHAPE_WAY_BEGAN,   // by nothing but the nearest way
 } cr_shape_way;
 
+/// A vertex of cloth that has come into a shape that is no mesh (surface_shape_passing.c).
+typedef struct cr_shape_entry {
+	int32_t part_b, part_a; // of the shape, of the cloth
+	int32_t vertex;
+	bool beyond; // it is outside again, on the far side
+	v3d way;     // unit, world: out over the plane that touches the shape where it came in
+} cr_shape_entry;
+
 /// Regions of one cloth in one shape that is no mesh (surface_shape_regions.c).
 typedef struct cr_shape_region_lists {
 	CR_ARRAY(uint8_t) ways;   // cr_shape_way, by contact
@@ -149,25 +158,27 @@ typedef struct cr_surface_contacts {
 	cr_membership members;
 	double reach; // of the search: the largest thickness
 	// Of the step that runs:
-	CR_ARRAY(int32_t) shapes;            // by shape of near: number of the part
-	cr_belongings remembered;            // from contacts, sorted by mesh_a, mesh_b, vertex
-	cr_belongings crossing;              // from impacts, sorted likewise
-	cr_belongings began;                 // of vertices deep in closed meshes, likewise
-	cr_belongings beyond;                // those of these two that have passed a mesh, likewise
-	cr_belongings leads;                 // vertices led in the last step, likewise
-	CR_ARRAY(cr_vertex_inside) inside;   // vertices that may be, of two members
-	cr_region_lists regions;             // of one cloth inside one closed mesh
-	cr_cut_lists cuts;                   // of cloth that crosses closed meshes
-	cr_led_lists led;                    // faces that leave with regions
-	cr_shape_region_lists shape_regions; // of one cloth in one shape
-	cr_shape_match_lists shape_match;    // of one mesh with one shape
-	bool tangled;                        // one of these has come through
-	bool leading;                        // some of those that began leave with their regions
-	CR_ARRAY(uint8_t) listed;            // by pair of near: it is a contact
-	cr_surface_contact_list judged;      // by pair of near, where it is listed
-	cr_surface_contact_list deep;        // further ones, on the wrong side, in no order
-	cr_surface_runs runs;                // of the last contacts; then of pairs of near
-	CR_ARRAY(cr_key) order;              // of runs, of deep contacts, of pairs
+	CR_ARRAY(int32_t) shapes;               // by shape of near: number of the part
+	cr_belongings remembered;               // from contacts, sorted by mesh_a, mesh_b, vertex
+	cr_belongings crossing;                 // from impacts, sorted likewise
+	cr_belongings began;                    // of vertices deep in closed meshes, likewise
+	cr_belongings beyond;                   // those of these two that have passed a mesh, likewise
+	cr_belongings leads;                    // vertices led in the last step, likewise
+	CR_ARRAY(cr_vertex_inside) inside;      // vertices that may be, of two members
+	cr_region_lists regions;                // of one cloth inside one closed mesh
+	cr_cut_lists cuts;                      // of cloth that crosses closed meshes
+	cr_led_lists led;                       // faces that leave with regions
+	cr_shape_region_lists shape_regions;    // of one cloth in one shape
+	cr_shape_match_lists shape_match;       // of one mesh with one shape
+	CR_ARRAY(cr_shape_entry) shape_entries; // by part_b, part_a, vertex
+	CR_ARRAY(box3d) way_blocks;             // of one cloth
+	bool tangled;                           // one of these has come through
+	bool leading;                           // some of those that began leave with their regions
+	CR_ARRAY(uint8_t) listed;               // by pair of near: it is a contact
+	cr_surface_contact_list judged;         // by pair of near, where it is listed
+	cr_surface_contact_list deep;           // further ones, on the wrong side, in no order
+	cr_surface_runs runs;                   // of the last contacts; then of pairs of near
+	CR_ARRAY(cr_key) order;                 // of runs, of deep contacts, of pairs
 	CR_ARRAY(cr_key) deep_order;
 	CR_ARRAY(cr_body_pair) sensed; // sensors and the surfaces that touch them, a < b
 	CR_ARRAY(cr_fans) fans;        // by member: for the filter, and of solids
@@ -352,6 +363,18 @@ bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *vie
 /// The way out of a shape that a feature of a contact had in the last step, or else a vertex of it.
 /// One of them had one.
 v3d cr_last_way_out(const carom_world *world, int32_t part, const carom_surface_shape_contact *c);
+/// The contact of a vertex and a shape in the last step; NULL: there was none.
+const carom_surface_shape_contact *cr_last_of_shape_vertex(
+	const carom_world *world, int32_t part_a, int32_t part_b, int32_t vertex);
+/// Find the vertices that have come into shapes, and have not come out on their side:
+/// shape_entries. False when out of memory (surface_shape_passing.c).
+bool cr_find_shape_entries(carom_world *world);
+/// The entry of a vertex; NULL: it has none.
+const cr_shape_entry *cr_entry_of(const carom_world *world, int32_t part_a, int32_t part_b, int32_t vertex);
+/// That of a feature's vertices whose way is nearest to the contact's normal; NULL: there is none.
+const cr_shape_entry *cr_entry_of_feature(const carom_world *world, int32_t part_b, const carom_surface_shape_contact *c);
+/// Would a contact of a feature that is outside a shape keep a vertex of it beyond?
+bool cr_keeps_beyond(const carom_world *world, int32_t part_b, const carom_surface_shape_contact *c);
 /// Let features of a cloth that overlap a shape leave it one way, where they began there and their
 /// nearest ways part. Contacts of the two are in next_shapes from first on, and their ways in
 /// shape_regions. goes_on: some were led in the last step. False when out of memory

@@ -165,12 +165,31 @@ static const carom_surface_shape_contact *find_last_of_vertex(
 	return best;
 }
 
+const carom_surface_shape_contact *cr_last_of_shape_vertex(
+	const carom_world *world, int32_t part_a, int32_t part_b, int32_t vertex)
+{
+	const cr_body *bodies = world->bodies.data;
+	const carom_surface_shape_contact of_vertex = { .body_a = cr_id_of(bodies, part_a),
+		.body_b = cr_id_of(bodies, part_b),
+		.shape_b = bodies[part_b].part,
+		.vertices = { vertex, -1, -1 },
+		.triangle = -1 };
+	return find_last(world, &of_vertex);
+}
+
 /// Keep the way out that the feature had, where it is in the shape and had one. An edge or a
 /// triangle that had none has that of its vertices. One whose region was led waits for its region.
+/// Where a vertex came in within the step or is beyond, that counts.
 static cr_shape_way keep_way(const carom_world *world, int32_t part, carom_surface_shape_contact *c)
 {
 	const carom_surface_shape_contact *last = find_last(world, c);
 	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
+	const cr_shape_entry *entry = cr_entry_of_feature(world, part, c);
+	if (entry && (c->distance < 0 || c->vertices[1] < 0)) {
+		if (entry->beyond || v3d_dot(c->normal, entry->way) < MOST_TURN)
+			leave_along(world, part, entry->way, c);
+		return CR_SHAPE_WAY_KNOWN;
+	}
 	if (!(c->distance < 0) || world->bodies.data[part].shape.def.type == CAROM_PLANE)
 		return CR_SHAPE_WAY_OUTSIDE;
 	if (!last && c->vertices[1] >= 0)
@@ -245,16 +264,37 @@ static bool judge_run(carom_world *world, const near_run *run)
 		regions->ways.data[m->next_shapes.count - first] = (uint8_t)way;
 		began = began || way == CR_SHAPE_WAY_BEGAN;
 		goes_on = goes_on || way == CR_SHAPE_WAY_LED;
-		m->next_shapes.count += c->distance < c->thickness;
+		const bool keeps = way == CR_SHAPE_WAY_OUTSIDE && cr_keeps_beyond(world, run->part_b, c);
+		m->next_shapes.count += c->distance < c->thickness && !keeps;
 	}
 	return ((!began && !goes_on) || cr_lead_shape_regions(world, run->pairs->mesh, run->part_b, first, goes_on)) &&
 		cr_match_shape_contacts(world, run->part_b, first);
 }
 
+/// Append the contacts of vertices that are beyond a shape, and put all in order where there are
+/// some. Those that the search saw are there already.
+static bool append_beyond(carom_world *world)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	const int64_t count = m->next_shapes.count;
+	for (int64_t i = 0; i < m->shape_entries.count; i++) {
+		const cr_shape_entry *e = &m->shape_entries.data[i];
+		const carom_proximity_shape_pair pair = {
+			.vertices = { e->vertex, -1, -1 }, .weight = { 1 }, .triangle = -1, .normal = e->way
+		};
+		if (!e->beyond)
+			continue;
+		if (!cr_array_reserve_one(&world->memory, &m->next_shapes))
+			return false;
+		fill_contact(world, e->part_a, e->part_b, &pair, &m->next_shapes.data[m->next_shapes.count++]);
+	}
+	return m->next_shapes.count == count || cr_put_shapes_in_order(world, &m->next_shapes);
+}
+
 bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *view)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	bool enough = true;
+	bool enough = cr_find_shape_entries(world);
 	for (int64_t i = 0, end; i < view->shape_pair_count && enough; i = end) {
 		const carom_proximity_shape_pair *pair = &view->shape_pairs[i];
 		for (end = i; end < view->shape_pair_count && view->shape_pairs[end].mesh == pair->mesh &&
@@ -264,5 +304,5 @@ bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *vie
 		if (cr_may_surfaces_touch(world, run.part_a, run.part_b))
 			enough = world->bodies.data[run.part_b].sensor ? note_near(world, &run) : judge_run(world, &run);
 	}
-	return enough;
+	return enough && append_beyond(world);
 }

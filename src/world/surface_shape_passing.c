@@ -1,0 +1,345 @@
+/// Vertices of cloth that come into shapes that are no meshes within a step, and go back to there.
+///
+/// The places at the end of a step do not tell that a vertex has passed a plate or a ball. So the
+/// way of the vertex through the step is cut with the shape, both in the frame of the shape: a
+/// straight line from its place at the begin to that at the end.
+///
+/// - A vertex that comes in leaves over the plane that touches the shape where it came in: its
+///   entry. It is through as long as it is below that plane, and in the shape, or beyond. It is
+///   beyond where the line leaves the shape by a place that looks away from the entry by more than
+///   60 degrees; else it has touched the shape in passing.
+/// - The contact of such a vertex is its memory: the normal, which stands on the shape, and a
+///   distance below 0. One that was in the shape by the last step, and leaves it where it looks
+///   away from that normal, is beyond too. The vertex is free when it is over the plane, or comes
+///   out on that side. The cloth may be put elsewhere: the place of the contact tells.
+/// - Edges and triangles beyond have no contacts that keep their vertices there. Those that overlap
+///   the shape leave by the entries of their vertices.
+/// - While a region of the cloth leaves a shape one way (surface_shape_regions.c), ways through
+///   that shape tell nothing: the region draws its neighbours through.
+///
+/// A shape that turns in the step is met on the chord of a vertex's way in its frame, not on the
+/// arc. A plane has no other side. Edges that pass a shape between their ends are not seen here.
+///
+/// Cost: O(vertices) for the boxes of the motion of each cloth, by blocks of vertices. For each
+/// shape near it a look at each block, and at the vertices of those near; a ray for each vertex
+/// whose way comes near the shape's ball. Nothing without such shapes.
+#include "frame/shape_table.h"
+#include "geom/convex_query.h"
+#include "world/continuous.h"
+#include "world/shape_impacts.h"
+#include "world/surface_contacts.h"
+#include "world/world.h"
+#include <stdlib.h>
+
+enum { BLOCK = 64 }; // vertices whose ways have one box
+
+// Cosine up to which the place where a vertex leaves looks away from its entry: within a step, and
+// from a way that was the nearest one in an earlier step.
+#define AWAY_WITHIN_STEP 0.5
+#define AWAY -0.25
+// Up to here a contact keeps a vertex beyond.
+#define KEEPS 0.25
+
+/// A cloth and a shape.
+typedef struct work {
+	carom_world *world;
+	int32_t part_a, part_b;
+	const cr_surface *cloth;
+	cr_convex convex;
+	m3d begin, end; // turns of the shape
+	v3d from, to;   // and its places
+	double reach;   // the convex body lies in a ball of this radius about its frame
+} work;
+
+static v3d place_at_begin(const work *w, int32_t vertex)
+{
+	return m3d_tmul(&w->begin, v3d_sub(v3d_from_doubles(w->cloth->begin + 3 * (int64_t)vertex), w->from));
+}
+
+static v3d place_at_end(const work *w, int32_t vertex)
+{
+	return m3d_tmul(&w->end, v3d_sub(v3d_from_doubles(w->cloth->end + 3 * (int64_t)vertex), w->to));
+}
+
+static double top_along(const work *w, v3d way)
+{
+	return v3d_dot(way, cr_convex_support(&w->convex, way)) + w->convex.rounding;
+}
+
+static bool is_outside(const work *w, v3d p)
+{
+	v3d nearest, normal;
+	return cr_convex_distance(&w->convex, p, &nearest, &normal) > 0;
+}
+
+// ---- Entries ----
+
+static bool is_led(const carom_surface_shape_contact *contacts, int64_t count, int32_t part_a, int32_t part_b)
+{
+	bool led = false;
+	for (int64_t i = 0; i < count && !led; i++)
+		led = contacts[i].led && (int32_t)contacts[i].body_a.index1 - 1 == part_a && cr_shape_part_of(&contacts[i]) == part_b;
+	return led;
+}
+
+/// Did a region of the cloth leave the shape in the last step?
+static bool was_led(const carom_world *world, int32_t part_a, int32_t part_b)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	return is_led(m->found_shapes.data, m->known_shapes, part_a, part_b) ||
+		is_led(m->carried_shapes.data, m->carried_shapes.count, part_a, part_b);
+}
+
+static bool append_entry(const work *w, int32_t vertex, v3d way, bool beyond)
+{
+	cr_surface_contacts *m = &w->world->surface_contacts;
+	if (was_led(w->world, w->part_a, w->part_b))
+		return true;
+	if (!cr_array_reserve_one(&w->world->memory, &m->shape_entries))
+		return false;
+	m->shape_entries.data[m->shape_entries.count++] =
+		(cr_shape_entry){ w->part_b, w->part_a, vertex, beyond, m3d_mul(&w->end, way) };
+	return true;
+}
+
+/// Is a vertex at p, which came from, still through a shape that it was through at the begin? way:
+/// in the frame of the shape.
+static bool goes_on(const work *w, v3d from, v3d p, v3d way, bool *beyond)
+{
+	double t[2];
+	v3d normal[2];
+	bool back[2];
+	if (!(v3d_dot(way, p) < top_along(w, way)))
+		return false;
+	*beyond = is_outside(w, p);
+	if (!*beyond)
+		return true;
+	const int count = cr_convex_ray(&w->convex, from, v3d_sub(p, from), 0, 1, 2, t, normal, back);
+	if (count > 0 && back[count - 1])
+		return v3d_dot(normal[count - 1], way) < AWAY;
+	return is_outside(w, from);
+}
+
+/// Where a contact of a vertex in the last step says that it was through, and it is there still:
+/// the way out, in the frame of the shape at the begin.
+static bool was_through(const work *w, const carom_surface_shape_contact *last, v3d *way)
+{
+	const int32_t vertex = last->vertices[0];
+	const v3d at = v3d_from_doubles(w->cloth->begin + 3 * (int64_t)vertex);
+	const v3d place = v3d_mad(last->point, last->distance, last->normal);
+	*way = m3d_tmul(&w->begin, last->normal);
+	return last->distance < 0 && !last->led && v3d_length(v3d_sub(at, place)) <= fabs(last->distance) + last->thickness &&
+		v3d_dot(*way, place_at_begin(w, vertex)) < top_along(w, *way);
+}
+
+/// Cut the way of a vertex with the shape.
+static bool cut_way(const work *w, int32_t vertex)
+{
+	double t[2];
+	v3d normal[2], way;
+	bool back[2], beyond;
+	const v3d from = place_at_begin(w, vertex), p = place_at_end(w, vertex), along = v3d_sub(p, from);
+	const double length2 = v3d_dot(along, along), at = length2 > 0 ? -v3d_dot(from, along) / length2 : 0;
+	const v3d nearest = v3d_mad(from, fmin(fmax(at, 0), 1), along);
+	if (v3d_dot(nearest, nearest) > w->reach * w->reach)
+		return true;
+	const carom_surface_shape_contact *last = cr_last_of_shape_vertex(w->world, w->part_a, w->part_b, vertex);
+	if (last && was_through(w, last, &way))
+		return !goes_on(w, from, p, way, &beyond) || append_entry(w, vertex, way, beyond);
+	const int count = cr_convex_ray(&w->convex, from, along, 0, 1, 2, t, normal, back);
+	if (count == 0 || back[0] || !(v3d_dot(normal[0], p) < top_along(w, normal[0])))
+		return true;
+	if (count == 1)
+		return append_entry(w, vertex, normal[0], false);
+	return !(v3d_dot(normal[1], normal[0]) < AWAY_WITHIN_STEP) || append_entry(w, vertex, normal[0], true);
+}
+
+/// Go on with a contact of the last step whose vertex does not come near the shape any more.
+static bool go_on_from(const work *w, const carom_surface_shape_contact *last)
+{
+	v3d way;
+	bool beyond;
+	const int32_t vertex = last->vertices[0];
+	return !was_through(w, last, &way) || !goes_on(w, place_at_begin(w, vertex), place_at_end(w, vertex), way, &beyond) ||
+		append_entry(w, vertex, way, beyond);
+}
+
+// ---- Pairs ----
+
+static bool is_shape(const cr_body *b)
+{
+	return b->alive && !cr_deforming_of(b) && !cr_granular_of(b) && b->contacts && !b->sensor &&
+		b->shape.def.type != CAROM_MESH && b->shape.def.type != CAROM_PLANE;
+}
+
+static work open_work(carom_world *world, int32_t part_a, int32_t part_b)
+{
+	const cr_body *shape = &world->bodies.data[part_b];
+	const carom_pose *begin = cr_begin_of(shape);
+	work w = { .world = world,
+		.part_a = part_a,
+		.part_b = part_b,
+		.cloth = &cr_deforming_of(&world->bodies.data[part_a])->surface,
+		.convex = cr_convex_of(&shape->shape.def),
+		.begin = m3d_from_quat(begin->orientation),
+		.end = m3d_from_quat(shape->pose.orientation),
+		.from = begin->position,
+		.to = shape->pose.position };
+	w.reach = cr_convex_reach(&w.convex) * (1 + 1e-9);
+	return w;
+}
+
+static bool may_pass(carom_world *world, int32_t part_a, int32_t part_b)
+{
+	return cr_filters_pass(&world->bodies.data[part_a], &world->bodies.data[part_b]) &&
+		cr_may_surfaces_touch(world, part_a, part_b);
+}
+
+static bool are_boxes_apart(const double a_lower[3], const double a_upper[3], const double lower[3], const double upper[3])
+{
+	bool apart = false;
+	for (int k = 0; k < 3; k++)
+		apart = apart || a_lower[k] > upper[k] || a_upper[k] < lower[k];
+	return apart;
+}
+
+/// Cut the ways of a block of vertices that come near the box of the shape's motion.
+static bool cut_block(const work *w, int32_t first, const double lower[3], const double upper[3])
+{
+	bool enough = true;
+	for (int32_t v = first; v < first + BLOCK && v < w->cloth->vertex_count && enough; v++) {
+		const double *begin = w->cloth->begin + 3 * (int64_t)v, *end = w->cloth->end + 3 * (int64_t)v;
+		bool past = false;
+		for (int k = 0; k < 3; k++)
+			past = past || fmin(begin[k], end[k]) > upper[k] || fmax(begin[k], end[k]) < lower[k];
+		enough = past || cut_way(w, v);
+	}
+	return enough;
+}
+
+/// Cut the ways of the vertices of a cloth, whose motion is in a box, with a shape.
+static bool cut_ways(carom_world *world, const cr_swept_body *cloth, int32_t part_b)
+{
+	double lower[3], upper[3];
+	bool apart = !cr_bound_motion(world, part_b, lower, upper);
+	for (int k = 0; k < 3 && !apart; k++)
+		apart = lower[k] > cloth->upper[k] || upper[k] < cloth->lower[k];
+	if (apart || !may_pass(world, cloth->part, part_b))
+		return true;
+	const work w = open_work(world, cloth->part, part_b);
+	const box3d *blocks = world->surface_contacts.way_blocks.data;
+	bool enough = true;
+	for (int32_t b = 0; b * BLOCK < w.cloth->vertex_count && enough; b++) {
+		if (!are_boxes_apart(blocks[b].lower, blocks[b].upper, lower, upper))
+			enough = cut_block(&w, b * BLOCK, lower, upper);
+	}
+	return enough;
+}
+
+/// Make the boxes of the motion of a cloth's vertices, by blocks of their numbers.
+static bool bound_blocks(carom_world *world, const cr_surface *cloth)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	if (!cr_array_reserve_fresh(&world->memory, &m->way_blocks, cloth->vertex_count / BLOCK + 1))
+		return false;
+	for (int64_t i = 0; i < 3 * (int64_t)cloth->vertex_count; i++) {
+		box3d *b = &m->way_blocks.data[i / 3 / BLOCK];
+		const bool first = i / 3 % BLOCK == 0;
+		const int k = (int)(i % 3);
+		b->lower[k] = fmin(first ? INFINITY : b->lower[k], fmin(cloth->begin[i], cloth->end[i]));
+		b->upper[k] = fmax(first ? -INFINITY : b->upper[k], fmax(cloth->begin[i], cloth->end[i]));
+	}
+	return true;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const cr_shape_entry *x = a, *y = b;
+	const int order = cr_compare_numbers(x->part_b, y->part_b);
+	const int by_cloth = order != 0 ? order : cr_compare_numbers(x->part_a, y->part_a);
+	return by_cloth != 0 ? by_cloth : cr_compare_numbers(x->vertex, y->vertex);
+}
+
+static void sort_entries(cr_surface_contacts *m)
+{
+	int64_t once = 0;
+	if (m->shape_entries.count < 2)
+		return;
+	cr_shape_entry *e = m->shape_entries.data;
+	qsort(e, (size_t)m->shape_entries.count, sizeof *e, compare_entries);
+	for (int64_t i = 0; i < m->shape_entries.count; i++) {
+		if (once == 0 || compare_entries(&e[once - 1], &e[i]) != 0)
+			e[once++] = e[i];
+	}
+	m->shape_entries.count = once;
+}
+
+static bool go_on_from_list(carom_world *world, const carom_surface_shape_contact *contacts, int64_t count)
+{
+	bool enough = true;
+	for (int64_t i = 0; i < count && enough; i++) {
+		const carom_surface_shape_contact *last = &contacts[i];
+		const int32_t part_a = (int32_t)last->body_a.index1 - 1, part_b = cr_shape_part_of(last);
+		if (last->vertices[1] >= 0 || !(last->distance < 0) || last->led || part_b >= world->bodies.count ||
+			cr_last_of_shape_vertex(world, part_a, part_b, last->vertices[0]) != last ||
+			!is_shape(&world->bodies.data[part_b]) || !may_pass(world, part_a, part_b))
+			continue;
+		const work w = open_work(world, part_a, part_b);
+		enough = go_on_from(&w, last);
+	}
+	return enough;
+}
+
+bool cr_find_shape_entries(carom_world *world)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	bool any = false, enough = true;
+	m->shape_entries.count = 0;
+	for (int64_t i = 0; i < world->bodies.count && !any; i++)
+		any = is_shape(&world->bodies.data[i]);
+	for (int64_t k = 0; any && k < m->members.list.count && enough; k++) {
+		cr_swept_body cloth = { .part = m->members.list.data[k].body };
+		const cr_body *body = &world->bodies.data[cloth.part];
+		if (!cr_deforming_of(body) || !(body->thickness > 0) || !cr_bound_surface(&cr_deforming_of(body)->surface, &cloth))
+			continue;
+		enough = bound_blocks(world, &cr_deforming_of(body)->surface);
+		for (int64_t i = 0; i < world->bodies.count && enough; i++)
+			enough = !is_shape(&world->bodies.data[i]) || cut_ways(world, &cloth, (int32_t)i);
+	}
+	enough = enough && go_on_from_list(world, m->found_shapes.data, m->known_shapes) &&
+		go_on_from_list(world, m->carried_shapes.data, m->carried_shapes.count);
+	sort_entries(m);
+	return enough;
+}
+
+// ---- Asking for entries ----
+
+const cr_shape_entry *cr_entry_of(const carom_world *world, int32_t part_a, int32_t part_b, int32_t vertex)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const cr_shape_entry wanted = { part_b, part_a, vertex, false, { 0, 0, 0 } };
+	return m->shape_entries.count == 0
+		? NULL
+		: bsearch(&wanted, m->shape_entries.data, (size_t)m->shape_entries.count, sizeof wanted, compare_entries);
+}
+
+const cr_shape_entry *cr_entry_of_feature(const carom_world *world, int32_t part_b, const carom_surface_shape_contact *c)
+{
+	const cr_shape_entry *best = NULL;
+	for (int k = 0; k < 3 && c->vertices[k] >= 0; k++) {
+		const cr_shape_entry *e = cr_entry_of(world, (int32_t)c->body_a.index1 - 1, part_b, c->vertices[k]);
+		if (e && (!best || v3d_dot(e->way, c->normal) > v3d_dot(best->way, c->normal)))
+			best = e;
+	}
+	return best;
+}
+
+bool cr_keeps_beyond(const carom_world *world, int32_t part_b, const carom_surface_shape_contact *c)
+{
+	bool keeps = false;
+	for (int k = 0; k < 3 && c->vertices[k] >= 0 && world->surface_contacts.shape_entries.count > 0; k++) {
+		const cr_shape_entry *e = cr_entry_of(world, (int32_t)c->body_a.index1 - 1, part_b, c->vertices[k]);
+		keeps = keeps || (e && e->beyond && v3d_dot(e->way, c->normal) < KEEPS);
+	}
+	return keeps;
+}
