@@ -186,7 +186,7 @@ static cr_shape_way keep_way(const carom_world *world, int32_t part, carom_surfa
 	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
 	const cr_shape_entry *entry = cr_entry_of_feature(world, part, c);
 	if (entry && (c->distance < 0 || c->vertices[1] < 0)) {
-		if (entry->beyond || v3d_dot(c->normal, entry->way) < MOST_TURN)
+		if (entry->beyond || v3d_dot(c->normal, entry->way) < CR_MOST_TURN)
 			leave_along(world, part, entry->way, c);
 		return CR_SHAPE_WAY_KNOWN;
 	}

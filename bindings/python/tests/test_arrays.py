@@ -31,7 +31,7 @@ class ArraysIn(unittest.TestCase):
             (([1, 2, 3], CUBE_TRIANGLES), TypeError, "vertices"),
             (("text", CUBE_TRIANGLES), TypeError, "vertices"),
             ((CUBE, [(0, 1)]), TypeError, "triangles"),
-            ((CUBE, [(0, 1, 2.5)]), OverflowError, "triangles"),
+            ((CUBE, [(0, 1, 2.5)]), TypeError, "triangles"),
             ((CUBE, [(0, 1, 2**40)]), OverflowError, "triangles"),
             ((array.array("d", [1, 2, 3]), CUBE_TRIANGLES), ValueError, "vertices has 1 dimensions"),
             ((None, CUBE_TRIANGLES), TypeError, "vertices"),
