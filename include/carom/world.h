@@ -317,7 +317,7 @@ CAROM_API carom_result carom_world_set_devices(
 	carom_world *world, carom_device *const *devices, int32_t count, bool fallback);
 
 /// Choose whether the steps from now on list pairs of bodies, with parts or without, and limit the
-/// contacts of two bodies; a new world does neither. Recorded. A snapshot does not hold these
+/// contacts of two bodies; a new world does neither. A snapshot does not hold these
 /// settings: after carom_world_restore they stay, and the lists of the saved step are there again.
 /// - listed: list pairs of bodies and their events (carom_world_body_pairs,
 ///   carom_world_body_events): of two bodies one, however many of their parts touch. Costs a pass
@@ -433,7 +433,7 @@ CAROM_API carom_result carom_world_get_part_data(
 /// Change the caller's number of a part. carom_world_set_parts sets the numbers of all parts.
 /// CAROM_INVALID_ARGUMENT: the body was added without parts, or part is none of its parts.
 /// CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET, only while a snapshot holds the parts: the number has
-/// not changed. Recorded.
+/// not changed.
 CAROM_API carom_result carom_world_set_part_data(
 	carom_world *world, carom_body_id id, int32_t part, uint64_t user_data);
 /// Give a rigid body without parts another shape, in place: its id, pose, last pose, filters and
@@ -450,7 +450,7 @@ CAROM_API carom_result carom_world_set_part_data(
 ///
 /// CAROM_INVALID_ARGUMENT, naming the field: carom_world_add_body would refuse the shape, or the
 /// body deforms (carom_world_set_mesh) or has parts (carom_world_set_parts). On any failure nothing
-/// has changed. Recorded.
+/// has changed.
 CAROM_API carom_result carom_world_set_shape(
 	carom_world *world, carom_body_id id, const carom_shape *shape);
 /// Give a body with parts other parts [count], in place, as carom_world_set_shape does. count is
@@ -463,7 +463,7 @@ CAROM_API carom_result carom_world_set_shape(
 ///
 /// CAROM_INVALID_ARGUMENT, naming the argument or the field: parts is NULL, count is out of range,
 /// carom_world_add_body would refuse a part, the body deforms or was added without parts. On any
-/// failure nothing has changed. Recorded.
+/// failure nothing has changed.
 CAROM_API carom_result carom_world_set_parts(
 	carom_world *world, carom_body_id id, const carom_part *parts, int32_t count);
 /// Change which bodies a body meets (carom_body_def.category, mask and group), from the next step
@@ -540,7 +540,7 @@ CAROM_API carom_result carom_world_set_vertices(
 ///
 /// CAROM_INVALID_ARGUMENT or CAROM_INVALID_MESH, naming the field: carom_world_add_body would
 /// refuse the mesh, the body is rigid, or the map or a place is bad. On any failure nothing has
-/// changed. Recorded.
+/// changed.
 CAROM_API carom_result carom_world_set_mesh(carom_world *world, carom_body_id id,
 	const carom_mesh *mesh, const int32_t *from, const carom_strided *places);
 
@@ -567,7 +567,7 @@ CAROM_API carom_result carom_world_get_vertices(
 /// spheres. radii NULL: radii stay as they were, and count must be as before. Values are checked
 /// like those of a definition, before any is taken. CAROM_INVALID_ARGUMENT names the field and the
 /// first sphere at fault; CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET. On any failure nothing has
-/// changed. Recorded.
+/// changed.
 ///
 /// In a continuous body sphere i comes from where sphere i was at the last step, or from where
 /// carom_world_set_sphere_begins puts it. With another count than before the spheres are new: they
@@ -581,7 +581,7 @@ CAROM_API carom_result carom_world_set_spheres(carom_world *world, carom_body_id
 /// lasts until the next step that succeeds; carom_world_set_spheres keeps it unless the count
 /// changes. CAROM_INVALID_ARGUMENT: the body is not granular, or not continuous, or a place is not
 /// usable (the first sphere at fault is named); CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET. On any
-/// failure nothing has changed. Recorded.
+/// failure nothing has changed.
 CAROM_API carom_result carom_world_set_sphere_begins(
 	carom_world *world, carom_body_id id, const carom_strided *begins);
 

@@ -26,7 +26,7 @@
 /// came within the tolerance, or, if it touches from the beginning, the last look at which its gap
 /// was g - slack / 4 or more. It is 0 if any two parts that touch approach each other so fast at
 /// the beginning that their gap would fall by that: then a solver sees the approach in their
-/// contact, and and a rest of it that he leaves does not creep. Pairs of boxes are left out where
+/// contact, and a rest of it that he leaves does not creep. Pairs of boxes are left out where
 /// (1) holds to the end, or (2) does so for the boxes.
 ///
 /// Nothing passes through a surface by changing its mind: a guard is taken up only by a pair that

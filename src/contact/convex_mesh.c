@@ -1000,10 +1000,11 @@ static double depth_met(const convex_pair *c, const cr_raw_contact *deepest) { r
 
 static bool is_deep(const convex_pair *c, const cr_raw_contact *deepest) { return depth_met(c, deepest) > DEEP * c->size; }
 
-/// Is none of the contacts left out when those of a pair are reduced?
+/// Is none of the contacts left out when those of a pair are reduced, as by default? What is found
+/// does not depend on the limit that a world has.
 static bool all_stay(const convex_pair *c, const missing *m)
 {
-	return m->ways <= FEW_WAYS && c->worker->contacts.count + m->count <= c->pipeline->settings.world.max_contacts_per_pair;
+	return m->ways <= FEW_WAYS && c->worker->contacts.count + m->count <= CR_MAX_VOLUME_CONTACTS;
 }
 
 /// Adds the shortest way out of all that is found. A body that is clamped and not deep is left to

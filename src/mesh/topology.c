@@ -7,8 +7,6 @@
 // A sum of signed volumes this small, relative to the sum of their sizes, is rounding: the solid is
 // flat.
 static const double VOLUME_NOISE = 1e-12;
-// Of its diagonal: a closed mesh that is thinner counts as a sheet.
-static const double SHEET = 1e-6;
 
 static v3d position_of(const cr_topology *topology, int32_t vertex)
 {
@@ -367,8 +365,4 @@ size_t cr_topology_bytes(const cr_topology *topology)
 	return (size_t)topology->vertex_count * per_vertex + (size_t)topology->triangle_count * per_triangle;
 }
 
-bool cr_is_solid(const carom_mesh_report *r)
-{
-	const v3d size = { r->upper[0] - r->lower[0], r->upper[1] - r->lower[1], r->upper[2] - r->lower[2] };
-	return r->closed && 2 * fabs(r->volume) > SHEET * v3d_length(size) * r->area;
-}
+bool cr_is_solid(const carom_mesh_report *r) { return r->closed && r->volume != 0; }

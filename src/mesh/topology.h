@@ -73,9 +73,9 @@ bool cr_mesh_judge_exact(carom_context *context, const cr_topology *topology, co
 /// A vertex of the caller's in double, whatever its type and alignment.
 void cr_read_vertex(const carom_strided *view, int64_t vertex, double point[3]);
 
-/// Does a closed mesh enclose something? One whose triangles all have a back does not, nor one of a
-/// thickness that floats hardly tell from 0. Such a sheet has no inside: bodies leave it to the
-/// side that they are on, as they leave an open mesh that pushes to both sides.
+/// Does a closed mesh enclose something? One whose triangles all have a back does not. Such a sheet
+/// has no inside: bodies leave it to the side that they are on, as they leave an open mesh that
+/// pushes to both sides.
 bool cr_is_solid(const carom_mesh_report *report);
 
 /// Volume, centre and inertia at density 1 of the used triangles (closed).
