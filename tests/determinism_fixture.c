@@ -20,7 +20,7 @@ static const golden GOLDEN[] = {
 	{ "scene1_step_420", 0xcc3ab953184df181 },
 	{ "convex_shapes", 0xe1d5e3232a781b2f },
 	{ "impacts_of_meshes", 0x684752a75c84bd05 },
-	{ "convex_bodies", 0x955e51a57ad198e8 },
+	{ "convex_bodies", 0x8b8fd29f8a4e9801 },
 	{ "rays", 0x2420a836c7868ab2 },
 	{ "distances", 0xbcbb9bbc3d9051b2 },
 	{ "impacts", 0xb0bf3721979cc93c },

@@ -78,7 +78,7 @@ static void check_same(const carom_mesh *copy, const carom_mesh *made)
 	const cr_collider *a = &copy->collider, *b = &made->collider;
 	CHECK_SAME(a->lower, b->lower, 3);
 	CHECK_SAME(a->upper, b->upper, 3);
-	CHECK(a->scale == b->scale && a->diagonal == b->diagonal && a->extent == b->extent && a->closed);
+	CHECK(a->scale == b->scale && a->diagonal == b->diagonal && a->extent == b->extent && a->closed == b->closed);
 	CHECK(a->triangle_count == b->triangle_count && a->build == b->build);
 	check_blocks(a);
 	float of_a[24][7] = { { 0 } }, of_b[24][7] = { { 0 } };
@@ -98,7 +98,9 @@ static void compare_box(carom_context *context, const double half[3])
 	CHECK_INT(cr_make_box_mesh(context, &shared, false, &a), result);
 	if (result == CAROM_SUCCESS) {
 		// Where an extent rounds to 0, triangles without an area are left out: no form has that.
-		CHECK(!b.mesh->shared && !a.mesh->shared == !((float)half[0] > 0 && (float)half[1] > 0 && (float)half[2] > 0));
+		const bool thick = (float)half[0] > 0 && (float)half[1] > 0 && (float)half[2] > 0;
+		CHECK(!b.mesh->shared && !a.mesh->shared == !thick);
+		CHECK(a.mesh->collider.closed == thick);
 		check_same(a.mesh, b.mesh);
 	} else {
 		CHECK(!a.mesh && !a.collider);
