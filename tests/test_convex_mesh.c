@@ -260,7 +260,8 @@ static void check_parting(int first, int last, uint64_t seed, const double range
 	carom_destroy_context(context);
 }
 
-/// However deep a body has sunk in, the shortest move out of all contacts parts it from every triangle, or that by the deepest one.
+/// However deep a body has sunk in, the shortest move out of all contacts parts it from every triangle, or the move by the
+/// deepest one does.
 TEST(convex_mesh, contacts_part) { check_parting(0, SURFACES - 1, 6, (double[]){ 0.03, 0.8 }, 8); }
 
 /// So it does where the contacts tell small depths: because the body has just come in, or though it has sunk in deep.

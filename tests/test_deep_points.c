@@ -48,7 +48,7 @@ static carom_pose degenerate_pose(uint64_t *seed, int kind)
 		pose.orientation = fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI / 2);
 		pose.position.z = x;
 	}
-	if (kind == 5) // parallel but for a trembling
+	if (kind == 5) // nearly parallel
 		pose.orientation = fixture_turn((v3d){ 1, 0.3, 0 }, 1e-9 * x);
 	if (kind == 6) { // upside down on the axis
 		pose.orientation = fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI);

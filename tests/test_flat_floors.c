@@ -1,4 +1,4 @@
-/// Level floors that are one mesh, but not cut as one would wish: edges that end amid others, quads and solids that overlap, slivers,
+/// Level floors that are one mesh, but badly cut: edges that end amid others, quads and solids that overlap, slivers,
 /// triangles with a back. Contacts of whatever stands on them point up. Real steps still push.
 #include "fixture.h"
 #include <math.h>

@@ -143,7 +143,8 @@ TEST(join, the_deepest_stays_with_the_name_of_the_first)
 
 // ---- In worlds ----
 
-/// Random convex bodies on meshes: no two contacts of a pair are one, and a pair that has contacts from triangle by triangle keeps some.
+/// Random convex bodies on meshes: no two contacts of a pair are at one place and push alike, and a pair that has contacts keeps
+/// some.
 TEST(join, no_two_contacts_of_a_pair_are_one)
 {
 	carom_context *context = fixture_context(1);

@@ -290,8 +290,8 @@ TEST(near_contacts, a_patch_is_completed_beside_what_touches)
 	carom_destroy_context(context);
 }
 
-/// Bodies that overlap anyhow: the contacts with a depth are those without a speculative distance, but for some that just touch;
-/// and each one ahead is a point that is outside of the other body by the distance told.
+/// Bodies that overlap anyhow. The contacts with a depth are those that there are without a speculative distance; only some that
+/// just touch may be missing. Each one ahead is a point that is outside of the other body by its distance.
 TEST(near_contacts, what_overlaps_keeps_its_depths)
 {
 	carom_context *context = fixture_context(1);

@@ -3,11 +3,21 @@
 #define CR_BASE_RADIX_H
 
 #include "base/context.h"
+#include <string.h>
 
 typedef struct cr_key {
 	uint64_t key;
 	uint32_t value;
 } cr_key;
+
+/// A key that sorts as the double does; one key for both zeros.
+static inline uint64_t cr_key_of_double(double d)
+{
+	uint64_t bits;
+	d += 0.0;
+	memcpy(&bits, &d, sizeof bits);
+	return bits ^ (bits >> 63 ? UINT64_MAX : (uint64_t)1 << 63);
+}
 
 /// Sort keys[count], less than 2^32, by key, stable; scratch has the same size. Passes over bytes
 /// in which all keys agree are skipped. key_bits: only the lowest key_bits of the keys differ (64

@@ -183,7 +183,7 @@ bool cr_find_ball_way(
 {
 	ball_way way;
 	m3d rotation;
-	*impact = (cr_mover_impact){ { .state = CR_IMPACT_NONE, .time = 1, .separation_time = 1 }, .triangle = { -1, -1 } };
+	*impact = cr_no_impact();
 	if (!set_way(a, b, tolerance, &way, &rotation) || !look_at_all(&way, kernels))
 		return false;
 	if (way.triangle >= 0)

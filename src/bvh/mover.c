@@ -182,7 +182,7 @@ bool cr_prepare_descent(cr_descent *d, cr_mover_scratch *scratch, const cr_mover
 	d->stack = scratch->stack;
 	d->steps = d->top = 0;
 	for (int i = 0; i < 2; i++) {
-		if (d->mover[i]->collider && d->mover[i]->collider->triangle_count == 0)
+		if (cr_is_empty(d->mover[i]))
 			return false;
 		d->whole[i] = cr_mover_bounds(d->mover[i]);
 	}
@@ -552,7 +552,7 @@ bool cr_find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_m
 void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
 	double tolerance, double limit, cr_mover_impact *impact)
 {
-	*impact = (cr_mover_impact){ { .state = CR_IMPACT_NONE, .time = 1, .separation_time = 1 }, .triangle = { -1, -1 } };
+	*impact = cr_no_impact();
 	if (!a->collider && !b->collider) {
 		find_between(a, a->convex, b, b->convex, tolerance, 0, limit, &impact->impact);
 		return;

@@ -28,6 +28,15 @@ typedef struct cr_mover_impact {
 	bool deep;           // of cr_find_later_impact: they overlap too deeply to tell an impact
 } cr_mover_impact;
 
+/// Nothing comes within a motion.
+static inline cr_mover_impact cr_no_impact(void)
+{
+	return (cr_mover_impact){ { .state = CR_IMPACT_NONE, .time = 1, .separation_time = 1 }, .triangle = { -1, -1 } };
+}
+
+/// Is it a mesh without triangles?
+static inline bool cr_is_empty(const cr_mover *m) { return m->collider && m->collider->triangle_count == 0; }
+
 /// Two parts that wait. Smaller keys go first.
 typedef struct cr_part_pair {
 	float key; // rounded down: floats save a quarter of the room

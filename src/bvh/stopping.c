@@ -35,24 +35,20 @@ static double way_of(const cr_mover *a, const cr_mover *b)
 	return way;
 }
 
-static bool is_empty(const cr_mover *m) { return m->collider && m->collider->triangle_count == 0; }
-
 void cr_find_stop(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
 	double tolerance, double limit, cr_mover_impact *impact)
 {
-	const cr_mover_impact none = { { .state = CR_IMPACT_NONE, .time = 1, .separation_time = 1 }, .triangle = { -1, -1 } };
-	const bool empty = is_empty(a) || is_empty(b);
-	*impact = none;
-	if (empty)
+	*impact = cr_no_impact();
+	if (cr_is_empty(a) || cr_is_empty(b))
 		return;
 	if (!cr_find_inside(kernels, a, b, impact)) {
 		cr_find_later_impact(scratch, a, b, tolerance, limit, NULL, impact);
 		if (!impact->deep) {
 			if (impact->impact.state == CR_IMPACT_TOUCHING)
-				*impact = none;
+				*impact = cr_no_impact();
 			return;
 		}
 	}
 	if (cr_impact_rate(a, b, &impact->impact) >= -ACROSS * way_of(a, b))
-		*impact = none;
+		*impact = cr_no_impact();
 }

@@ -116,15 +116,6 @@ static uint64_t key_of(float f)
 	return bits ^ (bits >> 31 ? 0xffffffffu : 0x80000000u);
 }
 
-/// A key that sorts as the double does; one key for both zeros.
-static uint64_t key_of_double(double d)
-{
-	uint64_t bits;
-	d += 0.0;
-	memcpy(&bits, &d, sizeof bits);
-	return bits ^ (bits >> 63 ? UINT64_MAX : (uint64_t)1 << 63);
-}
-
 static bool reserve(sweep *s)
 {
 	carom_context *context = s->base.context;
@@ -181,8 +172,8 @@ static double rank_bounds(sweep *s, int axis)
 	float *lower = s->ranks.data + 2 * axis * s->count, *upper = lower + s->count;
 	for (int64_t i = 0; i < s->bounded; i++) {
 		const uint32_t owner = (uint32_t)s->owner.data[i];
-		s->keys.data[2 * i] = (cr_key){ key_of_double(s->bodies[owner].lower[axis]), 2 * owner };
-		s->keys.data[2 * i + 1] = (cr_key){ key_of_double(s->bodies[owner].upper[axis]), 2 * owner + 1 };
+		s->keys.data[2 * i] = (cr_key){ cr_key_of_double(s->bodies[owner].lower[axis]), 2 * owner };
+		s->keys.data[2 * i + 1] = (cr_key){ cr_key_of_double(s->bodies[owner].upper[axis]), 2 * owner + 1 };
 	}
 	cr_radix_sort(s->keys.data, s->scratch.data, 2 * s->bounded, 64);
 	int64_t rank = 0;

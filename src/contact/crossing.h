@@ -52,6 +52,15 @@ static inline void cr_triangle_in_a(const cr_completion *c, int side, int32_t nu
 		corners[k] = cr_to_a(c, side, corners[k]);
 }
 
+/// Ends of a half-edge in the frame of A.
+static inline void cr_edge_in_a(const cr_completion *c, int side, int32_t half_edge, v3d ends[2])
+{
+	v3d corners[3];
+	cr_triangle_in_a(c, side, half_edge / 3, corners);
+	for (int i = 0; i < 2; i++)
+		ends[i] = corners[(half_edge % 3 + i) % 3];
+}
+
 /// A direction of a body in the frame of A.
 static inline v3d cr_direction_to_a(const cr_completion *c, int side, v3d d)
 {

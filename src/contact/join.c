@@ -45,14 +45,6 @@ static int32_t first_of_few(const joining *j, int32_t number)
 	return number;
 }
 
-/// A key that has the order of numbers.
-static uint64_t key_of(double x)
-{
-	uint64_t bits;
-	memcpy(&bits, &x, sizeof bits);
-	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
 static double place_along(const cr_raw_contact *c) { return 0.53 * c->point[0] + 0.62 * c->point[1] + 0.58 * c->point[2]; }
 
 /// Make keys, rank and along. false: out of memory.
@@ -66,7 +58,7 @@ static bool sort_along(joining *j, cr_arena *arena)
 		return false;
 	for (int32_t i = 0; i < j->count; i++) {
 		j->along[i] = place_along(&j->data[i]);
-		j->keys[i] = (cr_key){ key_of(j->along[i]), (uint32_t)i };
+		j->keys[i] = (cr_key){ cr_key_of_double(j->along[i]), (uint32_t)i };
 	}
 	cr_radix_sort(j->keys, j->keys + count, j->count, 64);
 	for (int32_t i = 0; i < j->count; i++)

@@ -264,14 +264,13 @@ static bool is_told_ahead(const patch *p, const cr_overlap_corner *corner)
 	const double ahead = c->pipeline->settings.world.speculative_distance;
 	if (!(ahead > 0))
 		return false;
-	v3d at[3];
-	cr_triangle_in_a(c, corner->side, corner->number / 3, at);
-	const v3d from = at[corner->number % 3], to = at[(corner->number % 3 + 1) % 3];
-	const double height[2] = { v3d_dot(p->plane->normal, from) - p->plane->offset,
-		v3d_dot(p->plane->normal, to) - p->plane->offset };
+	v3d ends[2];
+	cr_edge_in_a(c, corner->side, corner->number, ends);
+	const double height[2] = { v3d_dot(p->plane->normal, ends[0]) - p->plane->offset,
+		v3d_dot(p->plane->normal, ends[1]) - p->plane->offset };
 	const int end = height[1] > height[0];
 	return height[end] < ahead &&
-		cr_facet_triangle_at(c, p->plane->side, p->plane->facet, end ? to : from, p->manifold->tolerance) >= 0;
+		cr_facet_triangle_at(c, p->plane->side, p->plane->facet, ends[end], p->manifold->tolerance) >= 0;
 }
 
 /// Is the place where an edge leaves the overlap no end of the patch? on_plane: it leaves through
@@ -453,13 +452,8 @@ static void add_edge_point(const patch *p)
 {
 	const cr_completion *c = p->manifold->completion;
 	v3d ends[2][2], on[2];
-	for (int side = 0; side < 2; side++) {
-		v3d corners[3];
-		const int32_t edge = p->plane->edge[side];
-		cr_triangle_in_a(c, side, edge / 3, corners);
-		ends[side][0] = corners[edge % 3];
-		ends[side][1] = corners[(edge % 3 + 1) % 3];
-	}
+	for (int side = 0; side < 2; side++)
+		cr_edge_in_a(c, side, p->plane->edge[side], ends[side]);
 	double s, t;
 	cr_closest_segments(ends[0][0], ends[0][1], ends[1][0], ends[1][1], &s, &t, &on[0], &on[1]);
 	const double depth = fmax(v3d_dot(p->plane->normal, v3d_sub(on[1], on[0])), 0);

@@ -156,14 +156,6 @@ static void add_near(seam_group *g, const cr_body *part, const seam_row *other, 
 		g->near[g->near_count++] = candidate;
 }
 
-/// A key in whose order numbers are.
-static uint64_t key_of_number(double x)
-{
-	uint64_t bits;
-	memcpy(&bits, &x, sizeof bits);
-	return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
-}
-
 /// Sort many rows by their boxes. false: out of memory.
 static bool order_boxes(seam_group *g)
 {
@@ -174,7 +166,7 @@ static bool order_boxes(seam_group *g)
 	g->widest = 0;
 	for (int32_t i = 0; g->order && i < g->count; i++) {
 		const cr_body *part = body_of(g, g->rows[i], g->side);
-		g->order[i] = (cr_key){ key_of_number(part->lower[0]), (uint32_t)i };
+		g->order[i] = (cr_key){ cr_key_of_double(part->lower[0]), (uint32_t)i };
 		g->widest = fmax(g->widest, part->upper[0] - part->lower[0]);
 	}
 	if (g->order)
@@ -185,7 +177,7 @@ static bool order_boxes(seam_group *g)
 /// The first row in order whose box does not end before x.
 static int32_t first_in_order(const seam_group *g, double x)
 {
-	return (int32_t)cr_first_key(g->order, g->count, key_of_number(x - g->widest));
+	return (int32_t)cr_first_key(g->order, g->count, cr_key_of_double(x - g->widest));
 }
 
 /// List the other parts that lie near that of a row.
@@ -199,7 +191,7 @@ static void list_near(seam_group *g, const seam_row *row, double slop)
 			add_near(g, part, g->rows[i], margin);
 		return;
 	}
-	const uint64_t end = key_of_number(part->upper[0] + margin);
+	const uint64_t end = cr_key_of_double(part->upper[0] + margin);
 	for (int32_t i = first_in_order(g, part->lower[0] - margin); i < g->count && g->order[i].key <= end; i++)
 		add_near(g, part, g->rows[g->order[i].value], margin);
 }

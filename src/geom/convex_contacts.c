@@ -61,14 +61,20 @@ static bool speaks(const meeting *m, const cr_face *face, v3d n, double *gap)
 	return *gap >= m->least.gap - cr_little_depth(m->least.gap, m->size);
 }
 
+/// Out of a face beside its side i, unit.
+static v3d out_of_side(const cr_face *face, int i)
+{
+	return v3d_normalize(v3d_cross(v3d_sub(face->point[(i + 1) % face->count], face->point[i]), face->normal));
+}
+
 /// first: number of the first edge of the face.
 static void clip_by_sides(const meeting *m, cr_patch *p, const cr_face *reference, int first)
 {
 	for (int i = 0; i < reference->count && p->count > 0; i++) {
-		const v3d from = reference->point[i], to = reference->point[(i + 1) % reference->count];
-		const v3d outward = v3d_normalize(v3d_cross(v3d_sub(to, from), reference->normal));
+		const v3d outward = out_of_side(reference, i);
 		const bool inner = first == CR_EDGES_OF_B && m->rim.inner >> i & 1;
-		cr_clip_patch(p, outward, v3d_dot(outward, from) + (inner ? FLUSH_INNER * m->size : m->rim.flush), first + i);
+		cr_clip_patch(
+			p, outward, v3d_dot(outward, reference->point[i]) + (inner ? FLUSH_INNER * m->size : m->rim.flush), first + i);
 	}
 }
 
@@ -83,12 +89,10 @@ static bool is_inner_cut(const meeting *m, v3d point, cr_corner_edges made_by)
 			continue;
 		bool ends = false;
 		for (int i = 0; i < triangle->count; i++) {
-			const v3d from = triangle->point[i], to = triangle->point[(i + 1) % triangle->count];
-			const v3d outward = v3d_normalize(v3d_cross(v3d_sub(to, from), triangle->normal));
 			const int corner = (side + 1) % triangle->count == i ? i : side;
 			ends = ends ||
 				(!(m->rim.inner >> i & 1) && !(m->rim.straight >> corner & 1) &&
-					v3d_dot(outward, v3d_sub(point, from)) > -1e-8 * m->size);
+					v3d_dot(out_of_side(triangle, i), v3d_sub(point, triangle->point[i])) > -1e-8 * m->size);
 		}
 		if (!ends)
 			return true;

@@ -136,8 +136,16 @@ typedef struct cr_surface_run {
 
 typedef CR_ARRAY(cr_surface_run) cr_surface_runs;
 
-// Cosine of the angle by which the normal of a contact with a shape turns within a step at most.
+// Cosine of the angle by which the normal of a contact turns within a step at most, that of a
+// vertex that slides as well.
 #define CR_MOST_TURN 0.5
+// Cosine up to which the place where a vertex leaves a body looks away from the one where it came
+// in within the step: 60 degrees. One that came in before may have begun in the body, where it may
+// leave beside the nearest place.
+#define CR_AWAY_WITHIN_STEP 0.5
+#define CR_AWAY -0.25
+// Cosine: a contact whose normal is farther from the way back would keep a vertex beyond the body.
+#define CR_KEEPS_BEYOND 0.25
 
 /// A contact with a shape of this step, and one of the last that it may take over from.
 typedef struct cr_shape_partners {

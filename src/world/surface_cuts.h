@@ -39,7 +39,7 @@ void cr_look_around(v3d normal, v3d along, v3d around[CR_DIRECTIONS]);
 
 // ---- The direction along which a region of cloth leaves ----
 
-// Of a region, and of what is around it, about so many are asked about a direction.
+// About so many vertices of a region, and so many of the mesh around it, judge a direction.
 enum { CR_REGION_SAMPLES = 64 };
 // Cosine of the half of the cone in which nearest ways agree.
 #define CR_WITHIN_CONE 0.5

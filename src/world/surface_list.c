@@ -248,9 +248,6 @@ bool cr_order_surface_contacts(carom_world *world, const carom_proximity_view *v
 
 enum { CONTACTS_PER_TASK = 1024, MOST_LEFT = 64 };
 
-// Cosine of the angle by which the normal of a vertex that slides turns within a step at most.
-#define MOST_TURN 0.5
-
 static bool is_same_vertex(const carom_surface_contact *a, const carom_surface_contact *b)
 {
 	return a->kind == b->kind && cr_part_a_of(a) == cr_part_a_of(b) && cr_part_b_of(a) == cr_part_b_of(b) &&
@@ -299,7 +296,7 @@ static void follow(const carom_world *world, carom_surface_contact *now, int64_t
 		int best = 0;
 		for (int k = 1; k < lefts; k++)
 			best = v3d_dot(left[k]->normal, now[i].normal) > v3d_dot(left[best]->normal, now[i].normal) ? k : best;
-		if (v3d_dot(left[best]->normal, now[i].normal) < MOST_TURN)
+		if (v3d_dot(left[best]->normal, now[i].normal) < CR_MOST_TURN)
 			continue;
 		for (int k = 0; k < 3; k++)
 			now[i].impulse[k] = left[best]->impulse[k];

@@ -26,14 +26,6 @@
 #include "world/surface_contacts.h"
 #include "world/world.h"
 
-// Cosine up to which a face looks away from the one where a vertex came in: 60 degrees, as in
-// shapes that are no meshes. One that came in before the step may have begun in the mesh, where it
-// may leave beside the nearest face.
-#define AWAY_WITHIN_STEP 0.5
-#define AWAY -0.25
-// From here on an edge or a face would keep a vertex beyond.
-#define KEEPS 0.25
-
 static v3d normal_of(const carom_world *world, int32_t mesh, int32_t triangle)
 {
 	const cr_placed surface = cr_placed_member(world, mesh);
@@ -139,7 +131,7 @@ bool cr_is_hit_on_the_way(const carom_world *world, const cr_belonging *b, const
 	if (cr_is_zero(before) && !in)
 		return false;
 	const v3d way = in ? normal_of(world, b->mesh_b, in->triangle) : before;
-	return v3d_dot(normal_of(world, b->mesh_b, out->triangle), way) < (in ? AWAY_WITHIN_STEP : AWAY);
+	return v3d_dot(normal_of(world, b->mesh_b, out->triangle), way) < (in ? CR_AWAY_WITHIN_STEP : CR_AWAY);
 }
 
 // ---- Held vertices ----
@@ -168,7 +160,7 @@ static bool is_beyond(const carom_world *world, const cr_belonging *b, v3d way)
 	const carom_sweep_hit *out = last_way_out(world, b, b->entered, INFINITY);
 	if (!out)
 		return b->entered < 0 && was_outside(world, b);
-	return v3d_dot(normal_of(world, b->mesh_b, out->triangle), way) < (b->entered < 0 ? AWAY : AWAY_WITHIN_STEP);
+	return v3d_dot(normal_of(world, b->mesh_b, out->triangle), way) < (b->entered < 0 ? CR_AWAY : CR_AWAY_WITHIN_STEP);
 }
 
 void cr_hold_at_entry(const carom_world *world, cr_belonging *b)
@@ -179,7 +171,7 @@ void cr_hold_at_entry(const carom_world *world, cr_belonging *b)
 	if (!(v3d_dot(entry.offset, way) < 0))
 		return; // it is on its own side
 	b->held = cr_side_of_foot(&surface, &b->foot) == CR_SIDE_BACK
-		? v3d_dot(cr_placed_normal(&surface, b->foot.triangle), way) < (b->entered <= 1 ? AWAY_WITHIN_STEP : 0)
+		? v3d_dot(cr_placed_normal(&surface, b->foot.triangle), way) < (b->entered <= 1 ? CR_AWAY_WITHIN_STEP : 0)
 		: is_beyond(world, b, way);
 	if (b->held)
 		b->foot = entry;
@@ -236,7 +228,7 @@ v3d cr_way_back(const carom_world *world, int32_t cloth, int32_t solid, int32_t 
 bool cr_is_face_beyond(const carom_world *world, int32_t cloth, int32_t solid, int32_t vertex, int32_t triangle)
 {
 	const v3d way = cr_way_back(world, cloth, solid, vertex);
-	return !cr_is_zero(way) && v3d_dot(way, normal_of(world, solid, triangle)) < KEEPS;
+	return !cr_is_zero(way) && v3d_dot(way, normal_of(world, solid, triangle)) < CR_KEEPS_BEYOND;
 }
 
 bool cr_is_edge_beyond(const carom_world *world, const carom_proximity_pair *pair, v3d normal)
@@ -250,7 +242,7 @@ bool cr_is_edge_beyond(const carom_world *world, const carom_proximity_pair *pai
 	for (int k = 0; k < 2 && !beyond; k++) {
 		const v3d way = cr_way_back(world, turned ? pair->mesh_b : pair->mesh_a, turned ? pair->mesh_a : pair->mesh_b,
 			pair->vertices[turned ? 2 + k : k]);
-		beyond = !cr_is_zero(way) && v3d_dot(way, turned ? v3d_neg(normal) : normal) < KEEPS;
+		beyond = !cr_is_zero(way) && v3d_dot(way, turned ? v3d_neg(normal) : normal) < CR_KEEPS_BEYOND;
 	}
 	return beyond;
 }
@@ -278,7 +270,7 @@ bool cr_is_edge_on_the_way(const carom_world *world, int32_t mesh_a, int32_t mes
 		const cr_belonging end = {
 			.mesh_a = turned ? mesh_b : mesh_a, .mesh_b = turned ? mesh_a : mesh_b, .vertex = c->vertices[turned ? 2 + k : k]
 		};
-		on_the_way = v3d_dot(way_of_last_step(world, &end), normal) < AWAY;
+		on_the_way = v3d_dot(way_of_last_step(world, &end), normal) < CR_AWAY;
 	}
 	return on_the_way;
 }

@@ -58,19 +58,6 @@ static v3d place_of(const match *m, const carom_surface_shape_contact *c)
 	return sum;
 }
 
-static int64_t first_of_vertex(const cr_shape_match_lists *lists, int32_t vertex)
-{
-	int64_t low = 0, high = lists->left.count;
-	while (low < high) {
-		const int64_t middle = (low + high) / 2;
-		if (lists->left.data[middle].key < (uint64_t)vertex)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /// List the old contacts from which a new one may take over.
 static bool list_partners(const match *m, int64_t number, cr_shape_match_lists *lists)
 {
@@ -78,8 +65,8 @@ static bool list_partners(const match *m, int64_t number, cr_shape_match_lists *
 	const v3d place = place_of(m, now);
 	for (int c = 0; c < corners_of(now); c++) {
 		const uint64_t vertex = (uint64_t)now->vertices[c];
-		for (int64_t i = first_of_vertex(lists, now->vertices[c]); i < lists->left.count && lists->left.data[i].key == vertex;
-			 i++) {
+		for (int64_t i = cr_first_key(lists->left.data, lists->left.count, vertex);
+			 i < lists->left.count && lists->left.data[i].key == vertex; i++) {
 			const carom_surface_shape_contact *old = &m->then[lists->left.data[i].value];
 			const double distance = v3d_length(v3d_sub(place_of(m, old), place));
 			if (!(distance <= m->world->def.match_distance) ||

@@ -33,13 +33,6 @@
 
 enum { BLOCK = 64 }; // vertices whose ways have one box
 
-// Cosine up to which the place where a vertex leaves looks away from its entry: within a step, and
-// from a way that was the nearest one in an earlier step.
-#define AWAY_WITHIN_STEP 0.5
-#define AWAY -0.25
-// Up to here a contact keeps a vertex beyond.
-#define KEEPS 0.25
-
 /// A cloth and a shape.
 typedef struct work {
 	carom_world *world;
@@ -116,7 +109,7 @@ static bool goes_on(const work *w, v3d from, v3d p, v3d way, bool *beyond)
 		return true;
 	const int count = cr_convex_ray(&w->convex, from, v3d_sub(p, from), 0, 1, 2, t, normal, back);
 	if (count > 0 && back[count - 1])
-		return v3d_dot(normal[count - 1], way) < AWAY;
+		return v3d_dot(normal[count - 1], way) < CR_AWAY;
 	return is_outside(w, from);
 }
 
@@ -151,7 +144,7 @@ static bool cut_way(const work *w, int32_t vertex)
 		return true;
 	if (count == 1)
 		return append_entry(w, vertex, normal[0], false);
-	return !(v3d_dot(normal[1], normal[0]) < AWAY_WITHIN_STEP) || append_entry(w, vertex, normal[0], true);
+	return !(v3d_dot(normal[1], normal[0]) < CR_AWAY_WITHIN_STEP) || append_entry(w, vertex, normal[0], true);
 }
 
 /// Go on with a contact of the last step whose vertex does not come near the shape any more.
@@ -195,24 +188,25 @@ static bool may_pass(carom_world *world, int32_t part_a, int32_t part_b)
 		cr_may_surfaces_touch(world, part_a, part_b);
 }
 
-static bool are_boxes_apart(const double a_lower[3], const double a_upper[3], const double lower[3], const double upper[3])
+/// The box of the motion of a vertex.
+static box3d box_of_way(const cr_surface *cloth, int32_t vertex)
 {
-	bool apart = false;
-	for (int k = 0; k < 3; k++)
-		apart = apart || a_lower[k] > upper[k] || a_upper[k] < lower[k];
-	return apart;
+	box3d box;
+	for (int k = 0; k < 3; k++) {
+		const double begin = cloth->begin[3 * (int64_t)vertex + k], end = cloth->end[3 * (int64_t)vertex + k];
+		box.lower[k] = fmin(begin, end);
+		box.upper[k] = fmax(begin, end);
+	}
+	return box;
 }
 
 /// Cut the ways of a block of vertices that come near the box of the shape's motion.
-static bool cut_block(const work *w, int32_t first, const double lower[3], const double upper[3])
+static bool cut_block(const work *w, int32_t first, const box3d *shape)
 {
 	bool enough = true;
 	for (int32_t v = first; v < first + BLOCK && v < w->cloth->vertex_count && enough; v++) {
-		const double *begin = w->cloth->begin + 3 * (int64_t)v, *end = w->cloth->end + 3 * (int64_t)v;
-		bool past = false;
-		for (int k = 0; k < 3; k++)
-			past = past || fmin(begin[k], end[k]) > upper[k] || fmax(begin[k], end[k]) < lower[k];
-		enough = past || cut_way(w, v);
+		const box3d way = box_of_way(w->cloth, v);
+		enough = !box3d_overlap(&way, shape) || cut_way(w, v);
 	}
 	return enough;
 }
@@ -220,18 +214,18 @@ static bool cut_block(const work *w, int32_t first, const double lower[3], const
 /// Cut the ways of the vertices of a cloth, whose motion is in a box, with a shape.
 static bool cut_ways(carom_world *world, const cr_swept_body *cloth, int32_t part_b)
 {
-	double lower[3], upper[3];
-	bool apart = !cr_bound_motion(world, part_b, lower, upper);
-	for (int k = 0; k < 3 && !apart; k++)
-		apart = lower[k] > cloth->upper[k] || upper[k] < cloth->lower[k];
-	if (apart || !may_pass(world, cloth->part, part_b))
+	box3d shape, all;
+	memcpy(all.lower, cloth->lower, sizeof all.lower);
+	memcpy(all.upper, cloth->upper, sizeof all.upper);
+	if (!cr_bound_motion(world, part_b, shape.lower, shape.upper) || !box3d_overlap(&all, &shape) ||
+		!may_pass(world, cloth->part, part_b))
 		return true;
 	const work w = open_work(world, cloth->part, part_b);
 	const box3d *blocks = world->surface_contacts.way_blocks.data;
 	bool enough = true;
 	for (int32_t b = 0; b * BLOCK < w.cloth->vertex_count && enough; b++) {
-		if (!are_boxes_apart(blocks[b].lower, blocks[b].upper, lower, upper))
-			enough = cut_block(&w, b * BLOCK, lower, upper);
+		if (box3d_overlap(&blocks[b], &shape))
+			enough = cut_block(&w, b * BLOCK, &shape);
 	}
 	return enough;
 }
@@ -242,12 +236,10 @@ static bool bound_blocks(carom_world *world, const cr_surface *cloth)
 	cr_surface_contacts *m = &world->surface_contacts;
 	if (!cr_array_reserve_fresh(&world->memory, &m->way_blocks, cloth->vertex_count / BLOCK + 1))
 		return false;
-	for (int64_t i = 0; i < 3 * (int64_t)cloth->vertex_count; i++) {
-		box3d *b = &m->way_blocks.data[i / 3 / BLOCK];
-		const bool first = i / 3 % BLOCK == 0;
-		const int k = (int)(i % 3);
-		b->lower[k] = fmin(first ? INFINITY : b->lower[k], fmin(cloth->begin[i], cloth->end[i]));
-		b->upper[k] = fmax(first ? -INFINITY : b->upper[k], fmax(cloth->begin[i], cloth->end[i]));
+	for (int32_t v = 0; v < cloth->vertex_count; v++) {
+		box3d *block = &m->way_blocks.data[v / BLOCK];
+		const box3d way = box_of_way(cloth, v);
+		*block = v % BLOCK == 0 ? way : box3d_join(block, &way);
 	}
 	return true;
 }
@@ -339,7 +331,7 @@ bool cr_keeps_beyond(const carom_world *world, int32_t part_b, const carom_surfa
 	bool keeps = false;
 	for (int k = 0; k < 3 && c->vertices[k] >= 0 && world->surface_contacts.shape_entries.count > 0; k++) {
 		const cr_shape_entry *e = cr_entry_of(world, (int32_t)c->body_a.index1 - 1, part_b, c->vertices[k]);
-		keeps = keeps || (e && e->beyond && v3d_dot(e->way, c->normal) < KEEPS);
+		keeps = keeps || (e && e->beyond && v3d_dot(e->way, c->normal) < CR_KEEPS_BEYOND);
 	}
 	return keeps;
 }
