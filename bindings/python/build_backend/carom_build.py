@@ -29,8 +29,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 # What a source archive holds: enough to build the package.
-SOURCES = ("CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "bindings/python", "cmake", "include", "io", "plugins", "sim/base", "sim/shapes",
-           "src")
+SOURCES = ("CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "bindings/foreign_absent.c",
+           "bindings/foreign_absent.h", "bindings/python", "cmake", "include", "io", "plugins", "sim/base", "sim/shapes", "src")
 LEFT_OUT = ("bindings/python/examples", "bindings/python/tests")
 OPTIONS = {
     "CMAKE_BUILD_TYPE": "Release", "CAROM_PYTHON": "ON", "BUILD_SHARED_LIBS": "OFF", "CAROM_BUILD_TOOLS": "OFF", "CAROM_BUILD_SIM": "OFF",

@@ -110,11 +110,11 @@ Spheres.ids.__doc__ = "(n) of uint32; None of Run.sorted_spheres(), whose row k 
 
 
 Deforming = collections.namedtuple("Deforming", ("vertices", "velocities", "triangles", "first_vertices", "first_triangles"))
-Deforming.__doc__ = "What deforms in a run, and its movers and obstacles, as one mesh. Views; triangles and the two lists stay until the end."
+Deforming.__doc__ = "Deforming bodies in a run, and its movers and obstacles, as one mesh. Views; triangles and the two lists stay until the end."
 Deforming.vertices.__doc__ = "(n, 3) doubles."
 Deforming.velocities.__doc__ = "(n, 3) doubles, m/s."
 Deforming.triangles.__doc__ = "(m, 3) of int32."
-Deforming.first_vertices.__doc__ = "(bodies + 1) of int32: the vertices of body i are first_vertices[i] to first_vertices[i + 1]. Bodies are in the order of the file: movers, what deforms, obstacles."
+Deforming.first_vertices.__doc__ = "(bodies + 1) of int32: the vertices of body i are first_vertices[i] to first_vertices[i + 1]. Bodies are in the order of the file: movers, deforming bodies, obstacles."
 Deforming.first_triangles.__doc__ = "(bodies + 1) of int32."
 
 
@@ -231,7 +231,7 @@ def open(scene, *, thread_count=0, meshes=None, sphere_count=0, resolution=0.0, 
     """Run a scene: the path of a scene file, or a dict of its fields, whose mesh files count from the working folder.
 
     thread_count: workers (0: one for each core); results do not depend on it. meshes: {name: path} of files that take the place of meshes
-    of the scene. sphere_count: how many random spheres (0: the scene's). resolution: factor of the divisions of what deforms (0: the
+    of the scene. sphere_count: how many random spheres (0: the scene's). resolution: factor of the divisions of deforming bodies (0: the
     scene's). record: path of a recording of the rigid bodies with their contacts (an HDF5 file, for ``carom render`` and ``carom export``), which
     appears when the run is closed. restart: a checkpoint of the scene to go on from; "name", "steps", "output", "picture" and "camera" may differ.
 

@@ -454,7 +454,7 @@ static PyObject *sphere_state(PyObject *self, PyObject *none)
 	return made;
 }
 
-/// (places, velocities, triangles, first vertices, first triangles) of what deforms.
+/// (places, velocities, triangles, first vertices, first triangles) of deforming bodies.
 static PyObject *get_deforming(PyObject *self, void *none)
 {
 	(void)none;
@@ -656,7 +656,7 @@ static PyGetSetDef attributes[] = {
 	{ "ids", get_ids, NULL, "Ids of rigid bodies, or None.", NULL },
 	{ "contacts", get_contacts, NULL, "Contacts of rigid bodies, or None.", NULL },
 	{ "spheres", get_spheres, NULL, "Arrays of the spheres, or None.", NULL },
-	{ "deforming", get_deforming, NULL, "Arrays of what deforms, or None.", NULL },
+	{ "deforming", get_deforming, NULL, "Arrays of deforming bodies, or None.", NULL },
 	{ "stats", get_stats, NULL, "Counts of the last step.", NULL },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

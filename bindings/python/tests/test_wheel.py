@@ -5,7 +5,10 @@ import hashlib
 import base64
 import importlib.util
 import io
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -105,6 +108,32 @@ class Wheel(unittest.TestCase):
                      if path.is_file() and "__pycache__" not in path.parts}
             self.assertTrue(files and files <= names, files - names)
         self.assertFalse({name for name in names if name.startswith(("tests/", "docs/", "build/"))})
+
+    def test_source_archive_alone_can_be_built(self):
+        """CMake finds each source of the package in the unpacked archive, and each file that these include lies there too."""
+        if not shutil.which("cmake") or not shutil.which("ninja"):
+            self.skipTest("there is no cmake or no ninja")
+        name = self.backend.build_sdist(self.out)
+        with tarfile.open(self.out / name) as archive:
+            archive.extractall(self.out)
+        root = self.out / name.removesuffix(".tar.gz")
+        options = [f"-D{option}={value}" for option, value in self.backend.OPTIONS.items()]
+        command = ["cmake", "-S", root, "-B", self.out / "build", "-G", "Ninja", f"-DPython3_EXECUTABLE={sys.executable}", *options]
+        ran = subprocess.run([*command, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        named = {}
+        for path in root.rglob("*.[ch]"):
+            named.setdefault(path.name, []).append(path.resolve())
+        todo = {Path(entry["file"]).resolve() for entry in json.loads((self.out / "build/compile_commands.json").read_text())}
+        seen = set()
+        while todo:
+            file = todo.pop()
+            seen.add(file)
+            for included in re.findall(r'^\s*#\s*include "([^"]+)"', file.read_text(), re.M):
+                found = {path for path in named.get(Path(included).name, ()) if path.as_posix().endswith(f"/{included.removeprefix('../')}")}
+                self.assertTrue(found or included.endswith(".spv.h") or included == "carom_tables.h", f"{file.relative_to(root.resolve())} includes {included}")
+                todo |= found - seen
+        self.assertGreater(len(seen), 300)
 
 
 if __name__ == "__main__":
