@@ -148,9 +148,9 @@ typedef struct scene_deforming {
 	double resolution;          ///< factor of the divisions of all forms
 	scene_soft_source *sources; ///< in the order of the file: movers, then those that deform
 	int32_t source_count;
-	int32_t *obstacles; ///< numbers of the rigid bodies that push what deforms, ascending
+	int32_t *obstacles; ///< numbers of the rigid bodies that push deforming bodies, ascending
 	int32_t obstacle_count;
-	bool two_way; ///< what deforms pushes dynamic obstacles back
+	bool two_way; ///< deforming bodies push dynamic obstacles back
 } scene_deforming;
 
 typedef enum scene_sphere_source_kind { SCENE_SPHERES_RANDOM, SCENE_SPHERES_FILE, SCENE_SPHERES_MESH } scene_sphere_source_kind;
@@ -201,7 +201,7 @@ typedef struct scene_spheres {
 	int32_t *obstacles; ///< numbers of the rigid bodies that spheres meet, ascending
 	int32_t obstacle_count;
 	bool two_way;   ///< spheres push dynamic obstacles back
-	bool deforming; ///< spheres and what deforms push each other
+	bool deforming; ///< spheres and deforming bodies push each other
 } scene_spheres;
 
 // ---- The whole ----

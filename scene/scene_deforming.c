@@ -263,7 +263,7 @@ static bool read_closed(const io_json_node *node, const char *field, const scene
 	return is;
 }
 
-/// A rigid body with mass has no field of what deforms.
+/// A rigid body with mass has no field of deforming bodies.
 static void read_rigid(const io_json_node *node, sim_soft_body *body)
 {
 	static const char *const others[] = { "keeps_volume", "density", "stiffness", "stretch_limit", "bending", "bulk", "flat",
@@ -348,13 +348,13 @@ static void read_bodies(const io_json_node *section, const char *name, bool rigi
 
 // ---- Obstacles ----
 
-/// The reason why a rigid body cannot push what deforms; NULL: it can.
+/// The reason why a rigid body cannot push deforming bodies; NULL: it can.
 static const char *fault_of_obstacle(const scene_description *scene, const scene_body *body)
 {
 	if (body->part_count > 0 || body->shape.type != CAROM_MESH)
-		return "is no mesh: only such bodies push what deforms so far";
+		return "is no mesh: only such bodies push deforming bodies so far";
 	if (scene->meshes[body->shape.mesh].kind == SCENE_MESH_HEIGHT_FIELD)
-		return "is a height field, which cannot push what deforms so far";
+		return "is a height field, which cannot push deforming bodies so far";
 	return body->first_step > 0 ? "is of a source: it must be there from the beginning" : NULL;
 }
 

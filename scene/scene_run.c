@@ -134,7 +134,7 @@ bool scene_run_add_all(scene_run *run, const char *recording, const char *checkp
 	return done;
 }
 
-// ---- What deforms ----
+// ---- Deforming bodies ----
 
 static void join_soft_substep(sim_soft_step *sum, const sim_soft_step *part)
 {

@@ -1,6 +1,6 @@
 /// @file scene_run.h
-/// The parts of a scene that is run, with one clock: rigid bodies, what deforms, spheres. `carom
-/// run` and the Python package take a scene through its steps by these calls.
+/// The parts of a scene that is run, with one clock: rigid bodies, deforming bodies, spheres.
+/// `carom run` and the Python package take a scene through its steps by these calls.
 #ifndef SCENE_SCENE_RUN_H
 #define SCENE_SCENE_RUN_H
 
@@ -21,8 +21,8 @@ typedef struct scene_run {
 	sim_soft *soft;                       ///< NULL: nothing deforms
 	sim_granular *granular;               ///< NULL: no spheres
 	scene_sphere_meeting *sphere_meeting; ///< NULL: spheres meet no rigid bodies
-	scene_soft_meeting *soft_meeting;     ///< NULL: spheres do not meet what deforms
-	carom_pose *obstacles;                ///< of what deforms: where they are as its step begins
+	scene_soft_meeting *soft_meeting;     ///< NULL: spheres do not meet deforming bodies
+	carom_pose *obstacles;                ///< of deforming bodies: where they are before its step
 	int64_t steps;                        ///< done, those before a checkpoint included
 } scene_run;
 
@@ -37,7 +37,7 @@ typedef struct scene_run_step {
 /// in error, when that fails.
 bool scene_run_add_bodies(scene_run *run, const char *recording, sim_error *error);
 
-/// Make what deforms, after the rigid bodies. False, with the reason in error, when that fails.
+/// Make deforming bodies, after the rigid bodies. False, with the reason in error, when that fails.
 bool scene_run_add_deforming(scene_run *run, sim_error *error);
 
 /// Make the spheres, after the other parts: from the scene, from a checkpoint (path, or NULL) of a

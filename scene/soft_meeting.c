@@ -1,7 +1,7 @@
-// Spheres that meet what deforms: see soft_meeting.h.
+// Spheres that meet deforming bodies: see soft_meeting.h.
 //
 // The force that a sphere moves with there is the mean one of its last step: weight, neighbours,
-// walls, all but what deforms. So one that carries others is held with their weight.
+// walls, all but deforming bodies. So one that carries others is held with their weight.
 //
 // Dealing an impulse J and a way D that it makes over the n substeps h: sphere i of mass m gets
 // a + b k before substep k, and its place follows after each. Sums over k from 0 to n - 1:
@@ -60,7 +60,7 @@ void scene_destroy_soft_meeting(scene_soft_meeting *m)
 	free(m);
 }
 
-// ---- To what deforms ----
+// ---- To deforming bodies ----
 
 static void fill_sphere(scene_soft_meeting *m, int32_t i, double radius)
 {

@@ -1,5 +1,5 @@
 /// @file soft_fixture.h
-/// What tests of cloth share: what deforms in a scene that is given as a text. Only where scenes are
+/// What tests of cloth share: deforming bodies in a scene that is given as a text. Only where scenes are
 /// built.
 #ifndef TESTS_SOFT_FIXTURE_H
 #define TESTS_SOFT_FIXTURE_H
@@ -8,7 +8,7 @@
 #include "test.h"
 #include <string.h>
 
-/// Start what deforms in a scene.
+/// Start deforming bodies in a scene.
 static inline sim_soft *fixture_start_soft(carom_context *context, const char *text)
 {
 	scene_description scene;

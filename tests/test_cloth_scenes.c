@@ -44,7 +44,7 @@ static cloth_run begin(scene_description *scene)
 	return r;
 }
 
-/// Load a scene and start it. friction: of what deforms; negative: as the file has it.
+/// Load a scene and start it. friction: of deforming bodies; negative: as the file has it.
 /// turn: factor of what the first body spins.
 static cloth_run start_turned(const char *name, double resolution, double friction, double turn)
 {

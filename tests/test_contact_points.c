@@ -1,4 +1,4 @@
-/// Contacts of what deforms and of spheres as points, and their files.
+/// Contacts of deforming bodies and of spheres as points, and their files.
 #include "failing_memory.h"
 #include "soft_fixture.h"
 #include "test.h"

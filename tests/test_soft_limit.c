@@ -35,7 +35,7 @@ static double side(const double *places, int32_t a, int32_t b)
 	return sqrt(square);
 }
 
-/// The largest stretch of an edge of what deforms, of the places now beside those of the start.
+/// The largest stretch of an edge of deforming bodies, of the places now beside those of the start.
 static double longest(const sim_soft *soft, const double *rest)
 {
 	const sim_soft_surface s = sim_soft_get_surface(soft);

@@ -1,4 +1,4 @@
-/// Spheres that meet what deforms: momentum, weight, friction, and that no centre ever passes through a surface.
+/// Spheres that meet deforming bodies: momentum, weight, friction, and that no centre ever passes through a surface.
 #include "quoted_scene.h"
 #include "test.h"
 

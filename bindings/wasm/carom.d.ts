@@ -44,7 +44,7 @@ export interface WorldSettings {
 	contactNormal?: "ray" | "triangle" | "patch";
 	/** Radians. */
 	internalEdgeAngle?: number;
-	/** How impacts of what deforms are found. */
+	/** How impacts of deforming bodies are found. */
 	sweep?: SweepSettings;
 	toiTolerance?: number;
 	/** Most bytes that the world may hold; 0: no limit. */
@@ -239,7 +239,7 @@ export interface Part extends Shape {
 }
 
 export interface BodyDef {
-	/** Of a body without parts; a mesh of what deforms. */
+	/** Of a body without parts; a mesh of a deforming body. */
 	shape?: Shape;
 	/** At least one; a body without parts has shape alone. */
 	parts?: Part[];
@@ -259,7 +259,7 @@ export interface BodyDef {
 	continuous?: boolean;
 	shapeImpacts?: boolean;
 	contacts?: boolean;
-	/** Of what deforms: above 0 it has surface contacts. */
+	/** Of deforming bodies: above 0 it has surface contacts. */
 	thickness?: number;
 	userData?: Bits;
 }
@@ -314,7 +314,7 @@ export interface WorldImpact extends Bodies {
 	weights: number[]; normal: Vector; partA: number; partB: number;
 }
 
-/** A feature of what deforms that meets another shape than a mesh. */
+/** A feature of a deforming body that meets another shape than a mesh. */
 export interface ShapeImpact extends MarkedBodies {
 	partB: number; status: "apart" | "impact" | "touching" | "undecided"; vertices: number[]; triangle: number; time: number; weights: number[];
 	point: Vector; normal: Vector; distance: number;
@@ -332,7 +332,7 @@ export interface SurfaceContact extends MarkedBodies {
 	weights: number[]; pointA: Vector; pointB: Vector; normal: Vector; distance: number; thickness: number;
 }
 
-/** A feature of what deforms too near to another shape than a mesh, or in it. */
+/** A feature of a deforming body too near to another shape than a mesh, or in it. */
 export interface SurfaceShapeContact extends MarkedBodies {
 	partB: number; vertices: number[]; triangle: number; led: boolean; age: number; pair: number; impulse: Vector; weights: number[]; point: Vector; normal: Vector; distance: number; thickness: number;
 }
@@ -460,10 +460,10 @@ export class World extends Handle {
 	setPartData(id: BodyId, part: number, data: Bits): void;
 	/** As it is now, in the form that addBody takes. A mesh in it is a handle of its own. */
 	getBody(id: BodyId): BodyDef;
-	/** Where the vertices of what deforms are at the end of the coming step, [3n], and at its beginning: else where they are. */
+	/** Where the vertices of the deforming bodies are at the end of the coming step, [3n], and at its beginning: else where they are. */
 	setVertices(id: BodyId, end: Numbers | null, begin?: Numbers | null): void;
 	getVertices(id: BodyId): Float64Array;
-	/** Another mesh for what deforms. from: the old number of each vertex, -1: none. places: of new vertices. */
+	/** Another mesh for deforming bodies. from: the old number of each vertex, -1: none. places: of new vertices. */
 	setMesh(id: BodyId, mesh: Mesh, options?: { from?: Numbers | null; places?: Numbers | null }): void;
 	/** Where the spheres of a granular body are, [3n]; with radii [n] there may be another number of them. */
 	setSpheres(id: BodyId, centres: Numbers, radii?: Numbers | null): void;
@@ -497,7 +497,7 @@ export class World extends Handle {
 	/** carom_world_hash in 16 hexadecimal digits: of contacts and impacts of every kind. */
 	readonly hash: string;
 	readonly stats: Stats;
-	/** Of the search for impacts of what deforms. */
+	/** Of the search for impacts of deforming bodies. */
 	readonly sweepStats: SweepStats;
 	readonly earliestImpact: WorldImpact | null;
 	readonly earliestShapeImpact: ShapeImpact | null;

@@ -1454,7 +1454,7 @@ export class World extends Handle {
 		this.change((world, put, room) => this.carom.exports.cw_set_parts(world, this.id(id, put, "setParts"), this.carom.putParts(room, parts, "setParts: parts"), parts.length));
 	}
 
-	// ---- What deforms, and spheres ----
+	// ---- Deforming bodies, and spheres ----
 
 	/** Places of the vertices of a deforming body at the end of the coming step, [3n], and, if given, at its beginning. end null: it is put to begin. */
 	setVertices(id, end, begin = null) {
@@ -1558,7 +1558,7 @@ export class World extends Handle {
 		});
 	}
 
-	/** Counts and times of the last search for impacts of what deforms. */
+	/** Counts and times of the last search for impacts of deforming bodies. */
 	get sweepStats() { return this.carom.readAnswer("sweep_stats", (to) => { this.carom.exports.cw_sweep_stats_of(this.address, to); return 0; }); }
 
 	/** The first of impacts, or null. */

@@ -49,7 +49,7 @@ def sections():
     how = ["contacts", "meshes", "bodies", "queries", "convex", "continuous", "sweep", "spheres", "temporal", "broad_phase", "recording"]
     use = ["command", "scenes", "rendering", "packages", "platforms"]
     docs = {path.stem: f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))}
-    first = ["README.md", docs.pop("limits"), "CHANGELOG.md", "CONTRIBUTING.md"]
+    first = ["README.md", docs.pop("README"), docs.pop("limits"), "CHANGELOG.md", "CONTRIBUTING.md"]
     used = [docs.pop(name) for name in use if name in docs]
     explained = [docs.pop(name) for name in ["design", *how] if name in docs]
     return [("Start", first), ("Guide", [p for p in dict.fromkeys(linked("README.md", "docs/guide"))]), ("Command and packages", used),
@@ -58,9 +58,8 @@ def sections():
 
 
 def url_of(source):
-    if source == "README.md":
-        return "index.html"
-    return re.sub(r"\.md$", ".html", source.removeprefix("docs/")).replace("README", "index")
+    top = {"README.md": "index.html", "docs/README.md": "documents.html"}
+    return top.get(source) or re.sub(r"\.md$", ".html", source.removeprefix("docs/")).replace("README", "index")
 
 
 SECTIONS = sections()

@@ -1,4 +1,4 @@
-"""Show the folder of a `carom run --out` in ParaView: spheres as balls, bodies, what deforms, colours by speed, contacts as arrows.
+"""Show the folder of a `carom run --out` in ParaView: spheres as balls, bodies, deforming bodies, colours by speed, contacts as arrows.
 
     pvpython carom_macro.py FOLDER [-o picture.png]     # or pvbatch
     python3 carom_macro.py FOLDER --convert             # without ParaView: only make bodies.pvd and contacts.pvd (needs h5py and NumPy)

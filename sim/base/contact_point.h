@@ -1,5 +1,6 @@
 /// @file contact_point.h
-/// Points where things touch, for pictures and files: what deforms and spheres list theirs alike.
+/// Points where things touch, for pictures and files: deforming bodies and spheres list theirs
+/// alike.
 #ifndef SIM_CONTACT_POINT_H
 #define SIM_CONTACT_POINT_H
 
@@ -7,8 +8,8 @@
 #include <stdint.h>
 
 typedef enum sim_contact_kind {
-	SIM_CONTACT_IMPACT, ///< of what deforms: features that met within the step
-	SIM_CONTACT_CLOTH,  ///< of what deforms: features that were near as the step began
+	SIM_CONTACT_IMPACT, ///< of deforming bodies: features that met within the step
+	SIM_CONTACT_CLOTH,  ///< of deforming bodies: features that were near as the step began
 	SIM_CONTACT_SPHERE, ///< of a sphere with anything
 	SIM_CONTACT_KINDS
 } sim_contact_kind;

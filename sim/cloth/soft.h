@@ -134,16 +134,16 @@ void sim_soft_lead(sim_soft *soft, int32_t body, carom_pose end);
 /// moved with it already; its moments are about its centre.
 sim_soft_reaction sim_soft_get_reaction(const sim_soft *soft, int32_t body);
 
-/// A sphere that what deforms meets: a grain of another simulation.
+/// A sphere that deforming bodies meet: a grain of another simulation.
 typedef struct sim_soft_sphere {
 	double radius, mass;
 	double place[3], velocity[3], spin[3]; ///< m, m/s, rad/s
-	double force[3];                       ///< N, on it beside what deforms: weight, neighbours
+	double force[3];                       ///< N, on it beside deforming bodies: weight, neighbours
 	/// a pair with a surface has the geometric mean of the two
 	double friction;
 } sim_soft_sphere;
 
-/// How meeting what deforms has changed the motion of a sphere since sim_soft_meet.
+/// How meeting deforming bodies has changed the motion of a sphere since sim_soft_meet.
 typedef struct sim_soft_sphere_change {
 	bool touched;              ///< else all is 0
 	double impulse[3];         ///< N s
@@ -193,8 +193,8 @@ carom_pose sim_soft_get_solid(const sim_soft *soft, int32_t body, double velocit
 /// Is a body, by its number in the definition, a rigid one that moves as told?
 bool sim_soft_is_rigid(const sim_soft *soft, int32_t body);
 
-/// Add the points where what deforms touched anything in the last step, or in the last part of one
-/// that was halved, at the places of its end: contacts of features that began nearer than 1.1
+/// Add the points where deforming bodies touched anything in the last step, or in the last part of
+/// one that was halved, at the places of its end: contacts of features that began nearer than 1.1
 /// thicknesses, impacts of those from farther away, and contacts with the spheres that it met.
 /// Depths count from the thickness (with spheres, from half of it): a depth below 0 means that the
 /// two ended farther apart. None before the first step. False when memory is short.

@@ -1,12 +1,12 @@
-// Solids: rigid bodies with mass among what deforms. A solid's vertices are particles of the solver
-// with shares of its mass, so whatever pushes vertices pushes it: contacts, friction, spheres. Then
-// the solid takes all that they were given: its momentum grows by the sum of mass times way, its
-// angular momentum by that of the moments; by its true mass and inertia it moves on, and its
-// vertices follow (as positions: Mueller et al., Detailed Rigid Body Simulation with Extended
-// Position Based Dynamics, 2020). So linear and angular momentum are kept whatever the shares are:
-// these only decide how fast contacts converge. A contact of one vertex moves its share alone, and
-// the whole solid by less than was wanted; so a substep visits contacts several times, with the sum
-// of their pushes (soft_contact.c).
+// Solids: rigid bodies with mass among deforming bodies. A solid's vertices are particles of the
+// solver with shares of its mass, so whatever pushes vertices pushes it: contacts, friction,
+// spheres. Then the solid takes all that they were given: its momentum grows by the sum of mass
+// times way, its angular momentum by that of the moments; by its true mass and inertia it moves on,
+// and its vertices follow (as positions: Mueller et al., Detailed Rigid Body Simulation with
+// Extended Position Based Dynamics, 2020). So linear and angular momentum are kept whatever the
+// shares are: these only decide how fast contacts converge. A contact of one vertex moves its share
+// alone, and the whole solid by less than was wanted; so a substep visits contacts several times,
+// with the sum of their pushes (soft_contact.c).
 //
 // Vertices of solids move on straight lines within a part of the step, as those of movers do.
 #include "sim/cloth/soft_state.h"

@@ -1,4 +1,4 @@
-// Spheres that what deforms meets. They are particles of the solver: in each of its substeps a
+// Spheres that deforming bodies meet. They are particles of the solver: in each of its substeps a
 // sphere and a triangle that come too near are put apart, each by its share of the mass, as
 // positions. So a light vertex under a heavy sphere cannot be thrown away, whatever the step, and
 // momentum is kept: what the sphere gets, the vertices give.

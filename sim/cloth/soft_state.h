@@ -229,15 +229,15 @@ bool soft_find_spheres(sim_soft *soft, double duration, sim_error *error);
 void soft_start_spheres(sim_soft *soft);
 /// Let them move freely in a substep.
 void soft_predict_spheres(sim_soft *soft, double duration);
-/// Keep them and what deforms apart in this substep: progress of the part is from 0 to 1. again:
-/// its pushes so far did not suffice.
+/// Keep them and deforming bodies apart in this substep: progress of the part is from 0 to 1.
+/// again: its pushes so far did not suffice.
 void soft_push_spheres(sim_soft *soft, double progress, bool again);
 void soft_take_sphere_velocities(sim_soft *soft, double duration);
 /// Take away the velocity of parting of those that were pushed.
 void soft_damp_spheres(sim_soft *soft);
 /// Note the places that the solver has found.
 void soft_note_solved_spheres(sim_soft *soft);
-/// Put them and what deforms apart, once. Returns how many pairs were too near.
+/// Put them and deforming bodies apart, once. Returns how many pairs were too near.
 int64_t soft_part_spheres(sim_soft *soft);
 /// The part is done: velocities follow corrections of places. False, with the reason in error,
 /// where a sphere may have passed through a surface.

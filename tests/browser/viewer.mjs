@@ -41,7 +41,7 @@ async function plays(name) {
 	quiet(name);
 }
 
-/** Points of what deforms and of spheres, on the page that is open: their numbers are told, and each layer changes the picture. */
+/** Points of deforming bodies and of spheres, on the page that is open: their numbers are told, and each layer changes the picture. */
 async function showsPoints(name, keys) {
 	await browser.until(`${state}.points !== undefined`, `${name}: points`);
 	await browser.key('End');

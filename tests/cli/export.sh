@@ -1,5 +1,5 @@
 #!/bin/bash
-# carom export: pages of rigid bodies, of what deforms and of spheres; what is in them is what the run left (by Node, where it is there); what
+# carom export: pages of rigid bodies, of deforming bodies and of spheres; what is in them is what the run left (by Node, where it is there); what
 # the command says about mistakes and damage.
 source "$(dirname "$0")/common.bash"
 source "$CAROM_SOURCE/tests/cli/export_scenes.bash"

@@ -34,7 +34,7 @@ if command -v assimp > /dev/null; then
 	grep -qE '^Animations: +1$' assimp.out || fail "assimp finds no animation: $(cat assimp.out)"
 fi
 
-# What deforms: morph targets, time samples.
+# Deforming bodies: morph targets, time samples.
 expect 0 err 'cloth.gltf: ' export cloth -o cloth.gltf
 expect 0 err 'cloth.usda: ' export cloth -o cloth.usda
 same "frames of cloth" "$(read_model gltf cloth.gltf | cut -d ' ' -f 3)" 11

@@ -102,7 +102,7 @@ same "exit code of the first run of spheres ($(cat err))" "$status" 0
 cp -r saved/o spheres
 expect 0 out 'continued after step' run spheres.json --restart spheres/checkpoint.h5 --steps 40
 
-# What deforms: no checkpoint, and nothing that looks like one.
+# Deforming bodies: no checkpoint, and nothing that looks like one.
 for size in 4 20 40; do
 	rm -rf saved
 	refused $size cloth.json --steps 4

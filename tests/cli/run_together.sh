@@ -1,5 +1,5 @@
 #!/bin/bash
-# carom run of a scene with rigid bodies, what deforms and spheres: one clock, one table, one summary and one picture; each part moves as it
+# carom run of a scene with rigid bodies, deforming bodies and spheres: one clock, one table, one summary and one picture; each part moves as it
 # does alone, for any number of threads; interrupts, and what it says about options that are for one kind alone.
 source "$(dirname "$0")/common.bash"
 
@@ -44,8 +44,8 @@ same "numbers in each row" "$(awk -F, '{ print NF }' one/stats.csv | sort -u | w
 same "columns named alike" "$(head -1 one/stats.csv | tr ',' '\n' | sort | uniq -d)" ""
 same "the last step and time" "$(tail -1 one/stats.csv | cut -d, -f1,2)" "30,0.3"
 expect 0 out '"frames":[[:space:]]*30,' info one/recording.h5 --json
-expect 0 out 'What deforms and spheres act on each other only with' run scene.json --steps 2
-expect 0 out 'Obstacles and what deforms push each other' run "$CAROM_SOURCE/scenes/trampoline.json" --steps 2
+expect 0 out 'Deforming bodies and spheres act on each other only with' run scene.json --steps 2
+expect 0 out 'Obstacles and deforming bodies push each other' run "$CAROM_SOURCE/scenes/trampoline.json" --steps 2
 expect 0 out 'Obstacles and spheres push each other' run "$CAROM_SOURCE/scenes/buoyancy.json" --steps 2
 hash=$(tail -10 one/summary.json | sed -n 's/.*"hash":[^"]*"\([0-9a-f]*\)".*/\1/p')
 [ -n "$hash" ] || fail "no hash of the whole"
@@ -65,7 +65,7 @@ alone() { # SECTION COLUMN: a scene without the two others
 }
 for section in bodies deforming spheres; do alone $section; done
 
-# Bodies that are obstacles push what deforms: a stone that rises lifts the cloth above it, and goes its way as without it.
+# Bodies that are obstacles push deforming bodies: a stone that rises lifts the cloth above it, and goes its way as without it.
 obstacles() { # NAMES
 	cat << END
 {
@@ -86,7 +86,7 @@ END
 }
 obstacles '"stone"' > pushed.json
 sed '/"obstacles"/d' pushed.json > free.json
-expect 0 out 'Obstacles push what deforms' run pushed.json --out pushed --no-picture
+expect 0 out 'Obstacles push deforming bodies' run pushed.json --out pushed --no-picture
 expect 0 out 'Rigid bodies act on other sections only as their "obstacles"' run free.json --out free --no-picture
 same "crossings of what is pushed" "$(field crossings_final pushed/summary.json)" 0
 [ "$(field impacts pushed/summary.json)" -gt 100 ] || fail "nothing was pushed"

@@ -1,4 +1,5 @@
-# The program of a page of docs/guide, in C: blocks "c global" at file scope, blocks "c" in main, in their order.
+# The program of a page of docs/guide, in C: blocks "c global" at file scope, blocks "c" in main, in their order. Blocks "c fragment" need
+# another program around them, and are left out.
 /^```/ {
 	mode = $0 == "```c" ? "main" : $0 == "```c global" ? "global" : ""
 	if (mode != "")

@@ -128,7 +128,7 @@ static int open_folder(export_source *source, const char *folder)
 		return status;
 	return report_error(folder,
 		"holds neither recording.h5, nor frames/frame_000000.ply (or .obj), nor spheres.pvd: give the folder of carom run --out; "
-		"spheres need --snapshots there, what deforms needs frames other than 0");
+		"spheres need --snapshots there, deforming bodies need frames other than 0");
 }
 
 static int open_file(export_source *source, const char *path)
@@ -240,11 +240,11 @@ static int parse(int argc, char **argv)
 		.synopsis = "RECORDING [RECORDING] [options] -o PAGE.html|MODEL.gltf|MODEL.glb|MODEL.usda",
 		.summary = "Make one HTML file that plays a run of `carom run` in a browser, or a model of it for other programs.",
 		.details =
-			"RECORDING is the folder of --out, with rigid bodies, what deforms and spheres together; or a recording.h5, or a\n"
+			"RECORDING is the folder of --out, with rigid bodies, deforming bodies and spheres together; or a recording.h5, or a\n"
 			"spheres.pvd alone. The page shows motions and contacts, lets bodies be picked, and draws the columns of stats.csv.\n"
 			"Two RECORDINGs are shown side by side, with one clock and one camera, and the page tells where their tables differ.\n"
 			"Places are rounded to a small part of a body, an edge or a radius. docs/guide/browser.md describes the page.\n"
-			"Models have all places as floats: glTF rigid bodies, and what deforms as morph targets; USD spheres, too.",
+			"Models have all places as floats: glTF rigid bodies, and deforming bodies as morph targets; USD spheres, too.",
 		.options = OPTIONS,
 		.least = 1,
 		.most = 2 };

@@ -71,18 +71,18 @@ static const option OPTIONS[] = {
 		.value = &given.resolution,
 		.minimum = 1e-3,
 		.maximum = 1e3,
-		.help = "what deforms: factor of the divisions of all surfaces (the scene's)" },
+		.help = "deforming bodies: factor of the divisions of all surfaces (the scene's)" },
 	{ .name = "frames",
 		.argument = "N",
 		.kind = OPTION_INTEGER,
 		.value = &given.frames,
 		.minimum = 0,
 		.maximum = 1e9,
-		.help = "what deforms: write frames/*.ply (or .obj, as the scene says) every N steps; 0: none (the scene's)" },
+		.help = "deforming bodies: write frames/*.ply (or .obj, as the scene says) every N steps; 0: none (the scene's)" },
 	{ .name = "movie",
 		.kind = OPTION_FLAG,
 		.value = &given.movie,
-		.help = "what deforms: write movie.mp4 too, a picture for each step (needs ffmpeg)" },
+		.help = "deforming bodies: write movie.mp4 too, a picture for each step (needs ffmpeg)" },
 	{ .name = "view",
 		.kind = OPTION_FLAG,
 		.value = &given.view,
@@ -136,8 +136,8 @@ int cmd_run_on(const sim_ranks *ranks, int argc, char **argv)
 		.summary =
 			"Simulate a scene: rigid bodies, cloth and soft bodies, and millions of spheres fall, collide and come to rest.",
 		.details =
-			"docs/scenes.md describes scene files and what a run writes. Rigid bodies, what deforms and spheres go through the\n"
-			"steps together. Rigid bodies that the scene names obstacles push what deforms, or spheres, and are pushed back\n"
+			"docs/scenes.md describes scene files and what a run writes. Rigid bodies, deforming bodies and spheres go through the\n"
+			"steps together. Rigid bodies that the scene names obstacles push deforming bodies, or spheres, and are pushed back\n"
 			"(two_way). Coordinates of mesh files are moved and scaled as the scene asks and then rounded to float: simulations\n"
 			"compute with floats about the origin of each mesh.",
 		.options = OPTIONS,

@@ -42,7 +42,7 @@ typedef struct export_bodies {
 	int64_t *contact_first; ///< [frames+1] contacts before each frame; NULL: not recorded
 } export_bodies;
 
-/// What deforms, from frames/frame_NNNNNN.ply or .obj.
+/// Deforming bodies, from frames/frame_NNNNNN.ply or .obj.
 typedef struct export_deforming {
 	export_track track; ///< 3 numbers for each vertex
 	char *folder;
@@ -90,7 +90,7 @@ int export_write_page(const export_options *options, export_source *sources, int
 
 /// Open the rigid bodies of a recording. EXIT_DONE, or EXIT_FAILED after a message.
 int export_open_bodies(export_source *source, const char *path);
-/// Open the frames in a folder. summary: the section of what deforms, or NULL.
+/// Open the frames in a folder. summary: the section of deforming bodies, or NULL.
 int export_open_deforming(export_source *source, const char *folder, bool obj, const cJSON *summary);
 /// Open a collection of spheres.
 int export_open_spheres(export_source *source, const char *path);

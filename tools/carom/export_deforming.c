@@ -1,4 +1,4 @@
-// What deforms in a page: the mesh files of a run become a track of vertices.
+// Deforming bodies in a page: the mesh files of a run become a track of vertices.
 #include "export.h"
 #include "options.h"
 #include "report.h"
@@ -62,7 +62,7 @@ static int take_times(export_source *source, const cJSON *summary)
 	const double between = cJSON_IsNumber(steps) && cJSON_IsNumber(step) ? steps->valuedouble * step->valuedouble : 0;
 	if (!(between > 0))
 		export_note(source,
-			"The times of the frames of what deforms are not known, for there is no summary.json with them: a 60th of a second is "
+			"The times of the frames of deforming bodies are not known, for there is no summary.json with them: a 60th of a second is "
 			"taken between two.");
 	for (;; track->frames++) {
 		frame_path(source->deforming, track->frames, path);

@@ -120,7 +120,7 @@ static int add_mesh(gltf *g, int places, int corners, int material, cJSON *targe
 	return cJSON_GetArraySize(g->meshes) - 1;
 }
 
-/// The colours of bodies, and after them that of what deforms.
+/// The colours of bodies, and after them that of deforming bodies.
 static void add_materials(gltf *g)
 {
 	cJSON *materials = cJSON_AddArrayToObject(g->root, "materials");
@@ -222,7 +222,7 @@ static void add_bodies(gltf *g, cJSON *top)
 	free(numbers);
 }
 
-// ---- What deforms ----
+// ---- Deforming bodies ----
 
 /// Frame 0 is the mesh, and target k moves it to frame k + 1; at the time of a frame its target
 /// alone has weight.
@@ -232,7 +232,7 @@ static int add_deforming(gltf *g, cJSON *top)
 	const int64_t frames = model_frames(g->m, &d->track), targets = frames - 1;
 	if (targets > MOST_TARGETS)
 		return report_error(g->m->source->path,
-			"what deforms has %lld frames, and glTF holds each as a morph target, at most %d: take --every %lld, or write .usda",
+			"the deforming bodies have %lld frames, and glTF holds each as a morph target, at most %d: take --every %lld, or write .usda",
 			(long long)frames, MOST_TARGETS + 1, (long long)(frames + MOST_TARGETS) / (MOST_TARGETS + 1) * g->m->every);
 	sim_mesh base = { 0 };
 	if (model_load_deforming(g->m, 0, &base) != EXIT_DONE)
@@ -369,7 +369,7 @@ static int write_file(gltf *g, const char *path)
 	return io_output_commit(&file, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
-/// All bodies and what deforms, as far as there is memory.
+/// All bodies and deforming bodies, as far as there is memory.
 static int fill(gltf *g, cJSON *top)
 {
 	int status = EXIT_DONE;

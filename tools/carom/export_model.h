@@ -53,7 +53,7 @@ int64_t model_first_frame(const model *m, int32_t body);
 /// A colour by number, red, green and blue from 0 to 1: bodies take them in turn.
 const float *model_colour(int32_t number);
 
-/// Vertices of what deforms in frame `index` of those that are taken: mesh is to be freed with
+/// Vertices of deforming bodies in frame `index` of those that are taken: mesh is to be freed with
 /// sim_mesh_free. EXIT_DONE, or EXIT_FAILED after a message.
 int model_load_deforming(const model *m, int64_t index, sim_mesh *mesh);
 /// How many frames of a track are taken.

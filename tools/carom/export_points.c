@@ -1,5 +1,5 @@
-// Contacts of what deforms and of spheres in a page: files of points that `carom run --contacts`
-// wrote beside the frames become a block for each frame.
+// Contacts of deforming bodies and of spheres in a page: files of points that `carom run
+// --contacts` wrote beside the frames become a block for each frame.
 #include "export.h"
 #include "options.h"
 #include "report.h"

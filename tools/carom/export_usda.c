@@ -135,7 +135,7 @@ static void write_bodies(const model *m, FILE *file)
 	}
 }
 
-// ---- What deforms, and spheres ----
+// ---- Deforming bodies, and spheres ----
 
 static int write_deforming(const model *m, FILE *file)
 {

@@ -465,12 +465,12 @@ static void print_what_acts(const scene_description *scene)
 {
 	const bool deforms = scene->deforming.obstacle_count > 0, grains = scene->spheres.obstacle_count > 0;
 	if (deforms)
-		puts(scene->deforming.two_way ? "  Obstacles and what deforms push each other." : "  Obstacles push what deforms.");
+		puts(scene->deforming.two_way ? "  Obstacles and deforming bodies push each other." : "  Obstacles push deforming bodies.");
 	if (grains)
 		puts(scene->spheres.two_way ? "  Obstacles and spheres push each other." : "  Obstacles push spheres.");
 	if (scene->has_deforming && scene->has_spheres)
-		puts(scene->spheres.deforming ? "  What deforms and spheres push each other."
-									  : "  What deforms and spheres act on each other only with \"deforming\" of the spheres.");
+		puts(scene->spheres.deforming ? "  Deforming bodies and spheres push each other."
+									  : "  Deforming bodies and spheres act on each other only with \"deforming\" of the spheres.");
 	if ((scene->has_bodies && scene->has_deforming && !deforms) || (scene->has_bodies && scene->has_spheres && !grains))
 		puts("  Rigid bodies act on other sections only as their \"obstacles\".");
 }

@@ -1,4 +1,4 @@
-// Contacts of what deforms and of spheres as files: see run_points.h.
+// Contacts of deforming bodies and of spheres as files: see run_points.h.
 #include "run_points.h"
 
 #include "report.h"

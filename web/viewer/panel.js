@@ -9,8 +9,8 @@ const LAYERS = [
 	{ name: "depths", text: "Depths, 20 times", needs: "normals" },
 	{ name: "pairs", text: "Pairs in contact", needs: "contacts" },
 	{ name: "boxes", text: "Boxes", needs: "bodies" },
-	{ name: "impacts", text: "Impacts of what deforms", needs: "softs" },
-	{ name: "softContacts", text: "Contacts of what deforms", needs: "softs", key: "0" },
+	{ name: "impacts", text: "Impacts of deforming bodies", needs: "softs" },
+	{ name: "softContacts", text: "Contacts of deforming bodies", needs: "softs", key: "0" },
 	{ name: "sphereContacts", text: "Contacts of spheres", needs: "spheres", key: "S" },
 ];
 

@@ -1,4 +1,4 @@
-// Drawing with WebGL 2: a shadow map of the sun, then ground, bodies, what deforms, spheres (squares whose shader finds the ball), lines
+// Drawing with WebGL 2: a shadow map of the sun, then ground, bodies, deforming bodies, spheres (squares whose shader finds the ball), lines
 // and dots. Places are relative to the middle of the scene, so that floats suffice.
 
 const COMMON = `#version 300 es

@@ -37,7 +37,7 @@ class Scene {
 		this.found = []; // contacts
 		this.foundOf = -1; // the frame that they are of
 		this.finding = false;
-		this.points = { totals: null, list: [] }; // of what deforms and of spheres
+		this.points = { totals: null, list: [] }; // of deforming bodies and of spheres
 		this.pointsOf = ""; // the frames that they are of
 		this.layers = { bodies: true, impacts: false, softContacts: false, sphereContacts: false, contacts: false, normals: false, depths: false, pairs: false, boxes: false };
 		const gravity = head.gravity || [0, -9.81, 0];
@@ -213,7 +213,7 @@ class Scene {
 		return lower[0] <= upper[0] ? [lower, upper] : null;
 	}
 
-	// ---- What deforms ----
+	// ---- Deforming bodies ----
 
 	async loadSurface() {
 		const track = this.tracks.vertices, count = track.info.count / 3;
@@ -359,7 +359,7 @@ class Scene {
 		return contacts.map((contact) => ({ ...contact, point: subtract(contact.point, this.origin) }));
 	}
 
-	// ---- Points: contacts of what deforms and of spheres ----
+	// ---- Points: contacts of deforming bodies and of spheres ----
 
 	/** Do the frames of a track ("vertices" or "spheres") have points? */
 	hasPoints(name) { return !!(this.tracks[name] && this.tracks[name].info.points); }
