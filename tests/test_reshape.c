@@ -1,4 +1,4 @@
-/// Bodies that get another shape while they live: the next step finds what a world finds that began so.
+/// Bodies that get another shape, or other traits, while they live: the next step finds what a world finds that began so.
 #include "fixture.h"
 #include "pool_fixture.h"
 #include "world/recording_format.h"
@@ -14,6 +14,7 @@ enum { SHAPES = 9, BODIES = 14, MAX_PARTS = 4 };
 typedef struct model {
 	carom_body_id id;
 	carom_body_kind kind;
+	bool sensor, apart; // apart: it has no contacts
 	carom_pose pose;
 	int32_t part_count; // 0: it has one shape
 	carom_shape shape;
@@ -66,6 +67,8 @@ static carom_body_id add_model(carom_world *world, const model *m)
 {
 	carom_body_def def = carom_default_body_def();
 	def.kind = m->kind;
+	def.sensor = m->sensor;
+	def.contacts = !m->apart;
 	def.pose = m->pose;
 	if (m->part_count > 0)
 		def.parts = m->parts;
@@ -127,6 +130,23 @@ static void reshape(scene *s, int which)
 	REQUIRE(carom_world_set_parts(s->world, m->id, m->parts, m->part_count) == CAROM_SUCCESS);
 }
 
+/// Give one body other traits.
+static void set_traits(scene *s, int which)
+{
+	model *m = &s->bodies[which];
+	const uint64_t change = test_random(&s->seed);
+	m->kind = (carom_body_kind)(change % 3);
+	m->sensor = change / 3 % 5 == 0;
+	m->apart = change / 15 % 5 == 0;
+	carom_body_def def;
+	REQUIRE(carom_world_get_body_def(s->world, m->id, &def) == CAROM_SUCCESS);
+	def.kind = m->kind;
+	def.sensor = m->sensor;
+	def.contacts = !m->apart;
+	def.pose.position.x = NAN; // of no account
+	REQUIRE(carom_world_set_traits(s->world, m->id, &def) == CAROM_SUCCESS);
+}
+
 /// The number of the test's body that an id names, in order of the ids in their world.
 static int body_of(const carom_body_id *ids, carom_body_id id)
 {
@@ -180,7 +200,7 @@ static int compare_with_fresh(const scene *s, const carom_world_def *def, const 
 	return contacts;
 }
 
-static void live(const carom_world_def *def, int threads, int steps)
+static void live(const carom_world_def *def, int threads, int steps, void (*change)(scene *s, int which))
 {
 	carom_context *context = fixture_context(threads);
 	int contacts = 0;
@@ -194,14 +214,14 @@ static void live(const carom_world_def *def, int threads, int steps)
 			for (int i = 0; i < 3; i++) {
 				const int which = (int)(test_random(&s.seed) % BODIES);
 				changed[which] = true;
-				reshape(&s, which);
+				change(&s, which);
 			}
 			fixture_step(s.world);
 			contacts += compare_with_fresh(&s, def, def->temporal == CAROM_TEMPORAL_NONE ? NULL : changed);
 		}
 		close_scene(&s);
 	}
-	CHECK(contacts > 300);
+	CHECK(contacts > 25 * steps);
 	carom_destroy_context(context);
 }
 
@@ -213,7 +233,8 @@ TEST(reshape, steps_equal_those_of_a_fresh_world)
 		def.temporal = CAROM_TEMPORAL_NONE;
 		fixture_set_broad(&def, broads[i]);
 		def.speculative_distance = i == 1 ? 0.05 : 0;
-		live(&def, 1, 7);
+		live(&def, 1, 7, reshape);
+		live(&def, 1, 7, set_traits);
 	}
 }
 
@@ -221,10 +242,12 @@ TEST(reshape, what_pairs_remember_of_a_shape_goes_with_it)
 {
 	carom_world_def def = carom_default_world_def();
 	def.temporal = CAROM_TEMPORAL_PREDICTIVE;
-	live(&def, 1, 12);
+	live(&def, 1, 12, reshape);
+	live(&def, 1, 12, set_traits);
 	fixture_lab(&def)->displacement_threshold = 4; // everything is remembered for ever
 	def.temporal = CAROM_TEMPORAL_ITERATIVE;
-	live(&def, 1, 4);
+	live(&def, 1, 4, reshape);
+	live(&def, 1, 4, set_traits);
 }
 
 TEST(reshape, on_four_threads_nothing_differs)
@@ -232,7 +255,8 @@ TEST(reshape, on_four_threads_nothing_differs)
 	pool_require_threads();
 	carom_world_def def = carom_default_world_def();
 	def.temporal = CAROM_TEMPORAL_NONE;
-	live(&def, 4, 6);
+	live(&def, 4, 6, reshape);
+	live(&def, 4, 6, set_traits);
 }
 
 // ---- What goes on ----
@@ -518,6 +542,7 @@ static void live_on(scene *s, int steps, uint64_t *hashes)
 		move_all(s);
 		for (int i = 0; i < 4; i++)
 			reshape(s, (int)(test_random(&s->seed) % BODIES));
+		set_traits(s, (int)(test_random(&s->seed) % BODIES));
 		fixture_step(s->world);
 		hashes[step] = carom_world_hash(s->world);
 	}
@@ -569,7 +594,7 @@ TEST(reshape, forged_calls_never_crash)
 	for (size_t at = 12; at < tape.count;) {
 		const uint32_t opcode = (uint32_t)cr_load_le(tape.bytes + at, 4);
 		const size_t size = (size_t)cr_load_le(tape.bytes + at + 4, 8), payload = at + CR_RECORD_HEAD_SIZE;
-		const bool is_call = opcode == CR_RECORD_SET_SHAPE || opcode == CR_RECORD_SET_PARTS;
+		const bool is_call = opcode == CR_RECORD_SET_SHAPE || opcode == CR_RECORD_SET_PARTS || opcode == CR_RECORD_SET_TRAITS;
 		calls += is_call;
 		for (size_t i = 0; is_call && i < size; i += TEST_STRIDE * (i < 24 ? 1 : 7)) {
 			const uint8_t good = tape.bytes[payload + i];
@@ -600,6 +625,7 @@ TEST(reshape, snapshots_bring_back_shapes_and_parts)
 	open_scene(&s, context, NULL, 11);
 	live_on(&s, 2, first);
 	reshape(&s, 1); // noted, and not yet stepped
+	set_traits(&s, 3);
 	carom_snapshot *snapshot;
 	REQUIRE(carom_create_snapshot(s.world, &snapshot) == CAROM_SUCCESS);
 	REQUIRE(carom_world_save(s.world, snapshot) == CAROM_SUCCESS);

@@ -448,6 +448,8 @@ export class World extends Handle {
 	setMotions(ids: BodyId[], motions: Numbers): void;
 	/** What is left out stays. */
 	setFilter(id: BodyId, filter: { category?: Bits; mask?: Bits; group?: number }): void;
+	/** What is left out stays. Static, kinematic and dynamic bodies become each other. */
+	setTraits(id: BodyId, traits: Pick<BodyDef, "kind" | "sensor" | "selfCollision" | "continuous" | "contacts" | "shapeImpacts" | "thickness">): void;
 	getFilter(id: BodyId): { category: bigint; mask: bigint; group: number };
 	setShape(id: BodyId, shape: Shape): void;
 	setParts(id: BodyId, parts: Part[]): void;

@@ -1435,6 +1435,21 @@ export class World extends Handle {
 		this.change((world, put) => this.carom.exports.cw_set_filter(world, this.id(id, put, "setFilter"), BigInt(category), BigInt(mask), group));
 	}
 
+	/** Kind, sensor, selfCollision, continuous, contacts, shapeImpacts, thickness; what is left out stays. */
+	setTraits(id, given) {
+		const names = ["kind", "sensor", "selfCollision", "continuous", "contacts", "shapeImpacts", "thickness"];
+		for (const name of Object.keys(given))
+			if (!names.includes(name))
+				throw wrong(`setTraits: there is no trait ${name}; they are ${names.join(", ")}`);
+		this.change((world, put, room) => {
+			const x = this.carom.exports, at = room(layoutOf("body_def").size), number = this.id(id, put, "setTraits");
+			this.carom.check(x.cw_get_body(this.address, number, at));
+			const now = this.carom.readRecord("body_def", at);
+			const members = Object.fromEntries(names.map((name) => [name, name in given ? given[name] : now[name]]));
+			return x.cw_set_traits(world, number, this.carom.putRecord("body_def", room, x.cw_default_body_def, members, "setTraits: "));
+		});
+	}
+
 	getFilter(id) {
 		return this.carom.scratch((put, room, read) => {
 			const bits = room(16), group = room(4);

@@ -71,6 +71,12 @@ int EXPORT(cw_set_filter)(carom_world *world, const carom_body_id *id, uint64_t 
 	return (int)carom_world_set_filter(world, *id, category, mask, group);
 }
 
+/// Kind and flags of a definition; its other members are of no account.
+int EXPORT(cw_set_traits)(carom_world *world, const carom_body_id *id, const carom_body_def *traits)
+{
+	return (int)carom_world_set_traits(world, *id, traits);
+}
+
 /// group: beside it, category and mask.
 int EXPORT(cw_get_filter)(const carom_world *world, const carom_body_id *id, uint64_t *bits, int32_t *group)
 {

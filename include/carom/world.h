@@ -107,10 +107,9 @@ typedef struct carom_body_def {
 	/// - A solid has them with cloth and with itself.
 	/// - A sensor reports cloth at the distance at which a contact would begin.
 	double thickness;
-	// Of a body in a world, the pose, shape, parts, spheres, category, mask, group and user_data
-	// can be changed (carom_world_set_...). kind, sensor, self_collision, continuous,
-	// shape_impacts, contacts and thickness stay as they were added. To change one, remove the body
-	// and add another, which remembers nothing.
+	// Of a body in a world all of these can be changed, each by its own call (carom_world_set_...):
+	// kind, sensor, self_collision, continuous, shape_impacts, contacts and thickness by
+	// carom_world_set_traits.
 
 	/// A number of the caller's, which filters, pairs and events hand on.
 	uint64_t user_data;
@@ -476,6 +475,20 @@ CAROM_API carom_result carom_world_set_filter(
 /// The category, mask and group of a body, as set last.
 CAROM_API carom_result carom_world_get_filter(
 	const carom_world *world, carom_body_id id, uint64_t *category, uint64_t *mask, int32_t *group);
+/// Change how a body takes part, from the next step on. Its kind, sensor, self_collision,
+/// continuous, shape_impacts, contacts and thickness become those of traits; the other members of
+/// traits are ignored. Begin with carom_world_get_body_def, and change some.
+/// - Static, kinematic and dynamic bodies become each other. Other kinds stay.
+/// - Pairs that go on keep their contacts' ages, impulses and data, and the sides of surface
+///   contacts. Two bodies that no longer meet forget each other, as with carom_world_set_filter.
+/// - Pairs of a sensor have no contacts, so contacts end where a body becomes one.
+/// - A granular body that becomes continuous has its first way with the next
+///   carom_world_set_spheres, and one that does not forgets the way of the coming step.
+///
+/// Fails with CAROM_INVALID_BODY; with CAROM_INVALID_ARGUMENT where carom_world_add_body would, and
+/// for another kind. On any failure nothing has changed.
+CAROM_API carom_result carom_world_set_traits(
+	carom_world *world, carom_body_id id, const carom_body_def *traits);
 /// A box (world frame) that holds a body at its present pose, with all of its parts; for a
 /// deforming body the places of its vertices set last.
 /// - For a mesh it is never larger than the box of the turned local box.

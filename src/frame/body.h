@@ -297,6 +297,9 @@ static inline bool cr_has_front(const cr_body *body)
 /// Do forces move the body, or its vertices? Of two bodies with contacts at least one is such.
 static inline bool cr_is_free(const cr_body *body) { return body->kind == CAROM_DYNAMIC || body->kind == CAROM_DEFORMABLE; }
 
+/// Does a body that deforms have surface contacts, with whatever it meets?
+static inline bool cr_is_thick(const cr_body *body) { return cr_deforming_of(body) && body->contacts && body->thickness > 0; }
+
 /// Has a body contacts with others of which this is true too? Cloth has impacts alone, and spheres
 /// have contacts of their own.
 static inline bool cr_has_contacts(const cr_body *body)

@@ -121,7 +121,7 @@ carom_result cr_check_parts(carom_context *context, const carom_body_def *def, c
 	return CAROM_SUCCESS;
 }
 
-static carom_result check_def(carom_context *context, const carom_body_def *def, const char *name)
+carom_result cr_check_body_def(carom_context *context, const carom_body_def *def, const char *name)
 {
 	if (!def)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def is NULL", name);
@@ -258,8 +258,7 @@ static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, u
 	};
 }
 
-/// Count a body that is added (sign 1) or removed (-1), as the searches of a step ask for it.
-static void count_body(carom_world *world, const cr_body *body, int sign)
+void cr_count_body(carom_world *world, const cr_body *body, int sign)
 {
 	const bool deforms = cr_deforming_of(body) != NULL;
 	const cr_granular *granular = cr_granular_of(body);
@@ -267,7 +266,7 @@ static void count_body(carom_world *world, const cr_body *body, int sign)
 	world->shape_count += sign * cr_part_count(body);
 	world->impacts.deforming_count += sign * deforms;
 	world->shape_impacts.body_count += sign * (deforms && body->shape_impacts);
-	world->surface_contacts.body_count += sign * (deforms && body->thickness > 0);
+	world->surface_contacts.body_count += sign * cr_is_thick(body);
 	world->sphere_contacts.body_count += sign * (granular != NULL);
 	world->sphere_contacts.sphere_count += granular ? sign * granular->count : 0;
 	world->continuous.body_count += sign * (body->continuous && !granular);
@@ -280,7 +279,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_add_body: id is NULL");
 	*id = (carom_body_id){ 0, 0 };
 	const unsigned refusals = cr_count_refusals(world);
-	carom_result result = check_def(world->context, def, "carom_world_add_body");
+	carom_result result = cr_check_body_def(world->context, def, "carom_world_add_body");
 	carom_pose pose;
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(world->context, &def->pose, "carom_world_add_body", "pose", &pose);
@@ -301,7 +300,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 		pose = carom_pose_identity(); // its spheres are in the world's frame
 	cr_place_body(parts, &pose);
 	cr_rest_body(&world->courses, parts);
-	count_body(world, parts, 1);
+	cr_count_body(world, parts, 1);
 	*id = cr_id_of(world->bodies.data, first);
 	cr_box_index_invalidate(world->query_index);
 	cr_record_add_body(world->recorder, def, *id);
@@ -315,7 +314,7 @@ static carom_result check_defs(const carom_world *world, const char *name, int c
 	for (int i = 0; i < count; i++) {
 		char def_name[64];
 		snprintf(def_name, sizeof def_name, "%s: defs[%d]", name, i);
-		carom_result result = check_def(world->context, &defs[i], def_name);
+		carom_result result = cr_check_body_def(world->context, &defs[i], def_name);
 		if (result == CAROM_SUCCESS)
 			result = cr_check_pose(world->context, &defs[i].pose, def_name, "pose", &pose);
 		if (result != CAROM_SUCCESS)
@@ -368,7 +367,7 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	if (!body)
 		return CAROM_INVALID_BODY;
 	const int32_t count = cr_part_count(body);
-	count_body(world, body, -1);
+	cr_count_body(world, body, -1);
 	for (int32_t i = 0; i < count; i++)
 		cr_end_part(world, &body[i]);
 	cr_free_numbers(world, (int32_t)(id.index1 - 1), count);

@@ -489,6 +489,22 @@ void cr_record_set_filter(cr_recorder *r, carom_body_id id, uint64_t category, u
 	end_record(r);
 }
 
+void cr_record_set_traits(cr_recorder *r, carom_body_id id, const carom_body_def *traits)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_TRAITS);
+	put_id(r, id);
+	put_u32(r, (uint32_t)traits->kind);
+	put_u8(r, traits->sensor);
+	put_u8(r, traits->self_collision);
+	put_u8(r, traits->continuous);
+	put_u8(r, traits->contacts);
+	put_u8(r, traits->shape_impacts);
+	put_f64(r, traits->thickness);
+	end_record(r);
+}
+
 void cr_record_set_shape(cr_recorder *r, carom_body_id id, const carom_shape *shape)
 {
 	if (!r || r->broken)

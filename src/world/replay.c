@@ -844,6 +844,22 @@ static carom_result replay_set_filter(replay *r)
 	return used_up(r) ? judge(r, carom_world_set_filter(r->world, id, category, mask, group)) : damaged(r, "its size is wrong");
 }
 
+static carom_result replay_set_traits(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	carom_body_def traits = carom_default_body_def();
+	traits.kind = (carom_body_kind)get_u32(r);
+	traits.sensor = get_bool(r);
+	traits.self_collision = get_bool(r);
+	traits.continuous = get_bool(r);
+	traits.contacts = get_bool(r);
+	traits.shape_impacts = get_bool(r);
+	traits.thickness = get_f64(r);
+	if (!used_up(r) || r->version < 16)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	return judge(r, carom_world_set_traits(r->world, id, &traits));
+}
+
 static carom_result replay_set_shape(replay *r)
 {
 	const carom_body_id id = get_id(r);
@@ -1054,6 +1070,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_USER_DATA] = replay_set_user_data,
 		[CR_RECORD_SET_PART_DATA] = replay_set_part_data,
 		[CR_RECORD_SET_FILTER] = replay_set_filter,
+		[CR_RECORD_SET_TRAITS] = replay_set_traits,
 		[CR_RECORD_SET_SHAPE] = replay_set_shape,
 		[CR_RECORD_SET_PARTS] = replay_set_parts,
 		[CR_RECORD_SET_IMPULSE] = replay_set_impulse,

@@ -580,7 +580,7 @@ static void restore_surface_contacts(carom_world *world, const carom_snapshot *s
 	contacts->body_count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		contacts->body_count += cr_deforming_of(body) && body->thickness > 0;
+		contacts->body_count += cr_is_thick(body);
 	}
 	COPY_ARRAY(&contacts->found, &s->surface_contacts);
 	COPY_ARRAY(&contacts->carried, &s->carried);

@@ -26,9 +26,7 @@ static const char *const WHAT = "surface contacts";
 
 // ---- Bodies ----
 
-static bool asks(const cr_body *body) { return cr_deforming_of(body) && body->contacts && body->thickness > 0; }
-
-static double thickness_of(const cr_body *body) { return asks(body) ? body->thickness : 0; }
+static double thickness_of(const cr_body *body) { return cr_is_thick(body) ? body->thickness : 0; }
 
 double cr_kept_distance(const cr_body *a, const cr_body *b)
 {
@@ -105,7 +103,7 @@ static carom_result update_scene(carom_world *world, bool *made)
 	*made = false;
 	if (m->near && !m->members.stale)
 		return CAROM_SUCCESS;
-	m->members.asks = asks;
+	m->members.asks = cr_is_thick;
 	m->members.with_sensors = true;
 	if (!cr_list_members(world, &m->members))
 		return cr_fail_memory(world->context, WHAT);
@@ -130,7 +128,7 @@ static void measure_members(carom_world *world, double lower[3], double upper[3]
 	}
 	for (int64_t i = 0; i < m->members.list.count; i++) {
 		const cr_body *body = &world->bodies.data[m->members.list.data[i].body];
-		if (!asks(body))
+		if (!cr_is_thick(body))
 			continue;
 		const cr_surface *s = &cr_deforming_of(body)->surface;
 		m->reach = fmax(m->reach, body->thickness);
@@ -258,7 +256,7 @@ static bool note_inside(carom_world *world, int32_t sensor)
 	const cr_body *bodies = world->bodies.data;
 	for (int64_t i = 0; i < m->members.list.count; i++) {
 		const int32_t part = m->members.list.data[i].body;
-		const cr_surface *s = asks(&bodies[part]) ? &cr_deforming_of(&bodies[part])->surface : NULL;
+		const cr_surface *s = cr_is_thick(&bodies[part]) ? &cr_deforming_of(&bodies[part])->surface : NULL;
 		if (!s || !is_near_box(&bodies[sensor], s->lower, s->upper) || !cr_filters_pass(&bodies[sensor], &bodies[part]) ||
 			is_noted(m, sensor, part) || !cr_may_surfaces_touch(world, sensor, part))
 			continue;

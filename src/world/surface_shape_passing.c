@@ -292,7 +292,7 @@ bool cr_find_shape_entries(carom_world *world)
 	for (int64_t k = 0; any && k < m->members.list.count && enough; k++) {
 		cr_swept_body cloth = { .part = m->members.list.data[k].body };
 		const cr_body *body = &world->bodies.data[cloth.part];
-		if (!cr_deforming_of(body) || !(body->thickness > 0) || !cr_bound_surface(&cr_deforming_of(body)->surface, &cloth))
+		if (!cr_is_thick(body) || !cr_bound_surface(&cr_deforming_of(body)->surface, &cloth))
 			continue;
 		enough = bound_blocks(world, &cr_deforming_of(body)->surface);
 		for (int64_t i = 0; i < world->bodies.count && enough; i++)

@@ -105,6 +105,10 @@ bool cr_ask_contact_filter(carom_world *world, int32_t a, int32_t b, const carom
 /// body, likewise. Its pair is its number among those of the sphere with the part.
 bool cr_ask_sphere_filter(carom_world *world, int32_t grains, int32_t part, int32_t sphere, const carom_contact *contact);
 
+/// Check the definition of a body, but for its pose; the text names the function and the field.
+carom_result cr_check_body_def(carom_context *context, const carom_body_def *def, const char *function);
+/// Count a body that is added (sign 1) or removed (-1), as the searches of a step ask for it.
+void cr_count_body(carom_world *world, const cr_body *body, int sign);
 /// Check the shape of a body of a kind, and the parts of a definition; the text names the function
 /// and the field.
 carom_result cr_check_body_shape(carom_context *context, const carom_shape *shape, carom_body_kind kind, const char *function);

@@ -335,6 +335,26 @@ static void reshape(twins *t)
 	ON_BOTH(t, result, carom_world_set_shape(t->world[w], id, &def[w].shape));
 }
 
+static void set_traits(twins *t)
+{
+	fuzz_bytes *b = &t->bytes;
+	const carom_body_id id = any_id(t);
+	carom_body_def def;
+	if (carom_world_get_body_def(t->world[0], id, &def) != CAROM_SUCCESS)
+		return;
+	const int flags = fuzz_choose(b, 32);
+	if (fuzz_choose(b, 4) > 0)
+		def.kind = (carom_body_kind)fuzz_choose(b, 7);
+	def.sensor = flags & 1;
+	def.self_collision = flags & 2;
+	def.continuous = flags & 4;
+	def.contacts = flags & 8;
+	def.shape_impacts = flags & 16;
+	def.thickness = 0.1 * fuzz_choose(b, 4) - 0.05 * (fuzz_choose(b, 16) == 0);
+	carom_result result[2];
+	ON_BOTH(t, result, carom_world_set_traits(t->world[w], id, &def));
+}
+
 static void set_vertices(twins *t)
 {
 	fuzz_bytes *b = &t->bytes;
@@ -574,7 +594,7 @@ static void end_recording(twins *t, tape *r)
 static bool play(const uint8_t *data, size_t size, bool failing)
 {
 	static void (*const calls[])(twins *) = { add_body, add_body, remove_body, set_pose, set_pose, set_filter, set_vertices,
-		cast_ray, find_closest_point, find_overlaps, step, step, set_impulse, add_body, reshape, step };
+		cast_ray, find_closest_point, find_overlaps, step, step, set_impulse, add_body, reshape, set_traits };
 	set_up();
 	const size_t before[2] = { carom_memory_in_use(contexts[0]), carom_memory_in_use(contexts[1]) };
 	twins t = { .failing = failing, .bytes = { data, data + size } };

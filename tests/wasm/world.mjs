@@ -213,6 +213,11 @@ const parts = plain.addBody({ parts: [{ type: 'sphere', radius: 0.1, pose: at(5,
 plain.setParts(parts, [{ type: 'sphere', radius: 0.2, pose: at(5, 0, 0) }]);
 plain.step();
 close(plain.contacts.find((contact) => contact.b === parts[0]).depth, 0.2);
+plain.setTraits(parts, { kind: 'static', sensor: true });
+assert.deepEqual([plain.getBody(parts).kind, plain.getBody(parts).sensor, plain.getBody(parts).contacts], ['static', true, true]);
+refuses(() => plain.setTraits(parts, { mask: 1n }), /setTraits: there is no trait mask/);
+refuses(() => plain.setTraits(parts, { kind: 'cloth', sensor: false }), /kind is CAROM_CLOTH/);
+plain.setTraits(parts, { kind: 'dynamic', sensor: false });
 assert.deepEqual(plain.bodyIds, [ground, bullet, parts]);
 assert.deepEqual([plain.isBody(parts), plain.isBody([0, 0])], [true, false]);
 assert.equal(plain.getPoses([ground, bullet])[9], 0.9);

@@ -427,6 +427,38 @@ static PyObject *set_filter(PyObject *self, PyObject *const *args, Py_ssize_t co
 	return end(world, result ? result : carom_world_set_filter(world->world, id, category, mask, (int32_t)group));
 }
 
+/// Members of the definition that are given. False with an exception.
+static bool take_traits(cp_state *state, carom_body_def *def, const char *const *names, PyObject **values)
+{
+	PyObject *keep = NULL;
+	bool good = true;
+	for (int i = 0; good && names[i]; i++) {
+		PyObject *name = cp_is_given(values[i]) ? PyUnicode_FromString(names[i]) : NULL;
+		good = !cp_is_given(values[i]) || (name && cp_set_named(state, CP_body_def, (char *)def, &keep, name, values[i]));
+		Py_XDECREF(name);
+	}
+	Py_XDECREF(keep);
+	return good;
+}
+
+static PyObject *set_traits(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "id", "kind", "sensor", "self_collision", "continuous", "contacts", "shape_impacts",
+		"thickness", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[8];
+	carom_body_id id;
+	carom_body_def def;
+	if (!cp_arguments("set_traits", args, count, keywords, names, 1, values) || !cp_get_id(values[0], &id) || !begin(world))
+		return NULL;
+	const carom_result result = carom_world_get_body_def(world->world, id, &def);
+	if (result == CAROM_SUCCESS && !take_traits(cp_state_of(self), &def, names + 1, values + 1)) {
+		cp_end_write(&world->use);
+		return NULL;
+	}
+	return end(world, result ? result : carom_world_set_traits(world->world, id, &def));
+}
+
 static PyObject *set_shape(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
 	cp_world *world = (cp_world *)self;
@@ -623,6 +655,10 @@ PyMethodDef cp_world_bodies[] = {
 	{ "get_filter", get_filter, METH_O, CP_DOC("get_filter($self, id, /)", carom_world_get_filter) " (category, mask, group)." },
 	{ "set_filter", CP_NAMED(set_filter),
 		CP_DOC("set_filter($self, /, id, category=None, mask=None, group=None)", carom_world_set_filter) },
+	{ "set_traits", CP_NAMED(set_traits),
+		CP_DOC("set_traits($self, /, id, kind=None, sensor=None, self_collision=None, continuous=None, contacts=None, "
+			   "shape_impacts=None, thickness=None)",
+			carom_world_set_traits) },
 	{ "set_shape", FAST(set_shape), CP_DOC("set_shape($self, id, shape, /)", carom_world_set_shape) },
 	{ "set_parts", FAST(set_parts), CP_DOC("set_parts($self, id, parts, /)", carom_world_set_parts) },
 	{ "set_vertices", CP_NAMED(set_vertices),

@@ -55,6 +55,12 @@ class Bodies(unittest.TestCase):
         self.assertEqual(world.get_filter(body), (4, 12, -3))
         world.set_filter(body, mask=1)
         self.assertEqual(world.get_filter(body), (4, 1, -3))
+        world.set_traits(body, kind="kinematic", sensor=True)
+        self.assertEqual(world.get_body(body), given.replace(user_data=7, mask=1, kind="kinematic", sensor=True))
+        with self.assertRaisesRegex(carom.Error, "carom_world_set_traits: kind is CAROM_CLOTH"):
+            world.set_traits(body, kind="cloth", sensor=False, continuous=False)
+        with self.assertRaisesRegex(TypeError, "set_traits"):
+            world.set_traits(body, mask=1)
         other = world.add_body(given, group=0)
         self.assertEqual(world.get_filter(other), (4, 12, 0))
         self.assertEqual(len(world.add_bodies([given, given])), 2)
