@@ -281,6 +281,9 @@ export interface Contact extends Bodies {
 	materialA: number; materialB: number; partA: number; partB: number;
 }
 
+/** One to three vertices of a deforming body. */
+export interface ContactCorners { vertices: number[]; weights: number[]; }
+
 export interface Pair extends MarkedBodies {
 	firstContact: number; contactCount: number; foundCount: number; age: number;
 	/** What setPairData stored. */
@@ -513,6 +516,8 @@ export class World extends Handle {
 	setSurfaceImpulses(impulses: Numbers): void;
 	setSurfaceShapeImpulses(impulses: Numbers): void;
 	setSphereImpulses(impulses: Numbers): void;
+	/** The corners of A and of B that a contact acts on, by its number in contacts, with weights whose sum is 1; null: the body does not deform. */
+	contactCorners(contact: number): { a: ContactCorners | null; b: ContactCorners | null };
 	setPairData(pair: number, data: Bits): void;
 	/** Let the coming steps list bodyPairs and bodyEvents, or not, and keep so many contacts for two bodies, of whatever parts: 1 to 256; 0: no limit. */
 	setBodyPairs(listed: boolean, maxContacts?: number): void;

@@ -119,6 +119,7 @@ export const LAYOUTS = {
 		memory_budget:size -device:ptr -device_fallback:bool`,
 	sphere_stats: `count:i64 -ghosts:i64 images:i64 pairs:i64 tests:i64 method:SPHERES kept:bool refitted:bool updates:i64 list_builds:i64 tree_builds:i64
 		tree_cost:f64 skin:f64 ms_update:f64 ms_find:f64 ms_sort:f64 bytes:size bytes_lists:size bytes_peak:size -device_fallbacks:i64`,
+	contact_corners: "count:i32 vertices:i32*3 weights:f64*3",
 };
 
 /** Bytes of each type, and how a DataView reads and writes it. */
@@ -1625,6 +1626,18 @@ export class World extends Handle {
 			throw wrong(`${name}: impulse has ${impulse.length} numbers; it must have 3`);
 		checkValue("i32", contact, `${name}: contact`);
 		this.change((world, put) => this.carom.exports[call](world, contact, put(impulse, Float32Array)));
+	}
+
+	/** The corners of A and of B that a contact acts on, by its number in contacts: { vertices, weights }; null: the body does not deform. */
+	contactCorners(contact) {
+		checkValue("i32", contact, "contactCorners: contact");
+		return this.carom.scratch((put, room) => {
+			const to = room(2 * layoutOf("contact_corners").size);
+			this.carom.check(this.carom.exports.cw_contact_corners(this.address, contact, to));
+			const [a, b] = this.carom.readRecords("contact_corners", to, 2).map(({ count, vertices, weights }) =>
+				count ? { vertices: vertices.slice(0, count), weights: weights.slice(0, count) } : null);
+			return { a, b };
+		});
 	}
 
 	/** Store a number with a pair, by its number in pairs, until the pair ends. */

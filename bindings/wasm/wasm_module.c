@@ -63,7 +63,8 @@ const uint16_t *EXPORT(cw_record_sizes)(void)
 		sizeof(carom_mesh_point), sizeof(carom_separation), sizeof(carom_manifold_point), sizeof(carom_manifold),
 		sizeof(carom_toi), sizeof(carom_shape_pair), sizeof(carom_motion_pair), sizeof(carom_elements), sizeof(carom_edge_point),
 		sizeof(carom_sweep_mesh_def), sizeof(carom_sweep_stats), sizeof(carom_proximity_def), sizeof(carom_proximity_shape_def),
-		sizeof(carom_proximity_shape_pair), sizeof(carom_spheres_def), sizeof(carom_sphere_stats), 0 };
+		sizeof(carom_proximity_shape_pair), sizeof(carom_spheres_def), sizeof(carom_sphere_stats),
+		sizeof(carom_contact_corners), 0 };
 	return sizes;
 }
 

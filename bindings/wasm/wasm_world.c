@@ -302,6 +302,12 @@ int EXPORT(cw_set_sphere_impulses)(carom_world *world, int count, const float *i
 	return (int)carom_world_set_sphere_impulses(world, count, impulses);
 }
 
+/// to: of A, of B.
+int EXPORT(cw_contact_corners)(const carom_world *world, int contact, carom_contact_corners *to)
+{
+	return (int)carom_world_get_contact_corners(world, contact, 1, &to[0], &to[1]);
+}
+
 int EXPORT(cw_set_pair_data)(carom_world *world, int pair, uint64_t data)
 {
 	return (int)carom_world_set_pair_data(world, pair, data);

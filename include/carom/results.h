@@ -596,6 +596,24 @@ CAROM_API carom_body_impact_view carom_world_body_impacts(const carom_world *wor
 CAROM_API const carom_body_impact *carom_world_earliest_body_impact(
 	const carom_world *world, carom_body_id id);
 
+/// Where a contact acts on a body that deforms: corners of its surface, with weights. A way d of
+/// the place that they make moves each corner by d * w[i] * m[i] / sum(w[k]^2 * m[k]), where m are
+/// inverse masses; an impulse goes to each by its weight.
+typedef struct carom_contact_corners {
+	int32_t count;       ///< 1 to 3; 0 where the body does not deform
+	int32_t vertices[3]; ///< of the body's mesh; 0 behind the first count
+	double weights[3];   ///< from 0 to 1, their sum is 1; 0 behind the first count
+} carom_contact_corners;
+
+/// The corners of A and of B that the contacts first to first + count - 1 of the view
+/// (carom_world_contacts) act on: corners_a, corners_b [count], each may be NULL. The corners are
+/// those of the contact's feature, the weights those of the feature's nearest place to the point of
+/// the contact, by the places of the vertices set last. So ask after the step, before vertices
+/// move. A body that was removed or got another mesh since the step has none. Impacts and surface
+/// contacts have weights of their own. O(count). CAROM_INVALID_ARGUMENT: there are not so many.
+CAROM_API carom_result carom_world_get_contact_corners(const carom_world *world, int32_t first,
+	int32_t count, carom_contact_corners *corners_a, carom_contact_corners *corners_b);
+
 /// Store the impulse that a solver found for contact i of the view (world frame, N s); the contact
 /// that matches it in the next step hands it back for a warm start. It is written into the view,
 /// which stays valid: it may be walked while doing so.

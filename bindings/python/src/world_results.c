@@ -165,6 +165,25 @@ static PyObject *set_all(PyObject *self, PyObject *value, const impulse_list *ki
 	return made;
 }
 
+static PyObject *contact_corners(PyObject *self, PyObject *none)
+{
+	(void)none;
+	cp_world *world = (cp_world *)self;
+	cp_state *state = cp_state_of(self);
+	if (!may_read(world))
+		return NULL;
+	const int32_t count = carom_world_contacts(world->world).count;
+	cp_array *of_a = cp_new_records(state, CP_contact_corners, count);
+	cp_array *of_b = of_a ? cp_new_records(state, CP_contact_corners, count) : NULL;
+	PyObject *made = of_b ? Py_BuildValue("(OO)", (PyObject *)of_a, (PyObject *)of_b) : NULL;
+	if (made)
+		carom_world_get_contact_corners(
+			world->world, 0, count, (carom_contact_corners *)(void *)of_a->data, (carom_contact_corners *)(void *)of_b->data);
+	Py_XDECREF((PyObject *)of_a);
+	Py_XDECREF((PyObject *)of_b);
+	return made;
+}
+
 #define IMPULSES(name, counts, one, all)                                           \
 	static const impulse_list name##_list = { counts, one, all };                  \
 	static PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t count) \
@@ -262,6 +281,8 @@ PyMethodDef cp_world_results[] = {
 	{ "set_sphere_impulses", set_sphere_impulses, METH_O,
 		CP_DOC("set_sphere_impulses($self, impulses, /)", carom_world_set_sphere_impulses) },
 	{ "set_pair_data", FAST(set_pair_data), CP_DOC("set_pair_data($self, pair, user_data, /)", carom_world_set_pair_data) },
+	{ "contact_corners", contact_corners, METH_NOARGS,
+		CP_DOC("contact_corners($self, /)", carom_world_get_contact_corners) " Of all contacts: (those of A, those of B)." },
 	{ "set_body_pairs", CP_NAMED(set_body_pairs),
 		CP_DOC("set_body_pairs($self, /, listed=True, max_contacts=0)", carom_world_set_body_pairs) },
 	{ "set_body_pair_data", FAST(set_body_pair_data),
