@@ -129,7 +129,9 @@ static void check_contact(const stage *s, const carom_surface_contact *c)
 	CHECK_NEAR(v3d_length(v3d_sub(mean[0], fixture_vector(c->point_a))), 0, 1e-12);
 	CHECK_NEAR(v3d_length(v3d_sub(mean[1], fixture_vector(c->point_b))), 0, 1e-12);
 	CHECK_NEAR(v3d_length(fixture_vector(c->normal)), 1, 1e-12);
-	CHECK_NEAR(v3d_length(v3d_sub(v3d_mad(mean[1], c->distance, fixture_vector(c->normal)), mean[0])), 0, 1e-12);
+	CHECK_NEAR(v3d_dot(fixture_vector(c->normal), v3d_sub(mean[0], mean[1])), c->distance, 1e-12);
+	if (of_a == 1 || !(s->mesh[a]->report.closed || s->mesh[b]->report.closed)) // else it may be along the normal of a face
+		CHECK_NEAR(v3d_length(v3d_sub(v3d_mad(mean[1], c->distance, fixture_vector(c->normal)), mean[0])), 0, 1e-12);
 	CHECK(c->through == (c->distance < 0));
 	CHECK(c->distance < c->thickness);
 	CHECK((c->triangle >= 0) == (of_a == 1));
@@ -227,13 +229,64 @@ static int check_vertices(const stage *s, int a, int b)
 	return near;
 }
 
+enum { LISTED, NOT_LISTED, MAY_BE };
+
+/// By the definition: is a pair of an edge of a closed mesh and one of cloth listed, with these nearest points? That of the cloth lies
+/// between the normals of the mesh's faces there, or over one of them. Under one it depends on memory.
+static int judge_ridge(const stage *s, int solid, int32_t p, int32_t q, v3d on_solid, v3d on_cloth)
+{
+	const cr_topology *t = &s->mesh[solid]->topology;
+	const v3d apart = v3d_sub(on_cloth, on_solid);
+	v3d normals[2];
+	bool over = false, under = false;
+	int count = 0;
+	for (int32_t i = 0; i < 3 * t->triangle_count; i++) {
+		const int32_t a = t->triangles[i], b = t->triangles[i - i % 3 + (i + 1) % 3];
+		if (!((a == p && b == q) || (a == q && b == p)))
+			continue;
+		const int32_t *c = &t->triangles[i - i % 3];
+		const v3d corners[3] = { place(s, solid, c[0]), place(s, solid, c[1]), place(s, solid, c[2]) };
+		const v3d normal = v3d_normalize(v3d_cross(v3d_sub(corners[1], corners[0]), v3d_sub(corners[2], corners[0])));
+		carom_triangle_point nearest;
+		carom_vec3 foot = v3d_mad(on_cloth, -v3d_dot(apart, normal), normal);
+		carom_point_triangle_distance(foot, corners, &nearest);
+		const bool has_foot = v3d_length(v3d_sub(nearest.point, foot)) < 1e-9;
+		over = over || (has_foot && v3d_dot(apart, normal) >= 0);
+		under = under || (has_foot && v3d_dot(apart, normal) < 0);
+		REQUIRE(count < 2);
+		normals[count++] = normal;
+	}
+	if (count < 2)
+		return LISTED;
+	const double angle = acos(fmin(v3d_dot(normals[0], normals[1]), 1));
+	bool in_cone = false;
+	for (int sign = -1; sign <= 1; sign += 2) {
+		const v3d out = v3d_scale(v3d_normalize(apart), sign);
+		in_cone = in_cone || acos(fmin(v3d_dot(out, normals[0]), 1)) + acos(fmin(v3d_dot(out, normals[1]), 1)) < angle + 1e-6;
+	}
+	return in_cone ? LISTED : under ? MAY_BE : over ? LISTED : NOT_LISTED;
+}
+
+/// Is a pair of near edges listed?
+static int judge_pair(const stage *s, int a, int b, const int32_t vertices[4], const carom_proximity_pair *pair)
+{
+	if (a == b || !s->mesh[b]->report.closed || s->mesh[a]->report.closed)
+		return LISTED;
+	v3d on_a = { 0, 0, 0 }, on_b = { 0, 0, 0 };
+	for (int k = 0; k < 2; k++) {
+		on_a = v3d_mad(on_a, pair->weight[k], place(s, a, vertices[k]));
+		on_b = v3d_mad(on_b, pair->weight[2 + k], place(s, b, vertices[2 + k]));
+	}
+	return judge_ridge(s, b, vertices[2], vertices[3], on_b, on_a);
+}
+
 /// All pairs of edges of two surfaces whose nearest points are within both, and nearer than they keep, are listed, and no others but
-/// deep ones.
+/// deep ones. Those beside an edge of a closed mesh are not.
 static int check_edges(const stage *s, int a, int b)
 {
 	const cr_topology *t = &s->mesh[a]->topology, *u = &s->mesh[b]->topology;
 	const carom_surface_contact_view view = carom_world_surface_contacts(s->world);
-	int expected = 0, listed = 0;
+	int expected = 0, may_be = 0, listed = 0;
 	for (int32_t i = 0; i < 3 * t->triangle_count; i++) {
 		const int32_t p = t->triangles[i], q = t->triangles[i - i % 3 + (i + 1) % 3];
 		if (t->neighbours[i] >= 0 && p > q)
@@ -245,13 +298,18 @@ static int check_edges(const stage *s, int a, int b)
 			const int32_t vertices[4] = { p < q ? p : q, p < q ? q : p, x < y ? x : y, x < y ? y : x };
 			carom_proximity_pair pair;
 			const double distance = measure(s, CAROM_SWEEP_EDGE_EDGE, a, b, vertices, &pair);
-			expected += pair.type == CAROM_PROXIMITY_EDGE_EDGE && distance < kept(s, a, b);
+			if (pair.type != CAROM_PROXIMITY_EDGE_EDGE || !(distance < kept(s, a, b)))
+				continue;
+			const int verdict = judge_pair(s, a, b, vertices, &pair);
+			expected += verdict == LISTED;
+			may_be += verdict == MAY_BE;
 		}
 	}
 	for (int64_t i = 0; i < view.count; i++)
 		listed += view.data[i].kind == CAROM_SWEEP_EDGE_EDGE && fixture_same_id(view.data[i].body_a, s->body[a]) &&
 			fixture_same_id(view.data[i].body_b, s->body[b]) && fabs(view.data[i].distance) < kept(s, a, b);
-	CHECK_INT(listed, expected);
+	CHECK(listed >= expected && listed <= expected + may_be);
+	CHECK(may_be == 0 || s->mesh[b]->report.closed);
 	return expected;
 }
 
@@ -475,6 +533,38 @@ TEST(surface_contacts, closed_meshes_push_outward)
 		CHECK(view.data[i].kind != CAROM_SWEEP_VERTEX_FACE ||
 			view.data[i].normal.z * (index_of(&s, view.data[i].body_a) == 1 ? 1 : -1) > 0.8);
 	close_stage(&s);
+}
+
+/// A sheet that is turned about the vertical is pressed on top of a ball. Its edges lie beside edges of the ball that are nearly
+/// parallel to them: the normal of both is along the ball there. Every contact leads up.
+TEST(surface_contacts, edges_beside_edges_of_a_mesh_push_out_of_it)
+{
+	uint64_t seed = 11;
+	int edges = 0, beside = 0;
+	for (int round = 0; round < 16; round++) {
+		static stage s;
+		open_stage(&s, 1, NULL);
+		add_surface(
+			&s, fixture_sphere_mesh(s.context, 0.4, 12), round % 2 ? CAROM_DEFORMABLE : CAROM_STATIC, 0, fixture_at(0, 0, 0));
+		const carom_pose above = { { 0, 0, 0.42 }, fixture_turn((v3d){ 0, 0, 1 }, test_random_double(&seed, 0, 3)) };
+		add_surface(&s, sheet(&s, CELLS, 0.5), CAROM_CLOTH, 0.06, above);
+		step_all(&s);
+		for (int step = 0; step < 3; step++) {
+			shift(&s, 1, 0, 0, -0.01);
+			step_all(&s);
+			check_all(&s);
+			const carom_surface_contact_view view = carom_world_surface_contacts(s.world);
+			for (int64_t i = 0; i < view.count; i++) {
+				const carom_surface_contact *c = &view.data[i];
+				const v3d apart = v3d_sub(fixture_vector(c->point_a), fixture_vector(c->point_b));
+				CHECK(c->normal.z * (index_of(&s, c->body_a) == 1 ? 1 : -1) > 0.5);
+				edges += c->kind == CAROM_SWEEP_EDGE_EDGE;
+				beside += v3d_length(v3d_cross(apart, fixture_vector(c->normal))) > 0.5 * v3d_length(apart);
+			}
+		}
+		close_stage(&s);
+	}
+	CHECK(edges > 500 && beside > 50);
 }
 
 // ---- A surface with itself ----

@@ -359,7 +359,9 @@ typedef struct carom_surface_contact {
 	double weight[4];
 	carom_vec3 point_a, point_b; ///< the nearest points, world
 	/// Unit, world. Moving the first feature along it, or the second one against it, parts them,
-	/// towards the side where the first one belongs.
+	/// towards the side where the first one belongs. An edge of cloth at an edge of a closed mesh:
+	/// along the line of the two points if that lies between the normals of the mesh's two faces
+	/// there, else the normal of the face that the cloth's point is over.
 	carom_vec3 normal;
 	double distance;  ///< of the two along the normal, metres; negative: through
 	double thickness; ///< the distance to be kept, metres: distance is below it

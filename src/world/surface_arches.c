@@ -13,8 +13,7 @@
 /// edge that has no arch there takes the lowest that it has.
 ///
 /// Where such an edge moves along the mesh, the place at which it pierces passes from face to face,
-/// and an impact tells that. An edge of the mesh is a way out only near the normals of its two
-/// faces, and between them: other contacts are no way back.
+/// and an impact tells that: it is no way back (surface_ridges.c).
 ///
 /// Cost: O(edges that are cut, each with the triangles under 26 arches of its own).
 #include "base/radix.h"
@@ -29,10 +28,6 @@ enum { MOST_SAMPLES = 32, MOST_STEPS = 4096 };
 #define LEAST_ACROSS 0.5
 // Cosine from the direction of an arch to the normal of two edges: below it the direction counts.
 #define LEAST_ALONG 0.25
-
-// Cosine of the angle by which a way out over an edge may lie beside the normals of its two faces,
-// and of those between them.
-#define NEAR_FACE 0.866
 
 /// The highest point of an arch.
 typedef struct arch {
@@ -437,39 +432,6 @@ static bool lead_group(work *w, const int32_t *spans, int64_t count)
 	for (int64_t i = 0; i < count && enough; i++)
 		enough = lead_out(w, &w->lists->spans.data[spans[i]], direction);
 	return enough;
-}
-
-/// The normals of the two faces at an edge of a closed mesh; false where there are not two.
-static bool faces_at(const carom_world *world, int32_t mesh, const int32_t ends[2], v3d normals[2])
-{
-	const cr_placed surface = cr_placed_member(world, mesh);
-	const cr_topology *t = surface.faces;
-	const cr_fans *fans = &world->surface_contacts.fans.data[mesh];
-	const int32_t p = t->weld[ends[0]], q = t->weld[ends[1]];
-	int count = 0;
-	for (int32_t i = fans->first[p]; i < fans->first[p + 1]; i++) {
-		const int32_t *corners = &t->triangles[fans->corners[i] / 3 * 3];
-		const bool has = t->weld[corners[0]] == q || t->weld[corners[1]] == q || t->weld[corners[2]] == q;
-		if (has && count < 2)
-			normals[count] = cr_placed_normal(&surface, fans->corners[i] / 3);
-		count += has;
-	}
-	return count == 2;
-}
-
-bool cr_is_beside_ridge(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const carom_surface_contact *c)
-{
-	const cr_cut_lists *lists = &world->surface_contacts.cuts;
-	const bool turned = cr_body_of_member(world, mesh_a)->kind != CAROM_CLOTH;
-	const int32_t solid = turned ? mesh_a : mesh_b;
-	v3d faces[2];
-	if (!c->through || solid >= lists->crossed.count || !lists->crossed.data[solid] || !cr_may_be_cut(world, mesh_a, mesh_b) ||
-		!faces_at(world, solid, c->vertices + (turned ? 0 : 2), faces))
-		return false;
-	const v3d out = v3d_scale(c->normal, turned ? -1 : 1);
-	const v3d middle = v3d_normalize(v3d_add(faces[0], faces[1]));
-	return v3d_dot(out, middle) < v3d_dot(faces[0], middle) && v3d_dot(out, faces[0]) < NEAR_FACE &&
-		v3d_dot(out, faces[1]) < NEAR_FACE;
 }
 
 /// Spans of a group stand side by side: sharing names them.

@@ -5,7 +5,8 @@
 /// features belong, surface_passing.c for those that pass through closed meshes. surface_inside.c
 /// finds vertices that begin inside closed meshes, surface_regions.c lets connected ones leave
 /// together, surface_faces.c the faces around them; surface_cuts.c, surface_caps.c and
-/// surface_arches.c find edges and faces that cut them. surface_shapes.c is for shapes that are no
+/// surface_arches.c find edges and faces that cut them. surface_ridges.c lets contacts of their
+/// edges lead out. surface_shapes.c is for shapes that are no
 /// meshes, surface_shape_passing.c for cloth that passes these, surface_shape_regions.c for cloth
 /// that begins in them. surface_list.c puts contacts and pairs in order, and surface_filter.c asks
 /// the user's filter. surface_carry.c keeps their memory where a deforming body gets another mesh,
@@ -340,8 +341,12 @@ bool cr_may_be_cut(const void *user, int32_t mesh_a, int32_t mesh_b);
 /// of memory (surface_caps.c).
 bool cr_find_caps(carom_world *world);
 /// Is an edge of cloth through an edge of a closed mesh that it crosses, along a normal that does
-/// not lead out there? Its piercing has passed from one face to the next (surface_arches.c).
+/// not lead out there? Its piercing has passed from one face to the next (surface_ridges.c).
 bool cr_is_beside_ridge(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const carom_surface_contact *c);
+/// Give a contact of an edge of cloth with one of a closed mesh a normal that leads out there, and
+/// the distance along it. False: other features are nearer, and it is no contact. Contacts of other
+/// surfaces stay as they are (surface_ridges.c).
+bool cr_hold_in_cone(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c);
 /// Append contacts of edges of cloth that go through closed meshes: deep. False when out of memory
 /// (surface_arches.c).
 bool cr_append_cut_edges(carom_world *world, const carom_proximity_view *view);
@@ -352,7 +357,8 @@ void cr_sort_belongings(cr_belongings *list);
 void cr_begin_surface_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c);
 void cr_continue_surface_contact(const carom_world *world, carom_surface_contact *c);
 
-/// Make room for the normals of solids that deform and meet cloth. False when out of memory.
+/// Make the fans of closed meshes that are no cloth and meet another surface. False when out of
+/// memory.
 bool cr_see_solids(carom_world *world, const carom_proximity_view *view);
 /// Is the face of pair i, which has its vertex at its back, on the far side of a closed mesh? The
 /// vertex belongs elsewhere.

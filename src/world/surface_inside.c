@@ -389,20 +389,26 @@ bool cr_find_vertices_inside(carom_world *world, const carom_proximity_view *vie
 
 // ---- Normals of solids ----
 
-static bool is_solid(const cr_body *body)
+/// Is a member a closed mesh that is no cloth?
+static bool is_solid(const carom_world *world, int32_t mesh)
 {
-	return cr_deforming_of(body) && body->kind != CAROM_CLOTH && body->shape.mesh->report.closed;
+	const cr_body *body = cr_body_of_member(world, mesh);
+	return body->kind != CAROM_CLOTH && body->shape.mesh->report.closed;
 }
 
 bool cr_see_solids(carom_world *world, const carom_proximity_view *view)
 {
-	const cr_surface_contacts *m = &world->surface_contacts;
+	const cr_member *members = world->surface_contacts.members.list.data;
+	int32_t a = -1, b = -1; // of the last pair: pairs of two members stand side by side
 	bool enough = true;
-	for (int32_t i = 0; i < m->members.list.count && enough; i++) {
-		bool meets = false;
-		for (int64_t k = 0; is_solid(cr_body_of_member(world, i)) && k < view->pair_count && !meets; k++)
-			meets = view->pairs[k].mesh_a != view->pairs[k].mesh_b && (view->pairs[k].mesh_a == i || view->pairs[k].mesh_b == i);
-		enough = !meets || cr_make_surface_fans(world, m->members.list.data[i].body);
+	for (int64_t i = 0; i < view->pair_count && enough; i++) {
+		const carom_proximity_pair *pair = &view->pairs[i];
+		if (pair->mesh_a == pair->mesh_b || (pair->mesh_a == a && pair->mesh_b == b))
+			continue;
+		a = pair->mesh_a;
+		b = pair->mesh_b;
+		enough = (!is_solid(world, a) || cr_make_surface_fans(world, members[a].body)) &&
+			(!is_solid(world, b) || cr_make_surface_fans(world, members[b].body));
 	}
 	return enough;
 }

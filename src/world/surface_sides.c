@@ -19,7 +19,8 @@
 /// where they belong.
 ///
 /// A closed mesh has its outside at its vertices and edges too: where nothing is remembered, the
-/// other surface belongs where their normals point.
+/// other surface belongs where their normals point. There contacts of edges lead out between two
+/// faces (surface_ridges.c).
 ///
 /// 1. Belongings: the walks of vertices of the last contacts, those of impacts, and those of
 ///    vertices that begin inside (surface_inside.c).
@@ -767,8 +768,8 @@ static void place_edges(const carom_world *world, int32_t mesh_a, int32_t mesh_b
 		at[k] = placed_vertex(world, k < 2 ? mesh_a : mesh_b, vertices[k]);
 }
 
-/// Fill the contact of two edges. False where a vertex is as near as they are, or where they are
-/// parallel.
+/// Fill the contact of two edges. False where a vertex or a face is as near as they are, or where
+/// they are parallel.
 static bool fill_edges(
 	const carom_world *world, int32_t mesh_a, int32_t mesh_b, const int32_t vertices[4], carom_surface_contact *c)
 {
@@ -791,7 +792,7 @@ static bool fill_edges(
 	c->point_b = v3d_add(at[0], near.on_b);
 	const double distance = sqrt(near.distance2);
 	turn_to_side(world, mesh_a, mesh_b, v3d_normalize(distance > 0 ? v3d_sub(near.on_a, near.on_b) : across), distance, c);
-	return true;
+	return cr_hold_in_cone(world, mesh_a, mesh_b, c);
 }
 
 /// Two edges near each other keep apart as they are, where the way back would not lead out.
