@@ -89,6 +89,9 @@ TEST(mesh, wrong_fields_are_named)
 	WRONG(triangle_count, INT32_MAX, "triangle_count");
 	WRONG(grid_resolution, -2, "grid_resolution");
 	WRONG(grid_resolution, 1025, "grid_resolution");
+	WRONG(weld_distance, -1e-9, "weld_distance");
+	WRONG(weld_distance, NAN, "weld_distance");
+	WRONG(weld_distance, INFINITY, "weld_distance");
 #undef WRONG
 	close_context(context, &heap);
 }
@@ -295,6 +298,15 @@ static void check_failing_allocations(make_fn *make)
 }
 
 TEST(mesh, every_allocation_may_fail) { check_failing_allocations(make_cube); }
+
+static carom_result make_welded_cube(carom_context *context, carom_mesh **mesh)
+{
+	carom_mesh_def def = cube_def();
+	def.weld_distance = 1e-3;
+	return carom_create_mesh(context, &def, NULL, mesh);
+}
+
+TEST(mesh, every_allocation_of_a_welded_one_may_fail) { check_failing_allocations(make_welded_cube); }
 
 // ---- Mass ----
 

@@ -157,6 +157,8 @@ export interface MeshSettings {
 	build?: "sah" | "hlbvh" | "lbvh" | "trbvh" | "ploc";
 	/** Cells along the longest side of the inside-outside grid; -1: by the size of the mesh. */
 	gridResolution?: number;
+	/** Vertices nearer to each other than this come to one place, so that cracks close; 0 (default): they stay. */
+	weldDistance?: number;
 	/** A number of yours for each triangle, which contacts hand on. */
 	materials?: Numbers | null;
 }

@@ -93,7 +93,7 @@ export const LAYOUTS = {
 	closest_body: "body:id shape=part:i32 distance:f64 normal:f64*3 on_shape:f64*3 on_body:f64*3",
 	closest_pair: "body_a:id body_b:id shape_a=part_a:i32 shape_b=part_b:i32 distance:f64 normal:f64*3 on_a:f64*3 on_b:f64*3",
 	mesh_def: `-cookie:i32 -vertices:strided -vertex_count:i32 -triangles:ptr -triangle_count:i32 grid_resolution:i32 sides:SIDES -materials:ptr
-		build:TREES`,
+		build:TREES weld_distance:f64`,
 	field_region: "first_column:i32 first_row:i32 columns:i32 rows:i32",
 	mass: "mass:f64 centre:f64*3 inertia:f64*6",
 	tree_info: "binary_nodes:i32 wide_nodes:i32 depth:i32 sah_cost:f64 epo:f64 bytes:size grid_cells:i32",

@@ -83,15 +83,32 @@ typedef struct carom_mesh_def {
 	/// How its trees are built. Height fields, hulls, scaled meshes and meshes of recordings always
 	/// have CAROM_MESH_SAH.
 	carom_mesh_build build;
+	/// A length, 0 or more; 0 (default): vertices stay where they are. Closes cracks between
+	/// triangles whose corners nearly meet, at which spheres and capsules would catch.
+	/// - Vertices are taken in their order. One that lies within this distance of an earlier vertex
+	///   that stayed moves to the place of the nearest such one, of equally near ones the lowest.
+	///   All others stay. So no vertex moves farther than this distance, and vertices that stayed
+	///   are farther apart than it. It should be twice the width of the widest crack, or more, and
+	///   well below the shortest edge.
+	/// - Vertices and triangles keep their numbers. Only places change, before all else:
+	///   carom_mesh_get_vertices and carom_mesh_get_doubles tell the places after it, and so do
+	///   saved, scaled and recorded meshes. Distances are those of the numbers given, before they
+	///   are rounded to float.
+	/// - A triangle two of whose corners come to one place is left out and counts in
+	///   carom_mesh_report.degenerate_triangles; vertices that moved count in duplicate_vertices.
+	/// - A crack between a corner and the middle of an edge stays.
+	///
+	/// It takes linear time, on one thread. CAROM_INVALID_ARGUMENT: below 0, or not finite.
+	double weld_distance;
 } carom_mesh_def;
 
 /// No vertices, no triangles, packed floats, CAROM_GRID_BY_SIZE, CAROM_SIDES_AUTO, no materials,
-/// CAROM_MESH_SAH. Thread-safe.
+/// CAROM_MESH_SAH, no weld_distance. Thread-safe.
 CAROM_API carom_mesh_def carom_default_mesh_def(void);
 
-/// The findings of the check of a mesh. Vertices at one position (equal bit for bit) count as one
-/// vertex in all that is said about edges. So a mesh that has three vertices of its own for each
-/// triangle can be closed.
+/// The findings of the check of a mesh, whose vertices are where carom_mesh_def.weld_distance put
+/// them. Vertices at one position (equal bit for bit) count as one vertex in all that is said about
+/// edges. So a mesh that has three vertices of its own for each triangle can be closed.
 typedef struct carom_mesh_report {
 	int32_t vertex_count;
 	int32_t triangle_count;

@@ -74,6 +74,10 @@ carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.build is %d, not in 0 to %d", (int)def->build,
 			(int)CAROM_MESH_PLOC);
 	}
+	if (!(def->weld_distance >= 0) || isinf(def->weld_distance)) {
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.weld_distance is %g; it must be finite and not below 0",
+			def->weld_distance);
+	}
 	return CAROM_SUCCESS;
 }
 
@@ -179,5 +183,14 @@ carom_result carom_check_mesh(carom_context *context, const carom_mesh_def *def,
 	if (report == NULL) {
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_check_mesh: report is NULL");
 	}
-	return cr_topology_build(context, def, report, NULL);
+	cr_welded_def welded;
+	const carom_mesh_def *used = cr_begin_weld(context, def, &welded);
+	if (used == NULL && def != NULL) {
+		memset(report, 0, sizeof *report);
+		report->first_element = -1;
+		return CAROM_OUT_OF_MEMORY;
+	}
+	const carom_result result = cr_topology_build(context, used, report, NULL);
+	cr_end_weld(context, &welded);
+	return result;
 }

@@ -3,6 +3,7 @@
 // are one position.
 #include "geom/predicates.h"
 #include "mesh/mesh_check.h"
+#include "mesh/place_hash.h"
 #include <string.h>
 
 // Slots hold an element number, or -1.
@@ -31,16 +32,7 @@ static void table_free(carom_context *context, hash_table *table)
 	cr_free(context, table->slots, (table->mask + 1) * sizeof *table->slots);
 }
 
-// The last mixing step of splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number
-// Generators, 2014).
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
-
-static uint64_t hash_three(uint32_t a, uint32_t b, uint32_t c) { return mix(mix((uint64_t)a << 32 | b) + c); }
+static uint64_t hash_three(uint32_t a, uint32_t b, uint32_t c) { return cr_mix64(cr_mix64((uint64_t)a << 32 | b) + c); }
 
 // A vertex as the scan judges it: as the mesh holds it, or as it was given.
 static v3d position_of(const cr_mesh_scan *scan, int32_t vertex)
@@ -50,19 +42,6 @@ static v3d position_of(const cr_mesh_scan *scan, int32_t vertex)
 		return v3d_make(p[0], p[1], p[2]);
 	}
 	return v3d_from_floats(scan->topology.vertices + 3 * (int64_t)vertex);
-}
-
-static uint64_t hash_position(v3d p)
-{
-	const double values[3] = { p.x, p.y, p.z };
-	uint64_t hash = 0;
-	for (int axis = 0; axis < 3; axis++) {
-		uint64_t bits;
-		double value = values[axis] == 0 ? 0 : values[axis];
-		memcpy(&bits, &value, sizeof value);
-		hash = mix(hash + bits);
-	}
-	return hash;
 }
 
 static bool same_position(v3d a, v3d b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
@@ -83,7 +62,7 @@ static bool weld_vertices(cr_mesh_scan *scan)
 		return false;
 	}
 	for (int32_t vertex = 0; vertex < topology->vertex_count; vertex++) {
-		uint64_t slot = hash_position(position_of(scan, vertex)) & table.mask;
+		uint64_t slot = cr_hash_place(position_of(scan, vertex)) & table.mask;
 		while (table.slots[slot] >= 0 && !is_one_vertex(scan, vertex, table.slots[slot])) {
 			slot = (slot + 1) & table.mask;
 		}

@@ -1,5 +1,6 @@
 /// Meshes as users hold them: topology, trees, references.
 
+#include "mesh/mesh_check.h"
 #include "tree/quality.h"
 #include "world/baked.h"
 #include <string.h>
@@ -206,7 +207,10 @@ carom_result carom_create_mesh(carom_context *context, const carom_mesh_def *def
 	*mesh = NULL;
 	if (!def)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_mesh: def is NULL");
-	const carom_result result = cr_create_mesh(context, def, NULL, report, mesh);
+	cr_welded_def welded;
+	const carom_mesh_def *used = cr_begin_weld(context, def, &welded);
+	const carom_result result = used ? cr_create_mesh(context, used, NULL, report, mesh) : CAROM_OUT_OF_MEMORY;
+	cr_end_weld(context, &welded);
 	return result == CAROM_SUCCESS ? cr_pack_mesh(mesh) : result;
 }
 

@@ -68,6 +68,19 @@ expect 0 err '4 border edges' bake open.obj --sides front --grid 8 -o open.cmesh
 expect 0 out '"sides":[[:space:]]*"front"' info --json open.cmesh
 expect 0 err '4 border edges' bake open.cmesh --sides both -o open.cmesh
 expect 0 out '"sides":[[:space:]]*"both"' info --json open.cmesh
+# Cracks: a cube whose triangles do not quite meet.
+awk 'BEGIN { split("2 3 4 2 4 5", at, " ") }
+	/^v/ { v[++n] = $2 " " $3 " " $4 }
+	/^f/ { for (i = 1; i <= 6; i++) {
+		split(v[$at[i]], p, " ")
+		printf "v %.9f %.9f %.9f\n", p[1] + (6 * NR + i) * 1e-6, p[2], p[3] - i * 1e-6
+		if (i % 3 == 0) { k += 3; print "f", k - 2, k - 1, k } } }' cube.obj > cracked.obj
+expect 0 err '36 border edges' bake cracked.obj -o cracked.cmesh
+expect 0 out '12 triangles' bake cracked.obj --weld-distance 1e-3 -o cracked.cmesh
+expect 0 out '"closed":[[:space:]]*true' info --json cracked.cmesh
+expect 0 out '"closed":[[:space:]]*true' info --json cracked.obj --weld-distance 1e-3
+expect 2 err '--weld-distance' bake cracked.obj --weld-distance -1 -o cracked.cmesh
+expect 2 err '--hull does not go with --weld-distance' bake cracked.obj --hull --weld-distance 1e-3 -o cracked.cmesh
 awk '/^v/ { $2 = $2 ".3" } { print }' cube.obj > far.obj
 expect 0 out '12 triangles' bake far.obj -o far.cmesh
 expect 0 out '"scalar":[[:space:]]*"float64"' info --json far.cmesh

@@ -13,7 +13,7 @@ typedef struct bake_options {
 	const char *path, *output, *scale;
 	int scalar, sides, build;
 	int64_t grid;
-	double factors[3];
+	double factors[3], weld_distance;
 	bool hull, weld, json;
 } bake_options;
 
@@ -43,6 +43,8 @@ static int parse(bake_options *o, int argc, char **argv)
 		{ .name = "scalar", .argument = "TYPE", .kind = OPTION_CHOICE, .value = &o->scalar, .choices = mesh_scalar_words,
 			.help = "auto (default): keep the file's numbers; float32: round them to float" },
 		{ .name = "weld", .kind = OPTION_FLAG, .value = &o->weld, .help = "make vertices at equal positions one first" },
+		{ .name = "weld-distance", .argument = "D", .kind = OPTION_REAL, .value = &o->weld_distance, .minimum = 0, .maximum = CAROM_MAX_COORDINATE,
+			.help = "put vertices nearer to each other than this to one place (0)" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
 		{ 0 },
 	};
@@ -69,6 +71,8 @@ static int check_use(bake_options *o)
 		return options_misuse("bake", "-o %s: the name must end in %s", o->output, IO_BAKED_EXTENSION);
 	if (o->hull && (o->sides != SIDES_OF_FILE || o->grid >= 0))
 		return options_misuse("bake", "--hull goes with neither --sides nor --grid: a hull is closed, and has its own grid");
+	if (o->hull && o->weld_distance > 0)
+		return options_misuse("bake", "--hull does not go with --weld-distance: a hull has no cracks");
 	if (o->build != BUILD_OF_FILE && (o->hull || o->scale))
 		return options_misuse("bake", "--build goes with neither --hull nor --scale: their trees are built by sah");
 	for (int k = 0; k < 3; k++)
@@ -99,6 +103,8 @@ static bool read_source(const bake_options *o, sim_mesh *mesh)
 		io_forget_baked(mesh);
 		mesh->sides = o->sides;
 	}
+	if (o->weld_distance > 0)
+		io_forget_baked(mesh);
 	if (!o->weld || io_weld_mesh(mesh))
 		return true;
 	report_error(o->path, "out of memory");
@@ -118,6 +124,7 @@ static carom_result make(const bake_options *o, carom_context *context, const si
 	carom_mesh_def def = io_mesh_def(source);
 	def.materials = source->materials;
 	def.grid_resolution = (int32_t)o->grid;
+	def.weld_distance = o->weld_distance;
 	if (o->build != BUILD_OF_FILE)
 		def.build = (carom_mesh_build)o->build;
 	return carom_create_mesh(context, &def, &report, mesh);

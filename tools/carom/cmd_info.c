@@ -17,6 +17,7 @@
 typedef struct info_options {
 	const char *path;
 	bool json, weld, overlap, devices;
+	double weld_distance;
 	int build; ///< a carom_mesh_build; BUILD_OF_FILE: that of a baked file, else the default
 } info_options;
 
@@ -27,6 +28,8 @@ static int parse(info_options *o, int argc, char **argv)
 	// clang-format off
 	const option options[] = {
 		{ .name = "weld", .kind = OPTION_FLAG, .value = &o->weld, .help = "mesh: make vertices at equal positions one first" },
+		{ .name = "weld-distance", .argument = "D", .kind = OPTION_REAL, .value = &o->weld_distance, .minimum = 0, .maximum = CAROM_MAX_COORDINATE,
+			.help = "mesh: put vertices nearer to each other than this to one place (0)" },
 		{ .name = "epo", .kind = OPTION_FLAG, .value = &o->overlap, .help = "mesh: compute the end-point overlap of its tree" },
 		{ .name = "build", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->build, .choices = mesh_build_words,
 			.help = "mesh: build its trees by sah (default), hlbvh, lbvh, trbvh or ploc" },
@@ -220,11 +223,12 @@ static int32_t count_materials(sim_mesh *mesh)
 /// Everything the library says about a mesh. False after an error message.
 static bool examine(const info_options *o, carom_context *context, sim_mesh *mesh, mesh_facts *f)
 {
-	if (o->build != BUILD_OF_FILE)
+	if (o->build != BUILD_OF_FILE || o->weld_distance > 0)
 		io_forget_baked(mesh);
 	carom_mesh_def def = io_mesh_def(mesh);
 	if (o->build != BUILD_OF_FILE)
 		def.build = (carom_mesh_build)o->build;
+	def.weld_distance = o->weld_distance;
 	f->vertices = mesh->vertex_count;
 	f->triangles = mesh->triangle_count;
 	f->scalar = mesh_input_scalar(mesh);

@@ -60,7 +60,7 @@ typedef struct mesh_arrays {
 } mesh_arrays;
 
 static const char *const mesh_arguments[] = { "vertices", "triangles", "materials", "sides", "build", "grid_resolution",
-	"context", NULL };
+	"weld_distance", "context", NULL };
 
 static void close_arrays(mesh_arrays *arrays)
 {
@@ -93,7 +93,8 @@ static bool take_choices(cp_state *state, PyObject **values, carom_mesh_def *def
 	int64_t resolution = def->grid_resolution;
 	if ((cp_is_given(values[3]) && !cp_get_enum(state, CP_mesh_sides, values[3], "sides", &sides)) ||
 		(cp_is_given(values[4]) && !cp_get_enum(state, CP_mesh_build, values[4], "build", &build)) ||
-		(cp_is_given(values[5]) && !cp_get_int(values[5], "grid_resolution", INT32_MIN, INT32_MAX, &resolution)))
+		(cp_is_given(values[5]) && !cp_get_int(values[5], "grid_resolution", INT32_MIN, INT32_MAX, &resolution)) ||
+		(cp_is_given(values[6]) && !cp_get_double(values[6], "weld_distance", &def->weld_distance)))
 		return false;
 	def->sides = (carom_mesh_sides)sides;
 	def->build = (carom_mesh_build)build;
@@ -128,13 +129,13 @@ static bool unpack(
 static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
 	cp_state *state = PyType_GetModuleState(type);
-	PyObject *values[7];
+	PyObject *values[8];
 	carom_mesh_def def = carom_default_mesh_def();
 	mesh_arrays arrays = { .vertices = { .name = NULL } };
 	cp_context *context = NULL;
 	PyObject *made = NULL;
 	if (unpack("Mesh", args, keywords, mesh_arguments, 2, values) && take_arrays(values, &def, &arrays) &&
-		take_choices(state, values, &def) && (context = cp_use_context(state, values[6]))) {
+		take_choices(state, values, &def) && (context = cp_use_context(state, values[7]))) {
 		carom_mesh *mesh;
 		carom_result result;
 		Py_BEGIN_ALLOW_THREADS result = carom_create_mesh(context->context, &def, NULL, &mesh);
@@ -148,14 +149,14 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 PyObject *cp_check_mesh(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	cp_state *state = PyModule_GetState(module);
-	PyObject *values[7];
+	PyObject *values[8];
 	carom_mesh_def def = carom_default_mesh_def();
 	carom_mesh_report report;
 	mesh_arrays arrays = { .vertices = { .name = NULL } };
 	cp_context *context = NULL;
 	PyObject *made = NULL;
 	if (cp_arguments("check_mesh", args, count, keywords, mesh_arguments, 2, values) && take_arrays(values, &def, &arrays) &&
-		take_choices(state, values, &def) && (context = cp_use_context(state, values[6]))) {
+		take_choices(state, values, &def) && (context = cp_use_context(state, values[7]))) {
 		carom_result result;
 		Py_BEGIN_ALLOW_THREADS result = carom_check_mesh(context->context, &def, &report);
 		Py_END_ALLOW_THREADS made =
@@ -407,9 +408,9 @@ static PyGetSetDef attributes[] = {
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 static const char mesh_doc[] =
-	"Mesh(vertices, triangles, materials=None, sides='auto', build='sah', grid_resolution=-1, context=None)\n--\n\nAn immutable "
-	"triangle mesh with its trees. vertices (n, 3) of floats or doubles, triangles (m, 3) of integers, counter-clockwise seen from "
-	"outside; materials (m). Raises InvalidMesh where it cannot be used; check_mesh tells more.";
+	"Mesh(vertices, triangles, materials=None, sides='auto', build='sah', grid_resolution=-1, weld_distance=0, context=None)\n--\n\nAn "
+	"immutable triangle mesh with its trees. vertices (n, 3) of floats or doubles, triangles (m, 3) of integers, counter-clockwise seen from "
+	"outside; materials (m). Vertices nearer to each other than weld_distance come to one place. Raises InvalidMesh where it cannot be used; check_mesh tells more.";
 
 int cp_add_mesh(PyObject *module, cp_state *state)
 {

@@ -104,8 +104,8 @@ static PyMethodDef functions[] = {
 	{ "default_context", default_context, METH_NOARGS,
 		"default_context($module, /)\n--\n\nThe context of all that is made without one. It has a thread for each core." },
 	{ "check_mesh", CP_NAMED(cp_check_mesh),
-		CP_DOC(
-			"check_mesh($module, /, vertices, triangles, materials=None, sides='auto', build='sah', grid_resolution=-1, context=None)",
+		CP_DOC("check_mesh($module, /, vertices, triangles, materials=None, sides='auto', build='sah', grid_resolution=-1, "
+			   "weld_distance=0, context=None)",
 			carom_check_mesh) },
 	{ NULL, NULL, 0, NULL },
 };

@@ -184,6 +184,12 @@ class Meshes(unittest.TestCase):
         with self.assertRaises(carom.InvalidMesh):
             carom.Mesh.load(mesh.save()[:-64])
         self.assertEqual(carom.check_mesh(CUBE, [(0, 1, 2), (0, 1, 99)]).first_element, 1)
+        cracked = ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 0, 1e-5), (1, 1, 0), (0, 1, 1e-5)], [(0, 1, 2), (3, 4, 5)])
+        self.assertEqual(carom.check_mesh(*cracked).border_edges, 6)
+        self.assertEqual(carom.check_mesh(*cracked, weld_distance=1e-4).border_edges, 4)
+        self.assertEqual(list(carom.Mesh(*cracked, weld_distance=1e-4).vertices[3]), [1, 0, 0])
+        with self.assertRaisesRegex(ValueError, "weld_distance"):
+            carom.Mesh(*cracked, weld_distance=-1)
         self.assertIsNone(mesh.doubles)
         self.assertEqual(carom.Mesh([(0.1, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)], sides="both").doubles[0][0], 0.1)
 
