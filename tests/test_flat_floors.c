@@ -2,6 +2,7 @@
 /// triangles with a back. Contacts of whatever stands on them point up. Real steps still push.
 #include "fixture.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { CELLS = 6, STANDING = 11, POSES = 160 / TEST_FEWER };
@@ -216,6 +217,79 @@ TEST(flat_floors, a_step_at_a_junction_pushes_back)
 		CHECK(back);
 	}
 	carom_release_mesh(mesh);
+	for (int i = 0; i < 3; i++)
+		carom_release_mesh(meshes[i]);
+	carom_destroy_context(context);
+}
+
+/// Two treads of an open mesh, 5 cm apart, and the riser between them at x = 0; up is the way of the z axis.
+static carom_mesh *make_stairs(carom_context *context)
+{
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	for (int i = 0; i < 8; i++) // from below: the ends of the lower tread, of the riser's foot and top, and of the upper tread
+		add_vertex(&soup, i < 2 ? -4 : i < 6 ? 0 : 4, i % 2 ? 4 : -4, i < 4 ? 0 : 0.05);
+	for (int i = 0; i < 6; i += 2) {
+		add_triangle(&soup, i, i + 2, i + 3);
+		add_triangle(&soup, i, i + 3, i + 1);
+	}
+	return fixture_mesh(context, &soup);
+}
+
+/// The way along x by which a shape at a pose reaches into x > 0.
+static double reach_beyond(carom_context *context, const carom_shape *shape, const carom_pose *pose)
+{
+	const carom_shape plane = { .type = CAROM_PLANE };
+	carom_pose wall = fixture_at(0, 0, 0);
+	wall.orientation = fixture_turn((v3d){ 0, 1, 0 }, -FIXTURE_PI / 2);
+	carom_separation s;
+	REQUIRE(carom_distance(context, shape, pose, &plane, &wall, &s) == CAROM_SUCCESS);
+	return -s.distance;
+}
+
+/// Contacts of a body that has come into the riser: none leads up by more than the body is in the tread, or by the least way
+/// out; one pushes back where that leads back.
+static void check_at_riser(carom_context *context, const standing *body, const carom_mesh *stairs, double deep, carom_pose pose)
+{
+	const carom_shape below = fixture_of_mesh(stairs);
+	carom_contact c[64];
+	carom_separation least;
+	int32_t count;
+	bool back = false;
+	REQUIRE(carom_distance(context, &body->shape, &pose, &below, NULL, &least) == CAROM_SUCCESS);
+	REQUIRE(carom_collide(context, &body->shape, &pose, &below, NULL, 0, 64, c, &count) == CAROM_SUCCESS);
+	const double way = fmax(deep, -least.distance);
+	for (int k = 0; k < count; k++) {
+		back = back || (c[k].normal[0] < -0.3f && c[k].depth > 0);
+		CHECK(c[k].depth <= 1.5 * way + 0.002);
+		CHECK(!(c[k].normal[2] > 0.7f) || c[k].depth <= 1.05 * way + 0.002);
+	}
+	// What is round comes over the riser above its front.
+	if (!CHECK(back || least.normal.x > -0.5))
+		printf("%s, %g in the tread, %g out\n", body->name, deep, -least.distance);
+}
+
+/// A body that walks against a step is not thrown up on it, however it is turned.
+TEST(flat_floors, a_riser_pushes_back)
+{
+	carom_context *context = fixture_context(1);
+	standing s[STANDING];
+	carom_mesh *meshes[3], *stairs = make_stairs(context);
+	make_standing(context, s, meshes);
+	static const double deep[3] = { 0, 5e-4, 2e-3 }, in[3] = { 2e-3, 0.01, 0.02 };
+	uint64_t seed = 23;
+	for (int i = 0; i < STANDING * 9; i++) {
+		for (int k = 0; k < 10 / TEST_FEWER; k++) {
+			// Flush with the riser by quarter turns at first.
+			const double angle = k < 4 ? k * FIXTURE_PI / 2 : test_random_double(&seed, 0, 6);
+			const double y = test_random_double(&seed, -0.5, 0.5);
+			const standing *body = &s[i / 9];
+			carom_pose pose = stand(body, 0, y, deep[i % 3], angle);
+			pose.position.x = in[i / 3 % 3] - reach_beyond(context, &body->shape, &pose);
+			check_at_riser(context, body, stairs, deep[i % 3], pose);
+		}
+	}
+	carom_release_mesh(stairs);
 	for (int i = 0; i < 3; i++)
 		carom_release_mesh(meshes[i]);
 	carom_destroy_context(context);

@@ -8,8 +8,8 @@
 ///
 /// 1. The shortest move out of all contacts, each a half space of moves, is tried. While the body
 ///    meets triangles there, the one that it meets most deeply gets a contact.
-/// 2. Where no such move is found, one contact leads along the shortest way out of all that is
-///    found.
+/// 2. Where no such move is found, or contacts do not count together, one contact leads along the
+///    shortest way out of all that is found: the move of 1, if there is one, is among them.
 ///
 /// Cost: only bodies that are deep, or pushed in several directions, pay: a walk of the mesh's tree
 /// and searches of separations for each trial.
@@ -313,13 +313,16 @@ static bool all_stay(const cr_convex_mesh_pair *c, const missing *m)
 
 /// Adds the shortest way out of all that is found. A body that is clamped and not deep is left to
 /// its contacts: no short way leads out.
-static void add_whole_way(cr_convex_mesh_pair *c, const cr_raw_contact *deepest)
+/// move: one that parts the pair; NULL: none is known.
+static void add_whole_way(cr_convex_mesh_pair *c, const cr_raw_contact *deepest, const v3d *move)
 {
 	const bool deep = is_deep(c, deepest);
 	const double limit = deep ? MOST_WAY * c->size : LONG_WAY * depth_met(c, deepest);
 	trials t = { .from = deepest->depth, .best = { .length = limit } };
 	cr_raw_contact contact = *deepest;
 	add_contact_spaces(c, &t.contacts);
+	if (move && v3d_length(*move) > 0)
+		try_normal(c, &t, v3d_normalize(*move));
 	try_normals(c, &t);
 	if (deep && !(t.best.length < fmin(limit, 2 * depth_met(c, deepest)))) {
 		t.any = true;
@@ -344,7 +347,7 @@ void cr_part_convex_mesh(cr_convex_mesh_pair *c)
 		number = list->data[i].depth > list->data[number].depth ? i : number;
 	if (list->count == 0 || !may_not_part(c, &list->data[number]))
 		return;
-	const bool found = find_missing(c, &m) && (!is_deep(c, &list->data[number]) || all_stay(c, &m));
+	const bool parted = find_missing(c, &m), found = parted && (!is_deep(c, &list->data[number]) || all_stay(c, &m));
 	if (found && m.count == 0)
 		return;
 	const cr_raw_contact deepest = list->data[number];
@@ -353,5 +356,5 @@ void cr_part_convex_mesh(cr_convex_mesh_pair *c)
 	if (found)
 		add_missing(c, &m);
 	else
-		add_whole_way(c, &deepest);
+		add_whole_way(c, &deepest, parted ? &m.move : NULL);
 }

@@ -5,10 +5,12 @@
 /// the part of the surface next to them. A vertex there has to come up through both facets, since
 /// only points over both are outside; at the bottom of a pit through all that meet there. So it
 /// stands below each of their planes, at its depth there, and waits until each is chosen, or one
-/// that parts the bodies altogether.
+/// that parts the bodies altogether. A facet farther off may stand for it all the same: the next
+/// tread of stairs, for the foot of a body that has come into the riser. That is no way out where
+/// the hollow edge is nearer.
 ///
 /// Cost: the search for the nearest point of the surface, for each vertex inside that no facet
-/// stands for.
+/// stands for, or that lies less deep below two other facets than below those that do.
 
 #include "contact/manifold.h"
 
@@ -74,6 +76,23 @@ static void set_depths(cr_manifold *m, const cr_hollow_vertex *h, double depth)
 	}
 }
 
+/// May the hollow edge of two facets be nearer to a vertex than the facets that stand for it? Not
+/// unless it lies less deep below both.
+static bool may_be_hollow(const cr_manifold *m, int32_t corner)
+{
+	const cr_overlap_corner *vertex = &m->overlap->corners[corner];
+	const double own = m->own[corner];
+	int count = 0;
+	if (!isfinite(own))
+		return true;
+	for (int32_t k = 0; k < m->facet_planes && count < 2; k++) {
+		const cr_reference_plane *plane = &m->planes[k];
+		const double depth = plane->offset - v3d_dot(plane->normal, vertex->at);
+		count += plane->side != vertex->side && depth > m->tolerance && depth < own - m->tolerance;
+	}
+	return count == 2;
+}
+
 /// Does a vertex inside lie below a hollow edge or corner? Then it stands below the planes there.
 static bool is_hollow(cr_manifold *m, cr_hollow_vertex *h)
 {
@@ -84,7 +103,8 @@ static bool is_hollow(cr_manifold *m, cr_hollow_vertex *h)
 	if (!c->pipeline->bvh->closest(c->collider[other], cr_from_a(c, other, corner->at), INFINITY, true, &near))
 		return false;
 	const double distance = sqrt(near.distance2);
-	if (distance <= m->tolerance || !add_planes(m, other, &near, h) || h->count == 0)
+	if (distance <= m->tolerance || !(distance < m->own[h->corner] - m->tolerance) || !add_planes(m, other, &near, h) ||
+		h->count == 0)
 		return false;
 	set_depths(m, h, distance);
 	return true;
@@ -96,7 +116,7 @@ bool cr_find_hollow(cr_manifold *m)
 	m->hollow_count = 0;
 	for (int32_t i = 0; i < m->overlap->elements; i++) {
 		const cr_overlap_corner *corner = &m->overlap->corners[i];
-		if (!isinf(m->own[i]) || corner->kind != CR_CORNER_VERTEX || m->overlap->facets[1 - corner->side]->convex)
+		if (corner->kind != CR_CORNER_VERTEX || m->overlap->facets[1 - corner->side]->convex || !may_be_hollow(m, i))
 			continue;
 		if (!m->hollow)
 			m->hollow = cr_arena_alloc(&m->completion->worker->arena, (size_t)m->overlap->elements * sizeof *m->hollow);
