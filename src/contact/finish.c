@@ -1,7 +1,8 @@
-/// Finish stage: contacts ahead, and the memory of pairs. Input: all kept pairs, with the contacts
-/// of the stages before. Parallel over pairs.
+/// Finish stage: ways out of pairs as a whole, contacts ahead, and the memory of pairs. Input: all
+/// kept pairs, with the contacts of the stages before. Parallel over pairs.
 
 #include "base/parallel.h"
+#include "contact/crossing.h"
 #include "contact/manifold.h"
 #include "frame/memory.h"
 #include "contact/near_contacts.h"
@@ -32,6 +33,8 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 {
 	if (w->rests)
 		return;
+	if (cr_may_lack_way(p, w))
+		cr_add_way_apart(p, worker, w);
 	bool touched = w->contacts.count > 0;
 	if (cr_wants_near_contacts(p)) {
 		cr_load_contacts(worker, w->contacts);
