@@ -13,9 +13,9 @@ typedef struct golden {
 /// After a change that is meant to change results (and only then): build release, run `carom_tests determinism`, put the printed hashes
 /// here, and say in the commit why they changed.
 static const golden GOLDEN[] = {
-	{ "pile", 0xc7416c74a2e4b6b8 },
+	{ "pile", 0x14829d5b40cf848c },
 	{ "zoo", 0x0a91b4cc2dd55262 },
-	{ "near", 0xaf73eaf567c97aba },
+	{ "near", 0xcf90d0f33dfdfd71 },
 	{ "scene1_step_80", 0x676373d6e819e920 },
 	{ "scene1_step_420", 0xcc3ab953184df181 },
 	{ "convex_shapes", 0xe1d5e3232a781b2f },

@@ -2,6 +2,7 @@
 /// them, and no farther.
 #include "manifold_fixture.h"
 #include <math.h>
+#include <string.h>
 #include <stdio.h>
 
 enum { CELLS = 40, MOST_CONTACTS = 256, STEPS = 8 };
@@ -222,5 +223,62 @@ TEST(terrain, the_edge_of_a_step_pushes_up)
 		carom_destroy_world(world);
 	}
 	carom_release_mesh(step);
+	carom_destroy_context(context);
+}
+
+enum { SIDE = 61, LEANING = 2000 / TEST_FEWER };
+
+/// Hills of cells of 5 cm, no steeper than 18 degrees.
+static carom_mesh *make_fine_hills(carom_context *context)
+{
+	static fixture_soup soup;
+	soup.vertex_count = SIDE * SIDE;
+	soup.triangle_count = 0;
+	for (int i = 0; i < SIDE * SIDE; i++) {
+		float *v = &soup.vertices[3 * i];
+		v[0] = (float)(0.05 * (i % SIDE - SIDE / 2));
+		v[1] = (float)(0.05 * (i / SIDE - SIDE / 2));
+		v[2] = (float)(0.25 * sin(1.3 * (double)v[0]) * cos(1.1 * (double)v[1]));
+	}
+	for (int i = 0; i < SIDE * SIDE; i++) {
+		const int32_t t[6] = { i, i + 1, i + SIDE + 1, i, i + SIDE + 1, i + SIDE };
+		if (i % SIDE == SIDE - 1 || i / SIDE == SIDE - 1)
+			continue;
+		memcpy(&soup.triangles[3 * soup.triangle_count], t, sizeof t);
+		soup.triangle_count += 2;
+	}
+	return fixture_mesh(context, &soup);
+}
+
+/// Boxes that lie on an edge or a corner in fine hills, 5 mm deep, are pushed where the hills face, and not across their sides.
+TEST(terrain, fine_hills_push_where_they_face)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *hills = make_fine_hills(context), *mesh = fixture_box_mesh(context, 0.5, 0.3, 0.2);
+	const carom_shape ground = fixture_of_mesh(hills), shapes[2] = { fixture_box(0.5, 0.3, 0.2), fixture_of_mesh(mesh) };
+	uint64_t seed = 5;
+	int odd = 0;
+	for (int i = 0; i < LEANING; i++) {
+		carom_pose pose = fixture_random_pose(&seed, 0.9);
+		pose.position.z = 2;
+		const carom_motion fall = carom_straight_motion(pose, (carom_vec3){ 0, 0, -4 });
+		carom_toi impact;
+		carom_contact c[64];
+		int32_t count;
+		REQUIRE(carom_time_of_impact(context, &shapes[i % 2], &fall, &ground, NULL, 1e-4, &impact) == CAROM_SUCCESS);
+		pose = carom_motion_pose(&fall, impact.time);
+		pose.position.z -= 0.005;
+		REQUIRE(carom_collide(context, &shapes[i % 2], &pose, &ground, NULL, 0, 64, c, &count) == CAROM_SUCCESS);
+		CHECK(count > 0);
+		bool leans = false;
+		for (int k = 0; k < count; k++)
+			leans = leans || (c[k].normal[2] < 0.85f && c[k].depth > 1e-3f);
+		odd += leans;
+	}
+	// Of 2,000 there were 30 before pieces of creases could be served by other patches, and are 3.
+	if (!CHECK(odd <= LEANING / 250))
+		printf("%d of %d\n", odd, LEANING);
+	carom_release_mesh(hills);
+	carom_release_mesh(mesh);
 	carom_destroy_context(context);
 }

@@ -22,6 +22,8 @@
 ///    A vertex below a hollow edge has to come up through the facets on both sides (hollow.c).
 /// 3. The next element that is not settled chooses, until all are, or the rest only touches: a
 ///    coplanar side, or an edge that grazes, makes no patch of its own.
+///    A piece of a crease that a patch leads out already takes no plane that leans away from the
+///    surface there (served.c).
 /// 4. Points of each patch: manifold_points.c. Which planes are no way out of an open mesh:
 ///    open_front.c.
 ///
@@ -635,6 +637,7 @@ static void take_plane(cr_manifold *m, int32_t plane)
 	prove_row(m, plane, depth * (1 + SAME) + m->tolerance);
 	settle(m, plane, depth);
 	m->planes[plane].chosen = true;
+	m->planes[plane].led = depth;
 	cr_wait_for_hollow(m, plane);
 	cr_add_patch(m, plane, depth);
 }
@@ -674,7 +677,8 @@ static int choose_patches(cr_manifold *m, bool pierces)
 		if (patches > 0 && m->own[i] <= m->tolerance)
 			break;
 		const int32_t plane = choose_plane(m, i);
-		patches += plane < 0 ? 0 : take_choice(m, i, plane);
+		if (plane >= 0 && !cr_is_served(m, i, plane))
+			patches += take_choice(m, i, plane);
 		leave_corner(m, i);
 	}
 	return patches;

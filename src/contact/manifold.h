@@ -30,6 +30,7 @@ typedef struct cr_reference_plane {
 	double offset;       // normal . p on the plane
 	double area;         // of the facet; 0 for edges, -1 where they are nearest at an end
 	double depth;        // of small hulls: of all that is below, once it is measured; else 0
+	double led;          // how far its patch leads out; 0: it has none
 	cr_facet_test *test; // of the facet, of a body that is not convex; NULL: not made yet
 	int32_t known;       // so many corners are measured: the elements, or all
 	int32_t deepest_at;  // m->settled for which deepest is told, -1: it is not
@@ -147,6 +148,10 @@ bool cr_find_hollow(cr_manifold *manifold);
 cr_hollow_vertex *cr_hollow_at(const cr_manifold *manifold, int32_t corner);
 /// After a plane settled corners: let those vertices wait that have another plane to come through.
 void cr_wait_for_hollow(cr_manifold *manifold, int32_t plane);
+
+/// Does a piece of an edge, which has chosen a plane, need no patch of its own: does that lean away
+/// from the surface there, and does a patch that was made lead it out? (served.c)
+bool cr_is_served(const cr_manifold *manifold, int32_t element, int32_t plane);
 
 /// Does a plane push along an open mesh that has a front, not to it? (open_front.c)
 bool cr_slips_along(const cr_manifold *manifold, const cr_reference_plane *plane);
