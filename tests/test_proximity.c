@@ -590,6 +590,38 @@ TEST(proximity, finds_what_is_near_shapes)
 	}
 }
 
+/// An ellipsoid of equal radii is a ball, by another search.
+TEST(proximity, a_round_ellipsoid_is_a_ball)
+{
+	static scene s;
+	uint64_t seed = 41;
+	open_scene(&s, 1, NULL);
+	put_scene(&s, 1, &seed);
+	carom_proximity_shape_def def = carom_default_proximity_shape_def();
+	def.pose = fixture_random_pose(&seed, 0.2);
+	def.shape = fixture_sphere(0.4);
+	int32_t ball, egg;
+	REQUIRE(carom_proximity_add_shape(s.proximity, &def, &ball) == CAROM_SUCCESS);
+	def.shape = fixture_ellipsoid(0.4, 0.4, 0.4);
+	REQUIRE(carom_proximity_add_shape(s.proximity, &def, &egg) == CAROM_SUCCESS);
+	carom_proximity_view view;
+	REQUIRE(carom_proximity_find(s.proximity, 0.2, &view) == CAROM_SUCCESS);
+	const int64_t half = view.shape_pair_count / 2;
+	REQUIRE(half > 10 && view.shape_pair_count == 2 * half);
+	for (int64_t i = 0; i < half; i++) {
+		const carom_proximity_shape_pair *a = &view.shape_pairs[i], *b = &view.shape_pairs[half + i];
+		CHECK_INT(a->shape, ball);
+		CHECK_INT(b->shape, egg);
+		for (int k = 0; k < 3; k++)
+			CHECK_INT(a->vertices[k], b->vertices[k]);
+		// Next to the centre the depth is that of a polytope, good to a millionth.
+		const bool is_deep = a->gap < -0.3;
+		CHECK_NEAR(a->gap, b->gap, is_deep ? 1e-6 : 1e-9);
+		CHECK_NEAR(v3d_length(v3d_sub(a->normal, b->normal)), 0, is_deep ? 2e-3 : 1e-5);
+	}
+	close_scene(&s);
+}
+
 /// Sheets above a ball that move within their bounds do not come into it.
 TEST(proximity, safe_displacements_keep_clear_of_shapes)
 {

@@ -37,7 +37,8 @@ typedef struct carom_separation {
 } carom_separation;
 
 /// Tell the separation of two shapes. Sources: Gilbert, Johnson and Keerthi (1988) for shapes that
-/// are apart, van den Bergen (2001) for shapes that overlap.
+/// are apart, with steps of sequential quadratic programming (Wilson 1963) where they are curved;
+/// van den Bergen (2001) for shapes that overlap.
 ///
 /// Meshes and height fields, concave or not, may be A, B or both. They are seen as worlds see them,
 /// in float.

@@ -89,7 +89,8 @@ static v3d support_ellipsoid(const cr_convex *c, v3d d)
 {
 	const v3d scaled = { c->half[0] * d.x, c->half[1] * d.y, c->half[2] * d.z };
 	const v3d unit = v3d_normalize(scaled);
-	return (v3d){ c->half[0] * unit.x, c->half[1] * unit.y, c->half[2] * unit.z };
+	const v3d farthest = { c->half[0] * unit.x, c->half[1] * unit.y, c->half[2] * unit.z };
+	return c->inset > 0 ? v3d_mad(farthest, -c->inset / v3d_length(d), d) : farthest;
 }
 
 static v3d support_triangle(const v3d corner[3], v3d d)
@@ -112,6 +113,48 @@ v3d cr_convex_support(const cr_convex *c, v3d d)
 	case CR_CORE_TRIANGLE: return support_triangle(c->corner, d);
 	default: return (v3d){ 0, 0, 0 };
 	}
+}
+
+// ---- Smooth parts ----
+
+v3d cr_convex_part_support(const cr_convex *c, v3d on, v3d farthest, v3d d)
+{
+	switch (c->core) {
+	case CR_CORE_CYLINDER: return (v3d){ farthest.x, farthest.y, on.z };
+	case CR_CORE_CONE: return on.z > 0 ? on : farthest.z > 0 ? rim_point(c->radius, -c->half_length, d) : farthest;
+	case CR_CORE_ELLIPSOID: return farthest;
+	default: return on;
+	}
+}
+
+/// h = |(half x, half y, half z)| less the inset, whose own derivatives are 1 across d.
+static void ellipsoid_curvature(const cr_convex *c, v3d farthest, v3d d, const v3d axes[2], double radii[3])
+{
+	const v3d square = { c->half[0] * c->half[0], c->half[1] * c->half[1], c->half[2] * c->half[2] };
+	const double reach = v3d_dot(farthest, d) + c->inset;
+	v3d bent[2];
+	double along[2];
+	for (int i = 0; i < 2; i++) {
+		bent[i] = (v3d){ square.x * axes[i].x, square.y * axes[i].y, square.z * axes[i].z };
+		along[i] = v3d_dot(farthest, axes[i]);
+	}
+	radii[0] = (v3d_dot(bent[0], axes[0]) - along[0] * along[0]) / reach - c->inset;
+	radii[1] = (v3d_dot(bent[0], axes[1]) - along[0] * along[1]) / reach;
+	radii[2] = (v3d_dot(bent[1], axes[1]) - along[1] * along[1]) / reach - c->inset;
+}
+
+void cr_convex_curvature(const cr_convex *c, v3d farthest, v3d d, const v3d axes[2], double radii[3])
+{
+	if (c->core == CR_CORE_ELLIPSOID) {
+		ellipsoid_curvature(c, farthest, d, axes, radii);
+		return;
+	}
+	// A rim: h = radius |(x, y)| and a linear part.
+	const double square = d.x * d.x + d.y * d.y, bend = c->radius / (square * sqrt(square));
+	const double along[2] = { axes[0].y * d.x - axes[0].x * d.y, axes[1].y * d.x - axes[1].x * d.y };
+	radii[0] = bend * along[0] * along[0];
+	radii[1] = bend * along[0] * along[1];
+	radii[2] = bend * along[1] * along[1];
 }
 
 v3d cr_convex_centre(const cr_convex *c)

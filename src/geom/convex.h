@@ -5,6 +5,7 @@
 #define CR_GEOM_CONVEX_H
 
 #include "math/vec.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum cr_core {
@@ -46,6 +47,9 @@ typedef struct cr_convex {
 	double radius;
 	double half_length;
 	double half[3];
+	// of an ellipsoid: the core is the points that lie at least so deep in it. At most the least
+	// radius of curvature, half_min^2 / half_max: more would leave no support function.
+	double inset;
 	const cr_hull *hull;
 	v3d corner[3];
 } cr_convex;
@@ -59,6 +63,19 @@ typedef struct cr_relative {
 /// Point of the core that lies farthest along a direction (any length but zero). Of equally far
 /// vertices the first counts.
 v3d cr_convex_support(const cr_convex *convex, v3d direction);
+/// The boundary of a core consists of smooth parts, whose convex hull is the core: one of an
+/// ellipsoid, two rims of a cylinder, rim and apex of a cone, each vertex of the others.
+/// Returns the point that lies farthest along a direction on the part that holds a point on.
+/// farthest: cr_convex_support along that direction.
+v3d cr_convex_part_support(const cr_convex *convex, v3d on, v3d farthest, v3d direction);
+static inline bool cr_convex_has_rim(const cr_convex *c) { return c->core == CR_CORE_CYLINDER || c->core == CR_CORE_CONE; }
+static inline bool cr_convex_is_curved(const cr_convex *c) { return c->core == CR_CORE_ELLIPSOID || cr_convex_has_rim(c); }
+/// Does a part of a curved core bend, or is it the apex of a cone?
+static inline bool cr_convex_part_bends(const cr_convex *c, v3d on) { return c->core != CR_CORE_CONE || on.z < 0; }
+/// The second derivatives of the support function of a part that bends, for a unit direction along
+/// which farthest lies farthest on it: by two axes across the direction, xx, xy, yy. They are the
+/// radii of curvature (Schneider, Convex Bodies, section 2.5). Not finite across a flat cap.
+void cr_convex_curvature(const cr_convex *convex, v3d farthest, v3d direction, const v3d axes[2], double radii[3]);
 /// A point inside the core.
 v3d cr_convex_centre(const cr_convex *convex);
 /// A length within which all points of the core lie from its centre.

@@ -12,7 +12,7 @@
 /// best.
 
 #include "geom/separation.h"
-#include "geom/simplex.h"
+#include "geom/curved_descent.h"
 
 enum {
 	MOST_STEPS = 64,
@@ -21,13 +21,17 @@ enum {
 	AXIS_TRIES = 6,
 	START_TRIES = AXIS_TRIES + 4,
 	POLISH_STEPS = 128,
-	MOST_POLISHED = 8
+	MOST_POLISHED = 8,
+	RIM_STEPS = 5 // of descent, after which a rim is the cause
 };
 
 // Parts of the sizes. Progress below the first is none; a depth is known well enough when its
 // bounds are as near as the second (finer faces would be slivers, whose normals are rounding); the
 // third is told to the caller.
-static const double SMALL = 1e-13, NEAR = 1e-9, GOOD = 1e-6;
+static const double SMALL = CR_NO_PROGRESS, NEAR = 1e-9, GOOD = 1e-6;
+// Space between bodies that are moved apart to find where they meet by Newton steps. With less of
+// it rounding hides the direction.
+static const double MEETING = 1e-3;
 // Points of the surfaces that are off by less are not looked for again.
 static const double CLOSE = 1e-11;
 // Faces that are no wider are thin; bodies that are no farther apart may overlap, for all that
@@ -35,21 +39,12 @@ static const double CLOSE = 1e-11;
 static const double THIN = 2e-10, TOUCHING = 1e-15;
 // Cosine: of directions that are nearer to each other one is followed downhill.
 static const double SIDE_BY_SIDE = 0.99;
+// Of the least radius of curvature: so thick is the rind of an ellipsoid about its core.
+static const double INSET = 0.9;
 
-/// Two bodies in the frame of A.
-typedef struct pair {
-	const cr_convex *a;
-	const cr_convex *b;
-	const cr_relative *at;
-	double size; // of both cores and the space between them
-} pair;
+typedef cr_difference pair;
 
-static cr_simplex_vertex support(const pair *p, v3d direction)
-{
-	const v3d a = cr_convex_support(p->a, direction);
-	const v3d b = cr_convex_support(p->b, m3d_tmul(&p->at->rotation, v3d_neg(direction)));
-	return (cr_simplex_vertex){ v3d_sub(v3d_sub(a, m3d_mul(&p->at->rotation, b)), p->at->position), a };
-}
+static cr_simplex_vertex support(const pair *p, v3d direction) { return cr_difference_support(p, direction); }
 
 // ---- Outside: the point of D nearest to the origin ----
 
@@ -61,9 +56,12 @@ static double descend(const pair *p, cr_simplex *s, v3d *normal)
 	double lower = -INFINITY;
 	const v3d start =
 		v3d_sub(cr_convex_centre(p->a), v3d_add(m3d_mul(&p->at->rotation, cr_convex_centre(p->b)), p->at->position));
+	if (p->form == CR_SMOOTH && cr_descend_curved(p, v3d_normalize(start), SMALL * p->size, s, &lower, normal))
+		return lower;
 	const cr_simplex_vertex first = support(p, v3d_dot(start, start) > 0 ? v3d_neg(start) : (v3d){ 1, 0, 0 });
 	*s = cr_simplex_of(&first);
 	*normal = (v3d){ 0, 0, 1 };
+	int try_curved = p->form == CR_SMOOTH ? 0 : p->form == CR_RIMMED ? RIM_STEPS : MOST_STEPS;
 	for (int step = 0; step < MOST_STEPS; step++) {
 		const v3d v = cr_simplex_point(s);
 		const double length = v3d_length(v);
@@ -74,6 +72,11 @@ static double descend(const pair *p, cr_simplex *s, v3d *normal)
 		if (bound > lower) {
 			lower = bound;
 			*normal = v3d_scale(v, 1 / length);
+		}
+		if (step >= try_curved && lower > 0) {
+			if (cr_descend_curved(p, *normal, SMALL * p->size, s, &lower, normal))
+				return lower;
+			try_curved = 2 * step + 4;
 		}
 		if (length - lower <= SMALL * p->size || cr_simplex_holds(s, w.d))
 			break;
@@ -157,6 +160,8 @@ static void lend_planes(polytope *t)
 {
 	for (int i = 0; i < t->face_count; i++) {
 		const face *f = &t->faces[i];
+		if (!f->thin)
+			continue;
 		for (int step = 0; step < t->face_count && f->thin; step++) {
 			const int k = longest_edge(t, f), across = face_with_edge(t, f->corner[(k + 1) % 3], f->corner[k]);
 			if (across < 0)
@@ -166,16 +171,6 @@ static void lend_planes(polytope *t)
 		t->faces[i].normal = f->normal;
 		t->faces[i].distance = f->thin ? (double)INFINITY : f->distance;
 	}
-}
-
-/// A unit direction at right angles to one of any length.
-static v3d across(v3d d)
-{
-	const v3d size = { fabs(d.x), fabs(d.y), fabs(d.z) };
-	const v3d least = size.x <= size.y && size.x <= size.z ? (v3d){ 1, 0, 0 }
-		: size.y <= size.z                                 ? (v3d){ 0, 1, 0 }
-														   : (v3d){ 0, 0, 1 };
-	return v3d_normalize(v3d_cross(d, least));
 }
 
 /// The directions in which a further vertex is looked for: across three vertices, else along the
@@ -191,7 +186,7 @@ static v3d start_direction(const polytope *t, v3d normal, int i)
 		d = normal;
 		back = i % 2;
 	} else if (t->vertex_count == 2 && i >= AXIS_TRIES) {
-		const v3d along = v3d_sub(v[1].d, v[0].d), side = across(along);
+		const v3d along = v3d_sub(v[1].d, v[0].d), side = cr_across(along);
 		d = i % 2 ? v3d_normalize(v3d_cross(along, side)) : side;
 		back = i % 4 >= 2;
 	}
@@ -351,8 +346,11 @@ static bool grow(polytope *t, const cr_simplex_vertex *w, double size)
 	}
 	int kept = 0;
 	for (int i = 0; i < t->face_count; i++) {
-		if (!t->faces[i].gone)
-			t->faces[kept++] = t->faces[i];
+		if (t->faces[i].gone)
+			continue;
+		if (kept < i)
+			t->faces[kept] = t->faces[i];
+		kept++;
 	}
 	t->face_count = kept;
 	t->vertices[t->vertex_count] = *w;
@@ -421,7 +419,7 @@ static void set_flat_depth(const pair *p, const polytope *t, depth *found)
 	if (t->vertex_count == 3)
 		n = v3d_normalize(v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[0].d)));
 	else if (t->vertex_count == 2)
-		n = across(v3d_sub(v[1].d, v[0].d));
+		n = cr_across(v3d_sub(v[1].d, v[0].d));
 	const cr_simplex_vertex w = support(p, n);
 	*found = (depth){ n, fmax(v3d_dot(n, w.d), 0), 0, { w.a, w.d } };
 }
@@ -473,7 +471,7 @@ static void learn(double inverse[3], const trial *from, const trial *to)
 /// end to end of a flat cap, they are no deepest pair.
 static void polish(const pair *p, v3d n, const point_pair *near, depth *found)
 {
-	const v3d first = across(n), axes[2] = { first, v3d_cross(n, first) };
+	const v3d first = cr_across(n), axes[2] = { first, v3d_cross(n, first) };
 	double inverse[3] = { 1 / p->size, 0, 1 / p->size };
 	trial best = try_at(p, n, axes, 0, 0);
 	double step = 1;
@@ -564,6 +562,26 @@ static void share_rest(point_pair *at, v3d difference)
 	at->d = difference;
 }
 
+/// The pair of points in which bodies meet that are moved apart by the depth and a part of the size
+/// more. By Newton steps: false where these do not get there.
+static bool find_meeting(const pair *p, const depth *found, double part, bool by_newton, point_pair *met)
+{
+	const v3d beyond = v3d_scale(found->direction, found->upper + part * p->size);
+	const cr_relative moved = { p->at->rotation, v3d_add(p->at->position, beyond) };
+	const pair apart = { p->a, p->b, &moved, p->size, p->form };
+	cr_simplex s;
+	double lower;
+	v3d normal;
+	if (!by_newton)
+		descend(&apart, &s, &normal);
+	else if (!cr_descend_curved(&apart, v3d_neg(found->direction), SMALL * p->size, &s, &lower, &normal))
+		return false;
+	*met = (point_pair){ { 0, 0, 0 }, v3d_add(cr_simplex_point(&s), beyond) };
+	for (int i = 0; i < s.count; i++)
+		met->a = v3d_mad(met->a, s.weight[i], s.v[i].a);
+	return true;
+}
+
 /// Moves the pair of points to where moving by the depth lets the bodies touch. A depth is good to
 /// about the square of its direction, so the farthest points along that may lie far beside the foot
 /// of the origin: on a flat cap, along the side of a cylinder, or a ten-thousandth of the size away
@@ -575,15 +593,9 @@ static void meet_at_depth(const pair *p, depth *found)
 	const double off = v3d_length(v3d_sub(found->at.d, foot));
 	if (!(off > CLOSE * p->size))
 		return;
-	const v3d beyond = v3d_mad(foot, CLOSE * p->size, found->direction);
-	const cr_relative moved = { p->at->rotation, v3d_add(p->at->position, beyond) };
-	const pair apart = { p->a, p->b, &moved, p->size };
-	cr_simplex s;
-	v3d normal, a = { 0, 0, 0 };
-	descend(&apart, &s, &normal);
-	for (int i = 0; i < s.count; i++)
-		a = v3d_mad(a, s.weight[i], s.v[i].a);
-	const point_pair met = { a, v3d_add(cr_simplex_point(&s), beyond) };
+	point_pair met;
+	if (p->form == CR_FLAT || !find_meeting(p, found, MEETING, true, &met))
+		find_meeting(p, found, CLOSE, false, &met);
 	if (v3d_length(v3d_sub(met.d, foot)) < off)
 		found->at = met;
 	share_rest(&found->at, foot);
@@ -640,10 +652,18 @@ static void set_inside(const pair *p, const cr_simplex *start, cr_separation *s)
 	set_points(p, found.at.a, found.at.d, s);
 }
 
+static cr_difference_form form_of(const cr_convex *a, const cr_convex *b)
+{
+	if (a->core == CR_CORE_ELLIPSOID || b->core == CR_CORE_ELLIPSOID)
+		return CR_SMOOTH;
+	const bool has_point = a->core == CR_CORE_POINT || b->core == CR_CORE_POINT;
+	return (cr_convex_has_rim(a) || cr_convex_has_rim(b)) && !has_point ? CR_RIMMED : CR_FLAT;
+}
+
 static pair make_pair(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a)
 {
 	const v3d apart = v3d_sub(v3d_add(m3d_mul(&b_in_a->rotation, cr_convex_centre(b)), b_in_a->position), cr_convex_centre(a));
-	return (pair){ a, b, b_in_a, fmax(cr_convex_size(a) + cr_convex_size(b), v3d_length(apart)) };
+	return (pair){ a, b, b_in_a, fmax(cr_convex_size(a) + cr_convex_size(b), v3d_length(apart)), form_of(a, b) };
 }
 
 /// Returns whether the cores are apart; else nearest is where to begin inside.
@@ -659,19 +679,51 @@ static bool separate_outside(const pair *p, cr_simplex *nearest, cr_separation *
 	return true;
 }
 
+/// A ball that rolls freely within an ellipsoid is no larger than its least radius of curvature
+/// (Blaschke; Schneider, Convex Bodies, section 3.2). So an ellipsoid is a core with that much
+/// rounding, or a little less. Bodies that overlap by less than their roundings have cores apart,
+/// whose distance tells the depth with proof and needs no polytope.
+static const cr_convex *rounded_core(const cr_convex *c, cr_convex *room)
+{
+	if (c->core != CR_CORE_ELLIPSOID)
+		return c;
+	const double least = fmin(c->half[0], fmin(c->half[1], c->half[2]));
+	*room = *c;
+	room->inset = INSET * (least * (least / cr_convex_size(c)));
+	room->rounding += room->inset;
+	return room;
+}
+
 bool cr_convex_apart(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
 {
-	const pair p = make_pair(a, b, b_in_a);
+	cr_convex room_a, room_b;
+	const pair p = make_pair(rounded_core(a, &room_a), rounded_core(b, &room_b), b_in_a);
 	cr_simplex nearest;
 	return separate_outside(&p, &nearest, separation) && separation->gap > 0;
 }
 
+static void separate(const pair *p, cr_separation *separation)
+{
+	cr_simplex nearest;
+	if (separate_outside(p, &nearest, separation))
+		return;
+	set_inside(p, &nearest, separation);
+	separation->converged = separation->error <= GOOD * p->size;
+}
+
 void cr_convex_separation(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
 {
-	const pair p = make_pair(a, b, b_in_a);
+	cr_convex room_a, room_b;
+	const pair rounded = make_pair(rounded_core(a, &room_a), rounded_core(b, &room_b), b_in_a);
 	cr_simplex nearest;
-	if (separate_outside(&p, &nearest, separation))
+	if (rounded.form == CR_SMOOTH && separate_outside(&rounded, &nearest, separation))
 		return;
-	set_inside(&p, &nearest, separation);
-	separation->converged = separation->error <= GOOD * p.size;
+	separate(&(pair){ a, b, b_in_a, rounded.size, rounded.form }, separation);
+}
+
+void cr_convex_separation_slow(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
+{
+	pair p = make_pair(a, b, b_in_a);
+	p.form = CR_FLAT;
+	separate(&p, separation);
 }

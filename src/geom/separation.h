@@ -29,8 +29,13 @@ typedef struct cr_separation {
 /// to 1e100 of one order.
 void cr_convex_separation(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation);
 
-/// Does so for bodies that are apart. Returns false, with nothing of use set, where they overlap or
-/// are too near for a direction to be told. Takes far less stack, for it never looks for a depth.
+/// Finds the separation by the descent and the polytope alone, without Newton steps
+/// (curved_descent.h) and without the rind of ellipsoids. The oracle of the tests.
+void cr_convex_separation_slow(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation);
+
+/// Finds the separation of bodies that are apart. Returns false, with nothing of use set, where
+/// they overlap or are too near for a direction to be told. Takes far less stack, for it never
+/// looks for a depth.
 bool cr_convex_apart(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation);
 
 #endif
