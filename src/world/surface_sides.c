@@ -18,8 +18,8 @@
 /// come through; else the impact's normal tells where they came from, and without one they are
 /// where they belong.
 ///
-/// A closed mesh has its outside at its vertices and edges too: where nothing is remembered, the
-/// other surface belongs where their normals point. There contacts of edges lead out between two
+/// A closed mesh has its outside at its vertices and edges too: where nothing is remembered,
+/// another surface belongs where their normals point. There contacts of edges lead out between two
 /// faces (surface_ridges.c).
 ///
 /// 1. Belongings: the walks of vertices of the last contacts, those of impacts, and those of
@@ -69,16 +69,15 @@ bool cr_has_outside(const carom_world *world, int32_t mesh_a, int32_t mesh_b)
 	return mesh_a != mesh_b && b->kind != CAROM_CLOTH && b->shape.mesh->report.closed;
 }
 
-/// The normal of a vertex of a solid that deforms, weighted by areas; zero where the solid meets
-/// nothing in this step.
+/// The normal of a vertex of a solid that deforms, weighted by areas. cr_see_solids has made its
+/// fans.
 static v3d outward_of_solid(const carom_world *world, int32_t mesh, int32_t vertex)
 {
-	const cr_surface_contacts *m = &world->surface_contacts;
 	const cr_placed surface = cr_placed_member(world, mesh);
-	const cr_fans *fans = mesh < m->fans.count ? &m->fans.data[mesh] : NULL;
+	const cr_fans *fans = &world->surface_contacts.fans.data[mesh];
 	const int32_t at = surface.faces->weld[vertex];
 	v3d sum = { 0, 0, 0 };
-	for (int32_t i = fans && fans->first ? fans->first[at] : 0; fans && fans->first && i < fans->first[at + 1]; i++) {
+	for (int32_t i = fans->first[at]; i < fans->first[at + 1]; i++) {
 		const int32_t *t = &surface.faces->triangles[fans->corners[i] / 3 * 3];
 		const v3d p = cr_placed_vertex(&surface, t[0]);
 		sum =
@@ -87,11 +86,13 @@ static v3d outward_of_solid(const carom_world *world, int32_t mesh, int32_t vert
 	return v3d_normalize(sum);
 }
 
-/// The outward normal of a vertex of a closed mesh that is no cloth; zero of another one.
-static v3d outward_at(const carom_world *world, int32_t mesh, int32_t vertex)
+/// The outward normal of a vertex of a closed mesh that is no cloth, as another mesh meets it; zero
+/// of another one. To the mesh itself it tells nothing: a part of a solid may lie behind another
+/// one of it, with the inside between them.
+static v3d outward_at(const carom_world *world, int32_t mesh, int32_t other, int32_t vertex)
 {
 	const cr_body *body = cr_body_of_member(world, mesh);
-	if (body->kind == CAROM_CLOTH || !body->shape.mesh->report.closed)
+	if (mesh == other || body->kind == CAROM_CLOTH || !body->shape.mesh->report.closed)
 		return (v3d){ 0, 0, 0 };
 	if (cr_deforming_of(body))
 		return outward_of_solid(world, mesh, vertex);
@@ -426,7 +427,7 @@ static bool members_of_hit(const carom_world *world, const carom_sweep_hit *hit,
 static cr_side side_by_outward(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, int32_t triangle)
 {
 	const cr_placed surface = cr_placed_member(world, mesh_b);
-	const double out = v3d_dot(outward_at(world, mesh_a, vertex), cr_placed_normal(&surface, triangle));
+	const double out = v3d_dot(outward_at(world, mesh_a, mesh_b, vertex), cr_placed_normal(&surface, triangle));
 	return out < -CLEARLY ? CR_SIDE_FRONT : out > CLEARLY ? CR_SIDE_BACK : CR_SIDE_NONE;
 }
 
@@ -723,7 +724,7 @@ static v3d lean_of(const carom_world *world, int32_t mesh_a, int32_t mesh_b, con
 	v3d lean = { 0, 0, 0 };
 	for (int k = 0; k < 2; k++) {
 		const int32_t a = vertices[k], b = vertices[2 + k];
-		lean = v3d_add(lean, v3d_sub(outward_at(world, mesh_b, b), outward_at(world, mesh_a, a)));
+		lean = v3d_add(lean, v3d_sub(outward_at(world, mesh_b, mesh_a, b), outward_at(world, mesh_a, mesh_b, a)));
 		lean = v3d_add(lean, lean_of_vertex(world, &m->remembered, mesh_a, mesh_b, a, vertices + 2, others));
 		lean = v3d_add(lean, lean_of_vertex(world, &m->crossing, mesh_a, mesh_b, a, vertices + 2, others));
 		lean = v3d_add(lean, lean_of_vertex(world, &m->began, mesh_a, mesh_b, a, vertices + 2, others));
@@ -958,12 +959,23 @@ static bool append_deep_edges(carom_world *world)
 	return enough;
 }
 
+/// Empty all that is of one step, so that nothing but the memory of sides leads from one step to
+/// the next: a snapshot and a recording hold no more.
+static void forget_last_step(cr_surface_contacts *m)
+{
+	m->remembered.count = m->crossing.count = m->began.count = m->beyond.count = m->leads.count = 0;
+	m->led.faces.count = m->led.ways.count = 0;
+	m->cuts.crossed.count = m->cuts.ways.count = 0;
+	m->shape_entries.count = m->deep.count = 0;
+	m->tangled = m->leading = false;
+}
+
 bool cr_judge_surface_pairs(carom_world *world, const carom_proximity_view *view)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	world->surface_contacts.deep.count = 0;
-	return remember(world) && learn(world, view) && cr_find_vertices_inside(world, view) && cr_lead_faces(world) &&
-		cr_find_caps(world) && cr_see_solids(world, view) && judge_all(world, view) &&
-		append_vertices(world, &m->remembered, view) && append_vertices(world, &m->crossing, view) &&
-		append_vertices(world, &m->began, view) && append_deep_edges(world) && cr_append_cut_edges(world, view);
+	forget_last_step(&world->surface_contacts);
+	return cr_see_solids(world, view) && remember(world) && learn(world, view) && cr_find_vertices_inside(world, view) &&
+		cr_lead_faces(world) && cr_find_caps(world) && judge_all(world, view) && append_vertices(world, &m->remembered, view) &&
+		append_vertices(world, &m->crossing, view) && append_vertices(world, &m->began, view) && append_deep_edges(world) &&
+		cr_append_cut_edges(world, view);
 }
