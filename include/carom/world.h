@@ -116,8 +116,8 @@ typedef struct carom_body_def {
 } carom_body_def;
 
 /// A dynamic body at the origin, category 1, all bits of the mask set, no group, no sensor,
-/// self_collision on, not continuous, contacts on, thickness 0. The caller still has to set shape,
-/// parts or spheres. Thread-safe.
+/// self_collision on, not continuous, shape_impacts on, contacts on, thickness 0. The caller still
+/// has to set shape, parts or spheres. Thread-safe.
 CAROM_API carom_body_def carom_default_body_def(void);
 
 /// Return false to leave a pair out before its contacts are looked for.
