@@ -115,6 +115,12 @@ static bool same_separation(const carom_separation *a, const carom_separation *b
 		fixture_same_vector(a->point_a, b->point_a) && fixture_same_vector(a->point_b, b->point_b);
 }
 
+/// What a miss looks like in a batch (carom/batch.h).
+static const carom_ray_hit no_hit = { .t = INFINITY, .triangle = -1 };
+static const carom_closest_point no_point = { .distance = INFINITY, .triangle = -1 };
+static const carom_closest_body no_body = { .distance = INFINITY };
+static const carom_shape_hit no_meeting = { .time = 1, .distance = INFINITY, .triangle = -1, .own_triangle = -1 };
+
 static bool is_zero(const void *bytes, size_t size)
 {
 	const unsigned char *b = bytes;
@@ -150,7 +156,7 @@ static void check_rays(const batch_scene *s, bool own)
 	for (int i = 0; i < QUERIES; i++) {
 		const carom_query_filter filter = filter_of(s, own, i);
 		bool found, some;
-		carom_ray_hit hit = { .t = 0 };
+		carom_ray_hit hit = no_hit;
 		REQUIRE(carom_world_cast_ray(s->world, &s->rays[i], &filter, &found, &hit) == CAROM_SUCCESS);
 		REQUIRE(carom_world_cast_ray_any(s->world, &s->rays[i], &filter, &some) == CAROM_SUCCESS);
 		CHECK(same_hit(&hits[i], &hit));
@@ -232,8 +238,8 @@ static void check_shape(const batch_scene *s, const carom_shape *shape, const ca
 	REQUIRE(carom_shape_closest_points(s->context, &batch, shape, pose, s->points, 6, closest) == CAROM_SUCCESS);
 	for (int i = 0; i < QUERIES; i++) {
 		bool found, near;
-		carom_ray_hit hit = { .t = INFINITY };
-		carom_closest_point point = { .distance = INFINITY };
+		carom_ray_hit hit = no_hit;
+		carom_closest_point point = no_point;
 		REQUIRE(carom_shape_cast_ray(s->context, shape, pose, &s->rays[i], &found, &hit) == CAROM_SUCCESS);
 		REQUIRE(carom_shape_closest_point(s->context, shape, pose, s->points[i], 6, &near, &point) == CAROM_SUCCESS);
 		CHECK(same_hit(&hits[i], &hit) && (hits[i].t < INFINITY) == found);
@@ -267,7 +273,7 @@ static void check_contacts_and_bodies(const batch_scene *s, bool own)
 		const carom_placed_shape *p = &s->placed[i];
 		int32_t count;
 		bool found;
-		carom_closest_body body = { .distance = 0 };
+		carom_closest_body body = no_body;
 		REQUIRE(carom_world_collide_shape(s->world, p->shape, &p->pose, &filter, 256, expected, &count) == CAROM_SUCCESS);
 		CHECK_INT(first[i + 1] - first[i], count);
 		for (int k = 0; k < count; k++)
@@ -293,8 +299,8 @@ static void check_points_and_casts(const batch_scene *s, bool own)
 		const carom_query_filter filter = filter_of(s, own, i);
 		const carom_shape_cast *c = &s->casts[i];
 		bool is_near, meets;
-		carom_closest_point point = { .distance = 0 };
-		carom_shape_hit hit = { .time = 0 };
+		carom_closest_point point = no_point;
+		carom_shape_hit hit = no_meeting;
 		REQUIRE(carom_world_closest_point(s->world, s->points[i], 1.5, &filter, &is_near, &point) == CAROM_SUCCESS);
 		REQUIRE(carom_world_cast_shape(s->world, c->shape, &c->motion, 1e-3, &filter, &meets, &hit) == CAROM_SUCCESS);
 		CHECK(same_closest(&closest[i], &point));

@@ -539,11 +539,11 @@ export class World extends Handle {
 	closestPair(options?: { maxDistance?: number; filterA?: QueryFilter | null; filterB?: QueryFilter | null }): ClosestPair | null;
 	/** tolerance: how near counts as an impact, above 0; left out: 0.001. */
 	castShape(shape: Shape, begin: Pose, end: Pose, options?: Filtered & { tolerance?: number }): ShapeHit | null;
-	/** origins, directions [3n]. Where a ray hits nothing its body is 0, 0. */
+	/** origins, directions [3n]. A miss has body 0, 0, t Infinity and triangle -1. */
 	castRays(origins: Numbers, directions: Numbers, options?: RayBatchOptions): RayHits;
 	castRaysAny(origins: Numbers, directions: Numbers, options?: RayBatchOptions): Found;
 	castRaysAll(origins: Numbers, directions: Numbers, options?: RayBatchOptions): RayHitLists;
-	/** points [3n]. */
+	/** points [3n]. Where nothing is near: body 0, 0, distance Infinity. */
 	closestPoints(points: Numbers, options?: BatchOptions & { maxDistance?: number }): ClosestPoints;
 	/** boxes [6n]: lower and upper corners. */
 	overlapBoxes(boxes: Numbers, options?: BatchOptions): BodyLists;
@@ -551,7 +551,7 @@ export class World extends Handle {
 	overlapShapes(shapes: Shape | Shape[], poses: Numbers, options?: BatchOptions): BodyLists;
 	collideShapes(shapes: Shape | Shape[], poses: Numbers, options?: BatchOptions): ContactLists;
 	closestBodies(shapes: Shape | Shape[], poses: Numbers, options?: BatchOptions & { maxDistance?: number }): ClosestBodies;
-	/** motions [14n]: the poses at the beginning and at the end. */
+	/** motions [14n]: the poses at the beginning and at the end. A miss has body 0, 0, time 1 and distance Infinity. */
 	castShapes(shapes: Shape | Shape[], motions: Numbers, options?: BatchOptions & { tolerance?: number }): ShapeHits;
 	/** A new snapshot of the world as it is. */
 	snapshot(): Snapshot;

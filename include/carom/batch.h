@@ -8,6 +8,10 @@
 /// call from inside a piece of carom_parallel_for runs on the same worker. A world must not change
 /// meanwhile.
 ///
+/// Misses. Where a query finds nothing, its answer cannot be taken for a hit: body is null, t and
+/// distance are INFINITY, time is 1, triangle and own_triangle are -1, and all else is 0. So the
+/// least distance or t of a batch is that of a hit, and time < 1 asks for hits.
+///
 /// Errors. Without carom_batch.results a query with a wrong argument fails the whole call, and
 /// carom_error_text names the first one: "carom_world_cast_rays: rays[7]: ray.origin is not
 /// finite". With it each query has its own result there: the others are answered, the call
@@ -39,8 +43,8 @@ typedef struct carom_batch {
 
 // ---- Worlds ----
 
-/// The nearest hits of rays [count], as carom_world_cast_ray. hits [count]; body is null where a
-/// ray hits nothing.
+/// The nearest hits of rays [count], as carom_world_cast_ray. hits [count]; body is null and
+/// t INFINITY where a ray hits nothing.
 CAROM_API carom_result carom_world_cast_rays(
 	const carom_world *world, const carom_batch *batch, const carom_ray *rays, carom_ray_hit *hits);
 
@@ -55,7 +59,7 @@ CAROM_API carom_result carom_world_cast_rays_all(const carom_world *world, const
 	const carom_ray *rays, int64_t capacity, carom_ray_hit *hits, int64_t *first);
 
 /// The nearest surface points to points [count], as carom_world_closest_point. closest [count];
-/// body is null where none lies within max_distance.
+/// body is null and distance INFINITY where none lies within max_distance.
 CAROM_API carom_result carom_world_closest_points(const carom_world *world,
 	const carom_batch *batch, const carom_vec3 *points, double max_distance,
 	carom_closest_point *closest);
@@ -84,7 +88,7 @@ CAROM_API carom_result carom_world_collide_shapes(const carom_world *world,
 	carom_contact *contacts, int64_t *first);
 
 /// The bodies nearest to shapes [count], as carom_world_closest_body. closest [count]; body is null
-/// where none lies within max_distance.
+/// and distance INFINITY where none lies within max_distance.
 CAROM_API carom_result carom_world_closest_bodies(const carom_world *world,
 	const carom_batch *batch, const carom_placed_shape *shapes, double max_distance,
 	carom_closest_body *closest);
@@ -96,20 +100,22 @@ typedef struct carom_shape_cast {
 } carom_shape_cast;
 
 /// The first body that each shape meets on its way, as carom_world_cast_shape. hits [count]; body
-/// is null where a shape meets nothing. Takes 11 KB of memory for each worker while it runs.
+/// is null and time 1 where a shape meets nothing. Takes 11 KB of memory for each worker while it
+/// runs.
 CAROM_API carom_result carom_world_cast_shapes(const carom_world *world, const carom_batch *batch,
 	const carom_shape_cast *casts, double tolerance, carom_shape_hit *hits);
 
 // ---- One shape ----
 
 /// The hits of rays [count] on one shape at a pose (NULL: the identity), as carom_shape_cast_ray.
-/// hits [count]; t is INFINITY where a ray hits nothing. Takes no memory; so does the next one.
+/// hits [count]; t is INFINITY and triangle -1 where a ray hits nothing. Takes no memory; so does
+/// the next one.
 CAROM_API carom_result carom_shape_cast_rays(carom_context *context, const carom_batch *batch,
 	const carom_shape *shape, const carom_pose *pose, const carom_ray *rays, carom_ray_hit *hits);
 
 /// The points of one shape's surface that are nearest to points [count], as
-/// carom_shape_closest_point. closest [count]; distance is INFINITY where none lies within
-/// max_distance.
+/// carom_shape_closest_point. closest [count]; distance is INFINITY and triangle -1 where none
+/// lies within max_distance.
 CAROM_API carom_result carom_shape_closest_points(carom_context *context, const carom_batch *batch,
 	const carom_shape *shape, const carom_pose *pose, const carom_vec3 *points, double max_distance,
 	carom_closest_point *closest);

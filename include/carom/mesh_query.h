@@ -21,8 +21,8 @@ typedef struct carom_ray_batch {
 /// Where to write the hits of a batch of rays: arrays of its count elements each.
 typedef struct carom_hit_batch {
 	int32_t *triangle; ///< number of the nearest triangle hit with 0 <= t <= t_max, or -1
-	float *t;
-	uint8_t *back_face; ///< 1 when direction . (e1 x e2) > 0
+	float *t;           ///< INFINITY where there is none
+	uint8_t *back_face; ///< 1 when direction . (e1 x e2) > 0; 0 where there is none
 } carom_hit_batch;
 
 /// Find the pairs of triangles of one mesh that intersect or touch and share no vertex: where the

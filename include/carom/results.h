@@ -55,17 +55,29 @@ typedef enum carom_contact_kind {
 	CAROM_EDGES,
 } carom_contact_kind;
 
-/// A point in which two bodies touch, or nearly touch. A has the lower index. Moving A by depth *
-/// normal, while B rests, brings the point to the surface of B. Points, normals and impulses are in
-/// the world frame, lengths in metres.
+/// A point in which two bodies touch, or nearly touch. A has the lower index. Points, normals and
+/// impulses are in the world frame, lengths in metres.
+///
+/// The kind tells whose surface the point lies on, and where its partner on the other surface is.
+/// Moving A by depth * normal, while B rests, brings the two together:
+/// - CAROM_VERTEX_A, CAROM_EDGE_A and CAROM_VOLUMES: the point lies on A. Its partner on B is
+///   point + depth * normal.
+/// - CAROM_VERTEX_B and CAROM_EDGE_B: the point lies on B. Its partner on A is
+///   point - depth * normal.
+/// - CAROM_FACES: the point lies on both surfaces, where they cross; depth is how far A must move
+///   until these triangles no longer cross. Ahead it lies on A, as that of CAROM_VERTEX_A.
+///
+/// The partner lies in the plane of the facet or edge that the depth is measured to. Where the
+/// normal leads past the rim of a triangle or facet, the partner lies in that plane beyond the rim,
+/// and the surface itself falls away from it.
 typedef struct carom_contact {
 	carom_body_id body_a;
 	carom_body_id body_b;
-	/// Found by a ray: the vertex. By an edge: the middle of its part inside. By a volume: a point
-	/// of A's surface in the patch.
+	/// The vertex; or, of an edge, the middle of its part inside; or, of CAROM_VOLUMES, a point of
+	/// A's surface in the patch. See above.
 	double point[3];
 	float normal[3]; ///< world, unit, from B towards A: the direction that takes A out
-	float depth;     ///< metres along normal; negative for speculative contacts
+	float depth;     ///< metres along normal, to the partner; negative for speculative contacts
 	int32_t feature_a;
 	int32_t feature_b;
 	carom_contact_kind kind;
@@ -770,7 +782,8 @@ typedef struct carom_ray_hit {
 	double t;
 	carom_vec3 point;
 	carom_vec3 normal; ///< of the surface, outward, unit, world
-	/// Of a mesh (carom_mesh_get_material tells its material); 0 for basic volumes.
+	/// Of a mesh (carom_mesh_get_material tells its material); 0 for basic volumes; -1 of a batch's
+	/// miss.
 	int32_t triangle;
 	float u, v;     ///< barycentric weights of the triangle's second and third corner
 	bool back_face; ///< hit from the inside

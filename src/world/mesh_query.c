@@ -115,7 +115,14 @@ carom_result carom_mesh_cast_rays(const carom_mesh *mesh, const carom_ray_batch 
 	if (!mesh)
 		return CAROM_INVALID_ARGUMENT;
 	const carom_result result = cr_check_rays(mesh, "carom_mesh_cast_rays", rays, hits);
-	if (result == CAROM_SUCCESS)
-		cr_get_bvh_kernels(mesh->context->simd)->cast(&mesh->collider, rays, 0, rays->count, hits);
-	return result;
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_get_bvh_kernels(mesh->context->simd)->cast(&mesh->collider, rays, 0, rays->count, hits);
+	for (int32_t i = 0; i < rays->count; i++) {
+		if (hits->triangle[i] < 0) {
+			hits->t[i] = INFINITY;
+			hits->back_face[i] = 0;
+		}
+	}
+	return CAROM_SUCCESS;
 }

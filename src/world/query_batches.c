@@ -62,8 +62,12 @@ static carom_result ask_ray(void *user, int64_t i, int worker, const char *name)
 	world_batch *b = user;
 	carom_query_filter room;
 	bool found;
-	return cr_ask_ray(
-		b->world, (const carom_ray *)b->records + i, filter_of(b, i, &room), name, &found, (carom_ray_hit *)b->answers + i);
+	carom_ray_hit *hit = (carom_ray_hit *)b->answers + i;
+	const carom_result result =
+		cr_ask_ray(b->world, (const carom_ray *)b->records + i, filter_of(b, i, &room), name, &found, hit);
+	if (result == CAROM_SUCCESS && !found)
+		*hit = cr_no_ray_hit();
+	return result;
 }
 
 carom_result carom_world_cast_rays(
@@ -251,8 +255,12 @@ static carom_result ask_closest_point(void *user, int64_t i, int worker, const c
 	world_batch *b = user;
 	carom_query_filter room;
 	bool found;
-	return cr_ask_closest_point(b->world, ((const carom_vec3 *)b->records)[i], b->distance, filter_of(b, i, &room), name,
-		&found, (carom_closest_point *)b->answers + i);
+	carom_closest_point *closest = (carom_closest_point *)b->answers + i;
+	const carom_result result = cr_ask_closest_point(
+		b->world, ((const carom_vec3 *)b->records)[i], b->distance, filter_of(b, i, &room), name, &found, closest);
+	if (result == CAROM_SUCCESS && !found)
+		*closest = cr_no_closest_point();
+	return result;
 }
 
 carom_result carom_world_closest_points(const carom_world *world, const carom_batch *batch, const carom_vec3 *points,
@@ -271,8 +279,12 @@ static carom_result ask_closest_body(void *user, int64_t i, int worker, const ch
 	carom_query_filter room;
 	bool found;
 	const carom_placed_shape *at = (const carom_placed_shape *)b->records + i;
-	return cr_ask_closest_body(b->world, at->shape, &at->pose, b->distance, filter_of(b, i, &room), name, &found,
-		(carom_closest_body *)b->answers + i);
+	carom_closest_body *closest = (carom_closest_body *)b->answers + i;
+	const carom_result result =
+		cr_ask_closest_body(b->world, at->shape, &at->pose, b->distance, filter_of(b, i, &room), name, &found, closest);
+	if (result == CAROM_SUCCESS && !found)
+		*closest = cr_no_closest_body();
+	return result;
 }
 
 carom_result carom_world_closest_bodies(const carom_world *world, const carom_batch *batch, const carom_placed_shape *shapes,
@@ -290,8 +302,12 @@ static carom_result ask_cast(void *user, int64_t i, int worker, const char *name
 	carom_query_filter room;
 	bool found;
 	const carom_shape_cast *cast = (const carom_shape_cast *)b->records + i;
-	return cr_ask_cast(b->world, cast->shape, &cast->motion, b->distance, filter_of(b, i, &room), &b->scratch[worker], name,
-		&found, (carom_shape_hit *)b->answers + i);
+	carom_shape_hit *hit = (carom_shape_hit *)b->answers + i;
+	const carom_result result = cr_ask_cast(
+		b->world, cast->shape, &cast->motion, b->distance, filter_of(b, i, &room), &b->scratch[worker], name, &found, hit);
+	if (result == CAROM_SUCCESS && !found)
+		*hit = cr_no_shape_hit();
+	return result;
 }
 
 carom_result carom_world_cast_shapes(

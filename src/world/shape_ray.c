@@ -94,7 +94,7 @@ static carom_result ask_ray(void *user, int64_t i, int worker, const char *name)
 	bool found = false;
 	const carom_result result = cast(b->context, &b->body, (const carom_ray *)b->records + i, name, &found, hit);
 	if (result == CAROM_SUCCESS && !found)
-		*hit = (carom_ray_hit){ .t = INFINITY };
+		*hit = cr_no_ray_hit();
 	return result;
 }
 
@@ -107,7 +107,7 @@ static carom_result ask_point(void *user, int64_t i, int worker, const char *nam
 	const carom_result result = cr_check_position(b->context, point, name, "point");
 	if (result == CAROM_SUCCESS &&
 		!cr_body_closest_point(&b->body, cr_get_bvh_kernels(b->context->simd), point, b->max_distance, closest))
-		*closest = (carom_closest_point){ .distance = INFINITY };
+		*closest = cr_no_closest_point();
 	return result;
 }
 

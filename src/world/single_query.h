@@ -48,6 +48,18 @@ carom_result cr_ask_closest_body(const carom_world *world, const carom_shape *sh
 carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
 	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, bool *found, carom_shape_hit *hit);
 
+// The answers of a batch where a query finds nothing (carom/batch.h).
+static inline carom_ray_hit cr_no_ray_hit(void) { return (carom_ray_hit){ .t = INFINITY, .triangle = -1 }; }
+static inline carom_closest_point cr_no_closest_point(void)
+{
+	return (carom_closest_point){ .distance = INFINITY, .triangle = -1 };
+}
+static inline carom_closest_body cr_no_closest_body(void) { return (carom_closest_body){ .distance = INFINITY }; }
+static inline carom_shape_hit cr_no_shape_hit(void)
+{
+	return (carom_shape_hit){ .time = 1, .distance = INFINITY, .triangle = -1, .own_triangle = -1 };
+}
+
 carom_result cr_check_margin(carom_context *context, double margin, const char *function);
 carom_result cr_check_tolerance(carom_context *context, double tolerance, const char *function);
 
