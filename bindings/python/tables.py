@@ -186,6 +186,15 @@ SPECIAL = {
 }
 
 
+# Arrays of which another member tells how many values there are: (struct, member).
+COUNTED = {("manifold", "points"): "count"}
+
+
+def limit_of(struct, member):
+    counter = COUNTED.get((struct.short, member.name))
+    return f"offsetof({struct.name}, {counter})" if counter else "0"
+
+
 def kind_of(struct, member, enums, structs):
     """Kind, count, and number of the enumeration or struct."""
     if (struct.short, member.name) in SPECIAL:
@@ -271,7 +280,7 @@ def write_struct(struct, structs, enums, functions, namer, put):
     put(f"static const cp_member members_{struct.short}[] = {{")
     kinds = [kind_of(struct, member, enums, structs) for member in struct.members]
     for member, (kind, count, link) in zip(struct.members, kinds):
-        put(f"\t{{ {quoted(member.name)}, offsetof({struct.name}, {member.name}), CP_{kind}, {count}, {link}, "
+        put(f"\t{{ {quoted(member.name)}, offsetof({struct.name}, {member.name}), CP_{kind}, {count}, {link}, {limit_of(struct, member)}, "
             f"{quoted(camel(struct.short) + '.' + member.name)}, {quoted(namer.rename(member.comment))} }},")
     put("};")
     put(f"static PyGetSetDef getset_{struct.short}[] = {{")

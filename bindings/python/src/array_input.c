@@ -22,9 +22,19 @@ static bool refuse(const cp_input *input, PyObject *kind, const char *text)
 	return false;
 }
 
+enum { MOST_DIMENSIONS = 8 };
+
+/// The lengths and strides (bytes) of an array that is given.
+typedef struct given_shape {
+	int dimensions;
+	int64_t lengths[MOST_DIMENSIONS], strides[MOST_DIMENSIONS];
+} given_shape;
+
 /// Two dimensions, or one, with the lengths and strides of a buffer or tensor.
-static bool take_shape(cp_input *input, int dimensions, const int64_t shape[2], const int64_t strides[2], int least, int most)
+static bool take_shape(cp_input *input, const given_shape *given, int least, int most)
 {
+	const int dimensions = given->dimensions;
+	const int64_t *shape = given->lengths, *strides = given->strides;
 	char text[160];
 	const bool fits = least == 0 ? dimensions == 1 : dimensions == 2 && shape[1] >= least && shape[1] <= most;
 	if (!fits) {
@@ -67,22 +77,21 @@ static bool take_format(cp_input *input)
 	return true;
 }
 
-static bool open_buffer(cp_input *input, PyObject *value, int least, int most)
+static bool open_buffer(cp_input *input, PyObject *value, given_shape *given)
 {
 	if (PyObject_GetBuffer(value, &input->buffer, PyBUF_FORMAT | PyBUF_STRIDES) < 0)
 		return false;
 	input->has_buffer = true;
 	input->data = input->buffer.buf;
-	const int n = input->buffer.ndim;
-	int64_t shape[2] = { 0, 0 }, strides[2] = { 0, 0 };
-	for (int i = 0; i < n && i < 2; i++) {
-		shape[i] = input->buffer.shape[i];
-		strides[i] = input->buffer.strides[i];
+	*given = (given_shape){ .dimensions = input->buffer.ndim };
+	for (int i = 0; i < given->dimensions && i < MOST_DIMENSIONS; i++) {
+		given->lengths[i] = input->buffer.shape[i];
+		given->strides[i] = input->buffer.strides[i];
 	}
-	return take_format(input) && take_shape(input, n, shape, strides, least, most);
+	return take_format(input);
 }
 
-static bool open_tensor(cp_input *input, PyObject *value, int least, int most)
+static bool open_tensor(cp_input *input, PyObject *value, given_shape *given)
 {
 	static const char types[] = { 'i', 'u', 'f', 0, 0, 0, '?' };
 	PyObject *method = PyObject_GetAttrString(value, "__dlpack__");
@@ -98,13 +107,96 @@ static bool open_tensor(cp_input *input, PyObject *value, int least, int most)
 	if (!input->type || (input->type == 'f' && input->size < 4))
 		return refuse(input, PyExc_TypeError, "must hold floats, doubles or integers");
 	input->data = (const char *)tensor->data + tensor->offset;
-	const int n = tensor->dimensions;
-	int64_t shape[2] = { 0, 0 }, strides[2] = { 0, 0 };
-	for (int i = 0; i < n && i < 2; i++) {
-		shape[i] = tensor->shape[i];
-		strides[i] = (tensor->strides ? tensor->strides[i] : i == 0 && n == 2 ? tensor->shape[1] : 1) * input->size;
+	*given = (given_shape){ .dimensions = tensor->dimensions };
+	int64_t packed = input->size;
+	for (int i = tensor->dimensions < MOST_DIMENSIONS ? tensor->dimensions : MOST_DIMENSIONS; i-- > 0;) {
+		given->lengths[i] = tensor->shape[i];
+		given->strides[i] = tensor->strides ? tensor->strides[i] * input->size : packed;
+		packed *= tensor->shape[i];
 	}
-	return take_shape(input, n, shape, strides, least, most);
+	return true;
+}
+
+bool cp_is_array(PyObject *value) { return PyObject_CheckBuffer(value) || PyObject_HasAttrString(value, "__dlpack__"); }
+
+static bool open_array(cp_input *input, PyObject *value, given_shape *given)
+{
+	return PyObject_CheckBuffer(value) ? open_buffer(input, value, given) : open_tensor(input, value, given);
+}
+
+// ---- Rows of several dimensions ----
+
+static int64_t product(const int64_t *lengths, int count)
+{
+	int64_t all = 1;
+	for (int i = 0; i < count; i++)
+		all *= lengths[i];
+	return all;
+}
+
+/// Can dimensions from first to first + count - 1 be read as one, with the stride of the last?
+static bool can_merge(const given_shape *given, int first, int count)
+{
+	for (int i = first + 1; i < first + count; i++)
+		if (given->strides[i - 1] != given->strides[i] * given->lengths[i])
+			return false;
+	return true;
+}
+
+static double read_double(const char *at, char type, int size);
+
+/// All values as doubles in order, in a copy.
+static bool gather(cp_input *input, const given_shape *given)
+{
+	const int64_t count = input->rows * input->columns;
+	double *copy = malloc(sizeof(double) * (size_t)(count + 1));
+	if (!copy)
+		return PyErr_NoMemory() != NULL;
+	for (int64_t k = 0; k < count; k++) {
+		int64_t left = k, offset = 0;
+		for (int i = given->dimensions; i-- > 0; left /= given->lengths[i])
+			offset += left % given->lengths[i] * given->strides[i];
+		copy[k] = read_double(input->data + offset, input->type, input->size);
+	}
+	cp_take_doubles(input, copy, input->rows, input->columns);
+	return true;
+}
+
+static bool refuse_shape(cp_input *input, const given_shape *given, const char *wanted)
+{
+	char shape[128] = "";
+	size_t at = 0;
+	for (int i = 0; i < given->dimensions && i < MOST_DIMENSIONS && at < 100; i++)
+		at += (size_t)PyOS_snprintf(shape + at, sizeof shape - at, i ? ", %lld" : "%lld", (long long)given->lengths[i]);
+	PyErr_Format(PyExc_ValueError, "%s has the shape (%s%s); it must be %s", input->name, shape,
+		given->dimensions == 1 ? "," : "", wanted);
+	return false;
+}
+
+bool cp_open_forms(cp_input *input, PyObject *value, const char *name, const cp_form *forms, int leading, const char *wanted)
+{
+	*input = (cp_input){ .name = name };
+	given_shape given;
+	if (!open_array(input, value, &given))
+		return false;
+	const cp_form *form = forms;
+	for (; form->dimensions; form++) {
+		const int outer = given.dimensions - form->dimensions;
+		if (outer >= 1 && outer <= leading && given.dimensions <= MOST_DIMENSIONS &&
+			product(given.lengths + outer, form->dimensions) == form->count && given.lengths[given.dimensions - 1] == form->last)
+			break;
+	}
+	if (!form->dimensions)
+		return refuse_shape(input, &given, wanted);
+	const int outer = given.dimensions - form->dimensions;
+	input->rows = product(given.lengths, outer);
+	input->columns = form->count;
+	input->breadth = outer == 2 ? given.lengths[1] : 0;
+	input->row_stride = (Py_ssize_t)given.strides[outer - 1];
+	input->column_stride = (Py_ssize_t)given.strides[given.dimensions - 1];
+	if (input->type == '?')
+		return refuse(input, PyExc_TypeError, "must hold numbers");
+	return (can_merge(&given, 0, outer) && can_merge(&given, outer, form->dimensions)) || gather(input, &given);
 }
 
 /// One row of a sequence into numbers [columns].
@@ -178,10 +270,9 @@ bool cp_open_rows(cp_input *input, PyObject *value, const char *name, int least,
 		PyErr_Format(PyExc_TypeError, "%s is missing", name);
 		return false;
 	}
-	if (PyObject_CheckBuffer(value))
-		return open_buffer(input, value, least, most);
-	if (PyObject_HasAttrString(value, "__dlpack__"))
-		return open_tensor(input, value, least, most);
+	given_shape given;
+	if (cp_is_array(value))
+		return open_array(input, value, &given) && take_shape(input, &given, least, most);
 	return open_sequence(input, value, least, most);
 }
 
@@ -268,6 +359,13 @@ static void take_copy(cp_input *input, void *copy, char type, int size)
 	input->size = size;
 	input->column_stride = size;
 	input->row_stride = (Py_ssize_t)(size * input->columns);
+}
+
+void cp_take_doubles(cp_input *input, double *owned, int64_t rows, int64_t columns)
+{
+	input->rows = rows;
+	input->columns = columns;
+	take_copy(input, owned, 'f', sizeof(double));
 }
 
 static bool is_real(const cp_input *input) { return input->type != '?' || refuse(input, PyExc_TypeError, "must hold numbers"); }
@@ -360,8 +458,11 @@ bool cp_open_output(Py_buffer *buffer, PyObject *value, const char *name, int64_
 	*results = NULL;
 	if (!cp_is_given(value))
 		return true;
-	if (PyObject_GetBuffer(value, buffer, PyBUF_FORMAT | PyBUF_CONTIG) < 0)
+	if (PyObject_GetBuffer(value, buffer, PyBUF_FORMAT | PyBUF_CONTIG) < 0) {
+		PyErr_Clear();
+		PyErr_Format(PyExc_ValueError, "%s must be a packed array of %lld int32 that can be written", name, (long long)count);
 		return false;
+	}
 	const char *format = buffer->format ? buffer->format : "B";
 	if (buffer->ndim == 1 && buffer->shape[0] == count && buffer->itemsize == 4 && strchr("il", format[strlen(format) - 1])) {
 		*results = buffer->buf;

@@ -151,6 +151,17 @@ cp_array *cp_new_numbers(cp_state *state, cp_kind kind, int64_t count, int colum
 	return with_memory(array);
 }
 
+void cp_shape_as(cp_array *array, const cp_input *input)
+{
+	if (!array || !input->breadth)
+		return;
+	array->dimensions = 2;
+	array->shape[0] = (Py_ssize_t)(input->rows / input->breadth);
+	array->shape[1] = (Py_ssize_t)input->breadth;
+	array->strides[1] = array->item_size;
+	array->strides[0] = array->item_size * array->shape[1];
+}
+
 void cp_shorten(cp_array *array, int64_t count)
 {
 	array->shape[0] = (Py_ssize_t)count;

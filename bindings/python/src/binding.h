@@ -56,6 +56,7 @@ typedef struct cp_member {
 	cp_kind kind;
 	int count;        ///< of values: above 1 in Python a tuple
 	int link;         ///< number of the enumeration or struct, else -1
+	size_t limit;     ///< offset of the int32_t that tells how many of the values there are; 0: all
 	const char *path; ///< for messages: "BodyDef.mask"
 	const char *comment;
 } cp_member;
@@ -215,7 +216,7 @@ PyObject *cp_view_records(PyObject *base, cp_guard *guard, cp_state *state, int 
 PyObject *cp_view_numbers(
 	PyObject *base, cp_guard *guard, cp_state *state, cp_kind kind, const void *data, int64_t count, int columns);
 
-// ---- Numbers and arrays in (input.c, array_input.c) ----
+// ---- Numbers and arrays in (input.c, pose_input.c, array_input.c) ----
 
 /// Positional and keyword arguments by names, which NULL ends: values [number of names], NULL where
 /// one is not given. The first required ones must be there. False with TypeError.
@@ -234,9 +235,10 @@ PyObject *cp_new_id(carom_body_id id);
 bool cp_get_numbers(PyObject *value, const char *name, int count, double *result);
 bool cp_get_vec3(PyObject *value, const char *name, carom_vec3 *result);
 PyObject *cp_new_vec3(carom_vec3 v);
-/// A Pose, (position, orientation), seven numbers, or a matrix of 4 x 4; None: the identity.
+/// A Pose, (position, orientation), seven numbers, or a matrix of 4 x 4 or 3 x 4; None: the
+/// identity.
 bool cp_get_pose(cp_state *state, PyObject *value, const char *name, carom_pose *pose);
-/// A Motion or a pair of poses; None: at rest at the identity.
+/// A Motion, a pair of poses, or 14 numbers; None: at rest at the identity.
 bool cp_get_motion(cp_state *state, PyObject *value, const char *name, carom_motion *motion);
 /// A Shape, or a Mesh for a shape of it. The struct lives as long as value.
 bool cp_get_shape(cp_state *state, PyObject *value, const char *name, carom_shape *shape);
@@ -260,6 +262,7 @@ typedef struct cp_input {
 	const char *data;
 	int64_t rows;
 	int64_t columns;
+	int64_t breadth; ///< rows are a picture of so many columns; 0: a list
 	Py_ssize_t row_stride, column_stride;
 	char type; ///< 'f', 'i', 'u' or '?'
 	int size;  ///< bytes of a value
@@ -272,6 +275,25 @@ bool cp_open_input(cp_input *input, PyObject *value, const char *name, int colum
 /// Open one whose rows have any number of columns from least to most, told in input->columns.
 bool cp_open_rows(cp_input *input, PyObject *value, const char *name, int least, int most);
 void cp_close_input(cp_input *input);
+/// Is it a buffer or a tensor, no sequence?
+bool cp_is_array(PyObject *value);
+
+/// The last dimensions of an array, which make up one row.
+typedef struct cp_form {
+	int dimensions; ///< 0 ends a list of forms
+	int count;      ///< of numbers in all of them
+	int last;       ///< the last length
+} cp_form;
+
+/// Open a buffer or a tensor whose rows have one of these forms, told by input->columns. leading:
+/// how many dimensions may come before them, 1 or 2. wanted: the forms, for the error. As
+/// cp_open_input.
+bool cp_open_forms(cp_input *input, PyObject *value, const char *name, const cp_form *forms, int leading, const char *wanted);
+/// Doubles from malloc, rows * columns, take the place of the values.
+void cp_take_doubles(cp_input *input, double *owned, int64_t rows, int64_t columns);
+/// Open poses (columns 7) or motions (14), in any form that cp_get_pose and cp_get_motion take, by
+/// the array or in a sequence. The values are doubles then.
+bool cp_open_places(cp_state *state, cp_input *input, PyObject *value, const char *name, int columns);
 /// It has so many rows: else false with ValueError.
 bool cp_has_rows(const cp_input *input, int64_t rows);
 /// Its values, row after row, converted where they are of another type. NULL with an exception.
@@ -282,9 +304,12 @@ const uint32_t *cp_as_uint32(cp_input *input);
 const uint64_t *cp_as_uint64(cp_input *input);
 /// Floats or doubles where they lie, whatever the stride of the rows. False with an exception.
 bool cp_as_strided(cp_input *input, carom_strided *strided);
-/// Rays (n, 8): origin, direction, t_min, t_max; (n, 6) without the last two; or origins and
-/// directions (n, 3) each. rays stays open; *owned, where it is made, is to be freed.
+/// Rays (n, 8): origin, direction, t_min, t_max; (n, 6) without the last two; a picture of them,
+/// (h, w, 6) or (h, w, 8); or origins and directions (n, 3) each. rays stays open; *owned, where it
+/// is made, is to be freed.
 bool cp_get_rays(cp_input *rays, PyObject *value, PyObject *directions, const carom_ray **result, carom_ray **owned);
+/// A list of one answer for each row of input has the shape of input, a picture's too.
+void cp_shape_as(cp_array *array, const cp_input *input);
 /// Where results for each query are wanted: a writable array of int32 [count]. None: *results is
 /// NULL.
 bool cp_open_output(Py_buffer *buffer, PyObject *value, const char *name, int64_t count, carom_result **results);

@@ -127,6 +127,13 @@ static size_t size_of(const cp_member *member)
 	return member->kind == CP_STRUCT ? cp_layouts[member->link].size : sizes[member->kind];
 }
 
+/// How many values a member has in a record: all, or as many as another member tells.
+static int count_of(const cp_member *member, const char *data)
+{
+	const int32_t told = member->limit ? *(const int32_t *)(const void *)(data + member->limit) : member->count;
+	return told < 0 ? 0 : told < member->count ? told : member->count;
+}
+
 PyObject *cp_get_member(cp_state *state, const cp_member *member, const char *data, PyObject *keep)
 {
 	PyObject *kept = keep ? PyDict_GetItemString(keep, member->name) : NULL;
@@ -137,8 +144,9 @@ PyObject *cp_get_member(cp_state *state, const cp_member *member, const char *da
 	const char *at = data + member->offset;
 	if (member->count == 1 || member->kind == CP_TEXT)
 		return get_one(state, member, at);
-	PyObject *all = PyTuple_New(member->count);
-	for (int i = 0; all && i < member->count; i++) {
+	const int count = count_of(member, data);
+	PyObject *all = PyTuple_New(count);
+	for (int i = 0; all && i < count; i++) {
 		PyObject *value = get_one(state, member, at + (size_t)i * size_of(member));
 		if (!value || PyTuple_SetItem(all, i, value) < 0)
 			Py_CLEAR(all);
@@ -316,12 +324,13 @@ bool cp_set_member(cp_state *state, const cp_member *member, char *data, PyObjec
 	if (member->kind == CP_F64)
 		return cp_get_numbers(value, member->path, member->count, (double *)at);
 	const Py_ssize_t count = PySequence_Check(value) ? PySequence_Size(value) : -1;
-	if (count != member->count) {
-		PyErr_Format(PyExc_TypeError, "%s must be a sequence of %d", member->path, member->count);
+	if (member->limit ? count < 0 || count > member->count : count != member->count) {
+		PyErr_Format(
+			PyExc_TypeError, "%s must be a sequence of %s%d", member->path, member->limit ? "at most " : "", member->count);
 		return false;
 	}
 	bool done = true;
-	for (int i = 0; done && i < member->count; i++) {
+	for (int i = 0; done && i < (int)count; i++) {
 		PyObject *item = PySequence_GetItem(value, i);
 		done = item && set_one(state, member, at + (size_t)i * size_of(member), keep, item);
 		Py_XDECREF(item);
@@ -400,6 +409,27 @@ static bool set_keywords(cp_state *state, int layout, cp_record *record, PyObjec
 	return true;
 }
 
+/// Pose(value) with one value that is no position: a matrix, a pair, seven numbers or a Pose.
+static bool is_whole_pose(cp_state *state, PyObject *value)
+{
+	if (cp_as_record(state, CP_pose, value))
+		return true;
+	const Py_ssize_t length = PySequence_Check(value) && !PyUnicode_Check(value) ? PySequence_Size(value) : -1;
+	PyObject *first = length == 3 ? PySequence_GetItem(value, 0) : NULL;
+	const bool is_matrix = first && PySequence_Check(first) && PySequence_Size(first) == 4;
+	Py_XDECREF(first);
+	PyErr_Clear();
+	return length == 2 || length == 4 || length == 7 || length == 16 || is_matrix;
+}
+
+static bool fill_record(cp_state *state, int layout, cp_record *record, PyObject *values, PyObject *keywords)
+{
+	PyObject *only = PyTuple_Size(values) == 1 ? PyTuple_GetItem(values, 0) : NULL;
+	if (layout == CP_pose && only && is_whole_pose(state, only))
+		return cp_get_pose(state, only, "Pose", cp_record_data(record)) && set_keywords(state, layout, record, keywords);
+	return set_positional(state, &cp_layouts[layout], record, values) && set_keywords(state, layout, record, keywords);
+}
+
 static PyObject *record_new(PyTypeObject *type, PyObject *values, PyObject *keywords)
 {
 	cp_state *state = PyType_GetModuleState(type);
@@ -408,7 +438,7 @@ static PyObject *record_new(PyTypeObject *type, PyObject *values, PyObject *keyw
 	if (!record)
 		return NULL;
 	cp_layouts[layout].start(cp_record_data(record));
-	if (set_positional(state, &cp_layouts[layout], record, values) && set_keywords(state, layout, record, keywords))
+	if (fill_record(state, layout, record, values, keywords))
 		return (PyObject *)record;
 	Py_DECREF(record);
 	return NULL;
@@ -436,7 +466,9 @@ static PyObject *members_of(PyObject *self, bool changed)
 			continue;
 		PyObject *value = cp_get_member(state, member, cp_record_data(record), record->keep);
 		PyObject *start = plain ? cp_get_member(state, member, cp_record_data((cp_record *)plain), NULL) : NULL;
-		const int equal = value && start ? PyObject_RichCompareBool(value, start, Py_EQ) : 0;
+		// A sphere says that it is one, though spheres are the default.
+		const bool is_type = record->layout == &cp_layouts[CP_shape] && member->kind == CP_ENUM;
+		const int equal = value && start && !is_type ? PyObject_RichCompareBool(value, start, Py_EQ) : 0;
 		if (!value || equal < 0 || (!equal && PyDict_SetItemString(all, member->name, value) < 0))
 			Py_CLEAR(all);
 		Py_XDECREF(start);

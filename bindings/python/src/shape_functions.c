@@ -172,7 +172,7 @@ static bool open_sides(pairs_call *call, PyObject *const values[6], const char *
 	for (int i = 0; i < 2; i++) {
 		if (!cp_is_given(values[2 + i]))
 			continue;
-		if (!cp_open_input(&call->rows[i], values[2 + i], names[2 + i], columns) || !cp_as_doubles(&call->rows[i]) ||
+		if (!cp_open_places(call->state, &call->rows[i], values[2 + i], names[2 + i], columns) ||
 			(count >= 0 && !cp_has_rows(&call->rows[i], count)))
 			return false;
 		count = call->rows[i].rows;

@@ -97,7 +97,7 @@ static PyObject *shape_cast_rays(PyObject *module, PyObject *const *args, Py_ssi
 		if (hits) {
 			Py_BEGIN_ALLOW_THREADS result = carom_shape_cast_rays(
 				call.context->context, &batch, &call.shape, &call.pose, rays, (carom_ray_hit *)(void *)hits->data);
-			Py_END_ALLOW_THREADS
+			Py_END_ALLOW_THREADS cp_shape_as(hits, &input);
 		}
 		made = end_batch(&call, result, hits);
 	}

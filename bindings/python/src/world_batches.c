@@ -46,11 +46,26 @@ static PyObject *end_batch(batch_call *call, carom_result result, PyObject *answ
 
 // ---- Rays ----
 
+/// Has an array three dimensions? Rays of a camera have.
+static bool is_picture(PyObject *value)
+{
+	PyObject *shape = value && cp_is_array(value) ? PyObject_GetAttrString(value, "shape") : NULL;
+	const bool answer = shape && PySequence_Check(shape) && PySequence_Size(shape) == 3;
+	Py_XDECREF(shape);
+	PyErr_Clear();
+	return answer;
+}
+
 bool cp_get_rays(cp_input *rays, PyObject *value, PyObject *directions, const carom_ray **result, carom_ray **owned)
 {
+	static const cp_form pictures[] = { { 1, 6, 6 }, { 1, 8, 8 }, { 0, 0, 0 } };
 	cp_input along = { 0 };
 	const bool two = cp_is_given(directions);
-	bool good = (two ? cp_open_input(rays, value, "rays", 3) : cp_open_rows(rays, value, "rays", 6, 8)) && cp_as_doubles(rays);
+	bool good =
+		(two                        ? cp_open_input(rays, value, "rays", 3)
+				: is_picture(value) ? cp_open_forms(rays, value, "rays", pictures, 2, "(n, 6), (n, 8), (h, w, 6) or (h, w, 8)")
+									: cp_open_rows(rays, value, "rays", 6, 8)) &&
+		cp_as_doubles(rays);
 	if (good && two)
 		good = cp_open_input(&along, directions, "directions", 3) && cp_has_rows(&along, rays->rows) && cp_as_doubles(&along);
 	if (good && !two && rays->columns == 7) {
@@ -77,7 +92,7 @@ static const char *const ray_names[] = { "rays", "directions", "filter", "ignore
 /// A batch of rays: which of the three questions is asked.
 typedef enum ray_question { RAY_NEAREST, RAY_ANY, RAY_ALL } ray_question;
 
-static PyObject *answer_one_each(batch_call *call, const carom_ray *rays, ray_question question)
+static PyObject *answer_one_each(batch_call *call, const cp_input *input, const carom_ray *rays, ray_question question)
 {
 	cp_array *answers = question == RAY_ANY ? cp_new_numbers(call->state, CP_BOOL, call->batch.count, 0)
 											: cp_new_records(call->state, CP_ray_hit, call->batch.count);
@@ -86,7 +101,7 @@ static PyObject *answer_one_each(batch_call *call, const carom_ray *rays, ray_qu
 		Py_BEGIN_ALLOW_THREADS result = question == RAY_ANY
 			? carom_world_cast_rays_any(call->world->world, &call->batch, rays, (bool *)answers->data)
 			: carom_world_cast_rays(call->world->world, &call->batch, rays, (carom_ray_hit *)(void *)answers->data);
-		Py_END_ALLOW_THREADS
+		Py_END_ALLOW_THREADS cp_shape_as(answers, input);
 	}
 	return end_batch(call, result, (PyObject *)answers);
 }
@@ -150,7 +165,7 @@ static PyObject *cast(
 	batch_call call = { 0 };
 	if (cp_arguments(function, args, count, keywords, ray_names, 1, values) &&
 		cp_get_rays(&input, values[0], values[1], &lists.rays, &owned) && begin_batch(&call, self, input.rows, values + 2))
-		made = question == RAY_ALL ? answer_lists(&call, &lists) : answer_one_each(&call, lists.rays, question);
+		made = question == RAY_ALL ? answer_lists(&call, &lists) : answer_one_each(&call, &input, lists.rays, question);
 	close_batch(&call);
 	cp_close_input(&input);
 	free(owned);
@@ -221,7 +236,7 @@ typedef struct shape_rows {
 	carom_shape *shapes; ///< one, or one for each query
 	bool is_shared;
 	PyObject *held; ///< a tuple of their objects
-	cp_input rows;  ///< poses (n, 7) or motions (n, 14)
+	cp_input rows;  ///< poses (n, 7) or motions (n, 14), of doubles
 } shape_rows;
 
 carom_shape *cp_get_shapes(cp_state *state, PyObject *value, const char *name, int64_t count, bool *is_shared, PyObject **held)
@@ -247,7 +262,7 @@ carom_shape *cp_get_shapes(cp_state *state, PyObject *value, const char *name, i
 
 static bool open_shapes(cp_state *state, shape_rows *s, PyObject *shapes, PyObject *rows, const char *name, int columns)
 {
-	return cp_open_input(&s->rows, rows, name, columns) && cp_as_doubles(&s->rows) &&
+	return cp_open_places(state, &s->rows, rows, name, columns) &&
 		(s->shapes = cp_get_shapes(state, shapes, "shapes", s->rows.rows, &s->is_shared, &s->held));
 }
 

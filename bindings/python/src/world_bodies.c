@@ -265,7 +265,8 @@ static PyObject *get_pose(PyObject *self, PyObject *value)
 }
 
 /// ids and rows of numbers for each, of set_poses and set_motions.
-static bool open_rows(PyObject *const *args, Py_ssize_t count, const char *function, int columns, cp_input *ids, cp_input *rows)
+static bool open_rows(
+	cp_state *state, PyObject *const *args, Py_ssize_t count, const char *function, int columns, cp_input *ids, cp_input *rows)
 {
 	*ids = *rows = (cp_input){ 0 };
 	if (count != 2) {
@@ -273,8 +274,8 @@ static bool open_rows(PyObject *const *args, Py_ssize_t count, const char *funct
 		return false;
 	}
 	return cp_open_input(ids, args[0], "ids", 0) && cp_as_uint64(ids) &&
-		cp_open_input(rows, args[1], columns == 7 ? "poses" : "motions", columns) && cp_as_doubles(rows) &&
-		cp_has_rows(rows, ids->rows) && cp_has_rows(ids, ids->rows > INT32_MAX ? INT32_MAX : ids->rows);
+		cp_open_places(state, rows, args[1], columns == 7 ? "poses" : "motions", columns) && cp_has_rows(rows, ids->rows) &&
+		cp_has_rows(ids, ids->rows > INT32_MAX ? INT32_MAX : ids->rows);
 }
 
 static PyObject *set_poses(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -282,7 +283,7 @@ static PyObject *set_poses(PyObject *self, PyObject *const *args, Py_ssize_t cou
 	cp_world *world = (cp_world *)self;
 	cp_input ids, poses;
 	PyObject *made = NULL;
-	if (open_rows(args, count, "set_poses", 7, &ids, &poses) && begin(world))
+	if (open_rows(cp_state_of(self), args, count, "set_poses", 7, &ids, &poses) && begin(world))
 		made = end(world,
 			carom_world_set_poses(world->world, (int)ids.rows, (const carom_body_id *)(const void *)ids.data,
 				(const carom_pose *)(const void *)poses.data));
@@ -296,7 +297,7 @@ static PyObject *set_motions(PyObject *self, PyObject *const *args, Py_ssize_t c
 	cp_world *world = (cp_world *)self;
 	cp_input ids, motions;
 	PyObject *made = NULL;
-	if (open_rows(args, count, "set_motions", 14, &ids, &motions) && begin(world))
+	if (open_rows(cp_state_of(self), args, count, "set_motions", 14, &ids, &motions) && begin(world))
 		made = end(world,
 			carom_world_set_motions(world->world, (int)ids.rows, (const carom_body_id *)(const void *)ids.data,
 				(const carom_motion *)(const void *)motions.data));

@@ -116,6 +116,19 @@ class Batches(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "results must be a packed array of 40 int32"):
                 self.world.cast_rays(rays, results=wrong)
 
+    def test_a_miss_looks_like_no_hit(self):
+        world, ball = self.world, carom.Shape(type="sphere", radius=0.1)
+        away, rest = (99, 0, 0, 0, 0, 0, 1), (99, 5, 0, 0, 0, 0, 1)
+        hit, shape_hit = world.cast_rays([(99, 0, 0, 0, 0, 1)])[0], world.cast_shapes(ball, [away + rest])[0]
+        point, body = world.closest_points([(99, 0, 0)], max_distance=1)[0], world.closest_bodies(ball, [away], max_distance=1)[0]
+        self.assertEqual([found.body for found in (hit, shape_hit, point, body)], [0] * 4)
+        self.assertEqual((hit.t, point.distance, body.distance, shape_hit.distance), (carom.inf,) * 4)
+        self.assertEqual((hit.triangle, point.triangle, shape_hit.triangle, shape_hit.own_triangle, shape_hit.time), (-1,) * 4 + (1,))
+        alone = carom.shape_cast_rays(ball, [(99, 0, 0, 0, 0, 1)])[0]
+        self.assertEqual((alone.t, alone.triangle), (carom.inf, -1))
+        triangles, times, backs = cube().cast_rays([(99, 0, 0)], [(0, 0, 1)])
+        self.assertEqual((triangles[0], times[0], backs[0]), (-1, carom.inf, False))
+
     def test_shapes(self):
         box = carom.Shape(type="box", half_extents=(0.4, 0.4, 0.4))
         poses = [(0.4 * i, 0.3 * i, 0.2, 0, 0, 0, 1) for i in range(20)]
@@ -136,6 +149,70 @@ class Batches(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "shapes has 2 shapes for 20 queries"):
             self.world.overlap_shapes([box, box], poses)
         self.assertEqual(len(self.world.cast_rays([])), 0)
+
+    @needs_numpy
+    def test_poses_of_batches_come_in_every_form(self):
+        world, ball = self.world, carom.Shape(type="sphere", radius=0.1)
+        poses = [((0.3 * i, 0.2 * i, 1 + i), (0, 0, 0.6, 0.8)) for i in range(5)]
+        rows = [place + turn for place, turn in poses]
+        matrices = numpy.array([[[0.28, -0.96, 0, x], [0.96, 0.28, 0, y], [0, 0, 1, z], [0, 0, 0, 1]] for (x, y, z), _ in poses])
+        expected = world.closest_bodies(ball, rows)["distance"].numpy()
+        strided = numpy.asfortranarray(matrices)
+        for given in (numpy.array(rows), poses, [carom.Pose(*pose) for pose in poses], matrices, list(matrices), strided,
+                      matrices[:, :3], matrices.reshape(5, 16), matrices.astype(numpy.float32)):
+            self.assertTrue(numpy.allclose(world.closest_bodies(ball, given)["distance"].numpy(), expected, atol=1e-6))
+        self.assertEqual(carom.distances(ball, ball, matrices)[2].distance, carom.distance(ball, ball, matrices[2]).distance)
+        ids = list(world.body_ids())[:5]
+        world.set_poses(ids, matrices)
+        self.assertTrue(numpy.allclose(world.get_poses(ids).numpy(), rows))
+        matrices[3, 0, 0] = 2
+        for wrong in (matrices, list(matrices)):
+            with self.assertRaisesRegex(ValueError, r"poses\[3\] is no matrix that turns and moves alone"):
+                world.closest_bodies(ball, wrong)
+        for wrong in (numpy.zeros((2, 4)), numpy.zeros((2, 2, 7)), numpy.zeros(7)):
+            with self.assertRaisesRegex(ValueError, r"poses has the shape .* must be \(n, 7\), \(n, 4, 4\)"):
+                world.closest_bodies(ball, wrong)
+        for wrong in (3, "far"):
+            with self.assertRaisesRegex(TypeError, "must be an array or a sequence of poses"):
+                world.closest_bodies(ball, wrong)
+        self.assertEqual(len(world.closest_bodies(ball, [])), 0)
+
+    @needs_numpy
+    def test_motions_of_batches_come_in_every_form(self):
+        world, ball = self.world, carom.Shape(type="sphere", radius=0.1)
+        pairs = [(((0.5 * i, 0.4, 5), None), ((0.5 * i, 0.4, -5), None)) for i in range(4)]
+        rows = numpy.array([[place + (0, 0, 0, 1) for place, _ in pair] for pair in pairs])
+        matrices = numpy.tile(numpy.eye(4), (4, 2, 1, 1))
+        matrices[..., :3, 3] = rows[..., :3]
+        expected = list(world.cast_shapes(ball, rows.reshape(4, 14)))
+        for given in (rows, pairs, [carom.Motion(*pair) for pair in pairs], list(rows), matrices, matrices[:, :, :3]):
+            self.assertEqual(list(world.cast_shapes(ball, given)), expected)
+        singles = [world.cast_shape(ball, row) for row in rows.reshape(4, 14)]
+        self.assertEqual([hit.time if hit else 1 for hit in singles], [hit.time for hit in expected])
+        self.assertTrue(any(singles))
+        with self.assertRaisesRegex(TypeError, "a sequence of motions"):
+            world.cast_shapes(ball, 1)
+
+    @needs_numpy
+    def test_a_picture_of_rays_has_a_picture_of_answers(self):
+        rays = numpy.array(self.rays)
+        picture, flat = rays.reshape(8, 5, 6), self.world.cast_rays(rays).numpy()
+        self.assertEqual(bytes(self.world.cast_rays(picture)), flat.tobytes())
+        hits = self.world.cast_rays(picture)
+        self.assertEqual((hits.shape, hits["normal"].shape, self.world.cast_rays_any(picture).shape), ((8, 5), (8, 5, 3), (8, 5)))
+        turned = self.world.cast_rays(picture.transpose(1, 0, 2))
+        self.assertEqual(turned.shape, (5, 8))
+        self.assertTrue((turned["t"].numpy() == hits["t"].numpy().T).all())
+        self.assertEqual(carom.shape_cast_rays(cube(), picture).shape, (8, 5))
+        with self.assertRaisesRegex(ValueError, r"rays has the shape \(8, 5, 5\)"):
+            self.world.cast_rays(picture[..., :5])
+
+    def test_a_manifold_has_the_points_that_it_counts(self):
+        ball = carom.Shape(type="sphere", radius=0.5)
+        touching = carom.collide_convex(ball, ball, None, ((0.9, 0, 0), None))
+        self.assertEqual((touching.count, len(touching.points)), (1, 1))
+        self.assertEqual(carom.collide_convex(ball, ball, None, ((2, 0, 0), None)).points, ())
+        self.assertEqual(touching.replace(normal=touching.normal), touching)
 
     def test_each_query_ignores_a_body_of_its_own(self):
         ids = self.world.body_ids()

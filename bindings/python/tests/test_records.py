@@ -20,6 +20,7 @@ class Records(unittest.TestCase):
 
     def test_repr_shows_what_differs(self):
         self.assertEqual(repr(carom.WorldDef()), "WorldDef()")
+        self.assertEqual(repr(carom.Shape(type="sphere")), "Shape(type=<ShapeType.SPHERE: 0>)")
         self.assertEqual(repr(carom.WorldDef(match_distance=0.5)), "WorldDef(match_distance=0.5)")
         self.assertEqual(eval(repr(carom.Pose((1, 2, 3))), {"Pose": carom.Pose}), carom.Pose((1, 2, 3)))
 
@@ -73,6 +74,15 @@ class Records(unittest.TestCase):
                       [[1, 0, 0, 1], [0, 1, 0, 2], [0, 0, 1, 3], [0, 0, 1, 1]]):  # projects
             with self.assertRaisesRegex(ValueError, "turns and moves alone"):
                 carom.BodyDef(pose=wrong)
+
+    def test_a_pose_is_made_of_any_form(self):
+        matrix = [[-1, 0, 0, 1], [0, -1, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]
+        turned = carom.Pose((1, 2, 3), (0, 0, 1, 0))
+        for value in (matrix, matrix[:3], sum(matrix, []), turned, ((1, 2, 3), (0, 0, 1, 0)), (1, 2, 3, 0, 0, 1, 0)):
+            self.assertEqual(carom.Pose(value), turned)
+        self.assertEqual(carom.Pose((1, 2, 3)).position, (1, 2, 3))
+        with self.assertRaisesRegex(TypeError, "Pose.position"):
+            carom.Pose((1, 2, 3, 4, 5))
 
     def test_matrices_of_every_kind_of_turn_become_quaternions(self):
         for q in [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1), (0.5, 0.5, 0.5, 0.5), (0.1, -0.7, 0.1, 0.7),
