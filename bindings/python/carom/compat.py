@@ -23,6 +23,30 @@ def _as_mesh(mesh):
     return mesh if isinstance(mesh, carom.Mesh) else carom.Mesh(mesh.vertices, mesh.faces)
 
 
+def _as_array(vector):
+    """A vector as the other packages give it: an array of NumPy, or a tuple where that is not installed."""
+    try:
+        import numpy
+    except ImportError:
+        return tuple(vector)
+    return numpy.array(vector)
+
+
+def _in_order(names):
+    """Names as a sorted tuple, also where some are numbers and some are texts."""
+    try:
+        return tuple(sorted(names))
+    except TypeError:
+        return tuple(sorted(names, key=lambda name: (type(name).__name__, repr(name))))
+
+
+def _end_on_a(contact):
+    """The end of a contact on body A: see carom.Contact."""
+    if contact.kind not in (carom.ContactKind.VERTEX_B, carom.ContactKind.EDGE_B):
+        return contact.point
+    return tuple(place - contact.depth * part for place, part in zip(contact.point, contact.normal))
+
+
 # ---- trimesh.collision ----
 
 
@@ -32,8 +56,8 @@ class ContactData:
     def __init__(self, names, contact):
         self.names = set(names)
         self.depth = contact.depth
-        self.point = contact.point
-        self.normal = contact.normal
+        self.point = _as_array(contact.point)
+        self.normal = _as_array(contact.normal)
         self._features = dict(zip(names, (contact.feature_a, contact.feature_b)))
 
     def index(self, name):
@@ -44,21 +68,28 @@ class ContactData:
 class DistanceData:
     """Two nearest points. A negative distance tells how deep the two overlap; trimesh tells 0 or -1."""
 
-    def __init__(self, names, distance, points):
+    def __init__(self, names, distance, points, places):
         self.names = set(names)
         self.distance = distance
+        self._places = dict(zip(names, places))
         self._points = dict(zip(names, points))
 
     def point(self, name):
         """The nearest point of the named object."""
-        return self._points[name]
+        return _as_array(self._points[name])
+
+    def index(self, name):
+        """The number of the named object's triangle that is nearest to its point."""
+        mesh, pose = self._places[name]
+        return carom.shape_closest_point(mesh, self._points[name], pose).triangle
 
 
 class CollisionManager:
     """As trimesh.collision.CollisionManager, on a carom.World.
 
     Closed meshes are solid: an object inside another collides with it. Contacts are those of a step (at most 8 for each two objects),
-    not one for each two triangles. Names that are not found raise KeyError, not ValueError.
+    not one for each two triangles. Names that are not found raise KeyError, not ValueError. Where there is nothing to be near to, the
+    distance is inf, and names and data are None.
     """
 
     def __init__(self):
@@ -84,6 +115,10 @@ class CollisionManager:
         """Put an object at a pose: a matrix of 4 x 4, or what carom takes for one."""
         self._world.set_pose(self._ids[name], transform)
 
+    def _place(self, name):
+        """The mesh of an object and its pose."""
+        return self._meshes[name], self._world.get_pose(self._ids[name])
+
     def _contacts(self, contacts, own_name):
         """Names and contact of each, where own_name stands for body A's without an id."""
         return [((own_name if contact.body_a == 0 else self._names[contact.body_a], self._names[contact.body_b]), contact)
@@ -98,7 +133,7 @@ class CollisionManager:
         """Do any two objects collide?"""
         self._world.step()
         contacts = self._contacts(self._world.contacts, None)
-        return _answer(bool(contacts), {tuple(sorted(names)) for names, _ in contacts}, contacts, return_names, return_data)
+        return _answer(bool(contacts), {_in_order(names) for names, _ in contacts}, contacts, return_names, return_data)
 
     def in_collision_other(self, other_manager, return_names=False, return_data=False):
         """Does any object collide with one of another manager? Pairs are (own name, other name)."""
@@ -112,17 +147,23 @@ class CollisionManager:
 
     def min_distance_single(self, mesh, transform=None, return_name=False, return_data=False):
         """The distance of a mesh to the nearest object."""
-        near = self._world.closest_body(_as_mesh(mesh), transform)
+        made = _as_mesh(mesh)
+        near = self._world.closest_body(made, transform)
+        if near is None:
+            return _distance_answer(carom.inf, None, None, return_name, return_data)
         name = self._names[near.body]
-        data = DistanceData(("__external", name), near.distance, (near.on_shape, near.on_body))
+        data = DistanceData(
+            ("__external", name), near.distance, (near.on_shape, near.on_body), ((made, transform), self._place(name)))
         return _distance_answer(near.distance, name, data, return_name, return_data)
 
     def min_distance_internal(self, return_names=False, return_data=False):
         """The least distance of two objects."""
         near = self._world.closest_pair()
+        if near is None:
+            return _distance_answer(carom.inf, None, None, return_names, return_data)
         names = (self._names[near.body_a], self._names[near.body_b])
-        data = DistanceData(names, near.distance, (near.on_a, near.on_b))
-        return _distance_answer(near.distance, tuple(sorted(names)), data, return_names, return_data)
+        data = DistanceData(names, near.distance, (near.on_a, near.on_b), [self._place(name) for name in names])
+        return _distance_answer(near.distance, _in_order(names), data, return_names, return_data)
 
     def min_distance_other(self, other_manager, return_names=False, return_data=False):
         """The least distance of an object to one of another manager."""
@@ -132,7 +173,10 @@ class CollisionManager:
             near = self._world.closest_body(other_manager._meshes[name], other_manager._world.get_pose(body), limit)
             if near and (best is None or near.distance < best.distance):
                 best, names = near, (self._names[near.body], name)
-        data = DistanceData(names, best.distance, (best.on_body, best.on_shape))
+        if best is None:
+            return _distance_answer(carom.inf, None, None, return_names, return_data)
+        places = (self._place(names[0]), other_manager._place(names[1]))
+        data = DistanceData(names, best.distance, (best.on_body, best.on_shape), places)
         return _distance_answer(best.distance, names, data, return_names, return_data)
 
 
@@ -153,8 +197,8 @@ def _distance_answer(distance, names, data, return_names, return_data):
 class RaycastingScene:
     """As open3d.t.geometry.RaycastingScene, in double.
 
-    Answers are NumPy arrays, t_hit and distances of doubles. Signs come from the mesh that is nearest, which must be closed to have an
-    inside; no rays are sampled. count_intersections counts each triangle around an edge that a ray goes through.
+    Answers are NumPy arrays, t_hit and distances of doubles. A point is inside where an odd number of closed meshes hold it, as Open3D
+    has it; no rays are sampled, so nsamples changes nothing. count_intersections counts each triangle around an edge that a ray goes through.
     """
 
     INVALID_ID = 4294967295
@@ -189,6 +233,25 @@ class RaycastingScene:
             raise ValueError(f"the last dimension is {values.shape[-1]}; it must be {columns}")
         return values.reshape(-1, columns), values.shape[:-1]
 
+    @staticmethod
+    def create_rays_pinhole(fov_deg, center, eye, up, width_px, height_px):
+        """Rays (height_px, width_px, 6) of a camera at eye that looks at center. The rows of the picture go along up, as Open3D has it."""
+        import numpy
+
+        eye = numpy.asarray(eye, dtype=float)
+        ahead = numpy.asarray(center, dtype=float) - eye
+        ahead /= numpy.linalg.norm(ahead)
+        right = numpy.cross(up, ahead)
+        right /= numpy.linalg.norm(right)
+        along_up = numpy.cross(ahead, right)
+        focal = 0.5 * width_px / numpy.tan(numpy.radians(0.5 * fov_deg))
+        x = (numpy.arange(width_px) + 0.5 - 0.5 * width_px) / focal
+        y = (numpy.arange(height_px) + 0.5 - 0.5 * height_px) / focal
+        rays = numpy.empty((height_px, width_px, 6))
+        rays[..., :3] = eye
+        rays[..., 3:] = ahead + x[None, :, None] * right + y[:, None, None] * along_up
+        return rays
+
     def cast_rays(self, rays, nthreads=0):
         """The nearest hits: t_hit, geometry_ids, primitive_ids, primitive_uvs, primitive_normals."""
         import numpy
@@ -220,6 +283,21 @@ class RaycastingScene:
         first, _ = self._world.cast_rays_all(rows)
         return numpy.diff(numpy.asarray(first)).astype(numpy.int32).reshape(shape)
 
+    def list_intersections(self, rays, nthreads=0):
+        """All hits: those of ray i are ray_splits[i] to ray_splits[i + 1] - 1 of ray_ids, t_hit, geometry_ids, primitive_ids, primitive_uvs."""
+        import numpy
+
+        rows, _ = self._rows(rays, 6)
+        first, hits = (numpy.asarray(part) for part in self._world.cast_rays_all(rows))
+        return {
+            "ray_splits": first,
+            "ray_ids": numpy.repeat(numpy.arange(len(rows)), numpy.diff(first)),
+            "t_hit": hits["t"],
+            "geometry_ids": self._geometry_ids(hits["body"]),
+            "primitive_ids": hits["triangle"].astype(numpy.uint32),
+            "primitive_uvs": numpy.stack([hits["u"], hits["v"]], axis=-1),
+        }
+
     def compute_closest_points(self, query_points, nthreads=0):
         """The nearest surface points: points, geometry_ids, primitive_ids, primitive_normals."""
         import numpy
@@ -233,20 +311,33 @@ class RaycastingScene:
             "primitive_normals": closest["normal"].reshape(*shape, 3),
         }
 
-    def compute_signed_distance(self, query_points, nthreads=0):
+    def compute_signed_distance(self, query_points, nthreads=0, nsamples=1):
         """Distances to the surface, negative inside."""
         import numpy
 
         rows, shape = self._rows(query_points, 3)
-        return numpy.asarray(self._world.closest_points(rows))["distance"].reshape(shape)
+        distances = numpy.asarray(self._world.closest_points(rows))["distance"].copy()
+        if len(self._meshes) > 1:
+            distances = numpy.where(self._is_inside(rows), -abs(distances), abs(distances))
+        return distances.reshape(shape)
+
+    def _is_inside(self, rows):
+        """Does an odd number of meshes hold each point?"""
+        import numpy
+
+        inside = numpy.zeros(len(rows), dtype=bool)
+        for mesh in self._meshes:
+            inside ^= numpy.asarray(carom.shape_closest_points(mesh, rows, context=self._world.context))["distance"] < 0
+        return inside
 
     def compute_distance(self, query_points, nthreads=0):
         """Distances to the surface."""
         import numpy
 
-        return numpy.abs(self.compute_signed_distance(query_points))
+        rows, shape = self._rows(query_points, 3)
+        return numpy.abs(numpy.asarray(self._world.closest_points(rows))["distance"]).reshape(shape)
 
-    def compute_occupancy(self, query_points, nthreads=0):
+    def compute_occupancy(self, query_points, nthreads=0, nsamples=1):
         """1 inside, 0 outside."""
         import numpy
 
@@ -262,6 +353,9 @@ class Transform:
     def __init__(self, *values):
         rotation, translation = (1, 0, 0, 0), (0, 0, 0)
         for value in values:
+            if isinstance(value, Transform):  # a copy
+                self.pose = value.pose
+                return
             if len(value) == 3 and not hasattr(value[0], "__len__"):
                 translation = value
             else:
@@ -272,6 +366,36 @@ class Transform:
         else:
             w, x, y, z = rotation
             self.pose = carom.Pose(tuple(map(float, translation)), (float(x), float(y), float(z), float(w)))
+
+
+    def getTranslation(self):
+        """Where it moves the origin to."""
+        return _as_array(self.pose.position)
+
+    def setTranslation(self, translation):
+        """Move it without turning it."""
+        self.pose = self.pose.replace(position=tuple(map(float, translation)))
+
+    def getQuatRotation(self):
+        """The quaternion w, x, y, z."""
+        x, y, z, w = self.pose.orientation
+        return _as_array((w, x, y, z))
+
+    def setQuatRotation(self, rotation):
+        """Turn it by a quaternion w, x, y, z."""
+        self.pose = Transform(tuple(map(float, rotation)), self.pose.position).pose
+
+    def getRotation(self):
+        """The matrix of 3 x 3."""
+        x, y, z, w = self.pose.orientation
+        rows = ((1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+                (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+                (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)))
+        return _as_array(rows)
+
+    def setRotation(self, rotation):
+        """Turn it by a matrix of 3 x 3."""
+        self.pose = Transform(rotation, self.pose.position).pose
 
 
 class CollisionObject:
@@ -287,11 +411,34 @@ class CollisionObject:
 
     def setTranslation(self, translation):
         """Move it without turning it."""
-        self.transform.pose = self.transform.pose.replace(position=translation)
+        self.transform = Transform(self.transform)
+        self.transform.setTranslation(translation)
+
+    def setRotation(self, rotation):
+        """Turn it by a matrix of 3 x 3."""
+        self.transform = Transform(self.transform)
+        self.transform.setRotation(rotation)
+
+    def setQuatRotation(self, rotation):
+        """Turn it by a quaternion w, x, y, z."""
+        self.transform = Transform(self.transform)
+        self.transform.setQuatRotation(rotation)
+
+    def getTransform(self):
+        """A copy of its transform."""
+        return Transform(self.transform)
 
     def getTranslation(self):
         """Where it is."""
-        return self.transform.pose.position
+        return self.transform.getTranslation()
+
+    def getRotation(self):
+        """How it is turned: a matrix of 3 x 3."""
+        return self.transform.getRotation()
+
+    def getQuatRotation(self):
+        """How it is turned: a quaternion w, x, y, z."""
+        return self.transform.getQuatRotation()
 
 
 class _Geometry:
@@ -304,6 +451,7 @@ class Sphere(_Geometry):
 
     def __init__(self, radius):
         super().__init__(carom.Shape(type="sphere", radius=radius))
+        self.radius = radius
 
 
 class Box(_Geometry):
@@ -311,6 +459,7 @@ class Box(_Geometry):
 
     def __init__(self, x, y, z):
         super().__init__(carom.Shape(type="box", half_extents=(x / 2, y / 2, z / 2)))
+        self.side = _as_array((x, y, z))
 
 
 class Ellipsoid(_Geometry):
@@ -318,6 +467,7 @@ class Ellipsoid(_Geometry):
 
     def __init__(self, a, b, c):
         super().__init__(carom.Shape(type="ellipsoid", half_extents=(a, b, c)))
+        self.radii = _as_array((a, b, c))
 
 
 class Capsule(_Geometry):
@@ -325,6 +475,7 @@ class Capsule(_Geometry):
 
     def __init__(self, radius, lz):
         super().__init__(carom.Shape(type="capsule", radius=radius, half_length=lz / 2))
+        self.radius, self.lz = radius, lz
 
 
 class Cylinder(_Geometry):
@@ -332,6 +483,7 @@ class Cylinder(_Geometry):
 
     def __init__(self, radius, lz):
         super().__init__(carom.Shape(type="cylinder", radius=radius, half_length=lz / 2))
+        self.radius, self.lz = radius, lz
 
 
 class Cone(_Geometry):
@@ -339,6 +491,7 @@ class Cone(_Geometry):
 
     def __init__(self, radius, lz):
         super().__init__(carom.Shape(type="cone", radius=radius, half_length=lz / 2))
+        self.radius, self.lz = radius, lz
 
 
 class Halfspace(_Geometry):
@@ -373,8 +526,11 @@ class BVHModel(_Geometry):
 class CollisionRequest:
     """How many contacts are wanted, and whether."""
 
-    def __init__(self, num_max_contacts=1, enable_contact=False):
+    def __init__(self, num_max_contacts=1, enable_contact=False, num_max_cost_sources=1, enable_cost=False):
+        if enable_cost:
+            raise NotImplementedError("costs are not computed")
         self.num_max_contacts, self.enable_contact = num_max_contacts, enable_contact
+        self.num_max_cost_sources, self.enable_cost = num_max_cost_sources, enable_cost
 
 
 class Contact:
@@ -382,8 +538,8 @@ class Contact:
 
     def __init__(self, o1, o2, contact, sign):
         self.o1, self.o2 = o1, o2
-        self.pos = contact.point
-        self.normal = tuple(-sign * part for part in contact.normal)
+        self.pos = _as_array(_end_on_a(contact))
+        self.normal = _as_array([-sign * part for part in contact.normal])
         self.penetration_depth = contact.depth
 
 

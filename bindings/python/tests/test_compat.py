@@ -53,6 +53,38 @@ class Trimesh(unittest.TestCase):
         self.assertAlmostEqual(manager.min_distance_internal(), -0.1, 5)
 
 
+    def test_nothing_to_be_near_to(self):
+        empty, one = compat.CollisionManager(), compat.CollisionManager()
+        one.add_object("one", BOX)
+        for distance in (empty.min_distance_internal(), one.min_distance_internal(), empty.min_distance_single(BOX),
+                         empty.min_distance_other(one), one.min_distance_other(empty)):
+            self.assertEqual(distance, carom.inf)
+        self.assertEqual(one.min_distance_internal(True, True), (carom.inf, None, None))
+        self.assertEqual(empty.min_distance_single(BOX, None, True, True), (carom.inf, None, None))
+        self.assertFalse(empty.in_collision_single(BOX))
+
+    def test_names_of_two_types(self):
+        manager = compat.CollisionManager()
+        manager.add_object("a", BOX)
+        manager.add_object(1, BOX, at(0.9, 0.1, 0.2))
+        self.assertEqual(manager.in_collision_internal(return_names=True), (True, {(1, "a")}))
+        manager.set_transform(1, at(2))
+        self.assertEqual(manager.min_distance_internal(return_names=True), (1, (1, "a")))
+
+    @needs_numpy
+    def test_answers_are_arrays(self):
+        manager = self.manager
+        data = manager.min_distance_single(BOX, at(6), return_data=True)[1]
+        self.assertTrue((2 * data.point("right") == [8, *(2 * data.point("right"))[1:]]).all())
+        for name, x in (("right", 4), ("__external", 6)):
+            corners = [CUBE[corner][0] for corner in CUBE_TRIANGLES[data.index(name)]]
+            self.assertEqual(corners, [1] * 3 if name == "right" else [0] * 3)
+            self.assertEqual(data.point(name)[0], x)
+        manager.set_transform("right", at(0.9, 0.3, 0.2))
+        contact = manager.in_collision_internal(return_data=True)[1][0]
+        self.assertTrue((abs(2 * contact.normal) == [2, 0, 0]).all())
+
+
 @needs_numpy
 class Open3D(unittest.TestCase):
     def setUp(self):
@@ -92,6 +124,44 @@ class Open3D(unittest.TestCase):
         self.assertEqual(set(closest["geometry_ids"].ravel()), {0})
 
 
+    def test_an_empty_scene(self):
+        scene = compat.RaycastingScene()
+        answer = scene.cast_rays([[0, 0, 0, 0, 0, 1]])
+        self.assertEqual((answer["t_hit"][0], answer["geometry_ids"][0], answer["primitive_ids"][0]), (numpy.inf,) + (scene.INVALID_ID,) * 2)
+        self.assertEqual(scene.compute_distance([[0, 0, 0]])[0], numpy.inf)
+        self.assertEqual(scene.compute_signed_distance([[0, 0, 0]])[0], numpy.inf)
+        self.assertEqual(scene.compute_occupancy([[0, 0, 0]])[0], 0)
+
+    def test_a_camera(self):
+        rays = compat.RaycastingScene.create_rays_pinhole(90, center=[0.5, 0.5, 0], eye=[0.5, 0.5, 3], up=[0, 1, 0], width_px=8, height_px=4)
+        self.assertEqual(rays.shape, (4, 8, 6))
+        self.assertTrue((rays[..., :3] == [0.5, 0.5, 3]).all())
+        self.assertTrue(numpy.allclose(rays[3, 0, 3:], [7 / 8, 3 / 8, -1]))  # the first column looks to +x, the last row to +y
+        self.assertTrue(numpy.allclose(rays[0, 7, 3:], [-7 / 8, -3 / 8, -1]))
+        hits = self.scene.cast_rays(rays)["t_hit"]
+        self.assertTrue(numpy.allclose(hits[1:3, 3:5], 2))
+        self.assertTrue(numpy.isinf(hits[:, [0, 7]]).all())
+
+    def test_a_mesh_in_a_mesh_is_a_hole(self):
+        scene = compat.RaycastingScene()
+        for scale in (4, 2, 1):
+            scene.add_triangles((numpy.array(CUBE) - 0.5) * scale, numpy.array(CUBE_TRIANGLES))
+        points = numpy.array([[0, 0, 0], [0, 0, 0.75], [0, 0, 1.5], [0, 0, 2.5]])
+        self.assertEqual(list(scene.compute_occupancy(points, nsamples=3)), [1, 0, 1, 0])
+        self.assertTrue(numpy.allclose(scene.compute_signed_distance(points), [-0.5, 0.25, -0.5, 0.5]))
+        self.assertTrue(numpy.allclose(scene.compute_distance(points), [0.5, 0.25, 0.5, 0.5]))
+
+    def test_all_hits_of_a_ray(self):
+        rays = numpy.array([[0.3, 0.4, 4, 0, 0, -1], [100, 0, 4, 0, 0, -1], [-1, 0.3, 0.4, 1, 0, 0]])
+        hits = self.scene.list_intersections(rays)
+        self.assertEqual(list(hits["ray_splits"]), [0, 2, 2, 6])
+        self.assertEqual(list(hits["ray_ids"]), [0, 0, 2, 2, 2, 2])
+        self.assertTrue(numpy.allclose(hits["t_hit"], [3, 4, 1, 2, 6, 7]))
+        self.assertEqual(list(hits["geometry_ids"]), [0, 0, 0, 0, 1, 1])
+        self.assertEqual(hits["primitive_uvs"].shape, (6, 2))
+        self.assertEqual(list(numpy.diff(hits["ray_splits"])), list(self.scene.count_intersections(rays)))
+
+
 class Fcl(unittest.TestCase):
     def test_shapes(self):
         fcl = compat
@@ -106,9 +176,50 @@ class Fcl(unittest.TestCase):
         nearest = fcl.DistanceResult()
         self.assertEqual(fcl.distance(ball, box, fcl.DistanceRequest(), nearest), 3)
         self.assertEqual(nearest.nearest_points[1][0], 4)
-        self.assertEqual(box.getTranslation(), (5, 0, 0))
+        self.assertEqual(tuple(box.getTranslation()), (5, 0, 0))
         for geometry in (fcl.Capsule(1, 2), fcl.Cylinder(1, 2), fcl.Cone(1, 2), fcl.Ellipsoid(1, 1, 1), fcl.Halfspace()):
             self.assertEqual(fcl.collide(ball, fcl.CollisionObject(geometry)), 1)
+
+    def test_the_place_of_a_contact_lies_on_the_first_object(self):
+        fcl = compat
+        model, big = fcl.BVHModel(), fcl.BVHModel()
+        for made, scale in ((model, 1), (big, 4)):
+            made.beginModel()
+            made.addSubModel([tuple(scale * (part - 0.5) for part in corner) for corner in CUBE], CUBE_TRIANGLES)
+            made.endModel()
+        kinds = set()
+        for first, second, place in ((model, big, (2.4, 0.1, 0.2)), (big, model, (-2.4, 0.1, 0.2)), (big, model, (0.1, -0.2, 2.4))):
+            a = fcl.CollisionObject(first, fcl.Transform((0.9, 0.3, 0.3, 0.1), place))
+            result = fcl.CollisionResult()
+            fcl.collide(a, fcl.CollisionObject(second), fcl.CollisionRequest(8, True), result)
+            kinds |= {contact.kind for contact in carom.collide(first.shape, second.shape, a.transform.pose)}
+            self.assertTrue(result.contacts)
+            for contact in result.contacts:
+                found = carom.shape_closest_point(first.shape, tuple(contact.pos), a.transform.pose)
+                self.assertLess(abs(found.distance), 1e-5)
+        self.assertTrue(kinds & {carom.ContactKind.VERTEX_B, carom.ContactKind.EDGE_B})
+
+    def test_transforms_are_read_and_changed(self):
+        fcl = compat
+        turn = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+        start = fcl.Transform(turn, (1, 2, 3))
+        copy = fcl.Transform(start)
+        copy.setTranslation((4, 5, 6))
+        self.assertEqual((tuple(start.getTranslation()), tuple(copy.getTranslation())), ((1, 2, 3), (4, 5, 6)))
+        for row, given in zip(copy.getRotation(), turn):
+            for part, expected in zip(row, given):
+                self.assertAlmostEqual(part, expected)
+        copy.setQuatRotation((1, 0, 0, 0))
+        self.assertEqual(tuple(copy.getQuatRotation()), (1, 0, 0, 0))
+        thing = fcl.CollisionObject(fcl.Sphere(2), start)
+        thing.setRotation([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        thing.setTranslation((7, 8, 9))
+        self.assertEqual(tuple(thing.getTransform().getQuatRotation()), (1, 0, 0, 0))
+        self.assertEqual((tuple(start.getTranslation()), tuple(thing.getTranslation())), ((1, 2, 3), (7, 8, 9)))
+        self.assertEqual((fcl.Sphere(2).radius, tuple(fcl.Box(1, 2, 3).side), fcl.Cone(1, 4).lz), (2, (1, 2, 3), 4))
+        self.assertFalse(fcl.CollisionRequest(num_max_cost_sources=3).enable_cost)
+        with self.assertRaises(NotImplementedError):
+            fcl.CollisionRequest(enable_cost=True)
 
     def test_models_and_transforms(self):
         fcl = compat
