@@ -222,8 +222,19 @@ def kind_of(struct, member, enums, structs):
     fail(f"member {member.name} has the unknown type {member.type}")
 
 
+# Words about arguments that Python does not have, and what is said in their place.
+PHRASES = [
+    (r"\*found tells whether there is one; filter may be NULL\.", "None: there is none."),
+    (r"\*found tells whether there is one(; the body of hit is null)?\.", "None: there is none."),
+    (r" ?\*count is the number of \w+ there are; the first capacity of them are written\. \w+ may be NULL when capacity is 0\.", ""),
+    (r" ?(count|first) and capacity (are )?as in \w+\.", ""),
+    (r"\bbody is null\b", "body is 0"),
+    (r"\bcarom_default_(\w+)\b", lambda match: f"{camel(match[1])}()"),
+]
+
+
 class Namer:
-    """Names of C in comments become those of Python."""
+    """Names and phrases of C in comments become those of Python."""
 
     def __init__(self, structs, enums):
         self.map = {name: camel(struct.short) for name, struct in structs.items() if struct.exposed}
@@ -234,6 +245,8 @@ class Namer:
         self.map["NULL"] = "None"
 
     def rename(self, text):
+        for phrase, said in PHRASES:
+            text = re.sub(phrase, said, text)
         return re.sub(r"\b\w+\b", lambda word: self.map.get(word[0], word[0]), text)
 
 

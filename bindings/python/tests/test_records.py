@@ -75,6 +75,14 @@ class Records(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "turns and moves alone"):
                 carom.BodyDef(pose=wrong)
 
+    def test_help_speaks_python(self):
+        for name in ("cast_ray", "closest_point", "cast_shape"):
+            self.assertIn("None: there is none.", getattr(carom.World, name).__doc__)
+        for owner in (carom, carom.World, carom.Mesh):
+            for name in dir(owner):
+                self.assertNotRegex(getattr(owner, name).__doc__ or "", r"\*found tells whether there is one|body is null|carom_default_", name)
+        self.assertIn("QueryFilter()", carom.QueryFilter.__doc__)
+
     def test_a_pose_is_made_of_any_form(self):
         matrix = [[-1, 0, 0, 1], [0, -1, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]
         turned = carom.Pose((1, 2, 3), (0, 0, 1, 0))
