@@ -247,6 +247,21 @@ static void spread(flood *f, int32_t first, int first_corner)
 	}
 }
 
+/// Does a point (own frame) of which the grid knows nothing lie outside a closed body, farther from
+/// its surface than tolerance?
+static bool winds_outside(const cr_completion *c, int side, v3d point, double tolerance)
+{
+	const cr_collider *body = c->collider[side];
+	for (int k = 0; k < 3; k++) {
+		if (v3d_get(point, k) < body->lower[k] - tolerance || v3d_get(point, k) > body->upper[k] + tolerance)
+			return true;
+	}
+	const float from[3] = { (float)point.x, (float)point.y, (float)point.z }, direction[3] = { 0.11f, 0.07f, 0.99f };
+	cr_near_point near;
+	return c->pipeline->bvh->winding(body, from, direction) == 0 &&
+		!c->pipeline->bvh->closest(body, point, tolerance, true, &near);
+}
+
 /// Is a vertex surely outside the other body, by more than rounding? Where bodies touch exactly,
 /// edges may end where it cannot be said on which side they go on.
 static bool is_outside(const flood *f, v3d at)
@@ -255,8 +270,8 @@ static bool is_outside(const flood *f, v3d at)
 	const int other = 1 - f->side;
 	const cr_facets *facets = f->overlap->facets[other];
 	const v3d p = cr_from_a(c, other, at);
+	const double tolerance = 1e-6 * ((double)c->collider[0]->scale + c->collider[1]->scale);
 	if (facets->convex) {
-		const double tolerance = 1e-6 * ((double)c->collider[0]->scale + c->collider[1]->scale);
 		for (int32_t i = 0; i < facets->count; i++) {
 			if (v3d_dot(facets->data[i].normal, p) - facets->data[i].offset > tolerance)
 				return true;
@@ -264,7 +279,10 @@ static bool is_outside(const flood *f, v3d at)
 		return false;
 	}
 	const float point[3] = { (float)p.x, (float)p.y, (float)p.z };
-	return c->collider[other]->closed && cr_side_of(c->collider[other], point) < 0;
+	if (!c->collider[other]->closed)
+		return false;
+	const int known = cr_side_of(c->collider[other], point);
+	return known < 0 || (known == 0 && winds_outside(c, other, p, tolerance));
 }
 
 static void run_flood(flood *f)

@@ -24,7 +24,8 @@
 ///    coplanar side, or an edge that grazes, makes no patch of its own.
 ///    A piece of a crease that a patch leads out already takes no plane that leans away from the
 ///    surface there (served.c).
-/// 4. Points of each patch: manifold_points.c. Which planes are no way out of an open mesh:
+/// 4. Points of each patch: manifold_points.c. No patch is deeper than a way that parts the bodies
+///    altogether: parting_bound.c. Which planes are no way out of an open mesh:
 ///    open_front.c.
 ///
 /// Used where at least one body is made of few facets, or is open but has a front. Smooth bodies of
@@ -84,6 +85,7 @@ static cr_reference_plane plane_of_facet(const cr_manifold *m, int side, int32_t
 	const cr_completion *c = m->completion;
 	const cr_facet *f = &m->overlap->facets[side]->data[facet];
 	cr_reference_plane plane = { .side = side, .facet = facet, .normal = cr_direction_to_a(c, side, f->normal), .area = f->area };
+	plane.tolerance = m->tolerance + m->overlap->facets[side]->slack;
 	plane.offset = f->offset + (side == 0 ? 0 : v3d_dot(plane.normal, c->translation));
 	if (cr_is_turned(m->overlap, side, facet)) {
 		plane.normal = v3d_neg(plane.normal);
@@ -262,7 +264,7 @@ static cr_plane_row make_row(cr_manifold *m, cr_reference_plane *plane)
 	const bool all = stands_for_all(m, plane);
 	cr_plane_row row = { .normal = plane->normal,
 		.offset = plane->offset,
-		.tolerance = m->tolerance,
+		.tolerance = plane->tolerance,
 		.side = plane->side,
 		.facet = plane->facet,
 		.stands_for_all = all || plane->facet < 0 };
@@ -651,7 +653,7 @@ static int take_choice(cr_manifold *m, int32_t corner, int32_t plane)
 	int taken = 1;
 	take_plane(m, plane);
 	for (int32_t k = 0; h && !h->done && k < h->count; k++) {
-		if (m->planes[h->plane[k]].chosen)
+		if (m->planes[h->plane[k]].chosen || cr_parts_sooner(m, depth_of_plane(m, h->plane[k], INFINITY)))
 			continue;
 		take_plane(m, h->plane[k]);
 		taken++;
@@ -669,6 +671,16 @@ static void leave_corner(cr_manifold *m, int32_t corner)
 	m->settled++;
 }
 
+/// Let an element have its contacts by the plane that it has chosen, or along the way that parts
+/// both bodies sooner. Returns how many patches there are more.
+static int take_plane(cr_manifold *m, int32_t element, int32_t plane)
+{
+	if (!cr_parts_sooner(m, depth_of_plane(m, plane, INFINITY)))
+		return take_choice(m, element, plane);
+	cr_add_parting_contact(m, element);
+	return 1;
+}
+
 /// Choose planes for the elements, and add their contacts. Returns how many planes.
 static int choose_patches(cr_manifold *m, bool pierces)
 {
@@ -678,7 +690,7 @@ static int choose_patches(cr_manifold *m, bool pierces)
 			break;
 		const int32_t plane = choose_plane(m, i);
 		if (plane >= 0 && !cr_is_served(m, i, plane))
-			patches += take_choice(m, i, plane);
+			patches += take_plane(m, i, plane);
 		leave_corner(m, i);
 	}
 	return patches;

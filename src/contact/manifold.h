@@ -23,13 +23,16 @@ typedef struct cr_facet_test {
 /// A plane that may part the two bodies where they overlap: that of a facet, or one along two edges
 /// that cross.
 typedef struct cr_reference_plane {
-	int side;            // the body whose facet it is; 1 for edges
-	int32_t facet;       // -1: edges
-	int32_t edge[2];     // half-edges of A and of B
-	v3d normal;          // out of that body, A's frame, unit
-	double offset;       // normal . p on the plane
-	double area;         // of the facet; 0 for edges, -1 where they are nearest at an end
-	double depth;        // of small hulls: of all that is below, once it is measured; else 0
+	int side;         // the body whose facet it is; 1 for edges
+	int32_t facet;    // -1: edges
+	int32_t edge[2];  // half-edges of A and of B
+	v3d normal;       // out of that body, A's frame, unit
+	double offset;    // normal . p on the plane
+	double tolerance; // metres: points so far from it count as on it
+	double area;      // of the facet; 0 for edges, -1 where they are nearest at an end
+	// of small hulls: of all that is below, once it is measured; else that of edges, and 0 of a
+	// facet
+	double depth;
 	double led;          // how far its patch leads out; 0: it has none
 	cr_facet_test *test; // of the facet, of a body that is not convex; NULL: not made yet
 	int32_t known;       // so many corners are measured: the elements, or all
@@ -58,6 +61,15 @@ typedef struct cr_hollow_vertex {
 	bool done; // it need not wait for another plane
 } cr_hollow_vertex;
 
+/// A way along which two bodies part altogether (parting_bound.c).
+typedef struct cr_parting_way {
+	double depth;  // how far
+	int side;      // the body that the normal leads out of
+	v3d normal;    // A's frame, unit
+	double top;    // the greatest normal . p of that body
+	double bottom; // the least one of the other body
+} cr_parting_way;
+
 /// The work on one pair.
 typedef struct cr_manifold {
 	cr_completion *completion;
@@ -85,6 +97,8 @@ typedef struct cr_manifold {
 	cr_candidate_plane *candidates; // [facet_planes + 1] of a choice
 	cr_hollow_vertex *hollow;       // those found (hollow.c)
 	int32_t hollow_count;
+	cr_parting_way apart; // the shortest one that was found
+	bool apart_known;     // it was looked for
 	bool failed;
 } cr_manifold;
 
@@ -152,6 +166,11 @@ void cr_wait_for_hollow(cr_manifold *manifold, int32_t plane);
 /// Does a piece of an edge, which has chosen a plane, need no patch of its own: does that lean away
 /// from the surface there, and does a patch that was made lead it out? (served.c)
 bool cr_is_served(const cr_manifold *manifold, int32_t element, int32_t plane);
+/// Is there a way that parts two closed bodies altogether, and is shorter than a depth? Only asked
+/// of depths that are more than small (parting_bound.c).
+bool cr_parts_sooner(cr_manifold *manifold, double depth);
+/// Add the contact of a corner along that way.
+void cr_add_parting_contact(cr_manifold *manifold, int32_t corner);
 
 /// Does a plane push along an open mesh that has a front, not to it? (open_front.c)
 bool cr_slips_along(const cr_manifold *manifold, const cr_reference_plane *plane);

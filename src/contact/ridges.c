@@ -151,11 +151,15 @@ static bool plane_of_ridges(const cr_manifold *m, const ridge *a, const ridge *b
 		n = v3d_neg(n);
 	if (v3d_dot(n, v3d_add(a->normal[0], a->normal[1])) >= 0 || v3d_dot(n, v3d_sub(b->from, a->from)) < -m->tolerance)
 		return false;
+	// The edges' own distance along the normal, also where all corners of A's edge are settled.
+	const double depth = v3d_dot(n, v3d_sub(b->from, a->from));
 	*plane = (cr_reference_plane){ .side = 1,
 		.facet = -1,
 		.edge = { a->half_edge, b->half_edge },
 		.normal = n,
 		.offset = v3d_dot(n, b->from),
+		.tolerance = m->tolerance,
+		.depth = depth > 0 ? depth : 0,
 		.area = meet_within(a, b, 0) ? 0 : -1 };
 	return true;
 }

@@ -93,6 +93,20 @@ static void settle_plane(const cr_topology *t, const cr_facets *facets, v3d sum,
 	f->offset = offset / (3 * f->count);
 }
 
+/// How far a vertex lies from the plane of a facet of its own, at most.
+static double slack_of(const cr_topology *t, const cr_facets *facets)
+{
+	double slack = 0;
+	for (int32_t i = 0; i < facets->count; i++) {
+		const cr_facet *f = &facets->data[i];
+		for (int32_t k = 0; k < 3 * f->count; k++) {
+			const int64_t corner = 3 * (int64_t)facets->triangles[f->first + k / 3] + k % 3;
+			slack = fmax(slack, fabs(v3d_dot(f->normal, point_of(t, t->triangles[corner])) - f->offset));
+		}
+	}
+	return slack;
+}
+
 void cr_facets_settle(const cr_topology *t, cr_facets *facets)
 {
 	for (int32_t i = 0; i < facets->count; i++) {
@@ -277,6 +291,7 @@ static void grow_all(growth *g, bool closed)
 	}
 	mark_creases(g);
 	f->convex = closed && is_convex(g);
+	f->slack = slack_of(g->topology, f);
 }
 
 /// Give back the room of facets that there are not. false: out of memory.
@@ -666,6 +681,7 @@ static carom_result refit(carom_context *context, regrowth *r, const cr_change *
 	merge(r);
 	mark_again(r);
 	f->convex = closed && is_convex(&r->g);
+	f->slack = slack_of(r->g.topology, f);
 	return list_corners(context, f) && cr_facets_list_edges(context, r->g.topology, f) ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
 }
 

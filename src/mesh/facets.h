@@ -47,7 +47,7 @@ typedef struct cr_facets {
 	// [edge_count] of a small hull (hull_edges.c), by half_edge; 0 of any other mesh
 	cr_hull_edge *edges;
 	int32_t edge_count;
-	// metres: of a small hull, no vertex lies farther from the planes of its own facets, nor in
+	// metres: no vertex lies farther from the planes of its own facets; of a small hull, nor in
 	// front of any other
 	double slack;
 	int32_t triangle_count;

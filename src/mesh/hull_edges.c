@@ -90,16 +90,11 @@ static bool find_edges(edge_list *list)
 	return f->few_count - list->count + f->count == 2;
 }
 
-static double slack_of(const cr_topology *t, const cr_facets *f)
+/// How far a corner of a small hull lies in front of a facet at most; at least slack.
+static double slack_of(const cr_topology *t, const cr_facets *f, double slack)
 {
-	double slack = 0;
 	for (int32_t i = 0; i < f->count; i++) {
 		const cr_facet *facet = &f->data[i];
-		for (int32_t k = 0; k < 3 * facet->count; k++) {
-			const int32_t vertex = t->triangles[3 * (int64_t)f->triangles[facet->first + k / 3] + k % 3];
-			slack =
-				fmax(slack, fabs(v3d_dot(facet->normal, v3d_from_floats(&t->vertices[3 * (int64_t)vertex])) - facet->offset));
-		}
 		for (int32_t k = 0; k < f->few_count; k++)
 			slack = fmax(slack, v3d_dot(facet->normal, v3d_from_floats(&t->vertices[3 * (int64_t)f->few[k]])) - facet->offset);
 	}
@@ -110,7 +105,6 @@ bool cr_facets_list_edges(carom_context *context, const cr_topology *t, cr_facet
 {
 	f->edge_count = 0;
 	f->edges = NULL;
-	f->slack = 0;
 	if (!f->convex || f->count > CR_FEW_FACETS || f->few_count == 0)
 		return true;
 	edge_list list = { .topology = t, .facets = f };
@@ -122,6 +116,6 @@ bool cr_facets_list_edges(carom_context *context, const cr_topology *t, cr_facet
 	for (int32_t i = 0; i < list.count; i++)
 		f->edges[i] = list.data[i].edge;
 	f->edge_count = list.count;
-	f->slack = slack_of(t, f);
+	f->slack = slack_of(t, f, f->slack);
 	return true;
 }
