@@ -673,7 +673,7 @@ static void leave_corner(cr_manifold *m, int32_t corner)
 
 /// Let an element have its contacts by the plane that it has chosen, or along the way that parts
 /// both bodies sooner. Returns how many patches there are more.
-static int take_plane(cr_manifold *m, int32_t element, int32_t plane)
+static int follow_choice(cr_manifold *m, int32_t element, int32_t plane)
 {
 	if (!cr_parts_sooner(m, depth_of_plane(m, plane, INFINITY)))
 		return take_choice(m, element, plane);
@@ -690,7 +690,7 @@ static int choose_patches(cr_manifold *m, bool pierces)
 			break;
 		const int32_t plane = choose_plane(m, i);
 		if (plane >= 0 && !cr_is_served(m, i, plane))
-			patches += take_plane(m, i, plane);
+			patches += follow_choice(m, i, plane);
 		leave_corner(m, i);
 	}
 	return patches;
