@@ -143,7 +143,7 @@ TEST(peer_bullet, a_batch_of_rays_around_a_point)
 		REQUIRE(carom_world_cast_rays(world, &(carom_batch){ .count = RAYS }, rays, hits) == CAROM_SUCCESS);
 		for (int i = 0; i < RAYS; i++) {
 			bool found;
-			carom_ray_hit hit = { .t = 0 };
+			carom_ray_hit hit = { .t = INFINITY }; // that of a miss in a batch
 			REQUIRE(carom_world_cast_ray(world, &rays[i], NULL, &found, &hit) == CAROM_SUCCESS);
 			CHECK(hits[i].body.index1 == hit.body.index1 && hits[i].t == hit.t && hits[i].normal.x == hit.normal.x);
 			count += found;

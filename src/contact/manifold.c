@@ -85,7 +85,6 @@ static cr_reference_plane plane_of_facet(const cr_manifold *m, int side, int32_t
 	const cr_completion *c = m->completion;
 	const cr_facet *f = &m->overlap->facets[side]->data[facet];
 	cr_reference_plane plane = { .side = side, .facet = facet, .normal = cr_direction_to_a(c, side, f->normal), .area = f->area };
-	plane.tolerance = m->tolerance + m->overlap->facets[side]->slack;
 	plane.offset = f->offset + (side == 0 ? 0 : v3d_dot(plane.normal, c->translation));
 	if (cr_is_turned(m->overlap, side, facet)) {
 		plane.normal = v3d_neg(plane.normal);
@@ -264,7 +263,7 @@ static cr_plane_row make_row(cr_manifold *m, cr_reference_plane *plane)
 	const bool all = stands_for_all(m, plane);
 	cr_plane_row row = { .normal = plane->normal,
 		.offset = plane->offset,
-		.tolerance = plane->tolerance,
+		.tolerance = cr_plane_tolerance(m, plane),
 		.side = plane->side,
 		.facet = plane->facet,
 		.stands_for_all = all || plane->facet < 0 };

@@ -23,13 +23,12 @@ typedef struct cr_facet_test {
 /// A plane that may part the two bodies where they overlap: that of a facet, or one along two edges
 /// that cross.
 typedef struct cr_reference_plane {
-	int side;         // the body whose facet it is; 1 for edges
-	int32_t facet;    // -1: edges
-	int32_t edge[2];  // half-edges of A and of B
-	v3d normal;       // out of that body, A's frame, unit
-	double offset;    // normal . p on the plane
-	double tolerance; // metres: points so far from it count as on it
-	double area;      // of the facet; 0 for edges, -1 where they are nearest at an end
+	int side;        // the body whose facet it is; 1 for edges
+	int32_t facet;   // -1: edges
+	int32_t edge[2]; // half-edges of A and of B
+	v3d normal;      // out of that body, A's frame, unit
+	double offset;   // normal . p on the plane
+	double area;     // of the facet; 0 for edges, -1 where they are nearest at an end
 	// of small hulls: of all that is below, once it is measured; else that of edges, and 0 of a
 	// facet
 	double depth;
@@ -166,6 +165,16 @@ void cr_wait_for_hollow(cr_manifold *manifold, int32_t plane);
 /// Does a piece of an edge, which has chosen a plane, need no patch of its own: does that lean away
 /// from the surface there, and does a patch that was made lead it out? (served.c)
 bool cr_is_served(const cr_manifold *manifold, int32_t element, int32_t plane);
+/// Metres: points so far from a plane count as on it. Triangles of a facet lie off its plane by the
+/// facets' slack.
+static inline double cr_plane_tolerance(const cr_manifold *manifold, const cr_reference_plane *plane)
+{
+	return manifold->tolerance + (plane->facet < 0 ? 0 : manifold->overlap->facets[plane->side]->slack);
+}
+
+/// The shortest way that parts two bodies altogether among the axes of both bodies' boxes. O(parts
+/// of the bodies) (parting_bound.c).
+cr_parting_way cr_begin_parting_way(const cr_completion *completion);
 /// Is there a way that parts two closed bodies altogether, and is shorter than a depth? Only asked
 /// of depths that are more than small (parting_bound.c).
 bool cr_parts_sooner(cr_manifold *manifold, double depth);

@@ -284,7 +284,7 @@ static bool is_no_end(const patch *p, const cr_overlap_corner *corner, bool on_p
 static void take_below(const patch *p, point_list *list, const cr_overlap_corner *corner, double depth)
 {
 	const cr_manifold *m = p->manifold;
-	const bool on_plane = depth <= p->plane->tolerance;
+	const bool on_plane = depth <= cr_plane_tolerance(m, p->plane);
 	if (corner->kind == CR_CORNER_PIERCE && ((on_plane && !lies_flat(p, corner->number)) || is_no_end(p, corner, on_plane)))
 		return;
 	int32_t triangle = corner->other;
@@ -313,7 +313,7 @@ static double reach_below(const patch *p, const cr_overlap_corner *corner, size_
 static void take_above(const patch *p, point_list *list, const cr_overlap_corner *corner, size_t entry)
 {
 	const cr_manifold *m = p->manifold;
-	if (p->plane->offset - v3d_dot(p->plane->normal, corner->at) > p->plane->tolerance)
+	if (p->plane->offset - v3d_dot(p->plane->normal, corner->at) > cr_plane_tolerance(p->manifold, p->plane))
 		return;
 	const bool convex = m->overlap->facets[p->below]->convex, pierce = corner->kind == CR_CORNER_PIERCE;
 	if (pierce && (!convex || !bounds_facet(p, corner->number) || is_no_end(p, corner, false)))

@@ -50,8 +50,7 @@ static void try_directions(const cr_completion *c, const v3d directions[3], cr_p
 	}
 }
 
-/// The way apart along the axes of both bodies' boxes.
-static cr_parting_way begin_way(const cr_completion *c)
+cr_parting_way cr_begin_parting_way(const cr_completion *c)
 {
 	cr_parting_way way = { .depth = INFINITY };
 	for (int side = 0; side < 2; side++) {
@@ -83,7 +82,7 @@ bool cr_parts_sooner(cr_manifold *m, double depth)
 	if (is_shallow(m->completion, depth) || cr_are_both_convex(m->overlap))
 		return false;
 	if (!m->apart_known) {
-		m->apart = begin_way(m->completion);
+		m->apart = cr_begin_parting_way(m->completion);
 		for (int32_t i = 0; i < m->plane_count; i += 3) {
 			v3d directions[3];
 			for (int32_t k = 0; k < 3; k++)

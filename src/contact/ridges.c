@@ -158,7 +158,6 @@ static bool plane_of_ridges(const cr_manifold *m, const ridge *a, const ridge *b
 		.edge = { a->half_edge, b->half_edge },
 		.normal = n,
 		.offset = v3d_dot(n, b->from),
-		.tolerance = m->tolerance,
 		.depth = depth > 0 ? depth : 0,
 		.area = meet_within(a, b, 0) ? 0 : -1 };
 	return true;

@@ -5,15 +5,14 @@
 /// depth. So are meshes whose faces coincide otherwise: mirrored, or turned by a symmetry. Their
 /// triangles touch in common planes, and there may be no contact, or none that parts them.
 ///
-/// A way near the shortest one is then looked for (bvh/parting.c), and is the contact, between the
-/// parts that come clear last. Cost: milliseconds for meshes of hundreds of triangles. So it is
-/// asked for only where surfaces meet and no contact came out, and where one mesh is twice at
-/// nearly one place: there it is added where no contact is as deep. Convex meshes of few faces have
-/// patches that are deep, and are not asked about.
+/// The contact is then a way that surely parts both, the shortest one along the axes of their boxes
+/// (parting_bound.c), between the places that come clear last. It is asked for only where surfaces
+/// meet and no contact came out, and where one mesh is twice at nearly one place: there it is added
+/// where no contact is as deep. Convex meshes of few faces have patches that are deep, and are not
+/// asked about. Cost: O(triangles). A search for the shortest way (bvh/parting.c) takes milliseconds
+/// for each pair, and bodies that are made at one place are many.
 
-#include "bvh/parting.h"
 #include "contact/manifold.h"
-#include "geom/separation.h"
 
 // Of the diagonal of a mesh: two of it whose middles are no farther apart may be at one pose.
 // Contacts that are less deep lead nowhere then.
@@ -43,34 +42,37 @@ static double deepest_of(const cr_raw_contacts *list)
 	return deepest;
 }
 
-/// false: out of memory.
-static bool make_solid(cr_completion *c, int side, cr_solid *solid)
+/// The triangle with the vertex that is farthest along a direction of A's frame; point: that vertex,
+/// likewise.
+static int32_t farthest_of(const cr_completion *c, int side, v3d direction, v3d *point)
 {
-	const carom_mesh *mesh = c->body[side]->shape.mesh;
-	const cr_facets *facets = mesh->facets.put_off ? NULL : &mesh->facets;
-	return cr_solid_of_mesh(&c->worker->arena, c->collider[side], facets, mesh->report.components, solid);
+	const cr_topology *t = c->collider[side]->topology;
+	const v3d d = cr_direction_from_a(c, side, direction);
+	int32_t farthest = 0;
+	double most = -INFINITY;
+	for (int32_t i = 0; i < 3 * t->triangle_count; i++) {
+		const double along = v3d_dot(d, v3d_from_floats(&t->vertices[3 * (int64_t)t->triangles[i]]));
+		if (along > most) {
+			most = along;
+			farthest = i;
+		}
+	}
+	*point = cr_to_a(c, side, v3d_from_floats(&t->vertices[3 * (int64_t)t->triangles[farthest]]));
+	return farthest / 3;
 }
 
-/// Add the way out of the pair, if it overlaps and no contact leads so far.
+/// Add a way out of the pair, if no contact leads so far.
 static void add_way(cr_completion *c)
 {
-	const cr_relative b_in_a = { c->rotation, c->translation };
-	cr_solid solids[2];
-	cr_solid_pair pair;
-	cr_clear_way way;
-	cr_separation s;
-	if (!make_solid(c, 0, &solids[0]) || !make_solid(c, 1, &solids[1])) {
-		c->worker->failed = true;
+	const cr_parting_way way = cr_begin_parting_way(c);
+	if (!(way.depth > deepest_of(&c->worker->contacts) && way.depth < INFINITY))
 		return;
-	}
-	cr_prepare_pair(&pair, &solids[0], &solids[1], &b_in_a, 0, c->pipeline->bvh);
-	cr_part_solids(&pair, &way);
-	if (!(way.length > deepest_of(&c->worker->contacts) && way.length < INFINITY))
-		return;
-	const cr_convex a = cr_part_of_solid(&solids[0], way.triangle[0]), b = cr_part_of_solid(&solids[1], way.triangle[1]);
-	const cr_relative moved = { c->rotation, v3d_mad(c->translation, -way.length, way.direction) };
-	cr_convex_separation(&a, &b, &moved, &s);
-	cr_add_crossing_contact(c, 0, s.on_a, way.direction, way.length, way.triangle[0], way.triangle[1], CAROM_FACES);
+	const v3d out = way.side == 0 ? v3d_neg(way.normal) : way.normal; // of A
+	v3d point, other;
+	const int32_t of_a = farthest_of(c, 0, v3d_neg(out), &point), of_b = farthest_of(c, 1, out, &other);
+	const double depth = v3d_dot(out, v3d_sub(other, point)); // boxes are a little larger
+	if (depth >= 0)
+		cr_add_crossing_contact(c, 0, point, out, depth, of_a, of_b, CAROM_FACES);
 }
 
 /// Does a contact surely lead out of a pair of one mesh? Of a convex one, any that is deep.
@@ -97,12 +99,11 @@ bool cr_may_lack_way(const cr_pipeline *p, const cr_pair_work *w)
 void cr_add_way_apart(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
+	worker->contacts = (cr_raw_contacts){ 0 }; // what is in hand may be given up memory
 	cr_load_contacts(worker, w->contacts);
-	const cr_raw_contact *contacts = worker->contacts.data;
 	cr_completion c = cr_begin_completion(p, worker, w);
 	add_way(&c);
 	cr_keep_contacts(worker, &w->contacts);
 	cr_arena_rewind(&worker->arena, &mark);
-	if (worker->contacts.data != contacts)
-		worker->contacts = (cr_raw_contacts){ 0 };
+	worker->contacts = (cr_raw_contacts){ 0 };
 }

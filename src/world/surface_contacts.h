@@ -358,8 +358,8 @@ void cr_begin_surface_contact(const carom_world *world, int32_t mesh_a, int32_t 
 void cr_continue_surface_contact(const carom_world *world, carom_surface_contact *c);
 
 /// Make the fans of closed meshes that are no cloth and that may be asked about in this step: by a
-/// pair, an impact, or a contact of the last step. So an answer does not depend on the steps before.
-/// False when out of memory (surface_inside.c).
+/// pair, an impact, or a contact of the last step. So an answer does not depend on the steps
+/// before. False when out of memory (surface_inside.c).
 bool cr_see_solids(carom_world *world, const carom_proximity_view *view);
 /// Is the face of pair i, which has its vertex at its back, on the far side of a closed mesh? The
 /// vertex belongs elsewhere.
