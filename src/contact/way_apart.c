@@ -1,37 +1,76 @@
-/// The way out of two solids as a whole, where their features tell none.
+/// The way out of one mesh that is twice at one place, or of a mesh and its mirror image.
 ///
 /// Two equal meshes at one pose lie in each other with all of their surface. Their vertices are on
 /// the other's surface, so that rounding tells whether they are inside, and those that are have no
-/// depth. So are meshes whose faces coincide otherwise: mirrored, or turned by a symmetry. Their
-/// triangles touch in common planes, and there may be no contact, or none that parts them.
+/// depth. Their triangles touch in common planes, and there may be no contact, or none that parts
+/// them.
 ///
 /// The contact is then a way that surely parts both, the shortest one along the axes of their boxes
-/// (parting_bound.c), between the places that come clear last. It is asked for only where surfaces
-/// meet and no contact came out, and where one mesh is twice at nearly one place: there it is added
-/// where no contact is as deep. Convex meshes of few faces have patches that are deep, and are not
-/// asked about. Cost: O(triangles). A search for the shortest way (bvh/parting.c) takes milliseconds
-/// for each pair, and bodies that are made at one place are many.
+/// (parting_bound.c), between the places that come clear last. It is added where the two meet and
+/// no contact is as deep. Convex meshes of few faces have patches that are deep, and are not asked
+/// about. Cost: O(triangles). A search for the shortest way (bvh/parting.c) takes milliseconds for
+/// each pair, and bodies that are made at one place are many.
 
 #include "contact/manifold.h"
 
 // Of the diagonal of a mesh: two of it whose middles are no farther apart may be at one pose.
 // Contacts that are less deep lead nowhere then.
 static const double AT_ONE_PLACE = 1e-4, SHALLOW = 1e-3;
+// Of the diagonal: so far below a triangle a place is looked at; and of so many triangles at most.
+static const double BELOW = 1e-3;
+enum { MOST_PLACES = 8 };
 
-/// Is a pair one mesh twice, at nearly one place? However it is turned: it may have symmetries.
+/// Is a pair one mesh twice, at nearly one place, or a mesh and its mirror image? However they are
+/// turned: a mesh may have symmetries.
 static bool is_one_twice(const cr_pipeline *p, const cr_pair_work *w)
 {
-	const cr_body *a = &p->bodies[w->a];
-	if (a->shape.mesh != p->bodies[w->b].shape.mesh)
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	const double size = (double)a->shape.collider->diagonal, near = AT_ONE_PLACE * size;
+	if (a->shape.collider->topology->triangle_count != b->shape.collider->topology->triangle_count ||
+		fabs((double)b->shape.collider->diagonal - size) > near)
 		return false;
-	const v3d middle = cr_local_box_of(a).centre, other = v3d_add(m3d_mul(&w->now.rotation, middle), w->now.translation);
-	return v3d_length(v3d_sub(other, middle)) <= AT_ONE_PLACE * (double)a->shape.collider->diagonal;
+	const v3d other = v3d_add(m3d_mul(&w->now.rotation, cr_local_box_of(b).centre), w->now.translation);
+	return v3d_length(v3d_sub(other, cr_local_box_of(a).centre)) <= near;
 }
 
-/// Do the surfaces of a pair without contacts meet?
-static bool meet(const cr_pipeline *p, const cr_pair_work *w)
+/// Is a place of A's frame in a body?
+static bool is_in(const cr_completion *c, int side, v3d place)
 {
-	return w->meetings.count > 0 || (w->looked && !(w->gap > 0) && cr_are_hulls(p, w));
+	const v3d p = cr_from_a(c, side, place);
+	const float origin[3] = { (float)p.x, (float)p.y, (float)p.z }, direction[3] = { 0.5f, 0.7f, 0.3f };
+	return cr_is_inside(c->pipeline, c->collider[side], origin, direction);
+}
+
+/// Is a place a little below one of A's triangles in both bodies? Where surfaces coincide, rounding
+/// tells whether they meet.
+static bool share_a_place(const cr_completion *c)
+{
+	const cr_topology *t = c->collider[0]->topology;
+	const double below = BELOW * (double)c->collider[0]->diagonal;
+	bool shared = false;
+	for (int32_t i = 0; i < t->triangle_count && i < MOST_PLACES && !shared; i++) {
+		v3d corners[3];
+		cr_triangle_in_a(c, 0, i, corners);
+		const v3d middle = v3d_scale(v3d_add(corners[0], v3d_add(corners[1], corners[2])), 1.0 / 3);
+		const v3d place = v3d_mad(middle, -below, cr_collider_normal(c->collider[0], i));
+		shared = is_in(c, 0, place) && is_in(c, 1, place);
+	}
+	return shared;
+}
+
+/// Do the surfaces of a pair meet? What the crossings stage has not decided is decided here.
+static bool meet(cr_completion *c, cr_pair_work *w)
+{
+	cr_candidates crossing = { .data = cr_meetings_at(&c->pipeline->frame, w->meetings.first), .count = w->meetings.count };
+	if (w->meetings.count == 0)
+		return w->looked && !(w->gap > 0) && cr_are_hulls(c->pipeline, w);
+	if (!cr_find_crossings(c, &crossing)) {
+		c->worker->failed = true;
+		return false;
+	}
+	w->meetings.count = crossing.count;
+	w->tested = 0; // those that are left have moved up
+	return crossing.count > 0;
 }
 
 static double deepest_of(const cr_raw_contacts *list)
@@ -42,8 +81,8 @@ static double deepest_of(const cr_raw_contacts *list)
 	return deepest;
 }
 
-/// The triangle with the vertex that is farthest along a direction of A's frame; point: that vertex,
-/// likewise.
+/// The triangle with the vertex that is farthest along a direction of A's frame; point: that
+/// vertex, likewise.
 static int32_t farthest_of(const cr_completion *c, int side, v3d direction, v3d *point)
 {
 	const cr_topology *t = c->collider[side]->topology;
@@ -91,8 +130,6 @@ bool cr_may_lack_way(const cr_pipeline *p, const cr_pair_work *w)
 	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
 	if (!p->settings.lab.complete || !a->closed || !b->closed)
 		return false;
-	if (w->contacts.count == 0)
-		return meet(p, w) || is_one_twice(p, w);
 	return is_one_twice(p, w) && !is_led_out(p, w);
 }
 
@@ -102,7 +139,8 @@ void cr_add_way_apart(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	worker->contacts = (cr_raw_contacts){ 0 }; // what is in hand may be given up memory
 	cr_load_contacts(worker, w->contacts);
 	cr_completion c = cr_begin_completion(p, worker, w);
-	add_way(&c);
+	if (w->contacts.count > 0 || meet(&c, w) || share_a_place(&c))
+		add_way(&c);
 	cr_keep_contacts(worker, &w->contacts);
 	cr_arena_rewind(&worker->arena, &mark);
 	worker->contacts = (cr_raw_contacts){ 0 };
