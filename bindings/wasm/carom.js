@@ -1444,7 +1444,7 @@ export class World extends Handle {
 				throw wrong(`setTraits: there is no trait ${name}; they are ${names.join(", ")}`);
 		this.change((world, put, room) => {
 			const x = this.carom.exports, at = room(layoutOf("body_def").size), number = this.id(id, put, "setTraits");
-			this.carom.check(x.cw_get_body(this.address, number, at));
+			this.carom.check(x.cw_get_body(world, number, at));
 			const now = this.carom.readRecord("body_def", at);
 			const members = Object.fromEntries(names.map((name) => [name, name in given ? given[name] : now[name]]));
 			return x.cw_set_traits(world, number, this.carom.putRecord("body_def", room, x.cw_default_body_def, members, "setTraits: "));

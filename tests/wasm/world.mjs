@@ -218,6 +218,16 @@ assert.deepEqual([plain.getBody(parts).kind, plain.getBody(parts).sensor, plain.
 refuses(() => plain.setTraits(parts, { mask: 1n }), /setTraits: there is no trait mask/);
 refuses(() => plain.setTraits(parts, { kind: 'cloth', sensor: false }), /kind is CAROM_CLOTH/);
 plain.setTraits(parts, { kind: 'dynamic', sensor: false });
+const soft = plain.addBody({ kind: 'deformable', shape: { type: 'mesh', mesh: cube }, pose: at(30, 0, 0), shapeImpacts: false });
+plain.addBody({ kind: 'static', shape: { type: 'box', halfExtents: [9, 9, 9] }, pose: at(30, 0, -9.4) });
+plain.step();
+const onSoft = plain.contacts.findIndex((contact) => contact.a === soft[0]), acts = plain.contactCorners(onSoft);
+assert.equal(acts.b, null);
+close(acts.a.weights.reduce((sum, w) => sum + w, 0), 1);
+assert.equal(acts.a.vertices.length, acts.a.weights.length);
+refuses(() => plain.contactCorners(10 ** 6), /first is 1000000/);
+plain.removeBody(soft);
+plain.removeBody(plain.bodyIds[plain.bodyIds.length - 1]);
 assert.deepEqual(plain.bodyIds, [ground, bullet, parts]);
 assert.deepEqual([plain.isBody(parts), plain.isBody([0, 0])], [true, false]);
 assert.equal(plain.getPoses([ground, bullet])[9], 0.9);
