@@ -66,7 +66,7 @@ static void release_meshes(meshes *m)
 
 // ---- Bodies ----
 
-/// A definition, with room for what it names.
+/// A definition, and room for the arrays that it points to.
 typedef struct definition {
 	carom_body_def def;
 	carom_part parts[3];

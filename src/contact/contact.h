@@ -165,6 +165,8 @@ void cr_join_convex_mesh(cr_worker *worker, const cr_body *a, const cr_body *b);
 /// Take the contacts that a pair has so far into worker->contacts. Sets worker->failed when out of
 /// memory.
 void cr_load_contacts(cr_worker *worker, cr_span range);
+/// The depth of the deepest contact of a list; -INFINITY: there is none.
+double cr_greatest_depth(const cr_raw_contacts *list);
 /// Keep worker->contacts in the list, in the place of a pair's range if they fit. Sets
 /// worker->failed when out of memory.
 void cr_keep_contacts(cr_worker *worker, cr_span *range);

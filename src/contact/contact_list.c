@@ -17,6 +17,14 @@ void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact)
 	list->data[list->count++] = *contact;
 }
 
+double cr_greatest_depth(const cr_raw_contacts *list)
+{
+	float deepest = -INFINITY; // not a double: see find_near in near.c
+	for (int64_t i = 0; i < list->count; i++)
+		deepest = list->data[i].depth > deepest ? list->data[i].depth : deepest;
+	return deepest;
+}
+
 void cr_load_contacts(cr_worker *worker, cr_span range)
 {
 	worker->contacts.count = 0;

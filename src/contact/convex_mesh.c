@@ -88,16 +88,6 @@ void cr_add_convex_way(cr_convex_mesh_pair *c, const cr_convex_way *way, int32_t
 	add_contacts(c, &contact, 1, way->triangle);
 }
 
-/// The depth of the deepest contact so far; -INFINITY: there is none.
-static double deepest_of(const cr_convex_mesh_pair *c)
-{
-	const cr_raw_contacts *list = &c->worker->contacts;
-	float deepest = -INFINITY; // not a double: see find_near in near.c
-	for (int64_t i = 0; i < list->count; i++)
-		deepest = list->data[i].depth > deepest ? list->data[i].depth : deepest;
-	return deepest;
-}
-
 // ---- A body whose centre is inside ----
 
 /// Does a point of the mesh's frame lie inside the mesh?
@@ -602,7 +592,7 @@ static void add_nearest(cr_convex_mesh_pair *c, const int32_t *blocks, int32_t c
 		for (int lane = 0; lane < block->count; lane++)
 			note_behind(c, block->number[lane]);
 	}
-	const double deepest = deepest_of(c);
+	const double deepest = cr_greatest_depth(&c->worker->contacts);
 	// Depths are told as floats.
 	if (c->nearest.triangle < 0 || !(c->nearest.depth > (1 - 1e-6) * deepest + 1e-9 * c->size))
 		return;
@@ -654,9 +644,9 @@ static void collide_triangles(cr_convex_mesh_pair *c)
 	if (c->nearest.depth < 0 && c->margin > 0)
 		add_nearest(c, blocks, count);
 	// A body that meets a triangle is not told contacts ahead alone.
-	if (c->worker->contacts.count == 0 || (c->met > CR_TOUCHES * c->size && deepest_of(c) < 0))
+	if (c->worker->contacts.count == 0 || (c->met > CR_TOUCHES * c->size && cr_greatest_depth(&c->worker->contacts) < 0))
 		add_last_way(c);
-	if (c->nearest.depth > CR_TOUCHES * c->size && deepest_of(c) < 0)
+	if (c->nearest.depth > CR_TOUCHES * c->size && cr_greatest_depth(&c->worker->contacts) < 0)
 		cr_add_convex_way(c, &c->nearest, 0);
 }
 

@@ -107,7 +107,8 @@ void cr_add_face_contacts(cr_completion *c, const cr_candidates *crossing);
 /// Add a contact given in A's frame; out takes the body of the side out of the other.
 void cr_add_crossing_contact(cr_completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature,
 	int32_t other_feature, carom_contact_kind kind);
-/// May a pair of one mesh, twice at one place, lack a contact that parts the two? (way_apart.c)
+/// May a pair of one mesh, twice at one place, lack a contact that parts the two? Its mirror image
+/// counts as the mesh. (way_apart.c)
 bool cr_may_lack_way(const cr_pipeline *pipeline, const cr_pair_work *work);
 /// Add the way out of such a pair as a whole, where no contact of it is as deep. Sets
 /// worker->failed when out of memory. (way_apart.c)

@@ -73,14 +73,6 @@ static bool meet(cr_completion *c, cr_pair_work *w)
 	return crossing.count > 0;
 }
 
-static double deepest_of(const cr_raw_contacts *list)
-{
-	double deepest = 0;
-	for (int64_t i = 0; i < list->count; i++)
-		deepest = fmax(deepest, (double)list->data[i].depth);
-	return deepest;
-}
-
 /// The triangle with the vertex that is farthest along a direction of A's frame; point: that
 /// vertex, likewise.
 static int32_t farthest_of(const cr_completion *c, int side, v3d direction, v3d *point)
@@ -104,7 +96,7 @@ static int32_t farthest_of(const cr_completion *c, int side, v3d direction, v3d 
 static void add_way(cr_completion *c)
 {
 	const cr_parting_way way = cr_begin_parting_way(c);
-	if (!(way.depth > deepest_of(&c->worker->contacts) && way.depth < INFINITY))
+	if (!(way.depth > fmax(0, cr_greatest_depth(&c->worker->contacts)) && way.depth < INFINITY))
 		return;
 	const v3d out = way.side == 0 ? v3d_neg(way.normal) : way.normal; // of A
 	v3d point, other;

@@ -233,20 +233,23 @@ static carom_result make_body(
 	return result;
 }
 
+void cr_take_traits(cr_body *part, const carom_body_def *traits)
+{
+	part->kind = (uint8_t)traits->kind;
+	part->sensor = traits->sensor;
+	part->self_collision = traits->self_collision;
+	part->continuous = traits->continuous;
+	part->contacts = traits->contacts;
+	part->shape_impacts = traits->shape_impacts;
+	part->thickness = traits->thickness;
+	part->refiltered = true;
+}
+
 /// Fill the fields of a part that make_body left.
 static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, uint32_t generation)
 {
 	*body = (cr_body){
 		.alive = true,
-		.sensor = def->sensor,
-		.self_collision = def->self_collision,
-		.continuous = def->continuous,
-		.contacts = def->contacts,
-		.shape_impacts = def->shape_impacts,
-		.thickness = def->thickness,
-		.kind = (uint8_t)def->kind,
-		// after a restore the number and generation may have been another body's
-		.refiltered = true,
 		.generation = generation,
 		.shape = body->shape,
 		.own = body->own,
@@ -256,6 +259,8 @@ static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, u
 		.part = part,
 		.user_data = def->user_data,
 	};
+	// Refiltered as well: after a restore the number and generation may have been another body's.
+	cr_take_traits(body, def);
 }
 
 void cr_count_body(carom_world *world, const cr_body *body, int sign)

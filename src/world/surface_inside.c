@@ -396,60 +396,47 @@ static bool is_solid(const carom_world *world, int32_t mesh)
 	return body->kind != CAROM_CLOTH && body->shape.mesh->report.closed;
 }
 
-/// Make the fans of the solids of two members that meet. False when out of memory.
-static bool see_both(carom_world *world, int32_t mesh_a, int32_t mesh_b)
+/// The fans of the solid of a member, if it is one. False when out of memory.
+static bool see(carom_world *world, int32_t mesh)
 {
-	const cr_member *members = world->surface_contacts.members.list.data;
-	if (mesh_a < 0 || mesh_b < 0 || mesh_a == mesh_b)
+	return !is_solid(world, mesh) || cr_make_surface_fans(world, world->surface_contacts.members.list.data[mesh].body);
+}
+
+/// Two parts that meet. Those that meet often stand side by side in a list.
+typedef struct meeting {
+	int32_t part_a, part_b;
+} meeting;
+
+static bool are_same(meeting a, meeting b) { return a.part_a == b.part_a && a.part_b == b.part_b; }
+
+/// Those of the solids of a meeting, unless it is the last one once more.
+static bool see_meeting(carom_world *world, meeting now, meeting *last)
+{
+	const cr_members *members = &world->surface_contacts.members.list;
+	if (now.part_a == now.part_b || are_same(now, *last))
 		return true;
-	return (!is_solid(world, mesh_a) || cr_make_surface_fans(world, members[mesh_a].body)) &&
-		(!is_solid(world, mesh_b) || cr_make_surface_fans(world, members[mesh_b].body));
+	*last = now;
+	const int32_t mesh_a = cr_find_member(members, now.part_a), mesh_b = cr_find_member(members, now.part_b);
+	return mesh_a < 0 || mesh_b < 0 || (see(world, mesh_a) && see(world, mesh_b));
 }
 
-static bool see_pairs(carom_world *world, const carom_proximity_view *view)
-{
-	int32_t a = -1, b = -1; // of the last pair: pairs of two members stand side by side
-	bool enough = true;
-	for (int64_t i = 0; i < view->pair_count && enough; i++) {
-		const carom_proximity_pair *pair = &view->pairs[i];
-		if (pair->mesh_a == a && pair->mesh_b == b)
-			continue;
-		a = pair->mesh_a;
-		b = pair->mesh_b;
-		enough = see_both(world, a, b);
-	}
-	return enough;
-}
-
-static bool see_impacts(carom_world *world)
-{
-	const cr_members *list = &world->surface_contacts.members.list;
-	const cr_member *meshes = world->impacts.members.list.data;
-	const carom_sweep_hits *hits = &world->impacts.hits;
-	int32_t a = -1, b = -1;
-	bool enough = true;
-	for (int64_t i = 0; i < hits->count && enough; i++) {
-		if (hits->data[i].mesh_a == a && hits->data[i].mesh_b == b)
-			continue;
-		a = hits->data[i].mesh_a;
-		b = hits->data[i].mesh_b;
-		enough = see_both(world, cr_find_member(list, meshes[a].body), cr_find_member(list, meshes[b].body));
-	}
-	return enough;
-}
-
-static bool see_remembered(carom_world *world)
+/// Those of all meetings of this step: pairs, impacts, and contacts of the last step.
+static bool see_meetings(carom_world *world, const carom_proximity_view *view)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	int32_t a = -1, b = -1;
+	const cr_member *of_pairs = m->members.list.data, *of_hits = world->impacts.members.list.data;
+	const carom_sweep_hits *hits = &world->impacts.hits;
+	meeting last = { -1, -1 };
 	bool enough = true;
+	for (int64_t i = 0; i < view->pair_count && enough; i++)
+		enough =
+			see_meeting(world, (meeting){ of_pairs[view->pairs[i].mesh_a].body, of_pairs[view->pairs[i].mesh_b].body }, &last);
+	for (int64_t i = 0; i < hits->count && enough; i++)
+		enough = see_meeting(world, (meeting){ of_hits[hits->data[i].mesh_a].body, of_hits[hits->data[i].mesh_b].body }, &last);
 	for (int64_t i = 0; i < m->known && enough; i++) {
 		const carom_surface_contact *c = &m->found.data[i];
-		if ((cr_part_a_of(c) == a && cr_part_b_of(c) == b) || !cr_is_remembered(world, c))
-			continue;
-		a = cr_part_a_of(c);
-		b = cr_part_b_of(c);
-		enough = see_both(world, cr_find_member(&m->members.list, a), cr_find_member(&m->members.list, b));
+		const meeting now = { cr_part_a_of(c), cr_part_b_of(c) };
+		enough = are_same(now, last) || !cr_is_remembered(world, c) || see_meeting(world, now, &last);
 	}
 	return enough;
 }
@@ -462,14 +449,12 @@ static bool see_soft(carom_world *world)
 	bool any_cloth = false, enough = true;
 	for (int32_t i = 0; i < m->members.list.count && !any_cloth; i++)
 		any_cloth = cr_body_of_member(world, i)->kind == CAROM_CLOTH;
-	for (int32_t i = 0; i < m->members.list.count && any_cloth && enough; i++) {
-		if (cr_deforming_of(cr_body_of_member(world, i)) && is_solid(world, i))
-			enough = cr_make_surface_fans(world, m->members.list.data[i].body);
-	}
+	for (int32_t i = 0; i < m->members.list.count && any_cloth && enough; i++)
+		enough = !cr_deforming_of(cr_body_of_member(world, i)) || see(world, i);
 	return enough;
 }
 
 bool cr_see_solids(carom_world *world, const carom_proximity_view *view)
 {
-	return see_soft(world) && see_pairs(world, view) && see_impacts(world) && see_remembered(world);
+	return see_soft(world) && see_meetings(world, view);
 }

@@ -53,14 +53,7 @@ static void set_traits(cr_body *part, const carom_body_def *traits)
 {
 	if (cr_is_rigid(part) && (part->kind != (int)traits->kind || part->sensor != traits->sensor))
 		part->reshaped = part->reshaped > CR_SHAPE_REMADE ? part->reshaped : CR_SHAPE_REMADE;
-	part->kind = (uint8_t)traits->kind;
-	part->sensor = traits->sensor;
-	part->self_collision = traits->self_collision;
-	part->continuous = traits->continuous;
-	part->contacts = traits->contacts;
-	part->shape_impacts = traits->shape_impacts;
-	part->thickness = traits->thickness;
-	part->refiltered = true;
+	cr_take_traits(part, traits);
 }
 
 carom_result carom_world_set_traits(carom_world *world, carom_body_id id, const carom_body_def *traits)

@@ -105,7 +105,11 @@ bool cr_ask_contact_filter(carom_world *world, int32_t a, int32_t b, const carom
 /// body, likewise. Its pair is its number among those of the sphere with the part.
 bool cr_ask_sphere_filter(carom_world *world, int32_t grains, int32_t part, int32_t sphere, const carom_contact *contact);
 
-/// Check the definition of a body, but for its pose; the text names the function and the field.
+/// Let a part have the kind, the flags and the thickness of a definition. Whom it may meet is asked
+/// once more (cr_body.refiltered).
+void cr_take_traits(cr_body *part, const carom_body_def *traits);
+/// Check the definition of a body; its pose has a check of its own. The text names the function and
+/// the field.
 carom_result cr_check_body_def(carom_context *context, const carom_body_def *def, const char *function);
 /// Count a body that is added (sign 1) or removed (-1), as the searches of a step ask for it.
 void cr_count_body(carom_world *world, const cr_body *body, int sign);

@@ -367,7 +367,6 @@ class Transform:
             w, x, y, z = rotation
             self.pose = carom.Pose(tuple(map(float, translation)), (float(x), float(y), float(z), float(w)))
 
-
     def getTranslation(self):
         """Where it moves the origin to."""
         return _as_array(self.pose.position)

@@ -80,6 +80,17 @@ static bool get_pair(PyObject *value, const char *name, carom_pose *pose)
 	return good;
 }
 
+/// How many items a value has as a sequence; -1: it is none.
+static Py_ssize_t length_of(PyObject *value)
+{
+	return PyUnicode_Check(value) || !PySequence_Check(value) ? -1 : PySequence_Size(value);
+}
+
+static carom_pose pose_of_numbers(const double n[7])
+{
+	return (carom_pose){ { n[0], n[1], n[2] }, { n[3], n[4], n[5], n[6] } };
+}
+
 bool cp_get_pose(cp_state *state, PyObject *value, const char *name, carom_pose *pose)
 {
 	*pose = carom_pose_identity();
@@ -90,7 +101,7 @@ bool cp_get_pose(cp_state *state, PyObject *value, const char *name, carom_pose 
 		*pose = *record;
 		return true;
 	}
-	const Py_ssize_t length = PyUnicode_Check(value) || !PySequence_Check(value) ? -1 : PySequence_Size(value);
+	const Py_ssize_t length = length_of(value);
 	if (length == 2)
 		return get_pair(value, name, pose);
 	if (length == 3 || length == 4)
@@ -100,7 +111,7 @@ bool cp_get_pose(cp_state *state, PyObject *value, const char *name, carom_pose 
 		return cp_get_numbers(value, name, 16, numbers) && take_matrix(numbers, name, pose);
 	if (length == 7) {
 		const bool good = cp_get_numbers(value, name, 7, numbers);
-		*pose = (carom_pose){ { numbers[0], numbers[1], numbers[2] }, { numbers[3], numbers[4], numbers[5], numbers[6] } };
+		*pose = good ? pose_of_numbers(numbers) : *pose;
 		return good;
 	}
 	PyErr_Clear();
@@ -119,13 +130,12 @@ bool cp_get_motion(cp_state *state, PyObject *value, const char *name, carom_mot
 		*motion = *record;
 		return true;
 	}
-	const Py_ssize_t length = PyUnicode_Check(value) || !PySequence_Check(value) ? -1 : PySequence_Size(value);
+	const Py_ssize_t length = length_of(value);
 	double n[14];
 	if (length == 14) {
 		if (!cp_get_numbers(value, name, 14, n))
 			return false;
-		motion->begin = (carom_pose){ { n[0], n[1], n[2] }, { n[3], n[4], n[5], n[6] } };
-		motion->end = (carom_pose){ { n[7], n[8], n[9] }, { n[10], n[11], n[12], n[13] } };
+		*motion = (carom_motion){ pose_of_numbers(n), pose_of_numbers(n + 7) };
 		return true;
 	}
 	if (length != 2) {
