@@ -820,3 +820,25 @@ TEST(mesh, bodies_on_a_height_field)
 	carom_release_mesh(cube);
 	close_context(context, &heap);
 }
+
+/// A solid is refused for its border, though a vertex that no triangle uses was found first.
+TEST(mesh, an_open_solid_is_refused_for_its_border)
+{
+	carom_context *context = fixture_context(1);
+	fixture_soup soup = { .vertex_count = 1 }; // used by no triangle
+	fixture_soup_box(&soup, (v3d){ 0, 0, 0 }, 1, 1, 1);
+	soup.triangle_count--;
+	carom_mesh *mesh = fixture_mesh(context, &soup);
+	carom_world *world = fixture_world(context, NULL);
+	carom_body_def def = carom_default_body_def();
+	def.kind = CAROM_DEFORMABLE;
+	def.shape = fixture_of_mesh(mesh);
+	carom_body_id id;
+	carom_mass mass;
+	CHECK_INT(carom_mesh_get_report(mesh)->unreferenced_vertices, 1);
+	fixture_expect_error(context, carom_world_add_body(world, &def, &id), CAROM_INVALID_MESH, "has no second triangle");
+	fixture_expect_error(context, carom_mesh_get_mass(mesh, &mass), CAROM_INVALID_MESH, "has no second triangle");
+	carom_release_mesh(mesh);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}

@@ -20,7 +20,8 @@ typedef bool carom_read_fn(void *bytes, size_t count, void *user);
 /// (docs/recording.md describes it). The present state goes first. A pair filter is not recorded:
 /// its verdicts are.
 /// - write is called on the thread of the recorded call, while that call runs. On that world it may
-///   call carom_world_context and nothing else: this call fails there (CAROM_INVALID_ARGUMENT).
+///   call carom_world_context and nothing else: calls that change the world fail there
+///   (CAROM_INVALID_ARGUMENT), this one among them.
 /// - A recording that runs is ended first, even if the new one cannot begin.
 /// - write NULL only ends it. CAROM_INVALID_RECORDING tells that its writer had given up, or that
 ///   memory had run out on the way.

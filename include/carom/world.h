@@ -124,7 +124,8 @@ CAROM_API carom_body_def carom_default_body_def(void);
 ///
 /// Called while a step runs, from worker threads, for each pair of bodies whose boxes overlap and
 /// which categories, masks and groups let pass; a has the lower index. The answer must depend on
-/// the arguments alone, and the function must not call anything on the world that steps.
+/// the arguments alone, and the function must not call anything on the world that steps: functions
+/// that change the world fail there (CAROM_INVALID_ARGUMENT), and carom_destroy_world does nothing.
 /// - Where one body deforms, boxes of its triangles count, and of a body with parts the boxes of
 ///   the parts: such a pair may be asked about more than once.
 /// - A plane is asked about with all bodies that are not wholly above it.
@@ -139,7 +140,8 @@ typedef bool carom_pair_filter_fn(
 /// Called from worker threads while a step runs, after a pair was worked out and before its
 /// contacts are reduced to max_contacts_per_pair: a contact left out takes no place. The answer
 /// must depend on nothing but the arguments and data that the step leaves alone. The function must
-/// not call anything on the world that steps but carom_world_get_part_data.
+/// not call anything on the world that steps but carom_world_get_part_data: see
+/// carom_pair_filter_fn.
 /// - The contact is as the views show it, with its materials. Two members are not known yet: pair
 ///   is the number of the contact among those of its pair, and age and impulse are 0. user_data are
 ///   those of body_a and body_b.

@@ -4,6 +4,7 @@
 // for n triangles, times the almost constant factor of union-find.
 #include "mesh/mesh_check.h"
 #include "base/union_find.h"
+#include <stdio.h>
 
 static int32_t welded_corner(const cr_topology *topology, uint32_t slot) { return topology->weld[topology->triangles[slot]]; }
 
@@ -218,4 +219,53 @@ bool cr_mesh_match_edges(cr_mesh_scan *scan)
 	cr_free(scan->context, fans, (size_t)topology->vertex_count);
 	cr_free(scan->context, parent, (size_t)corners * sizeof *parent);
 	return ok;
+}
+
+// ---- Why a mesh is open ----
+
+/// Has no other triangle in use an edge between the places of a corner and the next one?
+static bool is_border(const cr_topology *t, int64_t slot)
+{
+	const int32_t *corners = &t->triangles[slot - slot % 3];
+	const int32_t p = t->weld[corners[slot % 3]], q = t->weld[corners[(slot + 1) % 3]];
+	bool alone = true;
+	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count && alone; i++) {
+		const int32_t *of = &t->triangles[i - i % 3];
+		const int32_t a = t->weld[of[i % 3]], b = t->weld[of[(i + 1) % 3]];
+		alone = i / 3 == slot / 3 || !t->used[i / 3] || !((a == p && b == q) || (a == q && b == p));
+	}
+	return alone;
+}
+
+/// The first edge that one triangle alone uses, by its corner; -1 if none of the first TRIES edges
+/// without a neighbour is one.
+static int64_t find_border(const cr_topology *t)
+{
+	enum { TRIES = 64 };
+	int tries = 0;
+	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count && tries < TRIES; i++) {
+		if (!t->used[i / 3] || t->neighbours[i] >= 0)
+			continue;
+		if (is_border(t, i))
+			return i;
+		tries++;
+	}
+	return -1;
+}
+
+void cr_say_why_open(const cr_topology *t, const carom_mesh_report *report, char text[CR_WHY_OPEN])
+{
+	const int64_t border = report->border_edges > 0 ? find_border(t) : -1;
+	if (border >= 0) {
+		const int32_t *corners = &t->triangles[border - border % 3];
+		snprintf(text, CR_WHY_OPEN, "edge %d-%d of triangle %d has no second triangle", corners[border % 3],
+			corners[(border + 1) % 3], (int32_t)(border / 3));
+	} else if (report->border_edges > 0) {
+		snprintf(text, CR_WHY_OPEN, "%d edges have no second triangle", report->border_edges);
+	} else if (report->inconsistent_edges + report->unbalanced_edges > 0) {
+		snprintf(text, CR_WHY_OPEN, "%d edges run more often one way than the other",
+			report->inconsistent_edges + report->unbalanced_edges);
+	} else {
+		snprintf(text, CR_WHY_OPEN, "%s", t->triangle_count > 0 ? "no triangle of it is usable" : "it has no triangles");
+	}
 }

@@ -28,6 +28,10 @@ typedef struct cr_topology {
 	float *edge_normals;
 } cr_topology;
 
+enum { CR_WHY_OPEN = 96 };
+/// Say why the mesh of a report is not closed, whatever else was found first. Slow: for errors.
+void cr_say_why_open(const cr_topology *topology, const carom_mesh_report *report, char text[CR_WHY_OPEN]);
+
 /// Check a definition (see carom_check_mesh); and, when topology is not NULL and the report says
 /// usable, fill the topology. CAROM_SUCCESS with report->usable false is not an error here. On
 /// failure the topology is empty.

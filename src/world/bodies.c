@@ -36,9 +36,14 @@ const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, co
 	return NULL;
 }
 
-cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function)
+carom_result cr_find_body(carom_world *world, carom_body_id id, const char *function, cr_body **body)
 {
-	return (cr_body *)cr_find_body_const(world, id, function);
+	*body = NULL;
+	const carom_result result = cr_check_may_change(world, function);
+	if (result != CAROM_SUCCESS)
+		return result;
+	*body = (cr_body *)cr_find_body_const(world, id, function);
+	return *body ? CAROM_SUCCESS : CAROM_INVALID_BODY;
 }
 
 const char *cr_kind_name(carom_body_kind kind)
@@ -64,12 +69,13 @@ carom_result cr_check_deforming(carom_context *context, const carom_body_def *de
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %s, but shape.type is not CAROM_MESH", name, kind);
 	if (def->sensor)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: sensor is set, but kind is %s: sensors do not deform", name, kind);
-	const carom_mesh_report *report = &def->shape.mesh->report;
-	if (def->kind == CAROM_DEFORMABLE && !report->closed)
-		return cr_fail(context, CAROM_INVALID_MESH,
-			"%s: kind is CAROM_DEFORMABLE, but the mesh is open (CAROM_CLOTH may be): %s", name,
-			report->triangle_count > 0 ? report->first_finding : "it has no triangles");
-	return CAROM_SUCCESS;
+	const carom_mesh *mesh = def->shape.mesh;
+	if (def->kind != CAROM_DEFORMABLE || mesh->report.closed)
+		return CAROM_SUCCESS;
+	char why[CR_WHY_OPEN];
+	cr_say_why_open(&mesh->topology, &mesh->report, why);
+	return cr_fail(
+		context, CAROM_INVALID_MESH, "%s: kind is CAROM_DEFORMABLE, but the mesh is open (CAROM_CLOTH may be): %s", name, why);
 }
 
 carom_result cr_check_body_shape(carom_context *context, const carom_shape *shape, carom_body_kind kind, const char *name)
@@ -284,7 +290,9 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_add_body: id is NULL");
 	*id = (carom_body_id){ 0, 0 };
 	const unsigned refusals = cr_count_refusals(world);
-	carom_result result = cr_check_body_def(world->context, def, "carom_world_add_body");
+	carom_result result = cr_check_may_change(world, "carom_world_add_body");
+	if (result == CAROM_SUCCESS)
+		result = cr_check_body_def(world->context, def, "carom_world_add_body");
 	carom_pose pose;
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(world->context, &def->pose, "carom_world_add_body", "pose", &pose);
@@ -368,9 +376,10 @@ void cr_end_part(carom_world *world, cr_body *body)
 
 carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 {
-	cr_body *body = cr_find_body(world, id, "carom_world_remove_body");
-	if (!body)
-		return CAROM_INVALID_BODY;
+	cr_body *body;
+	const carom_result result = cr_find_body(world, id, "carom_world_remove_body", &body);
+	if (result != CAROM_SUCCESS)
+		return result;
 	const int32_t count = cr_part_count(body);
 	cr_count_body(world, body, -1);
 	for (int32_t i = 0; i < count; i++)
@@ -469,6 +478,9 @@ static void put_body(carom_world *world, cr_body *body, const carom_pose *pose)
 /// Make room for moving some bodies, which are checked. On failure nothing has changed.
 static carom_result reserve_moves(carom_world *world, const char *name, int count, const carom_body_id *ids)
 {
+	const carom_result result = cr_check_may_change(world, name);
+	if (result != CAROM_SUCCESS)
+		return result;
 	int64_t parts = 0;
 	for (int i = 0; i < count; i++) {
 		const cr_body *first = &world->bodies.data[ids[i].index1 - 1];
@@ -617,9 +629,10 @@ carom_result carom_world_get_user_data(const carom_world *world, carom_body_id i
 
 carom_result carom_world_set_user_data(carom_world *world, carom_body_id id, uint64_t user_data)
 {
-	cr_body *body = cr_find_body(world, id, "carom_world_set_user_data");
-	if (!body)
-		return CAROM_INVALID_BODY;
+	cr_body *body;
+	const carom_result result = cr_find_body(world, id, "carom_world_set_user_data", &body);
+	if (result != CAROM_SUCCESS)
+		return result;
 	for (int32_t i = 0; i < cr_part_count(body); i++)
 		body[i].user_data = user_data;
 	cr_record_set_user_data(world->recorder, id, user_data);
@@ -657,13 +670,14 @@ carom_result carom_world_get_part_data(const carom_world *world, carom_body_id i
 
 carom_result carom_world_set_part_data(carom_world *world, carom_body_id id, int32_t part, uint64_t user_data)
 {
-	cr_body *body = cr_find_body(world, id, set_part_name);
-	if (!body)
-		return CAROM_INVALID_BODY;
+	cr_body *body;
+	carom_result result = cr_find_body(world, id, set_part_name, &body);
+	if (result != CAROM_SUCCESS)
+		return result;
 	if (!cr_compound_of(body))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"%s: the body was added without parts; carom_world_set_user_data sets its number", set_part_name);
-	const carom_result result = check_part_number(world, body, part, set_part_name);
+	result = check_part_number(world, body, part, set_part_name);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const unsigned refusals = cr_count_refusals(world);
@@ -676,9 +690,10 @@ carom_result carom_world_set_part_data(carom_world *world, carom_body_id id, int
 
 carom_result carom_world_set_filter(carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group)
 {
-	cr_body *body = cr_find_body(world, id, "carom_world_set_filter");
-	if (!body)
-		return CAROM_INVALID_BODY;
+	cr_body *body;
+	const carom_result result = cr_find_body(world, id, "carom_world_set_filter", &body);
+	if (result != CAROM_SUCCESS)
+		return result;
 	for (int32_t i = 0; i < cr_part_count(body); i++) {
 		body[i].category = category;
 		body[i].mask = mask;

@@ -169,10 +169,11 @@ static carom_result check_vertices(
 
 carom_result carom_world_set_vertices(carom_world *world, carom_body_id id, const carom_strided *begin, const carom_strided *end)
 {
-	cr_body *body = cr_find_body(world, id, set_name);
-	if (!body)
-		return CAROM_INVALID_BODY;
-	const carom_result result = check_vertices(world, id, body, begin, end);
+	cr_body *body;
+	carom_result result = cr_find_body(world, id, set_name, &body);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = check_vertices(world, id, body, begin, end);
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_surface *s = &cr_deforming_of(body)->surface;

@@ -240,9 +240,11 @@ carom_result carom_mesh_get_mass(const carom_mesh *mesh, carom_mass *mass)
 		return CAROM_INVALID_ARGUMENT;
 	if (!mass)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_get_mass: mass is NULL");
-	if (!mesh->report.closed)
-		return cr_fail(
-			mesh->context, CAROM_INVALID_MESH, "carom_mesh_get_mass: the mesh is open: %s", mesh->report.first_finding);
+	if (!mesh->report.closed) {
+		char why[CR_WHY_OPEN];
+		cr_say_why_open(&mesh->topology, &mesh->report, why);
+		return cr_fail(mesh->context, CAROM_INVALID_MESH, "carom_mesh_get_mass: the mesh is open: %s", why);
+	}
 	if (!(mesh->report.volume != 0))
 		return cr_fail(mesh->context, CAROM_INVALID_MESH, "carom_mesh_get_mass: the mesh encloses no volume");
 	cr_topology_mass(&mesh->topology, mass);

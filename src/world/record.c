@@ -106,9 +106,6 @@ static void write_bytes(cr_recorder *r, const uint8_t *bytes, size_t count)
 
 static void begin_record(cr_recorder *r, cr_opcode opcode)
 {
-	// The record before this one is still being written: its memory must stay where it is.
-	if (r->writing)
-		give_up(r, "the write function changed the world");
 	r->record.count = 0;
 	put_u32(r, opcode);
 	put_u64(r, 0); // the size, known at the end
@@ -740,6 +737,8 @@ static bool finish(cr_recorder *r)
 	return complete;
 }
 
+bool cr_is_writing(const cr_recorder *r) { return r && r->writing; }
+
 void cr_recorder_destroy(cr_recorder *r)
 {
 	if (r)
@@ -789,8 +788,9 @@ static carom_result begin_recording(carom_world *world, carom_write_fn *write, v
 
 carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user)
 {
-	if (world->recorder && world->recorder->writing)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_record: called from inside the write function");
+	const carom_result result = cr_check_may_change(world, "carom_world_record");
+	if (result != CAROM_SUCCESS)
+		return result;
 	// Of a recording that another replaces the log has told how it ended; the caller waits for the
 	// beginning of the new one.
 	const bool complete = end_recording(world);

@@ -52,6 +52,10 @@ void cr_record_step(cr_recorder *recorder, uint64_t hash);
 /// The world emptied the memory of its pairs (cr_world_forget): its next results depend on that.
 void cr_record_forget(cr_recorder *recorder);
 
+/// Is the write function being called? It may not change the world then: the record that is being
+/// written must stay where it is.
+bool cr_is_writing(const cr_recorder *recorder);
+
 /// End the stream and free the recorder (the world is going).
 void cr_recorder_destroy(cr_recorder *recorder);
 

@@ -129,16 +129,17 @@ static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deformin
 carom_result carom_world_set_mesh(
 	carom_world *world, carom_body_id id, const carom_mesh *mesh, const int32_t *from, const carom_strided *places)
 {
-	cr_body *body = cr_find_body(world, id, name);
-	if (!body)
-		return CAROM_INVALID_BODY;
+	cr_body *body;
+	carom_result result = cr_find_body(world, id, name, &body);
+	if (result != CAROM_SUCCESS)
+		return result;
 	if (!mesh)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: mesh is NULL", name);
 	if (!cr_deforming_of(body))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the body is %s", name,
 			cr_granular_of(body) ? "of spheres" : "rigid: carom_world_set_shape changes its shape");
 	const remesh r = { &cr_deforming_of(body)->surface, mesh, from, places };
-	carom_result result = check(world, body, mesh, &r);
+	result = check(world, body, mesh, &r);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const unsigned refusals = cr_count_refusals(world);

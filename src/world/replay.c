@@ -771,7 +771,7 @@ static carom_result replay_set_vertices(replay *r)
 	const uint32_t given = get_u32(r), count = get_u32(r);
 	if (r->short_payload || r->version < 3 || given > (CR_RECORD_HAS_BEGIN | CR_RECORD_HAS_END) || count > INT32_MAX)
 		return damaged(r, "its size is wrong, or its version has no such record");
-	const cr_body *body = cr_find_body(r->world, id, "carom_world_set_vertices");
+	const cr_body *body = cr_find_body_const(r->world, id, "carom_world_set_vertices");
 	if (!body)
 		return judge(r, CAROM_INVALID_BODY);
 	if (cr_deforming_of(body) && cr_deforming_of(body)->surface.vertex_count != (int32_t)count)
@@ -807,7 +807,7 @@ static carom_result replay_set_sphere_begins(replay *r)
 	const uint32_t count = get_u32(r);
 	if (r->short_payload || r->version < 13)
 		return damaged(r, "its size is wrong, or its version has no such record");
-	const cr_body *body = cr_find_body(r->world, id, "carom_world_set_sphere_begins");
+	const cr_body *body = cr_find_body_const(r->world, id, "carom_world_set_sphere_begins");
 	if (!body)
 		return judge(r, CAROM_INVALID_BODY);
 	if (cr_granular_of(body) && cr_granular_of(body)->count != (int64_t)count)

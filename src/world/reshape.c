@@ -48,8 +48,8 @@ static void finish(carom_world *world, cr_carried *carried)
 /// The body of an id, if it is rigid. NULL after a failure, with *result.
 static cr_body *find_rigid(carom_world *world, carom_body_id id, const char *function, carom_result *result)
 {
-	cr_body *body = cr_find_body(world, id, function);
-	*result = body ? CAROM_SUCCESS : CAROM_INVALID_BODY;
+	cr_body *body;
+	*result = cr_find_body(world, id, function, &body);
 	if (!body || !(cr_deforming_of(body) || cr_granular_of(body)))
 		return body;
 	if (cr_granular_of(body)) {

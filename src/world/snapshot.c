@@ -720,7 +720,7 @@ static carom_result check(const carom_world *world, const carom_snapshot *snapsh
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: snapshot is NULL", name);
 	if (snapshot->world != world)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: snapshot was made for another world", name);
-	return CAROM_SUCCESS;
+	return cr_check_may_change(world, name);
 }
 
 carom_result carom_world_save(carom_world *world, carom_snapshot *s)

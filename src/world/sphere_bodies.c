@@ -243,10 +243,11 @@ static cr_way way_after(const cr_granular *g, int32_t count)
 carom_result carom_world_set_spheres(
 	carom_world *world, carom_body_id id, int32_t count, const carom_strided *centres, const carom_strided *radii)
 {
-	cr_body *body = cr_find_body(world, id, set_name);
-	if (!body)
-		return CAROM_INVALID_BODY;
-	carom_result result = check_spheres(world->context, body, count, centres, radii);
+	cr_body *body;
+	carom_result result = cr_find_body(world, id, set_name, &body);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = check_spheres(world->context, body, count, centres, radii);
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_granular *g = cr_granular_of(body);
@@ -272,16 +273,17 @@ carom_result carom_world_set_spheres(
 carom_result carom_world_set_sphere_begins(carom_world *world, carom_body_id id, const carom_strided *begins)
 {
 	static const char *const name = "carom_world_set_sphere_begins";
-	cr_body *body = cr_find_body(world, id, name);
-	if (!body)
-		return CAROM_INVALID_BODY;
+	cr_body *body;
+	carom_result result = cr_find_body(world, id, name, &body);
+	if (result != CAROM_SUCCESS)
+		return result;
 	cr_granular *g = cr_granular_of(body);
 	if (!g || !body->continuous)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the body is not %s", name,
 			g ? "continuous (carom_body_def.continuous)" : "of kind CAROM_GRANULAR");
 	if (!begins)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: begins is NULL", name);
-	const carom_result result = check_places(world->context, begins, "begins", g->count, name);
+	result = check_places(world->context, begins, "begins", g->count, name);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const unsigned refusals = cr_count_refusals(world);

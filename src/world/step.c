@@ -180,10 +180,15 @@ carom_result carom_world_step(carom_world *world)
 	const double start = cr_time_ms();
 	carom_stats stats = { .step = world->stats.step, .scratch_peak = world->stats.scratch_peak };
 	const unsigned refusals = cr_count_refusals(world);
+	carom_result result = cr_check_may_change(world, "carom_world_step");
+	if (result != CAROM_SUCCESS)
+		return result;
+	world->stepping = true;
 	prepare_pipeline(world);
 	cr_record_begin_step(world->recorder);
 	cr_merging merging;
-	const carom_result result = find_all(world, &merging, &stats);
+	result = find_all(world, &merging, &stats);
+	world->stepping = false;
 	if (result != CAROM_SUCCESS) {
 		// The memory of pairs may be of two steps: the next one works all out in full.
 		cr_world_forget(world);

@@ -58,10 +58,11 @@ static void set_traits(cr_body *part, const carom_body_def *traits)
 
 carom_result carom_world_set_traits(carom_world *world, carom_body_id id, const carom_body_def *traits)
 {
-	cr_body *body = cr_find_body(world, id, traits_name);
-	if (!body)
-		return CAROM_INVALID_BODY;
-	const carom_result result = check_traits(world, body, traits);
+	cr_body *body;
+	carom_result result = cr_find_body(world, id, traits_name, &body);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = check_traits(world, body, traits);
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (changes_scene(body, traits))

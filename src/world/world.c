@@ -88,7 +88,9 @@ static carom_result check_devices(carom_world *world, const char *name, carom_de
 static carom_result set_devices(carom_world *world, const char *name, carom_device *const *devices, int32_t count, bool fallback)
 {
 	cr_pipeline *p = &world->pipeline;
-	const carom_result result = check_devices(world, name, devices, count);
+	carom_result result = cr_check_may_change(world, name);
+	if (result == CAROM_SUCCESS)
+		result = check_devices(world, name, devices, count);
 	if (result != CAROM_SUCCESS)
 		return result;
 	p->device_fallback = fallback;
@@ -97,6 +99,15 @@ static carom_result set_devices(carom_world *world, const char *name, carom_devi
 		moved = devices[i] != p->devices[i];
 	if (moved)
 		cr_pipeline_move(p, choose_stages(count), devices, count);
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_check_may_change(const carom_world *world, const char *function)
+{
+	if (world->stepping)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: called from inside a step of the world", function);
+	if (cr_is_writing(world->recorder))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: called from inside the write function", function);
 	return CAROM_SUCCESS;
 }
 
@@ -142,6 +153,10 @@ void carom_destroy_world(carom_world *world)
 	if (!world)
 		return;
 	carom_context *context = world->context;
+	if (cr_check_may_change(world, "carom_destroy_world") != CAROM_SUCCESS) {
+		cr_log(context, CAROM_LOG_ERROR, "carom_destroy_world: called from inside a step of the world or its write function");
+		return;
+	}
 	cr_recorder_destroy(world->recorder);
 	cr_box_index_destroy(world->query_index);
 	cr_orphan_snapshots(world);
@@ -241,6 +256,9 @@ static void put_impulse(carom_world *world, const impulse_list *list, int64_t co
 static carom_result set_impulse(
 	carom_world *world, const char *name, cr_impulse_list kind, int64_t contact, const float impulse[3])
 {
+	const carom_result result = cr_check_may_change(world, name);
+	if (result != CAROM_SUCCESS)
+		return result;
 	const impulse_list list = list_of(world, kind);
 	if (contact < 0 || contact >= list.count)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: contact is %lld, but there are %lld contacts", name,
@@ -259,6 +277,9 @@ static carom_result set_impulse(
 static carom_result set_impulses(
 	carom_world *world, const char *name, cr_impulse_list kind, int64_t count, const float *impulses)
 {
+	const carom_result result = cr_check_may_change(world, name);
+	if (result != CAROM_SUCCESS)
+		return result;
 	const impulse_list list = list_of(world, kind);
 	if (count != list.count)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is %lld, but there are %lld contacts", name,
@@ -317,6 +338,9 @@ carom_result carom_world_set_sphere_impulses(carom_world *world, int64_t count, 
 
 carom_result carom_world_set_pair_data(carom_world *world, int32_t pair, uint64_t user_data)
 {
+	const carom_result result = cr_check_may_change(world, "carom_world_set_pair_data");
+	if (result != CAROM_SUCCESS)
+		return result;
 	cr_results *r = &world->results[world->current];
 	if (pair < 0 || pair >= r->pairs.count)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_pair_data: pair is %d, but there are %d pairs",
@@ -328,6 +352,9 @@ carom_result carom_world_set_pair_data(carom_world *world, int32_t pair, uint64_
 
 carom_result carom_world_set_body_pairs(carom_world *world, bool listed, int32_t max_contacts)
 {
+	const carom_result result = cr_check_may_change(world, "carom_world_set_body_pairs");
+	if (result != CAROM_SUCCESS)
+		return result;
 	if (max_contacts < 0 || max_contacts > 256)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"carom_world_set_body_pairs: max_contacts is %d; it must be 0 to 256", (int)max_contacts);
@@ -339,6 +366,9 @@ carom_result carom_world_set_body_pairs(carom_world *world, bool listed, int32_t
 
 carom_result carom_world_set_body_pair_data(carom_world *world, int32_t pair, uint64_t user_data)
 {
+	const carom_result result = cr_check_may_change(world, "carom_world_set_body_pair_data");
+	if (result != CAROM_SUCCESS)
+		return result;
 	cr_results *r = &world->results[world->current];
 	if (pair < 0 || pair >= r->body_pairs.count)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,

@@ -48,14 +48,20 @@ struct carom_world {
 	cr_sphere_contacts sphere_contacts;
 	cr_sphere_impacts sphere_impacts;
 	cr_meeting_spheres meeting_spheres;
+	bool stepping; // a step runs: filters may change nothing
 	carom_stats stats;
 	cr_box_index *query_index; // of user queries
 	cr_recorder *recorder;     // NULL: not recording
 	carom_snapshot *snapshots; // made for it: a list
 };
 
+/// CAROM_INVALID_ARGUMENT, with the error text set, while the world steps or writes its recording:
+/// a filter or the write function calls a function that changes the world.
+carom_result cr_check_may_change(const carom_world *world, const char *function);
+/// The body of an id, to change it: CAROM_INVALID_BODY if there is none. See also
+/// cr_check_may_change. *body is NULL after a failure.
+carom_result cr_find_body(carom_world *world, carom_body_id id, const char *function, cr_body **body);
 /// The body of an id, or NULL with the error text set.
-cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function);
 const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, const char *function);
 
 /// Bodies came or went, or filters changed: scenes of deforming bodies ask again who takes part.
