@@ -634,3 +634,89 @@ TEST(volume_pair, speculative_spheres)
 	}
 	close_duo(&d);
 }
+
+// ---- A capsule that lies over the border of a table ----
+
+/// The part of a core over a square table: from first to second, as shares of its length; cut: at the border.
+typedef struct stretch {
+	double at[2];
+	bool cut[2];
+	bool clear; // it crosses no border at a narrow angle, and is long
+} stretch;
+
+static stretch over_table(v3d from, v3d axis, double half)
+{
+	stretch s = { { 0, 1 }, { false, false }, true };
+	for (int k = 0; k < 2; k++) {
+		for (int sign = -1; sign <= 1; sign += 2) {
+			const double slope = sign * v3d_get(axis, k), room = half - sign * v3d_get(from, k), zero = room / slope;
+			if (slope > 0 && zero < s.at[1]) {
+				s.at[1] = zero;
+				s.cut[1] = true;
+			} else if (slope < 0 && zero > s.at[0]) {
+				s.at[0] = zero;
+				s.cut[0] = true;
+			}
+			s.clear = s.clear && fabs(slope) > 0.3 * v3d_length(axis);
+		}
+	}
+	s.clear = s.clear && s.at[1] - s.at[0] > 0.1;
+	return s;
+}
+
+/// Both ends of the stretch must be contacts, as deep as the core is low there, and all normals those of the table.
+static int check_stretch(const duo *d, carom_contact_view c, v3d from, v3d axis, const stretch *s, double ahead)
+{
+	int cut = 0;
+	for (int32_t i = 0; i < c.count; i++)
+		CHECK(way_out(d, &c.data[i]).z > 0.9975); // across a border and a tilted core
+	for (int end = 0; end < 2; end++) {
+		const v3d place = v3d_mad(from, s->at[end], axis);
+		const double depth = 0.2 - place.z;
+		if (depth < -ahead + 1e-6)
+			continue;
+		bool found = false;
+		for (int32_t i = 0; i < c.count && !found; i++) {
+			const v3d off = v3d_sub(fixture_point(&c.data[i]), place);
+			found = fabs(off.x) < 1e-6 && fabs(off.y) < 1e-6 && fabs(c.data[i].depth - depth) < 1e-6;
+		}
+		CHECK(found);
+		cut += s->cut[end];
+	}
+	return cut;
+}
+
+static void lie_on(duo *d, carom_pose table, double ahead)
+{
+	uint64_t seed = 77;
+	int cut = 0;
+	for (int i = 0; i < 3000 / TEST_STRIDE; i++) {
+		const double yaw = test_random_double(&seed, 0, 2 * 3.14159265358979), tilt = test_random_double(&seed, -0.02, 0.02);
+		const v3d axis = { 0.8 * cos(yaw) * cos(tilt), 0.8 * sin(yaw) * cos(tilt), 0.8 * sin(tilt) };
+		carom_pose pose = fixture_at(test_random_double(&seed, -0.6, 0.6), test_random_double(&seed, -0.6, 0.6),
+			test_random_double(&seed, 0.185, 0.215));
+		const v3d turn = v3d_normalize((v3d){ axis.x, axis.y, axis.z + 0.8 }); // half way from z to the axis
+		pose.orientation = (carom_quat){ turn.x, turn.y, turn.z, 0 };
+		const v3d from = v3d_mad(to_v3d(pose.position), -0.5, axis);
+		const stretch s = over_table(from, axis, 0.25);
+		if (s.clear)
+			cut += check_stretch(d, collide(d, pose, table), from, axis, &s, ahead);
+	}
+	CHECK(cut > 300 / TEST_STRIDE);
+}
+
+TEST(volume_pair, a_capsule_touches_a_face_up_to_its_border)
+{
+	for (int i = 0; i < 8; i++) {
+		const bool first = i & 1, ahead = i & 2, sheet = i & 4;
+		carom_context *context = fixture_context(1);
+		fixture_soup soup = { 0 };
+		if (sheet)
+			fixture_soup_sheet(&soup, 5, 0.5);
+		duo d;
+		open_duo(&d, context, sheet ? fixture_mesh(context, &soup) : fixture_box_mesh(context, 0.25, 0.25, 0.25),
+			fixture_capsule(0.2, 0.4), first, ahead ? 0.02 : 0);
+		lie_on(&d, fixture_at(0, 0, sheet ? 0 : -0.25), ahead ? 0.02 : 0);
+		close_duo(&d);
+	}
+}

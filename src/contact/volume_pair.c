@@ -115,16 +115,26 @@ void cr_collide_plane(const cr_pipeline *p, cr_worker *worker, const cr_body *a,
 
 // ---- Sphere or capsule and mesh ----
 
-enum { ROUND_NUMBERS = 256, ROUND_PARTS = 3 };
+enum { ROUND_NUMBERS = 256 };
 
-/// Nearest points of a part of the core (an end, or the whole segment) and a triangle.
+/// The parts of a core. A capsule that lies on a face beyond which its end hangs touches it up to
+/// the border: there its core leaves the face.
+enum { FIRST_END, SECOND_END, WHOLE_CORE, BORDER_AT_FIRST, BORDER_AT_SECOND, ROUND_PARTS };
+
+/// Nearest points of a part of the core and a triangle.
 typedef struct near_triangle {
 	v3d core;
 	v3d surface;
 	double distance;
 	int32_t triangle;
 	int32_t part;
+	// of an end: it hangs beyond the border of the triangle, which the core lies along
+	bool over_border;
 } near_triangle;
+
+// Sines: of a core and a face on which a capsule lies, of an edge that is a border of the face, and
+// of a place that lies off the face.
+static const double LYING = 0.1, BENT = 0.14, OFF_FACE = 1e-3;
 
 typedef struct round_pair {
 	const cr_pipeline *pipeline;
@@ -141,6 +151,10 @@ typedef struct round_pair {
 
 static bool is_sphere(const round_pair *r) { return r->round->shape.def.type == CAROM_SPHERE; }
 
+/// Below this a core counts as lying on the surface: floats do not tell its side, and the line to
+/// the nearest point has no direction.
+static double surface_tolerance(const round_pair *r) { return 1e-6 * r->collider->scale; }
+
 static void add_round_contact(const round_pair *r, v3d core, v3d direction, double depth, const near_triangle *n)
 {
 	// The deepest point of the round body; where it is B, the point of the mesh instead (contact
@@ -148,25 +162,26 @@ static void add_round_contact(const round_pair *r, v3d core, v3d direction, doub
 	const v3d local = r->round_is_a ? v3d_mad(core, -r->radius, direction) : n->surface;
 	const v3d world = cr_point_to_world(r->mesh, local);
 	const v3d normal = v3d_scale(cr_vector_to_world(r->mesh, direction), r->round_is_a ? 1 : -1);
+	const int32_t name = n->part < BORDER_AT_FIRST ? n->part : n->part - BORDER_AT_FIRST;
 	const cr_raw_contact contact = {
 		{ world.x, world.y, world.z },
 		{ (float)normal.x, (float)normal.y, (float)normal.z },
 		(float)depth,
-		r->round_is_a ? n->part : n->triangle,
-		r->round_is_a ? n->triangle : n->part,
+		r->round_is_a ? name : n->triangle,
+		r->round_is_a ? n->triangle : name,
 		CAROM_VOLUMES,
 	};
 	cr_add_contact(r->worker, &contact);
 }
 
-/// Nearest points of a part of the core and a triangle.
+/// Nearest points of a part of the core (an end, or the whole) and a triangle.
 static near_triangle measure(const round_pair *r, int part, int32_t triangle)
 {
 	v3d t[3];
 	cr_collider_triangle(r->collider, triangle, t);
-	near_triangle n = { r->core[part & 1], { 0, 0, 0 }, 0, triangle, part };
+	near_triangle n = { .core = r->core[part & 1], .triangle = triangle, .part = part };
 	cr_feature feature;
-	if (part < 2)
+	if (part < WHOLE_CORE)
 		n.surface = cr_closest_point_triangle(n.core, t[0], t[1], t[2], &feature);
 	else
 		cr_closest_segment_triangle(r->core[0], r->core[1], t[0], t[1], t[2], &n.core, &n.surface);
@@ -181,6 +196,89 @@ static void keep_near(round_pair *r, int part, int32_t triangle, double reach)
 	const near_triangle n = measure(r, part, triangle);
 	if (n.distance <= reach)
 		r->near[r->near_count++] = n;
+}
+
+// ---- A capsule over the border of a face ----
+
+/// Does the surface bend away from a triangle across its edge k, or end there?
+static bool is_border(const round_pair *r, int32_t triangle, const v3d t[3], int k)
+{
+	const int32_t across = r->collider->topology->neighbours[3 * (int64_t)triangle + k];
+	if (across < 0)
+		return true;
+	const v3d normal = cr_collider_normal(r->collider, triangle), edge = v3d_normalize(v3d_sub(t[(k + 1) % 3], t[k]));
+	return v3d_dot(edge, v3d_cross(normal, cr_collider_normal(r->collider, across))) > BENT ||
+		v3d_dot(normal, cr_collider_normal(r->collider, across)) < -0.5;
+}
+
+static bool lies_along(const round_pair *r, v3d normal)
+{
+	const v3d axis = v3d_sub(r->core[1], r->core[0]);
+	return fabs(v3d_dot(normal, axis)) < LYING * v3d_length(axis);
+}
+
+/// Keep the places where the core, which lies along a triangle, comes to its border within reach,
+/// and mark those of the ends beyond, which were kept from first on. There is room.
+static void keep_borders(round_pair *r, int32_t triangle, int32_t first, double reach)
+{
+	const v3d normal = cr_collider_normal(r->collider, triangle), axis = v3d_sub(r->core[1], r->core[0]);
+	if (!lies_along(r, normal))
+		return;
+	v3d t[3];
+	cr_collider_triangle(r->collider, triangle, t);
+	double from = 0, to = 1;
+	int edge[2] = { -1, -1 };
+	for (int k = 0; k < 3; k++) {
+		const v3d inward = v3d_cross(normal, v3d_sub(t[(k + 1) % 3], t[k]));
+		const double at = v3d_dot(inward, v3d_sub(r->core[0], t[k])), slope = v3d_dot(inward, axis);
+		const double zero = -at / slope;
+		if (slope > 0 && zero > from) {
+			from = zero;
+			edge[0] = k;
+		} else if (slope < 0 && zero < to) {
+			to = zero;
+			edge[1] = k;
+		} else if (slope == 0 && at < 0) {
+			return;
+		}
+	}
+	for (int end = 0; end < 2 && from < to; end++) {
+		if (edge[end] < 0 || !is_border(r, triangle, t, edge[end]))
+			continue;
+		for (int32_t i = first; i < r->near_count; i++)
+			r->near[i].over_border = r->near[i].over_border || r->near[i].part == end;
+		near_triangle n = { .triangle = triangle, .part = BORDER_AT_FIRST + end };
+		n.core = v3d_mad(r->core[0], end == 0 ? from : to, axis);
+		const double height = v3d_dot(normal, v3d_sub(n.core, t[0]));
+		n.surface = v3d_mad(n.core, -height, normal);
+		n.distance = fabs(height);
+		if (n.distance <= reach)
+			r->near[r->near_count++] = n;
+	}
+}
+
+/// Does the nearest point to an end lie off the face of its triangle, and beside the side of the
+/// capsule? The end is not what touches there.
+static bool is_beside(const round_pair *r, const near_triangle *n)
+{
+	if (is_sphere(r) || n->part >= WHOLE_CORE)
+		return false;
+	const v3d outward = v3d_normalize(v3d_sub(r->core[n->part], r->core[1 - n->part])), to = v3d_sub(n->surface, n->core);
+	const v3d normal = cr_collider_normal(r->collider, n->triangle);
+	return v3d_dot(outward, to) < 0 && v3d_length(v3d_cross(normal, to)) > OFF_FACE * n->distance;
+}
+
+/// Does a place lie at a border of its triangle?
+static bool is_at_border(const round_pair *r, const near_triangle *n)
+{
+	v3d t[3];
+	cr_collider_triangle(r->collider, n->triangle, t);
+	for (int k = 0; k < 3; k++) {
+		const v3d along = v3d_sub(t[(k + 1) % 3], t[k]), to = v3d_sub(n->surface, t[k]);
+		if (v3d_length(v3d_cross(along, to)) <= surface_tolerance(r) * v3d_length(along) && is_border(r, n->triangle, t, k))
+			return true;
+	}
+	return false;
 }
 
 static bool reserve_near(round_pair *r, int64_t count)
@@ -234,8 +332,10 @@ static bool find_near_capsule(round_pair *r, double reach)
 	for (int32_t i = 0; i < count; i++) {
 		const cr_tri8 *block = &r->collider->blocks[blocks[i]];
 		for (int lane = 0; lane < block->count; lane++) {
-			for (int part = 0; part < ROUND_PARTS; part++)
+			const int32_t first = r->near_count;
+			for (int part = FIRST_END; part <= WHOLE_CORE; part++)
 				keep_near(r, part, block->number[lane], reach);
+			keep_borders(r, block->number[lane], first, reach);
 		}
 	}
 	return true;
@@ -266,10 +366,6 @@ static const near_triangle *nearest_of(const round_pair *r, int part)
 // Cosine: a body ahead of an open mesh is behind its front where it lies further below it than
 // this.
 static const double LEVEL = 1e-4;
-
-/// Below this a core counts as lying on the surface: floats do not tell its side, and the line to
-/// the nearest point has no direction.
-static double surface_tolerance(const round_pair *r) { return 1e-6 * r->collider->scale; }
 
 /// The nearest point of the surface to an end of the core, which may be out of reach of the radius.
 /// false: there is none.
@@ -314,7 +410,7 @@ static bool shadows(const round_pair *r, const near_triangle *other, const near_
 static bool is_shadowed(const round_pair *r, int32_t i)
 {
 	const near_triangle *n = &r->near[i];
-	for (int k = 0; k < 3 && !is_sphere(r); k++) {
+	for (int k = 0; k < 3 && !is_sphere(r) && n->part <= WHOLE_CORE; k++) {
 		const int32_t across = r->collider->topology->neighbours[3 * n->triangle + k];
 		if (across < 0)
 			continue;
@@ -353,9 +449,8 @@ static bool is_unseen(const round_pair *r, const near_triangle *n)
 	return !r->collider->closed && n->distance > r->radius && cr_has_front(r->mesh) && height_over(r, n) < -LEVEL * n->distance;
 }
 
-static void add_outside(round_pair *r, int32_t i)
+static void add_outside(round_pair *r, const near_triangle *n)
 {
-	const near_triangle *n = &r->near[i];
 	const v3d away = v3d_sub(n->core, n->surface);
 	if (is_unseen(r, n))
 		return;
@@ -367,12 +462,28 @@ static void add_outside(round_pair *r, int32_t i)
 	add_round_contact(r, n->core, normal, r->radius - v3d_dot(away, normal), n);
 }
 
+/// A place beside the side of a capsule belongs to the core next to it. None does where the capsule
+/// lies along the triangle and comes to its border.
+static void add_beside(round_pair *r, const near_triangle *n)
+{
+	near_triangle side = *n;
+	if (lies_along(r, cr_collider_normal(r->collider, n->triangle))) {
+		if (is_at_border(r, n))
+			return;
+	} else {
+		const double at = cr_nearest_on_segment(n->surface, r->core[0], r->core[1]);
+		side.core = v3d_mad(r->core[0], at, v3d_sub(r->core[1], r->core[0]));
+		side.distance = v3d_length(v3d_sub(side.core, side.surface));
+	}
+	add_outside(r, &side);
+}
+
 // ---- Cores that are inside, or pierce ----
 
 /// Does the core pierce the triangle, with both ends clear of its plane?
 static bool is_pierced(const round_pair *r, const near_triangle *n)
 {
-	if (n->part != 2 || n->distance > surface_tolerance(r))
+	if (n->part != WHOLE_CORE || n->distance > surface_tolerance(r))
 		return false;
 	const v3d normal = cr_collider_normal(r->collider, n->triangle);
 	const double from = v3d_dot(normal, v3d_sub(r->core[0], n->surface)), to = v3d_dot(normal, v3d_sub(r->core[1], n->surface));
@@ -408,7 +519,7 @@ static v3d find_front(const round_pair *r)
 		if (is_pierced(r, &r->near[i]))
 			sum = v3d_add(sum, cr_collider_normal(r->collider, r->near[i].triangle));
 	}
-	const near_triangle *nearest = nearest_of(r, is_sphere(r) ? 0 : 2);
+	const near_triangle *nearest = nearest_of(r, is_sphere(r) ? FIRST_END : WHOLE_CORE);
 	if (v3d_length(sum) < 1e-3 && nearest)
 		sum = cr_collider_normal(r->collider, nearest->triangle);
 	const v3d middle = v3d_scale(v3d_add(r->core[0], r->core[1]), 0.5);
@@ -532,8 +643,12 @@ static void collide_core(round_pair *r)
 	if ((leaves[0] || leaves[1] || pierced) && add_way_out(r, leaves))
 		return;
 	for (int32_t i = 0; i < r->near_count; i++) {
-		if (!is_shadowed(r, i))
-			add_outside(r, i);
+		if (r->near[i].over_border || is_shadowed(r, i))
+			continue;
+		if (is_beside(r, &r->near[i]))
+			add_beside(r, &r->near[i]);
+		else
+			add_outside(r, &r->near[i]);
 	}
 }
 

@@ -109,19 +109,6 @@ void cr_rest_body(cr_courses *courses, cr_body *first)
 
 // ---- Numbers ----
 
-carom_result cr_reserve_numbers(carom_world *world, int32_t count)
-{
-	const int64_t want = world->bodies.count + count;
-	// Free ranges do not touch each other.
-	const int64_t ranges = count > 1 ? (want + 1) / 2 : 0;
-	if (want > INT32_MAX - 1 || !cr_array_reserve(&world->memory, &world->bodies, want) ||
-		!cr_array_reserve(&world->memory, &world->free_bodies, want) ||
-		!cr_array_reserve(&world->memory, &world->free_ranges, ranges) ||
-		!cr_reserve_sure_courses(&world->memory, &world->courses, want))
-		return cr_fail_memory(world->context, "a body");
-	return CAROM_SUCCESS;
-}
-
 int32_t cr_find_numbers(const carom_world *world, int32_t count)
 {
 	if (count == 1)
@@ -134,6 +121,19 @@ int32_t cr_find_numbers(const carom_world *world, int32_t count)
 			best = range;
 	}
 	return best ? best->first : (int32_t)world->bodies.count;
+}
+
+carom_result cr_reserve_numbers(carom_world *world, int32_t count)
+{
+	const int64_t want = world->bodies.count + (cr_find_numbers(world, count) < world->bodies.count ? 0 : count);
+	// Free ranges do not touch each other.
+	const int64_t ranges = count > 1 ? (want + 1) / 2 : 0;
+	if (want > INT32_MAX - 1 || !cr_array_reserve(&world->memory, &world->bodies, want) ||
+		!cr_array_reserve(&world->memory, &world->free_bodies, want) ||
+		!cr_array_reserve(&world->memory, &world->free_ranges, ranges) ||
+		!cr_reserve_sure_courses(&world->memory, &world->courses, want))
+		return cr_fail_memory(world->context, "a body");
+	return CAROM_SUCCESS;
 }
 
 /// The first free range at or behind a number.
