@@ -53,6 +53,32 @@ static void check_event(const play *p, int32_t i, carom_event_kind kind, carom_b
 	CHECK(fixture_same_id(events.data[i].body_b, b));
 }
 
+TEST(events, an_end_tells_user_data_as_set_last)
+{
+	play p;
+	open_play(&p, NULL);
+	REQUIRE(carom_world_set_body_pairs(p.world, true, 0) == CAROM_SUCCESS);
+	const carom_body_id a = add_sphere(&p, 0, false, 11), b = add_sphere(&p, 0.9, false, 22),
+						c = add_sphere(&p, -0.9, false, 33);
+	step(&p);
+	REQUIRE(carom_world_set_user_data(p.world, a, 44) == CAROM_SUCCESS);
+	move(&p, b, 3);
+	REQUIRE(carom_world_remove_body(p.world, c) == CAROM_SUCCESS);
+	step(&p);
+	check_event(&p, 0, CAROM_EVENT_END, a, b);
+	check_event(&p, 1, CAROM_EVENT_END, a, c);
+	const carom_body_event_view of_bodies = carom_world_body_events(p.world);
+	REQUIRE(of_bodies.count == 2);
+	for (int i = 0; i < 2; i++) {
+		const carom_event *event = &carom_world_events(p.world).data[i];
+		CHECK_INT(event->user_data_a, 44);
+		CHECK_INT(event->user_data_b, i == 0 ? 22 : 33);
+		CHECK_INT(of_bodies.data[i].user_data_a, 44);
+		CHECK_INT(of_bodies.data[i].user_data_b, i == 0 ? 22 : 33);
+	}
+	close_play(&p);
+}
+
 TEST(events, begin_persist_end)
 {
 	play p;

@@ -154,7 +154,7 @@ typedef enum carom_event_kind {
 typedef struct carom_event {
 	carom_body_id body_a; ///< the lower index, or B itself
 	carom_body_id body_b;
-	uint64_t user_data_a;
+	uint64_t user_data_a; ///< as set last; of a body that was removed, as in the step before
 	uint64_t user_data_b;
 	carom_event_kind kind;
 	int32_t pair; ///< index in the view of pairs; -1 for CAROM_EVENT_END

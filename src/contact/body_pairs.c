@@ -6,6 +6,7 @@
 /// in a world that does not ask for them.
 
 #include "contact/body_pairs.h"
+#include "contact/merge.h"
 
 static bool has_bodies_of(const cr_pipeline *p, const cr_found_pair *f, const cr_found_pair *other)
 {
@@ -80,7 +81,15 @@ static void add_event(cr_results *now, const carom_body_pair *pair, carom_event_
 		(carom_body_event){ pair->body_a, pair->body_b, pair->user_data_a, pair->user_data_b, kind, row, pair->user_data };
 }
 
-void cr_list_body_pairs(const cr_results *then, cr_results *now)
+static void add_end(const cr_pipeline *p, cr_results *now, const carom_body_pair *old)
+{
+	carom_body_pair pair = *old;
+	pair.user_data_a = cr_current_user_data(p, pair.body_a, pair.user_data_a);
+	pair.user_data_b = cr_current_user_data(p, pair.body_b, pair.user_data_b);
+	add_event(now, &pair, CAROM_EVENT_END, -1);
+}
+
+void cr_list_body_pairs(const cr_pipeline *p, const cr_results *then, cr_results *now)
 {
 	const carom_body_pair *old = then->body_pairs.data, *const end = old + then->body_pairs.count;
 	now->body_pairs.count = now->body_events.count = 0;
@@ -89,7 +98,7 @@ void cr_list_body_pairs(const cr_results *then, cr_results *now)
 		carom_body_pair *row = &now->body_pairs.data[number];
 		*row = row_of(now, i, number);
 		for (; old < end && compare_bodies(old, row) < 0; old++)
-			add_event(now, old, CAROM_EVENT_END, -1);
+			add_end(p, now, old);
 		const bool goes_on = old < end && compare_bodies(old, row) == 0;
 		if (goes_on) {
 			row->age = cr_next_age(old->age);
@@ -99,5 +108,5 @@ void cr_list_body_pairs(const cr_results *then, cr_results *now)
 		i += row->pair_count;
 	}
 	for (; old < end; old++)
-		add_event(now, old, CAROM_EVENT_END, -1);
+		add_end(p, now, old);
 }

@@ -20,6 +20,6 @@ bool cr_limit_bodies(cr_pipeline *pipeline);
 bool cr_reserve_body_pairs(const cr_pipeline *pipeline, const cr_results *then, cr_results *now);
 /// Fill them from the pairs of parts, which are filled, and give these their body_pair. Cannot
 /// fail.
-void cr_list_body_pairs(const cr_results *then, cr_results *now);
+void cr_list_body_pairs(const cr_pipeline *pipeline, const cr_results *then, cr_results *now);
 
 #endif

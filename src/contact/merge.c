@@ -551,6 +551,21 @@ static carom_event event_of(const carom_pair *pair, carom_event_kind kind, int32
 		pair->shape_a, pair->shape_b };
 }
 
+uint64_t cr_current_user_data(const cr_pipeline *p, carom_body_id id, uint64_t last)
+{
+	const int64_t i = (int64_t)id.index1 - 1;
+	const bool lives = i >= 0 && i < p->body_count && p->bodies[i].alive && p->bodies[i].generation == id.generation;
+	return lives ? p->bodies[i].user_data : last;
+}
+
+static carom_event end_of(const cr_pipeline *p, const carom_pair *pair)
+{
+	carom_event event = event_of(pair, CAROM_EVENT_END, -1);
+	event.user_data_a = cr_current_user_data(p, pair->body_a, pair->user_data_a);
+	event.user_data_b = cr_current_user_data(p, pair->body_b, pair->user_data_b);
+	return event;
+}
+
 /// Write the events of pairs that have ended, one for each pair of the last step that has no row,
 /// and leave a place for each row. The pairs of the last step are read here.
 static void list_ended(cr_merging *m)
@@ -563,7 +578,7 @@ static void list_ended(cr_merging *m)
 	for (int64_t i = 0; i <= m->pipeline->found.count; i++) {
 		const int32_t before = i < m->pipeline->found.count ? m->before[i] : -1 - (int32_t)then->pairs.count;
 		for (const int64_t end = before < 0 ? -1 - (int64_t)before : before; j < end; j++)
-			*event++ = event_of(&then->pairs.data[j], CAROM_EVENT_END, -1);
+			*event++ = end_of(m->pipeline, &then->pairs.data[j]);
 		j += before >= 0;
 		if (i < m->pipeline->found.count)
 			event++;
@@ -614,7 +629,7 @@ void cr_end_merge(cr_merging *m)
 	place_contacts(m);
 	fill_contacts(m);
 	if (m->pipeline->settings.body_pairs)
-		cr_list_body_pairs(m->then, m->now);
+		cr_list_body_pairs(m->pipeline, m->then, m->now);
 	else
 		m->now->body_pairs.count = m->now->body_events.count = 0;
 }

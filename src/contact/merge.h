@@ -72,4 +72,7 @@ void cr_results_free(carom_context *context, cr_results *results);
 /// Hash of the contacts (carom_world_hash).
 uint64_t cr_results_hash(const cr_results *results);
 
+/// The user data of a body that an event tells; last: those of a body that was removed.
+uint64_t cr_current_user_data(const cr_pipeline *pipeline, carom_body_id id, uint64_t last);
+
 #endif
