@@ -20,7 +20,7 @@ static const golden GOLDEN[] = {
 	{ "scene1_step_420", 0xcc3ab953184df181 },
 	{ "convex_shapes", 0x5f83cc48363c03d8 },
 	{ "impacts_of_meshes", 0x5678d01017bca7c1 },
-	{ "convex_bodies", 0x3f74ca61467ad887 },
+	{ "convex_bodies", 0x1ef7851b291edc7d },
 	{ "rays", 0x2420a836c7868ab2 },
 	{ "distances", 0xbcbb9bbc3d9051b2 },
 	{ "impacts", 0xb0bf3721979cc93c },

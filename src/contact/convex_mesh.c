@@ -40,6 +40,8 @@ static const double FLAT = 1e-4;
 // A normal that holds is preferred to a triangle's own where it brings the body out by less than
 // this share, less this part of its size; ahead, where its gap is longer than so.
 static const double SOONER = 0.95, SOONER_SIZE = 2e-3;
+// Cosine: normals of two faces of which one is a wall beside the other.
+static const double FAR_FROM = 0.7;
 // Sines: an edge lies along a plane, and across a direction, up to these angles.
 static const double ALONG = 0.1, ACROSS = 0.01;
 // Of the body's size: contacts that are nearer are in one place. Of a corner that hangs over the
@@ -461,21 +463,43 @@ static void collide_triangle(cr_convex_mesh_pair *c, int32_t number)
 	add_contacts(c, contacts, count, number);
 }
 
+/// Does a direction bring the body out of a triangle sooner than the triangle's normal? reach: of
+/// the body against the direction.
+static bool is_sooner(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d direction, double reach)
+{
+	const v3d *p = t->convex.corner;
+	const double sooner = t->depth > 0 ? SOONER * t->depth : t->depth / SOONER;
+	const double top = fmax(v3d_dot(direction, p[0]), fmax(v3d_dot(direction, p[1]), v3d_dot(direction, p[2])));
+	return top + reach < sooner - SOONER_SIZE * c->size;
+}
+
+/// The unsettled triangle that the body meets least deeply along its own normal; NULL: none.
+static const cr_near_triangle *least_unsettled(const cr_convex_mesh_pair *c)
+{
+	const cr_near_triangle *least = NULL;
+	for (int32_t i = 0; i < c->unsettled_count; i++) {
+		const cr_near_triangle *t = &c->unsettled[i];
+		if (t->meets && (!least || t->depth < least->depth))
+			least = t;
+	}
+	return least;
+}
+
 /// A triangle whose least direction does not hold: along its own normal, unless one that holds
-/// brings the body out of it sooner. One that does not meet the body takes part where the body
-/// stands on its flat part: an overhang reaches below it.
-static void settle(cr_convex_mesh_pair *c, const cr_near_triangle *t)
+/// brings the body out of it sooner. So does the normal of the triangle that is met least, if it
+/// leans far from this one: at a rim where no direction holds, the wall does not push a body that
+/// lies on the top. One that does not meet the body takes part where the body stands on its flat
+/// part: an overhang reaches below it.
+static void settle(cr_convex_mesh_pair *c, const cr_near_triangle *t, const cr_near_triangle *least, double reach)
 {
 	if (!t->meets && !stands_on_facet(c, t->triangle))
 		return;
-	const v3d *p = t->convex.corner;
-	const double sooner = t->depth > 0 ? SOONER * t->depth : t->depth / SOONER;
 	for (int i = 0; i < c->direction_count; i++) {
-		const v3d d = c->direction[i];
-		const double depth = fmax(v3d_dot(d, p[0]), fmax(v3d_dot(d, p[1]), v3d_dot(d, p[2]))) + c->reach[i];
-		if (depth < sooner - SOONER_SIZE * c->size)
+		if (is_sooner(c, t, c->direction[i], c->reach[i]))
 			return;
 	}
+	if (least && v3d_dot(least->normal, t->normal) < FAR_FROM && is_sooner(c, t, least->normal, reach))
+		return;
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
 	const int count = cr_convex_contacts_on_triangle(&c->convex, &t->convex, t->rim, c->margin, contacts);
 	add_contacts(c, contacts, is_nested(c) ? drop_hidden(c, t, contacts, count) : count, t->triangle);
@@ -639,8 +663,10 @@ static void collide_triangles(cr_convex_mesh_pair *c)
 		for (int lane = 0; lane < block->count; lane++)
 			collide_triangle(c, block->number[lane]);
 	}
+	const cr_near_triangle *least = least_unsettled(c);
+	const double reach = least ? cr_reach_along(c, v3d_neg(least->normal)) : 0;
 	for (int32_t i = 0; i < c->unsettled_count; i++)
-		settle(c, &c->unsettled[i]);
+		settle(c, &c->unsettled[i], least, reach);
 	if (c->nearest.depth < 0 && c->margin > 0)
 		add_nearest(c, blocks, count);
 	// A body that meets a triangle is not told contacts ahead alone.

@@ -40,6 +40,13 @@ static cr_relative moved_back(v3d shift)
 
 // ---- Ways along a direction ----
 
+/// How far the body must move along n until it is beyond all of a triangle.
+static double reach_past(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d n)
+{
+	const v3d *p = t->convex.corner;
+	return fmax(v3d_dot(n, p[0]), fmax(v3d_dot(n, p[1]), v3d_dot(n, p[2]))) + cr_reach_along(c, v3d_neg(n));
+}
+
 /// The end of the way along n past the triangles that the body meets where it is moved by so much;
 /// 0: it meets none.
 static double end_of_meeting(const cr_convex_mesh_pair *c, v3d n, double moved)
@@ -56,8 +63,7 @@ static double end_of_meeting(const cr_convex_mesh_pair *c, v3d n, double moved)
 			cr_separation s;
 			if (!cr_place_triangle(c, block->number[lane], shift, 0, &t))
 				continue;
-			const v3d *p = t.convex.corner;
-			const double top = fmax(v3d_dot(n, p[0]), fmax(v3d_dot(n, p[1]), v3d_dot(n, p[2]))) + cr_reach_along(c, v3d_neg(n));
+			const double top = reach_past(c, &t, n);
 			if (top <= fmax(moved, end) + CR_TOUCHES * c->size)
 				continue;
 			cr_convex_separation(&c->convex, &t.convex, &at, &s);
@@ -138,9 +144,26 @@ static bool leads_into_surface(const cr_half_spaces *spaces, v3d n)
 	return false;
 }
 
+/// The direction out of a triangle, for a body that is moved by shift, where the least way out
+/// leads through the surface: the triangle's normal, or that of a half space, along which the rest
+/// of the way is least. At a rim, one face has brought the body out of the other but for a little.
+static v3d direction_past(const cr_convex_mesh_pair *c, const cr_half_spaces *spaces, const cr_near_triangle *t, v3d shift)
+{
+	v3d best = t->normal;
+	double least = reach_past(c, t, best) - v3d_dot(best, shift);
+	for (int i = 0; i < spaces->count; i++) {
+		const v3d n = spaces->normal[i];
+		const double rest = reach_past(c, t, n) - v3d_dot(n, shift);
+		if (rest < least) {
+			least = rest;
+			best = n;
+		}
+	}
+	return best;
+}
+
 /// A contact with a triangle that the body, moved by shift, meets more deeply than depth; false:
-/// not so deeply. It leads along the triangle's normal where the least way out would lead through
-/// it, or into another surface.
+/// not so deeply.
 static bool way_out_of(
 	const cr_convex_mesh_pair *c, const cr_half_spaces *spaces, int32_t number, v3d shift, double *depth, cr_convex_way *way)
 {
@@ -157,9 +180,9 @@ static bool way_out_of(
 		return false;
 	*depth = -s.gap;
 	const bool through = v3d_dot(s.normal, t.normal) < AGAINST || leads_into_surface(spaces, s.normal);
-	const v3d normal = through ? t.normal : s.normal;
+	const v3d normal = through ? direction_past(c, spaces, &t, shift) : s.normal;
 	const v3d low = v3d_mad(cr_convex_support(&c->convex, v3d_neg(normal)), -c->convex.rounding, normal);
-	const double reach = (through ? over : v3d_dot(normal, shift) - s.gap) + CR_TOUCHES * c->size;
+	const double reach = (through ? reach_past(c, &t, normal) : v3d_dot(normal, shift) - s.gap) + CR_TOUCHES * c->size;
 	*way = (cr_convex_way){ v3d_mad(through ? low : s.on_a, reach, normal), normal, reach, number };
 	return true;
 }
