@@ -216,7 +216,8 @@ typedef struct carom_world_def {
 	/// trembles keeps them. The greatest depth of the pair is always among them. A neighbour of
 	/// the deepest contact may stay in its place, and have its depth, if it pushes the same way
 	/// and was less deep by at most a hundredth of that depth, or a ten-thousandth of the patch's
-	/// diagonal.
+	/// diagonal. The default 8 suits rigid bodies. Solids that deform need 0: each of their
+	/// vertices in another body has a contact, and those left out would sink in.
 	int32_t max_contacts_per_pair;
 	/// Features that are apart by at most this distance (metres) are contacts with a negative
 	/// depth; 0: there are none.

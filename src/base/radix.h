@@ -36,6 +36,15 @@ static inline void cr_insertion_sort(cr_key *keys, int64_t count)
 	}
 }
 
+/// Sort keys by key, stable; there is room for as many behind them.
+static inline void cr_order_keys(cr_key *keys, int64_t count)
+{
+	if (count <= 32)
+		cr_insertion_sort(keys, count);
+	else
+		cr_radix_sort(keys, keys + count, count, 64);
+}
+
 /// The first of sorted keys that is not below key; count: there is none.
 static inline int64_t cr_first_key(const cr_key *keys, int64_t count, uint64_t key)
 {

@@ -293,7 +293,7 @@ static void run_flood(flood *f)
 		if (is_outside(f, at))
 			continue;
 		spread(f, corner / 3, corner % 3);
-		if (f->overlap->facets[f->side]->corner[f->reached.list[i]])
+		if (cr_holds_point(f->overlap->completion->body[f->side], f->reached.list[i]))
 			add_corner(f->overlap, (cr_overlap_corner){ at, CR_CORNER_VERTEX, f->side, vertex, corner / 3, -1 });
 	}
 }

@@ -145,6 +145,13 @@ static inline bool cr_stands_still(const cr_body *body)
 	return !cr_deforming_of(body) && (!body->course || memcmp(&body->pose, &body->course->last, sizeof body->pose) == 0);
 }
 
+/// May a vertex (as welded) of a mesh body be a point of a patch? Of a body that deforms each one:
+/// its corners do not carry those within a flat face.
+static inline bool cr_holds_point(const cr_body *body, int32_t vertex)
+{
+	return body->shape.mesh->facets.corner[vertex] || cr_deforming_of(body);
+}
+
 /// The contacts of a simple pair: worker->contacts, in no order, none left out (simple_pairs.c).
 /// Either body may be of no world; of deforming ones the forms are to be given.
 void cr_find_simple_contacts(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);

@@ -27,6 +27,8 @@
 /// contact leads.
 
 #include "contact/convex_mesh.h"
+#include "base/radix.h"
+#include "contact/solid_vertices.h"
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
 #include "geom/patch.h"
@@ -489,20 +491,55 @@ static const cr_near_triangle *least_unsettled(const cr_convex_mesh_pair *c)
 /// brings the body out of it sooner. So does the normal of the triangle that is met least, if it
 /// leans far from this one: at a rim where no direction holds, the wall does not push a body that
 /// lies on the top. One that does not meet the body takes part where the body stands on its flat
-/// part: an overhang reaches below it.
-static void settle(cr_convex_mesh_pair *c, const cr_near_triangle *t, const cr_near_triangle *least, double reach)
+/// part: an overhang reaches below it. Returns whether it gets contacts.
+static bool settle(cr_convex_mesh_pair *c, const cr_near_triangle *t, const cr_near_triangle *least, double reach)
 {
 	if (!t->meets && !stands_on_facet(c, t->triangle))
-		return;
+		return false;
 	for (int i = 0; i < c->direction_count; i++) {
 		if (is_sooner(c, t, c->direction[i], c->reach[i]))
-			return;
+			return false;
 	}
 	if (least && v3d_dot(least->normal, t->normal) < FAR_FROM && is_sooner(c, t, least->normal, reach))
-		return;
+		return false;
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
-	const int count = cr_convex_contacts_on_triangle(&c->convex, &t->convex, t->rim, c->margin, contacts);
-	add_contacts(c, contacts, is_nested(c) ? drop_hidden(c, t, contacts, count) : count, t->triangle);
+	int count = cr_convex_contacts_on_triangle(&c->convex, &t->convex, t->rim, c->margin, contacts);
+	count = is_nested(c) ? drop_hidden(c, t, contacts, count) : count;
+	add_contacts(c, contacts, count, t->triangle);
+	return count > 0;
+}
+
+/// Settle the triangles that are left of a solid, those first that the body lies least deep below:
+/// they lead it out sooner than the others' own normals. So a flat face with a wobble, of which no
+/// normal holds, keeps the walls beside it from pushing.
+static void settle_by_depth(cr_convex_mesh_pair *c)
+{
+	const int64_t count = c->unsettled_count;
+	cr_key *keys = cr_arena_alloc(&c->worker->arena, 2 * (size_t)(count + 1) * sizeof *keys);
+	if (!keys) {
+		c->worker->failed = true;
+		return;
+	}
+	for (int32_t i = 0; i < count; i++)
+		keys[i] = (cr_key){ cr_key_of_double(c->unsettled[i].depth), (uint32_t)i };
+	cr_order_keys(keys, count);
+	for (int64_t i = 0; i < count; i++) {
+		const cr_near_triangle *t = &c->unsettled[keys[i].value];
+		if (settle(c, t, NULL, 0) && t->meets)
+			remember_direction(c, t->normal);
+	}
+}
+
+static void settle_all(cr_convex_mesh_pair *c)
+{
+	if (cr_deforming_of(c->mesh)) {
+		settle_by_depth(c);
+		return;
+	}
+	const cr_near_triangle *least = least_unsettled(c);
+	const double reach = least ? cr_reach_along(c, v3d_neg(least->normal)) : 0;
+	for (int32_t i = 0; i < c->unsettled_count; i++)
+		settle(c, &c->unsettled[i], least, reach);
 }
 
 // ---- Where no normal holds, and no triangle lies below the body's deepest point ----
@@ -663,10 +700,7 @@ static void collide_triangles(cr_convex_mesh_pair *c)
 		for (int lane = 0; lane < block->count; lane++)
 			collide_triangle(c, block->number[lane]);
 	}
-	const cr_near_triangle *least = least_unsettled(c);
-	const double reach = least ? cr_reach_along(c, v3d_neg(least->normal)) : 0;
-	for (int32_t i = 0; i < c->unsettled_count; i++)
-		settle(c, &c->unsettled[i], least, reach);
+	settle_all(c);
 	if (c->nearest.depth < 0 && c->margin > 0)
 		add_nearest(c, blocks, count);
 	// A body that meets a triangle is not told contacts ahead alone.
@@ -694,9 +728,13 @@ static bool pushes_to_front(const cr_body *mesh)
 
 void cr_join_convex_mesh(cr_worker *worker, const cr_body *a, const cr_body *b)
 {
-	const cr_body *body = a->shape.family == CR_FAMILY_CONVEX ? a : b;
+	const bool is_a = a->shape.family == CR_FAMILY_CONVEX;
+	const cr_body *body = is_a ? a : b, *mesh = is_a ? b : a;
 	const cr_convex convex = cr_convex_of(&body->shape.def);
-	cr_join_contacts(worker, &worker->contacts, SAME_PLACE * (cr_convex_size(&convex) + convex.rounding));
+	const double size = cr_convex_size(&convex) + convex.rounding;
+	// Beside a large body vertices of a small solid would be one.
+	const double smaller = cr_deforming_of(mesh) ? fmin(size, 0.5 * (double)mesh->shape.collider->diagonal) : size;
+	cr_join_contacts(worker, &worker->contacts, SAME_PLACE * smaller);
 }
 
 void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b)
@@ -728,4 +766,6 @@ void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, const cr_bo
 	if (!add_way_out(&c))
 		collide_triangles(&c);
 	cr_part_convex_mesh(&c);
+	if (cr_deforming_of(mesh))
+		cr_cover_solid_vertices(&c);
 }

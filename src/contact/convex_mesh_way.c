@@ -214,8 +214,8 @@ typedef struct missing {
 } missing;
 
 /// Moves the body out of its contacts, and, for as long as it meets triangles there, out of these
-/// as well. false: no such move is found.
-static bool find_missing(const cr_convex_mesh_pair *c, missing *m)
+/// as well. false: no such move is found without a contact that is deeper than deepest.
+static bool find_missing(const cr_convex_mesh_pair *c, double deepest, missing *m)
 {
 	cr_half_spaces spaces = { .count = 0 };
 	add_contact_spaces(c, &spaces);
@@ -228,7 +228,7 @@ static bool find_missing(const cr_convex_mesh_pair *c, missing *m)
 			return false;
 		if (!find_left(c, &spaces, m->move, &left))
 			return !cr_is_centre_inside(c, m->move, &centre, &near);
-		if (m->count == MOST_MISSING || !(left.depth > 0))
+		if (m->count == MOST_MISSING || !(left.depth > 0 && left.depth < deepest))
 			return false;
 		add_half_space(&spaces, left.normal, left.depth);
 		m->data[m->count] = left;
@@ -327,6 +327,12 @@ static bool is_deep(const cr_convex_mesh_pair *c, const cr_raw_contact *deepest)
 	return depth_met(c, deepest) > DEEP * c->size;
 }
 
+/// A body that is clamped and not deep is left to its contacts: no short way leads out.
+static double longest_way(const cr_convex_mesh_pair *c, const cr_raw_contact *deepest)
+{
+	return is_deep(c, deepest) ? MOST_WAY * c->size : LONG_WAY * depth_met(c, deepest);
+}
+
 /// Is none of the contacts left out when those of a pair are reduced, as by default? What is found
 /// does not depend on the limit that a world has.
 static bool all_stay(const cr_convex_mesh_pair *c, const missing *m)
@@ -334,13 +340,12 @@ static bool all_stay(const cr_convex_mesh_pair *c, const missing *m)
 	return m->ways <= FEW_WAYS && c->worker->contacts.count + m->count <= CR_MAX_VOLUME_CONTACTS;
 }
 
-/// Adds the shortest way out of all that is found. A body that is clamped and not deep is left to
-/// its contacts: no short way leads out.
+/// Adds the shortest way out of all that is found.
 /// move: one that parts the pair; NULL: none is known.
 static void add_whole_way(cr_convex_mesh_pair *c, const cr_raw_contact *deepest, const v3d *move)
 {
 	const bool deep = is_deep(c, deepest);
-	const double limit = deep ? MOST_WAY * c->size : LONG_WAY * depth_met(c, deepest);
+	const double limit = longest_way(c, deepest);
 	trials t = { .from = deepest->depth, .best = { .length = limit } };
 	cr_raw_contact contact = *deepest;
 	add_contact_spaces(c, &t.contacts);
@@ -370,7 +375,10 @@ void cr_part_convex_mesh(cr_convex_mesh_pair *c)
 		number = list->data[i].depth > list->data[number].depth ? i : number;
 	if (list->count == 0 || !may_not_part(c, &list->data[number]))
 		return;
-	const bool parted = find_missing(c, &m), found = parted && (!is_deep(c, &list->data[number]) || all_stay(c, &m));
+	// Small waves of a solid's surface turn ways back: a way through all of the body does not make
+	// up for them.
+	const double most = cr_deforming_of(c->mesh) ? longest_way(c, &list->data[number]) : INFINITY;
+	const bool parted = find_missing(c, most, &m), found = parted && (!is_deep(c, &list->data[number]) || all_stay(c, &m));
 	if (found && m.count == 0)
 		return;
 	const cr_raw_contact deepest = list->data[number];

@@ -31,7 +31,7 @@ typedef struct hull_pair {
 bool cr_are_hulls(const cr_pipeline *p, const cr_pair_work *w)
 {
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	return a->shape.mesh->facets.edge_count > 0 && b->shape.mesh->facets.edge_count > 0 && !w->cast &&
+	return a->shape.mesh->facets.edge_count > 0 && b->shape.mesh->facets.edge_count > 0 && !w->cast && !cr_pair_deforms(a, b) &&
 		p->settings.lab.hull_pairs && cr_wants_manifold(p, w);
 }
 

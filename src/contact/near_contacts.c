@@ -226,7 +226,7 @@ static void take_vertex(near_search *s, int side, int32_t triangle, int corner, 
 	pair->across = across;
 	pair->other = other;
 	pair->kind = side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B;
-	pair->minimum = c->body[side]->shape.mesh->facets.corner[pair->own_feature] &&
+	pair->minimum = cr_holds_point(c->body[side], pair->own_feature) &&
 		point_is_minimum(s, side, triangle, (cr_feature)(CR_FEATURE_A + corner), across, level) &&
 		point_is_minimum(s, 1 - side, other, feature, v3d_neg(across), level);
 	note_best(s, pair);
@@ -339,7 +339,7 @@ static unsigned find_features(const near_search *s, int side, int32_t triangle)
 	const cr_topology *t = c->collider[side]->topology;
 	unsigned features = (unsigned)facets->crease[triangle] << 3;
 	for (int32_t k = 0; k < 3; k++)
-		features |= (unsigned)(facets->corner[t->weld[t->triangles[3 * (int64_t)triangle + k]]] != 0) << k;
+		features |= (unsigned)cr_holds_point(c->body[side], t->weld[t->triangles[3 * (int64_t)triangle + k]]) << k;
 	return features;
 }
 

@@ -245,9 +245,18 @@ void cr_choose_contacts(cr_worker *worker, cr_raw_contact *data, int32_t *rows, 
 	keep_deepest(data, rows, count, keep, scale, slack);
 }
 
+static bool are_sorted(const cr_raw_contacts *contacts)
+{
+	for (int64_t i = 1; i < contacts->count; i++) {
+		if (compare_contacts(&contacts->data[i - 1], &contacts->data[i]) > 0)
+			return false;
+	}
+	return true;
+}
+
 void cr_sort_contacts(cr_raw_contacts *contacts)
 {
-	if (contacts->count > 1)
+	if (!are_sorted(contacts))
 		sort_contacts(contacts->data, contacts->count);
 }
 
