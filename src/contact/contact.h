@@ -105,6 +105,8 @@ void cr_sort_contacts(cr_raw_contacts *contacts);
 /// other and push alike one is left: the deepest, with the features of the first. Sets
 /// worker->failed when out of memory. (join.c)
 void cr_join_contacts(cr_worker *worker, cr_raw_contacts *contacts, double distance);
+/// Square of the distance between the ends of the normals of two contacts (reduce.c).
+double cr_normals_apart(const cr_raw_contact *a, const cr_raw_contact *b);
 /// Do two contacts push a body the same way, to about a thousandth of a radian? (reduce.c)
 bool cr_push_alike(const cr_raw_contact *a, const cr_raw_contact *b);
 /// Choose keep of count sorted contacts, which move to the front, in no order. rows: numbers that

@@ -18,7 +18,8 @@
 ///
 /// 1. A body whose centre lies inside a closed mesh is led out through the nearest point of the
 ///    surface.
-/// 2. Closed meshes, and open ones that push to their front, are not met from behind. An open one
+/// 2. Of a solid that deforms each vertex in the body has a contact (solid_vertices.c).
+/// 3. Closed meshes, and open ones that push to their front, are not met from behind. An open one
 ///    that pushes to the front does so however deep the body has sunk in; one that pushes to both
 ///    sides is met by the side on which the centre is.
 ///
@@ -142,12 +143,6 @@ static int place_of(const cr_topology *top, int32_t t, int32_t v)
 	return -1;
 }
 
-static v3d vertex_in_body(const cr_convex_mesh_pair *c, int32_t t, int k)
-{
-	const cr_topology *top = c->collider->topology;
-	return to_body(c, v3d_from_floats(&top->vertices[3 * (int64_t)top->triangles[3 * (int64_t)t + k]]));
-}
-
 /// Does q lie below the plane across n through p, or above it by so little that the two count as
 /// flat?
 static bool lies_below(v3d n, v3d p, v3d q)
@@ -165,7 +160,7 @@ static bool holds_at_edge(const cr_convex_mesh_pair *c, int32_t triangle, int k,
 	if (across < 0)
 		return true;
 	for (int i = 0; i < 3; i++) {
-		if (!lies_below(n, on_edge, vertex_in_body(c, across, i)))
+		if (!lies_below(n, on_edge, cr_vertex_in_body(c, across, i)))
 			return false;
 	}
 	return true;
@@ -183,8 +178,8 @@ static bool holds_at_vertex(const cr_convex_mesh_pair *c, int32_t triangle, int 
 			const int place = place_of(top, t, vertex);
 			if (place < 0)
 				break;
-			if (!lies_below(n, at, vertex_in_body(c, t, (place + 1) % 3)) ||
-				!lies_below(n, at, vertex_in_body(c, t, (place + 2) % 3)))
+			if (!lies_below(n, at, cr_vertex_in_body(c, t, (place + 1) % 3)) ||
+				!lies_below(n, at, cr_vertex_in_body(c, t, (place + 2) % 3)))
 				return false;
 			t = top->neighbours[3 * (int64_t)t + (way == 0 ? place : (place + 2) % 3)];
 			if (t == triangle)
@@ -202,7 +197,7 @@ static bool holds(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d n
 	v3d corner[3];
 	double along[3], longest = 0, most = -INFINITY;
 	for (int k = 0; k < 3; k++) {
-		corner[k] = vertex_in_body(c, t->triangle, k);
+		corner[k] = cr_vertex_in_body(c, t->triangle, k);
 		along[k] = v3d_dot(n, corner[k]);
 		most = fmax(most, along[k]);
 	}
@@ -278,7 +273,7 @@ static bool is_covered(const cr_convex_mesh_pair *c, const cr_near_triangle *t, 
 		if (!has_edge_along(t, edges, normal))
 			continue;
 		for (int k = 0; k < 3; k++) {
-			const v3d d = v3d_sub(vertex_in_body(c, around[i], k), place);
+			const v3d d = v3d_sub(cr_vertex_in_body(c, around[i], k), place);
 			if (v3d_dot(n, d) > FLAT * v3d_length(d) + reach)
 				return true;
 		}
@@ -355,7 +350,7 @@ bool cr_place_triangle(const cr_convex_mesh_pair *c, int32_t number, v3d shift, 
 	*t = (cr_near_triangle){ .convex = { .core = CR_CORE_TRIANGLE }, .triangle = number };
 	v3d *corner = t->convex.corner;
 	for (int k = 0; k < 3; k++) {
-		corner[k] = vertex_in_body(c, number, k);
+		corner[k] = cr_vertex_in_body(c, number, k);
 		for (int i = 0; i < 3; i++) {
 			lower[i] = fmin(lower[i], v3d_get(corner[k], i));
 			upper[i] = fmax(upper[i], v3d_get(corner[k], i));
@@ -579,7 +574,7 @@ static bool normal_beyond(const cr_convex_mesh_pair *c, const cr_near_triangle *
 	}
 	v3d q[3];
 	for (int i = 0; i < 3; i++) {
-		q[i] = vertex_in_body(c, across, i);
+		q[i] = cr_vertex_in_body(c, across, i);
 		if (!lies_below(t->normal, p[k], q[i]))
 			return false;
 	}

@@ -69,6 +69,21 @@ static inline double cr_reach_along(const cr_convex_mesh_pair *c, v3d direction)
 	return v3d_dot(direction, cr_convex_support(&c->convex, direction)) + c->convex.rounding;
 }
 
+/// Corner k of a triangle, in the frame of the body.
+static inline v3d cr_vertex_in_body(const cr_convex_mesh_pair *c, int32_t triangle, int k)
+{
+	const cr_topology *top = c->collider->topology;
+	const v3d p = v3d_from_floats(&top->vertices[3 * (int64_t)top->triangles[3 * (int64_t)triangle + k]]);
+	return v3d_add(m3d_mul(&c->mesh_in_body.rotation, p), c->mesh_in_body.position);
+}
+
+/// The normal of a contact, out of the mesh, in the frame of the body.
+static inline v3d cr_normal_in_body(const cr_convex_mesh_pair *c, const cr_raw_contact *contact)
+{
+	const v3d n = { contact->normal[0], contact->normal[1], contact->normal[2] };
+	return v3d_scale(cr_vector_to_body(c->body, n), c->body_is_a ? 1 : -1);
+}
+
 /// Add a contact that leads along a way. name: of the contact on the body.
 void cr_add_convex_way(cr_convex_mesh_pair *c, const cr_convex_way *way, int32_t name);
 /// Does the body's centre, moved by shift, lie inside a closed mesh? Then *centre is its place and

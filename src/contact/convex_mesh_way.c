@@ -100,12 +100,6 @@ static double way_along(const cr_convex_mesh_pair *c, v3d n, double from, double
 	return INFINITY;
 }
 
-static v3d normal_of(const cr_convex_mesh_pair *c, const cr_raw_contact *contact)
-{
-	const v3d n = { contact->normal[0], contact->normal[1], contact->normal[2] };
-	return v3d_scale(cr_vector_to_body(c->body, n), c->body_is_a ? 1 : -1);
-}
-
 /// Of more half spaces than fit, those of the least reach are left out.
 static void add_half_space(cr_half_spaces *spaces, v3d normal, double reach)
 {
@@ -130,7 +124,7 @@ static void add_contact_spaces(const cr_convex_mesh_pair *c, cr_half_spaces *spa
 	const cr_raw_contacts *list = &c->worker->contacts;
 	for (int64_t i = 0; i < list->count; i++) {
 		if (list->data[i].depth > 0)
-			add_half_space(spaces, normal_of(c, &list->data[i]), list->data[i].depth);
+			add_half_space(spaces, cr_normal_in_body(c, &list->data[i]), list->data[i].depth);
 	}
 }
 
@@ -279,8 +273,8 @@ static void try_normals(const cr_convex_mesh_pair *c, trials *t)
 	const cr_raw_contacts *list = &c->worker->contacts;
 	v3d sum = { 0, 0, 0 };
 	for (int64_t i = 0; i < list->count; i++) {
-		sum = v3d_add(sum, normal_of(c, &list->data[i]));
-		try_normal(c, t, normal_of(c, &list->data[i]));
+		sum = v3d_add(sum, cr_normal_in_body(c, &list->data[i]));
+		try_normal(c, t, cr_normal_in_body(c, &list->data[i]));
 	}
 	if (v3d_dot(sum, sum) > 1e-2)
 		try_normal(c, t, v3d_normalize(sum));
@@ -309,9 +303,9 @@ static bool may_not_part(const cr_convex_mesh_pair *c, const cr_raw_contact *dee
 		return false;
 	if (most > DEEP * c->size || most > depth + CR_TOUCHES * c->size)
 		return true;
-	const v3d normal = normal_of(c, deepest);
+	const v3d normal = cr_normal_in_body(c, deepest);
 	for (int64_t i = 0; i < list->count; i++) {
-		if (v3d_dot(normal, normal_of(c, &list->data[i])) < CR_ALIKE)
+		if (v3d_dot(normal, cr_normal_in_body(c, &list->data[i])) < CR_ALIKE)
 			return true;
 	}
 	return false;
@@ -382,7 +376,7 @@ void cr_part_convex_mesh(cr_convex_mesh_pair *c)
 	if (found && m.count == 0)
 		return;
 	const cr_raw_contact deepest = list->data[number];
-	if (!(end_of_way(c, normal_of(c, &deepest), deepest.depth) > deepest.depth))
+	if (!(end_of_way(c, cr_normal_in_body(c, &deepest), deepest.depth) > deepest.depth))
 		return;
 	if (found)
 		add_missing(c, &m);

@@ -118,8 +118,7 @@ static double patch_scale(const cr_raw_contact *data, int64_t count)
 	return sum;
 }
 
-/// Square of the distance between the ends of two normals.
-static double normals_apart(const cr_raw_contact *a, const cr_raw_contact *b)
+double cr_normals_apart(const cr_raw_contact *a, const cr_raw_contact *b)
 {
 	double sum = 0;
 	for (int k = 0; k < 3; k++) {
@@ -137,7 +136,7 @@ static double distance_of(const cr_raw_contact *a, const cr_raw_contact *b, doub
 		const double p = a->point[k] - b->point[k];
 		points += p * p;
 	}
-	return points + 0.25 * scale * normals_apart(a, b);
+	return points + 0.25 * scale * cr_normals_apart(a, b);
 }
 
 static int64_t find_deepest(const cr_raw_contact *data, int64_t count)
@@ -162,7 +161,7 @@ static int64_t find_farthest(const cr_raw_contact *data, int64_t count)
 	return farthest;
 }
 
-bool cr_push_alike(const cr_raw_contact *a, const cr_raw_contact *b) { return normals_apart(a, b) <= 1e-6; }
+bool cr_push_alike(const cr_raw_contact *a, const cr_raw_contact *b) { return cr_normals_apart(a, b) <= 1e-6; }
 
 /// A deepest contact that was not chosen takes the place of the chosen one that is nearest to it.
 /// Where that is as deep and pushes alike, it stays and takes the greater depth instead. slack: so

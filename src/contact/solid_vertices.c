@@ -28,23 +28,13 @@ enum { GONE = -1 };
 
 // ---- Contacts of one vertex ----
 
-static bool push_nearly_alike(const cr_raw_contact *a, const cr_raw_contact *b)
-{
-	double sum = 0;
-	for (int k = 0; k < 3; k++) {
-		const double d = (double)a->normal[k] - b->normal[k];
-		sum += d * d;
-	}
-	return sum <= ALIKE;
-}
-
 /// Join contact number i with one before it in its group. keys: of the group, up to its own.
 static void join_contact(cr_raw_contact *data, const cr_key *keys, int64_t i)
 {
 	cr_raw_contact *own = &data[keys[i].value];
 	for (int64_t j = 0; j < i; j++) {
 		cr_raw_contact *first = &data[keys[j].value];
-		if (first->kind == GONE || !push_nearly_alike(first, own))
+		if (first->kind == GONE || cr_normals_apart(first, own) > ALIKE)
 			continue;
 		if (own->depth > first->depth) {
 			memcpy(first->point, own->point, sizeof first->point);
@@ -113,28 +103,15 @@ typedef struct vertex_search {
 	double tolerance;
 } vertex_search;
 
-static v3d corner_in_body(const cr_convex_mesh_pair *c, int32_t triangle, int k)
-{
-	const cr_topology *top = c->collider->topology;
-	const v3d p = v3d_from_floats(&top->vertices[3 * (int64_t)top->triangles[3 * (int64_t)triangle + k]]);
-	return v3d_add(m3d_mul(&c->mesh_in_body.rotation, p), c->mesh_in_body.position);
-}
-
-static v3d normal_in_body(const cr_convex_mesh_pair *c, const cr_raw_contact *contact)
-{
-	const v3d n = { contact->normal[0], contact->normal[1], contact->normal[2] };
-	return v3d_scale(cr_vector_to_body(c->body, n), c->body_is_a ? 1 : -1);
-}
-
 /// The vertex of its triangle that a contact lies at; -1: none.
 static int32_t vertex_of(const vertex_search *s, const cr_raw_contact *contact)
 {
 	const cr_convex_mesh_pair *c = s->pair;
 	const int32_t triangle = c->body_is_a ? contact->feature_b : contact->feature_a;
 	const v3d point = cr_point_to_body(c->body, (v3d){ contact->point[0], contact->point[1], contact->point[2] });
-	const v3d on_mesh = v3d_mad(point, c->body_is_a ? (double)contact->depth : 0, normal_in_body(c, contact));
+	const v3d on_mesh = v3d_mad(point, c->body_is_a ? (double)contact->depth : 0, cr_normal_in_body(c, contact));
 	for (int k = 0; k < 3; k++) {
-		if (v3d_length(v3d_sub(corner_in_body(c, triangle, k), on_mesh)) <= s->tolerance)
+		if (v3d_length(v3d_sub(cr_vertex_in_body(c, triangle, k), on_mesh)) <= s->tolerance)
 			return c->collider->topology->weld[c->collider->topology->triangles[3 * (int64_t)triangle + k]];
 	}
 	return -1;
@@ -144,7 +121,7 @@ static void take_normals(vertex_search *s)
 {
 	const cr_raw_contacts *list = &s->pair->worker->contacts;
 	for (int64_t i = 0; i < list->count && s->normal_count < CR_MOST_DIRECTIONS; i++) {
-		const v3d n = normal_in_body(s->pair, &list->data[i]);
+		const v3d n = cr_normal_in_body(s->pair, &list->data[i]);
 		bool known = false;
 		for (int k = 0; k < s->normal_count; k++) {
 			const v3d d = v3d_sub(n, s->normal[k]);
@@ -173,7 +150,7 @@ static cr_convex_way find_way(const vertex_search *s, const cr_key *keys, int64_
 	const cr_convex_mesh_pair *c = s->pair;
 	const int32_t triangle = (int32_t)(keys[0].value / 3);
 	cr_convex_way best = { .depth = INFINITY, .triangle = triangle };
-	best.point = corner_in_body(c, triangle, (int)(keys[0].value % 3));
+	best.point = cr_vertex_in_body(c, triangle, (int)(keys[0].value % 3));
 	for (int i = 0; i < s->normal_count; i++) {
 		double at[2];
 		v3d normals[2];
@@ -216,7 +193,7 @@ static bool list_corners(const vertex_search *s, cr_key **keys, int64_t *count)
 			const int32_t triangle = block->number[lane];
 			for (int k = 0; k < 3; k++) {
 				const uint32_t vertex = (uint32_t)top->weld[top->triangles[3 * (int64_t)triangle + k]];
-				if (is_in_box(c, corner_in_body(c, triangle, k)))
+				if (is_in_box(c, cr_vertex_in_body(c, triangle, k)))
 					(*keys)[(*count)++] = (cr_key){ (uint64_t)vertex << 32 | (uint32_t)triangle, (uint32_t)(3 * triangle + k) };
 			}
 		}
