@@ -6,11 +6,11 @@
 /// finds vertices that begin inside closed meshes, surface_regions.c lets connected ones leave
 /// together, surface_faces.c the faces around them; surface_cuts.c, surface_caps.c and
 /// surface_arches.c find edges and faces that cut them. surface_ridges.c lets contacts of their
-/// edges lead out. surface_shapes.c is for shapes that are no
-/// meshes, surface_shape_passing.c for cloth that passes these, surface_shape_regions.c for cloth
-/// that begins in them. surface_list.c puts contacts and pairs in order, and surface_filter.c asks
-/// the user's filter. surface_carry.c keeps their memory where a deforming body gets another mesh,
-/// surface_reshape.c where a rigid one gets another shape.
+/// edges lead out. surface_shapes.c is for shapes that are no meshes, surface_shape_passing.c for
+/// cloth that passes these, surface_shape_hanging.c for vertices that hang together with it,
+/// surface_shape_regions.c for cloth that begins in them. surface_list.c puts contacts and pairs in
+/// order, and surface_filter.c asks the user's filter. surface_carry.c keeps their memory where a
+/// deforming body gets another mesh, surface_reshape.c where a rigid one gets another shape.
 #ifndef CR_WORLD_SURFACE_CONTACTS_H
 #define CR_WORLD_SURFACE_CONTACTS_H
 
@@ -111,12 +111,22 @@ typedef enum cr_shape_way {
 	CR_SHAPE_WAY_BEGAN,   // by nothing but the nearest way
 } cr_shape_way;
 
+/// How it is known that a vertex is through a shape that is no mesh.
+typedef enum cr_shape_entry_kind {
+	CR_SHAPE_ENTRY_HELD,     // by the last step
+	CR_SHAPE_ENTRY_NEW,      // it came in in this step
+	CR_SHAPE_ENTRY_DOUBTFUL, // it came out beside its entry: through if the cloth around is
+	CR_SHAPE_ENTRY_NEAR,     // it has come near, without a memory: likewise
+	CR_SHAPE_ENTRY_DROPPED,  // it is not
+} cr_shape_entry_kind;
+
 /// A vertex of cloth that has come into a shape that is no mesh (surface_shape_passing.c).
 typedef struct cr_shape_entry {
 	int32_t part_b, part_a; // of the shape, of the cloth
 	int32_t vertex;
-	bool beyond; // it is outside again, on the far side
-	v3d way;     // unit, world: out over the plane that touches the shape where it came in
+	bool beyond;  // it is outside again, on the far side
+	uint8_t kind; // cr_shape_entry_kind; once all are settled HELD or NEW
+	v3d way;      // unit, world: out over the plane that touches the shape where it came in
 } cr_shape_entry;
 
 /// Regions of one cloth in one shape that is no mesh (surface_shape_regions.c).
@@ -181,6 +191,7 @@ typedef struct cr_surface_contacts {
 	cr_shape_match_lists shape_match;       // of one mesh with one shape
 	CR_ARRAY(cr_shape_entry) shape_entries; // by part_b, part_a, vertex
 	CR_ARRAY(box3d) way_blocks;             // of one cloth
+	CR_ARRAY(int32_t) entry_queue;          // entries whose neighbours are to be asked
 	bool tangled;                           // one of these has come through
 	bool leading;                           // some of those that began leave with their regions
 	CR_ARRAY(uint8_t) listed;               // by pair of near: it is a contact
@@ -384,6 +395,15 @@ const carom_surface_shape_contact *cr_last_of_shape_vertex(
 /// Find the vertices that have come into shapes, and have not come out on their side:
 /// shape_entries. False when out of memory (surface_shape_passing.c).
 bool cr_find_shape_entries(carom_world *world);
+/// Put entries in order by part_b, part_a and vertex, each vertex once.
+void cr_sort_shape_entries(cr_surface_contacts *contacts);
+/// Settle them by the cloth around each: vertices that have no memory of a side take that of the
+/// entries that they hang together with. False when out of memory (surface_shape_hanging.c).
+bool cr_settle_shape_entries(carom_world *world, const carom_proximity_view *view);
+/// Is a vertex, at its place at the end of the step, below the plane that touches a shape and
+/// stands across a way (world)? *outside: it is out of the shape there. *depth: below the plane.
+bool cr_is_below_entry(
+	const carom_world *world, int32_t part_a, int32_t part_b, int32_t vertex, v3d way, bool *outside, double *depth);
 /// The entry of a vertex; NULL: it has none.
 const cr_shape_entry *cr_entry_of(const carom_world *world, int32_t part_a, int32_t part_b, int32_t vertex);
 /// That of a feature's vertices whose way is nearest to the contact's normal; NULL: there is none.

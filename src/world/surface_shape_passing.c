@@ -7,11 +7,13 @@
 /// - A vertex that comes in leaves over the plane that touches the shape where it came in: its
 ///   entry. It is through as long as it is below that plane, and in the shape, or beyond. It is
 ///   beyond where the line leaves the shape by a place that looks away from the entry by more than
-///   60 degrees; else it has touched the shape in passing.
+///   60 degrees. Else it has touched the shape in passing, or has gone round it with the cloth:
+///   the cloth around it tells (surface_shape_hanging.c).
 /// - The contact of such a vertex is its memory: the normal, which stands on the shape, and a
 ///   distance below 0. One that was in the shape by the last step, and leaves it where it looks
-///   away from that normal, is beyond too. The vertex is free when it is over the plane, or comes
-///   out on that side. The cloth may be put elsewhere: the place of the contact tells.
+///   away from that normal, is beyond too; one that leaves it beside, like one that passes. The
+///   vertex is free when it is over the plane, or comes out on that side. The cloth may be put
+///   elsewhere: the place of the contact tells.
 /// - Edges and triangles beyond have no contacts that keep their vertices there. Those that overlap
 ///   the shape leave by the entries of their vertices.
 /// - While a region of the cloth leaves a shape one way (surface_shape_regions.c), ways through
@@ -83,7 +85,7 @@ static bool was_led(const carom_world *world, int32_t part_a, int32_t part_b)
 		is_led(m->carried_shapes.data, m->carried_shapes.count, part_a, part_b);
 }
 
-static bool append_entry(const work *w, int32_t vertex, v3d way, bool beyond)
+static bool append_entry(const work *w, int32_t vertex, v3d way, bool beyond, cr_shape_entry_kind kind)
 {
 	cr_surface_contacts *m = &w->world->surface_contacts;
 	if (was_led(w->world, w->part_a, w->part_b))
@@ -91,26 +93,26 @@ static bool append_entry(const work *w, int32_t vertex, v3d way, bool beyond)
 	if (!cr_array_reserve_one(&w->world->memory, &m->shape_entries))
 		return false;
 	m->shape_entries.data[m->shape_entries.count++] =
-		(cr_shape_entry){ w->part_b, w->part_a, vertex, beyond, m3d_mul(&w->end, way) };
+		(cr_shape_entry){ w->part_b, w->part_a, vertex, beyond, kind, m3d_mul(&w->end, way) };
 	return true;
 }
 
-/// Is a vertex at p, which came from, still through a shape that it was through at the begin? way:
-/// in the frame of the shape.
-static bool goes_on(const work *w, v3d from, v3d p, v3d way, bool *beyond)
+/// Add an entry of a vertex that goes from a place to p and was through at the begin, along way (in
+/// the frame of the shape), if it is still through or may be.
+static bool go_on(const work *w, int32_t vertex, v3d from, v3d p, v3d way)
 {
 	double t[2];
 	v3d normal[2];
 	bool back[2];
 	if (!(v3d_dot(way, p) < top_along(w, way)))
-		return false;
-	*beyond = is_outside(w, p);
-	if (!*beyond)
 		return true;
+	if (!is_outside(w, p))
+		return append_entry(w, vertex, way, false, CR_SHAPE_ENTRY_HELD);
 	const int count = cr_convex_ray(&w->convex, from, v3d_sub(p, from), 0, 1, 2, t, normal, back);
-	if (count > 0 && back[count - 1])
-		return v3d_dot(normal[count - 1], way) < CR_AWAY;
-	return is_outside(w, from);
+	const bool leaves = count > 0 && back[count - 1];
+	if (leaves ? v3d_dot(normal[count - 1], way) < CR_AWAY : is_outside(w, from))
+		return append_entry(w, vertex, way, true, CR_SHAPE_ENTRY_HELD);
+	return !(leaves && count == 1) || append_entry(w, vertex, way, true, CR_SHAPE_ENTRY_DOUBTFUL);
 }
 
 /// Where a contact of a vertex in the last step says that it was through, and it is there still:
@@ -130,7 +132,7 @@ static bool cut_way(const work *w, int32_t vertex)
 {
 	double t[2];
 	v3d normal[2], way;
-	bool back[2], beyond;
+	bool back[2];
 	const v3d from = place_at_begin(w, vertex), p = place_at_end(w, vertex), along = v3d_sub(p, from);
 	const double length2 = v3d_dot(along, along), at = length2 > 0 ? -v3d_dot(from, along) / length2 : 0;
 	const v3d nearest = v3d_mad(from, fmin(fmax(at, 0), 1), along);
@@ -138,23 +140,22 @@ static bool cut_way(const work *w, int32_t vertex)
 		return true;
 	const carom_surface_shape_contact *last = cr_last_of_shape_vertex(w->world, w->part_a, w->part_b, vertex);
 	if (last && was_through(w, last, &way))
-		return !goes_on(w, from, p, way, &beyond) || append_entry(w, vertex, way, beyond);
+		return go_on(w, vertex, from, p, way);
 	const int count = cr_convex_ray(&w->convex, from, along, 0, 1, 2, t, normal, back);
 	if (count == 0 || back[0] || !(v3d_dot(normal[0], p) < top_along(w, normal[0])))
 		return true;
 	if (count == 1)
-		return append_entry(w, vertex, normal[0], false);
-	return !(v3d_dot(normal[1], normal[0]) < CR_AWAY_WITHIN_STEP) || append_entry(w, vertex, normal[0], true);
+		return append_entry(w, vertex, normal[0], false, CR_SHAPE_ENTRY_NEW);
+	const bool away = v3d_dot(normal[1], normal[0]) < CR_AWAY_WITHIN_STEP;
+	return append_entry(w, vertex, normal[0], true, away ? CR_SHAPE_ENTRY_NEW : CR_SHAPE_ENTRY_DOUBTFUL);
 }
 
 /// Go on with a contact of the last step whose vertex does not come near the shape any more.
 static bool go_on_from(const work *w, const carom_surface_shape_contact *last)
 {
 	v3d way;
-	bool beyond;
 	const int32_t vertex = last->vertices[0];
-	return !was_through(w, last, &way) || !goes_on(w, place_at_begin(w, vertex), place_at_end(w, vertex), way, &beyond) ||
-		append_entry(w, vertex, way, beyond);
+	return !was_through(w, last, &way) || go_on(w, vertex, place_at_begin(w, vertex), place_at_end(w, vertex), way);
 }
 
 // ---- Pairs ----
@@ -252,7 +253,7 @@ static int compare_entries(const void *a, const void *b)
 	return by_cloth != 0 ? by_cloth : cr_compare_numbers(x->vertex, y->vertex);
 }
 
-static void sort_entries(cr_surface_contacts *m)
+void cr_sort_shape_entries(cr_surface_contacts *m)
 {
 	int64_t once = 0;
 	if (m->shape_entries.count < 2)
@@ -300,16 +301,28 @@ bool cr_find_shape_entries(carom_world *world)
 	}
 	enough = enough && go_on_from_list(world, m->found_shapes.data, m->known_shapes) &&
 		go_on_from_list(world, m->carried_shapes.data, m->carried_shapes.count);
-	sort_entries(m);
+	cr_sort_shape_entries(m);
 	return enough;
 }
 
 // ---- Asking for entries ----
 
+bool cr_is_below_entry(
+	const carom_world *world, int32_t part_a, int32_t part_b, int32_t vertex, v3d way, bool *outside, double *depth)
+{
+	const cr_body *shape = &world->bodies.data[part_b];
+	const cr_convex convex = cr_convex_of(&shape->shape.def);
+	const v3d p = cr_point_to_body(shape, cr_vertex_at(world, part_a, vertex, 1)), local = cr_vector_to_body(shape, way);
+	v3d nearest, normal;
+	*depth = v3d_dot(local, cr_convex_support(&convex, local)) + convex.rounding - v3d_dot(local, p);
+	*outside = cr_convex_distance(&convex, p, &nearest, &normal) > 0;
+	return *depth > 0;
+}
+
 const cr_shape_entry *cr_entry_of(const carom_world *world, int32_t part_a, int32_t part_b, int32_t vertex)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	const cr_shape_entry wanted = { part_b, part_a, vertex, false, { 0, 0, 0 } };
+	const cr_shape_entry wanted = { .part_b = part_b, .part_a = part_a, .vertex = vertex };
 	return m->shape_entries.count == 0
 		? NULL
 		: bsearch(&wanted, m->shape_entries.data, (size_t)m->shape_entries.count, sizeof wanted, compare_entries);

@@ -179,14 +179,16 @@ const carom_surface_shape_contact *cr_last_of_shape_vertex(
 
 /// Keep the way out that the feature had, where it is in the shape and had one. An edge or a
 /// triangle that had none has that of its vertices. One whose region was led waits for its region.
-/// Where a vertex came in within the step or is beyond, that counts.
+/// Where a vertex came in within the step or is beyond, that counts. One that is deeper than the
+/// distance to be kept goes back there, also where the nearest way has turned by less: cloth that
+/// falls fast onto a ball would be led down on all sides of it.
 static cr_shape_way keep_way(const carom_world *world, int32_t part, carom_surface_shape_contact *c)
 {
 	const carom_surface_shape_contact *last = find_last(world, c);
 	cr_go_on(last ? &last->age : NULL, last ? last->impulse : NULL, &c->age, c->impulse);
 	const cr_shape_entry *entry = cr_entry_of_feature(world, part, c);
 	if (entry && (c->distance < 0 || c->vertices[1] < 0)) {
-		if (entry->beyond || v3d_dot(c->normal, entry->way) < CR_MOST_TURN)
+		if (entry->beyond || c->distance < -c->thickness || v3d_dot(c->normal, entry->way) < CR_MOST_TURN)
 			leave_along(world, part, entry->way, c);
 		return CR_SHAPE_WAY_KNOWN;
 	}
@@ -294,7 +296,7 @@ static bool append_beyond(carom_world *world)
 bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *view)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	bool enough = cr_find_shape_entries(world);
+	bool enough = cr_find_shape_entries(world) && cr_settle_shape_entries(world, view);
 	for (int64_t i = 0, end; i < view->shape_pair_count && enough; i = end) {
 		const carom_proximity_shape_pair *pair = &view->shape_pairs[i];
 		for (end = i; end < view->shape_pair_count && view->shape_pairs[end].mesh == pair->mesh &&
