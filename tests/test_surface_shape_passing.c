@@ -230,3 +230,70 @@ TEST(surface_shape_passing, cloth_deep_in_a_ball_is_not_led_down_on_its_sides)
 	}
 	carom_destroy_context(context);
 }
+
+// ---- Shapes that turn ----
+
+enum { SAMPLES = 4000 };
+
+/// The way of a vertex at rest through a box that turns about its second axis, in the frame of the box: does it come in, by which
+/// face, and does it end in the box? near: it passes an edge of the box so near that it may be told either way.
+typedef struct passage {
+	bool comes_in, near;
+	double face; // of the third axis, by which it comes in: its sign; 0: another
+} passage;
+
+static passage sample_passage(v3d half, v3d begin, double angle, double margin)
+{
+	passage way = { 0 };
+	for (int i = 0; i <= SAMPLES && !way.comes_in; i++) {
+		const double a = -angle * i / SAMPLES, x = begin.x * cos(a) + begin.z * sin(a), z = begin.z * cos(a) - begin.x * sin(a);
+		const double out[3] = { fabs(x) - half.x, fabs(begin.y) - half.y, fabs(z) - half.z };
+		const double most = fmax(out[0], fmax(out[1], out[2]));
+		way.near = way.near || (fabs(out[0]) < margin && most < margin);
+		way.comes_in = most < 0;
+		if (way.comes_in)
+			way.face = out[2] >= fmax(out[0], out[1]) ? copysign(1, z) : 0;
+	}
+	return way;
+}
+
+/// A paddle turns through cloth that rests, up to nearly half a turn in a step.
+TEST(surface_shape_passing, a_paddle_that_turns_takes_vertices_along)
+{
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 8;
+	int taken = 0, missed = 0;
+	for (int round = 0; round < 24; round++) {
+		static stage s;
+		const v3d half = { 0.4, 0.3, 0.01 };
+		const double angle = 0.4 + 0.1 * round;
+		open_stage(&s, context, fixture_box(half.x, half.y, half.z), fixture_random_pose(&seed, 0.5), 1, (v3d){ 0.03, 0, 0.2 });
+		const carom_pose begin = s.pose,
+						 end = { begin.position,
+							 quat_mul(fixture_turn(axis_of(&s, (v3d){ 0, 1, 0 }), angle), begin.orientation) };
+		const carom_motion turn = { begin, end };
+		REQUIRE(carom_world_set_motions(s.world, 1, &s.holder, &turn) == CAROM_SUCCESS);
+		fixture_step(s.world);
+		const m3d from = m3d_from_quat(begin.orientation), to = m3d_from_quat(end.orientation);
+		for (int v = 0; v < VERTICES; v++) {
+			const v3d at = m3d_tmul(&from, v3d_sub(at_vertex(&s, v), fixture_vector(begin.position)));
+			const v3d now = m3d_tmul(&to, v3d_sub(at_vertex(&s, v), fixture_vector(end.position)));
+			const passage way = sample_passage(half, at, angle, 0.005);
+			const carom_surface_shape_contact *c = contact_of_vertex(&s, v);
+			if (way.near || fabs(fabs(at.y) - half.y) < 0.01)
+				continue;
+			if (!way.comes_in) {
+				CHECK(!c || c->distance > 0);
+				missed++;
+			} else if (way.face != 0 && way.face * now.z < half.z) {
+				const v3d out = m3d_mul(&to, (v3d){ 0, 0, way.face });
+				CHECK(c && c->distance < 0);
+				CHECK(c && v3d_dot(fixture_vector(c->normal), out) > 0.99);
+				taken++;
+			}
+		}
+		close_stage(&s);
+	}
+	CHECK(taken > 200 && missed > 200);
+	carom_destroy_context(context);
+}

@@ -19,8 +19,12 @@
 /// - While a region of the cloth leaves a shape one way (surface_shape_regions.c), ways through
 ///   that shape tell nothing: the region draws its neighbours through.
 ///
-/// A shape that turns in the step is met on the chord of a vertex's way in its frame, not on the
-/// arc. A plane has no other side. Edges that pass a shape between their ends are not seen here.
+/// A shape that turns in the step has the ways of vertices on arcs in its frame. Such a way is cut
+/// piece by piece. In n pieces it is never farther from them than (a² r + 2 a v) / (8 n²), for a
+/// turn by a, within r of the axis, and v for how far the two move past each other: the second
+/// derivative is the centripetal and the Coriolis term, and a chord is off by an eighth of it. n is
+/// such that this is at most ARC of the distance to be kept. A plane has no other side. Edges that
+/// pass a shape between their ends are not seen here.
 ///
 /// Cost: O(vertices) for the boxes of the motion of each cloth, by blocks of vertices. For each
 /// shape near it a look at each block, and at the vertices of those near; a ray for each vertex
@@ -33,7 +37,10 @@
 #include "world/world.h"
 #include <stdlib.h>
 
-enum { BLOCK = 64 }; // vertices whose ways have one box
+enum { BLOCK = 64 };        // vertices whose ways have one box
+enum { MOST_PIECES = 512 }; // of a way, where the distance to be kept is next to nothing
+// Of the distance to be kept: so far pieces may be from the arc of a way.
+#define ARC 0.1
 
 /// A cloth and a shape.
 typedef struct work {
@@ -41,9 +48,11 @@ typedef struct work {
 	int32_t part_a, part_b;
 	const cr_surface *cloth;
 	cr_convex convex;
-	m3d begin, end; // turns of the shape
-	v3d from, to;   // and its places
-	double reach;   // the convex body lies in a ball of this radius about its frame
+	m3d begin, end;   // turns of the shape
+	v3d from, to;     // and its places
+	double reach;     // the convex body lies in a ball of this radius about its frame
+	cr_motion motion; // of the shape, about from
+	double kept;      // the distance to be kept
 } work;
 
 static v3d place_at_begin(const work *w, int32_t vertex)
@@ -54,6 +63,72 @@ static v3d place_at_begin(const work *w, int32_t vertex)
 static v3d place_at_end(const work *w, int32_t vertex)
 {
 	return m3d_tmul(&w->end, v3d_sub(v3d_from_doubles(w->cloth->end + 3 * (int64_t)vertex), w->to));
+}
+
+/// In how many pieces the way of a vertex is cut.
+static int pieces_of(const work *w, int32_t vertex)
+{
+	const double angle = w->motion.angle, lever = w->motion.lever;
+	if (!(angle > 0))
+		return 1;
+	const double *begin = w->cloth->begin + 3 * (int64_t)vertex, *end = w->cloth->end + 3 * (int64_t)vertex;
+	const v3d travel = v3d_sub(v3d_sub(v3d_from_doubles(end), v3d_from_doubles(begin)), w->motion.travel);
+	const double past = v3d_length(travel) + angle * lever;
+	const double off = 0.125 * (angle * angle * (w->reach + lever) + 2 * angle * past);
+	const double pieces = ceil(sqrt(off / (ARC * w->kept)));
+	return pieces < 1 ? 1 : pieces < MOST_PIECES ? (int)pieces : MOST_PIECES;
+}
+
+/// The place of a vertex at the end of a piece of its way.
+static v3d place_after(const work *w, int32_t vertex, int piece, int pieces)
+{
+	if (piece == pieces)
+		return place_at_end(w, vertex);
+	const double t = (double)piece / pieces;
+	const v3d begin = v3d_from_doubles(w->cloth->begin + 3 * (int64_t)vertex),
+			  end = v3d_from_doubles(w->cloth->end + 3 * (int64_t)vertex);
+	const carom_pose pose = cr_motion_at(&w->motion, t);
+	const m3d rotation = m3d_from_quat(pose.orientation);
+	const v3d at = v3d_sub(v3d_mad(begin, t, v3d_sub(end, begin)), w->from);
+	return m3d_tmul(&rotation, v3d_sub(at, pose.position));
+}
+
+/// Where a way crosses the surface of the shape: the first time and the last.
+typedef struct crossings {
+	int count;
+	v3d normal[2]; // outward, in the frame of the shape
+	bool back[2];  // from within
+} crossings;
+
+static bool is_far(const work *w, v3d from, v3d along)
+{
+	const double length2 = v3d_dot(along, along), at = length2 > 0 ? -v3d_dot(from, along) / length2 : 0;
+	const v3d nearest = v3d_mad(from, fmin(fmax(at, 0), 1), along);
+	return v3d_dot(nearest, nearest) > w->reach * w->reach;
+}
+
+static crossings cross(const work *w, int32_t vertex)
+{
+	crossings all = { 0 };
+	const int pieces = pieces_of(w, vertex);
+	v3d from = place_at_begin(w, vertex);
+	for (int i = 1; i <= pieces; i++) {
+		double t[2];
+		v3d normal[2];
+		bool back[2];
+		const v3d p = place_after(w, vertex, i, pieces), along = v3d_sub(p, from);
+		const int count = is_far(w, from, along) ? 0 : cr_convex_ray(&w->convex, from, along, 0, 1, 2, t, normal, back);
+		for (int k = 0; k < count; k++) {
+			const int at = all.count > 0;
+			all.normal[at] = normal[k];
+			all.back[at] = back[k];
+			all.normal[1] = normal[k];
+			all.back[1] = back[k];
+			all.count++;
+		}
+		from = p;
+	}
+	return all;
 }
 
 static double top_along(const work *w, v3d way)
@@ -97,22 +172,20 @@ static bool append_entry(const work *w, int32_t vertex, v3d way, bool beyond, cr
 	return true;
 }
 
-/// Add an entry of a vertex that goes from a place to p and was through at the begin, along way (in
-/// the frame of the shape), if it is still through or may be.
-static bool go_on(const work *w, int32_t vertex, v3d from, v3d p, v3d way)
+/// Add an entry of a vertex that was through at the begin, if it still is or may be. way: in the
+/// frame of the shape.
+static bool go_on(const work *w, int32_t vertex, v3d way)
 {
-	double t[2];
-	v3d normal[2];
-	bool back[2];
+	const v3d p = place_at_end(w, vertex);
 	if (!(v3d_dot(way, p) < top_along(w, way)))
 		return true;
 	if (!is_outside(w, p))
 		return append_entry(w, vertex, way, false, CR_SHAPE_ENTRY_HELD);
-	const int count = cr_convex_ray(&w->convex, from, v3d_sub(p, from), 0, 1, 2, t, normal, back);
-	const bool leaves = count > 0 && back[count - 1];
-	if (leaves ? v3d_dot(normal[count - 1], way) < CR_AWAY : is_outside(w, from))
+	const crossings c = cross(w, vertex);
+	const bool leaves = c.count > 0 && c.back[1];
+	if (leaves ? v3d_dot(c.normal[1], way) < CR_AWAY : is_outside(w, place_at_begin(w, vertex)))
 		return append_entry(w, vertex, way, true, CR_SHAPE_ENTRY_HELD);
-	return !(leaves && count == 1) || append_entry(w, vertex, way, true, CR_SHAPE_ENTRY_DOUBTFUL);
+	return !(leaves && c.count == 1) || append_entry(w, vertex, way, true, CR_SHAPE_ENTRY_DOUBTFUL);
 }
 
 /// Where a contact of a vertex in the last step says that it was through, and it is there still:
@@ -130,32 +203,27 @@ static bool was_through(const work *w, const carom_surface_shape_contact *last, 
 /// Cut the way of a vertex with the shape.
 static bool cut_way(const work *w, int32_t vertex)
 {
-	double t[2];
-	v3d normal[2], way;
-	bool back[2];
-	const v3d from = place_at_begin(w, vertex), p = place_at_end(w, vertex), along = v3d_sub(p, from);
-	const double length2 = v3d_dot(along, along), at = length2 > 0 ? -v3d_dot(from, along) / length2 : 0;
-	const v3d nearest = v3d_mad(from, fmin(fmax(at, 0), 1), along);
-	if (v3d_dot(nearest, nearest) > w->reach * w->reach)
+	v3d way;
+	const v3d from = place_at_begin(w, vertex), p = place_at_end(w, vertex);
+	if (!(w->motion.angle > 0) && is_far(w, from, v3d_sub(p, from)))
 		return true;
 	const carom_surface_shape_contact *last = cr_last_of_shape_vertex(w->world, w->part_a, w->part_b, vertex);
 	if (last && was_through(w, last, &way))
-		return go_on(w, vertex, from, p, way);
-	const int count = cr_convex_ray(&w->convex, from, along, 0, 1, 2, t, normal, back);
-	if (count == 0 || back[0] || !(v3d_dot(normal[0], p) < top_along(w, normal[0])))
+		return go_on(w, vertex, way);
+	const crossings c = cross(w, vertex);
+	if (c.count == 0 || c.back[0] || !(v3d_dot(c.normal[0], p) < top_along(w, c.normal[0])))
 		return true;
-	if (count == 1)
-		return append_entry(w, vertex, normal[0], false, CR_SHAPE_ENTRY_NEW);
-	const bool away = v3d_dot(normal[1], normal[0]) < CR_AWAY_WITHIN_STEP;
-	return append_entry(w, vertex, normal[0], true, away ? CR_SHAPE_ENTRY_NEW : CR_SHAPE_ENTRY_DOUBTFUL);
+	if (!c.back[1])
+		return append_entry(w, vertex, c.normal[0], false, CR_SHAPE_ENTRY_NEW);
+	const bool away = v3d_dot(c.normal[1], c.normal[0]) < CR_AWAY_WITHIN_STEP;
+	return append_entry(w, vertex, c.normal[0], true, away ? CR_SHAPE_ENTRY_NEW : CR_SHAPE_ENTRY_DOUBTFUL);
 }
 
 /// Go on with a contact of the last step whose vertex does not come near the shape any more.
 static bool go_on_from(const work *w, const carom_surface_shape_contact *last)
 {
 	v3d way;
-	const int32_t vertex = last->vertices[0];
-	return !was_through(w, last, &way) || go_on(w, vertex, place_at_begin(w, vertex), place_at_end(w, vertex), way);
+	return !was_through(w, last, &way) || go_on(w, last->vertices[0], way);
 }
 
 // ---- Pairs ----
@@ -178,7 +246,9 @@ static work open_work(carom_world *world, int32_t part_a, int32_t part_b)
 		.begin = m3d_from_quat(begin->orientation),
 		.end = m3d_from_quat(shape->pose.orientation),
 		.from = begin->position,
-		.to = shape->pose.position };
+		.to = shape->pose.position,
+		.motion = cr_motion_of_body(world->bodies.data, part_b, begin->position),
+		.kept = cr_kept_distance(&world->bodies.data[part_a], shape) };
 	w.reach = cr_convex_reach(&w.convex) * (1 + 1e-9);
 	return w;
 }
