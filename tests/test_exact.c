@@ -75,7 +75,8 @@ typedef struct definition {
 
 static carom_shape random_shape(const meshes *m, uint64_t *seed)
 {
-	switch (test_random(seed) % 9) {
+	switch (test_random(seed) % 10) {
+	case 9: return fixture_capsule(0.02, 0.4);
 	case 0: return fixture_sphere(test_random_double(seed, 0.2, 0.4));
 	case 1: return fixture_box(0.3, 0.4, 0.2);
 	case 2: return fixture_capsule(0.2, 0.3);

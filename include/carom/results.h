@@ -427,10 +427,10 @@ CAROM_API carom_surface_contact_view carom_world_surface_contacts(const carom_wo
 /// touches the shape where it came in, also once it is beyond the shape: then the distance is that
 /// below this plane, and the point is on the plane. It does so until it is over the plane or comes
 /// out on that side. Vertices that come to the shape for the first time and hang together with such
-/// ones leave to their side. An edge that passes a shape between its ends is not known to have done
-/// so. A plane has no other side. Features that begin in a shape, hang together and have nearest
-/// ways out that point apart leave along one direction (led), as in a sheet across the middle of a
-/// ball.
+/// ones leave to their side. An edge or a triangle that passes a thin shape between its vertices
+/// leaves by the normal where they first met. A plane has no other side. Features that begin in a
+/// shape, hang together and have nearest ways out that point apart leave along one direction (led),
+/// as in a sheet across the middle of a ball.
 typedef struct carom_surface_shape_contact {
 	carom_body_id body_a; ///< the deforming one
 	carom_body_id body_b; ///< the rigid one

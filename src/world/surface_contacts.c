@@ -389,6 +389,8 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->shape_entries);
 	cr_array_free(memory, &m->way_blocks);
 	cr_array_free(memory, &m->entry_queue);
+	cr_array_free(memory, &m->shape_passes);
+	cr_array_free(memory, &m->were_through);
 	cr_array_free(memory, &m->listed);
 	cr_array_free(memory, &m->judged);
 	cr_array_free(memory, &m->deep);

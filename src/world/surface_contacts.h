@@ -129,6 +129,24 @@ typedef struct cr_shape_entry {
 	v3d way;      // unit, world: out over the plane that touches the shape where it came in
 } cr_shape_entry;
 
+/// An edge or a triangle of cloth that has passed a shape between its vertices
+/// (surface_shape_edges.c).
+typedef struct cr_shape_pass {
+	int32_t part_b, part_a; // of the shape, of the cloth
+	int32_t vertices[3];    // of the feature, as in its contact
+	int32_t triangle;
+	int32_t by; // triangle whose way told; -1: the last step
+	v3d way;    // unit, world: out
+} cr_shape_pass;
+
+/// A cloth and a shape that is no mesh, as features leave it (surface_shape_leaving.c).
+typedef struct cr_shape_leaving {
+	cr_placed of_cloth;
+	cr_convex convex;
+	m3d rotation;
+	v3d position;
+} cr_shape_leaving;
+
 /// Regions of one cloth in one shape that is no mesh (surface_shape_regions.c).
 typedef struct cr_shape_region_lists {
 	CR_ARRAY(uint8_t) ways;   // cr_shape_way, by contact
@@ -191,6 +209,8 @@ typedef struct cr_surface_contacts {
 	cr_shape_match_lists shape_match;       // of one mesh with one shape
 	CR_ARRAY(cr_shape_entry) shape_entries; // by part_b, part_a, vertex
 	CR_ARRAY(box3d) way_blocks;             // of one cloth
+	CR_ARRAY(cr_shape_pass) shape_passes;   // by part_b, part_a, feature
+	CR_ARRAY(int32_t) were_through;         // of one cloth and shape: vertices, by the last step
 	CR_ARRAY(int32_t) entry_queue;          // entries whose neighbours are to be asked
 	bool tangled;                           // one of these has come through
 	bool leading;                           // some of those that began leave with their regions
@@ -404,6 +424,31 @@ bool cr_settle_shape_entries(carom_world *world, const carom_proximity_view *vie
 /// stands across a way (world)? *outside: it is out of the shape there. *depth: below the plane.
 bool cr_is_below_entry(
 	const carom_world *world, int32_t part_a, int32_t part_b, int32_t vertex, v3d way, bool *outside, double *depth);
+/// Is a part a shape that is no mesh, which cloth can pass? Of two parts: do they meet?
+bool cr_can_be_passed(const cr_body *part);
+bool cr_may_pass(carom_world *world, int32_t part_a, int32_t part_b);
+/// Did a region of the cloth leave the shape in the last step?
+bool cr_was_shape_led(const carom_world *world, int32_t part_a, int32_t part_b);
+/// Find the edges and triangles that have passed shapes between their vertices: shape_passes. The
+/// entries are settled. False when out of memory (surface_shape_edges.c).
+bool cr_find_shape_passes(carom_world *world);
+/// That of a contact's feature; NULL: it has none. around: or else one that shares a vertex with it
+/// and whose way is nearest to the contact's normal.
+const cr_shape_pass *cr_pass_of(const carom_world *world, int32_t part_b, const carom_surface_shape_contact *c, bool around);
+/// The cloth and the shape at the end of the step (surface_shape_edges.c).
+cr_shape_leaving cr_leaving_of(const carom_world *world, int32_t part_a, int32_t part_b);
+/// How far a feature has to go along a direction to be clear of the shape. False: it comes nowhere
+/// to it, and *by is to beyond it all (surface_shape_leaving.c).
+bool cr_leave_shape(const cr_shape_leaving *out, const carom_surface_shape_contact *c, v3d direction, double *by);
+/// Let a contact lead its feature along a direction until it is clear: distance, point, normal and
+/// weights.
+void cr_lead_out_of_shape(const cr_shape_leaving *out, v3d direction, carom_surface_shape_contact *c);
+/// The signed distance of a feature and the shape, with the normal towards the feature.
+double cr_gap_of_feature(const cr_shape_leaving *out, const carom_surface_shape_contact *c, v3d *normal);
+static inline int cr_corners_of(const carom_surface_shape_contact *c)
+{
+	return c->vertices[1] < 0 ? 1 : c->vertices[2] < 0 ? 2 : 3;
+}
 /// The entry of a vertex; NULL: it has none.
 const cr_shape_entry *cr_entry_of(const carom_world *world, int32_t part_a, int32_t part_b, int32_t vertex);
 /// That of a feature's vertices whose way is nearest to the contact's normal; NULL: there is none.

@@ -21,8 +21,6 @@ typedef struct match {
 	int64_t now_count, then_count;
 } match;
 
-static int corners_of(const carom_surface_shape_contact *c) { return c->vertices[1] < 0 ? 1 : c->vertices[2] < 0 ? 2 : 3; }
-
 /// List the old contacts that no contact of this step has its name from, once for each of their
 /// vertices, by vertex. Both lists are in order.
 static bool list_left(const match *m, cr_shape_match_lists *lists)
@@ -34,7 +32,7 @@ static bool list_left(const match *m, cr_shape_match_lists *lists)
 			k++;
 		if (k < m->now_count && cr_compare_surface_shape_contacts(&m->now[k], old) == 0)
 			continue;
-		const int count = corners_of(old);
+		const int count = cr_corners_of(old);
 		if (!cr_array_reserve(&m->world->memory, &lists->left, lists->left.count + count))
 			return false;
 		for (int c = 0; c < count; c++)
@@ -53,7 +51,7 @@ static v3d place_of(const match *m, const carom_surface_shape_contact *c)
 {
 	const double *places = cr_deforming_of(&m->world->bodies.data[c->body_a.index1 - 1])->surface.end;
 	v3d sum = { 0, 0, 0 };
-	for (int k = 0; k < corners_of(c); k++)
+	for (int k = 0; k < cr_corners_of(c); k++)
 		sum = v3d_mad(sum, c->weight[k], v3d_from_doubles(&places[3 * (int64_t)c->vertices[k]]));
 	return sum;
 }
@@ -63,7 +61,7 @@ static bool list_partners(const match *m, int64_t number, cr_shape_match_lists *
 {
 	const carom_surface_shape_contact *now = &m->now[number];
 	const v3d place = place_of(m, now);
-	for (int c = 0; c < corners_of(now); c++) {
+	for (int c = 0; c < cr_corners_of(now); c++) {
 		const uint64_t vertex = (uint64_t)now->vertices[c];
 		for (int64_t i = cr_first_key(lists->left.data, lists->left.count, vertex);
 			 i < lists->left.count && lists->left.data[i].key == vertex; i++) {

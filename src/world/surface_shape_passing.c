@@ -14,6 +14,7 @@
 ///   away from that normal, is beyond too; one that leaves it beside, like one that passes. The
 ///   vertex is free when it is over the plane, or comes out on that side. The cloth may be put
 ///   elsewhere: the place of the contact tells.
+/// - Edges and triangles that pass between their vertices are in surface_shape_edges.c.
 /// - Edges and triangles beyond have no contacts that keep their vertices there. Those that overlap
 ///   the shape leave by the entries of their vertices.
 /// - While a region of the cloth leaves a shape one way (surface_shape_regions.c), ways through
@@ -152,8 +153,7 @@ static bool is_led(const carom_surface_shape_contact *contacts, int64_t count, i
 	return led;
 }
 
-/// Did a region of the cloth leave the shape in the last step?
-static bool was_led(const carom_world *world, int32_t part_a, int32_t part_b)
+bool cr_was_shape_led(const carom_world *world, int32_t part_a, int32_t part_b)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
 	return is_led(m->found_shapes.data, m->known_shapes, part_a, part_b) ||
@@ -163,7 +163,7 @@ static bool was_led(const carom_world *world, int32_t part_a, int32_t part_b)
 static bool append_entry(const work *w, int32_t vertex, v3d way, bool beyond, cr_shape_entry_kind kind)
 {
 	cr_surface_contacts *m = &w->world->surface_contacts;
-	if (was_led(w->world, w->part_a, w->part_b))
+	if (cr_was_shape_led(w->world, w->part_a, w->part_b))
 		return true;
 	if (!cr_array_reserve_one(&w->world->memory, &m->shape_entries))
 		return false;
@@ -228,7 +228,7 @@ static bool go_on_from(const work *w, const carom_surface_shape_contact *last)
 
 // ---- Pairs ----
 
-static bool is_shape(const cr_body *b)
+bool cr_can_be_passed(const cr_body *b)
 {
 	return b->alive && !cr_deforming_of(b) && !cr_granular_of(b) && b->contacts && !b->sensor &&
 		b->shape.def.type != CAROM_MESH && b->shape.def.type != CAROM_PLANE;
@@ -253,7 +253,7 @@ static work open_work(carom_world *world, int32_t part_a, int32_t part_b)
 	return w;
 }
 
-static bool may_pass(carom_world *world, int32_t part_a, int32_t part_b)
+bool cr_may_pass(carom_world *world, int32_t part_a, int32_t part_b)
 {
 	return cr_filters_pass(&world->bodies.data[part_a], &world->bodies.data[part_b]) &&
 		cr_may_surfaces_touch(world, part_a, part_b);
@@ -289,7 +289,7 @@ static bool cut_ways(carom_world *world, const cr_swept_body *cloth, int32_t par
 	memcpy(all.lower, cloth->lower, sizeof all.lower);
 	memcpy(all.upper, cloth->upper, sizeof all.upper);
 	if (!cr_bound_motion(world, part_b, shape.lower, shape.upper) || !box3d_overlap(&all, &shape) ||
-		!may_pass(world, cloth->part, part_b))
+		!cr_may_pass(world, cloth->part, part_b))
 		return true;
 	const work w = open_work(world, cloth->part, part_b);
 	const box3d *blocks = world->surface_contacts.way_blocks.data;
@@ -345,7 +345,7 @@ static bool go_on_from_list(carom_world *world, const carom_surface_shape_contac
 		const int32_t part_a = (int32_t)last->body_a.index1 - 1, part_b = cr_shape_part_of(last);
 		if (last->vertices[1] >= 0 || !(last->distance < 0) || last->led || part_b >= world->bodies.count ||
 			cr_last_of_shape_vertex(world, part_a, part_b, last->vertices[0]) != last ||
-			!is_shape(&world->bodies.data[part_b]) || !may_pass(world, part_a, part_b))
+			!cr_can_be_passed(&world->bodies.data[part_b]) || !cr_may_pass(world, part_a, part_b))
 			continue;
 		const work w = open_work(world, part_a, part_b);
 		enough = go_on_from(&w, last);
@@ -359,7 +359,7 @@ bool cr_find_shape_entries(carom_world *world)
 	bool any = false, enough = true;
 	m->shape_entries.count = 0;
 	for (int64_t i = 0; i < world->bodies.count && !any; i++)
-		any = is_shape(&world->bodies.data[i]);
+		any = cr_can_be_passed(&world->bodies.data[i]);
 	for (int64_t k = 0; any && k < m->members.list.count && enough; k++) {
 		cr_swept_body cloth = { .part = m->members.list.data[k].body };
 		const cr_body *body = &world->bodies.data[cloth.part];
@@ -367,7 +367,7 @@ bool cr_find_shape_entries(carom_world *world)
 			continue;
 		enough = bound_blocks(world, &cr_deforming_of(body)->surface);
 		for (int64_t i = 0; i < world->bodies.count && enough; i++)
-			enough = !is_shape(&world->bodies.data[i]) || cut_ways(world, &cloth, (int32_t)i);
+			enough = !cr_can_be_passed(&world->bodies.data[i]) || cut_ways(world, &cloth, (int32_t)i);
 	}
 	enough = enough && go_on_from_list(world, m->found_shapes.data, m->known_shapes) &&
 		go_on_from_list(world, m->carried_shapes.data, m->carried_shapes.count);
@@ -416,5 +416,6 @@ bool cr_keeps_beyond(const carom_world *world, int32_t part_b, const carom_surfa
 		const cr_shape_entry *e = cr_entry_of(world, (int32_t)c->body_a.index1 - 1, part_b, c->vertices[k]);
 		keeps = keeps || (e && e->beyond && v3d_dot(e->way, c->normal) < CR_KEEPS_BEYOND);
 	}
-	return keeps;
+	const cr_shape_pass *pass = cr_pass_of(world, part_b, c, true);
+	return keeps || (pass && v3d_dot(pass->way, c->normal) < CR_KEEPS_BEYOND);
 }

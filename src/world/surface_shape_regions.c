@@ -21,25 +21,16 @@
 /// Cost: a look at a flag for each contact. Where a region begins or goes on: O(vertices of the
 /// cloth), and for each region 26 slides for at most 64 of its features and one for each feature.
 #include "base/union_find.h"
-#include "frame/shape_table.h"
-#include "geom/slide.h"
-#include "geom/triangle.h"
 #include "world/surface_cuts.h"
 #include "world/world.h"
-
-// Of the size of a shape: so far beyond its way out a feature is measured.
-#define APART 1e-6
 
 /// The contacts of one cloth with one shape.
 typedef struct work {
 	carom_world *world;
 	cr_shape_region_lists *lists;
 	const cr_fans *fans; // of the cloth
-	cr_placed of_cloth;
-	int32_t part; // of the shape
-	cr_convex convex;
-	m3d rotation;
-	v3d position;
+	int32_t part;        // of the shape
+	cr_shape_leaving out;
 	carom_surface_shape_contact *contacts;
 	uint8_t *ways; // cr_shape_way
 	int64_t count;
@@ -47,9 +38,7 @@ typedef struct work {
 	v3d others;                // the sum of the directions of other regions
 } work;
 
-static int corners_of(const carom_surface_shape_contact *c) { return c->vertices[1] < 0 ? 1 : c->vertices[2] < 0 ? 2 : 3; }
-
-static int32_t place_of(const work *w, int32_t vertex) { return w->of_cloth.faces->weld[vertex]; }
+static int32_t place_of(const work *w, int32_t vertex) { return w->out.of_cloth.faces->weld[vertex]; }
 
 // ---- Regions ----
 
@@ -62,11 +51,11 @@ static void unite(const work *w, int32_t vertex, int32_t with)
 /// most. A vertex has none here: its triangles overlap the shape, and are features.
 static int triangles_of(const work *w, const carom_surface_shape_contact *c, int32_t *triangles, int most)
 {
-	const cr_topology *t = w->of_cloth.faces;
+	const cr_topology *t = w->out.of_cloth.faces;
 	int count = 0;
 	if (c->triangle >= 0)
 		triangles[count++] = c->triangle;
-	if (corners_of(c) != 2)
+	if (cr_corners_of(c) != 2)
 		return count;
 	const int32_t place = place_of(w, c->vertices[0]), other = place_of(w, c->vertices[1]);
 	for (int32_t f = w->fans->first[place]; f < w->fans->first[place + 1] && count < most; f++) {
@@ -86,10 +75,10 @@ static void unite_feature(const work *w, const carom_surface_shape_contact *c)
 {
 	int32_t triangles[MOST_TRIANGLES];
 	const int count = triangles_of(w, c, triangles, MOST_TRIANGLES);
-	for (int k = 1; k < corners_of(c); k++)
+	for (int k = 1; k < cr_corners_of(c); k++)
 		unite(w, c->vertices[0], c->vertices[k]);
 	for (int i = 0; i < 3 * count; i++)
-		unite(w, c->vertices[0], w->of_cloth.faces->triangles[3 * (int64_t)triangles[i / 3] + i % 3]);
+		unite(w, c->vertices[0], w->out.of_cloth.faces->triangles[3 * (int64_t)triangles[i / 3] + i % 3]);
 }
 
 static bool takes_part(const work *w, int64_t i, bool goes_on)
@@ -101,7 +90,7 @@ static bool takes_part(const work *w, int64_t i, bool goes_on)
 static bool list_regions(work *w, bool goes_on)
 {
 	cr_shape_region_lists *lists = w->lists;
-	const int32_t vertices = w->of_cloth.faces->vertex_count;
+	const int32_t vertices = w->out.of_cloth.faces->vertex_count;
 	int64_t count = 0;
 	if (!cr_array_reserve_fresh(&w->world->memory, &lists->roots, vertices) ||
 		!cr_array_reserve_fresh(&w->world->memory, &lists->inside, vertices) ||
@@ -113,7 +102,7 @@ static bool list_regions(work *w, bool goes_on)
 	}
 	for (int64_t i = 0; i < w->count; i++) {
 		const carom_surface_shape_contact *c = &w->contacts[i];
-		if (corners_of(c) == 1 && c->distance < 0)
+		if (cr_corners_of(c) == 1 && c->distance < 0)
 			lists->inside.data[place_of(w, c->vertices[0])] = true;
 		if (takes_part(w, i, goes_on))
 			unite_feature(w, c);
@@ -140,15 +129,15 @@ static bool list_rim(work *w)
 		int32_t triangles[MOST_TRIANGLES];
 		const int count = triangles_of(w, c, triangles, MOST_TRIANGLES);
 		v3d foot = { 0, 0, 0 };
-		for (int k = 0; k < corners_of(c); k++)
-			foot = v3d_mad(foot, c->weight[k], cr_placed_vertex(&w->of_cloth, c->vertices[k]));
+		for (int k = 0; k < cr_corners_of(c); k++)
+			foot = v3d_mad(foot, c->weight[k], cr_placed_vertex(&w->out.of_cloth, c->vertices[k]));
 		for (int i = 0; i < 3 * count; i++) {
-			const int32_t corner = w->of_cloth.faces->triangles[3 * (int64_t)triangles[i / 3] + i % 3];
+			const int32_t corner = w->out.of_cloth.faces->triangles[3 * (int64_t)triangles[i / 3] + i % 3];
 			if (lists->inside.data[place_of(w, corner)])
 				continue;
 			if (!cr_array_reserve_one(&w->world->memory, &lists->rim))
 				return false;
-			lists->rim.data[lists->rim.count++] = v3d_normalize(v3d_sub(cr_placed_vertex(&w->of_cloth, corner), foot));
+			lists->rim.data[lists->rim.count++] = v3d_normalize(v3d_sub(cr_placed_vertex(&w->out.of_cloth, corner), foot));
 		}
 	}
 	return true;
@@ -184,41 +173,18 @@ static v3d normal_of_region(const work *w)
 	v3d sum = { 0, 0, 0 };
 	for (const cr_key *of = w->first; of < w->end; of++) {
 		const int32_t place = place_of(w, w->contacts[of->value].vertices[0]);
-		sum = v3d_add(sum, cr_normals_around(&w->of_cloth, w->fans, place));
+		sum = v3d_add(sum, cr_normals_around(&w->out.of_cloth, w->fans, place));
 	}
 	sum = v3d_normalize(sum);
 	return v3d_length(sum) > 0.5 ? sum : (v3d){ 0, 0, 1 };
 }
 
-/// A feature as a convex body about its first corner, and where the shape is from there.
-static cr_relative place_feature(const work *w, const carom_surface_shape_contact *c, v3d corners[3], cr_convex *feature)
-{
-	const int count = corners_of(c);
-	*feature = (cr_convex){ .core = count == 1 ? CR_CORE_POINT : CR_CORE_TRIANGLE };
-	for (int k = 0; k < 3; k++) {
-		corners[k] = cr_placed_vertex(&w->of_cloth, c->vertices[k < count ? k : count - 1]);
-		feature->corner[k] = v3d_sub(corners[k], corners[0]);
-	}
-	return (cr_relative){ w->rotation, v3d_sub(w->position, corners[0]) };
-}
-
 /// How far a feature has to go along a direction to be clear of the shape.
 static double leave(const work *w, const carom_surface_shape_contact *c, v3d direction)
 {
-	v3d corners[3], unused;
-	cr_convex feature;
-	const cr_relative at = place_feature(w, c, corners, &feature);
-	const v3d local = m3d_tmul(&w->rotation, direction);
-	const double top =
-		v3d_dot(local, cr_convex_support(&w->convex, local)) + w->convex.rounding + v3d_dot(direction, at.position);
-	double lowest = 0;
-	for (int k = 1; k < 3; k++)
-		lowest = fmin(lowest, v3d_dot(direction, feature.corner[k]));
-	const double slack = (v3d_length(at.position) + v3d_length(w->position) + cr_convex_size(&w->convex)) * 0x1p-40;
-	const double most = top - lowest + 2 * slack;
-	double end;
-	const bool found = most > 0 && cr_slide_end(&feature, &w->convex, &at, direction, slack, most, 0, &end, &unused);
-	return found ? end : fmax(most, 0);
+	double by;
+	cr_leave_shape(&w->out, c, direction, &by);
+	return by;
 }
 
 static cr_way_score try_direction(const void *region, v3d direction)
@@ -246,39 +212,6 @@ static v3d last_direction(const work *w)
 
 // ---- Ways out ----
 
-/// Let a contact lead along a direction.
-static void lead(const work *w, v3d direction, carom_surface_shape_contact *c)
-{
-	const double by = leave(w, c, direction);
-	const int count = corners_of(c);
-	v3d corners[3];
-	cr_convex feature;
-	cr_relative at = place_feature(w, c, corners, &feature);
-	cr_separation s;
-	// Nearest points are better known a little apart than where the two meet.
-	const double apart = APART * cr_convex_size(&w->convex);
-	at.position = v3d_mad(at.position, -by - apart, direction);
-	cr_convex_separation(&feature, &w->convex, &at, &s);
-	v3d foot = v3d_add(corners[0], s.on_a);
-	if (count == 3) {
-		const cr_triangle_point on = cr_closest_on_triangle(foot, corners);
-		for (int k = 0; k < 3; k++)
-			c->weight[k] = on.weight[k];
-	} else if (count == 2) {
-		const v3d edge = feature.corner[1];
-		const double along = v3d_dot(s.on_a, edge) / v3d_dot(edge, edge);
-		c->weight[1] = fmin(fmax(along, 0), 1);
-		c->weight[0] = 1 - c->weight[1];
-	}
-	foot = (v3d){ 0, 0, 0 };
-	for (int k = 0; k < count; k++)
-		foot = v3d_mad(foot, c->weight[k], corners[k]);
-	c->distance = -by;
-	c->normal = direction;
-	c->point = v3d_mad(foot, by, direction);
-	c->led = true;
-}
-
 /// Lead the region in hand out, if its nearest ways do not. goes_on: only if it was led.
 static bool lead_region(work *w, bool goes_on)
 {
@@ -298,7 +231,8 @@ static bool lead_region(work *w, bool goes_on)
 	for (const cr_key *of = w->first; of < w->end; of++) {
 		carom_surface_shape_contact *c = &w->contacts[of->value];
 		w->ways[of->value] = CR_SHAPE_WAY_KNOWN;
-		lead(w, direction, c);
+		cr_lead_out_of_shape(&w->out, direction, c);
+		c->led = true;
 	}
 	return true;
 }
@@ -332,17 +266,13 @@ static v3d directions_of_body(const carom_world *world, int64_t first)
 bool cr_lead_shape_regions(carom_world *world, int32_t member, int32_t part, int64_t first, bool goes_on)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
-	const cr_body *body = &world->bodies.data[part];
 	if (!cr_make_surface_fans(world, m->members.list.data[member].body))
 		return false;
 	work w = { .world = world,
 		.lists = &m->shape_regions,
 		.fans = &m->fans.data[member],
-		.of_cloth = cr_placed_member(world, member),
 		.part = part,
-		.convex = cr_convex_of(&body->shape.def),
-		.rotation = m3d_from_quat(body->pose.orientation),
-		.position = body->pose.position,
+		.out = cr_leaving_of(world, m->members.list.data[member].body, part),
 		.contacts = m->next_shapes.data + first,
 		.ways = m->shape_regions.ways.data,
 		.count = m->next_shapes.count - first,

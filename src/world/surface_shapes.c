@@ -177,6 +177,17 @@ const carom_surface_shape_contact *cr_last_of_shape_vertex(
 	return find_last(world, &of_vertex);
 }
 
+/// Let a feature leave by the way of one that has passed the shape, which is its own or beside it.
+static cr_shape_way leave_by_pass(
+	const carom_world *world, int32_t part, const cr_shape_pass *pass, carom_surface_shape_contact *c)
+{
+	if (!(c->distance < 0) || v3d_dot(c->normal, pass->way) < CR_MOST_TURN) {
+		const cr_shape_leaving out = cr_leaving_of(world, pass->part_a, part);
+		cr_lead_out_of_shape(&out, pass->way, c);
+	}
+	return CR_SHAPE_WAY_KNOWN;
+}
+
 /// Keep the way out that the feature had, where it is in the shape and had one. An edge or a
 /// triangle that had none has that of its vertices. One whose region was led waits for its region.
 /// Where a vertex came in within the step or is beyond, that counts. One that is deeper than the
@@ -192,10 +203,16 @@ static cr_shape_way keep_way(const carom_world *world, int32_t part, carom_surfa
 			leave_along(world, part, entry->way, c);
 		return CR_SHAPE_WAY_KNOWN;
 	}
+	const cr_shape_pass *pass = entry ? NULL : cr_pass_of(world, part, c, false);
+	if (pass)
+		return leave_by_pass(world, part, pass, c);
 	if (!(c->distance < 0) || world->bodies.data[part].shape.def.type == CAROM_PLANE)
 		return CR_SHAPE_WAY_OUTSIDE;
 	if (!last && c->vertices[1] >= 0)
 		last = find_last_of_vertex(world, part, c);
+	pass = last ? NULL : cr_pass_of(world, part, c, true);
+	if (pass)
+		return leave_by_pass(world, part, pass, c);
 	if (!last)
 		return CR_SHAPE_WAY_BEGAN;
 	if (last->led)
@@ -273,8 +290,8 @@ static bool judge_run(carom_world *world, const near_run *run)
 		cr_match_shape_contacts(world, run->part_b, first);
 }
 
-/// Append the contacts of vertices that are beyond a shape, and put all in order where there are
-/// some. Those that the search saw are there already.
+/// Append the contacts of vertices, edges and triangles that are beyond a shape, and put all in
+/// order where there are some. Those that the search saw are there already.
 static bool append_beyond(carom_world *world)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
@@ -290,13 +307,21 @@ static bool append_beyond(carom_world *world)
 			return false;
 		fill_contact(world, e->part_a, e->part_b, &pair, &m->next_shapes.data[m->next_shapes.count++]);
 	}
+	for (int64_t i = 0; i < m->shape_passes.count; i++) {
+		const cr_shape_pass *pass = &m->shape_passes.data[i];
+		carom_proximity_shape_pair pair = { .triangle = pass->triangle, .normal = pass->way };
+		memcpy(pair.vertices, pass->vertices, sizeof pair.vertices);
+		if (!cr_array_reserve_one(&world->memory, &m->next_shapes))
+			return false;
+		fill_contact(world, pass->part_a, pass->part_b, &pair, &m->next_shapes.data[m->next_shapes.count++]);
+	}
 	return m->next_shapes.count == count || cr_put_shapes_in_order(world, &m->next_shapes);
 }
 
 bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *view)
 {
 	const cr_surface_contacts *m = &world->surface_contacts;
-	bool enough = cr_find_shape_entries(world) && cr_settle_shape_entries(world, view);
+	bool enough = cr_find_shape_entries(world) && cr_settle_shape_entries(world, view) && cr_find_shape_passes(world);
 	for (int64_t i = 0, end; i < view->shape_pair_count && enough; i = end) {
 		const carom_proximity_shape_pair *pair = &view->shape_pairs[i];
 		for (end = i; end < view->shape_pair_count && view->shape_pairs[end].mesh == pair->mesh &&
