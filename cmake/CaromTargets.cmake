@@ -49,8 +49,8 @@ endfunction()
 
 # Readers and writers of mesh files, and the meshes that they fill, for builds without packages: the Python package and LAMMPS' styles.
 set(carom_plain_readers "")
-foreach(file bindings/foreign_absent io/baked_file io/input_file io/mesh_file io/mesh_text io/obj_file io/off_file io/output_file io/ply_file
-	io/ply_reader io/stl_file sim/base/rotations sim/base/sim_error sim/shapes/form sim/shapes/shape_blocks sim/shapes/shape_gear
+foreach(file bindings/foreign_absent io/baked_file io/face_list io/input_file io/mesh_file io/mesh_text io/obj_file io/off_file io/output_file io/ply_file
+	io/ply_reader io/polygon io/stl_file sim/base/rotations sim/base/sim_error sim/shapes/form sim/shapes/shape_blocks sim/shapes/shape_gear
 	sim/shapes/shape_lumpy sim/shapes/shape_sphere sim/shapes/shape_tube sim/shapes/shapes)
 	list(APPEND carom_plain_readers "${PROJECT_SOURCE_DIR}/${file}.c")
 endforeach()

@@ -6,6 +6,7 @@
 #include "io/foreign_mesh.h"
 #include "io/obj_file.h"
 #include "io/off_file.h"
+#include "io/mesh_text.h"
 #include "io/output_file.h"
 #include "io/ply_file.h"
 #include "io/stl_file.h"
@@ -290,6 +291,19 @@ static bool indices_in_range(const sim_mesh *mesh, sim_error *error)
 	return true;
 }
 
+static bool vertices_are_finite(const sim_mesh *mesh, bool as_floats, sim_error *error)
+{
+	for (int64_t i = 0; i < 3 * (int64_t)mesh->vertex_count; i++) {
+		const double value = coordinate(mesh, i);
+		if (!isfinite(value))
+			return sim_fail(error, IO_UNFINITE, (long long)(i / 3), "xyz"[i % 3], io_unfinite_word(value));
+		if (as_floats && !isfinite(mesh->vertices[i]))
+			return sim_fail(error, "vertex %lld: %c is %g, which the floats of .stl do not hold; use .obj or .ply",
+				(long long)(i / 3), "xyz"[i % 3], value);
+	}
+	return true;
+}
+
 bool io_save_mesh(const char *path, const sim_mesh *mesh, sim_error *error)
 {
 	static const struct {
@@ -300,7 +314,8 @@ bool io_save_mesh(const char *path, const sim_mesh *mesh, sim_error *error)
 		if (!io_has_extension(path, formats[i].extension))
 			continue;
 		io_output_file file;
-		if (!indices_in_range(mesh, error) || !io_output_open(&file, path, error))
+		if (!indices_in_range(mesh, error) || !vertices_are_finite(mesh, formats[i].write == write_stl, error) ||
+			!io_output_open(&file, path, error))
 			return false;
 		formats[i].write(file.stream, mesh);
 		return io_output_commit(&file, error);

@@ -17,14 +17,15 @@ extern "C" {
 
 /// Load a mesh, by the extension of the path or, where that tells nothing, by the first bytes: OBJ,
 /// PLY, STL and OFF by readers of our own, other formats by assimp. A baked mesh (io/baked_file.h)
-/// is told by its first bytes under any name. The file is opened once, so a
-/// pipe will do. Polygons become fans about their first corner, so a file of triangles keeps its
-/// triangle numbers. The corners of an STL file, which has no vertex numbers, are welded: the first
-/// corner at a position is its vertex. Where a float does not hold a coordinate, of a type double
-/// or of any number in text, the mesh has doubles; assimp reads floats. Numbers that are not finite
-/// and indices out of range are left for carom_check_mesh to report; a file of our own formats that
-/// ends early is a failure. On failure false with one sentence in error, without the path but with
-/// the line or byte; a file without triangles is a failure. Free the mesh with sim_mesh_free.
+/// is told by its first bytes under any name. The file is opened once, so a pipe will do. Convex
+/// polygons become fans about their first corner, others triangles that lie within them
+/// (io/polygon.h); a file of triangles keeps its triangle numbers. The corners of an STL file,
+/// which has no vertex numbers, are welded: the first corner at a position is its vertex. Where a
+/// float does not hold a coordinate, of a type double or of any number in text, the mesh has
+/// doubles; assimp reads floats. Coordinates that are not finite, corners that name no vertex, and
+/// files of our own formats that end early are failures, and so is a file without triangles. On
+/// failure false with one sentence in error, without the path but with the line or byte. Free the
+/// mesh with sim_mesh_free.
 bool io_load_mesh(const char *path, sim_mesh *mesh, sim_error *error);
 
 /// Do so with a file that is open, from its beginning. It stays open.
@@ -32,7 +33,8 @@ bool io_read_mesh(io_input *input, sim_mesh *mesh, sim_error *error);
 
 /// Save as .obj (in so many digits that every number comes back exactly), .ply (doubles where the
 /// mesh has them) or .stl (binary, floats), by the extension of the path. The file appears whole or
-/// not at all. On failure false with one sentence in error, without the path.
+/// not at all. Coordinates that are not finite are a failure, in .stl those that a float does not
+/// hold too. On failure false with one sentence in error, without the path.
 bool io_save_mesh(const char *path, const sim_mesh *mesh, sim_error *error);
 
 /// Make vertices at equal positions (0 and -0 are equal) one: the first of them. Triangles keep

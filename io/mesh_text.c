@@ -83,38 +83,46 @@ bool io_mesh_text_number(const char *word, double *value)
 
 // ---- The mesh ----
 
-/// Make room for one more element of 3 numbers of size bytes.
-static bool reserve(io_mesh_text *text, void **array, size_t size, int32_t count, int32_t *capacity)
+/// Make room for one more vertex.
+static bool reserve(io_mesh_text *text)
 {
-	if (count < *capacity)
+	if (text->mesh.vertex_count < text->vertex_capacity)
 		return true;
-	if (*capacity > INT32_MAX / 4)
+	if (text->vertex_capacity > INT32_MAX / 4)
 		return io_mesh_text_fail(text, "more elements than 32-bit numbers can count");
-	const int32_t larger = *capacity ? 2 * *capacity : 1024;
-	void *memory = realloc(*array, (size_t)larger * 3 * size);
+	const int32_t larger = text->vertex_capacity ? 2 * text->vertex_capacity : 1024;
+	double *memory = realloc(text->mesh.doubles, (size_t)larger * 3 * sizeof *memory);
 	if (!memory)
 		return io_mesh_text_fail(text, "out of memory");
-	*array = memory;
-	*capacity = larger;
+	text->mesh.doubles = memory;
+	text->vertex_capacity = larger;
 	return true;
 }
 
 bool io_mesh_text_add_vertex(io_mesh_text *text, const double vertex[3])
 {
 	sim_mesh *mesh = &text->mesh;
-	if (!reserve(text, (void **)&mesh->doubles, sizeof *vertex, mesh->vertex_count, &text->vertex_capacity))
+	for (int axis = 0; axis < 3; axis++) {
+		if (!isfinite(vertex[axis]))
+			return io_mesh_text_fail(
+				text, IO_UNFINITE, (long long)mesh->vertex_count, "xyz"[axis], io_unfinite_word(vertex[axis]));
+	}
+	if (!reserve(text))
 		return false;
 	memcpy(mesh->doubles + 3 * (size_t)mesh->vertex_count++, vertex, 3 * sizeof *vertex);
 	return true;
 }
 
-bool io_mesh_text_add_triangle(io_mesh_text *text, const int32_t corner[3])
+bool io_mesh_text_add_corner(io_mesh_text *text, int32_t vertex)
 {
-	sim_mesh *mesh = &text->mesh;
-	if (!reserve(text, (void **)&mesh->triangles, sizeof *corner, mesh->triangle_count, &text->triangle_capacity))
-		return false;
-	memcpy(mesh->triangles + 3 * (size_t)mesh->triangle_count++, corner, 3 * sizeof *corner);
-	return true;
+	const char *reason = io_add_corner(&text->faces, vertex);
+	return !reason || io_mesh_text_fail(text, "%s", reason);
+}
+
+bool io_mesh_text_end_face(io_mesh_text *text)
+{
+	const char *reason = io_end_face(&text->faces);
+	return !reason || io_mesh_text_fail(text, "%s", reason);
 }
 
 bool io_mesh_text_read_vertex(io_mesh_text *text)
@@ -132,12 +140,14 @@ bool io_mesh_text_read_vertex(io_mesh_text *text)
 
 bool io_mesh_text_close(io_mesh_text *text, bool sound, sim_mesh *mesh)
 {
-	if (sound && !sim_mesh_round(&text->mesh)) {
+	if (sound && (!io_take_faces(&text->faces, &text->mesh) || !sim_mesh_round(&text->mesh))) {
 		sim_fail(text->error, "out of memory");
 		sound = false;
 	}
-	if (!sound)
+	if (!sound) {
+		io_free_faces(&text->faces);
 		sim_mesh_free(&text->mesh);
+	}
 	*mesh = text->mesh;
 	return sound;
 }

@@ -4,18 +4,20 @@
 #ifndef IO_MESH_TEXT_H
 #define IO_MESH_TEXT_H
 
+#include "io/face_list.h"
 #include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /// Where a reader stands in a text. Made by io_mesh_text_open.
 typedef struct io_mesh_text {
-	sim_mesh mesh;
+	sim_mesh mesh; ///< without triangles before it is closed
 	int32_t vertex_capacity;
-	int32_t triangle_capacity;
+	io_face_list faces;
 	char *at;      ///< of the next line
 	char *end;     ///< a zero stands there
 	char *rest;    ///< of the present line, behind the words that were taken
@@ -46,10 +48,20 @@ bool io_mesh_text_number(const char *word, double *value);
 /// Read three coordinates from the present line and append them as a vertex. False after a message.
 bool io_mesh_text_read_vertex(io_mesh_text *text);
 
-/// Append a vertex or a triangle. False after a message when memory runs out or 32-bit numbers
-/// cannot count it.
+/// Append a vertex. False after a message when a coordinate is not finite, memory runs out or
+/// 32-bit numbers cannot count it.
 bool io_mesh_text_add_vertex(io_mesh_text *text, const double vertex[3]);
-bool io_mesh_text_add_triangle(io_mesh_text *text, const int32_t corner[3]);
+
+/// Add a corner to the face in hand, or end that face. False after a message.
+bool io_mesh_text_add_corner(io_mesh_text *text, int32_t vertex);
+bool io_mesh_text_end_face(io_mesh_text *text);
+
+/// What a coordinate is that is not finite, as carom_check_mesh says it: "vertex 2: y is NaN".
+#define IO_UNFINITE "vertex %lld: %c is %s"
+static inline const char *io_unfinite_word(double value) { return isnan(value) ? "NaN" : "infinite"; }
+
+/// A face that names a vertex which is not there.
+#define IO_NO_VERTEX "face %lld names vertex %lld; vertices go from 0 to %d"
 
 /// Could the last number of a text that no end of line ends be the beginning of a longer one? Then
 /// a cut file would have another number there. limit: numbers from there on are not sound, so a
@@ -58,8 +70,8 @@ bool io_mesh_text_add_triangle(io_mesh_text *text, const int32_t corner[3]);
 	"the file may be cut within its last number, %lld: nothing ends this line; if it is whole, end it"
 static inline bool io_mesh_text_maybe_cut(int64_t number, int64_t limit) { return number > 0 && 10 * number < limit; }
 
-/// Hand the mesh over if sound, with floats (sim_mesh_round), else free it. Returns sound, or false
-/// after a message when out of memory.
+/// Hand the mesh over if sound, with its polygons cut and with floats (sim_mesh_round), else free
+/// it. Corners must name vertices. Returns sound, or false after a message when out of memory.
 bool io_mesh_text_close(io_mesh_text *text, bool sound, sim_mesh *mesh);
 
 #endif

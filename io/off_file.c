@@ -145,7 +145,7 @@ static bool read_vertices(io_mesh_text *text, int64_t count, extra_numbers extra
 	return true;
 }
 
-static bool read_corner(io_mesh_text *text, int32_t *corner)
+static bool read_corner(io_mesh_text *text, int64_t face)
 {
 	const char *word = io_mesh_text_word(text);
 	if (!word)
@@ -154,31 +154,28 @@ static bool read_corner(io_mesh_text *text, int32_t *corner)
 	const long long number = strtoll(word, &end, 10);
 	if (end == word || *end || number < INT32_MIN || number > INT32_MAX)
 		return io_mesh_text_fail(text, "this corner of a face is not a vertex number: %.40s", word);
-	*corner = (int32_t)number;
+	if (text->mesh.vertex_count == 0)
+		return io_mesh_text_fail(text, "face %lld names vertex %lld; the file has no vertices", (long long)face, number);
+	if (number < 0 || number >= text->mesh.vertex_count)
+		return io_mesh_text_fail(text, IO_NO_VERTEX, (long long)face, number, text->mesh.vertex_count - 1);
 	if (end == text->end && io_mesh_text_maybe_cut(number, text->mesh.vertex_count))
 		return io_mesh_text_fail(text, IO_MESH_TEXT_MAYBE_CUT, number);
-	return true;
+	return io_mesh_text_add_corner(text, (int32_t)number);
 }
 
-/// A polygon as the fan of triangles about its first corner, then at most the four numbers of a
-/// colour.
-static bool read_face(io_mesh_text *text)
+/// Corners, then at most the four numbers of a colour.
+static bool read_face(io_mesh_text *text, int64_t face)
 {
 	int64_t count = 0;
 	if (!read_count(text, io_mesh_text_word(text), "corners", &count))
 		return false;
 	if (count < 3)
 		return io_mesh_text_fail(text, "a face needs three corners");
-	int32_t corner[3] = { 0, 0, 0 };
 	for (int64_t i = 0; i < count; i++) {
-		if (i > 2)
-			corner[1] = corner[2];
-		if (!read_corner(text, &corner[i < 2 ? i : 2]))
-			return false;
-		if (i >= 2 && !io_mesh_text_add_triangle(text, corner))
+		if (!read_corner(text, face))
 			return false;
 	}
-	return skip_numbers(text, (extra_numbers){ 0, 4 }, "the corners");
+	return io_mesh_text_end_face(text) && skip_numbers(text, (extra_numbers){ 0, 4 }, "the corners");
 }
 
 static bool read_faces(io_mesh_text *text, int64_t count)
@@ -186,7 +183,7 @@ static bool read_faces(io_mesh_text *text, int64_t count)
 	for (int64_t i = 0; i < count; i++) {
 		if (!next_line(text))
 			return io_mesh_text_fail(text, "ends too early, behind face %lld of %lld", (long long)i, (long long)count);
-		if (!read_face(text))
+		if (!read_face(text, i))
 			return false;
 	}
 	return !next_line(text) || io_mesh_text_fail(text, "goes on behind the last of its %lld faces", (long long)count);

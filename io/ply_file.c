@@ -12,8 +12,9 @@
 
 typedef struct mesh_reader {
 	io_ply_reader *ply;
-	int64_t triangle_capacity;
-	sim_mesh mesh;
+	sim_mesh mesh; // without triangles before all is read
+	io_face_list faces;
+	int64_t vertex_count; // by the header
 } mesh_reader;
 
 static bool read_vertex(mesh_reader *r, const io_ply_element *element, const int place[IO_PLY_PROPERTIES_MAX])
@@ -26,6 +27,8 @@ static bool read_vertex(mesh_reader *r, const io_ply_element *element, const int
 				return false;
 		} else if (!io_ply_read_value(r->ply, element, element->properties[i].type, &value)) {
 			return false;
+		} else if (!isfinite(value)) {
+			return io_ply_fail(r->ply, IO_UNFINITE, (long long)r->ply->row, "xyz"[place[i]], io_unfinite_word(value));
 		} else if (r->mesh.doubles) {
 			r->mesh.doubles[vertex + place[i]] = value;
 		} else {
@@ -80,22 +83,22 @@ static bool read_vertices(mesh_reader *r, const io_ply_element *element)
 	return floats || sim_mesh_round(&r->mesh) || io_ply_fail(r->ply, "out of memory");
 }
 
-static bool add_triangle(mesh_reader *r, const int32_t corner[3])
+static bool read_corner(mesh_reader *r, const io_ply_element *element, io_ply_type type)
 {
-	if (r->mesh.triangle_count == r->triangle_capacity) {
-		r->triangle_capacity = r->triangle_capacity ? 2 * r->triangle_capacity : 1024;
-		if (r->triangle_capacity > INT32_MAX / 3)
-			return io_ply_fail(r->ply, "holds more triangles than 32-bit numbers can count");
-		int32_t *larger = realloc(r->mesh.triangles, (size_t)r->triangle_capacity * 12);
-		if (!larger)
-			return io_ply_fail(r->ply, "out of memory");
-		r->mesh.triangles = larger;
-	}
-	memcpy(r->mesh.triangles + 3 * (int64_t)r->mesh.triangle_count++, corner, 12);
-	return true;
+	double value;
+	if (!io_ply_read_value(r->ply, element, type, &value))
+		return false;
+	if (!(fabs(value) <= INT32_MAX) || value != floor(value))
+		return io_ply_fail(r->ply, "face %lld: names vertex %.17g", (long long)r->ply->row, value);
+	if (r->vertex_count == 0)
+		return io_ply_fail(
+			r->ply, "face %lld names vertex %lld; the file has no vertices", (long long)r->ply->row, (long long)value);
+	if (value < 0 || value >= (double)r->vertex_count)
+		return io_ply_fail(r->ply, IO_NO_VERTEX, (long long)r->ply->row, (long long)value, (int)r->vertex_count - 1);
+	const char *reason = io_add_corner(&r->faces, (int32_t)value);
+	return !reason || io_ply_fail(r->ply, "%s", reason);
 }
 
-/// The polygon as a fan about its first corner.
 static bool read_polygon(mesh_reader *r, const io_ply_element *element, const io_ply_property *property)
 {
 	int64_t count = 0;
@@ -103,22 +106,15 @@ static bool read_polygon(mesh_reader *r, const io_ply_element *element, const io
 		return false;
 	if (count < 3)
 		return io_ply_fail(r->ply, "face %lld: has %lld corners; a face needs three", (long long)r->ply->row, (long long)count);
-	int32_t corner[3] = { 0, 0, 0 };
 	for (int64_t i = 0; i < count; i++) {
-		double value;
-		if (!io_ply_read_value(r->ply, element, property->type, &value))
-			return false;
-		if (!(fabs(value) <= INT32_MAX) || value != floor(value))
-			return io_ply_fail(r->ply, "face %lld: names vertex %.17g", (long long)r->ply->row, value);
-		if (i > 2)
-			corner[1] = corner[2];
-		corner[i < 2 ? i : 2] = (int32_t)value;
-		if (i >= 2 && !add_triangle(r, corner))
+		if (!read_corner(r, element, property->type))
 			return false;
 	}
-	if (r->ply->format == IO_PLY_ASCII && r->ply->at == r->ply->end && io_mesh_text_maybe_cut(corner[2], r->mesh.vertex_count))
-		return io_ply_fail(r->ply, IO_MESH_TEXT_MAYBE_CUT, (long long)corner[2]);
-	return true;
+	const int32_t last = r->faces.corner[2];
+	if (r->ply->format == IO_PLY_ASCII && r->ply->at == r->ply->end && io_mesh_text_maybe_cut(last, r->vertex_count))
+		return io_ply_fail(r->ply, IO_MESH_TEXT_MAYBE_CUT, (long long)last);
+	const char *reason = io_end_face(&r->faces);
+	return !reason || io_ply_fail(r->ply, "%s", reason);
 }
 
 static bool read_faces(mesh_reader *r, const io_ply_element *element)
@@ -144,12 +140,16 @@ static bool read_faces(mesh_reader *r, const io_ply_element *element)
 
 static bool read_elements(mesh_reader *r)
 {
+	for (int i = r->ply->element_count - 1; i >= 0; i--) {
+		if (strcmp(r->ply->elements[i].name, "vertex") == 0)
+			r->vertex_count = r->ply->elements[i].count;
+	}
 	for (int i = 0; i < r->ply->element_count; i++) {
 		const io_ply_element *element = &r->ply->elements[i];
 		bool sound;
 		if (strcmp(element->name, "vertex") == 0 && !r->mesh.vertices)
 			sound = read_vertices(r, element);
-		else if (strcmp(element->name, "face") == 0 && !r->mesh.triangles)
+		else if (strcmp(element->name, "face") == 0 && !r->faces.triangles)
 			sound = read_faces(r, element);
 		else
 			sound = io_ply_skip_element(r->ply, element);
@@ -166,11 +166,13 @@ bool io_read_ply(const char *bytes, size_t size, sim_mesh *mesh, sim_error *erro
 	if (!r.ply)
 		return false;
 	r.ply->as_doubles = true;
-	const bool done = io_ply_read_header(r.ply) && read_elements(&r);
-	if (done)
-		*mesh = r.mesh;
-	else
+	bool done = io_ply_read_header(r.ply) && read_elements(&r);
+	if (done && !io_take_faces(&r.faces, &r.mesh))
+		done = sim_fail(error, "out of memory");
+	io_free_faces(&r.faces);
+	if (!done)
 		sim_mesh_free(&r.mesh);
+	*mesh = r.mesh;
 	free(r.ply);
 	return done;
 }

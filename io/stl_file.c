@@ -5,6 +5,7 @@
 
 #include "io/mesh_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -70,7 +71,14 @@ static bool read_binary(const char *bytes, size_t size, sim_mesh *mesh, sim_erro
 		const char *from = bytes + HEADER_BYTES + (size_t)(v / 3) * TRIANGLE_BYTES + NORMAL_BYTES + (size_t)(v % 3) * 12;
 		for (int axis = 0; axis < 3; axis++) {
 			const uint32_t bits = get_u32(from + 4 * axis);
-			memcpy(&mesh->vertices[3 * (size_t)v + (size_t)axis], &bits, sizeof bits);
+			float *value = &mesh->vertices[3 * (size_t)v + (size_t)axis];
+			memcpy(value, &bits, sizeof bits);
+			if (isfinite(*value))
+				continue;
+			sim_fail(error, "byte %zu: triangle %d: %c of corner %d is %s", (size_t)(from - bytes) + 4 * (size_t)axis, v / 3,
+				"xyz"[axis], v % 3, io_unfinite_word((double)*value));
+			sim_mesh_free(mesh);
+			return false;
 		}
 		mesh->triangles[v] = v;
 	}
@@ -115,13 +123,12 @@ static bool read_facet(io_mesh_text *text)
 	double values[3];
 	if (!expect(text, "normal") || !read_numbers(text, values) || !expect(text, "outer") || !expect(text, "loop"))
 		return false;
-	const int32_t first = text->mesh.vertex_count;
 	for (int k = 0; k < 3; k++) {
-		if (!expect(text, "vertex") || !read_numbers(text, values) || !io_mesh_text_add_vertex(text, values))
+		if (!expect(text, "vertex") || !read_numbers(text, values) || !io_mesh_text_add_vertex(text, values) ||
+			!io_mesh_text_add_corner(text, text->mesh.vertex_count - 1))
 			return false;
 	}
-	return expect(text, "endloop") && expect(text, "endfacet") &&
-		io_mesh_text_add_triangle(text, (const int32_t[3]){ first, first + 1, first + 2 });
+	return expect(text, "endloop") && expect(text, "endfacet") && io_mesh_text_end_face(text);
 }
 
 /// One solid after the other, each with a name, or anything, behind its first and its last word.

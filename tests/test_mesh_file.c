@@ -153,30 +153,130 @@ TEST(mesh_file, obj_keeps_order_and_fans_polygons)
 	sim_error error;
 	REQUIRE(load_text("a.obj",
 		"# a comment\r\nmtllib x.mtl\nv 0 0 0 # the origin\nv 1 0 0 1.0\n\tv 1 1 0 0.5 0.5 0.5\nvn 0 0 1\nv 0 1 0\nv -0.5 \\\n 0.5 1e-3\n"
-		"f 1//1 2//1 3//1 4//1 5//1\nusemtl m\nf -3/1 -2/2/3 -1\nf 3 9 1",
+		"f 1//1 2//1 3//1 4//1 5//1\nusemtl m\nf -3/1 -2/2/3 -1\nf 3 6 1\nv 2 0 0\n",
 		&mesh, &error));
-	CHECK_INT(mesh.vertex_count, 5);
+	CHECK_INT(mesh.vertex_count, 6);
 	CHECK_INT(mesh.triangle_count, 5);
 	check_triangle(&mesh, 0, 0, 1, 2);
 	check_triangle(&mesh, 1, 0, 2, 3);
 	check_triangle(&mesh, 2, 0, 3, 4);
 	check_triangle(&mesh, 3, 2, 3, 4);
-	check_triangle(&mesh, 4, 2, 8, 0); // out of range: left for the library to report
+	check_triangle(&mesh, 4, 2, 5, 0); // names a vertex that comes behind it
 	CHECK_NEAR(mesh.vertices[12], -0.5, 0);
 	CHECK_NEAR(mesh.vertices[14], 1e-3f, 0);
 	sim_mesh_free(&mesh);
 }
 
-TEST(mesh_file, obj_keeps_nan_and_infinity)
+// A number beyond the floats is one all the same.
+TEST(mesh_file, obj_keeps_numbers_beyond_floats)
 {
 	sim_mesh mesh;
 	sim_error error;
-	REQUIRE(load_text("a.obj", "v nan -inf +Inf\nv 1e39 0 0\nv 0 1 0\nf 1 2 3\n", &mesh, &error));
-	CHECK(isnan(mesh.vertices[0]));
-	CHECK(isinf(mesh.vertices[1]) && mesh.vertices[1] < 0);
-	CHECK(isinf(mesh.vertices[2]) && mesh.vertices[2] > 0);
-	CHECK(isinf(mesh.vertices[3]));
+	REQUIRE(load_text("a.obj", "v 1e39 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", &mesh, &error));
+	REQUIRE(mesh.doubles != NULL);
+	CHECK(mesh.doubles[0] == 1e39 && isinf(mesh.vertices[0]));
 	sim_mesh_free(&mesh);
+}
+
+TEST(mesh_file, numbers_that_are_not_finite_are_named)
+{
+	check_refused("a.obj", "v 0 0 0\nv 1 nan 0\nv 0 1 0\nf 1 2 3\n", "line 2: vertex 1: y is NaN");
+	check_refused("a.obj", "v 0 0 0\nv 1 0 -Inf\n", "line 2: vertex 1: z is infinite");
+	check_refused("a.obj", "v 1e999 0 0\n", "line 1: vertex 0: x is infinite");
+	check_refused("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 inf 0\n3 0 1 2\n", "line 5: vertex 2: y is infinite");
+	check_refused("a.stl",
+		"solid a\nfacet normal nan 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 nan 0\nendloop\nendfacet\nendsolid a\n",
+		"line 6: vertex 2: y is NaN");
+	check_refused("a.ply",
+		"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float nx\nproperty float y\nproperty float z\n"
+		"element face 1\nproperty list uchar int vertex_indices\nend_header\n0 nan 0 0\n1 nan 0 0\n0 0 1 inf\n3 0 1 2\n",
+		"line 13: vertex 2: z is infinite");
+}
+
+TEST(mesh_file, numbers_that_are_not_finite_are_named_in_binary_files)
+{
+	static const float nan_normal[3] = { NAN, NAN, NAN },
+					   corners[2][9] = { { 0, 0, 0, 1, 0, 0, 0, 1, 0 }, { 0, 0, 0, 1, 0, 0, 0, 0, INFINITY } };
+	char bytes[84 + 100] = "binary";
+	sim_mesh mesh;
+	sim_error error;
+	bytes[80] = 2;
+	for (int i = 0; i < 2; i++) {
+		memcpy(bytes + 84 + 50 * i, nan_normal, 12);
+		memcpy(bytes + 96 + 50 * i, corners[i], 36);
+	}
+	CHECK(!load_bytes("a.stl", bytes, sizeof bytes, &mesh, &error));
+	CHECK_STR(error.text, "byte 178: triangle 1: z of corner 2 is infinite");
+	memcpy(bytes + 96 + 50, corners[0], 36);
+	REQUIRE(load_bytes("a.stl", bytes, sizeof bytes, &mesh, &error));
+	sim_mesh_free(&mesh);
+	char ply[512] =
+		"ply\nformat binary_little_endian 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+		"element face 1\nproperty list uchar uchar vertex_indices\nend_header\n";
+	const size_t body = strlen(ply);
+	memcpy(ply + body, corners[1], 36);
+	memcpy(ply + body + 36, "\3\0\1\2", 4);
+	CHECK(!load_bytes("a.ply", ply, body + 40, &mesh, &error));
+	char expected[64];
+	snprintf(expected, sizeof expected, "byte %zu: vertex 2: z is infinite", body + 32);
+	CHECK_STR(error.text, expected);
+}
+
+TEST(mesh_file, corners_that_name_no_vertex_are_named)
+{
+	check_refused("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n\nf 1 2 4\nf 1 2 9\n",
+		"line 6: this face names vertex 4; the file has 3");
+	check_refused("a.obj", "f 1 2 4\nf 1 2 3\nf 5 6 7\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n",
+		"line 3: this face names vertex 5; the file has 4");
+	check_refused(
+		"a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 3\n", "line 6: face 0 names vertex 3; vertices go from 0 to 2");
+	check_refused(
+		"a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 -1 2\n", "line 6: face 0 names vertex -1; vertices go from 0 to 2");
+	// A PLY file may have its faces first.
+	static const char faces_first[] =
+		"ply\nformat ascii 1.0\nelement face 2\nproperty list uchar int vertex_indices\nelement vertex 3\nproperty float x\n"
+		"property float y\nproperty float z\nend_header\n3 0 1 2\n3 0 1 %d\n0 0 0\n1 0 0\n0 1 0\n";
+	char text[512];
+	sim_mesh mesh;
+	sim_error error;
+	snprintf(text, sizeof text, faces_first, 3);
+	check_refused("a.ply", text, "line 11: face 1 names vertex 3; vertices go from 0 to 2");
+	snprintf(text, sizeof text, faces_first, 2);
+	REQUIRE(load_text("a.ply", text, &mesh, &error));
+	CHECK_INT(mesh.triangle_count, 2);
+	sim_mesh_free(&mesh);
+	check_refused("a.ply",
+		"ply\nformat ascii 1.0\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n3 0 1 2\n",
+		"line 6: face 0 names vertex 0; the file has no vertices");
+}
+
+TEST(mesh_file, what_cannot_be_written_is_named)
+{
+	float floats[9] = { 0, 0, 0, 1, 0, 0, 0, 1, 0 };
+	double doubles[9] = { 0, 0, 0, 1, 0, 0, 0, 1, 0 };
+	int32_t triangle[3] = { 0, 1, 2 };
+	sim_mesh mesh = { .vertex_count = 3, .triangle_count = 1, .vertices = floats, .triangles = triangle };
+	sim_error error;
+	static const char *const names[] = { "a.obj", "a.ply", "a.stl" };
+	for (int i = 0; i < 3; i++) {
+		const char *path = temporary(names[i]);
+		floats[4] = NAN;
+		CHECK(!io_save_mesh(path, &mesh, &error));
+		CHECK_STR(error.text, "vertex 1: y is NaN");
+		floats[4] = 0;
+		floats[8] = -INFINITY;
+		CHECK(!io_save_mesh(path, &mesh, &error));
+		CHECK_STR(error.text, "vertex 2: z is infinite");
+		floats[8] = 0;
+		CHECK(access(path, F_OK) != 0);
+	}
+	mesh.doubles = doubles;
+	doubles[3] = 1e39;
+	floats[3] = INFINITY;
+	CHECK(!io_save_mesh(temporary("a.stl"), &mesh, &error));
+	CHECK_STR(error.text, "vertex 1: x is 1e+39, which the floats of .stl do not hold; use .obj or .ply");
+	CHECK(io_save_mesh(temporary("a.ply"), &mesh, &error));
+	remove(temporary("a.ply"));
 }
 
 TEST(mesh_file, obj_says_which_line_is_wrong)
@@ -204,7 +304,7 @@ TEST(mesh_file, ply_text_keeps_order_and_skips_the_rest)
 	sim_error error;
 	sim_mesh mesh;
 	snprintf(text, sizeof text, "%s%s", ply_start,
-		"0 255 0 0\n1 0 0 0.1\n1 0 1 nan\n0 0 16777217 0\n7\n9 4 0 1 2 3 2 0.5 0.5\n9 3 3 2 1 0\n");
+		"0 255 0 0\n1 0 0 0.1\n1 0 1 0.5\n0 0 16777217 0\n7\n9 4 0 1 2 3 2 0.5 0.5\n9 3 3 2 1 0\n");
 	REQUIRE(load_text("a.ply", text, &mesh, &error));
 	CHECK_INT(mesh.vertex_count, 4);
 	CHECK_INT(mesh.triangle_count, 3);
@@ -212,7 +312,6 @@ TEST(mesh_file, ply_text_keeps_order_and_skips_the_rest)
 	check_triangle(&mesh, 1, 0, 2, 3);
 	check_triangle(&mesh, 2, 3, 2, 1);
 	CHECK_NEAR(mesh.vertices[5], 0.1f, 0);
-	CHECK(isnan(mesh.vertices[8]));
 	CHECK_NEAR(mesh.vertices[10], 16777216, 0); // the nearest float, ties to even
 	sim_mesh_free(&mesh);
 }
@@ -297,7 +396,7 @@ TEST(mesh_file, off_keeps_order_and_fans_polygons)
 	static const char *const heads[] = { "OFF\n5 3 0\n", "# a comment\r\n\r\nOFF # more\r\n5\r\n3 9\r\n", "OFF 5 3 0\n",
 		"OFF5 3\n", "\xef\xbb\xbfOFF\r5 3 0\r" };
 	static const char body[] =
-		"0 0 0\n1 0 0 # the second\n\n 1 1 0\n0 1 0\n-0.5\t0.5 1e-3\n5 0 1 2 3 4\n3 2 3 4 255 0 0\n3 2 8 0 0.1 0.2 0.3 1";
+		"0 0 0\n1 0 0 # the second\n\n 1 1 0\n0 1 0\n-0.5\t0.5 1e-3\n5 0 1 2 3 4\n3 2 3 4 255 0 0\n3 2 4 0 0.1 0.2 0.3 1";
 	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
 		char text[512];
 		sim_error error = { "" };
@@ -313,7 +412,7 @@ TEST(mesh_file, off_keeps_order_and_fans_polygons)
 		check_triangle(&mesh, 1, 0, 2, 3);
 		check_triangle(&mesh, 2, 0, 3, 4);
 		check_triangle(&mesh, 3, 2, 3, 4);
-		check_triangle(&mesh, 4, 2, 8, 0); // out of range: left for the library to report
+		check_triangle(&mesh, 4, 2, 4, 0);
 		CHECK_NEAR(mesh.vertices[12], -0.5, 0);
 		CHECK_NEAR(mesh.vertices[14], 1e-3f, 0);
 		sim_mesh_free(&mesh);
@@ -656,10 +755,9 @@ TEST(mesh_file, doubles_that_floats_hold_are_floats)
 {
 	sim_error error;
 	sim_mesh mesh;
-	REQUIRE(load_text("a.obj", "v 0.5 0 -0\nv 1 1e10 0.10000000149011612\nv nan inf -inf\nf 1 2 3\n", &mesh, &error));
+	REQUIRE(load_text("a.obj", "v 0.5 0 -0\nv 1 1e10 0.10000000149011612\nv 0 0 1\nf 1 2 3\n", &mesh, &error));
 	CHECK(mesh.doubles == NULL);
 	CHECK_NEAR(mesh.vertices[5], 0.1f, 0);
-	CHECK(isnan(mesh.vertices[6]) && isinf(mesh.vertices[8]));
 	sim_mesh_free(&mesh);
 }
 

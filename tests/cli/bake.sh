@@ -125,8 +125,8 @@ expect 1 err '^carom: error: nothing.obj: cannot be opened' bake nothing.obj -o 
 expect 1 err '^carom: error: nowhere/x.cmesh: cannot be written: No such file' bake body.obj -o nowhere/x.cmesh
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' > leaf.obj
 expect 1 err '^carom: error: leaf.obj: .*a hull takes 4 points at least' bake leaf.obj --hull -o x.cmesh
-sed 's/^v 1 1 1/v 1 inf 1/' cube.obj > inf.obj
-expect 1 err '^carom: error: inf.obj: .*is infinite; `carom info`' bake inf.obj -o x.cmesh
+sed 's/^v 1 1 1/v 1 1e13 1/' cube.obj > far.obj
+expect 1 err '^carom: error: far.obj: .*vertex 6: y is 1e\+13, .*; `carom info`' bake far.obj -o x.cmesh
 [ ! -e x.cmesh ] || fail "a failure left a file"
 if [ -w /dev/full ]; then
 	ln -s /dev/full kept.cmesh.part

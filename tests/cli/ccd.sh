@@ -220,12 +220,12 @@ head -n 14 1.obj > fewer.obj
 expect 1 err '^carom: error: fewer.obj: face 2 is in 0.obj only \(2 faces against 4\)' ccd 0.obj fewer.obj
 expect 1 err '^carom: error: 0.obj: face 2 is in this file only \(4 faces against 2\)' ccd fewer.obj 0.obj
 sed '2s/.*/v 4 nan 0/' 1.obj > nan.obj
-expect 1 err '^carom: error: nan.obj: vertex 1: -?nan is not finite$' ccd 0.obj nan.obj --hits none.txt
-expect 1 err '^carom: error: nan.obj: vertex 1: -?nan is not finite$' ccd nan.obj 0.obj
+expect 1 err '^carom: error: nan.obj: line 2: vertex 1: y is NaN$' ccd 0.obj nan.obj --hits none.txt
+expect 1 err '^carom: error: nan.obj: line 2: vertex 1: y is NaN$' ccd nan.obj 0.obj
 sed '5s/.*/v 4 -2e12 0/' 1.obj > far.obj
 expect 1 err '^carom: error: far.obj: vertex 4: -2e\+12 is beyond 1e\+12$' ccd 0.obj far.obj
 sed '$s/.*/f 1 2 13/' 0.obj > range.obj
-expect 1 err '^carom: error: range.obj: face 3 names vertex 12, and there are 12$' ccd range.obj range.obj
+expect 1 err '^carom: error: range.obj: line 16: this face names vertex 13; the file has 12$' ccd range.obj range.obj
 printf 'v 0 0 zero\n' > word.obj
 expect 1 err '^carom: error: word.obj: line 1' ccd 0.obj word.obj
 head -c 300 1.ply > cut.ply

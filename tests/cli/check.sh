@@ -128,10 +128,10 @@ same "collides" "$(field collides out)" true
 # Bad meshes.
 expect 1 err '^carom: error: nothing.obj: cannot be opened: No such file' check nothing.obj a.obj
 printf 'v 0 0 0\nv 1 0 0\nv 0 nan 0\nf 1 2 3\n' > nan.obj
-expect 1 err '^carom: error: nan.obj: vertex 2: y is NaN' check nan.obj
-expect 1 err '^carom: error: nan.obj: vertex 2: y is NaN' check a.obj nan.obj
+expect 1 err '^carom: error: nan.obj: line 3: vertex 2: y is NaN$' check nan.obj
+expect 1 err '^carom: error: nan.obj: line 3: vertex 2: y is NaN$' check a.obj nan.obj
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n' > range.obj
-expect 1 err '^carom: error: range.obj: triangle 0: ' check range.obj
+expect 1 err '^carom: error: range.obj: line 4: this face names vertex 9; the file has 3$' check range.obj
 printf 'v 0 0 0\nv 1 zero 0\n' > text.obj
 expect 1 err '^carom: error: text.obj: line 2: this coordinate is not a number: zero' check text.obj
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\n' > points.obj

@@ -51,7 +51,8 @@ def _read_foreign(path, weld):
 def read_mesh(path, *, weld=False):
     """The arrays of a mesh file. With weld, vertices at equal positions become one, as the triangles of a soup need it.
 
-    The corners of an STL file, which has no vertex numbers, are always welded. InvalidMesh names the line or byte at fault.
+    Polygons, concave ones too, become triangles that lie within them. The corners of an STL file, which has no vertex numbers, are
+    always welded. InvalidMesh names the file and its line or byte at fault: a number that is not finite, a corner that names no vertex.
     """
     os.stat(path)  # FileNotFoundError as of any other file
     found = _carom.read_mesh_file(path, weld=weld)
@@ -76,6 +77,6 @@ def load_mesh(path, *, context=None, weld=False, **settings):
 def save_mesh(path, vertices, triangles):
     """Write .obj (with all digits), .ply (doubles where a float does not hold a number) or .stl (floats). The file appears whole or not at all.
 
-    A carom.Mesh is saved by ``save_mesh(path, mesh.vertices, mesh.triangles)``, and with its trees by ``mesh.save()``.
+    InvalidMesh names a vertex that is not finite, or a triangle that names none. A carom.Mesh is saved by ``save_mesh(path, mesh.vertices, mesh.triangles)``, and with its trees by ``mesh.save()``.
     """
     _carom.write_mesh_file(path, vertices, triangles)

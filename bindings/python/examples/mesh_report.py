@@ -1,26 +1,13 @@
 """Is a mesh fit for simulation? A report in words, and what mends the commonest faults.
 
-    python3 mesh_report.py [FILE.obj]      without a file: a torus with faults
+    python3 mesh_report.py [FILE]      without a file: a torus with faults
 """
 
 import sys
 
 import carom
+import carom.io
 from shapes import torus
-
-
-def read_obj(path):
-    """Vertices and triangles of an OBJ file; polygons become fans."""
-    vertices, triangles = [], []
-    with open(path, encoding="utf-8") as file:
-        for row in map(str.split, file):
-            if row[:1] == ["v"]:
-                vertices.append(tuple(map(float, row[1:4])))
-            elif row[:1] == ["f"]:
-                corners = [int(corner.split("/")[0]) for corner in row[1:]]
-                corners = [corner - 1 if corner > 0 else len(vertices) + corner for corner in corners]
-                triangles += [(corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1)]
-    return vertices, triangles
 
 
 def faulty_torus():
@@ -42,7 +29,10 @@ def weld(vertices, triangles):
     return places, [tuple(numbers[vertices[corner]] for corner in triangle) for triangle in triangles]
 
 
-vertices, triangles = read_obj(sys.argv[1]) if len(sys.argv) > 1 else faulty_torus()
+if len(sys.argv) > 1:
+    vertices, triangles = ([tuple(row) for row in rows] for rows in carom.io.read_mesh(sys.argv[1])[:2])
+else:
+    vertices, triangles = faulty_torus()
 report = carom.check_mesh(vertices, triangles)
 print(f"{report.vertex_count} vertices, {report.triangle_count} triangles, {report.components} pieces, "
       f"{'closed' if report.closed else 'open'}{', inside out' if report.inverted else ''}")

@@ -60,6 +60,40 @@ class Files(unittest.TestCase):
             self.assertEqual(len({corner for triangle in triangles for corner in triangle}), wanted)
         self.assertTrue(carom.io.load_mesh(path, weld=True).report.closed)
 
+    def test_errors_name_file_and_line(self):
+        cases = (
+            ("nan.obj", "v 0 0 0\nv 1 0 nan\nv 0 1 0\nf 1 2 3\n", "line 2: vertex 1: z is NaN"),
+            ("index.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n", "line 4: this face names vertex 4; the file has 3"),
+            ("corners.obj", "v 0 0 0\nv 1 0 0\nf 1 2\n", "line 3: a face needs three corners"),
+            ("index.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 7\n", "line 6: face 0 names vertex 7; vertices go from 0 to 2"),
+        )
+        for name, text, wanted in cases:
+            path = self.folder / name
+            path.write_text(text)
+            with self.assertRaises(carom.InvalidMesh) as caught:
+                carom.io.load_mesh(path)
+            self.assertEqual(str(caught.exception), f"{path}: {wanted}")
+
+    def test_numbers_that_are_not_finite_are_not_saved(self):
+        for name in ("a.obj", "a.ply", "a.stl"):
+            for value, word in ((float("nan"), "NaN"), (float("-inf"), "infinite")):
+                vertices = [*CUBE[:5], (0.0, value, 0.0), *CUBE[6:]]
+                with self.assertRaisesRegex(carom.InvalidMesh, f"{name}: vertex 5: y is {word}$"):
+                    carom.io.save_mesh(self.folder / name, vertices, CUBE_TRIANGLES)
+                self.assertFalse((self.folder / name).exists())
+
+    def test_concave_polygons(self):
+        outline = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
+        lines = [f"v {x} {y} {z}" for z in (0, 1) for x, y in outline] + ["f 4 3 2 1 6 5", "f 8 9 10 11 12 7"]
+        lines += [f"f {i + 1} {(i + 1) % 6 + 1} {(i + 1) % 6 + 7} {i + 7}" for i in range(6)]
+        self.path.write_text("\n".join(lines) + "\n")
+        mesh = carom.io.load_mesh(self.path)
+        self.assertTrue(mesh.report.closed)
+        self.assertAlmostEqual(mesh.mass.mass, 3)
+        self.assertFalse(mesh.contains((1.5, 1.5, 0.5)))
+        self.assertTrue(mesh.contains((0.5, 1.5, 0.5)))
+        self.assertEqual(len(mesh.self_intersections()), 0)
+
     def test_materials(self):
         lines = self.path.read_text().replace("f 1 2 4", "usemtl ice\nf 1 2 4", 1).split("\n")
         self.path.write_text("\n".join(lines))
