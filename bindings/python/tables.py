@@ -331,6 +331,85 @@ def hint(kind, count, link, structs, enums):
     return f"tuple[{one}, ...]"
 
 
+# What a member is set to, where that is more than the value it gives back.
+GIVEN = {"TEXT": "Any", "STATIC_TEXT": "Any", "PARTS": "Sequence[Part | tuple[_ShapeLike, _PoseLike]]", "KEPT": "_ArrayLike | None",
+         "GIVEN_TEXT": "str | PathLike[str] | None", "ID": "int | None"}
+GIVEN_STRUCTS = {"Pose": "_PoseLike", "Shape": "_ShapeLike"}
+
+
+def given_hint(kind, count, link, structs, enums):
+    """The type of an argument that sets a member."""
+    if kind == "ENUM":
+        one = camel(list(enums.values())[link].short) + " | int | str"
+    elif kind == "STRUCT":
+        name = camel(list(structs.values())[link].short)
+        one = GIVEN_STRUCTS.get(name, name)
+    else:
+        one = GIVEN.get(kind, HINTS.get(kind, "int"))
+    if count == 1 or kind == "TEXT":
+        return one
+    return "_Vec3" if kind == "F64" else f"Sequence[{one}]"
+
+
+def column_hint(kind, count, link, structs, enums):
+    """The type of a column of an array of records; None: there is none."""
+    if kind == "STRUCT":
+        one = camel(list(structs.values())[link].short)
+    elif kind in ("OPAQUE", "TEXT", "STATIC_TEXT", "MESH", "PARTS", "KEPT", "GIVEN_TEXT", "DEVICE"):
+        return None
+    else:
+        one = {"BOOL": "bool", "F32": "float", "F64": "float"}.get(kind, "int")
+    return f"Array[{one}]" if count == 1 else f"Array[Array[{one}]]"
+
+
+def columns_of(struct, structs, enums):
+    """The columns of an array of these records, by their type."""
+    columns = {}
+    for member in struct.members:
+        column = column_hint(*kind_of(struct, member, enums, structs), structs, enums)
+        if column:
+            columns.setdefault(column, []).append(member.name)
+    return columns
+
+
+def array_elements(text, structs):
+    """The structs that arrays of the template hold, and those within them."""
+    found = [struct for struct in structs.values() if struct.exposed and f"Array[{camel(struct.short)}]" in text]
+    for struct in found:
+        for member in struct.members:
+            inner = structs.get(member.type)
+            if inner and inner.exposed and not member.pointer and inner not in found:
+                found.append(inner)
+    return found
+
+
+def array_overloads(text, structs, enums):
+    """Lines of Array.__getitem__ that tell the type of each column."""
+    lines = []
+    for struct in array_elements(text, structs):
+        for column, names in columns_of(struct, structs, enums).items():
+            keys = ", ".join(quoted(name) for name in names)
+            lines.append(f"    @overload\n    def __getitem__(self: Array[{camel(struct.short)}], key: Literal[{keys}], /) -> {column}: ...")
+    return "\n".join(lines)
+
+
+def settings_of(struct, structs, enums):
+    """The members of a struct as arguments."""
+    arguments = []
+    for member in struct.members:
+        kind, count, link = kind_of(struct, member, enums, structs)
+        if kind != "OPAQUE":
+            arguments.append(f"{member.name}: {given_hint(kind, count, link, structs, enums)} = ...")
+    return arguments
+
+
+def fill_template(text, structs, enums):
+    """Put the members of a struct where the template has <Struct>, and the columns where it has # <columns>."""
+    named = {camel(struct.short): struct for struct in structs.values()}
+    text = text.replace("    # <columns>", array_overloads(text, structs, enums))
+    return re.sub(r"<([A-Z]\w+)>", lambda name: ", ".join(settings_of(named[name[1]], structs, enums)), text)
+
+
 def write_stubs(structs, enums, out):
     """The part of carom/_carom.pyi that the headers tell: enumerations and records."""
     put = lambda line="": print(line, file=out)
@@ -343,10 +422,14 @@ def write_stubs(structs, enums, out):
     for struct in structs.values():
         if not struct.exposed:
             continue
+        settings = settings_of(struct, structs, enums)
+        by_place = ", ".join(settings)
+        if struct.short == "pose":  # one that is whole may come first
+            by_place = by_place.replace("position: _Vec3", "position: _PoseLike")
         put(f"@final\nclass {camel(struct.short)}:")
-        put("    def __new__(cls, *values: Any, **settings: Any) -> Self: ...")
+        put(f"    def __new__(cls, {by_place}) -> Self: ...")
         put("    def __eq__(self, other: object, /) -> bool: ...")
-        put("    def replace(self, **settings: Any) -> Self: ...")
+        put(f"    def replace(self, *, {', '.join(settings)}) -> Self: ...")
         put("    def __reduce__(self) -> tuple[Any, ...]: ...")
         for member in struct.members:
             kind, count, link = kind_of(struct, member, enums, structs)
@@ -368,7 +451,7 @@ def main():
     with open(sys.argv[2], "w", encoding="utf-8") as out:
         write_tables(structs, enums, functions, out)
     with open(sys.argv[4], "w", encoding="utf-8") as out:
-        out.write(Path(sys.argv[3]).read_text(encoding="utf-8"))
+        out.write(fill_template(Path(sys.argv[3]).read_text(encoding="utf-8"), structs, enums))
         write_stubs(structs, enums, out)
 
 

@@ -28,23 +28,23 @@ class Bodies:
     def __len__(self) -> int: ...
     def __getitem__(self, number: int) -> Body: ...
     @property
-    def poses(self) -> Array[Any]: ...
+    def poses(self) -> Array[Array[float]]: ...
     @property
     def ids(self) -> Array[int]: ...
     @property
-    def velocities(self) -> Array[Any]: ...
+    def velocities(self) -> Array[Array[float]]: ...
 
 class Spheres(NamedTuple):
-    centres: Array[Any]
+    centres: Array[Array[float]]
     radii: Array[float]
-    velocities: Array[Any]
-    angular_velocities: Array[Any] | None
+    velocities: Array[Array[float]]
+    angular_velocities: Array[Array[float]] | None
     ids: Array[int] | None
 
 class Deforming(NamedTuple):
-    vertices: Array[Any]
-    velocities: Array[Any]
-    triangles: Array[Any]
+    vertices: Array[Array[float]]
+    velocities: Array[Array[float]]
+    triangles: Array[Array[int]]
     first_vertices: Array[int]
     first_triangles: Array[int]
 

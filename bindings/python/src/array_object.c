@@ -599,6 +599,7 @@ static PyMethodDef methods[] = {
 	{ "__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_VARARGS | METH_KEYWORDS,
 		"__dlpack__($self, /, *args, **keywords)\n--\n\nNumbers as a DLPack capsule; a read-only array gives a copy." },
 	{ "__dlpack_device__", array_dlpack_device, METH_NOARGS, "__dlpack_device__($self, /)\n--\n\nThe CPU: (1, 0)." },
+	{ "__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, "Array[Contact] in annotations." },
 	{ NULL, NULL, 0, NULL },
 };
 static PyGetSetDef attributes[] = {
