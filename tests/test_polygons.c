@@ -226,8 +226,10 @@ TEST(polygons, any_corners_name_corners_of_the_face)
 				f.corners[i][axis] = floor(any_number() * 4);
 		}
 		cut(&f);
-		for (int32_t i = 0; i < 3 * (f.count - 2); i++)
-			CHECK(f.triangles[0][i] >= 0 && f.triangles[0][i] < f.count);
+		for (int32_t i = 0; i < f.count - 2; i++) {
+			for (int k = 0; k < 3; k++)
+				CHECK(f.triangles[i][k] >= 0 && f.triangles[i][k] < f.count);
+		}
 	}
 }
 

@@ -314,6 +314,28 @@ void cp_shape_as(cp_array *array, const cp_input *input);
 /// NULL.
 bool cp_open_output(Py_buffer *buffer, PyObject *value, const char *name, int64_t count, carom_result **results);
 
+// ---- Batches (batch_pieces.c) ----
+
+/// Ask the queries of a batch from first on, count of them, without the GIL. Returns a result, or
+/// CP_NO_MEMORY where memory of the binding ran out. A failure is told of the queries asked, and
+/// with CP_TOLD_WHOLE added of those of the whole batch.
+typedef int (*cp_ask_fn)(void *call, int64_t first, int64_t count);
+enum { CP_NO_MEMORY = -1, CP_TOLD_WHOLE = 256 };
+/// How many queries the first piece has. Rays and points take about a microsecond, so a batch that
+/// is over soon is asked whole; one pair of meshes may take a second.
+enum {
+	CP_RAYS_AT_ONCE = 32768,
+	CP_POINTS_AT_ONCE = 8192,
+	CP_SHAPES_AT_ONCE = 64,
+	CP_ON_DEVICE_AT_ONCE = 1 << 20,
+	CP_ELEMENTS_AT_ONCE = 1 << 17
+};
+/// Ask all queries of a batch, in pieces between which signals are looked at. False with an
+/// exception: of the library, whose text names the query, or of a handler (KeyboardInterrupt).
+bool cp_ask_in_pieces(cp_state *state, const cp_context *context, int64_t count, int64_t first_piece, cp_ask_fn ask, void *call);
+/// The settings of a batch for a piece of it.
+carom_batch cp_piece_of(const carom_batch *batch, int64_t first, int64_t count);
+
 // ---- Contexts (context_object.c) ----
 
 struct cp_context {

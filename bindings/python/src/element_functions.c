@@ -101,7 +101,35 @@ typedef struct elements_call {
 	cp_context *context;
 	cp_input positions, vertices;
 	carom_elements elements;
+	int size; ///< vertices of a record
+	cp_array *arrays[3];
+	cp_ask_fn ask;
+	// Of the swept tests:
+	const carom_sweep_def *def;
+	carom_sweep_kind kind;
+	const double *end; ///< [3*vertex_count]
 } elements_call;
+
+/// Records from first on.
+static carom_elements elements_of(const elements_call *call, int64_t first, int64_t count)
+{
+	carom_elements piece = call->elements;
+	piece.count = count;
+	if (piece.vertices) {
+		piece.vertices += call->size * first;
+	} else {
+		piece.positions += 3 * call->size * first;
+		piece.vertex_count = (int32_t)(call->size * count);
+	}
+	return piece;
+}
+
+/// The answers of records from first on, or NULL.
+static void *answers_of(const elements_call *call, int array, int64_t first)
+{
+	const cp_array *answers = call->arrays[array];
+	return answers ? answers->data + first * answers->item_size : NULL;
+}
 
 static const char *const element_names[] = { "positions", "vertices", "context", NULL };
 
@@ -115,6 +143,7 @@ static bool open_elements(elements_call *call, PyObject *const *values, PyObject
 		PyErr_SetString(PyExc_OverflowError, "positions has more than 2**31 - 1 rows");
 		return false;
 	}
+	call->size = size;
 	call->elements.vertex_count = (int32_t)call->positions.rows;
 	call->elements.count = call->positions.rows / size;
 	if (!cp_is_given(values[1]) && call->positions.rows % size != 0) {
@@ -137,16 +166,28 @@ static void close_elements(elements_call *call)
 	Py_XDECREF((PyObject *)call->context);
 }
 
-/// Arrays of answers become a tuple, or the one array, or an exception; references are taken.
-static PyObject *end_elements(elements_call *call, carom_result result, cp_array *const arrays[3], int count)
+/// A wrong record fails the whole batch, and the text counts from its start. All records are
+/// checked before any is asked, so that text is told soon.
+static int ask_piece(void *user, int64_t first, int64_t count)
 {
-	bool all = true;
+	elements_call *call = user;
+	const int result = call->ask(call, first, count);
+	if (result != CAROM_INVALID_ARGUMENT || first == 0)
+		return result;
+	return call->ask(call, 0, call->elements.count) | CP_TOLD_WHOLE;
+}
+
+/// Ask all records; count arrays of answers become a tuple, or the one array, or an exception.
+static PyObject *ask_elements(elements_call *call, int count, cp_ask_fn ask)
+{
+	bool good = true;
 	for (int i = 0; i < count; i++)
-		all = all && arrays[i];
+		good = good && call->arrays[i];
+	call->ask = ask;
+	good = good && cp_ask_in_pieces(call->state, call->context, call->elements.count, CP_ELEMENTS_AT_ONCE, ask_piece, call);
 	PyObject *made = NULL;
-	if (all && result)
-		cp_raise(call->state, call->context->context, result);
-	else if (all)
+	cp_array *const *arrays = call->arrays;
+	if (good)
 		made = count == 1 ? Py_NewRef((PyObject *)arrays[0])
 			: count == 2  ? PyTuple_Pack(2, arrays[0], arrays[1])
 						  : PyTuple_Pack(3, arrays[0], arrays[1], arrays[2]);
@@ -158,20 +199,38 @@ static PyObject *end_elements(elements_call *call, carom_result result, cp_array
 /// Which of the elementary tests a function asks.
 typedef enum element_test { POINT_TRIANGLE, EDGE_EDGE, TRIANGLE_TRIANGLE, INTERSECT, ORIENTATION } element_test;
 
-static carom_result run_test(const elements_call *call, element_test test, cp_array *const arrays[3])
-{
-	carom_context *context = call->context->context;
-	const carom_elements *elements = &call->elements;
-	void *data[3] = { NULL, NULL, NULL };
-	for (int i = 0; i < 3; i++)
-		data[i] = arrays[i] ? arrays[i]->data : NULL;
-	switch (test) {
-	case POINT_TRIANGLE: return carom_point_triangle_distances(context, elements, data[0], data[1]);
-	case EDGE_EDGE: return carom_edge_edge_distances(context, elements, data[0], data[1], data[2]);
-	case TRIANGLE_TRIANGLE: return carom_triangle_triangle_distances(context, elements, data[0], data[1], data[2]);
-	case INTERSECT: return carom_triangle_pairs_intersect(context, elements, data[0]);
-	default: return carom_orientations(context, elements, data[0]);
+#define ASK(name, call_of_test)                                       \
+	static int ask_##name(void *user, int64_t first, int64_t count)   \
+	{                                                                 \
+		const elements_call *call = user;                             \
+		const carom_elements piece = elements_of(call, first, count); \
+		carom_context *context = call->context->context;              \
+		void *a = answers_of(call, 0, first);                         \
+		return call_of_test;                                          \
 	}
+ASK(point_triangle, carom_point_triangle_distances(context, &piece, a, answers_of(call, 1, first)))
+ASK(edge_edge, carom_edge_edge_distances(context, &piece, a, answers_of(call, 1, first), answers_of(call, 2, first)))
+ASK(triangle_triangle,
+	carom_triangle_triangle_distances(context, &piece, a, answers_of(call, 1, first), answers_of(call, 2, first)))
+ASK(intersect, carom_triangle_pairs_intersect(context, &piece, a))
+ASK(orientation, carom_orientations(context, &piece, a))
+#undef ASK
+
+/// A hit names vertices; where the records are in order, those of a piece count from its start.
+static int ask_swept(void *user, int64_t first, int64_t count)
+{
+	const elements_call *call = user;
+	const carom_elements piece = elements_of(call, first, count);
+	const int32_t before = piece.vertices ? 0 : (int32_t)(call->size * first);
+	double *times = answers_of(call, 0, first);
+	carom_sweep_hit *hits = answers_of(call, 1, first);
+	const carom_result result = carom_sweep_test_pairs(
+		call->context->context, call->def, call->kind, &piece, call->end + 3 * (int64_t)before, times, hits);
+	for (int64_t i = 0; !result && before > 0 && i < count; i++) {
+		for (int k = 0; k < 4 && isfinite(times[i]); k++)
+			hits[i].vertices[k] += before;
+	}
+	return result;
 }
 
 static PyObject *test_elements(
@@ -182,22 +241,18 @@ static PyObject *test_elements(
 		cp_kind answer; ///< of the first array
 		int layout;     ///< of the other arrays, of which there are so many
 		int others;
-	} tests[] = { { 4, CP_F64, CP_triangle_point, 1 }, { 4, CP_F64, CP_edge_point, 2 }, { 6, CP_F64, CP_triangle_point, 2 },
-		{ 6, CP_BOOL, 0, 0 }, { 4, CP_I8, 0, 0 } };
+		cp_ask_fn ask;
+	} tests[] = { { 4, CP_F64, CP_triangle_point, 1, ask_point_triangle }, { 4, CP_F64, CP_edge_point, 2, ask_edge_edge },
+		{ 6, CP_F64, CP_triangle_point, 2, ask_triangle_triangle }, { 6, CP_BOOL, 0, 0, ask_intersect },
+		{ 4, CP_I8, 0, 0, ask_orientation } };
 	PyObject *values[3], *made = NULL;
 	elements_call call = { .state = PyModule_GetState(module) };
 	if (cp_arguments(function, args, count, keywords, element_names, 1, values) &&
 		open_elements(&call, values, values[2], tests[test].size)) {
-		cp_array *arrays[3] = { cp_new_numbers(call.state, tests[test].answer, call.elements.count, 0), NULL, NULL };
-		bool all = arrays[0] != NULL;
-		for (int i = 0; all && i < tests[test].others; i++)
-			all = (arrays[1 + i] = cp_new_records(call.state, tests[test].layout, call.elements.count)) != NULL;
-		carom_result result = CAROM_SUCCESS;
-		if (all) {
-			Py_BEGIN_ALLOW_THREADS result = run_test(&call, test, arrays);
-			Py_END_ALLOW_THREADS
-		}
-		made = end_elements(&call, result, arrays, 1 + tests[test].others);
+		call.arrays[0] = cp_new_numbers(call.state, tests[test].answer, call.elements.count, 0);
+		for (int i = 0; call.arrays[i] && i < tests[test].others; i++)
+			call.arrays[1 + i] = cp_new_records(call.state, tests[test].layout, call.elements.count);
+		made = ask_elements(&call, 1 + tests[test].others, tests[test].ask);
 	}
 	close_elements(&call);
 	return made;
@@ -267,16 +322,12 @@ static PyObject *sweep_test_pairs(PyObject *module, PyObject *const *args, Py_ss
 	PyObject *const both[] = { values[1], values[3] };
 	if (open_elements(&call, both, values[5], 4) && cp_open_input(&places, values[2], "end", 3) &&
 		cp_has_rows(&places, call.positions.rows) && cp_as_doubles(&places)) {
-		cp_array *arrays[3] = { cp_new_numbers(call.state, CP_F64, call.elements.count, 0), NULL, NULL };
-		arrays[1] = arrays[0] ? cp_new_records(call.state, CP_sweep_hit, call.elements.count) : NULL;
-		carom_result result = CAROM_SUCCESS;
-		if (arrays[1]) {
-			Py_BEGIN_ALLOW_THREADS result = carom_sweep_test_pairs(call.context->context, def, (carom_sweep_kind)kind,
-				&call.elements, (const double *)(const void *)places.data, (double *)(void *)arrays[0]->data,
-				(carom_sweep_hit *)(void *)arrays[1]->data);
-			Py_END_ALLOW_THREADS
-		}
-		made = end_elements(&call, result, arrays, 2);
+		call.def = def;
+		call.kind = (carom_sweep_kind)kind;
+		call.end = (const double *)(const void *)places.data;
+		call.arrays[0] = cp_new_numbers(call.state, CP_F64, call.elements.count, 0);
+		call.arrays[1] = call.arrays[0] ? cp_new_records(call.state, CP_sweep_hit, call.elements.count) : NULL;
+		made = ask_elements(&call, 2, ask_swept);
 	}
 	cp_close_input(&places);
 	close_elements(&call);

@@ -149,7 +149,9 @@ typedef struct pairs_call {
 	cp_input rows[2]; ///< not open: all at the identity, or at rest
 	carom_batch batch;
 	Py_buffer output;
-	void *records;
+	void *records; ///< carom_shape_pair or carom_motion_pair [count]
+	void *answers;
+	double limit; ///< margin or tolerance, where the question has one
 } pairs_call;
 
 static void close_pairs(pairs_call *call)
@@ -213,13 +215,49 @@ static bool fill_motions(pairs_call *call)
 	return pairs || PyErr_NoMemory();
 }
 
-/// Ends a batch: its answers, whose reference is taken.
-static PyObject *end_pairs(pairs_call *call, carom_result result, cp_array *answers)
+/// Ask the batch. Takes the reference to answers, which may be NULL; returns them, or NULL with an
+/// exception.
+static PyObject *ask_pairs(pairs_call *call, cp_array *answers, cp_ask_fn ask)
 {
-	if (!result || !answers)
+	if (!answers)
+		return NULL;
+	call->answers = answers->data;
+	if (cp_ask_in_pieces(call->state, call->context, call->batch.count, CP_SHAPES_AT_ONCE, ask, call))
 		return (PyObject *)answers;
 	Py_DECREF((PyObject *)answers);
-	return cp_raise(call->state, call->context->context, result);
+	return NULL;
+}
+
+static int ask_distances(void *user, int64_t first, int64_t count)
+{
+	const pairs_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_distances(call->context->context, &piece, (const carom_shape_pair *)call->records + first,
+		(carom_separation *)call->answers + first);
+}
+
+static int ask_overlaps(void *user, int64_t first, int64_t count)
+{
+	const pairs_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_overlaps(
+		call->context->context, &piece, (const carom_shape_pair *)call->records + first, (bool *)call->answers + first);
+}
+
+static int ask_manifolds(void *user, int64_t first, int64_t count)
+{
+	const pairs_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_manifolds(call->context->context, &piece, (const carom_shape_pair *)call->records + first, call->limit,
+		(carom_manifold *)call->answers + first);
+}
+
+static int ask_times_of_impact(void *user, int64_t first, int64_t count)
+{
+	const pairs_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_times_of_impact(call->context->context, &piece, (const carom_motion_pair *)call->records + first, call->limit,
+		(carom_toi *)call->answers + first);
 }
 
 static PyObject *distances(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
@@ -228,16 +266,8 @@ static PyObject *distances(PyObject *module, PyObject *const *args, Py_ssize_t c
 	PyObject *values[6], *made = NULL;
 	pairs_call call = { .state = PyModule_GetState(module) };
 	if (cp_arguments("distances", args, count, keywords, names, 2, values) && open_sides(&call, values, names, 7) &&
-		fill_pairs(&call)) {
-		cp_array *answers = cp_new_records(call.state, CP_separation, call.batch.count);
-		carom_result result = CAROM_SUCCESS;
-		if (answers) {
-			Py_BEGIN_ALLOW_THREADS result =
-				carom_distances(call.context->context, &call.batch, call.records, (carom_separation *)(void *)answers->data);
-			Py_END_ALLOW_THREADS
-		}
-		made = end_pairs(&call, result, answers);
-	}
+		fill_pairs(&call))
+		made = ask_pairs(&call, cp_new_records(call.state, CP_separation, call.batch.count), ask_distances);
 	close_pairs(&call);
 	return made;
 }
@@ -248,16 +278,8 @@ static PyObject *overlaps(PyObject *module, PyObject *const *args, Py_ssize_t co
 	PyObject *values[6], *made = NULL;
 	pairs_call call = { .state = PyModule_GetState(module) };
 	if (cp_arguments("overlaps", args, count, keywords, names, 2, values) && open_sides(&call, values, names, 7) &&
-		fill_pairs(&call)) {
-		cp_array *answers = cp_new_numbers(call.state, CP_BOOL, call.batch.count, 0);
-		carom_result result = CAROM_SUCCESS;
-		if (answers) {
-			Py_BEGIN_ALLOW_THREADS result =
-				carom_overlaps(call.context->context, &call.batch, call.records, (bool *)answers->data);
-			Py_END_ALLOW_THREADS
-		}
-		made = end_pairs(&call, result, answers);
-	}
+		fill_pairs(&call))
+		made = ask_pairs(&call, cp_new_numbers(call.state, CP_BOOL, call.batch.count, 0), ask_overlaps);
 	close_pairs(&call);
 	return made;
 }
@@ -271,14 +293,8 @@ static PyObject *manifolds(PyObject *module, PyObject *const *args, Py_ssize_t c
 	if (cp_arguments("manifolds", args, count, keywords, names, 2, values) &&
 		(!values[6] || cp_get_double(values[6], "margin", &margin)) && open_sides(&call, values, names, 7) &&
 		fill_pairs(&call)) {
-		cp_array *answers = cp_new_records(call.state, CP_manifold, call.batch.count);
-		carom_result result = CAROM_SUCCESS;
-		if (answers) {
-			Py_BEGIN_ALLOW_THREADS result = carom_manifolds(
-				call.context->context, &call.batch, call.records, margin, (carom_manifold *)(void *)answers->data);
-			Py_END_ALLOW_THREADS
-		}
-		made = end_pairs(&call, result, answers);
+		call.limit = margin;
+		made = ask_pairs(&call, cp_new_records(call.state, CP_manifold, call.batch.count), ask_manifolds);
 	}
 	close_pairs(&call);
 	return made;
@@ -293,14 +309,8 @@ static PyObject *times_of_impact(PyObject *module, PyObject *const *args, Py_ssi
 	if (cp_arguments("times_of_impact", args, count, keywords, names, 2, values) &&
 		(!values[6] || cp_get_double(values[6], "tolerance", &tolerance)) && open_sides(&call, values, names, 14) &&
 		fill_motions(&call)) {
-		cp_array *answers = cp_new_records(call.state, CP_toi, call.batch.count);
-		carom_result result = CAROM_SUCCESS;
-		if (answers) {
-			Py_BEGIN_ALLOW_THREADS result = carom_times_of_impact(
-				call.context->context, &call.batch, call.records, tolerance, (carom_toi *)(void *)answers->data);
-			Py_END_ALLOW_THREADS
-		}
-		made = end_pairs(&call, result, answers);
+		call.limit = tolerance;
+		made = ask_pairs(&call, cp_new_records(call.state, CP_toi, call.batch.count), ask_times_of_impact);
 	}
 	close_pairs(&call);
 	return made;

@@ -10,6 +10,11 @@ typedef struct shape_call {
 	cp_context *context;
 	carom_shape shape;
 	carom_pose pose;
+	// Of a batch:
+	carom_batch batch;
+	const void *queries; ///< rays or points
+	void *answers;
+	double max_distance;
 } shape_call;
 
 static bool begin(PyObject *module, PyObject *shape, PyObject *pose, PyObject *context, shape_call *call)
@@ -65,43 +70,59 @@ static PyObject *shape_closest_point(PyObject *module, PyObject *const *args, Py
 	Py_END_ALLOW_THREADS return end(&call, result, found, CP_closest_point, &closest);
 }
 
-/// The answers, whose reference is taken, or an exception; the context is given up.
-static PyObject *end_batch(shape_call *call, carom_result result, cp_array *answers)
+/// Ask a batch. Takes the reference to answers, which may be NULL, and gives up the context.
+/// Returns the answers, or NULL with an exception.
+static PyObject *ask_batch(shape_call *call, cp_array *answers, int64_t first_piece, cp_ask_fn ask)
 {
-	PyObject *made = (PyObject *)answers;
-	if (answers && result) {
-		Py_DECREF((PyObject *)answers);
-		made = cp_raise(call->state, call->context->context, result);
+	bool good = false;
+	if (answers) {
+		call->answers = answers->data;
+		good = cp_ask_in_pieces(call->state, call->context, call->batch.count, first_piece, ask, call);
 	}
 	Py_DECREF((PyObject *)call->context);
-	return made;
+	if (good)
+		return (PyObject *)answers;
+	Py_XDECREF((PyObject *)answers);
+	return NULL;
+}
+
+static int ask_rays(void *user, int64_t first, int64_t count)
+{
+	const shape_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_shape_cast_rays(call->context->context, &piece, &call->shape, &call->pose,
+		(const carom_ray *)call->queries + first, (carom_ray_hit *)call->answers + first);
+}
+
+static int ask_points(void *user, int64_t first, int64_t count)
+{
+	const shape_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_shape_closest_points(call->context->context, &piece, &call->shape, &call->pose,
+		(const carom_vec3 *)call->queries + first, call->max_distance, (carom_closest_point *)call->answers + first);
 }
 
 static PyObject *shape_cast_rays(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "shape", "rays", "directions", "pose", "results", "context", NULL };
 	PyObject *values[6], *made = NULL;
-	shape_call call;
+	shape_call call = { .state = NULL };
 	cp_input input = { .name = NULL };
 	const carom_ray *rays;
 	carom_ray *owned = NULL;
-	carom_batch batch = { 0 };
 	Py_buffer output;
 	if (cp_arguments("shape_cast_rays", args, count, keywords, names, 2, values) &&
 		cp_get_rays(&input, values[1], values[2], &rays, &owned) &&
-		cp_open_output(&output, values[4], "results", input.rows, &batch.results) &&
+		cp_open_output(&output, values[4], "results", input.rows, &call.batch.results) &&
 		begin(module, values[0], values[3], values[5], &call)) {
-		batch.count = input.rows;
+		call.batch.count = input.rows;
+		call.queries = rays;
 		cp_array *hits = cp_new_records(call.state, CP_ray_hit, input.rows);
-		carom_result result = CAROM_SUCCESS;
-		if (hits) {
-			Py_BEGIN_ALLOW_THREADS result = carom_shape_cast_rays(
-				call.context->context, &batch, &call.shape, &call.pose, rays, (carom_ray_hit *)(void *)hits->data);
-			Py_END_ALLOW_THREADS cp_shape_as(hits, &input);
-		}
-		made = end_batch(&call, result, hits);
+		made = ask_batch(&call, hits, CP_RAYS_AT_ONCE, ask_rays);
+		if (made)
+			cp_shape_as(hits, &input);
 	}
-	if (batch.results)
+	if (call.batch.results)
 		PyBuffer_Release(&output);
 	cp_close_input(&input);
 	free(owned);
@@ -112,27 +133,21 @@ static PyObject *shape_closest_points(PyObject *module, PyObject *const *args, P
 {
 	static const char *const names[] = { "shape", "points", "pose", "max_distance", "results", "context", NULL };
 	PyObject *values[6], *made = NULL;
-	shape_call call;
+	shape_call call = { .state = NULL };
 	cp_input points = { .name = NULL };
 	double most = INFINITY;
-	carom_batch batch = { 0 };
 	Py_buffer output;
 	if (cp_arguments("shape_closest_points", args, count, keywords, names, 2, values) &&
 		cp_open_input(&points, values[1], "points", 3) && cp_as_doubles(&points) &&
 		(!values[3] || cp_get_double(values[3], "max_distance", &most)) &&
-		cp_open_output(&output, values[4], "results", points.rows, &batch.results) &&
+		cp_open_output(&output, values[4], "results", points.rows, &call.batch.results) &&
 		begin(module, values[0], values[2], values[5], &call)) {
-		batch.count = points.rows;
-		cp_array *closest = cp_new_records(call.state, CP_closest_point, points.rows);
-		carom_result result = CAROM_SUCCESS;
-		if (closest) {
-			Py_BEGIN_ALLOW_THREADS result = carom_shape_closest_points(call.context->context, &batch, &call.shape, &call.pose,
-				(const carom_vec3 *)(const void *)points.data, most, (carom_closest_point *)(void *)closest->data);
-			Py_END_ALLOW_THREADS
-		}
-		made = end_batch(&call, result, closest);
+		call.batch.count = points.rows;
+		call.queries = points.data;
+		call.max_distance = most;
+		made = ask_batch(&call, cp_new_records(call.state, CP_closest_point, points.rows), CP_POINTS_AT_ONCE, ask_points);
 	}
-	if (batch.results)
+	if (call.batch.results)
 		PyBuffer_Release(&output);
 	cp_close_input(&points);
 	return made;

@@ -10,6 +10,9 @@ typedef struct batch_call {
 	carom_batch batch;
 	cp_input ignore;
 	Py_buffer output;
+	const void *queries; ///< rays, boxes, points, placed shapes or casts
+	void *answers;
+	double limit; ///< max_distance or tolerance, where the question has one
 } batch_call;
 
 /// The batch of count queries begins: with arguments filter, ignore and results. False with an
@@ -37,11 +40,20 @@ static void close_batch(batch_call *call)
 		PyBuffer_Release(&call->output);
 }
 
-/// The end of a batch that began: its answers, whose reference is taken, or an exception.
-static PyObject *end_batch(batch_call *call, carom_result result, PyObject *answers)
+/// Ask a batch that began, one answer for each query. Takes the reference to answers, which may be
+/// NULL; returns them, or NULL with an exception.
+static PyObject *ask_one_each(batch_call *call, cp_array *answers, int64_t first_piece, cp_ask_fn ask)
 {
+	bool good = false;
+	if (answers) {
+		call->answers = answers->data;
+		good = cp_ask_in_pieces(call->state, call->world->context, call->batch.count, first_piece, ask, call);
+	}
 	cp_end_read(&call->world->use);
-	return cp_end_call(call->world, result, answers);
+	if (good)
+		return (PyObject *)answers;
+	Py_XDECREF((PyObject *)answers);
+	return NULL;
 }
 
 // ---- Rays ----
@@ -92,67 +104,125 @@ static const char *const ray_names[] = { "rays", "directions", "filter", "ignore
 /// A batch of rays: which of the three questions is asked.
 typedef enum ray_question { RAY_NEAREST, RAY_ANY, RAY_ALL } ray_question;
 
-static PyObject *answer_one_each(batch_call *call, const cp_input *input, const carom_ray *rays, ray_question question)
+static int ask_nearest(void *user, int64_t first, int64_t count)
+{
+	const batch_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_world_cast_rays(
+		call->world->world, &piece, (const carom_ray *)call->queries + first, (carom_ray_hit *)call->answers + first);
+}
+
+static int ask_any(void *user, int64_t first, int64_t count)
+{
+	const batch_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_world_cast_rays_any(
+		call->world->world, &piece, (const carom_ray *)call->queries + first, (bool *)call->answers + first);
+}
+
+/// A device is asked for many rays at once.
+static int64_t rays_at_once(const batch_call *call)
+{
+	return call->world->device_count > 0 ? CP_ON_DEVICE_AT_ONCE : CP_RAYS_AT_ONCE;
+}
+
+static PyObject *answer_rays(batch_call *call, const cp_input *input, ray_question question)
 {
 	cp_array *answers = question == RAY_ANY ? cp_new_numbers(call->state, CP_BOOL, call->batch.count, 0)
 											: cp_new_records(call->state, CP_ray_hit, call->batch.count);
-	carom_result result = CAROM_SUCCESS;
-	if (answers) {
-		Py_BEGIN_ALLOW_THREADS result = question == RAY_ANY
-			? carom_world_cast_rays_any(call->world->world, &call->batch, rays, (bool *)answers->data)
-			: carom_world_cast_rays(call->world->world, &call->batch, rays, (carom_ray_hit *)(void *)answers->data);
-		Py_END_ALLOW_THREADS cp_shape_as(answers, input);
-	}
-	return end_batch(call, result, (PyObject *)answers);
+	PyObject *made = ask_one_each(call, answers, rays_at_once(call), question == RAY_ANY ? ask_any : ask_nearest);
+	if (made)
+		cp_shape_as(answers, input);
+	return made;
 }
 
-/// Lists of answers: what is asked, and of what.
-typedef struct list_question {
-	const carom_ray *rays;
-	const carom_aabb *boxes;
-	const carom_placed_shape *shapes;
-	int layout; ///< of answers; -1: ids
-} list_question;
+// ---- Lists of answers ----
 
-static carom_result ask_lists(const batch_call *call, const list_question *q, int64_t capacity, void *answers, int64_t *first)
+/// What is asked of a batch that has lists of answers.
+typedef enum list_question { LIST_RAYS, LIST_BOXES, LIST_SHAPES, LIST_CONTACTS } list_question;
+
+typedef struct list_call {
+	batch_call *call;
+	list_question question;
+	int64_t *first; ///< [count + 1]
+	cp_array *answers;
+	int64_t capacity; ///< of answers
+	int64_t found;    ///< answers of the pieces so far
+} list_call;
+
+/// The answers of a piece behind those that there are. first counts from 0.
+static carom_result ask_list(const list_call *list, int64_t from, int64_t count, int64_t *first)
 {
+	const batch_call *call = list->call;
 	const carom_world *world = call->world->world;
-	if (q->rays)
-		return carom_world_cast_rays_all(world, &call->batch, q->rays, capacity, answers, first);
-	if (q->boxes)
-		return carom_world_overlap_aabbs(world, &call->batch, q->boxes, capacity, answers, first);
-	if (q->layout < 0)
-		return carom_world_overlap_shapes(world, &call->batch, q->shapes, capacity, answers, first);
-	return carom_world_collide_shapes(world, &call->batch, q->shapes, capacity, answers, first);
+	const carom_batch piece = cp_piece_of(&call->batch, from, count);
+	const int64_t room = list->capacity - list->found;
+	void *answers = list->answers->data + list->found * list->answers->item_size;
+	switch (list->question) {
+	case LIST_RAYS:
+		return carom_world_cast_rays_all(world, &piece, (const carom_ray *)call->queries + from, room, answers, first);
+	case LIST_BOXES:
+		return carom_world_overlap_aabbs(world, &piece, (const carom_aabb *)call->queries + from, room, answers, first);
+	case LIST_SHAPES:
+		return carom_world_overlap_shapes(world, &piece, (const carom_placed_shape *)call->queries + from, room, answers, first);
+	default:
+		return carom_world_collide_shapes(world, &piece, (const carom_placed_shape *)call->queries + from, room, answers, first);
+	}
 }
 
-/// (first, answers) of all queries: asked again where there was too little room.
-static PyObject *answer_lists(batch_call *call, const list_question *q)
+static bool make_room(list_call *list, int64_t wanted)
 {
-	cp_array *first = cp_new_numbers(call->state, CP_I64, call->batch.count + 1, 0);
-	int64_t capacity = 2 * call->batch.count + 64;
-	while (first) {
-		cp_array *answers =
-			q->layout < 0 ? cp_new_numbers(call->state, CP_U64, capacity, 0) : cp_new_records(call->state, q->layout, capacity);
-		if (!answers)
-			break;
-		carom_result result;
-		Py_BEGIN_ALLOW_THREADS result = ask_lists(call, q, capacity, answers->data, (int64_t *)(void *)first->data);
-		Py_END_ALLOW_THREADS const int64_t found = ((int64_t *)(void *)first->data)[call->batch.count];
-		if (!result && found > capacity) {
-			Py_DECREF((PyObject *)answers);
-			capacity = found;
-			continue;
-		}
-		if (!result)
-			cp_shorten(answers, found);
-		PyObject *both = result ? NULL : PyTuple_Pack(2, first, answers);
-		Py_DECREF((PyObject *)answers);
-		Py_DECREF((PyObject *)first);
-		return end_batch(call, result, both);
+	const int64_t capacity = wanted > 2 * list->capacity ? wanted : 2 * list->capacity;
+	char *larger = realloc(list->answers->data, (size_t)capacity * (size_t)list->answers->item_size);
+	if (!larger)
+		return false;
+	list->answers->data = larger;
+	list->capacity = capacity;
+	return true;
+}
+
+/// A piece is asked again where there was too little room.
+static int ask_piece_of_lists(void *user, int64_t from, int64_t count)
+{
+	list_call *list = user;
+	int64_t *first = list->first + from;
+	carom_result result;
+	while (!(result = ask_list(list, from, count, first)) && first[count] > list->capacity - list->found) {
+		if (!make_room(list, list->found + first[count]))
+			return CP_NO_MEMORY;
 	}
+	if (result)
+		return result;
+	const int64_t before = list->found;
+	list->found += first[count];
+	for (int64_t i = 0; i <= count; i++)
+		first[i] += before;
+	return CAROM_SUCCESS;
+}
+
+/// (first, answers) of all queries of a batch that began.
+static PyObject *answer_lists(batch_call *call, list_question question, int layout)
+{
+	list_call list = { .call = call, .question = question, .capacity = 2 * call->batch.count + 64 };
+	const int64_t first_piece = question == LIST_RAYS ? rays_at_once(call)
+		: question == LIST_BOXES                      ? CP_POINTS_AT_ONCE
+													  : CP_SHAPES_AT_ONCE;
+	PyObject *both = NULL;
+	cp_array *first = cp_new_numbers(call->state, CP_I64, call->batch.count + 1, 0);
+	if (first)
+		list.answers = layout < 0 ? cp_new_numbers(call->state, CP_U64, list.capacity, 0)
+								  : cp_new_records(call->state, layout, list.capacity);
+	if (list.answers) {
+		list.first = (int64_t *)(void *)first->data;
+		if (cp_ask_in_pieces(call->state, call->world->context, call->batch.count, first_piece, ask_piece_of_lists, &list)) {
+			cp_shorten(list.answers, list.found);
+			both = PyTuple_Pack(2, first, list.answers);
+		}
+	}
+	cp_end_read(&call->world->use);
+	Py_XDECREF((PyObject *)list.answers);
 	Py_XDECREF((PyObject *)first);
-	return end_batch(call, CAROM_SUCCESS, NULL);
+	return both;
 }
 
 static PyObject *cast(
@@ -161,11 +231,13 @@ static PyObject *cast(
 	PyObject *values[5], *made = NULL;
 	cp_input input = { 0 };
 	carom_ray *owned = NULL;
-	list_question lists = { .layout = CP_ray_hit };
+	const carom_ray *rays;
 	batch_call call = { 0 };
 	if (cp_arguments(function, args, count, keywords, ray_names, 1, values) &&
-		cp_get_rays(&input, values[0], values[1], &lists.rays, &owned) && begin_batch(&call, self, input.rows, values + 2))
-		made = question == RAY_ALL ? answer_lists(&call, &lists) : answer_one_each(&call, &input, lists.rays, question);
+		cp_get_rays(&input, values[0], values[1], &rays, &owned) && begin_batch(&call, self, input.rows, values + 2)) {
+		call.queries = rays;
+		made = question == RAY_ALL ? answer_lists(&call, LIST_RAYS, CP_ray_hit) : answer_rays(&call, &input, question);
+	}
 	close_batch(&call);
 	cp_close_input(&input);
 	free(owned);
@@ -189,6 +261,14 @@ static PyObject *cast_rays_all(PyObject *self, PyObject *const *args, Py_ssize_t
 
 // ---- Points and boxes ----
 
+static int ask_closest_points(void *user, int64_t first, int64_t count)
+{
+	const batch_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_world_closest_points(call->world->world, &piece, (const carom_vec3 *)call->queries + first, call->limit,
+		(carom_closest_point *)call->answers + first);
+}
+
 static PyObject *closest_points(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "points", "max_distance", "filter", "ignore", "results", NULL };
@@ -199,14 +279,10 @@ static PyObject *closest_points(PyObject *self, PyObject *const *args, Py_ssize_
 	if (cp_arguments("closest_points", args, count, keywords, names, 1, values) &&
 		cp_open_input(&points, values[0], "points", 3) && cp_as_doubles(&points) &&
 		(!values[1] || cp_get_double(values[1], "max_distance", &most)) && begin_batch(&call, self, points.rows, values + 2)) {
-		cp_array *answers = cp_new_records(call.state, CP_closest_point, points.rows);
-		carom_result result = CAROM_SUCCESS;
-		if (answers) {
-			Py_BEGIN_ALLOW_THREADS result = carom_world_closest_points(call.world->world, &call.batch,
-				(const carom_vec3 *)(const void *)points.data, most, (carom_closest_point *)(void *)answers->data);
-			Py_END_ALLOW_THREADS
-		}
-		made = end_batch(&call, result, (PyObject *)answers);
+		call.queries = points.data;
+		call.limit = most;
+		made = ask_one_each(
+			&call, cp_new_records(call.state, CP_closest_point, points.rows), CP_POINTS_AT_ONCE, ask_closest_points);
 	}
 	close_batch(&call);
 	cp_close_input(&points);
@@ -221,8 +297,8 @@ static PyObject *overlap_aabbs(PyObject *self, PyObject *const *args, Py_ssize_t
 	batch_call call = { 0 };
 	if (cp_arguments("overlap_aabbs", args, count, keywords, names, 1, values) && cp_open_input(&boxes, values[0], "boxes", 6) &&
 		cp_as_doubles(&boxes) && begin_batch(&call, self, boxes.rows, values + 1)) {
-		const list_question q = { .boxes = (const carom_aabb *)(const void *)boxes.data, .layout = -1 };
-		made = answer_lists(&call, &q);
+		call.queries = boxes.data;
+		made = answer_lists(&call, LIST_BOXES, -1);
 	}
 	close_batch(&call);
 	cp_close_input(&boxes);
@@ -293,8 +369,8 @@ static PyObject *about_shapes(
 	if (cp_arguments(function, args, count, keywords, names, 2, values) &&
 		open_shapes(cp_state_of(self), &s, values[0], values[1], "poses", 7) && (placed = place_shapes(&s)) &&
 		begin_batch(&call, self, s.rows.rows, values + 2)) {
-		const list_question q = { .shapes = placed, .layout = layout };
-		made = answer_lists(&call, &q);
+		call.queries = placed;
+		made = answer_lists(&call, layout < 0 ? LIST_SHAPES : LIST_CONTACTS, layout);
 	}
 	close_batch(&call);
 	free(placed);
@@ -312,6 +388,14 @@ static PyObject *collide_shapes(PyObject *self, PyObject *const *args, Py_ssize_
 	return about_shapes(self, "collide_shapes", args, count, keywords, CP_contact);
 }
 
+static int ask_closest_bodies(void *user, int64_t first, int64_t count)
+{
+	const batch_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_world_closest_bodies(call->world->world, &piece, (const carom_placed_shape *)call->queries + first,
+		call->limit, (carom_closest_body *)call->answers + first);
+}
+
 static PyObject *closest_bodies(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "shapes", "poses", "max_distance", "filter", "ignore", "results", NULL };
@@ -324,19 +408,32 @@ static PyObject *closest_bodies(PyObject *self, PyObject *const *args, Py_ssize_
 		open_shapes(cp_state_of(self), &s, values[0], values[1], "poses", 7) &&
 		(!values[2] || cp_get_double(values[2], "max_distance", &most)) && (placed = place_shapes(&s)) &&
 		begin_batch(&call, self, s.rows.rows, values + 3)) {
-		cp_array *answers = cp_new_records(call.state, CP_closest_body, s.rows.rows);
-		carom_result result = CAROM_SUCCESS;
-		if (answers) {
-			Py_BEGIN_ALLOW_THREADS result = carom_world_closest_bodies(
-				call.world->world, &call.batch, placed, most, (carom_closest_body *)(void *)answers->data);
-			Py_END_ALLOW_THREADS
-		}
-		made = end_batch(&call, result, (PyObject *)answers);
+		call.queries = placed;
+		call.limit = most;
+		made = ask_one_each(
+			&call, cp_new_records(call.state, CP_closest_body, s.rows.rows), CP_SHAPES_AT_ONCE, ask_closest_bodies);
 	}
 	close_batch(&call);
 	free(placed);
 	close_shapes(&s);
 	return made;
+}
+
+static int ask_casts(void *user, int64_t first, int64_t count)
+{
+	const batch_call *call = user;
+	const carom_batch piece = cp_piece_of(&call->batch, first, count);
+	return carom_world_cast_shapes(call->world->world, &piece, (const carom_shape_cast *)call->queries + first, call->limit,
+		(carom_shape_hit *)call->answers + first);
+}
+
+static carom_shape_cast *move_shapes(const shape_rows *s)
+{
+	carom_shape_cast *casts = malloc(sizeof(*casts) * (size_t)(s->rows.rows + 1));
+	const carom_motion *motions = (const carom_motion *)(const void *)s->rows.data;
+	for (int64_t i = 0; casts && i < s->rows.rows; i++)
+		casts[i] = (carom_shape_cast){ &s->shapes[s->is_shared ? 0 : i], motions[i] };
+	return casts ? casts : (void *)PyErr_NoMemory();
 }
 
 static PyObject *cast_shapes(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
@@ -349,19 +446,11 @@ static PyObject *cast_shapes(PyObject *self, PyObject *const *args, Py_ssize_t c
 	carom_shape_cast *casts = NULL;
 	if (cp_arguments("cast_shapes", args, count, keywords, names, 2, values) &&
 		open_shapes(cp_state_of(self), &s, values[0], values[1], "motions", 14) &&
-		(!values[2] || cp_get_double(values[2], "tolerance", &tolerance)) && begin_batch(&call, self, s.rows.rows, values + 3)) {
-		cp_array *answers = cp_new_records(call.state, CP_shape_hit, s.rows.rows);
-		casts = malloc(sizeof(*casts) * (size_t)(s.rows.rows + 1));
-		const carom_motion *motions = (const carom_motion *)(const void *)s.rows.data;
-		for (int64_t i = 0; casts && i < s.rows.rows; i++)
-			casts[i] = (carom_shape_cast){ &s.shapes[s.is_shared ? 0 : i], motions[i] };
-		carom_result result = casts ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
-		if (answers && casts) {
-			Py_BEGIN_ALLOW_THREADS result = carom_world_cast_shapes(
-				call.world->world, &call.batch, casts, tolerance, (carom_shape_hit *)(void *)answers->data);
-			Py_END_ALLOW_THREADS
-		}
-		made = end_batch(&call, result, (PyObject *)answers);
+		(!values[2] || cp_get_double(values[2], "tolerance", &tolerance)) && (casts = move_shapes(&s)) &&
+		begin_batch(&call, self, s.rows.rows, values + 3)) {
+		call.queries = casts;
+		call.limit = tolerance;
+		made = ask_one_each(&call, cp_new_records(call.state, CP_shape_hit, s.rows.rows), CP_SHAPES_AT_ONCE, ask_casts);
 	}
 	close_batch(&call);
 	free(casts);
