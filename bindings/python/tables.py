@@ -13,6 +13,8 @@ import re
 import sys
 from pathlib import Path
 
+from member_words import words_of
+
 HEADERS = """base math mesh geometry mesh_query shape spheres sweep results world query collide batch
 record snapshot proximity vulkan grains""".split()
 
@@ -86,13 +88,15 @@ class Reader:
     def __init__(self, structs, enums, functions):
         self.structs, self.enums, self.functions = structs, enums, functions
         self.doc = []
+        self.shared = False  # a function has taken the comment; one that follows at once shares it
 
     def read(self, text):
         lines = iter(text.splitlines())
         for line in lines:
             code, comment, _ = split_comment(line)
             if not code:
-                self.doc = self.doc + [comment] if comment is not None and line.lstrip().startswith("///") else []
+                earlier, self.shared = [] if self.shared else self.doc, self.shared and comment is None
+                self.doc = earlier + [comment] if comment is not None and line.lstrip().startswith("///") else []
                 continue
             opening = re.match(r"typedef (struct|enum) (carom_\w+) \{", code)
             if opening and opening[1] == "struct":
@@ -101,8 +105,9 @@ class Reader:
                 self.read_enum(Enumeration(opening[2], " ".join(self.doc)), code, lines)
             elif code.startswith("CAROM_API"):
                 self.read_function(code)
+                self.shared = True
                 continue  # functions that follow without a comment of their own share this one
-            self.doc = []
+            self.doc, self.shared = [], False
 
     def read_function(self, code):
         name = re.search(r"\b(carom_\w+)\(", code)
@@ -250,6 +255,22 @@ class Namer:
         return re.sub(r"\b\w+\b", lambda word: self.map.get(word[0], word[0]), text)
 
 
+def first_sentence(text):
+    return text.partition(". ")[0].rstrip(".") + "." if text else ""
+
+
+def add_words(structs, enums):
+    """Give each member without a comment the words for it."""
+    for struct in structs.values():
+        for member in struct.members:
+            type_comment = ""
+            for known in (enums, structs):
+                if member.type in known and not member.pointer:
+                    type_comment = f"{camel(known[member.type].short)}: {first_sentence(known[member.type].comment)}"
+            if not member.comment:
+                member.comment = words_of(struct.short, member.name, type_comment)
+
+
 def quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -286,7 +307,24 @@ def write_tables(structs, enums, functions, out):
         put(f"\t{{ {quoted(camel(struct.short))}, {quoted(struct.name)}, sizeof({struct.name}), members_{struct.short}, "
             f"{len(struct.members)}, getset_{struct.short}, start_{struct.short}, {exposed}, {defaults}, "
             f"{quoted(namer.rename(struct.comment) or 'The struct ' + struct.name + '.')} }},")
-    put("};\n#endif")
+    put("};")
+    write_words(structs, enums, namer, put)
+    put("#endif")
+
+
+# Constants that errors name, and what they are.
+CONSTANTS = {"CAROM_MAX_COORDINATE": "1e+12", "CAROM_MAX_POSITION": "1e+12"}
+
+
+def write_words(structs, enums, namer, put):
+    """What the names of C in errors are in Python, sorted for a search by halves."""
+    words = {**CONSTANTS, "NULL": "None"}
+    for enum in enums.values():
+        words.update({c_name: namer.map[c_name] for c_name, _ in enum.values})
+    put(f"const cp_word cp_words[] = {{")
+    for c_name in sorted(words):
+        put(f"\t{{ {quoted(c_name)}, {quoted(words[c_name])} }},")
+    put(f"}};\nconst int cp_word_count = {len(words)};")
 
 
 def write_struct(struct, structs, enums, functions, namer, put):
@@ -448,6 +486,7 @@ def main():
     reader = Reader(structs, enums, functions)
     for name in HEADERS:
         reader.read((folder / f"{name}.h").read_text())
+    add_words(structs, enums)
     with open(sys.argv[2], "w", encoding="utf-8") as out:
         write_tables(structs, enums, functions, out)
     with open(sys.argv[4], "w", encoding="utf-8") as out:

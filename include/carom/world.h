@@ -38,8 +38,10 @@ typedef enum carom_body_kind {
 	/// Does not move by itself. Never collides with static or kinematic bodies.
 	CAROM_STATIC,
 	/// Moved by the caller whatever it touches. Collides with dynamic bodies and with deforming
-	/// solids, and with nothing else that is rigid.
+	/// solids, never with static or other kinematic bodies.
 	CAROM_KINEMATIC,
+	/// Moved by the caller's solver. Collides with static, kinematic and dynamic bodies and with
+	/// deforming solids.
 	CAROM_DYNAMIC,
 	/// A solid whose vertices the caller moves (carom_world_set_vertices). Its mesh is closed, so
 	/// contacts and queries see an inside. Collides with all kinds but cloth, which it meets by

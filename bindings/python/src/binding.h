@@ -88,6 +88,12 @@ typedef struct cp_enum {
 	const char *comment;
 } cp_enum;
 
+/// A name of C in the library's texts, and what Python calls it.
+typedef struct cp_word {
+	const char *c_name;
+	const char *name;
+} cp_word;
+
 /// An attribute of a record, for the tables (record_object.c).
 PyObject *cp_get_attribute(PyObject *self, void *member);
 
@@ -95,6 +101,8 @@ PyObject *cp_get_attribute(PyObject *self, void *member);
 
 extern const cp_layout cp_layouts[CP_LAYOUT_COUNT];
 extern const cp_enum cp_enums[CP_ENUM_COUNT];
+extern const cp_word cp_words[]; ///< [cp_word_count] sorted by c_name
+extern const int cp_word_count;
 
 /// The docstring of a function: its signature as inspect reads it, and the comment of the header.
 #define CP_DOC(signature, function) signature "\n--\n\n" DOC_##function

@@ -2,6 +2,8 @@
 // and the call and the field that the library's text names.
 #include "binding.h"
 
+#include <stdlib.h>
+
 /// Name, base beside carom.Error, and comment of each result's class.
 static const struct {
 	const char *name;
@@ -73,8 +75,45 @@ static int set_pieces(PyObject *error, const char *text)
 	return set_piece(error, "call", text, call) || set_piece(error, "field", rest, names ? word : 0) ? -1 : 0;
 }
 
+/// A word of a text, which is not ended by a zero.
+typedef struct word {
+	const char *start;
+	size_t length;
+} word;
+
+static int compare_word(const void *key, const void *entry)
+{
+	const word *wanted = key;
+	const char *name = ((const cp_word *)entry)->c_name;
+	const int order = strncmp(wanted->start, name, wanted->length);
+	return order ? order : -(name[wanted->length] != '\0');
+}
+
+/// The text with names of C that Python calls by other names replaced: "kind is BodyKind.DYNAMIC".
+/// A text that would become longer than room is cut.
+static void say_in_python(const char *text, char *said, size_t room)
+{
+	size_t used = 0;
+	while (*text && used + 1 < room) {
+		const word next = { text, strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") };
+		const cp_word *found =
+			next.length ? bsearch(&next, cp_words, (size_t)cp_word_count, sizeof(*cp_words), compare_word) : NULL;
+		const char *from = found ? found->name : text;
+		size_t length = found ? strlen(found->name) : next.length ? next.length : 1;
+		if (length > room - 1 - used)
+			length = room - 1 - used;
+		memcpy(said + used, from, length);
+		used += length;
+		text += next.length ? next.length : 1;
+	}
+	said[used] = '\0';
+}
+
 PyObject *cp_raise_text(cp_state *state, carom_result result, const char *text)
 {
+	char said[2048];
+	say_in_python(text, said, sizeof said);
+	text = said;
 	PyObject *error = PyObject_CallFunction(state->errors[result], "s", text);
 	PyObject *value = error ? cp_new_enum(state, CP_result, result) : NULL;
 	if (value && PyObject_SetAttrString(error, "result", value) == 0 && set_pieces(error, text) == 0)

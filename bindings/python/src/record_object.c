@@ -5,6 +5,29 @@
 
 // ---- Enumerations ----
 
+/// Give the values their comments, and the class its own with theirs below.
+static bool describe_values(PyObject *made, const cp_enum *table)
+{
+	PyObject *all = PyUnicode_FromString(table->comment);
+	for (int i = 0; all && i < table->count; i++) {
+		const char *comment = table->values[i].comment;
+		if (!*comment)
+			continue;
+		PyObject *more = PyUnicode_FromFormat("%U%s%s: %s", all, "\n\n", table->values[i].name, comment);
+		PyObject *value = more ? PyObject_GetAttrString(made, table->values[i].name) : NULL;
+		PyObject *own = value ? PyUnicode_FromString(comment) : NULL;
+		const bool good = own && PyObject_SetAttrString(value, "__doc__", own) == 0;
+		Py_XDECREF(own);
+		Py_XDECREF(value);
+		Py_DECREF(all);
+		all = good ? Py_NewRef(more) : NULL;
+		Py_XDECREF(more);
+	}
+	const bool good = all && PyObject_SetAttrString(made, "__doc__", all) == 0;
+	Py_XDECREF(all);
+	return good;
+}
+
 /// An IntEnum with the values of an enumeration, in order from 0.
 static PyObject *new_enum_class(PyObject *int_enum, const cp_enum *table)
 {
@@ -18,10 +41,8 @@ static PyObject *new_enum_class(PyObject *int_enum, const cp_enum *table)
 	PyObject *args = pairs ? Py_BuildValue("(sO)", table->name, pairs) : NULL;
 	PyObject *names = args ? Py_BuildValue("{ssss}", "module", "carom", "qualname", table->name) : NULL;
 	PyObject *made = names ? PyObject_Call(int_enum, args, names) : NULL;
-	PyObject *comment = made ? PyUnicode_FromString(table->comment) : NULL;
-	if (!comment || PyObject_SetAttrString(made, "__doc__", comment) < 0)
+	if (made && !describe_values(made, table))
 		Py_CLEAR(made);
-	Py_XDECREF(comment);
 	Py_XDECREF(names);
 	Py_XDECREF(args);
 	Py_XDECREF(pairs);

@@ -47,6 +47,26 @@ class Guide(unittest.TestCase):
                 member = vars(thing)[attribute]
                 if not attribute.startswith("_") and type(member).__name__ in ("method_descriptor", "classmethod_descriptor"):
                     self.assertTrue(member.__doc__, f"{name}.{attribute}")
+                if type(member).__name__ == "getset_descriptor":
+                    self.assertTrue(member.__doc__, f"{name}.{attribute}")
+
+    def test_values_and_results_have_words_of_their_own(self):
+        self.assertIn("never with static or other kinematic bodies", carom.BodyKind.KINEMATIC.__doc__)
+        self.assertIn("STATIC: Does not move by itself.", carom.BodyKind.__doc__)
+        self.assertTrue(carom.World.events.__doc__.startswith("One event for each pair"))
+        self.assertTrue(carom.World.pairs.__doc__.startswith("Pairs sorted by"))
+        self.assertTrue(carom.Toi.__doc__.startswith("The answer of"))
+
+    def test_errors_have_names_of_python(self):
+        world = carom.World()
+        with self.assertRaisesRegex(carom.InvalidArgument, "kind is BodyKind.DYNAMIC, but a plane must be static"):
+            world.add_body(shape=carom.Shape(type="plane"))
+        with self.assertRaisesRegex(carom.InvalidArgument, "shape.mesh is None$") as caught:
+            world.add_body(shape=carom.Shape(type="mesh"))
+        self.assertEqual(caught.exception.field, "shape.mesh")
+        with self.assertRaisesRegex(carom.Error, "ShapeType.MESH, which need not be convex"):
+            mesh = carom.Mesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)])
+            carom.collide_convex(mesh, mesh)
 
 
 class Examples(unittest.TestCase):

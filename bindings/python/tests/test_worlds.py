@@ -57,7 +57,7 @@ class Bodies(unittest.TestCase):
         self.assertEqual(world.get_filter(body), (4, 1, -3))
         world.set_traits(body, kind="kinematic", sensor=True)
         self.assertEqual(world.get_body(body), given.replace(user_data=7, mask=1, kind="kinematic", sensor=True))
-        with self.assertRaisesRegex(carom.Error, "carom_world_set_traits: kind is CAROM_CLOTH"):
+        with self.assertRaisesRegex(carom.Error, "carom_world_set_traits: kind is BodyKind.CLOTH"):
             world.set_traits(body, kind="cloth", sensor=False, continuous=False)
         with self.assertRaisesRegex(TypeError, "set_traits"):
             world.set_traits(body, mask=1)
