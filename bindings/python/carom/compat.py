@@ -12,9 +12,10 @@ from __future__ import annotations
 import carom
 
 __all__ = [
-    "BVHModel", "Box", "Capsule", "CollisionManager", "CollisionObject", "CollisionRequest", "CollisionResult", "Cone", "Contact",
-    "ContactData", "Cylinder", "DistanceData", "DistanceRequest", "DistanceResult", "Ellipsoid", "Halfspace", "RaycastingScene",
-    "Sphere", "Transform", "collide", "distance",
+    "BVHModel", "Box", "Capsule", "CollisionData", "CollisionManager", "CollisionObject", "CollisionRequest", "CollisionResult", "Cone",
+    "Contact", "ContactData", "ContinuousCollisionRequest", "ContinuousCollisionResult", "Convex", "Cylinder", "DistanceData",
+    "DistanceRequest", "DistanceResult", "DynamicAABBTreeCollisionManager", "Ellipsoid", "Halfspace", "Plane", "RaycastingScene",
+    "Sphere", "Transform", "collide", "continuousCollide", "defaultCollisionCallback", "defaultDistanceCallback", "distance",
 ]
 
 
@@ -66,6 +67,14 @@ class ContactData:
 
 
 class DistanceData:
+    """What defaultDistanceCallback of python-fcl works on: request, result, and done. trimesh has a class of this name too, whose
+    objects a CollisionManager makes: two nearest points, with names, distance, point(name) and index(name)."""
+
+    def __init__(self, request=None, result=None):
+        self.request, self.result, self.done = request or DistanceRequest(), result or DistanceResult(), False
+
+
+class _NearestPoints(DistanceData):
     """Two nearest points. A negative distance tells how deep the two overlap; trimesh tells 0 or -1."""
 
     def __init__(self, names, distance, points, places):
@@ -152,7 +161,7 @@ class CollisionManager:
         if near is None:
             return _distance_answer(carom.inf, None, None, return_name, return_data)
         name = self._names[near.body]
-        data = DistanceData(
+        data = _NearestPoints(
             ("__external", name), near.distance, (near.on_shape, near.on_body), ((made, transform), self._place(name)))
         return _distance_answer(near.distance, name, data, return_name, return_data)
 
@@ -162,7 +171,7 @@ class CollisionManager:
         if near is None:
             return _distance_answer(carom.inf, None, None, return_names, return_data)
         names = (self._names[near.body_a], self._names[near.body_b])
-        data = DistanceData(names, near.distance, (near.on_a, near.on_b), [self._place(name) for name in names])
+        data = _NearestPoints(names, near.distance, (near.on_a, near.on_b), [self._place(name) for name in names])
         return _distance_answer(near.distance, _in_order(names), data, return_names, return_data)
 
     def min_distance_other(self, other_manager, return_names=False, return_data=False):
@@ -176,7 +185,7 @@ class CollisionManager:
         if best is None:
             return _distance_answer(carom.inf, None, None, return_names, return_data)
         places = (self._place(names[0]), other_manager._place(names[1]))
-        data = DistanceData(names, best.distance, (best.on_body, best.on_shape), places)
+        data = _NearestPoints(names, best.distance, (best.on_body, best.on_shape), places)
         return _distance_answer(best.distance, names, data, return_names, return_data)
 
 
@@ -207,13 +216,17 @@ class RaycastingScene:
         self._world = carom.World(context=carom.Context(thread_count=nthreads))
         self._numbers = {0: self.INVALID_ID}
         self._meshes = []
+        self._corners = []  # of each mesh, (m, 3, 3)
 
     def add_triangles(self, vertex_positions, triangle_indices=None):
         """Add a mesh; the answer is its number. One argument: an object with vertices and triangles."""
         if triangle_indices is None:
             vertex_positions, triangle_indices = vertex_positions.vertices, vertex_positions.triangles
+        import numpy
+
         mesh = carom.Mesh(vertex_positions, triangle_indices, context=self._world.context)
         self._meshes.append(mesh)
+        self._corners.append(numpy.asarray(vertex_positions, dtype=float)[numpy.asarray(triangle_indices).astype(numpy.int64)])
         self._numbers[self._world.add_body(shape=mesh, kind="static")] = len(self._meshes) - 1
         return len(self._meshes) - 1
 
@@ -299,17 +312,34 @@ class RaycastingScene:
         }
 
     def compute_closest_points(self, query_points, nthreads=0):
-        """The nearest surface points: points, geometry_ids, primitive_ids, primitive_normals."""
+        """The nearest surface points: points, geometry_ids, primitive_ids, primitive_uvs, primitive_normals."""
         import numpy
 
         rows, shape = self._rows(query_points, 3)
         closest = numpy.asarray(self._world.closest_points(rows))
+        geometry_ids = self._geometry_ids(closest["body"])
         return {
             "points": closest["point"].reshape(*shape, 3),
-            "geometry_ids": self._geometry_ids(closest["body"]).reshape(shape),
+            "geometry_ids": geometry_ids.reshape(shape),
             "primitive_ids": closest["triangle"].astype(numpy.uint32).reshape(shape),
+            "primitive_uvs": self._uvs(geometry_ids, closest["triangle"], closest["point"]).reshape(*shape, 2),
             "primitive_normals": closest["normal"].reshape(*shape, 3),
         }
+
+    def _uvs(self, geometry_ids, triangles, points):
+        """Weights of the second and the third corner in points of triangles (Ericson, Real-Time Collision Detection, 2005, 3.4)."""
+        import numpy
+
+        uvs = numpy.zeros((len(points), 2))
+        for number, corners in enumerate(self._corners):
+            where = geometry_ids == number
+            a, b, c = numpy.moveaxis(corners[triangles[where]], 1, 0)
+            u, v, w = b - a, c - a, points[where] - a
+            uu, uv, vv, wu, wv = (numpy.einsum("ij,ij->i", *pair) for pair in ((u, u), (u, v), (v, v), (w, u), (w, v)))
+            area = uu * vv - uv * uv
+            area = numpy.where(area > 0, area, numpy.inf)
+            uvs[where] = numpy.stack([(vv * wu - uv * wv) / area, (uu * wv - uv * wu) / area], axis=-1)
+        return uvs
 
     def compute_signed_distance(self, query_points, nthreads=0, nsamples=1):
         """Distances to the surface, negative inside."""
@@ -440,9 +470,43 @@ class CollisionObject:
         return self.transform.getQuatRotation()
 
 
+def _times(p, q):
+    """The product of two quaternions x, y, z, w: q first, then p."""
+    (a, b, c, d), (x, y, z, w) = p, q
+    return (d * x + a * w + b * z - c * y, d * y - a * z + b * w + c * x, d * z + a * y - b * x + c * w, d * w - a * x - b * y - c * z)
+
+
+def _compose(pose, inner):
+    """The pose of a frame that is at inner in the frame at pose."""
+    x, y, z, w = pose.orientation
+    turned = _times(_times(pose.orientation, (*inner.position, 0.0)), (-x, -y, -z, w))
+    return carom.Pose(tuple(a + b for a, b in zip(pose.position, turned)), _times(pose.orientation, inner.orientation))
+
+
+def _half_space_pose(normal, offset):
+    """The pose that puts the half space z <= 0 to normal * x <= offset, and the normal's length."""
+    length = sum(part * part for part in normal) ** 0.5
+    if not length > 0:
+        raise ValueError("the normal of a plane must not be zero")
+    x, y, z = (float(part) / length for part in normal)
+    offset = float(offset) / length
+    if z < -0.999999:
+        turn = (1.0, 0.0, 0.0, 0.0)
+    else:  # from (0, 0, 1) to the normal, the shorter way
+        size = (x * x + y * y + (1 + z) ** 2) ** 0.5
+        turn = (-y / size, x / size, 0.0, (1 + z) / size)
+    return carom.Pose((offset * x, offset * y, offset * z), turn)
+
+
 class _Geometry:
+    _inner = None  # the pose of the shape in the object's frame, where it is not the identity
+
     def __init__(self, shape):
         self.shape = shape
+
+    def _sides(self, pose):
+        """Shapes and poses in the world: an object is their intersection."""
+        return [(self.shape, pose if self._inner is None else _compose(pose, self._inner))]
 
 
 class Sphere(_Geometry):
@@ -494,10 +558,32 @@ class Cone(_Geometry):
 
 
 class Halfspace(_Geometry):
-    """Halfspace(): z <= 0 of its transform. FCL's takes a normal and a distance."""
+    """Halfspace(n, d): all points x with n * x <= d."""
 
-    def __init__(self):
+    def __init__(self, n=(0, 0, 1), d=0):
         super().__init__(carom.Shape(type="plane"))
+        self.n, self.d = _as_array(n), d
+        self._inner = _half_space_pose(n, d)
+
+
+class Plane(_Geometry):
+    """Plane(n, d): all points x with n * x = d, an infinite sheet. It meets what lies on both of its sides."""
+
+    def __init__(self, n=(0, 0, 1), d=0):
+        super().__init__(carom.Shape(type="plane"))
+        self.n, self.d = _as_array(n), d
+        self._halves = (_half_space_pose(n, d), _half_space_pose([-part for part in n], -d))
+
+    def _sides(self, pose):
+        return [(self.shape, _compose(pose, half)) for half in self._halves]
+
+
+class Convex(_Geometry):
+    """Convex(verts, num_faces, faces): the convex hull of the vertices. FCL takes the faces as they are given; here they are not read."""
+
+    def __init__(self, verts, num_faces=0, faces=()):
+        super().__init__(carom.Shape(type="hull", mesh=carom.Mesh.hull(verts)))
+        self.num_faces, self.faces = num_faces, faces
 
 
 class BVHModel(_Geometry):
@@ -563,24 +649,248 @@ class DistanceResult:
         self.min_distance, self.nearest_points = carom.inf, None
 
 
+class CollisionData:
+    """What defaultCollisionCallback works on: request, result, and done."""
+
+    def __init__(self, request=None, result=None):
+        self.request, self.result, self.done = request or CollisionRequest(), result or CollisionResult(), False
+
+
+class ContinuousCollisionRequest:
+    """How near to the time of contact the answer must be (toc_err). The other numbers are FCL's, and not read."""
+
+    def __init__(self, num_max_iterations=10, toc_err=1e-4, ccd_motion_type=None, gjk_solver_type=None, ccd_solver_type=None):
+        self.num_max_iterations, self.toc_err = num_max_iterations, toc_err
+        self.ccd_motion_type, self.gjk_solver_type, self.ccd_solver_type = ccd_motion_type, gjk_solver_type, ccd_solver_type
+
+
+class ContinuousCollisionResult:
+    """is_collide and time_of_contact, in [0, 1]."""
+
+    def __init__(self):
+        self.is_collide, self.time_of_contact = False, 1.0
+
+
+def _pairs_of_sides(o1, o2, pose1=None, pose2=None):
+    """The pairs of shapes with their poses that must all overlap for the objects to meet."""
+    sides1 = o1.geometry._sides(pose1 or o1.transform.pose)
+    return [(*one, *two) for one in sides1 for two in o2.geometry._sides(pose2 or o2.transform.pose)]
+
+
+def _deepest_sides(o1, o2):
+    """Of those pairs the one that is farthest apart or overlaps least, and its separation."""
+    pairs = _pairs_of_sides(o1, o2)
+    found = [carom.distance(a, b, pose_a, pose_b) for a, pose_a, b, pose_b in pairs]
+    return max(zip(pairs, found), key=lambda pair: pair[1].distance)
+
+
 def collide(o1, o2, request=None, result=None):
-    """The number of contacts, at most request.num_max_contacts; result gets them."""
+    """The number of contacts found; result gets them, and has at most request.num_max_contacts of them in all."""
     request, result = request or CollisionRequest(), result or CollisionResult()
-    a, b = o1.geometry.shape, o2.geometry.shape
+    pairs = _pairs_of_sides(o1, o2)
+    if not all(carom.overlap(a, b, pose_a, pose_b) for a, pose_a, b, pose_b in pairs):
+        return 0
+    result.is_collision = True
     if not request.enable_contact:
-        result.is_collision = carom.overlap(a, b, o1.transform.pose, o2.transform.pose)
-        return int(result.is_collision)
-    contacts = carom.collide(a, b, o1.transform.pose, o2.transform.pose)
-    found = sorted(contacts, key=lambda contact: -contact.depth)[:request.num_max_contacts]
-    result.is_collision = len(found) > 0
+        return 1
+    a, pose_a, b, pose_b = pairs[0] if len(pairs) == 1 else _deepest_sides(o1, o2)[0]
+    found = sorted(carom.collide(a, b, pose_a, pose_b), key=lambda contact: -contact.depth)
+    found = found[:max(0, request.num_max_contacts - len(result.contacts))]
     result.contacts += [Contact(o1.geometry, o2.geometry, contact, 1) for contact in found]
     return len(found)
 
 
 def distance(o1, o2, request=None, result=None):
-    """The distance of two objects. Overlap: negative with enable_signed_distance, else 0 (FCL: -1)."""
+    """The distance of two objects. Overlap: negative with enable_signed_distance, else 0 (FCL: -1). result keeps the least."""
     request, result = request or DistanceRequest(), result or DistanceResult()
-    separation = carom.distance(o1.geometry.shape, o2.geometry.shape, o1.transform.pose, o2.transform.pose)
-    result.min_distance = separation.distance if request.enable_signed_distance else max(separation.distance, 0.0)
-    result.nearest_points = (separation.point_a, separation.point_b)
-    return result.min_distance
+    separation = _deepest_sides(o1, o2)[1]
+    found = separation.distance if request.enable_signed_distance else max(separation.distance, 0.0)
+    if found < result.min_distance:
+        result.min_distance = found
+        result.nearest_points = (separation.point_a, separation.point_b)
+    return found
+
+
+def continuousCollide(o1, tf1_end, o2, tf2_end, request=None, result=None):
+    """The first time in [0, 1] at which two objects meet on their ways from their transforms to these ends; 1 where they do not.
+
+    Origins go straight, turns are by the shorter way, and at a steady speed. Never later than the true time.
+    """
+    request, result = request or ContinuousCollisionRequest(), result or ContinuousCollisionResult()
+    starts, ends = _pairs_of_sides(o1, o2), _pairs_of_sides(o1, o2, tf1_end.pose, tf2_end.pose)
+    way = sum(abs(part) for o, end in ((o1, tf1_end), (o2, tf2_end)) for part in _difference(end.pose.position, o.transform.pose.position))
+    tolerance = max(1e-9, request.toc_err * way)
+    times = []
+    for (a, a0, b, b0), (_, a1, _, b1) in zip(starts, ends):
+        toi = carom.time_of_impact(a, b, (a0, a1), (b0, b1), tolerance=tolerance)
+        times.append((toi.time, toi.status != carom.ToiStatus.APART))
+    result.is_collide = all(meets for _, meets in times)
+    result.time_of_contact = max(time for time, _ in times) if result.is_collide else 1.0
+    return result.time_of_contact
+
+
+def _difference(a, b):
+    return [x - y for x, y in zip(a, b)]
+
+
+def defaultCollisionCallback(o1, o2, cdata):
+    """Collide two objects into cdata.result. True ends the search: where there are as many contacts as the request wants."""
+    if cdata.done:
+        return True
+    collide(o1, o2, cdata.request, cdata.result)
+    wanted = cdata.request.num_max_contacts if cdata.request.enable_contact else 1
+    cdata.done = cdata.result.is_collision and (not cdata.request.enable_contact or len(cdata.result.contacts) >= wanted)
+    return cdata.done
+
+
+def defaultDistanceCallback(o1, o2, cdata):
+    """The distance of two objects into cdata.result. The answer is (done, the least distance so far)."""
+    if not cdata.done:
+        distance(o1, o2, cdata.request, cdata.result)
+        cdata.done = cdata.result.min_distance <= 0 and not cdata.request.enable_signed_distance
+    return cdata.done, cdata.result.min_distance
+
+
+class DynamicAABBTreeCollisionManager:
+    """Many objects. Transforms count as they were at the last setup() or update(); registering an object takes its own.
+
+    Callbacks get each pair once, those whose boxes may meet, in the order of registering; FCL's order is another one.
+    """
+
+    def __init__(self):
+        self._world = carom.World()
+        self._objects = {}  # by id, in the order of registering
+        self._ids = {}  # by the object's id()
+        self._endless = set()  # ids of objects without a box
+
+    # ---- Objects ----
+
+    def registerObject(self, obj):
+        """Add an object; one that is there already stays."""
+        if id(obj) in self._ids:
+            return
+        endless = isinstance(obj.geometry, (Halfspace, Plane))
+        shape, pose = obj.geometry._sides(obj.transform.pose)[0]
+        body = self._world.add_body(shape=shape, pose=pose, kind="static" if endless else "kinematic")
+        self._objects[body], self._ids[id(obj)] = obj, body
+        if endless:
+            self._endless.add(body)
+
+    def registerObjects(self, objs):
+        """Add objects."""
+        for obj in objs:
+            self.registerObject(obj)
+
+    def unregisterObject(self, obj):
+        """Take an object out; KeyError where it is not in."""
+        body = self._ids.pop(id(obj))
+        self._world.remove_body(body)
+        self._endless.discard(body)
+        del self._objects[body]
+
+    def clear(self):
+        """Take all objects out."""
+        for obj in self.getObjects():
+            self.unregisterObject(obj)
+
+    def getObjects(self):
+        """The objects, in the order of registering."""
+        return list(self._objects.values())
+
+    def empty(self):
+        """Are there none?"""
+        return not self._objects
+
+    def size(self):
+        """How many there are."""
+        return len(self._objects)
+
+    def setup(self):
+        """Take the present transforms of all objects."""
+        self.update()
+
+    def update(self, arg=None):
+        """Take the present transforms: of one object, of a list of them, or of all."""
+        objs = self.getObjects() if arg is None else [arg] if isinstance(arg, CollisionObject) else arg
+        for obj in objs:
+            self._world.set_pose(self._ids[id(obj)], obj.geometry._sides(obj.transform.pose)[0][1])
+
+    # ---- Pairs ----
+
+    def _box(self, body, margin):
+        box = self._world.get_aabb(body)
+        return [part - margin for part in box.lower] + [part + margin for part in box.upper]
+
+    def _near(self, boxes):
+        """The ids of bodies in each of these boxes, and of those without a box."""
+        if not boxes:
+            return []
+        first, bodies = self._world.overlap_aabbs(boxes)
+        first, bodies = list(first), list(bodies)
+        order = {body: number for number, body in enumerate(self._objects)}
+        return [sorted(self._endless.union(bodies[first[i]:first[i + 1]]), key=order.get) for i in range(len(boxes))]
+
+    def _own_pairs(self, margin):
+        """Pairs of own objects whose boxes come within the margin of each other."""
+        finite = [body for body in self._objects if body not in self._endless]
+        order = {body: number for number, body in enumerate(self._objects)}
+        for body, near in zip(finite, self._near([self._box(body, margin) for body in finite])):
+            for other in near:
+                if order[body] < order[other] or other in self._endless:
+                    yield self._objects[body], self._objects[other]
+
+    def _pairs_with(self, obj, margin):
+        """Own objects near to another one."""
+        one = DynamicAABBTreeCollisionManager()
+        one.registerObject(obj)
+        yield from self._pairs_of_managers(one, margin)
+
+    def _pairs_of_managers(self, other, margin):
+        """Pairs (own, other's) whose boxes come within the margin of each other; objects of the other without a box meet all."""
+        finite = [body for body in other._objects if body not in other._endless]
+        for body, near in zip(finite, self._near([other._box(body, margin) for body in finite])):
+            for own in near:
+                yield self._objects[own], other._objects[body]
+        for body in other._endless:
+            for own, obj in self._objects.items():
+                if own not in self._endless:
+                    yield obj, other._objects[body]
+
+    # ---- Questions ----
+
+    def collide(self, *args):
+        """collide(cdata, callback): own pairs. collide(obj or manager, cdata, callback): pairs with it. callback(o1, o2, cdata): is it over?"""
+        *other, cdata, callback = args
+        if not other:
+            pairs = self._own_pairs(0.0)
+        elif isinstance(other[0], DynamicAABBTreeCollisionManager):
+            pairs = self._pairs_of_managers(other[0], 0.0)
+        else:
+            pairs = self._pairs_with(other[0], 0.0)
+        for o1, o2 in pairs:
+            if callback(o1, o2, cdata):
+                return
+
+    def distance(self, *args):
+        """distance(cdata, callback), distance(obj or manager, cdata, callback): callback(o1, o2, cdata) tells (is it over, least distance)."""
+        *other, cdata, callback = args
+        seen, margin, least = set(), 0.0, carom.inf
+        # Boxes grow until the least distance is within the margin, or all pairs were seen.
+        while True:
+            if not other:
+                pairs, most = self._own_pairs(margin), self.size() * (self.size() - 1) // 2
+            elif isinstance(other[0], DynamicAABBTreeCollisionManager):
+                pairs, most = self._pairs_of_managers(other[0], margin), self.size() * other[0].size()
+            else:
+                pairs, most = self._pairs_with(other[0], margin), self.size()
+            for o1, o2 in pairs:
+                if (id(o1), id(o2)) in seen:
+                    continue
+                seen.add((id(o1), id(o2)))
+                over, least_now = callback(o1, o2, cdata)
+                least = min(least, least_now)
+                if over:
+                    return
+            if len(seen) >= most or least <= margin or margin > 1e11:
+                return
+            margin = least if least < carom.inf else max(1.0, 10 * margin)

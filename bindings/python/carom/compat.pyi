@@ -1,14 +1,15 @@
 # Types of carom.compat. Arrays of NumPy are Any: without NumPy the vectors are tuples.
-from collections.abc import Hashable, Sequence
-from typing import Any, Literal, Protocol, Union, overload
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Literal, Protocol, TypeVar, Union, overload
 import carom
 from carom import Pose
 from carom._carom import _ArrayLike, _PoseLike, _Vec3
 
 __all__ = [
-    "BVHModel", "Box", "Capsule", "CollisionManager", "CollisionObject", "CollisionRequest", "CollisionResult", "Cone", "Contact",
-    "ContactData", "Cylinder", "DistanceData", "DistanceRequest", "DistanceResult", "Ellipsoid", "Halfspace", "RaycastingScene",
-    "Sphere", "Transform", "collide", "distance",
+    "BVHModel", "Box", "Capsule", "CollisionData", "CollisionManager", "CollisionObject", "CollisionRequest", "CollisionResult", "Cone",
+    "Contact", "ContactData", "ContinuousCollisionRequest", "ContinuousCollisionResult", "Convex", "Cylinder", "DistanceData",
+    "DistanceRequest", "DistanceResult", "DynamicAABBTreeCollisionManager", "Ellipsoid", "Halfspace", "Plane", "RaycastingScene",
+    "Sphere", "Transform", "collide", "continuousCollide", "defaultCollisionCallback", "defaultDistanceCallback", "distance",
 ]
 
 class _Trimesh(Protocol):
@@ -25,6 +26,7 @@ class _TriangleMesh(Protocol):
 
 _MeshLike = Union[carom.Mesh, _Trimesh]
 _Names = tuple[Hashable, Hashable]
+_Data = TypeVar("_Data")
 
 # trimesh.collision
 class ContactData:
@@ -36,9 +38,17 @@ class ContactData:
     def index(self, name: Hashable) -> int: ...
 
 class DistanceData:
+    request: DistanceRequest
+    result: DistanceResult
+    done: bool
+    def __init__(self, request: DistanceRequest | None = None, result: DistanceResult | None = None) -> None: ...
+
+class _NearestPoints(DistanceData):
     names: set[Hashable]
     distance: float
-    def __init__(self, names: _Names, distance: float, points: Sequence[Any], places: Sequence[tuple[carom.Mesh, _PoseLike]]) -> None: ...
+    def __init__(
+        self, names: _Names, distance: float, points: Sequence[Any], places: Sequence[tuple[carom.Mesh, _PoseLike]]
+    ) -> None: ...
     def point(self, name: Hashable) -> Any: ...
     def index(self, name: Hashable) -> int: ...
 
@@ -142,7 +152,19 @@ class Cone(_Geometry):
     def __init__(self, radius: float, lz: float) -> None: ...
 
 class Halfspace(_Geometry):
-    def __init__(self) -> None: ...
+    n: Any
+    d: float
+    def __init__(self, n: _Vec3 = (0, 0, 1), d: float = 0) -> None: ...
+
+class Plane(_Geometry):
+    n: Any
+    d: float
+    def __init__(self, n: _Vec3 = (0, 0, 1), d: float = 0) -> None: ...
+
+class Convex(_Geometry):
+    num_faces: int
+    faces: Any
+    def __init__(self, verts: _ArrayLike, num_faces: int = 0, faces: Any = ()) -> None: ...
 
 class BVHModel(_Geometry):
     def __init__(self) -> None: ...
@@ -195,6 +217,74 @@ class DistanceResult:
     nearest_points: Any
     def __init__(self) -> None: ...
 
+class CollisionData:
+    request: CollisionRequest
+    result: CollisionResult
+    done: bool
+    def __init__(self, request: CollisionRequest | None = None, result: CollisionResult | None = None) -> None: ...
+
+class ContinuousCollisionRequest:
+    num_max_iterations: int
+    toc_err: float
+    ccd_motion_type: Any
+    gjk_solver_type: Any
+    ccd_solver_type: Any
+    def __init__(
+        self,
+        num_max_iterations: int = 10,
+        toc_err: float = 1e-4,
+        ccd_motion_type: Any = None,
+        gjk_solver_type: Any = None,
+        ccd_solver_type: Any = None,
+    ) -> None: ...
+
+class ContinuousCollisionResult:
+    is_collide: bool
+    time_of_contact: float
+    def __init__(self) -> None: ...
+
+class DynamicAABBTreeCollisionManager:
+    def __init__(self) -> None: ...
+    def registerObject(self, obj: CollisionObject) -> None: ...
+    def registerObjects(self, objs: Iterable[CollisionObject]) -> None: ...
+    def unregisterObject(self, obj: CollisionObject) -> None: ...
+    def clear(self) -> None: ...
+    def getObjects(self) -> list[CollisionObject]: ...
+    def empty(self) -> bool: ...
+    def size(self) -> int: ...
+    def setup(self) -> None: ...
+    def update(self, arg: CollisionObject | Iterable[CollisionObject] | None = None) -> None: ...
+    @overload
+    def collide(self, cdata: _Data, callback: Callable[[CollisionObject, CollisionObject, _Data], bool], /) -> None: ...
+    @overload
+    def collide(
+        self,
+        other: CollisionObject | DynamicAABBTreeCollisionManager,
+        cdata: _Data,
+        callback: Callable[[CollisionObject, CollisionObject, _Data], bool],
+        /,
+    ) -> None: ...
+    @overload
+    def distance(self, cdata: _Data, callback: Callable[[CollisionObject, CollisionObject, _Data], tuple[bool, float]], /) -> None: ...
+    @overload
+    def distance(
+        self,
+        other: CollisionObject | DynamicAABBTreeCollisionManager,
+        cdata: _Data,
+        callback: Callable[[CollisionObject, CollisionObject, _Data], tuple[bool, float]],
+        /,
+    ) -> None: ...
+
+def continuousCollide(
+    o1: CollisionObject,
+    tf1_end: Transform,
+    o2: CollisionObject,
+    tf2_end: Transform,
+    request: ContinuousCollisionRequest | None = None,
+    result: ContinuousCollisionResult | None = None,
+) -> float: ...
+def defaultCollisionCallback(o1: CollisionObject, o2: CollisionObject, cdata: CollisionData) -> bool: ...
+def defaultDistanceCallback(o1: CollisionObject, o2: CollisionObject, cdata: DistanceData) -> tuple[bool, float]: ...
 def collide(
     o1: CollisionObject, o2: CollisionObject, request: CollisionRequest | None = None, result: CollisionResult | None = None
 ) -> int: ...

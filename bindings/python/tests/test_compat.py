@@ -122,6 +122,13 @@ class Open3D(unittest.TestCase):
         closest = self.scene.compute_closest_points(points)
         self.assertTrue(numpy.allclose(numpy.linalg.norm(closest["points"] - points, axis=-1), abs(signed)))
         self.assertEqual(set(closest["geometry_ids"].ravel()), {0})
+        u, v = numpy.moveaxis(closest["primitive_uvs"], -1, 0)
+        corners = numpy.array(CUBE)[numpy.array(CUBE_TRIANGLES)[closest["primitive_ids"]]]
+        weights = numpy.stack([1 - u - v, u, v], axis=-1)
+        self.assertTrue((weights > -1e-9).all())
+        self.assertTrue(numpy.allclose((weights[..., None] * corners).sum(axis=-2), closest["points"]))
+        other = self.scene.compute_closest_points([[5.25, 0.5, 2]])
+        self.assertEqual((other["geometry_ids"][0], other["primitive_uvs"].shape), (self.second, (1, 2)))
 
 
     def test_an_empty_scene(self):
@@ -237,3 +244,151 @@ class Fcl(unittest.TestCase):
         self.assertLess(fcl.distance(a, b, fcl.DistanceRequest(enable_signed_distance=True)), 0)
         with self.assertRaises(ValueError):
             fcl.BVHModel().endModel()
+
+    def test_half_spaces_and_planes(self):
+        """n * x <= d, and n * x = d: with any normal, also one that is no unit vector, and in a frame that is turned."""
+        fcl = compat
+        ball = fcl.CollisionObject(fcl.Sphere(1))
+        for normal in ((0, 0, 1), (0, 0, -1), (3, 0, 0), (1, -2, 2), (-1e-9, 0, -2)):
+            length = sum(part * part for part in normal) ** 0.5
+            unit = [part / length for part in normal]
+            for turn in ((1, 0, 0, 0), (0.5, 0.5, 0.5, 0.5)):  # the second one: x to y to z to x
+                turned = unit if turn[1] == 0 else [unit[2], unit[0], unit[1]]
+                for place in (-4.0, -0.25, 0.25, 4.0):  # signed distance of the ball's middle from the plane
+                    frame = fcl.Transform(turn, (7, 8, 9))
+                    half, plane = (fcl.CollisionObject(kind(normal, 2 * length), frame) for kind in (fcl.Halfspace, fcl.Plane))
+                    ball.setTranslation([part + (2 + place) * along for part, along in zip((7, 8, 9), turned)])
+                    signed = fcl.DistanceRequest(enable_signed_distance=True)
+                    self.assertAlmostEqual(fcl.distance(ball, half, signed), place - 1)
+                    self.assertAlmostEqual(fcl.distance(ball, plane, signed), abs(place) - 1)
+                    self.assertEqual(fcl.collide(ball, half), int(place < 1))
+                    self.assertEqual(fcl.collide(ball, plane), int(abs(place) < 1))
+                    if abs(place) < 1:
+                        result = fcl.CollisionResult()
+                        fcl.collide(ball, plane, fcl.CollisionRequest(4, True), result)
+                        self.assertAlmostEqual(result.contacts[0].penetration_depth, 1 - abs(place))
+                        for part, along in zip(result.contacts[0].normal, turned):  # from the ball to the sheet
+                            self.assertAlmostEqual(part, -along if place > 0 else along)
+        with self.assertRaisesRegex(ValueError, "must not be zero"):
+            fcl.Plane((0, 0, 0), 1)
+
+    def test_convex(self):
+        fcl = compat
+        faces = [part for triangle in CUBE_TRIANGLES for part in (3, *triangle)]
+        a = fcl.CollisionObject(fcl.Convex(CUBE, 12, faces))
+        b = fcl.CollisionObject(fcl.Convex(CUBE, 12, faces), fcl.Transform((3, 0.2, 0.1)))
+        self.assertEqual(fcl.distance(a, b), 2)
+        b.setTranslation((0.75, 0.2, 0.1))
+        self.assertEqual(fcl.collide(a, b), 1)
+
+    def test_continuous(self):
+        fcl = compat
+        ball, box = fcl.CollisionObject(fcl.Sphere(1), fcl.Transform((-5, 0, 0))), fcl.CollisionObject(fcl.Box(2, 2, 2))
+        result = fcl.ContinuousCollisionResult()
+        time = fcl.continuousCollide(ball, fcl.Transform((5, 0, 0)), box, fcl.Transform(), fcl.ContinuousCollisionRequest(toc_err=1e-5), result)
+        self.assertTrue(result.is_collide)
+        self.assertAlmostEqual(time, 0.3, 4)
+        self.assertLessEqual(time, 0.3)
+        self.assertEqual(result.time_of_contact, time)
+        past = fcl.continuousCollide(ball, fcl.Transform((-5, 0, 9)), box, fcl.Transform(), None, result)
+        self.assertEqual((past, result.is_collide), (1.0, False))
+        for normal, d in (((1, 0, 0), 2), ((-1, 0, 0), -2)):  # through a sheet, from either side of it
+            sheet = fcl.CollisionObject(fcl.Plane(normal, d))
+            self.assertAlmostEqual(fcl.continuousCollide(ball, fcl.Transform((5, 0, 0)), sheet, fcl.Transform()), 0.6, 3)
+
+    def balls(self, places):
+        return [compat.CollisionObject(compat.Sphere(0.5), compat.Transform(place)) for place in places]
+
+    def test_manager_finds_the_pairs_that_all_pairs_find(self):
+        fcl = compat
+        places = [((7 * i) % 11 * 0.4, (5 * i) % 13 * 0.4, (3 * i) % 7 * 0.4) for i in range(40)]
+        own, others = self.balls(places), self.balls([(x + 0.3, y, z + 0.2) for x, y, z in places[:15]])
+        floor = fcl.CollisionObject(fcl.Halfspace((0, 0, 1), 0))
+        manager, second = fcl.DynamicAABBTreeCollisionManager(), fcl.DynamicAABBTreeCollisionManager()
+        manager.registerObjects([*own, floor])
+        second.registerObjects(others)
+        manager.setup()
+        second.setup()
+
+        def hits(*other):
+            found = set()
+
+            def callback(o1, o2, cdata):
+                self.assertEqual(cdata, "data")
+                if fcl.collide(o1, o2):
+                    pair = frozenset((id(o1), id(o2)))
+                    self.assertNotIn(pair, found)
+                    found.add(pair)
+                return False
+
+            manager.collide(*other, "data", callback)
+            return found
+
+        def expected(pairs):
+            return {frozenset((id(a), id(b))) for a, b in pairs if fcl.collide(a, b)}
+
+        everything = [*own, floor]
+        self.assertEqual(hits(), expected((a, b) for i, a in enumerate(everything) for b in everything[:i]))
+        self.assertEqual(hits(second), expected((a, b) for a in everything for b in others))
+        self.assertEqual(hits(others[3]), expected((a, others[3]) for a in everything))
+        self.assertTrue(hits(second) and hits(others[3]))
+        own[0].setTranslation(places[20])
+        own[1].setTranslation((99, 0, 9))
+        manager.update(own[0])
+        manager.update([own[1]])
+        self.assertEqual(hits(), expected((a, b) for i, a in enumerate(everything) for b in everything[:i]))
+        manager.unregisterObject(floor)
+        self.assertEqual((manager.size(), manager.empty(), floor in manager.getObjects()), (40, False, False))
+        manager.registerObject(own[0])  # is there already
+        self.assertEqual(manager.size(), 40)
+        manager.clear()
+        self.assertTrue(manager.empty())
+        with self.assertRaises(KeyError):
+            manager.unregisterObject(floor)
+
+    def test_callbacks(self):
+        fcl = compat
+        manager = fcl.DynamicAABBTreeCollisionManager()
+        row = self.balls([(0.9 * i, 0, 0) for i in range(10)])
+        manager.registerObjects(row)
+        manager.setup()
+        data = fcl.CollisionData(fcl.CollisionRequest(num_max_contacts=100, enable_contact=True))
+        manager.collide(data, fcl.defaultCollisionCallback)
+        self.assertEqual((data.result.is_collision, len(data.result.contacts), data.done), (True, 9, False))
+        self.assertAlmostEqual(data.result.contacts[0].penetration_depth, 0.1, 6)
+        few = fcl.CollisionData(fcl.CollisionRequest(num_max_contacts=3, enable_contact=True))
+        manager.collide(few, fcl.defaultCollisionCallback)
+        self.assertEqual((len(few.result.contacts), few.done), (3, True))
+        any_at_all = fcl.CollisionData()
+        manager.collide(fcl.CollisionObject(fcl.Sphere(0.1), fcl.Transform((4.5, 0, 0))), any_at_all, fcl.defaultCollisionCallback)
+        self.assertTrue(any_at_all.result.is_collision)
+
+    def test_least_distances(self):
+        fcl = compat
+        places = [(3.0 * i, (i * i) % 5 * 0.3, 0) for i in range(12)]
+        own = self.balls(places)
+        manager, second = fcl.DynamicAABBTreeCollisionManager(), fcl.DynamicAABBTreeCollisionManager()
+        manager.registerObjects(own)
+        others = self.balls([(x, 40, 1) for x, _, _ in places])
+        second.registerObjects(others)
+        calls = []
+
+        def counted(o1, o2, data):
+            calls.append((o1, o2))
+            return fcl.defaultDistanceCallback(o1, o2, data)
+
+        def least(*other):
+            data = fcl.DistanceData()
+            manager.distance(*other, data, counted)
+            return data.result.min_distance
+
+        self.assertEqual(least(), min(fcl.distance(a, b) for i, a in enumerate(own) for b in own[:i]))
+        self.assertLess(len(calls), 66)  # of all pairs
+        self.assertEqual(least(second), min(fcl.distance(a, b) for a in own for b in others))
+        self.assertEqual(least(others[5]), min(fcl.distance(a, others[5]) for a in own))
+        second.registerObject(fcl.CollisionObject(fcl.Plane((0, 1, 0), 30)))
+        self.assertAlmostEqual(least(second), 30 - 1.2 - 0.5, 6)
+        own[3].setTranslation(places[4])
+        manager.update()
+        self.assertEqual(least(), 0)
+        self.assertEqual(fcl.DistanceData(fcl.DistanceRequest(True, True)).request.enable_signed_distance, True)
