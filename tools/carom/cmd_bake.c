@@ -29,7 +29,7 @@ static int parse(bake_options *o, int argc, char **argv)
 {
 	// clang-format off
 	const option options[] = {
-		{ .name = "output", .letter = 'o', .argument = "FILE", .kind = OPTION_TEXT, .value = &o->output,
+		{ .name = "output", .letter = 'o', .argument = "FILE", .kind = OPTION_TEXT, .value = &o->output, .file = OPTION_WRITES,
 			.help = "where to: a name that ends in .cmesh" },
 		{ .name = "hull", .kind = OPTION_FLAG, .value = &o->hull, .help = "the convex hull of the vertices, for CAROM_HULL" },
 		{ .name = "sides", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->sides, .choices = mesh_sides_words,

@@ -17,9 +17,9 @@ static ccd_options given;
 
 // clang-format off
 static const option OPTIONS[] = {
-	{ .name = "hits", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.hits,
+	{ .name = "hits", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.hits, .file = OPTION_WRITES,
 		.help = "write the impacts: `vf v f0 f1 f2 t` and `ee a0 a1 b0 b1 t`, sorted" },
-	{ .name = "sequence", .argument = "MESH", .kind = OPTION_TEXT, .value = &given.source.mesh,
+	{ .name = "sequence", .argument = "MESH", .kind = OPTION_TEXT, .value = &given.source.mesh, .file = OPTION_READS,
 		.help = "the faces of all frames; the one FRAME is then a file of positions" },
 	{ .name = "frames", .argument = "A:B", .kind = OPTION_RANGE, .value = &given.source.range,
 		.help = "take frames A to B-1 (all)" },
@@ -31,7 +31,7 @@ static const option OPTIONS[] = {
 		.help = "cpu (default), or vulkan: a graphics device; the same impacts" },
 	{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &given.device,
 		.help = "with vulkan: auto (default), an index of `carom info --devices`, or a part of a name" },
-	{ .name = "kernel-times", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernel_times,
+	{ .name = "kernel-times", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.kernel_times, .file = OPTION_WRITES,
 		.help = "with vulkan: write calls and milliseconds of each kernel in each step as CSV" },
 	{ .name = "volume", .argument = "VOLUME", .kind = OPTION_CHOICE, .value = &given.volume, .choices = ccd_volume_words,
 		.help = "boxes of the tree (dop18)" },

@@ -38,7 +38,7 @@ static int parse(make_options *o, int argc, char **argv)
 		{ .name = "seed", .letter = 's', .argument = "S", .kind = OPTION_INTEGER, .value = &o->seed,
 			.maximum = 9007199254740992.0,
 			.help = "varies the shapes that can vary (1)" },
-		{ .name = "output", .letter = 'o', .argument = "FILE", .kind = OPTION_TEXT, .value = &o->output,
+		{ .name = "output", .letter = 'o', .argument = "FILE", .kind = OPTION_TEXT, .value = &o->output, .file = OPTION_WRITES,
 			.help = "where to: .obj, .ply or .stl" },
 		{ .name = "list", .letter = 'l', .kind = OPTION_FLAG, .value = &o->list, .help = "list the shapes" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },

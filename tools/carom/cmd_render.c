@@ -103,6 +103,7 @@ static const option OPTIONS[] = {
 		.argument = "FILE",
 		.kind = OPTION_TEXT,
 		.value = &wanted.output,
+		.file = OPTION_WRITES,
 		.help = "NAME.png, NAME%04d.png (a picture for each frame) or NAME.mp4 (needs ffmpeg)" },
 	{ .name = "frames",
 		.argument = "A:B",

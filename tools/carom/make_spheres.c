@@ -50,7 +50,7 @@ static int parse(make_options *o, int argc, char **argv)
 			.help = "--wide: side of the cube (16)" },
 		{ .name = "seed", .letter = 's', .argument = "S", .kind = OPTION_INTEGER, .value = &o->seed, .maximum = 9007199254740992.0,
 			.help = "of all that is random (1)" },
-		{ .name = "output", .letter = 'o', .argument = "FILE", .kind = OPTION_TEXT, .value = &o->output,
+		{ .name = "output", .letter = 'o', .argument = "FILE", .kind = OPTION_TEXT, .value = &o->output, .file = OPTION_WRITES,
 			.help = "where to: .sph or .csv" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
 		{ 0 },

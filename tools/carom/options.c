@@ -2,6 +2,7 @@
 // the nearest valid word when something was mistyped.
 #include "options.h"
 
+#include "file_places.h"
 #include "manual.h"
 #include "report.h"
 #include "sim/base/words.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const char *const options_simd_words[] = { "auto", "scalar", "sse2", "avx2", "avx512", "neon", NULL };
 const char *const options_sphere_method_words[] = { "auto", "grid", "levels", "tree", "rays", NULL };
@@ -234,6 +236,73 @@ static int parse_option(const command_line *line, int argc, char **argv, int *i)
 	return set_value(line, o, value ? value : argv[*i]);
 }
 
+// ---- Files ----
+
+// What a run keeps in the folder of --out. A checkpoint is no such file here: a run that goes on
+// replaces the one that it was started from.
+static const char *const run_files[] = { "stats.csv", "summary.json", "last.png", "movie.mp4", "recording.h5", "spheres.pvd",
+	NULL };
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/// Add the files of a run's folder.
+static void add_folder(file_places *list, bool written, const char *folder, const char *words)
+{
+	for (int i = 0; run_files[i]; i++) {
+		char path[IO_PATH_MAX];
+		if (snprintf(path, sizeof path, "%s/%s", folder, run_files[i]) < (int)sizeof path)
+			file_places_add(list, written, path, "%s%s (its %s)", words, folder, run_files[i]);
+	}
+}
+
+static void add_option_files(file_places *list, const option *o)
+{
+	char words[64];
+	snprintf(words, sizeof words, "--%s ", o->name);
+	if (o->kind == OPTION_LIST) {
+		const option_list *given = o->value;
+		for (int i = 0; i < given->count; i++) {
+			const char *equals = strchr(given->items[i], '=');
+			const char *path = equals ? equals + 1 : given->items[i];
+			file_places_add(list, o->file == OPTION_WRITES, path, "%s%s", words, given->items[i]);
+		}
+		return;
+	}
+	const char *path = *(const char **)o->value;
+	if (path && o->file == OPTION_FOLDER)
+		add_folder(list, true, path, words);
+	else if (path)
+		file_places_add(list, o->file == OPTION_WRITES, path, "%s%s", words, path);
+}
+
+/// Refuse a command line that would write over its own input, or two outputs into one file.
+static int check_files(const command_line *line, const char *const *arguments, int count)
+{
+	file_places list = { 0 };
+	const char *output, *other;
+	int status = OPTIONS_GO_ON;
+	for (const option *o = line->options; o->name; o++) {
+		if (o->file != OPTION_NO_FILE)
+			add_option_files(&list, o);
+	}
+	for (int i = 0; i < count && !line->words; i++) {
+		if (is_folder(arguments[i]))
+			add_folder(&list, false, arguments[i], "the argument ");
+		else
+			file_places_add(&list, false, arguments[i], "the argument %s", arguments[i]);
+	}
+	if (list.out_of_memory)
+		status = report_error(NULL, "out of memory");
+	else if (file_places_clash(&list, &output, &other))
+		status = options_misuse(line->command, "%s and %s are one file, which would be lost; write to another", output, other);
+	file_places_free(&list);
+	return status;
+}
+
 int options_parse(const command_line *line, int argc, char **argv, const char **arguments, int *count)
 {
 	*count = 0;
@@ -262,5 +331,5 @@ int options_parse(const command_line *line, int argc, char **argv, const char **
 	}
 	if (*count < line->least)
 		return options_misuse(line->command, "an argument is missing; usage: carom %s %s", line->command, line->synopsis);
-	return OPTIONS_GO_ON;
+	return check_files(line, arguments, *count);
 }

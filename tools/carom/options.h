@@ -52,6 +52,15 @@ typedef struct option_list {
 	int count;
 } option_list;
 
+/// What a command does with the file that an option names. options_parse refuses a command line
+/// where a file that is written is also read, or written twice.
+typedef enum option_file {
+	OPTION_NO_FILE,
+	OPTION_READS,  ///< of an OPTION_LIST of NAME=FILE: the part behind the sign
+	OPTION_WRITES, ///< also a file that is read first, such as a cache
+	OPTION_FOLDER, ///< a folder that a run writes its files in
+} option_file;
+
 /// One option. The table ends with an entry without a name.
 typedef struct option {
 	const char *name; ///< without the dashes
@@ -63,6 +72,7 @@ typedef struct option {
 	double minimum;       ///< for numbers: least and most allowed; both 0: any
 	double maximum;
 	const char *const *choices; ///< for choices: words, ended by NULL
+	option_file file;
 } option;
 
 /// One sub-command.
@@ -74,14 +84,15 @@ typedef struct command_line {
 	const option *options;
 	int least; ///< positional arguments: at least and at most
 	int most;
-	const char *const *words; ///< what positional arguments may be, ended by NULL; NULL: files
+	const char *const *words; ///< what arguments may be, ended by NULL; NULL: files to read
 } command_line;
 
 /// Parse argv[1..]. Positional arguments go to arguments [line->most], their number to *count;
 /// options and arguments may be mixed, `--` ends the options, both `--name value` and
 /// `--name=value` work. Returns OPTIONS_GO_ON, EXIT_DONE after --help or --help=FORM (printed on
 /// stdout; manual.h has the forms), or EXIT_USAGE after a message on stderr that says what was
-/// wrong and what may have been meant.
+/// wrong and what may have been meant. An output that is one file with an input or with another
+/// output is wrong use; nothing has been opened then.
 int options_parse(const command_line *line, int argc, char **argv, const char **arguments, int *count);
 
 /// Say what is wrong with the use of a command (printf style) and where its help is. Returns
