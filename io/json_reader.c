@@ -49,6 +49,23 @@ static const char *skip_value(const char *p)
 	return p;
 }
 
+/// How many brackets are open at most up to a place of the text.
+static int depth_at(const char *p, const char *place)
+{
+	int open = 0, most = 0;
+	while (*p && p <= place) {
+		if (*p == '"') {
+			p = skip_string(p);
+			continue;
+		}
+		open += *p == '{' || *p == '[';
+		open -= *p == '}' || *p == ']';
+		most = open > most ? open : most;
+		p++;
+	}
+	return most;
+}
+
 /// Start of child number i of the object or array at parent: its key when it has one. The walk goes
 /// on where the last one of this depth stopped, so that a list is walked once however many of its
 /// elements are looked for.
@@ -233,6 +250,8 @@ bool io_json_parse(const char *file, const char *text, size_t size, sim_error *e
 	if (!json->root && io_json_failures() > failures)
 		return fail_at(json, NULL, "out of memory");
 	if (!json->root) {
+		if (depth_at(json->text, stop) >= CJSON_NESTING_LIMIT)
+			return fail_at(json, stop, "nested too deeply: at most %d brackets may be open", CJSON_NESTING_LIMIT);
 		if (!*skip_space(stop))
 			return fail_at(json, stop, "not a JSON text: it ends too early");
 		return fail_at(json, stop, "not a JSON text: unexpected %.20s", skip_space(stop));

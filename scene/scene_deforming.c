@@ -352,7 +352,7 @@ static void read_bodies(const io_json_node *section, const char *name, bool rigi
 static const char *fault_of_obstacle(const scene_description *scene, const scene_body *body)
 {
 	if (body->part_count > 0 || body->shape.type != CAROM_MESH)
-		return "is no mesh: only such bodies push deforming bodies so far";
+		return "is no mesh: planes, boxes and other shapes do not push deforming bodies so far; give it as a mesh";
 	if (scene->meshes[body->shape.mesh].kind == SCENE_MESH_HEIGHT_FIELD)
 		return "is a height field, which cannot push deforming bodies so far";
 	return body->first_step > 0 ? "is of a source: it must be there from the beginning" : NULL;

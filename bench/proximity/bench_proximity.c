@@ -261,7 +261,7 @@ int main(int argc, char **argv)
 	def.thread_count = 1;
 	check(NULL, carom_create_context(&def, &b.context));
 	printf("method,first,least,middle,safe,tests_vf,tests_ee,device_left,pairs_vf,pairs_ee,mebibytes,hash\n");
-	run(&b, "root", CAROM_SWEEP_BVH);
+	run(&b, "bvh", CAROM_SWEEP_BVH);
 	run(&b, "front", CAROM_SWEEP_FRONT);
 	if (choice)
 		run_on_device(&b, choice);

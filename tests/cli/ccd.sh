@@ -298,7 +298,8 @@ expect 2 err '1.obj: --sequence goes with one file of positions' ccd --sequence 
 expect 2 err '--method fast: must be one of auto, front, bvh, phc, sort' ccd 0.obj 1.obj --method fast
 expect 2 err '--volume obb: must be one of dop18, aabb' ccd 0.obj 1.obj --volume obb
 expect 2 err '--test exact: must be one of certified, inclusion, cubic' ccd 0.obj 1.obj --test exact
-expect 2 err '--tolerance must be above 0' ccd 0.obj 1.obj --tolerance 0
+expect 2 err '--tolerance 0: must be above 0 and at most ' ccd 0.obj 1.obj --tolerance 0
+expect 2 err '--tolerance 1e300: must be above 0 and at most 1' ccd 0.obj 1.obj --tolerance 1e300
 expect 2 err '--separation -1: must be from 0' ccd 0.obj 1.obj --separation -1
 expect 2 err '--frames 2:2: is empty' ccd 0.obj 1.obj --frames 2:2
 

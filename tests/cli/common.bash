@@ -11,14 +11,20 @@ cd "$work"
 fail() { echo "$script: $*" >&2; exit 1; }
 
 # expect CODE STREAM PATTERN ARGUMENT...: carom with these arguments must end with this code and print a line that matches the
-# extended regular expression on that stream (out or err). Whatever a failure says goes to stderr alone.
+# extended regular expression on that stream (out or err). A failure prints on stdout only with --json, and then an object.
 expect() {
-	local code=$1 stream=$2 pattern=$3 status=0
+	local code=$1 stream=$2 pattern=$3 status=0 words
 	shift 3
+	words=" $*"
+	words=${words%% -- *}
 	"$CAROM" "$@" > out 2> err || status=$?
 	[ "$status" = "$code" ] || fail "exit code $status instead of $code: carom $* ($(head -c 600 err))"
 	grep -qE -- "$pattern" "$stream" || fail "no '$pattern' on std$stream: carom $* ($(head -c 600 "$stream"))"
-	[ "$code" = 0 ] || [ ! -s out ] || fail "a failure printed on stdout: carom $*"
+	if [ "$code" != 0 ] && [[ "$words " = *" --json "* ]]; then
+		grep -q '^[{]' out || fail "a failure with --json printed no object: carom $*"
+	else
+		[ "$code" = 0 ] || [ ! -s out ] || fail "a failure printed on stdout: carom $*"
+	fi
 	[ "$code" != 1 ] || grep -q '^carom: error: ' err || fail "the message does not begin with 'carom: error: ': $(cat err)"
 	[ "$code" != 2 ] || grep -q '^Try `carom' err || fail "wrong use does not point to the help: $(cat err)"
 }

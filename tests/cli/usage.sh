@@ -36,6 +36,17 @@ expect 2 err '--mesh is empty' replay x --mesh ''
 expect 2 err 'y is one argument too many' replay x y
 expect 2 err 'an argument is missing; usage: carom replay TRAJECTORY' replay
 
+# With --json a failure prints an object on stdout too.
+expect 1 out '"error":[[:space:]]*"none.obj: cannot be opened: ' info none.obj --json
+expect 2 out '"error":[[:space:]]*"--threads many: not a whole number"' replay x --json --threads many
+expect 2 out '"error":[[:space:]]*"there is no option --jsno' info x --jsno --json
+grep -q '^Try `carom info' err || fail "nothing on stderr: $(cat err)"
+expect 1 err 'none.obj' info none.obj
+
+# Text in brackets without end.
+{ printf '{ "a": '; head -c 100000 /dev/zero | tr '\0' '['; } > deep.json
+expect 1 err 'deep.json:1: nested too deeply: at most 1000 brackets' run deep.json
+
 # Everything behind -- is an argument, and a lost stdout is a failure.
 expect 1 err '^carom: error: --json: cannot be opened: No such file' info -- --json
 if [ -w /dev/full ]; then

@@ -39,7 +39,7 @@ static const option OPTIONS[] = {
 		.help = "how the tree is built (median)" },
 	{ .name = "test", .argument = "TEST", .kind = OPTION_CHOICE, .value = &given.test, .choices = ccd_test_words,
 		.help = "elementary tests (certified); cubic misses impacts" },
-	{ .name = "tolerance", .argument = "T", .kind = OPTION_REAL, .value = &given.tolerance, .minimum = 0,
+	{ .name = "tolerance", .argument = "T", .kind = OPTION_REAL, .value = &given.tolerance, .above = true,
 		.maximum = CAROM_MAX_COORDINATE, .help = "above 0: features that come this near may be reported (1e-6)" },
 	{ .name = "separation", .argument = "D", .kind = OPTION_REAL, .value = &given.separation, .minimum = 0,
 		.maximum = CAROM_MAX_COORDINATE, .help = "an impact is when features come this near (0)" },
@@ -90,8 +90,6 @@ static int parse(ccd_options *o, int argc, char **argv)
 		return options_misuse("ccd", "--method is one of the processor: leave it out with --backend vulkan");
 	if (o->backend == BACKEND_VULKAN && o->test == CAROM_SWEEP_CUBIC)
 		return options_misuse("ccd", "--test cubic filters nothing: leave it out with --backend vulkan");
-	if (!(o->tolerance > 0))
-		return options_misuse("ccd", "--tolerance must be above 0");
 	return OPTIONS_GO_ON;
 }
 

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 enum { OUTPUT_PICTURE, OUTPUT_PICTURES, OUTPUT_MOVIE };
@@ -71,8 +72,11 @@ static int choose_output(render_settings *settings)
 		settings->output_kind = OUTPUT_MOVIE;
 	else if (find_number(settings->output, &end, &digits))
 		settings->output_kind = OUTPUT_PICTURES;
-	else if (ends_with(settings->output, ".png"))
+	else if (ends_with(settings->output, ".png") && !strchr(settings->output, '%'))
 		settings->output_kind = OUTPUT_PICTURE;
+	else if (strchr(settings->output, '%'))
+		return options_misuse(
+			"render", "-o %s: a %% must begin %%d or %%04d, the number of the frame, and there may be one", settings->output);
 	else
 		return options_misuse("render", "'%s' ends neither in .png nor in .mp4", settings->output);
 	return OPTIONS_GO_ON;
@@ -104,7 +108,7 @@ static const option OPTIONS[] = {
 		.kind = OPTION_TEXT,
 		.value = &wanted.output,
 		.file = OPTION_WRITES,
-		.help = "NAME.png, NAME%04d.png (a picture for each frame) or NAME.mp4 (needs ffmpeg)" },
+		.help = "NAME.png, NAME%04d.png (a picture for each frame; %d or %0Nd once) or NAME.mp4 (needs ffmpeg)" },
 	{ .name = "frames",
 		.argument = "A:B",
 		.kind = OPTION_RANGE,
@@ -151,6 +155,9 @@ static int parse(int argc, char **argv, render_settings *settings)
 	const command_line line = { .command = "render",
 		.synopsis = "RECORDING [options] -o FILE",
 		.summary = "Draw a recording of `carom run`: one picture, a picture for each frame, or a movie.",
+		.details =
+			"RECORDING is a recording.h5, or the folder of --out that has one. Rigid bodies alone are drawn: a warning tells of cloth\n"
+			"and spheres that the run had. `carom export` shows all, and last.png of `carom run`.",
 		.options = OPTIONS,
 		.least = 1,
 		.most = 1 };
@@ -364,7 +371,40 @@ static int say_result(const render_settings *settings, const render_state *state
 	const carom_vec3 p = state->camera.position, t = state->camera.target;
 	report_add_vector(object, "camera", (const double[3]){ p.x, p.y, p.z });
 	report_add_vector(object, "target", (const double[3]){ t.x, t.y, t.z });
+	cJSON *left = cJSON_AddArrayToObject(object, "left_out");
+	if (state->play.scene.has_deforming)
+		report_add(left, NULL, cJSON_CreateString("deforming"));
+	if (state->play.scene.has_spheres)
+		report_add(left, NULL, cJSON_CreateString("spheres"));
 	return report_json(object);
+}
+
+/// The recording in a folder of `carom run --out`. EXIT_DONE also where the argument is no folder.
+static int find_recording(render_settings *settings, char path[IO_PATH_MAX])
+{
+	static const char *const names[] = { "recording.h5", "recording.h5.part" };
+	const char *folder = settings->recording;
+	struct stat status;
+	if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode))
+		return EXIT_DONE;
+	for (int i = 0; i < 2; i++) {
+		if (snprintf(path, IO_PATH_MAX, "%s/%s", folder, names[i]) < IO_PATH_MAX && stat(path, &status) == 0) {
+			settings->recording = path;
+			return EXIT_DONE;
+		}
+	}
+	return report_error(folder,
+		"holds no recording.h5, and rigid bodies alone are drawn from files: `carom export` shows cloth and spheres of a run");
+}
+
+/// Tell of the sections of the run that no picture of a recording shows.
+static void warn_of_rest(const render_settings *settings, const scene_description *scene)
+{
+	if (scene->has_deforming || scene->has_spheres)
+		report_warning(settings->recording,
+			"the %s%s%s of this run are left out: `carom export` shows them, and last.png of the run",
+			scene->has_deforming ? "deforming bodies" : "", scene->has_deforming && scene->has_spheres ? " and the " : "",
+			scene->has_spheres ? "spheres" : "");
 }
 
 static int render(render_settings *settings, render_state *state)
@@ -374,6 +414,7 @@ static int render(render_settings *settings, render_state *state)
 		status = choose_frames(settings, io_recording_frame_count(state->play.recording));
 	if (status != EXIT_DONE)
 		return status;
+	warn_of_rest(settings, &state->play.scene);
 	if (settings->width == 0) {
 		const scene_description *scene = &state->play.scene;
 		settings->width = scene->text ? scene->camera.width : 1280;
@@ -391,8 +432,11 @@ int cmd_render(int argc, char **argv)
 	int status = parse(argc, argv, &wanted);
 	if (status != OPTIONS_GO_ON)
 		return status;
+	char path[IO_PATH_MAX];
 	render_state state = { 0 };
-	status = render(&wanted, &state);
+	status = find_recording(&wanted, path);
+	if (status == EXIT_DONE)
+		status = render(&wanted, &state);
 	movie_abandon(&state.movie);
 	playback_close(&state.play);
 	return status;

@@ -83,6 +83,16 @@ static int unknown_command(const char *word)
 	return options_misuse(NULL, "there is no %s %s", what, word);
 }
 
+/// Is the option --json among the words of a command?
+static bool wants_json(int argc, char **argv)
+{
+	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			return true;
+	}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	io_json_failures(); // counts from now on
@@ -97,8 +107,10 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "--version") == 0)
 		return print_version();
 	for (int i = 0; i < COMMAND_COUNT; i++) {
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+		if (strcmp(argv[1], commands[i].name) != 0)
+			continue;
+		const int status = commands[i].run(argc - 1, argv + 1);
+		return wants_json(argc, argv) ? report_failure(status) : status;
 	}
 	return unknown_command(argv[1]);
 }

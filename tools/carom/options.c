@@ -29,11 +29,13 @@ enum { OPTIONS_MAX = 64 };
 
 int options_misuse(const char *command, const char *format, ...)
 {
+	char text[REPORT_TEXT_MAX];
 	va_list arguments;
 	va_start(arguments, format);
-	fprintf(stderr, "carom%s%s: ", command ? " " : "", command ? command : "");
-	vfprintf(stderr, format, arguments);
+	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
+	report_keep_failure(NULL, text);
+	fprintf(stderr, "carom%s%s: %s", command ? " " : "", command ? command : "", text);
 	fprintf(stderr, "\nTry `carom%s%s --help`.\n", command ? " " : "", command ? command : "");
 	return EXIT_USAGE;
 }
@@ -96,6 +98,9 @@ static int out_of_limits(const command_line *line, const option *o, const char *
 {
 	if (isinf(o->maximum))
 		return options_misuse(line->command, "--%s %s: must be at least %.15g", o->name, text, o->minimum);
+	if (o->above)
+		return options_misuse(
+			line->command, "--%s %s: must be above %.15g and at most %.15g", o->name, text, o->minimum, o->maximum);
 	return options_misuse(line->command, "--%s %s: must be from %.15g to %.15g", o->name, text, o->minimum, o->maximum);
 }
 
@@ -115,7 +120,7 @@ static int set_real(const command_line *line, const option *o, const char *text)
 	double value;
 	if (!options_parse_reals(text, 1, &value))
 		return options_misuse(line->command, "--%s %s: not a number", o->name, text);
-	if (has_limits(o) && (value < o->minimum || value > o->maximum))
+	if (has_limits(o) && (value < o->minimum || value > o->maximum || (o->above && value == o->minimum)))
 		return out_of_limits(line, o, text);
 	*(double *)o->value = value;
 	return OPTIONS_GO_ON;

@@ -12,23 +12,51 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void say(const char *kind, const char *file, const char *format, va_list arguments)
+static struct {
+	char text[REPORT_TEXT_MAX + IO_PATH_MAX]; // the first message of a failure
+	bool printed;                             // an object is on stdout
+} failure;
+
+void report_keep_failure(const char *file, const char *text)
 {
+	if (!failure.text[0])
+		snprintf(failure.text, sizeof failure.text, "%s%s%s", file ? file : "", file ? ": " : "", text);
+}
+
+int report_failure(int status)
+{
+	if (status == EXIT_DONE || failure.printed || !failure.text[0])
+		return status;
+	cJSON *json = cJSON_CreateObject();
+	cJSON_AddStringToObject(json, "error", failure.text);
+	char *text = report_json_text(json, false);
+	cJSON_Delete(json);
+	if (text)
+		puts(text);
+	free(text);
+	return status;
+}
+
+static void say(const char *kind, const char *file, const char *format, va_list arguments, bool fails)
+{
+	char text[REPORT_TEXT_MAX];
+	vsnprintf(text, sizeof text, format, arguments);
+	if (fails)
+		report_keep_failure(file, text);
 	// A progress bar may stand on the line.
 	if (isatty(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
 	fprintf(stderr, "carom: %s: ", kind);
 	if (file)
 		fprintf(stderr, "%s: ", file);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
+	fprintf(stderr, "%s\n", text);
 }
 
 int report_error(const char *file, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	say("error", file, format, arguments);
+	say("error", file, format, arguments, true);
 	va_end(arguments);
 	return EXIT_FAILED;
 }
@@ -37,7 +65,7 @@ void report_warning(const char *file, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	say("warning", file, format, arguments);
+	say("warning", file, format, arguments, false);
 	va_end(arguments);
 }
 
@@ -103,6 +131,7 @@ int report_json(cJSON *object)
 	cJSON_Delete(object);
 	if (!text)
 		return report_error(NULL, "out of memory");
+	failure.printed = true;
 	puts(text);
 	free(text);
 	return report_end_of_text();

@@ -14,6 +14,16 @@
 /// mend it. Returns EXIT_FAILED.
 int report_error(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/// Most bytes of one message.
+enum { REPORT_TEXT_MAX = 5000 };
+
+/// Keep the first message of a failure for report_failure; file may be NULL.
+void report_keep_failure(const char *file, const char *text);
+
+/// Of a command that was asked for --json and failed (status is not EXIT_DONE) before it printed
+/// its object: print `{"error": TEXT}` with the first message. Returns status.
+int report_failure(int status);
+
 /// Print `carom: warning: FILE: text`; returns nothing, for the work goes on.
 void report_warning(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -121,6 +121,41 @@ static void print_balance(const run *r)
 		(double)b.bytes_step / count, (long long)b.moved, (long long)b.cuts);
 }
 
+enum { WARNINGS_MAX = 2, WARNING_SIZE = 240 };
+
+/// Write what no material does that is as stiff as its load asks for: returns how many texts.
+static int list_warnings(const run *r, const spheres *s, char texts[WARNINGS_MAX][WARNING_SIZE])
+{
+	const long long count = sim_granular_get_info(r->parts.granular).count, outside = count - s->inside;
+	int found = 0;
+	if (outside > 0)
+		snprintf(texts[found++], WARNING_SIZE,
+			"%lld of %lld spheres are outside the box of the scene at the end: its walls are too soft for them, or they began there",
+			outside, count);
+	if (s->sums.overlap_peak > 1)
+		snprintf(texts[found++], WARNING_SIZE,
+			"two spheres overlapped by %.3g of the smaller radius (step %lld): raise the stiffness of the material, and the substeps",
+			s->sums.overlap_peak, (long long)s->sums.overlap_peak_step);
+	return found;
+}
+
+static void add_warnings(cJSON *json, const run *r, const spheres *s)
+{
+	char texts[WARNINGS_MAX][WARNING_SIZE];
+	const int count = list_warnings(r, s, texts);
+	cJSON *list = cJSON_AddArrayToObject(json, "warnings");
+	for (int i = 0; i < count; i++)
+		report_add(list, NULL, cJSON_CreateString(texts[i]));
+}
+
+static void warn(const run *r, const spheres *s)
+{
+	char texts[WARNINGS_MAX][WARNING_SIZE];
+	const int count = run_is_first(r) ? list_warnings(r, s, texts) : 0;
+	for (int i = 0; i < count; i++)
+		report_warning(r->options->scene, "%s", texts[i]);
+}
+
 static cJSON *summarise(const run *r, const void *state)
 {
 	const spheres *p = state;
@@ -172,6 +207,7 @@ static cJSON *summarise(const run *r, const void *state)
 	run_add_gravity(json, r);
 	report_add_vector(json, "box_lower", r->scene.spheres.def.lower);
 	report_add_vector(json, "box_upper", r->scene.spheres.def.upper);
+	add_warnings(json, r, p);
 	run_add_machine(json, r);
 	return json;
 }
@@ -478,6 +514,8 @@ static int prepare(run *r, void *state)
 	s->sums.energy_peak = s->sums.energy_final = sim_granular_kinetic_energy(r->parts.granular);
 	s->sums.energy_peak_step = r->parts.steps;
 	s->sums.last.contacts = sim_granular_get_mark(r->parts.granular).contacts;
+	s->sums.contacts_peak = s->sums.last.contacts; // of a run that goes on
+	s->sums.contacts_peak_step = r->parts.steps;
 	s->sums.last.wall_contacts = sim_granular_get_mark(r->parts.granular).wall_contacts;
 	if (info.time_step > info.step_limit && run_is_first(r))
 		report_warning(
@@ -583,6 +621,7 @@ static int end_shared(run *r, spheres *s)
 	s->inside = sums[0];
 	s->bytes = sums[1];
 	s->bytes_lists = sums[2];
+	warn(r, s);
 	return EXIT_DONE;
 }
 
@@ -606,6 +645,7 @@ static int end(run *r, void *state)
 	s->hash = sim_hash_granular_frame(&frame);
 	s->inside = sim_count_spheres_inside(&frame, r->scene.spheres.def.lower, r->scene.spheres.def.upper);
 	sim_free_granular_frame(&frame);
+	warn(r, s);
 	return EXIT_DONE;
 }
 
