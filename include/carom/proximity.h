@@ -51,7 +51,8 @@ CAROM_API void carom_destroy_proximity(carom_proximity *proximity);
 
 /// Add a mesh, which is copied; *mesh is its number, from 0. def is that of carom_sweep_add_mesh:
 /// self asks for pairs within the mesh; a rigid mesh has no pairs within it, nor with other rigid
-/// ones; filters hold; def->vertices are its first places. The next search builds the tree. Errors
+/// ones; filters hold; def->vertices are its first places. As there, triangles with a repeated
+/// corner and vertices that no triangle uses take no part. The next search builds the tree. Errors
 /// as for carom_sweep_add_mesh; the scene then stays as it was.
 CAROM_API carom_result carom_proximity_add_mesh(
 	carom_proximity *proximity, const carom_sweep_mesh_def *def, int32_t *mesh);
@@ -156,7 +157,10 @@ CAROM_API carom_result carom_proximity_find(
 /// of the mesh], metres, 0 or more. Proved: let all vertices of all meshes move on any paths, each
 /// within its own displacement from its present place, while shapes rest. Then no vertex reaches a
 /// face, and no edge another edge, unless they share a vertex or filters keep them from meeting;
-/// and nothing reaches a shape that it does not overlap already.
+/// and nothing reaches a shape that it does not overlap already. The motion that counts is that of
+/// the places as they are rounded: take a move that is shorter by a few units in the last place of
+/// the largest coordinate. Vertices that no triangle uses take no part (carom_sweep_mesh_def), and
+/// their values say nothing.
 ///
 /// The displacement of a vertex is half the smallest gap of the pairs of meshes that it takes part
 /// in, or the gap between its triangles and the nearest shape, if that is less. It is at most half

@@ -62,7 +62,12 @@ typedef struct carom_sweep_def {
 	/// Above 0, metres: features that come this near without touching may be reported too.
 	double tolerance;
 	/// Metres, 0 or more: features that come this near have an impact. Half of it belongs to each
-	/// of the two.
+	/// of the two. Features that begin nearer have one at time 0, also if they part.
+	/// - 0: a time of impact may be as near to the touch as a double can tell. Places that are
+	///   computed from it are rounded and may lie beyond, which later searches do not tell. Who
+	///   stops at impacts sets more than that rounding: 1e-6 of the largest coordinate is enough.
+	/// - Less than the shortest edge: else a mesh has impacts with itself at rest, and each has a
+	///   record.
 	double min_separation;
 	/// Leave pairs of adjacent triangles to orphan sets (MCCD, section 4). False: they are tested
 	/// like others.

@@ -85,6 +85,7 @@ typedef struct carom_body_def {
 	int32_t group;
 	/// A sensor reports pairs and events but has no contacts. It takes no part in impacts of
 	/// deforming bodies, cannot deform itself, and is not granular.
+	/// - Static and kinematic sensors do not meet static or kinematic bodies, as no such bodies do.
 	bool sensor;
 	/// In a granular body: report spheres that touch, if it is continuous also those that meet. In
 	/// a deforming body: report impacts between features that share no vertex, by their numbers: so
