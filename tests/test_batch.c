@@ -2,6 +2,8 @@
 // four; errors, empty batches, failures of every allocation.
 #include "fixture.h"
 #include "pool_fixture.h"
+#include "query_fixture.h"
+#include "world/world.h"
 
 #include "carom/batch.h"
 
@@ -88,27 +90,6 @@ static void close_scene(batch_scene *s)
 	carom_release_mesh(s->hull);
 }
 
-static bool same_hit(const carom_ray_hit *a, const carom_ray_hit *b)
-{
-	return fixture_same_id(a->body, b->body) && a->t == b->t && fixture_same_vector(a->point, b->point) &&
-		fixture_same_vector(a->normal, b->normal) && a->triangle == b->triangle && a->u == b->u && a->v == b->v &&
-		a->back_face == b->back_face && a->shape == b->shape;
-}
-
-static bool same_shape_hit(const carom_shape_hit *a, const carom_shape_hit *b)
-{
-	return fixture_same_id(a->body, b->body) && a->shape == b->shape && a->time == b->time && a->touching == b->touching &&
-		a->distance == b->distance && fixture_same_vector(a->point, b->point) && fixture_same_vector(a->normal, b->normal) &&
-		a->triangle == b->triangle && a->own_triangle == b->own_triangle;
-}
-
-static bool same_closest(const carom_closest_point *a, const carom_closest_point *b)
-{
-	return fixture_same_id(a->body, b->body) && fixture_same_vector(a->point, b->point) &&
-		fixture_same_vector(a->normal, b->normal) && a->distance == b->distance && a->triangle == b->triangle &&
-		a->shape == b->shape;
-}
-
 static bool same_separation(const carom_separation *a, const carom_separation *b)
 {
 	return a->distance == b->distance && a->error == b->error && fixture_same_vector(a->normal, b->normal) &&
@@ -159,7 +140,7 @@ static void check_rays(const batch_scene *s, bool own)
 		carom_ray_hit hit = no_hit;
 		REQUIRE(carom_world_cast_ray(s->world, &s->rays[i], &filter, &found, &hit) == CAROM_SUCCESS);
 		REQUIRE(carom_world_cast_ray_any(s->world, &s->rays[i], &filter, &some) == CAROM_SUCCESS);
-		CHECK(same_hit(&hits[i], &hit));
+		CHECK(query_same_hit(&hits[i], &hit));
 		CHECK_INT(any[i], some);
 		found_count += found;
 	}
@@ -177,7 +158,7 @@ static void check_all_hits(const batch_scene *s, bool own)
 	CHECK(memcmp(first, again, sizeof first) == 0);
 	CHECK(first[0] == 0 && first[QUERIES] > QUERIES && first[QUERIES] < MOST);
 	for (int i = 0; i < 10; i++)
-		CHECK(same_hit(&few[i], &hits[i]));
+		CHECK(query_same_hit(&few[i], &hits[i]));
 	for (int i = 0; i < QUERIES; i++) {
 		const carom_query_filter filter = filter_of(s, own, i);
 		carom_ray_hit expected[64];
@@ -185,7 +166,7 @@ static void check_all_hits(const batch_scene *s, bool own)
 		REQUIRE(carom_world_cast_ray_all(s->world, &s->rays[i], &filter, 64, expected, &count) == CAROM_SUCCESS);
 		CHECK_INT(first[i + 1] - first[i], count);
 		for (int k = 0; k < count; k++)
-			CHECK(same_hit(&hits[first[i] + k], &expected[k]));
+			CHECK(query_same_hit(&hits[first[i] + k], &expected[k]));
 	}
 }
 
@@ -242,20 +223,13 @@ static void check_shape(const batch_scene *s, const carom_shape *shape, const ca
 		carom_closest_point point = no_point;
 		REQUIRE(carom_shape_cast_ray(s->context, shape, pose, &s->rays[i], &found, &hit) == CAROM_SUCCESS);
 		REQUIRE(carom_shape_closest_point(s->context, shape, pose, s->points[i], 6, &near, &point) == CAROM_SUCCESS);
-		CHECK(same_hit(&hits[i], &hit) && (hits[i].t < INFINITY) == found);
-		CHECK(same_closest(&closest[i], &point) && (closest[i].distance < INFINITY) == near);
+		CHECK(query_same_hit(&hits[i], &hit) && (hits[i].t < INFINITY) == found);
+		CHECK(query_same_closest(&closest[i], &point) && (closest[i].distance < INFINITY) == near);
 		hit_count += found;
 		near_count += near;
 	}
 	CHECK(hit_count > 0 && hit_count < QUERIES);
 	CHECK(near_count > 50 && near_count < QUERIES);
-}
-
-static bool same_contact(const carom_contact *a, const carom_contact *b)
-{
-	return fixture_same_id(a->body_a, b->body_a) && fixture_same_id(a->body_b, b->body_b) && a->shape_b == b->shape_b &&
-		memcmp(a->point, b->point, sizeof a->point) == 0 && memcmp(a->normal, b->normal, sizeof a->normal) == 0 &&
-		a->depth == b->depth;
 }
 
 static void check_contacts_and_bodies(const batch_scene *s, bool own)
@@ -277,11 +251,9 @@ static void check_contacts_and_bodies(const batch_scene *s, bool own)
 		REQUIRE(carom_world_collide_shape(s->world, p->shape, &p->pose, &filter, 256, expected, &count) == CAROM_SUCCESS);
 		CHECK_INT(first[i + 1] - first[i], count);
 		for (int k = 0; k < count; k++)
-			CHECK(same_contact(&contacts[first[i] + k], &expected[k]));
+			CHECK(query_same_contact(&contacts[first[i] + k], &expected[k]));
 		REQUIRE(carom_world_closest_body(s->world, p->shape, &p->pose, 0.5, &filter, &found, &body) == CAROM_SUCCESS);
-		CHECK(fixture_same_id(closest[i].body, body.body) && closest[i].shape == body.shape);
-		CHECK(closest[i].distance == body.distance && fixture_same_vector(closest[i].normal, body.normal));
-		CHECK(fixture_same_vector(closest[i].on_shape, body.on_shape) && fixture_same_vector(closest[i].on_body, body.on_body));
+		CHECK(query_same_body(&closest[i], &body));
 		near += found;
 	}
 	CHECK(near > 50 && near < QUERIES);
@@ -303,8 +275,8 @@ static void check_points_and_casts(const batch_scene *s, bool own)
 		carom_shape_hit hit = no_meeting;
 		REQUIRE(carom_world_closest_point(s->world, s->points[i], 1.5, &filter, &is_near, &point) == CAROM_SUCCESS);
 		REQUIRE(carom_world_cast_shape(s->world, c->shape, &c->motion, 1e-3, &filter, &meets, &hit) == CAROM_SUCCESS);
-		CHECK(same_closest(&closest[i], &point));
-		CHECK(same_shape_hit(&hits[i], &hit));
+		CHECK(query_same_closest(&closest[i], &point));
+		CHECK(query_same_shape_hit(&hits[i], &hit));
 		near += is_near;
 		met += meets;
 	}
@@ -475,7 +447,7 @@ TEST(batch, results_tell_which_queries_of_all_threads_are_wrong)
 	for (int i = 0; i < QUERIES; i++) {
 		const bool wrong = i == 7 || i == 200;
 		CHECK_INT(results[i], wrong ? CAROM_INVALID_ARGUMENT : CAROM_SUCCESS);
-		CHECK(wrong ? is_zero(&hits[i], sizeof hits[i]) : same_hit(&hits[i], &good[i]));
+		CHECK(wrong ? is_zero(&hits[i], sizeof hits[i]) : query_same_hit(&hits[i], &good[i]));
 	}
 	REQUIRE(carom_world_overlap_shapes(s.world, &batch, s.placed, MOST, ids, first) == CAROM_SUCCESS);
 	CHECK_INT(results[7], CAROM_INVALID_ARGUMENT);
@@ -685,8 +657,7 @@ static void fail_allocations(int threads)
 		int failures = 0;
 		bool clean;
 		for (bool failed = true; failed && failures < 300; failures += failed) {
-			const carom_pose pose = fixture_at(0, 0, 0);
-			REQUIRE(carom_world_set_pose(s.world, s.ids[0], &pose) == CAROM_SUCCESS); // the tree must be made again
+			cr_box_index_invalidate(s.world->query_index); // the tree must be made again
 			atomic_store(&heap.fail_at, atomic_load(&heap.calls) + failures);
 			const carom_result result = ask_kind(&s, kind, results, &clean);
 			atomic_store(&heap.fail_at, -1);

@@ -315,7 +315,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	cr_rest_body(&world->courses, parts);
 	cr_count_body(world, parts, 1);
 	*id = cr_id_of(world->bodies.data, first);
-	cr_box_index_invalidate(world->query_index);
+	cr_note_boxes(world, parts, count);
 	cr_record_add_body(world->recorder, def, *id);
 	return CAROM_SUCCESS;
 }
@@ -385,7 +385,7 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	for (int32_t i = 0; i < count; i++)
 		cr_end_part(world, &body[i]);
 	cr_free_numbers(world, (int32_t)(id.index1 - 1), count);
-	cr_box_index_invalidate(world->query_index);
+	cr_note_boxes(world, body, count);
 	cr_record_remove_body(world->recorder, id);
 	return CAROM_SUCCESS;
 }
@@ -473,6 +473,7 @@ static void put_body(carom_world *world, cr_body *body, const carom_pose *pose)
 		return;
 	cr_leave_pose(&world->courses, body);
 	cr_place_body(body, pose);
+	cr_note_boxes(world, body, cr_part_count(body));
 }
 
 /// Make room for moving some bodies, which are checked. On failure nothing has changed.
@@ -505,7 +506,6 @@ carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const ca
 	if (result != CAROM_SUCCESS)
 		return result;
 	put_body(world, &world->bodies.data[id.index1 - 1], &normalized);
-	cr_box_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, 1, &id, pose);
 	return CAROM_SUCCESS;
 }
@@ -552,7 +552,6 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 		cr_check_pose(world->context, &poses[i], name, "pose", &normalized);
 		put_body(world, &world->bodies.data[ids[i].index1 - 1], &normalized);
 	}
-	cr_box_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, count, ids, poses);
 	return CAROM_SUCCESS;
 }
@@ -580,8 +579,8 @@ carom_result carom_world_set_motions(carom_world *world, int count, const carom_
 		cr_leave_pose(&world->courses, body);
 		cr_begin_body(body, &begin);
 		cr_place_body(body, &end);
+		cr_note_boxes(world, body, cr_part_count(body));
 	}
-	cr_box_index_invalidate(world->query_index);
 	cr_record_set_motions(world->recorder, count, ids, motions);
 	return CAROM_SUCCESS;
 }

@@ -1,31 +1,8 @@
-/// The tree is built by SAH or along the Morton curve, and walked in double. Its boxes are floats
-/// relative to a place among most items, rounded outward; items without end (planes) are kept
-/// beside it.
-#include "world/box_index.h"
-#include "base/array.h"
+/// The life of an index, and its searches, in double: first the items without end, then the tree
+/// that was built, then the dynamic tree of the items that have changed since.
 #include "base/spin_lock.h"
-#include "geom/spread.h"
-#include "tree/tree.h"
+#include "world/query_upkeep.h"
 #include <math.h>
-#include <stdatomic.h>
-
-enum { SIDES = 6 };
-
-// Items that reach further from there count as endless. Below the empty boxes of the tree.
-static const double END_OF_TREE = 1e29;
-
-struct cr_box_index {
-	carom_context *memory;
-	atomic_bool valid; // the tree is that of the items as they are
-	atomic_flag lock;  // held while the tree is made
-	double origin[3];
-	CR_ARRAY(int32_t) owners; // item of a primitive
-	CR_ARRAY(float) sides;    // lower x y z, upper x y z, each [stride]
-	int64_t stride;
-	CR_ARRAY(int32_t) endless;
-	cr_tree2 binary;
-	cr_tree8 tree;
-};
 
 cr_box_index *cr_box_index_create(carom_context *memory)
 {
@@ -33,109 +10,62 @@ cr_box_index *cr_box_index_create(carom_context *memory)
 	if (!index)
 		return NULL;
 	index->memory = memory;
-	atomic_init(&index->valid, false);
+	atomic_init(&index->state, CR_INDEX_STALE);
 	atomic_flag_clear(&index->lock);
+	cr_dynamic_clear(&index->beside);
 	return index;
-}
-
-static void free_trees(cr_box_index *index)
-{
-	cr_tree8_free(index->memory, &index->tree);
-	cr_tree2_free(index->memory, &index->binary);
 }
 
 void cr_box_index_destroy(cr_box_index *index)
 {
 	if (!index)
 		return;
-	free_trees(index);
+	cr_index_free_trees(index);
 	cr_array_free(index->memory, &index->owners);
 	cr_array_free(index->memory, &index->sides);
 	cr_array_free(index->memory, &index->endless);
+	cr_array_free(index->memory, &index->places);
+	cr_array_free(index->memory, &index->noted);
+	cr_dynamic_free(index->memory, &index->beside);
 	cr_free(index->memory, index, sizeof *index);
 }
 
-void cr_box_index_invalidate(cr_box_index *index) { atomic_store_explicit(&index->valid, false, memory_order_relaxed); }
-
-// ---- Making the tree ----
-
-/// Boxes with ends tell where the items are.
-static void choose_origin(cr_box_index *index, const cr_boxed_items *items)
+void cr_box_index_invalidate(cr_box_index *index)
 {
-	v3d places[CR_SPREAD_SAMPLES];
-	int sampled = 0;
-	const int64_t stride = cr_spread_stride(items->count);
-	for (int64_t i = 0; i < items->count; i += stride) {
-		double lower[3], upper[3];
-		if (!items->bounds(items->user, i, lower, upper))
-			continue;
-		const v3d middle = { 0.5 * (lower[0] + upper[0]), 0.5 * (lower[1] + upper[1]), 0.5 * (lower[2] + upper[2]) };
-		if (isfinite(middle.x) && isfinite(middle.y) && isfinite(middle.z))
-			places[sampled++] = middle;
-	}
-	const cr_spread spread = cr_find_spread(places, sampled);
-	for (int k = 0; k < 3; k++)
-		index->origin[k] = spread.middle[k];
+	atomic_store_explicit(&index->state, CR_INDEX_STALE, memory_order_relaxed);
 }
 
-static void take_item(cr_box_index *index, const cr_boxed_items *items, int64_t item)
+void cr_box_index_note(cr_box_index *index, int64_t item)
 {
-	double lower[3], upper[3];
-	if (!items->bounds(items->user, item, lower, upper))
+	if (atomic_load_explicit(&index->state, memory_order_relaxed) == CR_INDEX_STALE)
 		return;
-	bool near = true;
-	for (int k = 0; k < 3; k++) {
-		lower[k] -= index->origin[k];
-		upper[k] -= index->origin[k];
-		// neither planes nor empty boxes
-		near = near && fabs(lower[k]) < END_OF_TREE && fabs(upper[k]) < END_OF_TREE;
-	}
-	if (!near) {
-		index->endless.data[index->endless.count++] = (int32_t)item;
+	if (item >= index->places.count) {
+		cr_box_index_invalidate(index);
 		return;
 	}
-	for (int k = 0; k < 3; k++) {
-		index->sides.data[k * items->most + index->owners.count] = cr_round_down(lower[k]);
-		index->sides.data[(k + 3) * items->most + index->owners.count] = cr_round_up(upper[k]);
+	cr_item_place *place = &index->places.data[item];
+	if (place->noted)
+		return;
+	if (index->noted.count == index->most_noted) {
+		cr_box_index_invalidate(index);
+		return;
 	}
-	index->owners.data[index->owners.count++] = (int32_t)item;
-}
-
-static carom_result build(cr_box_index *index, carom_context *context, const cr_boxed_items *items)
-{
-	const int64_t n = items->most;
-	free_trees(index);
-	index->owners.count = index->endless.count = 0;
-	if (!cr_array_reserve(index->memory, &index->owners, n) || !cr_array_reserve(index->memory, &index->endless, n) ||
-		!cr_array_reserve(index->memory, &index->sides, SIDES * n))
-		return cr_fail_memory(context, "the tree of a query");
-	// Rows as wide as there is room for items: how many go in the tree shows only afterwards.
-	index->stride = n;
-	if (n == 0)
-		return CAROM_SUCCESS;
-	choose_origin(index, items);
-	for (int64_t i = 0; i < items->count; i++)
-		take_item(index, items, i);
-	const float *s = index->sides.data;
-	const cr_build_boxes boxes = { { s, s + n, s + 2 * n }, { s + 3 * n, s + 4 * n, s + 5 * n }, (int32_t)index->owners.count };
-	// A leaf's items are asked one by one, which costs far more than a box: any split that saves
-	// area pays.
-	carom_result result = items->along_curve ? cr_tree2_build_morton(index->memory, &boxes, false, &index->binary)
-											 : cr_tree2_build(index->memory, &boxes, 0, &index->binary);
-	if (result == CAROM_SUCCESS)
-		result = cr_tree8_build(index->memory, &index->binary, 0, &index->tree);
-	return result;
+	place->noted = true;
+	index->noted.data[index->noted.count++] = (int32_t)item;
+	atomic_store_explicit(&index->state, CR_INDEX_NOTED, memory_order_relaxed);
 }
 
 static carom_result make_ready(cr_box_index *index, carom_context *context, const cr_boxed_items *items)
 {
-	if (atomic_load_explicit(&index->valid, memory_order_acquire))
+	if (atomic_load_explicit(&index->state, memory_order_acquire) == CR_INDEX_READY)
 		return CAROM_SUCCESS;
 	cr_lock(&index->lock);
 	carom_result result = CAROM_SUCCESS;
-	if (!atomic_load_explicit(&index->valid, memory_order_relaxed)) {
-		result = build(index, context, items);
-		atomic_store_explicit(&index->valid, result == CAROM_SUCCESS, memory_order_release);
+	const int state = atomic_load_explicit(&index->state, memory_order_relaxed);
+	if (state != CR_INDEX_READY) {
+		result = state == CR_INDEX_NOTED ? cr_index_update(index, context, items) : cr_index_build(index, context, items);
+		if (result == CAROM_SUCCESS)
+			atomic_store_explicit(&index->state, CR_INDEX_READY, memory_order_release);
 	}
 	cr_unlock(&index->lock);
 	return result;
@@ -164,12 +94,12 @@ static uint32_t measure(const cr_box_search *search, const cr_boxes8 *boxes, int
 	return met;
 }
 
-static int push_children(
-	const cr_box_index *index, const cr_node8 *node, const cr_box_search *search, index_entry *stack, int top)
+/// Push the children of a node that are not left out, nearest last.
+static int push_children(const cr_node8 *node, const double origin[3], const cr_box_search *search, index_entry *stack, int top)
 {
 	const int base = top;
 	double key[CR_WIDTH];
-	const cr_boxes8 boxes = { node->lower, node->upper, index->origin };
+	const cr_boxes8 boxes = { node->lower, node->upper, origin };
 	uint32_t met = measure(search, &boxes, (int32_t)node->child_count, key);
 	for (int i = 0; met; i++, met >>= 1) {
 		if (!(met & 1) || !(key[i] <= search->limit))
@@ -180,6 +110,14 @@ static int push_children(
 		stack[at] = (index_entry){ key[i], node->child[i] };
 	}
 	return top;
+}
+
+/// Show an item of the tree to the searcher, unless it has gone elsewhere. Returns whether to go
+/// on.
+static bool visit_primitive(const cr_box_index *index, int32_t primitive, cr_box_search *search)
+{
+	const int32_t item = index->owners.data[primitive];
+	return item < 0 || search->visit(search->user, item, &search->limit);
 }
 
 /// Visits up to eight items of a block. Returns whether to go on.
@@ -197,8 +135,7 @@ static bool visit_some(const cr_box_index *index, const int32_t *primitives, int
 	const cr_boxes8 boxes = { lower, upper, index->origin };
 	uint32_t met = measure(search, &boxes, count, key);
 	for (int i = 0; met; i++, met >>= 1) {
-		if ((met & 1) && key[i] <= search->limit &&
-			!search->visit(search->user, index->owners.data[primitives[i]], &search->limit))
+		if ((met & 1) && key[i] <= search->limit && !visit_primitive(index, primitives[i], search))
 			return false;
 	}
 	return true;
@@ -209,12 +146,117 @@ static bool visit_block(const cr_box_index *index, int32_t block, cr_box_search 
 	const int32_t *primitives = index->binary.order + index->tree.block_first[block], count = index->tree.block_size[block];
 	// The box of one item is that of the block, which has been looked at.
 	if (count == 1)
-		return search->visit(search->user, index->owners.data[primitives[0]], &search->limit);
+		return visit_primitive(index, primitives[0], search);
 	for (int32_t i = 0; i < count; i += CR_WIDTH) {
 		if (!visit_some(index, primitives + i, count - i < CR_WIDTH ? count - i : CR_WIDTH, search))
 			return false;
 	}
 	return true;
+}
+
+/// Searches the tree that was built. Returns whether to go on.
+static bool search_tree(const cr_box_index *index, cr_box_search *search)
+{
+	index_entry stack[CR_TREE_STACK];
+	int top = 0;
+	if (index->tree.node_count > 0)
+		stack[top++] = (index_entry){ -INFINITY, 0 };
+	while (top > 0) {
+		const index_entry e = stack[--top];
+		if (e.key > search->limit)
+			continue;
+		if (!(e.child & CR_LEAF_BIT))
+			top = push_children(&index->tree.nodes[e.child], index->origin, search, stack, top);
+		else if (!visit_block(index, (int32_t)(e.child & ~CR_LEAF_BIT), search))
+			return false;
+	}
+	return true;
+}
+
+// ---- The dynamic tree ----
+
+static void set_lane(cr_node8 *node, int lane, const cr_dynamic_node *n, const double origin[3])
+{
+	const box3d box = cr_dynamic_box(n);
+	for (int k = 0; k < 3; k++) {
+		node->lower[k][lane] = cr_round_down(box.lower[k] - origin[k]);
+		node->upper[k][lane] = cr_round_up(box.upper[k] - origin[k]);
+	}
+}
+
+/// The nodes three levels below a node, and the leaves above them, as a wide node. Leaves are their
+/// own blocks.
+static cr_node8 open_node(const cr_dynamic_tree *tree, int32_t from)
+{
+	const cr_dynamic_node *nodes = tree->nodes.data;
+	int32_t below[CR_WIDTH] = { from };
+	int count = 1;
+	for (int half = 1; half < CR_WIDTH; half *= 2) {
+		for (int i = 0, end = count; i < end; i++) {
+			const cr_dynamic_node *n = &nodes[below[i]];
+			if (cr_dynamic_is_leaf(n))
+				continue;
+			below[i] = n->child[0];
+			below[count++] = n->child[1];
+		}
+	}
+	cr_node8 node = { .child_count = (uint32_t)count };
+	for (int i = 0; i < count; i++) {
+		set_lane(&node, i, &nodes[below[i]], nodes[from].lower);
+		node.child[i] = (uint32_t)below[i] | (cr_dynamic_is_leaf(&nodes[below[i]]) ? CR_LEAF_BIT : 0);
+	}
+	return node;
+}
+
+/// Searches below a node without a stack, in the order of the tree. Returns whether to go on.
+static bool search_below(const cr_dynamic_tree *tree, int32_t top, cr_box_search *search)
+{
+	const cr_dynamic_node *nodes = tree->nodes.data;
+	int32_t node = top;
+	for (;;) {
+		const cr_dynamic_node *n = &nodes[node];
+		cr_node8 one = { .child_count = 1 };
+		double key[CR_WIDTH];
+		set_lane(&one, 0, n, n->lower);
+		const bool met = measure(search, &(cr_boxes8){ one.lower, one.upper, n->lower }, 1, key) && key[0] <= search->limit;
+		if (met && cr_dynamic_is_leaf(n) && !search->visit(search->user, cr_dynamic_item(n), &search->limit))
+			return false;
+		if (met && !cr_dynamic_is_leaf(n)) {
+			node = n->child[0];
+			continue;
+		}
+		while (node != top && nodes[nodes[node].parent].child[1] == node)
+			node = nodes[node].parent;
+		if (node == top)
+			return true;
+		node = nodes[nodes[node].parent].child[1];
+	}
+}
+
+/// Searches the items that have changed since the build.
+static void search_beside(const cr_dynamic_tree *tree, cr_box_search *search)
+{
+	index_entry stack[CR_TREE_STACK];
+	int top = 0;
+	if (tree->root != CR_NO_NODE) {
+		const cr_node8 root = open_node(tree, tree->root);
+		top = push_children(&root, tree->nodes.data[tree->root].lower, search, stack, top);
+	}
+	while (top > 0) {
+		const index_entry e = stack[--top];
+		const int32_t node = (int32_t)(e.child & ~CR_LEAF_BIT);
+		if (e.key > search->limit)
+			continue;
+		if (e.child & CR_LEAF_BIT) {
+			if (!search->visit(search->user, cr_dynamic_item(&tree->nodes.data[node]), &search->limit))
+				return;
+		} else if (top + CR_WIDTH <= CR_TREE_STACK) {
+			const cr_node8 opened = open_node(tree, node);
+			top = push_children(&opened, tree->nodes.data[node].lower, search, stack, top);
+		} else if (!search_below(tree, node, search)) {
+			return; // boxes in boxes make a tree of any depth
+		}
+	}
 }
 
 carom_result cr_box_index_search(cr_box_index *index, carom_context *context, const cr_boxed_items *items, cr_box_search *search)
@@ -226,18 +268,7 @@ carom_result cr_box_index_search(cr_box_index *index, carom_context *context, co
 		if (!search->visit(search->user, index->endless.data[i], &search->limit))
 			return CAROM_SUCCESS;
 	}
-	index_entry stack[CR_TREE_STACK];
-	int top = 0;
-	if (index->tree.node_count > 0)
-		stack[top++] = (index_entry){ -INFINITY, 0 };
-	while (top > 0) {
-		const index_entry e = stack[--top];
-		if (e.key > search->limit)
-			continue;
-		if (!(e.child & CR_LEAF_BIT))
-			top = push_children(index, &index->tree.nodes[e.child], search, stack, top);
-		else if (!visit_block(index, (int32_t)(e.child & ~CR_LEAF_BIT), search))
-			return CAROM_SUCCESS;
-	}
+	if (search_tree(index, search))
+		search_beside(&index->beside, search);
 	return CAROM_SUCCESS;
 }

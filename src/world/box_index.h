@@ -1,6 +1,7 @@
-/// A tree over the boxes of numbered items, for searches in double: made at the first search after
-/// a change, behind a lock, so that searches may come from many threads at once. A world has one
-/// over its bodies, and a granular body one over its spheres.
+/// Trees over the boxes of numbered items, for searches in double: brought up to date by the first
+/// search after a change, behind a lock, so that searches may come from many threads at once. A
+/// world has an index of its bodies, and a granular body one of its spheres. query_upkeep.h has its
+/// inside.
 #ifndef CR_WORLD_BOX_INDEX_H
 #define CR_WORLD_BOX_INDEX_H
 
@@ -15,7 +16,8 @@ typedef struct cr_boxed_items {
 	/// The box of an item in the world; false: it has none, and no search meets it.
 	bool (*bounds)(const void *user, int64_t item, double lower[3], double upper[3]);
 	const void *user;
-	// Made along the Morton curve: sooner, of lesser quality. For many small items that all move.
+	// Made along the Morton curve: sooner, of lesser quality. For many small items that all move: a
+	// note of one invalidates all.
 	bool along_curve;
 } cr_boxed_items;
 
@@ -38,11 +40,14 @@ typedef struct cr_box_search {
 /// Make an index without content. memory pays for it and its content. NULL when out of memory.
 cr_box_index *cr_box_index_create(carom_context *memory);
 void cr_box_index_destroy(cr_box_index *index);
-/// Boxes changed: items came, went or moved. The next search makes another tree.
+/// Any boxes may have changed. The next search builds the tree, O(n log n).
 void cr_box_index_invalidate(cr_box_index *index);
+/// The box of an item changed, or the item came or went. The next search looks at it again: O(k log
+/// n) for k noted items, or a build where they are many. Takes no memory.
+void cr_box_index_note(cr_box_index *index, int64_t item);
 
-/// Make the tree if the boxes changed, O(n log n), then search. Any thread. Items without end come
-/// first. context takes the error.
+/// Bring the trees up to date, then search. Any thread, but not beside a note. Items without end
+/// come first. context takes the error; what was noted before it stays noted.
 carom_result cr_box_index_search(
 	cr_box_index *index, carom_context *context, const cr_boxed_items *items, cr_box_search *search);
 

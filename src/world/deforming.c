@@ -182,7 +182,7 @@ carom_result carom_world_set_vertices(carom_world *world, carom_body_id id, cons
 	body->stir += cr_surface_set_end(s, end);
 	body->moved = true;
 	body->reshaped = body->reshaped > CR_SHAPE_MOVED ? body->reshaped : CR_SHAPE_MOVED;
-	cr_box_index_invalidate(world->query_index);
+	cr_note_boxes(world, body, 1);
 	cr_record_set_vertices(world->recorder, id, s, begin, end);
 	return CAROM_SUCCESS;
 }

@@ -123,7 +123,7 @@ static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deformin
 	body->moved = true;
 	body->reshaped = body->reshaped > reshaping ? body->reshaped : (uint8_t)reshaping;
 	cr_note_members(world);
-	cr_box_index_invalidate(world->query_index);
+	cr_note_boxes(world, body, 1);
 }
 
 carom_result carom_world_set_mesh(

@@ -38,11 +38,12 @@ static carom_result reserve_carried(carom_world *world, bool enough, cr_carried 
 	return cr_fail_memory(world->context, "the memory of surface contacts");
 }
 
-static void finish(carom_world *world, cr_carried *carried)
+/// count: parts that the body had, or has, the larger one
+static void finish(carom_world *world, const cr_body *first, int32_t count, cr_carried *carried)
 {
 	cr_take_carried(&world->memory, &world->surface_contacts, carried);
 	cr_note_members(world);
-	cr_box_index_invalidate(world->query_index);
+	cr_note_boxes(world, first, count);
 }
 
 /// The body of an id, if it is rigid. NULL after a failure, with *result.
@@ -100,7 +101,7 @@ carom_result carom_world_set_shape(carom_world *world, carom_body_id id, const c
 	}
 	swap_shape(world, body, &made);
 	note(body, CR_SHAPE_CHANGED);
-	finish(world, &carried);
+	finish(world, body, 1, &carried);
 	cr_record_set_shape(world->recorder, id, shape);
 	return CAROM_SUCCESS;
 }
@@ -265,7 +266,7 @@ carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const c
 	if (count < before)
 		cr_free_numbers(world, (int32_t)(id.index1 - 1) + count, before - count);
 	world->shape_count -= before - count;
-	finish(world, &made.carried);
+	finish(world, first, before, &made.carried);
 	cr_record_set_parts(world->recorder, id, &def);
 	return CAROM_SUCCESS;
 }

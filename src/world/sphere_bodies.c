@@ -265,7 +265,7 @@ carom_result carom_world_set_spheres(
 	cr_measure_granular(g);
 	body->moved = true;
 	world->sphere_contacts.stale = true;
-	cr_box_index_invalidate(world->query_index);
+	cr_note_boxes(world, body, 1);
 	cr_record_set_spheres(world->recorder, id, g);
 	return CAROM_SUCCESS;
 }

@@ -73,7 +73,7 @@ carom_result carom_world_set_traits(carom_world *world, carom_body_id id, const 
 	for (int32_t i = 0; i < cr_part_count(body); i++)
 		set_traits(&body[i], traits);
 	cr_count_body(world, body, 1);
-	cr_box_index_invalidate(world->query_index);
+	cr_note_boxes(world, body, cr_part_count(body));
 	cr_record_set_traits(world->recorder, id, traits);
 	return CAROM_SUCCESS;
 }

@@ -69,6 +69,13 @@ static inline void cr_note_members(carom_world *world)
 {
 	world->impacts.members.stale = world->surface_contacts.members.stale = world->sphere_contacts.stale = true;
 }
+/// Some parts, from the first on, came or went, or their boxes changed: queries look at them again.
+static inline void cr_note_boxes(carom_world *world, const cr_body *first, int32_t count)
+{
+	const int64_t number = first - world->bodies.data;
+	for (int32_t i = 0; i < count; i++)
+		cr_box_index_note(world->query_index, number + i);
+}
 /// Drop these scenes: triangles of a body in them are others. The next step makes them again.
 static inline void cr_forget_scenes(carom_world *world)
 {
