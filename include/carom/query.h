@@ -18,13 +18,19 @@ extern "C" {
 // one part inside another. Spheres of a granular body are asked one by one too; answers name the
 // sphere where they name the part of other bodies.
 //
-// Trees are made when they are needed. The first query that comes near spheres after they were set
-// makes a tree over them (O(n log n), about 60 bytes a sphere). A deforming body is seen as it is,
-// rounded to float about the middle of its box. The first query that comes near it after its
-// vertices were set brings its tree up to date, which takes memory the first time, and whenever
-// the tree has become so bad that it is rebuilt. A query that finds no memory for a tree fails
-// with CAROM_OUT_OF_MEMORY, or with CAROM_OVER_BUDGET where carom_world_def.memory_budget forbids
-// it; everything else stays usable.
+// Trees are made when they are needed. The first query builds one over the bodies: O(n log n) for
+// n bodies, about 210 bytes each. After k bodies (parts) have changed, the next query brings it up
+// to date in O(k log n). It builds it again where, since the last build, more than a quarter of all
+// have changed, come or gone, however often each, and after carom_world_restore. While some change
+// again and again, queries search these in a tree of their own, beside that of the others.
+//
+// The first query that comes near spheres after they were set makes a tree over them (O(n log n),
+// about 60 bytes a sphere). A deforming body is seen as it is, rounded to float about the middle of
+// its box. The first query that comes near it after its vertices were set brings its tree up to
+// date, which takes memory the first time, and whenever the tree has become so bad that it is
+// rebuilt. A query that finds no memory for a tree fails with CAROM_OUT_OF_MEMORY, or with
+// CAROM_OVER_BUDGET where carom_world_def.memory_budget forbids it; everything else stays usable,
+// and no change is lost.
 
 /// Which bodies a query sees. Start from carom_default_query_filter, which sees all: a filter of
 /// zeros sees none.

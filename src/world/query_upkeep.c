@@ -100,25 +100,28 @@ static void take_item(cr_box_index *index, const cr_boxed_items *items, int64_t 
 	index->owners.data[index->owners.count++] = (int32_t)item;
 }
 
-/// Room for a build, and for notes of items that come behind it. false: out of memory.
-static bool reserve_build(cr_box_index *index, const cr_boxed_items *items)
+/// Room for notes. An item is new only where it has been noted. false: out of memory.
+static bool reserve_notes(cr_box_index *index, const cr_boxed_items *items)
 {
-	const int64_t n = items->most, most_noted = FEW + items->most / CHANGED_SHARE;
-	if (!cr_array_reserve(index->memory, &index->owners, n) || !cr_array_reserve(index->memory, &index->endless, n) ||
-		!cr_array_reserve(index->memory, &index->sides, CR_BOX_SIDES * n))
-		return false;
-	// Rows as wide as there is room for items: how many go in the tree shows only afterwards.
-	index->stride = n;
-	if (items->along_curve)
-		return true;
-	// An item is new only where it has been noted.
-	const int64_t places = items->count + most_noted;
+	const int64_t most_noted = FEW + items->most / CHANGED_SHARE, places = items->count + most_noted;
 	if (!cr_array_reserve(index->memory, &index->places, places) || !cr_array_reserve(index->memory, &index->noted, most_noted))
 		return false;
 	memset(index->places.data, 0, (size_t)places * sizeof *index->places.data);
 	index->places.count = places;
 	index->most_noted = most_noted;
 	return true;
+}
+
+/// Room for a build, and for notes of items that come behind it. false: out of memory.
+static bool reserve_build(cr_box_index *index, const cr_boxed_items *items)
+{
+	const int64_t n = items->most;
+	if (!items->along_curve && !reserve_notes(index, items))
+		return false;
+	// Rows as wide as there is room for items: how many go in the tree shows only afterwards.
+	index->stride = n;
+	return cr_array_reserve(index->memory, &index->owners, n) && cr_array_reserve(index->memory, &index->endless, n) &&
+		cr_array_reserve(index->memory, &index->sides, CR_BOX_SIDES * n);
 }
 
 carom_result cr_index_build(cr_box_index *index, carom_context *context, const cr_boxed_items *items)
