@@ -585,6 +585,137 @@ TEST(parting, convex_shapes_and_meshes)
 	carom_destroy_context(context);
 }
 
+// ---- The search ends ----
+
+// A second way that is clear a hair beyond 1.3 times the best one was followed for ever: a search
+// that came back to it passed the limit by less than the hair. A box stands over an edge of another
+// one, 1.3 times as deep along x as along z, up to multiples of less than a hair.
+TEST(parting, a_second_way_that_ends_at_the_limit)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *cube = fixture_box_mesh(context, 1, 1, 1);
+	carom_shape rounded = fixture_box(0.4, 0.4, 0.4);
+	rounded.rounding = 0.1;
+	const carom_shape shapes[4] = { fixture_box(0.5, 0.5, 0.5), fixture_cylinder(0.5, 0.5), fixture_of_mesh(cube), rounded };
+	const double half[4] = { 0.5, 0.5, 1, 0.5 };
+	for (int i = 0; i < 4; i++) {
+		for (int k = -40; k <= 40; k++) {
+			const double depth = 0.01, across = 1.3 * depth + 5e-11 * k;
+			const carom_pose at = fixture_at(1 + half[i] - across, 0.1, 1 + half[i] - depth);
+			const carom_separation s = distance_of(context, shapes[i], at, fixture_of_mesh(cube), fixture_at(0, 0, 0));
+			if (i < 3)
+				CHECK_NEAR(s.distance, -depth, 1e-8);
+			CHECK_NEAR(s.normal.z, i < 3 ? 1 : s.normal.z, 1e-9);
+		}
+	}
+	carom_release_mesh(cube);
+	carom_destroy_context(context);
+}
+
+/// A block 6 m wide: with a top that rises by slope, or a wedge that rises from an edge.
+static carom_mesh *rim_mesh(carom_context *context, bool wedge, double slope)
+{
+	static const int32_t block[12][3] = { { 0, 2, 1 }, { 0, 3, 2 }, { 4, 5, 6 }, { 4, 6, 7 }, { 0, 1, 5 }, { 0, 5, 4 },
+		{ 1, 2, 6 }, { 1, 6, 5 }, { 2, 3, 7 }, { 2, 7, 6 }, { 3, 0, 4 }, { 3, 4, 7 } };
+	static const int32_t prism[8][3] = { { 0, 2, 1 }, { 0, 3, 2 }, { 0, 1, 4 }, { 3, 5, 2 }, { 1, 2, 5 }, { 1, 5, 4 },
+		{ 0, 4, 5 }, { 0, 5, 3 } };
+	const float low = wedge ? 0 : -3, rise = (float)(3 * slope),
+				bottom[4][3] = { { -3, -3, low }, { 3, -3, low }, { 3, 3, low }, { -3, 3, low } };
+	const float tops[2][4][3] = { { { -3, -3, -rise }, { 3, -3, rise }, { 3, 3, rise }, { -3, 3, -rise } },
+		{ { 3, -3, 2 * rise }, { 3, 3, 2 * rise }, { 0, 0, 0 }, { 0, 0, 0 } } };
+	float vertices[8][3];
+	memcpy(vertices, bottom, sizeof bottom);
+	memcpy(vertices[4], tops[wedge], sizeof tops[wedge]);
+	carom_mesh_def def = carom_default_mesh_def();
+	carom_mesh *mesh;
+	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = wedge ? 6 : 8;
+	def.triangles = wedge ? prism[0] : block[0];
+	def.triangle_count = wedge ? 8 : 12;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	return mesh;
+}
+
+// Shapes let down on the rims of blocks and wedges until they stand a little in them: the search
+// comes to an end, and its answer parts the two.
+TEST(parting, shallow_overlaps_at_rims)
+{
+	enum { MESHES = 6, SHAPES = 6 };
+	static const double slopes[MESHES] = { 0, 0.02, 0.5, 0.02, 0.2, 1 };
+	carom_context *context = fixture_context(1);
+	carom_mesh *meshes[MESHES];
+	for (int i = 0; i < MESHES; i++)
+		meshes[i] = rim_mesh(context, i >= MESHES / 2, slopes[i]);
+	carom_shape rounded = fixture_box(0.45, 0.45, 0.45);
+	rounded.rounding = 0.05;
+	const carom_shape shapes[SHAPES] = { fixture_sphere(0.4), fixture_capsule(0.3, 0.5), fixture_cylinder(0.5, 0.5),
+		fixture_box(0.5, 0.5, 0.5), fixture_ellipsoid(0.5, 0.4, 0.3), rounded };
+	uint64_t seed = 9;
+	int met = 0;
+	for (int round = 0; round < 1200 / TEST_FEWER; round++) {
+		const carom_shape mesh = fixture_of_mesh(meshes[round % MESHES]), shape = shapes[round / MESHES % SHAPES];
+		const carom_quat yaw = fixture_turn((v3d){ 0, 0, 1 }, test_random_double(&seed, 0, 6)),
+						 tilt = fixture_turn(
+							 (v3d){ test_random_double(&seed, -1, 1), 1, 0 }, test_random_double(&seed, -0.06, 0.06));
+		carom_pose at = { { 3 + test_random_double(&seed, -0.6, 0.45), test_random_double(&seed, -3.3, 3.3), 8 },
+			quat_mul(tilt, yaw) };
+		const carom_motion fall = carom_straight_motion(at, (carom_vec3){ 0, 0, -11 });
+		carom_toi toi;
+		bool overlap;
+		REQUIRE(carom_time_of_impact(context, &shape, &fall, &mesh, NULL, 1e-4, &toi) == CAROM_SUCCESS);
+		if (toi.status != CAROM_TOI_IMPACT)
+			continue;
+		met++;
+		at = carom_motion_pose(&fall, toi.time);
+		at.position.z -= round & 1 ? 0.003 : test_random_double(&seed, 0.0005, 0.02);
+		const carom_separation s = distance_of(context, shape, at, mesh, fixture_at(0, 0, 0));
+		carom_pose out = at;
+		out.position = v3d_mad(at.position, fmax(-s.distance, 0) + 2e-7, s.normal);
+		REQUIRE(carom_overlap(context, &shape, &out, &mesh, NULL, &overlap) == CAROM_SUCCESS);
+		CHECK(!overlap);
+	}
+	CHECK(met > 1000 / TEST_FEWER);
+	for (int i = 0; i < MESHES; i++)
+		carom_release_mesh(meshes[i]);
+	carom_destroy_context(context);
+}
+
+// A ball in the first of 300 walls, wider than the slits between them, is inside again behind each
+// slit. A way along x meets more walls than are counted; it still ends, and it parts.
+TEST(parting, a_way_through_many_walls_ends)
+{
+	enum { WALLS = 300 };
+	carom_context *context = fixture_context(1);
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	for (int i = 0; i < WALLS; i++)
+		fixture_soup_box(&soup, (v3d){ i, 0, 0 }, 0.45, 3, 3);
+	carom_mesh *walls = fixture_mesh(context, &soup);
+	const cr_convex ball = { .core = CR_CORE_POINT, .rounding = 0.3 };
+	const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
+	cr_arena arena;
+	cr_solid solids[2];
+	cr_solid_pair pair;
+	cr_clear_way way;
+	cr_barriers known = { .count = 0 };
+	cr_arena_init(&arena, context);
+	cr_solid_of_convex(&ball, &solids[0]);
+	REQUIRE(cr_solid_of_mesh(&arena, &walls->collider, &walls->facets, WALLS, &solids[1]));
+	cr_prepare_pair(&pair, &solids[0], &solids[1], &in_place, 0, fixture_kernels(CAROM_SIMD_SCALAR));
+	cr_find_clear_way(&pair, (v3d){ 1, 0, 0 }, 0, INFINITY, &known, &way);
+	CHECK_NEAR(way.length, WALLS - 1 + 0.45 + 0.3, 1e-4);
+	CHECK(way.blocked);
+	CHECK_NEAR(way.normal.x, 1, 0);
+	CHECK_NEAR(way.reach, way.length, 0);
+	// A caller who wants no way that long is told that it is longer.
+	cr_find_clear_way(&pair, (v3d){ 1, 0, 0 }, 0, WALLS - 1, &known, &way);
+	CHECK(way.length == INFINITY);
+	CHECK(way.passed > WALLS - 1);
+	cr_arena_free(&arena);
+	carom_release_mesh(walls);
+	carom_destroy_context(context);
+}
+
 // ---- Other bodies ----
 
 /// The least gap of a convex shape from all triangles of a mesh.

@@ -8,8 +8,14 @@
 /// wholly inside the other, a closed mesh: a point of each piece tells, as no surface is crossed.
 /// If so, the frontier goes on to where the next interval begins.
 ///
-/// Each walk but the last moves the frontier past at least one interval, and turns from inside to
-/// inside are counted, so the search ends.
+/// The search ends. A walk looks at no pair of parts twice. The end of the interval that is told of
+/// two triangles, or of a triangle and a convex body, depends on the two and the direction alone:
+/// it is the end that was found, or that of the bounds (head of geom/slide.c). So each pair of
+/// triangles moves the frontier, which only grows, at most twice. A walk or a pass over known parts
+/// that does not move it is the last one of its turn, so walks are finite in number; in practice
+/// there are two or three. Turns from inside to inside are counted. Where there are too many, or
+/// rounding tells inside of a body beyond all intervals, the frontier goes to the end of the
+/// interval of the two boxes as wholes, beyond which the bodies are parted, whatever their form.
 
 #include "bvh/clear_way.h"
 #include "bvh/tree_part.h"
@@ -399,6 +405,22 @@ void cr_prepare_pair(cr_solid_pair *pair, const cr_solid *a, const cr_solid *b, 
 	pair->slack = SLACK * pair->size + 2 * rounding;
 }
 
+/// Move the frontier to where the boxes of the two solids are apart. false: it passes the limit.
+static bool leave_whole(clearing *c)
+{
+	cr_slide_span spans[2];
+	span_of(c, 0, CR_PART_WHOLE, &spans[0]);
+	span_of(c, 1, CR_PART_WHOLE, &spans[1]);
+	const cr_slide whole = bound_slide(c, &spans[0], &spans[1]);
+	if (whole.leave > c->frontier) {
+		c->frontier = whole.leave;
+		c->way->normal = whole.normal;
+		c->way->reach = whole.reach;
+		c->way->blocked = true;
+	}
+	return c->frontier <= c->limit;
+}
+
 /// Move the frontier to the first clear move. false: it passes the limit.
 static bool reach_clear_move(clearing *c)
 {
@@ -416,13 +438,14 @@ static bool reach_clear_move(clearing *c)
 		c->seek_next = true;
 		c->next = INFINITY;
 		walk(c);
+		if (c->next == INFINITY)
+			break;
 		// A hair beyond, so that no rounding takes it for one that has not begun.
 		c->frontier = c->next + c->pair->slack;
 		if (!(c->frontier <= c->limit))
 			return false;
 	}
-	c->frontier = INFINITY;
-	return false;
+	return leave_whole(c);
 }
 
 void cr_find_clear_way(

@@ -13,6 +13,9 @@
 enum {
 	MOST_SAMPLES = 1024, // cells looked at
 	FEWEST_DISTANCE = 2, // of a cell whose ball is kept: nearer ones have no radius
+	// Along one direction: more than the longest way through a grid asks for, with steps of
+	// LEAST_GAIN cells. Where the cells of the two grids differ by far, more would be of no use.
+	MOST_BALL_STEPS = 4096,
 };
 
 // Of the radius told: more than roundings, and more than a thousandth of a cell by which touched
@@ -233,11 +236,11 @@ static void pass_balls(passage *p)
 {
 	const double least = LEAST_GAIN * fmin(p->grid[0] ? p->grid[0]->cell : INFINITY, p->grid[1] ? p->grid[1]->cell : INFINITY);
 	int last = 0;
-	double reach;
-	do {
+	double reach = INFINITY;
+	for (int step = 0; step < MOST_BALL_STEPS && reach > least && p->s <= p->limit; step++) {
 		reach = reach_of_balls(p->grid, p->balls, p->step, p->s, &last);
 		p->s += reach;
-	} while (reach > least && p->s <= p->limit);
+	}
 }
 
 /// Go on until a point of one body leaves the other one, a closed mesh, if it lies inside. The ray

@@ -22,6 +22,19 @@
 ///
 /// Cost: some forty ways, of which most begin shortly before their end, and as many short looks
 /// around the best one.
+///
+/// The search ends. Each way does (head of bvh/clear_way.c), each descent takes at most ROUNDS of
+/// them, and there are at most RINGS rings of RING directions. Only the list of candidates is open:
+/// a direction that was followed may come back to it. Let b be the length of the best way, so that
+/// a candidate is dropped once it is blocked beyond START_LENGTH b. A try along a candidate finds a
+/// way, and then the candidate leaves the list; or passes the limit of the try. That limit is
+/// START_LENGTH b, and then the candidate leaves the list as well, since b never grows; or it is
+/// STRIDE b or more beyond the move up to which the candidate was known to be blocked. It comes
+/// back blocked up to a hair before the move that was passed, and a hair is less than STRIDE b / 2.
+/// So a try that brings a candidate back moves its end by STRIDE b / 2 or more, and between two
+/// ways that are found no candidate comes back more often than 2 START_LENGTH / STRIDE = 26 times.
+/// Each way that is found takes a candidate away. So there are at most 27 k (k + 1) tries with k
+/// candidates, where k <= MOST_CANDIDATES. In practice there are a few for each candidate.
 
 #include "bvh/parting.h"
 #include "bvh/inner_balls.h"
@@ -236,7 +249,7 @@ static void follow_candidates(search *s, candidates *list)
 				s->best = way;
 			keep_start(s, &way);
 			found++;
-		} else {
+		} else if (way.passed <= most) { // else it leads out no sooner than the best one allows
 			// A hair before, so that these parts are met again: a way is to know which it leaves
 			// last.
 			const double hair = s->pair->slack < 0.5 * STRIDE * s->best.length ? s->pair->slack : 0;

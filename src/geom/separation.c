@@ -317,7 +317,7 @@ static void mark_seen(polytope *t, v3d d, double size)
 			level[count++] = i;
 	}
 	bool more = true;
-	while (more) {
+	while (more) { // each turn but the last marks a face
 		more = false;
 		for (int i = 0; i < count; i++) {
 			face *f = &t->faces[level[i]];
@@ -493,7 +493,7 @@ static void polish(const pair *p, v3d n, const point_pair *near, depth *found)
 }
 
 /// Push out the nearest face until its plane holds the farthest point along its normal, or there is
-/// no more room.
+/// no more room. Each turn but the last adds one of at most MOST_VERTICES vertices.
 static void expand(const pair *p, polytope *t, depth *found)
 {
 	for (;;) {

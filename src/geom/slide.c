@@ -3,6 +3,12 @@
 /// den Bergen, Ray Casting against General Convex Objects with Application to Continuous Collision
 /// Detection (2004): each plane that parts the two moves the end of the ray up to that plane, and
 /// the simplex goes along.
+///
+/// Each search takes at most MOST_STEPS steps. Wherever it stops its answer is a bound that holds:
+/// find_end moves only up to planes that part the two, and cr_slide_holds says that two bodies
+/// overlap unless a plane has parted them. An end that is told depends on the bodies, the direction
+/// and the move that it is sought from, not on where the search may stop: the caller counts on that
+/// (head of bvh/clear_way.c).
 #include "geom/slide.h"
 #include "geom/simplex.h"
 
