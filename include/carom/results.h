@@ -123,7 +123,8 @@ typedef struct carom_pair {
 	/// 0 for sensors, surfaces and granular bodies. Of bodies with parts it may be 0 too, where a
 	/// limit for two bodies (carom_world_set_body_pairs) leaves the contacts to other parts.
 	int32_t contact_count;
-	int32_t found_count; ///< contacts before reduction (not of surfaces and granular bodies)
+	/// Contacts before reduction; 0 of sensors, surfaces and granular bodies.
+	int32_t found_count;
 	int32_t age;           ///< steps since the pair began: 0 when new
 	/// The number that carom_world_set_pair_data stored, in this step or an earlier one of the
 	/// pair; 0 when there is none.

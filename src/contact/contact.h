@@ -154,6 +154,17 @@ static inline bool cr_holds_point(const cr_body *body, int32_t vertex)
 	return body->shape.mesh->facets.corner[vertex] || cr_deforming_of(body);
 }
 
+// ---- Simple pairs at rest (resting.c) ----
+
+/// May the next step take over the finds of a simple pair?
+bool cr_may_rest(const cr_pipeline *pipeline, const cr_body *a, const cr_body *b);
+/// The pair of the last step, if nothing of its two bodies has changed; else NULL.
+const cr_resting_pair *cr_find_resting(const cr_pipeline *pipeline, cr_body_pair pair);
+/// Its contacts.
+const cr_raw_contact *cr_resting_contacts(const cr_pipeline *pipeline, const cr_resting_pair *pair);
+/// Keep the first count of pipeline->found that are to be kept. false: out of memory.
+bool cr_keep_resting(cr_pipeline *pipeline, int64_t count);
+
 /// The contacts of a simple pair: worker->contacts, in no order, none left out (simple_pairs.c).
 /// Either body may be of no world; of deforming ones the forms are to be given.
 void cr_find_simple_contacts(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);

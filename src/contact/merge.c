@@ -275,7 +275,7 @@ static void write_row(const cr_merging *m, int64_t row, const carom_pair *last)
 	pair->age = last ? cr_next_age(pair->age) : 0;
 	pair->user_data_a = p->bodies[f->a].user_data;
 	pair->user_data_b = p->bodies[f->b].user_data;
-	pair->found_count = (int32_t)f->found;
+	pair->found_count = is_sensor_pair(p, f) ? 0 : (int32_t)f->found;
 	pair->body_pair = -1;
 	link_further(further_of(&m->further, f), (int32_t)row, pair);
 }

@@ -111,6 +111,10 @@ void cr_pipeline_free(cr_pipeline *p)
 	cr_array_free(p->context, &p->work);
 	cr_array_free(p->context, &p->kept);
 	cr_array_free(p->context, &p->met);
+	for (int i = 0; i < 2; i++) {
+		cr_array_free(p->context, &p->resting[i].pairs);
+		cr_array_free(p->context, &p->resting[i].contacts);
+	}
 	cr_array_free(p->context, &p->next);
 	cr_array_free(p->context, &p->order);
 	cr_array_free(p->context, &p->taken);
@@ -240,6 +244,7 @@ void cr_pipeline_forget(cr_pipeline *p)
 	cr_temporal_forget(&p->temporal);
 	cr_kept_reset(&p->memories[0]);
 	cr_kept_reset(&p->memories[1]);
+	p->resting[0].run = p->resting[1].run = 0;
 	for (int i = 0; i < p->worker_count; i++)
 		p->workers[i].kept_tails = (cr_kept_tails){ 0 };
 	p->live_kept = 0;

@@ -38,18 +38,38 @@ typedef struct cr_found_pair {
 	int32_t a;
 	int32_t b;
 	cr_span contacts;    // of late ones only the count
-	uint32_t found : 27; // contacts before reduction
+	uint32_t found : 26; // contacts before reduction
 	uint32_t simple : 1; // its contacts are in the list of simple pairs
 	// in no list: they are made again when they are shown, which is cheaper than to keep them
 	uint32_t late : 1;
 	uint32_t rests : 1; // if the last step had the pair, they are the ones that it had
+	uint32_t kept : 1;  // the next step may take them over (contact/resting.c)
 	// Contacts of its two bodies were chosen among those of all their parts: it may have none left.
+	// Or it is a simple pair of a sensor, which has none.
 	uint32_t reduced : 1;
-	uint32_t touches : 1; // a reduced pair: one of its contacts was not ahead
+	// a reduced pair: one of its contacts was not ahead, or the sensor touches
+	uint32_t touches : 1;
 } cr_found_pair;
 
 /// No more than this many are counted in found.
-enum { CR_MOST_FOUND = (1 << 27) - 1 };
+enum { CR_MOST_FOUND = (1 << 26) - 1 };
+
+/// A simple pair a < b whose bodies stood still, and its contacts.
+typedef struct cr_resting_pair {
+	int32_t a;
+	int32_t b;
+	uint32_t generation[2];
+	cr_span contacts; // of its list; reduced ones
+	uint32_t found;   // before they were reduced
+	bool touches;     // of a sensor
+} cr_resting_pair;
+
+/// Simple pairs of a step that the next one may take over (contact/resting.c).
+typedef struct cr_resting {
+	CR_ARRAY(cr_resting_pair) pairs; // in order
+	CR_ARRAY(cr_raw_contact) contacts;
+	uint64_t run; // the step that they are of (cr_pipeline.run); 0: there are none
+} cr_resting;
 
 /// The stage that a pair of meshes waits for. Rays: made by the vertex stage, cast by the ray
 /// stage.
@@ -199,6 +219,7 @@ struct cr_pipeline {
 	int64_t rays_missed; // of the step: left out, or without room at first
 	int32_t backtracks;  // of the step
 	cr_temporal temporal;
+	cr_resting resting[2];               // those of step run are in resting[run % 2]
 	cr_contact_verdict_fn *keep_contact; // NULL: all contacts stay
 	void *keep_contact_user;
 	cr_mesh_maker_fn *make_mesh; // asked by the stepping thread, in the order of pairs

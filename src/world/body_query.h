@@ -18,9 +18,4 @@ void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_
 bool cr_body_closest_point(
 	const cr_body *body, const cr_bvh_kernels *kernels, v3d point, double max_distance, carom_closest_point *result);
 
-/// Do two shapes at their poses touch or overlap, as solids (open meshes: as surfaces)? memory pays
-/// for the walk of two meshes.
-carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_shape *a,
-	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, bool *overlap);
-
 #endif

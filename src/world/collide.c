@@ -3,6 +3,7 @@
 #include "carom/collide.h"
 #include "geom/convex_contacts.h"
 #include "frame/shape_table.h"
+#include "contact/shape_overlap.h"
 #include "world/body_query.h"
 #include "world/mesh_distance.h"
 #include "world/shape_contacts.h"

@@ -182,6 +182,7 @@ static bool lay_memories(cr_pipeline *p, carom_snapshot *s, cr_kept_tails *tails
 /// Let the pipeline use the lists that lay_memories made.
 static void adopt_memories(cr_pipeline *p, const carom_snapshot *s, cr_kept_tails tails)
 {
+	p->resting[0].run = p->resting[1].run = 0;
 	cr_temporal *t = &p->temporal;
 	COPY_ARRAY(&t->pairs, &s->pairs);
 	COPY_ARRAY(&t->slots, &s->memories);

@@ -4,6 +4,7 @@
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
 #include "geom/volume.h"
+#include "contact/shape_overlap.h"
 #include "world/body_query.h"
 #include "world/overlap_query.h"
 #include "world/single_query.h"

@@ -1,13 +1,13 @@
 /// Do two shapes overlap? Two basic volumes by their gap; a mesh and a volume by the mesh's tree
 /// and one exact test for each volume; two meshes by the pair walk of detection and the exact
 /// triangle test. A closed mesh is solid: a shape inside overlaps it.
+#include "contact/shape_overlap.h"
 #include "frame/shape_table.h"
 #include "geom/convex_contacts.h"
 #include "geom/convex_query.h"
 #include "geom/triangle.h"
 #include "geom/volume.h"
 #include "bvh/parting.h"
-#include "world/body_query.h"
 
 // Candidates of two meshes that are looked at before all are listed.
 enum { FEW_CANDIDATES = 96 };
@@ -121,7 +121,7 @@ static v3d point_inside(const placed_volume *v)
 	return v3d_add(m3d_mul(&v->rotation, cr_convex_centre(&v->convex)), v->position);
 }
 
-static bool mesh_meets_volume(const cr_collider *mesh, const cr_bvh_kernels *kernels, const carom_pose *mesh_pose,
+bool cr_mesh_meets_volume(const cr_collider *mesh, const cr_bvh_kernels *kernels, const carom_pose *mesh_pose,
 	const carom_shape *shape, const carom_pose *pose)
 {
 	placed_volume v = place_volume(shape, pose, mesh_pose);
@@ -269,9 +269,9 @@ carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kern
 	if (a->type == CAROM_MESH && b->type == CAROM_MESH)
 		return meshes_overlap(memory, kernels, a->mesh, pose_a, b->mesh, pose_b, overlap);
 	if (a->type == CAROM_MESH)
-		*overlap = mesh_meets_volume(&a->mesh->collider, kernels, pose_a, b, pose_b);
+		*overlap = cr_mesh_meets_volume(&a->mesh->collider, kernels, pose_a, b, pose_b);
 	else if (b->type == CAROM_MESH)
-		*overlap = mesh_meets_volume(&b->mesh->collider, kernels, pose_b, a, pose_a);
+		*overlap = cr_mesh_meets_volume(&b->mesh->collider, kernels, pose_b, a, pose_a);
 	else if (cr_family_of(a) == CR_FAMILY_CONVEX || cr_family_of(b) == CR_FAMILY_CONVEX)
 		*overlap = convex_overlap(a, pose_a, b, pose_b);
 	else
