@@ -66,8 +66,8 @@ same volume "$(field volume out)" 8
 grep -v '^f 1 4' cube.obj > open.obj
 expect 0 err '4 border edges' bake open.obj --sides front --grid 8 -o open.cmesh
 expect 0 out '"sides":[[:space:]]*"front"' info --json open.cmesh
-expect 0 err '4 border edges' bake open.cmesh --sides both -o open.cmesh
-expect 0 out '"sides":[[:space:]]*"both"' info --json open.cmesh
+expect 0 err '4 border edges' bake open.cmesh --sides both -o both.cmesh
+expect 0 out '"sides":[[:space:]]*"both"' info --json both.cmesh
 # Cracks: a cube whose triangles do not quite meet.
 awk 'BEGIN { split("2 3 4 2 4 5", at, " ") }
 	/^v/ { v[++n] = $2 " " $3 " " $4 }
