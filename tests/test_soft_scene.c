@@ -250,7 +250,8 @@ TEST(soft_scene, obstacles_are_rigid_bodies_by_name)
 	} cases[] = {
 		{ "\"rock\"", "[0]\": must be the name of bodies of the section \"bodies\"" },
 		{ "3", "[0]\": must be the name of bodies of the section \"bodies\"" },
-		{ "\"stone\", \"floor\"", "[1]\": \"floor\" is no mesh: planes, boxes and other shapes do not push deforming bodies so far; give it as a mesh" },
+		{ "\"stone\", \"floor\"",
+			"[1]\": \"floor\" is no mesh: planes, boxes and other shapes do not push deforming bodies so far; give it as a mesh" },
 		{ "\"hill\"", "[0]\": \"hill\" is a height field, which cannot push deforming bodies so far" },
 		{ "\"late\"", "[0]\": \"late\" is of a source: it must be there from the beginning" },
 		{ "\"stone\", \"stone\"", "\": names \"stone\" twice" },

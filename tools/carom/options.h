@@ -71,7 +71,7 @@ typedef struct option {
 	const char *help;     ///< one line; name the default
 	double minimum;       ///< for numbers: least and most allowed; both 0: any
 	double maximum;
-	bool above; ///< the minimum itself is not allowed
+	bool above;                 ///< the minimum itself is not allowed
 	const char *const *choices; ///< for choices: words, ended by NULL
 	option_file file;
 } option;
