@@ -304,7 +304,7 @@ TEST(resting, a_filter_is_asked_in_each_step)
 	carom_destroy_context(context);
 }
 
-// A world that is put back takes nothing over from what it was afterwards.
+// A world that is put back takes nothing over from the steps that came after the snapshot.
 TEST(resting, a_snapshot_is_seen)
 {
 	scene s;

@@ -111,7 +111,7 @@ static void limit_bodies(const cr_pipeline *p, cr_worker *worker, cr_found_pair 
 	body_contacts all = { 0 };
 	for (int32_t i = 0; i < count; i++)
 		all.count += found[i].contacts.count;
-	if (all.count <= most || p->bodies[found->a].sensor || p->bodies[found->b].sensor)
+	if (all.count <= most || cr_is_sensor_pair(&p->bodies[found->a], &p->bodies[found->b]))
 		return;
 	if (!gather(p, worker, found, count, &all)) {
 		worker->failed = true;

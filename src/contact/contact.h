@@ -147,6 +147,16 @@ static inline bool cr_stands_still(const cr_body *body)
 	return !cr_deforming_of(body) && (!body->course || memcmp(&body->pose, &body->course->last, sizeof body->pose) == 0);
 }
 
+/// Is one of two bodies a sensor? Their pair has no contacts.
+static inline bool cr_is_sensor_pair(const cr_body *a, const cr_body *b) { return a->sensor || b->sensor; }
+
+/// Is a pair one of a mesh and a volume that is no plane and no box?
+static inline bool cr_is_volume_on_mesh(const cr_body *a, const cr_body *b)
+{
+	const cr_algorithm algorithm = cr_algorithm_of(a, b);
+	return algorithm == CR_ALGORITHM_ROUND || algorithm == CR_ALGORITHM_CONVEX_MESH;
+}
+
 /// May a vertex (as welded) of a mesh body be a point of a patch? Of a body that deforms each one:
 /// its corners do not carry those within a flat face.
 static inline bool cr_holds_point(const cr_body *body, int32_t vertex)

@@ -10,7 +10,7 @@
 void cr_filter_contacts(const cr_pipeline *p, int32_t a, int32_t b, cr_raw_contacts *contacts)
 {
 	const cr_body *body_a = &p->bodies[a], *body_b = &p->bodies[b];
-	if (body_a->sensor || body_b->sensor)
+	if (cr_is_sensor_pair(body_a, body_b))
 		return;
 	const carom_pair pair = {
 		.body_a = cr_id_of(p->bodies, a),

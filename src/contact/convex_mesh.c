@@ -57,11 +57,6 @@ static const double IN_SURFACE = 5e-7;
 
 static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
 
-static v3d to_body(const cr_convex_mesh_pair *c, v3d p)
-{
-	return v3d_add(m3d_mul(&c->mesh_in_body.rotation, p), c->mesh_in_body.position);
-}
-
 static v3d to_mesh(const cr_convex_mesh_pair *c, v3d p)
 {
 	return m3d_tmul(&c->mesh_in_body.rotation, v3d_sub(p, c->mesh_in_body.position));
@@ -123,7 +118,7 @@ static bool add_way_out(cr_convex_mesh_pair *c)
 		near.distance2 > 1e-12 * c->size * c->size ? v3d_normalize(away) : cr_collider_normal(c->collider, near.triangle);
 	const v3d up = m3d_mul(&c->mesh_in_body.rotation, out);
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
-	const int count = cr_convex_plane_contacts(&c->convex, up, v3d_dot(up, to_body(c, near.on.point)), c->margin, contacts);
+	const int count = cr_convex_plane_contacts(&c->convex, up, v3d_dot(up, cr_to_body(c, near.on.point)), c->margin, contacts);
 	for (int i = 0; i < count; i++)
 		contacts[i].point = v3d_mad(contacts[i].point, -c->convex.rounding, up);
 	add_contacts(c, contacts, count, near.triangle);
@@ -464,10 +459,8 @@ static void collide_triangle(cr_convex_mesh_pair *c, int32_t number)
 /// the body against the direction.
 static bool is_sooner(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d direction, double reach)
 {
-	const v3d *p = t->convex.corner;
 	const double sooner = t->depth > 0 ? SOONER * t->depth : t->depth / SOONER;
-	const double top = fmax(v3d_dot(direction, p[0]), fmax(v3d_dot(direction, p[1]), v3d_dot(direction, p[2])));
-	return top + reach < sooner - SOONER_SIZE * c->size;
+	return cr_top_along(t, direction) + reach < sooner - SOONER_SIZE * c->size;
 }
 
 /// The unsettled triangle that the body meets least deeply along its own normal; NULL: none.

@@ -26,6 +26,13 @@ typedef struct cr_near_triangle {
 	bool behind;  // the body's centre is, of a front
 } cr_near_triangle;
 
+/// The highest point of a triangle along a direction.
+static inline double cr_top_along(const cr_near_triangle *t, v3d direction)
+{
+	const v3d *p = t->convex.corner;
+	return fmax(v3d_dot(direction, p[0]), fmax(v3d_dot(direction, p[1]), v3d_dot(direction, p[2])));
+}
+
 /// A way out of the surface for the whole pair.
 typedef struct cr_convex_way {
 	v3d point; // on the surface, frame of the body
@@ -69,12 +76,18 @@ static inline double cr_reach_along(const cr_convex_mesh_pair *c, v3d direction)
 	return v3d_dot(direction, cr_convex_support(&c->convex, direction)) + c->convex.rounding;
 }
 
+/// A point of the mesh's frame in that of the body.
+static inline v3d cr_to_body(const cr_convex_mesh_pair *c, v3d p)
+{
+	return v3d_add(m3d_mul(&c->mesh_in_body.rotation, p), c->mesh_in_body.position);
+}
+
 /// Corner k of a triangle, in the frame of the body.
 static inline v3d cr_vertex_in_body(const cr_convex_mesh_pair *c, int32_t triangle, int k)
 {
 	const cr_topology *top = c->collider->topology;
 	const v3d p = v3d_from_floats(&top->vertices[3 * (int64_t)top->triangles[3 * (int64_t)triangle + k]]);
-	return v3d_add(m3d_mul(&c->mesh_in_body.rotation, p), c->mesh_in_body.position);
+	return cr_to_body(c, p);
 }
 
 /// The normal of a contact, out of the mesh, in the frame of the body.

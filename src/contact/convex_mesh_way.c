@@ -43,8 +43,7 @@ static cr_relative moved_back(v3d shift)
 /// How far the body must move along n until it is beyond all of a triangle.
 static double reach_past(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d n)
 {
-	const v3d *p = t->convex.corner;
-	return fmax(v3d_dot(n, p[0]), fmax(v3d_dot(n, p[1]), v3d_dot(n, p[2]))) + cr_reach_along(c, v3d_neg(n));
+	return cr_top_along(t, n) + cr_reach_along(c, v3d_neg(n));
 }
 
 /// The end of the way along n past the triangles that the body meets where it is moved by so much;
@@ -140,7 +139,7 @@ static bool leads_into_surface(const cr_half_spaces *spaces, v3d n)
 
 /// The direction out of a triangle, for a body that is moved by shift, where the least way out
 /// leads through the surface: the triangle's normal, or that of a half space, along which the rest
-/// of the way is least. At a rim, one face has brought the body out of the other but for a little.
+/// of the way is least. At a rim, one face has brought the body nearly out of the other.
 static v3d direction_past(const cr_convex_mesh_pair *c, const cr_half_spaces *spaces, const cr_near_triangle *t, v3d shift)
 {
 	v3d best = t->normal;

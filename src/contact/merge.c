@@ -27,7 +27,7 @@ static const double SHARE_OF_BODY = 0.1;
 
 static bool is_sensor_pair(const cr_pipeline *p, const cr_found_pair *f)
 {
-	return p->bodies[f->a].sensor || p->bodies[f->b].sensor;
+	return cr_is_sensor_pair(&p->bodies[f->a], &p->bodies[f->b]);
 }
 
 static cr_further_pair *find_in(const cr_further_pairs *list, const cr_found_pair *f)

@@ -16,18 +16,10 @@
 
 #include "contact/contact.h"
 
-static bool is_sensor_pair(const cr_body *a, const cr_body *b) { return a->sensor || b->sensor; }
-
-static bool has_mesh(const cr_body *a, const cr_body *b)
-{
-	const cr_algorithm algorithm = cr_algorithm_of(a, b);
-	return algorithm == CR_ALGORITHM_ROUND || algorithm == CR_ALGORITHM_CONVEX_MESH;
-}
-
 bool cr_may_rest(const cr_pipeline *p, const cr_body *a, const cr_body *b)
 {
-	return p->settings.world.temporal != CAROM_TEMPORAL_NONE && (!p->keep_contact || is_sensor_pair(a, b)) && has_mesh(a, b) &&
-		cr_stands_still(a) && cr_stands_still(b);
+	return p->settings.world.temporal != CAROM_TEMPORAL_NONE && (!p->keep_contact || cr_is_sensor_pair(a, b)) &&
+		cr_is_volume_on_mesh(a, b) && cr_stands_still(a) && cr_stands_still(b);
 }
 
 static bool is_unchanged(const cr_body *body, uint32_t generation)

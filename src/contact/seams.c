@@ -469,7 +469,7 @@ static bool sort_by_b(cr_worker *worker, seam_row **rows, int32_t count)
 /// Look at the rows of two bodies. false: out of memory.
 static bool look_at_bodies(cr_pipeline *p, cr_worker *worker, cr_found_pair *found, int32_t count)
 {
-	if (p->bodies[found->a].sensor || p->bodies[found->b].sensor)
+	if (cr_is_sensor_pair(&p->bodies[found->a], &p->bodies[found->b]))
 		return true;
 	seam_row *rows = cr_arena_alloc(&worker->arena, (size_t)count * sizeof *rows);
 	void **room = cr_arena_alloc(&worker->arena, 3 * (size_t)count * sizeof *room);

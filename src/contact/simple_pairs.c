@@ -3,10 +3,10 @@
 ///
 /// Input: the simple pairs of the pair stage. Output: those with contacts, which are sorted and
 /// reduced. These pairs pass no other stage. They remember nothing, unless they are at rest
-/// (resting.c). So one takes 40 bytes, and 56 for
-/// each contact, where a pair of meshes takes a kilobyte. Contacts of basic volumes with planes
-/// take none: they are counted here, and made when they are shown (merge.c). Parallel over pairs,
-/// each writing its own slot; the list is made dense in order afterwards.
+/// (resting.c). So one takes 40 bytes, and 56 for each contact, where a pair of meshes takes a
+/// kilobyte. Contacts of basic volumes with planes take none: they are counted here, and made when
+/// they are shown (merge.c). Parallel over pairs, each writing its own slot; the list is made dense
+/// in order afterwards.
 
 #include "base/parallel.h"
 #include "contact/contact.h"
@@ -62,8 +62,6 @@ static bool is_at_rest(const cr_body *a, const cr_body *b)
 	return a->reshaped == CR_SHAPE_KEPT && b->reshaped == CR_SHAPE_KEPT && cr_stands_still(a) && cr_stands_still(b);
 }
 
-static bool is_sensor_pair(const cr_body *a, const cr_body *b) { return a->sensor || b->sensor; }
-
 /// Take over the finds of the last step of a pair whose bodies are at rest. false: there are none.
 static bool take_over(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
 {
@@ -84,8 +82,7 @@ static bool take_over(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair
 /// Do a mesh and a volume overlap? Of other pairs it says no.
 static bool overlaps_mesh(const cr_pipeline *p, const cr_body *a, const cr_body *b)
 {
-	const cr_algorithm algorithm = cr_algorithm_of(a, b);
-	if (algorithm != CR_ALGORITHM_ROUND && algorithm != CR_ALGORITHM_CONVEX_MESH)
+	if (!cr_is_volume_on_mesh(a, b))
 		return false;
 	const cr_body *mesh = a->shape.family == CR_FAMILY_MESH ? a : b, *volume = mesh == a ? b : a;
 	return cr_mesh_meets_volume(mesh->shape.collider, p->bvh, &mesh->pose, &volume->shape.def, &volume->pose);
@@ -114,7 +111,7 @@ static void find_reported(const cr_pipeline *p, cr_worker *worker, cr_body_pair 
 	found->kept = cr_may_rest(p, a, b);
 	if (found->kept && take_over(p, worker, pair, found))
 		return;
-	if (is_sensor_pair(a, b)) {
+	if (cr_is_sensor_pair(a, b)) {
 		found->reduced = found->touches = senses(p, worker, a, b);
 		return;
 	}
