@@ -18,7 +18,6 @@ static void open_pair(pair *p, bool cubes, const carom_shape *other)
 {
 	*p = (pair){ .context = fixture_context(1), .seed = 7 };
 	carom_world_def def = carom_default_world_def();
-	def.max_contacts_per_pair = 0;
 	def.speculative_distance = 0.01;
 	p->world = fixture_world(p->context, &def);
 	for (int i = 0; i < 2; i++) {

@@ -168,7 +168,6 @@ static void check_floor(carom_context *context, const floors *f, int number, dou
 	uint64_t seed = 40 + (uint64_t)number;
 	int below = 0, untold = 0, twice = 0, wrong = 0;
 	carom_world_def def = carom_default_world_def();
-	def.max_contacts_per_pair = 0;
 	def.speculative_distance = ahead;
 	for (int i = 0; i < PLACES; i++) {
 		carom_world *world = fixture_world(context, &def);
@@ -212,8 +211,8 @@ TEST(solid_vertices, each_in_a_floor_has_a_contact)
 	carom_destroy_context(context);
 }
 
-/// A reduced patch of a flat face keeps its extent.
-TEST(solid_vertices, a_limit_keeps_the_extent)
+/// The limit of two bodies holds for solids as well. A reduced patch of a flat face keeps its extent.
+TEST(solid_vertices, a_limit_of_bodies_keeps_the_extent)
 {
 	static cube g;
 	carom_context *context = fixture_context(1);
@@ -222,6 +221,7 @@ TEST(solid_vertices, a_limit_keeps_the_extent)
 	for (int i = 0; i < FLOORS; i++) {
 		uint64_t seed = 9;
 		carom_world *world = fixture_world(context, NULL);
+		REQUIRE(carom_world_set_body_pairs(world, false, 8) == CAROM_SUCCESS);
 		add_floor(world, &f, i);
 		make_cube(&g, 5, 1);
 		put_cube(&g, &seed, 0.3, (v3d){ 0.1, 0.2, -0.01 }, 0);

@@ -215,12 +215,12 @@ typedef struct carom_lab carom_lab;
 typedef struct carom_world_def {
 	int cookie; ///< set by carom_default_world_def; do not touch
 	carom_broad_phase broad_phase;
-	/// Contacts kept for each pair, 1 to 256; 0: all. They span the patch, and a body that
-	/// trembles keeps them. The greatest depth of the pair is always among them. A neighbour of
-	/// the deepest contact may stay in its place, and have its depth, if it pushes the same way
-	/// and was less deep by at most a hundredth of that depth, or a ten-thousandth of the patch's
-	/// diagonal. The default 8 suits rigid bodies. Solids that deform need 0: each of their
-	/// vertices in another body has a contact, and those left out would sink in.
+	/// Contacts kept for each pair of rigid bodies, 1 to 256; 0: all. They span the patch, and a
+	/// body that trembles keeps them. The greatest depth of the pair is always among them. A
+	/// neighbour of the deepest contact may stay in its place, and have its depth, if it pushes
+	/// the same way and was less deep by at most a hundredth of that depth, or a ten-thousandth of
+	/// the patch's diagonal. A solid that deforms keeps all contacts of its pairs, since a vertex
+	/// without one would sink in; carom_world_set_body_pairs limits them too.
 	int32_t max_contacts_per_pair;
 	/// Features that are apart by at most this distance (metres) are contacts with a negative
 	/// depth; 0: there are none.
@@ -331,8 +331,8 @@ CAROM_API carom_result carom_world_set_devices(
 ///   max_contacts_per_pair. They are chosen among those of all pairs of parts, as those of a pair
 ///   are: they span the patch, and the greatest depth is among them. A contact that stays keeps its
 ///   age and impulse. Parts without a contact left stay a pair, so events do not depend on the
-///   limit. Two bodies without parts have no more contacts than this, too. It does not concern
-///   contacts of surfaces and of granular bodies.
+///   limit. Two bodies without parts have no more contacts than this, too, and neither have
+///   solids that deform. It does not concern contacts of surfaces and of granular bodies.
 ///
 /// CAROM_INVALID_ARGUMENT names max_contacts.
 CAROM_API carom_result carom_world_set_body_pairs(

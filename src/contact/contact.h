@@ -112,9 +112,10 @@ bool cr_push_alike(const cr_raw_contact *a, const cr_raw_contact *b);
 /// Choose keep of count sorted contacts, which move to the front, in no order. rows: numbers that
 /// go with the contacts; NULL: none. Sets worker->failed when out of memory. (reduce.c)
 void cr_choose_contacts(cr_worker *worker, cr_raw_contact *data, int32_t *rows, int64_t count, int64_t keep);
-/// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets
-/// worker->failed when out of memory. (reduce.c)
-int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_raw_contacts *contacts);
+/// Sort the contacts of a with b and reduce them likewise, to the limits of the settings. Returns
+/// how many there were. Sets worker->failed when out of memory. (reduce.c)
+int32_t cr_reduce_contacts(
+	const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b, cr_raw_contacts *contacts);
 
 // ---- Pairs ----
 

@@ -27,7 +27,7 @@ static void reduce_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 			cr_filter_contacts(p, w->a, w->b, &contacts);
 		if (cr_pair_deforms(&p->bodies[w->a], &p->bodies[w->b]))
 			cr_join_vertex_contacts(worker, &p->bodies[w->a], &p->bodies[w->b], &contacts);
-		w->found = cr_reduce_contacts(p, worker, &contacts);
+		w->found = cr_reduce_contacts(p, worker, &p->bodies[w->a], &p->bodies[w->b], &contacts);
 		w->contacts.count = (int32_t)contacts.count;
 	}
 	cr_pair_memory *m = cr_memory_of(p, w);

@@ -259,17 +259,19 @@ void cr_sort_contacts(cr_raw_contacts *contacts)
 		sort_contacts(contacts->data, contacts->count);
 }
 
-/// The most contacts that a pair keeps, of parts or of bodies; 0: all. Two bodies get no more than
-/// their limit from a pair of parts.
-static int64_t limit_of(const cr_settings *settings)
+/// The most contacts that two parts keep; 0: all. Two bodies get no more than their limit from a
+/// pair of parts. The vertices of a solid carry each other little, so each keeps its contact.
+static int64_t limit_of(const cr_settings *settings, bool deforms)
 {
-	const int64_t of_pair = settings->world.max_contacts_per_pair, of_bodies = settings->max_contacts_per_body_pair;
+	const int64_t of_pair = deforms ? 0 : settings->world.max_contacts_per_pair,
+				  of_bodies = settings->max_contacts_per_body_pair;
 	return of_bodies > 0 && (of_pair == 0 || of_bodies < of_pair) ? of_bodies : of_pair;
 }
 
-int32_t cr_reduce_contacts(const cr_pipeline *p, cr_worker *worker, cr_raw_contacts *contacts)
+int32_t cr_reduce_contacts(
+	const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b, cr_raw_contacts *contacts)
 {
-	const int64_t found = contacts->count, most = limit_of(&p->settings);
+	const int64_t found = contacts->count, most = limit_of(&p->settings, cr_pair_deforms(a, b));
 	cr_sort_contacts(contacts);
 	if (most > 0 && found > most) {
 		cr_choose_contacts(worker, contacts->data, NULL, found, most);

@@ -124,7 +124,7 @@ static void find_reported(const cr_pipeline *p, cr_worker *worker, cr_body_pair 
 		return;
 	if (cr_algorithm_of(a, b) == CR_ALGORITHM_CONVEX_MESH)
 		cr_join_convex_mesh(worker, a, b);
-	const int32_t all = cr_reduce_contacts(p, worker, &worker->contacts);
+	const int32_t all = cr_reduce_contacts(p, worker, a, b, &worker->contacts);
 	found->found = (uint32_t)all & CR_MOST_FOUND;
 	found->late = all == worker->contacts.count && may_be_late(p, a, b);
 	if (found->late) {

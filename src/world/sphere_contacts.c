@@ -296,7 +296,7 @@ static bool keep_contacts(search *s, const cr_near_part *near)
 	if (s->worker->contacts.count > 0 && s->world->def.contact_filter)
 		filter_contacts(s, near);
 	if (s->worker->contacts.count > 1)
-		cr_reduce_contacts(&s->world->pipeline, s->worker, &s->worker->contacts);
+		cr_reduce_contacts(&s->world->pipeline, s->worker, &s->ball, near->body, &s->worker->contacts);
 	return !s->worker->failed && add_contacts(s, near);
 }
 
