@@ -378,6 +378,8 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->crossing);
 	cr_array_free(memory, &m->began);
 	cr_array_free(memory, &m->beyond);
+	cr_array_free(memory, &m->grazing.roots);
+	cr_array_free(memory, &m->grazing.marks);
 	cr_array_free(memory, &m->leads);
 	cr_array_free(memory, &m->inside);
 	cr_array_free(memory, &m->regions.labels);

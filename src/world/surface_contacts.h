@@ -47,8 +47,9 @@ typedef struct cr_belonging {
 	int32_t vertex;         // of mesh_a
 	int32_t triangle;       // of mesh_b, where the side was known
 	cr_side side;
-	bool through; // it is not on its side now, or was not in the last step
-	bool held;    // foot is where it came in: the nearest point is beyond (surface_passing.c)
+	bool through;  // it is not on its side now, or was not in the last step
+	bool held;     // foot is where it came in: the nearest point is beyond (surface_passing.c)
+	bool doubtful; // it came out at a face that looks to the side (surface_grazing.c)
 	// When it came through the triangle in the step, if it did; negative: before the step.
 	double entered;
 	cr_foot foot; // of the vertex at the end of the step, as reached from there, or along lead
@@ -56,6 +57,12 @@ typedef struct cr_belonging {
 } cr_belonging;
 
 typedef CR_ARRAY(cr_belonging) cr_belongings;
+
+/// Of one cloth that passes one closed mesh, by place of the cloth, as welded (surface_grazing.c).
+typedef struct cr_grazing_lists {
+	CR_ARRAY(uint32_t) roots; // of its set (base/union_find.h)
+	CR_ARRAY(uint8_t) marks;
+} cr_grazing_lists;
 
 /// A vertex that may be inside a closed mesh.
 typedef struct cr_vertex_inside {
@@ -169,8 +176,8 @@ typedef CR_ARRAY(cr_surface_run) cr_surface_runs;
 // vertex that slides as well.
 #define CR_MOST_TURN 0.5
 // Cosine up to which the place where a vertex leaves a body looks away from the one where it came
-// in within the step: 60 degrees. One that came in before may have begun in the body, where it may
-// leave beside the nearest place.
+// in within the step: 60 degrees. Up to CR_AWAY that is doubtful: the cloth around tells. One that
+// came in before may have begun in the body, where it may leave beside the nearest place.
 #define CR_AWAY_WITHIN_STEP 0.5
 #define CR_AWAY -0.25
 // Cosine: a contact whose normal is farther from the way back would keep a vertex beyond the body.
@@ -200,6 +207,7 @@ typedef struct cr_surface_contacts {
 	cr_belongings crossing;                 // from impacts, sorted likewise
 	cr_belongings began;                    // of vertices deep in closed meshes, likewise
 	cr_belongings beyond;                   // those of these two that have passed a mesh, likewise
+	cr_grazing_lists grazing;               // of one cloth and closed mesh
 	cr_belongings leads;                    // vertices led in the last step, likewise
 	CR_ARRAY(cr_vertex_inside) inside;      // vertices that may be, of two members
 	cr_region_lists regions;                // of one cloth inside one closed mesh
@@ -281,6 +289,14 @@ bool cr_is_hit_on_the_way(const carom_world *world, const cr_belonging *b, const
 /// Hold a vertex that has walked from the triangle where it came into a closed mesh, if it has come
 /// beyond it: held and foot.
 void cr_hold_at_entry(const carom_world *world, cr_belonging *b);
+/// Has a vertex passed a closed mesh? It is beyond it.
+bool cr_has_passed(const carom_world *world, const carom_proximity_view *view, const cr_belonging *b);
+/// Has a vertex come in at its triangle in the step, and out at one that looks away, though it is
+/// not held? Its walk found no way to the far side.
+bool cr_has_gone_through(const carom_world *world, const cr_belonging *b);
+/// Decide which doubtful vertices of the step's impacts have passed their meshes. The others are
+/// not held, and stay marked as doubtful. False: out of memory. (surface_grazing.c)
+bool cr_settle_doubtful(carom_world *world, const carom_proximity_view *view);
 /// List the vertices that have passed closed meshes: beyond. remembered and
 /// crossing tell. False when out of memory.
 bool cr_list_beyond(carom_world *world, const carom_proximity_view *view);

@@ -11,7 +11,7 @@
 ///   meet the opposite face from its front.
 /// - A vertex that has left at a face that looks away is held: it is led back to the triangle where
 ///   it came in, until it is in front of that. So is one that is in the mesh, nearer to a face that
-///   looks away.
+///   looks away. Where it looks to the side, the cloth around tells (surface_grazing.c).
 /// - The next step knows it by its contact, which is through, while the walk at the begin of the
 ///   step ends in front.
 /// - Faces beyond do not keep a vertex there, nor do edges of the mesh. The vertices of the mesh do
@@ -154,13 +154,21 @@ static bool was_outside(const carom_world *world, const cr_belonging *b)
 	return cr_side_of_foot(&surface, &foot) == CR_SIDE_FRONT;
 }
 
-/// Has a vertex that is outside, and came in at its triangle, not come back to its own side?
-static bool is_beyond(const carom_world *world, const cr_belonging *b, v3d way)
+/// Note whether a vertex that is outside, and came in at its triangle, has not come back to its own
+/// side.
+static void hold_beyond(const carom_world *world, cr_belonging *b, v3d way)
 {
 	const carom_sweep_hit *out = last_way_out(world, b, b->entered, INFINITY);
-	if (!out)
-		return b->entered < 0 && was_outside(world, b);
-	return v3d_dot(normal_of(world, b->mesh_b, out->triangle), way) < (b->entered < 0 ? CR_AWAY : CR_AWAY_WITHIN_STEP);
+	const double along = out ? v3d_dot(normal_of(world, b->mesh_b, out->triangle), way) : 0;
+	const bool within = b->entered >= 0; // the step
+	b->held = out ? along < (within ? CR_AWAY_WITHIN_STEP : CR_AWAY) : !within && was_outside(world, b);
+	b->doubtful = b->held && within && !(along < CR_AWAY);
+}
+
+bool cr_has_gone_through(const carom_world *world, const cr_belonging *b)
+{
+	const carom_sweep_hit *out = b->through && !b->held && b->entered >= 0 ? last_way_out(world, b, b->entered, INFINITY) : NULL;
+	return out && v3d_dot(normal_of(world, b->mesh_b, out->triangle), normal_of(world, b->mesh_b, b->triangle)) < CR_AWAY;
 }
 
 void cr_hold_at_entry(const carom_world *world, cr_belonging *b)
@@ -170,9 +178,10 @@ void cr_hold_at_entry(const carom_world *world, cr_belonging *b)
 	const cr_foot entry = cr_foot_on_triangle(&surface, b->triangle, cr_placed_vertex(&cloth, b->vertex));
 	if (!(v3d_dot(entry.offset, way) < 0))
 		return; // it is on its own side
-	b->held = cr_side_of_foot(&surface, &b->foot) == CR_SIDE_BACK
-		? v3d_dot(cr_placed_normal(&surface, b->foot.triangle), way) < (b->entered <= 1 ? CR_AWAY_WITHIN_STEP : 0)
-		: is_beyond(world, b, way);
+	if (cr_side_of_foot(&surface, &b->foot) == CR_SIDE_BACK)
+		b->held = v3d_dot(cr_placed_normal(&surface, b->foot.triangle), way) < (b->entered <= 1 ? CR_AWAY_WITHIN_STEP : 0);
+	else
+		hold_beyond(world, b, way);
 	if (b->held)
 		b->foot = entry;
 }
@@ -193,7 +202,7 @@ static bool is_seen_outside(const carom_world *world, const carom_proximity_view
 	return cr_side_of_foot(&surface, &foot) == CR_SIDE_FRONT;
 }
 
-static bool has_passed(const carom_world *world, const carom_proximity_view *view, const cr_belonging *b)
+bool cr_has_passed(const carom_world *world, const carom_proximity_view *view, const cr_belonging *b)
 {
 	if (!b->through || b->held || !cr_has_outside(world, b->mesh_a, b->mesh_b))
 		return b->held;
@@ -209,7 +218,8 @@ bool cr_list_beyond(carom_world *world, const carom_proximity_view *view)
 	m->beyond.count = 0;
 	for (int k = 0; k < 2; k++) {
 		for (int64_t i = 0; i < lists[k]->count && enough; i++)
-			enough = !has_passed(world, view, &lists[k]->data[i]) || cr_append_belonging(world, &m->beyond, &lists[k]->data[i]);
+			enough =
+				!cr_has_passed(world, view, &lists[k]->data[i]) || cr_append_belonging(world, &m->beyond, &lists[k]->data[i]);
 	}
 	cr_sort_belongings(&m->beyond);
 	return enough;

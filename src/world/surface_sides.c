@@ -508,13 +508,30 @@ static bool learn_from(carom_world *world, bool outside, cr_belongings *list)
 	return enough;
 }
 
+/// Leave out doubtful vertices that are not held, where the last step knows of them.
+static void drop_known(carom_world *world)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	int64_t count = 0;
+	for (int64_t i = 0; i < m->crossing.count; i++) {
+		const cr_belonging *b = &m->crossing.data[i];
+		const cr_topology *t = &cr_body_of_member(world, b->mesh_b)->shape.mesh->topology;
+		if (!b->doubtful || b->held || look_up(t, &m->remembered, b->mesh_a, b->mesh_b, b->vertex, b->triangle) == CR_SIDE_NONE)
+			m->crossing.data[count++] = *b;
+	}
+	m->crossing.count = count;
+}
+
 /// The impacts of cloth with closed meshes come first: they tell which vertices have passed
 /// these.
 static bool learn(carom_world *world, const carom_proximity_view *view)
 {
 	cr_surface_contacts *m = &world->surface_contacts;
 	m->crossing.count = 0;
-	if (!learn_from(world, true, &m->crossing) || !cr_list_beyond(world, view) || !learn_from(world, false, &m->crossing))
+	if (!learn_from(world, true, &m->crossing) || !cr_settle_doubtful(world, view))
+		return false;
+	drop_known(world);
+	if (!cr_list_beyond(world, view) || !learn_from(world, false, &m->crossing))
 		return false;
 	sort_belongings(&m->crossing);
 	return true;
