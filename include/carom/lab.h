@@ -152,6 +152,10 @@ carom_group_stats carom_lab_group_stats(const carom_world *world, int group);
 /// replayed by the library's own, which give the contacts of all but CAROM_BUFFERS_IGNORE.
 carom_result carom_lab_replay_recording(
 	carom_context *context, carom_read_fn *read, void *user, carom_replay_result *result);
+/// As carom_lab_replay_recording, and watch, which may be NULL, is called after each step
+/// (carom_watch_recording).
+carom_result carom_lab_watch_recording(carom_context *context, carom_read_fn *read, void *user,
+	carom_watch_fn *watch, void *watch_user, carom_replay_result *result);
 
 #ifdef __cplusplus
 }

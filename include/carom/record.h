@@ -48,6 +48,19 @@ typedef struct carom_replay_result {
 CAROM_API carom_result carom_replay_recording(
 	carom_context *context, carom_read_fn *read, void *user, carom_replay_result *result);
 
+/// Called after each step of a replay, step from 0, on the thread that replays. The world is that
+/// of the replay, as the recorded one was after that step: its results, bodies and shapes may be
+/// read, and queries be asked. Calls that change the world or save it fail
+/// (CAROM_INVALID_ARGUMENT). The world ends with the replay. Returns false to end that here.
+typedef bool carom_watch_fn(carom_world *world, int64_t step, void *user);
+
+/// As carom_replay_recording, and watch is called after each step with watch_user: to find the step
+/// in which something goes wrong and look at its contacts, or to draw the bodies. A step whose hash
+/// differs is shown too, before the replay fails. CAROM_SUCCESS where watch ended the replay:
+/// result then counts the steps so far.
+CAROM_API carom_result carom_watch_recording(carom_context *context, carom_read_fn *read, void *user,
+	carom_watch_fn *watch, void *watch_user, carom_replay_result *result);
+
 #ifdef __cplusplus
 }
 #endif

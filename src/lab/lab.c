@@ -90,5 +90,11 @@ carom_group_stats carom_lab_group_stats(const carom_world *world, int group)
 
 carom_result carom_lab_replay_recording(carom_context *context, carom_read_fn *read, void *user, carom_replay_result *result)
 {
-	return cr_replay_recording(context, &tools, read, user, result);
+	return cr_replay_recording(context, &tools, read, user, NULL, NULL, result);
+}
+
+carom_result carom_lab_watch_recording(carom_context *context, carom_read_fn *read, void *user, carom_watch_fn *watch,
+	void *watch_user, carom_replay_result *result)
+{
+	return cr_replay_recording(context, &tools, read, user, watch, watch_user, result);
 }

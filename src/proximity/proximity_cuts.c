@@ -4,6 +4,7 @@
 /// face. But their boxes overlap. So the search of near pairs, which meets each pair of leaves
 /// whose boxes overlap once, tests the triangles of these as well, exactly. Cost: one test for each
 /// such pair of triangles.
+#include "base/stable_sort.h"
 #include "geom/triangle.h"
 #include "proximity/proximity_state.h"
 #include <stdlib.h>
@@ -132,6 +133,6 @@ bool cr_sort_near_cuts(carom_proximity *p)
 			p->crossing.data[p->crossing.count++] = p->workers[i].cuts.data[k];
 	}
 	if (count > 1)
-		qsort(p->crossing.data, (size_t)count, sizeof *p->crossing.data, compare_cuts);
+		cr_sort_stably(p->crossing.data, count, sizeof *p->crossing.data, compare_cuts);
 	return true;
 }

@@ -1,8 +1,8 @@
 /// Blocks of the front. See sweep/front.h. Cost of replacing a front: sorting its blocks, a few
 /// thousand nodes each, and copying those that have become small.
+#include "base/stable_sort.h"
 #include "sweep/front.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /// A block without nodes, and room for some.
@@ -144,7 +144,7 @@ bool cr_front_replace(carom_context *context, cr_front *front, cr_front_blocks *
 		lists[i]->count = 0;
 	}
 	if (count > 0)
-		qsort(front->blocks.data, (size_t)count, sizeof *front->blocks.data, compare_blocks);
+		cr_sort_stably(front->blocks.data, count, sizeof *front->blocks.data, compare_blocks);
 	join_small(context, front);
 	return true;
 }

@@ -1,5 +1,6 @@
 /// The recorder: each call becomes one record, put together in a buffer and written in one go. See
 /// docs/recording.md.
+#include "base/stable_sort.h"
 #include "world/record.h"
 #include "base/array.h"
 #include "frame/shape_table.h"
@@ -8,7 +9,6 @@
 #include "base/spin_lock.h"
 #include "world/recording_format.h"
 #include "world/world.h"
-#include <stdlib.h>
 #include <string.h>
 
 struct cr_recorder {
@@ -675,7 +675,7 @@ static int compare_drops(const void *a, const void *b) { return cr_compare_spher
 static void put_sphere_drops(cr_recorder *r)
 {
 	if (r->sphere_drops.count > 1)
-		qsort(r->sphere_drops.data, (size_t)r->sphere_drops.count, sizeof *r->sphere_drops.data, compare_drops);
+		cr_sort_stably(r->sphere_drops.data, r->sphere_drops.count, sizeof *r->sphere_drops.data, compare_drops);
 	put_u32(r, (uint32_t)r->sphere_drops.count);
 	for (int64_t i = 0; i < r->sphere_drops.count; i++) {
 		const cr_sphere_drop *drop = &r->sphere_drops.data[i];

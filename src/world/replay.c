@@ -19,6 +19,9 @@ typedef struct replay {
 	carom_context *context;
 	carom_read_fn *read;
 	void *user;
+	carom_watch_fn *watch; // NULL: nobody looks
+	void *watch_user;
+	bool ended; // by watch
 	uint64_t check;
 	uint32_t version; // of the stream
 	int64_t record_number;
@@ -1020,6 +1023,16 @@ static carom_result get_sphere_drops(replay *r)
 	return CAROM_SUCCESS;
 }
 
+/// Let the caller look at the world after a step.
+static void show(replay *r)
+{
+	if (!r->watch)
+		return;
+	r->world->watched = true;
+	r->ended = !r->watch(r->world, r->result->steps - 1, r->watch_user);
+	r->world->watched = false;
+}
+
 static carom_result replay_step(replay *r)
 {
 	carom_result result = get_rejections(r);
@@ -1037,10 +1050,11 @@ static carom_result replay_step(replay *r)
 		return result;
 	carom_replay_result *out = r->result;
 	out->hash = carom_world_hash(r->world);
+	out->first_difference = out->hash == recorded ? -1 : out->steps;
 	out->steps++;
+	show(r);
 	if (out->hash == recorded)
 		return CAROM_SUCCESS;
-	out->first_difference = out->steps - 1;
 	return cr_fail(r->context, CAROM_INVALID_RECORDING,
 		"carom_replay_recording: record %lld: step %lld gives the hash %016llx, recorded was %016llx",
 		(long long)r->record_number, (long long)out->first_difference, (unsigned long long)out->hash,
@@ -1112,25 +1126,40 @@ static carom_result replay_all(replay *r)
 			return r->payload.count == 0 && r->has_state ? CAROM_SUCCESS
 														 : damaged(r, "the end mark comes too early or holds bytes");
 		result = replay_record(r, opcode);
-		if (result != CAROM_SUCCESS)
+		if (result != CAROM_SUCCESS || r->ended)
 			return result;
 	}
 }
 
 carom_result carom_replay_recording(carom_context *context, carom_read_fn *read, void *user, carom_replay_result *result)
 {
-	return cr_replay_recording(context, NULL, read, user, result);
+	return cr_replay_recording(context, NULL, read, user, NULL, NULL, result);
 }
 
-carom_result cr_replay_recording(
-	carom_context *context, const struct cr_laboratory *tools, carom_read_fn *read, void *user, carom_replay_result *result)
+carom_result carom_watch_recording(carom_context *context, carom_read_fn *read, void *user, carom_watch_fn *watch,
+	void *watch_user, carom_replay_result *result)
+{
+	if (context && !watch)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_watch_recording: watch is NULL");
+	return cr_replay_recording(context, NULL, read, user, watch, watch_user, result);
+}
+
+carom_result cr_replay_recording(carom_context *context, const struct cr_laboratory *tools, carom_read_fn *read, void *user,
+	carom_watch_fn *watch, void *watch_user, carom_replay_result *result)
 {
 	if (!context)
 		return CAROM_INVALID_ARGUMENT;
 	if (!read || !result)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_replay_recording: %s is NULL", read ? "result" : "read");
 	*result = (carom_replay_result){ .first_difference = -1 };
-	replay r = { .context = context, .tools = tools, .read = read, .user = user, .check = CR_CHECK_SEED, .result = result };
+	replay r = { .context = context,
+		.tools = tools,
+		.read = read,
+		.user = user,
+		.watch = watch,
+		.watch_user = watch_user,
+		.check = CR_CHECK_SEED,
+		.result = result };
 	const carom_result outcome = replay_all(&r);
 	carom_destroy_world(r.world);
 	for (int64_t i = 0; i < r.meshes.count; i++)

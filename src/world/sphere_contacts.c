@@ -10,6 +10,7 @@
 /// end are asked by every sphere.
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/stable_sort.h"
 #include "contact/contact.h"
 #include "geom/triangle.h"
 #include "world/world.h"
@@ -151,7 +152,7 @@ static int compare_parts(const void *a, const void *b)
 static void sort_parts(int32_t *parts, int64_t count)
 {
 	if (count > FEW_PARTS) {
-		qsort(parts, (size_t)count, sizeof *parts, compare_parts);
+		cr_sort_stably(parts, count, sizeof *parts, compare_parts);
 		return;
 	}
 	for (int64_t i = 1; i < count; i++) {

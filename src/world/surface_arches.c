@@ -17,9 +17,9 @@
 ///
 /// Cost: O(edges that are cut, each with the triangles under 26 arches of its own).
 #include "base/radix.h"
+#include "base/stable_sort.h"
 #include "world/surface_cuts.h"
 #include "world/world.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SAMPLES = 32, MOST_STEPS = 4096 };
@@ -265,7 +265,7 @@ static bool note_ways(carom_world *world, const carom_proximity_view *view)
 	for (int64_t i = 0; i < m->deep.count && enough; i++)
 		enough = note_way(world, &m->deep.data[i]);
 	if (m->cuts.ways.count > 1)
-		qsort(m->cuts.ways.data, (size_t)m->cuts.ways.count, sizeof *m->cuts.ways.data, compare_ways);
+		cr_sort_stably(m->cuts.ways.data, m->cuts.ways.count, sizeof *m->cuts.ways.data, compare_ways);
 	return enough;
 }
 

@@ -18,6 +18,7 @@
 ///
 /// Both floods go on in turns, and the deeper one ends as soon as it is the deeper one. Cost: O(the
 /// vertices of the parts that go back, and as many again), with a walk for each.
+#include "base/stable_sort.h"
 #include "world/surface_cuts.h"
 #include "world/world.h"
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static bool list_faces(work *w)
 	for (int64_t i = 0; i < edges->count; i++)
 		lists->faces.data[i] = (cr_cut_face){ edges->data[i].triangle, false };
 	if (edges->count > 1)
-		qsort(lists->faces.data, (size_t)edges->count, sizeof *lists->faces.data, compare_faces);
+		cr_sort_stably(lists->faces.data, edges->count, sizeof *lists->faces.data, compare_faces);
 	for (int64_t i = 0; i < edges->count; i++) {
 		if (count == 0 || lists->faces.data[count - 1].triangle != lists->faces.data[i].triangle)
 			lists->faces.data[count++] = lists->faces.data[i];

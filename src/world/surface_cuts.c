@@ -4,10 +4,10 @@
 /// (proximity/proximity_cuts.c). Each such pair of triangles has edges that pierce the other one,
 /// by exact signs: so an edge that runs along the seam of two faces pierces both or none of a
 /// surface that closes. Cost: O(crossing triangles), with a sort.
+#include "base/stable_sort.h"
 #include "world/surface_cuts.h"
 #include "geom/triangle.h"
 #include "world/world.h"
-#include <stdlib.h>
 
 bool cr_may_be_cut(const void *user, int32_t mesh_a, int32_t mesh_b)
 {
@@ -41,7 +41,7 @@ static void put_in_order(cr_piercings *list)
 {
 	int64_t count = 0;
 	if (list->count > 1)
-		qsort(list->data, (size_t)list->count, sizeof *list->data, compare_pierces);
+		cr_sort_stably(list->data, list->count, sizeof *list->data, compare_pierces);
 	for (int64_t i = 0; i < list->count; i++) {
 		if (count == 0 || !is_same_pierce(&list->data[count - 1], &list->data[i]))
 			list->data[count++] = list->data[i];

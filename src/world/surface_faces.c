@@ -21,6 +21,7 @@
 /// Cost: nothing where no region is led and none was. Else O(crossing triangles), with a sort, and
 /// for each such face some ten rays and walks.
 #include "base/parallel.h"
+#include "base/stable_sort.h"
 #include "world/body_query.h"
 #include "world/surface_cuts.h"
 #include "world/world.h"
@@ -104,7 +105,7 @@ static bool list_faces(work *w)
 	const int64_t count = lists->faces.count - w->first;
 	int64_t once = 0;
 	if (count > 1)
-		qsort(faces, (size_t)count, sizeof *faces, compare_triangles);
+		cr_sort_stably(faces, count, sizeof *faces, compare_triangles);
 	for (int64_t i = 0; i < count; i++) {
 		if (once == 0 || faces[once - 1].triangle != faces[i].triangle)
 			faces[once++] = faces[i];

@@ -21,7 +21,7 @@ enum { HAS_COME_OUT = 1, IS_SURE = 2, SET_IS_SURE = 4 };
 /// A cloth and a closed mesh.
 typedef struct work {
 	carom_world *world;
-	const carom_proximity_view *view; // what is near
+	const carom_proximity_view *view; // pairs of features that are near
 	const cr_topology *cloth;
 	int32_t mesh_a, mesh_b;
 } work;

@@ -22,6 +22,7 @@
 /// each other by more than the distance to be kept: the triangles near the shape, and a
 /// conservative advancement for each whose way comes near it. O(1) for each contact of an edge or a
 /// triangle that was through.
+#include "base/stable_sort.h"
 #include "frame/shape_table.h"
 #include "proximity/proximity_state.h"
 #include "sweep/sweep_arc.h"
@@ -124,7 +125,7 @@ static bool list_all_through(const work *w)
 	if (!list_through(w, last, count) || !list_through(w, m->carried_shapes.data, m->carried_shapes.count))
 		return false;
 	if (m->were_through.count > 1)
-		qsort(m->were_through.data, (size_t)m->were_through.count, sizeof *m->were_through.data, compare_vertices);
+		cr_sort_stably(m->were_through.data, m->were_through.count, sizeof *m->were_through.data, compare_vertices);
 	return true;
 }
 
@@ -334,7 +335,7 @@ static void sort_passes(cr_surface_contacts *m)
 	cr_shape_pass *p = m->shape_passes.data;
 	if (m->shape_passes.count < 2)
 		return;
-	qsort(p, (size_t)m->shape_passes.count, sizeof *p, compare_passes);
+	cr_sort_stably(p, m->shape_passes.count, sizeof *p, compare_passes);
 	for (int64_t i = 0; i < m->shape_passes.count; i++) {
 		const bool again = once > 0 && p[once - 1].part_a == p[i].part_a && p[once - 1].part_b == p[i].part_b &&
 			cr_feature_key(p[once - 1].vertices, p[once - 1].triangle) == cr_feature_key(p[i].vertices, p[i].triangle);

@@ -8,9 +8,9 @@
 /// has turned by less than 60 degrees. The nearest two go first, and each old contact goes on once.
 ///
 /// Cost: a pass over the contacts of both steps, and O(k log k) for k that have no namesake.
+#include "base/stable_sort.h"
 #include "world/surface_contacts.h"
 #include "world/world.h"
-#include <stdlib.h>
 
 /// The contacts of one mesh with one shape, of this step and of the last.
 typedef struct match {
@@ -96,7 +96,7 @@ static bool take_over(const match *m, cr_shape_match_lists *lists)
 	for (int64_t i = 0; i < m->then_count; i++)
 		lists->taken.data[i] = false;
 	if (lists->partners.count > 1)
-		qsort(lists->partners.data, (size_t)lists->partners.count, sizeof *lists->partners.data, compare_partners);
+		cr_sort_stably(lists->partners.data, lists->partners.count, sizeof *lists->partners.data, compare_partners);
 	for (int64_t i = 0; i < lists->partners.count; i++) {
 		const cr_shape_partners *p = &lists->partners.data[i];
 		carom_surface_shape_contact *now = &m->now[p->now];

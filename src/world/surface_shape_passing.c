@@ -30,6 +30,7 @@
 /// Cost: O(vertices) for the boxes of the motion of each cloth, by blocks of vertices. For each
 /// shape near it a look at each block, and at the vertices of those near; a ray for each vertex
 /// whose way comes near the shape's ball. Nothing without such shapes.
+#include "base/stable_sort.h"
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
 #include "world/continuous.h"
@@ -329,7 +330,7 @@ void cr_sort_shape_entries(cr_surface_contacts *m)
 	if (m->shape_entries.count < 2)
 		return;
 	cr_shape_entry *e = m->shape_entries.data;
-	qsort(e, (size_t)m->shape_entries.count, sizeof *e, compare_entries);
+	cr_sort_stably(e, m->shape_entries.count, sizeof *e, compare_entries);
 	for (int64_t i = 0; i < m->shape_entries.count; i++) {
 		if (once == 0 || compare_entries(&e[once - 1], &e[i]) != 0)
 			e[once++] = e[i];

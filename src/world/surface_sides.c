@@ -28,6 +28,7 @@
 /// 3. Vertices and edges that are deeper on the wrong side than a thickness are appended to a list
 ///    of their own.
 #include "base/parallel.h"
+#include "base/stable_sort.h"
 #include "geom/feature_distance.h"
 #include "proximity/proximity_state.h"
 #include "sweep/sweep_motion.h"
@@ -251,7 +252,7 @@ static int compare_for_sort(const void *a, const void *b)
 static void sort_belongings(cr_belongings *list)
 {
 	if (list->count > 1)
-		qsort(list->data, (size_t)list->count, sizeof *list->data, compare_for_sort);
+		cr_sort_stably(list->data, list->count, sizeof *list->data, compare_for_sort);
 }
 
 void cr_sort_belongings(cr_belongings *list)

@@ -108,6 +108,9 @@ carom_result cr_check_may_change(const carom_world *world, const char *function)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: called from inside a step of the world", function);
 	if (cr_is_writing(world->recorder))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: called from inside the write function", function);
+	if (world->watched)
+		return cr_fail(
+			world->context, CAROM_INVALID_ARGUMENT, "%s: called from inside the watch function of a replay", function);
 	return CAROM_SUCCESS;
 }
 

@@ -49,6 +49,7 @@ struct carom_world {
 	cr_sphere_impacts sphere_impacts;
 	cr_meeting_spheres meeting_spheres;
 	bool stepping; // a step runs: filters may change nothing
+	bool watched;  // a replay shows it
 	carom_stats stats;
 	cr_box_index *query_index; // of user queries
 	cr_recorder *recorder;     // NULL: not recording
@@ -149,9 +150,9 @@ void cr_shape_free(cr_shape *shape);
 
 /// Check the arrays of a batch of rays against a mesh (mesh_query.c).
 carom_result cr_check_rays(const carom_mesh *mesh, const char *name, const carom_ray_batch *rays, const carom_hit_batch *hits);
-/// carom_replay_recording; tools: the laboratory, NULL: none (replay.c).
-carom_result cr_replay_recording(
-	carom_context *context, const struct cr_laboratory *tools, carom_read_fn *read, void *user, carom_replay_result *result);
+/// carom_watch_recording; watch may be NULL; tools: the laboratory, NULL: none (replay.c).
+carom_result cr_replay_recording(carom_context *context, const struct cr_laboratory *tools, carom_read_fn *read, void *user,
+	carom_watch_fn *watch, void *watch_user, carom_replay_result *result);
 
 /// Check the settings of a world; the text names the field (settings.c).
 carom_result cr_check_settings(carom_context *context, const cr_settings *settings);

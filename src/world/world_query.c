@@ -1,6 +1,7 @@
 /// User queries over a world: check the arguments, search the tree over bodies, ask each body that
 /// the filter lets through. Everything here takes a const world and may run on many threads at
 /// once.
+#include "base/stable_sort.h"
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
 #include "geom/volume.h"
@@ -652,7 +653,7 @@ carom_result cr_list_near_items(const carom_world *world, const char *function, 
 		return result;
 	}
 	if (s.items.count > 1)
-		qsort(s.items.data, (size_t)s.items.count, sizeof *s.items.data, compare_items);
+		cr_sort_stably(s.items.data, s.items.count, sizeof *s.items.data, compare_items);
 	*list = s.items;
 	return CAROM_SUCCESS;
 }
