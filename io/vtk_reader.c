@@ -120,16 +120,12 @@ static bool is_our_machine(const char *head)
 	return strstr(head, *(const uint8_t *)&one ? "byte_order=\"LittleEndian\"" : "byte_order=\"BigEndian\"");
 }
 
-static bool copy_arrays(const char *centres, const char *radii, int64_t count, io_vtk_spheres *spheres)
+static bool copy_array(const char *from, size_t bytes, float **to)
 {
-	spheres->count = count;
-	spheres->centres = malloc(12 * (size_t)count + 1);
-	spheres->radii = malloc(4 * (size_t)count + 1);
-	if (!spheres->centres || !spheres->radii)
-		return false;
-	memcpy(spheres->centres, centres, 12 * (size_t)count);
-	memcpy(spheres->radii, radii, 4 * (size_t)count);
-	return true;
+	*to = malloc(bytes + 1);
+	if (*to)
+		memcpy(*to, from, bytes);
+	return *to != NULL;
 }
 
 static bool ends_whole(const char *bytes, size_t size)
@@ -157,7 +153,12 @@ static const char *take_spheres(char *bytes, size_t size, io_vtk_spheres *sphere
 	const char *radii = find_array(bytes, "radius", data, left, 4 * (uint64_t)count);
 	if (!centres || !radii)
 		return "is damaged: its arrays are not there whole";
-	return copy_arrays(centres, radii, count, spheres) ? NULL : "out of memory";
+	const char *velocities = find_array(bytes, "velocity", data, left, 12 * (uint64_t)count);
+	spheres->count = count;
+	const bool copied = copy_array(centres, 12 * (size_t)count, &spheres->centres) &&
+		copy_array(radii, 4 * (size_t)count, &spheres->radii) &&
+		(!velocities || copy_array(velocities, 12 * (size_t)count, &spheres->velocities));
+	return copied ? NULL : "out of memory";
 }
 
 bool io_read_vtk_moment(const io_vtk_list *list, int64_t index, io_vtk_spheres *spheres, sim_error *error)
@@ -181,5 +182,6 @@ void io_free_vtk_spheres(io_vtk_spheres *spheres)
 {
 	free(spheres->centres);
 	free(spheres->radii);
+	free(spheres->velocities);
 	*spheres = (io_vtk_spheres){ 0 };
 }

@@ -26,8 +26,9 @@ void io_free_vtk_list(io_vtk_list *list);
 /// The spheres of a moment. All zero: none.
 typedef struct io_vtk_spheres {
 	int64_t count;
-	float *centres; ///< [3*count]
-	float *radii;   ///< [count]
+	float *centres;    ///< [3*count]
+	float *radii;      ///< [count]
+	float *velocities; ///< [3*count]; NULL: the file has none
 } io_vtk_spheres;
 
 /// Read moment `index` of a collection. False, with path and reason in error, when the file is

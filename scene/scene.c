@@ -182,7 +182,7 @@ static void set_defaults(scene_description *scene)
 	scene->gravity_axis[1] = 1;
 	scene->time_step = 1.0 / 60.0;
 	scene->steps = 600;
-	scene->output = (scene_output){ .frames = 1, .energy = 10 };
+	scene->output = (scene_output){ .frames = 1, .snapshots = -1, .energy = 10 };
 	scene->picture = (scene_picture){ .box = true, .ground = true };
 	scene->camera = scene_default_scene_camera();
 	scene_set_rigid_defaults(&scene->rigid);
@@ -307,4 +307,15 @@ void scene_destroy(scene_description *scene)
 	free(scene->file);
 	free(scene->text);
 	*scene = (scene_description){ 0 };
+}
+
+int64_t scene_snapshot_steps(const scene_description *scene, int64_t sphere_count)
+{
+	enum { MOST_FREELY = 100000, FILES = 100 };
+	const int64_t steps = scene->steps;
+	if (scene->output.snapshots >= 0)
+		return scene->output.snapshots;
+	if (!scene->has_bodies && !scene->has_deforming)
+		return 0;
+	return sphere_count > MOST_FREELY ? steps : (steps + FILES - 1) / FILES;
 }

@@ -208,10 +208,11 @@ typedef struct scene_spheres {
 
 /// The output of a run, counted in steps of the scene.
 typedef struct scene_output {
-	bool contacts;       ///< of rigid bodies: in the recording too
-	int64_t frames;      ///< between two files of deforming bodies; 0: none
-	bool frames_as_obj;  ///< else PLY
-	int64_t snapshots;   ///< between two of the spheres; 0: none
+	bool contacts;      ///< of rigid bodies: in the recording too
+	int64_t frames;     ///< between two files of deforming bodies; 0: none
+	bool frames_as_obj; ///< else PLY
+	/// between two of the spheres; 0: none; below 0: not said (scene_snapshot_steps)
+	int64_t snapshots;
 	int64_t checkpoints; ///< between two; 0: at the end only, of scenes of spheres alone
 	int64_t energy;      ///< between measurements of the spheres' kinetic energy
 } scene_output;
@@ -279,6 +280,11 @@ bool scene_keep_shapes(scene_description *scene, sim_error *error);
 /// Make the triangles of a mesh: generated or read, centred, scaled. Free with scene_free_mesh
 /// (sim/shapes/shapes.h). Not for height fields.
 bool scene_build_mesh(const scene_description *scene, int32_t index, sim_mesh *mesh, sim_error *error);
+
+/// Steps between two snapshots of spheres [sphere_count]; 0: none. Where the scene does not say, a
+/// run of several sections leaves about a hundred, so that pictures of its files show the spheres;
+/// more than 100,000 spheres have the first and the last alone. A run of spheres alone leaves none.
+int64_t scene_snapshot_steps(const scene_description *scene, int64_t sphere_count);
 
 /// How many shapes a body has: its parts, or the one that it is.
 static inline int32_t scene_shape_count(const scene_body *body) { return body->part_count > 0 ? body->part_count : 1; }

@@ -737,6 +737,10 @@ sim_soft_surface sim_soft_get_surface(const sim_soft *s)
 
 bool sim_soft_is_rigid(const sim_soft *s, int32_t body) { return s->parts[body].kind == SIM_SOFT_RIGID; }
 
+sim_soft_kind sim_soft_get_kind(const sim_soft *s, int32_t body) { return s->parts[body].kind; }
+
+const char *sim_soft_get_name(const sim_soft *s, int32_t body) { return s->parts[body].name; }
+
 uint64_t sim_soft_hash(const sim_soft *s)
 {
 	const uint64_t hash = sim_hash_doubles(SIM_HASH_START, s->committed, 3 * (int64_t)s->vertex_count);

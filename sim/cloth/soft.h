@@ -193,6 +193,10 @@ carom_pose sim_soft_get_solid(const sim_soft *soft, int32_t body, double velocit
 /// Is a body, by its number in the definition, a rigid one that moves as told?
 bool sim_soft_is_rigid(const sim_soft *soft, int32_t body);
 
+/// The kind and the name of a body, by its number in the definition.
+sim_soft_kind sim_soft_get_kind(const sim_soft *soft, int32_t body);
+const char *sim_soft_get_name(const sim_soft *soft, int32_t body);
+
 /// Add the points where deforming bodies touched anything in the last step, or in the last part of
 /// one that was halved, at the places of its end: contacts of features that began nearer than 1.1
 /// thicknesses, impacts of those from farther away, and contacts with the spheres that it met.

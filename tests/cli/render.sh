@@ -88,3 +88,70 @@ expect 1 "scene.json" "$CAROM" render scene.json -o picture.png
 expect 1 "cannot be written" "$CAROM" render $recording -o missing/picture.png
 expect 1 "cannot be written" "$CAROM" render $recording -o missing/movie.mp4
 [ ! -e picture.png ] || fail "a picture was written after a mistake"
+
+# Sections: everything that the scene holds is in the picture, as in last.png of the run.
+cat > all.json << 'END'
+{
+	"name": "all", "time_step": 0.01, "steps": 20,
+	"meshes": { "stone": { "shape": "lumpy", "triangles": 400, "fit": [0.5, 0.5, 0.5], "centre": true } },
+	"bodies": {
+		"planes": [{}],
+		"list": [{ "name": "stone", "mesh": "stone", "kind": "kinematic", "position": [0, 0.5, 0] }, { "shape": "box", "half_extents": [0.2, 0.2, 0.2], "position": [-1, 0.5, 0] }]
+	},
+	"deforming": {
+		"obstacles": ["stone"],
+		"movers": [{ "form": "sphere", "radius": 0.2, "divisions": [12, 8], "position": [-1, 0.9, -1] }],
+		"list": [{ "name": "a \"cloth\"", "form": "sheet", "size": [1, 1], "divisions": [12, 12], "position": [0, 0.9, 0] }]
+	},
+	"spheres": {
+		"substeps": 20, "box": { "lower": [1, 0, -0.5], "upper": [2, 1, 0.5] },
+		"material": { "density": 500, "stiffness": 2000 }, "list": [{ "random": 60, "radius": 0.08 }]
+	},
+	"output": { "frames": 1, "snapshots": 1 },
+	"camera": { "position": [1, 1.6, 3], "target": [0.3, 0.4, 0], "width": 200, "height": 120 }
+}
+END
+"$CAROM" run all.json --contacts --out all > /dev/null 2>&1 || fail "all.json does not run"
+"$CAROM" render all --plain -o all.png 2> stderr.txt || fail "all is not drawn: $(cat stderr.txt)"
+! grep -q warning stderr.txt || fail "a warning where nothing is left out: $(cat stderr.txt)"
+"$CAROM" render all/recording.h5 --plain -o file.png 2> stderr.txt
+cmp all.png file.png || fail "the recording in the folder is drawn otherwise"
+"$CAROM" render all --contacts --plain -o marks.png 2> /dev/null
+cmp -s all.png marks.png && fail "contacts change nothing"
+printf '%s\n' 'kind,vertices,triangles,name' 'mover,98,192,"mover"' 'cloth,169,288,"a ""cloth"""' 'obstacle,202,400,"stone"' > wanted.csv
+diff wanted.csv all/frames/bodies.csv || fail "bodies.csv tells of other bodies"
+# Each section is seen: without its files the picture is another, and a warning tells so.
+for section in recording.h5 frames spheres.pvd; do
+	rm -rf part && cp -r all part && rm -r part/$section
+	"$CAROM" render part --plain --json -o part.png > result.json 2> stderr.txt || fail "no picture without $section: $(cat stderr.txt)"
+	grep -q 'warning: part: The .* are left out' stderr.txt || fail "no warning without $section: $(cat stderr.txt)"
+	grep -q 'are left out' result.json || fail "JSON does not tell what is left out: $(cat result.json)"
+	cmp -s all.png part.png && fail "$section is not in the picture"
+done
+# Without a word a run of several sections writes snapshots, so that nothing is left out.
+sed 's/, "snapshots": 1//' all.json > quiet.json
+"$CAROM" run quiet.json --out quiet > /dev/null 2>&1 || fail "quiet.json does not run"
+"$CAROM" render quiet --plain -o quiet.png 2> stderr.txt
+cmp all.png quiet.png || fail "snapshots without a word are others: $(cat stderr.txt)"
+"$CAROM" run quiet.json --out rare --snapshots 20 > /dev/null 2>&1 || fail "quiet.json does not run with --snapshots 20"
+expect 0 "sections are up to 0.1 s apart in a picture" "$CAROM" render rare --frames 10:11 -o rare.png
+
+# Cloth and spheres alone.
+cat > cloth.json << 'END'
+{ "steps": 6, "deforming": { "list": [{ "form": "sheet", "size": [1, 1], "divisions": [8, 8] }] }, "camera": { "width": 160, "height": 90 } }
+END
+cat > spheres.json << 'END'
+{ "steps": 6, "time_step": 1e-4, "spheres": { "list": [{ "random": 200, "radius": [0.02, 0.05] }] }, "output": { "snapshots": 2 }, "picture": { "color": "radius" }, "camera": { "width": 160, "height": 90 } }
+END
+for kind in cloth spheres; do
+	"$CAROM" run $kind.json --out $kind > /dev/null 2>&1 || fail "$kind.json does not run"
+	"$CAROM" render $kind -o $kind.png 2> /dev/null || fail "$kind is not drawn"
+	[ "$(png_size $kind.png)" = 160x90 ] || fail "$kind.png has not the size of the scene"
+done
+"$CAROM" render cloth --frames 2:5 -o 'cloth%d.png' 2> /dev/null
+[ "$(echo cloth?.png)" = "cloth2.png cloth3.png cloth4.png" ] || fail "wrong names: $(echo cloth?.png)"
+printf 'kind,vertices,triangles,name\ncloth,3,1,"x"\n' > cloth/frames/bodies.csv
+expect 1 'cloth/frames/bodies.csv: tells of 3 vertices and 1 triangles, and frame 0 has 81 and 128' "$CAROM" render cloth -o no.png
+printf 'kind,vertices,triangles,name\nrubbish\n' > cloth/frames/bodies.csv
+expect 1 'cloth/frames/bodies.csv: line 2: ' "$CAROM" render cloth -o no.png
+[ ! -e no.png ] || fail "a picture was written after a mistake"

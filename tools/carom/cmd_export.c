@@ -9,7 +9,6 @@
 #include "io/json_memory.h"
 #include "io/own_place.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,114 +54,6 @@ static const option OPTIONS[] = {
 	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print one JSON object on stdout" },
 	{ 0 },
 };
-
-// ---- Finding files ----
-
-static bool is_there(const char *folder, const char *name, char path[IO_PATH_MAX])
-{
-	const int length = snprintf(path, IO_PATH_MAX, "%s/%s", folder, name);
-	return length < IO_PATH_MAX && access(path, F_OK) == 0;
-}
-
-/// The text of a file in a folder; it stays NULL when there is none. EXIT_DONE, or EXIT_FAILED
-/// after a message.
-static int read_text(const char *folder, const char *name, char **text)
-{
-	char path[IO_PATH_MAX];
-	io_input input;
-	sim_error error;
-	size_t size;
-	if (!is_there(folder, name, path))
-		return EXIT_DONE;
-	if (!io_open_input(&input, path, &error))
-		return report_error(path, "%s", error.text);
-	*text = io_take_rest(&input, &size, &error);
-	io_close_input(&input);
-	return *text ? EXIT_DONE : report_error(path, "%s", error.text);
-}
-
-void export_note(export_source *source, const char *format, ...)
-{
-	char text[400];
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
-	va_end(arguments);
-	report_warning(source->path, "%s", text);
-	report_add(source->notes, NULL, cJSON_CreateString(text));
-}
-
-/// The table and the summary beside what is exported. A run that goes on or was cut off has its
-/// table under another name.
-static int read_texts(export_source *source, const char *folder)
-{
-	char *summary = NULL;
-	int status = read_text(folder, "stats.csv", &source->stats);
-	if (status == EXIT_DONE && !source->stats)
-		status = read_text(folder, "stats.csv.part", &source->stats);
-	if (status == EXIT_DONE)
-		status = read_text(folder, "summary.json", &summary);
-	const int failures = io_json_failures();
-	source->summary = summary ? cJSON_Parse(summary) : NULL;
-	if (io_json_failures() > failures)
-		status = report_error(NULL, "out of memory");
-	else if (summary && !source->summary)
-		export_note(source, "The summary.json beside it is damaged, and left out.");
-	free(summary);
-	return status;
-}
-
-static int open_folder(export_source *source, const char *folder)
-{
-	char path[IO_PATH_MAX];
-	int status = read_texts(source, folder);
-	const cJSON *section = cJSON_GetObjectItem(source->summary, "deforming");
-	if (status == EXIT_DONE && (is_there(folder, "recording.h5", path) || is_there(folder, "recording.h5.part", path)))
-		status = export_open_bodies(source, path);
-	const bool ply = is_there(folder, "frames/frame_000000.ply", path);
-	if (status == EXIT_DONE && (ply || is_there(folder, "frames/frame_000000.obj", path))) {
-		*strrchr(path, '/') = 0;
-		status = export_open_deforming(source, path, !ply, section ? section : source->summary);
-	}
-	if (status == EXIT_DONE && is_there(folder, "spheres.pvd", path))
-		status = export_open_spheres(source, path);
-	if (status != EXIT_DONE || source->bodies || source->deforming || source->spheres)
-		return status;
-	return report_error(folder,
-		"holds neither recording.h5, nor frames/frame_000000.ply (or .obj), nor spheres.pvd: give the folder of carom run --out; "
-		"spheres need --snapshots there, deforming bodies need frames other than 0");
-}
-
-static int open_file(export_source *source, const char *path)
-{
-	char folder[IO_PATH_MAX];
-	snprintf(folder, sizeof folder, "%s", path);
-	char *slash = strrchr(folder, '/');
-	snprintf(slash ? slash : folder, 2, "%s", slash ? "" : ".");
-	if (read_texts(source, folder[0] ? folder : "/") != EXIT_DONE)
-		return EXIT_FAILED;
-	return io_has_extension(path, ".pvd") ? export_open_spheres(source, path) : export_open_bodies(source, path);
-}
-
-int export_open(export_source *source, const char *path)
-{
-	struct stat status;
-	*source = (export_source){ .path = path, .notes = cJSON_CreateArray() };
-	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-		return open_folder(source, path);
-	return open_file(source, path);
-}
-
-void export_close(export_source *source)
-{
-	export_close_bodies(source->bodies);
-	export_close_deforming(source->deforming);
-	export_close_spheres(source->spheres);
-	free(source->stats);
-	cJSON_Delete(source->summary);
-	cJSON_Delete(source->notes);
-	*source = (export_source){ 0 };
-}
 
 // ---- The module ----
 
@@ -277,7 +168,7 @@ static int export_all(export_source sources[2], int count, cJSON *report)
 
 int cmd_export(int argc, char **argv)
 {
-	export_source sources[2] = { { 0 } };
+	export_source sources[2] = { { .threads = 1 }, { .threads = 1 } };
 	int status = parse(argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;

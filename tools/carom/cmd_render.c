@@ -1,18 +1,15 @@
-// carom render: pictures and movies of a recording, ray traced with the library's own trees.
-#include "camera.h"
+// carom render: pictures and movies of what a run left, ray traced with the library's own trees.
 #include "commands.h"
 #include "movie.h"
 #include "options.h"
-#include "playback.h"
 #include "progress.h"
+#include "render_moment.h"
 #include "report.h"
 #include "sim/base/sim_clock.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
 enum { OUTPUT_PICTURE, OUTPUT_PICTURES, OUTPUT_MOVIE };
 
@@ -31,10 +28,13 @@ typedef struct render_settings {
 
 // The state from the first picture to the last. All zero is fine to destroy.
 typedef struct render_state {
-	playback play;
+	export_source source;
+	const export_track *clock; // whose frames are counted
+	render_view view;
 	view_camera camera;
 	movie movie;
-	double ms; // spent drawing
+	double ms;       // spent drawing
+	double farthest; // seconds between a picture and a state that is in it, most
 } render_state;
 
 // ---- Command line ----
@@ -130,7 +130,7 @@ static const option OPTIONS[] = {
 	{ .name = "contacts",
 		.kind = OPTION_FLAG,
 		.value = &wanted.contacts,
-		.help = "mark contacts, coloured by depth; found again when the recording holds none" },
+		.help = "mark contacts, coloured by depth: recorded ones; those of rigid bodies are found again where none are" },
 	{ .name = "flat", .kind = OPTION_FLAG, .value = &wanted.flat, .help = "show triangles: no smooth normals" },
 	{ .name = "plain", .kind = OPTION_FLAG, .value = &wanted.plain, .help = "no line of text" },
 	{ .name = "samples",
@@ -154,10 +154,11 @@ static int parse(int argc, char **argv, render_settings *settings)
 {
 	const command_line line = { .command = "render",
 		.synopsis = "RECORDING [options] -o FILE",
-		.summary = "Draw a recording of `carom run`: one picture, a picture for each frame, or a movie.",
+		.summary = "Draw what a run of `carom run` left: one picture, a picture for each frame, or a movie.",
 		.details =
-			"RECORDING is a recording.h5, or the folder of --out that has one. Rigid bodies alone are drawn: a warning tells of cloth\n"
-			"and spheres that the run had. `carom export` shows all, and last.png of `carom run`.",
+			"RECORDING is the folder of --out, with rigid bodies, deforming bodies and spheres together; or a recording.h5 or\n"
+			"spheres.pvd in it. Frames are those of recording.h5, else those of the section that has the most; of the others the state\n"
+			"that is nearest in time is drawn.",
 		.options = OPTIONS,
 		.least = 1,
 		.most = 1 };
@@ -172,21 +173,20 @@ static int parse(int argc, char **argv, render_settings *settings)
 }
 
 /// Bring the range to frames that exist. One picture takes one frame.
-static int choose_frames(render_settings *settings, int32_t frame_count)
+static int choose_frames(render_settings *settings, int64_t frame_count)
 {
 	option_range *frames = &settings->frames;
-	if (frame_count == 0)
-		return report_error(settings->recording, "the recording holds no frames");
 	const bool given = frames->first != 0 || frames->end != INT64_MAX;
 	if (frames->end > frame_count && frames->end != INT64_MAX)
-		return report_error(
-			settings->recording, "holds frames 0 to %d; --frames ends at %lld", frame_count - 1, (long long)frames->end);
+		return report_error(settings->recording, "holds frames 0 to %lld; --frames ends at %lld", (long long)frame_count - 1,
+			(long long)frames->end);
 	if (frames->end > frame_count)
 		frames->end = frame_count;
 	if (!given && settings->output_kind == OUTPUT_PICTURE)
 		frames->first = frame_count - 1;
 	if (frames->first < 0 || frames->first >= frames->end)
-		return report_error(settings->recording, "holds frames 0 to %d; --frames names none of them", frame_count - 1);
+		return report_error(
+			settings->recording, "holds frames 0 to %lld; --frames names none of them", (long long)frame_count - 1);
 	if (settings->output_kind == OUTPUT_PICTURE && frames->end - frames->first > settings->every)
 		return options_misuse("render", "several frames make a movie (-o NAME.mp4) or a picture each (-o NAME%%04d.png)");
 	return EXIT_DONE;
@@ -194,102 +194,91 @@ static int choose_frames(render_settings *settings, int32_t frame_count)
 
 // ---- Camera ----
 
-static void unite(carom_aabb *box, const carom_aabb *with)
-{
-	const carom_vec3 l = box->lower, u = box->upper;
-	box->lower = (carom_vec3){ fmin(l.x, with->lower.x), fmin(l.y, with->lower.y), fmin(l.z, with->lower.z) };
-	box->upper = (carom_vec3){ fmax(u.x, with->upper.x), fmax(u.y, with->upper.y), fmax(u.z, with->upper.z) };
-}
-
-/// The box of the bodies that move (of all bodies when none does) over the frames that are drawn;
-/// of many frames a few dozen say enough.
+/// The box of all that moves over the frames that are drawn; of many frames a few dozen say enough.
 static int find_box(const render_settings *settings, render_state *state, carom_aabb *box)
 {
-	playback *play = &state->play;
 	const int64_t first = settings->frames.first, span = settings->frames.end - 1 - first;
 	const int64_t looks = span < 32 ? span : 32;
-	*box = (carom_aabb){ { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
+	*box = picture_empty_box();
 	for (int64_t i = 0; i <= looks; ++i) {
-		carom_world *world = playback_create_world(play, (int32_t)(first + (looks ? span * i / looks : 0)));
-		if (!world)
-			return EXIT_FAILED;
-		carom_aabb now;
-		const bool moves = play->moving_count > 0;
-		if (view_bounds_of_bodies(world, moves ? play->moving : play->ids, moves ? play->moving_count : play->body_count, &now))
-			unite(box, &now);
-		carom_destroy_world(world);
+		render_moment moment;
+		const int status = render_read_moment(&moment, &state->source, first + (looks ? span * i / looks : 0), false);
+		if (status == EXIT_DONE) {
+			const carom_aabb now = render_bounds(&moment, &state->view);
+			picture_widen_box(box, &now);
+		}
+		render_free_moment(&moment);
+		if (status != EXIT_DONE)
+			return status;
 	}
 	return EXIT_DONE;
 }
 
 static int choose_camera(const render_settings *settings, render_state *state)
 {
-	const scene_camera *given = &state->play.scene.camera;
+	const carom_vec3 up = state->view.camera.up;
 	view_camera *camera = &state->camera;
 	double v[6];
 	if (settings->camera) {
 		if (!options_parse_reals(settings->camera, 6, v))
 			return options_misuse("render", "--camera takes six numbers X,Y,Z,TX,TY,TZ, not '%s'", settings->camera);
-		*camera = (view_camera){ { v[0], v[1], v[2] }, { v[3], v[4], v[5] }, playback_up(&state->play), 45 };
+		*camera = (view_camera){ { v[0], v[1], v[2] }, { v[3], v[4], v[5] }, up, 45 };
 		return EXIT_DONE;
 	}
-	if (given->given) {
-		*camera = camera_of_scene(given);
+	if (state->view.has_camera) {
+		*camera = state->view.camera;
 		return EXIT_DONE;
 	}
 	carom_aabb box;
 	const int status = find_box(settings, state, &box);
 	if (status != EXIT_DONE)
 		return status;
-	if (!(box.lower.x <= box.upper.x)) // nothing there but planes
+	if (picture_box_is_empty(&box)) // nothing there but planes
 		box = (carom_aabb){ { -1, -1, -1 }, { 1, 1, 1 } };
-	*camera = view_frame_box(&box, playback_up(&state->play), (double)settings->width / (double)settings->height);
+	*camera = view_frame_box(&box, up, (double)settings->width / (double)settings->height);
 	return EXIT_DONE;
 }
 
 // ---- Pictures ----
 
-static void write_caption(const playback *play, int32_t frame, bool contacts, char *text, size_t size)
+static void write_caption(const render_settings *settings, const render_moment *m, char *text, size_t size)
 {
-	const double time = io_recording_get_time(play->recording, frame);
-	const int length = snprintf(text, size, "Frame %d   %.2f s   %d bodies", frame, time, play->dynamic_count);
-	if (contacts && length > 0 && (size_t)length < size)
-		snprintf(text + length, size - (size_t)length, "   %d contacts", play->mark_count);
+	const export_source *s = m->source;
+	size_t length = (size_t)snprintf(text, size, "Frame %lld   %.2f s", (long long)m->frame, m->time);
+	if (s->bodies)
+		length += (size_t)snprintf(text + length, size - length, "   %d bodies", s->bodies->play.dynamic_count);
+	if (s->deforming)
+		length += (size_t)snprintf(text + length, size - length, "   %d triangles", (int)m->mesh.triangle_count);
+	if (s->spheres)
+		length += (size_t)snprintf(text + length, size - length, "   %lld spheres", (long long)m->spheres.count);
+	if (settings->contacts)
+		snprintf(text + length, size - length, "   %d contacts", m->mark_count);
 }
 
-static int draw_world(
-	const render_settings *settings, render_state *state, const carom_world *world, int32_t frame, view_image *image)
+static int draw_moment(const render_settings *settings, render_state *state, render_moment *moment, view_image *image)
 {
-	const playback *play = &state->play;
-	char caption[120];
-	sim_error error;
-	write_caption(play, frame, settings->contacts, caption, sizeof caption);
+	char caption[200];
+	write_caption(settings, moment, caption, sizeof caption);
 	view_picture_options options = view_default_picture_options();
 	options.width = (int)settings->width;
 	options.height = (int)settings->height;
 	options.samples = settings->samples;
 	options.threads = (int)settings->threads;
-	options.looks = play->looks;
-	options.look_count = play->look_count;
-	options.contacts = play->marks;
-	options.contact_count = play->mark_count;
 	options.caption = settings->plain ? NULL : caption;
 	const double begin = sim_now_ms();
-	if (!view_render_world(world, &state->camera, &options, image, &error))
-		return report_error(play->path, "frame %d: %s", frame, error.text);
+	const int status = render_draw(moment, &state->view, &state->camera, &options, settings->flat, image);
 	state->ms += sim_now_ms() - begin;
-	return EXIT_DONE;
+	return status;
 }
 
-static int draw_frame(const render_settings *settings, render_state *state, int32_t frame, view_image *image)
+static int draw_frame(const render_settings *settings, render_state *state, int64_t frame, view_image *image)
 {
-	carom_world *world = playback_create_world(&state->play, frame);
-	if (!world)
-		return EXIT_FAILED;
-	int status = settings->contacts ? playback_find_contacts(&state->play, world, frame) : EXIT_DONE;
+	render_moment moment;
+	int status = render_read_moment(&moment, &state->source, frame, settings->contacts);
 	if (status == EXIT_DONE)
-		status = draw_world(settings, state, world, frame, image);
-	carom_destroy_world(world);
+		status = draw_moment(settings, state, &moment, image);
+	state->farthest = fmax(state->farthest, moment.farthest);
+	render_free_moment(&moment);
 	return status;
 }
 
@@ -311,7 +300,7 @@ static int write_picture(const render_settings *settings, int64_t frame, const v
 	return view_write_png(path, image, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
-static int put_frame(const render_settings *settings, render_state *state, int32_t frame)
+static int put_frame(const render_settings *settings, render_state *state, int64_t frame)
 {
 	view_image image;
 	int status = draw_frame(settings, state, frame, &image);
@@ -322,10 +311,17 @@ static int put_frame(const render_settings *settings, render_state *state, int32
 	return status;
 }
 
+/// The mean time between two frames of the clock, seconds; 0: there is one.
+static double frame_time(const render_state *state)
+{
+	const export_track *clock = state->clock;
+	return clock->frames > 1 ? (clock->times[clock->frames - 1] - clock->times[0]) / (double)(clock->frames - 1) : 0;
+}
+
 /// As fast as it happened, within the rates that players show.
 static double movie_rate(const render_settings *settings, const render_state *state)
 {
-	const double step = io_recording_get_info(state->play.recording)->time_step * (double)settings->every;
+	const double step = frame_time(state) * (double)settings->every;
 	return step > 0 ? fmin(fmax(1 / step, 1), 120) : 30;
 }
 
@@ -340,7 +336,7 @@ static int put_frames(const render_settings *settings, render_state *state, int6
 	progress bar;
 	progress_start(&bar, "render", settings->frames.end - settings->frames.first);
 	for (int64_t i = settings->frames.first; i < settings->frames.end && status == EXIT_DONE; i += settings->every) {
-		status = put_frame(settings, state, (int32_t)i);
+		status = put_frame(settings, state, i);
 		*drawn += status == EXIT_DONE;
 		progress_update(&bar, i + 1 - settings->frames.first);
 	}
@@ -372,59 +368,54 @@ static int say_result(const render_settings *settings, const render_state *state
 	report_add_vector(object, "camera", (const double[3]){ p.x, p.y, p.z });
 	report_add_vector(object, "target", (const double[3]){ t.x, t.y, t.z });
 	cJSON *left = cJSON_AddArrayToObject(object, "left_out");
-	if (state->play.scene.has_deforming)
-		report_add(left, NULL, cJSON_CreateString("deforming"));
-	if (state->play.scene.has_spheres)
-		report_add(left, NULL, cJSON_CreateString("spheres"));
+	for (const cJSON *note = cJSON_GetArrayItem(state->source.notes, 0); note; note = note->next)
+		report_add(left, NULL, cJSON_CreateString(note->valuestring));
+	cJSON_AddNumberToObject(object, "farthest_time", state->farthest);
 	return report_json(object);
 }
 
-/// The recording in a folder of `carom run --out`. EXIT_DONE also where the argument is no folder.
-static int find_recording(render_settings *settings, char path[IO_PATH_MAX])
+/// Tell where sections were written more rarely than the frames that are counted, so that pictures
+/// show states of other times.
+static void warn_of_times(const render_state *state)
 {
-	static const char *const names[] = { "recording.h5", "recording.h5.part" };
-	const char *folder = settings->recording;
-	struct stat status;
-	if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode))
-		return EXIT_DONE;
-	for (int i = 0; i < 2; i++) {
-		if (snprintf(path, IO_PATH_MAX, "%s/%s", folder, names[i]) < IO_PATH_MAX && stat(path, &status) == 0) {
-			settings->recording = path;
-			return EXIT_DONE;
-		}
-	}
-	return report_error(folder,
-		"holds no recording.h5, and rigid bodies alone are drawn from files: `carom export` shows cloth and spheres of a run");
-}
-
-/// Tell of the sections of the run that no picture of a recording shows.
-static void warn_of_rest(const render_settings *settings, const scene_description *scene)
-{
-	if (scene->has_deforming || scene->has_spheres)
-		report_warning(settings->recording,
-			"the %s%s%s of this run are left out: `carom export` shows them, and last.png of the run",
-			scene->has_deforming ? "deforming bodies" : "", scene->has_deforming && scene->has_spheres ? " and the " : "",
-			scene->has_spheres ? "spheres" : "");
+	if (state->farthest > 1.5 * fmax(frame_time(state), 1e-12))
+		report_warning(state->source.path,
+			"sections are up to %.3g s apart in a picture: run with --frames 1 and --snapshots 1 to write each step of all",
+			state->farthest);
 }
 
 static int render(render_settings *settings, render_state *state)
 {
-	int status = playback_open(&state->play, settings->recording, settings->threads, !settings->flat);
-	if (status == EXIT_DONE)
-		status = choose_frames(settings, io_recording_frame_count(state->play.recording));
+	export_track *tracks[EXPORT_MOST_TRACKS];
+	state->source = (export_source){ .threads = settings->threads, .smooth = !settings->flat };
+	int status = export_open(&state->source, settings->recording);
 	if (status != EXIT_DONE)
 		return status;
-	warn_of_rest(settings, &state->play.scene);
+	// Colours are those of last.png.
+	if (state->source.bodies && state->source.deforming)
+		state->source.bodies->play.first_number = state->source.deforming->all_surfaces;
+	const int track_count = export_list_tracks(&state->source, tracks);
+	state->clock = render_clock(&state->source);
+	for (int i = 0; i < track_count; i++) {
+		if (tracks[i]->frames == 0)
+			return report_error(settings->recording, "the recording holds no frames");
+	}
+	status = choose_frames(settings, state->clock->frames);
+	if (status != EXIT_DONE)
+		return status;
+	state->view = render_read_view(&state->source);
 	if (settings->width == 0) {
-		const scene_description *scene = &state->play.scene;
-		settings->width = scene->text ? scene->camera.width : 1280;
-		settings->height = scene->text ? scene->camera.height : 720;
+		settings->width = state->view.width;
+		settings->height = state->view.height;
 	}
 	int64_t drawn = 0;
 	status = choose_camera(settings, state);
 	if (status == EXIT_DONE)
 		status = put_frames(settings, state, &drawn);
-	return status == EXIT_DONE ? say_result(settings, state, drawn) : status;
+	if (status != EXIT_DONE)
+		return status;
+	warn_of_times(state);
+	return say_result(settings, state, drawn);
 }
 
 int cmd_render(int argc, char **argv)
@@ -432,12 +423,9 @@ int cmd_render(int argc, char **argv)
 	int status = parse(argc, argv, &wanted);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	char path[IO_PATH_MAX];
 	render_state state = { 0 };
-	status = find_recording(&wanted, path);
-	if (status == EXIT_DONE)
-		status = render(&wanted, &state);
+	status = render(&wanted, &state);
 	movie_abandon(&state.movie);
-	playback_close(&state.play);
+	export_close(&state.source);
 	return status;
 }

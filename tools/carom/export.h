@@ -1,10 +1,12 @@
 /// @file export.h
-/// `carom export`: what a run left behind, as one page for a browser. A page holds up to three
-/// tracks (poses of bodies, places of vertices, places of spheres), each with times of its own.
+/// What a run left behind, for `carom export` and `carom render`, and the pages of the first. There
+/// are up to three tracks (poses of bodies, places of vertices, places of spheres), each with times
+/// of its own.
 #ifndef CAROM_TOOL_EXPORT_H
 #define CAROM_TOOL_EXPORT_H
 
 #include "io/vtk_reader.h"
+#include "sim/base/contact_point.h"
 #include "page_parts.h"
 #include "playback.h"
 #include "web/page.h"
@@ -42,13 +44,24 @@ typedef struct export_bodies {
 	int64_t *contact_first; ///< [frames+1] contacts before each frame; NULL: not recorded
 } export_bodies;
 
-/// Deforming bodies, from frames/frame_NNNNNN.ply or .obj.
+/// One of the bodies that the frames of deforming bodies hold one behind the other.
+typedef struct export_surface {
+	char kind[12]; ///< a word of run_surface_words (run.h)
+	int32_t vertex_count, triangle_count;
+} export_surface;
+
+/// Deforming bodies, from frames/frame_NNNNNN.ply or .obj. Bodies that are obstacles, and so are in
+/// the recording too, are left out where that is read.
 typedef struct export_deforming {
 	export_track track; ///< 3 numbers for each vertex
 	char *folder;
 	bool obj;
-	double quantum;     ///< m
-	int32_t *triangles; ///< [3*triangle_count]
+	int32_t file_vertices, file_triangles; ///< of each file
+	export_surface *surfaces;              ///< [surface_count] those that are kept
+	int32_t surface_count;
+	int32_t all_surfaces; ///< those left out included
+	double quantum;       ///< m
+	int32_t *triangles;   ///< [3*triangle_count]
 	int64_t triangle_count;
 } export_deforming;
 
@@ -65,6 +78,8 @@ typedef struct export_spheres {
 /// A run's output that is to be exported. All zero is fine to close.
 typedef struct export_source {
 	const char *path;
+	int64_t threads;       ///< of the context of bodies; 0: one for each core
+	bool smooth;           ///< make smooth normals for the meshes of bodies
 	export_bodies *bodies; ///< NULL: none; so with the others
 	export_deforming *deforming;
 	export_spheres *spheres;
@@ -73,10 +88,19 @@ typedef struct export_source {
 	cJSON *notes;   ///< sentences about what is missing or in doubt
 } export_source;
 
-/// Open what is in a folder, or one file. EXIT_DONE, or EXIT_FAILED after a message; export_close
-/// is due in both cases.
+/// Open what is in a folder, or one file: source says with how many threads and which normals, and
+/// is all zero else. With a recording come the other sections of its run, from its folder.
+/// EXIT_DONE, or EXIT_FAILED after a message; export_close is due in both cases.
 int export_open(export_source *source, const char *path);
 void export_close(export_source *source);
+
+/// The tracks of a source, bodies first. Returns their count.
+enum { EXPORT_MOST_TRACKS = 3 };
+int export_list_tracks(export_source *source, export_track *tracks[EXPORT_MOST_TRACKS]);
+
+/// The member of a name in the summary, or in the section of deforming bodies or of spheres there.
+/// NULL: there is none.
+const cJSON *export_find_in_summary(const export_source *source, const char *name);
 
 /// Say a sentence about the source on stderr, and in the page.
 void export_note(export_source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -98,6 +122,12 @@ void export_close_bodies(export_bodies *bodies);
 void export_close_deforming(export_deforming *deforming);
 void export_close_spheres(export_spheres *spheres);
 
+/// Read the mesh of a frame, without the bodies that are left out; free it with sim_mesh_free.
+/// EXIT_DONE, or EXIT_FAILED after a message.
+int export_load_deforming(const export_deforming *deforming, int64_t frame, sim_mesh *mesh);
+/// Read the spheres of a frame; free them with io_free_vtk_spheres. As above.
+int export_load_spheres(const export_spheres *spheres, int64_t frame, io_vtk_spheres *read);
+
 /// Read a frame: values [count]. EXIT_DONE, or EXIT_FAILED after a message.
 int export_read_poses(export_bodies *bodies, int64_t frame, int32_t *values);
 int export_read_vertices(export_deforming *deforming, int64_t frame, int32_t *values);
@@ -111,6 +141,10 @@ bool export_add_contacts(export_bodies *bodies, int64_t every, web_page *page, s
 int export_add_checks(export_bodies *bodies, const export_options *options, int64_t every, web_page *page);
 /// Are there files with the contacts of a track of the source?
 bool export_has_points(const export_source *source, const export_track *track);
+/// The contacts of a frame of a track, added to points; *there: is there a file of them? EXIT_DONE,
+/// or EXIT_FAILED after a message.
+int export_load_points(
+	const export_source *source, const export_track *track, int64_t frame, sim_contact_points *points, bool *there);
 /// Add the contacts of each frame of a track that goes into the page, where there are files with
 /// them. EXIT_DONE, also when the page is full, or EXIT_FAILED after a message.
 int export_add_points(const export_source *source, const export_track *track, int64_t every, double quantum, web_page *page);

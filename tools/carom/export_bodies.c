@@ -80,7 +80,7 @@ int export_open_bodies(export_source *source, const char *path)
 	export_bodies *b = source->bodies = calloc(1, sizeof *b);
 	if (!b)
 		return report_error(NULL, "out of memory");
-	if (playback_open(&b->play, path, 1, false) != EXIT_DONE)
+	if (playback_open(&b->play, path, source->threads, source->smooth) != EXIT_DONE)
 		return EXIT_FAILED;
 	b->play.path = source->path; // path may lie in a frame that ends
 	const char *note = io_recording_note(b->play.recording);

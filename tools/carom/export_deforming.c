@@ -24,6 +24,23 @@ static int load_frame(const export_deforming *d, int64_t frame, sim_mesh *mesh)
 	return io_load_mesh(path, mesh, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
+int export_load_deforming(const export_deforming *d, int64_t frame, sim_mesh *mesh)
+{
+	char path[IO_PATH_MAX];
+	if (load_frame(d, frame, mesh) != EXIT_DONE)
+		return EXIT_FAILED;
+	const int32_t vertices = mesh->vertex_count, triangles = mesh->triangle_count;
+	if (vertices == d->file_vertices && triangles == d->file_triangles) {
+		mesh->vertex_count = (int32_t)(d->track.count / 3);
+		mesh->triangle_count = (int32_t)d->triangle_count;
+		return EXIT_DONE;
+	}
+	sim_mesh_free(mesh);
+	frame_path(d, frame, path);
+	return report_error(path, "has %d vertices and %d triangles, and frame 0 has %d and %d: these are frames of different runs",
+		(int)vertices, (int)triangles, (int)d->file_vertices, (int)d->file_triangles);
+}
+
 static bool triangles_are_sound(const sim_mesh *mesh)
 {
 	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++) {
@@ -80,6 +97,58 @@ static int take_times(export_source *source, const cJSON *summary)
 	return EXIT_DONE;
 }
 
+// ---- The bodies in the frames ----
+
+static bool add_surface(export_deforming *d, const export_surface *surface)
+{
+	export_surface *more = realloc(d->surfaces, ((size_t)d->surface_count + 1) * sizeof *more);
+	if (!more)
+		return false;
+	d->surfaces = more;
+	d->surfaces[d->surface_count++] = *surface;
+	return true;
+}
+
+/// The rows of bodies.csv beside the frames. Runs of earlier versions wrote none: all is one body.
+static int read_surfaces(export_deforming *d)
+{
+	char path[IO_PATH_MAX], line[512];
+	int64_t vertices = 0, triangles = 0;
+	export_surface s = { "cloth", d->file_vertices, d->file_triangles };
+	snprintf(path, sizeof path, "%s/bodies.csv", d->folder);
+	FILE *file = fopen(path, "rb");
+	if (!file)
+		return add_surface(d, &s) ? EXIT_DONE : report_error(NULL, "out of memory");
+	int status = EXIT_DONE;
+	for (int number = 1; status == EXIT_DONE && fgets(line, sizeof line, file); number++) {
+		if (number == 1)
+			continue;
+		if (sscanf(line, "%11[a-z],%d,%d,", s.kind, &s.vertex_count, &s.triangle_count) != 3 || s.vertex_count < 1 ||
+			s.triangle_count < 0)
+			status = report_error(path, "line %d: is no kind of body and two numbers", number);
+		else if (!add_surface(d, &s))
+			status = report_error(NULL, "out of memory");
+		vertices += s.vertex_count;
+		triangles += s.triangle_count;
+	}
+	fclose(file);
+	if (status == EXIT_DONE && (vertices != d->file_vertices || triangles != d->file_triangles))
+		status = report_error(path, "tells of %lld vertices and %lld triangles, and frame 0 has %d and %d", (long long)vertices,
+			(long long)triangles, (int)d->file_vertices, (int)d->file_triangles);
+	d->all_surfaces = d->surface_count;
+	return status;
+}
+
+/// Obstacles come last in the frames. A recording shows them, where the run has put them.
+static void leave_out_obstacles(export_deforming *d)
+{
+	while (d->surface_count > 1 && !strcmp(d->surfaces[d->surface_count - 1].kind, "obstacle")) {
+		const export_surface *last = &d->surfaces[--d->surface_count];
+		d->track.count -= 3 * (int64_t)last->vertex_count;
+		d->triangle_count -= last->triangle_count;
+	}
+}
+
 int export_open_deforming(export_source *source, const char *folder, bool obj, const cJSON *summary)
 {
 	sim_mesh mesh = { 0 };
@@ -92,6 +161,8 @@ int export_open_deforming(export_source *source, const char *folder, bool obj, c
 	int status = EXIT_DONE;
 	if (!triangles_are_sound(&mesh))
 		status = report_error(folder, "frame 0 has a triangle that names a vertex that is not there");
+	d->file_vertices = mesh.vertex_count;
+	d->file_triangles = mesh.triangle_count;
 	d->track.name = "vertices";
 	d->track.count = 3 * (int64_t)mesh.vertex_count;
 	d->track.stride = 3;
@@ -100,22 +171,22 @@ int export_open_deforming(export_source *source, const char *folder, bool obj, c
 	d->quantum = page_vertex_quantum(page_mean_edge(&mesh));
 	mesh.triangles = NULL;
 	sim_mesh_free(&mesh);
+	if (status == EXIT_DONE)
+		status = read_surfaces(d);
+	if (status == EXIT_DONE && source->bodies)
+		leave_out_obstacles(d);
 	return status;
 }
 
 int export_read_vertices(export_deforming *d, int64_t frame, int32_t *values)
 {
 	sim_mesh mesh = { 0 };
-	if (load_frame(d, frame, &mesh) != EXIT_DONE)
+	if (export_load_deforming(d, frame, &mesh) != EXIT_DONE)
 		return EXIT_FAILED;
-	int status = EXIT_DONE;
-	if (3 * (int64_t)mesh.vertex_count != d->track.count)
-		status = report_error(d->folder, "frame %lld has %d vertices, and frame 0 has %lld: these are frames of different runs",
-			(long long)frame, (int)mesh.vertex_count, (long long)d->track.count / 3);
-	for (int64_t i = 0; i < d->track.count && status == EXIT_DONE; i++)
+	for (int64_t i = 0; i < d->track.count; i++)
 		values[i] = web_quantise(mesh.vertices[i], d->quantum);
 	sim_mesh_free(&mesh);
-	return status;
+	return EXIT_DONE;
 }
 
 bool export_add_deforming(const export_deforming *d, web_page *page, sim_error *error)
@@ -129,6 +200,7 @@ void export_close_deforming(export_deforming *d)
 		return;
 	free(d->folder);
 	free(d->triangles);
+	free(d->surfaces);
 	free(d->track.times);
 	free(d);
 }

@@ -309,16 +309,5 @@ void model_close(model *m)
 
 int model_load_deforming(const model *m, int64_t index, sim_mesh *mesh)
 {
-	const export_deforming *d = m->source->deforming;
-	char path[IO_PATH_MAX];
-	sim_error error;
-	snprintf(path, sizeof path, "%s/frame_%06lld.%s", d->folder, (long long)(index * m->every), d->obj ? "obj" : "ply");
-	if (!io_load_mesh(path, mesh, &error))
-		return report_error(path, "%s", error.text);
-	if (3 * (int64_t)mesh->vertex_count == d->track.count)
-		return EXIT_DONE;
-	const int32_t found = mesh->vertex_count;
-	sim_mesh_free(mesh);
-	return report_error(path, "has %d vertices, and frame 0 has %lld: these are frames of different runs", (int)found,
-		(long long)d->track.count / 3);
+	return export_load_deforming(m->source->deforming, index * m->every, mesh);
 }

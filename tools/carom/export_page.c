@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum {
-	MOST_TRACKS = 3,
 	BLOCK_FRAMES = 64,       // of a block, most
 	BLOCK_NUMBERS = 1 << 21, // of a block, about
 	FEWEST_FRAMES = 24,      // before spheres are left out
@@ -25,7 +24,7 @@ typedef struct job {
 	export_source *sources; // [source_count]
 	int source_count;
 	export_source *source; // the one that is being written: see turn_to
-	const export_track *tracks[MOST_TRACKS];
+	export_track *tracks[EXPORT_MOST_TRACKS];
 	int track_count;
 	int64_t every; // frames
 	web_page page;
@@ -39,13 +38,7 @@ static void turn_to(job *j, int source)
 {
 	export_source *s = j->source = &j->sources[source];
 	j->page.prefix = source > 0 ? "second-" : "";
-	j->track_count = 0;
-	if (s->bodies)
-		j->tracks[j->track_count++] = &s->bodies->track;
-	if (s->deforming)
-		j->tracks[j->track_count++] = &s->deforming->track;
-	if (s->spheres)
-		j->tracks[j->track_count++] = &s->spheres->track;
+	j->track_count = export_list_tracks(s, j->tracks);
 }
 
 static int64_t frames_of(const job *j, const export_track *track) { return (track->frames + j->every - 1) / j->every; }
@@ -157,19 +150,16 @@ static int find_bounds(job *j)
 // ---- The head ----
 
 /// Three numbers of the summary, or of one of its sections.
-static const cJSON *find_numbers(const cJSON *summary, const char *name)
+static const cJSON *find_numbers(const export_source *source, const char *name)
 {
-	static const char *const sections[] = { "deforming", "spheres" };
-	const cJSON *found = cJSON_GetObjectItem(summary, name);
-	for (int i = 0; i < 2 && !found; i++)
-		found = cJSON_GetObjectItem(cJSON_GetObjectItem(summary, sections[i]), name);
+	const cJSON *found = export_find_in_summary(source, name);
 	return cJSON_GetArraySize(found) == 3 ? found : NULL;
 }
 
 static void describe_gravity(const job *j, cJSON *head)
 {
 	const export_source *s = j->source;
-	const cJSON *given = find_numbers(s->summary, "gravity");
+	const cJSON *given = find_numbers(s, "gravity");
 	if (s->bodies) {
 		const carom_vec3 g = io_recording_get_info(s->bodies->play.recording)->gravity;
 		report_add_vector(head, "gravity", (const double[3]){ g.x, g.y, g.z });
@@ -214,7 +204,7 @@ static cJSON *describe_source(const job *j)
 	cJSON *head = page_start_head(title_of(j));
 	report_add(head, "notes", cJSON_Duplicate(s->notes, true));
 	describe_gravity(j, head);
-	const cJSON *lower = find_numbers(s->summary, "box_lower"), *upper = find_numbers(s->summary, "box_upper");
+	const cJSON *lower = find_numbers(s, "box_lower"), *upper = find_numbers(s, "box_upper");
 	if (s->spheres && lower && upper) {
 		report_add(head, "box_lower", cJSON_Duplicate(lower, true));
 		report_add(head, "box_upper", cJSON_Duplicate(upper, true));

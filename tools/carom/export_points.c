@@ -33,36 +33,42 @@ bool export_has_points(const export_source *source, const export_track *track)
 	return false;
 }
 
-/// A frame whose file is not there has a block that says that its points are not known.
-static bool add_frame(const char *path, const char *name, double quantum, web_page *page, sim_error *error)
+int export_load_points(
+	const export_source *source, const export_track *track, int64_t frame, sim_contact_points *points, bool *there)
 {
+	char path[IO_PATH_MAX];
+	sim_error error;
+	points_path(source, track, frame, path);
+	*there = access(path, F_OK) == 0;
+	return !*there || io_load_contacts(path, points, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
+}
+
+/// A frame whose file is not there has a block that says that its points are not known.
+static int add_frame(
+	const export_source *source, const export_track *track, int64_t frame, const char *name, double quantum, web_page *page)
+{
+	sim_error error;
 	sim_contact_points points = { 0 };
-	const bool there = access(path, F_OK) == 0;
+	bool there;
 	int64_t count;
-	if (there && !io_load_contacts(path, &points, error)) {
-		report_error(path, "%s", error->text);
-		return false;
-	}
+	if (export_load_points(source, track, frame, &points, &there) != EXIT_DONE)
+		return EXIT_FAILED;
 	int32_t *values = page_fill_points(there ? &points : NULL, quantum, &count);
 	const bool done =
-		values ? page_add_values(page, name, values, count, PAGE_POINT_NUMBERS, error) : sim_fail(error, "out of memory");
-	if (!done && !page->is_full)
-		report_error(NULL, "%s", error->text);
+		values ? page_add_values(page, name, values, count, PAGE_POINT_NUMBERS, &error) : sim_fail(&error, "out of memory");
 	free(values);
 	sim_free_contact_points(&points);
-	return done;
+	return done || page->is_full ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 int export_add_points(const export_source *source, const export_track *track, int64_t every, double quantum, web_page *page)
 {
-	char path[IO_PATH_MAX], name[64];
-	sim_error error = { "" };
+	char name[64];
 	if (!export_has_points(source, track))
 		return EXIT_DONE;
 	for (int64_t i = 0; i * every < track->frames && !page->is_full; i++) {
-		points_path(source, track, i * every, path);
 		snprintf(name, sizeof name, "points-%s-%lld", track->name, (long long)i);
-		if (!add_frame(path, name, quantum, page, &error) && !page->is_full)
+		if (add_frame(source, track, i * every, name, quantum, page) != EXIT_DONE)
 			return EXIT_FAILED;
 	}
 	return EXIT_DONE;

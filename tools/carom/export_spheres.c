@@ -40,23 +40,30 @@ int export_open_spheres(export_source *source, const char *path)
 	return EXIT_DONE;
 }
 
-int export_read_spheres(export_spheres *s, int64_t frame, int32_t *values)
+int export_load_spheres(const export_spheres *s, int64_t frame, io_vtk_spheres *spheres)
 {
 	sim_error error;
-	io_vtk_spheres spheres;
-	if (!io_read_vtk_moment(&s->list, frame, &spheres, &error))
+	if (!io_read_vtk_moment(&s->list, frame, spheres, &error))
 		return report_error(NULL, "%s", error.text);
-	int status = EXIT_DONE;
-	if (spheres.count != s->count)
-		status =
-			report_error(s->list.folder, "step %lld has %lld spheres, and the first file has %lld: these are of different runs",
-				(long long)s->list.steps[frame], (long long)spheres.count, (long long)s->count);
-	for (int64_t i = 0; i < s->count && status == EXIT_DONE; i += s->every) {
+	if (spheres->count == s->count)
+		return EXIT_DONE;
+	const int64_t found = spheres->count;
+	io_free_vtk_spheres(spheres);
+	return report_error(s->list.folder, "step %lld has %lld spheres, and the first file has %lld: these are of different runs",
+		(long long)s->list.steps[frame], (long long)found, (long long)s->count);
+}
+
+int export_read_spheres(export_spheres *s, int64_t frame, int32_t *values)
+{
+	io_vtk_spheres spheres;
+	if (export_load_spheres(s, frame, &spheres) != EXIT_DONE)
+		return EXIT_FAILED;
+	for (int64_t i = 0; i < s->count; i += s->every) {
 		for (int k = 0; k < 3; k++)
 			*values++ = web_quantise(spheres.centres[3 * i + k], s->quantum);
 	}
 	io_free_vtk_spheres(&spheres);
-	return status;
+	return EXIT_DONE;
 }
 
 bool export_add_spheres(const export_spheres *s, web_page *page, sim_error *error)

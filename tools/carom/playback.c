@@ -159,7 +159,7 @@ carom_world *playback_create_posed_world(playback *play, int32_t frame, bool wit
 		const bool begins = io_recording_get_body(play->recording, i)->part <= 1;
 		number += begins;
 		if (begins && !isnan(play->poses[i].position.x)) // else not there yet
-			good = add_body(play, world, i, number);
+			good = add_body(play, world, i, play->first_number + number);
 	}
 	if (good)
 		return world;

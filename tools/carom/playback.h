@@ -19,6 +19,7 @@ typedef struct playback {
 	carom_mesh **hulls; ///< of those meshes that a body is the hull of
 	view_smooth_mesh *smooth;
 	carom_pose *poses;
+	int32_t first_number; ///< of the bodies, for their colours; 0, but where others come before
 	// The bodies of the world made last.
 	int body_count;
 	int moving_count;  ///< of these, not static

@@ -422,10 +422,31 @@ static int simulate(run *r)
 
 // ---- The summary ----
 
-void run_add_gravity(cJSON *json, const run *r)
+const char *const run_color_words[] = { "id", "speed", "radius", NULL };
+
+static void add_camera(cJSON *view, const scene_camera *camera)
 {
-	const carom_vec3 g = r->scene.gravity;
+	const carom_vec3 p = camera->position, t = camera->target;
+	cJSON_AddNumberToObject(view, "width", camera->width);
+	cJSON_AddNumberToObject(view, "height", camera->height);
+	if (!camera->given)
+		return;
+	report_add_vector(view, "position", (const double[3]){ p.x, p.y, p.z });
+	report_add_vector(view, "target", (const double[3]){ t.x, t.y, t.z });
+	cJSON_AddNumberToObject(view, "field_of_view", camera->field_of_view);
+}
+
+void run_add_view(cJSON *json, const run *r)
+{
+	const carom_vec3 g = r->scene.gravity, up = r->scene.camera.given ? r->scene.camera.up : run_up(r);
 	report_add_vector(json, "gravity", (const double[3]){ g.x, g.y, g.z });
+	cJSON *view = cJSON_AddObjectToObject(json, "view");
+	// The sum makes a plus zero of a minus zero.
+	report_add_vector(view, "up", (const double[3]){ up.x + 0.0, up.y + 0.0, up.z + 0.0 });
+	add_camera(view, &r->scene.camera);
+	cJSON_AddStringToObject(view, "color", run_color_words[r->scene.picture.color]);
+	cJSON_AddBoolToObject(view, "box", r->scene.picture.box);
+	cJSON_AddBoolToObject(view, "ground", r->scene.picture.ground);
 }
 
 void run_add_machine(cJSON *json, const run *r)
@@ -465,12 +486,14 @@ static void print_what_acts(const scene_description *scene)
 {
 	const bool deforms = scene->deforming.obstacle_count > 0, grains = scene->spheres.obstacle_count > 0;
 	if (deforms)
-		puts(scene->deforming.two_way ? "  Obstacles and deforming bodies push each other." : "  Obstacles push deforming bodies.");
+		puts(scene->deforming.two_way ? "  Obstacles and deforming bodies push each other."
+									  : "  Obstacles push deforming bodies.");
 	if (grains)
 		puts(scene->spheres.two_way ? "  Obstacles and spheres push each other." : "  Obstacles push spheres.");
 	if (scene->has_deforming && scene->has_spheres)
-		puts(scene->spheres.deforming ? "  Deforming bodies and spheres push each other."
-									  : "  Deforming bodies and spheres act on each other only with \"deforming\" of the spheres.");
+		puts(scene->spheres.deforming
+				? "  Deforming bodies and spheres push each other."
+				: "  Deforming bodies and spheres act on each other only with \"deforming\" of the spheres.");
 	if ((scene->has_bodies && scene->has_deforming && !deforms) || (scene->has_bodies && scene->has_spheres && !grains))
 		puts("  Rigid bodies act on other sections only as their \"obstacles\".");
 }

@@ -132,8 +132,12 @@ int run_open_checkpoint(run *r);
 /// Put the parts that were made into the states of the checkpoint, and close it.
 int run_restore(run *r);
 
-/// Add the gravity of the scene to a summary: viewers take up from it.
-void run_add_gravity(cJSON *json, const run *r);
+/// Add to a summary what viewers of its files need of the scene: gravity, and an object "view" with
+/// the direction that is up, the camera, the size and the colours of pictures.
+void run_add_view(cJSON *json, const run *r);
+
+/// The words for sim_sphere_color there. Ends with NULL.
+extern const char *const run_color_words[];
 
 /// Add threads and instruction set to a summary.
 void run_add_machine(cJSON *json, const run *r);

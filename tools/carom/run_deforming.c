@@ -91,7 +91,7 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(ms, "solver", s->ms_solver);
 	cJSON_AddNumberToObject(ms, "output", s->ms_output);
 	report_add_hash(json, "hash", sim_soft_hash(r->parts.soft));
-	run_add_gravity(json, r);
+	run_add_view(json, r);
 	run_add_machine(json, r);
 	return json;
 }
@@ -133,6 +133,8 @@ static void frame_path(const run *r, int64_t number, bool obj, char path[IO_PATH
 static void remove_old_frames(const run *r)
 {
 	char path[IO_PATH_MAX];
+	run_out_path(r->options, "frames/bodies.csv", path);
+	unlink(path);
 	for (int obj = 0; obj < 2; obj++) {
 		for (int64_t i = 0;; i++) {
 			frame_path(r, i, obj, path);
@@ -205,11 +207,56 @@ static int draw(run *r, void *state, view_image *image)
 
 // ---- The run ----
 
+/// The kind of a body of the frames, as a word: obstacles come last.
+static const char *kind_of(const run *r, int32_t body, int32_t body_count)
+{
+	if (body >= body_count - r->scene.deforming.obstacle_count)
+		return "obstacle";
+	switch (sim_soft_get_kind(r->parts.soft, body)) {
+	case SIM_SOFT_RIGID: return "mover";
+	case SIM_SOFT_DEFORMABLE: return "soft";
+	case SIM_SOFT_SOLID: return "solid";
+	case SIM_SOFT_CLOTH: break;
+	}
+	return "cloth";
+}
+
+/// A name as a field of a table: quotes are doubled, ends of lines become blanks.
+static void put_name(FILE *file, const char *name)
+{
+	fputc('"', file);
+	for (; *name; name++) {
+		if (*name == '"')
+			fputc('"', file);
+		fputc((unsigned char)*name < ' ' ? ' ' : *name, file);
+	}
+	fputc('"', file);
+}
+
+/// Which bodies lie behind each other in the frames.
+static int write_bodies(const run *r)
+{
+	char path[IO_PATH_MAX];
+	io_output_file file;
+	const sim_soft_surface s = sim_soft_get_surface(r->parts.soft);
+	run_out_path(r->options, "frames/bodies.csv", path);
+	if (report_open(&file, path) != EXIT_DONE)
+		return EXIT_FAILED;
+	fputs("kind,vertices,triangles,name\n", file.stream);
+	for (int32_t i = 0; i < s.body_count; i++) {
+		fprintf(file.stream, "%s,%d,%d,", kind_of(r, i, s.body_count), (int)(s.body_vertices[i + 1] - s.body_vertices[i]),
+			(int)(s.body_triangles[i + 1] - s.body_triangles[i]));
+		put_name(file.stream, sim_soft_get_name(r->parts.soft, i));
+		fputc('\n', file.stream);
+	}
+	return report_commit(&file);
+}
+
 static int open_frames(run *r, deforming *d)
 {
 	char path[IO_PATH_MAX];
 	run_out_path(r->options, "frames", path);
-	if (report_make_folder(path) != EXIT_DONE)
+	if (report_make_folder(path) != EXIT_DONE || write_bodies(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	d->floats = malloc((size_t)sim_soft_get_surface(r->parts.soft).vertex_count * 3 * sizeof *d->floats);
 	return d->floats ? EXIT_DONE : report_error(NULL, "out of memory");

@@ -13,9 +13,6 @@ carom_vec3 run_up(const run *r);
 /// planes, or memory is short.
 bool run_rigid_bounds(const run *r, carom_aabb *box);
 
-/// Unite a box with another one.
-void run_widen_box(carom_aabb *box, const carom_aabb *more);
-
 /// The box that a picture should show: all that deforms, the rigid bodies that move, and the box of
 /// the spheres.
 carom_aabb run_bounds(const run *r);

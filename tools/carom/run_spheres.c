@@ -204,7 +204,7 @@ static cJSON *summarise(const run *r, const void *state)
 		add_balance(json, r);
 	if (r->device)
 		add_device(json, r, &info);
-	run_add_gravity(json, r);
+	run_add_view(json, r);
 	report_add_vector(json, "box_lower", r->scene.spheres.def.lower);
 	report_add_vector(json, "box_upper", r->scene.spheres.def.upper);
 	add_warnings(json, r, p);
@@ -508,6 +508,7 @@ static int prepare(run *r, void *state)
 	if (make_granular(r, s) != EXIT_DONE || run_share(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	const sim_granular_info info = sim_granular_get_info(r->parts.granular);
+	r->scene.output.snapshots = scene_snapshot_steps(&r->scene, info.count);
 	s->rows = SIM_HASH_START;
 	s->last_snapshot = -1;
 	s->energy = -1;

@@ -5,6 +5,7 @@
 #include "page_parts.h"
 #include "program.h"
 #include "report.h"
+#include "picture.h"
 #include "run_picture.h"
 #include "sim/base/sim_clock.h"
 #include "sim/base/vectors.h"
@@ -219,7 +220,7 @@ static void drop_to_plane(carom_aabb *box, const carom_pose *plane, carom_vec3 u
 			i & 4 ? from.upper.z : from.lower.z };
 		const double height = sim_dot(sim_subtract(corner, plane->position), normal) / slope;
 		const carom_vec3 foot = sim_subtract(corner, sim_scale(up, fmax(height, 0)));
-		run_widen_box(box, &(carom_aabb){ foot, foot });
+		picture_widen_box(box, &(carom_aabb){ foot, foot });
 	}
 }
 
@@ -244,7 +245,7 @@ static char *write_head(const run_view *view, const run *r, const char *columns)
 	cJSON_AddNumberToObject(head, "steps", (double)r->scene.steps);
 	cJSON_AddStringToObject(head, "columns", columns);
 	cJSON_AddArrayToObject(head, "notes");
-	run_add_gravity(head, r);
+	report_add_vector(head, "gravity", (const double[3]){ r->scene.gravity.x, r->scene.gravity.y, r->scene.gravity.z });
 	bounds = cJSON_AddObjectToObject(head, "bounds");
 	report_add_vector(bounds, "lower", (const double[3]){ box.lower.x, box.lower.y, box.lower.z });
 	report_add_vector(bounds, "upper", (const double[3]){ box.upper.x, box.upper.y, box.upper.z });
