@@ -51,7 +51,7 @@ static bool write_all(granular_transfer *t, sim_granular *g, const sim_granular_
 		return false;
 	granular_remainder r = { m->steps, m->contact_first ? m->contact_first[count] : 0, m->wall_contacts, m->turns,
 		def.force != NULL, m->max_overlap };
-	granular_move_mark(t, &mark);
+	granular_move_mark(t, GRANULAR_FORMAT_VERSION, &mark);
 	granular_move_definition(t, &def);
 	granular_move_remainder(t, &r);
 	write_spheres(t, g, m, numbers);

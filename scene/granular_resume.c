@@ -129,7 +129,7 @@ static const char *read_contents(granular_transfer *t, contents *c)
 	if (wrong)
 		return wrong;
 	if (version > 1)
-		granular_move_mark(t, &c->mark);
+		granular_move_mark(t, version, &c->mark);
 	granular_move_definition(t, &c->def);
 	granular_move_remainder(t, &c->rest);
 	const granular_remainder *r = &c->rest;

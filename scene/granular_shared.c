@@ -104,7 +104,7 @@ static void write_head(const shared_state *s, granular_transfer *t)
 	const sim_granular_memento *m = &s->springs;
 	granular_remainder rest = { m->steps, s->contacts, s->walls, m->turns, false, m->max_overlap };
 	granular_write_format(t);
-	granular_move_mark(t, &mark);
+	granular_move_mark(t, GRANULAR_FORMAT_VERSION, &mark);
 	granular_move_definition(t, &def);
 	granular_move_remainder(t, &rest);
 }

@@ -185,11 +185,23 @@ void granular_write_format(granular_transfer *t)
 	granular_move_attribute(t, "version", GRANULAR_INT32, 1, &version);
 }
 
-void granular_move_mark(granular_transfer *t, sim_granular_mark *mark)
+static void move_peaks(granular_transfer *t, sim_granular_peaks *p)
 {
+	int64_t counts[4] = { p->contacts, p->contacts_step, p->overlap_step, p->energy_step };
+	double numbers[2] = { p->overlap, p->energy };
+	granular_move_attribute(t, "peak contacts, steps of contacts, overlap, energy", GRANULAR_INT64, 4, counts);
+	granular_move_attribute(t, "peak overlap, energy", GRANULAR_FLOAT64, 2, numbers);
+	*p = (sim_granular_peaks){ counts[0], counts[1], counts[2], counts[3], numbers[0], numbers[1] };
+}
+
+void granular_move_mark(granular_transfer *t, int32_t version, sim_granular_mark *mark)
+{
+	sim_granular_peaks peaks = mark->peaks;
 	int64_t numbers[4] = { (int64_t)mark->run, (int64_t)mark->table, mark->contacts, mark->wall_contacts };
 	granular_move_attribute(t, "run, table, last contacts, last wall_contacts", GRANULAR_INT64, 4, numbers);
-	*mark = (sim_granular_mark){ (uint64_t)numbers[0], (uint64_t)numbers[1], numbers[2], numbers[3] };
+	if (version > 2)
+		move_peaks(t, &peaks);
+	*mark = (sim_granular_mark){ (uint64_t)numbers[0], (uint64_t)numbers[1], numbers[2], numbers[3], peaks };
 }
 
 void granular_move_definition(granular_transfer *t, sim_granular_def *def)

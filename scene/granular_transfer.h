@@ -9,7 +9,8 @@
 #include <hdf5.h>
 
 #define GRANULAR_FORMAT "carom-granular"
-enum { GRANULAR_FORMAT_VERSION = 2 }; // 1 has neither a digest of the file nor a mark
+// 1 has neither a digest of the file nor a mark, 2 has a mark without peaks.
+enum { GRANULAR_FORMAT_VERSION = 3 };
 
 typedef enum granular_scalar {
 	GRANULAR_UINT16,
@@ -51,7 +52,8 @@ void granular_write_format(granular_transfer *transfer);
 /// Tell whether a file that is read holds so many bytes of a dataset: to be asked before memory is
 /// taken for it.
 bool granular_holds_array(const granular_transfer *transfer, const char *name, uint64_t bytes);
-void granular_move_mark(granular_transfer *transfer, sim_granular_mark *mark);
+/// version: of the file; peaks come with 3.
+void granular_move_mark(granular_transfer *transfer, int32_t version, sim_granular_mark *mark);
 void granular_move_definition(granular_transfer *transfer, sim_granular_def *def);
 void granular_move_remainder(granular_transfer *transfer, granular_remainder *remainder);
 

@@ -174,12 +174,14 @@ TEST(granular_checkpoint, the_callers_mark_comes_back)
 	sim_granular *g = granular_create(context, &def);
 	sim_granular_mark mark = sim_granular_get_mark(g);
 	CHECK(mark.run == 0 && mark.table == 0 && mark.contacts == 0 && mark.wall_contacts == 0);
-	mark = (sim_granular_mark){ UINT64_MAX, UINT64_C(1) << 63, 3, 4 };
+	mark = (sim_granular_mark){ UINT64_MAX, UINT64_C(1) << 63, 3, 4, { 5, 6, 7, 8, 0.25, 1e300 } };
 	sim_granular_set_mark(g, &mark);
 	save(g);
 	sim_granular *h = resume(context, NULL);
 	const sim_granular_mark got = sim_granular_get_mark(h);
 	CHECK(got.run == mark.run && got.table == mark.table && got.contacts == 3 && got.wall_contacts == 4);
+	CHECK(got.peaks.contacts == 5 && got.peaks.contacts_step == 6 && got.peaks.overlap_step == 7 && got.peaks.energy_step == 8);
+	CHECK(got.peaks.overlap == 0.25 && got.peaks.energy == 1e300);
 	CHECK(granular_hash(g) == granular_hash(h));
 	sim_destroy_granular(h);
 	sim_destroy_granular(g);
@@ -285,7 +287,7 @@ TEST(granular_checkpoint, those_of_version_1_are_read)
 	carom_context *context = granular_context(1);
 	sim_granular *g = granular_create(context, &def);
 	granular_run(g, 50);
-	sim_granular_set_mark(g, &(sim_granular_mark){ 1, 2, 3, 4 });
+	sim_granular_set_mark(g, &(sim_granular_mark){ .run = 1, .table = 2, .contacts = 3, .wall_contacts = 4 });
 	save(g);
 	const int32_t one = 1;
 	const hid_t file = open_bare(), version = H5Aopen(file, "version", H5P_DEFAULT);
@@ -296,6 +298,33 @@ TEST(granular_checkpoint, those_of_version_1_are_read)
 	sim_granular *h = resume(context, NULL);
 	CHECK(granular_hash(g) == granular_hash(h));
 	CHECK(sim_granular_get_mark(h).run == 0);
+	sim_destroy_granular(h);
+	sim_destroy_granular(g);
+	carom_destroy_context(context);
+	unlink(path());
+	granular_scene_free(&s);
+}
+
+TEST(granular_checkpoint, those_of_version_2_have_no_peaks)
+{
+	granular_scene s = granular_scene_heap(3, 1, 16);
+	const sim_granular_def def = granular_scene_rough(&s);
+	carom_context *context = granular_context(1);
+	sim_granular *g = granular_create(context, &def);
+	granular_run(g, 50);
+	sim_granular_set_mark(
+		g, &(sim_granular_mark){ .run = 1, .table = 2, .contacts = 3, .wall_contacts = 4, .peaks = { .contacts = 9 } });
+	save(g);
+	const int32_t two = 2;
+	const hid_t file = open_bare(), version = H5Aopen(file, "version", H5P_DEFAULT);
+	CHECK(H5Awrite(version, H5T_NATIVE_INT32, &two) >= 0);
+	H5Aclose(version);
+	CHECK(H5Adelete(file, "peak contacts, steps of contacts, overlap, energy") >= 0);
+	CHECK(H5Adelete(file, "peak overlap, energy") >= 0);
+	H5Fclose(file);
+	sim_granular *h = resume(context, NULL);
+	CHECK(granular_hash(g) == granular_hash(h));
+	CHECK(sim_granular_get_mark(h).run == 1 && sim_granular_get_mark(h).peaks.contacts == 0);
 	sim_destroy_granular(h);
 	sim_destroy_granular(g);
 	carom_destroy_context(context);

@@ -295,6 +295,14 @@ void sim_granular_get_gravity(const sim_granular *granular, double gravity[3]);
 /// Point of moving wall number i now.
 void sim_granular_get_wall(const sim_granular *granular, int32_t i, double point[3]);
 
+/// The largest numbers of the steps that a run has done, and the step of each.
+typedef struct sim_granular_peaks {
+	int64_t contacts, contacts_step;
+	int64_t overlap_step, energy_step;
+	double overlap; ///< between two spheres, as a part of the smaller radius
+	double energy;  ///< kinetic, J, of the steps in which it was measured
+} sim_granular_peaks;
+
 /// Data that a program keeps with a simulation, for itself: checkpoints hold it and a continued
 /// simulation gives it back. The motion does not depend on it. All zero at first.
 typedef struct sim_granular_mark {
@@ -302,6 +310,7 @@ typedef struct sim_granular_mark {
 	/// a sum of the table of steps as far as it was written; 0: there is none
 	uint64_t table;
 	int64_t contacts, wall_contacts; ///< of the last step
+	sim_granular_peaks peaks;        ///< all 0: not known
 } sim_granular_mark;
 
 void sim_granular_set_mark(sim_granular *granular, const sim_granular_mark *mark);

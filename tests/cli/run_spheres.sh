@@ -65,6 +65,11 @@ expect 0 out 'spheres: 2000' run scene.json --out part --steps 230 --checkpoint 
 [ ! -e part/last.png ] || fail "--no-picture left a picture"
 expect 0 out . run scene.json --restart part/checkpoint.h5 --out rest --threads 2 --json
 same "hash after a restart" "$(field hash out)" "$hash"
+# Peaks are those of all steps, whichever part of the run has them.
+for peak in deepest_overlap_relative deepest_overlap_step kinetic_energy_peak kinetic_energy_peak_step contacts_peak contacts_peak_step; do
+	same "$peak after a restart" "$(field $peak out)" "$(field $peak one/summary.json)"
+done
+[ "$(field deepest_overlap_step out)" -le "$(field first_step out)" ] || fail "the deepest overlap is none of the part before: the test tells nothing"
 same first_step "$(field first_step out)" 230
 same "rows after a restart" "$(wc -l < rest/stats.csv)" 171
 cmp one/last.png rest/last.png || fail "the picture differs after a restart"

@@ -25,13 +25,10 @@ enum {
 	MOST_AHEAD = 16, // steps of a device before somebody looks
 };
 
-// Sums over the steps of this run.
+// Peaks of all steps, and sums over those of this run.
 typedef struct run_sums {
-	int64_t contacts_peak, contacts_peak_step;
-	double overlap_peak; // as part of the smaller radius
-	int64_t overlap_peak_step;
-	double energy_peak, energy_final;
-	int64_t energy_peak_step;
+	sim_granular_peaks peak;
+	double energy_final;
 	double ms_build, ms_detection, ms_update, ms_total, ms_output;
 	sim_granular_step last;
 } run_sums;
@@ -132,10 +129,10 @@ static int list_warnings(const run *r, const spheres *s, char texts[WARNINGS_MAX
 		snprintf(texts[found++], WARNING_SIZE,
 			"%lld of %lld spheres are outside the box of the scene at the end: its walls are too soft for them, or they began there",
 			outside, count);
-	if (s->sums.overlap_peak > 1)
+	if (s->sums.peak.overlap > 1)
 		snprintf(texts[found++], WARNING_SIZE,
 			"two spheres overlapped by %.3g of the smaller radius (step %lld): raise the stiffness of the material, and the substeps",
-			s->sums.overlap_peak, (long long)s->sums.overlap_peak_step);
+			s->sums.peak.overlap, (long long)s->sums.peak.overlap_step);
 	return found;
 }
 
@@ -166,8 +163,8 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(json, "spheres", (double)info.count);
 	cJSON_AddNumberToObject(json, "steps", (double)r->parts.steps);
 	cJSON_AddNumberToObject(json, "spheres_inside", (double)p->inside);
-	cJSON_AddNumberToObject(json, "deepest_overlap_relative", s->overlap_peak);
-	cJSON_AddNumberToObject(json, "kinetic_energy_peak", s->energy_peak);
+	cJSON_AddNumberToObject(json, "deepest_overlap_relative", s->peak.overlap);
+	cJSON_AddNumberToObject(json, "kinetic_energy_peak", s->peak.energy);
 	cJSON_AddNumberToObject(json, "kinetic_energy_final", s->energy_final);
 	cJSON_AddNumberToObject(json, "contacts_final", (double)s->last.contacts);
 	cJSON *ms = cJSON_AddObjectToObject(json, "ms");
@@ -187,12 +184,12 @@ static cJSON *summarise(const run *r, const void *state)
 		cJSON_AddNumberToObject(json, "time_step_limit_pair", info.step_limit_pair);
 		cJSON_AddNumberToObject(json, "time_step_limit_met", info.step_limit_met);
 	}
-	cJSON_AddNumberToObject(json, "deepest_overlap_step", (double)s->overlap_peak_step);
-	cJSON_AddNumberToObject(json, "kinetic_energy_peak_step", (double)s->energy_peak_step);
+	cJSON_AddNumberToObject(json, "deepest_overlap_step", (double)s->peak.overlap_step);
+	cJSON_AddNumberToObject(json, "kinetic_energy_peak_step", (double)s->peak.energy_step);
 	cJSON_AddNumberToObject(json, "contacts_per_sphere_final", (double)s->last.contacts / count);
 	cJSON_AddNumberToObject(json, "wall_contacts_final", (double)s->last.wall_contacts);
-	cJSON_AddNumberToObject(json, "contacts_peak", (double)s->contacts_peak);
-	cJSON_AddNumberToObject(json, "contacts_peak_step", (double)s->contacts_peak_step);
+	cJSON_AddNumberToObject(json, "contacts_peak", (double)s->peak.contacts);
+	cJSON_AddNumberToObject(json, "contacts_peak_step", (double)s->peak.contacts_step);
 	cJSON_AddNumberToObject(json, "list_builds", (double)info.list_builds);
 	cJSON_AddNumberToObject(json, "sorts", (double)info.sorts);
 	cJSON_AddNumberToObject(json, "skin", info.skin);
@@ -225,12 +222,12 @@ static void print(const run *r, const void *state)
 		printf("  continued after step         %lld\n", (long long)r->first_step);
 	printf("  inside the box at the end    %lld of %lld\n", (long long)p->inside, (long long)info.count);
 	printf("  kinetic energy               %.6g J at the end, %.6g J at its peak (step %lld)\n", s->energy_final,
-		s->energy_peak, (long long)s->energy_peak_step);
+		s->peak.energy, (long long)s->peak.energy_step);
 	printf("  contacts                     %lld at the end, %.3f per sphere; at most %lld (step %lld)\n",
-		(long long)s->last.contacts, (double)s->last.contacts / count, (long long)s->contacts_peak,
-		(long long)s->contacts_peak_step);
-	printf("  deepest overlap              %.3g of the smaller radius (step %lld)\n", s->overlap_peak,
-		(long long)s->overlap_peak_step);
+		(long long)s->last.contacts, (double)s->last.contacts / count, (long long)s->peak.contacts,
+		(long long)s->peak.contacts_step);
+	printf("  deepest overlap              %.3g of the smaller radius (step %lld)\n", s->peak.overlap,
+		(long long)s->peak.overlap_step);
 	printf("  time step                    %.4g s; stable below %.4g s, two spheres alone %.4g s\n", info.time_step,
 		info.step_limit_met, info.step_limit_pair);
 	printf("  lists of neighbours          %lld in %.0f steps, %s, skin %.4g m\n", (long long)info.list_builds, steps,
@@ -295,6 +292,7 @@ static int write_checkpoint(run *r, spheres *s)
 	mark.table = s->rows;
 	mark.contacts = s->sums.last.contacts;
 	mark.wall_contacts = s->sums.last.wall_contacts;
+	mark.peaks = s->sums.peak;
 	sim_granular_set_mark(r->parts.granular, &mark);
 	run_out_path(r->options, "checkpoint.h5", path);
 	if (r->stats.stream) // should the run be killed, the rows up to the checkpoint are there
@@ -502,6 +500,26 @@ static int open_table(run *r, void *state)
 	return report_error(r->stats.path, "%s", error.text);
 }
 
+/// Those of a run that goes on begin with what its checkpoint tells.
+static void begin_sums(const run *r, run_sums *s)
+{
+	const sim_granular_mark mark = sim_granular_get_mark(r->parts.granular);
+	const double energy = sim_granular_kinetic_energy(r->parts.granular);
+	s->peak = mark.peaks;
+	s->energy_final = energy;
+	s->last.contacts = mark.contacts;
+	s->last.wall_contacts = mark.wall_contacts;
+	const bool known = mark.peaks.energy > 0 || mark.peaks.contacts > 0;
+	if (!known && energy > s->peak.energy) {
+		s->peak.energy = energy;
+		s->peak.energy_step = r->parts.steps;
+	}
+	if (!known && mark.contacts > s->peak.contacts) {
+		s->peak.contacts = mark.contacts;
+		s->peak.contacts_step = r->parts.steps;
+	}
+}
+
 static int prepare(run *r, void *state)
 {
 	spheres *s = state;
@@ -512,12 +530,7 @@ static int prepare(run *r, void *state)
 	s->rows = SIM_HASH_START;
 	s->last_snapshot = -1;
 	s->energy = -1;
-	s->sums.energy_peak = s->sums.energy_final = sim_granular_kinetic_energy(r->parts.granular);
-	s->sums.energy_peak_step = r->parts.steps;
-	s->sums.last.contacts = sim_granular_get_mark(r->parts.granular).contacts;
-	s->sums.contacts_peak = s->sums.last.contacts; // of a run that goes on
-	s->sums.contacts_peak_step = r->parts.steps;
-	s->sums.last.wall_contacts = sim_granular_get_mark(r->parts.granular).wall_contacts;
+	begin_sums(r, &s->sums);
 	if (info.time_step > info.step_limit && run_is_first(r))
 		report_warning(
 			r->options->scene, "the time step %g s is above the bound of stability, %g s", info.time_step, info.step_limit);
@@ -531,18 +544,18 @@ static void add_step(run *r, spheres *p, const sim_granular_step *step, double m
 	p->ms_last = ms_total;
 	if (step->step % r->scene.output.energy == 0 || step->step == r->scene.steps) {
 		p->energy = s->energy_final = sim_granular_kinetic_energy(r->parts.granular);
-		if (p->energy > s->energy_peak) {
-			s->energy_peak = p->energy;
-			s->energy_peak_step = step->step;
+		if (p->energy > s->peak.energy) {
+			s->peak.energy = p->energy;
+			s->peak.energy_step = step->step;
 		}
 	}
-	if (step->contacts > s->contacts_peak) {
-		s->contacts_peak = step->contacts;
-		s->contacts_peak_step = step->step;
+	if (step->contacts > s->peak.contacts) {
+		s->peak.contacts = step->contacts;
+		s->peak.contacts_step = step->step;
 	}
-	if (step->max_overlap > s->overlap_peak) {
-		s->overlap_peak = step->max_overlap;
-		s->overlap_peak_step = step->step;
+	if (step->max_overlap > s->peak.overlap) {
+		s->peak.overlap = step->max_overlap;
+		s->peak.overlap_step = step->step;
 	}
 	s->ms_build += step->ms_build;
 	s->ms_detection += step->ms_detection;

@@ -317,6 +317,7 @@ static bool write_spheres(sim_run *run, const char *path, sim_error *error)
 	mark.table = 0;
 	mark.contacts = run->last.spheres.contacts;
 	mark.wall_contacts = run->last.spheres.wall_contacts;
+	mark.peaks = (sim_granular_peaks){ 0 }; // of the steps done here nobody keeps them
 	sim_granular_set_mark(run->run.granular, &mark);
 	return scene_granular_write(run->run.granular, path, error);
 }
