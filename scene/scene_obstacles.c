@@ -26,6 +26,21 @@ static void read_obstacle(
 		io_json_error(node, "must be the name of bodies of the section \"bodies\"");
 }
 
+/// All bodies that can be obstacles.
+static void take_all(const io_json_node *node, const scene_description *scene, scene_obstacle_fault_fn *fault_of,
+	const scene_obstacle_list *list)
+{
+	for (int32_t i = 0; i < scene->rigid.body_count; i++) {
+		int32_t *number = fault_of(scene, &scene->rigid.bodies[i])
+			? NULL
+			: scene_append(node, (void **)list->numbers, list->count, sizeof *number);
+		if (number)
+			*number = i;
+	}
+	if (*list->count == 0)
+		io_json_error(node, "is \"all\", and no body of the section \"bodies\" can be one");
+}
+
 static int compare_numbers(const void *a, const void *b)
 {
 	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -36,7 +51,13 @@ void scene_read_obstacles(
 	const io_json_node *section, scene_description *scene, scene_obstacle_fault_fn *fault_of, scene_obstacle_list list)
 {
 	io_json_node names;
-	const int count = io_json_member(section, "obstacles", &names) ? io_json_count(&names, true) : 0;
+	const bool given = io_json_member(section, "obstacles", &names);
+	const bool all = given && cJSON_IsString(names.item) && !strcmp(names.item->valuestring, "all");
+	if (all)
+		take_all(&names, scene, fault_of, &list);
+	if (given && !all && !cJSON_IsArray(names.item))
+		io_json_error(&names, "must be an array of names, or \"all\"");
+	const int count = given && !all ? io_json_count(&names, true) : 0;
 	for (int i = 0; i < count && !section->json->failed; i++) {
 		const io_json_node node = io_json_child(&names, i);
 		read_obstacle(&node, scene, fault_of, &list);

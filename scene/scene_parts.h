@@ -96,7 +96,7 @@ typedef struct scene_obstacle_list {
 	bool *two_way;
 } scene_obstacle_list;
 
-/// Read "obstacles", names of rigid bodies (all that have it), and "two_way".
+/// Read "obstacles", names of rigid bodies (all that have it) or "all", and "two_way".
 void scene_read_obstacles(
 	const io_json_node *section, scene_description *scene, scene_obstacle_fault_fn *fault_of, scene_obstacle_list list);
 

@@ -2,8 +2,10 @@
 // where there is a grid.
 #include "scene/soft_fill.h"
 
+#include "scene/enclosing_mesh.h"
 #include "sim/base/rotations.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ typedef struct filling {
 	char (*names)[SIM_SOFT_NAME]; // of copies
 	int32_t count;
 	int64_t vertices; // of all
+	carom_context *context;
 	sim_error *error;
 } filling;
 
@@ -178,25 +181,96 @@ static bool add_copies(filling *f, int32_t number, const sim_form_mesh *mesh)
 	return true;
 }
 
+// ---- Obstacles ----
+
+// Meshes around volumes are nearer to them than this part of the thickness.
+static const double ENCLOSING_PART = 0.25;
+
+static bool say_obstacle(const filling *f, const scene_body *from, const char *text)
+{
+	return sim_fail(f->error, "%s:%d: field \"%s\": %s", f->scene->file, from->line, from->where, text);
+}
+
+/// The middle of the bodies so far, and how far a plane reaches around it, so that they stay on it:
+/// 100 m, or ten times the size of their box.
+static double reach_of_planes(const filling *f, carom_vec3 *middle)
+{
+	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY }, reach = 100;
+	for (int32_t i = 0; i < f->count; i++) {
+		for (int64_t k = 0; k < 3 * (int64_t)f->bodies[i].vertex_count && !f->bodies[i].led; k++) {
+			lower[k % 3] = fmin(lower[k % 3], f->bodies[i].places[k]);
+			upper[k % 3] = fmax(upper[k % 3], f->bodies[i].places[k]);
+		}
+	}
+	for (int k = 0; k < 3; k++)
+		reach = fmax(reach, 10 * (upper[k] - lower[k]));
+	*middle = (carom_vec3){ 0.5 * (lower[0] + upper[0]), 0.5 * (lower[1] + upper[1]), 0.5 * (lower[2] + upper[2]) };
+	return reach;
+}
+
+/// No vertex may begin within a volume, or below a plane: nothing would lead it out. shape: of the
+/// triangles from first on, at their places in the world.
+static bool check_outside(
+	const filling *f, const scene_body *from, const scene_shape *shape, const sim_form_mesh *mesh, int32_t first)
+{
+	char text[200];
+	if (shape->type == CAROM_MESH)
+		return true;
+	for (int32_t i = 0; i < f->count; i++) {
+		const sim_soft_body *body = &f->bodies[i];
+		for (int32_t k = 0; k < body->vertex_count && body->kind != SIM_SOFT_RIGID; k++) {
+			if (!scene_is_behind(mesh, first, body->places + 3 * (int64_t)k))
+				continue;
+			snprintf(text, sizeof text, "vertex %d of the deforming body \"%.60s\" begins inside of it", (int)k, body->name);
+			return say_obstacle(f, from, text);
+		}
+	}
+	return true;
+}
+
+/// The mesh of an obstacle, at its place in the world.
+static bool make_obstacle(const filling *f, const scene_body *from, sim_form_mesh *mesh)
+{
+	carom_vec3 middle;
+	const double reach = reach_of_planes(f, &middle), tolerance = ENCLOSING_PART * f->scene->deforming.def.thickness;
+	for (int32_t k = 0; k < scene_shape_count(from); k++) {
+		const scene_shape *shape = scene_shape_of(f->scene, from, k);
+		carom_pose pose = from->pose;
+		if (from->part_count > 0) {
+			const carom_pose *part = &f->scene->rigid.parts[from->first_part + k].pose;
+			pose.position = carom_transform_point(from->pose, part->position);
+			pose.orientation = sim_multiply(from->pose.orientation, part->orientation);
+		}
+		const int32_t first = mesh->triangle_count;
+		if (!scene_enclose_shape(f->context, f->scene, shape, &pose, tolerance, middle, reach, mesh, f->error))
+			return false;
+		if (!check_outside(f, from, shape, mesh, first))
+			return false;
+	}
+	return true;
+}
+
 /// A rigid body of the scene, where it is at the start.
 static bool add_obstacle(filling *f, int32_t number, sim_form_mesh *mesh)
 {
 	const scene_body *from = &f->scene->rigid.bodies[number];
 	sim_soft_body *body = &f->bodies[f->count];
-	if (!take_mesh(f, from->shape.mesh, mesh))
+	if (!make_obstacle(f, from, mesh))
 		return false;
 	*body = sim_default_soft_body();
 	f->count++;
 	body->name = from->name;
 	body->kind = SIM_SOFT_RIGID;
 	body->led = true;
+	body->fixed = from->kind == CAROM_STATIC;
 	body->friction = from->friction;
 	body->motion.start = from->pose;
 	body->vertex_count = mesh->vertex_count;
 	body->triangle_count = mesh->triangle_count;
 	body->triangles = mesh->triangles;
-	body->places = place_vertices(mesh, from->pose);
-	return body->places || no_memory(f);
+	body->places = mesh->places; // the body owns them
+	mesh->places = NULL;
+	return true;
 }
 
 // ---- The whole ----
@@ -216,7 +290,7 @@ static bool fill(filling *f, sim_form_mesh *meshes)
 
 sim_soft *scene_start_deforming(carom_context *context, const scene_description *scene, sim_error *error)
 {
-	filling f = { .scene = scene, .error = error };
+	filling f = { .scene = scene, .context = context, .error = error };
 	const int32_t mesh_count = scene->deforming.source_count + scene->deforming.obstacle_count;
 	int64_t most = scene->deforming.obstacle_count;
 	for (int32_t i = 0; i < scene->deforming.source_count; i++)

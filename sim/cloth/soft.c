@@ -272,7 +272,7 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 			.stretch_limit = body->kind == SIM_SOFT_RIGID ? 0 : body->stretch_limit,
 			.motion = body->motion,
 			.led = body->kind == SIM_SOFT_RIGID && body->led };
-		part->rests = body->kind == SIM_SOFT_RIGID && !body->led && sim_soft_rests(&body->motion);
+		part->rests = body->kind == SIM_SOFT_RIGID && (body->led ? body->fixed : sim_soft_rests(&body->motion));
 		part->from = part->to = part->way.begin = part->way.end = sim_soft_pose(&body->motion, 0);
 		snprintf(part->name, sizeof part->name, "%s", body->name);
 		s->solid_count += body->kind == SIM_SOFT_SOLID;

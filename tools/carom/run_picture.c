@@ -40,11 +40,17 @@ view_picture_options run_picture_options(const run *r)
 
 static carom_strided places_of(const sim_soft_surface *surface) { return (carom_strided){ surface->places, 0, CAROM_FLOAT64 }; }
 
-static carom_aabb box_of_surface(const sim_soft_surface *surface)
+/// Vertices of the surface before those of obstacles, which are rigid bodies, and may be planes.
+static int32_t own_vertices(const run *r, const sim_soft_surface *surface)
+{
+	return surface->body_count > 0 ? surface->body_vertices[surface->body_count - r->scene.deforming.obstacle_count] : 0;
+}
+
+static carom_aabb box_of_surface(const run *r, const sim_soft_surface *surface)
 {
 	carom_aabb box = picture_empty_box();
 	const carom_strided places = places_of(surface);
-	picture_widen_box_by(&box, surface->vertex_count, &places, NULL);
+	picture_widen_box_by(&box, own_vertices(r, surface), &places, NULL);
 	return box;
 }
 
@@ -70,7 +76,7 @@ carom_aabb run_bounds(const run *r)
 	carom_aabb box = picture_empty_box(), more;
 	if (r->parts.soft) {
 		const sim_soft_surface surface = sim_soft_get_surface(r->parts.soft);
-		box = box_of_surface(&surface);
+		box = box_of_surface(r, &surface);
 	}
 	if (r->parts.simulation && run_rigid_bounds(r, &more))
 		picture_widen_box(&box, &more);
@@ -144,10 +150,10 @@ static int add_ground(moment *m, const carom_strided *centres, const carom_strid
 {
 	if (!m->run->scene.picture.ground || has_plane(&m->run->scene))
 		return EXIT_DONE;
-	const carom_aabb box = m->surface.body_count > 0 ? box_of_surface(&m->surface) : run_bounds(m->run);
+	const carom_aabb box = m->surface.body_count > 0 ? box_of_surface(m->run, &m->surface) : run_bounds(m->run);
 	const carom_vec3 up = sim_normalize(run_up(m->run)), middle = picture_middle_of(&box);
 	const carom_strided places = places_of(&m->surface);
-	double lowest = picture_lower(INFINITY, m->surface.vertex_count, &places, NULL, up, middle);
+	double lowest = picture_lower(INFINITY, own_vertices(m->run, &m->surface), &places, NULL, up, middle);
 	lowest = picture_lower(lowest, m->frame.count, centres, radii, up, middle);
 	return picture_add_ground(&m->picture, &box, up, lowest);
 }
