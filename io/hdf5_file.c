@@ -186,3 +186,29 @@ bool io_hdf5_holds(hid_t file, hid_t set, uint64_t bytes)
 	H5Pclose(properties);
 	return holds || bytes == 0;
 }
+
+void io_read_hdf5_format(hid_t file, char *format, size_t size)
+{
+	format[0] = 0;
+	const hid_t attribute = H5Aopen(file, "format", H5P_DEFAULT);
+	const hid_t own = attribute < 0 ? H5I_INVALID_HID : H5Aget_type(attribute);
+	if (own >= 0 && H5Tget_class(own) == H5T_STRING && H5Tget_size(own) < size && H5Tis_variable_str(own) <= 0) {
+		memset(format, 0, size);
+		H5Aread(attribute, own, format);
+	}
+	if (own >= 0)
+		H5Tclose(own);
+	if (attribute >= 0)
+		H5Aclose(attribute);
+}
+
+bool io_hdf5_format(const char *path, char *format, size_t size)
+{
+	format[0] = 0;
+	const hid_t file = io_check_seal(path) == IO_SEAL_WHOLE ? io_open_hdf5(path) : -1;
+	if (file < 0)
+		return false;
+	io_read_hdf5_format(file, format, size);
+	H5Fclose(file);
+	return format[0] != 0;
+}

@@ -46,6 +46,12 @@ bool io_seal_hdf5(const char *made, const char *path, bool complete);
 /// Open a file for reading. Returns its id; below 0 on failure. Check its seal first.
 hid_t io_open_hdf5(const char *path);
 
+/// The text of the attribute "format" of an open file; empty where there is none that fits.
+void io_read_hdf5_format(hid_t file, char *format, size_t size);
+
+/// That of a file by its path, whose seal is whole. False: it is none.
+bool io_hdf5_format(const char *path, char *format, size_t size);
+
 /// Why a file could not be created or opened: HDF5 itself is not there, or else the text that is
 /// given.
 const char *io_hdf5_reason(const char *otherwise);

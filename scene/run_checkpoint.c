@@ -70,14 +70,7 @@ static const char *read_head(hid_t file)
 {
 	char format[32] = "";
 	int32_t version = 0;
-	const hid_t attribute = H5Aopen(file, "format", H5P_DEFAULT);
-	const hid_t own = attribute < 0 ? H5I_INVALID_HID : H5Aget_type(attribute);
-	if (own >= 0 && H5Tget_class(own) == H5T_STRING && H5Tget_size(own) < sizeof format && H5Tis_variable_str(own) <= 0)
-		H5Aread(attribute, own, format);
-	if (own >= 0)
-		H5Tclose(own);
-	if (attribute >= 0)
-		H5Aclose(attribute);
+	io_read_hdf5_format(file, format, sizeof format);
 	if (strcmp(format, "carom-granular") == 0)
 		return "is a checkpoint of a scene of spheres alone, and this scene holds more";
 	if (strcmp(format, FORMAT) != 0)

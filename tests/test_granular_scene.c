@@ -47,7 +47,7 @@ TEST(granular_scene, defaults_of_the_smallest_scene)
 	CHECK_INT(scene.spheres.def.method, CAROM_SPHERES_AUTO);
 	CHECK_NEAR(scene.spheres.def.skin, def.skin, 0);
 	CHECK(memcmp(&scene.spheres.def.walls, &scene.spheres.def.spheres, sizeof scene.spheres.def.walls) == 0);
-	CHECK_INT(scene.output.snapshots, 0);
+	CHECK_INT(scene.output.snapshots, -1);
 	CHECK_INT(scene.output.checkpoints, 0);
 	CHECK_INT(scene.output.energy, 10);
 	CHECK_INT(scene.picture.color, SIM_COLOR_ID);

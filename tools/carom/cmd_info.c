@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "carom/collide.h"
 #include "devices.h"
+#include "info_kinds.h"
 #include "mesh_input.h"
 #include "motion.h"
 #include "options.h"
@@ -13,6 +14,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct info_options {
 	const char *path;
@@ -43,8 +45,9 @@ static int parse(info_options *o, int argc, char **argv)
 		.command = "info",
 		.synopsis = "FILE [options] | --devices [--json]",
 		.summary =
-			"What a file holds: a mesh, baked or not, a recorded motion, a recording.h5 of `carom run`, recorded library calls, or spheres.",
-		.details = "A mesh is checked; the exit code is 0 also for a mesh with faults, for they are what was asked for.",
+			"What a file holds: a scene, a mesh, spheres, a recorded motion, recorded library calls, or what `carom run` has left.",
+		.details = "The folder of --out, recording.h5, checkpoint.h5 and spheres.pvd of a run are told by their contents, too.\n"
+				   "A mesh is checked; the exit code is 0 also for a mesh with faults, for they are what was asked for.",
 		.options = options,
 		.most = 1,
 	};
@@ -365,6 +368,10 @@ static int print_recording_text(const char *path, const io_recording *recording)
 static int show_recording(const info_options *o)
 {
 	sim_error error;
+	bool is_checkpoint;
+	const int shown = info_show_checkpoint(o->path, o->json, &is_checkpoint);
+	if (is_checkpoint)
+		return shown;
 	io_recording *recording = io_open_recording(o->path, &error);
 	if (!recording)
 		return report_error(NULL, "%s", error.text);
@@ -373,17 +380,6 @@ static int show_recording(const info_options *o)
 	const int status = o->json ? print_recording_json(recording) : print_recording_text(o->path, recording);
 	io_close_recording(recording);
 	return status;
-}
-
-static int show_calls(const info_options *o)
-{
-	if (o->json) {
-		cJSON *json = cJSON_CreateObject();
-		cJSON_AddStringToObject(json, "kind", "calls");
-		return report_json(json);
-	}
-	printf("%s: a recording of library calls; `carom replay` runs it and compares the results\n", o->path);
-	return report_end_of_text();
 }
 
 /// The kind of the file tells which reader takes it.
@@ -395,9 +391,14 @@ static int show(const info_options *o, io_input *input)
 	switch (kind) {
 	case FILE_TRAJECTORY: return show_trajectory(o);
 	case FILE_RECORDING: return show_recording(o);
-	case FILE_CALLS: return show_calls(o);
-	default: return io_holds_spheres(input) ? sphere_source_show(input, o->json) : show_mesh(o, input);
+	case FILE_CALLS: return info_show_calls(input, o->json);
+	default: break;
 	}
+	if (info_is_scene(input) && !io_has_extension(o->path, ".gltf"))
+		return info_show_scene(input, o->json);
+	if (info_is_vtk(input))
+		return info_show_vtk(input, o->json);
+	return io_holds_spheres(input) ? sphere_source_show(input, o->json) : show_mesh(o, input);
 }
 
 int cmd_info(int argc, char **argv)
@@ -410,6 +411,9 @@ int cmd_info(int argc, char **argv)
 		return devices_show(o.json);
 	sim_error error;
 	io_input input;
+	struct stat file;
+	if (stat(o.path, &file) == 0 && S_ISDIR(file.st_mode))
+		return info_show_run(o.path, o.json);
 	if (!io_open_input(&input, o.path, &error))
 		return motion_unreadable(o.path, error.text);
 	const int code = show(&o, &input);
