@@ -311,7 +311,8 @@ bool io_save_mesh(const char *path, const sim_mesh *mesh, sim_error *error)
 		void (*write)(FILE *file, const sim_mesh *mesh);
 	} formats[] = { { ".obj", write_obj }, { ".ply", write_ply }, { ".stl", write_stl } };
 	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-		if (!io_has_extension(path, formats[i].extension))
+		const bool text = i == 0 && io_is_device(path) && !io_has_extension(path, ".ply") && !io_has_extension(path, ".stl");
+		if (!text && !io_has_extension(path, formats[i].extension))
 			continue;
 		io_output_file file;
 		if (!indices_in_range(mesh, error) || !vertices_are_finite(mesh, formats[i].write == write_stl, error) ||

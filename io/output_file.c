@@ -2,9 +2,63 @@
 #include "io/output_file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+// Where /dev/stdout leads: elsewhere than printing does once that was diverted.
+static int stdout_stream = STDOUT_FILENO;
+
+bool io_divert_stdout(void)
+{
+	if (stdout_stream != STDOUT_FILENO)
+		return true;
+	fflush(stdout);
+	const int kept = dup(STDOUT_FILENO);
+	if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return false;
+	stdout_stream = kept;
+	return true;
+}
+
+bool io_is_device(const char *path)
+{
+	struct stat status;
+	return io_standard_stream(path) >= 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+}
+
+int io_standard_stream(const char *path)
+{
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	if (!strcmp(path, "/dev/stdout"))
+		return stdout_stream;
+	if (!strcmp(path, "/dev/stderr"))
+		return STDERR_FILENO;
+	for (int i = 0; i < 2; i++) {
+		const size_t length = strlen(folders[i]);
+		char *end;
+		if (strncmp(path, folders[i], length) != 0 || path[length] < '0' || path[length] > '9')
+			continue;
+		const long number = strtol(path + length, &end, 10);
+		if (*end == 0 && number <= 1 << 20)
+			return number == STDOUT_FILENO ? stdout_stream : (int)number;
+	}
+	return -1;
+}
+
+/// A stream of this process goes on where it is: a file behind it is neither cut nor replaced.
+static bool open_stream(io_output_file *file, int number, sim_error *error)
+{
+	const int copy = dup(number);
+	file->stream = copy < 0 ? NULL : fdopen(copy, "wb");
+	if (file->stream)
+		return true;
+	sim_fail(error, "cannot be written: %s", strerror(errno));
+	if (copy >= 0)
+		close(copy);
+	return false;
+}
 
 static bool open_part(io_output_file *file, const char *path, const char *suffix, sim_error *error)
 {
@@ -13,6 +67,9 @@ static bool open_part(io_output_file *file, const char *path, const char *suffix
 		return sim_fail(error, "the path is longer than %d characters", IO_PATH_MAX - 1);
 	}
 	strcpy(file->path, path);
+	const int number = io_standard_stream(path);
+	if (number >= 0)
+		return open_stream(file, number, error);
 	struct stat status;
 	const bool exists = stat(path, &status) == 0;
 	if (exists && S_ISDIR(status.st_mode)) {

@@ -15,8 +15,18 @@ enum { IO_PATH_MAX = 4096 };
 typedef struct io_output_file {
 	FILE *stream; ///< write here; errors may be left to io_output_commit
 	char path[IO_PATH_MAX];
-	char part[IO_PATH_MAX + 16]; ///< "" when path is a device or pipe, which is written directly
+	char part[IO_PATH_MAX + 16]; ///< "" when path is a device, pipe or stream: written directly
 } io_output_file;
+
+/// The stream of this process that a path names, as /dev/stdout, /dev/stderr, /dev/fd/N; -1: none.
+int io_standard_stream(const char *path);
+
+/// Does a path name such a stream, or a device or pipe? Then no extension tells the format.
+bool io_is_device(const char *path);
+
+/// Lead what this program prints on stdout to stderr, for an output goes to /dev/stdout. False when
+/// the system has no more streams. For one thread, before others begin.
+bool io_divert_stdout(void);
 
 /// Open for writing (binary). On failure false, with the reason in error; nothing is open then.
 bool io_output_open(io_output_file *file, const char *path, sim_error *error);

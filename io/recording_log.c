@@ -78,6 +78,7 @@ struct io_recorder {
 	io_output_file file; // it never takes its name: the HDF5 file does
 	bool with_contacts;
 	bool failed;
+	int reason;   // errno of the failure
 	char *buffer; // a record with its head and sum
 	size_t room;
 	int64_t written; // bytes of whole records
@@ -110,7 +111,15 @@ static bool hand_over(io_recorder *recorder, const void *bytes, size_t size)
 		return true;
 	}
 	recorder->failed = true;
+	recorder->reason = errno ? errno : EIO;
 	return false;
+}
+
+/// Say why the file could not be written, now or before.
+static bool say_failure(const io_recorder *recorder, sim_error *error)
+{
+	return sim_fail(error, "%s: cannot be written: %s; what was recorded before is in %s", recorder->file.path,
+		strerror(recorder->reason), recorder->file.part);
 }
 
 /// Finish the record that new_record began. NULL stands for one that had no room.
@@ -120,14 +129,13 @@ static bool put_record(io_recorder *recorder, const char *bytes, sim_error *erro
 	if (!bytes)
 		return recording_fail(recorder->file.path, error, "out of memory");
 	if (recorder->failed)
-		return recording_fail(recorder->file.path, error, "could not be written before");
+		return say_failure(recorder, error);
 	memcpy(&head, recorder->buffer, sizeof head);
 	const uint32_t sum = sum_of(bytes, head.size);
 	memcpy(recorder->buffer + sizeof head + head.size, &sum, sizeof sum);
 	if (hand_over(recorder, recorder->buffer, sizeof head + head.size + sizeof sum))
 		return true;
-	return sim_fail(error, "%s: cannot be written: %s; what was recorded before is in %s", recorder->file.path,
-		strerror(errno ? errno : EIO), recorder->file.part);
+	return say_failure(recorder, error);
 }
 
 static bool put_info(io_recorder *recorder, const io_recording_info *info, sim_error *error)
@@ -251,7 +259,7 @@ bool io_close_recorder(io_recorder *recorder, sim_error *error)
 		return true;
 	bool done = !recorder->failed;
 	if (!done) {
-		recording_fail(recorder->file.path, error, "could not be written before");
+		say_failure(recorder, error);
 		if (ftruncate(fileno(recorder->file.stream), (off_t)recorder->written) != 0)
 			errno = 0; // its reader leaves out a last record that is not whole
 	}

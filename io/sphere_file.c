@@ -297,7 +297,7 @@ static bool check_spheres(const io_sphere_set *spheres, bool as_float, sim_error
 bool io_save_spheres(const char *path, const io_sphere_set *spheres, sim_error *error)
 {
 	const bool snapshot = io_has_extension(path, ".sph");
-	if (!snapshot && !io_has_extension(path, ".csv"))
+	if (!snapshot && !io_has_extension(path, ".csv") && !io_is_device(path))
 		return sim_fail(error, "no format of spheres has this extension; use .sph or .csv");
 	io_output_file file;
 	if (!check_spheres(spheres, snapshot, error) || !io_output_open(&file, path, error))

@@ -63,7 +63,8 @@ refused() {
 	shift
 	limited "$size" "$CAROM" run "$@" --out disk/o --no-picture --threads 1 > out 2> err || status=$?
 	same "exit code with $size KB ($*; $(cat err))" "$status" 1
-	grep -qE '^carom: error: .*(No space left|File too large|disk full|cannot be written|cannot make the folder)' err || fail "no word of the disk: $(cat err)"
+	[ ! -e saved/o/stats.csv.part ] || fail "an unfinished table is left with $size KB ($*)"
+	grep -qE '^carom: error: disk/o.*: .*(No space left|File too large|disk full|cannot be written|cannot make the folder)' err || fail "no word of the disk: $(cat err)"
 }
 
 # Bodies. At most sizes the log of the frames does not fit, at some it does and the finished recording beside it does not.
@@ -87,6 +88,8 @@ same "exit code of the first run ($(cat err))" "$status" 0
 cp -r saved/o first
 refused 400 bodies.json --steps 4000 --contacts
 cmp first/recording.h5 saved/o/recording.h5 || fail "the recording that was there is another"
+cmp first/stats.csv saved/o/stats.csv || fail "the table that was there is another"
+cmp first/summary.json saved/o/summary.json || fail "the summary that was there is another"
 expect 0 out 'frames: 20' info saved/o/recording.h5
 
 # Spheres: a checkpoint that was there stays whole.
@@ -108,3 +111,20 @@ for size in 4 20 40; do
 	refused $size cloth.json --steps 4
 	for file in checkpoint.h5 checkpoint.h5.part; do [ ! -e "saved/o/$file" ] || fail "an unfinished $file of cloth is left ($size KB)"; done
 done
+
+# Single outputs: the message names the file, and an older one stays. /dev/full takes no byte.
+if [ -e /dev/full ]; then
+	expect 1 err '^carom: error: /dev/full: cannot be written: No space left on device$' make lumpy --triangles 64 -o /dev/full
+	expect 1 err '^carom: error: /dev/full: cannot be written: No space left on device$' make spheres --free 100 -o /dev/full
+	"$CAROM" make lumpy --triangles 64 -o - > /dev/full 2> err && fail "a lost mesh is no failure"
+	grep -q '^carom: error: /dev/stdout: cannot be written: No space left on device$' err || fail "no word of the disk: $(cat err)"
+fi
+rm -rf saved && mkdir saved
+"$CAROM" make lumpy --triangles 64 -o saved/m.obj > out 2> err
+cp saved/m.obj older.obj
+status=0
+limited 12 "$CAROM" make lumpy --triangles 6400 -o disk/m.obj > out 2> err || status=$?
+same "exit code of a mesh on a full disk" "$status" 1
+grep -qE '^carom: error: disk/m.obj: cannot be written: (No space left|File too large)' err || fail "no word of the disk: $(cat err)"
+cmp older.obj saved/m.obj || fail "the mesh that was there is another"
+[ ! -e saved/m.obj.part ] || fail "an unfinished mesh is left"

@@ -7,6 +7,7 @@
 
 #include "io/input_file.h"
 #include "io/json_memory.h"
+#include "io/output_file.h"
 #include "io/own_place.h"
 
 #include <stdlib.h>
@@ -99,7 +100,10 @@ static int read_module(export_source *source, const char *given_path, bool quiet
 
 static bool is_gltf(const char *path) { return io_has_extension(path, ".gltf") || io_has_extension(path, ".glb"); }
 static bool is_usda(const char *path) { return io_has_extension(path, ".usda"); }
-static bool is_page(const char *path) { return io_has_extension(path, ".html") || io_has_extension(path, ".htm"); }
+static bool is_page(const char *path)
+{
+	return io_has_extension(path, ".html") || io_has_extension(path, ".htm") || io_is_device(path);
+}
 
 /// Write glTF or USD.
 static int write_model(export_source *source, cJSON *report)

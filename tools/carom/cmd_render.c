@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "render_moment.h"
 #include "report.h"
+#include "io/output_file.h"
 #include "sim/base/sim_clock.h"
 
 #include <math.h>
@@ -72,7 +73,7 @@ static int choose_output(render_settings *settings)
 		settings->output_kind = OUTPUT_MOVIE;
 	else if (find_number(settings->output, &end, &digits))
 		settings->output_kind = OUTPUT_PICTURES;
-	else if (ends_with(settings->output, ".png") && !strchr(settings->output, '%'))
+	else if ((ends_with(settings->output, ".png") && !strchr(settings->output, '%')) || io_is_device(settings->output))
 		settings->output_kind = OUTPUT_PICTURE;
 	else if (strchr(settings->output, '%'))
 		return options_misuse(

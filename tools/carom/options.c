@@ -5,6 +5,7 @@
 #include "file_places.h"
 #include "manual.h"
 #include "report.h"
+#include "io/output_file.h"
 #include "sim/base/words.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 const char *const options_simd_words[] = { "auto", "scalar", "sse2", "avx2", "avx512", "neon", NULL };
 const char *const options_sphere_method_words[] = { "auto", "grid", "levels", "tree", "rays", NULL };
@@ -178,7 +180,7 @@ static int set_value(const command_line *line, const option *o, const char *text
 	case OPTION_TEXT:
 		if (!*text)
 			return options_misuse(line->command, "--%s is empty", o->name);
-		*(const char **)o->value = text;
+		*(const char **)o->value = o->file == OPTION_WRITES && !strcmp(text, "-") ? "/dev/stdout" : text;
 		return OPTIONS_GO_ON;
 	case OPTION_FLAG: break;
 	}
@@ -308,6 +310,27 @@ static int check_files(const command_line *line, const char *const *arguments, i
 	return status;
 }
 
+/// An output that goes to stdout has it alone: what the command prints goes to stderr then.
+static int free_stdout(const command_line *line)
+{
+	const option *output = NULL;
+	bool json = false;
+	for (const option *o = line->options; o->name; o++) {
+		const bool writes = o->kind == OPTION_TEXT && o->file == OPTION_WRITES && *(const char **)o->value;
+		if (writes && io_standard_stream(*(const char **)o->value) == STDOUT_FILENO) {
+			if (output)
+				return options_misuse(line->command, "--%s and --%s both go to stdout", output->name, o->name);
+			output = o;
+		}
+		json |= o->kind == OPTION_FLAG && !strcmp(o->name, "json") && *(const bool *)o->value;
+	}
+	if (output && json)
+		return options_misuse(line->command, "--json prints on stdout, and --%s goes there", output->name);
+	if (output && !io_divert_stdout())
+		return report_error(NULL, "stdout cannot be led elsewhere: %s", strerror(errno));
+	return OPTIONS_GO_ON;
+}
+
 int options_parse(const command_line *line, int argc, char **argv, const char **arguments, int *count)
 {
 	*count = 0;
@@ -336,5 +359,8 @@ int options_parse(const command_line *line, int argc, char **argv, const char **
 	}
 	if (*count < line->least)
 		return options_misuse(line->command, "an argument is missing; usage: carom %s %s", line->command, line->synopsis);
-	return check_files(line, arguments, *count);
+	for (int i = 0; i < *count && !line->words; i++)
+		arguments[i] = strcmp(arguments[i], "-") ? arguments[i] : "/dev/stdin";
+	const int status = check_files(line, arguments, *count);
+	return status == OPTIONS_GO_ON ? free_stdout(line) : status;
 }

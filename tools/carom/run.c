@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
+#include <unistd.h>
 
 // ---- Interrupts ----
 
@@ -380,6 +381,7 @@ static int keep(run *r)
 		if (r->kinds[i]->keep)
 			status = r->kinds[i]->keep(r, r->states[i]);
 	}
+	r->file_failed |= status != EXIT_DONE;
 	return status;
 }
 
@@ -398,7 +400,10 @@ static int one_step(run *r)
 	if (write_row(r) != EXIT_DONE || (r->ahead == 0 && keep(r) != EXIT_DONE))
 		return EXIT_FAILED;
 	show(r, false);
-	return run_save(r, false);
+	if (run_save(r, false) == EXIT_DONE)
+		return EXIT_DONE;
+	r->file_failed = true;
+	return EXIT_FAILED;
 }
 
 static int simulate(run *r)
@@ -538,8 +543,17 @@ static int finish(run *r)
 	return status;
 }
 
-/// Go through the stages; Ctrl-C ends the second one early. A table that is open after a failure
-/// keeps its rows, which tell what led to it.
+/// Close a table that is open after a failure: its rows tell what led to it. But where a file could
+/// not be written, the table of an earlier run stays, beside its other files.
+static void end_table(run *r)
+{
+	if (r->stats.stream && r->file_failed && access(r->stats.path, F_OK) == 0)
+		io_output_abandon(&r->stats);
+	if (r->stats.stream)
+		report_commit(&r->stats);
+}
+
+/// Go through the stages; Ctrl-C ends the second one early.
 static int go(run *r)
 {
 	int status = load_scene(r);
@@ -554,10 +568,11 @@ static int go(run *r)
 	if (status == EXIT_DONE) {
 		watch_interrupts(true);
 		status = simulate(r);
-		if (status == EXIT_DONE)
+		if (status == EXIT_DONE) {
 			status = finish(r);
-		if (r->stats.stream)
-			report_commit(&r->stats);
+			r->file_failed |= status != EXIT_DONE && r->stats.stream;
+		}
+		end_table(r);
 		devices_close_table(&r->kernels);
 		watch_interrupts(false);
 	}

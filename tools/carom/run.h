@@ -95,6 +95,7 @@ struct run {
 	device_table kernels;  ///< kernels.csv, with a device and --out
 	carom_device *device;  ///< of spheres and rigid bodies; NULL: the processor
 	struct run_view *view; ///< NULL: the run is not shown
+	bool file_failed;      ///< a file could not be written
 	char *row;             ///< of the last step in the table, while it is shown; NULL: none yet
 };
 

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct bodies {
 	scene_step last;
@@ -150,7 +151,11 @@ static int step(run *r, void *state)
 {
 	bodies *b = state;
 	sim_error error;
-	return scene_simulate_step(r->parts.simulation, &b->last, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
+	if (scene_simulate_step(r->parts.simulation, &b->last, &error))
+		return EXIT_DONE;
+	// The recording is written in the step: its message begins with its path.
+	r->file_failed = r->options->out && !strncmp(error.text, r->options->out, strlen(r->options->out));
+	return report_error(NULL, "%s", error.text);
 }
 
 static void write_row(run *r, void *state, FILE *table)
