@@ -126,6 +126,7 @@ void carom_destroy_sweep(carom_sweep *sweep)
 	cr_array_free(context, &sweep->triangle_numbers);
 	cr_array_free(context, &sweep->begin);
 	cr_array_free(context, &sweep->end);
+	cr_array_free(context, &sweep->wanted);
 	cr_array_free(context, &sweep->tasks);
 	cr_array_free(context, &sweep->next_tasks);
 	cr_array_free(context, &sweep->keys);
@@ -140,7 +141,7 @@ void carom_destroy_sweep(carom_sweep *sweep)
 
 void cr_begin_sweep_step(carom_sweep *s)
 {
-	s->bounded = false;
+	s->bounded = s->swept = false;
 	s->hits.count = 0;
 	if (!s->searched)
 		return;
@@ -298,7 +299,7 @@ double cr_sweep_bulge(const carom_sweep *s)
 	return bulge;
 }
 
-static carom_result check_mesh_number(carom_sweep *sweep, const char *call, int32_t mesh)
+carom_result cr_check_sweep_mesh_number(carom_sweep *sweep, const char *call, int32_t mesh)
 {
 	if (!sweep)
 		return CAROM_INVALID_ARGUMENT;
@@ -313,7 +314,7 @@ static carom_result check_mesh_number(carom_sweep *sweep, const char *call, int3
 static carom_result begin_motion(
 	carom_sweep *sweep, const char *call, int32_t mesh, const char *name, const carom_strided *vertices)
 {
-	carom_result result = check_mesh_number(sweep, call, mesh);
+	carom_result result = cr_check_sweep_mesh_number(sweep, call, mesh);
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (!vertices)
@@ -370,7 +371,7 @@ void cr_set_sweep_verdict(carom_sweep *s, cr_sweep_verdict_fn *verdict, void *us
 carom_result cr_set_sweep_filter(
 	carom_sweep *sweep, const char *call, int32_t mesh, uint64_t category, uint64_t mask, int32_t group)
 {
-	const carom_result result = check_mesh_number(sweep, call, mesh);
+	const carom_result result = cr_check_sweep_mesh_number(sweep, call, mesh);
 	if (result != CAROM_SUCCESS)
 		return result;
 	sweep->hits.count = 0;
@@ -623,6 +624,14 @@ static void finish_search(carom_sweep *s, double start)
 	s->stats.ms_total = cr_time_ms() - start;
 }
 
+/// A search for impacts succeeded, the earliest of which is at this time; infinite: there is none.
+static void finish_impacts(carom_sweep *s, double earliest, double start)
+{
+	s->swept = true;
+	s->earliest = earliest;
+	finish_search(s, start);
+}
+
 carom_result cr_search_near(carom_sweep *s, double separation, cr_sweep_taker taker)
 {
 	const double start = cr_time_ms();
@@ -652,13 +661,15 @@ carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits)
 			return cr_fail_memory(&sweep->context, "the hits of a sweep");
 		sweep->stats.ms_sort = cr_time_ms() - sorting;
 	}
+	double earliest = INFINITY;
 	for (int64_t i = 0; i < sweep->hits.count; i++) {
+		earliest = fmin(earliest, sweep->hits.data[i].time);
 		sweep->stats.hits_vf += sweep->hits.data[i].kind == CAROM_SWEEP_VERTEX_FACE;
 		sweep->stats.undecided += sweep->hits.data[i].status == CAROM_SWEEP_UNDECIDED;
 	}
 	sweep->stats.hits_ee = sweep->hits.count - sweep->stats.hits_vf;
 	*hits = (carom_sweep_hits){ sweep->hits.data, sweep->hits.count };
-	finish_search(sweep, start);
+	finish_impacts(sweep, earliest, start);
 	return CAROM_SUCCESS;
 }
 
@@ -679,6 +690,22 @@ static const cr_sweep_impact *pick_earliest(const carom_sweep *s)
 	return best;
 }
 
+carom_result cr_find_earliest_impact(carom_sweep *s, const cr_sweep_impact **best)
+{
+	const double start = cr_time_ms();
+	const carom_result result = search(s, true, start);
+	*best = result == CAROM_SUCCESS && s->triangle_numbers.count > 0 ? pick_earliest(s) : NULL;
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (*best) {
+		s->stats.hits_vf = (*best)->kind == CR_SWEPT_VERTEX_FACE;
+		s->stats.hits_ee = 1 - s->stats.hits_vf;
+		s->stats.undecided = (*best)->status == CR_SWEPT_UNDECIDED;
+	}
+	finish_impacts(s, *best ? (*best)->time : INFINITY, start);
+	return CAROM_SUCCESS;
+}
+
 carom_result carom_sweep_find_earliest(carom_sweep *sweep, carom_sweep_hit *hit, bool *found)
 {
 	if (!sweep)
@@ -686,21 +713,12 @@ carom_result carom_sweep_find_earliest(carom_sweep *sweep, carom_sweep_hit *hit,
 	if (!hit || !found)
 		return cr_fail(&sweep->context, CAROM_INVALID_ARGUMENT, "carom_sweep_find_earliest: %s is NULL", hit ? "found" : "hit");
 	*hit = (carom_sweep_hit){ 0 };
-	*found = false;
-	const double start = cr_time_ms();
-	const carom_result result = search(sweep, true, start);
-	if (result != CAROM_SUCCESS)
-		return result;
-	const cr_sweep_impact *best = sweep->triangle_numbers.count > 0 ? pick_earliest(sweep) : NULL;
-	if (best) {
+	const cr_sweep_impact *best;
+	const carom_result result = cr_find_earliest_impact(sweep, &best);
+	*found = best != NULL;
+	if (best)
 		*hit = cr_make_sweep_hit(sweep, best);
-		*found = true;
-		sweep->stats.hits_vf = hit->kind == CAROM_SWEEP_VERTEX_FACE;
-		sweep->stats.hits_ee = 1 - sweep->stats.hits_vf;
-		sweep->stats.undecided = hit->status == CAROM_SWEEP_UNDECIDED;
-	}
-	finish_search(sweep, start);
-	return CAROM_SUCCESS;
+	return result;
 }
 
 carom_sweep_stats carom_sweep_get_stats(const carom_sweep *sweep) { return sweep ? sweep->stats : (carom_sweep_stats){ 0 }; }

@@ -31,8 +31,11 @@ struct carom_sweep {
 	CR_ARRAY(double) end;
 	cr_sweep_verdict_fn *verdict; // NULL: none
 	void *verdict_user;
-	cr_sweep_taker taker; // nobody: the swept tests
-	bool searched;        // the step has been searched: the next motion begins a new one
+	cr_sweep_taker taker;    // nobody: the swept tests
+	bool searched;           // the step has been searched: the next motion begins a new one
+	bool swept;              // ... for impacts
+	double earliest;         // if so: the time of the earliest one; infinite: there is none
+	CR_ARRAY(double) wanted; // [3*n] the ends that were given, while others are tried
 	// Made by the first search after a mesh was added.
 	bool built;
 	bool bounded; // boxes are those of the step
@@ -67,6 +70,8 @@ struct carom_sweep {
 	carom_sweep_stats stats;
 };
 
+/// Check that a mesh has this number; call names the function in the text.
+carom_result cr_check_sweep_mesh_number(carom_sweep *sweep, const char *call, int32_t mesh);
 /// Check the fields of a mesh, and its triangles.
 carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_def *def);
 
@@ -82,6 +87,9 @@ double cr_sweep_largest(const carom_sweep *sweep);
 /// The group of a mesh's triangles, which never hit each other: that of a mesh without
 /// self-collision, that of all rigid meshes together, or -1.
 int32_t cr_group_of_mesh(const carom_sweep *sweep, int64_t mesh);
+/// Search the step for its earliest impact. *best: in a list of the workers, NULL: there is none, or
+/// a failure.
+carom_result cr_find_earliest_impact(carom_sweep *sweep, const cr_sweep_impact **best);
 /// Find all impacts, or the earliest: in the lists of the workers. False when out of memory. Fills
 /// stats.
 bool cr_search_sweep(carom_sweep *sweep, bool earliest);
