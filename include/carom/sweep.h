@@ -69,6 +69,11 @@ typedef struct carom_sweep_def {
 	/// - Less than the shortest edge: else a mesh has impacts with itself at rest, and each has a
 	///   record.
 	double min_separation;
+	/// 0 or more: a search for all impacts that finds more fails with CAROM_OVER_BUDGET, and its
+	/// text says how many there are; none is left out in silence. 0: no bound. A search needs some
+	/// hundred bytes for each impact, so the bound is one of memory too, for each worker. Worlds
+	/// have none: they refuse it.
+	int64_t max_hits;
 	/// Leave pairs of adjacent triangles to orphan sets (MCCD, section 4). False: they are tested
 	/// like others.
 	bool orphan_sets;
@@ -100,8 +105,8 @@ typedef struct carom_sweep_def {
 	bool device_fallback;
 } carom_sweep_def;
 
-/// AUTO, 18-DOP, median, certified, tolerance 1e-6, no separation, orphan sets, pruning, 0.3, 0.45,
-/// 256 MiB, no laboratory, no device. Thread-safe.
+/// AUTO, 18-DOP, median, certified, tolerance 1e-6, no separation, no bound on hits, orphan sets,
+/// pruning, 0.3, 0.45, 256 MiB, no laboratory, no device. Thread-safe.
 CAROM_API carom_sweep_def carom_default_sweep_def(void);
 
 /// A mesh of the scene: open or closed, manifold or not. Start from carom_default_sweep_mesh_def.
@@ -204,8 +209,9 @@ typedef struct carom_sweep_hits {
 	int64_t count;
 } carom_sweep_hits;
 
-/// Find all impacts of the step, each pair of features once. CAROM_OUT_OF_MEMORY: nothing has
-/// changed, and the call may be made again.
+/// Find all impacts of the step, each pair of features once. CAROM_OUT_OF_MEMORY, and
+/// CAROM_OVER_BUDGET (there are more than max_hits; the text says how many): nothing has changed,
+/// and the call, or another search of the step, may be made.
 CAROM_API carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits);
 
 /// Find the earliest impact of the step (at equal times the first in the order of
@@ -237,6 +243,33 @@ CAROM_API carom_result carom_sweep_advance(carom_sweep *sweep, double time, doub
 /// Write where the vertices of a mesh are at the end of the step, which is where the next one
 /// begins: places [3*vertex_count], world frame, metres. CAROM_INVALID_ARGUMENT names the argument.
 CAROM_API carom_result carom_sweep_get_places(carom_sweep *sweep, int32_t mesh, double *places);
+
+/// An edge that meets a triangle which has none of its ends.
+typedef struct carom_sweep_crossing {
+	int32_t mesh_a;      ///< of the edge
+	int32_t mesh_b;      ///< of the triangle
+	int32_t vertices[2]; ///< ends of the edge, numbers within mesh_a, the lower one first
+	int32_t triangle;    ///< number within mesh_b
+} carom_sweep_crossing;
+
+/// Crossings, sorted by mesh_a, mesh_b, vertices, triangle. Valid until the next call on the scene.
+typedef struct carom_sweep_crossings {
+	const carom_sweep_crossing *data; ///< [count]
+	int64_t count;
+} carom_sweep_crossings;
+
+/// Is the state free of intersections? Find all pairs of an edge and a triangle that share a point
+/// at the end of the step, which is where the next one begins: each pair once. Touching counts, and
+/// so does lying in one plane; an edge and a triangle that share a vertex are no pair. Decided
+/// exactly, for the doubles as they are. Surfaces that cross have such a pair, so a state with none
+/// crosses nowhere, but for triangles folded flat on neighbours. Meshes meet each other and
+/// themselves as in a search for impacts: filters hold, and a rigid mesh does not meet itself.
+///
+/// May be called at any time; the step, its front and the stats stay as they are. The processor
+/// searches, from the root of the tree. CAROM_OVER_BUDGET: there are more crossings than max_hits,
+/// and the text says how many. CAROM_OUT_OF_MEMORY. Then none are told.
+CAROM_API carom_result carom_sweep_find_crossings(
+	carom_sweep *sweep, carom_sweep_crossings *crossings);
 
 /// Test one pair of features by itself: do they meet while their vertices move on straight lines
 /// from begin to end? The four vertices are a vertex and the three corners of a face, or both ends

@@ -93,6 +93,10 @@ double cr_closest_triangles(const v3d a[3], const v3d b[3], cr_triangle_point *o
 /// numbers of any length where it cannot. Returns -1, 0, 1; 0 for infinities and NaN.
 int cr_orient3d_sign(v3d a, v3d b, v3d c, v3d d);
 
+/// Do a segment and a triangle, closed sets, intersect? Exact for any input: in one plane, points
+/// instead of segments, triangles without area. Touching counts.
+bool cr_segment_meets_triangle(v3d p, v3d q, const v3d t[3]);
+
 /// Do two triangles, closed sets, intersect? Exact for any input, coplanar and degenerate included
 /// (touching counts), by cr_orient3d_sign (Devillers, Guigue, Faster Triangle-Triangle Intersection
 /// Tests, 2002; coplanar: 2D predicates).

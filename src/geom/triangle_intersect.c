@@ -82,6 +82,14 @@ static bool segment_triangle(v3d p, v3d q, const v3d t[3], int axis)
 	return sp == 0 && sq == 0 ? coplanar_segment_triangle(p, q, t, axis) : cr_line_meets_triangle(p, q, t);
 }
 
+bool cr_segment_meets_triangle(v3d p, v3d q, const v3d t[3])
+{
+	const int axis = cr_projection_axis(t[0], t[1], t[2]);
+	if (axis >= 0)
+		return segment_triangle(p, q, t, axis);
+	return segments_intersect(p, q, t[0], t[1]) || segments_intersect(p, q, t[1], t[2]) || segments_intersect(p, q, t[2], t[0]);
+}
+
 // At least one triangle is a line or a point (axis < 0), or both lie in one plane.
 static bool degenerate_or_coplanar(const v3d a[3], const v3d b[3])
 {

@@ -133,6 +133,7 @@ void carom_destroy_sweep(carom_sweep *sweep)
 	cr_array_free(context, &sweep->scratch);
 	cr_array_free(context, &sweep->found);
 	cr_array_free(context, &sweep->hits);
+	cr_array_free(context, &sweep->crossings);
 	atomic_fetch_sub(&sweep->parent->live_objects, 1);
 	cr_free(sweep->parent, sweep, sizeof *sweep);
 }
@@ -479,8 +480,8 @@ static void order_places(int64_t begin, int64_t end, int worker, void *context)
 		// Most are of the mesh of the one before.
 		if (!mesh || given < mesh->first_vertex || given >= mesh->first_vertex + mesh->vertex_count) {
 			mesh = &s->meshes.data[cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, given)];
-			from = begin_of(s, mesh);
 			to = end_of(s, mesh);
+			from = s->resting ? to : begin_of(s, mesh);
 		}
 		const int64_t at = 3 * (int64_t)(given - mesh->first_vertex);
 		for (int k = 0; k < 3; k++) {
@@ -521,6 +522,15 @@ static carom_result place_features(carom_sweep *s)
 		return cr_fail_memory(&s->context, "the boxes of a sweep");
 	cr_parallel_for(&s->context, order_places, s->order.vertex_count, PLACES_AT_ONCE, s);
 	return CAROM_SUCCESS;
+}
+
+carom_result cr_place_at_rest(carom_sweep *s)
+{
+	s->bounded = false;
+	s->resting = true;
+	const carom_result result = place_features(s);
+	s->resting = false;
+	return result;
 }
 
 double cr_sweep_largest(const carom_sweep *s)
@@ -652,7 +662,9 @@ carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits)
 		return cr_fail(&sweep->context, CAROM_INVALID_ARGUMENT, "carom_sweep_find: hits is NULL");
 	*hits = (carom_sweep_hits){ 0 };
 	const double start = cr_time_ms();
-	const carom_result result = search(sweep, false, start);
+	carom_result result = search(sweep, false, start);
+	if (result == CAROM_SUCCESS && sweep->triangle_numbers.count > 0)
+		result = cr_check_found(sweep, "carom_sweep_find", "impacts");
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (sweep->triangle_numbers.count > 0) {

@@ -63,6 +63,8 @@ carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *d
 	if (!(def->min_separation >= 0 && def->min_separation <= CAROM_MAX_COORDINATE))
 		return cr_fail(
 			context, bad, "carom_sweep_def.min_separation is %g, not in 0 to %g", def->min_separation, CAROM_MAX_COORDINATE);
+	if (def->max_hits < 0)
+		return cr_fail(context, bad, "carom_sweep_def.max_hits is %lld, below 0", (long long)def->max_hits);
 	if (!(def->rebuild_sprouted >= 0))
 		return cr_fail(context, bad, "carom_sweep_def.rebuild_sprouted is %g, not 0 or more", def->rebuild_sprouted);
 	if (!(def->rebuild_replaced >= 0))

@@ -56,7 +56,7 @@ typedef bool cr_sweep_leaves_fn(void *user, int worker, const struct cr_leaf_pai
 /// the processor begins again in the place of a device. False when out of memory.
 typedef struct cr_sweep_taker {
 	bool (*start)(void *user);
-	cr_sweep_take_fn *take;     // NULL: nobody
+	cr_sweep_take_fn *take;     // NULL: nobody; with leaves, features are not made
 	cr_sweep_leaves_fn *leaves; // NULL: nobody takes leaves; a search on a device has none
 	void *user;
 } cr_sweep_taker;

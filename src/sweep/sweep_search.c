@@ -215,6 +215,17 @@ static bool make_workers(carom_sweep *s)
 	return s->workers != NULL;
 }
 
+carom_result cr_check_found(carom_sweep *s, const char *call, const char *what)
+{
+	int64_t total = 0;
+	for (int i = 0; s->workers && i < s->context.thread_count; i++)
+		total += s->workers[i]->total;
+	if (s->def.max_hits == 0 || total <= s->def.max_hits)
+		return CAROM_SUCCESS;
+	return cr_fail(&s->context, CAROM_OVER_BUDGET, "%s: there are %lld %s; max_hits is %lld", call, (long long)total, what,
+		(long long)s->def.max_hits);
+}
+
 void cr_free_sweep_workers(carom_sweep *s)
 {
 	for (int i = 0; s->workers && i < s->context.thread_count; i++)
@@ -247,6 +258,7 @@ static void start_job(carom_sweep *s, bool earliest)
 	job->taker = s->taker;
 	job->every = !s->def.orphan_sets;
 	job->earliest = earliest;
+	job->most_found = s->def.max_hits > 0 ? s->def.max_hits : INT64_MAX;
 	job->mesh_vertices = s->mesh_vertices.data;
 	job->mesh_count = (int32_t)s->meshes.count;
 	job->filters = is_filtered(s) ? s->filters.data : NULL;
@@ -422,6 +434,16 @@ bool cr_search_sweep(carom_sweep *s, bool earliest)
 	s->stats.front_over_budget = s->front_over;
 	s->stats.bytes_front = cr_front_bytes(&s->front);
 	return !any_failed(s);
+}
+
+bool cr_walk_sweep_leaves(carom_sweep *s, cr_sweep_taker taker)
+{
+	if (!make_workers(s))
+		return false;
+	start_job(s, false);
+	s->job.taker = taker;
+	s->job.every = true;
+	return traverse(s, FROM_ROOT, false) && !any_failed(s);
 }
 
 #ifdef CR_HAVE_VULKAN

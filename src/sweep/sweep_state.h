@@ -39,6 +39,7 @@ struct carom_sweep {
 	// Made by the first search after a mesh was added.
 	bool built;
 	bool bounded; // boxes are those of the step
+	bool resting; // all is placed where the step ends
 	cr_sweep_order order;
 	cr_sweep_scene scene;
 	cr_sweep_tree tree;
@@ -67,6 +68,7 @@ struct carom_sweep {
 	CR_ARRAY(cr_key) keys, scratch;
 	CR_ARRAY(const cr_sweep_impact *) found;
 	CR_ARRAY(carom_sweep_hit) hits;
+	CR_ARRAY(carom_sweep_crossing) crossings;
 	carom_sweep_stats stats;
 };
 
@@ -75,6 +77,12 @@ carom_result cr_check_sweep_mesh_number(carom_sweep *sweep, const char *call, in
 /// Check the fields of a mesh, and its triangles.
 carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_def *def);
 
+/// Make the tree, and put all where the step ends: nothing moves. Boxes are to be bounded after it,
+/// and places again for another search of the step.
+carom_result cr_place_at_rest(carom_sweep *sweep);
+/// Hand all pairs of leaves whose boxes overlap, those that share a vertex too, to taker.leaves;
+/// the front stays as it is. There are boxes. False when out of memory.
+bool cr_walk_sweep_leaves(carom_sweep *sweep, cr_sweep_taker taker);
 /// Boxes that hold the motion from time 0 to until.
 void cr_bound_sweep(carom_sweep *sweep, double until);
 /// Make boxes that hold the step, unless they do. For a search of the processor, and before others
@@ -87,12 +95,15 @@ double cr_sweep_largest(const carom_sweep *sweep);
 /// The group of a mesh's triangles, which never hit each other: that of a mesh without
 /// self-collision, that of all rigid meshes together, or -1.
 int32_t cr_group_of_mesh(const carom_sweep *sweep, int64_t mesh);
-/// Search the step for its earliest impact. *best: in a list of the workers, NULL: there is none, or
-/// a failure.
+/// Search the step for its earliest impact. *best: in a list of the workers; NULL: there is none,
+/// or a failure.
 carom_result cr_find_earliest_impact(carom_sweep *sweep, const cr_sweep_impact **best);
 /// Find all impacts, or the earliest: in the lists of the workers. False when out of memory. Fills
 /// stats.
 bool cr_search_sweep(carom_sweep *sweep, bool earliest);
+/// Are there more finds in the lists of the workers than max_hits? what they are, and call, stand
+/// in the text.
+carom_result cr_check_found(carom_sweep *sweep, const char *call, const char *what);
 /// Search with the help of def.device. There are places of the step, and no boxes are needed. The
 /// lists of the workers are of no use after a failure.
 carom_result cr_search_sweep_on_device(carom_sweep *sweep, bool earliest);

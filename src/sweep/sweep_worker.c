@@ -129,6 +129,9 @@ static void find_all(cr_sweep_worker *w, const cr_swept_queries *queries, int32_
 	cr_sweep_impacts *found = &w->found[queries->kind];
 	const int32_t more = w->job->arcs ? find_with_arcs(w, queries, first, count)
 									  : cr_swept_find(queries, first, count, &w->options, w->impacts, &w->tests[queries->kind]);
+	w->total += more;
+	if (w->total > w->job->most_found)
+		return;
 	if (!cr_array_reserve(w->job->context, found, found->count + more)) {
 		w->failed = true;
 		return;
@@ -313,6 +316,8 @@ static void take_leaves(cr_sweep_walk *walk)
 	const cr_sweep_taker *taker = &w->job->taker;
 	if (taker->leaves && !taker->leaves(taker->user, w->number, walk->leaves, walk->leaf_count))
 		w->failed = true;
+	if (taker->leaves && !taker->take)
+		return; // nobody wants features
 	if (w->queries.face_count > MOST_QUERIES - MOST_FACES_AT_ONCE)
 		test_faces(w);
 	if (w->queries.edge_count > MOST_QUERIES - MOST_EDGES_AT_ONCE)
@@ -436,7 +441,7 @@ void cr_start_sweep_worker(cr_sweep_worker *w, cr_sweep_job *job, bool keep_fron
 	w->options = job->options;
 	w->options.boxes = w->boxes;
 	w->queries.face_count = w->queries.edge_count = 0;
-	w->found[0].count = w->found[1].count = 0;
+	w->found[0].count = w->found[1].count = w->total = 0;
 	w->leaf_pairs = 0;
 	w->last_mesh[0] = w->last_mesh[1] = 0;
 	for (int i = 0; i < CR_SWEEP_VERDICTS; i++)

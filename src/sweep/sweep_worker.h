@@ -43,6 +43,7 @@ typedef struct cr_sweep_job {
 	cr_sweep_taker taker;         // nobody: the swept tests
 	bool every;                   // no orphan sets
 	bool earliest;                // look for the earliest impact alone
+	int64_t most_found;           // of each worker; more are counted, and not kept
 	const int32_t *mesh_vertices; // [mesh_count+1] where the vertices of each mesh begin
 	int32_t mesh_count;
 	const cr_sweep_filter *filters; // [mesh_count]; NULL: all meshes meet
@@ -74,6 +75,7 @@ typedef struct cr_sweep_worker {
 	cr_swept_options options; // those of the job, with boxes of the worker's own
 	cr_swept_boxes *boxes;
 	cr_sweep_impacts found[2]; // by cr_swept_kind; earliest: at most one in all
+	int64_t total;             // all impacts, kept or not; not of the earliest
 	cr_front_blocks blocks;    // front being made
 	int32_t task, order;       // of the next block
 	// of the two triangles of the pair of leaves looked at last: most often those of the next

@@ -132,5 +132,9 @@ carom_result cr_check_settings(carom_context *context, const cr_settings *settin
 		result = check_numbers(context, settings);
 	if (result == CAROM_SUCCESS)
 		result = check_combinations(context, settings);
+	if (result == CAROM_SUCCESS && settings->world.sweep.max_hits != 0)
+		result = cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"carom_world_def.sweep.max_hits is %lld: only scenes of carom_create_sweep have a bound",
+			(long long)settings->world.sweep.max_hits);
 	return result == CAROM_SUCCESS ? cr_check_sweep_def(context, &settings->world.sweep) : result;
 }
