@@ -212,6 +212,7 @@ carom_sweep *sweep_load(carom_context *context, const carom_sweep_def *def, cons
 		m.category = mesh->category;
 		m.mask = mesh->mask;
 		m.group = mesh->group;
+		m.thickness = mesh->thickness;
 		int32_t id = -1;
 		REQUIRE(carom_sweep_add_mesh(sweep, &m, &id) == CAROM_SUCCESS);
 		REQUIRE(id == i);
@@ -332,10 +333,12 @@ static void try_pair(search *s, cr_swept_kind kind, const feature *a, const feat
 		memcpy(end + 3 * k, &s->world->meshes[from->mesh].end[3 * hit.vertices[k]], 3 * sizeof *end);
 	}
 	static const int32_t in_order[1][4] = { { 0, 1, 2, 3 } };
-	const cr_swept_queries queries = { kind, begin, end, in_order };
+	const cr_swept_queries queries = { kind, begin, end, in_order, NULL, 0 };
 	cr_swept_impact impact;
 	cr_swept_stats stats = { 0 };
-	if (cr_swept_find(&queries, 0, 1, &s->options, &impact, &stats) == 0)
+	cr_swept_options options = s->options;
+	options.min_separation += 0.5 * s->world->meshes[a->mesh].thickness + 0.5 * s->world->meshes[b->mesh].thickness;
+	if (cr_swept_find(&queries, 0, 1, &options, &impact, &stats) == 0)
 		return;
 	hit.kind = kind == CR_SWEPT_VERTEX_FACE ? CAROM_SWEEP_VERTEX_FACE : CAROM_SWEEP_EDGE_EDGE;
 	hit.status = impact.status == CR_SWEPT_IMPACT ? CAROM_SWEEP_IMPACT
@@ -381,6 +384,7 @@ sweep_list sweep_find_dully(const sweep_world *world, const carom_sweep_def *def
 	search s = { .world = world, .options = cr_swept_default_options(swept_boxes()) };
 	s.options.tolerance = def->tolerance;
 	s.options.min_separation = def->min_separation;
+	s.options.relative_separation = def->relative_separation;
 	for (int i = 0; i < vertices.count; i++) {
 		for (int k = 0; k < faces.count; k++)
 			try_pair(&s, CR_SWEPT_VERTEX_FACE, &vertices.data[i], &faces.data[k]);

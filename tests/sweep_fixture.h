@@ -15,6 +15,7 @@ typedef struct sweep_mesh {
 	bool self, is_rigid;
 	uint64_t category, mask;
 	int32_t group;
+	double thickness;
 } sweep_mesh;
 
 typedef struct sweep_world {

@@ -331,7 +331,7 @@ static void check_tree(carom_context *context, sweep_mesh *mesh, double separati
 		for (int32_t i = 0; i < scene.triangle_count; i++)
 			CHECK_INT(seen[i], 1);
 		CHECK_INT(tree.nodes[0].group, scene.triangle_count > 1 ? -1 : groups[0]);
-		const cr_sweep_bounds bounds = { mesh->begin, mesh->end, largest, separation, 1e-6, 1, NULL };
+		const cr_sweep_bounds bounds = { mesh->begin, mesh->end, largest, separation, 1e-6, 1, NULL, NULL };
 		cr_sweep_tree_refit(context, &tree, &bounds);
 		check_boxes(&tree, mesh, separation);
 		check_parents(&tree, (cr_sweep_pair){ 0, 0 }, 9);
@@ -410,7 +410,7 @@ TEST(sweep_scene, boxes_of_a_part_tell_when)
 		REQUIRE(cr_sweep_tree_build(context, triangles, 2, begin, groups, CAROM_SWEEP_MEDIAN, &tree));
 		REQUIRE(cr_sweep_tree_attach(context, &scene, CAROM_SWEEP_DOP18, &tree));
 		const double until = test_random_double(&random, 0, 0.5);
-		const cr_sweep_bounds bounds = { begin, end, largest, separation, 1e-6, until, NULL };
+		const cr_sweep_bounds bounds = { begin, end, largest, separation, 1e-6, until, NULL, NULL };
 		cr_sweep_tree_refit(context, &tree, &bounds);
 		cr_feature_pair faces[CR_MOST_VERTEX_FACE], edges[CR_MOST_EDGE_EDGE];
 		int edge_count;
@@ -418,7 +418,7 @@ TEST(sweep_scene, boxes_of_a_part_tell_when)
 		for (int i = 0; i < face_count + edge_count && !kernels->overlap(&tree, 1, 2); i++) {
 			const cr_feature_pair *pair = i < face_count ? &faces[i] : &edges[i - face_count];
 			const cr_swept_queries queries = { i < face_count ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, begin, end,
-				(const int32_t(*)[4])pair->vertices };
+				(const int32_t(*)[4])pair->vertices, NULL, 0 };
 			cr_swept_options options = cr_swept_default_options(swept_boxes());
 			options.min_separation = separation;
 			options.method = round % 4 < 2 ? CR_SWEPT_CERTIFIED : CR_SWEPT_INCLUSION;
@@ -465,7 +465,7 @@ TEST(sweep_scene, boxes_apart_are_ruled_out_by_filters)
 			cr_sweep_tree tree;
 			REQUIRE(cr_sweep_tree_build(context, triangles, 2, begin, groups, CAROM_SWEEP_MEDIAN, &tree));
 			REQUIRE(cr_sweep_tree_attach(context, &scene, (carom_sweep_volume)volume, &tree));
-			const cr_sweep_bounds bounds = { begin, end, largest, separation, 1e-6, 1, NULL };
+			const cr_sweep_bounds bounds = { begin, end, largest, separation, 1e-6, 1, NULL, NULL };
 			cr_sweep_tree_refit(context, &tree, &bounds);
 			if (kernels->overlap(&tree, 1, 2)) {
 				close++;
@@ -480,7 +480,7 @@ TEST(sweep_scene, boxes_apart_are_ruled_out_by_filters)
 			for (int i = 0; i < face_count + edge_count; i++) {
 				const cr_feature_pair *pair = i < face_count ? &faces[i] : &edges[i - face_count];
 				const cr_swept_queries queries = { i < face_count ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, begin, end,
-					(const int32_t(*)[4])pair->vertices };
+					(const int32_t(*)[4])pair->vertices, NULL, 0 };
 				cr_swept_impact impact;
 				cr_swept_stats stats = { 0 };
 				CHECK_INT(cr_swept_find(&queries, 0, 1, &options, &impact, &stats), 0);

@@ -33,7 +33,7 @@ static list *make_list(cr_swept_kind kind, uint64_t seed)
 		for (int k = 0; k < 4; k++)
 			l->vertices[i][k] = 4 * i + k;
 	}
-	l->queries = (cr_swept_queries){ kind, &l->begin[0][0][0], &l->end[0][0][0], (const int32_t(*)[4])l->vertices };
+	l->queries = (cr_swept_queries){ kind, &l->begin[0][0][0], &l->end[0][0][0], (const int32_t(*)[4])l->vertices, NULL, 0 };
 	return l;
 }
 
@@ -270,7 +270,7 @@ TEST(swept, separation_is_kept)
 		swept_make_query(
 			(cr_swept_kind)(i % 2), (swept_family)(i / 8 % SWEPT_FAMILY_COUNT), i % 3 ? SWEPT_AS_IS : SWEPT_FAR, &random, &q);
 		static const int32_t vertices[1][4] = { { 0, 1, 2, 3 } };
-		const cr_swept_queries one = { q.kind, &q.begin[0][0], &q.end[0][0], vertices };
+		const cr_swept_queries one = { q.kind, &q.begin[0][0], &q.end[0][0], vertices, NULL, 0 };
 		cr_swept_impact impact;
 		cr_swept_stats stats = { 0 };
 		const bool found = cr_swept_find(&one, 0, 1, &options, &impact, &stats) > 0;
@@ -482,7 +482,7 @@ TEST(swept, what_is_not_finite_is_not_clear)
 		swept_make_query((cr_swept_kind)(i % 2), SWEPT_STILL, SWEPT_AS_IS, &random, &q);
 		const int place = i / 2 % 24;
 		(place < 12 ? q.begin : q.end)[place % 12 / 3][place % 3] = bad[i / 48];
-		const cr_swept_queries one = { q.kind, &q.begin[0][0], &q.end[0][0], vertices };
+		const cr_swept_queries one = { q.kind, &q.begin[0][0], &q.end[0][0], vertices, NULL, 0 };
 		if (!CHECK_INT(cr_swept_find(&one, 0, 1, &options, &impact, &stats), 1))
 			continue;
 		CHECK_INT(impact.status, CR_SWEPT_UNDECIDED);

@@ -33,7 +33,7 @@ static void count_file(const char *path, cr_swept_method method, verdicts *sum)
 		cr_swept_impact impact = { .time = 2 };
 		cr_swept_stats stats = { 0 };
 		REQUIRE(fread(record, sizeof record, 1, file) == 1);
-		const cr_swept_queries one = { (cr_swept_kind)head[0], record, record + 12, vertices };
+		const cr_swept_queries one = { (cr_swept_kind)head[0], record, record + 12, vertices, NULL, 0 };
 		options.method = method;
 		const bool found = cr_swept_find(&one, 0, 1, &options, &impact, &stats) == 1, is_true = record[24] != 0;
 		sum->queries++;
@@ -209,7 +209,7 @@ static void count_list(const frames *f, const char *path, FILE *times, verdicts 
 			continue;
 		read_vertices(f, line, v);
 		const cr_swept_queries one = { edges ? CR_SWEPT_EDGE_EDGE : CR_SWEPT_VERTEX_FACE, f->positions[0], f->positions[1],
-			(const int32_t(*)[4])v };
+			(const int32_t(*)[4])v, NULL, 0 };
 		cr_swept_impact impact = { .time = 0 };
 		cr_swept_stats stats = { 0 };
 		const bool found = cr_swept_find(&one, 0, 1, &options, &impact, &stats) == 1;

@@ -22,7 +22,7 @@ typedef struct tally {
 static bool find_one(const swept_query *q, const cr_swept_options *options, cr_swept_impact *impact)
 {
 	static const int32_t vertices[1][4] = { { 0, 1, 2, 3 } };
-	const cr_swept_queries list = { q->kind, &q->begin[0][0], &q->end[0][0], vertices };
+	const cr_swept_queries list = { q->kind, &q->begin[0][0], &q->end[0][0], vertices, NULL, 0 };
 	cr_swept_stats stats = { 0 };
 	return cr_swept_find(&list, 0, 1, options, impact, &stats) == 1;
 }

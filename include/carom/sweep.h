@@ -62,13 +62,22 @@ typedef struct carom_sweep_def {
 	/// Above 0, metres: features that come this near without touching may be reported too.
 	double tolerance;
 	/// Metres, 0 or more: features that come this near have an impact. Half of it belongs to each
-	/// of the two. Features that begin nearer have one at time 0, also if they part.
+	/// of the two; carom_sweep_mesh_def.thickness adds to it for one mesh. Features that begin
+	/// nearer have one at time 0, also if they part: relative_separation spares them that.
 	/// - 0: a time of impact may be as near to the touch as a double can tell. Places that are
 	///   computed from it are rounded and may lie beyond, which later searches do not tell. Who
 	///   stops at impacts sets more than that rounding: 1e-6 of the largest coordinate is enough.
 	/// - Less than the shortest edge: else a mesh has impacts with itself at rest, and each has a
 	///   record.
 	double min_separation;
+	/// 0, or up to 1: a separation that shrinks with the first distance. Features that are d apart
+	/// at time 0 have an impact when they come as near as the lesser of their separation and this
+	/// part of d; they are reported within (1 - this) / 2 of d at most, if that is less than the
+	/// tolerance. So features that begin nearer than their separation have no impact while they
+	/// keep this part of their distance, and those that begin apart never touch. d is that of
+	/// carom_proximity_of_pair, up to rounding. 0: none. Worlds refuse it. (IPC, Li et al. 2020,
+	/// takes 0.2.)
+	double relative_separation;
 	/// 0 or more: a search for all impacts that finds more fails with CAROM_OVER_BUDGET, and its
 	/// text says how many there are; none is left out in silence. 0: no bound. A search needs some
 	/// hundred bytes for each impact, so the bound is one of memory too, for each worker. Worlds
@@ -128,10 +137,14 @@ typedef struct carom_sweep_mesh_def {
 	/// ... unless they share a group other than 0: negative groups never collide, positive ones
 	/// always do. (Two rigid ones never do.)
 	int32_t group;
+	/// Metres, 0 or more: half of it is added to min_separation for each feature of the mesh. So
+	/// two features keep min_separation and half of each mesh's thickness apart; two of one mesh
+	/// keep its thickness. A proximity scene takes no notice of it.
+	double thickness;
 } carom_sweep_mesh_def;
 
 /// No vertices, no triangles, self-collision on, not rigid, category 1, all bits of the mask, no
-/// group. Thread-safe.
+/// group, no thickness. Thread-safe.
 CAROM_API carom_sweep_mesh_def carom_default_sweep_mesh_def(void);
 
 /// A swept scene. Calls on one scene are for one thread at a time; searches run on the workers of

@@ -5,7 +5,7 @@
 #include "geom/swept_motion.h"
 #include <math.h>
 
-enum { PIECE = 512 }; // queries filtered at once: their list stays on the stack
+enum { PIECE = CR_SWEPT_PIECE }; // queries filtered at once: their list stays on the stack
 
 /// Beyond that size products of the rungs' bounds could overflow.
 #define MAX_SIZE 1e100
@@ -141,6 +141,19 @@ static void order_query(cr_swept_kind kind, ordered_query *q)
 	}
 }
 
+/// The options of a query whose separation and tolerance are limited by its first distance.
+static cr_swept_options limit_separation(const cr_swept_motion *motion, const cr_swept_options *options)
+{
+	cr_swept_options own = *options;
+	cr_swept_nearest nearest;
+	cr_swept_find_nearest(motion, 0, &nearest);
+	const double kept = options->relative_separation * nearest.distance;
+	const double between = 0.5 * (1 - options->relative_separation) * nearest.distance;
+	own.min_separation = kept < own.min_separation ? kept : own.min_separation;
+	own.tolerance = between < own.tolerance ? between : own.tolerance;
+	return own;
+}
+
 /// Rungs 2 and 3, or options->solve. begin and end of q are set.
 static cr_swept_status test_ordered(
 	cr_swept_kind kind, ordered_query *q, const cr_swept_options *options, cr_swept_impact *impact, cr_swept_stats *stats)
@@ -150,6 +163,11 @@ static cr_swept_status test_ordered(
 	order_query(kind, q);
 	cr_swept_init_motion(&motion, kind, q->begin, q->end);
 	*impact = (cr_swept_impact){ 0 };
+	cr_swept_options limited;
+	if (options->relative_separation > 0) {
+		limited = limit_separation(&motion, options);
+		options = &limited;
+	}
 	const cr_swept_status status =
 		options->solve ? options->solve(&motion, options, impact) : climb(&motion, options, impact, &direction, stats);
 	if (status == CR_SWEPT_CLEAR) {
@@ -181,11 +199,31 @@ cr_swept_status cr_swept_test(cr_swept_kind kind, const double begin[4][3], cons
 	return test_ordered(kind, &q, options, impact, stats ? stats : &unused);
 }
 
+/// Is a query ruled out by filters with the separation of its own two features? *own: the options
+/// with that.
+static bool rule_out_thick(
+	const cr_swept_queries *queries, int64_t query, const cr_swept_options *options, cr_swept_options *own)
+{
+	const int32_t *v = queries->vertices[query];
+	const int second = queries->kind == CR_SWEPT_VERTEX_FACE ? 1 : 2;
+	int32_t left[PIECE];
+	cr_swept_stats unused = { 0 };
+	*own = *options;
+	own->min_separation += queries->halves[v[0]] + queries->halves[v[second]];
+	return !own->solve && cr_swept_filter(queries, query, 1, own->min_separation, own->simd, left, &unused) == 0;
+}
+
 /// One query of a list, after the filters.
 static cr_swept_status test_query(const cr_swept_queries *queries, int64_t query, const cr_swept_options *options,
 	cr_swept_impact *impact, cr_swept_stats *stats)
 {
 	ordered_query q;
+	cr_swept_options own;
+	if (queries->halves) {
+		if (rule_out_thick(queries, query, options, &own))
+			return CR_SWEPT_CLEAR;
+		options = &own;
+	}
 	for (int k = 0; k < 4; k++) {
 		const int64_t place = 3 * (int64_t)queries->vertices[query][k];
 		q.begin[k] = queries->begin + place;
@@ -196,12 +234,20 @@ static cr_swept_status test_query(const cr_swept_queries *queries, int64_t query
 	return status;
 }
 
+int32_t cr_swept_filter(const cr_swept_queries *queries, int64_t begin, int32_t count, double separation, carom_simd simd,
+	int32_t left[CR_SWEPT_PIECE], cr_swept_stats *stats)
+{
+	return cr_get_swept_kernels(simd)->filter(queries, begin, count, separation, left, stats);
+}
+
 /// Queries begin..begin+count-1, count <= PIECE, that need a test of their own.
 static int32_t filter_piece(const cr_swept_queries *queries, int64_t begin, int32_t count, const cr_swept_options *options,
 	int32_t left[PIECE], cr_swept_stats *stats)
 {
+	// More than any sum of the two, rounded however.
+	const double most = options->min_separation + queries->most_thickness * (1 + 0x1p-40);
 	if (!options->solve)
-		return cr_get_swept_kernels(options->simd)->filter(queries, begin, count, options->min_separation, left, stats);
+		return cr_swept_filter(queries, begin, count, most, options->simd, left, stats);
 	for (int32_t i = 0; i < count; i++)
 		left[i] = i;
 	stats->queries += count;

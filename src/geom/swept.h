@@ -26,6 +26,14 @@
 /// others, with equal positions at both ends. Neighbours that share a vertex always touch: leave
 /// them out.
 ///
+/// Separations. Two features keep s apart, where s is min_separation, and halves of thicknesses
+/// where these are given; with relative_separation r it is r d where that is less, d being their
+/// distance at time 0 as cr_swept_motion has it (plain floating point). All proofs are of the s
+/// that was computed, whatever it is. The filters are asked with the largest s of all queries
+/// first, then with that of the query before it is limited by r d: what keeps more apart keeps s. A
+/// tolerance of (1 - r) / 2 of d is the most that such a query has, so that what begins at d and
+/// stays there is not within tolerance of s.
+///
 /// The functions change nothing except the boxes that they are lent. They allocate nothing, and may
 /// run on any number of threads. Results are the same bits for every instruction set and compiler,
 /// and do not depend on how the queries are cut into calls.
@@ -81,7 +89,10 @@ typedef cr_swept_status cr_swept_solve_fn(
 struct cr_swept_options {
 	// >= 0: features that come this near (beyond min_separation) may be reported
 	double tolerance;
-	double min_separation;  // >= 0: impact is when features come this near
+	double min_separation; // >= 0: impact is when features come this near
+	// in [0, 1): features that begin nearer than min_separation / relative_separation keep this
+	// share of their first distance instead; 0: none
+	double relative_separation;
 	double t_max;           // in [0, 1]: later impacts are not looked for
 	int32_t max_iterations; // >= 1: of the inclusion-based bisection, each query
 	cr_swept_method method;
@@ -102,6 +113,10 @@ typedef struct cr_swept_queries {
 	const double *begin; // 3 for each vertex
 	const double *end;   // 3 for each vertex
 	const int32_t (*vertices)[4];
+	// NULL: none; else of each vertex half of the thickness of its features, by which two of them
+	// keep more than min_separation apart; and the most that two halves come to
+	const double *halves;
+	double most_thickness;
 } cr_swept_queries;
 
 struct cr_swept_impact {
@@ -147,6 +162,13 @@ cr_swept_status cr_swept_test(cr_swept_kind kind, const double begin[4][3], cons
 /// of them; returns how many were written. Each equals that of the same query in any other call.
 int32_t cr_swept_find(const cr_swept_queries *queries, int64_t begin, int32_t count, const cr_swept_options *options,
 	cr_swept_impact *impacts, cr_swept_stats *stats);
+
+/// The filters of rung 1 alone: the queries begin..begin+count-1, count at most CR_SWEPT_PIECE,
+/// that are not proved to stay farther apart than separation, as offsets from begin, ascending.
+/// Returns how many there are.
+enum { CR_SWEPT_PIECE = 512 };
+int32_t cr_swept_filter(const cr_swept_queries *queries, int64_t begin, int32_t count, double separation, carom_simd simd,
+	int32_t left[CR_SWEPT_PIECE], cr_swept_stats *stats);
 
 /// The earliest impact of queries begin..begin+count-1 (equal times: the lower query). *best holds
 /// the earliest so far, or has time = infinite (query: INT64_MAX); it is replaced by an earlier

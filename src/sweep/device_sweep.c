@@ -156,7 +156,7 @@ static carom_result round_step(carom_sweep *s, cr_gpu_sweep_step *step)
 	rounding r = { s, state->begin.data, state->end.data, ldexp(1, -state->exponent) };
 	cr_parallel_for(&s->context, round_places, vertices, PLACES_A_PIECE, &r);
 	const double allowance = s->taker.take ? NEAR_ALLOWANCE * largest : cr_sweep_bulge(s);
-	const double margin = (s->def.min_separation + allowance) * r.scale * (1 + 0x1p-18);
+	const double margin = (s->def.min_separation + cr_sweep_thickness(s) + allowance) * r.scale * (1 + 0x1p-18);
 	*step = (cr_gpu_sweep_step){ .begin = r.begin, .end = r.end, .lower = { 1, 1, 1 }, .upper = { -1, -1, -1 } };
 	step->margin = (float)(fmin(margin, MOST_MARGIN) * (1 + 0x1p-20)) + (margin > 0 ? 0x1p-100f : 0);
 	step->is_cubic = !(margin > 0) && largest > LEAST_CUBIC;

@@ -79,6 +79,7 @@ static size_t place_bytes(const carom_sweep *s) { return 3 * (size_t)s->order.ve
 static void free_places(carom_sweep *s)
 {
 	cr_array_free(&s->context, &s->sizes);
+	cr_array_free(&s->context, &s->halves);
 	cr_free(&s->context, s->scene_begin, place_bytes(s));
 	cr_free(&s->context, s->scene_end, place_bytes(s));
 	s->scene_begin = s->scene_end = NULL;
@@ -249,6 +250,7 @@ static carom_result add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def
 		.vertex_count = def->vertex_count,
 		.self = def->self,
 		.is_rigid = def->is_rigid,
+		.thickness = def->thickness,
 		.own_first = own,
 		.largest_begin = largest,
 		.largest_end = largest };
@@ -490,6 +492,8 @@ static void order_places(int64_t begin, int64_t end, int worker, void *context)
 		}
 		if (s->sizes.count > 0)
 			s->sizes.data[i] = (float)(largest_of(mesh) * (1 + 0x1p-20));
+		if (s->halves.count > 0)
+			s->halves.data[i] = 0.5 * mesh->thickness;
 	}
 }
 
@@ -497,7 +501,16 @@ static void order_places(int64_t begin, int64_t end, int worker, void *context)
 /// not worth telling apart.
 #define OTHER_SIZE 1024
 
-/// Make room for the sizes of vertices where meshes differ. False when out of memory.
+double cr_sweep_thickness(const carom_sweep *s)
+{
+	double most = 0;
+	for (int64_t i = 0; i < s->meshes.count; i++)
+		most = fmax(most, s->meshes.data[i].thickness);
+	return most;
+}
+
+/// Make room for the sizes and thicknesses of vertices where meshes differ. False when out of
+/// memory.
 static bool reserve_sizes(carom_sweep *s)
 {
 	double least = INFINITY, most = 0;
@@ -506,7 +519,9 @@ static bool reserve_sizes(carom_sweep *s)
 		most = fmax(most, largest_of(&s->meshes.data[i]));
 	}
 	s->sizes.count = most > OTHER_SIZE * least ? s->order.vertex_count : 0;
-	return cr_array_reserve(&s->context, &s->sizes, s->sizes.count);
+	s->halves.count = cr_sweep_thickness(s) > 0 ? s->order.vertex_count : 0;
+	return cr_array_reserve(&s->context, &s->sizes, s->sizes.count) &&
+		cr_array_reserve(&s->context, &s->halves, s->halves.count);
 }
 
 /// Make the tree and put places in order as far as that is not done. There are triangles.
@@ -545,7 +560,7 @@ void cr_bound_sweep(carom_sweep *s, double until)
 {
 	const double separation = s->def.min_separation + cr_sweep_bulge(s);
 	const cr_sweep_bounds bounds = { s->scene_begin, s->scene_end, cr_sweep_largest(s), separation, s->def.tolerance, until,
-		s->sizes.count > 0 ? s->sizes.data : NULL };
+		s->sizes.count > 0 ? s->sizes.data : NULL, s->halves.count > 0 ? s->halves.data : NULL };
 	cr_sweep_tree_refit(&s->context, &s->tree, &bounds);
 }
 

@@ -112,7 +112,7 @@ static carom_result search_crossings(crossing_search *c)
 	if (result != CAROM_SUCCESS)
 		return result;
 	const cr_sweep_bounds bounds = { s->scene_begin, s->scene_end, cr_sweep_largest(s), 0, s->def.tolerance, 1,
-		s->sizes.count > 0 ? s->sizes.data : NULL };
+		s->sizes.count > 0 ? s->sizes.data : NULL, NULL };
 	cr_sweep_tree_refit(&s->context, &s->tree, &bounds);
 	if (!cr_walk_sweep_leaves(s, (cr_sweep_taker){ .leaves = take_leaves, .user = c }))
 		return cr_fail_memory(&s->context, what);

@@ -63,6 +63,9 @@ carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *d
 	if (!(def->min_separation >= 0 && def->min_separation <= CAROM_MAX_COORDINATE))
 		return cr_fail(
 			context, bad, "carom_sweep_def.min_separation is %g, not in 0 to %g", def->min_separation, CAROM_MAX_COORDINATE);
+	if (!(def->relative_separation >= 0 && def->relative_separation < 1))
+		return cr_fail(context, bad, "carom_sweep_def.relative_separation is %g, not in 0 to 1, which is excluded",
+			def->relative_separation);
 	if (def->max_hits < 0)
 		return cr_fail(context, bad, "carom_sweep_def.max_hits is %lld, below 0", (long long)def->max_hits);
 	if (!(def->rebuild_sprouted >= 0))
@@ -77,6 +80,9 @@ carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_
 	const carom_result bad = CAROM_INVALID_ARGUMENT;
 	if (def->cookie != CR_SWEEP_MESH_COOKIE)
 		return cr_fail(context, bad, "carom_sweep_mesh_def.cookie: start from carom_default_sweep_mesh_def");
+	if (!(def->thickness >= 0 && def->thickness <= CAROM_MAX_COORDINATE))
+		return cr_fail(
+			context, bad, "carom_sweep_mesh_def.thickness is %g, not in 0 to %g", def->thickness, CAROM_MAX_COORDINATE);
 	if (def->vertex_count < 0)
 		return cr_fail(context, bad, "carom_sweep_mesh_def.vertex_count is %d, below 0", def->vertex_count);
 	if (def->triangle_count < 0)

@@ -49,12 +49,15 @@ static inline void place_until(const cr_sweep_motion *m, int64_t vertex, double 
 /// The margin of the box of a vertex beyond its places, along x, y, z and along the other axes.
 static inline double straight_margin(const cr_sweep_motion *m, int64_t vertex)
 {
-	return m->sizes ? m->base + m->share * m->sizes[vertex] : m->straight;
+	const double margin = m->sizes ? m->base + m->share * m->sizes[vertex] : m->straight;
+	return m->halves ? margin + m->halves[vertex] * (1 + 0x1p-20) : margin;
 }
 
 static inline double diagonal_margin(const cr_sweep_motion *m, int64_t vertex, double straight)
 {
-	return m->sizes ? CR_SWEEP_DIAGONAL * straight + CR_SWEEP_DIAGONAL_ROUNDING * m->sizes[vertex] : m->diagonal;
+	if (m->sizes)
+		return CR_SWEEP_DIAGONAL * straight + CR_SWEEP_DIAGONAL_ROUNDING * m->sizes[vertex];
+	return m->halves ? m->diagonal + CR_SWEEP_DIAGONAL * m->halves[vertex] * (1 + 0x1p-20) : m->diagonal;
 }
 
 static inline void bound_vertex_dop(const cr_sweep_motion *m, int64_t vertex, float main[CR_DOP_STRIDE], float last[2])

@@ -84,6 +84,7 @@ typedef struct cr_sweep_motion {
 	// more as diagonals take.
 	const float *sizes; // [vertices]; NULL: straight and diagonal
 	double base, share;
+	const double *halves; // [vertices] of thicknesses, which come on top; NULL: none
 } cr_sweep_motion;
 
 // Of the largest coordinate: the error of sums along a diagonal axis.

@@ -9,6 +9,7 @@ cr_swept_options cr_swept_options_of(const carom_sweep_def *def, carom_simd simd
 	cr_swept_options options = cr_swept_default_options(NULL);
 	options.tolerance = def->tolerance;
 	options.min_separation = def->min_separation;
+	options.relative_separation = def->relative_separation;
 	options.simd = simd;
 	options.method = def->test == CAROM_SWEEP_INCLUSION ? CR_SWEPT_INCLUSION : CR_SWEPT_CERTIFIED;
 	options.solve = def->test == CAROM_SWEEP_CUBIC ? def->lab->solve : NULL;

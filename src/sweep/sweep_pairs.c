@@ -35,7 +35,7 @@ static cr_swept_queries queries_of(const pair_loop *loop, const pair_worker *w, 
 	const int64_t skipped = e->vertices ? 0 : 12 * first;
 	return (cr_swept_queries){ loop->kind == CAROM_SWEEP_VERTEX_FACE ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE,
 		e->positions + skipped, loop->end + skipped,
-		e->vertices ? (const int32_t(*)[4])(e->vertices + 4 * first) : (const int32_t(*)[4])w->in_order };
+		e->vertices ? (const int32_t(*)[4])(e->vertices + 4 * first) : (const int32_t(*)[4])w->in_order, NULL, 0 };
 }
 
 static void write_hit(const pair_loop *loop, int64_t i, const cr_swept_impact *impact)

@@ -254,6 +254,8 @@ static void start_job(carom_sweep *s, bool earliest)
 	job->order = &s->order;
 	job->begin = s->scene_begin;
 	job->end = s->scene_end;
+	job->halves = s->halves.count > 0 ? s->halves.data : NULL;
+	job->most_thickness = cr_sweep_thickness(s);
 	job->options = cr_swept_options_of(&s->def, s->context.simd);
 	job->taker = s->taker;
 	job->every = !s->def.orphan_sets;

@@ -9,6 +9,7 @@
 typedef struct cr_sweep_mesh {
 	int32_t first_vertex, vertex_count;
 	bool self, is_rigid;
+	double thickness;
 	// its first vertex in the places of the sweep; -1: they are lent
 	int32_t own_first;
 	const double *lent_begin, *lent_end; // [3*vertex_count]
@@ -46,6 +47,8 @@ struct carom_sweep {
 	double *scene_begin, *scene_end; // [3*vertices] begin and end, by the numbers of the scene
 	// [vertices] of the meshes of the scene's vertices, where these differ much; else empty
 	CR_ARRAY(float) sizes;
+	// [vertices] half of the thickness of each vertex's mesh, where any has some; else empty
+	CR_ARRAY(double) halves;
 	// The search.
 	cr_sweep_job job;
 	int round;                 // of a search for the earliest impact
@@ -90,6 +93,8 @@ void cr_bound_sweep(carom_sweep *sweep, double until);
 void cr_fit_sweep_boxes(carom_sweep *sweep);
 /// The largest bulge of the meshes that turn in this step; 0: none does.
 double cr_sweep_bulge(const carom_sweep *sweep);
+/// The largest thickness of a mesh.
+double cr_sweep_thickness(const carom_sweep *sweep);
 /// The largest coordinate of the step.
 double cr_sweep_largest(const carom_sweep *sweep);
 /// The group of a mesh's triangles, which never hit each other: that of a mesh without

@@ -218,7 +218,8 @@ void cr_sweep_tree_refit(carom_context *context, cr_sweep_tree *tree, const cr_s
 	const double straight = base + share * bounds->largest;
 	refit r = { tree, cr_get_sweep_kernels(context->simd),
 		{ bounds->begin, bounds->end, bounds->until, straight,
-			straight * CR_SWEEP_DIAGONAL + bounds->largest * CR_SWEEP_DIAGONAL_ROUNDING, bounds->sizes, base, share } };
+			straight * CR_SWEEP_DIAGONAL + bounds->largest * CR_SWEEP_DIAGONAL_ROUNDING, bounds->sizes, base, share,
+			bounds->halves } };
 	const int64_t piece = 2048; // about 20 microseconds
 	cr_parallel_for(context, bound_vertices, tree->scene->vertex_count, piece, &r);
 	cr_parallel_for(context, bound_parts, tree->part_count, 1, &r);

@@ -89,6 +89,7 @@ typedef struct cr_sweep_bounds {
 	// [vertex_count] at least the largest coordinate of each vertex's mesh; NULL: largest will do
 	// for all
 	const float *sizes;
+	const double *halves; // [vertex_count] of thicknesses (cr_swept_queries); NULL: none
 } cr_sweep_bounds;
 
 /// Boxes of all features and nodes, in parallel. Features that the boxes of a part of the step tell

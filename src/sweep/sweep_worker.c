@@ -60,7 +60,12 @@ static cr_swept_queries make_queries(const cr_sweep_worker *w, cr_swept_kind kin
 {
 	const int32_t(*vertices)[4] =
 		kind == CR_SWEPT_VERTEX_FACE ? (const int32_t(*)[4])w->queries.faces : (const int32_t(*)[4])w->queries.edges;
-	return (cr_swept_queries){ .kind = kind, .begin = w->job->begin, .end = w->job->end, .vertices = vertices };
+	return (cr_swept_queries){ .kind = kind,
+		.begin = w->job->begin,
+		.end = w->job->end,
+		.vertices = vertices,
+		.halves = w->job->halves,
+		.most_thickness = w->job->most_thickness };
 }
 
 static cr_sweep_impact make_impact(const cr_sweep_worker *w, const cr_swept_queries *queries, const cr_swept_impact *from)

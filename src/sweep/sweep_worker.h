@@ -39,6 +39,8 @@ typedef struct cr_sweep_job {
 	const cr_sweep_kernels *kernels;
 	const cr_sweep_order *order;
 	const double *begin, *end; // 3 for each vertex of the scene
+	const double *halves;      // as cr_swept_queries has them
+	double most_thickness;
 	cr_swept_options options;
 	cr_sweep_taker taker;         // nobody: the swept tests
 	bool every;                   // no orphan sets

@@ -136,5 +136,9 @@ carom_result cr_check_settings(carom_context *context, const cr_settings *settin
 		result = cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"carom_world_def.sweep.max_hits is %lld: only scenes of carom_create_sweep have a bound",
 			(long long)settings->world.sweep.max_hits);
+	if (result == CAROM_SUCCESS && settings->world.sweep.relative_separation != 0)
+		result = cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"carom_world_def.sweep.relative_separation is %g: only scenes of carom_create_sweep have one",
+			settings->world.sweep.relative_separation);
 	return result == CAROM_SUCCESS ? cr_check_sweep_def(context, &settings->world.sweep) : result;
 }
