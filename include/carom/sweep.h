@@ -284,6 +284,33 @@ typedef struct carom_sweep_crossings {
 CAROM_API carom_result carom_sweep_find_crossings(
 	carom_sweep *sweep, carom_sweep_crossings *crossings);
 
+/// Two features that may come near each other: named as in carom_sweep_hit.
+typedef struct carom_sweep_candidate {
+	carom_sweep_kind kind;
+	int32_t mesh_a, mesh_b;
+	int32_t vertices[4]; ///< numbers within their meshes
+	int32_t triangle;    ///< of mesh_b, vertex against face; else -1
+} carom_sweep_candidate;
+
+/// Candidates, sorted by kind, mesh_a, mesh_b, vertices. Valid until the next call on the scene.
+typedef struct carom_sweep_candidates {
+	const carom_sweep_candidate *data; ///< [count]
+	int64_t count;
+} carom_sweep_candidates;
+
+/// Find all pairs of features that may come nearer than distance (above 0, at most
+/// CAROM_MAX_COORDINATE; metres) at any time of the step, each once: those that a barrier and the
+/// line search along it need. Proved: a pair that is not listed stays at least so far apart, its
+/// vertices on straight lines. Filters along the axes of the 18-DOP decide, so some of the pairs
+/// listed stay farther apart. Separations of the scene do not count.
+///
+/// It is a search of the step like the others, along one front with them. carom_sweep_advance may
+/// follow it where one for impacts came before. CAROM_INVALID_ARGUMENT names the argument.
+/// CAROM_OVER_BUDGET: there are more candidates than max_hits, and the text says how many.
+/// CAROM_OUT_OF_MEMORY. Then none are told, and the call may be made again.
+CAROM_API carom_result carom_sweep_find_candidates(
+	carom_sweep *sweep, double distance, carom_sweep_candidates *candidates);
+
 /// Test one pair of features by itself: do they meet while their vertices move on straight lines
 /// from begin to end? The four vertices are a vertex and the three corners of a face, or both ends
 /// of one edge and both of another. def (NULL: the defaults) gives tolerance, min_separation and

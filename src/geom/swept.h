@@ -30,9 +30,9 @@
 /// where these are given; with relative_separation r it is r d where that is less, d being their
 /// distance at time 0 as cr_swept_motion has it (plain floating point). All proofs are of the s
 /// that was computed, whatever it is. The filters are asked with the largest s of all queries
-/// first, then with that of the query before it is limited by r d: what keeps more apart keeps s. A
-/// tolerance of (1 - r) / 2 of d is the most that such a query has, so that what begins at d and
-/// stays there is not within tolerance of s.
+/// first, then with that of the query before it is limited by r d: features that keep more keep s.
+/// A tolerance of (1 - r) / 2 of d is the most that such a query has, so that features that stay d
+/// apart are not within tolerance of s.
 ///
 /// The functions change nothing except the boxes that they are lent. They allocate nothing, and may
 /// run on any number of threads. Results are the same bits for every instruction set and compiler,

@@ -149,8 +149,9 @@ static carom_result find(carom_proximity *p, double distance)
 	static const char *const what = "the pairs of a proximity scene";
 	p->reach = distance;
 	cr_bound_near_cuts(p);
-	const carom_result result = cr_search_near(
-		p->sweep, distance, (cr_sweep_taker){ cr_start_near_workers, cr_take_near_pairs, cr_take_near_leaves, p });
+	const carom_result result = cr_search_near(p->sweep, distance,
+		(cr_sweep_taker){
+			.start = cr_start_near_workers, .take = cr_take_near_pairs, .leaves = cr_take_near_leaves, .user = p });
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (p->shapes.count > 0)

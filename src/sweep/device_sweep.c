@@ -155,7 +155,8 @@ static carom_result round_step(carom_sweep *s, cr_gpu_sweep_step *step)
 	choose_scale(state, largest);
 	rounding r = { s, state->begin.data, state->end.data, ldexp(1, -state->exponent) };
 	cr_parallel_for(&s->context, round_places, vertices, PLACES_A_PIECE, &r);
-	const double allowance = s->taker.take ? NEAR_ALLOWANCE * largest : cr_sweep_bulge(s);
+	const bool rests = s->taker.take && !s->taker.moves;
+	const double allowance = rests ? NEAR_ALLOWANCE * largest : cr_sweep_bulge(s);
 	const double margin = (s->def.min_separation + cr_sweep_thickness(s) + allowance) * r.scale * (1 + 0x1p-18);
 	*step = (cr_gpu_sweep_step){ .begin = r.begin, .end = r.end, .lower = { 1, 1, 1 }, .upper = { -1, -1, -1 } };
 	step->margin = (float)(fmin(margin, MOST_MARGIN) * (1 + 0x1p-20)) + (margin > 0 ? 0x1p-100f : 0);
@@ -163,7 +164,7 @@ static carom_result round_step(carom_sweep *s, cr_gpu_sweep_step *step)
 	bound_places(r.begin, vertices, step->lower, step->upper);
 	bound_places(r.end, vertices, step->lower, step->upper);
 	const size_t bytes = 3 * (size_t)vertices * sizeof(float);
-	if (s->taker.take)
+	if (rests)
 		step->begin = step->end; // nothing moves
 	else if (state->sent && memcmp(r.begin, state->last.data, bytes) == 0)
 		step->begin = NULL;

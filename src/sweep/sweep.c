@@ -135,6 +135,7 @@ void carom_destroy_sweep(carom_sweep *sweep)
 	cr_array_free(context, &sweep->found);
 	cr_array_free(context, &sweep->hits);
 	cr_array_free(context, &sweep->crossings);
+	cr_array_free(context, &sweep->candidates);
 	atomic_fetch_sub(&sweep->parent->live_objects, 1);
 	cr_free(sweep->parent, sweep, sizeof *sweep);
 }
@@ -593,7 +594,7 @@ static void count_memory(carom_sweep *s)
 /// Whoever takes pairs in place of the tests begins.
 static carom_result start_taker(carom_sweep *s)
 {
-	const bool started = !s->taker.take || s->taker.start(s->taker.user);
+	const bool started = !s->taker.start || s->taker.start(s->taker.user);
 	return started ? CAROM_SUCCESS : cr_fail_memory(&s->context, "the pairs of a proximity scene");
 }
 
@@ -664,6 +665,21 @@ carom_result cr_search_near(carom_sweep *s, double separation, cr_sweep_taker ta
 	s->def.min_separation = separation;
 	s->taker = taker;
 	const carom_result result = search(s, false, start);
+	if (result == CAROM_SUCCESS)
+		finish_search(s, start);
+	return result;
+}
+
+carom_result cr_search_candidates(carom_sweep *s, double distance, cr_sweep_taker taker)
+{
+	const double start = cr_time_ms(), separation = s->def.min_separation;
+	s->bounded = false;
+	s->def.min_separation = distance;
+	s->taker = taker;
+	const carom_result result = search(s, false, start);
+	s->taker = (cr_sweep_taker){ 0 };
+	s->def.min_separation = separation;
+	s->bounded = false;
 	if (result == CAROM_SUCCESS)
 		finish_search(s, start);
 	return result;

@@ -59,6 +59,7 @@ typedef struct cr_sweep_taker {
 	cr_sweep_take_fn *take;     // NULL: nobody; with leaves, features are not made
 	cr_sweep_leaves_fn *leaves; // NULL: nobody takes leaves; a search on a device has none
 	void *user;
+	bool moves; // take gets queries that move; else they rest
 } cr_sweep_taker;
 /// Search a scene at rest: every pair of features that may be nearer than a separation goes to
 /// taker, once, and there are no impacts. Stats are those of a search. From then on the sweep

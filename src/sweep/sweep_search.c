@@ -215,14 +215,14 @@ static bool make_workers(carom_sweep *s)
 	return s->workers != NULL;
 }
 
-carom_result cr_check_found(carom_sweep *s, const char *call, const char *what)
+carom_result cr_check_found(carom_sweep *s, const char *call, const char *name)
 {
 	int64_t total = 0;
 	for (int i = 0; s->workers && i < s->context.thread_count; i++)
 		total += s->workers[i]->total;
 	if (s->def.max_hits == 0 || total <= s->def.max_hits)
 		return CAROM_SUCCESS;
-	return cr_fail(&s->context, CAROM_OVER_BUDGET, "%s: there are %lld %s; max_hits is %lld", call, (long long)total, what,
+	return cr_fail(&s->context, CAROM_OVER_BUDGET, "%s: there are %lld %s; max_hits is %lld", call, (long long)total, name,
 		(long long)s->def.max_hits);
 }
 

@@ -35,7 +35,7 @@ static bool gather(carom_sweep *s)
 	for (int i = 0; i < s->context.thread_count; i++)
 		count += s->workers[i]->found[0].count + s->workers[i]->found[1].count;
 	if (!cr_array_reserve(&s->context, &s->found, count) || !cr_array_reserve(&s->context, &s->keys, count) ||
-		!cr_array_reserve(&s->context, &s->scratch, count) || !cr_array_reserve(&s->context, &s->hits, count))
+		!cr_array_reserve(&s->context, &s->scratch, count))
 		return false;
 	s->found.count = 0;
 	for (int kind = 0; kind < 2; kind++) {
@@ -76,9 +76,8 @@ static void fill_hits(int64_t begin, int64_t end, int worker, void *context)
 		s->hits.data[i] = cr_make_sweep_hit(s, s->found.data[s->keys.data[i].value]);
 }
 
-bool cr_sort_sweep_hits(carom_sweep *s)
+bool cr_sort_sweep_impacts(carom_sweep *s)
 {
-	s->hits.count = 0;
 	if (!gather(s))
 		return false;
 	const int64_t count = s->found.count;
@@ -91,7 +90,15 @@ bool cr_sort_sweep_hits(carom_sweep *s)
 		if (count > 0)
 			cr_radix_sort(keys, s->scratch.data, count, 64);
 	}
-	s->hits.count = count;
-	cr_parallel_for(&s->context, fill_hits, count, 1024, s);
+	return true;
+}
+
+bool cr_sort_sweep_hits(carom_sweep *s)
+{
+	s->hits.count = 0;
+	if (!cr_sort_sweep_impacts(s) || !cr_array_reserve(&s->context, &s->hits, s->found.count))
+		return false;
+	s->hits.count = s->found.count;
+	cr_parallel_for(&s->context, fill_hits, s->hits.count, 1024, s);
 	return true;
 }

@@ -72,6 +72,7 @@ struct carom_sweep {
 	CR_ARRAY(const cr_sweep_impact *) found;
 	CR_ARRAY(carom_sweep_hit) hits;
 	CR_ARRAY(carom_sweep_crossing) crossings;
+	CR_ARRAY(carom_sweep_candidate) candidates;
 	carom_sweep_stats stats;
 };
 
@@ -103,15 +104,21 @@ int32_t cr_group_of_mesh(const carom_sweep *sweep, int64_t mesh);
 /// Search the step for its earliest impact. *best: in a list of the workers; NULL: there is none,
 /// or a failure.
 carom_result cr_find_earliest_impact(carom_sweep *sweep, const cr_sweep_impact **best);
+/// Search the step for pairs that come nearer than distance: taker gets the candidates of boxes.
+/// The separation of the scene stays.
+carom_result cr_search_candidates(carom_sweep *sweep, double distance, cr_sweep_taker taker);
 /// Find all impacts, or the earliest: in the lists of the workers. False when out of memory. Fills
 /// stats.
 bool cr_search_sweep(carom_sweep *sweep, bool earliest);
-/// Are there more finds in the lists of the workers than max_hits? what they are, and call, stand
-/// in the text.
-carom_result cr_check_found(carom_sweep *sweep, const char *call, const char *what);
+/// Are there more finds in the lists of the workers than max_hits? Their name and call stand in
+/// the text.
+carom_result cr_check_found(carom_sweep *sweep, const char *call, const char *name);
 /// Search with the help of def.device. There are places of the step, and no boxes are needed. The
 /// lists of the workers are of no use after a failure.
 carom_result cr_search_sweep_on_device(carom_sweep *sweep, bool earliest);
+/// Put the impacts of the workers in order: found[keys[i].value] is number i. False when out of
+/// memory.
+bool cr_sort_sweep_impacts(carom_sweep *sweep);
 /// Put the impacts of the workers in order: hits. False when out of memory.
 bool cr_sort_sweep_hits(carom_sweep *sweep);
 /// How a definition wants pairs of features to be tested, and the public name of a verdict

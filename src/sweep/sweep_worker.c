@@ -129,20 +129,25 @@ static int32_t find_with_arcs(cr_sweep_worker *w, const cr_swept_queries *querie
 
 // ---- All impacts, or the earliest ----
 
-static void find_all(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t first, int32_t count)
+bool cr_sweep_worker_keep(cr_sweep_worker *w, const cr_swept_queries *queries, const cr_swept_impact *impacts, int32_t count)
 {
 	cr_sweep_impacts *found = &w->found[queries->kind];
+	w->total += count;
+	if (w->total > w->job->most_found)
+		return true;
+	if (!cr_array_reserve(w->job->context, found, found->count + count))
+		return false;
+	for (int32_t i = 0; i < count; i++)
+		found->data[found->count++] = make_impact(w, queries, &impacts[i]);
+	return true;
+}
+
+static void find_all(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t first, int32_t count)
+{
 	const int32_t more = w->job->arcs ? find_with_arcs(w, queries, first, count)
 									  : cr_swept_find(queries, first, count, &w->options, w->impacts, &w->tests[queries->kind]);
-	w->total += more;
-	if (w->total > w->job->most_found)
-		return;
-	if (!cr_array_reserve(w->job->context, found, found->count + more)) {
+	if (!cr_sweep_worker_keep(w, queries, w->impacts, more))
 		w->failed = true;
-		return;
-	}
-	for (int32_t i = 0; i < more; i++)
-		found->data[found->count++] = make_impact(w, queries, &w->impacts[i]);
 }
 
 static double load_earliest(cr_sweep_job *job)

@@ -103,6 +103,10 @@ void cr_start_sweep_worker(cr_sweep_worker *worker, cr_sweep_job *job, bool keep
 
 /// Do the filters of meshes let a feature with one vertex of the scene meet one with the other?
 bool cr_sweep_worker_admits(cr_sweep_worker *worker, int32_t vertex_a, int32_t vertex_b);
+/// Keep impacts of queries, unless there are too many: then they are counted alone. False when out
+/// of memory.
+bool cr_sweep_worker_keep(
+	cr_sweep_worker *worker, const cr_swept_queries *queries, const cr_swept_impact *impacts, int32_t count);
 /// Test a pair of features that is not from the tree.
 void cr_sweep_worker_add(cr_sweep_worker *worker, cr_swept_kind kind, const cr_feature_pair *pair);
 /// Walk from a node of the BVTT. Nodes to be kept in the front go to the blocks, under the number
