@@ -442,6 +442,8 @@ export const WORDS: { readonly [name: string]: readonly string[] };
 export class World extends Handle {
 	addBody(body: BodyDef): BodyId;
 	removeBody(id: BodyId): void;
+	/** All of them, or none. */
+	removeBodies(ids: BodyId[]): void;
 	isBody(id: BodyId): boolean;
 	/** Sorted by index. */
 	readonly bodyIds: BodyId[];
@@ -479,6 +481,10 @@ export class World extends Handle {
 	/** x, y, z, radius of each. */
 	getSpheres(id: BodyId): Float64Array;
 	/** Find all contacts of the bodies as they are, and all impacts on their way. */
+	/** Room ahead for parts of bodies, pairs and contacts, so many in all. */
+	reserve(parts: number, pairs: number, contacts: number): void;
+	/** Gives back what the content does not need. Ids of bodies added later may depend on it. */
+	trim(): void;
 	step(): void;
 	readonly contacts: Contact[];
 	/** 16 numbers of each contact: a, b, point, normal, depth, featureA, featureB, kind, partA, partB, age, pair. */

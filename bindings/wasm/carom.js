@@ -1331,6 +1331,12 @@ export class World extends Handle {
 
 	removeBody(id) { this.change((world, put) => this.carom.exports.cw_remove_body(world, this.id(id, put, "removeBody"))); }
 
+	/** All of them, or none. */
+	removeBodies(ids) {
+		const words = idWords(ids, "removeBodies");
+		this.change((world, put) => this.carom.exports.cw_remove_bodies(world, ids.length, put(words, Uint32Array)));
+	}
+
 	isBody(id) { return this.carom.scratch((put) => this.carom.exports.cw_is_body(this.address, this.id(id, put, "isBody")) !== 0); }
 
 	/** Ids of all bodies, sorted by index. */
@@ -1528,6 +1534,14 @@ export class World extends Handle {
 	// ---- Steps, results ----
 
 	/** Find all contacts of the bodies as they are, and all impacts on the way from where they were. */
+	/** Room ahead for parts of bodies, pairs and contacts, so many in all. */
+	reserve(parts, pairs, contacts) {
+		this.change((world) => this.carom.exports.cw_reserve(world, parts, pairs, contacts));
+	}
+
+	/** Give back the memory that the content of the world does not need. The memory of the module stays as large as it was. */
+	trim() { this.change((world) => this.carom.exports.cw_trim(world)); }
+
 	step() { this.change((world) => this.carom.exports.cw_step(world)); }
 
 	results(name, which) {

@@ -45,6 +45,11 @@ int EXPORT(cw_add_body)(carom_world *world, const carom_body_def *def, carom_bod
 
 int EXPORT(cw_remove_body)(carom_world *world, const carom_body_id *id) { return (int)carom_world_remove_body(world, *id); }
 
+int EXPORT(cw_remove_bodies)(carom_world *world, int count, const carom_body_id *ids)
+{
+	return (int)carom_world_remove_bodies(world, count, ids);
+}
+
 int EXPORT(cw_is_body)(const carom_world *world, const carom_body_id *id) { return carom_world_is_body(world, *id); }
 
 int EXPORT(cw_body_count)(const carom_world *world) { return carom_world_body_count(world); }
@@ -169,6 +174,13 @@ int EXPORT(cw_get_spheres)(const carom_world *world, const carom_body_id *id, cw
 }
 
 // ---- Steps, results ----
+
+int EXPORT(cw_reserve)(carom_world *world, int parts, int pairs, int contacts)
+{
+	return (int)carom_world_reserve(world, parts, pairs, contacts);
+}
+
+int EXPORT(cw_trim)(carom_world *world) { return (int)carom_world_trim(world); }
 
 int EXPORT(cw_step)(carom_world *world) { return (int)carom_world_step(world); }
 

@@ -264,9 +264,15 @@ typedef struct carom_world_def {
 	/// Most bytes that the world may hold, without meshes and recordings; 0: no limit. A call that
 	/// needs more fails with CAROM_OVER_BUDGET: making the world, adding a body, moving bodies or
 	/// setting spheres, a step or a query.
-	/// A step that fails so leaves the results of the last one. Structures that queries make count
-	/// and are kept: a tree over the bodies, and one over each deforming body that a query came
-	/// near.
+	/// - A step or carom_world_add_body that has no room first gives back all memory that the
+	///   content of the world does not need, as carom_world_trim does, and tries once more; the log
+	///   is told (CAROM_LOG_INFO). Ids do not depend on that. The step then works all pairs out in
+	///   full, as one that follows a failure. A world in which each step needs that takes twice the
+	///   time.
+	/// - A step that fails leaves the results of the last good one. They are a part of the content:
+	///   the next step reads them.
+	/// - Structures that queries make count and are kept: a tree over the bodies, and one over each
+	///   deforming body that a query came near.
 	size_t memory_budget;
 	const carom_lab *lab; ///< NULL: none. Read by carom_create_world only
 } carom_world_def;
@@ -362,6 +368,13 @@ CAROM_API carom_result carom_world_add_bodies(
 
 /// Remove a body; its pairs end with the next step (their CAROM_EVENT_END names the removed id).
 CAROM_API carom_result carom_world_remove_body(carom_world *world, carom_body_id id);
+
+/// Remove count bodies in order, as so many calls of carom_world_remove_body would; ids [count] is
+/// read only. All are removed or none: CAROM_INVALID_BODY names the index of the first id that
+/// names no body, or names the body of an earlier index again. Costs O(count) and takes no memory;
+/// where more than 32 of the bodies have several parts, it looks at all numbers of the world once.
+CAROM_API carom_result carom_world_remove_bodies(
+	carom_world *world, int count, const carom_body_id *ids);
 
 /// Does the id name a body of this world?
 CAROM_API bool carom_world_is_body(const carom_world *world, carom_body_id id);
@@ -614,6 +627,49 @@ typedef struct carom_sphere_view {
 /// The spheres of a granular body, as set last.
 CAROM_API carom_result carom_world_get_spheres(
 	const carom_world *world, carom_body_id id, carom_sphere_view *view);
+
+// ---- Memory ----
+
+/// Make room ahead for so many in all: parts of bodies (a body without parts counts as one), pairs
+/// whose boxes come within an eighth of their size of each other, and contacts, before and after
+/// they are reduced. For use before a level starts. The world may grow beyond them.
+/// - carom_world_add_body then takes no memory but for its parts, vertices or spheres.
+/// - Steps of a world of spheres, boxes, capsules, planes, hulls and their like then take none,
+///   while no pair needs a mesh.
+/// - It makes no such promise for other steps. The rays and triangles of a pair of meshes are known
+///   once it was worked out; a box gets a mesh when it first meets one; bodies that deform,
+///   granular and continuous ones have lists of their own. All these grow in the first steps and
+///   stay. So make the heaviest step once before the level starts, and no later one like it takes
+///   memory.
+/// - The tree of more than 65,536 bodies gives the memory of its builds back, and takes it again.
+///
+/// carom_world_trim gives the room back. Views of the last step end. CAROM_INVALID_ARGUMENT: a
+/// count is negative. CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET: some room may have been made; nothing
+/// else has changed. Results do not depend on it.
+CAROM_API carom_result carom_world_reserve(
+	carom_world *world, int32_t parts, int32_t pairs, int32_t contacts);
+
+/// Give back the memory that the content of the world does not need. A world keeps the memory of
+/// its largest step, so that later steps need not ask for it again; call this when much has gone,
+/// as after a level was streamed out.
+/// - Bodies, vertices, results, the memory of pairs and the meshes of boxes stay. The memory that a
+///   step or a query uses while it runs goes, and so do all trees and scenes, and the room that
+///   arrays have grown ahead. The next step and the next query make theirs again, at the cost of
+///   the first one.
+/// - Bodies lie in an array by their ids: it reaches to the highest id that is in use. Numbers
+///   behind that are given up. Free ones below it are given out again from the lowest on, so the
+///   array shrinks as bodies come and go. So bodies added later may get other ids than in a world
+///   that was not trimmed: worlds that shall stay equal are trimmed at the same time. Ids of
+///   removed bodies stay void, and those of others stay valid.
+/// - Later results are, bit for bit, those of a world that was not trimmed, but for such ids.
+///   carom_stats tells other times and memory.
+/// - Views end, those of spheres too: ask for them again. Snapshots stay good. Memory of a device
+///   stays.
+///
+/// Recordings hold it. It cannot fail but by being called from inside a step or a write function
+/// (CAROM_INVALID_ARGUMENT). Where there is no memory for a smaller copy of a list, that list stays
+/// as it is. O(bodies + results + lists of pairs).
+CAROM_API carom_result carom_world_trim(carom_world *world);
 
 // ---- Step and results ----
 

@@ -83,6 +83,14 @@ static void free_blocks(cr_arena *arena)
 	}
 }
 
+bool cr_arena_reserve(cr_arena *arena, size_t size)
+{
+	if (arena->block && !arena->block->older && arena->block->capacity >= size)
+		return true;
+	free_blocks(arena);
+	return add_block(arena, size) != NULL;
+}
+
 void cr_arena_reset(cr_arena *arena)
 {
 	arena->used = 0;

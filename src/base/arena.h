@@ -33,6 +33,8 @@ cr_arena_mark cr_arena_get_mark(const cr_arena *arena);
 /// Forget what was handed out since a mark, so that the next takes the same memory, which is in the
 /// caches. Blocks that were added stay.
 void cr_arena_rewind(cr_arena *arena, const cr_arena_mark *mark);
+/// Make room for so many bytes in one block, while nothing is handed out. false: out of memory.
+bool cr_arena_reserve(cr_arena *arena, size_t size);
 /// Forget everything handed out.
 void cr_arena_reset(cr_arena *arena);
 void cr_arena_free(cr_arena *arena);

@@ -26,3 +26,20 @@ bool cr_array_reserve_bytes(carom_context *context, void *data, int64_t *capacit
 	*capacity = grown;
 	return true;
 }
+
+void cr_array_trim_bytes(carom_context *context, void *data, int64_t count, int64_t *capacity, int64_t room, size_t element)
+{
+	const int64_t kept = room > count ? room : count;
+	if (kept >= *capacity)
+		return;
+	void *smaller = cr_alloc_array(context, (size_t)kept, element);
+	if (!smaller && kept > 0)
+		return;
+	void *old; // as in cr_array_reserve_bytes
+	memcpy(&old, data, sizeof old);
+	if (count > 0)
+		memcpy(smaller, old, (size_t)count * element);
+	cr_free(context, old, (size_t)*capacity * element);
+	memcpy(data, &smaller, sizeof smaller);
+	*capacity = kept;
+}

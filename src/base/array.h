@@ -23,6 +23,10 @@
 /// Room for one more element: no call while there is some.
 #define cr_array_reserve_one(context, array) \
 	((array)->count < (array)->capacity || cr_array_reserve((context), (array), (array)->count + 1))
+/// Give back the memory behind the first `room` elements, or all behind those that there are. Where
+/// there is no memory for the smaller copy, the array stays as it is.
+#define cr_array_trim(context, array, room) \
+	cr_array_trim_bytes((context), &(array)->data, (array)->count, &(array)->capacity, (room), sizeof *(array)->data)
 /// Release the memory and make the array empty.
 #define cr_array_free(context, array)                                                                            \
 	(cr_free((context), (array)->data, (size_t)(array)->capacity * sizeof *(array)->data), (array)->data = NULL, \
@@ -30,5 +34,7 @@
 
 /// The function behind cr_array_reserve. data is the address of the pointer.
 bool cr_array_reserve_bytes(carom_context *context, void *data, int64_t *capacity, int64_t want, size_t element);
+/// That behind cr_array_trim.
+void cr_array_trim_bytes(carom_context *context, void *data, int64_t count, int64_t *capacity, int64_t room, size_t element);
 
 #endif

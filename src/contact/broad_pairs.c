@@ -16,8 +16,7 @@ bool cr_pair_sink_init(cr_pair_sink *sink, carom_context *context)
 	return sink->workers != NULL;
 }
 
-/// Give back the memory of all lists.
-static void release(cr_pair_sink *sink)
+void cr_pair_sink_release(cr_pair_sink *sink)
 {
 	for (int w = 0; w < sink->context->thread_count; w++)
 		cr_array_free(sink->context, &sink->workers[w].list);
@@ -29,8 +28,16 @@ void cr_pair_sink_free(cr_pair_sink *sink)
 {
 	if (!sink->workers)
 		return;
-	release(sink);
+	cr_pair_sink_release(sink);
 	cr_free(sink->context, sink->workers, (size_t)sink->context->thread_count * sizeof *sink->workers);
+}
+
+bool cr_pair_sink_reserve(cr_pair_sink *sink, int64_t bodies, int64_t pairs)
+{
+	bool made = cr_array_reserve(sink->context, &sink->scratch, pairs) && cr_array_reserve(sink->context, &sink->first, bodies);
+	for (int w = 0; made && w < sink->context->thread_count; w++)
+		made = cr_array_reserve(sink->context, &sink->workers[w].list, pairs);
+	return made;
 }
 
 void cr_pair_sink_add(cr_pair_sink *sink, int worker, int32_t a, int32_t b)
@@ -141,6 +148,6 @@ bool cr_pair_sink_drain(cr_pair_sink *sink, int32_t body_count, cr_pair_list *ou
 	out->count = ok ? total : 0;
 	cr_pair_sink_clear(sink);
 	if (total >= MANY)
-		release(sink);
+		cr_pair_sink_release(sink);
 	return ok;
 }

@@ -23,6 +23,10 @@ typedef struct cr_pair_sink {
 
 /// False when out of memory.
 bool cr_pair_sink_init(cr_pair_sink *sink, carom_context *context);
+/// Make room for so many pairs of so many bodies, whoever finds them. false: out of memory.
+bool cr_pair_sink_reserve(cr_pair_sink *sink, int64_t bodies, int64_t pairs);
+/// Give back the memory of all lists, which are empty.
+void cr_pair_sink_release(cr_pair_sink *sink);
 void cr_pair_sink_free(cr_pair_sink *sink);
 
 /// Add the pair of two bodies in any order. A failure shows in cr_pair_sink_drain.

@@ -116,20 +116,27 @@ static uint64_t key_of(float f)
 	return bits ^ (bits >> 31 ? 0xffffffffu : 0x80000000u);
 }
 
-static bool reserve(sweep *s)
+static bool reserve(sweep *s, int64_t count)
 {
 	carom_context *context = s->base.context;
-	const int64_t stride = s->count + BLOCK;
-	return cr_array_reserve(context, &s->keys, s->count) && cr_array_reserve(context, &s->scratch, s->count) &&
-		cr_array_reserve(context, &s->endless, s->count) && cr_array_reserve(context, &s->rows, ROWS * stride) &&
-		cr_array_reserve(context, &s->owner, s->count) && cr_array_reserve(context, &s->fixed, stride);
+	const int64_t stride = count + BLOCK;
+	return cr_array_reserve(context, &s->keys, count) && cr_array_reserve(context, &s->scratch, count) &&
+		cr_array_reserve(context, &s->endless, count) && cr_array_reserve(context, &s->rows, ROWS * stride) &&
+		cr_array_reserve(context, &s->owner, count) && cr_array_reserve(context, &s->fixed, stride);
 }
 
-static bool reserve_ranks(sweep *s)
+/// alive: of the bodies that numbers below count name.
+static bool reserve_ranks(sweep *s, int64_t alive, int64_t count)
 {
 	carom_context *context = s->base.context;
-	return cr_array_reserve(context, &s->keys, 2 * s->count) && cr_array_reserve(context, &s->scratch, 2 * s->count) &&
-		cr_array_reserve(context, &s->ranks, ROWS * s->count);
+	return cr_array_reserve(context, &s->keys, 2 * alive) && cr_array_reserve(context, &s->scratch, 2 * alive) &&
+		cr_array_reserve(context, &s->ranks, ROWS * count);
+}
+
+static bool reserve_sweep(cr_broad *broad, int64_t bodies, int64_t pairs)
+{
+	sweep *s = (sweep *)broad;
+	return reserve(s, bodies) && reserve_ranks(s, bodies, bodies) && cr_pair_sink_reserve(&s->sink, bodies, pairs);
 }
 
 /// Would float, relative to the origin, blur a box that is not endless?
@@ -193,7 +200,7 @@ static bool rank_boxes(sweep *s)
 {
 	for (int64_t i = 0; i < s->bounded; i++)
 		s->owner.data[i] = (int32_t)s->keys.data[i].value;
-	if (!reserve_ranks(s))
+	if (!reserve_ranks(s, s->keys.count, s->count))
 		return false;
 	double least = INFINITY;
 	for (int axis = 0; axis < 3; axis++) {
@@ -322,7 +329,11 @@ static carom_result find_sweep(cr_broad *broad, const cr_body *bodies, int32_t c
 	pairs->count = 0;
 	s->bodies = bodies;
 	s->count = count;
-	if (!reserve(s))
+	// Numbers without a body take no room.
+	int64_t alive = 0;
+	for (int32_t i = 0; i < count; i++)
+		alive += bodies[i].alive;
+	if (!reserve(s, alive))
 		return cr_fail_memory(broad->context, "the sweep over bodies");
 	choose_axis(s);
 	if (!sort_boxes(s))
@@ -342,11 +353,11 @@ static carom_result find_sweep(cr_broad *broad, const cr_body *bodies, int32_t c
 	return CAROM_SUCCESS;
 }
 
-static void destroy_sweep(cr_broad *broad)
+static void trim_sweep(cr_broad *broad)
 {
 	sweep *s = (sweep *)broad;
 	carom_context *context = broad->context;
-	cr_pair_sink_free(&s->sink);
+	cr_pair_sink_release(&s->sink);
 	cr_array_free(context, &s->keys);
 	cr_array_free(context, &s->scratch);
 	cr_array_free(context, &s->endless);
@@ -354,7 +365,14 @@ static void destroy_sweep(cr_broad *broad)
 	cr_array_free(context, &s->owner);
 	cr_array_free(context, &s->fixed);
 	cr_array_free(context, &s->ranks);
-	cr_free(context, s, sizeof *s);
+}
+
+static void destroy_sweep(cr_broad *broad)
+{
+	sweep *s = (sweep *)broad;
+	trim_sweep(broad);
+	cr_pair_sink_free(&s->sink);
+	cr_free(broad->context, s, sizeof *s);
 }
 
 carom_result cr_broad_create_sweep(carom_context *context, cr_broad **broad)
@@ -365,7 +383,9 @@ carom_result cr_broad_create_sweep(carom_context *context, cr_broad **broad)
 		cr_free(context, s, sizeof *s);
 		return cr_fail_memory(context, "a broad phase");
 	}
-	s->base = (cr_broad){ .find = find_sweep, .destroy = destroy_sweep, .context = context };
+	s->base = (cr_broad){
+		.find = find_sweep, .destroy = destroy_sweep, .reserve = reserve_sweep, .trim = trim_sweep, .context = context
+	};
 	*broad = &s->base;
 	return CAROM_SUCCESS;
 }

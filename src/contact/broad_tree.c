@@ -35,6 +35,8 @@ enum {
 	// Bodies from which the memory that only a build needs is given back after it: the build takes
 	// far longer than that.
 	MANY_BODIES = 1 << 16,
+	// Pairs of nodes that a walk is given room for ahead: of trees that are 100 deep.
+	STACK_AHEAD = 512,
 };
 
 // Margin of leaf boxes in lengths of the tight box's longest side.
@@ -589,12 +591,14 @@ static bool reserve(broad_tree *t, int32_t count)
 	while (t->members.count < most)
 		t->members.data[t->members.count++] = (member){ 0 };
 	bool ok = true;
-	int64_t fixed = 0;
-	for (int32_t i = 0; i < count; i++)
+	int64_t fixed = 0, alive = 0;
+	for (int32_t i = 0; i < count; i++) {
+		alive += t->bodies[i].alive;
 		fixed += t->bodies[i].alive && !cr_is_free(&t->bodies[i]);
+	}
 	// Changed bodies leave their tree before they come back, so the leaves of the last step and of
 	// this one never add up.
-	const int64_t need[TREES] = { count - fixed, fixed };
+	const int64_t need[TREES] = { alive - fixed, fixed };
 	for (int k = 0; k < TREES; k++)
 		ok = ok && cr_dynamic_reserve(context, &t->trees[k], need[k] > t->trees[k].leaves ? need[k] : t->trees[k].leaves);
 	return ok;
@@ -639,16 +643,34 @@ static carom_result find_tree(cr_broad *broad, const cr_body *bodies, int32_t co
 	return CAROM_SUCCESS;
 }
 
-// ---- Life ----
-
-static void destroy_tree(cr_broad *broad)
+static bool reserve_tree(cr_broad *broad, int64_t bodies, int64_t pairs)
 {
 	broad_tree *t = (broad_tree *)broad;
 	carom_context *context = broad->context;
-	cr_pair_sink_free(&t->sink);
+	bool made = cr_pair_sink_reserve(&t->sink, bodies, pairs) && cr_array_reserve(context, &t->members, bodies) &&
+		cr_array_reserve(context, &t->changed, bodies) && cr_array_reserve(context, &t->build, bodies) &&
+		cr_array_reserve(context, &t->endless, bodies) && cr_array_reserve(context, &t->build_boxes, bodies) &&
+		cr_array_reserve(context, &t->kept, pairs) && cr_array_reserve(context, &t->fresh, pairs) &&
+		cr_array_reserve(context, &t->merged, pairs) && (!broad->verdict || cr_array_reserve(context, &t->passed, pairs));
+	// How many will be free is not known: both trees get room for all.
+	for (int k = 0; made && k < TREES; k++)
+		made = cr_dynamic_reserve(context, &t->trees[k], bodies) && cr_array_reserve(context, &t->filters[k], 2 * bodies);
+	for (int w = 0; made && w < context->thread_count; w++)
+		made = cr_array_reserve(context, &t->walkers[w].stack, STACK_AHEAD);
+	return made;
+}
+
+// ---- Life ----
+
+/// Let no body be in a tree, as at first.
+static void trim_tree(cr_broad *broad)
+{
+	broad_tree *t = (broad_tree *)broad;
+	carom_context *context = broad->context;
+	if (t->sink.workers)
+		cr_pair_sink_release(&t->sink);
 	for (int w = 0; t->walkers && w < context->thread_count; w++)
 		cr_array_free(context, &t->walkers[w].stack);
-	cr_free(context, t->walkers, (size_t)context->thread_count * sizeof *t->walkers);
 	for (int k = 0; k < TREES; k++) {
 		cr_dynamic_free(context, &t->trees[k]);
 		cr_array_free(context, &t->filters[k]);
@@ -662,6 +684,17 @@ static void destroy_tree(cr_broad *broad)
 	cr_array_free(context, &t->fresh);
 	cr_array_free(context, &t->merged);
 	cr_array_free(context, &t->passed);
+	t->choosy = t->seen = t->limit = 0;
+	t->stale = t->kept_valid = t->direct = false;
+}
+
+static void destroy_tree(cr_broad *broad)
+{
+	broad_tree *t = (broad_tree *)broad;
+	carom_context *context = broad->context;
+	trim_tree(broad);
+	cr_pair_sink_free(&t->sink);
+	cr_free(context, t->walkers, (size_t)context->thread_count * sizeof *t->walkers);
 	cr_free(context, t, sizeof *t);
 }
 
@@ -671,7 +704,8 @@ carom_result cr_broad_create_tree(carom_context *context, cr_broad **broad)
 	broad_tree *t = cr_alloc_zero(context, sizeof *t);
 	if (!t)
 		return cr_fail_memory(context, "a broad phase");
-	t->base = (cr_broad){ .find = find_tree, .destroy = destroy_tree, .context = context };
+	t->base =
+		(cr_broad){ .find = find_tree, .destroy = destroy_tree, .reserve = reserve_tree, .trim = trim_tree, .context = context };
 	for (int k = 0; k < TREES; k++)
 		cr_dynamic_clear(&t->trees[k]);
 	t->walkers = cr_alloc_zero(context, (size_t)context->thread_count * sizeof *t->walkers);

@@ -27,6 +27,12 @@ typedef struct cr_broad {
 	/// is new. Replaces the content of pairs. CAROM_OUT_OF_MEMORY leaves the state usable.
 	carom_result (*find)(struct cr_broad *broad, const cr_body *bodies, int32_t count, cr_pair_list *pairs);
 	void (*destroy)(struct cr_broad *broad);
+	/// Make room for so many bodies and pairs of boxes that come near each other, between two
+	/// finds. false: out of memory. NULL: there is nothing to make room in.
+	bool (*reserve)(struct cr_broad *broad, int64_t bodies, int64_t pairs);
+	/// Give back all memory that the next find can do without: that find looks at all bodies again.
+	/// NULL: there is none.
+	void (*trim)(struct cr_broad *broad);
 	carom_context *context;
 	double margin;               // by which boxes have grown on each side
 	cr_pair_verdict_fn *verdict; // NULL: all pass

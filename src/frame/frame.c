@@ -32,6 +32,26 @@ void cr_frame_free(cr_frame *f)
 	cr_list_free(&f->simple_contacts);
 }
 
+bool cr_frame_reserve(cr_frame *f, int64_t contacts, int32_t workers)
+{
+	// Each worker may leave a block half empty.
+	const int64_t room = contacts + (int64_t)workers * CONTACTS_AT_ONCE;
+	if (room >= UINT32_MAX / 2)
+		return false;
+	cr_list_reserve(&f->simple_contacts, (uint32_t)room);
+	cr_list_reserve(&f->contacts[1 - f->now], (uint32_t)room);
+	return f->simple_contacts.segment_count > 0 && f->contacts[1 - f->now].segment_count > 0;
+}
+
+void cr_frame_trim(cr_frame *f)
+{
+	cr_list_free(&f->casts);
+	cr_list_free(&f->walks);
+	cr_list_free(&f->meetings);
+	cr_list_free(&f->contacts[1 - f->now]);
+	cr_list_free(&f->simple_contacts);
+}
+
 void cr_frame_turn(cr_frame *f) { f->now = 1 - f->now; }
 
 void cr_frame_reset_part(cr_frame *f)

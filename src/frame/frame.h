@@ -85,6 +85,11 @@ void cr_frame_turn(cr_frame *frame);
 void cr_frame_reset(cr_frame *frame);
 /// Forget all entries but the contacts. The tails of the other lists must be set to zero.
 void cr_frame_reset_part(cr_frame *frame);
+/// Make room for so many contacts of pairs of either kind, in the lists that have none yet. Where
+/// there is no memory the lists grow in the steps. Returns whether there was.
+bool cr_frame_reserve(cr_frame *frame, int64_t contacts, int32_t workers);
+/// Give back the memory of all lists but the contacts of the last step (now).
+void cr_frame_trim(cr_frame *frame);
 /// Bytes of all entries.
 size_t cr_frame_used(const cr_frame *frame);
 /// Move all lists to other memory and overwrite the old (cr_list_move). false: out of memory.

@@ -2,6 +2,7 @@
 
 #include "frame/laboratory.h"
 #include "base/parallel.h"
+#include "base/radix.h"
 #include "base/time.h"
 #include <string.h>
 
@@ -88,23 +89,9 @@ void cr_pipeline_move(cr_pipeline *p, const cr_stages *stages, carom_device *con
 		p->devices[i] = i < count ? devices[i] : NULL;
 }
 
-void cr_pipeline_free(cr_pipeline *p)
+/// Free the arrays of a step, and the pairs at rest.
+static void free_lists(cr_pipeline *p)
 {
-	close_stages(p);
-	for (int i = 0; p->workers && i < p->worker_count; i++) {
-		cr_arena_free(&p->workers[i].arena);
-		cr_arena_free(&p->workers[i].walked);
-	}
-	if (p->workers)
-		cr_free(p->context, p->workers, (size_t)p->worker_count * sizeof(cr_worker));
-	cr_frame_free(&p->frame);
-	cr_kept_free(&p->memories[0]);
-	cr_kept_free(&p->memories[1]);
-	cr_temporal_free(p->context, &p->temporal);
-	if (p->lab)
-		p->settings.lab.tools->close(p);
-	if (p->broad)
-		p->broad->destroy(p->broad);
 	cr_array_free(p->context, &p->pairs);
 	cr_array_free(p->context, &p->simple);
 	cr_array_free(p->context, &p->found);
@@ -118,6 +105,72 @@ void cr_pipeline_free(cr_pipeline *p)
 	cr_array_free(p->context, &p->next);
 	cr_array_free(p->context, &p->order);
 	cr_array_free(p->context, &p->taken);
+}
+
+static void free_arenas(cr_pipeline *p)
+{
+	for (int i = 0; p->workers && i < p->worker_count; i++) {
+		cr_arena_free(&p->workers[i].arena);
+		cr_arena_free(&p->workers[i].walked);
+	}
+}
+
+static bool reserve_lists(cr_pipeline *p, int64_t pairs)
+{
+	carom_context *context = p->context;
+	// Pairs of meshes pass in parts, unless all are to pass at once.
+	const int64_t part = pairs < p->most || p->lab || p->device_count > 0 ? pairs : p->most;
+	cr_temporal *t = &p->temporal;
+	return cr_array_reserve(context, &p->pairs, pairs) && cr_array_reserve(context, &p->simple, pairs) &&
+		cr_array_reserve(context, &p->found, 2 * pairs) && cr_array_reserve(context, &p->met, pairs) &&
+		cr_array_reserve(context, &p->work, part) && cr_array_reserve(context, &p->kept, part) &&
+		cr_array_reserve(context, &p->next, part) && cr_array_reserve(context, &p->order, part) &&
+		cr_array_reserve(context, &p->taken, part) && cr_array_reserve(context, &t->pairs, pairs) &&
+		cr_array_reserve(context, &t->slots, 2 * pairs) && cr_array_reserve(context, &t->free, 2 * pairs) &&
+		cr_array_reserve(context, &t->slot, pairs) && cr_array_reserve(context, &t->next_slot, pairs);
+}
+
+/// The room that the merge stage and the stages of volumes take of an arena.
+static size_t scratch_bytes(int64_t pairs, int64_t contacts)
+{
+	enum { OF_PAIR = 2 * sizeof(cr_key) + sizeof(cr_found_pair) + sizeof(int32_t), OF_CONTACT = 48, MORE = 1 << 18 };
+	return (size_t)pairs * OF_PAIR + (size_t)contacts * OF_CONTACT + MORE;
+}
+
+bool cr_pipeline_reserve(cr_pipeline *p, int64_t bodies, int64_t pairs, int64_t contacts)
+{
+	bool made = reserve_lists(p, pairs) && (!p->broad->reserve || p->broad->reserve(p->broad, bodies, pairs));
+	for (int i = 0; made && i < p->worker_count; i++)
+		made = cr_arena_reserve(&p->workers[i].arena, scratch_bytes(i == 0 ? pairs : 0, i == 0 ? contacts : 0));
+	return made && cr_frame_reserve(&p->frame, contacts, p->worker_count);
+}
+
+void cr_pipeline_trim(cr_pipeline *p)
+{
+	free_arenas(p);
+	free_lists(p);
+	p->resting[0].run = p->resting[1].run = 0;
+	cr_frame_trim(&p->frame);
+	cr_kept_free(&p->memories[1 - p->keeping]);
+	if (p->broad->trim)
+		p->broad->trim(p->broad);
+}
+
+void cr_pipeline_free(cr_pipeline *p)
+{
+	close_stages(p);
+	free_arenas(p);
+	if (p->workers)
+		cr_free(p->context, p->workers, (size_t)p->worker_count * sizeof(cr_worker));
+	cr_frame_free(&p->frame);
+	cr_kept_free(&p->memories[0]);
+	cr_kept_free(&p->memories[1]);
+	cr_temporal_free(p->context, &p->temporal);
+	if (p->lab)
+		p->settings.lab.tools->close(p);
+	if (p->broad)
+		p->broad->destroy(p->broad);
+	free_lists(p);
 	p->workers = NULL;
 	p->broad = NULL;
 }

@@ -251,6 +251,12 @@ void cr_pipeline_move(cr_pipeline *pipeline, const cr_stages *stages, carom_devi
 /// stats. On failure the pipeline can be run again.
 carom_result cr_pipeline_run(cr_pipeline *pipeline, cr_body *bodies, int32_t body_count, carom_stats *stats);
 
+/// Make room for all that depends on the numbers of bodies, of pairs and of contacts alone. false:
+/// out of memory.
+bool cr_pipeline_reserve(cr_pipeline *pipeline, int64_t bodies, int64_t pairs, int64_t contacts);
+/// Give back all memory that is of use within a step alone, the pairs at rest that the next one
+/// would take over, and all that the broad phase keeps. The memory of pairs of meshes stays.
+void cr_pipeline_trim(cr_pipeline *pipeline);
 /// Empty the memory of all pairs: the next step is a full one.
 void cr_pipeline_forget(cr_pipeline *pipeline);
 

@@ -1,6 +1,6 @@
 /// Bodies of a world: adding, removing, moving, asking.
 
-#include "world/world.h"
+#include "world/trim.h"
 #include <stdio.h>
 
 static const char *const get_part_name = "carom_world_get_part_data";
@@ -284,30 +284,20 @@ void cr_count_body(carom_world *world, const cr_body *body, int sign)
 	cr_note_members(world);
 }
 
-carom_result carom_world_add_body(carom_world *world, const carom_body_def *def, carom_body_id *id)
+/// Add a checked body at a pose (normalised). On failure nothing is left.
+static carom_result add_checked(carom_world *world, const carom_body_def *def, carom_pose pose, carom_body_id *id)
 {
-	if (!id)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_add_body: id is NULL");
-	*id = (carom_body_id){ 0, 0 };
-	const unsigned refusals = cr_count_refusals(world);
-	carom_result result = cr_check_may_change(world, "carom_world_add_body");
-	if (result == CAROM_SUCCESS)
-		result = cr_check_body_def(world->context, def, "carom_world_add_body");
-	carom_pose pose;
-	if (result == CAROM_SUCCESS)
-		result = cr_check_pose(world->context, &def->pose, "carom_world_add_body", "pose", &pose);
-	const int32_t count = result == CAROM_SUCCESS && def->part_count > 0 ? def->part_count : 1;
-	if (result == CAROM_SUCCESS)
-		result = cr_reserve_numbers(world, count);
+	const int32_t count = def->part_count > 0 ? def->part_count : 1;
+	carom_result result = cr_reserve_numbers(world, count);
 	if (result != CAROM_SUCCESS)
-		return cr_explain_failure(world, "carom_world_add_body", refusals, result);
+		return result;
 	const int32_t first = cr_find_numbers(world, count);
 	cr_body *parts = &world->bodies.data[first];
 	result = make_body(world, def, &pose, parts, count);
 	if (result != CAROM_SUCCESS)
-		return cr_explain_failure(world, "carom_world_add_body", refusals, result);
+		return result;
 	for (int32_t i = 0; i < count; i++)
-		begin_part(&parts[i], def, i, first + i < world->bodies.count ? parts[i].generation : 1);
+		begin_part(&parts[i], def, i, first + i < world->bodies.count ? parts[i].generation : world->first_generation);
 	cr_take_numbers(world, first, count);
 	if (cr_granular_of(parts))
 		pose = carom_pose_identity(); // its spheres are in the world's frame
@@ -316,6 +306,29 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	cr_count_body(world, parts, 1);
 	*id = cr_id_of(world->bodies.data, first);
 	cr_note_boxes(world, parts, count);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_add_body(carom_world *world, const carom_body_def *def, carom_body_id *id)
+{
+	static const char *const name = "carom_world_add_body";
+	if (!id)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: id is NULL", name);
+	*id = (carom_body_id){ 0, 0 };
+	const unsigned refusals = cr_count_refusals(world);
+	carom_result result = cr_check_may_change(world, name);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_body_def(world->context, def, name);
+	carom_pose pose;
+	if (result == CAROM_SUCCESS)
+		result = cr_check_pose(world->context, &def->pose, name, "pose", &pose);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = add_checked(world, def, pose, id);
+	if (cr_relieve(world, name, refusals, result, false))
+		result = add_checked(world, def, pose, id);
+	if (result != CAROM_SUCCESS)
+		return cr_explain_failure(world, name, refusals, result);
 	cr_record_add_body(world->recorder, def, *id);
 	return CAROM_SUCCESS;
 }
@@ -360,7 +373,6 @@ carom_result carom_world_add_bodies(carom_world *world, int count, const carom_b
 
 void cr_end_part(carom_world *world, cr_body *body)
 {
-	cr_drop_carried(&world->surface_contacts, (int32_t)(body - world->bodies.data));
 	drop_shape(world, body);
 	cr_deforming_free(world, cr_deforming_of(body));
 	cr_free_granular(&world->memory, cr_granular_of(body));
@@ -372,22 +384,6 @@ void cr_end_part(carom_world *world, cr_body *body)
 	body->part = 0;
 	// 0 is the null id's generation.
 	body->generation = body->generation == UINT32_MAX ? 1 : body->generation + 1;
-}
-
-carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
-{
-	cr_body *body;
-	const carom_result result = cr_find_body(world, id, "carom_world_remove_body", &body);
-	if (result != CAROM_SUCCESS)
-		return result;
-	const int32_t count = cr_part_count(body);
-	cr_count_body(world, body, -1);
-	for (int32_t i = 0; i < count; i++)
-		cr_end_part(world, &body[i]);
-	cr_free_numbers(world, (int32_t)(id.index1 - 1), count);
-	cr_note_boxes(world, body, count);
-	cr_record_remove_body(world->recorder, id);
-	return CAROM_SUCCESS;
 }
 
 bool carom_world_is_body(const carom_world *world, carom_body_id id)

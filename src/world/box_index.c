@@ -16,10 +16,9 @@ cr_box_index *cr_box_index_create(carom_context *memory)
 	return index;
 }
 
-void cr_box_index_destroy(cr_box_index *index)
+void cr_box_index_trim(cr_box_index *index)
 {
-	if (!index)
-		return;
+	cr_box_index_invalidate(index);
 	cr_index_free_trees(index);
 	cr_array_free(index->memory, &index->owners);
 	cr_array_free(index->memory, &index->sides);
@@ -27,6 +26,13 @@ void cr_box_index_destroy(cr_box_index *index)
 	cr_array_free(index->memory, &index->places);
 	cr_array_free(index->memory, &index->noted);
 	cr_dynamic_free(index->memory, &index->beside);
+}
+
+void cr_box_index_destroy(cr_box_index *index)
+{
+	if (!index)
+		return;
+	cr_box_index_trim(index);
 	cr_free(index->memory, index, sizeof *index);
 }
 

@@ -40,6 +40,8 @@ typedef struct cr_box_search {
 /// Make an index without content. memory pays for it and its content. NULL when out of memory.
 cr_box_index *cr_box_index_create(carom_context *memory);
 void cr_box_index_destroy(cr_box_index *index);
+/// Give back all memory. The next search builds the tree.
+void cr_box_index_trim(cr_box_index *index);
 /// Any boxes may have changed. The next search builds the tree, O(n log n).
 void cr_box_index_invalidate(cr_box_index *index);
 /// The box of an item changed, or the item came or went. The next search looks at it again: O(k log

@@ -230,6 +230,13 @@ carom_result cr_make_box_mesh(carom_context *memory, cr_box_meshes *meshes, bool
 	return CAROM_SUCCESS;
 }
 
+void cr_trim_box_meshes(carom_context *memory, cr_box_meshes *m)
+{
+	// Where there is no memory for a smaller table, the old one stays.
+	if (m->room > 0 && make_room(memory, m) && m->count == 0)
+		cr_free_box_meshes(memory, m);
+}
+
 void cr_free_box_meshes(carom_context *memory, cr_box_meshes *m)
 {
 	for (int32_t i = 0; i < m->room; i++)

@@ -26,6 +26,8 @@ typedef struct cr_box_meshes {
 /// there for further boxes. whole: it has a binary tree, and shares nothing. On failure the shape
 /// has none. O(1), amortized.
 carom_result cr_make_box_mesh(carom_context *memory, cr_box_meshes *meshes, bool whole, cr_shape *shape);
+/// Give up the meshes that no box has.
+void cr_trim_box_meshes(carom_context *memory, cr_box_meshes *meshes);
 /// Give up the references of kept meshes.
 void cr_free_box_meshes(carom_context *memory, cr_box_meshes *meshes);
 

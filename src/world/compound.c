@@ -201,3 +201,29 @@ void cr_free_numbers(carom_world *world, int32_t first, int32_t count)
 		world->free_ranges.data[at] = (cr_range){ first, count };
 	}
 }
+
+// In cr_body.part of a number that is free: it is in a range.
+enum { IN_RANGE = -1 };
+
+void cr_free_range_later(carom_world *world, int32_t first, int32_t count)
+{
+	for (int32_t i = first; i < first + count; i++)
+		world->bodies.data[i].part = IN_RANGE;
+}
+
+void cr_begin_free_ranges(carom_world *world)
+{
+	for (int64_t i = 0; i < world->free_ranges.count; i++)
+		cr_free_range_later(world, world->free_ranges.data[i].first, world->free_ranges.data[i].count);
+	world->free_ranges.count = 0;
+}
+
+void cr_end_free_ranges(carom_world *world)
+{
+	for (int32_t i = 0, end = 0; i < (int32_t)world->bodies.count; i = end + 1) {
+		for (end = i; end < (int32_t)world->bodies.count && world->bodies.data[end].part == IN_RANGE; end++)
+			world->bodies.data[end].part = 0;
+		if (end > i)
+			world->free_ranges.data[world->free_ranges.count++] = (cr_range){ i, end - i };
+	}
+}

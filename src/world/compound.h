@@ -47,5 +47,11 @@ int32_t cr_find_numbers(const carom_world *world, int32_t count);
 void cr_take_numbers(carom_world *world, int32_t first, int32_t count);
 /// Frees the numbers of a body.
 void cr_free_numbers(carom_world *world, int32_t first, int32_t count);
+/// Gives back many ranges of numbers of more than one part, in any order, as so many calls of
+/// cr_free_numbers would: begin, then later for each range, whose parts have ended, then end. Costs
+/// O(numbers of the world) in all, and takes no memory. Other numbers may be given back between.
+void cr_begin_free_ranges(carom_world *world);
+void cr_free_range_later(carom_world *world, int32_t first, int32_t count);
+void cr_end_free_ranges(carom_world *world);
 
 #endif

@@ -285,7 +285,7 @@ static bool reserve_sweeps(carom_world *world)
 	return c->scratch && cr_array_reserve_fresh(&world->memory, &c->next, c->pairs.count);
 }
 
-static void free_work(carom_world *world)
+void cr_trim_body_impacts(carom_world *world)
 {
 	cr_continuous *c = &world->continuous;
 	if (c->broad)
@@ -305,7 +305,7 @@ carom_result cr_find_body_impacts(carom_world *world)
 	c->tests = 0;
 	if (c->body_count == 0) {
 		if (c->broad)
-			free_work(world);
+			cr_trim_body_impacts(world);
 		c->next.count = 0;
 		return CAROM_SUCCESS;
 	}
@@ -353,7 +353,7 @@ uint64_t cr_hash_body_impacts(const cr_continuous *c, uint64_t hash)
 
 void cr_continuous_free(carom_world *world)
 {
-	free_work(world);
+	cr_trim_body_impacts(world);
 	cr_array_free(&world->memory, &world->continuous.found);
 }
 

@@ -49,6 +49,8 @@ carom_result cr_find_body_impacts(carom_world *world);
 void cr_take_body_impacts(cr_continuous *continuous);
 /// Adds to a hash, which stays as it is where there are none.
 uint64_t cr_hash_body_impacts(const cr_continuous *continuous, uint64_t hash);
+/// Give back all memory but that of the impacts of the last good step.
+void cr_trim_body_impacts(carom_world *world);
 void cr_continuous_free(carom_world *world);
 
 #endif

@@ -154,10 +154,16 @@ uint64_t cr_hash_impacts(const cr_impacts *impacts, uint64_t hash)
 	return hash;
 }
 
-void cr_impacts_free(carom_context *memory, cr_impacts *impacts)
+void cr_trim_impacts(carom_context *memory, cr_impacts *impacts)
 {
 	carom_destroy_sweep(impacts->sweep);
 	impacts->sweep = NULL;
 	cr_free_members(memory, &impacts->members);
+	impacts->members.stale = true;
+}
+
+void cr_impacts_free(carom_context *memory, cr_impacts *impacts)
+{
+	cr_trim_impacts(memory, impacts);
 	cr_array_free(memory, &impacts->found);
 }

@@ -26,6 +26,8 @@ void cr_take_impacts(carom_world *world);
 uint64_t cr_hash_impacts(const cr_impacts *impacts, uint64_t hash);
 /// Drop the scene: triangles of a body in it are others. The next step makes it again.
 void cr_forget_impact_scene(cr_impacts *impacts);
+/// Give back the scene, and all memory but that of the impacts of the last good step.
+void cr_trim_impacts(carom_context *memory, cr_impacts *impacts);
 void cr_impacts_free(carom_context *memory, cr_impacts *impacts);
 
 #endif

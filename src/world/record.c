@@ -350,6 +350,11 @@ static void record_state(cr_recorder *r, const carom_world *world)
 		put_u32(r, (uint32_t)world->free_ranges.data[i].count);
 	}
 	end_record(r);
+	if (world->first_generation == 1)
+		return;
+	begin_record(r, CR_RECORD_GENERATION);
+	put_u32(r, world->first_generation);
+	end_record(r);
 }
 
 // ---- Hooks ----
@@ -707,6 +712,14 @@ void cr_record_step(cr_recorder *r, uint64_t hash)
 	put_u64(r, hash);
 	end_record(r);
 	r->stepped = true;
+}
+
+void cr_record_trim(cr_recorder *r)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_TRIM);
+	end_record(r);
 }
 
 void cr_record_forget(cr_recorder *r)

@@ -49,6 +49,8 @@ void cr_record_drop(cr_recorder *recorder, int32_t a, int32_t b, int32_t number)
 void cr_record_sphere_drop(cr_recorder *recorder, const cr_sphere_drop *drop);
 void cr_record_step(cr_recorder *recorder, uint64_t hash);
 
+/// The world was trimmed: numbers of bodies added later depend on that.
+void cr_record_trim(cr_recorder *recorder);
 /// The world emptied the memory of its pairs (cr_world_forget): its next results depend on that.
 void cr_record_forget(cr_recorder *recorder);
 

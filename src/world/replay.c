@@ -1069,6 +1069,22 @@ static carom_result replay_forget(replay *r)
 	return CAROM_SUCCESS;
 }
 
+static carom_result replay_trim(replay *r)
+{
+	if (!used_up(r) || r->version < 17)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	return judge(r, carom_world_trim(r->world));
+}
+
+static carom_result replay_generation(replay *r)
+{
+	const uint32_t generation = get_u32(r);
+	if (!used_up(r) || generation == 0 || r->version < 17)
+		return damaged(r, "its size is wrong, its version has no such record, or no generation is 0");
+	r->world->first_generation = generation;
+	return CAROM_SUCCESS;
+}
+
 // ---- The stream ----
 
 static carom_result replay_record(replay *r, uint32_t opcode)
@@ -1093,6 +1109,8 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_BODY_PAIR_DATA] = replay_set_body_pair_data,
 		[CR_RECORD_STEP] = replay_step,
 		[CR_RECORD_FORGET] = replay_forget,
+		[CR_RECORD_TRIM] = replay_trim,
+		[CR_RECORD_GENERATION] = replay_generation,
 		[CR_RECORD_SET_VERTICES] = replay_set_vertices,
 		[CR_RECORD_SET_MOTIONS] = replay_set_motions,
 		[CR_RECORD_SET_MESH] = replay_set_mesh,

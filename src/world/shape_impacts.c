@@ -609,10 +609,11 @@ uint64_t cr_hash_shape_impacts(const cr_shape_impacts *m, uint64_t hash)
 	return hash;
 }
 
-void cr_shape_impacts_free(carom_context *memory, cr_shape_impacts *m)
+void cr_trim_shape_impacts(carom_context *memory, cr_shape_impacts *m)
 {
 	if (m->broad)
 		m->broad->destroy(m->broad);
+	m->broad = NULL;
 	cr_array_free(memory, &m->boxes);
 	cr_array_free(memory, &m->bodies);
 	cr_array_free(memory, &m->pairs);
@@ -623,6 +624,11 @@ void cr_shape_impacts_free(carom_context *memory, cr_shape_impacts *m)
 	cr_array_free(memory, &m->candidates);
 	cr_array_free(memory, &m->tested);
 	cr_array_free(memory, &m->next);
+}
+
+void cr_shape_impacts_free(carom_context *memory, cr_shape_impacts *m)
+{
+	cr_trim_shape_impacts(memory, m);
 	cr_array_free(memory, &m->found);
 	*m = (cr_shape_impacts){ 0 };
 }

@@ -59,6 +59,8 @@ carom_result cr_find_shape_impacts(carom_world *world);
 void cr_take_shape_impacts(cr_shape_impacts *impacts);
 /// Adds to a hash, which stays as it is where there are none.
 uint64_t cr_hash_shape_impacts(const cr_shape_impacts *impacts, uint64_t hash);
+/// Give back all memory but that of the impacts of the last good step.
+void cr_trim_shape_impacts(carom_context *memory, cr_shape_impacts *impacts);
 void cr_shape_impacts_free(carom_context *memory, cr_shape_impacts *impacts);
 
 #endif

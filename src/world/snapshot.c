@@ -5,6 +5,8 @@
 /// and then only copies. Nothing is kept of the broad phase, of the scene of impacts and of the
 /// queries' tree, since the results do not depend on them: restored bodies count as moved, which
 /// brings them up to date.
+/// A saved body is a copy of its record in the world. Of numbers without a body the generation
+/// alone is saved.
 /// Cost of both: O(bodies + vertices of deforming bodies + results + lists of pairs), and no
 /// allocation once the arrays are long enough.
 
@@ -52,150 +54,6 @@ static void copy_results(cr_results *to, const cr_results *from)
 	COPY_ARRAY(&to->body_events, &from->body_events);
 }
 
-// ---- The memory of pairs ----
-
-enum { LISTS = 5 + CR_ROLES };
-
-typedef struct list {
-	void *data;
-	size_t bytes;
-} list;
-
-/// contacts: the list of those that the pair may take over.
-static void get_lists(const cr_kept *kept, const cr_list *contacts, const cr_pair_memory *m, list lists[LISTS])
-{
-	for (int side = 0; side < 2; side++)
-		lists[side] = (list){ cr_watches_at(kept, m->watched[side].first), (size_t)m->watched[side].count * sizeof(cr_watch) };
-	const cr_span near = m->near.pairs;
-	lists[2] = (list){ cr_near_at(kept, near.first), (size_t)cr_near_room(&m->near, near.count) * sizeof(uint32_t) };
-	lists[3] = (list){ cr_near_gaps_at(kept, near.first), (size_t)cr_lanes_of(near.count) * sizeof(float) };
-	const cr_span rest = m->rest.contacts;
-	lists[4] = (list){ cr_list_at(contacts, 0, rest.first), (size_t)rest.count * sizeof(cr_raw_contact) };
-	for (int k = 0; k < CR_ROLES; k++)
-		lists[5 + k] = m->poses.kept[k] ? (list){ cr_kept_pose(kept, m, k), sizeof(cr_reference) } : (list){ 0 };
-}
-
-/// A memory without the lists that no longer hold. Of the contacts that may be taken over run is 1.
-static cr_pair_memory trim(const cr_pipeline *p, const cr_pair_memory *memory)
-{
-	cr_pair_memory m = *memory;
-	cr_trim_memory(&m);
-	if (m.rest.run == p->run)
-		m.rest.run = 1;
-	else
-		m.rest = (cr_rest){ 0 };
-	return m;
-}
-
-static const cr_list *last_contacts(const cr_pipeline *p) { return &p->frame.contacts[p->frame.now]; }
-
-static const cr_pair_memory *memory_of_pair(const cr_temporal *t, int64_t pair) { return &t->slots.data[t->slot.data[pair]]; }
-
-static int64_t count_list_bytes(const cr_pipeline *p)
-{
-	const cr_temporal *t = &p->temporal;
-	size_t bytes = 0;
-	for (int64_t i = 0; i < t->pairs.count; i++) {
-		const cr_pair_memory m = trim(p, memory_of_pair(t, i));
-		list lists[LISTS];
-		get_lists(&p->memories[p->keeping], last_contacts(p), &m, lists);
-		for (int k = 0; k < LISTS; k++)
-			bytes += lists[k].bytes;
-	}
-	return (int64_t)bytes;
-}
-
-static void save_memories(carom_snapshot *s, const cr_pipeline *p)
-{
-	const cr_temporal *t = &p->temporal;
-	COPY_ARRAY(&s->pairs, &t->pairs);
-	s->memories.count = t->pairs.count;
-	s->lists.count = 0;
-	for (int64_t i = 0; i < t->pairs.count; i++) {
-		s->memories.data[i] = trim(p, memory_of_pair(t, i));
-		list lists[LISTS];
-		get_lists(&p->memories[p->keeping], last_contacts(p), &s->memories.data[i], lists);
-		for (int k = 0; k < LISTS; k++) {
-			copy_bytes(s->lists.data + s->lists.count, lists[k].data, lists[k].bytes);
-			s->lists.count += (int64_t)lists[k].bytes;
-		}
-	}
-}
-
-/// Where the lists of memories are laid: those of a pipeline that are not in use.
-typedef struct laying {
-	cr_kept *kept;
-	cr_kept_tails tails;
-	cr_list *contacts;
-	cr_list_tail contact_tail;
-	uint64_t run;
-} laying;
-
-/// Copy the lists of one memory there and let the memory name them; false: out of memory.
-static bool lay_lists(laying *l, cr_pair_memory *m, const uint8_t **bytes)
-{
-	cr_kept *kept = l->kept;
-	cr_kept_tails *tails = &l->tails;
-	if (!cr_list_open(l->contacts, &l->contact_tail, (uint32_t)m->rest.contacts.count))
-		return false;
-	m->rest.contacts.first = l->contact_tail.next;
-	l->contact_tail.next += (uint32_t)m->rest.contacts.count;
-	m->rest.run = m->rest.run > 0 ? l->run : 0;
-	if (!cr_keep_watches(kept, tails, m->watched[0].count, &m->watched[0]) ||
-		!cr_keep_watches(kept, tails, m->watched[1].count, &m->watched[1]) ||
-		!cr_keep_near(kept, tails, m->near.pairs.count, &m->near))
-		return false;
-	for (int k = 0; k < CR_ROLES; k++) {
-		uint32_t number;
-		if (m->poses.kept[k] == 0)
-			continue;
-		if (!cr_keep_pose(kept, tails, &number))
-			return false;
-		m->poses.kept[k] = number + 1;
-	}
-	list lists[LISTS];
-	get_lists(kept, l->contacts, m, lists);
-	for (int k = 0; k < LISTS; k++) {
-		copy_bytes(lists[k].data, *bytes, lists[k].bytes);
-		*bytes += lists[k].bytes;
-	}
-	return true;
-}
-
-/// Lay the lists of all memories into the lists that are not in use: of what is kept, and of the
-/// contacts, those of the step before the last.
-static bool lay_memories(cr_pipeline *p, carom_snapshot *s, cr_kept_tails *tails)
-{
-	laying l = { .kept = &p->memories[1 - p->keeping], .contacts = &p->frame.contacts[1 - p->frame.now], .run = p->run };
-	const uint8_t *bytes = s->lists.data;
-	cr_list_reset(l.contacts);
-	for (int64_t i = 0; i < s->memories.count; i++) {
-		if (!lay_lists(&l, &s->memories.data[i], &bytes)) {
-			cr_kept_reset(l.kept);
-			return false;
-		}
-	}
-	*tails = l.tails;
-	return true;
-}
-
-/// Let the pipeline use the lists that lay_memories made.
-static void adopt_memories(cr_pipeline *p, const carom_snapshot *s, cr_kept_tails tails)
-{
-	p->resting[0].run = p->resting[1].run = 0;
-	cr_temporal *t = &p->temporal;
-	COPY_ARRAY(&t->pairs, &s->pairs);
-	COPY_ARRAY(&t->slots, &s->memories);
-	t->slot.count = s->pairs.count;
-	for (int64_t i = 0; i < s->pairs.count; i++)
-		t->slot.data[i] = (int32_t)i;
-	t->free.count = t->next_slot.count = 0;
-	cr_change_kept(p, tails);
-	cr_frame_turn(&p->frame);
-	if (p->lab)
-		memcpy(p->lab, s->lab, sizeof s->lab);
-}
-
 // ---- Bodies ----
 
 static void hold(carom_world *world, const cr_body *body)
@@ -218,11 +76,9 @@ static void let_go(carom_world *world, cr_body *body)
 
 static void release_bodies(carom_snapshot *s)
 {
-	for (int64_t i = 0; s->world && i < s->bodies.count; i++) {
-		if (s->bodies.data[i].alive)
-			let_go(s->world, &s->bodies.data[i]);
-	}
-	s->bodies.count = 0;
+	for (int64_t i = 0; s->world && i < s->bodies.count; i++)
+		let_go(s->world, &s->bodies.data[i]);
+	s->bodies.count = s->numbers.count = 0;
 }
 
 /// The numbers of a deforming body: its places and, of a solid, the ways of its parts.
@@ -314,22 +170,27 @@ static void save_bodies(carom_snapshot *s, carom_world *world)
 			hold(world, &world->bodies.data[i]);
 	}
 	release_bodies(s);
-	COPY_ARRAY(&s->bodies, &world->bodies);
+	s->generations.count = world->bodies.count;
 	COPY_ARRAY(&s->free_bodies, &world->free_bodies);
 	COPY_ARRAY(&s->free_ranges, &world->free_ranges);
+	s->first_generation = world->first_generation;
 	s->body_count = world->body_count;
 	s->shape_count = world->shape_count;
 	s->places.count = s->courses.count = 0;
-	for (int64_t i = 0; i < s->bodies.count; i++) {
-		cr_body *body = &s->bodies.data[i];
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		s->generations.data[i] = world->bodies.data[i].generation;
+		if (!world->bodies.data[i].alive)
+			continue;
+		s->numbers.data[s->numbers.count++] = (int32_t)i;
+		cr_body *body = &s->bodies.data[s->bodies.count++];
+		*body = world->bodies.data[i];
 		save_course(s, body);
-		const cr_surface *d = body->alive && cr_deforming_of(body) ? &cr_deforming_of(body)->surface : NULL;
-		if (body->alive && cr_compound_of(body))
+		if (cr_compound_of(body))
 			save_pose(s, &cr_compound_of(body)->pose);
-		if (body->alive && cr_granular_of(body))
+		if (cr_granular_of(body))
 			save_spheres(s, body);
-		if (d)
-			save_surface(s, d, body->kind);
+		if (cr_deforming_of(body))
+			save_surface(s, &cr_deforming_of(body)->surface, body->kind);
 		cr_forget_own(body);
 	}
 }
@@ -338,6 +199,22 @@ static void save_bodies(carom_snapshot *s, carom_world *world)
 static cr_body *body_at(const carom_world *world, int64_t index)
 {
 	return index < world->bodies.count ? &world->bodies.data[index] : NULL;
+}
+
+const cr_body *cr_saved_body(const carom_snapshot *s, int64_t number)
+{
+	// Without free numbers each has its own place.
+	if (number < s->numbers.count && s->numbers.data[number] == number)
+		return &s->bodies.data[number];
+	int64_t low = 0, high = number < s->numbers.count ? number : s->numbers.count;
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if (s->numbers.data[middle] < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->numbers.count && s->numbers.data[low] == number ? &s->bodies.data[low] : NULL;
 }
 
 /// Are the meshes of two shapes of one type the same one? That of a box follows from its size, and
@@ -351,7 +228,7 @@ static bool has_mesh_of(const cr_shape *now, const cr_shape *saved)
 /// its id after an earlier restore.
 static bool is_kept(const cr_body *now, const cr_body *saved)
 {
-	return now && now->alive && saved->alive && now->generation == saved->generation && now->kind == saved->kind &&
+	return now && saved && now->alive && now->generation == saved->generation && now->kind == saved->kind &&
 		now->sensor == saved->sensor && now->self_collision == saved->self_collision && now->contacts == saved->contacts &&
 		now->thickness == saved->thickness && now->shape.def.type == saved->shape.def.type &&
 		has_mesh_of(&now->shape, &saved->shape) && now->part == saved->part && cr_compound_of(now) == cr_compound_of(saved);
@@ -359,8 +236,6 @@ static bool is_kept(const cr_body *now, const cr_body *saved)
 
 int64_t cr_count_saved_places(const cr_body *saved, const double *places, int64_t room)
 {
-	if (!saved->alive)
-		return 0;
 	const int64_t before = is_deforming(saved) ? 6 * (int64_t)saved->shape.mesh->topology.vertex_count : 0;
 	if (saved->kind != CAROM_GRANULAR && saved->kind != CAROM_DEFORMABLE)
 		return before > 0 || !cr_compound_of(saved) ? before : CR_POSE_NUMBERS;
@@ -376,7 +251,7 @@ static void drop_made(carom_world *world, carom_snapshot *s)
 {
 	for (int64_t i = 0; i < s->bodies.count; i++) {
 		cr_body *saved = &s->bodies.data[i];
-		const cr_body *now = body_at(world, i);
+		const cr_body *now = body_at(world, s->numbers.data[i]);
 		if (cr_deforming_of(saved) && !(now && cr_deforming_of(now) == cr_deforming_of(saved)))
 			cr_deforming_free(world, cr_deforming_of(saved));
 		if (cr_granular_of(saved) && !(now && cr_granular_of(now) == cr_granular_of(saved)))
@@ -392,10 +267,10 @@ static carom_result make_granular(carom_world *world, carom_snapshot *s)
 	const double *places = s->places.data;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
 		cr_body *saved = &s->bodies.data[i];
-		const cr_body *now = body_at(world, i);
+		const cr_body *now = body_at(world, s->numbers.data[i]);
 		const double *own = places;
 		places += cr_count_saved_places(saved, places, INT64_MAX);
-		if (!saved->alive || saved->kind != CAROM_GRANULAR)
+		if (saved->kind != CAROM_GRANULAR)
 			continue;
 		const int64_t count = (int64_t)*own;
 		bool made;
@@ -421,8 +296,8 @@ static carom_result make_deforming(carom_world *world, carom_snapshot *s)
 {
 	for (int64_t i = 0; i < s->bodies.count; i++) {
 		cr_body *saved = &s->bodies.data[i];
-		const cr_body *now = body_at(world, i);
-		if (!saved->alive || !is_deforming(saved))
+		const cr_body *now = body_at(world, s->numbers.data[i]);
+		if (!is_deforming(saved))
 			continue;
 		if (is_kept(now, saved)) {
 			saved->own.deforming = cr_deforming_of(now);
@@ -443,21 +318,22 @@ static bool filters_differ(const cr_body *a, const cr_body *b)
 	return a->category != b->category || a->mask != b->mask || a->group != b->group;
 }
 
-/// Put a saved body into its place in the world, which may be empty or another body's.
-static void restore_body(carom_world *world, cr_body *now, cr_body *saved)
+/// Put a saved body (NULL: none) into its place in the world, which may be empty or another body's.
+static void restore_body(carom_world *world, cr_body *now, cr_body *saved, uint32_t generation)
 {
 	const bool kept = is_kept(now, saved);
 	cr_body old = *now;
-	if (saved->alive)
-		hold(world, saved);
-	*now = *saved;
-	if (saved->course) {
-		now->course = cr_take_course(&world->courses);
-		*now->course = *saved->course;
-	}
-	cr_forget_own(saved);
+	*now = saved ? *saved : (cr_body){ .generation = generation };
 	now->moved = true;
-	now->refiltered = saved->refiltered || old.refiltered || !kept || filters_differ(&old, saved);
+	now->refiltered = now->refiltered || old.refiltered || !kept || filters_differ(&old, now);
+	if (saved) {
+		hold(world, saved);
+		if (saved->course) {
+			now->course = cr_take_course(&world->courses);
+			*now->course = *saved->course;
+		}
+		cr_forget_own(saved);
+	}
 	if (!old.alive)
 		return;
 	if (cr_deforming_of(&old) && cr_deforming_of(&old) != cr_deforming_of(now))
@@ -471,19 +347,20 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 {
 	const double *places = s->places.data;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
-		cr_deforming *deforming = cr_deforming_of(&world->bodies.data[i]);
-		cr_compound *compound = cr_compound_of(&world->bodies.data[i]);
+		const cr_body *body = &world->bodies.data[s->numbers.data[i]];
+		cr_deforming *deforming = cr_deforming_of(body);
+		cr_compound *compound = cr_compound_of(body);
 		if (compound) {
 			compound->pose = (carom_pose){ { places[0], places[1], places[2] }, { places[3], places[4], places[5], places[6] } };
 			places += CR_POSE_NUMBERS;
 		}
-		cr_granular *granular = cr_granular_of(&world->bodies.data[i]);
+		cr_granular *granular = cr_granular_of(body);
 		if (granular) {
 			granular->count = (int32_t)*places++;
 			copy_bytes(granular->spheres.data, places, 4 * (size_t)granular->count * sizeof *places);
 			places += 4 * (int64_t)granular->count;
 			granular->way = CR_WAY_NONE;
-			if (world->bodies.data[i].continuous) {
+			if (body->continuous) {
 				const int way = (int)*places++;
 				granular->way = (uint8_t)(way >= CR_WAY_NONE && way <= CR_WAY_NEW ? way : CR_WAY_NONE);
 				copy_bytes(granular->begin.data, places, 3 * (size_t)granular->count * sizeof *places);
@@ -509,17 +386,20 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 static void restore_bodies(carom_world *world, carom_snapshot *s)
 {
 	cr_forget_courses(&world->courses); // the bodies get those that were saved
-	while (world->bodies.count < s->bodies.count)
+	const int64_t count = s->generations.count;
+	while (world->bodies.count < count)
 		world->bodies.data[world->bodies.count++] = (cr_body){ .generation = 1 };
-	for (int64_t i = 0; i < world->bodies.count; i++) {
-		cr_body nobody = { .generation = 1 };
-		restore_body(world, &world->bodies.data[i], i < s->bodies.count ? &s->bodies.data[i] : &nobody);
+	for (int64_t i = 0, next = 0; i < world->bodies.count; i++) {
+		const bool lives = next < s->numbers.count && s->numbers.data[next] == i;
+		restore_body(
+			world, &world->bodies.data[i], lives ? &s->bodies.data[next++] : NULL, i < count ? s->generations.data[i] : 1);
 	}
 	// Numbers beyond those saved were never given out.
-	world->bodies.count = s->bodies.count;
+	world->bodies.count = count;
 	COPY_ARRAY(&world->free_bodies, &s->free_bodies);
 	COPY_ARRAY(&world->free_ranges, &s->free_ranges);
 	restore_places(world, s);
+	world->first_generation = s->first_generation;
 	world->body_count = s->body_count;
 	world->shape_count = s->shape_count;
 }
@@ -533,7 +413,7 @@ static bool is_scene_kept(const carom_world *world, const cr_members *members, c
 	for (int64_t i = 0; i < members->count; i++) {
 		const cr_member *m = &members->data[i];
 		const cr_body *now = body_at(world, m->body);
-		if (m->body >= s->bodies.count || !is_kept(now, &s->bodies.data[m->body]) || now->generation != m->generation)
+		if (!is_kept(now, cr_saved_body(s, m->body)) || now->generation != m->generation)
 			return false;
 	}
 	return true;
@@ -644,6 +524,8 @@ static void empty(carom_snapshot *s)
 {
 	release_bodies(s);
 	cr_array_free(s->context, &s->bodies);
+	cr_array_free(s->context, &s->numbers);
+	cr_array_free(s->context, &s->generations);
 	cr_array_free(s->context, &s->free_bodies);
 	cr_array_free(s->context, &s->free_ranges);
 	cr_array_free(s->context, &s->places);
@@ -657,9 +539,7 @@ static void empty(carom_snapshot *s)
 	cr_array_free(s->context, &s->carried_shapes);
 	cr_array_free(s->context, &s->surface_shapes);
 	cr_free_sphere_results(s->context, &s->spheres);
-	cr_array_free(s->context, &s->pairs);
-	cr_array_free(s->context, &s->memories);
-	cr_array_free(s->context, &s->lists);
+	cr_free_pair_copy(s->context, &s->remembered);
 	s->filled = false;
 }
 
@@ -691,6 +571,7 @@ void carom_destroy_snapshot(carom_snapshot *snapshot)
 size_t carom_snapshot_memory(const carom_snapshot *s)
 {
 	const int64_t bytes = (int64_t)sizeof *s + s->bodies.capacity * (int64_t)sizeof *s->bodies.data +
+		s->numbers.capacity * (int64_t)sizeof *s->numbers.data + s->generations.capacity * (int64_t)sizeof *s->generations.data +
 		s->free_bodies.capacity * (int64_t)sizeof *s->free_bodies.data +
 		s->free_ranges.capacity * (int64_t)sizeof *s->free_ranges.data + s->places.capacity * (int64_t)sizeof *s->places.data +
 		s->courses.capacity * (int64_t)sizeof *s->courses.data +
@@ -710,8 +591,9 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 		s->spheres.contacts.capacity * (int64_t)sizeof *s->spheres.contacts.data +
 		s->spheres.by_pair.capacity * (int64_t)sizeof *s->spheres.by_pair.data +
 		s->spheres.groups.capacity * (int64_t)sizeof *s->spheres.groups.data +
-		s->spheres.pairs.capacity * (int64_t)sizeof *s->spheres.pairs.data + s->pairs.capacity * (int64_t)sizeof *s->pairs.data +
-		s->memories.capacity * (int64_t)sizeof *s->memories.data + s->lists.capacity;
+		s->spheres.pairs.capacity * (int64_t)sizeof *s->spheres.pairs.data +
+		s->remembered.pairs.capacity * (int64_t)sizeof *s->remembered.pairs.data +
+		s->remembered.memories.capacity * (int64_t)sizeof *s->remembered.memories.data + s->remembered.lists.capacity;
 	return (size_t)bytes;
 }
 
@@ -729,9 +611,11 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	const carom_result result = check(world, s, save_name);
 	if (result != CAROM_SUCCESS)
 		return result;
-	const cr_temporal *t = &world->pipeline.temporal;
 	const cr_results *results = &world->results[world->current];
-	if (!RESERVE_LIKE(s->context, &s->bodies, &world->bodies) ||
+	const cr_copy_source pairs = { &world->pipeline, world->bodies.data, world->bodies.count };
+	if (!cr_array_reserve(s->context, &s->bodies, world->shape_count) ||
+		!cr_array_reserve(s->context, &s->numbers, world->shape_count) ||
+		!cr_array_reserve(s->context, &s->generations, world->bodies.count) ||
 		!RESERVE_LIKE(s->context, &s->free_bodies, &world->free_bodies) ||
 		!RESERVE_LIKE(s->context, &s->free_ranges, &world->free_ranges) ||
 		!cr_array_reserve(s->context, &s->places, count_places(world)) ||
@@ -744,8 +628,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 		!RESERVE_LIKE(s->context, &s->carried_shapes, &world->surface_contacts.carried_shapes) ||
 		!RESERVE_LIKE(s->context, &s->surface_shapes, &world->surface_contacts.found_shapes) ||
 		!reserve_spheres(s->context, &s->spheres, &world->sphere_contacts.found) ||
-		!RESERVE_LIKE(s->context, &s->pairs, &t->pairs) || !RESERVE_LIKE(s->context, &s->memories, &t->pairs) ||
-		!cr_array_reserve(s->context, &s->lists, count_list_bytes(&world->pipeline)))
+		!cr_reserve_pair_copy(s->context, &pairs, &s->remembered))
 		return cr_fail_memory(world->context, what);
 	save_bodies(s, world);
 	copy_results(&s->results, results);
@@ -764,7 +647,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	s->stats = world->stats;
 	if (world->pipeline.lab)
 		memcpy(s->lab, world->pipeline.lab, sizeof s->lab);
-	save_memories(s, &world->pipeline);
+	cr_fill_pair_copy(&pairs, &s->remembered);
 	s->filled = true;
 	return CAROM_SUCCESS;
 }
@@ -773,10 +656,9 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 static bool reserve_world(carom_world *world, const carom_snapshot *s)
 {
 	carom_context *memory = &world->memory;
-	cr_temporal *t = &world->pipeline.temporal;
-	const int64_t bodies = world->bodies.count > s->bodies.count ? world->bodies.count : s->bodies.count;
+	const int64_t saved = s->generations.count, bodies = world->bodies.count > saved ? world->bodies.count : saved;
 	// As many as the saved bodies with parts may leave when they go (cr_reserve_numbers).
-	const int64_t ranges = s->shape_count > s->body_count ? (s->bodies.count + 1) / 2 : s->free_ranges.count;
+	const int64_t ranges = s->shape_count > s->body_count ? (saved + 1) / 2 : s->free_ranges.count;
 	return cr_array_reserve(memory, &world->bodies, bodies) && cr_array_reserve(memory, &world->free_bodies, bodies) &&
 		cr_reserve_courses(memory, &world->courses, s->courses.count) &&
 		cr_reserve_sure_courses(memory, &world->courses, bodies) && cr_array_reserve(memory, &world->free_ranges, ranges) &&
@@ -788,8 +670,8 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 		RESERVE_LIKE(memory, &world->surface_contacts.carried, &s->carried) &&
 		RESERVE_LIKE(memory, &world->surface_contacts.carried_shapes, &s->carried_shapes) &&
 		RESERVE_LIKE(memory, &world->surface_contacts.found_shapes, &s->surface_shapes) &&
-		reserve_spheres(memory, &world->sphere_contacts.found, &s->spheres) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
-		RESERVE_LIKE(memory, &t->slots, &s->memories) && RESERVE_LIKE(memory, &t->slot, &s->pairs);
+		reserve_spheres(memory, &world->sphere_contacts.found, &s->spheres) &&
+		cr_reserve_for_pairs(&world->pipeline, &s->remembered);
 }
 
 /// All that may fail. On success the snapshot points at the new data.
@@ -802,7 +684,7 @@ static carom_result prepare(carom_world *world, carom_snapshot *s, cr_kept_tails
 		result = make_granular(world, s);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (lay_memories(&world->pipeline, s, tails))
+	if (cr_lay_pairs(&world->pipeline, &s->remembered, tails))
 		return CAROM_SUCCESS;
 	drop_made(world, s);
 	return cr_fail_memory(world->context, what);
@@ -832,7 +714,9 @@ carom_result carom_world_restore(carom_world *world, carom_snapshot *s)
 	restore_shape_impacts(world, s);
 	restore_surface_contacts(world, s);
 	restore_spheres(world, s);
-	adopt_memories(&world->pipeline, s, tails);
+	cr_adopt_pairs(&world->pipeline, &s->remembered, tails);
+	if (world->pipeline.lab)
+		memcpy(world->pipeline.lab, s->lab, sizeof s->lab);
 	copy_results(&world->results[world->current], &s->results);
 	world->stats = s->stats;
 	cr_box_index_invalidate(world->query_index);

@@ -3,6 +3,7 @@
 #ifndef CR_WORLD_SNAPSHOT_H
 #define CR_WORLD_SNAPSHOT_H
 
+#include "world/pair_copy.h"
 #include "world/world.h"
 
 enum { CR_POSE_NUMBERS = 7 };
@@ -14,9 +15,12 @@ struct carom_snapshot {
 	bool filled;
 	// Bodies hold references to their meshes. deforming and granular are set during
 	// carom_world_restore alone.
-	CR_ARRAY(cr_body) bodies;
+	CR_ARRAY(cr_body) bodies;       // parts of those that live, in the order of their numbers
+	CR_ARRAY(int32_t) numbers;      // [bodies]
+	CR_ARRAY(uint32_t) generations; // of all numbers of the world: ids of those that do not live
 	CR_ARRAY(int32_t) free_bodies;
 	CR_ARRAY(cr_range) free_ranges;
+	uint32_t first_generation;
 	int32_t body_count;
 	int32_t shape_count;
 	// of bodies in order: of deforming ones begin, then end; of those with parts the pose; of
@@ -37,12 +41,11 @@ struct carom_snapshot {
 	carom_sweep_stats sweep_stats;
 	carom_stats stats;
 	_Alignas(16) unsigned char lab[CR_LAB_BYTES]; // the beginning of the laboratory's state
-	cr_pair_list pairs;                           // that remember something
-	// [pairs]; where their lists begin is set during carom_world_restore alone
-	CR_ARRAY(cr_pair_memory) memories;
-	CR_ARRAY(uint8_t) lists; // of the memories, one after the other
+	cr_pair_copy remembered;                      // all that pairs remember
 };
 
+/// The saved body of a number of the world; NULL: none lived.
+const cr_body *cr_saved_body(const carom_snapshot *snapshot, int64_t number);
 /// Numbers of a saved body among the places, which begin with these; room: how many there are. -1:
 /// one that tells a count is none.
 int64_t cr_count_saved_places(const cr_body *saved, const double *places, int64_t room);

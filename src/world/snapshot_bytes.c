@@ -13,7 +13,7 @@
 
 #define MAGIC "CAROMSNP"
 
-enum { VERSION = 7, BYTE_ORDER = 0x01020304, MOST_LISTS = 26, ALIGNMENT = CR_BAKED_ALIGNMENT };
+enum { VERSION = 8, BYTE_ORDER = 0x01020304, MOST_LISTS = 28, ALIGNMENT = CR_BAKED_ALIGNMENT };
 
 static const char *const save_name = "carom_snapshot_save";
 static const char *const load_name = "carom_snapshot_load";
@@ -21,6 +21,7 @@ static const char *const load_name = "carom_snapshot_load";
 /// The content of a snapshot beside its arrays.
 typedef struct plain {
 	int32_t body_count, shape_count;
+	uint32_t first_generation;
 	int64_t earliest, known, known_shapes;
 	carom_sweep_stats sweep_stats;
 	carom_stats stats;
@@ -63,6 +64,8 @@ typedef struct column {
 static int list_columns(carom_snapshot *s, column columns[MOST_LISTS])
 {
 	const column all[] = {
+		COLUMN("numbers", &s->numbers),
+		COLUMN("generations", &s->generations),
 		COLUMN("free ids", &s->free_bodies),
 		COLUMN("free ids of bodies with parts", &s->free_ranges),
 		COLUMN("places", &s->places),
@@ -84,9 +87,9 @@ static int list_columns(carom_snapshot *s, column columns[MOST_LISTS])
 		COLUMN("sphere contacts by pair", &s->spheres.by_pair),
 		COLUMN("sphere groups", &s->spheres.groups),
 		COLUMN("sphere pairs", &s->spheres.pairs),
-		COLUMN("pairs that remember", &s->pairs),
-		COLUMN("memories", &s->memories),
-		COLUMN("lists", &s->lists),
+		COLUMN("pairs that remember", &s->remembered.pairs),
+		COLUMN("memories", &s->remembered.memories),
+		COLUMN("lists", &s->remembered.lists),
 	};
 	_Static_assert(sizeof all / sizeof *all < MOST_LISTS, "the head has room for all counts");
 	memcpy(columns, all, sizeof all);
@@ -142,7 +145,7 @@ static uint64_t digest_of(const uint8_t *bytes, size_t size)
 static void describe(const cr_body *body, body_record *record)
 {
 	// Boxes make theirs when they meet a mesh.
-	const carom_mesh *mesh = body->alive && cr_has_mesh(&body->shape.def) ? body->shape.mesh : NULL;
+	const carom_mesh *mesh = cr_has_mesh(&body->shape.def) ? body->shape.mesh : NULL;
 	memset(record, 0, sizeof *record);
 	record->body = *body;
 	record->body.shape = (cr_shape){ 0 };
@@ -151,7 +154,7 @@ static void describe(const cr_body *body, body_record *record)
 	record->has_course = body->course != NULL;
 	record->body.user_data = 0;
 	record->type = body->shape.def.type;
-	record->in_parts = body->alive && cr_compound_of(body);
+	record->in_parts = cr_compound_of(body) != NULL;
 	record->vertex_count = mesh ? mesh->topology.vertex_count : 0;
 	record->triangle_count = mesh ? mesh->topology.triangle_count : 0;
 }
@@ -195,7 +198,8 @@ carom_result carom_snapshot_save(const carom_snapshot *s, carom_write_fn *write,
 	h.counts[0] = s->bodies.count;
 	for (int i = 0; i < count; i++)
 		h.counts[i + 1] = *columns[i].count;
-	h.rest = (plain){ s->body_count, s->shape_count, s->earliest, s->known, s->known_shapes, s->sweep_stats, s->stats, { 0 } };
+	h.rest = (plain){ s->body_count, s->shape_count, s->first_generation, s->earliest, s->known, s->known_shapes,
+		s->sweep_stats, s->stats, { 0 } };
 	memcpy(h.rest.lab, s->lab, sizeof h.rest.lab);
 	h.size = size_of(&h, columns, count);
 	uint8_t *bytes = cr_alloc_zero(s->context, (size_t)h.size);
@@ -239,12 +243,6 @@ static const char *compare(const cr_body *own, const body_record *saved)
 	body_record record;
 	describe(own, &record);
 	const cr_body *a = &record.body, *b = &saved->body;
-	if (a->alive != b->alive)
-		return "it is there in one of both alone";
-	if (a->generation != b->generation)
-		return "id";
-	if (!a->alive)
-		return NULL;
 	if (a->kind != b->kind || a->sensor != b->sensor)
 		return "kind";
 	if (record.type != saved->type || record.in_parts != saved->in_parts || a->part != b->part)
@@ -262,25 +260,53 @@ static body_record record_at(const uint8_t *records, int64_t i)
 	return record;
 }
 
+static carom_result refuse_body(const carom_snapshot *s, int64_t number, const char *differs)
+{
+	return cr_fail(s->context, CAROM_INVALID_ARGUMENT, "%s: bodies[%lld]: differs from the saved one: %s", load_name,
+		(long long)number, differs);
+}
+
+/// Are the first lists of the bytes, which name the bodies, those of the world?
+static carom_result check_numbers(const carom_snapshot *s, const head *h, const uint8_t *records)
+{
+	const int64_t count = s->generations.count;
+	if (h->counts[2] != count || h->counts[1] != h->counts[0])
+		return cr_fail(s->context, CAROM_INVALID_ARGUMENT, "%s: bodies: the saved world had %lld, this one has %lld", load_name,
+			(long long)h->counts[2], (long long)count);
+	const uint8_t *numbers = records + aligned((size_t)h->counts[0] * sizeof(body_record));
+	const uint8_t *generations = numbers + aligned((size_t)h->counts[1] * sizeof *s->numbers.data);
+	for (int64_t i = 0; i < count; i++) {
+		uint32_t generation;
+		memcpy(&generation, generations + (size_t)i * sizeof generation, sizeof generation);
+		if (generation != s->generations.data[i])
+			return refuse_body(s, i, "id");
+	}
+	for (int64_t i = 0; i < s->numbers.count && i < h->counts[1]; i++) {
+		int32_t number;
+		memcpy(&number, numbers + (size_t)i * sizeof number, sizeof number);
+		if (number != s->numbers.data[i])
+			return refuse_body(s, s->numbers.data[i], "it is there in one of both alone");
+	}
+	return h->counts[1] == s->numbers.count ? CAROM_SUCCESS : fault(s, "bodies: some are there in one of both alone");
+}
+
 static carom_result check_bodies(const carom_snapshot *s, const head *h, const uint8_t *records)
 {
-	if (h->counts[0] != s->bodies.count)
-		return cr_fail(s->context, CAROM_INVALID_ARGUMENT, "%s: bodies: the saved world had %lld, this one has %lld", load_name,
-			(long long)h->counts[0], (long long)s->bodies.count);
-	for (int64_t i = 0; i < s->bodies.count; i++) {
+	const carom_result result = check_numbers(s, h, records);
+	for (int64_t i = 0; result == CAROM_SUCCESS && i < s->bodies.count; i++) {
 		const body_record record = record_at(records, i);
 		const char *differs = compare(&s->bodies.data[i], &record);
 		if (differs)
-			return cr_fail(s->context, CAROM_INVALID_ARGUMENT, "%s: bodies[%lld]: differs from the saved one: %s", load_name,
-				(long long)i, differs);
+			return refuse_body(s, s->numbers.data[i], differs);
 	}
-	return CAROM_SUCCESS;
+	return result;
 }
 
 /// Take a body from the bytes; its shape and user data stay those of the world. course: of it.
 static void take_body(cr_body *own, const body_record *saved, cr_course *course)
 {
 	cr_body body = saved->body;
+	body.alive = true;
 	body.shape = own->shape;
 	body.own.compound = cr_compound_of(own);
 	body.user_data = own->user_data;
@@ -304,11 +330,13 @@ static const char *find_misfit(const carom_snapshot *s)
 		return "places";
 	if (courses != s->courses.count)
 		return "courses";
-	if (s->memories.count != s->pairs.count)
+	if (s->first_generation == 0)
+		return "free ids";
+	if (s->remembered.memories.count != s->remembered.pairs.count)
 		return "memories";
-	for (int64_t i = 0; i < s->pairs.count; i++) {
-		const cr_body_pair *pair = &s->pairs.data[i];
-		if (pair->a < 0 || pair->b < 0 || pair->a >= s->bodies.count || pair->b >= s->bodies.count)
+	for (int64_t i = 0; i < s->remembered.pairs.count; i++) {
+		const cr_body_pair *pair = &s->remembered.pairs.data[i];
+		if (pair->a < 0 || pair->b < 0 || pair->a >= s->generations.count || pair->b >= s->generations.count)
 			return "pairs that remember";
 	}
 	return NULL;
@@ -338,6 +366,7 @@ static carom_result take_arrays(carom_snapshot *s, const head *h, const column *
 	const plain *p = &h->rest;
 	s->body_count = p->body_count;
 	s->shape_count = p->shape_count;
+	s->first_generation = p->first_generation;
 	s->earliest = p->earliest;
 	s->known = p->known;
 	s->known_shapes = p->known_shapes;

@@ -56,17 +56,23 @@ static const char *const body_fields[] = { "existence", "generation", "kind", "s
 	"begin", "begin.position", "begin.position", "begin.position", "begin.orientation", "begin.orientation",
 	"begin.orientation", "begin.orientation" };
 
-static int64_t count_bodies(const carom_snapshot *s) { return s->bodies.count; }
+static int64_t count_bodies(const carom_snapshot *s) { return s->generations.count; }
 
-static carom_body_id id_of_body(const carom_snapshot *s, int64_t i) { return cr_id_of(s->bodies.data, (int32_t)i); }
+/// The id under which a number of the world is known.
+static carom_body_id id_of_body(const carom_snapshot *s, int64_t i)
+{
+	const cr_body *body = cr_saved_body(s, i);
+	const int64_t first = body ? i - body->part : i;
+	return (carom_body_id){ (uint32_t)first + 1, s->generations.data[first] };
+}
 
 static void read_body(const carom_snapshot *s, int64_t i, words w)
 {
-	const cr_body *b = &s->bodies.data[i];
+	const cr_body *b = cr_saved_body(s, i);
 	int n = 0;
-	w[n++] = b->alive;
-	w[n++] = b->generation;
-	if (!b->alive)
+	w[n++] = b != NULL;
+	w[n++] = s->generations.data[i];
+	if (!b)
 		return;
 	const carom_shape *shape = &b->shape.def;
 	const carom_mesh *mesh = cr_has_mesh(shape) ? b->shape.mesh : NULL;
@@ -133,7 +139,7 @@ static carom_body_id body_of_place(const carom_snapshot *s, int64_t i)
 	for (int64_t body = 0, end = 0; body < s->bodies.count; body++) {
 		end += cr_count_saved_places(&s->bodies.data[body], s->places.data + end, INT64_MAX);
 		if (i < end)
-			return id_of_body(s, body);
+			return id_of_body(s, s->numbers.data[body]);
 	}
 	return (carom_body_id){ 0 };
 }
@@ -524,7 +530,8 @@ uint64_t carom_snapshot_hash(const carom_snapshot *snapshot)
 	uint64_t hash = CR_HASH_SEED;
 	for (int k = 0; k < LISTS; k++)
 		hash = hash_list(&lists[k], snapshot, hash);
-	return hash;
+	// so that hashes of worlds that were not trimmed are those of earlier libraries
+	return snapshot->first_generation > 1 ? cr_hash_u64(hash, snapshot->first_generation) : hash;
 }
 
 /// Finds the first word of two records that differs; word_count when there is none.
@@ -565,6 +572,10 @@ bool carom_snapshots_differ(const carom_snapshot *a, const carom_snapshot *b, ca
 	bool differ = false;
 	for (int k = 0; k < LISTS && !differ; k++)
 		differ = find_difference(&lists[k], a, b, &found);
+	if (!differ && a->first_generation != b->first_generation) {
+		differ = true;
+		found = (carom_snapshot_difference){ "free ids", "generation", count_free(a), { 0 } };
+	}
 	if (difference)
 		*difference = found;
 	return differ;

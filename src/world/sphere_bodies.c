@@ -108,6 +108,15 @@ cr_granular *cr_make_granular(carom_context *memory, int32_t count)
 	return g;
 }
 
+void cr_trim_granular(carom_context *memory, cr_granular *g, bool continuous)
+{
+	g->spheres.count = 4 * (int64_t)g->count;
+	cr_array_trim(memory, &g->spheres, 0);
+	g->begin.count = continuous ? 3 * (int64_t)g->count : 0;
+	cr_array_trim(memory, &g->begin, 0);
+	cr_box_index_trim(g->index);
+}
+
 void cr_free_granular(carom_context *memory, cr_granular *g)
 {
 	if (!g)

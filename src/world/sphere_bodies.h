@@ -16,6 +16,9 @@ cr_granular *cr_make_granular(carom_context *memory, int32_t count);
 void cr_sphere_bounds(const double sphere[4], double lower[3], double upper[3]);
 /// The spheres [4*count] were filled: find their bounds. Queries see them.
 void cr_measure_granular(cr_granular *granular);
+/// Give back the memory that the spheres do not need, and the tree that queries made. continuous:
+/// the body has it.
+void cr_trim_granular(carom_context *memory, cr_granular *granular, bool continuous);
 void cr_free_granular(carom_context *memory, cr_granular *granular);
 
 #endif

@@ -495,9 +495,11 @@ void cr_free_sphere_results(carom_context *memory, cr_sphere_results *results)
 	cr_array_free(memory, &results->pairs);
 }
 
-void cr_free_sphere_contacts(carom_context *memory, cr_sphere_contacts *m)
+void cr_trim_sphere_contacts(carom_context *memory, cr_sphere_contacts *m)
 {
 	carom_destroy_spheres(m->detector);
+	m->detector = NULL;
+	m->stale = true;
 	cr_array_free(memory, &m->bodies);
 	cr_array_free(memory, &m->first);
 	cr_array_free(memory, &m->grown);
@@ -514,8 +516,15 @@ void cr_free_sphere_contacts(carom_context *memory, cr_sphere_contacts *m)
 		cr_array_free(memory, &m->workers[i].parts);
 	}
 	cr_free(memory, m->workers, (size_t)m->worker_count * sizeof *m->workers);
+	m->workers = NULL;
+	m->worker_count = 0;
 	cr_array_free(memory, &m->pairs);
 	cr_free_sphere_results(memory, &m->next);
+}
+
+void cr_free_sphere_contacts(carom_context *memory, cr_sphere_contacts *m)
+{
+	cr_trim_sphere_contacts(memory, m);
 	cr_free_sphere_results(memory, &m->found);
 	*m = (cr_sphere_contacts){ 0 };
 }

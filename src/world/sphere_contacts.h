@@ -80,6 +80,8 @@ void cr_take_sphere_contacts(cr_sphere_contacts *contacts);
 /// Adds to a hash, which stays as it is where there are none.
 uint64_t cr_hash_sphere_contacts(const cr_sphere_contacts *contacts, uint64_t hash);
 void cr_free_sphere_results(carom_context *memory, cr_sphere_results *results);
+/// Give back all memory but that of the results: the next step finds the pairs again.
+void cr_trim_sphere_contacts(carom_context *memory, cr_sphere_contacts *contacts);
 void cr_free_sphere_contacts(carom_context *memory, cr_sphere_contacts *contacts);
 
 // ---- Between these files ----

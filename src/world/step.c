@@ -2,7 +2,7 @@
 /// all pairs into the spare set of results, and only then make all of it current.
 
 #include "base/time.h"
-#include "world/world.h"
+#include "world/trim.h"
 
 bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b)
 {
@@ -175,25 +175,36 @@ static carom_result find_all(carom_world *world, cr_merging *merging, carom_stat
 	return result;
 }
 
-carom_result carom_world_step(carom_world *world)
+/// All of a step that may fail. On failure results are those of the last step.
+static carom_result try_step(carom_world *world, cr_merging *merging, carom_stats *stats)
 {
-	const double start = cr_time_ms();
-	carom_stats stats = { .step = world->stats.step, .scratch_peak = world->stats.scratch_peak };
-	const unsigned refusals = cr_count_refusals(world);
-	carom_result result = cr_check_may_change(world, "carom_world_step");
-	if (result != CAROM_SUCCESS)
-		return result;
+	*stats = (carom_stats){ .step = world->stats.step, .scratch_peak = world->stats.scratch_peak };
 	world->stepping = true;
 	prepare_pipeline(world);
 	cr_record_begin_step(world->recorder);
-	cr_merging merging;
-	result = find_all(world, &merging, &stats);
+	const carom_result result = find_all(world, merging, stats);
 	world->stepping = false;
-	if (result != CAROM_SUCCESS) {
-		// The memory of pairs may be of two steps: the next one works all out in full.
+	// The memory of pairs may be of two steps: the next one works all out in full.
+	if (result != CAROM_SUCCESS)
 		cr_world_forget(world);
-		return cr_explain_failure(world, "carom_world_step", refusals, result);
-	}
+	return result;
+}
+
+carom_result carom_world_step(carom_world *world)
+{
+	static const char *const name = "carom_world_step";
+	const double start = cr_time_ms();
+	const unsigned refusals = cr_count_refusals(world);
+	carom_result result = cr_check_may_change(world, name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	carom_stats stats;
+	cr_merging merging;
+	result = try_step(world, &merging, &stats);
+	if (cr_relieve(world, name, refusals, result, true))
+		result = try_step(world, &merging, &stats);
+	if (result != CAROM_SUCCESS)
+		return cr_explain_failure(world, name, refusals, result);
 
 	finish_merge(world, &merging, &stats);
 	cr_body *bodies = world->bodies.data;

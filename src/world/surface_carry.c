@@ -496,6 +496,25 @@ void cr_drop_carried(cr_surface_contacts *m, int32_t part)
 	m->carried_shapes.count = left_shapes;
 }
 
+void cr_drop_carried_of_dead(carom_world *world)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	const cr_body *bodies = world->bodies.data;
+	int64_t left = 0, left_shapes = 0;
+	for (int64_t i = 0; i < m->carried.count; i++) {
+		const carom_surface_contact *c = &m->carried.data[i];
+		if (bodies[cr_part_a_of(c)].alive && bodies[cr_part_b_of(c)].alive)
+			m->carried.data[left++] = *c;
+	}
+	m->carried.count = left;
+	for (int64_t i = 0; i < m->carried_shapes.count; i++) {
+		const carom_surface_shape_contact *c = &m->carried_shapes.data[i];
+		if (bodies[c->body_a.index1 - 1].alive && bodies[cr_shape_part_of(c)].alive)
+			m->carried_shapes.data[left_shapes++] = *c;
+	}
+	m->carried_shapes.count = left_shapes;
+}
+
 bool cr_sort_carried(carom_world *world)
 {
 	cr_surface_contacts *m = &world->surface_contacts;

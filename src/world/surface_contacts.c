@@ -369,10 +369,11 @@ uint64_t cr_hash_surface_contacts(const cr_surface_contacts *m, uint64_t hash)
 	return hash;
 }
 
-void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
+void cr_trim_surface_contacts(carom_context *memory, cr_surface_contacts *m)
 {
 	cr_forget_surface_scene(m);
 	cr_free_members(memory, &m->members);
+	m->members.stale = true;
 	cr_array_free(memory, &m->shapes);
 	cr_array_free(memory, &m->remembered);
 	cr_array_free(memory, &m->crossing);
@@ -406,6 +407,11 @@ void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
 	cr_array_free(memory, &m->next);
 	cr_free_shape_match(memory, &m->shape_match);
 	cr_array_free(memory, &m->next_shapes);
+}
+
+void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
+{
+	cr_trim_surface_contacts(memory, m);
 	cr_array_free(memory, &m->found);
 	cr_array_free(memory, &m->found_shapes);
 	cr_array_free(memory, &m->carried);

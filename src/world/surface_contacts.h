@@ -257,6 +257,8 @@ void cr_forget_sides(cr_surface_contacts *contacts);
 uint64_t cr_hash_surface_contacts(const cr_surface_contacts *contacts, uint64_t hash);
 /// Drop the scene: triangles of a body in it are others. The next step makes it again.
 void cr_forget_surface_scene(cr_surface_contacts *contacts);
+/// Give back the scene, and all memory but that of the results and of sides.
+void cr_trim_surface_contacts(carom_context *memory, cr_surface_contacts *contacts);
 void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *contacts);
 
 // ---- Between these files ----
@@ -574,6 +576,8 @@ void cr_take_carried(carom_context *memory, cr_surface_contacts *contacts, cr_ca
 void cr_free_carried(carom_context *memory, cr_carried *carried);
 /// A part has got another shape: the memory carried over of it holds no longer.
 void cr_drop_carried(cr_surface_contacts *contacts, int32_t part);
+/// Likewise of all parts that are no body's any more.
+void cr_drop_carried_of_dead(carom_world *world);
 /// Put memory that was carried over in order. False when out of memory.
 bool cr_sort_carried(carom_world *world);
 /// Forget the edges of members: they may be others.

@@ -132,6 +132,7 @@ carom_result cr_create_world(carom_context *context, const cr_settings *settings
 	made->context = context;
 	made->def = settings->world;
 	made->impacts.earliest = -1;
+	made->first_generation = 1;
 	cr_context_init_child(&made->memory, context, settings->world.memory_budget);
 	carom_result result = cr_pipeline_init(&made->pipeline, &made->memory, settings, &cr_cpu_stages);
 	if (result == CAROM_SUCCESS) {

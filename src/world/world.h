@@ -34,6 +34,8 @@ struct carom_world {
 	CR_ARRAY(int32_t) free_bodies; // numbers of bodies of one part to use again, last first
 	// those of bodies of more: by number, none next to another
 	CR_ARRAY(cr_range) free_ranges;
+	// that numbers behind those of bodies begin with: above all that a trim gave up
+	uint32_t first_generation;
 	cr_courses courses;  // of bodies that move in the coming step
 	int32_t body_count;  // alive
 	int32_t shape_count; // parts alive

@@ -139,6 +139,23 @@ static PyObject *remove_body(PyObject *self, PyObject *value)
 	return end(world, result);
 }
 
+static PyObject *remove_bodies(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	cp_input ids;
+	PyObject *made = NULL;
+	if (cp_open_input(&ids, value, "ids", 0) && cp_as_uint64(&ids) && cp_is_open(world) &&
+		cp_is_free(&world->places, "places of the world") && begin(world)) {
+		const carom_result result =
+			carom_world_remove_bodies(world->world, (int)ids.rows, (const carom_body_id *)(const void *)ids.data);
+		if (result == CAROM_SUCCESS)
+			world->places.generation++;
+		made = end(world, result);
+	}
+	cp_close_input(&ids);
+	return made;
+}
+
 static PyObject *is_body(PyObject *self, PyObject *value)
 {
 	carom_body_id id;
@@ -637,6 +654,7 @@ PyMethodDef cp_world_bodies[] = {
 	{ "add_body", CP_NAMED(add_body), CP_DOC("add_body($self, definition=None, /, **members)", carom_world_add_body) },
 	{ "add_bodies", add_bodies, METH_O, CP_DOC("add_bodies($self, definitions, /)", carom_world_add_bodies) },
 	{ "remove_body", remove_body, METH_O, CP_DOC("remove_body($self, id, /)", carom_world_remove_body) },
+	{ "remove_bodies", remove_bodies, METH_O, CP_DOC("remove_bodies($self, ids, /)", carom_world_remove_bodies) },
 	{ "is_body", is_body, METH_O, CP_DOC("is_body($self, id, /)", carom_world_is_body) },
 	{ "body_ids", body_ids, METH_NOARGS, CP_DOC("body_ids($self, /)", carom_world_body_ids) },
 	{ "get_body", get_body, METH_O, CP_DOC("get_body($self, id, /)", carom_world_get_body_def) },

@@ -329,6 +329,34 @@ static PyObject *world_step(PyObject *self, PyObject *none)
 	return cp_end_call(world, result, Py_NewRef(Py_None));
 }
 
+static PyObject *world_reserve(PyObject *self, PyObject *args)
+{
+	cp_world *world = (cp_world *)self;
+	int parts, pairs, contacts;
+	// The results of the last step move.
+	if (!PyArg_ParseTuple(args, "iii:reserve", &parts, &pairs, &contacts) || !cp_is_open(world) ||
+		!cp_is_free(&world->results, "results of the world") || !cp_begin_write(&world->use, "world"))
+		return NULL;
+	const carom_result result = carom_world_reserve(world->world, parts, pairs, contacts);
+	cp_end_write(&world->use);
+	world->results.generation++;
+	return cp_end_call(world, result, Py_NewRef(Py_None));
+}
+
+static PyObject *world_trim(PyObject *self, PyObject *none)
+{
+	(void)none;
+	cp_world *world = (cp_world *)self;
+	if (!cp_is_open(world) || !cp_is_free(&world->results, "results of the world") ||
+		!cp_is_free(&world->places, "places of the world") || !cp_begin_write(&world->use, "world"))
+		return NULL;
+	const carom_result result = carom_world_trim(world->world);
+	cp_end_write(&world->use);
+	world->results.generation++;
+	world->places.generation++;
+	return cp_end_call(world, result, Py_NewRef(Py_None));
+}
+
 static PyObject *world_record(PyObject *self, PyObject *value)
 {
 	cp_world *world = (cp_world *)self;
@@ -384,6 +412,8 @@ static PyObject *get_context(PyObject *self, void *none)
 
 static PyMethodDef methods[] = {
 	{ "step", world_step, METH_NOARGS, CP_DOC("step($self, /)", carom_world_step) },
+	{ "reserve", world_reserve, METH_VARARGS, CP_DOC("reserve($self, parts, pairs, contacts, /)", carom_world_reserve) },
+	{ "trim", world_trim, METH_NOARGS, CP_DOC("trim($self, /)", carom_world_trim) },
 	{ "record", world_record, METH_O,
 		CP_DOC("record($self, write, /)", carom_world_record) " write takes bytes. None ends a recording." },
 	{ "set_device", CP_NAMED(world_set_device), CP_DOC("set_device($self, /, device, fallback=False)", carom_world_set_device) },

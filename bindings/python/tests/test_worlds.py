@@ -69,6 +69,27 @@ class Bodies(unittest.TestCase):
             world.add_bodies([given, 3])
         self.assertEqual(len(world), 4)
 
+    def test_many_bodies_go_and_their_memory_too(self):
+        world = carom.World()
+        world.reserve(2000, 4000, 4000)
+        ball = carom.BodyDef(shape=carom.Shape(type="sphere", radius=0.6))
+        ids = world.add_bodies([ball.replace(pose=((i, 0, 0), None)) for i in range(2000)])
+        world.step()
+        full = world.stats.memory
+        with self.assertRaisesRegex(carom.Error, r"ids\[2\] names the body of ids\[0\] again"):
+            world.remove_bodies([ids[5], ids[6], ids[5]])
+        self.assertEqual(len(world), 2000)
+        contacts = world.contacts
+        world.remove_bodies(ids[2:])
+        self.assertEqual(len(world), 2)
+        world.trim()
+        with self.assertRaisesRegex(BufferError, "this view has ended"):
+            contacts[0]
+        self.assertLess(world.stats.memory, full / 10)
+        self.assertTrue(ids[1] in world and ids[2] not in world)
+        self.assertNotIn(world.add_body(ball), list(ids))
+        world.step()
+
     def test_compounds(self):
         world, ground, _ = ball_on_ground()
         ball = carom.Shape(type="sphere", radius=0.5)
