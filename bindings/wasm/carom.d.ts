@@ -27,6 +27,10 @@ export interface SweepSettings {
 	test?: "certified" | "inclusion";
 	tolerance?: number;
 	minSeparation?: number;
+	/** 0, or up to 1: features keep this part of their first distance where that is less than the separation. */
+	relativeSeparation?: number;
+	/** A search that finds more fails; 0: no bound. */
+	maxHits?: number;
 	orphanSets?: boolean;
 	pruneFront?: boolean;
 	rebuildSprouted?: number;
@@ -607,6 +611,8 @@ export interface SurfaceSettings extends SurfaceFilter {
 	self?: boolean;
 	/** It moves as a whole: it does not meet itself, nor other rigid meshes. */
 	isRigid?: boolean;
+	/** Half of it is added to the separation; of a sweep. */
+	thickness?: number;
 }
 
 declare class Surfaces extends Handle {
@@ -624,6 +630,23 @@ export class Sweep extends Surfaces {
 	find(): Impact[];
 	/** Quicker than all of them. */
 	findEarliest(): Impact | null;
+	/** All pairs of features that may come nearer than a distance during the step. */
+	findCandidates(distance: number): Candidate[];
+	/** Edges that meet triangles where the step ends; touching counts. */
+	findCrossings(): Crossing[];
+	/** End the step before its earliest impact, at places that are proved clear. Returns the time. */
+	advance(time: number): number;
+	/** Where the vertices of a mesh are at the end of the step. */
+	places(mesh: number): Float64Array;
+}
+
+export interface Candidate {
+	kind: "vertex-face" | "edge-edge";
+	meshA: number; meshB: number; vertices: number[]; triangle: number;
+}
+
+export interface Crossing {
+	meshA: number; meshB: number; vertices: number[]; triangle: number;
 }
 
 export interface NearPair {

@@ -41,7 +41,8 @@ export const LAYOUTS = {
 	shape: "type:SHAPE radius:f64 half_length:f64 half_extents:f64*3 -mesh:ptr rounding:f64",
 	part: "-shape:shape pose:f64*7 user_data:u64",
 	strided: "-data:ptr -stride:i64 -type:i32",
-	sweep_def: `-cookie:i32 method:METHOD volume:VOLUME build:BUILD test:TEST tolerance:f64 min_separation:f64 orphan_sets:bool prune_front:bool
+	sweep_def: `-cookie:i32 method:METHOD volume:VOLUME build:BUILD test:TEST tolerance:f64 min_separation:f64
+		relative_separation:f64 max_hits:i64 orphan_sets:bool prune_front:bool
 		rebuild_sprouted:f64 rebuild_replaced:f64 front_budget:size -lab:ptr -device:ptr -device_fallback:bool`,
 	world_def: `-cookie:i32 broad_phase:BROAD max_contacts_per_pair:i32 speculative_distance:f64 match_distance:f64 temporal:TEMPORAL
 		contact_normal:NORMAL internal_edge_angle:f64 -pair_filter:ptr -contact_filter:ptr -filter_user:ptr sweep:sweep_def toi_tolerance:f64
@@ -107,7 +108,7 @@ export const LAYOUTS = {
 	elements: "-count:i64 -positions:ptr -vertex_count:i32 -vertices:ptr",
 	edge_point: "point:f64*3 t:f64 feature:FEATURE number:i32",
 	sweep_mesh_def: `-cookie:i32 -vertex_count:i32 -triangles:ptr -triangle_count:i32 -vertices:strided self:bool is_rigid:bool category:u64
-		mask:u64 group:i32`,
+		mask:u64 group:i32 thickness:f64`,
 	sweep_stats: `vertices:i64 edges:i64 triangles:i64 nodes:i64 volume_tests:i64 front:i64 front_kept:i64 front_sprouted:i64 front_pruned:i64
 		front_rebuilt:bool front_over_budget:bool leaf_pairs:i64 adjacent_pairs:i64 orphans_vf:i64 orphans_ee:i64 tests_vf:i64 tests_ee:i64 filtered:i64
 		-device_left:i64 -device_fallbacks:i64 hits_vf:i64 hits_ee:i64 undecided:i64 ms_total:f64 ms_trees:f64 ms_front:f64 ms_tests:f64 ms_orphans:f64
@@ -120,6 +121,8 @@ export const LAYOUTS = {
 	sphere_stats: `count:i64 -ghosts:i64 images:i64 pairs:i64 tests:i64 method:SPHERES kept:bool refitted:bool updates:i64 list_builds:i64 tree_builds:i64
 		tree_cost:f64 skin:f64 ms_update:f64 ms_find:f64 ms_sort:f64 bytes:size bytes_lists:size bytes_peak:size -device_fallbacks:i64`,
 	contact_corners: "count:i32 vertices:i32*3 weights:f64*3",
+	sweep_candidate: "kind:FEATURES mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32",
+	sweep_crossing: "mesh_a:i32 mesh_b:i32 vertices:i32*2 triangle:i32",
 };
 
 /** Bytes of each type, and how a DataView reads and writes it. */
@@ -1994,6 +1997,35 @@ export class Sweep extends Surfaces {
 
 	/** All impacts of the step. */
 	find() { return this.carom.readList("sweep_hit", (place) => this.carom.exports.cw_sweep_find(this.address, place)); }
+
+	/** All pairs of features that may come nearer than a distance during the step. */
+	findCandidates(distance) {
+		checkValue("f64", distance, "distance");
+		return this.carom.readList("sweep_candidate", (place) => this.carom.exports.cw_sweep_find_candidates(this.address, distance, place));
+	}
+
+	/** Edges that meet triangles where the step ends; touching counts. */
+	findCrossings() { return this.carom.readList("sweep_crossing", (place) => this.carom.exports.cw_sweep_find_crossings(this.address, place)); }
+
+	/** End the step at most at a time, and before its earliest impact: at rounded places, proved clear. Returns the time. */
+	advance(time) {
+		checkValue("f64", time, "time");
+		return this.carom.scratch((put, room, read) => {
+			const used = put([0], Float64Array);
+			this.carom.check(this.carom.exports.cw_sweep_advance(this.address, time, used));
+			return read(used, Float64Array, 1)[0];
+		});
+	}
+
+	/** Where the vertices of a mesh are at the end of the step. */
+	places(mesh) {
+		const count = this.countOf(mesh);
+		return this.carom.scratch((put, room, read) => {
+			const at = room(8 * count);
+			this.carom.check(this.carom.exports.cw_sweep_places(this.address, mesh, at));
+			return read(at, Float64Array, count);
+		});
+	}
 
 	/** The earliest impact of the step, or null. */
 	findEarliest() { return this.carom.readFound("sweep_hit", (found, to) => this.carom.exports.cw_sweep_find_earliest(this.address, found, to)); }

@@ -64,7 +64,7 @@ const uint16_t *EXPORT(cw_record_sizes)(void)
 		sizeof(carom_toi), sizeof(carom_shape_pair), sizeof(carom_motion_pair), sizeof(carom_elements), sizeof(carom_edge_point),
 		sizeof(carom_sweep_mesh_def), sizeof(carom_sweep_stats), sizeof(carom_proximity_def), sizeof(carom_proximity_shape_def),
 		sizeof(carom_proximity_shape_pair), sizeof(carom_spheres_def), sizeof(carom_sphere_stats),
-		sizeof(carom_contact_corners), 0 };
+		sizeof(carom_contact_corners), sizeof(carom_sweep_candidate), sizeof(carom_sweep_crossing), 0 };
 	return sizes;
 }
 
@@ -114,6 +114,32 @@ int EXPORT(cw_sweep_find)(carom_sweep *sweep, cw_list *list)
 int EXPORT(cw_sweep_find_earliest)(carom_sweep *sweep, bool *found, carom_sweep_hit *hit)
 {
 	return (int)carom_sweep_find_earliest(sweep, hit, found);
+}
+
+int EXPORT(cw_sweep_find_crossings)(carom_sweep *sweep, cw_list *list)
+{
+	carom_sweep_crossings found = { 0 };
+	const carom_result result = carom_sweep_find_crossings(sweep, &found);
+	*list = (cw_list){ found.data, (uint32_t)found.count };
+	return (int)result;
+}
+
+int EXPORT(cw_sweep_find_candidates)(carom_sweep *sweep, double distance, cw_list *list)
+{
+	carom_sweep_candidates found = { 0 };
+	const carom_result result = carom_sweep_find_candidates(sweep, distance, &found);
+	*list = (cw_list){ found.data, (uint32_t)found.count };
+	return (int)result;
+}
+
+int EXPORT(cw_sweep_advance)(carom_sweep *sweep, double time, double *used)
+{
+	return (int)carom_sweep_advance(sweep, time, used);
+}
+
+int EXPORT(cw_sweep_places)(carom_sweep *sweep, int mesh, double *places)
+{
+	return (int)carom_sweep_get_places(sweep, mesh, places);
 }
 
 void EXPORT(cw_sweep_stats)(const carom_sweep *sweep, carom_sweep_stats *to) { *to = carom_sweep_get_stats(sweep); }

@@ -76,7 +76,7 @@ void cp_free_detector(PyObject *self, cp_context *context)
 }
 
 static const char *const mesh_names[] = { "vertices", "triangles", "self_collision", "is_rigid", "category", "mask", "group",
-	NULL };
+	"thickness", NULL };
 
 static bool take_choices(PyObject *const *values, carom_sweep_mesh_def *def)
 {
@@ -85,7 +85,8 @@ static bool take_choices(PyObject *const *values, carom_sweep_mesh_def *def)
 		(values[3] && !cp_get_bool(values[3], "is_rigid", &def->is_rigid)) ||
 		(cp_is_given(values[4]) && !cp_get_u64(values[4], "category", &def->category)) ||
 		(cp_is_given(values[5]) && !cp_get_u64(values[5], "mask", &def->mask)) ||
-		(values[6] && !cp_get_int(values[6], "group", INT32_MIN, INT32_MAX, &group)))
+		(values[6] && !cp_get_int(values[6], "group", INT32_MIN, INT32_MAX, &group)) ||
+		(values[7] && !cp_get_double(values[7], "thickness", &def->thickness)))
 		return false;
 	def->group = (int32_t)group;
 	return true;
@@ -94,7 +95,7 @@ static bool take_choices(PyObject *const *values, carom_sweep_mesh_def *def)
 bool cp_open_scene_mesh(PyObject *const *args, Py_ssize_t count, PyObject *keywords, carom_sweep_mesh_def *def,
 	cp_input *vertices, cp_input *triangles)
 {
-	PyObject *values[7];
+	PyObject *values[8];
 	*def = carom_default_sweep_mesh_def();
 	*vertices = *triangles = (cp_input){ .name = NULL };
 	if (!cp_arguments("add_mesh", args, count, keywords, mesh_names, 2, values) || !take_choices(values, def) ||
@@ -113,7 +114,7 @@ bool cp_open_scene_mesh(PyObject *const *args, Py_ssize_t count, PyObject *keywo
 bool cp_get_scene_filter(PyObject *const *args, Py_ssize_t count, PyObject *keywords, int32_t *mesh, carom_sweep_mesh_def *def)
 {
 	static const char *const names[] = { "mesh", "category", "mask", "group", NULL };
-	PyObject *values[4], *all[7] = { NULL };
+	PyObject *values[4], *all[8] = { NULL };
 	int64_t number;
 	*def = carom_default_sweep_mesh_def();
 	if (!cp_arguments("set_filter", args, count, keywords, names, 1, values) ||

@@ -200,7 +200,7 @@ static PyObject *get_stats(PyObject *self, void *none)
 #define FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL
 static PyMethodDef methods[] = {
 	{ "add_mesh", CP_NAMED(add_mesh),
-		CP_DOC("add_mesh($self, /, vertices, triangles, self_collision=True, is_rigid=False, category=None, mask=None, group=0)",
+		CP_DOC("add_mesh($self, /, vertices, triangles, self_collision=True, is_rigid=False, category=None, mask=None, group=0, thickness=0.0)",
 			carom_proximity_add_mesh) },
 	{ "place_mesh", FAST(place_mesh), CP_DOC("place_mesh($self, mesh, vertices, /)", carom_proximity_place_mesh) },
 	{ "set_filter", CP_NAMED(set_filter),

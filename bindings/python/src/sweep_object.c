@@ -145,6 +145,65 @@ static PyObject *find_earliest(PyObject *self, PyObject *none)
 	return end(sweep, result, answer);
 }
 
+static PyObject *find_crossings(PyObject *self, PyObject *none)
+{
+	(void)none;
+	cp_sweep *sweep = (cp_sweep *)self;
+	if (!begin(sweep))
+		return NULL;
+	carom_sweep_crossings crossings;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result = carom_sweep_find_crossings(sweep->sweep, &crossings);
+	Py_END_ALLOW_THREADS PyObject *ended = end(sweep, result, Py_NewRef(Py_None));
+	Py_XDECREF(ended);
+	return ended ? cp_view_records(self, &sweep->hits, cp_state_of(self), CP_sweep_crossing, crossings.data, crossings.count)
+				 : NULL;
+}
+
+static PyObject *find_candidates(PyObject *self, PyObject *value)
+{
+	cp_sweep *sweep = (cp_sweep *)self;
+	double distance;
+	if (!cp_get_double(value, "distance", &distance) || !begin(sweep))
+		return NULL;
+	carom_sweep_candidates candidates;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result = carom_sweep_find_candidates(sweep->sweep, distance, &candidates);
+	Py_END_ALLOW_THREADS PyObject *ended = end(sweep, result, Py_NewRef(Py_None));
+	Py_XDECREF(ended);
+	return ended ? cp_view_records(self, &sweep->hits, cp_state_of(self), CP_sweep_candidate, candidates.data, candidates.count)
+				 : NULL;
+}
+
+static PyObject *advance(PyObject *self, PyObject *value)
+{
+	cp_sweep *sweep = (cp_sweep *)self;
+	double time, used = 0;
+	if (!cp_get_double(value, "time", &time) || !begin(sweep))
+		return NULL;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result = carom_sweep_advance(sweep->sweep, time, &used);
+	Py_END_ALLOW_THREADS return end(sweep, result, result ? NULL : PyFloat_FromDouble(used));
+}
+
+static PyObject *get_places(PyObject *self, PyObject *value)
+{
+	cp_sweep *sweep = (cp_sweep *)self;
+	int64_t mesh;
+	if (!cp_get_int(value, "mesh", INT32_MIN, INT32_MAX, &mesh) || !cp_begin_read(&sweep->use, "sweep"))
+		return NULL;
+	const bool known = mesh >= 0 && mesh < sweep->mesh_count;
+	cp_array *places = cp_new_numbers(cp_state_of(self), CP_F64, known ? sweep->vertex_counts[mesh] : 1, 3);
+	carom_result result = CAROM_SUCCESS;
+	if (places)
+		result = carom_sweep_get_places(sweep->sweep, (int32_t)mesh, (double *)(void *)places->data);
+	cp_end_read(&sweep->use);
+	if (!result)
+		return (PyObject *)places;
+	Py_DECREF((PyObject *)places);
+	return cp_raise(cp_state_of(self), sweep->context->context, result);
+}
+
 static PyObject *get_stats(PyObject *self, void *none)
 {
 	(void)none;
@@ -159,7 +218,8 @@ static PyObject *get_stats(PyObject *self, void *none)
 #define FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL
 static PyMethodDef methods[] = {
 	{ "add_mesh", CP_NAMED(add_mesh),
-		CP_DOC("add_mesh($self, /, vertices, triangles, self_collision=True, is_rigid=False, category=None, mask=None, group=0)",
+		CP_DOC(
+			"add_mesh($self, /, vertices, triangles, self_collision=True, is_rigid=False, category=None, mask=None, group=0, thickness=0.0)",
 			carom_sweep_add_mesh) },
 	{ "move_mesh", FAST(move_mesh), CP_DOC("move_mesh($self, mesh, end, /)", carom_sweep_move_mesh) },
 	{ "place_mesh", FAST(place_mesh), CP_DOC("place_mesh($self, mesh, vertices, /)", carom_sweep_place_mesh) },
@@ -167,6 +227,10 @@ static PyMethodDef methods[] = {
 		CP_DOC("set_filter($self, /, mesh, category=None, mask=None, group=0)", carom_sweep_set_filter) },
 	{ "find", find, METH_NOARGS, CP_DOC("find($self, /)", carom_sweep_find) },
 	{ "find_earliest", find_earliest, METH_NOARGS, CP_DOC("find_earliest($self, /)", carom_sweep_find_earliest) },
+	{ "find_crossings", find_crossings, METH_NOARGS, CP_DOC("find_crossings($self, /)", carom_sweep_find_crossings) },
+	{ "find_candidates", find_candidates, METH_O, CP_DOC("find_candidates($self, distance, /)", carom_sweep_find_candidates) },
+	{ "advance", advance, METH_O, CP_DOC("advance($self, time, /)", carom_sweep_advance) },
+	{ "places", get_places, METH_O, CP_DOC("places($self, mesh, /)", carom_sweep_get_places) },
 	{ NULL, NULL, 0, NULL },
 };
 static PyGetSetDef attributes[] = {

@@ -133,6 +133,30 @@ class Sweeps(unittest.TestCase):
         with self.assertRaises(carom.InvalidMesh):
             sweep.add_mesh(SQUARE, [(0, 1, 9)])
 
+    def test_a_step_ends_before_its_impact(self):
+        sweep = carom.Sweep(relative_separation=0.2)
+        sweep.add_mesh(SQUARE, SQUARE_TRIANGLES, is_rigid=True)
+        falling = [(0.6, 0.3, 1), (0.7, 0.3, 2), (0.6, 0.4, 2)]
+        triangle = sweep.add_mesh(falling, [(0, 1, 2)], thickness=0.02)
+        with self.assertRaises(carom.InvalidArgument):
+            sweep.advance(1)
+        sweep.move_mesh(triangle, [(x, y, z - 2) for x, y, z in falling])
+        candidates = [(one.kind.name, one.mesh_a, one.vertices[0]) for one in sweep.find_candidates(0.1)]
+        self.assertIn(("VERTEX_FACE", triangle, 0), candidates)
+        earliest = sweep.find_earliest()
+        self.assertAlmostEqual(earliest.time, 0.495, 4)
+        used = sweep.advance(0.9 * earliest.time)
+        self.assertEqual(used, 0.9 * earliest.time)
+        self.assertAlmostEqual(sweep.places(triangle)[0][2], 1 - 2 * used)
+        self.assertEqual(len(sweep.find_crossings()), 0)
+        sweep.place_mesh(triangle, [(x, y, z - 1.5) for x, y, z in falling])
+        crossings = sweep.find_crossings()
+        self.assertEqual([tuple(one.vertices) for one in crossings], [(0, 1), (0, 2)])
+        with self.assertRaises(carom.InvalidArgument):
+            sweep.places(9)
+        with self.assertRaises(carom.InvalidArgument):
+            sweep.find_candidates(0)
+
     def test_a_pair_alone_and_in_a_batch(self):
         begin = [(0.6, 0.3, 1), (0, 0, 0), (1, 0, 0), (1, 1, 0)]
         end = [(0.6, 0.3, -1)] + begin[1:]
