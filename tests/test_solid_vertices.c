@@ -1,93 +1,12 @@
 /// Each vertex of a solid that lies in another body has one contact for each way that it is pushed, and none is deeper than it need be
 /// where the solid lies over an edge. The oracle: floors are level, so a vertex is in one where its height is below zero and it is not
 /// beyond the rim.
-#include "fixture.h"
-
-#include "world/world.h"
+#include "cube_fixture.h"
 
 #include <math.h>
 #include <string.h>
 
-enum {
-	MOST_CELLS = 5,
-	SIDE = MOST_CELLS + 1,
-	MOST_VERTICES = SIDE * SIDE * SIDE,
-	FLOORS = 10,
-	PLACES = TEST_FEWER > 1 ? 3 : 12
-};
-
-/// The surface of a cube of cells^3 cells. Vertices within are not used.
-typedef struct cube {
-	int cells;
-	int32_t vertex_count, triangle_count;
-	double place[MOST_VERTICES][3];
-	bool used[MOST_VERTICES];
-	int32_t triangles[12 * MOST_CELLS * MOST_CELLS][3];
-} cube;
-
-static void add_triangle(cube *g, int32_t a, int32_t b, int32_t c, bool turned)
-{
-	const int32_t t[3] = { a, turned ? c : b, turned ? b : c };
-	for (int k = 0; k < 3; k++)
-		g->used[t[k]] = true;
-	memcpy(g->triangles[g->triangle_count++], t, sizeof t);
-}
-
-static void add_square(cube *g, int axis, int side, int a, int b)
-{
-	const int u = (axis + 1) % 3, w = (axis + 2) % 3;
-	int32_t corner[4];
-	for (int m = 0; m < 4; m++) {
-		int at[3];
-		at[axis] = side * g->cells;
-		at[u] = a + (m == 1 || m == 2);
-		at[w] = b + (m >= 2);
-		corner[m] = (at[2] * (g->cells + 1) + at[1]) * (g->cells + 1) + at[0];
-	}
-	add_triangle(g, corner[0], corner[1], corner[2], side == 0);
-	add_triangle(g, corner[0], corner[2], corner[3], side == 0);
-}
-
-/// A cube of edge length size whose lower face is about the origin, at height 0.
-static void make_cube(cube *g, int cells, double size)
-{
-	*g = (cube){ .cells = cells, .vertex_count = (cells + 1) * (cells + 1) * (cells + 1) };
-	for (int32_t i = 0; i < g->vertex_count; i++) {
-		const int at[3] = { i % (cells + 1), i / (cells + 1) % (cells + 1), i / (cells + 1) / (cells + 1) };
-		for (int k = 0; k < 3; k++)
-			g->place[i][k] = size * ((double)at[k] / cells - (k < 2 ? 0.5 : 0));
-	}
-	for (int i = 0; i < 6 * cells * cells; i++)
-		add_square(g, i % 3, i / 3 % 2, i / 6 % cells, i / 6 / cells);
-}
-
-/// Turn about the vertical, move, and let each coordinate wobble.
-static void put_cube(cube *g, uint64_t *seed, double turn, v3d to, double wobble)
-{
-	for (int32_t i = 0; i < g->vertex_count; i++) {
-		double *p = g->place[i];
-		const double x = p[0], y = p[1];
-		p[0] = cos(turn) * x - sin(turn) * y + to.x;
-		p[1] = sin(turn) * x + cos(turn) * y + to.y;
-		p[2] += to.z;
-		for (int k = 0; k < 3; k++)
-			p[k] += test_random_double(seed, -wobble, wobble);
-	}
-}
-
-static carom_body_id add_cube(carom_world *world, const cube *g)
-{
-	carom_mesh_def def = carom_default_mesh_def();
-	carom_mesh *mesh;
-	def.vertices = (carom_strided){ .data = g->place, .type = CAROM_FLOAT64 };
-	def.vertex_count = g->vertex_count;
-	def.triangles = g->triangles[0];
-	def.triangle_count = g->triangle_count;
-	REQUIRE(carom_create_mesh(world->context, &def, NULL, &mesh) == CAROM_SUCCESS);
-	const carom_body_id id = fixture_add(world, fixture_of_mesh(mesh), fixture_at(0, 0, 0), CAROM_DEFORMABLE);
-	carom_release_mesh(mesh);
-	return id;
-}
+enum { FLOORS = 10, PLACES = TEST_FEWER > 1 ? 3 : 12 };
 
 /// Floors of 4 by 4 metres, or of radius 2, whose top is at height 0.
 typedef struct floors {

@@ -947,7 +947,7 @@ TEST(solids, take_few_bytes_a_triangle)
 			for (int i = 0; i < VERTICES; i++) {
 				const float *p = &mesh->topology.vertices[3 * i];
 				const double wave = 0.02 * sin(3 * p[0] + 0.2 * step + b);
-				const double to[3] = { p[0] + 1.1 * b, b % 2 ? p[2] : p[1], b % 2 ? p[1] + wave : p[2] + wave };
+				const double to[3] = { p[0] + 1.1 * b, b % 2 ? -p[2] : p[1], b % 2 ? p[1] + wave : p[2] + wave };
 				memcpy(places[i], to, sizeof to);
 			}
 			const carom_strided end = { places, 0, CAROM_FLOAT64 };

@@ -476,6 +476,8 @@ export class World extends Handle {
 	/** Where the vertices of the deforming bodies are at the end of the coming step, [3n], and at its beginning: else where they are. */
 	setVertices(id: BodyId, end: Numbers | null, begin?: Numbers | null): void;
 	getVertices(id: BodyId): Float64Array;
+	/** Cubic metres that a deforming body encloses, signed, and those of its mesh; insideOut: contacts take its triangles turned round. */
+	getEnclosed(id: BodyId): { volume: number; restVolume: number; insideOut: boolean };
 	/** Another mesh for deforming bodies. from: the old number of each vertex, -1: none. places: of new vertices. */
 	setMesh(id: BodyId, mesh: Mesh, options?: { from?: Numbers | null; places?: Numbers | null }): void;
 	/** Where the spheres of a granular body are, [3n]; with radii [n] there may be another number of them. */

@@ -1494,6 +1494,16 @@ export class World extends Handle {
 	/** The places set last, [3n]. */
 	getVertices(id) { return this.getPlaces(id, "getVertices", "cw_get_vertices", 3); }
 
+	/** How much a deforming body encloses: { volume, restVolume, insideOut }. */
+	getEnclosed(id) {
+		return this.carom.scratch((put, room, read) => {
+			const to = room(24);
+			this.carom.check(this.carom.exports.cw_get_enclosed(this.address, this.id(id, put, "getEnclosed"), to));
+			const [volume, restVolume] = read(to, Float64Array, 2);
+			return { volume, restVolume, insideOut: read(to + 16, Uint8Array, 1)[0] !== 0 };
+		});
+	}
+
 	getPlaces(id, call, name, each) {
 		return this.carom.scratch((put, room, read) => {
 			const [pointer, count] = this.carom.listAt(put, (place) => this.carom.exports[name](this.address, this.id(id, put, call), place));

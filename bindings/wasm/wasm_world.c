@@ -144,6 +144,11 @@ int EXPORT(cw_get_vertices)(const carom_world *world, const carom_body_id *id, c
 	return (int)result;
 }
 
+int EXPORT(cw_get_enclosed)(const carom_world *world, const carom_body_id *id, carom_enclosed *enclosed)
+{
+	return (int)carom_world_get_enclosed(world, *id, enclosed);
+}
+
 /// from [vertices], places [3*vertices]; NULL: not given.
 int EXPORT(cw_set_mesh)(
 	carom_world *world, const carom_body_id *id, const carom_mesh *mesh, const int32_t *from, const double *places)

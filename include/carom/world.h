@@ -588,6 +588,27 @@ typedef struct carom_vertex_view {
 CAROM_API carom_result carom_world_get_vertices(
 	const carom_world *world, carom_body_id id, carom_vertex_view *view);
 
+/// How much of space a deforming body encloses.
+typedef struct carom_enclosed {
+	/// Cubic metres, at the places set last; negative: more of it is inside out than is not.
+	double volume;
+	double rest_volume; ///< cubic metres, of its mesh; never negative
+	/// The volume is negative, and more than a fiftieth of that at rest. Then the triangles of a
+	/// solid face inwards, and contacts and queries take it turned round: outward is where nothing
+	/// is enclosed. Vertices, triangles and edges keep their names.
+	bool inside_out;
+} carom_enclosed;
+
+/// Tell how much a deforming body encloses, so that a solver notices a solid that is squashed flat
+/// or has been turned inside out. The volume is the sum of the signed volumes of the tetrahedra
+/// below its triangles, in double. It is worked out when it is asked for, O(triangles). The places
+/// set last alone decide: a step between changes nothing. Any thread, as a query.
+///
+/// CAROM_INVALID_BODY; CAROM_INVALID_ARGUMENT: the body does not deform, or its mesh is open, or
+/// enclosed is NULL.
+CAROM_API carom_result carom_world_get_enclosed(
+	const carom_world *world, carom_body_id id, carom_enclosed *enclosed);
+
 // ---- Granular bodies ----
 //
 // The pose of a definition of kind CAROM_GRANULAR only places its first spheres. From then on the

@@ -94,6 +94,10 @@ void cr_walk_near_to_end(const cr_pipeline *pipeline, cr_worker *worker, cr_pair
 
 // ---- Contacts ----
 
+/// Name the edges of solids that are inside out as users do: by the corners of their own mesh. Its
+/// edge from corner k is the edge 2 - k of the form that is turned round. Once for each contact
+/// (contact_list.c).
+void cr_name_edges(const cr_body *a, const cr_body *b, cr_raw_contacts *contacts);
 /// Leave out those contacts of parts a < b that keep_contact, which there is, refuses
 /// (contact_filter.c).
 void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_raw_contacts *contacts);

@@ -17,6 +17,22 @@ void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact)
 	list->data[list->count++] = *contact;
 }
 
+/// The edge of a corner of a triangle that is turned round, by the user's corners.
+static int32_t edge_as_given(int32_t half_edge) { return half_edge + 2 - 2 * (half_edge % 3); }
+
+void cr_name_edges(const cr_body *a, const cr_body *b, cr_raw_contacts *contacts)
+{
+	if (!a->shape.turned && !b->shape.turned)
+		return;
+	for (int64_t i = 0; i < contacts->count; i++) {
+		cr_raw_contact *c = &contacts->data[i];
+		if (a->shape.turned && c->kind == CAROM_EDGE_A)
+			c->feature_a = edge_as_given(c->feature_a);
+		if (b->shape.turned && c->kind == CAROM_EDGE_B)
+			c->feature_b = edge_as_given(c->feature_b);
+	}
+}
+
 double cr_greatest_depth(const cr_raw_contacts *list)
 {
 	float deepest = -INFINITY; // not a double: see find_near in near.c

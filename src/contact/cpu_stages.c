@@ -17,12 +17,13 @@ carom_result cr_open_stages(cr_pipeline *p)
 	return cr_broad_create_tree(p->context, &p->broad);
 }
 
-/// Filter, sort and reduce the contacts of a pair, and remember where they are if the next step may
-/// take them over. Those that were taken over are done already.
+/// Name, filter, sort and reduce the contacts of a pair, and remember where they are if the next
+/// step may take them over. Those that were taken over are done already.
 static void reduce_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	if (!w->rests) {
 		cr_raw_contacts contacts = { cr_contacts_at(&p->frame, w->contacts.first), w->contacts.count, w->contacts.count };
+		cr_name_edges(&p->bodies[w->a], &p->bodies[w->b], &contacts);
 		if (p->keep_contact)
 			cr_filter_contacts(p, w->a, w->b, &contacts);
 		if (cr_pair_deforms(&p->bodies[w->a], &p->bodies[w->b]))

@@ -70,6 +70,9 @@ typedef struct cr_shape {
 	carom_shape def;
 	cr_family family;
 	bool centred; // the form of a solid: its local box lies about the origin
+	// the form of a solid that is inside out: second and third corner of each triangle of the
+	// user's mesh have changed places
+	bool turned;
 	// A reference: the user's mesh or hull, or for boxes one of their own, once they have met a
 	// mesh; NULL for the others.
 	carom_mesh *mesh;
@@ -82,6 +85,8 @@ typedef struct cr_deforming_view cr_deforming_view;
 /// Where the vertices of a deforming body are, world frame (world/deforming.c).
 typedef struct cr_deforming {
 	cr_surface surface;
+	const carom_mesh *mesh;  // at rest: the body's
+	carom_mesh *turned;      // that mesh turned round, once the body was inside out; else NULL
 	cr_deforming_view *view; // its form for queries
 	// A solid's form for contacts (world/solids.c): a mesh of its own about the middle of its box.
 	cr_shape form;
@@ -90,7 +95,8 @@ typedef struct cr_deforming {
 	// may be ahead of the step.
 	uint32_t form_places;
 	bool form_refits; // the mesh may follow other places (cr_refit_moved_mesh)
-	// held while a query refits the form or makes its facets, which are put off
+	// held while a query refits the form or makes its facets, which are put off, or while the mesh
+	// is turned round
 	atomic_flag form_lock;
 	bool needs_form;   // in this step: it has none that is up to date, and meets a body
 	bool needs_facets; // in this step: those of the form are put off, and a pair asks for them

@@ -4,10 +4,6 @@
 #include "math/trig.h"
 #include <string.h>
 
-// A sum of signed volumes this small, relative to the sum of their sizes, is rounding: the solid is
-// flat.
-static const double VOLUME_NOISE = 1e-12;
-
 static v3d position_of(const cr_topology *topology, int32_t vertex)
 {
 	return v3d_from_floats(topology->vertices + 3 * (int64_t)vertex);
@@ -32,7 +28,7 @@ static double enclosed_volume(const cr_mesh_scan *scan)
 		sum += volume;
 		size += fabs(volume);
 	}
-	return fabs(sum) > VOLUME_NOISE * size ? sum : 0;
+	return fabs(sum) > CR_VOLUME_NOISE * size ? sum : 0;
 }
 
 static void judge_volume(cr_mesh_scan *scan)

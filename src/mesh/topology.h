@@ -28,6 +28,10 @@ typedef struct cr_topology {
 	float *edge_normals;
 } cr_topology;
 
+/// A sum of signed volumes this small, relative to the sum of their sizes, is rounding: the solid
+/// is flat.
+#define CR_VOLUME_NOISE 1e-12
+
 enum { CR_WHY_OPEN = 96 };
 /// Say why the mesh of a report is not closed, whatever else was found first. Slow: for errors.
 void cr_say_why_open(const cr_topology *topology, const carom_mesh_report *report, char text[CR_WHY_OPEN]);

@@ -114,6 +114,22 @@ void cr_surface_rest(cr_surface *s)
 	s->largest_begin = s->largest_end;
 }
 
+double cr_surface_volume(const cr_surface *s)
+{
+	const cr_topology *t = s->faces;
+	const v3d middle = cr_surface_middle(s);
+	double sum = 0, size = 0;
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		v3d p[3];
+		for (int k = 0; k < 3; k++)
+			p[k] = v3d_sub(cr_place_of(s->end, t->triangles[3 * (int64_t)i + k]), middle);
+		const double volume = t->used[i] ? v3d_dot(p[0], v3d_cross(p[1], p[2])) / 6 : 0;
+		sum += volume;
+		size += fabs(volume);
+	}
+	return fabs(sum) > CR_VOLUME_NOISE * size ? sum : 0;
+}
+
 v3d cr_surface_middle(const cr_surface *s) { return cr_middle_of_box(s->lower, s->upper); }
 
 void cr_surface_round(const cr_surface *s, float *vertices)

@@ -41,6 +41,10 @@ void cr_surface_touch(cr_surface *surface);
 /// A step is done: the next one begins where it ended.
 void cr_surface_rest(cr_surface *surface);
 
+/// The volume enclosed at the end, as the triangles are turned: negative where the surface is
+/// inside out; 0 where it is no more than rounding. O(triangles).
+double cr_surface_volume(const cr_surface *surface);
+
 /// The middle of the box: the origin of its forms in float. Zero where it has none.
 v3d cr_surface_middle(const cr_surface *surface);
 /// Write the places at the end, about the middle, in float: vertices [3*vertex_count].

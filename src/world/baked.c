@@ -525,15 +525,15 @@ static carom_result load(carom_context *context, uint8_t *bytes, size_t size, bo
 static cr_mesh_parts parts_to_copy(const carom_mesh *mesh, cr_copy_kind kind)
 {
 	cr_mesh_parts parts = parts_of(mesh);
-	parts.bare = kind == CR_COPY_BARE;
+	parts.bare = kind == CR_COPY_BARE || kind == CR_COPY_OWN;
 	parts.unfaceted = kind == CR_COPY_UNFACETED;
-	if (kind == CR_COPY_BARE || kind == CR_COPY_PLACES) {
+	if (parts.bare || kind == CR_COPY_PLACES) {
 		parts.collider.binary = (cr_tree2){ 0 };
 		parts.collider.grid = (cr_grid){ 0 };
 	}
-	if (kind == CR_COPY_BARE || kind == CR_COPY_UNFACETED)
+	if (parts.bare || kind == CR_COPY_UNFACETED)
 		parts.facets = (cr_facets){ 0 };
-	if (kind == CR_COPY_BARE) {
+	if (parts.bare) {
 		parts.hull = (cr_hull_data){ 0 };
 		parts.exact = NULL;
 		parts.topology.normals = parts.topology.edge_normals = NULL;

@@ -30,6 +30,7 @@ typedef enum cr_copy_kind {
 	// the copy keeps alive. Without binary tree and grid
 	CR_COPY_PLACES,
 	CR_COPY_BARE, // like it, and see cr_mesh_parts
+	CR_COPY_OWN,  // of such a copy all arrays, which are its own
 } cr_copy_kind;
 
 /// A copy of a mesh in one block, whose arrays may be written until it is handed out.

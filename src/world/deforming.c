@@ -58,6 +58,7 @@ carom_result cr_deforming_create(
 	atomic_flag_clear(&view->lock);
 	atomic_flag_clear(&d->form_lock);
 	d->view = view;
+	d->mesh = mesh;
 	cr_surface_touch(&d->surface);
 	*made = d;
 	return CAROM_SUCCESS;
@@ -69,12 +70,29 @@ void cr_deforming_free(carom_world *world, cr_deforming *d)
 		return;
 	carom_context *memory = &world->memory;
 	cr_drop_form(world, d);
+	carom_release_mesh(d->turned);
 	cr_surface_free(&d->surface);
 	cr_free(memory, d->view, sizeof *d->view);
 	cr_free(memory, d, sizeof *d);
 }
 
 // ---- Forms for queries ----
+
+/// Bring the tree for queries up to date: that of a solid that is inside out is of the mesh turned
+/// round.
+static carom_result see_tree(cr_deforming *d)
+{
+	cr_surface_tree *tree = &d->surface.tree;
+	const carom_mesh *mesh = d->mesh;
+	const carom_result result = tree->solid ? cr_see_outward(d, &mesh) : CAROM_SUCCESS;
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (tree->rest != &mesh->collider) {
+		cr_surface_tree_free(d->surface.memory, tree);
+		cr_surface_tree_init(tree, &mesh->collider, &mesh->report, tree->solid);
+	}
+	return cr_surface_see(&d->surface);
+}
 
 /// Fill view->seen: by the form that contacts use, if there is one, else by a tree for queries.
 /// Shallow: these own its content.
@@ -91,7 +109,7 @@ static carom_result see_mesh(const cr_body *body)
 		return CAROM_SUCCESS;
 	}
 	if (result == CAROM_SUCCESS)
-		result = cr_surface_see(&d->surface);
+		result = see_tree(d);
 	d->view->seen = (carom_mesh){ .report = tree->report, .topology = tree->now, .collider = tree->collider };
 	return result;
 }
@@ -200,5 +218,28 @@ carom_result carom_world_get_vertices(const carom_world *world, carom_body_id id
 			cr_granular_of(body) ? "of spheres: carom_world_get_spheres tells their places"
 								 : "rigid: carom_world_get_pose tells its place");
 	*view = (carom_vertex_view){ cr_deforming_of(body)->surface.end, cr_deforming_of(body)->surface.vertex_count };
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_get_enclosed(const carom_world *world, carom_body_id id, carom_enclosed *enclosed)
+{
+	static const char *const name = "carom_world_get_enclosed";
+	const cr_body *body = cr_find_body_const(world, id, name);
+	if (!body)
+		return CAROM_INVALID_BODY;
+	if (!enclosed)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: enclosed is NULL", name);
+	*enclosed = (carom_enclosed){ 0 };
+	const cr_deforming *d = cr_deforming_of(body);
+	if (!d)
+		return cr_fail(
+			world->context, CAROM_INVALID_ARGUMENT, "%s: body (%u, %u) does not deform", name, id.index1, id.generation);
+	if (!d->mesh->report.closed) {
+		char why[CR_WHY_OPEN];
+		cr_say_why_open(&d->mesh->topology, &d->mesh->report, why);
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the mesh of body (%u, %u) is open: %s", name, id.index1,
+			id.generation, why);
+	}
+	*enclosed = cr_measure_enclosed(d);
 	return CAROM_SUCCESS;
 }

@@ -91,6 +91,34 @@ carom_result cr_copy_moved_mesh(carom_context *context, const carom_mesh *mesh, 
 	return CAROM_SUCCESS;
 }
 
+// ---- Inside out ----
+
+static void swap_numbers(int32_t *a, int32_t *b)
+{
+	const int32_t kept = *a;
+	*a = *b;
+	*b = kept;
+}
+
+carom_result cr_turn_mesh(carom_context *context, const carom_mesh *mesh, carom_mesh **turned)
+{
+	const carom_result result = cr_copy_mesh(context, mesh, CR_COPY_OWN, turned);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const cr_topology *t = &(*turned)->topology;
+	for (int64_t i = 0; i < t->triangle_count; i++) {
+		// The edge of corner k becomes that of corner 2 - k.
+		swap_numbers(&t->triangles[3 * i + 1], &t->triangles[3 * i + 2]);
+		swap_numbers(&t->neighbours[3 * i], &t->neighbours[3 * i + 2]);
+	}
+	const cr_collider *c = &(*turned)->collider;
+	for (int32_t i = 0; i < c->tree.block_count; i++) {
+		for (int lane = 0; lane < CR_WIDTH; lane++)
+			swap_numbers(&c->across[i].edge[0][lane], &c->across[i].edge[2][lane]);
+	}
+	return CAROM_SUCCESS;
+}
+
 // ---- Other places ----
 
 static bool welds_hold(const carom_mesh *copy)

@@ -6,10 +6,21 @@
 /// their numbers, so contacts are matched by them. While its form is refitted, samples keep theirs
 /// too, and pairs remember them (frame/temporal.h). A solid all of whose pairs are known to be
 /// apart gets no form.
+///
+/// A solid that a step of its solver turns inside out is still a body, whose outside is where
+/// nothing is enclosed. Its form is that of the mesh turned round, so all stages see a mesh like
+/// any other. Its triangles and samples keep their numbers, and the memory of pairs, which is about
+/// distances alone, stays true. Contacts name edges as the user's mesh has them
+/// (cr_name_edges).
 #include "world/solids.h"
 #include "base/parallel.h"
 #include "base/spin_lock.h"
 #include "world/world.h"
+
+// Of its volume at rest: a solid that encloses so much less than nothing is inside out. A flatter
+// one has the contacts of either side (docs/measured/deforming.md), and one that is folded, partly
+// inside out, mostly keeps the side of its larger part.
+static const double INSIDE_OUT = 0.02;
 
 static bool is_solid(const cr_body *body) { return body->alive && cr_deforming_of(body) && cr_has_contacts(body); }
 
@@ -21,6 +32,33 @@ void cr_drop_form(carom_world *world, cr_deforming *d)
 	d->form_revision = d->form_places = 0;
 	d->form_refits = false;
 }
+
+// ---- Inside out ----
+
+carom_enclosed cr_measure_enclosed(const cr_deforming *d)
+{
+	const double volume = cr_surface_volume(&d->surface), rest = fabs(d->mesh->report.volume);
+	return (carom_enclosed){ volume, rest, rest > 0 && volume < -INSIDE_OUT * rest };
+}
+
+static bool is_inside_out(const cr_deforming *d) { return cr_measure_enclosed(d).inside_out; }
+
+/// The mesh at rest, or turned round.
+static carom_result see_mesh(cr_deforming *d, bool turned, const carom_mesh **mesh)
+{
+	*mesh = d->mesh;
+	if (!turned)
+		return CAROM_SUCCESS;
+	cr_lock(&d->form_lock);
+	const carom_result result = d->turned ? CAROM_SUCCESS : cr_turn_mesh(d->surface.memory, d->mesh, &d->turned);
+	cr_unlock(&d->form_lock);
+	*mesh = d->turned;
+	return result;
+}
+
+carom_result cr_see_outward(cr_deforming *d, const carom_mesh **mesh) { return see_mesh(d, is_inside_out(d), mesh); }
+
+// ---- Forms ----
 
 /// May forms be refitted? Not where rays go through something that is made of each mesh once.
 static bool may_refit(const carom_world *world)
@@ -50,6 +88,7 @@ static void show(carom_world *world, cr_body *body)
 	d->pose = body->pose;
 	body->shape.mesh = is_up_to_date ? d->form.mesh : NULL;
 	body->shape.collider = is_up_to_date ? d->form.collider : NULL;
+	body->shape.turned = is_up_to_date && d->form.turned;
 	stand_at(body, s);
 }
 
@@ -94,13 +133,13 @@ static carom_result follow_places(cr_deforming *d)
 	return result;
 }
 
-/// Let the mesh of a form follow the places. *done: it could; otherwise it has none.
-static carom_result refit_mesh(carom_world *world, cr_deforming *d, bool *done)
+/// Let the mesh of a form follow the places. turned: it is to be turned round. *done: it could;
+/// otherwise it has none.
+static carom_result refit_mesh(carom_world *world, cr_deforming *d, const carom_mesh *mesh, bool turned, bool *done)
 {
-	const carom_mesh *mesh = d->shape.mesh;
 	carom_result result = CAROM_SUCCESS;
 	*done = false;
-	if (!can_refit(d)) {
+	if (!can_refit(d) || d->form.turned != turned) {
 		cr_drop_form(world, d);
 		if (!may_refit(world) || !cr_can_refit_moved(mesh))
 			return CAROM_SUCCESS;
@@ -132,12 +171,17 @@ static carom_result create_mesh(carom_context *memory, const cr_surface *s, cons
 /// The mesh of the present places: that of the last ones refitted, or made.
 static carom_result make_mesh(carom_world *world, cr_deforming *d)
 {
-	bool done;
-	carom_result result = refit_mesh(world, d, &done);
+	const bool turned = is_inside_out(d);
+	const carom_mesh *mesh;
+	bool done = false;
+	carom_result result = see_mesh(d, turned, &mesh);
+	if (result == CAROM_SUCCESS)
+		result = refit_mesh(world, d, mesh, turned, &done);
 	if (result == CAROM_SUCCESS && !done)
-		result = create_mesh(&world->memory, &d->surface, d->shape.mesh, &d->form.mesh);
+		result = create_mesh(&world->memory, &d->surface, mesh, &d->form.mesh);
 	d->form.def = d->shape.def;
 	d->form.family = CR_FAMILY_MESH;
+	d->form.turned = turned;
 	return result;
 }
 
@@ -161,6 +205,7 @@ static carom_result make_form(carom_world *world, cr_body *body)
 	d->form_revision = d->surface.revision;
 	body->shape.mesh = d->form.mesh;
 	body->shape.collider = d->form.collider;
+	body->shape.turned = d->form.turned;
 	return CAROM_SUCCESS;
 }
 
@@ -247,14 +292,14 @@ carom_result cr_make_form_facets(void *user)
 }
 
 /// A mesh of the present places of a solid, as a step makes it, with its facets.
-static carom_result freeze(carom_context *memory, const cr_deforming *d, const carom_mesh *mesh, carom_mesh **made)
+static carom_result freeze(carom_context *memory, const cr_surface *s, const carom_mesh *mesh, carom_mesh **made)
 {
 	carom_result result = CAROM_INVALID_MESH;
 	*made = NULL;
 	if (cr_can_refit_moved(mesh)) {
 		result = cr_copy_moved_mesh(memory, mesh, made);
 		if (result == CAROM_SUCCESS) {
-			cr_surface_round(&d->surface, (*made)->topology.vertices);
+			cr_surface_round(s, (*made)->topology.vertices);
 			result = cr_refit_moved_mesh(*made, (*made)->topology.vertices);
 		}
 		if (result == CAROM_SUCCESS && (*made)->facets.put_off)
@@ -264,7 +309,7 @@ static carom_result freeze(carom_context *memory, const cr_deforming *d, const c
 			*made = NULL;
 		}
 	}
-	return result == CAROM_INVALID_MESH ? create_mesh(memory, &d->surface, mesh, made) : result;
+	return result == CAROM_INVALID_MESH ? create_mesh(memory, s, mesh, made) : result;
 }
 
 /// Is the mesh of a form that of the present places, or can be? The caller holds the lock.
@@ -273,7 +318,8 @@ static bool has_form(cr_deforming *d, carom_result *result)
 	if (d->form.mesh && d->form_revision == d->surface.revision)
 		return true;
 	// Where it cannot follow the places, the next step finds that out as well, and drops it.
-	const carom_result followed = can_refit(d) ? follow_places(d) : CAROM_INVALID_MESH;
+	const bool can = can_refit(d) && (d->form_places == d->surface.revision || d->form.turned == is_inside_out(d));
+	const carom_result followed = can ? follow_places(d) : CAROM_INVALID_MESH;
 	*result = followed == CAROM_INVALID_MESH ? CAROM_SUCCESS : followed;
 	return followed == CAROM_SUCCESS;
 }
@@ -305,9 +351,13 @@ carom_result cr_see_solid(carom_context *memory, const cr_body *solid, cr_body *
 	*seen = *solid;
 	*made = NULL;
 	carom_result result;
-	const carom_mesh *mesh = see_whole_form(d, &result);
+	const carom_mesh *mesh = see_whole_form(d, &result), *outward;
+	seen->shape.turned = mesh && d->form.turned;
 	if (result == CAROM_SUCCESS && !mesh) {
-		result = freeze(memory, d, solid->shape.mesh, made);
+		seen->shape.turned = is_inside_out(d);
+		result = see_mesh(d, seen->shape.turned, &outward);
+		if (result == CAROM_SUCCESS)
+			result = freeze(memory, &d->surface, outward, made);
 		mesh = *made;
 	}
 	if (result != CAROM_SUCCESS)

@@ -20,6 +20,11 @@ carom_result cr_make_form_facets(void *user);
 /// is the caller's to release (NULL: that of the last step serves). memory pays. O(n log n). Any
 /// thread.
 carom_result cr_see_solid(carom_context *memory, const cr_body *solid, cr_body *seen, carom_mesh **made);
+/// What a deforming body encloses at the places set last. O(triangles).
+carom_enclosed cr_measure_enclosed(const cr_deforming *deforming);
+/// The mesh whose triangles face outward at the places set last: that at rest, or the same one
+/// turned round where the solid is inside out. The solid keeps it. Any thread.
+carom_result cr_see_outward(cr_deforming *deforming, const carom_mesh **mesh);
 /// The mesh of the form of a solid at its present places, refitted if need be, for queries: it
 /// serves until places are set. NULL: it has none that can be refitted, or can no longer. *result
 /// tells a failure. Any thread.

@@ -176,6 +176,10 @@ bool cr_can_refit_moved(const carom_mesh *mesh);
 /// A copy of such a mesh for cr_refit_moved_mesh: as cr_create_moved_mesh makes it, and with the
 /// trees of the mesh. It is good for nothing before.
 carom_result cr_copy_moved_mesh(carom_context *context, const carom_mesh *mesh, carom_mesh **copy);
+/// A copy of a mesh whose triangles are turned round: second and third corner have changed places.
+/// Its places, and the directions of its samples, are those of the mesh: it is good for
+/// cr_copy_moved_mesh, cr_create_moved_mesh and the tree of a surface alone. O(n). (moved_mesh.c)
+carom_result cr_turn_mesh(carom_context *context, const carom_mesh *mesh, carom_mesh **turned);
 /// Put the vertices [3*vertices] of such a copy elsewhere (they may be written to its topology
 /// already). The result depends on the mesh and on the places alone, not on places
 /// before. Its report stays; facets that are certainly many are put off. CAROM_INVALID_MESH,

@@ -558,6 +558,17 @@ static PyObject *get_vertices(PyObject *self, PyObject *value)
 				  : cp_view_numbers(self, &world->places, cp_state_of(self), CP_F64, view.data, view.count, 3);
 }
 
+static PyObject *get_enclosed(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	carom_enclosed enclosed;
+	if (!cp_get_id(value, &id) || !may_read(world))
+		return NULL;
+	const carom_result result = carom_world_get_enclosed(world->world, id, &enclosed);
+	return result ? cp_end_call(world, result, NULL) : cp_new_record(cp_state_of(self), CP_enclosed, &enclosed, NULL);
+}
+
 static PyObject *set_mesh(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "id", "mesh", "origin", "places", NULL };
@@ -682,6 +693,7 @@ PyMethodDef cp_world_bodies[] = {
 	{ "set_parts", FAST(set_parts), CP_DOC("set_parts($self, id, parts, /)", carom_world_set_parts) },
 	{ "set_vertices", CP_NAMED(set_vertices),
 		CP_DOC("set_vertices($self, /, id, end=None, begin=None)", carom_world_set_vertices) },
+	{ "get_enclosed", get_enclosed, METH_O, CP_DOC("get_enclosed($self, id, /)", carom_world_get_enclosed) },
 	{ "get_vertices", get_vertices, METH_O, CP_DOC("get_vertices($self, id, /)", carom_world_get_vertices) },
 	{ "set_mesh", CP_NAMED(set_mesh), CP_DOC("set_mesh($self, /, id, mesh, origin=None, places=None)", carom_world_set_mesh) },
 	{ "set_spheres", CP_NAMED(set_spheres), CP_DOC("set_spheres($self, /, id, centres, radii=None)", carom_world_set_spheres) },
