@@ -108,6 +108,17 @@ class Bodies(unittest.TestCase):
         self.assertEqual(world.get_body(world.add_body(alone)).parts, ())
         world.set_shape(world.add_body(shape=ball), carom.Shape(type="sphere", radius=2))
 
+    def test_a_solid_inside_out_is_told(self):
+        world = carom.World()
+        corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+        solid = world.add_body(shape=carom.Mesh(corners, [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]), kind="deformable")
+        self.assertEqual(world.get_enclosed(solid).inside_out, False)
+        world.set_vertices(solid, [(x, y, -z) for x, y, z in corners])
+        enclosed = world.get_enclosed(solid)
+        self.assertAlmostEqual(enclosed.volume, -1 / 6)
+        self.assertAlmostEqual(enclosed.rest_volume, 1 / 6)
+        self.assertTrue(enclosed.inside_out)
+
     def test_cloth_and_granular_bodies(self):
         world, ground, ball = ball_on_ground()
         sheet = carom.Mesh([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], [(0, 1, 2), (0, 2, 3)])
