@@ -68,7 +68,7 @@ static void close_solids(carom_context *context, solid s[BODIES])
 /// A step begins, as the pipeline begins it.
 static void begin_step(carom_context *context, cr_body bodies[BODIES])
 {
-	cr_bodies_update(context, bodies, BODIES, 0);
+	cr_bodies_update(context, bodies, NULL, BODIES, 0);
 	for (int i = 0; i < BODIES; i++)
 		bodies[i].moved = false;
 }

@@ -455,6 +455,9 @@ export class World extends Handle {
 	setPoses(ids: BodyId[], poses: Numbers): void;
 	getPose(id: BodyId): number[];
 	getPoses(ids: BodyId[]): Float64Array;
+	setAsleep(ids: BodyId[], asleep: boolean): void;
+	getAsleep(ids: BodyId[]): boolean[];
+	shiftOrigin(offset: Numbers): void;
 	/** Poses at the beginning and at the end of the coming step, 14 numbers of each body. */
 	setMotions(ids: BodyId[], motions: Numbers): void;
 	/** What is left out stays. */

@@ -1367,6 +1367,29 @@ export class World extends Handle {
 		this.change((world, put) => this.carom.exports[name](world, ids.length, put(words, Uint32Array), put(numbers, Float64Array)));
 	}
 
+	/** Put bodies to sleep, or wake them. */
+	setAsleep(ids, asleep) {
+		const words = idWords(ids, "setAsleep");
+		this.change((world, put) => this.carom.exports.cw_set_asleep(world, ids.length, put(words, Uint32Array), asleep ? 1 : 0));
+	}
+
+	/** Whether each body is asleep. */
+	getAsleep(ids) {
+		const words = idWords(ids, "getAsleep");
+		return this.carom.scratch((put, room, read) => {
+			const to = room(ids.length);
+			this.carom.check(this.carom.exports.cw_get_asleep(this.address, ids.length, put(words, Uint32Array), to));
+			return Array.from(read(to, Uint8Array, ids.length), (byte) => byte !== 0);
+		});
+	}
+
+	/** Add an offset to all places: the origin is another. */
+	shiftOrigin(offset) {
+		if (checkNumbers(offset, "shiftOrigin: offset").length !== 3)
+			throw wrong(`shiftOrigin: offset has 3 numbers, not ${offset.length}`);
+		this.change((world, put) => this.carom.exports.cw_shift_origin(world, put(offset, Float64Array)));
+	}
+
 	getPose(id) { return [...this.getPoses([id])]; }
 
 	/** Poses of n bodies, [7n]. */

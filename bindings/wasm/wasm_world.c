@@ -71,6 +71,19 @@ int EXPORT(cw_set_motions)(carom_world *world, int count, const carom_body_id *i
 	return (int)carom_world_set_motions(world, count, ids, motions);
 }
 
+int EXPORT(cw_set_asleep)(carom_world *world, int count, const carom_body_id *ids, int asleep)
+{
+	return (int)carom_world_set_asleep(world, count, ids, asleep != 0);
+}
+
+/// asleep: a byte for each, 0 or 1.
+int EXPORT(cw_get_asleep)(const carom_world *world, int count, const carom_body_id *ids, bool *asleep)
+{
+	return (int)carom_world_get_asleep(world, count, ids, asleep);
+}
+
+int EXPORT(cw_shift_origin)(carom_world *world, const double *offset) { return (int)carom_world_shift_origin(world, offset); }
+
 int EXPORT(cw_set_filter)(carom_world *world, const carom_body_id *id, uint64_t category, uint64_t mask, int group)
 {
 	return (int)carom_world_set_filter(world, *id, category, mask, group);

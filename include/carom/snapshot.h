@@ -28,7 +28,7 @@ CAROM_API void carom_destroy_snapshot(carom_snapshot *snapshot);
 ///   and the ids that bodies added next will get;
 /// - contacts, pairs, events and impacts of the last step, as the views show them, with impulses
 ///   and numbers of pairs, and the statistics;
-/// - all that pairs remember.
+/// - all that pairs remember, those of bodies asleep among them.
 ///
 /// It takes a reference to each mesh and copies everything else. CAROM_OUT_OF_MEMORY leaves the
 /// snapshot as it was.
@@ -75,12 +75,12 @@ CAROM_API carom_result carom_snapshot_save(
 CAROM_API carom_result carom_snapshot_load(
 	carom_snapshot *snapshot, const void *bytes, size_t size);
 
-/// A hash for peers that simulate in step: two worlds that were treated alike have equal hashes, on
-/// any machine and for any number of threads. It covers, bit for bit, bodies (ids, kinds, shapes,
-/// filters, poses now and at the last step, vertices), the ids that bodies added next will get, and
-/// the views with ages and impulses. Meshes count by their numbers of vertices and triangles. User
-/// data, numbers of pairs and statistics do not count. Costs a pass over the content of the
-/// snapshot. An empty snapshot has a hash, too.
+/// A hash for peers that simulate in step: worlds that were treated alike have equal hashes, on any
+/// machine and for any number of threads. It covers, bit for bit, bodies (ids, kinds, shapes,
+/// filters, sleep, poses now and at the last step, vertices), the ids that bodies added next will
+/// get, and the views and pairs asleep with ages and impulses. Meshes count by numbers of vertices
+/// and triangles. User data, numbers of pairs and statistics do not count. Costs a pass over the
+/// content of the snapshot. An empty snapshot has a hash, too.
 CAROM_API uint64_t carom_snapshot_hash(const carom_snapshot *snapshot);
 
 /// The first thing in which two snapshots differ. The texts last as long as the program.
@@ -88,10 +88,11 @@ typedef struct carom_snapshot_difference {
 	/// "bodies", "free ids" (their generation: of ids behind all others), "free ids of bodies with
 	/// parts", "places", "contacts", "pairs", "events", "pairs of bodies", "events of bodies",
 	/// "impacts", "body impacts", "shape impacts", "surface contacts", "surface contacts of other
-	/// meshes", "surface contacts with shapes", "sphere contacts", "groups of sphere pairs" or
-	/// "sphere pairs"; NULL: nothing differs. In "bodies" each part of a body counts as one, at its
-	/// own pose in the world. "places" are the vertices of deforming bodies, the spheres of
-	/// granular ones, and the poses of bodies with parts.
+	/// meshes", "surface contacts with shapes", "sphere contacts", "groups of sphere pairs",
+	/// "sphere pairs", "pairs asleep", "contacts asleep" or "pairs of bodies asleep"; NULL: nothing
+	/// differs. In "bodies" each part of a body counts as one, at its own pose in the world.
+	/// "places" are the vertices of deforming bodies, the spheres of granular ones, and the poses
+	/// of bodies with parts.
 	const char *list;
 	/// The field of the record, such as "pose.position"; "count" when one list ends where the other
 	/// goes on.

@@ -508,6 +508,31 @@ CAROM_API carom_result carom_world_get_filter(
 /// for another kind. On any failure nothing has changed.
 CAROM_API carom_result carom_world_set_traits(
 	carom_world *world, carom_body_id id, const carom_body_def *traits);
+/// Put bodies to sleep, or wake them: ids [count]. All are checked before the first one changes. A
+/// body that sleeps does not move, and steps leave its pairs with other bodies at rest alone: those
+/// asleep, and static ones that no call has changed since the last step. Such pairs cost nothing.
+/// - Pairs that are left alone are not listed, and neither are their contacts. They do not end:
+///   there is no CAROM_EVENT_END when they fall asleep, and no CAROM_EVENT_BEGIN when they wake.
+/// - They go on when one of their bodies is awake in a step, with their data and with the ages and
+///   impulses of their contacts. Ages grow meanwhile, as if the pairs had been looked at. A pair
+///   that no longer touches then ends.
+/// - A body that is awake has pairs with those asleep as with any other. So has a static one that a
+///   call has changed, in the next step. None of this wakes anything: that is the solver's choice.
+/// - A call that moves, reshapes or removes a body, or changes its filter or traits, wakes it. The
+///   pose that it has already moves it not. So a body that was moved before this call is awake in
+///   the coming step, at its new place, and sleeps from the step after it.
+/// - Queries, impacts, spheres and surfaces see a body asleep as one that does not move.
+///
+/// New bodies are awake. Dynamic and kinematic bodies sleep; other kinds do not, and static ones
+/// need not. CAROM_BROAD_SWEEP still sorts all bodies: CAROM_BROAD_TREE looks at those awake alone.
+///
+/// Fails with CAROM_INVALID_BODY; with CAROM_INVALID_ARGUMENT, naming the id, for another kind. The
+/// next step may need memory: until it has succeeded for the pairs that fall asleep twice.
+CAROM_API carom_result carom_world_set_asleep(
+	carom_world *world, int count, const carom_body_id *ids, bool asleep);
+/// Are bodies asleep? ids [count], asleep [count]. On failure, which names the id, none is written.
+CAROM_API carom_result carom_world_get_asleep(
+	const carom_world *world, int count, const carom_body_id *ids, bool *asleep);
 /// A box (world frame) that holds a body at its present pose, with all of its parts; for a
 /// deforming body the places of its vertices set last.
 /// - For a mesh it is never larger than the box of the turned local box.
@@ -515,6 +540,24 @@ CAROM_API carom_result carom_world_set_traits(
 /// - A mesh without triangles has no box: lower is INFINITY, upper -INFINITY.
 CAROM_API carom_result carom_world_get_aabb(
 	const carom_world *world, carom_body_id id, carom_aabb *box);
+
+/// Let another place be the origin of the world: add offset, in metres, to all coordinates in the
+/// world frame. A large world stays near its origin so, where places are finest. Nothing moves
+/// against anything else.
+/// - Poses move, those of the last step and of the beginning of the coming one, vertices, spheres,
+///   and the points of the last step's contacts and impacts, as the views show them. Those views
+///   stay valid. Bodies stay asleep or awake.
+/// - The next step lists no pair as new for it: pairs, contacts and surface contacts go on with
+///   their ages, impulses, sides and data. It finds no impact on the way.
+/// - Each sum is rounded to a double, once. Where all sums are exact (of a whole offset, for places
+///   that are multiples of 2^-20 below 2^30), vertices, spheres and poses lie against each other as
+///   before, to the bit. A body with parts moves by its pose; its parts may round otherwise. Steps
+///   work relative to bodies, so results are those at the old origin but for rounding.
+/// - Costs a pass over the world. The next step and the next query place all bodies once more.
+///
+/// CAROM_INVALID_ARGUMENT: an offset is not finite, or a body would come to lie where no call may
+/// put it (the text names it). On failure nothing has changed.
+CAROM_API carom_result carom_world_shift_origin(carom_world *world, const double offset[3]);
 
 // ---- Deforming bodies ----
 //
@@ -577,8 +620,8 @@ CAROM_API carom_result carom_world_set_mesh(carom_world *world, carom_body_id id
 	const carom_mesh *mesh, const int32_t *from, const carom_strided *places);
 
 /// Places of vertices: read-only. Valid until the body gets another mesh or is removed, or the
-/// world is restored from a snapshot or destroyed. carom_world_set_vertices writes new places into
-/// the memory of the view. Nothing else changes them, not even a step.
+/// world is restored from a snapshot or destroyed. carom_world_set_vertices and
+/// carom_world_shift_origin write new places into the memory of the view. A step changes none.
 typedef struct carom_vertex_view {
 	const double *data; ///< [3*count] world frame
 	int32_t count;

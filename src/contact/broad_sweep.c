@@ -45,7 +45,7 @@ typedef struct sweep {
 	CR_ARRAY(int32_t) endless; // bodies kept out of the sweep
 	CR_ARRAY(float) rows;      // ROWS rows of stride floats
 	CR_ARRAY(int32_t) owner;   // [bounded] body of a sorted box
-	CR_ARRAY(int32_t) fixed;   // [stride] -1: static or kinematic, else 0
+	CR_ARRAY(int32_t) fixed;   // [stride] stillness_of each
 	CR_ARRAY(float) ranks;     // of the bounds of bodies: a row of count for each
 	int64_t count;             // bodies
 	int64_t stride;
@@ -236,6 +236,9 @@ static bool sort_boxes(sweep *s)
 	return true;
 }
 
+/// Two bodies of which one word says so are never tested: neither is free, or both are quiet.
+static int32_t stillness_of(const cr_body *body) { return (cr_is_free(body) ? 0 : 1) | (cr_is_quiet(body) ? 2 : 0); }
+
 static void copy_boxes(int64_t begin, int64_t end, int worker, void *task)
 {
 	(void)worker;
@@ -248,7 +251,7 @@ static void copy_boxes(int64_t begin, int64_t end, int worker, void *task)
 			s->rows.data[(2 * k + 1) * s->stride + i] = upper_of(s, owner, axis);
 		}
 		s->owner.data[i] = owner;
-		s->fixed.data[i] = cr_is_free(&s->bodies[owner]) ? 0 : -1;
+		s->fixed.data[i] = stillness_of(&s->bodies[owner]);
 	}
 }
 
@@ -283,12 +286,12 @@ static int32_t compare_block(const sweep *s, int64_t i, int64_t j, int32_t hit[B
 	const float *lowers0 = r + LOWER_0 * n + j, *lowers1 = r + LOWER_1 * n + j, *uppers1 = r + UPPER_1 * n + j;
 	const float *lowers2 = r + LOWER_2 * n + j, *uppers2 = r + UPPER_2 * n + j;
 	const int32_t *fixed = s->fixed.data + j;
-	const int32_t loose = ~s->fixed.data[i];
+	const int32_t own = s->fixed.data[i];
 	int32_t any = 0;
 	for (int k = 0; k < BLOCK; k++) {
 		const int32_t overlap = -((lowers0[k] <= upper0) & (lowers1[k] <= upper1) & (uppers1[k] >= lower1) &
 			(lowers2[k] <= upper2) & (uppers2[k] >= lower2));
-		hit[k] = overlap & (loose | ~fixed[k]);
+		hit[k] = overlap & -((own & fixed[k]) == 0);
 		any |= hit[k];
 	}
 	return any;

@@ -2,15 +2,18 @@
 /// 2019).
 ///
 /// Input: the tight boxes of all bodies and which of them moved. Output: overlapping pairs. Dynamic
-/// bodies are the leaves of one tree, static and kinematic ones of another, which is never tested
-/// against itself. A leaf's box is wider than its body's, so most motion changes no tree; a leaf is
+/// bodies are the leaves of one tree, static and kinematic ones of another, those asleep of a third
+/// one. Only the first tree is tested against itself, and the second one against the third only for
+/// its few bodies that are not quiet (cr_is_quiet). So bodies asleep have no pairs but those with
+/// bodies awake. A leaf's box is wider than its body's, so most motion changes no tree; a leaf is
 /// put in again when its body leaves the box. The pairs of overlapping leaf boxes are kept from
 /// step to step: those of changed leaves are asked of the trees again, or all pairs at once when
 /// much has changed. The tight boxes decide each step which of the kept pairs come out. Cost: O(n +
-/// p) for p kept pairs when nothing leaves its box, O(c log n) more for c changed leaves. Serial:
-/// updates of the trees. Parallel: asking for pairs. All boxes are in double, so that neither a
-/// world far from its origin nor one far body costs more than another. Boxes without end (planes)
-/// are in no tree and pair with all bodies.
+/// p) for p kept pairs when nothing leaves its box, O(c log n) more for c changed leaves. Only
+/// bodies that may have changed are looked at (cr_broad.changes). Serial: updates of the trees.
+/// Parallel: asking for pairs. All boxes are in double, so that neither a world far from its origin
+/// nor one far body costs more than another. Boxes without end (planes) are in no tree and pair
+/// with all bodies.
 ///
 /// Pairs that may not collide are never listed, and subtrees in which no two bodies may are not
 /// walked. Where leaves have very many pairs that boxes or the user's filter then refuse, keeping
@@ -19,6 +22,7 @@
 #include "base/parallel.h"
 #include "contact/broad_pairs.h"
 #include "tree/dynamic.h"
+#include <string.h>
 
 enum {
 	// A tree is rebuilt when at least 1 in REBUILD_SHARE of its leaves change (20,000 boxes in a
@@ -37,6 +41,13 @@ enum {
 	MANY_BODIES = 1 << 16,
 	// Pairs of nodes that a walk is given room for ahead: of trees that are 100 deep.
 	STACK_AHEAD = 512,
+	// Whether a tree is worn out takes a look at all of its nodes. It is asked when at least 1 in
+	// WEAR_SHARE of its leaves have changed since.
+	WEAR_SHARE = 16,
+	// The filters of nodes are asked when more than 1 in FEW_SHARE of the leaves have changed, or
+	// once the walks of few have looked at CROWDED pairs of nodes for each leaf of the trees.
+	FEW_SHARE = 256,
+	CROWDED = 2,
 };
 
 // Margin of leaf boxes in lengths of the tight box's longest side.
@@ -52,16 +63,18 @@ typedef struct filters {
 } filters;
 
 /// Where a body is.
-typedef enum place { NOWHERE, IN_DYNAMIC, IN_FIXED, ENDLESS } place;
-enum { TREES = 2 };
+typedef enum place { NOWHERE, IN_DYNAMIC, IN_FIXED, IN_ASLEEP, ENDLESS } place;
+enum { TREES = 3, DYNAMIC = 0, FIXED = 1, ASLEEP = 2 };
 
 typedef enum change { UNCHANGED, REMOVED, PLACED } change;
 
 typedef struct member {
 	int32_t leaf;
 	uint8_t place;
-	uint8_t change; // of the call being served
+	uint8_t change; // of the call being served; UNCHANGED between calls
 	bool choosy;    // its filter refuses some bodies
+	bool quiet;     // at the last call
+	bool waits;     // it is in the list of those
 } member;
 
 /// A worker's walks through the trees.
@@ -74,12 +87,15 @@ typedef struct walker {
 typedef struct broad_tree {
 	cr_broad base;
 	cr_pair_sink sink;
-	walker *walkers;              // [thread_count]
-	cr_dynamic_tree trees[TREES]; // of place - IN_DYNAMIC
-	// of nodes; valid while pairs are asked for in a world where not all may collide
-	CR_ARRAY(filters) filters[TREES];
+	walker *walkers;                  // [thread_count]
+	cr_dynamic_tree trees[TREES];     // of place - IN_DYNAMIC
+	CR_ARRAY(filters) filters[TREES]; // of nodes
+	bool gathered[TREES];             // those of a tree are up to date
+	int64_t worn[TREES];              // changes since a tree was asked whether it is worn out
 	CR_ARRAY(member) members;
 	CR_ARRAY(int32_t) changed; // bodies that changed in this call
+	CR_ARRAY(int32_t) waiting; // that may be quiet in the next call, and were not in this one
+	int64_t restless;          // members in the fixed tree that were not quiet
 	CR_ARRAY(int32_t) build;   // bodies, then leaves of a build
 	CR_ARRAY(box3d) build_boxes;
 	CR_ARRAY(int32_t) endless;
@@ -92,6 +108,9 @@ typedef struct broad_tree {
 	int64_t seen;             // pairs of leaves by the last walks
 	bool stale;               // a call failed: flags of changed bodies may have been lost
 	bool kept_valid;          // kept holds the pairs of the trees before this call
+	bool crowded;             // walks of few changed leaves have met very many others
+	bool has_quiet;           // kept may hold pairs of two bodies that are quiet
+	bool moves_endless;       // a changed body is or was one without end
 	bool partial;             // only the pairs of changed bodies are asked for
 	// there are too many to be kept: pairs that pass everything are listed at once
 	bool direct;
@@ -139,10 +158,16 @@ static place place_of(const cr_body *body)
 {
 	if (is_endless(body))
 		return ENDLESS;
-	return cr_is_free(body) ? IN_DYNAMIC : IN_FIXED;
+	return !cr_is_free(body) ? IN_FIXED : cr_is_quiet(body) ? IN_ASLEEP : IN_DYNAMIC;
 }
 
-static bool is_in_tree(const member *m) { return m->place == IN_DYNAMIC || m->place == IN_FIXED; }
+static bool is_in_tree(const member *m) { return m->place >= IN_DYNAMIC && m->place <= IN_ASLEEP; }
+static bool is_restless(const member *m) { return m->place == IN_FIXED && !m->quiet; }
+
+static int64_t count_leaves(const broad_tree *t)
+{
+	return (int64_t)t->trees[DYNAMIC].leaves + t->trees[FIXED].leaves + t->trees[ASLEEP].leaves;
+}
 
 static cr_dynamic_tree *tree_of(broad_tree *t, const member *m) { return &t->trees[m->place - IN_DYNAMIC]; }
 
@@ -151,7 +176,8 @@ static change judge(broad_tree *t, const cr_body *body, const member *m)
 {
 	const bool alive = body && body->alive;
 	// Most bodies: one look at their flags.
-	if (alive && !body->moved && !body->refiltered && !t->stale && m->place != NOWHERE)
+	const bool quiet = alive && cr_is_quiet(body);
+	if (alive && !body->moved && !body->refiltered && !t->stale && m->place != NOWHERE && quiet == m->quiet)
 		return UNCHANGED;
 	if (!alive)
 		return m->place == NOWHERE ? UNCHANGED : REMOVED;
@@ -160,23 +186,97 @@ static change judge(broad_tree *t, const cr_body *body, const member *m)
 	const place now = place_of(body);
 	if (now != m->place)
 		return PLACED;
+	// One that nothing moves by itself meets those asleep from now on.
+	if (m->quiet && !quiet && t->trees[ASLEEP].leaves > 0)
+		return PLACED;
 	return now == ENDLESS || contains_tight(&tree_of(t, m)->nodes.data[m->leaf], body) ? UNCHANGED : PLACED;
+}
+
+/// Let an unchanged member be quiet or not, as its body is.
+static void set_quiet(broad_tree *t, member *m, bool quiet)
+{
+	t->has_quiet = t->has_quiet || (quiet && !m->quiet);
+	t->restless -= is_restless(m);
+	m->quiet = quiet;
+	t->restless += is_restless(m);
+}
+
+/// Will the next call find a body quiet, though nothing more is done to it?
+static bool is_waiting(const cr_body *body) { return (body->asleep || body->kind == CAROM_STATIC) && body->changed; }
+
+/// Judge a member, and list it if it has changed. body: NULL: there is none. false: out of memory.
+static bool list_change(broad_tree *t, const cr_body *body, int32_t index)
+{
+	member *m = &t->members.data[index];
+	const bool alive = body && body->alive;
+	if (m->change != UNCHANGED)
+		return true; // listed already
+	m->change = (uint8_t)judge(t, body, m);
+	if (alive && is_waiting(body) && !m->waits) {
+		if (!cr_array_reserve_one(t->base.context, &t->waiting))
+			return false;
+		m->waits = true;
+		t->waiting.data[t->waiting.count++] = index;
+	}
+	if (m->change == UNCHANGED) {
+		set_quiet(t, m, alive && cr_is_quiet(body));
+		return true;
+	}
+	if (!cr_array_reserve_one(t->base.context, &t->changed))
+		return false;
+	t->changed.data[t->changed.count++] = index;
+	return true;
 }
 
 /// false: out of memory.
 static bool list_changes(broad_tree *t, const cr_body *bodies, int32_t count)
 {
+	const cr_changes *changes = t->stale ? NULL : t->base.changes;
+	const int32_t members = (int32_t)t->members.count;
+	const int64_t waiting = t->waiting.count;
+	bool good = true;
 	t->changed.count = 0;
-	for (int32_t i = 0; i < (int32_t)t->members.count; i++) {
-		member *m = &t->members.data[i];
-		m->change = (uint8_t)judge(t, i < count ? &bodies[i] : NULL, m);
-		if (m->change == UNCHANGED)
-			continue;
-		if (!cr_array_reserve_one(t->base.context, &t->changed))
-			return false;
-		t->changed.data[t->changed.count++] = i;
+	// Bodies beyond the count are gone; so few calls find some that all are looked at.
+	for (int32_t i = count; i < members && good; i++)
+		good = list_change(t, NULL, i);
+	for (int64_t i = 0; i < waiting; i++)
+		t->members.data[t->waiting.data[i]].waits = false;
+	for (int64_t i = 0; i < waiting && good; i++) {
+		if (t->waiting.data[i] < count)
+			good = list_change(t, &bodies[t->waiting.data[i]], t->waiting.data[i]);
 	}
-	return true;
+	for (int64_t i = cr_next_change(changes, 0, count); i < count && good; i = cr_next_change(changes, i + 1, count))
+		good = list_change(t, &bodies[i], (int32_t)i);
+	t->waiting.count -= waiting;
+	if (t->waiting.count > 0)
+		memmove(t->waiting.data, t->waiting.data + waiting, (size_t)t->waiting.count * sizeof *t->waiting.data);
+	return good;
+}
+
+/// After a failure: the next call looks at all bodies.
+static void give_up_changes(broad_tree *t)
+{
+	for (int64_t i = 0; i < t->members.count; i++) {
+		t->members.data[i].change = UNCHANGED;
+		t->members.data[i].waits = false;
+	}
+	t->changed.count = t->waiting.count = 0;
+	t->stale = true;
+}
+
+/// The next call finds members without a change.
+static void forget_changes(broad_tree *t)
+{
+	for (int64_t i = 0; i < t->changed.count; i++)
+		t->members.data[t->changed.data[i]].change = UNCHANGED;
+	t->changed.count = 0;
+}
+
+/// Note that a tree gets or loses a leaf.
+static void note_wear(broad_tree *t, int tree)
+{
+	t->worn[tree]++;
+	t->gathered[tree] = false;
 }
 
 /// Take the changed bodies of all places out of the trees one by one, or leave that to the build of
@@ -185,10 +285,15 @@ static void take_out(broad_tree *t, const bool build[TREES])
 {
 	for (int64_t i = 0; i < t->changed.count; i++) {
 		member *m = &t->members.data[t->changed.data[i]];
+		if (is_in_tree(m))
+			note_wear(t, m->place - IN_DYNAMIC);
 		if (is_in_tree(m) && !build[m->place - IN_DYNAMIC])
 			cr_dynamic_remove(tree_of(t, m), m->leaf);
+		t->moves_endless = t->moves_endless || m->place == ENDLESS;
+		t->restless -= is_restless(m);
 		t->choosy -= m->choosy;
 		m->choosy = false;
+		m->quiet = false;
 		m->place = NOWHERE;
 	}
 }
@@ -211,6 +316,11 @@ static void put_in(broad_tree *t, const bool build[TREES])
 		m->choosy = is_choosy(body);
 		t->choosy += m->choosy;
 		m->place = (uint8_t)place_of(body);
+		m->quiet = cr_is_quiet(body);
+		t->restless += is_restless(m);
+		t->moves_endless = t->moves_endless || m->place == ENDLESS;
+		if (is_in_tree(m))
+			note_wear(t, m->place - IN_DYNAMIC);
 		if (!is_in_tree(m) || build[m->place - IN_DYNAMIC])
 			continue;
 		const box3d bounds = widened_box(body);
@@ -234,6 +344,8 @@ static void build_tree(broad_tree *t, place where)
 		m->leaf = count++;
 	}
 	cr_dynamic_build(target, t->build.data, t->build_boxes.data, count);
+	t->gathered[where - IN_DYNAMIC] = false;
+	t->worn[where - IN_DYNAMIC] = 0;
 }
 
 /// Which trees have changed so much that they are rebuilt.
@@ -258,10 +370,20 @@ static bool reserve_build(broad_tree *t)
 		cr_array_reserve(t->base.context, &t->build_boxes, t->members.count);
 }
 
-/// Give back the list of changed bodies after a build, if it is long.
-static void release_changed(broad_tree *t)
+/// Has a tree, which has changed, to be built once more? One that is worn out serves on where there
+/// is no memory for that.
+static bool is_worn_out(broad_tree *t, int tree)
 {
-	if (t->changed.capacity >= MANY_BODIES && t->changed.count * REBUILD_SHARE >= t->members.count)
+	if (t->worn[tree] == 0 || t->worn[tree] * WEAR_SHARE < t->trees[tree].leaves)
+		return false;
+	t->worn[tree] = 0;
+	return cr_dynamic_is_worn_out(&t->trees[tree]) && reserve_build(t);
+}
+
+/// Give back the list of changed bodies after a build, if it is long. many: they were.
+static void release_changed(broad_tree *t, bool many)
+{
+	if (t->changed.capacity >= MANY_BODIES && many)
 		cr_array_free(t->base.context, &t->changed);
 }
 
@@ -277,14 +399,16 @@ static void release_build(broad_tree *t)
 /// build: which trees are built; for these there is room (reserve_build).
 static void update_trees(broad_tree *t, const bool build[TREES])
 {
+	t->moves_endless = false;
 	take_out(t, build);
 	put_in(t, build);
 	for (int k = 0; k < TREES; k++) {
-		// A tree that is worn out serves on where there is no memory.
-		if (build[k] || (cr_dynamic_is_worn_out(&t->trees[k]) && reserve_build(t)))
+		if (build[k] || is_worn_out(t, k))
 			build_tree(t, (place)(IN_DYNAMIC + k));
 	}
 	release_build(t);
+	if (!t->moves_endless)
+		return;
 	t->endless.count = 0;
 	for (int32_t i = 0; i < (int32_t)t->members.count; i++) {
 		if (t->members.data[i].place == ENDLESS)
@@ -361,7 +485,7 @@ static void walk(broad_tree *t, int worker, int k, int32_t a, int l, int32_t b)
 		.a = &t->trees[k],
 		.b = &t->trees[l],
 		.stack = &own->stack,
-		.may = t->choosy > 0 ? may_pair : NULL,
+		.may = t->choosy > 0 && t->gathered[k] && t->gathered[l] ? may_pair : NULL,
 		.pair = take_pair,
 		.user = &s };
 	own->failed = !cr_dynamic_pairs(&w, a, b) || own->failed;
@@ -372,13 +496,25 @@ static void walk(broad_tree *t, int worker, int k, int32_t a, int l, int32_t b)
 static void pair_nodes(int64_t begin, int64_t end, int worker, void *task)
 {
 	broad_tree *t = task;
-	const cr_dynamic_tree *moving = &t->trees[0], *fixed = &t->trees[1];
 	for (int64_t i = begin; i < end; i++) {
-		const cr_dynamic_node *n = &moving->nodes.data[i];
+		const cr_dynamic_node *n = &t->trees[DYNAMIC].nodes.data[i];
 		if (!cr_dynamic_is_leaf(n))
-			walk(t, worker, 0, n->child[0], 0, n->child[1]);
-		else if (cr_dynamic_item(n) != CR_NO_NODE && fixed->root != CR_NO_NODE)
-			walk(t, worker, 0, (int32_t)i, 1, fixed->root);
+			walk(t, worker, DYNAMIC, n->child[0], DYNAMIC, n->child[1]);
+		for (int k = FIXED; k < TREES && cr_dynamic_item(n) != CR_NO_NODE; k++) {
+			if (t->trees[k].root != CR_NO_NODE)
+				walk(t, worker, DYNAMIC, (int32_t)i, k, t->trees[k].root);
+		}
+	}
+}
+
+/// Those of the fixed tree that are not quiet with those asleep.
+static void pair_restless(int64_t begin, int64_t end, int worker, void *task)
+{
+	broad_tree *t = task;
+	for (int64_t i = begin; i < end; i++) {
+		const int32_t body = cr_dynamic_item(&t->trees[FIXED].nodes.data[i]);
+		if (body != CR_NO_NODE && is_restless(&t->members.data[body]))
+			walk(t, worker, FIXED, (int32_t)i, ASLEEP, t->trees[ASLEEP].root);
 	}
 }
 
@@ -389,6 +525,16 @@ static void pair_with_all(broad_tree *t, int worker, int32_t body)
 		if (t->members.data[i].place != NOWHERE && !(fixed && !cr_is_free(&t->bodies[i])))
 			emit(t, worker, body, i);
 	}
+}
+
+/// Are the bodies of a tree to be asked about a changed member of one?
+static bool may_meet_tree(const broad_tree *t, const member *m, int tree)
+{
+	if (t->trees[tree].root == CR_NO_NODE)
+		return false;
+	if (m->place == IN_FIXED)
+		return tree == DYNAMIC || (tree == ASLEEP && !m->quiet);
+	return m->place == IN_DYNAMIC || tree == DYNAMIC || (tree == FIXED && t->restless > 0);
 }
 
 static void pair_changed(int64_t begin, int64_t end, int worker, void *task)
@@ -402,8 +548,8 @@ static void pair_changed(int64_t begin, int64_t end, int worker, void *task)
 		if (!is_in_tree(m))
 			continue;
 		const bool fixed = m->place == IN_FIXED;
-		for (int k = 0; k < (fixed ? 1 : TREES); k++) {
-			if (t->trees[k].root != CR_NO_NODE)
+		for (int k = 0; k < TREES; k++) {
+			if (may_meet_tree(t, m, k))
 				walk(t, worker, m->place - IN_DYNAMIC, m->leaf, k, t->trees[k].root);
 		}
 		for (int64_t e = 0; e < t->endless.count; e++) {
@@ -465,24 +611,43 @@ static void gather_filters(void *user, const cr_dynamic_tree *target, int32_t no
 	all[node] = (filters){ a->category | b->category, a->mask | b->mask, a->group == b->group ? a->group : 0 };
 }
 
+/// Bring the filters of the nodes of all trees up to date. false: out of memory.
+static bool gather_all(broad_tree *t)
+{
+	for (int k = 0; k < TREES; k++) {
+		if (t->gathered[k])
+			continue;
+		if (!cr_array_reserve(t->base.context, &t->filters[k], t->trees[k].nodes.count))
+			return false;
+		cr_dynamic_visit_up(&t->trees[k], gather_filters, t);
+		t->gathered[k] = true;
+	}
+	return true;
+}
+
+/// Are walks to leave out subtrees that may not meet? That takes a look at all nodes of a tree that
+/// has changed. A few leaves walk as soon through all that they overlap, unless these are many.
+static bool wants_filters(const broad_tree *t)
+{
+	return t->choosy > 0 && (!t->partial || t->crowded || t->changed.count * FEW_SHARE > count_leaves(t));
+}
+
 /// Walk the trees for the pairs of leaves that may collide, or those of changed leaves, into list.
 /// false: out of memory, or there are more than the limit.
 static bool list_pairs(broad_tree *t, cr_pair_list *list)
 {
-	bool good = true;
-	for (int k = 0; k < TREES && t->choosy > 0 && good; k++) {
-		good = cr_array_reserve(t->base.context, &t->filters[k], t->trees[k].nodes.count);
-		if (good)
-			cr_dynamic_visit_up(&t->trees[k], gather_filters, t);
-	}
+	bool good = !wants_filters(t) || gather_all(t);
 	if (good && t->partial) {
 		cr_parallel_for(t->base.context, pair_changed, t->changed.count, 1, t);
 	} else if (good) {
-		cr_parallel_for(t->base.context, pair_nodes, t->trees[0].nodes.count, MIN_RANGE, t);
+		cr_parallel_for(t->base.context, pair_nodes, t->trees[DYNAMIC].nodes.count, MIN_RANGE, t);
+		if (t->restless > 0 && t->trees[ASLEEP].root != CR_NO_NODE)
+			cr_parallel_for(t->base.context, pair_restless, t->trees[FIXED].nodes.count, MIN_RANGE, t);
 		pair_endless(t);
 	}
 	good = !take_walk_failures(t) && good;
 	cr_pair_sink_count(&t->sink, &t->base);
+	t->crowded = t->crowded || (t->partial && t->base.compared > CROWDED * count_leaves(t));
 	if (t->direct || t->seen <= t->limit)
 		return cr_pair_sink_drain(&t->sink, (int32_t)t->members.count, list) && good;
 	cr_pair_sink_clear(&t->sink);
@@ -513,14 +678,29 @@ static bool merge_kept(broad_tree *t)
 	return true;
 }
 
+/// Drop the kept pairs of two bodies that are quiet.
+static void drop_quiet(broad_tree *t)
+{
+	int64_t left = 0;
+	for (int64_t i = 0; i < t->kept.count; i++) {
+		const cr_body_pair p = t->kept.data[i];
+		if (!(cr_is_quiet(&t->bodies[p.a]) && cr_is_quiet(&t->bodies[p.b])))
+			t->kept.data[left++] = p;
+	}
+	t->kept.count = left;
+	t->has_quiet = false;
+}
+
 /// Bring the kept pairs up to date with the trees. Where there are too many it says so and keeps
 /// none. false: out of memory.
 static bool update_kept(broad_tree *t)
 {
 	t->base.compared = 0;
+	if (t->kept_valid && t->has_quiet)
+		drop_quiet(t);
 	if (t->kept_valid && t->changed.count == 0)
 		return true;
-	t->partial = t->kept_valid && t->changed.count * REQUERY_SHARE < t->trees[0].leaves + t->trees[1].leaves;
+	t->partial = t->kept_valid && t->changed.count * REQUERY_SHARE < count_leaves(t);
 	t->kept_valid = false;
 	const bool listed = list_pairs(t, t->partial ? &t->fresh : &t->kept);
 	t->direct = t->seen > t->limit || (t->partial && listed && t->kept.count + t->fresh.count > 2 * t->limit);
@@ -581,26 +761,37 @@ static bool list_directly(broad_tree *t, cr_pair_list *pairs)
 	return true;
 }
 
-/// Room for all that the update of the trees needs, so that it cannot stop half way.
-static bool reserve(broad_tree *t, int32_t count)
+/// A member for each body. false: out of memory.
+static bool reserve_members(broad_tree *t, int32_t count)
 {
-	carom_context *context = t->base.context;
 	const int64_t most = count > t->members.count ? count : t->members.count;
-	if (!cr_array_reserve(context, &t->members, most))
+	if (!cr_array_reserve(t->base.context, &t->members, most))
 		return false;
 	while (t->members.count < most)
 		t->members.data[t->members.count++] = (member){ 0 };
-	bool ok = true;
-	int64_t fixed = 0, alive = 0;
-	for (int32_t i = 0; i < count; i++) {
-		alive += t->bodies[i].alive;
-		fixed += t->bodies[i].alive && !cr_is_free(&t->bodies[i]);
-	}
+	return true;
+}
+
+/// Room for all that the update of the trees needs, so that it cannot stop half way, once the
+/// changes are known.
+static bool reserve_trees(broad_tree *t)
+{
 	// Changed bodies leave their tree before they come back, so the leaves of the last step and of
 	// this one never add up.
-	const int64_t need[TREES] = { alive - fixed, fixed };
+	int64_t need[TREES];
 	for (int k = 0; k < TREES; k++)
-		ok = ok && cr_dynamic_reserve(context, &t->trees[k], need[k] > t->trees[k].leaves ? need[k] : t->trees[k].leaves);
+		need[k] = t->trees[k].leaves;
+	for (int64_t i = 0; i < t->changed.count; i++) {
+		const int32_t index = t->changed.data[i];
+		const member *m = &t->members.data[index];
+		const place next = m->change == PLACED ? place_of(&t->bodies[index]) : NOWHERE;
+		for (int k = 0; k < TREES; k++)
+			need[k] += (next == (place)(IN_DYNAMIC + k)) - (m->place == IN_DYNAMIC + k);
+	}
+	bool ok = true;
+	for (int k = 0; k < TREES; k++)
+		ok = ok &&
+			cr_dynamic_reserve(t->base.context, &t->trees[k], need[k] > t->trees[k].leaves ? need[k] : t->trees[k].leaves);
 	return ok;
 }
 
@@ -620,24 +811,26 @@ static carom_result find_tree(cr_broad *broad, const cr_body *bodies, int32_t co
 	broad_tree *t = (broad_tree *)broad;
 	pairs->count = 0;
 	t->bodies = bodies;
-	bool build[TREES], ready = reserve(t, count) && list_changes(t, bodies, count);
+	bool build[TREES], ready = reserve_members(t, count) && list_changes(t, bodies, count) && reserve_trees(t);
 	if (ready) {
 		choose_builds(t, build);
-		ready = reserve_endless(t) && (!(build[0] || build[1]) || reserve_build(t));
+		ready = reserve_endless(t) && (!(build[DYNAMIC] || build[FIXED] || build[ASLEEP]) || reserve_build(t));
 	}
 	if (!ready) {
-		t->stale = true;
+		give_up_changes(t);
 		return cr_fail_memory(broad->context, "the tree of bodies");
 	}
 	t->kept_valid = t->kept_valid && !t->stale; // bodies whose filter changed are not known then
 	t->stale = false;
 	if (t->changed.count > 0)
 		update_trees(t, build);
-	t->limit = MANY_PAIRS + (int64_t)MANY_EACH * (t->trees[0].leaves + t->trees[1].leaves);
+	t->limit = MANY_PAIRS + (int64_t)MANY_EACH * count_leaves(t);
 	bool good = t->direct || update_kept(t);
 	if (good)
 		good = t->direct ? list_directly(t, pairs) : keep_overlapping(t, pairs);
-	release_changed(t);
+	const bool many = t->changed.count * REBUILD_SHARE >= t->members.count;
+	forget_changes(t);
+	release_changed(t, many);
 	if (!good)
 		return cr_fail_memory(broad->context, "pairs of bodies");
 	return CAROM_SUCCESS;
@@ -677,6 +870,7 @@ static void trim_tree(cr_broad *broad)
 	}
 	cr_array_free(context, &t->members);
 	cr_array_free(context, &t->changed);
+	cr_array_free(context, &t->waiting);
 	cr_array_free(context, &t->build);
 	cr_array_free(context, &t->build_boxes);
 	cr_array_free(context, &t->endless);

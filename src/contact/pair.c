@@ -306,7 +306,8 @@ carom_result cr_stage_pairs(cr_pipeline *p)
 		return result;
 	if (!part_simple(p))
 		return cr_fail_memory(p->context, "the pairs of a step");
-	if (p->settings.world.temporal != CAROM_TEMPORAL_NONE && !cr_temporal_match(p->context, &p->temporal, &p->pairs))
+	const cr_temporal_bodies bodies = { p->bodies, p->body_count, p->changes };
+	if (p->settings.world.temporal != CAROM_TEMPORAL_NONE && !cr_temporal_match(p->context, &p->temporal, &bodies, &p->pairs))
 		return cr_fail_memory(p->context, "what pairs remember");
 	return make_meshes(p);
 }

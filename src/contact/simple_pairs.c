@@ -56,11 +56,14 @@ static bool may_be_late(const cr_pipeline *p, const cr_body *a, const cr_body *b
 		cr_algorithm_of(a, b) == CR_ALGORITHM_VOLUMES && !p->keep_contact;
 }
 
-/// Would the contacts of two rigid bodies that the last step found be found again?
-static bool is_at_rest(const cr_body *a, const cr_body *b)
+static bool has_stayed(const cr_body *body)
 {
-	return a->reshaped == CR_SHAPE_KEPT && b->reshaped == CR_SHAPE_KEPT && cr_stands_still(a) && cr_stands_still(b);
+	return body->reshaped == CR_SHAPE_KEPT && !body->changed && !body->refiltered && cr_stands_still(body);
 }
+
+/// Would the contacts of two rigid bodies that the last step found be found again? Where one has
+/// slept they may be older, from another origin.
+static bool is_at_rest(const cr_body *a, const cr_body *b) { return has_stayed(a) && has_stayed(b); }
 
 /// Take over the finds of the last step of a pair whose bodies are at rest. false: there are none.
 static bool take_over(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)

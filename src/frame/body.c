@@ -11,7 +11,7 @@ bool cr_bodies_may_collide(const cr_body *a, const cr_body *b)
 {
 	if (!(cr_is_free(a) || cr_is_free(b)) || !cr_has_contacts(a) || !cr_has_contacts(b))
 		return false;
-	return !cr_same_body(a, b) && cr_filters_pass(a, b);
+	return !cr_same_body(a, b) && !(cr_is_quiet(a) && cr_is_quiet(b)) && cr_filters_pass(a, b);
 }
 
 bool cr_filters_pass(const cr_body *a, const cr_body *b)
@@ -209,6 +209,7 @@ void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], doubl
 
 typedef struct update {
 	cr_body *bodies;
+	const cr_changes *changes;
 	carom_simd simd;
 	double margin;
 } update;
@@ -224,31 +225,35 @@ static void turn_course(const cr_body *body)
 	body->course->turn = cr_turn(&body->course->rotation, &last);
 }
 
+static void update_body(const update *u, cr_body *body)
+{
+	turn_course(body);
+	cr_body_bounds(body, u->simd, body->lower, body->upper);
+	if (body->shape.family == CR_FAMILY_MESH || body->shape.family == CR_FAMILY_BOX)
+		body->path = cr_path_after(body->path, (body->course ? cr_step_length(body) : 0) + body->stir);
+	// A body that goes back to a snapshot has moved, but not its vertices.
+	if (cr_deforming_of(body) && body->stir > 0)
+		cr_parts_turn(&cr_deforming_of(body)->surface.parts);
+	for (int k = 0; k < 3; k++) {
+		const double slack = cr_deforming_of(body) ? cr_surface_slack(&cr_deforming_of(body)->surface, k) : 0;
+		body->lower[k] -= u->margin + slack;
+		body->upper[k] += u->margin + slack;
+	}
+}
+
 static void update_bodies_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	(void)worker;
 	const update *u = task;
-	for (cr_body *body = u->bodies + begin, *last = u->bodies + end; body < last; body++) {
-		if (!(body->alive && body->moved))
-			continue;
-		turn_course(body);
-		cr_body_bounds(body, u->simd, body->lower, body->upper);
-		if (body->shape.family == CR_FAMILY_MESH || body->shape.family == CR_FAMILY_BOX)
-			body->path = cr_path_after(body->path, (body->course ? cr_step_length(body) : 0) + body->stir);
-		// A body that goes back to a snapshot has moved, but not its vertices.
-		if (cr_deforming_of(body) && body->stir > 0)
-			cr_parts_turn(&cr_deforming_of(body)->surface.parts);
-		for (int k = 0; k < 3; k++) {
-			const double slack = cr_deforming_of(body) ? cr_surface_slack(&cr_deforming_of(body)->surface, k) : 0;
-			body->lower[k] -= u->margin + slack;
-			body->upper[k] += u->margin + slack;
-		}
+	for (int64_t i = cr_next_change(u->changes, begin, end); i < end; i = cr_next_change(u->changes, i + 1, end)) {
+		if (u->bodies[i].alive && u->bodies[i].moved)
+			update_body(u, &u->bodies[i]);
 	}
 }
 
-void cr_bodies_update(carom_context *context, cr_body *bodies, int32_t count, double margin)
+void cr_bodies_update(carom_context *context, cr_body *bodies, const cr_changes *changes, int32_t count, double margin)
 {
-	update task = { bodies, context->simd, margin };
+	update task = { bodies, changes, context->simd, margin };
 	cr_parallel_for(context, update_bodies_task, count, BODIES_PER_TASK, &task);
 }
 

@@ -156,7 +156,7 @@ typedef struct cr_course {
 /// order, so that the order of parts is that of their bodies. A body's number is that of its first
 /// part.
 typedef struct cr_body {
-	// Flags of one byte: no two threads write those of a body.
+	// Flags side by side: no two threads write those of a body.
 	bool alive : 1;
 	bool sensor : 1;
 	bool self_collision : 1;
@@ -165,6 +165,8 @@ typedef struct cr_body {
 	bool shape_impacts : 1; // it is looked for them, if it deforms
 	bool moved : 1;         // pose or vertices changed since the last step: box to be updated
 	bool refiltered : 1;    // category, mask or group changed since the last step
+	bool asleep : 1;        // all parts of a body are, or none is
+	bool changed : 1;       // by a call since the last step: it is awake in the coming one
 	uint8_t kind;           // carom_body_kind
 	uint8_t reshaped;       // a cr_reshaping: since the last step
 	uint32_t generation;
@@ -306,6 +308,9 @@ static inline bool cr_is_free(const cr_body *body) { return body->kind == CAROM_
 /// Does a body that deforms have surface contacts, with whatever it meets?
 static inline bool cr_is_thick(const cr_body *body) { return cr_deforming_of(body) && body->contacts && body->thickness > 0; }
 
+/// Is a body at rest in the coming step? Two such bodies are not looked at.
+static inline bool cr_is_quiet(const cr_body *body) { return (body->asleep || body->kind == CAROM_STATIC) && !body->changed; }
+
 /// Has a body contacts with others of which this is true too? Cloth has impacts alone, and spheres
 /// have contacts of their own.
 static inline bool cr_has_contacts(const cr_body *body)
@@ -313,7 +318,7 @@ static inline bool cr_has_contacts(const cr_body *body)
 	return body->contacts && body->kind != CAROM_CLOTH && body->kind != CAROM_GRANULAR;
 }
 
-/// Do kinds, categories, masks and groups let two bodies of one array have contacts? (Not the
+/// Do kinds, categories, masks, groups and sleep let two bodies of an array have contacts? (Not the
 /// user's filter.) Cloth has none, and parts of one body have none with each other.
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
 /// Do categories, masks and groups alone let two bodies meet?

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "frame/body.h"
+#include "frame/changes.h"
 
 typedef struct cr_body_pair {
 	int32_t a;
@@ -22,9 +23,9 @@ typedef bool cr_pair_verdict_fn(void *user, int32_t a, int32_t b);
 
 /// A broad phase with its state. Made for one world.
 typedef struct cr_broad {
-	/// Find the pairs of all bodies [count]; bodies[i].moved tells whose box changed since the last
-	/// call (also those removed since: alive differs), bodies[i].refiltered whose filter did or who
-	/// is new. Replaces the content of pairs. CAROM_OUT_OF_MEMORY leaves the state usable.
+	/// Find the pairs of all bodies [count], into pairs: moved tells whose box changed since the
+	/// last call (alive differs of removed ones), refiltered whose filter did or who is new. Others
+	/// may be quiet now (cr_is_quiet). CAROM_OUT_OF_MEMORY leaves the state usable.
 	carom_result (*find)(struct cr_broad *broad, const cr_body *bodies, int32_t count, cr_pair_list *pairs);
 	void (*destroy)(struct cr_broad *broad);
 	/// Make room for so many bodies and pairs of boxes that come near each other, between two
@@ -35,6 +36,7 @@ typedef struct cr_broad {
 	void (*trim)(struct cr_broad *broad);
 	carom_context *context;
 	double margin;               // by which boxes have grown on each side
+	const cr_changes *changes;   // other bodies are as at the last call; NULL: any may differ
 	cr_pair_verdict_fn *verdict; // NULL: all pass
 	void *verdict_user;
 	int64_t met;      // pairs of the last call before the verdict

@@ -47,6 +47,7 @@ static double box_margin(const cr_pipeline *p) { return 0.5 * p->settings.world.
 carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const cr_settings *settings, const cr_stages *stages)
 {
 	*p = (cr_pipeline){ .context = context, .settings = *settings, .stages = stages, .most = PAIRS_OF_PART };
+	cr_temporal_init(&p->temporal);
 	p->worker_count = settings->lab.worker_groups > context->thread_count ? settings->lab.worker_groups : context->thread_count;
 	cr_frame_init(&p->frame, context);
 	cr_kept_init(&p->memories[0], context);
@@ -254,8 +255,10 @@ typedef struct live {
 static live trim_memories(cr_pipeline *p)
 {
 	live l = { 0 };
-	for (int64_t i = 0; i < p->temporal.slot.count; i++) {
-		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
+	for (int64_t i = 0; i < cr_count_memories(&p->temporal); i++) {
+		cr_pair_memory *m = cr_memory_at(&p->temporal, i);
+		if (!m)
+			continue;
 		cr_trim_memory(m);
 		l.watches += m->watched[0].count + m->watched[1].count;
 		l.near += cr_near_room(&m->near, m->near.pairs.count);
@@ -283,9 +286,9 @@ static bool tidy_kept(cr_pipeline *p)
 		return true;
 	cr_kept_reserve(&p->memories[1 - p->keeping], l.watches + l.watches / 4, l.near + l.near / 4, l.poses + l.poses / 4);
 	cr_kept_tails tails = { 0 };
-	for (int64_t i = 0; i < p->temporal.slot.count; i++) {
-		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
-		if (!cr_move_memory(m, from, &p->memories[1 - p->keeping], &tails))
+	for (int64_t i = 0; i < cr_count_memories(&p->temporal); i++) {
+		cr_pair_memory *m = cr_memory_at(&p->temporal, i);
+		if (m && !cr_move_memory(m, from, &p->memories[1 - p->keeping], &tails))
 			return false;
 	}
 	cr_change_kept(p, tails);
@@ -453,6 +456,7 @@ carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count
 {
 	p->bodies = bodies;
 	p->body_count = body_count;
+	p->broad->changes = p->changes;
 	p->rays_missed = p->backtracks = p->fallbacks = 0;
 	reset_workers(p);
 	if (!tidy_kept(p)) {
@@ -460,7 +464,7 @@ carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count
 		return cr_fail_memory(p->context, "what pairs remember");
 	}
 	const double start = time_now(p);
-	cr_bodies_update(p->context, bodies, body_count, box_margin(p));
+	cr_bodies_update(p->context, bodies, p->changes, body_count, box_margin(p));
 	stats->ms_trees = time_now(p) - start;
 	const carom_result result = run_stages(p, stats);
 	if (result != CAROM_SUCCESS) {

@@ -21,6 +21,7 @@
 #include "carom/vulkan.h"
 #include "frame/body.h"
 #include "frame/broad.h"
+#include "frame/changes.h"
 #include "frame/frame.h"
 #include "frame/temporal.h"
 
@@ -182,10 +183,11 @@ struct cr_pipeline {
 	int32_t worker_count; // at least as many as threads
 	cr_body *bodies;      // the world's, for the step
 	int32_t body_count;
-	bool untimed;    // nobody reads the milliseconds of its stages
-	bool near;       // all pairs are known to be near each other (cr_pair_is_near)
-	bool has_solids; // some body is a solid that deforms
-	bool has_parts;  // some body has had several: pairs found are to be put in the order of bodies
+	const cr_changes *changes; // which bodies may have changed since the last step; NULL: all
+	bool untimed;              // nobody reads the milliseconds of its stages
+	bool near;                 // all pairs are known to be near each other (cr_pair_is_near)
+	bool has_solids;           // some body is a solid that deforms
+	bool has_parts;            // some body has had several: found pairs get in the order of bodies
 	// Of bodies that are copies: the parts that they are copies of, which stand beside all others of
 	// their body; NULL: a body has no others. [body_count]; NULL: the bodies are no copies.
 	const cr_body *const *originals;
@@ -262,8 +264,9 @@ void cr_pipeline_forget(cr_pipeline *pipeline);
 
 // ---- The stages ----
 
-/// Update the world boxes of the bodies that moved, each side farther out by margin (body.c).
-void cr_bodies_update(carom_context *context, cr_body *bodies, int32_t count, double margin);
+/// Update the world boxes of the bodies that moved, which are among the changed ones, each side
+/// farther out by margin (body.c).
+void cr_bodies_update(carom_context *context, cr_body *bodies, const cr_changes *changes, int32_t count, double margin);
 /// Tight world box of a body at its present pose.
 void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], double upper[3]);
 /// Transform of points of b to the frame of a, in double; and both directions in float.

@@ -21,6 +21,14 @@ void cr_temporal_free(carom_context *context, cr_temporal *t)
 	cr_array_free(context, &t->pairs);
 	cr_array_free(context, &t->slot);
 	cr_array_free(context, &t->next_slot);
+	cr_array_free(context, &t->parked_slot);
+	cr_pair_store_free(context, &t->parked);
+}
+
+void cr_temporal_init(cr_temporal *t)
+{
+	*t = (cr_temporal){ 0 };
+	cr_pair_store_init(&t->parked);
 }
 
 /// Order of pairs in the lists.
@@ -38,40 +46,102 @@ static int32_t take_slot(cr_temporal *t)
 	return slot;
 }
 
-/// How many pairs begin in this step.
-static int64_t count_fresh(const cr_temporal *t, const cr_pair_list *pairs)
+/// How many pairs begin in this step, and how many are to be parked.
+typedef struct turnover {
+	int64_t fresh, parked;
+} turnover;
+
+/// May the slot of a pair that is no longer there be parked?
+static bool may_park(const cr_temporal_bodies *bodies, cr_body_pair pair)
 {
-	int64_t old = 0, fresh = 0;
-	for (int64_t i = 0; i < pairs->count; i++) {
-		while (old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) < 0)
-			old++;
-		fresh += old == t->pairs.count || compare(t->pairs.data[old], pairs->data[i]) != 0;
-	}
-	return fresh;
+	if (pair.a >= bodies->count || pair.b >= bodies->count)
+		return false;
+	const cr_body *a = &bodies->data[pair.a], *b = &bodies->data[pair.b];
+	return a->alive && b->alive && cr_is_quiet(a) && cr_is_quiet(b);
 }
 
-bool cr_temporal_match(carom_context *context, cr_temporal *t, const cr_pair_list *pairs)
+static turnover count_turnover(const cr_temporal *t, const cr_temporal_bodies *bodies, const cr_pair_list *pairs)
 {
-	// Room first, so that nothing can fail half way: a slot for each pair that begins, as if none
-	// ended before.
-	const int64_t fresh = count_fresh(t, pairs), more = fresh > t->free.count ? fresh - t->free.count : 0;
-	if (!cr_array_reserve(context, &t->slots, t->slots.count + more) ||
-		!cr_array_reserve(context, &t->free, t->slots.count + more) || !cr_array_reserve(context, &t->next_slot, pairs->count))
+	turnover n = { 0 };
+	int64_t old = 0;
+	for (int64_t i = 0; i < pairs->count; i++) {
+		for (; old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) < 0; old++)
+			n.parked += may_park(bodies, t->pairs.data[old]);
+		const bool goes_on = old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) == 0;
+		n.fresh += !goes_on;
+		old += goes_on;
+	}
+	for (; old < t->pairs.count; old++)
+		n.parked += may_park(bodies, t->pairs.data[old]);
+	return n;
+}
+
+/// Room for a slot for each pair that begins, as if none ended before, and for those to be parked.
+static bool reserve_turnover(carom_context *context, cr_temporal *t, int64_t bodies, turnover n, int64_t pairs)
+{
+	const int64_t more = n.fresh > t->free.count ? n.fresh - t->free.count : 0;
+	return cr_array_reserve(context, &t->slots, t->slots.count + more) &&
+		cr_array_reserve(context, &t->free, t->slots.count + more) && cr_array_reserve(context, &t->next_slot, pairs) &&
+		(n.parked == 0 ||
+			(cr_pair_store_reserve(context, &t->parked, bodies, n.parked) &&
+				cr_array_reserve(context, &t->parked_slot, t->parked.count + n.parked)));
+}
+
+/// Free or park the slot of a pair of the last step.
+static void leave(cr_temporal *t, const cr_temporal_bodies *bodies, int64_t old)
+{
+	const cr_body_pair pair = t->pairs.data[old];
+	if (may_park(bodies, pair))
+		t->parked_slot.data[cr_pair_store_add(&t->parked, pair.a, pair.b)] = t->slot.data[old];
+	else
+		t->free.data[t->free.count++] = t->slot.data[old];
+}
+
+/// Take a parked pair out. Returns its slot.
+static int32_t take_parked(cr_temporal *t, int32_t record)
+{
+	cr_pair_store_remove(&t->parked, record);
+	return t->parked_slot.data[record];
+}
+
+/// The slot of a pair that was none in the last step.
+static int32_t begin_slot(cr_temporal *t, cr_body_pair pair)
+{
+	const int32_t record = t->parked.count > 0 ? cr_pair_store_find(&t->parked, pair.a, pair.b) : -1;
+	return record >= 0 ? take_parked(t, record) : take_slot(t);
+}
+
+/// Free the parked slots of bodies that are no longer at rest: their pairs that are still there
+/// have been taken out.
+static void drop_parked(cr_temporal *t, const cr_temporal_bodies *bodies)
+{
+	const int64_t end = t->parked.count > 0 ? t->parked.first.count : 0;
+	for (int64_t i = cr_next_change(bodies->changes, 0, end); i < end; i = cr_next_change(bodies->changes, i + 1, end)) {
+		const bool rests = i < bodies->count && bodies->data[i].alive && cr_is_quiet(&bodies->data[i]);
+		for (cr_pair_link at; !rests && (at = cr_first_stored(&t->parked, i)) >= 0;)
+			t->free.data[t->free.count++] = take_parked(t, at / 2);
+	}
+}
+
+bool cr_temporal_match(carom_context *context, cr_temporal *t, const cr_temporal_bodies *bodies, const cr_pair_list *pairs)
+{
+	// Room first, so that nothing can fail half way.
+	if (!reserve_turnover(context, t, bodies->count, count_turnover(t, bodies, pairs), pairs->count))
 		return false;
 	int64_t old = 0;
 	for (int64_t i = 0; i < pairs->count; i++) {
 		while (old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) < 0)
-			t->free.data[t->free.count++] = t->slot.data[old++];
-		if (old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) == 0) {
+			leave(t, bodies, old++);
+		if (old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) == 0)
 			t->next_slot.data[i] = t->slot.data[old++];
-		} else {
-			t->next_slot.data[i] = take_slot(t);
-		}
+		else
+			t->next_slot.data[i] = begin_slot(t, pairs->data[i]);
 	}
 	while (old < t->pairs.count)
-		t->free.data[t->free.count++] = t->slot.data[old++];
+		leave(t, bodies, old++);
 	t->next_slot.count = pairs->count;
 	t->pairs.count = 0; // their slots are handed on
+	drop_parked(t, bodies);
 	return true;
 }
 
@@ -94,6 +164,7 @@ void cr_temporal_forget(cr_temporal *t)
 {
 	t->slots.count = t->free.count = 0;
 	t->pairs.count = t->slot.count = t->next_slot.count = 0;
+	cr_pair_store_clear(&t->parked);
 }
 
 cr_transform cr_reference_transform(const cr_reference *r, int side)

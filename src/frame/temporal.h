@@ -11,7 +11,9 @@
 #define CR_FRAME_TEMPORAL_H
 
 #include "frame/broad.h"
+#include "frame/changes.h"
 #include "frame/frame.h"
+#include "frame/pair_store.h"
 #include "frame/settings.h"
 
 /// A relative pose, from which displacements are measured.
@@ -103,14 +105,38 @@ typedef struct cr_temporal {
 	cr_pair_list pairs;     // of the last step, sorted
 	cr_slot_list slot;      // [pairs] of the last step's pairs
 	cr_slot_list next_slot; // [pairs of this step]
+	// Pairs of two bodies at rest, whose slots wait until the pairs are looked at again.
+	cr_pair_store parked;
+	cr_slot_list parked_slot; // [records of parked]
 } cr_temporal;
 
+void cr_temporal_init(cr_temporal *temporal);
+
 void cr_temporal_free(carom_context *context, cr_temporal *temporal);
-/// Give each pair of this step its slot (next_slot): that of the last step's, or a new one. Both
-/// lists are sorted. False: out of memory, nothing has changed.
-bool cr_temporal_match(carom_context *context, cr_temporal *temporal, const cr_pair_list *pairs);
+/// The bodies of a step.
+typedef struct cr_temporal_bodies {
+	const cr_body *data;
+	int64_t count;
+	const cr_changes *changes; // as in a pipeline
+} cr_temporal_bodies;
+
+/// Give each pair of this step its slot (next_slot): that of the last step's, a parked one or a new
+/// one. Slots of pairs that are no longer there are parked where both bodies are at rest, else
+/// free. Both lists are sorted. False: out of memory, nothing has changed.
+bool cr_temporal_match(
+	carom_context *context, cr_temporal *temporal, const cr_temporal_bodies *bodies, const cr_pair_list *pairs);
 /// Make this step's pairs the last step's, after it succeeded. False: out of memory; then forget.
 bool cr_temporal_keep(carom_context *context, cr_temporal *temporal, const cr_pair_list *pairs);
+/// How many numbers the memories of pairs have, the parked ones among them. Some have no memory.
+static inline int64_t cr_count_memories(const cr_temporal *t) { return t->slot.count + t->parked.records.count; }
+/// The memory of a number; NULL: none.
+static inline cr_pair_memory *cr_memory_at(const cr_temporal *t, int64_t number)
+{
+	if (number < t->slot.count)
+		return &t->slots.data[t->slot.data[number]];
+	const int64_t record = number - t->slot.count;
+	return t->parked.records.data[record].a < 0 ? NULL : &t->slots.data[t->parked_slot.data[record]];
+}
 /// Forget everything, after a step that failed half way.
 void cr_temporal_forget(cr_temporal *temporal);
 

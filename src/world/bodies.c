@@ -696,6 +696,7 @@ carom_result carom_world_set_filter(carom_world *world, carom_body_id id, uint64
 		body[i].refiltered = true;
 	}
 	cr_note_members(world);
+	cr_note_change(world, body, cr_part_count(body));
 	cr_record_set_filter(world->recorder, id, category, mask, group);
 	return CAROM_SUCCESS;
 }

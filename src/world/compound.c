@@ -129,6 +129,7 @@ carom_result cr_reserve_numbers(carom_world *world, int32_t count)
 	// Free ranges do not touch each other.
 	const int64_t ranges = count > 1 ? (want + 1) / 2 : 0;
 	if (want > INT32_MAX - 1 || !cr_array_reserve(&world->memory, &world->bodies, want) ||
+		!cr_reserve_changes(&world->memory, &world->changes, want) ||
 		!cr_array_reserve(&world->memory, &world->free_bodies, want) ||
 		!cr_array_reserve(&world->memory, &world->free_ranges, ranges) ||
 		!cr_reserve_sure_courses(&world->memory, &world->courses, want))

@@ -48,20 +48,14 @@ static cr_pair_memory trim(const cr_pipeline *p, const cr_pair_memory *memory)
 
 static const cr_list *last_contacts(const cr_pipeline *p) { return &p->frame.contacts[p->frame.now]; }
 
-static const cr_pair_memory *memory_of_pair(const cr_temporal *t, int64_t pair) { return &t->slots.data[t->slot.data[pair]]; }
-
 static bool is_body(const cr_copy_source *from, int32_t number) { return number < from->count && from->bodies[number].alive; }
 
-/// Is a pair of the last step to be copied?
-static bool is_live(const cr_copy_source *from, int64_t pair)
-{
-	const cr_body_pair p = from->pipeline->temporal.pairs.data[pair];
-	return is_body(from, p.a) && is_body(from, p.b);
-}
+/// Is the memory of a pair to be copied?
+static bool is_live(const cr_copy_source *from, int32_t a, int32_t b) { return is_body(from, a) && is_body(from, b); }
 
-static int64_t count_list_bytes(const cr_pipeline *p, int64_t pair)
+static int64_t count_list_bytes(const cr_pipeline *p, int32_t slot)
 {
-	const cr_pair_memory m = trim(p, memory_of_pair(&p->temporal, pair));
+	const cr_pair_memory m = trim(p, &p->temporal.slots.data[slot]);
 	list lists[LISTS];
 	get_lists(&p->memories[p->keeping], last_contacts(p), &m, lists);
 	size_t bytes = 0;
@@ -72,41 +66,87 @@ static int64_t count_list_bytes(const cr_pipeline *p, int64_t pair)
 
 bool cr_reserve_pair_copy(carom_context *context, const cr_copy_source *from, cr_pair_copy *s)
 {
+	const cr_temporal *t = &from->pipeline->temporal;
 	int64_t pairs = 0, bytes = 0;
-	for (int64_t i = 0; i < from->pipeline->temporal.pairs.count; i++) {
-		if (!is_live(from, i))
+	for (int64_t i = 0; i < t->pairs.count; i++) {
+		if (!is_live(from, t->pairs.data[i].a, t->pairs.data[i].b))
 			continue;
 		pairs++;
-		bytes += count_list_bytes(from->pipeline, i);
+		bytes += count_list_bytes(from->pipeline, t->slot.data[i]);
+	}
+	for (int64_t i = 0; i < t->parked.records.count; i++) {
+		const cr_stored_pair *pair = &t->parked.records.data[i];
+		if (pair->a < 0 || !is_live(from, pair->a, pair->b))
+			continue;
+		pairs++;
+		bytes += count_list_bytes(from->pipeline, t->parked_slot.data[i]);
 	}
 	return cr_array_reserve(context, &s->pairs, pairs) && cr_array_reserve(context, &s->memories, pairs) &&
-		cr_array_reserve(context, &s->lists, bytes);
+		cr_array_reserve(context, &s->parked, 2 * (int64_t)t->parked.count) && cr_array_reserve(context, &s->lists, bytes);
+}
+
+int64_t cr_pair_copy_bytes(const cr_pair_copy *s)
+{
+	return s->pairs.capacity * (int64_t)sizeof *s->pairs.data + s->memories.capacity * (int64_t)sizeof *s->memories.data +
+		s->parked.capacity * (int64_t)sizeof *s->parked.data + s->lists.capacity;
 }
 
 void cr_free_pair_copy(carom_context *context, cr_pair_copy *s)
 {
 	cr_array_free(context, &s->pairs);
 	cr_array_free(context, &s->memories);
+	cr_array_free(context, &s->parked);
 	cr_array_free(context, &s->lists);
 }
 
-void cr_fill_pair_copy(const cr_copy_source *from, cr_pair_copy *s)
+static void copy_memory(const cr_copy_source *from, cr_body_pair pair, int32_t slot, cr_pair_copy *s)
 {
 	const cr_pipeline *p = from->pipeline;
-	const cr_temporal *t = &p->temporal;
+	if (!is_live(from, pair.a, pair.b))
+		return;
+	cr_pair_memory *to = &s->memories.data[s->memories.count++];
+	*to = trim(p, &p->temporal.slots.data[slot]);
+	s->pairs.data[s->pairs.count++] = pair;
+	list lists[LISTS];
+	get_lists(&p->memories[p->keeping], last_contacts(p), to, lists);
+	for (int k = 0; k < LISTS; k++) {
+		copy_bytes(s->lists.data + s->lists.count, lists[k].data, lists[k].bytes);
+		s->lists.count += (int64_t)lists[k].bytes;
+	}
+}
+
+static uint64_t key_of(cr_body_pair pair) { return (uint64_t)pair.a << 32 | (uint32_t)pair.b; }
+
+/// List the parked pairs in order. There is room for them and for as much scratch.
+static void sort_parked(const cr_temporal *t, cr_pair_copy *s)
+{
+	s->parked.count = 0;
+	for (int64_t i = 0; i < t->parked.records.count; i++) {
+		const cr_stored_pair *pair = &t->parked.records.data[i];
+		if (pair->a >= 0)
+			s->parked.data[s->parked.count++] =
+				(cr_key){ key_of((cr_body_pair){ pair->a, pair->b }), (uint32_t)t->parked_slot.data[i] };
+	}
+	if (s->parked.count > 0)
+		cr_radix_sort(s->parked.data, s->parked.data + s->parked.count, s->parked.count, 64);
+}
+
+/// All memories in the order of pairs, whether these are parked or not: the first step after they
+/// are laid back parks those of bodies at rest.
+void cr_fill_pair_copy(const cr_copy_source *from, cr_pair_copy *s)
+{
+	const cr_temporal *t = &from->pipeline->temporal;
+	int64_t next = 0;
 	s->pairs.count = s->memories.count = s->lists.count = 0;
-	for (int64_t i = 0; i < t->pairs.count; i++) {
-		if (!is_live(from, i))
-			continue;
-		cr_pair_memory *to = &s->memories.data[s->memories.count++];
-		*to = trim(p, memory_of_pair(t, i));
-		s->pairs.data[s->pairs.count++] = t->pairs.data[i];
-		list lists[LISTS];
-		get_lists(&p->memories[p->keeping], last_contacts(p), to, lists);
-		for (int k = 0; k < LISTS; k++) {
-			copy_bytes(s->lists.data + s->lists.count, lists[k].data, lists[k].bytes);
-			s->lists.count += (int64_t)lists[k].bytes;
+	sort_parked(t, s);
+	for (int64_t i = 0; i <= t->pairs.count; i++) {
+		for (; next < s->parked.count && (i == t->pairs.count || s->parked.data[next].key < key_of(t->pairs.data[i])); next++) {
+			const cr_key *parked = &s->parked.data[next];
+			const cr_body_pair pair = { (int32_t)(parked->key >> 32), (int32_t)(uint32_t)parked->key };
+			copy_memory(from, pair, (int32_t)parked->value, s);
 		}
+		if (i < t->pairs.count)
+			copy_memory(from, t->pairs.data[i], t->slot.data[i], s);
 	}
 }
 
@@ -183,6 +223,7 @@ void cr_adopt_pairs(cr_pipeline *p, const cr_pair_copy *s, cr_kept_tails tails)
 	for (int64_t i = 0; i < s->pairs.count; i++)
 		t->slot.data[i] = (int32_t)i;
 	t->free.count = t->next_slot.count = 0;
+	cr_pair_store_clear(&t->parked);
 	cr_change_kept(p, tails);
 	cr_frame_turn(&p->frame);
 }

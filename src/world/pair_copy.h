@@ -3,10 +3,12 @@
 #ifndef CR_WORLD_PAIR_COPY_H
 #define CR_WORLD_PAIR_COPY_H
 
+#include "base/radix.h"
 #include "frame/pipeline.h"
 
 typedef struct cr_pair_copy {
-	cr_pair_list pairs; // that remember something
+	cr_pair_list pairs;      // that remember something, parked ones among them; in order
+	CR_ARRAY(cr_key) parked; // while they are copied: parked pairs and their slots, then scratch
 	// [pairs]; where their lists begin is set by cr_lay_pairs alone
 	CR_ARRAY(cr_pair_memory) memories;
 	CR_ARRAY(uint8_t) lists; // of the memories, one after the other
@@ -24,6 +26,8 @@ typedef struct cr_copy_source {
 bool cr_reserve_pair_copy(carom_context *context, const cr_copy_source *source, cr_pair_copy *copy);
 /// Copy the memory into that room.
 void cr_fill_pair_copy(const cr_copy_source *source, cr_pair_copy *copy);
+/// Bytes that a copy holds.
+int64_t cr_pair_copy_bytes(const cr_pair_copy *copy);
 void cr_free_pair_copy(carom_context *context, cr_pair_copy *copy);
 
 /// Make room in a pipeline for the memories of a copy, beside their lists. false: out of memory.

@@ -340,6 +340,8 @@ static void record_state(cr_recorder *r, const carom_world *world)
 			def.centres = (carom_strided){ cr_granular_of(body)->begin.data, 0, CAROM_FLOAT64 };
 		put_body(r, &def);
 		put_motion(r, body);
+		put_u8(r, body->asleep);
+		put_u8(r, body->changed);
 	}
 	put_u32(r, (uint32_t)world->free_bodies.count);
 	for (int64_t i = 0; i < world->free_bodies.count; i++)
@@ -504,6 +506,28 @@ void cr_record_set_traits(cr_recorder *r, carom_body_id id, const carom_body_def
 	put_u8(r, traits->contacts);
 	put_u8(r, traits->shape_impacts);
 	put_f64(r, traits->thickness);
+	end_record(r);
+}
+
+void cr_record_shift_origin(cr_recorder *r, const double offset[3])
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SHIFT_ORIGIN);
+	for (int k = 0; k < 3; k++)
+		put_f64(r, offset[k]);
+	end_record(r);
+}
+
+void cr_record_set_asleep(cr_recorder *r, int count, const carom_body_id *ids, bool asleep)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_ASLEEP);
+	put_u32(r, (uint32_t)count);
+	put_u8(r, asleep);
+	for (int i = 0; i < count; i++)
+		put_id(r, ids[i]);
 	end_record(r);
 }
 

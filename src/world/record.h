@@ -26,6 +26,8 @@ void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t u
 void cr_record_set_part_data(cr_recorder *recorder, carom_body_id id, int32_t part, uint64_t user_data);
 void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 void cr_record_set_traits(cr_recorder *recorder, carom_body_id id, const carom_body_def *traits);
+void cr_record_shift_origin(cr_recorder *recorder, const double offset[3]);
+void cr_record_set_asleep(cr_recorder *recorder, int count, const carom_body_id *ids, bool asleep);
 void cr_record_set_shape(cr_recorder *recorder, carom_body_id id, const carom_shape *shape);
 void cr_record_set_parts(cr_recorder *recorder, carom_body_id id, const carom_body_def *def);
 /// The map and the places as the caller gave them; old_count: vertices of the old mesh. A place

@@ -20,8 +20,9 @@ enum {
 	// contacts of spheres that a filter left out, and no CR_RECORD_SET_LISTED_IMPULSE; 12 knew no
 	// CR_RECORD_SET_SPHERE_BEGINS; 13 ended its world before max_contacts_per_body_pair, and knew
 	// no CR_RECORD_SET_BODY_PAIRS and no CR_RECORD_SET_BODY_PAIR_DATA; 14 ended parts before
-	// user_data, and knew no CR_RECORD_SET_PART_DATA; 15 knew no CR_RECORD_SET_TRAITS;
-	// 16 knew no CR_RECORD_TRIM and no CR_RECORD_GENERATION.
+	// user_data, and knew no CR_RECORD_SET_PART_DATA; 15 knew no CR_RECORD_SET_TRAITS; 16 knew no
+	// CR_RECORD_TRIM, no CR_RECORD_GENERATION, no CR_RECORD_SET_ASLEEP and no
+	// CR_RECORD_SHIFT_ORIGIN, and ended its motions before asleep.
 	CR_RECORDING_VERSION = 17,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
@@ -57,6 +58,8 @@ typedef enum cr_opcode {
 	CR_RECORD_SET_TRAITS,
 	CR_RECORD_TRIM,
 	CR_RECORD_GENERATION,
+	CR_RECORD_SET_ASLEEP,
+	CR_RECORD_SHIFT_ORIGIN,
 	CR_RECORD_OPCODES,
 } cr_opcode;
 

@@ -575,6 +575,24 @@ static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 	return CAROM_SUCCESS;
 }
 
+/// Is the body asleep, and has a call changed it since the last step? Before version 17 none was
+/// asleep.
+static carom_result replay_rest(replay *r, int32_t first)
+{
+	cr_body *body = &r->world->bodies.data[first];
+	if (r->version < 17)
+		return CAROM_SUCCESS;
+	const bool asleep = get_bool(r), changed = get_bool(r);
+	if (r->short_payload || (asleep && body->kind != CAROM_DYNAMIC && body->kind != CAROM_KINEMATIC))
+		return damaged(r, "a body asleep that cannot sleep, or its size is wrong");
+	for (int32_t i = 0; i < cr_part_count(body); i++) {
+		body[i].asleep = asleep;
+		body[i].changed = changed;
+	}
+	r->world->sleep.count += asleep;
+	return CAROM_SUCCESS;
+}
+
 /// Recorded poses are normalised; once more could change their last bits.
 static void take_poses(cr_courses *courses, cr_body *body, const carom_body_def *def)
 {
@@ -625,6 +643,8 @@ static carom_result replay_slot(replay *r, int32_t *index)
 	cr_body *body = &world->bodies.data[first];
 	take_poses(&r->world->courses, body, &def);
 	result = replay_motion(r, first, id);
+	if (result == CAROM_SUCCESS)
+		result = replay_rest(r, first);
 	while (result == CAROM_SUCCESS && *index < first + count) {
 		result = get_slot(r, *index, &kind);
 		if (result == CAROM_SUCCESS && kind != CR_RECORD_FURTHER_PART)
@@ -697,6 +717,7 @@ static carom_result replay_state(replay *r)
 	if (r->has_state || !get_count(r, 5, &count))
 		return damaged(r, r->has_state ? "a second state" : "its size is wrong");
 	if (!cr_array_reserve(&world->memory, &world->bodies, count) ||
+		!cr_reserve_changes(&world->memory, &world->changes, count) ||
 		!cr_array_reserve(&world->memory, &world->free_bodies, count) ||
 		!cr_array_reserve(&world->memory, &world->free_ranges, (count + (int64_t)1) / 2))
 		return cr_fail_memory(r->context, "a recording");
@@ -704,6 +725,7 @@ static carom_result replay_state(replay *r)
 	for (int32_t i = 0; i < count; i++)
 		world->bodies.data[i] = (cr_body){ .generation = 1, .moved = true };
 	world->bodies.count = count;
+	cr_add_all_changes(&world->changes, count);
 	for (int32_t i = 0; i < count;) {
 		const carom_result result = replay_slot(r, &i);
 		if (result != CAROM_SUCCESS)
@@ -861,6 +883,29 @@ static carom_result replay_set_traits(replay *r)
 	if (!used_up(r) || r->version < 16)
 		return damaged(r, "its size is wrong, or its version has no such record");
 	return judge(r, carom_world_set_traits(r->world, id, &traits));
+}
+
+static carom_result replay_shift_origin(replay *r)
+{
+	double offset[3];
+	for (int k = 0; k < 3; k++)
+		offset[k] = get_f64(r);
+	if (!used_up(r) || r->version < 17)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	return judge(r, carom_world_shift_origin(r->world, offset));
+}
+
+static carom_result replay_set_asleep(replay *r)
+{
+	int32_t count;
+	if (r->version < 17 || !get_count(r, 8, &count))
+		return damaged(r, "its size is wrong, or its version has no such record");
+	const bool asleep = get_bool(r);
+	if (!cr_array_reserve(r->context, &r->ids, count))
+		return cr_fail_memory(r->context, "a recording");
+	for (int32_t i = 0; i < count; i++)
+		r->ids.data[i] = get_id(r);
+	return used_up(r) ? judge(r, carom_world_set_asleep(r->world, count, r->ids.data, asleep)) : damaged(r, "its size is wrong");
 }
 
 static carom_result replay_set_shape(replay *r)
@@ -1101,6 +1146,8 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_PART_DATA] = replay_set_part_data,
 		[CR_RECORD_SET_FILTER] = replay_set_filter,
 		[CR_RECORD_SET_TRAITS] = replay_set_traits,
+		[CR_RECORD_SET_ASLEEP] = replay_set_asleep,
+		[CR_RECORD_SHIFT_ORIGIN] = replay_shift_origin,
 		[CR_RECORD_SET_SHAPE] = replay_set_shape,
 		[CR_RECORD_SET_PARTS] = replay_set_parts,
 		[CR_RECORD_SET_IMPULSE] = replay_set_impulse,

@@ -398,6 +398,11 @@ static void restore_bodies(carom_world *world, carom_snapshot *s)
 	world->bodies.count = count;
 	COPY_ARRAY(&world->free_bodies, &s->free_bodies);
 	COPY_ARRAY(&world->free_ranges, &s->free_ranges);
+	cr_add_all_changes(&world->changes, world->bodies.count);
+	cr_restore_sleep(&world->sleep, &s->sleep);
+	world->sleep.count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++)
+		world->sleep.count += world->bodies.data[i].asleep && world->bodies.data[i].part == 0;
 	restore_places(world, s);
 	world->first_generation = s->first_generation;
 	world->body_count = s->body_count;
@@ -531,6 +536,7 @@ static void empty(carom_snapshot *s)
 	cr_array_free(s->context, &s->places);
 	cr_array_free(s->context, &s->courses);
 	cr_results_free(s->context, &s->results);
+	cr_free_saved_sleep(s->context, &s->sleep);
 	cr_array_free(s->context, &s->impacts);
 	cr_array_free(s->context, &s->body_impacts);
 	cr_array_free(s->context, &s->shape_impacts);
@@ -592,8 +598,9 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 		s->spheres.by_pair.capacity * (int64_t)sizeof *s->spheres.by_pair.data +
 		s->spheres.groups.capacity * (int64_t)sizeof *s->spheres.groups.data +
 		s->spheres.pairs.capacity * (int64_t)sizeof *s->spheres.pairs.data +
-		s->remembered.pairs.capacity * (int64_t)sizeof *s->remembered.pairs.data +
-		s->remembered.memories.capacity * (int64_t)sizeof *s->remembered.memories.data + s->remembered.lists.capacity;
+		s->sleep.pairs.capacity * (int64_t)sizeof *s->sleep.pairs.data +
+		s->sleep.contacts.capacity * (int64_t)sizeof *s->sleep.contacts.data +
+		s->sleep.body_pairs.capacity * (int64_t)sizeof *s->sleep.body_pairs.data + cr_pair_copy_bytes(&s->remembered);
 	return (size_t)bytes;
 }
 
@@ -628,10 +635,12 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 		!RESERVE_LIKE(s->context, &s->carried_shapes, &world->surface_contacts.carried_shapes) ||
 		!RESERVE_LIKE(s->context, &s->surface_shapes, &world->surface_contacts.found_shapes) ||
 		!reserve_spheres(s->context, &s->spheres, &world->sphere_contacts.found) ||
+		!cr_reserve_saved_sleep(s->context, &s->sleep, &world->sleep) ||
 		!cr_reserve_pair_copy(s->context, &pairs, &s->remembered))
 		return cr_fail_memory(world->context, what);
 	save_bodies(s, world);
 	copy_results(&s->results, results);
+	cr_save_sleep(&s->sleep, &world->sleep);
 	COPY_ARRAY(&s->impacts, &world->impacts.found);
 	s->earliest = world->impacts.earliest;
 	COPY_ARRAY(&s->body_impacts, &world->continuous.found);
@@ -660,6 +669,7 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 	// As many as the saved bodies with parts may leave when they go (cr_reserve_numbers).
 	const int64_t ranges = s->shape_count > s->body_count ? (saved + 1) / 2 : s->free_ranges.count;
 	return cr_array_reserve(memory, &world->bodies, bodies) && cr_array_reserve(memory, &world->free_bodies, bodies) &&
+		cr_reserve_changes(memory, &world->changes, bodies) && cr_reserve_sleep(memory, &world->sleep, &s->sleep, bodies) &&
 		cr_reserve_courses(memory, &world->courses, s->courses.count) &&
 		cr_reserve_sure_courses(memory, &world->courses, bodies) && cr_array_reserve(memory, &world->free_ranges, ranges) &&
 		reserve_results(memory, &world->results[world->current], &s->results) &&

@@ -28,6 +28,7 @@ struct carom_snapshot {
 	CR_ARRAY(double) places;
 	CR_ARRAY(cr_course) courses; // of bodies in order that have one
 	cr_results results;
+	cr_saved_sleep sleep;
 	CR_ARRAY(carom_impact) impacts;
 	int64_t earliest;
 	cr_body_impacts body_impacts;

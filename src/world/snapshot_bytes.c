@@ -13,7 +13,7 @@
 
 #define MAGIC "CAROMSNP"
 
-enum { VERSION = 8, BYTE_ORDER = 0x01020304, MOST_LISTS = 28, ALIGNMENT = CR_BAKED_ALIGNMENT };
+enum { VERSION = 8, BYTE_ORDER = 0x01020304, MOST_LISTS = 31, ALIGNMENT = CR_BAKED_ALIGNMENT };
 
 static const char *const save_name = "carom_snapshot_save";
 static const char *const load_name = "carom_snapshot_load";
@@ -76,6 +76,9 @@ static int list_columns(carom_snapshot *s, column columns[MOST_LISTS])
 		COLUMN("events", &s->results.events),
 		COLUMN("pairs of bodies", &s->results.body_pairs),
 		COLUMN("events of bodies", &s->results.body_events),
+		COLUMN("pairs asleep", &s->sleep.pairs),
+		COLUMN("contacts asleep", &s->sleep.contacts),
+		COLUMN("pairs of bodies asleep", &s->sleep.body_pairs),
 		COLUMN("impacts", &s->impacts),
 		COLUMN("body impacts", &s->body_impacts),
 		COLUMN("shape impacts", &s->shape_impacts),
@@ -334,6 +337,8 @@ static const char *find_misfit(const carom_snapshot *s)
 		return "free ids";
 	if (s->remembered.memories.count != s->remembered.pairs.count)
 		return "memories";
+	if (!cr_is_saved_sleep_sound(&s->sleep, s->generations.count))
+		return "pairs asleep";
 	for (int64_t i = 0; i < s->remembered.pairs.count; i++) {
 		const cr_body_pair *pair = &s->remembered.pairs.data[i];
 		if (pair->a < 0 || pair->b < 0 || pair->a >= s->generations.count || pair->b >= s->generations.count)

@@ -70,7 +70,7 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 {
 	const cr_body *b = cr_saved_body(s, i);
 	int n = 0;
-	w[n++] = b != NULL;
+	w[n++] = (b != NULL) | (uint64_t)(b && b->asleep) << 1; // so that hashes of worlds without sleep stay
 	w[n++] = s->generations.data[i];
 	if (!b)
 		return;
@@ -154,9 +154,8 @@ static int64_t count_contacts(const carom_snapshot *s) { return s->results.conta
 
 static carom_body_id body_of_contact(const carom_snapshot *s, int64_t i) { return s->results.contacts.data[i].body_a; }
 
-static void read_contact(const carom_snapshot *s, int64_t i, words w)
+static void put_contact(const carom_contact *c, words w)
 {
-	const carom_contact *c = &s->results.contacts.data[i];
 	int n = 0;
 	w[n++] = word_of_id(c->body_a);
 	w[n++] = word_of_id(c->body_b);
@@ -177,6 +176,14 @@ static void read_contact(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = (uint64_t)c->shape_b;
 }
 
+static void read_contact(const carom_snapshot *s, int64_t i, words w) { put_contact(&s->results.contacts.data[i], w); }
+
+static int64_t count_sleeping_contacts(const carom_snapshot *s) { return s->sleep.contacts.count; }
+
+static carom_body_id body_of_sleeping_contact(const carom_snapshot *s, int64_t i) { return s->sleep.contacts.data[i].body_a; }
+
+static void read_sleeping_contact(const carom_snapshot *s, int64_t i, words w) { put_contact(&s->sleep.contacts.data[i], w); }
+
 static const char *const pair_fields[] = { "body_a", "body_b", "contact_count", "found_count", "age", "shape_a", "shape_b",
 	"surface_contact_count", "surface_shape_contact_count", "sphere_contact_count", "sphere_group" };
 
@@ -184,9 +191,8 @@ static int64_t count_pairs(const carom_snapshot *s) { return s->results.pairs.co
 
 static carom_body_id body_of_pair(const carom_snapshot *s, int64_t i) { return s->results.pairs.data[i].body_a; }
 
-static void read_pair(const carom_snapshot *s, int64_t i, words w)
+static void put_pair(const carom_pair *p, words w)
 {
-	const carom_pair *p = &s->results.pairs.data[i];
 	w[0] = word_of_id(p->body_a);
 	w[1] = word_of_id(p->body_b);
 	w[2] = (uint64_t)(int64_t)p->contact_count;
@@ -198,6 +204,20 @@ static void read_pair(const carom_snapshot *s, int64_t i, words w)
 	w[8] = (uint64_t)p->surface_shape_contact_count;
 	w[9] = (uint64_t)p->sphere_contact_count;
 	w[10] = (uint64_t)(int64_t)p->sphere_group;
+}
+
+static void read_pair(const carom_snapshot *s, int64_t i, words w) { put_pair(&s->results.pairs.data[i], w); }
+
+static int64_t count_sleeping_pairs(const carom_snapshot *s) { return s->sleep.pairs.count; }
+
+static carom_body_id body_of_sleeping_pair(const carom_snapshot *s, int64_t i) { return s->sleep.pairs.data[i].pair.body_a; }
+
+/// The age is that of now.
+static void read_sleeping_pair(const carom_snapshot *s, int64_t i, words w)
+{
+	const cr_sleeping_pair *p = &s->sleep.pairs.data[i];
+	put_pair(&p->pair, w);
+	w[4] += (uint64_t)(s->stats.step - p->step);
 }
 
 static const char *const event_fields[] = { "body_a", "body_b", "kind", "shape_a", "shape_b" };
@@ -222,15 +242,30 @@ static int64_t count_body_pairs(const carom_snapshot *s) { return s->results.bod
 
 static carom_body_id body_of_body_pair(const carom_snapshot *s, int64_t i) { return s->results.body_pairs.data[i].body_a; }
 
-static void read_body_pair(const carom_snapshot *s, int64_t i, words w)
+static void put_body_pair(const carom_body_pair *p, words w)
 {
-	const carom_body_pair *p = &s->results.body_pairs.data[i];
 	w[0] = word_of_id(p->body_a);
 	w[1] = word_of_id(p->body_b);
 	w[2] = (uint64_t)p->pair_count;
 	w[3] = (uint64_t)p->contact_count;
 	w[4] = (uint64_t)p->found_count;
 	w[5] = (uint64_t)p->age;
+}
+
+static void read_body_pair(const carom_snapshot *s, int64_t i, words w) { put_body_pair(&s->results.body_pairs.data[i], w); }
+
+static int64_t count_sleeping_bodies(const carom_snapshot *s) { return s->sleep.body_pairs.count; }
+
+static carom_body_id body_of_sleeping_bodies(const carom_snapshot *s, int64_t i)
+{
+	return s->sleep.body_pairs.data[i].pair.body_a;
+}
+
+static void read_sleeping_bodies(const carom_snapshot *s, int64_t i, words w)
+{
+	const cr_sleeping_body_pair *p = &s->sleep.body_pairs.data[i];
+	put_body_pair(&p->pair, w);
+	w[5] += (uint64_t)(s->stats.step - p->step);
 }
 
 static const char *const body_event_fields[] = { "body_a", "body_b", "kind" };
@@ -508,9 +543,13 @@ static const list_kind lists[] = {
 	{ "sphere contacts", count_sphere_contacts, read_sphere_contact, body_of_sphere_contact, FIELDS(sphere_contact_fields) },
 	{ "groups of sphere pairs", count_sphere_groups, read_sphere_group, body_of_sphere_group, FIELDS(sphere_group_fields) },
 	{ "sphere pairs", count_sphere_pairs, read_sphere_pair, no_body, FIELDS(sphere_pair_fields) },
+	{ "pairs asleep", count_sleeping_pairs, read_sleeping_pair, body_of_sleeping_pair, FIELDS(pair_fields) },
+	{ "contacts asleep", count_sleeping_contacts, read_sleeping_contact, body_of_sleeping_contact, FIELDS(contact_fields) },
+	{ "pairs of bodies asleep", count_sleeping_bodies, read_sleeping_bodies, body_of_sleeping_bodies, FIELDS(body_pair_fields) },
 };
 
-enum { LISTS = sizeof lists / sizeof *lists };
+// The last ones do not count where they are empty, so that hashes of worlds without sleep stay.
+enum { LISTS = sizeof lists / sizeof *lists, ALWAYS = LISTS - 3 };
 
 static uint64_t hash_list(const list_kind *kind, const carom_snapshot *s, uint64_t hash)
 {
@@ -528,8 +567,10 @@ static uint64_t hash_list(const list_kind *kind, const carom_snapshot *s, uint64
 uint64_t carom_snapshot_hash(const carom_snapshot *snapshot)
 {
 	uint64_t hash = CR_HASH_SEED;
-	for (int k = 0; k < LISTS; k++)
-		hash = hash_list(&lists[k], snapshot, hash);
+	for (int k = 0; k < LISTS; k++) {
+		if (k < ALWAYS || lists[k].count(snapshot) > 0)
+			hash = hash_list(&lists[k], snapshot, hash);
+	}
 	// so that hashes of worlds that were not trimmed are those of earlier libraries
 	return snapshot->first_generation > 1 ? cr_hash_u64(hash, snapshot->first_generation) : hash;
 }

@@ -302,6 +302,7 @@ carom_result carom_world_set_sphere_begins(carom_world *world, carom_body_id id,
 		cr_read_strided(begins, 3, i, &g->begin.data[3 * i]);
 	g->way = CR_WAY_KNOWN;
 	body->moved = true;
+	cr_note_change(world, body, 1);
 	cr_record_set_sphere_begins(world->recorder, id, g);
 	return CAROM_SUCCESS;
 }

@@ -91,8 +91,7 @@ carom_result cr_explain_failure(const carom_world *world, const char *function, 
 
 static void finish_body(cr_body *body)
 {
-	if (!body->moved && !body->refiltered && body->reshaped == CR_SHAPE_KEPT)
-		return;
+	body->changed = false;
 	body->refiltered = false;
 	body->reshaped = CR_SHAPE_KEPT;
 	if (!body->moved)
@@ -104,6 +103,15 @@ static void finish_body(cr_body *body)
 		cr_surface_rest(&cr_deforming_of(body)->surface);
 	if (cr_granular_of(body))
 		cr_granular_of(body)->way = CR_WAY_NONE;
+}
+
+/// Let the bodies that have changed be as the next step finds them.
+static void finish_bodies(carom_world *world)
+{
+	const int64_t count = world->bodies.count;
+	for (int64_t i = cr_next_change(&world->changes, 0, count); i < count; i = cr_next_change(&world->changes, i + 1, count))
+		finish_body(&world->bodies.data[i]);
+	cr_clear_changes(&world->changes);
 }
 
 /// Fill the results of the step, which has succeeded, with solids as contacts see them.
@@ -128,6 +136,7 @@ static void prepare_pipeline(carom_world *world)
 	p->broad->verdict_user = world;
 	p->keep_contact = world->def.contact_filter ? ask_contact_filter : NULL;
 	p->keep_contact_user = world;
+	p->changes = &world->changes;
 	p->make_mesh = cr_make_body_mesh;
 	p->make_forms = cr_make_forms;
 	p->make_facets = cr_make_form_facets;
@@ -166,8 +175,10 @@ static carom_result find_all(carom_world *world, cr_merging *merging, carom_stat
 	const double merge_start = cr_time_ms();
 	const cr_further_lists further = { &world->surface_contacts.pairs, &world->sphere_contacts.pairs };
 	if (result == CAROM_SUCCESS)
-		result = cr_begin_merge(
-			&world->pipeline, &further, &world->results[world->current], &world->results[1 - world->current], merging);
+		result = cr_plan_sleep(world);
+	if (result == CAROM_SUCCESS)
+		result =
+			cr_begin_merge(&world->pipeline, &further, cr_results_before(world), &world->results[1 - world->current], merging);
 	stats->ms_sweep = surface_start - sweep_start;
 	stats->ms_surface = sphere_start - surface_start;
 	stats->ms_spheres = merge_start - sphere_start;
@@ -207,10 +218,8 @@ carom_result carom_world_step(carom_world *world)
 		return cr_explain_failure(world, name, refusals, result);
 
 	finish_merge(world, &merging, &stats);
-	cr_body *bodies = world->bodies.data;
-	const int64_t count = world->bodies.count;
-	for (int64_t i = 0; i < count; i++)
-		finish_body(&bodies[i]);
+	cr_finish_sleep(world);
+	finish_bodies(world);
 	cr_reset_courses(&world->memory, &world->courses, world->bodies.count);
 	world->current = 1 - world->current;
 	cr_take_body_impacts(&world->continuous);

@@ -136,6 +136,7 @@ void cr_trim_memory_of(carom_world *world, bool views_end)
 		trim_views(world);
 	trim_bodies(world, views_end);
 	repack_pairs(world);
+	cr_add_all_changes(&world->changes, world->bodies.count); // the trees are made again
 }
 
 bool cr_relieve(carom_world *world, const char *function, unsigned refusals, carom_result result, bool views_end)

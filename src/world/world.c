@@ -133,6 +133,7 @@ carom_result cr_create_world(carom_context *context, const cr_settings *settings
 	made->def = settings->world;
 	made->impacts.earliest = -1;
 	made->first_generation = 1;
+	cr_init_sleep(&made->sleep);
 	cr_context_init_child(&made->memory, context, settings->world.memory_budget);
 	carom_result result = cr_pipeline_init(&made->pipeline, &made->memory, settings, &cr_cpu_stages);
 	if (result == CAROM_SUCCESS) {
@@ -184,6 +185,8 @@ void carom_destroy_world(carom_world *world)
 	cr_free_sphere_impacts(&world->memory, &world->sphere_impacts);
 	cr_free_sphere_meetings(&world->memory, &world->meeting_spheres);
 	cr_array_free(&world->memory, &world->bodies);
+	cr_array_free(&world->memory, &world->changes.words);
+	cr_free_sleep(&world->memory, &world->sleep);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->free_ranges);
 	cr_free_courses(&world->memory, &world->courses);

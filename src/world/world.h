@@ -16,6 +16,7 @@
 #include "world/impacts.h"
 #include "world/record.h"
 #include "world/shape_impacts.h"
+#include "world/sleep.h"
 #include "world/solids.h"
 #include "world/sphere_bodies.h"
 #include "world/sphere_contacts.h"
@@ -31,6 +32,7 @@ struct carom_world {
 	carom_context memory;   // child of it that counts and limits the memory of this world
 	carom_world_def def;
 	CR_ARRAY(cr_body) bodies;      // parts of bodies, by number; see alive
+	cr_changes changes;            // which of them have changed since the last step
 	CR_ARRAY(int32_t) free_bodies; // numbers of bodies of one part to use again, last first
 	// those of bodies of more: by number, none next to another
 	CR_ARRAY(cr_range) free_ranges;
@@ -43,6 +45,7 @@ struct carom_world {
 	cr_pipeline pipeline;
 	cr_results results[2];
 	int current; // which results are the last step's
+	cr_sleep sleep;
 	cr_impacts impacts;
 	cr_continuous continuous;
 	cr_shape_impacts shape_impacts;
@@ -72,10 +75,24 @@ static inline void cr_note_members(carom_world *world)
 {
 	world->impacts.members.stale = world->surface_contacts.members.stale = world->sphere_contacts.stale = true;
 }
-/// Some parts, from the first on, came or went, or their boxes changed: queries look at them again.
+/// All parts of a body, from the first on, have changed: the next step looks at them. A body that
+/// was asleep wakes.
+static inline void cr_note_change(carom_world *world, const cr_body *first, int32_t count)
+{
+	const int64_t number = first - world->bodies.data;
+	world->sleep.count -= first->asleep;
+	for (int32_t i = 0; i < count; i++) {
+		cr_body *part = &world->bodies.data[number + i];
+		part->asleep = false;
+		part->changed = true;
+		cr_add_change(&world->changes, number + i);
+	}
+}
+/// They came or went, or their boxes changed: queries look at them again, too.
 static inline void cr_note_boxes(carom_world *world, const cr_body *first, int32_t count)
 {
 	const int64_t number = first - world->bodies.data;
+	cr_note_change(world, first, count);
 	for (int32_t i = 0; i < count; i++)
 		cr_box_index_note(world->query_index, number + i);
 }

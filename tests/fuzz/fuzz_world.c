@@ -355,6 +355,22 @@ static void set_traits(twins *t)
 	ON_BOTH(t, result, carom_world_set_traits(t->world[w], id, &def));
 }
 
+static void set_asleep(twins *t)
+{
+	const carom_body_id ids[2] = { any_id(t), any_id(t) };
+	const bool asleep = fuzz_choose(&t->bytes, 3) > 0;
+	carom_result result[2];
+	ON_BOTH(t, result, carom_world_set_asleep(t->world[w], 2, ids, asleep));
+}
+
+static void shift_origin(twins *t)
+{
+	static const double offsets[][3] = { { 64, 0, -8 }, { -64, 0, 8 }, { 0.1, 1e5, 0 }, { 0, INFINITY, 0 } };
+	const double *offset = offsets[fuzz_choose(&t->bytes, 4)];
+	carom_result result[2];
+	ON_BOTH(t, result, carom_world_shift_origin(t->world[w], offset));
+}
+
 static void set_vertices(twins *t)
 {
 	fuzz_bytes *b = &t->bytes;
@@ -594,7 +610,8 @@ static void end_recording(twins *t, tape *r)
 static bool play(const uint8_t *data, size_t size, bool failing)
 {
 	static void (*const calls[])(twins *) = { add_body, add_body, remove_body, set_pose, set_pose, set_filter, set_vertices,
-		cast_ray, find_closest_point, find_overlaps, step, step, set_impulse, add_body, reshape, set_traits };
+		cast_ray, find_closest_point, find_overlaps, step, step, set_impulse, add_body, reshape, set_traits, set_asleep,
+		set_asleep, shift_origin };
 	set_up();
 	const size_t before[2] = { carom_memory_in_use(contexts[0]), carom_memory_in_use(contexts[1]) };
 	twins t = { .failing = failing, .bytes = { data, data + size } };

@@ -218,6 +218,14 @@ assert.deepEqual([plain.getBody(parts).kind, plain.getBody(parts).sensor, plain.
 refuses(() => plain.setTraits(parts, { mask: 1n }), /setTraits: there is no trait mask/);
 refuses(() => plain.setTraits(parts, { kind: 'cloth', sensor: false }), /kind is CAROM_CLOTH/);
 plain.setTraits(parts, { kind: 'dynamic', sensor: false });
+plain.setAsleep([parts], true);
+assert.deepEqual(plain.getAsleep([parts, bullet]), [true, false]);
+plain.setAsleep([parts], false);
+refuses(() => plain.setAsleep([ground], true), /ids\[0\] names a body whose kind is/);
+plain.shiftOrigin([8, 0, 0]);
+assert.equal(plain.getPoses([bullet])[0], 8);
+plain.shiftOrigin([-8, 0, 0]);
+refuses(() => plain.shiftOrigin([1, 2]), /offset has 3 numbers, not 2/);
 const soft = plain.addBody({ kind: 'deformable', shape: { type: 'mesh', mesh: cube }, pose: at(30, 0, 0), shapeImpacts: false });
 plain.addBody({ kind: 'static', shape: { type: 'box', halfExtents: [9, 9, 9] }, pose: at(30, 0, -9.4) });
 plain.step();

@@ -340,6 +340,47 @@ static PyObject *get_poses(PyObject *self, PyObject *value)
 	return made;
 }
 
+static PyObject *set_asleep(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+	cp_world *world = (cp_world *)self;
+	cp_input ids = { 0 };
+	PyObject *made = NULL;
+	if (count != 2)
+		return PyErr_Format(PyExc_TypeError, "set_asleep takes ids and whether they sleep (%zd arguments given)", count);
+	const int asleep = PyObject_IsTrue(args[1]);
+	if (asleep >= 0 && cp_open_input(&ids, args[0], "ids", 0) && cp_as_uint64(&ids) &&
+		cp_has_rows(&ids, ids.rows > INT32_MAX ? INT32_MAX : ids.rows) && begin(world))
+		made = end(world,
+			carom_world_set_asleep(world->world, (int)ids.rows, (const carom_body_id *)(const void *)ids.data, asleep > 0));
+	cp_close_input(&ids);
+	return made;
+}
+
+static PyObject *get_asleep(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	cp_input ids;
+	PyObject *made = NULL;
+	if (cp_open_input(&ids, value, "ids", 0) && cp_as_uint64(&ids) && may_read(world)) {
+		cp_array *asleep = cp_new_numbers(cp_state_of(self), CP_BOOL, ids.rows, 0);
+		const carom_result result = asleep ? carom_world_get_asleep(world->world, (int)ids.rows,
+												 (const carom_body_id *)(const void *)ids.data, (bool *)(void *)asleep->data)
+										   : CAROM_SUCCESS;
+		made = cp_end_call(world, result, (PyObject *)asleep);
+	}
+	cp_close_input(&ids);
+	return made;
+}
+
+static PyObject *shift_origin(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_vec3 offset;
+	if (!cp_get_vec3(value, "offset", &offset) || !begin(world))
+		return NULL;
+	return end(world, carom_world_shift_origin(world->world, (const double[3]){ offset.x, offset.y, offset.z }));
+}
+
 static PyObject *get_aabb(PyObject *self, PyObject *value)
 {
 	cp_world *world = (cp_world *)self;
@@ -677,6 +718,9 @@ PyMethodDef cp_world_bodies[] = {
 	{ "get_poses", get_poses, METH_O, CP_DOC("get_poses($self, ids, /)", carom_world_get_poses) },
 	{ "set_motions", FAST(set_motions),
 		CP_DOC("set_motions($self, ids, motions, /)", carom_world_set_motions) " motions: (n, 14), two poses each." },
+	{ "set_asleep", FAST(set_asleep), CP_DOC("set_asleep($self, ids, asleep, /)", carom_world_set_asleep) },
+	{ "get_asleep", get_asleep, METH_O, CP_DOC("get_asleep($self, ids, /)", carom_world_get_asleep) },
+	{ "shift_origin", shift_origin, METH_O, CP_DOC("shift_origin($self, offset, /)", carom_world_shift_origin) },
 	{ "get_aabb", get_aabb, METH_O, CP_DOC("get_aabb($self, id, /)", carom_world_get_aabb) },
 	{ "get_user_data", get_user_data, METH_O, CP_DOC("get_user_data($self, id, /)", carom_world_get_user_data) },
 	{ "set_user_data", FAST(set_user_data), CP_DOC("set_user_data($self, id, user_data, /)", carom_world_set_user_data) },

@@ -61,6 +61,19 @@ class Bodies(unittest.TestCase):
             world.set_traits(body, kind="cloth", sensor=False, continuous=False)
         with self.assertRaisesRegex(TypeError, "set_traits"):
             world.set_traits(body, mask=1)
+        world.set_traits(body, kind="dynamic")
+        self.assertIsNone(world.set_asleep([body], True))
+        self.assertEqual(list(world.get_asleep([body])), [True])
+        world.set_asleep([body], False)
+        self.assertEqual(list(world.get_asleep([body])), [False])
+        with self.assertRaisesRegex(TypeError, "set_asleep takes ids and whether they sleep"):
+            world.set_asleep([body])
+        before = world.get_pose(body).position
+        world.shift_origin((16, 0, -4))
+        self.assertEqual(list(world.get_pose(body).position), [before[0] + 16, before[1], before[2] - 4])
+        with self.assertRaisesRegex(carom.Error, r"carom_world_shift_origin: offset\[1\] is inf"):
+            world.shift_origin((0, float("inf"), 0))
+        world.shift_origin((-16, 0, 4))
         other = world.add_body(given, group=0)
         self.assertEqual(world.get_filter(other), (4, 12, 0))
         self.assertEqual(len(world.add_bodies([given, given])), 2)
