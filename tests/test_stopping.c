@@ -2,7 +2,9 @@
 // over for, and a character that walks through rooms.
 #include "fixture.h"
 
+#include "bvh/mover_walk.h"
 #include "carom/collide.h"
+#include "frame/shape_table.h"
 
 #include <math.h>
 #include <string.h>
@@ -446,4 +448,86 @@ TEST(stopping, a_character_among_pillars_and_ramps)
 	CHECK_INT(stuck, 0);
 	CHECK(deepest > -0.01 * tolerance);
 	CHECK(way > 500);
+}
+
+// ---- Bounds ----
+
+/// The bound of a whole way against distances at times of the way.
+TEST(stopping, a_bound_of_a_way_is_below_all_distances_on_it)
+{
+	uint64_t seed = 17;
+	int above = 0;
+	kinds k;
+	open_kinds(&k);
+	for (int i = 0; i < 4000; i++) {
+		const carom_shape *shapes[2] = { &k.shape[i % (KINDS - 1)], &k.shape[i / (KINDS - 1) % 7] };
+		cr_convex convex[2];
+		cr_mover movers[2];
+		for (int side = 0; side < 2; side++) {
+			movers[side] = cr_mover_of(shapes[side], &convex[side]);
+			const carom_pose at = fixture_random_pose(&seed, 1.5);
+			movers[side].motion = cr_motion_between(&at, &at);
+		}
+		cr_motion *m = &movers[0].motion;
+		m->travel = v3d_scale(fixture_random_pose(&seed, 1).position, i % 3 ? 0.5 : 4);
+		cr_mover_scratch scratch;
+		cr_mover_impact impact;
+		cr_descent d = { .tolerance = 1e-3 };
+		REQUIRE(cr_prepare_descent(&d, &scratch, &movers[0], &movers[1], &impact));
+		cr_set_descent_time(&d, 0);
+		const m3d rotation = m3d_from_quat(m->begin.orientation);
+		const double bound = cr_bound_distance(&d, &d.whole[0], &d.whole[1], m3d_tmul(&rotation, m->travel));
+		above += bound > 0;
+		for (int step = 0; step <= 8; step++) {
+			const carom_pose at = cr_motion_at(m, step / 8.0), still = movers[1].motion.begin;
+			carom_separation s;
+			REQUIRE(carom_distance(k.context, shapes[0], &at, shapes[1], &still, &s) == CAROM_SUCCESS);
+			if (s.distance > 0)
+				CHECK(bound <= s.distance + s.error + 1e-9);
+			else
+				CHECK(bound <= 1e-9);
+		}
+	}
+	CHECK(above > 500);
+	close_kinds(&k);
+}
+
+/// A fine mesh stops what presses on it as a plane does, and lets by what goes along it.
+TEST(stopping, a_fine_mesh_stops_as_a_plane_does)
+{
+	const double tolerance = 1e-3;
+	uint64_t seed = 19;
+	int stops = 0;
+	carom_context *context = fixture_context(1);
+	carom_mesh *sheet = fixture_sheet_mesh(context, 7, 60);
+	carom_world *worlds[2] = { fixture_world(context, NULL), fixture_world(context, NULL) };
+	fixture_add(worlds[0], (carom_shape){ .type = CAROM_PLANE }, fixture_at(0, 0, 0), CAROM_STATIC);
+	fixture_add(worlds[1], fixture_of_mesh(sheet), fixture_at(0, 0, 0), CAROM_STATIC);
+	figures f;
+	open_figures(&f, context);
+	for (int i = 0; i < 1400; i++) {
+		const int figure = i % FIGURES;
+		const double size = (const double[3]){ 1e-3, 0.03, 1 }[i / FIGURES % 3];
+		const carom_pose at = fixture_at(test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1),
+			f.half[figure].z + test_random_double(&seed, -0.2, 0.95) * tolerance);
+		const v3d way = { test_random_double(&seed, -size, size), test_random_double(&seed, -size, size),
+			i % 5 ? test_random_double(&seed, -size, size) : 0 };
+		carom_shape_hit hits[2];
+		const bool found[2] = { cast_past(worlds[0], &f.shape[figure], at, way, tolerance, &hits[0]),
+			cast_past(worlds[1], &f.shape[figure], at, way, tolerance, &hits[1]) };
+		REQUIRE(found[0] == found[1]);
+		if (!found[0])
+			continue;
+		stops++;
+		CHECK_INT(hits[0].time == 0, hits[1].time == 0);
+		CHECK(hits[1].time == 0 || way.z > -0.5 * tolerance);
+		CHECK_NEAR(hits[1].normal.z, 1, 1e-6);
+		CHECK_NEAR(hits[0].distance, hits[1].distance, 1e-6);
+	}
+	CHECK(stops > 300);
+	close_figures(&f);
+	carom_destroy_world(worlds[0]);
+	carom_destroy_world(worlds[1]);
+	carom_release_mesh(sheet);
+	carom_destroy_context(context);
 }

@@ -402,6 +402,27 @@ void cr_set_descent_time(cr_descent *d, double time)
 	d->time = time;
 }
 
+/// From the middle of B's box to that of A's, in the frame of A.
+static v3d boxes_apart(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b)
+{
+	return v3d_sub(a->centre, v3d_add(m3d_mul(&d->b_in_a.rotation, b->centre), d->b_in_a.position));
+}
+
+double cr_bound_distance(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, v3d way)
+{
+	const double rounding = d->mover[0]->convex ? d->mover[0]->convex->rounding : 0;
+	const v3d apart = boxes_apart(d, a, b), e = b->extent;
+	double square = 0;
+	for (int k = 0; k < 3; k++) {
+		const v3d row = d->b_in_a.rotation.row[k];
+		const double begin = v3d_get(apart, k), end = begin + v3d_get(way, k);
+		const double own = v3d_get(a->extent, k) - rounding, other = fabs(row.x) * e.x + fabs(row.y) * e.y + fabs(row.z) * e.z;
+		const double beyond = fmax(fmin(begin, end), -fmax(begin, end)) - own - other;
+		square += beyond > 0 ? beyond * beyond : 0;
+	}
+	return sqrt(square) - rounding;
+}
+
 double cr_bound_gap(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
 {
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
@@ -411,8 +432,7 @@ double cr_bound_gap(const cr_descent *d, const cr_mover_box *a, const cr_mover_b
 		return fmax(from, height_at(ma, a, mb, d->time, &up));
 	if (cr_is_plane(d->mover[0]))
 		return fmax(from, height_at(mb, b, ma, d->time, &up));
-	placed_boxes p = { { identity, d->b_in_a.rotation }, { a->extent, b->extent }, { 0, 0, 0 } };
-	p.apart = v3d_sub(a->centre, v3d_add(m3d_mul(&d->b_in_a.rotation, b->centre), d->b_in_a.position));
+	placed_boxes p = { { identity, d->b_in_a.rotation }, { a->extent, b->extent }, boxes_apart(d, a, b) };
 	double gap = from;
 	for (int axis = 0; axis < AXES; axis++)
 		gap = fmax(gap, gap_along(&p, axis_of(&p, axis)));

@@ -51,5 +51,9 @@ double cr_lost_gap(const cr_descent *d);
 double cr_bound_time(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
 /// Keys of a walk: how far two boxes are apart at the time of the walk, at least.
 double cr_bound_gap(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
+/// Returns how far everything in two boxes, none of a plane, stays apart at least while A goes by
+/// way (frame of A) from its place at the time of the walk. It keeps the rounding of A, so of a
+/// round body it often tells more than the gap of the boxes.
+double cr_bound_distance(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, v3d way);
 
 #endif

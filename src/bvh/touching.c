@@ -34,6 +34,10 @@
 /// oppose it; or it was within g along it at the beginning), a guard is exchanged only for one that
 /// leads the same way, and none is taken from the back of a triangle where the fronts count.
 ///
+/// Of a mover that is held the time is 0 too if two parts press on each other so at the beginning
+/// and any pair has an impact: so the first impact ends the search. Most often one look at the two
+/// parts that press tells it (presses_in).
+///
 /// Where parts of one body lie flush, the caller may know a direction along which another part of
 /// it carries the other body (cr_open_ways). It counts as a guard, with the level that the caller
 /// says. The two may be apart at the beginning.
@@ -59,14 +63,20 @@ enum {
 static const double ALIKE = 0.999; // cosine: touching pairs share a guard
 // cosine: a direction for which the level of a guard counts
 static const double NEAR_GUARD = 0.9;
-static const double OPPOSED = -0.5;       // cosine
-static const double ALONG = 1 - 1e-12;    // cosine: no other direction
+static const double OPPOSED = -0.5;    // cosine
+static const double ALONG = 1 - 1e-12; // cosine: no other direction
+// Of the tolerance: so much deeper than any guard allows two parts are looked at, to see that none
+// is kept.
+static const double PRESSED = 0.25;
+static const double WAY_ROUNDING = 1e-9;  // of the way: more than the roundings of places on it
 static const double LEAST_STEP = 0x1p-12; // of the motion: a guard that holds no longer ends
 
 typedef struct touching {
 	double slack;
 	bool held;   // see cr_mover
 	double lost; // to roundings of a gap
+	v3d way;     // of A past B through the motion, frame of A at time 0
+	double far;  // parts farther apart along it neither touch nor meet; INFINITY: of a plane
 	int count;
 	bool deep;
 	bool of_b; // frame of the guards: of the body that turns less, or of the plane
@@ -77,8 +87,12 @@ typedef struct touching {
 	// least rate of the gap of two parts that touch: their separation and triangles
 	double approach;
 	cr_separation first;
+	cr_part_pair pressing; // these parts
+	v3d way_out;           // along which they are least deep, and how far they are apart along it
+	double way_gap;
 	double nearest; // of the gaps of two parts that touch
 	int32_t triangle[2];
+	bool any; // any impact ends the search: the beginning is told
 } touching;
 
 // ---- Two parts ----
@@ -277,8 +291,9 @@ static int list_own_ways(const cr_descent *d, const part_pair *p, const cr_separ
 		const v3d normal = i < 0 ? s->normal : face_normal(d, p, i, time);
 		if (is_barred(d, p, normal, s->gap, time))
 			continue;
-		const double gap = i < 0 ? s->gap : cr_guard_gap(&p->body[0], &p->body[1], &guard, time);
-		ways[count++] = (way_out){ normal, gap, cr_guard_rate(&p->body[0], &p->body[1], &guard, time), i >= 0 };
+		double rate;
+		const double along = cr_guard_gap_rate(&p->body[0], &p->body[1], &guard, time, &rate);
+		ways[count++] = (way_out){ normal, i < 0 ? s->gap : along, rate, i >= 0 };
 	}
 	return count;
 }
@@ -289,9 +304,9 @@ static int list_ways(const cr_descent *d, const part_pair *p, const cr_separatio
 	const touching *t = d->user;
 	int count = list_own_ways(d, p, s, 0, ways);
 	for (int i = 0; i < count_open(t); i++) {
-		const cr_guard *guard = &t->open->guard[i];
-		ways[count++] = (way_out){ t->normal[i], cr_guard_gap(&p->body[0], &p->body[1], guard, 0),
-			cr_guard_rate(&p->body[0], &p->body[1], guard, 0), false };
+		double rate;
+		const double gap = cr_guard_gap_rate(&p->body[0], &p->body[1], &t->open->guard[i], 0, &rate);
+		ways[count++] = (way_out){ t->normal[i], gap, rate, false };
 	}
 	return count;
 }
@@ -334,6 +349,7 @@ static void note_approach(
 	at->normal = normal;
 	at->guarded = true;
 	t->approach = rate;
+	t->pressing = *parts;
 	t->first = see_along(d, p, at);
 	for (int i = 0; i < 2; i++)
 		t->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
@@ -383,6 +399,10 @@ static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 	const bool by_front = t->held && deep && p.faces == 1;
 	const way_out least = by_front ? front_way(ways, count, best) : least_approached(t, ways, count, best);
 	add_guard(d, best.normal, best.gap);
+	if (least.rate < t->approach) {
+		t->way_out = best.normal;
+		t->way_gap = best.gap;
+	}
 	note_approach(d, parts, &p, &at, t->held ? least.normal : best.normal, least.rate);
 	t->deep = t->deep || deep;
 	if (t->deep && !t->held)
@@ -401,6 +421,26 @@ static void take_open_ways(cr_descent *d)
 	t->count = count_open(t);
 }
 
+/// The key of two boxes at time 0.
+static double bound_touching(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
+{
+	const touching *t = d->user;
+	const bool far = t->far < INFINITY && cr_bound_distance(d, a, b, (v3d){ 0, 0, 0 }) > d->limit;
+	return far ? (double)INFINITY : cr_bound_gap(d, a, b, from);
+}
+
+/// Sets the way of A past B. Turning moves a point by the angle times its reach at most.
+static void set_way(const cr_descent *d)
+{
+	touching *t = d->user;
+	const cr_motion *m[2] = { &d->mover[0]->motion, &d->mover[1]->motion };
+	const m3d rotation = m3d_from_quat(cr_motion_start(m[0]).orientation);
+	t->way = m3d_tmul(&rotation, v3d_sub(m[0]->travel, m[1]->travel));
+	t->far = d->tolerance + 4 * t->lost + WAY_ROUNDING * v3d_length(t->way);
+	for (int i = 0; i < 2; i++)
+		t->far += cr_is_plane(d->mover[i]) ? (double)INFINITY : m[i]->angle * (d->whole[i].reach + m[i]->lever);
+}
+
 static bool find_guards(cr_descent *d)
 {
 	touching *t = d->user;
@@ -412,9 +452,10 @@ static bool find_guards(cr_descent *d)
 	}
 	cr_set_descent_time(d, 0);
 	t->lost = cr_lost_gap(d);
+	set_way(d);
 	take_open_ways(d);
 	d->limit = d->tolerance + 4 * t->lost; // parts that touch are not farther apart
-	d->bound = cr_bound_gap;
+	d->bound = bound_touching;
 	d->meet = meet_at_the_beginning;
 	cr_descend(d);
 	d->top = 0;
@@ -433,6 +474,8 @@ static double kept_level(const touching *t, double level, double slack)
 static double bound_later(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
 {
 	const touching *t = d->user;
+	if (t->far < INFINITY && cr_bound_distance(d, a, b, t->way) > t->far)
+		return INFINITY;
 	double time = cr_bound_time(d, a, b, from);
 	if (!(time < d->limit))
 		return time;
@@ -663,7 +706,52 @@ static void meet_later(cr_descent *d, const cr_part_pair *parts)
 	for (int i = 0; i < 2; i++)
 		d->best->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
 	// nothing comes before the beginning
-	d->limit = at.shown_time > 0 ? at.shown_time : -(double)INFINITY;
+	const touching *t = d->user;
+	d->limit = at.shown_time > 0 && !t->any ? at.shown_time : -(double)INFINITY;
+}
+
+// ---- A motion that presses on what it touches ----
+
+/// Is there a way out for the two parts that approach each other fastest, which a guard keeps?
+static bool has_guarded_way(const touching *t)
+{
+	double cosine;
+	const int near = nearest_of(t, t->way_out, &cosine);
+	return cosine >= NEAR_GUARD && t->way_gap - 2 * t->lost >= kept_level(t, t->guard[near].level, t->slack);
+}
+
+/// Do the two parts that approach each other fastest have an impact for certain? One look tells it:
+/// shortly after the approach has led them so deep that no guard can be kept. No direction parts
+/// them by more than their distance, so follow() would not get beyond that time.
+static bool presses_in(const cr_descent *d)
+{
+	const touching *t = d->user;
+	double least = INFINITY;
+	if (!has_guarded_way(t))
+		return false;
+	for (int i = 0; i < t->count; i++)
+		least = fmin(least, kept_level(t, t->guard[i].level, t->slack));
+	const double time = (t->first.gap - least + PRESSED * d->tolerance) / -t->approach;
+	if (!(time > 0 && time < 1))
+		return false;
+	part_pair p;
+	cr_separation s;
+	set_pair(d, &t->pressing, &p);
+	cr_measure_parts(d->mover[0], &p.convex[0], d->mover[1], &p.convex[1], time, &s);
+	return s.gap + s.error + 4 * t->lost < least;
+}
+
+/// Looks for impacts of two that touch at the beginning and approach each other there: any one
+/// tells that they stop at the beginning.
+static void find_any_impact(cr_descent *d, cr_mover_impact *impact)
+{
+	touching *t = d->user;
+	if (presses_in(d)) {
+		impact->impact.state = CR_IMPACT_FOUND;
+		return;
+	}
+	t->any = true;
+	cr_descend(d);
 }
 
 /// Tells the two parts that approach each other fastest at the beginning.
@@ -699,8 +787,12 @@ bool cr_find_later_impact(cr_mover_scratch *scratch, const cr_mover *a, const cr
 	d.limit = t.held && t.nearest < INFINITY ? 1 : limit;
 	d.bound = bound_later;
 	d.meet = meet_later;
-	cr_descend(&d);
-	if (impact->impact.state != CR_IMPACT_TOUCHING && t.approach < -0.25 * t.slack) {
+	const bool presses = t.approach < -0.25 * t.slack;
+	if (t.held && presses)
+		find_any_impact(&d, impact);
+	else
+		cr_descend(&d);
+	if (impact->impact.state != CR_IMPACT_TOUCHING && presses) {
 		tell_first(&t, impact->impact.state, impact);
 	} else if (t.held && impact->impact.state == CR_IMPACT_FOUND && impact->impact.time > 0) {
 		name_obstacle(&d);

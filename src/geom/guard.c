@@ -121,11 +121,20 @@ double cr_guard_gap(const cr_guarded *a, const cr_guarded *b, const cr_guard *gu
 	return least_height(&r, 0);
 }
 
-double cr_guard_rate(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t)
+double cr_guard_gap_rate(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, double *rate)
 {
 	rise r = rise_of(a, b, guard, t);
 	r.bend = 0;
-	return (least_height(&r, SHORT) - least_height(&r, 0)) / SHORT;
+	const double gap = least_height(&r, 0);
+	*rate = (least_height(&r, SHORT) - gap) / SHORT;
+	return gap;
+}
+
+double cr_guard_rate(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t)
+{
+	double rate;
+	cr_guard_gap_rate(a, b, guard, t, &rate);
+	return rate;
 }
 
 double cr_guard_until(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, double limit)

@@ -34,6 +34,8 @@ v3d cr_guard_normal(const cr_guarded *a, const cr_guarded *b, const cr_guard *gu
 double cr_guard_gap(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t);
 /// Returns how fast the gap changes then.
 double cr_guard_rate(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t);
+/// Returns the gap, and sets the rate.
+double cr_guard_gap_rate(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, double *rate);
 /// Returns a time up to which the gap stays at the level or above; at least t, at most limit. t:
 /// nothing is known.
 double cr_guard_until(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, double limit);

@@ -75,8 +75,9 @@ carom_pose cr_motion_start(const cr_motion *m) { return m->is_part ? place_part(
 
 carom_pose cr_motion_at(const cr_motion *m, double t)
 {
-	double sine, cosine;
-	cr_sincos(0.5 * m->angle * t, &sine, &cosine);
+	double sine = 0, cosine = 1;
+	if (m->angle > 0)
+		cr_sincos(0.5 * m->angle * t, &sine, &cosine);
 	const carom_quat turn = { sine * m->axis.x, sine * m->axis.y, sine * m->axis.z, cosine };
 	const carom_quat q = quat_mul(turn, m->begin.orientation);
 	const double length = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
