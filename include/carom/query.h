@@ -155,16 +155,25 @@ typedef struct carom_shape_hit {
 	double time;          ///< of the motion, in [0, 1); never later than the true impact
 	/// At time 0: overlapping, or within the tolerance. With skip_separating: and stopped there.
 	bool touching;
-	double distance;      ///< between shape and body at time; negative: how deep they overlap
+	/// Between shape and body at time; negative: how deep they overlap. With skip_separating it is
+	/// measured along normal, so where a mesh is not flat it may be below carom_distance at that
+	/// pose, by up to most of the tolerance.
+	double distance;
 	carom_vec3 point;     ///< of the body, at time, world
 	carom_vec3 normal;    ///< unit, world, from the body to the shape
 	int32_t triangle;     ///< of the body's mesh; -1: it has none
 	int32_t own_triangle; ///< of the mesh that is cast; -1: it is none
 } carom_shape_hit;
 
-/// Find the body that a moving shape meets first: the earliest time at which the shape comes within
-/// tolerance (above 0) of a body. Bodies rest where they are. *found tells whether there is one;
-/// filter may be NULL. A cast without turning is a carom_straight_motion.
+/// Find the body that a moving shape meets first, as far as tolerance (above 0) tells. Bodies rest
+/// where they are. *found tells whether there is one; filter may be NULL. A cast without turning is
+/// a carom_straight_motion.
+/// - The time of a hit lies where the gap to that body is between half of tolerance and tolerance;
+///   before it the gap was never less than half of tolerance.
+/// - A shape that passes a body at less than tolerance, but at half of it or more, may be a hit or
+///   none. The time of such a hit may lie behind the nearest place. There the motion leads away
+///   from the body already: the velocity along normal is above 0. Who wants only what is in the
+///   way casts on from there with skip_separating.
 /// - No body is missed, however far the shape goes or turns. Each answer is that of
 ///   carom_time_of_impact; carom/collide.h states its promise, also for shapes that begin inside a
 ///   mesh.
