@@ -16,7 +16,7 @@ static inline bool query_same_shape_hit(const carom_shape_hit *a, const carom_sh
 {
 	return fixture_same_id(a->body, b->body) && a->shape == b->shape && a->time == b->time && a->touching == b->touching &&
 		a->distance == b->distance && fixture_same_vector(a->point, b->point) && fixture_same_vector(a->normal, b->normal) &&
-		a->triangle == b->triangle && a->own_triangle == b->own_triangle;
+		a->triangle == b->triangle && a->own_triangle == b->own_triangle && a->undecided == b->undecided;
 }
 
 static inline bool query_same_closest(const carom_closest_point *a, const carom_closest_point *b)

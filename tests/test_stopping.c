@@ -531,3 +531,39 @@ TEST(stopping, a_fine_mesh_stops_as_a_plane_does)
 	carom_release_mesh(sheet);
 	carom_destroy_context(context);
 }
+
+// ---- Out of steps ----
+
+/// A cylinder that rolls in one place, a little more than the tolerance above a floor, takes more steps than there are: that
+/// is told. With a wider tolerance it touches, and one that rests is decided too.
+TEST(stopping, a_search_that_runs_out_of_steps_is_told)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	fixture_add(world, fixture_box(3, 3, 1), fixture_at(0, 0, -1), CAROM_STATIC);
+	const carom_shape roll = fixture_cylinder(0.5, 0.5);
+	const carom_quat lying = fixture_turn((v3d){ 0, 1, 0 }, 1.5707963267948966);
+	for (int skip = 0; skip < 2; skip++) {
+		for (int i = 0; i < 3; i++) {
+			const double tolerance = i == 1 ? 1e-3 : 1e-5, gap = 3e-5;
+			carom_motion motion = carom_straight_motion((carom_pose){ { 0, 0, 0.5 + gap }, lying }, (v3d){ 0, 0, 0 });
+			if (i < 2)
+				motion.end.orientation = quat_mul(fixture_turn((v3d){ 1, 0, 0 }, 3), lying);
+			carom_query_filter filter = carom_default_query_filter();
+			filter.skip_separating = skip;
+			carom_shape_hit hit;
+			bool found;
+			REQUIRE(carom_world_cast_shape(world, &roll, &motion, tolerance, &filter, &found, &hit) == CAROM_SUCCESS);
+			// One that touches and rolls takes many steps too.
+			if (i == 1 && skip)
+				continue;
+			CHECK_INT(found, i < 2);
+			if (found)
+				CHECK_INT(hit.undecided, i == 0);
+			if (i == 0)
+				CHECK(hit.time > 0 && hit.time < 1 && !hit.touching && hit.distance > tolerance);
+		}
+	}
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}

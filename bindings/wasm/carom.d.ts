@@ -377,6 +377,8 @@ export interface ShapeHit {
 	/** 0 to 1, of the way; never later than the true impact. */
 	time: number;
 	touching: boolean; distance: number; point: Vector; normal: Vector; triangle: number; ownTriangle: number;
+	/** The search ran out of steps: the way is clear up to time, and nothing is known beyond. */
+	undecided: boolean;
 }
 
 /** Which bodies a query sees; what is left out: all. */
@@ -414,7 +416,7 @@ export interface RayHits extends Answers {
 export interface ClosestPoints extends Answers { body: Uint32Array; point: Float64Array; normal: Float64Array; distance: Float64Array; triangle: Int32Array; part: Int32Array; }
 export interface ClosestBodies extends Answers { body: Uint32Array; part: Int32Array; distance: Float64Array; normal: Float64Array; onShape: Float64Array; onBody: Float64Array; }
 export interface ShapeHits extends Answers {
-	body: Uint32Array; part: Int32Array; time: Float64Array; touching: Uint8Array; distance: Float64Array; point: Float64Array; normal: Float64Array; triangle: Int32Array; ownTriangle: Int32Array;
+	body: Uint32Array; part: Int32Array; time: Float64Array; touching: Uint8Array; distance: Float64Array; point: Float64Array; normal: Float64Array; triangle: Int32Array; ownTriangle: Int32Array; undecided: Uint8Array;
 }
 export interface SeparationColumns { distance: Float64Array; error: Float64Array; normal: Float64Array; pointA: Float64Array; pointB: Float64Array; }
 export interface Separations extends Answers, SeparationColumns {}

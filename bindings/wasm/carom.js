@@ -90,7 +90,7 @@ export const LAYOUTS = {
 	batch: "-count:i64 -filter:ptr -ignore:ptr -results:ptr",
 	placed_shape: "-shape:ptr pose:f64*7",
 	shape_cast: "-shape:ptr -motion:f64*14",
-	shape_hit: "body:id shape=part:i32 time:f64 touching:bool distance:f64 point:f64*3 normal:f64*3 triangle:i32 own_triangle:i32",
+	shape_hit: "body:id shape=part:i32 time:f64 touching:bool distance:f64 point:f64*3 normal:f64*3 triangle:i32 own_triangle:i32 undecided:bool",
 	closest_body: "body:id shape=part:i32 distance:f64 normal:f64*3 on_shape:f64*3 on_body:f64*3",
 	closest_pair: "body_a:id body_b:id shape_a=part_a:i32 shape_b=part_b:i32 distance:f64 normal:f64*3 on_a:f64*3 on_b:f64*3",
 	mesh_def: `-cookie:i32 -vertices:strided -vertex_count:i32 -triangles:ptr -triangle_count:i32 grid_resolution:i32 sides:SIDES -materials:ptr

@@ -163,6 +163,9 @@ typedef struct carom_shape_hit {
 	carom_vec3 normal;    ///< unit, world, from the body to the shape
 	int32_t triangle;     ///< of the body's mesh; -1: it has none
 	int32_t own_triangle; ///< of the mesh that is cast; -1: it is none
+	/// The search ran out of steps: the way is clear up to time, and nothing is known beyond. The
+	/// shape may be farther from the body than the tolerance there.
+	bool undecided;
 } carom_shape_hit;
 
 /// Find the body that a moving shape meets first, as far as tolerance (above 0) tells. Bodies rest
@@ -179,7 +182,7 @@ typedef struct carom_shape_hit {
 ///   mesh.
 /// - Of bodies, and of their parts, that are met at one time, the lowest is told.
 /// - A search that runs out of steps counts as a hit, at the time up to which the way is proved to
-///   be clear.
+///   be clear: undecided is set. It happens to shapes that turn fast close beside a body.
 /// - The shape must not be a plane. A mesh without triangles meets nothing.
 ///
 /// A shape that begins within tolerance of a body, or in it, is touching: a hit at time 0,

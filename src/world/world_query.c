@@ -821,7 +821,8 @@ static void write_hit(cast_search *s, carom_shape_hit *hit)
 		.point = v3d_add(impact->separation.on_b, place),
 		.normal = impact->separation.normal,
 		.triangle = s->impact.triangle[1],
-		.own_triangle = s->impact.triangle[0] };
+		.own_triangle = s->impact.triangle[0],
+		.undecided = impact->state == CR_IMPACT_UNDECIDED };
 }
 
 static carom_result check_cast(

@@ -52,6 +52,7 @@ class Single(unittest.TestCase):
         self.assertEqual(self.world.cast_shape(box, carom.Motion(((0, 0, 5), None), ((0, 0, 0), None))), hit)
         away, past = (((0, 0, 1.0505), None), ((0, 0, 2), None)), carom.QueryFilter(skip_separating=True)
         self.assertTrue(self.world.cast_shape(box, away).touching)
+        self.assertFalse(self.world.cast_shape(box, away).undecided)
         self.assertIsNone(self.world.cast_shape(box, away, filter=past))
         self.assertTrue(self.world.cast_shape(box, away[::-1], filter=past).time > 0.9)
 
