@@ -17,8 +17,11 @@ export class CaromError extends Error {
 	reached?: Replay;
 }
 
-/** Load the library. module: bytes or a module; left out: carom.wasm beside carom.js (Node reads it, browsers fetch it). */
-export function loadCarom(module?: BufferSource | WebAssembly.Module): Promise<Carom>;
+/**
+ * Load the library. module: bytes, a WebAssembly.Module, or the address of carom.wasm (a text or a URL; in Node a path, too). Left out: carom.wasm
+ * beside carom.js, which Node reads and browsers fetch. Each call makes a library with memory of its own: objects of one are refused by another.
+ */
+export function loadCarom(module?: BufferSource | WebAssembly.Module | string | URL): Promise<Carom>;
 
 export interface SweepSettings {
 	method?: "auto" | "front" | "bvh";

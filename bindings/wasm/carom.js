@@ -229,21 +229,45 @@ function formatText(memory, to, size, format, at) {
 	return bytes.length;
 }
 
-/** The bytes of the module beside this file, in Node and in browsers. */
-async function ownBytes() {
-	const url = new URL("carom.wasm", import.meta.url);
-	if (url.protocol === "file:" && typeof process !== "undefined" && process.versions && process.versions.node)
-		return (await import("node:fs/promises")).readFile(url);
-	const answer = await fetch(url);
+/** Read a file in Node. Bundlers for browsers must not meet the name of a module that only Node has, so it is put together here. */
+const readFile = async (place) => (await import(/* webpackIgnore: true */ /* @vite-ignore */ ["node:fs", "promises"].join("/"))).readFile(place);
+
+/** The bytes at an address, or of a file in Node. */
+async function bytesAt(place) {
+	const text = String(place), isNode = typeof process !== "undefined" && process.versions && process.versions.node;
+	if (isNode && !/^(?:https?|data|blob):/.test(text))
+		return readFile(text.startsWith("file:") ? new URL(text) : text);
+	const answer = await fetch(text);
 	if (!answer.ok)
-		throw new CaromError(`carom.wasm: ${answer.status} ${answer.statusText}`, "not found");
+		throw new CaromError(`loadCarom: ${text}: ${answer.status} ${answer.statusText}`, "not found");
 	return answer.arrayBuffer();
 }
 
-/** Load the library. module: bytes, or a WebAssembly.Module; left out: carom.wasm beside this file. */
+/** Where the module lies: beside this file. Bundlers know this form of URL, and carry the module with the program. */
+function ownPlace() {
+	try {
+		return new URL("carom.wasm", import.meta.url);
+	} catch (reason) {
+		throw new CaromError("loadCarom: a bundle as one script does not know where carom.wasm is: give its bytes or its address to loadCarom", "not found");
+	}
+}
+
+/** A WebAssembly.Module of what loadCarom was given. */
+async function compile(source) {
+	if (source instanceof WebAssembly.Module)
+		return source;
+	const isPlace = typeof source === "string" || (typeof URL !== "undefined" && source instanceof URL);
+	const bytes = bytesOf(isPlace ? await bytesAt(source) : source, "loadCarom: module");
+	try {
+		return await WebAssembly.compile(bytes);
+	} catch (reason) {
+		throw wrong(`loadCarom: module has ${bytes.length} bytes that are not carom.wasm: ${reason.message}`);
+	}
+}
+
+/** Load the library. module: bytes, a WebAssembly.Module, or the address of the file (in Node its path, too); left out: carom.wasm beside this file. */
 export async function loadCarom(module) {
-	const source = module === undefined ? await ownBytes() : module;
-	const compiled = source instanceof WebAssembly.Module ? source : await WebAssembly.compile(source);
+	const compiled = await compile(module === undefined ? ownPlace() : module);
 	let instance = null, carom = null;
 	const answers = { ...userCalls(() => carom), format: (...given) => formatText(instance.exports.memory, ...given) };
 	instance = await WebAssembly.instantiate(compiled, { wasi_snapshot_preview1: wasiShim(() => instance.exports.memory), carom: answers });
