@@ -10,6 +10,7 @@ export type Bytes = ArrayBuffer | ArrayBufferView;
 /** 64 bits: given as either, read as a bigint. */
 export type Bits = bigint | number;
 
+/** Wrong arguments, members, elements and settings are named: createMesh: triangles[7] is NaN; castRay: there is no setting tmax. */
 export class CaromError extends Error {
 	/** The name of the result, for example "invalid argument", "invalid mesh", "out of memory". */
 	code: string;

@@ -329,13 +329,22 @@ class Handle {
 
 const IDENTITY = [0, 0, 0, 0, 0, 0, 1];
 
+/** Settings that several calls have, with their defaults. Limits of many rays are numbers or arrays. */
+const POSES = { poseA: undefined, poseB: undefined }, RAY = { tMin: 0, tMax: Infinity }, RAYS = { tMin: undefined, tMax: undefined };
+const SEEN = { filter: null }, BATCH = { filter: null, ignore: null, results: false };
+
 const wrong = (text) => new CaromError(text, "invalid argument");
 
 /** A value in an error's text. */
 function show(value) {
 	if (typeof value === "bigint")
 		return `${value}n`;
-	return typeof value === "function" ? "a function" : JSON.stringify(value) || String(value);
+	if (value === null || typeof value !== "object")
+		return typeof value === "function" ? "a function" : typeof value === "string" ? JSON.stringify(value) : String(value);
+	if (value instanceof Handle || ArrayBuffer.isView(value))
+		return `a ${value.constructor.name}${value.length === undefined ? "" : ` of ${value.length}`}`;
+	const text = JSON.stringify(value, (key, each) => each instanceof Handle || typeof each === "bigint" ? show(each) : each) || String(value);
+	return text.length > 100 ? `${text.slice(0, 97)}...` : text;
 }
 
 function word(words, wanted, what) {
@@ -345,22 +354,67 @@ function word(words, wanted, what) {
 	return number;
 }
 
-/** Numbers in one array: what they are is told where they are none. */
+const isList = (list) => list !== null && typeof list === "object" && Number.isInteger(list.length) && !(list instanceof BigInt64Array || list instanceof BigUint64Array);
+
+/** Numbers in one array. Errors name it, and the element that is no number. */
 function checkNumbers(numbers, what, multiple = 1) {
-	if (!numbers || typeof numbers !== "object" || !Number.isInteger(numbers.length))
+	if (!isList(numbers))
 		throw wrong(`${what} is ${show(numbers)}; it must be an array of numbers`);
 	if (numbers.length % multiple)
 		throw wrong(`${what} has ${numbers.length} numbers, which is no multiple of ${multiple}`);
+	if (!ArrayBuffer.isView(numbers)) {
+		for (let i = 0; i < numbers.length; i++) {
+			if (typeof numbers[i] !== "number")
+				throw wrong(`${what}[${i}] is ${show(numbers[i])}; it must be a number`);
+		}
+	}
 	return numbers;
 }
 
-const isId = (id) => Array.isArray(id) && id.length === 2 && id.every((part) => Number.isInteger(part) && part >= 0);
+/** Whole numbers of 32 bits in one array: an array of their own type would cut off what another number has beyond them. */
+function checkWhole(numbers, what, multiple = 1, type = "i32") {
+	checkNumbers(numbers, what, multiple);
+	const isGood = CHECKS[type][0];
+	if (!(numbers instanceof (type === "u32" ? Uint32Array : Int32Array))) {
+		for (let i = 0; i < numbers.length; i++) {
+			if (!isGood(numbers[i]))
+				checkValue(type, numbers[i], `${what}[${i}]`);
+		}
+	}
+	return numbers;
+}
+
+/** An object of settings; what is left out has none. */
+function checkSettings(given, call) {
+	if (given !== undefined && (given === null || typeof given !== "object" || isList(given)))
+		throw wrong(`${call}: options are ${show(given)}; they must be an object of settings`);
+	return given || {};
+}
+
+/**
+ * Settings of a call over their defaults. Errors name those that there are not, and numbers and verdicts that are none. A default that is
+ * undefined or null stands for a value of another kind, which is checked where it is used.
+ */
+function settingsOf(call, given, defaults) {
+	const settings = { ...defaults }, names = Object.keys(defaults);
+	for (const [name, value] of Object.entries(checkSettings(given, call))) {
+		if (!names.includes(name))
+			throw wrong(`${call}: there is no setting ${name}; ${names.length === 1 ? "there is" : "there are"} ${names.join(", ")}`);
+		const type = { number: "f64", boolean: "bool" }[typeof defaults[name]];
+		if (value !== undefined)
+			settings[name] = type ? checkValue(type, value, `${call}: ${name}`) : value;
+	}
+	return settings;
+}
+
+const isId = (id) => (Array.isArray(id) || id instanceof Uint32Array) && id.length === 2 && id.every(CHECKS.u32[0]);
 
 /** What values of a type are, and how they are told. */
 const CHECKS = {
 	bool: [(x) => typeof x === "boolean", "true or false"],
 	f64: [(x) => typeof x === "number", "a number"],
 	i32: [(x) => Number.isInteger(x) && x >= -(2 ** 31) && x < 2 ** 31, "a whole number of 32 bits"],
+	u32: [(x) => Number.isInteger(x) && x >= 0 && x < 2 ** 32, "a whole number, 0 to 2^32 - 1"],
 	size: [(x) => Number.isInteger(x) && x >= 0 && x < 2 ** 32, "a whole number, 0 to 2^32 - 1"],
 	i64: [(x) => Number.isSafeInteger(x), "a whole number"],
 	id: [isId, "[index, generation]"],
@@ -384,7 +438,7 @@ function idWords(ids, call) {
 		if (!isId(id))
 			throw wrong(`${call}: an id is ${show(id)}; it must be [index, generation]`);
 	}
-	return ids.flat();
+	return ids.flatMap((id) => [...id]);
 }
 
 /** Rows of words: of each of `count` places, pitch apart, `each` rows that are size apart. */
@@ -605,11 +659,11 @@ export class Carom {
 
 	/** Write what is given over a record in memory. Errors name the member, behind the text of where it is. */
 	writeRecord(name, at, given, where) {
-		const view = new DataView(this.exports.memory.buffer);
-		for (const [key, value] of Object.entries(given)) {
+		const view = new DataView(this.exports.memory.buffer), call = where.indexOf(": ") + 2;
+		for (const [key, value] of Object.entries(checkSettings(given, where.slice(0, call - 2)))) {
 			const member = layoutOf(name).members.find((each) => each.name === key && !each.isInner);
 			if (!member)
-				throw wrong(`${where}there is no setting ${key}`);
+				throw wrong(`${where.slice(0, call)}there is no setting ${where.slice(call)}${key}`);
 			if (value !== undefined)
 				this.writeMember(member, view, at + member.at, value, where + key);
 		}
@@ -621,10 +675,13 @@ export class Carom {
 				throw wrong(`${what} is ${show(value)}; it must be an object of settings`);
 			return this.writeRecord(type, at, value, `${what}.`);
 		}
-		if (count && checkNumbers(value, what).length !== count)
-			throw wrong(`${what} has ${value.length} numbers; it must have ${count}`);
 		const [bytes, , write] = TYPES[type] || TYPES.i32;
-		(count ? Array.from(value) : [value]).forEach((each, i) => write(view, at + i * bytes, checkValue(type, each, what)));
+		if (!count)
+			return write(view, at, checkValue(type, value, what));
+		if (!isList(value) || value.length !== count)
+			throw wrong(`${what} ${isList(value) ? `has ${value.length} numbers` : `is ${show(value)}`}; it must have ${count}`);
+		for (let i = 0; i < count; i++)
+			write(view, at + i * bytes, checkValue(type, value[i], `${what}[${i}]`));
 	}
 
 	/** A record in memory with the defaults of a call, and what is given. */
@@ -645,8 +702,19 @@ export class Carom {
 		this.writeRecord("shape", at, members, `${what}.`);
 		if (needsMesh && !(mesh instanceof Mesh))
 			throw wrong(`${what}.mesh is ${show(mesh)}: a shape of type "${members.type}" needs a mesh`);
+		if (pose !== undefined)
+			throw wrong(`${what}.pose: a part has a pose; this shape has none of its own`);
 		if (mesh)
-			this.writePointers("shape", at, { mesh: mesh.address });
+			this.writePointers("shape", at, { mesh: this.addressOf(mesh, Mesh, `${what}.mesh`) });
+	}
+
+	/** The address of an object that a call was given: one of this library, since another one has memory of its own. */
+	addressOf(object, Class, what) {
+		if (!(object instanceof Class))
+			throw wrong(`${what} is ${show(object)}; it must be a ${Class.name}`);
+		if (object.carom !== this)
+			throw wrong(`${what} is a ${Class.name} of another loadCarom(), which has memory of its own`);
+		return object.address;
 	}
 
 	putShape(room, shape, what) {
@@ -723,7 +791,7 @@ export class Carom {
 	/** Settings of a batch: queries of worlds have filters. */
 	putBatch(put, room, count, { filter, ignore, results }, call) {
 		const at = put(new Uint8Array(layoutOf("batch").size), Uint8Array), place = results ? room(4 * count) : 0;
-		if (ignore && checkNumbers(ignore, `${call}: ignore`).length !== 2 * count)
+		if (ignore && checkWhole(ignore, `${call}: ignore`, 1, "u32").length !== 2 * count)
 			throw wrong(`${call}: ignore has ${ignore.length} numbers; ${count} ids have ${2 * count}`);
 		this.writePointers("batch", at, { count, filter: this.putFilter(room, filter, `${call}: filter`), ignore: ignore ? put(ignore, Uint32Array) : 0, results: place });
 		return { at, results: () => results ? { results: this.readNumbers(place, Int32Array, count) } : {} };
@@ -823,13 +891,18 @@ export class Carom {
 
 	/** Add what a function said of a force, or of { force, torque }. */
 	addForce(given, force, torque) {
-		const add = (at, numbers) => {
+		const add = (at, numbers, what) => {
 			const to = new Float64Array(this.exports.memory.buffer, at, 3);
-			numbers.forEach((number, i) => { to[i] += number; });
+			checkVector(numbers, `sumForces: ${what}`);
+			to.forEach((number, i) => { to[i] = number + numbers[i]; });
 		};
-		add(force, [...(given.force || given)]);
-		if (given.torque)
-			add(torque, [...given.torque]);
+		try {
+			add(force, given.force || given, "force");
+			if (given.torque)
+				add(torque, given.torque, "torque");
+		} catch (reason) {
+			this.caller.thrown.push(reason);
+		}
 	}
 
 	checkFunction(given, what) {
@@ -847,10 +920,11 @@ export class Carom {
 	}
 
 	/** Vertices, triangles and settings of a mesh as the library has them. */
-	putMesh(put, room, vertices, triangles, { materials = null, ...settings }, call) {
+	putMesh(put, room, vertices, triangles, options, call) {
+		const { materials = null, ...settings } = checkSettings(options, call);
 		checkNumbers(vertices, `${call}: vertices`, 3);
-		checkNumbers(triangles, `${call}: triangles`, 3);
-		if (materials !== null && checkNumbers(materials, `${call}: materials`).length !== triangles.length / 3)
+		checkWhole(triangles, `${call}: triangles`, 3);
+		if (materials !== null && checkWhole(materials, `${call}: materials`, 1, "u32").length !== triangles.length / 3)
 			throw wrong(`${call}: materials has ${materials.length} numbers; there are ${triangles.length / 3} triangles`);
 		const at = this.putRecord("mesh_def", room, this.exports.cw_default_mesh_def, settings, `${call}: `);
 		this.writePlaces(put, placeOf("mesh_def", at, "vertices"), vertices);
@@ -862,12 +936,12 @@ export class Carom {
 	makeMesh(call) { return this.make(Mesh, (pointer) => this.exports.cw_release_mesh(pointer), call); }
 
 	/** A mesh of vertices [3n] (Float32Array, or numbers, which are taken as doubles) and corners [3m]. */
-	createMesh(vertices, triangles, options = {}) {
+	createMesh(vertices, triangles, options) {
 		return this.makeMesh((place, put, room) => this.exports.cw_create_mesh(this.putMesh(put, room, vertices, triangles, options, "createMesh"), place));
 	}
 
 	/** The report of a mesh that is not made: what is wrong with it, too. */
-	checkMesh(vertices, triangles, options = {}) {
+	checkMesh(vertices, triangles, options) {
 		return this.readAnswer("mesh_report", (to, put, room) => this.exports.cw_check_mesh(this.putMesh(put, room, vertices, triangles, options, "checkMesh"), to));
 	}
 
@@ -888,17 +962,19 @@ export class Carom {
 	}
 
 	/** A solid below heights [rows * columns], row by row; NaN is a hole. Its bottom is thickness below the lowest height. */
-	createHeightField(heights, columns, { spacing = [1, 1], thickness = 1 } = {}) {
+	createHeightField(heights, columns, options) {
+		const { spacing, thickness } = settingsOf("createHeightField", options, { spacing: undefined, thickness: 1 }), steps = spacing === undefined ? [1, 1] : spacing;
 		checkValue("i32", columns, "createHeightField: columns");
 		checkNumbers(heights, "createHeightField: heights", columns);
-		if (checkNumbers(spacing, "createHeightField: spacing").length !== 2)
-			throw wrong(`createHeightField: spacing has ${spacing.length} numbers; it must have 2`);
+		if (checkNumbers(steps, "createHeightField: spacing").length !== 2)
+			throw wrong(`createHeightField: spacing has ${steps.length} numbers; it must have 2`);
 		return this.makeMesh((place, put) => this.exports.cw_create_height_field(
-			columns, heights.length / columns, put(heights, Float32Array), put(spacing, Float64Array), thickness, place));
+			columns, heights.length / columns, put(heights, Float32Array), put(steps, Float64Array), thickness, place));
 	}
 
 	/** settings: those of WorldSettings, and the functions pairFilter and contactFilter. */
-	createWorld({ pairFilter, contactFilter, ...settings } = {}) {
+	createWorld(given) {
+		const { pairFilter, contactFilter, ...settings } = checkSettings(given, "createWorld");
 		const functions = { pairFilter: this.checkFunction(pairFilter, "createWorld: pairFilter"),
 			contactFilter: this.checkFunction(contactFilter, "createWorld: contactFilter"), write: null };
 		const world = this.make(World, (pointer) => this.exports.cw_destroy_world(pointer), (place, put, room) => this.exports.cw_create_world(
@@ -908,19 +984,19 @@ export class Carom {
 	}
 
 	/** Impacts of meshes whose vertices move on straight lines. */
-	createSweep(settings = {}) {
+	createSweep(settings) {
 		return this.make(Sweep, (pointer) => this.exports.cw_destroy_sweep(pointer), (place, put, room) =>
 			this.exports.cw_create_sweep(this.putRecord("sweep_def", room, this.exports.cw_default_sweep_def, settings, "createSweep: "), place));
 	}
 
 	/** Features nearer than a distance. */
-	createProximity(settings = {}) {
+	createProximity(settings) {
 		return this.make(Proximity, (pointer) => this.exports.cw_destroy_proximity(pointer), (place, put, room) =>
 			this.exports.cw_create_proximity(this.putRecord("proximity_def", room, this.exports.cw_default_proximity_def, settings, "createProximity: "), place));
 	}
 
 	/** Touching pairs of spheres. */
-	createSpheres(settings = {}) {
+	createSpheres(settings) {
 		return this.make(Spheres, (pointer) => this.exports.cw_destroy_spheres(pointer), (place, put, room) =>
 			this.exports.cw_create_spheres(this.putRecord("spheres_def", room, this.exports.cw_default_spheres_def, settings, "createSpheres: "), place));
 	}
@@ -928,16 +1004,18 @@ export class Carom {
 	// ---- Two meshes ----
 
 	/** Nearest points of two meshes at poses (7 numbers each; left out: the identity). null: further than maxDistance. */
-	meshDistance(a, b, { poseA = IDENTITY, poseB = IDENTITY, maxDistance = Infinity } = {}) {
-		const gap = this.readFound("mesh_gap", (found, to, put) => this.exports.cw_mesh_distance(meshAddress(a, "meshDistance: a"), putPose(put, poseA, "poseA"),
-			meshAddress(b, "meshDistance: b"), putPose(put, poseB, "poseB"), maxDistance, found, to));
+	meshDistance(a, b, options) {
+		const { poseA, poseB, maxDistance } = settingsOf("meshDistance", options, { poseA: IDENTITY, poseB: IDENTITY, maxDistance: Infinity });
+		const gap = this.readFound("mesh_gap", (found, to, put) => this.exports.cw_mesh_distance(this.addressOf(a, Mesh, "meshDistance: a"), putPose(put, poseA, "meshDistance: poseA"),
+			this.addressOf(b, Mesh, "meshDistance: b"), putPose(put, poseB, "meshDistance: poseB"), maxDistance, found, to));
 		return gap && { ...gap, onA: gap.onA.point, onB: gap.onB.point };
 	}
 
 	/** Pairs of a triangle of a and one of b that intersect or touch: a0, b0, a1, b1, ..., sorted. */
-	meshIntersections(a, b, { poseA = IDENTITY, poseB = IDENTITY } = {}) {
-		return this.readRows(8, (put, room, ...list) => this.exports.cw_mesh_intersections(meshAddress(a, "meshIntersections: a"), putPose(put, poseA, "meshIntersections: poseA"),
-			meshAddress(b, "meshIntersections: b"), putPose(put, poseB, "meshIntersections: poseB"), ...list), (at, n) => this.readNumbers(at, Int32Array, 2 * n));
+	meshIntersections(a, b, options) {
+		const { poseA, poseB } = settingsOf("meshIntersections", options, { poseA: IDENTITY, poseB: IDENTITY });
+		return this.readRows(8, (put, room, ...list) => this.exports.cw_mesh_intersections(this.addressOf(a, Mesh, "meshIntersections: a"), putPose(put, poseA, "meshIntersections: poseA"),
+			this.addressOf(b, Mesh, "meshIntersections: b"), putPose(put, poseB, "meshIntersections: poseB"), ...list), (at, n) => this.readNumbers(at, Int32Array, 2 * n));
 	}
 
 	// ---- Shapes without a world ----
@@ -945,25 +1023,29 @@ export class Carom {
 	// Batches are as those of worlds: one shape for all rows, or an array of one for each.
 
 	/** Where a ray hits a shape first, or null. */
-	shapeCastRay(shape, origin, direction, { pose = IDENTITY, ...limits } = {}) {
+	shapeCastRay(shape, origin, direction, options) {
+		const { pose, ...limits } = settingsOf("shapeCastRay", options, { pose: IDENTITY, ...RAY });
 		return this.readFound("ray_hit", (found, to, put, room) =>
 			this.exports.cw_shape_ray(this.placed(room, shape, pose, "shapeCastRay"), putRay(put, origin, direction, limits, "shapeCastRay"), found, to));
 	}
 
 	/** The point of a shape's surface nearest to a point, or null: further than maxDistance. */
-	shapeClosestPoint(shape, point, { pose = IDENTITY, maxDistance = Infinity } = {}) {
+	shapeClosestPoint(shape, point, options) {
+		const { pose, maxDistance } = settingsOf("shapeClosestPoint", options, { pose: IDENTITY, maxDistance: Infinity });
 		return this.readFound("closest_point", (found, to, put, room) =>
 			this.exports.cw_shape_point(this.placed(room, shape, pose, "shapeClosestPoint"), putVector(put, point, "shapeClosestPoint: point"), maxDistance, found, to));
 	}
 
 	/** The first hits of rays on one shape; t is Infinity where there is none. */
-	shapeCastRays(shape, origins, directions, { pose = IDENTITY, results, ...limits } = {}) {
+	shapeCastRays(shape, origins, directions, options) {
+		const { pose, results, ...limits } = settingsOf("shapeCastRays", options, { pose: IDENTITY, ...RAYS, results: false });
 		return this.askEach("shapeCastRays", "ray_hit", { results }, (put) => putRays(put, origins, directions, limits, "shapeCastRays"),
 			(batch, rays, to, put, room) => this.exports.cw_shape_rays(this.placed(room, shape, pose, "shapeCastRays"), batch, rays, to));
 	}
 
 	/** The points of one shape nearest to points [3n]; distance is Infinity where none is within maxDistance. */
-	shapeClosestPoints(shape, points, { pose = IDENTITY, maxDistance = Infinity, results } = {}) {
+	shapeClosestPoints(shape, points, options) {
+		const { pose, maxDistance, results } = settingsOf("shapeClosestPoints", options, { pose: IDENTITY, maxDistance: Infinity, results: false });
 		return this.askEach("shapeClosestPoints", "closest_point", { results }, (put) => putRows(put, points, 3, "shapeClosestPoints: points"),
 			(batch, at, to, put, room) => this.exports.cw_shape_points(this.placed(room, shape, pose, "shapeClosestPoints"), batch, at, maxDistance, to));
 	}
@@ -971,30 +1053,35 @@ export class Carom {
 	placed(room, shape, pose, call) { return this.putShapes(room, shape, checkPose(pose, `${call}: pose`), 7, call).at; }
 
 	/** How far two shapes are apart, or how far one must move to come out of the other. */
-	distance(a, b, { poseA, poseB } = {}) {
+	distance(a, b, options) {
+		const { poseA, poseB } = settingsOf("distance", options, POSES);
 		return this.readAnswer("separation", (to, put, room) => this.exports.cw_distance(this.putPair(room, a, poseA, b, poseB, 7, "distance"), to));
 	}
 
 	/** Do two shapes overlap? */
-	overlap(a, b, { poseA, poseB } = {}) {
+	overlap(a, b, options) {
+		const { poseA, poseB } = settingsOf("overlap", options, POSES);
 		return this.readVerdict((to, put, room) => this.exports.cw_overlap(this.putPair(room, a, poseA, b, poseB, 7, "overlap"), to));
 	}
 
 	/** The contacts of two shapes, meshes too, as a world finds them that sees them for the first time. */
-	collide(a, b, { poseA, poseB, margin = 0 } = {}) {
+	collide(a, b, options) {
+		const { poseA, poseB, margin } = settingsOf("collide", options, { ...POSES, margin: 0 });
 		return this.readRows(layoutOf("contact").size, (put, room, ...list) => this.exports.cw_collide(this.putPair(room, a, poseA, b, poseB, 7, "collide"), margin, ...list),
 			(at, n) => this.readRecords("contact", at, n));
 	}
 
 	/** The patch in which two convex shapes meet: { normal, points: [{ point, depth }] }. */
-	manifold(a, b, { poseA, poseB, margin = 0 } = {}) {
+	manifold(a, b, options) {
+		const { poseA, poseB, margin } = settingsOf("manifold", options, { ...POSES, margin: 0 });
 		const { normal, count, points } = this.readAnswer("manifold", (to, put, room) =>
 			this.exports.cw_manifold(this.putPair(room, a, poseA, b, poseB, 7, "manifold"), margin, to));
 		return { normal, points: points.slice(0, count) };
 	}
 
 	/** When two shapes meet on their motions, 14 numbers each: the poses at the beginning and at the end. */
-	timeOfImpact(a, b, { motionA, motionB, tolerance = 1e-3 } = {}) {
+	timeOfImpact(a, b, options) {
+		const { motionA, motionB, tolerance } = settingsOf("timeOfImpact", options, { motionA: undefined, motionB: undefined, tolerance: 1e-3 });
 		return this.readAnswer("toi", (to, put, room) => this.exports.cw_time_of_impact(this.putPair(room, a, motionA, b, motionB, 14, "timeOfImpact"), tolerance, to));
 	}
 
@@ -1011,23 +1098,27 @@ export class Carom {
 	}
 
 	/** distance of n pairs. */
-	distances(a, posesA, b, posesB, { results } = {}) {
+	distances(a, posesA, b, posesB, options) {
+		const { results } = settingsOf("distances", options, { results: false });
 		return this.askEach("distances", "separation", { results }, (put, room) => this.putPairs(room, a, posesA, b, posesB, 7, "distances"), this.exports.cw_distances);
 	}
 
 	/** overlap of n pairs: found [n], 1 or 0. */
-	overlaps(a, posesA, b, posesB, { results } = {}) {
+	overlaps(a, posesA, b, posesB, options) {
+		const { results } = settingsOf("overlaps", options, { results: false });
 		return this.askEach("overlaps", "found", { results }, (put, room) => this.putPairs(room, a, posesA, b, posesB, 7, "overlaps"), this.exports.cw_overlaps);
 	}
 
 	/** manifold of n pairs: normal [3n], count [n], points: { point [24n], depth [8n] }, of which the first count of each pair are there. */
-	manifolds(a, posesA, b, posesB, { margin = 0, results } = {}) {
+	manifolds(a, posesA, b, posesB, options) {
+		const { margin, results } = settingsOf("manifolds", options, { margin: 0, results: false });
 		return this.askEach("manifolds", "manifold", { results }, (put, room) => this.putPairs(room, a, posesA, b, posesB, 7, "manifolds"),
 			(batch, pairs, to) => this.exports.cw_manifolds(batch, pairs, margin, to));
 	}
 
 	/** timeOfImpact of n pairs. */
-	timesOfImpact(a, motionsA, b, motionsB, { tolerance = 1e-3, results } = {}) {
+	timesOfImpact(a, motionsA, b, motionsB, options) {
+		const { tolerance, results } = settingsOf("timesOfImpact", options, { tolerance: 1e-3, results: false });
 		return this.askEach("timesOfImpact", "toi", { results }, (put, room) => this.putPairs(room, a, motionsA, b, motionsB, 14, "timesOfImpact"),
 			(batch, pairs, to) => this.exports.cw_times_of_impact(batch, pairs, tolerance, to));
 	}
@@ -1038,15 +1129,14 @@ export class Carom {
 
 	elements(put, positions, vertices, each, call) {
 		checkNumbers(positions, `${call}: positions`, vertices ? 3 : 3 * each);
-		const count = (vertices ? checkNumbers(vertices, `${call}: vertices`, each).length : positions.length / 3) / each;
+		const count = (vertices ? checkWhole(vertices, `${call}: vertices`, each).length : positions.length / 3) / each;
 		const at = put(new Uint8Array(layoutOf("elements").size), Uint8Array);
 		this.writePointers("elements", at, { count, positions: put(positions, Float64Array), vertex_count: positions.length / 3, vertices: vertices ? put(vertices, Int32Array) : 0 });
 		return { at, count };
 	}
 
-	askElements(call, each, positions, { vertices = null, ...others }, ask) {
-		for (const name of Object.keys(others))
-			throw wrong(`${call}: there is no setting ${name}`);
+	askElements(call, each, positions, options, ask) {
+		const { vertices } = settingsOf(call, options, { vertices: null });
 		return this.scratch((put, room) => {
 			const { at, count } = this.elements(put, positions, vertices, each, call);
 			return ask(at, count, room);
@@ -1054,7 +1144,7 @@ export class Carom {
 	}
 
 	/** Of points and triangles (records of 4): distance [n], and the nearest point of the triangle. */
-	pointTriangleDistances(positions, options = {}) {
+	pointTriangleDistances(positions, options) {
 		return this.askElements("pointTriangleDistances", 4, positions, options, (at, count, room) => {
 			const distance = room(8 * count), on = room(layoutOf("triangle_point").size * count);
 			this.check(this.exports.cw_point_triangle_distances(at, distance, on));
@@ -1063,10 +1153,10 @@ export class Carom {
 	}
 
 	/** Of two edges (records of 4): distance [n], onA and onB. */
-	edgeEdgeDistances(positions, options = {}) { return this.askDistances("edgeEdgeDistances", 4, "edge_point", "cw_edge_edge_distances", positions, options); }
+	edgeEdgeDistances(positions, options) { return this.askDistances("edgeEdgeDistances", 4, "edge_point", "cw_edge_edge_distances", positions, options); }
 
 	/** Of two triangles (records of 6): distance [n], onA and onB. */
-	triangleTriangleDistances(positions, options = {}) {
+	triangleTriangleDistances(positions, options) {
 		return this.askDistances("triangleTriangleDistances", 6, "triangle_point", "cw_triangle_triangle_distances", positions, options);
 	}
 
@@ -1079,10 +1169,10 @@ export class Carom {
 	}
 
 	/** Do two triangles (records of 6) share a point? Exact: [n], 1 or 0. */
-	trianglePairsIntersect(positions, options = {}) { return this.askSigns("trianglePairsIntersect", 6, Uint8Array, "cw_triangle_pairs_intersect", positions, options); }
+	trianglePairsIntersect(positions, options) { return this.askSigns("trianglePairsIntersect", 6, Uint8Array, "cw_triangle_pairs_intersect", positions, options); }
 
 	/** On which side of the plane of three points is the fourth? Exact: [n], 1, 0 or -1. */
-	orientations(positions, options = {}) { return this.askSigns("orientations", 4, Int8Array, "cw_orientations", positions, options); }
+	orientations(positions, options) { return this.askSigns("orientations", 4, Int8Array, "cw_orientations", positions, options); }
 
 	askSigns(call, each, Type, ask, positions, options) {
 		return this.askElements(call, each, positions, options, (at, count, room) => {
@@ -1096,8 +1186,8 @@ export class Carom {
 	 * When a vertex and a face, or two edges (records of 4), meet while their vertices move from begin to end, [3v] each: time [n], Infinity where they
 	 * do not, and the members of an Impact. Settings are those of createSweep.
 	 */
-	sweepTestPairs(kind, begin, end, { vertices = null, ...settings } = {}) {
-		const call = "sweepTestPairs", number = word(WORDS.FEATURES, kind, `${call}: kind`);
+	sweepTestPairs(kind, begin, end, options) {
+		const call = "sweepTestPairs", { vertices = null, ...settings } = checkSettings(options, call), number = word(WORDS.FEATURES, kind, `${call}: kind`);
 		if (checkNumbers(begin, `${call}: begin`).length !== checkNumbers(end, `${call}: end`).length)
 			throw wrong(`${call}: begin has ${begin.length} numbers, and end has ${end.length}`);
 		return this.scratch((put, room) => {
@@ -1150,12 +1240,6 @@ function checkPose(pose, what) {
 
 /** Where a member of a record in memory is. */
 const placeOf = (name, at, field) => at + layoutOf(name).members.find((each) => each.field === field).at;
-
-function meshAddress(mesh, what) {
-	if (!(mesh instanceof Mesh))
-		throw wrong(`${what} is ${show(mesh)}; it must be a Mesh`);
-	return mesh.address;
-}
 
 function checkVector(vector, what) {
 	if (checkNumbers(vector, what).length !== 3)
@@ -1222,8 +1306,8 @@ export class Mesh extends Handle {
 	get mass() { return this.carom.readAnswer("mass", (to) => this.carom.exports.cw_mesh_mass(this.address, to)); }
 
 	/** Sizes and quality of its trees; epo only where it is asked for, since it takes time. */
-	treeInfo({ epo = false } = {}) {
-		checkValue("bool", epo, "treeInfo: epo");
+	treeInfo(options) {
+		const { epo } = settingsOf("treeInfo", options, { epo: false });
 		return this.carom.readAnswer("tree_info", (to) => this.carom.exports.cw_mesh_tree_info(this.address, epo ? 1 : 0, to));
 	}
 
@@ -1245,7 +1329,8 @@ export class Mesh extends Handle {
 	}
 
 	/** Of a height field: a new one with other heights in a rectangle of columns, from firstColumn and firstRow on. */
-	edited(heights, columns, { firstColumn = 0, firstRow = 0 } = {}) {
+	edited(heights, columns, options) {
+		const { firstColumn, firstRow } = settingsOf("edited", options, { firstColumn: 0, firstRow: 0 });
 		checkValue("i32", columns, "edited: columns");
 		checkNumbers(heights, "edited: heights", columns);
 		const region = { firstColumn, firstRow, columns, rows: heights.length / columns };
@@ -1264,7 +1349,8 @@ export class Mesh extends Handle {
 	// ---- Queries, in the frame of the mesh ----
 
 	/** Rays as a step casts them, in float: triangle [n], -1 where there is none, t and backFace. tMax: a number, or [n]. */
-	castRays(origins, directions, { tMax = Infinity } = {}) {
+	castRays(origins, directions, options) {
+		const { tMax = Infinity } = settingsOf("castRays", options, { tMax: undefined });
 		return this.carom.scratch((put, room, read) => {
 			const { numbers, count } = rayColumns(origins, directions, tMax, "castRays"), [triangle, t, backFace] = [room(4 * count), room(4 * count), room(count)];
 			this.carom.check(this.carom.exports.cw_mesh_rays(this.address, count, put(numbers, Float32Array), triangle, t, backFace));
@@ -1274,6 +1360,7 @@ export class Mesh extends Handle {
 
 	/** The point of the surface nearest to a point, or null: further than maxDistance. */
 	closestPoint(point, maxDistance = Infinity) {
+		checkValue("f64", maxDistance, "closestPoint: maxDistance");
 		return this.carom.readFound("mesh_point", (found, to, put) =>
 			this.carom.exports.cw_mesh_closest_point(this.address, putVector(put, point, "closestPoint: point"), maxDistance, found, to));
 	}
@@ -1330,9 +1417,12 @@ export class World extends Handle {
 	 * Add a body: { shape }, or { parts: [shape with pose, ...] }, or { kind: "granular", centres, radii }, with the settings of BodyDef.
 	 * Returns its id, [index, generation].
 	 */
-	addBody({ shape, parts, centres, radii, ...members }) {
+	addBody(body) {
+		const { shape, parts, centres, radii, ...members } = checkSettings(body, "addBody");
 		if (!shape && !parts && members.kind !== "granular")
 			throw wrong("addBody: a shape, or parts, are missing");
+		if ((centres || radii) && members.kind !== "granular")
+			throw wrong(`addBody: ${centres ? "centres" : "radii"}: a body of kind "granular" has them; this one's kind is ${show(members.kind || "dynamic")}`);
 		if (Array.isArray(parts) && parts.length === 0)
 			throw wrong("addBody: parts is an empty array; a body without parts has a shape alone");
 		return this.carom.scratch((put, room, read) => {
@@ -1419,8 +1509,8 @@ export class World extends Handle {
 	/** Poses of n bodies, [7n]. */
 	getPoses(ids) {
 		return this.carom.scratch((put, room, read) => {
-			const to = room(56 * idWords(ids, "getPoses").length);
-			this.carom.check(this.carom.exports.cw_get_poses(this.address, ids.length, put(ids.flat(), Uint32Array), to));
+			const words = idWords(ids, "getPoses"), to = room(56 * ids.length);
+			this.carom.check(this.carom.exports.cw_get_poses(this.address, ids.length, put(words, Uint32Array), to));
 			return read(to, Float64Array, 7 * ids.length);
 		});
 	}
@@ -1486,23 +1576,21 @@ export class World extends Handle {
 
 	/** Whom a body meets; what is left out stays. */
 	setFilter(id, given) {
-		const { category, mask, group } = { ...this.getFilter(id), ...given };
-		for (const [name, type] of [["category", "u64"], ["mask", "u64"], ["group", "i32"]])
-			checkValue(type, { category, mask, group }[name], `setFilter: ${name}`);
+		const { category, mask, group } = filterOf(given, this.getFilter(id));
 		this.change((world, put) => this.carom.exports.cw_set_filter(world, this.id(id, put, "setFilter"), BigInt(category), BigInt(mask), group));
 	}
 
 	/** Kind, sensor, selfCollision, continuous, contacts, shapeImpacts, thickness; what is left out stays. */
 	setTraits(id, given) {
 		const names = ["kind", "sensor", "selfCollision", "continuous", "contacts", "shapeImpacts", "thickness"];
-		for (const name of Object.keys(given))
+		for (const name of Object.keys(checkSettings(given, "setTraits")))
 			if (!names.includes(name))
 				throw wrong(`setTraits: there is no trait ${name}; they are ${names.join(", ")}`);
 		this.change((world, put, room) => {
 			const x = this.carom.exports, at = room(layoutOf("body_def").size), number = this.id(id, put, "setTraits");
 			this.carom.check(x.cw_get_body(world, number, at));
 			const now = this.carom.readRecord("body_def", at);
-			const members = Object.fromEntries(names.map((name) => [name, name in given ? given[name] : now[name]]));
+			const members = Object.fromEntries(names.map((name) => [name, given && given[name] !== undefined ? given[name] : now[name]]));
 			return x.cw_set_traits(world, number, this.carom.putRecord("body_def", room, x.cw_default_body_def, members, "setTraits: "));
 		});
 	}
@@ -1562,15 +1650,16 @@ export class World extends Handle {
 	 * Give a deforming body another mesh. from [n]: which vertex of the present mesh each new one was, -1: none; left out: those of its number.
 	 * places [3n]: of those that are new.
 	 */
-	setMesh(id, mesh, { from = null, places = null } = {}) {
-		if (!(mesh instanceof Mesh))
-			throw wrong(`setMesh: mesh is ${show(mesh)}; it must be a Mesh`);
+	setMesh(id, mesh, options) {
+		const { from, places } = settingsOf("setMesh", options, { from: null, places: null }), address = this.carom.addressOf(mesh, Mesh, "setMesh: mesh");
 		const count = mesh.report.vertexCount;
+		if (from !== null)
+			checkWhole(from, "setMesh: from");
 		for (const [name, numbers, each] of [["from", from, 1], ["places", places, 3]]) {
 			if (numbers !== null && checkNumbers(numbers, `setMesh: ${name}`).length !== each * count)
 				throw wrong(`setMesh: ${name} has ${numbers.length} numbers; the mesh has ${count} vertices, which are ${each * count}`);
 		}
-		this.change((world, put) => this.carom.exports.cw_set_mesh(world, this.id(id, put, "setMesh"), mesh.address,
+		this.change((world, put) => this.carom.exports.cw_set_mesh(world, this.id(id, put, "setMesh"), address,
 			from ? put(from, Int32Array) : 0, places ? put(places, Float64Array) : 0));
 	}
 
@@ -1740,61 +1829,74 @@ export class World extends Handle {
 	// Each takes { filter }: { category, mask, skipSensors, skipSeparating, ignore }, of which bodies it sees.
 
 	/** The first hit of a ray, or null. */
-	castRay(origin, direction, options = {}) {
-		return this.askOne("ray_hit", options.filter, "castRay", (found, to, put, room, seen) =>
-			this.carom.exports.cw_cast_ray(this.address, putRay(put, origin, direction, options, "castRay"), seen, found, to));
+	castRay(origin, direction, options) {
+		const { filter, ...limits } = settingsOf("castRay", options, { ...SEEN, ...RAY });
+		return this.askOne("ray_hit", filter, "castRay", (found, to, put, room, seen) =>
+			this.carom.exports.cw_cast_ray(this.address, putRay(put, origin, direction, limits, "castRay"), seen, found, to));
 	}
 
 	/** Does a ray hit anything? */
-	castRayAny(origin, direction, options = {}) {
+	castRayAny(origin, direction, options) {
+		const { filter, ...limits } = settingsOf("castRayAny", options, { ...SEEN, ...RAY });
 		return this.carom.readVerdict((found, put, room) => this.carom.exports.cw_cast_ray_any(
-			this.address, putRay(put, origin, direction, options, "castRayAny"), this.carom.putFilter(room, options.filter, "castRayAny: filter"), found));
+			this.address, putRay(put, origin, direction, limits, "castRayAny"), this.carom.putFilter(room, filter, "castRayAny: filter"), found));
 	}
 
 	/** All hits of a ray, sorted by t. */
-	castRayAll(origin, direction, options = {}) {
-		return this.askList("ray_hit", options.filter, "castRayAll", (put, room, ...list) =>
-			this.carom.exports.cw_cast_ray_all(this.address, putRay(put, origin, direction, options, "castRayAll"), ...list));
+	castRayAll(origin, direction, options) {
+		const { filter, ...limits } = settingsOf("castRayAll", options, { ...SEEN, ...RAY });
+		return this.askList("ray_hit", filter, "castRayAll", (put, room, ...list) =>
+			this.carom.exports.cw_cast_ray_all(this.address, putRay(put, origin, direction, limits, "castRayAll"), ...list));
 	}
 
 	/** The nearest point of all bodies, or null; its distance is negative inside of a body. */
-	closestPoint(point, maxDistance = Infinity, { filter } = {}) {
+	closestPoint(point, maxDistance = Infinity, options) {
+		const { filter } = settingsOf("closestPoint", options, SEEN);
+		checkValue("f64", maxDistance, "closestPoint: maxDistance");
 		return this.askOne("closest_point", filter, "closestPoint", (found, to, put, room, seen) =>
 			this.carom.exports.cw_closest_point(this.address, putVector(put, point, "closestPoint: point"), maxDistance, seen, found, to));
 	}
 
 	/** Ids of the bodies that a box touches. */
-	overlapBox(lower, upper, { filter } = {}) {
+	overlapBox(lower, upper, options) {
+		const { filter } = settingsOf("overlapBox", options, SEEN);
+		checkVector(lower, "overlapBox: lower");
+		checkVector(upper, "overlapBox: upper");
 		return this.askList("id", filter, "overlapBox", (put, room, ...list) =>
 			this.carom.exports.cw_overlap_box(this.address, put([...lower, ...upper], Float64Array), ...list));
 	}
 
 	/** Ids of the bodies that a shape at a pose overlaps. */
-	overlapShape(shape, pose = IDENTITY, { filter } = {}) {
+	overlapShape(shape, pose = IDENTITY, options) {
+		const { filter } = settingsOf("overlapShape", options, SEEN);
 		return this.askList("id", filter, "overlapShape", (put, room, ...list) =>
 			this.carom.exports.cw_overlap_shape(this.address, this.placed(room, shape, pose, "overlapShape"), ...list));
 	}
 
 	/** The contacts that a shape at a pose would have; it is a, and no body. */
-	collideShape(shape, pose = IDENTITY, { filter } = {}) {
+	collideShape(shape, pose = IDENTITY, options) {
+		const { filter } = settingsOf("collideShape", options, SEEN);
 		return this.askList("contact", filter, "collideShape", (put, room, ...list) =>
 			this.carom.exports.cw_collide_shape(this.address, this.placed(room, shape, pose, "collideShape"), ...list));
 	}
 
 	/** The body nearest to a shape at a pose, or null. */
-	closestBody(shape, pose = IDENTITY, { maxDistance = Infinity, filter } = {}) {
+	closestBody(shape, pose = IDENTITY, options) {
+		const { maxDistance, filter } = settingsOf("closestBody", options, { maxDistance: Infinity, ...SEEN });
 		return this.askOne("closest_body", filter, "closestBody", (found, to, put, room, seen) =>
 			this.carom.exports.cw_closest_body(this.address, this.placed(room, shape, pose, "closestBody"), maxDistance, seen, found, to));
 	}
 
 	/** The two bodies that are nearest to each other, or null. */
-	closestPair({ maxDistance = Infinity, filterA, filterB } = {}) {
+	closestPair(options) {
+		const { maxDistance, filterA, filterB } = settingsOf("closestPair", options, { maxDistance: Infinity, filterA: null, filterB: null });
 		return this.askOne("closest_pair", filterA, "closestPair", (found, to, put, room, seen) =>
 			this.carom.exports.cw_closest_pair(this.address, maxDistance, seen, this.carom.putFilter(room, filterB, "closestPair: filterB"), found, to));
 	}
 
 	/** The body that a shape meets first on its way from one pose to another, or null. */
-	castShape(shape, begin, end, { tolerance = 1e-3, filter } = {}) {
+	castShape(shape, begin, end, options) {
+		const { tolerance, filter } = settingsOf("castShape", options, { tolerance: 1e-3, ...SEEN });
 		return this.askOne("shape_hit", filter, "castShape", (found, to, put, room, seen) => {
 			checkPose(begin, "castShape: begin");
 			checkPose(end, "castShape: end");
@@ -1822,51 +1924,53 @@ export class World extends Handle {
 	// which resultName has a name for. Lists have first [n + 1]: answers first[i] to first[i + 1] - 1 are those of query i.
 
 	/** The first hits of rays: origins and directions [3n]; tMin, tMax: a number, or [n]. body is 0, 0 where there is none. */
-	castRays(origins, directions, options = {}) { return this.askRays("castRays", "cw_cast_rays", "ray_hit", origins, directions, options); }
+	castRays(origins, directions, options) { return this.askRays("castRays", "cw_cast_rays", "ray_hit", origins, directions, options); }
 
 	/** Do rays hit anything? found [n]: 1 or 0. */
-	castRaysAny(origins, directions, options = {}) { return this.askRays("castRaysAny", "cw_cast_rays_any", "found", origins, directions, options); }
+	castRaysAny(origins, directions, options) { return this.askRays("castRaysAny", "cw_cast_rays_any", "found", origins, directions, options); }
 
 	/** All hits of rays. */
-	castRaysAll(origins, directions, options = {}) {
-		return this.askLists("castRaysAll", "cw_cast_rays_all", "ray_hit", options, (put) => putRays(put, origins, directions, options, "castRaysAll"));
+	castRaysAll(origins, directions, options) {
+		const { tMin, tMax, ...batch } = settingsOf("castRaysAll", options, { ...BATCH, ...RAYS });
+		return this.askLists("castRaysAll", "cw_cast_rays_all", "ray_hit", batch, (put) => putRays(put, origins, directions, { tMin, tMax }, "castRaysAll"));
 	}
 
 	/** The nearest points to points [3n]; body is 0, 0 where none is within maxDistance. */
-	closestPoints(points, options = {}) {
-		const { maxDistance = Infinity } = options;
-		return this.askEach("closestPoints", "cw_closest_points", "closest_point", options, (put) => putRows(put, points, 3, "closestPoints: points"), maxDistance);
+	closestPoints(points, options) {
+		const { maxDistance, ...batch } = settingsOf("closestPoints", options, { ...BATCH, maxDistance: Infinity });
+		return this.askEach("closestPoints", "cw_closest_points", "closest_point", batch, (put) => putRows(put, points, 3, "closestPoints: points"), maxDistance);
 	}
 
 	/** The bodies that boxes touch, [6n]: the lower and the upper corner of each. */
-	overlapBoxes(boxes, options = {}) {
-		return this.askLists("overlapBoxes", "cw_overlap_boxes", "id", options, (put) => putRows(put, boxes, 6, "overlapBoxes: boxes"));
+	overlapBoxes(boxes, options) {
+		return this.askLists("overlapBoxes", "cw_overlap_boxes", "id", settingsOf("overlapBoxes", options, BATCH), (put) => putRows(put, boxes, 6, "overlapBoxes: boxes"));
 	}
 
 	/** The bodies that shapes at poses [7n] overlap; shapes: one for all, or [n]. */
-	overlapShapes(shapes, poses, options = {}) {
-		return this.askLists("overlapShapes", "cw_overlap_shapes", "id", options, (put, room) => this.carom.putShapes(room, shapes, poses, 7, "overlapShapes"));
+	overlapShapes(shapes, poses, options) {
+		return this.askLists("overlapShapes", "cw_overlap_shapes", "id", settingsOf("overlapShapes", options, BATCH), (put, room) => this.carom.putShapes(room, shapes, poses, 7, "overlapShapes"));
 	}
 
 	/** The contacts that shapes at poses [7n] would have. */
-	collideShapes(shapes, poses, options = {}) {
-		return this.askLists("collideShapes", "cw_collide_shapes", "contact", options, (put, room) => this.carom.putShapes(room, shapes, poses, 7, "collideShapes"));
+	collideShapes(shapes, poses, options) {
+		return this.askLists("collideShapes", "cw_collide_shapes", "contact", settingsOf("collideShapes", options, BATCH), (put, room) => this.carom.putShapes(room, shapes, poses, 7, "collideShapes"));
 	}
 
 	/** The bodies nearest to shapes at poses [7n]; body is 0, 0 where none is within maxDistance. */
-	closestBodies(shapes, poses, options = {}) {
-		const { maxDistance = Infinity } = options;
-		return this.askEach("closestBodies", "cw_closest_bodies", "closest_body", options, (put, room) => this.carom.putShapes(room, shapes, poses, 7, "closestBodies"), maxDistance);
+	closestBodies(shapes, poses, options) {
+		const { maxDistance, ...batch } = settingsOf("closestBodies", options, { ...BATCH, maxDistance: Infinity });
+		return this.askEach("closestBodies", "cw_closest_bodies", "closest_body", batch, (put, room) => this.carom.putShapes(room, shapes, poses, 7, "closestBodies"), maxDistance);
 	}
 
 	/** The bodies that shapes meet first on their ways, [14n]: the poses at the beginning and at the end. */
-	castShapes(shapes, motions, options = {}) {
-		const { tolerance = 1e-3 } = options;
-		return this.askEach("castShapes", "cw_cast_shapes", "shape_hit", options, (put, room) => this.carom.putShapes(room, shapes, motions, 14, "castShapes"), tolerance);
+	castShapes(shapes, motions, options) {
+		const { tolerance, ...batch } = settingsOf("castShapes", options, { ...BATCH, tolerance: 1e-3 });
+		return this.askEach("castShapes", "cw_cast_shapes", "shape_hit", batch, (put, room) => this.carom.putShapes(room, shapes, motions, 14, "castShapes"), tolerance);
 	}
 
 	askRays(call, name, record, origins, directions, options) {
-		return this.askEach(call, name, record, options, (put) => putRays(put, origins, directions, options, call));
+		const { tMin, tMax, ...batch } = settingsOf(call, options, { ...BATCH, ...RAYS });
+		return this.askEach(call, name, record, batch, (put) => putRays(put, origins, directions, { tMin, tMax }, call));
 	}
 
 	/** One answer for each query that input puts into memory. */
@@ -1899,10 +2003,10 @@ export class World extends Handle {
 	}
 
 	/** Replace the content of a snapshot by the world as it is. */
-	save(snapshot) { this.change((world) => this.carom.exports.cw_save(world, addressOf(snapshot, "save"))); }
+	save(snapshot) { this.change((world) => this.carom.exports.cw_save(world, this.carom.addressOf(snapshot, Snapshot, "save: snapshot"))); }
 
 	/** Put the world back into the state of a snapshot, whatever has been done since. */
-	restore(snapshot) { this.change((world) => this.carom.exports.cw_restore(world, addressOf(snapshot, "restore"))); }
+	restore(snapshot) { this.change((world) => this.carom.exports.cw_restore(world, this.carom.addressOf(snapshot, Snapshot, "restore: snapshot"))); }
 
 	/** A snapshot of the bytes that Snapshot.save made; the world must have equal bodies, added and removed in the same order. */
 	loadSnapshot(data) {
@@ -1949,18 +2053,24 @@ export class World extends Handle {
 for (const [index, [list, name]] of Object.entries(RESULTS).entries())
 	Object.defineProperty(World.prototype, list, { get() { return this.results(name, index); } });
 
-function addressOf(snapshot, call) {
-	if (!(snapshot instanceof Snapshot))
-		throw wrong(`${call}: snapshot is ${show(snapshot)}; it must be a Snapshot`);
-	return snapshot.address;
-}
-
 /** How many spheres centres, and radii where they are given, stand for. */
 function checkSpheres(call, centres, radii) {
 	const count = checkNumbers(centres, `${call}: centres`).length / 3;
 	if (count % 1 || (radii !== null && checkNumbers(radii, `${call}: radii`).length !== count))
 		throw wrong(`${call}: ${radii ? `${radii.length} radii, and ` : ""}${centres.length} coordinates`);
 	return count;
+}
+
+/** Whom a body or a mesh meets, over what it met. */
+function filterOf(given, before) {
+	const filter = { ...before };
+	for (const [name, value] of Object.entries(checkSettings(given, "setFilter"))) {
+		if (!(name in before))
+			throw wrong(`setFilter: there is no setting ${name}; there are ${Object.keys(before).join(", ")}`);
+		if (value !== undefined)
+			filter[name] = checkValue(name === "group" ? "i32" : "u64", value, `setFilter: ${name}`);
+	}
+	return filter;
 }
 
 /** Numbers of 64 bits that are small. */
@@ -1991,7 +2101,7 @@ export class Snapshot extends Handle {
 
 	/** The first thing in which two snapshots differ, { list, field, index, body }, or null. */
 	difference(other) {
-		const theirs = addressOf(other, "difference");
+		const theirs = this.carom.addressOf(other, Snapshot, "difference: other");
 		return this.carom.scratch((put, room) => {
 			const to = room(layoutOf("snapshot_difference").size);
 			return this.carom.exports.cw_snapshots_differ(this.address, theirs, to) ? this.carom.readRecord("snapshot_difference", to) : null;
@@ -2004,7 +2114,7 @@ class Surfaces extends Handle {
 	/** Add a mesh: vertices [3n], corners [3m]. self: does it meet itself? Returns its number. */
 	addMesh(vertices, triangles, settings = {}) {
 		checkNumbers(vertices, "addMesh: vertices", 3);
-		checkNumbers(triangles, "addMesh: triangles", 3);
+		checkWhole(triangles, "addMesh: triangles", 3);
 		return this.carom.scratch((put, room, read) => {
 			const at = this.carom.putRecord("sweep_mesh_def", room, this.carom.exports.cw_default_sweep_mesh_def, settings, "addMesh: "), number = put([0], Int32Array);
 			this.carom.writePointers("sweep_mesh_def", at, { vertex_count: vertices.length / 3, triangles: put(triangles, Int32Array), triangle_count: triangles.length / 3 });
@@ -2023,16 +2133,16 @@ class Surfaces extends Handle {
 
 	/** The coordinates of a mesh. */
 	countOf(mesh) {
-		const count = this.counts && this.counts[mesh];
+		const count = this.counts && Number.isInteger(mesh) ? this.counts[mesh] : undefined;
 		if (count === undefined)
 			throw wrong(`mesh ${show(mesh)} has not been added`);
 		return count;
 	}
 
 	/** Whom a mesh meets, as addMesh has it. */
-	setFilter(mesh, { category = 1n, mask = 2n ** 64n - 1n, group = 0 }) {
-		for (const [name, type, value] of [["mesh", "i32", mesh], ["category", "u64", category], ["mask", "u64", mask], ["group", "i32", group]])
-			checkValue(type, value, `setFilter: ${name}`);
+	setFilter(mesh, given) {
+		const { category, mask, group } = filterOf(given, { category: 1n, mask: 2n ** 64n - 1n, group: 0 });
+		checkValue("i32", mesh, "setFilter: mesh");
 		this.carom.check(this.calls.filter(this.address, mesh, BigInt(category), BigInt(mask), group));
 	}
 

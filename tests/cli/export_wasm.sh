@@ -18,6 +18,7 @@ node "$CAROM_SOURCE/tests/wasm/package.mjs" "$package" bodies.html convex.html
 node "$CAROM_SOURCE/tests/wasm/layouts.mjs" "$package" "$CAROM_SOURCE"
 expect 0 out '.' replay convex/recording.h5 --record convex_calls.rec
 node "$CAROM_SOURCE/tests/wasm/bundles.mjs" "$package" ${CAROM_BUNDLERS:+"$CAROM_BUNDLERS"} # a folder node_modules with bundlers in it
+node "$CAROM_SOURCE/tests/wasm/misuse.mjs" "$package"
 node "$CAROM_SOURCE/tests/wasm/queries.mjs" "$package"
 node "$CAROM_SOURCE/tests/wasm/shapes.mjs" "$package" "$work"
 cube cube.obj 0

@@ -12,7 +12,8 @@ function makeWorld(poses) {
 			if (Number.isNaN(pose[0]))
 				return;
 			const shapes = body.shapes.map((shape) => ({ ...shape, mesh: shape.mesh === null ? null : meshes[shape.mesh] }));
-			const [index] = world.addBody({ kind: body.kind, pose, ...(body.isCompound ? { parts: shapes } : { shape: shapes[0] }) });
+			const alone = { ...shapes[0], pose: undefined }; // its pose is the body's
+			const [index] = world.addBody({ kind: body.kind, pose, ...(body.isCompound ? { parts: shapes } : { shape: alone }) });
 			numbers[index] = number;
 		});
 	} catch (reason) {
