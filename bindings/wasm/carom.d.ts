@@ -6,12 +6,15 @@ export type Vector = [number, number, number];
 export type Pose = Numbers;
 /** Index and generation. */
 export type BodyId = [number, number];
+/** An id as calls take it: two numbers of the ids that a batch answers, too (body.subarray(0, 2)). */
+export type BodyIdLike = readonly [number, number] | Uint32Array;
 export type Bytes = ArrayBuffer | ArrayBufferView;
 /** 64 bits: given as either, read as a bigint. */
 export type Bits = bigint | number;
 
 /** Wrong arguments, members, elements and settings are named: createMesh: triangles[7] is NaN; castRay: there is no setting tmax. */
 export class CaromError extends Error {
+	constructor(message: string, code: string);
 	/** The name of the result, for example "invalid argument", "invalid mesh", "out of memory". */
 	code: string;
 	/** Of replay(): how far it got. */
@@ -22,41 +25,44 @@ export class CaromError extends Error {
  * Load the library. module: bytes, a WebAssembly.Module, or the address of carom.wasm (a text or a URL; in Node a path, too). Left out: carom.wasm
  * beside carom.js, which Node reads and browsers fetch. Each call makes a library with memory of its own: objects of one are refused by another.
  */
-export function loadCarom(module?: BufferSource | WebAssembly.Module | string | URL): Promise<Carom>;
+export function loadCarom(module?: Bytes | string | { readonly href: string } | CompiledModule): Promise<Carom>;
+
+/** A WebAssembly.Module: the name of its type needs lib "dom" or the types of Node, which this file does not ask for. */
+export interface CompiledModule {}
 
 export interface SweepSettings {
-	method?: "auto" | "front" | "bvh";
-	volume?: "dop18" | "aabb";
-	build?: "median" | "sah";
-	test?: "certified" | "inclusion";
-	tolerance?: number;
-	minSeparation?: number;
+	method?: "auto" | "front" | "bvh" | undefined;
+	volume?: "dop18" | "aabb" | undefined;
+	build?: "median" | "sah" | undefined;
+	test?: "certified" | "inclusion" | undefined;
+	tolerance?: number | undefined;
+	minSeparation?: number | undefined;
 	/** 0, or up to 1: features keep this part of their first distance where that is less than the separation. */
-	relativeSeparation?: number;
+	relativeSeparation?: number | undefined;
 	/** A search that finds more fails; 0: no bound. */
-	maxHits?: number;
-	orphanSets?: boolean;
-	pruneFront?: boolean;
-	rebuildSprouted?: number;
-	rebuildReplaced?: number;
-	frontBudget?: number;
+	maxHits?: number | undefined;
+	orphanSets?: boolean | undefined;
+	pruneFront?: boolean | undefined;
+	rebuildSprouted?: number | undefined;
+	rebuildReplaced?: number | undefined;
+	frontBudget?: number | undefined;
 }
 
 export interface WorldSettings {
-	broadPhase?: "tree" | "sweep";
+	broadPhase?: "tree" | "sweep" | undefined;
 	/** 1 to 256; 0: all. */
-	maxContactsPerPair?: number;
-	speculativeDistance?: number;
-	matchDistance?: number;
-	temporal?: "none" | "iterative" | "predictive";
-	contactNormal?: "ray" | "triangle" | "patch";
+	maxContactsPerPair?: number | undefined;
+	speculativeDistance?: number | undefined;
+	matchDistance?: number | undefined;
+	temporal?: "none" | "iterative" | "predictive" | undefined;
+	contactNormal?: "ray" | "triangle" | "patch" | undefined;
 	/** Radians. */
-	internalEdgeAngle?: number;
+	internalEdgeAngle?: number | undefined;
 	/** How impacts of deforming bodies are found. */
-	sweep?: SweepSettings;
-	toiTolerance?: number;
+	sweep?: SweepSettings | undefined;
+	toiTolerance?: number | undefined;
 	/** Most bytes that the world may hold; 0: no limit. */
-	memoryBudget?: number;
+	memoryBudget?: number | undefined;
 }
 
 /**
@@ -65,12 +71,14 @@ export interface WorldSettings {
  */
 export interface WorldFunctions {
 	/** Asked for each pair of overlapping boxes that categories, masks and groups let pass. */
-	pairFilter?: (a: BodyId, b: BodyId, userDataA: bigint, userDataB: bigint) => boolean | void;
+	pairFilter?: ((a: BodyId, b: BodyId, userDataA: bigint, userDataB: bigint) => boolean | void) | undefined;
 	/** Asked for each contact before contacts are reduced; its pair is its number among those of its pair. */
-	contactFilter?: (contact: Contact, userDataA: bigint, userDataB: bigint) => boolean | void;
+	contactFilter?: ((contact: Contact, userDataA: bigint, userDataB: bigint) => boolean | void) | undefined;
 }
 
+/** loadCarom makes it. */
 export class Carom {
+	private constructor();
 	readonly version: string;
 	/** Bytes that all objects hold. */
 	readonly memoryInUse: number;
@@ -87,39 +95,39 @@ export class Carom {
 	/** The convex hull of points [3n]. */
 	createHull(points: Numbers): Mesh;
 	/** A solid below heights [rows * columns], row by row, spacing apart; NaN is a hole. Its bottom is thickness below the lowest height. */
-	createHeightField(heights: Numbers, columns: number, options?: { spacing?: Numbers; thickness?: number }): Mesh;
+	createHeightField(heights: Numbers, columns: number, options?: { spacing?: Numbers | undefined; thickness?: number | undefined }): Mesh;
 	createWorld(settings?: WorldSettings & WorldFunctions): World;
 	createSweep(settings?: SweepSettings): Sweep;
 	createProximity(settings?: ProximitySettings): Proximity;
 	createSpheres(settings?: SpheresSettings): Spheres;
-	meshDistance(a: Mesh, b: Mesh, options?: { poseA?: Pose; poseB?: Pose; maxDistance?: number }): MeshGap | null;
+	meshDistance(a: Mesh, b: Mesh, options?: { poseA?: Pose | undefined; poseB?: Pose | undefined; maxDistance?: number | undefined }): MeshGap | null;
 	/** Pairs of a triangle of a and one of b that intersect or touch: a0, b0, a1, b1, ..., sorted. Exact. */
-	meshIntersections(a: Mesh, b: Mesh, options?: { poseA?: Pose; poseB?: Pose }): Int32Array;
+	meshIntersections(a: Mesh, b: Mesh, options?: { poseA?: Pose | undefined; poseB?: Pose | undefined }): Int32Array;
 	/** Of a world with this one body, to the bit; body of the answer is 0, 0. */
-	shapeCastRay(shape: Shape, origin: Numbers, direction: Numbers, options?: Posed & { tMin?: number; tMax?: number }): RayHit | null;
-	shapeClosestPoint(shape: Shape, point: Numbers, options?: Posed & { maxDistance?: number }): ClosestPoint | null;
+	shapeCastRay(shape: Shape, origin: Numbers, direction: Numbers, options?: Posed & { tMin?: number | undefined; tMax?: number | undefined }): RayHit | null;
+	shapeClosestPoint(shape: Shape, point: Numbers, options?: Posed & { maxDistance?: number | undefined }): ClosestPoint | null;
 	/** t is Infinity where a ray hits nothing. */
-	shapeCastRays(shape: Shape, origins: Numbers, directions: Numbers, options?: Posed & ShapeBatchOptions & { tMin?: number | Numbers; tMax?: number | Numbers }): RayHits;
+	shapeCastRays(shape: Shape, origins: Numbers, directions: Numbers, options?: Posed & ShapeBatchOptions & { tMin?: number | Numbers | undefined; tMax?: number | Numbers | undefined }): RayHits;
 	/** distance is Infinity where no point is within maxDistance. */
-	shapeClosestPoints(shape: Shape, points: Numbers, options?: Posed & ShapeBatchOptions & { maxDistance?: number }): ClosestPoints;
+	shapeClosestPoints(shape: Shape, points: Numbers, options?: Posed & ShapeBatchOptions & { maxDistance?: number | undefined }): ClosestPoints;
 	/** How far two shapes are apart: of any kinds, meshes too, and one plane. */
 	distance(a: Shape, b: Shape, options?: TwoPoses): Separation;
 	/** Touching counts. Far cheaper than contacts or a distance. */
 	overlap(a: Shape, b: Shape, options?: TwoPoses): boolean;
 	/** Contacts as of the first step of a world with these two. margin: how far ahead they are seen. */
-	collide(a: Shape, b: Shape, options?: TwoPoses & { margin?: number }): Contact[];
+	collide(a: Shape, b: Shape, options?: TwoPoses & { margin?: number | undefined }): Contact[];
 	/** Of two convex shapes, or of one and a plane. */
-	manifold(a: Shape, b: Shape, options?: TwoPoses & { margin?: number }): Manifold;
+	manifold(a: Shape, b: Shape, options?: TwoPoses & { margin?: number | undefined }): Manifold;
 	/** motionA, motionB: 14 numbers, the poses at the beginning and at the end; left out: rest. tolerance: left out, 0.001. */
-	timeOfImpact(a: Shape, b: Shape, options?: { motionA?: Numbers; motionB?: Numbers; tolerance?: number }): TimeOfImpact;
+	timeOfImpact(a: Shape, b: Shape, options?: { motionA?: Numbers | undefined; motionB?: Numbers | undefined; tolerance?: number | undefined }): TimeOfImpact;
 	/** The pose at a time from 0 to 1. */
 	motionPose(motion: Numbers, time: number): number[];
 	/** a, b: one shape for all poses [7n], or one for each. */
-	distances(a: Shape | Shape[], posesA: Numbers, b: Shape | Shape[], posesB: Numbers, options?: ShapeBatchOptions): Separations;
-	overlaps(a: Shape | Shape[], posesA: Numbers, b: Shape | Shape[], posesB: Numbers, options?: ShapeBatchOptions): Found;
-	manifolds(a: Shape | Shape[], posesA: Numbers, b: Shape | Shape[], posesB: Numbers, options?: ShapeBatchOptions & { margin?: number }): Manifolds;
+	distances(a: Shape | readonly Shape[], posesA: Numbers, b: Shape | readonly Shape[], posesB: Numbers, options?: ShapeBatchOptions): Separations;
+	overlaps(a: Shape | readonly Shape[], posesA: Numbers, b: Shape | readonly Shape[], posesB: Numbers, options?: ShapeBatchOptions): Found;
+	manifolds(a: Shape | readonly Shape[], posesA: Numbers, b: Shape | readonly Shape[], posesB: Numbers, options?: ShapeBatchOptions & { margin?: number | undefined }): Manifolds;
 	/** motions [14n]. */
-	timesOfImpact(a: Shape | Shape[], motionsA: Numbers, b: Shape | Shape[], motionsB: Numbers, options?: ShapeBatchOptions & { tolerance?: number }): TimesOfImpact;
+	timesOfImpact(a: Shape | readonly Shape[], motionsA: Numbers, b: Shape | readonly Shape[], motionsB: Numbers, options?: ShapeBatchOptions & { tolerance?: number | undefined }): TimesOfImpact;
 	/** Records of 4: a point, and the corners of a triangle. */
 	pointTriangleDistances(positions: Numbers, options?: Elements): TrianglePoints & { distance: Float64Array };
 	/** Records of 4: the ends of two edges. */
@@ -146,7 +154,12 @@ export interface Replay {
 	hash: string;
 }
 
+// Without this, all that stands in this file would be exported: Handle and Surfaces are not.
+export {};
+
+/** What objects of the library have. They are made by calls of Carom and World. */
 declare class Handle {
+	protected constructor();
 	/** Free it now; it cannot be used afterwards. Without it, it is freed some time after its last reference went. */
 	destroy(): void;
 }
@@ -160,15 +173,15 @@ export interface MeshReport {
 }
 
 export interface MeshSettings {
-	sides?: "auto" | "front" | "both";
+	sides?: "auto" | "front" | "both" | undefined;
 	/** How its trees are built: times of building and searching depend on it, results do not. */
-	build?: "sah" | "hlbvh" | "lbvh" | "trbvh" | "ploc";
+	build?: "sah" | "hlbvh" | "lbvh" | "trbvh" | "ploc" | undefined;
 	/** Cells along the longest side of the inside-outside grid; -1: by the size of the mesh. */
-	gridResolution?: number;
+	gridResolution?: number | undefined;
 	/** Vertices nearer to each other than this come to one place, so that cracks close; 0 (default): they stay. */
-	weldDistance?: number;
+	weldDistance?: number | undefined;
 	/** A number of yours for each triangle, which contacts hand on. */
-	materials?: Numbers | null;
+	materials?: Numbers | null | undefined;
 }
 
 /** xx, yy, zz, xy, xz, yz of the inertia about the centre, at density 1. */
@@ -194,16 +207,16 @@ export class Mesh extends Handle {
 	/** Of a closed mesh. */
 	readonly mass: Mass;
 	/** epo is 0 where it is not asked for. */
-	treeInfo(options?: { epo?: boolean }): TreeInfo;
+	treeInfo(options?: { epo?: boolean | undefined }): TreeInfo;
 	materialOf(triangle: number): number;
 	/** A mesh of another size. Negative factors mirror. */
 	scaled(scale: number | Numbers): Mesh;
 	/** Of a height field: one with other heights in a rectangle. Its bottom stays. */
-	edited(heights: Numbers, columns: number, options?: { firstColumn?: number; firstRow?: number }): Mesh;
+	edited(heights: Numbers, columns: number, options?: { firstColumn?: number | undefined; firstRow?: number | undefined }): Mesh;
 	/** With its trees, for Carom.loadMesh of a library of the same baked version, native or not. */
 	save(): Uint8Array;
 	/** In float, as a step casts them. triangle is -1 where a ray hits nothing. */
-	castRays(origins: Numbers, directions: Numbers, options?: { tMax?: number | Numbers }): { triangle: Int32Array; t: Float32Array; backFace: Uint8Array };
+	castRays(origins: Numbers, directions: Numbers, options?: { tMax?: number | Numbers | undefined }): { triangle: Int32Array; t: Float32Array; backFace: Uint8Array };
 	closestPoint(point: Numbers, maxDistance?: number): MeshPoint | null;
 	/** false for an open mesh. */
 	contains(point: Numbers): boolean;
@@ -221,57 +234,57 @@ export interface TimeOfImpact {
 	time: number;
 	separation: Separation; steps: number; triangleA: number; triangleB: number;
 }
-export interface Posed { pose?: Pose; }
-export interface TwoPoses { poseA?: Pose; poseB?: Pose; }
+export interface Posed { pose?: Pose | undefined; }
+export interface TwoPoses { poseA?: Pose | undefined; poseB?: Pose | undefined; }
 export interface ShapeBatchOptions {
 	/** As in BatchOptions. */
-	results?: boolean;
+	results?: boolean | undefined;
 }
 /** vertices: numbers of the positions of each record; left out: in order. */
-export interface Elements { vertices?: Numbers | null; }
+export interface Elements { vertices?: Numbers | null | undefined; }
 
 export interface MeshGap { distance: number; onA: Vector; onB: Vector; triangleA: number; triangleB: number; aInsideB: boolean; bInsideA: boolean; }
 
 export interface Shape {
 	type: "sphere" | "box" | "capsule" | "plane" | "mesh" | "hull" | "cylinder" | "cone" | "ellipsoid";
-	radius?: number;
-	halfLength?: number;
-	halfExtents?: Numbers;
-	mesh?: Mesh | null;
-	rounding?: number;
+	radius?: number | undefined;
+	halfLength?: number | undefined;
+	halfExtents?: Numbers | undefined;
+	mesh?: Mesh | null | undefined;
+	rounding?: number | undefined;
 	/** Of a part: in the frame of its body. */
-	pose?: Pose;
+	pose?: Pose | undefined;
 }
 
 export interface Part extends Shape {
 	/** A number of yours, which World.getPartData tells. */
-	userData?: Bits;
+	userData?: Bits | undefined;
 }
 
 export interface BodyDef {
 	/** Of a body without parts; a mesh of a deforming body. */
-	shape?: Shape;
+	shape?: Shape | undefined;
 	/** At least one; a body without parts has shape alone. */
-	parts?: Part[];
+	parts?: readonly Part[] | undefined;
 	/** Of a granular body, in place of a shape: centres [3n] in the frame of pose. */
-	centres?: Numbers;
+	centres?: Numbers | undefined;
 	/** [n] */
-	radii?: Numbers;
+	radii?: Numbers | undefined;
 	/** deformable: a solid whose vertices you move. cloth: a surface. granular: many spheres. */
-	kind?: "static" | "kinematic" | "dynamic" | "deformable" | "cloth" | "granular";
-	pose?: Pose;
-	category?: Bits;
-	mask?: Bits;
+	kind?: "static" | "kinematic" | "dynamic" | "deformable" | "cloth" | "granular" | undefined;
+	pose?: Pose | undefined;
+	category?: Bits | undefined;
+	mask?: Bits | undefined;
 	/** Bodies of one negative group never collide, of a positive one always. */
-	group?: number;
-	sensor?: boolean;
-	selfCollision?: boolean;
-	continuous?: boolean;
-	shapeImpacts?: boolean;
-	contacts?: boolean;
+	group?: number | undefined;
+	sensor?: boolean | undefined;
+	selfCollision?: boolean | undefined;
+	continuous?: boolean | undefined;
+	shapeImpacts?: boolean | undefined;
+	contacts?: boolean | undefined;
 	/** Of deforming bodies: above 0 it has surface contacts. */
-	thickness?: number;
-	userData?: Bits;
+	thickness?: number | undefined;
+	userData?: Bits | undefined;
 }
 
 /** Two bodies: their ids, and a and b, the indices of these alone. */
@@ -341,8 +354,35 @@ export interface BodyImpact extends MarkedBodies {
 
 /** Two features nearer than the thickness asks for, or of which one has gone through the other's surface. */
 export interface SurfaceContact extends MarkedBodies {
-	partA: number; partB: number; kind: "vertex-face" | "edge-edge"; vertices: number[]; triangle: number; side: number; through: boolean; led: boolean; age: number; pair: number; impulse: Vector;
-	weights: number[]; pointA: Vector; pointB: Vector; normal: Vector; distance: number; thickness: number;
+	/** Numbers of the parts; 0 of bodies without parts. */
+	partA: number; partB: number;
+	kind: "vertex-face" | "edge-edge";
+	/** vertex-face: the vertex of A, and the corners of the triangle of B. edge-edge: the ends of the edge of A, and of that of B. */
+	vertices: number[];
+	/** Of B, vertex-face; else -1. */
+	triangle: number;
+	/** vertex-face: 1: the vertex belongs to the front of the surface, -1: to its back, 0: it is beside the border of an open mesh. edge-edge: 0. */
+	side: number;
+	/** The first feature is on the wrong side. */
+	through: boolean;
+	/** Cloth leaves a closed mesh with the vertices around it along one direction, the normal: the points lie on it, and are not the nearest ones. */
+	led: boolean;
+	/** Steps for which these two features have had a contact. */
+	age: number;
+	/** Its number in World.pairs. */
+	pair: number;
+	/** What setSurfaceImpulse stored for it, or for the vertex with another triangle; else 0. */
+	impulse: Vector;
+	/** Of these vertices in the nearest points: those of the first feature sum to 1, those of the second one too. */
+	weights: number[];
+	/** The nearest points, world. */
+	pointA: Vector; pointB: Vector;
+	/** Unit, world: moving the first feature along it, or the second one against it, parts them, to the side where the first one belongs. */
+	normal: Vector;
+	/** Of the two along the normal; negative: through. */
+	distance: number;
+	/** The distance to be kept: distance is below it. */
+	thickness: number;
 }
 
 /** A feature of a deforming body too near to another shape than a mesh, or in it. */
@@ -371,7 +411,18 @@ export interface Stats {
 }
 
 export interface RayHit { body: BodyId; t: number; point: Vector; normal: Vector; triangle: number; u: number; v: number; backFace: boolean; part: number; }
-export interface ClosestPoint { body: BodyId; point: Vector; normal: Vector; distance: number; triangle: number; part: number; }
+export interface ClosestPoint {
+	body: BodyId;
+	/** On the surface, world. */
+	point: Vector;
+	/** Outward, unit, world: point + distance * normal is the point that was asked about. */
+	normal: Vector;
+	/** Negative where the point that was asked about is inside of the body. */
+	distance: number;
+	triangle: number;
+	/** Number of the part, or of a granular body's sphere; 0: neither. */
+	part: number;
+}
 
 /** Of a body near a shape: negative distances tell an overlap, and normal leads from the body to the shape. */
 export interface ClosestBody { body: BodyId; part: number; distance: number; normal: Vector; onShape: Vector; onBody: Vector; }
@@ -388,24 +439,24 @@ export interface ShapeHit {
 /** Which bodies a query sees; what is left out: all. */
 export interface QueryFilter {
 	/** Of the query, against the masks of bodies. */
-	category?: Bits;
+	category?: Bits | undefined;
 	/** Against the categories of bodies. */
-	mask?: Bits;
-	skipSensors?: boolean;
+	mask?: Bits | undefined;
+	skipSensors?: boolean | undefined;
 	/** Of castShape and castShapes: what the shape touches at first stops it only where the way goes into that. */
-	skipSeparating?: boolean;
-	ignore?: BodyId;
+	skipSeparating?: boolean | undefined;
+	ignore?: BodyIdLike | undefined;
 }
-export interface Filtered { filter?: QueryFilter | null; }
-export interface RayOptions extends Filtered { tMin?: number; tMax?: number; }
+export interface Filtered { filter?: QueryFilter | null | undefined; }
+export interface RayOptions extends Filtered { tMin?: number | undefined; tMax?: number | undefined; }
 
 export interface BatchOptions extends Filtered {
 	/** [2n]: the body that each query does not see, in place of filter.ignore; 0, 0: none. */
-	ignore?: Numbers | null;
+	ignore?: Numbers | null | undefined;
 	/** A wrong query does not fail the call: results of the answers tell which were wrong, and answers of these are zeros. */
-	results?: boolean;
+	results?: boolean | undefined;
 }
-export interface RayBatchOptions extends BatchOptions { tMin?: number | Numbers; tMax?: number | Numbers; }
+export interface RayBatchOptions extends BatchOptions { tMin?: number | Numbers | undefined; tMax?: number | Numbers | undefined; }
 
 /** Answers of a batch: an array for each member, in which the numbers of an answer lie in a row (point: [3n], body: [2n]). */
 export interface Answers {
@@ -446,61 +497,91 @@ export interface ContactLists extends AnswerLists {
 	impulse: Float32Array; pair: Int32Array; materialA: Uint32Array; materialB: Uint32Array; partA: Int32Array; partB: Int32Array;
 }
 
+
+/** A record's members as columns: an array of n times the numbers that one record has. Words are their numbers in WORDS. */
+export type Columns<Record, Singles extends keyof Record = never> = {
+	[Member in Exclude<keyof Record, "a" | "b">]-?:
+		Member extends Singles ? Float32Array :
+		Record[Member] extends BodyId ? Uint32Array :
+		Record[Member] extends bigint ? BigUint64Array :
+		Record[Member] extends boolean ? Uint8Array :
+		Record[Member] extends string ? Int32Array :
+		Member extends "depth" | "distance" | "thickness" | "time" | "weights" | "normal" | "point" | "pointA" | "pointB" ? Float64Array :
+		Member extends "materialA" | "materialB" ? Uint32Array : Int32Array;
+};
+/** The lists of World.columns. normal, depth and impulse of contacts and other impulses are floats. */
+export interface ResultColumns {
+	contacts: Columns<Contact, "normal" | "depth" | "impulse">;
+	pairs: Columns<Pair>;
+	events: Columns<PairEvent>;
+	bodyPairs: Columns<BodyPair>;
+	bodyEvents: Columns<BodyPairEvent>;
+	impacts: Columns<WorldImpact>;
+	shapeImpacts: Columns<ShapeImpact>;
+	bodyImpacts: Columns<BodyImpact>;
+	surfaceContacts: Columns<SurfaceContact, "impulse">;
+	surfaceShapeContacts: Columns<SurfaceShapeContact, "impulse">;
+	sphereContacts: Columns<SphereContact, "impulse">;
+	sphereGroups: Omit<Columns<SphereGroup>, "firstPair" | "pairCount"> & { firstPair: BigInt64Array; pairCount: BigInt64Array };
+}
+
 /** The words of each enumeration, by their numbers. */
 export const WORDS: { readonly [name: string]: readonly string[] };
 
 export class World extends Handle {
 	addBody(body: BodyDef): BodyId;
-	removeBody(id: BodyId): void;
+	removeBody(id: BodyIdLike): void;
 	/** All of them, or none. */
-	removeBodies(ids: BodyId[]): void;
-	isBody(id: BodyId): boolean;
+	removeBodies(ids: readonly BodyIdLike[]): void;
+	isBody(id: BodyIdLike): boolean;
 	/** Sorted by index. */
 	readonly bodyIds: BodyId[];
-	setPose(id: BodyId, pose: Pose): void;
-	setPoses(ids: BodyId[], poses: Numbers): void;
-	getPose(id: BodyId): number[];
-	getPoses(ids: BodyId[]): Float64Array;
-	setAsleep(ids: BodyId[], asleep: boolean): void;
-	getAsleep(ids: BodyId[]): boolean[];
+	setPose(id: BodyIdLike, pose: Pose): void;
+	setPoses(ids: readonly BodyIdLike[], poses: Numbers): void;
+	getPose(id: BodyIdLike): number[];
+	getPoses(ids: readonly BodyIdLike[]): Float64Array;
+	setAsleep(ids: readonly BodyIdLike[], asleep: boolean): void;
+	getAsleep(ids: readonly BodyIdLike[]): boolean[];
 	shiftOrigin(offset: Numbers): void;
 	/** Poses at the beginning and at the end of the coming step, 14 numbers of each body. */
-	setMotions(ids: BodyId[], motions: Numbers): void;
+	setMotions(ids: readonly BodyIdLike[], motions: Numbers): void;
 	/** What is left out stays. */
-	setFilter(id: BodyId, filter: { category?: Bits; mask?: Bits; group?: number }): void;
+	setFilter(id: BodyIdLike, filter: { category?: Bits | undefined; mask?: Bits | undefined; group?: number | undefined }): void;
 	/** What is left out stays. Static, kinematic and dynamic bodies become each other. */
-	setTraits(id: BodyId, traits: Pick<BodyDef, "kind" | "sensor" | "selfCollision" | "continuous" | "contacts" | "shapeImpacts" | "thickness">): void;
-	getFilter(id: BodyId): { category: bigint; mask: bigint; group: number };
-	setShape(id: BodyId, shape: Shape): void;
-	setParts(id: BodyId, parts: Part[]): void;
+	setTraits(id: BodyIdLike, traits: Pick<BodyDef, "kind" | "sensor" | "selfCollision" | "continuous" | "contacts" | "shapeImpacts" | "thickness">): void;
+	getFilter(id: BodyIdLike): { category: bigint; mask: bigint; group: number };
+	setShape(id: BodyIdLike, shape: Shape): void;
+	setParts(id: BodyIdLike, parts: readonly Part[]): void;
 	/** Its bounds in the world, a little wider than it is. */
-	getBox(id: BodyId): { lower: Vector; upper: Vector };
-	getUserData(id: BodyId): bigint;
-	setUserData(id: BodyId, data: Bits): void;
+	getBox(id: BodyIdLike): { lower: Vector; upper: Vector };
+	getUserData(id: BodyIdLike): bigint;
+	setUserData(id: BodyIdLike, data: Bits): void;
 	/** userData of a part that a result or an answer names; 0 of a body without parts. A contactFilter may ask too. */
-	getPartData(id: BodyId, part: number): bigint;
-	setPartData(id: BodyId, part: number, data: Bits): void;
+	getPartData(id: BodyIdLike, part: number): bigint;
+	setPartData(id: BodyIdLike, part: number, data: Bits): void;
 	/** As it is now, in the form that addBody takes. A mesh in it is a handle of its own. */
-	getBody(id: BodyId): BodyDef;
+	getBody(id: BodyIdLike): BodyDef;
 	/** Where the vertices of the deforming bodies are at the end of the coming step, [3n], and at its beginning: else where they are. */
-	setVertices(id: BodyId, end: Numbers | null, begin?: Numbers | null): void;
-	getVertices(id: BodyId): Float64Array;
+	setVertices(id: BodyIdLike, end: Numbers | null, begin?: Numbers | null): void;
+	getVertices(id: BodyIdLike): Float64Array;
 	/** Cubic metres that a deforming body encloses, signed, and those of its mesh; insideOut: contacts take its triangles turned round. */
-	getEnclosed(id: BodyId): { volume: number; restVolume: number; insideOut: boolean };
+	getEnclosed(id: BodyIdLike): { volume: number; restVolume: number; insideOut: boolean };
 	/** Another mesh for deforming bodies. from: the old number of each vertex, -1: none. places: of new vertices. */
-	setMesh(id: BodyId, mesh: Mesh, options?: { from?: Numbers | null; places?: Numbers | null }): void;
+	setMesh(id: BodyIdLike, mesh: Mesh, options?: { from?: Numbers | null | undefined; places?: Numbers | null | undefined }): void;
 	/** Where the spheres of a granular body are, [3n]; with radii [n] there may be another number of them. */
-	setSpheres(id: BodyId, centres: Numbers, radii?: Numbers | null): void;
+	setSpheres(id: BodyIdLike, centres: Numbers, radii?: Numbers | null): void;
 	/** Where the spheres of a continuous granular body begin the coming step, [3n], in the place of where they were. */
-	setSphereBegins(id: BodyId, begins: Numbers): void;
+	setSphereBegins(id: BodyIdLike, begins: Numbers): void;
 	/** x, y, z, radius of each. */
-	getSpheres(id: BodyId): Float64Array;
+	getSpheres(id: BodyIdLike): Float64Array;
 	/** Find all contacts of the bodies as they are, and all impacts on their way. */
 	/** Room ahead for parts of bodies, pairs and contacts, so many in all. */
 	reserve(parts: number, pairs: number, contacts: number): void;
 	/** Gives back what the content does not need. Ids of bodies added later may depend on it. */
 	trim(): void;
 	step(): void;
+	/** A list of the step as arrays, one for each member: columns("contacts").point is [3n], of n contacts. Far quicker than the list of objects. */
+	columns<List extends keyof ResultColumns>(list: List): ResultColumns[List];
 	readonly contacts: Contact[];
 	/** 16 numbers of each contact: a, b, point, normal, depth, featureA, featureB, kind, partA, partB, age, pair. */
 	readonly contactNumbers: Float64Array;
@@ -530,7 +611,7 @@ export class World extends Handle {
 	readonly earliestImpact: WorldImpact | null;
 	readonly earliestShapeImpact: ShapeImpact | null;
 	/** Of one body, or of all. Sensors, and bodies that touch from the beginning, do not count. */
-	earliestBodyImpact(id?: BodyId): BodyImpact | null;
+	earliestBodyImpact(id?: BodyIdLike): BodyImpact | null;
 	setImpulse(contact: number, impulse: Numbers): void;
 	setSurfaceImpulse(contact: number, impulse: Numbers): void;
 	setSurfaceShapeImpulse(contact: number, impulse: Numbers): void;
@@ -555,26 +636,26 @@ export class World extends Handle {
 	overlapShape(shape: Shape, pose?: Pose, options?: Filtered): BodyId[];
 	/** Contacts that a shape would have: it is a, a body that does not exist. */
 	collideShape(shape: Shape, pose?: Pose, options?: Filtered): Contact[];
-	closestBody(shape: Shape, pose?: Pose, options?: Filtered & { maxDistance?: number }): ClosestBody | null;
+	closestBody(shape: Shape, pose?: Pose, options?: Filtered & { maxDistance?: number | undefined }): ClosestBody | null;
 	/** Of bodies that may meet. a passes filterA, b passes filterB. */
-	closestPair(options?: { maxDistance?: number; filterA?: QueryFilter | null; filterB?: QueryFilter | null }): ClosestPair | null;
+	closestPair(options?: { maxDistance?: number | undefined; filterA?: QueryFilter | null | undefined; filterB?: QueryFilter | null | undefined }): ClosestPair | null;
 	/** tolerance: how near counts as an impact, above 0; left out: 0.001. */
-	castShape(shape: Shape, begin: Pose, end: Pose, options?: Filtered & { tolerance?: number }): ShapeHit | null;
+	castShape(shape: Shape, begin: Pose, end: Pose, options?: Filtered & { tolerance?: number | undefined }): ShapeHit | null;
 	/** origins, directions [3n]. A miss has body 0, 0, t Infinity and triangle -1. */
 	castRays(origins: Numbers, directions: Numbers, options?: RayBatchOptions): RayHits;
 	castRaysAny(origins: Numbers, directions: Numbers, options?: RayBatchOptions): Found;
 	castRaysAll(origins: Numbers, directions: Numbers, options?: RayBatchOptions): RayHitLists;
 	/** points [3n]. Where nothing is near: body 0, 0, distance Infinity. */
-	closestPoints(points: Numbers, options?: BatchOptions & { maxDistance?: number }): ClosestPoints;
+	closestPoints(points: Numbers, options?: BatchOptions & { maxDistance?: number | undefined }): ClosestPoints;
 	/** boxes [6n]: lower and upper corners. */
 	overlapBoxes(boxes: Numbers, options?: BatchOptions): BodyLists;
 	/** shapes: one for all poses [7n], or one for each. */
-	overlapShapes(shapes: Shape | Shape[], poses: Numbers, options?: BatchOptions): BodyLists;
-	collideShapes(shapes: Shape | Shape[], poses: Numbers, options?: BatchOptions): ContactLists;
-	closestBodies(shapes: Shape | Shape[], poses: Numbers, options?: BatchOptions & { maxDistance?: number }): ClosestBodies;
+	overlapShapes(shapes: Shape | readonly Shape[], poses: Numbers, options?: BatchOptions): BodyLists;
+	collideShapes(shapes: Shape | readonly Shape[], poses: Numbers, options?: BatchOptions): ContactLists;
+	closestBodies(shapes: Shape | readonly Shape[], poses: Numbers, options?: BatchOptions & { maxDistance?: number | undefined }): ClosestBodies;
 	/** motions [14n]: the poses at the beginning and at the end. A miss has body 0, 0, time 1 and distance Infinity. */
-	castShapes(shapes: Shape | Shape[], motions: Numbers, options?: BatchOptions & { tolerance?: number }): ShapeHits;
-	/** A new snapshot of the world as it is. */
+	castShapes(shapes: Shape | readonly Shape[], motions: Numbers, options?: BatchOptions & { tolerance?: number | undefined }): ShapeHits;
+	/** A new snapshot of the world as it is. The library takes a world's snapshots away with it: after world.destroy() they are empty. */
 	snapshot(): Snapshot;
 	/** Replace the content of a snapshot; one that is large enough takes no memory. */
 	save(snapshot: Snapshot): void;
@@ -616,14 +697,14 @@ export interface SweepStats {
 }
 
 /** Whom a mesh meets, as BodyDef has it. */
-export interface SurfaceFilter { category?: Bits; mask?: Bits; group?: number; }
+export interface SurfaceFilter { category?: Bits | undefined; mask?: Bits | undefined; group?: number | undefined; }
 export interface SurfaceSettings extends SurfaceFilter {
 	/** Does it meet itself? Left out: yes. */
-	self?: boolean;
+	self?: boolean | undefined;
 	/** It moves as a whole: it does not meet itself, nor other rigid meshes. */
-	isRigid?: boolean;
+	isRigid?: boolean | undefined;
 	/** Half of it is added to the separation; of a sweep. */
-	thickness?: number;
+	thickness?: number | undefined;
 }
 
 declare class Surfaces extends Handle {
@@ -667,10 +748,10 @@ export interface NearPair {
 }
 
 export interface ProximitySettings {
-	method?: "auto" | "front" | "bvh";
-	frontBudget?: number;
+	method?: "auto" | "front" | "bvh" | undefined;
+	frontBudget?: number | undefined;
 	/** A search that finds more fails; 0: no bound. */
-	maxPairs?: number;
+	maxPairs?: number | undefined;
 }
 
 /** A feature of a mesh near a shape: vertices are -1 behind its own. */
@@ -693,15 +774,15 @@ export class Proximity extends Surfaces {
 }
 
 export interface SpheresSettings {
-	method?: "auto" | "grid" | "levels" | "tree" | "rays";
+	method?: "auto" | "grid" | "levels" | "tree" | "rays" | undefined;
 	/** A list of neighbours is kept, in which those are that are so much farther apart; below 0: the library chooses. */
-	skin?: number;
-	upkeep?: "auto" | "rebuild" | "refit" | "interval" | "quality";
-	rebuildInterval?: number;
-	maxCostGrowth?: number;
-	periodic?: boolean[];
-	period?: Numbers;
-	memoryBudget?: number;
+	skin?: number | undefined;
+	upkeep?: "auto" | "rebuild" | "refit" | "interval" | "quality" | undefined;
+	rebuildInterval?: number | undefined;
+	maxCostGrowth?: number | undefined;
+	periodic?: readonly boolean[] | undefined;
+	period?: Numbers | undefined;
+	memoryBudget?: number | undefined;
 }
 
 export interface SphereStats {
@@ -725,5 +806,5 @@ export class Spheres extends Handle {
 	 * called for both orders of each pair.
 	 */
 	sumForces(centres: Numbers, radii: Numbers,
-		force: (a: number, b: number, direction: Float64Array, overlap: number) => Numbers | { force: Numbers; torque?: Numbers } | void): { forces: Float64Array; torques: Float64Array };
+		force: (a: number, b: number, direction: Float64Array, overlap: number) => Numbers | { force: Numbers; torque?: Numbers | undefined } | void): { forces: Float64Array; torques: Float64Array };
 }

@@ -140,7 +140,7 @@ const TYPES = {
 TYPES.ptr = TYPES.size = TYPES.text = TYPES.u32;
 
 /** The array of many values of a type, and how many numbers one has; of a word its number in WORDS. */
-const COLUMNS = { bool: [Uint8Array, 1], u32: [Uint32Array, 1], f32: [Float32Array, 1], f64: [Float64Array, 1], id: [Uint32Array, 2] };
+const COLUMNS = { bool: [Uint8Array, 1], u32: [Uint32Array, 1], f32: [Float32Array, 1], f64: [Float64Array, 1], i64: [BigInt64Array, 1], u64: [BigUint64Array, 1], id: [Uint32Array, 2] };
 
 const camel = (name) => name.replace(/_(\w)/g, (all, letter) => letter.toUpperCase());
 
@@ -176,7 +176,7 @@ export class CaromError extends Error {
 function wasiShim(memory) {
 	const calls = {
 		clock_time_get: (id, precision, to) => {
-			new DataView(memory().buffer).setBigUint64(to, BigInt(Math.round((globalThis.performance ? performance.now() : Date.now()) * 1e6)), true);
+			new DataView(memory().buffer).setBigUint64(to >>> 0, BigInt(Math.round((globalThis.performance ? performance.now() : Date.now()) * 1e6)), true);
 			return 0;
 		},
 		proc_exit: (code) => { throw new CaromError(`the module ended with ${code}`, "aborted"); },
@@ -187,8 +187,8 @@ function wasiShim(memory) {
 
 /** A zero-terminated text. */
 function textAt(memory, at) {
-	const bytes = new Uint8Array(memory.buffer);
-	return new TextDecoder().decode(bytes.slice(at, bytes.indexOf(0, at)));
+	const bytes = new Uint8Array(memory.buffer), begin = at >>> 0;
+	return new TextDecoder().decode(bytes.slice(begin, bytes.indexOf(0, begin)));
 }
 
 /** A number as C's %g writes it. */
@@ -201,8 +201,8 @@ function generalNumber(x, precision) {
 
 /** vsnprintf of the module: writes a text with arguments, as they lie in its memory, and returns its length. */
 function formatText(memory, to, size, format, at) {
-	const view = new DataView(memory.buffer), next = (bytes) => {
-		const place = Math.ceil(at / bytes) * bytes;
+	const view = new DataView(memory.buffer), begin = to >>> 0, next = (bytes) => {
+		const place = Math.ceil((at >>> 0) / bytes) * bytes;
 		at = place + bytes;
 		return place;
 	};
@@ -223,8 +223,8 @@ function formatText(memory, to, size, format, at) {
 	});
 	const bytes = new TextEncoder().encode(text), count = Math.min(bytes.length, size - 1);
 	if (size > 0) {
-		new Uint8Array(memory.buffer, to, count + 1).set(bytes.subarray(0, count));
-		view.setUint8(to + count, 0);
+		new Uint8Array(memory.buffer, begin, count + 1).set(bytes.subarray(0, count));
+		view.setUint8(begin + count, 0);
 	}
 	return bytes.length;
 }
@@ -277,7 +277,7 @@ export async function loadCarom(module) {
 
 /** What the module asks of functions of the user's. Nothing may be thrown through it: Carom.guard hands on what was. */
 function userCalls(carom) {
-	const bits = (number) => BigInt.asUintN(64, number), bytes = (at, count) => new Uint8Array(carom().exports.memory.buffer, at, count).slice();
+	const bits = (number) => BigInt.asUintN(64, number), bytes = (at, count) => carom().readNumbers(at, Uint8Array, count >>> 0);
 	return {
 		write: (at, count) => carom().ask("write", true, () => [bytes(at, count)]) ? 1 : 0,
 		pair_filter: (a, generationA, b, generationB, dataA, dataB) =>
@@ -474,10 +474,10 @@ export class Carom {
 	}
 
 	/** Bytes that all objects hold. */
-	get memoryInUse() { return this.exports.cw_memory(); }
+	get memoryInUse() { return this.exports.cw_memory() >>> 0; }
 
 	/** The most bytes that all objects ever held. */
-	get memoryPeak() { return this.exports.cw_memory_peak(); }
+	get memoryPeak() { return this.exports.cw_memory_peak() >>> 0; }
 
 	/** The name of a result of a batch; of 0 "success". */
 	resultName(result) { return this.text(this.exports.cw_result_name(checkValue("i32", result, "resultName: result"))); }
@@ -500,17 +500,19 @@ export class Carom {
 		});
 	}
 
-	readNumbers(pointer, Type, count) { return new Type(this.exports.memory.buffer, pointer, count).slice(); }
+	// Addresses and sizes come out of the module as signed numbers: >>> 0 makes those from 2 GiB on what they are.
+
+	readNumbers(pointer, Type, count) { return new Type(this.exports.memory.buffer, pointer >>> 0, count).slice(); }
 
 	allocate(size) {
-		const pointer = this.exports.cw_allocate(size);
+		const pointer = this.exports.cw_allocate(size) >>> 0;
 		if (!pointer)
 			throw new CaromError(`out of memory: ${size} bytes`, "out of memory");
 		return pointer;
 	}
 
 	/** Is the byte at an address not zero? */
-	isSet(pointer) { return new Uint8Array(this.exports.memory.buffer)[pointer] !== 0; }
+	isSet(pointer) { return new Uint8Array(this.exports.memory.buffer)[pointer >>> 0] !== 0; }
 
 	/** Call work(put, room, read) with memory of the module that is freed behind it: small pieces lie on the desk, one call's behind its caller's. */
 	scratch(work) {
@@ -548,7 +550,7 @@ export class Carom {
 
 	// ---- Records ----
 
-	readRecord(name, at) { return this.readMembers(layoutOf(name), new DataView(this.exports.memory.buffer), at); }
+	readRecord(name, at) { return this.readMembers(layoutOf(name), new DataView(this.exports.memory.buffer), at >>> 0); }
 
 	readMembers(layout, view, at) {
 		const record = {};
@@ -892,7 +894,7 @@ export class Carom {
 	/** Add what a function said of a force, or of { force, torque }. */
 	addForce(given, force, torque) {
 		const add = (at, numbers, what) => {
-			const to = new Float64Array(this.exports.memory.buffer, at, 3);
+			const to = new Float64Array(this.exports.memory.buffer, at >>> 0, 3);
 			checkVector(numbers, `sumForces: ${what}`);
 			to.forEach((number, i) => { to[i] = number + numbers[i]; });
 		};
@@ -1697,6 +1699,20 @@ export class World extends Handle {
 		return this.carom.readList(name, (place) => { this.carom.exports.cw_results(this.address, which, place); return 0; });
 	}
 
+	/**
+	 * A list of the step as an array for each member, as batches answer: the numbers of a record lie in a row. Far quicker than the list of
+	 * objects where there are many. Words are their numbers in WORDS, ids two numbers, 64 bits bigints.
+	 */
+	columns(list) {
+		const index = Object.keys(RESULTS).indexOf(list);
+		if (index < 0)
+			throw wrong(`columns: list is ${show(list)}: it is one of ${Object.keys(RESULTS).map((name) => `"${name}"`).join(", ")}`);
+		return this.carom.scratch((put) => {
+			const [pointer, count] = this.carom.listAt(put, (place) => { this.carom.exports.cw_results(this.address, index, place); return 0; });
+			return this.carom.readColumns(RESULTS[list], pointer, count);
+		});
+	}
+
 	/** Contacts as numbers, 16 of each: a, b, point, normal, depth, featureA, featureB, kind, partA, partB, age, pair. Quicker where there are many. */
 	get contactNumbers() {
 		return this.carom.scratch((put, room, read) => {
@@ -2089,7 +2105,7 @@ export class Snapshot extends Handle {
 	get hash() { return hashText(this.carom.exports.cw_snapshot_hash(this.address)); }
 
 	/** Bytes that it holds, without meshes. */
-	get memory() { return this.carom.exports.cw_snapshot_memory(this.address); }
+	get memory() { return this.carom.exports.cw_snapshot_memory(this.address) >>> 0; }
 
 	/** Its content as bytes, for World.loadSnapshot of a module of the same version. */
 	save() {

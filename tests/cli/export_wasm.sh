@@ -19,6 +19,7 @@ node "$CAROM_SOURCE/tests/wasm/layouts.mjs" "$package" "$CAROM_SOURCE"
 expect 0 out '.' replay convex/recording.h5 --record convex_calls.rec
 node "$CAROM_SOURCE/tests/wasm/bundles.mjs" "$package" ${CAROM_BUNDLERS:+"$CAROM_BUNDLERS"} # a folder node_modules with bundlers in it
 node "$CAROM_SOURCE/tests/wasm/misuse.mjs" "$package"
+node "$CAROM_SOURCE/tests/wasm/columns.mjs" "$package"
 node "$CAROM_SOURCE/tests/wasm/queries.mjs" "$package"
 node "$CAROM_SOURCE/tests/wasm/shapes.mjs" "$package" "$work"
 cube cube.obj 0
@@ -28,6 +29,7 @@ python=$(dirname "$CAROM")/../../bindings/python
 if [ -e "$python/carom/_carom.abi3.so" ]; then /usr/bin/python3 "$CAROM_SOURCE/tests/wasm/native_queries.py" "$python" queries.json; fi
 if command -v tsc > /dev/null; then
 	cp "$CAROM_SOURCE/tests/wasm/types.ts" . && cp "$package/carom.d.ts" . && tsc --noEmit --strict --target es2020 --module esnext --moduleResolution node types.ts || fail "the types are wrong"
+	tsc --noEmit --strict --exactOptionalPropertyTypes --target es2022 --lib es2022 --module nodenext --moduleResolution nodenext types.ts || fail "the types need lib dom"
 fi
 node "$CAROM_SOURCE/tests/wasm/world.mjs" "$package" "$work" convex_calls.rec
 while read -r name hash; do expect 0 out "with the recorded results, hash $hash" replay "$name.rec"; done < hashes.txt

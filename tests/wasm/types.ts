@@ -1,5 +1,8 @@
 // Compiled by TypeScript, not run: what carom.d.ts must allow, and what it must refuse.
-import { loadCarom, Carom, Mesh, World, Contact, Separation, WORDS } from "./carom";
+// Compiled with lib "dom" and without it, and with exactOptionalPropertyTypes (tests/cli/export_wasm.sh).
+import { loadCarom, Carom, CaromError, Mesh, World, Contact, Separation, BodyId, WORDS } from "./carom";
+
+declare const console: { log(...given: unknown[]): void };
 
 async function use(bytes: Uint8Array): Promise<void> {
 	const carom: Carom = await loadCarom(bytes);
@@ -16,6 +19,29 @@ async function use(bytes: Uint8Array): Promise<void> {
 	carom.createProximity({ maxPairs: 9 }).addShape({ type: "sphere", radius: 1 }, { pose: [0, 0, 0, 0, 0, 0, 1], mask: 1 });
 	carom.sweepTestPairs("edge-edge", [], [], { tolerance: 1e-6, vertices: [] }).time.fill(0);
 	console.log(contacts[0].point[2], apart.normal, depths, near, triangles, words, doubles, id);
+	const fixed = [1, 0] as const, limit: number | undefined = contacts[0]?.depth, list: readonly BodyId[] = world.bodyIds;
+	world.isBody(fixed);
+	world.setPoses(list, []);
+	const rays = world.castRays([], [], { tMax: limit, filter: undefined });
+	world.setPose(rays.body.subarray(0, 2), [0, 0, 0, 0, 0, 0, 1]);
+	world.castRay([0, 0, 0], [0, 0, 1], { tMin: undefined, tMax: limit, filter: { ignore: fixed } });
+	world.setTraits(id, { kind: undefined, sensor: true });
+	carom.createWorld({ pairFilter: undefined, sweep: undefined });
+	await loadCarom("carom.wasm");
+	await loadCarom({ href: "https://example.org/carom.wasm" });
+	const { point, impulse, materialA, bodyA, kind } = world.columns("contacts"), { userDataA } = world.columns("pairs"), { through, distance } = world.columns("surfaceContacts");
+	const typed: [Float64Array, Float32Array, Uint32Array, Uint32Array, Int32Array, BigUint64Array, Uint8Array, Float64Array] = [point, impulse, materialA, bodyA, kind, userDataA, through, distance];
+	console.log(typed, new CaromError("words", "invalid argument").code);
+	// @ts-expect-error: there is no such list
+	world.columns("contact");
+	// @ts-expect-error: createMesh makes one
+	new Mesh();
+	// @ts-expect-error: loadCarom makes one
+	new Carom();
+	// @ts-expect-error: no class of that name is exported
+	type None = import("./carom").Handle;
+	// @ts-expect-error: nor this one
+	type Nothing = import("./carom").Surfaces;
 	// @ts-expect-error: no such way to build trees
 	carom.createMesh([], [], { build: "fast" });
 	// @ts-expect-error: there may be no such point
