@@ -19,7 +19,6 @@
 
 #include "contact/seams.h"
 #include "contact/body_pairs.h"
-#include "contact/union_way.h"
 #include "base/parallel.h"
 #include "base/radix.h"
 
@@ -32,8 +31,6 @@ static const double SLOP = 1e-3;
 static const double ROUNDING = 0x1p-21;
 // How far boxes are grown that are to hold all that covered.c looks at, in slops.
 static const double REACH = 8;
-// In slops: a contact that is less deep leads to no part that the other body does not touch.
-static const double DEEP = 4;
 // Cosine: a contact may be turned to a facet that faces the side of its normal by so much.
 static const double SAME_SIDE = 0.1;
 
@@ -46,8 +43,6 @@ typedef struct seam_row {
 	const cr_raw_contact *contacts;
 	cr_raw_contact *turned; // a copy of the contacts, some of them turned; NULL: none is
 	uint8_t *state;         // [found->contacts.count]; NULL: all stay
-	cr_raw_contact *led;    // [led_count] contacts out of the body in the place of some; NULL: none
-	int32_t led_count;
 } seam_row;
 
 /// Rows of one part and several parts of another body.
@@ -61,7 +56,7 @@ typedef struct seam_group {
 	// the others whose boxes are near that of the row in hand
 	const cr_body **near;
 	int32_t near_count;
-	const cr_body **others; // room for those near a contact, and CR_MOST_COVERING
+	const cr_body **others; // room for those near a contact
 	// of many rows: by the lower ends of boxes along x, and the widest box; else NULL
 	cr_key *order;
 	double widest;
@@ -70,21 +65,6 @@ typedef struct seam_group {
 static const cr_body *body_of(const seam_group *g, const seam_row *row, int side)
 {
 	return &g->pipeline->bodies[side == 0 ? row->found->a : row->found->b];
-}
-
-/// A part of a found pair, in the array where all others of its body stand beside it; NULL: it has
-/// none.
-static const cr_body *original_of(const cr_pipeline *p, const cr_found_pair *found, int side)
-{
-	const int32_t number = side == 0 ? found->a : found->b;
-	return p->originals ? p->originals[number] : &p->bodies[number];
-}
-
-/// All parts of a body of a found pair.
-static cr_whole whole_of(const cr_pipeline *p, const cr_found_pair *found, int side, double slop)
-{
-	const cr_body *part = original_of(p, found, side), *first = part ? part - part->part : NULL;
-	return (cr_whole){ p->bvh, first, first ? cr_part_count(first) : 0, slop };
 }
 
 double cr_slop_of_sizes(double size_a, double size_b) { return SLOP * fmin(size_a, size_b); }
@@ -255,36 +235,10 @@ static bool is_overtopped(const seam_group *g, const cr_raw_contact *c, double s
 	return false;
 }
 
-/// Does a contact lead to a place that does not lie within the other body? Then this may not touch
-/// the parts that cover the place.
-static bool is_buried(const seam_group *g, const seam_row *row, const cr_raw_contact *c, double slop)
-{
-	if (!((double)c->depth > DEEP * slop))
-		return false;
-	const cr_body *leaver = body_of(g, row, 1 - g->side);
-	const v3d exit = ends_of(g->pipeline, row, c).at[g->side];
-	return leaver->shape.family != CR_FAMILY_PLANE &&
-		(!box_is_near(leaver, exit, 0) || cr_gap_of_point(g->pipeline->bvh, leaver, exit, slop) > -slop);
-}
-
-/// Is such a contact covered by any part of its body?
-static bool is_covered_by_whole(
-	const seam_group *g, const seam_row *row, const cr_raw_contact *c, double slop, cr_bare_facet *nearest)
-{
-	const cr_whole whole = whole_of(g->pipeline, row->found, g->side, slop);
-	const cr_body *part = original_of(g->pipeline, row->found, g->side);
-	const v3d exit = ends_of(g->pipeline, row, c).at[g->side];
-	const int32_t count = whole.count > 1 ? cr_list_covering(&whole, part, exit, g->others) : 0;
-	const cr_cover cover = { g->pipeline->bvh, part, g->others, count, slop };
-	return count > 0 && cr_is_covered(&cover, exit, outward(g, c), nearest);
-}
-
 static bool is_covered(const seam_group *g, const seam_row *row, const cr_raw_contact *c, double slop, cr_bare_facet *nearest)
 {
 	const cr_body *part = body_of(g, row, g->side);
-	if (is_buried(g, row, c, slop))
-		return is_covered_by_whole(g, row, c, slop, nearest);
-	if (g->near_count == 0 || !is_overtopped(g, c, slop))
+	if (!is_overtopped(g, c, slop))
 		return false;
 	v3d point = ends_of(g->pipeline, row, c).at[g->side];
 	if (!box_is_near(part, point, 0))
@@ -360,7 +314,7 @@ static bool mark_covered(seam_group *g)
 		seam_row *row = g->rows[i];
 		const double slop = slop_of(g, row);
 		list_near(g, row, slop);
-		for (int32_t k = 0; k < row->found->contacts.count; k++) {
+		for (int32_t k = 0; k < row->found->contacts.count && g->near_count > 0; k++) {
 			cr_bare_facet facet;
 			if (state_of(row, k) == CONTACT_DROPPED || !is_covered(g, row, &row->contacts[k], slop, &facet) ||
 				turns_to(g, row, k, &facet))
@@ -394,85 +348,26 @@ static bool is_replaced(const seam_group *g, const seam_row *row, const cr_raw_c
 	return false;
 }
 
-/// Let the contacts of a convex volume with a plane take the place of the covered ones of a row:
-/// those over the part, or the deepest. like: one of the covered ones.
-static void lead_volume(seam_group *g, seam_row *row, const cr_union_way *way, const cr_raw_contact *like, double slop)
+/// Turn covered contacts that no other one replaces to the nearest bare facet.
+static void lead_out(seam_group *g, seam_row *row)
 {
-	cr_raw_contact made[CR_MAX_VOLUME_CONTACTS];
-	const bool is_a = g->side == 1;
-	const cr_body *part = body_of(g, row, g->side);
-	int32_t deepest = 0;
-	const int32_t count = cr_make_plane_contacts(body_of(g, row, 1 - g->side), is_a, way->direction, way->exit, 0, made);
-	row->led = cr_arena_alloc(&g->worker->arena, sizeof made);
-	g->worker->failed = g->worker->failed || !row->led;
-	for (int32_t i = 0; i < count; i++)
-		deepest = made[i].depth > made[deepest].depth ? i : deepest;
-	for (int32_t i = 0; i < count && row->led; i++) {
-		made[i].feature_b = is_a ? like->feature_b : made[i].feature_a;
-		made[i].feature_a = is_a ? made[i].feature_a : like->feature_a;
-		const v3d on_plane = ends_if(&made[i], is_a).at[g->side];
-		if (cr_gap_of_point(g->pipeline->bvh, part, on_plane, slop) <= slop)
-			row->led[row->led_count++] = made[i];
-	}
-	if (row->led && row->led_count == 0 && count > 0)
-		row->led[row->led_count++] = made[deepest];
-}
-
-/// Find the way out of the whole body for a contact of a row.
-static bool find_way(seam_group *g, const seam_row *row, const cr_raw_contact *c, double slop, cr_union_way *way)
-{
-	const cr_whole whole = whole_of(g->pipeline, row->found, g->side, slop);
-	const v3d place = ends_of(g->pipeline, row, c).at[1 - g->side];
-	return whole.count > 1 &&
-		cr_find_union_way(
-			&whole, g->worker, original_of(g->pipeline, row->found, g->side), body_of(g, row, 1 - g->side), place, way);
-}
-
-/// Let the deepest covered contact of a row say where a convex volume leaves the body.
-static void lead_volume_out(seam_group *g, seam_row *row, double slop)
-{
-	int32_t deepest = -1;
-	for (int32_t k = 0; k < row->found->contacts.count; k++) {
-		if (state_of(row, k) == CONTACT_COVERED && (deepest < 0 || row->contacts[k].depth > row->contacts[deepest].depth))
-			deepest = k;
-	}
-	cr_union_way way;
-	const cr_raw_contact *like = &row->contacts[deepest];
-	const bool found = deepest >= 0 && like->depth > 0 && find_way(g, row, like, slop, &way);
-	if (found)
-		lead_volume(g, row, &way, like, slop);
-	for (int32_t k = 0; k < row->found->contacts.count; k++) {
-		if (state_of(row, k) == CONTACT_COVERED)
-			row->state[k] = row->led_count > 0 ? CONTACT_DROPPED : CONTACT_STAYS;
-	}
-}
-
-/// Turn the covered contacts of a row, each to the way of its own place.
-static void turn_out(seam_group *g, seam_row *row, double slop)
-{
+	const double slop = slop_of(g, row);
+	bool listed = false;
 	for (int32_t k = 0; k < row->found->contacts.count; k++) {
 		if (state_of(row, k) != CONTACT_COVERED)
 			continue;
-		row->state[k] = CONTACT_STAYS;
-		cr_union_way way;
-		if (!(row->contacts[k].depth > 0) || !find_way(g, row, &row->contacts[k], slop, &way))
+		set_state(g->worker, row, k, CONTACT_STAYS);
+		if (!(row->contacts[k].depth > 0))
 			continue;
-		const v3d place = ends_of(g->pipeline, row, &row->contacts[k]).at[1 - g->side];
-		turn(g, row, k, way.direction, v3d_dot(way.direction, v3d_sub(way.exit, place)));
+		if (!listed)
+			list_near(g, row, slop);
+		listed = true;
+		const cr_cover cover = { g->pipeline->bvh, body_of(g, row, g->side), g->near, g->near_count, slop };
+		v3d normal;
+		double depth;
+		if (cr_find_bare_way(&cover, ends_of(g->pipeline, row, &row->contacts[k]).at[1 - g->side], &normal, &depth))
+			turn(g, row, k, normal, depth);
 	}
-}
-
-/// Let covered contacts that no other one replaces lead out of the whole body.
-static void lead_out(seam_group *g, seam_row *row)
-{
-	if (!row->state)
-		return;
-	const double slop = slop_of(g, row);
-	const bool is_volume = row->found->contacts.count > 0 && row->contacts[0].kind == CAROM_VOLUMES;
-	if (is_volume && cr_is_convex_volume(body_of(g, row, 1 - g->side)))
-		lead_volume_out(g, row, slop);
-	else
-		turn_out(g, row, slop);
 }
 
 static void look_at_group(seam_group *g)
@@ -500,12 +395,12 @@ static void look_at_group(seam_group *g)
 
 /// Let a row have the contacts that are left. The old ones stay where they are: the next step may
 /// take them over.
-static void keep_rest(const cr_pipeline *p, cr_worker *worker, const seam_row *row)
+static void keep_rest(cr_worker *worker, const seam_row *row)
 {
 	cr_found_pair *f = row->found;
 	const int32_t count = f->contacts.count;
 	if (!row->state && !row->turned)
-		return; // nor is any led out
+		return;
 	worker->contacts.count = 0;
 	for (int32_t k = 0; k < count; k++) {
 		if (state_of(row, k) != CONTACT_DROPPED)
@@ -515,14 +410,6 @@ static void keep_rest(const cr_pipeline *p, cr_worker *worker, const seam_row *r
 	if ((gone == 0 && !row->turned) || worker->failed)
 		return;
 	f->found -= gone < f->found ? gone : f->found;
-	for (int32_t i = 0; i < row->led_count; i++)
-		cr_add_contact(worker, &row->led[i]);
-	if (row->led_count > 0 && !worker->failed) {
-		cr_reduce_contacts(p, worker, &p->bodies[f->a], &p->bodies[f->b], &worker->contacts);
-		f->found += (uint32_t)row->led_count;
-	}
-	if (worker->failed)
-		return;
 	cr_renew_found(worker, f);
 }
 
@@ -550,7 +437,8 @@ static void look_at_side(seam_group *g, seam_row **rows, int32_t count)
 		}
 		g->rows = rows + first;
 		g->count = end - first;
-		look_at_group(g);
+		if (g->count > 1)
+			look_at_group(g);
 	}
 }
 
@@ -584,7 +472,7 @@ static bool look_at_bodies(cr_pipeline *p, cr_worker *worker, cr_found_pair *fou
 	if (cr_is_sensor_pair(&p->bodies[found->a], &p->bodies[found->b]))
 		return true;
 	seam_row *rows = cr_arena_alloc(&worker->arena, (size_t)count * sizeof *rows);
-	void **room = cr_arena_alloc(&worker->arena, (3 * (size_t)count + CR_MOST_COVERING) * sizeof *room);
+	void **room = cr_arena_alloc(&worker->arena, 3 * (size_t)count * sizeof *room);
 	if (!rows || !room)
 		return false;
 	seam_row **order = (seam_row **)room;
@@ -604,21 +492,8 @@ static bool look_at_bodies(cr_pipeline *p, cr_worker *worker, cr_found_pair *fou
 	g.side = 0;
 	look_at_side(&g, order, count);
 	for (int32_t i = 0; i < count && !worker->failed; i++)
-		keep_rest(p, worker, &rows[i]);
+		keep_rest(worker, &rows[i]);
 	return true;
-}
-
-/// May the one pair of two bodies have a contact that a part covers which is in no pair?
-static bool may_be_buried(const cr_pipeline *p, const cr_found_pair *f)
-{
-	if (f->late || (whole_of(p, f, 0, 0).count <= 1 && whole_of(p, f, 1, 0).count <= 1))
-		return false;
-	const double least = DEEP * cr_slop_of_sizes(size_of(&p->bodies[f->a]), size_of(&p->bodies[f->b]));
-	const cr_raw_contact *contacts = cr_found_contacts(p, f);
-	bool deep = false;
-	for (int32_t k = 0; k < f->contacts.count; k++)
-		deep = deep || (double)contacts[k].depth > least;
-	return deep;
 }
 
 /// Look at the bodies whose first row is among these.
@@ -629,7 +504,7 @@ static void seam_task(int64_t begin, int64_t end, int index, void *task)
 	cr_found_pair *found = p->found.data;
 	for (int64_t i = cr_begin_of_bodies(p, begin, end), next; i < end && !worker->failed; i = next) {
 		next = cr_end_of_bodies(p, i);
-		if ((next > i + 1 || may_be_buried(p, &found[i])) && !look_at_bodies(p, worker, &found[i], (int32_t)(next - i)))
+		if (next > i + 1 && !look_at_bodies(p, worker, &found[i], (int32_t)(next - i)))
 			worker->failed = true;
 	}
 }
