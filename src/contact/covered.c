@@ -5,9 +5,10 @@
 /// tile beside another tile is not, nor is the edge over it.
 ///
 /// The rule. Near a point, a facet of the part is bare where it goes on, away from the point, to
-/// places that no other part reaches (probes, four slops away). A normal belongs to the surface if
-/// it is that of a bare facet, or lies between those of several: it is a sum of them with factors
-/// of at least 0. A contact is covered when
+/// places that no other part covers (probes, four slops away): one that reaches them and goes on
+/// beyond the facet's plane. So the top of a part that is there twice is bare. A normal belongs to
+/// the surface if it is that of a bare facet, or lies between those of several: it is a sum of them
+/// with factors of at least 0. A contact is covered when
 /// - another part reaches its point, within the slop, and goes on from there to the side of the
 ///   normal, as no two parts do that meet at an outer edge;
 /// - and its normal belongs to no bare facet.
@@ -138,20 +139,43 @@ static v3d nearest_on_facet(const facet *f, v3d p)
 	return best;
 }
 
-/// Is the place bare that lies a probe's way from one point towards another?
-static bool is_bare_towards(const look *l, v3d from, v3d to)
+/// The place that lies a probe's way from one point towards another. false: they are too near.
+static bool probe_towards(const look *l, v3d from, v3d to, v3d *place)
 {
 	const v3d way = v3d_sub(to, from);
 	const double length = v3d_length(way), reach = REACH * l->slop;
-	return length > l->slop && !is_reached(l->cover, v3d_mad(from, length > reach ? reach / length : 1, way));
+	*place = v3d_mad(from, length > reach ? reach / length : 1, way);
+	return length > l->slop;
+}
+
+/// Does a border go on to a bare place, towards a point?
+static bool is_bare_border_towards(const look *l, v3d from, v3d to)
+{
+	v3d place;
+	return probe_towards(l, from, to, &place) && !is_reached(l->cover, place);
+}
+
+/// Does a facet go on to a bare place, towards a point? A part that ends there in the facet's plane
+/// leaves it bare.
+static bool is_bare_towards(const look *l, const facet *f, v3d from, v3d to)
+{
+	v3d place;
+	if (!probe_towards(l, from, to, &place))
+		return false;
+	const v3d point = cr_point_to_world(l->part, place), normal = cr_vector_to_world(l->part, f->normal);
+	for (int32_t i = 0; i < l->cover->count; i++) {
+		if (cr_covers(l->cover, l->cover->others[i], point, normal))
+			return false;
+	}
+	return true;
 }
 
 /// Does a facet go on to a bare place: towards its corners, or straight towards one of its edges?
 static bool is_bare(const look *l, const facet *f, v3d from)
 {
 	for (int k = 0; k < f->count; k++) {
-		if (is_bare_towards(l, from, nearest_on_segment(from, f->corners[k], end_of(f, k))) ||
-			is_bare_towards(l, from, f->corners[k]))
+		if (is_bare_towards(l, f, from, nearest_on_segment(from, f->corners[k], end_of(f, k))) ||
+			is_bare_towards(l, f, from, f->corners[k]))
 			return true;
 	}
 	return false;
@@ -164,7 +188,7 @@ static bool has_bare_border(const look *l, const facet *f)
 		const v3d near = nearest_on_segment(l->point, f->corners[k], end_of(f, k));
 		if ((f->borders >> k & 1) == 0 || v3d_length(v3d_sub(near, l->point)) > l->slop)
 			continue;
-		if (is_bare_towards(l, near, f->corners[k]) || is_bare_towards(l, near, end_of(f, k)))
+		if (is_bare_border_towards(l, near, f->corners[k]) || is_bare_border_towards(l, near, end_of(f, k)))
 			return true;
 	}
 	return false;
@@ -334,6 +358,11 @@ static bool goes_on(const cr_cover *c, const cr_body *part, v3d point, v3d norma
 	}
 	visit_facets(&l, note_all);
 	return !l.crowded && !is_in_cone(l.normal, l.normals, l.count);
+}
+
+bool cr_covers(const cr_cover *c, const cr_body *other, v3d point, v3d normal)
+{
+	return cr_gap_of_point(c->kernels, other, point, c->slop) <= c->slop && goes_on(c, other, point, normal);
 }
 
 /// How deep a point lies in the deepest of the other parts that reach it and go on from there; less

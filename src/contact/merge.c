@@ -605,7 +605,7 @@ carom_result cr_begin_merge(cr_pipeline *p, const cr_further_lists *further, cr_
 {
 	*m = (cr_merging){ .pipeline = p, .further = further ? *further : (cr_further_lists){ 0 }, .then = then, .now = now };
 	if (!join_meshes(p) || (further && (!join_further(p, further->surfaces) || !join_further(p, further->grains))) ||
-		(p->has_parts && p->found.count > 1 && !(sort_by_bodies(p) && cr_drop_seams(p) && cr_limit_bodies(p))))
+		(p->has_parts && p->found.count > 0 && !(sort_by_bodies(p) && cr_drop_seams(p) && cr_limit_bodies(p))))
 		return cr_fail_memory(p->context, "the pairs of a step");
 	m->contacts = list_pairs(p, further);
 	if (m->contacts < 0)

@@ -12,13 +12,15 @@
 /// Others are turned: to a bare facet of the part at the point that faces the same side, or else,
 /// where nothing replaces them, to the nearest bare facet. So no two bodies lose their last
 /// contact. The part that covers a contact lies nearer to the other body than the contact does; so
-/// it is among the parts that the same part of the other body touches, and no other one is asked.
+/// it is among the parts that the same part of the other body touches, and no other one is asked. A
+/// contact that leads out of the other body is an exception: all parts are asked (union_way.c).
 ///
 /// Cost: only bodies that touch with several parts pay. There each contact asks the boxes of these
 /// parts. Parallel over pairs of bodies.
 
 #include "contact/seams.h"
 #include "contact/body_pairs.h"
+#include "contact/union_way.h"
 #include "base/parallel.h"
 #include "base/radix.h"
 
@@ -31,6 +33,10 @@ static const double SLOP = 1e-3;
 static const double ROUNDING = 0x1p-21;
 // How far boxes are grown that are to hold all that covered.c looks at, in slops.
 static const double REACH = 8;
+// Of half the least width of a body: one that is less deep does not lead out of it.
+static const double THIN = 0.1;
+// In slops: a contact that is less deep leads to no part that the other body does not touch.
+static const double DEEP = 4;
 // Cosine: a contact may be turned to a facet that faces the side of its normal by so much.
 static const double SAME_SIDE = 0.1;
 
@@ -43,6 +49,8 @@ typedef struct seam_row {
 	const cr_raw_contact *contacts;
 	cr_raw_contact *turned; // a copy of the contacts, some of them turned; NULL: none is
 	uint8_t *state;         // [found->contacts.count]; NULL: all stay
+	cr_raw_contact *led;    // [led_count] contacts out of the body in the place of some; NULL: none
+	int32_t led_count;
 } seam_row;
 
 /// Rows of one part and several parts of another body.
@@ -56,7 +64,7 @@ typedef struct seam_group {
 	// the others whose boxes are near that of the row in hand
 	const cr_body **near;
 	int32_t near_count;
-	const cr_body **others; // room for those near a contact
+	const cr_body **others; // room for those near a contact, and CR_MOST_COVERING
 	// of many rows: by the lower ends of boxes along x, and the widest box; else NULL
 	cr_key *order;
 	double widest;
@@ -65,6 +73,21 @@ typedef struct seam_group {
 static const cr_body *body_of(const seam_group *g, const seam_row *row, int side)
 {
 	return &g->pipeline->bodies[side == 0 ? row->found->a : row->found->b];
+}
+
+/// A part of a found pair, in the array where all others of its body stand beside it; NULL: it has
+/// none.
+static const cr_body *original_of(const cr_pipeline *p, const cr_found_pair *found, int side)
+{
+	const int32_t number = side == 0 ? found->a : found->b;
+	return p->originals ? p->originals[number] : &p->bodies[number];
+}
+
+/// All parts of a body of a found pair.
+static cr_whole whole_of(const cr_pipeline *p, const cr_found_pair *found, int side, double slop)
+{
+	const cr_body *part = original_of(p, found, side), *first = part ? part - part->part : NULL;
+	return (cr_whole){ p->bvh, first, first ? cr_part_count(first) : 0, slop };
 }
 
 double cr_slop_of_sizes(double size_a, double size_b) { return SLOP * fmin(size_a, size_b); }
@@ -235,10 +258,49 @@ static bool is_overtopped(const seam_group *g, const cr_raw_contact *c, double s
 	return false;
 }
 
+/// No contact is buried in a body that is less deep.
+static double least_buried(const cr_body *leaver)
+{
+	const v3d half = cr_local_box_of(leaver).half;
+	return THIN * fmin(half.x, fmin(half.y, half.z));
+}
+
+/// Does a contact lead to a place that does not lie within the other body? Then this may not touch
+/// the parts that cover the place. Places beside a corner that the body stands on lie within it.
+static bool is_buried(const seam_group *g, const seam_row *row, const cr_raw_contact *c, double slop)
+{
+	const cr_body *leaver = body_of(g, row, 1 - g->side);
+	if (!((double)c->depth > DEEP * slop) || leaver->shape.family == CR_FAMILY_PLANE ||
+		!((double)c->depth > least_buried(leaver)))
+		return false;
+	const v3d exit = ends_of(g->pipeline, row, c).at[g->side], out = outward(g, c);
+	if (!box_is_near(leaver, exit, slop))
+		return true;
+	const v3d to = v3d_sub(cr_point_to_world(leaver, cr_local_box_of(leaver).centre), exit);
+	const v3d inward = v3d_mad(to, -v3d_dot(to, out), out);
+	const double length = v3d_length(inward), most = 4 * slop;
+	const v3d place = v3d_mad(exit, length > most ? most / length : 1, inward);
+	return cr_gap_of_point(g->pipeline->bvh, leaver, place, 8 * slop) > -slop;
+}
+
+/// Is such a contact covered by any part of its body?
+static bool is_covered_by_whole(
+	const seam_group *g, const seam_row *row, const cr_raw_contact *c, double slop, cr_bare_facet *nearest)
+{
+	const cr_whole whole = whole_of(g->pipeline, row->found, g->side, slop);
+	const cr_body *part = original_of(g->pipeline, row->found, g->side);
+	const v3d exit = ends_of(g->pipeline, row, c).at[g->side];
+	const int32_t count = whole.count > 1 ? cr_list_covering(&whole, part, exit, g->others) : 0;
+	const cr_cover cover = { g->pipeline->bvh, part, g->others, count, slop };
+	return count > 0 && cr_is_covered(&cover, exit, outward(g, c), nearest);
+}
+
 static bool is_covered(const seam_group *g, const seam_row *row, const cr_raw_contact *c, double slop, cr_bare_facet *nearest)
 {
 	const cr_body *part = body_of(g, row, g->side);
-	if (!is_overtopped(g, c, slop))
+	if (is_buried(g, row, c, slop))
+		return is_covered_by_whole(g, row, c, slop, nearest);
+	if (g->near_count == 0 || !is_overtopped(g, c, slop))
 		return false;
 	v3d point = ends_of(g->pipeline, row, c).at[g->side];
 	if (!box_is_near(part, point, 0))
@@ -276,20 +338,6 @@ static void turn(const seam_group *g, seam_row *row, int32_t contact, v3d out, d
 	c->depth = (float)depth;
 }
 
-/// Turn a covered contact to a bare facet at its point, if one faces the same side and the contact
-/// is not too far ahead of it.
-static bool turns_to(const seam_group *g, seam_row *row, int32_t contact, const cr_bare_facet *facet)
-{
-	if (!(facet->cosine > SAME_SIDE))
-		return false;
-	const v3d place = ends_of(g->pipeline, row, &row->contacts[contact]).at[1 - g->side];
-	const double depth = v3d_dot(facet->normal, v3d_sub(facet->corner, place));
-	if (depth < -g->pipeline->settings.world.speculative_distance)
-		return false;
-	turn(g, row, contact, facet->normal, depth);
-	return true;
-}
-
 static int state_of(const seam_row *row, int32_t contact) { return row->state ? row->state[contact] : CONTACT_STAYS; }
 
 /// Note the state of a contact.
@@ -306,6 +354,77 @@ static void set_state(cr_worker *worker, seam_row *row, int32_t contact, uint8_t
 	worker->failed = worker->failed || !row->state;
 }
 
+/// Let the contacts of a convex volume with a plane take the place of the covered ones of a row:
+/// those over the part, or the deepest. like: one of the covered ones.
+static void lead_volume(seam_group *g, seam_row *row, const cr_union_way *way, const cr_raw_contact *like, double slop)
+{
+	if (row->led)
+		return; // it is led out already
+	cr_raw_contact made[CR_MAX_VOLUME_CONTACTS];
+	const bool is_a = g->side == 1;
+	const cr_body *part = body_of(g, row, g->side);
+	int32_t deepest = 0;
+	const int32_t count = cr_make_plane_contacts(body_of(g, row, 1 - g->side), is_a, way->direction, way->exit, 0, made);
+	row->led = cr_arena_alloc(&g->worker->arena, sizeof made);
+	g->worker->failed = g->worker->failed || !row->led;
+	for (int32_t i = 0; i < count; i++)
+		deepest = made[i].depth > made[deepest].depth ? i : deepest;
+	for (int32_t i = 0; i < count && row->led; i++) {
+		made[i].feature_b = is_a ? like->feature_b : made[i].feature_a;
+		made[i].feature_a = is_a ? made[i].feature_a : like->feature_a;
+		const v3d on_plane = ends_if(&made[i], is_a).at[g->side];
+		if (cr_gap_of_point(g->pipeline->bvh, part, on_plane, slop) <= slop)
+			row->led[row->led_count++] = made[i];
+	}
+	if (row->led && row->led_count == 0 && count > 0)
+		row->led[row->led_count++] = made[deepest];
+}
+
+/// Does a contact with any part lead as far along a direction?
+static bool is_led_as_far(const seam_group *g, v3d direction, double depth)
+{
+	bool led = false;
+	for (int32_t i = 0; i < g->count && !led; i++) {
+		const seam_row *row = g->rows[i];
+		for (int32_t k = 0; k < row->found->contacts.count && !led; k++)
+			led = (double)row->contacts[k].depth * v3d_dot(outward(g, &row->contacts[k]), direction) >= depth;
+	}
+	return led;
+}
+
+/// Does the lowest point of a convex volume along a way lie in the body, much deeper than a place
+/// that is so deep, and than any contact tells?
+static bool is_far_deeper(const seam_group *g, const seam_row *row, const cr_union_way *way, double depth, double slop)
+{
+	const cr_body *leaver = body_of(g, row, 1 - g->side);
+	if (row->contacts[0].kind != CAROM_VOLUMES || !cr_is_convex_volume(leaver))
+		return false;
+	const v3d lowest = cr_lowest_point(leaver, way->direction);
+	const cr_whole whole = whole_of(g->pipeline, row->found, g->side, slop);
+	const double most = v3d_dot(way->direction, v3d_sub(way->exit, lowest)) - DEEP * slop;
+	return most > depth && !is_led_as_far(g, way->direction, most) && cr_is_in_parts(&whole, lowest);
+}
+
+/// Turn a covered contact to a bare facet at its point, if one faces the same side and the contact
+/// is not too far ahead of it. Where a volume is far deeper than the contact tells, it is led out.
+static bool turns_to(seam_group *g, seam_row *row, int32_t contact, const cr_bare_facet *facet, double slop)
+{
+	if (!(facet->cosine > SAME_SIDE))
+		return false;
+	const v3d place = ends_of(g->pipeline, row, &row->contacts[contact]).at[1 - g->side];
+	const double depth = v3d_dot(facet->normal, v3d_sub(facet->corner, place));
+	if (depth < -g->pipeline->settings.world.speculative_distance)
+		return false;
+	const cr_union_way way = { facet->normal, v3d_mad(place, depth, facet->normal) };
+	if (!is_far_deeper(g, row, &way, depth, slop)) {
+		turn(g, row, contact, facet->normal, depth);
+		return true;
+	}
+	set_state(g->worker, row, contact, CONTACT_DROPPED);
+	lead_volume(g, row, &way, &row->contacts[contact], slop);
+	return true;
+}
+
 /// Returns whether there are any.
 static bool mark_covered(seam_group *g)
 {
@@ -314,10 +433,10 @@ static bool mark_covered(seam_group *g)
 		seam_row *row = g->rows[i];
 		const double slop = slop_of(g, row);
 		list_near(g, row, slop);
-		for (int32_t k = 0; k < row->found->contacts.count && g->near_count > 0; k++) {
+		for (int32_t k = 0; k < row->found->contacts.count; k++) {
 			cr_bare_facet facet;
 			if (state_of(row, k) == CONTACT_DROPPED || !is_covered(g, row, &row->contacts[k], slop, &facet) ||
-				turns_to(g, row, k, &facet))
+				turns_to(g, row, k, &facet, slop))
 				continue;
 			set_state(g->worker, row, k, CONTACT_COVERED);
 			any = true;
@@ -348,26 +467,61 @@ static bool is_replaced(const seam_group *g, const seam_row *row, const cr_raw_c
 	return false;
 }
 
-/// Turn covered contacts that no other one replaces to the nearest bare facet.
-static void lead_out(seam_group *g, seam_row *row)
+/// Find the way out of the whole body for a contact of a row.
+static bool find_way(seam_group *g, const seam_row *row, const cr_raw_contact *c, double slop, cr_union_way *way)
 {
-	const double slop = slop_of(g, row);
-	bool listed = false;
+	const cr_whole whole = whole_of(g->pipeline, row->found, g->side, slop);
+	const v3d place = ends_of(g->pipeline, row, c).at[1 - g->side];
+	return whole.count > 1 &&
+		cr_find_union_way(
+			&whole, g->worker, original_of(g->pipeline, row->found, g->side), body_of(g, row, 1 - g->side), place, way);
+}
+
+/// Let the deepest covered contact of a row say where a convex volume leaves the body.
+static void lead_volume_out(seam_group *g, seam_row *row, double slop)
+{
+	int32_t deepest = -1;
+	for (int32_t k = 0; k < row->found->contacts.count; k++) {
+		if (state_of(row, k) == CONTACT_COVERED && (deepest < 0 || row->contacts[k].depth > row->contacts[deepest].depth))
+			deepest = k;
+	}
+	cr_union_way way;
+	const cr_raw_contact *like = &row->contacts[deepest];
+	const bool found = deepest >= 0 && like->depth > 0 && find_way(g, row, like, slop, &way);
+	if (found)
+		lead_volume(g, row, &way, like, slop);
+	for (int32_t k = 0; k < row->found->contacts.count; k++) {
+		if (state_of(row, k) == CONTACT_COVERED)
+			row->state[k] = row->led_count > 0 ? CONTACT_DROPPED : CONTACT_STAYS;
+	}
+}
+
+/// Turn the covered contacts of a row, each to the way of its own place.
+static void turn_out(seam_group *g, seam_row *row, double slop)
+{
 	for (int32_t k = 0; k < row->found->contacts.count; k++) {
 		if (state_of(row, k) != CONTACT_COVERED)
 			continue;
-		set_state(g->worker, row, k, CONTACT_STAYS);
-		if (!(row->contacts[k].depth > 0))
+		row->state[k] = CONTACT_STAYS;
+		cr_union_way way;
+		if (!(row->contacts[k].depth > 0) || !find_way(g, row, &row->contacts[k], slop, &way))
 			continue;
-		if (!listed)
-			list_near(g, row, slop);
-		listed = true;
-		const cr_cover cover = { g->pipeline->bvh, body_of(g, row, g->side), g->near, g->near_count, slop };
-		v3d normal;
-		double depth;
-		if (cr_find_bare_way(&cover, ends_of(g->pipeline, row, &row->contacts[k]).at[1 - g->side], &normal, &depth))
-			turn(g, row, k, normal, depth);
+		const v3d place = ends_of(g->pipeline, row, &row->contacts[k]).at[1 - g->side];
+		turn(g, row, k, way.direction, v3d_dot(way.direction, v3d_sub(way.exit, place)));
 	}
+}
+
+/// Let covered contacts that no other one replaces lead out of the whole body.
+static void lead_out(seam_group *g, seam_row *row)
+{
+	if (!row->state)
+		return;
+	const double slop = slop_of(g, row);
+	const bool is_volume = row->found->contacts.count > 0 && row->contacts[0].kind == CAROM_VOLUMES;
+	if (is_volume && cr_is_convex_volume(body_of(g, row, 1 - g->side)))
+		lead_volume_out(g, row, slop);
+	else
+		turn_out(g, row, slop);
 }
 
 static void look_at_group(seam_group *g)
@@ -395,12 +549,12 @@ static void look_at_group(seam_group *g)
 
 /// Let a row have the contacts that are left. The old ones stay where they are: the next step may
 /// take them over.
-static void keep_rest(cr_worker *worker, const seam_row *row)
+static void keep_rest(const cr_pipeline *p, cr_worker *worker, const seam_row *row)
 {
 	cr_found_pair *f = row->found;
 	const int32_t count = f->contacts.count;
 	if (!row->state && !row->turned)
-		return;
+		return; // nor is any led out
 	worker->contacts.count = 0;
 	for (int32_t k = 0; k < count; k++) {
 		if (state_of(row, k) != CONTACT_DROPPED)
@@ -410,6 +564,14 @@ static void keep_rest(cr_worker *worker, const seam_row *row)
 	if ((gone == 0 && !row->turned) || worker->failed)
 		return;
 	f->found -= gone < f->found ? gone : f->found;
+	for (int32_t i = 0; i < row->led_count; i++)
+		cr_add_contact(worker, &row->led[i]);
+	if (row->led_count > 0 && !worker->failed) {
+		cr_reduce_contacts(p, worker, &worker->contacts);
+		f->found += (uint32_t)row->led_count;
+	}
+	if (worker->failed)
+		return;
 	cr_renew_found(worker, f);
 }
 
@@ -428,6 +590,19 @@ static bool fill_row(const cr_pipeline *p, cr_worker *worker, cr_found_pair *f, 
 	return made;
 }
 
+/// May the one pair of a part of a body have a contact that a part in no pair covers?
+static bool may_be_buried(const cr_pipeline *p, const cr_found_pair *f, int side)
+{
+	if (f->late || whole_of(p, f, side, 0).count <= 1)
+		return false;
+	const double least = least_buried(&p->bodies[side == 0 ? f->b : f->a]);
+	const cr_raw_contact *contacts = cr_found_contacts(p, f);
+	bool deep = false;
+	for (int32_t k = 0; k < f->contacts.count; k++)
+		deep = deep || (double)contacts[k].depth > least;
+	return deep;
+}
+
 /// Look at the groups of one side, whose rows stand side by side.
 static void look_at_side(seam_group *g, seam_row **rows, int32_t count)
 {
@@ -437,7 +612,7 @@ static void look_at_side(seam_group *g, seam_row **rows, int32_t count)
 		}
 		g->rows = rows + first;
 		g->count = end - first;
-		if (g->count > 1)
+		if (g->count > 1 || may_be_buried(g->pipeline, rows[first]->found, g->side))
 			look_at_group(g);
 	}
 }
@@ -472,7 +647,7 @@ static bool look_at_bodies(cr_pipeline *p, cr_worker *worker, cr_found_pair *fou
 	if (cr_is_sensor_pair(&p->bodies[found->a], &p->bodies[found->b]))
 		return true;
 	seam_row *rows = cr_arena_alloc(&worker->arena, (size_t)count * sizeof *rows);
-	void **room = cr_arena_alloc(&worker->arena, 3 * (size_t)count * sizeof *room);
+	void **room = cr_arena_alloc(&worker->arena, (3 * (size_t)count + CR_MOST_COVERING) * sizeof *room);
 	if (!rows || !room)
 		return false;
 	seam_row **order = (seam_row **)room;
@@ -492,7 +667,7 @@ static bool look_at_bodies(cr_pipeline *p, cr_worker *worker, cr_found_pair *fou
 	g.side = 0;
 	look_at_side(&g, order, count);
 	for (int32_t i = 0; i < count && !worker->failed; i++)
-		keep_rest(worker, &rows[i]);
+		keep_rest(p, worker, &rows[i]);
 	return true;
 }
 
@@ -504,7 +679,8 @@ static void seam_task(int64_t begin, int64_t end, int index, void *task)
 	cr_found_pair *found = p->found.data;
 	for (int64_t i = cr_begin_of_bodies(p, begin, end), next; i < end && !worker->failed; i = next) {
 		next = cr_end_of_bodies(p, i);
-		if (next > i + 1 && !look_at_bodies(p, worker, &found[i], (int32_t)(next - i)))
+		if ((next > i + 1 || may_be_buried(p, &found[i], 0) || may_be_buried(p, &found[i], 1)) &&
+			!look_at_bodies(p, worker, &found[i], (int32_t)(next - i)))
 			worker->failed = true;
 	}
 }

@@ -38,6 +38,9 @@ bool cr_is_covered(const cr_cover *cover, v3d point, v3d normal, cr_bare_facet *
 /// The bare facets of a part at a point of its surface (world frame), one for each normal, without
 /// those that have a given unit normal. Returns how many.
 int cr_list_bare_facets(const cr_cover *cover, v3d point, v3d normal, cr_bare_facet facets[CR_MOST_BARE_FACETS]);
+/// Does another part reach a point (world frame), within the slop, and go on from there to the side
+/// of a unit normal?
+bool cr_covers(const cr_cover *cover, const cr_body *other, v3d point, v3d normal);
 /// Do other parts reach a point (world frame), within the slop?
 bool cr_is_reached(const cr_cover *cover, v3d point);
 

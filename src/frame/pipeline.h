@@ -188,6 +188,9 @@ struct cr_pipeline {
 	bool near;                 // all pairs are known to be near each other (cr_pair_is_near)
 	bool has_solids;           // some body is a solid that deforms
 	bool has_parts;            // some body has had several: found pairs get in the order of bodies
+	// [body_count] of copies: the parts that they are copies of, which stand beside all others of
+	// their body; NULL: there are none. NULL: the bodies are no copies.
+	const cr_body *const *originals;
 	// contacts that other parts of a body cover stay: for comparisons
 	bool keeps_covered;
 	cr_frame frame;

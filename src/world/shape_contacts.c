@@ -57,6 +57,7 @@ static void destroy_query(cr_spare *spare)
 	cr_free_box_meshes(&q->memory, &q->box_meshes);
 	cr_results_free(&q->memory, &q->results);
 	cr_array_free(&q->memory, &q->bodies);
+	cr_array_free(&q->memory, &q->originals);
 	cr_free(context, q, sizeof *q);
 }
 
@@ -108,7 +109,7 @@ carom_result cr_begin_contacts(carom_context *context, int32_t capacity, cr_cont
 	cr_contact_query *q = *query;
 	q->bodies.count = q->shapes = 0;
 	q->has_parts = false;
-	if (cr_array_reserve_fresh(&q->memory, &q->bodies, capacity))
+	if (cr_array_reserve_fresh(&q->memory, &q->bodies, capacity) && cr_array_reserve_fresh(&q->memory, &q->originals, capacity))
 		return CAROM_SUCCESS;
 	destroy_query(&q->spare);
 	return cr_fail_memory(context, "the contacts of a shape");
@@ -148,7 +149,7 @@ static void set_filter(cr_contact_query *q, cr_body *body)
 	body->part = 0; // parts that are far away are not here
 	body->own.compound = NULL;
 	body->course = NULL; // nor does it come from anywhere
-	q->bodies.count++;
+	q->originals.data[q->bodies.count++] = NULL;
 }
 
 /// Adds a body with a shape that is given away.
@@ -176,6 +177,13 @@ void cr_add_contact_body(cr_contact_query *q, const cr_body *body, bool joins)
 	q->has_parts = q->has_parts || joins;
 }
 
+void cr_add_contact_part(cr_contact_query *q, const cr_body *part, bool joins)
+{
+	cr_add_contact_body(q, part, joins);
+	q->originals.data[q->bodies.count - 1] = part;
+	q->has_parts = q->has_parts || cr_part_count(part - part->part) > 1;
+}
+
 carom_result cr_find_contacts(cr_contact_query *q, const cr_settings *settings)
 {
 	cr_settings own = *settings;
@@ -185,6 +193,7 @@ carom_result cr_find_contacts(cr_contact_query *q, const cr_settings *settings)
 	own.lab.worker_groups = 0;
 	cr_pipeline_set(&q->pipeline, &own);
 	q->pipeline.has_parts = q->has_parts;
+	q->pipeline.originals = q->originals.data;
 	carom_stats stats = { 0 };
 	cr_results none = { .contacts = { .count = 0 } };
 	cr_merging merging;

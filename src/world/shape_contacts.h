@@ -15,6 +15,7 @@ typedef struct cr_contact_query {
 	carom_context *context; // the user's
 	carom_context memory;   // child of one thread: pays for everything here
 	CR_ARRAY(cr_body) bodies;
+	CR_ARRAY(const cr_body *) originals; // beside bodies: cr_pipeline.originals
 	cr_box_meshes box_meshes;
 	int32_t shapes; // of the first bodies: these hold shapes of their own
 	bool has_parts; // some bodies are parts of one
@@ -31,6 +32,8 @@ void cr_add_contact_shape(cr_contact_query *query, const carom_shape *shape, con
 /// Adds a copy of a body of a world, which stays as it is. joins: it is a part of the body that the
 /// last one is a part of.
 void cr_add_contact_body(cr_contact_query *query, const cr_body *body, bool joins);
+/// Likewise of a part that stands beside all others of its body until the query ends.
+void cr_add_contact_part(cr_contact_query *query, const cr_body *part, bool joins);
 /// Finds the contacts of the first body with the others, into results. Body numbers in them count
 /// from 1 in the order in which bodies were added, and parts of one body from 0 in that order.
 carom_result cr_find_contacts(cr_contact_query *query, const cr_settings *settings);

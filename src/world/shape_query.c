@@ -50,7 +50,10 @@ static carom_result add_item(cr_contact_query *q, const carom_world *world, cr_q
 		ball.kind = CAROM_DYNAMIC;
 		ball.course = NULL;
 	}
-	cr_add_contact_body(q, body, joins);
+	if (body == &ball)
+		cr_add_contact_body(q, body, joins);
+	else
+		cr_add_contact_part(q, body, joins);
 	return result;
 }
 
