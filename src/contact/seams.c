@@ -567,7 +567,7 @@ static void keep_rest(const cr_pipeline *p, cr_worker *worker, const seam_row *r
 	for (int32_t i = 0; i < row->led_count; i++)
 		cr_add_contact(worker, &row->led[i]);
 	if (row->led_count > 0 && !worker->failed) {
-		cr_reduce_contacts(p, worker, &worker->contacts);
+		cr_reduce_contacts(p, worker, &p->bodies[f->a], &p->bodies[f->b], &worker->contacts);
 		f->found += (uint32_t)row->led_count;
 	}
 	if (worker->failed)
