@@ -38,7 +38,23 @@ async function plays(name) {
 	await browser.key(' ');
 	await browser.until(`+${state}.frame > 0`, `${name}: frames advance`);
 	await browser.evaluate('caromViewer.play(false)');
+	await sharesKeys(name);
 	quiet(name);
+}
+
+/** Space is the focused control's, arrows turn the picture that has the focus, and the slider tells the time in words. */
+async function sharesKeys(name) {
+	const press = (id, key) => browser.evaluate(`(() => { const to = document.getElementById('${id}') || document.body, camera = JSON.stringify(caromViewer.camera), frame = caromViewer.frame;
+		const taken = !to.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true })), plays = caromViewer.playing;
+		caromViewer.play(false); return { taken, plays, turned: JSON.stringify(caromViewer.camera) !== camera, moved: caromViewer.frame !== frame }; })()`);
+	for (const control of ['layer-bodies', 'show-charts', 'play'])
+		assert.deepEqual(await press(control, ' '), { taken: false, plays: false, turned: false, moved: false }, `${name}: Space on ${control}`);
+	assert.equal((await press('', ' ')).plays, true, `${name}: Space elsewhere`);
+	await browser.evaluate('caromViewer.setFrame(0)');
+	for (const key of ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'PageUp', 'PageDown'])
+		assert.deepEqual(await press('view', key), { taken: true, plays: false, turned: true, moved: false }, `${name}: ${key} on the picture`);
+	assert.deepEqual(await press('', 'ArrowRight'), { taken: true, plays: false, turned: false, moved: true }, `${name}: the arrow elsewhere`);
+	assert.match(await browser.evaluate('document.getElementById("scrub").getAttribute("aria-valuetext")'), /^[\d.]+ s, step \d+$/);
 }
 
 /** Points of deforming bodies and of spheres, on the page that is open: their numbers are told, and each layer changes the picture. */

@@ -17,7 +17,7 @@ const LAYERS = [
 const KEYS = [
 	["space", "play or pause"], ["← →", "a frame back, ahead (with shift: ten)"], ["home end", "first, last frame"], ["N P", "next event, event before"],
 	["+ −", "faster, slower"], ["1 – 9, 0, S", "layers, in their order"], ["F", "frame all, or the picked body"], ["C", "check this frame"], ["D", "dark or light"], ["Esc", "let the picked body go"],
-	["H", "these keys"], ["drag", "turn; with shift, or two fingers: move"], ["wheel, pinch", "nearer, further"], ["click", "pick a body"],
+	["H", "these keys"], ["tab, arrows", "to the picture, and turn it; page up and down: nearer, further"], ["drag", "turn; with shift, or two fingers: move"], ["wheel, pinch", "nearer, further"], ["click", "pick a body"],
 ];
 
 function makeElement(tag, text, parent) {

@@ -392,6 +392,7 @@ class Viewer {
 		this.scenes.forEach((scene, i) => this.renderers[i].draw(this.camera, { centre: scene.centre, radius: scene.radius, grounds: this.state.ground ? scene.grounds : [] }));
 		byId("scrub").value = frame;
 		byId("time").textContent = `${this.time.toFixed(3)} s · ${this.live ? this.live.frames[frame].step : frame * this.master.info.every}`;
+		byId("scrub").setAttribute("aria-valuetext", byId("time").textContent.replace(" · ", ", step "));
 		if (this.charts)
 			this.charts.draw(this.time);
 		if (this.picked)
@@ -596,6 +597,11 @@ class Viewer {
 	onKey(event) {
 		if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|TEXTAREA)$/.test(event.target.tagName))
 			return;
+		// Space and Enter are those of the control that has the focus; the picture turns by its own keys.
+		if (/^[ ]$|^Enter$/.test(event.key) && event.target.closest("button, input:not([type=range])"))
+			return;
+		if (event.target === this.renderer.canvas && this.turnByKey(event.key))
+			return event.preventDefault();
 		const step = event.shiftKey ? 10 : 1, key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
 		const actions = {
 			" ": () => this.play(!(this.playing || this.following)), ArrowRight: () => this.setFrame(this.frame + step), ArrowLeft: () => this.setFrame(this.frame - step),
@@ -612,8 +618,19 @@ class Viewer {
 			this.play(false);
 		actions[key]();
 		event.preventDefault();
-		if (key === " " && document.activeElement !== document.body)
-			document.activeElement.blur();
+	}
+
+	/** Turn the camera, or bring it nearer; false where the key does neither. */
+	turnByKey(key) {
+		const turns = { ArrowLeft: [0.1, 0], ArrowRight: [-0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] }, zooms = { PageUp: 0.85, PageDown: 1 / 0.85 };
+		if (turns[key])
+			this.camera.rotate(...turns[key]);
+		else if (zooms[key])
+			this.camera.zoom(zooms[key]);
+		else
+			return false;
+		this.dirty = true;
+		return true;
 	}
 
 	listenToPointers(canvas, view) {
@@ -629,6 +646,11 @@ class Viewer {
 			moved = fingers.size > 1 ? 100 : 0;
 			gap = fingers.size === 2 ? spread() : 0;
 			canvas.classList.add("turning");
+		});
+		// A click leaves the arrow keys to the frames, and Space to the clock: the picture has the focus by the key Tab alone.
+		canvas.addEventListener("mousedown", (event) => {
+			document.activeElement.blur();
+			event.preventDefault();
 		});
 		canvas.addEventListener("pointermove", (event) => {
 			const before = fingers.get(event.pointerId);
