@@ -657,6 +657,49 @@ static long long play_volumes(fixture_heap *heap, carom_world *world, const caro
 	return taken;
 }
 
+/// Bodies asleep keep their contacts, ages and impulses through a trim, and wake as in a world that was not trimmed.
+TEST(trim, bodies_asleep_stay_as_they_were)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh = fixture_torus_mesh(context, 12, 6, 0.4, 0.1);
+	carom_world *worlds[2] = { fixture_world(context, NULL), fixture_world(context, NULL) };
+	enum { COUNT = 12 };
+	carom_body_id ids[2][COUNT];
+	for (int k = 0; k < 2; k++) {
+		for (int i = 0; i < COUNT; i++)
+			ids[k][i] = fixture_add(worlds[k], i % 2 ? fixture_of_mesh(mesh) : fixture_box(0.4, 0.4, 0.4),
+				fixture_at(0.6 * (i % 4), 0.5 * (i / 4), 0.02 * i), CAROM_DYNAMIC);
+		for (int step = 0; step < 3; step++)
+			fixture_step(worlds[k]);
+		REQUIRE(carom_world_contacts(worlds[k]).count > 10);
+		for (int i = 0; i < carom_world_contacts(worlds[k]).count; i++)
+			REQUIRE(carom_world_set_impulse(worlds[k], i, (float[]){ (float)i, 0, 1 }) == CAROM_SUCCESS);
+		REQUIRE(carom_world_set_asleep(worlds[k], COUNT - 2, ids[k], true) == CAROM_SUCCESS);
+		for (int step = 0; step < 3; step++)
+			fixture_step(worlds[k]);
+	}
+	for (int round = 0; round < 6; round++) {
+		CHECK_INT(carom_world_trim(worlds[0]), CAROM_SUCCESS);
+		for (int k = 0; k < 2; k++) {
+			if (round == 2 || round == 4)
+				REQUIRE(carom_world_set_asleep(worlds[k], 5, ids[k] + round, false) == CAROM_SUCCESS);
+			fixture_step(worlds[k]);
+		}
+		const carom_contact_view a = carom_world_contacts(worlds[0]), b = carom_world_contacts(worlds[1]);
+		CHECK_INT(a.count, b.count);
+		CHECK(carom_world_hash(worlds[0]) == carom_world_hash(worlds[1]));
+		for (int i = 0; i < a.count && a.count == b.count; i++) {
+			CHECK_INT(a.data[i].age, b.data[i].age);
+			CHECK(memcmp(a.data[i].impulse, b.data[i].impulse, sizeof a.data[i].impulse) == 0);
+		}
+		CHECK_INT(carom_world_events(worlds[0]).count, carom_world_events(worlds[1]).count);
+	}
+	for (int k = 0; k < 2; k++)
+		carom_destroy_world(worlds[k]);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
 TEST(reserve, steps_of_volumes_take_no_memory)
 {
 	for (int i = 0; i < 4; i++) {

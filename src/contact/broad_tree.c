@@ -841,11 +841,12 @@ static bool reserve_tree(cr_broad *broad, int64_t bodies, int64_t pairs)
 	broad_tree *t = (broad_tree *)broad;
 	carom_context *context = broad->context;
 	bool made = cr_pair_sink_reserve(&t->sink, bodies, pairs) && cr_array_reserve(context, &t->members, bodies) &&
-		cr_array_reserve(context, &t->changed, bodies) && cr_array_reserve(context, &t->build, bodies) &&
-		cr_array_reserve(context, &t->endless, bodies) && cr_array_reserve(context, &t->build_boxes, bodies) &&
-		cr_array_reserve(context, &t->kept, pairs) && cr_array_reserve(context, &t->fresh, pairs) &&
-		cr_array_reserve(context, &t->merged, pairs) && (!broad->verdict || cr_array_reserve(context, &t->passed, pairs));
-	// How many will be free is not known: both trees get room for all.
+		cr_array_reserve(context, &t->changed, bodies) && cr_array_reserve(context, &t->waiting, bodies) &&
+		cr_array_reserve(context, &t->build, bodies) && cr_array_reserve(context, &t->endless, bodies) &&
+		cr_array_reserve(context, &t->build_boxes, bodies) && cr_array_reserve(context, &t->kept, pairs) &&
+		cr_array_reserve(context, &t->fresh, pairs) && cr_array_reserve(context, &t->merged, pairs) &&
+		(!broad->verdict || cr_array_reserve(context, &t->passed, pairs));
+	// How many will be free or asleep is not known: each tree gets room for all.
 	for (int k = 0; made && k < TREES; k++)
 		made = cr_dynamic_reserve(context, &t->trees[k], bodies) && cr_array_reserve(context, &t->filters[k], 2 * bodies);
 	for (int w = 0; made && w < context->thread_count; w++)
