@@ -70,7 +70,8 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 {
 	const cr_body *b = cr_saved_body(s, i);
 	int n = 0;
-	w[n++] = (b != NULL) | (uint64_t)(b && b->asleep) << 1; // so that hashes of worlds without sleep stay
+	// So that hashes of worlds without sleep stay, both are one word.
+	w[n++] = (b != NULL) | (uint64_t)(b && b->asleep) << 1;
 	w[n++] = s->generations.data[i];
 	if (!b)
 		return;
