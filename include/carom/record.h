@@ -58,8 +58,8 @@ typedef bool carom_watch_fn(carom_world *world, int64_t step, void *user);
 /// in which something goes wrong and look at its contacts, or to draw the bodies. A step whose hash
 /// differs is shown too, before the replay fails. CAROM_SUCCESS where watch ended the replay:
 /// result then counts the steps so far.
-CAROM_API carom_result carom_watch_recording(carom_context *context, carom_read_fn *read, void *user,
-	carom_watch_fn *watch, void *watch_user, carom_replay_result *result);
+CAROM_API carom_result carom_watch_recording(carom_context *context, carom_read_fn *read,
+	void *user, carom_watch_fn *watch, void *watch_user, carom_replay_result *result);
 
 #ifdef __cplusplus
 }

@@ -54,7 +54,7 @@ typedef struct sim_soft_body {
 	sim_soft_motion motion;   ///< of a rigid body; its pose at time 0 is the one of places
 	/// a rigid body that goes where sim_soft_lead says; motion holds only its start
 	bool led;
-	bool fixed; ///< a led body that never leaves its start: faster
+	bool fixed;  ///< a led body that never leaves its start: faster
 	double mass; ///< of a solid, kg
 	// Of the others:
 	double density;   ///< kg/m2

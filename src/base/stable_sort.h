@@ -2,6 +2,8 @@
 #ifndef CR_BASE_STABLE_SORT_H
 #define CR_BASE_STABLE_SORT_H
 
+#include "base/float_mode.h"
+
 #include <stddef.h>
 #include <stdint.h>
 

@@ -196,8 +196,8 @@ void cr_collide_convex_plane(const cr_pipeline *pipeline, cr_worker *worker, con
 void cr_collide_convex_mesh(const cr_pipeline *pipeline, cr_worker *worker, const cr_body *a, const cr_body *b);
 /// Make the contacts of a convex volume with the half space below a plane: up is its unit normal
 /// (world frame). Returns how many there are (convex_pair.c).
-int cr_make_plane_contacts(const cr_body *body, bool body_is_a, v3d up, v3d on_plane, double margin,
-	cr_raw_contact contacts[CR_MAX_VOLUME_CONTACTS]);
+int cr_make_plane_contacts(
+	const cr_body *body, bool body_is_a, v3d up, v3d on_plane, double margin, cr_raw_contact contacts[CR_MAX_VOLUME_CONTACTS]);
 /// Join those that triangles of the mesh share.
 void cr_join_convex_mesh(cr_worker *worker, const cr_body *a, const cr_body *b);
 
