@@ -28,8 +28,8 @@ static void sort_free_numbers(carom_world *world)
 			continue;
 		while (range > 0 && world->free_ranges.data[range - 1].first > i)
 			range--;
-		const cr_range *r = &world->free_ranges.data[range - 1];
-		if (range == 0 || i >= r->first + r->count)
+		const cr_range *r = range > 0 ? &world->free_ranges.data[range - 1] : NULL;
+		if (!r || i >= r->first + r->count)
 			world->free_bodies.data[world->free_bodies.count++] = (int32_t)i;
 	}
 }
