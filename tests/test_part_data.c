@@ -455,6 +455,7 @@ static void strip_state(fixture_tape *to, const uint8_t **from)
 		strip_body(to, from);
 		CHECK_INT(**from, 0); // it rests
 		copy(to, from, 1);
+		*from += 2; // nor did it know sleep
 	}
 }
 
