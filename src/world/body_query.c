@@ -13,15 +13,17 @@ static cr_query_ray ray_to_body(const cr_body *body, const cr_query_ray *ray)
 		ray->t_min, ray->t_max };
 }
 
+/// The weights are those of the corners as the user gave them, also of a mesh that is turned round.
 static carom_ray_hit hit_to_world(const cr_body *body, const cr_query_ray *ray, const cr_query_hit *hit)
 {
+	const bool turned = body->shape.turned;
 	return (carom_ray_hit){
 		.t = hit->t,
 		.point = v3d_mad(ray->origin, hit->t, ray->direction),
 		.normal = cr_vector_to_world(body, hit->normal),
 		.triangle = hit->triangle,
-		.u = (float)hit->u,
-		.v = (float)hit->v,
+		.u = (float)(turned ? hit->v : hit->u),
+		.v = (float)(turned ? hit->u : hit->v),
 		.back_face = hit->back,
 	};
 }

@@ -95,8 +95,8 @@ static carom_result see_tree(cr_deforming *d)
 }
 
 /// Fill view->seen: by the form that contacts use, if there is one, else by a tree for queries.
-/// Shallow: these own its content.
-static carom_result see_mesh(const cr_body *body)
+/// Shallow: these own its content. *turned: of the mesh turned round.
+static carom_result see_mesh(const cr_body *body, bool *turned)
 {
 	cr_deforming *d = cr_deforming_of(body);
 	cr_surface_tree *tree = &d->surface.tree;
@@ -106,10 +106,12 @@ static carom_result see_mesh(const cr_body *body)
 		cr_surface_tree_free(d->surface.memory, tree);
 		d->view->seen = (carom_mesh){ .report = form->report, .topology = form->topology, .collider = form->collider };
 		d->view->seen.collider.closed = tree->solid;
+		*turned = d->form.turned;
 		return CAROM_SUCCESS;
 	}
 	if (result == CAROM_SUCCESS)
 		result = see_tree(d);
+	*turned = d->turned && tree->rest == &d->turned->collider;
 	d->view->seen = (carom_mesh){ .report = tree->report, .topology = tree->now, .collider = tree->collider };
 	return result;
 }
@@ -117,7 +119,8 @@ static carom_result see_mesh(const cr_body *body)
 static carom_result look(const cr_body *body)
 {
 	cr_deforming_view *view = cr_deforming_of(body)->view;
-	const carom_result result = see_mesh(body);
+	bool turned;
+	const carom_result result = see_mesh(body, &turned);
 	if (result != CAROM_SUCCESS)
 		return result;
 	view->seen.collider.topology = &view->seen.topology;
@@ -126,6 +129,7 @@ static carom_result look(const cr_body *body)
 		.kind = body->kind,
 		.shape = { .def = { .type = CAROM_MESH, .mesh = &view->seen },
 			.family = CR_FAMILY_MESH,
+			.turned = turned,
 			.mesh = &view->seen,
 			.collider = &view->seen.collider },
 		.pose = { cr_surface_middle(&cr_deforming_of(body)->surface), { 0, 0, 0, 1 } },
