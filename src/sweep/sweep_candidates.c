@@ -3,22 +3,14 @@
 ///
 /// The search is that for impacts with the distance as its separation. In place of the tests each
 /// pair goes through the filters of geom/swept.h. Pairs that these rule out stay farther apart than
-/// the distance, and pairs that boxes tell apart they would rule out as well
-/// (sweep/sweep_tree.h). So the
-/// list depends on the motion alone, not on tree, front or device.
+/// the distance, and they would rule out the pairs that boxes tell apart as well
+/// (sweep/sweep_tree.h). So the list depends on the motion alone, not on tree, front or device.
 #include "base/parallel.h"
 #include "sweep/sweep_state.h"
 
 #include <math.h>
 
 enum { CANDIDATES_AT_ONCE = 1024 };
-
-static void add_counts(cr_swept_stats *to, const cr_swept_stats *more)
-{
-	to->by_axes += more->by_axes;
-	to->by_diagonals += more->by_diagonals;
-	to->by_cubic += more->by_cubic;
-}
 
 /// A cr_sweep_take_fn: keep the pairs that filters leave.
 static bool take_pairs(void *user, int worker, const cr_swept_queries *queries, const int32_t *triangles, int32_t count)
@@ -32,7 +24,8 @@ static bool take_pairs(void *user, int worker, const cr_swept_queries *queries, 
 		int32_t left[CR_SWEPT_PIECE];
 		cr_swept_stats counted = { 0 };
 		const int32_t kept = cr_swept_filter(queries, first, here, w->options.min_separation, w->options.simd, left, &counted);
-		add_counts(&w->tests[queries->kind], &counted);
+		counted.queries = 0; // the worker has counted them
+		cr_swept_add_stats(&w->tests[queries->kind], &counted);
 		for (int32_t i = 0; i < kept; i++)
 			w->impacts[i] = (cr_swept_impact){ .query = first + left[i] };
 		enough = cr_sweep_worker_keep(w, queries, w->impacts, kept);

@@ -5,10 +5,10 @@
 /// hands their pair on once, and the test of the edge is made there: each pair once, none left out.
 /// Triangles that share a vertex are walked too: one may go through its neighbour's opposite side.
 /// The test is exact (geom/triangle.h), so no order of the corners matters.
+#include "base/stable_sort.h"
 #include "geom/triangle.h"
 #include "sweep/sweep_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /// Pairs of an edge and a triangle, by the numbers of the scene.
@@ -100,7 +100,7 @@ static bool sort_crossings(crossing_search *c)
 			s->crossings.data[s->crossings.count++] = make_crossing(s, c->found[i].data[k]);
 	}
 	if (count > 1)
-		qsort(s->crossings.data, (size_t)count, sizeof *s->crossings.data, compare_crossings);
+		cr_sort_stably(s->crossings.data, count, sizeof *s->crossings.data, compare_crossings);
 	return true;
 }
 

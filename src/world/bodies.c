@@ -520,12 +520,12 @@ static carom_result refuse_place(
 }
 
 /// Checks the arrays of a call that moves many bodies.
-static carom_result check_places(
-	const carom_world *world, const char *name, int count, const carom_body_id *ids, const void *places, const char *field)
+carom_result cr_check_ids(
+	const carom_world *world, const char *name, int count, const carom_body_id *ids, const void *values, const char *field)
 {
 	if (count < 0)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is %d", name, count);
-	if (count > 0 && (!ids || !places))
+	if (count > 0 && (!ids || !values))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, ids ? field : "ids");
 	return CAROM_SUCCESS;
 }
@@ -533,7 +533,7 @@ static carom_result check_places(
 carom_result carom_world_set_poses(carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses)
 {
 	static const char *const name = "carom_world_set_poses";
-	carom_result result = check_places(world, name, count, ids, poses, "poses");
+	carom_result result = cr_check_ids(world, name, count, ids, poses, "poses");
 	if (result != CAROM_SUCCESS)
 		return result;
 	carom_pose normalized;
@@ -555,7 +555,7 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 carom_result carom_world_set_motions(carom_world *world, int count, const carom_body_id *ids, const carom_motion *motions)
 {
 	static const char *const name = "carom_world_set_motions";
-	carom_result result = check_places(world, name, count, ids, motions, "motions");
+	carom_result result = cr_check_ids(world, name, count, ids, motions, "motions");
 	if (result != CAROM_SUCCESS)
 		return result;
 	carom_pose begin, end;
@@ -592,19 +592,23 @@ carom_result carom_world_get_pose(const carom_world *world, carom_body_id id, ca
 	return CAROM_SUCCESS;
 }
 
+carom_result cr_refuse_id(const carom_world *world, const char *name, int i, const carom_body_id *ids)
+{
+	char id_name[64];
+	snprintf(id_name, sizeof id_name, "%s: ids[%d]", name, i);
+	cr_find_body_const(world, ids[i], id_name); // tells the fault
+	return CAROM_INVALID_BODY;
+}
+
 carom_result carom_world_get_poses(const carom_world *world, int count, const carom_body_id *ids, carom_pose *poses)
 {
 	static const char *const name = "carom_world_get_poses";
-	const carom_result result = check_places(world, name, count, ids, poses, "poses");
+	const carom_result result = cr_check_ids(world, name, count, ids, poses, "poses");
 	if (result != CAROM_SUCCESS)
 		return result;
 	for (int i = 0; i < count; i++) {
-		if (carom_world_is_body(world, ids[i]))
-			continue;
-		char id_name[64];
-		snprintf(id_name, sizeof id_name, "%s: ids[%d]", name, i);
-		cr_find_body_const(world, ids[i], id_name); // tells the fault
-		return CAROM_INVALID_BODY;
+		if (!carom_world_is_body(world, ids[i]))
+			return cr_refuse_id(world, name, i, ids);
 	}
 	for (int i = 0; i < count; i++)
 		poses[i] = *cr_pose_of(&world->bodies.data[ids[i].index1 - 1]);

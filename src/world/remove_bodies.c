@@ -8,7 +8,6 @@
 /// numbers of the world).
 
 #include "world/world.h"
-#include <stdio.h>
 
 static const char *const many_name = "carom_world_remove_bodies";
 
@@ -49,17 +48,14 @@ static void set_alive(carom_world *world, int count, const carom_body_id *ids, b
 		world->bodies.data[ids[i].index1 - 1].alive = alive;
 }
 
-/// Tell why ids[i] names no body. All bodies live.
-static carom_result refuse_id(const carom_world *world, int i, const carom_body_id *ids)
+/// Tell why ids[i] names no body, or one that was named before. All bodies live.
+static carom_result refuse(const carom_world *world, int i, const carom_body_id *ids)
 {
 	for (int k = 0; k < i; k++) {
 		if (ids[k].index1 == ids[i].index1 && ids[k].generation == ids[i].generation)
 			return cr_fail(world->context, CAROM_INVALID_BODY, "%s: ids[%d] names the body of ids[%d] again", many_name, i, k);
 	}
-	char id_name[64];
-	snprintf(id_name, sizeof id_name, "%s: ids[%d]", many_name, i);
-	cr_find_body_const(world, ids[i], id_name);
-	return CAROM_INVALID_BODY;
+	return cr_refuse_id(world, many_name, i, ids);
 }
 
 /// Check that each id names a body, and none twice. *compounds: how many have several parts.
@@ -73,18 +69,16 @@ static carom_result check_ids(carom_world *world, int count, const carom_body_id
 		body->alive = false;
 	}
 	set_alive(world, good, ids, true);
-	return good == count ? CAROM_SUCCESS : refuse_id(world, good, ids);
+	return good == count ? CAROM_SUCCESS : refuse(world, good, ids);
 }
 
 carom_result carom_world_remove_bodies(carom_world *world, int count, const carom_body_id *ids)
 {
 	carom_result result = cr_check_may_change(world, many_name);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_ids(world, many_name, count, ids, ids, "ids");
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (count < 0)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is %d", many_name, count);
-	if (count > 0 && !ids)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ids is NULL", many_name);
 	int compounds;
 	result = check_ids(world, count, ids, &compounds);
 	if (result != CAROM_SUCCESS)

@@ -1,9 +1,9 @@
 /// The pairs of bodies asleep in snapshots: in the order of rows, so that equal worlds have equal
 /// snapshots whatever fell asleep first.
 
+#include "base/stable_sort.h"
 #include "world/sleep_rows.h"
 #include "world/world.h"
-#include <stdlib.h>
 #include <string.h>
 
 bool cr_reserve_saved_sleep(carom_context *memory, cr_saved_sleep *saved, const cr_sleep *s)
@@ -39,9 +39,9 @@ void cr_save_sleep(cr_saved_sleep *saved, const cr_sleep *s)
 			saved->body_pairs.data[saved->body_pairs.count++] = s->body_pairs.data[i];
 	}
 	if (saved->pairs.count > 1)
-		qsort(saved->pairs.data, (size_t)saved->pairs.count, sizeof *saved->pairs.data, compare_pairs);
+		cr_sort_stably(saved->pairs.data, saved->pairs.count, sizeof *saved->pairs.data, compare_pairs);
 	if (saved->body_pairs.count > 1)
-		qsort(saved->body_pairs.data, (size_t)saved->body_pairs.count, sizeof *saved->body_pairs.data, compare_body_pairs);
+		cr_sort_stably(saved->body_pairs.data, saved->body_pairs.count, sizeof *saved->body_pairs.data, compare_body_pairs);
 	for (int64_t i = 0; i < saved->pairs.count; i++) {
 		carom_pair *pair = &saved->pairs.data[i].pair;
 		if (pair->contact_count > 0)

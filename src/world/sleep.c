@@ -1,8 +1,8 @@
 /// Rows of pairs that fall asleep and wake. See sleep.h.
 
+#include "base/stable_sort.h"
 #include "world/sleep_rows.h"
 #include "world/world.h"
-#include <stdlib.h>
 #include <string.h>
 
 // Contacts left behind that are not worth tidying up.
@@ -31,6 +31,14 @@ void cr_free_sleep(carom_context *memory, cr_sleep *s)
 	free_turning(memory, &s->rows);
 	free_turning(memory, &s->body_rows);
 	cr_results_free(memory, &s->then);
+}
+
+void cr_trim_sleep(carom_context *memory, cr_sleep *s)
+{
+	free_turning(memory, &s->rows);
+	free_turning(memory, &s->body_rows);
+	cr_results_free(memory, &s->then);
+	cr_array_trim(memory, &s->contacts, 0);
 }
 
 // ---- Planning ----
@@ -112,7 +120,7 @@ static bool list_waking(carom_world *world, const table *t)
 			return false;
 	}
 	if (turning->waking.count > 1)
-		qsort(turning->waking.data, (size_t)turning->waking.count, sizeof *turning->waking.data, compare_waking);
+		cr_sort_stably(turning->waking.data, turning->waking.count, sizeof *turning->waking.data, compare_waking);
 	int64_t left = 0;
 	for (int64_t i = 0; i < turning->waking.count; i++) {
 		if (left == 0 || turning->waking.data[left - 1].record != turning->waking.data[i].record)

@@ -72,6 +72,8 @@ typedef struct cr_saved_sleep {
 
 void cr_init_sleep(cr_sleep *sleep);
 void cr_free_sleep(carom_context *memory, cr_sleep *sleep);
+/// Give back the memory of plans, and that behind the stored contacts.
+void cr_trim_sleep(carom_context *memory, cr_sleep *sleep);
 /// Find the rows that fall asleep or wake in this step, after all else that may fail but the merge.
 /// CAROM_OUT_OF_MEMORY.
 carom_result cr_plan_sleep(carom_world *world);

@@ -132,6 +132,7 @@ void cr_trim_memory_of(carom_world *world, bool views_end)
 	cr_trim_sphere_contacts(memory, &world->sphere_contacts);
 	cr_free_sphere_impacts(memory, &world->sphere_impacts);
 	cr_free_sphere_meetings(memory, &world->meeting_spheres);
+	cr_trim_sleep(memory, &world->sleep);
 	if (views_end)
 		trim_views(world);
 	trim_bodies(world, views_end);

@@ -61,14 +61,19 @@ struct carom_world {
 	carom_snapshot *snapshots; // made for it: a list
 };
 
-/// CAROM_INVALID_ARGUMENT, with the error text set, while the world steps or writes its recording:
-/// a filter or the write function calls a function that changes the world.
+/// CAROM_INVALID_ARGUMENT, with the error text set, while the world steps, writes its recording or
+/// is shown by a replay: a filter, or another function of the user's, asks for a change of it.
 carom_result cr_check_may_change(const carom_world *world, const char *function);
 /// The body of an id, to change it: CAROM_INVALID_BODY if there is none. See also
 /// cr_check_may_change. *body is NULL after a failure.
 carom_result cr_find_body(carom_world *world, carom_body_id id, const char *function, cr_body **body);
 /// The body of an id, or NULL with the error text set.
 const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, const char *function);
+/// Check the arrays of a call: ids, and the values that go with them, whose name is field.
+carom_result cr_check_ids(
+	const carom_world *world, const char *function, int count, const carom_body_id *ids, const void *values, const char *field);
+/// The error for ids[i] of a call, which names no body.
+carom_result cr_refuse_id(const carom_world *world, const char *function, int i, const carom_body_id *ids);
 
 /// Bodies came or went, or filters changed: scenes of deforming bodies ask again who takes part.
 static inline void cr_note_members(carom_world *world)
