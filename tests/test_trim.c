@@ -13,7 +13,7 @@ typedef struct meshes {
 	carom_mesh *torus, *sphere, *sheet;
 } meshes;
 
-/// Worlds that are treated alike, but for one call or another.
+/// Worlds that are treated alike; one of them gets the call that is tested.
 typedef struct twins {
 	carom_context *context;
 	meshes m;
@@ -455,7 +455,7 @@ TEST(trim, a_world_at_its_budget_steps_again_once_it_is_emptied)
 		step_if_there_is_room(world, def.memory_budget, &steps);
 		CHECK_INT(carom_world_trim(world), CAROM_SUCCESS);
 		step_if_there_is_room(world, def.memory_budget, &trimmed);
-		// Trimmed once more it has room for as many bodies as a fresh world, but for a fiftieth.
+		// Trimmed once more it has room for as many bodies as a fresh world, less a fiftieth.
 		CHECK_INT(carom_world_trim(world), CAROM_SUCCESS);
 		carom_world *fresh = fixture_world(context, &def);
 		carom_body_id *others = malloc(MANY * sizeof *others);

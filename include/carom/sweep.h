@@ -275,8 +275,9 @@ typedef struct carom_sweep_crossings {
 /// at the end of the step, which is where the next one begins: each pair once. Touching counts, and
 /// so does lying in one plane; an edge and a triangle that share a vertex are no pair. Decided
 /// exactly, for the doubles as they are. Surfaces that cross have such a pair, so a state with none
-/// crosses nowhere, but for triangles folded flat on neighbours. Meshes meet each other and
-/// themselves as in a search for impacts: filters hold, and a rigid mesh does not meet itself.
+/// crosses nowhere. (A triangle that is folded flat on a neighbour has none with it.) Meshes meet
+/// each other and themselves as in a search for impacts: filters hold, and a rigid mesh does not
+/// meet itself.
 ///
 /// May be called at any time; the step, its front and the stats stay as they are. The processor
 /// searches, from the root of the tree. CAROM_OVER_BUDGET: there are more crossings than max_hits,

@@ -552,7 +552,7 @@ CAROM_API carom_result carom_world_get_aabb(
 /// - Each sum is rounded to a double, once. Where all sums are exact (of a whole offset, for places
 ///   that are multiples of 2^-20 below 2^30), vertices, spheres and poses lie against each other as
 ///   before, to the bit. A body with parts moves by its pose; its parts may round otherwise. Steps
-///   work relative to bodies, so results are those at the old origin but for rounding.
+///   work relative to bodies, so results differ from those at the old origin by rounding alone.
 /// - Costs a pass over the world. The next step and the next query place all bodies once more.
 ///
 /// CAROM_INVALID_ARGUMENT: an offset is not finite, or a body would come to lie where no call may
@@ -697,7 +697,7 @@ CAROM_API carom_result carom_world_get_spheres(
 /// Make room ahead for so many in all: parts of bodies (a body without parts counts as one), pairs
 /// whose boxes come within an eighth of their size of each other, and contacts, before and after
 /// they are reduced. For use before a level starts. The world may grow beyond them.
-/// - carom_world_add_body then takes no memory but for its parts, vertices or spheres.
+/// - carom_world_add_body then takes memory for its parts, vertices or spheres alone.
 /// - Steps of a world of spheres, boxes, capsules, planes, hulls and their like then take none,
 ///   while no pair needs a mesh.
 /// - It makes no such promise for other steps. The rays and triangles of a pair of meshes are known
@@ -725,7 +725,7 @@ CAROM_API carom_result carom_world_reserve(
 ///   array shrinks as bodies come and go. So bodies added later may get other ids than in a world
 ///   that was not trimmed: worlds that shall stay equal are trimmed at the same time. Ids of
 ///   removed bodies stay void, and those of others stay valid.
-/// - Later results are, bit for bit, those of a world that was not trimmed, but for such ids.
+/// - Apart from such ids, later results are those of a world that was not trimmed, bit for bit.
 ///   carom_stats tells other times and memory.
 /// - Views end, those of spheres too: ask for them again. Snapshots stay good. Memory of a device
 ///   stays.

@@ -74,7 +74,7 @@ typedef struct member {
 	uint8_t change; // of the call being served; UNCHANGED between calls
 	bool choosy;    // its filter refuses some bodies
 	bool quiet;     // at the last call
-	bool waits;     // it is in the list of those
+	bool waits;     // it is in the list waiting
 } member;
 
 /// A worker's walks through the trees.

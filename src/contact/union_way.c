@@ -1,7 +1,7 @@
-/// The least way out of a body of flush parts, for what is deep in one of them.
+/// The least way out of a body of flush parts, for a body that is deep in one of them.
 ///
-/// The least way out of one part may lead into the next one, and from there back. What is small
-/// against the parts touches none but the part that it is in, so contacts of a step do not tell.
+/// The least way out of one part may lead into the next one, and from there back. A body that is
+/// small against the parts touches only the part that it is in, so contacts of a step do not tell.
 /// Here all parts of the body are asked.
 ///
 /// In: a place in a part. The ways are along the normals of the part's flat sides, or the axes of a

@@ -20,7 +20,7 @@ typedef struct list {
 	size_t bytes;
 } list;
 
-/// contacts: the list of those that the pair may take over.
+/// contacts: the list that holds the contacts which the pair may take over.
 static void get_lists(const cr_kept *kept, const cr_list *contacts, const cr_pair_memory *m, list lists[LISTS])
 {
 	for (int side = 0; side < 2; side++)
