@@ -252,7 +252,7 @@ plain.removeBody(bulletGrains);
 plain.reserve(100, 200, 300);
 const crowd = Array.from({ length: 40 }, (_, i) => plain.addBody({ shape: { type: 'sphere', radius: 0.5 }, pose: at(100 + i, 0, 0) }));
 plain.step();
-refuses(() => plain.removeBodies([crowd[0], crowd[0]]), /ids\[1\] names the body of ids\[0\] again/);
+refuses(() => plain.removeBodies([crowd[0], crowd[0]]), /ids\[1\] names the body of ids\[0\] again/, 'invalid body');
 refuses(() => plain.reserve(1, -1, 1), /pairs is -1/);
 plain.removeBodies(crowd);
 plain.trim();
