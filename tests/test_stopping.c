@@ -492,7 +492,8 @@ TEST(stopping, a_bound_of_a_way_is_below_all_distances_on_it)
 	close_kinds(&k);
 }
 
-/// A fine mesh stops what presses on it as a plane does, and lets by what goes along it.
+/// A fine mesh stops what presses on it as a plane does, and lets by what goes along it. Its inner edges lead nothing aside,
+/// also where a figure has sunk in and has its lowest point just beside one.
 TEST(stopping, a_fine_mesh_stops_as_a_plane_does)
 {
 	const double tolerance = 1e-3;
@@ -505,11 +506,12 @@ TEST(stopping, a_fine_mesh_stops_as_a_plane_does)
 	fixture_add(worlds[1], fixture_of_mesh(sheet), fixture_at(0, 0, 0), CAROM_STATIC);
 	figures f;
 	open_figures(&f, context);
-	for (int i = 0; i < 1400; i++) {
+	for (int i = 0; i < 70000; i++) {
 		const int figure = i % FIGURES;
 		const double size = (const double[3]){ 1e-3, 0.03, 1 }[i / FIGURES % 3];
-		const carom_pose at = fixture_at(test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1),
-			f.half[figure].z + test_random_double(&seed, -0.2, 0.95) * tolerance);
+		const double across[3] = { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1),
+			test_random_double(&seed, -0.2, 0.95) };
+		const carom_pose at = fixture_at(across[0], across[1], f.half[figure].z + across[2] * tolerance);
 		const v3d way = { test_random_double(&seed, -size, size), test_random_double(&seed, -size, size),
 			i % 5 ? test_random_double(&seed, -size, size) : 0 };
 		carom_shape_hit hits[2];
@@ -519,12 +521,13 @@ TEST(stopping, a_fine_mesh_stops_as_a_plane_does)
 		if (!found[0])
 			continue;
 		stops++;
-		CHECK_INT(hits[0].time == 0, hits[1].time == 0);
+		if (way.z < -0.02 * tolerance) // a slower approach may be stopped a little later
+			CHECK_INT(hits[0].time == 0, hits[1].time == 0);
 		CHECK(hits[1].time == 0 || way.z > -0.5 * tolerance);
 		CHECK_NEAR(hits[1].normal.z, 1, 1e-6);
 		CHECK_NEAR(hits[0].distance, hits[1].distance, 1e-6);
 	}
-	CHECK(stops > 300);
+	CHECK(stops > 15000);
 	close_figures(&f);
 	carom_destroy_world(worlds[0]);
 	carom_destroy_world(worlds[1]);

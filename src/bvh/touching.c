@@ -311,13 +311,16 @@ static int list_ways(const cr_descent *d, const part_pair *p, const cr_separatio
 	return count;
 }
 
+/// Along a way with this gap two parts that are held are no deeper than along the best one.
+static double parted_by(const touching *t, const way_out *best) { return (best->gap < 0 ? best->gap : 0) - 4 * t->lost; }
+
 /// Of the ways that are as far as the best one, up to the slack, the one that the motion goes into
 /// least: the shortest way out of a pair may lead aside, as at an edge inside a flat floor. Of
 /// those that are held all ways count along which the two are apart.
 static way_out least_approached(const touching *t, const way_out *ways, int count, way_out best)
 {
 	way_out least = best;
-	const double parted = (best.gap < 0 ? best.gap : 0) - 4 * t->lost, enough = t->held ? parted : best.gap - t->slack;
+	const double enough = t->held ? parted_by(t, &best) : best.gap - t->slack;
 	for (int i = 0; i < count; i++) {
 		if (ways[i].gap >= enough && ways[i].rate > least.rate)
 			least = ways[i];
@@ -338,17 +341,20 @@ static cr_separation see_obstacle(const cr_descent *d, const part_pair *p, const
 	return v3d_dot(least.normal, s->normal) > ALONG ? *s : turn_to(s, least.normal, least.gap);
 }
 
-/// Notes the two touching parts that approach each other fastest.
-static void note_approach(
-	const cr_descent *d, const cr_part_pair *parts, const part_pair *p, progress *at, v3d normal, double rate)
+/// Notes the two touching parts that approach each other fastest: along the way that they go into
+/// least.
+static void note_pressing(
+	const cr_descent *d, const cr_part_pair *parts, const part_pair *p, progress *at, const way_out *best, way_out least)
 {
 	touching *t = d->user;
-	if (!(rate < t->approach))
+	if (!(least.rate < t->approach))
 		return;
-	at->guard = guard_along(d, normal, 0);
-	at->normal = normal;
+	at->normal = t->held ? least.normal : best->normal;
+	at->guard = guard_along(d, at->normal, 0);
 	at->guarded = true;
-	t->approach = rate;
+	t->approach = least.rate;
+	t->way_out = best->normal;
+	t->way_gap = best->gap;
 	t->pressing = *parts;
 	t->first = see_along(d, p, at);
 	for (int i = 0; i < 2; i++)
@@ -378,6 +384,17 @@ static way_out front_way(const way_out *ways, int count, way_out best)
 	return front.of_face ? front : best;
 }
 
+/// The way along which two parts are least deep.
+static way_out best_way(const cr_separation *s, const way_out *ways, int count)
+{
+	way_out best = { s->normal, -INFINITY, -INFINITY, false };
+	for (int i = 0; i < count; i++) {
+		if (ways[i].gap > best.gap)
+			best = ways[i];
+	}
+	return best;
+}
+
 /// Looks at two parts at time 0: if they touch, which way?
 static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 {
@@ -389,24 +406,78 @@ static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 	if (safe_gap(d, &p, &at) > d->tolerance)
 		return;
 	note_nearest(d, parts, &at.separation);
-	way_out ways[MOST_WAYS], best = { at.separation.normal, -INFINITY, -INFINITY, false };
+	way_out ways[MOST_WAYS];
 	const int count = list_ways(d, &p, &at.separation, ways);
-	for (int i = 0; i < count; i++) {
-		if (ways[i].gap > best.gap)
-			best = ways[i];
-	}
+	const way_out best = best_way(&at.separation, ways, count);
 	const bool deep = best.gap < -DEEP * d->tolerance && best.gap < -DEEPER * t->slack;
 	const bool by_front = t->held && deep && p.faces == 1;
 	const way_out least = by_front ? front_way(ways, count, best) : least_approached(t, ways, count, best);
 	add_guard(d, best.normal, best.gap);
-	if (least.rate < t->approach) {
-		t->way_out = best.normal;
-		t->way_gap = best.gap;
-	}
-	note_approach(d, parts, &p, &at, t->held ? least.normal : best.normal, least.rate);
+	note_pressing(d, parts, &p, &at, &best, least);
 	t->deep = t->deep || deep;
 	if (t->deep && !t->held)
 		d->limit = -INFINITY;
+}
+
+/// Finds the way that the motion goes into least, of two parts that are held: also a way of their
+/// own near a guard, and a guard, along which they are no deeper than its level. Beside the
+/// deepest point of a flat floor the edge of the next triangle leads out aside; the floor's own
+/// normal, which the deepest triangle has made a guard, keeps the two as well.
+static way_out least_guarded(const cr_descent *d, const part_pair *p, const way_out *ways, int count, way_out best)
+{
+	const touching *t = d->user;
+	way_out least = least_approached(t, ways, count, best);
+	for (int i = 0; i < count; i++) {
+		double cosine;
+		const int near = nearest_of(t, ways[i].normal, &cosine);
+		if (cosine >= NEAR_GUARD && ways[i].gap >= t->guard[near].level - 4 * t->lost && ways[i].rate > least.rate)
+			least = ways[i];
+	}
+	for (int i = 0; i < t->count; i++) {
+		way_out way = { t->normal[i], 0, 0, false };
+		way.gap = cr_guard_gap_rate(&p->body[0], &p->body[1], &t->guard[i], 0, &way.rate);
+		if (way.gap >= t->guard[i].level - 4 * t->lost && way.rate > least.rate)
+			least = way;
+	}
+	return least;
+}
+
+/// Looks again at two parts at time 0, when all guards are known.
+static void meet_again(cr_descent *d, const cr_part_pair *parts)
+{
+	part_pair p;
+	set_pair(d, parts, &p);
+	progress at = { .time = 0 };
+	cr_measure_parts(d->mover[0], &p.convex[0], d->mover[1], &p.convex[1], 0, &at.separation);
+	if (safe_gap(d, &p, &at) > d->tolerance)
+		return;
+	way_out ways[MOST_WAYS];
+	const int count = list_ways(d, &p, &at.separation, ways);
+	const way_out best = best_way(&at.separation, ways, count);
+	note_pressing(d, parts, &p, &at, &best, least_guarded(d, &p, ways, count, best));
+}
+
+/// Are some parts deeper than the two that approach each other fastest?
+static bool has_deeper(const touching *t)
+{
+	const way_out pressing = { t->way_out, t->way_gap, t->approach, false };
+	bool deeper = false;
+	for (int i = 0; i < t->count; i++)
+		deeper = deeper || t->guard[i].level < parted_by(t, &pressing);
+	return deeper;
+}
+
+/// Of bodies that are held, where some parts are deeper than the two that approach each other
+/// fastest, looks at all that touch again: with all guards the approach may be less.
+static void look_again(cr_descent *d)
+{
+	touching *t = d->user;
+	if (!t->held || t->deep || !(t->approach < 0) || !has_deeper(t))
+		return;
+	t->approach = 0;
+	d->meet = meet_again;
+	cr_descend(d);
+	d->top = 0;
 }
 
 /// The open ways are the first guards.
@@ -459,6 +530,7 @@ static bool find_guards(cr_descent *d)
 	d->meet = meet_at_the_beginning;
 	cr_descend(d);
 	d->top = 0;
+	look_again(d);
 	return t->count > 0;
 }
 
