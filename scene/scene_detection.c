@@ -25,6 +25,7 @@ static void read_contacts(const io_json_node *node, carom_world_def *detection)
 	double degrees;
 	if (io_json_number(node, "internal_edge_angle", 0, 180, &degrees) && io_json_has(node, "internal_edge_angle"))
 		detection->internal_edge_angle = degrees / 180 * SIM_PI;
+	io_json_number(node, "long_edge_share", 0, 1e6, &detection->long_edge_share);
 	scene_read_int32(node, "max_contacts_per_pair", 0, 256, &detection->max_contacts_per_pair);
 	io_json_number(node, "speculative_distance", 0, 1e6, &detection->speculative_distance);
 	io_json_number(node, "toi_tolerance", 1e-9, 1e6, &detection->toi_tolerance);
@@ -103,7 +104,8 @@ static void read_lab_section(const io_json_node *detection, bool predictive, car
 void scene_read_detection(const io_json_node *section, scene_rigid *rigid)
 {
 	static const char *const fields[] = { "max_contacts_per_pair", "max_contacts_per_body_pair", "speculative_distance",
-		"toi_tolerance", "match_distance", "broad_phase", "contact_normal", "internal_edge_angle", "temporal", "lab", NULL };
+		"toi_tolerance", "match_distance", "broad_phase", "contact_normal", "internal_edge_angle",
+		"long_edge_share", "temporal", "lab", NULL };
 	io_json_node node;
 	if (!io_json_member(section, "detection", &node) || !io_json_fields(&node, fields))
 		return;

@@ -161,7 +161,7 @@ done < <(sources src | grep -v '^src/\(world\|lab\)/' | xargs -r grep -Hn '#incl
 if [[ -f include/carom/world.h ]]; then
 	settings=$(awk '/^typedef struct carom_world_def [{]/ { inside = 1; next } /^[}]/ { inside = 0 }
 		inside { sub(/[\/][\/].*/, ""); count += gsub(/;/, ""); count -= /int cookie/ } END { print count + 0 }' include/carom/world.h)
-	((settings <= 14)) || complain "include/carom/world.h: carom_world_def has $settings settings; at most 14"
+	((settings <= 15)) || complain "include/carom/world.h: carom_world_def has $settings settings; at most 15"
 fi
 
 # Lists of a frame hold offsets: they may move. cr_walks and cr_casts are views of lists, for as long as a function runs.

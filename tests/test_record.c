@@ -329,6 +329,8 @@ enum {
 	TOI_TOLERANCE_AT = 185,
 	BODY_LIMIT_AT = 193,
 	BODY_PAIRS_AT = 197,
+	EDGE_SHARE_AT = 198,
+	WORLD_NOW = 206,
 };
 
 static double load_double(const uint8_t *bytes)
@@ -352,7 +354,7 @@ TEST(record, every_setting_is_written)
 	uint64_t hash;
 	fixture_tape t = make_recording(&def, 8, 1, &hash);
 	const uint8_t *b = t.bytes;
-	CHECK_INT(cr_load_le(b + WORLD_SIZE_AT, 8), BODY_PAIRS_AT + 1 - 24);
+	CHECK_INT(cr_load_le(b + WORLD_SIZE_AT, 8), WORLD_NOW - 24);
 	CHECK_INT(cr_load_le(b + TEMPORAL_AT, 4), 1); // something is kept; nothing predicted:
 	CHECK_INT(b[PREDICT_AT], 0);
 	CHECK_INT(cr_load_le(b + LOST_RAYS_AT, 4), CAROM_LOST_DROP);
@@ -552,6 +554,7 @@ TEST(record, settings_out_of_range_are_refused)
 		{ THRESHOLD_AT, NAN, "displacement_threshold" },
 		{ EXTENSION_AT, INFINITY, "distance_extension" },
 		{ EDGE_ANGLE_AT, 4, "internal_edge_angle" },
+		{ EDGE_SHARE_AT, -1, "long_edge_share" },
 		{ CONFIDENCE_AT, 0, "buffer_confidence" },
 		{ CONFIDENCE_AT, INFINITY, "buffer_confidence" },
 		{ SWEEP_TOLERANCE_AT, 0, "tolerance" },
@@ -560,18 +563,18 @@ TEST(record, settings_out_of_range_are_refused)
 	};
 	uint64_t hash;
 	fixture_tape t = make_recording_of(NULL, true, 4, 1, &hash);
-	uint8_t kept[WORLD_END];
-	memcpy(kept, t.bytes, WORLD_END);
+	uint8_t kept[WORLD_NOW];
+	memcpy(kept, t.bytes, WORLD_NOW);
 	for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
 		cr_store_le(t.bytes + integers[i].at, (uint64_t)integers[i].value,
 			integers[i].at == PREDICT_AT || integers[i].at == SWEEP_PRUNE_AT ? 1 : 4);
 		refuse_setting(&t, integers[i].field);
-		memcpy(t.bytes, kept, WORLD_END);
+		memcpy(t.bytes, kept, WORLD_NOW);
 	}
 	for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
 		store_double(t.bytes + reals[i].at, reals[i].value);
 		refuse_setting(&t, reals[i].field);
-		memcpy(t.bytes, kept, WORLD_END);
+		memcpy(t.bytes, kept, WORLD_NOW);
 	}
 	fixture_repair_tape(&t);
 	carom_replay_result result;
@@ -605,7 +608,8 @@ enum {
 	LIMIT_VERSION = 14, // the first whose world tells of pairs of bodies; 15 differs from it by parts, of which there are none
 	LIMIT_SIZE = 5,
 	SLEEP_VERSION = 17, // the first whose motions end with whether a body sleeps, and whether a call has changed it
-	SLEEP_SIZE = 2
+	SLEEP_SIZE = 2,
+	SHARE_SIZE = 8, // its world ends with long_edge_share
 };
 
 /// A body, and in a state the motion that follows, of one that rests.
@@ -678,9 +682,9 @@ static fixture_tape to_version(const fixture_tape *t, uint32_t version)
 		const size_t head = old.count;
 		copy(&old, &from, CR_RECORD_HEAD_SIZE);
 		if (opcode == CR_RECORD_WORLD && version >= LIMIT_VERSION)
-			copy(&old, &from, (size_t)(next - from));
+			copy(&old, &from, (size_t)(next - from) - SHARE_SIZE);
 		else if (opcode == CR_RECORD_WORLD && version >= CONTINUOUS_VERSION)
-			copy(&old, &from, (size_t)(next - from) - LIMIT_SIZE);
+			copy(&old, &from, (size_t)(next - from) - LIMIT_SIZE - SHARE_SIZE);
 		else if (opcode == CR_RECORD_WORLD)
 			copy(&old, &from, (version == 1 ? TEMPORAL_AT : version == 2 ? SWEEP_AT : WORLD_END) - 24);
 		else if (opcode == CR_RECORD_ADD_BODY)
@@ -709,8 +713,10 @@ static fixture_tape to_version(const fixture_tape *t, uint32_t version)
 TEST(record, recordings_of_older_versions_replay)
 {
 	carom_world_def defs[CR_RECORDING_VERSION];
-	for (int i = 0; i < CR_RECORDING_VERSION; i++)
+	for (int i = 0; i < CR_RECORDING_VERSION; i++) {
 		defs[i] = carom_default_world_def();
+		defs[i].long_edge_share = 2; // no pair
+	}
 	defs[1].temporal = CAROM_TEMPORAL_NONE;
 	defs[1].internal_edge_angle = 0;
 	defs[1].contact_normal = CAROM_NORMAL_RAY;

@@ -113,6 +113,8 @@ TEST(world, misuse_of_create_world)
 	REFUSE(internal_edge_angle, -0.01);
 	REFUSE(internal_edge_angle, 3.1416);
 	REFUSE(internal_edge_angle, NAN);
+	REFUSE(long_edge_share, -0.01);
+	REFUSE(long_edge_share, NAN);
 	REFUSE_LAB(stages, (carom_stages)2);
 	REFUSE_LAB(stages, (carom_stages)-1);
 	REFUSE_LAB(ray_buffers, (carom_ray_buffers)3);

@@ -58,6 +58,7 @@ export interface WorldSettings {
 	contactNormal?: "ray" | "triangle" | "patch" | undefined;
 	/** Radians. */
 	internalEdgeAngle?: number | undefined;
+	longEdgeShare?: number | undefined;
 	/** How impacts of deforming bodies are found. */
 	sweep?: SweepSettings | undefined;
 	toiTolerance?: number | undefined;

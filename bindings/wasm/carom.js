@@ -45,7 +45,7 @@ export const LAYOUTS = {
 		relative_separation:f64 max_hits:i64 orphan_sets:bool prune_front:bool
 		rebuild_sprouted:f64 rebuild_replaced:f64 front_budget:size -lab:ptr -device:ptr -device_fallback:bool`,
 	world_def: `-cookie:i32 broad_phase:BROAD max_contacts_per_pair:i32 speculative_distance:f64 match_distance:f64 temporal:TEMPORAL
-		contact_normal:NORMAL internal_edge_angle:f64 -pair_filter:ptr -contact_filter:ptr -filter_user:ptr sweep:sweep_def toi_tolerance:f64
+		contact_normal:NORMAL internal_edge_angle:f64 long_edge_share:f64 -pair_filter:ptr -contact_filter:ptr -filter_user:ptr sweep:sweep_def toi_tolerance:f64
 		memory_budget:size -lab:ptr`,
 	body_def: `-cookie:i32 -shape:shape -parts:ptr -part_count:i32 kind:KIND -sphere_count:i32 -centres:strided -radii:strided pose:f64*7 category:u64
 		mask:u64 group:i32 sensor:bool self_collision:bool continuous:bool shape_impacts:bool contacts:bool thickness:f64 user_data:u64`,

@@ -34,10 +34,11 @@ typedef enum carom_contact_kind {
 	/// As CAROM_VERTEX_A, with A and B exchanged.
 	CAROM_VERTEX_B,
 	/// feature_a is an edge of A, as 3 * triangle + the corner where it starts; it crosses the
-	/// surface of B, and no ray hit. feature_b is the triangle of B that limits the part inside.
-	/// Patch: the edge pierces B beside the facet of the patch, or crosses an edge of feature_b. At
-	/// both ends of the part inside there may be such a contact: the two have one name, and are
-	/// told apart by their places. Ahead: it is nearest to an edge of feature_b.
+	/// surface of B where no ray hit (carom_world_def.long_edge_share). feature_b is the triangle
+	/// of B that limits the part inside. Patch: the edge pierces B beside the facet of the patch,
+	/// or crosses an edge of feature_b. At both ends of the part inside there may be such a
+	/// contact: the two have one name, and are told apart by their places. Ahead: it is nearest to
+	/// an edge of feature_b.
 	CAROM_EDGE_A,
 	/// As CAROM_EDGE_A, with A and B exchanged.
 	CAROM_EDGE_B,

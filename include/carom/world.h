@@ -253,6 +253,12 @@ typedef struct carom_world_def {
 	/// pi) does not give a contact its normal: the contact takes that of the face. So bodies slide
 	/// over a triangulated surface as over a smooth one. 0: every edge counts.
 	double internal_edge_angle;
+	/// Closed meshes of which both have more than 64 flat faces touch by their vertices. Where
+	/// they touch in several places, edges may cross in one with no vertex inside. Such a place has
+	/// contacts of its edges if both meshes have an edge that is longer than this share of the
+	/// smaller diagonal of the two (at least 0). 0: all pairs; above 1: none. A place without
+	/// contacts is no deeper than half of that share of the diagonal.
+	double long_edge_share;
 	carom_pair_filter_fn *pair_filter;       ///< NULL: none
 	carom_contact_filter_fn *contact_filter; ///< NULL: none
 	void *filter_user;                       ///< handed to both filters
@@ -278,8 +284,8 @@ typedef struct carom_world_def {
 } carom_world_def;
 
 /// Tree, 8 contacts a pair, no speculative distance, match_distance 0.02 m, predictive, normals of
-/// patches, internal_edge_angle 5 degrees, no filter, carom_default_sweep_def, toi_tolerance 0.001
-/// m, no budget, no lab. Thread-safe.
+/// patches, internal_edge_angle 5 degrees, long_edge_share 0.2, no filter, carom_default_sweep_def,
+/// toi_tolerance 0.001 m, no budget, no lab. Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 
 /// Make an empty world. def may be NULL for the defaults. On failure *world is NULL. Thread-safe:

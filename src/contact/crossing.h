@@ -12,6 +12,7 @@ typedef struct cr_pierce {
 	int32_t other; // triangle of the other body
 	double s;      // along the edge, 0..1
 	bool entering; // from the triangle's front
+	bool served;   // contacts of vertices tell of the place (edges_beside.c)
 } cr_pierce;
 
 /// A pair while it is completed. Everything in double in the frame of A.
@@ -101,6 +102,14 @@ static inline const cr_pierce *cr_first_pierce(const cr_completion *c, int side,
 /// The contacts of a pair from its crossings (edge_contacts.c). crossing: the candidates that
 /// cr_find_crossings kept; at least one.
 void cr_add_crossing_contacts(cr_completion *c, const cr_candidates *crossing);
+/// Add the contacts of the pieces of edges that lie inside the other body, but of those that begin
+/// or end at a pierce that is served.
+void cr_add_edges_of_pieces(cr_completion *c);
+/// Does a pair whose contacts are those of vertices have others where edges alone cross?
+/// (edges_beside.c)
+bool cr_looks_beside_vertices(const cr_pipeline *pipeline, const cr_pair_work *work);
+/// Add these to the contacts in worker->contacts. Sets worker->failed when out of memory.
+void cr_add_edges_beside_vertices(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
 /// Contacts of the crossing triangles themselves, where there is no inside to measure in
 /// (face_contacts.c).
 void cr_add_face_contacts(cr_completion *c, const cr_candidates *crossing);

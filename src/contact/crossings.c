@@ -158,6 +158,8 @@ static cr_next judge_after_rays(const cr_pipeline *p, cr_worker *worker, cr_pair
 		w->touching = w->by_poses = true;
 		return CR_NEXT_NONE;
 	}
+	if (w->touching && w->beside && !worker->failed)
+		cr_add_edges_beside_vertices(p, worker, w);
 	if (w->touching || worker->failed || add_crossings(p, worker, w))
 		return CR_NEXT_NONE;
 	if (w->iterative)

@@ -276,6 +276,8 @@ static bool add_edge_ray(cr_completion *c, const piece *p)
 
 static void add_piece(cr_completion *c, int side, const cr_pierce *any, const cr_pierce *enter, const cr_pierce *leave)
 {
+	if ((enter && enter->served) || (leave && leave->served))
+		return;
 	piece p = { .side = side, .edge = any->edge, .enter = enter, .leave = leave };
 	edge_in_a(c, side, p.edge, p.ends);
 	const double s = 0.5 * ((enter ? enter->s : 0) + (leave ? leave->s : 1));
@@ -315,12 +317,17 @@ static void add_edge_contacts(cr_completion *c, int side)
 	}
 }
 
-void cr_add_crossing_contacts(cr_completion *c, const cr_candidates *crossing)
+void cr_add_edges_of_pieces(cr_completion *c)
 {
-	const int64_t before = c->worker->contacts.count;
 	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.world.internal_edge_angle);
 	add_edge_contacts(c, 0);
 	add_edge_contacts(c, 1);
+}
+
+void cr_add_crossing_contacts(cr_completion *c, const cr_candidates *crossing)
+{
+	const int64_t before = c->worker->contacts.count;
+	cr_add_edges_of_pieces(c);
 	if (c->worker->contacts.count == before)
 		cr_add_face_contacts(c, crossing);
 }

@@ -92,7 +92,7 @@ static int pierce_edges(cr_completion *c, int side, int32_t number, const v3d ow
 		const double h0 = fabs(s->height[k]), h1 = fabs(s->height[l]);
 		const double at = s->sign[k] == 0 ? 0 : s->sign[l] == 0 ? 1 : h0 + h1 > 0 ? h0 / (h0 + h1) : 0.5;
 		const bool entering = s->sign[k] > 0 || s->sign[l] < 0;
-		add_pierce(c, side, &(cr_pierce){ 3 * number + k, other_number, at, entering });
+		add_pierce(c, side, &(cr_pierce){ 3 * number + k, other_number, at, entering, false });
 		count++;
 	}
 	return count;
@@ -129,7 +129,7 @@ static uint32_t take_pierces(cr_completion *c, const cr_pierces8 *found, uint32_
 			const int bit = __builtin_ctz(left), k = bit / CR_WIDTH, i = bit % CR_WIDTH;
 			const int32_t number = side == 0 ? pairs[i].a : pairs[i].b, other = side == 0 ? pairs[i].b : pairs[i].a;
 			const double h0 = fabs(found->height[side][k][i]), h1 = fabs(found->height[side][(k + 1) % 3][i]);
-			data[count] = (cr_pierce){ 3 * number + k, other, h0 / (h0 + h1), found->above[side][k] >> i & 1 };
+			data[count] = (cr_pierce){ 3 * number + k, other, h0 / (h0 + h1), found->above[side][k] >> i & 1, false };
 			const bool owned = owns_edge(c, side, number, k);
 			count += owned;
 			taken |= (uint32_t)owned << i;

@@ -355,11 +355,13 @@ static void judge_walks(const ray_side *s, const cr_walks *walks)
 cr_next cr_after_rays(const cr_pipeline *p, cr_pair_work *w)
 {
 	w->cast = true;
+	w->beside = w->touching && !cr_wants_manifold(p, w) && cr_looks_beside_vertices(p, w);
+	const bool is_done = w->touching && !w->beside;
 	if (w->again)
-		return w->touching ? CR_NEXT_NONE : CR_NEXT_NEAR;
+		return is_done ? CR_NEXT_NONE : CR_NEXT_NEAR;
 	if (w->looked)
-		return w->touching ? CR_NEXT_NONE : CR_NEXT_CROSSINGS;
-	return cr_wants_manifold(p, w) || (p->settings.lab.complete && !w->touching) ? CR_NEXT_NEAR : CR_NEXT_NONE;
+		return is_done ? CR_NEXT_NONE : CR_NEXT_CROSSINGS;
+	return cr_wants_manifold(p, w) || (p->settings.lab.complete && !is_done) ? CR_NEXT_NEAR : CR_NEXT_NONE;
 }
 
 void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)

@@ -53,6 +53,8 @@ struct carom_mesh {
 	// a reference: the mesh whose arrays it shares but for those that follow the places of its
 	// vertices; else NULL
 	carom_mesh *shared;
+	// of edges that are real to contacts; 0: not measured yet (contact/edges_beside.c)
+	_Atomic float longest_edge;
 };
 
 /// Types of shapes that are treated alike (shape_table.h).

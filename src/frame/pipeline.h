@@ -89,6 +89,7 @@ typedef struct cr_pair_work {
 	bool again;       // begun once more in full
 	bool cut;         // full, and rays were left out: nothing can be said of near samples
 	bool touching;    // a ray hit: no completion needed
+	bool beside;      // touching, but edges may cross elsewhere (contact/edges_beside.c)
 	bool by_poses;    // its contacts follow from the poses and shapes alone
 	bool rests;       // they are those of the last step
 	bool dropped;     // a ray was inside but left its own body first (exit_distance_test)

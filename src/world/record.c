@@ -292,6 +292,7 @@ static void record_world(cr_recorder *r, const cr_settings *settings)
 	put_f64(r, def->toi_tolerance);
 	put_u32(r, (uint32_t)settings->max_contacts_per_body_pair);
 	put_u8(r, settings->body_pairs);
+	put_f64(r, def->long_edge_share);
 	end_record(r);
 }
 

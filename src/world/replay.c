@@ -223,6 +223,9 @@ static bool replay_contact_verdict(const carom_contact *contact, uint64_t user_d
 	return low == r->dropped.count || is_before(&wanted, &r->dropped.data[low]);
 }
 
+// Worlds of recordings before version 17 had no contacts of edges beside those of vertices.
+static const double NO_LONG_EDGES = 2;
+
 /// Settings of recordings since version 2; before there was one algorithm, in full in every step.
 static void get_temporal_settings(replay *r, carom_world_def *def, carom_lab *lab)
 {
@@ -333,6 +336,7 @@ static carom_result replay_world(replay *r)
 		settings.max_contacts_per_body_pair = (int32_t)get_u32(r);
 		settings.body_pairs = get_bool(r);
 	}
+	def->long_edge_share = r->version >= 17 ? get_f64(r) : NO_LONG_EDGES;
 	def->pair_filter = replay_verdict;
 	def->contact_filter = replay_contact_verdict;
 	def->filter_user = r;

@@ -16,6 +16,7 @@ carom_world_def carom_default_world_def(void)
 		.temporal = CAROM_TEMPORAL_PREDICTIVE,
 		.contact_normal = CAROM_NORMAL_PATCH,
 		.internal_edge_angle = 0.08726646259971647, // 5 degrees
+		.long_edge_share = 0.2,
 		.sweep = carom_default_sweep_def(),
 		.toi_tolerance = 0.001,
 	};
@@ -88,6 +89,7 @@ static carom_result check_numbers(carom_context *context, const cr_settings *set
 		{ "displacement_threshold", lab->displacement_threshold, 0, CAROM_MAX_COORDINATE },
 		{ "distance_extension", lab->distance_extension, 0, CAROM_MAX_COORDINATE },
 		{ "internal_edge_angle", def->internal_edge_angle, 0, 3.14159265358979323846 },
+		{ "long_edge_share", def->long_edge_share, 0, CAROM_MAX_COORDINATE },
 		{ "buffer_confidence", lab->buffer_confidence, 1, MAX_CONFIDENCE },
 		{ "worker_groups", lab->worker_groups, 0, CAROM_MAX_WORKER_GROUPS },
 	};

@@ -28,7 +28,7 @@ typedef struct replay_options {
 	int temporal, normal, buffers, predictor;
 	bool drop_lost, naive;
 	int64_t max_walk, groups;
-	double threshold, extension, edge_angle, confidence;
+	double threshold, extension, edge_angle, long_edges, confidence;
 	const char *pairs, *contacts, *record;
 	int backend; // device_backend
 	const char *device, *kernels, *kernel_times;
@@ -90,6 +90,8 @@ static const option OPTIONS[] = {
 		.help = "which way contacts of rays point (the library's default)" },
 	{ .name = "edge-angle", .argument = "DEGREES", .kind = OPTION_REAL, .value = &given.edge_angle, .maximum = 180,
 		.help = "edges flatter than this are none to contacts (5)" },
+	{ .name = "long-edges", .argument = "SHARE", .kind = OPTION_REAL, .value = &given.long_edges, .maximum = 1e6,
+		.help = "meshes with edges of this share of their size have contacts of edges, too (0.2); 0: all" },
 	{ .name = "naive", .kind = OPTION_FLAG, .value = &given.naive, .help = "one loop over pairs in place of lists" },
 	{ .name = "buffers", .argument = "WAY", .kind = OPTION_CHOICE, .value = &given.buffers, .choices = options_buffer_words,
 		.help = "what to do when rays need more room than predicted (exact)" },
@@ -155,6 +157,8 @@ static void set_temporal(const replay_options *o, carom_world_def *def, carom_la
 		def->contact_normal = (carom_contact_normal)o->normal;
 	if (o->edge_angle >= 0)
 		def->internal_edge_angle = o->edge_angle / 180 * 3.14159265358979323846;
+	if (o->long_edges >= 0)
+		def->long_edge_share = o->long_edges;
 }
 
 static void set_stages(const replay_options *o, carom_lab *lab)
@@ -467,6 +471,7 @@ static replay_options default_options(void)
 		.threshold = lab.displacement_threshold,
 		.extension = lab.distance_extension,
 		.edge_angle = -1,
+		.long_edges = -1,
 		.confidence = lab.buffer_confidence };
 }
 

@@ -308,6 +308,7 @@ static void describe_detection(const export_bodies *b, cJSON *head)
 	cJSON_AddNumberToObject(object, "temporal", d.temporal);
 	cJSON_AddNumberToObject(object, "contactNormal", d.contact_normal);
 	cJSON_AddNumberToObject(object, "internalEdgeAngle", d.internal_edge_angle);
+	cJSON_AddNumberToObject(object, "longEdgeShare", d.long_edge_share);
 	cJSON_AddNumberToObject(object, "toiTolerance", d.toi_tolerance);
 }
 
