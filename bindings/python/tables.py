@@ -187,7 +187,7 @@ def value_names(enum):
 SPECIAL = {
     ("body_def", "parts"): "PARTS", ("body_def", "centres"): "KEPT", ("body_def", "radii"): "KEPT",
     ("body_def", "part_count"): "OPAQUE", ("body_def", "sphere_count"): "OPAQUE",
-    ("device_def", "choice"): "GIVEN_TEXT", ("device_def", "cache_path"): "GIVEN_TEXT",
+    ("query_filter", "body_filter"): "FUNCTION", ("device_def", "choice"): "GIVEN_TEXT", ("device_def", "cache_path"): "GIVEN_TEXT",
 }
 
 
@@ -354,7 +354,8 @@ def write_struct(struct, structs, enums, functions, namer, put):
 # ---- Stubs ----
 
 HINTS = {"BOOL": "bool", "F32": "float", "F64": "float", "TEXT": "str", "STATIC_TEXT": "str | None", "MESH": "Mesh | None",
-         "PARTS": "tuple[Part, ...]", "KEPT": "Any", "GIVEN_TEXT": "str | None", "DEVICE": "Device | None"}
+         "PARTS": "tuple[Part, ...]", "KEPT": "Any", "GIVEN_TEXT": "str | None", "DEVICE": "Device | None",
+         "FUNCTION": "Callable[[int, int, int], object] | None"}
 
 
 def hint(kind, count, link, structs, enums):
@@ -364,7 +365,7 @@ def hint(kind, count, link, structs, enums):
         one = camel(list(structs.values())[link].short)
     else:
         one = HINTS.get(kind, "int")
-    if kind in ("TEXT", "STATIC_TEXT", "MESH", "PARTS", "KEPT", "GIVEN_TEXT", "DEVICE") or count == 1:
+    if kind in ("TEXT", "STATIC_TEXT", "MESH", "PARTS", "KEPT", "GIVEN_TEXT", "DEVICE", "FUNCTION") or count == 1:
         return one
     return f"tuple[{one}, ...]"
 
@@ -393,7 +394,7 @@ def column_hint(kind, count, link, structs, enums):
     """The type of a column of an array of records; None: there is none."""
     if kind == "STRUCT":
         one = camel(list(structs.values())[link].short)
-    elif kind in ("OPAQUE", "TEXT", "STATIC_TEXT", "MESH", "PARTS", "KEPT", "GIVEN_TEXT", "DEVICE"):
+    elif kind in ("OPAQUE", "TEXT", "STATIC_TEXT", "MESH", "PARTS", "KEPT", "GIVEN_TEXT", "DEVICE", "FUNCTION"):
         return None
     else:
         one = {"BOOL": "bool", "F32": "float", "F64": "float"}.get(kind, "int")

@@ -447,6 +447,11 @@ export interface QueryFilter {
 	/** Of castShape and castShapes: what the shape touches at first stops it only where the way goes into that. */
 	skipSeparating?: boolean | undefined;
 	ignore?: BodyIdLike | undefined;
+	/**
+	 * Asked about each part, and each sphere, that the query comes near and the settings above let through; false hides it. It may ask the world further
+	 * questions, and may not change it. What it throws comes out of the query.
+	 */
+	bodyFilter?: ((body: BodyId, part: number, userData: bigint) => boolean | void) | null | undefined;
 }
 export interface Filtered { filter?: QueryFilter | null | undefined; }
 export interface RayOptions extends Filtered { tMin?: number | undefined; tMax?: number | undefined; }

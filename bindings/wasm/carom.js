@@ -86,7 +86,7 @@ export const LAYOUTS = {
 	sweep_hit: "kind:FEATURES status:IMPACT mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32 time:f64 weight=weights:f64*4 normal:f64*3",
 	proximity_pair: `kind:FEATURES type:NEAR mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32 weight=weights:f64*4 point_a:f64*3 point_b:f64*3
 		distance2:f64 gap:f64`,
-	query_filter: "category:u64 mask:u64 skip_sensors:bool skip_separating:bool ignore:id",
+	query_filter: "category:u64 mask:u64 skip_sensors:bool skip_separating:bool ignore:id -body_filter:ptr -filter_user:ptr",
 	batch: "-count:i64 -filter:ptr -ignore:ptr -results:ptr",
 	placed_shape: "-shape:ptr pose:f64*7",
 	shape_cast: "-shape:ptr -motion:f64*14",
@@ -283,6 +283,8 @@ function userCalls(carom) {
 		pair_filter: (a, generationA, b, generationB, dataA, dataB) =>
 			carom().ask("pairFilter", true, () => [[a, generationA], [b, generationB], bits(dataA), bits(dataB)]) ? 1 : 0,
 		contact_filter: (at, dataA, dataB) => carom().ask("contactFilter", true, () => [carom().readRecord("contact", at), bits(dataA), bits(dataB)]) ? 1 : 0,
+		body_filter: (number, body, generation, part, userData) =>
+			carom().ask("bodyFilters", true, () => [[body, generation], part, bits(userData)], number) ? 1 : 0,
 		visit: (at, count) => carom().ask("visit", true, () => [carom().readNumbers(at, Uint32Array, 2 * count)]) ? 1 : 0,
 		force: (a, b, direction, overlap, force, torque) => {
 			const given = carom().ask("force", null, () => [a, b, carom().readNumbers(direction, Float64Array, 3), overlap]);
@@ -726,12 +728,15 @@ export class Carom {
 	}
 
 	/** A query filter, or 0 where none is given. */
-	putFilter(room, filter, what) {
+	putFilter(room, filter, what, number = 0) {
 		if (filter === undefined || filter === null)
 			return 0;
 		if (typeof filter !== "object")
 			throw wrong(`${what} is ${show(filter)}; it must be an object of settings`);
-		return this.putRecord("query_filter", room, this.exports.cw_default_query_filter, filter, `${what}.`);
+		const { bodyFilter, ...settings } = filter, at = this.putRecord("query_filter", room, this.exports.cw_default_query_filter, settings, `${what}.`);
+		if (this.checkFunction(bodyFilter, `${what}.bodyFilter`))
+			this.exports.cw_let_filter_ask(at, number);
+		return at;
 	}
 
 	/** Write one shape for all, or an array of count. Returns where the shape of each row is. */
@@ -872,20 +877,43 @@ export class Carom {
 	}
 
 	/** Ask a function of the object whose call runs. Where it is missing, or has thrown, the answer is the one given here. */
-	ask(name, answer, values) {
-		const heard = this.caller;
+	ask(name, answer, values, number) {
+		const heard = this.caller, isLast = name === "write" || name === "visit" || name === "bodyFilters";
 		if (!heard || !heard.object.functions[name] || heard.thrown.length)
-			return answer;
+			return isLast && heard && heard.thrown.length ? false : answer;
 		heard.asking = name;
 		try {
-			const given = heard.object.functions[name](...values());
+			const call = heard.object.functions[name], given = (number === undefined ? call : call[number])(...values());
 			return given === undefined ? answer : given;
 		} catch (reason) {
 			heard.thrown.push(reason);
-			return name === "write" || name === "visit" ? false : answer;
+			return isLast ? false : answer;
 		} finally {
 			heard.asking = null;
 		}
+	}
+
+	/** Make a call in which the functions of its filters are heard. What one of them throws comes out of here. */
+	hear(world, filters, call) {
+		const given = filters.map((filter) => filter && filter.bodyFilter);
+		if (!given.some((each) => each))
+			return call();
+		const before = this.caller, heard = this.caller = { object: { functions: { bodyFilters: given } }, thrown: [] };
+		world.askers = (world.askers || 0) + 1;
+		let answer = null, failed = null;
+		try {
+			answer = call();
+		} catch (reason) {
+			failed = { reason };
+		} finally {
+			world.askers--;
+			this.caller = before;
+		}
+		if (heard.thrown.length)
+			throw heard.thrown[0];
+		if (failed)
+			throw failed.reason;
+		return answer;
 	}
 
 	/** Is a function of this name asked by the call that uses an object? */
@@ -1402,6 +1430,8 @@ const SPHERE_PAIRS = Object.keys(RESULTS).length, SPHERES_BY_PAIR = SPHERE_PAIRS
 export class World extends Handle {
 	/** As of every object; a recording that runs ends with it. */
 	destroy() {
+		if (this.askers)
+			throw wrong("destroy: called from inside the filter of a query");
 		if (this.pointer)
 			this.carom.guard(this, () => { this.release(); return 0; });
 	}
@@ -1842,7 +1872,7 @@ export class World extends Handle {
 
 	// ---- Queries ----
 	//
-	// Each takes { filter }: { category, mask, skipSensors, skipSeparating, ignore }, of which bodies it sees.
+	// Each takes { filter }: { category, mask, skipSensors, skipSeparating, ignore, bodyFilter }, of which bodies it sees.
 
 	/** The first hit of a ray, or null. */
 	castRay(origin, direction, options) {
@@ -1854,8 +1884,8 @@ export class World extends Handle {
 	/** Does a ray hit anything? */
 	castRayAny(origin, direction, options) {
 		const { filter, ...limits } = settingsOf("castRayAny", options, { ...SEEN, ...RAY });
-		return this.carom.readVerdict((found, put, room) => this.carom.exports.cw_cast_ray_any(
-			this.address, putRay(put, origin, direction, limits, "castRayAny"), this.carom.putFilter(room, filter, "castRayAny: filter"), found));
+		return this.hear([filter], () => this.carom.readVerdict((found, put, room) => this.carom.exports.cw_cast_ray_any(
+			this.address, putRay(put, origin, direction, limits, "castRayAny"), this.carom.putFilter(room, filter, "castRayAny: filter"), found)));
 	}
 
 	/** All hits of a ray, sorted by t. */
@@ -1906,8 +1936,8 @@ export class World extends Handle {
 	/** The two bodies that are nearest to each other, or null. */
 	closestPair(options) {
 		const { maxDistance, filterA, filterB } = settingsOf("closestPair", options, { maxDistance: Infinity, filterA: null, filterB: null });
-		return this.askOne("closest_pair", filterA, "closestPair", (found, to, put, room, seen) =>
-			this.carom.exports.cw_closest_pair(this.address, maxDistance, seen, this.carom.putFilter(room, filterB, "closestPair: filterB"), found, to));
+		return this.hear([filterA, filterB], () => this.carom.readFound("closest_pair", (found, to, put, room) => this.carom.exports.cw_closest_pair(this.address,
+			maxDistance, this.carom.putFilter(room, filterA, "closestPair: filterA"), this.carom.putFilter(room, filterB, "closestPair: filterB", 1), found, to)));
 	}
 
 	/** The body that a shape meets first on its way from one pose to another, or null. */
@@ -1924,13 +1954,17 @@ export class World extends Handle {
 	placed(room, shape, pose, call) { return this.carom.placed(room, shape, pose, call); }
 
 	askOne(name, filter, call, ask) {
-		return this.carom.readFound(name, (found, to, put, room) => ask(found, to, put, room, this.carom.putFilter(room, filter, `${call}: filter`)));
+		return this.hear([filter], () => this.carom.readFound(name, (found, to, put, room) =>
+			ask(found, to, put, room, this.carom.putFilter(room, filter, `${call}: filter`))));
 	}
+
+	hear(filters, call) { return this.carom.hear(this, filters, call); }
 
 	/** Records, or ids, of which call(put, room, filter, capacity, to, count) writes as many as there is room for. */
 	askList(name, filter, what, call) {
-		return this.carom.readRows(name === "id" ? 8 : layoutOf(name).size, (put, room, ...list) => call(put, room, this.carom.putFilter(room, filter, `${what}: filter`), ...list),
-			(at, n) => name === "id" ? pairsOf(this.carom.readNumbers(at, Uint32Array, 2 * n)) : this.carom.readRecords(name, at, n));
+		return this.hear([filter], () => this.carom.readRows(name === "id" ? 8 : layoutOf(name).size,
+			(put, room, ...list) => call(put, room, this.carom.putFilter(room, filter, `${what}: filter`), ...list),
+			(at, n) => name === "id" ? pairsOf(this.carom.readNumbers(at, Uint32Array, 2 * n)) : this.carom.readRecords(name, at, n)));
 	}
 
 	// ---- Batches ----
@@ -1991,12 +2025,12 @@ export class World extends Handle {
 
 	/** One answer for each query that input puts into memory. */
 	askEach(call, name, record, options, input, ...more) {
-		return this.carom.askEach(call, record, options, input, (batch, at, to) => this.carom.exports[name](this.address, batch, at, ...more, to));
+		return this.hear([options.filter], () => this.carom.askEach(call, record, options, input, (batch, at, to) => this.carom.exports[name](this.address, batch, at, ...more, to)));
 	}
 
 	/** A list of answers for each query: asked again where there was too little room. */
 	askLists(call, name, record, options, input) {
-		return this.carom.scratch((put, room, read) => {
+		return this.hear([options.filter], () => this.carom.scratch((put, room, read) => {
 			const { at, count } = input(put, room), batch = this.carom.putBatch(put, room, count, options, call), first = room(8 * (count + 1));
 			for (let capacity = 2 * count + 64;;) {
 				const to = room((record === "id" ? 8 : layoutOf(record).size) * capacity);
@@ -2006,7 +2040,7 @@ export class World extends Handle {
 					return { first: ends, ...(record === "id" ? { body: read(to, Uint32Array, 2 * found) } : this.carom.readColumns(record, to, found)), ...batch.results() };
 				capacity = found;
 			}
-		});
+		}));
 	}
 
 	// ---- Snapshots, recordings ----

@@ -4,6 +4,21 @@
 
 void EXPORT(cw_default_query_filter)(carom_query_filter *to) { *to = carom_default_query_filter(); }
 
+IMPORT(body_filter)
+int cw_body_filter(uint32_t number, uint32_t body, uint32_t generation, int shape, uint64_t user_data);
+
+static bool ask_filter(carom_body_id body, int32_t shape, uint64_t user_data, void *user)
+{
+	return cw_body_filter((uint32_t)(uintptr_t)user, body.index1, body.generation, shape, user_data);
+}
+
+/// Let a filter ask the function of this number among those of the call.
+void EXPORT(cw_let_filter_ask)(carom_query_filter *filter, uint32_t number)
+{
+	filter->body_filter = ask_filter;
+	filter->filter_user = (void *)(uintptr_t)number;
+}
+
 // ---- One by one ----
 
 int EXPORT(cw_cast_ray)(

@@ -35,7 +35,7 @@ typedef struct carom_batch {
 	int64_t count;                    ///< of queries, 0 or more
 	const carom_query_filter *filter; ///< of all queries; NULL: none. Of worlds only
 	/// [count] The body that each query does not see, in place of filter->ignore; null: none. NULL:
-	/// filter->ignore counts. Categories, masks and sensors stay filter's. Of worlds only.
+	/// filter->ignore counts. All else of the filter stays. Of worlds only.
 	const carom_body_id *ignore;
 	/// [count] out: one for each query; NULL: one wrong query fails the call.
 	carom_result *results;

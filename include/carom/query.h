@@ -32,6 +32,23 @@ extern "C" {
 // CAROM_OVER_BUDGET where carom_world_def.memory_budget forbids it; everything else stays usable,
 // and no change is lost.
 
+/// Return false to hide a body from a query: the team of the one who asks, a ghost, a part that is
+/// broken.
+///
+/// A query calls it for each part of a body, and for each sphere of a granular body, that it comes
+/// near and that the other members of its filter let through. It does so before it looks at their
+/// surfaces. shape is the number that answers name beside the body (carom_ray_hit.shape); user_data
+/// is that of the body. carom_world_get_part_data tells that of the part.
+/// - A query comes near more than it hits, and may ask more than once about one body.
+/// - A batch calls the function from several threads at once; every other query calls it from the
+///   thread that asks.
+/// - The answer must depend on the arguments alone, or on data that nobody changes meanwhile. Then
+///   results do not depend on the number of threads.
+/// - The function may read the world, and ask it further questions. Functions that change the world
+///   fail inside (CAROM_INVALID_ARGUMENT), and carom_destroy_world does nothing.
+typedef bool carom_body_filter_fn(
+	carom_body_id body, int32_t shape, uint64_t user_data, void *user);
+
 /// Which bodies a query sees. Start from carom_default_query_filter, which sees all: a filter of
 /// zeros sees none.
 typedef struct carom_query_filter {
@@ -42,6 +59,9 @@ typedef struct carom_query_filter {
 	/// the motion goes into them. See carom_world_cast_shape.
 	bool skip_separating;
 	carom_body_id ignore; ///< null: none
+	/// Asked about what the members above let through; NULL: all of that passes.
+	carom_body_filter_fn *body_filter;
+	void *filter_user; ///< handed to body_filter
 } carom_query_filter;
 
 /// A filter that lets all bodies pass, sensors too. Thread-safe.

@@ -13,6 +13,7 @@ typedef struct pair_search {
 	const carom_world *world;
 	const carom_query_filter *filter[2];
 	cr_query_item asker;
+	bool body_passes[2];  // each filter without its function
 	bool asker_passes[2]; // each filter
 	double distance;      // pairs farther apart are of no use
 	cr_query_item a, b;   // body -1: none yet
@@ -29,13 +30,16 @@ static bool may_meet(const cr_body *x, const cr_body *y)
 }
 
 /// Which of the asker and an item of another body is A and which is B, as the filters have it.
-/// False: they are no pair.
-static bool order_pair(const pair_search *p, cr_query_item other, cr_query_item *a, cr_query_item *b)
+/// False: they are no pair. asks: the filters' functions are asked about the other one; without
+/// them the pair comes no later than it does with them.
+static bool order_pair(const pair_search *p, cr_query_item other, bool asks, cr_query_item *a, cr_query_item *b)
 {
 	const bool asker_low = p->asker.body < other.body;
 	const cr_query_item low = asker_low ? p->asker : other, high = asker_low ? other : p->asker;
-	const bool passes[2] = { cr_query_passes(p->filter[0], p->world, other.body),
-		cr_query_passes(p->filter[1], p->world, other.body) };
+	bool passes[2];
+	for (int k = 0; k < 2; k++)
+		passes[k] = cr_query_passes(p->filter[k], p->world, other.body) &&
+			(!asks || !p->asker_passes[1 - k] || cr_query_accepts(p->filter[k], p->world, other));
 	const bool asker_first = p->asker_passes[0] && passes[1], other_first = passes[0] && p->asker_passes[1];
 	const bool low_first = asker_low ? asker_first : other_first;
 	*a = low_first ? low : high;
@@ -59,7 +63,7 @@ static bool is_wanted_pair(const pair_search *p, int32_t other)
 		return false;
 	// The first sphere stands for all: none of them has a lower number.
 	const cr_query_item lowest = { other, cr_granular_of(&bodies[other]) ? 0 : -1 };
-	if (!may_meet(&bodies[p->asker.body], &bodies[other]) || !order_pair(p, lowest, &a, &b))
+	if (!may_meet(&bodies[p->asker.body], &bodies[other]) || !order_pair(p, lowest, false, &a, &b))
 		return false;
 	return p->a.body < 0 || p->distance > 0 || comes_first(a, b, p->a, p->b);
 }
@@ -68,7 +72,7 @@ static bool is_wanted_pair(const pair_search *p, int32_t other)
 static void note_pair(pair_search *p, cr_query_item other, double distance)
 {
 	cr_query_item a, b;
-	order_pair(p, other, &a, &b);
+	order_pair(p, other, true, &a, &b);
 	if (p->a.body >= 0 && distance == p->distance && !comes_first(a, b, p->a, p->b))
 		return;
 	p->a = a;
@@ -122,6 +126,13 @@ static bool is_wanted(const void *user, int32_t body)
 	return !s->pairs || is_wanted_pair(s->pairs, body);
 }
 
+/// Do the functions of the filters let an item through?
+static bool is_accepted(const body_search *s, cr_query_item item)
+{
+	cr_query_item a, b;
+	return s->pairs ? order_pair(s->pairs, item, true, &a, &b) : cr_query_accepts(s->query.filter, s->query.world, item);
+}
+
 static bool visit_next_body(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
 	body_search *s = user;
@@ -130,6 +141,8 @@ static bool visit_next_body(void *user, cr_query_item item, const cr_body *seen,
 	const double key = body_key(s, lower, upper);
 	const bool is_after = key > s->last || (key == s->last && cr_compare_items(item, s->last_item) > 0);
 	if (!is_after || key > *limit || (s->next_item.body >= 0 && key == s->next && cr_compare_items(item, s->next_item) > 0))
+		return true;
+	if (!is_accepted(s, item))
 		return true;
 	s->next_item = item;
 	*limit = s->next = key;
@@ -175,7 +188,7 @@ static carom_result find_nearest_body(body_search *s, const char *function)
 	s->last = -1;
 	s->last_item = s->item = none;
 	for (;;) {
-		cr_index_search search = { body_key, NULL, visit_next_body, s, s->query.filter, is_wanted, s->distance };
+		cr_index_search search = { body_key, NULL, visit_next_body, s, s->query.filter, is_wanted, s->distance, true };
 		s->next_item = none;
 		carom_result result = cr_search_bodies(s->query.world, function, &search, &s->query.result);
 		if (result != CAROM_SUCCESS || s->next_item.body < 0)
@@ -237,6 +250,10 @@ static carom_result ask_item(pair_search *p, cr_query_item item, const char *fun
 	if (!body || cr_is_empty_shape(&body->shape.def))
 		return result;
 	p->asker = item;
+	for (int k = 0; k < 2; k++)
+		p->asker_passes[k] = p->body_passes[k] && cr_query_accepts(p->filter[k], world, item);
+	if (!p->asker_passes[0] && !p->asker_passes[1])
+		return CAROM_SUCCESS;
 	body_search s = { .query = { .world = world, .shape = &body->shape.def, .pose = body->pose }, .pairs = p };
 	cr_bound_query(&s.query);
 	s.distance = p->distance;
@@ -248,8 +265,8 @@ static carom_result ask_body(pair_search *p, int32_t index, const char *function
 	const carom_world *world = p->world;
 	const cr_body *body = &world->bodies.data[index];
 	for (int k = 0; k < 2; k++)
-		p->asker_passes[k] = body->alive && cr_query_passes(p->filter[k], world, index);
-	if ((!p->asker_passes[0] && !p->asker_passes[1]) || is_plane(body))
+		p->body_passes[k] = body->alive && cr_query_passes(p->filter[k], world, index);
+	if ((!p->body_passes[0] && !p->body_passes[1]) || is_plane(body))
 		return CAROM_SUCCESS;
 	if (!cr_granular_of(body))
 		return ask_item(p, (cr_query_item){ index, -1 }, function);

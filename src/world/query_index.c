@@ -50,15 +50,49 @@ const cr_body *cr_see_item(const carom_world *world, cr_query_item item, cr_body
 	return room;
 }
 
+// ---- The filter's function ----
+
+/// A world that this thread asks a filter's function about, and those around it: the function may
+/// ask further questions.
+typedef struct asked_world {
+	const carom_world *world;
+	const struct asked_world *outer;
+} asked_world;
+
+static _Thread_local const asked_world *s_asked;
+
+bool cr_is_asking_filter(const carom_world *world)
+{
+	const asked_world *asked = s_asked;
+	while (asked && asked->world != world)
+		asked = asked->outer;
+	return asked != NULL;
+}
+
+bool cr_ask_body_filter(const carom_query_filter *filter, const carom_world *world, cr_query_item item)
+{
+	const asked_world asked = { world, s_asked };
+	s_asked = &asked;
+	const bool accepted = filter->body_filter(cr_id_of(world->bodies.data, item.body), cr_item_shape(world, item),
+		world->bodies.data[item.body].user_data, filter->filter_user);
+	s_asked = asked.outer;
+	return accepted;
+}
+
+// ---- The walk ----
+
 static bool is_wanted(const index_walk *w, int32_t body)
 {
 	return !w->search->wants || w->search->wants(w->search->user, body);
 }
 
-/// Show an item to the searcher. Returns whether to go on.
+/// Show an item to the searcher, if the filter's function lets it through. Returns whether to go
+/// on.
 static bool visit_item(index_walk *w, cr_query_item item, double *limit)
 {
 	cr_body room;
+	if (!w->search->visit_asks && !cr_query_accepts(w->search->filter, w->world, item))
+		return true;
 	const cr_body *seen = cr_see_item(w->world, item, &room, &w->result);
 	w->stopped = !seen || !w->search->visit(w->search->user, item, seen, limit);
 	return !w->stopped;

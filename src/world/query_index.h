@@ -37,10 +37,19 @@ typedef struct cr_index_search {
 	/// before the first sphere and behind each one. NULL: always.
 	bool (*wants)(const void *user, int32_t body);
 	double limit;
+	/// The visit asks the filter's function: it passes over most items before.
+	bool visit_asks;
 } cr_index_search;
 
-/// Does the filter let a part of a body through? NULL: always.
+/// Does the filter, without its function, let a part of a body through? NULL: always.
 bool cr_query_passes(const carom_query_filter *filter, const carom_world *world, int32_t index);
+/// Ask the function of a filter that there is, about an item that passes.
+bool cr_ask_body_filter(const carom_query_filter *filter, const carom_world *world, cr_query_item item);
+/// Does the function of a filter let an item through, if there is one?
+static inline bool cr_query_accepts(const carom_query_filter *filter, const carom_world *world, cr_query_item item)
+{
+	return !filter || !filter->body_filter || cr_ask_body_filter(filter, world, item);
+}
 
 /// Make the tree if the world changed, and those over spheres that the search comes near, then
 /// search. Any thread. Bodies without end come first.

@@ -111,6 +111,8 @@ carom_result cr_check_may_change(const carom_world *world, const char *function)
 	if (world->watched)
 		return cr_fail(
 			world->context, CAROM_INVALID_ARGUMENT, "%s: called from inside the watch function of a replay", function);
+	if (cr_is_asking_filter(world))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: called from inside the filter of a query", function);
 	return CAROM_SUCCESS;
 }
 
@@ -159,7 +161,7 @@ void carom_destroy_world(carom_world *world)
 		return;
 	carom_context *context = world->context;
 	if (cr_check_may_change(world, "carom_destroy_world") != CAROM_SUCCESS) {
-		cr_log(context, CAROM_LOG_ERROR, "carom_destroy_world: called from inside a step of the world or its write function");
+		cr_log(context, CAROM_LOG_ERROR, "carom_destroy_world: called from inside a function that the world calls");
 		return;
 	}
 	cr_recorder_destroy(world->recorder);

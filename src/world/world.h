@@ -61,9 +61,12 @@ struct carom_world {
 	carom_snapshot *snapshots; // made for it: a list
 };
 
-/// CAROM_INVALID_ARGUMENT, with the error text set, while the world steps, writes its recording or
-/// is shown by a replay: a filter, or another function of the user's, asks for a change of it.
+/// CAROM_INVALID_ARGUMENT, with the error text set, while the world steps, writes its recording, is
+/// shown by a replay or asks the filter of a query: a function of the user's asks for a change of
+/// it.
 carom_result cr_check_may_change(const carom_world *world, const char *function);
+/// Does this thread ask the function of a query's filter about the world?
+bool cr_is_asking_filter(const carom_world *world);
 /// The body of an id, to change it: CAROM_INVALID_BODY if there is none. See also
 /// cr_check_may_change. *body is NULL after a failure.
 carom_result cr_find_body(carom_world *world, carom_body_id id, const char *function, cr_body **body);

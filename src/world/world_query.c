@@ -141,7 +141,7 @@ static bool visit_any(void *user, cr_query_item item, const cr_body *seen, doubl
 static carom_result search_ray(
 	ray_search *s, const char *function, bool (*visit)(void *user, cr_query_item item, const cr_body *seen, double *limit))
 {
-	cr_index_search search = { NULL, ray_keys, visit, s, s->filter, NULL, s->ray.t_max };
+	cr_index_search search = { .keys = ray_keys, .visit = visit, .user = s, .filter = s->filter, .limit = s->ray.t_max };
 	return cr_search_bodies(s->world, function, &search, &s->result);
 }
 
@@ -342,7 +342,7 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 	if (checked != CAROM_SUCCESS)
 		return checked;
 	point_search s = { .world = world, .point = point };
-	cr_index_search search = { point_key, NULL, visit_point, &s, filter, NULL, max_distance };
+	cr_index_search search = { .key = point_key, .visit = visit_point, .user = &s, .filter = filter, .limit = max_distance };
 	const carom_result outcome = cr_search_bodies(world, name, &search, NULL);
 	if (outcome != CAROM_SUCCESS || !s.found)
 		return outcome;
@@ -512,7 +512,7 @@ void cr_bound_query(cr_overlap_search *s)
 /// Finds the numbers of the bodies; nothing is kept on failure.
 static carom_result find_overlaps(cr_overlap_search *s, const char *function)
 {
-	cr_index_search search = { overlap_key, NULL, visit_overlap, s, s->filter, is_left, 0 };
+	cr_index_search search = { .key = overlap_key, .visit = visit_overlap, .user = s, .filter = s->filter, .wants = is_left };
 	const carom_result result = cr_search_bodies(s->world, function, &search, &s->result);
 	if (result != CAROM_SUCCESS)
 		cr_array_free(s->world->context, &s->found);
@@ -646,7 +646,7 @@ carom_result cr_list_near_items(const carom_world *world, const char *function, 
 		s.lower[k] -= margin;
 		s.upper[k] += margin;
 	}
-	cr_index_search search = { overlap_key, NULL, visit_near, &s, filter, NULL, 0 };
+	cr_index_search search = { .key = overlap_key, .visit = visit_near, .user = &s, .filter = filter };
 	const carom_result result = cr_search_bodies(world, function, &search, &s.result);
 	if (result != CAROM_SUCCESS) {
 		cr_array_free(world->context, &s.items);
@@ -858,7 +858,7 @@ carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, con
 	cast_search s = { .world = world, .tolerance = tolerance, .scratch = scratch };
 	s.past_touching = filter && filter->skip_separating;
 	begin_cast(&s, shape, &ends[0], &ends[1]);
-	cr_index_search search = { cast_key, NULL, visit_cast, &s, filter, NULL, 1 };
+	cr_index_search search = { .key = cast_key, .visit = visit_cast, .user = &s, .filter = filter, .limit = 1 };
 	result = cr_search_bodies(world, name, &search, NULL);
 	*found = result == CAROM_SUCCESS && s.found;
 	if (*found)

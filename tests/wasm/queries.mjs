@@ -47,6 +47,30 @@ assert.deepEqual(hit.body, crate);
 close(hit.time, 4 / 6, 1e-5);
 assert.equal(world.castShape(ball, [9, 0, 2, 0, 0, 0, 1], [3, 0, 2, 0, 0, 0, 1], { filter: { ignore: crate } }), null);
 
+world.setUserData(crate, 2n ** 60n);
+
+// Functions of filters: what they are asked, what they hide, what they may do and what they throw.
+const askedOf = [];
+const hides = (hidden) => ({ bodyFilter: (body, part, userData) => { askedOf.push([body, part, userData]); return body[0] !== hidden[0]; } });
+assert.deepEqual(world.castRay(above, down, { filter: hides(crate) }).body, ground);
+assert.deepEqual(askedOf.find(([body]) => body[0] === crate[0]), [crate, 0, 2n ** 60n]);
+assert.deepEqual(world.castRay(above, down, { filter: { bodyFilter: () => undefined } }).body, crate);
+assert.equal(world.castRayAny(above, down, { filter: { bodyFilter: () => false } }), false);
+assert.ok(world.castRayAll(above, down, { filter: hides(crate) }).every((each) => each.body[0] === ground[0]));
+assert.deepEqual(world.overlapShape(ball, [3, 0, 0.5, 0, 0, 0, 1], { filter: hides(ground) }), [crate]);
+assert.deepEqual([...world.castRays([...above, ...above], [...down, ...down], { filter: hides(crate) }).body], [...ground, ...ground]);
+assert.deepEqual([...world.overlapShapes(ball, [3, 0, 0.5, 0, 0, 0, 1], { filter: hides(ground) }).body], crate);
+const isOnly = (wanted) => ({ bodyFilter: (body) => body[0] === wanted[0] });
+const pairOf = world.closestPair({ filterA: isOnly(coin), filterB: isOnly(crate) });
+assert.deepEqual([pairOf.bodyA, pairOf.bodyB], [coin, crate]);
+assert.deepEqual(world.castRay(above, down, { filter: { bodyFilter: (body) => world.castRay(above, down, { filter: hides(crate) }).body[0] !== body[0] } }).body, crate);
+assert.throws(() => world.castRay(above, down, { filter: { bodyFilter: () => { throw new RangeError('lost'); } } }), RangeError);
+assert.throws(() => world.castRays(above, down, { filter: { bodyFilter: () => { throw new RangeError('lost'); } } }), RangeError);
+for (const change of [() => world.step(), () => world.setPose(crate, [0, 0, 0, 0, 0, 0, 1]), () => world.destroy()])
+	refuses(() => world.castRay(above, down, { filter: { bodyFilter: change } }), /called from inside the filter of a query/);
+refuses(() => world.castRay(above, down, { filter: { bodyFilter: 3 } }), /castRay: filter.bodyFilter is 3; it must be a function/);
+assert.deepEqual(world.castRay(above, down).body, crate);
+
 /** Row i of an answer, as a single query has it. */
 function row(answers, i, single) {
 	return Object.fromEntries(Object.entries(single).map(([name, value]) => {

@@ -46,6 +46,7 @@ typedef enum cp_kind {
 	CP_KEPT,        ///< an array that the record keeps as the object that was given
 	CP_GIVEN_TEXT,  ///< a pointer to a text of the caller's, a str, which the record keeps
 	CP_DEVICE,      ///< a pointer to a device; the record keeps its object
+	CP_FUNCTION,    ///< a callback; the record keeps Python's function
 	CP_OPAQUE,      ///< not seen in Python
 } cp_kind;
 
@@ -254,8 +255,21 @@ bool cp_get_shape(cp_state *state, PyObject *value, const char *name, carom_shap
 /// the caller frees, and a tuple that holds their objects. NULL with an exception; *held may be
 /// set then.
 carom_shape *cp_get_shapes(cp_state *state, PyObject *value, const char *name, int64_t count, bool *is_shared, PyObject **held);
-/// A QueryFilter; NULL or None: *filter becomes NULL.
-bool cp_get_filter(cp_state *state, PyObject *value, const carom_query_filter **filter);
+
+/// The filter of a call, and the function of Python's that it asks.
+typedef struct cp_filter {
+	const carom_query_filter *given; ///< for the library: data, or NULL
+	carom_query_filter data;
+	PyObject *function; ///< of the record, which outlives the call; NULL: there is none
+	PyObject *failure;  ///< the first exception that it raised
+} cp_filter;
+
+/// A QueryFilter; NULL or None: given becomes NULL. The filter stays where it is until the end.
+bool cp_get_filter(cp_state *state, PyObject *value, cp_filter *filter);
+/// The answer of the call, whose reference is taken; NULL where the function raised.
+PyObject *cp_end_filter(cp_filter *filter, PyObject *answer);
+/// Keep the exception that is raised, if it is the first one.
+void cp_keep_failure(PyObject **failure);
 /// The arguments of a call are a record of this layout and named members beside. data is started.
 bool cp_get_settings(cp_state *state, int layout, const char *function, PyObject *record, PyObject *const *values,
 	PyObject *keywords, void *data, PyObject **keep);

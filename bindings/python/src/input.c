@@ -151,13 +151,52 @@ bool cp_get_shape(cp_state *state, PyObject *value, const char *name, carom_shap
 	return false;
 }
 
-bool cp_get_filter(cp_state *state, PyObject *value, const carom_query_filter **filter)
+/// Asked by threads of the library, or by the one that asks the query.
+static bool ask_filter(carom_body_id body, int32_t shape, uint64_t user_data, void *user)
 {
-	*filter = cp_is_given(value) ? cp_as_record(state, CP_query_filter, value) : NULL;
-	if (*filter || !cp_is_given(value))
+	cp_filter *filter = user;
+	const PyGILState_STATE gil = PyGILState_Ensure();
+	PyObject *answer = filter->failure
+		? NULL
+		: PyObject_CallFunction(filter->function, "KiK", (unsigned long long)((uint64_t)body.generation << 32 | body.index1),
+			  (int)shape, (unsigned long long)user_data);
+	const int truth = answer ? PyObject_IsTrue(answer) : -1;
+	Py_XDECREF(answer);
+	if (truth < 0 && !filter->failure)
+		cp_keep_failure(&filter->failure);
+	PyGILState_Release(gil);
+	return truth > 0;
+}
+
+bool cp_get_filter(cp_state *state, PyObject *value, cp_filter *filter)
+{
+	*filter = (cp_filter){ .given = NULL };
+	if (!cp_is_given(value))
 		return true;
-	PyErr_Format(PyExc_TypeError, "filter is %R; it must be a QueryFilter", value);
-	return false;
+	const carom_query_filter *record = cp_as_record(state, CP_query_filter, value);
+	if (!record) {
+		PyErr_Format(PyExc_TypeError, "filter is %R; it must be a QueryFilter", value);
+		return false;
+	}
+	PyObject *keep = ((cp_record *)value)->keep;
+	filter->data = *record;
+	filter->given = &filter->data;
+	filter->function = keep ? PyDict_GetItemString(keep, "body_filter") : NULL;
+	if (filter->function) {
+		filter->data.body_filter = ask_filter;
+		filter->data.filter_user = filter;
+	}
+	return true;
+}
+
+PyObject *cp_end_filter(cp_filter *filter, PyObject *answer)
+{
+	if (!filter->failure)
+		return answer;
+	Py_XDECREF(answer);
+	PyErr_SetObject((PyObject *)Py_TYPE(filter->failure), filter->failure);
+	Py_CLEAR(filter->failure);
+	return NULL;
 }
 
 bool cp_get_settings(cp_state *state, int layout, const char *function, PyObject *record, PyObject *const *values,

@@ -289,6 +289,16 @@ static bool set_device(cp_state *state, const cp_member *member, char *at, PyObj
 	return keep_object(keep, member, device ? value : NULL);
 }
 
+static bool set_function(const cp_member *member, PyObject **keep, PyObject *value)
+{
+	if (value == Py_None)
+		return keep_object(keep, member, NULL);
+	if (PyCallable_Check(value))
+		return keep_object(keep, member, value);
+	PyErr_Format(PyExc_TypeError, "%s is %R; it must be callable or None", member->path, value);
+	return false;
+}
+
 /// A str or a path; None: no text.
 static bool set_text(const cp_member *member, char *at, PyObject **keep, PyObject *value)
 {
@@ -330,6 +340,7 @@ static bool set_one(cp_state *state, const cp_member *member, char *at, PyObject
 	case CP_KEPT: return keep_object(keep, member, value == Py_None ? NULL : value);
 	case CP_GIVEN_TEXT: return set_text(member, at, keep, value);
 	case CP_DEVICE: return set_device(state, member, at, keep, value);
+	case CP_FUNCTION: return set_function(member, keep, value);
 	case CP_TEXT:
 	case CP_STATIC_TEXT:
 	case CP_OPAQUE: PyErr_Format(PyExc_TypeError, "%s cannot be set", member->path); return false;

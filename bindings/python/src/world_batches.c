@@ -8,6 +8,7 @@ typedef struct batch_call {
 	cp_world *world;
 	cp_state *state;
 	carom_batch batch;
+	cp_filter filter;
 	cp_input ignore;
 	Py_buffer output;
 	const void *queries; ///< rays, boxes, points, placed shapes or casts
@@ -21,12 +22,13 @@ static bool begin_batch(batch_call *call, PyObject *self, int64_t count, PyObjec
 {
 	*call = (batch_call){ .world = (cp_world *)self, .state = cp_state_of(self) };
 	call->batch.count = count;
-	if (!cp_get_filter(call->state, values[0], &call->batch.filter) ||
+	if (!cp_get_filter(call->state, values[0], &call->filter) ||
 		(cp_is_given(values[1]) &&
 			(!cp_open_input(&call->ignore, values[1], "ignore", 0) || !cp_has_rows(&call->ignore, count) ||
 				!cp_as_uint64(&call->ignore))) ||
 		!cp_open_output(&call->output, values[2], "results", count, &call->batch.results))
 		return false;
+	call->batch.filter = call->filter.given;
 	call->batch.ignore = call->ignore.name ? (const carom_body_id *)(const void *)call->ignore.data : NULL;
 	if (cp_is_open(call->world) && cp_begin_read(&call->world->use, "world"))
 		return true;
@@ -50,10 +52,9 @@ static PyObject *ask_one_each(batch_call *call, cp_array *answers, int64_t first
 		good = cp_ask_in_pieces(call->state, call->world->context, call->batch.count, first_piece, ask, call);
 	}
 	cp_end_read(&call->world->use);
-	if (good)
-		return (PyObject *)answers;
-	Py_XDECREF((PyObject *)answers);
-	return NULL;
+	if (!good)
+		Py_CLEAR(answers);
+	return cp_end_filter(&call->filter, (PyObject *)answers);
 }
 
 // ---- Rays ----
@@ -222,7 +223,7 @@ static PyObject *answer_lists(batch_call *call, list_question question, int layo
 	cp_end_read(&call->world->use);
 	Py_XDECREF((PyObject *)list.answers);
 	Py_XDECREF((PyObject *)first);
-	return both;
+	return cp_end_filter(&call->filter, both);
 }
 
 static PyObject *cast(

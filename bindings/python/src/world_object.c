@@ -17,15 +17,15 @@ bool cp_is_open(cp_world *world)
 // The library calls them from its own threads while the GIL is not held. What one of them raises
 // is kept, and raised by the call that it was made in.
 
-static void keep_failure(cp_world *world)
+void cp_keep_failure(PyObject **failure)
 {
 	PyObject *type, *value, *trace;
 	PyErr_Fetch(&type, &value, &trace);
 	PyErr_NormalizeException(&type, &value, &trace);
 	if (trace && value)
 		PyException_SetTraceback(value, trace);
-	if (!world->failure)
-		world->failure = Py_XNewRef(value);
+	if (!*failure)
+		*failure = Py_XNewRef(value);
 	Py_XDECREF(type);
 	Py_XDECREF(value);
 	Py_XDECREF(trace);
@@ -37,7 +37,7 @@ static bool verdict(cp_world *world, PyObject *answer)
 	const int truth = answer ? PyObject_IsTrue(answer) : -1;
 	Py_XDECREF(answer);
 	if (truth < 0)
-		keep_failure(world);
+		cp_keep_failure(&world->failure);
 	return truth != 0;
 }
 
@@ -85,7 +85,7 @@ static bool write_record(const void *bytes, size_t count, void *user)
 		Py_XDECREF(answer);
 		Py_XDECREF(text);
 		if (!done)
-			keep_failure(world);
+			cp_keep_failure(&world->failure);
 	}
 	PyGILState_Release(gil);
 	return done;

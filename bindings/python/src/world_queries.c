@@ -5,7 +5,7 @@
 typedef struct query {
 	cp_world *world;
 	cp_state *state;
-	const carom_query_filter *filter;
+	cp_filter filter;
 } query;
 
 /// A query begins: with its filter. False with an exception. end_query ends it.
@@ -16,14 +16,17 @@ static bool begin_query(PyObject *self, PyObject *filter, query *q)
 	return cp_get_filter(q->state, filter, &q->filter) && cp_is_open(q->world) && cp_begin_read(&q->world->use, "world");
 }
 
+/// Value, whose reference is taken, as the answer of a query.
+static PyObject *end_with(query *q, carom_result result, PyObject *value)
+{
+	cp_end_read(&q->world->use);
+	return cp_end_filter(&q->filter, cp_end_call(q->world, result, value));
+}
+
 /// A record of the answer; None where nothing was found.
 static PyObject *end_query(query *q, carom_result result, bool found, int layout, const void *answer)
 {
-	cp_end_read(&q->world->use);
-	return cp_end_call(q->world, result,
-		result      ? NULL
-			: found ? cp_new_record(q->state, layout, answer, NULL)
-					: Py_NewRef(Py_None));
+	return end_with(q, result, result ? NULL : found ? cp_new_record(q->state, layout, answer, NULL) : Py_NewRef(Py_None));
 }
 
 /// The ray of arguments origin, direction, t_min and t_max.
@@ -33,6 +36,16 @@ static bool get_ray(PyObject *const *values, carom_ray *ray)
 	return cp_get_vec3(values[0], "origin", &ray->origin) && cp_get_vec3(values[1], "direction", &ray->direction) &&
 		(!values[2] || cp_get_double(values[2], "t_min", &ray->t_min)) &&
 		(!values[3] || cp_get_double(values[3], "t_max", &ray->t_max));
+}
+
+/// A single ray is too short to let the GIL go for, unless it asks a function: other threads that
+/// wait for the GIL may be those that it waits for.
+static PyThreadState *begin_ray(const query *q) { return q->filter.function ? PyEval_SaveThread() : NULL; }
+
+static void end_ray(PyThreadState *thread)
+{
+	if (thread)
+		PyEval_RestoreThread(thread);
 }
 
 static const char *const ray_names[] = { "origin", "direction", "t_min", "t_max", "filter", NULL };
@@ -47,7 +60,9 @@ static PyObject *cast_ray(PyObject *self, PyObject *const *args, Py_ssize_t coun
 		return NULL;
 	bool found = false;
 	carom_ray_hit hit;
-	const carom_result result = carom_world_cast_ray(q.world->world, &ray, q.filter, &found, &hit);
+	PyThreadState *const thread = begin_ray(&q);
+	const carom_result result = carom_world_cast_ray(q.world->world, &ray, q.filter.given, &found, &hit);
+	end_ray(thread);
 	return end_query(&q, result, found, CP_ray_hit, &hit);
 }
 
@@ -60,9 +75,10 @@ static PyObject *cast_ray_any(PyObject *self, PyObject *const *args, Py_ssize_t 
 		!begin_query(self, values[4], &q))
 		return NULL;
 	bool found = false;
-	const carom_result result = carom_world_cast_ray_any(q.world->world, &ray, q.filter, &found);
-	cp_end_read(&q.world->use);
-	return cp_end_call(q.world, result, PyBool_FromLong(found));
+	PyThreadState *const thread = begin_ray(&q);
+	const carom_result result = carom_world_cast_ray_any(q.world->world, &ray, q.filter.given, &found);
+	end_ray(thread);
+	return end_with(&q, result, PyBool_FromLong(found));
 }
 
 // ---- Questions with several answers ----
@@ -80,22 +96,22 @@ typedef struct open_query {
 
 static carom_result ask_ray(const open_query *o, int32_t capacity, void *answers, int32_t *count)
 {
-	return carom_world_cast_ray_all(o->q.world->world, &o->ray, o->q.filter, capacity, answers, count);
+	return carom_world_cast_ray_all(o->q.world->world, &o->ray, o->q.filter.given, capacity, answers, count);
 }
 
 static carom_result ask_box(const open_query *o, int32_t capacity, void *answers, int32_t *count)
 {
-	return carom_world_overlap_aabb(o->q.world->world, &o->box, o->q.filter, capacity, answers, count);
+	return carom_world_overlap_aabb(o->q.world->world, &o->box, o->q.filter.given, capacity, answers, count);
 }
 
 static carom_result ask_overlap(const open_query *o, int32_t capacity, void *answers, int32_t *count)
 {
-	return carom_world_overlap_shape(o->q.world->world, &o->shape, &o->pose, o->q.filter, capacity, answers, count);
+	return carom_world_overlap_shape(o->q.world->world, &o->shape, &o->pose, o->q.filter.given, capacity, answers, count);
 }
 
 static carom_result ask_contacts(const open_query *o, int32_t capacity, void *answers, int32_t *count)
 {
-	return carom_world_collide_shape(o->q.world->world, &o->shape, &o->pose, o->q.filter, capacity, answers, count);
+	return carom_world_collide_shape(o->q.world->world, &o->shape, &o->pose, o->q.filter.given, capacity, answers, count);
 }
 
 /// All answers, for a query that has begun; it is ended.
@@ -114,8 +130,7 @@ static PyObject *all_answers(open_query *o)
 		if (!answers || result || found <= capacity) {
 			if (answers && !result)
 				cp_shorten(answers, found);
-			cp_end_read(&o->q.world->use);
-			return cp_end_call(o->q.world, result, (PyObject *)answers);
+			return end_with(&o->q, result, (PyObject *)answers);
 		}
 		Py_DECREF((PyObject *)answers);
 	}
@@ -184,7 +199,7 @@ static PyObject *closest_point(PyObject *self, PyObject *const *args, Py_ssize_t
 	bool found = false;
 	carom_closest_point answer;
 	carom_result result;
-	Py_BEGIN_ALLOW_THREADS result = carom_world_closest_point(q.world->world, point, most, q.filter, &found, &answer);
+	Py_BEGIN_ALLOW_THREADS result = carom_world_closest_point(q.world->world, point, most, q.filter.given, &found, &answer);
 	Py_END_ALLOW_THREADS return end_query(&q, result, found, CP_closest_point, &answer);
 }
 
@@ -204,7 +219,8 @@ static PyObject *closest_body(PyObject *self, PyObject *const *args, Py_ssize_t 
 	bool found = false;
 	carom_closest_body answer;
 	carom_result result;
-	Py_BEGIN_ALLOW_THREADS result = carom_world_closest_body(q.world->world, &shape, &pose, most, q.filter, &found, &answer);
+	Py_BEGIN_ALLOW_THREADS result =
+		carom_world_closest_body(q.world->world, &shape, &pose, most, q.filter.given, &found, &answer);
 	Py_END_ALLOW_THREADS return end_query(&q, result, found, CP_closest_body, &answer);
 }
 
@@ -221,20 +237,22 @@ static PyObject *closest_pair(PyObject *self, PyObject *const *args, Py_ssize_t 
 	bool found = false;
 	carom_closest_pair answer;
 	carom_result result;
-	Py_BEGIN_ALLOW_THREADS result = carom_world_closest_pair(a.world->world, most, a.filter, b.filter, &found, &answer);
-	Py_END_ALLOW_THREADS return end_query(&a, result, found, CP_closest_pair, &answer);
+	Py_BEGIN_ALLOW_THREADS result =
+		carom_world_closest_pair(a.world->world, most, a.filter.given, b.filter.given, &found, &answer);
+	Py_END_ALLOW_THREADS return cp_end_filter(&b.filter, end_query(&a, result, found, CP_closest_pair, &answer));
 }
+
+static const char *const cast_names[] = { "shape", "motion", "tolerance", "filter", NULL };
 
 static PyObject *cast_shape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
-	static const char *const names[] = { "shape", "motion", "tolerance", "filter", NULL };
 	cp_state *state = cp_state_of(self);
 	PyObject *values[4];
 	carom_shape shape;
 	carom_motion motion;
 	double tolerance = 1e-3;
 	query q;
-	if (!cp_arguments("cast_shape", args, count, keywords, names, 2, values) ||
+	if (!cp_arguments("cast_shape", args, count, keywords, cast_names, 2, values) ||
 		!cp_get_shape(state, values[0], "shape", &shape) || !cp_get_motion(state, values[1], "motion", &motion) ||
 		(values[2] && !cp_get_double(values[2], "tolerance", &tolerance)) || !begin_query(self, values[3], &q))
 		return NULL;
@@ -242,7 +260,7 @@ static PyObject *cast_shape(PyObject *self, PyObject *const *args, Py_ssize_t co
 	carom_shape_hit answer;
 	carom_result result;
 	Py_BEGIN_ALLOW_THREADS result =
-		carom_world_cast_shape(q.world->world, &shape, &motion, tolerance, q.filter, &found, &answer);
+		carom_world_cast_shape(q.world->world, &shape, &motion, tolerance, q.filter.given, &found, &answer);
 	Py_END_ALLOW_THREADS return end_query(&q, result, found, CP_shape_hit, &answer);
 }
 

@@ -36,6 +36,67 @@ class Single(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "QueryFilter"):
             self.world.cast_ray((0, 0, 3), (0, 0, -1), filter=self.ball)
 
+    def test_functions_of_filters(self):
+        asked = []
+
+        def is_ground(body, shape, user_data):
+            asked.append((body, shape, user_data))
+            return body == self.ground
+
+        self.world.set_user_data(self.ball, 2**63)
+        seen = carom.QueryFilter(body_filter=is_ground)
+        self.assertIs(seen.body_filter, is_ground)
+        self.assertIsNone(carom.QueryFilter().body_filter)
+        self.assertEqual(self.world.cast_ray((0, 0, 3), (0, 0, -1), filter=seen).body, self.ground)
+        self.assertIn((self.ball, 0, 2**63), asked)
+        self.assertTrue(self.world.cast_ray_any((0, 0, 3), (0, 0, -1), filter=seen))
+        self.assertEqual({hit.body for hit in self.world.cast_ray_all((0, 0, 3), (0, 0, -1), filter=seen)}, {self.ground})
+        self.assertEqual(self.world.closest_point((0, 0, 3), filter=seen).body, self.ground)
+        self.assertEqual(list(self.world.overlap_aabb((-9, -9, -1), (9, 9, 2), filter=seen)), [self.ground])
+        ball = carom.Shape(type="sphere", radius=1)
+        self.assertEqual(self.world.closest_body(ball, ((0, 0, 5), None), filter=seen).body, self.ground)
+        self.assertIsNone(self.world.closest_pair(filter_a=seen, filter_b=seen))
+        self.assertEqual(self.world.cast_shape(ball, (((0, 0, 5), None), ((0, 0, 0), None)), filter=seen).body, self.ground)
+        self.assertEqual(list(self.world.cast_rays([(0, 0, 3, 0, 0, -1)] * 500, filter=seen)["body"]), [self.ground] * 500)
+        first, bodies = self.world.overlap_shapes(ball, [(0, 0, 0.5, 0, 0, 0, 1)] * 3, filter=seen)
+        self.assertEqual((list(first), list(bodies)), ([0, 1, 2, 3], [self.ground] * 3))
+        with self.assertRaisesRegex(TypeError, "QueryFilter.body_filter is 3; it must be callable or None"):
+            carom.QueryFilter(body_filter=3)
+
+    def test_what_a_filter_raises_comes_out_of_the_query(self):
+        def fail(body, shape, user_data):
+            raise KeyError(body)
+
+        ball = carom.Shape(type="sphere", radius=1)
+        wrong = carom.QueryFilter(body_filter=fail)
+        calls = (
+            lambda: self.world.cast_ray((0, 0, 3), (0, 0, -1), filter=wrong),
+            lambda: self.world.cast_ray_any((0, 0, 3), (0, 0, -1), filter=wrong),
+            lambda: self.world.cast_ray_all((0, 0, 3), (0, 0, -1), filter=wrong),
+            lambda: self.world.closest_pair(filter_b=wrong),
+            lambda: self.world.cast_rays([(0, 0, 3, 0, 0, -1)] * 100, filter=wrong),
+            lambda: self.world.overlap_shapes(ball, [(0, 0, 0.5, 0, 0, 0, 1)] * 3, filter=wrong),
+        )
+        for call in calls:
+            with self.assertRaises(KeyError):
+                call()
+        self.assertEqual(self.world.cast_ray((0, 0, 3), (0, 0, -1)).body, self.ball)
+
+    def test_a_filter_reads_the_world_and_cannot_change_it(self):
+        places = []
+
+        def look(body, shape, user_data):
+            places.append(self.world.get_pose(body).position)
+            return self.world.cast_ray_any((0, 0, 3), (0, 0, -1))
+
+        self.assertTrue(self.world.cast_ray((0, 0, 3), (0, 0, -1), filter=carom.QueryFilter(body_filter=look)))
+        self.assertTrue(places)
+        for change in (lambda: self.world.step(), lambda: self.world.remove_body(self.ball), lambda: self.world.close()):
+            wrong = carom.QueryFilter(body_filter=lambda body, shape, user_data: change())
+            with self.assertRaisesRegex(RuntimeError, "another call is using this world"):
+                self.world.cast_ray((0, 0, 3), (0, 0, -1), filter=wrong)
+        self.world.step()
+
     def test_nearest_overlaps_and_casts(self):
         box = carom.Shape(type="box", half_extents=(0.1, 0.1, 0.1))
         self.assertAlmostEqual(self.world.closest_point((0, 0, 2)).distance, 1.05)
