@@ -183,7 +183,7 @@ static carom_query_filter asking(atomic_int *asked)
 static bool same_ray_hit(const scene *s, const carom_ray_hit *a, const carom_ray_hit *b)
 {
 	return same_item(s, a->body, a->shape, b->body) && a->t == b->t && fixture_same_vector(a->point, b->point) &&
-		a->triangle == b->triangle && a->back_face == b->back_face;
+		a->triangle == b->triangle && a->user_data == b->user_data && a->back_face == b->back_face;
 }
 
 static carom_ray random_ray(uint64_t *seed)
@@ -237,14 +237,14 @@ TEST(query_filter, nearest_points_and_bodies_see_what_the_function_shows)
 		CHECK(found[0] == found[1] &&
 			(!found[0] ||
 				(same_item(&s, p[0].body, p[0].shape, p[1].body) && p[0].distance == p[1].distance &&
-					fixture_same_vector(p[0].point, p[1].point))));
+					p[0].user_data == p[1].user_data && fixture_same_vector(p[0].point, p[1].point))));
 		for (int k = 0; k < 2; k++)
 			REQUIRE(carom_world_closest_body(
 						k ? s.shown : s.whole, &shape, &pose, INFINITY, k ? NULL : &filter, &found[k], &b[k]) == CAROM_SUCCESS);
 		CHECK(found[0] == found[1] &&
 			(!found[0] ||
 				(same_item(&s, b[0].body, b[0].shape, b[1].body) && b[0].distance == b[1].distance &&
-					fixture_same_vector(b[0].on_body, b[1].on_body))));
+					b[0].user_data == b[1].user_data && fixture_same_vector(b[0].on_body, b[1].on_body))));
 	}
 	CHECK(asked > 0);
 	free_scene(&s);
@@ -314,6 +314,7 @@ TEST(query_filter, the_nearest_pair_sees_what_the_functions_show)
 		CHECK(found[0] && found[1] && pair[0].distance == pair[1].distance);
 		CHECK(same_item(&s, pair[0].body_a, pair[0].shape_a, pair[1].body_a));
 		CHECK(same_item(&s, pair[0].body_b, pair[0].shape_b, pair[1].body_b));
+		CHECK(pair[0].user_data_a == pair[1].user_data_a && pair[0].user_data_b == pair[1].user_data_b);
 		free_scene(&s);
 	}
 }

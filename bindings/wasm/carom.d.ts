@@ -411,7 +411,13 @@ export interface Stats {
 	msMerge: number; msSweep: number; msSurface: number; msSpheres: number; memory: number; memoryPeak: number; scratchPeak: number;
 }
 
-export interface RayHit { body: BodyId; t: number; point: Vector; normal: Vector; triangle: number; u: number; v: number; backFace: boolean; part: number; }
+export interface RayHit {
+	body: BodyId; t: number; point: Vector; normal: Vector; triangle: number; u: number; v: number; backFace: boolean; part: number;
+	/** Of the triangle (materials of createMesh), or 0. */
+	material: number;
+	/** Of the body; 0 where there is none. */
+	userData: bigint;
+}
 export interface ClosestPoint {
 	body: BodyId;
 	/** On the surface, world. */
@@ -423,11 +429,15 @@ export interface ClosestPoint {
 	triangle: number;
 	/** Number of the part, or of a granular body's sphere; 0: neither. */
 	part: number;
+	/** Of the triangle (materials of createMesh), or 0. */
+	material: number;
+	/** Of the body; 0 where there is none. */
+	userData: bigint;
 }
 
 /** Of a body near a shape: negative distances tell an overlap, and normal leads from the body to the shape. */
-export interface ClosestBody { body: BodyId; part: number; distance: number; normal: Vector; onShape: Vector; onBody: Vector; }
-export interface ClosestPair extends Bodies { partA: number; partB: number; distance: number; normal: Vector; onA: Vector; onB: Vector; }
+export interface ClosestBody { body: BodyId; part: number; distance: number; normal: Vector; onShape: Vector; onBody: Vector; userData: bigint; }
+export interface ClosestPair extends Bodies { partA: number; partB: number; distance: number; normal: Vector; onA: Vector; onB: Vector; userDataA: bigint; userDataB: bigint; }
 export interface ShapeHit {
 	body: BodyId; part: number;
 	/** 0 to 1, of the way; never later than the true impact. */
@@ -435,6 +445,8 @@ export interface ShapeHit {
 	touching: boolean; distance: number; point: Vector; normal: Vector; triangle: number; ownTriangle: number;
 	/** The search ran out of steps: the way is clear up to time, and nothing is known beyond. */
 	undecided: boolean;
+	/** Of triangle (materials of createMesh), or 0. */
+	material: number; ownMaterial: number; userData: bigint;
 }
 
 /** Which bodies a query sees; what is left out: all. */
@@ -473,11 +485,13 @@ export interface Answers {
 export interface AnswerLists extends Answers { first: Uint32Array; }
 export interface RayHits extends Answers {
 	body: Uint32Array; t: Float64Array; point: Float64Array; normal: Float64Array; triangle: Int32Array; u: Float32Array; v: Float32Array; backFace: Uint8Array; part: Int32Array;
+	material: Uint32Array; userData: BigUint64Array;
 }
-export interface ClosestPoints extends Answers { body: Uint32Array; point: Float64Array; normal: Float64Array; distance: Float64Array; triangle: Int32Array; part: Int32Array; }
-export interface ClosestBodies extends Answers { body: Uint32Array; part: Int32Array; distance: Float64Array; normal: Float64Array; onShape: Float64Array; onBody: Float64Array; }
+export interface ClosestPoints extends Answers { body: Uint32Array; point: Float64Array; normal: Float64Array; distance: Float64Array; triangle: Int32Array; part: Int32Array; material: Uint32Array; userData: BigUint64Array; }
+export interface ClosestBodies extends Answers { body: Uint32Array; part: Int32Array; distance: Float64Array; normal: Float64Array; onShape: Float64Array; onBody: Float64Array; userData: BigUint64Array; }
 export interface ShapeHits extends Answers {
 	body: Uint32Array; part: Int32Array; time: Float64Array; touching: Uint8Array; distance: Float64Array; point: Float64Array; normal: Float64Array; triangle: Int32Array; ownTriangle: Int32Array; undecided: Uint8Array;
+	material: Uint32Array; ownMaterial: Uint32Array; userData: BigUint64Array;
 }
 export interface SeparationColumns { distance: Float64Array; error: Float64Array; normal: Float64Array; pointA: Float64Array; pointB: Float64Array; }
 export interface Separations extends Answers, SeparationColumns {}

@@ -79,8 +79,8 @@ export const LAYOUTS = {
 		shape_impacts:i64 shape_toi_tests:i64 surface_contacts:i64 sphere_contacts:i64 sphere_pairs:i64 ms_total:f64 ms_trees:f64 ms_pair:f64
 		ms_vertex:f64 ms_ray:f64 ms_complete:f64 ms_merge:f64 ms_sweep:f64 ms_surface:f64 ms_spheres:f64 memory:size memory_peak:size
 		scratch_peak:size`,
-	ray_hit: "body:id t:f64 point:f64*3 normal:f64*3 triangle:i32 u:f32 v:f32 back_face:bool shape=part:i32",
-	closest_point: "body:id point:f64*3 normal:f64*3 distance:f64 triangle:i32 shape=part:i32",
+	ray_hit: "body:id t:f64 point:f64*3 normal:f64*3 triangle:i32 u:f32 v:f32 back_face:bool shape=part:i32 material:u32 user_data:u64",
+	closest_point: "body:id point:f64*3 normal:f64*3 distance:f64 triangle:i32 shape=part:i32 material:u32 user_data:u64",
 	replay_result: "steps:i64 first_difference:i64 hash:u64",
 	snapshot_difference: "list:text field:text index:i64 body:id",
 	sweep_hit: "kind:FEATURES status:IMPACT mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32 time:f64 weight=weights:f64*4 normal:f64*3",
@@ -90,9 +90,10 @@ export const LAYOUTS = {
 	batch: "-count:i64 -filter:ptr -ignore:ptr -results:ptr",
 	placed_shape: "-shape:ptr pose:f64*7",
 	shape_cast: "-shape:ptr -motion:f64*14",
-	shape_hit: "body:id shape=part:i32 time:f64 touching:bool distance:f64 point:f64*3 normal:f64*3 triangle:i32 own_triangle:i32 undecided:bool",
-	closest_body: "body:id shape=part:i32 distance:f64 normal:f64*3 on_shape:f64*3 on_body:f64*3",
-	closest_pair: "body_a:id body_b:id shape_a=part_a:i32 shape_b=part_b:i32 distance:f64 normal:f64*3 on_a:f64*3 on_b:f64*3",
+	shape_hit: `body:id shape=part:i32 time:f64 touching:bool distance:f64 point:f64*3 normal:f64*3 triangle:i32 own_triangle:i32 undecided:bool
+		material:u32 own_material:u32 user_data:u64`,
+	closest_body: "body:id shape=part:i32 distance:f64 normal:f64*3 on_shape:f64*3 on_body:f64*3 user_data:u64",
+	closest_pair: "body_a:id body_b:id shape_a=part_a:i32 shape_b=part_b:i32 distance:f64 normal:f64*3 on_a:f64*3 on_b:f64*3 user_data_a:u64 user_data_b:u64",
 	mesh_def: `-cookie:i32 -vertices:strided -vertex_count:i32 -triangles:ptr -triangle_count:i32 grid_resolution:i32 sides:SIDES -materials:ptr
 		build:TREES weld_distance:f64`,
 	field_region: "first_column:i32 first_row:i32 columns:i32 rows:i32",

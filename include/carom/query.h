@@ -131,6 +131,7 @@ typedef struct carom_closest_body {
 	/// Nearest points of the surfaces, or those that carom_distance tells of an overlap; world.
 	carom_vec3 on_shape;
 	carom_vec3 on_body;
+	uint64_t user_data; ///< of the body
 } carom_closest_body;
 
 /// Find the body nearest to a shape at a pose, if it is at most max_distance away (>= 0, may be
@@ -150,6 +151,7 @@ typedef struct carom_closest_pair {
 	double distance;
 	carom_vec3 normal;     ///< unit, world, from B to A
 	carom_vec3 on_a, on_b; ///< nearest points, or those that carom_distance tells of an overlap
+	uint64_t user_data_a, user_data_b; ///< of the bodies
 } carom_closest_pair;
 
 /// Find the two bodies of a world that are nearest to each other, if they are at most max_distance
@@ -186,6 +188,9 @@ typedef struct carom_shape_hit {
 	/// The search ran out of steps: the way is clear up to time, and nothing is known beyond. The
 	/// shape may be farther from the body than the tolerance there.
 	bool undecided;
+	uint32_t material;     ///< of triangle (carom_mesh_def.materials); 0: it has none
+	uint32_t own_material; ///< of own_triangle
+	uint64_t user_data;    ///< of the body
 } carom_shape_hit;
 
 /// Find the body that a moving shape meets first, as far as tolerance (above 0) tells. Bodies rest

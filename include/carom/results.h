@@ -786,12 +786,13 @@ typedef struct carom_ray_hit {
 	double t;
 	carom_vec3 point;
 	carom_vec3 normal; ///< of the surface, outward, unit, world
-	/// Of a mesh (carom_mesh_get_material tells its material); 0 for basic volumes; -1 of a batch's
-	/// miss.
+	/// Of a mesh; 0 for basic volumes; -1 of a batch's miss.
 	int32_t triangle;
-	float u, v;     ///< barycentric weights of the triangle's second and third corner
-	bool back_face; ///< hit from the inside
-	int32_t shape;  ///< number of the part, or of a granular body's sphere; 0: neither
+	float u, v;         ///< barycentric weights of the triangle's second and third corner
+	bool back_face;     ///< hit from the inside
+	int32_t shape;      ///< number of the part, or of a granular body's sphere; 0: neither
+	uint32_t material;  ///< of the triangle (carom_mesh_def.materials); 0: it has none
+	uint64_t user_data; ///< of the body; 0: there is none
 } carom_ray_hit;
 
 /// A point of a body's surface.
@@ -803,7 +804,9 @@ typedef struct carom_closest_point {
 	carom_vec3 normal;
 	double distance; ///< negative when the asked point is inside the body
 	int32_t triangle;
-	int32_t shape; ///< number of the part, or of a granular body's sphere; 0: neither
+	int32_t shape;      ///< number of the part, or of a granular body's sphere; 0: neither
+	uint32_t material;  ///< of the triangle (carom_mesh_def.materials); 0: it has none
+	uint64_t user_data; ///< of the body; 0: there is none
 } carom_closest_point;
 
 #ifdef __cplusplus

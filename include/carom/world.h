@@ -437,7 +437,7 @@ CAROM_API carom_result carom_world_get_pose(
 /// failure, which names the id, none is written.
 CAROM_API carom_result carom_world_get_poses(
 	const carom_world *world, int count, const carom_body_id *ids, carom_pose *poses);
-/// The caller's number; the library only hands it on: to filters, pairs and events.
+/// The caller's number; the library only hands it on: to filters, pairs, events and queries.
 CAROM_API carom_result carom_world_get_user_data(
 	const carom_world *world, carom_body_id id, uint64_t *user_data);
 /// Change the caller's number. Pairs and events show it from the next step on.

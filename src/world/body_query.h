@@ -6,15 +6,23 @@
 #include "bvh/collider_query.h"
 #include "world/world.h"
 
-/// Nearest hit of a ray in the world; all of hit but its body is set.
+/// Nearest hit of a ray in the world; all of hit is set but its body, material and user data.
 bool cr_body_cast(const cr_body *body, const cr_bvh_kernels *kernels, const cr_query_ray *ray, carom_ray_hit *hit);
 
-/// Receives a hit without its body; false to stop.
+/// Receives a hit without its body, material and user data; false to stop.
 typedef bool cr_body_hit_fn(const carom_ray_hit *hit, void *user);
 /// Every hit, in no particular order.
 void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_fn *fn, void *user);
 
-/// Nearest surface point within max_distance; all of result but its body is set.
+/// The caller's number of a triangle of a body's mesh; 0: it has none.
+static inline uint32_t cr_material_of(const cr_body *body, int32_t triangle)
+{
+	const carom_mesh *mesh = body->shape.mesh;
+	return mesh && mesh->materials && triangle >= 0 ? mesh->materials[triangle] : 0;
+}
+
+/// Nearest surface point within max_distance; all of result is set but its body, material and user
+/// data.
 bool cr_body_closest_point(
 	const cr_body *body, const cr_bvh_kernels *kernels, v3d point, double max_distance, carom_closest_point *result);
 

@@ -220,7 +220,7 @@ carom_result cr_ask_closest_body(const carom_world *world, const carom_shape *sh
 		return seen;
 	*found = true;
 	*result = (carom_closest_body){ cr_id_of(world->bodies.data, s.item.body), cr_item_shape(world, s.item), s.nearest.distance,
-		s.nearest.normal, s.nearest.point_a, s.nearest.point_b };
+		s.nearest.normal, s.nearest.point_a, s.nearest.point_b, world->bodies.data[s.item.body].user_data };
 	return CAROM_SUCCESS;
 }
 
@@ -290,7 +290,8 @@ static carom_result write_pair(const pair_search *p, carom_closest_pair *result)
 	if (outcome != CAROM_SUCCESS)
 		return outcome;
 	*result = (carom_closest_pair){ cr_id_of(bodies, p->a.body), cr_id_of(bodies, p->b.body), cr_item_shape(p->world, p->a),
-		cr_item_shape(p->world, p->b), s.distance, s.normal, s.point_a, s.point_b };
+		cr_item_shape(p->world, p->b), s.distance, s.normal, s.point_a, s.point_b, bodies[p->a.body].user_data,
+		bodies[p->b.body].user_data };
 	return CAROM_SUCCESS;
 }
 

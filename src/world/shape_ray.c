@@ -36,9 +36,20 @@ static carom_result cast(
 	if (result != CAROM_SUCCESS)
 		return result;
 	*found = cr_body_cast(body, cr_get_bvh_kernels(context->simd), &taken, hit);
-	if (*found)
+	if (*found) {
 		hit->t /= scale;
+		hit->material = cr_material_of(body, hit->triangle);
+	}
 	return CAROM_SUCCESS;
+}
+
+static bool find_point(
+	const carom_context *context, const cr_body *body, carom_vec3 point, double max_distance, carom_closest_point *closest)
+{
+	if (!cr_body_closest_point(body, cr_get_bvh_kernels(context->simd), point, max_distance, closest))
+		return false;
+	closest->material = cr_material_of(body, closest->triangle);
+	return true;
 }
 
 carom_result carom_shape_cast_ray(carom_context *context, const carom_shape *shape, const carom_pose *pose,
@@ -72,7 +83,7 @@ carom_result carom_shape_closest_point(carom_context *context, const carom_shape
 		checked = cr_check_max_distance(context, max_distance, name);
 	if (checked != CAROM_SUCCESS)
 		return checked;
-	*found = cr_body_closest_point(&body, cr_get_bvh_kernels(context->simd), point, max_distance, result);
+	*found = find_point(context, &body, point, max_distance, result);
 	return CAROM_SUCCESS;
 }
 
@@ -105,8 +116,7 @@ static carom_result ask_point(void *user, int64_t i, int worker, const char *nam
 	const carom_vec3 point = ((const carom_vec3 *)b->records)[i];
 	carom_closest_point *closest = (carom_closest_point *)b->answers + i;
 	const carom_result result = cr_check_position(b->context, point, name, "point");
-	if (result == CAROM_SUCCESS &&
-		!cr_body_closest_point(&b->body, cr_get_bvh_kernels(b->context->simd), point, b->max_distance, closest))
+	if (result == CAROM_SUCCESS && !find_point(b->context, &b->body, point, b->max_distance, closest))
 		*closest = cr_no_closest_point();
 	return result;
 }

@@ -108,6 +108,8 @@ static carom_ray_hit finish_hit(const ray_search *s, carom_ray_hit hit)
 	hit.body = cr_id_of(s->world->bodies.data, s->item.body);
 	hit.shape = cr_item_shape(s->world, s->item);
 	hit.t /= s->scale;
+	hit.material = cr_material_of(&s->world->bodies.data[s->item.body], hit.triangle);
+	hit.user_data = s->world->bodies.data[s->item.body].user_data;
 	return hit;
 }
 
@@ -350,6 +352,8 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 	*result = s.nearest;
 	result->body = cr_id_of(world->bodies.data, s.item.body);
 	result->shape = cr_item_shape(world, s.item);
+	result->material = cr_material_of(&world->bodies.data[s.item.body], result->triangle);
+	result->user_data = world->bodies.data[s.item.body].user_data;
 	return CAROM_SUCCESS;
 }
 
@@ -669,8 +673,9 @@ typedef struct cast_search {
 	v3d origin; // of the motions: where the shape begins
 	cr_convex convex;
 	cr_mover mover;
-	cr_mover_box box; // of the mover
-	v3d lower, upper; // around its whole way
+	const uint32_t *own_materials; // of the mover's triangles; NULL: it has none
+	cr_mover_box box;              // of the mover
+	v3d lower, upper;              // around its whole way
 	// Of a shape that turns by next to nothing: how far that moves any point of it, and the box
 	// around it where it begins, axes of the world.
 	bool straight;
@@ -790,6 +795,7 @@ static void begin_cast(cast_search *s, const carom_shape *shape, const carom_pos
 		{ v3d_sub(end->position, begin->position), end->orientation } };
 	s->origin = begin->position;
 	s->mover = cr_mover_of(shape, &s->convex);
+	s->own_materials = cr_has_mesh(shape) ? shape->mesh->materials : NULL;
 	s->mover.held = true;
 	s->mover.two_sided = s->mover.collider && !s->mover.collider->closed && shape->mesh->sides != CAROM_SIDES_FRONT;
 	s->mover.motion = cr_motion_between(&ends[0], &ends[1]);
@@ -822,7 +828,10 @@ static void write_hit(cast_search *s, carom_shape_hit *hit)
 		.normal = impact->separation.normal,
 		.triangle = s->impact.triangle[1],
 		.own_triangle = s->impact.triangle[0],
-		.undecided = impact->state == CR_IMPACT_UNDECIDED };
+		.undecided = impact->state == CR_IMPACT_UNDECIDED,
+		.material = cr_material_of(&s->world->bodies.data[s->item.body], s->impact.triangle[1]),
+		.own_material = s->own_materials && s->impact.triangle[0] >= 0 ? s->own_materials[s->impact.triangle[0]] : 0,
+		.user_data = s->world->bodies.data[s->item.body].user_data };
 }
 
 static carom_result check_cast(

@@ -47,7 +47,9 @@ assert.deepEqual(hit.body, crate);
 close(hit.time, 4 / 6, 1e-5);
 assert.equal(world.castShape(ball, [9, 0, 2, 0, 0, 0, 1], [3, 0, 2, 0, 0, 0, 1], { filter: { ignore: crate } }), null);
 
+// Numbers of bodies.
 world.setUserData(crate, 2n ** 60n);
+assert.deepEqual(world.castRay(above, down).userData, 2n ** 60n);
 
 // Functions of filters: what they are asked, what they hide, what they may do and what they throw.
 const askedOf = [];
@@ -62,7 +64,7 @@ assert.deepEqual([...world.castRays([...above, ...above], [...down, ...down], { 
 assert.deepEqual([...world.overlapShapes(ball, [3, 0, 0.5, 0, 0, 0, 1], { filter: hides(ground) }).body], crate);
 const isOnly = (wanted) => ({ bodyFilter: (body) => body[0] === wanted[0] });
 const pairOf = world.closestPair({ filterA: isOnly(coin), filterB: isOnly(crate) });
-assert.deepEqual([pairOf.bodyA, pairOf.bodyB], [coin, crate]);
+assert.deepEqual([pairOf.bodyA, pairOf.bodyB, pairOf.userDataB], [coin, crate, 2n ** 60n]);
 assert.deepEqual(world.castRay(above, down, { filter: { bodyFilter: (body) => world.castRay(above, down, { filter: hides(crate) }).body[0] !== body[0] } }).body, crate);
 assert.throws(() => world.castRay(above, down, { filter: { bodyFilter: () => { throw new RangeError('lost'); } } }), RangeError);
 assert.throws(() => world.castRays(above, down, { filter: { bodyFilter: () => { throw new RangeError('lost'); } } }), RangeError);

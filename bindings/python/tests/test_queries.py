@@ -97,6 +97,10 @@ class Single(unittest.TestCase):
                 self.world.cast_ray((0, 0, 3), (0, 0, -1), filter=wrong)
         self.world.step()
 
+    def test_numbers_of_bodies(self):
+        self.world.set_user_data(self.ball, 77)
+        self.assertEqual(self.world.cast_ray((0, 0, 3), (0, 0, -1)).user_data, 77)
+
     def test_nearest_overlaps_and_casts(self):
         box = carom.Shape(type="box", half_extents=(0.1, 0.1, 0.1))
         self.assertAlmostEqual(self.world.closest_point((0, 0, 2)).distance, 1.05)
