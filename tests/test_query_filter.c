@@ -200,6 +200,7 @@ TEST(query_filter, rays_see_what_the_function_shows)
 	int hits = 0;
 	for (int i = 0; i < 600 / TEST_FEWER; i++) {
 		carom_query_filter filters[2] = { asking(&asked), carom_default_query_filter() };
+		filters[0].skip_back_faces = filters[1].skip_back_faces = i % 2;
 		const carom_ray ray = random_ray(&seed);
 		carom_ray_hit hit[2], all[2][ROOM];
 		bool found[2], any;
@@ -210,6 +211,8 @@ TEST(query_filter, rays_see_what_the_function_shows)
 			REQUIRE(carom_world_cast_ray_any(world, &ray, &filters[k], &any) == CAROM_SUCCESS);
 			CHECK(any == found[k]);
 			REQUIRE(carom_world_cast_ray_all(world, &ray, &filters[k], ROOM, all[k], &count[k]) == CAROM_SUCCESS);
+			for (int j = 0; j < count[k]; j++)
+				CHECK(!filters[k].skip_back_faces || !all[k][j].back_face);
 		}
 		CHECK(found[0] == found[1] && (!found[0] || same_ray_hit(&s, &hit[0], &hit[1])));
 		REQUIRE(count[0] == count[1] && count[0] <= ROOM);

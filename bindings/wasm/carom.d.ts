@@ -458,6 +458,8 @@ export interface QueryFilter {
 	skipSensors?: boolean | undefined;
 	/** Of castShape and castShapes: what the shape touches at first stops it only where the way goes into that. */
 	skipSeparating?: boolean | undefined;
+	/** Of rays: they meet surfaces from the front alone. One that begins inside a closed shape leaves it without a hit. */
+	skipBackFaces?: boolean | undefined;
 	ignore?: BodyIdLike | undefined;
 	/**
 	 * Asked about each part, and each sphere, that the query comes near and the settings above let through; false hides it. It may ask the world further

@@ -86,7 +86,7 @@ export const LAYOUTS = {
 	sweep_hit: "kind:FEATURES status:IMPACT mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32 time:f64 weight=weights:f64*4 normal:f64*3",
 	proximity_pair: `kind:FEATURES type:NEAR mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32 weight=weights:f64*4 point_a:f64*3 point_b:f64*3
 		distance2:f64 gap:f64`,
-	query_filter: "category:u64 mask:u64 skip_sensors:bool skip_separating:bool ignore:id -body_filter:ptr -filter_user:ptr",
+	query_filter: "category:u64 mask:u64 skip_sensors:bool skip_separating:bool skip_back_faces:bool ignore:id -body_filter:ptr -filter_user:ptr",
 	batch: "-count:i64 -filter:ptr -ignore:ptr -results:ptr",
 	placed_shape: "-shape:ptr pose:f64*7",
 	shape_cast: "-shape:ptr -motion:f64*14",
@@ -1873,7 +1873,7 @@ export class World extends Handle {
 
 	// ---- Queries ----
 	//
-	// Each takes { filter }: { category, mask, skipSensors, skipSeparating, ignore, bodyFilter }, of which bodies it sees.
+	// Each takes { filter }: { category, mask, skipSensors, skipSeparating, skipBackFaces, ignore, bodyFilter }, of which bodies it sees.
 
 	/** The first hit of a ray, or null. */
 	castRay(origin, direction, options) {

@@ -58,6 +58,10 @@ typedef struct carom_query_filter {
 	/// Of shape casts alone: surfaces that the shape touches at the beginning stop it only where
 	/// the motion goes into them. See carom_world_cast_shape.
 	bool skip_separating;
+	/// Of rays alone: they meet surfaces from the front only, and pass their backs. The front of a
+	/// closed shape is its outside: a ray that begins inside leaves it without a hit. The front of
+	/// an open mesh, and of cloth, is the side from which its triangles are counterclockwise.
+	bool skip_back_faces;
 	carom_body_id ignore; ///< null: none
 	/// Asked about what the members above let through; NULL: all of that passes.
 	carom_body_filter_fn *body_filter;

@@ -116,14 +116,19 @@ typedef struct all_walk {
 	void *user;
 } all_walk;
 
-static bool all_meets_box(const void *user, const double lower[3], const double upper[3])
+static bool enter_box(const all_walk *w, const double lower[3], const double upper[3], double *enter)
 {
-	const all_walk *w = user;
 	const double pad = FLOAT_LOSS * w->collider->scale;
 	const double l[3] = { lower[0] - pad, lower[1] - pad, lower[2] - pad },
 				 u[3] = { upper[0] + pad, upper[1] + pad, upper[2] + pad };
-	double enter, leave;
-	return cr_ray_box(&w->start, l, u, &enter, &leave);
+	double leave;
+	return cr_ray_box(&w->start, l, u, enter, &leave);
+}
+
+static bool all_meets_box(const void *user, const double lower[3], const double upper[3])
+{
+	double enter;
+	return enter_box(user, lower, upper, &enter);
 }
 
 static bool all_meets_triangle(void *user, int32_t triangle, const v3d corners[3])
@@ -141,13 +146,21 @@ static bool all_meets_triangle(void *user, int32_t triangle, const v3d corners[3
 	return refine(w->collider, w->ray, &w->local, triangle, met.t, met.back, &hit) && !w->fn(&hit, w->user);
 }
 
+static bool begin_all(all_walk *w, const cr_collider *c, const cr_query_ray *ray, cr_query_hit_fn *fn, void *user)
+{
+	*w = (all_walk){ .collider = c, .ray = ray, .fn = fn, .user = user };
+	if (!enter_collider(c, ray, &w->local))
+		return false;
+	cr_ray_shear_init(&w->shear, w->local.origin, w->local.direction);
+	w->start = (cr_query_ray){ v3d_from_floats(w->local.origin), v3d_from_floats(w->local.direction), 0, w->local.t_max };
+	return true;
+}
+
 void cr_collider_cast_all(const cr_collider *c, const cr_query_ray *ray, cr_query_hit_fn *fn, void *user)
 {
-	all_walk w = { .collider = c, .ray = ray, .fn = fn, .user = user };
-	if (!enter_collider(c, ray, &w.local))
+	all_walk w;
+	if (!begin_all(&w, c, ray, fn, user))
 		return;
-	cr_ray_shear_init(&w.shear, w.local.origin, w.local.direction);
-	w.start = (cr_query_ray){ v3d_from_floats(w.local.origin), v3d_from_floats(w.local.direction), 0, w.local.t_max };
 	cr_collider_walk(c, &(cr_query_walk){ all_meets_box, all_meets_triangle, &w });
 }
 
@@ -195,6 +208,70 @@ bool cr_collider_walk(const cr_collider *c, const cr_query_walk *walk)
 		}
 	}
 	return false;
+}
+
+// ---- Fronts ----
+
+typedef struct front_walk {
+	all_walk all; // its boxes are cut to the nearest front so far
+	bool found;
+	cr_query_hit hit;
+} front_walk;
+
+static bool keep_front(const cr_query_hit *hit, void *user)
+{
+	front_walk *w = user;
+	if (hit->back || (w->found && (hit->t > w->hit.t || (hit->t == w->hit.t && hit->triangle > w->hit.triangle))))
+		return true;
+	w->found = true;
+	w->hit = *hit;
+	// Beyond it by what float loses: equal hits count by their numbers.
+	const double slack = 2 * FLOAT_LOSS * w->all.collider->scale;
+	w->all.start.t_max = fmin(w->all.start.t_max, (hit->t - w->all.local.start) / w->all.local.scale + slack);
+	return true;
+}
+
+/// A child on the stack.
+typedef struct front_entry {
+	uint32_t child;
+	double enter;
+} front_entry;
+
+/// Push the children that the ray enters, so that the nearest is on top. Returns the new top.
+static int push_entered(const front_walk *w, const cr_node8 *node, front_entry *stack, int top)
+{
+	const int base = top;
+	for (uint32_t i = 0; i < node->child_count; i++) {
+		double lower[3], upper[3], enter;
+		child_box(node, i, lower, upper);
+		if (!enter_box(&w->all, lower, upper, &enter))
+			continue;
+		int at = top++;
+		for (; at > base && stack[at - 1].enter < enter; at--)
+			stack[at] = stack[at - 1];
+		stack[at] = (front_entry){ node->child[i], enter };
+	}
+	return top;
+}
+
+bool cr_collider_cast_front(const cr_collider *c, const cr_query_ray *ray, cr_query_hit *hit)
+{
+	front_walk w = { .found = false };
+	if (!begin_all(&w.all, c, ray, keep_front, &w))
+		return false;
+	const cr_query_walk walk = { all_meets_box, all_meets_triangle, &w.all };
+	front_entry stack[CR_TREE_STACK] = { { 0, 0 } };
+	for (int top = 1; top > 0;) {
+		const front_entry entry = stack[--top];
+		if (entry.enter > w.all.start.t_max)
+			continue;
+		if (entry.child & CR_LEAF_BIT)
+			walk_block(c, (int32_t)(entry.child & ~CR_LEAF_BIT), &walk);
+		else
+			top = push_entered(&w, &c->tree.nodes[entry.child], stack, top);
+	}
+	*hit = w.hit;
+	return w.found;
 }
 
 // ---- Nearest points ----

@@ -20,6 +20,10 @@ typedef struct cr_query_hit {
 /// the float tree is walked, so a ray from far away has the hits of a ray from nearby.
 bool cr_collider_cast(const cr_collider *collider, const cr_bvh_kernels *kernels, const cr_query_ray *ray, cr_query_hit *hit);
 
+/// Nearest hit of a triangle's front; of those at one t that of the lowest number. It walks in
+/// double, so it is for rays whose nearest hit is a back.
+bool cr_collider_cast_front(const cr_collider *collider, const cr_query_ray *ray, cr_query_hit *hit);
+
 /// Receives a hit; return false to stop.
 typedef bool cr_query_hit_fn(const cr_query_hit *hit, void *user);
 /// Every triangle that the ray meets, in no particular order. Through an edge or a vertex it meets

@@ -29,7 +29,8 @@ static carom_ray_hit hit_to_world(const cr_body *body, const cr_query_ray *ray, 
 }
 
 /// The first hits of a volume, most (1 or 2) of them, in order. Returns their number.
-static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_query_ray *local, int most, carom_ray_hit hits[2])
+static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_query_ray *local, int most, cr_ray_sides sides,
+	carom_ray_hit hits[2])
 {
 	double t[2];
 	v3d normal[2];
@@ -41,24 +42,30 @@ static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_qu
 	} else {
 		count = cr_volume_ray(&body->shape.def, local->origin, local->direction, local->t_min, local->t_max, t, normal, back);
 	}
+	// A solid without dents is entered before it is left: a front that there is comes first.
+	if (sides == CR_RAY_FRONTS && count > 0)
+		count = !back[0];
 	for (int i = 0; i < count; i++)
 		hits[i] = hit_to_world(body, ray, &(cr_query_hit){ .t = t[i], .normal = normal[i], .back = back[i] });
 	return count;
 }
 
-bool cr_body_cast(const cr_body *body, const cr_bvh_kernels *kernels, const cr_query_ray *ray, carom_ray_hit *hit)
+bool cr_body_cast(
+	const cr_body *body, const cr_bvh_kernels *kernels, const cr_query_ray *ray, cr_ray_sides sides, carom_ray_hit *hit)
 {
 	const cr_query_ray local = ray_to_body(body, ray);
 	const cr_collider *mesh = cr_asked_mesh(body);
 	if (!mesh) {
 		carom_ray_hit hits[2];
-		if (cast_volume(body, ray, &local, 1, hits) == 0)
+		if (cast_volume(body, ray, &local, 1, sides, hits) == 0)
 			return false;
 		*hit = hits[0];
 		return true;
 	}
 	cr_query_hit found;
 	if (!cr_collider_cast(mesh, kernels, &local, &found))
+		return false;
+	if (sides == CR_RAY_FRONTS && found.back && !cr_collider_cast_front(mesh, &local, &found))
 		return false;
 	*hit = hit_to_world(body, ray, &found);
 	return true;
@@ -67,6 +74,7 @@ bool cr_body_cast(const cr_body *body, const cr_bvh_kernels *kernels, const cr_q
 typedef struct all_hits {
 	const cr_body *body;
 	const cr_query_ray *ray;
+	cr_ray_sides sides;
 	cr_body_hit_fn *fn;
 	void *user;
 } all_hits;
@@ -74,21 +82,23 @@ typedef struct all_hits {
 static bool pass_hit(const cr_query_hit *hit, void *user)
 {
 	const all_hits *all = user;
+	if (hit->back && all->sides == CR_RAY_FRONTS)
+		return true;
 	const carom_ray_hit world = hit_to_world(all->body, all->ray, hit);
 	return all->fn(&world, all->user);
 }
 
-void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_fn *fn, void *user)
+void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_ray_sides sides, cr_body_hit_fn *fn, void *user)
 {
 	const cr_query_ray local = ray_to_body(body, ray);
 	const cr_collider *mesh = cr_asked_mesh(body);
 	if (mesh) {
-		all_hits all = { body, ray, fn, user };
+		all_hits all = { body, ray, sides, fn, user };
 		cr_collider_cast_all(mesh, &local, pass_hit, &all);
 		return;
 	}
 	carom_ray_hit hits[2];
-	const int count = cast_volume(body, ray, &local, 2, hits);
+	const int count = cast_volume(body, ray, &local, 2, sides, hits);
 	for (int i = 0; i < count && fn(&hits[i], user); i++) {
 	}
 }

@@ -6,13 +6,17 @@
 #include "bvh/collider_query.h"
 #include "world/world.h"
 
+/// Which sides of surfaces a ray meets.
+typedef enum cr_ray_sides { CR_RAY_BOTH, CR_RAY_FRONTS } cr_ray_sides;
+
 /// Nearest hit of a ray in the world; all of hit is set but its body, material and user data.
-bool cr_body_cast(const cr_body *body, const cr_bvh_kernels *kernels, const cr_query_ray *ray, carom_ray_hit *hit);
+bool cr_body_cast(
+	const cr_body *body, const cr_bvh_kernels *kernels, const cr_query_ray *ray, cr_ray_sides sides, carom_ray_hit *hit);
 
 /// Receives a hit without its body, material and user data; false to stop.
 typedef bool cr_body_hit_fn(const carom_ray_hit *hit, void *user);
 /// Every hit, in no particular order.
-void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_fn *fn, void *user);
+void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_ray_sides sides, cr_body_hit_fn *fn, void *user);
 
 /// The caller's number of a triangle of a body's mesh; 0: it has none.
 static inline uint32_t cr_material_of(const cr_body *body, int32_t triangle)

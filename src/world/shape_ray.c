@@ -35,7 +35,7 @@ static carom_result cast(
 	const carom_result result = cr_take_ray(context, ray, name, &taken, &scale);
 	if (result != CAROM_SUCCESS)
 		return result;
-	*found = cr_body_cast(body, cr_get_bvh_kernels(context->simd), &taken, hit);
+	*found = cr_body_cast(body, cr_get_bvh_kernels(context->simd), &taken, CR_RAY_BOTH, hit);
 	if (*found) {
 		hit->t /= scale;
 		hit->material = cr_material_of(body, hit->triangle);

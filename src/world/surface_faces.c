@@ -203,7 +203,7 @@ static int32_t come_out(const work *w, v3d point, v3d lead)
 {
 	const cr_query_ray ray = { point, lead, 0, INFINITY };
 	carom_ray_hit hit;
-	if (!cr_body_cast(w->closed.seen, w->kernels, &ray, &hit) ||
+	if (!cr_body_cast(w->closed.seen, w->kernels, &ray, CR_RAY_BOTH, &hit) ||
 		!(v3d_dot(cr_placed_normal(&w->pair->of_solid, hit.triangle), lead) > 0))
 		return NONE;
 	return hit.triangle;

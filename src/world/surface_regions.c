@@ -220,7 +220,7 @@ static bool leave(const work *w, int32_t vertex, v3d direction, cr_foot *foot)
 	const v3d at = cr_placed_vertex(&w->of_cloth, vertex);
 	const cr_query_ray ray = { at, direction, 0, INFINITY };
 	carom_ray_hit hit;
-	if (!cr_body_cast(w->closed->seen, w->kernels, &ray, &hit))
+	if (!cr_body_cast(w->closed->seen, w->kernels, &ray, CR_RAY_BOTH, &hit))
 		return false;
 	*foot = cr_foot_on_triangle(&w->of_mesh, hit.triangle, v3d_mad(at, hit.t, direction));
 	const v3d exit = v3d_sub(v3d_mad(at, hit.t, direction), foot->offset);

@@ -68,7 +68,7 @@ static int32_t cast_along(const reshaping *r, v3d from, v3d along, double *dista
 		const v3d way = v3d_scale(along, sign), begin = v3d_mad(from, -r->slack, way);
 		const cr_query_ray ray = { begin, way, 0, INFINITY };
 		carom_ray_hit hit;
-		if (!cr_body_cast(&r->seen, cr_get_bvh_kernels(r->world->context->simd), &ray, &hit))
+		if (!cr_body_cast(&r->seen, cr_get_bvh_kernels(r->world->context->simd), &ray, CR_RAY_BOTH, &hit))
 			continue;
 		v3d corners[3];
 		corners_at(r, hit.triangle, corners);

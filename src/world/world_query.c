@@ -60,6 +60,7 @@ typedef struct ray_search {
 	const carom_query_filter *filter;
 	cr_query_ray ray; // direction in range: t counts in scale of the caller's
 	double scale;
+	cr_ray_sides sides;
 	bool found;
 	cr_query_item item; // that was hit
 	carom_ray_hit hit;
@@ -100,6 +101,7 @@ static carom_result begin_ray(
 	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *function, ray_search *s)
 {
 	*s = (ray_search){ .world = world, .filter = filter };
+	s->sides = filter && filter->skip_back_faces ? CR_RAY_FRONTS : CR_RAY_BOTH;
 	return cr_take_ray(world->context, ray, function, &s->ray, &s->scale);
 }
 
@@ -123,7 +125,7 @@ static bool visit_nearest(void *user, cr_query_item item, const cr_body *seen, d
 {
 	ray_search *s = user;
 	carom_ray_hit hit;
-	if (!cr_body_cast(seen, s->world->pipeline.bvh, &s->ray, &hit))
+	if (!cr_body_cast(seen, s->world->pipeline.bvh, &s->ray, s->sides, &hit))
 		return true;
 	if (s->found && (hit.t > s->hit.t || (hit.t == s->hit.t && cr_compare_items(s->item, item) < 0)))
 		return true;
@@ -208,7 +210,7 @@ static bool visit_all(void *user, cr_query_item item, const cr_body *seen, doubl
 	(void)limit;
 	ray_search *s = user;
 	s->item = item;
-	cr_body_cast_all(seen, &s->ray, keep_hit, s);
+	cr_body_cast_all(seen, &s->ray, s->sides, keep_hit, s);
 	return s->result == CAROM_SUCCESS;
 }
 

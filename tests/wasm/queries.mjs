@@ -47,9 +47,11 @@ assert.deepEqual(hit.body, crate);
 close(hit.time, 4 / 6, 1e-5);
 assert.equal(world.castShape(ball, [9, 0, 2, 0, 0, 0, 1], [3, 0, 2, 0, 0, 0, 1], { filter: { ignore: crate } }), null);
 
-// Numbers of bodies.
+// Numbers of bodies, fronts alone.
 world.setUserData(crate, 2n ** 60n);
 assert.deepEqual(world.castRay(above, down).userData, 2n ** 60n);
+assert.deepEqual(world.castRay([0, 3, 2], [0, 1, 0], { filter: { mask: 1 } }).backFace, true);
+assert.equal(world.castRay([0, 3, 2], [0, 1, 0], { tMax: 1.5, filter: { mask: 1, skipBackFaces: true, bodyFilter: (body) => body[0] === eye[0] } }), null);
 
 // Functions of filters: what they are asked, what they hide, what they may do and what they throw.
 const askedOf = [];

@@ -97,7 +97,11 @@ class Single(unittest.TestCase):
                 self.world.cast_ray((0, 0, 3), (0, 0, -1), filter=wrong)
         self.world.step()
 
-    def test_numbers_of_bodies(self):
+    def test_back_faces_and_numbers_of_bodies(self):
+        fronts = carom.QueryFilter(skip_back_faces=True)
+        inside = self.world.get_pose(self.ball).position
+        self.assertTrue(self.world.cast_ray(inside, (0, 0, 1)).back_face)
+        self.assertIsNone(self.world.cast_ray(inside, (0, 0, 1), filter=fronts))
         self.world.set_user_data(self.ball, 77)
         self.assertEqual(self.world.cast_ray((0, 0, 3), (0, 0, -1)).user_data, 77)
 
