@@ -1,5 +1,5 @@
 /// Filters of queries that ask a function: the answers are those of a world without the bodies, parts and spheres that
-/// the function hides, to the bit; what it may not do.
+/// the function hides, to the bit; what it may not do; all hits of shape casts, with such filters as the oracle.
 #include "fixture.h"
 
 #include <math.h>
@@ -384,8 +384,18 @@ TEST(query_filter, batches_have_the_bits_of_single_queries_for_any_number_of_thr
 		const carom_batch batch = { .count = COUNT, .filter = &filter };
 		carom_ray rays[COUNT];
 		carom_ray_hit hits[COUNT], hit;
-		for (int i = 0; i < COUNT; i++)
+		carom_shape_cast casts[COUNT];
+		carom_shape shapes[5];
+		static carom_shape_hit found_shapes[16 * COUNT], one[ROOM];
+		int64_t first[COUNT + 1];
+		for (int i = 0; i < 5; i++)
+			shapes[i] = some_shape(&s, i);
+		for (int i = 0; i < COUNT; i++) {
 			rays[i] = random_ray(&seed);
+			casts[i].shape = &shapes[i % 5];
+			casts[i].motion.begin = fixture_random_pose(&seed, 4);
+			casts[i].motion.end = fixture_random_pose(&seed, 4);
+		}
 		REQUIRE(carom_world_cast_rays(s.whole, &batch, rays, hits) == CAROM_SUCCESS);
 		CHECK(asked > 0);
 		for (int i = 0; i < COUNT; i++) {
@@ -393,8 +403,113 @@ TEST(query_filter, batches_have_the_bits_of_single_queries_for_any_number_of_thr
 			REQUIRE(carom_world_cast_ray(s.whole, &rays[i], &filter, &found, &hit) == CAROM_SUCCESS);
 			CHECK(found == (hits[i].body.index1 != 0) && (!found || memcmp(&hits[i].t, &hit.t, sizeof hit.t) == 0));
 		}
+		REQUIRE(carom_world_cast_shapes_all(s.whole, &batch, casts, 1e-3, 16 * COUNT, found_shapes, first) == CAROM_SUCCESS);
+		REQUIRE(first[COUNT] <= 16 * COUNT && first[COUNT] > COUNT / 4);
+		for (int i = 0; i < COUNT; i++) {
+			int32_t count;
+			REQUIRE(carom_world_cast_shape_all(s.whole, casts[i].shape, &casts[i].motion, 1e-3, &filter, ROOM, one, &count) ==
+				CAROM_SUCCESS);
+			REQUIRE(count == first[i + 1] - first[i]);
+			for (int k = 0; k < count; k++) {
+				const carom_shape_hit *h = &found_shapes[first[i] + k];
+				CHECK(fixture_same_id(h->body, one[k].body) && h->time == one[k].time && h->distance == one[k].distance);
+			}
+		}
 		free_scene(&s);
 	}
+}
+
+// ---- All hits of a shape cast ----
+
+/// Shows one body alone.
+static bool is_body(carom_body_id body, int32_t shape, uint64_t user_data, void *user)
+{
+	(void)shape, (void)user_data;
+	return fixture_same_id(body, *(const carom_body_id *)user);
+}
+
+static bool same_shape_hit(const carom_shape_hit *a, const carom_shape_hit *b)
+{
+	return fixture_same_id(a->body, b->body) && a->shape == b->shape && a->time == b->time && a->touching == b->touching &&
+		a->distance == b->distance && fixture_same_vector(a->point, b->point) && fixture_same_vector(a->normal, b->normal) &&
+		a->triangle == b->triangle && a->own_triangle == b->own_triangle && a->undecided == b->undecided &&
+		a->material == b->material && a->user_data == b->user_data;
+}
+
+/// Each body asked alone is the oracle.
+static int check_all_hits(const scene *s, const carom_shape *shape, const carom_motion *motion, bool skip_separating)
+{
+	carom_query_filter filter = carom_default_query_filter();
+	carom_shape_hit hits[ROOM], first;
+	int32_t count, expected = 0;
+	bool found;
+	filter.skip_separating = skip_separating;
+	REQUIRE(carom_world_cast_shape_all(s->whole, shape, motion, 1e-3, &filter, ROOM, hits, &count) == CAROM_SUCCESS);
+	REQUIRE(carom_world_cast_shape(s->whole, shape, motion, 1e-3, &filter, &found, &first) == CAROM_SUCCESS);
+	CHECK(found == (count > 0) && (!found || same_shape_hit(&hits[0], &first)));
+	for (int i = 1; i < count; i++)
+		CHECK(hits[i - 1].time <= hits[i].time);
+	for (int i = 0; i < s->count; i++) {
+		if (s->items[i].shape != 0)
+			continue;
+		carom_body_id body = s->items[i].body;
+		carom_shape_hit alone;
+		filter.body_filter = is_body;
+		filter.filter_user = &body;
+		REQUIRE(carom_world_cast_shape(s->whole, shape, motion, 1e-3, &filter, &found, &alone) == CAROM_SUCCESS);
+		int matches = 0;
+		for (int k = 0; k < count; k++) {
+			if (fixture_same_id(hits[k].body, body)) {
+				matches++;
+				CHECK(same_shape_hit(&hits[k], &alone));
+			}
+		}
+		CHECK_INT(matches, found);
+		expected += found;
+	}
+	CHECK_INT(count, expected);
+	return count;
+}
+
+TEST(query_filter, all_hits_of_a_shape_are_those_of_each_body_alone)
+{
+	scene s = make_scene(11, 1);
+	uint64_t seed = 12;
+	int hits = 0;
+	for (int i = 0; i < 120 / TEST_FEWER; i++) {
+		const carom_shape shape = some_shape(&s, i % 6);
+		const carom_pose begin = fixture_random_pose(&seed, 4);
+		carom_motion motion = { begin, fixture_random_pose(&seed, 4) };
+		if (i % 3 == 0)
+			motion.end.orientation = begin.orientation;
+		hits += check_all_hits(&s, &shape, &motion, i % 2);
+	}
+	CHECK(hits > 120 / TEST_FEWER);
+	free_scene(&s);
+}
+
+TEST(query_filter, all_hits_of_a_shape_are_counted_beyond_the_room)
+{
+	scene s = make_scene(13, 1);
+	const carom_shape ball = fixture_sphere(1.5);
+	const carom_motion motion = { fixture_at(-6, 0, 0), fixture_at(6, 0, 0) };
+	carom_shape_hit all[ROOM], some[2];
+	int32_t count, told;
+	REQUIRE(carom_world_cast_shape_all(s.whole, &ball, &motion, 1e-3, NULL, ROOM, all, &count) == CAROM_SUCCESS);
+	REQUIRE(count > 4 && count <= BODIES + 5);
+	REQUIRE(carom_world_cast_shape_all(s.whole, &ball, &motion, 1e-3, NULL, 2, some, &told) == CAROM_SUCCESS);
+	CHECK(told == count && same_shape_hit(&some[0], &all[0]) && same_shape_hit(&some[1], &all[1]));
+	REQUIRE(carom_world_cast_shape_all(s.whole, &ball, &motion, 1e-3, NULL, 0, NULL, &told) == CAROM_SUCCESS);
+	CHECK_INT(told, count);
+	const carom_shape plane = { .type = CAROM_PLANE };
+	fixture_expect_error(s.context, carom_world_cast_shape_all(s.whole, &plane, &motion, 1e-3, NULL, 2, some, &told),
+		CAROM_INVALID_ARGUMENT, "carom_world_cast_shape_all: shape.type is CAROM_PLANE, which has no end");
+	CHECK_INT(told, 0);
+	fixture_expect_error(s.context, carom_world_cast_shape_all(s.whole, &ball, &motion, 0, NULL, 2, some, &told),
+		CAROM_INVALID_ARGUMENT, "carom_world_cast_shape_all: tolerance is 0; it must be finite and above 0");
+	fixture_expect_error(s.context, carom_world_cast_shape_all(s.whole, &ball, &motion, 1e-3, NULL, 2, NULL, &told),
+		CAROM_INVALID_ARGUMENT, "carom_world_cast_shape_all: hits is NULL");
+	free_scene(&s);
 }
 
 // ---- What the function may do ----
@@ -449,5 +564,32 @@ TEST(query_filter, the_function_reads_its_world_and_cannot_change_it)
 	CHECK_INT(carom_world_remove_body(world, hits[0].body), CAROM_SUCCESS);
 	carom_destroy_world(world);
 	carom_destroy_world(other);
+	carom_destroy_context(context);
+}
+
+/// A failed allocation anywhere makes the query fail, and nothing else.
+TEST(query_filter, all_hits_without_memory)
+{
+	fixture_heap heap = { 0 };
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_world *world = fixture_world(context, NULL);
+	for (int i = 0; i < 20; i++)
+		fixture_add(world, fixture_box(0.5, 0.5, 0.5), fixture_at(2 * i, 0, 0), CAROM_DYNAMIC);
+	const carom_shape ball = fixture_sphere(0.3);
+	const carom_motion motion = { fixture_at(-3, 0, 0), fixture_at(50, 0, 0) };
+	carom_shape_hit hits[32];
+	int32_t count = 0;
+	int failures = 0;
+	failing_calls calls = failing_calls_all();
+	for (bool failed = true; failed; failures += failed) {
+		fixture_begin_failing(&heap, &calls);
+		const carom_result result = carom_world_cast_shape_all(world, &ball, &motion, 1e-3, NULL, 32, hits, &count);
+		failed = fixture_end_failing(&heap);
+		CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
+		CHECK_INT(count, failed ? 0 : 20);
+	}
+	failing_calls_free(&calls);
+	CHECK(failures >= 3);
+	carom_destroy_world(world);
 	carom_destroy_context(context);
 }

@@ -512,6 +512,7 @@ export interface Impacts {
 }
 export interface Found extends Answers { found: Uint8Array; }
 export interface RayHitLists extends RayHits { first: Uint32Array; }
+export interface ShapeHitLists extends ShapeHits { first: Uint32Array; }
 export interface BodyLists extends AnswerLists { body: Uint32Array; }
 /** kind: a number, whose word is WORDS.CONTACT[kind]. */
 export interface ContactLists extends AnswerLists {
@@ -663,6 +664,8 @@ export class World extends Handle {
 	closestPair(options?: { maxDistance?: number | undefined; filterA?: QueryFilter | null | undefined; filterB?: QueryFilter | null | undefined }): ClosestPair | null;
 	/** tolerance: how near counts as an impact, above 0; left out: 0.001. */
 	castShape(shape: Shape, begin: Pose, end: Pose, options?: Filtered & { tolerance?: number | undefined }): ShapeHit | null;
+	/** Every body that the shape meets on its way, each with its first hit, sorted by time. */
+	castShapeAll(shape: Shape, begin: Pose, end: Pose, options?: Filtered & { tolerance?: number | undefined }): ShapeHit[];
 	/** origins, directions [3n]. A miss has body 0, 0, t Infinity and triangle -1. */
 	castRays(origins: Numbers, directions: Numbers, options?: RayBatchOptions): RayHits;
 	castRaysAny(origins: Numbers, directions: Numbers, options?: RayBatchOptions): Found;
@@ -677,6 +680,7 @@ export class World extends Handle {
 	closestBodies(shapes: Shape | readonly Shape[], poses: Numbers, options?: BatchOptions & { maxDistance?: number | undefined }): ClosestBodies;
 	/** motions [14n]: the poses at the beginning and at the end. A miss has body 0, 0, time 1 and distance Infinity. */
 	castShapes(shapes: Shape | readonly Shape[], motions: Numbers, options?: BatchOptions & { tolerance?: number | undefined }): ShapeHits;
+	castShapesAll(shapes: Shape | readonly Shape[], motions: Numbers, options?: BatchOptions & { tolerance?: number | undefined }): ShapeHitLists;
 	/** A new snapshot of the world as it is. The library takes a world's snapshots away with it: after world.destroy() they are empty. */
 	snapshot(): Snapshot;
 	/** Replace the content of a snapshot; one that is large enough takes no memory. */

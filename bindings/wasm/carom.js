@@ -1952,6 +1952,17 @@ export class World extends Handle {
 		});
 	}
 
+	/** Every body that a shape meets on its way, each with its first hit, sorted by time. */
+	castShapeAll(shape, begin, end, options) {
+		const { tolerance, filter } = settingsOf("castShapeAll", options, { tolerance: 1e-3, ...SEEN });
+		return this.askList("shape_hit", filter, "castShapeAll", (put, room, ...list) => {
+			checkPose(begin, "castShapeAll: begin");
+			checkPose(end, "castShapeAll: end");
+			const way = this.carom.putShapes(room, shape, [...begin, ...end], 14, "castShapeAll");
+			return this.carom.exports.cw_cast_shape_all(this.address, way.at, tolerance, ...list);
+		});
+	}
+
 	placed(room, shape, pose, call) { return this.carom.placed(room, shape, pose, call); }
 
 	askOne(name, filter, call, ask) {
@@ -2019,6 +2030,12 @@ export class World extends Handle {
 		return this.askEach("castShapes", "cw_cast_shapes", "shape_hit", batch, (put, room) => this.carom.putShapes(room, shapes, motions, 14, "castShapes"), tolerance);
 	}
 
+	/** All bodies that shapes meet on their ways, [14n]. */
+	castShapesAll(shapes, motions, options) {
+		const { tolerance, ...batch } = settingsOf("castShapesAll", options, { ...BATCH, tolerance: 1e-3 });
+		return this.askLists("castShapesAll", "cw_cast_shapes_all", "shape_hit", batch, (put, room) => this.carom.putShapes(room, shapes, motions, 14, "castShapesAll"), tolerance);
+	}
+
 	askRays(call, name, record, origins, directions, options) {
 		const { tMin, tMax, ...batch } = settingsOf(call, options, { ...BATCH, ...RAYS });
 		return this.askEach(call, name, record, batch, (put) => putRays(put, origins, directions, { tMin, tMax }, call));
@@ -2030,12 +2047,12 @@ export class World extends Handle {
 	}
 
 	/** A list of answers for each query: asked again where there was too little room. */
-	askLists(call, name, record, options, input) {
+	askLists(call, name, record, options, input, ...more) {
 		return this.hear([options.filter], () => this.carom.scratch((put, room, read) => {
 			const { at, count } = input(put, room), batch = this.carom.putBatch(put, room, count, options, call), first = room(8 * (count + 1));
 			for (let capacity = 2 * count + 64;;) {
 				const to = room((record === "id" ? 8 : layoutOf(record).size) * capacity);
-				this.carom.check(this.carom.exports[name](this.address, batch.at, at, capacity, to, first));
+				this.carom.check(this.carom.exports[name](this.address, batch.at, at, ...more, capacity, to, first));
 				const ends = lowWords(read(first, Uint32Array, 2 * (count + 1))), found = ends[count];
 				if (found <= capacity)
 					return { first: ends, ...(record === "id" ? { body: read(to, Uint32Array, 2 * found) } : this.carom.readColumns(record, to, found)), ...batch.results() };

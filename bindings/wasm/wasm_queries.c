@@ -80,6 +80,12 @@ int EXPORT(cw_cast_shape)(const carom_world *world, const carom_shape_cast *cast
 	return (int)carom_world_cast_shape(world, cast->shape, &cast->motion, tolerance, filter, found, hit);
 }
 
+int EXPORT(cw_cast_shape_all)(const carom_world *world, const carom_shape_cast *cast, double tolerance,
+	const carom_query_filter *filter, int capacity, carom_shape_hit *hits, int32_t *count)
+{
+	return (int)carom_world_cast_shape_all(world, cast->shape, &cast->motion, tolerance, filter, capacity, hits, count);
+}
+
 // ---- Batches: first is [count + 1] ----
 
 int EXPORT(cw_cast_rays)(const carom_world *world, const carom_batch *batch, const carom_ray *rays, carom_ray_hit *hits)
@@ -132,4 +138,10 @@ int EXPORT(cw_cast_shapes)(
 	const carom_world *world, const carom_batch *batch, const carom_shape_cast *casts, double tolerance, carom_shape_hit *hits)
 {
 	return (int)carom_world_cast_shapes(world, batch, casts, tolerance, hits);
+}
+
+int EXPORT(cw_cast_shapes_all)(const carom_world *world, const carom_batch *batch, const carom_shape_cast *casts,
+	double tolerance, int capacity, carom_shape_hit *hits, int64_t *first)
+{
+	return (int)carom_world_cast_shapes_all(world, batch, casts, tolerance, capacity, hits, first);
 }

@@ -105,6 +105,12 @@ typedef struct carom_shape_cast {
 CAROM_API carom_result carom_world_cast_shapes(const carom_world *world, const carom_batch *batch,
 	const carom_shape_cast *casts, double tolerance, carom_shape_hit *hits);
 
+/// All bodies that each shape meets on its way, as carom_world_cast_shape_all. first and capacity
+/// as in carom_world_cast_rays_all.
+CAROM_API carom_result carom_world_cast_shapes_all(const carom_world *world,
+	const carom_batch *batch, const carom_shape_cast *casts, double tolerance, int64_t capacity,
+	carom_shape_hit *hits, int64_t *first);
+
 // ---- One shape ----
 
 /// The hits of rays [count] on one shape at a pose (NULL: the identity), as carom_shape_cast_ray.

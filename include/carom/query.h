@@ -237,6 +237,16 @@ CAROM_API carom_result carom_world_cast_shape(const carom_world *world, const ca
 	const carom_motion *motion, double tolerance, const carom_query_filter *filter, bool *found,
 	carom_shape_hit *hit);
 
+/// Find all bodies that a moving shape meets on its way, as if it passed through them. Each is told
+/// once, with its first hit: the one that carom_world_cast_shape would find if it saw this body
+/// alone, to the bit. Hits are sorted by time, and those at one time as carom_world_cast_shape
+/// chooses among them, so the first one is what that call finds. count and capacity as in
+/// carom_world_cast_ray_all. Takes memory from the context while it runs: 11 KB, and about 200
+/// bytes for each part or sphere that is met.
+CAROM_API carom_result carom_world_cast_shape_all(const carom_world *world,
+	const carom_shape *shape, const carom_motion *motion, double tolerance,
+	const carom_query_filter *filter, int32_t capacity, carom_shape_hit *hits, int32_t *count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -310,6 +310,51 @@ static carom_result ask_cast(void *user, int64_t i, int worker, const char *name
 	return result;
 }
 
+static carom_result ask_cast_all(void *user, int64_t i, int worker, const char *name)
+{
+	world_batch *b = user;
+	carom_query_filter room;
+	cr_shape_hit_list hits = { .count = 0 };
+	const carom_shape_cast *cast = (const carom_shape_cast *)b->records + i;
+	carom_result result = cr_ask_cast_all(
+		b->world, cast->shape, &cast->motion, b->distance, filter_of(b, i, &room), &b->scratch[worker], name, &hits);
+	if (result == CAROM_SUCCESS)
+		result = keep_items(b, i, worker, hits.data, hits.count);
+	cr_array_free(b->world->context, &hits);
+	return result;
+}
+
+/// Makes the scratch of the workers. False: there is no memory for it.
+static bool make_scratch(world_batch *b)
+{
+	b->scratch = cr_alloc_array(b->world->context, (size_t)b->world->context->thread_count, sizeof *b->scratch);
+	return b->scratch != NULL;
+}
+
+static void free_scratch(world_batch *b)
+{
+	cr_free(b->world->context, b->scratch, (size_t)b->world->context->thread_count * sizeof *b->scratch);
+}
+
+carom_result carom_world_cast_shapes_all(const carom_world *world, const carom_batch *batch, const carom_shape_cast *casts,
+	double tolerance, int64_t capacity, carom_shape_hit *hits, int64_t *first)
+{
+	static const char *const name = "carom_world_cast_shapes_all";
+	world_batch b = { .world = world, .given = batch, .records = casts, .distance = tolerance };
+	const item_output out = { capacity, hits, "hits", sizeof *hits, first };
+	carom_result result = check_lists(&b, name, "casts", &out);
+	if (result == CAROM_SUCCESS) {
+		result = cr_check_cast_tolerance(world->context, tolerance, name);
+		if (result == CAROM_SUCCESS && !make_scratch(&b))
+			result = cr_fail_memory(world->context, "shape casts");
+		if (result != CAROM_SUCCESS)
+			return cr_fail_batch(batch, first, sizeof *first, result);
+		result = run_lists(&b, name, "casts", MIN_SHAPES, ask_cast_all, &out);
+		free_scratch(&b);
+	}
+	return result;
+}
+
 carom_result carom_world_cast_shapes(
 	const carom_world *world, const carom_batch *batch, const carom_shape_cast *casts, double tolerance, carom_shape_hit *hits)
 {
@@ -318,11 +363,9 @@ carom_result carom_world_cast_shapes(
 	carom_result result = check_answers(&b, name, "casts", "hits", sizeof *hits, cr_check_cast_tolerance);
 	if (result != CAROM_SUCCESS || batch->count == 0)
 		return result;
-	const size_t workers = (size_t)world->context->thread_count;
-	b.scratch = cr_alloc_array(world->context, workers, sizeof *b.scratch);
-	if (!b.scratch)
+	if (!make_scratch(&b))
 		return cr_fail_batch(batch, hits, sizeof *hits, cr_fail_memory(world->context, "shape casts"));
 	result = run(&b, name, "casts", MIN_SHAPES, sizeof *hits, ask_cast);
-	cr_free(world->context, b.scratch, workers * sizeof *b.scratch);
+	free_scratch(&b);
 	return result;
 }

@@ -10,6 +10,9 @@
 /// Hits, which the context of the world pays for: cr_array_free.
 typedef CR_ARRAY(carom_ray_hit) cr_hit_list;
 
+/// Hits of shapes, likewise.
+typedef CR_ARRAY(carom_shape_hit) cr_shape_hit_list;
+
 /// Contacts, likewise.
 typedef CR_ARRAY(carom_contact) cr_contact_list;
 
@@ -47,6 +50,9 @@ carom_result cr_ask_closest_body(const carom_world *world, const carom_shape *sh
 /// tolerance is checked.
 carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
 	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, bool *found, carom_shape_hit *hit);
+/// Appends the first hits of all bodies, sorted. tolerance is checked.
+carom_result cr_ask_cast_all(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
+	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, cr_shape_hit_list *hits);
 
 // The answers of a batch where a query finds nothing (carom/batch.h).
 static inline carom_ray_hit cr_no_ray_hit(void) { return (carom_ray_hit){ .t = INFINITY, .triangle = -1 }; }

@@ -669,6 +669,14 @@ carom_result cr_list_near_items(const carom_world *world, const char *function, 
 // Times that are proved are given up by so much for the roundings of quotients.
 static const double CERTAINLY = 1 - 1e-12;
 
+/// An item that a cast meets.
+typedef struct met_item {
+	int32_t body; // number of its first part
+	cr_query_item item;
+	cr_mover_impact impact;
+	double rate; // as in cast_search
+} met_item;
+
 typedef struct cast_search {
 	const carom_world *world;
 	double tolerance;
@@ -689,6 +697,8 @@ typedef struct cast_search {
 	cr_mover_impact impact;
 	double rate; // of its gap; 0 where it does not count
 	cr_mover_scratch *scratch;
+	CR_ARRAY(met_item) met; // of a cast that tells all
+	carom_result result;    // of its visits
 } cast_search;
 
 /// A time before which a shape that turns by next to nothing stays farther than the tolerance from
@@ -745,35 +755,52 @@ static cr_mover resting_mover(const cast_search *s, const cr_body *body, cr_conv
 	return mover;
 }
 
-/// Of hits at one time the one that the motion goes into fastest counts, then the lowest item.
-static bool comes_first(const cast_search *s, cr_query_item item, double time, double rate)
+/// The impact with an item before a time. False: there is none.
+static bool find_impact(const cast_search *s, cr_query_item item, const cr_body *seen, double before, met_item *met)
 {
-	if (!s->found || time != s->impact.impact.time)
-		return !s->found || time < s->impact.impact.time;
-	return rate != s->rate ? rate < s->rate : cr_compare_items(s->item, item) > 0;
+	cr_convex convex;
+	const cr_mover body = resting_mover(s, seen, &convex);
+	*met = (met_item){ .body = cr_first_part(s->world->bodies.data, item.body), .item = item };
+	(s->past_touching ? cr_find_stop : cr_find_mover_impact)(
+		s->world->pipeline.bvh, s->scratch, &s->mover, &body, s->tolerance, before, &met->impact);
+	if (met->impact.impact.state == CR_IMPACT_NONE)
+		return false;
+	if (s->past_touching && met->impact.impact.time == 0)
+		met->rate = cr_impact_rate(&s->mover, &body, &met->impact.impact);
+	return true;
+}
+
+/// Of hits at one time the one that the motion goes into fastest counts, then the lowest item.
+static int compare_met(const void *one, const void *other)
+{
+	const met_item *a = one, *b = other;
+	const double time_a = a->impact.impact.time, time_b = b->impact.impact.time;
+	if (time_a != time_b)
+		return time_a < time_b ? -1 : 1;
+	return a->rate != b->rate ? (a->rate < b->rate ? -1 : 1) : cr_compare_items(a->item, b->item);
+}
+
+static void take_met(cast_search *s, const met_item *met)
+{
+	s->item = met->item;
+	s->rate = met->rate;
+	s->impact = met->impact;
 }
 
 static bool visit_cast(void *user, cr_query_item item, const cr_body *seen, double *limit)
 {
 	cast_search *s = user;
-	cr_convex convex;
-	const cr_mover body = resting_mover(s, seen, &convex);
-	cr_mover_impact impact;
+	met_item met;
 	// Impacts at the best time so far are of use too: the lower index counts.
 	const double before = s->found ? nextafter(s->impact.impact.time, 2) : 1;
-	(s->past_touching ? cr_find_stop : cr_find_mover_impact)(
-		s->world->pipeline.bvh, s->scratch, &s->mover, &body, s->tolerance, before, &impact);
-	const double time = impact.impact.time;
-	if (impact.impact.state == CR_IMPACT_NONE)
+	if (!find_impact(s, item, seen, before, &met))
 		return true;
-	const double rate = s->past_touching && time == 0 ? cr_impact_rate(&s->mover, &body, &impact.impact) : 0;
-	if (!comes_first(s, item, time, rate))
+	const met_item best = { .item = s->item, .impact = s->impact, .rate = s->rate };
+	if (s->found && compare_met(&met, &best) > 0)
 		return true;
 	s->found = true;
-	s->item = item;
-	s->rate = rate;
-	s->impact = impact;
-	*limit = time;
+	take_met(s, &met);
+	*limit = met.impact.impact.time;
 	return true;
 }
 
@@ -876,6 +903,111 @@ carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, con
 		write_hit(&s, hit);
 	return result;
 }
+
+// ---- All that a shape meets ----
+
+/// Spheres of a body come one behind the other, and so do some parts: of these the first hit alone
+/// is kept.
+static bool visit_cast_all(void *user, cr_query_item item, const cr_body *seen, double *limit)
+{
+	(void)limit;
+	cast_search *s = user;
+	met_item met, *last = s->met.count > 0 ? &s->met.data[s->met.count - 1] : NULL;
+	if (last && last->body != cr_first_part(s->world->bodies.data, item.body))
+		last = NULL;
+	if (!find_impact(s, item, seen, last ? nextafter(last->impact.impact.time, 2) : 1, &met))
+		return true;
+	if (last) {
+		if (compare_met(&met, last) < 0)
+			*last = met;
+		return true;
+	}
+	if (!cr_array_reserve_one(s->world->context, &s->met)) {
+		s->result = cr_fail_memory(s->world->context, "the hits of a shape cast");
+		return false;
+	}
+	s->met.data[s->met.count++] = met;
+	return true;
+}
+
+static int compare_met_bodies(const void *one, const void *other)
+{
+	const met_item *a = one, *b = other;
+	return a->body != b->body ? (a->body < b->body ? -1 : 1) : compare_met(a, b);
+}
+
+/// Keeps the first hit of each body, and sorts these.
+static void sort_met(cast_search *s)
+{
+	int64_t kept = 0;
+	cr_sort_stably(s->met.data, s->met.count, sizeof *s->met.data, compare_met_bodies);
+	for (int64_t i = 0; i < s->met.count; i++) {
+		if (kept == 0 || s->met.data[kept - 1].body != s->met.data[i].body)
+			s->met.data[kept++] = s->met.data[i];
+	}
+	s->met.count = kept;
+	cr_sort_stably(s->met.data, kept, sizeof *s->met.data, compare_met);
+}
+
+/// Appends the hits of the bodies that were met.
+static carom_result write_hits(cast_search *s, cr_shape_hit_list *hits)
+{
+	if (s->met.count == 0)
+		return CAROM_SUCCESS;
+	sort_met(s);
+	if (!cr_array_reserve(s->world->context, hits, hits->count + s->met.count))
+		return cr_fail_memory(s->world->context, "the hits of a shape cast");
+	for (int64_t i = 0; i < s->met.count; i++) {
+		take_met(s, &s->met.data[i]);
+		write_hit(s, &hits->data[hits->count++]);
+	}
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_ask_cast_all(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
+	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, cr_shape_hit_list *hits)
+{
+	carom_pose ends[2];
+	carom_result result = check_cast(world, shape, motion, name, ends);
+	if (result != CAROM_SUCCESS || cr_is_empty_shape(shape))
+		return result;
+	cast_search s = { .world = world, .tolerance = tolerance, .scratch = scratch };
+	s.past_touching = filter && filter->skip_separating;
+	begin_cast(&s, shape, &ends[0], &ends[1]);
+	cr_index_search search = { .key = cast_key, .visit = visit_cast_all, .user = &s, .filter = filter, .limit = 1 };
+	result = cr_search_bodies(world, name, &search, &s.result);
+	if (result == CAROM_SUCCESS)
+		result = write_hits(&s, hits);
+	cr_array_free(world->context, &s.met);
+	return result;
+}
+
+carom_result carom_world_cast_shape_all(const carom_world *world, const carom_shape *shape, const carom_motion *motion,
+	double tolerance, const carom_query_filter *filter, int32_t capacity, carom_shape_hit *hits, int32_t *count)
+{
+	static const char *const name = "carom_world_cast_shape_all";
+	carom_result result = check_output(world, capacity, hits, count, name, "hits");
+	if (result != CAROM_SUCCESS)
+		return result;
+	*count = 0;
+	result = cr_check_cast_tolerance(world->context, tolerance, name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_mover_scratch *scratch = cr_alloc(world->context, sizeof *scratch);
+	if (!scratch)
+		return cr_fail_memory(world->context, "a shape cast");
+	cr_shape_hit_list all = { .count = 0 };
+	result = cr_ask_cast_all(world, shape, motion, tolerance, filter, scratch, name, &all);
+	cr_free(world->context, scratch, sizeof *scratch);
+	if (result == CAROM_SUCCESS)
+		*count = (int32_t)all.count;
+	for (int32_t i = 0; i < *count && i < capacity; i++)
+		hits[i] = all.data[i];
+	cr_array_free(world->context, &all);
+	return result;
+}
+
+// ---- The first that a shape meets ----
 
 carom_result carom_world_cast_shape(const carom_world *world, const carom_shape *shape, const carom_motion *motion,
 	double tolerance, const carom_query_filter *filter, bool *found, carom_shape_hit *hit)

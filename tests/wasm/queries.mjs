@@ -47,9 +47,17 @@ assert.deepEqual(hit.body, crate);
 close(hit.time, 4 / 6, 1e-5);
 assert.equal(world.castShape(ball, [9, 0, 2, 0, 0, 0, 1], [3, 0, 2, 0, 0, 0, 1], { filter: { ignore: crate } }), null);
 
-// Numbers of bodies, fronts alone.
+// All that a shape meets, numbers of bodies, fronts alone.
 world.setUserData(crate, 2n ** 60n);
-assert.deepEqual(world.castRay(above, down).userData, 2n ** 60n);
+const sweep = [[9, 0, 2, 0, 0, 0, 1], [-6, 0, 2, 0, 0, 0, 1]], sweepBits = { tolerance: 1e-6, filter: { mask: 4 | 1 } };
+const metAll = world.castShapeAll(ball, ...sweep, sweepBits);
+assert.ok(metAll.length >= 2);
+assert.deepEqual(metAll[0], world.castShape(ball, ...sweep, sweepBits));
+assert.deepEqual([metAll[0].body, metAll[0].userData, metAll[0].material], [crate, 2n ** 60n, 0]);
+assert.ok(metAll.some((each) => each.body[0] === coin[0]));
+const metRows = world.castShapesAll(ball, [...sweep[0], ...sweep[1], ...sweep[0], ...sweep[1]], sweepBits);
+assert.deepEqual([...metRows.first], [0, metAll.length, 2 * metAll.length]);
+assert.deepEqual([...metRows.time.slice(metAll.length)], metAll.map((each) => each.time));
 assert.deepEqual(world.castRay([0, 3, 2], [0, 1, 0], { filter: { mask: 1 } }).backFace, true);
 assert.equal(world.castRay([0, 3, 2], [0, 1, 0], { tMax: 1.5, filter: { mask: 1, skipBackFaces: true, bodyFilter: (body) => body[0] === eye[0] } }), null);
 

@@ -140,7 +140,7 @@ static PyObject *answer_rays(batch_call *call, const cp_input *input, ray_questi
 // ---- Lists of answers ----
 
 /// What is asked of a batch that has lists of answers.
-typedef enum list_question { LIST_RAYS, LIST_BOXES, LIST_SHAPES, LIST_CONTACTS } list_question;
+typedef enum list_question { LIST_RAYS, LIST_BOXES, LIST_SHAPES, LIST_CONTACTS, LIST_CASTS } list_question;
 
 typedef struct list_call {
 	batch_call *call;
@@ -166,6 +166,9 @@ static carom_result ask_list(const list_call *list, int64_t from, int64_t count,
 		return carom_world_overlap_aabbs(world, &piece, (const carom_aabb *)call->queries + from, room, answers, first);
 	case LIST_SHAPES:
 		return carom_world_overlap_shapes(world, &piece, (const carom_placed_shape *)call->queries + from, room, answers, first);
+	case LIST_CASTS:
+		return carom_world_cast_shapes_all(
+			world, &piece, (const carom_shape_cast *)call->queries + from, call->limit, room, answers, first);
 	default:
 		return carom_world_collide_shapes(world, &piece, (const carom_placed_shape *)call->queries + from, room, answers, first);
 	}
@@ -437,7 +440,9 @@ static carom_shape_cast *move_shapes(const shape_rows *s)
 	return casts ? casts : (void *)PyErr_NoMemory();
 }
 
-static PyObject *cast_shapes(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+/// Casts of shapes: the first hit of each, or all hits.
+static PyObject *cast_each(
+	PyObject *self, const char *function, PyObject *const *args, Py_ssize_t count, PyObject *keywords, bool all)
 {
 	static const char *const names[] = { "shapes", "motions", "tolerance", "filter", "ignore", "results", NULL };
 	PyObject *values[6], *made = NULL;
@@ -445,18 +450,29 @@ static PyObject *cast_shapes(PyObject *self, PyObject *const *args, Py_ssize_t c
 	batch_call call = { 0 };
 	double tolerance = 1e-3;
 	carom_shape_cast *casts = NULL;
-	if (cp_arguments("cast_shapes", args, count, keywords, names, 2, values) &&
+	if (cp_arguments(function, args, count, keywords, names, 2, values) &&
 		open_shapes(cp_state_of(self), &s, values[0], values[1], "motions", 14) &&
 		(!values[2] || cp_get_double(values[2], "tolerance", &tolerance)) && (casts = move_shapes(&s)) &&
 		begin_batch(&call, self, s.rows.rows, values + 3)) {
 		call.queries = casts;
 		call.limit = tolerance;
-		made = ask_one_each(&call, cp_new_records(call.state, CP_shape_hit, s.rows.rows), CP_SHAPES_AT_ONCE, ask_casts);
+		made = all ? answer_lists(&call, LIST_CASTS, CP_shape_hit)
+				   : ask_one_each(&call, cp_new_records(call.state, CP_shape_hit, s.rows.rows), CP_SHAPES_AT_ONCE, ask_casts);
 	}
 	close_batch(&call);
 	free(casts);
 	close_shapes(&s);
 	return made;
+}
+
+static PyObject *cast_shapes(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	return cast_each(self, "cast_shapes", args, count, keywords, false);
+}
+
+static PyObject *cast_shapes_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	return cast_each(self, "cast_shapes_all", args, count, keywords, true);
 }
 
 PyMethodDef cp_world_batches[] = {
@@ -483,5 +499,8 @@ PyMethodDef cp_world_batches[] = {
 	{ "cast_shapes", CP_NAMED(cast_shapes),
 		CP_DOC("cast_shapes($self, /, shapes, motions, tolerance=0.001, filter=None, ignore=None, results=None)",
 			carom_world_cast_shapes) },
+	{ "cast_shapes_all", CP_NAMED(cast_shapes_all),
+		CP_DOC("cast_shapes_all($self, /, shapes, motions, tolerance=0.001, filter=None, ignore=None, results=None)",
+			carom_world_cast_shapes_all) },
 	{ NULL, NULL, 0, NULL },
 };

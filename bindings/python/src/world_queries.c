@@ -90,6 +90,8 @@ typedef struct open_query {
 	carom_aabb box;
 	carom_shape shape;
 	carom_pose pose;
+	carom_motion motion;
+	double tolerance;
 	carom_result (*ask)(const struct open_query *self, int32_t capacity, void *answers, int32_t *count);
 	int layout; ///< of answers; -1: ids
 } open_query;
@@ -112,6 +114,12 @@ static carom_result ask_overlap(const open_query *o, int32_t capacity, void *ans
 static carom_result ask_contacts(const open_query *o, int32_t capacity, void *answers, int32_t *count)
 {
 	return carom_world_collide_shape(o->q.world->world, &o->shape, &o->pose, o->q.filter.given, capacity, answers, count);
+}
+
+static carom_result ask_cast(const open_query *o, int32_t capacity, void *answers, int32_t *count)
+{
+	return carom_world_cast_shape_all(
+		o->q.world->world, &o->shape, &o->motion, o->tolerance, o->q.filter.given, capacity, answers, count);
 }
 
 /// All answers, for a query that has begun; it is ended.
@@ -264,6 +272,18 @@ static PyObject *cast_shape(PyObject *self, PyObject *const *args, Py_ssize_t co
 	Py_END_ALLOW_THREADS return end_query(&q, result, found, CP_shape_hit, &answer);
 }
 
+static PyObject *cast_shape_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	cp_state *state = cp_state_of(self);
+	PyObject *values[4];
+	open_query o = { .ask = ask_cast, .layout = CP_shape_hit, .tolerance = 1e-3 };
+	if (!cp_arguments("cast_shape_all", args, count, keywords, cast_names, 2, values) ||
+		!cp_get_shape(state, values[0], "shape", &o.shape) || !cp_get_motion(state, values[1], "motion", &o.motion) ||
+		(values[2] && !cp_get_double(values[2], "tolerance", &o.tolerance)) || !begin_query(self, values[3], &o.q))
+		return NULL;
+	return all_answers(&o);
+}
+
 PyMethodDef cp_world_queries[] = {
 	{ "cast_ray", CP_NAMED(cast_ray),
 		CP_DOC("cast_ray($self, /, origin, direction, t_min=0.0, t_max=inf, filter=None)", carom_world_cast_ray) },
@@ -285,5 +305,7 @@ PyMethodDef cp_world_queries[] = {
 		CP_DOC("closest_pair($self, /, max_distance=inf, filter_a=None, filter_b=None)", carom_world_closest_pair) },
 	{ "cast_shape", CP_NAMED(cast_shape),
 		CP_DOC("cast_shape($self, /, shape, motion, tolerance=0.001, filter=None)", carom_world_cast_shape) },
+	{ "cast_shape_all", CP_NAMED(cast_shape_all),
+		CP_DOC("cast_shape_all($self, /, shape, motion, tolerance=0.001, filter=None)", carom_world_cast_shape_all) },
 	{ NULL, NULL, 0, NULL },
 };

@@ -74,6 +74,7 @@ class Single(unittest.TestCase):
             lambda: self.world.cast_ray_any((0, 0, 3), (0, 0, -1), filter=wrong),
             lambda: self.world.cast_ray_all((0, 0, 3), (0, 0, -1), filter=wrong),
             lambda: self.world.closest_pair(filter_b=wrong),
+            lambda: self.world.cast_shape_all(ball, (((0, 0, 5), None), ((0, 0, 0), None)), filter=wrong),
             lambda: self.world.cast_rays([(0, 0, 3, 0, 0, -1)] * 100, filter=wrong),
             lambda: self.world.overlap_shapes(ball, [(0, 0, 0.5, 0, 0, 0, 1)] * 3, filter=wrong),
         )
@@ -97,13 +98,20 @@ class Single(unittest.TestCase):
                 self.world.cast_ray((0, 0, 3), (0, 0, -1), filter=wrong)
         self.world.step()
 
-    def test_back_faces_and_numbers_of_bodies(self):
+    def test_back_faces_and_all_hits_of_a_shape(self):
         fronts = carom.QueryFilter(skip_back_faces=True)
         inside = self.world.get_pose(self.ball).position
         self.assertTrue(self.world.cast_ray(inside, (0, 0, 1)).back_face)
         self.assertIsNone(self.world.cast_ray(inside, (0, 0, 1), filter=fronts))
-        self.world.set_user_data(self.ball, 77)
-        self.assertEqual(self.world.cast_ray((0, 0, 3), (0, 0, -1)).user_data, 77)
+        self.world.set_user_data(self.ground, 77)
+        ball = carom.Shape(type="sphere", radius=0.1)
+        way = (((0, 0, 5), None), ((0, 0, -3), None))
+        hits = self.world.cast_shape_all(ball, way)
+        self.assertEqual([hit.body for hit in hits], [self.ball, self.ground])
+        self.assertEqual([hit.user_data for hit in hits][1], 77)
+        self.assertEqual(hits[0], self.world.cast_shape(ball, way))
+        first, both = self.world.cast_shapes_all(ball, [(0, 0, 5, 0, 0, 0, 1, 0, 0, -3, 0, 0, 0, 1)] * 2)
+        self.assertEqual((list(first), list(both)), ([0, 2, 4], list(hits) * 2))
 
     def test_nearest_overlaps_and_casts(self):
         box = carom.Shape(type="box", half_extents=(0.1, 0.1, 0.1))
