@@ -80,8 +80,9 @@ bool io_recorder_add_mesh(io_recorder *recorder, const io_recorded_mesh *mesh, s
 /// Add a body, also between frames; in the frames before it its pose is NaN.
 bool io_recorder_add_body(io_recorder *recorder, const io_recorded_body *body, sim_error *error);
 
-/// Add a frame: the poses of all bodies added so far, and contacts (ignored unless the recording
-/// holds them). On return it is in the hands of the system: a kill of the program does not cost it.
+/// Add a frame: the poses of all bodies added so far, NaN for one that has gone, and contacts
+/// (ignored unless the recording holds them). On return it is in the hands of the system: a kill of
+/// the program does not cost it.
 bool io_recorder_add_frame(io_recorder *recorder, double time, const carom_pose *poses, const io_recorded_contact *contacts,
 	int32_t contact_count, sim_error *error);
 
@@ -134,8 +135,8 @@ double io_recording_get_time(const io_recording *recording, int32_t frame);
 /// Number of contacts in a frame; 0 in recordings without contacts.
 int32_t io_recording_contact_count(const io_recording *recording, int32_t frame);
 
-/// Poses of all bodies in a frame: poses [body count]. The position of a body that is not there yet
-/// is NaN.
+/// Poses of all bodies in a frame: poses [body count]. The position of a body that is not there is
+/// NaN.
 bool io_recording_read_poses(io_recording *recording, int32_t frame, carom_pose *poses, sim_error *error);
 
 /// Contacts of a frame: contacts [io_recording_contact_count]. Their body numbers are checked.

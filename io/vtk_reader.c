@@ -99,10 +99,11 @@ void io_free_vtk_list(io_vtk_list *list)
 // ---- Moments ----
 
 /// The numbers of an array in the appended part: NULL when it is not there whole.
-static const char *find_array(const char *head, const char *name, const char *data, size_t size, uint64_t bytes)
+static const char *find_array(
+	const char *head, const char *type, const char *name, const char *data, size_t size, uint64_t bytes)
 {
 	char words[80];
-	snprintf(words, sizeof words, "<DataArray type=\"Float32\" Name=\"%s\"", name);
+	snprintf(words, sizeof words, "<DataArray type=\"%s\" Name=\"%s\"", type, name);
 	const char *array = strstr(head, words), *place = array ? strstr(array, "offset=\"") : NULL;
 	if (!place)
 		return NULL;
@@ -120,12 +121,12 @@ static bool is_our_machine(const char *head)
 	return strstr(head, *(const uint8_t *)&one ? "byte_order=\"LittleEndian\"" : "byte_order=\"BigEndian\"");
 }
 
-static bool copy_array(const char *from, size_t bytes, float **to)
+static void *copy_array(const char *from, size_t bytes)
 {
-	*to = malloc(bytes + 1);
-	if (*to)
-		memcpy(*to, from, bytes);
-	return *to != NULL;
+	void *to = malloc(bytes + 1);
+	if (to)
+		memcpy(to, from, bytes);
+	return to;
 }
 
 static bool ends_whole(const char *bytes, size_t size)
@@ -149,15 +150,17 @@ static const char *take_spheres(char *bytes, size_t size, io_vtk_spheres *sphere
 	const size_t left = size - (size_t)(data - bytes);
 	if (count < 0 || (uint64_t)count > left / 16)
 		return "is damaged: it has fewer bytes than its spheres take";
-	const char *centres = find_array(bytes, "centre", data, left, 12 * (uint64_t)count);
-	const char *radii = find_array(bytes, "radius", data, left, 4 * (uint64_t)count);
+	const char *centres = find_array(bytes, "Float32", "centre", data, left, 12 * (uint64_t)count);
+	const char *radii = find_array(bytes, "Float32", "radius", data, left, 4 * (uint64_t)count);
 	if (!centres || !radii)
 		return "is damaged: its arrays are not there whole";
-	const char *velocities = find_array(bytes, "velocity", data, left, 12 * (uint64_t)count);
+	const char *velocities = find_array(bytes, "Float32", "velocity", data, left, 12 * (uint64_t)count);
+	const char *ids = find_array(bytes, "UInt32", "id", data, left, 4 * (uint64_t)count);
 	spheres->count = count;
-	const bool copied = copy_array(centres, 12 * (size_t)count, &spheres->centres) &&
-		copy_array(radii, 4 * (size_t)count, &spheres->radii) &&
-		(!velocities || copy_array(velocities, 12 * (size_t)count, &spheres->velocities));
+	const bool copied = (spheres->centres = copy_array(centres, 12 * (size_t)count)) &&
+		(spheres->radii = copy_array(radii, 4 * (size_t)count)) &&
+		(!velocities || (spheres->velocities = copy_array(velocities, 12 * (size_t)count))) &&
+		(!ids || (spheres->ids = copy_array(ids, 4 * (size_t)count)));
 	return copied ? NULL : "out of memory";
 }
 
@@ -183,5 +186,6 @@ void io_free_vtk_spheres(io_vtk_spheres *spheres)
 	free(spheres->centres);
 	free(spheres->radii);
 	free(spheres->velocities);
+	free(spheres->ids);
 	*spheres = (io_vtk_spheres){ 0 };
 }

@@ -29,6 +29,7 @@ typedef struct io_vtk_spheres {
 	float *centres;    ///< [3*count]
 	float *radii;      ///< [count]
 	float *velocities; ///< [3*count]; NULL: the file has none
+	uint32_t *ids;     ///< [count] names that stay; NULL: the file has none
 } io_vtk_spheres;
 
 /// Read moment `index` of a collection. False, with path and reason in error, when the file is

@@ -42,6 +42,7 @@ def accessor(document, numbers, index):
     check(view["byteOffset"] + view["byteLength"] <= len(numbers), f"accessor {index}: beyond the buffer")
     values = array({5126: "f", 5125: "I"}[a["componentType"]])
     values.frombytes(numbers[view["byteOffset"]:view["byteOffset"] + view["byteLength"]])
+    check(all(map(math.isfinite, values)), f"accessor {index}: a number that is not finite")
     for name, best in (("min", min), ("max", max)):
         for k, value in enumerate(a.get(name, ())):
             check(math.isclose(value, best(values[k::columns]), rel_tol=1e-6, abs_tol=1e-30), f"accessor {index}: {name}")
@@ -204,7 +205,8 @@ def usda(path, poses=None, bodies=0):
             check(all(len(at) == len(points) for _, at in prim.get("points.timeSamples", ())), f"{name}: the number of points changes")
             triangles += len(mesh["faceVertexCounts"])
         if prim["kind"] == "Points":
-            check(all(len(at) == len(prim["widths"]) for _, at in prim["points.timeSamples"]), f"{name}: widths")
+            widths = dict(prim.get("widths.timeSamples", ()))
+            check(all(len(at) == len(widths.get(time, prim.get("widths"))) for time, at in prim["points.timeSamples"]), f"{name}: widths")
         if "xformOpOrder" in prim:
             check(all(op.strip('"') in prim or op.strip('"') + ".timeSamples" in prim for op in prim["xformOpOrder"]), f"{name}: xformOpOrder")
     for frame, there in enumerate(poses or ()):

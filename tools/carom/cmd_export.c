@@ -1,4 +1,5 @@
 // `carom export`: its options, finding what a run left behind, and which form it gets.
+#include "calls.h"
 #include "commands.h"
 #include "export.h"
 #include "export_model.h"
@@ -52,6 +53,7 @@ static const option OPTIONS[] = {
 		.value = &given.module,
 		.file = OPTION_READS,
 		.help = "carom.wasm of ./dev wasm, with which the page finds contacts (the one beside the command)" },
+	CALLS_OPTIONS,
 	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print one JSON object on stdout" },
 	{ 0 },
 };
@@ -77,7 +79,8 @@ static int read_module(export_source *source, const char *given_path, bool quiet
 	sim_error error;
 	io_input input;
 	const char *path = given_path ? given_path : (find_module(found) ? found : NULL);
-	if (!source->bodies)
+	// The contacts of recorded calls depend on filters and on earlier steps, which a page lacks.
+	if (!source->bodies || export_is_of_calls(source))
 		return EXIT_DONE;
 	if (!path) {
 		if (!quietly)
@@ -138,7 +141,8 @@ static int parse(int argc, char **argv)
 		.summary = "Make one HTML file that plays a run of `carom run` in a browser, or a model of it for other programs.",
 		.details =
 			"RECORDING is the folder of --out, with rigid bodies, deforming bodies and spheres together; or a recording.h5, or a\n"
-			"spheres.pvd alone. The page shows motions and contacts, lets bodies be picked, and draws the columns of stats.csv.\n"
+			"spheres.pvd alone; or a recording of library calls (carom_world_record), which is replayed.\n"
+			"The page shows motions and contacts, lets bodies be picked, and draws the columns of stats.csv.\n"
 			"Two RECORDINGs are shown side by side, with one clock and one camera, and the page tells where their tables differ.\n"
 			"Places are rounded to a small part of a body, an edge or a radius. docs/guide/browser.md describes the page.\n"
 			"Models have all places as floats: glTF rigid bodies, and deforming bodies as morph targets; USD spheres, too.",
@@ -154,7 +158,7 @@ static int parse(int argc, char **argv)
 		return options_misuse("export", "'%s' ends in none of .html, .gltf, .glb, .usda", given.output);
 	if (given.recordings[1] && !is_page(given.output))
 		return options_misuse("export", "two recordings go into a page; a model is of one");
-	return OPTIONS_GO_ON;
+	return calls_check_options("export");
 }
 
 /// Open the sources, and write what is wanted of them.

@@ -1,4 +1,5 @@
 // carom render: pictures and movies of what a run left, ray traced with the library's own trees.
+#include "calls.h"
 #include "commands.h"
 #include "movie.h"
 #include "options.h"
@@ -147,6 +148,7 @@ static const option OPTIONS[] = {
 		.minimum = 0,
 		.maximum = 256,
 		.help = "worker threads (0: one for each core); pictures do not depend on it" },
+	CALLS_OPTIONS,
 	{ .name = "json", .kind = OPTION_FLAG, .value = &wanted.json, .help = "print one JSON object on stdout" },
 	{ 0 },
 };
@@ -158,7 +160,8 @@ static int parse(int argc, char **argv, render_settings *settings)
 		.summary = "Draw what a run of `carom run` left: one picture, a picture for each frame, or a movie.",
 		.details =
 			"RECORDING is the folder of --out, with rigid bodies, deforming bodies and spheres together; or a recording.h5 or\n"
-			"spheres.pvd in it. Frames are those of recording.h5, else those of the section that has the most; of the others the state\n"
+			"spheres.pvd in it; or a recording of library calls (carom_world_record), which is replayed.\n"
+			"Frames are those of recording.h5, else those of the section that has the most; of the others the state\n"
 			"that is nearest in time is drawn.",
 		.options = OPTIONS,
 		.least = 1,
@@ -170,6 +173,8 @@ static int parse(int argc, char **argv, render_settings *settings)
 	settings->recording = arguments[0];
 	settings->samples = (sample_choice + 1) * (sample_choice + 1);
 	status = choose_output(settings);
+	if (status == OPTIONS_GO_ON)
+		status = calls_check_options("render");
 	return status == OPTIONS_GO_ON && size_text ? read_size(size_text, settings) : status;
 }
 

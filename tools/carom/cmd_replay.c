@@ -1,6 +1,7 @@
 // `carom replay`: detection alone over recorded poses. Each step puts the bodies where the
 // recording has them and finds all contacts; the milliseconds are those that the library itself
 // reports for its stages.
+#include "calls.h"
 #include "commands.h"
 #include "devices.h"
 #include "mesh_input.h"
@@ -29,7 +30,7 @@ typedef struct replay_options {
 	bool drop_lost, naive;
 	int64_t max_walk, groups;
 	double threshold, extension, edge_angle, long_edges, confidence;
-	const char *pairs, *contacts, *record;
+	const char *pairs, *contacts, *record, *out;
 	int backend; // device_backend
 	const char *device, *kernels, *kernel_times;
 } replay_options;
@@ -113,6 +114,9 @@ static const option OPTIONS[] = {
 		.help = "write the contacts: `step a b vertex triangle p n depth`" },
 	{ .name = "record", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.record, .file = OPTION_WRITES,
 		.help = "record all library calls, for a bug report: `carom replay FILE` repeats them" },
+	{ .name = "out", .letter = 'o', .argument = "DIR", .kind = OPTION_TEXT, .value = &given.out, .file = OPTION_FOLDER,
+		.help = "library calls: write the run there, for export and render: recording.h5, stats.csv, frames, spheres" },
+	CALLS_OPTIONS,
 	{ .name = "backend", .argument = "WHERE", .kind = OPTION_CHOICE, .value = &given.backend, .choices = device_backend_words,
 		.help = "of rays and crossings: cpu (default), or vulkan: a graphics device" },
 	{ .name = "device", .argument = "WHICH", .kind = OPTION_TEXT, .value = &given.device,
@@ -134,7 +138,7 @@ static int parse(int argc, char **argv)
 		.summary = "Detect collisions over recorded poses: milliseconds of each stage, pairs, contacts.",
 		.details =
 			"TRAJECTORY is a recorded motion (.rbt.gz), a recording.h5 of `carom run` (which holds its meshes), or a\n"
-			"recording of library calls, whose results are compared with the recorded ones.\n"
+			"recording of library calls, whose results are compared with the recorded ones, and which --out makes a run of.\n"
 			"The coordinates of MESH are rounded to float; a warning tells where that moves a vertex by more than a millionth\n"
 			"of the mesh's size. All numbers are means per step. docs/command.md describes files and fields.",
 		.options = OPTIONS,
@@ -387,36 +391,60 @@ static int measure(replay *r)
 	return (r->options.json ? print_json : print_text)(r);
 }
 
+/// Say what a replay of library calls has shown.
+static int tell_calls(const replay_options *o, const calls_told *t)
+{
+	if (!o->json) {
+		printf("%s: %lld steps of library calls, all with the recorded results, hash %016llx\n", o->motion,
+			(long long)t->replay.steps, (unsigned long long)t->replay.hash);
+		if (o->out)
+			printf("%s: rigid bodies: %lld, deforming: %lld, places of spheres: %lld, contacts in all steps: %lld\n", o->out,
+				(long long)t->bodies, (long long)t->deforming, (long long)t->spheres, (long long)t->contacts);
+		return report_end_of_text();
+	}
+	cJSON *json = cJSON_CreateObject();
+	cJSON_AddNumberToObject(json, "steps", (double)t->replay.steps);
+	report_add_hash(json, "hash", t->replay.hash);
+	cJSON_AddNumberToObject(json, "recordings", (double)t->recordings);
+	if (o->out) {
+		cJSON_AddNumberToObject(json, "bodies", (double)t->bodies);
+		cJSON_AddNumberToObject(json, "deforming", (double)t->deforming);
+		cJSON_AddNumberToObject(json, "spheres", (double)t->spheres);
+		cJSON_AddNumberToObject(json, "contacts", (double)t->contacts);
+		cJSON_AddNumberToObject(json, "surface_contacts", (double)t->surface_contacts);
+		cJSON_AddNumberToObject(json, "sphere_contacts", (double)t->sphere_contacts);
+		cJSON_AddNumberToObject(json, "sphere_pairs", (double)t->sphere_pairs);
+		cJSON_AddNumberToObject(json, "impacts", (double)t->impacts);
+	}
+	return report_json(json);
+}
+
 /// A stream of library calls is run by the library itself, which compares its results with the
 /// recorded ones.
-static bool read_calls(void *bytes, size_t count, void *user) { return fread(bytes, 1, count, user) == count; }
-
 static int replay_calls(replay *r)
 {
 	const replay_options *o = &r->options;
+	calls_told told;
 	if (o->source.mesh || o->source.ground || o->pairs || o->contacts || o->record || o->against_full ||
 		o->backend == BACKEND_VULKAN)
 		return options_misuse("replay",
 			"%s is a recording of library calls: --mesh, --ground, --pairs, --contacts, --record, --against-full and --backend do "
 			"not apply",
 			o->motion);
-	FILE *file = fopen(o->motion, "rb");
-	if (!file)
-		return report_error(o->motion, "cannot be opened: %s", strerror(errno));
-	carom_replay_result result = { 0 };
-	const carom_result code = carom_lab_replay_recording(r->context, read_calls, file, &result);
-	fclose(file);
-	if (code != CAROM_SUCCESS)
-		return report_error(o->motion, "%s", carom_error_text(r->context));
-	if (!o->json) {
-		printf("%s: %lld steps of library calls, all with the recorded results, hash %016llx\n", o->motion,
-			(long long)result.steps, (unsigned long long)result.hash);
-		return report_end_of_text();
-	}
-	cJSON *json = cJSON_CreateObject();
-	cJSON_AddNumberToObject(json, "steps", (double)result.steps);
-	report_add_hash(json, "hash", result.hash);
-	return report_json(json);
+	int status = o->out ? report_make_folder(o->out) : EXIT_DONE;
+	if (status == EXIT_DONE)
+		status = o->out ? calls_write_run(r->context, o->motion, &calls_given, o->out, &told)
+						: calls_replay(r->context, o->motion, &calls_given, &told);
+	if (status != EXIT_DONE)
+		return status;
+	if (told.recordings > 1)
+		report_warning(o->motion, "holds %lld recordings; this is number %lld of them, from 0 (--recording N)",
+			(long long)told.recordings, (long long)calls_given.number);
+	if (!told.broken[0])
+		return tell_calls(o, &told);
+	if (o->out)
+		report_warning(o->out, "holds the %lld steps before the fault", (long long)told.replay.steps);
+	return report_error(o->motion, "%s", told.broken);
 }
 
 static int replay_motion(replay *r, file_kind kind)
@@ -447,6 +475,8 @@ static int check_options(const replay_options *o)
 			o->max_contacts > 0 ? "--max-contacts" : "--max-body-contacts");
 	if (o->backend != BACKEND_VULKAN && (o->device || o->kernels || o->kernel_times))
 		return options_misuse("replay", "--device, --kernels and --kernel-times need --backend vulkan");
+	if (calls_check_options("replay") != OPTIONS_GO_ON)
+		return EXIT_USAGE;
 	if (is_predictive(o) && o->extension > 0 && o->threshold > o->extension)
 		return options_misuse("replay",
 			"--threshold %g is more than --extension %g: a vertex that no ray reached could enter unseen between full steps",
@@ -490,6 +520,9 @@ int cmd_replay(int argc, char **argv)
 	if (kind == FILE_OTHER)
 		return report_error(r.options.motion,
 			"is not a recorded motion; give a .rbt.gz file, a recording.h5 of `carom run` or a recording of library calls");
+	if (kind != FILE_CALLS && r.options.out)
+		return options_misuse(
+			"replay", "--out needs a recording of library calls, which %s is not: export takes it as it is", r.options.motion);
 	r.context = report_create_context(r.options.threads, r.options.simd);
 	if (!r.context)
 		return EXIT_FAILED;

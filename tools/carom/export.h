@@ -71,8 +71,10 @@ typedef struct export_spheres {
 	io_vtk_list list;
 	double quantum; ///< m
 	int64_t count;  ///< in the recording
+	/// spheres come and go: a file has those that are there, and their ids are numbers below count
+	bool by_id;
 	int64_t every;  ///< of these spheres each such one is in the page
-	float *radii;   ///< [count]
+	float *radii;   ///< [count] of by_id each sphere's largest one
 } export_spheres;
 
 /// A run's output that is to be exported. All zero is fine to close.
@@ -86,10 +88,13 @@ typedef struct export_source {
 	char *stats;    ///< text of stats.csv, or NULL
 	cJSON *summary; ///< summary.json, or NULL
 	cJSON *notes;   ///< sentences about what is missing or in doubt
+	/// of a recording of library calls: the temporary folder with its run; NULL: none
+	char *unpacked;
 } export_source;
 
 /// Open what is in a folder, or one file: source says with how many threads and which normals, and
-/// is all zero else. With a recording come the other sections of its run, from its folder.
+/// is all zero else. With a recording come the other sections of its run, from its folder. A
+/// recording of library calls is replayed first (calls.h).
 /// EXIT_DONE, or EXIT_FAILED after a message; export_close is due in both cases.
 int export_open(export_source *source, const char *path);
 void export_close(export_source *source);
@@ -101,6 +106,10 @@ int export_list_tracks(export_source *source, export_track *tracks[EXPORT_MOST_T
 /// The member of a name in the summary, or in the section of deforming bodies or of spheres there.
 /// NULL: there is none.
 const cJSON *export_find_in_summary(const export_source *source, const char *name);
+
+/// Was the run a replay of recorded library calls? What its world knew beside its shapes is not in
+/// its files.
+bool export_is_of_calls(const export_source *source);
 
 /// Say a sentence about the source on stderr, and in the page.
 void export_note(export_source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));

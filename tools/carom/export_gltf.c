@@ -137,19 +137,36 @@ static void add_materials(gltf *g)
 
 // ---- Bodies ----
 
-/// The motion of a body from the frame in which it is there: before it, the body has no size.
+/// A body has no size before the frame first and from the frame end on.
+static void hide(gltf *g, int node, int64_t first, int64_t end)
+{
+	const model *m = g->m;
+	float sizes[9], moments[3];
+	int count = 0;
+	for (int i = 0; i < 3; i++) {
+		const int64_t frame = i == 0 ? 0 : (i == 1 ? first : end);
+		if ((i == 1 && first == 0) || frame == m->frame_count)
+			continue;
+		moments[count] = (float)m->times[frame];
+		for (int k = 0; k < 3; k++)
+			sizes[3 * count + k] = frame >= first && frame < end ? 1.0f : 0.0f;
+		count++;
+	}
+	const int input = add_numbers(g, moments, count, "SCALAR", 1, FLOATS, 0, true);
+	add_channel(g, node, "scale", input, add_numbers(g, sizes, count, "VEC3", 3, FLOATS, 0, false), "STEP");
+}
+
+/// The motion of a body in the frames in which it is there.
 static void animate(gltf *g, int32_t body, int node, int all_times, float *numbers)
 {
 	const model *m = g->m;
-	const int64_t first = model_first_frame(m, body), count = m->frame_count - first;
+	const int64_t first = model_first_frame(m, body), end = model_end_frame(m, body), count = end - first;
 	int times = all_times;
-	if (first > 0) {
-		const float hidden[6] = { 0, 0, 0, 1, 1, 1 }, moments[2] = { (float)m->times[0], (float)m->times[first] };
+	if (count < m->frame_count) {
 		for (int64_t f = 0; f < count; f++)
 			numbers[f] = (float)m->times[first + f];
 		times = add_numbers(g, numbers, count, "SCALAR", 1, FLOATS, 0, true);
-		const int input = add_numbers(g, moments, 2, "SCALAR", 1, FLOATS, 0, true);
-		add_channel(g, node, "scale", input, add_numbers(g, hidden, 2, "VEC3", 3, FLOATS, 0, false), "STEP");
+		hide(g, node, first, end);
 	}
 	for (int64_t f = 0; f < count; f++) {
 		const carom_vec3 p = model_pose(m, first + f, body)->position;

@@ -193,6 +193,14 @@ int64_t model_first_frame(const model *m, int32_t body)
 	return frame;
 }
 
+int64_t model_end_frame(const model *m, int32_t body)
+{
+	int64_t frame = model_first_frame(m, body);
+	while (frame < m->frame_count && is_there(model_pose(m, frame, body)))
+		frame++;
+	return frame;
+}
+
 int64_t model_frames(const model *m, const export_track *track) { return (track->frames + m->every - 1) / m->every; }
 
 /// Of the two quaternions of a turn the one that is nearer to that of the frame before, so that

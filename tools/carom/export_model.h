@@ -25,7 +25,7 @@ typedef struct model_part {
 typedef struct model {
 	export_source *source;
 	int64_t every;
-	// Rigid bodies. A body that is not there yet has NaN for a place.
+	// Rigid bodies. A body that is not there, yet or any more, has NaN for a place.
 	int32_t body_count, part_count, shape_count;
 	model_part *parts;  ///< [part_count] in the order of their bodies
 	model_mesh *shapes; ///< [shape_count] each form once
@@ -49,6 +49,10 @@ static inline const carom_pose *model_pose(const model *m, int64_t frame, int32_
 
 /// The first frame in which a body is there; frame_count: none.
 int64_t model_first_frame(const model *m, int32_t body);
+
+/// The frame behind the last one of those in which the body is there without a gap; frame_count: it
+/// stays.
+int64_t model_end_frame(const model *m, int32_t body);
 
 /// A colour by number, red, green and blue from 0 to 1: bodies take them in turn.
 const float *model_colour(int32_t number);

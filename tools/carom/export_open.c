@@ -1,4 +1,5 @@
 // Finding what a run left behind, for `carom export` and `carom render`.
+#include "calls.h"
 #include "export.h"
 
 #include "options.h"
@@ -64,7 +65,20 @@ static int read_texts(export_source *source, const char *folder)
 	else if (summary && !source->summary)
 		export_note(source, "The summary.json beside it is damaged, and left out.");
 	free(summary);
+	const cJSON *notes = cJSON_GetObjectItem(source->summary, "notes");
+	for (const cJSON *note = cJSON_GetArrayItem(notes, 0); note; note = note->next) {
+		if (cJSON_IsString(note))
+			export_note(source, "%s", note->valuestring);
+	}
+	const cJSON *remarks = cJSON_GetObjectItem(source->summary, "remarks");
+	for (const cJSON *remark = cJSON_GetArrayItem(remarks, 0); remark; remark = remark->next)
+		report_add(source->notes, NULL, cJSON_Duplicate(remark, false));
 	return status;
+}
+
+bool export_is_of_calls(const export_source *source)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItem(source->summary, "library_calls"));
 }
 
 /// Tell of a section that the run had and left no files of.
@@ -164,6 +178,9 @@ int export_open(export_source *source, const char *path)
 	struct stat status;
 	source->path = path;
 	source->notes = cJSON_CreateArray();
+	if (calls_is_recording(path))
+		return calls_unpack(path, source->threads, &source->unpacked) == EXIT_DONE ? open_folder(source, source->unpacked)
+																				   : EXIT_FAILED;
 	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
 		return open_folder(source, path);
 	return open_file(source, path);
@@ -177,5 +194,8 @@ void export_close(export_source *source)
 	free(source->stats);
 	cJSON_Delete(source->summary);
 	cJSON_Delete(source->notes);
+	if (source->unpacked)
+		calls_remove_folder(source->unpacked);
+	free(source->unpacked);
 	*source = (export_source){ 0 };
 }

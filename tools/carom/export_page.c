@@ -188,6 +188,18 @@ static void describe_tracks(const job *j, cJSON *head)
 	}
 }
 
+/// Ids and user data of the bodies of a program that recorded its calls.
+static void describe_ids(const export_source *source, cJSON *head)
+{
+	const cJSON *bodies = cJSON_GetObjectItem(source->summary, "bodies");
+	const cJSON *ids = cJSON_GetObjectItem(bodies, "ids"), *data = cJSON_GetObjectItem(bodies, "user_data");
+	if (!export_is_of_calls(source) || !source->bodies || cJSON_GetArraySize(ids) != source->bodies->body_count ||
+		cJSON_GetArraySize(data) != source->bodies->body_count)
+		return;
+	report_add(head, "body_ids", cJSON_Duplicate(ids, true));
+	report_add(head, "body_user_data", cJSON_Duplicate(data, true));
+}
+
 static const char *title_of(const job *j)
 {
 	const export_source *s = j->source;
@@ -213,6 +225,7 @@ static cJSON *describe_source(const job *j)
 	report_add_vector(bounds, "lower", j->lower);
 	report_add_vector(bounds, "upper", j->upper);
 	describe_tracks(j, head);
+	describe_ids(s, head);
 	if (s->deforming)
 		cJSON_AddNumberToObject(head, "triangles", (double)s->deforming->triangle_count);
 	if (s->spheres) {

@@ -76,15 +76,28 @@ static void write_turn(FILE *file, const carom_pose *p)
 	fprintf(file, "(%.9g, %.9g, %.9g, %.9g)", q.w, q.x, q.y, q.z);
 }
 
-/// A pose that is one for all times, or time samples from the first frame in which the body is
-/// there.
+/// When a body that comes later or goes earlier than others can be seen.
+static void write_visibility(const model *m, FILE *file, int64_t first, int64_t end)
+{
+	if (first == 0 && end == m->frame_count)
+		return;
+	fputs("        token visibility.timeSamples = {\n", file);
+	if (first > 0)
+		fprintf(file, "            %.9g: \"invisible\",\n", CODES * m->times[0]);
+	fprintf(file, "            %.9g: \"inherited\",\n", CODES * m->times[first]);
+	if (end < m->frame_count)
+		fprintf(file, "            %.9g: \"invisible\",\n", CODES * m->times[end]);
+	fputs("        }\n", file);
+}
+
+/// A pose that is one for all times, or time samples of the frames in which the body is there.
 static void write_motion(const model *m, FILE *file, int32_t body)
 {
 	static const struct {
 		const char *type, *name;
 		void (*write)(FILE *file, const carom_pose *pose);
 	} parts[2] = { { "double3", "translate", write_place }, { "quatf", "orient", write_turn } };
-	const int64_t first = model_first_frame(m, body);
+	const int64_t first = model_first_frame(m, body), end = model_end_frame(m, body);
 	for (int k = 0; k < 2; k++) {
 		fprintf(file, "        %s xformOp:%s", parts[k].type, parts[k].name);
 		if (!m->moves[body]) {
@@ -94,7 +107,7 @@ static void write_motion(const model *m, FILE *file, int32_t body)
 			continue;
 		}
 		fputs(".timeSamples = {\n", file);
-		for (int64_t f = first; f < m->frame_count; f++) {
+		for (int64_t f = first; f < end; f++) {
 			fprintf(file, "            %.9g: ", CODES * m->times[f]);
 			parts[k].write(file, model_pose(m, f, body));
 			fputs(",\n", file);
@@ -102,10 +115,7 @@ static void write_motion(const model *m, FILE *file, int32_t body)
 		fputs("        }\n", file);
 	}
 	fputs("        uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:orient\"]\n", file);
-	if (first > 0)
-		fprintf(file,
-			"        token visibility.timeSamples = {\n            %.9g: \"invisible\",\n            %.9g: \"inherited\",\n        }\n",
-			CODES * m->times[0], CODES * m->times[first]);
+	write_visibility(m, file, first, end);
 }
 
 static void write_bodies(const model *m, FILE *file)
@@ -157,31 +167,50 @@ static int write_deforming(const model *m, FILE *file)
 	return EXIT_DONE;
 }
 
+static void write_widths(FILE *file, const float *radii, int64_t count)
+{
+	fputc('[', file);
+	for (int64_t i = 0; i < count; i++)
+		fprintf(file, "%s%.9g", i ? ", " : "", 2 * radii[i]);
+	fputc(']', file);
+}
+
+/// Samples of points, or of widths, at the times of the frames.
+static int write_sphere_samples(const model *m, FILE *file, bool widths)
+{
+	const export_spheres *s = m->source->spheres;
+	fprintf(file, "        %s.timeSamples = {\n", widths ? "float[] widths" : "point3f[] points");
+	for (int64_t f = 0; f < model_frames(m, &s->track); f++) {
+		io_vtk_spheres spheres;
+		if (export_load_spheres(s, f * m->every, &spheres) != EXIT_DONE)
+			return EXIT_FAILED;
+		fprintf(file, "            %.9g: ", CODES * s->track.times[f * m->every]);
+		if (widths)
+			write_widths(file, spheres.radii, spheres.count);
+		else
+			write_points(file, spheres.centres, spheres.count);
+		fputs(",\n", file);
+		io_free_vtk_spheres(&spheres);
+	}
+	fputs("        }\n", file);
+	return EXIT_DONE;
+}
+
 static int write_spheres(const model *m, FILE *file)
 {
 	const export_spheres *s = m->source->spheres;
-	sim_error error;
-	fputs("    def Points \"spheres\"\n    {\n        float[] widths = [", file);
-	for (int64_t i = 0; i < s->count; i++)
-		fprintf(file, "%s%.9g", i ? ", " : "", 2 * s->radii[i]);
-	fputs("]\n", file);
-	write_colour(file, "        ", 0);
-	fputs("        point3f[] points.timeSamples = {\n", file);
-	for (int64_t f = 0; f < model_frames(m, &s->track); f++) {
-		io_vtk_spheres spheres;
-		if (!io_read_vtk_moment(&s->list, f * m->every, &spheres, &error))
-			return report_error(NULL, "%s", error.text);
-		const int64_t found = spheres.count;
-		fprintf(file, "            %.9g: ", CODES * s->track.times[f * m->every]);
-		write_points(file, spheres.centres, found);
-		fputs(",\n", file);
-		io_free_vtk_spheres(&spheres);
-		if (found != s->count)
-			return report_error(s->list.folder,
-				"step %lld has %lld spheres, and the first file has %lld: these are of different runs",
-				(long long)s->list.steps[f * m->every], (long long)found, (long long)s->count);
+	fputs("    def Points \"spheres\"\n    {\n", file);
+	if (!s->by_id) {
+		fputs("        float[] widths = ", file);
+		write_widths(file, s->radii, s->count);
+		fputc('\n', file);
+	} else if (write_sphere_samples(m, file, true) != EXIT_DONE) {
+		return EXIT_FAILED;
 	}
-	fputs("        }\n    }\n\n", file);
+	write_colour(file, "        ", 0);
+	if (write_sphere_samples(m, file, false) != EXIT_DONE)
+		return EXIT_FAILED;
+	fputs("    }\n\n", file);
 	return EXIT_DONE;
 }
 

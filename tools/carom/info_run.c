@@ -2,6 +2,7 @@
 // checkpoints, recordings of library calls.
 #include "info_kinds.h"
 
+#include "calls.h"
 #include "export.h"
 #include "options.h"
 #include "report.h"
@@ -217,55 +218,34 @@ int info_show_checkpoint(const char *path, bool as_json, bool *is_one)
 
 // ---- Library calls ----
 
-static uint64_t read_word64(const unsigned char *bytes, int count)
-{
-	uint64_t value = 0;
-	for (int i = 0; i < count; i++)
-		value |= (uint64_t)bytes[i] << 8 * i;
-	return value;
-}
-
-/// Go through the entries: opcode (u32), bytes (u64), these, and a sum of 8 bytes.
-static bool count_calls(io_input *input, int64_t counts[32])
-{
-	unsigned char head[12], rest[4096];
-	if (io_take_input(input, rest, 12) != 12) // the word and the version
-		return false;
-	for (;;) {
-		const size_t got = io_take_input(input, head, sizeof head);
-		if (got == 0)
-			return true;
-		if (got != sizeof head)
-			return false;
-		const uint64_t code = read_word64(head, 4);
-		uint64_t left = read_word64(head + 4, 8);
-		if (left > UINT64_MAX - 8)
-			return false;
-		for (left += 8; left > 0;) {
-			const size_t step = left < sizeof rest ? (size_t)left : sizeof rest;
-			if (io_take_input(input, rest, step) != step)
-				return false;
-			left -= step;
-		}
-		counts[code < 32 ? code : 31]++;
-	}
-}
+static size_t take_calls(void *from, void *bytes, size_t size) { return io_take_input(from, bytes, size); }
 
 int info_show_calls(io_input *input, bool as_json)
 {
-	int64_t counts[32] = { 0 };
-	const bool whole = count_calls(input, counts);
-	int64_t all = 0;
-	for (int i = 0; i < 32; i++)
-		all += counts[i];
+	calls_list list;
+	int64_t counts[CALLS_KINDS] = { 0 }, all = 0;
+	bool whole = true;
+	if (!calls_list_streams(take_calls, input, &list))
+		return report_error(input->path, "out of memory");
+	for (int64_t i = 0; i < list.count; i++) {
+		whole = whole && list.data[i].whole;
+		for (int k = 0; k < CALLS_KINDS; k++) {
+			counts[k] += list.data[i].counts[k];
+			all += list.data[i].counts[k];
+		}
+	}
 	cJSON *facts = cJSON_CreateObject();
 	cJSON_AddStringToObject(facts, "kind", "calls");
+	cJSON_AddNumberToObject(facts, "recordings", (double)list.count);
+	cJSON_AddNumberToObject(facts, "version", list.count > 0 ? list.data[0].version : 0);
 	cJSON_AddNumberToObject(facts, "calls", (double)all);
-	cJSON_AddNumberToObject(facts, "steps", (double)counts[10]);
-	cJSON_AddNumberToObject(facts, "meshes", (double)(counts[2] + counts[13]));
-	cJSON_AddNumberToObject(facts, "bodies_added", (double)counts[4]);
-	cJSON_AddNumberToObject(facts, "bodies_removed", (double)counts[5]);
-	cJSON_AddBoolToObject(facts, "whole", whole && counts[0] > 0);
-	return info_print(
-		input->path, "a recording of library calls; `carom replay` runs it and compares the results", facts, as_json);
+	cJSON_AddNumberToObject(facts, "steps", (double)counts[CALLS_STEP]);
+	cJSON_AddNumberToObject(facts, "meshes", (double)(counts[CALLS_MESH] + counts[CALLS_HULL]));
+	cJSON_AddNumberToObject(facts, "bodies_added", (double)counts[CALLS_ADD_BODY]);
+	cJSON_AddNumberToObject(facts, "bodies_removed", (double)counts[CALLS_REMOVE_BODY]);
+	cJSON_AddBoolToObject(facts, "whole", list.count > 0 && whole);
+	free(list.data);
+	return info_print(input->path,
+		"a recording of library calls; `carom replay` runs it and compares the results, `carom export` shows it", facts,
+		as_json);
 }

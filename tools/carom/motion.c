@@ -236,6 +236,23 @@ static bool read_poses(motion_source *s, int64_t frame)
 	return false;
 }
 
+/// Bodies that are in the worlds and not in this frame leave them.
+static bool remove_gone(motion_source *s, movers m)
+{
+	for (int64_t i = 0; i < s->row_count; i++) {
+		if (s->ids[i].index1 == 0 || !isnan(s->poses[i].position.x))
+			continue;
+		for (int k = 0; k < m.count; k++) {
+			if (carom_world_remove_body(m.worlds[k], s->ids[i]) != CAROM_SUCCESS) {
+				report_error(s->path, "body %lld: %s", (long long)i, carom_error_text(carom_world_context(m.worlds[k])));
+				return false;
+			}
+		}
+		s->ids[i] = (carom_body_id){ 0, 0 };
+	}
+	return true;
+}
+
 static bool is_further_part(const motion_source *s, int64_t row)
 {
 	return s->recording && io_recording_get_body(s->recording, (int32_t)row)->part > 1;
@@ -245,7 +262,7 @@ bool motion_apply(motion *opened, carom_world *const *worlds, int world_count, i
 {
 	motion_source *s = opened->source;
 	const movers m = { worlds, world_count };
-	if (!read_poses(s, frame) || (s->ground && !add_ground(s, m)))
+	if (!read_poses(s, frame) || (s->ground && !add_ground(s, m)) || !remove_gone(s, m))
 		return false;
 	// Bodies that are in the worlds are moved in runs, one call for each; those that were born in
 	// this frame are added. A body with parts is moved by the row of its first part.

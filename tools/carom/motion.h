@@ -44,7 +44,8 @@ int motion_open(carom_context *context, const char *path, file_kind kind, const 
 /// Close. All zero does nothing. Worlds keep their meshes.
 void motion_close(motion *opened);
 
-/// Bring the bodies of each world to their poses in a frame; those that the worlds lack are added.
+/// Bring the bodies of each world to their poses in a frame; those that the worlds lack are added,
+/// and those that the frame lacks are removed.
 /// A body's user data is its number in the file, that of the ground is (uint64_t)-1. The same
 /// worlds must be given each time, empty the first time.
 bool motion_apply(motion *opened, carom_world *const *worlds, int world_count, int64_t frame);

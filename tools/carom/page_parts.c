@@ -31,8 +31,9 @@ double page_mean_edge(const sim_mesh *mesh)
 	for (int32_t i = 0; i < mesh->triangle_count; i += step) {
 		const float *a = mesh->vertices + 3 * (size_t)mesh->triangles[3 * (size_t)i];
 		const float *b = mesh->vertices + 3 * (size_t)mesh->triangles[3 * (size_t)i + 1];
-		sum += hypot(hypot(b[0] - a[0], b[1] - a[1]), b[2] - a[2]);
-		edges++;
+		const double length = hypot(hypot(b[0] - a[0], b[1] - a[1]), b[2] - a[2]);
+		sum += length;
+		edges += length > 0; // a surface that is not there yet is a point
 	}
 	return edges > 0 ? sum / edges : 0;
 }

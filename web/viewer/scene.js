@@ -200,7 +200,7 @@ class Scene {
 	/** The box of all that moves, as it is now: [lower, upper]; null when nothing is there. */
 	boxOfMoving() {
 		const lower = [Infinity, Infinity, Infinity], upper = [-Infinity, -Infinity, -Infinity];
-		const unite = (point) => point.forEach((c, k) => { lower[k] = Math.min(lower[k], c); upper[k] = Math.max(upper[k], c); });
+		const unite = (point) => point[0] === point[0] && point.forEach((c, k) => { lower[k] = Math.min(lower[k], c); upper[k] = Math.max(upper[k], c); });
 		for (const body of this.bodies) {
 			const box = body.kind !== "static" && this.boxOf(body);
 			if (box)
@@ -259,9 +259,10 @@ class Scene {
 	showSpheres(values) {
 		const q = this.tracks.spheres.info.quantum, p = this.places, [x, y, z] = this.origin;
 		for (let i = 0; i < p.length; i += 3) {
-			p[i] = values[i] * q - x;
-			p[i + 1] = values[i + 1] * q - y;
-			p[i + 2] = values[i + 2] * q - z;
+			const there = values[i] !== ABSENT; // else out of sight
+			p[i] = there ? values[i] * q - x : NaN;
+			p[i + 1] = there ? values[i + 1] * q - y : NaN;
+			p[i + 2] = there ? values[i + 2] * q - z : NaN;
 		}
 		this.spheres.update(p);
 	}

@@ -133,9 +133,13 @@ function pieces(vertexCount, triangles) {
 		parent[find(triangles[t + 1])] = a;
 		parent[find(triangles[t + 2])] = a;
 	}
-	const numbers = new Map(), piece = new Int32Array(vertexCount);
+	const numbers = new Map(), piece = new Int32Array(vertexCount), used = new Uint8Array(vertexCount);
+	for (const corner of triangles)
+		used[corner] = 1;
 	for (let i = 0; i < vertexCount; i++) {
 		const root = find(i);
+		if (!used[i])
+			continue; // no triangle shows it
 		if (!numbers.has(root))
 			numbers.set(root, numbers.size);
 		piece[i] = numbers.get(root);

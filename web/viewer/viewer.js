@@ -519,6 +519,8 @@ class Viewer {
 		const body = scene.bodies[number], row = body.rows[0];
 		const form = body.rows.length > 1 ? `${body.rows.length} parts` : row.type === "mesh" || row.type === "hull" ? `${row.type} ${this.meshName(scene.head, row.mesh)}` : row.type;
 		facts.unshift(["kind", body.kind], ["shape", form]);
+		if (scene.head.body_ids) // of the program whose calls were recorded
+			facts.unshift(["id", scene.head.body_ids[number]], ["user data", scene.head.body_user_data[number]]);
 		facts.push(["turn x y z w", places(body.turn)]);
 		const own = scene.foundOf === scene.shown.poses ? scene.found.filter((contact) => contact.a === number || contact.b === number) : [];
 		const others = new Map();
