@@ -294,5 +294,5 @@ bool recording_write_hdf5(io_recording *from, const char *path, sim_error *error
 		write_contacts(file, from);
 	if (io_finish_hdf5(file, made, path, complete))
 		return true;
-	return sim_fail(error, "cannot be written: is the disk full?");
+	return sim_fail(error, "cannot be written: is the disk full, or the memory?");
 }

@@ -190,6 +190,8 @@ static int pass(calls_job *job, const calls_stream *stream, carom_watch_fn *watc
 	progress_finish(&job->bar);
 	if (job->status != EXIT_DONE)
 		return job->status;
+	if (result != CAROM_SUCCESS && result != CAROM_INVALID_RECORDING) // no fault of the recording
+		return report_error(job->path, "%s", carom_error_text(job->context));
 	snprintf(told->broken, sizeof told->broken, "%s", result == CAROM_SUCCESS ? "" : carom_error_text(job->context));
 	if (told->replay.steps == 0 && (told->broken[0] || watch))
 		return report_error(job->path, "%s", told->broken[0] ? told->broken : "holds no steps: there is nothing to show");
