@@ -107,6 +107,26 @@ async function comparesDifferent() {
 	quiet('two.html');
 }
 
+/** A page of recorded library calls (tests/cli/record_calls.c): bodies and spheres come and go, a body tells its id and user data. */
+async function showsCalls() {
+	const there = '(scene) => [scene.bodies.filter((body) => body.there).length, scene.places.filter((c) => c === c).length / 3, scene.pieceCount]';
+	await open('calls.html');
+	const at = async (frame) => {
+		await browser.evaluate(`caromViewer.setFrame(${frame})`);
+		await browser.until(`+${state}.frame === ${frame} && !caromViewer.dirty`, `frame ${frame}`);
+		return browser.evaluate(`JSON.stringify((${there})(caromViewer.scenes[0]))`);
+	};
+	assert.equal(await at(3), '[14,1,3]');
+	assert.equal(await at(12), '[15,32,3]');
+	assert.equal(await at(39), '[14,32,3]');
+	assert.ok((await browser.evaluate(picture)).colors > 100, 'a picture of recorded calls');
+	assert.ok(await browser.evaluate('Number.isFinite(caromViewer.scenes[0].boxOfMoving()[0][0])'), 'a box of what is there');
+	const picked = await browser.evaluate(`(() => { const [scene] = caromViewer.scenes; caromViewer.picked = scene.picked = { kind: 'body', number: 15, view: 0 };
+		caromViewer.drawNow(); return document.getElementById('picked').textContent; })()`);
+	assert.match(picked, /Body 15.*id3\.1user data102/);
+	quiet('calls.html');
+}
+
 /** Keys, layers and mouse on the page of bodies, which is open. */
 async function obeys() {
 	// Structure: what a reader can use, and names for those who do not see it.
@@ -216,6 +236,7 @@ export async function lookAtPages(ofBrowser, inFolder, isSecond) {
 	if (isSecond)
 		return;
 	await comparesEqual();
+	await showsCalls();
 	await open('thin.html'); // what left frames or spheres out says so
 	assert.match(await browser.evaluate('document.getElementById("notes").textContent'), /frame of|left out/);
 	await tellsDamage();

@@ -10,6 +10,7 @@ browsers=$(browsers)
 [ -n "$browsers" ] || skip "there is no browser (Debian: apt-get install chromium, or firefox-esr xvfb)"
 command -v node > /dev/null || skip "there is no node (Debian: apt-get install nodejs)"
 export_scenes bodies cloth spheres many
+"${RECORD_CALLS:?is the path of the program that records}" calls.rec > recorded && "$CAROM" export calls.rec -o calls.html 2> err || fail "calls: $(cat err)"
 for name in bodies cloth spheres; do "$CAROM" export $name -o $name.html 2> err || fail "$name: $(cat err)"; done
 "$CAROM" run bodies.json --steps 70 --out long --no-picture > run.out 2> run.err || fail "long does not run: $(cat run.err)"
 "$CAROM" export long -o long.html 2> err || fail "long: $(cat err)"

@@ -53,6 +53,13 @@ expect 0 err 'run.html: [0-9.]+ MB, 40 frames' export run -o run.html
 expect 0 err 'calls.html: [0-9.]+ MB, 40 frames' export calls.rec -o calls.html
 cmp run.html calls.html || fail "the page of the recording differs from that of its run"
 same "temporary folders" "$(ls temporary)" ""
+if command -v node > /dev/null && node -e 'process.exit(typeof DecompressionStream === "undefined" ? 1 : 0)'; then
+	node "$CAROM_SOURCE/tests/browser/decode.mjs" calls.html run > decoded || fail "calls.html does not hold the run"
+	grep -q "40 frames of vertices, $(truth impacts) impacts, .* 0 sphere points, 40 frames of spheres, .* $(($(truth sphere_contacts) + $(truth sphere_pairs))) sphere points, $rigid contacts" \
+		decoded || fail "calls.html lacks contacts: $(cat decoded)"
+else
+	echo "without a Node that has DecompressionStream: pages are not read back"
+fi
 grep -q '"body_user_data":\["100"' calls.html || fail "the page does not tell user data"
 grep -q 'The program moved the origin' calls.html || fail "the page does not tell of the moved origin"
 expect 0 err 'of 40, to fit into 0.13 MB' export calls.rec -o thin.html --max-mb 0.13
