@@ -1,8 +1,27 @@
 // Obstacles: rigid bodies that a section of a scene names, because what it holds meets them.
 #include "scene/scene_parts.h"
+#include "sim/base/words.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/// Say that no body has a name, and which one it may have been.
+static void refuse_name(const io_json_node *node, const scene_description *scene, const char *name)
+{
+	const char **names = calloc((size_t)scene->rigid.body_count + 1, sizeof *names);
+	int32_t count = 0;
+	for (int32_t i = 0; names && i < scene->rigid.body_count; i++) {
+		// Those of a grid or a source have one name, and follow each other.
+		if (scene->rigid.bodies[i].name[0] && (count == 0 || strcmp(names[count - 1], scene->rigid.bodies[i].name) != 0))
+			names[count++] = scene->rigid.bodies[i].name;
+	}
+	const char *nearest = names && *name ? sim_nearest_word(name, names) : NULL;
+	if (nearest)
+		io_json_error(node, "there are no bodies \"%.100s\"; did you mean \"%s\"?", name, nearest);
+	else
+		io_json_error(node, "must be the name of bodies of the section \"bodies\"");
+	free(names);
+}
 
 /// A name of rigid bodies: all that have it.
 static void read_obstacle(
@@ -23,7 +42,7 @@ static void read_obstacle(
 		found = true;
 	}
 	if (!found)
-		io_json_error(node, "must be the name of bodies of the section \"bodies\"");
+		refuse_name(node, scene, name);
 }
 
 /// All bodies that can be obstacles.

@@ -255,6 +255,7 @@ TEST(soft_scene, obstacles_are_rigid_bodies_by_name)
 	} cases[] = {
 		{ "\"rock\"", "[0]\": must be the name of bodies of the section \"bodies\"" },
 		{ "3", "[0]\": must be the name of bodies of the section \"bodies\"" },
+		{ "\"stonn\"", "[0]\": there are no bodies \"stonn\"; did you mean \"stone\"?" },
 		{ "\"late\"", "[0]\": \"late\" is of a source: it must be there from the beginning" },
 		{ "\"stone\", \"stone\"", "\": names \"stone\" twice" },
 	};

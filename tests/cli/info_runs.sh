@@ -44,9 +44,9 @@ expect 1 err 'cut.json:' info cut.json
 # What the run leaves.
 sed 's/, "gone": { "file": "gone.obj" }//' scene.json > run.json
 expect 0 out . run run.json --out run --no-picture --checkpoint 0
-expect 0 out '^  tracks +name poses, frames 20, elements 6, from 0, to 0.19' info run
-expect 0 out '^ +name vertices, frames 3, ' info run
-expect 0 out '^ +name spheres, frames 3, elements 200, from 0, to 0.2$' info run
+expect 0 out '^  rigid bodies +6, frames: 20, from 0 s to 0.19 s$' info run
+expect 0 out '^  deforming +[0-9]+ vertices, frames: 3, from 0 s' info run
+expect 0 out '^  spheres +200, frames: 3, from 0 s to 0.2 s$' info run
 expect 0 out '"kind":[[:space:]]*"run"' info run --json
 same "hash of the run" "$(field hash out)" "$(tail -5 run/summary.json | sed -n 's/.*"hash":[^"]*"\([0-9a-f]*\)".*/\1/p')"
 expect 0 out '^run/checkpoint.h5: a checkpoint' info run/checkpoint.h5

@@ -16,6 +16,36 @@
 
 // ---- Folders ----
 
+static void add_tracks(cJSON *facts, export_track *const *tracks, int count)
+{
+	cJSON *list = cJSON_AddArrayToObject(facts, "tracks");
+	for (int i = 0; i < count; i++) {
+		const export_track *t = tracks[i];
+		cJSON *track = cJSON_CreateObject();
+		cJSON_AddStringToObject(track, "name", t->name);
+		cJSON_AddNumberToObject(track, "frames", (double)t->frames);
+		cJSON_AddNumberToObject(track, "elements", (double)(t->count / t->stride));
+		cJSON_AddNumberToObject(track, "from", t->frames > 0 ? t->times[0] : 0);
+		cJSON_AddNumberToObject(track, "to", t->frames > 0 ? t->times[t->frames - 1] : 0);
+		report_add(list, NULL, track);
+	}
+}
+
+/// The tracks in words, a line each.
+static void tell_tracks(cJSON *facts, export_track *const *tracks, int count)
+{
+	for (int i = 0; i < count; i++) {
+		char text[120];
+		const export_track *t = tracks[i];
+		const bool poses = !strcmp(t->name, "poses"), spheres = !strcmp(t->name, "spheres");
+		const char *what = poses ? "rigid bodies" : (spheres ? "spheres" : "deforming"),
+				   *unit = poses || spheres ? "" : " vertices";
+		snprintf(text, sizeof text, "%lld%s, frames: %lld, from %.9g s to %.9g s", (long long)(t->count / t->stride), unit,
+			(long long)t->frames, t->frames > 0 ? t->times[0] : 0, t->frames > 0 ? t->times[t->frames - 1] : 0);
+		cJSON_AddStringToObject(facts, what, text);
+	}
+}
+
 int info_show_run(const char *path, bool as_json)
 {
 	export_source source = { .threads = 1 };
@@ -34,17 +64,7 @@ int info_show_run(const char *path, bool as_json)
 	}
 	cJSON_AddBoolToObject(facts, "finished", source.summary != NULL);
 	const int count = export_list_tracks(&source, tracks);
-	cJSON *list = cJSON_AddArrayToObject(facts, "tracks");
-	for (int i = 0; i < count; i++) {
-		const export_track *t = tracks[i];
-		cJSON *track = cJSON_CreateObject();
-		cJSON_AddStringToObject(track, "name", t->name);
-		cJSON_AddNumberToObject(track, "frames", (double)t->frames);
-		cJSON_AddNumberToObject(track, "elements", (double)(t->count / t->stride));
-		cJSON_AddNumberToObject(track, "from", t->frames > 0 ? t->times[0] : 0);
-		cJSON_AddNumberToObject(track, "to", t->frames > 0 ? t->times[t->frames - 1] : 0);
-		report_add(list, NULL, track);
-	}
+	(as_json ? add_tracks : tell_tracks)(facts, tracks, count);
 	report_add(facts, "left_out", cJSON_Duplicate(source.notes, true));
 	export_close(&source);
 	return info_print(path, "the folder of a run", facts, as_json);
