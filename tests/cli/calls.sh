@@ -116,6 +116,16 @@ expect 1 err '^carom: error: short.rec: ' export short.rec -o page.html
 same "temporary folders" "$(ls temporary)" ""
 TMPDIR=$PWD/nowhere expect 1 err 'nowhere/carom-.*: cannot make the folder' export calls.rec -o page.html
 
+# A command that is killed leaves nothing, either.
+"$CAROM" render calls.rec -o 'q%02d.png' --size 1920x1080 2> err &
+process=$!
+has_folder() { ls temporary/*/recording.h5* > ls.out 2>&1; }
+wait_for $process has_folder
+kill -9 $process
+wait $process 2> /dev/null || true
+for ((i = 0; i < 500; i++)); do [ -z "$(ls temporary)" ] && break || sleep 0.02; done
+same "temporary folders" "$(ls temporary)" ""
+
 # Wrong use.
 expect 2 err '--up takes three numbers' export calls.rec -o page.html --up z
 expect 2 err '--up takes three numbers' replay calls.rec --up 0,0,0

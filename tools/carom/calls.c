@@ -8,8 +8,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 calls_options calls_given = { .time_step = 1.0 / 60 };
@@ -59,27 +62,28 @@ static bool is_ours(const char *name)
 		is_numbered(name, "frame_", ".ply") || is_numbered(name, "frame_", ".obj");
 }
 
-static void remove_files(const char *folder)
+/// all: also what is not ours, and files that are not finished.
+static void remove_files(const char *folder, bool all)
 {
 	char path[IO_PATH_MAX];
 	DIR *opened = opendir(folder);
 	const struct dirent *entry;
 	while (opened && (entry = readdir(opened))) {
 		snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-		if (is_ours(entry->d_name))
+		if (all || is_ours(entry->d_name))
 			unlink(path);
 	}
 	if (opened)
 		closedir(opened);
 }
 
-static void remove_run(const char *folder)
+static void remove_run(const char *folder, bool all)
 {
 	char frames[IO_PATH_MAX];
 	snprintf(frames, sizeof frames, "%s/frames", folder);
-	remove_files(frames);
+	remove_files(frames, all);
 	rmdir(frames); // stays where something else is in it
-	remove_files(folder);
+	remove_files(folder, all);
 }
 
 // ---- The summary ----
@@ -274,7 +278,7 @@ int calls_write_run(carom_context *context, const char *path, const calls_option
 	calls_stream stream;
 	int status = open_job(&job, &stream);
 	if (status == EXIT_DONE) {
-		remove_run(folder);
+		remove_run(folder, false);
 		status = write_passes(&job, &stream);
 	}
 	told->bodies = job.body_count;
@@ -288,7 +292,45 @@ int calls_write_run(carom_context *context, const char *path, const calls_option
 
 // ---- Temporary folders ----
 
-int calls_unpack(const char *path, int64_t threads, char **folder)
+/// In a process of its own: wait until the other one has ended, however that was, and remove its
+/// folder. Of what the other one has open nothing is kept open.
+static void wait_and_remove(const char *folder, int line)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	char byte;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		signal(ends[i], SIG_IGN);
+	for (int i = 0; i < 3; i++)
+		close(i);
+	while (read(line, &byte, 1) < 0 && errno == EINTR)
+		;
+	remove_run(folder, true);
+	rmdir(folder);
+	_exit(0);
+}
+
+/// A command that is killed must not leave its files. Without such a process it would.
+static void set_guard(calls_folder *folder)
+{
+	int line[2];
+	if (pipe(line) != 0)
+		return;
+	const pid_t guard = fork();
+	if (guard == 0) {
+		close(line[1]);
+		wait_and_remove(folder->path, line[0]);
+	}
+	close(line[0]);
+	if (guard < 0) {
+		close(line[1]);
+		return;
+	}
+	fcntl(line[1], F_SETFD, FD_CLOEXEC);
+	folder->guard = (int)guard;
+	folder->line = line[1];
+}
+
+int calls_unpack(const char *path, int64_t threads, calls_folder *folder)
 {
 	char made[IO_PATH_MAX];
 	const char *place = getenv("TMPDIR");
@@ -297,19 +339,29 @@ int calls_unpack(const char *path, int64_t threads, char **folder)
 		return report_error(place, "the path is too long");
 	if (!mkdtemp(made))
 		return report_error(made, "cannot make the folder: %s (TMPDIR tells where)", strerror(errno));
-	*folder = strdup(made);
-	if (!*folder) {
+	folder->path = strdup(made);
+	if (!folder->path) {
 		rmdir(made);
 		return report_error(NULL, "out of memory");
 	}
+	set_guard(folder);
 	carom_context *context = report_create_context(threads, CAROM_SIMD_AUTO);
 	const int status = context ? calls_write_run(context, path, &calls_given, made, &told) : EXIT_FAILED;
 	carom_destroy_context(context);
 	return status;
 }
 
-void calls_remove_folder(const char *folder)
+void calls_remove_folder(calls_folder *folder)
 {
-	remove_run(folder);
-	rmdir(folder);
+	if (!folder->path)
+		return;
+	if (folder->guard > 0) { // it may hold the line of another folder's guard
+		kill(folder->guard, SIGKILL);
+		waitpid(folder->guard, NULL, 0);
+		close(folder->line);
+	}
+	remove_run(folder->path, true);
+	rmdir(folder->path);
+	free(folder->path);
+	*folder = (calls_folder){ 0 };
 }

@@ -93,10 +93,17 @@ int calls_replay(carom_context *context, const char *path, const calls_options *
 int calls_write_run(
 	carom_context *context, const char *path, const calls_options *options, const char *folder, calls_told *told);
 
-/// As calls_write_run, into a new folder for temporary files, whose path is to be freed; with a
-/// context of so many threads. The folder is removed with calls_remove_folder.
-int calls_unpack(const char *path, int64_t threads, char **folder);
-void calls_remove_folder(const char *folder);
+/// A folder for temporary files. All zero: none.
+typedef struct calls_folder {
+	char *path;
+	int guard; ///< the process that removes it where this one is killed; 0: none
+	int line;  ///< that ends when this process does
+} calls_folder;
+
+/// As calls_write_run, into a new folder for temporary files, with a context of so many threads.
+/// Remove it with calls_remove_folder whatever the result is.
+int calls_unpack(const char *path, int64_t threads, calls_folder *folder);
+void calls_remove_folder(calls_folder *folder);
 
 /// Is a file a recording of library calls?
 bool calls_is_recording(const char *path);

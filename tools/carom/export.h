@@ -5,6 +5,7 @@
 #ifndef CAROM_TOOL_EXPORT_H
 #define CAROM_TOOL_EXPORT_H
 
+#include "calls.h"
 #include "io/vtk_reader.h"
 #include "sim/base/contact_point.h"
 #include "page_parts.h"
@@ -73,8 +74,8 @@ typedef struct export_spheres {
 	int64_t count;  ///< in the recording
 	/// spheres come and go: a file has those that are there, and their ids are numbers below count
 	bool by_id;
-	int64_t every;  ///< of these spheres each such one is in the page
-	float *radii;   ///< [count] of by_id each sphere's largest one
+	int64_t every; ///< of these spheres each such one is in the page
+	float *radii;  ///< [count] of by_id each sphere's largest one
 } export_spheres;
 
 /// A run's output that is to be exported. All zero is fine to close.
@@ -85,11 +86,10 @@ typedef struct export_source {
 	export_bodies *bodies; ///< NULL: none; so with the others
 	export_deforming *deforming;
 	export_spheres *spheres;
-	char *stats;    ///< text of stats.csv, or NULL
-	cJSON *summary; ///< summary.json, or NULL
-	cJSON *notes;   ///< sentences about what is missing or in doubt
-	/// of a recording of library calls: the temporary folder with its run; NULL: none
-	char *unpacked;
+	char *stats;           ///< text of stats.csv, or NULL
+	cJSON *summary;        ///< summary.json, or NULL
+	cJSON *notes;          ///< sentences about what is missing or in doubt
+	calls_folder unpacked; ///< of a recording of library calls: its run
 } export_source;
 
 /// Open what is in a folder, or one file: source says with how many threads and which normals, and

@@ -1,5 +1,4 @@
 // Finding what a run left behind, for `carom export` and `carom render`.
-#include "calls.h"
 #include "export.h"
 
 #include "options.h"
@@ -179,7 +178,7 @@ int export_open(export_source *source, const char *path)
 	source->path = path;
 	source->notes = cJSON_CreateArray();
 	if (calls_is_recording(path))
-		return calls_unpack(path, source->threads, &source->unpacked) == EXIT_DONE ? open_folder(source, source->unpacked)
+		return calls_unpack(path, source->threads, &source->unpacked) == EXIT_DONE ? open_folder(source, source->unpacked.path)
 																				   : EXIT_FAILED;
 	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
 		return open_folder(source, path);
@@ -194,8 +193,6 @@ void export_close(export_source *source)
 	free(source->stats);
 	cJSON_Delete(source->summary);
 	cJSON_Delete(source->notes);
-	if (source->unpacked)
-		calls_remove_folder(source->unpacked);
-	free(source->unpacked);
+	calls_remove_folder(&source->unpacked);
 	*source = (export_source){ 0 };
 }
