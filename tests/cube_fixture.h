@@ -84,4 +84,34 @@ static inline carom_body_id add_cube(carom_world *world, const cube *g)
 	return id;
 }
 
+enum { CUBE_FORMS = 9 };
+
+/// Bring a cube about the origin into a form that solvers make under load.
+static inline void spoil_cube(cube *g, int form)
+{
+	uint64_t seed = 21;
+	for (int32_t i = 0; i < g->vertex_count; i++) {
+		double *p = g->place[i];
+		const double x = p[0], y = p[1], z = p[2] - 0.5;
+		const double angle = form == 5 ? 6.9 * x : 6.3 * z, radius = 0.35 + 0.6 * z;
+		double at[3] = { x, y, z };
+		if (form <= 2) // a point, a line, a plane
+			at[0] = form < 1 ? 0 : x, at[1] = form < 2 ? 0 : y, at[2] = 0;
+		else if (form == 3) // a corner through the opposite face
+			at[2] = x + y + z > 1.4 ? -0.9 : z;
+		else if (form == 4 && test_random(&seed) % 7 == 0) // folded at some vertices
+			at[0] = -0.5 * x, at[1] = -0.5 * y, at[2] = -0.5 * z;
+		else if (form == 5) // bent until it overlaps itself
+			at[0] = radius * sin(angle), at[2] = radius * cos(angle);
+		else if (form == 6) // wrung
+			at[0] = x * cos(angle) - y * sin(angle), at[1] = x * sin(angle) + y * cos(angle);
+		else if (form == 7) // the lower half within the upper one
+			at[2] = z < 0 ? 0.1 - 0.8 * z : z;
+		else if (form == 8)
+			at[2] = -z;
+		for (int k = 0; k < 3; k++)
+			p[k] = at[k];
+	}
+}
+
 #endif

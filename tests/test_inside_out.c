@@ -389,36 +389,6 @@ TEST(inside_out, memory_that_fails_costs_the_step)
 
 // ---- Bad forms ----
 
-enum { FORMS = 9 };
-
-/// Bring a cube about the origin into a form that solvers make under load.
-static void spoil(cube *g, int form)
-{
-	uint64_t seed = 21;
-	for (int32_t i = 0; i < g->vertex_count; i++) {
-		double *p = g->place[i];
-		const double x = p[0], y = p[1], z = p[2] - 0.5;
-		const double angle = form == 5 ? 6.9 * x : 6.3 * z, radius = 0.35 + 0.6 * z;
-		double at[3] = { x, y, z };
-		if (form <= 2) // a point, a line, a plane
-			at[0] = form < 1 ? 0 : x, at[1] = form < 2 ? 0 : y, at[2] = 0;
-		else if (form == 3) // a corner through the opposite face
-			at[2] = x + y + z > 1.4 ? -0.9 : z;
-		else if (form == 4 && test_random(&seed) % 7 == 0) // folded at some vertices
-			at[0] = -0.5 * x, at[1] = -0.5 * y, at[2] = -0.5 * z;
-		else if (form == 5) // bent until it overlaps itself
-			at[0] = radius * sin(angle), at[2] = radius * cos(angle);
-		else if (form == 6) // wrung
-			at[0] = x * cos(angle) - y * sin(angle), at[1] = x * sin(angle) + y * cos(angle);
-		else if (form == 7) // the lower half within the upper one
-			at[2] = z < 0 ? 0.1 - 0.8 * z : z;
-		else if (form == 8)
-			at[2] = -z;
-		for (int k = 0; k < 3; k++)
-			p[k] = at[k];
-	}
-}
-
 static double diagonal_of(const cube *g)
 {
 	double lower[3] = { 9, 9, 9 }, upper[3] = { -9, -9, -9 }, sum = 0;
@@ -451,7 +421,7 @@ TEST(inside_out, bad_forms_have_contacts_no_deeper_than_they_are)
 	carom_context *context = fixture_context(1);
 	partners p;
 	open_partners(context, &p);
-	for (int form = 0; form < FORMS; form++) {
+	for (int form = 0; form < CUBE_FORMS; form++) {
 		for (int i = 0; i < 3 * PARTNERS; i++) {
 			static const double sinks[] = { 0.02, 0.2, 0.45 };
 			const double sink = sinks[i / PARTNERS];
@@ -459,7 +429,7 @@ TEST(inside_out, bad_forms_have_contacts_no_deeper_than_they_are)
 			make_cube(&g, 5, 1);
 			const carom_body_id id = add_cube(world, &g);
 			fixture_add(world, p.shape[i % PARTNERS], p.pose[i % PARTNERS], CAROM_STATIC);
-			spoil(&g, form);
+			spoil_cube(&g, form);
 			double lowest = 9;
 			for (int32_t k = 0; k < g.vertex_count; k++)
 				lowest = g.used[k] ? fmin(lowest, g.place[k][2]) : lowest;

@@ -2,6 +2,7 @@
 /// are sorted and reduced (reduce.c). Parallel over pairs.
 
 #include "base/parallel.h"
+#include "contact/folds.h"
 #include "contact/solid_vertices.h"
 
 enum { PAIRS_PER_TASK = 256 };
@@ -23,10 +24,13 @@ static void reduce_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 {
 	if (!w->rests) {
 		cr_raw_contacts contacts = { cr_contacts_at(&p->frame, w->contacts.first), w->contacts.count, w->contacts.count };
+		const bool deforms = cr_pair_deforms(&p->bodies[w->a], &p->bodies[w->b]);
+		if (deforms)
+			cr_lead_out_of_folds(p, &p->bodies[w->a], &p->bodies[w->b], &contacts);
 		cr_name_edges(&p->bodies[w->a], &p->bodies[w->b], &contacts);
 		if (p->keep_contact)
 			cr_filter_contacts(p, w->a, w->b, &contacts);
-		if (cr_pair_deforms(&p->bodies[w->a], &p->bodies[w->b]))
+		if (deforms)
 			cr_join_vertex_contacts(worker, &p->bodies[w->a], &p->bodies[w->b], &contacts);
 		w->found = cr_reduce_contacts(p, worker, &p->bodies[w->a], &p->bodies[w->b], &contacts);
 		w->contacts.count = (int32_t)contacts.count;
