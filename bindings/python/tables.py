@@ -27,7 +27,7 @@ SCALARS = {
 NUMBERS = {"carom_vec3": ("F64", 3), "carom_quat": ("F64", 4), "carom_body_id": ("ID", 1)}
 # Structs that Python sees in another form: arrays, arguments, callbacks. Each has its table all the same.
 INNER = """allocator strided batch elements ray_batch hit_batch placed_shape shape_cast shape_pair motion_pair
-sphere_pairs sphere_neighbours sweep_hits sweep_crossings sweep_candidates context_def version sphere_input mesh_def sweep_mesh_def
+sphere_pairs sphere_neighbours sweep_hits sweep_crossings sweep_ways_apart sweep_candidates context_def version sphere_input mesh_def sweep_mesh_def
 vulkan_handles grains_state grains_moment""".split()
 # Values of structs that are made without a default function.
 STARTS = {

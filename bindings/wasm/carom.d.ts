@@ -752,6 +752,8 @@ export class Sweep extends Surfaces {
 	findCandidates(distance: number): Candidate[];
 	/** Edges that meet triangles where the step ends; touching counts. */
 	findCrossings(): Crossing[];
+	/** Those crossings, and the ways that make the lines shorter along which surfaces cross. */
+	findWaysApart(): WayApart[];
 	/** End the step before its earliest impact, at places that are proved clear. Returns the time. */
 	advance(time: number): number;
 	/** Where the vertices of a mesh are at the end of the step. */
@@ -765,6 +767,10 @@ export interface Candidate {
 
 export interface Crossing {
 	meshA: number; meshB: number; vertices: number[]; triangle: number;
+}
+
+export interface WayApart {
+	crossing: Crossing; point: Vector; along: number; weights: number[]; edgeWay: Vector; triangleWay: Vector;
 }
 
 export interface NearPair {

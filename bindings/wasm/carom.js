@@ -124,6 +124,7 @@ export const LAYOUTS = {
 	contact_corners: "count:i32 vertices:i32*3 weights:f64*3",
 	sweep_candidate: "kind:FEATURES mesh_a:i32 mesh_b:i32 vertices:i32*4 triangle:i32",
 	sweep_crossing: "mesh_a:i32 mesh_b:i32 vertices:i32*2 triangle:i32",
+	sweep_way_apart: "crossing:sweep_crossing point:f64*3 along:f64 weights:f64*3 edge_way:f64*3 triangle_way:f64*3",
 };
 
 /** Bytes of each type, and how a DataView reads and writes it. */
@@ -2241,6 +2242,9 @@ export class Sweep extends Surfaces {
 
 	/** Edges that meet triangles where the step ends; touching counts. */
 	findCrossings() { return this.carom.readList("sweep_crossing", (place) => this.carom.exports.cw_sweep_find_crossings(this.address, place)); }
+
+	/** Those crossings, and the ways that make the lines shorter along which surfaces cross. */
+	findWaysApart() { return this.carom.readList("sweep_way_apart", (place) => this.carom.exports.cw_sweep_find_ways_apart(this.address, place)); }
 
 	/** End the step at most at a time, and before its earliest impact: at rounded places, proved clear. Returns the time. */
 	advance(time) {

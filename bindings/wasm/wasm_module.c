@@ -64,7 +64,8 @@ const uint16_t *EXPORT(cw_record_sizes)(void)
 		sizeof(carom_toi), sizeof(carom_shape_pair), sizeof(carom_motion_pair), sizeof(carom_elements), sizeof(carom_edge_point),
 		sizeof(carom_sweep_mesh_def), sizeof(carom_sweep_stats), sizeof(carom_proximity_def), sizeof(carom_proximity_shape_def),
 		sizeof(carom_proximity_shape_pair), sizeof(carom_spheres_def), sizeof(carom_sphere_stats),
-		sizeof(carom_contact_corners), sizeof(carom_sweep_candidate), sizeof(carom_sweep_crossing), 0 };
+		sizeof(carom_contact_corners), sizeof(carom_sweep_candidate), sizeof(carom_sweep_crossing),
+		sizeof(carom_sweep_way_apart), 0 };
 	return sizes;
 }
 
@@ -120,6 +121,14 @@ int EXPORT(cw_sweep_find_crossings)(carom_sweep *sweep, cw_list *list)
 {
 	carom_sweep_crossings found = { 0 };
 	const carom_result result = carom_sweep_find_crossings(sweep, &found);
+	*list = (cw_list){ found.data, (uint32_t)found.count };
+	return (int)result;
+}
+
+int EXPORT(cw_sweep_find_ways_apart)(carom_sweep *sweep, cw_list *list)
+{
+	carom_sweep_ways_apart found = { 0 };
+	const carom_result result = carom_sweep_find_ways_apart(sweep, &found);
 	*list = (cw_list){ found.data, (uint32_t)found.count };
 	return (int)result;
 }

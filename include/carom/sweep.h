@@ -285,6 +285,40 @@ typedef struct carom_sweep_crossings {
 CAROM_API carom_result carom_sweep_find_crossings(
 	carom_sweep *sweep, carom_sweep_crossings *crossings);
 
+/// A crossing, and how it moves to make the line shorter along which the surfaces cross. Metres,
+/// world frame.
+typedef struct carom_sweep_way_apart {
+	carom_sweep_crossing crossing;
+	double point[3]; ///< where the edge crosses the triangle
+	double along;    ///< of the edge: point is (1 - along) * vertices[0] + along * vertices[1]
+	/// of the triangle's corners: sum 1. Corners are those of the mesh, in its order
+	double weights[3];
+	/// for each metre that the point of the edge moves along a direction, the line gets shorter by
+	/// the product of the two
+	double edge_way[3];
+	double triangle_way[3]; ///< likewise of the point of the triangle
+} carom_sweep_way_apart;
+
+/// Ways apart, in the order of crossings. Valid until the next call on the scene.
+typedef struct carom_sweep_ways_apart {
+	const carom_sweep_way_apart *data; ///< [count]
+	int64_t count;
+} carom_sweep_ways_apart;
+
+/// Find the crossings of a state, as carom_sweep_find_crossings does, with ways that lead surfaces
+/// apart which cross already. Surfaces cross along lines. The ways are the gradient of the length
+/// of all these lines, turned round: a vertex of an edge has its part (1 - along, or along) of the
+/// edge's way, and a corner of a triangle its weight of the triangle's. Who moves vertices along
+/// the sums shortens the lines, until none is left (Volino and Magnenat-Thalmann, Resolving Surface
+/// Collisions through Intersection Contour Minimization, 2006). That needs no side, and so works
+/// where cloth crosses beside its border. Ways are 0 where an edge lies in the plane of its
+/// triangle, and where a flat surface is crossed far from its border: no small motion makes the
+/// line shorter there. They grow without bound as an edge turns into the plane, so limit them.
+///
+/// Results and failures are those of carom_sweep_find_crossings.
+CAROM_API carom_result carom_sweep_find_ways_apart(
+	carom_sweep *sweep, carom_sweep_ways_apart *ways);
+
 /// Two features that may come near each other: named as in carom_sweep_hit.
 typedef struct carom_sweep_candidate {
 	carom_sweep_kind kind;

@@ -135,6 +135,7 @@ void carom_destroy_sweep(carom_sweep *sweep)
 	cr_array_free(context, &sweep->found);
 	cr_array_free(context, &sweep->hits);
 	cr_array_free(context, &sweep->crossings);
+	cr_array_free(context, &sweep->ways_apart);
 	cr_array_free(context, &sweep->candidates);
 	atomic_fetch_sub(&sweep->parent->live_objects, 1);
 	cr_free(sweep->parent, sweep, sizeof *sweep);

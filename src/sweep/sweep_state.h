@@ -72,6 +72,7 @@ struct carom_sweep {
 	CR_ARRAY(const cr_sweep_impact *) found;
 	CR_ARRAY(carom_sweep_hit) hits;
 	CR_ARRAY(carom_sweep_crossing) crossings;
+	CR_ARRAY(carom_sweep_way_apart) ways_apart;
 	CR_ARRAY(carom_sweep_candidate) candidates;
 	carom_sweep_stats stats;
 };

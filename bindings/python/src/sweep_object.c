@@ -160,6 +160,20 @@ static PyObject *find_crossings(PyObject *self, PyObject *none)
 				 : NULL;
 }
 
+static PyObject *find_ways_apart(PyObject *self, PyObject *none)
+{
+	(void)none;
+	cp_sweep *sweep = (cp_sweep *)self;
+	if (!begin(sweep))
+		return NULL;
+	carom_sweep_ways_apart ways;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result = carom_sweep_find_ways_apart(sweep->sweep, &ways);
+	Py_END_ALLOW_THREADS PyObject *ended = end(sweep, result, Py_NewRef(Py_None));
+	Py_XDECREF(ended);
+	return ended ? cp_view_records(self, &sweep->hits, cp_state_of(self), CP_sweep_way_apart, ways.data, ways.count) : NULL;
+}
+
 static PyObject *find_candidates(PyObject *self, PyObject *value)
 {
 	cp_sweep *sweep = (cp_sweep *)self;
@@ -228,6 +242,7 @@ static PyMethodDef methods[] = {
 	{ "find", find, METH_NOARGS, CP_DOC("find($self, /)", carom_sweep_find) },
 	{ "find_earliest", find_earliest, METH_NOARGS, CP_DOC("find_earliest($self, /)", carom_sweep_find_earliest) },
 	{ "find_crossings", find_crossings, METH_NOARGS, CP_DOC("find_crossings($self, /)", carom_sweep_find_crossings) },
+	{ "find_ways_apart", find_ways_apart, METH_NOARGS, CP_DOC("find_ways_apart($self, /)", carom_sweep_find_ways_apart) },
 	{ "find_candidates", find_candidates, METH_O, CP_DOC("find_candidates($self, distance, /)", carom_sweep_find_candidates) },
 	{ "advance", advance, METH_O, CP_DOC("advance($self, time, /)", carom_sweep_advance) },
 	{ "places", get_places, METH_O, CP_DOC("places($self, mesh, /)", carom_sweep_get_places) },

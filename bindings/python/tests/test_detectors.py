@@ -152,6 +152,9 @@ class Sweeps(unittest.TestCase):
         sweep.place_mesh(triangle, [(x, y, z - 1.5) for x, y, z in falling])
         crossings = sweep.find_crossings()
         self.assertEqual([tuple(one.vertices) for one in crossings], [(0, 1), (0, 2)])
+        ways = sweep.find_ways_apart()
+        self.assertEqual([tuple(way.crossing.vertices) for way in ways], [(0, 1), (0, 2)])
+        self.assertAlmostEqual(ways[0].along, 0.5)
         with self.assertRaises(carom.InvalidArgument):
             sweep.places(9)
         with self.assertRaises(carom.InvalidArgument):
