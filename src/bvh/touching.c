@@ -54,6 +54,7 @@
 enum {
 	MOST_GUARDS = 24,
 	MOST_STEPS = 400, // of a pair of parts
+	FEW_STEPS = 24,   // of one that is held: then slower bounds that lead farther are tried
 	DEEP = 8,         // tolerances
 	DEEPER = 4,       // of the depth to which a body may sink in, if that is more
 	BOX_STEPS = 4,
@@ -128,12 +129,14 @@ static void add_face(const cr_descent *d, part_pair *p, int side)
 
 static void set_pair(const cr_descent *d, const cr_part_pair *parts, part_pair *p)
 {
+	const touching *t = d->user;
 	p->faces = 0;
 	for (int i = 0; i < 2; i++) {
 		const cr_mover *m = d->mover[i];
 		p->convex[i] = cr_part_convex(m, parts->part[i]);
 		p->body[i] = cr_is_plane(m) ? (cr_guarded){ .motion = &m->motion, .is_plane = true }
 									: cr_guard_convex(&m->motion, &p->convex[i]);
+		p->body[i].is_round = t->held && !cr_is_plane(m) && cr_convex_is_round(&p->convex[i]);
 		// of a plane only its own normal parts anything
 		if (m->collider && !cr_is_plane(d->mover[1 - i]))
 			add_face(d, p, i);
@@ -559,8 +562,11 @@ static double bound_later(const cr_descent *d, const cr_mover_box *a, const cr_m
 	cr_guarded body[2];
 	bool is_near[MOST_GUARDS];
 	for (int i = 0; i < 2; i++)
-		body[i] =
-			(cr_guarded){ &d->mover[i]->motion, NULL, cr_is_plane(d->mover[i]), box[i]->centre, box[i]->extent, box[i]->reach };
+		body[i] = (cr_guarded){ .motion = &d->mover[i]->motion,
+			.is_plane = cr_is_plane(d->mover[i]),
+			.centre = box[i]->centre,
+			.extent = box[i]->extent,
+			.reach = box[i]->reach };
 	for (int i = 0; i < t->count; i++)
 		is_near[i] = cr_guard_gap(&body[0], &body[1], &t->guard[i], 0) >= kept_level(t, t->guard[i].level, t->slack);
 	for (int i = 0; i < t->count; i++) {
@@ -691,8 +697,18 @@ static bool go_on_guarded(const cr_descent *d, const part_pair *p, progress *at)
 	return true;
 }
 
-/// Goes on from a time at which the pair is apart.
-static void go_on_apart(const cr_descent *d, const part_pair *p, progress *at, double gap)
+/// How long the pair stays apart by more than half of the tolerance, by the proof of guards: along
+/// the direction in which it is nearest now.
+static double apart_until(const cr_descent *d, const part_pair *p, const progress *at)
+{
+	cr_guard guard = guard_along(d, at->separation.normal, at->time);
+	guard.level = 0.5 * d->tolerance;
+	const double until = cr_guard_until(&p->body[0], &p->body[1], &guard, at->time, 1);
+	return until < 1 ? until : (double)INFINITY;
+}
+
+/// Goes on from a time at which the pair is apart. slow: it has done so often.
+static void go_on_apart(const cr_descent *d, const part_pair *p, progress *at, double gap, bool slow)
 {
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
 	const cr_separation *s = &at->separation;
@@ -705,13 +721,16 @@ static void go_on_apart(const cr_descent *d, const part_pair *p, progress *at, d
 	at->normal = s->normal;
 	at->any = at->came = true;
 	at->guarded = false;
+	const double until = slow ? apart_until(d, p, at) : at->time;
 	at->time = speed > 0 ? at->time + (gap - 0.5 * d->tolerance) / speed : (double)INFINITY;
+	at->time = until > at->time ? until : at->time;
 }
 
 /// Follows a pair from a time before which it is apart. Returns the state at its impact, or
 /// CR_IMPACT_NONE.
 static cr_impact_state follow(cr_descent *d, const part_pair *p, progress *at)
 {
+	const bool held = ((const touching *)d->user)->held;
 	for (int i = 0; i < MOST_STEPS; i++) {
 		if (!(at->time < 1 && at->time < d->limit))
 			return CR_IMPACT_NONE;
@@ -724,7 +743,7 @@ static cr_impact_state follow(cr_descent *d, const part_pair *p, progress *at)
 			at->any = at->came = true;
 		}
 		if (gap > d->tolerance)
-			go_on_apart(d, p, at, gap);
+			go_on_apart(d, p, at, gap, held && i >= FEW_STEPS);
 		else if (!go_on_guarded(d, p, at))
 			// Where no way out is known from the beginning there is none to be lost.
 			return begins_without && !at->any ? CR_IMPACT_NONE : CR_IMPACT_FOUND;

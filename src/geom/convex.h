@@ -69,6 +69,11 @@ v3d cr_convex_support(const cr_convex *convex, v3d direction);
 /// farthest: cr_convex_support along that direction.
 v3d cr_convex_part_support(const cr_convex *convex, v3d on, v3d farthest, v3d direction);
 static inline bool cr_convex_has_rim(const cr_convex *c) { return c->core == CR_CORE_CYLINDER || c->core == CR_CORE_CONE; }
+/// Is z an axis of revolution?
+static inline bool cr_convex_is_round(const cr_convex *c)
+{
+	return c->core == CR_CORE_SEGMENT || cr_convex_has_rim(c) || (c->core == CR_CORE_ELLIPSOID && c->half[0] == c->half[1]);
+}
 static inline bool cr_convex_is_curved(const cr_convex *c) { return c->core == CR_CORE_ELLIPSOID || cr_convex_has_rim(c); }
 /// Does a part of a curved core bend, or is it the apex of a cone?
 static inline bool cr_convex_part_bends(const cr_convex *c, v3d on) { return c->core != CR_CORE_CONE || on.z < 0; }

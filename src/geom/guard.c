@@ -19,6 +19,15 @@
 /// on a ball about its origin has no reach. The span begins with all that is left of the motion and
 /// is halved until this holds. Where neither turns bend is 0: the first try tells all.
 ///
+/// A body of revolution about z of its frame is the same set of points however it spins about that
+/// axis. Let P be at rest and the origin of Q go straight, and let a be Q's axis in the world. Q
+/// covers the points that it would cover if it turned by w = w_Q - (w_Q . a) a instead: a moves as
+/// before, since w x a = w_Q x a. So h may be that of points that turn by w. They have h' = m .
+/// (travel + w x R q) and r'' = w' x R q + w x (w x R q). |w| = |w_Q x a| stays, for a keeps its
+/// angle with w_Q, and |w'| = |(w_Q . a) a'| = |w_Q . a| |w|. Hence
+///     bend = |w| (|w| + |w_Q . a|) reach
+/// holds too, and the lesser one counts. A cylinder that rolls has w = 0.
+///
 /// With first bounds alone (head of time_of_impact.c) a body that turns while it rests on another
 /// takes a step for each level that any of its points might lose; with second ones their number is
 /// the root of that.
@@ -81,6 +90,20 @@ static double bound_bend(const cr_motion *p, const cr_motion *q, double tilt, do
 	return p->angle * tilt * (far + reach) + 2 * tilt * (v3d_length(travel) + q->angle * reach) + across * q->angle * reach;
 }
 
+/// Lets a body of revolution turn without its spin where that bends its way less. P is at rest.
+static void leave_out_spin(const cr_motion *q, double reach, rise *r)
+{
+	const v3d w = v3d_scale(q->axis, q->angle);
+	const v3d a = { r->rotation.row[0].z, r->rotation.row[1].z, r->rotation.row[2].z };
+	const double spin = v3d_dot(w, a);
+	const v3d rest = v3d_mad(w, -spin, a);
+	const double turn = v3d_length(rest), bend = turn * (turn + fabs(spin)) * reach;
+	if (!(bend < r->bend))
+		return;
+	r->bend = bend;
+	r->rate = v3d_cross(r->m, rest);
+}
+
 static rise make_rise(const cr_guarded *p, const cr_guarded *q, v3d m, double t)
 {
 	const cr_motion *mp = p->motion, *mq = q->motion;
@@ -90,7 +113,7 @@ static rise make_rise(const cr_guarded *p, const cr_guarded *q, v3d m, double t)
 	const v3d turn = v3d_cross(v3d_scale(mp->axis, mp->angle), m), roll = v3d_cross(m, v3d_scale(mq->axis, mq->angle));
 	const double reach = q->reach + mq->lever, apart = v3d_length(at);
 	const double top = v3d_dot(m, v3d_sub(pose_p.position, origin)) + highest(p, m3d_tmul(&rotation, m)) + rounding_of(p);
-	return (rise){ .q = q,
+	rise r = { .q = q,
 		.rotation = m3d_from_quat(pose_q.orientation),
 		.m = m,
 		.rate = v3d_add(turn, roll),
@@ -99,6 +122,9 @@ static rise make_rise(const cr_guarded *p, const cr_guarded *q, v3d m, double t)
 			v3d_dot(roll, v3d_sub(pose_q.position, origin_at(mq, t))),
 		.bend = bound_bend(mp, mq, v3d_length(turn), v3d_length(roll), reach),
 		.lost = top + rounding_of(q) + cr_motion_rounding(p->is_plane ? 0 : p->reach + mp->lever, reach, apart) };
+	if (q->is_round && mp->angle == 0 && !mq->is_part)
+		leave_out_spin(mq, reach, &r);
+	return r;
 }
 
 /// How high all points of Q are over those of P a span later, at least.

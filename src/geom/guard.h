@@ -21,6 +21,8 @@ typedef struct cr_guarded {
 	v3d centre; // of the box
 	v3d extent;
 	double reach; // of the core of a convex body, or of the box, from the origin of its frame
+	// z of its frame is an axis of revolution, and the bound of its turning is to make use of that
+	bool is_round;
 } cr_guarded;
 
 cr_guarded cr_guard_convex(const cr_motion *motion, const cr_convex *convex);

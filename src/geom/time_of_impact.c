@@ -28,10 +28,15 @@
 /// the distance of the part's origin from there. Of a plane that is a part, o is the body's origin
 /// too: u . (x - o) differs from the height by a constant.
 
+/// Where these steps have not led to an end, further ones take the longer of two proved bounds: the
+/// one above, and the one of geom/guard.h along n, which sees how each point turns now. Bodies that
+/// leave each other slowly, or roll, need it.
+
 #include "geom/time_of_impact.h"
+#include "geom/guard.h"
 #include "math/trig.h"
 
-enum { MOST_STEPS = 400 };
+enum { MOST_STEPS = 400, MOST_SLOW_STEPS = 400 };
 
 // Of the sizes: roundings of a separation and of the poses (cr_sincos is good to 1e-11).
 static const double ROUNDING = 1e-10;
@@ -136,9 +141,9 @@ double cr_motion_approach(const cr_motion *ma, double reach_a, const cr_motion *
 	return v3d_dot(n, v3d_sub(mb->travel, ma->travel)) + turning_a + turning_b;
 }
 
-/// Go on from a time at which the bodies are this far apart. Returns false when the search has
-/// ended, with the state set.
-static bool advance(cr_impact *impact, double gap, double speed, double tolerance, double limit)
+/// Go on from a time at which the bodies are this far apart. until: up to there they are known to
+/// stay apart. Returns false when the search has ended, with the state set.
+static bool advance(cr_impact *impact, double gap, double speed, double until, double tolerance, double limit)
 {
 	if (!(gap > tolerance)) {
 		impact->state = impact->time > 0 ? CR_IMPACT_FOUND : CR_IMPACT_TOUCHING;
@@ -147,13 +152,27 @@ static bool advance(cr_impact *impact, double gap, double speed, double toleranc
 	// Half of the tolerance is left, so that the next gap is above zero and a direction can be
 	// told.
 	const double step = (gap - 0.5 * tolerance) / speed;
-	if (!(speed > 0) || !(impact->time + step < limit)) {
+	if (!(speed > 0) || !(impact->time + step < limit) || !(until < limit)) {
 		impact->state = CR_IMPACT_NONE;
 		impact->time = 1;
 		return false;
 	}
-	impact->time += step;
+	impact->time = fmax(impact->time + step, until);
 	return true;
+}
+
+/// How long two bodies stay apart by more than half of the tolerance, by the proof of guards: along
+/// the normal of their separation. Does nothing while few steps have been taken.
+static double apart_until(const cr_impact *impact, cr_guarded a, cr_guarded b, double tolerance)
+{
+	if (impact->steps <= MOST_STEPS)
+		return impact->time;
+	const bool of_b = b.is_plane || b.motion->angle <= a.motion->angle;
+	const v3d local = cr_guard_local(of_b ? b.motion : a.motion, impact->separation.normal, impact->time);
+	const cr_guard guard = { local, of_b, 0.5 * tolerance };
+	a.is_round = cr_convex_is_round(a.convex);
+	b.is_round = b.convex && cr_convex_is_round(b.convex);
+	return cr_guard_until(&a, &b, &guard, impact->time, 1);
 }
 
 void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
@@ -162,7 +181,8 @@ void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const
 	const double reach_a = cr_convex_reach(a), reach_b = cr_convex_reach(b);
 	*impact = (cr_impact){ .state = CR_IMPACT_UNDECIDED, .time = from };
 	placed pa = place(motion_a, from), pb = place(motion_b, from);
-	for (bool on = true; on && impact->steps < MOST_STEPS;) {
+	const cr_guarded ga = cr_guard_convex(motion_a, a), gb = cr_guard_convex(motion_b, b);
+	for (bool on = true; on && impact->steps < MOST_STEPS + MOST_SLOW_STEPS;) {
 		const double t = impact->separation_time = impact->time;
 		cr_separation *s = &impact->separation;
 		move_to(motion_a, t, &pa);
@@ -171,7 +191,8 @@ void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const
 		impact->steps++;
 		const double apart = v3d_length(v3d_sub(pa.position, pb.position));
 		const double gap = s->gap - cr_motion_rounding(reach_a + motion_a->lever, reach_b + motion_b->lever, apart);
-		on = advance(impact, gap, cr_motion_approach(motion_a, reach_a, motion_b, reach_b, s->normal), tolerance, limit);
+		const double speed = cr_motion_approach(motion_a, reach_a, motion_b, reach_b, s->normal);
+		on = advance(impact, gap, speed, apart_until(impact, ga, gb, tolerance), tolerance, limit);
 	}
 }
 
@@ -227,7 +248,7 @@ void cr_find_triangle_impact(
 		impact->separation_time = impact->time;
 		const double lost = separate_triangle(a, b, mb, impact->time, s);
 		impact->steps++;
-		on = advance(impact, s->gap - lost, triangle_approach(a, b, mb, s->normal), tolerance, 1);
+		on = advance(impact, s->gap - lost, triangle_approach(a, b, mb, s->normal), 0, tolerance, 1);
 	}
 }
 
@@ -267,12 +288,14 @@ void cr_find_plane_impact(const cr_convex *a, const cr_motion *ma, const cr_moti
 {
 	const double reach = cr_convex_reach(a);
 	*impact = (cr_impact){ .state = CR_IMPACT_UNDECIDED, .time = from };
-	for (bool on = true; on && impact->steps < MOST_STEPS;) {
+	const cr_guarded body = cr_guard_convex(ma, a), ground = { .motion = plane, .is_plane = true };
+	for (bool on = true; on && impact->steps < MOST_STEPS + MOST_SLOW_STEPS;) {
 		cr_separation *s = &impact->separation;
 		impact->separation_time = impact->time;
 		cr_plane_separation(a, ma, plane, impact->time, s);
 		impact->steps++;
 		const cr_plane_bounds bounds = cr_bound_over_plane(ma, reach, plane, s->normal, s->gap);
-		on = advance(impact, s->gap - bounds.lost, bounds.speed, tolerance, limit);
+		const double until = apart_until(impact, body, ground, tolerance);
+		on = advance(impact, s->gap - bounds.lost, bounds.speed, until, tolerance, limit);
 	}
 }
