@@ -6,6 +6,7 @@
 #include "geom/separation.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static v3d random_unit(uint64_t *seed)
 {
@@ -192,4 +193,31 @@ TEST(curved, curvature_is_the_change_of_the_farthest_point)
 			CHECK_NEAR(v3d_dot(moved, axes[1]), k == 0 ? radii[1] : radii[2], 1e-3);
 		}
 	}
+}
+
+/// A search that may end early: up to enough it has the bits of the whole one, and what is farther apart is told to be farther
+/// apart than enough, by no more than the distance.
+TEST(curved, a_search_that_may_end_early)
+{
+	uint64_t seed = 29;
+	int early = 0, whole = 0;
+	for (int i = 0; i < 20000; i++) {
+		const cr_convex a = partner(&seed, i % PARTNERS), b = partner(&seed, i / PARTNERS % PARTNERS);
+		const cr_relative at = place(&seed, &a, &b, i / (PARTNERS * PARTNERS) % PLACES);
+		const double enough = test_random_double(&seed, 0, 0.3);
+		cr_separation all, some;
+		cr_convex_separation(&a, &b, &at, &all);
+		cr_convex_separation_to(&a, &b, &at, enough, &some);
+		if (all.gap <= enough || some.gap <= enough) {
+			whole++;
+			CHECK(memcmp(&all.gap, &some.gap, sizeof all.gap) == 0 && memcmp(&all.normal, &some.normal, sizeof all.normal) == 0);
+			CHECK(memcmp(&all.on_a, &some.on_a, sizeof all.on_a) == 0 && memcmp(&all.on_b, &some.on_b, sizeof all.on_b) == 0);
+			CHECK(all.error == some.error && all.converged == some.converged);
+		} else {
+			early += some.gap < all.gap;
+			CHECK(some.gap > enough && some.gap <= all.gap + all.error);
+		}
+	}
+	CHECK(early > 1000);
+	CHECK(whole > 5000);
 }

@@ -34,16 +34,19 @@ enum {
 
 static bool is_single(const cr_mover *m, uint32_t part) { return !m->collider || cr_is_triangle_part(part); }
 
-static cr_mover_box make_box(const double lower[3], const double upper[3])
+static double lesser(double a, double b) { return a < b ? a : b; }
+static double greater(double a, double b) { return a > b ? a : b; }
+
+static cr_mover_box make_box(const double lower[3], const double upper[3], bool with_reach)
 {
 	double centre[3], extent[3], far[3];
 	for (int k = 0; k < 3; k++) {
 		centre[k] = 0.5 * (lower[k] + upper[k]);
 		extent[k] = 0.5 * (upper[k] - lower[k]);
-		far[k] = fmax(fabs(lower[k]), fabs(upper[k]));
+		far[k] = greater(fabs(lower[k]), fabs(upper[k]));
 	}
 	return (cr_mover_box){ { centre[0], centre[1], centre[2] }, { extent[0], extent[1], extent[2] },
-		v3d_length((v3d){ far[0], far[1], far[2] }) };
+		with_reach ? v3d_length((v3d){ far[0], far[1], far[2] }) : 0 };
 }
 
 cr_mover_box cr_mover_bounds(const cr_mover *m)
@@ -56,21 +59,21 @@ cr_mover_box cr_mover_bounds(const cr_mover *m)
 	}
 	if (m->convex)
 		cr_convex_bounds(m->convex, &identity, lower, upper);
-	cr_mover_box box = make_box(lower, upper);
+	cr_mover_box box = make_box(lower, upper, true);
 	if (m->convex)
 		box.reach = fmin(box.reach, cr_convex_reach(m->convex));
 	return box;
 }
 
-static cr_mover_box triangle_box(const v3d p[3])
+static cr_mover_box triangle_box(const v3d p[3], bool with_reach)
 {
 	double lower[3], upper[3];
 	for (int k = 0; k < 3; k++) {
 		const double a = v3d_get(p[0], k), b = v3d_get(p[1], k), c = v3d_get(p[2], k);
-		lower[k] = fmin(a, fmin(b, c));
-		upper[k] = fmax(a, fmax(b, c));
+		lower[k] = lesser(a, lesser(b, c));
+		upper[k] = greater(a, greater(b, c));
 	}
-	return make_box(lower, upper);
+	return make_box(lower, upper, with_reach);
 }
 
 static cr_mover_box box_of(const cr_descent *d, int side, uint32_t part)
@@ -81,7 +84,7 @@ static cr_mover_box box_of(const cr_descent *d, int side, uint32_t part)
 	if (cr_is_triangle_part(part)) {
 		v3d corners[3];
 		cr_collider_triangle(c, cr_triangle_of_part(part), corners);
-		return triangle_box(corners);
+		return triangle_box(corners, !d->by_gap);
 	}
 	const cr_node8 *node = &c->tree.nodes[part / CR_WIDTH];
 	double lower[3], upper[3];
@@ -89,7 +92,7 @@ static cr_mover_box box_of(const cr_descent *d, int side, uint32_t part)
 		lower[k] = node->lower[k][part % CR_WIDTH];
 		upper[k] = node->upper[k][part % CR_WIDTH];
 	}
-	return make_box(lower, upper);
+	return make_box(lower, upper, !d->by_gap);
 }
 
 cr_convex cr_part_convex(const cr_mover *m, uint32_t part)
@@ -181,6 +184,7 @@ bool cr_prepare_descent(cr_descent *d, cr_mover_scratch *scratch, const cr_mover
 	d->best = best;
 	d->stack = scratch->stack;
 	d->steps = d->top = 0;
+	d->by_gap = false;
 	for (int i = 0; i < 2; i++) {
 		if (cr_is_empty(d->mover[i]))
 			return false;
@@ -326,7 +330,7 @@ double cr_mover_box_time(const cr_motion *motion, const cr_mover_box *box, const
 	const cr_motion still = { .begin = carom_pose_identity(), .axis = { 0, 0, 1 } };
 	const double lower[3] = { rest->lower.x, rest->lower.y, rest->lower.z };
 	const double upper[3] = { rest->upper.x, rest->upper.y, rest->upper.z };
-	const cr_mover_box there = make_box(lower, upper);
+	const cr_mover_box there = make_box(lower, upper, true);
 	if (are_straight(motion, box, &still, &there, tolerance))
 		return straight_time(motion, box, &still, &there, tolerance);
 	double t = 0;
@@ -375,7 +379,7 @@ double cr_lost_gap(const cr_descent *d)
 static double bound_meeting(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
 {
 	const double time = cr_bound_time(d, a, b, from), *touching_gap = d->user;
-	const bool touch = time > 0 && !(from > 0) && cr_bound_gap(d, a, b, -INFINITY) <= *touching_gap;
+	const bool touch = time > 0 && !(from > 0) && cr_bound_gap_to(d, a, b, -INFINITY, *touching_gap) <= *touching_gap;
 	return touch ? (double)-INFINITY : time;
 }
 
@@ -395,11 +399,19 @@ static void meet_on_the_way(cr_descent *d, const cr_part_pair *pair)
 
 // ---- The nearest parts ----
 
+static v3d absolute(v3d v) { return (v3d){ fabs(v.x), fabs(v.y), fabs(v.z) }; }
+
 void cr_set_descent_time(cr_descent *d, double time)
 {
 	const carom_pose pa = cr_motion_at(&d->mover[0]->motion, time), pb = cr_motion_at(&d->mover[1]->motion, time);
 	cr_relative_pose(&pa, &pb, &d->b_in_a.rotation, &d->b_in_a.position);
 	d->time = time;
+	const m3d *r = &d->b_in_a.rotation, columns = m3d_transposed(r);
+	for (int k = 0; k < 3; k++) {
+		d->row[k] = absolute(r->row[k]);
+		d->column[k] = absolute(columns.row[k]);
+		d->own[k] = absolute(m3d_tmul(r, columns.row[k]));
+	}
 }
 
 /// From the middle of B's box to that of A's, in the frame of A.
@@ -411,32 +423,46 @@ static v3d boxes_apart(const cr_descent *d, const cr_mover_box *a, const cr_move
 double cr_bound_distance(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, v3d way)
 {
 	const double rounding = d->mover[0]->convex ? d->mover[0]->convex->rounding : 0;
-	const v3d apart = boxes_apart(d, a, b), e = b->extent;
+	const v3d apart = boxes_apart(d, a, b);
 	double square = 0;
 	for (int k = 0; k < 3; k++) {
-		const v3d row = d->b_in_a.rotation.row[k];
 		const double begin = v3d_get(apart, k), end = begin + v3d_get(way, k);
-		const double own = v3d_get(a->extent, k) - rounding, other = fabs(row.x) * e.x + fabs(row.y) * e.y + fabs(row.z) * e.z;
-		const double beyond = fmax(fmin(begin, end), -fmax(begin, end)) - own - other;
+		const double own = v3d_get(a->extent, k) - rounding, other = v3d_dot(d->row[k], b->extent);
+		const double beyond = greater(lesser(begin, end), -greater(begin, end)) - own - other;
 		square += beyond > 0 ? beyond * beyond : 0;
 	}
 	return sqrt(square) - rounding;
 }
 
-double cr_bound_gap(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
+double cr_bound_gap_to(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from, double enough)
 {
-	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
 	v3d up;
 	if (cr_is_plane(d->mover[1]))
-		return fmax(from, height_at(ma, a, mb, d->time, &up));
+		return greater(from, height_at(ma, a, mb, d->time, &up));
 	if (cr_is_plane(d->mover[0]))
-		return fmax(from, height_at(mb, b, ma, d->time, &up));
-	placed_boxes p = { { identity, d->b_in_a.rotation }, { a->extent, b->extent }, boxes_apart(d, a, b) };
+		return greater(from, height_at(mb, b, ma, d->time, &up));
+	// gap_along each axis, in the order of its sums: B's own extents along the axes of A are those
+	// along a row of the rotation, and A's along those of B a column
+	const v3d apart = boxes_apart(d, a, b);
 	double gap = from;
-	for (int axis = 0; axis < AXES; axis++)
-		gap = fmax(gap, gap_along(&p, axis_of(&p, axis)));
-	return gap;
+	for (int k = 0; k < 3; k++)
+		gap = greater(gap, fabs(v3d_get(apart, k)) - v3d_get(a->extent, k) - v3d_dot(d->row[k], b->extent));
+	for (int k = 0; k < 3 && !(gap > enough); k++) {
+		const m3d *r = &d->b_in_a.rotation;
+		const v3d n = { v3d_get(r->row[0], k), v3d_get(r->row[1], k), v3d_get(r->row[2], k) };
+		gap = greater(gap, fabs(v3d_dot(n, apart)) - v3d_dot(d->column[k], a->extent) - v3d_dot(d->own[k], b->extent));
+	}
+	if (gap > enough)
+		return gap;
+	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	const placed_boxes p = { { identity, d->b_in_a.rotation }, { a->extent, b->extent }, apart };
+	return greater(gap, gap_along(&p, axis_of(&p, AXES - 1)));
+}
+
+double cr_bound_gap(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
+{
+	return cr_bound_gap_to(d, a, b, from, d->limit);
 }
 
 static void meet_at_rest(cr_descent *d, const cr_part_pair *pair)
@@ -462,6 +488,7 @@ bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const c
 	cr_set_descent_time(&d, impact->impact.separation_time);
 	d.limit = INFINITY;
 	d.bound = cr_bound_gap;
+	d.by_gap = true;
 	d.meet = meet_at_rest;
 	cr_descend(&d);
 	impact->impact.steps += d.steps;

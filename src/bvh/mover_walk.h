@@ -18,8 +18,11 @@ struct cr_descent {
 	void (*meet)(cr_descent *d, const cr_part_pair *pair);
 	cr_mover_impact *best;
 	int steps;
-	double time;         // of cr_bound_gap
-	cr_relative b_in_a;  // then
+	double time;        // of cr_bound_gap
+	cr_relative b_in_a; // then
+	// of the rotation: its rows and columns as positive numbers, and the axes of B seen from B
+	v3d row[3], column[3], own[3];
+	bool by_gap;         // bound asks for gaps alone: boxes need no reach
 	cr_part_pair *stack; // of the caller's scratch
 	int top;
 	void *user;
@@ -49,8 +52,11 @@ double cr_lost_gap(const cr_descent *d);
 /// Keys of a walk: a time before which two boxes are apart by more than half of the tolerance,
 /// -INFINITY for 0.
 double cr_bound_time(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
-/// Keys of a walk: how far two boxes are apart at the time of the walk, at least.
+/// Keys of a walk: how far two boxes are apart at the time of the walk, at least. Where that is
+/// beyond the limit, something that is beyond it too.
 double cr_bound_gap(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
+/// Returns that, or something above enough where the gap is.
+double cr_bound_gap_to(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from, double enough);
 /// Returns how far everything in two boxes, none of a plane, stays apart at least while A goes by
 /// way (frame of A) from its place at the time of the walk. It keeps the rounding of A, so of a
 /// round body it often tells more than the gap of the boxes.

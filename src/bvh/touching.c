@@ -94,6 +94,9 @@ typedef struct touching {
 	double nearest; // of the gaps of two parts that touch
 	int32_t triangle[2];
 	bool any; // any impact ends the search: the beginning is told
+	cr_motion_places places[2];
+	double reach[2]; // of a convex body's core
+	m3d b_to_a;      // axes of B to those of A at time 0
 } touching;
 
 // ---- Two parts ----
@@ -106,6 +109,31 @@ typedef struct part_pair {
 	int side_of[2]; // of the faces
 	v3d face[2];    // unit normals of triangles of meshes, frame of the mesh
 } part_pair;
+
+static const cr_motion_place *place_of(const cr_descent *d, int side, double t)
+{
+	touching *touch = d->user;
+	return cr_look_at_place(&touch->places[side], t);
+}
+
+/// cr_convex_reach of a part, whose core reaches as far as its guarded body says.
+static double reach_of(const part_pair *p, int side) { return p->body[side].reach + p->convex[side].rounding; }
+
+/// Measures two parts at a time, as cr_measure_parts does, to the bit, if they are no farther apart
+/// than enough.
+static void measure_to(const cr_descent *d, const part_pair *p, double t, double enough, cr_separation *s)
+{
+	const touching *touch = d->user;
+	if (p->body[0].is_plane || p->body[1].is_plane) {
+		cr_measure_parts(d->mover[0], &p->convex[0], d->mover[1], &p->convex[1], t, s);
+		return;
+	}
+	const cr_motion_place *a = place_of(d, 0, t), *b = place_of(d, 1, t);
+	const m3d b_to_a = t == 0 ? touch->b_to_a : m3d_transpose_mul(&a->rotation, &b->rotation);
+	cr_placed_separation(&p->convex[0], a, &p->convex[1], b, &b_to_a, enough, s);
+}
+
+static void measure(const cr_descent *d, const part_pair *p, double t, cr_separation *s) { measure_to(d, p, t, INFINITY, s); }
 
 static v3d triangle_normal(const v3d p[3]) { return v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0]))); }
 
@@ -129,14 +157,16 @@ static void add_face(const cr_descent *d, part_pair *p, int side)
 
 static void set_pair(const cr_descent *d, const cr_part_pair *parts, part_pair *p)
 {
-	const touching *t = d->user;
+	touching *t = d->user;
 	p->faces = 0;
 	for (int i = 0; i < 2; i++) {
 		const cr_mover *m = d->mover[i];
 		p->convex[i] = cr_part_convex(m, parts->part[i]);
 		p->body[i] = cr_is_plane(m) ? (cr_guarded){ .motion = &m->motion, .is_plane = true }
+			: m->convex             ? (cr_guarded){ .motion = &m->motion, .convex = &p->convex[i], .reach = t->reach[i] }
 									: cr_guard_convex(&m->motion, &p->convex[i]);
-		p->body[i].is_round = t->held && !cr_is_plane(m) && cr_convex_is_round(&p->convex[i]);
+		p->body[i].is_round = t->held && m->convex && cr_convex_is_round(m->convex);
+		p->body[i].places = &t->places[i];
 		// of a plane only its own normal parts anything
 		if (m->collider && !cr_is_plane(d->mover[1 - i]))
 			add_face(d, p, i);
@@ -147,7 +177,7 @@ static void set_pair(const cr_descent *d, const cr_part_pair *parts, part_pair *
 static v3d face_normal(const cr_descent *d, const part_pair *p, int face, double t)
 {
 	const int side = p->side_of[face];
-	const v3d n = carom_rotate(cr_motion_at(&d->mover[side]->motion, t).orientation, p->face[face]);
+	const v3d n = carom_rotate(place_of(d, side, t)->pose.orientation, p->face[face]);
 	return side == 1 ? n : v3d_neg(n);
 }
 
@@ -177,7 +207,7 @@ static bool is_barred(const cr_descent *d, const part_pair *p, v3d normal, doubl
 static cr_guard guard_along(const cr_descent *d, v3d normal, double t)
 {
 	const touching *touch = d->user;
-	return (cr_guard){ cr_guard_local(&d->mover[touch->of_b]->motion, normal, t), touch->of_b, 0 };
+	return (cr_guard){ m3d_tmul(&place_of(d, touch->of_b, t)->rotation, normal), touch->of_b, 0 };
 }
 
 /// A pair of parts at a time.
@@ -198,18 +228,24 @@ typedef struct progress {
 	bool sunk; // the pair is deeper than at the time of its told meeting
 } progress;
 
+/// What a distance of two parts, neither a plane, may have gained by the roundings of their places.
+static double lost_to_places(const cr_descent *d, const part_pair *p, double t)
+{
+	const v3d apart = v3d_sub(place_of(d, 0, t)->pose.position, place_of(d, 1, t)->pose.position);
+	return cr_motion_rounding(
+		reach_of(p, 0) + d->mover[0]->motion.lever, reach_of(p, 1) + d->mover[1]->motion.lever, v3d_length(apart));
+}
+
 /// A distance less the most that roundings may have added.
 static double safe_gap(const cr_descent *d, const part_pair *p, const progress *at)
 {
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
 	const cr_separation *s = &at->separation;
 	if (p->body[1].is_plane)
-		return s->gap - cr_bound_over_plane(ma, cr_convex_reach(&p->convex[0]), mb, s->normal, s->gap).lost;
+		return s->gap - cr_bound_over_plane(ma, reach_of(p, 0), mb, s->normal, s->gap).lost;
 	if (p->body[0].is_plane)
-		return s->gap - cr_bound_over_plane(mb, cr_convex_reach(&p->convex[1]), ma, v3d_neg(s->normal), s->gap).lost;
-	const double apart = v3d_length(v3d_sub(cr_motion_at(ma, at->time).position, cr_motion_at(mb, at->time).position));
-	return s->gap -
-		cr_motion_rounding(cr_convex_reach(&p->convex[0]) + ma->lever, cr_convex_reach(&p->convex[1]) + mb->lever, apart);
+		return s->gap - cr_bound_over_plane(mb, reach_of(p, 1), ma, v3d_neg(s->normal), s->gap).lost;
+	return s->gap - lost_to_places(d, p, at->time);
 }
 
 /// A separation along another direction. The point of B stays.
@@ -231,8 +267,7 @@ static cr_separation see_along(const cr_descent *d, const part_pair *p, const pr
 		return s;
 	if (t->held)
 		return turn_to(&s, at->normal, cr_guard_gap(&p->body[0], &p->body[1], &at->guard, at->time));
-	const carom_pose pose = cr_motion_at(&d->mover[0]->motion, at->time);
-	const m3d rotation = m3d_from_quat(pose.orientation);
+	const m3d rotation = place_of(d, 0, at->time)->rotation;
 	s.normal = at->normal;
 	s.gap = cr_guard_gap(&p->body[0], &p->body[1], &at->guard, at->time);
 	if (!p->body[0].is_plane) {
@@ -405,7 +440,7 @@ static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 	part_pair p;
 	set_pair(d, parts, &p);
 	progress at = { .time = 0 };
-	cr_measure_parts(d->mover[0], &p.convex[0], d->mover[1], &p.convex[1], 0, &at.separation);
+	measure_to(d, &p, 0, d->tolerance + lost_to_places(d, &p, 0) * (1 + 1e-12), &at.separation);
 	if (safe_gap(d, &p, &at) > d->tolerance)
 		return;
 	note_nearest(d, parts, &at.separation);
@@ -500,7 +535,7 @@ static double bound_touching(const cr_descent *d, const cr_mover_box *a, const c
 {
 	const touching *t = d->user;
 	const bool far = t->far < INFINITY && cr_bound_distance(d, a, b, (v3d){ 0, 0, 0 }) > d->limit;
-	return far ? (double)INFINITY : cr_bound_gap(d, a, b, from);
+	return far ? (double)INFINITY : cr_bound_gap_to(d, a, b, from, d->limit);
 }
 
 /// Sets the way of A past B. Turning moves a point by the angle times its reach at most.
@@ -515,10 +550,23 @@ static void set_way(const cr_descent *d)
 		t->far += cr_is_plane(d->mover[i]) ? (double)INFINITY : m[i]->angle * (d->whole[i].reach + m[i]->lever);
 }
 
+/// Works out once what all pairs of parts ask for.
+static void place_movers(cr_descent *d)
+{
+	touching *t = d->user;
+	for (int i = 0; i < 2; i++) {
+		const cr_mover *m = d->mover[i];
+		t->places[i] = cr_motion_places_of(&m->motion);
+		t->reach[i] = m->convex ? v3d_length(cr_convex_centre(m->convex)) + cr_convex_size(m->convex) : 0;
+	}
+	t->b_to_a = m3d_transpose_mul(&t->places[0].begin.rotation, &t->places[1].begin.rotation);
+}
+
 static bool find_guards(cr_descent *d)
 {
 	touching *t = d->user;
 	const cr_motion *m[2] = { &d->mover[0]->motion, &d->mover[1]->motion };
+	place_movers(d);
 	t->of_b = cr_is_plane(d->mover[1]) || (!cr_is_plane(d->mover[0]) && m[1]->angle <= m[0]->angle);
 	for (int i = 0; i < 2; i++) {
 		const carom_pose pose = cr_motion_start(m[i]);
@@ -531,7 +579,9 @@ static bool find_guards(cr_descent *d)
 	d->limit = d->tolerance + 4 * t->lost; // parts that touch are not farther apart
 	d->bound = bound_touching;
 	d->meet = meet_at_the_beginning;
+	d->by_gap = true;
 	cr_descend(d);
+	d->by_gap = false;
 	d->top = 0;
 	look_again(d);
 	return t->count > 0;
@@ -555,7 +605,8 @@ static double bound_later(const cr_descent *d, const cr_mover_box *a, const cr_m
 	if (!(time < d->limit))
 		return time;
 	// A pair that touches is followed from the beginning: it is told to have met there.
-	if (!(from > 0) && cr_bound_gap(d, a, b, -INFINITY) <= d->tolerance + 4 * t->lost)
+	const double touching_gap = d->tolerance + 4 * t->lost;
+	if (!(from > 0) && cr_bound_gap_to(d, a, b, -INFINITY, touching_gap) <= touching_gap)
 		time = -INFINITY;
 	const double begin = time > 0 ? time : 0;
 	const cr_mover_box *box[2] = { a, b };
@@ -566,7 +617,8 @@ static double bound_later(const cr_descent *d, const cr_mover_box *a, const cr_m
 			.is_plane = cr_is_plane(d->mover[i]),
 			.centre = box[i]->centre,
 			.extent = box[i]->extent,
-			.reach = box[i]->reach };
+			.reach = box[i]->reach,
+			.places = &((touching *)d->user)->places[i] };
 	for (int i = 0; i < t->count; i++)
 		is_near[i] = cr_guard_gap(&body[0], &body[1], &t->guard[i], 0) >= kept_level(t, t->guard[i].level, t->slack);
 	for (int i = 0; i < t->count; i++) {
@@ -712,8 +764,7 @@ static void go_on_apart(const cr_descent *d, const part_pair *p, progress *at, d
 {
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
 	const cr_separation *s = &at->separation;
-	const double *reach = (double[2]){ p->body[0].is_plane ? 0 : cr_convex_reach(&p->convex[0]),
-		p->body[1].is_plane ? 0 : cr_convex_reach(&p->convex[1]) };
+	const double reach[2] = { p->body[0].is_plane ? 0 : reach_of(p, 0), p->body[1].is_plane ? 0 : reach_of(p, 1) };
 	const double speed = p->body[1].is_plane ? cr_bound_over_plane(ma, reach[0], mb, s->normal, s->gap).speed
 		: p->body[0].is_plane                ? cr_bound_over_plane(mb, reach[1], ma, v3d_neg(s->normal), s->gap).speed
 											 : cr_motion_approach(ma, reach[0], mb, reach[1], s->normal);
@@ -734,7 +785,7 @@ static cr_impact_state follow(cr_descent *d, const part_pair *p, progress *at)
 	for (int i = 0; i < MOST_STEPS; i++) {
 		if (!(at->time < 1 && at->time < d->limit))
 			return CR_IMPACT_NONE;
-		cr_measure_parts(d->mover[0], &p->convex[0], d->mover[1], &p->convex[1], at->time, &at->separation);
+		measure(d, p, at->time, &at->separation);
 		d->steps++;
 		const double gap = safe_gap(d, p, at);
 		const bool begins_without = !at->any && at->time == 0;
@@ -761,7 +812,7 @@ static void meet_obstacle(cr_descent *d, const cr_part_pair *parts)
 	part_pair p;
 	set_pair(d, parts, &p);
 	progress at = { .time = best->impact.time };
-	cr_measure_parts(d->mover[0], &p.convex[0], d->mover[1], &p.convex[1], at.time, &at.separation);
+	measure(d, &p, at.time, &at.separation);
 	if (!(at.separation.gap < d->limit))
 		return;
 	const cr_separation seen = see_obstacle(d, &p, &at);
@@ -828,7 +879,7 @@ static bool presses_in(const cr_descent *d)
 	part_pair p;
 	cr_separation s;
 	set_pair(d, &t->pressing, &p);
-	cr_measure_parts(d->mover[0], &p.convex[0], d->mover[1], &p.convex[1], time, &s);
+	measure(d, &p, time, &s);
 	return s.gap + s.error + 4 * t->lost < least;
 }
 

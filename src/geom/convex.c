@@ -167,9 +167,19 @@ v3d cr_convex_centre(const cr_convex *c)
 	}
 }
 
+static double triangle_size(const cr_convex *c)
+{
+	const v3d centre = cr_convex_centre(c);
+	double size = 0;
+	for (int i = 0; i < 3; i++) {
+		const double far = v3d_length(v3d_sub(c->corner[i], centre));
+		size = far > size ? far : size;
+	}
+	return size;
+}
+
 double cr_convex_size(const cr_convex *c)
 {
-	double size = 0;
 	switch (c->core) {
 	case CR_CORE_POINT: return 0;
 	case CR_CORE_SEGMENT: return c->half_length;
@@ -178,12 +188,9 @@ double cr_convex_size(const cr_convex *c)
 	case CR_CORE_CONE: return fmax(1.5 * c->half_length, sqrt(c->radius * c->radius + 0.25 * c->half_length * c->half_length));
 	case CR_CORE_ELLIPSOID: return fmax(c->half[0], fmax(c->half[1], c->half[2]));
 	case CR_CORE_HULL: return c->hull->size;
-	case CR_CORE_TRIANGLE:
-		for (int i = 0; i < 3; i++)
-			size = fmax(size, v3d_length(v3d_sub(c->corner[i], cr_convex_centre(c))));
-		return size;
+	case CR_CORE_TRIANGLE: return triangle_size(c);
 	}
-	return size;
+	return 0;
 }
 
 // ---- Facing parts ----

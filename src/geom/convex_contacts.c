@@ -114,23 +114,27 @@ static int reduce(cr_volume_contact *contacts, int count)
 {
 	if (count <= CR_MAX_VOLUME_CONTACTS)
 		return count;
+	double nearest[CR_MOST_PATCH_POINTS]; // to those kept
 	int best = 0;
-	for (int i = 1; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		best = contacts[i].name < contacts[best].name ? i : best;
+		nearest[i] = (double)INFINITY;
+	}
 	for (int kept = 0; kept < CR_MAX_VOLUME_CONTACTS; kept++) {
 		double most = 0;
 		for (int i = kept; i < count && kept > 0; i++) {
-			double nearest = (double)INFINITY;
-			for (int k = 0; k < kept; k++)
-				nearest = fmin(nearest, cr_contacts_apart(&contacts[i], &contacts[k]));
-			if (i == kept || nearest > most * (1 + ALIKE)) {
-				most = nearest;
+			const double apart = cr_contacts_apart(&contacts[i], &contacts[kept - 1]);
+			nearest[i] = apart < nearest[i] ? apart : nearest[i];
+			if (i == kept || nearest[i] > most * (1 + ALIKE)) {
+				most = nearest[i];
 				best = i;
 			}
 		}
 		const cr_volume_contact chosen = contacts[best];
-		for (int i = best; i > kept; i--) // the others keep their order
+		for (int i = best; i > kept; i--) { // the others keep their order
 			contacts[i] = contacts[i - 1];
+			nearest[i] = nearest[i - 1];
+		}
 		contacts[kept] = chosen;
 	}
 	return CR_MAX_VOLUME_CONTACTS;
@@ -268,7 +272,7 @@ int cr_convex_contacts(
 	const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, double margin, cr_volume_contact *contacts)
 {
 	meeting m = { .a = a, .b = b, .at = b_in_a, .margin = margin };
-	cr_convex_separation(a, b, b_in_a, &m.least);
+	cr_convex_separation_to(a, b, b_in_a, margin, &m.least);
 	if (!(m.least.gap <= margin))
 		return 0;
 	m.size = fmin(cr_convex_size(a) + a->rounding, cr_convex_size(b) + b->rounding);

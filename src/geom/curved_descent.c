@@ -244,7 +244,7 @@ bool cr_descend_curved(const cr_difference *d, v3d n, double tolerance, cr_simpl
 	for (int step = 0; step < MOST_STEPS; step++) {
 		if (!advance(&s, &n, &halvings))
 			return false;
-		if (distance_of(&s) - s.lower <= tolerance) {
+		if (s.lower > d->enough || distance_of(&s) - s.lower <= tolerance) {
 			*nearest = simplex_of(&s);
 			*lower = s.lower;
 			*normal = s.n;

@@ -20,6 +20,7 @@ typedef struct cr_difference {
 	const cr_relative *at; // of B in the frame of A
 	double size;           // of both cores and the space between them
 	cr_difference_form form;
+	double enough; // a descent may end where the cores are known to be farther apart
 } cr_difference;
 
 /// Progress that is a smaller part of the size is none.

@@ -53,7 +53,7 @@ v3d cr_guard_local(const cr_motion *motion, v3d normal, double t)
 
 v3d cr_guard_normal(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t)
 {
-	return carom_rotate(cr_motion_at(guard->of_b ? b->motion : a->motion, t).orientation, guard->local);
+	return carom_rotate(cr_guarded_orientation(guard->of_b ? b : a, t), guard->local);
 }
 
 /// The largest value of a linear function over the points of a body, without its rounding.
@@ -75,11 +75,13 @@ static v3d origin_at(const cr_motion *m, double t) { return v3d_mad(m->begin.pos
 /// Q over P at a time: heights of its points and their rates are linear.
 typedef struct rise {
 	const cr_guarded *q;
-	m3d rotation;     // of Q's frame
-	v3d m, rate;      // the linear part of h and of h', world
-	double h, h_rate; // of the origin of Q's frame
+	const m3d *rotation; // of Q's frame
+	v3d m, rate;         // the linear part of h and of h', world
+	double h, h_rate;    // of the origin of Q's frame
 	double bend;
-	double lost; // top, roundings of bodies and of numbers
+	double lost;   // top, roundings of bodies and of numbers
+	bool straight; // neither turns: rate and bend are 0
+	double below;  // of the lowest point, along m
 } rise;
 
 static double bound_bend(const cr_motion *p, const cr_motion *q, double tilt, double roll, double reach)
@@ -94,7 +96,7 @@ static double bound_bend(const cr_motion *p, const cr_motion *q, double tilt, do
 static void leave_out_spin(const cr_motion *q, double reach, rise *r)
 {
 	const v3d w = v3d_scale(q->axis, q->angle);
-	const v3d a = { r->rotation.row[0].z, r->rotation.row[1].z, r->rotation.row[2].z };
+	const v3d a = { r->rotation->row[0].z, r->rotation->row[1].z, r->rotation->row[2].z };
 	const double spin = v3d_dot(w, a);
 	const v3d rest = v3d_mad(w, -spin, a);
 	const double turn = v3d_length(rest), bend = turn * (turn + fabs(spin)) * reach;
@@ -104,52 +106,82 @@ static void leave_out_spin(const cr_motion *q, double reach, rise *r)
 	r->rate = v3d_cross(r->m, rest);
 }
 
-static rise make_rise(const cr_guarded *p, const cr_guarded *q, v3d m, double t)
+static void set_turning(const cr_guarded *p, const cr_guarded *q, v3d at, v3d off, double reach, rise *r)
 {
 	const cr_motion *mp = p->motion, *mq = q->motion;
-	const carom_pose pose_p = cr_motion_at(mp, t), pose_q = cr_motion_at(mq, t);
-	const m3d rotation = m3d_from_quat(pose_p.orientation);
-	const v3d origin = origin_at(mp, t), at = v3d_sub(pose_q.position, origin);
-	const v3d turn = v3d_cross(v3d_scale(mp->axis, mp->angle), m), roll = v3d_cross(m, v3d_scale(mq->axis, mq->angle));
-	const double reach = q->reach + mq->lever, apart = v3d_length(at);
-	const double top = v3d_dot(m, v3d_sub(pose_p.position, origin)) + highest(p, m3d_tmul(&rotation, m)) + rounding_of(p);
-	rise r = { .q = q,
-		.rotation = m3d_from_quat(pose_q.orientation),
-		.m = m,
-		.rate = v3d_add(turn, roll),
-		.h = v3d_dot(m, at),
-		.h_rate = v3d_dot(turn, at) + v3d_dot(m, v3d_sub(mq->travel, mp->travel)) +
-			v3d_dot(roll, v3d_sub(pose_q.position, origin_at(mq, t))),
-		.bend = bound_bend(mp, mq, v3d_length(turn), v3d_length(roll), reach),
-		.lost = top + rounding_of(q) + cr_motion_rounding(p->is_plane ? 0 : p->reach + mp->lever, reach, apart) };
+	const v3d turn = v3d_cross(v3d_scale(mp->axis, mp->angle), r->m), roll = v3d_cross(r->m, v3d_scale(mq->axis, mq->angle));
+	r->rate = v3d_add(turn, roll);
+	r->h_rate = v3d_dot(turn, at) + v3d_dot(r->m, v3d_sub(mq->travel, mp->travel)) + v3d_dot(roll, off);
+	r->bend = bound_bend(mp, mq, v3d_length(turn), v3d_length(roll), reach);
 	if (q->is_round && mp->angle == 0 && !mq->is_part)
-		leave_out_spin(mq, reach, &r);
+		leave_out_spin(mq, reach, r);
+}
+
+static rise make_rise(
+	const cr_guarded *p, const cr_guarded *q, const cr_motion_place *pp, const cr_motion_place *pq, v3d m, double t)
+{
+	const cr_motion *mp = p->motion, *mq = q->motion;
+	const v3d origin = origin_at(mp, t), at = v3d_sub(pq->pose.position, origin);
+	const double reach = q->reach + mq->lever, apart = v3d_length(at);
+	const double top = v3d_dot(m, v3d_sub(pp->pose.position, origin)) + highest(p, m3d_tmul(&pp->rotation, m)) + rounding_of(p);
+	rise r = { .q = q, .rotation = &pq->rotation, .m = m, .h = v3d_dot(m, at), .straight = mp->angle == 0 && mq->angle == 0 };
+	r.lost = top + rounding_of(q) + cr_motion_rounding(p->is_plane ? 0 : p->reach + mp->lever, reach, apart);
+	if (r.straight)
+		r.h_rate = v3d_dot(m, v3d_sub(mq->travel, mp->travel));
+	else
+		set_turning(p, q, at, v3d_sub(pq->pose.position, origin_at(mq, t)), reach, &r);
+	r.below = highest(q, m3d_tmul(r.rotation, v3d_neg(m)));
 	return r;
 }
 
 /// How high all points of Q are over those of P a span later, at least.
 static double least_height(const rise *r, double span)
 {
-	const v3d direction = v3d_mad(r->m, span, r->rate);
-	const double below = highest(r->q, m3d_tmul(&r->rotation, v3d_neg(direction)));
+	double below = r->below;
+	if (span > 0 && !r->straight)
+		below = highest(r->q, m3d_tmul(r->rotation, v3d_neg(v3d_mad(r->m, span, r->rate))));
 	return r->h + span * r->h_rate - below - 0.5 * span * span * r->bend - r->lost;
 }
 
-static rise rise_of(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t)
+/// Where the two bodies are.
+typedef struct both_places {
+	cr_motion_place room[2];
+	const cr_motion_place *at[2];
+} both_places;
+
+static void place_both(const cr_guarded *a, const cr_guarded *b, double t, both_places *places)
 {
-	const v3d normal = cr_guard_normal(a, b, guard, t);
-	return guard->of_b ? make_rise(b, a, normal, t) : make_rise(a, b, v3d_neg(normal), t);
+	for (int i = 0; i < 2; i++) {
+		const cr_guarded *g = i ? b : a;
+		if (g->places) {
+			places->at[i] = cr_look_at_place(g->places, t);
+		} else {
+			places->room[i] = cr_motion_place_at(g->motion, t);
+			places->at[i] = &places->room[i];
+		}
+	}
+}
+
+/// places lasts as long as what is returned.
+static rise rise_of(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, both_places *places)
+{
+	place_both(a, b, t, places);
+	const cr_motion_place *const *at = places->at;
+	const v3d normal = carom_rotate(at[guard->of_b]->pose.orientation, guard->local);
+	return guard->of_b ? make_rise(b, a, at[1], at[0], normal, t) : make_rise(a, b, at[0], at[1], v3d_neg(normal), t);
 }
 
 double cr_guard_gap(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t)
 {
-	const rise r = rise_of(a, b, guard, t);
+	both_places places;
+	const rise r = rise_of(a, b, guard, t, &places);
 	return least_height(&r, 0);
 }
 
 double cr_guard_gap_rate(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, double *rate)
 {
-	rise r = rise_of(a, b, guard, t);
+	both_places places;
+	rise r = rise_of(a, b, guard, t, &places);
 	r.bend = 0;
 	const double gap = least_height(&r, 0);
 	*rate = (least_height(&r, SHORT) - gap) / SHORT;
@@ -165,7 +197,8 @@ double cr_guard_rate(const cr_guarded *a, const cr_guarded *b, const cr_guard *g
 
 double cr_guard_until(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, double limit)
 {
-	const rise r = rise_of(a, b, guard, t);
+	both_places places;
+	const rise r = rise_of(a, b, guard, t, &places);
 	if (!(least_height(&r, 0) >= guard->level))
 		return t;
 	double span = limit - t;

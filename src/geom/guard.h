@@ -23,9 +23,15 @@ typedef struct cr_guarded {
 	double reach; // of the core of a convex body, or of the box, from the origin of its frame
 	// z of its frame is an axis of revolution, and the bound of its turning is to make use of that
 	bool is_round;
+	cr_motion_places *places; // of its motion, of a caller who looks at it often; NULL: none
 } cr_guarded;
 
 cr_guarded cr_guard_convex(const cr_motion *motion, const cr_convex *convex);
+
+static inline carom_quat cr_guarded_orientation(const cr_guarded *g, double t)
+{
+	return g->places ? cr_look_at_place(g->places, t)->pose.orientation : cr_motion_at(g->motion, t).orientation;
+}
 
 /// Fixes a direction of the world, as it is at a time, in the frame of a body.
 v3d cr_guard_local(const cr_motion *motion, v3d normal, double t);

@@ -73,6 +73,8 @@ static double descend(const pair *p, cr_simplex *s, v3d *normal)
 			lower = bound;
 			*normal = v3d_scale(v, 1 / length);
 		}
+		if (lower > p->enough)
+			return lower;
 		if (step >= try_curved && lower > 0) {
 			if (cr_descend_curved(p, *normal, SMALL * p->size, s, &lower, normal))
 				return lower;
@@ -568,7 +570,7 @@ static bool find_meeting(const pair *p, const depth *found, double part, bool by
 {
 	const v3d beyond = v3d_scale(found->direction, found->upper + part * p->size);
 	const cr_relative moved = { p->at->rotation, v3d_add(p->at->position, beyond) };
-	const pair apart = { p->a, p->b, &moved, p->size, p->form };
+	const pair apart = { p->a, p->b, &moved, p->size, p->form, INFINITY };
 	cr_simplex s;
 	double lower;
 	v3d normal;
@@ -663,7 +665,7 @@ static cr_difference_form form_of(const cr_convex *a, const cr_convex *b)
 static pair make_pair(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a)
 {
 	const v3d apart = v3d_sub(v3d_add(m3d_mul(&b_in_a->rotation, cr_convex_centre(b)), b_in_a->position), cr_convex_centre(a));
-	return (pair){ a, b, b_in_a, fmax(cr_convex_size(a) + cr_convex_size(b), v3d_length(apart)), form_of(a, b) };
+	return (pair){ a, b, b_in_a, fmax(cr_convex_size(a) + cr_convex_size(b), v3d_length(apart)), form_of(a, b), INFINITY };
 }
 
 /// Returns whether the cores are apart; else nearest is where to begin inside.
@@ -674,6 +676,10 @@ static bool separate_outside(const pair *p, cr_simplex *nearest, cr_separation *
 	// A smaller gap may be rounding of cores that overlap.
 	if (!(lower > TOUCHING * p->size))
 		return false;
+	if (lower > p->enough) {
+		*separation = (cr_separation){ .gap = lower - (p->a->rounding + p->b->rounding), .normal = normal, .error = INFINITY };
+		return true;
+	}
 	set_outside(p, nearest, lower, normal, separation);
 	separation->converged = separation->error <= GOOD * p->size;
 	return true;
@@ -711,14 +717,21 @@ static void separate(const pair *p, cr_separation *separation)
 	separation->converged = separation->error <= GOOD * p->size;
 }
 
-void cr_convex_separation(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
+void cr_convex_separation_to(
+	const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, double enough, cr_separation *separation)
 {
 	cr_convex room_a, room_b;
-	const pair rounded = make_pair(rounded_core(a, &room_a), rounded_core(b, &room_b), b_in_a);
+	pair rounded = make_pair(rounded_core(a, &room_a), rounded_core(b, &room_b), b_in_a);
+	rounded.enough = enough + (rounded.a->rounding + rounded.b->rounding);
 	cr_simplex nearest;
 	if (rounded.form == CR_SMOOTH && separate_outside(&rounded, &nearest, separation))
 		return;
-	separate(&(pair){ a, b, b_in_a, rounded.size, rounded.form }, separation);
+	separate(&(pair){ a, b, b_in_a, rounded.size, rounded.form, enough + (a->rounding + b->rounding) }, separation);
+}
+
+void cr_convex_separation(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
+{
+	cr_convex_separation_to(a, b, b_in_a, INFINITY, separation);
 }
 
 void cr_convex_separation_slow(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)

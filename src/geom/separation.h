@@ -29,6 +29,12 @@ typedef struct cr_separation {
 /// to 1e100 of one order.
 void cr_convex_separation(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation);
 
+/// Does so, but may end where the bodies are known to be farther apart than enough. Then gap is a
+/// lower bound above that, normal proves it, error is infinite, and the points are not set. Up to
+/// enough all bits are those of cr_convex_separation.
+void cr_convex_separation_to(
+	const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, double enough, cr_separation *separation);
+
 /// Finds the separation by the descent and the polytope alone, without Newton steps
 /// (curved_descent.h) and without the rind of ellipsoids. The oracle of the tests.
 void cr_convex_separation_slow(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation);

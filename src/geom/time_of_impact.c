@@ -127,6 +127,17 @@ static void separate(const cr_convex *a, const placed *pa, const cr_convex *b, c
 	s->on_b = m3d_mul(ra, s->on_b);
 }
 
+void cr_placed_separation(const cr_convex *a, const cr_motion_place *pa, const cr_convex *b, const cr_motion_place *pb,
+	const m3d *b_to_a, double enough, cr_separation *s)
+{
+	const m3d *ra = &pa->rotation;
+	const cr_relative at = { *b_to_a, m3d_tmul(ra, v3d_sub(pb->pose.position, pa->pose.position)) };
+	cr_convex_separation_to(a, b, &at, enough, s);
+	s->normal = m3d_mul(ra, s->normal);
+	s->on_a = m3d_mul(ra, s->on_a);
+	s->on_b = m3d_mul(ra, s->on_b);
+}
+
 void cr_motion_separation(
 	const cr_convex *a, const cr_motion *ma, const cr_convex *b, const cr_motion *mb, double t, cr_separation *s)
 {

@@ -29,6 +29,36 @@ cr_motion cr_motion_of_part(const cr_motion *body, const carom_pose *local);
 carom_pose cr_motion_at(const cr_motion *motion, double t);
 /// The pose at time 0, without the roundings of cr_motion_at where it is no part.
 carom_pose cr_motion_start(const cr_motion *motion);
+/// Where a moving body is at a time, and the matrix of its orientation.
+typedef struct cr_motion_place {
+	double time;
+	carom_pose pose;
+	m3d rotation;
+} cr_motion_place;
+static inline cr_motion_place cr_motion_place_at(const cr_motion *motion, double t)
+{
+	const carom_pose pose = cr_motion_at(motion, t);
+	return (cr_motion_place){ t, pose, m3d_from_quat(pose.orientation) };
+}
+/// Where it is at the beginning, and where it was when it was last asked for: those who look at one
+/// time again and again need not work it out anew.
+typedef struct cr_motion_places {
+	const cr_motion *motion;
+	cr_motion_place begin, last;
+} cr_motion_places;
+static inline cr_motion_places cr_motion_places_of(const cr_motion *motion)
+{
+	const cr_motion_place begin = cr_motion_place_at(motion, 0);
+	return (cr_motion_places){ motion, begin, begin };
+}
+static inline const cr_motion_place *cr_look_at_place(cr_motion_places *places, double t)
+{
+	if (t == 0)
+		return &places->begin;
+	if (t != places->last.time)
+		places->last = cr_motion_place_at(places->motion, t);
+	return &places->last;
+}
 /// Says how fast any two points of two bodies may approach each other along a unit direction n from
 /// B to A, at any time of the motions. reach: the most that a point lies away from the origin of
 /// its body's frame.
@@ -75,7 +105,12 @@ void cr_find_impact(const cr_convex *a, const cr_motion *motion_a, const cr_conv
 void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
 	double tolerance, double from, double limit, cr_impact *impact);
 
-/// Measures two bodies at a time of their motions. Axes of the world, origin at A's position.
+/// Measures two bodies at two places, if they are no farther apart than enough (see
+/// cr_convex_separation_to). Axes of the world, origin at A's position. b_to_a: turns the axes of B
+/// to those of A.
+void cr_placed_separation(const cr_convex *a, const cr_motion_place *pa, const cr_convex *b, const cr_motion_place *pb,
+	const m3d *b_to_a, double enough, cr_separation *separation);
+/// Does so at a time of their motions.
 void cr_motion_separation(
 	const cr_convex *a, const cr_motion *ma, const cr_convex *b, const cr_motion *mb, double t, cr_separation *separation);
 
