@@ -221,3 +221,40 @@ TEST(curved, a_search_that_may_end_early)
 	CHECK(early > 1000);
 	CHECK(whole > 5000);
 }
+
+/// Bodies with a rim that overlap a little, most often by a flat side: the depth is that of the plain polytope, up to what the
+/// two say they may be off, and a move by it parts the bodies.
+TEST(curved, depths_by_flat_sides)
+{
+	uint64_t seed = 31;
+	int overlap = 0;
+	for (int i = 0; i < 12000; i++) {
+		cr_convex a = partner(&seed, 7 + i % 2), b = partner(&seed, (const int[5]){ 2, 3, 7, 8, 1 }[i / 2 % 5]);
+		if (i / 10 % 2) {
+			const cr_convex swapped = a;
+			a = b;
+			b = swapped;
+		}
+		cr_relative at = place(&seed, &a, &b, i % 3 ? 0 : 3);
+		cr_separation s, slow;
+		if (i % 4) { // in line, or nearly so
+			const v3d n = random_unit(&seed);
+			const double turn = (const double[3]){ 0, 1e-6, 1e-3 }[i % 3];
+			at.rotation = m3d_from_quat(fixture_turn(n, turn));
+		}
+		cr_convex_separation(&a, &b, &at, &s);
+		const double size = cr_convex_size(&a) + cr_convex_size(&b);
+		at.position = v3d_mad(at.position, s.gap + test_random_double(&seed, 0, 0.05) * size, s.normal);
+		cr_convex_separation(&a, &b, &at, &s);
+		cr_convex_separation_slow(&a, &b, &at, &slow);
+		if (!(s.gap < 0))
+			continue;
+		overlap++;
+		CHECK(s.gap <= slow.gap + slow.error + 3e-9 * size);
+		CHECK(slow.gap <= s.gap + s.error + 3e-9 * size);
+		at.position = v3d_mad(at.position, s.gap - 1e-8 * size, s.normal);
+		cr_convex_separation_slow(&a, &b, &at, &slow);
+		CHECK(slow.gap > 0);
+	}
+	CHECK(overlap > 6000);
+}

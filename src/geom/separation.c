@@ -8,6 +8,13 @@
 ///     the bodies.
 /// (2) h(n) is an upper bound of the depth for every n: moved by h(n) against n, D no longer holds
 ///     the origin inside.
+/// (3) Let a polytope of points of D hold the origin. No n has an h(n) below the distance of the
+///     origin from its nearest face: else the plane across n at h(n) would cut off a part of it.
+/// Bodies with a flat side mostly overlap by one: D has a face there, with the normal n of the side
+/// and the height h(n). If the foot of the origin lies within that face, a pyramid over it holds
+/// the origin, and where no other face of the pyramid is nearer, (2) and (3) meet at h(n). So the
+/// search begins with such a pyramid. One look at the farthest point along n is its proof; where it
+/// fails the search begins anew with the simplex of the descent.
 /// Whatever the loops below arrive at, gap is made by (1) or (2) from the direction that they found
 /// best.
 
@@ -113,17 +120,17 @@ typedef struct polytope {
 	face faces[MOST_FACES];
 	int vertex_count;
 	int face_count;
-	v3d inside; // a point within
+	bool some_thin; // faces were
+	v3d inside;     // a point within
 } polytope;
 
-/// The corner of a face at which its longest edge starts.
-static int longest_edge(const polytope *t, const face *f)
+/// The corner of a face at which its longest edge starts. Sets the squares of the edges' lengths.
+static int longest_edge(const polytope *t, const face *f, double square[3])
 {
-	double square[3];
-	for (int k = 0; k < 3; k++) {
-		const v3d along = v3d_sub(t->vertices[f->corner[(k + 1) % 3]].d, t->vertices[f->corner[k]].d);
-		square[k] = v3d_dot(along, along);
-	}
+	const v3d p = t->vertices[f->corner[0]].d, q = t->vertices[f->corner[1]].d, r = t->vertices[f->corner[2]].d;
+	const v3d along[3] = { v3d_sub(q, p), v3d_sub(r, q), v3d_sub(p, r) };
+	for (int k = 0; k < 3; k++)
+		square[k] = v3d_dot(along[k], along[k]);
 	return square[0] >= square[1] && square[0] >= square[2] ? 0 : square[1] >= square[2] ? 1 : 2;
 }
 
@@ -131,15 +138,20 @@ static bool add_face(polytope *t, int i, int j, int k, double size)
 {
 	if (t->face_count == MOST_FACES)
 		return false;
-	face f = { .corner = { (int16_t)i, (int16_t)j, (int16_t)k } };
+	face *f = &t->faces[t->face_count++];
+	f->corner[0] = (int16_t)i;
+	f->corner[1] = (int16_t)j;
+	f->corner[2] = (int16_t)k;
+	f->gone = false;
 	const v3d p = t->vertices[i].d;
 	const v3d n = v3d_cross(v3d_sub(t->vertices[j].d, p), v3d_sub(t->vertices[k].d, p));
-	const int longest = longest_edge(t, &f);
-	const double length = v3d_length(v3d_sub(t->vertices[f.corner[(longest + 1) % 3]].d, t->vertices[f.corner[longest]].d));
-	f.thin = !(v3d_length(n) > THIN * size * length);
-	f.normal = v3d_normalize(n);
-	f.distance = v3d_dot(f.normal, p);
-	t->faces[t->face_count++] = f;
+	double square[3];
+	const int longest = longest_edge(t, f, square);
+	const double area = v3d_length(n);
+	f->thin = !(area > THIN * size * sqrt(square[longest]));
+	f->normal = area > 0 ? v3d_scale(n, 1 / area) : (v3d){ 0, 0, 0 };
+	f->distance = v3d_dot(f->normal, p);
+	t->some_thin = t->some_thin || f->thin;
 	return true;
 }
 
@@ -160,12 +172,13 @@ static int face_with_edge(const polytope *t, int from, int to)
 /// edge would make faces that look anywhere, even inward.
 static void lend_planes(polytope *t)
 {
-	for (int i = 0; i < t->face_count; i++) {
+	for (int i = 0; i < t->face_count && t->some_thin; i++) {
 		const face *f = &t->faces[i];
 		if (!f->thin)
 			continue;
 		for (int step = 0; step < t->face_count && f->thin; step++) {
-			const int k = longest_edge(t, f), across = face_with_edge(t, f->corner[(k + 1) % 3], f->corner[k]);
+			double square[3];
+			const int k = longest_edge(t, f, square), across = face_with_edge(t, f->corner[(k + 1) % 3], f->corner[k]);
 			if (across < 0)
 				break;
 			f = &t->faces[across];
@@ -244,6 +257,7 @@ static bool start_polytope(const pair *p, const cr_simplex *s, polytope *t)
 	t->vertices[0] = s->v[0];
 	t->vertex_count = 1;
 	t->face_count = 0;
+	t->some_thin = false;
 	for (int i = 1; i < s->count; i++) {
 		if (widens(t, s->v[i].d, p->size))
 			t->vertices[t->vertex_count++] = s->v[i];
@@ -260,6 +274,167 @@ static bool start_polytope(const pair *p, const cr_simplex *s, polytope *t)
 		{ { 0, 2, 1 }, { 0, 1, 3 }, { 1, 2, 3 }, { 2, 0, 3 } } };
 	for (int i = 0; i < 4; i++)
 		add_face(t, faces[above][i][0], faces[above][i][1], faces[above][i][2], p->size);
+	lend_planes(t);
+	return true;
+}
+
+// ---- Inside: a flat side to begin with ----
+
+enum { MOST_FLATS = 6, MOST_CORNERS = 4, FEW_VERTICES = 1 };
+
+/// A flat side of a core: its outward normal, and corners of a polygon in it.
+typedef struct flat {
+	v3d normal;
+	v3d corner[MOST_CORNERS];
+	int count;
+} flat;
+
+static int count_flats(const cr_convex *c)
+{
+	switch (c->core) {
+	case CR_CORE_BOX: return 6;
+	case CR_CORE_CYLINDER:
+	case CR_CORE_TRIANGLE: return 2;
+	case CR_CORE_CONE: return 1;
+	default: return 0;
+	}
+}
+
+/// The normal of a flat side, unit or 0.
+static v3d flat_normal(const cr_convex *c, int i)
+{
+	const double sign = i % 2 ? 1 : -1;
+	if (c->core == CR_CORE_BOX)
+		return (v3d){ i / 2 == 0 ? sign : 0, i / 2 == 1 ? sign : 0, i / 2 == 2 ? sign : 0 };
+	if (c->core != CR_CORE_TRIANGLE)
+		return (v3d){ 0, 0, sign };
+	const v3d *p = c->corner;
+	return v3d_scale(v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0]))), sign);
+}
+
+/// Sets the corners of a flat side. Of a round one they lie on its rim, the first as near as can be
+/// to a point of the plane.
+static void set_corners(const cr_convex *c, int i, v3d near, flat *f)
+{
+	f->count = MOST_CORNERS;
+	if (c->core == CR_CORE_TRIANGLE) {
+		f->count = 3;
+		for (int k = 0; k < 3; k++)
+			f->corner[k] = c->corner[k];
+		return;
+	}
+	if (c->core == CR_CORE_BOX) {
+		static const double signs[4][2] = { { -1, -1 }, { 1, -1 }, { 1, 1 }, { -1, 1 } };
+		const int axis = i / 2, u = (axis + 1) % 3, v = (axis + 2) % 3;
+		for (int k = 0; k < 4; k++) {
+			double place[3];
+			place[axis] = i % 2 ? c->half[axis] : -c->half[axis];
+			place[u] = signs[k][0] * c->half[u];
+			place[v] = signs[k][1] * c->half[v];
+			f->corner[k] = (v3d){ place[0], place[1], place[2] };
+		}
+		return;
+	}
+	const double across = sqrt(near.x * near.x + near.y * near.y), z = i % 2 ? c->half_length : -c->half_length;
+	const double x = across > 0 ? c->radius * (near.x / across) : c->radius, y = across > 0 ? c->radius * (near.y / across) : 0;
+	f->corner[0] = (v3d){ x, y, z };
+	f->corner[1] = (v3d){ -y, x, z };
+	f->corner[2] = (v3d){ -x, -y, z };
+	f->corner[3] = (v3d){ y, -x, z };
+}
+
+/// A flat side of D: of A's flat side and a point of B, or the other way about.
+typedef struct side {
+	v3d normal; // outward from D
+	double height;
+	bool of_b;
+	int number;
+	cr_simplex_vertex other; // farthest along normal
+} side;
+
+/// False: the side looks away from the origin, seen from the middle of D.
+static bool set_side(const pair *p, bool of_b, int number, v3d middle, side *s)
+{
+	const v3d own = flat_normal(of_b ? p->b : p->a, number);
+	s->normal = of_b ? v3d_neg(m3d_mul(&p->at->rotation, own)) : own;
+	if (v3d_dot(s->normal, middle) > 0 || !(v3d_dot(own, own) > 0.5))
+		return false;
+	s->of_b = of_b;
+	s->number = number;
+	s->other = support(p, s->normal);
+	s->height = v3d_dot(s->normal, s->other.d);
+	return true;
+}
+
+/// Sets the vertices of a side, counter-clockwise seen from outside. Returns whether the foot of
+/// the origin lies within them.
+static bool place_side(const pair *p, const side *s, polytope *t)
+{
+	const v3d foot = v3d_scale(s->normal, s->height), b = v3d_sub(s->other.a, s->other.d);
+	flat f;
+	// of the other body a point stays, with which the foot of the origin is a point of this one
+	if (s->of_b)
+		set_corners(p->b, s->number, m3d_tmul(&p->at->rotation, v3d_sub(v3d_sub(s->other.a, foot), p->at->position)), &f);
+	else
+		set_corners(p->a, s->number, v3d_add(b, foot), &f);
+	for (int i = 0; i < f.count; i++) {
+		const v3d a = s->of_b ? s->other.a : f.corner[i];
+		const v3d d = s->of_b ? cr_difference_point(p, a, f.corner[i]) : v3d_sub(a, b);
+		t->vertices[i] = (cr_simplex_vertex){ d, a };
+	}
+	const cr_simplex_vertex *v = t->vertices;
+	if (v3d_dot(s->normal, v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[1].d))) < 0) {
+		const cr_simplex_vertex swapped = v[0];
+		t->vertices[0] = v[f.count - 1];
+		t->vertices[f.count - 1] = swapped;
+		if (f.count == 4) {
+			const cr_simplex_vertex middle = v[1];
+			t->vertices[1] = v[2];
+			t->vertices[2] = middle;
+		}
+	}
+	t->vertex_count = f.count;
+	for (int i = 0; i < f.count; i++) {
+		const v3d from = v[i].d, along = v3d_sub(v[(i + 1) % f.count].d, from);
+		if (!(v3d_dot(s->normal, v3d_cross(along, v3d_sub(foot, from))) > SMALL * p->size * v3d_length(along)))
+			return false;
+	}
+	return true;
+}
+
+/// Begin with a pyramid over the flat side of D that is nearest to the origin, if the foot of the
+/// origin lies in it: most often no face of D is nearer, and the first look at the farthest point
+/// along its normal proves that. False: there is none.
+static bool start_on_flat(const pair *p, polytope *t)
+{
+	const v3d middle = cr_difference_point(p, cr_convex_centre(p->a), cr_convex_centre(p->b));
+	side sides[2 * MOST_FLATS];
+	int side_count = 0;
+	double least = (double)INFINITY;
+	for (int i = 0; i < count_flats(p->a) + count_flats(p->b); i++) {
+		const bool of_b = i >= count_flats(p->a);
+		side *s = &sides[side_count];
+		if (!set_side(p, of_b, of_b ? i - count_flats(p->a) : i, middle, s))
+			continue;
+		least = fmin(least, s->height);
+		side_count++;
+	}
+	const side *best = NULL;
+	for (int i = 0; i < side_count && !best; i++) {
+		if (sides[i].height <= least + NEAR * p->size && place_side(p, &sides[i], t))
+			best = &sides[i];
+	}
+	if (!best)
+		return false;
+	t->face_count = 0;
+	t->some_thin = false;
+	const int count = t->vertex_count;
+	t->vertices[t->vertex_count++] = support(p, v3d_neg(best->normal));
+	for (int i = 0; i < count; i++) {
+		add_face(t, (i + 1) % count, i, count, p->size);
+		if (i > 1)
+			add_face(t, 0, i - 1, i, p->size);
+	}
 	lend_planes(t);
 	return true;
 }
@@ -298,10 +473,12 @@ static double height_over(const face *f, v3d d) { return v3d_dot(f->normal, d) -
 static bool is_covered(const polytope *t, const face *f, v3d d)
 {
 	for (int k = 0; k < 3; k++) {
-		const int from = f->corner[k], to = f->corner[(k + 1) % 3], across = face_with_edge(t, to, from);
+		const int from = f->corner[k], to = f->corner[(k + 1) % 3];
 		const v3d start = t->vertices[from].d;
-		if (across >= 0 && t->faces[across].gone &&
-			v3d_dot(v3d_cross(v3d_sub(t->vertices[to].d, start), v3d_sub(d, start)), f->normal) > 0)
+		if (!(v3d_dot(v3d_cross(v3d_sub(t->vertices[to].d, start), v3d_sub(d, start)), f->normal) > 0))
+			continue;
+		const int across = face_with_edge(t, to, from);
+		if (across >= 0 && t->faces[across].gone)
 			return true;
 	}
 	return false;
@@ -494,11 +671,11 @@ static void polish(const pair *p, v3d n, const point_pair *near, depth *found)
 	}
 }
 
-/// Push out the nearest face until its plane holds the farthest point along its normal, or there is
-/// no more room. Each turn but the last adds one of at most MOST_VERTICES vertices.
-static void expand(const pair *p, polytope *t, depth *found)
+/// Push out the nearest face until its plane holds the farthest point along its normal, or there
+/// are most vertices. Each turn but the last adds one of at most MOST_VERTICES vertices.
+static void expand(const pair *p, polytope *t, int most_vertices, depth *found)
 {
-	for (;;) {
+	while (t->vertex_count <= most_vertices) {
 		const int nearest = nearest_face(t);
 		if (nearest < 0)
 			return;
@@ -520,6 +697,17 @@ static void expand(const pair *p, polytope *t, depth *found)
 	}
 }
 
+/// Finds the depth by a pyramid over a flat side of D and a few more vertices. Returns false where
+/// these do not prove it.
+static bool find_flat_depth(const pair *p, polytope *t, depth *found)
+{
+	*found = (depth){ .upper = (double)INFINITY };
+	if (!start_on_flat(p, t))
+		return false;
+	expand(p, t, t->vertex_count + FEW_VERTICES, found);
+	return found->upper - found->lower <= NEAR * p->size;
+}
+
 /// Of the faces that may be the nearest, with a normal apart from those taken, the nearest; -1:
 /// none. Takes those about its normal too.
 static int take_face(polytope *t, double upper)
@@ -536,12 +724,14 @@ static int take_face(polytope *t, double upper)
 static __attribute__((noinline)) void search_depth(const pair *p, const cr_simplex *s, depth *found)
 {
 	polytope t;
+	if (p->form == CR_RIMMED && find_flat_depth(p, &t, found))
+		return;
 	if (!start_polytope(p, s, &t)) {
 		set_flat_depth(p, &t, found);
 		return;
 	}
 	*found = (depth){ .upper = (double)INFINITY };
-	expand(p, &t, found);
+	expand(p, &t, MOST_VERTICES, found);
 	if (!(found->upper < INFINITY)) {
 		set_flat_depth(p, &t, found);
 		return;
