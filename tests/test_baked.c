@@ -322,10 +322,10 @@ TEST(baked, other_versions_and_layouts_are_refused)
 {
 	carom_context *context = fixture_context(1);
 	const block b = bake_kind(context, BOX);
-	b.bytes[8] = 3;
-	sign(&b);
-	check_refused(context, b.bytes, b.size, "version is 3; this library reads 4");
 	b.bytes[8] = 4;
+	sign(&b);
+	check_refused(context, b.bytes, b.size, "version is 4; this library reads 5");
+	b.bytes[8] = 5;
 	const uint8_t swapped[4] = { b.bytes[15], b.bytes[14], b.bytes[13], b.bytes[12] };
 	memcpy(b.bytes + 12, swapped, sizeof swapped);
 	sign(&b);
@@ -395,7 +395,7 @@ FORGE(sample_point, m->collider.samples[0].point[0][0] = NAN)
 FORGE(sample_exit, m->collider.samples[0].exit[0] = NAN)
 FORGE(sample_child, m->collider.sample_tree.nodes[0].child_count = 0)
 FORGE(cell, m->collider.grid.cells[0] = 0)
-FORGE(word, m->collider.grid.words[1].before++)
+FORGE(word, m->collider.grid.words[1].before = m->collider.grid.touched_count + 1)
 FORGE(touched, m->collider.grid.touched[0].count = CR_CELL_TRIANGLES + 1)
 FORGE(touched_triangle, m->collider.grid.touched[1].triangle[0] = m->collider.grid.plane_count)
 FORGE(touched_below, m->collider.grid.touched[1].triangle[0] = -1)

@@ -2,6 +2,7 @@
 #include "carom/collide.h"
 #include "fixture.h"
 #include "same_mesh.h"
+#include "mesh/thin_facets.h"
 #include "world/baked.h"
 #include "world/height_field.h"
 
@@ -106,10 +107,12 @@ static bool check_grid(const cr_grid *a, const cr_grid *b)
 		return false;
 	const int64_t cells = (int64_t)a->size[0] * a->size[1] * a->size[2];
 	CHECK_SAME(a->cells, b->cells, cells);
-	CHECK_SAME(a->words, b->words, (cells + 63) / 64);
-	REQUIRE(a->touched_count == b->touched_count);
-	CHECK_SAME(a->touched, b->touched, a->touched_count);
-	CHECK_SAME(a->planes, b->planes, a->plane_count);
+	for (int64_t w = 0; w < (cells + 63) / 64; w++) {
+		REQUIRE(a->words[w].touched == b->words[w].touched);
+		// Where the records of a word are depends on the edits before.
+		CHECK_SAME(a->touched + a->words[w].before, b->touched + b->words[w].before, __builtin_popcountll(a->words[w].touched));
+	}
+	CHECK(!a->planes && !b->planes); // worked out when asked for
 	return true;
 }
 
@@ -173,6 +176,27 @@ TEST(field_edit, borders_and_corners)
 	carom_destroy_context(context);
 }
 
+/// Bring thin facets up to date beside a refitted collider.
+static carom_result refit_thin(
+	carom_context *context, carom_mesh *copy, const cr_change *change, const carom_mesh *field, cr_facets *local)
+{
+	const cr_collider *c = &field->collider;
+	cr_facet_change *plan;
+	cr_surroundings around;
+	int32_t count;
+	cr_collider_refit_trees(&copy->collider, change);
+	REQUIRE(cr_copy_thin_facets(context, &field->facets, &copy->topology, local));
+	const carom_result result = cr_plan_facet_change(context, change, c->lower, c->upper, local, &plan);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const int32_t *vertices = cr_vertices_of_facet_change(plan, &count);
+	REQUIRE(cr_collider_surroundings(context, &copy->collider, vertices, count, &around) == CAROM_SUCCESS);
+	cr_mark_facet_change(plan, &around);
+	cr_surroundings_free(context, &around);
+	cr_take_facet_change(plan);
+	return CAROM_SUCCESS;
+}
+
 /// Move vertices of a copy of a field and bring its facets up to date; a whole build must give the same bits. Returns whether that could
 /// be done near the change.
 static bool refit_facets(
@@ -188,8 +212,11 @@ static bool refit_facets(
 	cr_surroundings_free(context, &near);
 	REQUIRE(cr_facets_build(context, &copy->topology, true, &whole));
 	const cr_collider *c = &field->collider;
-	const carom_result result =
-		cr_facets_refit(context, &copy->topology, &change, &field->facets, c->lower, c->upper, true, &local);
+	if (field->facets.thin)
+		REQUIRE(cr_facets_thin(context, &copy->topology, &whole));
+	const carom_result result = field->facets.thin
+		? refit_thin(context, copy, &change, field, &local)
+		: cr_facets_refit(context, &copy->topology, &change, &field->facets, c->lower, c->upper, true, &local);
 	CHECK(result == CAROM_SUCCESS || result == CAROM_INVALID_MESH);
 	if (result == CAROM_SUCCESS)
 		same_facets(&local, &whole);
@@ -371,6 +398,251 @@ TEST(field_edit, work_goes_by_the_rectangle)
 	CHECK(of_large > 20 * of_small);
 	// Trees that are deeper by some levels, and leaves that are cut otherwise.
 	CHECK(small.nodes > 0 && large.nodes > 0 && large.nodes < 2 * small.nodes && large.nodes < of_large / 100);
+	carom_destroy_context(context);
+}
+
+// ---- In place ----
+
+/// A world with a body that alone holds the field of a model.
+typedef struct plot {
+	carom_world *world;
+	carom_body_id id;
+} plot;
+
+static plot open_plot(model *m, carom_context *context)
+{
+	plot g = { fixture_world(context, NULL), { 0, 0 } };
+	g.id = fixture_add(g.world, fixture_of_mesh(m->mesh), carom_pose_identity(), CAROM_STATIC);
+	carom_release_mesh(m->mesh);
+	return g;
+}
+
+static carom_mesh *field_of(const plot *g) { return g->world->bodies.data[g->id.index1 - 1].shape.mesh; }
+
+/// Change a rectangle of the model and of the ground; share as of edit.
+static carom_result dig(model *m, const plot *g, const carom_field_region *r, int share, uint64_t *seed)
+{
+	const float times = share < 0 ? 3 : 1;
+	static float heights[MAX_SAMPLES];
+	for (int32_t i = 0; i < r->columns * r->rows; i++) {
+		heights[i] = (int)(test_random(seed) % 100) < share ? NAN : times * random_height(seed);
+		m->heights[(r->first_row + i / r->columns) * m->columns + r->first_column + i % r->columns] = heights[i];
+	}
+	const carom_result result = carom_world_edit_field(g->world, g->id, r, heights);
+	m->mesh = field_of(g);
+	return result;
+}
+
+/// A rectangle of up to 6 samples a side.
+static carom_field_region small_region(const model *m, uint64_t *seed)
+{
+	carom_field_region r = random_region(m, seed);
+	r.columns = r.columns > 6 ? 6 : r.columns;
+	r.rows = r.rows > 6 ? 6 : r.rows;
+	return r;
+}
+
+TEST(field_edit, in_place_is_the_field_made_whole)
+{
+	static model m;
+	uint64_t seed = 31;
+	carom_context *context = fixture_context(1);
+	int alike = 0, stayed = 0;
+	for (int round = 0; round < 8 / TEST_FEWER && test_failures() == 0; round++) {
+		open_model(&m, context, round % 2 ? 41 : 33, round % 3 ? 41 : 25, &seed);
+		const plot g = open_plot(&m, context);
+		for (int k = 0; k < 30 && test_failures() == 0; k++) {
+			const carom_mesh *before = field_of(&g);
+			const carom_field_region r = k % 7 == 6 ? random_region(&m, &seed) : small_region(&m, &seed);
+			CHECK_INT(dig(&m, &g, &r, k == 11 ? -1 : k == 20 || k == 21 ? 10 : 0, &seed), CAROM_SUCCESS);
+			stayed += field_of(&g) == before;
+			alike += check_whole(context, &m);
+		}
+		carom_destroy_world(g.world);
+	}
+	CHECK(alike > 20 / TEST_FEWER);
+	CHECK(stayed > 100 / TEST_FEWER);
+	carom_destroy_context(context);
+}
+
+/// Terraces and shallow waves, where facets of many triangles come and go.
+TEST(field_edit, in_place_where_facets_have_many_triangles)
+{
+	static model m;
+	uint64_t seed = 32;
+	carom_context *context = fixture_context(1);
+	int thin = 0;
+	for (int round = 0; round < 6 / TEST_FEWER && test_failures() == 0; round++) {
+		m = (model){ .columns = 41, .rows = 41 };
+		for (int i = 0; i < 41 * 41; i++)
+			m.heights[i] = round % 2 ? (float)(i % 41 / 3 + i / 41 / 2) / 8 : 1e-4f * (float)(test_random(&seed) % 8);
+		m.heights[0] = 12;
+		m.mesh = make_whole(context, &m);
+		const plot g = open_plot(&m, context);
+		for (int k = 0; k < 25 && test_failures() == 0; k++) {
+			static float heights[36];
+			const carom_field_region r = small_region(&m, &seed);
+			if (r.first_column < 1 && r.first_row < 1)
+				continue;
+			for (int32_t i = 0; i < r.columns * r.rows; i++) {
+				heights[i] = (float)(1 + test_random(&seed) % 4) * (k % 3 ? 1e-4f : 0.25f);
+				m.heights[(r.first_row + i / r.columns) * 41 + r.first_column + i % r.columns] = heights[i];
+			}
+			CHECK_INT(carom_world_edit_field(g.world, g.id, &r, heights), CAROM_SUCCESS);
+			m.mesh = field_of(&g);
+			thin += m.mesh->facets.thin && m.mesh->facets.count > 0;
+			check_whole(context, &m);
+		}
+		carom_destroy_world(g.world);
+	}
+	CHECK(thin > 20 / TEST_FEWER);
+	carom_destroy_context(context);
+}
+
+/// Whoever else holds the field keeps it as it was.
+TEST(field_edit, a_field_that_others_hold_is_copied)
+{
+	static model m;
+	uint64_t seed = 33;
+	carom_context *context = fixture_context(1);
+	open_model(&m, context, 30, 30, &seed);
+	carom_mesh *const held = carom_retain_mesh(m.mesh);
+	static model before;
+	before = m;
+	const plot g = open_plot(&m, context);
+	const carom_field_region r = { 10, 12, 5, 4 };
+	CHECK_INT(dig(&m, &g, &r, 0, &seed), CAROM_SUCCESS);
+	CHECK(field_of(&g) != held);
+	check_whole(context, &m);
+	before.mesh = held;
+	check_whole(context, &before);
+	carom_release_mesh(held);
+	// A copy is changed in place then, until a snapshot holds it.
+	const carom_mesh *own = field_of(&g);
+	CHECK_INT(dig(&m, &g, &r, 0, &seed), CAROM_SUCCESS);
+	CHECK(field_of(&g) == own);
+	check_whole(context, &m);
+	carom_snapshot *snapshot = NULL;
+	REQUIRE(carom_create_snapshot(g.world, &snapshot) == CAROM_SUCCESS);
+	REQUIRE(carom_world_save(g.world, snapshot) == CAROM_SUCCESS);
+	before = m;
+	CHECK_INT(dig(&m, &g, &r, 0, &seed), CAROM_SUCCESS);
+	CHECK(field_of(&g) != own);
+	check_whole(context, &m);
+	REQUIRE(carom_world_restore(g.world, snapshot) == CAROM_SUCCESS);
+	before.mesh = field_of(&g);
+	check_whole(context, &before);
+	carom_destroy_snapshot(snapshot);
+	carom_destroy_world(g.world);
+	carom_destroy_context(context);
+}
+
+/// Bodies rest on the ground, asleep. A world whose ground is dug in place has the results of one
+/// that gets an edited field, whatever the number of threads.
+TEST(field_edit, in_place_has_the_results_of_another_shape)
+{
+	static model m;
+	carom_context *context[2] = { fixture_context(1), fixture_context(4) };
+	carom_world *world[2];
+	carom_body_id id = { 0, 0 };
+	for (int w = 0; w < 2; w++) {
+		uint64_t seed = 34;
+		open_model(&m, context[w], 40, 40, &seed);
+		world[w] = fixture_world(context[w], NULL);
+		id = fixture_add(world[w], fixture_of_mesh(m.mesh), carom_pose_identity(), CAROM_STATIC);
+		if (w == 0)
+			carom_release_mesh(m.mesh);
+		carom_mesh *ball = fixture_torus_mesh(context[w], 14, 8, 0.4, 0.1);
+		for (int i = 0; i < 60; i++)
+			fixture_add(world[w], i % 2 ? fixture_of_mesh(ball) : fixture_box(0.4, 0.5, 0.6),
+				fixture_at(1 + 2 * (i % 8), 1 + 3 * (i / 8), 2.2), CAROM_DYNAMIC);
+		carom_release_mesh(ball);
+	}
+	uint64_t seed = 35;
+	int in_place = 0;
+	for (int step = 0; step < 12 && test_failures() == 0; step++) {
+		float heights[36];
+		const carom_field_region r = small_region(&m, &seed);
+		for (int i = 0; i < 36; i++)
+			heights[i] = step == 7 && i == 3 ? NAN : random_height(&seed);
+		const plot g = { world[0], id };
+		const carom_mesh *before = field_of(&g);
+		CHECK_INT(carom_world_edit_field(world[0], id, &r, heights), CAROM_SUCCESS);
+		in_place += field_of(&g) == before;
+		carom_mesh *edited = NULL;
+		REQUIRE(carom_create_edited_field(context[1], m.mesh, &r, heights, &edited) == CAROM_SUCCESS);
+		const carom_shape shape = fixture_of_mesh(edited);
+		REQUIRE(carom_world_set_shape(world[1], id, &shape) == CAROM_SUCCESS);
+		carom_release_mesh(m.mesh);
+		m.mesh = edited;
+		fixture_step(world[0]);
+		fixture_step(world[1]);
+		CHECK(carom_world_contacts(world[0]).count > 60);
+		CHECK(carom_world_hash(world[0]) == carom_world_hash(world[1]));
+	}
+	CHECK(in_place > 8);
+	carom_release_mesh(m.mesh);
+	for (int w = 0; w < 2; w++) {
+		carom_destroy_world(world[w]);
+		carom_destroy_context(context[w]);
+	}
+}
+
+/// A failed edit leaves the field as it was, however far it had come.
+TEST(field_edit, allocation_failure_in_place)
+{
+	static model m, before;
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	const carom_field_region regions[3] = { { 14, 15, 4, 4 }, { 20, 30, 3, 5 }, { 0, 0, 2, 2 } };
+	for (int k = 0; k < 3 && test_failures() == 0; k++) {
+		uint64_t seed = 14;
+		int failed = 0;
+		open_model(&m, context, 34, 41, &seed);
+		const plot g = open_plot(&m, context);
+		const carom_mesh *own = field_of(&g);
+		before = m;
+		before.mesh = field_of(&g);
+		for (carom_result result = CAROM_OUT_OF_MEMORY; result != CAROM_SUCCESS; failed++) {
+			uint64_t again = 15;
+			m = before;
+			heap.fail_at = heap.calls + failed;
+			result = dig(&m, &g, &regions[k], k == 1 ? -1 : 0, &again);
+			heap.fail_at = -1;
+			CHECK(field_of(&g) == own);
+			check_whole(context, result == CAROM_SUCCESS ? &m : &before);
+			if (result != CAROM_SUCCESS)
+				CHECK_INT(result, CAROM_OUT_OF_MEMORY);
+			REQUIRE(failed < 1000 && test_failures() == 0);
+		}
+		CHECK(failed > 10);
+		carom_destroy_world(g.world);
+	}
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+}
+
+TEST(field_edit, misuse_in_place)
+{
+	static model m;
+	uint64_t seed = 36;
+	carom_context *context = fixture_context(1);
+	open_model(&m, context, 10, 6, &seed);
+	const plot g = open_plot(&m, context);
+	m.mesh = field_of(&g);
+	const carom_body_id box = fixture_add(g.world, fixture_box(1, 1, 1), fixture_at(0, 0, 9), CAROM_DYNAMIC);
+	const carom_field_region one = { 9, 5, 1, 1 }, none = { 2, 2, 0, 1 };
+	const float height = 1, infinite = INFINITY;
+	fixture_expect_wrong(
+		context, carom_world_edit_field(g.world, box, &one, &height), "the shape of the body is no height field");
+	fixture_expect_wrong(
+		context, carom_world_edit_field(g.world, g.id, NULL, &height), "carom_world_edit_field: region is NULL");
+	fixture_expect_wrong(context, carom_world_edit_field(g.world, g.id, &one, NULL), "heights is NULL");
+	fixture_expect_wrong(context, carom_world_edit_field(g.world, g.id, &none, &height), "region.columns is 0");
+	fixture_expect_wrong(context, carom_world_edit_field(g.world, g.id, &one, &infinite), "heights[0] is inf");
+	CHECK_INT(carom_world_edit_field(g.world, (carom_body_id){ 9, 1 }, &one, &height), CAROM_INVALID_BODY);
+	check_whole(context, &m);
+	carom_destroy_world(g.world);
 	carom_destroy_context(context);
 }
 

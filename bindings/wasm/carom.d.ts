@@ -574,6 +574,8 @@ export class World extends Handle {
 	setTraits(id: BodyIdLike, traits: Pick<BodyDef, "kind" | "sensor" | "selfCollision" | "continuous" | "contacts" | "shapeImpacts" | "thickness">): void;
 	getFilter(id: BodyIdLike): { category: bigint; mask: bigint; group: number };
 	setShape(id: BodyIdLike, shape: Shape): void;
+	/** Give the height field of a body other heights in a rectangle of columns. */
+	editField(id: BodyIdLike, heights: Numbers, columns: number, options?: { firstColumn?: number | undefined; firstRow?: number | undefined }): void;
 	setParts(id: BodyIdLike, parts: readonly Part[]): void;
 	/** Its bounds in the world, a little wider than it is. */
 	getBox(id: BodyIdLike): { lower: Vector; upper: Vector };

@@ -1643,6 +1643,16 @@ export class World extends Handle {
 		this.change((world, put, room) => this.carom.exports.cw_set_shape(world, this.id(id, put, "setShape"), this.carom.putShape(room, shape, "setShape: shape")));
 	}
 
+	/** Give the height field of a body other heights in a rectangle of columns, from firstColumn and firstRow on. */
+	editField(id, heights, columns, options) {
+		const { firstColumn, firstRow } = settingsOf("editField", options, { firstColumn: 0, firstRow: 0 });
+		checkValue("i32", columns, "editField: columns");
+		checkNumbers(heights, "editField: heights", columns);
+		const region = { firstColumn, firstRow, columns, rows: heights.length / columns };
+		this.change((world, put, room) => this.carom.exports.cw_edit_field(world, this.id(id, put, "editField"),
+			this.carom.putRecord("field_region", room, () => {}, region, "editField: "), put(heights, Float32Array)));
+	}
+
 	/** Give a body with parts other parts, at most as many. */
 	setParts(id, parts) {
 		this.change((world, put, room) => this.carom.exports.cw_set_parts(world, this.id(id, put, "setParts"), this.carom.putParts(room, parts, "setParts: parts"), parts.length));

@@ -137,6 +137,13 @@ int EXPORT(cw_set_shape)(carom_world *world, const carom_body_id *id, const caro
 	return (int)carom_world_set_shape(world, *id, shape);
 }
 
+/// heights [region->rows*region->columns].
+int EXPORT(cw_edit_field)(
+	carom_world *world, const carom_body_id *id, const carom_field_region *region, const float *heights)
+{
+	return (int)carom_world_edit_field(world, *id, region, heights);
+}
+
 int EXPORT(cw_set_parts)(carom_world *world, const carom_body_id *id, const carom_part *parts, int count)
 {
 	return (int)carom_world_set_parts(world, *id, parts, count);

@@ -477,6 +477,24 @@ CAROM_API carom_result carom_world_set_part_data(
 /// has changed.
 CAROM_API carom_result carom_world_set_shape(
 	carom_world *world, carom_body_id id, const carom_shape *shape);
+/// Dig in the ground: give the height field of a body other heights in a rectangle, heights
+/// [region->rows * region->columns], metres in the field's frame, row by row, NaN for a hole. The
+/// body is one of a single shape. The next step finds the results of a world in which the body had
+/// the field of carom_create_edited_field from the beginning; ages, data and memory of pairs go on
+/// as with carom_world_set_shape, and what rests there wakes.
+///
+/// Where nothing but the body holds the field, it changes in place, and the call costs work near
+/// the rectangle, whatever the size of the field. Release your own reference after
+/// carom_world_add_body for that; such a field then shows its new heights to all who still look at
+/// it. It is copied first, as by carom_create_edited_field, where somebody else holds it (another
+/// body, a snapshot, a recording, the caller), where cloth is near, where it was loaded, or where
+/// devices have it; and in part or in whole made again where a hole opens or closes, where the
+/// least or largest coordinate changes, and where the ground has few facets, as a plain has.
+///
+/// CAROM_INVALID_BODY; CAROM_INVALID_ARGUMENT as of carom_create_edited_field, and where the shape
+/// of the body is no height field, or the body has parts. On any failure nothing has changed.
+CAROM_API carom_result carom_world_edit_field(carom_world *world, carom_body_id id,
+	const carom_field_region *region, const float *heights);
 /// Give a body with parts other parts [count], in place, as carom_world_set_shape does. count is
 /// from 1 to the number of parts that the body has; it cannot get more.
 /// - A part is known by its number. Pairs of parts that stay go on; those of parts that are left

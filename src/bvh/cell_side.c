@@ -44,11 +44,14 @@ int cr_line_meets(const cr_collider *c, int32_t number, const float anchor[3], c
 
 /// Bits of the triangles whose planes part the point from the anchor. false: the point is too near
 /// one of them to tell.
-static bool find_parting(const cr_grid *g, const cr_touched_cell *cell, const float point[3], float error, unsigned *parting)
+static bool find_parting(const cr_collider *c, const cr_touched_cell *cell, const float point[3], float error, unsigned *parting)
 {
 	unsigned above = 0, near = 0;
 	for (int i = 0; i < cell->count; i++) {
-		const float *plane = g->planes[cell->triangle[i]];
+		float own[4];
+		const float *plane = c->lean ? own : c->grid.planes[cell->triangle[i]];
+		if (c->lean)
+			cr_work_out_plane(c, cell->triangle[i], own);
 		const float height = ((plane[0] * point[0] + plane[1] * point[1]) + plane[2] * point[2]) - plane[3];
 		above |= (unsigned)(height > 0) << i;
 		near |= (unsigned)(fabsf(height) <= error);
@@ -67,7 +70,7 @@ int cr_side_in_cell(const cr_collider *c, const cr_touched_cell *cell, const flo
 			return 0;
 	}
 	unsigned parting;
-	if (cell->count == 0 || !find_parting(g, cell, point, HEIGHT_ERROR * c->scale, &parting))
+	if (cell->count == 0 || !find_parting(c, cell, point, HEIGHT_ERROR * c->scale, &parting))
 		return 0;
 	int winding = cell->winding;
 	for (int i = 0; parting >> i != 0; i++) {

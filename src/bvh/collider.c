@@ -354,22 +354,37 @@ static carom_result list_triangles(carom_context *context, cr_collider *c)
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
-	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider)
+static carom_result build_all(
+	carom_context *context, const cr_sample_set *samples, int32_t grid_resolution, cr_collider *collider)
 {
-	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed, .revision = cr_next_serial() };
 	carom_result result = list_triangles(context, collider);
 	if (result == CAROM_SUCCESS)
 		result = build_triangles(context, true, collider);
 	if (result == CAROM_SUCCESS)
 		result = samples ? build_samples(context, collider, samples) : build_vertex_samples(context, collider);
-	if (result == CAROM_SUCCESS && closed && collider->triangle_count > 0) {
-		cr_collider_measure_exits(context, collider);
+	if (result == CAROM_SUCCESS && collider->closed && collider->triangle_count > 0) {
+		if (!collider->lean)
+			cr_collider_measure_exits(context, collider);
 		result = cr_grid_build(context, collider, grid_resolution, &collider->grid);
 	}
 	if (result != CAROM_SUCCESS)
 		cr_collider_free(context, collider);
 	return result;
+}
+
+carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
+	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider)
+{
+	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed, .revision = cr_next_serial() };
+	return build_all(context, samples, grid_resolution, collider);
+}
+
+carom_result cr_collider_build_lean(
+	carom_context *context, const cr_topology *topology, int32_t grid_resolution, carom_mesh_build build, cr_collider *collider)
+{
+	*collider =
+		(cr_collider){ .topology = topology, .build = build, .closed = true, .lean = true, .revision = cr_next_serial() };
+	return build_all(context, NULL, grid_resolution, collider);
 }
 
 /// Give up the lists of the beginnings and sizes of blocks.
@@ -450,7 +465,7 @@ static bool refit_triangle_block(void *user, int32_t b, float lower[3], float up
 	cr_tri8 *block = &c->blocks[b];
 	bool moved = false;
 	for (int lane = 0; lane < block->count; lane++)
-		moved = moved || r->change->of_triangle[block->number[lane]];
+		moved = moved || cr_has_changed(r->change, block->number[lane]);
 	if (!moved && !r->all)
 		return false;
 	if (moved) {
@@ -510,7 +525,7 @@ static bool refit_sample_block(void *user, int32_t b, float lower[3], float uppe
 	bool moved = false;
 	for (int lane = 0; lane < CR_WIDTH; lane++) {
 		const int64_t v = block->number[lane];
-		if (r->change->normal[v] < 0)
+		if (cr_changed_normal(r->change, (int32_t)v) < 0)
 			continue;
 		for (int k = 0; k < 3; k++) {
 			block->point[k][lane] = t->vertices[3 * v + k];
@@ -531,6 +546,17 @@ static bool refit_sample_block(void *user, int32_t b, float lower[3], float uppe
 	return true;
 }
 
+int32_t cr_collider_refit_trees(cr_collider *c, const cr_change *change)
+{
+	c->revision = cr_next_serial();
+	refit r = { c, change, false };
+	box3f region;
+	memcpy(region.lower, change->lower, sizeof region.lower);
+	memcpy(region.upper, change->upper, sizeof region.upper);
+	const int32_t nodes = refit_triangles(c, change, &region);
+	return nodes + cr_tree8_refit_near(&c->sample_tree, &region, 0, refit_sample_block, &r);
+}
+
 carom_result cr_collider_refit(
 	carom_context *context, cr_collider *c, const cr_change *change, bool simple, int32_t resolution, int32_t *nodes)
 {
@@ -538,20 +564,15 @@ carom_result cr_collider_refit(
 	if (change->triangle_count == 0)
 		return CAROM_SUCCESS;
 	const float scale = c->scale;
-	c->revision = cr_next_serial();
-	refit r = { c, change, false };
-	box3f region;
-	memcpy(region.lower, change->lower, sizeof region.lower);
-	memcpy(region.upper, change->upper, sizeof region.upper);
-	*nodes = refit_triangles(c, change, &region);
-	*nodes += cr_tree8_refit_near(&c->sample_tree, &region, 0, refit_sample_block, &r);
+	*nodes = cr_collider_refit_trees(c, change);
 	if (!c->closed)
 		return CAROM_SUCCESS;
-	cr_collider_measure_exits_near(context, c, change);
+	if (!c->lean)
+		cr_collider_measure_exits_near(context, c, change);
 	if (resolution == 0)
 		return CAROM_SUCCESS;
 	if (c->grid.cells && c->scale == scale && cr_grid_holds(c, &c->grid))
-		return cr_grid_refit(context, c, change, simple, &c->grid);
+		return cr_grid_refit(context, c, change, simple, false, &c->grid);
 	c->grid = (cr_grid){ 0 };
 	return cr_grid_build(context, c, resolution, &c->grid);
 }
@@ -572,8 +593,21 @@ static bool has_corner_in(const cr_collider *c, int32_t triangle, const box3f *b
 typedef struct gathering {
 	const cr_collider *collider;
 	const cr_bvh_kernels *kernels;
-	int32_t *blocks; // [tree.block_count]
+	int32_t *blocks; // [room]
+	int32_t room;
 } gathering;
+
+/// Make room for the blocks that meet a box. false: out of memory.
+static bool make_room(carom_context *context, gathering *g, const box3f *box)
+{
+	const int32_t count = g->kernels->blocks_in_box(g->collider, box->lower, box->upper, g->room, g->blocks);
+	if (count <= g->room)
+		return true;
+	cr_free(context, g->blocks, (size_t)g->room * sizeof *g->blocks);
+	g->blocks = cr_alloc_array(context, (size_t)count, sizeof *g->blocks);
+	g->room = g->blocks ? count : 0;
+	return g->blocks != NULL;
+}
 
 /// List the triangles with a corner in a box; numbers NULL: only count them. reach: joined with
 /// their boxes.
@@ -581,7 +615,7 @@ static int32_t gather(const gathering *g, const box3f *box, cr_key *numbers, box
 {
 	const cr_collider *c = g->collider;
 	int32_t found = 0;
-	const int32_t count = g->kernels->blocks_in_box(c, box->lower, box->upper, c->tree.block_count, g->blocks);
+	const int32_t count = g->kernels->blocks_in_box(c, box->lower, box->upper, g->room, g->blocks);
 	for (int32_t i = 0; i < count; i++) {
 		const cr_tri8 *block = &c->blocks[g->blocks[i]];
 		for (int lane = 0; lane < block->count; lane++) {
@@ -627,14 +661,15 @@ carom_result cr_collider_surroundings(
 		memcpy(one.upper, one.lower, sizeof one.upper);
 		own = box3f_join(&own, &one);
 	}
-	const size_t bytes = (size_t)c->tree.block_count * sizeof(int32_t);
-	const gathering g = { c, cr_get_bvh_kernels(context->simd), cr_alloc(context, bytes) };
-	bool enough = g.blocks || bytes == 0;
-	if (enough && count > 0) {
+	gathering g = { c, cr_get_bvh_kernels(context->simd), NULL, 0 };
+	bool enough = true;
+	if (count > 0)
+		enough = make_room(context, &g, &own);
+	if (count > 0 && enough) {
 		gather(&g, &own, NULL, &reach);
-		enough = list_in(context, &g, &reach, s);
+		enough = make_room(context, &g, &reach) && list_in(context, &g, &reach, s);
 	}
-	cr_free(context, g.blocks, bytes);
+	cr_free(context, g.blocks, (size_t)g.room * sizeof *g.blocks);
 	if (enough)
 		return CAROM_SUCCESS;
 	cr_surroundings_free(context, s);

@@ -84,7 +84,9 @@ typedef struct cr_grid {
 	cr_cell_word *words;      // [cells / 64, rounded up]
 	cr_touched_cell *touched; // [touched_count] in the order of the cells
 	int64_t touched_count;
-	// [plane_count] outward unit normal and offset of each triangle, in file order
+	int64_t touched_room; // of touched, once an edit has changed it; else 0
+	// [plane_count] outward unit normal and offset of each triangle, in file order; none of a lean
+	// collider (cr_work_out_plane)
 	float (*planes)[4];
 	int32_t plane_count;
 } cr_grid;
@@ -116,6 +118,9 @@ typedef struct cr_collider {
 	// of a collider that was built here, not loaded: the extent comes from it
 	cr_median median;
 	bool closed;
+	// Of a field: planes of the grid and exits of samples are worked out when they are asked for,
+	// not stored. Few ever are, and an edit need not look for those that it changes.
+	bool lean;
 	// of tree, blocks and across: another one after each change (cr_next_serial)
 	uint64_t revision;
 	int32_t triangle_count;   // in use
@@ -152,6 +157,9 @@ static inline bool cr_is_uneven(const cr_collider *c) { return c->extent < 0.125
 /// empty.
 carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
 	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider);
+/// cr_collider_build over the vertices of a closed mesh, lean.
+carom_result cr_collider_build_lean(carom_context *context, const cr_topology *topology, int32_t grid_resolution,
+	carom_mesh_build build, cr_collider *collider);
 void cr_collider_free(carom_context *context, cr_collider *collider);
 /// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and
 /// grid, near the change alone. Beyond that it reads the samples once, for their ways out, and
@@ -162,6 +170,10 @@ void cr_collider_free(carom_context *context, cr_collider *collider);
 carom_result cr_collider_refit(
 	carom_context *context, cr_collider *collider, const cr_change *change, bool simple, int32_t resolution, int32_t *nodes);
 
+/// The part of it that takes no memory: trees, samples, boxes, lengths. Done once more after the
+/// vertices moved back, it undoes itself, but that boxes of the wide tree may stay larger than they
+/// need be. Exits and grid are not touched. Returns the nodes of trees that were refitted.
+int32_t cr_collider_refit_trees(cr_collider *collider, const cr_change *change);
 /// List the surroundings of vertices that are to move, before they do. CAROM_OUT_OF_MEMORY leaves
 /// nothing to free.
 carom_result cr_collider_surroundings(
@@ -206,12 +218,18 @@ size_t cr_collider_bytes(const cr_collider *collider);
 /// Make the grid of a closed collider whose trees are ready; resolution as in carom_mesh_def
 /// (grid.c).
 carom_result cr_grid_build(carom_context *context, const cr_collider *collider, int32_t resolution, cr_grid *grid);
-/// Bring the grid of a collider up to date that has changed otherwise. Writes its arrays, and makes
-/// touched again; the old one stays the caller's. false, with nothing done, where the surface
-/// reaches beyond the space of the cells. (grid.c)
+/// Does the surface still lie in the space of the cells? (grid.c)
 bool cr_grid_holds(const cr_collider *collider, const cr_grid *grid);
+/// Bring the grid of a collider up to date that has changed otherwise, near the change. owned:
+/// touched may be freed where it becomes too small; one that an edit made always may. On failure
+/// the grid is as it was. (grid.c)
 carom_result cr_grid_refit(
-	carom_context *context, const cr_collider *collider, const cr_change *change, bool simple, cr_grid *grid);
+	carom_context *context, const cr_collider *collider, const cr_change *change, bool simple, bool owned, cr_grid *grid);
+/// The bytes of the records of touched cells.
+static inline size_t cr_touched_bytes(const cr_grid *g)
+{
+	return (size_t)(g->touched_room > 0 ? g->touched_room : g->touched_count) * sizeof *g->touched;
+}
 void cr_grid_free(carom_context *context, cr_grid *grid);
 /// Bytes held.
 size_t cr_grid_bytes(const cr_grid *grid);
@@ -223,6 +241,10 @@ size_t cr_grid_bytes(const cr_grid *grid);
 // Where the anchor of a cell is, in cells: not in the middle, where the lowest sides of a block
 // lie.
 static const float CR_CELL_ANCHOR[3] = { 0.61f, 0.57f, 0.53f };
+
+/// The plane of a triangle in file order, as floats, with the bits that are stored otherwise
+/// (grid.c).
+void cr_work_out_plane(const cr_collider *collider, int32_t number, float plane[4]);
 
 /// The point of a touched cell whose side is listed.
 static inline void cr_anchor_of_cell(const cr_grid *g, const int32_t cell[3], float anchor[3])

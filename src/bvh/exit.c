@@ -55,7 +55,8 @@ static void measure_exits_task(int64_t begin, int64_t end, int worker, void *tas
 		for (int lane = 0; lane < block->count; lane++) {
 			const float origin[3] = { block->point[0][lane], block->point[1][lane], block->point[2][lane] };
 			const float direction[3] = { block->inward[0][lane], block->inward[1][lane], block->inward[2][lane] };
-			if (!t->change || t->change->normal[block->number[lane]] >= 0 || meets(t, origin, direction, block->exit[lane]))
+			if (!t->change || cr_changed_normal(t->change, block->number[lane]) >= 0 ||
+				meets(t, origin, direction, block->exit[lane]))
 				block->exit[lane] = t->kernels->exit(t->collider, origin, direction);
 		}
 	}

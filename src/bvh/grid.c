@@ -642,14 +642,26 @@ static exact_plane plane_of(const v3d corner[3])
 	return (exact_plane){ normal, v3d_dot(normal, corner[0]) };
 }
 
+/// The planes of some triangles.
+typedef struct plane_list {
+	const exact_plane *planes; // by number, or as numbers
+	const cr_key *numbers;     // [count] rising, in the keys; NULL: planes of all
+	int64_t count;
+} plane_list;
+
+static const exact_plane *plane_at(const plane_list *l, int32_t number)
+{
+	return &l->planes[l->numbers ? cr_first_key(l->numbers, l->count, (uint64_t)number) : number];
+}
+
 static bool is_lost(const exact_plane *p) { return p->normal.x == 0 && p->normal.y == 0 && p->normal.z == 0; }
 
 /// On which side of its triangles the anchor of a listed cell lies. false: too near one of them, or
 /// their planes, for floats to tell, or for the winding number around it.
-static bool place_anchor(const cr_collider *c, const exact_plane *planes, const float anchor[3], cr_touched_cell *cell)
+static bool place_anchor(const cr_collider *c, const plane_list *planes, const float anchor[3], cr_touched_cell *cell)
 {
 	for (int i = 0; i < cell->count; i++) {
-		const exact_plane *plane = &planes[cell->triangle[i]];
+		const exact_plane *plane = plane_at(planes, cell->triangle[i]);
 		if (is_lost(plane))
 			return false;
 		const double height = v3d_dot(plane->normal, v3d_from_floats(anchor)) - plane->offset;
@@ -663,11 +675,11 @@ static bool place_anchor(const cr_collider *c, const exact_plane *planes, const 
 /// How often the surface winds around the anchor of a touched cell, from a point in a cell beside
 /// it that is not touched: only the cell's own triangles can lie between them. false: rounding
 /// leaves it open.
-static bool winding_from(const cr_collider *c, const exact_plane *planes, const cr_touched_cell *cell, const float from[3],
+static bool winding_from(const cr_collider *c, const plane_list *planes, const cr_touched_cell *cell, const float from[3],
 	const float anchor[3], int *winding)
 {
 	for (int i = 0; i < cell->count; i++) {
-		const exact_plane *plane = &planes[cell->triangle[i]];
+		const exact_plane *plane = plane_at(planes, cell->triangle[i]);
 		const double height = v3d_dot(plane->normal, v3d_from_floats(from)) - plane->offset;
 		const bool above = cell->above >> i & 1;
 		if (fabs(height) <= c->scale * 0x1p-18)
@@ -684,7 +696,7 @@ static bool winding_from(const cr_collider *c, const exact_plane *planes, const 
 
 /// winding_from for the neighbours of a touched cell, one after the other. inside: winding number
 /// of cells inside, 0: not known.
-static bool winding_from_neighbours(const cr_collider *c, const cr_grid *g, const exact_plane *planes, int inside,
+static bool winding_from_neighbours(const cr_collider *c, const cr_grid *g, const plane_list *planes, int inside,
 	const int32_t at[3], const cr_touched_cell *cell, const float anchor[3], int *winding)
 {
 	const int64_t strides[3] = { 1, g->size[0], (int64_t)g->size[0] * g->size[1] }, index = cell_index(g, at[0], at[1], at[2]);
@@ -707,7 +719,7 @@ static bool winding_from_neighbours(const cr_collider *c, const cr_grid *g, cons
 }
 
 /// Everything that a touched cell's own record tells; see place_anchors.
-static void place_anchor_of(const cr_bvh_kernels *kernels, const cr_collider *c, const exact_plane *planes, int inside,
+static void place_anchor_of(const cr_bvh_kernels *kernels, const cr_collider *c, const plane_list *planes, int inside,
 	const cr_grid *g, int32_t index, cr_touched_cell *cell)
 {
 	int32_t at[3];
@@ -726,7 +738,7 @@ static void place_anchor_of(const cr_bvh_kernels *kernels, const cr_collider *c,
 
 /// The sides and windings of the anchors of the touched cells; where these cannot be told, or a
 /// thousandth of a cell is less than the rounding of coordinates, the list is dropped.
-static void place_anchors(carom_context *context, const cr_collider *c, const exact_plane *planes, int inside, cr_grid *g)
+static void place_anchors(carom_context *context, const cr_collider *c, const plane_list *planes, int inside, cr_grid *g)
 {
 	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(context->simd);
 	cr_touched_cell *cell = g->touched;
@@ -743,11 +755,17 @@ static exact_plane plane_of_triangle(const cr_collider *c, int32_t number)
 	return plane_of(corner);
 }
 
-static void store_plane(cr_grid *g, int32_t number, const exact_plane *plane)
+static void round_plane(const exact_plane *plane, float rounded[4])
 {
 	const double values[4] = { plane->normal.x, plane->normal.y, plane->normal.z, plane->offset };
 	for (int k = 0; k < 4; k++)
-		g->planes[number][k] = (float)values[k];
+		rounded[k] = (float)values[k];
+}
+
+void cr_work_out_plane(const cr_collider *c, int32_t number, float rounded[4])
+{
+	const exact_plane plane = plane_of_triangle(c, number);
+	round_plane(&plane, rounded);
 }
 
 /// The planes of the triangles in use, by number: exact, and as floats.
@@ -756,7 +774,8 @@ static void list_planes(const cr_collider *c, cr_grid *g, exact_plane *planes)
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		const int32_t number = c->triangle_number[i];
 		planes[number] = plane_of_triangle(c, number);
-		store_plane(g, number, &planes[number]);
+		if (g->planes)
+			round_plane(&planes[number], g->planes[number]);
 	}
 }
 
@@ -765,16 +784,16 @@ static bool list_touched(carom_context *context, const cr_collider *c, const spa
 {
 	number_touched(g);
 	g->touched = cr_alloc_zero(context, (size_t)g->touched_count * sizeof *g->touched);
-	g->plane_count = c->topology->triangle_count;
-	g->planes = cr_alloc_zero(context, (size_t)g->plane_count * sizeof *g->planes);
-	const size_t plane_bytes = (size_t)g->plane_count * sizeof(exact_plane);
+	g->plane_count = c->lean ? 0 : c->topology->triangle_count;
+	g->planes = c->lean ? NULL : cr_alloc_zero(context, (size_t)g->plane_count * sizeof *g->planes);
+	const size_t plane_bytes = (size_t)c->topology->triangle_count * sizeof(exact_plane);
 	exact_plane *planes = cr_alloc(context, plane_bytes);
-	const bool enough = g->touched && g->planes && planes;
+	const bool enough = g->touched && (c->lean || g->planes) && planes;
 	if (enough) {
 		for (int64_t i = 0; i < spans->count; i++)
 			list_span(g, &spans->data[i]);
 		list_planes(c, g, planes);
-		place_anchors(context, c, planes, inside, g);
+		place_anchors(context, c, &(plane_list){ planes, NULL, 0 }, inside, g);
 	}
 	cr_free(context, planes, plane_bytes);
 	return enough;
@@ -821,18 +840,31 @@ carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t
 // that box are touched otherwise or change sides. Distances change around it, as far as the nearest
 // touched cell may have been in the box.
 
-/// A grid that is brought up to date.
+/// A word as it was.
+typedef struct old_word {
+	int64_t index;
+	uint64_t touched;
+} old_word;
+
+/// A grid that is brought up to date. All that may fail comes first, so that a failure leaves the
+/// grid as it was.
 typedef struct refit {
 	carom_context *context;
 	const cr_collider *collider;
 	cr_grid *grid;
 	cell_range box;
-	span_list spans;     // of the triangles that touch the box, within it
-	exact_plane *planes; // [plane_count] of those triangles
-	int32_t *blocks;     // [tree.block_count]
-	cr_key *numbers;     // [2 * 8 * block_count] of those triangles, sorted
+	span_list spans; // of the triangles that touch the box, within it
+	int32_t *blocks; // [block_count] that may hold such triangles
+	int32_t block_count;
+	cr_key *numbers; // [2 * 8 * block_count] of those triangles, sorted
 	int64_t number_count;
-	cr_cell_word *before; // the words as they were
+	exact_plane *planes; // [number_count]
+	old_word *words;     // [word_room] those with cells of the box, rising
+	int64_t word_count;
+	int64_t word_room;
+	int32_t layer; // around the box, from which on distances stay
+	uint8_t *part; // [part_bytes] for the distances within
+	size_t part_bytes;
 } refit;
 
 bool cr_grid_holds(const cr_collider *c, const cr_grid *g)
@@ -871,18 +903,24 @@ static void clear_touched(cr_grid *g, const cell_range *box)
 	}
 }
 
-/// List the triangles that may touch the box, in order.
-static void list_triangles_of_box(refit *r)
+/// List the triangles that may touch the box, in order, with their planes. false: out of memory.
+static bool list_triangles_of_box(refit *r)
 {
 	const cr_collider *c = r->collider;
 	const cr_grid *g = r->grid;
+	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(r->context->simd);
 	float lower[3], upper[3];
 	for (int k = 0; k < 3; k++) {
 		lower[k] = g->origin[k] + ((float)r->box.first[k] - 0.1f) * g->cell;
 		upper[k] = g->origin[k] + ((float)r->box.last[k] + 1.1f) * g->cell;
 	}
-	const int32_t count = cr_get_bvh_kernels(r->context->simd)->blocks_in_box(c, lower, upper, c->tree.block_count, r->blocks);
-	for (int32_t i = 0; i < count; i++) {
+	r->block_count = kernels->blocks_in_box(c, lower, upper, 0, NULL);
+	r->blocks = cr_alloc_array(r->context, (size_t)r->block_count, sizeof *r->blocks);
+	r->numbers = cr_alloc_array(r->context, 2 * CR_WIDTH * (size_t)r->block_count, sizeof *r->numbers);
+	if (r->block_count > 0 && (!r->blocks || !r->numbers))
+		return false;
+	kernels->blocks_in_box(c, lower, upper, r->block_count, r->blocks);
+	for (int32_t i = 0; i < r->block_count; i++) {
 		const cr_tri8 *block = &c->blocks[r->blocks[i]];
 		for (int lane = 0; lane < block->count; lane++) {
 			v3d corner[3];
@@ -892,7 +930,70 @@ static void list_triangles_of_box(refit *r)
 				r->numbers[r->number_count++].key = (uint64_t)block->number[lane];
 		}
 	}
-	cr_radix_sort(r->numbers, r->numbers + (size_t)c->tree.block_count * CR_WIDTH, r->number_count, 32);
+	cr_radix_sort(r->numbers, r->numbers + (size_t)r->block_count * CR_WIDTH, r->number_count, 32);
+	r->planes = cr_alloc_array(r->context, (size_t)r->number_count, sizeof *r->planes);
+	for (int64_t i = 0; r->planes && i < r->number_count; i++)
+		r->planes[i] = plane_of_triangle(c, (int32_t)r->numbers[i].key);
+	return r->planes || r->number_count == 0;
+}
+
+/// Note the words with cells of the box. false: out of memory.
+static bool save_words(refit *r)
+{
+	const cr_grid *g = r->grid;
+	const int64_t rows = (int64_t)(r->box.last[1] - r->box.first[1] + 1) * (r->box.last[2] - r->box.first[2] + 1);
+	r->word_room = rows * ((r->box.last[0] - r->box.first[0]) / 64 + 2);
+	r->words = cr_alloc_array(r->context, (size_t)r->word_room, sizeof *r->words);
+	int64_t next = 0;
+	for (int64_t row = 0; r->words && row < rows; row++) {
+		const int32_t height = r->box.last[1] - r->box.first[1] + 1;
+		const int32_t y = r->box.first[1] + (int32_t)(row % height), z = r->box.first[2] + (int32_t)(row / height);
+		const int64_t first = cell_index(g, r->box.first[0], y, z) / 64, last = cell_index(g, r->box.last[0], y, z) / 64;
+		for (next = next > first ? next : first; next <= last; next++)
+			r->words[r->word_count++] = (old_word){ next, g->words[next].touched };
+	}
+	return r->words != NULL;
+}
+
+static void restore_words(const refit *r)
+{
+	for (int64_t i = 0; i < r->word_count; i++)
+		r->grid->words[r->words[i].index].touched = r->words[i].touched;
+}
+
+/// Copy the records of touched cells, word by word, to an array with room for so many more. false:
+/// out of memory, with nothing done.
+static bool widen_touched(refit *r, bool owned, int64_t more)
+{
+	cr_grid *g = r->grid;
+	int64_t live = 0;
+	for (int64_t w = 0; w < word_count(g); w++)
+		live += __builtin_popcountll(g->words[w].touched);
+	const int64_t most = live + live / 8 + more;
+	cr_touched_cell *touched = cr_alloc_array(r->context, (size_t)most, sizeof *touched);
+	if (!touched)
+		return false;
+	int64_t placed = 0;
+	for (int64_t w = 0; w < word_count(g); w++) {
+		const int64_t count = __builtin_popcountll(g->words[w].touched);
+		if (count > 0)
+			memcpy(touched + placed, g->touched + g->words[w].before, (size_t)count * sizeof *touched);
+		g->words[w].before = placed;
+		placed += count;
+	}
+	if (owned || g->touched_room > 0)
+		cr_free(r->context, g->touched, cr_touched_bytes(g));
+	g->touched = touched;
+	g->touched_count = placed;
+	g->touched_room = most;
+	return true;
+}
+
+/// Make room for the records of all words that may need a new place. false: out of memory.
+static bool reserve_touched(refit *r, bool owned)
+{
+	const int64_t more = 64 * r->word_count;
+	return r->grid->touched_room - r->grid->touched_count >= more || widen_touched(r, owned, more);
 }
 
 /// Cut a span to the box. false: none of it is there.
@@ -919,7 +1020,6 @@ static bool mark_box(refit *r)
 		const int32_t number = (int32_t)r->numbers[i].key;
 		v3d corner[3];
 		cr_collider_triangle(r->collider, number, corner);
-		r->planes[number] = plane_of(corner);
 		if (!mark_triangle(r->context, r->grid, number, corner, &r->spans))
 			return false;
 		int64_t from = kept;
@@ -933,41 +1033,39 @@ static bool mark_box(refit *r)
 	return true;
 }
 
-/// Touched cells before a cell.
-static int64_t touched_before(const cr_cell_word *words, int64_t cell)
-{
-	const cr_cell_word *word = &words[cell / 64];
-	return word->before + __builtin_popcountll(word->touched & (((uint64_t)1 << (cell & 63)) - 1));
-}
-
-/// Make the touched cells again: those beyond the box are copied. false: out of memory.
-static bool move_touched(refit *r)
+/// Place the records of a word again: those of cells of the box are empty, the others stay. A word
+/// with more than before gets a place at the end.
+static void place_word(const refit *r, const old_word *old)
 {
 	cr_grid *g = r->grid;
-	const cr_touched_cell *old = g->touched;
-	const int64_t old_count = g->touched_count;
-	g->touched_count = 0;
-	number_touched(g);
-	g->touched = cr_alloc_array(r->context, (size_t)g->touched_count, sizeof *g->touched);
-	if (!g->touched && g->touched_count > 0) {
-		g->touched_count = 0;
-		return false;
+	cr_cell_word *word = &g->words[old->index];
+	cr_touched_cell records[64];
+	int count = 0;
+	for (uint64_t rest = word->touched; rest != 0; rest &= rest - 1) {
+		const int bit = __builtin_ctzll(rest);
+		int32_t at[3];
+		cell_at(g, (int32_t)(64 * old->index) + bit, at);
+		const int64_t before = word->before + __builtin_popcountll(old->touched & (((uint64_t)1 << bit) - 1));
+		records[count++] = is_in(&r->box, at[0], at[1], at[2]) ? (cr_touched_cell){ .count = 0 } : g->touched[before];
 	}
-	int64_t from = 0, to = 0; // where the next ones are and go
-	for (int32_t z = r->box.first[2]; z <= r->box.last[2]; z++) {
-		for (int32_t y = r->box.first[1]; y <= r->box.last[1]; y++) {
-			const int64_t begin = cell_index(g, r->box.first[0], y, z), last = begin + r->box.last[0] - r->box.first[0];
-			const int64_t first = touched_before(g->words, begin);
-			memcpy(g->touched + to, old + from, (size_t)(first - to) * sizeof *old);
-			to = touched_before(g->words, last) + is_touched(g, last);
-			memset(g->touched + first, 0, (size_t)(to - first) * sizeof *old);
-			from = touched_before(r->before, last) + (r->before[last / 64].touched >> (last & 63) & 1);
-		}
+	if (count > __builtin_popcountll(old->touched)) {
+		word->before = g->touched_count;
+		g->touched_count += count;
 	}
-	memcpy(g->touched + to, old + from, (size_t)(old_count - from) * sizeof *old);
-	for (int64_t i = 0; i < r->spans.count; i++)
-		list_span(g, &r->spans.data[i]);
-	return true;
+	if (count > 0)
+		memcpy(g->touched + word->before, records, (size_t)count * sizeof *records);
+}
+
+/// Make the records of the touched cells of the box again.
+static void replace_touched(const refit *r)
+{
+	for (int64_t i = 0; i < r->word_count; i++)
+		place_word(r, &r->words[i]);
+	for (int64_t i = 0; i < r->spans.count; i++) {
+		span s = r->spans.data[i];
+		for (const int32_t end = s.first + s.count; s.first < end; s.first++)
+			list_span(r->grid, &(span){ s.triangle, s.first, 1 });
+	}
 }
 
 /// A box larger by some cells, as far as there are any.
@@ -1034,24 +1132,36 @@ static void measure_part(cr_grid *g, const cell_range *wide, const cell_range *i
 	}
 }
 
-/// Bring distances up to date. Beyond a layer that is settled they stay, and its own count as those
-/// of touched cells. false: out of memory.
-static bool measure_around(refit *r)
+/// The part of the grid around the box within a layer.
+static room part_within(const refit *r, int32_t layer, cell_range *wide)
 {
-	cr_grid *g = r->grid;
-	int32_t layer = 4;
-	while (layer <= FAR && !is_settled(g, &r->box, layer))
-		layer += layer / 2;
-	const cell_range wide = widen(g, &r->box, layer), inner = widen(g, &r->box, layer - 1);
-	room part = { NULL, (wide.last[0] - wide.first[0] + 3 * LANES) / LANES * LANES, wide.last[1] - wide.first[1] + 3,
-		wide.last[2] - wide.first[2] + 3 };
-	const size_t bytes = (size_t)(part.row_bytes * part.rows * part.layers);
-	part.bytes = cr_alloc(r->context, bytes);
-	if (!part.bytes)
-		return false;
-	measure_part(g, &wide, &inner, &part);
-	cr_free(r->context, part.bytes, bytes);
-	return true;
+	*wide = widen(r->grid, &r->box, layer);
+	return (room){ r->part, (wide->last[0] - wide->first[0] + 3 * LANES) / LANES * LANES, wide->last[1] - wide->first[1] + 3,
+		wide->last[2] - wide->first[2] + 3 };
+}
+
+/// Find the layer from which on distances stay, and make room for those within. false: out of
+/// memory.
+static bool reserve_part(refit *r)
+{
+	cell_range wide;
+	r->layer = 4;
+	while (r->layer <= FAR && !is_settled(r->grid, &r->box, r->layer))
+		r->layer += r->layer / 2;
+	const room part = part_within(r, r->layer, &wide);
+	r->part_bytes = (size_t)(part.row_bytes * part.rows * part.layers);
+	r->part = cr_alloc(r->context, r->part_bytes);
+	return r->part != NULL;
+}
+
+/// Bring distances up to date. Beyond the layer they stay, and its own count as those of touched
+/// cells.
+static void measure_around(const refit *r)
+{
+	cell_range wide;
+	const room part = part_within(r, r->layer, &wide);
+	const cell_range inner = widen(r->grid, &r->box, r->layer - 1);
+	measure_part(r->grid, &wide, &inner, &part);
 }
 
 /// Is the side of a cell known, which is beyond the box or before the row (y, z) of it? Touched
@@ -1104,87 +1214,92 @@ static void set_sides_of_box(refit *r)
 	}
 }
 
+/// An inside cell, below the box or else anywhere; -1: there is none.
+static int64_t find_inside(const refit *r)
+{
+	const cr_grid *g = r->grid;
+	for (int32_t z = r->box.first[2] - 1; z >= 0; z--) {
+		const int64_t i = cell_index(g, r->box.first[0], r->box.first[1], z);
+		if (g->cells[i] & CR_CELL_INSIDE)
+			return i;
+	}
+	const int64_t count = cell_count(g);
+	for (int64_t i = 0; i < count; i++) {
+		if (g->cells[i] & CR_CELL_INSIDE)
+			return i;
+	}
+	return -1;
+}
+
 /// How often the surface winds around its inside; 0: not known.
 static int winding_inside(const refit *r)
 {
-	const cr_grid *g = r->grid;
-	const int64_t count = cell_count(g);
-	for (int64_t i = 0; i < count; i++) {
-		if (!(g->cells[i] & CR_CELL_INSIDE))
-			continue;
-		int32_t cell[3];
-		float middle[3];
-		cell_at(g, (int32_t)i, cell);
-		middle_of(g, cell, middle);
-		return cr_get_bvh_kernels(r->context->simd)->winding(r->collider, middle, DIRECTION);
-	}
-	return 0;
+	int32_t cell[3];
+	float middle[3];
+	const int64_t at = find_inside(r);
+	if (at < 0)
+		return 0;
+	cell_at(r->grid, (int32_t)at, cell);
+	middle_of(r->grid, cell, middle);
+	return cr_get_bvh_kernels(r->context->simd)->winding(r->collider, middle, DIRECTION);
 }
 
 static void place_anchors_of_box(refit *r, int inside)
 {
 	cr_grid *g = r->grid;
 	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(r->context->simd);
+	const plane_list planes = { r->planes, r->numbers, r->number_count };
 	for (int32_t z = r->box.first[2]; z <= r->box.last[2]; z++) {
 		for (int32_t y = r->box.first[1]; y <= r->box.last[1]; y++) {
 			for (int32_t x = r->box.first[0]; x <= r->box.last[0]; x++) {
 				const int64_t i = cell_index(g, x, y, z);
 				if (is_touched(g, i))
-					place_anchor_of(kernels, r->collider, r->planes, inside, g, (int32_t)i, cr_touched_cell_at(g, i));
+					place_anchor_of(kernels, r->collider, &planes, inside, g, (int32_t)i, cr_touched_cell_at(g, i));
 			}
 		}
 	}
 }
 
-/// All steps, once there is room for them. false: out of memory.
-static bool refit_grid(refit *r, const cr_change *change, bool simple)
+/// Everything. false: out of memory, with nothing done.
+static bool refit_grid(refit *r, const cr_change *change, bool simple, bool owned)
 {
 	cr_grid *g = r->grid;
 	const v3d corners[3] = { v3d_from_floats(change->lower), v3d_from_floats(change->upper), v3d_from_floats(change->lower) };
 	r->box = cells_around(g, corners);
-	memcpy(r->before, g->words, (size_t)word_count(g) * sizeof *g->words);
-	list_triangles_of_box(r);
-	if (!mark_box(r) || !move_touched(r) || !measure_around(r))
+	if (!list_triangles_of_box(r) || !save_words(r) || !reserve_touched(r, owned) || !reserve_part(r))
 		return false;
-	set_sides_of_box(r);
-	for (int32_t i = 0; i < change->triangle_count; i++) {
-		const exact_plane plane = plane_of_triangle(r->collider, change->triangles[i]);
-		store_plane(g, change->triangles[i], &plane);
+	if (!mark_box(r)) {
+		restore_words(r);
+		return false;
 	}
+	replace_touched(r);
+	measure_around(r);
+	set_sides_of_box(r);
+	for (int32_t i = 0; g->planes && i < change->triangle_count; i++)
+		cr_work_out_plane(r->collider, change->triangles[i], g->planes[change->triangles[i]]);
 	place_anchors_of_box(r, simple ? winding_inside(r) : 0);
 	return true;
 }
 
-carom_result cr_grid_refit(carom_context *context, const cr_collider *c, const cr_change *change, bool simple, cr_grid *grid)
+carom_result cr_grid_refit(
+	carom_context *context, const cr_collider *c, const cr_change *change, bool simple, bool owned, cr_grid *grid)
 {
-	const size_t blocks = (size_t)c->tree.block_count, words = (size_t)word_count(grid) * sizeof *grid->words,
-				 planes = (size_t)grid->plane_count * sizeof(exact_plane), numbers = 2 * CR_WIDTH * blocks * sizeof(cr_key);
-	cr_touched_cell *const old = grid->touched;
 	refit r = { .context = context, .collider = c, .grid = grid };
-	r.blocks = cr_alloc_array(context, blocks, sizeof *r.blocks);
-	r.numbers = cr_alloc(context, numbers);
-	r.planes = cr_alloc(context, planes);
-	r.before = cr_alloc(context, words);
-	const bool done = r.blocks && r.numbers && r.planes && r.before && refit_grid(&r, change, simple);
+	const bool done = refit_grid(&r, change, simple, owned);
 	cr_array_free(context, &r.spans);
-	cr_free(context, r.blocks, blocks * sizeof *r.blocks);
-	cr_free(context, r.numbers, numbers);
-	cr_free(context, r.planes, planes);
-	cr_free(context, r.before, words);
-	if (done)
-		return CAROM_SUCCESS;
-	if (grid->touched != old)
-		cr_free(context, grid->touched, (size_t)grid->touched_count * sizeof *grid->touched);
-	grid->touched = NULL;
-	grid->touched_count = 0;
-	return cr_fail_memory(context, "the grid of a mesh");
+	cr_free(context, r.blocks, (size_t)r.block_count * sizeof *r.blocks);
+	cr_free(context, r.numbers, 2 * CR_WIDTH * (size_t)r.block_count * sizeof *r.numbers);
+	cr_free(context, r.planes, (size_t)r.number_count * sizeof *r.planes);
+	cr_free(context, r.words, (size_t)r.word_room * sizeof *r.words);
+	cr_free(context, r.part, r.part_bytes);
+	return done ? CAROM_SUCCESS : cr_fail_memory(context, "the grid of a mesh");
 }
 
 void cr_grid_free(carom_context *context, cr_grid *g)
 {
 	cr_free(context, g->cells, (size_t)cell_count(g) + CR_GRID_PADDING);
 	cr_free(context, g->words, (size_t)word_count(g) * sizeof *g->words);
-	cr_free(context, g->touched, (size_t)g->touched_count * sizeof *g->touched);
+	cr_free(context, g->touched, cr_touched_bytes(g));
 	cr_free(context, g->planes, (size_t)g->plane_count * sizeof *g->planes);
 	*g = (cr_grid){ 0 };
 }
@@ -1193,6 +1308,6 @@ size_t cr_grid_bytes(const cr_grid *g)
 {
 	if (!g->cells)
 		return 0;
-	return (size_t)cell_count(g) + CR_GRID_PADDING + (size_t)word_count(g) * sizeof *g->words +
-		(size_t)g->touched_count * sizeof *g->touched + (size_t)g->plane_count * sizeof *g->planes;
+	return (size_t)cell_count(g) + CR_GRID_PADDING + (size_t)word_count(g) * sizeof *g->words + cr_touched_bytes(g) +
+		(size_t)g->plane_count * sizeof *g->planes;
 }

@@ -198,7 +198,7 @@ static void add_normals(search *s, candidates *list, const cr_solid *solid, cons
 {
 	const cr_hull *hull = solid->convex ? solid->convex->hull : NULL;
 	const cr_facets *facets = solid->facets;
-	if (facets && facets->count <= MOST_NORMALS) {
+	if (facets && cr_count_facets(facets) <= MOST_NORMALS) {
 		for (int32_t i = 0; i < facets->count; i++)
 			add_candidate(s, list, v3d_scale(m3d_mul(to_a, facets->data[i].normal), sign));
 	} else if (hull && hull->face_count <= MOST_NORMALS) {

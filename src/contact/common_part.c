@@ -366,7 +366,7 @@ static void begin_side(cr_overlap *o, int side)
 	o->facets[side] = &body->shape.mesh->facets;
 	o->two_sided[side] = !o->completion->collider[side]->closed && !cr_has_front(body);
 	o->middle[side] = cr_from_a(o->completion, 1 - side, cr_to_a(o->completion, side, middle));
-	begin_set(o, &o->touched[side], o->facets[side]->count);
+	begin_set(o, &o->touched[side], o->facets[side]->thin ? INT32_MAX : o->facets[side]->count);
 }
 
 /// Put the corners that are no pierces first. Both kinds keep their order. false: out of memory.

@@ -83,7 +83,8 @@ static void add_plane(cr_manifold *m, cr_reference_plane plane) { m->planes[m->p
 static cr_reference_plane plane_of_facet(const cr_manifold *m, int side, int32_t facet)
 {
 	const cr_completion *c = m->completion;
-	const cr_facet *f = &m->overlap->facets[side]->data[facet];
+	cr_facet room;
+	const cr_facet *f = cr_facet_at(m->overlap->facets[side], facet, &room);
 	cr_reference_plane plane = { .side = side, .facet = facet, .normal = cr_direction_to_a(c, side, f->normal), .area = f->area };
 	plane.offset = f->offset + (side == 0 ? 0 : v3d_dot(plane.normal, c->translation));
 	if (cr_is_turned(m->overlap, side, facet)) {
@@ -180,7 +181,7 @@ static const cr_facet_test *test_of(cr_manifold *m, cr_reference_plane *plane)
 {
 	if (plane->test)
 		return plane->test;
-	const int32_t count = m->overlap->facets[plane->side]->data[plane->facet].count;
+	const int32_t count = cr_facet_size(m->overlap->facets[plane->side], plane->facet);
 	const size_t edges = count <= CR_FEW_TRIANGLES ? 3 * (size_t)count : 0;
 	cr_facet_test *test = cr_arena_alloc(&m->completion->worker->arena, sizeof *test + edges * sizeof *test->edges);
 	if (test)
@@ -272,7 +273,7 @@ static cr_plane_row make_row(cr_manifold *m, cr_reference_plane *plane)
 		m->failed = m->failed || !row.only;
 	} else if (!all) {
 		const cr_facet_test *test = test_of(m, plane);
-		const int32_t count = m->overlap->facets[plane->side]->data[plane->facet].count;
+		const int32_t count = cr_facet_size(m->overlap->facets[plane->side], plane->facet);
 		row.triangles = test && count <= CR_FEW_TRIANGLES ? count : 0;
 		row.edges = test ? test->edges : NULL;
 		row.rim = test ? test->tolerance : 0;

@@ -46,7 +46,7 @@ static bool lies_over(const cr_collider *c, int32_t triangle, v3d n, v3d point, 
 static int32_t search_list(const cr_collider *c, const cr_facets *facets, const cr_facet *f, v3d point, double tolerance)
 {
 	for (int32_t i = 0; i < f->count; i++) {
-		const int32_t triangle = facets->triangles[f->first + i];
+		const int32_t triangle = cr_triangle_in_facet(facets, f, i);
 		if (lies_over(c, triangle, f->normal, point, tolerance))
 			return triangle;
 	}
@@ -57,7 +57,8 @@ static int32_t search_list(const cr_collider *c, const cr_facets *facets, const 
 static int32_t search_tree(
 	const cr_bvh_kernels *kernels, const cr_collider *c, const cr_facets *facets, int32_t facet, v3d point, double tolerance)
 {
-	const cr_facet *f = &facets->data[facet];
+	cr_facet room;
+	const cr_facet *f = cr_facet_at(facets, facet, &room);
 	const double pad = tolerance + 1e-5 * c->scale;
 	int32_t blocks[BLOCKS], best = -1;
 	float lower[3], upper[3];
@@ -83,7 +84,8 @@ static int32_t search_tree(
 int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider *collider, const cr_facets *facets,
 	int32_t facet, v3d point, double tolerance)
 {
-	const cr_facet *f = &facets->data[facet];
+	cr_facet room;
+	const cr_facet *f = cr_facet_at(facets, facet, &room);
 	const v3d on = v3d_mad(point, f->offset - v3d_dot(f->normal, point), f->normal);
 	if (f->count <= CR_FEW_TRIANGLES)
 		return search_list(collider, facets, f, on, tolerance);
@@ -103,10 +105,11 @@ void cr_begin_facet_test(
 {
 	*test = (cr_facet_test){ c, side, facet, tolerance, edges };
 	const cr_facets *facets = facets_of(test);
-	const cr_facet *f = &facets->data[facet];
+	cr_facet room;
+	const cr_facet *f = cr_facet_at(facets, facet, &room);
 	for (int32_t i = 0; i < f->count && f->count <= CR_FEW_TRIANGLES; i++) {
 		v3d p[3];
-		cr_collider_triangle(c->collider[side], facets->triangles[f->first + i], p);
+		cr_collider_triangle(c->collider[side], cr_triangle_in_facet(facets, f, i), p);
 		for (int k = 0; k < 3; k++) {
 			const v3d edge = v3d_sub(p[(k + 1) % 3], p[k]);
 			const double length = v3d_length(edge);
@@ -135,7 +138,8 @@ bool cr_facet_has(const cr_facet_test *test, v3d point)
 {
 	const cr_completion *c = test->completion;
 	const cr_facets *facets = facets_of(test);
-	const cr_facet *f = &facets->data[test->facet];
+	cr_facet room;
+	const cr_facet *f = cr_facet_at(facets, test->facet, &room);
 	if (f->count > CR_FEW_TRIANGLES)
 		return cr_facet_triangle_at(c, test->side, test->facet, point, test->tolerance) >= 0;
 	const v3d own = cr_from_a(c, test->side, point), on = v3d_mad(own, f->offset - v3d_dot(f->normal, own), f->normal);
@@ -143,7 +147,8 @@ bool cr_facet_has(const cr_facet_test *test, v3d point)
 	const double rounding = CR_HEIGHT_ROUNDING * (fabs(own.x) + fabs(own.y) + fabs(own.z) + collider->scale);
 	for (int32_t i = 0; i < f->count; i++) {
 		const int answer = ask_triangle(test, i, own, rounding);
-		if (answer > 0 || (answer == 0 && lies_over(collider, facets->triangles[f->first + i], f->normal, on, test->tolerance)))
+		if (answer > 0 ||
+			(answer == 0 && lies_over(collider, cr_triangle_in_facet(facets, f, i), f->normal, on, test->tolerance)))
 			return true;
 	}
 	return false;
@@ -220,7 +225,7 @@ static bool lies_flat(const patch *p, int32_t half_edge)
 	for (int i = 0; i < 2; i++) {
 		if (triangles[i] < 0)
 			continue;
-		const v3d n = cr_direction_to_a(c, p->below, f->data[f->of_triangle[triangles[i]]].normal);
+		const v3d n = cr_direction_to_a(c, p->below, cr_facet_normal(f, f->of_triangle[triangles[i]]));
 		if (v3d_dot(n, p->plane->normal) < -FLAT)
 			return true;
 	}
@@ -244,7 +249,7 @@ static bool runs_along(const patch *p, const cr_overlap_corner *corner)
 	const int side = corner->side;
 	if (corner->facet < 0)
 		return false;
-	const v3d facet = p->manifold->overlap->facets[1 - side]->data[corner->facet].normal;
+	const v3d facet = cr_facet_normal(p->manifold->overlap->facets[1 - side], corner->facet);
 	const v3d n = cr_direction_from_a(c, side, cr_direction_to_a(c, 1 - side, facet));
 	const cr_topology *t = c->collider[side]->topology;
 	const int32_t first = corner->number / 3 * 3, k = corner->number % 3;
@@ -291,7 +296,7 @@ static void take_below(const patch *p, point_list *list, const cr_overlap_corner
 	if (corner->kind == CR_CORNER_VERTEX || !on_plane || triangle < 0) {
 		const cr_facets *f = m->overlap->facets[p->plane->side];
 		triangle = cr_facet_triangle_at(m->completion, p->plane->side, p->plane->facet, corner->at, 10 * m->tolerance);
-		triangle = triangle < 0 ? f->triangles[f->data[p->plane->facet].first] : triangle;
+		triangle = triangle < 0 ? cr_first_of_facet(f, p->plane->facet) : triangle;
 	}
 	add_point(p, list, (patch_point){ corner->at, depth, corner, triangle });
 }
@@ -528,7 +533,7 @@ static void reach_depth(const patch *p, int64_t first)
 		place.triangle = cr_facet_triangle_at(c, p->plane->side, facet, place.at, 10 * p->manifold->tolerance);
 	if (place.triangle >= 0 || empty) {
 		const cr_facets *own = p->manifold->overlap->facets[p->plane->side];
-		place.triangle = place.triangle < 0 ? own->triangles[own->data[facet].first] : place.triangle;
+		place.triangle = place.triangle < 0 ? cr_first_of_facet(own, facet) : place.triangle;
 		emit(p, &place);
 	} else {
 		raise_contact(p, first, &place);

@@ -17,9 +17,9 @@ static const double NEAR = 1e-5;
 static int32_t nearest_of_facet(const cr_collider *collider, const cr_facets *facets, const cr_facet *facet, v3d point)
 {
 	double least = INFINITY;
-	int32_t best = facets->triangles[facet->first];
+	int32_t best = cr_triangle_in_facet(facets, facet, 0);
 	for (int32_t i = 0; i < facet->count; i++) {
-		const int32_t triangle = facets->triangles[facet->first + i];
+		const int32_t triangle = cr_triangle_in_facet(facets, facet, i);
 		v3d corners[3];
 		cr_feature feature;
 		cr_collider_triangle(collider, triangle, corners);
@@ -40,7 +40,7 @@ static int32_t triangle_at(const cr_pipeline *p, const cr_body *body, const caro
 	const cr_collider *collider = body->shape.collider;
 	const cr_facets *facets = &body->shape.mesh->facets;
 	const int32_t number = facets->of_triangle[triangle];
-	if (number < 0 || facets->data[number].count == 1)
+	if (number < 0 || cr_facet_size(facets, number) == 1)
 		return triangle;
 	const v3d normal = { c->normal[0], c->normal[1], c->normal[2] };
 	const v3d on = v3d_mad((v3d){ c->point[0], c->point[1], c->point[2] }, sign * c->depth, normal);

@@ -23,7 +23,7 @@ bool cr_slips_along(const cr_manifold *m, const cr_reference_plane *plane)
 	if (plane->facet < 0 || m->completion->collider[other]->closed || o->two_sided[other])
 		return false;
 	for (int32_t i = 0; i < o->touched[other].count; i++) {
-		const v3d front = cr_direction_to_a(m->completion, other, o->facets[other]->data[o->touched[other].list[i]].normal);
+		const v3d front = cr_direction_to_a(m->completion, other, cr_facet_normal(o->facets[other], o->touched[other].list[i]));
 		// The plane's normal takes the open mesh out of the other body.
 		if (-v3d_dot(front, plane->normal) < SLIP)
 			return true;
@@ -127,7 +127,7 @@ static v3d mean_front(const cr_manifold *m, int side)
 	const cr_overlap *o = m->overlap;
 	v3d sum = { 0, 0, 0 };
 	for (int32_t i = 0; i < o->touched[side].count; i++)
-		sum = v3d_add(sum, o->facets[side]->data[o->touched[side].list[i]].normal);
+		sum = v3d_add(sum, cr_facet_normal(o->facets[side], o->touched[side].list[i]));
 	return cr_direction_to_a(m->completion, side, sum);
 }
 
@@ -147,7 +147,7 @@ void cr_add_way_to_front(cr_manifold *m)
 		const double height = v3d_dot(front, o->corners[i].at);
 		top = lies_on(&o->corners[i], open) && height > top ? height : top;
 	}
-	const int32_t triangle = o->facets[open]->triangles[o->facets[open]->data[o->touched[open].list[0]].first];
+	const int32_t triangle = cr_first_of_facet(o->facets[open], o->touched[open].list[0]);
 	for (int32_t i = 0; i < o->count; i++) {
 		const cr_overlap_corner *corner = &o->corners[i];
 		const double depth = top - v3d_dot(front, corner->at);

@@ -125,7 +125,7 @@ static int32_t drop_far(
 void cr_direct_rays(
 	const cr_pipeline *p, const cr_collider *source, const cr_transform *to_target, const cr_sample_rays *r, int32_t count)
 {
-	for (int32_t i = 0; source->fans && i < count; i++) {
+	for (int32_t i = 0; (source->fans || source->lean) && i < count; i++) {
 		const int32_t sample = r->sample[i], lane = sample % CR_WIDTH;
 		const cr_sample8 *block = &source->samples[sample / CR_WIDTH];
 		const float origin[3] = { block->point[0][lane], block->point[1][lane], block->point[2][lane] };

@@ -2,7 +2,7 @@
 /// the plane of the triangle that it began with. The largest begin, because their planes suffer
 /// least from the rounding of their corners.
 
-#include "mesh/facets.h"
+#include "mesh/facet_growth.h"
 #include "base/radix.h"
 #include <string.h>
 
@@ -32,8 +32,7 @@ typedef struct growth {
 
 static v3d point_of(const cr_topology *t, int32_t vertex) { return v3d_from_floats(&t->vertices[3 * (int64_t)vertex]); }
 
-/// Twice the area of a triangle along its normal.
-static v3d area_of(const cr_topology *t, int32_t triangle)
+v3d cr_area_of(const cr_topology *t, int32_t triangle)
 {
 	const int32_t *v = &t->triangles[3 * (int64_t)triangle];
 	const v3d p = point_of(t, v[0]);
@@ -42,17 +41,19 @@ static v3d area_of(const cr_topology *t, int32_t triangle)
 
 static void measure(const growth *g, int32_t triangle)
 {
-	g->areas[triangle] = area_of(g->topology, triangle);
+	g->areas[triangle] = cr_area_of(g->topology, triangle);
 	g->sizes[triangle] = v3d_length(g->areas[triangle]);
 }
 
-/// What triangles that are measured are sorted by: the larger, the lower.
-static uint64_t key_of(const growth *g, int32_t triangle)
+uint64_t cr_area_key(double size)
 {
 	uint64_t bits;
-	memcpy(&bits, &g->sizes[triangle], sizeof bits);
+	memcpy(&bits, &size, sizeof bits);
 	return ~bits;
 }
+
+/// The key that triangles that are measured are sorted by.
+static uint64_t key_of(const growth *g, int32_t triangle) { return cr_area_key(g->sizes[triangle]); }
 
 /// The used triangles from the largest to the smallest into keys; returns their number.
 static int32_t sort_by_area(const growth *g)
@@ -68,26 +69,30 @@ static int32_t sort_by_area(const growth *g)
 	return count;
 }
 
-static bool lies_in(const growth *g, const cr_facet *f, int32_t triangle)
+bool cr_lies_in_facet(const cr_topology *t, double tolerance, const cr_facet *f, int32_t triangle, v3d area, double size)
 {
-	if (!(v3d_dot(g->areas[triangle], f->normal) >= LEVEL * g->sizes[triangle]))
+	if (!(v3d_dot(area, f->normal) >= LEVEL * size))
 		return false;
 	for (int k = 0; k < 3; k++) {
-		const v3d p = point_of(g->topology, g->topology->triangles[3 * (int64_t)triangle + k]);
-		if (fabs(v3d_dot(p, f->normal) - f->offset) > g->tolerance)
+		const v3d p = point_of(t, t->triangles[3 * (int64_t)triangle + k]);
+		if (fabs(v3d_dot(p, f->normal) - f->offset) > tolerance)
 			return false;
 	}
 	return true;
 }
 
-/// The plane of a facet from all its triangles, whose areas (area_of) have the sum.
-static void settle_plane(const cr_topology *t, const cr_facets *facets, v3d sum, cr_facet *f)
+static bool lies_in(const growth *g, const cr_facet *f, int32_t triangle)
+{
+	return cr_lies_in_facet(g->topology, g->tolerance, f, triangle, g->areas[triangle], g->sizes[triangle]);
+}
+
+void cr_settle_facet(const cr_topology *t, const int32_t *triangles, v3d sum, cr_facet *f)
 {
 	double offset = 0;
 	f->normal = v3d_normalize(sum);
 	f->area = 0.5 * v3d_length(sum);
 	for (int32_t i = 0; i < 3 * f->count; i++) {
-		const int64_t corner = 3 * (int64_t)facets->triangles[f->first + i / 3] + i % 3;
+		const int64_t corner = 3 * (int64_t)triangles[f->first + i / 3] + i % 3;
 		offset += v3d_dot(f->normal, point_of(t, t->triangles[corner]));
 	}
 	f->offset = offset / (3 * f->count);
@@ -113,18 +118,27 @@ void cr_facets_settle(const cr_topology *t, cr_facets *facets)
 		cr_facet *f = &facets->data[i];
 		v3d sum = { 0, 0, 0 };
 		for (int32_t k = 0; k < f->count; k++)
-			sum = v3d_add(sum, area_of(t, facets->triangles[f->first + k]));
-		settle_plane(t, facets, sum, f);
+			sum = v3d_add(sum, cr_area_of(t, facets->triangles[f->first + k]));
+		cr_settle_facet(t, facets->triangles, sum, f);
 	}
 }
 
-/// The plane that a facet begins with, of a triangle that is measured.
-static cr_facet begin_at(const growth *g, int32_t seed)
+void cr_lone_facet(const cr_topology *t, int32_t triangle, cr_facet *f)
 {
-	cr_facet f = { .normal = v3d_normalize(g->areas[seed]) };
-	f.offset = v3d_dot(f.normal, point_of(g->topology, g->topology->triangles[3 * (int64_t)seed]));
+	*f = (cr_facet){ .count = 1 };
+	cr_settle_facet(t, &triangle, v3d_add((v3d){ 0, 0, 0 }, cr_area_of(t, triangle)), f);
+	f->first = ~triangle;
+}
+
+cr_facet cr_begin_facet(const cr_topology *t, int32_t seed, v3d area)
+{
+	cr_facet f = { .normal = v3d_normalize(area) };
+	f.offset = v3d_dot(f.normal, point_of(t, t->triangles[3 * (int64_t)seed]));
 	return f;
 }
+
+/// The plane that a facet begins with, of a triangle that is measured.
+static cr_facet begin_at(const growth *g, int32_t seed) { return cr_begin_facet(g->topology, seed, g->areas[seed]); }
 
 /// Grow a facet from a triangle; its triangles go behind those of the facets before it.
 static void grow(const growth *g, int32_t seed, int32_t first)
@@ -151,8 +165,10 @@ static void grow(const growth *g, int32_t seed, int32_t first)
 	v3d sum = { 0, 0, 0 };
 	for (int32_t i = 0; i < f->count; i++)
 		sum = v3d_add(sum, g->areas[facets->triangles[f->first + i]]);
-	settle_plane(g->topology, facets, sum, f);
+	cr_settle_facet(g->topology, facets->triangles, sum, f);
 }
+
+bool cr_goes_straight_on(v3d line, v3d other) { return !(v3d_dot(line, other) > STRAIGHT - 1); }
 
 /// A crease leaves a vertex along a line.
 static void note_line(const growth *g, int32_t vertex, v3d line)
@@ -160,7 +176,7 @@ static void note_line(const growth *g, int32_t vertex, v3d line)
 	const int32_t v = g->topology->weld[vertex];
 	if (g->lines[v] == 0)
 		g->first_line[v] = line;
-	else if (g->lines[v] > 1 || v3d_dot(g->first_line[v], line) > STRAIGHT - 1)
+	else if (g->lines[v] > 1 || !cr_goes_straight_on(g->first_line[v], line))
 		g->facets->corner[v] = 1;
 	g->lines[v] = g->lines[v] < 2 ? g->lines[v] + 1 : 2;
 }
@@ -247,8 +263,7 @@ static bool is_convex(const growth *g)
 	return f->count > 0;
 }
 
-/// The tolerance of triangles that fill a box.
-static double tolerance_in(const float lower[3], const float upper[3])
+double cr_facet_tolerance(const float lower[3], const float upper[3])
 {
 	return FLAT * v3d_length(v3d_sub(v3d_from_floats(upper), v3d_from_floats(lower)));
 }
@@ -265,7 +280,7 @@ static double tolerance_of(const cr_topology *t)
 			upper[k] = p[k] > upper[k] ? p[k] : upper[k];
 		}
 	}
-	return upper[0] >= lower[0] ? tolerance_in(lower, upper) : 0;
+	return upper[0] >= lower[0] ? cr_facet_tolerance(lower, upper) : 0;
 }
 
 static bool has_memory(const cr_facets *f)
@@ -289,6 +304,7 @@ static void grow_all(growth *g, bool closed)
 		grow(g, seed, placed);
 		placed += f->data[f->count - 1].count;
 	}
+	f->listed = placed;
 	mark_creases(g);
 	f->convex = closed && is_convex(g);
 	f->slack = slack_of(g->topology, f);
@@ -341,6 +357,56 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 	return enough;
 }
 
+// ---- Thin facets ----
+
+/// Count the facets that keep a record, and their triangles.
+static void count_records(const cr_facets *f, int32_t *records, int32_t *listed)
+{
+	*records = *listed = 0;
+	for (int32_t i = 0; i < f->count; i++) {
+		*records += f->data[i].count > 1;
+		*listed += f->data[i].count > 1 ? f->data[i].count : 0;
+	}
+}
+
+bool cr_facets_thin(carom_context *context, const cr_topology *t, cr_facets *f)
+{
+	int32_t records, listed;
+	if (f->count <= CONVEX_FACETS)
+		return true;
+	count_records(f, &records, &listed);
+	cr_facet *data = cr_alloc_array(context, (size_t)records, sizeof *data);
+	int32_t *triangles = cr_alloc_array(context, (size_t)listed, sizeof *triangles);
+	if ((records > 0 && !data) || (listed > 0 && !triangles)) {
+		cr_free(context, data, (size_t)records * sizeof *data);
+		cr_free(context, triangles, (size_t)listed * sizeof *triangles);
+		return false;
+	}
+	records = listed = 0;
+	for (int32_t i = 0; i < f->count; i++) {
+		const cr_facet *from = &f->data[i];
+		const int32_t *own = &f->triangles[from->first];
+		for (int32_t k = 0; k < from->count; k++)
+			f->of_triangle[own[k]] = from->count > 1 ? records : CR_LONE_FACET | own[k];
+		if (from->count == 1)
+			continue;
+		memcpy(&triangles[listed], own, (size_t)from->count * sizeof *own);
+		data[records] = *from;
+		data[records++].first = listed;
+		listed += from->count;
+	}
+	cr_free(context, f->data, (size_t)f->count * sizeof *f->data);
+	cr_free(context, f->triangles, (size_t)f->triangle_count * sizeof *f->triangles);
+	f->data = data;
+	f->triangles = triangles;
+	f->whole = f->count;
+	f->count = f->room = records;
+	f->listed = f->list_room = listed;
+	f->thin = t;
+	f->slack = 0;
+	return true;
+}
+
 // ---- Whether they are many ----
 
 enum { MOST_ASKED = 8 * CR_PATCH_FACETS, ROUNDS = 8 };
@@ -391,7 +457,7 @@ bool cr_has_many_facets(const cr_topology *t)
 	// Triangles that follow each other in a file mostly face nearly the same way.
 	for (int32_t round = 0; round < ROUNDS; round++) {
 		for (int32_t i = round; i < asked; i += ROUNDS) {
-			const v3d area = area_of(t, (int32_t)((int64_t)i * t->triangle_count / asked));
+			const v3d area = cr_area_of(t, (int32_t)((int64_t)i * t->triangle_count / asked));
 			const double size = v3d_length(area);
 			if (size > 0 && !add_apart(&apart, v3d_scale(area, 1 / size)))
 				return true;
@@ -596,7 +662,7 @@ static void merge(const regrowth *r)
 		placed = append(r->g.facets, &r->part, i, placed);
 		next = at;
 	}
-	append_kept(r, next, r->from->count, placed);
+	r->g.facets->listed = append_kept(r, next, r->from->count, placed);
 }
 
 /// Find creases and corners again where facets were grown again.
@@ -695,7 +761,7 @@ carom_result cr_facets_refit(carom_context *context, const cr_topology *t, const
 		.corner = cr_alloc(context, m),
 		.triangle_count = t->triangle_count,
 		.vertex_count = t->vertex_count };
-	regrowth r = { .g = { .context = context, .topology = t, .facets = facets, .tolerance = tolerance_in(lower, upper) },
+	regrowth r = { .g = { .context = context, .topology = t, .facets = facets, .tolerance = cr_facet_tolerance(lower, upper) },
 		.from = from };
 	const bool enough = make_room(context, &r) && facets->of_triangle && facets->triangles && facets->crease && facets->corner;
 	const carom_result result = enough ? refit(context, &r, change, closed) : CAROM_OUT_OF_MEMORY;
@@ -705,12 +771,16 @@ carom_result cr_facets_refit(carom_context *context, const cr_topology *t, const
 	return result;
 }
 
+/// Room for the lists of triangles.
+static size_t list_room(const cr_facets *f) { return (size_t)(f->thin ? f->list_room : f->triangle_count); }
+static size_t record_room(const cr_facets *f) { return (size_t)(f->thin ? f->room : f->count); }
+
 void cr_facets_free(carom_context *context, cr_facets *f)
 {
 	const size_t n = (size_t)f->triangle_count;
-	cr_free(context, f->data, (size_t)f->count * sizeof(cr_facet));
+	cr_free(context, f->data, record_room(f) * sizeof(cr_facet));
 	cr_free(context, f->of_triangle, n * sizeof(int32_t));
-	cr_free(context, f->triangles, n * sizeof(int32_t));
+	cr_free(context, f->triangles, list_room(f) * sizeof(int32_t));
 	cr_free(context, f->crease, n);
 	cr_free(context, f->corner, (size_t)f->vertex_count);
 	cr_free(context, f->few, (size_t)f->few_count * sizeof *f->few);
@@ -720,6 +790,7 @@ void cr_facets_free(carom_context *context, cr_facets *f)
 
 size_t cr_facets_bytes(const cr_facets *f)
 {
-	return (size_t)f->count * sizeof(cr_facet) + (size_t)f->triangle_count * (2 * sizeof(int32_t) + 1) +
-		(size_t)f->vertex_count + (size_t)f->edge_count * sizeof *f->edges + (size_t)f->few_count * sizeof *f->few;
+	return record_room(f) * sizeof(cr_facet) + (size_t)f->triangle_count * (sizeof(int32_t) + 1) +
+		list_room(f) * sizeof(int32_t) + (size_t)f->vertex_count + (size_t)f->edge_count * sizeof *f->edges +
+		(size_t)f->few_count * sizeof *f->few;
 }

@@ -18,44 +18,44 @@ static void points_of(const cr_topology *t, int32_t triangle, v3d points[3])
 
 // ---- The moved vertices ----
 
-static bool make_room(carom_context *context, const cr_topology *t, int32_t room, cr_change *c)
+/// moved: vertices that move.
+static bool make_room(carom_context *context, int32_t moved, int32_t room, cr_change *c)
 {
-	*c = (cr_change){ .room = room, .all_triangles = t->triangle_count, .all_vertices = t->vertex_count };
+	const int64_t entries = 3 * (int64_t)room + moved;
+	if (entries > 1 << 29)
+		return false;
+	*c = (cr_change){ .room = room, .normal_room = 16 };
+	while (c->normal_room < 2 * entries)
+		c->normal_room *= 2;
 	for (int k = 0; k < 3; k++) {
 		c->lower[k] = INFINITY;
 		c->upper[k] = -INFINITY;
 	}
 	c->triangles = cr_alloc_array(context, (size_t)room, sizeof *c->triangles);
-	c->of_triangle = cr_alloc_zero(context, (size_t)t->triangle_count);
-	c->normal = cr_alloc_array(context, (size_t)t->vertex_count, sizeof *c->normal);
-	return (room == 0 || c->triangles) && (t->triangle_count == 0 || c->of_triangle) && (t->vertex_count == 0 || c->normal);
+	c->normals = cr_alloc_zero(context, (size_t)c->normal_room * sizeof *c->normals);
+	return (room == 0 || c->triangles) && c->normals;
 }
 
 void cr_change_free(carom_context *context, cr_change *c)
 {
 	cr_free(context, c->triangles, (size_t)c->room * sizeof *c->triangles);
-	cr_free(context, c->of_triangle, (size_t)c->all_triangles);
-	cr_free(context, c->normal, (size_t)c->all_vertices * sizeof *c->normal);
+	cr_free(context, c->normals, c->normals ? (size_t)c->normal_room * sizeof *c->normals : 0);
 	*c = (cr_change){ 0 };
 }
 
-/// List the triangles with a corner that moves. normal: 0 marks such vertices, -1 the others.
+/// List the triangles with a corner that moves. The table holds such vertices for that long.
 static void list_triangles(
 	const cr_topology *t, const int32_t *vertices, int32_t count, const cr_surroundings *near, cr_change *c)
 {
-	memset(c->normal, 0xff, (size_t)t->vertex_count * sizeof *c->normal);
 	for (int32_t i = 0; i < count; i++)
-		c->normal[vertices[i]] = 0;
+		*cr_find_numbered(c, vertices[i]) = (cr_numbered){ vertices[i] + 1, 0 };
 	for (int32_t i = 0; i < near->count; i++) {
 		const int32_t triangle = near->triangles[i], *v = corners_of(t, triangle);
 		// All bits of one that does not move are set.
-		if ((c->normal[v[0]] & c->normal[v[1]] & c->normal[v[2]]) < 0)
-			continue;
-		c->triangles[c->triangle_count++] = triangle;
-		c->of_triangle[triangle] = 1;
+		if ((cr_changed_normal(c, v[0]) & cr_changed_normal(c, v[1]) & cr_changed_normal(c, v[2])) >= 0)
+			c->triangles[c->triangle_count++] = triangle;
 	}
-	for (int32_t i = 0; i < count; i++)
-		c->normal[vertices[i]] = -1;
+	memset(c->normals, 0, (size_t)c->normal_room * sizeof *c->normals);
 }
 
 /// Number the vertices whose normals change: all corners of the triangles listed.
@@ -63,9 +63,10 @@ static void number_normals(const cr_topology *t, cr_change *c)
 {
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		for (int k = 0; k < 3; k++) {
-			int32_t *number = &c->normal[t->weld[corners_of(t, c->triangles[i])[k]]];
-			if (*number < 0)
-				*number = c->normal_count++;
+			const int32_t vertex = t->weld[corners_of(t, c->triangles[i])[k]];
+			cr_numbered *entry = cr_find_numbered(c, vertex);
+			if (entry->vertex1 == 0)
+				*entry = (cr_numbered){ vertex + 1, c->normal_count++ };
 		}
 	}
 }
@@ -105,7 +106,7 @@ static void sum_normals(const cr_topology *t, const cr_change *c, const cr_surro
 		const int32_t triangle = near->triangles[i], *v = corners_of(t, triangle);
 		int32_t number[3];
 		for (int k = 0; k < 3; k++)
-			number[k] = c->normal[t->weld[v[k]]];
+			number[k] = cr_changed_normal(c, t->weld[v[k]]);
 		if ((number[0] & number[1] & number[2]) < 0)
 			continue;
 		v3d normal;
@@ -123,7 +124,7 @@ static bool store_normals(cr_topology *t, const cr_change *c, const cr_surroundi
 {
 	bool all = true;
 	for (int64_t i = 0; i < 3 * (int64_t)near->count; i++) {
-		const int32_t vertex = corners_of(t, near->triangles[i / 3])[i % 3], number = c->normal[t->weld[vertex]];
+		const int32_t vertex = corners_of(t, near->triangles[i / 3])[i % 3], number = cr_changed_normal(c, t->weld[vertex]);
 		if (number < 0)
 			continue;
 		float *normal = &t->normals[3 * (int64_t)vertex];
@@ -165,7 +166,7 @@ static int64_t mend_edges(cr_topology *t, const cr_change *c, cr_key *others)
 			others[count++] = (cr_key){ key, 0 };
 			continue;
 		}
-		if (across < triangle && c->of_triangle[across])
+		if (across < triangle && cr_has_changed(c, across))
 			continue; // it was mended from there
 		const v3d zero = { 0, 0, 0 };
 		const v3d sum = v3d_add(v3d_add(zero, cr_face_normal(t, triangle)), cr_face_normal(t, across));
@@ -241,7 +242,7 @@ void cr_surroundings_free(carom_context *context, cr_surroundings *s)
 carom_result cr_topology_refit(carom_context *context, cr_topology *t, const int32_t *vertices, const float *places,
 	int32_t count, const cr_surroundings *near, cr_change *c)
 {
-	if (!make_room(context, t, near->count, c))
+	if (!make_room(context, count, near->count, c))
 		return cr_fail_memory(context, "what changed in a mesh");
 	list_triangles(t, vertices, count, near, c);
 	measure(t, -1, c);

@@ -12,8 +12,9 @@
 #define MAGIC "CAROMBAK"
 
 enum {
-	// 1 held nothing of height fields, 2 no edges of hulls, 3 normals of all edges
-	VERSION = 4,
+	// 1 held nothing of height fields, 2 no edges of hulls, 3 normals of all edges, 4 records of
+	// all facets of fields
+	VERSION = 5,
 	BYTE_ORDER = 0x01020304,
 };
 
@@ -214,11 +215,20 @@ static void walk_topology(walk *w, bool bare, bool has_edges, cr_topology *t, co
 	ARRAY("edge_normals", t->edge_normals, has_edges ? 9 * triangles : 0);
 }
 
-static void walk_facets(walk *w, cr_facets *f, const carom_mesh_report *r, int32_t used)
+static void walk_facets(walk *w, cr_facets *f, const cr_topology *t, int32_t used)
 {
-	f->vertex_count = r->vertex_count;
-	f->triangle_count = r->triangle_count;
+	bool thin = f->thin != NULL;
+	f->vertex_count = t->vertex_count;
+	f->triangle_count = t->triangle_count;
+	pass_bool(w, "thin", &thin);
+	f->thin = thin ? t : NULL;
 	pass_int(w, "facets", &f->count, 0, used);
+	pass_int(w, "triangles of facets", &f->listed, 0, used);
+	pass_int(w, "facets", &f->whole, 0, used);
+	// Records that an edit freed are not used again.
+	f->free = 0;
+	f->room = f->count;
+	f->list_room = f->listed;
 	INT(f, few_count, 0, CR_FEW_CORNERS);
 	BOOL(f, convex);
 	DOUBLE(f, slack);
@@ -227,7 +237,7 @@ static void walk_facets(walk *w, cr_facets *f, const carom_mesh_report *r, int32
 	FIXED_ARRAY("edges of a hull", f->edges, f->edge_count);
 	ARRAY("facets", f->data, f->count);
 	FIXED_ARRAY("facet of triangles", f->of_triangle, f->triangle_count);
-	FIXED_ARRAY("triangles of facets", f->triangles, used);
+	FIXED_ARRAY("triangles of facets", f->triangles, f->listed);
 	FIXED_ARRAY("creases", f->crease, f->triangle_count);
 	FIXED_ARRAY("corners", f->corner, f->vertex_count);
 }
@@ -253,6 +263,7 @@ static void walk_collider(walk *w, bool bare, cr_collider *c, const carom_mesh_r
 	FLOAT(c, diagonal);
 	FLOAT(c, extent);
 	c->closed = cr_is_solid(r);
+	BOOL(c, lean);
 	const int32_t used = c->triangle_count;
 	FIXED_ARRAY("triangle numbers", c->triangle_number, used);
 	c->binary.primitive_count = bare || w->places ? 0 : used;
@@ -284,10 +295,11 @@ static void walk_grid(walk *w, cr_grid *g, const cr_collider *c)
 	pass_float(w, "grid", &g->inverse_cell);
 	const int64_t cells = (int64_t)g->size[0] * g->size[1] * g->size[2];
 	pass(w, "touched cells", &g->touched_count, sizeof g->touched_count);
-	if (g->touched_count < 0 || g->touched_count > cells || cells > CR_GRID_MAX_CELLS)
+	if (g->touched_count < 0 || g->touched_count > INT32_MAX || cells > CR_GRID_MAX_CELLS)
 		refuse(w, "touched cells");
-	g->plane_count = c->topology->triangle_count;
+	g->plane_count = c->lean ? 0 : c->topology->triangle_count;
 	ARRAY("cells", g->cells, cells + CR_GRID_PADDING);
+	g->touched_room = 0;
 	ARRAY("words of cells", g->words, (cells + 63) / 64);
 	ARRAY("touched cells", g->touched, g->touched_count);
 	ARRAY("planes", g->planes, g->plane_count);
@@ -348,7 +360,7 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 		return;
 	walk_topology(w, p->bare, has_edges, &p->topology, &p->report);
 	if (!p->bare && !p->unfaceted)
-		walk_facets(w, &p->facets, &p->report, p->collider.triangle_count);
+		walk_facets(w, &p->facets, &p->topology, p->collider.triangle_count);
 	FIXED_ARRAY("materials", p->materials, has_materials ? p->report.triangle_count : 0);
 	FIXED_ARRAY("materials of vertices", p->vertex_materials, has_materials ? p->report.vertex_count : 0);
 	ARRAY("vertices as given", p->exact, has_exact ? 3 * (int64_t)p->report.vertex_count : 0);
@@ -470,6 +482,7 @@ static void take_parts(carom_mesh *mesh, const cr_mesh_parts *p)
 	mesh->sides = p->sides;
 	mesh->topology = p->topology;
 	mesh->facets = p->facets;
+	mesh->facets.thin = p->facets.thin ? &mesh->topology : NULL;
 	mesh->materials = p->materials;
 	mesh->vertex_materials = p->vertex_materials;
 	mesh->exact = p->exact;

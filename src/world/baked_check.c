@@ -126,6 +126,32 @@ static bool facets_fill(const cr_facets *f, int32_t used)
 	return first == used;
 }
 
+/// The facets with a record have their own triangles, and the others are one triangle each.
+static bool thin_facets_fill(const cr_facets *f, const cr_topology *t)
+{
+	int32_t listed = 0;
+	for (int32_t i = 0; i < f->count; i++) {
+		const cr_facet *facet = &f->data[i];
+		const double values[5] = { facet->normal.x, facet->normal.y, facet->normal.z, facet->offset, facet->area };
+		if (facet->count == 0)
+			continue; // was edited away
+		if (facet->first < 0 || facet->count < 0 || facet->count > f->listed - facet->first || is_any_wild_double(values, 5))
+			return false;
+		for (int32_t k = 0; k < facet->count; k++) {
+			if (f->of_triangle[f->triangles[facet->first + k]] != i)
+				return false;
+		}
+		listed += facet->count;
+	}
+	for (int32_t i = 0; i < f->triangle_count; i++) {
+		const int32_t own = f->of_triangle[i];
+		if ((own >= 0) != (t->used[i] != 0) || own < -1 || (own >= f->count && own != (CR_LONE_FACET | i)))
+			return false;
+		listed -= own >= 0 && own < f->count;
+	}
+	return listed == 0;
+}
+
 /// A small hull has few facets and corners, and its edges join these.
 static bool edges_agree(const cr_facets *f, const cr_topology *t)
 {
@@ -143,9 +169,13 @@ static bool edges_agree(const cr_facets *f, const cr_topology *t)
 	return f->slack >= 0 && !is_any_wild_double(&f->slack, 1);
 }
 
-static const char *check_facets(const cr_facets *f, const cr_topology *t, int32_t used)
+static const char *check_lists(const cr_facets *f, const cr_topology *t, int32_t used)
 {
-	if (!facets_fill(f, used))
+	if (!are_in_range(f->triangles, f->listed, 0, f->triangle_count))
+		return "triangles of facets";
+	if (f->thin)
+		return !f->convex && thin_facets_fill(f, t) ? NULL : "facets";
+	if (f->listed != used || !facets_fill(f, used))
 		return "facets";
 	if (!are_in_range(f->of_triangle, f->triangle_count, -1, f->count))
 		return "facet of triangles";
@@ -153,12 +183,18 @@ static const char *check_facets(const cr_facets *f, const cr_topology *t, int32_
 		if ((f->of_triangle[i] >= 0) != (t->used[i] != 0))
 			return "facet of triangles";
 	}
-	if (!are_in_range(f->triangles, used, 0, f->triangle_count))
-		return "triangles of facets";
 	for (int32_t i = 0; i < used; i++) {
 		if (!t->used[f->triangles[i]])
 			return "triangles of facets";
 	}
+	return NULL;
+}
+
+static const char *check_facets(const cr_facets *f, const cr_topology *t, int32_t used)
+{
+	const char *fault = check_lists(f, t, used);
+	if (fault)
+		return fault;
 	if (!are_at_most(f->crease, f->triangle_count, 7))
 		return "creases";
 	if (!are_at_most(f->corner, f->vertex_count, 1))
@@ -371,26 +407,26 @@ static uint64_t find_touched(const uint8_t *cells, int64_t count)
 	return touched;
 }
 
-/// The words tell of each cell whether it is touched, and how many are before.
+/// The words tell of each cell whether it is touched, and where the records begin.
 static bool words_tell(const cr_grid *g, int64_t cells)
 {
-	int64_t before = 0;
 	for (int64_t first = 0; first < cells; first += 64) {
 		const cr_cell_word *word = &g->words[first / 64];
 		const uint64_t touched = find_touched(g->cells + first, cells - first < 64 ? cells - first : 64);
-		if (word->touched != touched || word->before != before)
+		// An edit moves the records of a word to the end.
+		if (word->touched != touched || word->before < 0 || word->before > g->touched_count - __builtin_popcountll(touched))
 			return false;
-		before += __builtin_popcountll(touched);
 	}
-	return before == g->touched_count;
+	return true;
 }
 
 /// Do the touched cells name triangles alone? Places beyond their counts hold such numbers too, or
 /// 0.
-static bool cells_list_triangles(const cr_grid *g)
+static bool cells_list_triangles(const cr_collider *c)
 {
+	const cr_grid *g = &c->grid;
 	uint32_t wrong = 0;
-	const uint32_t end = (uint32_t)g->plane_count;
+	const uint32_t end = (uint32_t)c->topology->triangle_count;
 	for (int64_t i = 0; i < g->touched_count; i++) {
 		const cr_touched_cell *cell = &g->touched[i];
 		wrong |= (uint32_t)(cell->count > CR_CELL_TRIANGLES);
@@ -410,9 +446,11 @@ static const char *check_grid(const cr_collider *c)
 		return "grid";
 	if (!words_tell(g, (int64_t)g->size[0] * g->size[1] * g->size[2]))
 		return "words of cells";
-	if (!cells_list_triangles(g))
+	if (!cells_list_triangles(c))
 		return "touched cells";
-	return is_any_wild(&g->planes[0][0], 4 * (int64_t)g->plane_count) ? "planes" : NULL;
+	if ((g->planes == NULL) != c->lean)
+		return "planes";
+	return g->planes && is_any_wild(&g->planes[0][0], 4 * (int64_t)g->plane_count) ? "planes" : NULL;
 }
 
 // ---- Hull ----

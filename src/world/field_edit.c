@@ -1,19 +1,23 @@
 /// Height fields with other heights in a rectangle. See carom_create_edited_field.
 ///
-/// The edited field is a copy, in one block but for its facets, whose vertices move; all made of
-/// them is refitted near the rectangle. Where holes open or close the triangles are others, and
-/// the field is made again. Cost: copying the mesh, a short test of each sample's way out, and the
-/// work near the rectangle.
+/// A field changes where it is: vertices move, and all made of them is refitted near the rectangle,
+/// in time that goes by it. carom_create_edited_field does so to a copy, in one block but for its
+/// facets. Where holes open or close the triangles are others, and the field is made again. Where
+/// the box of the field changes, facets and perhaps the grid are made whole, since the tolerance of
+/// flatness and the places of cells follow from it.
+///
+/// A failure leaves a field as it was. All memory is taken before anything is written or else
+/// the old values are put back, which takes none.
 
+#include "mesh/thin_facets.h"
 #include "world/baked.h"
 #include "world/height_field.h"
 #include <string.h>
 
-static const char *const name = "carom_create_edited_field";
-
 /// An edit on its way.
 typedef struct edit {
 	carom_context *context;
+	const char *function; // for texts
 	const carom_mesh *from;
 	const carom_field_region *region;
 	const float *heights; // [region->rows][region->columns]
@@ -22,14 +26,14 @@ typedef struct edit {
 // ---- Checks ----
 
 static carom_result check_side(
-	carom_context *context, const char *of_first, int32_t first, const char *of_count, int32_t count, int32_t all)
+	const edit *e, const char *of_first, int32_t first, const char *of_count, int32_t count, int32_t all)
 {
 	if (first < 0 || first >= all)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: region.%s is %d; the field has %s 0 to %d", name, of_first,
-			(int)first, of_count, (int)all - 1);
+		return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: region.%s is %d; the field has %s 0 to %d", e->function,
+			of_first, (int)first, of_count, (int)all - 1);
 	if (count < 1 || count > all - first)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: region.%s is %d; from %s %d on there are %d", name, of_count,
-			(int)count, of_first, (int)first, (int)(all - first));
+		return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: region.%s is %d; from %s %d on there are %d", e->function,
+			of_count, (int)count, of_first, (int)first, (int)(all - first));
 	return CAROM_SUCCESS;
 }
 
@@ -42,11 +46,11 @@ static carom_result check_heights(const edit *e)
 		if (isnan(height))
 			continue;
 		if (!(fabsf(height) <= CAROM_MAX_COORDINATE))
-			return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: heights[%lld] is %g; it must lie within %g of 0", name,
-				(long long)i, height, CAROM_MAX_COORDINATE);
+			return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: heights[%lld] is %g; it must lie within %g of 0",
+				e->function, (long long)i, height, CAROM_MAX_COORDINATE);
 		if (!(height > bottom))
 			return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: heights[%lld] is %g; the bottom of the field is at %g",
-				name, (long long)i, height, bottom);
+				e->function, (long long)i, height, bottom);
 	}
 	return CAROM_SUCCESS;
 }
@@ -54,17 +58,17 @@ static carom_result check_heights(const edit *e)
 static carom_result check(const edit *e)
 {
 	if (!e->from)
-		return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: field is NULL", name);
+		return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: field is NULL", e->function);
 	if (e->from->field.columns == 0)
-		return cr_fail(
-			e->context, CAROM_INVALID_ARGUMENT, "%s: field is no height field: carom_create_height_field makes one", name);
+		return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: field is no height field: carom_create_height_field makes one",
+			e->function);
 	if (!e->region || !e->heights)
-		return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, e->region ? "heights" : "region");
+		return cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", e->function, e->region ? "heights" : "region");
 	const carom_field_region *r = e->region;
 	const cr_field *f = &e->from->field;
-	carom_result result = check_side(e->context, "first_column", r->first_column, "columns", r->columns, f->columns);
+	carom_result result = check_side(e, "first_column", r->first_column, "columns", r->columns, f->columns);
 	if (result == CAROM_SUCCESS)
-		result = check_side(e->context, "first_row", r->first_row, "rows", r->rows, f->rows);
+		result = check_side(e, "first_row", r->first_row, "rows", r->rows, f->rows);
 	return result == CAROM_SUCCESS ? check_heights(e) : result;
 }
 
@@ -143,9 +147,9 @@ static carom_result make_again(const edit *e, carom_mesh **edited)
 	}
 	for (int64_t i = 0; i < samples && !cells; i++)
 		cells = cr_is_field_cell(&plan, (int32_t)(i % f->columns), (int32_t)(i / f->columns));
-	const carom_result result = cells
-		? cr_make_field(e->context, &plan, edited)
-		: cr_fail(e->context, CAROM_INVALID_ARGUMENT, "%s: heights leaves only holes: each cell has a corner that is NaN", name);
+	const carom_result result = cells ? cr_make_field(e->context, &plan, edited)
+									  : cr_fail(e->context, CAROM_INVALID_ARGUMENT,
+											"%s: heights leaves only holes: each cell has a corner that is NaN", e->function);
 	cr_free(e->context, heights, bytes);
 	return result;
 }
@@ -207,57 +211,235 @@ static void mend_report(carom_mesh *mesh, const cr_change *change)
 	}
 }
 
-/// Make the facets of a refitted copy: near the change alone, where the box of the field stays, and
-/// with it what counts as flat.
-static carom_result refit_facets(const edit *e, const cr_change *change, carom_mesh *mesh)
+/// The old values of a field where it changes.
+typedef struct keepsake {
+	float *places;  // [3 * moves] of the vertices that move
+	float *normals; // [9 * near] of the corners of the surroundings
+} keepsake;
+
+/// A field that is refitted.
+typedef struct refit {
+	const edit *edit;
+	const moves *moves;
+	carom_mesh *mesh;
+	const cr_facets *dense; // those before, where they are not thin; else NULL
+	cr_surroundings near;
+	keepsake old;
+	cr_change change;
+	bool owned;            // the arrays lie each for itself
+	cr_facet_change *plan; // of thin facets; NULL: made takes their place
+	cr_facets made;
+	cr_grid grid; // takes the place of the other, if it has cells
+} refit;
+
+static size_t place_bytes(const refit *r) { return 3 * (size_t)r->moves->count * sizeof(float); }
+static size_t normal_bytes(const refit *r) { return 9 * (size_t)r->near.count * sizeof(float); }
+
+/// The normal of a corner of the surroundings.
+static float *normal_of(const refit *r, int64_t corner)
 {
-	const cr_collider *before = &e->from->collider, *after = &mesh->collider;
-	const bool closed = mesh->report.closed && mesh->report.components == 1;
-	carom_result result = CAROM_INVALID_MESH;
-	if (memcmp(before->lower, after->lower, sizeof after->lower) == 0 &&
-		memcmp(before->upper, after->upper, sizeof after->upper) == 0)
-		result = cr_facets_refit(
-			e->context, &mesh->topology, change, &e->from->facets, after->lower, after->upper, closed, &mesh->facets);
-	if (result == CAROM_INVALID_MESH)
-		result = cr_facets_build(e->context, &mesh->topology, closed, &mesh->facets) ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
-	return result == CAROM_SUCCESS ? result : cr_fail_memory(e->context, "the facets of a mesh");
+	const cr_topology *t = &r->mesh->topology;
+	return &t->normals[3 * (int64_t)t->triangles[3 * (int64_t)r->near.triangles[corner / 3] + corner % 3]];
 }
 
-/// Refit a copy, whose facets and touched cells go beside its block.
-static carom_result refit(const edit *e, const moves *m, carom_mesh *mesh, cr_change *change, cr_field_work *work)
+/// Keep the values that the edit will write over. false: out of memory.
+static bool keep_old(refit *r)
 {
-	const cr_field *f = &mesh->field;
-	mesh->edited = true;
-	cr_surroundings near;
-	carom_result result = cr_collider_surroundings(e->context, &mesh->collider, m->vertices, m->count, &near);
-	if (result != CAROM_SUCCESS)
-		return result;
-	work->surroundings = near.count;
-	result = cr_topology_refit(e->context, &mesh->topology, m->vertices, m->places, m->count, &near, change);
-	cr_surroundings_free(e->context, &near);
-	if (result == CAROM_SUCCESS)
-		result = cr_collider_refit(
-			e->context, &mesh->collider, change, true, cr_field_resolution(f->columns, f->rows, f->spacing), &work->nodes);
-	if (result == CAROM_SUCCESS)
-		result = refit_facets(e, change, mesh);
-	if (result == CAROM_SUCCESS)
-		mend_report(mesh, change);
-	set_holes(e, mesh->field.holes);
+	const cr_topology *t = &r->mesh->topology;
+	r->old.places = cr_alloc(r->mesh->context, place_bytes(r));
+	r->old.normals = cr_alloc(r->mesh->context, normal_bytes(r));
+	if (!r->old.places || (r->near.count > 0 && !r->old.normals))
+		return false;
+	for (int32_t i = 0; i < r->moves->count; i++)
+		memcpy(&r->old.places[3 * (int64_t)i], &t->vertices[3 * (int64_t)r->moves->vertices[i]], 3 * sizeof(float));
+	for (int64_t i = 0; i < 3 * (int64_t)r->near.count; i++)
+		memcpy(&r->old.normals[3 * i], normal_of(r, i), 3 * sizeof(float));
+	return true;
+}
+
+/// Put the vertices back where they were. Their neighbours' normals too.
+static void put_back(refit *r)
+{
+	const cr_topology *t = &r->mesh->topology;
+	for (int32_t i = 0; i < r->moves->count; i++)
+		memcpy(&t->vertices[3 * (int64_t)r->moves->vertices[i]], &r->old.places[3 * (int64_t)i], 3 * sizeof(float));
+	for (int64_t i = 0; i < 3 * (int64_t)r->near.count; i++)
+		memcpy(normal_of(r, i), &r->old.normals[3 * i], 3 * sizeof(float));
+}
+
+// ---- Facets ----
+
+/// Make all facets.
+static carom_result make_facets(refit *r, const float lower[3], const float upper[3])
+{
+	carom_context *context = r->mesh->context;
+	const cr_collider *after = &r->mesh->collider;
+	const cr_topology *t = &r->mesh->topology;
+	const bool closed = r->mesh->report.closed && r->mesh->report.components == 1;
+	carom_result result = CAROM_INVALID_MESH;
+	if (r->dense && memcmp(lower, after->lower, sizeof after->lower) == 0 &&
+		memcmp(upper, after->upper, sizeof after->upper) == 0)
+		result = cr_facets_refit(context, t, &r->change, r->dense, after->lower, after->upper, closed, &r->made);
+	if (result == CAROM_INVALID_MESH)
+		result = cr_facets_build(context, t, closed, &r->made) ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
+	if (result == CAROM_SUCCESS && !cr_facets_thin(context, t, &r->made))
+		result = CAROM_OUT_OF_MEMORY;
 	return result;
 }
 
-static carom_result copy_and_refit(const edit *e, const moves *m, cr_field_work *work, carom_mesh **edited)
+/// Plan the change of thin facets.
+static carom_result plan_facets(refit *r)
 {
-	cr_change change = { 0 };
+	carom_context *context = r->mesh->context;
+	const cr_collider *c = &r->mesh->collider;
+	carom_result result = cr_plan_facet_change(context, &r->change, c->lower, c->upper, &r->mesh->facets, &r->plan);
+	if (result != CAROM_SUCCESS)
+		return result;
+	int32_t count;
+	cr_surroundings around;
+	const int32_t *vertices = cr_vertices_of_facet_change(r->plan, &count);
+	result = cr_collider_surroundings(context, c, vertices, count, &around);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_mark_facet_change(r->plan, &around);
+	cr_surroundings_free(context, &around);
+	return CAROM_SUCCESS;
+}
+
+/// Make the new facets beside the old ones: near the change alone, where the box of the field stays
+/// that was lower and upper, and with it the tolerance of flatness.
+static carom_result prepare_facets(refit *r, const float lower[3], const float upper[3])
+{
+	const cr_collider *c = &r->mesh->collider;
+	carom_result result = CAROM_INVALID_MESH;
+	if (r->mesh->facets.thin && memcmp(lower, c->lower, sizeof c->lower) == 0 && memcmp(upper, c->upper, sizeof c->upper) == 0)
+		result = plan_facets(r);
+	return result == CAROM_INVALID_MESH ? make_facets(r, lower, upper) : result;
+}
+
+static void take_facets(refit *r)
+{
+	if (r->plan) {
+		cr_take_facet_change(r->plan);
+		return;
+	}
+	cr_facets_free(r->mesh->context, &r->mesh->facets);
+	r->mesh->facets = r->made;
+}
+
+// ---- All ----
+
+/// Bring the grid up to date, or make another beside it.
+static carom_result prepare_grid(refit *r, float scale)
+{
+	carom_context *context = r->mesh->context;
+	const cr_field *f = &r->mesh->field;
+	cr_collider *c = &r->mesh->collider;
+	if (c->grid.cells && c->scale == scale && cr_grid_holds(c, &c->grid))
+		return cr_grid_refit(context, c, &r->change, true, r->owned, &c->grid);
+	return cr_grid_build(context, c, cr_field_resolution(f->columns, f->rows, f->spacing), &r->grid);
+}
+
+/// Refit the trees, the facets and the grid. On failure they are as they were, once the vertices
+/// are.
+static carom_result refit_all(refit *r, cr_field_work *work)
+{
+	cr_collider *c = &r->mesh->collider;
+	float lower[3], upper[3];
+	const float scale = c->scale;
+	memcpy(lower, c->lower, sizeof lower);
+	memcpy(upper, c->upper, sizeof upper);
+	work->nodes = cr_collider_refit_trees(c, &r->change);
+	carom_result result = prepare_facets(r, lower, upper);
+	if (result == CAROM_SUCCESS)
+		result = prepare_grid(r, scale);
+	if (result != CAROM_SUCCESS) {
+		cr_drop_facet_change(r->plan);
+		cr_facets_free(r->mesh->context, &r->made);
+		put_back(r);
+		cr_collider_refit_trees(c, &r->change);
+		return result;
+	}
+	take_facets(r);
+	if (r->grid.cells)
+		cr_take_grid(r->mesh, &r->grid);
+	return CAROM_SUCCESS;
+}
+
+static void free_refit(refit *r)
+{
+	carom_context *context = r->mesh->context;
+	cr_free(context, r->old.places, place_bytes(r));
+	cr_free(context, r->old.normals, normal_bytes(r));
+	cr_surroundings_free(context, &r->near);
+	cr_change_free(context, &r->change);
+}
+
+/// Move the vertices of a field, of which there are some. On failure it is as it was.
+static carom_result move_vertices(refit *r, cr_field_work *work)
+{
+	carom_mesh *mesh = r->mesh;
+	const moves *m = r->moves;
+	carom_result result = cr_collider_surroundings(mesh->context, &mesh->collider, m->vertices, m->count, &r->near);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!keep_old(r))
+		return CAROM_OUT_OF_MEMORY;
+	result = cr_topology_refit(mesh->context, &mesh->topology, m->vertices, m->places, m->count, &r->near, &r->change);
+	work->vertices = m->count;
+	work->surroundings = r->near.count;
+	work->triangles = r->change.triangle_count;
+	work->normals = r->change.normal_count;
+	if (result != CAROM_SUCCESS)
+		put_back(r);
+	if (result != CAROM_SUCCESS || r->change.triangle_count == 0)
+		return result; // a sample between holes has no triangles
+	result = refit_all(r, work);
+	if (result == CAROM_SUCCESS)
+		mend_report(mesh, &r->change);
+	return result;
+}
+
+/// Change a field, whose triangles stay. owned: its arrays lie each for itself. CAROM_INVALID_MESH:
+/// it has to be made again. On failure it is as it was.
+static carom_result refit_field(const edit *e, carom_mesh *mesh, bool owned, cr_field_work *work)
+{
+	moves m;
+	if (!list_moves(e, &m))
+		return cr_fail_memory(e->context, "a height field");
+	refit r = { .edit = e, .moves = &m, .mesh = mesh, .owned = owned };
+	r.dense = e->from->facets.thin ? NULL : &e->from->facets;
+	carom_result result = CAROM_SUCCESS;
+	if (m.count > 0) {
+		result = move_vertices(&r, work);
+		free_refit(&r);
+	}
+	if (result == CAROM_SUCCESS)
+		set_holes(e, mesh->field.holes);
+	free_moves(e->context, &m);
+	return result == CAROM_OUT_OF_MEMORY ? cr_fail_memory(e->context, "a height field") : result;
+}
+
+/// Copy the facets of a field to a copy without. false: out of memory.
+static bool copy_facets(const edit *e, carom_mesh *copy)
+{
+	const cr_facets *from = &e->from->facets;
+	if (from->thin)
+		return cr_copy_thin_facets(e->context, from, &copy->topology, &copy->facets);
+	cr_change none = { .triangle_count = 0 };
+	const cr_collider *c = &copy->collider;
+	const bool closed = copy->report.closed && copy->report.components == 1;
+	return cr_facets_refit(e->context, &copy->topology, &none, from, c->lower, c->upper, closed, &copy->facets) == CAROM_SUCCESS;
+}
+
+static carom_result copy_and_refit(const edit *e, cr_field_work *work, carom_mesh **edited)
+{
 	carom_mesh *copy = NULL;
 	carom_result result = cr_copy_mesh(e->context, e->from, CR_COPY_UNFACETED, &copy);
 	if (result != CAROM_SUCCESS)
 		return result;
-	result = refit(e, m, copy, &change, work);
-	work->vertices = m->count;
-	work->triangles = change.triangle_count;
-	work->normals = change.normal_count;
-	cr_change_free(e->context, &change);
+	copy->edited = true;
+	result = copy_facets(e, copy) ? refit_field(e, copy, false, work) : cr_fail_memory(e->context, "the facets of a mesh");
 	if (result == CAROM_SUCCESS)
 		*edited = copy;
 	else
@@ -269,18 +451,41 @@ carom_result cr_edit_field(carom_context *context, const carom_mesh *field, cons
 	const float *heights, cr_field_work *work, carom_mesh **edited)
 {
 	*work = (cr_field_work){ 0 };
-	const edit e = { context, field, region, heights };
+	const edit e = { context, "carom_create_edited_field", field, region, heights };
 	carom_result result = check(&e);
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (cells_change(&e))
 		return make_again(&e, edited);
-	moves m;
-	if (!list_moves(&e, &m))
-		return cr_fail_memory(context, "a height field");
-	result = copy_and_refit(&e, &m, work, edited);
-	free_moves(context, &m);
+	result = copy_and_refit(&e, work, edited);
 	return result == CAROM_INVALID_MESH ? make_again(&e, edited) : result;
+}
+
+carom_result cr_check_field_edit(carom_context *context, const char *function, const carom_mesh *field,
+	const carom_field_region *region, const float *heights)
+{
+	const edit e = { context, function, field, region, heights };
+	return check(&e);
+}
+
+/// Can a field be changed that nobody else holds? One that was loaded has its arrays in a block of
+/// the user's, and normals of edges are not taken back after a failure.
+static bool can_change(const carom_mesh *field)
+{
+	return (field->baked_bytes == 0 || field->edited) && !field->topology.edge_normals && field->collider.lean;
+}
+
+carom_result cr_edit_field_in_place(
+	carom_mesh *field, const carom_field_region *region, const float *heights, cr_field_work *work, bool *done)
+{
+	*work = (cr_field_work){ 0 };
+	const edit e = { field->context, "", field, region, heights };
+	*done = false;
+	if (!can_change(field) || cells_change(&e))
+		return CAROM_SUCCESS;
+	const carom_result result = refit_field(&e, field, field->baked_bytes == 0, work);
+	*done = result == CAROM_SUCCESS;
+	return result == CAROM_INVALID_MESH ? CAROM_SUCCESS : result;
 }
 
 carom_result carom_create_edited_field(carom_context *context, const carom_mesh *field, const carom_field_region *region,
@@ -290,7 +495,7 @@ carom_result carom_create_edited_field(carom_context *context, const carom_mesh 
 	if (!context)
 		return CAROM_INVALID_ARGUMENT;
 	if (!edited)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: edited is NULL", name);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_edited_field: edited is NULL");
 	*edited = NULL;
 	return cr_edit_field(context, field, region, heights, &work, edited);
 }

@@ -300,8 +300,9 @@ carom_result cr_make_field(carom_context *context, const cr_field_plan *f, carom
 		def.triangles = triangles;
 		def.triangle_count = (int32_t)triangle_count;
 		def.grid_resolution = cr_field_resolution(f->columns, f->rows, f->spacing);
-		result = cr_create_mesh(context, &def, NULL, NULL, mesh);
-		if (result == CAROM_SUCCESS && !keep_field(f, *mesh)) {
+		result = cr_create_lean_mesh(context, &def, mesh);
+		if (result == CAROM_SUCCESS &&
+			(!keep_field(f, *mesh) || !cr_facets_thin(context, &(*mesh)->topology, &(*mesh)->facets))) {
 			carom_release_mesh(*mesh);
 			*mesh = NULL;
 			result = cr_fail_memory(context, "a height field");

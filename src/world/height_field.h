@@ -34,4 +34,14 @@ typedef struct cr_field_work {
 carom_result cr_edit_field(carom_context *context, const carom_mesh *field, const carom_field_region *region,
 	const float *heights, cr_field_work *work, carom_mesh **edited);
 
+/// Let a grid take the place of that of a mesh (mesh.c).
+void cr_take_grid(carom_mesh *mesh, const cr_grid *grid);
+/// Checks an edit; the text names the function.
+carom_result cr_check_field_edit(carom_context *context, const char *function, const carom_mesh *field,
+	const carom_field_region *region, const float *heights);
+/// Gives a field that nobody else holds other heights where it is; the edit is checked. *done:
+/// whether it could. If not, or on failure, the field is as it was.
+carom_result cr_edit_field_in_place(
+	carom_mesh *field, const carom_field_region *region, const float *heights, cr_field_work *work, bool *done);
+
 #endif

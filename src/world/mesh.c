@@ -9,7 +9,8 @@
 // lines and what the allocator keeps beside it.
 enum { PACKED_BYTES = 1 << 16 };
 
-static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, const cr_sample_set *samples)
+/// lean: see cr_collider.
+static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, const cr_sample_set *samples, bool lean)
 {
 	carom_context *context = mesh->context;
 	mesh->sides = def->sides;
@@ -23,6 +24,8 @@ static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, cons
 		mesh->sides = CAROM_SIDES_BOTH;
 	if (!cr_facets_build(context, &mesh->topology, solid && mesh->report.components == 1, &mesh->facets))
 		return cr_fail_memory(context, "the facets of a mesh");
+	if (lean && solid)
+		return cr_collider_build_lean(context, &mesh->topology, def->grid_resolution, def->build, &mesh->collider);
 	return cr_collider_build(context, &mesh->topology, solid, samples, def->grid_resolution, def->build, &mesh->collider);
 }
 
@@ -96,13 +99,23 @@ static void free_edited(carom_mesh *mesh)
 	if (!is_in_block(mesh, g->cells))
 		cr_grid_free(mesh->context, g);
 	else if (!is_in_block(mesh, g->touched))
-		cr_free(mesh->context, g->touched, (size_t)g->touched_count * sizeof *g->touched);
+		cr_free(mesh->context, g->touched, cr_touched_bytes(g));
+}
+
+void cr_take_grid(carom_mesh *mesh, const cr_grid *grid)
+{
+	cr_grid *g = &mesh->collider.grid;
+	if (mesh->baked_bytes == 0 || !is_in_block(mesh, g->cells))
+		cr_grid_free(mesh->context, g);
+	else if (!is_in_block(mesh, g->touched))
+		cr_free(mesh->context, g->touched, cr_touched_bytes(g));
+	*g = *grid;
 }
 
 static size_t edited_bytes(const carom_mesh *mesh)
 {
 	const cr_grid *g = &mesh->collider.grid;
-	const size_t touched = is_in_block(mesh, g->touched) ? 0 : (size_t)g->touched_count * sizeof *g->touched;
+	const size_t touched = is_in_block(mesh, g->touched) ? 0 : cr_touched_bytes(g);
 	return cr_facets_bytes(&mesh->facets) + cr_moving_bytes(mesh) + (is_in_block(mesh, g->cells) ? touched : cr_grid_bytes(g));
 }
 
@@ -135,7 +148,7 @@ static void free_mesh(carom_mesh *mesh)
 	cr_free(context, mesh, sizeof *mesh);
 }
 
-carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
+static carom_result create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples, bool lean,
 	carom_mesh_report *report, carom_mesh **mesh)
 {
 	*mesh = NULL;
@@ -144,7 +157,7 @@ carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, c
 		return cr_fail_memory(context, "a mesh");
 	made->context = context;
 	atomic_init(&made->references, 1);
-	carom_result result = build_mesh(made, def, samples);
+	carom_result result = build_mesh(made, def, samples, lean);
 	if (result == CAROM_SUCCESS)
 		result = keep_exact(made, def);
 	if (result == CAROM_SUCCESS)
@@ -158,6 +171,17 @@ carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, c
 	atomic_fetch_add(&context->live_objects, 1);
 	*mesh = made;
 	return CAROM_SUCCESS;
+}
+
+carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
+	carom_mesh_report *report, carom_mesh **mesh)
+{
+	return create_mesh(context, def, samples, false, report, mesh);
+}
+
+carom_result cr_create_lean_mesh(carom_context *context, const carom_mesh_def *def, carom_mesh **mesh)
+{
+	return create_mesh(context, def, NULL, true, NULL, mesh);
 }
 
 /// Fill a mesh of the triangles of another one with other vertices.

@@ -5,10 +5,11 @@
 /// results stay, so that pairs go on. That of surface contacts is carried over
 /// (surface_reshape.c). Cost: O(parts), and that of making a shape.
 
-#include "world/world.h"
+#include "world/height_field.h"
 
 static const char *const shape_name = "carom_world_set_shape";
 static const char *const parts_name = "carom_world_set_parts";
+static const char *const field_name = "carom_world_edit_field";
 
 // ---- Effects of a change ----
 
@@ -104,6 +105,67 @@ carom_result carom_world_set_shape(carom_world *world, carom_body_id id, const c
 	finish(world, body, 1, &carried);
 	cr_record_set_shape(world->recorder, id, shape);
 	return CAROM_SUCCESS;
+}
+
+// ---- Height fields ----
+
+/// Does nobody but the body look at its field? Recorders and snapshots hold a reference, and a
+/// laboratory may have it on a device. Memory of surface contacts is carried from one mesh to
+/// another.
+static bool holds_alone(const carom_world *world, const cr_body *body)
+{
+	const carom_mesh *mesh = body->shape.def.mesh;
+	return atomic_load(&mesh->references) == 1 && !world->recorder && !world->pipeline.lab &&
+		world->impacts.deforming_count == 0;
+}
+
+/// Change the field of a body where it is. *done: whether it could.
+static carom_result edit_in_place(
+	carom_world *world, cr_body *body, const carom_field_region *region, const float *heights, bool *done)
+{
+	*done = false;
+	if (!holds_alone(world, body))
+		return CAROM_SUCCESS;
+	cr_field_work work;
+	const carom_result result = cr_edit_field_in_place(body->shape.mesh, region, heights, &work, done);
+	if (result != CAROM_SUCCESS)
+		return cr_fail_memory(world->context, "a height field");
+	if (!*done)
+		return CAROM_SUCCESS;
+	note(body, CR_SHAPE_CHANGED);
+	cr_note_members(world);
+	cr_note_boxes(world, body, 1);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_edit_field(carom_world *world, carom_body_id id, const carom_field_region *region, const float *heights)
+{
+	carom_result result;
+	cr_body *body = find_rigid(world, id, field_name, &result);
+	if (!body)
+		return result;
+	if (cr_compound_of(body))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: the body has parts, whose shapes carom_world_set_parts changes", field_name);
+	const carom_shape *shape = &body->shape.def;
+	if (shape->type != CAROM_MESH || shape->mesh->field.columns == 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the shape of the body is no height field", field_name);
+	result = cr_check_field_edit(world->context, field_name, shape->mesh, region, heights);
+	if (result != CAROM_SUCCESS)
+		return result;
+	bool done;
+	result = edit_in_place(world, body, region, heights, &done);
+	if (result != CAROM_SUCCESS || done)
+		return result;
+	carom_mesh *edited;
+	result = carom_create_edited_field(world->context, shape->mesh, region, heights, &edited);
+	if (result != CAROM_SUCCESS)
+		return result;
+	carom_shape other = *shape;
+	other.mesh = edited;
+	result = carom_world_set_shape(world, id, &other);
+	carom_release_mesh(edited);
+	return result;
 }
 
 // ---- Parts ----

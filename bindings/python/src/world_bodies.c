@@ -530,6 +530,27 @@ static PyObject *set_shape(PyObject *self, PyObject *const *args, Py_ssize_t cou
 	return end(world, carom_world_set_shape(world->world, id, &shape));
 }
 
+static PyObject *edit_field(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "id", "heights", "first_column", "first_row", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[4], *done = NULL;
+	carom_body_id id;
+	cp_input heights = { 0 };
+	int64_t column, row;
+	const float *floats = NULL;
+	if (cp_arguments("edit_field", args, count, keywords, names, 4, values) && cp_get_id(values[0], &id) &&
+		cp_open_rows(&heights, values[1], "heights", 1, INT32_MAX) && (floats = cp_as_floats(&heights)) &&
+		cp_get_int(values[2], "first_column", INT32_MIN, INT32_MAX, &column) &&
+		cp_get_int(values[3], "first_row", INT32_MIN, INT32_MAX, &row) && begin(world)) {
+		const carom_field_region region = { (int32_t)column, (int32_t)row, (int32_t)heights.columns,
+			heights.rows > INT32_MAX ? -1 : (int32_t)heights.rows };
+		done = end(world, carom_world_edit_field(world->world, id, &region, floats));
+	}
+	cp_close_input(&heights);
+	return done;
+}
+
 static PyObject *set_parts(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
 	cp_world *world = (cp_world *)self;
@@ -733,6 +754,8 @@ PyMethodDef cp_world_bodies[] = {
 		CP_DOC("set_traits($self, /, id, kind=None, sensor=None, self_collision=None, continuous=None, contacts=None, "
 			   "shape_impacts=None, thickness=None)",
 			carom_world_set_traits) },
+	{ "edit_field", CP_NAMED(edit_field),
+		CP_DOC("edit_field($self, /, id, heights, first_column, first_row)", carom_world_edit_field) },
 	{ "set_shape", FAST(set_shape), CP_DOC("set_shape($self, id, shape, /)", carom_world_set_shape) },
 	{ "set_parts", FAST(set_parts), CP_DOC("set_parts($self, id, parts, /)", carom_world_set_parts) },
 	{ "set_vertices", CP_NAMED(set_vertices),

@@ -121,6 +121,18 @@ class Bodies(unittest.TestCase):
         self.assertEqual(world.get_body(world.add_body(alone)).parts, ())
         world.set_shape(world.add_body(shape=ball), carom.Shape(type="sphere", radius=2))
 
+    def test_a_field_is_dug_in_place(self):
+        world = carom.World()
+        field = carom.Mesh.height_field([[0, 0, 0], [0, 1, 0], [0, 0, 0]], (1, 1), 5)
+        ground = world.add_body(shape=carom.Shape(type="mesh", mesh=field), kind="static")
+        world.edit_field(ground, [[3.0]], 1, 1)
+        self.assertEqual(field.report.upper[2], 1)  # a copy was changed
+        self.assertEqual(world.get_body(ground).shape.mesh.report.upper[2], 3)
+        with self.assertRaisesRegex(carom.InvalidArgument, "carom_world_edit_field: region.first_row is 3"):
+            world.edit_field(ground, [[3.0]], 1, 3)
+        with self.assertRaisesRegex(carom.InvalidArgument, "no height field"):
+            world.edit_field(world.add_body(shape=carom.Shape(type="sphere", radius=2)), [[3.0]], 0, 0)
+
     def test_a_solid_inside_out_is_told(self):
         world = carom.World()
         corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
