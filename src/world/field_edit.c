@@ -414,8 +414,10 @@ static carom_result refit_field(const edit *e, carom_mesh *mesh, bool owned, cr_
 		result = move_vertices(&r, work);
 		free_refit(&r);
 	}
-	if (result == CAROM_SUCCESS)
+	if (result == CAROM_SUCCESS) {
 		set_holes(e, mesh->field.holes);
+		mesh->longest_edge = 0; // to be measured again
+	}
 	free_moves(e->context, &m);
 	return result == CAROM_OUT_OF_MEMORY ? cr_fail_memory(e->context, "a height field") : result;
 }
