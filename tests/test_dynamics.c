@@ -1,6 +1,7 @@
 // Rigid dynamics: free motion against formulas, contacts made by hand, and the same bits every time.
 #include "test.h"
 
+#include "sim/base/rotations.h"
 #include "sim/rigid/dynamics.h"
 #include "scene/volumes.h"
 
@@ -375,6 +376,31 @@ TEST(dynamics, kinematic_body_keeps_its_motion_and_pushes)
 	CHECK_NEAR(sim_dynamics_get_velocity(dynamics, 1).y, 3, 1e-6);
 	CHECK_NEAR(sim_dynamics_get_velocity(dynamics, 0).y, 3, 0);
 	sim_destroy_dynamics(dynamics);
+}
+
+TEST(dynamics, a_kinematic_body_turns_by_all_of_its_angle)
+{
+	// Up to more than half a turn in a step; about its own origin, which moves on.
+	static const double speeds[4] = { 1, 30, 120, 250 };
+	const sim_solver_settings with = settings();
+	for (int k = 0; k < 4; k++) {
+		sim_dynamics *dynamics = create(&with, 0);
+		const double w = speeds[k], axis[3] = { 2.0 / 3, -1.0 / 3, 2.0 / 3 };
+		sim_dynamic_body body = { .kind = CAROM_KINEMATIC, .pose = { { 1, 2, 3 }, { 0.5, 0.5, 0.5, 0.5 } } };
+		body.velocity = (carom_vec3){ 0.25, 0, 0 };
+		body.angular_velocity = (carom_vec3){ w * axis[0], w * axis[1], w * axis[2] };
+		add(dynamics, &body);
+		for (int i = 0; i < 240; i++)
+			advance(dynamics, NULL, 0);
+		const carom_pose pose = sim_dynamics_get_pose(dynamics, 0);
+		const carom_quat expected = sim_multiply(sim_axis_angle(axis, 4 * w), body.pose.orientation);
+		const double along = pose.orientation.x * expected.x + pose.orientation.y * expected.y +
+			pose.orientation.z * expected.z + pose.orientation.w * expected.w;
+		CHECK_NEAR(fabs(along), 1, 1e-12);
+		CHECK_NEAR(pose.position.x, 2, 1e-9);
+		CHECK_NEAR(pose.position.y, 2, 1e-12);
+		sim_destroy_dynamics(dynamics);
+	}
 }
 
 TEST(dynamics, sleep_is_by_request)
