@@ -129,6 +129,47 @@ TEST(match, the_nearest_within_the_distance)
 	CHECK_INT(now.contacts[1].age, 0);
 }
 
+/// The normal of the last contact, along y of the world: the body of then is turned by half a turn
+/// in now.
+static void lean(hand *h, double x, double y)
+{
+	h->contacts[h->count - 1].normal[0] = (float)x;
+	h->contacts[h->count - 1].normal[1] = (float)y;
+}
+
+TEST(match, opposite_normals_are_never_one_contact)
+{
+	static const carom_contact_kind kinds[3] = { CAROM_VERTEX_A, CAROM_VERTEX_B, CAROM_EDGE_A };
+	for (int k = 0; k < 3; k++) {
+		for (int like = 0; like < 4; like++) { // equal features; another one; a vertex of either
+			static hand then, now;
+			then = now = (hand){ 0 };
+			put(&then, kinds[k], 3, 8, 0.01, 4, 1.5f);
+			lean(&then, 0, 1);
+			put(&now, kinds[k], like == 1 || like == 3 ? 4 : 3, like > 1 ? 9 : 8, 0.01, 0, 0);
+			// Opposite in the world, but equal in the frame of A, which has turned.
+			lean(&now, 0, -1);
+			match(&then, &now, 0.1);
+			CHECK_INT(now.contacts[0].age, 5);
+			// The other side of A has come to lie where the first one was.
+			now.contacts[0].age = 0;
+			now.count = 1;
+			lean(&now, 0, 1);
+			match(&then, &now, 0.1);
+			CHECK_INT(now.contacts[0].age, 5);
+			// Opposite in both: across the axis of the turn.
+			now.contacts[0].age = 0;
+			then.contacts[0].normal[1] = now.contacts[0].normal[1] = 0;
+			then.contacts[0].normal[2] = 1;
+			now.contacts[0].normal[2] = -1;
+			now.contacts[0].impulse[0] = 0;
+			match(&then, &now, 0.1);
+			CHECK_INT(now.contacts[0].age, 0);
+			CHECK_NEAR(now.contacts[0].impulse[0], 0, 0);
+		}
+	}
+}
+
 TEST(match, the_contact_of_an_edge_goes_from_end_to_end)
 {
 	static hand then, now;

@@ -373,6 +373,46 @@ static carom_body_id add_one(carom_world *world, double x, double z, double radi
 	return id;
 }
 
+/// A small sphere leaves one wall of a slot of a mesh and touches the other one: a new contact. So
+/// it is where it comes to the back of its own triangle.
+TEST(sphere_events, the_other_wall_of_a_slot_is_another_contact)
+{
+	static const double radii[3] = { 1e-3, 0.02, 0.5 };
+	carom_context *context = fixture_context(1);
+	for (int i = 0; i < 3; i++) {
+		const double r = radii[i];
+		const float h = (float)(1.025 * r), s = (float)(10 * r);
+		const float corners[24] = { -h, -s, -s, -h, s, -s, -h, s, s, -h, -s, s, h, -s, -s, h, s, -s, h, s, s, h, -s, s };
+		const int32_t triangles[12] = { 0, 1, 2, 0, 2, 3, 4, 6, 5, 4, 7, 6 };
+		carom_mesh_def def = carom_default_mesh_def();
+		def.vertices = (carom_strided){ corners, 0, CAROM_FLOAT32 };
+		def.vertex_count = 8;
+		def.triangles = triangles;
+		def.triangle_count = 4;
+		def.sides = CAROM_SIDES_BOTH;
+		carom_mesh *slot;
+		REQUIRE(carom_create_mesh(context, &def, NULL, &slot) == CAROM_SUCCESS);
+		carom_world *world = fixture_world(context, NULL);
+		fixture_add(world, fixture_of_mesh(slot), carom_pose_identity(), CAROM_STATIC);
+		const carom_body_id ball = add_one(world, -0.03 * r, 0.001 * r, r);
+		static const struct {
+			double x; // in radii
+			int32_t age;
+		} steps[] = { { -0.03, 0 }, { -0.04, 1 }, { 0.03, 0 }, { 0.04, 1 }, { 1.9, 0 }, { 0.15, 0 }, { 0.15, 1 } };
+		for (int k = 0; k < 7; k++) {
+			const double at[4] = { steps[k].x * r, 0, 0.001 * r, r };
+			const carom_strided centres = centres_of(at);
+			REQUIRE(carom_world_set_spheres(world, ball, 1, &centres, NULL) == CAROM_SUCCESS);
+			fixture_step(world);
+			REQUIRE(carom_world_sphere_contacts(world).count == 1);
+			CHECK_INT(carom_world_sphere_contacts(world).data->age, steps[k].age);
+		}
+		carom_destroy_world(world);
+		carom_release_mesh(slot);
+	}
+	carom_destroy_context(context);
+}
+
 /// A ball rolls over the triangles of a sheet: its contact goes on. It leaps to the other side: another one.
 TEST(sphere_events, ages_go_on_over_triangles_and_end_with_contacts)
 {

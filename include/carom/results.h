@@ -501,8 +501,10 @@ typedef struct carom_sphere_contact {
 	carom_vec3 normal; ///< unit, world, from B to A
 	double depth;      ///< metres along normal; negative for speculative contacts
 	/// Steps since this contact first appeared: 0 when new. One of the same sphere and part goes on
-	/// with the same triangle, else where its point has moved over the sphere by no more than
-	/// match_distance: so it goes on where a sphere rolls from triangle to triangle.
+	/// with the same triangle, unless its normal has turned by more than 90 degrees; else where its
+	/// point has moved over the sphere by no more than match_distance and half of the radius (29
+	/// degrees). So it goes on where a sphere rolls from triangle to triangle, and a small sphere
+	/// that leaves one wall for another one has a new contact there.
 	int32_t age;
 	int32_t pair; ///< index in the view of pairs
 	/// The value that the solver stored last for it (carom_world_set_sphere_impulse),

@@ -235,7 +235,9 @@ typedef struct carom_world_def {
 	/// - The front of an open mesh (carom_mesh_sides) is not seen from behind.
 	double speculative_distance;
 	/// Metres, in the frame of body A. A contact may continue one of the last step, and then takes
-	/// over its age and impulse. Each old contact is continued once; the order of choice is:
+	/// over its age and impulse. Contacts whose normals are more than 90 degrees apart, in the
+	/// world and in the frame of body A, are never one. Each old contact is continued once; the
+	/// order of choice is:
 	/// - The one with equal features. Two contacts of an edge of a mesh may have equal features. So
 	///   a contact of an edge counts here only if it lay within match_distance, or if the motion of
 	///   the bodies has taken it there.
@@ -245,7 +247,8 @@ typedef struct carom_world_def {
 	///   if the bodies have moved against each other there by more than match_distance.
 	///
 	/// Contacts of deforming bodies with shapes that are no meshes go on by place too
-	/// (carom_surface_shape_contact).
+	/// (carom_surface_shape_contact). For spheres of granular bodies half of the radius is the
+	/// limit where that is less (carom_sphere_contact.age).
 	double match_distance;
 	carom_temporal temporal;
 	carom_contact_normal contact_normal;

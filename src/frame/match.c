@@ -34,6 +34,25 @@ static double squared_distance(const cr_local_point *a, const cr_local_point *b)
 	return sum;
 }
 
+static double dot_of(const float a[3], const float b[3])
+{
+	return (double)a[0] * b[0] + (double)a[1] * b[1] + (double)a[2] * b[2];
+}
+
+static v3d in_frame(const carom_pose *pose, const float n[3])
+{
+	const m3d rotation = m3d_from_quat(pose->orientation);
+	return m3d_tmul(&rotation, (v3d){ n[0], n[1], n[2] });
+}
+
+/// Is the normal more than 90 degrees away, in the world and in the frame of A? Mostly the world
+/// alone tells that it is not.
+static bool is_turned(const cr_past_set *then, const cr_past_contact *old, const cr_contact_set *now, const carom_contact *new)
+{
+	return dot_of(old->normal, new->normal) < 0 &&
+		v3d_dot(in_frame(then->pose, old->normal), in_frame(now->pose, new->normal)) < 0;
+}
+
 // ---- Equal features ----
 
 /// Places of contacts in the frame of body A. The rotations are worked out when they are asked for.
@@ -96,6 +115,11 @@ typedef struct namesakes {
 	int32_t now, new_count;
 } namesakes;
 
+static bool may_go_on(const places *p, int32_t then, int32_t now)
+{
+	return !is_turned(p->then, &p->then->contacts[then], p->now, &p->now->contacts[now]);
+}
+
 static void go_on(const places *p, int32_t then, int32_t now, uint8_t *used)
 {
 	carry_over(&p->now->contacts[now], &p->then->contacts[then]);
@@ -113,7 +137,7 @@ static int32_t match_nearest_namesakes(const places *p, const namesakes *n, cons
 		for (int32_t i = 0; i < n->new_count; i++) {
 			for (int32_t j = 0; j < n->old_count && p->now->contacts[n->now + i].age == 0; j++) {
 				const double d = squared_distance(&new[i], &old[j]);
-				if (used[n->then + j] || !(d <= limit[j] * limit[j]) || !(d < best))
+				if (used[n->then + j] || !(d <= limit[j] * limit[j]) || !(d < best) || !may_go_on(p, n->then + j, n->now + i))
 					continue;
 				best = d;
 				best_old = n->then + j;
@@ -179,14 +203,18 @@ static bool is_near(places *p, int32_t then, int32_t now)
 static __attribute__((noinline)) int32_t match_edge(places *p, int32_t then, int32_t now, namesakes *n, uint8_t *used)
 {
 	*n = namesakes_of(p, then, now);
+	if (n->old_count + n->new_count == 2 && !may_go_on(p, then, now))
+		return 0;
 	if (n->old_count + n->new_count == 2 && is_near(p, then, now)) {
 		go_on(p, then, now, used);
 		return 0;
 	}
 	if (n->old_count <= MOST_NAMESAKES && n->new_count <= MOST_NAMESAKES)
 		return match_by_place(p, n, used);
-	for (int32_t k = 0; k < n->old_count && k < n->new_count; k++)
-		go_on(p, then + k, now + k, used);
+	for (int32_t k = 0; k < n->old_count && k < n->new_count; k++) {
+		if (may_go_on(p, then + k, now + k))
+			go_on(p, then + k, now + k, used);
+	}
 	return 0;
 }
 
@@ -203,7 +231,10 @@ static int32_t match_equal(places *p, uint8_t *used)
 		} else if (order > 0) {
 			i++;
 		} else if (!is_of_edge(p->now->contacts[i].kind)) {
-			go_on(p, j++, i++, used);
+			if (may_go_on(p, j, i))
+				go_on(p, j, i, used);
+			j++;
+			i++;
 		} else {
 			namesakes n;
 			left += match_edge(p, j, i, &n, used);
@@ -233,7 +264,7 @@ static __attribute__((noinline)) void match_left(places *p, double far, uint8_t 
 		} else if (order > 0 || p->now->contacts[i].age > 0) {
 			i++;
 		} else {
-			if (may_have_gone(p, j, i, far))
+			if (may_go_on(p, j, i) && may_have_gone(p, j, i, far))
 				go_on(p, j, i, used);
 			i++;
 			j++;
@@ -275,6 +306,8 @@ static void match_vertices_of_a(const cr_past_set *then, const cr_contact_set *n
 			j++;
 		} else if (old_vertex > vertex || now->contacts[i].age > 0) {
 			i++;
+		} else if (is_turned(then, &then->contacts[j], now, &now->contacts[i])) {
+			j++;
 		} else {
 			carry_over(&now->contacts[i++], &then->contacts[j]);
 			used[j++] = 1;
@@ -291,7 +324,8 @@ static void match_vertices_of_b(const cr_past_set *then, const cr_contact_set *n
 		if (now->contacts[i].age > 0)
 			continue;
 		for (int32_t j = first; j < end; j++) {
-			if (used[j] || then->contacts[j].feature_b != now->contacts[i].feature_b)
+			if (used[j] || then->contacts[j].feature_b != now->contacts[i].feature_b ||
+				is_turned(then, &then->contacts[j], now, &now->contacts[i]))
 				continue;
 			carry_over(&now->contacts[i], &then->contacts[j]);
 			used[j] = 1;
@@ -322,15 +356,16 @@ static void list_leftovers(const cr_past_set *then, const uint8_t *used, leftove
 	}
 }
 
-/// Take the nearest one off the list, which stays in order. Returns its number; -1: none is within
-/// the distance.
-static int32_t take_nearest(leftovers *left, const cr_local_point *local, double distance)
+/// Take the nearest one off the list that a contact may continue; the list stays in order. Returns
+/// its number; -1: none is within the distance.
+static int32_t take_nearest(const cr_past_set *then, leftovers *left, const cr_contact_set *now, const carom_contact *contact,
+	const cr_local_point *local, double distance)
 {
 	int32_t best = -1;
 	double limit = distance * distance;
 	for (int32_t i = 0; i < left->count; i++) {
 		const double d = squared_distance(local, &left->local[i]);
-		if (d <= limit) {
+		if (d <= limit && !is_turned(then, &then->contacts[left->number[i]], now, contact)) {
 			limit = d;
 			best = i;
 		}
@@ -361,7 +396,7 @@ static void match_nearest(const cr_past_set *then, const cr_contact_set *now, do
 		if (now->contacts[i].age > 0)
 			continue;
 		const cr_local_point local = cr_local_point_of(now->contacts[i].point, now->pose->position, &rotation);
-		const int32_t j = take_nearest(&left, &local, distance);
+		const int32_t j = take_nearest(then, &left, now, &now->contacts[i], &local, distance);
 		if (j < 0)
 			continue;
 		carry_over(&now->contacts[i], &then->contacts[j]);

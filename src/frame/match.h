@@ -28,6 +28,7 @@ typedef struct cr_past_contact {
 	int32_t feature_b;
 	int32_t age;
 	float impulse[3];
+	float normal[3]; // world, then
 	// The world place is noted, since few contacts are matched by it, and to turn it takes longer.
 	union {
 		double point[3];      // of a set that is not local
@@ -56,11 +57,12 @@ static inline cr_local_point cr_local_point_of(const double point[3], v3d positi
 static inline cr_past_contact cr_past_of(const carom_contact *c)
 {
 	return (cr_past_contact){ c->kind, c->feature_a, c->feature_b, c->age, { c->impulse[0], c->impulse[1], c->impulse[2] },
-		{ { c->point[0], c->point[1], c->point[2] } } };
+		{ c->normal[0], c->normal[1], c->normal[2] }, { { c->point[0], c->point[1], c->point[2] } } };
 }
 
 /// Give each contact of now the age and impulse of the one that it continues. Each old contact is
-/// used once. used: scratch, [then->count]. In this order:
+/// used once. Contacts whose normals are more than 90 degrees apart, in the world and in the frame
+/// of A, are never one. used: scratch, [then->count]. In this order:
 /// 1. Equal features. An edge in a triangle may have a contact at either end, or at both, and all
 ///    have one name: so contacts of edges go on only within distance of the old place, or of where
 ///    the motion of the bodies takes it.

@@ -14,6 +14,10 @@
 
 enum { CONTACTS_PER_TASK = 4096, MOST_NEAR = 64 };
 
+// A contact goes on over so much of the radius, 29 degrees: a grain may be so small that a distance
+// alone would reach from any wall to any other.
+static const double MOST_OF_RADIUS = 0.5;
+
 // ---- Pairs ----
 
 static int32_t part_b_of(const carom_sphere_contact *c) { return (int32_t)c->body_b.index1 - 1 + c->shape_b; }
@@ -139,12 +143,15 @@ static void carry_over(touch *t, int64_t i, int64_t j)
 		t->used |= (uint64_t)1 << j;
 }
 
-/// Contacts with the triangles of before. Both are sorted by these.
+static double dot_of(carom_vec3 a, carom_vec3 b) { return v3d_dot((v3d){ a.x, a.y, a.z }, (v3d){ b.x, b.y, b.z }); }
+
+/// Contacts with the triangles of before. Both are sorted by these. A sphere that is on the other
+/// side of its triangle now has a new one.
 static void match_triangles(touch *t)
 {
 	for (int64_t i = 0, j = 0; i < t->now_count && j < t->then_count;) {
 		const int order = cr_compare_numbers(t->now[i].triangle, t->then[j].triangle);
-		if (order == 0)
+		if (order == 0 && dot_of(t->now[i].normal, t->then[j].normal) >= 0)
 			carry_over(t, i, j);
 		i += order <= 0;
 		j += order >= 0;
@@ -184,7 +191,7 @@ static void match_touch(const carom_world *world, touch *t)
 	const double *sphere = &cr_granular_of(&bodies[t->now->body_a.index1 - 1])->spheres.data[4 * (int64_t)t->now->sphere];
 	if (bodies[part_b_of(t->now)].reshaped < CR_SHAPE_CHANGED)
 		match_triangles(t);
-	match_nearest(t, sphere[3], world->def.match_distance);
+	match_nearest(t, sphere[3], fmin(world->def.match_distance, MOST_OF_RADIUS * sphere[3]));
 }
 
 /// The first contact of the last step that does not come before one of this step.
