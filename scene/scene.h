@@ -35,6 +35,7 @@ typedef struct scene_mesh_source {
 	double scale[3]; ///< factors along x, y and z, used when fit is 0
 	/// the largest uniform scale with which the mesh's box fits this box (metres); 0: use scale
 	double fit[3];
+	int32_t sides;         ///< carom_mesh_sides; -1: those of the file
 	bool centre;           ///< move the middle of the mesh's box to the origin
 	int32_t columns, rows; ///< of a height field
 	float *heights;        ///< [columns*rows], metres

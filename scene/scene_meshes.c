@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SIDES_OF_FILE = -1 };
+
 /// A mesh name becomes the name of a group in recordings, and stands before '=' on command lines.
 static bool is_mesh_name(const char *name)
 {
@@ -126,6 +128,8 @@ static void read_height_field(const io_json_node *parent, scene_mesh_source *mes
 
 static void read_scale(const io_json_node *node, scene_mesh_source *mesh)
 {
+	// in the order of carom_mesh_sides
+	static const char *const words[] = { "auto", "front", "both", "container", NULL };
 	io_json_node scale;
 	scene_forbid_both(node, "scale", "fit");
 	if (io_json_member(node, "scale", &scale)) {
@@ -137,18 +141,25 @@ static void read_scale(const io_json_node *node, scene_mesh_source *mesh)
 		}
 	}
 	io_json_numbers(node, "fit", 3, 1e-9, 1e9, mesh->fit);
+	if (io_json_has(node, "sides")) {
+		int sides = CAROM_SIDES_AUTO;
+		io_json_choice(node, "sides", words, &sides);
+		mesh->sides = sides;
+	}
 	io_json_bool(node, "centre", &mesh->centre);
 }
 
 static void read_mesh(const io_json_node *node, scene_description *scene)
 {
-	static const char *const fields[] = { "shape", "triangles", "seed", "file", "height_field", "scale", "fit", "centre", NULL };
+	static const char *const fields[] = { "shape", "triangles", "seed", "file", "height_field", "scale", "fit", "centre",
+		"sides", NULL };
 	scene_mesh_source *mesh = scene_append(node, (void **)&scene->meshes, &scene->mesh_count, sizeof *mesh);
 	if (!mesh)
 		return;
 	mesh->scale[0] = mesh->scale[1] = mesh->scale[2] = 1;
 	mesh->triangles = 902;
 	mesh->seed = 1;
+	mesh->sides = SIDES_OF_FILE;
 	if (!is_mesh_name(node->item->string)) {
 		io_json_error(node, "a mesh is named by 1 to %d letters, digits, '_' and '-'", SCENE_NAME_SIZE - 1);
 		return;
@@ -161,7 +172,7 @@ static void read_mesh(const io_json_node *node, scene_description *scene)
 		return;
 	}
 	if (io_json_has(node, "height_field")) {
-		static const char *const other[] = { "triangles", "seed", "scale", "fit", "centre", NULL };
+		static const char *const other[] = { "triangles", "seed", "scale", "fit", "centre", "sides", NULL };
 		for (int i = 0; other[i]; i++)
 			scene_forbid_both(node, "height_field", other[i]);
 		read_height_field(node, mesh);
@@ -336,5 +347,9 @@ bool scene_build_mesh(const scene_description *scene, int32_t index, sim_mesh *m
 	}
 	if (made)
 		place_mesh(source, mesh);
+	if (made && source->sides != SIDES_OF_FILE && source->sides != mesh->sides) {
+		io_forget_baked(mesh);
+		mesh->sides = source->sides;
+	}
 	return made;
 }

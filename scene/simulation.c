@@ -84,7 +84,15 @@ static carom_result create_mesh(
 		return CAROM_INVALID_MESH;
 	const carom_result result = io_create_mesh(context, &triangles, CAROM_GRID_BY_SIZE, NULL, mesh);
 	sim_mesh_free(&triangles);
-	return result;
+	if (result != CAROM_SUCCESS || source->sides <= CAROM_SIDES_AUTO || !carom_mesh_get_report(*mesh)->closed)
+		return result;
+	// The mesh is the simulation's already, which frees it.
+	*made = false;
+	sim_fail(error, "%s: field \"meshes.%s.sides\": the mesh is closed%s", scene->file, source->name,
+		source->sides == CAROM_SIDES_CONTAINER
+			? ", but it encloses nothing, so it is no container"
+			: ", so it has an inside and no sides; \"container\" makes a closed mesh collide from within");
+	return CAROM_INVALID_MESH;
 }
 
 static bool create_meshes(scene_simulation *s, carom_context *context, sim_error *error)

@@ -51,6 +51,7 @@ struct scene_sphere_meeting {
 	int32_t near_count, near_room;
 	sim_granular_touch *touches;
 	int64_t touch_count, touch_room;
+	bool is_new; // no step was done
 };
 
 static const carom_quat NO_TURN = { 0, 0, 0, 1 };
@@ -104,6 +105,7 @@ scene_sphere_meeting *scene_create_sphere_meeting(
 		scene_destroy_sphere_meeting(m);
 		return NULL;
 	}
+	m->is_new = true;
 	m->simulation = simulation;
 	m->granular = granular;
 	bool made = carom_create_world(context, NULL, &m->world) == CAROM_SUCCESS;
@@ -308,6 +310,41 @@ static bool take_touches(scene_sphere_meeting *m, double time, double part)
 	return true;
 }
 
+/// Does a contact say that the middle of a sphere is inside an obstacle, or behind its front?
+static bool is_buried(const scene_sphere_meeting *m, const carom_sphere_contact *c)
+{
+	const double radius = m->near[c->sphere].sphere[3];
+	return c->depth > radius * (1 + 1e-9);
+}
+
+/// Spheres that begin inside an obstacle would be shot out of it: name the first obstacle, and how
+/// many spheres are in it.
+static bool check_begin(const scene_sphere_meeting *m, sim_error *error)
+{
+	const carom_sphere_contact_view view = carom_world_sphere_contacts(m->world);
+	int64_t first = 0;
+	while (first < view.count && !is_buried(m, &view.data[first]))
+		first++;
+	if (first == view.count)
+		return true;
+	const uint64_t number = view.data[first].user_data_b;
+	const scene_body *body = &m->scene->rigid.bodies[m->obstacles[number].body];
+	int64_t count = 0;
+	for (int64_t i = first, last = -1; i < view.count; i++) {
+		const carom_sphere_contact *c = &view.data[i];
+		if (c->user_data_b != number || !is_buried(m, c) || c->sphere == last)
+			continue;
+		last = c->sphere;
+		count++;
+	}
+	const bool holds = body->part_count > 0 || body->shape.type == CAROM_MESH;
+	return sim_fail(error,
+		"%s: field \"spheres.obstacles[%d]\": %lld %s with the middle inside of \"%s\" (the first is sphere %u)%s",
+		m->scene->file, (int)number, (long long)count, count == 1 ? "sphere begins" : "spheres begin", body->name,
+		m->near[view.data[first].sphere].number,
+		holds ? "; a closed mesh that is to hold spheres needs \"sides\": \"container\" in its entry of \"meshes\"" : "");
+}
+
 static carom_vec3 vector_of(const double v[3]) { return (carom_vec3){ v[0], v[1], v[2] }; }
 
 /// Give bodies what their spheres have got, for a substep of so many seconds.
@@ -371,6 +408,9 @@ bool scene_meeting_advance(scene_sphere_meeting *m, int32_t substep, sim_granula
 		return sim_fail(error, "%s: out of memory", m->scene->file);
 	if (!put_spheres(m) || carom_world_step(m->world) != CAROM_SUCCESS)
 		return sim_fail(error, "%s: %s", m->scene->file, carom_error_text(carom_world_context(m->world)));
+	if (m->is_new && !check_begin(m, error))
+		return false;
+	m->is_new = false;
 	if (!take_touches(m, time, part))
 		return sim_fail(error, "%s: out of memory", m->scene->file);
 	if (!sim_granular_set_touches(m->granular, m->touch_count, m->touches, error) ||
@@ -385,6 +425,8 @@ carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *m, int32_t i) {
 
 void scene_meeting_move_state(scene_sphere_meeting *m, sim_tape *tape)
 {
+	// a checkpoint is of a run that has begun
+	m->is_new = m->is_new && tape->writing;
 	for (int32_t i = 0; i < m->scene->spheres.obstacle_count; i++) {
 		obstacle *o = &m->obstacles[i];
 		sim_tape_move(tape, &o->way, sizeof o->way);

@@ -20,6 +20,7 @@ typedef enum kind {
 	BOX,
 	LUMPY,
 	OPEN,
+	CONTAINER,
 	MATERIALS,
 	DOUBLES,
 	INVERTED,
@@ -77,7 +78,7 @@ static carom_result make_shape(carom_context *context, kind k, carom_mesh **mesh
 	def.triangles = m.triangles;
 	def.triangle_count = k == EMPTY ? 0 : k == OPEN ? m.triangle_count - 20 : m.triangle_count;
 	def.materials = k == MATERIALS ? materials : NULL;
-	def.sides = k == OPEN ? CAROM_SIDES_FRONT : CAROM_SIDES_AUTO;
+	def.sides = k == OPEN ? CAROM_SIDES_FRONT : k == CONTAINER ? CAROM_SIDES_CONTAINER : CAROM_SIDES_AUTO;
 	def.grid_resolution = k == NO_GRID ? 0 : k == LUMPY ? 48 : CAROM_GRID_BY_SIZE;
 	const carom_result result = carom_create_mesh(context, &def, NULL, mesh);
 	free(doubles);

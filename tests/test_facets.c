@@ -372,13 +372,13 @@ TEST(facets, deepest_and_settled_corners_are_those_found_one_by_one)
 TEST(facets, sides_out_of_range_are_refused)
 {
 	carom_context *context = fixture_context(1);
-	for (int value = -1; value <= 3; value += 4) {
+	for (int value = -1; value <= 4; value += 5) {
 		carom_mesh_def def = carom_default_mesh_def();
 		def.sides = (carom_mesh_sides)value;
 		carom_mesh *mesh;
 		char text[100];
 		CHECK_INT(carom_create_mesh(context, &def, NULL, &mesh), CAROM_INVALID_ARGUMENT);
-		snprintf(text, sizeof text, "carom_mesh_def.sides is %d, not in 0 to 2", value);
+		snprintf(text, sizeof text, "carom_mesh_def.sides is %d, not in 0 to 3", value);
 		CHECK_STR(carom_error_text(context), text);
 	}
 	carom_destroy_context(context);

@@ -383,6 +383,109 @@ TEST(mesh, mass_needs_a_solid)
 	close_context(context, &heap);
 }
 
+// ---- Containers ----
+
+/// The cube as a container, its triangles as the solid has them or turned round.
+static carom_mesh *make_container(carom_context *context, bool turned)
+{
+	int32_t triangles[36];
+	for (int i = 0; i < 36; i++)
+		triangles[i] = CUBE_TRIANGLES[turned && i % 3 > 0 ? i / 3 * 3 + 3 - i % 3 : i];
+	carom_mesh_def def = cube_def();
+	def.triangles = triangles;
+	def.sides = CAROM_SIDES_CONTAINER;
+	return make_mesh(context, &def);
+}
+
+/// Contacts of a ball with a body of the mesh at the origin. 0 or 1; *normal points to the ball.
+static int32_t meet_ball(carom_context *context, const carom_mesh *mesh, carom_vec3 at, carom_vec3 *normal, double *depth)
+{
+	carom_world *world = NULL;
+	REQUIRE(carom_create_world(context, NULL, &world) == CAROM_SUCCESS);
+	carom_body_def def = carom_default_body_def();
+	carom_body_id id;
+	def.shape = (carom_shape){ .type = CAROM_SPHERE, .radius = 0.1 };
+	def.pose.position = at;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	def = carom_default_body_def();
+	def.kind = CAROM_KINEMATIC;
+	def.shape = (carom_shape){ .type = CAROM_MESH, .mesh = mesh };
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
+	const carom_contact_view contacts = carom_world_contacts(world);
+	const int32_t count = contacts.count;
+	CHECK(count <= 1);
+	if (count > 0) {
+		const float *n = contacts.data[0].normal; // out of B
+		*normal = (carom_vec3){ (double)n[0], (double)n[1], (double)n[2] };
+		*depth = (double)contacts.data[0].depth;
+	}
+	carom_destroy_world(world);
+	return count;
+}
+
+TEST(mesh, a_container_holds_what_is_in_it)
+{
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
+	for (int turned = 0; turned < 2; turned++) {
+		carom_mesh *made = make_container(context, turned), *mesh = made;
+		const carom_mesh_report *r = carom_mesh_get_report(made);
+		CHECK(r->usable && !r->closed && r->volume == 0 && r->border_edges == 0);
+		CHECK_INT(r->inverted, !turned); // those of the solid face outwards
+		CHECK_INT(carom_mesh_get_sides(made), CAROM_SIDES_CONTAINER);
+		carom_mass mass;
+		// the last one: makers of meshes demand that there was no error before
+		if (turned)
+			CHECK_INT(carom_mesh_get_mass(made, &mass), CAROM_INVALID_MESH);
+		CHECK_STR(carom_error_text(context),
+			turned ? "carom_mesh_get_mass: the mesh is open: its sides are CAROM_SIDES_CONTAINER" : "");
+		// As it is, and of another size, mirrored: its front stays within.
+		for (int size = 1; size <= 2; size++) {
+			const double at = size == 1 ? 0.5 : -1, lie = 0.95 * 0.1;
+			if (size == 2)
+				REQUIRE(carom_create_scaled_mesh(context, made, (double[3]){ -2, 2, 2 }, &mesh) == CAROM_SUCCESS);
+			CHECK(carom_mesh_get_report(mesh)->closed == false);
+			carom_vec3 n;
+			double depth;
+			CHECK_INT(meet_ball(context, mesh, (carom_vec3){ at, 0.5 * size, 0.5 * size }, &n, &depth), 0);
+			REQUIRE(meet_ball(context, mesh, (carom_vec3){ at, 0.5 * size, lie }, &n, &depth) == 1);
+			CHECK_NEAR(n.z, 1, 1e-6);
+			CHECK_NEAR(depth, 0.005, 1e-6);
+			// its middle beyond the wall: it is led back in
+			REQUIRE(meet_ball(context, mesh, (carom_vec3){ at, 0.5 * size, -0.04 }, &n, &depth) == 1);
+			CHECK_NEAR(n.z, 1, 1e-6);
+			CHECK_NEAR(depth, 0.14, 1e-6);
+			CHECK_INT(meet_ball(context, mesh, (carom_vec3){ at, 0.5 * size, -0.2 }, &n, &depth), 0);
+			if (size == 2)
+				carom_release_mesh(mesh);
+		}
+		carom_release_mesh(made);
+	}
+	close_context(context, &heap);
+}
+
+TEST(mesh, a_sheet_or_an_open_mesh_is_no_container)
+{
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
+	carom_mesh_def def = cube_def();
+	def.sides = CAROM_SIDES_CONTAINER;
+	def.triangle_count = 11;
+	carom_mesh *mesh = make_mesh(context, &def);
+	const int32_t *kept = carom_mesh_get_triangles(mesh);
+	CHECK(!carom_mesh_get_report(mesh)->inverted && memcmp(kept, CUBE_TRIANGLES, 33 * sizeof *kept) == 0);
+	carom_release_mesh(mesh);
+	const int32_t both[6] = { 0, 1, 2, 0, 2, 1 };
+	def.triangles = both;
+	def.triangle_count = 2;
+	mesh = make_mesh(context, &def);
+	CHECK(carom_mesh_get_report(mesh)->closed);
+	CHECK_INT(carom_mesh_get_sides(mesh), CAROM_SIDES_BOTH);
+	carom_release_mesh(mesh);
+	close_context(context, &heap);
+}
+
 // ---- Trees ----
 
 TEST(mesh, tree_info)

@@ -244,7 +244,7 @@ TEST(sphere_meeting, a_bed_carries_a_body)
 	run r;
 	start(&r,
 		"{'time_step': 1e-3, 'bodies': {'list': [{'name': 'crate', 'shape': 'box', 'half_extents': [0.15, 0.1, 0.15],"
-		"'mass': 3, 'position': [0.25, 0.52, 0.25]}]},"
+		"'mass': 3, 'position': [0.25, 0.62, 0.25]}]},"
 		"'spheres': {'substeps': 10, 'obstacles': ['crate'], 'two_way': true, 'box': {'lower': [0, 0, 0], 'upper': [0.5, 2, 0.5]},"
 		"'material': {'density': 1000, 'stiffness': 2e4, 'restitution': 0.1, 'tangential': 'spring', 'friction': 0.4,"
 		"'rolling_friction': 0.1}, 'list': [{'random': 150, 'radius': [0.03, 0.04], 'lower': [0, 0, 0], 'upper': [0.5, 0.5, 0.5],"
@@ -278,6 +278,81 @@ static void refused(const char *obstacles, const char *text)
 	CHECK(!scene_parse("x.json", json, strlen(json), &scene, &error));
 	CHECK_STR(error.text, text);
 	scene_destroy(&scene);
+}
+
+// ---- Containers, and spheres that begin inside ----
+
+/// A box of 12 triangles, of half a metre across, whose sides are given; and spheres in it.
+#define IN_A_BOX(sides, bodies, lower, upper)                                                                                  \
+	"{'time_step': 1e-3, 'meshes': {'b': {'shape': 'box', 'triangles': 12, 'fit': [0.5, 0.5, 0.5], 'centre': true" sides "}}," \
+	"'bodies': {'list': [{'name': 'b', 'mesh': 'b', " bodies "}]},"                                                            \
+	"'spheres': {'substeps': 20, 'obstacles': ['b'], 'box': {'lower': [-9, -9, -9], 'upper': [9, 9, 9], 'walls': false},"      \
+	"'material': {'density': 1000, 'stiffness': 5e4, 'restitution': 0.5},"                                                     \
+	"'list': [{'random': 40, 'radius': 0.03, 'lower': " lower ", 'upper': " upper "}]}}"
+
+TEST(sphere_meeting, a_container_tumbles_its_spheres)
+{
+	run r;
+	start(&r,
+		IN_A_BOX(", 'sides': 'container'", "'kind': 'kinematic', 'angular_velocity': [0, 0, 5]", "[-0.2, -0.2, -0.2]",
+			"[0.2, 0.2, 0.2]"),
+		1);
+	double *all = malloc(40 * 3 * sizeof *all);
+	REQUIRE(all && sim_granular_get_info(r.granular).count == 40);
+	for (int i = 0; i < 8; i++) {
+		advance(&r, 100);
+		const carom_pose pose = scene_simulation_body_def(r.simulation, 0).pose;
+		sim_granular_get_state(r.granular, all, NULL, NULL, NULL);
+		for (int k = 0; k < 40; k++) {
+			const carom_vec3 p = carom_inverse_transform_point(pose, (carom_vec3){ all[3 * k], all[3 * k + 1], all[3 * k + 2] });
+			CHECK(fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) < 0.25 - 0.03 + 0.005);
+		}
+	}
+	free(all);
+	end(&r);
+}
+
+static void check_start(const char *text, const char *expected)
+{
+	run r;
+	sim_error error = { "" };
+	sim_granular_step step = { 0 };
+	start(&r, text, 1);
+	CHECK(scene_simulate_step(r.simulation, NULL, &error));
+	CHECK(scene_meeting_advance(r.meeting, 0, &step, &error) == !*expected);
+	CHECK_STR(error.text, expected);
+	end(&r);
+}
+
+TEST(sphere_meeting, spheres_that_begin_inside_are_told)
+{
+	check_start(IN_A_BOX("", "'kind': 'static'", "[-0.2, -0.2, -0.2]", "[0.2, 0.2, 0.2]"),
+		"test.json: field \"spheres.obstacles[0]\": 40 spheres begin with the middle inside of \"b\" (the first is sphere 0); "
+		"a closed mesh that is to hold spheres needs \"sides\": \"container\" in its entry of \"meshes\"");
+	check_start(IN_A_BOX("", "'kind': 'static'", "[-0.2, 0.3, -0.2]", "[0.2, 0.6, 0.2]"), "");
+}
+
+static void check_sides(const char *text, const char *expected)
+{
+	carom_context *context = NULL;
+	scene_description scene;
+	sim_error error = { "" };
+	parse_quoted(text, &scene);
+	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
+	CHECK(!scene_create_simulation(context, &scene, NULL, &error));
+	CHECK_STR(error.text, expected);
+	carom_destroy_context(context);
+	scene_destroy(&scene);
+}
+
+TEST(sphere_meeting, sides_that_a_closed_mesh_would_ignore_are_refused)
+{
+	check_sides(IN_A_BOX(", 'sides': 'front'", "'kind': 'static'", "[-0.2, -0.2, -0.2]", "[0.2, 0.2, 0.2]"),
+		"test.json: field \"meshes.b.sides\": the mesh is closed, so it has an inside and no sides; \"container\" makes a closed "
+		"mesh collide from within");
+	check_sides(IN_A_BOX(", 'sides': 'container'", "'kind': 'dynamic'", "[-0.2, -0.2, -0.2]", "[0.2, 0.2, 0.2]"),
+		"test.json:1: field \"bodies.list[0]\": its mesh is not closed, so it has no volume: give \"mass\" in place of "
+		"\"density\"");
 }
 
 TEST(sphere_meeting, scene_files_at_fault_are_refused)

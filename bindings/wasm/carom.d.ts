@@ -174,7 +174,7 @@ export interface MeshReport {
 }
 
 export interface MeshSettings {
-	sides?: "auto" | "front" | "both" | undefined;
+	sides?: "auto" | "front" | "both" | "container" | undefined;
 	/** How its trees are built: times of building and searching depend on it, results do not. */
 	build?: "sah" | "hlbvh" | "lbvh" | "trbvh" | "ploc" | undefined;
 	/** Cells along the longest side of the inside-outside grid; -1: by the size of the mesh. */
@@ -204,7 +204,7 @@ export class Mesh extends Handle {
 	/** As they were given; null where floats hold all of them. */
 	readonly doubles: Float64Array | null;
 	readonly triangles: Int32Array;
-	readonly sides: "auto" | "front" | "both";
+	readonly sides: "auto" | "front" | "both" | "container";
 	/** Of a closed mesh. */
 	readonly mass: Mass;
 	/** epo is 0 where it is not asked for. */

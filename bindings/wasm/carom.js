@@ -11,7 +11,7 @@
 export const WORDS = {
 	SHAPE: ["sphere", "box", "capsule", "plane", "mesh", "hull", "cylinder", "cone", "ellipsoid"],
 	KIND: ["static", "kinematic", "dynamic", "deformable", "cloth", "granular"],
-	SIDES: ["auto", "front", "both"],
+	SIDES: ["auto", "front", "both", "container"],
 	BROAD: ["tree", "sweep"],
 	TEMPORAL: ["none", "iterative", "predictive"],
 	NORMAL: ["ray", "triangle", "patch"],

@@ -29,9 +29,10 @@ typedef struct carom_strided {
 	carom_scalar type;
 } carom_strided;
 
-/// For open meshes alone: to which side a body that crosses the mesh is led out, and from which
-/// side a body that comes near is seen ahead (carom_world_def.speculative_distance). A closed mesh
-/// ignores this: it has an inside, or is a sheet that encloses nothing, and pushes to both sides.
+/// To which side a body that crosses an open mesh is led out, and from which side a body that comes
+/// near is seen ahead (carom_world_def.speculative_distance). CAROM_SIDES_CONTAINER makes a closed
+/// mesh such a surface. All other values are for open meshes alone, and a closed mesh ignores them:
+/// it has an inside, or is a sheet that encloses nothing, and pushes to both sides.
 typedef enum carom_mesh_sides {
 	CAROM_SIDES_AUTO, ///< as CAROM_SIDES_FRONT where the body is static, else as CAROM_SIDES_BOTH
 	/// To the front, from where triangles are counter-clockwise. For level geometry: it stops
@@ -40,6 +41,15 @@ typedef enum carom_mesh_sides {
 	/// For each flat part, to the side on which the middle of the other body's box lies (of a
 	/// sphere or capsule: its own middle).
 	CAROM_SIDES_BOTH,
+	/// A closed mesh that holds other bodies, as a drum or a box of walls without thickness does.
+	/// Its triangles face inwards. Where they enclose a volume counter-clockwise seen from outside,
+	/// all are turned round (carom_mesh_report.inverted). It collides by these fronts, as
+	/// CAROM_SIDES_FRONT: what is outside of it and does not touch it is not seen. So it has no
+	/// inside and no volume: carom_mesh_report.closed is false, carom_mesh_get_mass refuses it, and
+	/// a dynamic body of it needs a mass of the caller's. Of an open mesh (a drum without a lid) it
+	/// is CAROM_SIDES_FRONT, and no triangle is turned. A mesh that encloses nothing is a sheet, as
+	/// with every other value.
+	CAROM_SIDES_CONTAINER,
 } carom_mesh_sides;
 
 /// How the trees of a mesh are built. The choice sets the time of building, and that of all later
@@ -74,7 +84,7 @@ typedef struct carom_mesh_def {
 	/// than four million (a byte each), or where the boxes of long triangles would touch several
 	/// hundred cells each.
 	int32_t grid_resolution;
-	carom_mesh_sides sides; ///< of an open mesh
+	carom_mesh_sides sides; ///< of an open mesh, or of a container
 	/// [triangle_count] numbers of the caller's, one for each triangle, which are copied; NULL: all
 	/// are 0. Contacts hand them on (carom_contact.material_a); nothing else depends on them.
 	/// Height fields and hulls have none: to give them materials, make a mesh of their
@@ -138,17 +148,17 @@ typedef struct carom_mesh_report {
 	int32_t components; ///< pieces connected through edges
 	int32_t euler;      ///< V - E + F of the welded mesh without the parts left out
 	/// True: the surface bounds a solid, since every edge is used as often in one direction as in
-	/// the other. False where there are border_edges, inconsistent_edges or unbalanced_edges, or
-	/// where no triangle is usable. Only closed meshes have an inside, and only these are seen by
-	/// rays from other bodies' vertices. Open meshes collide where their triangles cross
-	/// (carom_mesh_sides).
+	/// the other. False where there are border_edges, inconsistent_edges or unbalanced_edges, where
+	/// no triangle is usable, and for CAROM_SIDES_CONTAINER. Only closed meshes have an inside, and
+	/// only these are seen by rays from other bodies' vertices. Open meshes collide where their
+	/// triangles cross (carom_mesh_sides).
 	bool closed;
-	/// Closed, with a negative volume. carom_create_mesh turns the triangles round; their numbers
-	/// stay.
+	/// Closed, with a negative volume; or a container with a positive one. carom_create_mesh turns
+	/// the triangles round; their numbers stay.
 	bool inverted;
 	/// carom_create_mesh would accept it. A mesh without triangles is usable and never collides.
 	bool usable;
-	double volume; ///< enclosed, as oriented; 0 when open
+	double volume; ///< enclosed, as oriented; 0 when open, or a container
 	double area;
 	double lower[3];
 	double upper[3];

@@ -707,12 +707,7 @@ static bool is_unwelded(const cr_body *mesh)
 	return r->components > 1 || r->border_edges + r->nonmanifold_edges + r->degenerate_triangles > 0;
 }
 
-static bool pushes_to_front(const cr_body *mesh)
-{
-	const carom_mesh_sides sides = mesh->shape.mesh->sides;
-	return mesh->shape.collider->closed || sides == CAROM_SIDES_FRONT ||
-		(sides == CAROM_SIDES_AUTO && mesh->kind == CAROM_STATIC);
-}
+static bool pushes_to_front(const cr_body *mesh) { return mesh->shape.collider->closed || cr_has_front(mesh); }
 
 void cr_join_convex_mesh(cr_worker *worker, const cr_body *a, const cr_body *b)
 {

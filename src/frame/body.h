@@ -301,7 +301,8 @@ static inline int32_t cr_part_count(const cr_body *first) { return cr_compound_o
 static inline bool cr_has_front(const cr_body *body)
 {
 	const carom_mesh_sides sides = body->shape.mesh->sides;
-	return sides == CAROM_SIDES_FRONT || (sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC);
+	return sides == CAROM_SIDES_FRONT || sides == CAROM_SIDES_CONTAINER ||
+		(sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC);
 }
 
 /// Do forces move the body, or its vertices? Of two bodies with contacts at least one is such.

@@ -265,6 +265,8 @@ void cr_say_why_open(const cr_topology *t, const carom_mesh_report *report, char
 	} else if (report->inconsistent_edges + report->unbalanced_edges > 0) {
 		snprintf(text, CR_WHY_OPEN, "%d edges run more often one way than the other",
 			report->inconsistent_edges + report->unbalanced_edges);
+	} else if (report->area > 0) {
+		snprintf(text, CR_WHY_OPEN, "its sides are CAROM_SIDES_CONTAINER");
 	} else {
 		snprintf(text, CR_WHY_OPEN, "%s", t->triangle_count > 0 ? "no triangle of it is usable" : "it has no triangles");
 	}

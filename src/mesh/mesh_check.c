@@ -66,9 +66,9 @@ carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def
 			"carom_mesh_def.grid_resolution is %d, not in 0 to %d and not CAROM_GRID_BY_SIZE", def->grid_resolution,
 			MAX_GRID_RESOLUTION);
 	}
-	if ((int)def->sides < 0 || def->sides > CAROM_SIDES_BOTH) {
+	if ((int)def->sides < 0 || def->sides > CAROM_SIDES_CONTAINER) {
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.sides is %d, not in 0 to %d", (int)def->sides,
-			(int)CAROM_SIDES_BOTH);
+			(int)CAROM_SIDES_CONTAINER);
 	}
 	if ((int)def->build < 0 || def->build > CAROM_MESH_PLOC) {
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.build is %d, not in 0 to %d", (int)def->build,

@@ -34,13 +34,22 @@ static double enclosed_volume(const cr_mesh_scan *scan)
 static void judge_volume(cr_mesh_scan *scan)
 {
 	carom_mesh_report *report = scan->report;
+	const bool container = scan->def->sides == CAROM_SIDES_CONTAINER;
+	if (scan->before) {
+		report->closed = report->closed && !container;
+	}
 	if (!report->closed || scan->before) {
 		return;
 	}
 	report->volume = enclosed_volume(scan);
-	report->inverted = report->volume < 0;
+	report->inverted = container ? report->volume > 0 : report->volume < 0;
 	if (report->inverted) {
-		cr_mesh_finding(report, -1, "the triangles face inwards (volume %g) and are turned round", report->volume);
+		cr_mesh_finding(report, -1, "the triangles face %s (volume %g) and are turned round",
+			container ? "out of the container" : "inwards", report->volume);
+	}
+	if (container && report->volume != 0) {
+		report->closed = false;
+		report->volume = 0;
 	}
 }
 

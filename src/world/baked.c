@@ -350,7 +350,7 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 	bool has_edges = p->topology.edge_normals != NULL;
 	int32_t sides = (int32_t)p->sides;
 	walk_report(w, &p->report);
-	pass_int(w, "sides", &sides, 0, CAROM_SIDES_BOTH);
+	pass_int(w, "sides", &sides, 0, CAROM_SIDES_CONTAINER);
 	p->sides = (carom_mesh_sides)sides;
 	pass_int(w, "triangles in use", &p->collider.triangle_count, 0, p->report.triangle_count);
 	pass_bool(w, "materials", &has_materials);

@@ -193,7 +193,7 @@ static carom_result build_moved(carom_mesh *mesh, const carom_mesh *before, cons
 	def.vertex_count = t->vertex_count;
 	def.triangles = t->triangles;
 	def.triangle_count = t->triangle_count;
-	mesh->sides = before->sides;
+	def.sides = mesh->sides = before->sides;
 	carom_result result = cr_topology_build_moved(mesh->context, &def, t, &mesh->report, &mesh->topology);
 	if (result != CAROM_SUCCESS)
 		return result;

@@ -68,6 +68,16 @@ expect 0 err '4 border edges' bake open.obj --sides front --grid 8 -o open.cmesh
 expect 0 out '"sides":[[:space:]]*"front"' info --json open.cmesh
 expect 0 err '4 border edges' bake open.cmesh --sides both -o both.cmesh
 expect 0 out '"sides":[[:space:]]*"both"' info --json both.cmesh
+# Sides that a closed mesh would ignore are refused; a container takes its triangles from within.
+expect 1 err '--sides front: the mesh is closed, so it has an inside and no sides' bake cube.obj --sides front -o no.cmesh
+expect 1 err '--sides both: the mesh is closed' bake cube.obj --sides both -o no.cmesh
+expect 0 out '12 triangles' bake cube.obj --sides container -o within.cmesh
+expect 0 out '"sides":[[:space:]]*"container"' info --json within.cmesh
+grep -q '"closed":[[:space:]]*false' out || fail "a container is closed: $(cat out)"
+expect 0 err 'facing outwards \(turned round to a container\)' bake cube.obj --sides container -o within.cmesh
+awk '/^f/ { line = "f"; for (i = NF; i > 1; i--) line = line " " $i; print line; next } { print }' cube.obj > inward.obj
+expect 0 err 'facing inwards \(turned round to a solid' bake inward.obj -o solid.cmesh
+expect 0 out 'no: it is a container, which collides from within' info within.cmesh
 # Cracks: a cube whose triangles do not quite meet.
 awk 'BEGIN { split("2 3 4 2 4 5", at, " ") }
 	/^v/ { v[++n] = $2 " " $3 " " $4 }

@@ -33,7 +33,7 @@ static int parse(bake_options *o, int argc, char **argv)
 			.help = "where to: a name that ends in .cmesh" },
 		{ .name = "hull", .kind = OPTION_FLAG, .value = &o->hull, .help = "the convex hull of the vertices, for CAROM_HULL" },
 		{ .name = "sides", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->sides, .choices = mesh_sides_words,
-			.help = "way out of an open mesh: auto (default), front, both" },
+			.help = "way out of an open mesh: auto (default), front, both; container: a closed mesh that holds what is in it" },
 		{ .name = "build", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->build, .choices = mesh_build_words,
 			.help = "how its trees are built: sah (default), hlbvh, lbvh, trbvh, ploc" },
 		{ .name = "scale", .argument = "S|X,Y,Z", .kind = OPTION_TEXT, .value = &o->scale,
@@ -171,6 +171,15 @@ static int load_again(const bake_options *o, carom_context *context, bake_facts 
 	return EXIT_DONE;
 }
 
+/// A closed mesh would ignore them.
+static int refuse_sides(const bake_options *o)
+{
+	return report_error(o->path, "--sides %s: the mesh is closed%s", mesh_sides_words[o->sides],
+		o->sides == CAROM_SIDES_CONTAINER
+			? ", but it encloses nothing, so it is no container"
+			: ", so it has an inside and no sides; --sides container makes a closed mesh collide from within");
+}
+
 static int bake(const bake_options *o, carom_context *context, const sim_mesh *source, bake_facts *f)
 {
 	char findings[600];
@@ -181,6 +190,10 @@ static int bake(const bake_options *o, carom_context *context, const sim_mesh *s
 	if (!mesh)
 		return EXIT_FAILED;
 	f->report = *carom_mesh_get_report(mesh);
+	if (o->sides > CAROM_SIDES_AUTO && f->report.closed) {
+		carom_release_mesh(mesh);
+		return refuse_sides(o);
+	}
 	mesh_input_findings(&f->report, findings, sizeof findings);
 	if (findings[0])
 		report_warning(o->path, "%s", findings);

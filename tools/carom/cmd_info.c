@@ -168,7 +168,10 @@ static int print_mesh_text(const info_options *o, const mesh_facts *f)
 		if (r->rounded_vertices)
 			printf("  %-12s doubles; as floats %d vertices change, a coordinate by at most %.3g\n", "numbers",
 				r->rounded_vertices, r->rounding);
-		printf("  %-12s %s%s\n", "closed", r->closed ? "yes" : "no: it collides by its triangles, but has no inside",
+		printf("  %-12s %s%s\n", "closed",
+			r->closed                        ? "yes"
+				: mesh_input_is_container(r) ? "no: it is a container, which collides from within"
+											 : "no: it collides by its triangles, but has no inside",
 			r->inverted ? "; inside out, which the library puts right" : "");
 		printf("  %-12s %.9g %.9g %.9g to %.9g %.9g %.9g\n", "box", r->lower[0], r->lower[1], r->lower[2], r->upper[0],
 			r->upper[1], r->upper[2]);

@@ -11,7 +11,7 @@
 
 const char *const mesh_scalar_words[] = { "auto", "float32", "float64", NULL };
 const char *const mesh_build_words[] = { "sah", "hlbvh", "lbvh", "trbvh", "ploc", NULL };
-const char *const mesh_sides_words[] = { "auto", "front", "both", NULL };
+const char *const mesh_sides_words[] = { "auto", "front", "both", "container", NULL };
 
 double mesh_input_coordinate(const sim_mesh *mesh, int32_t vertex, int axis)
 {
@@ -61,6 +61,11 @@ static void append_rounding(const carom_mesh_report *r, char *text, size_t size)
 		append(text, size, "coordinates rounded to float by up to %.3g, beside a size of %.3g", r->rounding, diagonal);
 }
 
+bool mesh_input_is_container(const carom_mesh_report *r)
+{
+	return !r->closed && r->area > 0 && r->border_edges + r->inconsistent_edges + r->unbalanced_edges == 0;
+}
+
 void mesh_input_findings(const carom_mesh_report *r, char *text, size_t size)
 {
 	text[0] = '\0';
@@ -76,8 +81,10 @@ void mesh_input_findings(const carom_mesh_report *r, char *text, size_t size)
 	append_count(text, size, r->normalless_vertices, "vertex without a normal (casts no rays)",
 		"vertices without a normal (cast no rays)");
 	if (r->inverted)
-		append(text, size, "turned inside out (put right)");
-	if (!r->closed)
+		append(text, size, "%s",
+			r->closed ? "facing inwards (turned round to a solid; --sides container of bake makes it hold what is in it)"
+					  : "facing outwards (turned round to a container)");
+	if (!r->closed && !mesh_input_is_container(r))
 		append(text, size, "not closed, so it has no inside: what lies wholly within it is not found");
 }
 

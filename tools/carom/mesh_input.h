@@ -59,4 +59,7 @@ void mesh_input_warn_of_motion(carom_context *context, const char *path, const s
 /// sound.
 void mesh_input_findings(const carom_mesh_report *report, char *text, size_t size);
 
+/// Is it the report of a container (CAROM_SIDES_CONTAINER): open, though every edge is matched?
+bool mesh_input_is_container(const carom_mesh_report *report);
+
 #endif
