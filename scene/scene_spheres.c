@@ -137,8 +137,11 @@ static void check_law(const io_json_node *node, const sim_granular_law *law)
 		if (io_json_has(node, unused[i]))
 			io_json_member_error(node, unused[i], "is for \"normal\": \"%s\"", is_linear ? "hertz" : "linear");
 	}
-	if (law->tangential == SIM_GRANULAR_SMOOTH && io_json_has(node, "friction"))
-		io_json_member_error(node, "friction", "needs \"tangential\": \"%s\"", is_linear ? "spring" : "mindlin");
+	static const char *const across[] = { "friction", "rolling_friction", NULL };
+	for (int i = 0; across[i] && law->tangential == SIM_GRANULAR_SMOOTH; i++) {
+		if (io_json_has(node, across[i]))
+			io_json_member_error(node, across[i], "needs \"tangential\": \"%s\"", is_linear ? "spring" : "mindlin");
+	}
 	if (law->tangential == (is_linear ? SIM_GRANULAR_MINDLIN : SIM_GRANULAR_SPRING))
 		io_json_member_error(node, "tangential", "\"spring\" goes with \"linear\", \"mindlin\" with \"hertz\"");
 }

@@ -256,6 +256,8 @@ TEST(granular_scene, errors_name_line_and_field)
 		"folder/x.json:1: field \"spheres.wall_material.stiffness\": is for \"normal\": \"linear\"");
 	check_error("{\"spheres\": {\"material\": {\"friction\": 1}, " SPHERES "}}",
 		"folder/x.json:1: field \"spheres.material.friction\": needs \"tangential\": \"spring\"");
+	check_error("{\"spheres\": {\"material\": {\"normal\": \"hertz\", \"rolling_friction\": 0.1}, " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.material.rolling_friction\": needs \"tangential\": \"mindlin\"");
 	check_error("{\"spheres\": {\"material\": {\"tangential\": \"mindlin\"}, " SPHERES "}}",
 		"folder/x.json:1: field \"spheres.material.tangential\": \"spring\" goes with \"linear\", \"mindlin\" with \"hertz\"");
 	check_error("{\"spheres\": {\"detection\": {\"skin\": \"much\"}, " SPHERES "}}",
