@@ -211,6 +211,7 @@ static void join_granular_substep(sim_granular_step *sum, const sim_granular_ste
 	sum->ms_build += before.ms_build;
 	sum->ms_detection += before.ms_detection;
 	sum->ms_update += before.ms_update;
+	sum->ms_obstacles += before.ms_obstacles;
 }
 
 /// A step of spheres that meet other parts of the scene, substep by substep.

@@ -1,9 +1,10 @@
 // Spheres that meet rigid bodies: see sphere_meeting.h.
 //
 // A world of its own holds the obstacles, as kinematic bodies, and one granular body: those spheres
-// whose boxes overlap the box of an obstacle. A substep puts all of them where they are, asks the
-// world for contacts, hands these to the granular simulation as touches, and gives the reactions to
-// the bodies. Cost of a substep: a look at each sphere, and a step of that world.
+// whose boxes overlap the box of an obstacle, without those that are known to be far from it
+// (clear_spheres.h). A substep puts all of them where they are, asks the world for contacts, hands
+// these to the granular simulation as touches, and gives the reactions to the bodies. Cost of a
+// substep: a look at each sphere, and a step of that world.
 //
 // Where a body is: on its way through the step (carom_motion_pose), turned and moved by the answer
 // to spheres so far. The answer is the change of the body's velocity since the step began,
@@ -11,7 +12,9 @@
 // bodies takes their velocities, and the places where they then are, from there.
 #include "scene/sphere_meeting.h"
 
+#include "scene/clear_spheres.h"
 #include "sim/base/rotations.h"
+#include "sim/base/sim_clock.h"
 #include "sim/base/vectors.h"
 
 #include <math.h>
@@ -29,14 +32,7 @@ typedef struct obstacle {
 	carom_vec3 shift; // the answer so far: of the centre of mass ...
 	carom_quat turn;  // ... and about it
 	carom_vec3 impulse;
-	carom_aabb box;
 } obstacle;
-
-/// A sphere whose box overlaps that of an obstacle.
-typedef struct near_sphere {
-	double sphere[4]; // x, y, z, radius
-	uint32_t number;  // in the definition
-} near_sphere;
 
 struct scene_sphere_meeting {
 	const scene_description *scene;
@@ -46,9 +42,12 @@ struct scene_sphere_meeting {
 	obstacle *obstacles; // [scene->spheres.obstacle_count]
 	carom_body_id *ids;  // [obstacle_count]
 	carom_pose *poses;   // [obstacle_count]
+	carom_aabb *boxes;   // [obstacle_count]
 	carom_body_id grains;
-	near_sphere *near; // [near_count] by number
+	// [near_count] by number: the box of each overlaps that of an obstacle, and it may touch one
+	scene_asked_sphere *near;
 	int32_t near_count, near_room;
+	scene_clear_spheres clear;
 	sim_granular_touch *touches;
 	int64_t touch_count, touch_room;
 	bool is_new; // no step was done
@@ -92,7 +91,8 @@ static bool make_parts(scene_sphere_meeting *m)
 	m->obstacles = calloc(count, sizeof *m->obstacles);
 	m->ids = calloc(count, sizeof *m->ids);
 	m->poses = calloc(count, sizeof *m->poses);
-	return m->obstacles && m->ids && m->poses;
+	m->boxes = calloc(count, sizeof *m->boxes);
+	return m->obstacles && m->ids && m->poses && m->boxes;
 }
 
 scene_sphere_meeting *scene_create_sphere_meeting(
@@ -126,7 +126,9 @@ void scene_destroy_sphere_meeting(scene_sphere_meeting *m)
 	free(m->obstacles);
 	free(m->ids);
 	free(m->poses);
+	free(m->boxes);
 	free(m->near);
+	scene_clear_free(&m->clear);
 	free(m->touches);
 	free(m);
 }
@@ -184,7 +186,7 @@ static bool place_bodies(scene_sphere_meeting *m, double time)
 		m->poses[i] = pose_at(&m->obstacles[i], time);
 	bool placed = carom_world_set_poses(m->world, count, m->ids, m->poses) == CAROM_SUCCESS;
 	for (int32_t i = 0; i < count && placed; i++)
-		placed = carom_world_get_aabb(m->world, m->ids[i], &m->obstacles[i].box) == CAROM_SUCCESS;
+		placed = carom_world_get_aabb(m->world, m->ids[i], &m->boxes[i]) == CAROM_SUCCESS;
 	return placed;
 }
 
@@ -201,7 +203,7 @@ static carom_aabb box_of_all(const scene_sphere_meeting *m)
 {
 	carom_aabb all = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
 	for (int32_t i = 0; i < m->scene->spheres.obstacle_count; i++) {
-		const carom_aabb *box = &m->obstacles[i].box;
+		const carom_aabb *box = &m->boxes[i];
 		all.lower =
 			(carom_vec3){ fmin(all.lower.x, box->lower.x), fmin(all.lower.y, box->lower.y), fmin(all.lower.z, box->lower.z) };
 		all.upper =
@@ -213,7 +215,7 @@ static carom_aabb box_of_all(const scene_sphere_meeting *m)
 static bool is_near(const scene_sphere_meeting *m, const double *sphere)
 {
 	for (int32_t i = 0; i < m->scene->spheres.obstacle_count; i++) {
-		if (overlaps(&m->obstacles[i].box, sphere))
+		if (overlaps(&m->boxes[i], sphere))
 			return true;
 	}
 	return false;
@@ -225,7 +227,7 @@ static bool reserve_near(scene_sphere_meeting *m)
 	if (m->near_count < m->near_room)
 		return true;
 	const int32_t room = m->near_room + m->near_room / 2 + 256;
-	near_sphere *near = realloc(m->near, (size_t)room * sizeof *near);
+	scene_asked_sphere *near = realloc(m->near, (size_t)room * sizeof *near);
 	if (!near)
 		return false;
 	m->near = near;
@@ -235,7 +237,7 @@ static bool reserve_near(scene_sphere_meeting *m)
 
 static int compare_numbers(const void *a, const void *b)
 {
-	const uint32_t x = ((const near_sphere *)a)->number, y = ((const near_sphere *)b)->number;
+	const uint32_t x = ((const scene_asked_sphere *)a)->number, y = ((const scene_asked_sphere *)b)->number;
 	return (x > y) - (x < y);
 }
 
@@ -245,16 +247,18 @@ static bool gather_spheres(scene_sphere_meeting *m)
 	const sim_granular_view view = sim_granular_get_view(m->granular);
 	const carom_aabb all = box_of_all(m);
 	m->near_count = 0;
+	if (!scene_clear_order(&m->clear, view.count, view.ids))
+		return false;
 	for (int64_t i = 0; i < view.count; i++) {
 		double sphere[4];
 		memcpy(sphere, &view.spheres[4 * i], sizeof sphere);
-		if (!overlaps(&all, sphere) || !is_near(m, sphere))
+		if (scene_is_clear(&m->clear, i, sphere) || !overlaps(&all, sphere) || !is_near(m, sphere))
 			continue;
 		if (!reserve_near(m))
 			return false;
-		near_sphere *near = &m->near[m->near_count++];
+		scene_asked_sphere *near = &m->near[m->near_count++];
+		*near = (scene_asked_sphere){ .number = view.ids[i], .place = i };
 		memcpy(near->sphere, sphere, sizeof near->sphere);
-		near->number = view.ids[i];
 	}
 	if (m->near_count > 1)
 		qsort(m->near, (size_t)m->near_count, sizeof *m->near, compare_numbers);
@@ -293,6 +297,7 @@ static bool take_touches(scene_sphere_meeting *m, double time, double part)
 		return false;
 	for (int64_t i = 0; i < view.count; i++) {
 		const carom_sphere_contact *c = &view.data[i];
+		m->near[c->sphere].touches = true;
 		if (c->depth < 0)
 			continue;
 		const obstacle *o = &m->obstacles[c->user_data_b];
@@ -396,30 +401,46 @@ static bool end_step(scene_sphere_meeting *m, sim_error *error)
 	return true;
 }
 
-bool scene_meeting_advance(scene_sphere_meeting *m, int32_t substep, sim_granular_step *step, sim_error *error)
+/// Hand the touches at the beginning of a substep to the simulation of the spheres.
+static bool find_touches(scene_sphere_meeting *m, int32_t substep, sim_error *error)
 {
 	const int32_t substeps = m->scene->spheres.substeps;
-	const double part = 1.0 / substeps, time = (double)substep / substeps, seconds = m->scene->time_step / substeps;
+	const double part = 1.0 / substeps, time = (double)substep / substeps;
 	if (substep == 0)
 		begin_step(m);
 	if (!place_bodies(m, time))
 		return sim_fail(error, "%s: %s", m->scene->file, carom_error_text(carom_world_context(m->world)));
-	if (!gather_spheres(m))
+	if (!scene_clear_follow(&m->clear, m->scene->spheres.obstacle_count, m->poses, m->boxes) || !gather_spheres(m))
 		return sim_fail(error, "%s: out of memory", m->scene->file);
 	if (!put_spheres(m) || carom_world_step(m->world) != CAROM_SUCCESS)
 		return sim_fail(error, "%s: %s", m->scene->file, carom_error_text(carom_world_context(m->world)));
 	if (m->is_new && !check_begin(m, error))
 		return false;
 	m->is_new = false;
-	if (!take_touches(m, time, part))
+	if (!take_touches(m, time, part) || !scene_clear_ask(&m->clear, m->world, m->grains, m->near_count, m->near))
 		return sim_fail(error, "%s: out of memory", m->scene->file);
-	if (!sim_granular_set_touches(m->granular, m->touch_count, m->touches, error) ||
-		!sim_granular_advance(m->granular, step, error))
+	return sim_granular_set_touches(m->granular, m->touch_count, m->touches, error);
+}
+
+bool scene_meeting_advance(scene_sphere_meeting *m, int32_t substep, sim_granular_step *step, sim_error *error)
+{
+	const int32_t substeps = m->scene->spheres.substeps;
+	const double seconds = m->scene->time_step / substeps, begin = sim_now_ms();
+	if (!find_touches(m, substep, error))
 		return false;
+	const double found = sim_now_ms();
+	if (!sim_granular_advance(m->granular, step, error))
+		return false;
+	const double advanced = sim_now_ms();
 	answer(m, seconds);
 	drift(m, seconds);
-	return substep + 1 < substeps || end_step(m, error);
+	const bool ended = substep + 1 < substeps || end_step(m, error);
+	if (step)
+		step->ms_obstacles = found - begin + (sim_now_ms() - advanced);
+	return ended;
 }
+
+void scene_meeting_forget(scene_sphere_meeting *m) { scene_clear_free(&m->clear); }
 
 carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *m, int32_t i) { return m->obstacles[i].impulse; }
 

@@ -31,6 +31,10 @@ bool scene_meeting_advance(scene_sphere_meeting *meeting, int32_t substep, sim_g
 /// Move what the next step depends on to a tape, or from one, between two steps of the scene.
 void scene_meeting_move_state(scene_sphere_meeting *meeting, sim_tape *tape);
 
+/// Forget which spheres are known to be far from all bodies: the next substep asks about all that
+/// are in the boxes of bodies. It changes no result.
+void scene_meeting_forget(scene_sphere_meeting *meeting);
+
 /// Impulse (N s, world frame) that spheres have given obstacle number i in the last step of the
 /// scene, whether or not it answers.
 carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *meeting, int32_t i);

@@ -262,6 +262,55 @@ TEST(sphere_meeting, a_bed_carries_a_body)
 	end(&r);
 }
 
+// ---- Spheres that are far from all ----
+
+/// A tube that turns, a crate and a slab that answer, and a floor.
+#define FAR                                                                                                                \
+	"{'time_step': 2e-3, 'meshes': {'tube': {'shape': 'torus', 'triangles': 800}},"                                        \
+	"'bodies': {'list': [{'name': 'tube', 'mesh': 'tube', 'kind': 'kinematic', 'position': [0, 1, 0],"                     \
+	"'angular_velocity': [0.7, 2, 0.4]}, {'name': 'crate', 'shape': 'box', 'half_extents': [0.2, 0.15, 0.2], 'mass': 3,"   \
+	"'position': [0.3, 1.9, 0.2]}, {'name': 'cone', 'shape': 'cone', 'radius': 0.3, 'half_length': 0.3, 'mass': 2,"        \
+	"'position': [-0.6, 2.1, 0.1]}, {'name': 'floor', 'shape': 'plane', 'kind': 'static', 'position': [0, -0.9, 0]}]},"    \
+	"'spheres': {'substeps': 10, 'obstacles': 'all', 'two_way': true, 'box': {'lower': [-1.5, -1, -1.5],"                  \
+	"'upper': [1.5, 3, 1.5]}, 'material': {'density': 1000, 'stiffness': 2e4, 'restitution': 0.3, 'tangential': 'spring'," \
+	"'friction': 0.4}, 'list': [{'random': 600, 'radius': [0.03, 0.07], 'lower': [-1.4, -0.8, -1.4],"                      \
+	"'upper': [1.4, 2.8, 1.4]}]}}"
+
+/// Every place, velocity and spin of two runs.
+static bool are_equal(run *a, run *b)
+{
+	const size_t n = (size_t)sim_granular_get_info(a->granular).count;
+	double *all = malloc(18 * n * sizeof *all);
+	REQUIRE(all != NULL);
+	sim_granular_get_state(a->granular, all, NULL, all + 3 * n, all + 6 * n);
+	sim_granular_get_state(b->granular, all + 9 * n, NULL, all + 12 * n, all + 15 * n);
+	const bool equal = memcmp(all, all + 9 * n, 9 * n * sizeof *all) == 0;
+	free(all);
+	return equal && scene_summarise(a->simulation).hash == scene_summarise(b->simulation).hash;
+}
+
+TEST(sphere_meeting, spheres_that_are_known_to_be_far_change_nothing)
+{
+	run keeps, forgets;
+	start(&keeps, FAR, 2);
+	start(&forgets, FAR, 1);
+	int64_t touches = 0;
+	for (int i = 0; i < 250 && test_failures() == 0; i++) {
+		sim_error error = { "" };
+		touches += advance(&keeps, 1).wall_contacts;
+		CHECK(scene_simulate_step(forgets.simulation, NULL, &error));
+		for (int32_t k = 0; k < forgets.scene.spheres.substeps; k++) {
+			scene_meeting_forget(forgets.meeting);
+			CHECK(scene_meeting_advance(forgets.meeting, k, NULL, &error));
+		}
+		CHECK_STR(error.text, "");
+		CHECK(are_equal(&keeps, &forgets));
+	}
+	CHECK(touches > 1000);
+	end(&keeps);
+	end(&forgets);
+}
+
 // ---- Scene files ----
 
 static void refused(const char *obstacles, const char *text)

@@ -188,6 +188,7 @@ typedef struct sim_granular_step {
 	/// of the distances, the forces between spheres, and between crowded spheres and walls
 	double ms_detection;
 	double ms_update; ///< of velocities, places, and the forces of walls on lone spheres
+	double ms_obstacles; ///< of touches of other bodies; 0 unless a caller who finds them says it
 } sim_granular_step;
 
 /// Move on by one time step: v += dt F(x, v) / m, x += dt v (semi-implicit Euler, which keeps the

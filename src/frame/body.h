@@ -121,6 +121,7 @@ typedef struct cr_granular {
 	CR_ARRAY(double) begin;     // [3*count] of a continuous body, where the coming step begins
 	uint8_t way;                // a cr_way
 	box3d bounds;               // of all; none: lower above upper
+	double largest;             // radius; 0 of none
 	struct cr_box_index *index; // over them, for queries (world/box_index.h)
 } cr_granular;
 

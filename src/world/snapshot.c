@@ -724,6 +724,7 @@ carom_result carom_world_restore(carom_world *world, carom_snapshot *s)
 	restore_shape_impacts(world, s);
 	restore_surface_contacts(world, s);
 	restore_spheres(world, s);
+	cr_forget_clearances(world);
 	cr_adopt_pairs(&world->pipeline, &s->remembered, tails);
 	if (world->pipeline.lab)
 		memcpy(world->pipeline.lab, s->lab, sizeof s->lab);

@@ -81,9 +81,11 @@ void cr_sphere_bounds(const double sphere[4], double lower[3], double upper[3])
 void cr_measure_granular(cr_granular *g)
 {
 	box3d bounds = BOX3D_NONE;
+	g->largest = 0;
 	for (int64_t i = 0; i < g->count; i++) {
 		double lower[3], upper[3];
 		cr_sphere_bounds(&g->spheres.data[4 * i], lower, upper);
+		g->largest = fmax(g->largest, g->spheres.data[4 * i + 3]);
 		for (int k = 0; k < 3; k++) {
 			bounds.lower[k] = fmin(bounds.lower[k], lower[k]);
 			bounds.upper[k] = fmax(bounds.upper[k], upper[k]);

@@ -75,6 +75,8 @@ static carom_result list_part(carom_world *world, int32_t part)
 		passes[i] = may_touch(world, m->bodies.data[i], part, &box);
 		touches = touches || passes[i];
 	}
+	if (!cr_watch_part(world, part, touches ? m->near.count : -1, &box))
+		return cr_fail_memory(world->context, what);
 	if (!touches)
 		return CAROM_SUCCESS;
 	const cr_body *seen = cr_see_body(body, &result);
@@ -107,6 +109,7 @@ static carom_result list_near(carom_world *world)
 	cr_sphere_contacts *m = &world->sphere_contacts;
 	m->near.count = 0;
 	cr_part_tree_clear(&m->tree);
+	cr_begin_watch(world);
 	if (!cr_array_reserve_fresh(&world->memory, &m->near_of, world->bodies.count))
 		return cr_fail_memory(world->context, what);
 	for (int64_t i = 0; m->bodies.count > 0 && i < world->bodies.count; i++) {
@@ -116,7 +119,7 @@ static carom_result list_near(carom_world *world)
 		if (result != CAROM_SUCCESS)
 			return result;
 	}
-	if (!cr_part_tree_build(&world->memory, &m->tree) || !begin_sensors(world))
+	if (!cr_part_tree_build(&world->memory, &m->tree) || !cr_end_watch(world))
 		return cr_fail_memory(world->context, what);
 	return CAROM_SUCCESS;
 }
@@ -130,6 +133,7 @@ typedef struct search {
 	cr_sphere_worker *out;
 	cr_body ball;     // the sphere in hand, as a dynamic body
 	int64_t grains;   // its body, among the listed ones
+	bool meets;       // it has met a part
 	const double *at; // its x, y, z, radius
 } search;
 
@@ -164,10 +168,9 @@ static void sort_parts(int32_t *parts, int64_t count)
 	}
 }
 
-/// List the near parts whose boxes the sphere meets, in order.
-static bool find_parts(search *s)
+/// List the near parts of a tree whose boxes the sphere meets, in order.
+static bool find_parts(search *s, const cr_part_tree *tree)
 {
-	const cr_sphere_contacts *m = &s->world->sphere_contacts;
 	box3d box;
 	for (int k = 0; k < 3; k++) {
 		// Boxes of parts have room for half of the distance ahead. Adding rounds once.
@@ -177,7 +180,7 @@ static bool find_parts(search *s)
 		box.upper[k] = s->at[k] + reach + slack;
 	}
 	s->out->parts.count = 0;
-	cr_part_walk walk = cr_walk_parts(&m->tree, &box);
+	cr_part_walk walk = cr_walk_parts(tree, &box);
 	for (int32_t near; (near = cr_next_part(&walk)) != CR_NO_NODE;) {
 		if (!add_part(s, near))
 			return false;
@@ -310,6 +313,7 @@ static bool collide(search *s, int64_t number)
 	place_ball(&s->ball, s->at, near->skin);
 	cr_find_simple_contacts(&s->world->pipeline, s->worker, &s->ball, near->body);
 	bool enough = !s->worker->failed;
+	s->meets = s->meets || s->worker->contacts.count > 0;
 	if (near->body->sensor)
 		note_sensor(s, number);
 	else
@@ -329,15 +333,33 @@ static bool is_asked(const search *s, int64_t near)
 		!(m->touched.count > 0 && atomic_load_explicit(&m->touched.data[place], memory_order_relaxed));
 }
 
-static bool collide_sphere(search *s)
+static bool collide_parts(search *s, const cr_part_tree *tree)
 {
-	if (!find_parts(s))
+	s->meets = false;
+	if (!find_parts(s, tree))
 		return false;
 	for (int64_t i = 0; i < s->out->parts.count; i++) {
 		const int32_t near = s->out->parts.data[i];
 		if (is_asked(s, near) && !collide(s, near))
 			return false;
 	}
+	return true;
+}
+
+/// The contacts of the sphere in hand, which has a row. One that is clear is asked about parts that
+/// deform alone.
+static bool collide_sphere(search *s, int64_t row)
+{
+	const cr_sphere_contacts *m = &s->world->sphere_contacts;
+	cr_clear_ball *ball = m->clearances.balls.count > 0 ? &m->clearances.balls.data[row] : NULL;
+	if (ball && cr_is_clear(&m->clearances, ball, s->at))
+		return !m->clearances.soft || collide_parts(s, &m->clearances.soft_parts);
+	if (!collide_parts(s, &m->tree))
+		return false;
+	if (ball && s->meets)
+		ball->until = -INFINITY;
+	else if (ball)
+		cr_find_clearance(s->world, s->grains, s->at, ball);
 	return true;
 }
 
@@ -361,7 +383,7 @@ static void collide_task(int64_t begin, int64_t end, int worker, void *task)
 				s.grains++;
 			s.at =
 				cr_granular_of(&world->bodies.data[m->bodies.data[s.grains]])->spheres.data + 4 * (i - m->first.data[s.grains]);
-			s.out->failed = !collide_sphere(&s);
+			s.out->failed = !collide_sphere(&s, i);
 		}
 		made->count = s.out->contacts.count - made->first;
 	}
@@ -403,13 +425,38 @@ static bool join(carom_world *world)
 	return true;
 }
 
+/// Nothing has changed: the contacts are those of the last step, and so is what sensors touch.
+static bool take_over(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	const int64_t count = m->found.contacts.count;
+	if (!cr_array_reserve_fresh(&world->memory, &m->next.contacts, count))
+		return false;
+	for (int64_t i = 0; i < count; i++) {
+		carom_sphere_contact *c = &m->next.contacts.data[i];
+		*c = m->found.contacts.data[i];
+		c->user_data_a = world->bodies.data[c->body_a.index1 - 1].user_data;
+		c->user_data_b = world->bodies.data[(int32_t)c->body_b.index1 - 1 + c->shape_b].user_data;
+		c->age = c->pair = 0;
+		memset(c->impulse, 0, sizeof c->impulse);
+	}
+	m->next.contacts.count = count;
+	return true;
+}
+
 static carom_result find_contacts(carom_world *world)
 {
 	cr_sphere_contacts *m = &world->sphere_contacts;
 	const int64_t total = m->first.data[m->bodies.count];
 	carom_result result = list_near(world);
-	if (result != CAROM_SUCCESS || m->near.count == 0)
+	if (result != CAROM_SUCCESS)
 		return result;
+	if (m->clearances.still)
+		return take_over(world) ? CAROM_SUCCESS : cr_fail_memory(world->context, what);
+	if (!begin_sensors(world))
+		return cr_fail_memory(world->context, what);
+	if (m->near.count == 0)
+		return CAROM_SUCCESS;
 	m->chunks.count = (total + SPHERES_PER_CHUNK - 1) / SPHERES_PER_CHUNK;
 	if (!cr_array_reserve(&world->memory, &m->chunks, m->chunks.count) || !begin_workers(world))
 		return cr_fail_memory(world->context, what);
@@ -423,6 +470,8 @@ carom_result cr_find_sphere_contacts(carom_world *world)
 	cr_sphere_contacts *m = &world->sphere_contacts;
 	m->next.contacts.count = m->next.by_pair.count = m->pairs.count = 0;
 	m->searched = false;
+	if (m->body_count == 0)
+		cr_forget_clearances(world);
 	if (m->body_count == 0 && m->found.groups.count == 0)
 		return CAROM_SUCCESS;
 	if (!cr_list_granular(world, has_contacts, &m->bodies, &m->first))
@@ -510,6 +559,7 @@ void cr_trim_sphere_contacts(carom_context *memory, cr_sphere_contacts *m)
 	cr_array_free(memory, &m->touched);
 	cr_array_free(memory, &m->near_of);
 	cr_part_tree_free(memory, &m->tree);
+	cr_free_clearances(memory, &m->clearances);
 	cr_array_free(memory, &m->chunks);
 	for (int32_t i = 0; i < m->worker_count; i++) {
 		cr_array_free(memory, &m->workers[i].contacts);

@@ -13,6 +13,7 @@
 #include "frame/body.h"
 #include "world/granular_bodies.h"
 #include "world/part_tree.h"
+#include "world/sphere_clearance.h"
 #include <stdatomic.h>
 
 typedef struct cr_sphere_results {
@@ -60,6 +61,7 @@ typedef struct cr_sphere_contacts {
 	CR_ARRAY(atomic_uchar) touched;
 	CR_ARRAY(int32_t) near_of; // by number of a part that is near: its place there
 	cr_part_tree tree;         // of near
+	cr_clearances clearances;  // of spheres from near parts, and those beside them
 	CR_ARRAY(cr_sphere_chunk) chunks;
 	cr_sphere_worker *workers; // [worker_count]
 	int32_t worker_count;

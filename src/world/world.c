@@ -452,6 +452,7 @@ carom_sweep_stats carom_world_sweep_stats(const carom_world *world) { return wor
 void cr_world_forget(carom_world *world)
 {
 	cr_pipeline_forget(&world->pipeline);
+	cr_forget_clearances(world);
 	// A replay has no pairs of spheres from before, and asks the filter about them.
 	world->sphere_contacts.stale = true;
 	for (int64_t i = 0; i < world->bodies.count; i++)

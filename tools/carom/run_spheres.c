@@ -29,7 +29,7 @@ enum {
 typedef struct run_sums {
 	sim_granular_peaks peak;
 	double energy_final;
-	double ms_build, ms_detection, ms_update, ms_total, ms_output;
+	double ms_build, ms_detection, ms_update, ms_obstacles, ms_total, ms_output;
 	sim_granular_step last;
 } run_sums;
 
@@ -172,6 +172,7 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(ms, "build", s->ms_build);
 	cJSON_AddNumberToObject(ms, "detection", s->ms_detection);
 	cJSON_AddNumberToObject(ms, "update", s->ms_update);
+	cJSON_AddNumberToObject(ms, "obstacles", s->ms_obstacles);
 	cJSON_AddNumberToObject(ms, "output", s->ms_output);
 	report_add_hash(json, "hash", p->hash);
 
@@ -232,8 +233,8 @@ static void print(const run *r, const void *state)
 		info.step_limit_met, info.step_limit_pair);
 	printf("  lists of neighbours          %lld in %.0f steps, %s, skin %.4g m\n", (long long)info.list_builds, steps,
 		info.on_device ? "on the device" : carom_sphere_method_name(info.detector.method), info.skin);
-	printf("  milliseconds per step        %.3f: build %.3f, detection %.3f, update %.3f\n", s->ms_total / steps,
-		s->ms_build / steps, s->ms_detection / steps, s->ms_update / steps);
+	printf("  milliseconds per step        %.3f: build %.3f, detection %.3f, update %.3f, obstacles %.3f\n",
+		s->ms_total / steps, s->ms_build / steps, s->ms_detection / steps, s->ms_update / steps, s->ms_obstacles / steps);
 	printf(
 		"  bytes per sphere             %.0f, of which lists %.0f\n", (double)p->bytes / count, (double)p->bytes_lists / count);
 	if (r->options->ranks)
@@ -560,6 +561,7 @@ static void add_step(run *r, spheres *p, const sim_granular_step *step, double m
 	s->ms_build += step->ms_build;
 	s->ms_detection += step->ms_detection;
 	s->ms_update += step->ms_update;
+	s->ms_obstacles += step->ms_obstacles;
 	s->ms_total += ms_total;
 	s->last = *step;
 }
@@ -674,7 +676,8 @@ static void move_sums(void *state, sim_tape *tape)
 	spheres *s = state;
 	sim_tape_move(tape, &s->sums, sizeof s->sums);
 	if (!tape->writing) // times are those of the continued part
-		s->sums.ms_build = s->sums.ms_detection = s->sums.ms_update = s->sums.ms_total = s->sums.ms_output = 0;
+		s->sums.ms_build = s->sums.ms_detection = s->sums.ms_update = s->sums.ms_obstacles = s->sums.ms_total =
+			s->sums.ms_output = 0;
 }
 
 static uint64_t hash(const run *r, const void *state)
