@@ -267,7 +267,7 @@ TEST(point_names, impulses_stay_where_they_were_while_bodies_rock)
 	for (int kind = 0; kind < DUOS; kind++) {
 		const kept k = rock(kind);
 		CHECK(k.all > 200);
-		CHECK(k.fresh < k.all / 8); // they leave the ground and come back, and of a rim others are kept
+		CHECK(k.fresh < k.all / 7); // they leave the ground and come back, and of a rim others are kept
 		CHECK(k.strayed < 1e-3);
 	}
 }

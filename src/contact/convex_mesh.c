@@ -420,7 +420,7 @@ static void collide_triangle(cr_convex_mesh_pair *c, int32_t number)
 	cr_near_triangle t;
 	cr_separation least;
 	bool on_face;
-	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
+	cr_volume_contact contacts[CR_MAX_TRIANGLE_CONTACTS];
 	if (!take_triangle(c, number, &t))
 		return;
 	if (stands_over(c, &t)) {
@@ -490,7 +490,7 @@ static bool settle(cr_convex_mesh_pair *c, const cr_near_triangle *t, const cr_n
 	}
 	if (least && v3d_dot(least->normal, t->normal) < FAR_FROM && is_sooner(c, t, least->normal, reach))
 		return false;
-	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
+	cr_volume_contact contacts[CR_MAX_TRIANGLE_CONTACTS];
 	int count = cr_convex_contacts_on_triangle(&c->convex, &t->convex, t->rim, c->margin, contacts);
 	count = is_nested(c) ? drop_hidden(c, t, contacts, count) : count;
 	add_contacts(c, contacts, count, t->triangle);

@@ -268,14 +268,38 @@ static int64_t limit_of(const cr_settings *settings, bool deforms)
 	return of_bodies > 0 && (of_pair == 0 || of_bodies < of_pair) ? of_bodies : of_pair;
 }
 
+/// Exchange the features of each contact.
+static void swap_features(cr_raw_contact *data, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++) {
+		const int32_t a = data[i].feature_a;
+		data[i].feature_a = data[i].feature_b;
+		data[i].feature_b = a;
+	}
+}
+
+/// Is B a convex shape on the mesh A? The names of its points come first then: rounding tells which
+/// triangle has a point above an edge.
+static bool goes_by_b(const cr_body *a, const cr_body *b)
+{
+	return a->shape.family == CR_FAMILY_MESH && b->shape.family == CR_FAMILY_CONVEX;
+}
+
 int32_t cr_reduce_contacts(
 	const cr_pipeline *p, cr_worker *worker, const cr_body *a, const cr_body *b, cr_raw_contacts *contacts)
 {
 	const int64_t found = contacts->count, most = limit_of(&p->settings, cr_pair_deforms(a, b));
 	cr_sort_contacts(contacts);
 	if (most > 0 && found > most) {
+		const bool by_b = goes_by_b(a, b);
+		if (by_b) {
+			swap_features(contacts->data, found);
+			sort_contacts(contacts->data, found);
+		}
 		cr_choose_contacts(worker, contacts->data, NULL, found, most);
 		contacts->count = most;
+		if (by_b)
+			swap_features(contacts->data, most);
 		sort_contacts(contacts->data, most);
 	}
 	return (int32_t)found;

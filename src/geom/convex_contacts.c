@@ -16,6 +16,8 @@ static const double ALIKE = 0.01;
 // Edges are side by side within a degree.
 static const double PARALLEL = 0.02;
 
+_Static_assert((int)CR_MAX_TRIANGLE_CONTACTS >= (int)CR_MOST_PATCH_POINTS, "a patch fits into the contacts of a triangle");
+
 static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
 
 typedef struct meeting {
@@ -30,6 +32,7 @@ typedef struct meeting {
 	int32_t faces;       // their name
 	cr_triangle_rim rim; // of B's face
 	bool goes_on;        // contacts were left out because they are such cuts
+	bool all;            // the caller reduces the points of the patch
 } meeting;
 
 static void find_faces(meeting *m)
@@ -108,18 +111,30 @@ static int emit(const meeting *m, cr_volume_contact contact, cr_volume_contact *
 	return count + 1;
 }
 
+/// Clipping may begin anywhere and go round either way, as the face tells that clips.
+static void sort_by_name(cr_volume_contact *contacts, int count)
+{
+	for (int i = 1; i < count; i++) {
+		const cr_volume_contact moved = contacts[i];
+		int at = i;
+		for (; at > 0 && moved.name < contacts[at - 1].name; at--)
+			contacts[at] = contacts[at - 1];
+		contacts[at] = moved;
+	}
+}
+
 /// Keep the contact of the first name, and from there always the one that is farthest from those
-/// kept; of two as far, the first. So the choice does not change while bodies tremble.
+/// kept; of two as far, the one of the first name. So the choice does not change while bodies
+/// tremble.
 static int reduce(cr_volume_contact *contacts, int count)
 {
 	if (count <= CR_MAX_VOLUME_CONTACTS)
 		return count;
 	double nearest[CR_MOST_PATCH_POINTS]; // to those kept
-	int best = 0;
-	for (int i = 0; i < count; i++) {
-		best = contacts[i].name < contacts[best].name ? i : best;
+	for (int i = 0; i < count; i++)
 		nearest[i] = (double)INFINITY;
-	}
+	sort_by_name(contacts, count);
+	int best = 0;
 	for (int kept = 0; kept < CR_MAX_VOLUME_CONTACTS; kept++) {
 		double most = 0;
 		for (int i = kept; i < count && kept > 0; i++) {
@@ -218,7 +233,7 @@ static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *c
 	}
 	const cr_volume_contact deepest = count > 0 ? *cr_deepest_contact(all, count) : (cr_volume_contact){ .depth = 0 };
 	const cr_volume_contact *found = count > 0 ? &deepest : NULL;
-	count = reach_gap(m, by_a, gap, found, all, reduce(all, count));
+	count = reach_gap(m, by_a, gap, found, all, m->all ? count : reduce(all, count));
 	memcpy(contacts, all, (size_t)count * sizeof *contacts);
 	return count;
 }
@@ -254,14 +269,37 @@ static int emit_nearest(const meeting *m, cr_volume_contact *contacts)
 	return emit(m, (cr_volume_contact){ m->least.on_a, m->least.normal, -m->least.gap, 0 }, contacts, 0);
 }
 
+/// Square of the distance from the first corner of a face to the farthest one. It is a property of
+/// the face alone, up to rounding.
+static double extent_of(const cr_face *face)
+{
+	double most = 0;
+	for (int i = 1; i < face->count; i++) {
+		const v3d d = v3d_sub(face->point[i], face->point[0]);
+		most = fmax(most, v3d_dot(d, d));
+	}
+	return most;
+}
+
+/// Does A's face clip, of two faces that speak? The one along which the bodies are less deep does.
+/// Of two that are as good the wider one does, so that the choice does not change while a body
+/// trembles: rounding turns a wide floor by far more below a foot than the foot above the floor. Of
+/// faces that are as wide, B's does.
+static bool goes_by_a(const meeting *m, double gap_a, double gap_b)
+{
+	const double alike = 1e-4 * m->size;
+	if (!(fabs(gap_a - gap_b) <= alike))
+		return gap_a > gap_b;
+	return extent_of(&m->face_a) > 1.01 * extent_of(&m->face_b);
+}
+
 /// The patch by faces or edges; 0: neither.
 static int patch_contacts(meeting *m, cr_volume_contact *contacts)
 {
 	double gap_a = 0, gap_b = 0;
 	const bool by_a = speaks(m, &m->face_a, v3d_neg(m->face_a.normal), &gap_a);
 	const bool by_b = speaks(m, &m->face_b, m->face_b.normal, &gap_b);
-	// Of two faces that are as good, B's, so that the choice does not change with rounding.
-	if (by_a && (!by_b || gap_a > gap_b + 1e-4 * m->size))
+	if (by_a && (!by_b || goes_by_a(m, gap_a, gap_b)))
 		return clip_contacts(m, true, gap_a, contacts);
 	if (by_b)
 		return clip_contacts(m, false, gap_b, contacts);
@@ -311,14 +349,14 @@ static int contacts_on_triangle(meeting *m, cr_volume_contact *contacts)
 int cr_convex_contacts_on_triangle(
 	const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin, cr_volume_contact *contacts)
 {
-	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim };
+	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim, .all = true };
 	return contacts_on_triangle(&m, contacts);
 }
 
 int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin,
 	cr_separation *least, bool *on_face, cr_volume_contact *contacts)
 {
-	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim };
+	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim, .all = true };
 	cr_convex_separation(a, triangle, &in_place, &m.least);
 	*least = m.least;
 	*on_face = false;
@@ -330,7 +368,7 @@ int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, c
 	const bool by_a = speaks(&m, &m.face_a, v3d_neg(m.face_a.normal), &gap_a);
 	int count = 0;
 	if (speaks(&m, &m.face_b, m.face_b.normal, &gap_b) && (!by_a || gap_a <= gap_b + rim.flush)) {
-		meeting along = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim };
+		meeting along = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim, .all = true };
 		count = contacts_on_triangle(&along, contacts);
 		*on_face = count > 0 || along.goes_on;
 		if (*on_face)

@@ -17,6 +17,9 @@
 int cr_convex_contacts(
 	const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, double margin, cr_volume_contact *contacts);
 
+/// The most contacts of a body with a triangle: the corners of a patch.
+enum { CR_MAX_TRIANGLE_CONTACTS = 2 * CR_MAX_FACE };
+
 /// How the surface goes on around a triangle.
 typedef struct cr_triangle_rim {
 	unsigned inner;    // bit i: in one plane beyond the edge from corner i to i + 1
@@ -27,13 +30,16 @@ typedef struct cr_triangle_rim {
 /// Contacts of a body A with the front of a triangle B, all along the triangle's normal, at the
 /// points of A's facing part that lie over the triangle, or over the flat part that it belongs to:
 /// there is none where two of its triangles meet. Both in the frame of A. Returns their number,
-/// which is 0 where nothing of A's part lies over the triangle.
+/// at most CR_MAX_TRIANGLE_CONTACTS, which is 0 where nothing of A's part lies over the triangle.
+/// They are not reduced: a choice for each triangle would change whenever a point trembles over an
+/// edge between two of them.
 int cr_convex_contacts_on_triangle(
 	const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin, cr_volume_contact *contacts);
 
 /// Contacts of a body A and a triangle B in the frame of A: as cr_convex_contacts, but the
 /// triangle's own normal counts only where the body touches the triangle itself: *on_face is set
-/// then. *least: how far apart the two are; there are contacts where that is margin at most.
+/// then. *least: how far apart the two are; there are contacts where that is margin at most. Not
+/// reduced either.
 int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin,
 	cr_separation *least, bool *on_face, cr_volume_contact *contacts);
 
