@@ -13,9 +13,9 @@ typedef struct golden {
 /// After a change that is meant to change results (and only then): build release, run `carom_tests determinism`, put the printed hashes
 /// here, and say in the commit why they changed.
 static const golden GOLDEN[] = {
-	{ "pile", 0x7bdc31ff3df17dda },
+	{ "pile", 0xa3f000600b48080c },
 	{ "zoo", 0xead613238e1768ae },
-	{ "near", 0xcb85c6da15b28e03 },
+	{ "near", 0x0f4c05fa99ba8703 },
 	{ "scene1_step_80", 0x676373d6e819e920 },
 	{ "scene1_step_420", 0xcc3ab953184df181 },
 	{ "convex_shapes", 0xeca28a48eb7d6b3e },

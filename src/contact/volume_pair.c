@@ -121,6 +121,8 @@ enum { ROUND_NUMBERS = 256 };
 /// the border: there its core leaves the face.
 enum { FIRST_END, SECOND_END, WHOLE_CORE, BORDER_AT_FIRST, BORDER_AT_SECOND, ROUND_PARTS };
 
+enum { NOT_ASKED, IN_LIGHT, IN_SHADOW };
+
 /// Nearest points of a part of the core and a triangle.
 typedef struct near_triangle {
 	v3d core;
@@ -130,6 +132,7 @@ typedef struct near_triangle {
 	int32_t part;
 	// of an end: it hangs beyond the border of the triangle, which the core lies along
 	bool over_border;
+	uint8_t shadow; // is it on a triangle that comes nearer?
 } near_triangle;
 
 // Sines: of a core and a face on which a capsule lies, of an edge that is a border of the face, and
@@ -257,6 +260,24 @@ static void keep_borders(round_pair *r, int32_t triangle, int32_t first, double 
 	}
 }
 
+static bool is_one_place(const round_pair *r, const near_triangle *a, const near_triangle *b)
+{
+	return v3d_length(v3d_sub(a->surface, b->surface)) <= surface_tolerance(r);
+}
+
+/// An end that hangs over the border of a triangle hangs over it for its neighbours too, which have
+/// the place in common. None of these places counts: the border has its own.
+static void spread_over_borders(round_pair *r)
+{
+	for (int32_t i = 0; i < r->near_count; i++) {
+		const near_triangle *over = &r->near[i];
+		for (int32_t j = 0; j < r->near_count && over->over_border; j++) {
+			near_triangle *n = &r->near[j];
+			n->over_border = n->over_border || (n->part == over->part && is_one_place(r, n, over));
+		}
+	}
+}
+
 /// Does the nearest point to an end lie off the face of its triangle, and beside the side of the
 /// capsule? The end is not what touches there.
 static bool is_beside(const round_pair *r, const near_triangle *n)
@@ -338,6 +359,7 @@ static bool find_near_capsule(round_pair *r, double reach)
 			keep_borders(r, block->number[lane], first, reach);
 		}
 	}
+	spread_over_borders(r);
 	return true;
 }
 
@@ -394,7 +416,7 @@ static bool shadows(const round_pair *r, const near_triangle *other, const near_
 {
 	if (!comes_first(other, n))
 		return false;
-	if (v3d_length(v3d_sub(other->surface, n->surface)) <= surface_tolerance(r))
+	if (is_one_place(r, other, n))
 		return true;
 	v3d t[3];
 	cr_feature feature;
@@ -407,9 +429,8 @@ static bool shadows(const round_pair *r, const near_triangle *other, const near_
 /// there: a corner of the neighbour on a smooth or hollow surface, which must not push (ghost
 /// contact). A neighbour across an edge nearly always tells; only the remaining places are compared
 /// with all. A sphere has each neighbour that comes nearer in its list.
-static bool is_shadowed(const round_pair *r, int32_t i)
+static bool find_shadow(const round_pair *r, const near_triangle *n)
 {
-	const near_triangle *n = &r->near[i];
 	for (int k = 0; k < 3 && !is_sphere(r) && n->part <= WHOLE_CORE; k++) {
 		const int32_t across = r->collider->topology->neighbours[3 * n->triangle + k];
 		if (across < 0)
@@ -419,10 +440,29 @@ static bool is_shadowed(const round_pair *r, int32_t i)
 			return true;
 	}
 	for (int32_t j = 0; j < r->near_count; j++) {
-		const near_triangle *other = &r->near[j];
-		if (j == i || (other->part != n->part && v3d_length(v3d_sub(other->surface, n->surface)) > surface_tolerance(r)))
-			continue;
-		if (shadows(r, other, n))
+		if (r->near[j].part == n->part && &r->near[j] != n && shadows(r, &r->near[j], n))
+			return true;
+	}
+	return false;
+}
+
+static bool is_shadowed(const round_pair *r, near_triangle *n)
+{
+	if (n->shadow == NOT_ASKED)
+		n->shadow = find_shadow(r, n) ? IN_SHADOW : IN_LIGHT;
+	return n->shadow == IN_SHADOW;
+}
+
+/// Is a place none that counts: in a shadow, or one of another part too, which comes first? That
+/// other place must count itself. Else the two would do away with each other.
+static bool is_left_out(const round_pair *r, near_triangle *n)
+{
+	if (is_shadowed(r, n))
+		return true;
+	for (int32_t j = 0; j < r->near_count && !is_sphere(r); j++) {
+		near_triangle *other = &r->near[j];
+		if (other->part != n->part && !other->over_border && is_one_place(r, other, n) && comes_first(other, n) &&
+			!is_shadowed(r, other))
 			return true;
 	}
 	return false;
@@ -435,7 +475,7 @@ static double height_over(const round_pair *r, const near_triangle *place)
 	double height = 0;
 	for (int32_t i = 0; i < r->near_count; i++) {
 		const near_triangle *n = &r->near[i];
-		if (n->part != place->part || v3d_length(v3d_sub(n->surface, place->surface)) > surface_tolerance(r))
+		if (n->part != place->part || !is_one_place(r, n, place))
 			continue;
 		const double along = v3d_dot(cr_collider_normal(r->collider, n->triangle), v3d_sub(n->core, n->surface));
 		height = fabs(along) > fabs(height) ? along : height;
@@ -607,8 +647,8 @@ static void add_way(round_pair *r, const cr_round_way *way, const bool leaves[2]
 			add_round_contact(r, n.core, way->direction, depth, &n);
 	}
 	for (int32_t i = 0; i < r->near_count && !is_sphere(r); i++) {
-		const near_triangle *n = &r->near[i];
-		if (n->part != other || leaves[other] || n->distance <= surface_tolerance(r) || is_shadowed(r, i))
+		near_triangle *n = &r->near[i];
+		if (n->part != other || leaves[other] || n->distance <= surface_tolerance(r) || is_left_out(r, n))
 			continue;
 		const v3d away = v3d_scale(v3d_sub(n->core, n->surface), 1 / n->distance);
 		const double depth = fmin(r->radius - n->distance, way->depth * v3d_dot(away, way->direction));
@@ -643,7 +683,7 @@ static void collide_core(round_pair *r)
 	if ((leaves[0] || leaves[1] || pierced) && add_way_out(r, leaves))
 		return;
 	for (int32_t i = 0; i < r->near_count; i++) {
-		if (r->near[i].over_border || is_shadowed(r, i))
+		if (r->near[i].over_border || is_left_out(r, &r->near[i]))
 			continue;
 		if (is_beside(r, &r->near[i]))
 			add_beside(r, &r->near[i]);
