@@ -13,14 +13,14 @@ typedef struct golden {
 /// After a change that is meant to change results (and only then): build release, run `carom_tests determinism`, put the printed hashes
 /// here, and say in the commit why they changed.
 static const golden GOLDEN[] = {
-	{ "pile", 0xa3f000600b48080c },
+	{ "pile", 0x8f80b7b773b7e9de },
 	{ "zoo", 0xead613238e1768ae },
-	{ "near", 0x0f4c05fa99ba8703 },
+	{ "near", 0x941f358182f04999 },
 	{ "scene1_step_80", 0x676373d6e819e920 },
 	{ "scene1_step_420", 0xcc3ab953184df181 },
-	{ "convex_shapes", 0xeca28a48eb7d6b3e },
+	{ "convex_shapes", 0x1537372bde007bcd },
 	{ "impacts_of_meshes", 0x5678d01017bca7c1 },
-	{ "convex_bodies", 0xe69118d3e6b187ee },
+	{ "convex_bodies", 0x788814754ef0abdf },
 	{ "rays", 0x2420a836c7868ab2 },
 	{ "distances", 0xbcbb9bbc3d9051b2 },
 	{ "impacts", 0xb0bf3721979cc93c },

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double HALF_X = 0.5, HALF_Y = 0.4, RADIUS = 0.2, HALF_LENGTH = 0.3, REACH = 0.6;
+static const double HALF_X = 0.5, HALF_Y = 0.4, RADIUS = 0.2, HALF_LENGTH = 0.3;
 
 typedef enum surface { ON_BOX, ON_HULL, ON_CLOSED, ON_OPEN, ON_FIELD, ON_PLANE, SURFACES } surface;
 static const char *const names[SURFACES] = { "box", "hull", "closed mesh", "open mesh", "height field", "plane" };
@@ -113,15 +113,18 @@ static v3d out_of_table(const stand *s, const carom_contact *c)
 }
 
 /// How far along the axis a contact lies from the middle.
-static double along(const lying *l, const carom_contact *c) { return v3d_dot(l->axis, v3d_sub(fixture_point(c), l->middle)); }
+static double along(const stand *s, const lying *l, const carom_contact *c)
+{
+	const double above = fixture_same_id(c->body_a, s->capsule) ? RADIUS : RADIUS - (double)c->depth;
+	return v3d_dot(l->axis, v3d_sub(v3d_mad(fixture_point(c), above, out_of_table(s, c)), l->middle));
+}
 
-/// Is there a contact at a place of the axis, at least as deep as the axis is low there? Where the tilted capsule is deeper at the
-/// border than right above it, the contact may be that place.
-static bool is_held(const lying *l, carom_contact_view c, double at, double depth)
+/// Is there a contact at a place of the axis, or farther towards an end, at least as deep as the axis is low there? Where the tilted
+/// capsule is deeper at the border than right above it, the contact is that place.
+static bool is_held(const stand *s, const lying *l, carom_contact_view c, double at, int side, double depth)
 {
 	for (int32_t i = 0; i < c.count; i++) {
-		const double off = 1e-3 + REACH * fabs(l->axis.z);
-		if (fabs(along(l, &c.data[i]) - at) < off && c.data[i].depth > depth - 2e-6)
+		if (side * (along(s, l, &c.data[i]) - at) > -1e-3 && c.data[i].depth > depth - 2e-6 - 2e-3 * fabs(l->axis.z))
 			return true;
 	}
 	return false;
@@ -141,8 +144,8 @@ static bool check_ends(const stand *s, const lying *l, carom_contact_view c)
 	bool held = true;
 	for (int end = 0; end < 2 && l->to - l->from > 2e-3; end++) {
 		const double depth = RADIUS - l->middle.z - at[end] * l->axis.z;
-		if (depth > -s->ahead + 1e-5)
-			held = held && is_held(l, c, at[end], depth);
+		if (depth > -0.95 * s->ahead + 1e-5)
+			held = held && is_held(s, l, c, at[end], end ? 1 : -1, depth);
 	}
 	return CHECK(held);
 }
@@ -206,3 +209,5 @@ TEST(lying_capsule, on_a_closed_mesh) { check_all(ON_CLOSED); }
 TEST(lying_capsule, on_an_open_mesh) { check_all(ON_OPEN); }
 TEST(lying_capsule, on_a_height_field) { check_all(ON_FIELD); }
 TEST(lying_capsule, on_a_plane) { check_all(ON_PLANE); }
+TEST(lying_capsule, on_a_box) { check_all(ON_BOX); }
+TEST(lying_capsule, on_a_hull) { check_all(ON_HULL); }

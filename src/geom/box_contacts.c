@@ -3,6 +3,7 @@
 // against a face by clipping (Gregorius, The Separating Axis Test between Convex Polyhedra, 2013),
 // edges by their closest points. Of things apart, the closest points decide.
 #include "geom/box.h"
+#include "geom/lying.h"
 #include "geom/patch.h"
 #include "geom/triangle.h"
 
@@ -285,47 +286,27 @@ static void segment_box_overlap(segment_box *c, double size)
 	}
 }
 
-// The part of the segment above the face or along the edge that the normal belongs to; false when
-// it belongs to a corner, or to an edge that the segment crosses.
-static bool supported_part(const segment_box *c, double *from, double *to)
+// The corners of the face of the box that looks most along a direction.
+static v3d lying_face(const double half[3], v3d n, v3d corner[4])
 {
-	v3d d = v3d_sub(c->p1, c->p0);
-	bool level = true;
-	int free_axes = 0;
-	*from = 0;
-	*to = 1;
-	for (int i = 0; i < 3; i++) {
-		double x = v3d_get(c->p0, i), dx = v3d_get(d, i), half = c->half[i];
-		if (fabs(v3d_get(c->normal, i)) > 1e-6) {
-			level &= fabs(dx) <= 1e-3 * v3d_length(d);
-			continue;
-		}
-		free_axes++;
-		if (dx == 0) {
-			if (fabs(x) > half)
-				return false;
-			continue;
-		}
-		double t0 = (-half - x) / dx, t1 = (half - x) / dx;
-		if (t0 > t1) {
-			double swap = t0;
-			t0 = t1;
-			t1 = swap;
-		}
-		if (t0 > *from)
-			*from = t0;
-		if (t1 < *to)
-			*to = t1;
-	}
-	return *from <= *to && (free_axes == 2 || (free_axes == 1 && level));
+	static const v3d unit[3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
+	const cr_box box = { { 0, 0, 0 }, { unit[0], unit[1], unit[2] }, { half[0], half[1], half[2] } };
+	const int32_t face = incident_face(&box, v3d_neg(n), corner);
+	if (face % 2)
+		return unit[face / 2];
+	const v3d second = corner[1]; // the other way about on the lower side
+	corner[1] = corner[3];
+	corner[3] = second;
+	return v3d_neg(unit[face / 2]);
 }
 
 int cr_capsule_box_contacts(v3d p0, v3d p1, double radius, const cr_box *b, double margin, cr_volume_contact *contacts)
 {
 	segment_box c = { .p0 = cr_box_to_local(b, p0), .p1 = cr_box_to_local(b, p1), .half = b->half };
-	double size = size_of(b) + v3d_length(v3d_sub(p1, p0)), s;
-	v3d on_box;
-	double distance = cr_closest_segment_box(c.p0, c.p1, c.half, &s, &c.deepest, &on_box);
+	const double size = size_of(b) + v3d_length(v3d_sub(p1, p0));
+	double s;
+	v3d on_box, corner[4];
+	const double distance = cr_closest_segment_box(c.p0, c.p1, c.half, &s, &c.deepest, &on_box);
 	if (distance > SAME * size) {
 		c.normal = v3d_scale(v3d_sub(c.deepest, on_box), 1 / distance);
 		c.depth = -distance;
@@ -334,30 +315,19 @@ int cr_capsule_box_contacts(v3d p0, v3d p1, double radius, const cr_box *b, doub
 	}
 	if (c.depth + radius < -margin)
 		return 0;
-	v3d points[3]; // the ends of the part that lies on the box, and the deepest one
-	int32_t names[3] = { 1, 2, 3 };
-	double t[2], top = box_reach(c.half, c.normal), lowest = INFINITY;
-	int count = 0, kept = 0;
-	if (supported_part(&c, &t[0], &t[1])) {
-		int ends = (t[1] - t[0]) * v3d_length(v3d_sub(p1, p0)) > 1e-6 * size ? 2 : 1;
-		for (; count < ends; count++) {
-			points[count] = v3d_mad(c.p0, t[count], v3d_sub(c.p1, c.p0));
-			double height = v3d_dot(c.normal, points[count]) - top;
-			if (height < lowest)
-				lowest = height;
-		}
-	}
-	// The depth of the pair belongs to a point that is not above the feature.
-	if (lowest > -c.depth + SAME * size) {
-		names[count] = 3;
-		points[count++] = c.deepest;
-	}
-	v3d origin = b->centre, n = v3d_sub(cr_box_to_world(b, c.normal), origin);
+	const cr_lying l = { .end = { c.p0, c.p1 },
+		.radius = radius,
+		.flush = CR_LYING_FLUSH * fmin(smallest_half(b, b), radius + 0.5 * v3d_length(v3d_sub(p1, p0))),
+		.margin = margin,
+		.deepest = { c.deepest, c.normal, c.depth + radius, 3 },
+		.name = { 1, 2 } };
+	const v3d up = lying_face(c.half, c.normal, corner);
+	int count = cr_lying_contacts(&l, corner, 4, up, contacts);
+	if (count == 0)
+		contacts[count++] = l.deepest;
 	for (int i = 0; i < count; i++) {
-		double depth = radius - (v3d_dot(c.normal, points[i]) - top);
-		if (!(depth >= -margin))
-			continue;
-		contacts[kept++] = (cr_volume_contact){ v3d_mad(cr_box_to_world(b, points[i]), -radius, n), n, depth, names[i] };
+		contacts[i].normal = v3d_sub(cr_box_to_world(b, contacts[i].normal), b->centre);
+		contacts[i].point = v3d_mad(cr_box_to_world(b, contacts[i].point), -radius, contacts[i].normal);
 	}
-	return kept;
+	return count;
 }

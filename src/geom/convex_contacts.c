@@ -1,6 +1,7 @@
 /// Contacts of convex bodies. See geom/convex_contacts.h.
 
 #include "geom/convex_contacts.h"
+#include "geom/lying.h"
 #include "geom/patch.h"
 
 #include <string.h>
@@ -293,10 +294,40 @@ static bool goes_by_a(const meeting *m, double gap_a, double gap_b)
 	return extent_of(&m->face_a) > 1.01 * extent_of(&m->face_b);
 }
 
+/// Is one of the bodies a capsule, and the facing part of the other a polygon?
+static bool is_lying(const meeting *m)
+{
+	return (m->a->core == CR_CORE_SEGMENT && m->face_b.count > 2) || (m->b->core == CR_CORE_SEGMENT && m->face_a.count > 2);
+}
+
+/// A capsule on a face of the other body or along an edge; 0: it lies on none.
+static int lying_contacts(const meeting *m, cr_volume_contact *contacts)
+{
+	const bool of_a = m->a->core == CR_CORE_SEGMENT;
+	const cr_face *face = of_a ? &m->face_b : &m->face_a, *axis = of_a ? &m->face_a : &m->face_b;
+	const double radius = of_a ? m->a->rounding : m->b->rounding;
+	const v3d out = of_a ? m->least.normal : v3d_neg(m->least.normal);
+	const cr_lying l = { .end = { axis->point[0], axis->point[1] },
+		.radius = m->a->rounding + m->b->rounding,
+		.flush = CR_LYING_FLUSH * m->size,
+		.margin = m->margin,
+		.deepest = { v3d_mad(of_a ? m->least.on_a : m->least.on_b, radius, out), out, -m->least.gap, cr_name_deepest(m->faces) },
+		.name = { cr_name_corner(m->faces, cr_face_corner(0, 2, 0)), cr_name_corner(m->faces, cr_face_corner(0, 2, 1)) } };
+	const int count = cr_lying_contacts(&l, face->point, face->count, face->normal, contacts);
+	for (int i = 0; i < count; i++) {
+		cr_volume_contact *c = &contacts[i];
+		c->point = v3d_mad(c->point, of_a ? -radius : c->depth - radius, c->normal);
+		c->normal = of_a ? c->normal : v3d_neg(c->normal);
+	}
+	return count;
+}
+
 /// The patch by faces or edges; 0: neither.
 static int patch_contacts(meeting *m, cr_volume_contact *contacts)
 {
 	double gap_a = 0, gap_b = 0;
+	if (is_lying(m))
+		return lying_contacts(m, contacts);
 	const bool by_a = speaks(m, &m->face_a, v3d_neg(m->face_a.normal), &gap_a);
 	const bool by_b = speaks(m, &m->face_b, m->face_b.normal, &gap_b);
 	if (by_a && (!by_b || goes_by_a(m, gap_a, gap_b)))

@@ -167,6 +167,18 @@ static placed place(const carom_shape *shape, const carom_pose *pose, v3d origin
 	return (placed){ shape, pose, v3d_sub(pose->position, origin), carom_rotate(pose->orientation, (v3d){ 0, 0, 1 }) };
 }
 
+// The end of a capsule that leans over the border of a box has no point of the box right below its
+// normal: the nearest one stands for it.
+static v3d nearest_in_box(const placed *p, v3d point)
+{
+	const cr_box box = placed_box(p);
+	const v3d local = cr_box_to_local(&box, point);
+	double s;
+	v3d same, nearest;
+	const double distance = cr_closest_segment_box(local, local, box.half, &s, &same, &nearest);
+	return distance > 0 ? cr_box_to_world(&box, nearest) : point;
+}
+
 int cr_volume_contacts(const carom_shape *a, const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b,
 	double margin, cr_volume_contact *contacts)
 {
@@ -191,6 +203,8 @@ int cr_volume_contacts(const carom_shape *a, const carom_pose *pose_a, const car
 		if (swap) { // the point on the other surface lies a depth away
 			c->point = v3d_mad(c->point, c->depth, c->normal);
 			c->normal = v3d_neg(c->normal);
+			if (a->type == CAROM_BOX && b->type == CAROM_CAPSULE)
+				c->point = nearest_in_box(&place_a, c->point);
 		}
 		c->point = v3d_add(c->point, pose_b->position);
 	}
