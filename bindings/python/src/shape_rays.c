@@ -1,5 +1,5 @@
-// Functions of the module that ask one shape without a world: rays and nearest points, one by one
-// and by the million.
+// Functions of the module that ask shapes without a world: rays and nearest points, one by one and
+// by the million; their mass.
 #include "binding.h"
 
 #include <stdlib.h>
@@ -153,6 +153,65 @@ static PyObject *shape_closest_points(PyObject *module, PyObject *const *args, P
 	return made;
 }
 
+// ---- Mass ----
+
+static PyObject *shape_mass(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "shape", "context", NULL };
+	PyObject *values[2];
+	shape_call call;
+	if (!cp_arguments("shape_mass", args, count, keywords, names, 1, values) ||
+		!begin(module, values[0], NULL, values[1], &call))
+		return NULL;
+	carom_mass mass;
+	const carom_result result = carom_shape_get_mass(call.context->context, &call.shape, &mass);
+	return end(&call, result, true, CP_mass, &mass);
+}
+
+/// A tuple of Part from a sequence of Part, or of (shape, pose).
+static PyObject *tuple_of_parts(cp_state *state, PyObject *value)
+{
+	PyObject *given = PySequence_Tuple(value);
+	const Py_ssize_t count = given ? PyTuple_Size(given) : 0;
+	PyObject *parts = given ? PyTuple_New(count) : NULL;
+	for (Py_ssize_t i = 0; parts && i < count; i++) {
+		PyObject *part = PyTuple_GetItem(given, i);
+		if (cp_as_record(state, CP_part, part))
+			Py_INCREF(part);
+		else
+			part = PyTuple_Check(part) ? PyObject_CallObject((PyObject *)state->records[CP_part], part)
+									   : PyErr_Format(PyExc_TypeError, "parts[%zd] must be a Part or (shape, pose)", i);
+		if (!part || PyTuple_SetItem(parts, i, part) < 0)
+			Py_CLEAR(parts);
+	}
+	Py_XDECREF(given);
+	return parts;
+}
+
+static PyObject *parts_mass(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "parts", "context", NULL };
+	PyObject *values[2];
+	if (!cp_arguments("parts_mass", args, count, keywords, names, 1, values))
+		return NULL;
+	shape_call call = { .state = PyModule_GetState(module) };
+	PyObject *tuple = tuple_of_parts(call.state, values[0]);
+	const Py_ssize_t number = tuple ? PyTuple_Size(tuple) : 0;
+	carom_part *parts = tuple ? PyMem_Malloc(sizeof(carom_part) * (size_t)(number + 1)) : NULL;
+	if (tuple && !parts)
+		PyErr_NoMemory();
+	PyObject *made = NULL;
+	if (parts && (call.context = cp_use_context(call.state, values[1]))) {
+		for (Py_ssize_t i = 0; i < number; i++)
+			parts[i] = *(const carom_part *)cp_as_record(call.state, CP_part, PyTuple_GetItem(tuple, i));
+		carom_mass mass;
+		made = end(&call, carom_parts_get_mass(call.context->context, parts, (int32_t)number, &mass), true, CP_mass, &mass);
+	}
+	PyMem_Free(parts);
+	Py_XDECREF(tuple);
+	return made;
+}
+
 PyMethodDef cp_shape_rays[] = {
 	{ "shape_cast_ray", CP_NAMED(shape_cast_ray),
 		CP_DOC("shape_cast_ray($module, /, shape, origin, direction, pose=None, t_min=0.0, t_max=inf, context=None)",
@@ -166,5 +225,7 @@ PyMethodDef cp_shape_rays[] = {
 	{ "shape_closest_points", CP_NAMED(shape_closest_points),
 		CP_DOC("shape_closest_points($module, /, shape, points, pose=None, max_distance=inf, results=None, context=None)",
 			carom_shape_closest_points) },
+	{ "shape_mass", CP_NAMED(shape_mass), CP_DOC("shape_mass($module, /, shape, context=None)", carom_shape_get_mass) },
+	{ "parts_mass", CP_NAMED(parts_mass), CP_DOC("parts_mass($module, /, parts, context=None)", carom_parts_get_mass) },
 	{ NULL, NULL, 0, NULL },
 };
