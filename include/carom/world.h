@@ -215,12 +215,13 @@ typedef struct carom_lab carom_lab;
 typedef struct carom_world_def {
 	int cookie; ///< set by carom_default_world_def; do not touch
 	carom_broad_phase broad_phase;
-	/// Contacts kept for each pair of rigid bodies, 1 to 256; 0: all. They span the patch, and a
-	/// body that trembles keeps them. The greatest depth of the pair is always among them. A
-	/// neighbour of the deepest contact may stay in its place, and have its depth, if it pushes
-	/// the same way and was less deep by at most a hundredth of that depth, or a ten-thousandth of
-	/// the patch's diagonal. A solid that deforms keeps all contacts of its pairs, since a vertex
-	/// without one would sink in; carom_world_set_body_pairs limits them too.
+	/// Contacts kept for each pair of rigid bodies, 1 to 256; 0: all that are found, at most 8 for
+	/// two convex shapes that are no meshes. They span the patch, and a body that trembles keeps
+	/// them. The greatest depth of the pair is always among them. To avoid flicker, the deepest
+	/// contact may be represented by a nearby one of nearly equal depth, which then gets its depth:
+	/// one that pushes the same way and was less deep by at most a hundredth of that depth, or a
+	/// ten-thousandth of the patch's diagonal. A solid that deforms keeps all contacts of its
+	/// pairs, since a vertex without one would sink in; carom_world_set_body_pairs limits them too.
 	int32_t max_contacts_per_pair;
 	/// Features that are apart by at most this distance (metres) are contacts with a negative
 	/// depth; 0: there are none.
