@@ -165,7 +165,7 @@ typedef struct carom_closest_pair {
 /// - A passes filter_a and B passes filter_b (NULL: all pass), so the nearest pair of two groups is
 ///   found too. Where both could be either, A has the lower index.
 /// - Bodies that overlap are nearer than all others. Of several such pairs, and of equally near
-///   ones, the pair with the lowest indices is told, A's first.
+///   ones, the pair with the lowest indices is reported, A's first.
 ///
 /// Bodies that deform are seen where they are now. Each body asks for its nearest one up to the
 /// best distance so far: O(n log n) where few are that near. It runs on the calling thread.
@@ -209,7 +209,7 @@ typedef struct carom_shape_hit {
 /// - No body is missed, however far the shape goes or turns. Each answer is that of
 ///   carom_time_of_impact; carom/collide.h states its promise, also for shapes that begin inside a
 ///   mesh.
-/// - Of bodies, and of their parts, that are met at one time, the lowest is told.
+/// - Of bodies, and of their parts, that are met at one time, the lowest is reported.
 /// - A search that runs out of steps counts as a hit, at the time up to which the way is proved to
 ///   be clear: undecided is set. It happens to shapes that turn fast close beside a body.
 /// - The shape must not be a plane. A mesh without triangles meets nothing.
@@ -225,7 +225,7 @@ typedef struct carom_shape_hit {
 ///   that is less), and before they overlap, or overlap more deeply, however often a shape goes on
 ///   from where it was stopped. The time is 0, and touching is set, if the speed at the beginning
 ///   leads so far in one motion; normal and distance are those of the feature.
-/// - Of several hits at time 0 the one is told that the motion goes into fastest, then the lowest.
+/// - Of hits at time 0 the one is reported that the motion goes into fastest, then the lowest.
 /// - A body whose overlap is deeper than eight times tolerance, or that the shape is wholly inside
 ///   of, is passed over if the motion leads out at the beginning; else it is a hit at time 0. So a
 ///   motion that leaves all that it touches is not stopped there, and one that goes along a floor

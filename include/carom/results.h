@@ -755,7 +755,7 @@ typedef struct carom_stats {
 	double ms_pair;   ///< broad phase, relative transforms, oriented boxes
 	double ms_vertex; ///< cull
 	double ms_ray;
-	double ms_complete;  ///< near triangles, crossings, contacts ahead, pairs of basic volumes
+	double ms_complete;  ///< near triangles, crossings, speculative contacts, pairs of primitives
 	double ms_merge;     ///< reduction, matching, events
 	double ms_sweep;     ///< impacts
 	double ms_surface;   ///< surface contacts
@@ -788,7 +788,7 @@ typedef struct carom_ray_hit {
 	double t;
 	carom_vec3 point;
 	carom_vec3 normal; ///< of the surface, outward, unit, world
-	/// Of a mesh; 0 for basic volumes; -1 of a batch's miss.
+	/// Of a mesh; 0 for primitives; -1 of a batch's miss.
 	int32_t triangle;
 	float u, v;         ///< barycentric weights of the triangle's second and third corner
 	bool back_face;     ///< hit from the inside

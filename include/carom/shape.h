@@ -1,5 +1,5 @@
 /// @file shape.h
-/// The shapes of bodies and queries: basic volumes, hulls, meshes, and parts.
+/// The shapes of bodies and queries: primitives, hulls, meshes, and parts.
 #ifndef CAROM_SHAPE_H
 #define CAROM_SHAPE_H
 

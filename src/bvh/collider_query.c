@@ -225,7 +225,7 @@ static bool keep_front(const cr_query_hit *hit, void *user)
 		return true;
 	w->found = true;
 	w->hit = *hit;
-	// Beyond it by what float loses: equal hits count by their numbers.
+	// Beyond it by the rounding of floats: equal hits count by their numbers.
 	const double slack = 2 * FLOAT_LOSS * w->all.collider->scale;
 	w->all.start.t_max = fmin(w->all.start.t_max, (hit->t - w->all.local.start) / w->all.local.scale + slack);
 	return true;

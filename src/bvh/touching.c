@@ -550,7 +550,7 @@ static void set_way(const cr_descent *d)
 		t->far += cr_is_plane(d->mover[i]) ? (double)INFINITY : m[i]->angle * (d->whole[i].reach + m[i]->lever);
 }
 
-/// Works out once what all pairs of parts ask for.
+/// Works out once the poses that all pairs of parts ask for.
 static void place_movers(cr_descent *d)
 {
 	touching *t = d->user;

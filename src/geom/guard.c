@@ -162,7 +162,7 @@ static void place_both(const cr_guarded *a, const cr_guarded *b, double t, both_
 	}
 }
 
-/// places lasts as long as what is returned.
+/// places lasts as long as the result.
 static rise rise_of(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, both_places *places)
 {
 	place_both(a, b, t, places);

@@ -126,7 +126,7 @@ static bool is_kept(const cr_body *body, const cr_watched_part *now, const cr_wa
 		!body->refiltered;
 }
 
-/// Adds what the watched parts have moved to the path. False: some were not watched before.
+/// Adds the ways of the watched parts to the path. False: some were not watched before.
 static bool follow_parts(carom_world *world)
 {
 	cr_clearances *c = &world->sphere_contacts.clearances;

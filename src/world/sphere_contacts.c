@@ -425,7 +425,7 @@ static bool join(carom_world *world)
 	return true;
 }
 
-/// Nothing has changed: the contacts are those of the last step, and so is what sensors touch.
+/// Nothing has changed: the contacts are those of the last step, and so are those of sensors.
 static bool take_over(carom_world *world)
 {
 	cr_sphere_contacts *m = &world->sphere_contacts;
