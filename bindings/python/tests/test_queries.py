@@ -303,6 +303,16 @@ class Batches(unittest.TestCase):
 
 
 class Meshes(unittest.TestCase):
+    def test_masses_of_shapes_and_parts(self):
+        ball = carom.Shape(type="sphere", radius=1)
+        one, two = carom.shape_mass(ball), carom.parts_mass([carom.Part(ball, ((5, 0, 0), None)), (ball, ((-5, 0, 0), None))])
+        self.assertAlmostEqual(one.mass, 4.1887902, 6)
+        self.assertAlmostEqual(two.inertia[1], 2 * one.inertia[1] + 50 * one.mass)
+        with self.assertRaisesRegex(carom.InvalidArgument, "PLANE"):
+            carom.shape_mass(carom.Shape(type="plane"))
+        with self.assertRaisesRegex(TypeError, r"parts\[0\]"):
+            carom.parts_mass([3])
+
     def test_points_and_rays(self):
         mesh = cube()
         self.assertTrue(mesh.contains((0.5, 0.5, 0.5)))
