@@ -533,6 +533,7 @@ TEST(device_frames, rays_and_walks_go_up_together)
 	carom_world_def def = carom_default_world_def();
 	def.temporal = CAROM_TEMPORAL_NONE;
 	def.contact_normal = CAROM_NORMAL_RAY;
+	def.long_edge_share = 2; // pairs that a ray hit are not walked
 	twins t = make_twins(2, false, &def);
 	add_bodies(&t, 2);
 	for (int step = 0; step < 2; step++) { // lists have grown

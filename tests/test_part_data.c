@@ -479,6 +479,10 @@ static fixture_tape to_old_version(const fixture_tape *t)
 			copy(&old, &from, 8);
 			strip_parts(&old, &from);
 		}
+		else if (opcode == CR_RECORD_WORLD) {
+			copy(&old, &from, (size_t)(next - from) - sizeof(double)); // without long_edge_share
+			from = next;
+		}
 		copy(&old, &from, (size_t)(next - from));
 		cr_store_le(old.bytes + head + 4, old.count - head - CR_RECORD_HEAD_SIZE, 8);
 		copy(&old, &from, CR_RECORD_CHECK_SIZE);
