@@ -33,7 +33,7 @@ static int parse(bake_options *o, int argc, char **argv)
 			.help = "where to: a name that ends in .cmesh" },
 		{ .name = "hull", .kind = OPTION_FLAG, .value = &o->hull, .help = "the convex hull of the vertices, for CAROM_HULL" },
 		{ .name = "sides", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->sides, .choices = mesh_sides_words,
-			.help = "way out of an open mesh (auto); container: a closed mesh that holds things" },
+			.help = "way out of an open mesh (auto), or a closed one that holds things" },
 		{ .name = "build", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->build, .choices = mesh_build_words,
 			.help = "how its trees are built: sah (default), hlbvh, lbvh, trbvh, ploc" },
 		{ .name = "scale", .argument = "S|X,Y,Z", .kind = OPTION_TEXT, .value = &o->scale,
