@@ -9,14 +9,15 @@ static inline bool query_same_hit(const carom_ray_hit *a, const carom_ray_hit *b
 {
 	return fixture_same_id(a->body, b->body) && a->t == b->t && fixture_same_vector(a->point, b->point) &&
 		fixture_same_vector(a->normal, b->normal) && a->triangle == b->triangle && a->u == b->u && a->v == b->v &&
-		a->back_face == b->back_face && a->shape == b->shape;
+		a->back_face == b->back_face && a->shape == b->shape && a->material == b->material && a->user_data == b->user_data;
 }
 
 static inline bool query_same_shape_hit(const carom_shape_hit *a, const carom_shape_hit *b)
 {
 	return fixture_same_id(a->body, b->body) && a->shape == b->shape && a->time == b->time && a->touching == b->touching &&
 		a->distance == b->distance && fixture_same_vector(a->point, b->point) && fixture_same_vector(a->normal, b->normal) &&
-		a->triangle == b->triangle && a->own_triangle == b->own_triangle && a->undecided == b->undecided;
+		a->triangle == b->triangle && a->own_triangle == b->own_triangle && a->undecided == b->undecided &&
+		a->material == b->material && a->own_material == b->own_material && a->user_data == b->user_data;
 }
 
 static inline bool query_same_closest(const carom_closest_point *a, const carom_closest_point *b)

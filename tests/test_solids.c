@@ -2,6 +2,7 @@
 /// (those of meshes and convex shapes are more: test_solid_vertices.c);
 /// ages, events, filters; collapsed and inverted solids; failed allocations, recordings, snapshots, threads.
 #include "fixture.h"
+#include "query_fixture.h"
 #include "pool_fixture.h"
 
 #include "base/time.h"
@@ -860,7 +861,7 @@ static int compare_answers(const carom_world *a, const carom_world *b, uint64_t 
 		for (int w = 0; w < 2; w++)
 			REQUIRE(carom_world_cast_ray(worlds[w], &ray, NULL, &found[w], &hit[w]) == CAROM_SUCCESS);
 		CHECK_INT(found[0], found[1]);
-		CHECK(memcmp(&hit[0], &hit[1], sizeof *hit) == 0);
+		CHECK(query_same_hit(&hit[0], &hit[1]));
 		hits += found[0];
 		for (int w = 0; w < 2; w++)
 			REQUIRE(carom_world_closest_point(worlds[w], ray.origin, INFINITY, NULL, &found[w], &near[w]) == CAROM_SUCCESS);

@@ -7,9 +7,8 @@
 /// A place is a set of meetings (triangles that may meet): two belong together that share the
 /// triangle of one body, while those of the other are neighbours. So a curve along which the
 /// surfaces cross stays in one place, and a large triangle that is met twice is in two. A place is
-/// served where a triangle in it has a vertex with a contact. Which places there are is looked at
-/// twice: roughly, by the meetings alone, which mostly ends it; then, where some place is not
-/// served, by the meetings that cross exactly.
+/// served where a triangle in it has a vertex with a contact. Mostly all are, which ends it; else
+/// the meetings are tested exactly, and edges that cross in other places have contacts.
 ///
 /// With no vertex inside, a place is no deeper than half of the shorter one of two edges that cross
 /// in it, and less where the bodies are blunt there. So bodies are looked at that have long edges
@@ -26,6 +25,7 @@
 
 #include <float.h>
 #include <stdatomic.h>
+#include <string.h>
 
 // ---- Long edges ----
 
@@ -70,6 +70,9 @@ bool cr_looks_beside_vertices(const cr_pipeline *p, const cr_pair_work *w)
 {
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	const double share = p->settings.world.long_edge_share;
+	// Contacts of a box name its samples, which are no vertices.
+	if (a->shape.family != CR_FAMILY_MESH || b->shape.family != CR_FAMILY_MESH)
+		return false;
 	if (!p->settings.lab.complete || cr_pair_deforms(a, b) || !a->shape.collider->closed || !b->shape.collider->closed)
 		return false;
 	const double least = share * fmin(a->shape.collider->diagonal, b->shape.collider->diagonal);
@@ -225,7 +228,7 @@ static void mark_pierces(places *s, cr_completion *c)
 }
 
 /// Add the contacts of places that are not served. false: out of memory.
-static bool add_contacts(places *s, cr_completion *c, cr_candidates *meetings)
+static bool add_contacts(places *s, cr_completion *c, const cr_candidates *meetings)
 {
 	if (!list_vertices(s))
 		return false;
@@ -235,10 +238,15 @@ static bool add_contacts(places *s, cr_completion *c, cr_candidates *meetings)
 		return false;
 	if (all_served(s))
 		return true;
-	if (!cr_find_crossings(c, meetings) || !find_places(s, meetings))
+	// Crossings are tested in a copy: a triangle whose pierces are all told by its neighbours is
+	// left out there, though it joins two others.
+	cr_candidate *copy = cr_arena_alloc(&c->worker->arena, (size_t)meetings->count * sizeof *copy);
+	if (!copy)
 		return false;
-	if (all_served(s))
-		return true;
+	memcpy(copy, meetings->data, (size_t)meetings->count * sizeof *copy);
+	cr_candidates crossing = { .data = copy, .count = meetings->count };
+	if (!cr_find_crossings(c, &crossing))
+		return false;
 	mark_pierces(s, c);
 	cr_add_edges_of_pieces(c);
 	return true;
@@ -247,10 +255,8 @@ static bool add_contacts(places *s, cr_completion *c, cr_candidates *meetings)
 void cr_add_edges_beside_vertices(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	cr_completion c = cr_begin_completion(p, worker, w);
-	cr_candidates meetings = { .data = cr_meetings_at(&p->frame, w->meetings.first), .count = w->meetings.count };
+	const cr_candidates meetings = { .data = cr_meetings_at(&p->frame, w->meetings.first), .count = w->meetings.count };
 	places s = { .completion = &c };
 	if (meetings.count > 0 && !add_contacts(&s, &c, &meetings))
 		worker->failed = true;
-	w->meetings.count = meetings.count;
-	w->tested = 0; // those that are left have moved up
 }
