@@ -24,7 +24,7 @@ static inline bool query_same_closest(const carom_closest_point *a, const carom_
 {
 	return fixture_same_id(a->body, b->body) && fixture_same_vector(a->point, b->point) &&
 		fixture_same_vector(a->normal, b->normal) && a->distance == b->distance && a->triangle == b->triangle &&
-		a->shape == b->shape;
+		a->shape == b->shape && a->material == b->material && a->user_data == b->user_data;
 }
 
 static inline bool query_same_body(const carom_closest_body *a, const carom_closest_body *b)

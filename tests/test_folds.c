@@ -167,7 +167,7 @@ static double follow_contacts(scene *s)
 	return length;
 }
 
-/// Is the ball, but for what is less deep than a fifteenth of its radius, out of the solid?
+/// Is the ball out of the solid? What is less deep than a fifteenth of its radius does not count.
 static bool is_out(const scene *s, double radius)
 {
 	bool out = true;

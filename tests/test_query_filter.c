@@ -1,6 +1,7 @@
 /// Filters of queries that ask a function: the answers are those of a world without the bodies, parts and spheres that
 /// the function hides, to the bit; what it may not do; all hits of shape casts, with such filters as the oracle.
 #include "fixture.h"
+#include "query_fixture.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -428,14 +429,6 @@ static bool is_body(carom_body_id body, int32_t shape, uint64_t user_data, void 
 	return fixture_same_id(body, *(const carom_body_id *)user);
 }
 
-static bool same_shape_hit(const carom_shape_hit *a, const carom_shape_hit *b)
-{
-	return fixture_same_id(a->body, b->body) && a->shape == b->shape && a->time == b->time && a->touching == b->touching &&
-		a->distance == b->distance && fixture_same_vector(a->point, b->point) && fixture_same_vector(a->normal, b->normal) &&
-		a->triangle == b->triangle && a->own_triangle == b->own_triangle && a->undecided == b->undecided &&
-		a->material == b->material && a->user_data == b->user_data;
-}
-
 /// Each body asked alone is the oracle.
 static int check_all_hits(const scene *s, const carom_shape *shape, const carom_motion *motion, bool skip_separating)
 {
@@ -446,7 +439,7 @@ static int check_all_hits(const scene *s, const carom_shape *shape, const carom_
 	filter.skip_separating = skip_separating;
 	REQUIRE(carom_world_cast_shape_all(s->whole, shape, motion, 1e-3, &filter, ROOM, hits, &count) == CAROM_SUCCESS);
 	REQUIRE(carom_world_cast_shape(s->whole, shape, motion, 1e-3, &filter, &found, &first) == CAROM_SUCCESS);
-	CHECK(found == (count > 0) && (!found || same_shape_hit(&hits[0], &first)));
+	CHECK(found == (count > 0) && (!found || query_same_shape_hit(&hits[0], &first)));
 	for (int i = 1; i < count; i++)
 		CHECK(hits[i - 1].time <= hits[i].time);
 	for (int i = 0; i < s->count; i++) {
@@ -461,7 +454,7 @@ static int check_all_hits(const scene *s, const carom_shape *shape, const carom_
 		for (int k = 0; k < count; k++) {
 			if (fixture_same_id(hits[k].body, body)) {
 				matches++;
-				CHECK(same_shape_hit(&hits[k], &alone));
+				CHECK(query_same_shape_hit(&hits[k], &alone));
 			}
 		}
 		CHECK_INT(matches, found);
@@ -498,7 +491,7 @@ TEST(query_filter, all_hits_of_a_shape_are_counted_beyond_the_room)
 	REQUIRE(carom_world_cast_shape_all(s.whole, &ball, &motion, 1e-3, NULL, ROOM, all, &count) == CAROM_SUCCESS);
 	REQUIRE(count > 4 && count <= BODIES + 5);
 	REQUIRE(carom_world_cast_shape_all(s.whole, &ball, &motion, 1e-3, NULL, 2, some, &told) == CAROM_SUCCESS);
-	CHECK(told == count && same_shape_hit(&some[0], &all[0]) && same_shape_hit(&some[1], &all[1]));
+	CHECK(told == count && query_same_shape_hit(&some[0], &all[0]) && query_same_shape_hit(&some[1], &all[1]));
 	REQUIRE(carom_world_cast_shape_all(s.whole, &ball, &motion, 1e-3, NULL, 0, NULL, &told) == CAROM_SUCCESS);
 	CHECK_INT(told, count);
 	const carom_shape plane = { .type = CAROM_PLANE };

@@ -1,5 +1,6 @@
 /// @file mesh.h
-/// Triangle meshes: made once, checked, shared by any number of bodies, immutable afterwards.
+/// Triangle meshes: made once, checked, shared by any number of bodies. A mesh does not change
+/// afterwards; only a height field may, where carom_world_edit_field digs in it.
 #ifndef CAROM_MESH_H
 #define CAROM_MESH_H
 
@@ -174,7 +175,7 @@ typedef struct carom_mesh_report {
 CAROM_API carom_result carom_check_mesh(
 	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report);
 
-/// An immutable mesh with its topology and trees. It counts references; each body of it holds one.
+/// A mesh with its topology and trees. It counts references; each body of it holds one.
 typedef struct carom_mesh carom_mesh;
 
 /// Check a mesh and build its trees. CAROM_INVALID_MESH: its report says that it is not usable, and

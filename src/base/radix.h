@@ -59,4 +59,11 @@ static inline int64_t cr_first_key(const cr_key *keys, int64_t count, uint64_t k
 	return low;
 }
 
+/// A key among sorted ones; -1: it is none of them.
+static inline int64_t cr_find_key(const cr_key *keys, int64_t count, uint64_t key)
+{
+	const int64_t at = cr_first_key(keys, count, key);
+	return at < count && keys[at].key == key ? at : -1;
+}
+
 #endif

@@ -557,26 +557,6 @@ int32_t cr_collider_refit_trees(cr_collider *c, const cr_change *change)
 	return nodes + cr_tree8_refit_near(&c->sample_tree, &region, 0, refit_sample_block, &r);
 }
 
-carom_result cr_collider_refit(
-	carom_context *context, cr_collider *c, const cr_change *change, bool simple, int32_t resolution, int32_t *nodes)
-{
-	*nodes = 0;
-	if (change->triangle_count == 0)
-		return CAROM_SUCCESS;
-	const float scale = c->scale;
-	*nodes = cr_collider_refit_trees(c, change);
-	if (!c->closed)
-		return CAROM_SUCCESS;
-	if (!c->lean)
-		cr_collider_measure_exits_near(context, c, change);
-	if (resolution == 0)
-		return CAROM_SUCCESS;
-	if (c->grid.cells && c->scale == scale && cr_grid_holds(c, &c->grid))
-		return cr_grid_refit(context, c, change, simple, false, &c->grid);
-	c->grid = (cr_grid){ 0 };
-	return cr_grid_build(context, c, resolution, &c->grid);
-}
-
 // ---- What lies near vertices ----
 
 static bool has_corner_in(const cr_collider *c, int32_t triangle, const box3f *box)

@@ -1,5 +1,6 @@
 /// A triangle mesh made ready for detection: trees over its triangles and over its samples, and the
-/// inside-outside grid. Immutable after it was built; shared by all bodies of the mesh.
+/// inside-outside grid. It changes only where its mesh does (cr_collider_refit_trees). All bodies
+/// of the mesh share it.
 #ifndef CR_BVH_COLLIDER_H
 #define CR_BVH_COLLIDER_H
 
@@ -161,18 +162,10 @@ carom_result cr_collider_build(carom_context *context, const cr_topology *topolo
 carom_result cr_collider_build_lean(carom_context *context, const cr_topology *topology, int32_t grid_resolution,
 	carom_mesh_build build, cr_collider *collider);
 void cr_collider_free(carom_context *context, cr_collider *collider);
-/// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and
-/// grid, near the change alone. Beyond that it reads the samples once, for their ways out, and
-/// copies the touched cells of the grid. Where the surface leaves the box of the grid, the grid is
-/// made again; where the largest coordinate grows, all boxes are. simple: the surface winds once
-/// around all that it encloses. resolution as in carom_mesh_def. *nodes: the nodes of trees that
-/// were refitted. On failure the collider is only good to be freed.
-carom_result cr_collider_refit(
-	carom_context *context, cr_collider *collider, const cr_change *change, bool simple, int32_t resolution, int32_t *nodes);
-
-/// The part of it that takes no memory: trees, samples, boxes, lengths. Done once more after the
-/// vertices moved back, it undoes itself, but that boxes of the wide tree may stay larger than they
-/// need be. Exits and grid are not touched. Returns the nodes of trees that were refitted.
+/// Bring trees, samples, boxes and lengths up to date, near the change alone, of a collider whose
+/// topology was refitted. Takes no memory. Done once more after the vertices moved back, it undoes
+/// itself; only boxes of the wide tree may stay larger than they need be. Exits and grid are not
+/// touched. Returns the nodes of trees that were refitted.
 int32_t cr_collider_refit_trees(cr_collider *collider, const cr_change *change);
 /// List the surroundings of vertices that are to move, before they do. CAROM_OUT_OF_MEMORY leaves
 /// nothing to free.
@@ -224,7 +217,7 @@ bool cr_grid_holds(const cr_collider *collider, const cr_grid *grid);
 /// touched may be freed where it becomes too small; one that an edit made always may. On failure
 /// the grid is as it was. (grid.c)
 carom_result cr_grid_refit(
-	carom_context *context, const cr_collider *collider, const cr_change *change, bool simple, bool owned, cr_grid *grid);
+	carom_context *context, const cr_collider *collider, const cr_change *change, bool owned, cr_grid *grid);
 /// The bytes of the records of touched cells.
 static inline size_t cr_touched_bytes(const cr_grid *g)
 {
@@ -293,8 +286,6 @@ int cr_side_in_cell(const cr_collider *collider, const cr_touched_cell *cell, co
 /// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward
 /// ray, the triangles around the vertex left out; infinite when there is none.
 void cr_collider_measure_exits(carom_context *context, cr_collider *collider);
-/// Measure the exit distances of the samples whose inward ray a change may have altered.
-void cr_collider_measure_exits_near(carom_context *context, cr_collider *collider, const cr_change *change);
 
 /// Does a triangle come before another by where they are, whatever their numbers? Each lists its
 /// corners around from the lowest one (in x, then y, then z), and the lower list is first; of

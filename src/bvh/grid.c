@@ -941,12 +941,12 @@ static bool list_triangles_of_box(refit *r)
 static bool save_words(refit *r)
 {
 	const cr_grid *g = r->grid;
-	const int64_t rows = (int64_t)(r->box.last[1] - r->box.first[1] + 1) * (r->box.last[2] - r->box.first[2] + 1);
+	const int32_t height = r->box.last[1] - r->box.first[1] + 1;
+	const int64_t rows = (int64_t)height * (r->box.last[2] - r->box.first[2] + 1);
 	r->word_room = rows * ((r->box.last[0] - r->box.first[0]) / 64 + 2);
 	r->words = cr_alloc_array(r->context, (size_t)r->word_room, sizeof *r->words);
 	int64_t next = 0;
 	for (int64_t row = 0; r->words && row < rows; row++) {
-		const int32_t height = r->box.last[1] - r->box.first[1] + 1;
 		const int32_t y = r->box.first[1] + (int32_t)(row % height), z = r->box.first[2] + (int32_t)(row / height);
 		const int64_t first = cell_index(g, r->box.first[0], y, z) / 64, last = cell_index(g, r->box.last[0], y, z) / 64;
 		for (next = next > first ? next : first; next <= last; next++)
@@ -1261,7 +1261,7 @@ static void place_anchors_of_box(refit *r, int inside)
 }
 
 /// Everything. false: out of memory, with nothing done.
-static bool refit_grid(refit *r, const cr_change *change, bool simple, bool owned)
+static bool refit_grid(refit *r, const cr_change *change, bool owned)
 {
 	cr_grid *g = r->grid;
 	const v3d corners[3] = { v3d_from_floats(change->lower), v3d_from_floats(change->upper), v3d_from_floats(change->lower) };
@@ -1277,15 +1277,14 @@ static bool refit_grid(refit *r, const cr_change *change, bool simple, bool owne
 	set_sides_of_box(r);
 	for (int32_t i = 0; g->planes && i < change->triangle_count; i++)
 		cr_work_out_plane(r->collider, change->triangles[i], g->planes[change->triangles[i]]);
-	place_anchors_of_box(r, simple ? winding_inside(r) : 0);
+	place_anchors_of_box(r, winding_inside(r));
 	return true;
 }
 
-carom_result cr_grid_refit(
-	carom_context *context, const cr_collider *c, const cr_change *change, bool simple, bool owned, cr_grid *grid)
+carom_result cr_grid_refit(carom_context *context, const cr_collider *c, const cr_change *change, bool owned, cr_grid *grid)
 {
 	refit r = { .context = context, .collider = c, .grid = grid };
-	const bool done = refit_grid(&r, change, simple, owned);
+	const bool done = refit_grid(&r, change, owned);
 	cr_array_free(context, &r.spans);
 	cr_free(context, r.blocks, (size_t)r.block_count * sizeof *r.blocks);
 	cr_free(context, r.numbers, 2 * CR_WIDTH * (size_t)r.block_count * sizeof *r.numbers);

@@ -433,15 +433,22 @@ static way_out best_way(const cr_separation *s, const way_out *ways, int count)
 	return best;
 }
 
+/// Measures two parts at time 0. Returns whether they touch.
+static bool touch_at_the_beginning(const cr_descent *d, const cr_part_pair *parts, part_pair *p, progress *at)
+{
+	set_pair(d, parts, p);
+	*at = (progress){ .time = 0 };
+	measure_to(d, p, 0, d->tolerance + lost_to_places(d, p, 0) * (1 + 1e-12), &at->separation);
+	return !(safe_gap(d, p, at) > d->tolerance);
+}
+
 /// Looks at two parts at time 0: if they touch, which way?
 static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 {
 	touching *t = d->user;
 	part_pair p;
-	set_pair(d, parts, &p);
-	progress at = { .time = 0 };
-	measure_to(d, &p, 0, d->tolerance + lost_to_places(d, &p, 0) * (1 + 1e-12), &at.separation);
-	if (safe_gap(d, &p, &at) > d->tolerance)
+	progress at;
+	if (!touch_at_the_beginning(d, parts, &p, &at))
 		return;
 	note_nearest(d, parts, &at.separation);
 	way_out ways[MOST_WAYS];
@@ -484,10 +491,8 @@ static way_out least_guarded(const cr_descent *d, const part_pair *p, const way_
 static void meet_again(cr_descent *d, const cr_part_pair *parts)
 {
 	part_pair p;
-	set_pair(d, parts, &p);
-	progress at = { .time = 0 };
-	cr_measure_parts(d->mover[0], &p.convex[0], d->mover[1], &p.convex[1], 0, &at.separation);
-	if (safe_gap(d, &p, &at) > d->tolerance)
+	progress at;
+	if (!touch_at_the_beginning(d, parts, &p, &at))
 		return;
 	way_out ways[MOST_WAYS];
 	const int count = list_ways(d, &p, &at.separation, ways);
@@ -581,9 +586,9 @@ static bool find_guards(cr_descent *d)
 	d->meet = meet_at_the_beginning;
 	d->by_gap = true;
 	cr_descend(d);
-	d->by_gap = false;
 	d->top = 0;
 	look_again(d);
+	d->by_gap = false;
 	return t->count > 0;
 }
 
@@ -832,6 +837,7 @@ static void name_obstacle(cr_descent *d)
 	cr_set_descent_time(d, d->best->impact.time);
 	d->limit = d->best->impact.separation.gap;
 	d->bound = cr_bound_gap;
+	d->by_gap = true;
 	d->meet = meet_obstacle;
 	cr_descend(d);
 }

@@ -12,13 +12,14 @@
 ///
 /// With no vertex inside, a place is no deeper than half of the shorter one of two edges that cross
 /// in it, and less where the bodies are blunt there. So bodies are looked at that have long edges
-/// (carom_world_def.long_edge_share): of others too it would take half of a step more (avalanche).
+/// (carom_world_def.long_edge_share). If all were, a step would take about twice as long
+/// (avalanche).
 ///
 /// Cost: of n meetings O(n log n), of which most end after six look-ups among the vertices that
 /// have a contact.
 
 #include "base/radix.h"
-#include "base/stable_sort.h"
+#include "base/union_find.h"
 #include "contact/contact_normal.h"
 #include "contact/crossing.h"
 #include "frame/temporal.h"
@@ -83,19 +84,13 @@ bool cr_looks_beside_vertices(const cr_pipeline *p, const cr_pair_work *w)
 
 typedef struct places {
 	const cr_completion *completion;
-	int32_t *vertices[2]; // [vertex_count] with contacts, rising
+	cr_key *vertices[2]; // [vertex_count] with contacts, in order; room for as many behind them
 	int32_t vertex_count[2];
-	cr_key *keys;   // [count] of meetings, by both triangles; value: the number of the meeting
-	int32_t *place; // [count] by the order of keys: a union of places is the tree of its first one
-	bool *served;   // [count] of the first of a place
+	cr_key *keys;    // [count] of meetings, by both triangles; value: the number of the meeting
+	uint32_t *place; // [count] parents, by the order of keys: the first meeting names a place
+	bool *served;    // [count] of the first of a place
 	int32_t count;
 } places;
-
-static int compare_numbers(const void *a, const void *b)
-{
-	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-	return (x > y) - (x < y);
-}
 
 /// List the vertices of both bodies that have a contact. false: out of memory.
 static bool list_vertices(places *s)
@@ -103,7 +98,7 @@ static bool list_vertices(places *s)
 	const cr_completion *c = s->completion;
 	const cr_raw_contacts *contacts = &c->worker->contacts;
 	for (int side = 0; side < 2; side++) {
-		s->vertices[side] = cr_arena_alloc(&c->worker->arena, (size_t)contacts->count * sizeof(int32_t) + 1);
+		s->vertices[side] = cr_arena_alloc(&c->worker->arena, (2 * (size_t)contacts->count + 1) * sizeof *s->vertices[side]);
 		if (!s->vertices[side])
 			return false;
 	}
@@ -113,10 +108,11 @@ static bool list_vertices(places *s)
 			continue;
 		const int side = contact->kind == CAROM_VERTEX_B;
 		const int32_t vertex = side == 0 ? contact->feature_a : contact->feature_b;
-		s->vertices[side][s->vertex_count[side]++] = c->collider[side]->topology->weld[vertex];
+		const uint64_t number = (uint64_t)c->collider[side]->topology->weld[vertex];
+		s->vertices[side][s->vertex_count[side]++] = (cr_key){ number, 0 };
 	}
 	for (int side = 0; side < 2; side++)
-		cr_sort_stably(s->vertices[side], s->vertex_count[side], sizeof(int32_t), compare_numbers);
+		cr_order_keys(s->vertices[side], s->vertex_count[side]);
 	return true;
 }
 
@@ -126,16 +122,8 @@ static bool has_contact(const places *s, int side, int32_t triangle)
 	const cr_topology *t = s->completion->collider[side]->topology;
 	bool found = false;
 	for (int k = 0; k < 3 && !found; k++) {
-		const int32_t vertex = t->weld[t->triangles[3 * (int64_t)triangle + k]];
-		int32_t low = 0, high = s->vertex_count[side];
-		while (low < high) {
-			const int32_t middle = (low + high) / 2;
-			if (s->vertices[side][middle] < vertex)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		found = low < s->vertex_count[side] && s->vertices[side][low] == vertex;
+		const uint64_t vertex = (uint64_t)t->weld[t->triangles[3 * (int64_t)triangle + k]];
+		found = cr_find_key(s->vertices[side], s->vertex_count[side], vertex) >= 0;
 	}
 	return found;
 }
@@ -147,24 +135,12 @@ static bool is_served(const places *s, cr_candidate meeting)
 
 static uint64_t key_of(int32_t a, int32_t b) { return (uint64_t)(uint32_t)a << 32 | (uint32_t)b; }
 
-/// The first meeting of the place of one.
-static int32_t first_of(places *s, int32_t at)
-{
-	while (s->place[at] != at) {
-		s->place[at] = s->place[s->place[at]];
-		at = s->place[at];
-	}
-	return at;
-}
-
 /// Join the place of a meeting with that of another one, if there is one.
 static void join(places *s, int32_t at, int32_t a, int32_t b)
 {
-	const int64_t other = a < 0 || b < 0 ? s->count : cr_first_key(s->keys, s->count, key_of(a, b));
-	if (other == s->count || s->keys[other].key != key_of(a, b))
-		return;
-	const int32_t one = first_of(s, at), two = first_of(s, (int32_t)other);
-	s->place[one > two ? one : two] = one < two ? one : two;
+	const int64_t other = a < 0 || b < 0 ? -1 : cr_find_key(s->keys, s->count, key_of(a, b));
+	if (other >= 0)
+		cr_unite(s->place, (uint32_t)at, (uint32_t)other);
 }
 
 /// Part meetings into places. false: out of memory.
@@ -180,7 +156,7 @@ static bool find_places(places *s, const cr_candidates *meetings)
 		return false;
 	for (int32_t i = 0; i < s->count; i++) {
 		s->keys[i] = (cr_key){ key_of(meetings->data[i].a, meetings->data[i].b), (uint32_t)i };
-		s->place[i] = i;
+		s->place[i] = (uint32_t)i;
 		s->served[i] = false;
 	}
 	cr_order_keys(s->keys, s->count);
@@ -192,7 +168,7 @@ static bool find_places(places *s, const cr_candidates *meetings)
 		}
 	}
 	for (int32_t i = 0; i < s->count; i++) {
-		const int32_t first = first_of(s, i);
+		const uint32_t first = cr_find_root(s->place, (uint32_t)i);
 		s->served[first] = s->served[first] || is_served(s, meetings->data[s->keys[i].value]);
 	}
 	return true;
@@ -202,7 +178,7 @@ static bool all_served(places *s)
 {
 	bool all = true;
 	for (int32_t i = 0; i < s->count && all; i++)
-		all = s->served[first_of(s, i)];
+		all = s->served[cr_find_root(s->place, (uint32_t)i)];
 	return all;
 }
 
@@ -222,7 +198,7 @@ static void mark_pierces(places *s, cr_completion *c)
 			cr_pierce *pierce = &c->pierces[side].data[i];
 			const int32_t own = pierce->edge / 3;
 			const uint64_t key = side == 0 ? key_of(own, pierce->other) : key_of(pierce->other, own);
-			pierce->served = s->served[first_of(s, (int32_t)cr_first_key(s->keys, s->count, key))];
+			pierce->served = s->served[cr_find_root(s->place, (uint32_t)cr_find_key(s->keys, s->count, key))];
 		}
 	}
 }

@@ -53,13 +53,13 @@ static bool is_of_other(const fold *f, const cr_raw_contact *c)
 /// The place of a contact's point in the frame of the solid, which is not turned.
 static v3d place_of(const fold *f, const cr_raw_contact *c)
 {
-	return v3d_sub((v3d){ c->point[0], c->point[1], c->point[2] }, f->solid->pose.position);
+	return v3d_sub(v3d_from_doubles(c->point), f->solid->pose.position);
 }
 
 /// The way that a contact leads a point of the other body.
 static v3d way_of(const fold *f, const cr_raw_contact *c)
 {
-	return v3d_scale((v3d){ c->normal[0], c->normal[1], c->normal[2] }, f->side == 0 ? -1 : 1);
+	return v3d_scale(v3d_from_floats(c->normal), f->side == 0 ? -1 : 1);
 }
 
 static int winding_at(const fold *f, v3d place)

@@ -202,13 +202,6 @@ static bool list_corners(const vertex_search *s, cr_key **keys, int64_t *count)
 	return true;
 }
 
-/// Is a vertex one of sorted keys?
-static bool has_vertex(const cr_key *keys, int64_t count, uint64_t vertex)
-{
-	const int64_t at = cr_first_key(keys, count, vertex);
-	return at < count && keys[at].key == vertex;
-}
-
 /// Give each vertex that has no contact one. told: count keys, the vertices that have one.
 static void add_missing(const vertex_search *s, const cr_key *told, int64_t told_count)
 {
@@ -223,7 +216,7 @@ static void add_missing(const vertex_search *s, const cr_key *told, int64_t told
 		const uint64_t vertex = corners[first].key >> 32;
 		while (end < count && corners[end].key >> 32 == vertex)
 			end++;
-		if (has_vertex(told, told_count, vertex))
+		if (cr_find_key(told, told_count, vertex) >= 0)
 			continue;
 		const cr_convex_way way = find_way(s, corners + first, end - first);
 		const int corner = (int)(corners[first].value % 3);

@@ -298,12 +298,16 @@ static inline const carom_pose *cr_begin_of(const cr_body *part)
 /// Parts of the body whose first part this is.
 static inline int32_t cr_part_count(const cr_body *first) { return cr_compound_of(first) ? cr_compound_of(first)->count : 1; }
 
-/// Do bodies leave the mesh of a body by its front, if it is open? See carom_mesh_sides.
+/// Does a mesh always push to its front, if it is open? See carom_mesh_sides.
+static inline bool cr_is_one_sided(const carom_mesh *mesh)
+{
+	return mesh->sides == CAROM_SIDES_FRONT || mesh->sides == CAROM_SIDES_CONTAINER;
+}
+/// Do bodies leave the mesh of a body by its front, if it is open?
 static inline bool cr_has_front(const cr_body *body)
 {
-	const carom_mesh_sides sides = body->shape.mesh->sides;
-	return sides == CAROM_SIDES_FRONT || sides == CAROM_SIDES_CONTAINER ||
-		(sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC);
+	const carom_mesh *mesh = body->shape.mesh;
+	return cr_is_one_sided(mesh) || (mesh->sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC);
 }
 
 /// Do forces move the body, or its vertices? Of two bodies with contacts at least one is such.

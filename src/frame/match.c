@@ -34,22 +34,17 @@ static double squared_distance(const cr_local_point *a, const cr_local_point *b)
 	return sum;
 }
 
-static double dot_of(const float a[3], const float b[3])
-{
-	return (double)a[0] * b[0] + (double)a[1] * b[1] + (double)a[2] * b[2];
-}
-
 static v3d in_frame(const carom_pose *pose, const float n[3])
 {
 	const m3d rotation = m3d_from_quat(pose->orientation);
-	return m3d_tmul(&rotation, (v3d){ n[0], n[1], n[2] });
+	return m3d_tmul(&rotation, v3d_from_floats(n));
 }
 
 /// Is the normal more than 90 degrees away, in the world and in the frame of A? Mostly the world
 /// alone tells that it is not.
 static bool is_turned(const cr_past_set *then, const cr_past_contact *old, const cr_contact_set *now, const carom_contact *new)
 {
-	return dot_of(old->normal, new->normal) < 0 &&
+	return v3d_dot(v3d_from_floats(old->normal), v3d_from_floats(new->normal)) < 0 &&
 		v3d_dot(in_frame(then->pose, old->normal), in_frame(now->pose, new->normal)) < 0;
 }
 

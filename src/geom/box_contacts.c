@@ -286,26 +286,12 @@ static void segment_box_overlap(segment_box *c, double size)
 	}
 }
 
-// The corners of the face of the box that looks most along a direction.
-static v3d lying_face(const double half[3], v3d n, v3d corner[4])
-{
-	static const v3d unit[3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
-	const cr_box box = { { 0, 0, 0 }, { unit[0], unit[1], unit[2] }, { half[0], half[1], half[2] } };
-	const int32_t face = incident_face(&box, v3d_neg(n), corner);
-	if (face % 2)
-		return unit[face / 2];
-	const v3d second = corner[1]; // the other way about on the lower side
-	corner[1] = corner[3];
-	corner[3] = second;
-	return v3d_neg(unit[face / 2]);
-}
-
 int cr_capsule_box_contacts(v3d p0, v3d p1, double radius, const cr_box *b, double margin, cr_volume_contact *contacts)
 {
 	segment_box c = { .p0 = cr_box_to_local(b, p0), .p1 = cr_box_to_local(b, p1), .half = b->half };
 	const double size = size_of(b) + v3d_length(v3d_sub(p1, p0));
 	double s;
-	v3d on_box, corner[4];
+	v3d on_box;
 	const double distance = cr_closest_segment_box(c.p0, c.p1, c.half, &s, &c.deepest, &on_box);
 	if (distance > SAME * size) {
 		c.normal = v3d_scale(v3d_sub(c.deepest, on_box), 1 / distance);
@@ -321,8 +307,10 @@ int cr_capsule_box_contacts(v3d p0, v3d p1, double radius, const cr_box *b, doub
 		.margin = margin,
 		.deepest = { c.deepest, c.normal, c.depth + radius, 3 },
 		.name = { 1, 2 } };
-	const v3d up = lying_face(c.half, c.normal, corner);
-	int count = cr_lying_contacts(&l, corner, 4, up, contacts);
+	const cr_convex box = { .core = CR_CORE_BOX, .half = { c.half[0], c.half[1], c.half[2] } };
+	cr_face face;
+	cr_convex_face(&box, c.normal, &face);
+	int count = cr_lying_contacts(&l, face.point, face.count, face.normal, contacts);
 	if (count == 0)
 		contacts[count++] = l.deepest;
 	for (int i = 0; i < count; i++) {

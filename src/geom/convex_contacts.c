@@ -377,17 +377,23 @@ static int contacts_on_triangle(meeting *m, cr_volume_contact *contacts)
 	return reach_lowest(m, contacts, count);
 }
 
+/// Both are in one frame, and the caller reduces the points.
+static meeting meet_triangle(const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin)
+{
+	return (meeting){ .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim, .all = true };
+}
+
 int cr_convex_contacts_on_triangle(
 	const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin, cr_volume_contact *contacts)
 {
-	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim, .all = true };
+	meeting m = meet_triangle(a, triangle, rim, margin);
 	return contacts_on_triangle(&m, contacts);
 }
 
 int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, cr_triangle_rim rim, double margin,
 	cr_separation *least, bool *on_face, cr_volume_contact *contacts)
 {
-	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim, .all = true };
+	meeting m = meet_triangle(a, triangle, rim, margin);
 	cr_convex_separation(a, triangle, &in_place, &m.least);
 	*least = m.least;
 	*on_face = false;
@@ -399,7 +405,7 @@ int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, c
 	const bool by_a = speaks(&m, &m.face_a, v3d_neg(m.face_a.normal), &gap_a);
 	int count = 0;
 	if (speaks(&m, &m.face_b, m.face_b.normal, &gap_b) && (!by_a || gap_a <= gap_b + rim.flush)) {
-		meeting along = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .rim = rim, .all = true };
+		meeting along = meet_triangle(a, triangle, rim, margin);
 		count = contacts_on_triangle(&along, contacts);
 		*on_face = count > 0 || along.goes_on;
 		if (*on_face)

@@ -20,13 +20,10 @@ typedef struct cr_lying {
 	int32_t name[2];           // of the contacts at the ends
 } cr_lying;
 
-/// Room for the contacts of a capsule that lies.
-enum { CR_MOST_LYING = 3 };
-
 /// Contacts of a capsule on a face, a polygon that is counter-clockwise seen against its normal up
-/// (unit), or along one of its sides. Returns their number: 0 where no stretch lies over the face
-/// or a side, or where the face lies far from across the normal of the pair. All have that normal,
-/// and the greatest depth is that of the pair.
+/// (unit), or along one of its sides; at most three. Returns their number: 0 where no stretch lies
+/// over the face or a side, or where the face lies far from across the normal of the pair. All have
+/// that normal, and the greatest depth is that of the pair.
 int cr_lying_contacts(const cr_lying *l, const v3d *corner, int count, v3d up, cr_volume_contact *contacts);
 
 #endif

@@ -14,7 +14,7 @@
 /// and the height h(n). If the foot of the origin lies within that face, a pyramid over it holds
 /// the origin, and where no other face of the pyramid is nearer, (2) and (3) meet at h(n). So the
 /// search begins with such a pyramid. One look at the farthest point along n is its proof; where it
-/// fails the search begins anew with the simplex of the descent.
+/// fails the search begins again, with the simplex of the descent.
 /// Whatever the loops below arrive at, gap is made by (1) or (2) from the direction that they found
 /// best.
 
@@ -121,7 +121,6 @@ typedef struct polytope {
 	int vertex_count;
 	int face_count;
 	bool some_thin; // faces were
-	v3d inside;     // a point within
 } polytope;
 
 /// The corner of a face at which its longest edge starts. Sets the squares of the edges' lengths.
@@ -267,7 +266,6 @@ static bool start_polytope(const pair *p, const cr_simplex *s, polytope *t)
 			return false;
 	}
 	const cr_simplex_vertex *v = t->vertices;
-	t->inside = v3d_scale(v3d_add(v3d_add(v[0].d, v[1].d), v3d_add(v[2].d, v[3].d)), 0.25);
 	const v3d n = v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[0].d));
 	const bool above = v3d_dot(n, v3d_sub(v[3].d, v[0].d)) > 0; // then 0 1 2 faces inward
 	static const int faces[2][4][3] = { { { 0, 1, 2 }, { 0, 3, 1 }, { 1, 3, 2 }, { 2, 3, 0 } },

@@ -95,36 +95,16 @@ double cr_convex_reach(const cr_convex *c) { return v3d_length(cr_convex_centre(
 
 double cr_motion_rounding(double reach_a, double reach_b, double apart) { return ROUNDING * (reach_a + reach_b + apart); }
 
-/// Where a body is.
-typedef struct placed {
-	v3d position;
-	m3d rotation;
-} placed;
-
-static placed place(const cr_motion *m, double t)
+/// Bring the place of a body to another time, with the bits of cr_motion_place_at. A body that does
+/// not turn keeps its rotation.
+static void move_to(const cr_motion *m, double t, cr_motion_place *p)
 {
-	const carom_pose pose = cr_motion_at(m, t);
-	return (placed){ pose.position, m3d_from_quat(pose.orientation) };
-}
-
-/// Bring the place of a body to another time, with the bits of place. A body that does not turn
-/// keeps its rotation.
-static void move_to(const cr_motion *m, double t, placed *p)
-{
-	if (m->angle == 0 && !m->is_part)
-		p->position = v3d_mad(m->begin.position, t, m->travel);
-	else
-		*p = place(m, t);
-}
-
-static void separate(const cr_convex *a, const placed *pa, const cr_convex *b, const placed *pb, cr_separation *s)
-{
-	const m3d *ra = &pa->rotation;
-	const cr_relative at = { m3d_transpose_mul(ra, &pb->rotation), m3d_tmul(ra, v3d_sub(pb->position, pa->position)) };
-	cr_convex_separation(a, b, &at, s);
-	s->normal = m3d_mul(ra, s->normal);
-	s->on_a = m3d_mul(ra, s->on_a);
-	s->on_b = m3d_mul(ra, s->on_b);
+	if (m->angle == 0 && !m->is_part) {
+		p->time = t;
+		p->pose.position = v3d_mad(m->begin.position, t, m->travel);
+	} else {
+		*p = cr_motion_place_at(m, t);
+	}
 }
 
 void cr_placed_separation(const cr_convex *a, const cr_motion_place *pa, const cr_convex *b, const cr_motion_place *pb,
@@ -138,10 +118,17 @@ void cr_placed_separation(const cr_convex *a, const cr_motion_place *pa, const c
 	s->on_b = m3d_mul(ra, s->on_b);
 }
 
+static void separate(
+	const cr_convex *a, const cr_motion_place *pa, const cr_convex *b, const cr_motion_place *pb, cr_separation *s)
+{
+	const m3d b_to_a = m3d_transpose_mul(&pa->rotation, &pb->rotation);
+	cr_placed_separation(a, pa, b, pb, &b_to_a, INFINITY, s);
+}
+
 void cr_motion_separation(
 	const cr_convex *a, const cr_motion *ma, const cr_convex *b, const cr_motion *mb, double t, cr_separation *s)
 {
-	const placed pa = place(ma, t), pb = place(mb, t);
+	const cr_motion_place pa = cr_motion_place_at(ma, t), pb = cr_motion_place_at(mb, t);
 	separate(a, &pa, b, &pb, s);
 }
 
@@ -191,7 +178,7 @@ void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const
 {
 	const double reach_a = cr_convex_reach(a), reach_b = cr_convex_reach(b);
 	*impact = (cr_impact){ .state = CR_IMPACT_UNDECIDED, .time = from };
-	placed pa = place(motion_a, from), pb = place(motion_b, from);
+	cr_motion_place pa = cr_motion_place_at(motion_a, from), pb = cr_motion_place_at(motion_b, from);
 	const cr_guarded ga = cr_guard_convex(motion_a, a), gb = cr_guard_convex(motion_b, b);
 	for (bool on = true; on && impact->steps < MOST_STEPS + MOST_SLOW_STEPS;) {
 		const double t = impact->separation_time = impact->time;
@@ -200,7 +187,7 @@ void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const
 		move_to(motion_b, t, &pb);
 		separate(a, &pa, b, &pb, s);
 		impact->steps++;
-		const double apart = v3d_length(v3d_sub(pa.position, pb.position));
+		const double apart = v3d_length(v3d_sub(pa.pose.position, pb.pose.position));
 		const double gap = s->gap - cr_motion_rounding(reach_a + motion_a->lever, reach_b + motion_b->lever, apart);
 		const double speed = cr_motion_approach(motion_a, reach_a, motion_b, reach_b, s->normal);
 		on = advance(impact, gap, speed, apart_until(impact, ga, gb, tolerance), tolerance, limit);

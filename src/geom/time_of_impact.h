@@ -40,8 +40,8 @@ static inline cr_motion_place cr_motion_place_at(const cr_motion *motion, double
 	const carom_pose pose = cr_motion_at(motion, t);
 	return (cr_motion_place){ t, pose, m3d_from_quat(pose.orientation) };
 }
-/// Where it is at the beginning, and where it was when it was last asked for: those who look at one
-/// time again and again need not work it out anew.
+/// Where it is at the beginning, and where it was when it was last asked for. So those who look at
+/// one time often work it out once.
 typedef struct cr_motion_places {
 	const cr_motion *motion;
 	cr_motion_place begin, last;

@@ -522,9 +522,6 @@ static void choose_again(regrowth *r, const cr_change *change)
 	}
 }
 
-/// The triangle that a facet was grown from.
-static int32_t seed_of(const cr_facets *f, int32_t facet) { return f->triangles[f->data[facet].first]; }
-
 /// Is a facet grown before another one? Both are measured where they began.
 static bool grows_first(const growth *g, int32_t seed, int32_t other)
 {
@@ -537,7 +534,8 @@ static bool grows_first(const growth *g, int32_t seed, int32_t other)
 static bool are_settled(const regrowth *r, int32_t own, int32_t across)
 {
 	const growth *g = &r->g;
-	const int32_t seed = seed_of(&r->part, r->part.of_triangle[own]), other = seed_of(r->from, r->from->of_triangle[across]);
+	const int32_t seed = cr_first_of_facet(&r->part, r->part.of_triangle[own]),
+				  other = cr_first_of_facet(r->from, r->from->of_triangle[across]);
 	measure(g, other);
 	const bool first = grows_first(g, seed, other);
 	const cr_facet begun = begin_at(g, first ? seed : other);
@@ -635,7 +633,7 @@ static int32_t append_kept(const regrowth *r, int32_t begin, int32_t end, int32_
 /// Find the first facet that stays, from one on, before which a facet that was grown again belongs.
 static int32_t find_place(const regrowth *r, int32_t part, int32_t low)
 {
-	const int32_t seed = seed_of(&r->part, part);
+	const int32_t seed = cr_first_of_facet(&r->part, part);
 	int32_t high = r->from->count;
 	while (low < high) {
 		const int32_t middle = low + (high - low) / 2;
@@ -643,8 +641,8 @@ static int32_t find_place(const regrowth *r, int32_t part, int32_t low)
 		while (at < high && r->gone[at])
 			at++;
 		if (at < high)
-			measure(&r->g, seed_of(r->from, at));
-		if (at == high || grows_first(&r->g, seed, seed_of(r->from, at)))
+			measure(&r->g, cr_first_of_facet(r->from, at));
+		if (at == high || grows_first(&r->g, seed, cr_first_of_facet(r->from, at)))
 			high = middle;
 		else
 			low = at + 1;

@@ -176,13 +176,6 @@ static int64_t mend_edges(cr_topology *t, const cr_change *c, cr_key *others)
 	return count;
 }
 
-/// Where a key is in a sorted list, or -1.
-static int64_t find_key(const cr_key *keys, int64_t count, uint64_t key)
-{
-	const int64_t at = cr_first_key(keys, count, key);
-	return at < count && keys[at].key == key ? at : -1;
-}
-
 /// Mend the normals of edges at borders, and where more than two triangles meet: all of these
 /// count.
 static bool mend_other_edges(carom_context *context, cr_topology *t, const cr_surroundings *near, cr_key *keys, int64_t count)
@@ -196,7 +189,7 @@ static bool mend_other_edges(carom_context *context, cr_topology *t, const cr_su
 			const int64_t side = 3 * (int64_t)near->triangles[i / 3] + i % 3;
 			if (t->neighbours[side] >= 0)
 				continue;
-			const int64_t at = find_key(keys, count, key_of(t, side));
+			const int64_t at = cr_find_key(keys, count, key_of(t, side));
 			if (at >= 0 && store)
 				cr_store_normal(sums[at], &t->edge_normals[3 * side]);
 			else if (at >= 0)

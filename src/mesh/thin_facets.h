@@ -12,9 +12,9 @@ bool cr_copy_thin_facets(carom_context *context, const cr_facets *from, const cr
 typedef struct cr_facet_change cr_facet_change;
 
 /// Grow the facets again that a change may alter, with the bits of cr_facets_build and
-/// cr_facets_thin, but for the numbers of the facets. The facets stay as they are. lower, upper:
-/// the box of the triangles in use, before and after. CAROM_INVALID_MESH where they have to be
-/// built whole, and CAROM_OUT_OF_MEMORY: both without a text, and there is nothing to end. Else
+/// cr_facets_thin. Only the numbers of facets may be others. The facets stay as they are. lower,
+/// upper: the box of the triangles in use, before and after. CAROM_INVALID_MESH where they have to
+/// be built whole, and CAROM_OUT_OF_MEMORY: both without a text, and there is nothing to end. Else
 /// end with cr_take_facet_change or cr_drop_facet_change.
 carom_result cr_plan_facet_change(carom_context *context, const cr_change *change, const float lower[3], const float upper[3],
 	cr_facets *facets, cr_facet_change **plan);

@@ -1,10 +1,10 @@
 /// Height fields with other heights in a rectangle. See carom_create_edited_field.
 ///
 /// A field changes where it is: vertices move, and all made of them is refitted near the rectangle,
-/// in time that goes by it. carom_create_edited_field does so to a copy, in one block but for its
-/// facets. Where holes open or close the triangles are others, and the field is made again. Where
-/// the box of the field changes, facets and perhaps the grid are made whole, since the tolerance of
-/// flatness and the places of cells follow from it.
+/// in time that goes by it. carom_create_edited_field does so to a copy. That lies in one block,
+/// and its facets beside it. Where holes open or close the triangles are others, and the field is
+/// made again. Where the box of the field changes, facets and perhaps the grid are made whole,
+/// since the tolerance of flatness and the places of cells follow from it.
 ///
 /// A failure leaves a field as it was. All memory is taken before anything is written or else
 /// the old values are put back, which takes none.
@@ -219,7 +219,6 @@ typedef struct keepsake {
 
 /// A field that is refitted.
 typedef struct refit {
-	const edit *edit;
 	const moves *moves;
 	carom_mesh *mesh;
 	const cr_facets *dense; // those before, where they are not thin; else NULL
@@ -336,7 +335,7 @@ static carom_result prepare_grid(refit *r, float scale)
 	const cr_field *f = &r->mesh->field;
 	cr_collider *c = &r->mesh->collider;
 	if (c->grid.cells && c->scale == scale && cr_grid_holds(c, &c->grid))
-		return cr_grid_refit(context, c, &r->change, true, r->owned, &c->grid);
+		return cr_grid_refit(context, c, &r->change, r->owned, &c->grid);
 	return cr_grid_build(context, c, cr_field_resolution(f->columns, f->rows, f->spacing), &r->grid);
 }
 
@@ -407,7 +406,7 @@ static carom_result refit_field(const edit *e, carom_mesh *mesh, bool owned, cr_
 	moves m;
 	if (!list_moves(e, &m))
 		return cr_fail_memory(e->context, "a height field");
-	refit r = { .edit = e, .moves = &m, .mesh = mesh, .owned = owned };
+	refit r = { .moves = &m, .mesh = mesh, .owned = owned };
 	r.dense = e->from->facets.thin ? NULL : &e->from->facets;
 	carom_result result = CAROM_SUCCESS;
 	if (m.count > 0) {

@@ -90,26 +90,28 @@ static bool is_in_block(const carom_mesh *mesh, const void *array)
 	return at >= block && at < block + mesh->baked_bytes;
 }
 
-/// Free the arrays beside the block of an edited mesh.
-static void free_edited(carom_mesh *mesh)
+/// Free the arrays of the grid that lie beside the block.
+static void free_grid(carom_mesh *mesh)
 {
 	cr_grid *g = &mesh->collider.grid;
-	cr_facets_free(mesh->context, &mesh->facets);
-	cr_free_moving(mesh);
 	if (!is_in_block(mesh, g->cells))
 		cr_grid_free(mesh->context, g);
 	else if (!is_in_block(mesh, g->touched))
 		cr_free(mesh->context, g->touched, cr_touched_bytes(g));
 }
 
+/// Free the arrays beside the block of an edited mesh.
+static void free_edited(carom_mesh *mesh)
+{
+	cr_facets_free(mesh->context, &mesh->facets);
+	cr_free_moving(mesh);
+	free_grid(mesh);
+}
+
 void cr_take_grid(carom_mesh *mesh, const cr_grid *grid)
 {
-	cr_grid *g = &mesh->collider.grid;
-	if (mesh->baked_bytes == 0 || !is_in_block(mesh, g->cells))
-		cr_grid_free(mesh->context, g);
-	else if (!is_in_block(mesh, g->touched))
-		cr_free(mesh->context, g->touched, cr_touched_bytes(g));
-	*g = *grid;
+	free_grid(mesh);
+	mesh->collider.grid = *grid;
 }
 
 static size_t edited_bytes(const carom_mesh *mesh)
@@ -240,7 +242,7 @@ carom_result carom_create_mesh(carom_context *context, const carom_mesh_def *def
 
 carom_mesh *carom_retain_mesh(const carom_mesh *mesh)
 {
-	// A mesh is immutable, except for the count of its references.
+	// The count of references is no part of what const promises.
 	carom_mesh *kept = (carom_mesh *)mesh;
 	if (kept)
 		atomic_fetch_add(&kept->references, 1);

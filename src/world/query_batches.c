@@ -129,14 +129,11 @@ static carom_result check_lists(const world_batch *b, const char *function, cons
 }
 
 /// Checks a batch that tells lists and runs it. first is zero where it runs and fails.
-static carom_result run_lists(
+static carom_result run_checked_lists(
 	world_batch *b, const char *function, const char *records, int64_t min_range, ask_fn *ask, const item_output *out)
 {
-	carom_result result = check_lists(b, function, records, out);
-	if (result != CAROM_SUCCESS)
-		return result;
 	b->answers = out->first;
-	result = cr_open_lists(&b->lists, b->world->context, b->given->count, out->item_size);
+	carom_result result = cr_open_lists(&b->lists, b->world->context, b->given->count, out->item_size);
 	if (result != CAROM_SUCCESS)
 		return cr_fail_batch(b->given, out->first, sizeof *out->first, result);
 	result = run(b, function, records, min_range, sizeof *out->first, ask);
@@ -144,6 +141,13 @@ static carom_result run_lists(
 		cr_write_items(&b->lists, out->capacity, out->items, out->first);
 	cr_close_lists(&b->lists);
 	return result;
+}
+
+static carom_result run_lists(
+	world_batch *b, const char *function, const char *records, int64_t min_range, ask_fn *ask, const item_output *out)
+{
+	const carom_result result = check_lists(b, function, records, out);
+	return result == CAROM_SUCCESS ? run_checked_lists(b, function, records, min_range, ask, out) : result;
 }
 
 /// Keeps the items of a query.
@@ -343,15 +347,15 @@ carom_result carom_world_cast_shapes_all(const carom_world *world, const carom_b
 	world_batch b = { .world = world, .given = batch, .records = casts, .distance = tolerance };
 	const item_output out = { capacity, hits, "hits", sizeof *hits, first };
 	carom_result result = check_lists(&b, name, "casts", &out);
-	if (result == CAROM_SUCCESS) {
-		result = cr_check_cast_tolerance(world->context, tolerance, name);
-		if (result == CAROM_SUCCESS && !make_scratch(&b))
-			result = cr_fail_memory(world->context, "shape casts");
-		if (result != CAROM_SUCCESS)
-			return cr_fail_batch(batch, first, sizeof *first, result);
-		result = run_lists(&b, name, "casts", MIN_SHAPES, ask_cast_all, &out);
-		free_scratch(&b);
-	}
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = cr_check_cast_tolerance(world->context, tolerance, name);
+	if (result == CAROM_SUCCESS && !make_scratch(&b))
+		result = cr_fail_memory(world->context, "shape casts");
+	if (result != CAROM_SUCCESS)
+		return cr_fail_batch(batch, first, sizeof *first, result);
+	result = run_checked_lists(&b, name, "casts", MIN_SHAPES, ask_cast_all, &out);
+	free_scratch(&b);
 	return result;
 }
 

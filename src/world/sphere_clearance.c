@@ -197,13 +197,9 @@ bool cr_end_watch(carom_world *world)
 	if (!follow_parts(world) || !kept)
 		take_back(c);
 	c->forgotten = false;
-	const cr_clearances last = *c;
-	c->then.data = last.watched.data;
-	c->then.count = last.watched.count;
-	c->then.capacity = last.watched.capacity;
-	c->watched.data = last.then.data;
-	c->watched.count = last.then.count;
-	c->watched.capacity = last.then.capacity;
+	const cr_watch_list then = c->then;
+	c->then = c->watched;
+	c->watched = then;
 	return true;
 }
 

@@ -20,6 +20,7 @@ typedef struct cr_watched_part {
 	uint32_t generation;
 	carom_pose pose;
 } cr_watched_part;
+typedef CR_ARRAY(cr_watched_part) cr_watch_list;
 
 typedef struct cr_clearances {
 	bool forgotten; // the bounds do not hold: a step failed, or the world was restored
@@ -30,8 +31,8 @@ typedef struct cr_clearances {
 	double path;
 	// by row of a sphere among those of all listed bodies; empty: nothing is watched
 	CR_ARRAY(cr_clear_ball) balls;
-	CR_ARRAY(cr_watched_part) watched; // by part
-	CR_ARRAY(cr_watched_part) then;    // of the last step
+	cr_watch_list watched; // by part
+	cr_watch_list then;    // of the last step
 	// of the last step: number, generation and spheres of each granular body
 	CR_ARRAY(int64_t) rows;
 	cr_part_tree beside;     // boxes of watched parts that no sphere can touch now, by part

@@ -143,15 +143,13 @@ static void carry_over(touch *t, int64_t i, int64_t j)
 		t->used |= (uint64_t)1 << j;
 }
 
-static double dot_of(carom_vec3 a, carom_vec3 b) { return v3d_dot((v3d){ a.x, a.y, a.z }, (v3d){ b.x, b.y, b.z }); }
-
 /// Contacts with the triangles of before. Both are sorted by these. A sphere that is on the other
 /// side of its triangle now has a new one.
 static void match_triangles(touch *t)
 {
 	for (int64_t i = 0, j = 0; i < t->now_count && j < t->then_count;) {
 		const int order = cr_compare_numbers(t->now[i].triangle, t->then[j].triangle);
-		if (order == 0 && dot_of(t->now[i].normal, t->then[j].normal) >= 0)
+		if (order == 0 && v3d_dot(t->now[i].normal, t->then[j].normal) >= 0)
 			carry_over(t, i, j);
 		i += order <= 0;
 		j += order >= 0;

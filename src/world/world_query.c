@@ -826,8 +826,7 @@ static void begin_cast(cast_search *s, const carom_shape *shape, const carom_pos
 	s->mover = cr_mover_of(shape, &s->convex);
 	s->own_materials = cr_has_mesh(shape) ? shape->mesh->materials : NULL;
 	s->mover.held = true;
-	s->mover.two_sided = s->mover.collider && !s->mover.collider->closed && shape->mesh->sides != CAROM_SIDES_FRONT &&
-		shape->mesh->sides != CAROM_SIDES_CONTAINER;
+	s->mover.two_sided = s->mover.collider && !s->mover.collider->closed && !cr_is_one_sided(shape->mesh);
 	s->mover.motion = cr_motion_between(&ends[0], &ends[1]);
 	s->box = cr_mover_bounds(&s->mover);
 	bound_begin(s);

@@ -306,7 +306,8 @@ static bool take_bodies(calls_job *job, const carom_world *world, int64_t step)
 
 // ---- Contacts ----
 
-int32_t calls_find_body(const calls_job *job, carom_body_id id)
+/// The body of an id is a rigid one of the recording: its number; -1: it is not.
+static int32_t find_body(const calls_job *job, carom_body_id id)
 {
 	const calls_slot *slot = (int64_t)id.index1 <= job->slot_room ? &job->slots[id.index1 - 1] : NULL;
 	return slot && slot->generation == id.generation && slot->kind <= CAROM_DYNAMIC ? slot->number : -1;
@@ -323,7 +324,7 @@ static bool take_contacts(calls_job *job, const carom_world *world, int32_t *cou
 		return false;
 	for (int32_t i = 0; i < view.count; i++) {
 		const carom_contact *c = &view.data[i];
-		const int32_t a = calls_find_body(job, c->body_a), b = calls_find_body(job, c->body_b);
+		const int32_t a = find_body(job, c->body_a), b = find_body(job, c->body_b);
 		*deepest = fmax(*deepest, (double)c->depth);
 		if (a < 0 || b < 0)
 			continue;

@@ -138,8 +138,6 @@ bool calls_watch_bodies(carom_world *world, int64_t step, void *user);
 /// Begin the files of the first pass; write what is known after it, and close them.
 bool calls_open_bodies(calls_job *job);
 bool calls_close_bodies(calls_job *job);
-/// The body of an id is a rigid one of the recording: its number; -1: it is not.
-int32_t calls_find_body(const calls_job *job, carom_body_id id);
 
 /// The second pass.
 bool calls_watch_soft(carom_world *world, int64_t step, void *user);

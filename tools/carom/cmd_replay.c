@@ -11,7 +11,6 @@
 #include "replay_compare.h"
 #include "replay_sums.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

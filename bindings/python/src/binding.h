@@ -188,6 +188,8 @@ int cp_add_records(PyObject *module, cp_state *state);
 PyObject *cp_new_record(cp_state *state, int layout, const void *data, PyObject *keep);
 /// The struct in a record of this layout; NULL without an exception where object is none.
 void *cp_as_record(cp_state *state, int layout, PyObject *object);
+/// A tuple of Part from a sequence of Part, or of (shape, pose). path names it in errors.
+PyObject *cp_parts_tuple(cp_state *state, const char *path, PyObject *value);
 /// A member's value as an object.
 PyObject *cp_get_member(cp_state *state, const cp_member *member, const char *data, PyObject *keep);
 /// Write a member from an object; *keep becomes a dict where it is needed. False with an exception.

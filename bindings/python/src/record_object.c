@@ -248,8 +248,7 @@ static bool set_struct(cp_state *state, const cp_member *member, char *at, PyObj
 	return keep_object(keep, member, value);
 }
 
-/// The parts of a body: a sequence of Part, or of (shape, pose).
-static bool set_parts(cp_state *state, const cp_member *member, PyObject **keep, PyObject *value)
+PyObject *cp_parts_tuple(cp_state *state, const char *path, PyObject *value)
 {
 	PyObject *given = PySequence_Tuple(value);
 	const Py_ssize_t count = given ? PyTuple_Size(given) : 0;
@@ -259,15 +258,21 @@ static bool set_parts(cp_state *state, const cp_member *member, PyObject **keep,
 		if (cp_as_record(state, CP_part, part))
 			Py_INCREF(part);
 		else
-			part = PyTuple_Check(part)
-				? PyObject_CallObject((PyObject *)state->records[CP_part], part)
-				: PyErr_Format(PyExc_TypeError, "%s[%zd] must be a Part or (shape, pose)", member->path, i);
+			part = PyTuple_Check(part) ? PyObject_CallObject((PyObject *)state->records[CP_part], part)
+									   : PyErr_Format(PyExc_TypeError, "%s[%zd] must be a Part or (shape, pose)", path, i);
 		if (!part || PyTuple_SetItem(parts, i, part) < 0)
 			Py_CLEAR(parts);
 	}
-	const bool done = parts && keep_object(keep, member, count ? parts : NULL);
-	Py_XDECREF(parts);
 	Py_XDECREF(given);
+	return parts;
+}
+
+/// The parts of a body, as cp_parts_tuple takes them.
+static bool set_parts(cp_state *state, const cp_member *member, PyObject **keep, PyObject *value)
+{
+	PyObject *parts = cp_parts_tuple(state, member->path, value);
+	const bool done = parts && keep_object(keep, member, PyTuple_Size(parts) > 0 ? parts : NULL);
+	Py_XDECREF(parts);
 	return done;
 }
 

@@ -168,26 +168,6 @@ static PyObject *shape_mass(PyObject *module, PyObject *const *args, Py_ssize_t 
 	return end(&call, result, true, CP_mass, &mass);
 }
 
-/// A tuple of Part from a sequence of Part, or of (shape, pose).
-static PyObject *tuple_of_parts(cp_state *state, PyObject *value)
-{
-	PyObject *given = PySequence_Tuple(value);
-	const Py_ssize_t count = given ? PyTuple_Size(given) : 0;
-	PyObject *parts = given ? PyTuple_New(count) : NULL;
-	for (Py_ssize_t i = 0; parts && i < count; i++) {
-		PyObject *part = PyTuple_GetItem(given, i);
-		if (cp_as_record(state, CP_part, part))
-			Py_INCREF(part);
-		else
-			part = PyTuple_Check(part) ? PyObject_CallObject((PyObject *)state->records[CP_part], part)
-									   : PyErr_Format(PyExc_TypeError, "parts[%zd] must be a Part or (shape, pose)", i);
-		if (!part || PyTuple_SetItem(parts, i, part) < 0)
-			Py_CLEAR(parts);
-	}
-	Py_XDECREF(given);
-	return parts;
-}
-
 static PyObject *parts_mass(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "parts", "context", NULL };
@@ -195,7 +175,7 @@ static PyObject *parts_mass(PyObject *module, PyObject *const *args, Py_ssize_t 
 	if (!cp_arguments("parts_mass", args, count, keywords, names, 1, values))
 		return NULL;
 	shape_call call = { .state = PyModule_GetState(module) };
-	PyObject *tuple = tuple_of_parts(call.state, values[0]);
+	PyObject *tuple = cp_parts_tuple(call.state, "parts", values[0]);
 	const Py_ssize_t number = tuple ? PyTuple_Size(tuple) : 0;
 	carom_part *parts = tuple ? PyMem_Malloc(sizeof(carom_part) * (size_t)(number + 1)) : NULL;
 	if (tuple && !parts)
