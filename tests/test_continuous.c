@@ -42,6 +42,19 @@ static void move_along(carom_world *world, carom_body_id id, carom_motion motion
 	REQUIRE(carom_world_set_motions(world, 1, &id, &motion) == CAROM_SUCCESS);
 }
 
+/// Bodies at rest that meet nothing: beside so many others few bodies move, and a step looks for those near each of them.
+static void add_crowd(carom_world *world, int count)
+{
+	carom_body_def def = carom_default_body_def();
+	def.shape = fixture_box(0.1, 0.1, 0.1);
+	def.category = def.mask = 0;
+	for (int i = 0; i < count; i++) {
+		carom_body_id id;
+		def.pose = fixture_at(i % 30 - 15, i / 30 - 15, 0);
+		REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	}
+}
+
 /// The only impact of the last step, which must be of a status.
 static carom_body_impact expect_one(const carom_world *world, carom_toi_status status)
 {
@@ -198,6 +211,36 @@ TEST(continuous, pairs_that_touch_at_the_beginning_are_told_apart)
 	CHECK(carom_world_earliest_body_impact(world, floor_id) == NULL);
 	// A removed body is of no impact, and what was continuous is gone.
 	REQUIRE(carom_world_remove_body(world, box) == CAROM_SUCCESS);
+	fixture_step(world);
+	CHECK_INT(carom_world_body_impacts(world).count, 0);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
+/// Asleep and at rest they take part as long as another body moves.
+TEST(continuous, bodies_asleep_are_met)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	carom_body_id ids[40];
+	for (int i = 0; i < 40; i++)
+		ids[i] = add_fast(world, fixture_box(0.5, 0.5, 0.5), fixture_at(2 * i, 0, 0));
+	carom_body_def def = carom_default_body_def();
+	def.shape = fixture_sphere(0.1);
+	def.pose = fixture_at(20, 0, 8);
+	carom_body_id ball;
+	REQUIRE(carom_world_add_body(world, &def, &ball) == CAROM_SUCCESS);
+	fixture_step(world);
+	REQUIRE(carom_world_set_asleep(world, 40, ids, true) == CAROM_SUCCESS);
+	for (int i = 0; i < 3; i++) {
+		fixture_step(world);
+		CHECK_INT(carom_world_body_impacts(world).count, 0);
+		CHECK_INT((int)carom_world_stats(world).toi_tests, 0);
+	}
+	move_to(world, ball, fixture_at(20, 0, -8));
+	fixture_step(world);
+	CHECK_NEAR(expect_one(world, CAROM_TOI_IMPACT).time, 7.4 / 16, 1e-3);
+	CHECK_INT((int)carom_world_stats(world).toi_tests, 1);
 	fixture_step(world);
 	CHECK_INT(carom_world_body_impacts(world).count, 0);
 	carom_destroy_world(world);
@@ -365,7 +408,7 @@ static void free_meshes(carom_mesh *meshes[4])
 }
 
 /// A flock in a world of a broad phase and number of threads. Returns the hash of all steps, and counts impacts.
-static uint64_t run_flock(int broad, int threads, int count, double span, int steps, bool compare, int *impacts)
+static uint64_t run_flock(int broad, int threads, int count, double span, int crowd, int steps, bool compare, int *impacts)
 {
 	static flock f;
 	carom_context *context = fixture_context(threads);
@@ -377,6 +420,7 @@ static uint64_t run_flock(int broad, int threads, int count, double span, int st
 	f.world = fixture_world(context, &def);
 	uint64_t seed = 77 + (uint64_t)count, hash = 0;
 	fill_flock(&f, &seed, meshes, count, span);
+	add_crowd(f.world, crowd);
 	fixture_step(f.world);
 	for (int i = 0; i < steps; i++) {
 		move_flock(&f, &seed, span);
@@ -393,20 +437,25 @@ static uint64_t run_flock(int broad, int threads, int count, double span, int st
 TEST(continuous, all_pairs_by_the_query)
 {
 	int impacts = 0;
-	run_flock(CAROM_BROAD_TREE, 1, 40, 4, 20, true, &impacts);
+	run_flock(CAROM_BROAD_TREE, 1, 40, 4, 0, 20, true, &impacts);
 	CHECK(impacts > 200);
 	int few = 0;
-	run_flock(CAROM_BROAD_TREE, 1, 300, 40, 3, true, &few);
+	run_flock(CAROM_BROAD_TREE, 1, 300, 40, 0, 3, true, &few);
 	CHECK(few > 1000);
+	int beside = 0;
+	run_flock(CAROM_BROAD_TREE, 1, 40, 4, 700, 20, true, &beside);
+	CHECK(beside > 200);
 }
 
 TEST(continuous, broad_phases_and_threads_give_the_same_bits)
 {
 	int none = 0;
-	const uint64_t hash = run_flock(CAROM_BROAD_TREE, 1, 60, 5, 5, false, &none);
-	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
-		for (int threads = 1; threads <= 4; threads += 3)
-			CHECK(run_flock(broad, threads, 60, 5, 5, false, &none) == hash);
+	for (int crowd = 0; crowd <= 1000; crowd += 1000) {
+		const uint64_t hash = run_flock(CAROM_BROAD_TREE, 1, 60, 5, crowd, 5, false, &none);
+		for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
+			for (int threads = 1; threads <= 4; threads += 3)
+				CHECK(run_flock(broad, threads, 60, 5, crowd, 5, false, &none) == hash);
+		}
 	}
 }
 
@@ -460,6 +509,8 @@ TEST(continuous, parts_turn_about_the_origin_of_their_body)
 		if (round % 8 >= 4)
 			motions[1].end = motions[1].begin;
 		carom_body_id ids[2];
+		if (round % 3 == 0)
+			add_crowd(world, 100);
 		def.parts = blade_parts;
 		def.part_count = 3;
 		def.continuous = true;
@@ -646,11 +697,18 @@ static void add_bullets(carom_world *world, void *user)
 	}
 }
 
+static void add_bullets_beside_a_crowd(carom_world *world, void *user)
+{
+	add_crowd(world, 100);
+	add_bullets(world, user);
+}
+
 TEST(continuous, a_failed_allocation_loses_nothing)
 {
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, 2);
 	CHECK(fixture_fail_each_allocation(&heap, context, NULL, add_bullets, NULL, 4) > 8);
+	CHECK(fixture_fail_each_allocation(&heap, context, NULL, add_bullets_beside_a_crowd, NULL, 4) > 8);
 	carom_world *world = fixture_world(context, NULL);
 	add_bullets(world, NULL);
 	heap.fail_at = heap.calls + 1;

@@ -7,22 +7,34 @@
 ///    reach. A point p of the body at time t lies at o(t) + R(t) p. Between t and 1 the turn moves
 ///    it by no more than angle |p|, and it is never farther than |p| from o(t). So both boxes hold
 ///    it.
-/// 2. Parts whose boxes meet the box around all motions of continuous parts stand for a sort along
-///    one axis (broad_sweep.c), which applies kinds, filters and the user's filter as it does for
-///    contacts. So no pair is missed, whichever of the two is continuous.
+/// 2. Of two parts that rest none is looked at. So where few parts move, the tree that queries use
+///    (query_index.h) gives the parts near each of them. Where many move, all parts are taken
+///    whose boxes meet the box around all motions of continuous parts. Both lists hold each part of
+///    a pair, and a sort along one axis (broad_sweep.c) finds the pairs. It applies kinds, filters
+///    and the user's filter as it does for contacts. So no pair is missed, whichever of the two is
+///    continuous.
 /// 3. Each pair is one conservative advancement (bvh/mover.h), in parallel, into a place of its
 ///    own. Where it ends at a seam of flush parts, it goes on from there (open_ways.c).
 ///
-/// Cost: O(bodies) for boxes, O(n log n) for the n parts near continuous ones, then a separation or
-/// more for each pair. A world without continuous bodies does nothing of this.
+/// Cost: where few parts move, O(log n) and those near it for each, and nothing where none moves;
+/// else O(bodies) for boxes and O(n log n) for the n parts near continuous ones. Then a separation
+/// or more for each pair. A world without continuous bodies does nothing of this.
 
 #include "world/continuous.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/stable_sort.h"
 #include "frame/shape_table.h"
 #include "math/box3.h"
 #include "world/open_ways.h"
+#include "world/query_index.h"
 #include "world/world.h"
+
+// Few parts move where each of them stands beside so many others: then a search for each costs less
+// than a look at all.
+enum { FEW_MOVE = 16 };
+
+static const char *const WHAT = "the impacts of continuous bodies";
 
 // ---- Motions ----
 
@@ -139,20 +151,120 @@ static void add_stand_in(carom_world *world, int32_t index, const box3d *box)
 	}
 }
 
-static carom_result list_boxes(carom_world *world)
+/// Does a part take part, and where? Surfaces and granular bodies have impacts of their own.
+static bool bound_rigid(const carom_world *world, int32_t index, box3d *box)
+{
+	const cr_body *part = &world->bodies.data[index];
+	return part->alive && !cr_deforming_of(part) && !cr_granular_of(part) && bound_motion(world, index, box);
+}
+
+static bool reserve_stand_in(carom_world *world)
 {
 	cr_continuous *c = &world->continuous;
+	return cr_array_reserve_one(&world->memory, &c->boxes) && cr_array_reserve_one(&world->memory, &c->parts);
+}
+
+/// The parts near the continuous ones, by a look at all parts.
+static carom_result list_boxes(carom_world *world)
+{
 	const box3d all = bound_continuous(world);
-	c->boxes.count = c->parts.count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
-		const cr_body *part = &world->bodies.data[i];
 		box3d box;
-		if (!part->alive || cr_deforming_of(part) || cr_granular_of(part) || !bound_motion(world, (int32_t)i, &box) ||
-			!box3d_overlap(&all, &box))
+		if (!bound_rigid(world, (int32_t)i, &box) || !box3d_overlap(&all, &box))
 			continue;
-		if (!cr_array_reserve_one(&world->memory, &c->boxes) || !cr_array_reserve_one(&world->memory, &c->parts))
-			return cr_fail_memory(world->context, "the impacts of continuous bodies");
+		if (!reserve_stand_in(world))
+			return cr_fail_memory(world->context, WHAT);
 		add_stand_in(world, (int32_t)i, &box);
+	}
+	return CAROM_SUCCESS;
+}
+
+/// Lists the parts that move, in order. false: out of memory.
+static bool list_movers(carom_world *world)
+{
+	cr_continuous *c = &world->continuous;
+	const int64_t count = world->bodies.count;
+	c->near.count = 0;
+	for (int64_t i = cr_next_change(&world->changes, 0, count); i < count; i = cr_next_change(&world->changes, i + 1, count)) {
+		box3d box;
+		if (!cr_part_moves(&world->bodies.data[i]) || !bound_rigid(world, (int32_t)i, &box))
+			continue;
+		if (!cr_array_reserve_one(&world->memory, &c->near))
+			return false;
+		c->near.data[c->near.count++] = (int32_t)i;
+	}
+	return true;
+}
+
+/// The search for the parts near one that moves.
+typedef struct near_search {
+	carom_world *world;
+	const cr_body *part;
+	box3d box;  // around its motion
+	double pad; // by which boxes of the step are larger than those of the tree
+	bool failed;
+} near_search;
+
+static double near_key(const void *user, const double lower[3], const double upper[3])
+{
+	const near_search *s = user;
+	bool apart = false;
+	for (int k = 0; k < 3; k++) {
+		const double size = fabs(lower[k]) + fabs(upper[k]), pad = s->pad + (isfinite(size) ? size * 0x1p-46 : 0);
+		apart = apart || lower[k] - pad > s->box.upper[k] || upper[k] + pad < s->box.lower[k];
+	}
+	return apart ? INFINITY : 0;
+}
+
+static bool add_near(void *user, int32_t item, double *limit)
+{
+	(void)limit;
+	near_search *s = user;
+	cr_continuous *c = &s->world->continuous;
+	if (!s->part->continuous && !s->world->bodies.data[item].continuous)
+		return true;
+	s->failed = !cr_array_reserve_one(&s->world->memory, &c->near);
+	if (!s->failed)
+		c->near.data[c->near.count++] = item;
+	return !s->failed;
+}
+
+static carom_result add_parts_near(carom_world *world, int32_t mover)
+{
+	near_search near = {
+		.world = world, .part = &world->bodies.data[mover], .pad = world->pipeline.broad->margin + world->def.toi_tolerance
+	};
+	if (!bound_motion(world, mover, &near.box))
+		return CAROM_SUCCESS;
+	cr_box_search search = { .key = near_key, .asker = &near, .visit = add_near, .user = &near, .limit = 0 };
+	const carom_result result = cr_search_body_boxes(world, &search);
+	return near.failed ? cr_fail_memory(world->context, WHAT) : result;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return (x > y) - (x < y);
+}
+
+/// The parts that move, which are listed, and those near them.
+static carom_result list_near_boxes(carom_world *world)
+{
+	cr_continuous *c = &world->continuous;
+	const int64_t movers = c->near.count;
+	carom_result result = CAROM_SUCCESS;
+	for (int64_t i = 0; i < movers && result == CAROM_SUCCESS; i++)
+		result = add_parts_near(world, c->near.data[i]);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_sort_stably(c->near.data, c->near.count, sizeof *c->near.data, compare_numbers);
+	for (int64_t i = 0; i < c->near.count; i++) {
+		box3d box;
+		if ((i > 0 && c->near.data[i - 1] == c->near.data[i]) || !bound_rigid(world, c->near.data[i], &box))
+			continue;
+		if (!reserve_stand_in(world))
+			return cr_fail_memory(world->context, WHAT);
+		add_stand_in(world, c->near.data[i], &box);
 	}
 	return CAROM_SUCCESS;
 }
@@ -173,9 +285,14 @@ static bool keep_pair(void *user, int32_t a, int32_t b)
 static carom_result find_pairs(carom_world *world)
 {
 	cr_continuous *c = &world->continuous;
+	c->boxes.count = c->parts.count = c->pairs.count = 0;
+	if (!list_movers(world))
+		return cr_fail_memory(world->context, WHAT);
+	if (c->near.count == 0)
+		return CAROM_SUCCESS;
 	carom_result result = c->broad ? CAROM_SUCCESS : cr_broad_create_sweep(&world->memory, &c->broad);
 	if (result == CAROM_SUCCESS)
-		result = list_boxes(world);
+		result = c->near.count * FEW_MOVE <= world->shape_count ? list_near_boxes(world) : list_boxes(world);
 	if (result != CAROM_SUCCESS)
 		return result;
 	c->broad->margin = world->def.toi_tolerance;
@@ -293,6 +410,7 @@ void cr_trim_body_impacts(carom_world *world)
 	c->broad = NULL;
 	cr_free(&world->memory, c->scratch, (size_t)world->pipeline.worker_count * sizeof *c->scratch);
 	c->scratch = NULL;
+	cr_array_free(&world->memory, &c->near);
 	cr_array_free(&world->memory, &c->boxes);
 	cr_array_free(&world->memory, &c->parts);
 	cr_array_free(&world->memory, &c->pairs);
@@ -313,7 +431,7 @@ carom_result cr_find_body_impacts(carom_world *world)
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (!reserve_sweeps(world))
-		return cr_fail_memory(world->context, "the impacts of continuous bodies");
+		return cr_fail_memory(world->context, WHAT);
 	cr_parallel_for(&world->memory, sweep_pairs, c->pairs.count, 1, world);
 	c->tests = c->pairs.count;
 	int64_t kept = 0;

@@ -16,6 +16,7 @@ typedef CR_ARRAY(carom_body_impact) cr_body_impacts;
 typedef struct cr_continuous {
 	int32_t body_count; // continuous rigid bodies alive
 	cr_broad *broad;    // NULL: none made
+	CR_ARRAY(int32_t) near; // numbers of the parts that move, then of those near them
 	// stand-ins of parts near continuous ones, with boxes of their whole motions
 	CR_ARRAY(cr_body) boxes;
 	CR_ARRAY(cr_swept_part) parts; // of the boxes, by number

@@ -126,12 +126,17 @@ static bool visit_body(void *user, int32_t body, double *limit)
 	return !w->stopped && w->result == CAROM_SUCCESS;
 }
 
+carom_result cr_search_body_boxes(const carom_world *world, cr_box_search *search)
+{
+	const cr_boxed_items bodies = { world->bodies.count, world->shape_count, body_box, world, false };
+	return cr_box_index_search(world->query_index, world->context, &bodies, search);
+}
+
 carom_result cr_query_index_search(const carom_world *world, cr_index_search *search)
 {
 	index_walk w = { .world = world, .search = search };
-	const cr_boxed_items bodies = { world->bodies.count, world->shape_count, body_box, world, false };
 	cr_box_search boxes = { search->key, search->keys, search->user, visit_body, &w, search->limit };
-	const carom_result result = cr_box_index_search(world->query_index, world->context, &bodies, &boxes);
+	const carom_result result = cr_search_body_boxes(world, &boxes);
 	search->limit = boxes.limit;
 	return result == CAROM_SUCCESS ? w.result : result;
 }

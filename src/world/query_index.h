@@ -55,6 +55,9 @@ static inline bool cr_query_accepts(const carom_query_filter *filter, const caro
 /// search. Any thread. Bodies without end come first.
 carom_result cr_query_index_search(const carom_world *world, cr_index_search *search);
 
+/// Search among the boxes of bodies alone, whatever they are. Any thread.
+carom_result cr_search_body_boxes(const carom_world *world, cr_box_search *search);
+
 /// Show a sphere of a granular body as a body of its own, in room, and any other body in the form
 /// that queries see. NULL: *result tells why not.
 const cr_body *cr_see_item(const carom_world *world, cr_query_item item, cr_body *room, carom_result *result);
