@@ -216,25 +216,23 @@ static double longest_side(const carom_body_def *def)
 	return longest_of(&box) + 2 * rounding_of(&def->shape);
 }
 
-/// Mass and inertia at density 1. An open mesh has no volume: its inertia is that of its box then,
-/// and its mass must be given.
-static bool unit_mass(const scene_simulation *s, int32_t i, const carom_shape *shape, carom_mass *mass, sim_error *error)
+/// Let a part be one that has a volume. An open mesh has none: it weighs as its box does then, and
+/// its mass must be given.
+static bool make_solid(const scene_simulation *s, int32_t i, carom_part *part, sim_error *error)
 {
-	if (shape->type != CAROM_MESH) {
-		*mass = scene_volume_mass(shape);
+	if (part->shape.type != CAROM_MESH)
 		return true;
-	}
-	if (carom_mesh_get_mass(shape->mesh, mass) == CAROM_SUCCESS)
+	const carom_mesh_report *report = carom_mesh_get_report(part->shape.mesh);
+	if (report->closed && report->volume != 0)
 		return true;
-	const carom_mesh_report *report = carom_mesh_get_report(shape->mesh);
 	if (s->scene->rigid.bodies[i].mass == 0)
 		return body_error(s, i, "its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"", error);
-	carom_shape box = { .type = CAROM_BOX };
+	part->shape = (carom_shape){ .type = CAROM_BOX };
 	for (int k = 0; k < 3; k++)
-		box.half_extents[k] = fmax(0.5 * (report->upper[k] - report->lower[k]), 1e-9);
-	*mass = scene_volume_mass(&box);
-	mass->centre = (carom_vec3){ 0.5 * (report->lower[0] + report->upper[0]), 0.5 * (report->lower[1] + report->upper[1]),
-		0.5 * (report->lower[2] + report->upper[2]) };
+		part->shape.half_extents[k] = fmax(0.5 * (report->upper[k] - report->lower[k]), 1e-9);
+	part->pose.position = carom_transform_point(part->pose,
+		(carom_vec3){ 0.5 * (report->lower[0] + report->upper[0]), 0.5 * (report->lower[1] + report->upper[1]),
+			0.5 * (report->lower[2] + report->upper[2]) });
 	return true;
 }
 
@@ -245,22 +243,39 @@ static void scale_mass(carom_mass *mass, double factor)
 		mass->inertia[k] *= factor;
 }
 
+/// The mass of parts [count], which are changed to solids, with room for their densities.
+static bool weigh(const scene_simulation *s, int32_t i, carom_part *parts, double *densities, int32_t count, carom_mass *mass,
+	sim_error *error)
+{
+	const scene_body *body = &s->scene->rigid.bodies[i];
+	for (int32_t k = 0; k < count; k++) {
+		densities[k] = body->part_count > 0 ? s->scene->rigid.parts[body->first_part + k].density / body->density : 1;
+		if (!make_solid(s, i, &parts[k], error))
+			return false;
+	}
+	carom_context *context = carom_world_context(s->world);
+	if (carom_parts_get_mass(context, parts, count, densities, mass) != CAROM_SUCCESS)
+		return body_error(s, i, carom_error_text(context), error);
+	scale_mass(mass, body->mass > 0 ? body->mass / mass->mass : body->density);
+	return true;
+}
+
 /// Mass and inertia of a body. One part at the pose of its body weighs, bit for bit, as much as a
 /// body of that shape.
 static bool mass_of(const scene_simulation *s, int32_t i, const carom_body_def *def, carom_mass *mass, sim_error *error)
 {
-	const scene_body *body = &s->scene->rigid.bodies[i];
-	if (def->part_count == 0 && !unit_mass(s, i, &def->shape, mass, error))
-		return false;
-	for (int32_t k = 0; k < def->part_count; k++) {
-		carom_mass part;
-		if (!unit_mass(s, i, &def->parts[k].shape, &part, error))
-			return false;
-		scale_mass(&part, s->scene->rigid.parts[body->first_part + k].density / body->density);
-		scene_add_mass(mass, &part, &def->parts[k].pose);
+	const carom_part whole = { .shape = def->shape, .pose = carom_pose_identity() };
+	const int32_t count = def->part_count > 0 ? def->part_count : 1;
+	carom_part *parts = malloc((size_t)count * sizeof *parts);
+	double *densities = malloc((size_t)count * sizeof *densities);
+	bool done = (parts && densities) || out_of_memory(s, error);
+	if (done) {
+		memcpy(parts, def->part_count > 0 ? def->parts : &whole, (size_t)count * sizeof *parts);
+		done = weigh(s, i, parts, densities, count, mass, error);
 	}
-	scale_mass(mass, body->mass > 0 ? body->mass / mass->mass : body->density);
-	return true;
+	free(densities);
+	free(parts);
+	return done;
 }
 
 static bool add_dynamics(scene_simulation *s, int32_t i, const carom_body_def *made, sim_error *error)

@@ -1,20 +1,10 @@
 /// @file volumes.h
-/// Volumes of scenes and recordings: their mass, and the hulls of meshes among them.
+/// Volumes of scenes and recordings, and the hulls of meshes among them.
 #ifndef SCENE_VOLUMES_H
 #define SCENE_VOLUMES_H
 
 #include "carom/carom.h"
 #include "io/recording.h"
-
-/// Mass and inertia of a solid volume of density 1 about its centre of mass, in the frame of
-/// carom_shape: sphere, box, capsule, hull, cylinder, cone, ellipsoid. Rounded ones are good to
-/// about a hundredth. Not for planes and meshes.
-carom_mass scene_volume_mass(const carom_shape *shape);
-
-/// Add a part of a body to the mass of those before it (all zero: none), each about its centre in
-/// the frame of the body. The part's mass is given in its own frame, and pose is that frame in the
-/// body.
-void scene_add_mass(carom_mass *sum, const carom_mass *part, const carom_pose *pose);
 
 /// The hull of a mesh's vertices, made when *hull is NULL. The caller releases it.
 carom_result scene_hull_of(carom_context *context, const carom_mesh *mesh, carom_mesh **hull);

@@ -3,7 +3,6 @@
 
 #include "sim/base/rotations.h"
 #include "sim/rigid/dynamics.h"
-#include "scene/volumes.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,8 +31,8 @@ static sim_dynamic_body ball(double height)
 {
 	sim_dynamic_body body = { .kind = CAROM_DYNAMIC, .pose = carom_pose_identity(), .friction = 0.5 };
 	body.pose.position.y = height;
-	const carom_shape shape = { .type = CAROM_SPHERE, .radius = 0.5 };
-	body.mass = scene_volume_mass(&shape);
+	const double mass = SIM_PI / 6;
+	body.mass = (carom_mass){ .mass = mass, .inertia = { 0.1 * mass, 0.1 * mass, 0.1 * mass } };
 	return body;
 }
 
@@ -62,116 +61,6 @@ static sim_dynamic_contact ground_contact(const sim_dynamics *dynamics)
 	return (sim_dynamic_contact){
 		.body_a = 0, .body_b = 1, .point = { p.x, p.y - 0.5, p.z }, .normal = { 0, -1, 0 }, .depth = 0.5 - p.y
 	};
-}
-
-TEST(dynamics, mass_of_volumes)
-{
-	const double pi = acos(-1);
-	const carom_shape sphere = { .type = CAROM_SPHERE, .radius = 2 };
-	const carom_shape box = { .type = CAROM_BOX, .half_extents = { 1, 2, 3 } };
-	carom_mass mass = scene_volume_mass(&sphere);
-	CHECK_NEAR(mass.mass, 4.0 / 3 * pi * 8, 1e-12);
-	CHECK_NEAR(mass.inertia[1], 0.4 * mass.mass * 4, 1e-12);
-	mass = scene_volume_mass(&box);
-	CHECK_NEAR(mass.mass, 48, 1e-12);
-	CHECK_NEAR(mass.inertia[0], 48.0 / 12 * (16 + 36), 1e-12);
-	CHECK_NEAR(mass.inertia[2], 48.0 / 12 * (4 + 16), 1e-12);
-
-	// A capsule, against the sum over thin discs across its axis: a disc of mass m, radius r at z adds m r^2 /
-	// 2 about the axis and m (r^2 / 4 + z^2) across it.
-	const carom_shape capsule = { .type = CAROM_CAPSULE, .radius = 0.7, .half_length = 1.3 };
-	double sum = 0, along = 0, across = 0;
-	const int count = 200000;
-	for (int i = 0; i < count; i++) {
-		const double thickness = 4.0 / count;
-		const double z = -2 + (i + 0.5) * thickness;
-		const double beyond = fmax(fabs(z) - 1.3, 0);
-		const double r2 = 0.49 - beyond * beyond;
-		const double m = pi * r2 * thickness;
-		sum += m;
-		along += m * r2 / 2;
-		across += m * (r2 / 4 + z * z);
-	}
-	mass = scene_volume_mass(&capsule);
-	CHECK_NEAR(mass.mass, sum, 1e-6);
-	CHECK_NEAR(mass.inertia[2], along, 1e-6);
-	CHECK_NEAR(mass.inertia[0], across, 1e-6);
-	CHECK_NEAR(mass.inertia[1], across, 1e-6);
-}
-
-static void expect_mass(const carom_shape *shape, const carom_mass *expected, double share)
-{
-	const carom_mass mass = scene_volume_mass(shape);
-	const double size = cbrt(expected->mass), turning = expected->mass * size * size;
-	CHECK_NEAR(mass.mass, expected->mass, share * expected->mass);
-	CHECK_NEAR(mass.centre.x, expected->centre.x, share * size);
-	CHECK_NEAR(mass.centre.z, expected->centre.z, share * size);
-	for (int k = 0; k < 6; k++)
-		CHECK_NEAR(mass.inertia[k], expected->inertia[k], share * turning);
-}
-
-// Cylinder, cone and ellipsoid against the sum over thin discs across their axis: an ellipse with half axes a
-// and b and mass m at z adds m (a^2 + b^2) / 4 about the axis and m (b^2 / 4 + z^2) across.
-static carom_mass mass_by_discs(const carom_shape *s)
-{
-	const double l = s->type == CAROM_ELLIPSOID ? s->half_extents[2] : s->half_length;
-	const int count = 100000;
-	carom_mass sum = { 0 };
-	for (int i = 0; i < count; i++) {
-		const double z = l * (2 * (i + 0.5) / count - 1);
-		const double part = s->type == CAROM_CYLINDER ? 1
-			: s->type == CAROM_CONE                   ? (l - z) / (2 * l)
-													  : sqrt(1 - z * z / (l * l));
-		const double a = part * (s->type == CAROM_ELLIPSOID ? s->half_extents[0] : s->radius);
-		const double b = part * (s->type == CAROM_ELLIPSOID ? s->half_extents[1] : s->radius);
-		const double m = acos(-1) * a * b * 2 * l / count;
-		sum.mass += m;
-		sum.centre.z += m * z;
-		sum.inertia[0] += m * (b * b / 4 + z * z);
-		sum.inertia[1] += m * (a * a / 4 + z * z);
-		sum.inertia[2] += m * (a * a + b * b) / 4;
-	}
-	sum.centre.z /= sum.mass;
-	for (int k = 0; k < 2; k++)
-		sum.inertia[k] -= sum.mass * sum.centre.z * sum.centre.z;
-	return sum;
-}
-
-TEST(dynamics, mass_of_convex_volumes)
-{
-	const carom_shape shapes[] = { { .type = CAROM_CYLINDER, .radius = 0.7, .half_length = 1.3 },
-		{ .type = CAROM_CONE, .radius = 0.7, .half_length = 1.3 },
-		{ .type = CAROM_ELLIPSOID, .half_extents = { 0.5, 0.7, 1.1 } } };
-	for (int i = 0; i < 3; i++) {
-		const carom_mass expected = mass_by_discs(&shapes[i]);
-		expect_mass(&shapes[i], &expected, 1e-6);
-		// Rounding by next to nothing: the sum over the surface agrees with the closed form.
-		carom_shape rounded = shapes[i];
-		rounded.rounding = 1e-9;
-		expect_mass(&rounded, &expected, 0.01);
-	}
-	// A ball that is rounded is a larger ball; a cube has Steiner's volume.
-	const carom_shape ball = { .type = CAROM_ELLIPSOID, .half_extents = { 1, 1, 1 }, .rounding = 0.5 };
-	const carom_mass larger = scene_volume_mass(&(carom_shape){ .type = CAROM_SPHERE, .radius = 1.5 });
-	expect_mass(&ball, &larger, 0.01);
-	const double pi = acos(-1), r = 0.25;
-	const carom_shape cube = { .type = CAROM_BOX, .half_extents = { 0.5, 0.5, 0.5 }, .rounding = r };
-	const double volume = 1 + 6 * r + 3 * pi * r * r + 4 * pi / 3 * r * r * r;
-	CHECK_NEAR(scene_volume_mass(&cube).mass, volume, 0.01 * volume);
-	// A hull of a box has the mass of the box, rounded or not.
-	carom_context *context;
-	carom_mesh *mesh;
-	float points[24];
-	for (int i = 0; i < 24; i++)
-		points[i] = (i / 3 >> i % 3 & 1) ? 0.5f : -0.5f;
-	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
-	REQUIRE(carom_create_hull(context, &(carom_strided){ points, 0, CAROM_FLOAT32 }, 8, &mesh) == CAROM_SUCCESS);
-	const carom_mass of_cube = scene_volume_mass(&cube),
-					 of_box = scene_volume_mass(&(carom_shape){ .type = CAROM_BOX, .half_extents = { 0.5, 0.5, 0.5 } });
-	expect_mass(&(carom_shape){ .type = CAROM_HULL, .mesh = mesh }, &of_box, 1e-6);
-	expect_mass(&(carom_shape){ .type = CAROM_HULL, .mesh = mesh, .rounding = r }, &of_cube, 1e-3);
-	carom_release_mesh(mesh);
-	carom_destroy_context(context);
 }
 
 TEST(dynamics, free_fall_follows_the_integrator)

@@ -177,14 +177,22 @@ TEST(shape_mass, meshes_and_parts)
 	};
 	carom_mass sum, one = mass_of(context, (carom_shape){ .type = CAROM_BOX, .half_extents = { 1, 0.3, 0.2 } });
 	one.centre = (carom_vec3){ 4, 1, 2 };
-	REQUIRE(carom_parts_get_mass(context, halves, 2, &sum) == CAROM_SUCCESS);
+	REQUIRE(carom_parts_get_mass(context, halves, 2, NULL, &sum) == CAROM_SUCCESS);
 	check_same(&sum, &one, 1, 1e-14);
+	// Halves of other densities: the heavier one draws the centre, and adds by Steiner.
+	const double densities[2] = { 3, 1 };
+	carom_mass uneven;
+	REQUIRE(carom_parts_get_mass(context, halves, 2, densities, &uneven) == CAROM_SUCCESS);
+	CHECK_NEAR(uneven.mass, 2 * one.mass, 1e-14);
+	CHECK_NEAR(uneven.centre.x, 3.75, 1e-14);
+	CHECK_NEAR(uneven.inertia[0], 2 * one.inertia[0], 1e-14);
+	CHECK_NEAR(uneven.inertia[1], 2 * one.inertia[1] - uneven.mass * 0.0625, 1e-14);
 
 	// Moments of a mesh that was turned and moved.
 	uint64_t seed = 9;
 	const carom_pose pose = fixture_random_pose(&seed, 2);
 	const carom_part part = { .shape = { .type = CAROM_MESH, .mesh = scaled }, .pose = pose };
-	REQUIRE(carom_parts_get_mass(context, &part, 1, &sum) == CAROM_SUCCESS);
+	REQUIRE(carom_parts_get_mass(context, &part, 1, NULL, &sum) == CAROM_SUCCESS);
 	const int32_t count = carom_mesh_get_report(scaled)->vertex_count;
 	double *moved = malloc(sizeof(double) * 3 * (size_t)count);
 	REQUIRE(moved != NULL);
@@ -225,13 +233,16 @@ TEST(shape_mass, tells_what_is_wrong)
 	CHECK_INT(carom_shape_get_mass(NULL, &shape, &mass), CAROM_INVALID_ARGUMENT);
 	carom_part parts[2] = { { .shape = fixture_sphere(1), .pose = carom_pose_identity() },
 		{ .shape = { .type = CAROM_PLANE }, .pose = carom_pose_identity() } };
-	fixture_expect_wrong(context, carom_parts_get_mass(context, parts, 2, &mass), "parts[1]");
+	fixture_expect_wrong(context, carom_parts_get_mass(context, parts, 2, NULL, &mass), "parts[1]");
 	parts[1] = (carom_part){ .shape = fixture_sphere(1) };
-	fixture_expect_wrong(context, carom_parts_get_mass(context, parts, 2, &mass), "parts[1]: pose.orientation");
-	fixture_expect_wrong(context, carom_parts_get_mass(context, parts, 0, &mass), "part_count");
-	fixture_expect_wrong(context, carom_parts_get_mass(context, NULL, 1, &mass), "parts is NULL");
-	fixture_expect_wrong(context, carom_parts_get_mass(context, parts, 1, NULL), "mass is NULL");
-	CHECK_INT(carom_parts_get_mass(NULL, parts, 1, &mass), CAROM_INVALID_ARGUMENT);
+	fixture_expect_wrong(context, carom_parts_get_mass(context, parts, 2, NULL, &mass), "parts[1]: pose.orientation");
+	fixture_expect_wrong(context, carom_parts_get_mass(context, parts, 0, NULL, &mass), "part_count");
+	fixture_expect_wrong(context, carom_parts_get_mass(context, NULL, 1, NULL, &mass), "parts is NULL");
+	fixture_expect_wrong(context, carom_parts_get_mass(context, parts, 1, NULL, NULL), "mass is NULL");
+	CHECK_INT(carom_parts_get_mass(NULL, parts, 1, NULL, &mass), CAROM_INVALID_ARGUMENT);
+	const double bad[3][1] = { { 0 }, { -2 }, { (double)NAN } };
+	for (int i = 0; i < 3; i++)
+		fixture_expect_wrong(context, carom_parts_get_mass(context, parts, 1, bad[i], &mass), "densities[0]");
 	CHECK(mass.mass == 4711);
 	carom_release_mesh(open);
 	carom_destroy_context(context);

@@ -285,35 +285,6 @@ TEST(simulation, two_bodies_keep_as_many_contacts_as_the_scene_says)
 	end(&r);
 }
 
-// A brick cut in two and put together again, turned: mass, centre and inertia are those of the whole.
-TEST(simulation, mass_of_parts_is_that_of_the_whole)
-{
-	const carom_shape whole = { .type = CAROM_BOX, .half_extents = { 1, 2, 3 } };
-	const carom_shape halves[2] = { { .type = CAROM_BOX, .half_extents = { 2, 1, 1.25 } },
-		{ .type = CAROM_BOX, .half_extents = { 1, 1.75, 2 } } };
-	const double x[3] = { 1, 0, 0 }, z[3] = { 0, 0, 1 };
-	const carom_pose places[2] = { { { 0, 0, -1.75 }, sim_axis_angle(z, SIM_PI / 2) },
-		{ { 0, 0, 1.25 }, sim_axis_angle(x, SIM_PI / 2) } };
-	const carom_pose turned = { { 5, 6, 7 }, sim_axis_angle((const double[3]){ 1, 2, 3 }, 0.7) };
-	carom_mass sum = { 0 }, once = { 0 };
-	const carom_mass brick = scene_volume_mass(&whole);
-	for (int i = 0; i < 2; i++) {
-		const carom_mass half = scene_volume_mass(&halves[i]);
-		const carom_pose place = { carom_transform_point(turned, places[i].position),
-			sim_multiply(turned.orientation, places[i].orientation) };
-		scene_add_mass(&sum, &half, &place);
-	}
-	scene_add_mass(&once, &brick, &turned);
-	CHECK_NEAR(sum.mass, 48, 1e-12);
-	CHECK_NEAR(sum.centre.x, 5, 1e-12);
-	CHECK_NEAR(sum.centre.y, 6, 1e-12);
-	CHECK_NEAR(sum.centre.z, 7, 1e-12);
-	for (int k = 0; k < 6; k++)
-		CHECK_NEAR(sum.inertia[k], once.inertia[k], 1e-10);
-	CHECK_NEAR(sum.inertia[0] + sum.inertia[1] + sum.inertia[2], 2.0 / 3 * 48 * (1 + 4 + 9), 1e-10);
-	CHECK(fabs(sum.inertia[3]) > 1);
-}
-
 // One part at the pose of its body moves as a body of that shape, bit for bit.
 TEST(simulation, one_part_is_its_shape)
 {

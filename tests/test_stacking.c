@@ -3,7 +3,6 @@
 #include "manifold_fixture.h"
 #include "tiles_fixture.h"
 #include "sim/rigid/dynamics.h"
-#include "scene/volumes.h"
 
 #include <math.h>
 
@@ -56,7 +55,7 @@ static void put(yard *y, carom_shape shape, carom_pose pose, double half, carom_
 		.kind = half > 0 ? CAROM_DYNAMIC : CAROM_STATIC, .pose = pose, .velocity = velocity, .friction = y->friction
 	};
 	if (half > 0)
-		body.mass = scene_volume_mass(&box);
+		REQUIRE(carom_shape_get_mass(carom_world_context(y->world), &box, &body.mass) == CAROM_SUCCESS);
 	y->id[y->count++] = fixture_add(y->world, shape, pose, body.kind);
 	REQUIRE(sim_dynamics_add_body(y->dynamics, &body, &error));
 }
@@ -305,10 +304,7 @@ static void put_compound(yard *y, bool table, double z)
 	sim_error error = { "" };
 	const int32_t count = make_compound(table, parts);
 	sim_dynamic_body body = { .kind = CAROM_DYNAMIC, .pose = fixture_at(0.05, 0.02, z), .friction = y->friction };
-	for (int32_t i = 0; i < count; i++) {
-		const carom_mass part = scene_volume_mass(&parts[i].shape);
-		scene_add_mass(&body.mass, &part, &parts[i].pose);
-	}
+	REQUIRE(carom_parts_get_mass(carom_world_context(y->world), parts, count, NULL, &body.mass) == CAROM_SUCCESS);
 	y->id[y->count++] = tiles_add(y->world, parts, count, CAROM_DYNAMIC);
 	REQUIRE(sim_dynamics_add_body(y->dynamics, &body, &error));
 }

@@ -181,14 +181,14 @@ CAROM_API carom_result carom_time_of_impact(carom_context *context, const carom_
 CAROM_API carom_result carom_shape_get_mass(
 	carom_context *context, const carom_shape *shape, carom_mass *mass);
 
-/// Tell the mass, centre of mass and inertia at density 1 of a body made of parts
-/// [part_count], in the frame of the body; for bodies of one density. Where parts overlap, their
-/// common volume counts twice. For parts of several densities call carom_shape_get_mass for each.
+/// Tell the mass, centre of mass and inertia of a body made of parts [part_count], in the frame of
+/// the body. densities [part_count] are those of the parts, all above 0; NULL: they are 1. Where
+/// parts overlap, their common volume counts for each.
 ///
 /// part_count must be above 0. Errors and threads as of carom_shape_get_mass; the text names the
 /// part. Each pose must be finite, with a unit quaternion; user_data is not read.
-CAROM_API carom_result carom_parts_get_mass(
-	carom_context *context, const carom_part *parts, int32_t part_count, carom_mass *mass);
+CAROM_API carom_result carom_parts_get_mass(carom_context *context, const carom_part *parts,
+	int32_t part_count, const double *densities, carom_mass *mass);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include "frame/shape_check.h"
 #include "frame/shape_mass.h"
 #include "world/world.h"
+#include <math.h>
 #include <stdio.h>
 
 /// *mass is written only on success.
@@ -39,19 +40,25 @@ carom_result carom_shape_get_mass(carom_context *context, const carom_shape *sha
 	return mass_of(context, shape, name, mass);
 }
 
-static carom_result mass_of_part(carom_context *context, const carom_part *part, const char *name, carom_mass *sum)
+/// Add a part, of a density, to the sum.
+static carom_result add_part(carom_context *context, const carom_part *part, double density, const char *name, carom_mass *sum)
 {
 	carom_pose pose;
 	carom_mass mass;
 	carom_result result = mass_of(context, &part->shape, name, &mass);
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(context, &part->pose, name, "pose", &pose);
-	if (result == CAROM_SUCCESS)
-		cr_add_mass(sum, &mass, &pose);
-	return result;
+	if (result != CAROM_SUCCESS)
+		return result;
+	mass.mass *= density;
+	for (int k = 0; k < 6; k++)
+		mass.inertia[k] *= density;
+	cr_add_mass(sum, &mass, &pose);
+	return CAROM_SUCCESS;
 }
 
-carom_result carom_parts_get_mass(carom_context *context, const carom_part *parts, int32_t part_count, carom_mass *mass)
+carom_result carom_parts_get_mass(
+	carom_context *context, const carom_part *parts, int32_t part_count, const double *densities, carom_mass *mass)
 {
 	static const char name[] = "carom_parts_get_mass";
 	if (!context)
@@ -62,9 +69,13 @@ carom_result carom_parts_get_mass(carom_context *context, const carom_part *part
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d; it must be above 0", name, (int)part_count);
 	carom_mass sum = { 0 };
 	for (int32_t i = 0; i < part_count; i++) {
+		const double density = densities ? densities[i] : 1;
+		if (!(density > 0 && density < INFINITY))
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: densities[%d] is %g; it must be above 0 and finite", name,
+				(int)i, density);
 		char text[64];
 		snprintf(text, sizeof text, "%s: parts[%d]", name, (int)i);
-		const carom_result result = mass_of_part(context, parts + i, text, &sum);
+		const carom_result result = add_part(context, parts + i, density, text, &sum);
 		if (result != CAROM_SUCCESS)
 			return result;
 	}

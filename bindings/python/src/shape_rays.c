@@ -168,25 +168,40 @@ static PyObject *shape_mass(PyObject *module, PyObject *const *args, Py_ssize_t 
 	return end(&call, result, true, CP_mass, &mass);
 }
 
+/// The parts of a tuple, one behind the other, from PyMem_Malloc.
+static carom_part *copy_parts(cp_state *state, PyObject *tuple)
+{
+	const Py_ssize_t number = PyTuple_Size(tuple);
+	carom_part *parts = PyMem_Malloc(sizeof(carom_part) * (size_t)(number + 1));
+	if (!parts)
+		PyErr_NoMemory();
+	for (Py_ssize_t i = 0; parts && i < number; i++)
+		parts[i] = *(const carom_part *)cp_as_record(state, CP_part, PyTuple_GetItem(tuple, i));
+	return parts;
+}
+
 static PyObject *parts_mass(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
-	static const char *const names[] = { "parts", "context", NULL };
-	PyObject *values[2];
+	static const char *const names[] = { "parts", "densities", "context", NULL };
+	PyObject *values[3], *made = NULL;
 	if (!cp_arguments("parts_mass", args, count, keywords, names, 1, values))
 		return NULL;
 	shape_call call = { .state = PyModule_GetState(module) };
+	cp_input densities = { .name = NULL };
 	PyObject *tuple = cp_parts_tuple(call.state, "parts", values[0]);
-	const Py_ssize_t number = tuple ? PyTuple_Size(tuple) : 0;
-	carom_part *parts = tuple ? PyMem_Malloc(sizeof(carom_part) * (size_t)(number + 1)) : NULL;
-	if (tuple && !parts)
-		PyErr_NoMemory();
-	PyObject *made = NULL;
-	if (parts && (call.context = cp_use_context(call.state, values[1]))) {
-		for (Py_ssize_t i = 0; i < number; i++)
-			parts[i] = *(const carom_part *)cp_as_record(call.state, CP_part, PyTuple_GetItem(tuple, i));
+	carom_part *parts = tuple ? copy_parts(call.state, tuple) : NULL;
+	const double *numbers = NULL;
+	if (parts &&
+		(!values[1] ||
+			(cp_open_input(&densities, values[1], "densities", 0) && cp_has_rows(&densities, PyTuple_Size(tuple)) &&
+				(numbers = cp_as_doubles(&densities)))) &&
+		(call.context = cp_use_context(call.state, values[2]))) {
 		carom_mass mass;
-		made = end(&call, carom_parts_get_mass(call.context->context, parts, (int32_t)number, &mass), true, CP_mass, &mass);
+		const carom_result result =
+			carom_parts_get_mass(call.context->context, parts, (int32_t)PyTuple_Size(tuple), numbers, &mass);
+		made = end(&call, result, true, CP_mass, &mass);
 	}
+	cp_close_input(&densities);
 	PyMem_Free(parts);
 	Py_XDECREF(tuple);
 	return made;
@@ -206,6 +221,7 @@ PyMethodDef cp_shape_rays[] = {
 		CP_DOC("shape_closest_points($module, /, shape, points, pose=None, max_distance=inf, results=None, context=None)",
 			carom_shape_closest_points) },
 	{ "shape_mass", CP_NAMED(shape_mass), CP_DOC("shape_mass($module, /, shape, context=None)", carom_shape_get_mass) },
-	{ "parts_mass", CP_NAMED(parts_mass), CP_DOC("parts_mass($module, /, parts, context=None)", carom_parts_get_mass) },
+	{ "parts_mass", CP_NAMED(parts_mass),
+		CP_DOC("parts_mass($module, /, parts, densities=None, context=None)", carom_parts_get_mass) },
 	{ NULL, NULL, 0, NULL },
 };

@@ -1,6 +1,7 @@
 """Questions to worlds and meshes: single ones, batches, and two shapes without a world."""
 
 import math
+import array
 import unittest
 
 import carom
@@ -308,6 +309,13 @@ class Meshes(unittest.TestCase):
         one, two = carom.shape_mass(ball), carom.parts_mass([carom.Part(ball, ((5, 0, 0), None)), (ball, ((-5, 0, 0), None))])
         self.assertAlmostEqual(one.mass, 4.1887902, 6)
         self.assertAlmostEqual(two.inertia[1], 2 * one.inertia[1] + 50 * one.mass)
+        uneven = carom.parts_mass([(ball, ((5, 0, 0), None)), (ball, ((-5, 0, 0), None))], array.array("d", [3, 1]))
+        self.assertAlmostEqual(uneven.mass, 4 * one.mass)
+        self.assertAlmostEqual(uneven.centre[0], 2.5)
+        with self.assertRaisesRegex(carom.InvalidArgument, r"densities\[0\] is 0"):
+            carom.parts_mass([(ball, None)], array.array("d", [0]))
+        with self.assertRaisesRegex(ValueError, "densities"):
+            carom.parts_mass([(ball, None)], array.array("d", [1, 2]))
         with self.assertRaisesRegex(carom.InvalidArgument, "PLANE"):
             carom.shape_mass(carom.Shape(type="plane"))
         with self.assertRaisesRegex(TypeError, r"parts\[0\]"):
