@@ -21,6 +21,9 @@ typedef CR_ARRAY(carom_contact) cr_contact_list;
 carom_result cr_check_position(carom_context *context, v3d p, const char *function, const char *field);
 /// Checks a ray. The taken one's direction is in range; its t counts in scale of the caller's.
 carom_result cr_take_ray(carom_context *context, const carom_ray *ray, const char *function, cr_query_ray *taken, double *scale);
+/// Checks an array for results [capacity] and their number; field names the array.
+carom_result cr_check_output(const carom_world *world, int32_t capacity, const void *output, const int32_t *count,
+	const char *function, const char *field);
 carom_result cr_check_max_distance(carom_context *context, double max_distance, const char *function);
 carom_result cr_check_cast_tolerance(carom_context *context, double tolerance, const char *function);
 
