@@ -475,12 +475,27 @@ static const cr_near_triangle *least_unsettled(const cr_convex_mesh_pair *c)
 	return least;
 }
 
+/// The shortest move out of the contacts that are settled, for triangles that are met much deeper.
+typedef struct settled {
+	v3d move;
+	double length; // infinite: there is none
+} settled;
+
+/// Is the body out of a triangle once it is out of all contacts, by a much shorter way than along
+/// the triangle's normal? In a corner of a hole two walls together lead it out of the rim.
+static bool is_led_out(const cr_convex_mesh_pair *c, const cr_near_triangle *t, const settled *s)
+{
+	return t->meets && s->length > 0 && t->depth > CR_LONG_WAY * s->length && !cr_meets_moved(c, t, s->move);
+}
+
 /// A triangle whose least direction does not hold: along its own normal, unless one that holds
-/// brings the body out of it sooner. So does the normal of the triangle that is met least, if it
-/// leans far from this one: at a rim where no direction holds, the wall does not push a body that
-/// lies on the top. One that does not meet the body takes part where the body stands on its flat
-/// part: an overhang reaches below it. Returns whether it gets contacts.
-static bool settle(cr_convex_mesh_pair *c, const cr_near_triangle *t, const cr_near_triangle *least, double reach)
+/// brings the body out of it sooner, or all contacts together much sooner. So does the normal of
+/// the triangle that is met least, if it leans far from this one: at a rim where no direction
+/// holds, the wall does not push a body that lies on the top. One that does not meet the body takes
+/// part where the body stands on its flat part: an overhang reaches below it. Returns whether it
+/// gets contacts.
+static bool settle(
+	cr_convex_mesh_pair *c, const cr_near_triangle *t, const cr_near_triangle *least, double reach, const settled *s)
 {
 	if (!t->meets && !stands_on_facet(c, t->triangle))
 		return false;
@@ -489,6 +504,8 @@ static bool settle(cr_convex_mesh_pair *c, const cr_near_triangle *t, const cr_n
 			return false;
 	}
 	if (least && v3d_dot(least->normal, t->normal) < FAR_FROM && is_sooner(c, t, least->normal, reach))
+		return false;
+	if (is_led_out(c, t, s))
 		return false;
 	cr_volume_contact contacts[CR_MAX_TRIANGLE_CONTACTS];
 	int count = cr_convex_contacts_on_triangle(&c->convex, &t->convex, t->rim, c->margin, contacts);
@@ -503,6 +520,7 @@ static bool settle(cr_convex_mesh_pair *c, const cr_near_triangle *t, const cr_n
 static void settle_by_depth(cr_convex_mesh_pair *c)
 {
 	const int64_t count = c->unsettled_count;
+	const settled none = { .length = INFINITY };
 	cr_key *keys = cr_arena_alloc(&c->worker->arena, 2 * (size_t)(count + 1) * sizeof *keys);
 	if (!keys) {
 		c->worker->failed = true;
@@ -513,11 +531,13 @@ static void settle_by_depth(cr_convex_mesh_pair *c)
 	cr_order_keys(keys, count);
 	for (int64_t i = 0; i < count; i++) {
 		const cr_near_triangle *t = &c->unsettled[keys[i].value];
-		if (settle(c, t, NULL, 0) && t->meets)
+		if (settle(c, t, NULL, 0, &none) && t->meets)
 			remember_direction(c, t->normal);
 	}
 }
 
+/// Those that are not much deeper than the least one come first: the deep ones ask for a move out
+/// of these.
 static void settle_all(cr_convex_mesh_pair *c)
 {
 	if (cr_deforming_of(c->mesh)) {
@@ -526,8 +546,22 @@ static void settle_all(cr_convex_mesh_pair *c)
 	}
 	const cr_near_triangle *least = least_unsettled(c);
 	const double reach = least ? cr_reach_along(c, v3d_neg(least->normal)) : 0;
-	for (int32_t i = 0; i < c->unsettled_count; i++)
-		settle(c, &c->unsettled[i], least, reach);
+	const double shallow = least ? CR_LONG_WAY * fmax(least->depth, cr_greatest_depth(&c->worker->contacts)) : INFINITY;
+	settled s = { .length = INFINITY };
+	bool deep = false;
+	for (int32_t i = 0; i < c->unsettled_count; i++) {
+		if (c->unsettled[i].meets && c->unsettled[i].depth > shallow)
+			deep = true;
+		else
+			settle(c, &c->unsettled[i], least, reach, &s);
+	}
+	if (!deep)
+		return;
+	s.length = cr_move_out_of_contacts(c, &s.move);
+	for (int32_t i = 0; i < c->unsettled_count; i++) {
+		if (c->unsettled[i].meets && c->unsettled[i].depth > shallow)
+			settle(c, &c->unsettled[i], least, reach, &s);
+	}
 }
 
 // ---- Where no normal holds, and no triangle lies below the body's deepest point ----

@@ -12,6 +12,8 @@ enum { CR_FEW_BLOCKS = 128, CR_MOST_DIRECTIONS = 16 };
 #define CR_ALIKE 0.9999
 // Of the body's size: a gap that counts as parted.
 #define CR_TOUCHES 1e-6
+// Of the depth of a body that is not deep: a way that is longer leads out of where it is clamped.
+#define CR_LONG_WAY 4
 
 /// A triangle near the body, in the frame of the body, turned so that its normal points to the side
 /// that it pushes to.
@@ -108,6 +110,11 @@ bool cr_place_triangle(const cr_convex_mesh_pair *c, int32_t number, v3d shift, 
 /// Blocks of triangles near the body where it is moved by shift. few [CR_FEW_BLOCKS] is used where
 /// it has room. When out of memory: none, and worker->failed is set.
 int32_t *cr_find_near_blocks(const cr_convex_mesh_pair *c, v3d shift, int32_t *few, int32_t *count);
+/// The shortest move out of all contacts that there are, in the frame of the body. Returns its
+/// length; infinite: none leads out of all.
+double cr_move_out_of_contacts(const cr_convex_mesh_pair *c, v3d *move);
+/// Does the body, moved by shift, meet a triangle?
+bool cr_meets_moved(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d shift);
 /// Add contacts where those that there are do not part the pair. Sets worker->failed when out of
 /// memory. (convex_mesh_way.c)
 void cr_part_convex_mesh(cr_convex_mesh_pair *c);

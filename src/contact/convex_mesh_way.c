@@ -27,8 +27,6 @@ enum { MOST_ROUNDS = 12, MOST_TRIALS = 64, MOST_MISSING = 4, FEW_WAYS = 3 };
 static const double DEEP = 0.02, MOST_WAY = 6;
 // Half spaces whose normals have a cosine above this are one.
 static const double ONE_PLANE = 1 - 1e-8;
-// Of the depth of a body that is not deep: a way that is longer leads out of where it is clamped.
-static const double LONG_WAY = 4;
 // A way out does not run into a surface more steeply than so.
 static const double AGAINST = -1e-3;
 
@@ -125,6 +123,21 @@ static void add_contact_spaces(const cr_convex_mesh_pair *c, cr_half_spaces *spa
 		if (list->data[i].depth > 0)
 			add_half_space(spaces, cr_normal_in_body(c, &list->data[i]), list->data[i].depth);
 	}
+}
+
+double cr_move_out_of_contacts(const cr_convex_mesh_pair *c, v3d *move)
+{
+	cr_half_spaces spaces = { .count = 0 };
+	add_contact_spaces(c, &spaces);
+	return cr_shortest_move(&spaces, 1e-9 * c->size, move);
+}
+
+bool cr_meets_moved(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d shift)
+{
+	const cr_relative at = moved_back(shift);
+	cr_separation s;
+	cr_convex_separation(&c->convex, &t->convex, &at, &s);
+	return s.gap < -CR_TOUCHES * c->size;
 }
 
 /// Does a direction lead into a surface that one of the half spaces is about?
@@ -323,7 +336,7 @@ static bool is_deep(const cr_convex_mesh_pair *c, const cr_raw_contact *deepest)
 /// A body that is clamped and not deep is left to its contacts: no short way leads out.
 static double longest_way(const cr_convex_mesh_pair *c, const cr_raw_contact *deepest)
 {
-	return is_deep(c, deepest) ? MOST_WAY * c->size : LONG_WAY * depth_met(c, deepest);
+	return is_deep(c, deepest) ? MOST_WAY * c->size : CR_LONG_WAY * depth_met(c, deepest);
 }
 
 /// Is none of the contacts left out when those of a pair are reduced, as by default? What is found
@@ -368,9 +381,9 @@ void cr_part_convex_mesh(cr_convex_mesh_pair *c)
 		number = list->data[i].depth > list->data[number].depth ? i : number;
 	if (list->count == 0 || !may_not_part(c, &list->data[number]))
 		return;
-	// Small waves of a solid's surface turn ways back: a way through all of the body does not make
-	// up for them.
-	const double most = cr_deforming_of(c->mesh) ? longest_way(c, &list->data[number]) : INFINITY;
+	// A way through all of the body, or along the hole that it is in, does not make up for contacts
+	// that small waves of a surface turn back, or that clamp it.
+	const double most = longest_way(c, &list->data[number]);
 	const bool parted = find_missing(c, most, &m), found = parted && (!is_deep(c, &list->data[number]) || all_stay(c, &m));
 	if (found && m.count == 0)
 		return;
