@@ -61,9 +61,8 @@ bool cr_is_reached(const cr_cover *c, v3d point)
 /// Does any other part reach a point of the part's frame?
 static bool is_reached(const cr_cover *c, v3d point) { return cr_is_reached(c, cr_point_to_world(c->part, point)); }
 
-/// Is a vector a sum of unit vectors, with factors of at least 0? By descent along one of them
-/// after the other (Hildreth 1957).
-static bool is_in_cone(v3d normal, const v3d *units, int count)
+// By descent along one of the vectors after the other (Hildreth 1957).
+bool cr_is_in_cone(v3d normal, const v3d *units, int count)
 {
 	double factor[MOST_NORMALS] = { 0 };
 	v3d rest = normal;
@@ -357,7 +356,7 @@ static bool goes_on(const cr_cover *c, const cr_body *part, v3d point, v3d norma
 		return v3d_dot(v3d_sub(farthest, l.point), l.normal) + convex.rounding > c->slop;
 	}
 	visit_facets(&l, note_all);
-	return !l.crowded && !is_in_cone(l.normal, l.normals, l.count);
+	return !l.crowded && !cr_is_in_cone(l.normal, l.normals, l.count);
 }
 
 bool cr_covers(const cr_cover *c, const cr_body *other, v3d point, v3d normal)
@@ -407,7 +406,7 @@ bool cr_is_covered(const cr_cover *c, v3d at, v3d normal, cr_bare_facet *nearest
 	visit_facets(&l, note_bare);
 	if (nearest)
 		*nearest = (cr_bare_facet){ l.cosine, cr_vector_to_world(c->part, l.best), cr_point_to_world(c->part, l.corner) };
-	return l.any && !l.open && !l.crowded && !is_round(c->part) && !is_in_cone(l.normal, l.normals, l.count);
+	return l.any && !l.open && !l.crowded && !is_round(c->part) && !cr_is_in_cone(l.normal, l.normals, l.count);
 }
 
 bool cr_find_bare_way(const cr_cover *c, v3d point, v3d *normal, double *depth)

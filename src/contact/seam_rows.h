@@ -9,7 +9,8 @@
 #define CR_SEAM_DEEP 4.0
 
 /// The state of a contact.
-enum { CR_SEAM_STAYS, CR_SEAM_COVERED, CR_SEAM_DROPPED };
+/// - CR_SEAM_LEANS: covered, and to be turned only if no other contact does its work.
+enum { CR_SEAM_STAYS, CR_SEAM_COVERED, CR_SEAM_LEANS, CR_SEAM_DROPPED };
 
 /// A found pair.
 typedef struct cr_seam_row {
@@ -65,6 +66,16 @@ v3d cr_seam_outward(const cr_seam_group *g, const cr_raw_contact *c);
 int cr_seam_state(const cr_seam_row *row, int32_t contact);
 /// Note it. Out of memory: the worker has failed.
 void cr_set_seam_state(cr_worker *worker, cr_seam_row *row, int32_t contact, uint8_t state);
+
+// ---- Round bodies (seam_round.c) ----
+
+/// The state of a covered contact, where a round body is treated otherwise than another one: it
+/// leans off its facet, or stays on a ridge; else CR_SEAM_COVERED. g->others: [others] that may
+/// reach its point.
+int cr_round_seam_state(cr_seam_group *g, const cr_seam_row *row, const cr_raw_contact *c, int32_t others,
+	const cr_bare_facet *facet, double slop);
+/// Leave out what stands twice: contacts of a round body at one place, with two parts.
+void cr_drop_seam_twins(cr_seam_group *g);
 
 // ---- Other ways (seam_ways.c) ----
 

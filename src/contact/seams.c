@@ -9,6 +9,7 @@
 /// - and where the covered one tells of an overlap, moving by such a contact takes its point out of
 ///   the part.
 ///
+/// Of a round body it is turned only where none does (seam_round.c).
 /// Others lead another way (seam_ways.c), so no two bodies lose their last contact. The part that
 /// covers a contact lies nearer to the other body than the contact does; so it is among the parts
 /// that the same part of the other body touches, and no other one is asked. A contact that leads
@@ -191,24 +192,28 @@ static bool is_covered(
 	return cr_is_covered(&cover, point, cr_seam_outward(g, c), nearest);
 }
 
-/// Returns whether there are any.
-static bool mark_covered(cr_seam_group *g)
+/// Give a covered contact its state, or turn it.
+static void mark(cr_seam_group *g, cr_seam_row *row, int32_t k, const cr_bare_facet *facet, double slop)
 {
-	bool any = false;
+	const cr_raw_contact *c = &row->contacts[k];
+	const int32_t others = list_others(g, cr_ends_of(g->pipeline, row, c).at[g->side], slop);
+	const int state = cr_round_seam_state(g, row, c, others, facet, slop);
+	if (state == CR_SEAM_LEANS || (state == CR_SEAM_COVERED && !cr_turn_seam_contact(g, row, k, facet, slop)))
+		cr_set_seam_state(g->worker, row, k, (uint8_t)state);
+}
+
+static void mark_covered(cr_seam_group *g)
+{
 	for (int32_t i = 0; i < g->count; i++) {
 		cr_seam_row *row = g->rows[i];
 		const double slop = cr_seam_slop(g, row);
 		list_near(g, row, slop);
-		for (int32_t k = 0; k < row->found->contacts.count; k++) {
+		for (int32_t k = 0; k < row->found->contacts.count && !g->worker->failed; k++) {
 			cr_bare_facet facet;
-			if (cr_seam_state(row, k) == CR_SEAM_DROPPED || !is_covered(g, row, &row->contacts[k], slop, &facet) ||
-				cr_turn_seam_contact(g, row, k, &facet, slop))
-				continue;
-			cr_set_seam_state(g->worker, row, k, CR_SEAM_COVERED);
-			any = true;
+			if (cr_seam_state(row, k) != CR_SEAM_DROPPED && is_covered(g, row, &row->contacts[k], slop, &facet))
+				mark(g, row, k, &facet, slop);
 		}
 	}
-	return any && !g->worker->failed;
 }
 
 /// Does moving by a contact take a point out of a part?
@@ -234,6 +239,41 @@ static bool is_replaced(const cr_seam_group *g, const cr_seam_row *row, const cr
 	return false;
 }
 
+/// Drop the covered contacts whose work others do.
+static void drop_replaced(const cr_seam_group *g)
+{
+	for (int32_t i = 0; i < g->count; i++) {
+		cr_seam_row *row = g->rows[i];
+		const double slop = row->state ? cr_seam_slop(g, row) : 0;
+		for (int32_t k = 0; row->state && k < row->found->contacts.count; k++) {
+			if ((row->state[k] == CR_SEAM_COVERED || row->state[k] == CR_SEAM_LEANS) &&
+				is_replaced(g, row, &row->contacts[k], slop))
+				row->state[k] = CR_SEAM_DROPPED;
+		}
+	}
+}
+
+/// Turn those that lean and are left.
+static void turn_leaning(cr_seam_group *g)
+{
+	for (int32_t i = 0; i < g->count; i++) {
+		cr_seam_row *row = g->rows[i];
+		bool near = false;
+		for (int32_t k = 0; row->state && k < row->found->contacts.count && !g->worker->failed; k++) {
+			if (row->state[k] != CR_SEAM_LEANS)
+				continue;
+			const double slop = cr_seam_slop(g, row);
+			if (!near)
+				list_near(g, row, slop);
+			near = true;
+			cr_bare_facet facet = { 0 };
+			row->state[k] = CR_SEAM_STAYS;
+			if (is_covered(g, row, &row->contacts[k], slop, &facet) && !cr_turn_seam_contact(g, row, k, &facet, slop))
+				row->state[k] = CR_SEAM_COVERED;
+		}
+	}
+}
+
 static void look_at_group(cr_seam_group *g)
 {
 	g->rounding = rounding_of(g);
@@ -241,18 +281,14 @@ static void look_at_group(cr_seam_group *g)
 		g->worker->failed = true;
 		return;
 	}
-	if (!mark_covered(g))
+	mark_covered(g);
+	if (g->worker->failed)
 		return;
-	for (int32_t i = 0; i < g->count; i++) {
-		cr_seam_row *row = g->rows[i];
-		const double slop = row->state ? cr_seam_slop(g, row) : 0;
-		for (int32_t k = 0; row->state && k < row->found->contacts.count; k++) {
-			if (row->state[k] == CR_SEAM_COVERED && is_replaced(g, row, &row->contacts[k], slop))
-				row->state[k] = CR_SEAM_DROPPED;
-		}
-	}
+	drop_replaced(g);
+	turn_leaning(g);
 	for (int32_t i = 0; i < g->count && !g->worker->failed; i++)
 		cr_lead_out_of_seams(g, g->rows[i]);
+	cr_drop_seam_twins(g);
 }
 
 // ---- Pairs of bodies ----

@@ -29,6 +29,9 @@ double cr_part_rounding(const cr_body *part);
 /// May a part help to cover another one at a point (world frame)? By its box.
 bool cr_may_cover(const cr_body *part, v3d point, double slop);
 
+/// Is a vector a sum of unit vectors, at most CR_MOST_BARE_FACETS, with factors of at least 0?
+bool cr_is_in_cone(v3d normal, const v3d *units, int count);
+
 /// Do the other parts cover a part at a point of its surface (world frame), so that nothing can
 /// touch it there from the side that a unit normal points to? See covered.c. *nearest (NULL: not
 /// wanted): of the part's facets at the point, where it is covered, the one that is bare and faces
