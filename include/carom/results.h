@@ -83,8 +83,9 @@ typedef struct carom_contact {
 	int32_t feature_b;
 	carom_contact_kind kind;
 	/// Steps since this contact began: 0 when new. A contact continues one of the last step that
-	/// has its features, or else lay near it. For edges the place counts in either case
-	/// (carom_world_def.match_distance).
+	/// has its features, or else lay near it, or where it rolled from. For edges the place counts
+	/// in either case (carom_world_def.match_distance). A contact that rolled here from another
+	/// part may be older than its pair.
 	int32_t age;
 	/// The value that the solver stored last for this contact (carom_world_set_impulse), in the
 	/// last step or an earlier one; 0 when it stored none or the contact is new. A solver that

@@ -246,6 +246,12 @@ typedef struct carom_world_def {
 	/// - The nearest within match_distance, where at most 64 of each step are left.
 	/// - For edges, one with equal features within a tenth of the smaller body; or at any distance,
 	///   if the bodies have moved against each other there by more than match_distance.
+	/// - Where one of the two bodies is round (sphere, capsule, cylinder, cone, ellipsoid, rounded
+	///   box or hull) the contact that has gone as far as the middle of that body has, within
+	///   match_distance and a twentieth of the body's radius, with a normal that has turned by at
+	///   most 45 degrees. So a wheel keeps its impulse while it rolls over triangles, and from part
+	///   to part of one body. A body that a step moves by more than 8 of its own radii, or that a
+	///   motion lets begin elsewhere (carom_world_set_motions), has not rolled.
 	///
 	/// Contacts of deforming bodies with shapes that are no meshes go on by place too
 	/// (carom_surface_shape_contact). For spheres of granular bodies half of the radius is the

@@ -18,7 +18,9 @@
 #include "base/radix.h"
 #include "contact/body_pairs.h"
 #include "contact/material.h"
+#include "contact/passing.h"
 #include "contact/seams.h"
+#include "frame/roll.h"
 #include <string.h>
 
 enum { PAIRS_PER_TASK = 256, FEW_CONTACTS = 64 };
@@ -412,6 +414,37 @@ static double way_along_edge(const cr_body *a, const cr_body *b)
 	return of_a && of_b ? SHARE_OF_BODY * fminf(of_a->diagonal, of_b->diagonal) : 0;
 }
 
+/// The world place that a contact of the last step had.
+static v3d past_point(const cr_past_set *then, const cr_past_contact *c)
+{
+	if (!then->local)
+		return v3d_from_doubles(c->at.point);
+	const m3d rotation = m3d_from_quat(then->pose->orientation);
+	const v3d local = v3d_from_floats(c->at.local.p);
+	return v3d_add(m3d_mul(&rotation, local), then->pose->position);
+}
+
+/// Match those that are left, where one of the bodies is round and may roll.
+static void match_rolling_row(
+	const cr_merging *m, const cr_found_pair *f, const cr_past_set *then, const cr_contact_set *now, const uint8_t *used)
+{
+	const cr_pipeline *p = m->pipeline;
+	cr_rolled left[CR_MOST_ROLLING];
+	carom_contact *new[CR_MOST_ROLLING];
+	const cr_body *a = &p->bodies[f->a], *b = &p->bodies[f->b];
+	const double size = fmin(cr_radius_of(a), cr_radius_of(b));
+	cr_rolling r = { { a, b }, { true, true }, size, p->settings.world.match_distance, left, 0, new, 0 };
+	for (int32_t i = 0; i < now->count && r.now_count < CR_MOST_ROLLING; i++) {
+		if (now->contacts[i].age == 0)
+			new[r.now_count++] = &now->contacts[i];
+	}
+	for (int32_t i = 0; r.now_count > 0 && i < then->count && r.then_count < CR_MOST_ROLLING; i++) {
+		if (!used[i])
+			left[r.then_count++] = (cr_rolled){ &then->contacts[i], past_point(then, &then->contacts[i]), false };
+	}
+	cr_match_rolling(&r);
+}
+
 /// Match the new contacts of a row with the old ones of the pair.
 static void match_row(const cr_merging *m, int64_t row, const cr_past_contact *past, int32_t old_count, uint8_t *used)
 {
@@ -426,6 +459,8 @@ static void match_row(const cr_merging *m, int64_t row, const cr_past_contact *p
 		cr_match_contacts(&then, &now, p->settings.world.match_distance, way_along_edge(a, b), used);
 	else if (a->reshaped != CR_FRAME_CHANGED)
 		cr_match_places(&then, &now, p->settings.world.match_distance, used);
+	if (a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED && cr_may_roll(a, b))
+		match_rolling_row(m, &p->found.data[row], &then, &now, used);
 }
 
 static bool has_parts(const cr_pipeline *p, const cr_found_pair *f)
@@ -614,6 +649,8 @@ carom_result cr_begin_merge(cr_pipeline *p, const cr_further_lists *further, cr_
 	if (!m->before || !make_room_for_pairs(m))
 		return cr_fail_memory(p->context, "the pairs of a step");
 	m->events = p->found.count + find_before(p, then, m->before);
+	if (p->has_parts && !cr_plan_passing(m))
+		return cr_fail_memory(p->context, "the contacts of a step");
 	if (m->contacts > INT32_MAX || !make_room_for_contacts(m) || !plan_past(m))
 		return cr_fail_memory(p->context, "the contacts of a step");
 	if (p->settings.body_pairs && !cr_reserve_body_pairs(p, then, now))
@@ -628,6 +665,7 @@ void cr_end_merge(cr_merging *m)
 	list_rows(m);
 	place_contacts(m);
 	fill_contacts(m);
+	cr_pass_on(m);
 	if (m->pipeline->settings.body_pairs)
 		cr_list_body_pairs(m->pipeline, m->then, m->now);
 	else

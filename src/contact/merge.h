@@ -55,6 +55,9 @@ typedef struct cr_merging {
 	// turn
 	cr_past_contact *past;
 	uint8_t *used;
+	// contacts that pass on to other parts (contact/passing.c)
+	struct cr_giver *givers; // [giver_count]
+	int64_t giver_count;
 	// contacts of then, wherever they are by now; NULL: no local ones
 	const carom_contact *old;
 	const cr_local_point *old_local;

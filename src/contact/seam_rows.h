@@ -74,7 +74,7 @@ void cr_set_seam_state(cr_worker *worker, cr_seam_row *row, int32_t contact, uin
 /// reach its point.
 int cr_round_seam_state(cr_seam_group *g, const cr_seam_row *row, const cr_raw_contact *c, int32_t others,
 	const cr_bare_facet *facet, double slop);
-/// Leave out what stands twice: contacts of a round body at one place, with two parts.
+/// Leave out doubles: contacts of a round body at one place, with two parts.
 void cr_drop_seam_twins(cr_seam_group *g);
 
 // ---- Other ways (seam_ways.c) ----
