@@ -62,42 +62,77 @@ static v3d parting_direction(const placed *a, const placed *b)
 	return v3d_dot(n, v3d_sub(a->centre, b->centre)) < 0 ? v3d_neg(n) : n;
 }
 
-// The two ends of the part of A's axis that runs beside B's, which is parallel; 0 when there is no
-// such part.
+// Sine of the angle between two axes: to this one capsules may lie along each other; to the second
+// one they are parallel.
+static const double ALONG = 0.25, PARALLEL = 1e-3;
+// Cosine: a contact of an end points to the side of that of the nearest points.
+static const double SAME_SIDE = 0.7;
+
+// The two ends of the part of A's axis that runs beside B's; 0 when there is no such part.
 static int side_by_side(const placed *a, const placed *b, v3d on_a[2], v3d on_b[2])
 {
-	double turn = v3d_dot(a->z, b->z) < 0 ? -1 : 1, shift = v3d_dot(b->z, v3d_sub(a->centre, b->centre));
-	double ha = a->shape->half_length, hb = b->shape->half_length;
-	double from = shift - ha > -hb ? shift - ha : -hb, to = shift + ha < hb ? shift + ha : hb;
+	double along = v3d_dot(a->z, b->z), turn = along < 0 ? -1 : 1, shift = v3d_dot(b->z, v3d_sub(a->centre, b->centre));
+	double ha = a->shape->half_length, hb = b->shape->half_length, seen = ha * fabs(along);
+	double from = shift - seen > -hb ? shift - seen : -hb, to = shift + seen < hb ? shift + seen : hb;
 	if (!(to - from > 1e-6 * (ha + hb)))
 		return 0;
 	for (int i = 0; i < 2; i++) {
 		double s = i == 0 ? from : to;
 		on_b[i] = v3d_mad(b->centre, s, b->z);
-		on_a[i] = v3d_mad(a->centre, turn * (s - shift), a->z);
+		// Beside an end of B: the point of A's axis next to it.
+		double t = fabs(s) < hb ? turn * (2 * i - 1) * ha : v3d_dot(a->z, v3d_sub(on_b[i], a->centre));
+		on_a[i] = v3d_mad(a->centre, t < -ha ? -ha : t > ha ? ha : t, a->z);
 	}
 	return 2;
 }
 
+// Two contacts of parallel capsules, with one normal, where they lie side by side.
+static int parallel_capsules(const placed *a, const placed *b, v3d normal, double margin, cr_volume_contact *contacts)
+{
+	v3d side_a[2], side_b[2];
+	const double radius = a->shape->radius, sum = radius + b->shape->radius;
+	int count = 0;
+	for (int i = 0, sides = side_by_side(a, b, side_a, side_b); i < sides; i++) {
+		double depth = sum - v3d_dot(normal, v3d_sub(side_a[i], side_b[i]));
+		count += emit(side_a[i], radius, normal, depth, 1 + i, margin, &contacts[count]);
+	}
+	return count;
+}
+
+// Two contacts of capsules that lie along each other, at the ends of the part where they do, each
+// with its own normal and depth: axes that cross at a small angle lie aside of each other there. 0:
+// an end is out of reach, or the axes cross so deep that the ends part them the other way.
+static int lying_capsules(const placed *a, const placed *b, v3d normal, double margin, cr_volume_contact *contacts)
+{
+	v3d side_a[2], side_b[2];
+	const double radius = a->shape->radius, sum = radius + b->shape->radius;
+	int count = 0;
+	for (int i = 0, sides = side_by_side(a, b, side_a, side_b); i < sides; i++) {
+		const v3d way = v3d_sub(side_a[i], side_b[i]);
+		const double length = v3d_length(way);
+		if (!(length > 0) || v3d_dot(normal, way) < SAME_SIDE * length)
+			return 0;
+		count += emit(side_a[i], radius, v3d_scale(way, 1 / length), sum - length, 1 + i, margin, &contacts[count]);
+	}
+	return count == 2 ? count : 0;
+}
+
 static int capsule_capsule(const placed *a, const placed *b, double margin, cr_volume_contact *contacts)
 {
-	v3d ea[2], eb[2], on_a, on_b, side_a[2], side_b[2];
+	v3d ea[2], eb[2], on_a, on_b;
 	axis_ends(a, ea);
 	axis_ends(b, eb);
 	double s, t, distance = sqrt(cr_closest_segments(ea[0], ea[1], eb[0], eb[1], &s, &t, &on_a, &on_b));
 	double radius = a->shape->radius, sum = radius + b->shape->radius;
 	double tiny = 1e-9 * (sum + a->shape->half_length + b->shape->half_length);
 	v3d normal = distance > tiny ? v3d_scale(v3d_sub(on_a, on_b), 1 / distance) : parting_direction(a, b);
-	int count = 0;
+	const double sine = v3d_length(v3d_cross(a->z, b->z));
+	int count = sine <= PARALLEL ? parallel_capsules(a, b, normal, margin, contacts)
+		: sine <= ALONG          ? lying_capsules(a, b, normal, margin, contacts)
+								 : 0;
 	double deepest = -INFINITY;
-	if (v3d_length(v3d_cross(a->z, b->z)) <= 1e-3 && side_by_side(a, b, side_a, side_b)) {
-		for (int i = 0; i < 2; i++) {
-			double depth = sum - v3d_dot(normal, v3d_sub(side_a[i], side_b[i]));
-			count += emit(side_a[i], radius, normal, depth, 1 + i, margin, &contacts[count]);
-			if (depth > deepest)
-				deepest = depth;
-		}
-	}
+	for (int i = 0; i < count; i++)
+		deepest = contacts[i].depth > deepest ? contacts[i].depth : deepest;
 	// Crossing axes, or capsules end to end, or a closest point between the two ends.
 	if (deepest < sum - distance - tiny)
 		count += emit(on_a, radius, normal, sum - distance, 0, margin, &contacts[count]);
