@@ -24,6 +24,7 @@
 ///    coplanar side, or an edge that grazes, makes no patch of its own.
 ///    A piece of a crease that a patch leads out already takes no plane that leans away from the
 ///    surface there (served.c).
+///    A slope beside faces that lie flat on each other gives way to these (flat_faces.c).
 /// 4. Points of each patch: manifold_points.c. No patch is deeper than a way that parts the bodies
 ///    altogether: parting_bound.c. Which planes are no way out of an open mesh:
 ///    open_front.c.
@@ -116,6 +117,7 @@ static void add_facets(cr_manifold *m, int side)
 static bool find_planes(cr_manifold *m, bool all)
 {
 	m->plane_count = 0;
+	m->flat_known = false;
 	const int32_t count[2] = { facets_of(m->overlap, 0), facets_of(m->overlap, 1) };
 	const int fewer = count[1] == 0 || (count[0] > 0 && count[0] < count[1]) ? 0 : 1;
 	const int32_t capacity = count[0] + count[1] + 2 * CR_MOST_RIDGES;
@@ -305,6 +307,18 @@ static void complete_row(cr_manifold *m, int32_t number)
 		measure_corners(m, number, m->overlap->count);
 }
 
+float cr_depth_below(cr_manifold *m, int32_t plane, int32_t corner)
+{
+	complete_row(m, plane);
+	return depth_at(m, plane, corner);
+}
+
+bool cr_facet_of_plane_has(cr_manifold *m, int32_t plane, v3d at)
+{
+	const cr_facet_test *test = test_of(m, &m->planes[plane]);
+	return test && cr_facet_has(test, at);
+}
+
 /// What the depth of a corner is, if the plane stands for it; INFINITY: not known.
 static float bound_at(const cr_manifold *m, size_t entry)
 {
@@ -438,9 +452,7 @@ static float deepest_known(const cr_manifold *m, int32_t number)
 	return plane->deepest;
 }
 
-/// How far to go along a plane's normal: the deepest corner of those not settled below it; of small
-/// hulls, of all that is. Where that is more than limit, something above limit.
-static double depth_of_plane(cr_manifold *m, int32_t plane, double limit)
+double cr_depth_of_plane(cr_manifold *m, int32_t plane, double limit)
 {
 	complete_row(m, plane);
 	const double known = deepest_known(m, plane);
@@ -485,7 +497,7 @@ static double cost_of(cr_manifold *m, int32_t number, int32_t corner, double lim
 		return INFINITY;
 	if (!plane->measured && are_small_hulls(m))
 		measure_hulls(m, plane);
-	return plane->chosen ? INFINITY : depth_of_plane(m, number, limit) * (plane->slips ? SLIP_COST : 1);
+	return plane->chosen ? INFINITY : cr_depth_of_plane(m, number, limit) * (plane->slips ? SLIP_COST : 1);
 }
 
 /// The least that the depth of a plane can be which stands for a corner, as far as it is known.
@@ -635,7 +647,7 @@ static bool can_measure(const cr_manifold *m) { return (int64_t)m->plane_count *
 /// Add the contacts of a plane, and settle the corners below it.
 static void take_plane(cr_manifold *m, int32_t plane)
 {
-	const double depth = depth_of_plane(m, plane, INFINITY);
+	const double depth = cr_depth_of_plane(m, plane, INFINITY);
 	prove_row(m, plane, depth * (1 + SAME) + m->tolerance);
 	settle(m, plane, depth);
 	m->planes[plane].chosen = true;
@@ -653,7 +665,7 @@ static int take_choice(cr_manifold *m, int32_t corner, int32_t plane)
 	int taken = 1;
 	take_plane(m, plane);
 	for (int32_t k = 0; h && !h->done && k < h->count; k++) {
-		if (m->planes[h->plane[k]].chosen || cr_parts_sooner(m, depth_of_plane(m, h->plane[k], INFINITY)))
+		if (m->planes[h->plane[k]].chosen || cr_parts_sooner(m, cr_depth_of_plane(m, h->plane[k], INFINITY)))
 			continue;
 		take_plane(m, h->plane[k]);
 		taken++;
@@ -675,7 +687,7 @@ static void leave_corner(cr_manifold *m, int32_t corner)
 /// both bodies sooner. Returns how many patches there are more.
 static int follow_choice(cr_manifold *m, int32_t element, int32_t plane)
 {
-	if (!cr_parts_sooner(m, depth_of_plane(m, plane, INFINITY)))
+	if (!cr_parts_sooner(m, cr_depth_of_plane(m, plane, INFINITY)))
 		return take_choice(m, element, plane);
 	cr_add_parting_contact(m, element);
 	return 1;
@@ -688,7 +700,7 @@ static int choose_patches(cr_manifold *m, bool pierces)
 	for (int32_t i = next_element(m, pierces); i >= 0 && patches < MOST_PATCHES && !m->failed; i = next_element(m, pierces)) {
 		if (patches > 0 && m->own[i] <= m->tolerance)
 			break;
-		const int32_t plane = choose_plane(m, i);
+		const int32_t chosen = choose_plane(m, i), plane = chosen < 0 ? -1 : cr_prefer_flat(m, chosen);
 		if (plane >= 0 && !cr_is_served(m, i, plane))
 			patches += follow_choice(m, i, plane);
 		leave_corner(m, i);

@@ -69,6 +69,12 @@ typedef struct cr_parting_way {
 	double bottom; // the least one of the other body
 } cr_parting_way;
 
+/// A facet of each body that lies flat on the other one (flat_faces.c).
+typedef struct cr_flat_pair {
+	int32_t plane[2]; // of A's facet and of B's
+	double depth;     // of the deepest corner between them
+} cr_flat_pair;
+
 /// The work on one pair.
 typedef struct cr_manifold {
 	cr_completion *completion;
@@ -96,6 +102,9 @@ typedef struct cr_manifold {
 	cr_candidate_plane *candidates; // [facet_planes + 1] of a choice
 	cr_hollow_vertex *hollow;       // those found (hollow.c)
 	int32_t hollow_count;
+	cr_flat_pair *flat;
+	int32_t flat_count;
+	bool flat_known;      // they were looked for
 	cr_parting_way apart; // the shortest one that was found
 	bool apart_known;     // it was looked for
 	bool failed;
@@ -112,6 +121,15 @@ static inline uint8_t *cr_left_of(const cr_manifold *m, int32_t plane)
 {
 	return m->left + (size_t)plane * (size_t)m->stride / CR_WIDTH;
 }
+
+/// The depth of a corner below a plane; negative: the plane does not stand for it. Finds out what
+/// is not known yet.
+float cr_depth_below(cr_manifold *manifold, int32_t plane, int32_t corner);
+/// How far to go along a plane's normal: the deepest corner of those not settled below it; of small
+/// hulls, of all that is. Where that is more than limit, something above limit.
+double cr_depth_of_plane(cr_manifold *manifold, int32_t plane, double limit);
+/// Does a point (A's frame) lie over or under the facet of a plane?
+bool cr_facet_of_plane_has(cr_manifold *manifold, int32_t plane, v3d at);
 
 /// Do two meshes make patches where their surfaces cross? Their facets are then to be made.
 bool cr_bodies_make_patches(const cr_pipeline *pipeline, const cr_body *a, const cr_body *b);
@@ -161,6 +179,11 @@ bool cr_find_hollow(cr_manifold *manifold);
 cr_hollow_vertex *cr_hollow_at(const cr_manifold *manifold, int32_t corner);
 /// After a plane settled corners: let those vertices wait that have another plane to come through.
 void cr_wait_for_hollow(cr_manifold *manifold, int32_t plane);
+
+/// The plane to take where an element has chosen one: that plane, or the facet of a flat pair that
+/// leads out all which the plane would; -1: none, the patch of a flat pair does it. Sets
+/// manifold->failed when out of memory (flat_faces.c).
+int32_t cr_prefer_flat(cr_manifold *manifold, int32_t plane);
 
 /// Does a piece of an edge, which has chosen a plane, need no patch of its own: does that lean away
 /// from the surface there, and does a patch that was made lead it out? (served.c)
