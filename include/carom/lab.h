@@ -93,7 +93,8 @@ struct carom_lab {
 	/// it edges that cross edges are missed, as in the papers, and there are no patches.
 	bool complete;
 	/// Small hulls (convex closed meshes of at most 32 facets and corners) collide by their planes
-	/// and edges. Without it they collide triangle by triangle, as other meshes do: the oracle.
+	/// and edges, and planes of convex meshes tell which corners may be near beside a patch.
+	/// Without it all of this goes triangle by triangle, as with other meshes: the oracle.
 	bool hull_pairs;
 	/// Drop rays that leave the source body before they reach the surface of the target (Hermann,
 	/// Faure and Raffin, 2008). A pair whose rays are all dropped is still completed.

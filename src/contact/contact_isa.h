@@ -19,5 +19,6 @@ uint32_t CR_ISA_NAME(cr_measure_row)(const cr_corner_columns *c, const cr_plane_
 float CR_ISA_NAME(cr_find_deepest)(const float *depth, const int32_t *waits, int32_t count);
 void CR_ISA_NAME(cr_settle_corners)(const float *depth, float most, int32_t count, int32_t *waits);
 void CR_ISA_NAME(cr_measure_hull_heights)(const cr_hull_side *corners, const cr_hull_side *planes, cr_hull_heights *heights);
+int32_t CR_ISA_NAME(cr_find_highest)(const double *const normal[3], const double *offset, int32_t count, v3d at, double *most);
 
 #endif

@@ -710,4 +710,4 @@ static void bounds(const cr_collider *collider, const cr_transform *rotation, fl
 
 const cr_contact_kernels CR_ISA_NAME(cr_contact_kernels) = { collect, follow, sift, enclose, separate,
 	CR_ISA_NAME(cr_find_pierces), CR_ISA_NAME(cr_measure_row), CR_ISA_NAME(cr_find_deepest), CR_ISA_NAME(cr_settle_corners),
-	CR_ISA_NAME(cr_measure_hull_heights), bounds };
+	CR_ISA_NAME(cr_measure_hull_heights), CR_ISA_NAME(cr_find_highest), bounds };

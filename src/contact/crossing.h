@@ -15,6 +15,17 @@ typedef struct cr_pierce {
 	bool served;   // contacts of vertices tell of the place (edges_beside.c)
 } cr_pierce;
 
+/// The facets of a convex body through which one comes out along a direction, of the last one asked
+/// for.
+typedef struct cr_steep_facets {
+	v3d direction; // the body's frame
+	int32_t count; // -1: none was asked for
+	struct {
+		double cosine; // of the direction and the facet's normal
+		int32_t facet;
+	} data[];
+} cr_steep_facets;
+
 /// A pair while it is completed. Everything in double in the frame of A.
 typedef struct cr_completion {
 	const cr_pipeline *pipeline;
@@ -32,8 +43,9 @@ typedef struct cr_completion {
 	struct {
 		cr_tri8 *blocks; // NULL: not packed yet
 		int32_t count;
-		int32_t rays; // cast before
-	} packed[2];      // the triangles of a body of few, for rays
+		int32_t rays;          // cast before
+	} packed[2];               // the triangles of a body of few, for rays
+	cr_steep_facets *steep[2]; // NULL: not made yet
 } cr_completion;
 
 /// Begin the work on a pair whose relative pose is set.

@@ -13,7 +13,7 @@
 ///   the other body, or on its surface;
 /// - the plane's own way, of the length of that depth, would leave places of the two facets inside
 ///   the other body.
-/// So a wall beside a floor keeps its contacts: what is inside the wall still is after the way out
+/// So a wall beside a floor keeps its contacts: corners inside the wall still are after the way out
 /// of the floor. The slope of a rim loses them, for the faces lead all of the rim out. And where
 /// two bodies overlap by a strip alone, the way across the strip counts, not that along it.
 ///
@@ -87,7 +87,7 @@ static bool find_flat(cr_manifold *m)
 	return true;
 }
 
-// ---- What leads out ----
+// ---- The way out of a flat pair ----
 
 /// Is a point (A's frame) outside a body, or on its surface?
 static bool is_out(const cr_manifold *m, int side, v3d at)

@@ -154,23 +154,54 @@ bool cr_facet_has(const cr_facet_test *test, v3d point)
 	return false;
 }
 
+/// The facets of a convex body through which one comes out along a direction. NULL: out of
+/// memory.
+static const cr_steep_facets *find_steep(cr_completion *c, int side, const cr_facets *facets, v3d d)
+{
+	cr_steep_facets *s = c->steep[side];
+	if (!s) {
+		s = c->steep[side] = cr_arena_alloc(&c->worker->arena, sizeof *s + (size_t)facets->count * sizeof s->data[0]);
+		if (s)
+			s->count = -1;
+	}
+	if (!s || (s->count >= 0 && s->direction.x == d.x && s->direction.y == d.y && s->direction.z == d.z))
+		return s;
+	s->direction = d;
+	s->count = 0;
+	for (int32_t i = 0; i < facets->count; i++) {
+		const double cosine = v3d_dot(facets->data[i].normal, d);
+		if (!(cosine > STEEP))
+			continue;
+		s->data[s->count].cosine = cosine;
+		s->data[s->count++].facet = i;
+	}
+	return s;
+}
+
+/// cr_way_through of a convex body, in the body's frame.
+static double way_through_convex(cr_completion *c, int side, const cr_facets *facets, v3d from, v3d d, int32_t *triangle)
+{
+	const cr_steep_facets *s = find_steep(c, side, facets, d);
+	double least = INFINITY;
+	c->worker->failed = c->worker->failed || !s;
+	for (int32_t i = 0; s && i < s->count; i++) {
+		const cr_facet *f = &facets->data[s->data[i].facet];
+		const double height = f->offset - v3d_dot(f->normal, from);
+		if (!(height < least * s->data[i].cosine))
+			continue;
+		least = height / s->data[i].cosine;
+		*triangle = facets->triangles[f->first];
+	}
+	return isfinite(least) ? fmax(least, 0) : 0;
+}
+
 double cr_way_through(const cr_completion *c, int side, v3d point, v3d direction, int32_t *triangle)
 {
 	const v3d from = cr_from_a(c, side, point), d = cr_direction_from_a(c, side, direction);
 	const cr_facets *facets = &c->body[side]->shape.mesh->facets;
 	*triangle = -1;
-	if (facets->convex) {
-		double least = INFINITY;
-		for (int32_t i = 0; i < facets->count; i++) {
-			const cr_facet *f = &facets->data[i];
-			const double cosine = v3d_dot(f->normal, d);
-			if (!(cosine > STEEP) || !((f->offset - v3d_dot(f->normal, from)) < least * cosine))
-				continue;
-			least = (f->offset - v3d_dot(f->normal, from)) / cosine;
-			*triangle = facets->triangles[f->first];
-		}
-		return isfinite(least) ? fmax(least, 0) : 0;
-	}
+	if (facets->convex)
+		return way_through_convex((cr_completion *)c, side, facets, from, d, triangle);
 	const float origin[3] = { (float)from.x, (float)from.y, (float)from.z };
 	cr_way_out way = { 0, { (float)d.x, (float)d.y, (float)d.z }, -1 };
 	const bool out = cr_cast_out((cr_completion *)c, side, origin, &way);

@@ -68,7 +68,8 @@ typedef struct near_search {
 	bool touching;             // only features beside a contact's patch are looked for
 	v3d normals[MOST_NORMALS]; // of these contacts, A's frame, out of B
 	int normal_count;
-	bool fronted[2]; // is a body open, with a side that nothing comes near it from?
+	cr_near_features features; // of bodies that touch: those that may be near beside the patch
+	bool fronted[2];           // is a body open, with a side that nothing comes near it from?
 	near_pair *vertices[2];
 	int32_t *table[2]; // by vertex: 1 + place in vertices; 0: empty
 	int32_t count[2];
@@ -340,6 +341,12 @@ static unsigned find_features(const near_search *s, int side, int32_t triangle)
 	unsigned features = (unsigned)facets->crease[triangle] << 3;
 	for (int32_t k = 0; k < 3; k++)
 		features |= (unsigned)cr_holds_point(c->body[side], t->weld[t->triangles[3 * (int64_t)triangle + k]]) << k;
+	const uint8_t *corners = s->features.corners[side], *edges = s->features.edges[side];
+	for (int64_t k = 0; k < 3 && corners; k++) {
+		const unsigned near =
+			(unsigned)corners[t->triangles[3 * (int64_t)triangle + k]] | (unsigned)edges[3 * (int64_t)triangle + k] << 3;
+		features &= ~(9u << k) | near << k;
+	}
 	return features;
 }
 
@@ -484,6 +491,16 @@ static bool find_pairs(near_search *s)
 	return !near->failed && near->count <= MOST_PAIRS;
 }
 
+/// Of convex bodies that touch, find what may be near beside the patch. false: out of memory.
+static bool find_features_beside(near_search *s)
+{
+	const cr_completion *c = s->completion;
+	s->features.any = true;
+	// Without small hulls each triangle is asked, as the oracle of both.
+	return !c->pipeline->settings.lab.hull_pairs ||
+		cr_find_near_features(c, s->reach, s->normals, s->normal_count, &s->features);
+}
+
 void cr_add_near_contacts(cr_completion *c, bool touching)
 {
 	const cr_pipeline *p = c->pipeline;
@@ -499,8 +516,13 @@ void cr_add_near_contacts(cr_completion *c, bool touching)
 	const double a = c->collider[0]->diagonal, b = c->collider[1]->diagonal;
 	s.same_place = touching ? SAME_PLACE * (a < b ? a : b) : s.tolerance;
 	memset(s.known, 0xff, touching ? sizeof s.known : 0); // no triangle
-	if (touching)
+	if (touching) {
 		take_normals(&s);
+		if (!find_features_beside(&s))
+			c->worker->failed = true;
+		if (c->worker->failed || !s.features.any)
+			return;
+	}
 	if (!find_pairs(&s))
 		return;
 	if (touching)

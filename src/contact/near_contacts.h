@@ -11,4 +11,16 @@ bool cr_wants_near_contacts(const cr_pipeline *pipeline);
 /// worker->candidates.
 void cr_add_near_contacts(cr_completion *completion, bool touching);
 
+/// Which corners and edges of two bodies that touch may complete their patch.
+typedef struct cr_near_features {
+	uint8_t *corners[2]; // [vertex_count]; NULL: all may
+	uint8_t *edges[2];   // [3 * triangle_count] half-edges, of the lower of two triangles
+	bool any;
+} cr_near_features;
+
+/// Tell them, of convex bodies of few facets and triangles. normals: of the contacts, out of B, in
+/// A's frame, at most 8. false: out of memory (near_features.c).
+bool cr_find_near_features(
+	const cr_completion *completion, double reach, const v3d *normals, int normal_count, cr_near_features *found);
+
 #endif

@@ -124,3 +124,28 @@ void CR_ISA_NAME(cr_measure_hull_heights)(const cr_hull_side *corners, const cr_
 		h->lowest[k] = lowest;
 	}
 }
+
+/// The heights of a point over planes first to first + 7.
+static inline d8 heights_over(const double *const normal[3], const double *offset, int32_t first, v3d at)
+{
+	const d8 x = d8_mul(d8_load(normal[0] + first), d8_set1(at.x)), y = d8_mul(d8_load(normal[1] + first), d8_set1(at.y));
+	return d8_sub(d8_add(d8_add(x, y), d8_mul(d8_load(normal[2] + first), d8_set1(at.z))), d8_load(offset + first));
+}
+
+int32_t CR_ISA_NAME(cr_find_highest)(const double *const normal[3], const double *offset, int32_t count, v3d at, double *most)
+{
+	double lanes[CR_WIDTH];
+	d8 highest = d8_set1(-INFINITY);
+	for (int32_t first = 0; first < count; first += CR_WIDTH)
+		highest = d8_max(heights_over(normal, offset, first, at), highest);
+	d8_store(lanes, highest);
+	*most = lanes[0];
+	for (int k = 1; k < CR_WIDTH; k++)
+		*most = lanes[k] > *most ? lanes[k] : *most;
+	for (int32_t first = 0; first < count; first += CR_WIDTH) {
+		const uint32_t there = 0xff & ~d8_lt(heights_over(normal, offset, first, at), d8_set1(*most));
+		if (there)
+			return first + __builtin_ctz(there);
+	}
+	return 0;
+}

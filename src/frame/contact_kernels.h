@@ -163,6 +163,9 @@ typedef struct cr_contact_kernels {
 	void (*settle)(const float *depth, float most, int32_t count, int32_t *waits);
 	/// The heights of the corners of a small hull over the planes of another one.
 	void (*hull_heights)(const cr_hull_side *corners, const cr_hull_side *planes, cr_hull_heights *heights);
+	/// The plane that a point is highest above, the first of equal ones, and its height there.
+	/// count: of the planes, a multiple of CR_WIDTH.
+	int32_t (*highest)(const double *const normal[3], const double *offset, int32_t count, v3d at, double *most);
 	/// Box around a turned collider (not moved: the position is added in double), from its outline,
 	/// rounded outward.
 	void (*bounds)(const cr_collider *collider, const cr_transform *rotation, float lower[3], float upper[3]);
