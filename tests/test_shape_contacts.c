@@ -512,12 +512,44 @@ TEST(shape_contacts, out_of_memory_in_a_query)
 
 // ---- The nearest body ----
 
+/// Of equally deep bodies the one with the lowest index, and of the parts of one body the deepest.
+TEST(shape_contacts, the_deepest_of_several_that_overlap)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	const carom_shape ball = fixture_sphere(1);
+	const double places[] = { 1.5, -0.8, 0.8, 3 };
+	carom_body_id ids[4];
+	for (int i = 0; i < 4; i++)
+		ids[i] = fixture_add(world, ball, fixture_at(places[i], 0, 0), CAROM_STATIC);
+	const carom_pose origin = carom_pose_identity();
+	bool found;
+	carom_closest_body result;
+	REQUIRE(carom_world_closest_body(world, &ball, &origin, 0, NULL, &found, &result) == CAROM_SUCCESS);
+	CHECK(found && fixture_same_id(result.body, ids[1]));
+	CHECK_NEAR(result.distance, -1.2, 1e-9);
+	CHECK_NEAR(result.normal.x, 1, 1e-9);
+	const carom_part parts[] = { { .shape = ball, .pose = fixture_at(0, 0, 1.9) }, { .shape = ball, .pose = fixture_at(0, 0, -0.5) } };
+	carom_body_def def = carom_default_body_def();
+	def.parts = parts;
+	def.part_count = 2;
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	REQUIRE(carom_world_closest_body(world, &ball, &origin, 0, NULL, &found, &result) == CAROM_SUCCESS);
+	CHECK(found && fixture_same_id(result.body, id));
+	CHECK_INT(result.shape, 1);
+	CHECK_NEAR(result.distance, -1.5, 1e-9);
+	CHECK_NEAR(result.normal.z, 1, 1e-9);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
 TEST(shape_contacts, the_nearest_body_is_that_of_all_distances)
 {
 	carom_context *context = fixture_context(1);
 	stock s = make_stock(context);
 	uint64_t seed = 13;
-	int overlapping = 0, apart = 0, none = 0;
+	int overlapping = 0, apart = 0, none = 0, several = 0;
 	for (int round = 0; round < 80; round++) {
 		carom_body_id ids[BODIES];
 		carom_world *world = make_crowd(context, &s, NULL, fixture_at(0, 0, 0), 0, (uint64_t)round + 1, ids);
@@ -526,17 +558,19 @@ TEST(shape_contacts, the_nearest_body_is_that_of_all_distances)
 		pose.position.z += round & 1 ? 5 : 0;
 		const double most = round % 3 == 0 ? 2 : INFINITY;
 		double least = INFINITY;
-		int best = -1;
+		int best = -1, deep = 0;
 		for (int i = 0; i < BODIES; i++) {
 			carom_body_def def;
 			carom_separation gap;
 			REQUIRE(carom_world_get_body_def(world, ids[i], &def) == CAROM_SUCCESS);
 			REQUIRE(carom_distance(context, &shape, &pose, &def.shape, &def.pose, &gap) == CAROM_SUCCESS);
-			if (fmax(gap.distance, 0) < least) {
-				least = fmax(gap.distance, 0);
+			deep += gap.distance < 0;
+			if (gap.distance < least) {
+				least = gap.distance;
 				best = i;
 			}
 		}
+		several += deep > 1;
 		bool found;
 		carom_closest_body result;
 		REQUIRE(carom_world_closest_body(world, &shape, &pose, most, NULL, &found, &result) == CAROM_SUCCESS);
@@ -557,7 +591,7 @@ TEST(shape_contacts, the_nearest_body_is_that_of_all_distances)
 			carom_closest_body next;
 			REQUIRE(carom_world_closest_body(world, &shape, &pose, INFINITY, &filter, &found, &next) == CAROM_SUCCESS);
 			CHECK(found && !fixture_same_id(next.body, result.body));
-			CHECK(fmax(next.distance, 0) >= fmax(result.distance, 0));
+			CHECK(next.distance >= result.distance);
 			overlapping += result.distance < 0;
 			apart += result.distance > 0;
 		} else {
@@ -566,6 +600,7 @@ TEST(shape_contacts, the_nearest_body_is_that_of_all_distances)
 		carom_destroy_world(world);
 	}
 	CHECK(overlapping > 20);
+	CHECK(several > 10); // the deepest counts
 	CHECK(apart > 20);
 	CHECK(none > 3);
 	free_stock(&s);

@@ -115,6 +115,10 @@ export class Carom {
 	distance(a: Shape, b: Shape, options?: TwoPoses): Separation;
 	/** Touching counts. Far cheaper than contacts or a distance. */
 	overlap(a: Shape, b: Shape, options?: TwoPoses): boolean;
+	/** At density 1, in the frame of the shape: mass is its volume. A plane has none, and a mesh must be closed. */
+	shapeMass(shape: Shape): Mass;
+	/** In the frame of the body that has the parts; where they overlap, their common volume counts twice. */
+	partsMass(parts: readonly Part[]): Mass;
 	/** Contacts as of the first step of a world with these two. margin: how far ahead they are seen. */
 	collide(a: Shape, b: Shape, options?: TwoPoses & { margin?: number | undefined }): Contact[];
 	/** Of two convex shapes, or of one and a plane. */
@@ -155,6 +159,11 @@ export interface Replay {
 	hash: string;
 }
 
+// As the libraries of TypeScript have it from version 5.2 on, for programs that do not name them.
+declare global {
+	interface SymbolConstructor { readonly dispose: unique symbol; }
+}
+
 // Without this, all that stands in this file would be exported: Handle and Surfaces are not.
 export {};
 
@@ -163,6 +172,8 @@ declare class Handle {
 	protected constructor();
 	/** Free it now; it cannot be used afterwards. Without it, it is freed some time after its last reference went. */
 	destroy(): void;
+	/** destroy(), for `using world = carom.createWorld();`. */
+	[Symbol.dispose](): void;
 }
 
 export interface MeshReport {
@@ -529,7 +540,7 @@ export type Columns<Record, Singles extends keyof Record = never> = {
 		Record[Member] extends bigint ? BigUint64Array :
 		Record[Member] extends boolean ? Uint8Array :
 		Record[Member] extends string ? Int32Array :
-		Member extends "depth" | "distance" | "thickness" | "time" | "weights" | "normal" | "point" | "pointA" | "pointB" ? Float64Array :
+		Member extends "depth" | "distance" | "thickness" | "time" | "weights" | "normal" | "point" | "pointA" | "pointB" | "gap" ? Float64Array :
 		Member extends "materialA" | "materialB" ? Uint32Array : Int32Array;
 };
 /** The lists of World.columns. normal, depth and impulse of contacts and other impulses are floats. */
@@ -661,6 +672,7 @@ export class World extends Handle {
 	overlapShape(shape: Shape, pose?: Pose, options?: Filtered): BodyId[];
 	/** Contacts that a shape would have: it is a, a body that does not exist. */
 	collideShape(shape: Shape, pose?: Pose, options?: Filtered): Contact[];
+	/** Of several bodies that overlap the shape, the one that does so most deeply: distance and normal are the way out of it. */
 	closestBody(shape: Shape, pose?: Pose, options?: Filtered & { maxDistance?: number | undefined }): ClosestBody | null;
 	/** Of bodies that may meet. a passes filterA, b passes filterB. */
 	closestPair(options?: { maxDistance?: number | undefined; filterA?: QueryFilter | null | undefined; filterB?: QueryFilter | null | undefined }): ClosestPair | null;
@@ -745,17 +757,25 @@ declare class Surfaces extends Handle {
 	readonly stats: SweepStats;
 }
 
+/** Lists as objects, or as an array for each member: far quicker, as World.columns is. */
+export interface AsObjects { columns?: false | undefined; }
+export interface AsColumns { columns: true; }
+
 export class Sweep extends Surfaces {
 	moveMesh(mesh: number, vertices: Numbers): void;
-	find(): Impact[];
+	find(options?: AsObjects): Impact[];
+	find(options: AsColumns): Impacts;
 	/** Quicker than all of them. */
 	findEarliest(): Impact | null;
 	/** All pairs of features that may come nearer than a distance during the step. */
-	findCandidates(distance: number): Candidate[];
+	findCandidates(distance: number, options?: AsObjects): Candidate[];
+	findCandidates(distance: number, options: AsColumns): Columns<Candidate>;
 	/** Edges that meet triangles where the step ends; touching counts. */
-	findCrossings(): Crossing[];
+	findCrossings(options?: AsObjects): Crossing[];
+	findCrossings(options: AsColumns): Columns<Crossing>;
 	/** Those crossings, and the ways that make the lines shorter along which surfaces cross. */
-	findWaysApart(): WayApart[];
+	findWaysApart(options?: AsObjects): WayApart[];
+	findWaysApart(options: AsColumns): WaysApart;
 	/** End the step before its earliest impact, at places that are proved clear. Returns the time. */
 	advance(time: number): number;
 	/** Where the vertices of a mesh are at the end of the step. */
@@ -773,6 +793,10 @@ export interface Crossing {
 
 export interface WayApart {
 	crossing: Crossing; point: Vector; along: number; weights: number[]; edgeWay: Vector; triangleWay: Vector;
+}
+
+export interface WaysApart {
+	crossing: Columns<Crossing>; point: Float64Array; along: Float64Array; weights: Float64Array; edgeWay: Float64Array; triangleWay: Float64Array;
 }
 
 export interface NearPair {
@@ -801,8 +825,10 @@ export class Proximity extends Surfaces {
 	/** Any shape but a mesh. Returns its number. */
 	addShape(shape: Shape, settings?: SurfaceFilter & Posed): number;
 	placeShape(shape: number, pose: Pose): void;
-	find(distance: number): NearPair[];
-	search(distance: number): { pairs: NearPair[]; shapePairs: NearShape[] };
+	find(distance: number, options?: AsObjects): NearPair[];
+	find(distance: number, options: AsColumns): Columns<NearPair>;
+	search(distance: number, options?: AsObjects): { pairs: NearPair[]; shapePairs: NearShape[] };
+	search(distance: number, options: AsColumns): { pairs: Columns<NearPair>; shapePairs: Columns<NearShape> };
 	/** How far each vertex may move so that nothing crosses, by the last search. */
 	safeDisplacements(mesh: number): Float64Array;
 }

@@ -299,6 +299,9 @@ function userCalls(carom) {
 /** Objects of the module are freed by destroy(); those that are forgotten are freed with their last reference. */
 const forgotten = typeof FinalizationRegistry === "undefined" ? null : new FinalizationRegistry((free) => free());
 
+/** What `using` calls where a block ends: compilers that translate it for older engines look for this one there. */
+const DISPOSE = Symbol.dispose || Symbol.for("Symbol.dispose");
+
 class Handle {
 	constructor(carom, pointer, free) {
 		this.carom = carom;
@@ -314,6 +317,9 @@ class Handle {
 		if (this.pointer && this.address)
 			this.release();
 	}
+
+	/** using world = carom.createWorld(); destroys it where the block ends. */
+	[DISPOSE]() { this.destroy(); }
 
 	release() {
 		if (forgotten)
@@ -611,6 +617,12 @@ export class Carom {
 			const [pointer, count] = this.listAt(put, call), layout = layoutOf(name), view = new DataView(this.exports.memory.buffer);
 			return Array.from({ length: count }, (none, i) => this.readMembers(layout, view, pointer + i * layout.size));
 		});
+	}
+
+	/** Such a list of a call, which has its options: as objects, or as columns. */
+	readFoundList(call, name, options, ask) {
+		const { columns } = settingsOf(call, options, { columns: false });
+		return columns ? this.scratch((put) => this.readColumns(name, ...this.listAt(put, ask))) : this.readList(name, ask);
 	}
 
 	listAt(put, call) {
@@ -1094,6 +1106,14 @@ export class Carom {
 	overlap(a, b, options) {
 		const { poseA, poseB } = settingsOf("overlap", options, POSES);
 		return this.readVerdict((to, put, room) => this.exports.cw_overlap(this.putPair(room, a, poseA, b, poseB, 7, "overlap"), to));
+	}
+
+	/** Volume, centre of mass and inertia of a shape at density 1, in its own frame. */
+	shapeMass(shape) { return this.readAnswer("mass", (to, put, room) => this.exports.cw_shape_mass(this.putShape(room, shape, "shapeMass: shape"), to)); }
+
+	/** Those of a body of parts, in the frame of the body: where parts overlap, their common volume counts twice. */
+	partsMass(parts) {
+		return this.readAnswer("mass", (to, put, room) => this.exports.cw_parts_mass(this.putParts(room, parts, "partsMass: parts"), parts.length, to));
 	}
 
 	/** The contacts of two shapes, meshes too, as a world finds them that sees them for the first time. */
@@ -2241,20 +2261,22 @@ export class Sweep extends Surfaces {
 	/** Put a mesh somewhere without a motion. */
 	placeMesh(mesh, vertices) { this.place(this.carom.exports.cw_sweep_place, mesh, vertices); }
 
+	// Lists are objects, or with { columns: true } an array for each member, as World.columns has them.
+
 	/** All impacts of the step. */
-	find() { return this.carom.readList("sweep_hit", (place) => this.carom.exports.cw_sweep_find(this.address, place)); }
+	find(options) { return this.carom.readFoundList("find", "sweep_hit", options, (place) => this.carom.exports.cw_sweep_find(this.address, place)); }
 
 	/** All pairs of features that may come nearer than a distance during the step. */
-	findCandidates(distance) {
+	findCandidates(distance, options) {
 		checkValue("f64", distance, "distance");
-		return this.carom.readList("sweep_candidate", (place) => this.carom.exports.cw_sweep_find_candidates(this.address, distance, place));
+		return this.carom.readFoundList("findCandidates", "sweep_candidate", options, (place) => this.carom.exports.cw_sweep_find_candidates(this.address, distance, place));
 	}
 
 	/** Edges that meet triangles where the step ends; touching counts. */
-	findCrossings() { return this.carom.readList("sweep_crossing", (place) => this.carom.exports.cw_sweep_find_crossings(this.address, place)); }
+	findCrossings(options) { return this.carom.readFoundList("findCrossings", "sweep_crossing", options, (place) => this.carom.exports.cw_sweep_find_crossings(this.address, place)); }
 
 	/** Those crossings, and the ways that make the lines shorter along which surfaces cross. */
-	findWaysApart() { return this.carom.readList("sweep_way_apart", (place) => this.carom.exports.cw_sweep_find_ways_apart(this.address, place)); }
+	findWaysApart(options) { return this.carom.readFoundList("findWaysApart", "sweep_way_apart", options, (place) => this.carom.exports.cw_sweep_find_ways_apart(this.address, place)); }
 
 	/** End the step at most at a time, and before its earliest impact: at rounded places, proved clear. Returns the time. */
 	advance(time) {
@@ -2280,7 +2302,8 @@ export class Sweep extends Surfaces {
 	findEarliest() { return this.carom.readFound("sweep_hit", (found, to) => this.carom.exports.cw_sweep_find_earliest(this.address, found, to)); }
 }
 
-const nearPair = ({ distance2, ...pair }) => ({ ...pair, distance: Math.sqrt(distance2) });
+/** A pair, or columns of pairs, with the distance in the place of its square. */
+const nearPair = ({ distance2, ...pair }) => ({ ...pair, distance: typeof distance2 === "number" ? Math.sqrt(distance2) : distance2.map(Math.sqrt) });
 
 export class Proximity extends Surfaces {
 	get calls() {
@@ -2305,17 +2328,20 @@ export class Proximity extends Surfaces {
 		this.carom.scratch((put) => this.carom.check(this.carom.exports.cw_proximity_place_shape(this.address, shape, putPose(put, pose, "placeShape: pose"))));
 	}
 
-	/** All pairs of a vertex and a face, and of two edges, that are nearer than a distance. */
-	find(distance) { return this.search(distance).pairs; }
+	/** All pairs of a vertex and a face, and of two edges, that are nearer than a distance: objects, or with { columns: true } an array for each member. */
+	find(distance, options) { return this.search(distance, options, "find").pairs; }
 
 	/** find, and features of meshes nearer to shapes than the distance: { pairs, shapePairs }. */
-	search(distance) {
+	search(distance, options, call = "search") {
 		checkValue("f64", distance, "distance");
-		return this.carom.scratch((put, room, read) => {
+		const { columns } = settingsOf(call, options, { columns: false }), { carom } = this;
+		return carom.scratch((put, room, read) => {
 			const place = put([0, 0, 0, 0], Uint32Array);
-			this.carom.check(this.carom.exports.cw_proximity_find(this.address, distance, place));
+			carom.check(carom.exports.cw_proximity_find(this.address, distance, place));
 			const [pairs, count, shapePairs, shapeCount] = read(place, Uint32Array, 4);
-			return { pairs: this.carom.readRecords("proximity_pair", pairs, count).map(nearPair), shapePairs: this.carom.readRecords("proximity_shape_pair", shapePairs, shapeCount) };
+			if (columns)
+				return { pairs: nearPair(carom.readColumns("proximity_pair", pairs, count)), shapePairs: carom.readColumns("proximity_shape_pair", shapePairs, shapeCount) };
+			return { pairs: carom.readRecords("proximity_pair", pairs, count).map(nearPair), shapePairs: carom.readRecords("proximity_shape_pair", shapePairs, shapeCount) };
 		});
 	}
 

@@ -26,6 +26,16 @@ int EXPORT(cw_shape_points)(const carom_placed_shape *placed, const carom_batch 
 	return (int)carom_shape_closest_points(cw_context, batch, placed->shape, &placed->pose, points, most, closest);
 }
 
+int EXPORT(cw_shape_mass)(const carom_shape *shape, carom_mass *mass)
+{
+	return (int)carom_shape_get_mass(cw_context, shape, mass);
+}
+
+int EXPORT(cw_parts_mass)(const carom_part *parts, int count, carom_mass *mass)
+{
+	return (int)carom_parts_get_mass(cw_context, parts, count, mass);
+}
+
 // ---- Two shapes ----
 
 int EXPORT(cw_distance)(const carom_shape_pair *p, carom_separation *separation)

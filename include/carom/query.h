@@ -140,9 +140,10 @@ typedef struct carom_closest_body {
 
 /// Find the body nearest to a shape at a pose, if it is at most max_distance away (>= 0, may be
 /// INFINITY), by carom_distance (carom/collide.h). A body that overlaps the shape is nearer than
-/// all others. Of several that overlap, and of equally near ones, the one with the lowest index is
-/// told. The shape must not be a plane. Bodies that deform are seen where they are now. Thread-safe
-/// as all queries; may take memory from the context while it runs.
+/// all others, and of several the one that overlaps most deeply is told: distance and normal are
+/// the way out of it. Of equally near or deep ones it is the one with the lowest index. Parts of a
+/// body are asked one by one. The shape must not be a plane. Bodies that deform are seen where they
+/// are now. Thread-safe as all queries; may take memory from the context while it runs.
 CAROM_API carom_result carom_world_closest_body(const carom_world *world, const carom_shape *shape,
 	const carom_pose *pose, double max_distance, const carom_query_filter *filter, bool *found,
 	carom_closest_body *result);

@@ -91,7 +91,7 @@ typedef struct body_search {
 	double last, next;
 	cr_query_item last_item, next_item; // body -1: none
 	carom_separation nearest;
-	double distance;    // bodies farther away are of no use
+	double distance;    // of it, 0 where it overlaps: bodies farther away are of no use
 	cr_query_item item; // the nearest one; body -1: none yet
 	pair_search *pairs; // that the query's shape, a body, is one of; NULL: none
 } body_search;
@@ -149,6 +149,29 @@ static bool visit_next_body(void *user, cr_query_item item, const cr_body *seen,
 	return true;
 }
 
+/// How far the next body is away. Of a pair it is enough to know that the two overlap: 0.
+static carom_result measure_next(const body_search *s, const cr_body *body, bool overlaps, carom_separation *gap)
+{
+	const cr_overlap_search *q = &s->query;
+	carom_result result = CAROM_SUCCESS;
+	if (!s->pairs || !overlaps)
+		result = separate(q->world, q->shape, &q->pose, &body->shape.def, &body->pose, !overlaps, gap);
+	// Nearer than the slack of carom_distance counts as an overlap.
+	if (result == CAROM_SUCCESS && !s->pairs && !overlaps && gap->distance <= 0)
+		result = separate(q->world, q->shape, &q->pose, &body->shape.def, &body->pose, false, gap);
+	return result;
+}
+
+/// Is a body nearer, or does it overlap more deeply, than all before?
+static bool is_nearest(const body_search *s, double distance, const carom_separation *gap)
+{
+	if (s->item.body < 0 || distance != s->distance)
+		return distance <= s->distance;
+	if (gap->distance != s->nearest.distance)
+		return gap->distance < s->nearest.distance;
+	return cr_compare_items(s->next_item, s->item) < 0;
+}
+
 /// Is the next body nearer than all before?
 static carom_result look_at_next(body_search *s)
 {
@@ -161,24 +184,21 @@ static carom_result look_at_next(body_search *s)
 	s->last_item = s->next_item;
 	if (body)
 		q->result = cr_test_overlap(q, body, &overlaps);
-	if (q->result == CAROM_SUCCESS && !overlaps)
-		q->result = separate(q->world, q->shape, &q->pose, &body->shape.def, &body->pose, true, &gap);
+	if (q->result == CAROM_SUCCESS)
+		q->result = measure_next(s, body, overlaps, &gap);
 	if (q->result != CAROM_SUCCESS)
 		return q->result;
-	// Nearer than the slack of carom_distance counts as an overlap.
-	const double distance = fmax(gap.distance, 0);
+	const double distance = overlaps ? 0 : fmax(gap.distance, 0);
 	if (isinf(distance) || distance > s->distance)
 		return CAROM_SUCCESS;
 	if (s->pairs) {
 		note_pair(s->pairs, s->next_item, distance);
 		s->distance = s->pairs->distance;
-		return CAROM_SUCCESS;
+	} else if (is_nearest(s, distance, &gap)) {
+		s->item = s->next_item;
+		s->nearest = gap;
+		s->distance = distance;
 	}
-	if (s->item.body >= 0 && distance == s->distance && cr_compare_items(s->next_item, s->item) > 0)
-		return CAROM_SUCCESS;
-	s->item = s->next_item;
-	s->nearest = gap;
-	s->distance = distance;
 	return CAROM_SUCCESS;
 }
 
@@ -211,13 +231,6 @@ carom_result cr_ask_closest_body(const carom_world *world, const carom_shape *sh
 	outcome = find_nearest_body(&s, name);
 	if (outcome != CAROM_SUCCESS || s.item.body < 0)
 		return outcome;
-	carom_result seen = CAROM_SUCCESS;
-	cr_body room;
-	const cr_body *body = cr_see_item(world, s.item, &room, &seen);
-	if (body && s.distance == 0)
-		seen = separate(world, shape, &s.query.pose, &body->shape.def, &body->pose, false, &s.nearest);
-	if (seen != CAROM_SUCCESS)
-		return seen;
 	*found = true;
 	*result = (carom_closest_body){ cr_id_of(world->bodies.data, s.item.body), cr_item_shape(world, s.item), s.nearest.distance,
 		s.nearest.normal, s.nearest.point_a, s.nearest.point_b, world->bodies.data[s.item.body].user_data };

@@ -8,21 +8,24 @@ const lists = ['contacts', 'pairs', 'events', 'bodyPairs', 'bodyEvents', 'impact
 const words = Object.values(WORDS).flat();
 
 /** A list as columns beside the list as objects. */
-function compare(world, name, seen) {
-	const objects = world[name], columns = world.columns(name);
+function compare(world, name, seen) { compareLists(name, world[name], world.columns(name), seen); }
+
+function compareLists(name, objects, columns, seen) {
 	seen[name] = Math.max(seen[name] || 0, objects.length);
 	objects.forEach((object, i) => {
 		assert.deepEqual(Object.keys(object).filter((key) => key !== 'a' && key !== 'b'), Object.keys(columns));
 		for (const [member, column] of Object.entries(columns)) {
-			const each = column.length / objects.length, value = object[member], row = [...column.subarray(each * i, each * i + each)];
-			assert.ok(Number.isInteger(each) && each > 0, `${name}.${member}`);
+			const isNested = !ArrayBuffer.isView(column), each = column.length / objects.length, value = object[member], row = isNested ? [] : [...column.subarray(each * i, each * i + each)];
+			assert.ok(isNested || (Number.isInteger(each) && each > 0), `${name}.${member}`);
 			if (typeof value === 'string')
 				assert.ok(Object.values(WORDS).some((list) => list[row[0]] === value) && words.includes(value), `${name}.${member} is ${row[0]}, not ${value}`);
+			else if (value && typeof value === 'object' && !Array.isArray(value))
+				compareLists(member, objects.map((each) => each[member]), column, seen);
 			else
 				assert.deepEqual(row.map((x) => typeof value === 'number' ? Number(x) : x), Array.isArray(value) ? value : [typeof value === 'boolean' ? Number(value) : value], `${name}[${i}].${member}`);
 		}
 	});
-	for (const column of Object.values(columns))
+	for (const column of Object.values(columns).filter(ArrayBuffer.isView))
 		assert.ok(objects.length > 0 || column.length === 0);
 }
 
@@ -60,6 +63,28 @@ for (const name of lists)
 refuses(() => world.columns('contact'), /columns: list is "contact": it is one of "contacts", "pairs"/);
 refuses(() => world.columns(), /list is undefined/);
 
+// Detectors: two sheets, of which one falls onto the other and then stands across it.
+const detected = {}, sweep = carom.createSweep(), proximity = carom.createProximity(), flat = sheet(6, 0), high = sheet(6, 0.3);
+const across = high.vertices.map((x, i) => i % 3 === 2 ? high.vertices[i - 1] + 0.03 : x + 0.013 * (i % 3 + 1));
+for (const detector of [sweep, proximity]) {
+	detector.addMesh(flat.vertices, flat.triangles);
+	detector.addMesh(high.vertices, high.triangles);
+}
+proximity.addShape({ type: 'sphere', radius: 0.5 }, { pose: [0, 0, -0.6, 0, 0, 0, 1] });
+const looks = { find: (options) => sweep.find(options), findCandidates: (options) => sweep.findCandidates(0.5, options), findCrossings: (options) => sweep.findCrossings(options),
+	findWaysApart: (options) => sweep.findWaysApart(options), pairs: (options) => proximity.find(0.4, options), shapePairs: (options) => proximity.search(0.4, options).shapePairs };
+const compareLooks = () => Object.entries(looks).forEach(([name, look]) => compareLists(name, look(), look({ columns: true }), detected));
+compareLooks();
+sweep.moveMesh(1, across);
+compareLooks();
+for (const name of Object.keys(looks)) {
+	assert.ok(detected[name] > 0, `no ${name} to compare: ${JSON.stringify(detected)}`);
+	refuses(() => looks[name]({ column: true }), name === 'shapePairs' ? /^search: there is no setting column; there is columns/ : /^find\w*: there is no setting column; there is columns/);
+	refuses(() => looks[name]({ columns: 1 }), /columns is 1; it must be true or false/);
+}
+const { crossing, along, edgeWay, triangleWay } = sweep.findWaysApart({ columns: true });
+assert.ok(crossing.vertices.length === 2 * along.length && edgeWay.length === 3 * along.length && triangleWay.some((c) => c !== 0));
+
 // Memory from 2 GiB on: what is taken after the first 2 GiB lies there. Nothing there is touched, so it costs nothing.
 const large = await loadCarom();
 large.exports.memory.grow(32768);
@@ -80,4 +105,4 @@ for (const name of lists)
 	compare(beyond.world, name, {});
 assert.throws(() => large.createMesh(corners, [0, 1, 99]), /triangle 0: corner 2 has index 99/);
 assert.ok(large.loadMesh(field.save()).report.triangleCount > 0);
-console.log(`columns of ${lists.length} lists are those of the objects: ${JSON.stringify(seen)}`);
+console.log(`columns of ${lists.length} lists are those of the objects: ${JSON.stringify(seen)}, of detectors ${JSON.stringify(detected)}`);

@@ -39,6 +39,14 @@ const nearest = world.closestBody(ball, [9, 0, 1.5, 0, 0, 0, 1], { filter: { ign
 assert.deepEqual(nearest.body, crate);
 close(nearest.distance, 4);
 assert.equal(world.closestBody(ball, [9, 0, 30, 0, 0, 0, 1], { maxDistance: 1 }), null);
+// Of several that overlap the deepest, alone and in batches.
+const heap = carom.createWorld(), [, lower] = [1.5, -0.8, 0.9].map((x) => heap.addBody({ kind: 'static', shape: ball, pose: [2 * x * ball.radius, 0, 0, 0, 0, 0, 1] }));
+const origin = [0, 0, 0, 0, 0, 0, 1], deepest = heap.closestBody(ball, origin), few = heap.closestBodies(ball, [...origin, ...origin], { ignore: [0, 0, ...lower] });
+assert.deepEqual([deepest.body, heap.overlapShape(ball, origin).length], [lower, 2]);
+close(deepest.distance, -0.4 * ball.radius, 1e-9);
+close(few.distance[1], -0.2 * ball.radius, 1e-9);
+assert.deepEqual([[...few.body.slice(0, 2)], few.body[2] !== lower[0]], [lower, true]);
+heap.destroy();
 const two = world.closestPair({ filterA: { mask: 2 }, filterB: { mask: 4 } });
 assert.deepEqual([two.bodyA, two.bodyB, two.a], [ground, crate, ground[0]]);
 close(two.distance, 0.5);

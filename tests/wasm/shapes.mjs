@@ -39,6 +39,32 @@ close(ring.vertices[0], ring.doubles[0], 1e-6);
 assert.deepEqual([0, 5, 11].map((i) => marked.materialOf(i)), [sides[0], sides[15], sides[33]]);
 close(cube.mass.mass, 8);
 assert.deepEqual(cube.mass.inertia.map((c) => Math.round(1e6 * c) / 1e6 + 0), [16 / 3, 16 / 3, 16 / 3, 0, 0, 0].map((c) => Math.round(1e6 * c) / 1e6));
+// Masses of shapes and parts; of a mesh that of the mesh.
+const rounded = (list, by = 1e9) => list.map((c) => Math.round(by * c) / by + 0);
+const block = carom.shapeMass({ type: 'box', halfExtents: [1, 2, 3] }), round = carom.shapeMass({ type: 'sphere', radius: 2 });
+assert.deepEqual([block.mass, rounded(block.inertia)], [48, [208, 160, 80, 0, 0, 0]]);
+close(round.mass, 32 * Math.PI / 3, 1e-9);
+close(round.inertia[0], 1.6 * round.mass, 1e-9);
+assert.deepEqual(carom.shapeMass({ type: 'mesh', mesh: cube }), cube.mass);
+const two = carom.partsMass([{ type: 'box', halfExtents: [1, 2, 3], pose: at(2, 0, 0) }, { type: 'box', halfExtents: [1, 2, 3], pose: at(-4, 0, 0) }]);
+assert.deepEqual([two.mass, rounded(two.centre), rounded(two.inertia)], [96, [-1, 0, 0], [416, 320 + 96 * 9, 160 + 96 * 9, 0, 0, 0]]);
+refuses(() => carom.shapeMass({ type: 'plane' }), /carom_shape_get_mass: .*CAROM_PLANE/);
+refuses(() => carom.shapeMass({ type: 'sphere', radius: -1 }), /radius/);
+refuses(() => carom.shapeMass(), /shapeMass: shape is undefined; it must be a shape/);
+refuses(() => carom.partsMass([]), /part_count/);
+refuses(() => carom.partsMass([{ type: 'sphere', radius: 1 }, { type: 'plane' }]), /parts\[1\]/);
+refuses(() => carom.partsMass({ type: 'sphere' }), /partsMass: parts is .*; it must be an array of shapes/);
+assert.throws(() => carom.shapeMass({ type: 'mesh', mesh: carom.createMesh(corners, sides.slice(3)) }), /shape.mesh is open/);
+
+// using: what a block ends with.
+const dispose = Symbol.dispose || Symbol.for('Symbol.dispose'), spare = carom.createWorld(), state = spare.snapshot();
+for (const each of [state, spare, carom.createSweep(), carom.createProximity(), carom.createSpheres(), carom.createMesh(corners, sides)]) {
+	each[dispose]();
+	each[dispose](); // a second time does nothing
+	assert.equal(each.pointer, 0);
+}
+refuses(() => spare.step(), /this World was destroyed/);
+
 const info = ring.treeInfo(), better = ring.treeInfo({ epo: true });
 assert.ok(info.bytes > 10000 && info.depth > 1 && info.gridCells > 0 && marked.treeInfo().gridCells === 0 && info.epo === 0 && better.epo > 0);
 const wide = cube.scaled([2, 1, -1]), twice = cube.scaled(2);
@@ -46,6 +72,27 @@ assert.deepEqual([wide.report.volume, twice.report.volume, wide.report.upper], [
 const field = carom.createHeightField(new Float32Array(20), 5, { thickness: 2 }), dug = field.edited([-1, -1, -1, -1], 2, { firstColumn: 1, firstRow: 1 });
 assert.deepEqual([1, 1.5, 3.5].map((x) => dug.castRays([x, 1.25, 5], [0, 0, -1]).t[0]), [6, 6, 5]);
 assert.equal(field.castRays([1, 1.25, 5], [0, 0, -1]).t[0], 5);
+// A field that a world has, in place: rays and contacts are those of the mesh that is made anew.
+const digs = [0, 1].map(() => {
+	const scene = carom.createWorld(), ground = scene.addBody({ kind: 'static', shape: { type: 'mesh', mesh: field } });
+	const ball = scene.addBody({ shape: { type: 'sphere', radius: 0.5 }, pose: at(1.4, 1.5, -0.6) });
+	scene.step();
+	return { scene, ground, ball };
+});
+digs[0].scene.editField(digs[0].ground, [-1, -1, -1, -1], 2, { firstColumn: 1, firstRow: 1 });
+digs[1].scene.setShape(digs[1].ground, { type: 'mesh', mesh: dug });
+for (const { scene, ball } of digs) {
+	scene.step();
+	assert.equal(scene.castRay([1.5, 1.25, 5], [0, 0, -1], { filter: { ignore: ball } }).t, 6);
+}
+assert.deepEqual(digs[0].scene.contacts.map(({ point, normal, depth }) => [point, normal, depth]), digs[1].scene.contacts.map(({ point, normal, depth }) => [point, normal, depth]));
+assert.ok(digs[0].scene.contacts.length > 0);
+assert.equal(field.castRays([1, 1.25, 5], [0, 0, -1]).t[0], 5); // the mesh stays
+const dig = (...given) => digs[0].scene.editField(digs[0].ground, ...given);
+refuses(() => dig([1, 2, 3], 2), /editField: heights has 3 numbers, which is no multiple of 2/);
+refuses(() => dig([1, 2], 2, { firstColumn: 4 }), /carom_world_edit_field: .*column/);
+refuses(() => dig([1, 2], 2, { column: 1 }), /editField: there is no setting column/);
+
 const report = carom.checkMesh(corners, [...sides, 0, 0, 1]);
 assert.deepEqual([report.degenerateTriangles, report.closed, report.firstElement], [1, true, 12]);
 assert.deepEqual([carom.checkMesh(corners, [0, 1, 99]).usable, carom.checkMesh(corners, [0, 1, 99]).outOfRangeTriangles], [false, 1]);

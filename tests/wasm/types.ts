@@ -32,6 +32,11 @@ async function use(bytes: Uint8Array): Promise<void> {
 	const { point, impulse, materialA, bodyA, kind } = world.columns("contacts"), { userDataA } = world.columns("pairs"), { through, distance } = world.columns("surfaceContacts");
 	const typed: [Float64Array, Float32Array, Uint32Array, Uint32Array, Int32Array, BigUint64Array, Uint8Array, Float64Array] = [point, impulse, materialA, bodyA, kind, userDataA, through, distance];
 	console.log(typed, new CaromError("words", "invalid argument").code);
+	const hits: Float64Array = carom.createSweep().find({ columns: true }).time, list2: number = carom.createSweep().find()[0].time, mass: number = carom.shapeMass({ type: "sphere" }).mass;
+	const gaps: Float64Array = carom.createProximity().find(1, { columns: true }).distance, kinds: Int32Array = carom.createProximity().search(1, { columns: true }).pairs.kind;
+	const corners: Int32Array = carom.createSweep().findWaysApart({ columns: true }).crossing.vertices, inertia: number[] = carom.partsMass([{ type: "box", userData: 1 }]).inertia;
+	world[Symbol.dispose]();
+	console.log(hits, list2, gaps, kinds, corners, mass, inertia);
 	// @ts-expect-error: there is no such list
 	world.columns("contact");
 	// @ts-expect-error: createMesh makes one
