@@ -25,6 +25,19 @@ for file in body.cmesh named.obj; do
 	"$CAROM" check "$file" "$file" --pose-b 0.3,0.1,0,0,0,0,1 --json | diff - source.json || fail "check $file answers otherwise"
 done
 "$CAROM" info --json /dev/stdin < body.cmesh | diff - <("$CAROM" info --json body.cmesh) || fail "a pipe changes something"
+# Into a pipe: the bytes alone, and what is told goes to stderr.
+for output in - /dev/stdout; do
+	"$CAROM" bake body.obj -o $output 2> err | cat > piped.cmesh
+	cmp body.cmesh piped.cmesh || fail "-o $output writes other bytes"
+	grep -qE '^  times +[0-9.]+ ms to read the source, [0-9.]+ to make the mesh$' err || fail "no times: $(cat err)"
+done
+"$CAROM" bake body.obj -o - 2> err | "$CAROM" info - > out || fail "info cannot read it: $(cat out err)"
+grep -q 'a baked mesh of 453 vertices and 902 triangles' out || fail "info reads another mesh: $(cat out)"
+expect 2 err '--json prints on stdout, and --output goes there' bake body.obj -o - --json
+mkfifo queue
+"$CAROM" info queue > out & reader=$!
+"$CAROM" bake body.obj -o queue > /dev/null || fail "it cannot write to a named pipe"
+wait $reader && grep -q 'a baked mesh of 453 vertices' out || fail "a named pipe holds no mesh: $(cat out)"
 expect 0 out 'does not intersect itself' check body.cmesh
 expect 0 out 'does not intersect itself' check body.cmesh --weld
 expect 0 out '"spheres"' make spheres body.cmesh --radius 0.1 -o a.csv --json

@@ -30,7 +30,7 @@ same spheres "$(field spheres out)" 2000
 same steps "$(field steps out)" 400
 same "spheres inside" "$(field spheres_inside out)" 2000
 same "rows of stats.csv" "$(wc -l < one/stats.csv)" 401
-head -1 one/stats.csv | grep -q '^step,time,contacts,wall_contacts,contacts_per_sphere,max_overlap,kinetic_energy,list_built,sorted,ms_build,ms_detection,ms_update,ms_total$' || fail "columns of stats.csv: $(head -1 one/stats.csv)"
+head -1 one/stats.csv | grep -q '^step,time,contacts,wall_contacts,contacts_per_sphere,max_overlap,kinetic_energy,list_built,sorted,ms_build,ms_detection,ms_update,ms_obstacles,ms_total$' || fail "columns of stats.csv: $(head -1 one/stats.csv)"
 same "steps with a measured energy" "$(awk -F, 'NR > 1 && $7 != "" { printf "%s ", $1 }' one/stats.csv)" "100 200 300 400 "
 awk -F, 'NR > 1 && $3 > 0 { touched = 1 } END { exit !touched }' one/stats.csv || fail "nothing touched"
 hash=$(field hash out)

@@ -6,6 +6,7 @@
 #include "io/mesh_file.h"
 #include "sim/base/sim_clock.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ typedef struct bake_options {
 typedef struct bake_facts {
 	carom_mesh_report report;
 	size_t bytes;
-	double ms_read, ms_make, ms_load;
+	double ms_read, ms_make;
+	double ms_load; // NAN: a pipe cannot be read again
 } bake_facts;
 
 enum { SIDES_OF_FILE = -1, BUILD_OF_FILE = -1 };
@@ -30,7 +32,7 @@ static int parse(bake_options *o, int argc, char **argv)
 	// clang-format off
 	const option options[] = {
 		{ .name = "output", .letter = 'o', .argument = "FILE", .kind = OPTION_TEXT, .value = &o->output, .file = OPTION_WRITES,
-			.help = "where to: a name that ends in .cmesh" },
+			.help = "where to: a name that ends in .cmesh, or a pipe (- is the standard output)" },
 		{ .name = "hull", .kind = OPTION_FLAG, .value = &o->hull, .help = "the convex hull of the vertices, for CAROM_HULL" },
 		{ .name = "sides", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->sides, .choices = mesh_sides_words,
 			.help = "way out of an open mesh (auto), or a closed one that holds things" },
@@ -67,7 +69,7 @@ static int check_use(bake_options *o)
 {
 	if (!o->output)
 		return options_misuse("bake", "-o FILE is missing");
-	if (!io_has_extension(o->output, IO_BAKED_EXTENSION))
+	if (!io_is_device(o->output) && !io_has_extension(o->output, IO_BAKED_EXTENSION))
 		return options_misuse("bake", "-o %s: the name must end in %s", o->output, IO_BAKED_EXTENSION);
 	if (o->hull && (o->sides != SIDES_OF_FILE || o->grid >= 0))
 		return options_misuse("bake", "--hull goes with neither --sides nor --grid: a hull is closed, and has its own grid");
@@ -201,7 +203,8 @@ static int bake(const bake_options *o, carom_context *context, const sim_mesh *s
 	carom_release_mesh(mesh);
 	if (!saved)
 		return report_error(o->output, "%s", error.text);
-	return load_again(o, context, f);
+	f->ms_load = NAN;
+	return io_is_device(o->output) ? EXIT_DONE : load_again(o, context, f);
 }
 
 // ---- Printing ----
@@ -224,7 +227,8 @@ static int print_json(const bake_options *o, const sim_mesh *source, const bake_
 	cJSON *ms = cJSON_AddObjectToObject(json, "ms");
 	cJSON_AddNumberToObject(ms, "read", f->ms_read);
 	cJSON_AddNumberToObject(ms, "make", f->ms_make);
-	cJSON_AddNumberToObject(ms, "load", f->ms_load);
+	if (isfinite(f->ms_load))
+		cJSON_AddNumberToObject(ms, "load", f->ms_load);
 	return report_json(json);
 }
 
@@ -232,8 +236,10 @@ static int print_text(const bake_options *o, const sim_mesh *source, const bake_
 {
 	printf("%s: %s%d vertices, %d triangles, %.1f KiB\n", o->output, o->hull ? "a hull, " : "", f->report.vertex_count,
 		f->report.triangle_count, (double)f->bytes / 1024);
-	printf("  %-12s %.3f ms to read the source, %.3f to make the mesh, %.3f to load the baked one\n", "times", f->ms_read,
-		f->ms_make, f->ms_load);
+	printf("  %-12s %.3f ms to read the source, %.3f to make the mesh", "times", f->ms_read, f->ms_make);
+	if (isfinite(f->ms_load))
+		printf(", %.3f to load the baked one", f->ms_load);
+	putchar('\n');
 	const char *name = source->material_names;
 	for (int32_t i = 0; i < source->material_count && !o->hull; i++, name += strlen(name) + 1)
 		printf("  %-12s %d: %s\n", i ? "" : "materials", i + 1, name);

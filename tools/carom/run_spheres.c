@@ -55,7 +55,7 @@ typedef struct spheres {
 
 static const char stats_names[] =
 	"step,time,contacts,wall_contacts,contacts_per_sphere,max_overlap,kinetic_energy,list_built,sorted,ms_build,ms_detection,"
-	"ms_update,ms_total\n";
+	"ms_update,ms_obstacles,ms_total\n";
 
 static void put_row(spheres *s, const char *row, FILE *table)
 {
@@ -74,10 +74,10 @@ static void write_row(run *r, void *state, FILE *table)
 	char energy_text[32] = "";
 	if (s->energy >= 0)
 		snprintf(energy_text, sizeof energy_text, "%.17g", s->energy);
-	snprintf(row, sizeof row, "%lld,%.9g,%lld,%lld,%.6g,%.6g,%s,%d,%d,%.4f,%.4f,%.4f,%.4f\n", (long long)step->step, step->time,
-		(long long)step->contacts, (long long)step->wall_contacts, count > 0 ? (double)step->contacts / count : 0,
+	snprintf(row, sizeof row, "%lld,%.9g,%lld,%lld,%.6g,%.6g,%s,%d,%d,%.4f,%.4f,%.4f,%.4f,%.4f\n", (long long)step->step,
+		step->time, (long long)step->contacts, (long long)step->wall_contacts, count > 0 ? (double)step->contacts / count : 0,
 		step->max_overlap, energy_text, step->list_built, step->sorted, step->ms_build, step->ms_detection, step->ms_update,
-		s->ms_last);
+		step->ms_obstacles, s->ms_last);
 	put_row(s, row, table);
 }
 
