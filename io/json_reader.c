@@ -225,6 +225,19 @@ static bool fail_at(io_json *json, const char *place, const char *format, ...)
 	return false;
 }
 
+/// The bracket that closes a list right behind a comma where reading stopped: at it, or just behind
+/// it. NULL: none does.
+static const char *bracket_after_comma(const char *text, const char *stop)
+{
+	const char *bracket = skip_space(stop);
+	if (*bracket != '}' && *bracket != ']')
+		bracket = stop > text ? stop - 1 : stop;
+	const char *before = bracket;
+	while (before > text && strchr(" \t\r\n", before[-1]))
+		before--;
+	return (*bracket == '}' || *bracket == ']') && before > text && before[-1] == ',' ? bracket : NULL;
+}
+
 bool io_json_parse(const char *file, const char *text, size_t size, sim_error *error, io_json *json, io_json_node *root)
 {
 	*json = (io_json){ .file = file, .error = error };
@@ -252,6 +265,9 @@ bool io_json_parse(const char *file, const char *text, size_t size, sim_error *e
 	if (!json->root) {
 		if (depth_at(json->text, stop) >= CJSON_NESTING_LIMIT)
 			return fail_at(json, stop, "nested too deeply: at most %d brackets may be open", CJSON_NESTING_LIMIT);
+		const char *bracket = bracket_after_comma(json->text, stop);
+		if (bracket)
+			return fail_at(json, bracket, "not a JSON text: a comma before the closing %c; take the comma away", *bracket);
 		if (!*skip_space(stop))
 			return fail_at(json, stop, "not a JSON text: it ends too early");
 		return fail_at(json, stop, "not a JSON text: unexpected %.20s", skip_space(stop));

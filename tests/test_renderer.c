@@ -383,6 +383,36 @@ TEST(renderer, bounds_leave_out_planes_and_runaways)
 	destroy_fixture(&f);
 }
 
+static carom_body_id add_wide(fixture *f, carom_body_kind kind, double half, double height)
+{
+	carom_body_def def = carom_default_body_def();
+	carom_body_id id = { 0 };
+	def.kind = kind;
+	def.shape = (carom_shape){ .type = CAROM_BOX, .half_extents = { half, half, 0.1 } };
+	def.pose.position.z = height;
+	REQUIRE(carom_world_add_body(f->world, &def, &id) == CAROM_SUCCESS);
+	return id;
+}
+
+TEST(renderer, a_ground_that_moves_leaves_the_rest_large)
+{
+	fixture f = make_fixture();
+	carom_aabb box;
+	carom_body_id ids[5] = { add_wide(&f, CAROM_STATIC, 30, -5), add_wide(&f, CAROM_KINEMATIC, 20, -2) };
+	REQUIRE(view_bounds_of_moving(f.world, ids, 1, &box)); // all rest
+	CHECK_NEAR(box.upper.x, 30, 1e-4);
+	REQUIRE(view_bounds_of_moving(f.world, ids, 2, &box)); // forces move none
+	CHECK_NEAR(box.upper.x, 20, 1e-4);
+	ids[2] = add_wide(&f, CAROM_DYNAMIC, 1, 1);
+	ids[3] = add_wide(&f, CAROM_KINEMATIC, 4, 3);
+	REQUIRE(view_bounds_of_moving(f.world, ids, 4, &box));
+	CHECK_NEAR(box.upper.x, 4, 1e-4);
+	CHECK_NEAR(box.lower.z, 0.9, 1e-4);
+	CHECK_NEAR(box.upper.z, 3.1, 1e-4);
+	CHECK(!view_bounds_of_moving(f.world, ids, 0, &box));
+	destroy_fixture(&f);
+}
+
 // ---- Looks ----
 
 TEST(renderer, looks_tell_bodies_apart)

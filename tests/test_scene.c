@@ -363,6 +363,10 @@ TEST(scene, rotation_matches_the_c_library)
 TEST(scene, errors_of_syntax)
 {
 	check_error("", "folder/x.json:1: not a JSON text: it ends too early");
+	check_error("{ \"steps\": 3,\n }", "folder/x.json:2: not a JSON text: a comma before the closing }; take the comma away");
+	check_error("{ \"gravity\": [0, 1, 2, ],\n }",
+		"folder/x.json:1: not a JSON text: a comma before the closing ]; take the comma away");
+	check_error("]", "folder/x.json:1: not a JSON text: unexpected ]");
 	check_error("{\n \"steps\": 3,\n", "folder/x.json:3: not a JSON text: it ends too early");
 	check_error("{\n \"steps\": 3\n \"name\": 1}", "folder/x.json:3: not a JSON text: unexpected \"name\": 1}");
 	check_error("{} x", "folder/x.json:1: not a JSON text: unexpected x");

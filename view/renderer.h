@@ -75,6 +75,12 @@ void view_destroy_smooth_mesh(view_smooth_mesh *smooth);
 /// make the rest small. False when nothing is left or memory is short.
 bool view_bounds_of_bodies(const carom_world *world, const carom_body_id *ids, int count, carom_aabb *box);
 
+/// The box of what a picture of the bodies is about, by view_bounds_of_bodies: of those that forces
+/// move, and of kinematic ones beside them that are at most ten times as wide. A wider one is a
+/// ground that moves, and would make the rest tiny. Where no forces move any: of the kinematic
+/// ones; where all rest: of all. False when nothing is left or memory is short.
+bool view_bounds_of_moving(const carom_world *world, const carom_body_id *ids, int count, carom_aabb *box);
+
 /// The direction against gravity, of any length; where there is none, the other one.
 carom_vec3 view_up_against(carom_vec3 gravity, carom_vec3 without_gravity);
 

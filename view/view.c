@@ -70,6 +70,53 @@ bool view_bounds_of_bodies(const carom_world *world, const carom_body_id *ids, i
 	return used > 0;
 }
 
+static double width_of(const carom_aabb *box)
+{
+	return fmax(box->upper.x - box->lower.x, fmax(box->upper.y - box->lower.y, box->upper.z - box->lower.z));
+}
+
+static void widen(carom_aabb *box, const carom_aabb *by)
+{
+	box->lower =
+		(carom_vec3){ fmin(box->lower.x, by->lower.x), fmin(box->lower.y, by->lower.y), fmin(box->lower.z, by->lower.z) };
+	box->upper =
+		(carom_vec3){ fmax(box->upper.x, by->upper.x), fmax(box->upper.y, by->upper.y), fmax(box->upper.z, by->upper.z) };
+}
+
+/// Those of a kind to `of_kind`; returns how many.
+static int list_kind(const carom_world *world, const carom_body_id *ids, int count, bool kinematic, carom_body_id *of_kind)
+{
+	int found = 0;
+	for (int i = 0; i < count; i++) {
+		carom_body_def def;
+		if (carom_world_get_body_def(world, ids[i], &def) == CAROM_SUCCESS && def.kind != CAROM_STATIC &&
+			(def.kind == CAROM_KINEMATIC) == kinematic)
+			of_kind[found++] = ids[i];
+	}
+	return found;
+}
+
+bool view_bounds_of_moving(const carom_world *world, const carom_body_id *ids, int count, carom_aabb *box)
+{
+	const double WIDER = 10;
+	carom_body_id *some = calloc((size_t)count + 1, sizeof *some);
+	if (!some)
+		return false;
+	const int free_count = list_kind(world, ids, count, false, some);
+	bool found = view_bounds_of_bodies(world, some, free_count, box);
+	const int driven = list_kind(world, ids, count, true, some);
+	const double most = found ? WIDER * width_of(box) : 0;
+	carom_aabb own;
+	for (int i = 0; found && i < driven; i++) {
+		if (view_bounds_of_bodies(world, &some[i], 1, &own) && width_of(&own) <= most)
+			widen(box, &own);
+	}
+	if (!found)
+		found = view_bounds_of_bodies(world, some, driven, box) || view_bounds_of_bodies(world, ids, count, box);
+	free(some);
+	return found;
+}
+
 // One axis of the picture: how far back (distance) and aside (shift) the camera must stand so that
 // all corners appear between the borders, -lower <= (across - shift) / (forward + distance) <=
 // upper, with across and forward relative to the target. The corners give two bounds: at_lower <=

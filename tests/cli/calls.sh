@@ -62,7 +62,7 @@ else
 fi
 grep -q '"body_user_data":\["100"' calls.html || fail "the page does not tell user data"
 grep -q 'The program moved the origin' calls.html || fail "the page does not tell of the moved origin"
-expect 0 err 'of 40, to fit into 0.13 MB' export calls.rec -o thin.html --max-mb 0.13
+expect 0 err 'of 40, to fit into 0.14 MB' export calls.rec -o thin.html --max-mb 0.14
 expect 0 out '"poses":[[:space:]]*8' export calls.rec -o every.html --every 5 --json
 expect 0 err 'two.html: .* beside them 40 frames' export calls.rec calls.rec -o two.html
 for form in gltf glb usda; do expect 0 err "model.$form: [0-9.]+ MB, 17 bodies" export calls.rec -o model.$form; done

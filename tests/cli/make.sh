@@ -31,6 +31,7 @@ END
 
 expect 2 err 'a shape is missing' make -n 902 -o x.obj
 expect 2 err 'there is no shape lumpi; did you mean lumpy\?' make lumpi -n 902 -o x.obj
+expect 2 err "there is no shape lumpi; did you mean lumpy" make lumpi -o x.obj
 expect 2 err '--triangles N is missing' make lumpy -o x.obj
 expect 2 err '-o FILE is missing' make lumpy -n 902
 expect 2 err '--triangles 3: must be from 4' make lumpy -n 3 -o x.obj

@@ -87,20 +87,19 @@ static int check_use(const make_options *o)
 		return options_misuse("make", "a shape is missing; `carom make --list` names them");
 	if (strcmp(o->shape, "spheres") == 0)
 		return options_misuse("make", "`spheres` must be the first word: carom make spheres ...");
-	if (!o->triangles)
-		return options_misuse("make", "--triangles N is missing");
-	if (!o->output)
-		return options_misuse("make", "-o FILE is missing");
 	const char *names[SHAPES_MAX + 1];
+	int32_t i = 0;
 	name_shapes(names);
-	for (int32_t i = 0; names[i]; i++) {
-		if (strcmp(names[i], o->shape) == 0)
-			return OPTIONS_GO_ON;
-	}
-	const char *nearest = sim_nearest_word(o->shape, names);
+	while (names[i] && strcmp(names[i], o->shape) != 0)
+		i++;
+	const char *nearest = names[i] ? NULL : sim_nearest_word(o->shape, names);
 	if (nearest)
 		return options_misuse("make", "there is no shape %s; did you mean %s?", o->shape, nearest);
-	return options_misuse("make", "there is no shape %s; `carom make --list` names them", o->shape);
+	if (!names[i])
+		return options_misuse("make", "there is no shape %s; `carom make --list` names them", o->shape);
+	if (!o->triangles)
+		return options_misuse("make", "--triangles N is missing");
+	return o->output ? OPTIONS_GO_ON : options_misuse("make", "-o FILE is missing");
 }
 
 int cmd_make(int argc, char **argv)

@@ -19,16 +19,24 @@ static double shape_extent(const io_recording *recording, const io_recorded_body
 	return page_extent(body, body->mesh >= 0 ? io_recording_get_mesh(recording, body->mesh) : NULL);
 }
 
-double export_bodies_extent(const export_bodies *b)
+/// The largest extent of bodies that forces move (driven: of kinematic ones), up to a limit.
+static double largest_extent(const io_recording *recording, bool driven, double limit)
 {
-	const io_recording *recording = b->play.recording;
 	double most = 0;
 	for (int32_t i = 0; i < io_recording_body_count(recording); i++) {
 		const io_recorded_body *body = io_recording_get_body(recording, i);
-		if (body->kind != CAROM_STATIC)
-			most = fmax(most, shape_extent(recording, body));
+		const bool counts = body->kind != CAROM_STATIC && (body->kind == CAROM_KINEMATIC) == driven;
+		const double extent = counts ? shape_extent(recording, body) : 0;
+		most = extent <= limit ? fmax(most, extent) : most;
 	}
 	return most;
+}
+
+double export_bodies_extent(const export_bodies *b)
+{
+	const double WIDER = 10; // as view_bounds_of_moving has it
+	const double most = largest_extent(b->play.recording, false, INFINITY);
+	return fmax(most, largest_extent(b->play.recording, true, most > 0 ? WIDER * most : INFINITY));
 }
 
 /// Places are rounded to a 2048th of the smallest body that moves.

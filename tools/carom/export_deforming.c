@@ -168,7 +168,7 @@ int export_open_deforming(export_source *source, const char *folder, bool obj, c
 	d->track.stride = 3;
 	d->triangle_count = mesh.triangle_count;
 	d->triangles = mesh.triangles;
-	d->quantum = page_vertex_quantum(page_mean_edge(&mesh));
+	d->quantum = page_vertex_quantum(page_middle_edge(&mesh));
 	mesh.triangles = NULL;
 	sim_mesh_free(&mesh);
 	if (status == EXIT_DONE)

@@ -20,22 +20,31 @@ double page_quantum(double length)
 
 double page_body_quantum(double least_extent) { return page_quantum(least_extent / 2048); }
 
-double page_vertex_quantum(double mean_edge) { return page_quantum(mean_edge / 256); }
+double page_vertex_quantum(double edge) { return page_quantum(edge / 256); }
 
 double page_sphere_quantum(double mean_radius) { return page_quantum(mean_radius / 64); }
 
-double page_mean_edge(const sim_mesh *mesh)
+static int compare_lengths(const void *a, const void *b)
 {
-	const int32_t step = 1 + mesh->triangle_count / 1000;
-	double sum = 0, edges = 0;
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+double page_middle_edge(const sim_mesh *mesh)
+{
+	enum { MOST = 1000 };
+	const int32_t step = 1 + mesh->triangle_count / MOST;
+	double lengths[MOST + 1];
+	int count = 0;
 	for (int32_t i = 0; i < mesh->triangle_count; i += step) {
 		const float *a = mesh->vertices + 3 * (size_t)mesh->triangles[3 * (size_t)i];
 		const float *b = mesh->vertices + 3 * (size_t)mesh->triangles[3 * (size_t)i + 1];
 		const double length = hypot(hypot(b[0] - a[0], b[1] - a[1]), b[2] - a[2]);
-		sum += length;
-		edges += length > 0; // a surface that is not there yet is a point
+		lengths[count] = length;
+		count += length > 0; // a surface that is not there yet is a point
 	}
-	return edges > 0 ? sum / edges : 0;
+	qsort(lengths, (size_t)count, sizeof *lengths, compare_lengths);
+	return count > 0 ? lengths[count / 2] : 0;
 }
 
 static double mesh_extent(const io_recorded_mesh *mesh)

@@ -26,13 +26,13 @@ enum {
 double page_quantum(double length);
 
 /// The quantum of the places of rigid bodies, whose smallest that moves has an extent; of vertices
-/// with edges of a mean length; of spheres of a mean radius. Metres.
+/// with edges of a length; of spheres of a mean radius. Metres.
 double page_body_quantum(double least_extent);
-double page_vertex_quantum(double mean_edge);
+double page_vertex_quantum(double edge);
 double page_sphere_quantum(double mean_radius);
 
-/// The mean length of the first edges of some triangles.
-double page_mean_edge(const sim_mesh *mesh);
+/// The median length of the first edges of some triangles: a plane below a cloth does not count.
+double page_middle_edge(const sim_mesh *mesh);
 
 /// Half the length of a shape along its longest side; mesh: its own, where it has one. 0: a plane.
 double page_extent(const io_recorded_body *body, const io_recorded_mesh *mesh);

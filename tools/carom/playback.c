@@ -57,12 +57,11 @@ int playback_open(playback *play, const char *path, int64_t threads, bool smooth
 	const size_t meshes = (size_t)io_recording_mesh_count(play->recording) + 1;
 	play->poses = calloc(bodies, sizeof *play->poses);
 	play->ids = calloc(bodies, sizeof *play->ids);
-	play->moving = calloc(bodies, sizeof *play->moving);
 	play->looks = calloc(bodies, sizeof *play->looks);
 	play->meshes = calloc(meshes, sizeof *play->meshes);
 	play->hulls = calloc(meshes, sizeof *play->hulls);
 	play->smooth = calloc(meshes, sizeof *play->smooth);
-	if (!play->poses || !play->ids || !play->moving || !play->looks || !play->meshes || !play->hulls || !play->smooth)
+	if (!play->poses || !play->ids || !play->looks || !play->meshes || !play->hulls || !play->smooth)
 		return report_error(NULL, "out of memory");
 	play->context = report_create_context(threads, CAROM_SIMD_AUTO);
 	if (!play->context)
@@ -86,7 +85,6 @@ void playback_close(playback *play)
 	free(play->smooth);
 	free(play->poses);
 	free(play->ids);
-	free(play->moving);
 	free(play->looks);
 	free(play->marks);
 	carom_destroy_context(play->context);
@@ -116,8 +114,6 @@ static bool add_body(playback *play, carom_world *world, int32_t row, int32_t nu
 			look.surface = &play->smooth[recorded[k].mesh];
 		play->looks[play->look_count++] = look;
 	}
-	if (recorded->kind != CAROM_STATIC)
-		play->moving[play->moving_count++] = id;
 	play->dynamic_count += recorded->kind == CAROM_DYNAMIC;
 	play->ids[play->body_count++] = id;
 	return true;
@@ -146,7 +142,6 @@ carom_world *playback_create_posed_world(playback *play, int32_t frame, bool wit
 {
 	play->body_count = 0;
 	play->look_count = 0;
-	play->moving_count = 0;
 	play->dynamic_count = 0;
 	carom_world_def def = playback_detection(play);
 	if (play->scene.text && with_lab)

@@ -22,10 +22,8 @@ typedef struct playback {
 	int32_t first_number; ///< of the bodies, for their colours; 0, but where others come before
 	// The bodies of the world made last.
 	int body_count;
-	int moving_count;  ///< of these, not static
 	int dynamic_count; ///< of these, dynamic: those that `carom run` counts as bodies
 	carom_body_id *ids;
-	carom_body_id *moving; ///< ids of those that are not static
 	/// of the shape that has the number index1 = i + 1, as view_picture_options wants them
 	view_look *looks;
 	int look_count;

@@ -203,9 +203,7 @@ carom_aabb render_bounds(const render_moment *m, const render_view *view)
 	picture_widen_box_by(&box, m->mesh.vertex_count, &places, NULL);
 	if (m->world) {
 		const playback *play = &m->source->bodies->play;
-		const bool moves = play->moving_count > 0;
-		if (view_bounds_of_bodies(
-				m->world, moves ? play->moving : play->ids, moves ? play->moving_count : play->body_count, &more))
+		if (view_bounds_of_moving(m->world, play->ids, play->body_count, &more))
 			picture_widen_box(&box, &more);
 	}
 	if (m->spheres.count > 0 && view->has_walls && (view->box || m->world || m->mesh.vertex_count > 0))

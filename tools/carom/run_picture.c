@@ -58,17 +58,7 @@ bool run_rigid_bounds(const run *r, carom_aabb *box)
 {
 	const carom_world *world = scene_simulation_world(r->parts.simulation);
 	const carom_body_id *all = scene_simulation_ids(r->parts.simulation);
-	const int32_t count = scene_simulation_body_count(r->parts.simulation);
-	carom_body_id *moving = malloc(((size_t)count + 1) * sizeof *moving);
-	int moving_count = 0;
-	for (int32_t i = 0; moving && i < count; i++) {
-		if (r->scene.rigid.bodies[i].kind != CAROM_STATIC)
-			moving[moving_count++] = all[i];
-	}
-	const bool found =
-		moving && (view_bounds_of_bodies(world, moving, moving_count, box) || view_bounds_of_bodies(world, all, count, box));
-	free(moving);
-	return found;
+	return view_bounds_of_moving(world, all, scene_simulation_body_count(r->parts.simulation), box);
 }
 
 carom_aabb run_bounds(const run *r)

@@ -293,7 +293,7 @@ static bool find_vertex_quantum(run_view *view, const run *r)
 		.vertices = floats,
 		.triangles = (int32_t *)surface.triangles };
 	if (floats)
-		view->vertex_quantum = page_vertex_quantum(page_mean_edge(&mesh));
+		view->vertex_quantum = page_vertex_quantum(page_middle_edge(&mesh));
 	free(floats);
 	return floats != NULL;
 }

@@ -106,11 +106,16 @@ class Scene {
 		body.rows.push(row);
 	}
 
+	/** Has it a form of its own, which is not a unit shape stretched? */
+	isRounded(row) { return row.rounding > 0 && ["box", "cylinder", "cone", "ellipsoid"].includes(row.type); }
+
 	geometryKey(row) {
 		if (row.type === "mesh" || row.type === "hull")
 			return `mesh ${row.mesh}`;
 		if (row.type === "capsule")
 			return `capsule ${row.radius} ${row.halfLength}`;
+		if (this.isRounded(row))
+			return `${row.type} ${JSON.stringify(row.given)}`;
 		return row.type === "ellipsoid" ? "sphere" : row.type;
 	}
 
@@ -125,6 +130,8 @@ class Scene {
 			geometry = creasedGeometry(vertices, new Uint32Array(bytes.buffer, 8 + 12 * v, 3 * t));
 		} else if (row.type === "capsule") {
 			geometry = capsuleGeometry(row.radius, row.halfLength);
+		} else if (this.isRounded(row)) {
+			geometry = roundedGeometry(row.type, row.given);
 		} else {
 			geometry = unitShapes[row.type === "ellipsoid" ? "sphere" : row.type]();
 		}
@@ -141,9 +148,11 @@ class Scene {
 	}
 
 	scaleOf(row) {
+		if (this.isRounded(row))
+			return [1, 1, 1];
 		switch (row.type) {
 		case "sphere": return [row.radius, row.radius, row.radius];
-		case "cylinder": case "cone": return [row.radius, row.radius, row.halfLength + row.rounding];
+		case "cylinder": case "cone": return [row.radius, row.radius, row.halfLength];
 		case "box": case "ellipsoid": return row.half;
 		default: return [1, 1, 1];
 		}

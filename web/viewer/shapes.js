@@ -34,6 +34,61 @@ function arc(radius, z, from, to, steps) {
 	return points;
 }
 
+const ROUND_STEPS = 6; // of a quarter of a circle
+
+/**
+ * A box, and a ball that goes over it: patches of a sphere, each moved to its corner. Rows lead from below to above; the two rows and the two
+ * columns where the corner changes bound the edges and sides between.
+ */
+function roundedBox(half, rounding) {
+	const positions = [], normals = [], indices = [], columns = 4 * (ROUND_STEPS + 1), rows = 2 * (ROUND_STEPS + 1), quarter = Math.PI / 2 / ROUND_STEPS;
+	for (let row = 0; row < rows; row++) {
+		const above = row > ROUND_STEPS, latitude = (row - ROUND_STEPS - (above ? 1 : 0)) * quarter;
+		for (let column = 0; column < columns; column++) {
+			const corner = Math.floor(column / (ROUND_STEPS + 1)), around = (column - corner) * quarter;
+			const n = [Math.cos(latitude) * Math.cos(around), Math.cos(latitude) * Math.sin(around), Math.sin(latitude)];
+			const side = [corner === 0 || corner === 3 ? 1 : -1, corner < 2 ? 1 : -1, above ? 1 : -1];
+			positions.push(...n.map((c, k) => side[k] * half[k] + rounding * c));
+			normals.push(...n);
+		}
+	}
+	for (let row = 0; row + 1 < rows; row++) {
+		for (let column = 0; column < columns; column++) {
+			const a = row * columns + column, b = row * columns + (column + 1) % columns;
+			indices.push(a, b, b + columns, a, b + columns, a + columns);
+		}
+	}
+	const top = (rows - 1) * columns, corners = [0, 1, 2, 3].map((i) => i * (ROUND_STEPS + 1));
+	indices.push(corners[0], corners[2], corners[1], corners[0], corners[3], corners[2]);
+	indices.push(top + corners[0], top + corners[1], top + corners[2], top + corners[0], top + corners[2], top + corners[3]);
+	return makeGeometry(positions, normals, indices);
+}
+
+/** An ellipsoid, and a ball that goes over it. */
+function roundedEllipsoid(half, rounding) {
+	const ball = unitShapes.sphere(), { normals } = ball, positions = ball.positions.slice();
+	for (let i = 0; i < positions.length; i += 3) {
+		const length = Math.hypot(...half.map((c, k) => c * normals[i + k]));
+		half.forEach((c, k) => { positions[i + k] = c * c * normals[i + k] / length + rounding * normals[i + k]; });
+	}
+	return { ...ball, positions };
+}
+
+/** A cylinder or a cone, and a ball that goes over it. */
+function roundedTurned(type, radius, halfLength, rounding) {
+	const right = Math.PI / 2, slope = type === "cone" ? Math.atan2(radius, 2 * halfLength) : 0, top = type === "cone" ? 0 : radius;
+	const shifted = (points, by) => points.map(([r, z, nr, nz]) => [r + by, z, nr, nz]);
+	return revolve([[0, -halfLength - rounding, 0, -1], ...shifted(arc(rounding, -halfLength, -right, slope, ROUND_STEPS), radius),
+		...shifted(arc(rounding, halfLength, slope, right, ROUND_STEPS), top), [0, halfLength + rounding, 0, 1]], 48);
+}
+
+/** The mesh of a shape with its rounding, in its own size. */
+function roundedGeometry(type, { radius, halfLength, half, rounding }) {
+	if (type === "box")
+		return roundedBox(half, rounding);
+	return type === "ellipsoid" ? roundedEllipsoid(half, rounding) : roundedTurned(type, radius, halfLength, rounding);
+}
+
 const unitShapes = {
 	sphere: () => revolve(arc(1, 0, -Math.PI / 2, Math.PI / 2, 20), 40),
 	cylinder: () => revolve([[0, -1, 0, -1], [1, -1, 0, -1], [1, -1, 1, 0], [1, 1, 1, 0], [1, 1, 0, 1], [0, 1, 0, 1]], 48),
