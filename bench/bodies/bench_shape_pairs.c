@@ -9,13 +9,13 @@
 /// CASE: only cases whose names begin so. Prints CSV: microseconds of the thread (least and middle
 /// of the rounds), and a hash of the results, by which two builds are compared.
 #include "bench/bench_check.h"
+#include "bench/bench_clock.h"
 #include "bench/bench_random.h"
 #include "carom/carom.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_ROUNDS = 200, PAIRS = 100, CASTS = 200, SIDE = 8, LARGE_STEPS = 4 };
 
@@ -23,13 +23,6 @@ static carom_context *context;
 static const char *only = "";
 
 static void check(carom_result result) { bench_check("bench_shape_pairs", context, result); }
-
-static double thread_us(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
-}
 
 // ---- Results ----
 
@@ -134,9 +127,9 @@ static carom_body_id add(carom_world *world, carom_shape shape, carom_vec3 at, c
 /// Steps a world and takes its contacts into the hash. Returns the time of the step.
 static double step(carom_world *world, uint64_t *hash, long *count)
 {
-	const double start = thread_us();
+	const double start = bench_thread_us();
 	check(carom_world_step(world));
-	const double us = thread_us() - start;
+	const double us = bench_thread_us() - start;
 	const carom_contact_view view = carom_world_contacts(world);
 	*count += view.count;
 	for (int i = 0; i < view.count; i++) {
@@ -247,9 +240,9 @@ static void run_casts(const figure *f, const carom_mesh *sheet, carom_vec3 way, 
 		for (int i = 0; i < CASTS; i++) {
 			const double x = random_between(&seed, -3, 3), y = random_between(&seed, -3, 3);
 			const carom_pose from = { { x, y, f->height + 5e-4 }, multiply(small_turn(&seed, 0, 3), f->turn) };
-			const double start = thread_us();
+			const double start = bench_thread_us();
 			cast(world, f, from, way, true, &hash, &hits);
-			us[r] += thread_us() - start;
+			us[r] += bench_thread_us() - start;
 		}
 	}
 	print_row("casts", name, us, rounds, CASTS, hash, hits);
@@ -375,9 +368,9 @@ static void run_large(const figure *f, const carom_mesh *sheet, const char *grou
 			us[r] += step(world, &hash, &count);
 			const carom_pose away = { { 0, 0, 500 }, turn };
 			check(carom_world_set_pose(world, id, &away));
-			const double start = thread_us();
+			const double start = bench_thread_us();
 			cast(world, f, above, (carom_vec3){ 0.5, 0.3, -far }, false, &cast_hash, &hits);
-			cast_us[r] += thread_us() - start;
+			cast_us[r] += bench_thread_us() - start;
 		}
 	}
 	print_row("large", name, us, rounds, LARGE_STEPS, hash, count);

@@ -6,13 +6,13 @@
 /// the mean and the most of all rounds), for each move, and for each of the further rays.
 /// Usage: bench_query_changes BODIES CHANGES (same | others) [ROUNDS]
 #include "bench/bench_check.h"
+#include "bench/bench_clock.h"
 #include "bench/bench_random.h"
 #include "carom/carom.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_ROUNDS = 1000, RAYS = 1000 };
 
@@ -26,13 +26,6 @@ typedef struct bench {
 } bench;
 
 static void check(const bench *b, carom_result result) { bench_check("bench_query_changes", b->context, result); }
-
-static double thread_us(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
-}
 
 static void add_boxes(bench *b)
 {
@@ -79,17 +72,17 @@ static void run(bench *b, bool others, int rounds)
 	int hits = 0;
 	cast_down(b);
 	for (int r = 0; r < rounds; r++) {
-		double start = thread_us();
+		double start = bench_thread_us();
 		move_boxes(b, others ? r * b->changes : 0);
-		moves += thread_us() - start;
-		start = thread_us();
+		moves += bench_thread_us() - start;
+		start = bench_thread_us();
 		cast_down(b);
-		ray[r] = thread_us() - start;
+		ray[r] = bench_thread_us() - start;
 		sum += ray[r];
-		start = thread_us();
+		start = bench_thread_us();
 		for (int i = 0; i < RAYS; i++)
 			hits += cast_down(b);
-		further += thread_us() - start;
+		further += bench_thread_us() - start;
 	}
 	qsort(ray, (size_t)rounds, sizeof *ray, compare);
 	printf("%d,%d,%s,%.2f,%.2f,%.2f,%.2f,%.3f,%.3f,%d\n", b->bodies, b->changes, others ? "others" : "same", ray[0],

@@ -146,10 +146,9 @@ static void add_sections(const calls_job *job, cJSON *json)
 static int write_summary(const calls_job *job)
 {
 	char path[IO_PATH_MAX];
-	io_output_file file;
 	const calls_told *told = job->told;
-	const double up[3] = { job->up.x, job->up.y, job->up.z },
-				 gravity[3] = { 0 - 9.81 * up[0], 0 - 9.81 * up[1], 0 - 9.81 * up[2] };
+	const carom_vec3 g = calls_gravity(job);
+	const double up[3] = { job->up.x, job->up.y, job->up.z }, gravity[3] = { g.x, g.y, g.z };
 	const char *slash = strrchr(job->path, '/');
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "scene", slash ? slash + 1 : job->path);
@@ -166,18 +165,8 @@ static int write_summary(const calls_job *job)
 	cJSON_AddNumberToObject(json, "impacts", (double)told->impacts);
 	add_sections(job, json);
 	add_notes(job, json);
-	char *text = report_json_text(json, false);
-	cJSON_Delete(json);
-	if (!text)
-		return report_error(NULL, "out of memory");
-	snprintf(path, sizeof path, "%s/summary.json", job->folder);
-	int status = report_open(&file, path);
-	if (status == EXIT_DONE) {
-		fprintf(file.stream, "%s\n", text);
-		status = report_commit(&file);
-	}
-	free(text);
-	return status;
+	calls_name_file(job, "summary.json", path);
+	return report_save_json(path, json);
 }
 
 // ---- The passes ----
@@ -332,12 +321,9 @@ static void set_guard(calls_folder *folder)
 
 int calls_unpack(const char *path, int64_t threads, calls_folder *folder)
 {
-	char made[IO_PATH_MAX];
-	const char *place = getenv("TMPDIR");
+	char made[IO_PATH_MAX - 64]; // files in it have names, too
 	calls_told told;
-	if (snprintf(made, sizeof made, "%s/carom-XXXXXX", place && place[0] ? place : "/tmp") >= (int)sizeof made - 64)
-		return report_error(place, "the path is too long");
-	if (!mkdtemp(made))
+	if (!report_make_temporary("carom", made, sizeof made))
 		return report_error(made, "cannot make the folder: %s (TMPDIR tells where)", strerror(errno));
 	folder->path = strdup(made);
 	if (!folder->path) {

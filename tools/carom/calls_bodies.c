@@ -13,6 +13,35 @@
 #include <string.h>
 #include <unistd.h>
 
+// ---- Files ----
+
+carom_vec3 calls_gravity(const calls_job *job)
+{
+	// A zero comes out without a sign.
+	return (carom_vec3){ 0 - 9.81 * job->up.x, 0 - 9.81 * job->up.y, 0 - 9.81 * job->up.z };
+}
+
+void calls_name_file(const calls_job *job, const char *name, char path[IO_PATH_MAX])
+{
+	snprintf(path, IO_PATH_MAX, "%s/%s", job->folder, name);
+}
+
+bool calls_open_file(calls_job *job, const char *name, io_output_file *file)
+{
+	char path[IO_PATH_MAX];
+	calls_name_file(job, name, path);
+	if (report_open(file, path) != EXIT_DONE)
+		job->status = EXIT_FAILED;
+	return job->status == EXIT_DONE;
+}
+
+bool calls_commit_file(calls_job *job, io_output_file *file)
+{
+	if (report_commit(file) != EXIT_DONE)
+		job->status = EXIT_FAILED;
+	return job->status == EXIT_DONE;
+}
+
 // ---- Memory ----
 
 bool calls_out_of_memory(calls_job *job)
@@ -419,11 +448,6 @@ static carom_vec3 choose_up(const calls_job *job, const carom_world *world)
 
 // ---- The pass ----
 
-static void make_path(const calls_job *job, const char *name, char path[IO_PATH_MAX])
-{
-	snprintf(path, IO_PATH_MAX, "%s/%s", job->folder, name);
-}
-
 /// The recording begins when the first step is there, for it tells which way is up.
 static bool begin_recording(calls_job *job, const carom_world *world)
 {
@@ -431,12 +455,12 @@ static bool begin_recording(calls_job *job, const carom_world *world)
 	sim_error error;
 	const char *slash = strrchr(job->path, '/');
 	job->up = choose_up(job, world);
-	const io_recording_info info = { .gravity = { 0 - 9.81 * job->up.x, 0 - 9.81 * job->up.y, 0 - 9.81 * job->up.z },
+	const io_recording_info info = { .gravity = calls_gravity(job),
 		.time_step = job->options->time_step,
 		.contacts = true,
 		.scene_text = "",
 		.scene_name = slash ? slash + 1 : job->path };
-	make_path(job, "recording.h5", path);
+	calls_name_file(job, "recording.h5", path);
 	job->recorder = io_create_recorder(path, &info, &error);
 	return job->recorder || fail_with(job, &error);
 }
@@ -460,12 +484,8 @@ bool calls_watch_bodies(carom_world *world, int64_t step, void *user)
 
 bool calls_open_bodies(calls_job *job)
 {
-	char path[IO_PATH_MAX];
-	make_path(job, "stats.csv", path);
-	if (report_open(&job->stats, path) != EXIT_DONE) {
-		job->status = EXIT_FAILED;
+	if (!calls_open_file(job, "stats.csv", &job->stats))
 		return false;
-	}
 	fputs(
 		"step,time,bodies,asleep,box_pairs,colliding_pairs,pairs_begun,pairs_ended,contacts,deepest_penetration,surface_contacts,"
 		"sphere_contacts,sphere_pairs,impacts,body_impacts,shape_impacts\n",
@@ -477,13 +497,9 @@ bool calls_open_bodies(calls_job *job)
 static bool write_bodies(calls_job *job)
 {
 	static const char *const kinds[] = { "static", "kinematic", "dynamic" };
-	char path[IO_PATH_MAX];
 	io_output_file file;
-	make_path(job, "bodies.csv", path);
-	if (report_open(&file, path) != EXIT_DONE) {
-		job->status = EXIT_FAILED;
+	if (!calls_open_file(job, "bodies.csv", &file))
 		return false;
-	}
 	fputs("body,index1,generation,user_data,kind,shapes,first_step,last_step\n", file.stream);
 	for (int64_t i = 0; i < job->body_count; i++) {
 		const calls_body *b = &job->bodies[i];
@@ -491,9 +507,7 @@ static bool write_bodies(calls_job *job)
 			(unsigned)b->id.generation, (unsigned long long)b->user_data, kinds[job->rows[b->first_row].kind],
 			(int)b->row_count, (long long)b->first_step, (long long)b->last_step);
 	}
-	if (report_commit(&file) != EXIT_DONE)
-		job->status = EXIT_FAILED;
-	return job->status == EXIT_DONE;
+	return calls_commit_file(job, &file);
 }
 
 bool calls_close_bodies(calls_job *job)
@@ -504,13 +518,11 @@ bool calls_close_bodies(calls_job *job)
 	job->recorder = NULL;
 	if (!io_close_recorder(recorder, &error))
 		return fail_with(job, &error);
-	if (report_commit(&job->stats) != EXIT_DONE) {
-		job->status = EXIT_FAILED;
+	if (!calls_commit_file(job, &job->stats))
 		return false;
-	}
 	if (job->row_count > 0)
 		return write_bodies(job);
-	make_path(job, "recording.h5", path);
+	calls_name_file(job, "recording.h5", path);
 	unlink(path);
 	return true;
 }

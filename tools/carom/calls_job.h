@@ -130,6 +130,15 @@ bool calls_reserve(calls_job *job, void **data, int64_t *room, int64_t count, si
 bool calls_fail(calls_job *job);
 bool calls_out_of_memory(calls_job *job);
 
+/// Against up, which the first step tells, m/s^2.
+carom_vec3 calls_gravity(const calls_job *job);
+
+/// The path of a file of this name in the folder.
+void calls_name_file(const calls_job *job, const char *name, char path[IO_PATH_MAX]);
+/// Open such a file, and give it its name when it is whole. False after a message.
+bool calls_open_file(calls_job *job, const char *name, io_output_file *file);
+bool calls_commit_file(calls_job *job, io_output_file *file);
+
 /// List the bodies of a world in job->ids, and make slots for their numbers. False after a message.
 bool calls_list_bodies(calls_job *job, const carom_world *world);
 

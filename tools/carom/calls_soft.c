@@ -21,22 +21,16 @@
 /// Which surfaces lie behind each other in the frames.
 static bool write_surfaces(calls_job *job)
 {
-	char path[IO_PATH_MAX];
 	io_output_file file;
-	snprintf(path, sizeof path, "%s/frames/bodies.csv", job->folder);
-	if (report_open(&file, path) != EXIT_DONE) {
-		job->status = EXIT_FAILED;
+	if (!calls_open_file(job, "frames/bodies.csv", &file))
 		return false;
-	}
 	fputs("kind,vertices,triangles,name\n", file.stream);
 	for (int64_t i = 0; i < job->surface_count; i++) {
 		const calls_surface *s = &job->surfaces[i];
 		fprintf(file.stream, "%s,%d,%d,\"id %u.%u\"\n", s->kind == CAROM_CLOTH ? "cloth" : "solid", (int)s->vertex_count,
 			(int)s->triangle_count, (unsigned)s->id.index1, (unsigned)s->id.generation);
 	}
-	if (report_commit(&file) != EXIT_DONE)
-		job->status = EXIT_FAILED;
-	return job->status == EXIT_DONE;
+	return calls_commit_file(job, &file);
 }
 
 /// Surfaces take turns with their numbers of vertices.
@@ -58,7 +52,7 @@ static bool open_frames(calls_job *job)
 	if (!job->vertices || !job->triangles)
 		return calls_out_of_memory(job);
 	join_triangles(job);
-	snprintf(path, sizeof path, "%s/frames", job->folder);
+	calls_name_file(job, "frames", path);
 	if (report_make_folder(path) != EXIT_DONE) {
 		job->status = EXIT_FAILED;
 		return false;

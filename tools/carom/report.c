@@ -175,6 +175,32 @@ int report_make_folder(const char *path)
 	return EXIT_DONE;
 }
 
+bool report_make_temporary(const char *prefix, char *path, size_t size)
+{
+	const char *place = getenv("TMPDIR");
+	if (snprintf(path, size, "%s/%s-XXXXXX", place && place[0] ? place : "/tmp", prefix) >= (int)size) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	return mkdtemp(path) != NULL;
+}
+
+int report_save_json(const char *path, cJSON *object)
+{
+	io_output_file file;
+	char *text = report_json_text(object, false);
+	cJSON_Delete(object);
+	if (!text)
+		return report_error(NULL, "out of memory");
+	int status = report_open(&file, path);
+	if (status == EXIT_DONE) {
+		fprintf(file.stream, "%s\n", text);
+		status = report_commit(&file);
+	}
+	free(text);
+	return status;
+}
+
 int report_open(io_output_file *file, const char *path)
 {
 	sim_error error;

@@ -54,6 +54,14 @@ void report_add_hash(cJSON *object, const char *name, uint64_t hash);
 /// Add three numbers as an array.
 void report_add_vector(cJSON *object, const char *name, const double v[3]);
 
+/// Make a folder of one's own, PREFIX-XXXXXX, where TMPDIR says, or in /tmp. path [size] gets its
+/// name. False, with errno set, when that fails.
+bool report_make_temporary(const char *prefix, char *path, size_t size);
+
+/// Write an object with a line end into a file, and delete it (NULL: memory was short). EXIT_DONE,
+/// or EXIT_FAILED after a message.
+int report_save_json(const char *path, cJSON *object);
+
 /// Make a folder for --out, with those above it. EXIT_DONE (also when it is there), or EXIT_FAILED
 /// after a message.
 int report_make_folder(const char *path);

@@ -77,19 +77,8 @@ void run_out_path(const run_options *options, const char *name, char path[IO_PAT
 static int write_summary(const run_options *options, cJSON *json)
 {
 	char path[IO_PATH_MAX];
-	io_output_file file;
-	char *text = report_json_text(json, false);
-	cJSON_Delete(json);
-	if (!text)
-		return report_error(NULL, "out of memory");
 	run_out_path(options, "summary.json", path);
-	int status = report_open(&file, path);
-	if (status == EXIT_DONE) {
-		fprintf(file.stream, "%s\n", text);
-		status = report_commit(&file);
-	}
-	free(text);
-	return status;
+	return report_save_json(path, json);
 }
 
 static int write_picture(run *r)

@@ -400,6 +400,19 @@ const float *cp_as_floats(cp_input *input)
 	return copy;
 }
 
+const float *cp_open_region(cp_input *heights, PyObject *const values[3], carom_field_region *region)
+{
+	int64_t column, row;
+	const float *floats = NULL;
+	if (!cp_open_rows(heights, values[0], "heights", 1, INT32_MAX) || !(floats = cp_as_floats(heights)) ||
+		!cp_get_int(values[1], "first_column", INT32_MIN, INT32_MAX, &column) ||
+		!cp_get_int(values[2], "first_row", INT32_MIN, INT32_MAX, &row))
+		return NULL;
+	*region = (carom_field_region){ (int32_t)column, (int32_t)row, (int32_t)heights->columns,
+		heights->rows > INT32_MAX ? -1 : (int32_t)heights->rows };
+	return floats;
+}
+
 /// A number that is no integer of size bytes: it has a part behind the point, or is too large.
 static void refuse_number(const cp_input *input, int64_t i, int64_t j, int size)
 {

@@ -323,6 +323,9 @@ bool cp_has_rows(const cp_input *input, int64_t rows);
 /// Its values, row after row, converted where they are of another type. NULL with an exception.
 const double *cp_as_doubles(cp_input *input);
 const float *cp_as_floats(cp_input *input);
+/// Open the heights of a rectangle of a height field, values [0], and read where it begins, [1] and
+/// [2]. The heights, which cp_close_input gives back in any case, or NULL with an error set.
+const float *cp_open_region(cp_input *heights, PyObject *const values[3], carom_field_region *region);
 const int32_t *cp_as_int32(cp_input *input);
 const uint32_t *cp_as_uint32(cp_input *input);
 const uint64_t *cp_as_uint64(cp_input *input);

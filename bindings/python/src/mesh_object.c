@@ -231,14 +231,9 @@ static PyObject *mesh_edited(PyObject *self, PyObject *const *args, Py_ssize_t c
 	cp_mesh *mesh = (cp_mesh *)self;
 	PyObject *values[3], *made = NULL;
 	cp_input heights = { 0 };
-	int64_t column, row;
+	carom_field_region region;
 	const float *floats = NULL;
-	if (cp_arguments("edited", args, count, keywords, names, 3, values) &&
-		cp_open_rows(&heights, values[0], "heights", 1, INT32_MAX) && (floats = cp_as_floats(&heights)) &&
-		cp_get_int(values[1], "first_column", INT32_MIN, INT32_MAX, &column) &&
-		cp_get_int(values[2], "first_row", INT32_MIN, INT32_MAX, &row)) {
-		const carom_field_region region = { (int32_t)column, (int32_t)row, (int32_t)heights.columns,
-			heights.rows > INT32_MAX ? -1 : (int32_t)heights.rows };
+	if (cp_arguments("edited", args, count, keywords, names, 3, values) && (floats = cp_open_region(&heights, values, &region))) {
 		carom_mesh *edited;
 		carom_result result;
 		Py_BEGIN_ALLOW_THREADS result = carom_create_edited_field(mesh->context->context, mesh->mesh, &region, floats, &edited);

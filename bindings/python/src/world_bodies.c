@@ -537,16 +537,11 @@ static PyObject *edit_field(PyObject *self, PyObject *const *args, Py_ssize_t co
 	PyObject *values[4], *done = NULL;
 	carom_body_id id;
 	cp_input heights = { 0 };
-	int64_t column, row;
+	carom_field_region region;
 	const float *floats = NULL;
 	if (cp_arguments("edit_field", args, count, keywords, names, 4, values) && cp_get_id(values[0], &id) &&
-		cp_open_rows(&heights, values[1], "heights", 1, INT32_MAX) && (floats = cp_as_floats(&heights)) &&
-		cp_get_int(values[2], "first_column", INT32_MIN, INT32_MAX, &column) &&
-		cp_get_int(values[3], "first_row", INT32_MIN, INT32_MAX, &row) && begin(world)) {
-		const carom_field_region region = { (int32_t)column, (int32_t)row, (int32_t)heights.columns,
-			heights.rows > INT32_MAX ? -1 : (int32_t)heights.rows };
+		(floats = cp_open_region(&heights, values + 1, &region)) && begin(world))
 		done = end(world, carom_world_edit_field(world->world, id, &region, floats));
-	}
 	cp_close_input(&heights);
 	return done;
 }

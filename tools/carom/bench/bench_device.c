@@ -254,7 +254,7 @@ int bench_device_start(bench *b, bench_report *report)
 	start_files files = { 0 };
 	bench_table *table = bench_add_table(report, "device-start", "A new process with one step, from its start to its end",
 		"process|where|ms, least|ms, mean|more than the processor, ms");
-	if (!bench_temporary_folder(files.folder))
+	if (!report_make_temporary("carom-bench", files.folder, sizeof files.folder))
 		return report_error(files.folder, "%s", strerror(errno));
 	const int status = measure_starts(b, table, &files);
 	remove(files.spheres);

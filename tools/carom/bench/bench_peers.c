@@ -2,6 +2,7 @@
 #include "bench_peers.h"
 
 #include "tools/carom/program.h"
+#include "tools/carom/report.h"
 
 #include "io/mesh_file.h"
 #include "io/output_file.h"
@@ -19,16 +20,9 @@ typedef struct exchange {
 	char table[IO_PATH_MAX];
 } exchange;
 
-bool bench_temporary_folder(char folder[BENCH_FOLDER_SIZE])
-{
-	const char *temporary = getenv("TMPDIR");
-	snprintf(folder, BENCH_FOLDER_SIZE, "%s/carom-bench-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-	return mkdtemp(folder) != NULL;
-}
-
 static bool make_exchange(exchange *files)
 {
-	if (!bench_temporary_folder(files->folder))
+	if (!report_make_temporary("carom-bench", files->folder, sizeof files->folder))
 		return false;
 	snprintf(files->motion, sizeof files->motion, "%s/motion.rbt", files->folder);
 	snprintf(files->mesh, sizeof files->mesh, "%s/mesh.obj", files->folder);

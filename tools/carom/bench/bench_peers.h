@@ -20,9 +20,6 @@ typedef struct bench_peer_times {
 /// Room for files with names of up to 31 bytes in an IO_PATH_MAX.
 enum { BENCH_FOLDER_SIZE = IO_PATH_MAX - 32 };
 
-/// Make a folder for files that go between two programs. False, with errno set, when that fails.
-bool bench_temporary_folder(char folder[BENCH_FOLDER_SIZE]);
-
 /// Write the motion of the bodies that move for carom_peers, run it, read its figures. False, with
 /// a reason that a reader understands, when the program is not there or fails, or the bodies do not
 /// all have one mesh.
