@@ -366,7 +366,7 @@ void scene_set_deforming_defaults(scene_deforming *deforming)
 
 static void read_solver(const io_json_node *section, sim_soft_def *def)
 {
-	static const char *const fields[] = { "substeps", "solves", "rounds", "damping", NULL };
+	static const char *const fields[] = { "substeps", "solves", "rounds", "damping", "lead_apart", NULL };
 	io_json_node node;
 	if (!io_json_member(section, "solver", &node) || !io_json_fields(&node, fields))
 		return;
@@ -374,6 +374,7 @@ static void read_solver(const io_json_node *section, sim_soft_def *def)
 	scene_read_int32(&node, "solves", 1, 100, &def->solves);
 	scene_read_int32(&node, "rounds", 0, 1000, &def->rounds);
 	io_json_number(&node, "damping", 0, 1e6, &def->damping);
+	io_json_bool(&node, "lead_apart", &def->lead_apart);
 }
 
 void scene_read_deforming_section(const io_json_node *section, scene_description *scene)

@@ -148,6 +148,8 @@ static void join_soft_substep(sim_soft_step *sum, const sim_soft_step *part)
 	sum->zones += before.zones;
 	sum->zone_vertices += before.zone_vertices;
 	sum->halvings += before.halvings;
+	sum->leads += before.leads;
+	sum->gave_way += before.gave_way;
 	sum->stretch_worst = fmax(sum->stretch_worst, before.stretch_worst);
 	sum->ms_total += before.ms_total;
 	sum->ms_detection += before.ms_detection;

@@ -67,7 +67,7 @@ TEST(soft_scene, every_field)
 		" \"output\": {\"frames\": 3, \"format\": \"obj\"}, \"picture\": {\"ground\": false},\n"
 		" \"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0], \"width\": 320},\n"
 		" \"meshes\": {\"m\": {\"shape\": \"lumpy\"}}, \"deforming\": {\"resolution\": 0.5,\n"
-		" \"thickness\": 0.004, \"solver\": {\"substeps\": 5, \"solves\": 3, \"rounds\": 4, \"damping\": 0.5},\n"
+		" \"thickness\": 0.004, \"solver\": {\"substeps\": 5, \"solves\": 3, \"rounds\": 4, \"damping\": 0.5, \"lead_apart\": true},\n"
 		" \"movers\": [{\"name\": \"body\", \"mesh\": \"m\", \"friction\": 0.75, \"position\": [0, -5, 0],\n"
 		"  \"motion\": {\"velocity\": [1, 0, 0], \"ramp\": 2, \"spin\": {\"axis\": [1, 0, 0], \"degrees_per_second\": 180},\n"
 		"   \"swing\": {\"axis\": [0, 0, 1], \"degrees\": 90, \"shift\": [0, 1, 0], \"period\": 4, \"phase_degrees\": 90}}}],\n"
@@ -96,6 +96,7 @@ TEST(soft_scene, every_field)
 	CHECK_INT(scene.deforming.def.solves, 3);
 	CHECK_INT(scene.deforming.def.rounds, 4);
 	CHECK_NEAR(scene.deforming.def.damping, 0.5, 0);
+	CHECK(scene.deforming.def.lead_apart);
 	CHECK_INT(scene.output.frames, 3);
 	CHECK(scene.output.frames_as_obj && !scene.picture.ground && scene.camera.given);
 	REQUIRE(scene.deforming.source_count == 4);

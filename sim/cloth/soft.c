@@ -1,6 +1,7 @@
 // The cloth simulation: making it, and its steps. See soft.h.
 #include "sim/base/state_hash.h"
 #include "sim/base/sim_clock.h"
+#include "sim/cloth/soft_apart.h"
 #include "sim/cloth/soft_levels.h"
 #include "sim/cloth/soft_topology.h"
 
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, MOST_HALVINGS = 8, MIN_VERTICES = 2048 };
+// Where surfaces cross already, a part of the step is not halved so often before they cross more.
+enum { ALIGNMENT = 64, MOST_HALVINGS = 8, CROSSED_HALVINGS = 2, MIN_VERTICES = 2048 };
 
 // Impacts of the last resort: nearer than this, in metres, counts as touching.
 static const double SURE_TOLERANCE = 1e-9;
@@ -427,8 +429,24 @@ bool sim_soft_count_crossings(const sim_soft *s, int32_t *count)
 	return done;
 }
 
-static bool check_start(const sim_soft *s, sim_error *error)
+/// Bodies may cross where at least one of two can be led away.
+static bool check_crossed_start(sim_soft *s, sim_error *error)
 {
+	int32_t stuck[2] = { -1, -1 };
+	if (!soft_count_crossings(s, &s->crossings, stuck, error))
+		return false;
+	if (s->crossings == 0)
+		soft_destroy_apart(s);
+	if (stuck[0] < 0)
+		return true;
+	return sim_fail(error, "body \"%s\" and body \"%s\" cross at the start where neither can move", s->parts[stuck[0]].name,
+		s->parts[stuck[1]].name);
+}
+
+static bool check_start(sim_soft *s, sim_error *error)
+{
+	if (s->def.lead_apart)
+		return check_crossed_start(s, error);
 	int32_t(*pairs)[2], count = 0, first = 0;
 	bool done = list_crossings(s, &pairs, &count);
 	if (!done) {
@@ -500,6 +518,7 @@ void sim_destroy_soft(sim_soft *s)
 	soft_free(s, s->memory, s->memory_size);
 	soft_destroy_levels(s, s->levels);
 	soft_destroy_spheres(s);
+	soft_destroy_apart(s);
 	soft_free_colors(s);
 	soft_free(s, s->contacts.data, (size_t)s->contacts.capacity * sizeof *s->contacts.data);
 	soft_free(s, s->found.data, (size_t)s->found.capacity * sizeof *s->found.data);
@@ -622,8 +641,18 @@ static void take_corrections(sim_soft *s, double duration)
 		s->velocity[i] += (s->place[i] - s->solved[i]) / duration;
 }
 
-/// From begin to the end of a part of the step: solve, look, correct, look again.
-static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_error *error)
+/// No place is left: let surfaces pass each other. What crosses then is led apart before the steps
+/// that follow.
+static void give_way(sim_soft *s, sim_error *error)
+{
+	memcpy(s->place, s->before, (size_t)s->vertex_count * 3 * sizeof *s->place);
+	s->step.gave_way++;
+	*error = (sim_error){ "" };
+}
+
+/// From begin to the end of a part of the step: solve, look, correct, look again. may_halve: where
+/// that does not go, its halves are tried.
+static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, bool may_halve, sim_error *error)
 {
 	if (!soft_find_spheres(s, duration, error) || !foresee(s, duration, error))
 		return SOFT_FAILED;
@@ -640,7 +669,11 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_
 			return SOFT_FAILED;
 		}
 	}
-	const soft_verdict verdict = open > 0 || near > 0 ? soft_merge_zones(s, duration, error) : SOFT_DONE;
+	soft_verdict verdict = open > 0 || near > 0 ? soft_merge_zones(s, duration, error) : SOFT_DONE;
+	if (verdict == SOFT_SQUEEZED && s->def.lead_apart && !may_halve) {
+		give_way(s, error);
+		verdict = SOFT_DONE;
+	}
 	if (verdict == SOFT_DONE && !soft_end_spheres(s, duration, error))
 		return SOFT_SQUEEZED;
 	if (verdict == SOFT_DONE) {
@@ -659,8 +692,9 @@ static soft_verdict advance(sim_soft *s, double from, double to, int32_t substep
 	memcpy(s->begin_velocity, s->velocity, bytes);
 	carry(s, from, to);
 	soft_begin_solids(s);
-	const soft_verdict verdict = do_part(s, to - from, substeps, error);
-	if (verdict != SOFT_SQUEEZED || halvings == MOST_HALVINGS)
+	const bool may_halve = halvings < (s->step.gave_way > 0 || s->step.crossings > 0 ? CROSSED_HALVINGS : MOST_HALVINGS);
+	const soft_verdict verdict = do_part(s, to - from, substeps, may_halve, error);
+	if (verdict != SOFT_SQUEEZED || !may_halve)
 		return verdict;
 	memcpy(s->place, s->begin, bytes);
 	memcpy(s->velocity, s->begin_velocity, bytes);
@@ -706,8 +740,15 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 	soft_reset_solids(s, false);
 	for (int32_t i = 0; i < s->part_count; i++)
 		s->parts[i].reaction = (sim_soft_reaction){ 0 };
+	if (s->crossings > 0 && !soft_lead_apart(s, error))
+		return false;
 	if (advance(s, s->time, time, s->def.substeps, 0, error) != SOFT_DONE)
 		return false;
+	if (s->step.gave_way > 0 && !soft_count_crossings(s, &s->step.crossings, NULL, error))
+		return false;
+	s->crossings = s->step.crossings;
+	if (s->step.leads > 0)
+		soft_calm_led(s);
 	memcpy(s->committed, s->place, bytes);
 	memcpy(s->committed_velocity, s->velocity, bytes);
 	soft_commit_spheres(s);
@@ -765,6 +806,7 @@ bool sim_soft_move_state(sim_soft *s, sim_tape *tape, sim_error *error)
 		return sim_fail(error, "bodies: their surfaces are others");
 	sim_tape_move(tape, &s->steps, sizeof s->steps);
 	sim_tape_move(tape, &s->time, sizeof s->time);
+	sim_tape_move(tape, &s->crossings, sizeof s->crossings);
 	sim_tape_move(tape, s->committed, bytes);
 	sim_tape_move(tape, s->committed_velocity, bytes);
 	for (int32_t i = 0; i < s->part_count; i++)

@@ -84,11 +84,16 @@ typedef struct sim_soft_def {
 	int32_t solves; ///< times that a step is solved again with the impacts found so far
 	/// times that only places are corrected, after these; then zones move as one
 	int32_t rounds;
+	/// Bodies may cross at the start, and where two rigid ones leave them no place. They are led
+	/// apart over some steps, the shortest way: on which side a surface ends up, nobody knows.
+	/// False: both are errors.
+	bool lead_apart;
 	/// for all but the detector; both functions NULL: carom_default_allocator
 	carom_allocator allocator;
 } sim_soft_def;
 
 /// Gravity along -y, 1/120 s in 16 substeps, 2 mm, damping 0.1, 2 solves, 12 rounds. No bodies.
+/// What crosses is an error.
 sim_soft_def sim_default_soft_def(void);
 /// A cloth of 0.2 kg/m2, 2,000 N/m, 1e-5 N m, bulk 2e4 Pa, friction 0.3, that keeps its form and
 /// stretches by at most 3 %.
@@ -106,6 +111,9 @@ typedef struct sim_soft_step {
 	int32_t zones; ///< that moved as one
 	int32_t zone_vertices;
 	int32_t halvings;     ///< times that a part of the step was halved
+	int32_t leads;        ///< times that what crosses was led apart before the step
+	int32_t gave_way;     ///< parts of the step in which surfaces were squeezed through others
+	int64_t crossings;    ///< of edges and triangles at the end, by exact tests
 	double stretch_worst; ///< of an edge: its length as part of that at rest, less 1
 	double stretch_mean;  ///< the same, absolute, mean over all edges
 	double kinetic_energy;
@@ -121,8 +129,9 @@ typedef struct sim_soft_reaction {
 } sim_soft_reaction;
 
 /// Make a simulation. NULL, with the reason in error (naming body and vertex where one is at
-/// fault), when a number is out of range, bodies touch or cross each other at the start, or memory
-/// is short. The context must outlive it.
+/// fault), when a number is out of range, bodies touch or cross each other at the start (with
+/// lead_apart: where neither of two that cross can move), or memory is short. The context must
+/// outlive it.
 sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, sim_error *error);
 void sim_destroy_soft(sim_soft *soft);
 
@@ -169,8 +178,9 @@ bool sim_soft_meet(sim_soft *soft, int32_t count, const sim_soft_sphere *spheres
 sim_soft_sphere_change sim_soft_get_change(const sim_soft *soft, int32_t sphere);
 
 /// Do a step. False, with the reason in error, when memory is short (the step may be repeated) or
-/// two rigid bodies press a deforming one from both sides, so that no place is left for it, or when
-/// a sphere overlaps a surface at the start or is so fast that it may pass through one.
+/// two rigid bodies press a deforming one from both sides, so that no place is left for it (not
+/// with lead_apart), or when a sphere overlaps a surface at the start or is so fast that it may
+/// pass through one.
 bool sim_soft_advance(sim_soft *soft, sim_soft_step *step, sim_error *error);
 
 /// All bodies as one mesh, rigid ones too, in the order of the definition.

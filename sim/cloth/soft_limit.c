@@ -12,7 +12,8 @@ static const double AIM = 0.5;
 
 enum {
 	MOST_SWEEPS = 400,
-	SWEEPS_A_LEVEL = 4, // sweeps over the edges for one over the coarse levels
+	CROSSED_SWEEPS = 30, // where bodies cross, edges may be held too long
+	SWEEPS_A_LEVEL = 4,  // sweeps over the edges for one over the coarse levels
 	MIN_VERTICES = 2048,
 };
 
@@ -146,7 +147,8 @@ static int64_t limit_all(sim_soft *s)
 void soft_settle(sim_soft *s, double duration)
 {
 	bool settled = false;
-	for (int sweep = 0; sweep < MOST_SWEEPS && !settled; sweep++) {
+	const int most = s->step.crossings > 0 ? CROSSED_SWEEPS : MOST_SWEEPS;
+	for (int sweep = 0; sweep < most && !settled; sweep++) {
 		if (sweep % SWEEPS_A_LEVEL == 1)
 			soft_limit_levels(s, true);
 		settled = limit_all(s) == 0;

@@ -193,6 +193,12 @@ static void solve_shapes(substep *step)
 	soft_run_visit(&edges);
 }
 
+void soft_hold_shapes(sim_soft *s, double duration)
+{
+	substep step = { s, duration, 1 / (duration * duration), 1 };
+	solve_shapes(&step);
+}
+
 void soft_solve(sim_soft *s, double duration, int32_t substeps)
 {
 	const double h = duration / substeps;

@@ -44,7 +44,7 @@ typedef struct soft_sphere {
 	double before[3]; // place at the begin of a substep
 	double turn[3];   // of this substep, radians
 	double solved[3]; // the solver's place, before corrections
-	double clear;     // no triangle was nearer to the centre at the end of the last step
+	double clear;     // no triangle is nearer to the centre as a step begins
 	bool known;       // has it been through a step?
 	bool touched;     // by a surface, since it was met
 } soft_sphere;
@@ -206,11 +206,20 @@ bool sim_soft_meet(sim_soft *s, int32_t count, const sim_soft_sphere *given, sim
 		memcpy(b->met.spin, g->spin, sizeof b->met.spin);
 		for (int k = 0; k < 3; k++)
 			b->gain[k] = g->force[k] / g->mass;
+		b->clear = b->known ? b->clear - distance(b->committed.place, g->place) : 0;
 		b->committed = b->now = b->met;
 		b->touched = false;
 	}
 	s->spheres_time = s->time;
 	return true;
+}
+
+double soft_clear_of_spheres(const sim_soft *s)
+{
+	double clear = INFINITY;
+	for (int32_t i = 0; s->spheres && i < s->spheres->count; i++)
+		clear = s->spheres->data[i].known ? fmin(clear, s->spheres->data[i].clear) : clear;
+	return clear;
 }
 
 sim_soft_sphere_change sim_soft_get_change(const sim_soft *s, int32_t sphere)

@@ -93,6 +93,7 @@ typedef struct soft_part {
 typedef struct soft_detector soft_detector;
 typedef struct soft_levels soft_levels;
 typedef struct soft_spheres soft_spheres;
+typedef struct soft_apart soft_apart;
 
 /// Counted by one worker, on a cache line of its own.
 typedef struct soft_tally {
@@ -148,6 +149,8 @@ struct sim_soft {
 	soft_detector *rest_detector, *near_detector, *sure_detector;
 	soft_spheres *spheres; ///< NULL: none were ever met
 	double spheres_time;   ///< when they were met, seconds
+	soft_apart *apart;     ///< NULL: nothing has ever crossed
+	int64_t crossings;     ///< of edges and triangles at committed
 	sim_soft_step step;
 };
 
@@ -178,6 +181,9 @@ bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, con
 /// Places and velocities after duration, from begin and begin_velocity, with the contacts as
 /// constraints.
 void soft_solve(sim_soft *soft, double duration, int32_t substeps);
+/// Correct places as the forces of one substep of so many seconds do, without regard to contacts.
+/// What has no inverse mass stays.
+void soft_hold_shapes(sim_soft *soft, double duration);
 /// Keep the contacts' gaps in this substep of so many seconds: progress of the step is from 0 to 1.
 /// again: the substep's pushes so far did not suffice.
 void soft_push_contacts(sim_soft *soft, double progress, double duration, bool again);
@@ -227,6 +233,9 @@ static inline int64_t soft_sum_tallies(const sim_soft *soft)
 bool soft_find_spheres(sim_soft *soft, double duration, sim_error *error);
 /// Put the spheres where the part of the step begins.
 void soft_start_spheres(sim_soft *soft);
+/// No triangle is nearer than this to the centre of a sphere as a step begins. INFINITY without
+/// spheres.
+double soft_clear_of_spheres(const sim_soft *soft);
 /// Let them move freely in a substep.
 void soft_predict_spheres(sim_soft *soft, double duration);
 /// Keep them and deforming bodies apart in this substep: progress of the part is from 0 to 1.

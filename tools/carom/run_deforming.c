@@ -16,7 +16,7 @@
 
 // Sums over the steps.
 typedef struct run_sums {
-	int64_t steps, impacts, impacts_more, undecided, searches, solves, zones, zone_vertices, halvings;
+	int64_t steps, impacts, impacts_more, undecided, searches, solves, zones, zone_vertices, halvings, leads, gave_way, crossed;
 	int64_t impacts_peak, impacts_peak_step;
 	double stretch_peak;
 	int64_t stretch_peak_step;
@@ -39,7 +39,7 @@ typedef struct deforming {
 // ---- Output ----
 
 static const char stats_names[] =
-	"step,time,impacts,impacts_more,undecided,searches,solves,zones,zone_vertices,halvings,stretch_worst,stretch_mean,"
+	"step,time,impacts,impacts_more,undecided,searches,solves,zones,zone_vertices,halvings,leads,gave_way,crossings,stretch_worst,stretch_mean,"
 	"kinetic_energy,ms_detection,ms_solver,ms_total\n";
 
 static void write_names(FILE *table) { fputs(stats_names, table); }
@@ -48,10 +48,11 @@ static void write_row(run *r, void *state, FILE *table)
 {
 	(void)r;
 	const sim_soft_step *s = &((const deforming *)state)->last;
-	fprintf(table, "%lld,%.9g,%lld,%lld,%lld,%d,%d,%d,%d,%d,%.6g,%.6g,%.17g,%.4f,%.4f,%.4f\n", (long long)s->step, s->time,
-		(long long)s->impacts, (long long)s->impacts_more, (long long)s->impacts_undecided, (int)s->searches, (int)s->solves,
-		(int)s->zones, (int)s->zone_vertices, (int)s->halvings, s->stretch_worst, s->stretch_mean, s->kinetic_energy,
-		s->ms_detection, s->ms_solver, s->ms_total);
+	fprintf(table, "%lld,%.9g,%lld,%lld,%lld,%d,%d,%d,%d,%d,%d,%d,%lld,%.6g,%.6g,%.17g,%.4f,%.4f,%.4f\n", (long long)s->step,
+		s->time, (long long)s->impacts, (long long)s->impacts_more, (long long)s->impacts_undecided, (int)s->searches,
+		(int)s->solves, (int)s->zones, (int)s->zone_vertices, (int)s->halvings, (int)s->leads, (int)s->gave_way,
+		(long long)s->crossings, s->stretch_worst, s->stretch_mean, s->kinetic_energy, s->ms_detection, s->ms_solver,
+		s->ms_total);
 }
 
 static cJSON *summarise(const run *r, const void *state)
@@ -79,6 +80,9 @@ static cJSON *summarise(const run *r, const void *state)
 	cJSON_AddNumberToObject(json, "zones", (double)s->zones);
 	cJSON_AddNumberToObject(json, "zone_vertices", (double)s->zone_vertices);
 	cJSON_AddNumberToObject(json, "halvings", (double)s->halvings);
+	cJSON_AddNumberToObject(json, "leads", (double)s->leads);
+	cJSON_AddNumberToObject(json, "gave_way", (double)s->gave_way);
+	cJSON_AddNumberToObject(json, "crossed_steps", (double)s->crossed);
 	cJSON_AddNumberToObject(json, "stretch_peak", s->stretch_peak);
 	cJSON_AddNumberToObject(json, "stretch_peak_step", (double)s->stretch_peak_step);
 	cJSON_AddNumberToObject(json, "stretch_final", s->last.stretch_worst);
@@ -106,6 +110,9 @@ static void print(const run *r, const void *state)
 		r->scene.time_step, (int)surface.body_count, (int)surface.triangle_count, carom_context_threads(r->parts.context),
 		carom_simd_name(carom_context_simd(r->parts.context)));
 	printf("  pairs that cross at the end  %d\n", (int)d->crossings);
+	if (s->leads + s->gave_way > 0)
+		printf("  led apart                    %lld times, %lld steps ended crossed, squeezed through in %lld parts of steps\n",
+			(long long)s->leads, (long long)s->crossed, (long long)s->gave_way);
 	printf("  impacts per step             %.1f foreseen, %.1f found later; at most %lld foreseen (step %lld)\n",
 		(double)s->impacts / steps, (double)s->impacts_more / steps, (long long)s->impacts_peak,
 		(long long)s->impacts_peak_step);
@@ -285,6 +292,9 @@ static void add_step(run_sums *s, const sim_soft_step *step)
 	s->zones += step->zones;
 	s->zone_vertices += step->zone_vertices;
 	s->halvings += step->halvings;
+	s->leads += step->leads;
+	s->gave_way += step->gave_way;
+	s->crossed += step->crossings > 0;
 	if (step->impacts > s->impacts_peak) {
 		s->impacts_peak = step->impacts;
 		s->impacts_peak_step = step->step;

@@ -577,11 +577,12 @@ static PyObject *stats_of_bodies(const sim_run *run)
 
 static PyObject *stats_of_deforming(const sim_soft_step *s)
 {
-	return Py_BuildValue("{s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:i,s:d,s:d,s:d,s:d,s:d,s:d}", "impacts", (long long)s->impacts,
-		"impacts_more", (long long)s->impacts_more, "undecided", (long long)s->impacts_undecided, "searches", (int)s->searches,
-		"solves", (int)s->solves, "zones", (int)s->zones, "zone_vertices", (int)s->zone_vertices, "halvings", (int)s->halvings,
-		"stretch_worst", s->stretch_worst, "stretch_mean", s->stretch_mean, "kinetic_energy", s->kinetic_energy, "ms_detection",
-		s->ms_detection, "ms_solver", s->ms_solver, "ms_total", s->ms_total);
+	return Py_BuildValue("{s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:L,s:d,s:d,s:d,s:d,s:d,s:d}", "impacts",
+		(long long)s->impacts, "impacts_more", (long long)s->impacts_more, "undecided", (long long)s->impacts_undecided,
+		"searches", (int)s->searches, "solves", (int)s->solves, "zones", (int)s->zones, "zone_vertices", (int)s->zone_vertices,
+		"halvings", (int)s->halvings, "leads", (int)s->leads, "gave_way", (int)s->gave_way, "crossings",
+		(long long)s->crossings, "stretch_worst", s->stretch_worst, "stretch_mean", s->stretch_mean, "kinetic_energy",
+		s->kinetic_energy, "ms_detection", s->ms_detection, "ms_solver", s->ms_solver, "ms_total", s->ms_total);
 }
 
 static PyObject *stats_of_spheres(const sim_granular_step *s)
