@@ -159,6 +159,81 @@ TEST(surface_shape_regions, a_sheet_that_was_pushed_in_is_not_led)
 	carom_destroy_context(context);
 }
 
+/// A sheet that is draped over a ball of radius 0.4, and hangs down beside it; its vertices above the middle are up to deep in it.
+static void drape(cuts_stage *s, double deep, uint64_t *random)
+{
+	cuts_put_sheet(s, fixture_at(0, 0, 0));
+	for (int32_t v = 0; v < s->sheet_vertices; v++) {
+		double *p = &s->places[3 * v];
+		const double along = hypot(p[0], p[1]), angle = fmin(along / 0.4, 1.5);
+		const double away = angle < 1.1 ? 0.4 - deep * test_random_double(random, 0.3, 1) : 0.42;
+		const double aside = along > 0 ? away * sin(angle) / along : 0;
+		p[0] *= aside;
+		p[1] *= aside;
+		p[2] = away * cos(angle) - fmax(along - 0.6, 0);
+	}
+	cuts_move_sheet(s, true);
+	fixture_step(s->world);
+}
+
+/// A solver leaves cloth that is draped over a ball a little inside. The cloth beside hangs down, and is no reason to lead it down
+/// through the ball: before, up to 0.7 m.
+TEST(surface_shape_regions, cloth_draped_over_a_ball_goes_out_all_around)
+{
+	static cuts_stage s;
+	carom_context *context = fixture_context(1);
+	const carom_shape ball = fixture_sphere(0.4);
+	uint64_t random = 3;
+	cuts_open_shape_stage(&s, context, fixture_sheet_mesh(context, 20, 1.4), &ball, fixture_at(0, 0, 0));
+	for (int round = 0; round < 12; round++) {
+		const double deep = 0.004 * (round + 1);
+		cuts_put_sheet(&s, fixture_at(0, 0, 2)); // away, so that nothing is remembered
+		cuts_move_sheet(&s, true);
+		fixture_step(s.world);
+		drape(&s, deep, &random);
+		const carom_surface_shape_contact_view view = carom_world_surface_shape_contacts(s.world);
+		int inside = 0;
+		for (int64_t i = 0; i < view.count; i++) {
+			const carom_surface_shape_contact *c = &view.data[i];
+			CHECK(!c->led && c->distance > -deep - 0.02);
+			if (c->vertices[1] >= 0)
+				continue;
+			const v3d from = v3d_normalize(v3d_from_doubles(&s.places[3 * c->vertices[0]]));
+			CHECK(v3d_dot(fixture_vector(c->normal), from) > 0.999);
+			inside += c->distance < 0;
+		}
+		CHECK(inside > 60);
+	}
+	cuts_close_stage(&s);
+	carom_destroy_context(context);
+}
+
+/// The same over a ball that is a closed mesh: no vertex goes farther than it is deep, and all come out.
+TEST(surface_shape_regions, cloth_draped_over_a_mesh_goes_out_all_around)
+{
+	static cuts_stage s;
+	static double first[3 * CUTS_MOST_VERTICES];
+	carom_context *context = fixture_context(1);
+	uint64_t random = 3;
+	for (int round = 0; round < 8; round++) {
+		const double deep = 0.006 * (round + 1);
+		cuts_open_stage(&s, context, fixture_sheet_mesh(context, 20, 1.4), fixture_sphere_mesh(context, 0.4, 24), CAROM_STATIC,
+			fixture_at(0, 0, 0), round % 2);
+		drape(&s, deep, &random);
+		memcpy(first, s.places, sizeof first);
+		CHECK(cuts_count_inside(&s) > 60);
+		cuts_solve(&s);
+		cuts_part(&s, 30);
+		CHECK_INT(cuts_count_inside(&s), 0);
+		double farthest = 0;
+		for (int32_t v = 0; v < s.sheet_vertices; v++)
+			farthest = fmax(farthest, v3d_length(v3d_sub(v3d_from_doubles(&s.places[3 * v]), v3d_from_doubles(&first[3 * v]))));
+		CHECK(farthest < deep + 0.06);
+		cuts_close_stage(&s);
+	}
+	carom_destroy_context(context);
+}
+
 static carom_body_id add_cloth(carom_world *world, carom_mesh *sheet)
 {
 	carom_body_def def = carom_default_body_def();

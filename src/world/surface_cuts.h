@@ -48,6 +48,8 @@ enum { CR_REGION_SAMPLES = 64 };
 #define CR_AGAINST_RIM -0.4
 // Nearest ways are not kept where they are against one of so many places around.
 #define CR_LEAST_AGAINST 4
+// One feature of so many may have another side than the others.
+#define CR_LEAST_ALONG 8
 // Regions of one cloth would rather leave one shape to one side: a way against those of others
 // counts as so many times as long.
 #define CR_OPPOSED 3

@@ -9,6 +9,8 @@
 /// inside, and the part of the mesh is the one that the direction meets.
 ///
 /// - A region whose nearest ways lie within a cone about their mean keeps them.
+/// - So does one that lies along the surface, as cloth draped over a ball that has sunk in: nearly
+///   all of its nearest ways lead to one side of the cloth.
 /// - A region that was led in the last step goes on in that direction: the mean of the directions
 ///   of its vertices, where two regions have become one. Vertices that have come in since, or that
 ///   were out and have come in again, join it.
@@ -284,6 +286,25 @@ static bool add_near_vertices(work *w)
 	return true;
 }
 
+/// Does the region lie along the surface of the mesh, so that nearly all of its nearest ways are to
+/// one side of the cloth?
+static bool lies_along(const work *w)
+{
+	const cr_region_lists *lists = w->lists;
+	int64_t sides[2] = { 0, 0 }, count = 0;
+	for (int64_t i = 0; i < lists->vertices.count; i++) {
+		const int32_t began = lists->vertices.data[i].began, place = w->of_cloth.faces->weld[lists->vertices.data[i].vertex];
+		if (began < 0)
+			continue;
+		const v3d normal = v3d_normalize(cr_normals_around(&w->of_cloth, w->fans, place));
+		const double rise = v3d_dot(normal, way_of(w, &w->world->surface_contacts.began.data[began]));
+		count++;
+		if (fabs(rise) >= CR_WITHIN_CONE)
+			sides[rise > 0]++;
+	}
+	return CR_LEAST_ALONG * (count - (sides[0] > sides[1] ? sides[0] : sides[1])) <= count;
+}
+
 /// Drop those near the surface, from a place in the list on, that have got no way.
 static void drop_without_way(cr_belongings *began, int64_t from)
 {
@@ -302,7 +323,7 @@ static bool lead_region(work *w)
 	const int64_t before = began->count;
 	w->direction = last_direction(w);
 	if (!(v3d_length(w->direction) > 0)) {
-		if (do_ways_agree(w))
+		if (do_ways_agree(w) || lies_along(w))
 			return true;
 		w->direction = cr_best_way(normal_of_region(w), try_direction, w);
 	}

@@ -10,6 +10,9 @@
 ///   in the shape make regions of their own.
 /// - A region whose nearest ways lie within a cone about their mean keeps them, unless they lead
 ///   against the cloth around it.
+/// - So does one that lies along the surface, as cloth that is draped over a ball and has sunk in:
+///   nearly all of its nearest ways lead to one side of the cloth, whatever the cloth around it
+///   does, which hangs down beside the ball.
 /// - Else it takes the best of 26 directions about the normal of the cloth: one that as few corners
 ///   outside as possible speak against, since the cloth there would go in; then the one with the
 ///   lowest way out in the mean, rather to the side that other regions of this cloth leave the same
@@ -167,6 +170,21 @@ static bool do_ways_agree(const work *w)
 	return agree && CR_LEAST_AGAINST * count_against(w, mean, 1) <= w->lists->rim.count;
 }
 
+/// Does the region lie along the surface of the shape, so that its nearest ways are all to one side
+/// of the cloth?
+static bool lies_along(const work *w)
+{
+	int64_t sides[2] = { 0, 0 };
+	for (const cr_key *of = w->first; of < w->end; of++) {
+		const carom_surface_shape_contact *c = &w->contacts[of->value];
+		const v3d normal = v3d_normalize(cr_normals_around(&w->out.of_cloth, w->fans, place_of(w, c->vertices[0])));
+		const double rise = v3d_dot(normal, c->normal);
+		if (fabs(rise) >= CR_WITHIN_CONE)
+			sides[rise > 0]++;
+	}
+	return CR_LEAST_ALONG * (w->end - w->first - (sides[0] > sides[1] ? sides[0] : sides[1])) <= w->end - w->first;
+}
+
 /// The normal of the cloth in the region.
 static v3d normal_of_region(const work *w)
 {
@@ -223,7 +241,7 @@ static bool lead_region(work *w, bool goes_on)
 	} else {
 		if (!list_rim(w))
 			return false;
-		if (do_ways_agree(w))
+		if (do_ways_agree(w) || lies_along(w))
 			return true;
 		direction = cr_best_way(normal_of_region(w), try_direction, w);
 	}
