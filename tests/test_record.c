@@ -405,7 +405,7 @@ TEST(record, the_stream_is_the_documented_one)
 {
 	uint64_t hash;
 	fixture_tape t = make_recording_of(NULL, true, 3, 2, &hash);
-	CHECK(memcmp(t.bytes, "CAROMREC\21\0\0\0", 12) == 0);
+	CHECK(memcmp(t.bytes, "CAROMREC\22\0\0\0", 12) == 0);
 	size_t at = 12;
 	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t.bytes, 12);
 	int records = 0, steps = 0;
@@ -665,7 +665,10 @@ static void copy_old_state(fixture_tape *to, const uint8_t **from, uint32_t vers
 		copy(to, from, 5);
 		if (alive)
 			copy_old_body(to, from, true, version);
-		*from += alive ? SLEEP_SIZE : 0;
+		if (alive && version >= SLEEP_VERSION)
+			copy(to, from, SLEEP_SIZE);
+		else
+			*from += alive ? SLEEP_SIZE : 0;
 	}
 }
 
@@ -681,7 +684,9 @@ static fixture_tape to_version(const fixture_tape *t, uint32_t version)
 		const uint8_t *next = from + CR_RECORD_HEAD_SIZE + cr_load_le(from + 4, 8);
 		const size_t head = old.count;
 		copy(&old, &from, CR_RECORD_HEAD_SIZE);
-		if (opcode == CR_RECORD_WORLD && version >= LIMIT_VERSION)
+		if (opcode == CR_RECORD_WORLD && version >= SLEEP_VERSION)
+			copy(&old, &from, (size_t)(next - from));
+		else if (opcode == CR_RECORD_WORLD && version >= LIMIT_VERSION)
 			copy(&old, &from, (size_t)(next - from) - SHARE_SIZE);
 		else if (opcode == CR_RECORD_WORLD && version >= CONTINUOUS_VERSION)
 			copy(&old, &from, (size_t)(next - from) - LIMIT_SIZE - SHARE_SIZE);
@@ -738,7 +743,8 @@ TEST(record, recordings_of_older_versions_replay)
 				(other >= THICKNESS_VERSION && other < DROPS_VERSION && version >= THICKNESS_VERSION &&
 					version < DROPS_VERSION) ||
 				(other >= DROPS_VERSION && other < LIMIT_VERSION && version >= DROPS_VERSION && version < LIMIT_VERSION) ||
-				(other >= LIMIT_VERSION && other < SLEEP_VERSION && version >= LIMIT_VERSION);
+				(other >= LIMIT_VERSION && other < SLEEP_VERSION && version >= LIMIT_VERSION && version < SLEEP_VERSION) ||
+				(other >= SLEEP_VERSION && other <= CR_RECORDING_VERSION && version >= SLEEP_VERSION);
 			CHECK_INT(replay(old, &result, text), alike ? CAROM_SUCCESS : CAROM_INVALID_RECORDING);
 			// The bodies of version 3 are shorter, and those of 4: the state falls out of step behind the first.
 			const bool in_body = version >= 3 && (strstr(text, ": a body ") || strstr(text, "pose.orientation"));

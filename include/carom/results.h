@@ -491,7 +491,7 @@ typedef struct carom_sphere_contact {
 	carom_body_id body_b;
 	uint64_t user_data_a;
 	uint64_t user_data_b;
-	int32_t sphere;   ///< its number in body_a
+	int32_t sphere;   ///< its number in body_a at the step (carom_sphere_view.ids tells its id)
 	int32_t shape_b;  ///< number of the part of B (carom_body_def.parts); 0 of a body without parts
 	int32_t triangle; ///< of B's mesh; -1: B is none
 	uint32_t material_b; ///< of the triangle (carom_contact.material_b)
@@ -505,7 +505,8 @@ typedef struct carom_sphere_contact {
 	/// with the same triangle, unless its normal has turned by more than 90 degrees; else where its
 	/// point has moved over the sphere by no more than match_distance and half of the radius (29
 	/// degrees). So it goes on where a sphere rolls from triangle to triangle, and a small sphere
-	/// that leaves one wall for another one has a new contact there.
+	/// that leaves one wall for another one has a new contact there. Spheres are told apart by
+	/// their numbers, or by ids (carom_world_set_spheres_by_id).
 	int32_t age;
 	int32_t pair; ///< index in the view of pairs
 	/// The value that the solver stored last for it (carom_world_set_sphere_impulse),

@@ -702,8 +702,27 @@ CAROM_API carom_result carom_world_get_enclosed(
 /// In a continuous body sphere i comes from where sphere i was at the last step, or from where
 /// carom_world_set_sphere_begins puts it. With another count than before the spheres are new: they
 /// rest, and have no impacts with what rests.
+///
+/// Contacts go on by the numbers of the spheres, so this call must not take spheres out of the
+/// middle, or put them into another order: carom_world_set_spheres_by_id does. Ids that a body has
+/// stay while count does; with another count the ids are the numbers again.
 CAROM_API carom_result carom_world_set_spheres(carom_world *world, carom_body_id id, int32_t count,
 	const carom_strided *centres, const carom_strided *radii);
+
+/// As carom_world_set_spheres, for spheres that come, go, or get another order: ids [count] tell
+/// which is which. They are the caller's, each at most once in a body, in any order, and copied.
+/// Spheres without ids have their numbers as ids.
+/// - Contacts with other bodies keep age and impulse (carom_sphere_contact) by id: those of a
+///   sphere that has got another number go on, and a new id has new contacts.
+/// - In a continuous body a sphere comes from where the sphere of its id was; a new one rests.
+/// - Results name numbers still: carom_sphere_view.ids tells the ids as they are set now.
+///
+/// An id that was left out and comes back before the next step is a new one. CAROM_INVALID_ARGUMENT
+/// also where ids is NULL, two ids are equal, or radii is NULL and the ids are not those of before,
+/// in their order. Cost: O(spheres), to sort by id; where all ids stay in their places, to compare
+/// them.
+CAROM_API carom_result carom_world_set_spheres_by_id(carom_world *world, carom_body_id id,
+	int32_t count, const carom_strided *centres, const carom_strided *radii, const uint64_t *ids);
 
 /// Say where the spheres of a continuous granular body begin the coming step, in the place of where
 /// they were at the last one: begins of all its spheres as set last, [3*count], world frame,
@@ -720,6 +739,9 @@ CAROM_API carom_result carom_world_set_sphere_begins(
 typedef struct carom_sphere_view {
 	const double *data; ///< [4*count] x, y, z, radius; world frame
 	int32_t count;
+	/// [count] as carom_world_set_spheres_by_id has set them; NULL: none were set, and the ids are
+	/// the numbers
+	const uint64_t *ids;
 } carom_sphere_view;
 
 /// The spheres of a granular body, as set last.

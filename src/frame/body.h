@@ -115,11 +115,16 @@ typedef enum cr_way {
 } cr_way;
 
 /// The spheres of a granular body, world frame (world/sphere_bodies.c).
+typedef CR_ARRAY(int32_t) cr_sphere_numbers;
+
 typedef struct cr_granular {
 	int32_t count;
-	CR_ARRAY(double) spheres;   // [4*count] x, y, z, radius
-	CR_ARRAY(double) begin;     // [3*count] of a continuous body, where the coming step begins
-	uint8_t way;                // a cr_way
+	CR_ARRAY(double) spheres; // [4*count] x, y, z, radius
+	CR_ARRAY(double) begin;   // [3*count] of a continuous body, where the coming step begins
+	uint8_t way;              // a cr_way
+	CR_ARRAY(uint64_t) ids;   // [count]; empty: their numbers
+	// [count] the number of each sphere at the last step, -1: it was not there. Empty: as now
+	cr_sphere_numbers was;
 	box3d bounds;               // of all; none: lower above upper
 	double largest;             // radius; 0 of none
 	struct cr_box_index *index; // over them, for queries (world/box_index.h)

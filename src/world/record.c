@@ -362,16 +362,24 @@ static void record_state(cr_recorder *r, const carom_world *world)
 
 // ---- Hooks ----
 
-/// After the state: where spheres are that come from elsewhere in the coming step. Those that are
-/// new rest here as they do there.
+/// After the state: the ids of spheres, and where spheres are that come from elsewhere in the
+/// coming step. Those that are new rest here as they do there.
 static void record_ways(cr_recorder *r, carom_world *world)
 {
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		if (is_on_way(body))
-			cr_record_set_spheres(r, cr_id_of(world->bodies.data, (int32_t)i), cr_granular_of(body));
-		else if (body->alive && cr_granular_of(body))
-			cr_granular_of(body)->way = CR_WAY_NONE;
+		if (!body->alive || !cr_granular_of(body))
+			continue;
+		cr_granular *g = cr_granular_of(body);
+		const carom_body_id id = cr_id_of(world->bodies.data, (int32_t)i);
+		if (g->ids.count > 0)
+			cr_record_set_spheres_by_id(r, id, g);
+		if (g->ids.count > 0 && body->continuous)
+			cr_record_set_sphere_begins(r, id, g);
+		else if (is_on_way(body))
+			cr_record_set_spheres(r, id, g);
+		if (!is_on_way(body))
+			g->way = CR_WAY_NONE;
 	}
 }
 
@@ -450,6 +458,20 @@ void cr_record_set_spheres(cr_recorder *r, carom_body_id id, const cr_granular *
 	end_record(r);
 }
 
+void cr_record_set_spheres_by_id(cr_recorder *r, carom_body_id id, const cr_granular *g)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_SPHERES_BY_ID);
+	put_id(r, id);
+	put_u32(r, (uint32_t)g->count);
+	for (int64_t i = 0; i < g->count; i++)
+		put_sphere(r, g->spheres.data + 4 * i);
+	for (int64_t i = 0; i < g->count; i++)
+		put_u64(r, g->ids.count > 0 ? g->ids.data[i] : (uint64_t)i);
+	end_record(r);
+}
+
 void cr_record_set_sphere_begins(cr_recorder *r, carom_body_id id, const cr_granular *g)
 {
 	if (!r || r->broken)
@@ -457,7 +479,8 @@ void cr_record_set_sphere_begins(cr_recorder *r, carom_body_id id, const cr_gran
 	begin_record(r, CR_RECORD_SET_SPHERE_BEGINS);
 	put_id(r, id);
 	put_u32(r, (uint32_t)g->count);
-	put_places(r, g->begin.data, g->count);
+	for (int64_t i = 0; i < g->count; i++)
+		put_places(r, g->way == CR_WAY_KNOWN ? g->begin.data + 3 * i : g->spheres.data + 4 * i, 1);
 	end_record(r);
 }
 

@@ -21,6 +21,8 @@ void cr_record_set_vertices(
 	cr_recorder *recorder, carom_body_id id, const cr_surface *surface, const carom_strided *begin, const carom_strided *end);
 /// After the spheres were taken over.
 void cr_record_set_spheres(cr_recorder *recorder, carom_body_id id, const cr_granular *granular);
+/// As cr_record_set_spheres, with the ids that the body has.
+void cr_record_set_spheres_by_id(cr_recorder *recorder, carom_body_id id, const cr_granular *granular);
 void cr_record_set_sphere_begins(cr_recorder *recorder, carom_body_id id, const cr_granular *granular);
 void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t user_data);
 void cr_record_set_part_data(cr_recorder *recorder, carom_body_id id, int32_t part, uint64_t user_data);

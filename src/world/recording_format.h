@@ -22,8 +22,9 @@ enum {
 	// no CR_RECORD_SET_BODY_PAIRS and no CR_RECORD_SET_BODY_PAIR_DATA; 14 ended parts before
 	// user_data, and knew no CR_RECORD_SET_PART_DATA; 15 knew no CR_RECORD_SET_TRAITS; 16 knew no
 	// CR_RECORD_TRIM, no CR_RECORD_GENERATION, no CR_RECORD_SET_ASLEEP and no
-	// CR_RECORD_SHIFT_ORIGIN, and ended its motions before asleep.
-	CR_RECORDING_VERSION = 17,
+	// CR_RECORD_SHIFT_ORIGIN, and ended its motions before asleep; 17 knew no
+	// CR_RECORD_SET_SPHERES_BY_ID.
+	CR_RECORDING_VERSION = 18,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
 	CR_RECORD_CHECK_SIZE = 8,
@@ -60,6 +61,7 @@ typedef enum cr_opcode {
 	CR_RECORD_GENERATION,
 	CR_RECORD_SET_ASLEEP,
 	CR_RECORD_SHIFT_ORIGIN,
+	CR_RECORD_SET_SPHERES_BY_ID,
 	CR_RECORD_OPCODES,
 } cr_opcode;
 

@@ -830,6 +830,27 @@ static carom_result replay_set_spheres(replay *r)
 					  : damaged(r, "its size is wrong");
 }
 
+static carom_result replay_set_spheres_by_id(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	int32_t count;
+	carom_strided centres, radii;
+	if (r->version < 18)
+		return damaged(r, "its version has no such record");
+	if (!get_spheres(r, &count, &centres, &radii))
+		return r->out_of_memory ? cr_fail_memory(r->context, "a recording") : damaged(r, "its size is wrong");
+	const size_t bytes = ((size_t)count + 1) * sizeof(uint64_t);
+	uint64_t *ids = cr_alloc(r->context, bytes);
+	if (!ids)
+		return cr_fail_memory(r->context, "a recording");
+	for (int32_t i = 0; i < count; i++)
+		ids[i] = get_u64(r);
+	const carom_result result = used_up(r) ? judge(r, carom_world_set_spheres_by_id(r->world, id, count, &centres, &radii, ids))
+										   : damaged(r, "its size is wrong");
+	cr_free(r->context, ids, bytes);
+	return result;
+}
+
 static carom_result replay_set_sphere_begins(replay *r)
 {
 	const carom_body_id id = get_id(r);
@@ -1166,6 +1187,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_MOTIONS] = replay_set_motions,
 		[CR_RECORD_SET_MESH] = replay_set_mesh,
 		[CR_RECORD_SET_SPHERES] = replay_set_spheres,
+		[CR_RECORD_SET_SPHERES_BY_ID] = replay_set_spheres_by_id,
 		[CR_RECORD_SET_SPHERE_BEGINS] = replay_set_sphere_begins,
 		[CR_RECORD_SET_LISTED_IMPULSE] = replay_set_listed_impulse,
 	};

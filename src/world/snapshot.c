@@ -98,11 +98,20 @@ static void save_surface(carom_snapshot *s, const cr_surface *d, uint8_t kind)
 	s->places.count += count_surface(d, kind);
 }
 
-/// Numbers of a granular body: how many spheres, these, and of a continuous one its cr_way and
-/// where they come from.
-static int64_t count_spheres(const cr_body *body, int64_t count)
+/// Lists that a granular body may have beside its spheres.
+enum { SPHERES_HAVE_IDS = 1, SPHERES_WERE_ELSEWHERE = 2, SPHERE_FLAGS = 3 };
+
+static int flags_of(const cr_granular *g)
 {
-	return 1 + 4 * count + (body->continuous ? 1 + 3 * count : 0);
+	return (g->ids.count > 0 ? SPHERES_HAVE_IDS : 0) | (g->was.count > 0 ? SPHERES_WERE_ELSEWHERE : 0);
+}
+
+/// Numbers of a granular body: how many spheres, flags, the spheres; of a continuous one its cr_way
+/// and where they come from; then as flags say the bits of ids, and numbers of the last step.
+static int64_t count_spheres(const cr_body *body, int64_t count, int flags)
+{
+	return 2 + 4 * count + (body->continuous ? 1 + 3 * count : 0) + (flags & SPHERES_HAVE_IDS ? count : 0) +
+		(flags & SPHERES_WERE_ELSEWHERE ? count : 0);
 }
 
 static int64_t count_places(const carom_world *world)
@@ -112,7 +121,7 @@ static int64_t count_places(const carom_world *world)
 		const cr_body *body = &world->bodies.data[i];
 		if (body->alive)
 			count += cr_deforming_of(body) ? count_surface(&cr_deforming_of(body)->surface, body->kind)
-				: cr_granular_of(body)     ? count_spheres(body, cr_granular_of(body)->count)
+				: cr_granular_of(body)     ? count_spheres(body, cr_granular_of(body)->count, flags_of(cr_granular_of(body)))
 				: cr_compound_of(body)     ? CR_POSE_NUMBERS
 										   : 0;
 	}
@@ -133,14 +142,20 @@ static void save_spheres(carom_snapshot *s, const cr_body *body)
 	const cr_granular *g = cr_granular_of(body);
 	double *to = s->places.data + s->places.count;
 	*to++ = g->count;
+	*to++ = flags_of(g);
 	copy_bytes(to, g->spheres.data, 4 * (size_t)g->count * sizeof *to);
 	to += 4 * (int64_t)g->count;
-	s->places.count += count_spheres(body, g->count);
-	if (!body->continuous)
-		return;
-	*to++ = g->way;
-	for (int64_t i = 0; i < g->count; i++)
-		copy_bytes(&to[3 * i], g->way == CR_WAY_KNOWN ? &g->begin.data[3 * i] : &g->spheres.data[4 * i], 3 * sizeof *to);
+	s->places.count += count_spheres(body, g->count, flags_of(g));
+	if (body->continuous) {
+		*to++ = g->way;
+		for (int64_t i = 0; i < g->count; i++)
+			copy_bytes(&to[3 * i], g->way == CR_WAY_KNOWN ? &g->begin.data[3 * i] : &g->spheres.data[4 * i], 3 * sizeof *to);
+		to += 3 * (int64_t)g->count;
+	}
+	copy_bytes(to, g->ids.data, (size_t)g->ids.count * sizeof *to);
+	to += g->ids.count;
+	for (int64_t i = 0; i < g->was.count; i++)
+		to[i] = g->was.data[i];
 }
 
 /// How many bodies come from elsewhere.
@@ -242,9 +257,11 @@ int64_t cr_count_saved_places(const cr_body *saved, const double *places, int64_
 	// The number that tells how many follow.
 	if (before >= room || !(places[before] >= 0 && places[before] <= INT32_MAX))
 		return -1;
-	return before +
-		(saved->kind == CAROM_GRANULAR ? count_spheres(saved, (int64_t)places[before])
-									   : cr_part_numbers((int32_t)places[before]));
+	if (saved->kind != CAROM_GRANULAR)
+		return before + cr_part_numbers((int32_t)places[before]);
+	if (before + 1 >= room || !(places[before + 1] >= 0 && places[before + 1] <= SPHERE_FLAGS))
+		return -1;
+	return before + count_spheres(saved, (int64_t)places[before], (int)places[before + 1]);
 }
 
 static void drop_made(carom_world *world, carom_snapshot *s)
@@ -283,6 +300,10 @@ static carom_result make_granular(carom_world *world, carom_snapshot *s)
 		}
 		if (made && saved->continuous)
 			made = cr_array_reserve(&world->memory, &cr_granular_of(saved)->begin, 3 * count);
+		if (made && ((int)own[1] & SPHERES_HAVE_IDS))
+			made = cr_array_reserve(&world->memory, &cr_granular_of(saved)->ids, count);
+		if (made && ((int)own[1] & SPHERES_WERE_ELSEWHERE))
+			made = cr_array_reserve(&world->memory, &cr_granular_of(saved)->was, count);
 		if (!made) {
 			drop_made(world, s);
 			return cr_fail_memory(world->context, what);
@@ -343,6 +364,32 @@ static void restore_body(carom_world *world, cr_body *now, cr_body *saved, uint3
 	let_go(world, &old);
 }
 
+/// The spheres of a granular body and the lists beside them. Returns the number behind its own.
+static const double *restore_grains(const cr_body *body, const double *places)
+{
+	cr_granular *g = cr_granular_of(body);
+	g->count = (int32_t)*places++;
+	const int flags = (int)*places++;
+	copy_bytes(g->spheres.data, places, 4 * (size_t)g->count * sizeof *places);
+	places += 4 * (int64_t)g->count;
+	g->way = CR_WAY_NONE;
+	if (body->continuous) {
+		const int way = (int)*places++;
+		g->way = (uint8_t)(way >= CR_WAY_NONE && way <= CR_WAY_NEW ? way : CR_WAY_NONE);
+		copy_bytes(g->begin.data, places, 3 * (size_t)g->count * sizeof *places);
+		places += 3 * (int64_t)g->count;
+	}
+	g->ids.count = flags & SPHERES_HAVE_IDS ? g->count : 0;
+	copy_bytes(g->ids.data, places, (size_t)g->ids.count * sizeof *places);
+	places += g->ids.count;
+	g->was.count = flags & SPHERES_WERE_ELSEWHERE ? g->count : 0;
+	// A damaged number is a sphere that was not there.
+	for (int64_t i = 0; i < g->was.count; i++)
+		g->was.data[i] = places[i] >= 0 && places[i] < INT32_MAX ? (int32_t)places[i] : -1;
+	cr_measure_granular(g);
+	return places + g->was.count;
+}
+
 static void restore_places(carom_world *world, const carom_snapshot *s)
 {
 	const double *places = s->places.data;
@@ -354,20 +401,8 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 			compound->pose = (carom_pose){ { places[0], places[1], places[2] }, { places[3], places[4], places[5], places[6] } };
 			places += CR_POSE_NUMBERS;
 		}
-		cr_granular *granular = cr_granular_of(body);
-		if (granular) {
-			granular->count = (int32_t)*places++;
-			copy_bytes(granular->spheres.data, places, 4 * (size_t)granular->count * sizeof *places);
-			places += 4 * (int64_t)granular->count;
-			granular->way = CR_WAY_NONE;
-			if (body->continuous) {
-				const int way = (int)*places++;
-				granular->way = (uint8_t)(way >= CR_WAY_NONE && way <= CR_WAY_NEW ? way : CR_WAY_NONE);
-				copy_bytes(granular->begin.data, places, 3 * (size_t)granular->count * sizeof *places);
-				places += 3 * (int64_t)granular->count;
-			}
-			cr_measure_granular(granular);
-		}
+		if (cr_granular_of(body))
+			places = restore_grains(body, places);
 		if (!deforming)
 			continue;
 		cr_surface *d = &deforming->surface;

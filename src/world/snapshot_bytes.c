@@ -13,7 +13,7 @@
 
 #define MAGIC "CAROMSNP"
 
-enum { VERSION = 8, BYTE_ORDER = 0x01020304, MOST_LISTS = 31, ALIGNMENT = CR_BAKED_ALIGNMENT };
+enum { VERSION = 9, BYTE_ORDER = 0x01020304, MOST_LISTS = 31, ALIGNMENT = CR_BAKED_ALIGNMENT };
 
 static const char *const save_name = "carom_snapshot_save";
 static const char *const load_name = "carom_snapshot_load";

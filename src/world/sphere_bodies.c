@@ -2,6 +2,7 @@
 /// Checks and copies are one pass over the caller's arrays on the calling thread.
 #include "world/sphere_bodies.h"
 #include "mesh/strided.h"
+#include "world/sphere_ids.h"
 #include "world/world.h"
 #include <stdio.h>
 #include <string.h>
@@ -116,6 +117,8 @@ void cr_trim_granular(carom_context *memory, cr_granular *g, bool continuous)
 	cr_array_trim(memory, &g->spheres, 0);
 	g->begin.count = continuous ? 3 * (int64_t)g->count : 0;
 	cr_array_trim(memory, &g->begin, 0);
+	cr_array_trim(memory, &g->ids, 0);
+	cr_array_trim(memory, &g->was, 0);
 	cr_box_index_trim(g->index);
 }
 
@@ -125,6 +128,8 @@ void cr_free_granular(carom_context *memory, cr_granular *g)
 		return;
 	cr_array_free(memory, &g->spheres);
 	cr_array_free(memory, &g->begin);
+	cr_array_free(memory, &g->ids);
+	cr_array_free(memory, &g->was);
 	cr_box_index_destroy(g->index);
 	cr_free(memory, g, sizeof *g);
 }
@@ -175,23 +180,28 @@ carom_result cr_create_granular(const carom_world *world, const carom_body_def *
 
 // ---- Calls ----
 
-static const char *const set_name = "carom_world_set_spheres";
+/// Spheres that a caller sets. ids: NULL without any.
+typedef struct sphere_input {
+	const char *function;
+	int32_t count;
+	const carom_strided *centres, *radii;
+	const uint64_t *ids;
+} sphere_input;
 
-static carom_result check_spheres(
-	carom_context *context, const cr_body *body, int32_t count, const carom_strided *centres, const carom_strided *radii)
+static carom_result check_spheres(carom_context *context, const cr_body *body, const sphere_input *in)
 {
 	if (!cr_granular_of(body))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: the body is not of kind CAROM_GRANULAR", set_name);
-	carom_result result = check_count(context, count, set_name, "count");
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: the body is not of kind CAROM_GRANULAR", in->function);
+	carom_result result = check_count(context, in->count, in->function, "count");
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (!centres)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: centres is NULL", set_name);
-	if (!radii && count != cr_granular_of(body)->count)
+	if (!in->centres)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: centres is NULL", in->function);
+	if (!in->radii && in->count != cr_granular_of(body)->count)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: radii is NULL, but count is %d and the body has %d spheres",
-			set_name, count, cr_granular_of(body)->count);
-	result = check_places(context, centres, "centres", count, set_name);
-	return result == CAROM_SUCCESS && radii ? check_radii(context, radii, count, set_name) : result;
+			in->function, in->count, cr_granular_of(body)->count);
+	result = check_places(context, in->centres, "centres", in->count, in->function);
+	return result == CAROM_SUCCESS && in->radii ? check_radii(context, in->radii, in->count, in->function) : result;
 }
 
 /// Does an array lie in the body's own spheres, which the caller has from their view?
@@ -213,25 +223,60 @@ static void read_spheres(int32_t count, const carom_strided *centres, const caro
 
 /// Take spheres over. Those that lie in the body's own are read first: they may be in another
 /// order. false: out of memory.
-static bool take_spheres(
-	carom_world *world, cr_granular *g, int32_t count, const carom_strided *centres, const carom_strided *radii)
+static bool take_spheres(carom_world *world, cr_granular *g, const sphere_input *in)
 {
-	const size_t bytes = 4 * (size_t)count * sizeof(double);
-	const bool own = count > 0 && (is_own(g, centres) || is_own(g, radii));
+	const size_t bytes = 4 * (size_t)in->count * sizeof(double);
+	const bool own = in->count > 0 && (is_own(g, in->centres) || is_own(g, in->radii));
 	double *copy = own ? cr_alloc(&world->memory, bytes) : NULL;
 	if (own && !copy)
 		return false;
-	if (own && !radii)
+	if (own && !in->radii)
 		memcpy(copy, g->spheres.data, bytes);
 	if (own)
-		read_spheres(count, centres, radii, copy);
-	const bool room = cr_array_reserve(&world->memory, &g->spheres, 4 * (int64_t)count);
+		read_spheres(in->count, in->centres, in->radii, copy);
+	const bool room = cr_array_reserve(&world->memory, &g->spheres, 4 * (int64_t)in->count);
 	if (room && own)
 		memcpy(g->spheres.data, copy, bytes);
 	else if (room)
-		read_spheres(count, centres, radii, g->spheres.data);
+		read_spheres(in->count, in->centres, in->radii, g->spheres.data);
 	cr_free(&world->memory, copy, own ? bytes : 0);
 	return room;
+}
+
+typedef CR_ARRAY(double) begin_list;
+
+/// Where the present sphere with a number comes from in the coming step.
+static const double *begin_of(const cr_granular *g, int64_t number)
+{
+	return g->way == CR_WAY_KNOWN ? &g->begin.data[3 * number] : &g->spheres.data[4 * number];
+}
+
+/// List where the spheres of a continuous body come from, before they get other places, by their
+/// next numbers. Spheres that are new have no place yet. false: out of memory.
+static bool list_begins(carom_world *world, const cr_granular *g, const cr_renaming *r, begin_list *begins)
+{
+	if (!cr_array_reserve(&world->memory, begins, 3 * (int64_t)r->count))
+		return false;
+	for (int64_t i = 0; i < r->count; i++) {
+		const int64_t from = r->same ? (i < g->count ? i : -1) : r->from.data[i];
+		if (from >= 0)
+			memcpy(&begins->data[3 * i], begin_of(g, from), 3 * sizeof *begins->data);
+	}
+	return true;
+}
+
+/// Give the body that list. Its new spheres rest.
+static void take_begins(carom_context *memory, cr_granular *g, const cr_renaming *r, begin_list *begins)
+{
+	for (int64_t i = 0; i < r->count; i++) {
+		const int64_t from = r->same ? i : r->from.data[i];
+		if (from < 0)
+			memcpy(&begins->data[3 * i], &g->spheres.data[4 * i], 3 * sizeof *begins->data);
+	}
+	cr_array_free(memory, &g->begin);
+	g->begin.data = begins->data;
+	g->begin.capacity = begins->capacity;
+	*begins = (begin_list){ 0 };
 }
 
 /// Remember where the spheres of a continuous body come from, before they get other places, and
@@ -245,40 +290,86 @@ static bool keep_begin(carom_world *world, cr_granular *g, int32_t count)
 	return true;
 }
 
-/// Where they come from, once they are there.
-static cr_way way_after(const cr_granular *g, int32_t count)
+/// Where they come from, once they are there. Ids tell which of them are new.
+static cr_way way_after(const cr_granular *g, const sphere_input *in)
 {
-	return g->way == CR_WAY_NEW || count != g->count ? CR_WAY_NEW : CR_WAY_KNOWN;
+	return g->way == CR_WAY_NEW || (!in->ids && in->count != g->count) ? CR_WAY_NEW : CR_WAY_KNOWN;
+}
+
+/// Give a body its spheres and their ids. On failure nothing has changed.
+static carom_result put_spheres(carom_world *world, cr_body *body, const sphere_input *in)
+{
+	cr_granular *g = cr_granular_of(body);
+	carom_context *memory = &world->memory;
+	cr_renaming renaming;
+	begin_list begins = { 0 };
+	carom_result result = cr_find_renaming(world, g, in->count, in->ids, in->function, &renaming);
+	if (result == CAROM_SUCCESS && !in->radii && !renaming.same)
+		result =
+			cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: radii is NULL, but ids are not those of before", in->function);
+	const bool listed = body->continuous && !renaming.same && in->ids;
+	bool room = cr_prepare_renaming(world, g, &renaming);
+	if (result == CAROM_SUCCESS && body->continuous)
+		room = room && (listed ? list_begins(world, g, &renaming, &begins) : keep_begin(world, g, in->count));
+	if (result == CAROM_SUCCESS && !(room && take_spheres(world, g, in)))
+		result = cr_fail_memory(world->context, "a granular body");
+	if (result == CAROM_SUCCESS) {
+		if (listed)
+			take_begins(memory, g, &renaming, &begins);
+		g->way = (uint8_t)(body->continuous ? way_after(g, in) : CR_WAY_NONE);
+		cr_take_renaming(memory, g, &renaming);
+		g->count = in->count;
+		cr_measure_granular(g);
+	}
+	cr_array_free(memory, &begins);
+	cr_free_renaming(memory, &renaming);
+	return result;
+}
+
+static carom_result set_spheres(carom_world *world, carom_body_id id, const sphere_input *in)
+{
+	cr_body *body;
+	carom_result result = cr_find_body(world, id, in->function, &body);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = check_spheres(world->context, body, in);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const int32_t before = cr_granular_of(body)->count;
+	result = check_total(world, in->count, before, in->function);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const unsigned refusals = cr_count_refusals(world);
+	result = put_spheres(world, body, in);
+	if (result != CAROM_SUCCESS)
+		return cr_explain_failure(world, in->function, refusals, result);
+	world->sphere_contacts.sphere_count += in->count - before;
+	body->moved = true;
+	world->sphere_contacts.stale = true;
+	cr_note_boxes(world, body, 1);
+	return CAROM_SUCCESS;
 }
 
 carom_result carom_world_set_spheres(
 	carom_world *world, carom_body_id id, int32_t count, const carom_strided *centres, const carom_strided *radii)
 {
-	cr_body *body;
-	carom_result result = cr_find_body(world, id, set_name, &body);
-	if (result != CAROM_SUCCESS)
-		return result;
-	result = check_spheres(world->context, body, count, centres, radii);
-	if (result != CAROM_SUCCESS)
-		return result;
-	cr_granular *g = cr_granular_of(body);
-	result = check_total(world, count, g->count, set_name);
-	if (result != CAROM_SUCCESS)
-		return result;
-	const unsigned refusals = cr_count_refusals(world);
-	if ((body->continuous && !keep_begin(world, g, count)) || !take_spheres(world, g, count, centres, radii)) {
-		result = cr_fail_memory(world->context, "a granular body");
-		return cr_explain_failure(world, set_name, refusals, result);
-	}
-	world->sphere_contacts.sphere_count += count - g->count;
-	g->way = (uint8_t)(body->continuous ? way_after(g, count) : CR_WAY_NONE);
-	g->count = count;
-	cr_measure_granular(g);
-	body->moved = true;
-	world->sphere_contacts.stale = true;
-	cr_note_boxes(world, body, 1);
-	cr_record_set_spheres(world->recorder, id, g);
-	return CAROM_SUCCESS;
+	const sphere_input in = { "carom_world_set_spheres", count, centres, radii, NULL };
+	const carom_result result = set_spheres(world, id, &in);
+	if (result == CAROM_SUCCESS)
+		cr_record_set_spheres(world->recorder, id, cr_granular_of(cr_find_body_const(world, id, in.function)));
+	return result;
+}
+
+carom_result carom_world_set_spheres_by_id(carom_world *world, carom_body_id id, int32_t count, const carom_strided *centres,
+	const carom_strided *radii, const uint64_t *ids)
+{
+	const sphere_input in = { "carom_world_set_spheres_by_id", count, centres, radii, ids };
+	if (!ids)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ids is NULL", in.function);
+	const carom_result result = set_spheres(world, id, &in);
+	if (result == CAROM_SUCCESS)
+		cr_record_set_spheres_by_id(world->recorder, id, cr_granular_of(cr_find_body_const(world, id, in.function)));
+	return result;
 }
 
 carom_result carom_world_set_sphere_begins(carom_world *world, carom_body_id id, const carom_strided *begins)
@@ -319,6 +410,7 @@ carom_result carom_world_get_spheres(const carom_world *world, carom_body_id id,
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: view is NULL", name);
 	if (!cr_granular_of(body))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: the body is not of kind CAROM_GRANULAR", name);
-	*view = (carom_sphere_view){ cr_granular_of(body)->spheres.data, cr_granular_of(body)->count };
+	const cr_granular *g = cr_granular_of(body);
+	*view = (carom_sphere_view){ g->spheres.data, g->count, g->ids.count > 0 ? g->ids.data : NULL };
 	return CAROM_SUCCESS;
 }

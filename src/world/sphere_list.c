@@ -10,6 +10,7 @@
 /// Both views have the contacts of a sphere with a part side by side, so one pass in parallel finds
 /// those that belong together. Cost: a sort of numbers, and O(contacts) after it.
 #include "base/parallel.h"
+#include "world/sphere_ids.h"
 #include "world/world.h"
 
 enum { CONTACTS_PER_TASK = 4096, MOST_NEAR = 64 };
@@ -117,12 +118,13 @@ static void number_task(int64_t begin, int64_t end, int worker, void *task)
 
 // ---- Matching ----
 
-/// By sphere and part: the order of the view, without that of triangles.
-static int compare_touches(const carom_sphere_contact *a, const carom_sphere_contact *b)
+/// By sphere and part: the order of the view, without that of triangles. sphere_b: the sphere of b,
+/// by its number at the step of a.
+static int compare_touches(const carom_sphere_contact *a, const carom_sphere_contact *b, int32_t sphere_b)
 {
 	int order = cr_compare_ids(a->body_a, b->body_a);
 	if (order == 0)
-		order = cr_compare_numbers(a->sphere, b->sphere);
+		order = cr_compare_numbers(a->sphere, sphere_b);
 	if (order == 0)
 		order = cr_compare_ids(a->body_b, b->body_b);
 	return order ? order : cr_compare_numbers(a->shape_b, b->shape_b);
@@ -192,13 +194,20 @@ static void match_touch(const carom_world *world, touch *t)
 	match_nearest(t, sphere[3], fmin(world->def.match_distance, MOST_OF_RADIUS * sphere[3]));
 }
 
-/// The first contact of the last step that does not come before one of this step.
-static int64_t find_then(const cr_sphere_contacts *m, const carom_sphere_contact *now)
+/// The number that the sphere of a contact had at the last step; -1: it was not there.
+static int32_t sphere_then(const carom_world *world, const carom_sphere_contact *now)
+{
+	return cr_sphere_then(cr_granular_of(&world->bodies.data[now->body_a.index1 - 1]), now->sphere);
+}
+
+/// The first contact of the last step that does not come before one of this step, whose sphere had
+/// the number sphere then.
+static int64_t find_then(const cr_sphere_contacts *m, const carom_sphere_contact *now, int32_t sphere)
 {
 	int64_t low = 0, high = m->found.contacts.count;
 	while (low < high) {
 		const int64_t middle = (low + high) / 2;
-		if (compare_touches(&m->found.contacts.data[middle], now) < 0)
+		if (compare_touches(&m->found.contacts.data[middle], now, sphere) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -209,9 +218,21 @@ static int64_t find_then(const cr_sphere_contacts *m, const carom_sphere_contact
 static int64_t end_of_touch(const carom_sphere_contact *contacts, int64_t begin, int64_t count)
 {
 	int64_t end = begin + 1;
-	while (end < count && compare_touches(&contacts[begin], &contacts[end]) == 0)
+	while (end < count && compare_touches(&contacts[begin], &contacts[end], contacts[end].sphere) == 0)
 		end++;
 	return end;
+}
+
+/// Walk on to the first contact of the last step that does not come before one of this step. The
+/// walk goes forward while spheres keep their numbers, and begins again where they do not.
+static int64_t walk_then(const carom_world *world, const carom_sphere_contact *now, int32_t sphere, int64_t old)
+{
+	const cr_sphere_contacts *m = &world->sphere_contacts;
+	if (cr_granular_of(&world->bodies.data[now->body_a.index1 - 1])->was.count > 0)
+		return find_then(m, now, sphere);
+	while (old < m->found.contacts.count && compare_touches(&m->found.contacts.data[old], now, sphere) < 0)
+		old++;
+	return old;
 }
 
 /// The contacts whose sphere and part come first within the range.
@@ -222,14 +243,14 @@ static void match_task(int64_t begin, int64_t end, int worker, void *task)
 	const cr_sphere_contacts *m = &world->sphere_contacts;
 	carom_sphere_contact *now = m->next.contacts.data;
 	const carom_sphere_contact *then = m->found.contacts.data;
-	while (begin > 0 && begin < end && compare_touches(&now[begin - 1], &now[begin]) == 0)
+	while (begin > 0 && begin < end && compare_touches(&now[begin - 1], &now[begin], now[begin].sphere) == 0)
 		begin++;
-	int64_t old = begin < end ? find_then(m, &now[begin]) : 0;
+	int64_t old = begin < end ? find_then(m, &now[begin], sphere_then(world, &now[begin])) : 0;
 	for (int64_t i = begin, after; i < end; i = after) {
 		after = end_of_touch(now, i, m->next.contacts.count);
-		while (old < m->found.contacts.count && compare_touches(&then[old], &now[i]) < 0)
-			old++;
-		if (old == m->found.contacts.count || compare_touches(&then[old], &now[i]) != 0)
+		const int32_t sphere = sphere_then(world, &now[i]);
+		old = walk_then(world, &now[i], sphere, old);
+		if (sphere < 0 || old == m->found.contacts.count || compare_touches(&then[old], &now[i], sphere) != 0)
 			continue;
 		touch t = { &now[i], &then[old], after - i, end_of_touch(then, old, m->found.contacts.count) - old, 0 };
 		match_touch(world, &t);

@@ -101,8 +101,10 @@ static void finish_body(cr_body *body)
 	body->stir = 0;
 	if (cr_deforming_of(body))
 		cr_surface_rest(&cr_deforming_of(body)->surface);
-	if (cr_granular_of(body))
+	if (cr_granular_of(body)) {
 		cr_granular_of(body)->way = CR_WAY_NONE;
+		cr_granular_of(body)->was.count = 0;
+	}
 }
 
 /// Let the bodies that have changed be as the next step finds them.

@@ -683,6 +683,35 @@ static PyObject *set_spheres(PyObject *self, PyObject *const *args, Py_ssize_t c
 	return made;
 }
 
+static PyObject *set_spheres_by_id(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "id", "centres", "radii", "ids", NULL };
+	cp_world *world = (cp_world *)self;
+	PyObject *values[4], *made = NULL;
+	carom_body_id id;
+	cp_input inputs[3] = { 0 }; // centres, radii, ids
+	carom_strided strided[2];
+	const uint64_t *ids = NULL;
+	if (!cp_arguments("set_spheres_by_id", args, count, keywords, names, 4, values) || !cp_get_id(values[0], &id) ||
+		!cp_is_open(world) || !cp_is_free(&world->places, "places of the world"))
+		return NULL;
+	const bool sized = values[2] != Py_None;
+	if (cp_open_input(&inputs[0], values[1], "centres", 3) && cp_as_strided(&inputs[0], &strided[0]) &&
+		(!sized ||
+			(cp_open_input(&inputs[1], values[2], "radii", 0) && cp_has_rows(&inputs[1], inputs[0].rows) &&
+				cp_as_strided(&inputs[1], &strided[1]))) &&
+		cp_open_input(&inputs[2], values[3], "ids", 0) && cp_has_rows(&inputs[2], inputs[0].rows) &&
+		(ids = cp_as_uint64(&inputs[2])) != NULL && begin(world)) {
+		world->places.generation++;
+		made = end(world,
+			carom_world_set_spheres_by_id(world->world, id, inputs[0].rows > INT32_MAX ? -1 : (int32_t)inputs[0].rows,
+				&strided[0], sized ? &strided[1] : NULL, ids));
+	}
+	for (int i = 0; i < 3; i++)
+		cp_close_input(&inputs[i]);
+	return made;
+}
+
 static PyObject *set_sphere_begins(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
 	cp_world *world = (cp_world *)self;
@@ -715,6 +744,20 @@ static PyObject *get_spheres(PyObject *self, PyObject *value)
 	const carom_result result = carom_world_get_spheres(world->world, id, &view);
 	return result ? cp_end_call(world, result, NULL)
 				  : cp_view_numbers(self, &world->places, cp_state_of(self), CP_F64, view.data, view.count, 4);
+}
+
+static PyObject *get_sphere_ids(PyObject *self, PyObject *value)
+{
+	cp_world *world = (cp_world *)self;
+	carom_body_id id;
+	carom_sphere_view view;
+	if (!cp_get_id(value, &id) || !may_read(world))
+		return NULL;
+	const carom_result result = carom_world_get_spheres(world->world, id, &view);
+	if (result)
+		return cp_end_call(world, result, NULL);
+	return view.ids ? cp_view_numbers(self, &world->places, cp_state_of(self), CP_U64, view.ids, view.count, 0)
+					: Py_NewRef(Py_None);
 }
 
 #define FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL
@@ -759,6 +802,11 @@ PyMethodDef cp_world_bodies[] = {
 	{ "get_vertices", get_vertices, METH_O, CP_DOC("get_vertices($self, id, /)", carom_world_get_vertices) },
 	{ "set_mesh", CP_NAMED(set_mesh), CP_DOC("set_mesh($self, /, id, mesh, origin=None, places=None)", carom_world_set_mesh) },
 	{ "set_spheres", CP_NAMED(set_spheres), CP_DOC("set_spheres($self, /, id, centres, radii=None)", carom_world_set_spheres) },
+	{ "set_spheres_by_id", CP_NAMED(set_spheres_by_id),
+		CP_DOC("set_spheres_by_id($self, /, id, centres, radii, ids)", carom_world_set_spheres_by_id) },
+	{ "get_sphere_ids", get_sphere_ids, METH_O,
+		"get_sphere_ids($self, id, /)\n--\n\nThe ids of the spheres of a granular body, as set_spheres_by_id has set them; None: none were "
+		"set." },
 	{ "set_sphere_begins", FAST(set_sphere_begins),
 		CP_DOC("set_sphere_begins($self, id, begins, /)", carom_world_set_sphere_begins) },
 	{ "get_spheres", get_spheres, METH_O, CP_DOC("get_spheres($self, id, /)", carom_world_get_spheres) },

@@ -182,12 +182,32 @@ class Bodies(unittest.TestCase):
         world.set_spheres(grains, [(0, 0, 9)], [0.5])
         self.assertEqual(len(world.get_spheres(grains)), 1)
         self.assertEqual(list(world.get_body(grains).radii), [0.5])
+        self.assertIsNone(world.get_sphere_ids(grains))
         with self.assertRaisesRegex(ValueError, "end has 3 rows; it must have 4"):
             world.set_vertices(cloth, [(0, 0, 0)] * 3)
         finer = carom.Mesh([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0), (0, 0, 0)], [(0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)])
         world.set_mesh(cloth, finer, origin=[0, 1, 2, 3, -1], places=[(0, 0, 0.9)] * 5)
         world.step()
         self.assertEqual(len(world.get_vertices(cloth)), 5)
+
+    def test_contacts_go_with_the_ids_of_spheres(self):
+        world = carom.World()
+        world.add_body(shape=carom.Shape(type="plane"), kind="static")
+        centres = [(i, 0, 0.45) for i in range(6)]
+        grains = world.add_body(kind="granular", centres=centres, radii=[0.5] * 6)
+        world.step()
+        for k, contact in enumerate(world.sphere_contacts):
+            world.set_sphere_impulse(k, (100 + contact.sphere, 0, 0))
+        order = [5, 3, 1, 4]
+        world.set_spheres_by_id(grains, [centres[i] for i in order], [0.5] * 4, order)
+        world.step()
+        ids = list(world.get_sphere_ids(grains))
+        self.assertEqual(ids, order)
+        self.assertEqual([(ids[c.sphere], c.age, c.impulse[0]) for c in world.sphere_contacts], [(i, 1, 100 + i) for i in order])
+        with self.assertRaisesRegex(carom.InvalidArgument, "ids: those of spheres 0 and 2 are both 5"):
+            world.set_spheres_by_id(grains, centres[:3], [0.5] * 3, [5, 1, 5])
+        with self.assertRaisesRegex(ValueError, "ids has 2 rows"):
+            world.set_spheres_by_id(grains, centres[:3], [0.5] * 3, [5, 1])
 
     @needs_numpy
     def test_places_are_seen_through_a_view_and_keep_the_body(self):
