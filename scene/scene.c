@@ -54,7 +54,7 @@ static void check_belongs(const io_json_node *node, const char *field, bool sect
 
 static void read_output(const io_json_node *root, scene_description *scene)
 {
-	static const char *const fields[] = { "contacts", "frames", "format", "snapshots", "checkpoints", "energy", NULL };
+	static const char *const fields[] = { "contacts", "frames", "format", "snapshots", "checkpoints", "energy", "forces", NULL };
 	static const char *const formats[] = { "ply", "obj", NULL };
 	scene_output *output = &scene->output;
 	io_json_node node;
@@ -65,6 +65,7 @@ static void read_output(const io_json_node *root, scene_description *scene)
 		check_belongs(&node, fields[i], scene->has_deforming, "deforming");
 	check_belongs(&node, "snapshots", scene->has_spheres, "spheres");
 	check_belongs(&node, "energy", scene->has_spheres, "spheres");
+	check_belongs(&node, "forces", scene->has_spheres, "spheres");
 	io_json_bool(&node, "contacts", &output->contacts);
 	io_json_integer(&node, "frames", 0, 1000000000, &output->frames);
 	io_json_choice(&node, "format", formats, &format);
@@ -72,6 +73,7 @@ static void read_output(const io_json_node *root, scene_description *scene)
 	io_json_integer(&node, "snapshots", 0, 1000000000, &output->snapshots);
 	io_json_integer(&node, "checkpoints", 0, 1000000000, &output->checkpoints);
 	io_json_integer(&node, "energy", 1, 1000000000, &output->energy);
+	io_json_integer(&node, "forces", 0, 1000000000, &output->forces);
 }
 
 static void read_picture(const io_json_node *root, scene_description *scene)

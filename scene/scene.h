@@ -216,6 +216,7 @@ typedef struct scene_output {
 	int64_t snapshots;
 	int64_t checkpoints; ///< between two; 0: at the end only, of scenes of spheres alone
 	int64_t energy;      ///< between measurements of the spheres' kinetic energy
+	int64_t forces;      ///< between rows of the forces of spheres on walls and obstacles; 0: none
 } scene_output;
 
 /// The settings of last.png.

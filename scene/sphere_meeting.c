@@ -32,6 +32,9 @@ typedef struct obstacle {
 	carom_vec3 shift; // the answer so far: of the centre of mass ...
 	carom_quat turn;  // ... and about it
 	carom_vec3 impulse;
+	// since somebody took them: impulse, angular impulse about the origin of the body
+	carom_vec3 sum, angular_sum;
+	int64_t touches;
 } obstacle;
 
 struct scene_sphere_meeting {
@@ -352,6 +355,13 @@ static bool check_begin(const scene_sphere_meeting *m, sim_error *error)
 
 static carom_vec3 vector_of(const double v[3]) { return (carom_vec3){ v[0], v[1], v[2] }; }
 
+static void add_to_sums(obstacle *o, carom_vec3 arm, carom_vec3 impulse, carom_vec3 angular)
+{
+	o->sum = sim_add(o->sum, impulse);
+	o->angular_sum = sim_add(o->angular_sum, sim_add(sim_cross(arm, impulse), angular));
+	o->touches++;
+}
+
 /// Give bodies what their spheres have got, for a substep of so many seconds.
 static void answer(scene_sphere_meeting *m, double seconds)
 {
@@ -361,6 +371,9 @@ static void answer(scene_sphere_meeting *m, double seconds)
 		const sim_granular_reaction *r = &reactions[i];
 		const carom_vec3 impulse = sim_scale(vector_of(r->force), seconds);
 		o->impulse = sim_add(o->impulse, impulse);
+		if (m->scene->output.forces > 0)
+			add_to_sums(o, sim_subtract(vector_of(r->point), m->poses[m->touches[i].body].position), impulse,
+				sim_scale(vector_of(r->torque), seconds));
 		if (!o->answers)
 			continue;
 		const carom_vec3 centre = carom_transform_point(m->poses[m->touches[i].body], o->centre);
@@ -443,6 +456,16 @@ bool scene_meeting_advance(scene_sphere_meeting *m, int32_t substep, sim_granula
 void scene_meeting_forget(scene_sphere_meeting *m) { scene_clear_free(&m->clear); }
 
 carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *m, int32_t i) { return m->obstacles[i].impulse; }
+
+sim_granular_wall_sum scene_meeting_take_sum(scene_sphere_meeting *m, int32_t i)
+{
+	obstacle *o = &m->obstacles[i];
+	const carom_vec3 p = o->sum, q = o->angular_sum;
+	const sim_granular_wall_sum sum = { { p.x, p.y, p.z }, { q.x, q.y, q.z }, o->touches };
+	o->sum = o->angular_sum = (carom_vec3){ 0, 0, 0 };
+	o->touches = 0;
+	return sum;
+}
 
 void scene_meeting_move_state(scene_sphere_meeting *m, sim_tape *tape)
 {

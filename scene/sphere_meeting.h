@@ -39,4 +39,8 @@ void scene_meeting_forget(scene_sphere_meeting *meeting);
 /// scene, whether or not it answers.
 carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *meeting, int32_t i);
 
+/// The effect of the spheres on obstacle number i since the last call: as that on a wall, but the
+/// torque is about the origin of the body, where it was in each substep.
+sim_granular_wall_sum scene_meeting_take_sum(scene_sphere_meeting *meeting, int32_t i);
+
 #endif

@@ -28,6 +28,20 @@ static void check_error(const char *text, const char *expected)
 	scene_destroy(&scene);
 }
 
+TEST(granular_scene, forces_are_asked_for_in_the_output)
+{
+	scene_description scene;
+	sim_error error;
+	REQUIRE(
+		parse("{\"spheres\": {\"list\": [{\"random\": 3, \"radius\": 0.1}]}, \"output\": {\"forces\": 25}}", &scene, &error));
+	CHECK_INT(scene.output.forces, 25);
+	scene_destroy(&scene);
+	check_error("{\"bodies\": {\"list\": [{\"shape\": \"sphere\", \"radius\": 1}]},\n\"output\": {\"forces\": 25}}",
+		"folder/x.json:2: field \"output.forces\": is for \"spheres\", which this scene does not have");
+	check_error("{\"spheres\": {\"list\": [{\"random\": 3, \"radius\": 0.1}]},\n\"output\": {\"forces\": -1}}",
+		"folder/x.json:2: field \"output.forces\": must be from 0 to 1000000000, not -1");
+}
+
 TEST(granular_scene, defaults_of_the_smallest_scene)
 {
 	scene_description scene;

@@ -172,6 +172,7 @@ void sim_destroy_granular(sim_granular *g)
 	granular_free(g, g->history, (size_t)g->history_room * 3 * sizeof *g->history);
 	granular_free_blocks(g);
 	granular_free_touches(g);
+	granular_free_wall_sums(g);
 	granular_drop_arrays(g);
 	granular_free_share(g);
 	granular_free(g, g->tallies, (size_t)g->workers * sizeof *g->tallies);
@@ -307,6 +308,7 @@ static bool run_step(sim_granular *g, sim_granular_step *step, sim_error *error)
 	const double t2 = sim_now_ms();
 	granular_update(g);
 	granular_end_touches(g);
+	granular_join_wall_sums(g);
 	const double t3 = sim_now_ms();
 	granular_note_times(g, t2 - t1, t3 - t2);
 	if (granular_lost_ranks(g, error))

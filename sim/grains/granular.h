@@ -187,7 +187,7 @@ typedef struct sim_granular_step {
 	double ms_build;       ///< milliseconds of the list and the sorting
 	/// of the distances, the forces between spheres, and between crowded spheres and walls
 	double ms_detection;
-	double ms_update; ///< of velocities, places, and the forces of walls on lone spheres
+	double ms_update;    ///< of velocities, places, and the forces of walls on lone spheres
 	double ms_obstacles; ///< of touches of other bodies; 0 unless a caller who finds them says it
 } sim_granular_step;
 
@@ -221,6 +221,27 @@ const sim_granular_reaction *sim_granular_get_reactions(const sim_granular *gran
 /// nothing turns, and they are left out), in the order of the definition. What is not finite is an
 /// error of the next step. False, with the reason in error: needs sim_granular_def.touches.
 bool sim_granular_push(sim_granular *granular, const double *impulses, const double *angular_impulses, sim_error *error);
+
+/// Walls that have sums: the faces of the box in their order, then moving walls.
+#define SIM_GRANULAR_WALL_SUMS (6 + SIM_GRANULAR_MAX_WALLS)
+
+/// The forces of spheres on a wall times the time that they lasted.
+typedef struct sim_granular_wall_sum {
+	double impulse[3];         ///< N s, of the spheres on the wall
+	double angular_impulse[3]; ///< N m s, about the origin, of rolling friction too
+	int64_t touches;           ///< spheres that touched it, a sphere once for each step
+} sim_granular_wall_sum;
+
+/// From now on sum the forces on walls. It costs the sums in the touches of walls alone, and
+/// changes no result. False, with the reason in error: memory is short, or the spheres are on a
+/// device.
+bool sim_granular_watch_walls(sim_granular *granular, sim_error *error);
+
+/// The sums of all steps since the last call, or since sim_granular_watch_walls; zero for walls
+/// that there are not. They have the same bits for any number of threads and ranks; NaN where a
+/// force was beyond 2^38 N. Collective on ranks. False, with the reason in error: nobody watches
+/// the walls, or a rank is lost.
+bool sim_granular_take_wall_sums(sim_granular *granular, sim_granular_wall_sum sums[SIM_GRANULAR_WALL_SUMS], sim_error *error);
 
 /// The state and the sums of a simulation.
 typedef struct sim_granular_info {

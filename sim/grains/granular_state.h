@@ -84,16 +84,25 @@ typedef struct granular_packed {
 	int64_t room;      // contacts that other and values hold
 } granular_packed;
 
+/// Forces on a wall, and torques about the origin: whole units of 2^-24 and 2^-60 of each
+/// (granular_wall_sums.c).
+typedef struct granular_wall_sum {
+	int64_t high[6], low[6];
+	int64_t touches;
+	int64_t beyond; // not 0: a number had no units
+} granular_wall_sum;
+
 /// The findings of a worker in a pass; joined by sums of integers and extremes, so that they do not
 /// depend on the workers.
 typedef struct granular_tally {
 	int64_t contacts; // directed
 	int64_t wall_contacts;
-	double max_overlap;     // as a part of the smaller radius
-	double fastest;         // largest squared speed relative to the reference
-	double low[3], high[3]; // of the velocities
-	int64_t lost;           // smallest id of a sphere whose motion is not finite; INT64_MAX: none
-	char pad[128 - 2 * 8 - 2 * 8 - 6 * 8 - 8];
+	double max_overlap;       // as a part of the smaller radius
+	double fastest;           // largest squared speed relative to the reference
+	double low[3], high[3];   // of the velocities
+	int64_t lost;             // smallest id of a sphere whose motion is not finite; INT64_MAX: none
+	granular_wall_sum *walls; // [GRANULAR_MAX_PLANES] of this worker, by bit; NULL: nobody watches
+	char pad[128 - 2 * 8 - 2 * 8 - 6 * 8 - 8 - sizeof(granular_wall_sum *)];
 } granular_tally;
 
 /// Chooses the skin by measured times (granular_skin.c).
@@ -239,7 +248,9 @@ struct sim_granular {
 	sim_granular_mark mark; // the caller's
 
 	granular_tally *tallies; // [workers]
-	granular_tally last;     // all of them, of the last step
+	// [workers + 1][GRANULAR_MAX_PLANES], those of all steps first; NULL: nobody watches
+	granular_wall_sum *wall_sums;
+	granular_tally last; // all of them, of the last step
 	int workers;
 };
 
@@ -293,6 +304,14 @@ static inline bool granular_near_wall(const sim_granular *g, int64_t index)
 void granular_add_walls(sim_granular *granular, int64_t index, double *load, granular_tally *tally);
 /// Energy of the springs between a sphere and the walls.
 double granular_wall_energy(const sim_granular *granular, int64_t index);
+
+// ---- Sums of walls (granular_wall_sums.c) ----
+
+/// Add the effect of a sphere on a wall: a force at a point, and a torque beside it.
+void granular_note_wall(granular_wall_sum *sum, const double point[3], const double force[3], const double torque[3]);
+/// The step is done: add the workers' sums to those of all steps.
+void granular_join_wall_sums(sim_granular *granular);
+void granular_free_wall_sums(sim_granular *granular);
 
 // ---- Touches (granular_touches.c) ----
 

@@ -317,9 +317,10 @@ void granular_update(sim_granular *g)
 void granular_clear_tallies(sim_granular *g)
 {
 	for (int w = 0; w < g->workers; w++)
-		g->tallies[w] = (granular_tally){
-			.low = { INFINITY, INFINITY, INFINITY }, .high = { -INFINITY, -INFINITY, -INFINITY }, .lost = INT64_MAX
-		};
+		g->tallies[w] = (granular_tally){ .low = { INFINITY, INFINITY, INFINITY },
+			.high = { -INFINITY, -INFINITY, -INFINITY },
+			.lost = INT64_MAX,
+			.walls = g->wall_sums ? &g->wall_sums[(w + 1) * GRANULAR_MAX_PLANES] : NULL };
 }
 
 granular_tally granular_join_tallies(sim_granular *g)

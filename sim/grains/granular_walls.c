@@ -86,7 +86,25 @@ granular_reply granular_press_sphere(const sim_granular *g, int64_t i, const dou
 	return reply;
 }
 
-static void touch_wall(sim_granular *g, int64_t i, const granular_plane *plane, double overlap, uint32_t before, double *load)
+/// Add the effect of a sphere on a wall to the sums of the wall.
+static void note_wall(
+	const granular_place *p, const granular_plane *plane, double overlap, const granular_reply *reply, granular_wall_sum *walls)
+{
+	const double lever = p->r - overlap, centre[3] = { p->x, p->y, p->z };
+	double point[3], force[3], torque[3];
+	int number = 0;
+	for (uint32_t bit = plane->bit; bit > 1; bit >>= 1)
+		number++;
+	for (int k = 0; k < 3; k++) {
+		point[k] = centre[k] - lever * plane->normal[k];
+		force[k] = -reply->force[k];
+		torque[k] = -reply->rolling[k];
+	}
+	granular_note_wall(&walls[number], point, force, torque);
+}
+
+static void touch_wall(sim_granular *g, int64_t i, const granular_plane *plane, double overlap, uint32_t before, double *load,
+	granular_wall_sum *walls)
 {
 	double *spring = NULL;
 	if (g->wall_touched) {
@@ -94,7 +112,9 @@ static void touch_wall(sim_granular *g, int64_t i, const granular_plane *plane, 
 		if (!(before & plane->bit))
 			memset(spring, 0, 3 * sizeof *spring);
 	}
-	granular_press_sphere(g, i, plane->normal, overlap, plane->velocity, spring, load);
+	const granular_reply reply = granular_press_sphere(g, i, plane->normal, overlap, plane->velocity, spring, load);
+	if (walls)
+		note_wall(&g->places[i], plane, overlap, &reply, walls);
 }
 
 void granular_add_walls(sim_granular *g, int64_t i, double *load, granular_tally *tally)
@@ -108,7 +128,7 @@ void granular_add_walls(sim_granular *g, int64_t i, double *load, granular_tally
 			continue;
 		now |= plane->bit;
 		tally->wall_contacts++;
-		touch_wall(g, i, plane, overlap, before, load);
+		touch_wall(g, i, plane, overlap, before, load, tally->walls);
 	}
 	if (g->wall_touched)
 		g->wall_touched[i] = (uint16_t)now;

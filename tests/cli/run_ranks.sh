@@ -14,7 +14,7 @@ cat > scene.json << 'END'
 		"material": { "density": 500, "stiffness": 100, "tangential": "spring", "friction": 0.4 },
 		"list": [{ "random": 2000, "radius": [0.003, 0.005], "velocity_spread": [1, 1, 1], "seed": 7 }]
 	},
-	"output": { "energy": 20 },
+	"output": { "energy": 20, "forces": 20 },
 	"camera": { "width": 160, "height": 100 }
 }
 END
@@ -62,6 +62,7 @@ for ranks in 1 3 4; do
 		cmp "one/$file" "r$ranks/$file" || fail "$file depends on the number of ranks"
 	done
 	cmp <(bare one/stats.csv) <(bare "r$ranks/stats.csv") || fail "the table depends on the number of ranks"
+	cmp one/forces.csv "r$ranks/forces.csv" || fail "the forces on walls depend on the number of ranks"
 	[ -z "$(find "r$ranks" -name '*.part')" ] || fail "parts are left over: $(ls "r$ranks")"
 done
 awk -v imbalance="$(field imbalance out)" 'BEGIN { exit !(imbalance >= 1 && imbalance < 1.2) }' || fail "work is uneven: $(cat out)"

@@ -4,6 +4,7 @@
 #include "camera.h"
 #include "report.h"
 #include "run.h"
+#include "run_forces.h"
 #include "run_picture.h"
 #include "run_points.h"
 #include "run_ranks.h"
@@ -39,6 +40,7 @@ typedef struct spheres {
 	uint64_t rows;
 	io_vtk_series *series;
 	int64_t last_snapshot; // its step, -1: none yet
+	run_forces forces;
 	run_sums sums;
 	double energy;                       // of the last step; below 0: not measured
 	double ms_last;                      // of the last step, in all
@@ -535,6 +537,8 @@ static int prepare(run *r, void *state)
 	if (info.time_step > info.step_limit && run_is_first(r))
 		report_warning(
 			r->options->scene, "the time step %g s is above the bound of stability, %g s", info.time_step, info.step_limit);
+	if (run_open_forces(r, &s->forces) != EXIT_DONE)
+		return EXIT_FAILED;
 	return r->options->out && r->scene.output.snapshots > 0 ? open_snapshots(r, s) : EXIT_DONE;
 }
 
@@ -611,6 +615,8 @@ static int keep(run *r, void *state)
 	// A run that goes on in its folder has its first state there.
 	if (first ? s->last_snapshot < 0 : snapshots > 0 && r->parts.steps % snapshots == 0)
 		status = write_snapshot(r, s);
+	if (status == EXIT_DONE && !first)
+		status = run_write_forces(r, &s->forces);
 	if (status == EXIT_DONE && !first && r->options->out && scene_is_of_spheres(&r->scene) && checkpoints > 0 &&
 		r->parts.steps % checkpoints == 0)
 		status = write_checkpoint(r, s);
@@ -668,6 +674,8 @@ static int end(run *r, void *state)
 /// The state at the end, from which a scene of spheres alone can go on.
 static int save_end(run *r, void *state)
 {
+	if (run_close_forces(&((spheres *)state)->forces) != EXIT_DONE)
+		return EXIT_FAILED;
 	return r->options->out && scene_is_of_spheres(&r->scene) ? write_checkpoint(r, state) : EXIT_DONE;
 }
 
@@ -691,6 +699,7 @@ static void destroy(run *r, void *state)
 	(void)r;
 	spheres *s = state;
 	io_destroy_vtk_series(s->series);
+	run_drop_forces(&s->forces);
 	scene_destroy_filling(&s->filling);
 }
 
