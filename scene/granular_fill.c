@@ -4,6 +4,7 @@
 
 #include "sim/base/rotations.h"
 #include "io/sphere_file.h"
+#include "scene/grain_sizes.h"
 #include "scene/sphere_sampling.h"
 
 #include <float.h>
@@ -146,7 +147,7 @@ static bool strew(const fill *f, const scene_sphere_source *source, io_sphere_se
 	while (placed < source->count) {
 		double *sphere = (double *)set->values + 4 * placed;
 		int tries = 0;
-		sphere[3] = random_between(&state, source->radius[0], source->radius[1]);
+		sphere[3] = scene_next_radius(source, &state);
 		do
 			place_at_random(source, &state, sphere);
 		while (source->apart && !has_room(&c, sphere) && ++tries < MOST_TRIES);

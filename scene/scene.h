@@ -159,6 +159,25 @@ typedef enum scene_sphere_source_kind { SCENE_SPHERES_RANDOM, SCENE_SPHERES_FILE
 /// Where copies of a source's spheres are put.
 typedef enum scene_copies_kind { SCENE_COPIES_GRID, SCENE_COPIES_RANDOM } scene_copies_kind;
 
+/// How radii of random spheres are drawn, between the least and the largest of the source.
+typedef enum scene_sizes_kind {
+	SCENE_SIZES_UNIFORM,
+	SCENE_SIZES_NORMAL,
+	SCENE_SIZES_LOGNORMAL,
+	SCENE_SIZES_LIST,
+} scene_sizes_kind;
+
+enum { SCENE_MOST_SIZES = 32 };
+
+typedef struct scene_grain_sizes {
+	scene_sizes_kind kind;
+	double middle;    ///< NORMAL: mean; LOGNORMAL: median
+	double deviation; ///< NORMAL: m; LOGNORMAL: of the natural logarithm of the radius
+	int32_t count;    ///< LIST
+	double radii[SCENE_MOST_SIZES], shares[SCENE_MOST_SIZES];
+	bool by_mass; ///< LIST: shares are of the mass, else of the number
+} scene_grain_sizes;
+
 /// Where spheres come from.
 typedef struct scene_sphere_source {
 	scene_sphere_source_kind kind;
@@ -167,6 +186,7 @@ typedef struct scene_sphere_source {
 	/// file
 	double radius[2];
 	///< has none, below 0: that is an error (FILE)
+	scene_grain_sizes sizes;   ///< RANDOM: radii, from radius[0] to radius[1]
 	double lower[3], upper[3]; ///< RANDOM: where
 	bool apart;                ///< RANDOM: no two of the source touch
 	uint64_t seed;             ///< RANDOM, MESH

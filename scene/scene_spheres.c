@@ -1,4 +1,5 @@
 // The section "spheres" of a scene file.
+#include "scene/grain_sizes.h"
 #include "scene/scene_parts.h"
 
 #include <math.h>
@@ -223,15 +224,102 @@ static void forbid(const io_json_node *node, const char *kind, const char *const
 		scene_forbid_both(node, kind, names[i]);
 }
 
-/// A pair of numbers, or one for both.
-static void read_radii(const io_json_node *node, double radius[2])
+/// A radius of a list, and its share.
+static void read_share(const io_json_node *pair, scene_sphere_source *source)
 {
+	scene_grain_sizes *s = &source->sizes;
+	double *radius = &s->radii[s->count], *share = &s->shares[s->count];
+	if (io_json_count(pair, true) != 2) {
+		io_json_error(pair, "must be a radius and its share");
+		return;
+	}
+	const io_json_node nodes[2] = { io_json_child(pair, 0), io_json_child(pair, 1) };
+	for (int i = 0; i < 2; i++) {
+		const double value = cJSON_IsNumber(nodes[i].item) ? nodes[i].item->valuedouble : 0;
+		if (!(value > 1e-12 && value <= 1e6))
+			io_json_error(&nodes[i], "must be a number above 0 and at most 1e6");
+		*(i == 0 ? radius : share) = value;
+	}
+	source->radius[0] = s->count == 0 || *radius < source->radius[0] ? *radius : source->radius[0];
+	source->radius[1] = s->count == 0 || *radius > source->radius[1] ? *radius : source->radius[1];
+	s->count++;
+}
+
+static void read_size_list(const io_json_node *node, scene_sphere_source *source)
+{
+	static const char *const ways[] = { "number", "mass", NULL };
+	io_json_node list;
+	int by = 0;
+	const int count = io_json_member(node, "list", &list) ? io_json_count(&list, true) : 0;
+	source->sizes.kind = SCENE_SIZES_LIST;
+	io_json_choice(node, "by", ways, &by);
+	source->sizes.by_mass = by == 1;
+	if (count < 1 || count > SCENE_MOST_SIZES)
+		io_json_error(&list, "holds %d sizes; there must be 1 to %d", count, SCENE_MOST_SIZES);
+	for (int i = 0; i < count && !node->json->failed; i++) {
+		const io_json_node pair = io_json_child(&list, i);
+		read_share(&pair, source);
+	}
+}
+
+/// A normal or lognormal distribution with its cut-offs.
+static void read_spread(const io_json_node *node, const char *name, scene_sphere_source *source)
+{
+	static const char *const needed[] = { "deviation", "least", "most", NULL };
+	scene_grain_sizes *s = &source->sizes;
+	s->kind = strcmp(name, "normal") == 0 ? SCENE_SIZES_NORMAL : SCENE_SIZES_LOGNORMAL;
+	for (int i = 0; needed[i]; i++) {
+		if (!io_json_has(node, needed[i]))
+			io_json_member_error(node, needed[i], "is needed with \"%s\"", name);
+	}
+	io_json_positive(node, name, &s->middle);
+	io_json_number(node, "deviation", 1e-12, s->kind == SCENE_SIZES_LOGNORMAL ? 10 : 1e6, &s->deviation);
+	io_json_positive(node, "least", &source->radius[0]);
+	io_json_positive(node, "most", &source->radius[1]);
+	if (node->json->failed)
+		return;
+	if (source->radius[0] >= source->radius[1])
+		io_json_member_error(node, "most", "must be above \"least\"");
+	else if (!scene_has_radii(source))
+		io_json_error(node, "\"least\" to \"most\" lies more than %d deviations beside \"%s\"", SCENE_MOST_DEVIATIONS, name);
+}
+
+static void read_sizes(const io_json_node *node, scene_sphere_source *source)
+{
+	static const char *const fields[] = { "normal", "lognormal", "deviation", "least", "most", "list", "by", NULL };
+	static const char *const of_list[] = { "deviation", "least", "most", NULL };
+	static const char *const kinds[] = { "normal", "lognormal", "list", NULL };
+	int found = 0;
+	if (!io_json_fields(node, fields))
+		return;
+	for (int i = 0; kinds[i]; i++)
+		found += io_json_has(node, kinds[i]);
+	if (found != 1) {
+		io_json_error(node, "needs one of \"normal\", \"lognormal\" and \"list\"");
+		return;
+	}
+	if (io_json_has(node, "list")) {
+		forbid(node, "list", of_list);
+		read_size_list(node, source);
+		return;
+	}
+	const char *name = io_json_has(node, "normal") ? "normal" : "lognormal";
+	scene_forbid_both(node, name, "by");
+	read_spread(node, name, source);
+}
+
+/// A distribution, a pair of numbers, or one for both.
+static void read_radii(const io_json_node *node, scene_sphere_source *source)
+{
+	double *radius = source->radius;
 	io_json_node member;
 	if (!io_json_member(node, "radius", &member)) {
 		io_json_member_error(node, "radius", "is needed");
 		return;
 	}
-	if (!cJSON_IsArray(member.item)) {
+	if (cJSON_IsObject(member.item)) {
+		read_sizes(&member, source);
+	} else if (!cJSON_IsArray(member.item)) {
 		io_json_positive(node, "radius", &radius[0]);
 		radius[1] = radius[0];
 	} else if (io_json_numbers(node, "radius", 2, 1e-12, 1e6, radius) && radius[0] > radius[1]) {
@@ -248,7 +336,7 @@ static void read_random(const io_json_node *node, const sim_granular_def *def, s
 	memcpy(source->upper, def->upper, sizeof source->upper);
 	forbid(node, "random", other);
 	io_json_integer(node, "random", 1, CAROM_MAX_SPHERES, &source->count);
-	read_radii(node, source->radius);
+	read_radii(node, source);
 	read_vector(node, "lower", SCENE_FARTHEST, source->lower);
 	read_vector(node, "upper", SCENE_FARTHEST, source->upper);
 	io_json_bool(node, "apart", &source->apart);

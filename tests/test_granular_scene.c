@@ -1,6 +1,7 @@
 // Scene files of spheres: what is read, the defaults, every error with its line and field, and the spheres that they make.
 #include "test.h"
 
+#include "scene/grain_sizes.h"
 #include "scene/granular_fill.h"
 #include "sim/grains/granular_output.h"
 #include "io/json_reader.h"
@@ -26,6 +27,112 @@ static void check_error(const char *text, const char *expected)
 	CHECK_STR(error.text, expected);
 	CHECK(scene.text == NULL && scene.spheres.sources == NULL);
 	scene_destroy(&scene);
+}
+
+/// Draw radii of a random source with this member "radius".
+static void draw_radii(const char *radius, int count, double *radii)
+{
+	char text[400];
+	scene_description scene;
+	sim_error error;
+	snprintf(text, sizeof text,
+		"{\"spheres\": {\"box\": {\"upper\": [90, 90, 90]}, \"list\": [{\"random\": 9, \"radius\": %s}]}}", radius);
+	if (!CHECK(parse(text, &scene, &error)))
+		CHECK_STR(error.text, "");
+	uint64_t state = 5, again = 5;
+	for (int i = 0; i < count; i++)
+		radii[i] = scene_next_radius(&scene.spheres.sources[0], &state);
+	for (int i = 0; i < count; i++)
+		CHECK(radii[i] == scene_next_radius(&scene.spheres.sources[0], &again));
+	scene_destroy(&scene);
+}
+
+enum { DRAWN = 40000 };
+
+/// The mean of a value over a density between cut-offs, by the middle rule, and that of what was drawn, within 4 standard errors.
+static void check_mean(
+	const double *radii, bool lognormal, double middle, double deviation, double least, double most, int power)
+{
+	double weight = 0, mean = 0, square = 0, drawn = 0;
+	for (int i = 0; i < 100000; i++) {
+		const double r = least + (most - least) * (i + 0.5) / 100000;
+		const double z = (lognormal ? log(r / middle) : r - middle) / deviation;
+		const double density = exp(-0.5 * z * z) / (lognormal ? r : 1), value = pow(r, power);
+		weight += density;
+		mean += density * value;
+		square += density * value * value;
+	}
+	mean /= weight;
+	for (int i = 0; i < DRAWN; i++) {
+		CHECK(radii[i] >= least && radii[i] <= most);
+		drawn += pow(radii[i], power) / DRAWN;
+	}
+	CHECK_NEAR(drawn, mean, 4 * sqrt((square / weight - mean * mean) / DRAWN));
+}
+
+TEST(granular_scene, radii_have_their_distributions)
+{
+	static double radii[DRAWN];
+	static const struct {
+		const char *text;
+		bool lognormal;
+		double middle, deviation, least, most;
+	} cases[] = {
+		{ "{\"normal\": 1, \"deviation\": 0.2, \"least\": 0.5, \"most\": 1.9}", false, 1, 0.2, 0.5, 1.9 },
+		{ "{\"normal\": 1, \"deviation\": 0.2, \"least\": 1.3, \"most\": 30}", false, 1, 0.2, 1.3, 3 },
+		{ "{\"lognormal\": 1, \"deviation\": 0.5, \"least\": 0.3, \"most\": 4}", true, 1, 0.5, 0.3, 4 },
+		{ "{\"lognormal\": 0.01, \"deviation\": 0.3, \"least\": 0.001, \"most\": 0.009}", true, 0.01, 0.3, 0.001, 0.009 },
+	};
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		draw_radii(cases[k].text, DRAWN, radii);
+		for (int power = 1; power <= 3; power++)
+			check_mean(radii, cases[k].lognormal, cases[k].middle, cases[k].deviation, cases[k].least, cases[k].most, power);
+	}
+}
+
+TEST(granular_scene, lists_of_radii_share_by_number_or_mass)
+{
+	static double radii[DRAWN];
+	for (int by_mass = 0; by_mass < 2; by_mass++) {
+		char text[200];
+		double number[3] = { 0 }, mass[3] = { 0 };
+		snprintf(text, sizeof text, "{\"list\": [[1, 3], [2, 5], [4, 2]], \"by\": \"%s\"}", by_mass ? "mass" : "number");
+		draw_radii(text, DRAWN, radii);
+		for (int i = 0; i < DRAWN; i++) {
+			const int k = radii[i] == 1 ? 0 : radii[i] == 2 ? 1 : 2;
+			CHECK(k < 2 || radii[i] == 4);
+			number[k]++;
+			mass[k] += radii[i] * radii[i] * radii[i];
+		}
+		const double *share = by_mass ? mass : number, total = share[0] + share[1] + share[2];
+		for (int k = 0; k < 3; k++) // by mass few large spheres hold a fifth
+			CHECK_NEAR(share[k] / total, (k == 0 ? 0.3 : k == 1 ? 0.5 : 0.2), by_mass ? 0.03 : 0.01);
+	}
+}
+
+TEST(granular_scene, mistakes_in_distributions_of_radii)
+{
+	static const char *const cases[][2] = {
+		{ "{}", "needs one of \"normal\", \"lognormal\" and \"list\"" },
+		{ "{\"normal\": 1, \"deviation\": 1, \"least\": 2, \"most\": 1}", "must be above \"least\"" },
+		{ "{\"normal\": 1, \"least\": 1, \"most\": 2}", "is needed with \"normal\"" },
+		{ "{\"normal\": 1, \"deviation\": 0.1, \"least\": 2, \"most\": 3}", "lies more than 6 deviations beside \"normal\"" },
+		{ "{\"list\": []}", "holds 0 sizes; there must be 1 to 32" },
+		{ "{\"list\": [[1, 2], [3]]}", "must be a radius and its share" },
+		{ "{\"list\": [[1, 2], [3, -1]]}", "must be a number above 0 and at most 1e6" },
+		{ "{\"list\": [[1, 2]], \"least\": 1}", "cannot be given together with \"list\"" },
+		{ "{\"normal\": 1, \"deviaton\": 1}", "did you mean \"deviation\"?" },
+	};
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		char text[400];
+		scene_description scene;
+		sim_error error;
+		snprintf(text, sizeof text,
+			"{\"spheres\": {\"box\": {\"upper\": [90, 90, 90]}, \"list\": [\n{\"random\": 9, \"radius\": %s}]}}", cases[k][0]);
+		CHECK(!parse(text, &scene, &error));
+		if (!CHECK(strstr(error.text, cases[k][1]) && strstr(error.text, "folder/x.json:2: field \"spheres.list[0].radius")))
+			CHECK_STR(error.text, cases[k][1]);
+	}
 }
 
 TEST(granular_scene, forces_are_asked_for_in_the_output)
