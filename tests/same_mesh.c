@@ -81,12 +81,57 @@ void same_facets(const cr_facets *a, const cr_facets *b)
 	CHECK_SAME(a->edges, b->edges, a->edge_count);
 }
 
+/// The boxes of a wide node hold those below, which hold the triangles as they are. Counts how often a triangle comes.
+static void check_below(const cr_collider *c, uint32_t n, uint8_t *seen)
+{
+	const cr_node8 *node = &c->tree.nodes[n];
+	for (uint32_t i = 0; i < node->child_count; i++) {
+		const uint32_t child = node->child[i] & ~CR_LEAF_BIT;
+		if (!(node->child[i] & CR_LEAF_BIT)) {
+			const cr_node8 *below = &c->tree.nodes[child];
+			for (uint32_t k = 0; k < 3 * below->child_count; k++) {
+				CHECK(below->lower[k % 3][k / 3] >= node->lower[k % 3][i]);
+				CHECK(below->upper[k % 3][k / 3] <= node->upper[k % 3][i]);
+			}
+			check_below(c, child, seen);
+			continue;
+		}
+		const cr_tri8 *block = &c->blocks[child];
+		for (int32_t k = 0; k < 9 * block->count; k++) {
+			const int32_t lane = k / 9, corner = k / 3 % 3, number = block->number[lane];
+			const float x = block->corner[corner][k % 3][lane];
+			CHECK(x == c->topology->vertices[3 * c->topology->triangles[3 * number + corner] + k % 3]);
+			CHECK(x > node->lower[k % 3][i] && x < node->upper[k % 3][i]);
+			seen[number] += k % 9 == 0;
+			CHECK_INT(c->place[number], CR_WIDTH * (int32_t)child + lane);
+		}
+	}
+}
+
+/// The wide tree of a collider without a binary one.
+static void check_wide_tree(const cr_collider *c)
+{
+	uint8_t *seen = calloc((size_t)c->triangle_count, 1);
+	REQUIRE(seen);
+	check_below(c, 0, seen);
+	int32_t once = 0;
+	for (int32_t i = 0; i < c->triangle_count; i++)
+		once += seen[i] == 1;
+	CHECK_INT(once, c->triangle_count);
+	free(seen);
+}
+
 void same_trees(const cr_collider *a, const cr_collider *b)
 {
 	CHECK_SAME(a->lower, b->lower, 3);
 	CHECK_SAME(a->upper, b->upper, 3);
 	CHECK(a->scale == b->scale && a->diagonal == b->diagonal && a->extent == b->extent);
 	const size_t n = (size_t)a->triangle_count;
+	CHECK((a->binary.node_count == 0) == (b->binary.node_count == 0));
+	if (a->binary.node_count == 0) {
+		check_wide_tree(a);
+		return;
+	}
 	float *rows = malloc(6 * n * sizeof *rows);
 	REQUIRE(rows);
 	for (size_t i = 0; i < n; i++) {

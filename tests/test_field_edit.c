@@ -371,7 +371,7 @@ static int32_t count_work(carom_context *context, int32_t side, cr_field_work *w
 	const carom_field_region r = { side / 2, side / 2, 8, 8 };
 	for (int i = 0; i < 64; i++)
 		region_heights[i] = (float)test_random_double(&seed, 0.3, 0.6);
-	REQUIRE(cr_edit_field(context, field, &r, region_heights, work, &edited) == CAROM_SUCCESS);
+	REQUIRE(cr_edit_field(context, "", field, &r, region_heights, work, &edited) == CAROM_SUCCESS);
 	const cr_collider *c = &field->collider;
 	const int32_t nodes = c->binary.node_count + c->tree.node_count + c->sample_tree.node_count;
 	carom_release_mesh(edited);
@@ -395,9 +395,9 @@ TEST(field_edit, work_goes_by_the_rectangle)
 	CHECK_INT(large.triangles, small.triangles);
 	CHECK_INT(large.normals, small.normals);
 	CHECK_INT(large.surroundings, small.surroundings);
-	CHECK(of_large > 20 * of_small);
+	CHECK(of_large > 10 * of_small);
 	// Trees that are deeper by some levels, and leaves that are cut otherwise.
-	CHECK(small.nodes > 0 && large.nodes > 0 && large.nodes < 2 * small.nodes && large.nodes < of_large / 100);
+	CHECK(small.nodes > 0 && large.nodes > 0 && large.nodes < 2 * small.nodes && large.nodes < of_large / 50);
 	carom_destroy_context(context);
 }
 
@@ -641,6 +641,12 @@ TEST(field_edit, misuse_in_place)
 	fixture_expect_wrong(context, carom_world_edit_field(g.world, g.id, &none, &height), "region.columns is 0");
 	fixture_expect_wrong(context, carom_world_edit_field(g.world, g.id, &one, &infinite), "heights[0] is inf");
 	CHECK_INT(carom_world_edit_field(g.world, (carom_body_id){ 9, 1 }, &one, &height), CAROM_INVALID_BODY);
+	const carom_field_region all = { 0, 0, 10, 6 };
+	float nothing[60];
+	for (int i = 0; i < 60; i++)
+		nothing[i] = NAN;
+	fixture_expect_wrong(
+		context, carom_world_edit_field(g.world, g.id, &all, nothing), "carom_world_edit_field: heights leaves only holes");
 	check_whole(context, &m);
 	carom_destroy_world(g.world);
 	carom_destroy_context(context);

@@ -1,7 +1,10 @@
 /// Height fields with holes: closed solids, shafts that let bodies through, numbers of triangles that stay.
 #include "fixture.h"
+#include "same_mesh.h"
 #include "test.h"
 #include "carom/carom.h"
+#include "mesh/thin_facets.h"
+#include "world/height_field.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,4 +172,89 @@ TEST(height_field, failing_allocations_leave_nothing)
 		CHECK_INT(carom_memory_in_use(context), before);
 		carom_destroy_context(context);
 	}
+}
+
+// ---- What is known of a field ----
+
+static void same_report(const carom_mesh_report *a, const carom_mesh_report *b)
+{
+	CHECK_INT(a->vertex_count, b->vertex_count);
+	CHECK_INT(a->triangle_count, b->triangle_count);
+	CHECK_INT(a->nonfinite_vertices, b->nonfinite_vertices);
+	CHECK_INT(a->huge_vertices, b->huge_vertices);
+	CHECK_INT(a->out_of_range_triangles, b->out_of_range_triangles);
+	CHECK_INT(a->degenerate_triangles, b->degenerate_triangles);
+	CHECK_INT(a->duplicate_triangles, b->duplicate_triangles);
+	CHECK_INT(a->unreferenced_vertices, b->unreferenced_vertices);
+	CHECK_INT(a->duplicate_vertices, b->duplicate_vertices);
+	CHECK_INT(a->rounded_vertices, b->rounded_vertices);
+	CHECK_INT(a->border_edges, b->border_edges);
+	CHECK_INT(a->nonmanifold_edges, b->nonmanifold_edges);
+	CHECK_INT(a->inconsistent_edges, b->inconsistent_edges);
+	CHECK_INT(a->unbalanced_edges, b->unbalanced_edges);
+	CHECK_INT(a->nonmanifold_vertices, b->nonmanifold_vertices);
+	CHECK_INT(a->normalless_vertices, b->normalless_vertices);
+	CHECK_INT(a->components, b->components);
+	CHECK_INT(a->euler, b->euler);
+	CHECK_INT(a->first_element, b->first_element);
+	CHECK_STR(a->first_finding, b->first_finding);
+	CHECK(a->closed == b->closed && a->inverted == b->inverted && a->usable == b->usable);
+	CHECK(a->rounding == b->rounding && a->area == b->area && a->volume == b->volume);
+	for (int k = 0; k < 3; k++)
+		CHECK(a->lower[k] == b->lower[k] && a->upper[k] == b->upper[k]);
+}
+
+/// A field has the bits of a mesh of its triangles, whose edges are matched, vertices welded and facets all listed.
+static void check_field(carom_context *context, int32_t columns, int32_t rows, const float *heights, double thickness)
+{
+	carom_mesh *mesh;
+	REQUIRE(carom_create_height_field(context, columns, rows, heights, SPACING, thickness, &mesh) == CAROM_SUCCESS);
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ mesh->topology.vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = mesh->topology.vertex_count;
+	def.triangles = mesh->topology.triangles;
+	def.triangle_count = mesh->topology.triangle_count;
+	carom_mesh_report report;
+	cr_topology topology;
+	cr_facets facets;
+	REQUIRE(cr_topology_build(context, &def, &report, &topology) == CAROM_SUCCESS);
+	const bool one = report.closed && report.components == 1;
+	REQUIRE(cr_facets_build(context, &topology, one, &facets) && cr_facets_thin(context, &topology, &facets));
+	same_report(&mesh->report, &report);
+	same_topology(&mesh->topology, &topology, NULL, 0);
+	same_facets(&mesh->facets, &facets);
+	CHECK_SAME(mesh->facets.few, facets.few, facets.few_count);
+	cr_facets_free(context, &facets);
+	cr_topology_free(context, &topology);
+	carom_release_mesh(mesh);
+}
+
+TEST(height_field, what_is_known_is_what_a_mesh_has)
+{
+	enum { MOST = 70 * 70 };
+	static float heights[MOST];
+	static const int32_t sides[][2] = { { 2, 2 }, { 2, 9 }, { 3, 3 }, { 9, 4 }, { 40, 33 }, { 70, 70 } };
+	static const float waves[] = { 0, 0, 4, 0.5f, 0.02f }, noise[] = { 0, 1, 0.05f, 1e-4f, 0 };
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 12;
+	int thin = 0;
+	for (int i = 0; i < 6 * 7 && test_failures() == 0; i++) {
+		const int32_t columns = sides[i % 6][0], rows = sides[i % 6][1];
+		const int kind = i / 6;
+		for (int32_t k = 0; k < columns * rows; k++) {
+			const double x = k % columns, y = (double)(k / columns);
+			const double up = test_random_double(&seed, -1, 1);
+			if (kind < 5)
+				heights[k] = (float)(waves[kind] * sin(0.2 * x + 0.1 * y) + noise[kind] * up);
+			else
+				heights[k] = kind == 5 ? (float)(k % columns / 3 + k / columns / 2) / 8 : k % 17 == 5 ? NAN : (float)up;
+		}
+		if (kind == 6 && columns * rows < 100)
+			continue; // only holes
+		check_field(context, columns, rows, heights, kind == 4 ? 1e-3 : 1);
+		thin += columns == 70;
+	}
+	CHECK(thin > 5);
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
 }

@@ -242,6 +242,36 @@ TEST(tree, every_primitive_once_for_any_layout)
 	carom_destroy_context(context);
 }
 
+TEST(tree, grids_have_full_leaves)
+{
+	carom_context *context = make_context(1);
+	const int32_t sides[][2] = { { 1, 1 }, { 1, 9 }, { 2, 2 }, { 3, 5 }, { 8, 8 }, { 17, 16 }, { 40, 1 }, { 64, 64 } };
+	for (int i = 0; i < 8 * 4; i++) {
+		const int32_t each = 1 << i % 4, rest = i % 3 == 0 ? 0 : 13 * i, *side = sides[i / 4], cells = each * side[0] * side[1];
+		const cr_rows rows = { side[0], side[1], each, { 1, i % 2 ? 0.5 : 40 } };
+		box_set set = make_boxes(cells + rest);
+		fill_boxes(&set, RANDOM_BOXES, 3);
+		cr_tree2 tree;
+		cr_tree8 wide;
+		REQUIRE(cr_tree2_build_rows(context, &rows, &set.view, CR_FULL_LEAVES, &tree) == CAROM_SUCCESS);
+		REQUIRE(cr_tree8_build(context, &tree, 0.5f, &wide) == CAROM_SUCCESS);
+		CHECK(cr_tree2_check(&tree, &set.view));
+		CHECK(cr_tree8_check(&wide, &tree));
+		// Cells come first, in the order of the leaves; those of 64 x 64 fill all of theirs.
+		int32_t leaves = 0;
+		for (int32_t n = 0; n < tree.node_count; n++)
+			leaves += tree.nodes[n].count > 0 && tree.nodes[n].first < cells;
+		CHECK(leaves <= (side[0] + 1) * (side[1] + 1));
+		if (side[0] == 64)
+			CHECK_INT(leaves, cells / CR_WIDTH);
+		cr_tree8_free(context, &wide);
+		cr_tree2_free(context, &tree);
+		free_boxes(&set);
+	}
+	CHECK_INT(carom_memory_in_use(context), context->size);
+	carom_destroy_context(context);
+}
+
 TEST(tree, depth_is_bounded_for_exponential_spacing)
 {
 	// Without the bound a split by space takes one box from the rest, again and again: 240 levels.

@@ -42,11 +42,14 @@ static void set_box(box_list *list, int32_t i, const float lower[3], const float
 	}
 }
 
-/// The binary tree over boxes, as the mesh asks for it; traversal_cost as in cr_tree2_build.
-static carom_result build_tree(
-	carom_context *context, const cr_collider *c, const box_list *boxes, float traversal_cost, cr_tree2 *tree)
+/// The binary tree over boxes, as the mesh asks for it; traversal_cost as in cr_tree2_build. rows:
+/// the grid that the boxes are, or NULL.
+static carom_result build_tree(carom_context *context, const cr_collider *c, const cr_rows *rows, const box_list *boxes,
+	float traversal_cost, cr_tree2 *tree)
 {
 	const cr_build_boxes view = view_boxes(boxes);
+	if (rows)
+		return cr_tree2_build_rows(context, rows, &view, traversal_cost, tree);
 	switch (c->build) {
 	case CAROM_MESH_HLBVH:
 	case CAROM_MESH_LBVH: return cr_tree2_build_morton(context, &view, c->build == CAROM_MESH_HLBVH, tree);
@@ -142,7 +145,7 @@ static void measure_triangles(cr_collider *c, box_list *boxes)
 	int32_t lengths[CR_LENGTHS] = { 0 };
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		float lower[3], upper[3];
-		triangle_box(c->topology, c->triangle_number[i], lower, upper);
+		triangle_box(c->topology, cr_used_triangle(c, i), lower, upper);
 		if (boxes)
 			set_box(boxes, i, lower, upper);
 		lengths[length_class(lower, upper)]++;
@@ -155,21 +158,27 @@ static void measure_triangles(cr_collider *c, box_list *boxes)
 	cr_collider_measure_extent(c, lengths);
 }
 
+/// Bring the corners of a block up to date, whose numbers are set.
+static void fill_corners(const cr_topology *t, cr_tri8 *block)
+{
+	for (int lane = 0; lane < CR_WIDTH; lane++) {
+		for (int corner = 0; corner < 3; corner++) {
+			const int64_t v = t->triangles[3 * (int64_t)block->number[lane] + corner];
+			for (int k = 0; k < 3; k++)
+				block->corner[corner][k][lane] = t->vertices[3 * v + k];
+		}
+	}
+}
+
 static void fill_triangle_block(const cr_collider *c, int32_t b)
 {
 	cr_tri8 *block = &c->blocks[b];
 	const int32_t first = c->tree.block_first[b], count = c->tree.block_size[b];
 	memset(block, 0, sizeof *block);
 	block->count = count;
-	for (int lane = 0; lane < CR_WIDTH; lane++) {
-		const int32_t number = c->triangle_number[c->binary.order[first + (lane < count ? lane : 0)]];
-		block->number[lane] = number;
-		for (int corner = 0; corner < 3; corner++) {
-			const int64_t v = c->topology->triangles[3 * (int64_t)number + corner];
-			for (int k = 0; k < 3; k++)
-				block->corner[corner][k][lane] = c->topology->vertices[3 * v + k];
-		}
-	}
+	for (int lane = 0; lane < CR_WIDTH; lane++)
+		block->number[lane] = cr_used_triangle(c, c->binary.order[first + (lane < count ? lane : 0)]);
+	fill_corners(c->topology, block);
 }
 
 static void set_outline_box(cr_outline8 *outline, int lane, const cr_node8 *node, uint32_t child)
@@ -227,14 +236,24 @@ static void fill_places(cr_collider *c)
 	}
 }
 
-/// across: make the data for walks over triangles.
-static carom_result build_triangles(carom_context *context, bool across, cr_collider *c)
+/// The rows of the triangles of cells.
+static cr_rows rows_of_cells(const cr_rows *samples)
+{
+	return (cr_rows){ samples->columns - 1, samples->rows - 1, 2, { samples->spacing[0], samples->spacing[1] } };
+}
+
+/// across: make the data for walks over triangles. rows: of samples, if the triangles are those of
+/// their cells and others behind them; else NULL.
+static carom_result build_triangles(carom_context *context, bool across, const cr_rows *rows, cr_collider *c)
 {
 	box_list boxes;
+	cr_rows cells = { 0 };
+	if (rows)
+		cells = rows_of_cells(rows);
 	if (!alloc_boxes(context, c->triangle_count, &boxes))
 		return cr_fail_memory(context, "the boxes of a mesh");
 	measure_triangles(c, &boxes);
-	carom_result result = build_tree(context, c, &boxes, CR_SAH_TRAVERSAL, &c->binary);
+	carom_result result = build_tree(context, c, rows ? &cells : NULL, &boxes, CR_SAH_TRAVERSAL, &c->binary);
 	free_boxes(context, &boxes);
 	if (result == CAROM_SUCCESS)
 		result = cr_tree8_build(context, &c->binary, cr_ray_pad(c), &c->tree);
@@ -274,7 +293,8 @@ static void fill_sample_block(cr_collider *c, const cr_sample_set *set, const in
 	}
 }
 
-static carom_result build_sample_tree(carom_context *context, cr_collider *c, const cr_sample_set *set, const int32_t *kept)
+static carom_result build_sample_tree(
+	carom_context *context, const cr_rows *rows, cr_collider *c, const cr_sample_set *set, const int32_t *kept)
 {
 	box_list boxes;
 	if (!alloc_boxes(context, c->sample_count, &boxes))
@@ -282,7 +302,7 @@ static carom_result build_sample_tree(carom_context *context, cr_collider *c, co
 	for (int32_t i = 0; i < c->sample_count; i++)
 		set_box(&boxes, i, &set->points[3 * (int64_t)kept[i]], &set->points[3 * (int64_t)kept[i]]);
 	cr_tree2 binary;
-	carom_result result = build_tree(context, c, &boxes, CR_FULL_LEAVES, &binary);
+	carom_result result = build_tree(context, c, rows, &boxes, CR_FULL_LEAVES, &binary);
 	free_boxes(context, &boxes);
 	if (result == CAROM_SUCCESS)
 		result = cr_tree8_build(context, &binary, 0, &c->sample_tree);
@@ -297,7 +317,7 @@ static carom_result build_sample_tree(carom_context *context, cr_collider *c, co
 	return result;
 }
 
-static carom_result build_samples(carom_context *context, cr_collider *c, const cr_sample_set *set)
+static carom_result build_samples(carom_context *context, const cr_rows *rows, cr_collider *c, const cr_sample_set *set)
 {
 	const size_t bytes = (size_t)set->count * sizeof(int32_t);
 	int32_t *kept = cr_alloc(context, bytes);
@@ -307,13 +327,13 @@ static carom_result build_samples(carom_context *context, cr_collider *c, const 
 		if (set->numbers[i] >= 0)
 			kept[c->sample_count++] = i;
 	}
-	const carom_result result = build_sample_tree(context, c, set, kept);
+	const carom_result result = build_sample_tree(context, rows, c, set, kept);
 	cr_free(context, kept, bytes);
 	return result;
 }
 
 /// The vertices of a mesh as samples: one for each position that a triangle uses.
-static carom_result build_vertex_samples(carom_context *context, cr_collider *c)
+static carom_result build_vertex_samples(carom_context *context, const cr_rows *rows, cr_collider *c)
 {
 	const cr_topology *t = c->topology;
 	const size_t bytes = (size_t)t->vertex_count * sizeof(int32_t);
@@ -324,21 +344,26 @@ static carom_result build_vertex_samples(carom_context *context, cr_collider *c)
 		numbers[i] = -1;
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		for (int corner = 0; corner < 3; corner++) {
-			const int32_t v = t->weld[t->triangles[3 * (int64_t)c->triangle_number[i] + corner]];
+			const int32_t v = t->weld[t->triangles[3 * (int64_t)cr_used_triangle(c, i) + corner]];
 			numbers[v] = v;
 		}
 	}
 	const cr_sample_set set = { t->vertices, t->normals, numbers, t->vertex_count };
-	const carom_result result = build_samples(context, c, &set);
+	const carom_result result = build_samples(context, rows, c, &set);
 	cr_free(context, numbers, bytes);
 	return result;
 }
 
 // ---- All ----
 
-static carom_result list_triangles(carom_context *context, cr_collider *c)
+/// rows: as in build_triangles.
+static carom_result list_triangles(carom_context *context, const cr_rows *rows, cr_collider *c)
 {
 	const cr_topology *t = c->topology;
+	if (rows) {
+		c->triangle_count = t->triangle_count;
+		return CAROM_SUCCESS;
+	}
 	for (int32_t i = 0; i < t->triangle_count; i++)
 		c->triangle_count += t->used[i];
 	if (c->triangle_count == 0)
@@ -355,13 +380,13 @@ static carom_result list_triangles(carom_context *context, cr_collider *c)
 }
 
 static carom_result build_all(
-	carom_context *context, const cr_sample_set *samples, int32_t grid_resolution, cr_collider *collider)
+	carom_context *context, const cr_rows *rows, const cr_sample_set *samples, int32_t grid_resolution, cr_collider *collider)
 {
-	carom_result result = list_triangles(context, collider);
+	carom_result result = list_triangles(context, rows, collider);
 	if (result == CAROM_SUCCESS)
-		result = build_triangles(context, true, collider);
+		result = build_triangles(context, true, rows, collider);
 	if (result == CAROM_SUCCESS)
-		result = samples ? build_samples(context, collider, samples) : build_vertex_samples(context, collider);
+		result = samples ? build_samples(context, NULL, collider, samples) : build_vertex_samples(context, rows, collider);
 	if (result == CAROM_SUCCESS && collider->closed && collider->triangle_count > 0) {
 		if (!collider->lean)
 			cr_collider_measure_exits(context, collider);
@@ -370,21 +395,6 @@ static carom_result build_all(
 	if (result != CAROM_SUCCESS)
 		cr_collider_free(context, collider);
 	return result;
-}
-
-carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
-	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider)
-{
-	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed, .revision = cr_next_serial() };
-	return build_all(context, samples, grid_resolution, collider);
-}
-
-carom_result cr_collider_build_lean(
-	carom_context *context, const cr_topology *topology, int32_t grid_resolution, carom_mesh_build build, cr_collider *collider)
-{
-	*collider =
-		(cr_collider){ .topology = topology, .build = build, .closed = true, .lean = true, .revision = cr_next_serial() };
-	return build_all(context, NULL, grid_resolution, collider);
 }
 
 /// Give up the lists of the beginnings and sizes of blocks.
@@ -396,13 +406,33 @@ static void drop_block_lists(carom_context *context, cr_tree8 *tree)
 	tree->block_first = tree->block_size = NULL;
 }
 
+carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
+	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider)
+{
+	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed, .revision = cr_next_serial() };
+	return build_all(context, NULL, samples, grid_resolution, collider);
+}
+
+carom_result cr_collider_build_lean(
+	carom_context *context, const cr_topology *topology, const cr_rows *rows, int32_t grid_resolution, cr_collider *collider)
+{
+	*collider = (cr_collider){ .topology = topology, .closed = true, .lean = true, .revision = cr_next_serial() };
+	const carom_result result = build_all(context, rows, NULL, grid_resolution, collider);
+	if (result == CAROM_SUCCESS && rows) {
+		cr_tree2_free(context, &collider->binary);
+		drop_block_lists(context, &collider->tree);
+		drop_block_lists(context, &collider->sample_tree);
+	}
+	return result;
+}
+
 carom_result cr_collider_build_tree(
 	carom_context *context, const cr_topology *topology, bool closed, carom_mesh_build build, cr_collider *collider)
 {
 	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed, .revision = cr_next_serial() };
-	carom_result result = list_triangles(context, collider);
+	carom_result result = list_triangles(context, NULL, collider);
 	if (result == CAROM_SUCCESS)
-		result = build_triangles(context, false, collider);
+		result = build_triangles(context, false, NULL, collider);
 	cr_tree2_free(context, &collider->binary);
 	if (result == CAROM_SUCCESS)
 		drop_block_lists(context, &collider->tree);
@@ -411,9 +441,26 @@ carom_result cr_collider_build_tree(
 	return result;
 }
 
+carom_result cr_collider_binary(carom_context *context, const cr_collider *c, const cr_rows *rows, cr_tree2 *binary)
+{
+	box_list boxes;
+	const cr_rows cells = rows_of_cells(rows);
+	*binary = (cr_tree2){ 0 };
+	if (!alloc_boxes(context, c->triangle_count, &boxes))
+		return cr_fail_memory(context, "the boxes of a mesh");
+	for (int32_t i = 0; i < c->triangle_count; i++) {
+		float lower[3], upper[3];
+		triangle_box(c->topology, i, lower, upper);
+		set_box(&boxes, i, lower, upper);
+	}
+	const carom_result result = build_tree(context, c, &cells, &boxes, CR_SAH_TRAVERSAL, binary);
+	free_boxes(context, &boxes);
+	return result;
+}
+
 void cr_collider_free(carom_context *context, cr_collider *c)
 {
-	cr_free(context, c->triangle_number, (size_t)c->triangle_count * sizeof(int32_t));
+	cr_free(context, c->triangle_number, c->triangle_number ? (size_t)c->triangle_count * sizeof(int32_t) : 0);
 	cr_free(context, c->blocks, (size_t)c->tree.block_count * sizeof(cr_tri8));
 	cr_free(context, c->across, c->across ? (size_t)c->tree.block_count * sizeof(cr_across8) : 0);
 	cr_free(context, c->place, c->place ? (size_t)c->topology->triangle_count * sizeof(int32_t) : 0);
@@ -470,7 +517,7 @@ static bool refit_triangle_block(void *user, int32_t b, float lower[3], float up
 		return false;
 	if (moved) {
 		count_lengths(&c->median, block, -1);
-		fill_triangle_block(c, b);
+		fill_corners(c->topology, block);
 		count_lengths(&c->median, block, 1);
 	}
 	box3f box = BOX3F_NONE;
@@ -486,7 +533,7 @@ static bool refit_triangle_block(void *user, int32_t b, float lower[3], float up
 static void bound_triangle(const void *user, int32_t primitive, float lower[3], float upper[3])
 {
 	const cr_collider *c = user;
-	triangle_box(c->topology, c->triangle_number[primitive], lower, upper);
+	triangle_box(c->topology, cr_used_triangle(c, primitive), lower, upper);
 }
 
 /// Does half of the triangles still reach the class of lengths that it reached?
@@ -496,14 +543,41 @@ static bool holds_median(const cr_collider *c)
 	return 2 * shorter < n && 2 * (shorter + c->median.within) >= n;
 }
 
+/// Find the top of the box of a collider without a binary tree. It is that of a field, whose
+/// vertices move up and down alone, and whose bottom stays. Only where a vertex was at the top, and
+/// none is any more, all are asked.
+static void find_top(cr_collider *c, const box3f *region)
+{
+	const cr_topology *t = c->topology;
+	if (region->upper[2] != c->upper[2]) {
+		c->upper[2] = fmaxf(c->upper[2], region->upper[2]);
+		return;
+	}
+	float top = -INFINITY;
+	for (int64_t v = 0; v < t->vertex_count && top < c->upper[2]; v++)
+		top = t->vertices[3 * v + 2] > top ? t->vertices[3 * v + 2] : top;
+	c->upper[2] = top;
+}
+
+/// Bring the box of all triangles up to date. Returns the number of nodes that were refitted.
+static int32_t refit_box(cr_collider *c, const box3f *region)
+{
+	if (c->binary.node_count == 0) {
+		find_top(c, region);
+		return 0;
+	}
+	const int32_t nodes = cr_tree2_refit_near(&c->binary, region, bound_triangle, c);
+	memcpy(c->lower, c->binary.nodes[0].lower, sizeof c->lower);
+	memcpy(c->upper, c->binary.nodes[0].upper, sizeof c->upper);
+	return nodes;
+}
+
 /// Returns the number of nodes that were refitted.
 static int32_t refit_triangles(cr_collider *c, const cr_change *change, const box3f *region)
 {
 	const float pad = cr_ray_pad(c);
 	const bool known = c->median.within > 0;
-	int32_t nodes = cr_tree2_refit_near(&c->binary, region, bound_triangle, c);
-	memcpy(c->lower, c->binary.nodes[0].lower, sizeof c->lower);
-	memcpy(c->upper, c->binary.nodes[0].upper, sizeof c->upper);
+	int32_t nodes = refit_box(c, region);
 	set_scale(c);
 	// Boxes that are larger than they need be do no harm.
 	refit r = { c, change, cr_ray_pad(c) > pad };
@@ -701,12 +775,14 @@ static size_t tree8_bytes(const cr_tree8 *t)
 size_t cr_collider_bytes(const cr_collider *c)
 {
 	const size_t n = (size_t)c->triangle_count;
-	size_t bytes = n * sizeof(int32_t) + (size_t)c->tree.block_count * (sizeof(cr_tri8) + sizeof(cr_across8));
+	size_t bytes = (size_t)c->tree.block_count * (sizeof(cr_tri8) + sizeof(cr_across8));
+	if (c->triangle_number)
+		bytes += n * sizeof(int32_t);
 	if (c->place)
 		bytes += (size_t)c->topology->triangle_count * sizeof(int32_t);
 	bytes += (size_t)c->outline_count * sizeof(cr_outline8) + (size_t)c->sample_tree.block_count * sizeof(cr_sample8) +
 		tree8_bytes(&c->tree) + tree8_bytes(&c->sample_tree);
-	if (n > 0)
+	if (c->binary.node_count > 0)
 		bytes += (size_t)c->binary.node_count * sizeof(cr_node2) + n * sizeof(int32_t);
 	return bytes + cr_grid_bytes(&c->grid);
 }

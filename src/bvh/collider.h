@@ -120,12 +120,15 @@ typedef struct cr_collider {
 	cr_median median;
 	bool closed;
 	// Of a field: planes of the grid and exits of samples are worked out when they are asked for,
-	// not stored. Few ever are, and an edit need not look for those that it changes.
+	// not stored. Few ever are, and an edit need not look for those that it changes. Where all
+	// triangles are in use there are no triangle_number, binary tree and lists of blocks either.
 	bool lean;
 	// of tree, blocks and across: another one after each change (cr_next_serial)
 	uint64_t revision;
-	int32_t triangle_count;   // in use
-	int32_t *triangle_number; // [triangle_count] in file order, by primitive of the binary tree
+	int32_t triangle_count; // in use
+	// [triangle_count] in file order, by primitive of the binary tree; NULL: their own numbers
+	// (cr_used_triangle)
+	int32_t *triangle_number;
 	cr_tree2 binary;
 	cr_tree8 tree;
 	cr_tri8 *blocks;    // [tree.block_count]
@@ -150,6 +153,12 @@ typedef struct cr_sample_set {
 	int32_t count;
 } cr_sample_set;
 
+/// A triangle in use, by its number among them: its number in file order.
+static inline int32_t cr_used_triangle(const cr_collider *c, int32_t i)
+{
+	return c->triangle_number ? c->triangle_number[i] : i;
+}
+
 /// Do a few triangles lie so far from most that floats good for them are too rough for the others?
 static inline bool cr_is_uneven(const cr_collider *c) { return c->extent < 0.125f * c->diagonal; }
 
@@ -158,9 +167,13 @@ static inline bool cr_is_uneven(const cr_collider *c) { return c->extent < 0.125
 /// empty.
 carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
 	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider);
-/// cr_collider_build over the vertices of a closed mesh, lean.
-carom_result cr_collider_build_lean(carom_context *context, const cr_topology *topology, int32_t grid_resolution,
-	carom_mesh_build build, cr_collider *collider);
+/// cr_collider_build over the vertices of a field, lean. rows: of its samples, if all triangles and
+/// vertices are in use and first come two triangles for each cell; else NULL.
+carom_result cr_collider_build_lean(
+	carom_context *context, const cr_topology *topology, const cr_rows *rows, int32_t grid_resolution, cr_collider *collider);
+/// Make the binary tree again of a collider that has none, as cr_collider_build_lean made it. On
+/// failure the tree is empty.
+carom_result cr_collider_binary(carom_context *context, const cr_collider *collider, const cr_rows *rows, cr_tree2 *binary);
 void cr_collider_free(carom_context *context, cr_collider *collider);
 /// Bring trees, samples, boxes and lengths up to date, near the change alone, of a collider whose
 /// topology was refitted. Takes no memory. Done once more after the vertices moved back, it undoes

@@ -34,7 +34,8 @@ carom_result cr_collider_copy_tree(
 	c->tree.nodes = copy_of(context, tree->nodes, tree->node_count, sizeof(cr_node8), &ok);
 	c->blocks = copy_of(context, from->blocks, tree->block_count, sizeof(cr_tri8), &ok);
 	c->outline = copy_of(context, from->outline, from->outline_count, sizeof(cr_outline8), &ok);
-	c->triangle_number = copy_of(context, from->triangle_number, from->triangle_count, sizeof(int32_t), &ok);
+	if (from->triangle_number)
+		c->triangle_number = copy_of(context, from->triangle_number, from->triangle_count, sizeof(int32_t), &ok);
 	if (ok)
 		return CAROM_SUCCESS;
 	cr_collider_free(context, c);
@@ -61,7 +62,7 @@ static void measure_vertices(bool strays, cr_collider *c)
 	if (!strays)
 		join_vertices(t, NULL, t->vertex_count, lower, upper);
 	for (int32_t i = 0; strays && i < c->triangle_count; i++)
-		join_vertices(t, &t->triangles[3 * (int64_t)c->triangle_number[i]], 3, lower, upper);
+		join_vertices(t, &t->triangles[3 * (int64_t)cr_used_triangle(c, i)], 3, lower, upper);
 	c->scale = 0;
 	for (int k = 0; k < 3; k++) {
 		c->lower[k] = lower[k];

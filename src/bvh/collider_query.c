@@ -358,7 +358,7 @@ bool cr_collider_contains(const cr_collider *c, const cr_bvh_kernels *kernels, v
 static void corners_of(const void *user, int32_t primitive, v3d corners[3])
 {
 	const cr_collider *c = user;
-	cr_collider_triangle(c, c->triangle_number[primitive], corners);
+	cr_collider_triangle(c, cr_used_triangle(c, primitive), corners);
 }
 
 double cr_collider_epo(const cr_collider *c) { return cr_tree2_epo(&c->binary, corners_of, c); }

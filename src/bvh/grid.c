@@ -67,7 +67,7 @@ static double most_overlaps(const cr_collider *c, const cr_grid *g)
 {
 	double sum = 0;
 	for (int32_t i = 0; i < c->triangle_count; i++) {
-		const int32_t *t = &c->topology->triangles[3 * (int64_t)c->triangle_number[i]];
+		const int32_t *t = &c->topology->triangles[3 * (int64_t)cr_used_triangle(c, i)];
 		const float *p = &c->topology->vertices[3 * (int64_t)t[0]], *q = &c->topology->vertices[3 * (int64_t)t[1]],
 					*r = &c->topology->vertices[3 * (int64_t)t[2]];
 		float cells = 1;
@@ -91,7 +91,7 @@ static bool overlaps_are_many(const cr_collider *c, const cr_grid *g)
 	int64_t overlaps = 0;
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		v3d corner[3];
-		cr_collider_triangle(c, c->triangle_number[i], corner);
+		cr_collider_triangle(c, cr_used_triangle(c, i), corner);
 		const cell_range r = cells_around(g, corner);
 		int64_t cells = 1;
 		for (int k = 0; k < 3; k++)
@@ -343,8 +343,8 @@ static bool mark_triangles(carom_context *context, const cr_collider *c, cr_grid
 {
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		v3d corner[3];
-		cr_collider_triangle(c, c->triangle_number[i], corner);
-		if (!mark_triangle(context, g, c->triangle_number[i], corner, spans))
+		cr_collider_triangle(c, cr_used_triangle(c, i), corner);
+		if (!mark_triangle(context, g, cr_used_triangle(c, i), corner, spans))
 			return false;
 	}
 	return true;
@@ -772,7 +772,7 @@ void cr_work_out_plane(const cr_collider *c, int32_t number, float rounded[4])
 static void list_planes(const cr_collider *c, cr_grid *g, exact_plane *planes)
 {
 	for (int32_t i = 0; i < c->triangle_count; i++) {
-		const int32_t number = c->triangle_number[i];
+		const int32_t number = cr_used_triangle(c, i);
 		planes[number] = plane_of_triangle(c, number);
 		if (g->planes)
 			round_plane(&planes[number], g->planes[number]);
@@ -837,14 +837,19 @@ carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t
 // ---- Refitting ----
 //
 // All triangles that changed lie in one box of cells, as they were and as they are. Only cells of
-// that box are touched otherwise or change sides. Distances change around it, as far as the nearest
-// touched cell may have been in the box.
+// that box are touched otherwise or change sides.
 
 /// A word as it was.
 typedef struct old_word {
 	int64_t index;
 	uint64_t touched;
 } old_word;
+
+/// A cell as it was.
+typedef struct old_cell {
+	int32_t cell;
+	uint8_t byte;
+} old_cell;
 
 /// A grid that is brought up to date. All that may fail comes first, so that a failure leaves the
 /// grid as it was.
@@ -862,9 +867,9 @@ typedef struct refit {
 	old_word *words;     // [word_room] those with cells of the box, rising
 	int64_t word_count;
 	int64_t word_room;
-	int32_t layer; // around the box, from which on distances stay
-	uint8_t *part; // [part_bytes] for the distances within
-	size_t part_bytes;
+	CR_ARRAY(old_cell) changed; // whose distances do, as often as they do
+	CR_ARRAY(cr_key) starts;    // [2 * count] cells that distances spread from, by these
+	bool failed;                // out of memory
 } refit;
 
 bool cr_grid_holds(const cr_collider *c, const cr_grid *g)
@@ -1068,100 +1073,152 @@ static void replace_touched(const refit *r)
 	}
 }
 
-/// A box larger by some cells, as far as there are any.
-static cell_range widen(const cr_grid *g, const cell_range *box, int32_t by)
-{
-	cell_range wide;
-	for (int k = 0; k < 3; k++) {
-		wide.first[k] = box->first[k] - by < 0 ? 0 : box->first[k] - by;
-		wide.last[k] = box->last[k] + by >= g->size[k] ? g->size[k] - 1 : box->last[k] + by;
-	}
-	return wide;
-}
+// ---- Distances that change ----
+//
+// The distance of a cell is one more than the least of the 26 cells around it. A cell at distance d
+// keeps it as long as one of them is at d - 1 and keeps it. From the cells that are touched no more
+// on, level by level, those are found that lose theirs. Then distances spread, from the cells
+// around these and from those that are touched now, the nearest first. Both come to the distances
+// of a whole build. Cost: some 26 looks at 26 cells for each that changes.
 
-/// Are all cells of a layer around a box, which is as far away as the layer's number, nearer to a
-/// touched cell than to the box?
-static bool is_settled(const cr_grid *g, const cell_range *box, int32_t layer)
+enum { LOST = CR_CELL_DISTANCE };
+
+static int32_t distance_of(const cr_grid *g, int32_t cell) { return g->cells[cell] & CR_CELL_DISTANCE; }
+
+/// List the cells around one, and itself, as far as there are any.
+static int list_around(const cr_grid *g, int32_t cell, int32_t around[27])
 {
-	const cell_range wide = widen(g, box, layer), inner = widen(g, box, layer - 1);
-	for (int32_t z = wide.first[2]; z <= wide.last[2]; z++) {
-		for (int32_t y = wide.first[1]; y <= wide.last[1]; y++) {
-			const bool crosses = y >= inner.first[1] && y <= inner.last[1] && z >= inner.first[2] && z <= inner.last[2];
-			for (int32_t x = wide.first[0]; x <= wide.last[0]; x++) {
-				if (crosses && x == inner.first[0])
-					x = inner.last[0] + 1;
-				if (x <= wide.last[0] && (g->cells[cell_index(g, x, y, z)] & CR_CELL_DISTANCE) >= layer)
-					return false;
-			}
+	int32_t at[3];
+	int count = 0;
+	cell_at(g, cell, at);
+	const int32_t low = at[0] > 0 ? -1 : 0, high = at[0] + 1 < g->size[0] ? 1 : 0;
+	for (int32_t z = at[2] > 0 ? at[2] - 1 : 0; z <= at[2] + 1 && z < g->size[2]; z++) {
+		for (int32_t y = at[1] > 0 ? at[1] - 1 : 0; y <= at[1] + 1 && y < g->size[1]; y++) {
+			for (int32_t x = low; x <= high; x++)
+				around[count++] = (int32_t)cell_index(g, at[0], y, z) + x;
 		}
 	}
-	return true;
+	return count;
 }
 
-/// Begin a row of a room: cells of the inner box at 0 or far, the layer around it at its distances,
-/// and the values that follow along the row.
-static void begin_row(const cr_grid *g, const cell_range *wide, const cell_range *inner, int32_t y, int32_t z, uint8_t *row)
+/// The least distance around a cell.
+static int32_t least_around(const cr_grid *g, int32_t cell)
 {
-	const int32_t count = wide->last[0] - wide->first[0] + 1;
-	for (int32_t i = 0; i < count; i++) {
-		const int32_t x = wide->first[0] + i;
-		const int64_t cell = cell_index(g, x, y, z);
-		row[i] = is_in(inner, x, y, z) ? is_touched(g, cell) ? 0 : FAR : g->cells[cell] & CR_CELL_DISTANCE;
+	int32_t around[27], least = LOST;
+	const int count = list_around(g, cell, around);
+	for (int i = 0; i < count; i++)
+		least = distance_of(g, around[i]) < least ? distance_of(g, around[i]) : least;
+	return least;
+}
+
+/// Give a cell another distance, and note its byte. Without memory nothing is done.
+static void change_distance(refit *r, int32_t cell, int32_t distance)
+{
+	uint8_t *byte = &r->grid->cells[cell];
+	if (r->failed || !cr_array_reserve_one(r->context, &r->changed)) {
+		r->failed = true;
+		return;
 	}
-	for (int32_t i = 1; i < count; i++)
-		row[i] = lesser(row[i], (uint8_t)(row[i - 1] + 1));
-	for (int32_t i = count - 1; i > 0; i--)
-		row[i - 1] = lesser(row[i - 1], (uint8_t)(row[i] + 1));
+	r->changed.data[r->changed.count++] = (old_cell){ cell, *byte };
+	*byte = (uint8_t)((*byte & CR_CELL_INSIDE) | distance);
 }
 
-static void measure_part(cr_grid *g, const cell_range *wide, const cell_range *inner, const room *r)
+/// Add a cell that distances spread from.
+static void add_start(refit *r, int32_t cell, int32_t distance)
 {
-	const int32_t rows = (int32_t)r->rows - 2, layers = (int32_t)r->layers - 2;
-	memset(r->bytes, FAR, (size_t)(r->row_bytes * r->rows * r->layers));
-	for (int32_t i = 0; i < rows * layers; i++)
-		begin_row(g, wide, inner, wide->first[1] + i % rows, wide->first[2] + i / rows, row_of(r, i % rows, i / rows));
-	for (int32_t i = 0; i < rows * layers; i++)
-		sweep_row(r, i % rows, i / rows, -1);
-	for (int32_t i = rows * layers - 1; i >= 0; i--) {
-		const int32_t y = wide->first[1] + i % rows, z = wide->first[2] + i / rows;
-		sweep_row(r, i % rows, i / rows, 1);
-		for (int32_t x = wide->first[0]; x <= wide->last[0]; x++) {
-			uint8_t *cell = &g->cells[cell_index(g, x, y, z)];
-			*cell = (uint8_t)((*cell & CR_CELL_INSIDE) | row_of(r, i % rows, i / rows)[x - wide->first[0]]);
+	if (r->failed || !cr_array_reserve_one(r->context, &r->starts)) {
+		r->failed = true;
+		return;
+	}
+	r->starts.data[r->starts.count++] = (cr_key){ (uint64_t)distance, (uint32_t)cell };
+}
+
+/// Take the distances of the cells of a word that are touched no more, and begin at those that are
+/// touched now.
+static void compare_word(refit *r, const old_word *old)
+{
+	const uint64_t now = r->grid->words[old->index].touched;
+	for (uint64_t rest = old->touched & ~now; rest != 0; rest &= rest - 1)
+		change_distance(r, (int32_t)(64 * old->index) + __builtin_ctzll(rest), LOST);
+	for (uint64_t rest = now & ~old->touched; rest != 0; rest &= rest - 1)
+		add_start(r, (int32_t)(64 * old->index) + __builtin_ctzll(rest), 0);
+}
+
+/// Take the distances of all cells that do not keep theirs, by rising distance.
+static void lose_distances(refit *r)
+{
+	const cr_grid *g = r->grid;
+	for (int64_t i = 0; i < r->changed.count && !r->failed; i++) {
+		const int32_t next = (r->changed.data[i].byte & CR_CELL_DISTANCE) + 1;
+		int32_t around[27];
+		const int count = next < FAR ? list_around(g, r->changed.data[i].cell, around) : 0;
+		for (int k = 0; k < count; k++) {
+			if (distance_of(g, around[k]) == next && least_around(g, around[k]) >= next)
+				change_distance(r, around[k], LOST);
 		}
 	}
 }
 
-/// The part of the grid around the box within a layer.
-static room part_within(const refit *r, int32_t layer, cell_range *wide)
+/// Let the distance of a cell spread to those around it.
+static void spread_from(refit *r, int32_t cell)
 {
-	*wide = widen(r->grid, &r->box, layer);
-	return (room){ r->part, (wide->last[0] - wide->first[0] + 3 * LANES) / LANES * LANES, wide->last[1] - wide->first[1] + 3,
-		wide->last[2] - wide->first[2] + 3 };
+	int32_t around[27];
+	const int32_t next = distance_of(r->grid, cell) + 1;
+	const int count = next < FAR ? list_around(r->grid, cell, around) : 0;
+	for (int i = 0; i < count; i++) {
+		if (distance_of(r->grid, around[i]) > next)
+			change_distance(r, around[i], next);
+	}
 }
 
-/// Find the layer from which on distances stay, and make room for those within. false: out of
-/// memory.
-static bool reserve_part(refit *r)
+/// Let distances spread. Starts and the cells that they reach are two lists, each by rising
+/// distance: the nearer one of both goes on.
+static void spread_distances(refit *r)
 {
-	cell_range wide;
-	r->layer = 4;
-	while (r->layer <= FAR && !is_settled(r->grid, &r->box, r->layer))
-		r->layer += r->layer / 2;
-	const room part = part_within(r, r->layer, &wide);
-	r->part_bytes = (size_t)(part.row_bytes * part.rows * part.layers);
-	r->part = cr_alloc(r->context, r->part_bytes);
-	return r->part != NULL;
+	const int64_t count = r->starts.count;
+	if (r->failed || !cr_array_reserve(r->context, &r->starts, 2 * count)) {
+		r->failed = true;
+		return;
+	}
+	cr_radix_sort(r->starts.data, r->starts.data + count, count, 7);
+	int64_t at = 0, reached = r->changed.count;
+	while (!r->failed && (at < count || reached < r->changed.count)) {
+		const int32_t distance = at < count ? (int32_t)r->starts.data[at].key : LOST;
+		const int32_t other = reached < r->changed.count ? distance_of(r->grid, r->changed.data[reached].cell) : LOST;
+		if (at == count || other < distance) {
+			spread_from(r, r->changed.data[reached++].cell);
+			continue;
+		}
+		const int32_t cell = (int32_t)r->starts.data[at++].value;
+		if (distance_of(r->grid, cell) > distance)
+			change_distance(r, cell, distance);
+		// At once: it is noted behind cells that may be farther away.
+		if (distance_of(r->grid, cell) == distance)
+			spread_from(r, cell);
+	}
 }
 
-/// Bring distances up to date. Beyond the layer they stay, and its own count as those of touched
-/// cells.
-static void measure_around(const refit *r)
+/// Bring distances up to date. false: out of memory, with the cells as they were.
+static bool measure_again(refit *r)
 {
-	cell_range wide;
-	const room part = part_within(r, r->layer, &wide);
-	const cell_range inner = widen(r->grid, &r->box, r->layer - 1);
-	measure_part(r->grid, &wide, &inner, &part);
+	cr_grid *g = r->grid;
+	for (int64_t i = 0; i < r->word_count; i++)
+		compare_word(r, &r->words[i]);
+	lose_distances(r);
+	const int64_t lost = r->changed.count;
+	for (int64_t i = 0; i < lost; i++) {
+		const int32_t least = least_around(g, r->changed.data[i].cell);
+		if (least < LOST)
+			add_start(r, r->changed.data[i].cell, least < FAR ? least + 1 : FAR);
+	}
+	spread_distances(r);
+	for (int64_t i = 0; i < lost && !r->failed; i++) {
+		if (distance_of(g, r->changed.data[i].cell) == LOST)
+			g->cells[r->changed.data[i].cell] -= LOST - FAR;
+	}
+	for (int64_t i = r->changed.count - 1; r->failed && i >= 0; i--)
+		g->cells[r->changed.data[i].cell] = r->changed.data[i].byte;
+	return !r->failed;
 }
 
 /// Is the side of a cell known, which is beyond the box or before the row (y, z) of it? Touched
@@ -1266,14 +1323,13 @@ static bool refit_grid(refit *r, const cr_change *change, bool owned)
 	cr_grid *g = r->grid;
 	const v3d corners[3] = { v3d_from_floats(change->lower), v3d_from_floats(change->upper), v3d_from_floats(change->lower) };
 	r->box = cells_around(g, corners);
-	if (!list_triangles_of_box(r) || !save_words(r) || !reserve_touched(r, owned) || !reserve_part(r))
+	if (!list_triangles_of_box(r) || !save_words(r) || !reserve_touched(r, owned))
 		return false;
-	if (!mark_box(r)) {
+	if (!mark_box(r) || !measure_again(r)) {
 		restore_words(r);
 		return false;
 	}
 	replace_touched(r);
-	measure_around(r);
 	set_sides_of_box(r);
 	for (int32_t i = 0; g->planes && i < change->triangle_count; i++)
 		cr_work_out_plane(r->collider, change->triangles[i], g->planes[change->triangles[i]]);
@@ -1290,7 +1346,8 @@ carom_result cr_grid_refit(carom_context *context, const cr_collider *c, const c
 	cr_free(context, r.numbers, 2 * CR_WIDTH * (size_t)r.block_count * sizeof *r.numbers);
 	cr_free(context, r.planes, (size_t)r.number_count * sizeof *r.planes);
 	cr_free(context, r.words, (size_t)r.word_room * sizeof *r.words);
-	cr_free(context, r.part, r.part_bytes);
+	cr_array_free(context, &r.changed);
+	cr_array_free(context, &r.starts);
 	return done ? CAROM_SUCCESS : cr_fail_memory(context, "the grid of a mesh");
 }
 

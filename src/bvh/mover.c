@@ -507,7 +507,7 @@ static v3d point_of(const cr_mover *m, int32_t i)
 	if (m->convex)
 		return cr_convex_centre(m->convex);
 	v3d corners[3];
-	cr_collider_triangle(m->collider, m->collider->triangle_number[i], corners);
+	cr_collider_triangle(m->collider, cr_used_triangle(m->collider, i), corners);
 	return corners[0];
 }
 

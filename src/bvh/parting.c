@@ -123,7 +123,7 @@ bool cr_solid_of_mesh(cr_arena *arena, const cr_collider *collider, const cr_fac
 		return true;
 	if (pieces > 1)
 		return find_places(arena, collider, solid);
-	solid->place = first_corner(collider, collider->triangle_number[0]);
+	solid->place = first_corner(collider, cr_used_triangle(collider, 0));
 	solid->place_count = 1;
 	return true;
 }

@@ -186,7 +186,7 @@ static bool find_inner_point(const carom_mesh *mesh, const cr_bvh_kernels *kerne
 {
 	v3d corner[3];
 	cr_query_hit hit;
-	cr_collider_triangle(&mesh->collider, mesh->collider.triangle_number[0], corner);
+	cr_collider_triangle(&mesh->collider, cr_used_triangle(&mesh->collider, 0), corner);
 	const v3d area = v3d_cross(v3d_sub(corner[1], corner[0]), v3d_sub(corner[2], corner[0]));
 	const double length = v3d_length(area), scale = (double)mesh->collider.scale;
 	if (!(length > 0))

@@ -1,6 +1,7 @@
 /// Rays by a plug-in of the user (carom_ray_plugin).
 
 #include "lab/lab_state.h"
+#include <string.h>
 
 /// A mesh that the plugin has prepared; NULL: it has not.
 static cr_plugin_mesh *find_mesh(const cr_lab_state *lab, const cr_collider *c)
@@ -26,18 +27,19 @@ carom_result cr_attach_plugin(cr_pipeline *p, cr_shape *shape, const char *funct
 		known->bodies++;
 		return CAROM_SUCCESS;
 	}
-	const size_t bytes = 3 * (size_t)c->triangle_count * sizeof(int32_t);
+	const size_t bytes = 4 * (size_t)c->triangle_count * sizeof(int32_t);
 	int32_t *triangles = cr_alloc(p->context, bytes);
 	if (!triangles || !cr_array_reserve(p->context, &lab->plugin_meshes, lab->plugin_meshes.count + 1)) {
 		cr_free(p->context, triangles, bytes);
 		return cr_fail_memory(p->context, "a mesh of the ray plugin");
 	}
+	int32_t *numbers = triangles + 3 * (int64_t)c->triangle_count;
 	for (int32_t i = 0; i < c->triangle_count; i++) {
-		for (int k = 0; k < 3; k++)
-			triangles[3 * i + k] = c->topology->triangles[3 * (int64_t)c->triangle_number[i] + k];
+		numbers[i] = cr_used_triangle(c, i);
+		memcpy(&triangles[3 * (int64_t)i], &c->topology->triangles[3 * (int64_t)numbers[i]], 3 * sizeof *triangles);
 	}
-	void *state = plugin->build(
-		c->topology->vertices, c->topology->vertex_count, triangles, c->triangle_number, c->triangle_count, plugin->user);
+	void *state =
+		plugin->build(c->topology->vertices, c->topology->vertex_count, triangles, numbers, c->triangle_count, plugin->user);
 	cr_free(p->context, triangles, bytes);
 	if (!state)
 		return cr_fail(p->context, CAROM_OUT_OF_MEMORY, "%s: the ray plugin %s failed to prepare the mesh", function,

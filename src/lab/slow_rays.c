@@ -51,7 +51,7 @@ static void cast_all(
 		scalar_hit best = { rays->t_max[i], -1, false };
 		if (load_ray(rays, i, &ray)) {
 			for (int32_t k = 0; k < c->triangle_count; k++)
-				test_triangle(c, &ray, c->triangle_number[k], watertight, &best);
+				test_triangle(c, &ray, cr_used_triangle(c, k), watertight, &best);
 		}
 		store_hit(hits, i, best);
 	}
@@ -83,7 +83,7 @@ static void cast_binary(
 				const bool met = cr_scalar_ray_meets(&ray, node, pad, best.t);
 				if (met && node->count > 0) {
 					for (int32_t k = 0; k < node->count; k++)
-						test_triangle(c, &ray, c->triangle_number[c->binary.order[node->first + k]], true, &best);
+						test_triangle(c, &ray, cr_used_triangle(c, c->binary.order[node->first + k]), true, &best);
 				}
 				at = met && node->count == 0 ? at + 1 : node->skip;
 			}
@@ -95,8 +95,12 @@ static void cast_binary(
 void cr_cast_by(carom_ray_method method, carom_simd simd, const cr_collider *c, const carom_ray_batch *rays, int32_t begin,
 	int32_t end, const carom_hit_batch *hits)
 {
+	// A field has no binary tree.
+	if (method == CAROM_RAYS_BINARY && c->binary.node_count > 0) {
+		cast_binary(c, rays, begin, end, hits);
+		return;
+	}
 	switch (method) {
-	case CAROM_RAYS_BINARY: cast_binary(c, rays, begin, end, hits); break;
 	case CAROM_RAYS_BASIC: cast_basic(c, rays, begin, end, hits); break;
 	case CAROM_RAYS_MOLLER_TRUMBORE: cast_moller_trumbore(c, rays, begin, end, hits); break;
 	default: cr_get_bvh_kernels(simd)->cast(c, rays, begin, end, hits); break;

@@ -1,6 +1,6 @@
 /// Thin facets near a change. See mesh/thin_facets.h.
 ///
-/// Facets with a triangle that changed, or beside one, are grown again from their own triangles.
+/// Facets with a triangle that changed are grown again from their own triangles.
 /// The others stay as long as neither could have taken a triangle of the other, whichever would
 /// have grown first: then a whole build would have come to them too. One that could is grown again
 /// as well, with all that were, until all the others stay. (As in mesh/facets.c, where facets have
@@ -51,6 +51,7 @@ struct cr_facet_change {
 	CR_ARRAY(int32_t) vertices;   // as welded, rising: the corners of these triangles
 	CR_ARRAY(corner_lines) lines; // of the vertices
 	CR_ARRAY(uint8_t) crease;     // of placed
+	CR_ARRAY(cr_key) around;      // [2 * n] triangles around the vertices
 	bool failed;                  // out of memory
 };
 
@@ -95,15 +96,8 @@ static void mark_gone(cr_facet_change *p, int32_t triangle)
 
 static void choose_again(cr_facet_change *p, const cr_change *change)
 {
-	for (int32_t i = 0; i < change->triangle_count && !p->failed; i++) {
-		const int32_t triangle = change->triangles[i];
-		mark_gone(p, triangle);
-		for (int k = 0; k < 3; k++) {
-			const int32_t across = p->topology->neighbours[3 * (int64_t)triangle + k];
-			if (across >= 0)
-				mark_gone(p, across);
-		}
-	}
+	for (int32_t i = 0; i < change->triangle_count && !p->failed; i++)
+		mark_gone(p, change->triangles[i]);
 }
 
 /// Would a new facet and one that stays share out their triangles as they do? own, across: beside
@@ -223,13 +217,16 @@ static bool list_vertices(cr_facet_change *p)
 	if (!cr_array_reserve(p->context, &p->keys, 2 * count) || !cr_array_reserve(p->context, &p->vertices, count) ||
 		!cr_array_reserve(p->context, &p->lines, count) || !cr_array_reserve(p->context, &p->crease, p->again.count))
 		return false;
-	for (int64_t i = 0; i < count; i++)
-		p->keys.data[i].key = (uint64_t)t->weld[t->triangles[3 * (int64_t)p->again.data[i / 3].triangle + i % 3]];
+	for (int64_t i = 0; i < count; i++) {
+		const int64_t corner = 3 * (int64_t)p->again.data[i / 3].triangle + i % 3;
+		p->keys.data[i] = (cr_key){ (uint64_t)t->weld[t->triangles[corner]], (uint32_t)corner };
+	}
 	cr_radix_sort(p->keys.data, p->keys.data + count, count, 32);
 	for (int64_t i = 0; i < count; i++) {
 		const int32_t vertex = (int32_t)p->keys.data[i].key;
 		if (p->vertices.count > 0 && p->vertices.data[p->vertices.count - 1] == vertex)
 			continue;
+		p->keys.data[p->vertices.count] = p->keys.data[i]; // with a corner there
 		p->vertices.data[p->vertices.count++] = vertex;
 	}
 	memset(p->lines.data, 0, (size_t)p->vertices.count * sizeof *p->lines.data);
@@ -374,6 +371,7 @@ static void end_change(cr_facet_change *p)
 	cr_array_free(context, &p->vertices);
 	cr_array_free(context, &p->lines);
 	cr_array_free(context, &p->crease);
+	cr_array_free(context, &p->around);
 	cr_free(context, p, sizeof *p);
 }
 
@@ -420,6 +418,48 @@ carom_result cr_plan_facet_change(carom_context *context, const cr_change *chang
 	else
 		cr_drop_facet_change(p);
 	return result;
+}
+
+/// Add the triangles around a corner. false: it has a border, or there is no memory left.
+static bool add_fan(cr_facet_change *p, int64_t at)
+{
+	const int32_t start = (int32_t)(at / 3);
+	int32_t triangle = start;
+	int corner = (int)(at % 3);
+	do {
+		if (!cr_array_reserve_one(p->context, &p->around))
+			return false;
+		p->around.data[p->around.count++] = (cr_key){ (uint64_t)triangle, 0 };
+		if (!cr_next_in_fan(p->topology, true, &triangle, &corner))
+			return false;
+	} while (triangle != start);
+	return true;
+}
+
+bool cr_surroundings_of_facet_change(cr_facet_change *p, cr_surroundings *s)
+{
+	bool all = true;
+	*s = (cr_surroundings){ 0 };
+	p->around.count = 0;
+	for (int64_t i = 0; i < p->vertices.count && all; i++)
+		all = add_fan(p, p->keys.data[i].value);
+	const int64_t count = p->around.count;
+	if (!all || count > INT32_MAX || !cr_array_reserve(p->context, &p->around, 2 * count))
+		return false;
+	cr_key *keys = p->around.data;
+	cr_radix_sort(keys, keys + count, count, 32);
+	int64_t kept = 0;
+	for (int64_t i = 0; i < count; i++) {
+		if (i == 0 || keys[i].key != keys[kept - 1].key)
+			keys[kept++] = keys[i];
+	}
+	s->triangles = cr_alloc_array(p->context, (size_t)kept, sizeof *s->triangles);
+	if (kept > 0 && !s->triangles)
+		return false;
+	s->count = (int32_t)kept;
+	for (int64_t i = 0; i < kept; i++)
+		s->triangles[i] = (int32_t)keys[i].key;
+	return true;
 }
 
 const int32_t *cr_vertices_of_facet_change(const cr_facet_change *p, int32_t *count)
@@ -506,4 +546,237 @@ bool cr_copy_thin_facets(carom_context *context, const cr_facets *from, const cr
 	memcpy(f.crease, from->crease, n);
 	memcpy(f.corner, from->corner, m);
 	return true;
+}
+
+// ---- All facets ----
+
+/// Thin facets that are made.
+typedef struct building {
+	carom_context *context;
+	const cr_topology *topology;
+	cr_facets *facets;
+	double tolerance;
+	CR_ARRAY(cr_facet) records;
+	CR_ARRAY(int32_t) listed; // their triangles
+	CR_ARRAY(int32_t) stack;
+	CR_ARRAY(cr_key) keys; // [2 * n] the triangles to grow from, by area
+	corner_lines *lines;   // [vertex_count]
+	int64_t lone;          // facets of one triangle
+} building;
+
+/// Cosine of a bit more than twice the angle that a triangle of a facet may have with its plane: of
+/// two triangles of one facet that share an edge both are as near to the plane, so no facet of
+/// several triangles has one that differs more from all its neighbours.
+static const double BESIDE = 0.9993;
+
+/// Mark the triangles that may share a facet with a neighbour as FRESH. The others are facets.
+static void find_fresh(const building *b)
+{
+	const cr_topology *t = b->topology;
+	int32_t *of = b->facets->of_triangle;
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		of[i] = t->used[i] ? CR_LONE_FACET | i : -1;
+		if (!t->used[i])
+			continue;
+		const v3d area = cr_area_of(t, i);
+		const double square = v3d_dot(area, area);
+		for (int k = 0; k < 3; k++) {
+			const int32_t across = t->neighbours[3 * (int64_t)i + k];
+			if (across < 0 || across > i)
+				continue;
+			const v3d other = cr_area_of(t, across);
+			const double product = v3d_dot(area, other);
+			if (product > 0 && product * product >= BESIDE * BESIDE * square * v3d_dot(other, other))
+				of[i] = of[across] = FRESH;
+		}
+	}
+}
+
+/// List the fresh triangles from the largest on; of equal ones the lower number first. false: out
+/// of memory.
+static bool list_fresh(building *b)
+{
+	const int32_t *of = b->facets->of_triangle, n = b->topology->triangle_count;
+	int64_t count = 0;
+	for (int32_t i = 0; i < n; i++)
+		count += of[i] == FRESH;
+	if (!cr_array_reserve(b->context, &b->keys, 2 * count))
+		return false;
+	for (int32_t i = 0; i < n; i++) {
+		b->lone += of[i] >= 0;
+		if (of[i] == FRESH)
+			b->keys.data[b->keys.count++] = (cr_key){ cr_area_key(v3d_length(cr_area_of(b->topology, i))), (uint32_t)i };
+	}
+	cr_radix_sort(b->keys.data, b->keys.data + count, count, 64);
+	return true;
+}
+
+/// Grow a facet from a triangle; its triangles go behind those of the facets before it. false: out
+/// of memory.
+static bool grow_fresh(building *b, int32_t seed)
+{
+	const cr_topology *t = b->topology;
+	int32_t *of = b->facets->of_triangle;
+	const int32_t first = (int32_t)b->listed.count, number = (int32_t)b->records.count;
+	cr_facet f = cr_begin_facet(t, seed, cr_area_of(t, seed));
+	f.first = first;
+	b->stack.data[b->stack.count++] = seed;
+	of[seed] = number;
+	while (b->stack.count > 0) {
+		const int32_t triangle = b->stack.data[--b->stack.count];
+		if (!cr_array_reserve_one(b->context, &b->listed) || !cr_array_reserve(b->context, &b->stack, b->stack.count + 3))
+			return false;
+		b->listed.data[b->listed.count++] = triangle;
+		f.count++;
+		for (int k = 0; k < 3; k++) {
+			const int32_t next = t->neighbours[3 * (int64_t)triangle + k];
+			if (next < 0 || of[next] != FRESH)
+				continue;
+			const v3d area = cr_area_of(t, next);
+			if (!cr_lies_in_facet(t, b->tolerance, &f, next, area, v3d_length(area)))
+				continue;
+			of[next] = number;
+			b->stack.data[b->stack.count++] = next;
+		}
+	}
+	if (f.count == 1) {
+		of[seed] = CR_LONE_FACET | seed;
+		b->listed.count--;
+		b->lone++;
+		return true;
+	}
+	v3d sum = { 0, 0, 0 };
+	for (int32_t i = 0; i < f.count; i++)
+		sum = v3d_add(sum, cr_area_of(t, b->listed.data[first + i]));
+	cr_settle_facet(t, b->listed.data, sum, &f);
+	if (!cr_array_reserve_one(b->context, &b->records))
+		return false;
+	b->records.data[b->records.count++] = f;
+	return true;
+}
+
+/// Grow all facets. false: out of memory.
+static bool grow_all(building *b)
+{
+	find_fresh(b);
+	if (!list_fresh(b) || !cr_array_reserve(b->context, &b->stack, SPARE))
+		return false;
+	for (int64_t i = 0; i < b->keys.count; i++) {
+		const int32_t seed = (int32_t)b->keys.data[i].value;
+		if (b->facets->of_triangle[seed] == FRESH && !grow_fresh(b, seed))
+			return false;
+	}
+	return true;
+}
+
+/// Note the creases of a triangle that are not noted from the triangle across.
+static void mark_creases(const building *b, int32_t triangle)
+{
+	const cr_topology *t = b->topology;
+	const int32_t *of = b->facets->of_triangle, *corners = &t->triangles[3 * (int64_t)triangle];
+	uint8_t creases = 0;
+	for (int k = 0; k < 3; k++) {
+		const int32_t across = t->neighbours[3 * (int64_t)triangle + k], from = corners[k], to = corners[(k + 1) % 3];
+		if (across >= 0 && of[across] == of[triangle])
+			continue;
+		creases |= (uint8_t)(1u << k);
+		corner_lines *at_from = &b->lines[t->weld[from]], *at_to = &b->lines[t->weld[to]];
+		// At a vertex that is a corner already, further creases tell nothing.
+		if ((across >= 0 && across < triangle) || (at_from->corner && at_to->corner))
+			continue;
+		const v3d line = v3d_normalize(v3d_sub(point_of(t, to), point_of(t, from)));
+		note_line(at_from, line);
+		note_line(at_to, v3d_neg(line));
+	}
+	b->facets->crease[triangle] = creases;
+}
+
+/// Mark all creases and corners. Returns the number of corners.
+static int64_t mark_all(const building *b)
+{
+	int64_t corners = 0;
+	for (int32_t i = 0; i < b->topology->triangle_count; i++) {
+		if (b->topology->used[i])
+			mark_creases(b, i);
+	}
+	for (int32_t v = 0; v < b->topology->vertex_count; v++) {
+		b->facets->corner[v] = b->lines[v].corner || b->lines[v].count == 1;
+		corners += b->facets->corner[v];
+	}
+	return corners;
+}
+
+/// Make records and lists as long as they are. false: out of memory.
+static bool take_records(building *b)
+{
+	cr_facets *f = b->facets;
+	const size_t records = (size_t)b->records.count, listed = (size_t)b->listed.count;
+	f->count = f->room = (int32_t)records;
+	f->listed = f->list_room = (int32_t)listed;
+	f->data = cr_alloc_array(b->context, records, sizeof *f->data);
+	f->triangles = cr_alloc_array(b->context, listed, sizeof *f->triangles);
+	if (records == 0)
+		return true;
+	if (!f->data || !f->triangles)
+		return false;
+	memcpy(f->data, b->records.data, records * sizeof *f->data);
+	memcpy(f->triangles, b->listed.data, listed * sizeof *f->triangles);
+	return true;
+}
+
+/// Make all. *few: there are too few facets or corners for thin ones. false: out of memory.
+static bool build_all(building *b, bool *few)
+{
+	const cr_topology *t = b->topology;
+	cr_facets *f = b->facets;
+	const size_t n = (size_t)t->triangle_count, m = (size_t)t->vertex_count;
+	f->of_triangle = cr_alloc_array(b->context, n, sizeof *f->of_triangle);
+	f->crease = cr_alloc_zero(b->context, n);
+	f->corner = cr_alloc_zero(b->context, m);
+	b->lines = cr_alloc_zero(b->context, m * sizeof *b->lines);
+	if (!f->of_triangle || !f->crease || !f->corner || !b->lines || !grow_all(b))
+		return false;
+	*few = b->lone + b->records.count <= FEWEST || mark_all(b) <= CR_FEW_CORNERS;
+	f->whole = (int32_t)(b->lone + b->records.count);
+	return *few || take_records(b);
+}
+
+static void box_of_used(const cr_topology *t, float lower[3], float upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		lower[k] = INFINITY;
+		upper[k] = -INFINITY;
+	}
+	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++) {
+		const float *p = &t->vertices[3 * (int64_t)t->triangles[i]];
+		for (int k = 0; k < 3 && t->used[i / 3]; k++) {
+			lower[k] = p[k] < lower[k] ? p[k] : lower[k];
+			upper[k] = p[k] > upper[k] ? p[k] : upper[k];
+		}
+	}
+}
+
+bool cr_thin_facets_build(carom_context *context, const cr_topology *t, bool closed, cr_facets *facets)
+{
+	*facets = (cr_facets){ .triangle_count = t->triangle_count, .vertex_count = t->vertex_count, .thin = t };
+	building b = { .context = context, .topology = t, .facets = facets };
+	float lower[3], upper[3];
+	box_of_used(t, lower, upper);
+	b.tolerance = upper[0] >= lower[0] ? cr_facet_tolerance(lower, upper) : 0;
+	bool few = t->triangle_count <= FEWEST;
+	const bool enough = few || build_all(&b, &few);
+	cr_array_free(context, &b.records);
+	cr_array_free(context, &b.listed);
+	cr_array_free(context, &b.stack);
+	cr_array_free(context, &b.keys);
+	cr_free(context, b.lines, b.lines ? (size_t)t->vertex_count * sizeof *b.lines : 0);
+	if (enough && !few)
+		return true;
+	cr_facets_free(context, facets);
+	if (!enough || !cr_facets_build(context, t, closed, facets))
+		return false;
+	if (cr_facets_thin(context, t, facets))
+		return true;
+	cr_facets_free(context, facets);
+	return false;
 }

@@ -5,6 +5,9 @@
 
 #include "mesh/facets.h"
 
+/// Make the facets of a topology with the bits of cr_facets_build and cr_facets_thin, in less
+/// memory and time where most have one triangle. false: out of memory, with empty facets.
+bool cr_thin_facets_build(carom_context *context, const cr_topology *topology, bool closed, cr_facets *facets);
 /// Copy thin facets, for a topology with equal triangles. On failure the copy is empty.
 bool cr_copy_thin_facets(carom_context *context, const cr_facets *from, const cr_topology *topology, cr_facets *facets);
 
@@ -18,6 +21,11 @@ typedef struct cr_facet_change cr_facet_change;
 /// end with cr_take_facet_change or cr_drop_facet_change.
 carom_result cr_plan_facet_change(carom_context *context, const cr_change *change, const float lower[3], const float upper[3],
 	cr_facets *facets, cr_facet_change **plan);
+/// List the triangles around all corners of those that were grown again, by turning about each
+/// corner. False where a corner has a border or no memory is left: then there are none, and
+/// cr_vertices_of_facet_change tells where to look. Only for a topology whose vertices have one fan
+/// each. End with cr_surroundings_free.
+bool cr_surroundings_of_facet_change(cr_facet_change *plan, cr_surroundings *around);
 /// The vertices whose creases are to be looked at: the corners of the triangles that were grown
 /// again. around: the triangles in use with a corner at one of them, ascending, and perhaps others.
 const int32_t *cr_vertices_of_facet_change(const cr_facet_change *plan, int32_t *count);

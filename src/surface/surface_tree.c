@@ -164,7 +164,7 @@ static bool may_be_plain(const cr_surface_tree *tree)
 static void gather_strays(cr_surface_tree *tree)
 {
 	const cr_topology *t = &tree->now;
-	const int32_t some = t->triangles[3 * (int64_t)tree->rest->triangle_number[0]];
+	const int32_t some = t->triangles[3 * (int64_t)cr_used_triangle(tree->rest, 0)];
 	for (int32_t i = 0; i < tree->strays.count; i++)
 		memcpy(&t->vertices[3 * (int64_t)tree->strays.data[i]], &t->vertices[3 * (int64_t)some], 3 * sizeof(float));
 }

@@ -70,6 +70,21 @@ carom_result cr_tree2_build_morton(carom_context *context, const cr_build_boxes 
 carom_result cr_tree2_build_ploc(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
 carom_result cr_tree2_build_treelets(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
 
+/// A grid of cells or samples, row by row, each of which is so many primitives, numbered in order
+/// from 0 on.
+typedef struct cr_rows {
+	int32_t columns;
+	int32_t rows;
+	int32_t each;      // primitives: 1, 2, 4 or 8
+	double spacing[2]; // of columns and rows
+} cr_rows;
+
+/// Build over such a grid by halving it (build_rows.c), and by cr_tree2_build over the primitives
+/// behind it. Leaves of the grid are full as far as its sides allow. O(n). On failure the tree is
+/// empty. traversal_cost as in cr_tree2_build.
+carom_result cr_tree2_build_rows(
+	carom_context *context, const cr_rows *rows, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
+
 /// The box of a primitive.
 typedef void cr_primitive_box_fn(const void *user, int32_t primitive, float lower[3], float upper[3]);
 /// Make the boxes of a tree again from the places that its primitives have now. Leaves keep their

@@ -13,8 +13,8 @@
 
 enum {
 	// 1 held nothing of height fields, 2 no edges of hulls, 3 normals of all edges, 4 records of
-	// all facets of fields
-	VERSION = 5,
+	// all facets of fields, 5 binary trees of fields
+	VERSION = 6,
 	BYTE_ORDER = 0x01020304,
 };
 
@@ -247,13 +247,14 @@ static void walk_tree(walk *w, const char *field, cr_tree8 *t, int32_t primitive
 	pass_int(w, field, &t->node_count, 0, primitives);
 	pass_int(w, field, &t->block_count, 0, primitives);
 	pass_int(w, field, &t->depth, 0, CR_MAX_DEPTH);
+	bool listed = t->block_first != NULL;
+	pass_bool(w, field, &listed);
 	ARRAY(field, t->nodes, t->node_count);
-	FIXED_ARRAY(field, t->block_first, t->block_count);
-	FIXED_ARRAY(field, t->block_size, t->block_count);
+	FIXED_ARRAY(field, t->block_first, listed ? t->block_count : 0);
+	FIXED_ARRAY(field, t->block_size, listed ? t->block_count : 0);
 }
 
-/// bare: without the binary tree.
-static void walk_collider(walk *w, bool bare, cr_collider *c, const carom_mesh_report *r)
+static void walk_collider(walk *w, cr_collider *c, const carom_mesh_report *r)
 {
 	for (int k = 0; k < 3; k++) {
 		pass_float(w, "lower", &c->lower[k]);
@@ -265,8 +266,10 @@ static void walk_collider(walk *w, bool bare, cr_collider *c, const carom_mesh_r
 	c->closed = cr_is_solid(r);
 	BOOL(c, lean);
 	const int32_t used = c->triangle_count;
-	FIXED_ARRAY("triangle numbers", c->triangle_number, used);
-	c->binary.primitive_count = bare || w->places ? 0 : used;
+	bool numbered = c->triangle_number != NULL;
+	pass_bool(w, "triangle numbers", &numbered);
+	FIXED_ARRAY("triangle numbers", c->triangle_number, numbered ? used : 0);
+	pass_int(w, "binary tree", &c->binary.primitive_count, 0, used);
 	pass_int(w, "binary tree", &c->binary.node_count, 0, INT32_MAX);
 	ARRAY("binary tree", c->binary.nodes, c->binary.node_count);
 	ARRAY("binary tree", c->binary.order, c->binary.primitive_count);
@@ -367,7 +370,7 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 	if (w->fault)
 		return;
 	p->collider.topology = &p->topology;
-	walk_collider(w, p->bare, &p->collider, &p->report);
+	walk_collider(w, &p->collider, &p->report);
 	walk_grid(w, &p->collider.grid, &p->collider);
 	walk_hull(w, &p->hull);
 	walk_field(w, &p->field, &p->report);

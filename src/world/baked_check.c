@@ -247,10 +247,13 @@ static bool is_tree(const cr_tree8 *t, int32_t primitives)
 	return nodes == t->node_count && blocks == t->block_count;
 }
 
-/// The blocks of a wide tree share out the primitives.
+/// The blocks of a wide tree share out the primitives. Where there are no lists, the blocks have
+/// their counts themselves, which are checked with them.
 static bool blocks_fill(const cr_tree8 *t, int32_t primitives)
 {
 	int64_t sum = 0;
+	if (!t->block_first && t->block_count > 0)
+		return true;
 	for (int32_t b = 0; b < t->block_count; b++) {
 		const int32_t first = t->block_first[b], size = t->block_size[b];
 		if (size < 1 || size > CR_WIDTH || first < 0 || first > primitives - size)
@@ -280,10 +283,17 @@ static bool binary_boxes_are_sound(const cr_tree2 *t)
 
 static const char *check_trees(const cr_collider *c)
 {
-	if (!cr_tree2_check_links(&c->binary, c->triangle_count) ||
+	// That of a field with all its triangles in use is left out, and so are the lists of blocks.
+	const bool compact = c->lean && !c->triangle_number;
+	const int32_t primitives = compact ? 0 : c->triangle_count;
+	if (c->binary.primitive_count != primitives || !cr_tree2_check_links(&c->binary, primitives) ||
 		!are_in_range(c->binary.order, c->binary.primitive_count, 0, c->binary.primitive_count) ||
 		!binary_boxes_are_sound(&c->binary))
 		return "binary tree";
+	if (c->tree.block_count > 0 && (c->tree.block_first == NULL) != compact)
+		return "tree";
+	if (c->sample_tree.block_count > 0 && (c->sample_tree.block_first == NULL) != compact)
+		return "tree of samples";
 	if (!is_tree(&c->tree, c->triangle_count) || !blocks_fill(&c->tree, c->triangle_count) || !boxes_are_sound(&c->tree))
 		return "tree";
 	if (!is_tree(&c->sample_tree, c->sample_count) || !blocks_fill(&c->sample_tree, c->sample_count) ||
@@ -294,10 +304,14 @@ static const char *check_trees(const cr_collider *c)
 
 // ---- Collider ----
 
-/// The numbers of the triangles in use, rising.
+/// The numbers of the triangles in use, rising. A field without them uses all.
 static bool numbers_rise(const cr_collider *c)
 {
 	int32_t last = -1;
+	if (c->lean && !c->triangle_number)
+		return c->triangle_count > 0 && c->triangle_count == c->topology->triangle_count;
+	if (!c->triangle_number)
+		return c->triangle_count == 0;
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		const int32_t number = c->triangle_number[i];
 		if (number <= last || number >= c->topology->triangle_count || !c->topology->used[number])
@@ -307,20 +321,28 @@ static bool numbers_rise(const cr_collider *c)
 	return true;
 }
 
+/// May a block have so many primitives?
+static bool is_count(const cr_tree8 *t, int32_t block, int32_t count)
+{
+	return t->block_size ? count == t->block_size[block] : count >= 1 && count <= CR_WIDTH;
+}
+
 /// Is a number -1 or the place of a triangle? The sizes of the blocks are known to be right.
 static bool is_place_or_none(const cr_collider *c, int32_t place)
 {
 	const uint32_t at = (uint32_t)place;
 	return place == -1 ||
-		(at < (uint32_t)CR_WIDTH * (uint32_t)c->tree.block_count && at % CR_WIDTH < (uint32_t)c->tree.block_size[at / CR_WIDTH]);
+		(at < (uint32_t)CR_WIDTH * (uint32_t)c->tree.block_count && at % CR_WIDTH < (uint32_t)c->blocks[at / CR_WIDTH].count);
 }
 
 static const char *check_blocks(const cr_collider *c)
 {
 	const int32_t triangles = c->topology->triangle_count;
+	int64_t sum = 0;
 	for (int32_t b = 0; b < c->tree.block_count; b++) {
 		const cr_tri8 *block = &c->blocks[b];
-		if (block->count != c->tree.block_size[b] || !are_in_range(block->number, CR_WIDTH, 0, triangles) ||
+		sum += block->count;
+		if (!is_count(&c->tree, b, block->count) || !are_in_range(block->number, CR_WIDTH, 0, triangles) ||
 			is_any_wild(&block->corner[0][0][0], 9 * CR_WIDTH))
 			return "blocks";
 		for (int lane = 0; lane < block->count; lane++) {
@@ -334,6 +356,8 @@ static const char *check_blocks(const cr_collider *c)
 				return "blocks";
 		}
 	}
+	if (sum != c->triangle_count)
+		return "blocks";
 	// As many places were right as triangles are in use, and no two the same.
 	uint32_t wrong = 0;
 	for (int32_t i = 0; i < triangles && c->place; i++)
@@ -351,9 +375,11 @@ static const char *check_blocks(const cr_collider *c)
 
 static const char *check_samples(const cr_collider *c)
 {
+	int64_t sum = 0;
 	for (int32_t b = 0; b < c->sample_tree.block_count; b++) {
 		const cr_sample8 *block = &c->samples[b];
-		if (block->count != c->sample_tree.block_size[b] ||
+		sum += block->count;
+		if (!is_count(&c->sample_tree, b, block->count) ||
 			!are_in_range(block->number, CR_WIDTH, 0, c->topology->vertex_count) ||
 			is_any_wild(&block->point[0][0], 6 * CR_WIDTH))
 			return "samples";
@@ -362,7 +388,7 @@ static const char *check_samples(const cr_collider *c)
 				return "samples";
 		}
 	}
-	return NULL;
+	return sum == c->sample_count ? NULL : "samples";
 }
 
 static const char *check_box(const cr_collider *c)

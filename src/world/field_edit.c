@@ -221,7 +221,6 @@ typedef struct keepsake {
 typedef struct refit {
 	const moves *moves;
 	carom_mesh *mesh;
-	const cr_facets *dense; // those before, where they are not thin; else NULL
 	cr_surroundings near;
 	keepsake old;
 	cr_change change;
@@ -276,11 +275,11 @@ static carom_result make_facets(refit *r, const float lower[3], const float uppe
 	const cr_topology *t = &r->mesh->topology;
 	const bool closed = r->mesh->report.closed && r->mesh->report.components == 1;
 	carom_result result = CAROM_INVALID_MESH;
-	if (r->dense && memcmp(lower, after->lower, sizeof after->lower) == 0 &&
+	if (!r->mesh->facets.thin && memcmp(lower, after->lower, sizeof after->lower) == 0 &&
 		memcmp(upper, after->upper, sizeof after->upper) == 0)
-		result = cr_facets_refit(context, t, &r->change, r->dense, after->lower, after->upper, closed, &r->made);
+		result = cr_facets_refit(context, t, &r->change, &r->mesh->facets, after->lower, after->upper, closed, &r->made);
 	if (result == CAROM_INVALID_MESH)
-		result = cr_facets_build(context, t, closed, &r->made) ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
+		return cr_thin_facets_build(context, t, closed, &r->made) ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
 	if (result == CAROM_SUCCESS && !cr_facets_thin(context, t, &r->made))
 		result = CAROM_OUT_OF_MEMORY;
 	return result;
@@ -296,8 +295,11 @@ static carom_result plan_facets(refit *r)
 		return result;
 	int32_t count;
 	cr_surroundings around;
-	const int32_t *vertices = cr_vertices_of_facet_change(r->plan, &count);
-	result = cr_collider_surroundings(context, c, vertices, count, &around);
+	// Facets of walls and of the bottom may reach far: their box may be that of the field.
+	if (r->mesh->field.holes || !cr_surroundings_of_facet_change(r->plan, &around)) {
+		const int32_t *vertices = cr_vertices_of_facet_change(r->plan, &count);
+		result = cr_collider_surroundings(context, c, vertices, count, &around);
+	}
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_mark_facet_change(r->plan, &around);
@@ -407,7 +409,6 @@ static carom_result refit_field(const edit *e, carom_mesh *mesh, bool owned, cr_
 	if (!list_moves(e, &m))
 		return cr_fail_memory(e->context, "a height field");
 	refit r = { .moves = &m, .mesh = mesh, .owned = owned };
-	r.dense = e->from->facets.thin ? NULL : &e->from->facets;
 	carom_result result = CAROM_SUCCESS;
 	if (m.count > 0) {
 		result = move_vertices(&r, work);
@@ -448,11 +449,11 @@ static carom_result copy_and_refit(const edit *e, cr_field_work *work, carom_mes
 	return result;
 }
 
-carom_result cr_edit_field(carom_context *context, const carom_mesh *field, const carom_field_region *region,
-	const float *heights, cr_field_work *work, carom_mesh **edited)
+carom_result cr_edit_field(carom_context *context, const char *function, const carom_mesh *field,
+	const carom_field_region *region, const float *heights, cr_field_work *work, carom_mesh **edited)
 {
 	*work = (cr_field_work){ 0 };
-	const edit e = { context, "carom_create_edited_field", field, region, heights };
+	const edit e = { context, function, field, region, heights };
 	carom_result result = check(&e);
 	if (result != CAROM_SUCCESS)
 		return result;
@@ -498,5 +499,5 @@ carom_result carom_create_edited_field(carom_context *context, const carom_mesh 
 	if (!edited)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_edited_field: edited is NULL");
 	*edited = NULL;
-	return cr_edit_field(context, field, region, heights, &work, edited);
+	return cr_edit_field(context, "carom_create_edited_field", field, region, heights, &work, edited);
 }

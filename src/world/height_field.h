@@ -30,9 +30,9 @@ typedef struct cr_field_work {
 	int32_t nodes;        // of trees, refitted
 } cr_field_work;
 
-/// carom_create_edited_field, with edited not NULL, that tells its work.
-carom_result cr_edit_field(carom_context *context, const carom_mesh *field, const carom_field_region *region,
-	const float *heights, cr_field_work *work, carom_mesh **edited);
+/// carom_create_edited_field, with edited not NULL, that tells its work. Texts name the function.
+carom_result cr_edit_field(carom_context *context, const char *function, const carom_mesh *field,
+	const carom_field_region *region, const float *heights, cr_field_work *work, carom_mesh **edited);
 
 /// Let a grid take the place of that of a mesh (mesh.c).
 void cr_take_grid(carom_mesh *mesh, const cr_grid *grid);

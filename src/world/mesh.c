@@ -1,6 +1,8 @@
 /// Meshes as users hold them: topology, trees, references.
 
+#include "mesh/field_topology.h"
 #include "mesh/mesh_check.h"
+#include "mesh/thin_facets.h"
 #include "tree/quality.h"
 #include "world/baked.h"
 #include <string.h>
@@ -9,12 +11,24 @@
 // lines and what the allocator keeps beside it.
 enum { PACKED_BYTES = 1 << 16 };
 
-/// lean: see cr_collider.
-static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, const cr_sample_set *samples, bool lean)
+/// The topology and the report. That of a field without holes is known.
+static carom_result build_topology(carom_mesh *mesh, const carom_mesh_def *def, const cr_rows *field)
+{
+	bool done = false;
+	carom_result result = CAROM_SUCCESS;
+	if (field && (int64_t)def->vertex_count < 2 * (int64_t)field->columns * field->rows)
+		result = cr_field_topology(mesh->context, field->columns, field->rows, def, &mesh->report, &mesh->topology, &done);
+	if (result != CAROM_SUCCESS || done)
+		return result;
+	return cr_topology_build(mesh->context, def, &mesh->report, &mesh->topology);
+}
+
+/// field: the rows of the samples of a field, which has a lean collider; else NULL.
+static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, const cr_sample_set *samples, const cr_rows *field)
 {
 	carom_context *context = mesh->context;
 	mesh->sides = def->sides;
-	carom_result result = cr_topology_build(context, def, &mesh->report, &mesh->topology);
+	carom_result result = build_topology(mesh, def, field);
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (!mesh->report.usable)
@@ -22,10 +36,12 @@ static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, cons
 	const bool solid = cr_is_solid(&mesh->report);
 	if (mesh->report.closed && !solid)
 		mesh->sides = CAROM_SIDES_BOTH;
-	if (!cr_facets_build(context, &mesh->topology, solid && mesh->report.components == 1, &mesh->facets))
+	const bool one = solid && mesh->report.components == 1;
+	if (!(field ? cr_thin_facets_build : cr_facets_build)(context, &mesh->topology, one, &mesh->facets))
 		return cr_fail_memory(context, "the facets of a mesh");
-	if (lean && solid)
-		return cr_collider_build_lean(context, &mesh->topology, def->grid_resolution, def->build, &mesh->collider);
+	const bool whole = mesh->report.degenerate_triangles == 0;
+	if (field && solid)
+		return cr_collider_build_lean(context, &mesh->topology, whole ? field : NULL, def->grid_resolution, &mesh->collider);
 	return cr_collider_build(context, &mesh->topology, solid, samples, def->grid_resolution, def->build, &mesh->collider);
 }
 
@@ -150,8 +166,8 @@ static void free_mesh(carom_mesh *mesh)
 	cr_free(context, mesh, sizeof *mesh);
 }
 
-static carom_result create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples, bool lean,
-	carom_mesh_report *report, carom_mesh **mesh)
+static carom_result create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
+	const cr_rows *field, carom_mesh_report *report, carom_mesh **mesh)
 {
 	*mesh = NULL;
 	carom_mesh *made = cr_alloc_zero(context, sizeof *made);
@@ -159,7 +175,7 @@ static carom_result create_mesh(carom_context *context, const carom_mesh_def *de
 		return cr_fail_memory(context, "a mesh");
 	made->context = context;
 	atomic_init(&made->references, 1);
-	carom_result result = build_mesh(made, def, samples, lean);
+	carom_result result = build_mesh(made, def, samples, field);
 	if (result == CAROM_SUCCESS)
 		result = keep_exact(made, def);
 	if (result == CAROM_SUCCESS)
@@ -178,12 +194,12 @@ static carom_result create_mesh(carom_context *context, const carom_mesh_def *de
 carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
 	carom_mesh_report *report, carom_mesh **mesh)
 {
-	return create_mesh(context, def, samples, false, report, mesh);
+	return create_mesh(context, def, samples, NULL, report, mesh);
 }
 
-carom_result cr_create_lean_mesh(carom_context *context, const carom_mesh_def *def, carom_mesh **mesh)
+carom_result cr_create_field_mesh(carom_context *context, const carom_mesh_def *def, const cr_rows *rows, carom_mesh **mesh)
 {
-	return create_mesh(context, def, NULL, true, NULL, mesh);
+	return create_mesh(context, def, NULL, rows, NULL, mesh);
 }
 
 /// Fill a mesh of the triangles of another one with other vertices.
@@ -305,15 +321,26 @@ carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, car
 	if (!info)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_get_tree_info: info is NULL");
 	const cr_collider *c = &mesh->collider;
+	cr_collider with = *c;
+	const cr_field *f = &mesh->field;
+	const bool made = c->binary.node_count == 0 && f->columns > 0;
+	if (made) {
+		const cr_rows rows = { f->columns, f->rows, 1, { f->spacing[0], f->spacing[1] } };
+		const carom_result result = cr_collider_binary(mesh->context, c, &rows, &with.binary);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
 	*info = (carom_tree_info){
-		.binary_nodes = c->binary.node_count,
+		.binary_nodes = with.binary.node_count,
 		.wide_nodes = c->tree.node_count,
 		.depth = c->tree.depth,
-		.sah_cost = cr_tree2_sah_cost(&c->binary),
-		.epo = with_epo ? cr_collider_epo(c) : 0,
+		.sah_cost = cr_tree2_sah_cost(&with.binary),
+		.epo = with_epo ? cr_collider_epo(&with) : 0,
 		.bytes = bytes_of(mesh),
 		.grid_cells = c->grid.cells ? c->grid.size[0] * c->grid.size[1] * c->grid.size[2] : 0,
 	};
+	if (made)
+		cr_tree2_free(mesh->context, &with.binary);
 	return CAROM_SUCCESS;
 }
 

@@ -216,7 +216,7 @@ static void separate_from_plane(const mesh_question *q, int mesh, carom_separati
 	v3d lowest = { 0, 0, 0 };
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		v3d p[3];
-		cr_collider_triangle(c, c->triangle_number[i], p);
+		cr_collider_triangle(c, cr_used_triangle(c, i), p);
 		for (int k = 0; k < 3; k++) {
 			const double height = origin + v3d_dot(own_up, p[k]);
 			if (height < least) {

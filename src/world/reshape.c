@@ -157,8 +157,9 @@ carom_result carom_world_edit_field(carom_world *world, carom_body_id id, const 
 	result = edit_in_place(world, body, region, heights, &done);
 	if (result != CAROM_SUCCESS || done)
 		return result;
-	carom_mesh *edited;
-	result = carom_create_edited_field(world->context, shape->mesh, region, heights, &edited);
+	cr_field_work work;
+	carom_mesh *edited = NULL;
+	result = cr_edit_field(world->context, field_name, shape->mesh, region, heights, &work, &edited);
 	if (result != CAROM_SUCCESS)
 		return result;
 	carom_shape other = *shape;

@@ -192,8 +192,9 @@ carom_result cr_pack_mesh(carom_mesh **mesh);
 /// A mesh over a definition and, if not NULL, other samples than its vertices (mesh.c).
 carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
 	carom_mesh_report *report, carom_mesh **mesh);
-/// A mesh over a definition whose collider is lean, if it is solid (mesh.c).
-carom_result cr_create_lean_mesh(carom_context *context, const carom_mesh_def *def, carom_mesh **mesh);
+/// The mesh of a field over a definition, with a lean collider if it is solid. rows: of its samples
+/// (mesh.c).
+carom_result cr_create_field_mesh(carom_context *context, const carom_mesh_def *def, const cr_rows *rows, carom_mesh **mesh);
 /// A mesh of the triangles, sides and materials of another one with other vertices [3*vertices],
 /// welded as that one's are, and without a grid: as a body that deforms has it. (mesh.c)
 carom_result cr_create_moved_mesh(carom_context *context, const carom_mesh *before, const float *vertices, carom_mesh **mesh);
