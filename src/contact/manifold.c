@@ -19,7 +19,7 @@
 ///    other body chooses first: of the planes that it lies below the one with the least depth. Of
 ///    equal ones the larger facet; edges only where they are clearly better, since a facet gives
 ///    several points. All corners below that plane, not deeper, are settled with it.
-///    A vertex below a hollow edge has to come up through the facets on both sides (hollow.c).
+///    An element below a hollow edge has to come up through the facets on both sides (hollow.c).
 /// 3. The next element that is not settled chooses, until all are, or the rest only touches: a
 ///    coplanar side, or an edge that grazes, makes no patch of its own.
 ///    A piece of a crease that a patch leads out already takes no plane that leans away from the
@@ -656,8 +656,8 @@ static void take_plane(cr_manifold *m, int32_t plane)
 	cr_add_patch(m, plane, depth);
 }
 
-/// Take the plane that an element has chosen. A vertex below a hollow edge that chose a facet
-/// beside it still waits then, and must come through the others as well. Returns how many planes
+/// Take the plane that an element has chosen. One below a hollow edge that chose a facet beside it
+/// still waits then, and must come through the others as well. Returns how many planes
 /// were taken.
 static int take_choice(cr_manifold *m, int32_t corner, int32_t plane)
 {

@@ -51,8 +51,9 @@ typedef struct cr_candidate_plane {
 
 enum { CR_MOST_HOLLOW = 6 };
 
-/// A vertex inside the other body, below a hollow edge or corner of it: its feet on the facets
-/// there lie beyond the edge, and it must come up through all of them.
+/// A vertex inside the other body, or the middle of a piece of an edge inside it, below a hollow edge
+/// or corner of that body: its feet on the facets there lie beyond the edge, and it must come up
+/// through all of them.
 typedef struct cr_hollow_vertex {
 	int32_t corner;
 	int32_t count;
@@ -172,12 +173,11 @@ double cr_way_through(const cr_completion *completion, int side, v3d point, v3d 
 /// Add the contacts of a plane that was chosen, none deeper than deepest (manifold_points.c).
 void cr_add_patch(cr_manifold *manifold, int32_t plane, double deepest);
 
-/// Find the vertices below hollow edges, among the elements whose depth in the other body is not
-/// known, and give them depths. false: out of memory (hollow.c).
+/// Find the elements below hollow edges, and give them depths. false: out of memory (hollow.c).
 bool cr_find_hollow(cr_manifold *manifold);
-/// The record of such a vertex; NULL: it is none.
+/// The record of such an element; NULL: it is none.
 cr_hollow_vertex *cr_hollow_at(const cr_manifold *manifold, int32_t corner);
-/// After a plane settled corners: let those vertices wait that have another plane to come through.
+/// After a plane settled corners: let those elements wait that have another plane to come through.
 void cr_wait_for_hollow(cr_manifold *manifold, int32_t plane);
 
 /// The plane to take where an element has chosen one: that plane, or the facet of a flat pair that
