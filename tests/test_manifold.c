@@ -319,6 +319,106 @@ TEST(manifold, a_cube_in_a_corner_is_held_on_three_sides)
 	carom_destroy_context(context);
 }
 
+/// A closed mesh: an outline of the plane y = 0, counter-clockwise as seen along y, swept from y = -1 to 1.
+static carom_mesh *swept_mesh(
+	carom_context *context, const float (*outline)[2], int count, const int32_t (*caps)[3], int cap_count)
+{
+	static fixture_soup soup;
+	soup.vertex_count = 2 * count;
+	soup.triangle_count = 0;
+	for (int i = 0; i < 2 * count; i++) {
+		const float at[3] = { outline[i % count][0], i < count ? -1 : 1, outline[i % count][1] };
+		memcpy(soup.vertices + 3 * i, at, sizeof at);
+	}
+	for (int i = 0; i < count; i++) {
+		const int32_t j = (i + 1) % count, side[6] = { i, i + count, j + count, i, j + count, j };
+		memcpy(soup.triangles + 3 * soup.triangle_count, side, sizeof side);
+		soup.triangle_count += 2;
+	}
+	for (int i = 0; i < cap_count; i++) {
+		const int32_t a = caps[i][0], b = caps[i][1], c = caps[i][2];
+		const int32_t ends[6] = { a, b, c, a + count, c + count, b + count };
+		memcpy(soup.triangles + 3 * soup.triangle_count, ends, sizeof ends);
+		soup.triangle_count += 2;
+	}
+	carom_mesh *mesh = fixture_mesh(context, &soup);
+	CHECK(carom_mesh_get_report(mesh)->closed && !carom_mesh_get_report(mesh)->inverted);
+	return mesh;
+}
+
+/// How far contacts lead along x and z, where they face along one of the two alone.
+static void find_ways(const carom_contact *contacts, int count, double way[2])
+{
+	way[0] = way[1] = 0;
+	for (int i = 0; i < count; i++) {
+		for (int k = 0; k < 2; k++) {
+			const double along = contacts[i].normal[2 * k];
+			if (fabs(along) > 0.9)
+				way[k] = fmax(way[k], contacts[i].depth / fabs(along));
+		}
+	}
+}
+
+/// Contacts of a bar in the hollow corner x = z = 0: of both walls, and none much deeper than the way out. swap: the bar is B.
+static void check_bar(carom_context *context, carom_shape bar, carom_shape corner, carom_pose pose, double depth, bool swap)
+{
+	const carom_quat q = pose.orientation, back = { -q.x, -q.y, -q.z, q.w };
+	const carom_vec3 p = pose.position, away = carom_rotate(back, (carom_vec3){ -p.x, -p.y, -p.z });
+	const carom_pose seen = { away, back };
+	carom_contact contacts[64];
+	int32_t count;
+	carom_separation gap;
+	if (swap)
+		REQUIRE(carom_collide(context, &corner, &seen, &bar, NULL, 0, 64, contacts, &count) == CAROM_SUCCESS);
+	else
+		REQUIRE(carom_collide(context, &bar, &pose, &corner, NULL, 0, 64, contacts, &count) == CAROM_SUCCESS);
+	double deepest = 0, way[2];
+	for (int i = 0; i < count; i++)
+		deepest = fmax(deepest, contacts[i].depth);
+	CHECK(deepest < 4 * depth && deepest > 0.2 * depth);
+	find_ways(contacts, count, way);
+	CHECK(way[0] > 0 && way[1] > 0);
+	pose.position.x += way[0];
+	pose.position.z += way[1];
+	REQUIRE(carom_distance(context, &bar, &pose, &corner, NULL, &gap) == CAROM_SUCCESS);
+	CHECK(gap.distance > -0.3 * depth);
+}
+
+/// Bars shorter and longer than the corner they lie in, that stick out of it at one end, at both or at none, or end flush
+/// with it: their edge is below the hollow edge, and may have no end inside.
+TEST(manifold, a_bar_in_a_corner_is_held_by_both_walls_whatever_its_length)
+{
+	static const float l[6][2] = { { -1, -1 }, { 3, -1 }, { 3, 0 }, { 0, 0 }, { 0, 3 }, { -1, 3 } };
+	static const int32_t l_caps[4][3] = { { 0, 1, 3 }, { 1, 2, 3 }, { 0, 3, 5 }, { 3, 4, 5 } };
+	static const float u[8][2] = { { -1, -1 }, { 3, -1 }, { 3, 2 }, { 2, 2 }, { 2, 0 }, { 0, 0 }, { 0, 2 }, { -1, 2 } };
+	static const int32_t u_caps[6][3] = { { 0, 1, 5 }, { 1, 4, 5 }, { 1, 2, 3 }, { 1, 3, 4 }, { 0, 5, 7 }, { 5, 6, 7 } };
+	static const double halves[] = { 0.3, 0.9, 0.99, 1, 1.01, 1.5, 5 }, depths[] = { 1e-4, 1e-3, 1e-2 };
+	enum { HALVES = 7, DEPTHS = 3, POSES = 24 / TEST_FEWER };
+	carom_context *context = fixture_context(1);
+	carom_mesh *corners[2] = { swept_mesh(context, l, 6, l_caps, 4), swept_mesh(context, u, 8, u_caps, 6) };
+	uint64_t seed = 31;
+	for (int h = 0; h < HALVES; h++) {
+		const double half = halves[h];
+		carom_mesh *mesh = fixture_box_mesh(context, 0.2, half, 0.2);
+		for (int i = 0; i < DEPTHS * POSES; i++) {
+			const double depth = depths[i % DEPTHS];
+			const double x = test_random_double(&seed, 0.3, 1), z = test_random_double(&seed, 0.3, 1);
+			const double along = (1 + half) * test_random_double(&seed, -0.9, 0.9);
+			const double axis[2] = { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1) };
+			const double turn = fmin(1e-3, 0.1 * depth / half) * test_random_double(&seed, 0, 1);
+			const double places[3] = { along, 0, 1 - half };
+			const carom_pose pose = { { 0.2 - x * depth, places[i / DEPTHS % 3], 0.2 - z * depth },
+				fixture_turn((v3d){ axis[0], 0, axis[1] }, i % 4 ? turn : 0) };
+			const carom_shape bar = i % 2 ? fixture_of_mesh(mesh) : fixture_box(0.2, half, 0.2);
+			check_bar(context, bar, fixture_of_mesh(corners[i / 2 % 2]), pose, depth, i / 4 % 2);
+		}
+		carom_release_mesh(mesh);
+	}
+	carom_release_mesh(corners[0]);
+	carom_release_mesh(corners[1]);
+	carom_destroy_context(context);
+}
+
 // ---- Open meshes ----
 
 /// A cube that has sunk in by three quarters is pushed to the front of what has one, and to its own middle's side by what has two.

@@ -11,15 +11,15 @@
 ///
 /// 1. The point of the surface that is next to the element is looked for. It may be a hollow edge,
 ///    or a corner where hollow edges meet.
-/// 2. Else the hollow edges between the planes are asked, one by one. Where a wedge ends, the end
-///    of the body is nearer than the edge: to the end of a bar that is flush with the end of its
-///    rail, or reaches it nearly. Such an end stands below both planes as the rest of the bar does.
-///    It may still choose a plane that parts the bodies sooner.
+/// 2. Else, for a vertex, the hollow edges between the planes are asked one by one. Where a wedge
+///    ends, the end of the body is nearer than the edge: to the end of a bar that is flush with the
+///    end of its rail, or reaches it nearly. Such an end stands below both planes as the rest of
+///    the bar does. It may still choose a plane that parts the bodies sooner.
 ///
 /// Cost: the search for the nearest point of the surface, for each element inside that no facet
 /// stands for, or that lies less deep below two other facets than below those that do. The hollow
 /// edges of the facets that take part, of which each may have MOST_TRIANGLES; and their number for
-/// each element.
+/// each vertex.
 
 #include "contact/manifold.h"
 
@@ -234,7 +234,8 @@ static bool is_hollow(cr_manifold *m, const edge_list *edges, cr_hollow_vertex *
 {
 	if (is_nearest_hollow(m, h))
 		return true;
-	const double distance = find_wedge(m, edges, h);
+	const bool vertex = m->overlap->corners[h->corner].kind == CR_CORNER_VERTEX;
+	const double distance = vertex ? find_wedge(m, edges, h) : INFINITY;
 	if (isinf(distance))
 		return false;
 	set_depths(m, h, fmin(distance, m->own[h->corner]));
@@ -250,7 +251,7 @@ bool cr_find_hollow(cr_manifold *m)
 		const int other = 1 - m->overlap->corners[i].side;
 		if (m->overlap->facets[other]->convex)
 			continue;
-		if (!edges[other].data && !list_edges(m, other, &edges[other]))
+		if (m->overlap->corners[i].kind == CR_CORNER_VERTEX && !edges[other].data && !list_edges(m, other, &edges[other]))
 			return false;
 		if (!m->hollow)
 			m->hollow = cr_arena_alloc(&m->completion->worker->arena, (size_t)m->overlap->elements * sizeof *m->hollow);

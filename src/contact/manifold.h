@@ -51,9 +51,9 @@ typedef struct cr_candidate_plane {
 
 enum { CR_MOST_HOLLOW = 6 };
 
-/// A vertex inside the other body, or the middle of a piece of an edge inside it, below a hollow edge
-/// or corner of that body: its feet on the facets there lie beyond the edge, and it must come up
-/// through all of them.
+/// A vertex inside the other body, or the middle of a piece of an edge inside it, below a hollow
+/// edge or corner of that body: its feet on the facets there lie beyond the edge, and it must come
+/// up through all of them.
 typedef struct cr_hollow_vertex {
 	int32_t corner;
 	int32_t count;
