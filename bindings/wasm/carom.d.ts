@@ -117,8 +117,8 @@ export class Carom {
 	overlap(a: Shape, b: Shape, options?: TwoPoses): boolean;
 	/** At density 1, in the frame of the shape: mass is its volume. A plane has none, and a mesh must be closed. */
 	shapeMass(shape: Shape): Mass;
-	/** In the frame of the body that has the parts; where they overlap, their common volume counts twice. */
-	partsMass(parts: readonly Part[]): Mass;
+	/** In the frame of the body that has the parts. densities: a number for each; left out: 1. Where parts overlap, their common volume counts for each. */
+	partsMass(parts: readonly Part[], densities?: Numbers | undefined): Mass;
 	/** Contacts as of the first step of a world with these two. margin: how far ahead they are seen. */
 	collide(a: Shape, b: Shape, options?: TwoPoses & { margin?: number | undefined }): Contact[];
 	/** Of two convex shapes, or of one and a plane. */

@@ -1111,9 +1111,14 @@ export class Carom {
 	/** Volume, centre of mass and inertia of a shape at density 1, in its own frame. */
 	shapeMass(shape) { return this.readAnswer("mass", (to, put, room) => this.exports.cw_shape_mass(this.putShape(room, shape, "shapeMass: shape"), to)); }
 
-	/** Those of a body of parts, in the frame of the body: where parts overlap, their common volume counts twice. */
-	partsMass(parts) {
-		return this.readAnswer("mass", (to, put, room) => this.exports.cw_parts_mass(this.putParts(room, parts, "partsMass: parts"), parts.length, to));
+	/** Those of a body of parts and their densities (left out: 1), in the frame of the body. Where parts overlap, their common volume counts for each. */
+	partsMass(parts, densities) {
+		if (densities !== undefined && checkNumbers(densities, "partsMass: densities", 1).length !== parts.length)
+			throw wrong(`partsMass: densities has ${densities.length} numbers for ${parts.length} parts`);
+		return this.readAnswer("mass", (to, put, room) => {
+			const at = this.putParts(room, parts, "partsMass: parts"), numbers = densities === undefined ? 0 : put(densities, Float64Array);
+			return this.exports.cw_parts_mass(at, parts.length, numbers, to);
+		});
 	}
 
 	/** The contacts of two shapes, meshes too, as a world finds them that sees them for the first time. */

@@ -31,9 +31,9 @@ int EXPORT(cw_shape_mass)(const carom_shape *shape, carom_mass *mass)
 	return (int)carom_shape_get_mass(cw_context, shape, mass);
 }
 
-int EXPORT(cw_parts_mass)(const carom_part *parts, int count, carom_mass *mass)
+int EXPORT(cw_parts_mass)(const carom_part *parts, int count, const double *densities, carom_mass *mass)
 {
-	return (int)carom_parts_get_mass(cw_context, parts, count, mass);
+	return (int)carom_parts_get_mass(cw_context, parts, count, densities, mass);
 }
 
 // ---- Two shapes ----

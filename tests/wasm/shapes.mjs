@@ -51,6 +51,11 @@ assert.deepEqual([two.mass, rounded(two.centre), rounded(two.inertia)], [96, [-1
 refuses(() => carom.shapeMass({ type: 'plane' }), /carom_shape_get_mass: .*CAROM_PLANE/);
 refuses(() => carom.shapeMass({ type: 'sphere', radius: -1 }), /radius/);
 refuses(() => carom.shapeMass(), /shapeMass: shape is undefined; it must be a shape/);
+const uneven = carom.partsMass([{ type: 'box', halfExtents: [1, 1, 1], pose: at(1, 0, 0) }, { type: 'box', halfExtents: [1, 1, 1], pose: at(-1, 0, 0) }], [3, 1]);
+close(uneven.mass, 32, 1e-12);
+close(uneven.centre[0], 0.5, 1e-12);
+refuses(() => carom.partsMass([{ type: 'sphere', radius: 1 }], [1, 2]), /densities has 2/);
+refuses(() => carom.partsMass([{ type: 'sphere', radius: 1 }], [0]), /densities\[0\]/);
 refuses(() => carom.partsMass([]), /part_count/);
 refuses(() => carom.partsMass([{ type: 'sphere', radius: 1 }, { type: 'plane' }]), /parts\[1\]/);
 refuses(() => carom.partsMass({ type: 'sphere' }), /partsMass: parts is .*; it must be an array of shapes/);
