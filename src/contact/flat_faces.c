@@ -12,7 +12,9 @@
 /// - moved along the flat pair by its depth, all corners that the plane would settle are outside
 ///   the other body, or on its surface;
 /// - the plane's own way, of the length of that depth, would leave places of the two facets inside
-///   the other body.
+///   the other body;
+/// - some of these places are not much nearer to another surface than that depth. The end of a bar
+///   lies flat below the far end of the rail that it lies in, but just below the rail's walls.
 /// So a wall beside a floor keeps its contacts: corners inside the wall still are after the way out
 /// of the floor. The slope of a rim loses them, for the faces lead all of the rim out. And where
 /// two bodies overlap by a strip alone, the way across the strip counts, not that along it.
@@ -28,6 +30,8 @@ enum { MOST_FLAT = 16 };
 
 // Cosine of the angle up to which opposed facets lie flat on each other: 1.1 degrees.
 static const double FLAT = 0.9998;
+// Of the depth of a flat pair: a place that is nearer to the surface is not about the pair.
+static const double NEARER = 0.125;
 // Depths up to this share more count as the depth of a flat pair.
 static const double SAME = 1e-3;
 
@@ -137,6 +141,15 @@ static bool leads_all_out(cr_manifold *m, const cr_flat_pair *f, int32_t plane, 
 	return true;
 }
 
+/// Is a place of a side near the surface of the other body, for a flat pair?
+static bool is_near_surface(const cr_manifold *m, const cr_flat_pair *f, int side, v3d at)
+{
+	const cr_completion *c = m->completion;
+	cr_near_point near;
+	const v3d p = cr_from_a(c, 1 - side, at);
+	return c->pipeline->bvh->closest(c->collider[1 - side], p, NEARER * f->depth, true, &near);
+}
+
 /// Does a place between the facets of a flat pair, moved along a way by the depth of the pair, lie
 /// there still? side: whose place it is.
 static bool place_stays(cr_manifold *m, const cr_flat_pair *f, int side, v3d at, v3d way)
@@ -144,7 +157,7 @@ static bool place_stays(cr_manifold *m, const cr_flat_pair *f, int side, v3d at,
 	const int32_t other = f->plane[1 - side];
 	const v3d to = v3d_mad(at, side == 1 ? f->depth : -f->depth, way);
 	return -height_over(&m->planes[other], to) > m->tolerance && cr_facet_of_plane_has(m, other, at) &&
-		cr_facet_of_plane_has(m, other, to);
+		cr_facet_of_plane_has(m, other, to) && !is_near_surface(m, f, side, at);
 }
 
 /// Would a way of the length of a flat pair's depth leave the facets of the pair inside each other?
@@ -193,7 +206,8 @@ static bool gives_way(cr_manifold *m, int32_t number, const cr_flat_pair *f)
 	const double along = v3d_dot(way_of_b(plane), way_of_b(&m->planes[f->plane[0]]));
 	if (along < -1e-2 || along > FLAT)
 		return false;
-	return stays_inside(m, f, plane) && leads_all_out(m, f, number, cr_depth_of_plane(m, number, INFINITY));
+	const double depth = cr_depth_of_plane(m, number, INFINITY);
+	return stays_inside(m, f, plane) && leads_all_out(m, f, number, depth);
 }
 
 int32_t cr_prefer_flat(cr_manifold *m, int32_t number)
