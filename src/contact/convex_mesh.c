@@ -481,11 +481,12 @@ typedef struct settled {
 	double length; // infinite: there is none
 } settled;
 
-/// Is the body out of a triangle once it is out of all contacts, by a much shorter way than along
-/// the triangle's normal? In a corner of a hole two walls together lead it out of the rim.
+/// Is the way out of all contacts, and on out of a triangle, much shorter than that along the
+/// triangle's normal? In a corner of a hole two walls together lead the body out of the rim.
 static bool is_led_out(const cr_convex_mesh_pair *c, const cr_near_triangle *t, const settled *s)
 {
-	return t->meets && s->length > 0 && t->depth > CR_LONG_WAY * s->length && !cr_meets_moved(c, t, s->move);
+	return t->meets && s->length > 0 && t->depth > CR_LONG_WAY * s->length &&
+		t->depth > CR_LONG_WAY * (s->length + cr_depth_moved(c, t, s->move));
 }
 
 /// A triangle whose least direction does not hold: along its own normal, unless one that holds
@@ -536,8 +537,8 @@ static void settle_by_depth(cr_convex_mesh_pair *c)
 	}
 }
 
-/// Those that are not much deeper than the least one come first: the deep ones ask for a move out
-/// of these.
+/// Those that are not much deeper than the contacts that there are, else than the least of them,
+/// come first: the deep ones ask for a move out of all contacts.
 static void settle_all(cr_convex_mesh_pair *c)
 {
 	if (cr_deforming_of(c->mesh)) {
@@ -546,7 +547,8 @@ static void settle_all(cr_convex_mesh_pair *c)
 	}
 	const cr_near_triangle *least = least_unsettled(c);
 	const double reach = least ? cr_reach_along(c, v3d_neg(least->normal)) : 0;
-	const double shallow = least ? CR_LONG_WAY * fmax(least->depth, cr_greatest_depth(&c->worker->contacts)) : INFINITY;
+	const double deepest = cr_greatest_depth(&c->worker->contacts);
+	const double shallow = deepest > 0 ? CR_LONG_WAY * deepest : least ? CR_LONG_WAY * least->depth : INFINITY;
 	settled s = { .length = INFINITY };
 	bool deep = false;
 	for (int32_t i = 0; i < c->unsettled_count; i++) {

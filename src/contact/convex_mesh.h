@@ -113,8 +113,8 @@ int32_t *cr_find_near_blocks(const cr_convex_mesh_pair *c, v3d shift, int32_t *f
 /// The shortest move out of all contacts that there are, in the frame of the body. Returns its
 /// length; infinite: none leads out of all.
 double cr_move_out_of_contacts(const cr_convex_mesh_pair *c, v3d *move);
-/// Does the body, moved by shift, meet a triangle?
-bool cr_meets_moved(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d shift);
+/// How deep the body, moved by shift, meets a triangle; 0: it does not.
+double cr_depth_moved(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d shift);
 /// Add contacts where those that there are do not part the pair. Sets worker->failed when out of
 /// memory. (convex_mesh_way.c)
 void cr_part_convex_mesh(cr_convex_mesh_pair *c);

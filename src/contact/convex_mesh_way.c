@@ -132,12 +132,12 @@ double cr_move_out_of_contacts(const cr_convex_mesh_pair *c, v3d *move)
 	return cr_shortest_move(&spaces, 1e-9 * c->size, move);
 }
 
-bool cr_meets_moved(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d shift)
+double cr_depth_moved(const cr_convex_mesh_pair *c, const cr_near_triangle *t, v3d shift)
 {
 	const cr_relative at = moved_back(shift);
 	cr_separation s;
 	cr_convex_separation(&c->convex, &t->convex, &at, &s);
-	return s.gap < -CR_TOUCHES * c->size;
+	return fmax(-s.gap, 0);
 }
 
 /// Does a direction lead into a surface that one of the half spaces is about?
