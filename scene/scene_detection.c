@@ -104,8 +104,8 @@ static void read_lab_section(const io_json_node *detection, bool predictive, car
 void scene_read_detection(const io_json_node *section, scene_rigid *rigid)
 {
 	static const char *const fields[] = { "max_contacts_per_pair", "max_contacts_per_body_pair", "speculative_distance",
-		"toi_tolerance", "match_distance", "broad_phase", "contact_normal", "internal_edge_angle",
-		"long_edge_share", "temporal", "lab", NULL };
+		"toi_tolerance", "match_distance", "broad_phase", "contact_normal", "internal_edge_angle", "long_edge_share",
+		"temporal", "lab", NULL };
 	io_json_node node;
 	if (!io_json_member(section, "detection", &node) || !io_json_fields(&node, fields))
 		return;

@@ -28,7 +28,7 @@ bool scene_run_add_bodies(scene_run *run, const char *recording, sim_error *erro
 bool scene_run_add_deforming(scene_run *run, sim_error *error)
 {
 	const scene_deforming *section = &run->scene->deforming;
-	run->soft = scene_start_deforming(run->context, run->scene, error);
+	run->soft = scene_start_deforming_among(run->context, run->scene, run->simulation, error);
 	if (!run->soft)
 		return false;
 	run->obstacles = malloc(((size_t)section->obstacle_count + 1) * sizeof *run->obstacles);
@@ -150,55 +150,117 @@ static void join_soft_substep(sim_soft_step *sum, const sim_soft_step *part)
 	sum->halvings += before.halvings;
 	sum->leads += before.leads;
 	sum->gave_way += before.gave_way;
-	sum->stretch_worst = fmax(sum->stretch_worst, before.stretch_worst);
+	if (before.stretch_worst > sum->stretch_worst) {
+		sum->stretch_worst = before.stretch_worst;
+		sum->stretch_body = before.stretch_body;
+	}
 	sum->ms_total += before.ms_total;
 	sum->ms_detection += before.ms_detection;
 	sum->ms_solver += before.ms_solver;
 }
 
-/// The rigid bodies have done the step already: lead the obstacles along it, to a part of the way.
+/// Does an obstacle move as a solid among what deforms?
+static bool is_pushed(const scene_run *run, int32_t obstacle)
+{
+	const scene_deforming *section = &run->scene->deforming;
+	return section->two_way && run->scene->rigid.bodies[section->obstacles[obstacle]].kind == CAROM_DYNAMIC;
+}
+
+static int32_t first_obstacle(const scene_run *run)
+{
+	return sim_soft_get_surface(run->soft).body_count - run->scene->deforming.obstacle_count;
+}
+
+/// The rigid bodies have done the step already. Those that are pushed begin it once more among what
+/// deforms, with the motion that took them there.
+static void guide_obstacles(scene_run *run)
+{
+	const scene_deforming *section = &run->scene->deforming;
+	for (int32_t i = 0; i < section->obstacle_count; i++) {
+		if (is_pushed(run, i))
+			sim_soft_guide(run->soft, first_obstacle(run) + i, scene_simulation_poses(run->simulation)[section->obstacles[i]],
+				run->scene->time_step);
+	}
+}
+
+/// Lead the other obstacles along the step, to a part of the way.
 static void lead_obstacles(scene_run *run, double part)
 {
 	const scene_deforming *section = &run->scene->deforming;
-	const int32_t first = sim_soft_get_surface(run->soft).body_count - section->obstacle_count;
 	for (int32_t i = 0; i < section->obstacle_count; i++) {
-		const carom_motion way = { run->obstacles[i], scene_simulation_body_def(run->simulation, section->obstacles[i]).pose };
-		sim_soft_lead(run->soft, first + i, part < 1 ? carom_motion_pose(&way, part) : way.end);
+		if (is_pushed(run, i))
+			continue;
+		const carom_motion way = { run->obstacles[i], scene_simulation_poses(run->simulation)[section->obstacles[i]] };
+		sim_soft_lead(run->soft, first_obstacle(run) + i, part < 1 ? carom_motion_pose(&way, part) : way.end);
 		if (part == 1)
 			run->obstacles[i] = way.end;
 	}
 }
 
-/// Let obstacles feel what they have met, in their next step.
-static void push_obstacles(scene_run *run)
+static void add_reactions(const scene_run *run, sim_soft_reaction *sums)
 {
-	const scene_deforming *section = &run->scene->deforming;
-	const int32_t first = sim_soft_get_surface(run->soft).body_count - section->obstacle_count;
-	for (int32_t i = 0; i < section->obstacle_count && section->two_way; i++) {
-		const sim_soft_reaction reaction = sim_soft_get_reaction(run->soft, first + i);
-		scene_simulation_push(run->simulation, section->obstacles[i], reaction.impulse, reaction.angular_impulse);
+	for (int32_t i = 0; i < run->scene->deforming.obstacle_count; i++) {
+		const sim_soft_reaction felt = sim_soft_get_reaction(run->soft, first_obstacle(run) + i);
+		for (int k = 0; k < 3; k++) {
+			sums[i].impulse[k] += felt.impulse[k];
+			sums[i].angular_impulse[k] += felt.angular_impulse[k];
+		}
 	}
 }
 
-bool scene_run_step_deforming(scene_run *run, sim_soft_step *step, sim_error *error)
+/// Rigid bodies get the impulses of what they have met, and are where it let them go. A body that
+/// felt nothing stays as its own step left it.
+static bool push_obstacles(scene_run *run, const sim_soft_reaction *sums, sim_error *error)
 {
-	const int64_t number = run->steps + 1;
+	const scene_deforming *section = &run->scene->deforming;
+	for (int32_t i = 0; i < section->obstacle_count; i++) {
+		const double *p = sums[i].impulse, *l = sums[i].angular_impulse;
+		const bool felt = p[0] != 0 || p[1] != 0 || p[2] != 0 || l[0] != 0 || l[1] != 0 || l[2] != 0;
+		double velocity[3], spin[3];
+		if (!felt || !is_pushed(run, i))
+			continue;
+		carom_pose pose = sim_soft_get_solid(run->soft, first_obstacle(run) + i, velocity, spin);
+		const carom_vec3 arm =
+			carom_rotate(pose.orientation, scene_simulation_mass(run->simulation, section->obstacles[i]).centre);
+		pose.position = (carom_vec3){ pose.position.x - arm.x, pose.position.y - arm.y, pose.position.z - arm.z };
+		scene_simulation_kick(
+			run->simulation, section->obstacles[i], (carom_vec3){ p[0], p[1], p[2] }, (carom_vec3){ l[0], l[1], l[2] });
+		if (!scene_simulation_place(run->simulation, section->obstacles[i], &pose, error))
+			return false;
+	}
+	return true;
+}
+
+/// The substeps of a step. sums: of what the obstacles feel.
+static bool step_soft(scene_run *run, sim_soft_step *step, sim_soft_reaction *sums, sim_error *error)
+{
 	const int32_t substeps = run->scene->deforming.substeps;
 	sim_soft_step part;
-	if (run->soft_meeting && !scene_soft_meeting_begin(run->soft_meeting, error))
-		return sim_fail_in(error, "%s: step %lld: ", run->scene->file, (long long)number);
+	guide_obstacles(run);
 	for (int32_t i = 0; i < substeps; i++) {
 		lead_obstacles(run, (double)(i + 1) / substeps);
 		if (!sim_soft_advance(run->soft, &part, error))
-			return sim_fail_in(error, "%s: step %lld: ", run->scene->file, (long long)number);
-		push_obstacles(run);
+			return false;
+		add_reactions(run, sums);
 		if (i == 0)
 			*step = part;
 		else
 			join_soft_substep(step, &part);
 	}
-	step->step = number;
 	return true;
+}
+
+bool scene_run_step_deforming(scene_run *run, sim_soft_step *step, sim_error *error)
+{
+	const int64_t number = run->steps + 1;
+	sim_soft_reaction *sums = calloc((size_t)run->scene->deforming.obstacle_count + 1, sizeof *sums);
+	const bool done = sums
+		? (!run->soft_meeting || scene_soft_meeting_begin(run->soft_meeting, error)) && step_soft(run, step, sums, error)
+		: sim_fail(error, "out of memory");
+	step->step = number;
+	const bool pushed = done && push_obstacles(run, sums, error);
+	free(sums);
+	return pushed || (!done && sim_fail_in(error, "%s: step %lld: ", run->scene->file, (long long)number));
 }
 
 // ---- Spheres ----

@@ -844,6 +844,8 @@ carom_vec3 scene_simulation_centre(const scene_simulation *s, int32_t body)
 	return sim_dynamics_get_centre(s->dynamics, body);
 }
 
+carom_mass scene_simulation_mass(const scene_simulation *s, int32_t body) { return sim_dynamics_get_mass(s->dynamics, body); }
+
 // ---- Results ----
 
 static bool is_above_planes(const scene_simulation *s, carom_vec3 centre, int64_t *tests)

@@ -95,6 +95,9 @@ carom_vec3 scene_simulation_velocity(const scene_simulation *simulation, int32_t
 carom_vec3 scene_simulation_angular_velocity(const scene_simulation *simulation, int32_t body);
 carom_vec3 scene_simulation_centre(const scene_simulation *simulation, int32_t body);
 
+/// Mass, centre and inertia of a dynamic body of the scene, in the frame of its pose.
+carom_mass scene_simulation_mass(const scene_simulation *simulation, int32_t body);
+
 /// Move all that the coming steps depend on to a tape, or from one, between two steps, and the sums
 /// so far. Reading is for a simulation of an equal scene that has done no step. False, with the
 /// reason in error, when meshes or bodies are others, or memory is short; a simulation that was to

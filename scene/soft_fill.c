@@ -18,6 +18,7 @@ typedef struct filling {
 	int32_t count;
 	int64_t vertices; // of all
 	carom_context *context;
+	const scene_simulation *simulation; // of the rigid bodies, or NULL
 	sim_error *error;
 } filling;
 
@@ -218,7 +219,7 @@ static bool check_outside(
 		return true;
 	for (int32_t i = 0; i < f->count; i++) {
 		const sim_soft_body *body = &f->bodies[i];
-		for (int32_t k = 0; k < body->vertex_count && body->kind != SIM_SOFT_RIGID; k++) {
+		for (int32_t k = 0; k < body->vertex_count && body->kind != SIM_SOFT_RIGID && !body->led; k++) {
 			if (!scene_is_behind(mesh, first, body->places + 3 * (int64_t)k))
 				continue;
 			snprintf(text, sizeof text, "vertex %d of the deforming body \"%.60s\" begins inside of it", (int)k, body->name);
@@ -263,6 +264,10 @@ static bool add_obstacle(filling *f, int32_t number, sim_form_mesh *mesh)
 	body->kind = SIM_SOFT_RIGID;
 	body->led = true;
 	body->fixed = from->kind == CAROM_STATIC;
+	if (f->simulation && f->scene->deforming.two_way && from->kind == CAROM_DYNAMIC) {
+		body->kind = SIM_SOFT_SOLID;
+		body->weighs = scene_simulation_mass(f->simulation, number);
+	}
 	body->friction = from->friction;
 	body->motion.start = from->pose;
 	body->vertex_count = mesh->vertex_count;
@@ -290,7 +295,13 @@ static bool fill(filling *f, sim_form_mesh *meshes)
 
 sim_soft *scene_start_deforming(carom_context *context, const scene_description *scene, sim_error *error)
 {
-	filling f = { .scene = scene, .context = context, .error = error };
+	return scene_start_deforming_among(context, scene, NULL, error);
+}
+
+sim_soft *scene_start_deforming_among(
+	carom_context *context, const scene_description *scene, const scene_simulation *simulation, sim_error *error)
+{
+	filling f = { .scene = scene, .context = context, .simulation = simulation, .error = error };
 	const int32_t mesh_count = scene->deforming.source_count + scene->deforming.obstacle_count;
 	int64_t most = scene->deforming.obstacle_count;
 	for (int32_t i = 0; i < scene->deforming.source_count; i++)

@@ -4,10 +4,16 @@
 #define SCENE_SOFT_FILL_H
 
 #include "scene/scene.h"
+#include "scene/simulation.h"
 
 /// Make the bodies of the section "deforming" and the simulation of them. Its last bodies are the
 /// obstacles of the section, in their order: rigid ones that are led (sim_soft_lead). NULL with the
 /// reason in error.
 sim_soft *scene_start_deforming(carom_context *context, const scene_description *scene, sim_error *error);
+
+/// Like it, beside the simulation of the scene's rigid bodies: with "two_way" its dynamic obstacles
+/// are led solids (sim_soft_guide). simulation: NULL as without.
+sim_soft *scene_start_deforming_among(
+	carom_context *context, const scene_description *scene, const scene_simulation *simulation, sim_error *error);
 
 #endif

@@ -50,14 +50,23 @@ TEST(scene_run, all_parts_go_as_when_they_are_led_by_hand)
 
 	sim_soft_step part;
 	for (int i = 0; i < STEPS; i++) {
-		const carom_pose before = scene_simulation_poses(hand.simulation)[0];
 		CHECK(scene_simulate_step(hand.simulation, NULL, &error));
-		const carom_motion way = { before, scene_simulation_poses(hand.simulation)[0] };
+		sim_soft_guide(hand.soft, 1, scene_simulation_poses(hand.simulation)[0], 0.002);
+		double p[3] = { 0 }, l[3] = { 0 }, velocity[3], spin[3];
 		for (int k = 1; k <= 2; k++) {
-			sim_soft_lead(hand.soft, 1, k < 2 ? carom_motion_pose(&way, 0.5) : way.end);
 			CHECK(sim_soft_advance(hand.soft, &part, &error));
 			const sim_soft_reaction back = sim_soft_get_reaction(hand.soft, 1);
-			scene_simulation_push(hand.simulation, 0, back.impulse, back.angular_impulse);
+			for (int axis = 0; axis < 3; axis++) {
+				p[axis] += back.impulse[axis];
+				l[axis] += back.angular_impulse[axis];
+			}
+		}
+		if (p[0] != 0 || p[1] != 0 || p[2] != 0) {
+			carom_pose pose = sim_soft_get_solid(hand.soft, 1, velocity, spin);
+			const carom_vec3 arm = carom_rotate(pose.orientation, scene_simulation_mass(hand.simulation, 0).centre);
+			pose.position = (carom_vec3){ pose.position.x - arm.x, pose.position.y - arm.y, pose.position.z - arm.z };
+			scene_simulation_kick(hand.simulation, 0, (carom_vec3){ p[0], p[1], p[2] }, (carom_vec3){ l[0], l[1], l[2] });
+			CHECK(scene_simulation_place(hand.simulation, 0, &pose, &error));
 		}
 		for (int32_t k = 0; k < 50; k++)
 			CHECK(scene_meeting_advance(hand.sphere_meeting, k, NULL, &error));

@@ -412,6 +412,38 @@ TEST(soft_apart, what_cannot_move_is_refused)
 	carom_destroy_context(context);
 }
 
+/// What keeps its form is not led: two such bodies that cross are an error, unless another simulation moves both.
+TEST(soft_apart, bodies_that_keep_their_form_and_cross_are_refused)
+{
+	static const struct {
+		sim_soft_kind kind[2];
+		bool led[2], refused;
+	} pairs[] = { { { SIM_SOFT_SOLID, SIM_SOFT_SOLID }, { false, false }, true },
+		{ { SIM_SOFT_SOLID, SIM_SOFT_SOLID }, { true, false }, true },
+		{ { SIM_SOFT_SOLID, SIM_SOFT_SOLID }, { true, true }, false },
+		{ { SIM_SOFT_RIGID, SIM_SOFT_SOLID }, { false, false }, true },
+		{ { SIM_SOFT_RIGID, SIM_SOFT_SOLID }, { true, true }, false } };
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		tangle t = { 0 };
+		for (int k = 0; k < 2; k++) {
+			double *p = add_form(&t, &ball, pairs[i].kind[k]);
+			sim_soft_body *body = &t.bodies[k];
+			body->led = pairs[i].led[k];
+			body->weighs = (carom_mass){ 1, { 0, 0, 0 }, { 0.1, 0.1, 0.1, 0, 0, 0 } };
+			for (int32_t v = 0; v < body->vertex_count && k == 1; v++)
+				p[3 * v] += 0.21;
+		}
+		sim_error error = { "" };
+		sim_soft *soft = start(context, &t, true, &error);
+		CHECK((soft == NULL) == pairs[i].refused);
+		CHECK(soft || (strstr(error.text, "of body \"first\"") && strstr(error.text, "of body \"second\" cross at the start")));
+		sim_destroy_soft(soft);
+		free_tangle(&t);
+	}
+	carom_destroy_context(context);
+}
+
 // ---- Memory ----
 
 typedef struct short_memory {

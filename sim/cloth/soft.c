@@ -18,6 +18,8 @@ enum { ALIGNMENT = 64, MOST_HALVINGS = 8, CROSSED_HALVINGS = 2, MIN_VERTICES = 2
 static const double SURE_TOLERANCE = 1e-9;
 // Impacts that are answered before: nearer than this part of the thickness.
 static const double NEAR_PART = 0.5;
+// An edge that is this many times as long as at the start is no cloth any more.
+static const double MOST_STRETCH = 1000;
 // Impacts of the motion that is foreseen become constraints. What rests upon something lies at 0.6
 // of the thickness (soft_contact.c), so it has its contacts in every step. Foreseen at NEAR_PART,
 // bodies hopped: they were free for a step or two, then stopped in one substep, in which friction
@@ -166,7 +168,11 @@ static bool check_body(const sim_soft_def *def, int32_t number, sim_error *error
 		{ "vertex_count", body->vertex_count, 3, SIM_SOFT_MOST_VERTICES },
 		{ "triangle_count", body->triangle_count, 1, SIM_SOFT_MOST_VERTICES },
 		{ "friction", body->friction, 0, 1e6 },
-		{ "mass", body->kind == SIM_SOFT_SOLID ? body->mass : 1, 1e-12, 1e12 },
+		{ "mass",
+			body->kind != SIM_SOFT_SOLID ? 1
+				: body->led              ? body->weighs.mass
+										 : body->mass,
+			1e-12, 1e12 },
 		{ "density", rigid ? 1 : body->density, 1e-6, 1e9 },
 		{ "stiffness", rigid ? 1 : body->stiffness, 1e-9, 1e12 },
 		{ "stretch_limit", rigid ? 0 : body->stretch_limit, 0, 1e6 },
@@ -201,7 +207,7 @@ static size_t lay_out_arrays(sim_soft *s, char *memory)
 	const size_t n = (size_t)s->vertex_count, t = (size_t)s->triangle_count, parts = (size_t)s->part_count;
 	double **const vectors[] = { &s->local, &s->committed, &s->committed_velocity, &s->begin, &s->begin_velocity, &s->place,
 		&s->velocity, &s->before, &s->solved, &s->carried };
-	int32_t **const numbers[] = { &s->part_of, &s->carrier, &s->zone, &s->zone_carrier };
+	int32_t **const numbers[] = { &s->part_of, &s->carrier, &s->zone, &s->zone_carrier, &s->zone_holder };
 	size_t used = 0;
 	for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
 		*vectors[i] = place_array(memory, &used, 3 * n, sizeof(double));
@@ -273,11 +279,12 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 			.friction = body->friction,
 			.stretch_limit = body->kind == SIM_SOFT_RIGID ? 0 : body->stretch_limit,
 			.motion = body->motion,
-			.led = body->kind == SIM_SOFT_RIGID && body->led };
+			.led = (body->kind == SIM_SOFT_RIGID || body->kind == SIM_SOFT_SOLID) && body->led };
 		part->rests = body->kind == SIM_SOFT_RIGID && (body->led ? body->fixed : sim_soft_rests(&body->motion));
 		part->from = part->to = part->way.begin = part->way.end = sim_soft_pose(&body->motion, 0);
 		snprintf(part->name, sizeof part->name, "%s", body->name);
 		s->solid_count += body->kind == SIM_SOFT_SOLID;
+		s->coupled |= body->kind == SIM_SOFT_SOLID && body->led;
 		s->body_vertices[i] = vertex;
 		s->body_triangles[i] = triangle;
 		copy_mesh(s, part, body);
@@ -405,14 +412,15 @@ static bool list_crossings(const sim_soft *s, int32_t (**pairs)[2], int32_t *cou
 
 static int32_t part_of_triangle(const sim_soft *s, int32_t triangle) { return s->part_of[s->triangles[3 * (int64_t)triangle]]; }
 
-/// Of pairs that cross, those that are not of two rigid bodies; *first is the first of them.
-static int32_t count_soft_pairs(const sim_soft *s, int32_t (*pairs)[2], int32_t count, int32_t *first)
+/// Of pairs that cross, those that are not of two told bodies; *first is the first of them. stiff:
+/// those alone of two bodies that keep their form.
+static int32_t count_soft_pairs(const sim_soft *s, int32_t (*pairs)[2], int32_t count, bool stiff, int32_t *first)
 {
 	int32_t found = 0;
 	for (int32_t i = 0; i < count; i++) {
 		const soft_part *a = &s->parts[part_of_triangle(s, pairs[i][0])];
 		const soft_part *b = &s->parts[part_of_triangle(s, pairs[i][1])];
-		if (a->kind == SIM_SOFT_RIGID && b->kind == SIM_SOFT_RIGID)
+		if ((soft_is_told(a) && soft_is_told(b)) || (stiff && !(soft_keeps_form(a) && soft_keeps_form(b))))
 			continue;
 		if (found++ == 0)
 			*first = i;
@@ -424,12 +432,13 @@ bool sim_soft_count_crossings(const sim_soft *s, int32_t *count)
 {
 	int32_t(*pairs)[2], all = 0, first;
 	const bool done = list_crossings(s, &pairs, &all);
-	*count = done && all > 0 ? count_soft_pairs(s, pairs, all, &first) : 0;
+	*count = done && all > 0 ? count_soft_pairs(s, pairs, all, false, &first) : 0;
 	soft_free(s, pairs, (size_t)all * sizeof *pairs);
 	return done;
 }
 
-/// Bodies may cross where at least one of two can be led away.
+/// Bodies may cross where at least one of two can be led away. Of two that keep their form the
+/// search tells nothing.
 static bool check_crossed_start(sim_soft *s, sim_error *error)
 {
 	int32_t stuck[2] = { -1, -1 };
@@ -445,13 +454,15 @@ static bool check_crossed_start(sim_soft *s, sim_error *error)
 
 static bool check_start(sim_soft *s, sim_error *error)
 {
-	if (s->def.lead_apart)
-		return check_crossed_start(s, error);
+	if (s->def.lead_apart && !check_crossed_start(s, error))
+		return false;
+	if (s->def.lead_apart && s->solid_count == 0)
+		return true;
 	int32_t(*pairs)[2], count = 0, first = 0;
 	bool done = list_crossings(s, &pairs, &count);
 	if (!done) {
 		sim_fail(error, "%s", carom_error_text(s->context));
-	} else if (count > 0 && count_soft_pairs(s, pairs, count, &first) > 0) {
+	} else if (count > 0 && count_soft_pairs(s, pairs, count, s->def.lead_apart, &first) > 0) {
 		const int32_t a = pairs[first][0], b = pairs[first][1];
 		const soft_part *p = &s->parts[part_of_triangle(s, a)], *q = &s->parts[part_of_triangle(s, b)];
 		sim_fail(error, "triangle %d of body \"%s\" and triangle %d of body \"%s\" cross at the start",
@@ -565,7 +576,6 @@ static void solve(sim_soft *s, double duration, int32_t substeps)
 	const double start = sim_now_ms();
 	soft_solve(s, duration, substeps);
 	memcpy(s->solved, s->place, (size_t)s->vertex_count * 3 * sizeof *s->place);
-	soft_note_solved_spheres(s);
 	s->step.solves++;
 	s->step.ms_solver += sim_now_ms() - start;
 }
@@ -635,10 +645,13 @@ static bool add_found(sim_soft *s, int64_t *open, int64_t *near)
 	return soft_color_contacts(s);
 }
 
-static void take_corrections(sim_soft *s, double duration)
+/// A vertex of a zone has moved with it. What was corrected otherwise is no motion.
+static void take_zone_velocities(sim_soft *s, double duration)
 {
-	for (int64_t i = 0; i < 3 * (int64_t)s->vertex_count; i++)
-		s->velocity[i] += (s->place[i] - s->solved[i]) / duration;
+	for (int64_t i = 0; i < 3 * (int64_t)s->vertex_count && s->zoned && s->coupled; i++) {
+		if (s->zone[i / 3] >= 0)
+			s->velocity[i] += (s->place[i] - s->solved[i]) / duration;
+	}
 }
 
 /// No place is left: let surfaces pass each other. What crosses then is led apart before the steps
@@ -658,6 +671,8 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, bool
 		return SOFT_FAILED;
 	int64_t open = 1, near = 0;
 	s->zoned = false;
+	for (int64_t i = 0; i < s->edge_count; i++)
+		s->edges[i].held = false;
 	for (int32_t round = 0; round < s->def.solves + s->def.rounds && open > 0; round++) {
 		if (round < s->def.solves)
 			solve(s, duration, substeps);
@@ -674,10 +689,13 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, bool
 		give_way(s, error);
 		verdict = SOFT_DONE;
 	}
-	if (verdict == SOFT_DONE && !soft_end_spheres(s, duration, error))
+	if (verdict == SOFT_DONE && !soft_end_spheres(s, error))
 		return SOFT_SQUEEZED;
 	if (verdict == SOFT_DONE) {
-		take_corrections(s, duration);
+		const double start = sim_now_ms();
+		take_zone_velocities(s, duration);
+		soft_settle_velocities(s, duration);
+		s->step.ms_solver += sim_now_ms() - start;
 		soft_end_solids(s, duration);
 		soft_sum_reactions(s);
 	}
@@ -708,25 +726,75 @@ static soft_verdict advance(sim_soft *s, double from, double to, int32_t substep
 	return first == SOFT_DONE ? advance(s, middle, to, half, halvings + 1, error) : first;
 }
 
-static void measure(sim_soft *s)
+static void measure_edges(sim_soft *s)
 {
 	double worst = 0, sum = 0, energy = 0;
 	for (int64_t i = 0; i < s->edge_count; i++) {
-		const double *a = s->place + 3 * (int64_t)s->edges[i].vertices[0], *b = s->place + 3 * (int64_t)s->edges[i].vertices[1];
-		const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] };
-		const double stretch = sqrt(soft_dot(d, d)) / s->edges[i].length - 1;
-		worst = fmax(worst, stretch);
-		sum += fabs(stretch);
+		const soft_edge *edge = &s->edges[i];
+		const double *a = s->place + 3 * (int64_t)edge->vertices[0], *b = s->place + 3 * (int64_t)edge->vertices[1];
+		const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] }, length = sqrt(soft_dot(d, d));
+		const double stretch = fmax(length / edge->length - 1, 0);
+		if (stretch > worst) {
+			worst = stretch;
+			s->step.stretch_body = s->part_of[edge->vertices[0]];
+		}
+		sum += stretch;
+		if (s->inverse_mass[edge->vertices[0]] + s->inverse_mass[edge->vertices[1]] > 0)
+			energy += 0.5 * (length - edge->length) * (length - edge->length) / edge->compliance;
 	}
+	s->step.stretch_worst = worst;
+	s->step.stretch_mean = s->edge_count > 0 ? sum / (double)s->edge_count : 0;
+	s->step.elastic_energy += energy;
+}
+
+static void measure_hinges(sim_soft *s)
+{
+	for (int64_t i = 0; i < s->hinge_count; i++) {
+		const soft_hinge *hinge = &s->hinges[i];
+		double bend[3] = { 0, 0, 0 };
+		for (int k = 0; k < 12; k++)
+			bend[k % 3] += hinge->weight[k / 3] * s->place[3 * (int64_t)hinge->vertices[k / 3] + k % 3];
+		const double excess = sqrt(soft_dot(bend, bend)) - hinge->rest;
+		s->step.elastic_energy += 0.5 * excess * excess / hinge->compliance;
+	}
+}
+
+static void measure(sim_soft *s)
+{
+	double energy = 0;
+	measure_edges(s);
+	measure_hinges(s);
 	for (int64_t i = 0; i < s->vertex_count; i++) {
 		if (s->inverse_mass[i] > 0 && s->parts[s->part_of[i]].kind != SIM_SOFT_SOLID)
 			energy += 0.5 / s->inverse_mass[i] * soft_dot(s->velocity + 3 * i, s->velocity + 3 * i);
 	}
-	for (int32_t i = 0; i < s->part_count; i++)
-		energy += s->parts[i].kind == SIM_SOFT_SOLID ? soft_solid_energy(&s->parts[i]) : 0;
-	s->step.stretch_worst = worst;
-	s->step.stretch_mean = s->edge_count > 0 ? sum / (double)s->edge_count : 0;
+	for (int32_t i = 0; i < s->part_count; i++) {
+		const soft_part *part = &s->parts[i];
+		energy += part->kind == SIM_SOFT_SOLID && !part->led ? soft_solid_energy(part) : 0;
+		if (part->compliance > 0) {
+			const double excess = volume_of(s, part) - part->volume;
+			s->step.elastic_energy += 0.5 * excess * excess / part->compliance;
+		}
+	}
 	s->step.kinetic_energy = energy;
+}
+
+/// Numbers that run away show as edges that no cloth has.
+static bool check_lengths(const sim_soft *s, sim_error *error)
+{
+	for (int64_t i = 0; i < s->edge_count; i++) {
+		const soft_edge *edge = &s->edges[i];
+		const double *a = s->place + 3 * (int64_t)edge->vertices[0], *b = s->place + 3 * (int64_t)edge->vertices[1];
+		const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] }, most = MOST_STRETCH * edge->length;
+		const soft_part *part = &s->parts[s->part_of[edge->vertices[0]]];
+		if (!(soft_dot(d, d) <= most * most))
+			return sim_fail(error,
+				"body \"%s\" runs away: the edge of its vertices %d and %d is %.3g times as long as at the start; shorter steps "
+				"help, or more of them (substeps), and what pulls at it being slower or lighter",
+				part->name, (int)(edge->vertices[0] - part->first_vertex), (int)(edge->vertices[1] - part->first_vertex),
+				sqrt(soft_dot(d, d)) / edge->length);
+	}
+	return true;
 }
 
 bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
@@ -742,7 +810,7 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 		s->parts[i].reaction = (sim_soft_reaction){ 0 };
 	if (s->crossings > 0 && !soft_lead_apart(s, error))
 		return false;
-	if (advance(s, s->time, time, s->def.substeps, 0, error) != SOFT_DONE)
+	if (advance(s, s->time, time, s->def.substeps, 0, error) != SOFT_DONE || !check_lengths(s, error))
 		return false;
 	if (s->step.gave_way > 0 && !soft_count_crossings(s, &s->step.crossings, NULL, error))
 		return false;
@@ -776,7 +844,7 @@ sim_soft_surface sim_soft_get_surface(const sim_soft *s)
 		s->body_vertices, s->body_triangles, s->part_count };
 }
 
-bool sim_soft_is_rigid(const sim_soft *s, int32_t body) { return s->parts[body].kind == SIM_SOFT_RIGID; }
+bool sim_soft_is_rigid(const sim_soft *s, int32_t body) { return soft_is_told(&s->parts[body]); }
 
 sim_soft_kind sim_soft_get_kind(const sim_soft *s, int32_t body) { return s->parts[body].kind; }
 

@@ -52,10 +52,14 @@ typedef struct sim_soft_body {
 	const int32_t *triangles; ///< [3*triangle_count]
 	double friction;          ///< a pair has the geometric mean of its two
 	sim_soft_motion motion;   ///< of a rigid body; its pose at time 0 is the one of places
-	/// a rigid body that goes where sim_soft_lead says; motion holds only its start
+	/// a rigid body that goes where sim_soft_lead says, or a solid that sim_soft_guide sends on its
+	/// way; motion holds only its start
 	bool led;
 	bool fixed;  ///< a led body that never leaves its start: faster
 	double mass; ///< of a solid, kg
+	/// of a led solid: its mass, centre and inertia in the frame that is at motion.start; mass, and
+	/// what its surface encloses, do not count
+	carom_mass weighs;
 	// Of the others:
 	double density;   ///< kg/m2
 	double stiffness; ///< against stretching, N/m
@@ -110,13 +114,15 @@ typedef struct sim_soft_step {
 	int32_t solves;
 	int32_t zones; ///< that moved as one
 	int32_t zone_vertices;
-	int32_t halvings;     ///< times that a part of the step was halved
-	int32_t leads;        ///< times that what crosses was led apart before the step
-	int32_t gave_way;     ///< parts of the step in which surfaces were squeezed through others
-	int64_t crossings;    ///< of edges and triangles at the end, by exact tests
-	double stretch_worst; ///< of an edge: its length as part of that at rest, less 1
-	double stretch_mean;  ///< the same, absolute, mean over all edges
-	double kinetic_energy;
+	int32_t halvings;      ///< times that a part of the step was halved
+	int32_t leads;         ///< times that what crosses was led apart before the step
+	int32_t gave_way;      ///< parts of the step in which surfaces were squeezed through others
+	int64_t crossings;     ///< of edges and triangles at the end, by exact tests
+	double stretch_worst;  ///< of an edge: its length as part of that at rest, less 1; at least 0
+	int32_t stretch_body;  ///< the body of that edge
+	double stretch_mean;   ///< mean over all edges, with 0 for one that is shorter than at rest
+	double kinetic_energy; ///< joules; without led solids
+	double elastic_energy; ///< of edges, hinges and volumes, joules
 	double ms_total, ms_detection, ms_solver;
 } sim_soft_step;
 
@@ -138,6 +144,15 @@ void sim_destroy_soft(sim_soft *soft);
 /// Say where a led body is at the end of the next step. Without a word it stays. The caller sees to
 /// it that body is the number of one in the definition.
 void sim_soft_lead(sim_soft *soft, int32_t body, carom_pose end);
+
+/// Send a led solid on its way: it gets the velocity and the spin by which it would be at end after
+/// so many seconds (above 0), from where the last step left it. The steps that follow move it by
+/// these, without gravity and damping, and by what it meets. So another simulation, which knows all
+/// other forces on the body, says where it would go; afterwards it gives the body the impulse of
+/// sim_soft_get_reaction and the pose of sim_soft_get_solid. Led solids do not meet each other, nor
+/// bodies that move as told. The caller sees to it that body is the number of one in the
+/// definition.
+void sim_soft_guide(sim_soft *soft, int32_t body, carom_pose end, double duration);
 
 /// What a rigid body felt in the last step: the opposite of what contacts with it gave to vertices,
 /// friction too. Whoever leads the body may move it on with that: so momentum is kept. A solid has
@@ -198,10 +213,10 @@ typedef struct sim_soft_surface {
 sim_soft_surface sim_soft_get_surface(const sim_soft *soft);
 
 /// The pose of the centre of a solid, turned from how it was at the start, and its velocity and
-/// spin (rad/s).
+/// spin (rad/s). Of a led solid: turned as the frame of motion.start.
 carom_pose sim_soft_get_solid(const sim_soft *soft, int32_t body, double velocity[3], double spin[3]);
 
-/// Is a body, by its number in the definition, a rigid one that moves as told?
+/// Is a body, by its number in the definition, a rigid one that moves as told, or a led solid?
 bool sim_soft_is_rigid(const sim_soft *soft, int32_t body);
 
 /// The kind and the name of a body, by its number in the definition.

@@ -41,8 +41,6 @@ struct soft_apart {
 
 static bool say(const sim_soft *s, sim_error *error) { return sim_fail(error, "%s", carom_error_text(s->context)); }
 
-static bool keeps_form(const soft_part *part) { return part->kind == SIM_SOFT_RIGID || part->kind == SIM_SOFT_SOLID; }
-
 static bool add_part(const sim_soft *s, const soft_part *part, sim_error *error)
 {
 	const size_t corners = 3 * (size_t)part->triangle_count;
@@ -56,7 +54,7 @@ static bool add_part(const sim_soft *s, const soft_part *part, sim_error *error)
 	def.vertex_count = part->vertex_count;
 	def.triangles = triangles;
 	def.triangle_count = part->triangle_count;
-	def.is_rigid = keeps_form(part);
+	def.is_rigid = soft_keeps_form(part);
 	def.self = !def.is_rigid;
 	const bool added = carom_sweep_add_mesh(s->apart->sweep, &def, &number) == CAROM_SUCCESS || say(s, error);
 	soft_free(s, triangles, corners * sizeof *triangles);
@@ -68,7 +66,7 @@ static void measure_edges(const sim_soft *s, double *mean)
 	for (int32_t i = 0; i < s->part_count; i++) {
 		double sum = 0;
 		int64_t count = 0;
-		for (int64_t k = 0; k < s->edge_count && !keeps_form(&s->parts[i]); k++) {
+		for (int64_t k = 0; k < s->edge_count && !soft_keeps_form(&s->parts[i]); k++) {
 			const bool own = s->part_of[s->edges[k].vertices[0]] == i;
 			sum += own ? s->edges[k].length : 0;
 			count += own;
@@ -133,9 +131,9 @@ static bool is_stuck(const sim_soft *s, const carom_sweep_crossing *c)
 	const int32_t *corners = s->triangles + 3 * (int64_t)(b->first_triangle + c->triangle);
 	bool moves = false;
 	for (int i = 0; i < 2; i++)
-		moves = moves || (!keeps_form(a) && s->inverse_mass[a->first_vertex + c->vertices[i]] > 0);
+		moves = moves || (!soft_keeps_form(a) && s->inverse_mass[a->first_vertex + c->vertices[i]] > 0);
 	for (int i = 0; i < 3; i++)
-		moves = moves || (!keeps_form(b) && s->inverse_mass[corners[i]] > 0);
+		moves = moves || (!soft_keeps_form(b) && s->inverse_mass[corners[i]] > 0);
 	return !moves;
 }
 
@@ -533,7 +531,7 @@ static void calm_part(sim_soft *s, const soft_part *part)
 void soft_calm_led(sim_soft *s)
 {
 	for (int32_t i = 0; i < s->part_count; i++) {
-		if (s->apart->led[i] && !keeps_form(&s->parts[i]))
+		if (s->apart->led[i] && !soft_keeps_form(&s->parts[i]))
 			calm_part(s, &s->parts[i]);
 	}
 }

@@ -100,11 +100,9 @@ void soft_push_contacts(sim_soft *s, double progress, double duration, bool agai
 	soft_run_visit(&(soft_visit){ .soft = s, .colors = &s->contact_colors, .run = push_contacts, .task = &p });
 }
 
-static void damp_contact(const sim_soft *s, soft_contact *c)
+/// Take away the velocity of parting, or of approach where it is negative.
+static void stop_contact(const sim_soft *s, soft_contact *c, double parting)
 {
-	const double parting = c->pushed > 0 ? soft_gap(c, s->velocity) : 0;
-	if (!(parting > 0))
-		return;
 	for (int k = 0; k < 3; k++)
 		c->impulse[k] -= c->inverse * parting * c->normal[k];
 	for (int k = 0; k < 4; k++) {
@@ -113,6 +111,13 @@ static void damp_contact(const sim_soft *s, soft_contact *c)
 		for (int axis = 0; axis < 3 && share != 0; axis++)
 			v[axis] -= share * c->normal[axis];
 	}
+}
+
+static void damp_contact(const sim_soft *s, soft_contact *c)
+{
+	const double parting = c->pushed > 0 ? soft_gap(c, s->velocity) : 0;
+	if (parting > 0)
+		stop_contact(s, c, parting);
 }
 
 static void damp_contacts(const soft_visit *visit, int64_t begin, int64_t end, int worker)
@@ -128,7 +133,7 @@ void soft_damp_contacts(sim_soft *s)
 }
 
 /// Put the features of a contact apart. Returns whether they were too near.
-static bool part_contact(const sim_soft *s, soft_contact *c, double duration)
+static bool part_contact(const sim_soft *s, soft_contact *c)
 {
 	const double wanted = SEPARATION * s->def.thickness, enough = 0.9 * wanted;
 	const double gap = c->inverse > 0 ? soft_gap(c, s->place) : wanted;
@@ -138,25 +143,44 @@ static bool part_contact(const sim_soft *s, soft_contact *c, double duration)
 	if (!(push > wanted - enough))
 		return false;
 	const double by[3] = { push * c->normal[0], push * c->normal[1], push * c->normal[2] };
-	move_contact(s, c, by, duration);
+	move_contact(s, c, by, INFINITY); // without an impulse
+	for (int k = 0; k < 3; k++)
+		c->corrected[k] += c->inverse * by[k];
+	c->parted = true;
 	return true;
 }
 
 static void part_contacts(const soft_visit *visit, int64_t begin, int64_t end, int worker)
 {
 	sim_soft *s = visit->soft;
-	const double *duration = visit->task;
 	int64_t near = 0;
 	for (int64_t i = begin; i < end; i++)
-		near += part_contact(s, &s->contacts.data[s->contact_order[i]], *duration);
+		near += part_contact(s, &s->contacts.data[s->contact_order[i]]);
 	s->tallies[worker].count += near;
 }
 
-int64_t soft_part_contacts(sim_soft *s, double duration)
+int64_t soft_part_contacts(sim_soft *s)
 {
 	soft_clear_tallies(s);
-	soft_run_visit(&(soft_visit){ .soft = s, .colors = &s->contact_colors, .run = part_contacts, .task = &duration });
+	soft_run_visit(&(soft_visit){ .soft = s, .colors = &s->contact_colors, .run = part_contacts });
 	return soft_sum_tallies(s);
+}
+
+static void slow_contacts(const soft_visit *visit, int64_t begin, int64_t end, int worker)
+{
+	const sim_soft *s = visit->soft;
+	(void)worker;
+	for (int64_t i = begin; i < end; i++) {
+		soft_contact *c = &s->contacts.data[s->contact_order[i]];
+		const double parting = c->inverse > 0 && (c->parted || c->pushed > 0) ? soft_gap(c, s->velocity) : 0;
+		if (parting < 0)
+			stop_contact(s, c, parting);
+	}
+}
+
+void soft_slow_contacts(sim_soft *s)
+{
+	soft_run_visit(&(soft_visit){ .soft = s, .colors = &s->contact_colors, .run = slow_contacts });
 }
 
 // ---- What rigid bodies feel ----
@@ -165,7 +189,7 @@ void soft_clear_impulses(sim_soft *s)
 {
 	for (int64_t i = 0; i < s->contacts.count; i++) {
 		for (int k = 0; k < 3; k++)
-			s->contacts.data[i].impulse[k] = 0;
+			s->contacts.data[i].impulse[k] = s->contacts.data[i].corrected[k] = 0;
 	}
 }
 

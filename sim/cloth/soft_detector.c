@@ -1,11 +1,12 @@
 // Impacts of all parts over a step, by worlds of Carom. A step is searched again and again with the
 // same motion of the rigid bodies, which a world knows only from step to step; so those that move
 // are given to it as surfaces that do not meet themselves nor each other, with places at both ends
-// like the others. Those that rest are static.
+// like the others. Those that rest are static. Solids that another simulation moves meet neither:
+// that simulation keeps them apart.
 #include "sim/cloth/soft_state.h"
 #include "sim/base/sim_clock.h"
 
-enum { GROUP_OF_MOVING_BODIES = -1 };
+enum { GROUP_OF_TOLD_BODIES = -1 };
 
 struct soft_detector {
 	carom_allocator allocator;
@@ -57,7 +58,7 @@ static bool add_part(const sim_soft *s, soft_detector *d, int32_t number, sim_er
 	def.kind = part->rests ? CAROM_STATIC : (part->kind == SIM_SOFT_DEFORMABLE ? CAROM_DEFORMABLE : CAROM_CLOTH);
 	def.contacts = false; // impacts are enough
 	def.self_collision = part->kind != SIM_SOFT_RIGID && part->kind != SIM_SOFT_SOLID;
-	def.group = part->kind == SIM_SOFT_RIGID && !part->rests ? GROUP_OF_MOVING_BODIES : 0;
+	def.group = soft_is_told(part) ? GROUP_OF_TOLD_BODIES : 0;
 	const bool added = carom_world_add_body(d->world, &def, &d->ids[number]) == CAROM_SUCCESS || say(s, error);
 	carom_release_mesh(mesh);
 	return added;

@@ -50,7 +50,7 @@ static carom_quat turn(carom_quat q, carom_vec3 by)
 	return sim_unit_quat(sim_multiply((carom_quat){ h.x * one, h.y * one, h.z * one, one }, q));
 }
 
-/// The small rotation from one orientation to another: turn undoes it.
+/// The small rotation from one orientation to another: turn does it in one go.
 static carom_vec3 turn_between(carom_quat from, carom_quat to)
 {
 	const carom_quat d = sim_multiply(to, sim_conjugate(from));
@@ -76,7 +76,7 @@ static bool measure_mass(const sim_soft *s, const soft_part *part, const sim_sof
 }
 
 /// Shares of the mass by area, and no vertex without one.
-static bool share_mass(sim_soft *s, const soft_part *part, const sim_soft_body *body, sim_error *error)
+static bool share_mass(sim_soft *s, const soft_part *part, const sim_soft_body *body, double mass, sim_error *error)
 {
 	double sum = 0;
 	for (int32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++)
@@ -84,28 +84,46 @@ static bool share_mass(sim_soft *s, const soft_part *part, const sim_soft_body *
 	for (int32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++) {
 		if (s->carrier[i] != SIM_SOFT_FREE)
 			return sim_fail(error, "body \"%.60s\": pins: a rigid body with mass has none", body->name);
-		s->inverse_mass[i] = sum / (body->mass * s->inverse_mass[i]);
+		s->inverse_mass[i] = sum / (mass * s->inverse_mass[i]);
 	}
+	return true;
+}
+
+/// The mass, its centre and inertia of a led solid are given.
+static bool weigh(const sim_soft *s, const soft_part *part, const sim_soft_body *body, carom_mass *mass, sim_error *error)
+{
+	if (part->led) {
+		*mass = body->weighs;
+		return true;
+	}
+	if (!measure_mass(s, part, body, mass, error))
+		return false;
+	for (int i = 0; i < 6; i++)
+		mass->inertia[i] *= body->mass / mass->mass;
+	mass->mass = body->mass;
 	return true;
 }
 
 bool soft_make_solid(sim_soft *s, soft_part *part, const sim_soft_body *body, sim_error *error)
 {
-	carom_mass unit;
-	if (!measure_mass(s, part, body, &unit, error) || !share_mass(s, part, body, error))
-		return false;
+	carom_mass mass;
 	soft_solid *solid = &part->solid;
-	const double density = body->mass / unit.mass;
-	for (int i = 0; i < 6; i++)
-		solid->inertia[i] = density * unit.inertia[i];
-	if (!(body->mass > 0) || !sim_invert_tensor(solid->inertia, solid->inverse_inertia))
+	if (!weigh(s, part, body, &mass, error) || !share_mass(s, part, body, mass.mass, error))
+		return false;
+	memcpy(solid->inertia, mass.inertia, sizeof solid->inertia);
+	if (!(mass.mass > 0) || !sim_invert_tensor(solid->inertia, solid->inverse_inertia))
 		return sim_fail(error, "body \"%.60s\": has no inertia", body->name);
-	solid->mass = body->mass;
-	solid->now.pose = (carom_pose){ unit.centre, { 0, 0, 0, 1 } };
+	solid->mass = mass.mass;
+	solid->centre = mass.centre;
+	solid->now.pose = (carom_pose){ mass.centre, { 0, 0, 0, 1 } };
+	if (part->led) {
+		solid->now.pose = part->motion.start;
+		solid->now.pose.position = carom_transform_point(part->motion.start, mass.centre);
+	}
 	solid->now.velocity = at(body->velocity);
 	solid->now.moment = (carom_vec3){ 0, 0, 0 };
 	for (int32_t i = 0; i < part->vertex_count; i++)
-		put(vertex_of(part, s->local, i), sim_subtract(at(vertex_of(part, s->place, i)), unit.centre));
+		put(vertex_of(part, s->local, i), carom_inverse_transform_point(solid->now.pose, at(vertex_of(part, s->place, i))));
 	solid->committed = solid->begin = solid->now;
 	return true;
 }
@@ -179,7 +197,8 @@ static void start(sim_soft *s, soft_part *part, double duration)
 static void predict(sim_soft *s, soft_part *part, double duration)
 {
 	soft_motion *m = &part->solid.now;
-	m->velocity = sim_add(m->velocity, sim_scale(at(s->def.gravity), duration));
+	if (!part->led)
+		m->velocity = sim_add(m->velocity, sim_scale(at(s->def.gravity), duration));
 	m->pose.position = sim_add(m->pose.position, sim_scale(m->velocity, duration));
 	m->pose.orientation = turn(m->pose.orientation, sim_scale(spin_of(&part->solid, m), duration));
 	place_vertices(s, part);
@@ -210,11 +229,12 @@ static void follow_correction(sim_soft *s, soft_part *part, double duration)
 	follow(s, part, &sum, &moment, &turned);
 	part->solid.shift = sim_add(part->solid.shift, sim_scale(sum, 1 / part->solid.mass));
 	part->solid.turn = sim_add(part->solid.turn, turned);
+	move_vertices(s, part); // arms have turned
 }
 
 static void take_velocity(sim_soft *s, soft_part *part, double duration)
 {
-	const double kept = 1 / (1 + duration * s->def.damping);
+	const double kept = part->led ? 1 : 1 / (1 + duration * s->def.damping);
 	part->solid.now.velocity = sim_scale(part->solid.now.velocity, kept);
 	part->solid.now.moment = sim_scale(part->solid.now.moment, kept);
 	move_vertices(s, part);
@@ -238,7 +258,27 @@ void soft_correct_solids(sim_soft *s) { for_all(s, follow_correction, 0); }
 
 // ---- Parts of the step ----
 
-/// Corrections of places are motion too. A solid in a zone has moved with it.
+static carom_vec3 moment_of_turn(const soft_solid *solid, double duration)
+{
+	return sim_apply_turned_tensor(solid->inertia, solid->now.pose.orientation, sim_scale(solid->turn, 1 / duration));
+}
+
+void soft_weigh_correction(const soft_part *part, double duration, double *along, double *whole)
+{
+	const soft_solid *solid = &part->solid;
+	const carom_vec3 shift = sim_scale(solid->shift, 1 / duration), spin = sim_scale(solid->turn, 1 / duration);
+	*along = solid->mass * sim_dot(solid->now.velocity, shift) + sim_dot(solid->now.moment, spin);
+	*whole = solid->mass * sim_dot(shift, shift) + sim_dot(moment_of_turn(solid, duration), spin);
+}
+
+void soft_take_correction(sim_soft *s, soft_part *part, double share, double duration)
+{
+	soft_solid *solid = &part->solid;
+	feel(solid, sim_scale(solid->shift, share * solid->mass / duration), sim_scale(moment_of_turn(solid, duration), share));
+	move_vertices(s, part);
+}
+
+/// Corrections of places are no motion. A solid in a zone has moved with it.
 static void end(sim_soft *s, soft_part *part, double duration)
 {
 	soft_solid *solid = &part->solid;
@@ -251,9 +291,6 @@ static void end(sim_soft *s, soft_part *part, double duration)
 		m->moment = sim_apply_turned_tensor(solid->inertia, m->pose.orientation, spin);
 		solid->felt = sim_add(solid->felt, sim_scale(sim_subtract(m->velocity, before.velocity), solid->mass));
 		solid->felt_moment = sim_add(solid->felt_moment, sim_subtract(m->moment, before.moment));
-	} else {
-		feel(solid, sim_scale(solid->shift, solid->mass / duration),
-			sim_apply_turned_tensor(solid->inertia, m->pose.orientation, sim_scale(solid->turn, 1 / duration)));
 	}
 	move_vertices(s, part);
 	const double felt[3] = { solid->felt.x, solid->felt.y, solid->felt.z };
@@ -296,6 +333,18 @@ void soft_end_solids(sim_soft *s, double duration) { for_all(s, end, duration); 
 void soft_begin_solids(sim_soft *s) { for_all(s, note_begin, 0); }
 void soft_reset_solids(sim_soft *s, bool to_begin) { for_all(s, to_begin ? go_back : restore, 0); }
 void soft_commit_solids(sim_soft *s) { for_all(s, commit, 0); }
+
+void sim_soft_guide(sim_soft *s, int32_t body, carom_pose end, double duration)
+{
+	soft_solid *solid = &s->parts[body].solid;
+	soft_motion *m = &solid->committed;
+	const carom_vec3 centre = carom_transform_point(end, solid->centre);
+	// The tangent of half the angle, and the angle from it, by a fraction for the arc tangent.
+	const carom_vec3 turned = turn_between(m->pose.orientation, end.orientation);
+	const double square = 0.25 * sim_dot(turned, turned), angle = (15 + 4 * square) / (15 + 9 * square);
+	m->velocity = sim_scale(sim_subtract(centre, m->pose.position), 1 / duration);
+	m->moment = sim_apply_turned_tensor(solid->inertia, m->pose.orientation, sim_scale(turned, angle / duration));
+}
 
 double soft_solid_energy(const soft_part *part)
 {

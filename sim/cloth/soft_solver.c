@@ -213,7 +213,7 @@ void soft_solve(sim_soft *s, double duration, int32_t substeps)
 		carom_parallel_for(s->context, predict, s->vertex_count, MIN_VERTICES, &step);
 		soft_predict_spheres(s, h);
 		soft_predict_solids(s, h);
-		soft_limit_levels(s, false);
+		soft_limit_levels(s, h);
 		solve_shapes(&step);
 		soft_push_contacts(s, step.progress, h, false);
 		soft_push_spheres(s, step.progress, false);

@@ -43,7 +43,6 @@ typedef struct soft_sphere {
 	sphere_state met, committed, begin, now;
 	double before[3]; // place at the begin of a substep
 	double turn[3];   // of this substep, radians
-	double solved[3]; // the solver's place, before corrections
 	double clear;     // no triangle is nearer to the centre as a step begins
 	bool known;       // has it been through a step?
 	bool touched;     // by a surface, since it was met
@@ -519,8 +518,8 @@ static double wanted_distance(const sim_soft *s, const sphere_pair *pair, double
 	return pair->start < most ? pair->start + progress * RECOVERY * (most - pair->start) : most;
 }
 
-/// Put a pair apart. Returns the push, metres.
-static double part_pair(sim_soft *s, sphere_pair *pair, double progress)
+/// Put a pair apart, and its velocities by rate times as much. Returns the push, metres.
+static double part_pair(sim_soft *s, sphere_pair *pair, double progress, double rate)
 {
 	soft_sphere *b = &s->spheres->data[pair->sphere];
 	const double push = wanted_distance(s, pair, progress) - look(s, pair, b->now.place, s->place);
@@ -530,6 +529,10 @@ static double part_pair(sim_soft *s, sphere_pair *pair, double progress)
 	const double load = push / give_way(s, pair);
 	const double by[3] = { load * pair->normal[0], load * pair->normal[1], load * pair->normal[2] };
 	move_pair(s, pair, by, b->now.place, s->place);
+	for (int k = 0; k < 3 && rate > 0 && !s->coupled; k++)
+		b->now.velocity[k] += b->inverse_mass * rate * by[k];
+	if (rate > 0 && s->coupled)
+		move_pair(s, pair, (double[3]){ rate * by[0], rate * by[1], rate * by[2] }, b->now.velocity, s->velocity);
 	return push;
 }
 
@@ -537,18 +540,18 @@ void soft_push_spheres(sim_soft *s, double progress, bool again)
 {
 	for (int64_t i = 0; s->spheres && i < s->spheres->pair_count; i++) {
 		sphere_pair *pair = &s->spheres->pairs[i];
-		const double push = part_pair(s, pair, progress);
+		const double push = part_pair(s, pair, progress, 0);
 		pair->pushed = push + (again ? pair->pushed : 0);
 		if (push > 0 && pair->friction > 0)
 			hold_pair(s, pair, wanted_distance(s, pair, progress), pair->friction * push / give_way(s, pair));
 	}
 }
 
-int64_t soft_part_spheres(sim_soft *s)
+int64_t soft_part_spheres(sim_soft *s, double duration)
 {
 	int64_t near = 0;
 	for (int64_t i = 0; s->spheres && i < s->spheres->pair_count; i++)
-		near += part_pair(s, &s->spheres->pairs[i], 1) > TOLERANCE * s->def.thickness;
+		near += part_pair(s, &s->spheres->pairs[i], 1, 1 / duration) > TOLERANCE * s->def.thickness;
 	return near;
 }
 
@@ -581,12 +584,6 @@ void soft_damp_spheres(sim_soft *s)
 }
 
 // ---- Ending ----
-
-void soft_note_solved_spheres(sim_soft *s)
-{
-	for (int32_t i = 0; s->spheres && i < s->spheres->count; i++)
-		memcpy(s->spheres->data[i].solved, s->spheres->data[i].now.place, sizeof s->spheres->data[i].solved);
-}
 
 /// Most that a centre has moved against a corner of a triangle.
 static double most_moved(const sim_soft *s, const sphere_pair *pair)
@@ -633,18 +630,11 @@ static bool measure_clear(sim_soft *s, sim_error *error)
 	return true;
 }
 
-bool soft_end_spheres(sim_soft *s, double duration, sim_error *error)
+bool soft_end_spheres(sim_soft *s, sim_error *error)
 {
 	if (!s->spheres || s->spheres->count == 0)
 		return true;
-	if (!measure_clear(s, error))
-		return false;
-	for (int32_t i = 0; i < s->spheres->count; i++) {
-		soft_sphere *b = &s->spheres->data[i];
-		for (int k = 0; k < 3; k++)
-			b->now.velocity[k] += (b->now.place[k] - b->solved[k]) / duration;
-	}
-	return true;
+	return measure_clear(s, error);
 }
 
 void soft_reset_spheres(sim_soft *s, bool to_begin)
@@ -654,6 +644,8 @@ void soft_reset_spheres(sim_soft *s, bool to_begin)
 		b->now = to_begin ? b->begin : b->committed;
 	}
 }
+
+bool soft_has_spheres(const sim_soft *s) { return s->spheres && s->spheres->count > 0; }
 
 void soft_commit_spheres(sim_soft *s)
 {

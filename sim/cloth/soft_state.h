@@ -23,7 +23,9 @@ typedef struct soft_contact {
 	/// N s: what the features have been given in this part of the step, each vertex its weight of
 	/// it; those that bodies carry take it to them
 	double impulse[3];
-	bool touching; ///< closer than wanted at the begin already
+	double corrected[3]; ///< kg m: the same of corrections of places since the solver
+	bool touching;       ///< closer than wanted at the begin already
+	bool parted;         ///< was put apart after the solver
 } soft_contact;
 
 /// Impacts of a step, or constraints.
@@ -46,6 +48,7 @@ typedef struct soft_edge {
 	double most; ///< length that it may have, INFINITY where nothing limits it
 	double compliance;
 	double force; ///< Lagrange multiplier of this substep
+	bool held;    ///< was too long in this part of the step
 } soft_edge;
 
 /// Two triangles at an edge: their bending is |sum(weight[i] * place[i])|.
@@ -65,6 +68,8 @@ typedef struct soft_motion {
 
 /// A rigid body with mass, in the frame that it had at the start, about its centre.
 typedef struct soft_solid {
+	/// of a led one, in the frame of the simulation that sends it
+	carom_vec3 centre;
 	double mass, inertia[6], inverse_inertia[6]; // as carom_mass has them
 	soft_motion now, begin, committed;           ///< begin: of the part of the step in work
 	carom_vec3 felt, felt_moment;                ///< N s, N m s: in the part so far
@@ -79,7 +84,8 @@ typedef struct soft_part {
 	double friction;
 	sim_soft_motion motion;
 	bool rests; ///< a rigid body that never moves
-	/// a rigid body that moves from way.begin to way.end in the coming step
+	/// a rigid body that moves from way.begin to way.end in the coming step, or a solid that
+	/// another simulation sends on its way
 	bool led;
 	carom_motion way;
 	carom_pose from, to;        ///< of a rigid body: poses of this step
@@ -107,6 +113,8 @@ struct sim_soft {
 	int64_t steps;
 	double time;
 	int32_t vertex_count, triangle_count, part_count, solid_count;
+	/// are there led solids? Then corrections of places are no velocities (soft_limit.c)
+	bool coupled;
 	bool zoned; ///< has the part of the step in work merged zones?
 	int64_t edge_count, hinge_count;
 	char *memory; ///< all arrays that follow
@@ -137,11 +145,13 @@ struct sim_soft {
 	double *committed, *committed_velocity;
 	double *begin, *begin_velocity; ///< of the part of the step in work
 	double *place, *velocity;
-	double *before;         ///< of a substep
-	double *solved;         ///< the solver's places, before corrections
-	double *carried;        ///< places of carried vertices at the end
-	int32_t *zone;          ///< [vertex_count] parent in a forest, -1: in no zone
-	int32_t *zone_carrier;  ///< [vertex_count] of roots
+	double *before;        ///< of a substep
+	double *solved;        ///< the solver's places, before corrections
+	double *carried;       ///< places of carried vertices at the end
+	int32_t *zone;         ///< [vertex_count] parent in a forest, -1: in no zone
+	int32_t *zone_carrier; ///< [vertex_count] of roots
+	/// [vertex_count] of roots: which body that is, for messages; SIM_SOFT_PINNED: a held vertex
+	int32_t *zone_holder;
 	double *zone_sum;       ///< [4*vertex_count] of roots
 	soft_contacts contacts; ///< constraints of the step
 	soft_contacts found;    ///< by the last search
@@ -195,15 +205,20 @@ void soft_sum_reactions(sim_soft *soft);
 void soft_push_body(soft_part *part, const double place[3], const double impulse[3]);
 /// Take away the velocity of parting of the contacts that were pushed.
 void soft_damp_contacts(sim_soft *soft);
-/// Put the features of contacts apart, once, within a part of the step of so many seconds. Returns
-/// how many were too near.
-int64_t soft_part_contacts(sim_soft *soft, double duration);
-/// Shorten what is too long on the coarse levels, and take the vertices along. Returns how many
-/// tethers were too long.
-int64_t soft_limit_levels(sim_soft *soft, bool settle);
+/// Put the features of contacts apart, once. Returns how many were too near.
+int64_t soft_part_contacts(sim_soft *soft);
+/// Take away the velocity at which features approach that were pushed or put apart.
+void soft_slow_contacts(sim_soft *soft);
+/// Shorten what is too long on the coarse levels, and take the vertices along: in a substep of so
+/// many seconds, or, 0, after all of them. Returns how many tethers were too long.
+int64_t soft_limit_levels(sim_soft *soft, double duration);
 /// Correct places at the end of the step, without regard to forces, until edges keep their limits
-/// and contacts their gaps, or it takes too long.
+/// and contacts their gaps, or it takes too long. Velocities stay, but for those of pairs with
+/// spheres.
 void soft_settle(sim_soft *soft, double duration);
+/// Take away the velocities that break what soft_settle had to correct, in a part of the step of so
+/// many seconds: those by which edges get longer and features approach.
+void soft_settle_velocities(sim_soft *soft, double duration);
 /// Straighten the normal of a contact that would catch at an edge within a plane. Places are those
 /// of the impact at a time between begin and end. first: vertices of the first feature.
 void soft_straighten_normal(const sim_soft *soft, const soft_contact *contact, int first, const double *begin,
@@ -244,16 +259,16 @@ void soft_push_spheres(sim_soft *soft, double progress, bool again);
 void soft_take_sphere_velocities(sim_soft *soft, double duration);
 /// Take away the velocity of parting of those that were pushed.
 void soft_damp_spheres(sim_soft *soft);
-/// Note the places that the solver has found.
-void soft_note_solved_spheres(sim_soft *soft);
-/// Put them and deforming bodies apart, once. Returns how many pairs were too near.
-int64_t soft_part_spheres(sim_soft *soft);
-/// The part is done: velocities follow corrections of places. False, with the reason in error,
-/// where a sphere may have passed through a surface.
-bool soft_end_spheres(sim_soft *soft, double duration, sim_error *error);
+/// Put them and deforming bodies apart, once, in a part of the step of so many seconds. Velocities
+/// follow. Returns how many pairs were too near.
+int64_t soft_part_spheres(sim_soft *soft, double duration);
+/// The part is done. False, with the reason in error, where a sphere may have passed through a
+/// surface.
+bool soft_end_spheres(sim_soft *soft, sim_error *error);
 /// Forget what was done since the begin of the part of the step, or of the step.
 void soft_reset_spheres(sim_soft *soft, bool to_begin);
 void soft_commit_spheres(sim_soft *soft);
+bool soft_has_spheres(const sim_soft *soft);
 void soft_destroy_spheres(sim_soft *soft);
 /// Add the points where spheres were pushed in the last substep. False when memory is short.
 bool soft_list_spheres(const sim_soft *soft, sim_contact_points *points);
@@ -277,13 +292,30 @@ void soft_take_solid_velocities(sim_soft *soft, double duration);
 void soft_damp_solids(sim_soft *soft);
 /// Let them follow corrections of places.
 void soft_correct_solids(sim_soft *soft);
-/// The part of the step is done: corrections are velocities.
+/// Momentum of corrections of places as velocities of a part of the step of so many seconds: its
+/// product with the velocity, and with itself, joules.
+void soft_weigh_correction(const soft_part *part, double duration, double *along, double *whole);
+/// Take a share of the corrections of places as a velocity.
+void soft_take_correction(sim_soft *soft, soft_part *part, double share, double duration);
+/// The part of the step is done.
 void soft_end_solids(sim_soft *soft, double duration);
 void soft_begin_solids(sim_soft *soft);
 /// Forget what was done since the begin of the part of the step, or of the step.
 void soft_reset_solids(sim_soft *soft, bool to_begin);
 void soft_commit_solids(sim_soft *soft);
 double soft_solid_energy(const soft_part *part);
+
+/// Is a part a body that keeps its form?
+static inline bool soft_keeps_form(const soft_part *part)
+{
+	return part->kind == SIM_SOFT_RIGID || part->kind == SIM_SOFT_SOLID;
+}
+
+/// Is a part moved by another simulation, or as told?
+static inline bool soft_is_told(const soft_part *part)
+{
+	return part->kind == SIM_SOFT_RIGID || (part->kind == SIM_SOFT_SOLID && part->led);
+}
 
 // ---- Zones (soft_zone.c) ----
 

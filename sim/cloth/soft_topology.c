@@ -81,7 +81,8 @@ static soft_edge make_edge(const sim_soft *s, const half_edge *e, double area, c
 	vector(s, e->low, e->high, d);
 	const double square = soft_dot(d, d);
 	return (soft_edge){ { e->low, e->high }, sqrt(square),
-		body->stretch_limit > 0 ? (1 + body->stretch_limit) * sqrt(square) : INFINITY, square / (body->stiffness * area), 0 };
+		body->stretch_limit > 0 ? (1 + body->stretch_limit) * sqrt(square) : INFINITY, square / (body->stiffness * area), 0,
+		false };
 }
 
 /// Bergou et al. 2006: bending energy is 3 / (sum of areas) * |sum of weight * place|^2 / 2 times

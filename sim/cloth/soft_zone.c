@@ -5,6 +5,7 @@
 #include "sim/base/rotations.h"
 #include "sim/cloth/soft_state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /// Where vertex i may not go where it likes: the rigid body whose motion it takes part in. All that
@@ -34,26 +35,35 @@ static int32_t enter(sim_soft *s, int32_t i, bool *grown)
 		const int32_t first = is_solid ? part->first_vertex : i, end = is_solid ? first + part->vertex_count : i + 1;
 		for (int32_t k = first; k < end; k++)
 			s->zone[k] = first;
-		s->zone_carrier[first] = SIM_SOFT_FREE;
+		s->zone_carrier[first] = s->zone_holder[first] = SIM_SOFT_FREE;
 		*grown = true;
 	}
 	return find_root(s->zone, i);
 }
 
-static const char *name_of(const sim_soft *s, int32_t carrier) { return carrier >= 0 ? s->parts[carrier].name : "what rests"; }
-
-/// Bind a zone to a motion. False when it is bound to another one.
-static bool bind(sim_soft *s, int32_t root, int32_t carrier, bool *grown, sim_error *error)
+/// The name of a body in quotes, for messages. text: [SIM_SOFT_NAME + 2].
+static const char *name_of(const sim_soft *s, int32_t holder, char *text)
 {
+	if (holder < 0)
+		return "vertices that are held";
+	snprintf(text, SIM_SOFT_NAME + 2, "\"%s\"", s->parts[holder].name);
+	return text;
+}
+
+/// Bind a zone to a motion, which is that of a holder. False when it is bound to another one.
+static bool bind(sim_soft *s, int32_t root, int32_t carrier, int32_t holder, bool *grown, sim_error *error)
+{
+	char one[SIM_SOFT_NAME + 2], other[SIM_SOFT_NAME + 2];
 	int32_t *bound = &s->zone_carrier[root];
 	if (carrier == SIM_SOFT_FREE || *bound == carrier)
 		return true;
 	if (*bound != SIM_SOFT_FREE) {
 		return sim_fail(error, "vertex %d of body \"%s\" is squeezed between %s and %s",
-			(int)(root - s->parts[s->part_of[root]].first_vertex), s->parts[s->part_of[root]].name, name_of(s, *bound),
-			name_of(s, carrier));
+			(int)(root - s->parts[s->part_of[root]].first_vertex), s->parts[s->part_of[root]].name,
+			name_of(s, s->zone_holder[root], one), name_of(s, holder, other));
 	}
 	*bound = carrier;
+	s->zone_holder[root] = holder;
 	*grown = true;
 	return true;
 }
@@ -69,10 +79,10 @@ static bool join(sim_soft *s, const soft_contact *c, bool *grown, sim_error *err
 		if (root >= 0 && other != root) {
 			// The lower number is the root, whatever the order of impacts.
 			const int32_t low = other < root ? other : root, high = other < root ? root : other;
-			const int32_t carrier = s->zone_carrier[high];
+			const int32_t carrier = s->zone_carrier[high], holder = s->zone_holder[high];
 			s->zone[high] = low;
 			*grown = true;
-			if (!bind(s, low, carrier, grown, error))
+			if (!bind(s, low, carrier, holder, grown, error))
 				return false;
 			root = low;
 		} else {
@@ -80,7 +90,7 @@ static bool join(sim_soft *s, const soft_contact *c, bool *grown, sim_error *err
 		}
 	}
 	for (int i = 0; i < 4 && root >= 0; i++) {
-		if (!bind(s, root, motion_of(s, c->vertices[i]), grown, error))
+		if (!bind(s, root, motion_of(s, c->vertices[i]), s->carrier[c->vertices[i]], grown, error))
 			return false;
 	}
 	return true;
@@ -168,16 +178,17 @@ static void say_touching(const sim_soft *s, const int32_t vertices[4], sim_error
 		(int)(vertices[0] - a->first_vertex), a->name, b->name, (int)(vertices[3] - b->first_vertex));
 }
 
-/// What holds a vertex of a zone has moved it from where the solver left it, in before.
+/// What holds a vertex of a zone has moved it from where the solver left it.
 static void push_carriers(sim_soft *s, double duration)
 {
+	const double *from = s->coupled ? s->solved : s->before; // contacts have the rest
 	for (int32_t i = 0; i < s->vertex_count; i++) {
 		const int32_t carrier = s->zone[i] >= 0 ? s->zone_carrier[find_root(s->zone, i)] : SIM_SOFT_FREE;
 		double given[3];
 		if (carrier < 0)
 			continue;
 		for (int k = 0; k < 3; k++)
-			given[k] = (s->before[3 * (int64_t)i + k] - s->place[3 * (int64_t)i + k]) / (s->inverse_mass[i] * duration);
+			given[k] = (from[3 * (int64_t)i + k] - s->place[3 * (int64_t)i + k]) / (s->inverse_mass[i] * duration);
 		soft_push_body(&s->parts[carrier], s->place + 3 * (int64_t)i, given);
 	}
 }

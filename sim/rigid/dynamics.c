@@ -148,6 +148,15 @@ bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, 
 
 int32_t sim_dynamics_body_count(const sim_dynamics *dynamics) { return dynamics->count; }
 
+carom_mass sim_dynamics_get_mass(const sim_dynamics *dynamics, int32_t number)
+{
+	const body_state *state = &dynamics->bodies[number];
+	dMass mass;
+	dBodyGetMass(state->body, &mass);
+	const dReal *i = mass.I; // rows of four
+	return (carom_mass){ mass.mass, state->centre, { i[0], i[5], i[10], i[1], i[2], i[6] } };
+}
+
 carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t number)
 {
 	const body_state *state = &dynamics->bodies[number];

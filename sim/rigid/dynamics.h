@@ -86,6 +86,9 @@ void sim_dynamics_kick(sim_dynamics *dynamics, int32_t body, carom_vec3 impulse,
 /// pose or velocity is no longer finite.
 bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost);
 
+/// Mass, centre and inertia of a dynamic body, in the detection frame.
+carom_mass sim_dynamics_get_mass(const sim_dynamics *dynamics, int32_t body);
+
 /// Pose of a body's detection frame.
 carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t body);
 

@@ -99,7 +99,7 @@ cat > press.json << 'END'
 	}
 }
 END
-expect 1 err 'step [0-9]+: vertex [0-9]+ of body "rag" is squeezed between (below and above|above and below)' run press.json --out press --no-picture
+expect 1 err 'step [0-9]+: vertex [0-9]+ of body "rag" is squeezed between ("below" and "above"|"above" and "below")' run press.json --out press --no-picture
 [ "$(wc -l < press/stats.csv)" -gt 10 ] || fail "a failed run left no table"
 same "frames of a failed run" "$(ls press/frames/frame_* | wc -l)" "$(wc -l < press/stats.csv)"
 [ ! -e press/summary.json ] || fail "a failed run has a summary"

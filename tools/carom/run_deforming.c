@@ -20,6 +20,7 @@ typedef struct run_sums {
 	int64_t impacts_peak, impacts_peak_step;
 	double stretch_peak;
 	int64_t stretch_peak_step;
+	int32_t stretch_peak_body;
 	double energy_peak;
 	double ms_total, ms_detection, ms_solver, ms_output;
 	sim_soft_step last;
@@ -54,6 +55,23 @@ static void write_row(run *r, void *state, FILE *table)
 		(long long)s->crossings, s->stretch_worst, s->stretch_mean, s->kinetic_energy, s->ms_detection, s->ms_solver,
 		s->ms_total);
 }
+
+/// The largest limit of stretch of the bodies; 0: one has none.
+static double largest_limit(const run *r)
+{
+	double largest = 0;
+	for (int32_t i = 0; i < r->scene.deforming.source_count; i++) {
+		const scene_soft_source *source = &r->scene.deforming.sources[i];
+		const bool deforms = !source->rigid && source->body.kind != SIM_SOFT_SOLID;
+		if (deforms && source->body.stretch_limit == 0)
+			return 0;
+		largest = deforms ? fmax(largest, source->body.stretch_limit) : largest;
+	}
+	return largest;
+}
+
+// A stretch of so many limits is warned of.
+static const double FAR_ABOVE = 5;
 
 static cJSON *summarise(const run *r, const void *state)
 {
@@ -121,6 +139,12 @@ static void print(const run *r, const void *state)
 		(long long)s->halvings);
 	printf("  longest stretch of an edge   %.2f %% (step %lld), at the end %.2f %%, mean %.3f %%\n", 100 * s->stretch_peak,
 		(long long)s->stretch_peak_step, 100 * s->last.stretch_worst, 100 * s->last.stretch_mean);
+	const double limit = largest_limit(r);
+	if (limit > 0 && s->stretch_peak > FAR_ABOVE * limit)
+		printf(
+			"  warning                      body \"%s\" could not keep its stretch_limit: an edge was %.3g times as long as at the "
+			"start (step %lld): more \"substeps\", and slower movers, help\n",
+			sim_soft_get_name(r->parts.soft, s->stretch_peak_body), 1 + s->stretch_peak, (long long)s->stretch_peak_step);
 	printf("  kinetic energy               %.6g J at the end, %.6g J at its peak\n", s->last.kinetic_energy, s->energy_peak);
 	printf("  milliseconds per step        %.1f: detection %.1f, solver %.1f\n", s->ms_total / steps, s->ms_detection / steps,
 		s->ms_solver / steps);
@@ -302,6 +326,7 @@ static void add_step(run_sums *s, const sim_soft_step *step)
 	if (step->stretch_worst > s->stretch_peak) {
 		s->stretch_peak = step->stretch_worst;
 		s->stretch_peak_step = step->step;
+		s->stretch_peak_body = step->stretch_body;
 	}
 	s->energy_peak = fmax(s->energy_peak, step->kinetic_energy);
 	s->ms_total += step->ms_total;
