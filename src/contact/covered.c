@@ -316,9 +316,7 @@ static void visit_planes(look *l, const carom_mesh *mesh, facet_fn *fn)
 /// Has a shape a surface that is no facet?
 static bool is_round(const cr_body *body)
 {
-	const carom_shape_type type = body->shape.def.type;
-	const bool flat = type == CAROM_BOX || type == CAROM_HULL;
-	return body->shape.family != CR_FAMILY_MESH && (!flat || body->shape.def.rounding > 0);
+	return body->shape.family == CR_FAMILY_PLANE || (body->shape.family != CR_FAMILY_MESH && cr_is_round(body));
 }
 
 /// Show the facets near the point, and maybe others.

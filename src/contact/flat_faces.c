@@ -32,8 +32,6 @@ enum { MOST_FLAT = 16 };
 static const double FLAT = 0.9998;
 // Of the depth of a flat pair: a place that is nearer to the surface is not about the pair.
 static const double NEARER = 0.125;
-// Depths up to this share more count as the depth of a flat pair.
-static const double SAME = 1e-3;
 
 /// The direction in which a plane moves B.
 static v3d way_of_b(const cr_reference_plane *plane) { return plane->side == 0 ? plane->normal : v3d_neg(plane->normal); }
@@ -115,7 +113,7 @@ static bool is_out(const cr_manifold *m, int side, v3d at)
 /// Does the way of a flat pair lead a corner out?
 static bool leads_corner_out(cr_manifold *m, const cr_flat_pair *f, int32_t corner)
 {
-	const double most = f->depth * (1 + SAME) + m->tolerance;
+	const double most = f->depth * (1 + CR_SAME_DEPTH) + m->tolerance;
 	for (int side = 0; side < 2; side++) {
 		const cr_reference_plane *plane = &m->planes[f->plane[side]];
 		if (m->overlap->corners[corner].side == side && !lies_on(m, corner, plane))
@@ -130,7 +128,7 @@ static bool leads_corner_out(cr_manifold *m, const cr_flat_pair *f, int32_t corn
 /// Does the way of a flat pair lead all corners out that a plane of some depth would settle?
 static bool leads_all_out(cr_manifold *m, const cr_flat_pair *f, int32_t plane, double depth)
 {
-	const double most = depth * (1 + SAME) + m->tolerance;
+	const double most = depth * (1 + CR_SAME_DEPTH) + m->tolerance;
 	for (int32_t i = 0; i < m->overlap->count; i++) {
 		if (!m->waits[i])
 			continue;
@@ -185,16 +183,17 @@ static bool stays_inside(cr_manifold *m, const cr_flat_pair *f, const cr_referen
 static int32_t facet_to_take(cr_manifold *m, const cr_flat_pair *f)
 {
 	int32_t best = -1;
-	double least = f->depth * (1 + SAME) + m->tolerance;
+	double least = f->depth * (1 + CR_SAME_DEPTH) + m->tolerance;
 	for (int side = 0; side < 2; side++) {
 		const cr_reference_plane *plane = &m->planes[f->plane[side]];
 		const double depth = plane->chosen ? 0 : cr_depth_of_plane(m, f->plane[side], INFINITY);
 		if (!(depth > m->tolerance && depth <= least))
 			continue;
-		if (best >= 0 && depth >= (1 - SAME) * least - m->tolerance && plane->area <= (1 + SAME) * m->planes[best].area)
+		if (best >= 0 && depth >= (1 - CR_SAME_DEPTH) * least - m->tolerance &&
+			plane->area <= (1 + CR_SAME_DEPTH) * m->planes[best].area)
 			continue;
 		best = f->plane[side];
-		least = depth * (1 + SAME) + m->tolerance;
+		least = depth * (1 + CR_SAME_DEPTH) + m->tolerance;
 	}
 	return best;
 }

@@ -51,8 +51,8 @@ enum {
 
 // Of the coordinates: touching.
 static const double TOUCHING = 1e-6;
-// Planes are as good as each other within this share of their depth; edges must be better by more.
-static const double SAME = 1e-3, EDGE_BIAS = 0.05;
+// Of a depth: edges must be better than planes of facets by more.
+static const double EDGE_BIAS = 0.05;
 // Cosine of the angle up to which edges that nearly lie in a facet must be better by that.
 static const double FLAT = 0.995;
 // Ways along an open mesh count this many times.
@@ -476,13 +476,13 @@ static bool is_better(
 		return true;
 	if (plane->facet < 0 && best->facet >= 0 && fabs(v3d_dot(plane->normal, best->normal)) > FLAT)
 		return depth < (1 - EDGE_BIAS) * least - m->tolerance;
-	if (depth < (1 - SAME) * least - m->tolerance)
+	if (depth < (1 - CR_SAME_DEPTH) * least - m->tolerance)
 		return true;
-	return depth <= (1 + SAME) * least + m->tolerance && plane->area > (1 + SAME) * best->area;
+	return depth <= (1 + CR_SAME_DEPTH) * least + m->tolerance && plane->area > (1 + CR_SAME_DEPTH) * best->area;
 }
 
 /// The depth up to which a plane may be better than one of the least depth so far (is_better).
-static double limit_beside(const cr_manifold *m, double least) { return (1 + SAME) * least + m->tolerance; }
+static double limit_beside(const cr_manifold *m, double least) { return (1 + CR_SAME_DEPTH) * least + m->tolerance; }
 
 /// The depth of a plane that stands for a corner, times what it costs more; INFINITY: it does not,
 /// or is no plane, or what is known says already that it is more than limit.
@@ -635,7 +635,7 @@ static int32_t next_element(const cr_manifold *m, bool pierces)
 
 static void settle(cr_manifold *m, int32_t plane, double deepest)
 {
-	const float most = cr_round_down(deepest * (1 + SAME) + m->tolerance);
+	const float most = cr_round_down(deepest * (1 + CR_SAME_DEPTH) + m->tolerance);
 	m->settled++;
 	m->completion->pipeline->kernels->settle(m->depth + cr_entry_of(m, plane, 0), most, m->overlap->count, m->waits);
 }
@@ -648,7 +648,7 @@ static bool can_measure(const cr_manifold *m) { return (int64_t)m->plane_count *
 static void take_plane(cr_manifold *m, int32_t plane)
 {
 	const double depth = cr_depth_of_plane(m, plane, INFINITY);
-	prove_row(m, plane, depth * (1 + SAME) + m->tolerance);
+	prove_row(m, plane, depth * (1 + CR_SAME_DEPTH) + m->tolerance);
 	settle(m, plane, depth);
 	m->planes[plane].chosen = true;
 	m->planes[plane].led = depth;

@@ -7,6 +7,10 @@
 /// Facets of so many triangles are asked triangle by triangle, without the tree.
 enum { CR_FEW_TRIANGLES = 8 };
 
+// Depths are as good as each other within this share; a plane settles corners that are deeper by no
+// more.
+#define CR_SAME_DEPTH 1e-3
+
 /// Edges of each body that are tried against each other as planes.
 enum { CR_MOST_RIDGES = 64 };
 

@@ -432,13 +432,15 @@ static void match_rolling_row(
 	cr_rolled left[CR_MOST_ROLLING];
 	carom_contact *new[CR_MOST_ROLLING];
 	const cr_body *a = &p->bodies[f->a], *b = &p->bodies[f->b];
-	const double size = fmin(cr_radius_of(a), cr_radius_of(b));
-	cr_rolling r = { { a, b }, { true, true }, size, p->settings.world.match_distance, left, 0, new, 0 };
+	cr_rolling r = { { a, b }, { true, true }, 0, p->settings.world.match_distance, left, 0, new, 0 };
 	for (int32_t i = 0; i < now->count && r.now_count < CR_MOST_ROLLING; i++) {
 		if (now->contacts[i].age == 0)
 			new[r.now_count++] = &now->contacts[i];
 	}
-	for (int32_t i = 0; r.now_count > 0 && i < then->count && r.then_count < CR_MOST_ROLLING; i++) {
+	if (r.now_count == 0)
+		return;
+	r.size = fmin(cr_radius_of(a), cr_radius_of(b));
+	for (int32_t i = 0; i < then->count && r.then_count < CR_MOST_ROLLING; i++) {
 		if (!used[i])
 			left[r.then_count++] = (cr_rolled){ &then->contacts[i], past_point(then, &then->contacts[i]), false };
 	}
@@ -455,15 +457,15 @@ static void match_row(const cr_merging *m, int64_t row, const cr_past_contact *p
 	const bool moves = !cr_deforming_of(a) && !cr_deforming_of(b);
 	const cr_past_set then = { past, old_count, cr_last_pose(a), moves ? cr_last_pose(b) : NULL, m->old_local != NULL };
 	const cr_contact_set now = { m->now->contacts.data + pair->first_contact, pair->contact_count, &a->pose, &b->pose };
-	if (a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED)
+	if (a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED) {
 		cr_match_contacts(&then, &now, p->settings.world.match_distance, way_along_edge(a, b), used);
-	else if (a->reshaped != CR_FRAME_CHANGED)
+		if (cr_may_roll(a, b))
+			match_rolling_row(m, &p->found.data[row], &then, &now, used);
+	} else if (a->reshaped != CR_FRAME_CHANGED)
 		cr_match_places(&then, &now, p->settings.world.match_distance, used);
-	if (a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED && cr_may_roll(a, b))
-		match_rolling_row(m, &p->found.data[row], &then, &now, used);
 }
 
-static bool has_parts(const cr_pipeline *p, const cr_found_pair *f)
+bool cr_pair_has_parts(const cr_pipeline *p, const cr_found_pair *f)
 {
 	return p->has_parts &&
 		(cr_compound_of(&p->bodies[cr_first_part(p->bodies, f->a)]) ||
@@ -498,7 +500,7 @@ static bool stays(const cr_merging *m, int64_t row)
 {
 	const cr_found_pair *found = &m->pipeline->found.data[row];
 	return found->rests && !m->past && m->now->pairs.data[row].contact_count == shown_count(m->pipeline, found) &&
-		(!has_parts(m->pipeline, found) || shows_found(m, row));
+		(!cr_pair_has_parts(m->pipeline, found) || shows_found(m, row));
 }
 
 /// Take over the contacts of such a row.

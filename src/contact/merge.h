@@ -75,6 +75,9 @@ void cr_results_free(carom_context *context, cr_results *results);
 /// Hash of the contacts (carom_world_hash).
 uint64_t cr_results_hash(const cr_results *results);
 
+/// Has one of the bodies of a found pair several parts?
+bool cr_pair_has_parts(const cr_pipeline *pipeline, const cr_found_pair *found);
+
 /// The user data of a body that an event tells; last: those of a body that was removed.
 uint64_t cr_current_user_data(const cr_pipeline *pipeline, carom_body_id id, uint64_t last);
 

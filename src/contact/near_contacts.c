@@ -491,7 +491,8 @@ static bool find_pairs(near_search *s)
 	return !near->failed && near->count <= MOST_PAIRS;
 }
 
-/// Of convex bodies that touch, find what may be near beside the patch. false: out of memory.
+/// Of convex bodies that touch, find the features that may be near beside the patch. false: out of
+/// memory.
 static bool find_features_beside(near_search *s)
 {
 	const cr_completion *c = s->completion;

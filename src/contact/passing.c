@@ -3,12 +3,13 @@
 /// A body that rolls over a floor of parts leaves one pair of parts and begins another one.
 /// Contacts are matched within pairs of parts; so its contact would be new at each seam. Here those
 /// of pairs that have lost all contacts are matched with the new ones of other pairs of the two
-/// bodies, as contacts that roll (frame/roll.c): the part that rolls must be the same one.
+/// bodies, as contacts that roll (frame/roll.c). The part that rolls must be one and no other.
 ///
 /// The old contacts are copied before the new ones are written over them. That is little: a body
 /// rarely leaves a part. Cost otherwise: a pass over the pairs of both steps, of worlds with parts.
 
 #include "contact/passing.h"
+#include "contact/body_pairs.h"
 #include "frame/roll.h"
 
 static int compare_bodies(const carom_pair *pair, const cr_pipeline *p, const cr_found_pair *f)
@@ -26,10 +27,8 @@ static bool are_of_same_bodies(const carom_pair *a, const carom_pair *b)
 static bool may_pass(const cr_pipeline *p, const cr_found_pair *f)
 {
 	const cr_body *a = &p->bodies[f->a], *b = &p->bodies[f->b];
-	const bool has_parts = cr_compound_of(&p->bodies[cr_first_part(p->bodies, f->a)]) ||
-		cr_compound_of(&p->bodies[cr_first_part(p->bodies, f->b)]);
-	return has_parts && cr_is_rigid(a) && cr_is_rigid(b) && a->reshaped < CR_SHAPE_CHANGED && b->reshaped < CR_SHAPE_CHANGED &&
-		!cr_is_sensor_pair(a, b);
+	return cr_pair_has_parts(p, f) && cr_is_rigid(a) && cr_is_rigid(b) && a->reshaped < CR_SHAPE_CHANGED &&
+		b->reshaped < CR_SHAPE_CHANGED && !cr_is_sensor_pair(a, b);
 }
 
 static bool add_giver(cr_merging *m, const carom_pair *pair, int64_t first, int64_t end)
@@ -73,8 +72,8 @@ bool cr_plan_passing(cr_merging *m)
 		}
 		while (row < p->found.count && compare_bodies(&then[old], p, &found[row]) > 0)
 			row++;
-		for (end = row; end < p->found.count && compare_bodies(&then[old], p, &found[end]) == 0; end++) {
-		}
+		const bool both = row < p->found.count && compare_bodies(&then[old], p, &found[row]) == 0;
+		end = both ? cr_end_of_bodies(p, row) : row;
 		if (end > row && may_pass(p, &found[row]) && !look_at_bodies(m, old, old_end, row, end))
 			return false;
 	}

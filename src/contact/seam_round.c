@@ -20,8 +20,6 @@
 
 // Of the slop: a part that rises no higher above the next one is level with it.
 static const double LEVEL = 0.1;
-// Cosine: contacts lead to the side of a facet, as in seam_ways.c.
-static const double SAME_SIDE = 0.1;
 // Cosine: a cylinder whose axis is nearer to a normal stands.
 static const double STANDS = 0.9;
 // Sine: a normal that leans by more is none of the facet's.
@@ -30,13 +28,6 @@ static const double LEANS = 1e-6;
 static const double BESIDE = 1e-3;
 // Normals that differ by no more count as one: sine of the angle.
 static const double SAME_NORMAL = 0.01;
-
-/// Has a body smooth sides? Those of a rounded box are flat between its edges.
-static bool is_smooth(const cr_body *body)
-{
-	const carom_shape_type type = body->shape.def.type;
-	return cr_is_convex_volume(body) && type != CAROM_BOX && type != CAROM_HULL;
-}
 
 static bool is_turned(const cr_body *body)
 {
@@ -98,15 +89,12 @@ static bool is_of_all_parts(const cr_seam_group *g, const cr_body *part, v3d poi
 	return cr_is_in_cone(out, units, found);
 }
 
-int cr_round_seam_state(
-	cr_seam_group *g, const cr_seam_row *row, const cr_raw_contact *c, int32_t others, const cr_bare_facet *facet, double slop)
+int cr_round_seam_state(cr_seam_group *g, const cr_seam_row *row, const cr_raw_contact *c, const cr_contact_ends *ends,
+	int32_t others, const cr_bare_facet *facet, double slop)
 {
 	const cr_body *part = cr_seam_body(g, row, g->side), *leaver = cr_seam_body(g, row, 1 - g->side);
-	if (!(facet->cosine > SAME_SIDE) || others == 0 || !is_smooth(leaver))
-		return CR_SEAM_COVERED;
-	const cr_contact_ends ends = cr_ends_of(g->pipeline, row, c);
-	const v3d point = cr_bring_to_body(g->pipeline->bvh, part, ends.at[g->side]), out = cr_seam_outward(g, c);
-	if (!leans(leaver, ends.at[1 - g->side], out, facet->normal) || !is_level(g, point, facet->normal, others, slop))
+	const v3d point = cr_bring_to_body(g->pipeline->bvh, part, ends->at[g->side]), out = cr_seam_outward(g, c);
+	if (!leans(leaver, ends->at[1 - g->side], out, facet->normal) || !is_level(g, point, facet->normal, others, slop))
 		return CR_SEAM_COVERED;
 	return is_of_all_parts(g, part, point, out, others, slop) ? CR_SEAM_STAYS : CR_SEAM_LEANS;
 }
@@ -215,7 +203,7 @@ static void drop_beside(cr_seam_group *g)
 void cr_drop_seam_twins(cr_seam_group *g)
 {
 	const cr_body *leaver = cr_seam_body(g, g->rows[0], 1 - g->side);
-	if (!is_smooth(leaver))
+	if (g->count < 2 || !cr_is_smooth(leaver))
 		return;
 	if (is_turned(leaver))
 		drop_beside(g);

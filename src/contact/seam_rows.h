@@ -7,6 +7,8 @@
 
 // In slops: a contact that is less deep leads to no part that the other body does not touch.
 #define CR_SEAM_DEEP 4.0
+// Cosine: a contact may be turned to a facet that faces the side of its normal by more.
+#define CR_SEAM_SAME_SIDE 0.1
 
 /// The state of a contact.
 /// - CR_SEAM_LEANS: covered, and to be turned only if no other contact does its work.
@@ -69,11 +71,11 @@ void cr_set_seam_state(cr_worker *worker, cr_seam_row *row, int32_t contact, uin
 
 // ---- Round bodies (seam_round.c) ----
 
-/// The state of a covered contact, where a round body is treated otherwise than another one: it
-/// leans off its facet, or stays on a ridge; else CR_SEAM_COVERED. g->others: [others] that may
-/// reach its point.
-int cr_round_seam_state(cr_seam_group *g, const cr_seam_row *row, const cr_raw_contact *c, int32_t others,
-	const cr_bare_facet *facet, double slop);
+/// The state of a covered contact of a smooth body, with its ends: it leans off a facet of its
+/// side, or stays on a ridge; else CR_SEAM_COVERED. g->others: [others], some, that may reach its
+/// point.
+int cr_round_seam_state(cr_seam_group *g, const cr_seam_row *row, const cr_raw_contact *c, const cr_contact_ends *ends,
+	int32_t others, const cr_bare_facet *facet, double slop);
 /// Leave out doubles: contacts of a round body at one place, with two parts.
 void cr_drop_seam_twins(cr_seam_group *g);
 

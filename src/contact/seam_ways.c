@@ -8,9 +8,6 @@
 
 #include "contact/seam_rows.h"
 
-// Cosine: a contact may be turned to a facet that faces the side of its normal by so much.
-static const double SAME_SIDE = 0.1;
-
 /// Let a contact of a row have another direction out of the body, by which its place on the other
 /// body is so deep.
 static void turn(const cr_seam_group *g, cr_seam_row *row, int32_t contact, v3d out, double depth)
@@ -90,7 +87,7 @@ static bool is_far_deeper(const cr_seam_group *g, const cr_seam_row *row, const 
 
 bool cr_turn_seam_contact(cr_seam_group *g, cr_seam_row *row, int32_t contact, const cr_bare_facet *facet, double slop)
 {
-	if (!(facet->cosine > SAME_SIDE))
+	if (!(facet->cosine > CR_SEAM_SAME_SIDE))
 		return false;
 	const v3d place = cr_ends_of(g->pipeline, row, &row->contacts[contact]).at[1 - g->side];
 	const double depth = v3d_dot(facet->normal, v3d_sub(facet->corner, place));

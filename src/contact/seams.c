@@ -196,8 +196,12 @@ static bool is_covered(
 static void mark(cr_seam_group *g, cr_seam_row *row, int32_t k, const cr_bare_facet *facet, double slop)
 {
 	const cr_raw_contact *c = &row->contacts[k];
-	const int32_t others = list_others(g, cr_ends_of(g->pipeline, row, c).at[g->side], slop);
-	const int state = cr_round_seam_state(g, row, c, others, facet, slop);
+	int state = CR_SEAM_COVERED;
+	if (facet->cosine > CR_SEAM_SAME_SIDE && cr_is_smooth(cr_seam_body(g, row, 1 - g->side))) {
+		const cr_contact_ends ends = cr_ends_of(g->pipeline, row, c);
+		const int32_t others = list_others(g, ends.at[g->side], slop);
+		state = others > 0 ? cr_round_seam_state(g, row, c, &ends, others, facet, slop) : CR_SEAM_COVERED;
+	}
 	if (state == CR_SEAM_LEANS || (state == CR_SEAM_COVERED && !cr_turn_seam_contact(g, row, k, facet, slop)))
 		cr_set_seam_state(g->worker, row, k, (uint8_t)state);
 }

@@ -114,9 +114,10 @@ typedef enum cr_way {
 	CR_WAY_NEW,   // they are others than at the last step, and rest
 } cr_way;
 
-/// The spheres of a granular body, world frame (world/sphere_bodies.c).
+/// A number for each sphere.
 typedef CR_ARRAY(int32_t) cr_sphere_numbers;
 
+/// The spheres of a granular body, world frame (world/sphere_bodies.c).
 typedef struct cr_granular {
 	int32_t count;
 	CR_ARRAY(double) spheres; // [4*count] x, y, z, radius
@@ -129,6 +130,12 @@ typedef struct cr_granular {
 	double largest;             // radius; 0 of none
 	struct cr_box_index *index; // over them, for queries (world/box_index.h)
 } cr_granular;
+
+/// Where a sphere comes from in the coming step [3].
+static inline const double *cr_sphere_from(const cr_granular *g, int64_t number)
+{
+	return g->way == CR_WAY_KNOWN ? &g->begin.data[3 * number] : &g->spheres.data[4 * number];
+}
 
 /// The parts of a body that was given some. The body and snapshots share it.
 typedef struct cr_compound {
@@ -202,6 +209,19 @@ typedef struct cr_body {
 	uint64_t user_data;
 } cr_body;
 
+/// Is the whole surface of a body smooth, but for rims? Sides of a rounded box are flat.
+static inline bool cr_is_smooth(const cr_body *body)
+{
+	const carom_shape_type type = body->shape.def.type;
+	return type == CAROM_SPHERE || type == CAROM_CAPSULE || type == CAROM_CYLINDER || type == CAROM_CONE ||
+		type == CAROM_ELLIPSOID;
+}
+/// Is it, or are its edges rounded?
+static inline bool cr_is_round(const cr_body *body)
+{
+	const carom_shape *shape = &body->shape.def;
+	return cr_is_smooth(body) || ((shape->type == CAROM_BOX || shape->type == CAROM_HULL) && shape->rounding > 0);
+}
 static inline bool cr_is_rigid(const cr_body *body) { return body->kind <= CAROM_DYNAMIC; }
 
 /// NULL: the body is rigid, or granular.

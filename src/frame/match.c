@@ -9,12 +9,6 @@
 // Features that more contacts share are matched in order.
 enum { SEARCH_LIMIT = 64, MOST_NAMESAKES = 16 };
 
-static void carry_over(carom_contact *now, const cr_past_contact *then)
-{
-	now->age = cr_next_age(then->age);
-	memcpy(now->impulse, then->impulse, sizeof now->impulse);
-}
-
 static int compare_features(const cr_past_contact *a, const carom_contact *b)
 {
 	if (a->kind != b->kind)
@@ -117,7 +111,7 @@ static bool may_go_on(const places *p, int32_t then, int32_t now)
 
 static void go_on(const places *p, int32_t then, int32_t now, uint8_t *used)
 {
-	carry_over(&p->now->contacts[now], &p->then->contacts[then]);
+	cr_carry_over(&p->now->contacts[now], &p->then->contacts[then]);
 	used[then] = 1;
 }
 
@@ -304,7 +298,7 @@ static void match_vertices_of_a(const cr_past_set *then, const cr_contact_set *n
 		} else if (is_turned(then, &then->contacts[j], now, &now->contacts[i])) {
 			j++;
 		} else {
-			carry_over(&now->contacts[i++], &then->contacts[j]);
+			cr_carry_over(&now->contacts[i++], &then->contacts[j]);
 			used[j++] = 1;
 		}
 	}
@@ -322,7 +316,7 @@ static void match_vertices_of_b(const cr_past_set *then, const cr_contact_set *n
 			if (used[j] || then->contacts[j].feature_b != now->contacts[i].feature_b ||
 				is_turned(then, &then->contacts[j], now, &now->contacts[i]))
 				continue;
-			carry_over(&now->contacts[i], &then->contacts[j]);
+			cr_carry_over(&now->contacts[i], &then->contacts[j]);
 			used[j] = 1;
 			break;
 		}
@@ -394,7 +388,7 @@ static void match_nearest(const cr_past_set *then, const cr_contact_set *now, do
 		const int32_t j = take_nearest(then, &left, now, &now->contacts[i], &local, distance);
 		if (j < 0)
 			continue;
-		carry_over(&now->contacts[i], &then->contacts[j]);
+		cr_carry_over(&now->contacts[i], &then->contacts[j]);
 		used[j] = 1;
 	}
 }

@@ -6,6 +6,7 @@
 #include "base/float_mode.h"
 #include "carom/results.h"
 #include "math/vec.h"
+#include <string.h>
 
 /// A contact's point in the frame of body A, by which contacts of two steps are compared.
 typedef struct cr_local_point {
@@ -46,6 +47,12 @@ typedef struct cr_past_set {
 
 /// The age of something that has lasted another step.
 static inline int32_t cr_next_age(int32_t age) { return age < INT32_MAX ? age + 1 : age; }
+/// Let a contact go on with one of the last step.
+static inline void cr_carry_over(carom_contact *now, const cr_past_contact *then)
+{
+	now->age = cr_next_age(then->age);
+	memcpy(now->impulse, then->impulse, sizeof now->impulse);
+}
 
 static inline cr_local_point cr_local_point_of(const double point[3], v3d position, const m3d *rotation)
 {

@@ -17,7 +17,6 @@
 /// The nearest two go first, so the order of contacts counts only among those that are as near.
 
 #include "frame/roll.h"
-#include <string.h>
 
 // Of the radius of the wheel: a body that moves farther does not roll.
 static const double JUMP = 8;
@@ -35,24 +34,11 @@ typedef struct course {
 	v3d turn;                // of the wheel: its axis, as long as the sine of the angle
 } course;
 
-static bool is_round(const cr_body *body)
-{
-	const carom_shape *shape = &body->shape.def;
-	switch (shape->type) {
-	case CAROM_SPHERE:
-	case CAROM_CAPSULE:
-	case CAROM_CYLINDER:
-	case CAROM_CONE:
-	case CAROM_ELLIPSOID: return true;
-	default: return (shape->type == CAROM_BOX || shape->type == CAROM_HULL) && shape->rounding > 0;
-	}
-}
-
 double cr_radius_of(const cr_body *body) { return v3d_length(cr_local_box_of(body).half); }
 
 bool cr_may_roll(const cr_body *a, const cr_body *b)
 {
-	return cr_is_rigid(a) && cr_is_rigid(b) && (is_round(a) || is_round(b));
+	return cr_is_rigid(a) && cr_is_rigid(b) && (cr_is_round(a) || cr_is_round(b));
 }
 
 /// The axis of the turn from one rotation to another one, as long as the sine of its angle.
@@ -72,7 +58,7 @@ static bool follow(const cr_body *wheel, const cr_body *ground, course *c)
 	const carom_pose *from[2] = { begin, &wheel->pose };
 	for (int i = 0; i < 2; i++) {
 		c->ground[i] = m3d_from_quat(ends[i]->orientation);
-		c->origin[i] = (v3d){ ends[i]->position.x, ends[i]->position.y, ends[i]->position.z };
+		c->origin[i] = ends[i]->position;
 		v3d place;
 		cr_relative_pose(ends[i], from[i], &c->wheel[i], &place);
 		c->middle[i] = v3d_add(m3d_mul(&c->wheel[i], box.centre), place);
@@ -98,26 +84,35 @@ static double miss_of(const cr_rolling *r, const course *c, const cr_rolled *the
 	return miss <= r->distance + radius * (BLUR + turned) ? miss : INFINITY;
 }
 
+/// Of each new contact and each old one (miss_of); INFINITY: one of them is not free.
+typedef double misses[CR_MOST_ROLLING][CR_MOST_ROLLING];
+
+static void measure_misses(const cr_rolling *r, const course *c, misses miss)
+{
+	for (int32_t i = 0; i < r->now_count; i++) {
+		for (int32_t k = 0; k < r->then_count; k++)
+			miss[i][k] = r->now[i]->age > 0 || r->then[k].used ? INFINITY : miss_of(r, c, &r->then[k], r->now[i]);
+	}
+}
+
 /// Let the nearest two go on that are left. false: none are.
-static bool match_nearest(const cr_rolling *r, const course *c)
+static bool match_nearest(const cr_rolling *r, misses miss)
 {
 	double least = INFINITY;
 	cr_rolled *then = NULL;
 	carom_contact *now = NULL;
 	for (int32_t i = 0; i < r->now_count; i++) {
 		for (int32_t k = 0; k < r->then_count && r->now[i]->age == 0; k++) {
-			const double miss = r->then[k].used ? INFINITY : miss_of(r, c, &r->then[k], r->now[i]);
-			if (!(miss < least))
+			if (r->then[k].used || !(miss[i][k] < least))
 				continue;
-			least = miss;
+			least = miss[i][k];
 			then = &r->then[k];
 			now = r->now[i];
 		}
 	}
 	if (!then)
 		return false;
-	now->age = cr_next_age(then->contact->age);
-	memcpy(now->impulse, then->contact->impulse, sizeof now->impulse);
+	cr_carry_over(now, then->contact);
 	then->used = true;
 	return true;
 }
@@ -128,9 +123,11 @@ void cr_match_rolling(const cr_rolling *r)
 		return;
 	for (int side = 1; side >= 0; side--) {
 		course c;
-		if (!r->wheels[side] || !is_round(r->bodies[side]) || !follow(r->bodies[side], r->bodies[1 - side], &c))
+		misses miss;
+		if (!r->wheels[side] || !cr_is_round(r->bodies[side]) || !follow(r->bodies[side], r->bodies[1 - side], &c))
 			continue;
-		while (match_nearest(r, &c)) {
+		measure_misses(r, &c, miss);
+		while (match_nearest(r, miss)) {
 		}
 	}
 }

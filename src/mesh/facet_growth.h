@@ -17,9 +17,13 @@ bool cr_lies_in_facet(
 /// The plane of a facet from all its triangles, whose areas have the sum. triangles: the list that
 /// facet->first is a place in.
 void cr_settle_facet(const cr_topology *topology, const int32_t *triangles, v3d sum, cr_facet *facet);
+/// As cr_settle_facet, with the areas of the facet's triangles, in their order.
+void cr_settle_by_triangles(const cr_topology *topology, const int32_t *triangles, cr_facet *facet);
 /// Do two creases that leave a vertex make one that goes on through it?
 bool cr_goes_straight_on(v3d line, v3d other);
 /// The tolerance of triangles that fill a box.
 double cr_facet_tolerance(const float lower[3], const float upper[3]);
+/// The tolerance of the triangles in use; 0: none is.
+double cr_used_tolerance(const cr_topology *topology);
 
 #endif

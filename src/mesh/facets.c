@@ -112,15 +112,18 @@ static double slack_of(const cr_topology *t, const cr_facets *facets)
 	return slack;
 }
 
+void cr_settle_by_triangles(const cr_topology *t, const int32_t *triangles, cr_facet *f)
+{
+	v3d sum = { 0, 0, 0 };
+	for (int32_t k = 0; k < f->count; k++)
+		sum = v3d_add(sum, cr_area_of(t, triangles[f->first + k]));
+	cr_settle_facet(t, triangles, sum, f);
+}
+
 void cr_facets_settle(const cr_topology *t, cr_facets *facets)
 {
-	for (int32_t i = 0; i < facets->count; i++) {
-		cr_facet *f = &facets->data[i];
-		v3d sum = { 0, 0, 0 };
-		for (int32_t k = 0; k < f->count; k++)
-			sum = v3d_add(sum, cr_area_of(t, facets->triangles[f->first + k]));
-		cr_settle_facet(t, facets->triangles, sum, f);
-	}
+	for (int32_t i = 0; i < facets->count; i++)
+		cr_settle_by_triangles(t, facets->triangles, &facets->data[i]);
 }
 
 void cr_lone_facet(const cr_topology *t, int32_t triangle, cr_facet *f)
@@ -268,7 +271,7 @@ double cr_facet_tolerance(const float lower[3], const float upper[3])
 	return FLAT * v3d_length(v3d_sub(v3d_from_floats(upper), v3d_from_floats(lower)));
 }
 
-static double tolerance_of(const cr_topology *t)
+double cr_used_tolerance(const cr_topology *t)
 {
 	float lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
 	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++) {
@@ -292,7 +295,7 @@ static bool has_memory(const cr_facets *f)
 static void grow_all(growth *g, bool closed)
 {
 	cr_facets *f = g->facets;
-	g->tolerance = tolerance_of(g->topology);
+	g->tolerance = cr_used_tolerance(g->topology);
 	for (int32_t i = 0; i < f->triangle_count; i++)
 		f->of_triangle[i] = -1;
 	const int32_t used = sort_by_area(g);

@@ -1,4 +1,4 @@
-/// Thin facets near a change. See mesh/thin_facets.h.
+/// Thin facets, made all at once or near a change. See mesh/thin_facets.h.
 ///
 /// Facets with a triangle that changed are grown again from their own triangles.
 /// The others stay as long as neither could have taken a triangle of the other, whichever would
@@ -43,11 +43,13 @@ struct cr_facet_change {
 	const cr_topology *topology;
 	double tolerance;
 	CR_ARRAY(regrown) again;
-	CR_ARRAY(int32_t) gone;       // records
-	CR_ARRAY(cr_facet) made;      // new facets; their triangles are in placed
-	CR_ARRAY(int32_t) placed;     // [again.count]
-	CR_ARRAY(int32_t) stack;      // of a growth
-	CR_ARRAY(cr_key) keys;        // [2 * again.count]
+	CR_ARRAY(int32_t) gone;   // records
+	CR_ARRAY(cr_facet) made;  // new facets; their triangles are in placed
+	CR_ARRAY(int32_t) placed; // [again.count]
+	CR_ARRAY(int32_t) stack;  // of a growth
+	// [2 * again.count] of a growth; then [6 * again.count], of which the first [vertices.count]
+	// have a corner at each vertex
+	CR_ARRAY(cr_key) keys;
 	CR_ARRAY(int32_t) vertices;   // as welded, rising: the corners of these triangles
 	CR_ARRAY(corner_lines) lines; // of the vertices
 	CR_ARRAY(uint8_t) crease;     // of placed
@@ -169,7 +171,6 @@ static void grow(cr_facet_change *p, int32_t seed)
 	p->stack.count = 0;
 	p->stack.data[p->stack.count++] = seed;
 	*facet_of(p, seed) = mark;
-	v3d sum = { 0, 0, 0 };
 	while (p->stack.count > 0) {
 		const int32_t triangle = p->stack.data[--p->stack.count];
 		p->placed.data[p->placed.count++] = triangle;
@@ -185,9 +186,7 @@ static void grow(cr_facet_change *p, int32_t seed)
 			p->stack.data[p->stack.count++] = next;
 		}
 	}
-	for (int32_t i = 0; i < f->count; i++)
-		sum = v3d_add(sum, cr_area_of(t, p->placed.data[f->first + i]));
-	cr_settle_facet(t, p->placed.data, sum, f);
+	cr_settle_by_triangles(t, p->placed.data, f);
 }
 
 /// Grow the facets again from their own triangles. Returns whether the others stay.
@@ -645,10 +644,7 @@ static bool grow_fresh(building *b, int32_t seed)
 		b->lone++;
 		return true;
 	}
-	v3d sum = { 0, 0, 0 };
-	for (int32_t i = 0; i < f.count; i++)
-		sum = v3d_add(sum, cr_area_of(t, b->listed.data[first + i]));
-	cr_settle_facet(t, b->listed.data, sum, &f);
+	cr_settle_by_triangles(t, b->listed.data, &f);
 	if (!cr_array_reserve_one(b->context, &b->records))
 		return false;
 	b->records.data[b->records.count++] = f;
@@ -741,28 +737,10 @@ static bool build_all(building *b, bool *few)
 	return *few || take_records(b);
 }
 
-static void box_of_used(const cr_topology *t, float lower[3], float upper[3])
-{
-	for (int k = 0; k < 3; k++) {
-		lower[k] = INFINITY;
-		upper[k] = -INFINITY;
-	}
-	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++) {
-		const float *p = &t->vertices[3 * (int64_t)t->triangles[i]];
-		for (int k = 0; k < 3 && t->used[i / 3]; k++) {
-			lower[k] = p[k] < lower[k] ? p[k] : lower[k];
-			upper[k] = p[k] > upper[k] ? p[k] : upper[k];
-		}
-	}
-}
-
 bool cr_thin_facets_build(carom_context *context, const cr_topology *t, bool closed, cr_facets *facets)
 {
 	*facets = (cr_facets){ .triangle_count = t->triangle_count, .vertex_count = t->vertex_count, .thin = t };
-	building b = { .context = context, .topology = t, .facets = facets };
-	float lower[3], upper[3];
-	box_of_used(t, lower, upper);
-	b.tolerance = upper[0] >= lower[0] ? cr_facet_tolerance(lower, upper) : 0;
+	building b = { .context = context, .topology = t, .facets = facets, .tolerance = cr_used_tolerance(t) };
 	bool few = t->triangle_count <= FEWEST;
 	const bool enough = few || build_all(&b, &few);
 	cr_array_free(context, &b.records);

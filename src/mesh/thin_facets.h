@@ -1,5 +1,5 @@
-/// Thin facets (cr_facets_thin) that are brought up to date where vertices moved, in time that goes
-/// by the facets there.
+/// Thin facets (cr_facets_thin): made directly, and brought up to date where vertices moved, in
+/// time that goes by the facets there.
 #ifndef CR_MESH_THIN_FACETS_H
 #define CR_MESH_THIN_FACETS_H
 
@@ -21,7 +21,7 @@ typedef struct cr_facet_change cr_facet_change;
 /// end with cr_take_facet_change or cr_drop_facet_change.
 carom_result cr_plan_facet_change(carom_context *context, const cr_change *change, const float lower[3], const float upper[3],
 	cr_facets *facets, cr_facet_change **plan);
-/// List the triangles around all corners of those that were grown again, by turning about each
+/// List the triangles around all corners of triangles that were grown again, by turning about each
 /// corner. False where a corner has a border or no memory is left: then there are none, and
 /// cr_vertices_of_facet_change tells where to look. Only for a topology whose vertices have one fan
 /// each. End with cr_surroundings_free.

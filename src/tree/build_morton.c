@@ -64,15 +64,6 @@ static void make_codes(int64_t begin, int64_t end, int worker, void *user)
 	}
 }
 
-static void box_of(const void *user, int32_t primitive, float lower[3], float upper[3])
-{
-	const cr_build_boxes *boxes = user;
-	for (int k = 0; k < 3; k++) {
-		lower[k] = boxes->lower[k][primitive];
-		upper[k] = boxes->upper[k][primitive];
-	}
-}
-
 // ---- Tops ----
 
 typedef struct split_map {
@@ -114,7 +105,7 @@ static void list_clusters(builder *b)
 			b->clusters[b->cluster_count++] = (cluster){ BOX3F_NONE, i, 0 };
 		cluster *c = &b->clusters[b->cluster_count - 1];
 		box3f one = BOX3F_NONE;
-		box_of(b->boxes, (int32_t)b->keys[i].value, one.lower, one.upper);
+		cr_build_box(b->boxes, (int32_t)b->keys[i].value, one.lower, one.upper);
 		c->bounds = box3f_join(&one, &c->bounds);
 		c->count++;
 	}
@@ -226,7 +217,7 @@ static carom_result build(carom_context *context, builder *b, cr_tree2 *tree)
 		return result;
 	for (int32_t i = 0; i < n; i++)
 		tree->order[i] = (int32_t)b->keys[i].value;
-	cr_tree2_refit(tree, box_of, b->boxes);
+	cr_tree2_refit(tree, cr_build_box, b->boxes);
 	return CAROM_SUCCESS;
 }
 

@@ -5,7 +5,6 @@
 
 #include "tree/slots.h"
 #include "tree/tree.h"
-#include <string.h>
 
 /// Part of a grid: columns and rows from the first to before the end.
 typedef struct part {
@@ -117,15 +116,6 @@ static void place_rest(builder *b, const cr_tree2 *rest)
 		tree->order[b->placed++] = placed + rest->order[i];
 }
 
-static void box_of(const void *user, int32_t primitive, float lower[3], float upper[3])
-{
-	const cr_build_boxes *boxes = user;
-	for (int k = 0; k < 3; k++) {
-		lower[k] = boxes->lower[k][primitive];
-		upper[k] = boxes->upper[k][primitive];
-	}
-}
-
 /// Build the tree, with the rest ready. false: out of memory.
 static bool build(carom_context *context, const cr_rows *rows, const cr_build_boxes *boxes, const cr_tree2 *rest, cr_tree2 *tree)
 {
@@ -147,7 +137,7 @@ static bool build(carom_context *context, const cr_rows *rows, const cr_build_bo
 		place_rest(&b, rest);
 	}
 	cr_link_skips(tree->nodes, tree->node_count);
-	cr_tree2_refit(tree, box_of, boxes);
+	cr_tree2_refit(tree, cr_build_box, boxes);
 	return true;
 }
 

@@ -27,6 +27,16 @@ typedef struct cr_build_boxes {
 	int32_t count;
 } cr_build_boxes;
 
+/// One of the boxes, which user points to: a cr_primitive_box_fn.
+static inline void cr_build_box(const void *user, int32_t primitive, float lower[3], float upper[3])
+{
+	const cr_build_boxes *boxes = user;
+	for (int k = 0; k < 3; k++) {
+		lower[k] = boxes->lower[k][primitive];
+		upper[k] = boxes->upper[k][primitive];
+	}
+}
+
 /// A node of the binary tree, depth-first: the first child follows its parent; skip is the node to
 /// go on with when the box is missed or the leaf is done (the miss link of a stackless walk).
 /// Leaves have count > 0.

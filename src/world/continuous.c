@@ -243,8 +243,7 @@ static carom_result add_parts_near(carom_world *world, int32_t mover)
 
 static int compare_numbers(const void *a, const void *b)
 {
-	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-	return (x > y) - (x < y);
+	return cr_compare_numbers(*(const int32_t *)a, *(const int32_t *)b);
 }
 
 /// The parts that move, which are listed, and those near them.

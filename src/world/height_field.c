@@ -300,7 +300,7 @@ carom_result cr_make_field(carom_context *context, const cr_field_plan *f, carom
 		def.triangles = triangles;
 		def.triangle_count = (int32_t)triangle_count;
 		def.grid_resolution = cr_field_resolution(f->columns, f->rows, f->spacing);
-		const cr_rows rows = { f->columns, f->rows, 1, { f->spacing[0], f->spacing[1] } };
+		const cr_rows rows = cr_rows_of_samples(f->columns, f->rows, f->spacing);
 		result = cr_create_field_mesh(context, &def, &rows, mesh);
 		if (result == CAROM_SUCCESS && !keep_field(f, *mesh)) {
 			carom_release_mesh(*mesh);

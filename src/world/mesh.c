@@ -325,7 +325,7 @@ carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, car
 	const cr_field *f = &mesh->field;
 	const bool made = c->binary.node_count == 0 && f->columns > 0;
 	if (made) {
-		const cr_rows rows = { f->columns, f->rows, 1, { f->spacing[0], f->spacing[1] } };
+		const cr_rows rows = cr_rows_of_samples(f->columns, f->rows, f->spacing);
 		const carom_result result = cr_collider_binary(mesh->context, c, &rows, &with.binary);
 		if (result != CAROM_SUCCESS)
 			return result;

@@ -372,13 +372,14 @@ static void record_ways(cr_recorder *r, carom_world *world)
 			continue;
 		cr_granular *g = cr_granular_of(body);
 		const carom_body_id id = cr_id_of(world->bodies.data, (int32_t)i);
+		const bool on_way = g->way == CR_WAY_KNOWN;
 		if (g->ids.count > 0)
 			cr_record_set_spheres_by_id(r, id, g);
 		if (g->ids.count > 0 && body->continuous)
 			cr_record_set_sphere_begins(r, id, g);
-		else if (is_on_way(body))
+		else if (on_way)
 			cr_record_set_spheres(r, id, g);
-		if (!is_on_way(body))
+		if (!on_way)
 			g->way = CR_WAY_NONE;
 	}
 }
@@ -446,15 +447,20 @@ void cr_record_set_vertices(
 	end_record(r);
 }
 
+static void put_spheres(cr_recorder *r, carom_body_id id, const cr_granular *g)
+{
+	put_id(r, id);
+	put_u32(r, (uint32_t)g->count);
+	for (int64_t i = 0; i < g->count; i++)
+		put_sphere(r, g->spheres.data + 4 * i);
+}
+
 void cr_record_set_spheres(cr_recorder *r, carom_body_id id, const cr_granular *g)
 {
 	if (!r || r->broken)
 		return;
 	begin_record(r, CR_RECORD_SET_SPHERES);
-	put_id(r, id);
-	put_u32(r, (uint32_t)g->count);
-	for (int64_t i = 0; i < g->count; i++)
-		put_sphere(r, g->spheres.data + 4 * i);
+	put_spheres(r, id, g);
 	end_record(r);
 }
 
@@ -463,12 +469,9 @@ void cr_record_set_spheres_by_id(cr_recorder *r, carom_body_id id, const cr_gran
 	if (!r || r->broken)
 		return;
 	begin_record(r, CR_RECORD_SET_SPHERES_BY_ID);
-	put_id(r, id);
-	put_u32(r, (uint32_t)g->count);
+	put_spheres(r, id, g);
 	for (int64_t i = 0; i < g->count; i++)
-		put_sphere(r, g->spheres.data + 4 * i);
-	for (int64_t i = 0; i < g->count; i++)
-		put_u64(r, g->ids.count > 0 ? g->ids.data[i] : (uint64_t)i);
+		put_u64(r, g->ids.data[i]);
 	end_record(r);
 }
 
@@ -480,7 +483,7 @@ void cr_record_set_sphere_begins(cr_recorder *r, carom_body_id id, const cr_gran
 	put_id(r, id);
 	put_u32(r, (uint32_t)g->count);
 	for (int64_t i = 0; i < g->count; i++)
-		put_places(r, g->way == CR_WAY_KNOWN ? g->begin.data + 3 * i : g->spheres.data + 4 * i, 1);
+		put_places(r, cr_sphere_from(g, i), 1);
 	end_record(r);
 }
 

@@ -149,7 +149,7 @@ static void save_spheres(carom_snapshot *s, const cr_body *body)
 	if (body->continuous) {
 		*to++ = g->way;
 		for (int64_t i = 0; i < g->count; i++)
-			copy_bytes(&to[3 * i], g->way == CR_WAY_KNOWN ? &g->begin.data[3 * i] : &g->spheres.data[4 * i], 3 * sizeof *to);
+			copy_bytes(&to[3 * i], cr_sphere_from(g, i), 3 * sizeof *to);
 		to += 3 * (int64_t)g->count;
 	}
 	copy_bytes(to, g->ids.data, (size_t)g->ids.count * sizeof *to);

@@ -245,12 +245,6 @@ static bool take_spheres(carom_world *world, cr_granular *g, const sphere_input 
 
 typedef CR_ARRAY(double) begin_list;
 
-/// Where the present sphere with a number comes from in the coming step.
-static const double *begin_of(const cr_granular *g, int64_t number)
-{
-	return g->way == CR_WAY_KNOWN ? &g->begin.data[3 * number] : &g->spheres.data[4 * number];
-}
-
 /// List where the spheres of a continuous body come from, before they get other places, by their
 /// next numbers. Spheres that are new have no place yet. false: out of memory.
 static bool list_begins(carom_world *world, const cr_granular *g, const cr_renaming *r, begin_list *begins)
@@ -258,9 +252,9 @@ static bool list_begins(carom_world *world, const cr_granular *g, const cr_renam
 	if (!cr_array_reserve(&world->memory, begins, 3 * (int64_t)r->count))
 		return false;
 	for (int64_t i = 0; i < r->count; i++) {
-		const int64_t from = r->same ? (i < g->count ? i : -1) : r->from.data[i];
+		const int32_t from = r->from.data[i];
 		if (from >= 0)
-			memcpy(&begins->data[3 * i], begin_of(g, from), 3 * sizeof *begins->data);
+			memcpy(&begins->data[3 * i], cr_sphere_from(g, from), 3 * sizeof *begins->data);
 	}
 	return true;
 }
@@ -269,8 +263,7 @@ static bool list_begins(carom_world *world, const cr_granular *g, const cr_renam
 static void take_begins(carom_context *memory, cr_granular *g, const cr_renaming *r, begin_list *begins)
 {
 	for (int64_t i = 0; i < r->count; i++) {
-		const int64_t from = r->same ? i : r->from.data[i];
-		if (from < 0)
+		if (r->from.data[i] < 0)
 			memcpy(&begins->data[3 * i], &g->spheres.data[4 * i], 3 * sizeof *begins->data);
 	}
 	cr_array_free(memory, &g->begin);
@@ -347,6 +340,7 @@ static carom_result set_spheres(carom_world *world, carom_body_id id, const sphe
 	body->moved = true;
 	world->sphere_contacts.stale = true;
 	cr_note_boxes(world, body, 1);
+	(in->ids ? cr_record_set_spheres_by_id : cr_record_set_spheres)(world->recorder, id, cr_granular_of(body));
 	return CAROM_SUCCESS;
 }
 
@@ -354,10 +348,7 @@ carom_result carom_world_set_spheres(
 	carom_world *world, carom_body_id id, int32_t count, const carom_strided *centres, const carom_strided *radii)
 {
 	const sphere_input in = { "carom_world_set_spheres", count, centres, radii, NULL };
-	const carom_result result = set_spheres(world, id, &in);
-	if (result == CAROM_SUCCESS)
-		cr_record_set_spheres(world->recorder, id, cr_granular_of(cr_find_body_const(world, id, in.function)));
-	return result;
+	return set_spheres(world, id, &in);
 }
 
 carom_result carom_world_set_spheres_by_id(carom_world *world, carom_body_id id, int32_t count, const carom_strided *centres,
@@ -366,10 +357,7 @@ carom_result carom_world_set_spheres_by_id(carom_world *world, carom_body_id id,
 	const sphere_input in = { "carom_world_set_spheres_by_id", count, centres, radii, ids };
 	if (!ids)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ids is NULL", in.function);
-	const carom_result result = set_spheres(world, id, &in);
-	if (result == CAROM_SUCCESS)
-		cr_record_set_spheres_by_id(world->recorder, id, cr_granular_of(cr_find_body_const(world, id, in.function)));
-	return result;
+	return set_spheres(world, id, &in);
 }
 
 carom_result carom_world_set_sphere_begins(carom_world *world, carom_body_id id, const carom_strided *begins)

@@ -5,7 +5,6 @@
 /// they do while spheres only move, cost one comparison of the two lists.
 #include "world/sphere_ids.h"
 #include "base/radix.h"
-#include "world/sphere_contacts.h"
 #include "world/world.h"
 #include <string.h>
 

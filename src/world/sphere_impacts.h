@@ -37,10 +37,7 @@ typedef struct cr_sphere_impacts {
 } cr_sphere_impacts;
 
 /// Where a sphere of a granular body begins the step.
-static inline v3d cr_sphere_begin(const cr_granular *g, int64_t number)
-{
-	return v3d_from_doubles(g->way == CR_WAY_KNOWN ? &g->begin.data[3 * number] : &g->spheres.data[4 * number]);
-}
+static inline v3d cr_sphere_begin(const cr_granular *g, int64_t number) { return v3d_from_doubles(cr_sphere_from(g, number)); }
 
 /// Appends these impacts, and those of spheres with each other (world/meeting_spheres.h), to those
 /// of continuous bodies, which were found, and puts all in order. On failure those of the last good

@@ -50,6 +50,28 @@ enum { CR_REGION_SAMPLES = 64 };
 #define CR_LEAST_AGAINST 4
 // One feature of so many may have another side than the others.
 #define CR_LEAST_ALONG 8
+
+/// How many features of a region have their way out on each side of the cloth.
+typedef struct cr_sides_along {
+	int64_t sides[2];
+	int64_t count; // of all, also of those whose ways lead along the cloth
+} cr_sides_along;
+
+/// Count a feature by the normal of the cloth around it and its way out.
+static inline void cr_count_side(cr_sides_along *along, v3d normal, v3d way)
+{
+	const double rise = v3d_dot(v3d_normalize(normal), way);
+	along->count++;
+	if (fabs(rise) >= CR_WITHIN_CONE)
+		along->sides[rise > 0]++;
+}
+/// Are nearly all on one side?
+static inline bool cr_lie_along(const cr_sides_along *along)
+{
+	const int64_t most = along->sides[0] > along->sides[1] ? along->sides[0] : along->sides[1];
+	return CR_LEAST_ALONG * (along->count - most) <= along->count;
+}
+
 // Regions of one cloth would rather leave one shape to one side: a way against those of others
 // counts as so many times as long.
 #define CR_OPPOSED 3

@@ -291,18 +291,14 @@ static bool add_near_vertices(work *w)
 static bool lies_along(const work *w)
 {
 	const cr_region_lists *lists = w->lists;
-	int64_t sides[2] = { 0, 0 }, count = 0;
+	cr_sides_along along = { 0 };
 	for (int64_t i = 0; i < lists->vertices.count; i++) {
 		const int32_t began = lists->vertices.data[i].began, place = w->of_cloth.faces->weld[lists->vertices.data[i].vertex];
-		if (began < 0)
-			continue;
-		const v3d normal = v3d_normalize(cr_normals_around(&w->of_cloth, w->fans, place));
-		const double rise = v3d_dot(normal, way_of(w, &w->world->surface_contacts.began.data[began]));
-		count++;
-		if (fabs(rise) >= CR_WITHIN_CONE)
-			sides[rise > 0]++;
+		if (began >= 0)
+			cr_count_side(&along, cr_normals_around(&w->of_cloth, w->fans, place),
+				way_of(w, &w->world->surface_contacts.began.data[began]));
 	}
-	return CR_LEAST_ALONG * (count - (sides[0] > sides[1] ? sides[0] : sides[1])) <= count;
+	return cr_lie_along(&along);
 }
 
 /// Drop those near the surface, from a place in the list on, that have got no way.

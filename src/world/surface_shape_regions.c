@@ -174,15 +174,12 @@ static bool do_ways_agree(const work *w)
 /// of the cloth?
 static bool lies_along(const work *w)
 {
-	int64_t sides[2] = { 0, 0 };
+	cr_sides_along along = { 0 };
 	for (const cr_key *of = w->first; of < w->end; of++) {
 		const carom_surface_shape_contact *c = &w->contacts[of->value];
-		const v3d normal = v3d_normalize(cr_normals_around(&w->out.of_cloth, w->fans, place_of(w, c->vertices[0])));
-		const double rise = v3d_dot(normal, c->normal);
-		if (fabs(rise) >= CR_WITHIN_CONE)
-			sides[rise > 0]++;
+		cr_count_side(&along, cr_normals_around(&w->out.of_cloth, w->fans, place_of(w, c->vertices[0])), c->normal);
 	}
-	return CR_LEAST_ALONG * (w->end - w->first - (sides[0] > sides[1] ? sides[0] : sides[1])) <= w->end - w->first;
+	return cr_lie_along(&along);
 }
 
 /// The normal of the cloth in the region.

@@ -192,6 +192,11 @@ carom_result cr_pack_mesh(carom_mesh **mesh);
 /// A mesh over a definition and, if not NULL, other samples than its vertices (mesh.c).
 carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
 	carom_mesh_report *report, carom_mesh **mesh);
+/// The samples of a field as a grid of primitives.
+static inline cr_rows cr_rows_of_samples(int32_t columns, int32_t rows, const double spacing[2])
+{
+	return (cr_rows){ columns, rows, 1, { spacing[0], spacing[1] } };
+}
 /// The mesh of a field over a definition, with a lean collider if it is solid. rows: of its samples
 /// (mesh.c).
 carom_result cr_create_field_mesh(carom_context *context, const carom_mesh_def *def, const cr_rows *rows, carom_mesh **mesh);

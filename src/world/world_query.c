@@ -3,7 +3,6 @@
 /// once.
 #include "base/stable_sort.h"
 #include "frame/shape_table.h"
-#include "geom/volume.h"
 #include "contact/shape_overlap.h"
 #include "world/body_query.h"
 #include "world/overlap_query.h"
