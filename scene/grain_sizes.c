@@ -50,7 +50,7 @@ static double deviation_of(const scene_grain_sizes *s, double radius)
 static double draw_normal(const scene_sphere_source *source, uint64_t *state)
 {
 	const scene_grain_sizes *s = &source->sizes;
-	const double low = deviation_of(s, source->radius[0]), high = deviation_of(s, source->radius[1]);
+	const double low = s->low, high = s->high;
 	const double peak = low > 0 ? low : high < 0 ? high : 0;
 	for (;;) {
 		const double z = low + (high - low) * draw(state);
@@ -87,8 +87,10 @@ double scene_next_radius(const scene_sphere_source *source, uint64_t *state)
 	}
 }
 
-bool scene_has_radii(const scene_sphere_source *source)
+bool scene_find_cut_offs(scene_sphere_source *source)
 {
-	const scene_grain_sizes *s = &source->sizes;
+	scene_grain_sizes *s = &source->sizes;
+	s->low = deviation_of(s, source->radius[0]);
+	s->high = deviation_of(s, source->radius[1]);
 	return source->radius[0] <= radius_at(s, SCENE_MOST_DEVIATIONS) && source->radius[1] >= radius_at(s, -SCENE_MOST_DEVIATIONS);
 }

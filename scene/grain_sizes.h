@@ -11,6 +11,7 @@ double scene_next_radius(const scene_sphere_source *source, uint64_t *state);
 /// May radii be drawn? False where the cut-offs are more than so many deviations from the middle,
 /// on one side.
 enum { SCENE_MOST_DEVIATIONS = 6 };
-bool scene_has_radii(const scene_sphere_source *source);
+/// Works out low and high of its sizes.
+bool scene_find_cut_offs(scene_sphere_source *source);
 
 #endif

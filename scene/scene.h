@@ -173,10 +173,14 @@ typedef struct scene_grain_sizes {
 	scene_sizes_kind kind;
 	double middle;    ///< NORMAL: mean; LOGNORMAL: median
 	double deviation; ///< NORMAL: m; LOGNORMAL: of the natural logarithm of the radius
+	double low, high; ///< NORMAL, LOGNORMAL: how many deviations the cut-offs are from the middle
 	int32_t count;    ///< LIST
 	double radii[SCENE_MOST_SIZES], shares[SCENE_MOST_SIZES];
 	bool by_mass; ///< LIST: shares are of the mass, else of the number
 } scene_grain_sizes;
+
+/// The faces of a box of spheres by their names, x first, the lower one before the upper one.
+extern const char *const scene_face_words[];
 
 /// Where spheres come from.
 typedef struct scene_sphere_source {

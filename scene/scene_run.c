@@ -7,6 +7,7 @@
 #include "scene/soft_fill.h"
 #include "sim/grains/granular_ranks.h"
 #include "sim/base/state_hash.h"
+#include "sim/base/vectors.h"
 #include "sim/grains/granular_output.h"
 
 #include <math.h>
@@ -159,16 +160,15 @@ static void join_soft_substep(sim_soft_step *sum, const sim_soft_step *part)
 	sum->ms_solver += before.ms_solver;
 }
 
-/// Does an obstacle move as a solid among what deforms?
-static bool is_pushed(const scene_run *run, int32_t obstacle)
-{
-	const scene_deforming *section = &run->scene->deforming;
-	return section->two_way && run->scene->rigid.bodies[section->obstacles[obstacle]].kind == CAROM_DYNAMIC;
-}
-
 static int32_t first_obstacle(const scene_run *run)
 {
 	return sim_soft_get_surface(run->soft).body_count - run->scene->deforming.obstacle_count;
+}
+
+/// Does an obstacle move as a solid among the bodies that deform (soft_fill.c)?
+static bool is_pushed(const scene_run *run, int32_t obstacle)
+{
+	return sim_soft_get_kind(run->soft, first_obstacle(run) + obstacle) == SIM_SOFT_SOLID;
 }
 
 /// The rigid bodies have done the step already. Those that are pushed begin it once more among what
@@ -208,8 +208,8 @@ static void add_reactions(const scene_run *run, sim_soft_reaction *sums)
 	}
 }
 
-/// Rigid bodies get the impulses of what they have met, and are where it let them go. A body that
-/// felt nothing stays as its own step left it.
+/// Rigid bodies get the impulses of the cloth that they have met, and are where it let them go. A
+/// body that felt nothing stays as its own step left it.
 static bool push_obstacles(scene_run *run, const sim_soft_reaction *sums, sim_error *error)
 {
 	const scene_deforming *section = &run->scene->deforming;
@@ -222,7 +222,7 @@ static bool push_obstacles(scene_run *run, const sim_soft_reaction *sums, sim_er
 		carom_pose pose = sim_soft_get_solid(run->soft, first_obstacle(run) + i, velocity, spin);
 		const carom_vec3 arm =
 			carom_rotate(pose.orientation, scene_simulation_mass(run->simulation, section->obstacles[i]).centre);
-		pose.position = (carom_vec3){ pose.position.x - arm.x, pose.position.y - arm.y, pose.position.z - arm.z };
+		pose.position = sim_subtract(pose.position, arm);
 		scene_simulation_kick(
 			run->simulation, section->obstacles[i], (carom_vec3){ p[0], p[1], p[2] }, (carom_vec3){ l[0], l[1], l[2] });
 		if (!scene_simulation_place(run->simulation, section->obstacles[i], &pose, error))
@@ -231,7 +231,7 @@ static bool push_obstacles(scene_run *run, const sim_soft_reaction *sums, sim_er
 	return true;
 }
 
-/// The substeps of a step. sums: of what the obstacles feel.
+/// The substeps of a step. sums: of the impulses that obstacles feel.
 static bool step_soft(scene_run *run, sim_soft_step *step, sim_soft_reaction *sums, sim_error *error)
 {
 	const int32_t substeps = run->scene->deforming.substeps;

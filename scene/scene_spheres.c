@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char *const AXIS_WORDS[] = { "x", "y", "z", NULL };
-static const char *const FACE_WORDS[] = { "low_x", "high_x", "low_y", "high_y", "low_z", "high_z", NULL };
+const char *const scene_face_words[] = { "low_x", "high_x", "low_y", "high_y", "low_z", "high_z", NULL };
 
 static bool is_zero(const double v[3]) { return v[0] == 0 && v[1] == 0 && v[2] == 0; }
 
@@ -60,11 +60,11 @@ static void read_walls(const io_json_node *box, sim_granular_def *def)
 			def->faces[face] = all && !def->periodic[face / 2];
 		return;
 	}
-	read_words(&walls, FACE_WORDS, given);
+	read_words(&walls, scene_face_words, given);
 	for (int face = 0; face < 6; ++face) {
 		if (given[face] && def->periodic[face / 2])
-			io_json_error(
-				&walls, "\"%s\": space repeats along %s, so there can be no wall", FACE_WORDS[face], AXIS_WORDS[face / 2]);
+			io_json_error(&walls, "\"%s\": space repeats along %s, so there can be no wall", scene_face_words[face],
+				AXIS_WORDS[face / 2]);
 		def->faces[face] = given[face];
 	}
 }
@@ -280,7 +280,7 @@ static void read_spread(const io_json_node *node, const char *name, scene_sphere
 		return;
 	if (source->radius[0] >= source->radius[1])
 		io_json_member_error(node, "most", "must be above \"least\"");
-	else if (!scene_has_radii(source))
+	else if (!scene_find_cut_offs(source))
 		io_json_error(node, "\"least\" to \"most\" lies more than %d deviations beside \"%s\"", SCENE_MOST_DEVIATIONS, name);
 }
 

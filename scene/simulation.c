@@ -802,11 +802,6 @@ bool scene_simulate_step(scene_simulation *s, scene_step *result, sim_error *err
 	return true;
 }
 
-void scene_simulation_push(scene_simulation *s, int32_t body, const double impulse[3], const double angular_impulse[3])
-{
-	sim_dynamics_push(s->dynamics, body, impulse, angular_impulse);
-}
-
 void scene_simulation_kick(scene_simulation *s, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse)
 {
 	sim_dynamics_kick(s->dynamics, body, impulse, angular_impulse);

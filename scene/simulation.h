@@ -79,9 +79,6 @@ scene_simulation *scene_create_simulation(
 /// destroyed.
 bool scene_simulate_step(scene_simulation *simulation, scene_step *step, sim_error *error);
 
-/// Push a body of the scene in its next step, as sim_dynamics_push does.
-void scene_simulation_push(scene_simulation *simulation, int32_t body, const double impulse[3], const double angular_impulse[3]);
-
 /// Change the velocities of a body of the scene at once, as sim_dynamics_kick does.
 void scene_simulation_kick(scene_simulation *simulation, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse);
 

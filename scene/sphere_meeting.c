@@ -369,16 +369,15 @@ static void answer(scene_sphere_meeting *m, double seconds)
 	for (int64_t i = 0; i < m->touch_count; i++) {
 		obstacle *o = &m->obstacles[m->touches[i].body];
 		const sim_granular_reaction *r = &reactions[i];
-		const carom_vec3 impulse = sim_scale(vector_of(r->force), seconds);
+		const carom_vec3 impulse = sim_scale(vector_of(r->force), seconds), torque = sim_scale(vector_of(r->torque), seconds);
 		o->impulse = sim_add(o->impulse, impulse);
 		if (m->scene->output.forces > 0)
-			add_to_sums(o, sim_subtract(vector_of(r->point), m->poses[m->touches[i].body].position), impulse,
-				sim_scale(vector_of(r->torque), seconds));
+			add_to_sums(o, sim_subtract(vector_of(r->point), m->poses[m->touches[i].body].position), impulse, torque);
 		if (!o->answers)
 			continue;
 		const carom_vec3 centre = carom_transform_point(m->poses[m->touches[i].body], o->centre);
 		const carom_vec3 arm = sim_subtract(vector_of(r->point), centre);
-		const carom_vec3 angular = sim_add(sim_cross(arm, impulse), sim_scale(vector_of(r->torque), seconds));
+		const carom_vec3 angular = sim_add(sim_cross(arm, impulse), torque);
 		scene_simulation_kick(m->simulation, o->body, impulse, angular);
 	}
 }

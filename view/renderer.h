@@ -75,9 +75,16 @@ void view_destroy_smooth_mesh(view_smooth_mesh *smooth);
 /// make the rest small. False when nothing is left or memory is short.
 bool view_bounds_of_bodies(const carom_world *world, const carom_body_id *ids, int count, carom_aabb *box);
 
+/// Unite a box with another one.
+void view_widen_box(carom_aabb *box, const carom_aabb *more);
+
+/// Kinematic bodies that are wider than the bodies that forces move, by more than this factor, are
+/// a ground.
+#define VIEW_WIDER 10.0
+
 /// The box of what a picture of the bodies is about, by view_bounds_of_bodies: of those that forces
-/// move, and of kinematic ones beside them that are at most ten times as wide. A wider one is a
-/// ground that moves, and would make the rest tiny. Where no forces move any: of the kinematic
+/// move, and of kinematic ones beside them that are at most VIEW_WIDER times as wide. A wider one
+/// is a ground that moves, and would make the rest tiny. Where no forces move any: of the kinematic
 /// ones; where all rest: of all. False when nothing is left or memory is short.
 bool view_bounds_of_moving(const carom_world *world, const carom_body_id *ids, int count, carom_aabb *box);
 

@@ -75,12 +75,12 @@ static double width_of(const carom_aabb *box)
 	return fmax(box->upper.x - box->lower.x, fmax(box->upper.y - box->lower.y, box->upper.z - box->lower.z));
 }
 
-static void widen(carom_aabb *box, const carom_aabb *by)
+void view_widen_box(carom_aabb *box, const carom_aabb *more)
 {
 	box->lower =
-		(carom_vec3){ fmin(box->lower.x, by->lower.x), fmin(box->lower.y, by->lower.y), fmin(box->lower.z, by->lower.z) };
+		(carom_vec3){ fmin(box->lower.x, more->lower.x), fmin(box->lower.y, more->lower.y), fmin(box->lower.z, more->lower.z) };
 	box->upper =
-		(carom_vec3){ fmax(box->upper.x, by->upper.x), fmax(box->upper.y, by->upper.y), fmax(box->upper.z, by->upper.z) };
+		(carom_vec3){ fmax(box->upper.x, more->upper.x), fmax(box->upper.y, more->upper.y), fmax(box->upper.z, more->upper.z) };
 }
 
 /// Those of a kind to `of_kind`; returns how many.
@@ -98,18 +98,17 @@ static int list_kind(const carom_world *world, const carom_body_id *ids, int cou
 
 bool view_bounds_of_moving(const carom_world *world, const carom_body_id *ids, int count, carom_aabb *box)
 {
-	const double WIDER = 10;
 	carom_body_id *some = calloc((size_t)count + 1, sizeof *some);
 	if (!some)
 		return false;
 	const int free_count = list_kind(world, ids, count, false, some);
 	bool found = view_bounds_of_bodies(world, some, free_count, box);
 	const int driven = list_kind(world, ids, count, true, some);
-	const double most = found ? WIDER * width_of(box) : 0;
+	const double most = found ? VIEW_WIDER * width_of(box) : 0;
 	carom_aabb own;
 	for (int i = 0; found && i < driven; i++) {
 		if (view_bounds_of_bodies(world, &some[i], 1, &own) && width_of(&own) <= most)
-			widen(box, &own);
+			view_widen_box(box, &own);
 	}
 	if (!found)
 		found = view_bounds_of_bodies(world, some, driven, box) || view_bounds_of_bodies(world, ids, count, box);

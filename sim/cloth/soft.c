@@ -645,7 +645,7 @@ static bool add_found(sim_soft *s, int64_t *open, int64_t *near)
 	return soft_color_contacts(s);
 }
 
-/// A vertex of a zone has moved with it. What was corrected otherwise is no motion.
+/// A vertex of a zone has moved with it. Other corrections are no motion.
 static void take_zone_velocities(sim_soft *s, double duration)
 {
 	for (int64_t i = 0; i < 3 * (int64_t)s->vertex_count && s->zoned && s->coupled; i++) {
@@ -654,8 +654,8 @@ static void take_zone_velocities(sim_soft *s, double duration)
 	}
 }
 
-/// No place is left: let surfaces pass each other. What crosses then is led apart before the steps
-/// that follow.
+/// No place is left: let surfaces pass each other. Surfaces that cross then are led apart before
+/// the steps that follow.
 static void give_way(sim_soft *s, sim_error *error)
 {
 	memcpy(s->place, s->before, (size_t)s->vertex_count * 3 * sizeof *s->place);
@@ -671,7 +671,7 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, bool
 		return SOFT_FAILED;
 	int64_t open = 1, near = 0;
 	s->zoned = false;
-	for (int64_t i = 0; i < s->edge_count; i++)
+	for (int64_t i = 0; i < s->edge_count && s->coupled; i++)
 		s->edges[i].held = false;
 	for (int32_t round = 0; round < s->def.solves + s->def.rounds && open > 0; round++) {
 		if (round < s->def.solves)
@@ -790,7 +790,7 @@ static bool check_lengths(const sim_soft *s, sim_error *error)
 		if (!(soft_dot(d, d) <= most * most))
 			return sim_fail(error,
 				"body \"%s\" runs away: the edge of its vertices %d and %d is %.3g times as long as at the start; shorter steps "
-				"help, or more of them (substeps), and what pulls at it being slower or lighter",
+				"help, or more of them (substeps), and a slower or lighter body that pulls at it",
 				part->name, (int)(edge->vertices[0] - part->first_vertex), (int)(edge->vertices[1] - part->first_vertex),
 				sqrt(soft_dot(d, d)) / edge->length);
 	}

@@ -97,7 +97,7 @@ typedef struct sim_soft_def {
 } sim_soft_def;
 
 /// Gravity along -y, 1/120 s in 16 substeps, 2 mm, damping 0.1, 2 solves, 12 rounds. No bodies.
-/// What crosses is an error.
+/// Surfaces that cross are an error.
 sim_soft_def sim_default_soft_def(void);
 /// A cloth of 0.2 kg/m2, 2,000 N/m, 1e-5 N m, bulk 2e4 Pa, friction 0.3, that keeps its form and
 /// stretches by at most 3 %.
@@ -115,7 +115,7 @@ typedef struct sim_soft_step {
 	int32_t zones; ///< that moved as one
 	int32_t zone_vertices;
 	int32_t halvings;      ///< times that a part of the step was halved
-	int32_t leads;         ///< times that what crosses was led apart before the step
+	int32_t leads;         ///< times that crossed surfaces were led apart before the step
 	int32_t gave_way;      ///< parts of the step in which surfaces were squeezed through others
 	int64_t crossings;     ///< of edges and triangles at the end, by exact tests
 	double stretch_worst;  ///< of an edge: its length as part of that at rest, less 1; at least 0
@@ -147,11 +147,11 @@ void sim_soft_lead(sim_soft *soft, int32_t body, carom_pose end);
 
 /// Send a led solid on its way: it gets the velocity and the spin by which it would be at end after
 /// so many seconds (above 0), from where the last step left it. The steps that follow move it by
-/// these, without gravity and damping, and by what it meets. So another simulation, which knows all
-/// other forces on the body, says where it would go; afterwards it gives the body the impulse of
-/// sim_soft_get_reaction and the pose of sim_soft_get_solid. Led solids do not meet each other, nor
-/// bodies that move as told. The caller sees to it that body is the number of one in the
-/// definition.
+/// these, without gravity and damping, and by the bodies that it meets. So another simulation,
+/// which knows all other forces on the body, says where it would go; afterwards it gives the body
+/// the impulse of sim_soft_get_reaction and the pose of sim_soft_get_solid. Led solids do not meet
+/// each other, nor bodies that move as told. The caller sees to it that body is the number of one
+/// in the definition.
 void sim_soft_guide(sim_soft *soft, int32_t body, carom_pose end, double duration);
 
 /// What a rigid body felt in the last step: the opposite of what contacts with it gave to vertices,

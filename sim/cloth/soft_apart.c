@@ -61,17 +61,18 @@ static bool add_part(const sim_soft *s, const soft_part *part, sim_error *error)
 	return added;
 }
 
-static void measure_edges(const sim_soft *s, double *mean)
+/// The mean length of the edges of each part that deforms. mean and count [parts] are zero, and so
+/// is count afterwards.
+static void measure_edges(const sim_soft *s, double *mean, int32_t *count)
 {
+	for (int64_t k = 0; k < s->edge_count; k++) {
+		const int32_t part = s->part_of[s->edges[k].vertices[0]];
+		mean[part] += s->edges[k].length;
+		count[part]++;
+	}
 	for (int32_t i = 0; i < s->part_count; i++) {
-		double sum = 0;
-		int64_t count = 0;
-		for (int64_t k = 0; k < s->edge_count && !soft_keeps_form(&s->parts[i]); k++) {
-			const bool own = s->part_of[s->edges[k].vertices[0]] == i;
-			sum += own ? s->edges[k].length : 0;
-			count += own;
-		}
-		mean[i] = count > 0 ? sum / (double)count : INFINITY;
+		mean[i] = count[i] > 0 && !soft_keeps_form(&s->parts[i]) ? mean[i] / (double)count[i] : INFINITY;
+		count[i] = 0;
 	}
 }
 
@@ -91,7 +92,7 @@ static bool make_apart(sim_soft *s, sim_error *error)
 	a->ring = (int32_t *)(a->mean_edge + parts);
 	a->queue = a->ring + n;
 	a->led = a->queue + n;
-	measure_edges(s, a->mean_edge);
+	measure_edges(s, a->mean_edge, a->led);
 	bool made = carom_create_sweep(s->context, NULL, &a->sweep) == CAROM_SUCCESS || say(s, error);
 	for (int32_t i = 0; i < s->part_count && made; i++)
 		made = add_part(s, &s->parts[i], error);
@@ -124,16 +125,23 @@ static bool place_parts(sim_soft *s, sim_error *error)
 	return true;
 }
 
+/// The vertices of a crossing: the two of its edge, then the three of its triangle.
+static void get_vertices(const sim_soft *s, const carom_sweep_crossing *c, int32_t vertices[5])
+{
+	const soft_part *a = &s->parts[c->mesh_a], *b = &s->parts[c->mesh_b];
+	for (int i = 0; i < 2; i++)
+		vertices[i] = a->first_vertex + c->vertices[i];
+	memcpy(vertices + 2, s->triangles + 3 * (int64_t)(b->first_triangle + c->triangle), 3 * sizeof *vertices);
+}
+
 /// Does nothing lead the two apart, since neither may move?
 static bool is_stuck(const sim_soft *s, const carom_sweep_crossing *c)
 {
-	const soft_part *a = &s->parts[c->mesh_a], *b = &s->parts[c->mesh_b];
-	const int32_t *corners = s->triangles + 3 * (int64_t)(b->first_triangle + c->triangle);
+	int32_t v[5];
 	bool moves = false;
-	for (int i = 0; i < 2; i++)
-		moves = moves || (!soft_keeps_form(a) && s->inverse_mass[a->first_vertex + c->vertices[i]] > 0);
-	for (int i = 0; i < 3; i++)
-		moves = moves || (!soft_keeps_form(b) && s->inverse_mass[corners[i]] > 0);
+	get_vertices(s, c, v);
+	for (int i = 0; i < 5; i++)
+		moves = moves || (!soft_keeps_form(&s->parts[i < 2 ? c->mesh_a : c->mesh_b]) && s->inverse_mass[v[i]] > 0);
 	return !moves;
 }
 
@@ -168,7 +176,7 @@ typedef struct line_ends {
 	int64_t count, capacity;
 } line_ends;
 
-/// A crossing in the forest of those that lie along one line.
+/// A crossing in the forest of the crossings along one line.
 typedef struct line_node {
 	int32_t parent;
 	bool turned;   // its edge is of the other surface than that of the parent
@@ -199,15 +207,6 @@ static bool add_end(const sim_soft *s, line_ends *ends, line_end end)
 	}
 	ends->data[ends->count++] = end;
 	return true;
-}
-
-/// The vertices of a crossing: the two of its edge, then the three of its triangle.
-static void get_vertices(const sim_soft *s, const carom_sweep_crossing *c, int32_t vertices[5])
-{
-	const soft_part *a = &s->parts[c->mesh_a], *b = &s->parts[c->mesh_b];
-	for (int i = 0; i < 2; i++)
-		vertices[i] = a->first_vertex + c->vertices[i];
-	memcpy(vertices + 2, s->triangles + 3 * (int64_t)(b->first_triangle + c->triangle), 3 * sizeof *vertices);
 }
 
 static bool has_corner(const int32_t corners[3], int32_t v) { return corners[0] == v || corners[1] == v || corners[2] == v; }
@@ -285,10 +284,8 @@ static void normal_of(const sim_soft *s, const int32_t corners[3], double normal
 {
 	const double *a = s->place + 3 * (int64_t)corners[0], *b = s->place + 3 * (int64_t)corners[1],
 				 *c = s->place + 3 * (int64_t)corners[2];
-	for (int k = 0; k < 3; k++) {
-		const int u = (k + 1) % 3, v = (k + 2) % 3;
-		normal[k] = (b[u] - a[u]) * (c[v] - a[v]) - (b[v] - a[v]) * (c[u] - a[u]);
-	}
+	const double d[3] = { b[0] - a[0], b[1] - a[1], b[2] - a[2] }, e[3] = { c[0] - a[0], c[1] - a[1], c[2] - a[2] };
+	soft_cross(d, e, normal);
 	const double length = sqrt(soft_dot(normal, normal));
 	for (int k = 0; k < 3 && length > 0; k++)
 		normal[k] /= length;
@@ -438,7 +435,7 @@ static void list_masses(const sim_soft *s, bool near_alone)
 	}
 }
 
-/// Take up what leading has bent and stretched, near the lines alone: elsewhere something may lie
+/// Take up bends and stretches of leading, near the lines alone: elsewhere something may lie
 /// upon the surface.
 static void hold_shapes(sim_soft *s)
 {
@@ -494,7 +491,7 @@ bool soft_lead_apart(sim_soft *s, sim_error *error)
 	if (done)
 		memset(s->apart->led, 0, (size_t)s->part_count * sizeof *s->apart->led);
 	for (int lead = 0; done; lead++) {
-		if (done && carom_sweep_find_ways_apart(s->apart->sweep, &ways) != CAROM_SUCCESS)
+		if (carom_sweep_find_ways_apart(s->apart->sweep, &ways) != CAROM_SUCCESS)
 			done = say(s, error);
 		if (!done || ways.count == 0 || lead == MOST_LEADS)
 			break;
@@ -509,7 +506,7 @@ bool soft_lead_apart(sim_soft *s, sim_error *error)
 }
 
 /// Shorten the velocities of a body so that it has no more energy of motion than it began the step
-/// with, and what gravity has given.
+/// with, and the velocity that gravity has given.
 static void calm_part(sim_soft *s, const soft_part *part)
 {
 	double before = 0, now = 0, given = 0;

@@ -9,11 +9,11 @@
 /// crossing that nothing can lead apart, and stays as it is where there is none. False with the
 /// reason in error.
 bool soft_count_crossings(sim_soft *soft, int64_t *count, int32_t stuck[2], sim_error *error);
-/// Lead apart what crosses at s->place, before a step. The step is told how many crossings are
-/// left. False with the reason in error.
+/// Lead apart the surfaces that cross at s->place, before a step. The step is told how many
+/// crossings are left. False with the reason in error.
 bool soft_lead_apart(sim_soft *soft, sim_error *error);
 /// Shapes that leading has bent spring back. Let no body that was led gain energy of motion by
-/// that: what something gives it that hits it in such a step is lost too.
+/// that: an impulse of a body that hits it in such a step is lost too.
 void soft_calm_led(sim_soft *soft);
 void soft_destroy_apart(sim_soft *soft);
 

@@ -57,7 +57,7 @@ static bool add_part(const sim_soft *s, soft_detector *d, int32_t number, sim_er
 	def.shape = (carom_shape){ .type = CAROM_MESH, .mesh = mesh };
 	def.kind = part->rests ? CAROM_STATIC : (part->kind == SIM_SOFT_DEFORMABLE ? CAROM_DEFORMABLE : CAROM_CLOTH);
 	def.contacts = false; // impacts are enough
-	def.self_collision = part->kind != SIM_SOFT_RIGID && part->kind != SIM_SOFT_SOLID;
+	def.self_collision = !soft_keeps_form(part);
 	def.group = soft_is_told(part) ? GROUP_OF_TOLD_BODIES : 0;
 	const bool added = carom_world_add_body(d->world, &def, &d->ids[number]) == CAROM_SUCCESS || say(s, error);
 	carom_release_mesh(mesh);

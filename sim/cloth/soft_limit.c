@@ -222,17 +222,8 @@ static void slow_edges(const soft_visit *visit, int64_t begin, int64_t end, int 
 
 // Corrections as velocities, c, may be taken in part: all of them by one share, so that momentum is
 // kept, and by the share at which the kinetic energy is least, -(v, c) / (c, c) from 0 to 1. That
-// stops at once what is heavy beside the cloth that holds it. Bodies that act on each other share
-// alike.
-
-static int32_t find_island(int32_t *islands, int32_t part)
-{
-	while (islands[part] != part) {
-		islands[part] = islands[islands[part]];
-		part = islands[part];
-	}
-	return part;
-}
+// stops a body at once that is heavy beside the cloth that holds it. Bodies that act on each other
+// share alike.
 
 /// Parts that contacts connect are one island, named by the lowest of them.
 static void connect_islands(const sim_soft *s, int32_t *islands)
@@ -244,7 +235,7 @@ static void connect_islands(const sim_soft *s, int32_t *islands)
 		const int32_t p = s->part_of[v[0]], q = s->part_of[v[3]];
 		if (s->parts[p].kind == SIM_SOFT_RIGID || s->parts[q].kind == SIM_SOFT_RIGID)
 			continue;
-		const int32_t a = find_island(islands, p), b = find_island(islands, q);
+		const int32_t a = soft_find_root(islands, p), b = soft_find_root(islands, q);
 		islands[a > b ? a : b] = a < b ? a : b;
 	}
 }
@@ -259,15 +250,16 @@ static void weigh_islands(const sim_soft *s, int32_t *islands, double duration, 
 		if (part->kind == SIM_SOFT_SOLID)
 			soft_weigh_correction(part, duration, &along, &whole);
 		const int64_t first = 3 * (int64_t)part->first_vertex, end = first + 3 * (int64_t)part->vertex_count;
-		for (int64_t k = first; k < end && part->kind != SIM_SOFT_RIGID && part->kind != SIM_SOFT_SOLID; k++) {
+		for (int64_t k = first; k < end && !soft_keeps_form(part); k++) {
 			const double c = (s->place[k] - s->solved[k]) / duration;
 			if (s->inverse_mass[k / 3] == 0)
 				continue;
 			along += s->velocity[k] * c / s->inverse_mass[k / 3];
 			whole += c * c / s->inverse_mass[k / 3];
 		}
-		sums[2 * find_island(islands, i)] += along;
-		sums[2 * find_island(islands, i) + 1] += whole;
+		const int32_t island = soft_find_root(islands, i);
+		sums[2 * island] += along;
+		sums[2 * island + 1] += whole;
 	}
 }
 
@@ -282,17 +274,17 @@ static void take_shares(sim_soft *s, int32_t *islands, double duration, const do
 {
 	for (int32_t i = 0; i < s->part_count; i++) {
 		soft_part *part = &s->parts[i];
-		const double share = share_of_island(sums, find_island(islands, i));
+		const double share = share_of_island(sums, soft_find_root(islands, i));
 		if (part->kind == SIM_SOFT_SOLID && share > 0)
 			soft_take_correction(s, part, share, duration);
 		const int64_t first = 3 * (int64_t)part->first_vertex, end = first + 3 * (int64_t)part->vertex_count;
-		for (int64_t k = first; k < end && share > 0 && part->kind != SIM_SOFT_RIGID && part->kind != SIM_SOFT_SOLID; k++)
+		for (int64_t k = first; k < end && share > 0 && !soft_keeps_form(part); k++)
 			s->velocity[k] += s->inverse_mass[k / 3] > 0 ? share * (s->place[k] - s->solved[k]) / duration : 0;
 	}
 	for (int64_t i = 0; i < s->contacts.count; i++) {
 		soft_contact *c = &s->contacts.data[i];
 		const int32_t p = s->part_of[c->vertices[0]], q = s->part_of[c->vertices[3]];
-		const double share = share_of_island(sums, find_island(islands, s->parts[p].kind == SIM_SOFT_RIGID ? q : p));
+		const double share = share_of_island(sums, soft_find_root(islands, s->parts[p].kind == SIM_SOFT_RIGID ? q : p));
 		for (int k = 0; k < 3; k++)
 			c->impulse[k] += share * c->corrected[k] / duration;
 	}

@@ -53,13 +53,6 @@ static void solve_hinge(soft_hinge *hinge, const double *inverse_mass, double *p
 	}
 }
 
-static void cross(const double a[3], const double b[3], double c[3])
-{
-	c[0] = a[1] * b[2] - a[2] * b[1];
-	c[1] = a[2] * b[0] - a[0] * b[2];
-	c[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 /// Six times the volume; gradients (six times too) are added up in zone_sum, which only zones need
 /// otherwise.
 static double volume_gradients(const sim_soft *s, const soft_part *part, double *gradient)
@@ -76,7 +69,7 @@ static double volume_gradients(const sim_soft *s, const soft_part *part, double 
 				p[i][k] = s->place[3 * (int64_t)v[i] + k] - origin[k];
 		}
 		for (int i = 0; i < 3; i++) {
-			cross(p[(i + 1) % 3], p[(i + 2) % 3], c);
+			soft_cross(p[(i + 1) % 3], p[(i + 2) % 3], c);
 			double *g = gradient + 3 * (int64_t)(v[i] - part->first_vertex);
 			for (int k = 0; k < 3; k++)
 				g[k] += c[k];

@@ -453,13 +453,6 @@ void soft_predict_spheres(sim_soft *s, double duration)
 	}
 }
 
-static void cross(const double a[3], const double b[3], double c[3])
-{
-	c[0] = a[1] * b[2] - a[2] * b[1];
-	c[1] = a[2] * b[0] - a[0] * b[2];
-	c[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 /// The sum of the inverse masses of a pair along any direction through the centre.
 static double give_way(const sim_soft *s, const sphere_pair *pair)
 {
@@ -490,7 +483,7 @@ static void hold_pair(const sim_soft *s, const sphere_pair *pair, double reach, 
 	const int32_t *v = s->triangles + 3 * (int64_t)pair->triangle;
 	const double arm[3] = { -reach * pair->normal[0], -reach * pair->normal[1], -reach * pair->normal[2] };
 	double slid[3], moment[3];
-	cross(b->turn, arm, slid);
+	soft_cross(b->turn, arm, slid);
 	for (int k = 0; k < 3; k++) {
 		slid[k] += b->now.place[k] - b->before[k];
 		for (int i = 0; i < 3; i++)
@@ -506,7 +499,7 @@ static void hold_pair(const sim_soft *s, const sphere_pair *pair, double reach, 
 	const double part = -fmin(full, most) / way;
 	const double by[3] = { part * slid[0], part * slid[1], part * slid[2] };
 	move_pair(s, pair, by, b->now.place, s->place);
-	cross(arm, by, moment);
+	soft_cross(arm, by, moment);
 	for (int k = 0; k < 3; k++)
 		b->turn[k] += b->inverse_inertia * moment[k];
 }
@@ -630,12 +623,7 @@ static bool measure_clear(sim_soft *s, sim_error *error)
 	return true;
 }
 
-bool soft_end_spheres(sim_soft *s, sim_error *error)
-{
-	if (!s->spheres || s->spheres->count == 0)
-		return true;
-	return measure_clear(s, error);
-}
+bool soft_end_spheres(sim_soft *s, sim_error *error) { return !soft_has_spheres(s) || measure_clear(s, error); }
 
 void soft_reset_spheres(sim_soft *s, bool to_begin)
 {

@@ -23,7 +23,7 @@ typedef struct soft_contact {
 	/// N s: what the features have been given in this part of the step, each vertex its weight of
 	/// it; those that bodies carry take it to them
 	double impulse[3];
-	double corrected[3]; ///< kg m: the same of corrections of places since the solver
+	double corrected[3]; ///< kg m: likewise of corrections of places since the solver
 	bool touching;       ///< closer than wanted at the begin already
 	bool parted;         ///< was put apart after the solver
 } soft_contact;
@@ -192,7 +192,7 @@ bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, con
 /// constraints.
 void soft_solve(sim_soft *soft, double duration, int32_t substeps);
 /// Correct places as the forces of one substep of so many seconds do, without regard to contacts.
-/// What has no inverse mass stays.
+/// A vertex without inverse mass stays.
 void soft_hold_shapes(sim_soft *soft, double duration);
 /// Keep the contacts' gaps in this substep of so many seconds: progress of the step is from 0 to 1.
 /// again: the substep's pushes so far did not suffice.
@@ -209,11 +209,11 @@ void soft_damp_contacts(sim_soft *soft);
 int64_t soft_part_contacts(sim_soft *soft);
 /// Take away the velocity at which features approach that were pushed or put apart.
 void soft_slow_contacts(sim_soft *soft);
-/// Shorten what is too long on the coarse levels, and take the vertices along: in a substep of so
-/// many seconds, or, 0, after all of them. Returns how many tethers were too long.
+/// Shorten edges that are too long on the coarse levels, and take the vertices along: in a substep
+/// of so many seconds, or, 0, after all of them. Returns how many tethers were too long.
 int64_t soft_limit_levels(sim_soft *soft, double duration);
 /// Correct places at the end of the step, without regard to forces, until edges keep their limits
-/// and contacts their gaps, or it takes too long. Velocities stay, but for those of pairs with
+/// and contacts their gaps, or it takes too long. Velocities stay, except of pairs with
 /// spheres.
 void soft_settle(sim_soft *soft, double duration);
 /// Take away the velocities that break what soft_settle had to correct, in a part of the step of so
@@ -326,5 +326,21 @@ typedef enum soft_verdict { SOFT_DONE, SOFT_SQUEEZED, SOFT_FAILED } soft_verdict
 soft_verdict soft_merge_zones(sim_soft *soft, double duration, sim_error *error);
 
 static inline double soft_dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+static inline void soft_cross(const double a[3], const double b[3], double c[3])
+{
+	c[0] = a[1] * b[2] - a[2] * b[1];
+	c[1] = a[2] * b[0] - a[0] * b[2];
+	c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/// The root of the tree of i in a forest of parents; ways to it become shorter.
+static inline int32_t soft_find_root(int32_t *parents, int32_t i)
+{
+	while (parents[i] != i) {
+		parents[i] = parents[parents[i]];
+		i = parents[i];
+	}
+	return i;
+}
 
 #endif

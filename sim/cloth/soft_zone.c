@@ -16,15 +16,6 @@ static int32_t motion_of(const sim_soft *s, int32_t i)
 	return carrier >= 0 && s->parts[carrier].rests ? SIM_SOFT_PINNED : carrier;
 }
 
-static int32_t find_root(int32_t *zone, int32_t i)
-{
-	while (zone[i] != i) {
-		zone[i] = zone[zone[i]];
-		i = zone[i];
-	}
-	return i;
-}
-
 /// A free vertex not seen before is a zone of its own, a solid a zone with all of its vertices.
 /// *grown: has anything changed?
 static int32_t enter(sim_soft *s, int32_t i, bool *grown)
@@ -38,7 +29,7 @@ static int32_t enter(sim_soft *s, int32_t i, bool *grown)
 		s->zone_carrier[first] = s->zone_holder[first] = SIM_SOFT_FREE;
 		*grown = true;
 	}
-	return find_root(s->zone, i);
+	return soft_find_root(s->zone, i);
 }
 
 /// The name of a body in quotes, for messages. text: [SIM_SOFT_NAME + 2].
@@ -103,7 +94,7 @@ static void sum_zones(sim_soft *s)
 	for (int32_t i = 0; i < s->vertex_count; i++) {
 		if (s->zone[i] < 0)
 			continue;
-		double *sum = s->zone_sum + 4 * (int64_t)find_root(s->zone, i);
+		double *sum = s->zone_sum + 4 * (int64_t)soft_find_root(s->zone, i);
 		const double mass = 1 / s->inverse_mass[i];
 		for (int k = 0; k < 3; k++)
 			sum[k] += mass * (s->solved[3 * (int64_t)i + k] - s->begin[3 * (int64_t)i + k]);
@@ -113,7 +104,7 @@ static void sum_zones(sim_soft *s)
 
 static void place_vertex(sim_soft *s, int32_t i)
 {
-	const int32_t root = find_root(s->zone, i), carrier = s->zone_carrier[root];
+	const int32_t root = soft_find_root(s->zone, i), carrier = s->zone_carrier[root];
 	const double *begin = s->begin + 3 * (int64_t)i, *sum = s->zone_sum + 4 * (int64_t)root;
 	double *place = s->place + 3 * (int64_t)i;
 	if (carrier >= 0) {
@@ -145,7 +136,7 @@ static void place_solids(sim_soft *s)
 		soft_part *part = &s->parts[i];
 		if (part->kind != SIM_SOFT_SOLID || s->zone[part->first_vertex] < 0)
 			continue;
-		const int32_t root = find_root(s->zone, part->first_vertex), carrier = s->zone_carrier[root];
+		const int32_t root = soft_find_root(s->zone, part->first_vertex), carrier = s->zone_carrier[root];
 		const double *sum = s->zone_sum + 4 * (int64_t)root;
 		carom_pose *pose = &part->solid.zoned;
 		*pose = part->solid.begin.pose;
@@ -178,12 +169,12 @@ static void say_touching(const sim_soft *s, const int32_t vertices[4], sim_error
 		(int)(vertices[0] - a->first_vertex), a->name, b->name, (int)(vertices[3] - b->first_vertex));
 }
 
-/// What holds a vertex of a zone has moved it from where the solver left it.
+/// A hold has moved a vertex of a zone from where the solver left it.
 static void push_carriers(sim_soft *s, double duration)
 {
 	const double *from = s->coupled ? s->solved : s->before; // contacts have the rest
 	for (int32_t i = 0; i < s->vertex_count; i++) {
-		const int32_t carrier = s->zone[i] >= 0 ? s->zone_carrier[find_root(s->zone, i)] : SIM_SOFT_FREE;
+		const int32_t carrier = s->zone[i] >= 0 ? s->zone_carrier[soft_find_root(s->zone, i)] : SIM_SOFT_FREE;
 		double given[3];
 		if (carrier < 0)
 			continue;

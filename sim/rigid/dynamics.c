@@ -353,21 +353,6 @@ static bool is_finite_body(const body_state *state)
 	return isfinite(p[0] + p[1] + p[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]);
 }
 
-void sim_dynamics_push(sim_dynamics *dynamics, int32_t body, const double impulse[3], const double angular_impulse[3])
-{
-	body_state *state = &dynamics->bodies[body];
-	if (state->kind != CAROM_DYNAMIC)
-		return;
-	dVector3 arm;
-	dBodyVectorToWorld(state->body, -state->centre.x, -state->centre.y, -state->centre.z, arm);
-	for (int k = 0; k < 3; k++) {
-		const int u = (k + 1) % 3, v = (k + 2) % 3;
-		state->impulse[k] += impulse[k];
-		state->angular_impulse[k] += angular_impulse[k] + arm[u] * impulse[v] - arm[v] * impulse[u];
-		state->pushed = state->pushed || impulse[k] != 0 || angular_impulse[k] != 0;
-	}
-}
-
 /// The angular velocity that an angular impulse gives, both in the body's frame: solves I w = l by
 /// the adjoint of the symmetric I (rows of four).
 static void solve_inertia(const dReal *i, const dVector3 l, dVector3 w)

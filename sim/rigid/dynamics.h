@@ -73,10 +73,6 @@ typedef struct sim_dynamic_contact {
 /// are not static: |v| + |w| r, m/s.
 double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii);
 
-/// Push a dynamic body in the next step: an impulse (N s, world frame) at the origin of its
-/// detection frame, and an angular one (N m s) about it. Pushes add up; other bodies take none.
-void sim_dynamics_push(sim_dynamics *dynamics, int32_t body, const double impulse[3], const double angular_impulse[3]);
-
 /// Change the velocities of a dynamic body at once: an impulse (N s, world frame), and an angular
 /// one (N m s) about its centre of mass. Other bodies take none.
 void sim_dynamics_kick(sim_dynamics *dynamics, int32_t body, carom_vec3 impulse, carom_vec3 angular_impulse);

@@ -211,7 +211,7 @@ static int find_box(const render_settings *settings, render_state *state, carom_
 		const int status = render_read_moment(&moment, &state->source, first + (looks ? span * i / looks : 0), false);
 		if (status == EXIT_DONE) {
 			const carom_aabb now = render_bounds(&moment, &state->view);
-			picture_widen_box(box, &now);
+			view_widen_box(box, &now);
 		}
 		render_free_moment(&moment);
 		if (status != EXIT_DONE)

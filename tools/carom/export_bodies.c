@@ -5,6 +5,7 @@
 #include "report.h"
 
 #include "scene/volumes.h"
+#include "view/renderer.h"
 #include "web/contact_hash.h"
 #include "web/track.h"
 
@@ -34,9 +35,8 @@ static double largest_extent(const io_recording *recording, bool driven, double 
 
 double export_bodies_extent(const export_bodies *b)
 {
-	const double WIDER = 10; // as view_bounds_of_moving has it
 	const double most = largest_extent(b->play.recording, false, INFINITY);
-	return fmax(most, largest_extent(b->play.recording, true, most > 0 ? WIDER * most : INFINITY));
+	return fmax(most, largest_extent(b->play.recording, true, most > 0 ? VIEW_WIDER * most : INFINITY));
 }
 
 /// Places are rounded to a 2048th of the smallest body that moves.

@@ -22,13 +22,6 @@ carom_aabb picture_empty_box(void)
 
 bool picture_box_is_empty(const carom_aabb *box) { return !(box->lower.x <= box->upper.x); }
 
-void picture_widen_box(carom_aabb *box, const carom_aabb *more)
-{
-	const carom_vec3 l = box->lower, u = box->upper;
-	box->lower = (carom_vec3){ fmin(l.x, more->lower.x), fmin(l.y, more->lower.y), fmin(l.z, more->lower.z) };
-	box->upper = (carom_vec3){ fmax(u.x, more->upper.x), fmax(u.y, more->upper.y), fmax(u.z, more->upper.z) };
-}
-
 /// Place number i of some, and its radius, 0 without radii.
 static carom_vec3 read_place(const carom_strided *places, const carom_strided *radii, int64_t i, double *radius)
 {
@@ -45,7 +38,7 @@ void picture_widen_box_by(carom_aabb *box, int64_t count, const carom_strided *p
 	for (int64_t i = 0; i < count; i++) {
 		double r;
 		const carom_vec3 p = read_place(places, radii, i, &r);
-		picture_widen_box(box, &(carom_aabb){ { p.x - r, p.y - r, p.z - r }, { p.x + r, p.y + r, p.z + r } });
+		view_widen_box(box, &(carom_aabb){ { p.x - r, p.y - r, p.z - r }, { p.x + r, p.y + r, p.z + r } });
 	}
 }
 

@@ -58,8 +58,6 @@ double picture_lower(
 /// The box of nothing: that of any point is larger.
 carom_aabb picture_empty_box(void);
 bool picture_box_is_empty(const carom_aabb *box);
-/// Unite a box with another one.
-void picture_widen_box(carom_aabb *box, const carom_aabb *more);
 /// Unite a box with points, or with spheres where radii are given.
 void picture_widen_box_by(carom_aabb *box, int64_t count, const carom_strided *places, const carom_strided *radii);
 carom_vec3 picture_middle_of(const carom_aabb *box);

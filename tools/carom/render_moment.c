@@ -204,10 +204,10 @@ carom_aabb render_bounds(const render_moment *m, const render_view *view)
 	if (m->world) {
 		const playback *play = &m->source->bodies->play;
 		if (view_bounds_of_moving(m->world, play->ids, play->body_count, &more))
-			picture_widen_box(&box, &more);
+			view_widen_box(&box, &more);
 	}
 	if (m->spheres.count > 0 && view->has_walls && (view->box || m->world || m->mesh.vertex_count > 0))
-		picture_widen_box(&box, &view->walls);
+		view_widen_box(&box, &view->walls);
 	else
 		picture_widen_box_by(&box, m->spheres.count, &centres, &radii);
 	return box;

@@ -124,6 +124,12 @@ void run_out_path(const run_options *options, const char *name, char path[IO_PAT
 /// Does the run go on in the folder that the checkpoint is in?
 bool run_continues_in_place(const run_options *options);
 
+/// Bytes of a row of a table of steps, at most.
+enum { RUN_ROW_SIZE = 512 };
+/// The next row of a table and its step. A row without its end was being written when all ended. It
+/// is passed over, as other lines are. False: there is none.
+bool run_next_row(FILE *table, char line[RUN_ROW_SIZE], long long *step);
+
 /// Write the checkpoint of a scene that holds more than spheres, where one is wanted and due.
 int run_save(run *r, bool at_end);
 

@@ -4,14 +4,9 @@
 
 #include "report.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { ROW_SIZE = 512 };
-
 static const char names[] = "step,time,name,body,force_x,force_y,force_z,torque_x,torque_y,torque_z,touches\n";
-
-static const char *const faces[] = { "low_x", "high_x", "low_y", "high_y", "low_z", "high_z" };
 
 // ---- The file ----
 
@@ -27,10 +22,10 @@ static FILE *open_rows_before(const char *path)
 
 static void copy_rows(FILE *from, FILE *to, int64_t last_step)
 {
-	char row[ROW_SIZE];
+	char row[RUN_ROW_SIZE];
 	long long step;
-	while (fgets(row, sizeof row, from)) {
-		if (strchr(row, '\n') && sscanf(row, "%lld,", &step) == 1 && step <= last_step)
+	while (run_next_row(from, row, &step)) {
+		if (step <= last_step)
 			fputs(row, to);
 	}
 }
@@ -103,7 +98,7 @@ static void put_rows(const run *r, const run_forces *f, const sim_granular_wall_
 	const scene_spheres *section = &r->scene.spheres;
 	for (int i = 0; i < 6; i++) {
 		if (section->def.faces[i])
-			put_row(r, f, faces[i], -1, &walls[i]);
+			put_row(r, f, scene_face_words[i], -1, &walls[i]);
 	}
 	for (int i = 0; i < section->def.moving_count; i++) {
 		char name[32];

@@ -69,10 +69,10 @@ carom_aabb run_bounds(const run *r)
 		box = box_of_surface(r, &surface);
 	}
 	if (r->parts.simulation && run_rigid_bounds(r, &more))
-		picture_widen_box(&box, &more);
+		view_widen_box(&box, &more);
 	const sim_granular_def *def = &r->scene.spheres.def;
 	if (r->parts.granular)
-		picture_widen_box(&box,
+		view_widen_box(&box,
 			&(carom_aabb){ { def->lower[0], def->lower[1], def->lower[2] }, { def->upper[0], def->upper[1], def->upper[2] } });
 	if (picture_box_is_empty(&box))
 		box = (carom_aabb){ { -1, -1, -1 }, { 1, 1, 1 } };

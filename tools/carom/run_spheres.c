@@ -22,7 +22,6 @@
 #include <string.h>
 
 enum {
-	ROW_SIZE = 512,  // of the table of steps, most
 	MOST_AHEAD = 16, // steps of a device before somebody looks
 };
 
@@ -71,7 +70,7 @@ static void write_row(run *r, void *state, FILE *table)
 {
 	spheres *s = state;
 	const sim_granular_step *step = &s->sums.last;
-	char row[ROW_SIZE];
+	char row[RUN_ROW_SIZE];
 	const double count = (double)sim_granular_get_info(r->parts.granular).count;
 	char energy_text[32] = "";
 	if (s->energy >= 0)
@@ -399,10 +398,9 @@ static int make_granular(run *r, spheres *s)
 	return EXIT_DONE;
 }
 
-/// The next row of a table and its step; a row without its end was being written when all ended.
-static bool next_row(FILE *table, char line[ROW_SIZE], long long *step)
+bool run_next_row(FILE *table, char line[RUN_ROW_SIZE], long long *step)
 {
-	while (fgets(line, ROW_SIZE, table)) {
+	while (fgets(line, RUN_ROW_SIZE, table)) {
 		if (strchr(line, '\n') && sscanf(line, "%lld,", step) == 1)
 			return true;
 	}
@@ -413,11 +411,11 @@ static bool next_row(FILE *table, char line[ROW_SIZE], long long *step)
 /// Checkpoints of version 1 do not say (wanted is 0): there the step itself must be among them.
 static bool has_rows(FILE *table, int64_t last_step, uint64_t wanted)
 {
-	char line[ROW_SIZE];
+	char line[RUN_ROW_SIZE];
 	long long step;
 	bool found = false;
 	uint64_t sum = SIM_HASH_START;
-	while (next_row(table, line, &step)) {
+	while (run_next_row(table, line, &step)) {
 		if (step <= last_step)
 			sum = sim_hash_text(sum, line, strlen(line));
 		found |= step == last_step;
@@ -459,7 +457,7 @@ static int open_rows_before(const run *r, const char *path, FILE **table)
 /// stays until all are copied.
 static int begin_table(run *r, spheres *s, bool in_place)
 {
-	char path[IO_PATH_MAX], line[ROW_SIZE];
+	char path[IO_PATH_MAX], line[RUN_ROW_SIZE];
 	sim_error error;
 	long long step;
 	FILE *before = NULL;
@@ -469,7 +467,7 @@ static int begin_table(run *r, spheres *s, bool in_place)
 	const bool open = before ? io_output_open_beside(&r->stats, path, &error) : io_output_open(&r->stats, path, &error);
 	if (open)
 		fputs(stats_names, r->stats.stream);
-	while (open && before && next_row(before, line, &step)) {
+	while (open && before && run_next_row(before, line, &step)) {
 		if (step <= r->first_step)
 			put_row(s, line, r->stats.stream);
 	}

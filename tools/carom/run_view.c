@@ -220,7 +220,7 @@ static void drop_to_plane(carom_aabb *box, const carom_pose *plane, carom_vec3 u
 			i & 4 ? from.upper.z : from.lower.z };
 		const double height = sim_dot(sim_subtract(corner, plane->position), normal) / slope;
 		const carom_vec3 foot = sim_subtract(corner, sim_scale(up, fmax(height, 0)));
-		picture_widen_box(box, &(carom_aabb){ foot, foot });
+		view_widen_box(box, &(carom_aabb){ foot, foot });
 	}
 }
 

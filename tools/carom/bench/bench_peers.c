@@ -8,7 +8,6 @@
 #include "io/output_file.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
