@@ -9,7 +9,7 @@
 
 // ---- Meshes ----
 
-static int32_t add_vertex(fixture_soup *s, double x, double y, double z)
+int32_t fixture_soup_vertex(fixture_soup *s, double x, double y, double z)
 {
 	REQUIRE(s->vertex_count < FIXTURE_MAX_VERTICES);
 	float *v = &s->vertices[3 * s->vertex_count];
@@ -19,7 +19,7 @@ static int32_t add_vertex(fixture_soup *s, double x, double y, double z)
 	return s->vertex_count++;
 }
 
-static void add_triangle(fixture_soup *s, int32_t a, int32_t b, int32_t c)
+void fixture_soup_triangle(fixture_soup *s, int32_t a, int32_t b, int32_t c)
 {
 	REQUIRE(s->triangle_count < FIXTURE_MAX_TRIANGLES);
 	int32_t *t = &s->triangles[3 * s->triangle_count++];
@@ -28,10 +28,10 @@ static void add_triangle(fixture_soup *s, int32_t a, int32_t b, int32_t c)
 	t[2] = c;
 }
 
-static void add_quad(fixture_soup *s, int32_t a, int32_t b, int32_t c, int32_t d)
+void fixture_soup_quad(fixture_soup *s, int32_t a, int32_t b, int32_t c, int32_t d)
 {
-	add_triangle(s, a, b, c);
-	add_triangle(s, a, c, d);
+	fixture_soup_triangle(s, a, b, c);
+	fixture_soup_triangle(s, a, c, d);
 }
 
 void fixture_soup_box(fixture_soup *s, v3d centre, double hx, double hy, double hz)
@@ -40,28 +40,28 @@ void fixture_soup_box(fixture_soup *s, v3d centre, double hx, double hy, double 
 		{ 1, 3, 7, 5 } };
 	const int32_t base = s->vertex_count;
 	for (int i = 0; i < 8; i++)
-		add_vertex(s, centre.x + (i & 1 ? hx : -hx), centre.y + (i & 2 ? hy : -hy), centre.z + (i & 4 ? hz : -hz));
+		fixture_soup_vertex(s, centre.x + (i & 1 ? hx : -hx), centre.y + (i & 2 ? hy : -hy), centre.z + (i & 4 ? hz : -hz));
 	for (int i = 0; i < 6; i++)
-		add_quad(s, base + quads[i][0], base + quads[i][1], base + quads[i][2], base + quads[i][3]);
+		fixture_soup_quad(s, base + quads[i][0], base + quads[i][1], base + quads[i][2], base + quads[i][3]);
 }
 
 void fixture_soup_sphere(fixture_soup *s, v3d c, double radius, int stripes)
 {
 	const int around = 2 * stripes;
-	const int32_t north = add_vertex(s, c.x, c.y, c.z + radius), first = s->vertex_count;
+	const int32_t north = fixture_soup_vertex(s, c.x, c.y, c.z + radius), first = s->vertex_count;
 	for (int i = 1; i < stripes; i++) {
 		for (int k = 0; k < around; k++) {
 			const double a = FIXTURE_PI * i / stripes, b = FIXTURE_PI * k / stripes;
-			add_vertex(s, c.x + radius * sin(a) * cos(b), c.y + radius * sin(a) * sin(b), c.z + radius * cos(a));
+			fixture_soup_vertex(s, c.x + radius * sin(a) * cos(b), c.y + radius * sin(a) * sin(b), c.z + radius * cos(a));
 		}
 	}
-	const int32_t south = add_vertex(s, c.x, c.y, c.z - radius), last = south - around;
+	const int32_t south = fixture_soup_vertex(s, c.x, c.y, c.z - radius), last = south - around;
 	for (int k = 0; k < around; k++) {
 		const int next = (k + 1) % around;
-		add_triangle(s, north, first + k, first + next);
+		fixture_soup_triangle(s, north, first + k, first + next);
 		for (int32_t row = first; row < last; row += around)
-			add_quad(s, row + k, row + around + k, row + around + next, row + next);
-		add_triangle(s, south, last + next, last + k);
+			fixture_soup_quad(s, row + k, row + around + k, row + around + next, row + next);
+		fixture_soup_triangle(s, south, last + next, last + k);
 	}
 }
 
@@ -72,13 +72,13 @@ void fixture_soup_torus(fixture_soup *s, int around, int across, double minor, d
 		for (int k = 0; k < across; k++) {
 			const double a = 2 * FIXTURE_PI * i / around, b = 2 * FIXTURE_PI * k / across;
 			const double r = minor * (1 + lump * sin(5 * a + 2 * b)), ring = 1 + r * cos(b);
-			add_vertex(s, ring * cos(a), ring * sin(a), r * sin(b));
+			fixture_soup_vertex(s, ring * cos(a), ring * sin(a), r * sin(b));
 		}
 	}
 	for (int i = 0; i < around; i++) {
 		for (int k = 0; k < across; k++) {
 			const int32_t i1 = (i + 1) % around, k1 = (k + 1) % across;
-			add_quad(s, base + i * across + k, base + i1 * across + k, base + i1 * across + k1, base + i * across + k1);
+			fixture_soup_quad(s, base + i * across + k, base + i1 * across + k, base + i1 * across + k1, base + i * across + k1);
 		}
 	}
 }
@@ -88,15 +88,15 @@ void fixture_soup_sheet(fixture_soup *s, int cells, double size)
 	const int32_t base = s->vertex_count, row = cells + 1;
 	for (int y = 0; y <= cells; y++) {
 		for (int x = 0; x <= cells; x++)
-			add_vertex(s, size * ((double)x / cells - 0.5), size * ((double)y / cells - 0.5), 0);
+			fixture_soup_vertex(s, size * ((double)x / cells - 0.5), size * ((double)y / cells - 0.5), 0);
 	}
 	for (int y = 0; y < cells; y++) {
 		for (int x = 0; x < cells; x++) {
 			const int32_t a = base + y * row + x, b = a + 1, c = b + row, d = a + row;
 			if ((x + y) % 2)
-				add_quad(s, a, b, c, d);
+				fixture_soup_quad(s, a, b, c, d);
 			else
-				add_quad(s, b, c, d, a);
+				fixture_soup_quad(s, b, c, d, a);
 		}
 	}
 }

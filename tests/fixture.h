@@ -22,6 +22,10 @@ typedef struct fixture_soup {
 	int32_t triangle_count;
 } fixture_soup;
 
+/// Append a vertex. Returns its number.
+int32_t fixture_soup_vertex(fixture_soup *soup, double x, double y, double z);
+void fixture_soup_triangle(fixture_soup *soup, int32_t a, int32_t b, int32_t c);
+void fixture_soup_quad(fixture_soup *soup, int32_t a, int32_t b, int32_t c, int32_t d);
 /// Append a closed box with a vertex at each corner, centre at c.
 void fixture_soup_box(fixture_soup *soup, v3d centre, double hx, double hy, double hz);
 /// Append a closed sphere of the given number of stripes; poles on z.
@@ -75,6 +79,13 @@ static inline carom_shape fixture_hull(const carom_mesh *mesh) { return (carom_s
 /// The hull of points [3*count].
 carom_mesh *fixture_hull_mesh(carom_context *context, const float *points, int32_t count);
 static inline carom_pose fixture_at(double x, double y, double z) { return (carom_pose){ { x, y, z }, { 0, 0, 0, 1 } }; }
+
+/// Centres and radii of spheres [4*n]: x, y, z, radius.
+static inline carom_strided fixture_centres(const double *spheres)
+{
+	return (carom_strided){ spheres, 4 * sizeof(double), CAROM_FLOAT64 };
+}
+static inline carom_strided fixture_radii(const double *spheres) { return fixture_centres(spheres + 3); }
 
 /// Add a body of a kind; a failure ends the case.
 carom_body_id fixture_add(carom_world *world, carom_shape shape, carom_pose pose, carom_body_kind kind);

@@ -105,3 +105,29 @@ carom_mesh *manifold_made_mesh(carom_context *context, const char *shape, int32_
 	sim_mesh_free(&made);
 	return mesh;
 }
+
+carom_mesh *manifold_frustum(carom_context *context, int sides, double lower, double upper, double half)
+{
+	float points[6 * MANIFOLD_MOST_SIDES];
+	REQUIRE(sides <= MANIFOLD_MOST_SIDES);
+	for (int i = 0; i < 2 * sides; i++) {
+		const double angle = 2 * FIXTURE_PI * (i / 2) / sides, radius = i % 2 ? upper : lower;
+		points[3 * i] = (float)(radius * cos(angle));
+		points[3 * i + 1] = (float)(radius * sin(angle));
+		points[3 * i + 2] = (float)(i % 2 ? half : -half);
+	}
+	return fixture_hull_mesh(context, points, 2 * sides);
+}
+
+carom_mesh *manifold_stone(carom_context *context, int count, uint64_t seed)
+{
+	float points[6 * MANIFOLD_MOST_SIDES];
+	REQUIRE(count <= 2 * MANIFOLD_MOST_SIDES);
+	for (int i = 0; i < count; i++) {
+		const carom_vec3 p = carom_rotate(fixture_random_pose(&seed, 1).orientation, (carom_vec3){ 0.6, 0, 0 });
+		points[3 * i] = (float)p.x;
+		points[3 * i + 1] = (float)p.y;
+		points[3 * i + 2] = (float)p.z;
+	}
+	return fixture_hull_mesh(context, points, count);
+}

@@ -13,6 +13,12 @@ void manifold_add_square(fixture_soup *soup, int cells, v3d corner, v3d right, v
 /// An open floor in z = 0, size wide, of 2 * cells^2 triangles, its front up.
 carom_mesh *manifold_floor(carom_context *context, int cells, double size, carom_mesh_sides sides);
 
+enum { MANIFOLD_MOST_SIDES = 62 };
+/// The hull of a prism about z, or of a frustum whose top is smaller.
+carom_mesh *manifold_frustum(carom_context *context, int sides, double lower, double upper, double half);
+/// The hull of random points on a sphere of radius 0.6, at most twice as many as sides.
+carom_mesh *manifold_stone(carom_context *context, int count, uint64_t seed);
+
 /// A closed mesh of a shape of sim/shapes/shapes.h, in so many triangles.
 carom_mesh *manifold_made_mesh(carom_context *context, const char *shape, int32_t triangles);
 

@@ -18,52 +18,35 @@ typedef enum floor_kind {
 	FLOORS
 } floor_kind;
 
-static void add_triangle(fixture_soup *s, int a, int b, int c)
-{
-	int32_t *t = &s->triangles[3 * s->triangle_count++];
-	t[0] = a;
-	t[1] = b;
-	t[2] = c;
-}
-
-static int add_vertex(fixture_soup *s, double x, double y, double z)
-{
-	float *v = &s->vertices[3 * s->vertex_count];
-	v[0] = (float)x;
-	v[1] = (float)y;
-	v[2] = (float)z;
-	return s->vertex_count++;
-}
-
 static void add_quad(fixture_soup *s, double x, double y, double w, bool back)
 {
-	const int o = add_vertex(s, x, y, 0);
-	add_vertex(s, x + w, y, 0);
-	add_vertex(s, x + w, y + w, 0);
-	add_vertex(s, x, y + w, 0);
-	add_triangle(s, o, o + 1, o + 2);
-	add_triangle(s, o, o + 2, o + 3);
+	const int o = fixture_soup_vertex(s, x, y, 0);
+	fixture_soup_vertex(s, x + w, y, 0);
+	fixture_soup_vertex(s, x + w, y + w, 0);
+	fixture_soup_vertex(s, x, y + w, 0);
+	fixture_soup_triangle(s, o, o + 1, o + 2);
+	fixture_soup_triangle(s, o, o + 2, o + 3);
 	if (!back)
 		return;
-	add_triangle(s, o, o + 2, o + 1);
-	add_triangle(s, o, o + 3, o + 2);
+	fixture_soup_triangle(s, o, o + 2, o + 1);
+	fixture_soup_triangle(s, o, o + 3, o + 2);
 }
 
 /// A quad around two vertices that nearly coincide.
 static void add_slivers(fixture_soup *s, double x, double y, double w, double middle)
 {
-	const int o = add_vertex(s, x, y, 0);
-	add_vertex(s, x + w, y, 0);
-	add_vertex(s, x + w, y + w, 0);
-	add_vertex(s, x, y + w, 0);
-	add_vertex(s, x + w * middle, y + 0.5 * w, 0);
-	add_vertex(s, x + w * middle + 1e-4, y + 0.5 * w + 1e-6, 0);
-	add_triangle(s, o, o + 1, o + 4);
-	add_triangle(s, o + 1, o + 5, o + 4);
-	add_triangle(s, o + 1, o + 2, o + 5);
-	add_triangle(s, o + 2, o + 3, o + 5);
-	add_triangle(s, o + 3, o + 4, o + 5);
-	add_triangle(s, o + 3, o, o + 4);
+	const int o = fixture_soup_vertex(s, x, y, 0);
+	fixture_soup_vertex(s, x + w, y, 0);
+	fixture_soup_vertex(s, x + w, y + w, 0);
+	fixture_soup_vertex(s, x, y + w, 0);
+	fixture_soup_vertex(s, x + w * middle, y + 0.5 * w, 0);
+	fixture_soup_vertex(s, x + w * middle + 1e-4, y + 0.5 * w + 1e-6, 0);
+	fixture_soup_triangle(s, o, o + 1, o + 4);
+	fixture_soup_triangle(s, o + 1, o + 5, o + 4);
+	fixture_soup_triangle(s, o + 1, o + 2, o + 5);
+	fixture_soup_triangle(s, o + 2, o + 3, o + 5);
+	fixture_soup_triangle(s, o + 3, o + 4, o + 5);
+	fixture_soup_triangle(s, o + 3, o, o + 4);
 }
 
 static void add_cell(fixture_soup *s, floor_kind kind, int i, int j, double middle)
@@ -189,18 +172,18 @@ TEST(flat_floors, a_step_at_a_junction_pushes_back)
 	make_standing(context, s, meshes);
 	soup.vertex_count = soup.triangle_count = 0;
 	for (int i = 0; i < 8; i++)
-		add_vertex(&soup, i & 1 ? 0 : -4, i & 2 ? 4 : -4, 0);
+		fixture_soup_vertex(&soup, i & 1 ? 0 : -4, i & 2 ? 4 : -4, 0);
 	soup.vertices[12] = soup.vertices[15] = soup.vertices[18] = 0; // 4: (0, 0, 0.05), 5 and 6: ends of the riser's top
 	soup.vertices[13] = 0;
 	soup.vertices[14] = soup.vertices[17] = soup.vertices[20] = soup.vertices[23] = 0.05f;
 	soup.vertices[21] = 4;
 	soup.vertices[22] = 0;
-	add_triangle(&soup, 0, 1, 3);
-	add_triangle(&soup, 0, 3, 2);
-	add_triangle(&soup, 1, 5, 6); // the riser, without a vertex in the middle
-	add_triangle(&soup, 1, 6, 3);
-	add_triangle(&soup, 4, 5, 7); // the upper floor, with one
-	add_triangle(&soup, 4, 7, 6);
+	fixture_soup_triangle(&soup, 0, 1, 3);
+	fixture_soup_triangle(&soup, 0, 3, 2);
+	fixture_soup_triangle(&soup, 1, 5, 6); // the riser, without a vertex in the middle
+	fixture_soup_triangle(&soup, 1, 6, 3);
+	fixture_soup_triangle(&soup, 4, 5, 7); // the upper floor, with one
+	fixture_soup_triangle(&soup, 4, 7, 6);
 	carom_mesh *mesh = fixture_mesh(context, &soup);
 	const carom_shape below = fixture_of_mesh(mesh);
 	static const int upright[2] = { 3, 8 };
@@ -228,10 +211,10 @@ static carom_mesh *make_stairs(carom_context *context)
 	static fixture_soup soup;
 	soup.vertex_count = soup.triangle_count = 0;
 	for (int i = 0; i < 8; i++) // from below: the ends of the lower tread, of the riser's foot and top, and of the upper tread
-		add_vertex(&soup, i < 2 ? -4 : i < 6 ? 0 : 4, i % 2 ? 4 : -4, i < 4 ? 0 : 0.05);
+		fixture_soup_vertex(&soup, i < 2 ? -4 : i < 6 ? 0 : 4, i % 2 ? 4 : -4, i < 4 ? 0 : 0.05);
 	for (int i = 0; i < 6; i += 2) {
-		add_triangle(&soup, i, i + 2, i + 3);
-		add_triangle(&soup, i, i + 3, i + 1);
+		fixture_soup_triangle(&soup, i, i + 2, i + 3);
+		fixture_soup_triangle(&soup, i, i + 3, i + 1);
 	}
 	return fixture_mesh(context, &soup);
 }

@@ -49,7 +49,7 @@ static void draw_radii(const char *radius, int count, double *radii)
 
 enum { DRAWN = 40000 };
 
-/// The mean of a value over a density between cut-offs, by the middle rule, and that of what was drawn, within 4 standard errors.
+/// The mean of a value over a density between cut-offs, by the middle rule, and the mean of the draws, within 4 standard errors.
 static void check_mean(
 	const double *radii, bool lognormal, double middle, double deviation, double least, double most, int power)
 {

@@ -7,40 +7,16 @@
 
 enum { SHAPES = 8 };
 
-static carom_mesh *prism(carom_context *context, int sides, double radius, double half)
-{
-	float points[3 * 32];
-	for (int i = 0; i < 2 * sides; i++) {
-		const double angle = 2 * FIXTURE_PI * (i / 2) / sides;
-		points[3 * i] = (float)(radius * cos(angle));
-		points[3 * i + 1] = (float)(radius * sin(angle));
-		points[3 * i + 2] = (float)(i % 2 ? half : -half);
-	}
-	return fixture_hull_mesh(context, points, 2 * sides);
-}
-
-static carom_mesh *stone(carom_context *context, int count, uint64_t seed)
-{
-	float points[3 * 32];
-	for (int i = 0; i < count; i++) {
-		const carom_vec3 p = carom_rotate(fixture_random_pose(&seed, 1).orientation, (carom_vec3){ 0.6, 0, 0 });
-		points[3 * i] = (float)p.x;
-		points[3 * i + 1] = (float)p.y;
-		points[3 * i + 2] = (float)p.z;
-	}
-	return fixture_hull_mesh(context, points, count);
-}
-
 static void make_shapes(carom_context *context, carom_mesh *shapes[SHAPES])
 {
 	shapes[0] = manifold_cube(context, 1, 0.5);
 	shapes[1] = manifold_shuffled_cube(context, 2, 0.5, 7);
 	shapes[2] = manifold_cube(context, 4, 0.4);
 	shapes[3] = fixture_box_mesh(context, 0.9, 0.05, 0.4);
-	shapes[4] = prism(context, 6, 0.5, 0.3);
-	shapes[5] = prism(context, 3, 0.6, 0.5);
-	shapes[6] = stone(context, 4, 5);
-	shapes[7] = stone(context, 17, 3);
+	shapes[4] = manifold_frustum(context, 6, 0.5, 0.5, 0.3);
+	shapes[5] = manifold_frustum(context, 3, 0.6, 0.6, 0.5);
+	shapes[6] = manifold_stone(context, 4, 5);
+	shapes[7] = manifold_stone(context, 17, 3);
 	for (int i = 0; i < SHAPES; i++)
 		CHECK(shapes[i]->facets.edge_count > 0);
 }

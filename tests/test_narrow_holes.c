@@ -3,25 +3,13 @@
 
 #include "carom/collide.h"
 
-#include <string.h>
-
 enum { POSES = 100 / TEST_FEWER, MOST = 64 };
 
 static const double RADIUS = 0.01, HEIGHT = 0.03, PLAY = 0.0001, HALF = 0.02;
 
 static void put_vertex(fixture_soup *soup, double radius, double turn, double z)
 {
-	float *v = soup->vertices + 3 * soup->vertex_count++;
-	v[0] = (float)(radius * cos(turn));
-	v[1] = (float)(radius * sin(turn));
-	v[2] = (float)z;
-}
-
-static void put_quad(fixture_soup *soup, int32_t a, int32_t b, int32_t c, int32_t d)
-{
-	const int32_t corners[6] = { a, b, c, a, c, d };
-	memcpy(soup->triangles + 3 * soup->triangle_count, corners, sizeof corners);
-	soup->triangle_count += 2;
+	fixture_soup_vertex(soup, radius * cos(turn), radius * sin(turn), z);
 }
 
 /// A block with a hole through it along z, of so many sides. play is that across two of them.
@@ -39,7 +27,8 @@ static carom_mesh *block_with_hole(carom_context *context, int sides, double beg
 	}
 	for (int i = 0; i < sides; i++) {
 		for (int k = 0; k < 4; k++)
-			put_quad(&soup, 4 * i + k, 4 * ((i + 1) % sides) + k, 4 * ((i + 1) % sides) + (k + 1) % 4, 4 * i + (k + 1) % 4);
+			fixture_soup_quad(
+				&soup, 4 * i + k, 4 * ((i + 1) % sides) + k, 4 * ((i + 1) % sides) + (k + 1) % 4, 4 * i + (k + 1) % 4);
 	}
 	carom_mesh *mesh = fixture_mesh(context, &soup);
 	REQUIRE(carom_mesh_get_report(mesh)->closed);

@@ -6,41 +6,16 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SHAPES = 7, MOST_SIDES = 62, POSES = 120 / TEST_FEWER };
-
-/// A prism, or a frustum whose top is smaller.
-static carom_mesh *frustum(carom_context *context, int sides, double lower, double upper, double half)
-{
-	float points[6 * MOST_SIDES];
-	for (int i = 0; i < 2 * sides; i++) {
-		const double angle = 2 * FIXTURE_PI * (i / 2) / sides, radius = i % 2 ? upper : lower;
-		points[3 * i] = (float)(radius * cos(angle));
-		points[3 * i + 1] = (float)(radius * sin(angle));
-		points[3 * i + 2] = (float)(i % 2 ? half : -half);
-	}
-	return fixture_hull_mesh(context, points, 2 * sides);
-}
-
-static carom_mesh *stone(carom_context *context, int count, uint64_t seed)
-{
-	float points[3 * MOST_SIDES];
-	for (int i = 0; i < count; i++) {
-		const carom_vec3 p = carom_rotate(fixture_random_pose(&seed, 1).orientation, (carom_vec3){ 0.6, 0, 0 });
-		points[3 * i] = (float)p.x;
-		points[3 * i + 1] = (float)p.y;
-		points[3 * i + 2] = (float)p.z;
-	}
-	return fixture_hull_mesh(context, points, count);
-}
+enum { SHAPES = 7, POSES = 120 / TEST_FEWER };
 
 static void make_shapes(carom_context *context, carom_mesh *shapes[SHAPES])
 {
-	shapes[0] = frustum(context, 12, 0.5, 0.5, 0.5);
-	shapes[1] = frustum(context, 24, 0.5, 0.5, 0.5);
-	shapes[2] = frustum(context, 40, 0.5, 0.45, 0.5);
-	shapes[3] = frustum(context, 62, 0.5, 0.5, 0.5);
-	shapes[4] = frustum(context, 17, 0.3, 0.5, 0.5);
-	shapes[5] = stone(context, 34, 5);
+	shapes[0] = manifold_frustum(context, 12, 0.5, 0.5, 0.5);
+	shapes[1] = manifold_frustum(context, 24, 0.5, 0.5, 0.5);
+	shapes[2] = manifold_frustum(context, 40, 0.5, 0.45, 0.5);
+	shapes[3] = manifold_frustum(context, 62, 0.5, 0.5, 0.5);
+	shapes[4] = manifold_frustum(context, 17, 0.3, 0.5, 0.5);
+	shapes[5] = manifold_stone(context, 34, 5);
 	shapes[6] = manifold_cube(context, 2, 0.5);
 	for (int i = 0; i < SHAPES; i++)
 		CHECK(shapes[i]->facets.convex && shapes[i]->facets.count <= CR_PATCH_FACETS);
@@ -128,7 +103,7 @@ TEST(near_features, a_failure_of_each_allocation)
 {
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, 1);
-	carom_mesh *shapes[2] = { frustum(context, 40, 0.5, 0.5, 0.5), frustum(context, 24, 0.5, 0.5, 0.5) };
+	carom_mesh *shapes[2] = { manifold_frustum(context, 40, 0.5, 0.5, 0.5), manifold_frustum(context, 24, 0.5, 0.5, 0.5) };
 	carom_world_def def = carom_default_world_def();
 	def.speculative_distance = 0.02;
 	CHECK(fixture_fail_each_allocation(&heap, context, &def, fill, shapes, 1) > 3);

@@ -10,21 +10,6 @@ static const double DEEP = 0.001;
 
 // ---- Bodies ----
 
-static void add_triangle(fixture_soup *s, int a, int b, int c)
-{
-	int32_t *t = &s->triangles[3 * s->triangle_count++];
-	t[0] = a;
-	t[1] = b;
-	t[2] = c;
-}
-
-static int add_vertex(fixture_soup *s, double x, double y, double z)
-{
-	float *v = s->vertices + 3 * s->vertex_count;
-	v[0] = (float)x, v[1] = (float)y, v[2] = (float)z;
-	return s->vertex_count++;
-}
-
 /// A ring of a hexagonal profile: flat above and below, its sides come out by slope at half the height.
 static carom_mesh *make_ring(carom_context *context, int around, double slope)
 {
@@ -34,14 +19,14 @@ static carom_mesh *make_ring(carom_context *context, int around, double slope)
 	s.vertex_count = s.triangle_count = 0;
 	for (int i = 0; i < around; i++) {
 		for (int j = 0; j < 6; j++)
-			add_vertex(&s, r[j] * cos(2 * FIXTURE_PI * i / around), r[j] * sin(2 * FIXTURE_PI * i / around), z[j]);
+			fixture_soup_vertex(&s, r[j] * cos(2 * FIXTURE_PI * i / around), r[j] * sin(2 * FIXTURE_PI * i / around), z[j]);
 	}
 	for (int i = 0; i < around; i++) {
 		for (int j = 0; j < 6; j++) {
 			const int a = 6 * i + j, b = 6 * i + (j + 1) % 6, next = (i + 1) % around;
 			const int c = 6 * next + j, d = 6 * next + (j + 1) % 6;
-			add_triangle(&s, a, c, d);
-			add_triangle(&s, a, d, b);
+			fixture_soup_triangle(&s, a, c, d);
+			fixture_soup_triangle(&s, a, d, b);
 		}
 	}
 	return fixture_mesh(context, &s);
@@ -87,18 +72,18 @@ static carom_mesh *make_profile(carom_context *context, const outline *o, double
 	for (int layer = -1; layer <= 1; layer++) {
 		for (int i = 0; i < n; i++) {
 			const v3d p = moved_out(o, i, layer == 0 ? slope : 0);
-			add_vertex(&s, p.x, p.y, layer * HALF);
+			fixture_soup_vertex(&s, p.x, p.y, layer * HALF);
 		}
 	}
 	for (int k = 0; k < o->triangles; k++) {
 		const int *c = o->corner[k];
-		add_triangle(&s, c[0], c[2], c[1]);
-		add_triangle(&s, 2 * n + c[0], 2 * n + c[1], 2 * n + c[2]);
+		fixture_soup_triangle(&s, c[0], c[2], c[1]);
+		fixture_soup_triangle(&s, 2 * n + c[0], 2 * n + c[1], 2 * n + c[2]);
 	}
 	for (int i = 0; i < 2 * n; i++) {
 		const int next = i / n * n + (i + 1) % n;
-		add_triangle(&s, i, next, n + next);
-		add_triangle(&s, i, n + next, n + i);
+		fixture_soup_triangle(&s, i, next, n + next);
+		fixture_soup_triangle(&s, i, n + next, n + i);
 	}
 	return fixture_mesh(context, &s);
 }

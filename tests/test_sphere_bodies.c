@@ -10,19 +10,13 @@
 
 enum { GRAINS = 700 };
 
-static carom_strided centres_of(const double *spheres) { return (carom_strided){ spheres, 4 * sizeof(double), CAROM_FLOAT64 }; }
-static carom_strided radii_of(const double *spheres)
-{
-	return (carom_strided){ spheres + 3, 4 * sizeof(double), CAROM_FLOAT64 };
-}
-
 static carom_body_def grains_def(const double *spheres, int32_t count)
 {
 	carom_body_def def = carom_default_body_def();
 	def.kind = CAROM_GRANULAR;
 	def.sphere_count = count;
-	def.centres = centres_of(spheres);
-	def.radii = radii_of(spheres);
+	def.centres = fixture_centres(spheres);
+	def.radii = fixture_radii(spheres);
 	return def;
 }
 
@@ -358,7 +352,7 @@ TEST(sphere_bodies, one_body_alone_needs_no_copy)
 	// More of them, elsewhere; then fewer, with the radii that they have.
 	double more[4 * (GRAINS + 50)];
 	scatter(more, GRAINS + 50, 0.8, 0.01, 0.1, &seed);
-	carom_strided centres = centres_of(more), radii = radii_of(more);
+	carom_strided centres = fixture_centres(more), radii = fixture_radii(more);
 	REQUIRE(carom_world_set_spheres(world, id, GRAINS + 50, &centres, &radii) == CAROM_SUCCESS);
 	fixture_step(world);
 	view = carom_world_sphere_pairs(world);
@@ -543,7 +537,7 @@ TEST(sphere_bodies, wrong_calls_are_errors_and_change_nothing)
 	carom_context *context = fixture_context(1);
 	carom_world *world = fixture_world(context, NULL);
 	double spheres[] = { 0, 0, 0, 1, 1, 2, 3, 0.5 };
-	const carom_strided centres = centres_of(spheres), radii = radii_of(spheres);
+	const carom_strided centres = fixture_centres(spheres), radii = fixture_radii(spheres);
 	const carom_body_id grains = add_grains(world, spheres, 2);
 	const carom_body_id box = fixture_add(world, fixture_box(1, 1, 1), carom_pose_identity(), CAROM_DYNAMIC);
 	const carom_pose pose = carom_pose_identity();
@@ -661,7 +655,7 @@ static void move_pile(carom_world *world, int step)
 	memcpy(spheres, view.data, 4 * (size_t)view.count * sizeof *spheres);
 	for (int32_t i = 0; i < view.count; i++)
 		spheres[4 * i + 2] -= 0.01 * (i % 7);
-	const carom_strided centres = centres_of(spheres);
+	const carom_strided centres = fixture_centres(spheres);
 	REQUIRE(carom_world_set_spheres(world, ids[step % 2 ? 0 : 4], view.count, &centres, NULL) == CAROM_SUCCESS);
 	fixture_step(world);
 }
@@ -718,7 +712,7 @@ TEST(sphere_bodies, a_step_that_failed_leaves_the_last_results)
 	double *spheres = malloc(4 * sizeof(double) * 20000);
 	uint64_t seed = 3;
 	scatter(spheres, 20000, 1, 0.02, 0.03, &seed);
-	const carom_strided centres = centres_of(spheres), radii = radii_of(spheres);
+	const carom_strided centres = fixture_centres(spheres), radii = fixture_radii(spheres);
 	REQUIRE(carom_world_set_spheres(world, ids[0], 20000, &centres, &radii) == CAROM_SUCCESS);
 	atomic_store(&heap.fail_at, atomic_load(&heap.calls) + 2);
 	CHECK_INT(carom_world_step(world), CAROM_OUT_OF_MEMORY);
@@ -746,7 +740,7 @@ TEST(sphere_bodies, count_for_the_budget)
 	carom_body_id id;
 	REQUIRE(carom_world_add_body(world, &grains, &id) == CAROM_SUCCESS);
 	CHECK_INT(carom_world_step(world), CAROM_OVER_BUDGET);
-	const carom_strided centres = centres_of(spheres), radii = radii_of(spheres);
+	const carom_strided centres = fixture_centres(spheres), radii = fixture_radii(spheres);
 	REQUIRE(carom_world_set_spheres(world, id, 100, &centres, &radii) == CAROM_SUCCESS);
 	fixture_step(world);
 	carom_body_id more;
@@ -781,7 +775,7 @@ TEST(sphere_bodies, are_recorded_and_come_back_with_snapshots)
 		REQUIRE(carom_world_remove_body(world, ids[0]) == CAROM_SUCCESS);
 		fixture_add(world, fixture_sphere(1), carom_pose_identity(), CAROM_DYNAMIC);
 		const double one[4] = { 0, 0, 0, 1 };
-		const carom_strided centres = centres_of(one), radii = radii_of(one);
+		const carom_strided centres = fixture_centres(one), radii = fixture_radii(one);
 		REQUIRE(carom_world_set_spheres(world, ids[4], 1, &centres, &radii) == CAROM_SUCCESS);
 		fixture_step(world);
 		REQUIRE(carom_world_save(world, snapshots[1]) == CAROM_SUCCESS);

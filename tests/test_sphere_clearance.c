@@ -8,12 +8,6 @@
 
 enum { GRAINS = 400, PARTS = 9, STEPS = 500 };
 
-static carom_strided centres_of(const double *spheres) { return (carom_strided){ spheres, 4 * sizeof(double), CAROM_FLOAT64 }; }
-static carom_strided radii_of(const double *spheres)
-{
-	return (carom_strided){ spheres + 3, 4 * sizeof(double), CAROM_FLOAT64 };
-}
-
 /// A world that keeps what it knows, and one that does not.
 typedef struct twins {
 	carom_context *context;
@@ -80,8 +74,8 @@ static void add_grains(twins *t)
 			carom_body_def def = carom_default_body_def();
 			def.kind = CAROM_GRANULAR;
 			def.sphere_count = t->count[b];
-			def.centres = centres_of(t->spheres[b]);
-			def.radii = radii_of(t->spheres[b]);
+			def.centres = fixture_centres(t->spheres[b]);
+			def.radii = fixture_radii(t->spheres[b]);
 			def.self_collision = false;
 			def.mask = b ? UINT64_MAX : ~(uint64_t)4;
 			REQUIRE(carom_world_add_body(t->world[w], &def, &t->grains[b]) == CAROM_SUCCESS);
@@ -128,7 +122,7 @@ static void move_grains(twins *t, int b, int step)
 	case 9: t->count[b] += t->count[b] < GRAINS; break;
 	default: break;
 	}
-	const carom_strided centres = centres_of(s), radii = radii_of(s);
+	const carom_strided centres = fixture_centres(s), radii = fixture_radii(s);
 	for (int w = 0; w < 2; w++)
 		REQUIRE(carom_world_set_spheres(t->world[w], t->grains[b], t->count[b], &centres, &radii) == CAROM_SUCCESS);
 }

@@ -22,9 +22,6 @@ typedef struct play {
 	double spheres[4 * ALL]; // of the first heap, then of the second
 } play;
 
-static carom_strided centres_of(const double *s) { return (carom_strided){ s, 4 * sizeof(double), CAROM_FLOAT64 }; }
-static carom_strided radii_of(const double *s) { return (carom_strided){ s + 3, 4 * sizeof(double), CAROM_FLOAT64 }; }
-
 static void scatter(play *p, uint64_t *seed)
 {
 	for (int i = 0; i < ALL; i++) {
@@ -41,8 +38,8 @@ static void add_heaps(play *p)
 		carom_body_def def = carom_default_body_def();
 		def.kind = CAROM_GRANULAR;
 		def.sphere_count = i == 0 ? GRAINS : MORE;
-		def.centres = centres_of(first);
-		def.radii = radii_of(first);
+		def.centres = fixture_centres(first);
+		def.radii = fixture_radii(first);
 		def.user_data = 50 + (uint64_t)i;
 		REQUIRE(carom_world_add_body(p->grains, &def, &p->heaps[i]) == CAROM_SUCCESS);
 	}
@@ -110,7 +107,7 @@ static void close_play(play *p)
 static void put_heaps(play *p)
 {
 	for (int i = 0; i < 2; i++) {
-		const carom_strided centres = centres_of(p->spheres + (i == 0 ? 0 : 4 * GRAINS));
+		const carom_strided centres = fixture_centres(p->spheres + (i == 0 ? 0 : 4 * GRAINS));
 		REQUIRE(carom_world_set_spheres(p->grains, p->heaps[i], i == 0 ? GRAINS : MORE, &centres, NULL) == CAROM_SUCCESS);
 	}
 	for (int i = 0; i < ALL; i++) {
@@ -369,8 +366,8 @@ static carom_body_id add_one(carom_world *world, double x, double z, double radi
 	carom_body_def def = carom_default_body_def();
 	def.kind = CAROM_GRANULAR;
 	def.sphere_count = 1;
-	def.centres = centres_of(sphere);
-	def.radii = radii_of(sphere);
+	def.centres = fixture_centres(sphere);
+	def.radii = fixture_radii(sphere);
 	carom_body_id id;
 	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
 	return id;
@@ -404,7 +401,7 @@ TEST(sphere_events, the_other_wall_of_a_slot_is_another_contact)
 		} steps[] = { { -0.03, 0 }, { -0.04, 1 }, { 0.03, 0 }, { 0.04, 1 }, { 1.9, 0 }, { 0.15, 0 }, { 0.15, 1 } };
 		for (int k = 0; k < 7; k++) {
 			const double at[4] = { steps[k].x * r, 0, 0.001 * r, r };
-			const carom_strided centres = centres_of(at);
+			const carom_strided centres = fixture_centres(at);
 			REQUIRE(carom_world_set_spheres(world, ball, 1, &centres, NULL) == CAROM_SUCCESS);
 			fixture_step(world);
 			REQUIRE(carom_world_sphere_contacts(world).count == 1);
@@ -428,7 +425,7 @@ TEST(sphere_events, ages_go_on_over_triangles_and_end_with_contacts)
 	int32_t last = -1;
 	for (int step = 0; step < 20; step++) {
 		const double at[4] = { -1.5 + 0.15 * (step % 15), 0.03, step < 15 ? 0.45 : -0.45, 0.5 };
-		const carom_strided centres = centres_of(at);
+		const carom_strided centres = fixture_centres(at);
 		REQUIRE(carom_world_set_spheres(world, ball, 1, &centres, NULL) == CAROM_SUCCESS);
 		fixture_step(world);
 		REQUIRE(carom_world_sphere_contacts(world).count == 1);

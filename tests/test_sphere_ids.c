@@ -9,9 +9,6 @@
 
 enum { ALL = 90 };
 
-static carom_strided centres_of(const double *s) { return (carom_strided){ s, 4 * sizeof(double), CAROM_FLOAT64 }; }
-static carom_strided radii_of(const double *s) { return (carom_strided){ s + 3, 4 * sizeof(double), CAROM_FLOAT64 }; }
-
 /// Two bodies of spheres in two worlds: by id, and parked.
 typedef struct heap_pair {
 	carom_context *context;
@@ -32,8 +29,8 @@ static carom_body_id add_grains(carom_world *world, const double *spheres, int32
 	carom_body_id id;
 	def.kind = CAROM_GRANULAR;
 	def.sphere_count = count;
-	def.centres = centres_of(spheres);
-	def.radii = radii_of(spheres);
+	def.centres = fixture_centres(spheres);
+	def.radii = fixture_radii(spheres);
 	def.continuous = continuous;
 	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
 	return id;
@@ -97,7 +94,7 @@ static void list_some(heap_pair *p, uint64_t *seed, bool shuffle)
 
 static carom_result set_listed(heap_pair *p)
 {
-	const carom_strided centres = centres_of(p->listed), radii = radii_of(p->listed);
+	const carom_strided centres = fixture_centres(p->listed), radii = fixture_radii(p->listed);
 	return carom_world_set_spheres_by_id(p->world, p->grains, p->count, &centres, &radii, p->ids);
 }
 
@@ -107,7 +104,7 @@ static void set_dull(heap_pair *p)
 	memcpy(all, p->at, sizeof all);
 	for (int i = 0; i < ALL; i++)
 		all[4 * i] += p->there[i] ? 0 : 1000 + 10 * i;
-	const carom_strided centres = centres_of(all);
+	const carom_strided centres = fixture_centres(all);
 	REQUIRE(carom_world_set_spheres(p->dull, p->dull_grains, ALL, &centres, NULL) == CAROM_SUCCESS);
 }
 
@@ -207,7 +204,7 @@ TEST(sphere_ids, stay_while_the_count_does_and_are_numbers_again_after)
 	fixture_step(p.world);
 	list_some(&p, &seed, true);
 	REQUIRE(set_listed(&p) == CAROM_SUCCESS);
-	const carom_strided centres = centres_of(p.listed), radii = radii_of(p.listed);
+	const carom_strided centres = fixture_centres(p.listed), radii = fixture_radii(p.listed);
 	REQUIRE(carom_world_set_spheres(p.world, p.grains, p.count, &centres, NULL) == CAROM_SUCCESS);
 	REQUIRE(carom_world_get_spheres(p.world, p.grains, &view) == CAROM_SUCCESS);
 	CHECK(view.ids && memcmp(view.ids, p.ids, (size_t)p.count * sizeof *p.ids) == 0);
@@ -223,12 +220,6 @@ TEST(sphere_ids, stay_while_the_count_does_and_are_numbers_again_after)
 	close_pair(&p);
 }
 
-static void expect_text(const heap_pair *p, carom_result result, const char *text)
-{
-	CHECK_INT(result, CAROM_INVALID_ARGUMENT);
-	CHECK(strstr(carom_error_text(p->context), text) != NULL);
-}
-
 TEST(sphere_ids, wrong_ids_are_errors_and_change_nothing)
 {
 	static heap_pair p;
@@ -238,16 +229,16 @@ TEST(sphere_ids, wrong_ids_are_errors_and_change_nothing)
 	REQUIRE(set_listed(&p) == CAROM_SUCCESS);
 	fixture_step(p.world);
 	const uint64_t hash = carom_world_hash(p.world);
-	const carom_strided centres = centres_of(p.listed), radii = radii_of(p.listed);
-	expect_text(&p, carom_world_set_spheres_by_id(p.world, p.grains, p.count, &centres, &radii, NULL),
+	const carom_strided centres = fixture_centres(p.listed), radii = fixture_radii(p.listed);
+	fixture_expect_wrong(p.context, carom_world_set_spheres_by_id(p.world, p.grains, p.count, &centres, &radii, NULL),
 		"carom_world_set_spheres_by_id: ids is NULL");
 	uint64_t ids[ALL];
 	memcpy(ids, p.ids, sizeof ids);
 	ids[7] = ids[70];
-	expect_text(&p, carom_world_set_spheres_by_id(p.world, p.grains, p.count, &centres, &radii, ids),
+	fixture_expect_wrong(p.context, carom_world_set_spheres_by_id(p.world, p.grains, p.count, &centres, &radii, ids),
 		"ids: those of spheres 7 and 70 are both");
 	ids[7] = 12345;
-	expect_text(&p, carom_world_set_spheres_by_id(p.world, p.grains, p.count, &centres, NULL, ids),
+	fixture_expect_wrong(p.context, carom_world_set_spheres_by_id(p.world, p.grains, p.count, &centres, NULL, ids),
 		"radii is NULL, but ids are not those of before");
 	CHECK(carom_world_set_spheres_by_id(p.world, p.grains, p.count, &centres, NULL, p.ids) == CAROM_SUCCESS);
 	fixture_step(p.world);
@@ -292,7 +283,7 @@ TEST(sphere_ids, come_back_with_snapshots_also_before_the_step)
 		wanted = turn == 0 ? digest(p.world) : wanted;
 		CHECK(digest(p.world) == wanted);
 		// Another count without ids, then back; at last into a body that has gone.
-		const carom_strided centres = centres_of(p.listed), radii = radii_of(p.listed);
+		const carom_strided centres = fixture_centres(p.listed), radii = fixture_radii(p.listed);
 		REQUIRE(carom_world_set_spheres(p.world, p.grains, 5, &centres, &radii) == CAROM_SUCCESS);
 		if (turn == 1)
 			REQUIRE(carom_world_remove_body(p.world, p.grains) == CAROM_SUCCESS);
@@ -338,7 +329,7 @@ TEST(sphere_ids, tell_where_continuous_spheres_come_from)
 	// Number 0 leaves, 1 falls through the plate, 2 stays, and one with the id 9 appears below the plate.
 	const double then[12] = { 3, 0, 3, 0.1, 1, 1, -4, 0.1, 2, 0, -7, 0.1 };
 	const uint64_t ids[3] = { 2, 9, 1 };
-	const carom_strided centres = centres_of(then), radii = radii_of(then);
+	const carom_strided centres = fixture_centres(then), radii = fixture_radii(then);
 	REQUIRE(carom_world_set_spheres_by_id(world, id, 3, &centres, &radii, ids) == CAROM_SUCCESS);
 	fixture_step(world);
 	const carom_body_impact_view impacts = carom_world_body_impacts(world);

@@ -208,7 +208,7 @@ TEST(surface_shape_regions, cloth_draped_over_a_ball_goes_out_all_around)
 	carom_destroy_context(context);
 }
 
-/// The same over a ball that is a closed mesh: no vertex goes farther than it is deep, and all come out.
+/// As above, over a ball that is a closed mesh: no vertex goes farther than it is deep, and all come out.
 TEST(surface_shape_regions, cloth_draped_over_a_mesh_goes_out_all_around)
 {
 	static cuts_stage s;

@@ -190,6 +190,8 @@ PyObject *cp_new_record(cp_state *state, int layout, const void *data, PyObject 
 void *cp_as_record(cp_state *state, int layout, PyObject *object);
 /// A tuple of Part from a sequence of Part, or of (shape, pose). path names it in errors.
 PyObject *cp_parts_tuple(cp_state *state, const char *path, PyObject *value);
+/// Parts from a tuple of records, from malloc, and their number. NULL with an exception.
+carom_part *cp_copy_parts(cp_state *state, PyObject *tuple, int32_t *count);
 /// A member's value as an object.
 PyObject *cp_get_member(cp_state *state, const cp_member *member, const char *data, PyObject *keep);
 /// Write a member from an object; *keep becomes a dict where it is needed. False with an exception.

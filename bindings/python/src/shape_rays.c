@@ -168,18 +168,6 @@ static PyObject *shape_mass(PyObject *module, PyObject *const *args, Py_ssize_t 
 	return end(&call, result, true, CP_mass, &mass);
 }
 
-/// The parts of a tuple, one behind the other, from PyMem_Malloc.
-static carom_part *copy_parts(cp_state *state, PyObject *tuple)
-{
-	const Py_ssize_t number = PyTuple_Size(tuple);
-	carom_part *parts = PyMem_Malloc(sizeof(carom_part) * (size_t)(number + 1));
-	if (!parts)
-		PyErr_NoMemory();
-	for (Py_ssize_t i = 0; parts && i < number; i++)
-		parts[i] = *(const carom_part *)cp_as_record(state, CP_part, PyTuple_GetItem(tuple, i));
-	return parts;
-}
-
 static PyObject *parts_mass(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "parts", "densities", "context", NULL };
@@ -189,20 +177,20 @@ static PyObject *parts_mass(PyObject *module, PyObject *const *args, Py_ssize_t 
 	shape_call call = { .state = PyModule_GetState(module) };
 	cp_input densities = { .name = NULL };
 	PyObject *tuple = cp_parts_tuple(call.state, "parts", values[0]);
-	carom_part *parts = tuple ? copy_parts(call.state, tuple) : NULL;
+	int32_t part_count = 0;
+	carom_part *parts = tuple ? cp_copy_parts(call.state, tuple, &part_count) : NULL;
 	const double *numbers = NULL;
 	if (parts &&
 		(!values[1] ||
-			(cp_open_input(&densities, values[1], "densities", 0) && cp_has_rows(&densities, PyTuple_Size(tuple)) &&
+			(cp_open_input(&densities, values[1], "densities", 0) && cp_has_rows(&densities, part_count) &&
 				(numbers = cp_as_doubles(&densities)))) &&
 		(call.context = cp_use_context(call.state, values[2]))) {
 		carom_mass mass;
-		const carom_result result =
-			carom_parts_get_mass(call.context->context, parts, (int32_t)PyTuple_Size(tuple), numbers, &mass);
+		const carom_result result = carom_parts_get_mass(call.context->context, parts, part_count, numbers, &mass);
 		made = end(&call, result, true, CP_mass, &mass);
 	}
 	cp_close_input(&densities);
-	PyMem_Free(parts);
+	free(parts);
 	Py_XDECREF(tuple);
 	return made;
 }

@@ -37,8 +37,7 @@ static void close_arrays(body_arrays *arrays)
 	cp_close_input(&arrays->radii);
 }
 
-/// Parts from a tuple of records. NULL with an exception.
-static carom_part *copy_parts(cp_state *state, PyObject *tuple, int32_t *count)
+carom_part *cp_copy_parts(cp_state *state, PyObject *tuple, int32_t *count)
 {
 	*count = (int32_t)PyTuple_Size(tuple);
 	carom_part *parts = malloc(sizeof(*parts) * (size_t)(*count + 1));
@@ -57,7 +56,7 @@ static bool bind(cp_state *state, carom_body_def *def, PyObject *keep, body_arra
 	PyObject *radii = keep ? PyDict_GetItemString(keep, "radii") : NULL;
 	// An empty tuple is that of a body without parts, as get_body tells it.
 	if (parts && PyTuple_Size(parts) > 0) {
-		if (!(arrays->parts = copy_parts(state, parts, &def->part_count)))
+		if (!(arrays->parts = cp_copy_parts(state, parts, &def->part_count)))
 			return false;
 		def->parts = arrays->parts;
 	}
@@ -656,60 +655,64 @@ static PyObject *set_mesh(PyObject *self, PyObject *const *args, Py_ssize_t coun
 	return made;
 }
 
+/// Open the centres, radii (or none) and ids (by_id) of spheres, and set them.
+static PyObject *change_spheres(cp_world *world, PyObject *const values[4], bool by_id)
+{
+	PyObject *made = NULL;
+	carom_body_id id;
+	cp_input inputs[3] = { 0 }; // centres, radii, ids
+	carom_strided strided[2];
+	const uint64_t *ids = NULL;
+	if (!cp_get_id(values[0], &id) || !cp_is_open(world) || !cp_is_free(&world->places, "places of the world"))
+		return NULL;
+	const bool sized = cp_is_given(values[2]);
+	if (cp_open_input(&inputs[0], values[1], "centres", 3) && cp_as_strided(&inputs[0], &strided[0]) &&
+		(!sized ||
+			(cp_open_input(&inputs[1], values[2], "radii", 0) && cp_has_rows(&inputs[1], inputs[0].rows) &&
+				cp_as_strided(&inputs[1], &strided[1]))) &&
+		(!by_id ||
+			(cp_open_input(&inputs[2], values[3], "ids", 0) && cp_has_rows(&inputs[2], inputs[0].rows) &&
+				(ids = cp_as_uint64(&inputs[2])) != NULL)) &&
+		begin(world)) {
+		const int32_t count = inputs[0].rows > INT32_MAX ? -1 : (int32_t)inputs[0].rows;
+		const carom_strided *radii = sized ? &strided[1] : NULL;
+		world->places.generation++;
+		made = end(world,
+			by_id ? carom_world_set_spheres_by_id(world->world, id, count, &strided[0], radii, ids)
+				  : carom_world_set_spheres(world->world, id, count, &strided[0], radii));
+	}
+	for (int i = 0; i < 3; i++)
+		cp_close_input(&inputs[i]);
+	return made;
+}
+
 static PyObject *set_spheres(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "id", "centres", "radii", NULL };
-	cp_world *world = (cp_world *)self;
-	PyObject *values[3], *made = NULL;
-	carom_body_id id;
-	cp_input centres = { 0 }, radii = { 0 };
-	carom_strided strided[2];
-	if (!cp_arguments("set_spheres", args, count, keywords, names, 2, values) || !cp_get_id(values[0], &id) ||
-		!cp_is_open(world) || !cp_is_free(&world->places, "places of the world"))
-		return NULL;
-	const bool sized = cp_is_given(values[2]);
-	if (cp_open_input(&centres, values[1], "centres", 3) && cp_as_strided(&centres, &strided[0]) &&
-		(!sized ||
-			(cp_open_input(&radii, values[2], "radii", 0) && cp_has_rows(&radii, centres.rows) &&
-				cp_as_strided(&radii, &strided[1]))) &&
-		begin(world)) {
-		world->places.generation++;
-		made = end(world,
-			carom_world_set_spheres(world->world, id, centres.rows > INT32_MAX ? -1 : (int32_t)centres.rows, &strided[0],
-				sized ? &strided[1] : NULL));
-	}
-	cp_close_input(&centres);
-	cp_close_input(&radii);
-	return made;
+	PyObject *values[4];
+	return cp_arguments("set_spheres", args, count, keywords, names, 2, values)
+		? change_spheres((cp_world *)self, values, false)
+		: NULL;
 }
 
 static PyObject *set_spheres_by_id(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "id", "centres", "radii", "ids", NULL };
-	cp_world *world = (cp_world *)self;
-	PyObject *values[4], *made = NULL;
-	carom_body_id id;
-	cp_input inputs[3] = { 0 }; // centres, radii, ids
-	carom_strided strided[2];
-	const uint64_t *ids = NULL;
-	if (!cp_arguments("set_spheres_by_id", args, count, keywords, names, 4, values) || !cp_get_id(values[0], &id) ||
-		!cp_is_open(world) || !cp_is_free(&world->places, "places of the world"))
-		return NULL;
-	const bool sized = values[2] != Py_None;
-	if (cp_open_input(&inputs[0], values[1], "centres", 3) && cp_as_strided(&inputs[0], &strided[0]) &&
-		(!sized ||
-			(cp_open_input(&inputs[1], values[2], "radii", 0) && cp_has_rows(&inputs[1], inputs[0].rows) &&
-				cp_as_strided(&inputs[1], &strided[1]))) &&
-		cp_open_input(&inputs[2], values[3], "ids", 0) && cp_has_rows(&inputs[2], inputs[0].rows) &&
-		(ids = cp_as_uint64(&inputs[2])) != NULL && begin(world)) {
-		world->places.generation++;
-		made = end(world,
-			carom_world_set_spheres_by_id(world->world, id, inputs[0].rows > INT32_MAX ? -1 : (int32_t)inputs[0].rows,
-				&strided[0], sized ? &strided[1] : NULL, ids));
-	}
-	for (int i = 0; i < 3; i++)
-		cp_close_input(&inputs[i]);
-	return made;
+	PyObject *values[4];
+	return cp_arguments("set_spheres_by_id", args, count, keywords, names, 4, values)
+		? change_spheres((cp_world *)self, values, true)
+		: NULL;
+}
+
+/// Ask for the spheres of a body. False with an exception.
+static bool ask_spheres(cp_world *world, PyObject *value, carom_body_id *id, carom_sphere_view *view)
+{
+	if (!cp_get_id(value, id) || !may_read(world))
+		return false;
+	const carom_result result = carom_world_get_spheres(world->world, *id, view);
+	if (result)
+		cp_end_call(world, result, NULL);
+	return !result;
 }
 
 static PyObject *set_sphere_begins(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -722,11 +725,8 @@ static PyObject *set_sphere_begins(PyObject *self, PyObject *const *args, Py_ssi
 	carom_strided strided;
 	if (count != 2)
 		return PyErr_Format(PyExc_TypeError, "set_sphere_begins takes an id and places (%zd given)", count);
-	if (!cp_get_id(args[0], &id) || !may_read(world))
+	if (!ask_spheres(world, args[0], &id, &spheres))
 		return NULL;
-	const carom_result result = carom_world_get_spheres(world->world, id, &spheres);
-	if (result)
-		return cp_end_call(world, result, NULL);
 	if (cp_open_input(&begins, args[1], "begins", 3) && cp_has_rows(&begins, spheres.count) &&
 		cp_as_strided(&begins, &strided) && begin(world))
 		made = end(world, carom_world_set_sphere_begins(world->world, id, &strided));
@@ -739,11 +739,9 @@ static PyObject *get_spheres(PyObject *self, PyObject *value)
 	cp_world *world = (cp_world *)self;
 	carom_body_id id;
 	carom_sphere_view view;
-	if (!cp_get_id(value, &id) || !may_read(world))
-		return NULL;
-	const carom_result result = carom_world_get_spheres(world->world, id, &view);
-	return result ? cp_end_call(world, result, NULL)
-				  : cp_view_numbers(self, &world->places, cp_state_of(self), CP_F64, view.data, view.count, 4);
+	return ask_spheres(world, value, &id, &view)
+		? cp_view_numbers(self, &world->places, cp_state_of(self), CP_F64, view.data, view.count, 4)
+		: NULL;
 }
 
 static PyObject *get_sphere_ids(PyObject *self, PyObject *value)
@@ -751,11 +749,8 @@ static PyObject *get_sphere_ids(PyObject *self, PyObject *value)
 	cp_world *world = (cp_world *)self;
 	carom_body_id id;
 	carom_sphere_view view;
-	if (!cp_get_id(value, &id) || !may_read(world))
+	if (!ask_spheres(world, value, &id, &view))
 		return NULL;
-	const carom_result result = carom_world_get_spheres(world->world, id, &view);
-	if (result)
-		return cp_end_call(world, result, NULL);
 	return view.ids ? cp_view_numbers(self, &world->places, cp_state_of(self), CP_U64, view.ids, view.count, 0)
 					: Py_NewRef(Py_None);
 }
