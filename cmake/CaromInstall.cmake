@@ -26,6 +26,8 @@ if(TARGET carom_cli)
 	if(TARGET carom_late)
 		install(TARGETS carom_module_hdf5 carom_module_assimp LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/carom")
 	endif()
+	# With it pages of `carom export` find contacts. ./dev wasm makes it and puts it beside the command.
+	install(FILES "${PROJECT_BINARY_DIR}/tools/carom/carom.wasm" DESTINATION "${CMAKE_INSTALL_DATADIR}/carom" OPTIONAL)
 	# Where `carom bench` looks for them from its own place.
 	install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenes" DESTINATION "${CMAKE_INSTALL_DATADIR}/carom" FILES_MATCHING PATTERN "*.json")
 	if(CAROM_MANUAL_DIR)
@@ -34,6 +36,16 @@ if(TARGET carom_cli)
 		install(FILES "${CAROM_MANUAL_DIR}/completion/_carom" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 		install(FILES "${CAROM_MANUAL_DIR}/completion/carom.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 	endif()
+endif()
+
+# Programs of LAMMPS with Carom's styles, which are under the GPL, and the plug-in. Off unless asked for (CAROM_LAMMPS).
+foreach(program carom_lammps carom_lmp)
+	if(TARGET ${program})
+		install(TARGETS ${program} COMPONENT lammps)
+	endif()
+endforeach()
+if(TARGET caromplugin)
+	install(TARGETS caromplugin LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/carom" COMPONENT lammps)
 endif()
 
 set(CAROM_PACKAGE_NEEDS_THREADS OFF) # of those who link it: a shared library brings them itself

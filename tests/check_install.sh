@@ -29,6 +29,15 @@ if [[ -x $build/tools/carom/carom ]]; then
 		done
 	fi
 fi
+for program in carom_lammps carom_lmp; do
+	if [[ -x $build/bindings/lammps/$program ]]; then
+		[[ -x $work/usr/bin/$program ]] || fail "bin/$program was not installed"
+		[[ -n $(find "$work/usr" -path '*/carom/caromplugin.so') ]] || fail "caromplugin.so was not installed"
+	fi
+done
+if [[ -e $build/tools/carom/carom.wasm ]]; then
+	cmp "$build/tools/carom/carom.wasm" "$work/usr/share/carom/carom.wasm" || fail "share/carom/carom.wasm was not installed"
+fi
 
 # The documents keep their places, so that links from one to another lead somewhere.
 licence=$(find "$work/usr" -name LICENSE)

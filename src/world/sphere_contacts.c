@@ -558,6 +558,8 @@ void cr_trim_sphere_contacts(carom_context *memory, cr_sphere_contacts *m)
 	cr_array_free(memory, &m->passes);
 	cr_array_free(memory, &m->touched);
 	cr_array_free(memory, &m->near_of);
+	cr_array_free(memory, &m->tables);
+	cr_array_free(memory, &m->then);
 	cr_part_tree_free(memory, &m->tree);
 	cr_free_clearances(memory, &m->clearances);
 	cr_array_free(memory, &m->chunks);

@@ -67,6 +67,10 @@ typedef struct cr_sphere_contacts {
 	int32_t worker_count;
 	cr_sphere_results next;
 	cr_further_pairs pairs; // of bodies, in order
+	// [bodies] where each begins in then; -1: its spheres have kept their numbers
+	CR_ARRAY(int64_t) tables;
+	// For each other: how many numbers there were, the first contact in found of each, and the end.
+	CR_ARRAY(int64_t) then;
 	// Of the last good step:
 	cr_sphere_results found;
 } cr_sphere_contacts;

@@ -65,7 +65,8 @@ static bool stays(const cr_granular *g, const cr_renaming *r)
 {
 	if (g->ids.count == 0)
 		return !r->ids && (r->count == g->count || g->was.count == 0);
-	return r->ids && r->count == g->count && memcmp(r->ids, g->ids.data, (size_t)r->count * sizeof *r->ids) == 0;
+	return r->ids && r->count == g->count &&
+		(r->ids == g->ids.data || memcmp(r->ids, g->ids.data, (size_t)r->count * sizeof *r->ids) == 0);
 }
 
 carom_result cr_find_renaming(

@@ -8,7 +8,8 @@
 ///
 /// Once pairs have their rows, contacts name them, and are matched with those of the last step.
 /// Both views have the contacts of a sphere with a part side by side, so one pass in parallel finds
-/// those that belong together. Cost: a sort of numbers, and O(contacts) after it.
+/// those that belong together. Where spheres of a body got other numbers (sphere_ids.h), a table of
+/// the old numbers leads to their contacts. Cost: a sort of numbers, then O(contacts + spheres).
 #include "base/parallel.h"
 #include "world/sphere_ids.h"
 #include "world/world.h"
@@ -92,12 +93,63 @@ static bool append_groups(carom_world *world)
 	return enough;
 }
 
+// ---- Spheres with other numbers ----
+
+/// The first contact of the last step whose granular body does not come before one.
+static int64_t first_of_body(const cr_sphere_results *then, int32_t body)
+{
+	int64_t low = 0, high = then->contacts.count;
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if ((int32_t)then->contacts.data[middle].body_a.index1 - 1 < body)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/// List where the contacts of each sphere of a body began at the last step, by the number that it
+/// had; and behind it where the last ones ended. False: out of memory.
+static bool list_firsts(carom_world *world, int32_t body, int64_t *table)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	const carom_sphere_contact *then = m->found.contacts.data;
+	const int64_t begin = first_of_body(&m->found, body), end = first_of_body(&m->found, body + 1);
+	const int64_t numbers = begin < end ? then[end - 1].sphere + (int64_t)1 : 0;
+	*table = m->then.count;
+	if (!cr_array_reserve(&world->memory, &m->then, m->then.count + numbers + 2))
+		return false;
+	int64_t *to = &m->then.data[m->then.count], sphere = 0;
+	to[sphere++] = numbers;
+	for (int64_t i = begin; i < end; i++) {
+		while (sphere <= then[i].sphere + (int64_t)1)
+			to[sphere++] = i;
+	}
+	to[sphere++] = end;
+	m->then.count += sphere;
+	return true;
+}
+
+static bool list_tables(carom_world *world)
+{
+	cr_sphere_contacts *m = &world->sphere_contacts;
+	m->then.count = 0;
+	bool enough = cr_array_reserve(&world->memory, &m->tables, m->bodies.count);
+	for (int64_t k = 0; k < m->bodies.count && enough; k++) {
+		m->tables.data[k] = -1;
+		if (cr_granular_of(&world->bodies.data[m->bodies.data[k]])->was.count > 0)
+			enough = list_firsts(world, m->bodies.data[k], &m->tables.data[k]);
+	}
+	return enough;
+}
+
 bool cr_list_sphere_pairs(carom_world *world)
 {
 	cr_sphere_contacts *m = &world->sphere_contacts;
 	m->pairs.count = 0;
 	return sort_by_pair(world) && append_contact_pairs(world) && append_sensors(world) && append_groups(world) &&
-		cr_sort_further_pairs(world, &m->pairs);
+		cr_sort_further_pairs(world, &m->pairs) && list_tables(world);
 }
 
 // ---- Rows ----
@@ -223,16 +275,29 @@ static int64_t end_of_touch(const carom_sphere_contact *contacts, int64_t begin,
 	return end;
 }
 
-/// Walk on to the first contact of the last step that does not come before one of this step. The
-/// walk goes forward while spheres keep their numbers, and begins again where they do not.
-static int64_t walk_then(const carom_world *world, const carom_sphere_contact *now, int32_t sphere, int64_t old)
+/// Where the contacts of a sphere began at the last step, by the table of its body (list_firsts);
+/// where it had none, where all end.
+static int64_t look_up_then(const cr_sphere_contacts *m, int64_t table, int32_t sphere)
 {
-	const cr_sphere_contacts *m = &world->sphere_contacts;
-	if (cr_granular_of(&world->bodies.data[now->body_a.index1 - 1])->was.count > 0)
-		return find_then(m, now, sphere);
-	while (old < m->found.contacts.count && compare_touches(&m->found.contacts.data[old], now, sphere) < 0)
-		old++;
-	return old;
+	const int64_t *firsts = &m->then.data[table];
+	return sphere >= 0 && sphere < firsts[0] ? firsts[1 + sphere] : m->found.contacts.count;
+}
+
+/// The first contact of the last step that does not come before one of this step. *grains: the
+/// place of its body among those listed; *old: where it was sought last. Both go forward; where
+/// spheres have other numbers, the search begins at their own contacts.
+static int64_t walk_then(
+	const cr_sphere_contacts *m, const carom_sphere_contact *now, int32_t sphere, int64_t *grains, int64_t *old)
+{
+	while (m->bodies.data[*grains] != (int32_t)now->body_a.index1 - 1)
+		++*grains;
+	const int64_t table = m->tables.data[*grains];
+	int64_t at = table >= 0 ? look_up_then(m, table, sphere) : *old;
+	while (at < m->found.contacts.count && compare_touches(&m->found.contacts.data[at], now, sphere) < 0)
+		at++;
+	if (table < 0)
+		*old = at;
+	return at;
 }
 
 /// The contacts whose sphere and part come first within the range.
@@ -245,11 +310,11 @@ static void match_task(int64_t begin, int64_t end, int worker, void *task)
 	const carom_sphere_contact *then = m->found.contacts.data;
 	while (begin > 0 && begin < end && compare_touches(&now[begin - 1], &now[begin], now[begin].sphere) == 0)
 		begin++;
-	int64_t old = begin < end ? find_then(m, &now[begin], sphere_then(world, &now[begin])) : 0;
+	int64_t walked = begin < end ? find_then(m, &now[begin], sphere_then(world, &now[begin])) : 0, grains = 0;
 	for (int64_t i = begin, after; i < end; i = after) {
 		after = end_of_touch(now, i, m->next.contacts.count);
 		const int32_t sphere = sphere_then(world, &now[i]);
-		old = walk_then(world, &now[i], sphere, old);
+		const int64_t old = walk_then(m, &now[i], sphere, &grains, &walked);
 		if (sphere < 0 || old == m->found.contacts.count || compare_touches(&then[old], &now[i], sphere) != 0)
 			continue;
 		touch t = { &now[i], &then[old], after - i, end_of_touch(then, old, m->found.contacts.count) - old, 0 };
