@@ -454,6 +454,8 @@ export interface ShapeHit {
 	/** 0 to 1, of the way; never later than the true impact. */
 	time: number;
 	touching: boolean; distance: number; point: Vector; normal: Vector; triangle: number; ownTriangle: number;
+	/** Of castParts: the part that is cast. */
+	ownPart: number;
 	/** The search ran out of steps: the way is clear up to time, and nothing is known beyond. */
 	undecided: boolean;
 	/** Of triangle (materials of createMesh), or 0. */
@@ -503,7 +505,7 @@ export interface RayHits extends Answers {
 export interface ClosestPoints extends Answers { body: Uint32Array; point: Float64Array; normal: Float64Array; distance: Float64Array; triangle: Int32Array; part: Int32Array; material: Uint32Array; userData: BigUint64Array; }
 export interface ClosestBodies extends Answers { body: Uint32Array; part: Int32Array; distance: Float64Array; normal: Float64Array; onShape: Float64Array; onBody: Float64Array; userData: BigUint64Array; }
 export interface ShapeHits extends Answers {
-	body: Uint32Array; part: Int32Array; time: Float64Array; touching: Uint8Array; distance: Float64Array; point: Float64Array; normal: Float64Array; triangle: Int32Array; ownTriangle: Int32Array; undecided: Uint8Array;
+	body: Uint32Array; part: Int32Array; time: Float64Array; touching: Uint8Array; distance: Float64Array; point: Float64Array; normal: Float64Array; triangle: Int32Array; ownTriangle: Int32Array; ownPart: Int32Array; undecided: Uint8Array;
 	material: Uint32Array; ownMaterial: Uint32Array; userData: BigUint64Array;
 }
 export interface SeparationColumns { distance: Float64Array; error: Float64Array; normal: Float64Array; pointA: Float64Array; pointB: Float64Array; }
@@ -680,6 +682,10 @@ export class World extends Handle {
 	castShape(shape: Shape, begin: Pose, end: Pose, options?: Filtered & { tolerance?: number | undefined }): ShapeHit | null;
 	/** Every body that the shape meets on its way, each with its first hit, sorted by time. */
 	castShapeAll(shape: Shape, begin: Pose, end: Pose, options?: Filtered & { tolerance?: number | undefined }): ShapeHit[];
+	/** The body that parts which move as one body meet first on the way of their frame from begin to end, or null. */
+	castParts(parts: readonly Part[], begin: Pose, end: Pose, options?: Filtered & { tolerance?: number | undefined }): ShapeHit | null;
+	/** Every body that such parts meet on their way, each with its first hit, sorted by time. */
+	castPartsAll(parts: readonly Part[], begin: Pose, end: Pose, options?: Filtered & { tolerance?: number | undefined }): ShapeHit[];
 	/** origins, directions [3n]. A miss has body 0, 0, t Infinity and triangle -1. */
 	castRays(origins: Numbers, directions: Numbers, options?: RayBatchOptions): RayHits;
 	castRaysAny(origins: Numbers, directions: Numbers, options?: RayBatchOptions): Found;

@@ -90,7 +90,7 @@ export const LAYOUTS = {
 	batch: "-count:i64 -filter:ptr -ignore:ptr -results:ptr",
 	placed_shape: "-shape:ptr pose:f64*7",
 	shape_cast: "-shape:ptr -motion:f64*14",
-	shape_hit: `body:id shape=part:i32 time:f64 touching:bool distance:f64 point:f64*3 normal:f64*3 triangle:i32 own_triangle:i32 undecided:bool
+	shape_hit: `body:id shape=part:i32 time:f64 touching:bool distance:f64 point:f64*3 normal:f64*3 triangle:i32 own_triangle:i32 own_shape=own_part:i32 undecided:bool
 		material:u32 own_material:u32 user_data:u64`,
 	closest_body: "body:id shape=part:i32 distance:f64 normal:f64*3 on_shape:f64*3 on_body:f64*3 user_data:u64",
 	closest_pair: "body_a:id body_b:id shape_a=part_a:i32 shape_b=part_b:i32 distance:f64 normal:f64*3 on_a:f64*3 on_b:f64*3 user_data_a:u64 user_data_b:u64",
@@ -1997,6 +1997,26 @@ export class World extends Handle {
 			const way = this.carom.putShapes(room, shape, [...begin, ...end], 14, "castShapeAll");
 			return this.carom.exports.cw_cast_shape_all(this.address, way.at, tolerance, ...list);
 		});
+	}
+
+	/** The body that parts which move as one body meet first on the way of their frame from one pose to another, or null. */
+	castParts(parts, begin, end, options) {
+		const { tolerance, filter } = settingsOf("castParts", options, { tolerance: 1e-3, ...SEEN });
+		return this.askOne("shape_hit", filter, "castParts", (found, to, put, room, seen) =>
+			this.carom.exports.cw_cast_parts(this.address, ...this.partsOnTheirWay(parts, begin, end, put, room, "castParts"), tolerance, seen, found, to));
+	}
+
+	/** Every body that such parts meet on their way, each with its first hit, sorted by time. */
+	castPartsAll(parts, begin, end, options) {
+		const { tolerance, filter } = settingsOf("castPartsAll", options, { tolerance: 1e-3, ...SEEN });
+		return this.askList("shape_hit", filter, "castPartsAll", (put, room, ...list) =>
+			this.carom.exports.cw_cast_parts_all(this.address, ...this.partsOnTheirWay(parts, begin, end, put, room, "castPartsAll"), tolerance, ...list));
+	}
+
+	partsOnTheirWay(parts, begin, end, put, room, call) {
+		checkPose(begin, `${call}: begin`);
+		checkPose(end, `${call}: end`);
+		return [this.carom.putParts(room, parts, `${call}: parts`), parts.length, put([...begin, ...end], Float64Array)];
 	}
 
 	placed(room, shape, pose, call) { return this.carom.placed(room, shape, pose, call); }

@@ -86,6 +86,18 @@ int EXPORT(cw_cast_shape_all)(const carom_world *world, const carom_shape_cast *
 	return (int)carom_world_cast_shape_all(world, cast->shape, &cast->motion, tolerance, filter, capacity, hits, count);
 }
 
+int EXPORT(cw_cast_parts)(const carom_world *world, const carom_part *parts, int part_count, const carom_motion *motion,
+	double tolerance, const carom_query_filter *filter, bool *found, carom_shape_hit *hit)
+{
+	return (int)carom_world_cast_parts(world, parts, part_count, motion, tolerance, filter, found, hit);
+}
+
+int EXPORT(cw_cast_parts_all)(const carom_world *world, const carom_part *parts, int part_count, const carom_motion *motion,
+	double tolerance, const carom_query_filter *filter, int capacity, carom_shape_hit *hits, int32_t *count)
+{
+	return (int)carom_world_cast_parts_all(world, parts, part_count, motion, tolerance, filter, capacity, hits, count);
+}
+
 // ---- Batches: first is [count + 1] ----
 
 int EXPORT(cw_cast_rays)(const carom_world *world, const carom_batch *batch, const carom_ray *rays, carom_ray_hit *hits)

@@ -190,6 +190,7 @@ typedef struct carom_shape_hit {
 	carom_vec3 normal;    ///< unit, world, from the body to the shape
 	int32_t triangle;     ///< of the body's mesh; -1: it has none
 	int32_t own_triangle; ///< of the mesh that is cast; -1: it is none
+	int32_t own_shape;    ///< number of the part that is cast; 0: a shape is
 	/// The search ran out of steps: the way is clear up to time, and nothing is known beyond. The
 	/// shape may be farther from the body than the tolerance there.
 	bool undecided;
@@ -246,6 +247,28 @@ CAROM_API carom_result carom_world_cast_shape(const carom_world *world, const ca
 /// bytes for each part or sphere that is met.
 CAROM_API carom_result carom_world_cast_shape_all(const carom_world *world,
 	const carom_shape *shape, const carom_motion *motion, double tolerance,
+	const carom_query_filter *filter, int32_t capacity, carom_shape_hit *hits, int32_t *count);
+
+/// Find the body that several shapes meet first which move as one body: parts [part_count], which
+/// is above 0, at their poses in the frame that goes along motion. So a vehicle, a character of
+/// several shapes or a robot's tool is cast as it is. The parts need not be those of a body of the
+/// world; one that is casts its own parts with filter->ignore.
+/// - Each part goes on its arc around the frame's origin. The answer is the first of the hits that
+///   carom_world_cast_shape would find for each part alone, and all that it promises holds.
+///   hit->own_shape tells the part. Of parts that meet one body at one time the lowest counts.
+/// - With filter->skip_separating each part passes what it touches and leaves.
+/// - A plane is no part. Cost: a search for each part, up to the hits of those before it.
+///
+/// CAROM_INVALID_ARGUMENT, naming the argument, or the part and its field. Memory as
+/// carom_world_cast_shape.
+CAROM_API carom_result carom_world_cast_parts(const carom_world *world, const carom_part *parts,
+	int32_t part_count, const carom_motion *motion, double tolerance,
+	const carom_query_filter *filter, bool *found, carom_shape_hit *hit);
+
+/// Find all bodies that such parts meet on their way, as carom_world_cast_shape_all does for one
+/// shape: each body once, with its first hit.
+CAROM_API carom_result carom_world_cast_parts_all(const carom_world *world, const carom_part *parts,
+	int32_t part_count, const carom_motion *motion, double tolerance,
 	const carom_query_filter *filter, int32_t capacity, carom_shape_hit *hits, int32_t *count);
 
 #ifdef __cplusplus

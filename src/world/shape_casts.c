@@ -1,6 +1,9 @@
 /// Casts of shapes through a world: along a screw motion, the first body that the shape meets, or
 /// the first hit of each. Bodies come nearest first, by a time before which the shape stays away
 /// from their boxes; each is a conservative advancement (bvh/mover.h). Any number of threads.
+///
+/// Of several parts that move as one body each is cast, on its arc around the body's origin, up to
+/// the first hit of those before it.
 #include "base/stable_sort.h"
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
@@ -14,6 +17,7 @@ static const double CERTAINLY = 1 - 1e-12;
 /// An item that a cast meets.
 typedef struct met_item {
 	int32_t body; // number of its first part
+	int32_t own;  // part that is cast
 	cr_query_item item;
 	cr_mover_impact impact;
 	double rate; // of its gap; 0 where it does not count
@@ -22,7 +26,12 @@ typedef struct met_item {
 typedef struct cast_search {
 	const carom_world *world;
 	double tolerance;
-	v3d origin; // of the motions: where the shape begins
+	const carom_part *parts; // [part_count] that are cast
+	int32_t part_count;
+	bool has_places;  // they have poses of their own; else the one is a shape
+	cr_motion motion; // of their body
+	int32_t part;     // in hand
+	v3d origin;       // of the motions: where the body begins
 	cr_convex convex;
 	cr_mover mover;
 	const uint32_t *own_materials; // of the mover's triangles; NULL: it has none
@@ -100,7 +109,7 @@ static bool find_impact(const cast_search *s, cr_query_item item, const cr_body 
 {
 	cr_convex convex;
 	const cr_mover body = resting_mover(s, seen, &convex);
-	*met = (met_item){ .body = cr_first_part(s->world->bodies.data, item.body), .item = item };
+	*met = (met_item){ .body = cr_first_part(s->world->bodies.data, item.body), .own = s->part, .item = item };
 	(s->past_touching ? cr_find_stop : cr_find_mover_impact)(
 		s->world->pipeline.bvh, s->scratch, &s->mover, &body, s->tolerance, before, &met->impact);
 	if (met->impact.impact.state == CR_IMPACT_NONE)
@@ -110,14 +119,18 @@ static bool find_impact(const cast_search *s, cr_query_item item, const cr_body 
 	return true;
 }
 
-/// Of hits at one time the one that the motion goes into fastest counts, then the lowest item.
+/// Of hits at one time the one that the motion goes into fastest counts, then the lowest item, then
+/// the lowest part that is cast.
 static int compare_met(const void *one, const void *other)
 {
 	const met_item *a = one, *b = other;
 	const double time_a = a->impact.impact.time, time_b = b->impact.impact.time;
 	if (time_a != time_b)
 		return time_a < time_b ? -1 : 1;
-	return a->rate != b->rate ? (a->rate < b->rate ? -1 : 1) : cr_compare_items(a->item, b->item);
+	if (a->rate != b->rate)
+		return a->rate < b->rate ? -1 : 1;
+	const int order = cr_compare_items(a->item, b->item);
+	return order ? order : cr_compare_numbers(a->own, b->own);
 }
 
 static bool visit_cast(void *user, cr_query_item item, const cr_body *seen, double *limit)
@@ -137,38 +150,47 @@ static bool visit_cast(void *user, cr_query_item item, const cr_body *seen, doub
 /// Sets the box around the shape where it begins, if it turns by next to nothing.
 static void bound_begin(cast_search *s)
 {
-	const m3d rotation = m3d_from_quat(s->mover.motion.begin.orientation);
-	double lower[3], upper[3];
-	s->turned = s->mover.motion.angle * s->box.reach;
+	const cr_motion *motion = &s->mover.motion;
+	s->turned = motion->angle * (s->box.reach + motion->lever);
 	s->straight = s->mover.convex && s->turned <= 0.25 * s->tolerance;
 	if (!s->straight)
 		return;
+	const carom_pose start = cr_motion_start(motion);
+	const m3d rotation = m3d_from_quat(start.orientation);
+	double lower[3], upper[3];
 	cr_convex_bounds(s->mover.convex, &rotation, lower, upper);
-	s->begin = (carom_aabb){ { lower[0], lower[1], lower[2] }, { upper[0], upper[1], upper[2] } };
+	s->begin = (carom_aabb){ v3d_add(start.position, (v3d){ lower[0], lower[1], lower[2] }),
+		v3d_add(start.position, (v3d){ upper[0], upper[1], upper[2] }) };
 }
 
-/// Sets the shape on its way, with the box around all of it.
-static void begin_cast(cast_search *s, const carom_shape *shape, const carom_pose *begin, const carom_pose *end)
+/// Sets a part on its way, with the box around all of it.
+static void begin_part(cast_search *s, int32_t part)
 {
-	const carom_pose ends[2] = { { { 0, 0, 0 }, begin->orientation },
-		{ v3d_sub(end->position, begin->position), end->orientation } };
-	s->origin = begin->position;
+	const carom_shape *shape = &s->parts[part].shape;
+	s->part = part;
 	s->mover = cr_mover_of(shape, &s->convex);
 	s->own_materials = cr_has_mesh(shape) ? shape->mesh->materials : NULL;
 	s->mover.held = true;
 	s->mover.two_sided = s->mover.collider && !s->mover.collider->closed && !cr_is_one_sided(shape->mesh);
-	s->mover.motion = cr_motion_between(&ends[0], &ends[1]);
+	s->mover.motion = s->motion;
+	if (s->has_places) {
+		carom_pose local; // normalised; check_parts has passed it
+		cr_check_pose(s->world->context, &s->parts[part].pose, "", "pose", &local);
+		s->mover.motion = cr_motion_of_part(&s->motion, &local);
+	}
 	s->box = cr_mover_bounds(&s->mover);
 	bound_begin(s);
-	const v3d to = ends[1].position;
-	const double reach = (s->box.reach + s->tolerance) * (1 + 1e-9) + 1e-9 * v3d_length(to);
+	const v3d to = s->motion.travel;
+	const double reach = (s->box.reach + s->mover.motion.lever + s->tolerance) * (1 + 1e-9) + 1e-9 * v3d_length(to);
 	s->lower = (v3d){ fmin(to.x, 0) - reach, fmin(to.y, 0) - reach, fmin(to.z, 0) - reach };
 	s->upper = (v3d){ fmax(to.x, 0) + reach, fmax(to.y, 0) + reach, fmax(to.z, 0) + reach };
 }
 
 /// Nothing fails here: the search has seen the item.
-static void write_hit(const cast_search *s, met_item *met, carom_shape_hit *hit)
+static void write_hit(cast_search *s, met_item *met, carom_shape_hit *hit)
 {
+	if (s->part != met->own)
+		begin_part(s, met->own);
 	cr_convex convex;
 	cr_body room;
 	carom_result seen = CAROM_SUCCESS;
@@ -187,25 +209,57 @@ static void write_hit(const cast_search *s, met_item *met, carom_shape_hit *hit)
 		.normal = impact->separation.normal,
 		.triangle = met->impact.triangle[1],
 		.own_triangle = met->impact.triangle[0],
+		.own_shape = met->own,
 		.undecided = impact->state == CR_IMPACT_UNDECIDED,
 		.material = cr_material_of(&s->world->bodies.data[met->item.body], met->impact.triangle[1]),
 		.own_material = s->own_materials && met->impact.triangle[0] >= 0 ? s->own_materials[met->impact.triangle[0]] : 0,
 		.user_data = s->world->bodies.data[met->item.body].user_data };
 }
 
-static carom_result check_cast(
-	const carom_world *world, const carom_shape *shape, const carom_motion *motion, const char *function, carom_pose ends[2])
+static carom_result check_parts(carom_context *context, const carom_part *parts, int32_t count, const char *function)
 {
-	if (!shape || !motion)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, shape ? "motion" : "shape");
-	if (shape->type == CAROM_PLANE)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", function);
-	carom_result result = cr_check_shape(world->context, shape, function);
-	if (result == CAROM_SUCCESS)
-		result = cr_check_pose(world->context, &motion->begin, function, "motion.begin", &ends[0]);
-	if (result == CAROM_SUCCESS)
-		result = cr_check_pose(world->context, &motion->end, function, "motion.end", &ends[1]);
+	if (count < 1)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d; it must be above 0", function, count);
+	carom_body_def def = carom_default_body_def();
+	def.kind = CAROM_STATIC; // planes are refused below
+	def.parts = parts;
+	def.part_count = count;
+	carom_result result = cr_check_parts(context, &def, function);
+	for (int32_t i = 0; i < count && result == CAROM_SUCCESS; i++) {
+		if (parts[i].shape.type == CAROM_PLANE)
+			result = cr_fail(
+				context, CAROM_INVALID_ARGUMENT, "%s: parts[%d]: shape.type is CAROM_PLANE, which has no end", function, i);
+	}
 	return result;
+}
+
+static carom_result check_shape(carom_context *context, const carom_shape *shape, const char *function)
+{
+	if (shape->type == CAROM_PLANE)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", function);
+	return cr_check_shape(context, shape, function);
+}
+
+/// Checks what moves and how, and sets it on its way.
+static carom_result begin_cast(cast_search *s, const carom_motion *motion, const char *function)
+{
+	carom_context *context = s->world->context;
+	if (!motion)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: motion is NULL", function);
+	carom_pose begin, end;
+	carom_result result = s->has_places ? check_parts(context, s->parts, s->part_count, function)
+										: check_shape(context, &s->parts->shape, function);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_pose(context, &motion->begin, function, "motion.begin", &begin);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_pose(context, &motion->end, function, "motion.end", &end);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const carom_pose ends[2] = { { { 0, 0, 0 }, begin.orientation },
+		{ v3d_sub(end.position, begin.position), end.orientation } };
+	s->origin = begin.position;
+	s->motion = cr_motion_between(&ends[0], &ends[1]);
+	return CAROM_SUCCESS;
 }
 
 carom_result cr_check_cast_tolerance(carom_context *context, double tolerance, const char *function)
@@ -215,29 +269,49 @@ carom_result cr_check_cast_tolerance(carom_context *context, double tolerance, c
 		: cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be finite and above 0", function, tolerance);
 }
 
-/// Checks a cast and searches. Without an error, a shape without extent meets nothing.
-static carom_result search_cast(cast_search *s, const carom_shape *shape, const carom_motion *motion,
-	const carom_query_filter *filter, const char *name, bool (*visit)(void *, cr_query_item, const cr_body *, double *))
+/// Checks a cast and searches, for each part up to the first hit so far. Without an error, a shape
+/// without extent meets nothing.
+static carom_result search_cast(cast_search *s, const carom_motion *motion, const carom_query_filter *filter, const char *name,
+	bool (*visit)(void *, cr_query_item, const cr_body *, double *))
 {
-	carom_pose ends[2];
-	const carom_result result = check_cast(s->world, shape, motion, name, ends);
-	if (result != CAROM_SUCCESS || cr_is_empty_shape(shape))
-		return result;
+	carom_result result = begin_cast(s, motion, name);
 	s->past_touching = filter && filter->skip_separating;
-	begin_cast(s, shape, &ends[0], &ends[1]);
-	cr_index_search search = { .key = cast_key, .visit = visit, .user = s, .filter = filter, .limit = 1 };
-	return cr_search_bodies(s->world, name, &search, &s->result);
+	for (int32_t i = 0; i < s->part_count && result == CAROM_SUCCESS; i++) {
+		if (cr_is_empty_shape(&s->parts[i].shape))
+			continue;
+		begin_part(s, i);
+		const double limit = s->found ? s->first.impact.impact.time : 1;
+		cr_index_search search = { .key = cast_key, .visit = visit, .user = s, .filter = filter, .limit = limit };
+		result = cr_search_bodies(s->world, name, &search, &s->result);
+	}
+	return result;
+}
+
+static carom_result ask_first(cast_search *s, const carom_motion *motion, const carom_query_filter *filter, const char *name,
+	bool *found, carom_shape_hit *hit)
+{
+	const carom_result result = search_cast(s, motion, filter, name, visit_cast);
+	*found = result == CAROM_SUCCESS && s->found;
+	if (*found)
+		write_hit(s, &s->first, hit);
+	return result;
+}
+
+static carom_result check_shape_given(carom_context *context, const carom_shape *shape, const char *function)
+{
+	return shape ? CAROM_SUCCESS : cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape is NULL", function);
 }
 
 carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
 	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, bool *found, carom_shape_hit *hit)
 {
-	cast_search s = { .world = world, .tolerance = tolerance, .scratch = scratch };
-	const carom_result result = search_cast(&s, shape, motion, filter, name, visit_cast);
-	*found = result == CAROM_SUCCESS && s.found;
-	if (*found)
-		write_hit(&s, &s.first, hit);
-	return result;
+	*found = false;
+	const carom_result result = check_shape_given(world->context, shape, name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const carom_part part = { .shape = *shape };
+	cast_search s = { .world = world, .tolerance = tolerance, .parts = &part, .part_count = 1, .scratch = scratch };
+	return ask_first(&s, motion, filter, name, found, hit);
 }
 
 // ---- All that a shape meets ----
@@ -298,58 +372,148 @@ static carom_result write_hits(cast_search *s, cr_shape_hit_list *hits)
 	return CAROM_SUCCESS;
 }
 
+static carom_result ask_all(
+	cast_search *s, const carom_motion *motion, const carom_query_filter *filter, const char *name, cr_shape_hit_list *hits)
+{
+	carom_result result = search_cast(s, motion, filter, name, visit_cast_all);
+	if (result == CAROM_SUCCESS)
+		result = write_hits(s, hits);
+	cr_array_free(s->world->context, &s->met);
+	return result;
+}
+
 carom_result cr_ask_cast_all(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
 	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, cr_shape_hit_list *hits)
 {
-	cast_search s = { .world = world, .tolerance = tolerance, .scratch = scratch };
-	carom_result result = search_cast(&s, shape, motion, filter, name, visit_cast_all);
-	if (result == CAROM_SUCCESS)
-		result = write_hits(&s, hits);
-	cr_array_free(world->context, &s.met);
-	return result;
+	const carom_result result = check_shape_given(world->context, shape, name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const carom_part part = { .shape = *shape };
+	cast_search s = { .world = world, .tolerance = tolerance, .parts = &part, .part_count = 1, .scratch = scratch };
+	return ask_all(&s, motion, filter, name, hits);
 }
 
 // ---- Calls ----
 
-carom_result carom_world_cast_shape(const carom_world *world, const carom_shape *shape, const carom_motion *motion,
-	double tolerance, const carom_query_filter *filter, bool *found, carom_shape_hit *hit)
+/// A cast that a call asks for: of parts, or of a shape, which becomes one part.
+typedef struct cast_call {
+	const char *name;
+	bool has_shape;
+	const carom_shape *shape;
+	const carom_part *parts;
+	int32_t part_count;
+	const carom_motion *motion;
+	double tolerance;
+	const carom_query_filter *filter;
+} cast_call;
+
+/// Sets a search up; scratch is to be freed. A shape lies in *room.
+static carom_result begin_call(const carom_world *world, const cast_call *call, carom_part *room, cast_search *s)
 {
-	static const char *const name = "carom_world_cast_shape";
-	if (!found || !hit)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "hit" : "found");
-	*found = false;
-	carom_result result = cr_check_cast_tolerance(world->context, tolerance, name);
+	*s = (cast_search){ .world = world,
+		.tolerance = call->tolerance,
+		.parts = call->parts,
+		.part_count = call->part_count,
+		.has_places = !call->has_shape };
+	if (call->has_shape && !call->shape)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape is NULL", call->name);
+	if (call->has_shape) {
+		*room = (carom_part){ .shape = *call->shape };
+		s->parts = room;
+		s->part_count = 1;
+	}
+	const carom_result result = cr_check_cast_tolerance(world->context, call->tolerance, call->name);
 	if (result != CAROM_SUCCESS)
 		return result;
-	cr_mover_scratch *scratch = cr_alloc(world->context, sizeof *scratch);
-	if (!scratch)
-		return cr_fail_memory(world->context, "a shape cast");
-	result = cr_ask_cast(world, shape, motion, tolerance, filter, scratch, name, found, hit);
-	cr_free(world->context, scratch, sizeof *scratch);
+	s->scratch = cr_alloc(world->context, sizeof *s->scratch);
+	return s->scratch ? CAROM_SUCCESS : cr_fail_memory(world->context, "a shape cast");
+}
+
+static void end_call(cast_search *s) { cr_free(s->world->context, s->scratch, sizeof *s->scratch); }
+
+static carom_result call_cast(const carom_world *world, const cast_call *call, bool *found, carom_shape_hit *hit)
+{
+	if (!found || !hit)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", call->name, found ? "hit" : "found");
+	*found = false;
+	carom_part room;
+	cast_search s;
+	carom_result result = begin_call(world, call, &room, &s);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = ask_first(&s, call->motion, call->filter, call->name, found, hit);
+	end_call(&s);
 	return result;
 }
 
-carom_result carom_world_cast_shape_all(const carom_world *world, const carom_shape *shape, const carom_motion *motion,
-	double tolerance, const carom_query_filter *filter, int32_t capacity, carom_shape_hit *hits, int32_t *count)
+static carom_result call_cast_all(
+	const carom_world *world, const cast_call *call, int32_t capacity, carom_shape_hit *hits, int32_t *count)
 {
-	static const char *const name = "carom_world_cast_shape_all";
-	carom_result result = cr_check_output(world, capacity, hits, count, name, "hits");
+	carom_result result = cr_check_output(world, capacity, hits, count, call->name, "hits");
 	if (result != CAROM_SUCCESS)
 		return result;
 	*count = 0;
-	result = cr_check_cast_tolerance(world->context, tolerance, name);
+	carom_part room;
+	cast_search s;
+	result = begin_call(world, call, &room, &s);
 	if (result != CAROM_SUCCESS)
 		return result;
-	cr_mover_scratch *scratch = cr_alloc(world->context, sizeof *scratch);
-	if (!scratch)
-		return cr_fail_memory(world->context, "a shape cast");
 	cr_shape_hit_list all = { .count = 0 };
-	result = cr_ask_cast_all(world, shape, motion, tolerance, filter, scratch, name, &all);
-	cr_free(world->context, scratch, sizeof *scratch);
+	result = ask_all(&s, call->motion, call->filter, call->name, &all);
+	end_call(&s);
 	if (result == CAROM_SUCCESS)
 		*count = (int32_t)all.count;
 	for (int32_t i = 0; i < *count && i < capacity; i++)
 		hits[i] = all.data[i];
 	cr_array_free(world->context, &all);
 	return result;
+}
+
+carom_result carom_world_cast_shape(const carom_world *world, const carom_shape *shape, const carom_motion *motion,
+	double tolerance, const carom_query_filter *filter, bool *found, carom_shape_hit *hit)
+{
+	const cast_call call = { .name = "carom_world_cast_shape",
+		.has_shape = true,
+		.shape = shape,
+		.motion = motion,
+		.tolerance = tolerance,
+		.filter = filter };
+	return call_cast(world, &call, found, hit);
+}
+
+carom_result carom_world_cast_shape_all(const carom_world *world, const carom_shape *shape, const carom_motion *motion,
+	double tolerance, const carom_query_filter *filter, int32_t capacity, carom_shape_hit *hits, int32_t *count)
+{
+	const cast_call call = { .name = "carom_world_cast_shape_all",
+		.has_shape = true,
+		.shape = shape,
+		.motion = motion,
+		.tolerance = tolerance,
+		.filter = filter };
+	return call_cast_all(world, &call, capacity, hits, count);
+}
+
+carom_result carom_world_cast_parts(const carom_world *world, const carom_part *parts, int32_t part_count,
+	const carom_motion *motion, double tolerance, const carom_query_filter *filter, bool *found, carom_shape_hit *hit)
+{
+	const cast_call call = { .name = "carom_world_cast_parts",
+		.parts = parts,
+		.part_count = part_count,
+		.motion = motion,
+		.tolerance = tolerance,
+		.filter = filter };
+	return call_cast(world, &call, found, hit);
+}
+
+carom_result carom_world_cast_parts_all(const carom_world *world, const carom_part *parts, int32_t part_count,
+	const carom_motion *motion, double tolerance, const carom_query_filter *filter, int32_t capacity, carom_shape_hit *hits,
+	int32_t *count)
+{
+	const cast_call call = { .name = "carom_world_cast_parts_all",
+		.parts = parts,
+		.part_count = part_count,
+		.motion = motion,
+		.tolerance = tolerance,
+		.filter = filter };
+	return call_cast_all(world, &call, capacity, hits, count);
 }

@@ -66,6 +66,11 @@ assert.ok(metAll.some((each) => each.body[0] === coin[0]));
 const metRows = world.castShapesAll(ball, [...sweep[0], ...sweep[1], ...sweep[0], ...sweep[1]], sweepBits);
 assert.deepEqual([...metRows.first], [0, metAll.length, 2 * metAll.length]);
 assert.deepEqual([...metRows.time.slice(metAll.length)], metAll.map((each) => each.time));
+const metParts = world.castPartsAll([{ ...ball, pose: [99, 99, 99, 0, 0, 0, 1] }, ball], ...sweep, sweepBits);
+assert.deepEqual(metParts.map(({ body, time, ownPart }) => [body, time, ownPart]), metAll.map(({ body, time }) => [body, time, 1]));
+assert.deepEqual(world.castParts([ball], ...sweep, sweepBits), metAll[0]);
+assert.throws(() => world.castParts(ball, ...sweep), /castParts: parts is/);
+assert.throws(() => world.castParts([], ...sweep), /part_count is 0/);
 assert.deepEqual(world.castRay([0, 3, 2], [0, 1, 0], { filter: { mask: 1 } }).backFace, true);
 assert.equal(world.castRay([0, 3, 2], [0, 1, 0], { tMax: 1.5, filter: { mask: 1, skipBackFaces: true, bodyFilter: (body) => body[0] === eye[0] } }), null);
 

@@ -1,5 +1,6 @@
 // Single questions to a world between steps: rays, nearest points and bodies, overlaps, casts.
 #include "binding.h"
+#include <stdlib.h>
 
 /// Arguments that queries share.
 typedef struct query {
@@ -284,6 +285,74 @@ static PyObject *cast_shape_all(PyObject *self, PyObject *const *args, Py_ssize_
 	return all_answers(&o);
 }
 
+// ---- Parts that move as one body ----
+
+static const char *const parts_cast_names[] = { "parts", "motion", "tolerance", "filter", NULL };
+
+/// A cast of parts. What it holds is given back by end_parts.
+typedef struct parts_cast {
+	open_query o;
+	PyObject *tuple;
+	carom_part *parts;
+	int32_t part_count;
+} parts_cast;
+
+static void end_parts(parts_cast *c)
+{
+	free(c->parts);
+	Py_XDECREF(c->tuple);
+}
+
+/// False with an exception; then nothing is held.
+static bool begin_parts(
+	PyObject *self, const char *function, PyObject *const *args, Py_ssize_t count, PyObject *keywords, parts_cast *c)
+{
+	cp_state *state = cp_state_of(self);
+	PyObject *values[4];
+	*c = (parts_cast){ .o = { .layout = CP_shape_hit, .tolerance = 1e-3 } };
+	if (cp_arguments(function, args, count, keywords, parts_cast_names, 2, values) &&
+		cp_get_motion(state, values[1], "motion", &c->o.motion) &&
+		(!values[2] || cp_get_double(values[2], "tolerance", &c->o.tolerance)) &&
+		(c->tuple = cp_parts_tuple(state, "parts", values[0])) != NULL &&
+		(c->parts = cp_copy_parts(state, c->tuple, &c->part_count)) != NULL && begin_query(self, values[3], &c->o.q))
+		return true;
+	end_parts(c);
+	return false;
+}
+
+static PyObject *cast_parts(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	parts_cast c;
+	if (!begin_parts(self, "cast_parts", args, count, keywords, &c))
+		return NULL;
+	bool found = false;
+	carom_shape_hit answer;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result = carom_world_cast_parts(
+		c.o.q.world->world, c.parts, c.part_count, &c.o.motion, c.o.tolerance, c.o.q.filter.given, &found, &answer);
+	Py_END_ALLOW_THREADS PyObject *made = end_query(&c.o.q, result, found, CP_shape_hit, &answer);
+	end_parts(&c);
+	return made;
+}
+
+static carom_result ask_parts(const open_query *o, int32_t capacity, void *answers, int32_t *count)
+{
+	const parts_cast *c = (const parts_cast *)o;
+	return carom_world_cast_parts_all(
+		o->q.world->world, c->parts, c->part_count, &o->motion, o->tolerance, o->q.filter.given, capacity, answers, count);
+}
+
+static PyObject *cast_parts_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	parts_cast c;
+	if (!begin_parts(self, "cast_parts_all", args, count, keywords, &c))
+		return NULL;
+	c.o.ask = ask_parts;
+	PyObject *made = all_answers(&c.o);
+	end_parts(&c);
+	return made;
+}
+
 PyMethodDef cp_world_queries[] = {
 	{ "cast_ray", CP_NAMED(cast_ray),
 		CP_DOC("cast_ray($self, /, origin, direction, t_min=0.0, t_max=inf, filter=None)", carom_world_cast_ray) },
@@ -307,5 +376,9 @@ PyMethodDef cp_world_queries[] = {
 		CP_DOC("cast_shape($self, /, shape, motion, tolerance=0.001, filter=None)", carom_world_cast_shape) },
 	{ "cast_shape_all", CP_NAMED(cast_shape_all),
 		CP_DOC("cast_shape_all($self, /, shape, motion, tolerance=0.001, filter=None)", carom_world_cast_shape_all) },
+	{ "cast_parts", CP_NAMED(cast_parts),
+		CP_DOC("cast_parts($self, /, parts, motion, tolerance=0.001, filter=None)", carom_world_cast_parts) },
+	{ "cast_parts_all", CP_NAMED(cast_parts_all),
+		CP_DOC("cast_parts_all($self, /, parts, motion, tolerance=0.001, filter=None)", carom_world_cast_parts_all) },
 	{ NULL, NULL, 0, NULL },
 };

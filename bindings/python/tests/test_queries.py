@@ -114,6 +114,23 @@ class Single(unittest.TestCase):
         first, both = self.world.cast_shapes_all(ball, [(0, 0, 5, 0, 0, 0, 1, 0, 0, -3, 0, 0, 0, 1)] * 2)
         self.assertEqual((list(first), list(both)), ([0, 2, 4], list(hits) * 2))
 
+    def test_casts_of_parts(self):
+        ball = carom.Shape(type="sphere", radius=0.1)
+        way = (((0, 0, 5), None), ((0, 0, -3), None))
+        parts = [(ball, ((9, 0, 1), None)), carom.Part(ball, None)]
+        hits = self.world.cast_parts_all(parts, way)
+        self.assertEqual([hit.body for hit in hits], [self.ball, self.ground])
+        self.assertEqual(hits[0].own_shape, 1)
+        first = self.world.cast_parts(parts, way)
+        self.assertEqual(first, hits[0])
+        self.assertEqual((first.time, first.body), (self.world.cast_shape(ball, way).time, self.ball))
+        self.assertIsNone(self.world.cast_parts(parts, way, filter=carom.QueryFilter(mask=0)))
+        for wrong, text in (([], "part_count is 0"), ([(carom.Shape(type="plane"), None)], r"parts\[0\]: shape.type is .*PLANE")):
+            with self.assertRaisesRegex(carom.InvalidArgument, text):
+                self.world.cast_parts(wrong, way)
+        with self.assertRaises(TypeError):
+            self.world.cast_parts([3], way)
+
     def test_nearest_overlaps_and_casts(self):
         box = carom.Shape(type="box", half_extents=(0.1, 0.1, 0.1))
         self.assertAlmostEqual(self.world.closest_point((0, 0, 2)).distance, 1.05)
