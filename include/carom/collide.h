@@ -90,8 +90,8 @@ CAROM_API carom_result carom_shape_closest_point(carom_context *context, const c
 	carom_closest_point *result);
 
 /// Tell whether two shapes overlap, as carom_world_overlap_shape asks it of a body. Touching
-/// counts. It is far cheaper than contacts or a distance, since it ends at the first two triangles
-/// that intersect.
+/// counts. Of meshes it is far cheaper than contacts or a distance, since it ends at the first two
+/// triangles that intersect. Of two convex shapes it takes as long as their distance.
 /// - A closed mesh is solid: each piece of another mesh that lies inside it overlaps it. An open
 ///   mesh is met at its triangles.
 /// - Meshes are seen as worlds see them, in float. Whether triangles intersect is decided exactly.
