@@ -101,8 +101,8 @@ TEST(dynamics, rotation_is_about_the_centre_of_mass)
 	CHECK_NEAR(back.x, centre.x, 1e-12);
 	CHECK_NEAR(back.z, centre.z, 1e-12);
 	CHECK(hypot(pose.position.x - 5, pose.position.y) > 0.1); // the frame did move
-	CHECK_NEAR(2 * atan2(pose.orientation.z, pose.orientation.w), 3 - 2 * acos(-1) * (3 > acos(-1)), 1e-3);
-	CHECK_NEAR(sim_dynamics_kinetic_energy(dynamics), 22.5, 1e-6);
+	CHECK_NEAR(2 * atan2(pose.orientation.z, pose.orientation.w), 3 - 2 * acos(-1) * (3 > acos(-1)), 1e-12);
+	CHECK_NEAR(sim_dynamics_kinetic_energy(dynamics), 22.5, 1e-11);
 	sim_destroy_dynamics(dynamics);
 }
 

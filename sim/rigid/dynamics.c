@@ -1,9 +1,19 @@
 // Rigid bodies on ODE. ODE's body frame lies in the centre of mass with the axes of the detection
 // frame, so the two differ by a shift only; the inertia tensor keeps its off-diagonal terms.
+//
+// ODE solves contacts for one velocity of the whole step. A body that spins has no such velocity,
+// and ODE's own term for that keeps neither energy nor angular momentum. So free turning is left to
+// top.h. With L the angular momentum at the begin of a step h, q(t) the orientation that free
+// turning would have, and I(t) the inertia in it, ODE gets the inertia I(h/2) and the angular
+// velocity m = I(h/2)^-1 L, which is the mean one to the second order. It answers with w. Then
+//   orientation  exp(h (w - m)) q(h)     angular momentum  L + I(h/2) (w - m) = I(h/2) w
+// A body that nothing touches turns freely; contacts and pushes change the angular momentum by
+// their impulses exactly; a body that they stop has none left.
 #include "sim/rigid/dynamics.h"
 
 #include "sim/base/rotations.h"
 #include "sim/base/vectors.h"
+#include "sim/rigid/top.h"
 
 #include <math.h>
 #include <ode/ode.h>
@@ -15,7 +25,12 @@ typedef struct body_state {
 	dBodyID body;      // NULL for static bodies
 	carom_pose pose;   // of static bodies
 	carom_vec3 centre; // of mass, in the detection frame
-	carom_quat before; // of a kinematic body that turns: its orientation when the step began
+	bool turns;        // this step by the numbers below
+	carom_quat before; // its orientation when the step began
+	// of dynamic bodies: half a step and a step on as if free, and the angular velocity for ODE
+	carom_quat halfway, free;
+	carom_vec3 mean, momentum;
+	sim_top top;
 	double friction;
 	double restitution;
 	// seconds of rest that are left before it sleeps; ODE counts them too, but does not tell
@@ -102,12 +117,19 @@ static bool reserve_body(sim_dynamics *dynamics)
 	return true;
 }
 
+static carom_quat get_orientation(dBodyID body)
+{
+	const dReal *q = dBodyGetQuaternion(body);
+	return (carom_quat){ q[1], q[2], q[3], q[0] };
+}
+
+static void set_orientation(dBodyID body, carom_quat q) { dBodySetQuaternion(body, (dQuaternion){ q.w, q.x, q.y, q.z }); }
+
 static void place(const body_state *state, const carom_pose *pose)
 {
 	const carom_vec3 centre = carom_transform_point(*pose, state->centre);
-	const carom_quat q = pose->orientation;
 	dBodySetPosition(state->body, centre.x, centre.y, centre.z);
-	dBodySetQuaternion(state->body, (dQuaternion){ q.w, q.x, q.y, q.z });
+	set_orientation(state->body, pose->orientation);
 }
 
 bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, sim_error *error)
@@ -135,6 +157,8 @@ bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, 
 		dMass mass;
 		dMassSetParameters(&mass, def->mass.mass, 0, 0, 0, i[0], i[1], i[2], i[3], i[4], i[5]);
 		dBodySetMass(body, &mass);
+		dBodySetGyroscopicMode(body, 0);
+		(void)sim_make_top(i, &state->top); // a solid has one
 		state->centre = def->mass.centre;
 	} else {
 		dBodySetKinematic(body);
@@ -163,8 +187,7 @@ carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t number)
 	if (!state->body)
 		return state->pose;
 	const dReal *p = dBodyGetPosition(state->body);
-	const dReal *q = dBodyGetQuaternion(state->body);
-	carom_pose pose = { .orientation = { q[1], q[2], q[3], q[0] } };
+	carom_pose pose = { .orientation = get_orientation(state->body) };
 	const carom_vec3 shift = carom_rotate(pose.orientation, state->centre);
 	pose.position = (carom_vec3){ p[0] - shift.x, p[1] - shift.y, p[2] - shift.z };
 	return pose;
@@ -203,15 +226,10 @@ double sim_dynamics_kinetic_energy(const sim_dynamics *dynamics)
 		if (state->kind != CAROM_DYNAMIC)
 			continue;
 		dMass mass;
-		dVector3 w;
 		dBodyGetMass(state->body, &mass);
-		const dReal *v = dBodyGetLinearVel(state->body);
-		const dReal *world = dBodyGetAngularVel(state->body);
-		dBodyVectorFromWorld(state->body, world[0], world[1], world[2], w);
-		const dReal *i = mass.I; // rows of four
-		energy += 0.5 * mass.mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-		energy += 0.5 * (i[0] * w[0] * w[0] + i[5] * w[1] * w[1] + i[10] * w[2] * w[2]) + i[1] * w[0] * w[1] +
-			i[2] * w[0] * w[2] + i[6] * w[1] * w[2];
+		const carom_vec3 v = to_vec3(dBodyGetLinearVel(state->body)), w = to_vec3(dBodyGetAngularVel(state->body));
+		const carom_vec3 l = sim_spin_to_momentum(&state->top, get_orientation(state->body), w);
+		energy += 0.5 * (mass.mass * sim_dot(v, v) + sim_dot(w, l));
 	}
 	return energy;
 }
@@ -312,9 +330,7 @@ static void set_step(sim_dynamics *dynamics, double step)
 		if (state->kind != CAROM_DYNAMIC)
 			continue;
 		dBodySetLinearDampingThreshold(state->body, 0);
-		dBodySetAngularDampingThreshold(state->body, 0);
-		dBodySetDamping(state->body, damping_scale(dynamics->settings.linear_damping, step),
-			damping_scale(dynamics->settings.angular_damping, step));
+		dBodySetLinearDamping(state->body, damping_scale(dynamics->settings.linear_damping, step));
 	}
 }
 
@@ -353,33 +369,19 @@ static bool is_finite_body(const body_state *state)
 	return isfinite(p[0] + p[1] + p[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]);
 }
 
-/// The angular velocity that an angular impulse gives, both in the body's frame: solves I w = l by
-/// the adjoint of the symmetric I (rows of four).
-static void solve_inertia(const dReal *i, const dVector3 l, dVector3 w)
-{
-	const double a = i[5] * i[10] - i[6] * i[6], b = i[2] * i[6] - i[1] * i[10], c = i[1] * i[6] - i[2] * i[5];
-	const double d = i[0] * i[10] - i[2] * i[2], e = i[1] * i[2] - i[0] * i[6], f = i[0] * i[5] - i[1] * i[1];
-	const double determinant = i[0] * a + i[1] * b + i[2] * c;
-	w[0] = (a * l[0] + b * l[1] + c * l[2]) / determinant;
-	w[1] = (b * l[0] + d * l[1] + e * l[2]) / determinant;
-	w[2] = (c * l[0] + e * l[1] + f * l[2]) / determinant;
-}
-
 void sim_dynamics_kick(sim_dynamics *dynamics, int32_t number, carom_vec3 impulse, carom_vec3 angular_impulse)
 {
 	body_state *state = &dynamics->bodies[number];
 	if (state->kind != CAROM_DYNAMIC)
 		return;
 	dMass mass;
-	dVector3 l, w = { 0 }, turn;
 	dBodyGetMass(state->body, &mass);
-	dBodyVectorFromWorld(state->body, angular_impulse.x, angular_impulse.y, angular_impulse.z, l);
-	solve_inertia(mass.I, l, w);
-	dBodyVectorToWorld(state->body, w[0], w[1], w[2], turn);
-	const dReal *v = dBodyGetLinearVel(state->body), *u = dBodyGetAngularVel(state->body);
+	const carom_vec3 v = to_vec3(dBodyGetLinearVel(state->body)), w = to_vec3(dBodyGetAngularVel(state->body));
+	const carom_vec3 push = sim_scale(impulse, 1 / mass.mass);
+	const carom_vec3 turn = sim_momentum_to_spin(&state->top, get_orientation(state->body), angular_impulse);
 	wake(dynamics, state);
-	dBodySetLinearVel(state->body, v[0] + impulse.x / mass.mass, v[1] + impulse.y / mass.mass, v[2] + impulse.z / mass.mass);
-	dBodySetAngularVel(state->body, u[0] + turn[0], u[1] + turn[1], u[2] + turn[2]);
+	dBodySetLinearVel(state->body, v.x + push.x, v.y + push.y, v.z + push.z);
+	dBodySetAngularVel(state->body, w.x + turn.x, w.y + turn.y, w.z + turn.z);
 }
 
 /// Forces that give the impulses within the step.
@@ -399,36 +401,66 @@ static void apply_pushes(sim_dynamics *dynamics, double step)
 	}
 }
 
-// ODE turns bodies by the tangent of half the angle of a step, made unit: too little by the part
-// (angle)^2 / 12. Bodies that move by velocities of the caller's go the whole way.
+// ---- Turning ----
 
-static bool is_turning(const body_state *state)
+/// Show ODE a body halfway on its free turn.
+static void begin_free_turn(body_state *state, double step)
 {
-	return state->kind == CAROM_KINEMATIC && sim_length(to_vec3(dBodyGetAngularVel(state->body))) > 0;
+	const carom_vec3 spin = to_vec3(dBodyGetAngularVel(state->body));
+	state->momentum = sim_spin_to_momentum(&state->top, state->before, spin);
+	state->halfway = sim_turn_freely(&state->top, state->before, state->momentum, 0.5 * step);
+	state->free = sim_turn_freely(&state->top, state->halfway, state->momentum, 0.5 * step);
+	state->mean = sim_momentum_to_spin(&state->top, state->halfway, state->momentum);
+	set_orientation(state->body, state->halfway);
+	dBodySetAngularVel(state->body, state->mean.x, state->mean.y, state->mean.z);
 }
 
-static void note_turns(sim_dynamics *dynamics)
+static void begin_turns(sim_dynamics *dynamics, double step)
 {
 	for (int32_t i = 0; i < dynamics->count; i++) {
 		body_state *state = &dynamics->bodies[i];
-		if (!is_turning(state))
+		state->turns = state->body && sim_length(to_vec3(dBodyGetAngularVel(state->body))) > 0;
+		if (!state->body)
 			continue;
-		const dReal *q = dBodyGetQuaternion(state->body);
-		state->before = (carom_quat){ q[1], q[2], q[3], q[0] };
+		state->before = state->halfway = state->free = get_orientation(state->body);
+		state->mean = state->momentum = (carom_vec3){ 0, 0, 0 };
+		if (state->turns && state->kind == CAROM_DYNAMIC)
+			begin_free_turn(state, step);
 	}
 }
 
-/// By the exponential of the angular velocity, which the step leaves as it is.
+/// Damping belongs to the angular momentum: so it takes no part in what turns the body.
+static void finish_free_turn(const sim_dynamics *dynamics, const body_state *state, double step)
+{
+	const carom_vec3 w = to_vec3(dBodyGetAngularVel(state->body)), change = sim_subtract(w, state->mean);
+	const bool free = change.x == 0 && change.y == 0 && change.z == 0;
+	if (free && !state->turns)
+		return;
+	const carom_quat q = sim_turn_by(state->free, change, step);
+	const carom_vec3 l = free ? state->momentum : sim_spin_to_momentum(&state->top, state->halfway, w);
+	carom_vec3 spin =
+		sim_scale(sim_momentum_to_spin(&state->top, q, l), 1 - damping_scale(dynamics->settings.angular_damping, step));
+	const double speed = sim_length(spin);
+	if (speed > dynamics->settings.max_angular_speed)
+		spin = sim_scale(spin, dynamics->settings.max_angular_speed / speed);
+	set_orientation(state->body, q);
+	dBodySetAngularVel(state->body, spin.x, spin.y, spin.z);
+}
+
+/// Bodies that move by velocities of the caller's go the whole way too: ODE turns by the tangent of
+/// half the angle of a step, made unit, which is too little by the part (angle)^2 / 12.
 static void finish_turns(sim_dynamics *dynamics, double step)
 {
 	for (int32_t i = 0; i < dynamics->count; i++) {
 		const body_state *state = &dynamics->bodies[i];
-		if (!is_turning(state))
+		if (state->kind == CAROM_KINEMATIC && state->turns)
+			set_orientation(state->body, sim_turn_by(state->before, to_vec3(dBodyGetAngularVel(state->body)), step));
+		if (state->kind != CAROM_DYNAMIC)
 			continue;
-		const dReal *w = dBodyGetAngularVel(state->body);
-		const carom_quat turn = sim_axis_angle((const double[3]){ w[0], w[1], w[2] }, sim_length(to_vec3(w)) * step);
-		const carom_quat q = sim_unit_quat(sim_multiply(turn, state->before));
-		dBodySetQuaternion(state->body, (dQuaternion){ q.w, q.x, q.y, q.z });
+		if (dBodyIsEnabled(state->body))
+			finish_free_turn(dynamics, state, step);
+		else if (state->turns) // it fell asleep when ODE's step began
+			set_orientation(state->body, state->before);
 	}
 }
 
@@ -438,9 +470,9 @@ bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_co
 		add_contact(dynamics, &contacts[i], step);
 	set_step(dynamics, step);
 	apply_pushes(dynamics, step);
+	begin_turns(dynamics, step);
 	count_rest(dynamics, step);
 	dRandSetSeed(dynamics->seed);
-	note_turns(dynamics);
 	dWorldQuickStep(dynamics->world, step);
 	finish_turns(dynamics, step);
 	dynamics->seed = dRandGetSeed();
