@@ -296,10 +296,14 @@ void scene_destroy(scene_description *scene)
 	for (int32_t i = 0; i < scene->deforming.source_count; i++) {
 		free(scene->deforming.sources[i].pins);
 		free(scene->deforming.sources[i].points);
+		free(scene->deforming.sources[i].keys);
 	}
 	for (int32_t i = 0; i < scene->spheres.source_count; i++)
 		free(scene->spheres.sources[i].file);
+	for (int32_t i = 0; i < scene->rigid.keyed_count; i++)
+		free(scene->rigid.keyed[i].list);
 	free(scene->meshes);
+	free(scene->rigid.keyed);
 	free(scene->rigid.parts);
 	free(scene->rigid.bodies);
 	free(scene->deforming.sources);

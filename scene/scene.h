@@ -8,6 +8,7 @@
 
 #include "carom/carom.h"
 #include "carom/lab.h"
+#include "sim/base/keys.h"
 #include "sim/base/sim_error.h"
 #include "sim/base/sphere_cloud.h"
 #include "sim/cloth/soft.h"
@@ -97,6 +98,13 @@ typedef struct scene_camera {
 
 // ---- Sections ----
 
+/// A kinematic body that goes from key to key.
+typedef struct scene_keyed_body {
+	int32_t body;
+	sim_keys keys;
+	sim_key *list; ///< those of keys; the scene frees them
+} scene_keyed_body;
+
 /// The section "bodies": rigid bodies.
 typedef struct scene_rigid {
 	int32_t substeps;      ///< detections and solver runs in a step of the scene, at least
@@ -112,12 +120,15 @@ typedef struct scene_rigid {
 	int32_t part_count;
 	scene_body *bodies; ///< first_step never falls from one to the next
 	int32_t body_count;
+	scene_keyed_body *keyed; ///< ascending
+	int32_t keyed_count;
 } scene_rigid;
 
 /// Vertices that start in a box, and their holder.
 typedef struct scene_soft_pin {
 	double lower[3], upper[3];
-	char to[SCENE_NAME_SIZE]; ///< a mover, or "": they stay where they are
+	/// a mover, or an obstacle that cloth does not push; "": they stay where they are
+	char to[SCENE_NAME_SIZE];
 } scene_soft_pin;
 
 /// A body, or a grid of equal ones.
@@ -137,6 +148,7 @@ typedef struct scene_soft_source {
 	scene_soft_pin *pins;
 	int32_t pin_count;
 	double *points; ///< those of the form
+	sim_key *keys;  ///< those of body.motion
 	int line;       ///< in the scene file, for messages
 	int number;     ///< in its list
 } scene_soft_source;

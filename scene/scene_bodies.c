@@ -213,6 +213,8 @@ static void read_body_fields(const io_json_node *node, scene_description *scene,
 	if (!has_parts)
 		read_shape(node, &body->shape);
 	int kind = body->shape.type == CAROM_PLANE ? (int)CAROM_STATIC : (int)body->kind;
+	if (io_json_has(node, "keys"))
+		kind = (int)CAROM_KINEMATIC;
 	io_json_choice(node, "kind", kinds, &kind);
 	body->kind = (carom_body_kind)kind;
 	read_mass(node, body);
@@ -273,9 +275,25 @@ void scene_read_planes(const io_json_node *section, scene_description *scene)
 	}
 }
 
+/// "keys" make a body a kinematic one that begins at the first of them.
+static void read_body_keys(const io_json_node *node, scene_description *scene, scene_body *body)
+{
+	if (!io_json_has(node, "keys"))
+		return;
+	if (body->kind != CAROM_KINEMATIC)
+		io_json_member_error(node, "kind", "a body with \"keys\" is \"kinematic\"");
+	scene_keyed_body *keyed = scene_append(node, (void **)&scene->rigid.keyed, &scene->rigid.keyed_count, sizeof *keyed);
+	if (!keyed)
+		return;
+	keyed->body = scene->rigid.body_count;
+	keyed->list = scene_read_keys(node, &keyed->keys);
+	if (keyed->keys.count > 0)
+		body->pose = sim_keys_pose(&keyed->keys, 0);
+}
+
 void scene_read_bodies(const io_json_node *section, scene_description *scene)
 {
-	static const char *const fields[] = { SCENE_BODY_FIELDS, NULL };
+	static const char *const fields[] = { SCENE_BODY_FIELDS, "keys", NULL };
 	io_json_node list, name;
 	if (!io_json_member(section, "list", &list))
 		return;
@@ -286,6 +304,7 @@ void scene_read_bodies(const io_json_node *section, scene_description *scene)
 		if (!io_json_fields(&node, fields))
 			return;
 		read_body_fields(&node, scene, &body);
+		read_body_keys(&node, scene, &body);
 		if (io_json_member(&node, "mesh", &name))
 			body.shape.mesh = scene_find_mesh(&name, scene);
 		check_kind(&node, scene, &body);

@@ -201,6 +201,25 @@ static void read_motion(const io_json_node *body, sim_soft_motion *motion)
 
 // ---- Deforming bodies ----
 
+/// Is there a body of this name for vertices to go with?
+static bool has_holder(const io_json_node *node, const scene_description *scene, const char *name)
+{
+	const scene_deforming *deforming = &scene->deforming;
+	for (int32_t k = 0; k < deforming->source_count; k++) {
+		if (deforming->sources[k].rigid && !strcmp(deforming->sources[k].name, name))
+			return true;
+	}
+	for (int32_t k = 0; k < deforming->obstacle_count; k++) {
+		const scene_body *obstacle = &scene->rigid.bodies[deforming->obstacles[k]];
+		if (strcmp(obstacle->name, name) != 0)
+			continue;
+		if (deforming->two_way && obstacle->kind == CAROM_DYNAMIC)
+			return io_json_member_error(node, "to", "\"%s\" is pushed by what deforms (\"two_way\"): it can hold nothing", name);
+		return true;
+	}
+	return io_json_member_error(node, "to", "there is no mover or obstacle \"%s\"", name);
+}
+
 static void read_pins(const io_json_node *body, const scene_description *scene, scene_soft_source *source)
 {
 	static const char *const fields[] = { "lower", "upper", "to", NULL };
@@ -220,11 +239,8 @@ static void read_pins(const io_json_node *body, const scene_description *scene, 
 		read_vector(&node, "lower", SCENE_FARTHEST, pin->lower);
 		read_vector(&node, "upper", SCENE_FARTHEST, pin->upper);
 		scene_read_name(&node, "to", pin->to);
-		bool found = !pin->to[0];
-		for (int32_t k = 0; k < scene->deforming.source_count; k++)
-			found |= scene->deforming.sources[k].rigid && !strcmp(scene->deforming.sources[k].name, pin->to);
-		if (!found)
-			io_json_member_error(&node, "to", "there is no mover \"%s\"", pin->to);
+		if (pin->to[0])
+			has_holder(&node, scene, pin->to);
 	}
 }
 
@@ -310,7 +326,7 @@ static void read_material(const io_json_node *node, const scene_soft_source *sou
 
 static void read_bodies(const io_json_node *section, const char *name, bool rigid, scene_description *scene)
 {
-	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", NULL };
+	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", "keys", NULL };
 	static const char *const list_fields[] = { SURFACE_FIELDS, "rigid", "mass", "keeps_volume", "density", "stiffness",
 		"stretch_limit", "bending", "bulk", "flat", "velocity", "pins", "grid", "jitter", NULL };
 	io_json_node list;
@@ -338,6 +354,7 @@ static void read_bodies(const io_json_node *section, const char *name, bool rigi
 		if (rigid) {
 			source->body.kind = SIM_SOFT_RIGID;
 			read_motion(&node, &source->body.motion);
+			source->keys = scene_read_keys(&node, &source->body.motion.keys);
 		} else {
 			read_material(&node, source, &source->body);
 			read_pins(&node, scene, source);

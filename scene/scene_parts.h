@@ -21,6 +21,9 @@ void scene_read_vec3(const io_json_node *object, const char *name, double most, 
 void scene_read_int32(const io_json_node *object, const char *name, int32_t low, int32_t high, int32_t *value);
 /// "orientation", a unit quaternion, or "rotation", an axis and degrees.
 void scene_read_orientation(const io_json_node *object, carom_quat *orientation);
+/// "keys" of a body, in place of its pose and its motion. The result is the list of the keys, for
+/// the caller to free; NULL where the body has none.
+sim_key *scene_read_keys(const io_json_node *body, sim_keys *keys);
 /// At most SCENE_NAME_SIZE - 1 bytes.
 void scene_read_name(const io_json_node *object, const char *name, char value[SCENE_NAME_SIZE]);
 /// Refuse two fields that say the same in different ways.

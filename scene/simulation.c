@@ -1,6 +1,8 @@
 // A scene in motion: see simulation.h.
 #include "scene/simulation.h"
 
+#include "scene/keyed_bodies.h"
+
 #include "carom/collide.h"
 #include "io/baked_file.h"
 #include "sim/base/rotations.h"
@@ -703,11 +705,19 @@ static bool record_frame(scene_simulation *s, scene_step *step, sim_error *error
 	return done;
 }
 
-static bool respond(scene_simulation *s, scene_step *step, sim_error *error)
+/// Seconds at the begin of a substep; that behind the last one begins the next step.
+static double time_of_substep(const scene_simulation *s, int32_t substep, int32_t substeps)
 {
-	const double start = sim_now_ms();
+	return substep < substeps ? ((double)s->step + (double)substep / substeps) * s->scene->time_step
+							  : (double)(s->step + 1) * s->scene->time_step;
+}
+
+static bool respond(scene_simulation *s, scene_step *step, int32_t substep, sim_error *error)
+{
+	const double start = sim_now_ms(), end = time_of_substep(s, substep + 1, step->substeps);
 	const double duration = s->scene->time_step / step->substeps;
 	int32_t lost;
+	scene_aim_keyed(s->scene, s->dynamics, time_of_substep(s, substep, step->substeps), end);
 	if (!sim_dynamics_step(s->dynamics, duration, s->contacts, carom_world_contacts(s->world).count, &lost)) {
 		char text[200];
 		snprintf(text, sizeof text,
@@ -715,6 +725,7 @@ static bool respond(scene_simulation *s, scene_step *step, sim_error *error)
 			(int)lost, (long long)s->step);
 		return body_error(s, lost, text, error);
 	}
+	scene_place_keyed(s->scene, s->dynamics, end);
 	for (int32_t k = 0; k < s->moving_count; k++)
 		s->poses[s->moving[k]] = s->moving_poses[k] = sim_dynamics_get_pose(s->dynamics, s->moving[k]);
 	if (carom_world_set_poses(s->world, s->moving_count, s->moving_ids, s->moving_poses) != CAROM_SUCCESS)
@@ -784,13 +795,14 @@ bool scene_simulate_step(scene_simulation *s, scene_step *result, sim_error *err
 	scene_step step = { .step = s->step, .time = (double)s->step * s->scene->time_step };
 	if (!add_due_bodies(s, error))
 		return false;
+	scene_aim_keyed(s->scene, s->dynamics, step.time, time_of_substep(s, 1, 1));
 	step.substeps = choose_substeps(s);
 	for (int32_t k = 0; k < step.substeps; k++) {
 		if (!detect(s, &step, error) || !stop_at_impacts(s, &step, error))
 			return false;
 		if (k == 0 && !record_frame(s, &step, error))
 			return false;
-		if (!respond(s, &step, error))
+		if (!respond(s, &step, k, error))
 			return false;
 	}
 	step.kinetic_energy = sim_dynamics_kinetic_energy(s->dynamics);

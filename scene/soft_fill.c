@@ -90,15 +90,30 @@ static bool within(const double *place, const scene_soft_pin *pin)
 	return true;
 }
 
+/// Bodies of all sources, copies among them: the number of the first obstacle.
+static int64_t count_bodies(const scene_description *scene)
+{
+	int64_t count = 0;
+	for (int32_t i = 0; i < scene->deforming.source_count; i++) {
+		const int32_t *copies = scene->deforming.sources[i].count;
+		count += (int64_t)copies[0] * copies[1] * copies[2];
+	}
+	return count;
+}
+
 /// The number of a body is that of its source for rigid ones, which come first and have no copies.
 static int32_t holder_of(const scene_description *scene, const scene_soft_pin *pin)
 {
-	int32_t holder = SIM_SOFT_PINNED;
-	for (int32_t i = scene->deforming.source_count; i-- > 0 && pin->to[0];) {
-		if (scene->deforming.sources[i].rigid && !strcmp(scene->deforming.sources[i].name, pin->to))
-			holder = i;
+	const scene_deforming *deforming = &scene->deforming;
+	for (int32_t i = 0; i < deforming->source_count && pin->to[0]; i++) {
+		if (deforming->sources[i].rigid && !strcmp(deforming->sources[i].name, pin->to))
+			return i;
 	}
-	return holder;
+	for (int32_t i = 0; i < deforming->obstacle_count && pin->to[0]; i++) {
+		if (!strcmp(scene->rigid.bodies[deforming->obstacles[i]].name, pin->to))
+			return (int32_t)count_bodies(scene) + i;
+	}
+	return SIM_SOFT_PINNED;
 }
 
 static bool pin_vertices(const filling *f, const scene_soft_source *source, sim_soft_body *body)
@@ -303,10 +318,7 @@ sim_soft *scene_start_deforming_among(
 {
 	filling f = { .scene = scene, .context = context, .simulation = simulation, .error = error };
 	const int32_t mesh_count = scene->deforming.source_count + scene->deforming.obstacle_count;
-	int64_t most = scene->deforming.obstacle_count;
-	for (int32_t i = 0; i < scene->deforming.source_count; i++)
-		most += (int64_t)scene->deforming.sources[i].count[0] * scene->deforming.sources[i].count[1] *
-			scene->deforming.sources[i].count[2];
+	const int64_t most = count_bodies(scene) + scene->deforming.obstacle_count;
 	sim_form_mesh *meshes = calloc((size_t)(uint32_t)mesh_count, sizeof *meshes);
 	f.bodies = calloc((size_t)most, sizeof *f.bodies);
 	f.names = calloc((size_t)most, sizeof *f.names);

@@ -216,7 +216,7 @@ TEST(soft_scene, errors_name_file_line_and_field)
 	check_error("{\"deforming\": {\"movers\": [{" SHEET ", \"pins\": []}], \"list\": []}}",
 		"folder/x.json:1: field \"deforming.movers[0].pins\": unknown field; did you mean \"points\"?");
 	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"pins\": [{\"to\": \"hips\"}]}]}}",
-		"folder/x.json:1: field \"deforming.list[0].pins[0].to\": there is no mover \"hips\"");
+		"folder/x.json:1: field \"deforming.list[0].pins[0].to\": there is no mover or obstacle \"hips\"");
 	check_error("{\"deforming\": {\"movers\": [{" SHEET ", \"motion\": {\"spin\": {\"axis\": [0, 0, 0]}}}], \"list\": []}}",
 		"folder/x.json:1: field \"deforming.movers[0].motion.spin.axis\": must not be zero");
 	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"grid\": {\"count\": [1, 1.5, 1]}}]}}",

@@ -216,6 +216,7 @@ static size_t lay_out_arrays(sim_soft *s, char *memory)
 		*numbers[i] = place_array(memory, &used, n, sizeof(int32_t));
 	}
 	s->parts = place_array(memory, &used, parts, sizeof *s->parts);
+	s->keys = place_array(memory, &used, (size_t)s->key_count, sizeof *s->keys);
 	s->body_vertices = place_array(memory, &used, parts + 1, sizeof *s->body_vertices);
 	s->body_triangles = place_array(memory, &used, parts + 1, sizeof *s->body_triangles);
 	s->triangles = place_array(memory, &used, 3 * t, sizeof *s->triangles);
@@ -265,9 +266,19 @@ static void round_places(double *places, int32_t count)
 		places[i] = (double)(float)places[i];
 }
 
+/// The keys of a motion become our own, from number first on. Returns the number behind them.
+static int64_t take_keys(const sim_soft *s, sim_keys *keys, int64_t first)
+{
+	if (keys->count > 0)
+		memcpy(s->keys + first, keys->list, (size_t)keys->count * sizeof *s->keys);
+	keys->list = s->keys + first;
+	return first + keys->count;
+}
+
 static void fill_parts(sim_soft *s, const sim_soft_def *def)
 {
 	int32_t vertex = 0, triangle = 0;
+	int64_t key = 0;
 	for (int32_t i = 0; i < s->part_count; i++) {
 		const sim_soft_body *body = &def->bodies[i];
 		soft_part *part = &s->parts[i];
@@ -280,6 +291,7 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 			.stretch_limit = body->kind == SIM_SOFT_RIGID ? 0 : body->stretch_limit,
 			.motion = body->motion,
 			.led = (body->kind == SIM_SOFT_RIGID || body->kind == SIM_SOFT_SOLID) && body->led };
+		key = take_keys(s, &part->motion.keys, key);
 		part->rests = body->kind == SIM_SOFT_RIGID && (body->led ? body->fixed : sim_soft_rests(&body->motion));
 		part->from = part->to = part->way.begin = part->way.end = sim_soft_pose(&body->motion, 0);
 		snprintf(part->name, sizeof part->name, "%s", body->name);
@@ -483,6 +495,7 @@ static bool count_all(sim_soft *s, const sim_soft_def *def, sim_error *error)
 			return false;
 		vertices += def->bodies[i].vertex_count;
 		triangles += def->bodies[i].triangle_count;
+		s->key_count += def->bodies[i].motion.keys.count;
 	}
 	if (vertices > SIM_SOFT_MOST_VERTICES || triangles > SIM_SOFT_MOST_VERTICES) {
 		return sim_fail(error, "all bodies together have %lld vertices and %lld triangles; at most %d are possible",

@@ -18,6 +18,7 @@ const char *sim_soft_motion_fault(const sim_soft_motion *m)
 	const carom_quat q = m->start.orientation;
 	const double square = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
 	const bool swings = m->swing != 0 || !is_zero(m->shift);
+	int32_t key = 0;
 	const struct {
 		const char *name;
 		bool fits;
@@ -35,6 +36,7 @@ const char *sim_soft_motion_fault(const sim_soft_motion *m)
 		{ "motion.ramp", m->ramp >= 0 && m->ramp <= 1e6 },
 		{ "motion.from", m->from >= 0 && m->from <= 1e6 },
 		{ "motion.until", m->until == 0 || (m->until > m->from && m->until <= 1e6) },
+		{ "motion.keys", m->keys.count >= 0 && (m->keys.count == 0 || m->keys.list) && !sim_keys_fault(&m->keys, &key) },
 	};
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (!fields[i].fits)
@@ -45,11 +47,14 @@ const char *sim_soft_motion_fault(const sim_soft_motion *m)
 
 bool sim_soft_rests(const sim_soft_motion *motion)
 {
-	return is_zero(motion->velocity) && motion->spin == 0 && motion->swing == 0 && is_zero(motion->shift);
+	return motion->keys.count < 2 && is_zero(motion->velocity) && motion->spin == 0 && motion->swing == 0 &&
+		is_zero(motion->shift);
 }
 
 carom_pose sim_soft_pose(const sim_soft_motion *motion, double time)
 {
+	if (motion->keys.count > 0)
+		return sim_keys_pose(&motion->keys, time);
 	carom_pose pose = motion->start;
 	if (motion->until > 0)
 		time = fmin(time, motion->until);

@@ -1,9 +1,10 @@
 /// @file soft_motion.h
-/// How a rigid body moves that nothing hinders: on and on, and to and fro.
+/// How a rigid body moves that nothing hinders: on and on, to and fro, or from key to key.
 #ifndef SIM_SOFT_MOTION_H
 #define SIM_SOFT_MOTION_H
 
 #include "carom/math.h"
+#include "sim/base/keys.h"
 
 /// A motion. All zero except the start: at rest.
 typedef struct sim_soft_motion {
@@ -19,6 +20,9 @@ typedef struct sim_soft_motion {
 	double ramp;          ///< seconds in which the motion gathers its full speed
 	double from;          ///< it begins at this time, seconds
 	double until;         ///< it ends at this time, above from; 0: never
+	/// Where there are some, they alone say where the body is, and the fields above count for
+	/// nothing.
+	sim_keys keys;
 } sim_soft_motion;
 
 /// The pose at a time >= 0: turned about the body's own origin by the spin, then by the swing.

@@ -120,6 +120,8 @@ struct sim_soft {
 	char *memory; ///< all arrays that follow
 	size_t memory_size;
 	soft_part *parts;
+	sim_key *keys; ///< [key_count] of all motions
+	int64_t key_count;
 	int32_t *body_vertices, *body_triangles; ///< [part_count + 1]
 	int32_t *triangles;
 	/// [vertex_count + 1], [3*triangle_count]: triangles around each vertex

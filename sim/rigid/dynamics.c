@@ -198,6 +198,13 @@ void sim_dynamics_set_pose(sim_dynamics *dynamics, int32_t number, const carom_p
 	place(&dynamics->bodies[number], pose);
 }
 
+void sim_dynamics_set_velocity(sim_dynamics *dynamics, int32_t number, carom_vec3 velocity, carom_vec3 angular_velocity)
+{
+	const body_state *state = &dynamics->bodies[number];
+	dBodySetLinearVel(state->body, velocity.x, velocity.y, velocity.z);
+	dBodySetAngularVel(state->body, angular_velocity.x, angular_velocity.y, angular_velocity.z);
+}
+
 static carom_vec3 to_vec3(const dReal *v) { return (carom_vec3){ v[0], v[1], v[2] }; }
 
 carom_vec3 sim_dynamics_get_velocity(const sim_dynamics *dynamics, int32_t number)

@@ -91,6 +91,10 @@ carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t body);
 /// Put a body that is not static elsewhere; its velocity stays.
 void sim_dynamics_set_pose(sim_dynamics *dynamics, int32_t body, const carom_pose *pose);
 
+/// Give a kinematic body other velocities, for the steps to come; angular_velocity: rad/s, world
+/// frame. Bodies that sleep are not woken.
+void sim_dynamics_set_velocity(sim_dynamics *dynamics, int32_t body, carom_vec3 velocity, carom_vec3 angular_velocity);
+
 /// Velocity and centre of mass (world frame) of a body; zero velocity and the frame's origin for
 /// static bodies.
 carom_vec3 sim_dynamics_get_velocity(const sim_dynamics *dynamics, int32_t body);
