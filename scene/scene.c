@@ -297,6 +297,7 @@ void scene_destroy(scene_description *scene)
 		free(scene->deforming.sources[i].pins);
 		free(scene->deforming.sources[i].points);
 		free(scene->deforming.sources[i].keys);
+		free(scene->deforming.sources[i].animation.files);
 	}
 	for (int32_t i = 0; i < scene->spheres.source_count; i++)
 		free(scene->spheres.sources[i].file);

@@ -131,11 +131,20 @@ typedef struct scene_soft_pin {
 	char to[SCENE_NAME_SIZE];
 } scene_soft_pin;
 
+/// Mesh files that are the forms of a mover one after the other.
+typedef struct scene_animation {
+	char *files; ///< path, resolved, with the number of a file as %d or %04d; NULL: none
+	int32_t first, count;
+	double per_second, start;
+	bool loop;
+} scene_animation;
+
 /// A body, or a grid of equal ones.
 typedef struct scene_soft_source {
 	char name[SCENE_NAME_SIZE];
 	bool rigid;   ///< a mover
-	int32_t mesh; ///< in the scene's meshes; -1: form
+	int32_t mesh; ///< in the scene's meshes; -1: form, or animation where that has files
+	scene_animation animation;
 	sim_form form;
 	double scale[3];  ///< factors along x, y and z of a form
 	double offset[3]; ///< added to its places then

@@ -119,15 +119,20 @@ static void read_form(const io_json_node *node, scene_soft_source *source)
 		io_json_member_error(node, "length", "holds the round ends too: at least twice the radius");
 }
 
-static void read_named_mesh(const io_json_node *node, const scene_description *scene, scene_soft_source *source)
+static void refuse_form_fields(const io_json_node *node, const char *surface)
 {
 	static const char *const fields[] = { "size", "radius", "length", "hem_radius", "divisions", "count", "points", "folds",
 		"fold_depth", "seed" };
-	io_json_node name;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (io_json_has(node, fields[i]))
-			io_json_member_error(node, fields[i], "does not belong to a mesh");
+			io_json_member_error(node, fields[i], "does not belong to %s", surface);
 	}
+}
+
+static void read_named_mesh(const io_json_node *node, const scene_description *scene, scene_soft_source *source)
+{
+	io_json_node name;
+	refuse_form_fields(node, "a mesh");
 	io_json_member(node, "mesh", &name);
 	source->mesh = scene_find_mesh(&name, scene);
 	if (source->mesh >= 0 && scene->meshes[source->mesh].kind == SCENE_MESH_HEIGHT_FIELD)
@@ -138,11 +143,14 @@ static void read_surface(const io_json_node *node, const scene_description *scen
 {
 	source->mesh = -1;
 	source->scale[0] = source->scale[1] = source->scale[2] = 1;
-	if (io_json_has(node, "form") == io_json_has(node, "mesh")) {
-		io_json_error(node, "needs one of \"form\" and \"mesh\"");
+	if (io_json_has(node, "form") + io_json_has(node, "mesh") + io_json_has(node, "animation") != 1) {
+		io_json_error(node, "needs one of \"form\" and \"mesh\"%s", source->rigid ? ", or \"animation\"" : "");
 		return;
 	}
-	if (io_json_has(node, "form"))
+	if (io_json_has(node, "animation")) {
+		refuse_form_fields(node, "an animation");
+		scene_read_animation(node, scene, &source->animation);
+	} else if (io_json_has(node, "form"))
 		read_form(node, source);
 	else
 		read_named_mesh(node, scene, source);
@@ -326,7 +334,7 @@ static void read_material(const io_json_node *node, const scene_soft_source *sou
 
 static void read_bodies(const io_json_node *section, const char *name, bool rigid, scene_description *scene)
 {
-	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", "keys", NULL };
+	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", "keys", "animation", NULL };
 	static const char *const list_fields[] = { SURFACE_FIELDS, "rigid", "mass", "keeps_volume", "density", "stiffness",
 		"stretch_limit", "bending", "bulk", "flat", "velocity", "pins", "grid", "jitter", NULL };
 	io_json_node list;

@@ -24,6 +24,8 @@ void scene_read_orientation(const io_json_node *object, carom_quat *orientation)
 /// "keys" of a body, in place of its pose and its motion. The result is the list of the keys, for
 /// the caller to free; NULL where the body has none.
 sim_key *scene_read_keys(const io_json_node *body, sim_keys *keys);
+/// "animation" of a mover.
+void scene_read_animation(const io_json_node *body, const scene_description *scene, scene_animation *animation);
 /// At most SCENE_NAME_SIZE - 1 bytes.
 void scene_read_name(const io_json_node *object, const char *name, char value[SCENE_NAME_SIZE]);
 /// Refuse two fields that say the same in different ways.

@@ -3,6 +3,7 @@
 #include "scene/soft_fill.h"
 
 #include "scene/enclosing_mesh.h"
+#include "scene/scene_animation.h"
 #include "sim/base/rotations.h"
 
 #include <math.h>
@@ -33,28 +34,44 @@ static bool say(const filling *f, const scene_soft_source *source, const char *t
 
 // ---- Surfaces ----
 
-static bool take_mesh(const filling *f, int32_t number, sim_form_mesh *made)
+/// A mesh, which is given back, as a form.
+static bool take_mesh(const filling *f, sim_mesh *mesh, sim_form_mesh *made)
 {
-	sim_mesh mesh;
-	*made = (sim_form_mesh){ 0 };
-	if (!scene_build_mesh(f->scene, number, &mesh, f->error))
-		return false;
-	made->vertex_count = mesh.vertex_count;
-	made->triangle_count = mesh.triangle_count;
-	made->places = malloc((size_t)mesh.vertex_count * 3 * sizeof *made->places);
-	made->triangles = mesh.triangles;
-	mesh.triangles = NULL;
-	for (int64_t i = 0; made->places && i < 3 * (int64_t)mesh.vertex_count; i++)
-		made->places[i] = (double)mesh.vertices[i];
-	sim_mesh_free(&mesh);
+	made->vertex_count = mesh->vertex_count;
+	made->triangle_count = mesh->triangle_count;
+	made->places = malloc((size_t)mesh->vertex_count * 3 * sizeof *made->places);
+	made->triangles = mesh->triangles;
+	mesh->triangles = NULL;
+	for (int64_t i = 0; made->places && i < 3 * (int64_t)mesh->vertex_count; i++)
+		made->places[i] = (double)mesh->vertices[i];
+	sim_mesh_free(mesh);
 	return made->places || no_memory(f);
 }
 
-static bool make_surface(const filling *f, const scene_soft_source *source, sim_form_mesh *made)
+/// Files of an animation, scaled and shifted as the form of the source, into *frames for the caller
+/// to free.
+static bool make_animation(const filling *f, const scene_soft_source *source, sim_form_mesh *made, float **frames)
 {
+	sim_mesh mesh;
+	if (!scene_load_animation(&source->animation, &mesh, frames, f->error))
+		return sim_fail_in(
+			f->error, "%s:%d: field \"deforming.movers[%d].animation\": ", f->scene->file, source->line, source->number);
+	const int64_t numbers = 3 * (int64_t)mesh.vertex_count * source->animation.count;
+	for (int64_t i = 0; i < numbers; i++)
+		(*frames)[i] = (float)((double)(*frames)[i] * source->scale[i % 3] + source->offset[i % 3]);
+	for (int64_t i = 0; i < 3 * (int64_t)mesh.vertex_count; i++)
+		mesh.vertices[i] = (*frames)[i];
+	return take_mesh(f, &mesh, made);
+}
+
+static bool make_surface(const filling *f, const scene_soft_source *source, sim_form_mesh *made, float **frames)
+{
+	sim_mesh mesh;
 	*made = (sim_form_mesh){ 0 };
+	if (source->animation.files)
+		return make_animation(f, source, made, frames);
 	if (source->mesh >= 0) {
-		if (!take_mesh(f, source->mesh, made))
+		if (!scene_build_mesh(f->scene, source->mesh, &mesh, f->error) || !take_mesh(f, &mesh, made))
 			return false;
 	} else if (sim_form_triangles(&source->form, f->scene->deforming.resolution) > SIM_FORM_MOST_TRIANGLES) {
 		return say(f, source, "has more than 10000000 triangles at this resolution");
@@ -295,11 +312,16 @@ static bool add_obstacle(filling *f, int32_t number, sim_form_mesh *mesh)
 
 // ---- The whole ----
 
-static bool fill(filling *f, sim_form_mesh *meshes)
+/// frames: of movers that have some.
+static bool fill(filling *f, sim_form_mesh *meshes, float **frames)
 {
 	for (int32_t i = 0; i < f->scene->deforming.source_count; i++) {
-		if (!make_surface(f, &f->scene->deforming.sources[i], &meshes[i]) || !add_copies(f, i, &meshes[i]))
+		const scene_soft_source *source = &f->scene->deforming.sources[i];
+		if (!make_surface(f, source, &meshes[i], &frames[i]) || !add_copies(f, i, &meshes[i]))
 			return false;
+		if (frames[i])
+			f->bodies[i].frames = (sim_soft_frames){ frames[i], source->animation.count, source->animation.per_second,
+				source->animation.start, source->animation.loop };
 	}
 	for (int32_t i = 0; i < f->scene->deforming.obstacle_count; i++) {
 		if (!add_obstacle(f, f->scene->deforming.obstacles[i], &meshes[f->scene->deforming.source_count + i]))
@@ -320,12 +342,13 @@ sim_soft *scene_start_deforming_among(
 	const int32_t mesh_count = scene->deforming.source_count + scene->deforming.obstacle_count;
 	const int64_t most = count_bodies(scene) + scene->deforming.obstacle_count;
 	sim_form_mesh *meshes = calloc((size_t)(uint32_t)mesh_count, sizeof *meshes);
+	float **frames = calloc((size_t)scene->deforming.source_count + 1, sizeof *frames);
 	f.bodies = calloc((size_t)most, sizeof *f.bodies);
 	f.names = calloc((size_t)most, sizeof *f.names);
 	sim_soft *soft = NULL;
-	if (!meshes || !f.bodies || !f.names) {
+	if (!meshes || !frames || !f.bodies || !f.names) {
 		no_memory(&f);
-	} else if (fill(&f, meshes)) {
+	} else if (fill(&f, meshes, frames)) {
 		sim_soft_def def = scene->deforming.def;
 		def.bodies = f.bodies;
 		def.body_count = f.count;
@@ -339,6 +362,9 @@ sim_soft *scene_start_deforming_among(
 		free((void *)f.bodies[i].places);
 		free((void *)f.bodies[i].pins);
 	}
+	for (int32_t i = 0; frames && i < scene->deforming.source_count; i++)
+		free(frames[i]);
+	free(frames);
 	free(meshes);
 	free(f.names);
 	free(f.bodies);

@@ -2,6 +2,9 @@
 #include "quoted_scene.h"
 #include "scene/scene_resume.h"
 #include "scene/scene_run.h"
+#include "scene/soft_fill.h"
+
+#include "io/mesh_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -255,4 +258,146 @@ TEST(keyed_scenes, errors_name_file_and_key)
 		"field \"deforming.movers[0].motion\": cannot be given together with \"keys\"");
 	refuse(CLOTH("", "{'to':'hnad'}"), "field \"deforming.list[0].pins[0].to\": there is no mover or obstacle \"hnad\"");
 	refuse(CLOTH("", "{'to':'ball'}"), "field \"deforming.list[0].pins[0].to\": \"ball\" is pushed by what deforms");
+}
+
+// ---- Animated colliders ----
+
+/// A plate of 13 by 13 vertices whose middle has risen, as a file of an animation.
+static void save_plate(const char *folder, int number, double height)
+{
+	enum { SIDE = 13 };
+	float vertices[3 * SIDE * SIDE];
+	int32_t triangles[6 * (SIDE - 1) * (SIDE - 1)], *t = triangles;
+	char path[200];
+	sim_error error = { "" };
+	for (int i = 0; i < SIDE * SIDE; i++) {
+		const double x = (i % SIDE - 6) / 12.0, z = (i / SIDE - 6) / 12.0, near = fmax(0, 1 - 8 * (x * x + z * z));
+		vertices[3 * i] = (float)x;
+		vertices[3 * i + 1] = (float)(height * near * near);
+		vertices[3 * i + 2] = (float)z;
+	}
+	for (int i = 0; i < SIDE * (SIDE - 1); i++) {
+		if (i % SIDE == SIDE - 1)
+			continue;
+		const int32_t both[6] = { i, i + SIDE, i + 1, i + 1, i + SIDE, i + SIDE + 1 };
+		memcpy(t, both, sizeof both);
+		t += 6;
+	}
+	const sim_mesh mesh = { .vertex_count = SIDE * SIDE,
+		.triangle_count = 2 * (SIDE - 1) * (SIDE - (number == 9)) - (number == 9 ? 2 : 0),
+		.vertices = vertices,
+		.triangles = triangles };
+	snprintf(path, sizeof path, "%s/plate_%03d.ply", folder, number);
+	REQUIRE(io_save_mesh(path, &mesh, &error));
+}
+
+static void remove_plates(const char *folder)
+{
+	char path[200];
+	for (int i = 0; i < 12; i++) {
+		snprintf(path, sizeof path, "%s/plate_%03d.ply", folder, i);
+		remove(path);
+	}
+	rmdir(folder);
+}
+
+#define ANIMATED(count)                                                                                                                        \
+	"{'time_step':0.01,'deforming':{'substeps':2,'movers':[{'name':'plate','animation':{'files':'%s/plate_%%03d.ply','first':3,'count':" count \
+	","                                                                                                                                        \
+	"'per_second':10,'start':0.2}}],'list':[{'form':'sheet','size':[0.6,0.6],'divisions':[14,14],'position':[0,0.03,0]},"                      \
+	"{'form':'sheet','size':[0.1,0.1],'divisions':[2,2],'position':[0,0.6,0],'pins':[{'upper':[-0.04,9,9],'to':'plate'}]}]}}"
+
+TEST(keyed_scenes, an_animated_mesh_lifts_cloth)
+{
+	char folder[] = "/tmp/carom-plate-XXXXXX", text[1200];
+	keyed_run k;
+	sim_error error = { "" };
+	int32_t crossings = -1;
+	REQUIRE(mkdtemp(folder) != NULL);
+	for (int i = 0; i < 5; i++)
+		save_plate(folder, 3 + i, 0.06 * i);
+	snprintf(text, sizeof text, ANIMATED("5"), folder);
+	start(&k, text);
+	const double held = vertex(&k, 2, 0)[1];
+	for (int i = 1; i <= 100; i++) {
+		go(&k, 1);
+		// Between two frames vertices go straight; the middle of the plate is its vertex 84.
+		const double height = 0.24 * fmin(fmax(i * 0.01 - 0.2, 0) / 0.4, 1);
+		CHECK_NEAR(vertex(&k, 0, 84)[1], height, 1e-6);
+		// It is pinned, and goes with the vertex of the plate that is nearest: one from the middle, along x and along z.
+		CHECK_NEAR(vertex(&k, 2, 0)[1] - held, height * 64 / 81, 1e-6);
+		CHECK(vertex(&k, 1, 112)[1] > height); // the cloth is above
+	}
+	CHECK(sim_soft_count_crossings(k.run.soft, &crossings) && crossings == 0);
+	CHECK_STR(error.text, "");
+	end(&k);
+	remove_plates(folder);
+}
+
+TEST(keyed_scenes, a_restart_within_an_animation_gives_equal_bits)
+{
+	char folder[] = "/tmp/carom-plate-XXXXXX", text[1200], path[300];
+	keyed_run k;
+	sim_error error = { "" };
+	uint64_t hash, again;
+	REQUIRE(mkdtemp(folder) != NULL);
+	for (int i = 0; i < 5; i++)
+		save_plate(folder, 3 + i, 0.06 * i);
+	snprintf(path, sizeof path, "%s/checkpoint.h5", folder);
+	snprintf(text, sizeof text, ANIMATED("5"), folder);
+	start(&k, text);
+	go(&k, 33);
+	scene_run other = { .scene = &k.scene, .context = k.run.context };
+	bool done = scene_save_run(&k.run, path, NULL, &error) && scene_run_add_all(&other, NULL, path, &error);
+	for (int i = 0; i < 15 && done; i++)
+		done = scene_run_step_all(&k.run, NULL, &error) && scene_run_step_all(&other, NULL, &error);
+	CHECK(done && scene_run_hash(&k.run, &hash, &error) && scene_run_hash(&other, &again, &error) && hash == again);
+	scene_run_end(&other);
+	CHECK_STR(error.text, "");
+	// A file that is another one now is told.
+	save_plate(folder, 5, 0.2);
+	CHECK(!scene_run_add_all(&other, NULL, path, &error) && strstr(error.text, "their surfaces are others"));
+	scene_run_end(&other);
+	end(&k);
+	remove(path);
+	remove_plates(folder);
+}
+
+/// Parse a scene whose files are in a folder, start its cloth, and look for an error.
+static void refuse_files(const char *text, const char *folder, const char *wanted)
+{
+	char full[1500];
+	scene_description scene;
+	sim_error error = { "" };
+	carom_context *context;
+	snprintf(full, sizeof full, text, folder);
+	parse_quoted(full, &scene);
+	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
+	CHECK(scene_start_deforming(context, &scene, &error) == NULL);
+	if (!strstr(error.text, wanted))
+		CHECK_STR(error.text, wanted);
+	carom_destroy_context(context);
+	scene_destroy(&scene);
+}
+
+TEST(keyed_scenes, errors_of_animations_name_file_and_key)
+{
+	char folder[] = "/tmp/carom-plate-XXXXXX";
+	REQUIRE(mkdtemp(folder) != NULL);
+	for (int i = 3; i <= 9; i++) // the last one has fewer triangles
+		save_plate(folder, i, 0.01 * i);
+	refuse_files(ANIMATED("7"), folder, "plate_009.ply: has other triangles than the first file of the animation");
+	refuse_files(ANIMATED("7"), folder, "field \"deforming.movers[0].animation\": ");
+	remove_plates(folder);
+	refuse_files(ANIMATED("2"), folder, "plate_003.ply: ");
+	refuse(CLOTH(",'animation':{}", ""), "field \"deforming.movers[0]\": needs one of");
+#define MOVER(animation) \
+	"{'deforming':{'movers':[{'animation':" animation "}],'list':[{'form':'sheet','size':[1,1],'divisions':[2,2]}]}}"
+	refuse(MOVER("{'count':2}"), "field \"deforming.movers[0].animation.files\": is missing");
+	refuse(MOVER("{'files':'a%d.ply'}"), "field \"deforming.movers[0].animation.count\": is missing");
+	refuse(MOVER("{'files':'a.ply','count':2}"), "animation.files\": must hold the place of the number once, as %d or %04d");
+	refuse(MOVER("{'files':'a%s.ply','count':2}"), "animation.files\": must hold the place");
+	refuse(MOVER("{'files':'a%d%n.ply','count':2}"), "animation.files\": must hold the place");
+	refuse(MOVER("{'files':'%d/a.ply','count':2}"), "animation.files\": must hold the place");
+	refuse(MOVER("{'files':'a%d.ply','count':2,'per_second':0}"), "animation.per_second\"");
 }

@@ -183,6 +183,7 @@ static bool check_body(const sim_soft_def *def, int32_t number, sim_error *error
 		{ "velocity[2]", body->velocity[2], -1e6, 1e6 },
 	};
 	const char *fault = rigid ? sim_soft_motion_fault(&body->motion) : NULL;
+	fault = fault ? fault : soft_frames_fault(body);
 	if (fault) {
 		return sim_fail(error, "%s%s is out of range", where, fault);
 	}
@@ -207,7 +208,8 @@ static size_t lay_out_arrays(sim_soft *s, char *memory)
 	const size_t n = (size_t)s->vertex_count, t = (size_t)s->triangle_count, parts = (size_t)s->part_count;
 	double **const vectors[] = { &s->local, &s->committed, &s->committed_velocity, &s->begin, &s->begin_velocity, &s->place,
 		&s->velocity, &s->before, &s->solved, &s->carried };
-	int32_t **const numbers[] = { &s->part_of, &s->carrier, &s->zone, &s->zone_carrier, &s->zone_holder };
+	int32_t **const numbers[] = { &s->part_of, &s->carrier, &s->anchor, &s->zone, &s->zone_carrier, &s->zone_holder,
+		&s->zone_anchor };
 	size_t used = 0;
 	for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
 		*vectors[i] = place_array(memory, &used, 3 * n, sizeof(double));
@@ -217,6 +219,7 @@ static size_t lay_out_arrays(sim_soft *s, char *memory)
 	}
 	s->parts = place_array(memory, &used, parts, sizeof *s->parts);
 	s->keys = place_array(memory, &used, (size_t)s->key_count, sizeof *s->keys);
+	s->frame_places = place_array(memory, &used, (size_t)s->frame_numbers, sizeof *s->frame_places);
 	s->body_vertices = place_array(memory, &used, parts + 1, sizeof *s->body_vertices);
 	s->body_triangles = place_array(memory, &used, parts + 1, sizeof *s->body_triangles);
 	s->triangles = place_array(memory, &used, 3 * t, sizeof *s->triangles);
@@ -278,7 +281,7 @@ static int64_t take_keys(const sim_soft *s, sim_keys *keys, int64_t first)
 static void fill_parts(sim_soft *s, const sim_soft_def *def)
 {
 	int32_t vertex = 0, triangle = 0;
-	int64_t key = 0;
+	int64_t key = 0, frame = 0;
 	for (int32_t i = 0; i < s->part_count; i++) {
 		const sim_soft_body *body = &def->bodies[i];
 		soft_part *part = &s->parts[i];
@@ -290,9 +293,12 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 			.friction = body->friction,
 			.stretch_limit = body->kind == SIM_SOFT_RIGID ? 0 : body->stretch_limit,
 			.motion = body->motion,
+			.frames = body->frames,
 			.led = (body->kind == SIM_SOFT_RIGID || body->kind == SIM_SOFT_SOLID) && body->led };
 		key = take_keys(s, &part->motion.keys, key);
-		part->rests = body->kind == SIM_SOFT_RIGID && (body->led ? body->fixed : sim_soft_rests(&body->motion));
+		frame = soft_take_frames(s, part, frame);
+		part->rests =
+			body->kind == SIM_SOFT_RIGID && (body->led ? body->fixed : sim_soft_rests(&body->motion) && body->frames.count < 2);
 		part->from = part->to = part->way.begin = part->way.end = sim_soft_pose(&body->motion, 0);
 		snprintf(part->name, sizeof part->name, "%s", body->name);
 		s->solid_count += body->kind == SIM_SOFT_SOLID;
@@ -378,6 +384,7 @@ static bool fill(sim_soft *s, const sim_soft_def *def, sim_error *error)
 {
 	fill_parts(s, def);
 	fill_local(s);
+	soft_fill_anchors(s);
 	soft_list_around(s);
 	for (int32_t i = 0; i < s->part_count; i++) {
 		if (s->parts[i].kind != SIM_SOFT_RIGID && !fill_constraints(s, &s->parts[i], &def->bodies[i], error))
@@ -496,6 +503,7 @@ static bool count_all(sim_soft *s, const sim_soft_def *def, sim_error *error)
 		vertices += def->bodies[i].vertex_count;
 		triangles += def->bodies[i].triangle_count;
 		s->key_count += def->bodies[i].motion.keys.count;
+		s->frame_numbers += 3 * (int64_t)def->bodies[i].frames.count * def->bodies[i].vertex_count;
 	}
 	if (vertices > SIM_SOFT_MOST_VERTICES || triangles > SIM_SOFT_MOST_VERTICES) {
 		return sim_fail(error, "all bodies together have %lld vertices and %lld triangles; at most %d are possible",
@@ -570,11 +578,11 @@ static void carry(sim_soft *s, double from, double to)
 			s->parts[i].to = pose_at(s, &s->parts[i], to);
 		}
 	}
-	for (int64_t i = 0; i < s->vertex_count; i++) {
-		const int32_t carrier = s->carrier[i];
-		const double *l = s->local + 3 * i;
+	for (int32_t v = 0; v < s->vertex_count; v++) {
+		const int32_t carrier = s->carrier[v];
+		const int64_t i = v;
 		if (carrier >= 0 && !s->parts[carrier].rests) {
-			const carom_vec3 p = carom_transform_point(s->parts[carrier].to, (carom_vec3){ l[0], l[1], l[2] });
+			const carom_vec3 p = carom_transform_point(s->parts[carrier].to, soft_local_at(s, v, to));
 			s->carried[3 * i] = p.x;
 			s->carried[3 * i + 1] = p.y;
 			s->carried[3 * i + 2] = p.z;
@@ -879,6 +887,7 @@ bool sim_soft_move_state(sim_soft *s, sim_tape *tape, sim_error *error)
 		shape = sim_hash_word(shape, (uint64_t)s->triangles[i]);
 	for (int64_t i = 0; i < s->edge_count; i++)
 		shape = sim_hash_doubles(shape, &s->edges[i].length, 1);
+	shape = soft_hash_frames(s, shape);
 	sim_tape_expect(tape, s->vertex_count);
 	sim_tape_expect(tape, s->triangle_count);
 	sim_tape_expect(tape, s->part_count);

@@ -42,6 +42,17 @@ enum {
 	SIM_SOFT_MOST_VERTICES = INT32_MAX / 12, ///< of all bodies together, and most triangles
 };
 
+/// Forms that a rigid body takes one after the other: an animated collider. All zero: it keeps one
+/// form.
+typedef struct sim_soft_frames {
+	/// [count][3*vertex_count] in the frame of the body; between two of them vertices go straight
+	const float *places;
+	int32_t count;
+	double per_second; ///< above 0, at most 1e6
+	double start;      ///< until then it has the first one, seconds; 0 or more
+	bool loop;         ///< the first one follows the last; else the last one stays
+} sim_soft_frames;
+
 /// A body. Arrays are the caller's and are copied.
 typedef struct sim_soft_body {
 	const char *name; ///< for messages
@@ -52,6 +63,8 @@ typedef struct sim_soft_body {
 	const int32_t *triangles; ///< [3*triangle_count]
 	double friction;          ///< a pair has the geometric mean of its two
 	sim_soft_motion motion;   ///< of a rigid body; its pose at time 0 is the one of places
+	/// of a rigid body that is not led; the first of them is the form of places
+	sim_soft_frames frames;
 	/// a rigid body that goes where sim_soft_lead says, or a solid that sim_soft_guide sends on its
 	/// way; motion holds only its start
 	bool led;

@@ -83,7 +83,8 @@ typedef struct soft_part {
 	int32_t first_vertex, first_triangle, vertex_count, triangle_count;
 	double friction;
 	sim_soft_motion motion;
-	bool rests; ///< a rigid body that never moves
+	sim_soft_frames frames; ///< places are those of the simulation
+	bool rests;             ///< a rigid body that never moves
 	/// a rigid body that moves from way.begin to way.end in the coming step, or a solid that
 	/// another simulation sends on its way
 	bool led;
@@ -122,6 +123,8 @@ struct sim_soft {
 	soft_part *parts;
 	sim_key *keys; ///< [key_count] of all motions
 	int64_t key_count;
+	float *frame_places; ///< [frame_numbers] of all parts
+	int64_t frame_numbers;
 	int32_t *body_vertices, *body_triangles; ///< [part_count + 1]
 	int32_t *triangles;
 	/// [vertex_count + 1], [3*triangle_count]: triangles around each vertex
@@ -133,8 +136,11 @@ struct sim_soft {
 	int32_t *carrier;
 	double *inverse_mass; ///< [vertex_count], 0 where carried or held
 	double *local;        ///< [3*vertex_count] of carried vertices, in the frame of their body
-	soft_edge *edges;     ///< by colour
-	soft_hinge *hinges;   ///< by colour
+	/// [vertex_count] of a vertex that an animated collider carries: the vertex of it that takes it
+	/// along; -1: none does
+	int32_t *anchor;
+	soft_edge *edges;   ///< by colour
+	soft_hinge *hinges; ///< by colour
 	soft_colors edge_colors, hinge_colors, contact_colors;
 	uint64_t *color_masks; ///< [vertex_count] scratch
 	/// [contact_room] numbers of contacts by colour, and scratch behind them
@@ -154,6 +160,8 @@ struct sim_soft {
 	int32_t *zone_carrier; ///< [vertex_count] of roots
 	/// [vertex_count] of roots: which body that is, for messages; SIM_SOFT_PINNED: a held vertex
 	int32_t *zone_holder;
+	/// [vertex_count] of roots that a body carries: the vertex of it that they met
+	int32_t *zone_anchor;
 	double *zone_sum;       ///< [4*vertex_count] of roots
 	soft_contacts contacts; ///< constraints of the step
 	soft_contacts found;    ///< by the last search
@@ -318,6 +326,20 @@ static inline bool soft_is_told(const soft_part *part)
 {
 	return part->kind == SIM_SOFT_RIGID || (part->kind == SIM_SOFT_SOLID && part->led);
 }
+
+// ---- Animated colliders (soft_frames.c) ----
+
+/// Name of the first field of frames that is out of range, or NULL.
+const char *soft_frames_fault(const sim_soft_body *body);
+/// The frames of a body become our own, from a number of frame_places on. Returns the one behind
+/// them.
+int64_t soft_take_frames(const sim_soft *soft, soft_part *part, int64_t first);
+/// Find the anchors of carried vertices, once local is known.
+void soft_fill_anchors(sim_soft *soft);
+/// Where a carried vertex is in the frame of its body at a time.
+carom_vec3 soft_local_at(const sim_soft *soft, int32_t vertex, double time);
+/// A hash of all frames.
+uint64_t soft_hash_frames(const sim_soft *soft, uint64_t hash);
 
 // ---- Zones (soft_zone.c) ----
 

@@ -26,7 +26,7 @@ static int32_t enter(sim_soft *s, int32_t i, bool *grown)
 		const int32_t first = is_solid ? part->first_vertex : i, end = is_solid ? first + part->vertex_count : i + 1;
 		for (int32_t k = first; k < end; k++)
 			s->zone[k] = first;
-		s->zone_carrier[first] = s->zone_holder[first] = SIM_SOFT_FREE;
+		s->zone_carrier[first] = s->zone_holder[first] = s->zone_anchor[first] = SIM_SOFT_FREE;
 		*grown = true;
 	}
 	return soft_find_root(s->zone, i);
@@ -41,9 +41,10 @@ static const char *name_of(const sim_soft *s, int32_t holder, char *text)
 	return text;
 }
 
-/// Bind a zone to a motion, which is that of a holder. False when it is bound to another one.
-static bool bind(sim_soft *s, int32_t root, int32_t carrier, int32_t holder, bool *grown, sim_error *error)
+/// Bind a zone to the motion of vertex i. False when it is bound to another one.
+static bool bind(sim_soft *s, int32_t root, int32_t i, bool *grown, sim_error *error)
 {
+	const int32_t carrier = i >= 0 ? motion_of(s, i) : SIM_SOFT_FREE, holder = i >= 0 ? s->carrier[i] : SIM_SOFT_FREE;
 	char one[SIM_SOFT_NAME + 2], other[SIM_SOFT_NAME + 2];
 	int32_t *bound = &s->zone_carrier[root];
 	if (carrier == SIM_SOFT_FREE || *bound == carrier)
@@ -55,6 +56,7 @@ static bool bind(sim_soft *s, int32_t root, int32_t carrier, int32_t holder, boo
 	}
 	*bound = carrier;
 	s->zone_holder[root] = holder;
+	s->zone_anchor[root] = i;
 	*grown = true;
 	return true;
 }
@@ -70,10 +72,9 @@ static bool join(sim_soft *s, const soft_contact *c, bool *grown, sim_error *err
 		if (root >= 0 && other != root) {
 			// The lower number is the root, whatever the order of impacts.
 			const int32_t low = other < root ? other : root, high = other < root ? root : other;
-			const int32_t carrier = s->zone_carrier[high], holder = s->zone_holder[high];
 			s->zone[high] = low;
 			*grown = true;
-			if (!bind(s, low, carrier, holder, grown, error))
+			if (!bind(s, low, s->zone_anchor[high], grown, error))
 				return false;
 			root = low;
 		} else {
@@ -81,7 +82,7 @@ static bool join(sim_soft *s, const soft_contact *c, bool *grown, sim_error *err
 		}
 	}
 	for (int i = 0; i < 4 && root >= 0; i++) {
-		if (!bind(s, root, motion_of(s, c->vertices[i]), s->carrier[c->vertices[i]], grown, error))
+		if (!bind(s, root, c->vertices[i], grown, error))
 			return false;
 	}
 	return true;
@@ -102,15 +103,23 @@ static void sum_zones(sim_soft *s)
 	}
 }
 
+/// Where the body that a zone follows takes a point of it: an animated one does not move as one.
+static carom_vec3 follow(const sim_soft *s, int32_t root, carom_vec3 point)
+{
+	const soft_part *part = &s->parts[s->zone_carrier[root]];
+	const double *from = s->begin + 3 * (int64_t)s->zone_anchor[root], *to = s->carried + 3 * (int64_t)s->zone_anchor[root];
+	if (part->frames.count > 0)
+		return (carom_vec3){ point.x + to[0] - from[0], point.y + to[1] - from[1], point.z + to[2] - from[2] };
+	return carom_transform_point(part->to, carom_inverse_transform_point(part->from, point));
+}
+
 static void place_vertex(sim_soft *s, int32_t i)
 {
 	const int32_t root = soft_find_root(s->zone, i), carrier = s->zone_carrier[root];
 	const double *begin = s->begin + 3 * (int64_t)i, *sum = s->zone_sum + 4 * (int64_t)root;
 	double *place = s->place + 3 * (int64_t)i;
 	if (carrier >= 0) {
-		const soft_part *part = &s->parts[carrier];
-		const carom_vec3 p = carom_transform_point(
-			part->to, carom_inverse_transform_point(part->from, (carom_vec3){ begin[0], begin[1], begin[2] }));
+		const carom_vec3 p = follow(s, root, (carom_vec3){ begin[0], begin[1], begin[2] });
 		place[0] = p.x;
 		place[1] = p.y;
 		place[2] = p.z;
@@ -143,8 +152,9 @@ static void place_solids(sim_soft *s)
 		if (carrier >= 0) {
 			const carom_pose from = s->parts[carrier].from, to = s->parts[carrier].to;
 			const carom_quat q = from.orientation, back = { -q.x, -q.y, -q.z, q.w };
-			pose->position = carom_transform_point(to, carom_inverse_transform_point(from, pose->position));
-			pose->orientation = sim_unit_quat(sim_multiply(to.orientation, sim_multiply(back, pose->orientation)));
+			pose->position = follow(s, root, pose->position);
+			if (s->parts[carrier].frames.count == 0)
+				pose->orientation = sim_unit_quat(sim_multiply(to.orientation, sim_multiply(back, pose->orientation)));
 		} else if (carrier == SIM_SOFT_FREE) {
 			pose->position.x += sum[0] / sum[3];
 			pose->position.y += sum[1] / sum[3];
