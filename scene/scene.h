@@ -127,6 +127,7 @@ typedef struct scene_rigid {
 /// Vertices that start in a box, and their holder.
 typedef struct scene_soft_pin {
 	double lower[3], upper[3];
+	double until; ///< seconds; INFINITY: for ever
 	/// a mover, or an obstacle that cloth does not push; "": they stay where they are
 	char to[SCENE_NAME_SIZE];
 } scene_soft_pin;

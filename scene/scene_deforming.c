@@ -230,7 +230,7 @@ static bool has_holder(const io_json_node *node, const scene_description *scene,
 
 static void read_pins(const io_json_node *body, const scene_description *scene, scene_soft_source *source)
 {
-	static const char *const fields[] = { "lower", "upper", "to", NULL };
+	static const char *const fields[] = { "lower", "upper", "to", "until", NULL };
 	io_json_node list;
 	if (!io_json_member(body, "pins", &list))
 		return;
@@ -246,6 +246,8 @@ static void read_pins(const io_json_node *body, const scene_description *scene, 
 		}
 		read_vector(&node, "lower", SCENE_FARTHEST, pin->lower);
 		read_vector(&node, "upper", SCENE_FARTHEST, pin->upper);
+		pin->until = INFINITY;
+		io_json_number(&node, "until", 0, 1e6, &pin->until);
 		scene_read_name(&node, "to", pin->to);
 		if (pin->to[0])
 			has_holder(&node, scene, pin->to);
@@ -402,10 +404,31 @@ static void read_solver(const io_json_node *section, sim_soft_def *def)
 	io_json_bool(&node, "lead_apart", &def->lead_apart);
 }
 
+static void read_wind(const io_json_node *section, sim_soft_wind *wind)
+{
+	static const char *const fields[] = { "velocity", "air_density", "drag", "lift", "gusts", NULL };
+	static const char *const gust_fields[] = { "strength", "period", "seed", NULL };
+	io_json_node node, gusts;
+	if (!io_json_member(section, "wind", &node) || !io_json_fields(&node, fields))
+		return;
+	*wind = (sim_soft_wind){ .density = 1.2, .drag = 1, .lift = 1, .seed = 1 };
+	read_vector(&node, "velocity", 1e4, wind->velocity);
+	io_json_number(&node, "air_density", 0, 1e6, &wind->density);
+	io_json_number(&node, "drag", 0, 1e3, &wind->drag);
+	io_json_number(&node, "lift", 0, 1e3, &wind->lift);
+	if (!io_json_member(&node, "gusts", &gusts) || !io_json_fields(&gusts, gust_fields))
+		return;
+	wind->gusts = 0.5;
+	wind->period = 1;
+	io_json_number(&gusts, "strength", 0, 10, &wind->gusts);
+	io_json_number(&gusts, "period", 1e-6, 1e6, &wind->period);
+	io_json_bits(&gusts, "seed", &wind->seed);
+}
+
 void scene_read_deforming_section(const io_json_node *section, scene_description *scene)
 {
-	static const char *const fields[] = { "substeps", "resolution", "thickness", "solver", "movers", "obstacles", "two_way",
-		"list", NULL };
+	static const char *const fields[] = { "substeps", "resolution", "thickness", "solver", "wind", "movers", "obstacles",
+		"two_way", "list", NULL };
 	scene_deforming *deforming = &scene->deforming;
 	sim_soft_def *def = &deforming->def;
 	if (!io_json_fields(section, fields))
@@ -418,6 +441,7 @@ void scene_read_deforming_section(const io_json_node *section, scene_description
 	io_json_number(section, "resolution", 1e-3, 1e3, &deforming->resolution);
 	io_json_number(section, "thickness", 1e-6, 1, &def->thickness);
 	read_solver(section, def);
+	read_wind(section, &def->wind);
 	read_bodies(section, "movers", true, scene);
 	const int32_t movers = deforming->source_count;
 	scene_read_obstacles(section, scene, fault_of_obstacle,

@@ -133,19 +133,36 @@ static int32_t holder_of(const scene_description *scene, const scene_soft_pin *p
 	return SIM_SOFT_PINNED;
 }
 
+/// Do some of its pins let go?
+static bool has_times(const scene_soft_source *source)
+{
+	for (int32_t k = 0; k < source->pin_count; k++) {
+		if (source->pins[k].until < INFINITY)
+			return true;
+	}
+	return false;
+}
+
 static bool pin_vertices(const filling *f, const scene_soft_source *source, sim_soft_body *body)
 {
 	if (source->pin_count == 0)
 		return true;
 	int32_t *pins = malloc((size_t)body->vertex_count * sizeof *pins), held = 0;
-	if (!pins)
-		return no_memory(f);
+	double *until = has_times(source) ? malloc((size_t)body->vertex_count * sizeof *until) : NULL;
 	body->pins = pins;
+	body->until = until;
+	if (!pins || (!until && has_times(source)))
+		return no_memory(f);
 	for (int32_t i = 0; i < body->vertex_count; i++) {
 		pins[i] = SIM_SOFT_FREE;
+		if (until)
+			until[i] = INFINITY;
 		for (int32_t k = 0; k < source->pin_count; k++) {
-			if (within(body->places + 3 * (int64_t)i, &source->pins[k]))
-				pins[i] = holder_of(f->scene, &source->pins[k]);
+			if (!within(body->places + 3 * (int64_t)i, &source->pins[k]))
+				continue;
+			pins[i] = holder_of(f->scene, &source->pins[k]);
+			if (until)
+				until[i] = source->pins[k].until;
 		}
 		held += pins[i] != SIM_SOFT_FREE;
 	}
@@ -361,6 +378,7 @@ sim_soft *scene_start_deforming_among(
 	for (int32_t i = 0; i < f.count; i++) {
 		free((void *)f.bodies[i].places);
 		free((void *)f.bodies[i].pins);
+		free((void *)f.bodies[i].until);
 	}
 	for (int32_t i = 0; frames && i < scene->deforming.source_count; i++)
 		free(frames[i]);

@@ -118,6 +118,9 @@ static bool check_def(const sim_soft_def *def, sim_error *error)
 	if (!def->bodies) {
 		return sim_fail(error, "bodies is NULL");
 	}
+	if (soft_wind_fault(&def->wind)) {
+		return sim_fail(error, "%s is out of range", soft_wind_fault(&def->wind));
+	}
 	if (!def->allocator.allocate != !def->allocator.release) {
 		return sim_fail(error, "allocator: one of its functions is missing");
 	}
@@ -151,6 +154,10 @@ static bool check_pins(const sim_soft_def *def, const sim_soft_body *body, const
 			(pin >= 0 && pin < def->body_count && def->bodies[pin].kind == SIM_SOFT_RIGID))
 			continue;
 		return sim_fail(error, "%spins: vertex %d is pinned to %d, which is no rigid body", where, (int)i, (int)pin);
+	}
+	for (int32_t i = 0; body->pins && body->until && i < body->vertex_count; i++) {
+		if (!(body->until[i] >= 0))
+			return sim_fail(error, "%suntil: that of vertex %d is %.9g; it must be 0 or more", where, (int)i, body->until[i]);
 	}
 	return true;
 }
@@ -228,6 +235,12 @@ static size_t lay_out_arrays(sim_soft *s, char *memory)
 	s->inverse_mass = place_array(memory, &used, n, sizeof *s->inverse_mass);
 	s->edges = place_array(memory, &used, 3 * t, sizeof *s->edges);
 	s->hinges = place_array(memory, &used, 3 * t, sizeof *s->hinges);
+	const size_t pins = s->lets_go ? n : 0;
+	s->until = place_array(memory, &used, pins, sizeof *s->until);
+	s->holder = place_array(memory, &used, pins, sizeof *s->holder);
+	s->let_go_mass = place_array(memory, &used, pins, sizeof *s->let_go_mass);
+	s->start_places = place_array(memory, &used, 3 * pins, sizeof *s->start_places);
+	s->blows = place_array(memory, &used, s->def.wind.density > 0 ? 3 * t : 0, sizeof *s->blows);
 	s->zone_sum = place_array(memory, &used, 4 * n, sizeof *s->zone_sum);
 	s->tallies = place_array(memory, &used, (size_t)s->worker_count, sizeof *s->tallies);
 	s->color_masks = place_array(memory, &used, n, sizeof *s->color_masks);
@@ -306,6 +319,7 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 		s->body_vertices[i] = vertex;
 		s->body_triangles[i] = triangle;
 		copy_mesh(s, part, body);
+		soft_note_pins(s, body, vertex);
 		if (part->rests)
 			round_places(s->place + 3 * (int64_t)vertex, part->vertex_count);
 		vertex += body->vertex_count;
@@ -363,7 +377,7 @@ static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *
 				error, "body \"%.60s\": vertex %d belongs to no triangle", body->name, (int)(i - part->first_vertex));
 		}
 		if (part->kind != SIM_SOFT_SOLID)
-			s->inverse_mass[i] = s->carrier[i] == SIM_SOFT_FREE ? 1 / s->inverse_mass[i] : 0;
+			s->inverse_mass[i] = soft_is_held_for_good(s, i) ? 0 : 1 / s->inverse_mass[i];
 	}
 	if (part->kind == SIM_SOFT_SOLID)
 		return soft_make_solid(s, part, body, error);
@@ -390,7 +404,9 @@ static bool fill(sim_soft *s, const sim_soft_def *def, sim_error *error)
 		if (s->parts[i].kind != SIM_SOFT_RIGID && !fill_constraints(s, &s->parts[i], &def->bodies[i], error))
 			return false;
 	}
-	s->levels = soft_color_shapes(s) ? soft_create_levels(s) : NULL;
+	const bool colored = soft_color_shapes(s);
+	soft_hold_pins(s);
+	s->levels = colored ? soft_create_levels(s) : NULL;
 	if (!s->levels) {
 		return sim_fail(error, "out of memory");
 	}
@@ -502,6 +518,7 @@ static bool count_all(sim_soft *s, const sim_soft_def *def, sim_error *error)
 			return false;
 		vertices += def->bodies[i].vertex_count;
 		triangles += def->bodies[i].triangle_count;
+		s->lets_go |= def->bodies[i].pins && def->bodies[i].until;
 		s->key_count += def->bodies[i].motion.keys.count;
 		s->frame_numbers += 3 * (int64_t)def->bodies[i].frames.count * def->bodies[i].vertex_count;
 	}
@@ -592,10 +609,10 @@ static void carry(sim_soft *s, double from, double to)
 	}
 }
 
-static void solve(sim_soft *s, double duration, int32_t substeps)
+static void solve(sim_soft *s, double from, double duration, int32_t substeps)
 {
 	const double start = sim_now_ms();
-	soft_solve(s, duration, substeps);
+	soft_solve(s, from, duration, substeps);
 	memcpy(s->solved, s->place, (size_t)s->vertex_count * 3 * sizeof *s->place);
 	s->step.solves++;
 	s->step.ms_solver += sim_now_ms() - start;
@@ -686,7 +703,7 @@ static void give_way(sim_soft *s, sim_error *error)
 
 /// From begin to the end of a part of the step: solve, look, correct, look again. may_halve: where
 /// that does not go, its halves are tried.
-static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, bool may_halve, sim_error *error)
+static soft_verdict do_part(sim_soft *s, double from, double duration, int32_t substeps, bool may_halve, sim_error *error)
 {
 	if (!soft_find_spheres(s, duration, error) || !foresee(s, duration, error))
 		return SOFT_FAILED;
@@ -696,7 +713,7 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, bool
 		s->edges[i].held = false;
 	for (int32_t round = 0; round < s->def.solves + s->def.rounds && open > 0; round++) {
 		if (round < s->def.solves)
-			solve(s, duration, substeps);
+			solve(s, from, duration, substeps);
 		settle(s, duration);
 		if (!soft_find(s, s->near_detector, s->begin, s->place, error))
 			return SOFT_FAILED;
@@ -732,7 +749,7 @@ static soft_verdict advance(sim_soft *s, double from, double to, int32_t substep
 	carry(s, from, to);
 	soft_begin_solids(s);
 	const bool may_halve = halvings < (s->step.gave_way > 0 || s->step.crossings > 0 ? CROSSED_HALVINGS : MOST_HALVINGS);
-	const soft_verdict verdict = do_part(s, to - from, substeps, may_halve, error);
+	const soft_verdict verdict = do_part(s, from, to - from, substeps, may_halve, error);
 	if (verdict != SOFT_SQUEEZED || !may_halve)
 		return verdict;
 	memcpy(s->place, s->begin, bytes);
@@ -823,6 +840,8 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
 	const double start = sim_now_ms(), time = (double)(s->steps + 1) * s->def.time_step;
 	s->step = (sim_soft_step){ .step = s->steps + 1, .time = time };
+	if (!soft_release_pins(s, s->time))
+		return sim_fail(error, "out of memory");
 	memcpy(s->place, s->committed, bytes);
 	memcpy(s->velocity, s->committed_velocity, bytes);
 	soft_reset_spheres(s, false);

@@ -86,7 +86,28 @@ typedef struct sim_soft_body {
 	/// [vertex_count]: SIM_SOFT_FREE, SIM_SOFT_PINNED or the number of a rigid body to move along
 	/// with; NULL: all free.
 	const int32_t *pins;
+	/// [vertex_count] seconds at which the pin of a vertex lets go: in the first step that begins
+	/// then or later. INFINITY: never, as with NULL
+	const double *until;
 } sim_soft_body;
+
+/// Air in motion. All zero: there is none.
+///
+/// A face of area A that the air passes at the velocity u is pushed by
+/// density / 2 * A * |u . n| * (drag * u + lift * (|u| n - (u . n) u / |u|)), its unit normal n on
+/// the side away from the air: drag along the flow and lift across it (Keckeisen, Stoev, Feurer and
+/// Strasser, Interactive Cloth Simulation in Virtual Environments, 2003). Closed surfaces feel it
+/// where they face the air.
+/// Rigid bodies and solids feel none.
+typedef struct sim_soft_wind {
+	double velocity[3]; ///< m/s
+	double density;     ///< of air, kg/m3; 0: no wind
+	double drag, lift;  ///< coefficients
+	/// The speed is up to so much of it more or less (0 to 10), at random, over times of about
+	/// period (s, above 0 where there are gusts). Gusts go through space with the wind.
+	double gusts, period;
+	uint64_t seed;
+} sim_soft_wind;
 
 /// How to make a simulation. Start from sim_default_soft_def.
 typedef struct sim_soft_def {
@@ -98,6 +119,7 @@ typedef struct sim_soft_def {
 	/// metres that surfaces keep apart, and at least half of it while rounds suffice
 	double thickness;
 	double damping; ///< part of the velocity lost in a second, 1/s
+	sim_soft_wind wind;
 	int32_t solves; ///< times that a step is solved again with the impacts found so far
 	/// times that only places are corrected, after these; then zones move as one
 	int32_t rounds;

@@ -192,7 +192,7 @@ void soft_hold_shapes(sim_soft *s, double duration)
 	solve_shapes(&step);
 }
 
-void soft_solve(sim_soft *s, double duration, int32_t substeps)
+void soft_solve(sim_soft *s, double time, double duration, int32_t substeps)
 {
 	const double h = duration / substeps;
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
@@ -203,6 +203,7 @@ void soft_solve(sim_soft *s, double duration, int32_t substeps)
 	soft_start_solids(s);
 	for (int32_t i = 0; i < substeps; i++) {
 		substep step = { s, h, 1 / (h * h), i + 1 < substeps ? (i + 1.0) / substeps : 1 };
+		soft_blow(s, time + (i + 1) * h, h);
 		carom_parallel_for(s->context, predict, s->vertex_count, MIN_VERTICES, &step);
 		soft_predict_spheres(s, h);
 		soft_predict_solids(s, h);

@@ -135,7 +135,15 @@ struct sim_soft {
 	/// SIM_SOFT_FREE; SIM_SOFT_PINNED.
 	int32_t *carrier;
 	double *inverse_mass; ///< [vertex_count], 0 where carried or held
-	double *local;        ///< [3*vertex_count] of carried vertices, in the frame of their body
+	/// Of simulations with pins that let go: the time of each vertex, its carrier and its inverse
+	/// mass when nothing holds it [vertex_count], and the places at the start [3*vertex_count].
+	double *until;
+	int32_t *holder;
+	double *let_go_mass, *start_places;
+	bool lets_go;    ///< are there such pins?
+	double released; ///< pins up to this time have let go, seconds
+	double *blows;   ///< [3*triangle_count] N, of simulations with wind
+	double *local;   ///< [3*vertex_count] of carried vertices, in the frame of their body
 	/// [vertex_count] of a vertex that an animated collider carries: the vertex of it that takes it
 	/// along; -1: none does
 	int32_t *anchor;
@@ -198,9 +206,9 @@ bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, con
 
 // ---- Solver (soft_solver.c, soft_contact.c) ----
 
-/// Places and velocities after duration, from begin and begin_velocity, with the contacts as
-/// constraints.
-void soft_solve(sim_soft *soft, double duration, int32_t substeps);
+/// Places and velocities after duration, from begin (at a time) and begin_velocity, with the
+/// contacts as constraints.
+void soft_solve(sim_soft *soft, double time, double duration, int32_t substeps);
 /// Correct places as the forces of one substep of so many seconds do, without regard to contacts.
 /// A vertex without inverse mass stays.
 void soft_hold_shapes(sim_soft *soft, double duration);
@@ -340,6 +348,25 @@ void soft_fill_anchors(sim_soft *soft);
 carom_vec3 soft_local_at(const sim_soft *soft, int32_t vertex, double time);
 /// A hash of all frames.
 uint64_t soft_hash_frames(const sim_soft *soft, uint64_t hash);
+
+// ---- Pins that let go (soft_release.c) ----
+
+/// Note the pins of a body that let go; its vertices begin at first.
+void soft_note_pins(sim_soft *soft, const sim_soft_body *body, int32_t first);
+/// Does something hold a vertex, now and for ever?
+bool soft_is_held_for_good(const sim_soft *soft, int32_t vertex);
+/// Hold the vertices that are let go later, once constraints have their colours.
+void soft_hold_pins(sim_soft *soft);
+/// Let the pins go that are due at a time. False when memory is short; nothing has changed then.
+bool soft_release_pins(sim_soft *soft, double time);
+
+// ---- Wind (soft_wind.c) ----
+
+/// Name of the first field of the wind that is out of range, or NULL.
+const char *soft_wind_fault(const sim_soft_wind *wind);
+/// Give vertices the velocity that wind gives them in a substep of so many seconds, which ends at a
+/// time. Without wind it does nothing.
+void soft_blow(sim_soft *soft, double time, double duration);
 
 // ---- Zones (soft_zone.c) ----
 
