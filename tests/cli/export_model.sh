@@ -51,6 +51,32 @@ expect 0 err 'the spheres are left out' export all -o all.glb
 same "bytes" "$(field bytes all.json)" "$(stat -c %s all.usda)"
 read_model usda all.usda > out || fail "all.usda"
 
+# Names of the scene, legal and each once.
+cat > names.json << 'END'
+{
+	"steps": 2,
+	"bodies": {
+		"planes": [{ "name": "floor" }],
+		"list": [{ "name": "crate (left)", "shape": "sphere", "radius": 0.1, "position": [0, 1, 0] }, { "shape": "sphere", "radius": 0.1, "position": [2, 1, 0] },
+			{ "name": "body_2", "shape": "sphere", "radius": 0.1, "position": [4, 1, 0] }, { "name": "9 \"lives\"", "shape": "sphere", "radius": 0.1, "position": [6, 1, 0] }],
+		"grids": [{ "name": "brick", "shape": "sphere", "radius": 0.1, "count": [3, 1, 1], "position": [0, 1, 4] }]
+	},
+	"deforming": {
+		"movers": [{ "name": "hand", "form": "sphere", "radius": 0.1, "divisions": [8, 6], "position": [0, 2, 9] }],
+		"list": [{ "name": "flag", "form": "sheet", "size": [1, 1], "divisions": [2, 2], "position": [0, 2, 0], "grid": { "count": [2, 1, 1], "spacing": [2, 1, 1] } },
+			{ "form": "sheet", "size": [1, 1], "divisions": [2, 2], "position": [0, 3, 0] }]
+	}
+}
+END
+"$CAROM" run names.json --out names > out 2> err
+for form in usda gltf; do "$CAROM" export names -o names.$form 2> err; done
+read_model usda names.usda > out || fail "names.usda"
+read_model gltf names.gltf > out || fail "names.gltf"
+same "names in USD" "$(grep -oE '^    def (Xform|Mesh) "[^"]*"' names.usda | cut -d '"' -f 2 | tr '\n' ' ')" \
+	"shape_0 shape_1 floor crate_left body_2 body_2_1 _9_lives brick brick_1 brick_2 hand flag_0 flag_1 cloth " # shapes are no bodies
+same "names in glTF" "$(python3 -c 'import json; print(" ".join(n["name"].replace(" ", "+") for n in json.load(open("names.gltf"))["nodes"]))')" \
+	"floor crate_left body+2 body_2_1 _9_lives brick brick_1 brick_2 floor+part+0 crate_left+part+0 part+2 body_2_1+part+0 _9_lives+part+0 brick+part+0 brick_1+part+0 brick_2+part+0 hand flag_0 flag_1 cloth run"
+
 # Mistakes; nothing half written stays.
 expect 2 err "ends in none of .html, .gltf, .glb, .usda" export bodies -o bodies.fbx
 expect 1 err 'cannot be written' export bodies -o nowhere/bodies.usda

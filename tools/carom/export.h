@@ -49,6 +49,7 @@ typedef struct export_bodies {
 typedef struct export_surface {
 	char kind[12]; ///< a word of run_surface_words (run.h)
 	int32_t vertex_count, triangle_count;
+	char name[96]; ///< as the run has it, or ""
 } export_surface;
 
 /// Deforming bodies, from frames/frame_NNNNNN.ply or .obj. Bodies that are obstacles, and so are in

@@ -109,12 +109,25 @@ static bool add_surface(export_deforming *d, const export_surface *surface)
 	return true;
 }
 
+/// The name at the end of a row: in quotes, which are doubled within it.
+static void take_name(const char *line, export_surface *s)
+{
+	size_t length = 0;
+	const char *c = strchr(line, '"');
+	for (c = c ? c + 1 : ""; *c && length + 1 < sizeof s->name; c++) {
+		if (*c == '"' && *++c != '"')
+			break;
+		s->name[length++] = *c;
+	}
+	s->name[length] = 0;
+}
+
 /// The rows of bodies.csv beside the frames. Runs of earlier versions wrote none: all is one body.
 static int read_surfaces(export_deforming *d)
 {
 	char path[IO_PATH_MAX], line[512];
 	int64_t vertices = 0, triangles = 0;
-	export_surface s = { "cloth", d->file_vertices, d->file_triangles };
+	export_surface s = { "cloth", d->file_vertices, d->file_triangles, "deforming" };
 	snprintf(path, sizeof path, "%s/bodies.csv", d->folder);
 	FILE *file = fopen(path, "rb");
 	if (!file)
@@ -123,6 +136,7 @@ static int read_surfaces(export_deforming *d)
 	for (int number = 1; status == EXIT_DONE && fgets(line, sizeof line, file); number++) {
 		if (number == 1)
 			continue;
+		take_name(line, &s);
 		if (sscanf(line, "%11[a-z],%d,%d,", s.kind, &s.vertex_count, &s.triangle_count) != 3 || s.vertex_count < 1 ||
 			s.triangle_count < 0)
 			status = report_error(path, "line %d: is no kind of body and two numbers", number);

@@ -87,14 +87,19 @@ static void add_channel(gltf *g, int node, const char *path, int times, int valu
 
 // ---- Nodes ----
 
-static cJSON *add_node(gltf *g, const char *kind, int32_t number)
+static cJSON *add_named_node(gltf *g, const char *name)
 {
-	char name[40];
 	cJSON *node = cJSON_CreateObject();
-	snprintf(name, sizeof name, "%s %d", kind, (int)number);
 	cJSON_AddStringToObject(node, "name", name);
 	report_add(g->nodes, NULL, node);
 	return node;
+}
+
+static cJSON *add_node(gltf *g, const char *kind, int32_t number)
+{
+	char name[40];
+	snprintf(name, sizeof name, "%s %d", kind, (int)number);
+	return add_named_node(g, name);
 }
 
 static void set_pose(cJSON *node, const carom_pose *pose)
@@ -182,9 +187,19 @@ static void animate(gltf *g, int32_t body, int node, int all_times, float *numbe
 	add_channel(g, node, "rotation", times, add_numbers(g, numbers, count, "VEC4", 4, FLOATS, 0, false), "LINEAR");
 }
 
+/// Of a body with a name, a part is found by it.
+static cJSON *add_part_node(gltf *g, int32_t part, int32_t number)
+{
+	char name[EXPORT_NAME_SIZE + 20];
+	const char *body = model_body_name(g->m, g->m->parts[part].body);
+	snprintf(name, sizeof name, "%s part %d", body, (int)number);
+	return body[0] ? add_named_node(g, name) : add_node(g, "part", part);
+}
+
 static void add_parts(gltf *g, cJSON *children)
 {
 	const model *m = g->m;
+	int32_t number = 0;
 	int(*arrays)[2] = malloc((size_t)m->shape_count * sizeof *arrays + 1);
 	g->failed |= !arrays;
 	for (int32_t i = 0; i < m->shape_count && arrays; i++) {
@@ -194,7 +209,7 @@ static void add_parts(gltf *g, cJSON *children)
 	}
 	for (int32_t i = 0; i < m->part_count && arrays; i++) {
 		const model_part *part = &m->parts[i];
-		cJSON *node = add_node(g, "part", i);
+		cJSON *node = add_part_node(g, i, i > 0 && m->parts[i - 1].body == part->body ? ++number : (number = 0));
 		cJSON_AddNumberToObject(node, "mesh", add_mesh(g, arrays[part->shape][0], arrays[part->shape][1], part->body % 7, NULL));
 		set_pose(node, &part->place);
 		report_add(cJSON_GetArrayItem(children, part->body), NULL, cJSON_CreateNumber(cJSON_GetArraySize(g->nodes) - 1));
@@ -218,7 +233,8 @@ static void add_bodies(gltf *g, cJSON *top)
 	const int first_node = cJSON_GetArraySize(g->nodes);
 	for (int32_t i = 0; i < m->body_count; i++) {
 		const int64_t first = model_first_frame(m, i);
-		cJSON *node = add_node(g, "body", i);
+		const char *name = model_body_name(m, i);
+		cJSON *node = name[0] ? add_named_node(g, name) : add_node(g, "body", i);
 		report_add(children, NULL, cJSON_CreateArray());
 		report_add(top, NULL, cJSON_CreateNumber(first_node + i));
 		if (first == m->frame_count)
@@ -241,39 +257,48 @@ static void add_bodies(gltf *g, cJSON *top)
 
 // ---- Deforming bodies ----
 
-/// Frame 0 is the mesh, and target k moves it to frame k + 1; at the time of a frame its target
-/// alone has weight.
-static int add_deforming(gltf *g, cJSON *top)
+/// The triangles of a surface, whose vertices count from a number on. Returns their accessor.
+static int add_corners(gltf *g, const export_surface *s, int32_t vertex, int64_t triangle)
+{
+	const int32_t *from = g->m->source->deforming->triangles + 3 * triangle;
+	const int64_t count = 3 * (int64_t)s->triangle_count;
+	int32_t *own = malloc((size_t)count * sizeof *own + 1);
+	g->failed |= !own;
+	for (int64_t i = 0; i < count && own; i++)
+		own[i] = from[i] - vertex;
+	const int corners = own ? add_numbers(g, own, count, "SCALAR", 1, UINTS, CORNERS, false) : 0;
+	free(own);
+	return corners;
+}
+
+/// Frame 0 of a surface is its mesh, and target k moves it to frame k + 1. Returns its number.
+static int add_surface(gltf *g, int32_t number, int32_t vertex, int64_t triangle)
 {
 	const export_deforming *d = g->m->source->deforming;
-	const int64_t frames = model_frames(g->m, &d->track), targets = frames - 1;
-	if (targets > MOST_TARGETS)
-		return report_error(g->m->source->path,
-			"the deforming bodies have %lld frames, and glTF holds each as a morph target, at most %d: take --every %lld, or write .usda",
-			(long long)frames, MOST_TARGETS + 1, (long long)(frames + MOST_TARGETS) / (MOST_TARGETS + 1) * g->m->every);
-	sim_mesh base = { 0 };
-	if (model_load_deforming(g->m, 0, &base) != EXIT_DONE)
-		return EXIT_FAILED;
-	int status = EXIT_DONE;
-	const int places = add_numbers(g, base.vertices, base.vertex_count, "VEC3", 3, FLOATS, VERTICES, true);
-	const int corners = add_numbers(g, d->triangles, 3 * d->triangle_count, "SCALAR", 1, UINTS, CORNERS, false);
+	const export_surface *s = &d->surfaces[number];
+	const int64_t frames = model_frames(g->m, &d->track), count = 3 * (int64_t)s->vertex_count;
+	const float *base = g->m->places + 3 * (int64_t)vertex;
+	float *moved = malloc((size_t)count * sizeof *moved + 1);
+	const int places = add_numbers(g, base, s->vertex_count, "VEC3", 3, FLOATS, VERTICES, true);
+	const int corners = add_corners(g, s, vertex, triangle);
 	cJSON *list = cJSON_CreateArray();
-	for (int64_t f = 1; f < frames && status == EXIT_DONE; f++) {
-		sim_mesh mesh;
-		status = model_load_deforming(g->m, f, &mesh);
-		if (status != EXIT_DONE)
-			break;
-		for (int64_t i = 0; i < d->track.count; i++)
-			mesh.vertices[i] -= base.vertices[i];
+	g->failed |= !moved;
+	for (int64_t f = 1; f < frames && moved; f++) {
+		for (int64_t i = 0; i < count; i++)
+			moved[i] = base[f * d->track.count + i] - base[i];
 		cJSON *target = cJSON_CreateObject();
-		cJSON_AddNumberToObject(
-			target, "POSITION", add_numbers(g, mesh.vertices, mesh.vertex_count, "VEC3", 3, FLOATS, VERTICES, true));
+		cJSON_AddNumberToObject(target, "POSITION", add_numbers(g, moved, s->vertex_count, "VEC3", 3, FLOATS, VERTICES, true));
 		report_add(list, NULL, target);
-		sim_mesh_free(&mesh);
 	}
-	report_add(top, NULL, cJSON_CreateNumber(cJSON_GetArraySize(g->nodes)));
-	cJSON *node = add_node(g, "deforming", 0);
-	cJSON_AddNumberToObject(node, "mesh", add_mesh(g, places, corners, 1, list));
+	free(moved);
+	return add_mesh(g, places, corners, (number + 1) % 7, list);
+}
+
+/// At the time of a frame its target alone has weight. Returns the accessors of times and weights.
+static void add_weights(gltf *g, int64_t frames, int *input, int *output)
+{
+	const export_deforming *d = g->m->source->deforming;
+	const int64_t targets = frames - 1;
 	float *times = malloc((size_t)frames * sizeof *times), *weights = calloc((size_t)(frames * targets) + 1, sizeof *weights);
 	g->failed |= !times || !weights;
 	for (int64_t f = 0; f < frames && times && weights; f++) {
@@ -281,13 +306,37 @@ static int add_deforming(gltf *g, cJSON *top)
 		if (f > 0)
 			weights[f * targets + f - 1] = 1;
 	}
-	if (targets > 0 && status == EXIT_DONE && !g->failed)
-		add_channel(g, cJSON_GetArraySize(g->nodes) - 1, "weights", add_numbers(g, times, frames, "SCALAR", 1, FLOATS, 0, true),
-			add_numbers(g, weights, frames * targets, "SCALAR", 1, FLOATS, 0, false), "LINEAR");
+	if (!g->failed) {
+		*input = add_numbers(g, times, frames, "SCALAR", 1, FLOATS, 0, true);
+		*output = add_numbers(g, weights, frames * targets, "SCALAR", 1, FLOATS, 0, false);
+	}
 	free(times);
 	free(weights);
-	sim_mesh_free(&base);
-	return status;
+}
+
+static int add_deforming(gltf *g, cJSON *top)
+{
+	const export_deforming *d = g->m->source->deforming;
+	const int64_t frames = model_frames(g->m, &d->track);
+	int32_t vertex = 0;
+	int64_t triangle = 0;
+	int input = 0, output = 0;
+	if (frames - 1 > MOST_TARGETS)
+		return report_error(g->m->source->path,
+			"the deforming bodies have %lld frames, and glTF holds each as a morph target, at most %d: take --every %lld, or write .usda",
+			(long long)frames, MOST_TARGETS + 1, (long long)(frames + MOST_TARGETS) / (MOST_TARGETS + 1) * g->m->every);
+	if (frames > 1)
+		add_weights(g, frames, &input, &output);
+	for (int32_t i = 0; i < d->surface_count && !g->failed; i++) {
+		const int node = cJSON_GetArraySize(g->nodes);
+		report_add(top, NULL, cJSON_CreateNumber(node));
+		cJSON_AddNumberToObject(add_named_node(g, model_surface_name(g->m, i)), "mesh", add_surface(g, i, vertex, triangle));
+		if (frames > 1)
+			add_channel(g, node, "weights", input, output, "LINEAR");
+		vertex += d->surfaces[i].vertex_count;
+		triangle += d->surfaces[i].triangle_count;
+	}
+	return EXIT_DONE;
 }
 
 // ---- The file ----

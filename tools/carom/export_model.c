@@ -290,13 +290,51 @@ static int take_bodies(model *m)
 	return status;
 }
 
+/// All frames of what deforms, since models have them surface by surface.
+static int take_deforming(model *m)
+{
+	const export_deforming *d = m->source->deforming;
+	const int64_t frames = model_frames(m, &d->track);
+	m->places = malloc((size_t)(frames * d->track.count) * sizeof *m->places + 1);
+	if (!m->places)
+		return report_error(NULL, "out of memory");
+	for (int64_t f = 0; f < frames; f++) {
+		sim_mesh mesh = { 0 };
+		if (export_load_deforming(d, f * m->every, &mesh) != EXIT_DONE)
+			return EXIT_FAILED;
+		memcpy(m->places + f * d->track.count, mesh.vertices, (size_t)d->track.count * sizeof *m->places);
+		sim_mesh_free(&mesh);
+	}
+	return EXIT_DONE;
+}
+
+/// The bodies of a recording are those of its scene, in the order of both.
+static int take_names(model *m)
+{
+	const export_deforming *d = m->source->deforming;
+	const scene_rigid *rigid = m->source->bodies ? &m->source->bodies->play.scene.rigid : NULL;
+	const int32_t surfaces = d ? d->surface_count : 0;
+	m->names = calloc((size_t)m->body_count + (size_t)surfaces + 1, sizeof *m->names);
+	if (!m->names)
+		return report_error(NULL, "out of memory");
+	for (int32_t i = 0; rigid && i < m->body_count && i < rigid->body_count; i++)
+		snprintf(m->names[i], sizeof m->names[i], "%s", rigid->bodies[i].name);
+	for (int32_t i = 0; i < surfaces; i++)
+		snprintf(m->names[m->body_count + i], sizeof *m->names, "%s",
+			d->surfaces[i].name[0] ? d->surfaces[i].name : d->surfaces[i].kind);
+	return export_make_names(m->names, m->body_count + surfaces) ? EXIT_DONE : report_error(NULL, "out of memory");
+}
+
 int model_open(model *m, export_source *source, int64_t every)
 {
 	*m = (model){ .source = source, .every = every, .up = { 0, 0, 1 } };
 	if ((source->bodies && source->bodies->track.frames == 0) || (source->spheres && source->spheres->track.frames == 0) ||
 		(source->deforming && source->deforming->track.frames == 0))
 		return report_error(source->path, "the recording holds no frames");
-	return source->bodies ? take_bodies(m) : EXIT_DONE;
+	const int status = source->bodies ? take_bodies(m) : EXIT_DONE;
+	if (status != EXIT_DONE || (source->deforming && take_deforming(m) != EXIT_DONE))
+		return EXIT_FAILED;
+	return take_names(m);
 }
 
 void model_close(model *m)
@@ -312,10 +350,7 @@ void model_close(model *m)
 	free(m->times);
 	free(m->poses);
 	free(m->moves);
+	free(m->names);
+	free(m->places);
 	*m = (model){ 0 };
-}
-
-int model_load_deforming(const model *m, int64_t index, sim_mesh *mesh)
-{
-	return export_load_deforming(m->source->deforming, index * m->every, mesh);
 }

@@ -6,6 +6,7 @@
 #define CAROM_TOOL_EXPORT_MODEL_H
 
 #include "export.h"
+#include "export_names.h"
 
 /// Triangles of a shape. Arrays belong to the recording where owns is false.
 typedef struct model_mesh {
@@ -34,6 +35,9 @@ typedef struct model {
 	carom_pose *poses; ///< [frame_count*body_count], a frame after the other
 	bool *moves;       ///< [body_count] whether the pose changes
 	carom_vec3 up;     ///< against gravity
+	/// [body_count], then those of surfaces that deform; "": the scene has none
+	export_name *names;
+	float *places; ///< of deforming bodies: [model_frames][track.count], a frame after the other
 } model;
 
 /// Collect what the writers need: each Nth frame. EXIT_DONE, or EXIT_FAILED after a message;
@@ -57,9 +61,9 @@ int64_t model_end_frame(const model *m, int32_t body);
 /// A colour by number, red, green and blue from 0 to 1: bodies take them in turn.
 const float *model_colour(int32_t number);
 
-/// Vertices of deforming bodies in frame `index` of those that are taken: mesh is to be freed with
-/// sim_mesh_free. EXIT_DONE, or EXIT_FAILED after a message.
-int model_load_deforming(const model *m, int64_t index, sim_mesh *mesh);
+/// The name of body i, or of surface i of those that deform.
+static inline const char *model_body_name(const model *m, int32_t i) { return m->names[i]; }
+static inline const char *model_surface_name(const model *m, int32_t i) { return m->names[m->body_count + i]; }
 /// How many frames of a track are taken.
 int64_t model_frames(const model *m, const export_track *track);
 

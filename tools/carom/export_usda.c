@@ -22,15 +22,15 @@ static void write_points(FILE *file, const float *points, int64_t count)
 	fputc(']', file);
 }
 
-/// The triangles of a mesh.
-static void write_faces(FILE *file, const char *indent, const int32_t *triangles, int64_t count)
+/// The triangles of a mesh, whose vertices count from a number on.
+static void write_faces(FILE *file, const char *indent, const int32_t *triangles, int64_t count, int32_t first)
 {
 	fprintf(file, "%sint[] faceVertexCounts = [", indent);
 	for (int64_t i = 0; i < count; i++)
 		fputs(i ? ", 3" : "3", file);
 	fprintf(file, "]\n%sint[] faceVertexIndices = [", indent);
 	for (int64_t i = 0; i < 3 * count; i++)
-		fprintf(file, "%s%d", i ? ", " : "", (int)triangles[i]);
+		fprintf(file, "%s%d", i ? ", " : "", (int)(triangles[i] - first));
 	fprintf(file, "]\n%suniform token subdivisionScheme = \"none\"\n", indent);
 }
 
@@ -56,7 +56,7 @@ static void write_shapes(const model *m, FILE *file)
 	for (int32_t i = 0; i < m->shape_count; i++) {
 		const model_mesh *s = &m->shapes[i];
 		fprintf(file, "    def Mesh \"shape_%d\"\n    {\n", (int)i);
-		write_faces(file, "        ", s->triangles, s->triangle_count);
+		write_faces(file, "        ", s->triangles, s->triangle_count, 0);
 		fputs("        point3f[] points = ", file);
 		write_points(file, s->vertices, s->vertex_count);
 		fputs("\n    }\n\n", file);
@@ -118,12 +118,20 @@ static void write_motion(const model *m, FILE *file, int32_t body)
 	write_visibility(m, file, first, end);
 }
 
+static void write_name(const model *m, FILE *file, int32_t body)
+{
+	if (model_body_name(m, body)[0])
+		fprintf(file, "    def Xform \"%s\"\n    {\n", model_body_name(m, body));
+	else
+		fprintf(file, "    def Xform \"body_%d\"\n    {\n", (int)body);
+}
+
 static void write_bodies(const model *m, FILE *file)
 {
 	for (int32_t i = 0, part = 0; i < m->body_count; i++) {
 		const bool is_there = model_first_frame(m, i) < m->frame_count;
 		if (is_there) {
-			fprintf(file, "    def Xform \"body_%d\"\n    {\n", (int)i);
+			write_name(m, file, i);
 			write_motion(m, file, i);
 		}
 		for (int32_t number = 0; part < m->part_count && m->parts[part].body == i; part++, number++) {
@@ -147,24 +155,33 @@ static void write_bodies(const model *m, FILE *file)
 
 // ---- Deforming bodies, and spheres ----
 
-static int write_deforming(const model *m, FILE *file)
+/// A surface whose vertices and triangles begin at these numbers.
+static void write_surface(const model *m, FILE *file, int32_t number, int32_t vertex, int64_t triangle)
 {
 	const export_deforming *d = m->source->deforming;
-	fputs("    def Mesh \"deforming\"\n    {\n", file);
-	write_faces(file, "        ", d->triangles, d->triangle_count);
-	write_colour(file, "        ", 1);
+	const export_surface *s = &d->surfaces[number];
+	fprintf(file, "    def Mesh \"%s\"\n    {\n", model_surface_name(m, number));
+	write_faces(file, "        ", d->triangles + 3 * triangle, s->triangle_count, vertex);
+	write_colour(file, "        ", number + 1);
 	fputs("        point3f[] points.timeSamples = {\n", file);
 	for (int64_t f = 0; f < model_frames(m, &d->track); f++) {
-		sim_mesh mesh;
-		if (model_load_deforming(m, f, &mesh) != EXIT_DONE)
-			return EXIT_FAILED;
 		fprintf(file, "            %.9g: ", CODES * d->track.times[f * m->every]);
-		write_points(file, mesh.vertices, mesh.vertex_count);
+		write_points(file, m->places + f * d->track.count + 3 * (int64_t)vertex, s->vertex_count);
 		fputs(",\n", file);
-		sim_mesh_free(&mesh);
 	}
 	fputs("        }\n    }\n\n", file);
-	return EXIT_DONE;
+}
+
+static void write_deforming(const model *m, FILE *file)
+{
+	const export_deforming *d = m->source->deforming;
+	int32_t vertex = 0;
+	int64_t triangle = 0;
+	for (int32_t i = 0; i < d->surface_count; i++) {
+		write_surface(m, file, i, vertex, triangle);
+		vertex += d->surfaces[i].vertex_count;
+		triangle += d->surfaces[i].triangle_count;
+	}
 }
 
 static void write_widths(FILE *file, const float *radii, int64_t count)
@@ -240,9 +257,9 @@ int export_write_usda(const model *m, const char *path)
 	fputs("def Xform \"run\"\n{\n", file.stream);
 	if (m->source->bodies)
 		write_bodies(m, file.stream);
-	int status = m->source->deforming ? write_deforming(m, file.stream) : EXIT_DONE;
-	if (status == EXIT_DONE && m->source->spheres)
-		status = write_spheres(m, file.stream);
+	if (m->source->deforming)
+		write_deforming(m, file.stream);
+	const int status = m->source->spheres ? write_spheres(m, file.stream) : EXIT_DONE;
 	fputs("}\n", file.stream);
 	if (status != EXIT_DONE) {
 		io_output_abandon(&file);
