@@ -80,6 +80,7 @@ typedef struct scene_body {
 	uint64_t mask;
 	int32_t group;
 	bool continuous;             ///< stopped at its earliest impact in a step
+	double opacity;              ///< in pictures: 1: solid, 0: hidden
 	int64_t first_step;          ///< the step in which it appears: 0 unless a source makes it
 	int32_t order;               ///< among the bodies of sources: its place in the file
 	int line;                    ///< in the scene file, for messages

@@ -45,6 +45,7 @@ static scene_body default_body(const scene_description *scene)
 		.category = def.category,
 		.mask = def.mask,
 		.group = def.group,
+		.opacity = 1,
 	};
 }
 
@@ -230,6 +231,7 @@ static void read_body_fields(const io_json_node *node, scene_description *scene,
 	io_json_bits(node, "mask", &body->mask);
 	scene_read_int32(node, "group", INT32_MIN, INT32_MAX, &body->group);
 	io_json_bool(node, "continuous", &body->continuous);
+	io_json_number(node, "opacity", 0, 1, &body->opacity);
 	snprintf(body->where, sizeof body->where, "%.*s", SCENE_NAME_SIZE - 1, node->path);
 	body->line = io_json_line(node);
 }
@@ -244,7 +246,7 @@ static scene_body *append_body(const io_json_node *node, scene_description *scen
 
 void scene_read_planes(const io_json_node *section, scene_description *scene)
 {
-	static const char *const fields[] = { "name", "normal", "offset", "friction", "restitution", NULL };
+	static const char *const fields[] = { "name", "normal", "offset", "friction", "restitution", "opacity", NULL };
 	io_json_node list;
 	if (!io_json_member(section, "planes", &list))
 		return;
@@ -260,6 +262,7 @@ void scene_read_planes(const io_json_node *section, scene_description *scene)
 		io_json_number(&node, "offset", -SCENE_FARTHEST, SCENE_FARTHEST, &offset);
 		io_json_number(&node, "friction", 0, 1e6, &body.friction);
 		io_json_number(&node, "restitution", 0, 1, &body.restitution);
+		io_json_number(&node, "opacity", 0, 1, &body.opacity);
 		const double length = sim_length3(normal);
 		if (length < 1e-9)
 			io_json_member_error(&node, "normal", "must not be zero");

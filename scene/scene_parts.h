@@ -47,7 +47,7 @@ int32_t scene_find_mesh(const io_json_node *node, const scene_description *scene
 #define SCENE_BODY_FIELDS                                                                                                      \
 	"name", "shape", "parts", "mesh", "radius", "half_length", "half_extents", "rounding", "kind", "position", "orientation",  \
 		"rotation", "velocity", "angular_velocity", "density", "mass", "friction", "restitution", "category", "mask", "group", \
-		"continuous"
+		"continuous", "opacity"
 
 enum { SCENE_MOST_MESHES_IN_TURN = 64 };
 

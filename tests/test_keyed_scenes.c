@@ -256,6 +256,7 @@ TEST(keyed_scenes, errors_name_file_and_key)
 		"{'bodies':{'grids':[{'shape':'sphere','radius':1,'keys':{'list':[{'time':0}]}}]}}", "field \"bodies.grids[0].keys\"");
 	refuse(CLOTH(",'keys':{'list':[{'time':0}]},'motion':{}", ""),
 		"field \"deforming.movers[0].motion\": cannot be given together with \"keys\"");
+	refuse(BODY("'opacity':1.5"), "field \"bodies.list[0].opacity\"");
 	refuse(CLOTH("", "{'to':'hnad'}"), "field \"deforming.list[0].pins[0].to\": there is no mover or obstacle \"hnad\"");
 	refuse(CLOTH("", "{'to':'ball'}"), "field \"deforming.list[0].pins[0].to\": \"ball\" is pushed by what deforms");
 }

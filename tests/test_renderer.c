@@ -606,3 +606,48 @@ TEST(renderer, smooth_shading_hides_facets)
 	carom_release_mesh(mesh);
 	destroy_fixture(&f);
 }
+
+TEST(renderer, hidden_bodies_leave_no_trace)
+{
+	const view_camera camera = { { 0, -6, 3 }, { 0, 0, 0.5 }, { 0, 0, 1 }, 40 };
+	view_image images[2];
+	for (int i = 0; i < 2; i++) {
+		fixture f = make_fixture();
+		add_plane(&f);
+		add_sphere(&f, 0.5, (carom_vec3){ 1, 0, 0.6 });
+		if (i == 1) {
+			add_sphere(&f, 0.5, (carom_vec3){ 0, -1, 1 }); // before the other one, and between it and the sun
+			f.looks[2].clear = 1;
+		}
+		const view_picture_options options = make_options(&f);
+		images[i] = draw(&f, &camera, &options);
+		destroy_fixture(&f);
+	}
+	CHECK(memcmp(images[0].pixels, images[1].pixels, (size_t)3 * SIZE * SIZE) == 0);
+	view_destroy_image(&images[0]);
+	view_destroy_image(&images[1]);
+}
+
+// A red ball around a white one: the white is seen through two layers of it, and the ball casts no shadow.
+TEST(renderer, bodies_can_be_seen_through)
+{
+	const view_camera camera = { { 0, -6, 1 }, { 0, 0, 1 }, { 0, 0, 1 }, 40 };
+	int red[3], green[3];
+	for (int i = 0; i < 3; i++) {
+		fixture f = make_fixture();
+		const carom_shape shape = { .type = CAROM_SPHERE, .radius = 0.3 };
+		add_body(&f, shape, CAROM_DYNAMIC, (carom_vec3){ 0, 0, 1 }, (view_look){ .color = { 0.9f, 0.9f, 0.9f } });
+		add_sphere(&f, 0.6, (carom_vec3){ 0, 0, 1 });
+		f.looks[1].clear = 0.5f * (float)i;
+		const view_picture_options options = make_options(&f);
+		view_image image = draw(&f, &camera, &options);
+		const uint8_t *middle = view_image_pixel(&image, SIZE / 2, SIZE / 2);
+		red[i] = middle[0];
+		green[i] = middle[1];
+		view_destroy_image(&image);
+		destroy_fixture(&f);
+	}
+	CHECK(green[0] < 60 && green[2] > 120);                      // red, and white
+	CHECK(green[1] > green[0] + 20 && green[1] < green[2] - 20); // pink between the two
+	CHECK(red[0] > 60 && red[1] > 60 && red[2] > 120);
+}

@@ -485,7 +485,7 @@ TEST(scene, errors_of_sources)
 	check_error("{\"bodies\": {\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"circle\": {\"turns\": 1}}]}}",
 		"folder/x.json:1: field \"bodies.sources[0].circle.turns\": unknown field");
 	check_error("{\"bodies\": {\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"spacing\": [1, 1, 1]}]}}",
-		"folder/x.json:1: field \"bodies.sources[0].spacing\": unknown field");
+		"folder/x.json:1: field \"bodies.sources[0].spacing\": unknown field; did you mean \"opacity\"?");
 	check_error("{\"bodies\": {\"sources\": [{\"mesh\": [\"x\"]}]}}",
 		"folder/x.json:1: field \"bodies.sources[0].mesh[0]\": there is no mesh \"x\"; \"meshes\" must hold it");
 	check_error("{\"bodies\": {\"sources\": [{\"shape\": \"plane\", \"kind\": \"dynamic\"}]}}",

@@ -25,7 +25,41 @@ typedef struct render_job {
 	view_image *image;
 	carom_context *workers;
 	atomic_bool failed; // the world refused a query
+	// What rays from the eye see, and what stops light; NULL where all bodies are solid.
+	const carom_query_filter *seen, *shading;
 } render_job;
+
+// Surfaces that a ray from the eye passes before the rest is left out.
+enum { MOST_LAYERS = 16 };
+
+// ---- Bodies that can be seen through ----
+
+static float clear_of(const view_picture_options *options, carom_body_id body, int32_t shape)
+{
+	const int index = (int)body.index1 - 1 + shape;
+	return options->looks && index < options->look_count ? options->looks[index].clear : 0;
+}
+
+static bool is_seen(carom_body_id body, int32_t shape, uint64_t user_data, void *user)
+{
+	(void)user_data;
+	return clear_of(user, body, shape) < 1;
+}
+
+static bool is_solid(carom_body_id body, int32_t shape, uint64_t user_data, void *user)
+{
+	(void)user_data;
+	return clear_of(user, body, shape) == 0;
+}
+
+static bool has_clear_bodies(const view_picture_options *options)
+{
+	for (int i = 0; options->looks && i < options->look_count; ++i) {
+		if (options->looks[i].clear > 0)
+			return true;
+	}
+	return false;
+}
 
 // ---- Surfaces ----
 
@@ -104,7 +138,7 @@ static bool sun_part(const render_job *job, const surface *s, double *part)
 		return true;
 	const carom_ray ray = { s->shadow_origin, job->sun, 0, 1e3 * job->view.distance };
 	bool shadow;
-	if (carom_world_cast_ray_any(job->world, &ray, NULL, &shadow) != CAROM_SUCCESS)
+	if (carom_world_cast_ray_any(job->world, &ray, job->shading, &shadow) != CAROM_SUCCESS)
 		return false;
 	if (shadow)
 		*part = 0;
@@ -136,14 +170,24 @@ static bool shade(const render_job *job, carom_vec3 direction, const carom_ray_h
 static view_color trace(render_job *job, double x, double y)
 {
 	const carom_vec3 direction = view_direction(&job->view, x, y);
-	const carom_ray ray = { job->view.position, direction, 0, 10 * job->fade };
-	bool found;
-	carom_ray_hit hit;
-	view_color result = view_sky_color(&job->view, direction);
-	if (carom_world_cast_ray(job->world, &ray, NULL, &found, &hit) != CAROM_SUCCESS ||
-		(found && !shade(job, direction, &hit, &result)))
-		atomic_store(&job->failed, true);
-	return result;
+	carom_ray ray = { job->view.position, direction, 0, 10 * job->fade };
+	view_color sum = { 0, 0, 0 };
+	double left = 1; // of the light from behind the surfaces so far
+	for (int layer = 0; layer < MOST_LAYERS && left > 0; ++layer) {
+		bool found;
+		carom_ray_hit hit = { 0 };
+		view_color seen = view_sky_color(&job->view, direction);
+		if (carom_world_cast_ray(job->world, &ray, job->seen, &found, &hit) != CAROM_SUCCESS ||
+			(found && !shade(job, direction, &hit, &seen))) {
+			atomic_store(&job->failed, true);
+			return sum;
+		}
+		const double clear = found ? (double)clear_of(job->options, hit.body, hit.shape) : 0, part = left * (1 - clear);
+		sum = (view_color){ sum.r + part * seen.r, sum.g + part * seen.g, sum.b + part * seen.b };
+		left *= clear;
+		ray.t_min = hit.t * (1 + 1e-6);
+	}
+	return sum;
 }
 
 static void sample_pixel(render_job *job, int x, int y, int side)
@@ -256,6 +300,14 @@ bool view_render_world(const carom_world *world, const view_camera *camera, cons
 	job.cell = view_checker_cell(&job.view);
 	job.fade = 5 * job.view.distance;
 	job.sun = view_sun_direction(&job.view, options->sun);
+	carom_query_filter seen = carom_default_query_filter(), shading = seen;
+	if (has_clear_bodies(options)) {
+		seen.body_filter = is_seen;
+		shading.body_filter = is_solid;
+		seen.filter_user = shading.filter_user = (void *)(uintptr_t)options;
+		job.seen = &seen;
+		job.shading = &shading;
+	}
 	job.workers = view_create_workers(options->threads);
 	const bool drawn = draw_world(&job) && view_draw_overlay(world, &job.view, options, image);
 	carom_destroy_context(job.workers);

@@ -320,6 +320,21 @@ static void describe_detection(const export_bodies *b, cJSON *head)
 	cJSON_AddNumberToObject(object, "toiTolerance", d.toi_tolerance);
 }
 
+/// Bodies of the scene that are not solid to the eye, by their numbers.
+static void describe_opacity(const export_bodies *b, cJSON *head)
+{
+	const scene_rigid *rigid = &b->play.scene.rigid;
+	cJSON *object = NULL;
+	for (int32_t i = 0; i < b->body_count && i < rigid->body_count; i++) {
+		char number[20];
+		if (rigid->bodies[i].opacity == 1)
+			continue;
+		object = object ? object : cJSON_AddObjectToObject(head, "opacity");
+		snprintf(number, sizeof number, "%d", (int)i);
+		cJSON_AddNumberToObject(object, number, rigid->bodies[i].opacity);
+	}
+}
+
 void export_describe_bodies(const export_bodies *b, cJSON *head, cJSON *track)
 {
 	const io_recording *recording = b->play.recording;
@@ -331,6 +346,7 @@ void export_describe_bodies(const export_bodies *b, cJSON *head, cJSON *track)
 		describe_detection(b, head);
 	if (b->contact_first)
 		page_describe_contacts(head, b->quantum, CONTACT_FRAMES);
+	describe_opacity(b, head);
 	if (b->play.scene.text)
 		page_describe_camera(head, &b->play.scene.camera);
 }

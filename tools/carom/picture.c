@@ -170,3 +170,11 @@ int picture_add_spheres(picture *p, int64_t count, const carom_strided *centres,
 	def.contacts = false;
 	return picture_add_body(p, &def, NULL, 0);
 }
+
+view_look picture_scene_look(const scene_description *scene, int32_t body, int32_t shape, int number)
+{
+	const scene_body *b = &scene->rigid.bodies[body];
+	view_look look = view_make_look(scene_shape_of(scene, b, shape)->type, b->kind, number);
+	look.clear = (float)(1 - b->opacity);
+	return look;
+}

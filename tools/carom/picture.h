@@ -5,6 +5,7 @@
 #ifndef CAROM_TOOL_PICTURE_H
 #define CAROM_TOOL_PICTURE_H
 
+#include "scene/scene.h"
 #include "view/renderer.h"
 
 /// A surface, or a part of one. Nothing is owned.
@@ -61,5 +62,8 @@ bool picture_box_is_empty(const carom_aabb *box);
 /// Unite a box with points, or with spheres where radii are given.
 void picture_widen_box_by(carom_aabb *box, int64_t count, const carom_strided *places, const carom_strided *radii);
 carom_vec3 picture_middle_of(const carom_aabb *box);
+
+/// The look of a shape of a body of a scene; number chooses the colour.
+view_look picture_scene_look(const scene_description *scene, int32_t body, int32_t shape, int number);
 
 #endif

@@ -110,6 +110,9 @@ static bool add_body(playback *play, carom_world *world, int32_t row, int32_t nu
 		return false;
 	for (int32_t k = 0; k < rows; ++k) {
 		view_look look = view_make_look(recorded[k].type, recorded->kind, number);
+		const int32_t own = number - play->first_number;
+		if (own < play->scene.rigid.body_count)
+			look.clear = (float)(1 - play->scene.rigid.bodies[own].opacity);
 		if (recorded[k].type == CAROM_MESH && play->smooth[recorded[k].mesh].normals)
 			look.surface = &play->smooth[recorded[k].mesh];
 		play->looks[play->look_count++] = look;

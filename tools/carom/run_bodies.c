@@ -1,5 +1,6 @@
 // The rigid bodies of `carom run`: recording.h5, and their part of table, summary and picture.
 #include "devices.h"
+#include "picture.h"
 #include "report.h"
 #include "run.h"
 #include "run_picture.h"
@@ -116,7 +117,7 @@ static view_look *make_looks(const run *r, int32_t *look_count)
 	for (int32_t i = 0; looks && i < count; i++) {
 		const scene_body *body = &scene->rigid.bodies[i];
 		for (int32_t k = 0; k < scene_shape_count(body); k++)
-			*next++ = view_make_look(scene_shape_of(scene, body, k)->type, body->kind, (int)i);
+			*next++ = picture_scene_look(scene, i, k, (int)i);
 	}
 	return looks;
 }

@@ -116,7 +116,7 @@ static int add_rigid_bodies(moment *m)
 		view_look *looks = calloc((size_t)shapes, sizeof *looks);
 		def.continuous = false;
 		for (int32_t k = 0; looks && k < shapes; k++)
-			looks[k] = view_make_look(scene_shape_of(&r->scene, body, k)->type, body->kind, m->surface.body_count + (int)i);
+			looks[k] = picture_scene_look(&r->scene, i, k, m->surface.body_count + (int)i);
 		const int status = looks ? picture_add_body(&m->picture, &def, looks, shapes) : report_error(NULL, "out of memory");
 		free(looks);
 		if (status != EXIT_DONE)

@@ -34,6 +34,12 @@ vec3 shade(vec3 base, vec3 p, vec3 n) {
 	float gloss = pow(max(dot(n, normalize(toEye + uSun)), 0.0), 40.0) * 0.12 * lit;
 	return base * (ambient * (0.82 + 0.25 * rim) + uSunColor * sun * lit) + gloss * uSunColor;
 }
+// What can be seen through lacks pixels, in an ordered pattern: no order of drawing matters.
+bool isClear(float part) {
+	const int order[16] = int[16](0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5);
+	ivec2 at = ivec2(gl_FragCoord.xy) & 3;
+	return part * 16.0 > float(order[at.y * 4 + at.x]) + 0.5;
+}
 vec4 finish(vec3 c, float alpha) {
 	c = c * (1.0 + c * 0.10) / (1.0 + c * 0.30);
 	return vec4(pow(max(c, 0.0), vec3(1.0 / 2.2)), alpha);
@@ -45,17 +51,19 @@ const PROGRAMS = {
 		vertex: `
 in vec3 aPosition, aNormal, iPlace, iScale, iColor; in vec4 iTurn; in vec2 iFlags;
 uniform mat4 uView;
-out vec3 vPlace, vNormal, vColor; flat out vec2 vFlags;
+out vec3 vPlace, vNormal, vColor; flat out vec2 vFlags; flat out float vClear;
 vec3 turn(vec4 q, vec3 v) { vec3 t = 2.0 * cross(q.xyz, v); return v + q.w * t + cross(q.xyz, t); }
 void main() {
 	vNormal = turn(iTurn, aNormal / max(iScale, vec3(1e-20)));
 	vPlace = iPlace + turn(iTurn, aPosition * iScale);
-	vColor = iColor; vFlags = iFlags;
+	vClear = floor(iColor.r / 4.0) / 16.0; // sixteenths that can be seen through, in fours above the red
+	vColor = vec3(iColor.r - 64.0 * vClear, iColor.gb); vFlags = iFlags;
 	gl_Position = uView * vec4(vPlace, 1.0);
 }`,
 		fragment: `
-in vec3 vPlace, vNormal, vColor; flat in vec2 vFlags;
+in vec3 vPlace, vNormal, vColor; flat in vec2 vFlags; flat in float vClear;
 void main() {
+	if (isClear(vClear)) discard;
 	vec3 n = normalize(vNormal);
 	if (dot(n, uEye - vPlace) < 0.0 && !gl_FrontFacing) n = -n;
 	vec3 c = shade(vColor, vPlace, n);
@@ -145,12 +153,14 @@ void main() { float t = smoothstep(-1.0, 1.0, vAt.y); color = vec4(mix(uBottom, 
 };
 
 // Depth alone for the sun, and numbers for picking: other fragment shaders behind the vertex shaders above.
-const SHADOW_FRAGMENT = { plain: `void main() {}`, spheres: `
+const SHADOW_FRAGMENT = { plain: `void main() {}`, mesh: `
+flat in float vClear;
+void main() { if (vClear > 0.0) discard; }`, spheres: `
 in vec3 vPlace; flat in vec3 vCentre; flat in float vRadius;
 void main() { if (length(vPlace - vCentre) > vRadius) discard; }` };
 const PICK_FRAGMENT = {
-	mesh: `flat in vec2 vFlags; out vec4 color;
-void main() { int i = int(vFlags.y + 0.5); color = vec4(i & 255, (i >> 8) & 255, (i >> 16) & 255, 255.0) / 255.0; color.a = 1.0; }`,
+	mesh: `flat in vec2 vFlags; flat in float vClear; out vec4 color;
+void main() { if (vClear > 0.99) discard; int i = int(vFlags.y + 0.5); color = vec4(i & 255, (i >> 8) & 255, (i >> 16) & 255, 255.0) / 255.0; color.a = 1.0; }`,
 	spheres: `in vec3 vPlace; flat in vec3 vCentre; flat in float vRadius; flat in int vId; uniform mat4 uView; uniform vec3 uEye; out vec4 color;
 void main() { vec3 d = normalize(vPlace - uEye), o = uEye - vCentre; float b = dot(o, d), h = b * b - dot(o, o) + vRadius * vRadius;
 	if (h < 0.0) discard; vec4 q = uView * vec4(uEye + d * (-b - sqrt(h)), 1.0); gl_FragDepth = q.z / q.w * 0.5 + 0.5;
@@ -158,7 +168,7 @@ void main() { vec3 d = normalize(vPlace - uEye), o = uEye - vCentre; float b = d
 };
 
 const SHADOW_SIZE = 2048;
-/** Floats of an instance of a mesh: place 3, turn 4, scale 3, colour 3, picked, number. */
+/** Floats of an instance of a mesh: place 3, turn 4, scale 3, colour 3 (red + 4 for each sixteenth that can be seen through), picked, number. */
 const INSTANCE = 15;
 
 class Renderer {

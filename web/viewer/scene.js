@@ -143,7 +143,8 @@ class Scene {
 			each.scale = this.scaleOf(each);
 			each.vertices = vertices;
 			const color = each.kind === "static" ? STATIC_COLOR : paletteColor(each.number);
-			batch.data.set([...each.scale, ...color, 0, each.number], slot * INSTANCE + 7);
+			const opacity = (this.head.opacity || {})[each.number] ?? 1;
+			batch.data.set([...each.scale, color[0] + 4 * Math.round(16 * (1 - opacity)), color[1], color[2], 0, each.number], slot * INSTANCE + 7);
 		});
 	}
 
