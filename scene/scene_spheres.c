@@ -17,6 +17,18 @@ static void read_vector(const io_json_node *object, const char *name, double mos
 	io_json_numbers(object, name, 3, -most, most, v);
 }
 
+/// One number for each axis, or one for all.
+static void read_velocity_spread(const io_json_node *object, double spread[3])
+{
+	io_json_node node;
+	if (!io_json_member(object, "velocity_spread", &node) || !cJSON_IsNumber(node.item)) {
+		io_json_numbers(object, "velocity_spread", 3, 0, 1e6, spread);
+		return;
+	}
+	if (io_json_number(object, "velocity_spread", 0, 1e6, &spread[0]))
+		spread[1] = spread[2] = spread[0];
+}
+
 /// The number of a word that an array holds, or -1 after an error.
 static int read_word(const io_json_node *node, const char *const *words)
 {
@@ -449,7 +461,7 @@ static void read_source(const io_json_node *node, scene_description *scene, scen
 	read_vector(node, "position", SCENE_FARTHEST, source->position);
 	read_copies(node, &scene->spheres.def, source);
 	read_vector(node, "velocity", 1e6, source->velocity);
-	io_json_numbers(node, "velocity_spread", 3, 0, 1e6, source->velocity_spread);
+	read_velocity_spread(node, source->velocity_spread);
 	io_json_bits(node, "velocity_seed", &source->velocity_seed);
 	read_vector(node, "angular_velocity", 1e6, source->angular_velocity);
 }

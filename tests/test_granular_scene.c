@@ -208,10 +208,10 @@ TEST(granular_scene, every_field)
 		" \"list\": [\n"
 		"  {\"random\": 9, \"radius\": [0.25, 0.5], \"seed\": \"0xff\", \"apart\": false, \"lower\": [0, 0, 0], \"upper\": [2, 2, 2],\n"
 		"   \"velocity\": [1, 2, 3], \"velocity_spread\": [4, 5, 6], \"velocity_seed\": 8, \"angular_velocity\": [7, 8, 9]},\n"
-		"  {\"file\": \"s.csv\", \"radius\": 0.125, \"scale\": 2, \"position\": [1, 1, 1]},\n"
+		"  {\"file\": \"s.csv\", \"radius\": 0.125, \"scale\": 2, \"position\": [1, 1, 1], \"velocity_spread\": 0.5},\n"
 		"  {\"mesh\": \"n\", \"radius\": 0.5, \"count\": 77, \"mix\": true, \"jitter\": 0.25, \"seed\": 4, \"position\": [3, 2, 1],\n"
 		"   \"copies\": {\"grid\": [2, 3, 4], \"spacing\": [5, 6, 7], \"count\": 23, \"degrees\": 45, \"seed\": 6}},\n"
-		"  {\"mesh\": \"m\", \"radius\": 0.1, \"copies\": {\"count\": 3, \"lower\": [0, 0, 0], \"upper\": [1, 2, 3]}}]\n"
+		"  {\"mesh\": \"m\", \"radius\": 0.1, \"velocity_spread\": 0, \"copies\": {\"count\": 3, \"lower\": [0, 0, 0], \"upper\": [1, 2, 3]}}]\n"
 		"}}\n";
 	scene_description scene;
 	sim_error error;
@@ -278,6 +278,7 @@ TEST(granular_scene, every_field)
 	CHECK_NEAR(s->angular_velocity[0], 7, 0);
 	CHECK_INT(s->line, 18);
 	s = &scene.spheres.sources[1];
+	CHECK(s->velocity_spread[0] == 0.5 && s->velocity_spread[1] == 0.5 && s->velocity_spread[2] == 0.5);
 	CHECK_INT(s->kind, SCENE_SPHERES_FILE);
 	CHECK_STR(s->file, "folder/s.csv");
 	CHECK_NEAR(s->radius[1], 0.125, 0);

@@ -439,7 +439,9 @@ static void strip_parts(fixture_tape *to, const uint8_t **from)
 static void strip_body(fixture_tape *to, const uint8_t **from)
 {
 	copy(to, from, HEAD_OF_BODY);
+	const bool has_parts = cr_load_le(*from, 4) > 0;
 	strip_parts(to, from);
+	*from += has_parts ? 4 : 0; // nor did it know room for more
 	copy(to, from, END_OF_BODY);
 }
 
@@ -478,8 +480,7 @@ static fixture_tape to_old_version(const fixture_tape *t)
 		else if (opcode == CR_RECORD_SET_PARTS) {
 			copy(&old, &from, 8);
 			strip_parts(&old, &from);
-		}
-		else if (opcode == CR_RECORD_WORLD) {
+		} else if (opcode == CR_RECORD_WORLD) {
 			copy(&old, &from, (size_t)(next - from) - sizeof(double)); // without long_edge_share
 			from = next;
 		}

@@ -278,6 +278,8 @@ export interface BodyDef {
 	shape?: Shape | undefined;
 	/** At least one; a body without parts has shape alone. */
 	parts?: readonly Part[] | undefined;
+	/** Of a body with parts: how many it may have at any time, so that setParts may add some. 0: as many as it has. */
+	partRoom?: number | undefined;
 	/** Of a granular body, in place of a shape: centres [3n] in the frame of pose. */
 	centres?: Numbers | undefined;
 	/** [n] */

@@ -47,7 +47,7 @@ export const LAYOUTS = {
 	world_def: `-cookie:i32 broad_phase:BROAD max_contacts_per_pair:i32 speculative_distance:f64 match_distance:f64 temporal:TEMPORAL
 		contact_normal:NORMAL internal_edge_angle:f64 long_edge_share:f64 -pair_filter:ptr -contact_filter:ptr -filter_user:ptr sweep:sweep_def toi_tolerance:f64
 		memory_budget:size -lab:ptr`,
-	body_def: `-cookie:i32 -shape:shape -parts:ptr -part_count:i32 kind:KIND -sphere_count:i32 -centres:strided -radii:strided pose:f64*7 category:u64
+	body_def: `-cookie:i32 -shape:shape -parts:ptr -part_count:i32 part_room:i32 kind:KIND -sphere_count:i32 -centres:strided -radii:strided pose:f64*7 category:u64
 		mask:u64 group:i32 sensor:bool self_collision:bool continuous:bool shape_impacts:bool contacts:bool thickness:f64 user_data:u64`,
 	contact: `body_a:id body_b:id point:f64*3 normal:f32*3 depth:f32 feature_a:i32 feature_b:i32 kind:CONTACT age:i32 impulse:f32*3 pair:i32
 		material_a:u32 material_b:u32 shape_a=part_a:i32 shape_b=part_b:i32`,
@@ -1678,7 +1678,7 @@ export class World extends Handle {
 			this.carom.putRecord("field_region", room, () => {}, region, "editField: "), put(heights, Float32Array)));
 	}
 
-	/** Give a body with parts other parts, at most as many. */
+	/** Give a body with parts other parts, up to its partRoom; without room at most as many as it has. */
 	setParts(id, parts) {
 		this.change((world, put, room) => this.carom.exports.cw_set_parts(world, this.id(id, put, "setParts"), this.carom.putParts(room, parts, "setParts: parts"), parts.length));
 	}

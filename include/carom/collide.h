@@ -2,9 +2,10 @@
 /// Shapes without a world. Two shapes at two poses: how far apart they are, where they touch, and
 /// when they first meet. One shape: where a ray hits it, its point nearest to another, its mass.
 ///
-/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, meshes
-/// and height fields, in any pair; a plane against any of these. carom_collide_convex alone takes
-/// no meshes (CAROM_UNSUPPORTED). A pose or motion may be NULL: the identity. Positions are first
+/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, meshes and height fields, in any
+/// pair; a plane against any of these. Each has its rounding, meshes and height fields in
+/// carom_distance, carom_overlap and carom_time_of_impact. carom_collide_convex alone takes no
+/// meshes (CAROM_UNSUPPORTED). A pose or motion may be NULL: the identity. Positions are first
 /// taken relative to each other, so places far from the origin lose nothing.
 ///
 /// All calls are thread-safe and give equal bits on every machine. They return
@@ -49,6 +50,8 @@ typedef struct carom_separation {
 ///   point_b are told before the move, and touch after it.
 /// - A closed mesh is solid. An open one has no inside: it is met where its triangles are, and a
 ///   shape behind it is apart. A mesh without triangles is infinitely far from everything.
+/// - With a rounding, the distance of shapes that are apart is that of the bare surfaces less the
+///   roundings. Where the sums overlap, the way out parts the sums.
 ///
 /// Cost with meshes: apart as carom_mesh_distance. Overlapping some forty searches along
 /// directions: tenths of a millisecond for a convex shape and a mesh, one or two milliseconds for

@@ -25,7 +25,8 @@ typedef enum carom_shape_type {
 	CAROM_ELLIPSOID, ///< half_extents: semi-axes along x, y, z
 } carom_shape_type;
 
-/// A shape in its own frame. Set type and the fields that it names; the others are not read.
+/// A shape in its own frame. Set type, the fields that it names, and rounding where it is wanted;
+/// the others are not read.
 typedef struct carom_shape {
 	carom_shape_type type;
 	double radius;
@@ -34,8 +35,16 @@ typedef struct carom_shape {
 	/// For CAROM_MESH and CAROM_HULL: a mesh of the world's context. A body takes a reference to
 	/// it.
 	const carom_mesh *mesh;
-	/// Radius of a ball that is added to a box, hull, cylinder, cone or ellipsoid: the shape grows
-	/// by it on all sides, and its edges become round. 0 or more; not read for other types.
+	/// Radius of a ball that is added to the shape (the Minkowski sum of both): the shape grows by
+	/// it on all sides, and its edges become round. 0 or more. So padding of a robot's link is one
+	/// field, whatever its shape.
+	/// - CAROM_MESH: distances, overlaps, nearest bodies, shape casts and times of impact take it
+	///   (carom_distance, carom_overlap, carom_time_of_impact, carom_world_overlap_shape,
+	///   carom_world_closest_body, carom_world_cast_shape, and their batches). An open mesh becomes
+	///   a plate of twice this thickness. Bodies, contacts, rays and nearest points refuse a mesh
+	///   with a rounding (CAROM_INVALID_ARGUMENT).
+	/// - CAROM_PLANE: it must be 0.
+	/// - All others: it counts everywhere. That of a sphere or capsule adds to its radius.
 	double rounding;
 } carom_shape;
 

@@ -67,6 +67,11 @@ typedef struct carom_body_def {
 	/// name the body and the index of the part in this array.
 	const carom_part *parts;
 	int32_t part_count; ///< 0: the body has shape, and parts is NULL
+	/// For a body with parts: how many it may have at any time, from part_count on, so that
+	/// carom_world_set_parts may add some: a wheel, an object in a gripper. A part that is not
+	/// there takes about 300 bytes and no time. At most 65,536 more than part_count. 0: part_count,
+	/// and numbers of parts that go are given up.
+	int32_t part_room;
 	carom_body_kind kind;
 	/// For a granular body alone: its spheres, which are copied. shape then stays as
 	/// carom_default_body_def made it. Centres are in the frame of pose. Radii are above 0, and no
@@ -505,10 +510,14 @@ CAROM_API carom_result carom_world_set_shape(
 /// of the body is no height field, or the body has parts. On any failure nothing has changed.
 CAROM_API carom_result carom_world_edit_field(carom_world *world, carom_body_id id,
 	const carom_field_region *region, const float *heights);
-/// Give a body with parts other parts [count], in place, as carom_world_set_shape does. count is
-/// from 1 to the number of parts that the body has; it cannot get more.
+/// Give a body with parts other parts [count], in place, as carom_world_set_shape does: move some,
+/// attach an object to a gripper and let it go, break a piece off. count is from 1 to
+/// carom_body_def.part_room; in a body without room to the number of parts that it has.
 /// - A part is known by its number. Pairs of parts that stay go on; those of parts that are left
-///   out end in the next step.
+///   out end in the next step, and those of parts that come begin. So append a part that comes, and
+///   let the last part take the number of one that goes.
+/// - A part that was a body of its own is removed by carom_world_remove_body, before or after: its
+///   pairs end, and those of the part begin with age 0.
 /// - Where the body is A, contacts of a part whose pose in the body changes begin with age 0 and no
 ///   impulse.
 /// - Parts that are equal to those before keep all that they have.

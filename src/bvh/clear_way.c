@@ -65,9 +65,10 @@ void cr_solid_box(const cr_solid *s, v3d *centre, v3d *extent)
 		cr_convex_bounds(s->convex, &identity, lower, upper);
 	const v3d l = { lower[0], lower[1], lower[2] }, u = { upper[0], upper[1], upper[2] };
 	*centre = v3d_scale(v3d_add(l, u), 0.5);
-	*extent = v3d_scale(v3d_sub(u, l), 0.5);
+	*extent = v3d_add(v3d_scale(v3d_sub(u, l), 0.5), (v3d){ s->padding, s->padding, s->padding });
 }
 
+/// Of the mesh itself.
 static void node_box(const cr_collider *c, uint32_t part, v3d *centre, v3d *extent)
 {
 	const cr_node8 *node = &c->tree.nodes[part / CR_WIDTH];
@@ -107,6 +108,15 @@ static void span_of_convex(const clearing *c, int side, cr_slide_span *s)
 	}
 }
 
+/// Add a ball to a part: the axes are unit.
+static void widen(cr_slide_span *s, double radius)
+{
+	for (int i = 0; i < CR_SLIDE_AXES && radius > 0; i++) {
+		s->low[i] -= radius;
+		s->high[i] += radius;
+	}
+}
+
 static void span_of(const clearing *c, int side, uint32_t part, cr_slide_span *s)
 {
 	const cr_solid *solid = c->solid[side];
@@ -118,6 +128,7 @@ static void span_of(const clearing *c, int side, uint32_t part, cr_slide_span *s
 	if (cr_is_triangle_part(part)) {
 		cr_collider_triangle(solid->collider, cr_triangle_of_part(part), corners);
 		span_of_corners(c, side, corners, s);
+		widen(s, solid->padding);
 		return;
 	}
 	if (part == CR_PART_WHOLE)
@@ -131,6 +142,8 @@ static void span_of(const clearing *c, int side, uint32_t part, cr_slide_span *s
 		s->low[i] = middle - reach;
 		s->high[i] = middle + reach;
 	}
+	if (part != CR_PART_WHOLE)
+		widen(s, solid->padding);
 }
 
 /// Bounds of the moves at which two parts overlap.
@@ -205,6 +218,7 @@ static void open_pair(clearing *c, const part_pair *pair)
 	double enter[CR_WIDTH], leave[CR_WIDTH];
 	cr_slide_span other;
 	span_of(c, 1 - opened, pair->part[1 - opened], &other);
+	widen(&other, c->solid[opened]->padding); // the kernel sees the mesh itself
 	const int base = c->top;
 	uint32_t lanes = c->pair->kernels->slide(&c->axes, collider, opened, child, &other, enter, leave);
 	for (; lanes; lanes &= lanes - 1) {
@@ -222,7 +236,7 @@ cr_convex cr_part_of_solid(const cr_solid *s, int32_t triangle)
 {
 	if (s->convex)
 		return *s->convex;
-	cr_convex part = { .core = CR_CORE_TRIANGLE };
+	cr_convex part = { .core = CR_CORE_TRIANGLE, .rounding = s->padding };
 	cr_collider_triangle(s->collider, triangle, part.corner);
 	return part;
 }
@@ -255,7 +269,7 @@ static cr_slide slide_parts(clearing *c, const part_pair *pair)
 {
 	const cr_solid_pair *p = c->pair;
 	const cr_convex a = convex_of(c->solid[0], pair->part[0]), b = convex_of(c->solid[1], pair->part[1]);
-	if (a.core != CR_CORE_TRIANGLE || b.core != CR_CORE_TRIANGLE) {
+	if (a.core != CR_CORE_TRIANGLE || b.core != CR_CORE_TRIANGLE || a.rounding + b.rounding > 0) {
 		cr_slide_span spans[2];
 		span_of(c, 0, pair->part[0], &spans[0]);
 		span_of(c, 1, pair->part[1], &spans[1]);

@@ -12,6 +12,7 @@ typedef struct cr_solid {
 	const cr_convex *convex;     // NULL: a mesh
 	const cr_collider *collider; // of a mesh
 	const cr_facets *facets;     // of a mesh
+	double padding;              // of a mesh: radius of a ball that is added to it
 	v3d place;                   // a point of its first piece, own frame
 	const v3d *places;           // [place_count] of every piece; NULL: it has only one
 	int32_t place_count;

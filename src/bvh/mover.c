@@ -49,6 +49,16 @@ static cr_mover_box make_box(const double lower[3], const double upper[3], bool 
 		with_reach ? v3d_length((v3d){ far[0], far[1], far[2] }) : 0 };
 }
 
+/// Grow the box of a part by the ball that is added to its mesh.
+static void pad_box(const cr_mover *m, cr_mover_box *box)
+{
+	const double more = m->padding;
+	if (!(more > 0))
+		return;
+	box->extent = v3d_add(box->extent, (v3d){ more, more, more });
+	box->reach += more;
+}
+
 cr_mover_box cr_mover_bounds(const cr_mover *m)
 {
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
@@ -62,6 +72,7 @@ cr_mover_box cr_mover_bounds(const cr_mover *m)
 	cr_mover_box box = make_box(lower, upper, true);
 	if (m->convex)
 		box.reach = fmin(box.reach, cr_convex_reach(m->convex));
+	pad_box(m, &box);
 	return box;
 }
 
@@ -84,7 +95,9 @@ static cr_mover_box box_of(const cr_descent *d, int side, uint32_t part)
 	if (cr_is_triangle_part(part)) {
 		v3d corners[3];
 		cr_collider_triangle(c, cr_triangle_of_part(part), corners);
-		return triangle_box(corners, !d->by_gap);
+		cr_mover_box box = triangle_box(corners, !d->by_gap);
+		pad_box(d->mover[side], &box);
+		return box;
 	}
 	const cr_node8 *node = &c->tree.nodes[part / CR_WIDTH];
 	double lower[3], upper[3];
@@ -92,14 +105,16 @@ static cr_mover_box box_of(const cr_descent *d, int side, uint32_t part)
 		lower[k] = node->lower[k][part % CR_WIDTH];
 		upper[k] = node->upper[k][part % CR_WIDTH];
 	}
-	return make_box(lower, upper, !d->by_gap);
+	cr_mover_box box = make_box(lower, upper, !d->by_gap);
+	pad_box(d->mover[side], &box);
+	return box;
 }
 
 cr_convex cr_part_convex(const cr_mover *m, uint32_t part)
 {
 	if (m->convex)
 		return *m->convex;
-	cr_convex triangle = { .core = CR_CORE_TRIANGLE };
+	cr_convex triangle = { .core = CR_CORE_TRIANGLE, .rounding = m->padding };
 	if (m->collider)
 		cr_collider_triangle(m->collider, cr_triangle_of_part(part), triangle.corner);
 	return triangle;
@@ -560,9 +575,9 @@ static bool begins_inside(
 	// On the surface, as near as floats tell, the way out is that of the surface.
 	const v3d n = m3d_mul(&rm, length > 1e-6 * (double)mesh->collider->scale ? v3d_scale(way, 1 / length) : nearest.normal);
 	const double beyond = reach_beyond(inner, p.own, m3d_tmul(&ri, v3d_neg(n)));
-	*s = (cr_separation){ .gap = -(length + beyond), .normal = n, .converged = true };
+	*s = (cr_separation){ .gap = -(length + beyond + mesh->padding), .normal = n, .converged = true };
 	s->on_a = v3d_mad(p.place, -beyond, n);
-	s->on_b = m3d_mul(&rm, nearest.point);
+	s->on_b = v3d_mad(m3d_mul(&rm, nearest.point), mesh->padding, n);
 	*triangle = nearest.triangle;
 	return true;
 }

@@ -14,6 +14,7 @@ typedef struct cr_mover {
 	cr_motion motion;            // neither: a plane, the half space z <= 0 of its frame
 	bool two_sided;              // of a mesh: its triangles have no front
 	bool many_pieces;            // of a mesh: one may lie in another body, and others beside it
+	double padding;              // of a mesh: radius of a ball that is added to it
 	// of a body that touches another: how much deeper it may get; 0: half of the tolerance
 	double sinking;
 	// It gets no deeper at all than it is, and comes into nothing that it touches: so a shape that

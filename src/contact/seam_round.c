@@ -121,7 +121,7 @@ static bool are_one(
 	const cr_body *leaver = cr_seam_body(g, a, 1 - g->side);
 	if (is_egg(leaver))
 		return true;
-	const double near = SAME_NORMAL * leaver->shape.def.radius + cr_seam_slop(g, a);
+	const double near = SAME_NORMAL * cr_round_radius(&leaver->shape.def) + cr_seam_slop(g, a);
 	const v3d at_a = cr_ends_of(g->pipeline, a, of_a).at[1 - g->side];
 	return v3d_length(v3d_sub(at_a, cr_ends_of(g->pipeline, b, of_b).at[1 - g->side])) <= near;
 }

@@ -35,8 +35,8 @@ static void find_reach(const placed_volume *v, double lower[3], double upper[3])
 		const v3d row = v->rotation.row[k];
 		const double *h = shape->half_extents;
 		upper[k] = shape->type == CAROM_BOX ? fabs(row.x) * h[0] + fabs(row.y) * h[1] + fabs(row.z) * h[2]
-			: shape->type == CAROM_CAPSULE  ? fabs(row.z) * shape->half_length + shape->radius
-											: shape->radius;
+			: shape->type == CAROM_CAPSULE  ? fabs(row.z) * shape->half_length + cr_round_radius(shape)
+											: cr_round_radius(shape);
 		lower[k] = -upper[k];
 	}
 }
@@ -78,6 +78,25 @@ static bool volume_meets_box(const void *user, const double lower[3], const doub
 	return v3d_dot(normal, d) <= (fabs(d.x) + fabs(d.y) + fabs(d.z)) * 0x1p-48;
 }
 
+/// How a triangle lies to a rounded box, where a look tells it: most triangles that a walk asks
+/// about are far, or in the box without its rounding. Corners in the frame of the box.
+typedef enum seen_at_once { SEEN_APART, SEEN_MET, SEEN_NEAR } seen_at_once;
+static seen_at_once look_at_box(const carom_shape *s, const v3d c[3])
+{
+	const double *h = s->half_extents, r = s->rounding * (1 + 1e-9);
+	const v3d half = { h[0], h[1], h[2] }, zero = { 0, 0, 0 };
+	double gap[3];
+	for (int k = 0; k < 3; k++) {
+		const double x = v3d_get(c[0], k), y = v3d_get(c[1], k), z = v3d_get(c[2], k);
+		gap[k] = fmax(fmax(fmin(fmin(x, y), z) - h[k], -fmax(fmax(x, y), z) - h[k]), 0);
+	}
+	const v3d n = v3d_cross(v3d_sub(c[1], c[0]), v3d_sub(c[2], c[0]));
+	const double across = fabs(n.x) * h[0] + fabs(n.y) * h[1] + fabs(n.z) * h[2];
+	if (gap[0] * gap[0] + gap[1] * gap[1] + gap[2] * gap[2] > r * r || fabs(v3d_dot(n, c[0])) > across + r * v3d_length(n))
+		return SEEN_APART;
+	return cr_triangle_box_overlap(zero, half, c[0], c[1], c[2]) ? SEEN_MET : SEEN_NEAR;
+}
+
 static bool volume_meets_triangle(void *user, int32_t triangle, const v3d corners[3])
 {
 	(void)triangle;
@@ -87,6 +106,9 @@ static bool volume_meets_triangle(void *user, int32_t triangle, const v3d corner
 	for (int k = 0; k < 3; k++)
 		c[k] = to_volume(v, corners[k]);
 	const v3d zero = { 0, 0, 0 };
+	const seen_at_once seen = v->family == CR_FAMILY_CONVEX && s->type == CAROM_BOX ? look_at_box(s, c) : SEEN_NEAR;
+	if (seen != SEEN_NEAR)
+		return seen == SEEN_MET;
 	if (v->family == CR_FAMILY_CONVEX) {
 		const cr_convex t = { .core = CR_CORE_TRIANGLE, .corner = { c[0], c[1], c[2] } };
 		const cr_relative same = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
@@ -98,12 +120,13 @@ static bool volume_meets_triangle(void *user, int32_t triangle, const v3d corner
 	case CAROM_SPHERE: {
 		cr_feature feature;
 		const v3d q = cr_closest_point_triangle(zero, c[0], c[1], c[2], &feature);
-		return v3d_dot(q, q) <= s->radius * s->radius;
+		return v3d_dot(q, q) <= cr_round_radius(s) * cr_round_radius(s);
 	}
 	case CAROM_CAPSULE: {
 		v3d on_segment, on_triangle;
 		const v3d p0 = { 0, 0, -s->half_length }, p1 = { 0, 0, s->half_length };
-		return cr_closest_segment_triangle(p0, p1, c[0], c[1], c[2], &on_segment, &on_triangle) <= s->radius * s->radius;
+		return cr_closest_segment_triangle(p0, p1, c[0], c[1], c[2], &on_segment, &on_triangle) <=
+			cr_round_radius(s) * cr_round_radius(s);
 	}
 	case CAROM_BOX:
 		return cr_triangle_box_overlap(
@@ -225,8 +248,16 @@ static bool find_inner_piece(const mesh_pair *p, bool *inside)
 	return true;
 }
 
+/// Do the surfaces come within a distance of each other?
+static bool are_within(const mesh_pair *p, double distance)
+{
+	cr_collider_gap gap;
+	return p->kernels->gap(&p->mesh[0]->collider, &p->mesh[1]->collider, &p->rotation, p->position, distance, &gap);
+}
+
+/// padding: the sum of the balls that are added to the two.
 static carom_result meshes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_mesh *a,
-	const carom_pose *pose_a, const carom_mesh *b, const carom_pose *pose_b, bool *overlap)
+	const carom_pose *pose_a, const carom_mesh *b, const carom_pose *pose_b, double padding, bool *overlap)
 {
 	*overlap = false;
 	if (a->collider.triangle_count == 0 || b->collider.triangle_count == 0)
@@ -236,10 +267,13 @@ static carom_result meshes_overlap(carom_context *memory, const cr_bvh_kernels *
 	cr_relative_pose(pose_a, pose_b, &p.rotation, &p.position);
 	// Bodies that are further apart than float can say do not touch.
 	const double reach = 4 * ((double)a->collider.scale + (double)b->collider.scale);
-	if (v3d_length(p.position) > reach)
+	if (v3d_length(p.position) > reach + padding)
 		return CAROM_SUCCESS;
 	cr_arena_init(&arena, memory);
-	const bool complete = find_crossing(&p, overlap) && (*overlap || find_inner_piece(&p, overlap));
+	// Surfaces that cross are found at once; the least distance takes longer.
+	bool complete = find_crossing(&p, overlap);
+	*overlap = *overlap || (complete && padding > 0 && are_within(&p, padding));
+	complete = complete && (*overlap || find_inner_piece(&p, overlap));
 	cr_arena_free(&arena);
 	return complete ? CAROM_SUCCESS : cr_fail_memory(memory, "a query");
 }
@@ -263,15 +297,29 @@ static bool convex_overlap(const carom_shape *a, const carom_pose *pose_a, const
 	return least.gap <= 0;
 }
 
+/// A mesh and another shape. The ball that is added to the mesh is added to the shape instead: the
+/// two overlap alike.
+static bool padded_mesh_meets(const carom_shape *mesh, const carom_pose *mesh_pose, const cr_bvh_kernels *kernels,
+	const carom_shape *shape, const carom_pose *pose)
+{
+	carom_shape grown = *shape;
+	carom_pose raised = *pose;
+	if (shape->type != CAROM_PLANE)
+		grown.rounding += mesh->rounding;
+	else
+		raised.position = v3d_mad(pose->position, mesh->rounding, carom_rotate(pose->orientation, (v3d){ 0, 0, 1 }));
+	return cr_mesh_meets_volume(&mesh->mesh->collider, kernels, mesh_pose, &grown, &raised);
+}
+
 carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, bool *overlap)
 {
 	if (a->type == CAROM_MESH && b->type == CAROM_MESH)
-		return meshes_overlap(memory, kernels, a->mesh, pose_a, b->mesh, pose_b, overlap);
+		return meshes_overlap(memory, kernels, a->mesh, pose_a, b->mesh, pose_b, a->rounding + b->rounding, overlap);
 	if (a->type == CAROM_MESH)
-		*overlap = cr_mesh_meets_volume(&a->mesh->collider, kernels, pose_a, b, pose_b);
+		*overlap = padded_mesh_meets(a, pose_a, kernels, b, pose_b);
 	else if (b->type == CAROM_MESH)
-		*overlap = cr_mesh_meets_volume(&b->mesh->collider, kernels, pose_b, a, pose_a);
+		*overlap = padded_mesh_meets(b, pose_b, kernels, a, pose_a);
 	else if (cr_family_of(a) == CR_FAMILY_CONVEX || cr_family_of(b) == CR_FAMILY_CONVEX)
 		*overlap = convex_overlap(a, pose_a, b, pose_b);
 	else

@@ -697,7 +697,7 @@ void cr_collide_round(const cr_pipeline *p, cr_worker *worker, const cr_body *a,
 	const bool round_is_a = a->shape.def.type != CAROM_MESH;
 	const cr_body *round = round_is_a ? a : b, *mesh = round_is_a ? b : a;
 	round_pair r = { p, worker, round, mesh, round_is_a, mesh->shape.collider, { { 0, 0, 0 }, { 0, 0, 0 } },
-		round->shape.def.radius, NULL, 0 };
+		cr_round_radius(&round->shape.def), NULL, 0 };
 	if (r.collider->tree.node_count == 0)
 		return;
 	m3d rotation;

@@ -4,6 +4,7 @@
 #include "frame/pipeline.h"
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
+#include "geom/volume.h"
 
 enum { BODIES_PER_TASK = 256 };
 
@@ -74,7 +75,7 @@ static void bound_mesh(const cr_body *body, carom_simd simd, double lower[3], do
 /// Round volumes: the segment's ends grown by the radius.
 static void bound_round(const cr_body *body, double lower[3], double upper[3])
 {
-	const double zero[3] = { 0, 0, 0 }, radius = body->shape.def.radius;
+	const double zero[3] = { 0, 0, 0 }, radius = cr_round_radius(&body->shape.def);
 	const double length = body->shape.def.type == CAROM_CAPSULE ? body->shape.def.half_length : 0;
 	for (int end = -1; end <= 1; end += 2) {
 		const double tip[3] = { 0, 0, end * length };
@@ -171,8 +172,8 @@ cr_local_box cr_local_box_of(const cr_body *body)
 	case CR_FAMILY_MESH: return box_of_mesh(&body->shape);
 	case CR_FAMILY_PLANE: return (cr_local_box){ zero, { INFINITY, INFINITY, INFINITY } };
 	case CR_FAMILY_ROUND: {
-		const double length = def->type == CAROM_CAPSULE ? def->half_length : 0;
-		return (cr_local_box){ zero, { def->radius, def->radius, def->radius + length } };
+		const double length = def->type == CAROM_CAPSULE ? def->half_length : 0, radius = cr_round_radius(def);
+		return (cr_local_box){ zero, { radius, radius, radius + length } };
 	}
 	default: return box_of_convex(def);
 	}

@@ -141,6 +141,8 @@ static inline const double *cr_sphere_from(const cr_granular *g, int64_t number)
 typedef struct cr_compound {
 	int32_t references;
 	int32_t count;
+	int32_t room;      // numbers that the body keeps: count at least
+	bool grows;        // the caller gave the room: numbers of parts that go stay with the body
 	carom_pose pose;   // of the body, set last
 	carom_part part[]; // [count] with poses normalised
 } cr_compound;
@@ -322,6 +324,8 @@ static inline const carom_pose *cr_begin_of(const cr_body *part)
 
 /// Parts of the body whose first part this is.
 static inline int32_t cr_part_count(const cr_body *first) { return cr_compound_of(first) ? cr_compound_of(first)->count : 1; }
+/// Numbers that the body keeps, from that of its first part on. Those behind its parts are dead.
+static inline int32_t cr_number_count(const cr_body *first) { return cr_compound_of(first) ? cr_compound_of(first)->room : 1; }
 
 /// Does a mesh always push to its front, if it is open? See carom_mesh_sides.
 static inline bool cr_is_one_sided(const carom_mesh *mesh)

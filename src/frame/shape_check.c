@@ -37,7 +37,18 @@ static carom_result check_mesh(carom_context *context, const carom_shape *shape,
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function)
+/// The rounding of a shape: types that have none must not be given one, so that none is ignored.
+static carom_result check_rounding(carom_context *context, const carom_shape *shape, int fields, const char *function)
+{
+	if (fields & (CR_FIELD_ROUNDING | CR_FIELD_PADDING))
+		return check_length(context, shape->rounding, true, function, "shape.rounding");
+	return shape->rounding == 0
+		? CAROM_SUCCESS
+		: cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.rounding is %g; it must be 0, for shape.type is CAROM_PLANE",
+			  function, shape->rounding);
+}
+
+carom_result cr_check_padded_shape(carom_context *context, const carom_shape *shape, const char *function)
 {
 	const cr_shape_row *row = cr_shape_row_of(shape->type);
 	if (!row)
@@ -55,9 +66,23 @@ carom_result cr_check_shape(carom_context *context, const carom_shape *shape, co
 		result = check_length(context, shape->half_length, row->fields & CR_FIELD_ANY_LENGTH, function, "shape.half_length");
 	if (result == CAROM_SUCCESS && row->fields & CR_FIELD_EXTENTS)
 		result = check_half_extents(context, shape, function);
-	if (result == CAROM_SUCCESS && row->fields & CR_FIELD_ROUNDING)
-		result = check_length(context, shape->rounding, true, function, "shape.rounding");
-	return result;
+	return result == CAROM_SUCCESS ? check_rounding(context, shape, row->fields, function) : result;
+}
+
+carom_result cr_refuse_padding(carom_context *context, const carom_shape *shape, const char *function)
+{
+	if (shape->type != CAROM_MESH || shape->rounding == 0)
+		return CAROM_SUCCESS;
+	return cr_fail(context, CAROM_INVALID_ARGUMENT,
+		"%s: shape.rounding is %g, but shape.type is CAROM_MESH: overlaps, distances, casts and times of impact take a mesh "
+		"with a rounding, this call does not",
+		function, shape->rounding);
+}
+
+carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function)
+{
+	const carom_result result = cr_check_padded_shape(context, shape, function);
+	return result == CAROM_SUCCESS ? cr_refuse_padding(context, shape, function) : result;
 }
 
 carom_result cr_check_given_shape(carom_context *context, const carom_shape *shape, const char *function, const char *argument)
@@ -66,7 +91,7 @@ carom_result cr_check_given_shape(carom_context *context, const carom_shape *sha
 	if (!shape)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, argument);
 	snprintf(name, sizeof name, "%s: %s", function, argument);
-	return cr_check_shape(context, shape, name);
+	return cr_check_padded_shape(context, shape, name);
 }
 
 carom_result cr_check_pose(

@@ -17,6 +17,7 @@
 #include "frame/shape_mass.h"
 #include "base/float_mode.h"
 #include "frame/body.h"
+#include "geom/volume.h"
 #include "math/trig.h"
 #include "math/vec.h"
 #include <math.h>
@@ -309,8 +310,8 @@ void cr_convex_mass(const carom_shape *shape, carom_mass *mass)
 {
 	const double r = shape->radius;
 	switch (shape->type) {
-	case CAROM_SPHERE: capsule_mass(r, 0, mass); break;
-	case CAROM_CAPSULE: capsule_mass(r, shape->half_length, mass); break;
+	case CAROM_SPHERE: capsule_mass(cr_round_radius(shape), 0, mass); break;
+	case CAROM_CAPSULE: capsule_mass(cr_round_radius(shape), shape->half_length, mass); break;
 	case CAROM_CYLINDER: revolved_mass(shape, r, mass); break;
 	case CAROM_CONE: revolved_mass(shape, 0, mass); break;
 	case CAROM_ELLIPSOID: ellipsoid_mass(shape, mass); break;

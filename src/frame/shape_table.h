@@ -18,7 +18,9 @@ enum {
 	// a mesh from carom_create_mesh, carom_create_height_field or carom_create_hull
 	CR_FIELD_MESH = 16,
 	CR_FIELD_HULL = 32,     // a mesh from carom_create_hull
-	CR_FIELD_ROUNDING = 64, // rounding, which is used
+	CR_FIELD_ROUNDING = 64, // rounding, which is used everywhere
+	// rounding, which the calls that ask about distances use alone (cr_check_padded_shape)
+	CR_FIELD_PADDING = 128,
 };
 
 typedef struct cr_shape_row {
@@ -37,6 +39,8 @@ cr_convex cr_convex_of(const carom_shape *shape);
 /// A checked shape as one that moves, at rest at the origin. convex: room for its body, which the
 /// mover points to.
 cr_mover cr_mover_of(const carom_shape *shape, cr_convex *convex);
+/// The ball that is added to a mesh; 0 of other shapes, whose algorithms see their rounding.
+static inline double cr_padding_of(const carom_shape *shape) { return shape->type == CAROM_MESH ? shape->rounding : 0; }
 /// Does a shape refer to a mesh? A hull does.
 static inline bool cr_has_mesh(const carom_shape *shape) { return shape->type == CAROM_MESH || shape->type == CAROM_HULL; }
 

@@ -22,8 +22,9 @@ static double round_distance(const carom_shape *shape, v3d p, v3d *nearest, v3d 
 	*normal = length > 0                                         ? v3d_scale(d, 1 / length)
 		: shape->type == CAROM_CAPSULE && shape->half_length > 0 ? UNIT[0]
 																 : UNIT[2];
-	*nearest = v3d_mad(core, shape->radius, *normal);
-	return length - shape->radius;
+	const double radius = cr_round_radius(shape);
+	*nearest = v3d_mad(core, radius, *normal);
+	return length - radius;
 }
 
 double cr_volume_distance(const carom_shape *shape, v3d p, v3d *nearest, v3d *normal)
@@ -97,11 +98,11 @@ static void join(interval *all, const interval *part)
 // to the last exit.
 static interval cut_capsule(const carom_shape *shape, v3d o, v3d d)
 {
-	double half = shape->type == CAROM_CAPSULE ? shape->half_length : 0;
-	interval inside = cut_round((v3d){ o.x, o.y, o.z - half }, d, shape->radius);
+	double half = shape->type == CAROM_CAPSULE ? shape->half_length : 0, radius = cr_round_radius(shape);
+	interval inside = cut_round((v3d){ o.x, o.y, o.z - half }, d, radius);
 	if (half > 0) {
-		interval other = cut_round((v3d){ o.x, o.y, o.z + half }, d, shape->radius);
-		interval tube = cut_round((v3d){ o.x, o.y, 0 }, (v3d){ d.x, d.y, 0 }, shape->radius);
+		interval other = cut_round((v3d){ o.x, o.y, o.z + half }, d, radius);
+		interval tube = cut_round((v3d){ o.x, o.y, 0 }, (v3d){ d.x, d.y, 0 }, radius);
 		cut_slab(&tube, o.z, d.z, half, UNIT[2]);
 		join(&inside, &other);
 		join(&inside, &tube);
@@ -152,7 +153,7 @@ int cr_volume_ray(
 
 carom_aabb cr_volume_bounds(const carom_shape *shape)
 {
-	double r = shape->radius;
+	double r = cr_round_radius(shape);
 	v3d h = { r, r, r };
 	switch (shape->type) {
 	case CAROM_CAPSULE: h.z = r + shape->half_length; break;
@@ -187,7 +188,7 @@ static double plane_gap(const carom_pose *plane, const carom_shape *shape, const
 	carom_quat q = pose->orientation;
 	v3d down = carom_rotate((carom_quat){ -q.x, -q.y, -q.z, q.w }, n);
 	const double *half = shape->half_extents;
-	double reach = shape->radius + (shape->type == CAROM_CAPSULE ? shape->half_length * fabs(down.z) : 0);
+	double reach = cr_round_radius(shape) + (shape->type == CAROM_CAPSULE ? shape->half_length * fabs(down.z) : 0);
 	if (shape->type == CAROM_BOX)
 		reach = half[0] * fabs(down.x) + half[1] * fabs(down.y) + half[2] * fabs(down.z);
 	return positive(height - reach);
@@ -204,7 +205,7 @@ static double box_gap(const cr_box *box, const carom_shape *other, const carom_p
 	}
 	core_ends(other, pose, origin, &p0, &p1);
 	double distance = cr_closest_segment_box(cr_box_to_local(box, p0), cr_box_to_local(box, p1), box->half, &s, &p, &q);
-	return positive(distance - other->radius);
+	return positive(distance - cr_round_radius(other));
 }
 
 double cr_volume_gap(const carom_shape *a, const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b)
@@ -226,5 +227,5 @@ double cr_volume_gap(const carom_shape *a, const carom_pose *pose_a, const carom
 	double s, t;
 	core_ends(a, pose_a, origin, &a0, &a1);
 	core_ends(b, pose_b, origin, &b0, &b1);
-	return positive(sqrt(cr_closest_segments(a0, a1, b0, b1, &s, &t, &on_a, &on_b)) - a->radius - b->radius);
+	return positive(sqrt(cr_closest_segments(a0, a1, b0, b1, &s, &t, &on_a, &on_b)) - cr_round_radius(a) - cr_round_radius(b));
 }

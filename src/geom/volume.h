@@ -8,6 +8,9 @@
 
 enum { CR_MAX_VOLUME_CONTACTS = 8 };
 
+/// The radius of a sphere or capsule with the ball that its rounding adds.
+static inline double cr_round_radius(const carom_shape *shape) { return shape->radius + shape->rounding; }
+
 /// One contact of two volumes, world frame: moving A by depth * normal brings it out. point: the
 /// deepest point of A's surface.
 typedef struct cr_volume_contact {

@@ -35,7 +35,7 @@ static int sphere_any(const placed *a, const placed *b, double margin, cr_volume
 	carom_pose frame = { b->centre, b->pose->orientation };
 	v3d nearest, normal;
 	double distance = cr_volume_distance(b->shape, carom_inverse_transform_point(frame, a->centre), &nearest, &normal);
-	double radius = a->shape->radius;
+	double radius = cr_round_radius(a->shape);
 	return emit(a->centre, radius, carom_rotate(frame.orientation, normal), radius - distance, 0, margin, contacts);
 }
 
@@ -90,7 +90,7 @@ static int side_by_side(const placed *a, const placed *b, v3d on_a[2], v3d on_b[
 static int parallel_capsules(const placed *a, const placed *b, v3d normal, double margin, cr_volume_contact *contacts)
 {
 	v3d side_a[2], side_b[2];
-	const double radius = a->shape->radius, sum = radius + b->shape->radius;
+	const double radius = cr_round_radius(a->shape), sum = radius + cr_round_radius(b->shape);
 	int count = 0;
 	for (int i = 0, sides = side_by_side(a, b, side_a, side_b); i < sides; i++) {
 		double depth = sum - v3d_dot(normal, v3d_sub(side_a[i], side_b[i]));
@@ -105,7 +105,7 @@ static int parallel_capsules(const placed *a, const placed *b, v3d normal, doubl
 static int lying_capsules(const placed *a, const placed *b, v3d normal, double margin, cr_volume_contact *contacts)
 {
 	v3d side_a[2], side_b[2];
-	const double radius = a->shape->radius, sum = radius + b->shape->radius;
+	const double radius = cr_round_radius(a->shape), sum = radius + cr_round_radius(b->shape);
 	int count = 0;
 	for (int i = 0, sides = side_by_side(a, b, side_a, side_b); i < sides; i++) {
 		const v3d way = v3d_sub(side_a[i], side_b[i]);
@@ -123,7 +123,7 @@ static int capsule_capsule(const placed *a, const placed *b, double margin, cr_v
 	axis_ends(a, ea);
 	axis_ends(b, eb);
 	double s, t, distance = sqrt(cr_closest_segments(ea[0], ea[1], eb[0], eb[1], &s, &t, &on_a, &on_b));
-	double radius = a->shape->radius, sum = radius + b->shape->radius;
+	double radius = cr_round_radius(a->shape), sum = radius + cr_round_radius(b->shape);
 	double tiny = 1e-9 * (sum + a->shape->half_length + b->shape->half_length);
 	v3d normal = distance > tiny ? v3d_scale(v3d_sub(on_a, on_b), 1 / distance) : parting_direction(a, b);
 	const double sine = v3d_length(v3d_cross(a->z, b->z));
@@ -151,7 +151,7 @@ static int capsule_box(const placed *a, const placed *b, double margin, cr_volum
 	v3d end[2];
 	axis_ends(a, end);
 	cr_box box = placed_box(b);
-	return cr_capsule_box_contacts(end[0], end[1], a->shape->radius, &box, margin, contacts);
+	return cr_capsule_box_contacts(end[0], end[1], cr_round_radius(a->shape), &box, margin, contacts);
 }
 
 static int capsule_plane(const placed *a, const placed *b, double margin, cr_volume_contact *contacts)
@@ -160,8 +160,8 @@ static int capsule_plane(const placed *a, const placed *b, double margin, cr_vol
 	axis_ends(a, end);
 	int count = 0;
 	for (int i = 0; i < (a->shape->half_length > 0 ? 2 : 1); i++) {
-		double depth = a->shape->radius - v3d_dot(b->z, v3d_sub(end[i], b->centre));
-		count += emit(end[i], a->shape->radius, b->z, depth, i, margin, &contacts[count]);
+		double depth = cr_round_radius(a->shape) - v3d_dot(b->z, v3d_sub(end[i], b->centre));
+		count += emit(end[i], cr_round_radius(a->shape), b->z, depth, i, margin, &contacts[count]);
 	}
 	return count;
 }

@@ -3,6 +3,9 @@
 #include "world/trim.h"
 #include <stdio.h>
 
+// Numbers that a body may keep beside those of its parts.
+enum { MOST_SPARE_PARTS = 65536 };
+
 static const char *const get_part_name = "carom_world_get_part_data";
 static const char *const set_part_name = "carom_world_set_part_data";
 
@@ -139,6 +142,11 @@ carom_result cr_check_body_def(carom_context *context, const carom_body_def *def
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d", name, def->part_count);
 	if (def->parts && def->part_count == 0)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is 0, but parts is set", name);
+	if (def->part_room != 0 &&
+		(def->part_count == 0 || def->part_room < def->part_count || def->part_room - def->part_count > MOST_SPARE_PARTS))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_room is %d, but part_count is %d: %s", name, def->part_room,
+			def->part_count,
+			def->part_count > 0 ? "it must be 0, or from there to 65,536 more" : "only a body with parts has room for more");
 	if (def->continuous && def->kind != CAROM_DYNAMIC && def->kind != CAROM_KINEMATIC && def->kind != CAROM_GRANULAR)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"%s: continuous is set, but kind is %s: only dynamic, kinematic and granular bodies may have it", name,
@@ -251,8 +259,7 @@ void cr_take_traits(cr_body *part, const carom_body_def *traits)
 	part->refiltered = true;
 }
 
-/// Fill the fields of a part that make_body left.
-static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, uint32_t generation)
+void cr_begin_part(cr_body *body, const carom_body_def *def, int32_t part, uint32_t generation)
 {
 	*body = (cr_body){
 		.alive = true,
@@ -288,24 +295,27 @@ void cr_count_body(carom_world *world, const cr_body *body, int sign)
 static carom_result add_checked(carom_world *world, const carom_body_def *def, carom_pose pose, carom_body_id *id)
 {
 	const int32_t count = def->part_count > 0 ? def->part_count : 1;
-	carom_result result = cr_reserve_numbers(world, count);
+	const int32_t numbers = def->part_room > count ? def->part_room : count;
+	carom_result result = cr_reserve_numbers(world, numbers);
 	if (result != CAROM_SUCCESS)
 		return result;
-	const int32_t first = cr_find_numbers(world, count);
+	const int32_t first = cr_find_numbers(world, numbers);
 	cr_body *parts = &world->bodies.data[first];
 	result = make_body(world, def, &pose, parts, count);
 	if (result != CAROM_SUCCESS)
 		return result;
 	for (int32_t i = 0; i < count; i++)
-		begin_part(&parts[i], def, i, first + i < world->bodies.count ? parts[i].generation : world->first_generation);
-	cr_take_numbers(world, first, count);
+		cr_begin_part(&parts[i], def, i, first + i < world->bodies.count ? parts[i].generation : world->first_generation);
+	for (int32_t i = count; i < numbers && first >= world->bodies.count; i++)
+		parts[i] = (cr_body){ .generation = world->first_generation, .moved = true };
+	cr_take_numbers(world, first, numbers);
 	if (cr_granular_of(parts))
 		pose = carom_pose_identity(); // its spheres are in the world's frame
 	cr_place_body(parts, &pose);
 	cr_rest_body(&world->courses, parts);
 	cr_count_body(world, parts, 1);
 	*id = cr_id_of(world->bodies.data, first);
-	cr_note_boxes(world, parts, count);
+	cr_note_boxes(world, parts, numbers);
 	return CAROM_SUCCESS;
 }
 
@@ -411,6 +421,7 @@ carom_body_def cr_def_of_body(const cr_body *body)
 	if (cr_compound_of(body)) {
 		def.parts = cr_compound_of(body)->part;
 		def.part_count = cr_compound_of(body)->count;
+		def.part_room = cr_compound_of(body)->grows ? cr_compound_of(body)->room : 0;
 	} else {
 		def.shape = body->shape.def;
 	}

@@ -170,7 +170,8 @@ carom_result cr_ask_pair_overlap(carom_context *context, const carom_shape *a, c
 		return result;
 	if (a->type == CAROM_PLANE && b->type == CAROM_PLANE)
 		return cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes always overlap, or never", name);
-	if (cr_shapes_are_far(shapes, poses, 0))
+	const double padding = cr_padding_of(a) + cr_padding_of(b);
+	if (cr_shapes_are_far(shapes, poses, padding))
 		return CAROM_SUCCESS;
 	return cr_shapes_overlap(context, cr_get_bvh_kernels(context->simd), a, &poses[0], b, &poses[1], overlap);
 }

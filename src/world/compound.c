@@ -18,7 +18,8 @@ carom_result cr_create_compound(carom_context *memory, const carom_body_def *def
 	*compound = made;
 	if (!made)
 		return cr_fail_memory(memory, "a body with parts");
-	*made = (cr_compound){ .references = 1, .count = count };
+	const bool grows = def->part_room > 0;
+	*made = (cr_compound){ .references = 1, .count = count, .room = grows ? def->part_room : count, .grows = grows };
 	for (int32_t i = 0; i < count; i++) {
 		made->part[i] = def->parts[i];
 		cr_check_pose(memory, &def->parts[i].pose, "carom_world_add_body", "pose", &made->part[i].pose);

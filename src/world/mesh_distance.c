@@ -27,9 +27,10 @@ static carom_result make_solid(mesh_question *q, cr_arena *arena, int side)
 		return CAROM_SUCCESS;
 	}
 	const carom_mesh *mesh = shape->mesh;
-	return cr_solid_of_mesh(arena, &mesh->collider, &mesh->facets, q->apart ? 1 : mesh->report.components, &q->solid[side])
-		? CAROM_SUCCESS
-		: cr_fail_memory(q->context, "the pieces of a mesh");
+	if (!cr_solid_of_mesh(arena, &mesh->collider, &mesh->facets, q->apart ? 1 : mesh->report.components, &q->solid[side]))
+		return cr_fail_memory(q->context, "the pieces of a mesh");
+	q->solid[side].padding = shape->rounding;
+	return CAROM_SUCCESS;
 }
 
 static v3d to_world(const mesh_question *q, v3d p) { return v3d_add(m3d_mul(&q->rotation[0], p), q->poses[0].position); }
@@ -169,12 +170,25 @@ static v3d mesh_to_world(const mesh_question *q, int mesh, v3d p)
 	return v3d_add(m3d_mul(&q->rotation[mesh], p), q->poses[mesh].position);
 }
 
+/// Make a separation of surfaces that of meshes with a ball added: each surface comes nearer along
+/// the line between the nearest points.
+static void pad_separation(const mesh_question *q, carom_separation *s)
+{
+	const double a = q->solid[0].padding, b = q->solid[1].padding;
+	if (!(a + b > 0))
+		return;
+	s->distance = fmax(s->distance - a - b, 0);
+	s->point_a = v3d_mad(s->point_a, -a, s->normal);
+	s->point_b = v3d_mad(s->point_b, b, s->normal);
+}
+
 static void write_nearest(const mesh_question *q, int mesh, const cr_separation *s, carom_separation *separation)
 {
 	const v3d on_mesh = mesh_to_world(q, mesh, s->on_a), on_convex = mesh_to_world(q, mesh, s->on_b);
 	const v3d normal = m3d_mul(&q->rotation[mesh], s->normal); // from the convex body to the mesh
 	*separation = (carom_separation){ s->gap > 0 ? s->gap : 0, s->error, v3d_scale(normal, mesh == 0 ? 1 : -1),
 		mesh == 0 ? on_mesh : on_convex, mesh == 0 ? on_convex : on_mesh };
+	pad_separation(q, separation);
 }
 
 /// Two meshes. Their nearest points say how far, and which way.
@@ -189,6 +203,7 @@ static bool write_gap(const mesh_question *q, carom_separation *separation)
 	const v3d normal = distance > 0 ? v3d_scale(apart, 1 / distance) : cr_collider_normal(q->solid[0].collider, gap.a);
 	*separation = (carom_separation){ distance, p->slack, m3d_mul(&q->rotation[0], normal), to_world(q, gap.on_a.point),
 		to_world(q, gap.on_b.point) };
+	pad_separation(q, separation);
 	return true;
 }
 
@@ -225,7 +240,10 @@ static void separate_from_plane(const mesh_question *q, int mesh, carom_separati
 			}
 		}
 	}
-	const v3d point = mesh_to_world(q, mesh, lowest), below = v3d_mad(point, -least, up);
+	const double padding = q->solid[mesh].padding;
+	const v3d point = v3d_mad(mesh_to_world(q, mesh, lowest), -padding, up);
+	least -= padding;
+	const v3d below = v3d_mad(point, -least, up);
 	*separation =
 		(carom_separation){ least, 0, v3d_scale(up, mesh == 0 ? 1 : -1), mesh == 0 ? point : below, mesh == 0 ? below : point };
 }

@@ -228,6 +228,8 @@ static void put_body(cr_recorder *r, const carom_body_def *def)
 	put_u8(r, def->self_collision);
 	put_f64(r, def->shape.rounding);
 	put_parts(r, def);
+	if (def->part_count > 0)
+		put_u32(r, (uint32_t)def->part_room);
 	put_u8(r, def->continuous);
 	put_u8(r, def->contacts);
 	put_u8(r, def->shape_impacts);

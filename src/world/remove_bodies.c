@@ -31,11 +31,11 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	const carom_result result = cr_find_body(world, id, "carom_world_remove_body", &body);
 	if (result != CAROM_SUCCESS)
 		return result;
-	const int32_t count = cr_part_count(body);
+	const int32_t count = cr_part_count(body), numbers = cr_number_count(body);
 	remove_checked(world, id);
 	for (int32_t i = 0; i < count; i++)
 		cr_drop_carried(&world->surface_contacts, (int32_t)(id.index1 - 1) + i);
-	cr_free_numbers(world, (int32_t)(id.index1 - 1), count);
+	cr_free_numbers(world, (int32_t)(id.index1 - 1), numbers);
 	return CAROM_SUCCESS;
 }
 
@@ -58,14 +58,14 @@ static carom_result refuse(const carom_world *world, int i, const carom_body_id 
 	return cr_refuse_id(world, many_name, i, ids);
 }
 
-/// Check that each id names a body, and none twice. *compounds: how many have several parts.
+/// Check that each id names a body, and none twice. *compounds: how many have several numbers.
 static carom_result check_ids(carom_world *world, int count, const carom_body_id *ids, int *compounds)
 {
 	int good = 0;
 	*compounds = 0;
 	while (good < count && carom_world_is_body(world, ids[good])) {
 		cr_body *body = &world->bodies.data[ids[good++].index1 - 1];
-		*compounds += cr_part_count(body) > 1;
+		*compounds += cr_number_count(body) > 1;
 		body->alive = false;
 	}
 	set_alive(world, good, ids, true);
@@ -87,12 +87,12 @@ carom_result carom_world_remove_bodies(carom_world *world, int count, const caro
 	if (many)
 		cr_begin_free_ranges(world);
 	for (int i = 0; i < count; i++) {
-		const int32_t first = (int32_t)(ids[i].index1 - 1), parts = cr_part_count(&world->bodies.data[first]);
+		const int32_t first = (int32_t)(ids[i].index1 - 1), numbers = cr_number_count(&world->bodies.data[first]);
 		remove_checked(world, ids[i]);
-		if (many && parts > 1)
-			cr_free_range_later(world, first, parts);
+		if (many && numbers > 1)
+			cr_free_range_later(world, first, numbers);
 		else
-			cr_free_numbers(world, first, parts);
+			cr_free_numbers(world, first, numbers);
 	}
 	if (many)
 		cr_end_free_ranges(world);

@@ -435,6 +435,16 @@ static bool set_mesh(const replay *r, carom_shape *shape, uint32_t mesh)
 	return true;
 }
 
+/// Reads the rounding of a shape. Earlier versions did not use that of some types.
+static void get_rounding(replay *r, carom_shape *shape)
+{
+	const bool was_used =
+		shape->type != CAROM_SPHERE && shape->type != CAROM_CAPSULE && shape->type != CAROM_PLANE && shape->type != CAROM_MESH;
+	shape->rounding = get_f64(r);
+	if (r->version < 19 && !was_used)
+		shape->rounding = 0;
+}
+
 /// Reads the parts of a body into r->parts. Returns false when a field is out of range or memory
 /// ran out.
 static bool get_parts(replay *r, carom_body_def *def)
@@ -450,7 +460,7 @@ static bool get_parts(replay *r, carom_body_def *def)
 	for (int32_t i = 0; i < count; i++) {
 		carom_part *part = &r->parts.data[i];
 		const uint32_t mesh = get_shape(r, &part->shape);
-		part->shape.rounding = get_f64(r);
+		get_rounding(r, &part->shape);
 		part->pose = get_pose(r);
 		part->user_data = have_data ? get_u64(r) : 0;
 		if (!set_mesh(r, &part->shape, mesh))
@@ -499,9 +509,11 @@ static bool get_body(replay *r, carom_body_def *def)
 	if (r->version >= 3)
 		def->self_collision = get_bool(r);
 	if (r->version >= 4)
-		def->shape.rounding = get_f64(r);
+		get_rounding(r, &def->shape);
 	if (!set_mesh(r, &def->shape, mesh) || (r->version >= 5 && !get_parts(r, def)))
 		return false;
+	if (r->version >= 19 && def->part_count > 0)
+		def->part_room = (int32_t)get_u32(r);
 	if (r->version >= 6)
 		def->continuous = get_bool(r);
 	def->contacts = r->version >= 7 ? get_bool(r) : def->kind != CAROM_DEFORMABLE;
@@ -632,13 +644,13 @@ static carom_result replay_slot(replay *r, int32_t *index)
 		return damaged(r, "a part without its body");
 	if (!get_body(r, &def))
 		return refuse_body(r);
-	const int32_t count = def.part_count > 1 ? def.part_count : 1;
-	if (count > world->bodies.count - first)
+	const int32_t count = def.part_count > 1 ? def.part_count : 1, numbers = def.part_room > count ? def.part_room : count;
+	if (numbers > world->bodies.count - first)
 		return damaged(r, "a body with more parts than there are numbers");
 	// So that its numbers are found: of one part in one list, of more in the other, which has room
 	// for one.
 	world->free_bodies.count = world->free_ranges.count = 0;
-	cr_free_numbers(world, first, count);
+	cr_free_numbers(world, first, numbers);
 	carom_body_id id;
 	result = carom_world_add_body(world, &def, &id);
 	world->free_bodies.count = world->free_ranges.count = 0;
@@ -649,10 +661,13 @@ static carom_result replay_slot(replay *r, int32_t *index)
 	result = replay_motion(r, first, id);
 	if (result == CAROM_SUCCESS)
 		result = replay_rest(r, first);
-	while (result == CAROM_SUCCESS && *index < first + count) {
+	while (result == CAROM_SUCCESS && *index < first + numbers) {
 		result = get_slot(r, *index, &kind);
-		if (result == CAROM_SUCCESS && kind != CR_RECORD_FURTHER_PART)
+		if (result == CAROM_SUCCESS && kind != (*index < first + count ? CR_RECORD_FURTHER_PART : CR_RECORD_NO_BODY))
 			result = damaged(r, "a body whose parts are not side by side");
+		// Those that it keeps for more parts are not among the free ones.
+		if (*index >= first + count)
+			world->bodies.data[*index].moved = false;
 		(*index)++;
 	}
 	return result;
@@ -938,7 +953,7 @@ static carom_result replay_set_shape(replay *r)
 	const carom_body_id id = get_id(r);
 	carom_shape shape;
 	const uint32_t mesh = get_shape(r, &shape);
-	shape.rounding = get_f64(r);
+	get_rounding(r, &shape);
 	if (!used_up(r) || r->version < 6 || !set_mesh(r, &shape, mesh))
 		return damaged(r, "a shape with a field out of range, or its version has no such record");
 	return judge(r, carom_world_set_shape(r->world, id, &shape));

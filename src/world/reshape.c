@@ -212,7 +212,7 @@ static void free_parts(carom_world *world, new_parts *made)
 /// Does a part stay as it is, in its body?
 static bool is_kept(const cr_compound *old, const new_parts *made, int32_t i)
 {
-	return cr_are_equal_poses(&made->compound->part[i].pose, &old->part[i].pose) &&
+	return i < old->count && cr_are_equal_poses(&made->compound->part[i].pose, &old->part[i].pose) &&
 		are_equal(&made->compound->part[i].shape, &old->part[i].shape);
 }
 
@@ -230,7 +230,7 @@ static bool carry_parts(carom_world *world, const cr_body *first, new_parts *mad
 	for (int32_t i = 0; i < made->count && enough; i++) {
 		const carom_pose pose = cr_pose_to_part(&last, &made->compound->part[i].pose);
 		const int32_t part = (int32_t)(first - world->bodies.data) + i;
-		enough = is_kept(cr_compound_of(first), made, i) ||
+		enough = i >= cr_compound_of(first)->count || is_kept(cr_compound_of(first), made, i) ||
 			cr_carry_to_new_shape(world, part, &made->shapes[i], &pose, &made->carried);
 	}
 	return enough;
@@ -250,6 +250,18 @@ static bool has_stayed(const cr_body *first)
 	return !first->moved || (!has_begin && cr_are_equal_poses(cr_last_pose(first), &first->pose));
 }
 
+/// Let a part come alive under a number that the body has kept, where the body ended the last step.
+static void add_part(cr_body *first, int32_t i, const new_parts *made, const carom_pose *last)
+{
+	cr_body *part = &first[i];
+	const uint32_t generation = part->generation;
+	carom_body_def def = cr_def_of_body(first);
+	part->shape = made->shapes[i];
+	part->own.compound = NULL;
+	cr_begin_part(part, &def, i, generation);
+	part->pose = cr_pose_to_part(last, &made->compound->part[i].pose);
+}
+
 /// Exchange the parts of a body. Nothing fails.
 static void swap_parts(carom_world *world, cr_body *first, const new_parts *made)
 {
@@ -265,10 +277,15 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 	for (int32_t i = made->count; i < old->count; i++) {
 		if (first[i].shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
 			cr_forget_impact_scene(&world->impacts);
+		cr_drop_carried(&world->surface_contacts, (int32_t)(first - world->bodies.data) + i);
 		cr_end_part(world, &first[i]);
 	}
 	first->own.compound = made->compound;
-	for (int32_t i = 0; i < made->count; i++) {
+	for (int32_t i = old->count; i < made->count; i++)
+		add_part(first, i, made, &last);
+	if (!rests)
+		cr_leave_pose(&world->courses, first);
+	for (int32_t i = 0; i < made->count && i < old->count; i++) {
 		const carom_pose *local = &made->compound->part[i].pose;
 		const bool stays = cr_are_equal_poses(local, &old->part[i].pose);
 		if (!stays && !rests)
@@ -297,22 +314,29 @@ carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const c
 	if (!cr_compound_of(first))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"%s: the body was added without parts; carom_world_set_shape changes its shape", parts_name);
-	const int32_t before = cr_compound_of(first)->count;
-	if (count < 1 || count > before)
+	const cr_compound *compound = cr_compound_of(first);
+	const int32_t before = compound->count, room = compound->room;
+	if (count < 1 || count > room)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
-			"%s: count is %d, but the body has %d parts: it can have fewer, from 1 on, and not more", parts_name, count, before);
+			compound->grows
+				? "%s: count is %d, but the body has room for %d parts (carom_body_def.part_room): it can have from 1 to so many"
+				: "%s: count is %d, but the body has %d parts: it can have fewer, from 1 on; more, if it is added with a "
+				  "part_room",
+			parts_name, count, room);
 	if (!parts)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: parts is NULL, but count is %d", parts_name, count);
 	carom_body_def def = carom_default_body_def();
 	def.kind = (carom_body_kind)first->kind;
 	def.parts = parts;
 	def.part_count = count;
+	def.part_room = compound->grows ? room : 0;
 	result = cr_check_parts(world->context, &def, parts_name);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const unsigned refusals = cr_count_refusals(world);
 	new_parts made;
-	if (!cr_reserve_courses(&world->memory, &world->courses, before))
+	const int32_t most = count > before ? count : before;
+	if (!cr_reserve_courses(&world->memory, &world->courses, most))
 		return cr_explain_failure(world, parts_name, refusals, cr_fail_memory(world->context, "the parts of a body"));
 	result = make_parts(world, &def, &made);
 	if (result != CAROM_SUCCESS)
@@ -326,10 +350,10 @@ carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const c
 	swap_parts(world, first, &made);
 	cr_release_compound(&world->memory, old);
 	cr_free(&world->memory, made.shapes, shapes_bytes(count));
-	if (count < before)
+	if (count < before && def.part_room == 0)
 		cr_free_numbers(world, (int32_t)(id.index1 - 1) + count, before - count);
 	world->shape_count -= before - count;
-	finish(world, first, before, &made.carried);
+	finish(world, first, most, &made.carried);
 	cr_record_set_parts(world->recorder, id, &def);
 	return CAROM_SUCCESS;
 }

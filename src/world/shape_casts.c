@@ -10,6 +10,7 @@
 #include "world/body_query.h"
 #include "world/overlap_query.h"
 #include "world/single_query.h"
+#include <stdio.h>
 
 // Times that are proved are given up by so much for the roundings of quotients.
 static const double CERTAINLY = 1 - 1e-12;
@@ -216,28 +217,34 @@ static void write_hit(cast_search *s, met_item *met, carom_shape_hit *hit)
 		.user_data = s->world->bodies.data[met->item.body].user_data };
 }
 
-static carom_result check_parts(carom_context *context, const carom_part *parts, int32_t count, const char *function)
-{
-	if (count < 1)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d; it must be above 0", function, count);
-	carom_body_def def = carom_default_body_def();
-	def.kind = CAROM_STATIC; // planes are refused below
-	def.parts = parts;
-	def.part_count = count;
-	carom_result result = cr_check_parts(context, &def, function);
-	for (int32_t i = 0; i < count && result == CAROM_SUCCESS; i++) {
-		if (parts[i].shape.type == CAROM_PLANE)
-			result = cr_fail(
-				context, CAROM_INVALID_ARGUMENT, "%s: parts[%d]: shape.type is CAROM_PLANE, which has no end", function, i);
-	}
-	return result;
-}
-
 static carom_result check_shape(carom_context *context, const carom_shape *shape, const char *function)
 {
 	if (shape->type == CAROM_PLANE)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", function);
-	return cr_check_shape(context, shape, function);
+	return cr_check_padded_shape(context, shape, function);
+}
+
+static carom_result check_part(carom_context *context, const carom_part *part, const char *name)
+{
+	carom_pose normalized;
+	const carom_result result = check_shape(context, &part->shape, name);
+	return result == CAROM_SUCCESS ? cr_check_pose(context, &part->pose, name, "pose", &normalized) : result;
+}
+
+static carom_result check_parts(carom_context *context, const carom_part *parts, int32_t count, const char *function)
+{
+	if (count < 1)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d; it must be above 0", function, count);
+	if (!parts)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d, but parts is NULL", function, count);
+	for (int32_t i = 0; i < count; i++) {
+		if (check_part(context, &parts[i], function) == CAROM_SUCCESS)
+			continue;
+		char name[64]; // the check is repeated with the number of the part for its text
+		snprintf(name, sizeof name, "%s: parts[%d]", function, i);
+		return check_part(context, &parts[i], name);
+	}
+	return CAROM_SUCCESS;
 }
 
 /// Checks what moves and how, and sets it on its way.

@@ -310,6 +310,8 @@ carom_result carom_collide(carom_context *context, const carom_shape *a, const c
 	carom_result result = cr_check_two_shapes(context, name, shapes, (const carom_pose *[2]){ pose_a, pose_b }, poses);
 	if (result == CAROM_SUCCESS && a->type == CAROM_PLANE && b->type == CAROM_PLANE)
 		result = cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no contacts", name);
+	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++)
+		result = cr_refuse_padding(context, shapes[i], i ? "carom_collide: b" : "carom_collide: a");
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_body placed[2];

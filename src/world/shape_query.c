@@ -127,6 +127,8 @@ carom_result cr_ask_contacts(const carom_world *world, const carom_shape *shape,
 	cr_item_list near;
 	carom_result result = cr_check_query_shape(world, shape, pose, name, &at);
 	if (result == CAROM_SUCCESS)
+		result = cr_refuse_padding(world->context, shape, name);
+	if (result == CAROM_SUCCESS)
 		result = cr_list_near_items(world, name, shape, &at, world->def.speculative_distance, filter, &near);
 	if (result != CAROM_SUCCESS)
 		return result;

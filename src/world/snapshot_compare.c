@@ -49,7 +49,7 @@ static int read_pose(const carom_pose *pose, uint64_t *w)
 
 static const char *const body_fields[] = { "existence", "generation", "kind", "sensor", "self_collision", "continuous",
 	"contacts", "shape_impacts", "thickness", "category", "mask", "group", "shape.type", "shape.radius", "shape.half_length",
-	"shape.half_extents", "shape.half_extents", "shape.half_extents", "shape.rounding", "part", "part_count",
+	"shape.half_extents", "shape.half_extents", "shape.half_extents", "shape.rounding", "part", "part_count or part_room",
 	"shape.mesh: vertices", "shape.mesh: triangles", "pose.position", "pose.position", "pose.position", "pose.orientation",
 	"pose.orientation", "pose.orientation", "pose.orientation", "last pose.position", "last pose.position",
 	"last pose.position", "last pose.orientation", "last pose.orientation", "last pose.orientation", "last pose.orientation",
@@ -94,7 +94,9 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 		w[n++] = word_of(shape->half_extents[k]);
 	w[n++] = word_of(shape->rounding);
 	w[n++] = (uint64_t)b->part;
-	w[n++] = cr_compound_of(b) ? (uint64_t)cr_compound_of(b)->count : 0;
+	// One word with the room that the caller gave, so that hashes of worlds without any stay.
+	const cr_compound *parts = cr_compound_of(b);
+	w[n++] = parts ? (uint64_t)parts->count | (parts->grows ? (uint64_t)parts->room << 32 : 0) : 0;
 	w[n++] = mesh ? (uint64_t)mesh->topology.vertex_count : 0;
 	w[n++] = mesh ? (uint64_t)mesh->topology.triangle_count : 0;
 	n += read_pose(&b->pose, w + n);

@@ -14,6 +14,19 @@
 
 // ---- Numbers ----
 
+// In cr_body.part of a number that is free, while free numbers are sorted: a body keeps it.
+enum { KEPT = -2 };
+
+/// Set the part of the dead numbers that bodies keep for parts to come.
+static void mark_kept_numbers(carom_world *world, int32_t part)
+{
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		cr_body *first = &world->bodies.data[i];
+		for (int32_t k = cr_part_count(first); first->alive && first->part == 0 && k < cr_number_count(first); k++)
+			first[k].part = part;
+	}
+}
+
 /// Let free numbers below the end of all be given out lowest first, and those behind it not at all.
 static void sort_free_numbers(carom_world *world)
 {
@@ -24,7 +37,7 @@ static void sort_free_numbers(carom_world *world)
 	world->free_ranges.count = range;
 	world->free_bodies.count = 0;
 	for (int64_t i = count - 1; i >= 0; i--) {
-		if (world->bodies.data[i].alive)
+		if (world->bodies.data[i].alive || world->bodies.data[i].part == KEPT)
 			continue;
 		while (range > 0 && world->free_ranges.data[range - 1].first > i)
 			range--;
@@ -37,13 +50,15 @@ static void sort_free_numbers(carom_world *world)
 void cr_trim_numbers(carom_world *world)
 {
 	int64_t count = world->bodies.count;
-	for (; count > 0 && !world->bodies.data[count - 1].alive; count--) {
+	mark_kept_numbers(world, KEPT);
+	for (; count > 0 && !world->bodies.data[count - 1].alive && world->bodies.data[count - 1].part != KEPT; count--) {
 		const uint32_t generation = world->bodies.data[count - 1].generation;
 		if (generation > world->first_generation)
 			world->first_generation = generation;
 	}
 	world->bodies.count = count;
 	sort_free_numbers(world);
+	mark_kept_numbers(world, 0);
 }
 
 // ---- Memory ----

@@ -149,6 +149,8 @@ bool cr_ask_sphere_filter(carom_world *world, int32_t grains, int32_t part, int3
 /// Let a part have the kind, the flags and the thickness of a definition. Whom it may meet is asked
 /// once more (cr_body.refiltered).
 void cr_take_traits(cr_body *part, const carom_body_def *traits);
+/// Fills the fields of a part beside its shape and own, which are set.
+void cr_begin_part(cr_body *body, const carom_body_def *def, int32_t part, uint32_t generation);
 /// Check the definition of a body; its pose has a check of its own. The text names the function and
 /// the field.
 carom_result cr_check_body_def(carom_context *context, const carom_body_def *def, const char *function);

@@ -501,7 +501,7 @@ carom_result cr_check_query_shape(
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, shape ? "pose" : "shape");
 	if (shape->type == CAROM_PLANE)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", function);
-	const carom_result result = cr_check_shape(world->context, shape, function);
+	const carom_result result = cr_check_padded_shape(world->context, shape, function);
 	return result == CAROM_SUCCESS ? cr_check_pose(world->context, given, function, "pose", pose) : result;
 }
 
@@ -511,6 +511,12 @@ void cr_bound_query(cr_overlap_search *s)
 	if (s->shape->type == CAROM_MESH)
 		body.shape.collider = &s->shape->mesh->collider;
 	cr_body_bounds(&body, s->world->context->simd, s->lower, s->upper);
+	const double padding = cr_padding_of(s->shape);
+	for (int k = 0; k < 3 && padding > 0; k++) {
+		const double slack = (fabs(s->lower[k]) + fabs(s->upper[k]) + padding) * 0x1p-50;
+		s->lower[k] -= padding + slack;
+		s->upper[k] += padding + slack;
+	}
 }
 
 /// Finds the numbers of the bodies; nothing is kept on failure.

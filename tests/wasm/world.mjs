@@ -213,6 +213,13 @@ const parts = plain.addBody({ parts: [{ type: 'sphere', radius: 0.1, pose: at(5,
 plain.setParts(parts, [{ type: 'sphere', radius: 0.2, pose: at(5, 0, 0) }]);
 plain.step();
 close(plain.contacts.find((contact) => contact.b === parts[0]).depth, 0.2);
+const hand = plain.addBody({ parts: [{ type: 'sphere', radius: 0.2, pose: at(9, 0, 0) }], partRoom: 2 });
+assert.equal(plain.getBody(hand).partRoom, 2);
+plain.setParts(hand, [9, 11].map((x) => ({ type: 'sphere', radius: 0.2, pose: at(x, 0, 0) })));
+plain.step();
+assert.deepEqual(plain.contacts.filter((contact) => contact.b === hand[0]).map((contact) => contact.partB), [0, 1]);
+refuses(() => plain.setParts(hand, [{ type: 'sphere', radius: 1 }, { type: 'sphere', radius: 1 }, { type: 'sphere', radius: 1 }]), /room for 2 parts/);
+plain.removeBody(hand);
 plain.setTraits(parts, { kind: 'static', sensor: true });
 assert.deepEqual([plain.getBody(parts).kind, plain.getBody(parts).sensor, plain.getBody(parts).contacts], ['static', true, true]);
 refuses(() => plain.setTraits(parts, { mask: 1n }), /setTraits: there is no trait mask/);

@@ -207,13 +207,15 @@ static int32_t number_of_mesh(calls_job *job, const carom_mesh *mesh)
 static bool make_row(calls_job *job, const carom_shape *shape, carom_body_kind kind, int32_t part, io_recorded_body *row)
 {
 	const bool has_mesh = shape->type == CAROM_MESH || shape->type == CAROM_HULL;
+	// Readers of recordings know spheres and capsules by their radius alone.
+	const bool is_round = shape->type == CAROM_SPHERE || shape->type == CAROM_CAPSULE;
 	*row = (io_recorded_body){ .kind = kind,
 		.type = shape->type,
 		.mesh = has_mesh ? number_of_mesh(job, shape->mesh) : -1,
-		.radius = shape->radius,
+		.radius = shape->radius + (is_round ? shape->rounding : 0),
 		.half_length = shape->half_length,
 		.half_extents = { shape->half_extents[0], shape->half_extents[1], shape->half_extents[2] },
-		.rounding = shape->rounding,
+		.rounding = is_round ? 0 : shape->rounding,
 		.part = part,
 		.place = carom_pose_identity() };
 	return !has_mesh || row->mesh >= 0;

@@ -31,20 +31,32 @@ typedef struct given_shape {
 } given_shape;
 
 /// Two dimensions, or one, with the lengths and strides of a buffer or tensor.
+/// The shape of rows that a call takes: of one length, of two lengths, or of any.
+static void say_rows(char *text, size_t size, int least, int most)
+{
+	if (least == most)
+		PyOS_snprintf(text, size, "(n, %d)", most);
+	else if (most == INT32_MAX)
+		PyOS_snprintf(text, size, "(n, m)");
+	else
+		PyOS_snprintf(text, size, "(n, %d) or (n, %d)", least, most);
+}
+
 static bool take_shape(cp_input *input, const given_shape *given, int least, int most)
 {
 	const int dimensions = given->dimensions;
 	const int64_t *shape = given->lengths, *strides = given->strides;
-	char text[160];
+	char text[160], rows[48];
 	const bool fits = least == 0 ? dimensions == 1 : dimensions == 2 && shape[1] >= least && shape[1] <= most;
 	if (!fits) {
+		say_rows(rows, sizeof(rows), least, most);
 		if (least == 0)
 			PyOS_snprintf(text, sizeof(text), "has %d dimensions; it must have one", dimensions);
 		else if (dimensions == 2)
-			PyOS_snprintf(text, sizeof(text), "has the shape (%lld, %lld); it must be (n, %d)", (long long)shape[0],
-				(long long)shape[1], most);
+			PyOS_snprintf(text, sizeof(text), "has the shape (%lld, %lld); it must be %s", (long long)shape[0],
+				(long long)shape[1], rows);
 		else
-			PyOS_snprintf(text, sizeof(text), "has %d dimensions; it must be (n, %d)", dimensions, most);
+			PyOS_snprintf(text, sizeof(text), "has %d dimensions; it must be %s", dimensions, rows);
 		return refuse(input, PyExc_ValueError, text);
 	}
 	input->rows = shape[0];
@@ -244,7 +256,13 @@ static bool open_sequence(cp_input *input, PyObject *value, int least, int most)
 	const Py_ssize_t rows = PyTuple_Size(all);
 	PyObject *first = least && rows ? PyTuple_GetItem(all, 0) : NULL;
 	Py_ssize_t columns = first && PySequence_Check(first) ? PySequence_Size(first) : most;
-	columns = columns < least || columns > most ? most : columns;
+	if (least < most && first && (columns < least || columns > most)) {
+		char text[48];
+		say_rows(text, sizeof(text), least, most);
+		PyErr_Format(PyExc_ValueError, "%s[0] has %zd numbers; %s must be %s", input->name, columns, input->name, text);
+		Py_DECREF(all);
+		return false;
+	}
 	input->columns = least ? columns : 1;
 	input->rows = rows;
 	input->type = 'f';

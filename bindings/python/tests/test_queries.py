@@ -193,7 +193,9 @@ class Batches(unittest.TestCase):
         self.assertEqual(bytes(self.world.cast_rays(numpy.asfortranarray(eight))), expected)
         with self.assertRaisesRegex(ValueError, "rows of 7"):
             self.world.cast_rays(eight[:, :7])
-        with self.assertRaisesRegex(ValueError, r"rays has the shape \(40, 9\)"):
+        with self.assertRaisesRegex(ValueError, r"rays\[0\] has 5 numbers; rays must be \(n, 6\) or \(n, 8\)"):
+            self.world.cast_rays([[0, 0, 1, 0, 0]])
+        with self.assertRaisesRegex(ValueError, r"rays has the shape \(40, 9\); it must be \(n, 6\) or \(n, 8\)"):
             self.world.cast_rays(numpy.zeros((40, 9)))
         with self.assertRaisesRegex(ValueError, "directions has 39 rows"):
             self.world.cast_rays(rays[:, :3], rays[1:, 3:])

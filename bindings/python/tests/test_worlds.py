@@ -115,6 +115,17 @@ class Bodies(unittest.TestCase):
         self.assertEqual(world.get_part_data(body, 0), 0)
         with self.assertRaisesRegex(carom.InvalidArgument, "carom_world_set_parts: count is 0"):
             world.set_parts(body, [])
+        # With room a body gets parts, which go on while others come and go.
+        hand = world.add_body(parts=[(ball, ((20, 0, 0.4), None))], part_room=2)
+        self.assertEqual(world.get_body(hand).part_room, 2)
+        for parts in (1, 2, 1, 2):
+            world.set_parts(hand, [(ball, ((20 + 2 * i, 0, 0.4), None)) for i in range(parts)])
+            world.step()
+            self.assertEqual([contact.shape_b for contact in world.contacts if contact.body_b == hand], list(range(parts)))
+        with self.assertRaisesRegex(carom.InvalidArgument, "count is 3, but the body has room for 2 parts"):
+            world.set_parts(hand, [(ball, None)] * 3)
+        with self.assertRaisesRegex(carom.InvalidArgument, "part_room is 1, but part_count is 2"):
+            world.add_body(parts=[(ball, None)] * 2, part_room=1)
         # A body without parts is told with an empty tuple, and can be added so.
         alone = world.get_body(world.add_body(shape=ball, pose=((50, 0, 0), None)))
         self.assertEqual(alone.parts, ())
