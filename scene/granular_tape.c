@@ -4,6 +4,8 @@
 
 #include "sim/base/state_hash.h"
 #include "sim/grains/granular_memento.h"
+#include "sim/grains/granular_output.h"
+#include "sim/grains/granular_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,36 +43,55 @@ static void move_springs(sim_tape *tape, const outline *o, sim_granular_memento 
 	}
 }
 
-bool scene_save_granular(sim_granular *g, sim_tape *tape, sim_error *error)
+static void write_state(sim_tape *tape, const sim_granular_frame *f, sim_granular_memento *m)
+{
+	const size_t bytes = 3 * (size_t)f->count * sizeof(double);
+	outline o = { .count = f->count,
+		.contacts = m->contact_first ? m->contact_first[f->count] : -1,
+		.wall_contacts = m->wall_touched ? m->wall_contacts : -1,
+		.radii = sim_hash_doubles(SIM_HASH_START, f->radii, f->count),
+		.turns = m->turns };
+	move_outline(tape, &o);
+	sim_tape_move(tape, f->centres, bytes);
+	sim_tape_move(tape, f->velocities, bytes);
+	if (m->turns)
+		sim_tape_move(tape, f->angular_velocities, bytes);
+	move_springs(tape, &o, m);
+}
+
+static bool save_alone(sim_granular *g, sim_tape *tape, sim_error *error)
 {
 	sim_granular_memento m;
+	sim_granular_frame f;
 	if (!sim_granular_take_memento(g, &m, error))
 		return false;
-	const int64_t count = sim_granular_get_info(g).count;
-	const size_t room = 3 * ((size_t)count + 1), bytes = 3 * (size_t)count * sizeof(double);
-	double *numbers = malloc(room * sizeof *numbers);
-	if (numbers) {
-		outline o = { .count = count,
-			.contacts = m.contact_first ? m.contact_first[count] : -1,
-			.wall_contacts = m.wall_touched ? m.wall_contacts : -1,
-			.turns = m.turns };
-		sim_granular_get_state(g, NULL, numbers, NULL, NULL);
-		o.radii = sim_hash_doubles(SIM_HASH_START, numbers, count);
-		move_outline(tape, &o);
-		sim_granular_get_state(g, numbers, NULL, NULL, NULL);
-		sim_tape_move(tape, numbers, bytes);
-		sim_granular_get_state(g, NULL, NULL, numbers, NULL);
-		sim_tape_move(tape, numbers, bytes);
-		if (m.turns) {
-			sim_granular_get_state(g, NULL, NULL, NULL, numbers);
-			sim_tape_move(tape, numbers, bytes);
-		}
-		move_springs(tape, &o, &m);
+	const bool taken = sim_take_granular_frame(g, &f);
+	if (taken) {
+		write_state(tape, &f, &m);
+		sim_free_granular_frame(&f);
 	}
 	sim_granular_drop_memento(g, &m);
-	const bool moved = numbers && sim_granular_move_touches(g, tape, error);
-	free(numbers);
-	return moved && !tape->failed ? true : sim_fail(error, "out of memory");
+	return taken || sim_fail(error, "out of memory");
+}
+
+static bool save_shared(sim_granular *g, sim_tape *tape, sim_error *error)
+{
+	sim_granular_memento m;
+	sim_granular_frame f;
+	if (!sim_granular_gather_state(g, &f, &m, error))
+		return false;
+	write_state(tape, &f, &m);
+	sim_free_granular_frame(&f);
+	sim_free_granular_springs(&m);
+	return true;
+}
+
+bool scene_save_granular(sim_granular *g, sim_tape *tape, sim_error *error)
+{
+	const bool saved = sim_granular_get_ranks(g) ? save_shared(g, tape, error) : save_alone(g, tape, error);
+	if (!saved || !sim_granular_move_touches(g, tape, error))
+		return false;
+	return !tape->failed || sim_fail(error, "out of memory");
 }
 
 // ---- Loading ----

@@ -6,7 +6,8 @@
 #include "scene/granular_fill.h"
 #include "sim/base/tape.h"
 
-/// Write the state of the spheres between two steps. False, with the reason in error.
+/// Write the state of the spheres between two steps. Where ranks share them that is collective: the
+/// tape of rank 0 gets all, those of others nothing of use. False, with the reason in error.
 bool scene_save_granular(sim_granular *granular, sim_tape *tape, sim_error *error);
 
 /// Make the simulation of a scene go on from such a state. The filling is that of the scene; its

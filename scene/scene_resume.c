@@ -101,11 +101,20 @@ static bool fill_parts(scene_run *run, const sim_tape *report, scene_checkpoint_
 	return true;
 }
 
+/// Has rank 0 written the file? Its own reason is in error.
+static bool agree(const sim_ranks *ranks, bool wrote, const char *path, sim_error *error)
+{
+	const bool all = sim_all_ranks(ranks, wrote);
+	return all || (wrote ? sim_fail(error, "%s: rank 0 could not write it", path) : false);
+}
+
 bool scene_save_run(scene_run *run, const char *path, const sim_tape *report, sim_error *error)
 {
 	scene_checkpoint_part parts[SCENE_MOST_PARTS];
 	const int count = name_parts(run->scene, parts, true);
-	const bool done = fill_parts(run, report, parts, count, error) && scene_write_checkpoint(path, parts, count, error);
+	const bool filled = fill_parts(run, report, parts, count, error);
+	const bool wrote = filled && (!sim_is_first_rank(run->ranks) || scene_write_checkpoint(path, parts, count, error));
+	const bool done = filled && (run->ranks ? agree(run->ranks, wrote, path, error) : wrote);
 	for (int i = 0; i < count; i++)
 		sim_free_tape(&parts[i].tape);
 	return done;

@@ -20,7 +20,8 @@ bool scene_is_of_spheres(const scene_description *scene);
 
 /// Write a checkpoint between two steps. report: what the caller adds, or NULL; it comes back by
 /// scene_resume_report. False, with path or field and the reason in error, when that fails; a file
-/// of that name is replaced only when everything was written.
+/// of that name is replaced only when everything was written. Collective on ranks: rank 0 gathers
+/// all spheres and writes the file, whose states have the bits of one process.
 bool scene_save_run(scene_run *run, const char *path, const sim_tape *report, sim_error *error);
 
 /// Open a checkpoint, before the parts of a run are made: the run has the steps that were done

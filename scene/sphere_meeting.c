@@ -4,7 +4,8 @@
 // whose boxes overlap the box of an obstacle, without those that are known to be far from it
 // (clear_spheres.h). A substep puts all of them where they are, asks the world for contacts, hands
 // these to the granular simulation as touches, and gives the reactions to the bodies. Cost of a
-// substep: a look at each sphere, and a step of that world.
+// substep: a look at each sphere, and a step of that world. Where ranks share the spheres, each has
+// all obstacles, and does this for its own spheres.
 //
 // Where a body is: on its way through the step (carom_motion_pose), turned and moved by the answer
 // to spheres so far. The answer is the change of the body's velocity since the step began,
@@ -14,6 +15,7 @@
 
 #include "scene/clear_spheres.h"
 #include "sim/base/rotations.h"
+#include "sim/grains/granular_ranks.h"
 #include "sim/base/sim_clock.h"
 #include "sim/base/vectors.h"
 
@@ -32,9 +34,7 @@ typedef struct obstacle {
 	carom_vec3 shift; // the answer so far: of the centre of mass ...
 	carom_quat turn;  // ... and about it
 	carom_vec3 impulse;
-	// since somebody took them: impulse, angular impulse about the origin of the body
-	carom_vec3 sum, angular_sum;
-	int64_t touches;
+	sim_exact_sum sum; // of forces since somebody took it, about the origin of the body
 } obstacle;
 
 struct scene_sphere_meeting {
@@ -355,11 +355,21 @@ static bool check_begin(const scene_sphere_meeting *m, sim_error *error)
 
 static carom_vec3 vector_of(const double v[3]) { return (carom_vec3){ v[0], v[1], v[2] }; }
 
-static void add_to_sums(obstacle *o, carom_vec3 arm, carom_vec3 impulse, carom_vec3 angular)
+/// Add a force to the sums of an obstacle, which depend on no order.
+static void add_to_sum(obstacle *o, carom_vec3 origin, const sim_granular_reaction *r)
 {
-	o->sum = sim_add(o->sum, impulse);
-	o->angular_sum = sim_add(o->angular_sum, sim_add(sim_cross(arm, impulse), angular));
-	o->touches++;
+	const double arm[3] = { r->point[0] - origin.x, r->point[1] - origin.y, r->point[2] - origin.z };
+	sim_note_force(&o->sum, arm, r->force, r->torque);
+}
+
+/// The substep is done: low units of the sums go into their high ones.
+static void carry_sums(scene_sphere_meeting *m)
+{
+	for (int32_t i = 0; i < m->scene->spheres.obstacle_count; i++) {
+		sim_exact_sum carried = { .touches = 0 };
+		sim_join_exact_sum(&carried, &m->obstacles[i].sum);
+		m->obstacles[i].sum = carried;
+	}
 }
 
 /// Give bodies what their spheres have got, for a substep of so many seconds.
@@ -372,7 +382,7 @@ static void answer(scene_sphere_meeting *m, double seconds)
 		const carom_vec3 impulse = sim_scale(vector_of(r->force), seconds), torque = sim_scale(vector_of(r->torque), seconds);
 		o->impulse = sim_add(o->impulse, impulse);
 		if (m->scene->output.forces > 0)
-			add_to_sums(o, sim_subtract(vector_of(r->point), m->poses[m->touches[i].body].position), impulse, torque);
+			add_to_sum(o, m->poses[m->touches[i].body].position, r);
 		if (!o->answers)
 			continue;
 		const carom_vec3 centre = carom_transform_point(m->poses[m->touches[i].body], o->centre);
@@ -380,6 +390,7 @@ static void answer(scene_sphere_meeting *m, double seconds)
 		const carom_vec3 angular = sim_add(sim_cross(arm, impulse), torque);
 		scene_simulation_kick(m->simulation, o->body, impulse, angular);
 	}
+	carry_sums(m);
 }
 
 /// The change of velocity moves bodies, as spheres move: with the velocities after the forces.
@@ -422,6 +433,9 @@ static bool find_touches(scene_sphere_meeting *m, int32_t substep, sim_error *er
 		begin_step(m);
 	if (!place_bodies(m, time))
 		return sim_fail(error, "%s: %s", m->scene->file, carom_error_text(carom_world_context(m->world)));
+	// What the step would begin with comes first: on ranks the spheres are then where they stay.
+	if (!sim_granular_prepare(m->granular, error))
+		return false;
 	if (!scene_clear_follow(&m->clear, m->scene->spheres.obstacle_count, m->poses, m->boxes) || !gather_spheres(m))
 		return sim_fail(error, "%s: out of memory", m->scene->file);
 	if (!put_spheres(m) || carom_world_step(m->world) != CAROM_SUCCESS)
@@ -456,14 +470,15 @@ void scene_meeting_forget(scene_sphere_meeting *m) { scene_clear_free(&m->clear)
 
 carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *m, int32_t i) { return m->obstacles[i].impulse; }
 
-sim_granular_wall_sum scene_meeting_take_sum(scene_sphere_meeting *m, int32_t i)
+bool scene_meeting_take_sum(scene_sphere_meeting *m, int32_t i, sim_granular_wall_sum *sum, sim_error *error)
 {
-	obstacle *o = &m->obstacles[i];
-	const carom_vec3 p = o->sum, q = o->angular_sum;
-	const sim_granular_wall_sum sum = { { p.x, p.y, p.z }, { q.x, q.y, q.z }, o->touches };
-	o->sum = o->angular_sum = (carom_vec3){ 0, 0, 0 };
-	o->touches = 0;
-	return sum;
+	sim_exact_sum *exact = &m->obstacles[i].sum;
+	const sim_ranks *ranks = sim_granular_get_ranks(m->granular);
+	if (ranks && !sim_sum_exact_over_ranks(ranks, 1, exact))
+		return sim_fail(error, "another rank has failed, or the connection to it");
+	*sum = sim_granular_read_sum(exact, m->scene->time_step / m->scene->spheres.substeps);
+	*exact = (sim_exact_sum){ .touches = 0 };
+	return true;
 }
 
 void scene_meeting_move_state(scene_sphere_meeting *m, sim_tape *tape)

@@ -6,6 +6,9 @@
 /// both (sim_granular_set_touches). With "two_way" a dynamic body answers at once: its velocity
 /// changes, and it departs from its way. The next step of the bodies begins where it then is.
 /// Momentum is kept: a body gets the opposite of the impulses that its spheres get.
+///
+/// Ranks may share the spheres (sim/grains/granular_ranks.h) where no body answers: each has all
+/// bodies, and takes them through the same steps.
 #ifndef SCENE_SPHERE_MEETING_H
 #define SCENE_SPHERE_MEETING_H
 
@@ -36,11 +39,12 @@ void scene_meeting_move_state(scene_sphere_meeting *meeting, sim_tape *tape);
 void scene_meeting_forget(scene_sphere_meeting *meeting);
 
 /// Impulse (N s, world frame) that spheres have given obstacle number i in the last step of the
-/// scene, whether or not it answers.
+/// scene, whether or not it answers. On ranks: the spheres of this one.
 carom_vec3 scene_meeting_get_impulse(const scene_sphere_meeting *meeting, int32_t i);
 
 /// The effect of the spheres on obstacle number i since the last call: as that on a wall, but the
-/// torque is about the origin of the body, where it was in each substep.
-sim_granular_wall_sum scene_meeting_take_sum(scene_sphere_meeting *meeting, int32_t i);
+/// torque is about the origin of the body, where it was in each substep. It has equal bits for any
+/// number of ranks. Collective on ranks. False, with the reason in error, when a rank is lost.
+bool scene_meeting_take_sum(scene_sphere_meeting *meeting, int32_t i, sim_granular_wall_sum *sum, sim_error *error);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "carom/grains.h"
 #include "carom/spheres.h"
+#include "sim/base/exact_sum.h"
 #include "sim/base/sim_error.h"
 
 #ifdef __cplusplus
@@ -204,12 +205,21 @@ bool sim_granular_advance(sim_granular *granular, sim_granular_step *step, sim_e
 /// sim_granular_def.touches, whose touches are those of one step.
 bool sim_granular_advance_many(sim_granular *granular, int64_t count, sim_granular_step *steps, int64_t *done, sim_error *error);
 
+/// Do now what the coming step would begin with: make the list of neighbours again if it no longer
+/// holds, sort the arrays when that pays, and hand spheres over to other ranks (granular_ranks.h).
+/// A caller who looks for touches does this first: sim_granular_get_view then shows the spheres
+/// that the step will move. It changes no result, and does nothing where it was done for the coming
+/// step already. Collective on ranks, which need it before touches are set. False as of
+/// sim_granular_advance.
+bool sim_granular_prepare(sim_granular *granular, sim_error *error);
+
 /// Say which bodies of other kinds touch spheres at the beginning of the coming step, and in that
 /// step alone: touches [count], sorted by sphere. The law of the walls decides the forces: the mass
 /// of the body does not enter. A tangential spring lasts while sphere and body touch in each step;
 /// where they touch at several places, each keeps the spring of the nearest normal. Space does not
-/// repeat for these bodies. False, with the field at fault in error, when
-/// that fails; nothing has changed then. Needs sim_granular_def.touches.
+/// repeat for these bodies. A rank tells the touches of its own spheres; those of others have no
+/// effect. False, with the field at fault in error, when that fails; nothing has changed then.
+/// Needs sim_granular_def.touches.
 bool sim_granular_set_touches(sim_granular *granular, int64_t count, const sim_granular_touch *touches, sim_error *error);
 
 /// The forces of the last step on the bodies that touched spheres then: one for each touch, in
@@ -219,7 +229,8 @@ const sim_granular_reaction *sim_granular_get_reactions(const sim_granular *gran
 /// Push spheres between two steps: their velocities change at once. impulses [3*count] (N s) and
 /// angular_impulses [3*count] (N m s, about each centre; NULL: none; without a tangential force
 /// nothing turns, and they are left out), in the order of the definition. What is not finite is an
-/// error of the next step. False, with the reason in error: needs sim_granular_def.touches.
+/// error of the next step. Each rank pushes its own spheres. False, with the reason in error: needs
+/// sim_granular_def.touches, and on ranks comes before sim_granular_prepare.
 bool sim_granular_push(sim_granular *granular, const double *impulses, const double *angular_impulses, sim_error *error);
 
 /// Walls that have sums: the faces of the box in their order, then moving walls.
@@ -242,6 +253,9 @@ bool sim_granular_watch_walls(sim_granular *granular, sim_error *error);
 /// force was beyond 2^38 N. Collective on ranks. False, with the reason in error: nobody watches
 /// the walls, or a rank is lost.
 bool sim_granular_take_wall_sums(sim_granular *granular, sim_granular_wall_sum sums[SIM_GRANULAR_WALL_SUMS], sim_error *error);
+
+/// A sum of forces in steps of so many seconds, as that of a wall.
+sim_granular_wall_sum sim_granular_read_sum(const sim_exact_sum *sum, double seconds);
 
 /// The state and the sums of a simulation.
 typedef struct sim_granular_info {

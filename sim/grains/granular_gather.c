@@ -8,12 +8,17 @@
 #include <string.h>
 
 /// First id of a rank's range.
-static int64_t range_of(const sim_granular *g, int rank) { return g->total * rank / g->share->ranks.count; }
+static int64_t range_of(const sim_granular *g, int rank)
+{
+	if (g->share->to_first)
+		return rank > 0 ? g->total : 0;
+	return g->total * rank / g->share->ranks.count;
+}
 
 /// The rank in whose range an id is.
 static int rank_of_id(const sim_granular *g, int64_t id)
 {
-	int rank = (int)(id * g->share->ranks.count / g->total);
+	int rank = g->share->to_first ? 0 : (int)(id * g->share->ranks.count / g->total);
 	while (range_of(g, rank) > id)
 		rank--;
 	while (range_of(g, rank + 1) <= id)
@@ -326,6 +331,18 @@ bool sim_granular_spread_springs(sim_granular *g, sim_granular_memento *m, sim_e
 }
 
 // ---- All on rank 0 ----
+
+bool sim_granular_gather_state(sim_granular *g, sim_granular_frame *frame, sim_granular_memento *springs, sim_error *error)
+{
+	int64_t first;
+	*springs = (sim_granular_memento){ 0 };
+	g->share->to_first = true;
+	const bool done = sim_granular_spread_frame(g, frame, &first, error) && sim_granular_spread_springs(g, springs, error);
+	g->share->to_first = false;
+	if (!done)
+		sim_free_granular_frame(frame);
+	return done;
+}
 
 /// The arrays of a frame with the numbers of each per sphere.
 enum { FRAME_ARRAYS = 4 };

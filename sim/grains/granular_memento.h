@@ -47,8 +47,9 @@ void sim_granular_drop_memento(sim_granular *granular, sim_granular_memento *mem
 bool sim_granular_restore_memento(sim_granular *granular, const sim_granular_memento *memento, sim_error *error);
 
 /// Move the springs of the bodies that touch spheres (sim_granular_set_touches) to a tape, or from
-/// one, between two steps: no memento holds them. False, with the reason in error, when memory is
-/// short or they do not fit.
+/// one, between two steps: no memento holds them. Of a simulation that ranks share they can be
+/// written alone: collective, all on rank 0 and none on the others. False, with the reason in
+/// error, when memory is short, they do not fit, or a rank is lost.
 bool sim_granular_move_touches(sim_granular *granular, sim_tape *tape, sim_error *error);
 
 #ifdef __cplusplus

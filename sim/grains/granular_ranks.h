@@ -23,7 +23,11 @@ extern "C" {
 /// restored (sim_granular_restore_memento): each rank keeps a share, and frees the rest. All calls
 /// but those that only ask are collective from then on. Functions, user pointers and what they need
 /// must outlive the simulation. False, with the reason in error, when memory is short, a rank is
-/// lost, or the simulation has a user's force, touches, or a device.
+/// lost, or the simulation has a user's force or a device.
+///
+/// Bodies of other kinds are the caller's on each rank: it calls sim_granular_prepare, looks what
+/// touches the spheres of sim_granular_get_view, and tells that (sim_granular_set_touches). The
+/// springs of touches go with their sphere. Touches take 4 bytes for each sphere of all ranks.
 ///
 /// Afterwards sim_granular_get_info counts the spheres of all ranks, but lists and bytes of this
 /// one; sim_granular_get_state writes those of this rank alone, at their places in arrays for all,
@@ -73,6 +77,12 @@ bool sim_granular_gather_frame(sim_granular *granular, sim_granular_frame *frame
 /// sim_free_granular_springs.
 bool sim_granular_spread_springs(sim_granular *granular, sim_granular_memento *part, sim_error *error);
 void sim_free_granular_springs(sim_granular_memento *part);
+
+/// Frame and memento of all spheres on rank 0, of none on the others. Collective. False, with the
+/// reason in error, when memory is short or a rank is lost; both are empty then. Give them back
+/// with sim_free_granular_frame and sim_free_granular_springs.
+bool sim_granular_gather_state(
+	sim_granular *granular, sim_granular_frame *frame, sim_granular_memento *springs, sim_error *error);
 
 /// A hash of the state, equal to sim_hash_granular_frame of the simulation if it were not shared.
 /// Collective. False, with the reason in error, when memory is short or a rank is lost.

@@ -134,6 +134,7 @@ void granular_free_share(sim_granular *g)
 	granular_free(g, s->boxes, 7 * n * sizeof *s->boxes);
 	drop_buffer(g, &s->seats);
 	drop_buffer(g, &s->bins);
+	drop_buffer(g, &s->touch_seats);
 	drop_buffer(g, &s->sent);
 	drop_buffer(g, &s->out.bytes);
 	drop_buffer(g, &s->in.bytes);
@@ -409,14 +410,14 @@ bool granular_share_out(sim_granular *g, sim_error *error)
 	s->ghosts = 0;
 	if (!granular_balance_cuts(g, error))
 		return false;
-	if (!choose_seats(g))
+	if (!choose_seats(g) || !granular_seat_touches(g))
 		return granular_no_memory("spheres of other ranks", error);
 	part(g);
 	if (!granular_swap_parcels(g, error))
 		return false;
 	if (!welcome(g, rows))
 		return granular_no_memory("spheres of other ranks", error);
-	return true;
+	return granular_hand_touches(g, error);
 }
 
 // ---- The beginning ----
@@ -431,6 +432,7 @@ static bool keep_range(sim_granular *g, int64_t first, int64_t last)
 	for (int64_t i = 0; i < count; i++)
 		move_sphere(g, first + i, i);
 	g->count = count;
+	granular_keep_touches(g, first, last);
 	if (!resize(g, count + count / 8 + 1))
 		return false;
 	if (!g->with_history)
@@ -459,8 +461,6 @@ static bool check_share(const sim_granular_def *def, const sim_ranks *ranks, sim
 {
 	if (def->force)
 		return sim_fail(error, "force: a user's force is not known on several ranks");
-	if (def->touches)
-		return sim_fail(error, "touches: bodies that touch spheres are not known on several ranks");
 	if (def->device)
 		return sim_fail(error, "device: a simulation on a device is not shared");
 	if (ranks->count < 1 || ranks->rank < 0 || ranks->rank >= ranks->count)

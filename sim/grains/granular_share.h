@@ -42,6 +42,8 @@ struct granular_share {
 
 	granular_buffer seats; // [count] uint32_t: to which rank, or part of space, a sphere goes
 	granular_buffer bins;
+	granular_buffer touch_seats; // [touches.count] uint32_t: to which rank a touch goes
+	bool to_first;               // the ranges of ids give rank 0 all of them
 	granular_parcels out, in;
 	int64_t *told; // [2 * ranks]
 
@@ -78,6 +80,16 @@ bool granular_restore_parcels(sim_granular *granular);
 
 /// Room in packed for so many rows and contacts more than there are; all stays.
 bool granular_pack_more(sim_granular *granular, int64_t held_rows, int64_t rows, int64_t contacts);
+
+/// Find the ranks of the touches from the seats of their spheres, before these go. False when
+/// memory is short.
+bool granular_seat_touches(sim_granular *granular);
+/// Let the touches of the last step go where they are seated (granular_touch_share.c).
+bool granular_hand_touches(sim_granular *granular, sim_error *error);
+/// Copy the touches of all ranks into touches_before of rank 0.
+bool granular_gather_touches(sim_granular *granular, sim_error *error);
+/// Keep the touches of the spheres of some ids alone.
+void granular_keep_touches(sim_granular *granular, int64_t first, int64_t last);
 
 /// Cut space if that pays, and give each sphere to the rank of its part. Forgets ghosts.
 bool granular_share_out(sim_granular *granular, sim_error *error);

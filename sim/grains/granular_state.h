@@ -9,6 +9,7 @@
 #ifndef SIM_GRANULAR_STATE_H
 #define SIM_GRANULAR_STATE_H
 
+#include "sim/base/exact_sum.h"
 #include "sim/base/sim_error.h"
 #include "sim/grains/granular.h"
 #include "carom/grains.h"
@@ -84,25 +85,17 @@ typedef struct granular_packed {
 	int64_t room;      // contacts that other and values hold
 } granular_packed;
 
-/// Forces on a wall, and torques about the origin: whole units of 2^-24 and 2^-60 of each
-/// (granular_wall_sums.c).
-typedef struct granular_wall_sum {
-	int64_t high[6], low[6];
-	int64_t touches;
-	int64_t beyond; // not 0: a number had no units
-} granular_wall_sum;
-
 /// The findings of a worker in a pass; joined by sums of integers and extremes, so that they do not
 /// depend on the workers.
 typedef struct granular_tally {
 	int64_t contacts; // directed
 	int64_t wall_contacts;
-	double max_overlap;       // as a part of the smaller radius
-	double fastest;           // largest squared speed relative to the reference
-	double low[3], high[3];   // of the velocities
-	int64_t lost;             // smallest id of a sphere whose motion is not finite; INT64_MAX: none
-	granular_wall_sum *walls; // [GRANULAR_MAX_PLANES] of this worker, by bit; NULL: nobody watches
-	char pad[128 - 2 * 8 - 2 * 8 - 6 * 8 - 8 - sizeof(granular_wall_sum *)];
+	double max_overlap;     // as a part of the smaller radius
+	double fastest;         // largest squared speed relative to the reference
+	double low[3], high[3]; // of the velocities
+	int64_t lost;           // smallest id of a sphere whose motion is not finite; INT64_MAX: none
+	sim_exact_sum *walls;   // [GRANULAR_MAX_PLANES] of this worker, by bit; NULL: nobody watches
+	char pad[128 - 2 * 8 - 2 * 8 - 6 * 8 - 8 - sizeof(sim_exact_sum *)];
 } granular_tally;
 
 /// Chooses the skin by measured times (granular_skin.c).
@@ -192,7 +185,7 @@ struct sim_granular {
 	double *wall_history; // [3*wall_slots*count], of touched walls only
 	int32_t wall_slots;
 
-	// [count] by id: 1 and the number of the sphere's first touch; 0: none. NULL unless
+	// [total] by id: 1 and the number of the sphere's first touch; 0: none. NULL unless
 	// def.touches.
 	uint32_t *touch_rows;
 	bool touches_fresh; // touches are of the coming step; else of the last one
@@ -236,6 +229,8 @@ struct sim_granular {
 	granular_sorting sorting;
 	int64_t list_builds, sorts;
 	bool list_built, sorted; // in this step
+	bool prepared;           // the list is that of the coming step (sim_granular_prepare)
+	double ms_prepared;      // which took so long
 
 	granular_lag lag;
 	bool few_crowded; // a good part of the spheres, on all ranks, has no neighbours
@@ -249,7 +244,7 @@ struct sim_granular {
 
 	granular_tally *tallies; // [workers]
 	// [workers + 1][GRANULAR_MAX_PLANES], those of all steps first; NULL: nobody watches
-	granular_wall_sum *wall_sums;
+	sim_exact_sum *wall_sums;
 	granular_tally last; // all of them, of the last step
 	int workers;
 };
@@ -307,8 +302,6 @@ double granular_wall_energy(const sim_granular *granular, int64_t index);
 
 // ---- Sums of walls (granular_wall_sums.c) ----
 
-/// Add the effect of a sphere on a wall: a force at a point, and a torque beside it.
-void granular_note_wall(granular_wall_sum *sum, const double point[3], const double force[3], const double torque[3]);
 /// The step is done: add the workers' sums to those of all steps.
 void granular_join_wall_sums(sim_granular *granular);
 void granular_free_wall_sums(sim_granular *granular);
@@ -318,6 +311,10 @@ void granular_free_wall_sums(sim_granular *granular);
 /// Add force and torque of the bodies that touch a sphere to load [load_width], and note the
 /// reactions. Different spheres may run at the same time.
 void granular_add_touches(sim_granular *granular, int64_t index, double *load, granular_tally *tally);
+/// Room for count touches; the content is lost when it grows. False when memory is short.
+bool granular_reserve_touches(sim_granular *granular, granular_touches *touches, int64_t count);
+/// Lead from spheres to their first touches, or no more.
+void granular_mark_touches(sim_granular *granular, const granular_touches *touches, bool on);
 /// The step is done: its touches are over.
 void granular_end_touches(sim_granular *granular);
 void granular_free_touches(sim_granular *granular);

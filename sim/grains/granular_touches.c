@@ -9,6 +9,7 @@
 // caller's order that asks.
 #include "sim/grains/granular_law.h"
 #include "sim/grains/granular_memento.h"
+#include "sim/grains/granular_share.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,11 +30,10 @@ void granular_free_touches(sim_granular *g)
 {
 	free_touches(g, &g->touches);
 	free_touches(g, &g->touches_before);
-	granular_free(g, g->touch_rows, (size_t)g->count * sizeof *g->touch_rows);
+	granular_free(g, g->touch_rows, (size_t)g->total * sizeof *g->touch_rows);
 }
 
-/// Room for count touches; the content is lost when it grows.
-static bool reserve(sim_granular *g, granular_touches *t, int64_t count)
+bool granular_reserve_touches(sim_granular *g, granular_touches *t, int64_t count)
 {
 	if (count <= t->room)
 		return true;
@@ -65,8 +65,8 @@ static bool check_touch(const sim_granular *g, int64_t i, const sim_granular_tou
 {
 	const sim_granular_touch *t = &all[i];
 	const long long n = (long long)i;
-	if (t->sphere >= (uint64_t)g->count)
-		return sim_fail(error, "touches[%lld].sphere: %u is not below %lld", n, (unsigned)t->sphere, (long long)g->count);
+	if (t->sphere >= (uint64_t)g->total)
+		return sim_fail(error, "touches[%lld].sphere: %u is not below %lld", n, (unsigned)t->sphere, (long long)g->total);
 	if (i > 0 && t->sphere < all[i - 1].sphere)
 		return sim_fail(error, "touches[%lld].sphere: %u comes after %u; they must be sorted", n, (unsigned)t->sphere,
 			(unsigned)all[i - 1].sphere);
@@ -83,7 +83,7 @@ static bool check_touch(const sim_granular *g, int64_t i, const sim_granular_tou
 
 static bool check_touches(const sim_granular *g, int64_t count, const sim_granular_touch *touches, sim_error *error)
 {
-	if (!g->touch_rows && g->count > 0)
+	if (!g->touch_rows && g->total > 0)
 		return sim_fail(error, "touches: the definition of the simulation has none (sim_granular_def.touches)");
 	if (count < 0 || count >= UINT32_MAX)
 		return sim_fail(error, "count: %lld touches are not within 0 to %u", (long long)count, (unsigned)(UINT32_MAX - 1));
@@ -132,8 +132,7 @@ static void take_springs(const granular_touches *old, granular_touches *now)
 
 // ---- Touches of a step ----
 
-/// Lead from spheres to their first touches, or no more.
-static void mark_rows(sim_granular *g, const granular_touches *t, bool on)
+void granular_mark_touches(sim_granular *g, const granular_touches *t, bool on)
 {
 	for (int64_t i = t->count; i-- > 0;)
 		g->touch_rows[t->touches[i].sphere] = on ? (uint32_t)i + 1 : 0;
@@ -143,14 +142,17 @@ bool sim_granular_set_touches(sim_granular *g, int64_t count, const sim_granular
 {
 	if (!check_touches(g, count, touches, error))
 		return false;
+	// Until then it is not known whose spheres are whose.
+	if (g->share && g->total > 0 && !g->prepared)
+		return sim_fail(error, "touches: on ranks they come after sim_granular_prepare");
 	// Springs come from the last step's. Touches that no step has used yet are replaced.
 	granular_touches *last = g->touches_fresh ? &g->touches_before : &g->touches;
 	granular_touches *now = g->touches_fresh ? &g->touches : &g->touches_before;
 	if (g->touches_fresh)
-		mark_rows(g, now, false);
-	if (!reserve(g, now, count)) {
+		granular_mark_touches(g, now, false);
+	if (!granular_reserve_touches(g, now, count)) {
 		if (g->touches_fresh)
-			mark_rows(g, now, true);
+			granular_mark_touches(g, now, true);
 		return granular_no_memory("the bodies that touch spheres", error);
 	}
 	now->count = count;
@@ -166,14 +168,14 @@ bool sim_granular_set_touches(sim_granular *g, int64_t count, const sim_granular
 		g->touches_before = swapped;
 	}
 	g->touches_fresh = true;
-	mark_rows(g, &g->touches, true);
+	granular_mark_touches(g, &g->touches, true);
 	return true;
 }
 
 void granular_end_touches(sim_granular *g)
 {
 	if (g->touches_fresh)
-		mark_rows(g, &g->touches, false);
+		granular_mark_touches(g, &g->touches, false);
 	else
 		g->touches.count = 0;
 	g->touches_fresh = false;
@@ -181,13 +183,17 @@ void granular_end_touches(sim_granular *g)
 
 bool sim_granular_move_touches(sim_granular *g, sim_tape *tape, sim_error *error)
 {
-	granular_touches *t = &g->touches;
+	if (g->share && !tape->writing)
+		return sim_fail(error, "the simulation is shared by ranks");
+	if (g->share && g->touch_rows && !granular_gather_touches(g, error))
+		return false;
+	granular_touches *t = g->share ? &g->touches_before : &g->touches;
 	int64_t count = t->count;
 	sim_tape_move(tape, &count, sizeof count);
 	if (!tape->writing) {
 		if (tape->failed || count < 0 || (uint64_t)count > tape->size / sizeof *t->touches || (count > 0 && !g->touch_rows))
 			return sim_fail(error, "the touches do not fit");
-		if (!reserve(g, t, count))
+		if (!granular_reserve_touches(g, t, count))
 			return granular_no_memory("the bodies that touch spheres", error);
 		t->count = count;
 	}
@@ -224,6 +230,8 @@ bool sim_granular_push(sim_granular *g, const double *impulses, const double *an
 {
 	if (!g->def.touches)
 		return sim_fail(error, "impulses: the definition of the simulation has no touches (sim_granular_def.touches)");
+	if (g->share && g->prepared)
+		return sim_fail(error, "impulses: other ranks know the present motions already (sim_granular_prepare)");
 	// So no sphere lags behind (granular_update.c).
 	for (int64_t i = 0; i < g->count; i++) {
 		const double *p = impulses + 3 * (int64_t)g->ids[i];

@@ -88,7 +88,7 @@ granular_reply granular_press_sphere(const sim_granular *g, int64_t i, const dou
 
 /// Add the effect of a sphere on a wall to the sums of the wall.
 static void note_wall(
-	const granular_place *p, const granular_plane *plane, double overlap, const granular_reply *reply, granular_wall_sum *walls)
+	const granular_place *p, const granular_plane *plane, double overlap, const granular_reply *reply, sim_exact_sum *walls)
 {
 	const double lever = p->r - overlap, centre[3] = { p->x, p->y, p->z };
 	double point[3], force[3], torque[3];
@@ -100,11 +100,11 @@ static void note_wall(
 		force[k] = -reply->force[k];
 		torque[k] = -reply->rolling[k];
 	}
-	granular_note_wall(&walls[number], point, force, torque);
+	sim_note_force(&walls[number], point, force, torque);
 }
 
 static void touch_wall(sim_granular *g, int64_t i, const granular_plane *plane, double overlap, uint32_t before, double *load,
-	granular_wall_sum *walls)
+	sim_exact_sum *walls)
 {
 	double *spring = NULL;
 	if (g->wall_touched) {

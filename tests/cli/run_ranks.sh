@@ -24,7 +24,9 @@ expect 2 err '--ranks 0: must be from 1' run scene.json --ranks 0
 expect 1 err 'scene.json: --ranks: points of contact are not written by several ranks' run scene.json --ranks 2 --contacts
 expect 1 err 'scene.json: --ranks: a run on several ranks is not shown' run scene.json --ranks 2 --view
 expect 1 err 'scene.json: --ranks: several ranks run on processors' run scene.json --ranks 2 --backend vulkan
-expect 1 err 'together.json: --ranks: the scene has "bodies", and only spheres are shared by ranks' run "$CAROM_SOURCE/scenes/together.json" --ranks 2
+expect 1 err 'together.json: --ranks: the scene has "deforming", and only spheres are shared by ranks' run "$CAROM_SOURCE/scenes/together.json" --ranks 2
+expect 1 err 'pile27.json: --ranks: the scene has no "spheres", and these alone are shared by ranks' run "$CAROM_SOURCE/scenes/pile27.json" --ranks 2
+expect 1 err 'buoyancy.json: --ranks: the spheres of the scene push its "bodies" \("two_way"\)' run "$CAROM_SOURCE/scenes/buoyancy.json" --ranks 2
 expect 1 err 'sack.json: --ranks: the scene has "deforming", and only spheres are shared by ranks' run "$CAROM_SOURCE/scenes/sack.json" --ranks 2
 expect 1 err 'absent.json: ' run absent.json --ranks 2
 
@@ -83,6 +85,25 @@ expect 0 out . run scene.json --restart r3/checkpoint.h5 --steps 81 --json
 last=$(field hash out)
 expect 0 out . run scene.json --restart one/checkpoint.h5 --steps 81 --json
 same "hash from the ends" "$last" "$(field hash out)"
+
+# Grains among obstacles of meshes, one of which turns: the state, the forces on the obstacles, and all files.
+sed 's/"forces": 100/"forces": 10, "energy": 10/; s/"seed": 3/"seed": 3, "velocity": [0, -3, 0]/' "$CAROM_SOURCE/scenes/drum.json" > drum.json
+whole() { tail -n 8 "$1" | grep '"hash"'; } # of all parts
+expect 0 out . run drum.json --steps 44 --out drum1 --threads 1 --snapshots 22 --json
+expected=$(whole out)
+shared run drum.json --steps 44 --out drum3 --snapshots 22 --ranks 3 --json
+same "hash of a drum on 3 ranks" "$(whole out)" "$expected"
+for file in recording.h5 forces.csv last.png spheres_000000022.vtp spheres_000000044.vtp; do
+	cmp "drum1/$file" "drum3/$file" || fail "$file of a drum depends on the number of ranks"
+done
+awk -F, '$3 == "drum" && $11 > 0 { pushed = 1 } END { exit !pushed }' drum3/forces.csv || fail "nothing pushes the drum"
+[ "$(field moved out)" -gt 0 ] || fail "no grain of the drum has gone from rank to rank"
+expect 0 err 'drum.html: ' export drum3 -o drum.html
+shared run drum.json --steps 30 --out drum4 --no-picture --checkpoint 30 --ranks 4
+shared run drum.json --steps 44 --restart drum4/checkpoint.h5 --ranks 2 --json
+same "hash of a drum after 4 and 2 ranks" "$(whole out)" "$expected"
+expect 0 out . run drum.json --steps 44 --restart drum4/checkpoint.h5 --threads 1 --json
+same "hash of a drum after 4 ranks and one process" "$(whole out)" "$expected"
 
 # What is wrong with a checkpoint is said, and ends all.
 head -c 3000 half/checkpoint.h5 > cut.h5

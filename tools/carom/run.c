@@ -172,6 +172,8 @@ static int open_table(run *r)
 		return EXIT_FAILED;
 	if (!run_is_mixed(r) && r->kinds[0]->open_table)
 		return r->kinds[0]->open_table(r, r->states[0]);
+	if (!run_is_first(r))
+		return EXIT_DONE;
 	run_out_path(r->options, "stats.csv", path);
 	return report_open(&r->stats, path) == EXIT_DONE ? write_names(r, r->stats.stream) : EXIT_FAILED;
 }

@@ -142,10 +142,11 @@ static int prepare(run *r, void *state)
 	(void)state;
 	sim_error error;
 	char path[IO_PATH_MAX];
-	if (r->options->out)
+	// Each rank has all bodies; the first one writes what they do.
+	const bool recorded = r->options->out && run_is_first(r);
+	if (recorded)
 		run_out_path(r->options, "recording.h5", path);
-	return scene_run_add_bodies(&r->parts, r->options->out ? path : NULL, &error) ? EXIT_DONE
-																				  : report_error(NULL, "%s", error.text);
+	return scene_run_add_bodies(&r->parts, recorded ? path : NULL, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 static int step(run *r, void *state)
@@ -171,7 +172,7 @@ static int end(run *r, void *state)
 	bodies *b = state;
 	sim_error error;
 	if (!scene_finish_recording(r->parts.simulation, &error) ||
-		!scene_measure_interpenetration(r->parts.simulation, &b->inside, &error))
+		(run_is_first(r) && !scene_measure_interpenetration(r->parts.simulation, &b->inside, &error)))
 		return report_error(NULL, "%s", error.text);
 	b->summary = scene_summarise(r->parts.simulation);
 	return EXIT_DONE;

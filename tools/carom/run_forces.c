@@ -93,7 +93,7 @@ static void put_row(const run *r, const run_forces *f, const char *name, int32_t
 	fprintf(file, ",%.6g\n", (double)sum->touches / (steps * r->scene.spheres.substeps));
 }
 
-static void put_rows(const run *r, const run_forces *f, const sim_granular_wall_sum walls[SIM_GRANULAR_WALL_SUMS])
+static void put_walls(const run *r, const run_forces *f, const sim_granular_wall_sum walls[SIM_GRANULAR_WALL_SUMS])
 {
 	const scene_spheres *section = &r->scene.spheres;
 	for (int i = 0; i < 6; i++) {
@@ -105,10 +105,20 @@ static void put_rows(const run *r, const run_forces *f, const sim_granular_wall_
 		snprintf(name, sizeof name, "moving_walls[%d]", i);
 		put_row(r, f, name, -1, &walls[6 + i]);
 	}
+}
+
+/// All ranks ask for the sums; the first one has the file.
+static bool put_obstacles(const run *r, const run_forces *f, sim_error *error)
+{
+	const scene_spheres *section = &r->scene.spheres;
 	for (int32_t i = 0; i < section->obstacle_count; i++) {
-		const sim_granular_wall_sum sum = scene_meeting_take_sum(r->parts.sphere_meeting, i);
-		put_row(r, f, r->scene.rigid.bodies[section->obstacles[i]].name, section->obstacles[i], &sum);
+		sim_granular_wall_sum sum;
+		if (!scene_meeting_take_sum(r->parts.sphere_meeting, i, &sum, error))
+			return false;
+		if (f->file.stream)
+			put_row(r, f, r->scene.rigid.bodies[section->obstacles[i]].name, section->obstacles[i], &sum);
 	}
+	return true;
 }
 
 int run_write_forces(run *r, run_forces *f)
@@ -120,10 +130,12 @@ int run_write_forces(run *r, run_forces *f)
 		return EXIT_DONE;
 	if (!sim_granular_take_wall_sums(r->parts.granular, walls, &error))
 		return report_error(NULL, "%s", error.text);
-	if (f->file.stream) {
-		put_rows(r, f, walls);
+	if (f->file.stream)
+		put_walls(r, f, walls);
+	if (!put_obstacles(r, f, &error))
+		return report_error(NULL, "%s", error.text);
+	if (f->file.stream)
 		fflush(f->file.stream);
-	}
 	f->last = now;
 	return EXIT_DONE;
 }

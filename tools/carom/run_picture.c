@@ -156,8 +156,8 @@ static int look_at_parts(moment *m)
 	const run *r = m->run;
 	if (r->parts.soft)
 		m->surface = sim_soft_get_surface(r->parts.soft);
-	if (r->parts.granular && !sim_take_granular_frame(r->parts.granular, &m->frame))
-		return report_error(NULL, "out of memory");
+	if (r->parts.granular && run_take_spheres(r, &m->frame) != EXIT_DONE)
+		return EXIT_FAILED;
 	int64_t most = 1 + m->surface.body_count;
 	for (int32_t i = 0; i < r->scene.rigid.body_count; i++)
 		most += scene_shape_count(&r->scene.rigid.bodies[i]);
@@ -209,9 +209,9 @@ int run_draw_all(const run *r, const view_camera *camera, view_image *image)
 	moment m = { .run = r };
 	*image = (view_image){ 0 };
 	int status = look_at_parts(&m);
-	if (status == EXIT_DONE)
+	if (status == EXIT_DONE && run_is_first(r))
 		status = fill(&m);
-	if (status == EXIT_DONE)
+	if (status == EXIT_DONE && run_is_first(r))
 		status = render(&m, camera, image);
 	picture_close(&m.picture);
 	sim_free_granular_frame(&m.frame);

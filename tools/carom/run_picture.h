@@ -4,6 +4,7 @@
 #define CAROM_TOOL_RUN_PICTURE_H
 
 #include "run.h"
+#include "sim/grains/granular_output.h"
 #include "view/renderer.h"
 
 /// Up in the scene's pictures: against gravity. Gravity that turns has no up; its axis has.
@@ -23,8 +24,13 @@ view_camera run_camera(const run *r);
 /// Size and threads of the scene's pictures.
 view_picture_options run_picture_options(const run *r);
 
+/// The state of all spheres, on ranks for the first one alone: collective. EXIT_DONE, or
+/// EXIT_FAILED after a message. Free *frame with sim_free_granular_frame.
+int run_take_spheres(const run *r, sim_granular_frame *frame);
+
 /// Draw the deforming bodies and everything else that the scene has, as it is now. EXIT_DONE, or
-/// EXIT_FAILED after a message. Free *image with view_destroy_image.
+/// EXIT_FAILED after a message. Free *image with view_destroy_image. Collective on ranks, of which
+/// the first one draws.
 int run_draw_all(const run *r, const view_camera *camera, view_image *image);
 
 #endif

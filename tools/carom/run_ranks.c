@@ -17,8 +17,10 @@ int run_check_ranks(const run_options *o, const scene_description *scene)
 		bool asked;
 		const char *what;
 	} faults[] = {
-		{ scene->has_bodies, "the scene has \"bodies\", and only spheres are shared by ranks" },
 		{ scene->has_deforming, "the scene has \"deforming\", and only spheres are shared by ranks" },
+		{ !scene->has_spheres, "the scene has no \"spheres\", and these alone are shared by ranks" },
+		{ scene->spheres.two_way,
+			"the spheres of the scene push its \"bodies\" (\"two_way\"), and ranks share spheres only where bodies push them" },
 		{ scene->output.contacts, "points of contact are not written by several ranks (--contacts, \"output\")" },
 		{ o->backend == BACKEND_VULKAN, "several ranks run on processors (--backend cpu)" },
 		{ o->view || o->view_port >= 0, "a run on several ranks is not shown (--view)" },

@@ -356,8 +356,7 @@ static int draw_cloud(const run *r, const spheres *s, const sim_sphere_cloud *cl
 	return report_error(r->options->out, "last.png: %s", error.text);
 }
 
-/// The whole state, for the first rank.
-static int take_frame(run *r, sim_granular_frame *frame)
+int run_take_spheres(const run *r, sim_granular_frame *frame)
 {
 	sim_error error;
 	const bool taken = r->options->ranks
@@ -369,7 +368,7 @@ static int take_frame(run *r, sim_granular_frame *frame)
 static int draw(run *r, void *state, view_image *image)
 {
 	sim_granular_frame frame;
-	if (take_frame(r, &frame) != EXIT_DONE)
+	if (run_take_spheres(r, &frame) != EXIT_DONE)
 		return EXIT_FAILED;
 	const sim_sphere_cloud cloud = sim_granular_frame_cloud(&frame);
 	const int status = run_is_first(r) ? draw_cloud(r, state, &cloud, image) : EXIT_DONE;
