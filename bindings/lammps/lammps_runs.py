@@ -7,6 +7,7 @@ import sys
 environment = dict(
     os.environ,
     OMPI_MCA_rmaps_base_oversubscribe="1",
+    OMPI_MCA_mpi_yield_when_idle="1",  # there may be more processes than processors
     OMPI_ALLOW_RUN_AS_ROOT="1",
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
     OMP_NUM_THREADS="1",

@@ -1,7 +1,8 @@
 #!/bin/bash
 # carom run --ranks: the state, files and checkpoints of one process on any number of them; a rank that dies, a full disk, mistakes.
 source "$(dirname "$0")/common.bash"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Ranks that wait let others work: there may be more of them than processors.
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 cat > scene.json << 'END'
 {
