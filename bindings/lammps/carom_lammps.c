@@ -268,6 +268,8 @@ carom_lammps *carom_lammps_attach(void *lammps, const carom_lammps_law *law, dou
 		return NULL;
 	if (!(skin > 0) || !isfinite(skin))
 		return give_up(NULL, error, error_size, "the skin is %g, not a length above 0", skin);
+	if (law->style == CAROM_LAMMPS_GRANULAR)
+		return give_up(NULL, error, error_size, "rolling friction is known to pair_style carom alone");
 	if (lammps_extract_setting(lammps, "box_exist") != 1)
 		return give_up(NULL, error, error_size, "LAMMPS has no box yet: create it and its atoms first");
 	if (lammps_extract_setting(lammps, "radius_flag") != 1 || lammps_extract_setting(lammps, "omega_flag") != 1)

@@ -22,6 +22,7 @@ typedef enum carom_lammps_style {
 	CAROM_LAMMPS_HOOKE,         ///< gran/hooke: springs along the normal, sliding friction
 	CAROM_LAMMPS_HOOKE_HISTORY, ///< gran/hooke/history: with a spring along the surface
 	CAROM_LAMMPS_HERTZ_HISTORY, ///< gran/hertz/history: stiffness grows with the overlap
+	CAROM_LAMMPS_GRANULAR,      ///< granular: as gran/hooke/history, and rolling friction
 } carom_lammps_style;
 
 /// Parameters of a pair style, named as in LAMMPS' documentation, in the script's units.
@@ -30,12 +31,17 @@ typedef struct carom_lammps_law {
 	double kn, kt;         ///< elastic constants, along the normal and the surface
 	double gamman, gammat; ///< damping, along the normal and the surface
 	double xmu;            ///< yield criterion (friction)
+	/// of granular: spring, damping and friction of rolling; all 0: none
+	double kroll, gammaroll, muroll;
 } carom_lammps_law;
 
 /// Read a law as a LAMMPS script has it behind `pair_style`: "gran/hooke/history 2e5 NULL 50.0 NULL
 /// 0.5 1" (style, Kn, Kt, gamma_n, gamma_t, x_mu, dampflag). NULL for Kt is 2/7 Kn, for gamma_t
-/// half of gamma_n; dampflag 0 is gamma_t 0. False: error [error_size] says what is wrong.
-/// Thread-safe.
+/// half of gamma_n; dampflag 0 is gamma_t 0. Or as behind `pair_coeff` of pair_style granular, in
+/// this order: "granular hooke 2e5 50.0 damping mass_velocity tangential linear_history 5e4 0.5 0.5
+/// rolling sds 1e4 10 0.1" (Kn, gamma_n; Kt, gamma_t as a part of gamma_n, x_mu; and of rolling k,
+/// gamma, mu, which may be left out). carom_lammps_attach and fix carom/rigid do not know it.
+/// False: error [error_size] says what is wrong. Thread-safe.
 bool carom_lammps_read_law(const char *text, carom_lammps_law *law, char *error, int error_size);
 
 /// What a run has cost on this process.

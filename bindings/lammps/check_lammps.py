@@ -147,6 +147,49 @@ def check_styles_columns(law):
     check(len(hashes) == 1, f"a plate of columns: one hash, not {hashes}")
 
 
+ROLLING = "hooke 2e5 50.0 damping mass_velocity tangential linear_history 57142.0 0.5 0.5 rolling sds 4e4 20.0 0.2"
+
+
+def furthest_of(rows, expected):
+    """The largest difference of the rows, and the largest value."""
+    worst = max(abs(p - q) for a, b in zip(rows, expected) for p, q in zip(a, b))
+    return worst, max(abs(p) for row in expected for p in row[1:])
+
+
+def check_styles_rolling():
+    """Rolling friction beside LAMMPS' pair_style granular: one hash, springs of rolling go with their spheres and into restart files."""
+    start = HEAD.format(sides="p") + "read_data start.data\n" + FIXES
+    lists = "neighbor 0.2 bin\nneigh_modify every 1 delay 0 check yes\n"
+    steps = "timestep 4e-4\nrun 500\nrun 500\n" + DUMP
+    # LAMMPS of 2022 turns springs of rolling around where it sorts atoms, as it begins a run: its own does not sort here.
+    still = start.replace("read_data", "atom_modify sort 0 0.0\nread_data")
+    run_stock(still + f"pair_style granular\npair_coeff * * {ROLLING}\n{lists}" + steps)
+    expected, _ = dump()
+    run_stock(still + f"pair_style granular\npair_coeff * * {ROLLING.partition(' rolling')[0]}\n{lists}" + steps)
+    sliding, _ = dump()
+    pair = f"pair_style carom granular {ROLLING}\npair_coeff * *\n"
+    hashes = set()
+    for processes in (1, 2, -3, 4):
+        run_styles(abs(processes), start + (BALANCE if processes < 0 else "") + pair + lists + steps)
+        rows, digest = dump()
+        hashes.add(digest)
+        worst, size = furthest_of(rows, expected)
+        check(len(rows) == len(expected) > 400 and worst <= 1e-12 * size, f"rolling friction: {worst} from LAMMPS' own, in values up to {size}")
+    check(furthest_of(rows, sliding)[0] > 1e-3, "rolling friction changes the motion")
+    for before, after in ((1, 3), (4, 2)):
+        run_styles(before, start + pair + lists + "timestep 4e-4\nrun 500\nwrite_restart roll.restart\n")
+        again = "newton off\nread_restart roll.restart\ncomm_modify vel yes\n" + FIXES + lists
+        run_styles(after, again + "timestep 4e-4\nrun 500\n" + DUMP)
+        hashes.add(dump()[1])
+    check(len(hashes) == 1, f"rolling friction, and after a restart: one hash, not {hashes}")
+    other = again + f"pair_style carom {LAWS[1]}\npair_coeff * *\nrun 1\n"
+    check("are those of another law" in run_styles(1, other, 1), "springs of another law")
+    run_styles(1, start + f"pair_style carom granular {ROLLING.partition(' rolling')[0]}\npair_coeff * *\n{lists}" + steps)
+    unrolled, size = furthest_of(dump()[0], sliding)
+    check(unrolled <= 1e-12 * size, f"the law granular without rolling: {unrolled} from LAMMPS' own, in values up to {size}")
+    print(f"granular {ROLLING}: at most {worst} from LAMMPS' own; one hash")
+
+
 def check_styles_restart(law):
     """Springs and the law go into restart files; a run in parts is the run."""
     start = HEAD.format(sides="p") + "read_data start.data\n" + FIXES
@@ -263,6 +306,10 @@ def check_styles_misuse():
     for script, text in (
         (setup + "pair_style carom gran/hook 1 1 1 1 1 1\n", 'the style of the law is "gran/hook"'),
         (setup + "pair_style carom\n", "has not seven words"),
+        (setup + "pair_style carom granular hertz 1 1\n", 'word 2 of the law is "hertz", not "hooke"'),
+        (setup + f"pair_style carom granular {ROLLING} 1\n", 'the law has "1" behind its end'),
+        (setup + f"pair_style carom granular {ROLLING[:-4]}\n", "is not granular hooke Kn gamma_n"),
+        (setup + f"pair_style carom granular {ROLLING[:-3]}-1\n", 'mu_roll of the law is "-1", not a number'),
         (setup + pair + "pair_coeff 1 1\n", "one law for all types"),
         (setup + pair + every + "comm_modify vel no\nrun 1\n", "comm_modify vel yes"),
         (setup + pair + every + "neigh_modify exclude type 1 1\nrun 1\n", "excluded pairs"),
@@ -297,6 +344,7 @@ def check_misuse():
         ("gran/hooke 1 1 1 1 1", "has not seven words"),
         ("gran/hooke NULL 1 1 1 1 1", 'Kn of the law is "NULL"'),
         ("gran/hooke 1 1 -1 1 1 1", 'gamma_n of the law is "-1"'),
+        (f"granular {ROLLING}", "rolling friction is known to pair_style carom alone"),
     ):
         check(text in run(1, law, setup, steps, 1), text)
     check("no box yet" in run(1, LAWS[0], "units si\n", steps, 1), "no box")
@@ -324,6 +372,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_restart(LAWS[1])
     if styles != "NONE":
         check_styles_columns(LAWS[1])
+        check_styles_rolling()
         check_styles_restart(LAWS[1])
         check_styles_virials(LAWS[1])
         check_styles_walls()

@@ -1,8 +1,10 @@
 /// See fix_carom_springs.h.
 #include "fix_carom_springs.h"
+#include "pair_carom.h"
 #include <atom.h>
 #include <comm.h>
 #include <error.h>
+#include <force.h>
 
 using namespace LAMMPS_NS;
 
@@ -10,6 +12,9 @@ FixCaromSprings::FixCaromSprings(LAMMPS *lammps, int count, char **words) : Fix(
 {
 	if (count != 3)
 		error->all(FLERR, std::string("fix carom/springs takes no words: pair_style carom makes it"));
+	// Restart files are read while this is made, so the law must be known.
+	const PairCarom *pair = dynamic_cast<PairCarom *>(force->pair);
+	store.numbers = pair ? pair->spring_numbers() : GRAIN_SLIDES;
 	restart_global = 1;
 	restart_peratom = 1;
 	create_attribute = 1;
@@ -47,7 +52,7 @@ void FixCaromSprings::take_back()
 void FixCaromSprings::pre_exchange()
 {
 	take_back();
-	maxexchange = 1 + SPRING_NUMBERS * store.most;
+	maxexchange = 1 + spring_store_width(&store) * store.most;
 }
 
 void FixCaromSprings::grow_arrays(int places)
@@ -106,7 +111,7 @@ int FixCaromSprings::maxsize_restart()
 	settle();
 	int most = 0;
 	MPI_Allreduce(&store.most, &most, 1, MPI_INT32_T, MPI_MAX, world);
-	return 2 + SPRING_NUMBERS * most;
+	return 2 + spring_store_width(&store) * most;
 }
 
 int FixCaromSprings::pack_restart(int i, double *numbers)
@@ -122,10 +127,13 @@ void FixCaromSprings::unpack_restart(int i, int nth)
 	const double *extra = atom->extra[i];
 	for (int k = 0; k < nth; k++)
 		extra += (int)*extra;
+	if (extra[0] != 2 + spring_store_width(&store) * extra[1])
+		error->one(FLERR, std::string("springs of contacts in the restart file are those of another law"));
 	unpack(i, extra + 1);
 }
 
 double FixCaromSprings::memory_usage()
 {
-	return (double)store.capacity * 4 * sizeof(double) + (double)store.places * (sizeof *store.first + sizeof *store.number);
+	return (double)store.capacity * spring_store_width(&store) * sizeof(double) +
+		(double)store.places * (sizeof *store.first + sizeof *store.number);
 }

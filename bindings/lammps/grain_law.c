@@ -30,8 +30,45 @@ static bool read_number(const char *word, const char *name, const double *other,
 	return true;
 }
 
+// What stands between the numbers of a law of pair_style granular.
+static const char *const GRANULAR_WORDS[] = { "granular", "hooke", NULL, NULL, "damping", "mass_velocity", "tangential",
+	"linear_history", NULL, NULL, NULL, "rolling", "sds", NULL, NULL, NULL };
+enum { GRANULAR_COUNT = sizeof GRANULAR_WORDS / sizeof *GRANULAR_WORDS, WITHOUT_ROLLING = 11 };
+
+static bool read_granular(const char *text, carom_lammps_law *law, char *error, int error_size)
+{
+	static const char *const names[GRANULAR_COUNT] = { NULL, NULL, "Kn", "gamma_n", NULL, NULL, NULL, NULL, "Kt", "gamma_t",
+		"x_mu", NULL, NULL, "k_roll", "gamma_roll", "mu_roll" };
+	double values[GRANULAR_COUNT] = { 0 };
+	int count = 0;
+	for (const char *at = text + strspn(text, " "); *at; count++) {
+		const size_t length = strcspn(at, " ");
+		char word[32];
+		snprintf(word, sizeof word, "%.*s", (int)length, at);
+		at += length;
+		at += strspn(at, " ");
+		const char *const wanted = count < GRANULAR_COUNT ? GRANULAR_WORDS[count] : "";
+		if (count == GRANULAR_COUNT)
+			return fail(error, error_size, "the law has \"%s\" behind its end", word);
+		if (wanted && strcmp(word, wanted) != 0)
+			return fail(error, error_size, "word %d of the law is \"%s\", not \"%s\"", count + 1, word, wanted);
+		if (!wanted && !read_number(word, names[count], NULL, &values[count], error, error_size))
+			return false;
+	}
+	if (count != GRANULAR_COUNT && count != WITHOUT_ROLLING)
+		return fail(error, error_size,
+			"the law \"%s\" is not granular hooke Kn gamma_n damping mass_velocity tangential linear_history Kt gamma_t x_mu "
+			"rolling sds k gamma mu",
+			text);
+	*law = (carom_lammps_law){ CAROM_LAMMPS_GRANULAR, values[2], values[8], values[3], values[9] * values[3], values[10],
+		values[13], values[14], values[15] };
+	return true;
+}
+
 bool carom_lammps_read_law(const char *text, carom_lammps_law *law, char *error, int error_size)
 {
+	if (strncmp(text, "granular", 8) == 0)
+		return read_granular(text, law, error, error_size);
 	char words[7][32], rest[2];
 	const int count = sscanf(text, "%31s %31s %31s %31s %31s %31s %31s %1s", words[0], words[1], words[2], words[3], words[4],
 		words[5], words[6], rest);
@@ -43,8 +80,8 @@ bool carom_lammps_read_law(const char *text, carom_lammps_law *law, char *error,
 		style++;
 	if (style == 3)
 		return fail(error, error_size,
-			"the style of the law is \"%s\", not gran/hooke, gran/hooke/history or "
-			"gran/hertz/history",
+			"the style of the law is \"%s\", not gran/hooke, gran/hooke/history, "
+			"gran/hertz/history or granular",
 			words[0]);
 	*law = (carom_lammps_law){ .style = (carom_lammps_style)style };
 	double damps;

@@ -78,6 +78,60 @@ static inline vec3 grain_stretch(const carom_lammps_law *law, vec3 normal, vec3 
 	return vec3_scale(friction, kept);
 }
 
+/// What a spring against motion along the surface, or against rolling, gives: it turns with the
+/// contact and keeps its length (Luding 2008), and yields beyond a limit. time_step 0: it stays.
+static inline vec3 grain_hold(
+	vec3 normal, vec3 slip, double stiffness, double damping, double most, double time_step, vec3 *spring)
+{
+	const double along = vec3_dot(*spring, normal), length = sqrt(vec3_dot(*spring, *spring));
+	const vec3 flat = vec3_sub(*spring, vec3_scale(normal, along));
+	const double left = sqrt(vec3_dot(flat, flat));
+	// As LAMMPS does, a spring that lies along the surface already stays as it is.
+	const bool turns = time_step > 0 && fabs(along) * stiffness > 1e-10 * most;
+	const double grown = left > 0 ? length / left : 0;
+	vec3 s = { turns ? flat.x * grown : spring->x, turns ? flat.y * grown : spring->y, turns ? flat.z * grown : spring->z };
+	s = vec3_add(s, vec3_scale(slip, time_step));
+	const vec3 viscous = vec3_scale(slip, damping), force = vec3_scale(vec3_add(vec3_scale(s, stiffness), viscous), -1);
+	const double size = sqrt(vec3_dot(force, force));
+	const bool yields = size > most, stretched = vec3_dot(s, s) > 0;
+	const double share = yields ? most / size : 1, soft = stiffness > 0 ? -1 / stiffness : 0;
+	const vec3 cut = vec3_scale(vec3_add(vec3_scale(force, share), viscous), soft);
+	const bool shortens = yields && stretched;
+	spring->x = shortens ? cut.x : s.x;
+	spring->y = shortens ? cut.y : s.y;
+	spring->z = shortens ? cut.z : s.z;
+	return vec3_scale(force, yields && !stretched ? 0 : share);
+}
+
+/// What a contact with rolling friction does, beside its force: turns of both ends.
+typedef struct grain_rolling {
+	vec3 spin;           ///< omega_a less omega_b
+	double near, far;    ///< radii of a and b
+	vec3 turn_a, turn_b; ///< torques on a and b, by their radii, with the sign changed
+} grain_rolling;
+
+/// pair_style granular with hooke, mass_velocity, linear_history and rolling sds: rolling as of
+/// Wang et al. 2015, springs along the surface and of rolling. Friction acts in the middle of the
+/// overlap.
+static inline grain_force grain_roll(
+	const carom_lammps_law *law, const grain_contact *c, double time_step, vec3 *spring, vec3 *rolled, grain_rolling *roll)
+{
+	const double approach = vec3_dot(c->velocity, c->normal), damping = c->mass * law->gamman;
+	const vec3 along = vec3_sub(c->velocity, vec3_scale(c->normal, approach));
+	const vec3 slip = vec3_sub(along, vec3_cross(c->spin, c->normal));
+	const double push = law->kn * c->overlap - damping * approach, press = fabs(push);
+	grain_force result;
+	result.friction = grain_hold(c->normal, slip, law->kt, c->mass * law->gammat, law->xmu * press, time_step, spring);
+	result.force = vec3_add(vec3_scale(c->normal, push), result.friction);
+	const vec3 rolling = vec3_scale(vec3_cross(roll->spin, c->normal), c->radius);
+	const vec3 drag = grain_hold(c->normal, rolling, law->kroll, law->gammaroll, law->muroll * press, time_step, rolled);
+	const vec3 twist = vec3_cross(c->normal, result.friction), brake = vec3_scale(vec3_cross(c->normal, drag), c->radius);
+	const vec3 middle = vec3_scale(twist, 0.5 * c->overlap);
+	roll->turn_a = vec3_sub(twist, vec3_scale(vec3_add(middle, brake), 1 / roll->near));
+	roll->turn_b = vec3_sub(twist, vec3_scale(vec3_sub(middle, brake), 1 / roll->far));
+	return result;
+}
+
 /// spring: of laws with history, as it is now; else it is left alone.
 static inline grain_force grain_push(
 	carom_lammps_style style, const carom_lammps_law *law, const grain_contact *c, double time_step, vec3 *spring)

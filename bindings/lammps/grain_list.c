@@ -78,10 +78,10 @@ static bool reserve_column(grain_list *list)
 /// Springs of nothing that touches.
 static bool clear_springs(grain_list *list)
 {
-	const int64_t wanted = list->count / ENTRIES_AT_ONCE + 1;
+	const int64_t wanted = list->spring_numbers * (list->count + ENTRIES_AT_ONCE);
 	if (wanted > list->spring_room) {
 		free(list->springs);
-		list->spring_room = room_for(wanted);
+		list->spring_room = (room_for(wanted) + 3) / 4 * 4;
 		list->springs = aligned_alloc(32, (size_t)list->spring_room * sizeof *list->springs);
 		if (!list->springs)
 			return false;
@@ -295,7 +295,7 @@ static bool make_columns(grain_list *list, const source *from)
 }
 
 bool grain_list_make(grain_list *list, const carom_sphere_neighbours *rows, const grain_spheres *spheres, uint32_t slot_size,
-	int64_t spare, bool springs)
+	int64_t spare, int spring_numbers)
 {
 	const source from = { rows, spheres };
 	list->own = rows->count;
@@ -308,7 +308,8 @@ bool grain_list_make(grain_list *list, const carom_sphere_neighbours *rows, cons
 		find_slots(list, spare);
 		if (list->count > 0)
 			memset(list->live, 0, (size_t)(list->count / ENTRIES_AT_ONCE));
-		made = !springs || clear_springs(list);
+		list->spring_numbers = spring_numbers;
+		made = spring_numbers == 0 || clear_springs(list);
 	}
 	if (!made)
 		grain_list_free(list);

@@ -34,6 +34,10 @@ typedef struct grain_column {
 	int64_t large_end; ///< of its large spheres
 } grain_column;
 
+/// Numbers of a spring: along the surface, as seen from the near end; and behind them those of
+/// rolling, which read alike from both ends.
+enum { GRAIN_SLIDES = 3, GRAIN_ROLLS = 6 };
+
 /// All zero at first; free with grain_list_free.
 typedef struct grain_list {
 	int64_t own;       ///< spheres
@@ -48,8 +52,10 @@ typedef struct grain_list {
 	/// there is one of no sphere, then those of the column's large spheres in their order.
 	uint32_t *near, *far;
 	int64_t count; ///< of entries
-	/// [count/4] of the near ends of four entries: x, y and z of each; 0 where they did not touch.
-	double (*springs)[3 * ENTRIES_AT_ONCE];
+	/// [spring_numbers*count] of the near ends of four entries, number by number; 0 where they did
+	/// not touch.
+	double *springs;
+	int spring_numbers; ///< of an entry: GRAIN_SLIDES, or GRAIN_ROLLS; 0: no springs
 	uint8_t *live;      ///< [count/4] whether any of them may not be 0
 	int64_t span;       ///< places from the far end of an entry to the near one, at most
 	uint32_t ring;      ///< a power of two, less 1
@@ -66,12 +72,12 @@ typedef struct grain_list {
 
 void grain_list_free(grain_list *list);
 
-/// Make it of rows of neighbours, in any order; nothing touches yet. With springs, there is room
-/// for them. slot_size: bytes. spare: so many places the ring has beside those that entries join.
-/// False: out of memory, or more than 2^31 places, entries or bytes of slots; the list is empty
-/// then.
+/// Make it of rows of neighbours, in any order; nothing touches yet. There is room for springs of
+/// so many numbers. slot_size: bytes. spare: so many places the ring has beside those that entries
+/// join. False: out of memory, or more than 2^31 places, entries or bytes of slots; the list is
+/// empty then.
 bool grain_list_make(grain_list *list, const carom_sphere_neighbours *rows, const grain_spheres *spheres, uint32_t slot_size,
-	int64_t spare, bool springs);
+	int64_t spare, int spring_numbers);
 size_t grain_list_bytes(const grain_list *list);
 
 /// Whether an entry is one of no spheres.
@@ -87,10 +93,11 @@ static inline int64_t grain_list_far(const grain_list *list, int64_t place, int6
 	return slot > list->ring ? list->large[large + slot - list->ring - 2] : place - (((uint32_t)place - slot) & list->ring);
 }
 
-/// Where number `axis` of an entry's spring is.
+/// Where a number of an entry's spring is.
 static inline double *grain_list_spring(const grain_list *list, int64_t entry, int axis)
 {
-	return &list->springs[entry / ENTRIES_AT_ONCE][ENTRIES_AT_ONCE * axis + entry % ENTRIES_AT_ONCE];
+	const int64_t at = entry % ENTRIES_AT_ONCE;
+	return &list->springs[list->spring_numbers * (entry - at) + ENTRIES_AT_ONCE * axis + at];
 }
 
 #ifdef __cplusplus

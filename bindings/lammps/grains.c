@@ -68,6 +68,11 @@ typedef struct __attribute__((aligned(64))) block {
 	double fx[BLOCK], fy[BLOCK], fz[BLOCK];               // force
 	double tx[BLOCK], ty[BLOCK], tz[BLOCK];               // turn
 	double fine[6][BLOCK];                                // what fx to tz lack, in fine units
+	double qx[BLOCK], qy[BLOCK], qz[BLOCK];               // omega less that of the far one
+	double near[BLOCK], far[BLOCK];                       // radii
+	double rx[BLOCK], ry[BLOCK], rz[BLOCK];               // spring of rolling
+	double ux[BLOCK], uy[BLOCK], uz[BLOCK];               // turn of the far end, where it differs
+	double far_fine[3][BLOCK];                            // what they lack
 	int64_t entry[BLOCK / ENTRIES_AT_ONCE];               // the first of each four
 	int64_t place;                                        // of the first near end, or before
 	int count;
@@ -149,6 +154,47 @@ static ALWAYS_INLINE void run_block(
 	}
 }
 
+/// As run_block does, of contacts with rolling friction: their two ends are turned differently.
+static ALWAYS_INLINE void run_rolling_block(const carom_lammps_law *law, grain_units units, double time_step, block *b)
+{
+	const carom_lammps_law here = *law;
+	const int count = b->count;
+#ifndef __clang__
+#pragma GCC ivdep
+#endif
+	for (int i = 0; i < count; i++) {
+		const double dx = b->dx[i], dy = b->dy[i], dz = b->dz[i], reach = b->reach[i];
+		const double square = dx * dx + dy * dy + dz * dz, distance = sqrt(square), inverse = 1 / distance;
+		const bool touches = square < reach * reach;
+		const grain_contact c = {
+			.normal = { dx * inverse, dy * inverse, dz * inverse },
+			.overlap = reach - distance,
+			.velocity = { b->vx[i], b->vy[i], b->vz[i] },
+			.spin = { b->wx[i], b->wy[i], b->wz[i] },
+			.mass = 1 / b->inverse[i],
+			.radius = b->near[i] * b->far[i] / reach,
+		};
+		grain_rolling roll = { .spin = { b->qx[i], b->qy[i], b->qz[i] }, .near = b->near[i], .far = b->far[i] };
+		vec3 spring = { b->sx[i], b->sy[i], b->sz[i] }, rolled = { b->rx[i], b->ry[i], b->rz[i] };
+		const grain_force f = grain_roll(&here, &c, time_step, &spring, &rolled, &roll);
+		b->sx[i] = touches ? spring.x : 0;
+		b->sy[i] = touches ? spring.y : 0;
+		b->sz[i] = touches ? spring.z : 0;
+		b->rx[i] = touches ? rolled.x : 0;
+		b->ry[i] = touches ? rolled.y : 0;
+		b->rz[i] = touches ? rolled.z : 0;
+		b->fx[i] = part(touches ? f.force.x : 0, units, &b->fine[0][i]);
+		b->fy[i] = part(touches ? f.force.y : 0, units, &b->fine[1][i]);
+		b->fz[i] = part(touches ? f.force.z : 0, units, &b->fine[2][i]);
+		b->tx[i] = part(touches ? roll.turn_a.x : 0, units, &b->fine[3][i]);
+		b->ty[i] = part(touches ? roll.turn_a.y : 0, units, &b->fine[4][i]);
+		b->tz[i] = part(touches ? roll.turn_a.z : 0, units, &b->fine[5][i]);
+		b->ux[i] = part(touches ? roll.turn_b.x : 0, units, &b->far_fine[0][i]);
+		b->uy[i] = part(touches ? roll.turn_b.y : 0, units, &b->far_fine[1][i]);
+		b->uz[i] = part(touches ? roll.turn_b.z : 0, units, &b->far_fine[2][i]);
+	}
+}
+
 // ---- A step ----
 
 /// Where a step is.
@@ -157,6 +203,7 @@ typedef struct step {
 	const grain_sums *sums;
 	double time_step;
 	bool remembers; // the law has history
+	bool rolls;     // and rolling friction
 	int64_t packed; // places
 	int64_t summed; // places that need nothing more
 } step;
@@ -228,7 +275,7 @@ static ALWAYS_INLINE void pack_places(grains *g, step *s, int64_t end)
 }
 
 /// Velocities, spins and masses of the block, four contacts at once, and springs.
-static ALWAYS_INLINE void fill_block(grains *g, bool remembers)
+static ALWAYS_INLINE void fill_block(grains *g, bool remembers, bool rolls)
 {
 	block *const b = &g->block;
 	grain_slot *const slots = g->slots;
@@ -252,11 +299,32 @@ static ALWAYS_INLINE void fill_block(grains *g, bool remembers)
 		PUT(b->inverse, c, w[3]);
 		if (!remembers)
 			continue;
-		const double *const spring = g->list.springs[e / ENTRIES_AT_ONCE];
+		const double *const spring = g->list.springs + (rolls ? GRAIN_ROLLS : GRAIN_SLIDES) * e;
 		__builtin_prefetch(spring + 3 * ENTRIES_AT_ONCE * SPRINGS_AHEAD, 1);
 		PUT(b->sx, c, GET(spring, 0));
 		PUT(b->sy, c, GET(spring, 4));
 		PUT(b->sz, c, GET(spring, 8));
+		if (rolls) {
+			PUT(b->rx, c, GET(spring, 12));
+			PUT(b->ry, c, GET(spring, 16));
+			PUT(b->rz, c, GET(spring, 20));
+		}
+	}
+}
+
+/// Radii, and angular velocities of the near ends less those of the far ones.
+static ALWAYS_INLINE void fill_rolling(grains *g)
+{
+	block *const b = &g->block;
+	for (int c = 0; c < b->count; c++) {
+		const int64_t e = b->entry[c / 4] + c % 4;
+		const grain_slot *const here = get_slot(g->slots, g->list.near[e]), *const there = get_slot(g->slots, g->list.far[e]);
+		const double near = here->centre[3], far = there->centre[3];
+		b->near[c] = near;
+		b->far[c] = far;
+		b->qx[c] = here->spin[0] / near - there->spin[0] / far;
+		b->qy[c] = here->spin[1] / near - there->spin[1] / far;
+		b->qz[c] = here->spin[2] / near - there->spin[2] / far;
 	}
 }
 
@@ -304,8 +372,8 @@ static void weigh_frozen(grains *g)
 }
 
 /// Add the forces of the block at both ends of its contacts, and keep the springs. Force on a far
-/// end is the opposite of that on the near one; the turn is the same.
-static ALWAYS_INLINE void add_forces(grains *g, bool remembers)
+/// end is the opposite of that on the near one; the turn is the same, but where contacts roll.
+static ALWAYS_INLINE void add_forces(grains *g, bool remembers, bool rolls)
 {
 	static const lanes SIGNS = { -1, -1, 1, 1 };
 	const block *const b = &g->block;
@@ -319,21 +387,35 @@ static ALWAYS_INLINE void add_forces(grains *g, bool remembers)
 		TRANSPOSE(coarse[0], coarse[1], coarse[2], coarse[3]);
 		TRANSPOSE(both[0], both[1], both[2], both[3]);
 		TRANSPOSE(fine[0], fine[1], fine[2], fine[3]);
+		lanes far_both[4], far_fine[4];
+		if (rolls) {
+			far_both[0] = GET(b->fine[1], c), far_both[1] = GET(b->fine[2], c);
+			far_both[2] = GET(b->ux, c), far_both[3] = GET(b->uy, c);
+			far_fine[0] = GET(b->uz, c), far_fine[1] = GET(b->far_fine[0], c);
+			far_fine[2] = GET(b->far_fine[1], c), far_fine[3] = GET(b->far_fine[2], c);
+			TRANSPOSE(far_both[0], far_both[1], far_both[2], far_both[3]);
+			TRANSPOSE(far_fine[0], far_fine[1], far_fine[2], far_fine[3]);
+		}
 		for (int k = 0; k < 4; k++) {
 			grain_slot *const here = get_slot(slots, near[k]), *const there = get_slot(slots, far[k]);
 			here->coarse += coarse[k];
 			here->both += both[k];
 			here->fine += fine[k];
 			there->coarse -= coarse[k];
-			there->both += SIGNS * both[k];
-			there->fine += fine[k];
+			there->both += SIGNS * (rolls ? far_both[k] : both[k]);
+			there->fine += rolls ? far_fine[k] : fine[k];
 		}
 		if (!remembers)
 			continue;
-		double *const spring = g->list.springs[e / ENTRIES_AT_ONCE];
+		double *const spring = g->list.springs + (rolls ? GRAIN_ROLLS : GRAIN_SLIDES) * e;
 		PUT(spring, 0, GET(b->sx, c));
 		PUT(spring, 4, GET(b->sy, c));
 		PUT(spring, 8, GET(b->sz, c));
+		if (rolls) {
+			PUT(spring, 12, GET(b->rx, c));
+			PUT(spring, 16, GET(b->ry, c));
+			PUT(spring, 20, GET(b->rz, c));
+		}
 	}
 }
 
@@ -360,13 +442,33 @@ static void add_virials(const grains *g, const grain_sums *sums)
 	}
 }
 
+/// The contacts of the block where the law has rolling friction.
+static ALWAYS_INLINE void flush_rolling(grains *g, const step *s)
+{
+	block *const b = &g->block;
+	fill_block(g, true, true);
+	fill_rolling(g);
+	if (s->atoms->frozen)
+		weigh_frozen(g);
+	run_rolling_block(&g->law, g->units, s->time_step, b);
+	add_forces(g, true, true);
+	if (s->sums->virial || s->sums->virials)
+		add_virials(g, s->sums);
+	b->count = 0;
+	b->coincide = false;
+}
+
 /// Compute the contacts of the block.
 static ALWAYS_INLINE void flush(grains *g, step *s)
 {
 	block *const b = &g->block;
 	if (b->coincide)
 		part_centres(g, s->atoms);
-	fill_block(g, s->remembers);
+	if (s->rolls) {
+		flush_rolling(g, s);
+		return;
+	}
+	fill_block(g, s->remembers, false);
 	if (s->atoms->frozen)
 		weigh_frozen(g);
 	switch (g->law.style) {
@@ -376,8 +478,9 @@ static ALWAYS_INLINE void flush(grains *g, step *s)
 		multiply_radii(g);
 		run_block(CAROM_LAMMPS_HERTZ_HISTORY, &g->law, g->units, s->time_step, b);
 		break;
+	case CAROM_LAMMPS_GRANULAR: break; // above
 	}
-	add_forces(g, s->remembers);
+	add_forces(g, s->remembers, false);
 	if (s->sums->virial || s->sums->virials)
 		add_virials(g, s->sums);
 	b->count = 0;
@@ -543,7 +646,11 @@ static grain_units find_units(const carom_lammps_law *law, double largest)
 void grains_compute(grains *g, const grain_atoms *atoms, double time_step, const grain_sums *sums)
 {
 	g->units = find_units(&g->law, atoms->largest);
-	step s = { .atoms = atoms, .sums = sums, .time_step = time_step, .remembers = g->law.style != CAROM_LAMMPS_HOOKE };
+	step s = { .atoms = atoms,
+		.sums = sums,
+		.time_step = time_step,
+		.remembers = g->law.style != CAROM_LAMMPS_HOOKE,
+		.rolls = g->law.style == CAROM_LAMMPS_GRANULAR };
 	run_step(g, &s);
 	g->list.steps++;
 	g->stats.calls++;
@@ -597,7 +704,8 @@ bool grains_list(grains *g, const grain_atoms *atoms, spring_store *springs)
 		.ids = atoms->ids,
 		.wide = atoms->wide,
 	};
-	if (!grain_list_make(&g->list, &rows, &spheres, sizeof(grain_slot), HOLD + 4 * CHUNK, springs != NULL) || !reserve_slots(g))
+	if (!grain_list_make(&g->list, &rows, &spheres, sizeof(grain_slot), HOLD + 4 * CHUNK, springs ? springs->numbers : 0) ||
+		!reserve_slots(g))
 		return fail(g, "out of memory: contacts");
 	g->stats.list_builds++;
 	if (springs)

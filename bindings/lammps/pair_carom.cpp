@@ -141,6 +141,11 @@ void PairCarom::init_style()
 		modify->add_fix(std::string(SPRINGS) + " all carom/springs");
 	springs =
 		law.style == CAROM_LAMMPS_HOOKE ? nullptr : dynamic_cast<FixCaromSprings *>(modify->fix[modify->find_fix(SPRINGS)]);
+	// Another law than before: its springs begin anew.
+	if (springs && springs->store.numbers != spring_numbers()) {
+		spring_store_reset(&springs->store, spring_numbers());
+		listed = -1;
+	}
 }
 
 /// So that `comm_modify mode multi` knows how far each type reaches.

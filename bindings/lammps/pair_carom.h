@@ -24,6 +24,7 @@ class PairCarom : public Pair {
 	void write_restart_settings(FILE *file) override;
 	void read_restart_settings(FILE *file) override;
 	double memory_usage() override;
+	int spring_numbers() const { return law.style == CAROM_LAMMPS_GRANULAR ? GRAIN_ROLLS : GRAIN_SLIDES; }
 
   private:
 	carom_lammps_law law{};

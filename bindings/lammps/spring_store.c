@@ -20,6 +20,20 @@ static void *resize(void *array, int64_t count, size_t element, bool *failed)
 	return resized ? resized : array;
 }
 
+void spring_store_reset(spring_store *store, int numbers)
+{
+	free(store->values);
+	free(store->partners);
+	store->values = NULL;
+	store->partners = NULL;
+	store->count = store->capacity = 0;
+	store->most = 0;
+	store->list = NULL;
+	store->numbers = numbers;
+	if (store->places > 0)
+		memset(store->number, 0, (size_t)store->places * sizeof *store->number);
+}
+
 bool spring_store_grow(spring_store *store, int64_t places)
 {
 	if (places <= store->places)
@@ -43,7 +57,7 @@ static bool reserve(spring_store *store, int64_t more)
 		return true;
 	const int64_t capacity = wanted + wanted / 4 + 1024;
 	bool failed = false;
-	store->values = resize(store->values, capacity, sizeof *store->values, &failed);
+	store->values = resize(store->values, capacity * store->numbers, sizeof *store->values, &failed);
 	store->partners = resize(store->partners, capacity, sizeof *store->partners, &failed);
 	if (failed)
 		return false;
@@ -63,7 +77,7 @@ static const double *find_spring(const spring_store *store, uint32_t sphere, uin
 		else
 			high = middle;
 	}
-	return low < end && store->partners[low] == partner ? store->values[low] : NULL;
+	return low < end && store->partners[low] == partner ? store->values + low * store->numbers : NULL;
 }
 
 /// What is done with an entry of the list: near and far are places.
@@ -89,8 +103,8 @@ static void give_spring(spring_store *store, grain_list *list, int64_t near, int
 	const double *const spring = find_spring(store, sphere, list->ids[guest ? near : far]);
 	if (!spring)
 		return;
-	for (int axis = 0; axis < 3; axis++)
-		*grain_list_spring(list, entry, axis) = guest ? -spring[axis] : spring[axis];
+	for (int axis = 0; axis < store->numbers; axis++)
+		*grain_list_spring(list, entry, axis) = guest && axis < GRAIN_SLIDES ? -spring[axis] : spring[axis];
 	list->live[entry / ENTRIES_AT_ONCE] = 1;
 }
 
@@ -103,8 +117,10 @@ void spring_store_hand_over(spring_store *store, grain_list *list)
 
 static bool is_stretched(const grain_list *list, int64_t entry)
 {
-	return *grain_list_spring(list, entry, 0) != 0 || *grain_list_spring(list, entry, 1) != 0 ||
-		*grain_list_spring(list, entry, 2) != 0;
+	bool any = false;
+	for (int axis = 0; axis < list->spring_numbers; axis++)
+		any |= *grain_list_spring(list, entry, axis) != 0;
+	return any;
 }
 
 static void count_spring(spring_store *store, grain_list *list, int64_t near, int64_t far, int64_t entry)
@@ -124,27 +140,29 @@ static void take_spring(spring_store *store, grain_list *list, int64_t near, int
 			continue;
 		const int64_t at = store->first[sphere] + store->number[sphere]++;
 		store->partners[at] = list->ids[ends[1 - k]];
-		for (int axis = 0; axis < 3; axis++)
-			store->values[at][axis] = (k ? -1 : 1) * *grain_list_spring(list, entry, axis);
+		for (int axis = 0; axis < store->numbers; axis++)
+			store->values[at * store->numbers + axis] =
+				(k && axis < GRAIN_SLIDES ? -1 : 1) * *grain_list_spring(list, entry, axis);
 	}
 }
 
 /// Sort springs by partners (Shell 1959, gaps of Ciura 2001 and beyond). Most spheres have few.
-static void sort_springs(uint64_t *partners, double (*values)[3], int64_t count)
+static void sort_springs(uint64_t *partners, double *values, size_t numbers, int64_t count)
 {
 	static const int64_t GAPS[] = { 8861, 3938, 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
 	for (int g = count > 4 ? 0 : 10; g < 11; g++) {
 		for (int64_t i = GAPS[g]; i < count; i++) {
 			const uint64_t partner = partners[i];
-			double value[3];
-			memcpy(value, values[i], sizeof value);
+			double value[GRAIN_ROLLS];
+			const size_t bytes = numbers * sizeof *value;
+			memcpy(value, values + (size_t)i * numbers, bytes);
 			int64_t k = i;
 			for (; k >= GAPS[g] && partners[k - GAPS[g]] > partner; k -= GAPS[g]) {
 				partners[k] = partners[k - GAPS[g]];
-				memcpy(values[k], values[k - GAPS[g]], sizeof value);
+				memcpy(values + (size_t)k * numbers, values + (size_t)(k - GAPS[g]) * numbers, bytes);
 			}
 			partners[k] = partner;
-			memcpy(values[k], value, sizeof value);
+			memcpy(values + (size_t)k * numbers, value, bytes);
 		}
 	}
 }
@@ -168,7 +186,8 @@ bool spring_store_settle(spring_store *store)
 	memset(store->number, 0, (size_t)list->own * sizeof *store->number);
 	visit_entries(store, list, take_spring);
 	for (int64_t i = 0; i < list->own; i++) {
-		sort_springs(store->partners + store->first[i], store->values + store->first[i], store->number[i]);
+		sort_springs(store->partners + store->first[i], store->values + store->first[i] * store->numbers,
+			(size_t)store->numbers, store->number[i]);
 		store->most = store->most > store->number[i] ? store->most : store->number[i];
 	}
 	store->count = count;
@@ -188,9 +207,10 @@ int64_t spring_store_pack(const spring_store *store, int64_t i, double *numbers)
 {
 	numbers[0] = store->number[i];
 	double *out = numbers + 1;
-	for (int64_t k = store->first[i]; k < store->first[i] + store->number[i]; k++, out += SPRING_NUMBERS) {
+	const size_t width = (size_t)store->numbers;
+	for (int64_t k = store->first[i]; k < store->first[i] + store->number[i]; k++, out += 1 + width) {
 		memcpy(out, &store->partners[k], sizeof *out);
-		memcpy(out + 1, store->values[k], sizeof store->values[k]);
+		memcpy(out + 1, store->values + (size_t)k * width, width * sizeof *out);
 	}
 	return spring_store_size(store, i);
 }
@@ -198,15 +218,17 @@ int64_t spring_store_pack(const spring_store *store, int64_t i, double *numbers)
 int64_t spring_store_unpack(spring_store *store, int64_t i, const double *numbers)
 {
 	const double number = numbers[0];
-	if (!(number >= 0 && number < INT32_MAX / SPRING_NUMBERS))
+	if (!(number >= 0 && number < INT32_MAX / (1 + GRAIN_ROLLS)))
 		return -2;
 	if (!reserve(store, (int64_t)number))
 		return -1;
 	store->first[i] = store->count;
 	store->number[i] = (int32_t)number;
-	for (const double *in = numbers + 1; in < numbers + 1 + SPRING_NUMBERS * (int64_t)number; in += SPRING_NUMBERS) {
+	const size_t width = (size_t)store->numbers;
+	const double *in = numbers + 1;
+	for (int64_t k = 0; k < (int64_t)number; k++, in += 1 + width) {
 		memcpy(&store->partners[store->count], in, sizeof *in);
-		memcpy(store->values[store->count++], in + 1, sizeof *store->values);
+		memcpy(store->values + (size_t)store->count++ * width, in + 1, width * sizeof *in);
 	}
 	store->most = store->most > store->number[i] ? store->most : store->number[i];
 	return spring_store_size(store, i);

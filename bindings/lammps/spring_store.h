@@ -10,29 +10,30 @@
 extern "C" {
 #endif
 
-enum {
-	SPRING_NUMBERS = 4, ///< a spring is so many numbers where it is packed: its partner, x, y, z
-};
-
-/// Springs of sphere i: those from first[i] on, number[i] of them, sorted by partners. All zero at
-/// first; free with spring_store_free.
+/// Springs of sphere i: those from first[i] on, number[i] of them, sorted by partners. All zero but
+/// numbers at first; free with spring_store_free.
 ///
 /// While a list of contacts holds, it has the springs, and first and number are untrue;
 /// spring_store_settle makes them true again. All functions that read them do so first.
 typedef struct spring_store {
 	int64_t *first;
 	int32_t *number;
-	int64_t places; ///< of first and number
-	double (*values)[3];
+	int64_t places;     ///< of first and number
+	int numbers;        ///< of a spring, as in a list: GRAIN_SLIDES or GRAIN_ROLLS
+	double *values;     ///< [numbers*count]
 	uint64_t *partners; ///< ids of the other spheres
-	int64_t count;      ///< of values and partners
-	int64_t capacity;
-	int32_t most;     ///< springs of one sphere, at most; or more
-	grain_list *list; ///< that has the springs; NULL: none
-	int64_t taken;    ///< list->steps when first and number were made true
+	int64_t count;      ///< of springs
+	int64_t capacity;   ///< springs
+	int32_t most;       ///< springs of one sphere, at most; or more
+	grain_list *list;   ///< that has the springs; NULL: none
+	int64_t taken;      ///< list->steps when first and number were made true
 } spring_store;
 
 void spring_store_free(spring_store *store);
+/// Forget all springs; those to come are of so many numbers.
+void spring_store_reset(spring_store *store, int numbers);
+/// Numbers of a packed spring: its partner, and what it is.
+static inline int spring_store_width(const spring_store *store) { return 1 + store->numbers; }
 /// Room for so many spheres; new ones have no springs. False: out of memory.
 bool spring_store_grow(spring_store *store, int64_t places);
 
@@ -57,7 +58,7 @@ static inline void spring_store_clear(spring_store *store, int64_t i) { store->n
 /// How many numbers a sphere is, packed.
 static inline int64_t spring_store_size(const spring_store *store, int64_t i)
 {
-	return 1 + SPRING_NUMBERS * (int64_t)store->number[i];
+	return 1 + spring_store_width(store) * (int64_t)store->number[i];
 }
 /// Write sphere i as numbers. Returns how many.
 int64_t spring_store_pack(const spring_store *store, int64_t i, double *numbers);
