@@ -292,8 +292,8 @@ static bool read_closed(const io_json_node *node, const char *field, const scene
 /// A rigid body with mass has no field of deforming bodies.
 static void read_rigid(const io_json_node *node, sim_soft_body *body)
 {
-	static const char *const others[] = { "keeps_volume", "density", "stiffness", "stretch_limit", "bending", "bulk", "flat",
-		"pins" };
+	static const char *const others[] = { "keeps_volume", "density", "stiffness", "stretch_limit", "bending", "bulk", "shear",
+		"flat", "pins" };
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		if (io_json_has(node, others[i]))
 			io_json_member_error(node, others[i], "a rigid body has none");
@@ -317,6 +317,8 @@ static void read_material(const io_json_node *node, const scene_soft_source *sou
 	body->kind = keeps_volume ? SIM_SOFT_DEFORMABLE : SIM_SOFT_CLOTH;
 	if (!keeps_volume && io_json_has(node, "bulk"))
 		io_json_member_error(node, "bulk", "needs \"keeps_volume\"");
+	if (!keeps_volume && io_json_has(node, "shear"))
+		io_json_member_error(node, "shear", "needs \"keeps_volume\"");
 	io_json_number(node, "density", 1e-6, 1e9, &body->density);
 	io_json_number(node, "stiffness", 1e-9, 1e12, &body->stiffness);
 	// What keeps its volume becomes longer where it is pressed.
@@ -324,6 +326,7 @@ static void read_material(const io_json_node *node, const scene_soft_source *sou
 	io_json_number(node, "stretch_limit", 0, 1e6, &body->stretch_limit);
 	io_json_number(node, "bending", 0, 1e12, &body->bending);
 	io_json_number(node, "bulk", 1e-9, 1e15, &body->bulk);
+	io_json_number(node, "shear", 0, 1e15, &body->shear);
 	io_json_bool(node, "flat", &body->flat);
 	read_vector(node, "velocity", 1e6, body->velocity);
 }
@@ -338,7 +341,7 @@ static void read_bodies(const io_json_node *section, const char *name, bool rigi
 {
 	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", "keys", "animation", NULL };
 	static const char *const list_fields[] = { SURFACE_FIELDS, "rigid", "mass", "keeps_volume", "density", "stiffness",
-		"stretch_limit", "bending", "bulk", "flat", "velocity", "pins", "grid", "jitter", NULL };
+		"stretch_limit", "bending", "bulk", "shear", "flat", "velocity", "pins", "grid", "jitter", NULL };
 	io_json_node list;
 	if (!io_json_member(section, name, &list))
 		return;

@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool out_of_memory(const scene_run *run, sim_error *error)
 {
@@ -33,9 +34,10 @@ bool scene_run_add_deforming(scene_run *run, sim_error *error)
 	if (!run->soft)
 		return false;
 	run->obstacles = malloc(((size_t)section->obstacle_count + 1) * sizeof *run->obstacles);
+	run->reactions = malloc(((size_t)section->obstacle_count + 1) * sizeof *run->reactions);
 	for (int32_t i = 0; run->obstacles && i < section->obstacle_count; i++)
 		run->obstacles[i] = run->scene->rigid.bodies[section->obstacles[i]].pose;
-	return run->obstacles || out_of_memory(run, error);
+	return (run->obstacles && run->reactions) || out_of_memory(run, error);
 }
 
 /// A number that tells this run from others: the values of the scene, and the places where its
@@ -253,13 +255,12 @@ static bool step_soft(scene_run *run, sim_soft_step *step, sim_soft_reaction *su
 bool scene_run_step_deforming(scene_run *run, sim_soft_step *step, sim_error *error)
 {
 	const int64_t number = run->steps + 1;
-	sim_soft_reaction *sums = calloc((size_t)run->scene->deforming.obstacle_count + 1, sizeof *sums);
-	const bool done = sums
-		? (!run->soft_meeting || scene_soft_meeting_begin(run->soft_meeting, error)) && step_soft(run, step, sums, error)
-		: sim_fail(error, "out of memory");
+	sim_soft_reaction *sums = run->reactions;
+	memset(sums, 0, (size_t)run->scene->deforming.obstacle_count * sizeof *sums);
+	const bool done =
+		(!run->soft_meeting || scene_soft_meeting_begin(run->soft_meeting, error)) && step_soft(run, step, sums, error);
 	step->step = number;
 	const bool pushed = done && push_obstacles(run, sums, error);
-	free(sums);
 	return pushed || (!done && sim_fail_in(error, "%s: step %lld: ", run->scene->file, (long long)number));
 }
 
@@ -371,5 +372,6 @@ void scene_run_end(scene_run *run)
 	sim_destroy_soft(run->soft);
 	scene_destroy_simulation(run->simulation);
 	free(run->obstacles);
+	free(run->reactions);
 	*run = (scene_run){ .scene = run->scene, .context = run->context, .steps = run->steps };
 }

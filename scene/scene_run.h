@@ -23,6 +23,7 @@ typedef struct scene_run {
 	scene_sphere_meeting *sphere_meeting; ///< NULL: spheres meet no rigid bodies
 	scene_soft_meeting *soft_meeting;     ///< NULL: spheres do not meet deforming bodies
 	carom_pose *obstacles;                ///< of deforming bodies: where they are before its step
+	sim_soft_reaction *reactions;         ///< [obstacle_count + 1] what obstacles felt in the step
 	int64_t steps;                        ///< done, those before a checkpoint included
 } scene_run;
 

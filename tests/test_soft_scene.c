@@ -76,7 +76,7 @@ TEST(soft_scene, every_field)
 		"   \"divisions\": [24, 5], \"scale\": [1, 2, 3], \"offset\": [4, 5, 6], \"rotation\": {\"axis\": [0, 1, 0], \"degrees\": 180}, \"flat\": true, \"stretch_limit\": 0.1,\n"
 		"   \"pins\": [{\"lower\": [1, 2, 3], \"upper\": [4, 5, 6], \"to\": \"body\"}, {}]},\n"
 		"  {\"form\": \"sphere\", \"radius\": 0.25, \"divisions\": [8, 7], \"keeps_volume\": true, \"density\": 0.5, \"stiffness\": 100,\n"
-		"   \"bending\": 0.125, \"bulk\": 50, \"velocity\": [7, 8, 9], \"friction\": 0.125,\n"
+		"   \"bending\": 0.125, \"bulk\": 50, \"shear\": 20, \"velocity\": [7, 8, 9], \"friction\": 0.125,\n"
 		"   \"grid\": {\"count\": [2, 3, 4], \"spacing\": [1, 2, 3]}, \"jitter\": {\"degrees\": 30, \"shift\": 0.5, \"seed\": \"0xff\"}},\n"
 		"  {\"form\": \"triangles\", \"count\": 9, \"size\": [1, 2, 3], \"radius\": 0.1, \"seed\": 4}]\n"
 		"}}\n";
@@ -136,6 +136,7 @@ TEST(soft_scene, every_field)
 	CHECK_NEAR(lone->body.stretch_limit, 0.03, 0);
 	CHECK_NEAR(ball->body.bending, 0.125, 0);
 	CHECK_NEAR(ball->body.bulk, 50, 0);
+	CHECK_NEAR(ball->body.shear, 20, 0);
 	CHECK_NEAR(ball->body.velocity[2], 9, 0);
 	CHECK_INT(ball->count[1], 3);
 	CHECK_NEAR(ball->spacing[2], 3, 0);
@@ -196,6 +197,8 @@ TEST(soft_scene, errors_name_file_line_and_field)
 		"folder/x.json:1: field \"deforming.list[0].keeps_volume\": a sheet is not closed");
 	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"bulk\": 1}]}}",
 		"folder/x.json:1: field \"deforming.list[0].bulk\": needs \"keeps_volume\"");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"shear\": 1}]}}",
+		"folder/x.json:1: field \"deforming.list[0].shear\": needs \"keeps_volume\"");
 	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"rigid\": true, \"mass\": 1}]}}",
 		"folder/x.json:1: field \"deforming.list[0].rigid\": a sheet is not closed");
 	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"mass\": 1}]}}",

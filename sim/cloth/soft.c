@@ -3,6 +3,7 @@
 #include "sim/base/sim_clock.h"
 #include "sim/cloth/soft_apart.h"
 #include "sim/cloth/soft_levels.h"
+#include "sim/cloth/soft_regions.h"
 #include "sim/cloth/soft_topology.h"
 
 #include "carom/carom.h"
@@ -82,6 +83,7 @@ sim_soft_body sim_default_soft_body(void)
 		.stretch_limit = 0.03,
 		.bending = 1e-5,
 		.bulk = 2e4,
+		.shear = 4e3,
 	};
 }
 
@@ -185,6 +187,7 @@ static bool check_body(const sim_soft_def *def, int32_t number, sim_error *error
 		{ "stretch_limit", rigid ? 0 : body->stretch_limit, 0, 1e6 },
 		{ "bending", rigid ? 1 : body->bending, 0, 1e12 },
 		{ "bulk", body->kind == SIM_SOFT_DEFORMABLE ? body->bulk : 1, 1e-9, 1e15 },
+		{ "shear", body->kind == SIM_SOFT_DEFORMABLE ? body->shear : 0, 0, 1e15 },
 		{ "velocity[0]", body->velocity[0], -1e6, 1e6 },
 		{ "velocity[1]", body->velocity[1], -1e6, 1e6 },
 		{ "velocity[2]", body->velocity[2], -1e6, 1e6 },
@@ -213,8 +216,8 @@ static void *place_array(char *memory, size_t *used, size_t count, size_t size)
 static size_t lay_out_arrays(sim_soft *s, char *memory)
 {
 	const size_t n = (size_t)s->vertex_count, t = (size_t)s->triangle_count, parts = (size_t)s->part_count;
-	double **const vectors[] = { &s->local, &s->committed, &s->committed_velocity, &s->begin, &s->begin_velocity, &s->place,
-		&s->velocity, &s->before, &s->solved, &s->carried };
+	double **const vectors[] = { &s->local, &s->rest, &s->committed, &s->committed_velocity, &s->begin, &s->begin_velocity,
+		&s->place, &s->velocity, &s->before, &s->solved, &s->carried };
 	int32_t **const numbers[] = { &s->part_of, &s->carrier, &s->anchor, &s->zone, &s->zone_carrier, &s->zone_holder,
 		&s->zone_anchor };
 	size_t used = 0;
@@ -239,8 +242,8 @@ static size_t lay_out_arrays(sim_soft *s, char *memory)
 	s->until = place_array(memory, &used, pins, sizeof *s->until);
 	s->holder = place_array(memory, &used, pins, sizeof *s->holder);
 	s->let_go_mass = place_array(memory, &used, pins, sizeof *s->let_go_mass);
-	s->start_places = place_array(memory, &used, 3 * pins, sizeof *s->start_places);
 	s->blows = place_array(memory, &used, s->def.wind.density > 0 ? 3 * t : 0, sizeof *s->blows);
+	s->edge_held = place_array(memory, &used, 3 * t, sizeof *s->edge_held);
 	s->zone_sum = place_array(memory, &used, 4 * n, sizeof *s->zone_sum);
 	s->tallies = place_array(memory, &used, (size_t)s->worker_count, sizeof *s->tallies);
 	s->color_masks = place_array(memory, &used, n, sizeof *s->color_masks);
@@ -343,15 +346,15 @@ static void fill_local(sim_soft *s)
 	}
 }
 
-static double volume_of(const sim_soft *s, const soft_part *part)
+static double volume_of(const sim_soft *s, const soft_part *part, const double *places)
 {
 	double six = 0;
-	const double *o = s->place + 3 * (int64_t)part->first_vertex;
+	const double *o = places + 3 * (int64_t)part->first_vertex;
 	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
 		double p[3][3];
 		for (int i = 0; i < 3; i++) {
 			for (int k = 0; k < 3; k++)
-				p[i][k] = s->place[3 * (int64_t)s->triangles[3 * (int64_t)t + i] + k] - o[k];
+				p[i][k] = places[3 * (int64_t)s->triangles[3 * (int64_t)t + i] + k] - o[k];
 		}
 		six += p[0][0] * (p[1][1] * p[2][2] - p[1][2] * p[2][1]) + p[0][1] * (p[1][2] * p[2][0] - p[1][0] * p[2][2]) +
 			p[0][2] * (p[1][0] * p[2][1] - p[1][1] * p[2][0]);
@@ -386,8 +389,9 @@ static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *
 	}
 	if (part->kind != SIM_SOFT_DEFORMABLE)
 		return true;
-	part->volume = volume_of(s, part);
+	part->volume = volume_of(s, part, s->place);
 	part->compliance = part->volume / body->bulk;
+	part->shear = body->shear;
 	if (closed && part->volume > 0)
 		return true;
 	return sim_fail(
@@ -410,7 +414,11 @@ static bool fill(sim_soft *s, const sim_soft_def *def, sim_error *error)
 	if (!s->levels) {
 		return sim_fail(error, "out of memory");
 	}
+	s->regions = soft_create_regions(s, error);
+	if (!s->regions)
+		return false;
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
+	memcpy(s->rest, s->place, bytes);
 	memcpy(s->committed, s->place, bytes);
 	memcpy(s->committed_velocity, s->velocity, bytes);
 	s->rest_detector = soft_create_detector(s, REST_PART * s->def.thickness, 1e-3 * s->def.thickness, error);
@@ -566,6 +574,7 @@ void sim_destroy_soft(sim_soft *s)
 	soft_destroy_detector(s->sure_detector);
 	soft_free(s, s->memory, s->memory_size);
 	soft_destroy_levels(s, s->levels);
+	soft_destroy_regions(s, s->regions);
 	soft_destroy_spheres(s);
 	soft_destroy_apart(s);
 	soft_free_colors(s);
@@ -670,7 +679,7 @@ static bool add_found(sim_soft *s, int64_t *open, int64_t *near)
 		const soft_contact *f = &s->found.data[i];
 		if (f->touching) {
 			++*near;
-			*open += soft_gap(f, s->place) < fmin(f->start, NEAR_PART * s->def.thickness) * 0.999;
+			*open += soft_gap(f, s->place) < fmin(f->start, NEAR_PART * f->thickness) * 0.999;
 			continue;
 		}
 		soft_contact *c = soft_add_contact(s, &s->contacts);
@@ -709,8 +718,8 @@ static soft_verdict do_part(sim_soft *s, double from, double duration, int32_t s
 		return SOFT_FAILED;
 	int64_t open = 1, near = 0;
 	s->zoned = false;
-	for (int64_t i = 0; i < s->edge_count && s->coupled; i++)
-		s->edges[i].held = false;
+	if (s->coupled)
+		memset(s->edge_held, 0, (size_t)s->edge_count * sizeof *s->edge_held);
 	for (int32_t round = 0; round < s->def.solves + s->def.rounds && open > 0; round++) {
 		if (round < s->def.solves)
 			solve(s, from, duration, substeps);
@@ -766,7 +775,7 @@ static soft_verdict advance(sim_soft *s, double from, double to, int32_t substep
 
 static void measure_edges(sim_soft *s)
 {
-	double worst = 0, sum = 0, energy = 0;
+	double worst = 0, sum = 0;
 	for (int64_t i = 0; i < s->edge_count; i++) {
 		const soft_edge *edge = &s->edges[i];
 		const double *a = s->place + 3 * (int64_t)edge->vertices[0], *b = s->place + 3 * (int64_t)edge->vertices[1];
@@ -777,31 +786,15 @@ static void measure_edges(sim_soft *s)
 			s->step.stretch_body = s->part_of[edge->vertices[0]];
 		}
 		sum += stretch;
-		if (s->inverse_mass[edge->vertices[0]] + s->inverse_mass[edge->vertices[1]] > 0)
-			energy += 0.5 * (length - edge->length) * (length - edge->length) / edge->compliance;
 	}
 	s->step.stretch_worst = worst;
 	s->step.stretch_mean = s->edge_count > 0 ? sum / (double)s->edge_count : 0;
-	s->step.elastic_energy += energy;
-}
-
-static void measure_hinges(sim_soft *s)
-{
-	for (int64_t i = 0; i < s->hinge_count; i++) {
-		const soft_hinge *hinge = &s->hinges[i];
-		double bend[3] = { 0, 0, 0 };
-		for (int k = 0; k < 12; k++)
-			bend[k % 3] += hinge->weight[k / 3] * s->place[3 * (int64_t)hinge->vertices[k / 3] + k % 3];
-		const double excess = sqrt(soft_dot(bend, bend)) - hinge->rest;
-		s->step.elastic_energy += 0.5 * excess * excess / hinge->compliance;
-	}
 }
 
 static void measure(sim_soft *s)
 {
 	double energy = 0;
 	measure_edges(s);
-	measure_hinges(s);
 	for (int64_t i = 0; i < s->vertex_count; i++) {
 		if (s->inverse_mass[i] > 0 && s->parts[s->part_of[i]].kind != SIM_SOFT_SOLID)
 			energy += 0.5 / s->inverse_mass[i] * soft_dot(s->velocity + 3 * i, s->velocity + 3 * i);
@@ -809,10 +802,6 @@ static void measure(sim_soft *s)
 	for (int32_t i = 0; i < s->part_count; i++) {
 		const soft_part *part = &s->parts[i];
 		energy += part->kind == SIM_SOFT_SOLID && !part->led ? soft_solid_energy(part) : 0;
-		if (part->compliance > 0) {
-			const double excess = volume_of(s, part) - part->volume;
-			s->step.elastic_energy += 0.5 * excess * excess / part->compliance;
-		}
 	}
 	s->step.kinetic_energy = energy;
 }
@@ -894,6 +883,46 @@ uint64_t sim_soft_hash(const sim_soft *s)
 {
 	const uint64_t hash = sim_hash_doubles(SIM_HASH_START, s->committed, 3 * (int64_t)s->vertex_count);
 	return sim_hash_doubles(hash, s->committed_velocity, 3 * (int64_t)s->vertex_count);
+}
+
+// ---- Energy ----
+
+static double energy_of_edges(const sim_soft *s)
+{
+	double sum = 0;
+	for (int64_t i = 0; i < s->edge_count; i++) {
+		const soft_edge *edge = &s->edges[i];
+		const double *a = s->committed + 3 * (int64_t)edge->vertices[0], *b = s->committed + 3 * (int64_t)edge->vertices[1];
+		const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] }, excess = sqrt(soft_dot(d, d)) - edge->length;
+		if (s->inverse_mass[edge->vertices[0]] + s->inverse_mass[edge->vertices[1]] > 0)
+			sum += 0.5 * excess * excess / edge->compliance;
+	}
+	return sum;
+}
+
+static double energy_of_hinges(const sim_soft *s)
+{
+	double sum = 0;
+	for (int64_t i = 0; i < s->hinge_count; i++) {
+		const soft_hinge *hinge = &s->hinges[i];
+		double bend[3] = { 0, 0, 0 };
+		for (int k = 0; k < 12; k++)
+			bend[k % 3] += hinge->weight[k / 3] * s->committed[3 * (int64_t)hinge->vertices[k / 3] + k % 3];
+		const double excess = sqrt(soft_dot(bend, bend)) - hinge->rest;
+		sum += 0.5 * excess * excess / hinge->compliance;
+	}
+	return sum;
+}
+
+double sim_soft_elastic_energy(const sim_soft *s)
+{
+	double sum = energy_of_edges(s) + energy_of_hinges(s) + soft_measure_regions(s, s->committed);
+	for (int32_t i = 0; i < s->part_count; i++) {
+		const soft_part *part = &s->parts[i];
+		const double excess = part->compliance > 0 ? volume_of(s, part, s->committed) - part->volume : 0;
+		sum += part->compliance > 0 ? 0.5 * excess * excess / part->compliance : 0;
+	}
+	return sum;
 }
 
 // ---- State ----

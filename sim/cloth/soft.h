@@ -5,14 +5,14 @@
 /// Forces are solved as in extended position based dynamics with small steps (Macklin, Mueller and
 /// Chentanez, XPBD, 2016; Macklin et al., Small Steps in Physics Simulation, 2019): stretching
 /// along edges, bending over hinges (Bergou et al., A Quadratic Bending Model for Inextensible
-/// Surfaces, 2006), the volume of closed bodies. Large sheets are solved on coarse levels too
-/// (after Mueller, Hierarchical Position Based Dynamics, 2008), and no edge gets longer than its
-/// limit. Impacts are answered without restitution and with Coulomb friction (Bridson, Fedkiw and
-/// Anderson 2002): they become constraints of the solver, and features that still meet are put
-/// apart, round after round. Vertices that meet even then move as one with the features that they
-/// meet, as rigid impact zones do (Provot 1997); since vertices move on straight lines between two
-/// rigid placements, a zone moves by an affine map at all times in between, so it cannot pass
-/// through itself, and zones only grow: that ends.
+/// Surfaces, 2006), the volume of closed bodies, and their form, region by region. Large sheets
+/// are solved on coarse levels too (after Mueller, Hierarchical Position Based Dynamics, 2008), and
+/// no edge gets longer than its limit. Impacts are answered without restitution and with Coulomb
+/// friction (Bridson, Fedkiw and Anderson 2002): they become constraints of the solver, and
+/// features that still meet are put apart, round after round. Vertices that meet even then move as
+/// one with the features that they meet, as rigid impact zones do (Provot 1997); since vertices
+/// move on straight lines between two rigid placements, a zone moves by an affine map at all times
+/// in between, so it cannot pass through itself, and zones only grow: that ends.
 ///
 /// All threads of the context work, on constraints in colours: the same bits for any number of
 /// them.
@@ -77,11 +77,14 @@ typedef struct sim_soft_body {
 	double density;   ///< kg/m2
 	double stiffness; ///< against stretching, N/m
 	/// most part by which an edge may get longer than at the start, where bodies that move do not
-	/// pull it apart; 0: as far as it will
+	/// pull it apart; 0: as far as it will, of a body with a shear modulus by half of it
 	double stretch_limit;
 	double bending; ///< N m
 	double bulk;    ///< of a deformable body, against change of volume, Pa
-	bool flat;      ///< wants to be flat, not bent as at the start
+	/// of a deformable body, against change of form, Pa, as that of a solid; 0: a skin around a
+	/// volume
+	double shear;
+	bool flat; ///< wants to be flat, not bent as at the start
 	double velocity[3];
 	/// [vertex_count]: SIM_SOFT_FREE, SIM_SOFT_PINNED or the number of a rigid body to move along
 	/// with; NULL: all free.
@@ -134,8 +137,8 @@ typedef struct sim_soft_def {
 /// Gravity along -y, 1/120 s in 16 substeps, 2 mm, damping 0.1, 2 solves, 12 rounds. No bodies.
 /// Surfaces that cross are an error.
 sim_soft_def sim_default_soft_def(void);
-/// A cloth of 0.2 kg/m2, 2,000 N/m, 1e-5 N m, bulk 2e4 Pa, friction 0.3, that keeps its form and
-/// stretches by at most 3 %.
+/// A cloth of 0.2 kg/m2, 2,000 N/m, 1e-5 N m, bulk 2e4 Pa, shear 4e3 Pa, friction 0.3, that keeps
+/// its form and stretches by at most 3 %.
 sim_soft_body sim_default_soft_body(void);
 
 /// Counts of one step.
@@ -157,7 +160,6 @@ typedef struct sim_soft_step {
 	int32_t stretch_body;  ///< the body of that edge
 	double stretch_mean;   ///< mean over all edges, with 0 for one that is shorter than at rest
 	double kinetic_energy; ///< joules; without led solids
-	double elastic_energy; ///< of edges, hinges and volumes, joules
 	double ms_total, ms_detection, ms_solver;
 } sim_soft_step;
 
@@ -253,6 +255,10 @@ carom_pose sim_soft_get_solid(const sim_soft *soft, int32_t body, double velocit
 
 /// Is a body, by its number in the definition, a rigid one that moves as told, or a led solid?
 bool sim_soft_is_rigid(const sim_soft *soft, int32_t body);
+
+/// Energy of edges, hinges, volumes and regions at the places of the last step, joules. Edges that
+/// are longer than their limit hold by more than this: a limit has no energy.
+double sim_soft_elastic_energy(const sim_soft *soft);
 
 /// The kind and the name of a body, by its number in the definition.
 sim_soft_kind sim_soft_get_kind(const sim_soft *soft, int32_t body);

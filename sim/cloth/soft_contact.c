@@ -18,6 +18,14 @@ double soft_gap(const soft_contact *c, const double *places)
 	return gap;
 }
 
+double soft_weigh_contact(const sim_soft *s, const soft_contact *c)
+{
+	double sum = 0;
+	for (int i = 0; i < 4; i++)
+		sum += c->weight[i] * c->weight[i] * s->inverse_mass[c->vertices[i]];
+	return sum > 0 ? 1 / sum : 0;
+}
+
 /// Move the features of a contact within so many seconds.
 static void move_contact(const sim_soft *s, soft_contact *c, const double by[3], double duration)
 {
@@ -59,6 +67,13 @@ static void hold_contact(const sim_soft *s, soft_contact *c, double duration)
 	move_contact(s, c, back, duration);
 }
 
+/// The gap up to which features are taken apart. Those that are neighbours at rest come no nearer,
+/// but their surface alone says how far apart they are.
+static double comfort_of(const sim_soft *s, const soft_contact *c)
+{
+	return c->thickness < s->def.thickness ? 0 : COMFORT * c->thickness;
+}
+
 /// A substep: progress of the step at its end is from 0 to 1.
 typedef struct pushing {
 	double progress, duration;
@@ -68,7 +83,7 @@ typedef struct pushing {
 /// Keep the gap of one contact.
 static void push_contact(const sim_soft *s, soft_contact *c, const pushing *p)
 {
-	const double thickness = s->def.thickness, least = COMFORT * thickness;
+	const double thickness = c->thickness, least = comfort_of(s, c);
 	const double wanted = c->start < least ? c->start + p->progress * RECOVERY * (least - c->start) : fmin(c->start, thickness);
 	const double before = p->again ? c->pushed : 0;
 	c->pushed = before + (wanted - soft_gap(c, s->place));
@@ -135,10 +150,11 @@ void soft_damp_contacts(sim_soft *s)
 /// Put the features of a contact apart. Returns whether they were too near.
 static bool part_contact(const sim_soft *s, soft_contact *c)
 {
-	const double wanted = SEPARATION * s->def.thickness, enough = 0.9 * wanted;
+	const double wanted = SEPARATION * c->thickness, enough = 0.9 * wanted;
 	const double gap = c->inverse > 0 ? soft_gap(c, s->place) : wanted;
 	// A pair that began nearer may stay so.
-	const double needed = c->start < wanted ? c->start + RECOVERY * (wanted - c->start) : wanted;
+	const double more = c->thickness < s->def.thickness ? 0 : RECOVERY * (wanted - c->start);
+	const double needed = c->start < wanted ? c->start + more : wanted;
 	const double push = needed - gap;
 	if (!(push > wanted - enough))
 		return false;

@@ -22,7 +22,7 @@ static carom_strided places_of(const soft_part *part, const double *places)
 
 static bool say(const sim_soft *s, sim_error *error) { return sim_fail(error, "%s", carom_error_text(s->context)); }
 
-static carom_mesh *make_mesh(const sim_soft *s, const soft_part *part, sim_error *error)
+carom_mesh *soft_make_mesh(const sim_soft *s, const soft_part *part, sim_error *error)
 {
 	const size_t corners = 3 * (size_t)part->triangle_count;
 	int32_t *triangles = soft_alloc(s, corners * sizeof *triangles);
@@ -50,7 +50,7 @@ static carom_mesh *make_mesh(const sim_soft *s, const soft_part *part, sim_error
 static bool add_part(const sim_soft *s, soft_detector *d, int32_t number, sim_error *error)
 {
 	const soft_part *part = &s->parts[number];
-	carom_mesh *mesh = make_mesh(s, part, error);
+	carom_mesh *mesh = soft_make_mesh(s, part, error);
 	if (!mesh)
 		return false;
 	carom_body_def def = carom_default_body_def();
@@ -100,24 +100,43 @@ static bool move_parts(const sim_soft *s, const soft_detector *d, const double *
 /// Bodies were added in the order of the parts, and none was removed: numbers are the same.
 static const soft_part *part_of_body(const sim_soft *s, carom_body_id id) { return &s->parts[id.index1 - 1]; }
 
+// Two features of one body that are nearer at rest than the thickness keep this part of that
+// distance.
+static const double REST_GAP_PART = 0.5;
+
+/// How far the features of a contact keep apart. A mesh whose edges are shorter than the thickness
+/// would burst if its own features were pushed so far from each other.
+static double thickness_of(const sim_soft *s, const soft_contact *c)
+{
+	double d[3] = { 0, 0, 0 };
+	if (s->part_of[c->vertices[0]] != s->part_of[c->vertices[3]])
+		return s->def.thickness;
+	for (int i = 0; i < 4; i++) {
+		for (int k = 0; k < 3; k++)
+			d[k] += c->weight[i] * s->rest[3 * (int64_t)c->vertices[i] + k];
+	}
+	const double gap = sqrt(soft_dot(d, d));
+	return gap < s->def.thickness ? REST_GAP_PART * gap : s->def.thickness;
+}
+
 /// An impact as a constraint. False when nothing in it can move.
 static bool make_contact(const sim_soft *s, const carom_impact *impact, const double *begin, const double *end, soft_contact *c)
 {
 	const int first = impact->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2;
 	const soft_part *a = part_of_body(s, impact->body_a), *b = part_of_body(s, impact->body_b);
-	double sum = 0;
 	bool is_free = false;
 	*c = (soft_contact){ .touching = impact->status == CAROM_SWEEP_TOUCHING, .friction = sqrt(a->friction * b->friction) };
 	for (int i = 0; i < 4; i++) {
 		c->vertices[i] = impact->vertices[i] + (i < first ? a : b)->first_vertex;
 		c->weight[i] = i < first ? impact->weight[i] : -impact->weight[i];
-		sum += c->weight[i] * c->weight[i] * s->inverse_mass[c->vertices[i]];
 		is_free |= s->carrier[c->vertices[i]] == SIM_SOFT_FREE;
 	}
 	for (int k = 0; k < 3; k++)
 		c->normal[k] = impact->normal[k];
-	c->inverse = sum > 0 ? 1 / sum : 0;
-	soft_straighten_normal(s, c, first, begin, end, impact->time, c->normal);
+	c->inverse = soft_weigh_contact(s, c);
+	c->thickness = thickness_of(s, c);
+	if (c->thickness == s->def.thickness) // neighbours in a plane are side by side
+		soft_straighten_normal(s, c, first, begin, end, impact->time, c->normal);
 	c->start = soft_gap(c, begin);
 	if (!(c->start > 0)) { // no plane lies between the features
 		for (int k = 0; k < 3; k++)

@@ -274,7 +274,7 @@ static void start(soft_builder *b)
 		b->mass[i] = s->inverse_mass[i] > 0 ? 1 / s->inverse_mass[i] : 0;
 	}
 	for (int64_t i = 0; i < s->edge_count; i++) {
-		if (s->edges[i].most < INFINITY)
+		if (s->parts[s->part_of[s->edges[i].vertices[0]]].stretch_limit > 0)
 			b->pairs[count++] = (vertex_pair){ s->edges[i].vertices[0], s->edges[i].vertices[1] };
 	}
 	connect(b, b->pairs, count);

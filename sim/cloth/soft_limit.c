@@ -155,10 +155,11 @@ static void limit_edges(const soft_visit *visit, int64_t begin, int64_t end, int
 	sim_soft *s = visit->soft;
 	int64_t long_ones = 0;
 	for (int64_t i = begin; i < end; i++) {
-		soft_edge *edge = &s->edges[soft_position(visit, begin, end, i)];
+		const int64_t at = soft_position(visit, begin, end, i);
+		const soft_edge *edge = &s->edges[at];
 		const double aim = edge->length + AIM * (edge->most - edge->length);
 		if (pull(s->place, s->inverse_mass, edge->vertices, edge->most, aim)) {
-			edge->held = true;
+			s->edge_held[at] = true;
 			long_ones++;
 		}
 	}
@@ -176,21 +177,116 @@ static int64_t limit_all(sim_soft *s)
 	return soft_sum_tallies(s);
 }
 
+// ---- Islands ----
+
+/// Parts that contacts connect are one island, named by the lowest of them.
+static void connect_islands(const sim_soft *s, int32_t *islands)
+{
+	for (int32_t i = 0; i < s->part_count; i++)
+		islands[i] = i;
+	for (int64_t i = 0; i < s->contacts.count; i++) {
+		const int32_t *v = s->contacts.data[i].vertices;
+		const int32_t p = s->part_of[v[0]], q = s->part_of[v[3]];
+		if (s->parts[p].kind == SIM_SOFT_RIGID || s->parts[q].kind == SIM_SOFT_RIGID)
+			continue;
+		const int32_t a = soft_find_root(islands, p), b = soft_find_root(islands, q);
+		islands[a > b ? a : b] = a < b ? a : b;
+	}
+}
+
+/// Which parts hang together with something that holds them? Nothing is said of momentum there.
+static void mark_anchored(sim_soft *s)
+{
+	int32_t *islands = s->zone; // scratch: at least three vertices a part
+	connect_islands(s, islands);
+	for (int32_t i = 0; i < s->part_count; i++)
+		s->parts[i].anchored = false;
+	for (int32_t i = 0; i < s->vertex_count; i++) {
+		if (s->inverse_mass[i] == 0 && s->parts[s->part_of[i]].kind != SIM_SOFT_RIGID)
+			s->parts[soft_find_root(islands, s->part_of[i])].anchored = true;
+	}
+	for (int32_t i = 0; i < s->part_count; i++)
+		s->parts[i].anchored = s->parts[soft_find_root(islands, i)].anchored;
+}
+
+// ---- Heavy bodies ----
+// A heavy body on cloth that is taut hardly moves when the two are put apart: the cloth gives way,
+// edges pull it back, and so on for thousands of turns. Where the cloth is held, momentum is not
+// kept anyway. So there a body counts as light as the vertices that it lies on while places are
+// corrected: places are what is asked for, not how they are reached. What it had of velocity
+// towards the cloth is taken away after that with its true mass.
+
+/// The mean mass of the free vertices that a solid touches, and how many contacts tell. sums: [2 *
+/// part_count].
+static void weigh_neighbours(const sim_soft *s, double *sums)
+{
+	memset(sums, 0, 2 * (size_t)s->part_count * sizeof *sums);
+	for (int64_t i = 0; i < s->contacts.count; i++) {
+		const soft_contact *c = &s->contacts.data[i];
+		for (int k = 0; k < 4; k += 3) {
+			const int32_t p = s->part_of[c->vertices[k]], q = s->part_of[c->vertices[3 - k]];
+			const double inverse = s->inverse_mass[c->vertices[3 - k]];
+			if (s->parts[p].kind != SIM_SOFT_SOLID || soft_keeps_form(&s->parts[q]) || inverse == 0)
+				continue;
+			sums[2 * (int64_t)p] += 1 / inverse;
+			sums[2 * (int64_t)p + 1] += 1;
+		}
+	}
+}
+
+/// The power of two nearest below a number from 0 to 1.
+static double power_below(double number)
+{
+	int exponent;
+	frexp(number, &exponent);
+	return ldexp(1, exponent - 1);
+}
+
+/// Let anchored solids be light, or as heavy as they are.
+static void ease_solids(sim_soft *s, bool light)
+{
+	double *sums = s->zone_sum; // scratch
+	bool changed = false;
+	if (light)
+		weigh_neighbours(s, sums);
+	for (int32_t i = 0; i < s->part_count; i++) {
+		soft_part *part = &s->parts[i];
+		const bool eased = light && part->anchored && sums[2 * (int64_t)i + 1] > 0;
+		if (part->kind != SIM_SOFT_SOLID || (!eased && part->solid.ease == 1))
+			continue;
+		const double mass = eased ? sums[2 * (int64_t)i] / sums[2 * (int64_t)i + 1] * part->vertex_count : part->solid.mass;
+		soft_ease_solid(s, part, mass < part->solid.mass ? power_below(mass / part->solid.mass) : 1);
+		changed = true;
+	}
+	for (int64_t i = 0; i < s->contacts.count && changed; i++)
+		s->contacts.data[i].inverse = soft_weigh_contact(s, &s->contacts.data[i]);
+}
+
+// ---- All places ----
+
 void soft_settle(sim_soft *s, double duration)
 {
-	bool settled = false;
+	bool settled = false, eased = !s->coupled || soft_has_spheres(s);
 	const int most = s->step.crossings > 0 ? CROSSED_SWEEPS : MOST_SWEEPS;
+	if (s->coupled)
+		mark_anchored(s);
 	for (int sweep = 0; sweep < most && !settled; sweep++) {
 		if (sweep % SWEEPS_A_LEVEL == 1)
 			soft_limit_levels(s, 0);
-		settled = limit_all(s) == 0;
+		const bool taut = limit_all(s) > 0;
+		settled = !taut;
+		if (taut && !eased)
+			ease_solids(s, true);
+		eased = eased || taut;
 		settled = soft_part_contacts(s) == 0 && settled;
 		settled = soft_part_spheres(s, duration) == 0 && settled;
 		if (s->coupled)
 			soft_damp_solids(s);
 		// Spheres push by less than what counts, too.
-		soft_correct_solids(s);
+		soft_correct_solids(s, taut && s->coupled);
 	}
+	if (s->coupled)
+		ease_solids(s, false);
 }
 
 // ---- Velocities ----
@@ -201,10 +297,11 @@ static void slow_edges(const soft_visit *visit, int64_t begin, int64_t end, int 
 	sim_soft *s = visit->soft;
 	(void)worker;
 	for (int64_t i = begin; i < end; i++) {
-		const soft_edge *edge = &s->edges[soft_position(visit, begin, end, i)];
+		const int64_t at = soft_position(visit, begin, end, i);
+		const soft_edge *edge = &s->edges[at];
 		const int32_t a = edge->vertices[0], b = edge->vertices[1];
 		const double wa = s->inverse_mass[a], wb = s->inverse_mass[b];
-		if (!edge->held || wa + wb == 0)
+		if (!s->edge_held[at] || wa + wb == 0)
 			continue;
 		double d[3], rate = 0, square = 0;
 		for (int k = 0; k < 3; k++) {
@@ -224,21 +321,6 @@ static void slow_edges(const soft_visit *visit, int64_t begin, int64_t end, int 
 // kept, and by the share at which the kinetic energy is least, -(v, c) / (c, c) from 0 to 1. That
 // stops a body at once that is heavy beside the cloth that holds it. Bodies that act on each other
 // share alike.
-
-/// Parts that contacts connect are one island, named by the lowest of them.
-static void connect_islands(const sim_soft *s, int32_t *islands)
-{
-	for (int32_t i = 0; i < s->part_count; i++)
-		islands[i] = i;
-	for (int64_t i = 0; i < s->contacts.count; i++) {
-		const int32_t *v = s->contacts.data[i].vertices;
-		const int32_t p = s->part_of[v[0]], q = s->part_of[v[3]];
-		if (s->parts[p].kind == SIM_SOFT_RIGID || s->parts[q].kind == SIM_SOFT_RIGID)
-			continue;
-		const int32_t a = soft_find_root(islands, p), b = soft_find_root(islands, q);
-		islands[a > b ? a : b] = a < b ? a : b;
-	}
-}
 
 /// (v, c) and (c, c) of each island.
 static void weigh_islands(const sim_soft *s, int32_t *islands, double duration, double *sums)

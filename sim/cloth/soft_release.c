@@ -24,7 +24,6 @@ void soft_hold_pins(sim_soft *s)
 {
 	if (!s->lets_go)
 		return;
-	memcpy(s->start_places, s->place, (size_t)s->vertex_count * 3 * sizeof *s->place);
 	memcpy(s->let_go_mass, s->inverse_mass, (size_t)s->vertex_count * sizeof *s->inverse_mass);
 	s->released = -INFINITY;
 	for (int32_t i = 0; i < s->vertex_count; i++) {
@@ -53,7 +52,7 @@ bool soft_release_pins(sim_soft *s, double time)
 	if (!s->lets_go || set_free(s, s->released, due, true) == 0)
 		return true;
 	double *now = s->place;
-	s->place = s->start_places;
+	s->place = s->rest;
 	soft_levels *levels = soft_create_levels(s);
 	s->place = now;
 	if (!levels) {

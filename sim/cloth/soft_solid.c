@@ -114,6 +114,7 @@ bool soft_make_solid(sim_soft *s, soft_part *part, const sim_soft_body *body, si
 	if (!(mass.mass > 0) || !sim_invert_tensor(solid->inertia, solid->inverse_inertia))
 		return sim_fail(error, "body \"%.60s\": has no inertia", body->name);
 	solid->mass = mass.mass;
+	solid->ease = 1;
 	solid->centre = mass.centre;
 	solid->now.pose = (carom_pose){ mass.centre, { 0, 0, 0, 1 } };
 	if (part->led) {
@@ -204,32 +205,71 @@ static void predict(sim_soft *s, soft_part *part, double duration)
 	place_vertices(s, part);
 }
 
-/// Follow the vertices. Returns by how much.
-static void follow(sim_soft *s, soft_part *part, carom_vec3 *sum, carom_vec3 *moment, carom_vec3 *turned)
+/// Follow the vertices: where to.
+static void find_way(sim_soft *s, const soft_part *part, carom_vec3 *sum, carom_vec3 *moment, carom_vec3 *turned)
+{
+	gather(s, part, false, sum, moment);
+	*turned = sim_apply_turned_tensor(part->solid.inverse_inertia, part->solid.now.pose.orientation, *moment);
+}
+
+static void go(sim_soft *s, soft_part *part, carom_vec3 shift, carom_vec3 turned)
 {
 	soft_motion *m = &part->solid.now;
-	gather(s, part, false, sum, moment);
-	*turned = sim_apply_turned_tensor(part->solid.inverse_inertia, m->pose.orientation, *moment);
-	m->pose.position = sim_add(m->pose.position, sim_scale(*sum, 1 / part->solid.mass));
-	m->pose.orientation = turn(m->pose.orientation, *turned);
+	m->pose.position = sim_add(m->pose.position, shift);
+	m->pose.orientation = turn(m->pose.orientation, turned);
 	place_vertices(s, part);
+}
+
+/// Of vertices that were moved, the solid follows by their share of its mass: where few are, it
+/// needs many turns. Returns how many times that way fits best what they moved by: at least 1.
+static double stretch_of_way(const sim_soft *s, const soft_part *part, carom_vec3 shift, carom_vec3 turned)
+{
+	double along = 0, whole = 0;
+	for (int32_t i = 0; i < part->vertex_count; i++) {
+		const carom_vec3 arm = arm_of(s, part, i), own = sim_add(part->solid.now.pose.position, arm);
+		const carom_vec3 moved = sim_subtract(at(vertex_of(part, s->place, i)), own);
+		const carom_vec3 way = sim_add(shift, sim_cross(turned, arm));
+		if (sim_dot(moved, moved) == 0)
+			continue;
+		along += share_of(s, part, i) * sim_dot(moved, way);
+		whole += share_of(s, part, i) * sim_dot(way, way);
+	}
+	return whole > 0 ? fmax(along / whole, 1) : 1;
 }
 
 static void follow_push(sim_soft *s, soft_part *part, double duration)
 {
 	carom_vec3 sum, moment, turned;
-	follow(s, part, &sum, &moment, &turned);
+	find_way(s, part, &sum, &moment, &turned);
+	go(s, part, sim_scale(sum, 1 / part->solid.mass), turned);
 	feel(&part->solid, sim_scale(sum, 1 / duration), sim_scale(moment, 1 / duration));
+}
+
+static void correct(sim_soft *s, soft_part *part, bool full)
+{
+	carom_vec3 sum, moment, turned;
+	find_way(s, part, &sum, &moment, &turned);
+	carom_vec3 shift = sim_scale(sum, 1 / (part->solid.mass * part->solid.ease));
+	turned = sim_scale(turned, 1 / part->solid.ease);
+	const double stretch = full ? stretch_of_way(s, part, shift, turned) : 1;
+	shift = sim_scale(shift, stretch);
+	turned = sim_scale(turned, stretch);
+	go(s, part, shift, turned);
+	part->solid.shift = sim_add(part->solid.shift, shift);
+	part->solid.turn = sim_add(part->solid.turn, turned);
+	move_vertices(s, part); // arms have turned
 }
 
 static void follow_correction(sim_soft *s, soft_part *part, double duration)
 {
-	carom_vec3 sum, moment, turned;
 	(void)duration;
-	follow(s, part, &sum, &moment, &turned);
-	part->solid.shift = sim_add(part->solid.shift, sim_scale(sum, 1 / part->solid.mass));
-	part->solid.turn = sim_add(part->solid.turn, turned);
-	move_vertices(s, part); // arms have turned
+	correct(s, part, false);
+}
+
+static void follow_in_full(sim_soft *s, soft_part *part, double duration)
+{
+	(void)duration;
+	correct(s, part, part->solid.ease < 1);
 }
 
 static void take_velocity(sim_soft *s, soft_part *part, double duration)
@@ -249,12 +289,19 @@ static void follow_damping(sim_soft *s, soft_part *part, double duration)
 	move_vertices(s, part);
 }
 
+void soft_ease_solid(sim_soft *s, soft_part *part, double ease)
+{
+	for (int32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++)
+		s->inverse_mass[i] *= part->solid.ease / ease;
+	part->solid.ease = ease;
+}
+
 void soft_start_solids(sim_soft *s) { for_all(s, start, 0); }
 void soft_predict_solids(sim_soft *s, double duration) { for_all(s, predict, duration); }
 void soft_push_solids(sim_soft *s, double duration) { for_all(s, follow_push, duration); }
 void soft_take_solid_velocities(sim_soft *s, double duration) { for_all(s, take_velocity, duration); }
 void soft_damp_solids(sim_soft *s) { for_all(s, follow_damping, 0); }
-void soft_correct_solids(sim_soft *s) { for_all(s, follow_correction, 0); }
+void soft_correct_solids(sim_soft *s, bool full) { for_all(s, full ? follow_in_full : follow_correction, 0); }
 
 // ---- Parts of the step ----
 

@@ -5,6 +5,7 @@
 // times a substep). There and back the map of errors is symmetric, with eigenvalues g from 0 to 1,
 // and a substep multiplies errors by sqrt(g) in size: they cannot grow.
 #include "sim/cloth/soft_colors.h"
+#include "sim/cloth/soft_regions.h"
 
 #include <string.h>
 
@@ -134,13 +135,16 @@ static void solve_hinges(const soft_visit *visit, int64_t begin, int64_t end, in
 	}
 }
 
-static void solve_volumes(int64_t begin, int64_t end, int worker, void *task)
+/// Regions of a body one after the other, and between there and back its volume.
+static void solve_solids(int64_t begin, int64_t end, int worker, void *task)
 {
 	const substep *step = task;
 	(void)worker;
 	for (int64_t i = begin; i < end; i++) {
+		soft_solve_regions(step->soft, (int32_t)i, step->square, false);
 		if (step->soft->parts[i].compliance > 0)
 			solve_volume(step->soft, &step->soft->parts[i], step->square);
+		soft_solve_regions(step->soft, (int32_t)i, step->square, true);
 	}
 }
 
@@ -180,7 +184,7 @@ static void solve_shapes(substep *step)
 	soft_visit hinges = { .soft = s, .colors = &s->hinge_colors, .run = solve_hinges, .task = step };
 	soft_run_visit(&edges);
 	soft_run_visit(&hinges);
-	carom_parallel_for(s->context, solve_volumes, s->part_count, 1, step);
+	carom_parallel_for(s->context, solve_solids, s->part_count, 1, step);
 	edges.back = hinges.back = true;
 	soft_run_visit(&hinges);
 	soft_run_visit(&edges);

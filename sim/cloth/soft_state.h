@@ -16,7 +16,10 @@ typedef struct soft_contact {
 	double weight[4]; ///< the first feature's sum to 1, the second's to -1
 	double normal[3]; ///< from the second to the first
 	double start;     ///< gap at the begin of the step
-	double inverse;   ///< 1 / sum(weight^2 * inverse mass); 0: nothing can move
+	/// metres that the features keep apart: less than elsewhere where they are one body's and
+	/// nearer than that at rest
+	double thickness;
+	double inverse; ///< 1 / sum(weight^2 * inverse mass); 0: nothing can move
 	double friction;
 	double pushed;  ///< in this substep, metres
 	double held[3]; ///< ways along the features that friction took back in this substep
@@ -48,7 +51,6 @@ typedef struct soft_edge {
 	double most; ///< length that it may have, INFINITY where nothing limits it
 	double compliance;
 	double force; ///< Lagrange multiplier of this substep
-	bool held;    ///< was too long in this part of the step
 } soft_edge;
 
 /// Two triangles at an edge: their bending is |sum(weight[i] * place[i])|.
@@ -74,7 +76,9 @@ typedef struct soft_solid {
 	soft_motion now, begin, committed;           ///< begin: of the part of the step in work
 	carom_vec3 felt, felt_moment;                ///< N s, N m s: in the part so far
 	carom_vec3 shift, turn;                      ///< corrections of places since the solver
-	carom_pose zoned;                            ///< where its zone has moved it
+	/// part of its mass that counts while places are corrected, a power of two
+	double ease;
+	carom_pose zoned; ///< where its zone has moved it
 } soft_solid;
 
 /// A body as the solver knows it.
@@ -94,11 +98,14 @@ typedef struct soft_part {
 	soft_solid solid;           ///< of SIM_SOFT_SOLID
 	double stretch_limit;       ///< of an edge, 0: none
 	double volume, compliance;  ///< of a deformable body; compliance 0: no volume to keep
+	double shear;               ///< 0: it has no regions
+	bool anchored;              ///< holds a vertex, or hangs together with a part that does
 	char name[SIM_SOFT_NAME];
 } soft_part;
 
 typedef struct soft_detector soft_detector;
 typedef struct soft_levels soft_levels;
+typedef struct soft_regions soft_regions;
 typedef struct soft_spheres soft_spheres;
 typedef struct soft_apart soft_apart;
 
@@ -136,18 +143,20 @@ struct sim_soft {
 	int32_t *carrier;
 	double *inverse_mass; ///< [vertex_count], 0 where carried or held
 	/// Of simulations with pins that let go: the time of each vertex, its carrier and its inverse
-	/// mass when nothing holds it [vertex_count], and the places at the start [3*vertex_count].
+	/// mass when nothing holds it [vertex_count].
 	double *until;
 	int32_t *holder;
-	double *let_go_mass, *start_places;
+	double *let_go_mass;
 	bool lets_go;    ///< are there such pins?
 	double released; ///< pins up to this time have let go, seconds
 	double *blows;   ///< [3*triangle_count] N, of simulations with wind
 	double *local;   ///< [3*vertex_count] of carried vertices, in the frame of their body
+	double *rest;    ///< [3*vertex_count] places at the start
 	/// [vertex_count] of a vertex that an animated collider carries: the vertex of it that takes it
 	/// along; -1: none does
 	int32_t *anchor;
 	soft_edge *edges;   ///< by colour
+	bool *edge_held;    ///< was an edge too long in this part of the step?
 	soft_hinge *hinges; ///< by colour
 	soft_colors edge_colors, hinge_colors, contact_colors;
 	uint64_t *color_masks; ///< [vertex_count] scratch
@@ -174,6 +183,7 @@ struct sim_soft {
 	soft_contacts contacts; ///< constraints of the step
 	soft_contacts found;    ///< by the last search
 	soft_levels *levels;
+	soft_regions *regions;
 	soft_detector *rest_detector, *near_detector, *sure_detector;
 	soft_spheres *spheres; ///< NULL: none were ever met
 	double spheres_time;   ///< when they were met, seconds
@@ -200,6 +210,8 @@ soft_contact *soft_add_contact(const sim_soft *soft, soft_contacts *contacts);
 /// in error, when memory is short.
 soft_detector *soft_create_detector(const sim_soft *soft, double separation, double tolerance, sim_error *error);
 void soft_destroy_detector(soft_detector *detector);
+/// A part as a mesh of its own, at the present places. NULL with the reason in error.
+carom_mesh *soft_make_mesh(const sim_soft *soft, const soft_part *part, sim_error *error);
 /// All impacts between begin and end into soft->found, without those that no free vertex takes part
 /// in. False with the reason in error.
 bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, const double *end, sim_error *error);
@@ -241,6 +253,9 @@ void soft_settle_velocities(sim_soft *soft, double duration);
 /// of the impact at a time between begin and end. first: vertices of the first feature.
 void soft_straighten_normal(const sim_soft *soft, const soft_contact *contact, int first, const double *begin,
 	const double *end, double time, double normal[3]);
+/// The mass that a contact moves, from those of its vertices: 1 / sum(weight^2 * inverse mass), or
+/// 0.
+double soft_weigh_contact(const sim_soft *soft, const soft_contact *contact);
 /// The gap of a contact at some places.
 double soft_gap(const soft_contact *contact, const double *places);
 
@@ -308,8 +323,11 @@ void soft_push_solids(sim_soft *soft, double duration);
 void soft_take_solid_velocities(sim_soft *soft, double duration);
 /// Let them take what damping gave to the velocities of their vertices.
 void soft_damp_solids(sim_soft *soft);
-/// Let them follow corrections of places.
-void soft_correct_solids(sim_soft *soft);
+/// Let them follow corrections of places. full: those that are eased follow what was corrected in
+/// full, as if the vertices that touch nothing had no mass.
+void soft_correct_solids(sim_soft *soft, bool full);
+/// Let another part of the mass of a solid count: a power of two.
+void soft_ease_solid(sim_soft *soft, soft_part *part, double ease);
 /// Momentum of corrections of places as velocities of a part of the step of so many seconds: its
 /// product with the velocity, and with itself, joules.
 void soft_weigh_correction(const soft_part *part, double duration, double *along, double *whole);

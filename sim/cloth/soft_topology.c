@@ -74,15 +74,19 @@ static double cotangent(const sim_soft *s, int32_t at, int32_t one, int32_t othe
 	return soft_dot(a, b) / cross_length(a, b);
 }
 
+// Edges of a body with a shear modulus get no longer than by this part, where nothing else is said.
+// Corrections at an impact would move single vertices so far that short edges beside them get
+// several times their length.
+static const double SOLID_LIMIT = 0.5;
+
 /// An edge as a spring that resists as a strip of the sheet beside it does.
 static soft_edge make_edge(const sim_soft *s, const half_edge *e, double area, const sim_soft_body *body)
 {
 	double d[3];
 	vector(s, e->low, e->high, d);
-	const double square = soft_dot(d, d);
-	return (soft_edge){ { e->low, e->high }, sqrt(square),
-		body->stretch_limit > 0 ? (1 + body->stretch_limit) * sqrt(square) : INFINITY, square / (body->stiffness * area), 0,
-		false };
+	const double square = soft_dot(d, d), solid = body->kind == SIM_SOFT_DEFORMABLE && body->shear > 0 ? SOLID_LIMIT : INFINITY;
+	const double limit = body->stretch_limit > 0 ? body->stretch_limit : solid;
+	return (soft_edge){ { e->low, e->high }, sqrt(square), (1 + limit) * sqrt(square), square / (body->stiffness * area), 0 };
 }
 
 /// Bergou et al. 2006: bending energy is 3 / (sum of areas) * |sum of weight * place|^2 / 2 times
