@@ -161,6 +161,44 @@ TEST(soft_limit, a_cloth_that_is_torn_at_stretches_and_goes_on)
 	CHECK(result.last >= 0.2 - 1e-9);
 }
 
+// A ball that nothing stops flies through a sheet that is held at two sides. With lead_apart the sheet lets it pass at about twice its
+// length, and is whole afterwards, on one side of the ball; without, it is drawn along.
+TEST(soft_limit, a_fast_ball_passes_a_sheet_that_is_held)
+{
+	static const struct {
+		int rate, steps;
+		double speed;
+	} runs[] = { { 24, 24, 15 }, { 120, 60, 15 }, { 60, 80, 3 } };
+	for (int i = 0; i < 4; i++) {
+		const bool leads = i < 3;
+		char text[1000];
+		snprintf(text, sizeof text,
+			"{\"time_step\": %.17g, \"deforming\": {\"solver\": {\"lead_apart\": %s}, \"movers\": [{\"form\": \"sphere\", \"radius\": 0.2,"
+			"\"divisions\": [20, 12], \"position\": [0.03, -1, 0.02], \"motion\": {\"velocity\": [0, %g, 0]}}],"
+			"\"list\": [{\"form\": \"sheet\", \"size\": [1.2, 1.2], \"divisions\": [16, 16], \"pins\": ["
+			"{\"lower\": [-0.61, -1, -1], \"upper\": [-0.59, 1, 1]}, {\"lower\": [0.59, -1, -1], \"upper\": [0.61, 1, 1]}]}]}}",
+			1.0 / runs[i % 3].rate, leads ? "true" : "false", runs[i % 3].speed);
+		carom_context *context = make_context(1);
+		sim_soft *soft = fixture_start_soft(context, text);
+		sim_soft_step step = { 0 };
+		double most = 0;
+		int32_t gave_way = 0;
+		for (int k = 0; k < (leads ? runs[i].steps : 6); k++) {
+			sim_error error = { "" };
+			const bool done = sim_soft_advance(soft, &step, &error);
+			CHECK_STR(error.text, "");
+			REQUIRE(done);
+			most = fmax(most, step.stretch_worst);
+			gave_way += step.gave_way;
+		}
+		CHECK((gave_way > 0) == leads);
+		CHECK(leads ? most < 1.2 : most > 5);
+		CHECK(!leads || (step.stretch_worst <= 0.03 + 1e-9 && step.crossings == 0));
+		sim_destroy_soft(soft);
+		carom_destroy_context(context);
+	}
+}
+
 // Fine enough for all threads to have work in each colour.
 TEST(soft_limit, threads_do_not_show_in_a_fine_sheet_determinism)
 {

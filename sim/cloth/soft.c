@@ -21,6 +21,8 @@ static const double SURE_TOLERANCE = 1e-9;
 static const double NEAR_PART = 0.5;
 // An edge that is this many times as long as at the start is no cloth any more.
 static const double MOST_STRETCH = 1000;
+// An edge that is this many times as long as it may be lets pass what draws it (lead_apart).
+static const double MOST_DRAWN = 2;
 // Impacts of the motion that is foreseen become constraints. What rests upon something lies at 0.6
 // of the thickness (soft_contact.c), so it has its contacts in every step. Foreseen at NEAR_PART,
 // bodies hopped: they were free for a step or two, then stopped in one substep, in which friction
@@ -710,6 +712,56 @@ static void give_way(sim_soft *s, sim_error *error)
 	*error = (sim_error){ "" };
 }
 
+/// Is an edge so much longer than it may be that what draws it has to pass?
+static bool is_drawn(const sim_soft *s)
+{
+	for (int64_t i = 0; i < s->edge_count; i++) {
+		const soft_edge *edge = &s->edges[i];
+		const double *a = s->place + 3 * (int64_t)edge->vertices[0], *b = s->place + 3 * (int64_t)edge->vertices[1];
+		const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] }, most = MOST_DRAWN * edge->most;
+		if (soft_dot(d, d) > most * most)
+			return true;
+	}
+	return false;
+}
+
+/// Solve again with some contacts.
+static bool solve_with(sim_soft *s, int64_t count, double duration, int32_t substeps)
+{
+	s->contacts.count = count;
+	if (!soft_color_contacts(s))
+		return false;
+	solve(s, duration, substeps);
+	settle(s, duration);
+	return true;
+}
+
+/// Cloth that is held and that a body draws along beyond all measure lets it pass: solve again
+/// without the contacts with bodies that move as told. What crosses then is led apart before the
+/// steps that follow. Where that does not help they stay: what holds the cloth draws it. *passed:
+/// did it help? False when memory is short.
+static bool let_pass(sim_soft *s, double duration, int32_t substeps, bool *passed)
+{
+	const int64_t count = s->contacts.count;
+	int64_t kept = 0;
+	for (int64_t i = 0; i < count; i++) {
+		const soft_contact c = s->contacts.data[i];
+		if (s->parts[s->part_of[c.vertices[0]]].kind == SIM_SOFT_RIGID ||
+			s->parts[s->part_of[c.vertices[3]]].kind == SIM_SOFT_RIGID)
+			continue;
+		s->contacts.data[i] = s->contacts.data[kept];
+		s->contacts.data[kept++] = c;
+	}
+	*passed = false;
+	if (kept == count)
+		return true;
+	if (!solve_with(s, kept, duration, substeps))
+		return false;
+	*passed = !is_drawn(s);
+	s->step.gave_way += *passed;
+	return *passed || solve_with(s, count, duration, substeps);
+}
+
 /// From begin to the end of a part of the step: solve, look, correct, look again. may_halve: where
 /// that does not go, its halves are tried.
 static soft_verdict do_part(sim_soft *s, double from, double duration, int32_t substeps, bool may_halve, sim_error *error)
@@ -731,7 +783,12 @@ static soft_verdict do_part(sim_soft *s, double from, double duration, int32_t s
 			return SOFT_FAILED;
 		}
 	}
-	soft_verdict verdict = open > 0 || near > 0 ? soft_merge_zones(s, duration, error) : SOFT_DONE;
+	bool passed = false;
+	if (s->def.lead_apart && is_drawn(s) && !let_pass(s, duration, substeps, &passed)) {
+		sim_fail(error, "out of memory");
+		return SOFT_FAILED;
+	}
+	soft_verdict verdict = !passed && (open > 0 || near > 0) ? soft_merge_zones(s, duration, error) : SOFT_DONE;
 	if (verdict == SOFT_SQUEEZED && s->def.lead_apart && !may_halve) {
 		give_way(s, error);
 		verdict = SOFT_DONE;

@@ -126,9 +126,10 @@ typedef struct sim_soft_def {
 	int32_t solves; ///< times that a step is solved again with the impacts found so far
 	/// times that only places are corrected, after these; then zones move as one
 	int32_t rounds;
-	/// Bodies may cross at the start, and where two rigid ones leave them no place. They are led
-	/// apart over some steps, the shortest way: on which side a surface ends up, nobody knows.
-	/// False: both are errors.
+	/// Bodies may cross at the start, and where two rigid ones leave them no place; and cloth that
+	/// is held lets a body that moves as told pass which draws an edge to twice the length that it
+	/// may have. They are led apart over some steps, the shortest way: on which side a surface ends
+	/// up, nobody knows. False: the first two are errors, and the third draws the cloth along.
 	bool lead_apart;
 	/// for all but the detector; both functions NULL: carom_default_allocator
 	carom_allocator allocator;
@@ -154,7 +155,7 @@ typedef struct sim_soft_step {
 	int32_t zone_vertices;
 	int32_t halvings;      ///< times that a part of the step was halved
 	int32_t leads;         ///< times that crossed surfaces were led apart before the step
-	int32_t gave_way;      ///< parts of the step in which surfaces were squeezed through others
+	int32_t gave_way;      ///< parts of the step in which surfaces let others through
 	int64_t crossings;     ///< of edges and triangles at the end, by exact tests
 	double stretch_worst;  ///< of an edge: its length as part of that at rest, less 1; at least 0
 	int32_t stretch_body;  ///< the body of that edge

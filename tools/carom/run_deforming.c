@@ -143,7 +143,7 @@ static void print(const run *r, const void *state)
 	if (limit > 0 && s->stretch_peak > FAR_ABOVE * limit)
 		printf(
 			"  warning                      body \"%s\" could not keep its stretch_limit: an edge was %.3g times as long as at the "
-			"start (step %lld): more \"substeps\", and slower movers, help\n",
+			"start (step %lld): more \"substeps\", slower movers, or \"lead_apart\" help\n",
 			sim_soft_get_name(r->parts.soft, s->stretch_peak_body), 1 + s->stretch_peak, (long long)s->stretch_peak_step);
 	printf("  kinetic energy               %.6g J at the end, %.6g J at its peak\n", s->last.kinetic_energy, s->energy_peak);
 	printf("  milliseconds per step        %.1f: detection %.1f, solver %.1f\n", s->ms_total / steps, s->ms_detection / steps,
