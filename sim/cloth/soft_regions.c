@@ -490,11 +490,6 @@ static bool add_region(builder *b, const double moment[9], const double centre[3
 			d[k] = place_of(b, v)[k] - centre[k];
 		for (int k = 0; k < 3; k++)
 			slope[k] = b->weight[v] * soft_dot(inverse + 3 * k, d) / det;
-		const double mass = b->soft->inverse_mass[b->part->first_vertex + v];
-		for (int k = 0; k < 6; k++) {
-			static const int rows[6] = { 0, 1, 2, 0, 0, 1 }, columns[6] = { 0, 1, 2, 1, 2, 2 };
-			region->spread[k] += mass * slope[rows[k]] * slope[columns[k]];
-		}
 		r->vertices[r->member_count] = b->part->first_vertex + v;
 		b->uses[v]++;
 	}
@@ -568,6 +563,20 @@ static bool add_regions(builder *b, sim_error *error)
 	return true;
 }
 
+void soft_weigh_regions(const sim_soft *s, soft_regions *r)
+{
+	static const int rows[6] = { 0, 1, 2, 0, 0, 1 }, columns[6] = { 0, 1, 2, 1, 2, 2 };
+	for (int32_t i = 0; i < r->count; i++) {
+		soft_region *region = &r->region[i];
+		memset(region->spread, 0, sizeof region->spread);
+		for (int64_t m = region->first; m < region->first + region->count; m++) {
+			const double mass = s->inverse_mass[r->vertices[m]], *slope = r->slopes + 3 * m;
+			for (int k = 0; k < 6; k++)
+				region->spread[k] += mass * slope[rows[k]] * slope[columns[k]];
+		}
+	}
+}
+
 soft_regions *soft_create_regions(const sim_soft *s, sim_error *error)
 {
 	soft_regions *r = soft_alloc(s, sizeof *r);
@@ -583,6 +592,7 @@ soft_regions *soft_create_regions(const sim_soft *s, sim_error *error)
 	}
 	if (done) {
 		first[s->part_count] = r->count;
+		soft_weigh_regions(s, r);
 		return r;
 	}
 	if (!r)

@@ -29,6 +29,8 @@ struct soft_regions {
 /// Find the regions of all parts with a shear modulus, at the present places and masses. NULL, with
 /// the reason in error, when memory is short.
 soft_regions *soft_create_regions(const sim_soft *soft, sim_error *error);
+/// Take the inverse masses that vertices have now. Do so when some are held or let go.
+void soft_weigh_regions(const sim_soft *soft, soft_regions *regions);
 void soft_destroy_regions(const sim_soft *soft, soft_regions *regions);
 
 /// Correct places as the regions of a part want it in a substep, from the first to the last or

@@ -3,6 +3,7 @@
 // start, as if these vertices had never been held: they depend on who is free alone, and a run that
 // goes on from a checkpoint has them in equal bits.
 #include "sim/cloth/soft_levels.h"
+#include "sim/cloth/soft_regions.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,6 +62,7 @@ bool soft_release_pins(sim_soft *s, double time)
 	}
 	soft_destroy_levels(s, s->levels);
 	s->levels = levels;
+	soft_weigh_regions(s, s->regions);
 	s->released = due;
 	return true;
 }
