@@ -19,6 +19,8 @@ static const uint8_t ALGORITHMS[CR_FAMILY_COUNT][CR_FAMILY_COUNT] = {
 		CR_ALGORITHM_CONVEX },
 };
 
+static double larger(double a, double b) { return b > a ? b : a; }
+
 /// Separating axes of two oriented boxes: three faces of each, then the nine products of edges
 /// (Gottschalk, Lin, Manocha, OBBTree, 1996). r: rows of R from b's frame to a's; d: from a's
 /// centre to b's, in a's frame. Returns a lower bound of how far apart they are, by the faces where
@@ -36,10 +38,10 @@ static double oriented_gap(const double ha[3], const double hb[3], const m3d *r,
 	}
 	for (int i = 0; i < 3; i++) {
 		const double reach_a = ha[i] + hb[0] * abs_rot[i][0] + hb[1] * abs_rot[i][1] + hb[2] * abs_rot[i][2];
-		gap = fmax(gap, fabs(dist[i]) - reach_a);
+		gap = larger(gap, fabs(dist[i]) - reach_a);
 		const double along_b = dist[0] * rot[0][i] + dist[1] * rot[1][i] + dist[2] * rot[2][i];
 		const double reach_b = hb[i] + ha[0] * abs_rot[0][i] + ha[1] * abs_rot[1][i] + ha[2] * abs_rot[2][i];
-		gap = fmax(gap, fabs(along_b) - reach_b);
+		gap = larger(gap, fabs(along_b) - reach_b);
 	}
 	if (gap > margin)
 		return gap;

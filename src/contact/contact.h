@@ -217,8 +217,15 @@ void cr_keep_simple_contacts(cr_worker *worker, cr_span *range);
 void cr_renew_found(cr_worker *worker, cr_found_pair *found);
 /// The contacts of a found pair, which are not late (contact_list.c).
 const cr_raw_contact *cr_found_contacts(const cr_pipeline *pipeline, const cr_found_pair *found);
+/// Make room for more contacts in worker->contacts. false: out of memory; worker->failed is set.
+bool cr_grow_contacts(cr_worker *worker);
 /// Append a contact to worker->contacts. Sets worker->failed when out of memory.
-void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact);
+static inline void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact)
+{
+	cr_raw_contacts *list = &worker->contacts;
+	if (list->count < list->capacity || cr_grow_contacts(worker))
+		list->data[list->count++] = *contact;
+}
 
 /// A way out of a body: how far along a direction, and through which triangle. Float, in the
 /// target's frame.

@@ -278,11 +278,12 @@ static part_side side_of_child(const sample_walk *w, const box8 *boxes_in_target
 	return side_of_box(w->collector->target, w->collector->winding, lower, upper);
 }
 
-/// Look at the children of the node on top.
-static void visit_samples(sample_walk *w)
+/// Look at the children of the node on top. sides: they may be asked for.
+static inline void visit_samples(sample_walk *w, bool sides)
 {
 	collector *c = w->collector;
-	const bool inside = w->inside[--w->top];
+	--w->top;
+	const bool inside = sides && w->inside[w->top];
 	const cr_node8 *node = &c->source->sample_tree.nodes[w->stack[w->top]];
 	const box8 boxes = load_boxes(node->lower, node->upper);
 	uint32_t met = overlap_one(&boxes, w->lower, w->upper);
@@ -295,7 +296,7 @@ static void visit_samples(sample_walk *w)
 	while (met) {
 		const int i = cr_take_lowest_bit(&met);
 		const uint32_t child = node->child[i];
-		const part_side side = side_of_child(w, &boxes_in_target, i, inside);
+		const part_side side = sides ? side_of_child(w, &boxes_in_target, i, inside) : PART_OPEN;
 		if (side == PART_OUTSIDE)
 			continue;
 		if (child & CR_LEAF_BIT) {
@@ -303,7 +304,8 @@ static void visit_samples(sample_walk *w)
 			w->tested += c->source->samples[block].count;
 			collect_block(c, block, side == PART_INSIDE);
 		} else {
-			w->inside[w->top] = side == PART_INSIDE;
+			if (sides)
+				w->inside[w->top] = side == PART_INSIDE;
 			w->stack[w->top++] = child;
 		}
 	}
@@ -336,7 +338,14 @@ static int32_t collect(const cr_collider *source, const cr_collider *target, con
 	}
 	// As in the walk for pairs of triangles: 20 roundings of 2^-24 at worst.
 	const float rounding = (source->scale + target->scale) * 0x1p-19f;
-	sample_walk w = { .collector = &c, .to_target = to_target, .rounding = rounding, .top = 1 };
+	sample_walk w;
+	w.collector = &c;
+	w.to_target = to_target;
+	w.rounding = rounding;
+	w.top = 1;
+	w.stack[0] = 0;
+	w.inside[0] = false;
+	w.tested = 0;
 	float lower[3][CR_WIDTH], upper[3][CR_WIDTH];
 	const box8 grown = spread_box(c.lower, c.upper);
 	const box8 in_source = transform_boxes(&grown, to_source, f8_set1(rounding));
@@ -345,8 +354,10 @@ static int32_t collect(const cr_collider *source, const cr_collider *target, con
 		w.lower[k] = lower[k][0];
 		w.upper[k] = upper[k][0];
 	}
+	while (w.top > 0 && !c.winding)
+		visit_samples(&w, false);
 	while (w.top > 0)
-		visit_samples(&w);
+		visit_samples(&w, true);
 	finish_block(&c);
 	*tested += w.tested;
 	return c.count - first;

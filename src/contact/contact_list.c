@@ -3,18 +3,16 @@
 #include "contact/contact.h"
 #include <string.h>
 
-void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact)
+bool cr_grow_contacts(cr_worker *worker)
 {
 	cr_raw_contacts *list = &worker->contacts;
-	if (list->count == list->capacity) {
-		cr_raw_contact *grown = cr_arena_grow(&worker->arena, list->data, list->count, &list->capacity, sizeof *grown);
-		if (!grown) {
-			worker->failed = true;
-			return;
-		}
-		list->data = grown;
+	cr_raw_contact *grown = cr_arena_grow(&worker->arena, list->data, list->count, &list->capacity, sizeof *grown);
+	if (!grown) {
+		worker->failed = true;
+		return false;
 	}
-	list->data[list->count++] = *contact;
+	list->data = grown;
+	return true;
 }
 
 /// The edge of a corner of a triangle that is turned round, by the user's corners.
@@ -44,6 +42,8 @@ double cr_greatest_depth(const cr_raw_contacts *list)
 void cr_load_contacts(cr_worker *worker, cr_span range)
 {
 	worker->contacts.count = 0;
+	if (range.count == 0)
+		return;
 	const cr_raw_contact *kept = cr_contacts_at(worker->frame, range.first);
 	for (int32_t i = 0; i < range.count; i++)
 		cr_add_contact(worker, &kept[i]);

@@ -55,10 +55,14 @@ static edge_faces faces_of(const cr_completion *c, int side, int32_t half_edge)
 
 /// Outward normal of an edge in A's frame: that of its two faces, or of its own face where that is
 /// undefined.
-static v3d edge_normal(const cr_completion *c, int side, int32_t half_edge)
+static v3d edge_normal(const cr_completion *c, const edge_faces *f)
 {
-	const v3d n = cr_collider_edge_normal(c->collider[side], half_edge);
-	return cr_direction_to_a(c, side, v3d_dot(n, n) == 0 ? cr_collider_normal(c->collider[side], half_edge / 3) : n);
+	const cr_collider *collider = c->collider[f->side];
+	const cr_topology *t = collider->topology;
+	const bool by_faces = !collider->fans && !t->edge_normals && t->used[f->half_edge / 3];
+	const v3d n = by_faces ? cr_edge_normal_of(f->border, f->own_frame[0], f->own_frame[1])
+						   : cr_collider_edge_normal(collider, f->half_edge);
+	return cr_direction_to_a(c, f->side, v3d_dot(n, n) == 0 ? f->own_frame[0] : n);
 }
 
 void cr_add_crossing_contact(cr_completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature,
@@ -98,7 +102,18 @@ typedef struct piece {
 	const cr_pierce *leave;
 	v3d ends[2]; // of the whole edge
 	v3d middle;
+	bool knows_faces;
+	edge_faces faces; // of the edge
 } piece;
+
+/// The faces of a piece's edge, which are worked out once.
+static const edge_faces *faces_at(const cr_completion *c, piece *p)
+{
+	if (!p->knows_faces)
+		p->faces = faces_of(c, p->side, p->edge);
+	p->knows_faces = true;
+	return &p->faces;
+}
 
 static bool is_internal(const cr_completion *c, const edge_faces *f)
 {
@@ -166,7 +181,7 @@ static bool edge_of_a_lies_under(const cr_completion *c, int32_t triangle, int32
 }
 
 /// Edge against edge: only where both are convex there and the piece lies under the other edge.
-static bool add_edge_edge(cr_completion *c, const piece *p)
+static bool add_edge_edge(cr_completion *c, piece *p)
 {
 	if (!p->enter || !p->leave)
 		return false;
@@ -181,18 +196,19 @@ static bool add_edge_edge(cr_completion *c, const piece *p)
 	if (v3d_dot(normal, normal) <= 1e-12 * v3d_dot(e, e) * v3d_dot(f, f))
 		return false;
 	edge_axis axis = { v3d_normalize(normal), 0 };
-	if (v3d_dot(axis.direction, edge_normal(c, 1 - p->side, g)) < 0)
+	const edge_faces at_g = faces_of(c, 1 - p->side, g);
+	if (v3d_dot(axis.direction, edge_normal(c, &at_g)) < 0)
 		axis.direction = v3d_neg(axis.direction);
 	axis.depth = v3d_dot(axis.direction, v3d_sub(q[0], p->ends[0]));
-	if (axis.depth < 0 || v3d_dot(axis.direction, edge_normal(c, p->side, p->edge)) >= 0)
+	if (axis.depth < 0 || v3d_dot(axis.direction, edge_normal(c, faces_at(c, p))) >= 0)
 		return false;
 	if (c->internal_cosine <= 1) {
-		const edge_faces at_g = faces_of(c, 1 - p->side, g), at_edge = faces_of(c, p->side, p->edge);
+		const edge_faces *at_edge = faces_at(c, p);
 		// A real edge that passes behind a face cuts the edges drawn on it: the contact is its own,
 		// and theirs would only repeat it.
-		if (!crosses_between_faces(&at_g, e) || !crosses_between_faces(&at_edge, f))
-			return c->collider[p->side]->closed && is_internal(c, &at_edge);
-		clamp_to_faces(c, &at_edge, &at_g, &axis);
+		if (!crosses_between_faces(&at_g, e) || !crosses_between_faces(at_edge, f))
+			return c->collider[p->side]->closed && is_internal(c, at_edge);
+		clamp_to_faces(c, at_edge, &at_g, &axis);
 	}
 	// Where each edge lies under the other both see the same crossing: A reports it.
 	if (p->side == 0 || !edge_of_a_lies_under(c, p->enter->other, p->leave->other, p->edge))
@@ -241,14 +257,14 @@ bool cr_cast_out(cr_completion *c, int target, const float origin[3], cr_way_out
 /// shortest tells the way out. (The edge's alone runs sqrt(2) times too far out of a body that lies
 /// flat on one of the faces.) An internal edge's own counts only where those of its faces find
 /// nothing.
-static bool add_edge_ray(cr_completion *c, const piece *p)
+static bool add_edge_ray(cr_completion *c, piece *p)
 {
 	const int target = 1 - p->side;
-	const edge_faces faces = faces_of(c, p->side, p->edge);
-	const v3d outward[3] = { edge_normal(c, p->side, p->edge), faces.in_a[0], faces.in_a[1] };
+	const edge_faces *faces = faces_at(c, p);
+	const v3d outward[3] = { edge_normal(c, faces), faces->in_a[0], faces->in_a[1] };
 	const v3d o = cr_from_a(c, target, p->middle);
 	const float origin[3] = { (float)o.x, (float)o.y, (float)o.z };
-	const bool internal = is_internal(c, &faces);
+	const bool internal = is_internal(c, faces);
 	cr_way_out best = { INFINITY, { 0, 0, 0 }, -1 };
 	bool by_face = false;
 	// Where bodies only touch, a ray in the other's face runs along it: the edge's own normal must

@@ -216,6 +216,9 @@ static carom_result need_mesh(cr_pipeline *p, cr_body *body)
 	return CAROM_SUCCESS;
 }
 
+/// Does a body have the mesh of its shape, and keep it?
+static bool has_own_mesh(const cr_body *body) { return body->shape.collider && !cr_deforming_of(body); }
+
 /// Note that a pair asks for the facets of a body. Returns whether they are still to be made.
 static bool need_facets(cr_body *body)
 {
@@ -281,6 +284,8 @@ static carom_result make_meshes(cr_pipeline *p)
 	carom_result result = CAROM_SUCCESS;
 	for (int64_t i = 0; i < p->pairs.count && result == CAROM_SUCCESS; i++) {
 		const cr_body_pair pair = p->pairs.data[i];
+		if (has_own_mesh(&p->bodies[pair.a]) && has_own_mesh(&p->bodies[pair.b]))
+			continue;
 		if (is_left_alone(p, i))
 			continue;
 		result = need_mesh(p, &p->bodies[pair.a]);

@@ -83,7 +83,7 @@ typedef struct ray_side {
 	int side;
 	const cr_body *source;
 	const cr_body *target;
-	cr_sample_rays rays; // of the side: count of them
+	const cr_sample_rays *rays; // of the side: count of them
 	int32_t count;
 } ray_side;
 
@@ -114,7 +114,7 @@ static void add_sample_contact(const ray_side *s, int32_t sample, const cr_way_o
 /// Is the origin of ray i inside the target?
 static bool confirm_inside(const ray_side *s, int32_t i)
 {
-	const cr_sample_rays *r = &s->rays;
+	const cr_sample_rays *r = s->rays;
 	if (r->side[i] != 0)
 		return r->side[i] > 0;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
@@ -126,7 +126,7 @@ static bool confirm_inside(const ray_side *s, int32_t i)
 /// The contact of a ray that met a back face, t along its direction.
 static void add_inward(const ray_side *s, int32_t i, float t, int32_t triangle)
 {
-	const cr_sample_rays *r = &s->rays;
+	const cr_sample_rays *r = s->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 	cr_way_out way = { t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
 	cr_finish_way(s->pipeline, s->source->shape.collider, s->target->shape.collider, origin, &way);
@@ -137,7 +137,7 @@ static void add_inward(const ray_side *s, int32_t i, float t, int32_t triangle)
 /// The speculative contact of a sample outside, t before the surface.
 static void add_ahead(const ray_side *s, int32_t i, float t, int32_t triangle)
 {
-	const cr_sample_rays *r = &s->rays;
+	const cr_sample_rays *r = s->rays;
 	cr_way_out way = { -t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
 	if (s->pipeline->settings.world.contact_normal != CAROM_NORMAL_RAY)
 		cr_project_way(s->target->shape.collider, &way);
@@ -198,7 +198,7 @@ static line_result judge_line(const ray_side *s, int32_t i, const cr_line_hits *
 /// (-1), as vertices are that come in sideways. Completes its entry.
 static bool predict_entry(const ray_side *s, int32_t i, cr_watch *watch)
 {
-	const cr_sample_rays *r = &s->rays;
+	const cr_sample_rays *r = s->rays;
 	if (r->side[i] < 0) {
 		watch->gap = r->gap[i];
 		return true;
@@ -226,7 +226,7 @@ static bool judge_cast(const ray_side *s, const cr_line_hits *hits, int32_t i, b
 {
 	int32_t triangle = -1;
 	const line_result result = judge_line(s, i, hits, i, &triangle);
-	*watch = (cr_watch){ s->rays.sample[i], triangle < 0 ? -1 : s->target->shape.collider->place[triangle], -1 };
+	*watch = (cr_watch){ s->rays->sample[i], triangle < 0 ? -1 : s->target->shape.collider->place[triangle], -1 };
 	if (result == LINE_INSIDE || s->work->extension == 0)
 		return result == LINE_INSIDE;
 	s->worker->rays_outward++;
@@ -273,7 +273,7 @@ static void judge_full(const ray_side *s, const cr_line_hits *hits)
 /// there is nothing.
 static line_result recast(const ray_side *s, int32_t i, int32_t *triangle)
 {
-	const cr_sample_rays *r = &s->rays;
+	const cr_sample_rays *r = s->rays;
 	const carom_ray_batch ray = { 1, { r->origin[0] + i, r->origin[1] + i, r->origin[2] + i },
 		{ r->direction[0] + i, r->direction[1] + i, r->direction[2] + i }, r->t_max + i };
 	int32_t number, behind_number;
@@ -298,7 +298,7 @@ static line_result judge_walk(const ray_side *s, const cr_walks *walks, int32_t 
 	}
 	if (!confirm_inside(s, i))
 		return LINE_NOTHING;
-	if (t <= s->rays.t_max[i])
+	if (t <= s->rays->t_max[i])
 		add_inward(s, i, t, cr_place_number(s->target->shape.collider, place));
 	else
 		s->work->dropped = true;
@@ -310,7 +310,7 @@ static line_result judge_walk(const ray_side *s, const cr_walks *walks, int32_t 
 /// rest: nine of ten).
 static bool is_surely_outside(const ray_side *s, int32_t i)
 {
-	const cr_sample_rays *r = &s->rays;
+	const cr_sample_rays *r = s->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 	return s->pipeline->settings.world.speculative_distance == 0 && cr_side_of(s->target->shape.collider, origin) < 0;
 }
@@ -355,13 +355,14 @@ static void judge_walks(const ray_side *s, const cr_walks *walks)
 cr_next cr_after_rays(const cr_pipeline *p, cr_pair_work *w)
 {
 	w->cast = true;
-	w->beside = w->touching && !cr_wants_manifold(p, w) && cr_looks_beside_vertices(p, w);
+	const bool patches = cr_wants_manifold(p, w);
+	w->beside = w->touching && !patches && cr_looks_beside_vertices(p, w);
 	const bool is_done = w->touching && !w->beside;
 	if (w->again)
 		return is_done ? CR_NEXT_NONE : CR_NEXT_NEAR;
 	if (w->looked)
 		return is_done ? CR_NEXT_NONE : CR_NEXT_CROSSINGS;
-	return cr_wants_manifold(p, w) || (p->settings.lab.complete && !is_done) ? CR_NEXT_NEAR : CR_NEXT_NONE;
+	return patches || (p->settings.lab.complete && !is_done) ? CR_NEXT_NEAR : CR_NEXT_NONE;
 }
 
 void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
@@ -376,11 +377,11 @@ void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int
 	ray_side s = { p, worker, w, side, cr_source_of(p, w, side), cr_target_of(p, w, side), .count = range.count };
 	if (w->iterative) {
 		const cr_walks walks = cr_walks_at(&p->frame, range.first);
-		s.rays = walks.rays;
+		s.rays = &walks.rays;
 		judge_walks(&s, &walks);
 	} else {
 		const cr_casts casts = cr_casts_at(&p->frame, range.first);
-		s.rays = casts.rays;
+		s.rays = &casts.rays;
 		judge_full(&s, &casts.hits);
 	}
 	if (s.source->shape.def.type == CAROM_BOX)

@@ -13,7 +13,11 @@
 
 #include "contact/contact.h"
 
-enum { FEW_CONTACTS = 16 };
+enum {
+	FEW_CONTACTS = 16,
+	MANY_CONTACTS = 256, // whose keys fit on the stack
+	RUN_CONTACTS = 8,    // sorted by insertion before they are merged
+};
 
 // Contacts are equally good within this share of their score. They are equally deep within this
 // share of their depth, or within that part of the patch's diagonal.
@@ -85,12 +89,8 @@ static void sort_few(cr_raw_contact *data, int64_t count)
 
 /// Heap sort: in place, no allocation, O(n log n) for any input. Contacts that compare equal are
 /// equal in all that is compared, and come from one thread in a fixed order.
-static void sort_contacts(cr_raw_contact *data, int64_t count)
+static void sort_by_heap(cr_raw_contact *data, int64_t count)
 {
-	if (count <= FEW_CONTACTS) {
-		sort_few(data, count);
-		return;
-	}
 	for (int64_t i = count / 2 - 1; i >= 0; i--)
 		sift_down(data, i, count);
 	for (int64_t end = count - 1; end > 0; end--) {
@@ -99,6 +99,95 @@ static void sort_contacts(cr_raw_contact *data, int64_t count)
 		data[end] = largest;
 		sift_down(data, 0, end);
 	}
+}
+
+/// A contact while its pair is sorted: its kind and its feature of A, which tell most apart, in one
+/// number, and where it stands.
+typedef struct contact_key {
+	uint64_t first;
+	int32_t at;
+} contact_key;
+
+static contact_key key_of(const cr_raw_contact *data, int32_t at)
+{
+	const uint64_t kind = (uint32_t)data[at].kind ^ 0x80000000u, feature = (uint32_t)data[at].feature_a ^ 0x80000000u;
+	return (contact_key){ kind << 32 | feature, at };
+}
+
+static bool is_before(const cr_raw_contact *data, const contact_key *a, const contact_key *b)
+{
+	return a->first != b->first ? a->first < b->first : compare_contacts(&data[a->at], &data[b->at]) < 0;
+}
+
+/// Sort the keys begin..end-1 by insertion.
+static void sort_run(const cr_raw_contact *data, contact_key *keys, int32_t begin, int32_t end)
+{
+	for (int32_t i = begin + 1; i < end; i++) {
+		const contact_key moved = keys[i];
+		int32_t at = i;
+		for (; at > begin && is_before(data, &moved, &keys[at - 1]); at--)
+			keys[at] = keys[at - 1];
+		keys[at] = moved;
+	}
+}
+
+/// Merge the sorted keys begin..middle-1 and middle..end-1 of one array into another.
+static void merge_runs(
+	const cr_raw_contact *data, const contact_key *from, contact_key *to, int32_t begin, int32_t middle, int32_t end)
+{
+	int32_t a = begin, b = middle;
+	for (int32_t i = begin; i < end; i++) {
+		const bool from_b = b < end && (a == middle || is_before(data, &from[b], &from[a]));
+		to[i] = from_b ? from[b++] : from[a++];
+	}
+}
+
+/// Let each contact go where its key is.
+static void take_order(cr_raw_contact *data, contact_key *keys, int32_t count)
+{
+	for (int32_t i = 0; i < count; i++) {
+		if (keys[i].at == i)
+			continue;
+		const cr_raw_contact first = data[i];
+		int32_t to = i;
+		for (int32_t from = keys[i].at; from != i; from = keys[to].at) {
+			data[to] = data[from];
+			keys[to].at = to;
+			to = from;
+		}
+		data[to] = first;
+		keys[to].at = to;
+	}
+}
+
+/// Merge sort of keys a third as long as contacts, which move once.
+static void sort_by_keys(cr_raw_contact *data, int32_t count)
+{
+	contact_key room[2][MANY_CONTACTS], *keys = room[0], *other = room[1];
+	for (int32_t i = 0; i < count; i++)
+		keys[i] = key_of(data, i);
+	for (int32_t begin = 0; begin < count; begin += RUN_CONTACTS)
+		sort_run(data, keys, begin, begin + RUN_CONTACTS < count ? begin + RUN_CONTACTS : count);
+	for (int32_t run = RUN_CONTACTS; run < count; run *= 2) {
+		for (int32_t begin = 0; begin < count; begin += 2 * run) {
+			const int32_t middle = begin + run < count ? begin + run : count;
+			merge_runs(data, keys, other, begin, middle, middle + run < count ? middle + run : count);
+		}
+		contact_key *const merged = other;
+		other = keys;
+		keys = merged;
+	}
+	take_order(data, keys, count);
+}
+
+static void sort_contacts(cr_raw_contact *data, int64_t count)
+{
+	if (count <= FEW_CONTACTS)
+		sort_few(data, count);
+	else if (count <= MANY_CONTACTS)
+		sort_by_keys(data, (int32_t)count);
+	else
+		sort_by_heap(data, count);
 }
 
 /// Square of the length by which two opposite normals count as far apart: the diagonal of the

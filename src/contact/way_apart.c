@@ -20,6 +20,15 @@ static const double AT_ONE_PLACE = 1e-4, SHALLOW = 1e-3;
 static const double BELOW = 1e-3;
 enum { MOST_PLACES = 8 };
 
+/// The middle of a body's local box; at once for the many rigid meshes.
+static inline v3d middle_of(const cr_body *body)
+{
+	const cr_collider *c = body->shape.collider;
+	if (body->shape.family != CR_FAMILY_MESH || !cr_is_rigid(body) || c->triangle_count == 0)
+		return cr_local_box_of(body).centre;
+	return v3d_scale(v3d_add(v3d_from_floats(c->lower), v3d_from_floats(c->upper)), 0.5);
+}
+
 /// Is a pair one mesh twice, at nearly one place, or a mesh and its mirror image? However they are
 /// turned: a mesh may have symmetries.
 static bool is_one_twice(const cr_pipeline *p, const cr_pair_work *w)
@@ -29,8 +38,8 @@ static bool is_one_twice(const cr_pipeline *p, const cr_pair_work *w)
 	if (a->shape.collider->topology->triangle_count != b->shape.collider->topology->triangle_count ||
 		fabs((double)b->shape.collider->diagonal - size) > near)
 		return false;
-	const v3d other = v3d_add(m3d_mul(&w->now.rotation, cr_local_box_of(b).centre), w->now.translation);
-	return v3d_length(v3d_sub(other, cr_local_box_of(a).centre)) <= near;
+	const v3d other = v3d_add(m3d_mul(&w->now.rotation, middle_of(b)), w->now.translation);
+	return v3d_length(v3d_sub(other, middle_of(a))) <= near;
 }
 
 /// Is a place of A's frame in a body?

@@ -50,13 +50,15 @@ static bool take_nearest(const cr_pipeline *p, const cr_collider *target, const 
 	return true;
 }
 
+static float smaller(float a, float b) { return b < a ? b : a; }
+
 /// How near the surface must be to an origin to take the place of its way
 /// (carom_lab.max_depth_ratio); 0: the way stays.
 static float nearest_limit(
 	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], const cr_way_out *way)
 {
 	const double ratio = p->settings.lab.max_depth_ratio;
-	if (ratio == 0 || way->depth < SHORT_RAY * fminf(source->diagonal, target->diagonal))
+	if (ratio == 0 || way->depth < SHORT_RAY * smaller(source->diagonal, target->diagonal))
 		return 0;
 	const float reach = (float)(way->depth / ratio);
 	return distance_by_grid(&target->grid, origin) > reach ? 0 : reach;

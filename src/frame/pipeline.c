@@ -16,12 +16,15 @@ enum { PAIRS_OF_PART = 1 << 15 };
 
 int64_t cr_take(cr_pipeline *p, cr_next next)
 {
-	p->taken.count = 0;
+	const int32_t *order = p->order.data;
+	const uint8_t *waits = p->next.data;
+	int32_t *taken = p->taken.data;
+	int64_t count = 0;
 	for (int64_t i = 0; i < p->order.count; i++) {
-		if (p->next.data[p->order.data[i]] == next)
-			p->taken.data[p->taken.count++] = p->order.data[i];
+		if (waits[order[i]] == next)
+			taken[count++] = order[i];
 	}
-	return p->taken.count;
+	return p->taken.count = count;
 }
 
 void cr_for_pairs(cr_pipeline *p, carom_task_fn *task_fn, int64_t min_range)

@@ -25,7 +25,7 @@ static v3d lerp(v3d p, v3d q, double s) { return s == 1 ? q : v3d_mad(p, s, v3d_
 
 // ---- Points of a triangle ----
 
-static cr_triangle_point at_corner(const v3d t[3], int i)
+static inline cr_triangle_point at_corner(const v3d t[3], int i)
 {
 	cr_triangle_point r = { t[i], { 0, 0, 0 }, (cr_feature)(CR_FEATURE_A + i) };
 	r.weight[i] = 1;
@@ -33,7 +33,7 @@ static cr_triangle_point at_corner(const v3d t[3], int i)
 }
 
 // At s of the edge that starts at corner i.
-static cr_triangle_point at_edge(const v3d t[3], int i, double s)
+static inline cr_triangle_point at_edge(const v3d t[3], int i, double s)
 {
 	const int j = (i + 1) % 3;
 	if (s == 0 || s == 1)

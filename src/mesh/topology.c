@@ -196,6 +196,13 @@ v3d cr_edge_normal(const cr_topology *topology, int32_t half_edge)
 	return v3d_from_floats(normal);
 }
 
+v3d cr_edge_normal_of(bool border, v3d own, v3d across)
+{
+	float normal[3];
+	cr_store_normal(border ? own : v3d_add(own, across), normal);
+	return v3d_from_floats(normal);
+}
+
 static bool make_edge_normals(cr_mesh_scan *scan)
 {
 	cr_topology *topology = &scan->topology;

@@ -61,6 +61,8 @@ void cr_corner_cosine(const cr_topology *topology, int32_t triangle, int corner,
 /// the unit sum of the unit normals of the triangles in use that meet there, in floats; zero where
 /// undefined.
 v3d cr_edge_normal(const cr_topology *topology, int32_t half_edge);
+/// That of an edge with two faces at most, from their normals, with the bits of cr_edge_normal.
+v3d cr_edge_normal_of(bool border, v3d own, v3d across);
 /// Sum up the normals of triangles at their corners, weighted by the angles there. face_normals
 /// [triangle_count]: those of the triangles are put there. sums [vertex_count]: zeroed; the first
 /// vertex at a position gathers for all there.
