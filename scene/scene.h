@@ -111,6 +111,7 @@ typedef struct scene_rigid {
 	int32_t substeps;      ///< detections and solver runs in a step of the scene, at least
 	int32_t max_substeps;  ///< and at most: as many as substep_travel asks for
 	double substep_travel; ///< metres that a body's surface may move in one substep; INFINITY: any
+	int32_t small_steps;   ///< of the solver in a step of the scene, at least
 	sim_solver_settings solver;
 	carom_world_def detection; ///< without filters; its lab is NULL
 	carom_lab lab;             ///< to go with detection

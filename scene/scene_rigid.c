@@ -10,7 +10,7 @@ static sim_solver_settings default_solver(void)
 {
 	return (sim_solver_settings){
 		.iterations = 50,
-		.over_relaxation = 1.3,
+		.over_relaxation = 1,
 		.error_reduction = 0.2,
 		.softness = 1e-6,
 		.slop = 0.001,
@@ -53,14 +53,16 @@ static void read_sleep(const io_json_node *solver_node, sim_solver_settings *sol
 	io_json_number(&node, "time", 0, 1e6, &solver->sleep_time);
 }
 
-static void read_solver(const io_json_node *section, sim_solver_settings *solver)
+static void read_solver(const io_json_node *section, scene_rigid *rigid)
 {
-	static const char *const fields[] = { "iterations", "over_relaxation", "error_reduction", "softness", "stiffness",
-		"damping", "slop", "max_correcting_speed", "friction", "restitution", "restitution_speed", "linear_damping",
-		"angular_damping", "max_angular_speed", "sleep", NULL };
+	static const char *const fields[] = { "iterations", "small_steps", "over_relaxation", "error_reduction", "softness",
+		"stiffness", "damping", "slop", "max_correcting_speed", "friction", "restitution", "restitution_speed",
+		"linear_damping", "angular_damping", "max_angular_speed", "sleep", NULL };
 	io_json_node node;
+	sim_solver_settings *solver = &rigid->solver;
 	if (!io_json_member(section, "solver", &node) || !io_json_fields(&node, fields))
 		return;
+	scene_read_int32(&node, "small_steps", 1, 1000, &rigid->small_steps);
 	scene_read_int32(&node, "iterations", 1, 100000, &solver->iterations);
 	io_json_number(&node, "over_relaxation", 0.1, 1.9, &solver->over_relaxation);
 	io_json_number(&node, "error_reduction", 0, 1, &solver->error_reduction);
@@ -96,6 +98,7 @@ void scene_set_rigid_defaults(scene_rigid *rigid)
 	rigid->substeps = rigid->max_substeps = 1;
 	rigid->substep_travel = INFINITY;
 	rigid->solver = default_solver();
+	rigid->small_steps = 4;
 	rigid->lab = carom_default_lab();
 	rigid->detection = carom_default_world_def();
 	rigid->detection.max_contacts_per_pair = 8;
@@ -111,7 +114,7 @@ void scene_read_rigid_section(const io_json_node *section, scene_description *sc
 	if (!io_json_fields(section, fields))
 		return;
 	read_substeps(section, &scene->rigid);
-	read_solver(section, &scene->rigid.solver);
+	read_solver(section, &scene->rigid);
 	scene_read_detection(section, &scene->rigid);
 	scene_read_planes(section, scene);
 	scene_read_bodies(section, scene);

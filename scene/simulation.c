@@ -438,7 +438,9 @@ static bool allocate(scene_simulation *s)
 	s->parts = calloc((size_t)s->scene->rigid.part_count + 1, sizeof *s->parts);
 	s->rows = calloc(bodies + 1, sizeof *s->rows);
 	s->row_poses = calloc(count_rows(s->scene), sizeof *s->row_poses);
-	s->dynamics = sim_create_dynamics(&s->scene->rigid.solver, s->scene->gravity);
+	sim_solver_settings solver = s->scene->rigid.solver;
+	solver.small_step = s->scene->time_step / s->scene->rigid.small_steps;
+	s->dynamics = sim_create_dynamics(&solver, s->scene->gravity);
 	return s->meshes && s->hulls && s->ids && s->sizes && s->radii && s->moving && s->moving_ids && s->moving_poses &&
 		s->planes && s->poses && s->stops && s->parts && s->rows && s->row_poses && s->dynamics;
 }
@@ -582,6 +584,7 @@ static bool take_contacts(scene_simulation *s, scene_step *step)
 			contact->point[k] = recorded->point[k] = c->point[k];
 			recorded->normal[k] = c->normal[k];
 			contact->normal[k] = (double)c->normal[k];
+			contact->force[k] = c->impulse[k];
 		}
 		contact->depth = (double)c->depth;
 		recorded->depth = c->depth;
@@ -716,16 +719,24 @@ static bool respond(scene_simulation *s, scene_step *step, int32_t substep, sim_
 {
 	const double start = sim_now_ms(), end = time_of_substep(s, substep + 1, step->substeps);
 	const double duration = s->scene->time_step / step->substeps;
+	const int32_t count = carom_world_contacts(s->world).count;
 	int32_t lost;
 	scene_aim_keyed(s->scene, s->dynamics, time_of_substep(s, substep, step->substeps), end);
-	if (!sim_dynamics_step(s->dynamics, duration, s->contacts, carom_world_contacts(s->world).count, &lost)) {
+	if (!sim_dynamics_step(s->dynamics, duration, s->contacts, count, &lost)) {
 		char text[200];
+		if (lost < 0)
+			return out_of_memory(s, error);
 		snprintf(text, sizeof text,
 			"body %d of the scene flew out of the range of numbers in step %lld; smaller \"time_step\" or more \"substeps\" help",
 			(int)lost, (long long)s->step);
 		return body_error(s, lost, text, error);
 	}
 	scene_place_keyed(s->scene, s->dynamics, end);
+	// As forces, since substeps may change: the world keeps them for the contacts that go on.
+	for (int32_t i = 0; i < count; i++) {
+		if (carom_world_set_impulse(s->world, i, s->contacts[i].force) != CAROM_SUCCESS)
+			return step_error(s, error);
+	}
 	for (int32_t k = 0; k < s->moving_count; k++)
 		s->poses[s->moving[k]] = s->moving_poses[k] = sim_dynamics_get_pose(s->dynamics, s->moving[k]);
 	if (carom_world_set_poses(s->world, s->moving_count, s->moving_ids, s->moving_poses) != CAROM_SUCCESS)

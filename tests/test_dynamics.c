@@ -48,7 +48,7 @@ static void add(sim_dynamics *dynamics, const sim_dynamic_body *body)
 	CHECK_STR(error.text, "");
 }
 
-static void advance(sim_dynamics *dynamics, const sim_dynamic_contact *contacts, int32_t count)
+static void advance(sim_dynamics *dynamics, sim_dynamic_contact *contacts, int32_t count)
 {
 	int32_t lost = -1;
 	CHECK(sim_dynamics_step(dynamics, step, contacts, count, &lost));
@@ -114,7 +114,7 @@ TEST(dynamics, body_rests_on_contacts)
 	add(dynamics, &ground);
 	add(dynamics, &body);
 	for (int i = 0; i < 120; i++) {
-		const sim_dynamic_contact contact = ground_contact(dynamics);
+		sim_dynamic_contact contact = ground_contact(dynamics);
 		advance(dynamics, &contact, contact.depth >= 0);
 	}
 	CHECK_NEAR(sim_dynamics_get_centre(dynamics, 1).y, 0.5, 2e-3);
@@ -135,7 +135,7 @@ TEST(dynamics, restitution_above_its_threshold_only)
 		body.velocity.y = fast ? -4 : -0.5;
 		add(dynamics, &ground);
 		add(dynamics, &body);
-		const sim_dynamic_contact contact = ground_contact(dynamics);
+		sim_dynamic_contact contact = ground_contact(dynamics);
 		advance(dynamics, &contact, 1);
 		CHECK_NEAR(sim_dynamics_get_velocity(dynamics, 1).y, fast ? 2 : 0, 1e-6);
 		sim_destroy_dynamics(dynamics);
@@ -206,7 +206,7 @@ TEST(dynamics, stiff_contacts_are_springs)
 		add(dynamics, &ground);
 		add(dynamics, &body);
 		for (int k = 0; k < 240 * i; k++) {
-			const sim_dynamic_contact contact = ground_contact(dynamics);
+			sim_dynamic_contact contact = ground_contact(dynamics);
 			int32_t lost;
 			CHECK(sim_dynamics_step(dynamics, step / i, &contact, contact.depth > 0, &lost));
 		}
@@ -241,9 +241,10 @@ TEST(dynamics, deep_penetration_is_taken_back_slowly)
 	const sim_dynamic_body ground = fixed(), body = ball(-2);
 	add(dynamics, &ground);
 	add(dynamics, &body);
-	const sim_dynamic_contact contact = ground_contact(dynamics);
+	sim_dynamic_contact contact = ground_contact(dynamics);
 	advance(dynamics, &contact, 1);
-	CHECK_NEAR(sim_dynamics_get_velocity(dynamics, 1).y, 2, 1e-6); // max_correcting_speed, not 0.2 * 2.5 m * 60 Hz
+	CHECK_NEAR(sim_dynamics_get_centre(dynamics, 1).y, -2 + 2 * step, 1e-8); // max_correcting_speed, not 0.2 * 2.5 m * 60 Hz
+	CHECK_NEAR(sim_dynamics_get_velocity(dynamics, 1).y, 0, 1e-6);           // and it is not thrown
 	sim_destroy_dynamics(dynamics);
 }
 
@@ -306,7 +307,7 @@ TEST(dynamics, sleep_is_by_request)
 		add(dynamics, &ground);
 		add(dynamics, &body);
 		for (int i = 0; i < 60; i++) {
-			const sim_dynamic_contact contact = ground_contact(dynamics);
+			sim_dynamic_contact contact = ground_contact(dynamics);
 			advance(dynamics, &contact, 1);
 		}
 		CHECK_NEAR(sim_dynamics_get_velocity(dynamics, 1).x, sleep ? 0 : 0.05, 1e-9);

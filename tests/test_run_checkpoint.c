@@ -121,10 +121,10 @@ TEST(run_checkpoint, files_of_other_versions_and_kinds_are_refused)
 		int32_t version;
 		const char *text;
 	} cases[] = { { "carom-scene", 1, "is a checkpoint of another version" },
-		{ "carom-scene", 0, "is a checkpoint of another version" }, { "carom-other", 1, "is no checkpoint" },
+		{ "carom-scene", 2, "is a checkpoint of another version" }, { "carom-other", 1, "is no checkpoint" },
 		{ "a format whose name is longer than any that we write", 1, "is no checkpoint" },
 		{ "carom-granular", 2, "is a checkpoint of a scene of spheres alone, and this scene holds more" },
-		{ "carom-scene", 2, "holds no \"scene\"; the scene does" } };
+		{ "carom-scene", 3, "holds no \"scene\"; the scene does" } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		sim_error error = { "" };
 		write_head(cases[i].format, cases[i].version);

@@ -56,6 +56,19 @@ carom_vec3 sim_apply_turned_tensor(const double tensor[6], carom_quat q, carom_v
 	return carom_rotate(q, sim_apply_tensor(tensor, carom_rotate(sim_conjugate(q), v)));
 }
 
+void sim_turn_tensor(const double tensor[6], carom_quat q, double turned[6])
+{
+	const carom_vec3 x = sim_apply_turned_tensor(tensor, q, (carom_vec3){ 1, 0, 0 });
+	const carom_vec3 y = sim_apply_turned_tensor(tensor, q, (carom_vec3){ 0, 1, 0 });
+	const carom_vec3 z = sim_apply_turned_tensor(tensor, q, (carom_vec3){ 0, 0, 1 });
+	turned[0] = x.x;
+	turned[1] = y.y;
+	turned[2] = z.z;
+	turned[3] = x.y;
+	turned[4] = x.z;
+	turned[5] = y.z;
+}
+
 bool sim_invert_tensor(const double a[6], double inverse[6])
 {
 	const double xx = a[1] * a[2] - a[5] * a[5], xy = a[4] * a[5] - a[3] * a[2], xz = a[3] * a[5] - a[4] * a[1];

@@ -36,6 +36,9 @@ carom_vec3 sim_apply_tensor(const double tensor[6], carom_vec3 v);
 /// A tensor of the frame of a body that is turned by q, times a vector of the world.
 carom_vec3 sim_apply_turned_tensor(const double tensor[6], carom_quat q, carom_vec3 v);
 
+/// That tensor in the world's frame.
+void sim_turn_tensor(const double tensor[6], carom_quat q, double turned[6]);
+
 /// The inverse of a symmetric tensor, by cofactors. False where it is not positive.
 bool sim_invert_tensor(const double tensor[6], double inverse[6]);
 

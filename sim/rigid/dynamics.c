@@ -13,6 +13,7 @@
 
 #include "sim/base/rotations.h"
 #include "sim/base/vectors.h"
+#include "sim/rigid/contact_solver.h"
 #include "sim/rigid/top.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ typedef struct body_state {
 	carom_quat halfway, free;
 	carom_vec3 mean, momentum;
 	sim_top top;
+	double mass;
 	double friction;
 	double restitution;
 	// seconds of rest that are left before it sleeps; ODE counts them too, but does not tell
@@ -46,9 +48,12 @@ struct sim_dynamics {
 	body_state *bodies;
 	int32_t count;
 	int32_t room;
-	double step; // the duration that damping and springs are set for
-	// of the solver's order of rows: ODE keeps it in a global, which other worlds use too
-	unsigned long seed;
+	double step;                      // the duration that damping and springs are set for
+	double error_reduction, softness; // of contacts, in such a step
+	sim_contact_solver *solver;
+	sim_solved_body *solved_bodies;
+	sim_solved_contact *solved;
+	int32_t solved_body_room, solved_room;
 };
 
 // ---- World ----
@@ -58,16 +63,17 @@ sim_dynamics *sim_create_dynamics(const sim_solver_settings *settings, carom_vec
 	sim_dynamics *dynamics = calloc(1, sizeof *dynamics);
 	if (!dynamics)
 		return NULL;
-	dInitODE2(0); // counts: each dCloseODE takes one back
 	dynamics->settings = *settings;
+	dynamics->solver = sim_create_contact_solver();
+	if (!dynamics->solver) {
+		free(dynamics);
+		return NULL;
+	}
+	dInitODE2(0); // counts: each dCloseODE takes one back
 	dynamics->world = dWorldCreate();
 	dynamics->joints = dJointGroupCreate(0);
+	dWorldSetQuickStepNumIterations(dynamics->world, 1); // nothing is left for it to solve
 	dWorldSetGravity(dynamics->world, gravity.x, gravity.y, gravity.z);
-	dWorldSetQuickStepNumIterations(dynamics->world, settings->iterations);
-	dWorldSetQuickStepW(dynamics->world, settings->over_relaxation);
-	dWorldSetContactSurfaceLayer(dynamics->world, settings->slop);
-	if (isfinite(settings->max_correcting_speed))
-		dWorldSetContactMaxCorrectingVel(dynamics->world, settings->max_correcting_speed);
 	if (isfinite(settings->max_angular_speed))
 		dWorldSetMaxAngularSpeed(dynamics->world, settings->max_angular_speed);
 	dWorldSetAutoDisableFlag(dynamics->world, settings->sleep);
@@ -85,6 +91,9 @@ void sim_destroy_dynamics(sim_dynamics *dynamics)
 	dJointGroupDestroy(dynamics->joints);
 	dWorldDestroy(dynamics->world);
 	dCloseODE();
+	sim_destroy_contact_solver(dynamics->solver);
+	free(dynamics->solved_bodies);
+	free(dynamics->solved);
 	free(dynamics->bodies);
 	free(dynamics);
 }
@@ -141,7 +150,6 @@ bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, 
 	if (!reserve_body(dynamics)) {
 		return sim_fail(error, "out of memory");
 	}
-	dynamics->step = 0;
 	body_state *state = &dynamics->bodies[dynamics->count++];
 	*state = (body_state){ .kind = def->kind,
 		.pose = def->pose,
@@ -160,6 +168,7 @@ bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, 
 		dBodySetGyroscopicMode(body, 0);
 		(void)sim_make_top(i, &state->top); // a solid has one
 		state->centre = def->mass.centre;
+		state->mass = def->mass.mass;
 	} else {
 		dBodySetKinematic(body);
 		dBodySetAutoDisableFlag(body, 0);
@@ -232,11 +241,9 @@ double sim_dynamics_kinetic_energy(const sim_dynamics *dynamics)
 		const body_state *state = &dynamics->bodies[n];
 		if (state->kind != CAROM_DYNAMIC)
 			continue;
-		dMass mass;
-		dBodyGetMass(state->body, &mass);
 		const carom_vec3 v = to_vec3(dBodyGetLinearVel(state->body)), w = to_vec3(dBodyGetAngularVel(state->body));
 		const carom_vec3 l = sim_spin_to_momentum(&state->top, get_orientation(state->body), w);
-		energy += 0.5 * (mass.mass * sim_dot(v, v) + sim_dot(w, l));
+		energy += 0.5 * (state->mass * sim_dot(v, v) + sim_dot(w, l));
 	}
 	return energy;
 }
@@ -257,62 +264,81 @@ double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii)
 
 // ---- Step ----
 
-/// Friction acts in the plane across the normal, in the direction of sliding first: the pyramid
-/// then limits sliding like the cone.
-static bool sliding_direction(const body_state *a, const body_state *b, const sim_dynamic_contact *contact, dVector3 direction)
+/// Velocity of a body's point, world frame.
+static carom_vec3 point_velocity(const body_state *state, carom_vec3 point)
 {
-	dVector3 va = { 0 }, vb = { 0 };
-	const double *p = contact->point, *n = contact->normal;
-	if (a->body)
-		dBodyGetPointVel(a->body, p[0], p[1], p[2], va);
-	if (b->body)
-		dBodyGetPointVel(b->body, p[0], p[1], p[2], vb);
-	const double v[3] = { va[0] - vb[0], va[1] - vb[1], va[2] - vb[2] };
-	const double along = v[0] * n[0] + v[1] * n[1] + v[2] * n[2];
-	for (int k = 0; k < 3; k++)
-		direction[k] = v[k] - along * n[k];
-	const double speed = length3(direction);
-	if (!(speed > 1e-3))
-		return false;
-	for (int k = 0; k < 3; k++)
-		direction[k] /= speed;
-	return true;
+	if (!state->body)
+		return (carom_vec3){ 0, 0, 0 };
+	const carom_vec3 arm = sim_subtract(point, to_vec3(dBodyGetPosition(state->body)));
+	return sim_add(to_vec3(dBodyGetLinearVel(state->body)), sim_cross(to_vec3(dBodyGetAngularVel(state->body)), arm));
 }
 
-static void add_contact(sim_dynamics *dynamics, const sim_dynamic_contact *contact, double step)
+/// Friction acts in the plane across the normal, in the direction of sliding first: the pyramid
+/// then limits sliding like the cone.
+static carom_vec3 sliding_direction(carom_vec3 normal, carom_vec3 sliding)
+{
+	const double speed = sim_length(sliding);
+	if (speed > 1e-3)
+		return sim_scale(sliding, 1 / speed);
+	carom_vec3 first, second;
+	sim_tangents(normal, &first, &second);
+	return first;
+}
+
+/// The speeds at which two bodies are to part at a contact: that which takes the penetration back,
+/// or that of a bounce, which stays. Bodies that are still apart may approach so fast that they
+/// just meet at the end of the step.
+static void set_speeds(const sim_dynamics *dynamics, double bounce, double speed, double step, sim_solved_contact *solved)
+{
+	const sim_solver_settings *settings = &dynamics->settings;
+	const double ahead = solved->depth < 0 ? solved->depth / step : 0;
+	const double out = dynamics->error_reduction * fmax(solved->depth - settings->slop, 0) / step;
+	solved->speed = fmin(out + ahead, settings->max_correcting_speed);
+	solved->speed_after = ahead;
+	if (!(bounce > 0 && ahead - speed > settings->restitution_speed))
+		return;
+	solved->speed_after = bounce * (ahead - speed) + ahead;
+	solved->speed = fmax(solved->speed, solved->speed_after);
+}
+
+/// What a contact wants of the coming step, by how its bodies move now.
+static void aim_contact(const sim_dynamics *dynamics, double step, sim_solved_contact *solved)
+{
+	const body_state *a = &dynamics->bodies[solved->body_a], *b = &dynamics->bodies[solved->body_b];
+	const carom_vec3 velocity = sim_subtract(point_velocity(a, solved->point), point_velocity(b, solved->point));
+	const double speed = sim_dot(velocity, solved->normal);
+	solved->along = sliding_direction(solved->normal, sim_subtract(velocity, sim_scale(solved->normal, speed)));
+	set_speeds(dynamics, fmax(a->restitution, b->restitution), speed, step, solved);
+}
+
+static bool is_moved(const sim_dynamics *dynamics, const sim_dynamic_contact *contact)
+{
+	return dynamics->bodies[contact->body_a].kind == CAROM_DYNAMIC || dynamics->bodies[contact->body_b].kind == CAROM_DYNAMIC;
+}
+
+/// The contact for the solver; for ODE a joint that solves nothing, but keeps islands awake.
+static void add_contact(sim_dynamics *dynamics, const sim_dynamic_contact *contact, double step, sim_solved_contact *solved)
 {
 	const body_state *a = &dynamics->bodies[contact->body_a];
 	const body_state *b = &dynamics->bodies[contact->body_b];
-	if (a->kind != CAROM_DYNAMIC && b->kind != CAROM_DYNAMIC)
-		return;
-	dContact joint = { 0 };
-	joint.surface.mode = dContactApprox1;
-	joint.surface.mu = sqrt(a->friction * b->friction);
-	joint.surface.bounce = fmax(a->restitution, b->restitution);
-	if (joint.surface.bounce > 0) {
-		joint.surface.mode |= dContactBounce;
-		joint.surface.bounce_vel = dynamics->settings.restitution_speed;
-	}
-	if (sliding_direction(a, b, contact, joint.fdir1))
-		joint.surface.mode |= dContactFDir1;
-	for (int k = 0; k < 3; k++) {
-		joint.geom.pos[k] = contact->point[k];
-		joint.geom.normal[k] = contact->normal[k];
-	}
-	joint.geom.depth = contact->depth;
-	if (contact->depth < 0) {
-		// Still apart: the bodies may approach so fast that they just meet at the end of the step.
-		joint.surface.mode |= dContactMotionN;
-		joint.surface.motionN = contact->depth / step;
-		joint.geom.depth = 0;
-	}
-	// A static side is no body at all; ODE turns the normal by itself when that is the first one.
-	dJointID id = dJointCreateContact(dynamics->world, dynamics->joints, &joint);
-	dJointAttach(id, a->body, b->body);
+	const carom_vec3 force = { (double)contact->force[0], (double)contact->force[1], (double)contact->force[2] };
+	*solved = (sim_solved_contact){ .body_a = contact->body_a,
+		.body_b = contact->body_b,
+		.point = { contact->point[0], contact->point[1], contact->point[2] },
+		.normal = { contact->normal[0], contact->normal[1], contact->normal[2] },
+		.depth = contact->depth,
+		.friction = sqrt(a->friction * b->friction),
+		.impulse = sim_scale(force, step) };
+	// Null joints make ODE's memory too small. So it is a contact that never pushes: its bodies may
+	// meet as fast as they like.
+	const dContact open = { .surface = { .mode = dContactMotionN, .motionN = -1e20 },
+		.geom = { .pos = { solved->point.x, solved->point.y, solved->point.z },
+			.normal = { solved->normal.x, solved->normal.y, solved->normal.z } } };
+	dJointID joint = dJointCreateContact(dynamics->world, dynamics->joints, &open);
+	dJointAttach(joint, a->body, b->body);
 }
 
-/// ODE multiplies the velocity by 1 - scale in each step; this scale is the implicit Euler step of
-/// v' = -damping v.
+/// The part of a velocity that goes in a step, by the implicit Euler step of v' = -damping v.
 static double damping_scale(double damping, double step) { return damping * step / (1 + damping * step); }
 
 /// Contacts as springs with dampers: with step h, stiffness k and damping d, the error reduction is
@@ -320,25 +346,8 @@ static double damping_scale(double damping, double step) { return damping * step
 static void set_softness(sim_dynamics *dynamics, double step)
 {
 	const double k = dynamics->settings.stiffness, d = dynamics->settings.damping;
-	dWorldSetERP(dynamics->world, k > 0 ? step * k / (step * k + d) : dynamics->settings.error_reduction);
-	dWorldSetCFM(dynamics->world, k > 0 ? 1 / (step * k + d) : dynamics->settings.softness);
-}
-
-/// Set the numbers that depend on the duration of the step. Damping belongs to each body in ODE:
-/// the world's values go to bodies made later only.
-static void set_step(sim_dynamics *dynamics, double step)
-{
-	if (dynamics->step == step)
-		return;
-	dynamics->step = step;
-	set_softness(dynamics, step);
-	for (int32_t i = 0; i < dynamics->count; i++) {
-		const body_state *state = &dynamics->bodies[i];
-		if (state->kind != CAROM_DYNAMIC)
-			continue;
-		dBodySetLinearDampingThreshold(state->body, 0);
-		dBodySetLinearDamping(state->body, damping_scale(dynamics->settings.linear_damping, step));
-	}
+	dynamics->error_reduction = k > 0 ? step * k / (step * k + d) : dynamics->settings.error_reduction;
+	dynamics->softness = k > 0 ? 1 / (step * k + d) : dynamics->settings.softness;
 }
 
 /// Wake a body: the time of its rest begins again.
@@ -381,27 +390,51 @@ void sim_dynamics_kick(sim_dynamics *dynamics, int32_t number, carom_vec3 impuls
 	body_state *state = &dynamics->bodies[number];
 	if (state->kind != CAROM_DYNAMIC)
 		return;
-	dMass mass;
-	dBodyGetMass(state->body, &mass);
 	const carom_vec3 v = to_vec3(dBodyGetLinearVel(state->body)), w = to_vec3(dBodyGetAngularVel(state->body));
-	const carom_vec3 push = sim_scale(impulse, 1 / mass.mass);
+	const carom_vec3 push = sim_scale(impulse, 1 / state->mass);
 	const carom_vec3 turn = sim_momentum_to_spin(&state->top, get_orientation(state->body), angular_impulse);
 	wake(dynamics, state);
 	dBodySetLinearVel(state->body, v.x + push.x, v.y + push.y, v.z + push.z);
 	dBodySetAngularVel(state->body, w.x + turn.x, w.y + turn.y, w.z + turn.z);
 }
 
-/// Forces that give the impulses within the step.
-static void apply_pushes(sim_dynamics *dynamics, double step)
+static int small_steps(const sim_dynamics *dynamics, double step)
+{
+	const double most = dynamics->settings.small_step;
+	return most > 0 && step > most ? (int)ceil(step / most - 1e-6) : 1;
+}
+
+/// Impulses that wait become forces which give them within the step.
+static void note_pushes(sim_dynamics *dynamics, double step)
 {
 	for (int32_t i = 0; i < dynamics->count; i++) {
 		body_state *state = &dynamics->bodies[i];
-		const double *p = state->impulse, *a = state->angular_impulse;
 		if (!state->pushed)
 			continue;
 		wake(dynamics, state);
-		dBodyAddForce(state->body, p[0] / step, p[1] / step, p[2] / step);
-		dBodyAddTorque(state->body, a[0] / step, a[1] / step, a[2] / step);
+		for (int k = 0; k < 3; k++) {
+			state->impulse[k] /= step;
+			state->angular_impulse[k] /= step;
+		}
+	}
+}
+
+static void apply_pushes(sim_dynamics *dynamics)
+{
+	for (int32_t i = 0; i < dynamics->count; i++) {
+		const body_state *state = &dynamics->bodies[i];
+		const double *p = state->impulse, *a = state->angular_impulse;
+		if (!state->pushed)
+			continue;
+		dBodyAddForce(state->body, p[0], p[1], p[2]);
+		dBodyAddTorque(state->body, a[0], a[1], a[2]);
+	}
+}
+
+static void end_pushes(sim_dynamics *dynamics)
+{
+	for (int32_t i = 0; i < dynamics->count; i++) {
+		body_state *state = &dynamics->bodies[i];
 		state->pushed = false;
 		for (int k = 0; k < 3; k++)
 			state->impulse[k] = state->angular_impulse[k] = 0;
@@ -436,15 +469,18 @@ static void begin_turns(sim_dynamics *dynamics, double step)
 	}
 }
 
-/// Damping belongs to the angular momentum: so it takes no part in what turns the body.
-static void finish_free_turn(const sim_dynamics *dynamics, const body_state *state, double step)
+/// Damping belongs to the momenta: so it takes no part in what moves the body.
+static void finish_free_turn(const sim_dynamics *dynamics, const body_state *state, const sim_solved_body *solved, double step)
 {
-	const carom_vec3 w = to_vec3(dBodyGetAngularVel(state->body)), change = sim_subtract(w, state->mean);
-	const bool free = change.x == 0 && change.y == 0 && change.z == 0;
+	const carom_vec3 change = sim_subtract(to_vec3(dBodyGetAngularVel(state->body)), state->mean);
+	const carom_vec3 after = sim_subtract(solved->spin, state->mean);
+	const bool free = sim_length(change) == 0 && sim_length(after) == 0;
+	const carom_vec3 v = sim_scale(solved->velocity, 1 - damping_scale(dynamics->settings.linear_damping, step));
+	dBodySetLinearVel(state->body, v.x, v.y, v.z);
 	if (free && !state->turns)
 		return;
 	const carom_quat q = sim_turn_by(state->free, change, step);
-	const carom_vec3 l = free ? state->momentum : sim_spin_to_momentum(&state->top, state->halfway, w);
+	const carom_vec3 l = free ? state->momentum : sim_spin_to_momentum(&state->top, state->halfway, solved->spin);
 	carom_vec3 spin =
 		sim_scale(sim_momentum_to_spin(&state->top, q, l), 1 - damping_scale(dynamics->settings.angular_damping, step));
 	const double speed = sim_length(spin);
@@ -464,26 +500,166 @@ static void finish_turns(sim_dynamics *dynamics, double step)
 			set_orientation(state->body, sim_turn_by(state->before, to_vec3(dBodyGetAngularVel(state->body)), step));
 		if (state->kind != CAROM_DYNAMIC)
 			continue;
-		if (dBodyIsEnabled(state->body))
-			finish_free_turn(dynamics, state, step);
-		else if (state->turns) // it fell asleep when ODE's step began
+		if (dBodyIsEnabled(state->body)) {
+			finish_free_turn(dynamics, state, &dynamics->solved_bodies[i], step);
+			continue;
+		}
+		// It sleeps: ODE does not use up its forces. Perhaps it fell asleep when ODE's step began.
+		dBodySetForce(state->body, 0, 0, 0);
+		dBodySetTorque(state->body, 0, 0, 0);
+		if (state->turns)
 			set_orientation(state->body, state->before);
 	}
 }
 
-bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost)
+// ---- Contacts ----
+
+/// A body as contacts find it: halfway on its free turn, with all that acts in the step but them.
+static sim_solved_body solved_body(const sim_dynamics *dynamics, const body_state *state, double step)
+{
+	sim_solved_body body = { .centre = state->pose.position };
+	if (!state->body)
+		return body;
+	body.centre = to_vec3(dBodyGetPosition(state->body));
+	body.velocity = to_vec3(dBodyGetLinearVel(state->body));
+	body.spin = to_vec3(dBodyGetAngularVel(state->body));
+	body.awake = dBodyIsEnabled(state->body);
+	if (state->kind != CAROM_DYNAMIC)
+		return body;
+	dVector3 gravity;
+	dWorldGetGravity(dynamics->world, gravity);
+	sim_turn_tensor(state->top.inverse, state->halfway, body.inverse_inertia);
+	body.inverse_mass = 1 / state->mass;
+	const carom_vec3 push = to_vec3(dBodyGetForce(state->body)), torque = to_vec3(dBodyGetTorque(state->body));
+	const carom_vec3 rate = sim_add(to_vec3(gravity), sim_scale(push, body.inverse_mass));
+	body.velocity = sim_add(body.velocity, sim_scale(rate, step));
+	body.spin = sim_add(body.spin, sim_scale(sim_apply_tensor(body.inverse_inertia, torque), step));
+	return body;
+}
+
+/// Forces that make of the velocities before those after.
+static void push_body(const body_state *state, const sim_solved_body *solved, double step)
+{
+	const carom_vec3 change = sim_subtract(solved->moving, solved->start_velocity),
+					 turn = sim_subtract(solved->turning, solved->start_spin);
+	const carom_vec3 force = sim_scale(change, state->mass / step);
+	const carom_vec3 torque = sim_scale(sim_spin_to_momentum(&state->top, state->halfway, turn), 1 / step);
+	dBodyAddForce(state->body, force.x, force.y, force.z);
+	dBodyAddTorque(state->body, torque.x, torque.y, torque.z);
+}
+
+static bool reserve_contacts(sim_dynamics *dynamics, int32_t count)
+{
+	if (dynamics->solved_body_room < dynamics->count) {
+		sim_solved_body *larger = realloc(dynamics->solved_bodies, (size_t)dynamics->room * sizeof *larger);
+		if (!larger)
+			return false;
+		dynamics->solved_bodies = larger;
+		dynamics->solved_body_room = dynamics->room;
+	}
+	if (dynamics->solved_room < count) {
+		const size_t room = (size_t)count + (size_t)count / 2 + 64;
+		sim_solved_contact *larger = room <= INT32_MAX ? realloc(dynamics->solved, room * sizeof *larger) : NULL;
+		if (!larger)
+			return false;
+		dynamics->solved = larger;
+		dynamics->solved_room = (int32_t)room;
+	}
+	return true;
+}
+
+/// Turn contacts into forces on the bodies.
+static bool solve_contacts(sim_dynamics *dynamics, double step, int32_t count, int steps)
 {
 	for (int32_t i = 0; i < count; i++)
-		add_contact(dynamics, &contacts[i], step);
-	set_step(dynamics, step);
-	apply_pushes(dynamics, step);
+		aim_contact(dynamics, step, &dynamics->solved[i]);
+	for (int32_t i = 0; i < dynamics->count; i++)
+		dynamics->solved_bodies[i] = solved_body(dynamics, &dynamics->bodies[i], step);
+	const int parts = steps * (dynamics->settings.stiffness > 0 ? 1 : 2);
+	const sim_contact_rules rules = { .iterations = (dynamics->settings.iterations + parts - 1) / parts,
+		.over_relaxation = dynamics->settings.over_relaxation,
+		.softness = dynamics->softness / step,
+		.accuracy = 1e-6,
+		.springs = dynamics->settings.stiffness > 0 };
+	if (!sim_solve_contacts(dynamics->solver, &rules, dynamics->solved_bodies, dynamics->count, dynamics->solved, count))
+		return false;
+	for (int32_t i = 0; i < dynamics->count; i++) {
+		const body_state *state = &dynamics->bodies[i];
+		if (state->kind == CAROM_DYNAMIC && dynamics->solved_bodies[i].touched)
+			push_body(state, &dynamics->solved_bodies[i], step);
+	}
+	return true;
+}
+
+/// Move contacts as their bodies have moved in the step: the point with the centres, the depth by
+/// the velocities there. So a ball that rolls keeps its point below it.
+static void move_contacts(sim_dynamics *dynamics, double step, int32_t count)
+{
+	for (int32_t i = 0; i < count; i++) {
+		sim_solved_contact *contact = &dynamics->solved[i];
+		const sim_solved_body *a = &dynamics->solved_bodies[contact->body_a], *b = &dynamics->solved_bodies[contact->body_b];
+		const carom_vec3 at_a = sim_add(a->moving, sim_cross(a->turning, sim_subtract(contact->point, a->centre)));
+		const carom_vec3 at_b = sim_add(b->moving, sim_cross(b->turning, sim_subtract(contact->point, b->centre)));
+		contact->depth -= step * sim_dot(sim_subtract(at_a, at_b), contact->normal);
+		const double part_a = a->inverse_mass == 0 ? 0 : b->inverse_mass == 0 ? 1 : 0.5;
+		const carom_vec3 mean = sim_add(sim_scale(a->moving, part_a), sim_scale(b->moving, 1 - part_a));
+		contact->point = sim_add(contact->point, sim_scale(mean, step));
+	}
+}
+
+/// One small step, with the contacts found at the begin of all of them.
+static bool step_on(sim_dynamics *dynamics, double step, int32_t count, int steps)
+{
+	apply_pushes(dynamics);
 	begin_turns(dynamics, step);
+	if (!solve_contacts(dynamics, step, count, steps))
+		return false;
 	count_rest(dynamics, step);
-	dRandSetSeed(dynamics->seed);
 	dWorldQuickStep(dynamics->world, step);
 	finish_turns(dynamics, step);
-	dynamics->seed = dRandGetSeed();
+	move_contacts(dynamics, step, count);
+	return true;
+}
+
+static int32_t take_contacts(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count)
+{
+	int32_t solved = 0;
+	for (int32_t i = 0; i < count; i++) {
+		if (is_moved(dynamics, &contacts[i]))
+			add_contact(dynamics, &contacts[i], step, &dynamics->solved[solved++]);
+	}
+	return solved;
+}
+
+static void give_forces(const sim_dynamics *dynamics, double step, sim_dynamic_contact *contacts, int32_t count)
+{
+	int32_t solved = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const carom_vec3 none = { 0, 0, 0 };
+		const carom_vec3 impulse = is_moved(dynamics, &contacts[i]) ? dynamics->solved[solved++].impulse : none;
+		contacts[i].force[0] = (float)(impulse.x / step);
+		contacts[i].force[1] = (float)(impulse.y / step);
+		contacts[i].force[2] = (float)(impulse.z / step);
+	}
+}
+
+bool sim_dynamics_step(sim_dynamics *dynamics, double step, sim_dynamic_contact *contacts, int32_t count, int32_t *lost)
+{
+	const int parts = small_steps(dynamics, step);
+	*lost = -1;
+	if (!reserve_contacts(dynamics, count))
+		return false;
+	set_softness(dynamics, step / parts);
+	note_pushes(dynamics, step);
+	const int32_t solved = take_contacts(dynamics, step / parts, contacts, count);
+	bool done = true;
+	for (int part = 0; part < parts && done; part++)
+		done = step_on(dynamics, step / parts, solved, parts);
 	dJointGroupEmpty(dynamics->joints);
+	end_pushes(dynamics);
+	if (!done)
+		return false;
+	give_forces(dynamics, step / parts, contacts, count);
 	for (int32_t i = 0; i < dynamics->count; i++) {
 		if (!is_finite_body(&dynamics->bodies[i])) {
 			*lost = i;
@@ -538,7 +714,6 @@ static void move_body(const sim_dynamics *dynamics, sim_tape *tape, body_state *
 void sim_dynamics_move_state(sim_dynamics *dynamics, sim_tape *tape)
 {
 	sim_tape_expect(tape, dynamics->count);
-	sim_tape_move(tape, &dynamics->seed, sizeof dynamics->seed);
 	for (int32_t i = 0; i < dynamics->count && !tape->failed; i++)
 		move_body(dynamics, tape, &dynamics->bodies[i]);
 }

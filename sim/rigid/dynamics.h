@@ -1,7 +1,7 @@
 /// @file dynamics.h
-/// Rigid bodies that move under gravity and contacts: ODE behind a few calls. Contacts come from
-/// outside, as Carom finds them; no collision code of ODE is used. The same input gives the same
-/// motion, bit for bit, run after run.
+/// Rigid bodies that move under gravity and contacts: ODE behind a few calls, and a solver of
+/// contacts. Contacts come from outside, as Carom finds them; no collision code of ODE is used. The
+/// same input gives the same motion, bit for bit, run after run.
 #ifndef SIM_DYNAMICS_H
 #define SIM_DYNAMICS_H
 
@@ -11,9 +11,10 @@
 
 /// How bodies answer to contacts.
 typedef struct sim_solver_settings {
-	int iterations;         ///< of the velocity solver in each substep
+	int iterations;         ///< of the velocity solver in each step, in all of its small steps
+	double small_step;      ///< longest that steps are cut into, with their contacts, s; 0: any
 	double over_relaxation; ///< of the solver, above 0 and below 2
-	/// part of the penetration that is taken back in a substep, 0 to 1
+	/// part of the penetration that is taken back in a small step, 0 to 1
 	double error_reduction;
 	/// m/s for each N of contact force (ODE's constraint force mixing)
 	double softness;
@@ -67,6 +68,8 @@ typedef struct sim_dynamic_contact {
 	double point[3];
 	double normal[3]; ///< unit, from B towards A
 	double depth;     ///< metres; negative: apart by that much
+	/// on A, N: a guess (that of this contact in the last step, or 0), then the answer
+	float force[3];
 } sim_dynamic_contact;
 
 /// The largest speed of a point at radii[i] from the centre of mass of body i, over all bodies that
@@ -79,8 +82,8 @@ void sim_dynamics_kick(sim_dynamics *dynamics, int32_t body, carom_vec3 impulse,
 
 /// Solve the contacts and move all bodies on by step seconds. Contacts between bodies that both do
 /// not move by themselves are skipped. False, with the number of the body in *lost, when a body's
-/// pose or velocity is no longer finite.
-bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost);
+/// pose or velocity is no longer finite; with -1 there when memory is short.
+bool sim_dynamics_step(sim_dynamics *dynamics, double step, sim_dynamic_contact *contacts, int32_t count, int32_t *lost);
 
 /// Mass, centre and inertia of a dynamic body, in the detection frame.
 carom_mass sim_dynamics_get_mass(const sim_dynamics *dynamics, int32_t body);
