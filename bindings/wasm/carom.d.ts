@@ -125,6 +125,8 @@ export class Carom {
 	manifold(a: Shape, b: Shape, options?: TwoPoses & { margin?: number | undefined }): Manifold;
 	/** motionA, motionB: 14 numbers, the poses at the beginning and at the end; left out: rest. tolerance: left out, 0.001. */
 	timeOfImpact(a: Shape, b: Shape, options?: { motionA?: Numbers | undefined; motionB?: Numbers | undefined; tolerance?: number | undefined }): TimeOfImpact;
+	/** With a budget: a look at two parts counts 1, a separation 16. Where it is used up, the status is "undecided": the way is clear up to the time. work: what is left of it. */
+	timeOfImpactWithin(a: Shape, b: Shape, work: number, options?: { motionA?: Numbers | undefined; motionB?: Numbers | undefined; tolerance?: number | undefined }): { impact: TimeOfImpact; work: number };
 	/** The pose at a time from 0 to 1. */
 	motionPose(motion: Numbers, time: number): number[];
 	/** a, b: one shape for all poses [7n], or one for each. */

@@ -1142,6 +1142,18 @@ export class Carom {
 		return this.readAnswer("toi", (to, put, room) => this.exports.cw_time_of_impact(this.putPair(room, a, motionA, b, motionB, 14, "timeOfImpact"), tolerance, to));
 	}
 
+	/** As timeOfImpact, with a budget of work, 0 or more: { impact, work }, the work that is left. */
+	timeOfImpactWithin(a, b, work, options) {
+		const { motionA, motionB, tolerance } = settingsOf("timeOfImpactWithin", options, { motionA: undefined, motionB: undefined, tolerance: 1e-3 });
+		if (!Number.isSafeInteger(work) || work < 0)
+			throw wrong(`timeOfImpactWithin: work is ${show(work)}; it must be a whole number of at least 0`);
+		return this.scratch((put, room) => {
+			const left = put([work], Float64Array), to = room(layoutOf("toi").size);
+			this.check(this.exports.cw_time_of_impact_within(this.putPair(room, a, motionA, b, motionB, 14, "timeOfImpactWithin"), tolerance, left, to));
+			return { impact: this.readRecord("toi", to), work: this.readNumbers(left, Float64Array, 1)[0] };
+		});
+	}
+
 	/** The pose at a time, 0 to 1, of a motion. */
 	motionPose(motion, time) {
 		if (checkNumbers(motion, "motionPose: motion").length !== 14)

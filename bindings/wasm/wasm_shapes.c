@@ -63,6 +63,16 @@ int EXPORT(cw_time_of_impact)(const carom_motion_pair *p, double tolerance, caro
 	return (int)carom_time_of_impact(cw_context, p->a, &p->motion_a, p->b, &p->motion_b, tolerance, impact);
 }
 
+/// Numbers of JavaScript are doubles: work is one.
+int EXPORT(cw_time_of_impact_within)(const carom_motion_pair *p, double tolerance, double *work, carom_toi *impact)
+{
+	int64_t left = (int64_t)*work;
+	const carom_result result =
+		carom_time_of_impact_within(cw_context, p->a, &p->motion_a, p->b, &p->motion_b, tolerance, &left, impact);
+	*work = (double)left;
+	return (int)result;
+}
+
 void EXPORT(cw_motion_pose)(const carom_motion *motion, double time, carom_pose *pose)
 {
 	*pose = carom_motion_pose(motion, time);

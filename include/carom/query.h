@@ -208,9 +208,9 @@ typedef struct carom_shape_hit {
 ///   none. The time of such a hit may lie behind the nearest place. There the motion leads away
 ///   from the body already: the velocity along normal is above 0. Who wants only what is in the
 ///   way casts on from there with skip_separating.
-/// - No body is missed, however far the shape goes or turns. Each answer is that of
-///   carom_time_of_impact; carom/collide.h states its promise, also for shapes that begin inside a
-///   mesh.
+/// - No body is missed, however far the shape goes or turns. Each answer is one that
+///   carom_time_of_impact may give, and that one where its search is short; carom/collide.h states
+///   its promise, also for shapes that begin inside a mesh.
 /// - Of bodies, and of their parts, that are met at one time, the lowest is reported.
 /// - A search that runs out of steps counts as a hit, at the time up to which the way is proved to
 ///   be clear: undecided is set. It happens to shapes that turn fast close beside a body.

@@ -8,6 +8,9 @@
 /// wholly inside the other, a closed mesh: a point of each piece tells, as no surface is crossed.
 /// If so, the frontier goes on to where the next interval begins.
 ///
+/// Blocks of triangles, triangles and convex bodies are looked at along the mean normals of the
+/// triangles before they are opened: that interval too holds those of all that they hold.
+///
 /// The search ends. A walk looks at no pair of parts twice. The end of the interval that is told of
 /// two triangles, or of a triangle and a convex body, depends on the two and the direction alone:
 /// it is the end that was found, or that of the bounds (head of geom/slide.c). So each pair of
@@ -18,13 +21,16 @@
 /// interval of the two boxes as wholes, beyond which the bodies are parted, whatever their form.
 
 #include "bvh/clear_way.h"
-#include "bvh/tree_part.h"
+#include "bvh/part_points.h"
 #include "geom/convex_query.h"
 
 enum { MOST_TURNS = 256 }; // from inside to inside
 
 // Of the size of the pair: far more than rounding does; and far beyond any clear move.
 static const double SLACK = 1e-10, MOST_WAY = 4;
+// Slacks of an interval along a normal, so that it holds those of triangles with their own; and a
+// cosine that is none.
+static const double WIDER = 4, FLAT = 1e-11;
 
 /// Two parts. Smaller keys go first.
 typedef struct part_pair {
@@ -47,6 +53,8 @@ typedef struct clearing {
 	cr_barriers *known;
 	part_pair *stack;
 	int top;
+	uint32_t gathered[2]; // parts whose corners are in points; CR_PART_WHOLE: none
+	cr_part_points points[2];
 } clearing;
 
 // ---- Parts ----
@@ -232,6 +240,58 @@ static void open_pair(clearing *c, const part_pair *pair)
 	}
 }
 
+// ---- Along normals ----
+
+/// The greatest and the least n . p of a part. n: frame of A.
+static void extent_along(const clearing *c, int side, v3d n, double *low, double *high)
+{
+	const cr_convex *convex = c->solid[side]->convex;
+	const v3d own = side ? m3d_tmul(&c->pair->b_in_a.rotation, n) : n;
+	const double shift = side ? v3d_dot(n, c->pair->b_in_a.position) : 0;
+	if (convex) {
+		*high = v3d_dot(own, cr_convex_support(convex, own)) + convex->rounding + shift;
+		*low = v3d_dot(own, cr_convex_support(convex, v3d_neg(own))) - convex->rounding + shift;
+		return;
+	}
+	*low = cr_least_of_points(&c->points[side], own) + shift;
+	*high = -cr_least_of_points(&c->points[side], v3d_neg(own)) + shift;
+}
+
+/// Is the interval along a normal, which holds that of the parts, of use to the walk?
+static bool is_wanted_along(clearing *c, v3d n)
+{
+	double low[2], high[2];
+	const double slope = v3d_dot(n, c->direction), slack = WIDER * c->pair->slack;
+	for (int i = 0; i < 2; i++)
+		extent_along(c, i, n, &low[i], &high[i]);
+	const double back = low[1] - high[0] - slack, forth = high[1] - low[0] + slack;
+	if (fabs(slope) < FLAT)
+		return !(back > 0 || forth < 0);
+	const double p = back / slope, q = forth / slope;
+	return is_wanted(c, p < q ? p : q, p < q ? q : p);
+}
+
+/// Look at two parts that are triangles, blocks of them or convex bodies along their mean normals:
+/// surfaces that lie close to each other are apart along these, and not along the axes of boxes.
+static bool is_wanted_by_normals(clearing *c, const part_pair *pair)
+{
+	for (int i = 0; i < 2; i++) {
+		const cr_solid *s = c->solid[i];
+		if (s->collider && !cr_has_part_points(s->collider, pair->part[i]))
+			return true;
+		if (s->collider && c->gathered[i] != pair->part[i]) {
+			cr_gather_part_points(s->collider, pair->part[i], &c->points[i]);
+			c->gathered[i] = pair->part[i];
+		}
+	}
+	for (int i = 0; i < 2; i++) {
+		const v3d n = c->solid[i]->collider ? c->points[i].normal : (v3d){ 0, 0, 0 };
+		if (v3d_dot(n, n) > 0 && !is_wanted_along(c, i ? m3d_mul(&c->pair->b_in_a.rotation, n) : n))
+			return false;
+	}
+	return true;
+}
+
 cr_convex cr_part_of_solid(const cr_solid *s, int32_t triangle)
 {
 	if (s->convex)
@@ -339,6 +399,8 @@ static __attribute__((noinline)) void walk(clearing *c)
 		const part_pair pair = c->stack[--c->top];
 		if (c->seek_next ? (double)pair.key > c->next : -(double)pair.key <= c->frontier)
 			continue;
+		if (!is_wanted_by_normals(c, &pair))
+			continue;
 		if (is_single(c->solid[0], pair.part[0]) && is_single(c->solid[1], pair.part[1]))
 			meet(c, &pair);
 		else
@@ -379,7 +441,7 @@ static void set_axis(clearing *c, int i, v3d n)
 	}
 	c->axes.shift[0][i] = 0;
 	c->axes.shift[1][i] = v3d_dot(n, c->pair->b_in_a.position);
-	c->axes.slope[i] = fabs(slope) < 1e-11 ? 0 : slope;
+	c->axes.slope[i] = fabs(slope) < FLAT ? 0 : slope;
 	c->axes.inverse[i] = c->axes.slope[i] == 0 ? 0 : 1 / c->axes.slope[i];
 }
 
@@ -476,6 +538,7 @@ void cr_find_clear_way(
 	c.way = way;
 	c.known = known;
 	*way = (cr_clear_way){ .direction = direction, .length = INFINITY, .triangle = { -1, -1 } };
+	c.gathered[0] = c.gathered[1] = CR_PART_WHOLE;
 	set_axes(&c);
 	if (reach_clear_move(&c))
 		way->length = c.frontier;

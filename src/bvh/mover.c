@@ -19,7 +19,7 @@
 /// their gap then tells. Cost: O(log n) pairs of boxes where the surfaces come near each other in
 /// one place.
 
-#include "bvh/mover_walk.h"
+#include "bvh/mover_spans.h"
 #include "geom/convex_query.h"
 
 // Of a time: more than its roundings.
@@ -28,6 +28,8 @@ static const double CERTAINLY = 1 - 1e-12;
 enum {
 	ADVANCES = 3, // of two boxes before they are opened
 	AXES = 7,
+	// in the whole motion, before a search goes on span by span: most take some thousands
+	FEW_LOOKS = 1 << 17,
 };
 
 // ---- Parts ----
@@ -173,8 +175,8 @@ static void push(cr_descent *d, int base, const cr_part_pair *pair)
 	d->stack[at] = *pair;
 }
 
-/// Open the larger one of two parts.
-static void open_pair(cr_descent *d, const cr_part_pair *pair)
+/// Open the larger one of two parts. Returns how many parts that one consists of.
+static int open_pair(cr_descent *d, const cr_part_pair *pair)
 {
 	const bool single[2] = { is_single(d->mover[0], pair->part[0]), is_single(d->mover[1], pair->part[1]) };
 	const cr_mover_box boxes[2] = { box_of(d, 0, pair->part[0]), box_of(d, 1, pair->part[1]) };
@@ -190,6 +192,7 @@ static void open_pair(cr_descent *d, const cr_part_pair *pair)
 		if (child.key < d->limit)
 			push(d, base, &child);
 	}
+	return count;
 }
 
 bool cr_prepare_descent(cr_descent *d, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *best)
@@ -208,18 +211,28 @@ bool cr_prepare_descent(cr_descent *d, cr_mover_scratch *scratch, const cr_mover
 	return true;
 }
 
-void cr_descend(cr_descent *d)
+bool cr_descend_within(cr_descent *d)
 {
 	d->stack[d->top++] = (cr_part_pair){ -INFINITY, { CR_PART_WHOLE, CR_PART_WHOLE } };
-	while (d->top > 0) {
+	while (d->top > 0 && d->looks > 0) {
 		const cr_part_pair pair = d->stack[--d->top];
 		if (!(pair.key < d->limit))
 			continue;
-		if (is_single(d->mover[0], pair.part[0]) && is_single(d->mover[1], pair.part[1]))
+		if (is_single(d->mover[0], pair.part[0]) && is_single(d->mover[1], pair.part[1])) {
+			const int before = d->steps;
 			d->meet(d, &pair);
-		else
-			open_pair(d, &pair);
+			d->looks -= CR_LOOKS_OF_SEPARATION * (int64_t)(d->steps - before);
+		} else {
+			d->looks -= open_pair(d, &pair);
+		}
 	}
+	return d->top == 0;
+}
+
+void cr_descend(cr_descent *d)
+{
+	d->looks = INT64_MAX;
+	cr_descend_within(d);
 }
 
 /// Two boxes in axes of the world, with A's middle seen from B's.
@@ -611,12 +624,50 @@ bool cr_find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_m
 
 // ---- Both ----
 
-void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
-	double tolerance, double limit, cr_mover_impact *impact)
+/// The walk through the whole motion, while work is left. false: it was broken off.
+static bool descend_to_impact(cr_descent *d, double tolerance, double limit, int64_t *work)
+{
+	double touching_gap = tolerance + 4 * cr_lost_gap(d);
+	const int64_t before = *work;
+	d->tolerance = tolerance;
+	d->limit = limit;
+	d->bound = bound_meeting;
+	d->meet = meet_on_the_way;
+	d->user = &touching_gap;
+	d->looks = before;
+	cr_set_descent_time(d, 0);
+	const bool done = cr_descend_within(d);
+	d->best->impact.steps = d->steps;
+	*work = d->looks;
+	return done;
+}
+
+/// The end of a walk that was broken off: the least time of the pairs that are left.
+static void write_undecided(const cr_descent *d, cr_mover_impact *impact)
+{
+	double time = d->limit;
+	for (int i = 0; i < d->top; i++)
+		time = fmin(time, d->stack[i].key);
+	*impact = cr_no_impact();
+	impact->impact.state = CR_IMPACT_UNDECIDED;
+	impact->impact.time = impact->impact.separation_time = fmax(time, 0);
+	impact->impact.steps = d->steps;
+	impact->out_of_work = true;
+}
+
+static void find_convex_impact(
+	const cr_mover *a, const cr_mover *b, double tolerance, double limit, int64_t *work, cr_mover_impact *impact)
+{
+	find_between(a, a->convex, b, b->convex, tolerance, 0, limit, &impact->impact);
+	*work -= CR_LOOKS_OF_SEPARATION * (int64_t)impact->impact.steps;
+}
+
+void cr_find_mover_impact_within(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
+	double tolerance, double limit, int64_t *work, cr_mover_impact *impact)
 {
 	*impact = cr_no_impact();
 	if (!a->collider && !b->collider) {
-		find_between(a, a->convex, b, b->convex, tolerance, 0, limit, &impact->impact);
+		find_convex_impact(a, b, tolerance, limit, work, impact);
 		return;
 	}
 	cr_descent d;
@@ -624,13 +675,25 @@ void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scrat
 		return;
 	if (cr_find_inside(kernels, a, b, impact))
 		return;
-	d.tolerance = tolerance;
-	d.limit = limit;
-	d.bound = bound_meeting;
-	d.meet = meet_on_the_way;
-	double touching_gap = tolerance + 4 * cr_lost_gap(&d);
-	d.user = &touching_gap;
-	cr_set_descent_time(&d, 0);
-	cr_descend(&d);
-	impact->impact.steps = d.steps;
+	const bool spans = !cr_is_plane(a) && !cr_is_plane(b);
+	int64_t first = spans && *work / 2 > FEW_LOOKS ? FEW_LOOKS : spans ? *work / 2 : *work;
+	*work -= first;
+	const bool done = descend_to_impact(&d, tolerance, limit, &first);
+	*work += first > 0 ? first : 0;
+	if (!done && spans)
+		cr_find_impact_by_spans(scratch, a, b, tolerance, limit, work, impact);
+	else if (!done)
+		write_undecided(&d, impact);
+}
+
+void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
+	double tolerance, double limit, cr_mover_impact *impact)
+{
+	int64_t work = INT64_MAX;
+	cr_descent d;
+	*impact = cr_no_impact();
+	if (!a->collider && !b->collider)
+		find_convex_impact(a, b, tolerance, limit, &work, impact);
+	else if (cr_prepare_descent(&d, scratch, a, b, impact) && !cr_find_inside(kernels, a, b, impact))
+		descend_to_impact(&d, tolerance, limit, &work);
 }

@@ -27,6 +27,8 @@ typedef struct cr_mover_impact {
 	int32_t triangle[2]; // of meshes, numbers in file order; -1: no mesh, or nothing is near
 	bool inside;         // one begins inside the other, a closed mesh: separation leads it out
 	bool deep;           // of cr_find_later_impact: they overlap too deeply to tell an impact
+	// of cr_find_mover_impact_within: separation and triangles are told; no work was left
+	bool told, out_of_work;
 } cr_mover_impact;
 
 /// Nothing comes within a motion.
@@ -57,6 +59,15 @@ typedef struct cr_mover_scratch {
 /// separation is not set: cr_find_nearest_parts tells it. A mesh without triangles is near nothing.
 void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
 	double tolerance, double limit, cr_mover_impact *impact);
+
+/// Does so with a limit of work: looks at pairs of parts and separations. work counts down. Where
+/// more than that is needed, impact is CR_IMPACT_UNDECIDED with out_of_work: the way is clear up to
+/// its time, and nothing is known beyond. A search that is long goes span by span of time
+/// (mover_spans.c), so that this time is of use; then separation and triangles are those of the
+/// nearest parts (told). The time of such a search may be another one than cr_find_mover_impact
+/// tells, within the promise of both.
+void cr_find_mover_impact_within(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
+	double tolerance, double limit, int64_t *work, cr_mover_impact *impact);
 
 /// Sets separation and triangles to the parts of A and B that are nearest to each other at
 /// separation_time. Overlapping parts count by their depth. False: a mesh has no triangles.

@@ -5,6 +5,9 @@
 #include "bvh/mover.h"
 #include "bvh/tree_part.h"
 
+/// A separation costs as much as so many looks at two boxes.
+enum { CR_LOOKS_OF_SEPARATION = 16 };
+
 typedef struct cr_descent cr_descent;
 struct cr_descent {
 	const cr_mover *mover[2];
@@ -18,6 +21,7 @@ struct cr_descent {
 	void (*meet)(cr_descent *d, const cr_part_pair *pair);
 	cr_mover_impact *best;
 	int steps;
+	int64_t looks;      // that are left before the walk is broken off
 	double time;        // of cr_bound_gap
 	cr_relative b_in_a; // then
 	// of the rotation: its rows and columns as positive numbers, and the axes of B seen from B
@@ -47,6 +51,8 @@ bool cr_prepare_descent(cr_descent *d, cr_mover_scratch *scratch, const cr_mover
 void cr_set_descent_time(cr_descent *d, double time);
 /// Hands each pair of parts whose key is below the limit to meet.
 void cr_descend(cr_descent *d);
+/// Does so while looks are left. Returns false when there are none: some pairs are on the stack.
+bool cr_descend_within(cr_descent *d);
 /// Bounds the loss of a gap to roundings at time 0.
 double cr_lost_gap(const cr_descent *d);
 /// Keys of a walk: a time before which two boxes are apart by more than half of the tolerance,

@@ -161,20 +161,21 @@ static bool advance(cr_impact *impact, double gap, double speed, double until, d
 
 /// How long two bodies stay apart by more than half of the tolerance, by the proof of guards: along
 /// the normal of their separation. Does nothing while few steps have been taken.
-static double apart_until(const cr_impact *impact, cr_guarded a, cr_guarded b, double tolerance)
+static double apart_until(const cr_impact *impact, cr_guarded a, cr_guarded b, double tolerance, int patience, double limit)
 {
-	if (impact->steps <= MOST_STEPS)
+	if (impact->steps <= patience)
 		return impact->time;
 	const bool of_b = b.is_plane || b.motion->angle <= a.motion->angle;
 	const v3d local = cr_guard_local(of_b ? b.motion : a.motion, impact->separation.normal, impact->time);
 	const cr_guard guard = { local, of_b, 0.5 * tolerance };
 	a.is_round = cr_convex_is_round(a.convex);
 	b.is_round = b.convex && cr_convex_is_round(b.convex);
-	return cr_guard_until(&a, &b, &guard, impact->time, 1);
+	return cr_guard_until(&a, &b, &guard, impact->time, limit);
 }
 
-void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
-	double tolerance, double from, double limit, cr_impact *impact)
+/// patience: steps before guards are looked at, up to the time until.
+static void find_between(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
+	double tolerance, double from, double limit, int patience, double until, cr_impact *impact)
 {
 	const double reach_a = cr_convex_reach(a), reach_b = cr_convex_reach(b);
 	*impact = (cr_impact){ .state = CR_IMPACT_UNDECIDED, .time = from };
@@ -190,8 +191,20 @@ void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const
 		const double apart = v3d_length(v3d_sub(pa.pose.position, pb.pose.position));
 		const double gap = s->gap - cr_motion_rounding(reach_a + motion_a->lever, reach_b + motion_b->lever, apart);
 		const double speed = cr_motion_approach(motion_a, reach_a, motion_b, reach_b, s->normal);
-		on = advance(impact, gap, speed, apart_until(impact, ga, gb, tolerance), tolerance, limit);
+		on = advance(impact, gap, speed, apart_until(impact, ga, gb, tolerance, patience, until), tolerance, limit);
 	}
+}
+
+void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
+	double tolerance, double from, double limit, cr_impact *impact)
+{
+	find_between(a, motion_a, b, motion_b, tolerance, from, limit, MOST_STEPS, 1, impact);
+}
+
+void cr_find_impact_guarded(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
+	double tolerance, double from, double limit, cr_impact *impact)
+{
+	find_between(a, motion_a, b, motion_b, tolerance, from, limit, 0, limit, impact);
 }
 
 void cr_find_impact(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
@@ -293,7 +306,7 @@ void cr_find_plane_impact(const cr_convex *a, const cr_motion *ma, const cr_moti
 		cr_plane_separation(a, ma, plane, impact->time, s);
 		impact->steps++;
 		const cr_plane_bounds bounds = cr_bound_over_plane(ma, reach, plane, s->normal, s->gap);
-		const double until = apart_until(impact, body, ground, tolerance);
+		const double until = apart_until(impact, body, ground, tolerance, MOST_STEPS, 1);
 		on = advance(impact, s->gap - bounds.lost, bounds.speed, until, tolerance, limit);
 	}
 }

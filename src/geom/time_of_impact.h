@@ -105,6 +105,11 @@ void cr_find_impact(const cr_convex *a, const cr_motion *motion_a, const cr_conv
 void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
 	double tolerance, double from, double limit, cr_impact *impact);
 
+/// Does so with the longer of both proved bounds from the first step on (head of the source): for
+/// bodies that stay close to each other while they turn.
+void cr_find_impact_guarded(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
+	double tolerance, double from, double limit, cr_impact *impact);
+
 /// Measures two bodies at two places, if they are no farther apart than enough (see
 /// cr_convex_separation_to). Axes of the world, origin at A's position. b_to_a: turns the axes of B
 /// to those of A.

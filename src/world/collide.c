@@ -265,14 +265,39 @@ static void write_impact(const cr_mover *a, const cr_mover_impact *found, v3d or
 {
 	const cr_impact *impact = &found->impact;
 	const cr_separation *s = &impact->separation;
-	const v3d at = v3d_add(cr_motion_at(&a->motion, impact->separation_time).position, origin);
+	const bool known = !found->out_of_work;
+	const v3d at = known ? v3d_add(cr_motion_at(&a->motion, impact->separation_time).position, origin) : (v3d){ 0, 0, 0 };
 	*toi = (carom_toi){ cr_toi_status_of(impact->state), impact->time,
 		{ s->gap, s->error, s->normal, v3d_add(s->on_a, at), v3d_add(s->on_b, at) }, impact->steps, found->triangle[0],
 		found->triangle[1] };
 }
 
+/// Not one look is left: nothing is known.
+static cr_mover_impact nothing_known(void)
+{
+	cr_mover_impact none = cr_no_impact();
+	none.impact.state = CR_IMPACT_UNDECIDED;
+	none.impact.time = none.impact.separation_time = 0;
+	none.out_of_work = true;
+	return none;
+}
+
+static void find_impact(
+	carom_context *context, const cr_mover movers[2], double tolerance, int64_t *work, cr_mover_impact *found)
+{
+	cr_mover_scratch scratch;
+	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(context->simd);
+	*found = nothing_known();
+	if (*work <= 0)
+		return;
+	cr_find_mover_impact_within(kernels, &scratch, &movers[0], &movers[1], tolerance, 1, work, found);
+	const bool told = found->inside || found->told || found->out_of_work;
+	if (!told && (movers[0].collider || movers[1].collider))
+		cr_find_nearest_parts(&scratch, &movers[0], &movers[1], found);
+}
+
 carom_result cr_ask_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a, const carom_shape *b,
-	const carom_motion *motion_b, double tolerance, const char *name, carom_toi *toi)
+	const carom_motion *motion_b, double tolerance, int64_t *work, const char *name, carom_toi *toi)
 {
 	static const char *const fields[2][2] = { { "motion_a.begin", "motion_a.end" }, { "motion_b.begin", "motion_b.end" } };
 	cr_convex convex[2];
@@ -287,11 +312,8 @@ carom_result cr_ask_impact(carom_context *context, const carom_shape *a, const c
 		result = cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no distance", name);
 	if (result != CAROM_SUCCESS)
 		return result;
-	cr_mover_scratch scratch;
 	cr_mover_impact found;
-	cr_find_mover_impact(cr_get_bvh_kernels(context->simd), &scratch, &movers[0], &movers[1], tolerance, 1, &found);
-	if (!found.inside && (movers[0].collider || movers[1].collider))
-		cr_find_nearest_parts(&scratch, &movers[0], &movers[1], &found);
+	find_impact(context, movers, tolerance, work, &found);
 	write_impact(&movers[0], &found, origin, toi);
 	return CAROM_SUCCESS;
 }
@@ -311,6 +333,26 @@ carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, 
 		return CAROM_INVALID_ARGUMENT;
 	if (!toi)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: toi is NULL", name);
+	int64_t work = INT64_MAX;
 	const carom_result checked = cr_check_tolerance(context, tolerance, name);
-	return checked == CAROM_SUCCESS ? cr_ask_impact(context, a, motion_a, b, motion_b, tolerance, name, toi) : checked;
+	return checked == CAROM_SUCCESS ? cr_ask_impact(context, a, motion_a, b, motion_b, tolerance, &work, name, toi) : checked;
+}
+
+carom_result carom_time_of_impact_within(carom_context *context, const carom_shape *a, const carom_motion *motion_a,
+	const carom_shape *b, const carom_motion *motion_b, double tolerance, int64_t *work, carom_toi *toi)
+{
+	static const char *const name = "carom_time_of_impact_within";
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!work || !toi)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, work ? "toi" : "work");
+	if (*work < 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: *work is %lld; it must be at least 0", name, (long long)*work);
+	int64_t left = *work;
+	carom_result result = cr_check_tolerance(context, tolerance, name);
+	if (result == CAROM_SUCCESS)
+		result = cr_ask_impact(context, a, motion_a, b, motion_b, tolerance, &left, name, toi);
+	if (result == CAROM_SUCCESS)
+		*work = left > 0 ? left : 0;
+	return result;
 }

@@ -78,8 +78,9 @@ static carom_result ask_impact(void *user, int64_t i, int worker, const char *na
 	(void)worker;
 	const pair_batch *p = user;
 	const carom_motion_pair *pair = (const carom_motion_pair *)p->pairs + i;
+	int64_t work = INT64_MAX;
 	return cr_ask_impact(
-		p->context, pair->a, &pair->motion_a, pair->b, &pair->motion_b, p->distance, name, (carom_toi *)p->answers + i);
+		p->context, pair->a, &pair->motion_a, pair->b, &pair->motion_b, p->distance, &work, name, (carom_toi *)p->answers + i);
 }
 
 carom_result carom_times_of_impact(

@@ -81,6 +81,6 @@ carom_result cr_ask_pair_overlap(carom_context *context, const carom_shape *a, c
 carom_result cr_ask_manifold(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, double margin, const char *name, carom_manifold *manifold);
 carom_result cr_ask_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a, const carom_shape *b,
-	const carom_motion *motion_b, double tolerance, const char *name, carom_toi *toi);
+	const carom_motion *motion_b, double tolerance, int64_t *work, const char *name, carom_toi *toi);
 
 #endif

@@ -171,6 +171,9 @@ for (let i = 0; i < n; i++) {
 	manifold.points.forEach(({ point, depth }, k) => assert.deepEqual([[...manifolds.points.point.slice(24 * i + 3 * k, 24 * i + 3 * k + 3)], manifolds.points.depth[8 * i + k]], [point, depth]));
 	const meeting = carom.timeOfImpact(shapesA[i], shapesB[i], { motionA: poseOf(motionsA, i, 14), motionB: poseOf(motionsB, i, 14), tolerance: 0.01 });
 	sameRow(meetings, i, meeting, { status: WORDS.TOI });
+	const within = carom.timeOfImpactWithin(shapesA[i], shapesB[i], 1e6, { motionA: poseOf(motionsA, i, 14), motionB: poseOf(motionsB, i, 14), tolerance: 0.01 });
+	assert.deepEqual(within.impact, meeting);
+	assert(within.work >= 0 && within.work <= 1e6);
 	const world = carom.createWorld(), [first] = world.addBody({ shape: shapesA[i], pose: options.poseA });
 	world.addBody({ kind: 'static', shape: shapesB[i], pose: options.poseB });
 	world.step();
@@ -308,6 +311,8 @@ refuses(() => carom.manifold(shapes[1], shapes[0]), /mesh/i, 'unsupported');
 refuses(() => carom.overlap({ type: 'plane' }, { type: 'plane' }), /plane/i, 'unsupported');
 refuses(() => carom.collide(shapes[0], shapes[0], { margin: -1 }), /margin/);
 refuses(() => carom.timeOfImpact(shapes[0], shapes[0], { tolerance: 0 }), /tolerance/);
+assert.deepEqual([carom.timeOfImpactWithin(shapes[0], shapes[0], 0)].map(({ impact, work }) => [impact.status, impact.time, work]), [['undecided', 0, 0]]);
+refuses(() => carom.timeOfImpactWithin(shapes[0], shapes[0], -1), /timeOfImpactWithin: work is -1/);
 refuses(() => carom.timeOfImpact(shapes[0], shapes[0], { motionA: at(0, 0, 0) }), /timeOfImpact: motionA has 7 numbers; it must have 14/);
 refuses(() => carom.motionPose(at(0, 0, 0), 0), /motionPose: motion has 7 numbers/);
 refuses(() => carom.shapeCastRay(shapes[0], [0, 0, 9], [0, 0, 0]), /direction/);

@@ -123,6 +123,34 @@ static PyObject *time_of_impact(PyObject *module, PyObject *const *args, Py_ssiz
 	Py_END_ALLOW_THREADS return end_pair(&call, result, result ? NULL : cp_new_record(call.state, CP_toi, &toi, NULL));
 }
 
+static PyObject *time_of_impact_within(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+	static const char *const names[] = { "a", "b", "work", "motion_a", "motion_b", "context", "tolerance", NULL };
+	PyObject *values[7], *shapes[5] = { NULL };
+	pair_call call;
+	carom_motion motions[2];
+	double tolerance = 1e-3;
+	int64_t work;
+	cp_state *state = PyModule_GetState(module);
+	if (!cp_arguments("time_of_impact_within", args, count, keywords, names, 3, values) ||
+		!cp_get_int(values[2], "work", 0, INT64_MAX, &work) || !cp_get_motion(state, values[3], "motion_a", &motions[0]) ||
+		!cp_get_motion(state, values[4], "motion_b", &motions[1]) ||
+		(values[6] && !cp_get_double(values[6], "tolerance", &tolerance)))
+		return NULL;
+	shapes[0] = values[0];
+	shapes[1] = values[1];
+	shapes[4] = values[5];
+	if (!begin_pair(module, shapes, &call))
+		return NULL;
+	carom_toi toi;
+	carom_result result;
+	Py_BEGIN_ALLOW_THREADS result = carom_time_of_impact_within(
+		call.context->context, &call.a, &motions[0], &call.b, &motions[1], tolerance, &work, &toi);
+	Py_END_ALLOW_THREADS PyObject *answer =
+		result ? NULL : Py_BuildValue("(NL)", cp_new_record(call.state, CP_toi, &toi, NULL), (long long)work);
+	return end_pair(&call, result, answer);
+}
+
 static PyObject *motion_pose(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
 	static const char *const names[] = { "motion", "time", NULL };
@@ -327,6 +355,9 @@ PyMethodDef cp_shape_functions[] = {
 	{ "time_of_impact", CP_NAMED(time_of_impact),
 		CP_DOC("time_of_impact($module, /, a, b, motion_a=None, motion_b=None, context=None, tolerance=0.001)",
 			carom_time_of_impact) },
+	{ "time_of_impact_within", CP_NAMED(time_of_impact_within),
+		CP_DOC("time_of_impact_within($module, /, a, b, work, motion_a=None, motion_b=None, context=None, tolerance=0.001)",
+			carom_time_of_impact_within) },
 	{ "motion_pose", CP_NAMED(motion_pose), CP_DOC("motion_pose($module, /, motion, time)", carom_motion_pose) },
 	{ "distances", CP_NAMED(distances), CP_DOC("distances($module, /, " PAIRS ")", carom_distances) },
 	{ "overlaps", CP_NAMED(overlaps), CP_DOC("overlaps($module, /, " PAIRS ")", carom_overlaps) },

@@ -404,6 +404,17 @@ class Shapes(unittest.TestCase):
         with self.assertRaises(carom.Unsupported):
             carom.collide_convex(ball, cube())
 
+    def test_time_of_impact_within_a_budget(self):
+        ball, box = carom.Shape(type="sphere", radius=1), carom.Shape(type="box", half_extents=(1, 1, 1))
+        way = (((5, 0, 0), None), ((0, 0, 0), None))
+        impact, left = carom.time_of_impact_within(ball, box, 100000, way)
+        self.assertEqual(impact, carom.time_of_impact(ball, box, way))
+        self.assertTrue(0 < left < 100000)
+        impact, left = carom.time_of_impact_within(ball, box, work=0, motion_a=way)
+        self.assertEqual((impact.status, impact.time, left), (carom.ToiStatus.UNDECIDED, 0, 0))
+        with self.assertRaisesRegex(ValueError, "work"):
+            carom.time_of_impact_within(ball, box, -1, way)
+
     def test_pairs_by_the_array(self):
         ball, mesh = carom.Shape(type="sphere", radius=0.5), cube()
         poses = [(0.2 * i, 0, 0, 0, 0, 0, 1) for i in range(15)]
