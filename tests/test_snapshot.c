@@ -402,6 +402,141 @@ TEST(snapshot, failing_allocations_change_nothing)
 	carom_destroy_context(context);
 }
 
+// ---- A step that fails, and is made again ----
+
+enum { CRUMPLED = 2, CRUMPLE_STEPS = 3 };
+
+/// Solids that deform and overlap, without memory of earlier steps, which a failed step drops.
+static carom_world *make_crumpled(carom_context *context, size_t budget, carom_body_id ids[CRUMPLED])
+{
+	carom_world_def def = carom_default_world_def();
+	def.temporal = CAROM_TEMPORAL_NONE;
+	def.memory_budget = budget;
+	carom_world *world = fixture_world(context, &def);
+	carom_mesh *mesh = fixture_torus_mesh(context, 16, 8, 0.4, 0.1);
+	for (int i = 0; i < CRUMPLED; i++)
+		ids[i] = fixture_add(world, fixture_of_mesh(mesh), fixture_at(0.6 * i, 0, 0), CAROM_DEFORMABLE);
+	carom_release_mesh(mesh);
+	return world;
+}
+
+/// Sets all vertices for the coming step.
+static void crumple(carom_world *world, const carom_body_id ids[CRUMPLED], int step)
+{
+	static double places[3 * FIXTURE_MAX_VERTICES];
+	for (int i = 0; i < CRUMPLED; i++) {
+		carom_vertex_view view;
+		CHECK_INT(carom_world_get_vertices(world, ids[i], &view), CAROM_SUCCESS);
+		for (int64_t k = 0; k < 3 * (int64_t)view.count; k++)
+			places[k] = view.data[k] + 0.001 * (double)((k * 7 + step) % 11 - 5);
+		const carom_strided end = { places, 0, CAROM_FLOAT64 };
+		CHECK_INT(carom_world_set_vertices(world, ids[i], NULL, &end), CAROM_SUCCESS);
+	}
+}
+
+static uint64_t snapshot_hash(carom_world *world)
+{
+	carom_snapshot *snapshot;
+	REQUIRE(carom_create_snapshot(world, &snapshot) == CAROM_SUCCESS);
+	REQUIRE(carom_world_save(world, snapshot) == CAROM_SUCCESS);
+	const uint64_t hash = carom_snapshot_hash(snapshot);
+	carom_destroy_snapshot(snapshot);
+	return hash;
+}
+
+/// Steps, the first of which may fail; then vertices move once more before it is made again. hashes: after each step. Returns the
+/// result of the first.
+static carom_result run_crumpled(fixture_heap *heap, carom_world *world, const carom_body_id ids[CRUMPLED],
+	failing_calls *calls, bool *failed, uint64_t hashes[CRUMPLE_STEPS])
+{
+	carom_result result = CAROM_SUCCESS;
+	for (int step = 0; step < CRUMPLE_STEPS; step++) {
+		crumple(world, ids, step);
+		if (step == 0 && calls) {
+			const uint64_t before = snapshot_hash(world);
+			fixture_begin_failing(heap, calls);
+			result = carom_world_step(world);
+			*failed = fixture_end_failing(heap);
+			if (result != CAROM_SUCCESS)
+				CHECK(snapshot_hash(world) == before);
+			crumple(world, ids, 5);
+			if (result != CAROM_SUCCESS)
+				fixture_step(world);
+		} else {
+			if (step == 0)
+				crumple(world, ids, 5);
+			fixture_step(world);
+		}
+		hashes[step] = snapshot_hash(world);
+	}
+	return result;
+}
+
+TEST(snapshot, a_repeated_step_is_as_one_that_never_failed)
+{
+	fixture_heap heap;
+	carom_body_id ids[CRUMPLED];
+	uint64_t expected[CRUMPLE_STEPS];
+	failing_calls calls = failing_calls_of_preset();
+	int refused = 0, run = 0;
+	for (bool failed = true; failed; run++) {
+		uint64_t hashes[CRUMPLE_STEPS];
+		carom_context *context = fixture_heap_context(&heap, 1); // which keeps no scratch memory of the run before
+		carom_world *world = make_crumpled(context, 0, ids);
+		const carom_result result =
+			run_crumpled(&heap, world, ids, run > 0 ? &calls : NULL, &failed, run > 0 ? hashes : expected);
+		refused += result != CAROM_SUCCESS;
+		// an allocation may fail without harm, such as one that joins the blocks of an arena
+		for (int step = 0; step < CRUMPLE_STEPS && result != CAROM_SUCCESS; step++)
+			CHECK(hashes[step] == expected[step]);
+		carom_destroy_world(world);
+		carom_destroy_context(context);
+		CHECK_INT(heap.blocks, 0);
+	}
+	CHECK(refused > 5);
+	failing_calls_free(&calls);
+}
+
+static void count_log(carom_log_level level, const char *text, void *user)
+{
+	(void)level;
+	*(int *)user += strstr(text, "for another try") != NULL;
+}
+
+/// A step that finds no room in memory_budget trims the world, and tries again by itself.
+TEST(snapshot, a_step_that_tries_again_is_as_one_that_had_room)
+{
+	int tries = 0;
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = 1;
+	def.log = count_log;
+	def.log_user = &tries;
+	carom_context *context = NULL;
+	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+	carom_body_id ids[CRUMPLED];
+	uint64_t expected[CRUMPLE_STEPS];
+	carom_world *world = make_crumpled(context, 0, ids);
+	for (int step = 0; step < CRUMPLE_STEPS; step++) {
+		crumple(world, ids, step);
+		fixture_step(world);
+		expected[step] = snapshot_hash(world);
+	}
+	const double most = (double)carom_world_stats(world).memory_peak;
+	carom_destroy_world(world);
+	for (int i = 0; i < 80; i++) {
+		world = make_crumpled(context, (size_t)(most * (0.8 + 0.0025 * i)), ids);
+		for (int step = 0; step < CRUMPLE_STEPS; step++) {
+			crumple(world, ids, step);
+			if (carom_world_step(world) != CAROM_SUCCESS)
+				break;
+			CHECK(snapshot_hash(world) == expected[step]);
+		}
+		carom_destroy_world(world);
+	}
+	CHECK(tries > 0);
+	carom_destroy_context(context);
+}
+
 // ---- Meshes, misuse ----
 
 TEST(snapshot, keeps_the_meshes_of_removed_bodies)

@@ -164,18 +164,43 @@ void cr_parts_measure(const double *places, double slack, cr_surface_parts *part
 	}
 }
 
+/// The place of the path after a turn among those of the last turns.
+static double *late_at(cr_surface_part *part, uint32_t turn) { return &part->late[turn % CR_PART_STEPS]; }
+/// And among those of the last turns whose number CR_PART_STEPS divides.
+static double *early_at(cr_surface_part *part, uint32_t turn) { return &part->early[turn / CR_PART_STEPS % CR_PART_STEPS]; }
+
 void cr_parts_turn(cr_surface_parts *parts)
 {
 	const uint32_t turn = ++parts->turns;
+	parts->turning = true;
 	for (int32_t i = 0; i < parts->count; i++) {
 		cr_surface_part *part = &parts->data[i];
+		part->before[0] = part->stir;
+		part->before[1] = part->path;
+		part->before[2] = *late_at(part, turn);
+		part->before[3] = *early_at(part, turn);
 		// Never less than the true sum.
 		if (part->stir > 0)
 			part->path = nextafter(part->path + part->stir, INFINITY);
 		part->stir = 0;
-		part->late[turn % CR_PART_STEPS] = part->path;
+		*late_at(part, turn) = part->path;
 		if (turn % CR_PART_STEPS == 0)
-			part->early[turn / CR_PART_STEPS % CR_PART_STEPS] = part->path;
+			*early_at(part, turn) = part->path;
+	}
+}
+
+void cr_parts_turn_back(cr_surface_parts *parts)
+{
+	if (!parts->turning)
+		return;
+	const uint32_t turn = parts->turns--;
+	parts->turning = false;
+	for (int32_t i = 0; i < parts->count; i++) {
+		cr_surface_part *part = &parts->data[i];
+		part->stir = part->before[0];
+		part->path = part->before[1];
+		*late_at(part, turn) = part->before[2];
+		*early_at(part, turn) = part->before[3];
 	}
 }
 
@@ -198,6 +223,7 @@ void cr_parts_restore(const double *numbers, cr_surface_parts *parts)
 	if (numbers[0] != parts->count || !(numbers[1] >= 0 && numbers[1] <= UINT32_MAX))
 		return;
 	parts->turns = (uint32_t)numbers[1];
+	parts->turning = false;
 	numbers += 2;
 	for (int32_t i = 0; i < parts->count; i++) {
 		cr_surface_part *part = &parts->data[i];

@@ -18,11 +18,14 @@ typedef struct cr_surface_part {
 	// divides; by the number modulo CR_PART_STEPS, and the number of the latter in their row
 	double late[CR_PART_STEPS];
 	double early[CR_PART_STEPS];
+	// stir, path, and the numbers of late and of early that the last turn has replaced
+	double before[4];
 } cr_surface_part;
 
 typedef struct cr_surface_parts {
 	int32_t count;     // 0: the surface has none
 	uint32_t turns;    // steps in which it moved
+	bool turning;      // the step of the last turn has not ended
 	int32_t *first;    // [count + 1] number of each part's first vertex among these:
 	int32_t *vertices; // corners of its triangles, each once
 	float *moved;      // [vertex_count] squares of how far vertices have moved by the last change
@@ -42,6 +45,8 @@ static inline float cr_part_square(double square) { return square > 0 ? (float)(
 void cr_parts_measure(const double *places, double slack, cr_surface_parts *parts);
 /// A step begins: the ways since the last one become path.
 void cr_parts_turn(cr_surface_parts *parts);
+/// The step has failed: the ways are as if it had not begun, so that another try finds them.
+void cr_parts_turn_back(cr_surface_parts *parts);
 /// Numbers that hold the ways of all parts, for those who keep them: of one record that tells their
 /// count, which is its first.
 static inline int64_t cr_part_numbers(int32_t count) { return 2 + (2 + 2 * CR_PART_STEPS) * (int64_t)count; }

@@ -99,8 +99,10 @@ static void finish_body(cr_body *body)
 	body->moved = false;
 	body->course = NULL;
 	body->stir = 0;
-	if (cr_deforming_of(body))
+	if (cr_deforming_of(body)) {
 		cr_surface_rest(&cr_deforming_of(body)->surface);
+		cr_deforming_of(body)->surface.parts.turning = false;
+	}
 	if (cr_granular_of(body)) {
 		cr_granular_of(body)->way = CR_WAY_NONE;
 		cr_granular_of(body)->was.count = 0;
@@ -188,6 +190,17 @@ static carom_result find_all(carom_world *world, cr_merging *merging, carom_stat
 	return result;
 }
 
+/// Let the bodies that have changed be as the failed step found them.
+static void turn_bodies_back(carom_world *world)
+{
+	const int64_t count = world->bodies.count;
+	for (int64_t i = cr_next_change(&world->changes, 0, count); i < count; i = cr_next_change(&world->changes, i + 1, count)) {
+		cr_body *body = &world->bodies.data[i];
+		if (body->alive && cr_deforming_of(body))
+			cr_parts_turn_back(&cr_deforming_of(body)->surface.parts);
+	}
+}
+
 /// All of a step that may fail. On failure results are those of the last step.
 static carom_result try_step(carom_world *world, cr_merging *merging, carom_stats *stats)
 {
@@ -198,8 +211,10 @@ static carom_result try_step(carom_world *world, cr_merging *merging, carom_stat
 	const carom_result result = find_all(world, merging, stats);
 	world->stepping = false;
 	// The memory of pairs may be of two steps: the next one works all out in full.
-	if (result != CAROM_SUCCESS)
+	if (result != CAROM_SUCCESS) {
+		turn_bodies_back(world);
 		cr_world_forget(world);
+	}
 	return result;
 }
 
