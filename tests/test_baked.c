@@ -323,10 +323,10 @@ TEST(baked, other_versions_and_layouts_are_refused)
 {
 	carom_context *context = fixture_context(1);
 	const block b = bake_kind(context, BOX);
-	b.bytes[8] = 5;
-	sign(&b);
-	check_refused(context, b.bytes, b.size, "version is 5; this library reads 6");
 	b.bytes[8] = 6;
+	sign(&b);
+	check_refused(context, b.bytes, b.size, "version is 6; this library reads 7");
+	b.bytes[8] = 7;
 	const uint8_t swapped[4] = { b.bytes[15], b.bytes[14], b.bytes[13], b.bytes[12] };
 	memcpy(b.bytes + 12, swapped, sizeof swapped);
 	sign(&b);

@@ -54,9 +54,11 @@ typedef enum carom_mesh_sides {
 } carom_mesh_sides;
 
 /// How the trees of a mesh are built. The choice sets the time of building, and that of all later
-/// steps and queries. Contacts, impacts and distances do not depend on it, with two exceptions:
-/// contacts of a convex shape deep in a mesh, and the last bits of the points of a
-/// carom_separation between shapes that overlap.
+/// steps and queries. Contacts, impacts and distances do not depend on it, with three exceptions:
+/// contacts of a convex shape deep in a mesh, the last bits of the points of a carom_separation
+/// between shapes that overlap, and the carom_body_impact of two meshes that overlap when the step
+/// begins: their trees decide which overlap is looked at first, and so its status, normal and
+/// triangles. Recordings and baked meshes keep the choice.
 typedef enum carom_mesh_build {
 	CAROM_MESH_SAH, ///< by the surface area heuristic: slow to build, fast to search
 	/// Along a curve, with the upper levels by the heuristic: for meshes that are soon released.

@@ -33,6 +33,7 @@ struct carom_mesh {
 	atomic_int references;
 	carom_mesh_report report;
 	carom_mesh_sides sides;
+	carom_mesh_build build; // of the trees
 	cr_topology topology;
 	cr_facets facets;
 	uint32_t *materials; // [triangle_count] the caller's numbers; NULL: all 0

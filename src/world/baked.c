@@ -13,8 +13,8 @@
 
 enum {
 	// 1 held nothing of height fields, 2 no edges of hulls, 3 normals of all edges, 4 records of
-	// all facets of fields, 5 binary trees of fields
-	VERSION = 6,
+	// all facets of fields, 5 binary trees of fields, 6 not how the trees were built
+	VERSION = 7,
 	BYTE_ORDER = 0x01020304,
 };
 
@@ -351,10 +351,12 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 	w->at = w->in_memory ? 0 : sizeof(cr_baked_head);
 	bool has_materials = p->materials != NULL, has_exact = p->exact != NULL;
 	bool has_edges = p->topology.edge_normals != NULL;
-	int32_t sides = (int32_t)p->sides;
+	int32_t sides = (int32_t)p->sides, build = (int32_t)p->build;
 	walk_report(w, &p->report);
 	pass_int(w, "sides", &sides, 0, CAROM_SIDES_CONTAINER);
 	p->sides = (carom_mesh_sides)sides;
+	pass_int(w, "build", &build, 0, CAROM_MESH_PLOC);
+	p->build = (carom_mesh_build)build;
 	pass_int(w, "triangles in use", &p->collider.triangle_count, 0, p->report.triangle_count);
 	pass_bool(w, "materials", &has_materials);
 	pass_bool(w, "vertices as given", &has_exact);
@@ -383,6 +385,7 @@ static cr_mesh_parts parts_of(const carom_mesh *m)
 {
 	cr_mesh_parts parts = { .report = m->report,
 		.sides = m->sides,
+		.build = m->build,
 		.topology = m->topology,
 		.facets = m->facets,
 		.materials = m->materials,
@@ -483,6 +486,7 @@ static void take_parts(carom_mesh *mesh, const cr_mesh_parts *p)
 {
 	mesh->report = p->report;
 	mesh->sides = p->sides;
+	mesh->build = p->build;
 	mesh->topology = p->topology;
 	mesh->facets = p->facets;
 	mesh->facets.thin = p->facets.thin ? &mesh->topology : NULL;

@@ -9,6 +9,7 @@
 typedef struct cr_mesh_parts {
 	carom_mesh_report report;
 	carom_mesh_sides sides;
+	carom_mesh_build build;
 	cr_topology topology;
 	cr_facets facets;
 	uint32_t *materials;

@@ -28,6 +28,7 @@ static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, cons
 {
 	carom_context *context = mesh->context;
 	mesh->sides = def->sides;
+	mesh->build = def->build;
 	carom_result result = build_topology(mesh, def, field);
 	if (result != CAROM_SUCCESS)
 		return result;
@@ -212,13 +213,14 @@ static carom_result build_moved(carom_mesh *mesh, const carom_mesh *before, cons
 	def.triangles = t->triangles;
 	def.triangle_count = t->triangle_count;
 	def.sides = mesh->sides = before->sides;
+	def.build = mesh->build = CAROM_MESH_LBVH;
 	carom_result result = cr_topology_build_moved(mesh->context, &def, t, &mesh->report, &mesh->topology);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const bool whole = mesh->report.closed && mesh->report.components == 1;
 	if (!cr_facets_build(mesh->context, &mesh->topology, whole, &mesh->facets))
 		return cr_fail_memory(mesh->context, "the facets of a mesh");
-	result = cr_collider_build(mesh->context, &mesh->topology, before->report.closed, NULL, 0, CAROM_MESH_LBVH, &mesh->collider);
+	result = cr_collider_build(mesh->context, &mesh->topology, before->report.closed, NULL, 0, def.build, &mesh->collider);
 	return result == CAROM_SUCCESS ? keep_materials(mesh, before->materials) : result;
 }
 

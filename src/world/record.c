@@ -154,7 +154,8 @@ static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 	if (!is_hull) {
 		put_u32(r, (uint32_t)t->triangle_count);
 		put_u32(r,
-			grid_resolution(&mesh->collider) | (uint32_t)mesh->sides << 16 | (mesh->materials ? CR_RECORD_HAS_MATERIALS : 0));
+			grid_resolution(&mesh->collider) | (uint32_t)mesh->sides << 16 | (mesh->materials ? CR_RECORD_HAS_MATERIALS : 0) |
+				(uint32_t)mesh->build << CR_RECORD_BUILD_SHIFT);
 	}
 	for (int64_t i = 0; i < 3 * (int64_t)t->vertex_count; i++)
 		put_f32(r, t->vertices[i]);

@@ -23,8 +23,9 @@ enum {
 	// user_data, and knew no CR_RECORD_SET_PART_DATA; 15 knew no CR_RECORD_SET_TRAITS; 16 knew no
 	// CR_RECORD_TRIM, no CR_RECORD_GENERATION, no CR_RECORD_SET_ASLEEP and no
 	// CR_RECORD_SHIFT_ORIGIN, and ended its motions before asleep; 17 knew no
-	// CR_RECORD_SET_SPHERES_BY_ID; 18 knew no part_room, which follows parts that there are, and
-	// did not read the rounding of spheres, capsules, planes and meshes.
+	// CR_RECORD_SET_SPHERES_BY_ID; 18 knew no part_room, which follows parts that there are, did not
+	// read the rounding of spheres, capsules, planes and meshes, and did not know how the trees of
+	// meshes were built.
 	CR_RECORDING_VERSION = 19,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
@@ -85,6 +86,8 @@ enum { CR_RECORD_HAS_BEGIN = 1, CR_RECORD_HAS_END = 2 };
 
 /// Beside the resolution of the grid and the sides in a record of kind CR_RECORD_MESH.
 #define CR_RECORD_HAS_MATERIALS 0x1000000u
+/// And carom_mesh_def.build, in the bits from here on.
+#define CR_RECORD_BUILD_SHIFT 25
 
 /// A contact of a sphere of a granular body that the user's filter has left out.
 typedef struct cr_sphere_drop {

@@ -358,7 +358,9 @@ static carom_result make_mesh(replay *r, const carom_mesh_def *def)
 
 static carom_result replay_mesh(replay *r)
 {
-	const uint32_t vertex_count = get_u32(r), triangle_count = get_u32(r), grid_and_sides = get_u32(r);
+	const uint32_t vertex_count = get_u32(r), triangle_count = get_u32(r), all = get_u32(r);
+	const uint32_t build = r->version >= 19 ? all >> CR_RECORD_BUILD_SHIFT : (uint32_t)CAROM_MESH_SAH;
+	const uint32_t grid_and_sides = r->version >= 19 ? all & ((1u << CR_RECORD_BUILD_SHIFT) - 1) : all;
 	const bool has_materials = r->version >= 4 && (grid_and_sides & CR_RECORD_HAS_MATERIALS);
 	// Of each triangle: its corners, and its material behind the corners of all.
 	const int64_t of_triangle = has_materials ? 4 : 3, numbers = 3 * (int64_t)vertex_count + of_triangle * triangle_count;
@@ -382,6 +384,7 @@ static carom_result replay_mesh(replay *r)
 		def.triangle_count = (int32_t)triangle_count;
 		def.grid_resolution = (int32_t)(grid_and_sides & 0xffff);
 		def.sides = (carom_mesh_sides)((has_materials ? grid_and_sides & ~CR_RECORD_HAS_MATERIALS : grid_and_sides) >> 16);
+		def.build = (carom_mesh_build)build;
 		def.materials = has_materials ? (const uint32_t *)(triangles + 3 * (int64_t)triangle_count) : NULL;
 		result = make_mesh(r, &def);
 	}
