@@ -22,6 +22,14 @@ static bool may_read(cp_world *world)
 	return true;
 }
 
+/// A call begins that puts other places, vertices or spheres where arrays may look. Converting an
+/// argument may run code of the user's that closes the world or takes such an array: ask when all
+/// are converted. False with an exception.
+static bool may_replace_places(cp_world *world)
+{
+	return cp_is_open(world) && cp_is_free(&world->places, "places of the world") && begin(world);
+}
+
 // ---- Definitions ----
 
 /// A definition with the arrays that it points to, as long as the call.
@@ -635,8 +643,7 @@ static PyObject *set_mesh(PyObject *self, PyObject *const *args, Py_ssize_t coun
 	cp_input from = { 0 }, places = { 0 };
 	carom_strided strided;
 	if (!cp_arguments("set_mesh", args, count, keywords, names, 2, values) || !cp_get_id(values[0], &id) ||
-		!(mesh = cp_get_mesh(cp_state_of(self), values[1], "mesh")) || !cp_is_open(world) ||
-		!cp_is_free(&world->places, "places of the world"))
+		!(mesh = cp_get_mesh(cp_state_of(self), values[1], "mesh")))
 		return NULL;
 	const int32_t vertices = carom_mesh_get_report(mesh)->vertex_count;
 	if ((!cp_is_given(values[2]) ||
@@ -644,7 +651,7 @@ static PyObject *set_mesh(PyObject *self, PyObject *const *args, Py_ssize_t coun
 		(!cp_is_given(values[3]) ||
 			(cp_open_input(&places, values[3], "places", 3) && cp_has_rows(&places, vertices) &&
 				cp_as_strided(&places, &strided))) &&
-		begin(world)) {
+		may_replace_places(world)) {
 		world->places.generation++;
 		made = end(world,
 			carom_world_set_mesh(world->world, id, mesh, from.name ? (const int32_t *)(const void *)from.data : NULL,
@@ -663,7 +670,7 @@ static PyObject *change_spheres(cp_world *world, PyObject *const values[4], bool
 	cp_input inputs[3] = { 0 }; // centres, radii, ids
 	carom_strided strided[2];
 	const uint64_t *ids = NULL;
-	if (!cp_get_id(values[0], &id) || !cp_is_open(world) || !cp_is_free(&world->places, "places of the world"))
+	if (!cp_get_id(values[0], &id))
 		return NULL;
 	const bool sized = cp_is_given(values[2]);
 	if (cp_open_input(&inputs[0], values[1], "centres", 3) && cp_as_strided(&inputs[0], &strided[0]) &&
@@ -673,7 +680,7 @@ static PyObject *change_spheres(cp_world *world, PyObject *const values[4], bool
 		(!by_id ||
 			(cp_open_input(&inputs[2], values[3], "ids", 0) && cp_has_rows(&inputs[2], inputs[0].rows) &&
 				(ids = cp_as_uint64(&inputs[2])) != NULL)) &&
-		begin(world)) {
+		may_replace_places(world)) {
 		const int32_t count = inputs[0].rows > INT32_MAX ? -1 : (int32_t)inputs[0].rows;
 		const carom_strided *radii = sized ? &strided[1] : NULL;
 		world->places.generation++;

@@ -399,7 +399,7 @@ static int world_contains(PyObject *self, PyObject *value)
 {
 	cp_world *world = (cp_world *)self;
 	carom_body_id id;
-	if (!cp_is_open(world) || !cp_get_id(value, &id))
+	if (!cp_get_id(value, &id) || !cp_is_open(world))
 		return -1;
 	return carom_world_is_body(world->world, id);
 }

@@ -111,14 +111,15 @@ static PyObject *earliest_body_impact(PyObject *self, PyObject *const *args, Py_
 	return record_or_none(self, CP_body_impact, carom_world_earliest_body_impact(world->world, id));
 }
 
-/// An index for a call that takes one, and the world may be changed. False with an exception.
-static bool begin_handing_back(cp_world *world, PyObject *const *args, Py_ssize_t count, const char *name, int64_t *index)
+/// An index for a call that takes one and a value. False with an exception. Converting either may
+/// run code of the user's that closes the world: look whether it is open when both are converted.
+static bool take_index(PyObject *const *args, Py_ssize_t count, const char *name, int64_t *index)
 {
 	if (count != 2) {
 		PyErr_Format(PyExc_TypeError, "the call takes the number of a %s and a value (%zd given)", name, count);
 		return false;
 	}
-	return cp_get_int(args[0], name, INT32_MIN, INT32_MAX, index) && may_read(world);
+	return cp_get_int(args[0], name, INT32_MIN, INT32_MAX, index);
 }
 
 /// A list of contacts whose impulses are handed back: how many there are, and the call for one.
@@ -144,7 +145,7 @@ static PyObject *set_one(PyObject *self, PyObject *const *args, Py_ssize_t count
 	cp_world *world = (cp_world *)self;
 	int64_t index;
 	double impulse[3];
-	if (!begin_handing_back(world, args, count, "contact", &index) || !cp_get_numbers(args[1], "impulse", 3, impulse))
+	if (!take_index(args, count, "contact", &index) || !cp_get_numbers(args[1], "impulse", 3, impulse) || !may_read(world))
 		return NULL;
 	const float floats[3] = { (float)impulse[0], (float)impulse[1], (float)impulse[2] };
 	return cp_end_call(world, kind->set(world->world, index, floats), Py_NewRef(Py_None));
@@ -203,7 +204,7 @@ static PyObject *set_pair_data(PyObject *self, PyObject *const *args, Py_ssize_t
 	cp_world *world = (cp_world *)self;
 	int64_t index;
 	uint64_t number;
-	if (!begin_handing_back(world, args, count, "pair", &index) || !cp_get_u64(args[1], "user_data", &number))
+	if (!take_index(args, count, "pair", &index) || !cp_get_u64(args[1], "user_data", &number) || !may_read(world))
 		return NULL;
 	return cp_end_call(world, carom_world_set_pair_data(world->world, (int32_t)index, number), Py_NewRef(Py_None));
 }
@@ -227,7 +228,7 @@ static PyObject *set_body_pair_data(PyObject *self, PyObject *const *args, Py_ss
 	cp_world *world = (cp_world *)self;
 	int64_t index;
 	uint64_t number;
-	if (!begin_handing_back(world, args, count, "pair", &index) || !cp_get_u64(args[1], "user_data", &number))
+	if (!take_index(args, count, "pair", &index) || !cp_get_u64(args[1], "user_data", &number) || !may_read(world))
 		return NULL;
 	return cp_end_call(world, carom_world_set_body_pair_data(world->world, (int32_t)index, number), Py_NewRef(Py_None));
 }

@@ -71,6 +71,77 @@ class Leaks(unittest.TestCase):
         self.assertLess(resident() - memory, 8 << 20)
 
 
+class Closing:
+    """Stands for a number or a sequence; whoever converts it closes the world first."""
+
+    def __init__(self, world):
+        self.world = world
+
+    def __float__(self):
+        self.world.close()
+        return 1.0
+
+    def __index__(self):
+        self.world.close()
+        return 0
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        self.world.close()
+        raise IndexError
+
+    def __iter__(self):
+        self.world.close()
+        return iter([])
+
+
+class Conversions(unittest.TestCase):
+    """A call converts its arguments first and then looks at the world, which they may have closed, or refuses to let it be closed."""
+
+    calls = {
+        "in": lambda w, i, m, e: e in w,
+        "cast_ray": lambda w, i, m, e: w.cast_ray((e, 0, 0), (1, 0, 0)),
+        "closest_point": lambda w, i, m, e: w.closest_point((e, 0, 0)),
+        "collide_shape": lambda w, i, m, e: w.collide_shape(m, ((e, 0, 0), (0, 0, 0, 1))),
+        "earliest_body_impact": lambda w, i, m, e: w.earliest_body_impact(e),
+        "get_pose": lambda w, i, m, e: w.get_pose(e),
+        "is_body": lambda w, i, m, e: w.is_body(e),
+        "overlap_aabb": lambda w, i, m, e: w.overlap_aabb((e, 0, 0), (1, 1, 1)),
+        "remove_body": lambda w, i, m, e: w.remove_body(e),
+        "reserve": lambda w, i, m, e: w.reserve(e, e, e),
+        "set_body_pair_data": lambda w, i, m, e: w.set_body_pair_data(0, e),
+        "set_body_pair_data number": lambda w, i, m, e: w.set_body_pair_data(e, 1),
+        "set_filter": lambda w, i, m, e: w.set_filter(i, e, e, e),
+        "set_impulse": lambda w, i, m, e: w.set_impulse(0, (e, 0, 0)),
+        "set_impulse number": lambda w, i, m, e: w.set_impulse(e, (0, 0, 0)),
+        "set_pair_data": lambda w, i, m, e: w.set_pair_data(0, e),
+        "set_pair_data number": lambda w, i, m, e: w.set_pair_data(e, 1),
+        "set_part_data": lambda w, i, m, e: w.set_part_data(i, 0, e),
+        "set_pose": lambda w, i, m, e: w.set_pose(i, ((e, 0, 0), (0, 0, 0, 1))),
+        "set_sphere_impulse": lambda w, i, m, e: w.set_sphere_impulse(0, (e, 0, 0)),
+        "set_spheres": lambda w, i, m, e: w.set_spheres(e, [[0, 0, 0]]),
+        "set_surface_impulse": lambda w, i, m, e: w.set_surface_impulse(0, (e, 0, 0)),
+        "set_surface_shape_impulse": lambda w, i, m, e: w.set_surface_shape_impulse(0, (e, 0, 0)),
+        "set_traits": lambda w, i, m, e: w.set_traits(i, thickness=e),
+        "set_user_data": lambda w, i, m, e: w.set_user_data(i, e),
+        "shift_origin": lambda w, i, m, e: w.shift_origin((e, 0, 0)),
+    }
+
+    def test_a_number_may_close_the_world(self):
+        for name, call in self.calls.items():
+            with self.subTest(call=name):
+                context = carom.Context(thread_count=1)
+                world = carom.World(context=context)
+                mesh = cube(context=context)
+                body = world.add_body(shape=mesh)
+                world.add_body(shape=mesh, pose=((0.5, 0, 0), (0, 0, 0, 1)))
+                world.step()
+                with self.assertRaisesRegex((ValueError, RuntimeError), "the world is closed|another call is using this world"):
+                    call(world, body, mesh, Closing(world))
+
+
 class Threads(unittest.TestCase):
     def test_two_worlds_in_two_threads_have_the_hashes_of_one(self):
         def run(hashes):
