@@ -726,12 +726,12 @@ static bool is_drawn(const sim_soft *s)
 }
 
 /// Solve again with some contacts.
-static bool solve_with(sim_soft *s, int64_t count, double duration, int32_t substeps)
+static bool solve_with(sim_soft *s, int64_t count, double from, double duration, int32_t substeps)
 {
 	s->contacts.count = count;
 	if (!soft_color_contacts(s))
 		return false;
-	solve(s, duration, substeps);
+	solve(s, from, duration, substeps);
 	settle(s, duration);
 	return true;
 }
@@ -740,7 +740,7 @@ static bool solve_with(sim_soft *s, int64_t count, double duration, int32_t subs
 /// without the contacts with bodies that move as told. What crosses then is led apart before the
 /// steps that follow. Where that does not help they stay: what holds the cloth draws it. *passed:
 /// did it help? False when memory is short.
-static bool let_pass(sim_soft *s, double duration, int32_t substeps, bool *passed)
+static bool let_pass(sim_soft *s, double from, double duration, int32_t substeps, bool *passed)
 {
 	const int64_t count = s->contacts.count;
 	int64_t kept = 0;
@@ -755,11 +755,11 @@ static bool let_pass(sim_soft *s, double duration, int32_t substeps, bool *passe
 	*passed = false;
 	if (kept == count)
 		return true;
-	if (!solve_with(s, kept, duration, substeps))
+	if (!solve_with(s, kept, from, duration, substeps))
 		return false;
 	*passed = !is_drawn(s);
 	s->step.gave_way += *passed;
-	return *passed || solve_with(s, count, duration, substeps);
+	return *passed || solve_with(s, count, from, duration, substeps);
 }
 
 /// From begin to the end of a part of the step: solve, look, correct, look again. may_halve: where
@@ -784,7 +784,7 @@ static soft_verdict do_part(sim_soft *s, double from, double duration, int32_t s
 		}
 	}
 	bool passed = false;
-	if (s->def.lead_apart && is_drawn(s) && !let_pass(s, duration, substeps, &passed)) {
+	if (s->def.lead_apart && is_drawn(s) && !let_pass(s, from, duration, substeps, &passed)) {
 		sim_fail(error, "out of memory");
 		return SOFT_FAILED;
 	}
