@@ -176,7 +176,7 @@ CAROM_API carom_result carom_time_of_impact(carom_context *context, const carom_
 /// Find when two moving shapes meet, as carom_time_of_impact, with a budget. *work (0 or more) is
 /// how much may be done: a look at two parts of the shapes counts 1, a separation 16. It is not a
 /// time, so results are the same on every machine; a million takes a few tenths of a second. *work
-/// counts down by what was done, to 0 at least: several calls may share it.
+/// counts down by the work done, to 0 at least: several calls may share it.
 /// - Where the budget is used up, status is CAROM_TOI_UNDECIDED: the way is proved to be clear up
 ///   to toi->time, nothing is known beyond, and separation is zero. A longer budget leads farther.
 ///   A caller moves so far and asks again from there, or takes it for an impact.

@@ -256,7 +256,7 @@ CAROM_API carom_result carom_world_cast_shape_all(const carom_world *world,
 /// - Each part goes on its arc around the frame's origin. The answer is the first of the hits that
 ///   carom_world_cast_shape would find for each part alone, and all that it promises holds.
 ///   hit->own_shape tells the part. Of parts that meet one body at one time the lowest counts.
-/// - With filter->skip_separating each part passes what it touches and leaves.
+/// - With filter->skip_separating each part passes the surfaces that it touches and leaves.
 /// - A plane is no part. Cost: a search for each part, up to the hits of those before it.
 ///
 /// CAROM_INVALID_ARGUMENT, naming the argument, or the part and its field. Memory as

@@ -53,8 +53,6 @@ typedef struct clearing {
 	cr_barriers *known;
 	part_pair *stack;
 	int top;
-	uint32_t gathered[2]; // parts whose corners are in points; CR_PART_WHOLE: none
-	cr_part_points points[2];
 } clearing;
 
 // ---- Parts ----
@@ -243,7 +241,7 @@ static void open_pair(clearing *c, const part_pair *pair)
 // ---- Along normals ----
 
 /// The greatest and the least n . p of a part. n: frame of A.
-static void extent_along(const clearing *c, int side, v3d n, double *low, double *high)
+static void extent_along(const clearing *c, const cr_part_points points[2], int side, v3d n, double *low, double *high)
 {
 	const cr_convex *convex = c->solid[side]->convex;
 	const v3d own = side ? m3d_tmul(&c->pair->b_in_a.rotation, n) : n;
@@ -253,17 +251,17 @@ static void extent_along(const clearing *c, int side, v3d n, double *low, double
 		*low = v3d_dot(own, cr_convex_support(convex, v3d_neg(own))) - convex->rounding + shift;
 		return;
 	}
-	*low = cr_least_of_points(&c->points[side], own) + shift;
-	*high = -cr_least_of_points(&c->points[side], v3d_neg(own)) + shift;
+	*low = cr_least_of_points(&points[side], own) + shift;
+	*high = -cr_least_of_points(&points[side], v3d_neg(own)) + shift;
 }
 
 /// Is the interval along a normal, which holds that of the parts, of use to the walk?
-static bool is_wanted_along(clearing *c, v3d n)
+static bool is_wanted_along(clearing *c, const cr_part_points points[2], v3d n)
 {
 	double low[2], high[2];
 	const double slope = v3d_dot(n, c->direction), slack = WIDER * c->pair->slack;
 	for (int i = 0; i < 2; i++)
-		extent_along(c, i, n, &low[i], &high[i]);
+		extent_along(c, points, i, n, &low[i], &high[i]);
 	const double back = low[1] - high[0] - slack, forth = high[1] - low[0] + slack;
 	if (fabs(slope) < FLAT)
 		return !(back > 0 || forth < 0);
@@ -273,20 +271,21 @@ static bool is_wanted_along(clearing *c, v3d n)
 
 /// Look at two parts that are triangles, blocks of them or convex bodies along their mean normals:
 /// surfaces that lie close to each other are apart along these, and not along the axes of boxes.
-static bool is_wanted_by_normals(clearing *c, const part_pair *pair)
+static __attribute__((noinline)) bool is_wanted_by_normals(clearing *c, const part_pair *pair)
 {
+	cr_part_points points[2]; // here, since the stack of the search is deep enough
 	for (int i = 0; i < 2; i++) {
 		const cr_solid *s = c->solid[i];
 		if (s->collider && !cr_has_part_points(s->collider, pair->part[i]))
 			return true;
-		if (s->collider && c->gathered[i] != pair->part[i]) {
-			cr_gather_part_points(s->collider, pair->part[i], &c->points[i]);
-			c->gathered[i] = pair->part[i];
-		}
 	}
 	for (int i = 0; i < 2; i++) {
-		const v3d n = c->solid[i]->collider ? c->points[i].normal : (v3d){ 0, 0, 0 };
-		if (v3d_dot(n, n) > 0 && !is_wanted_along(c, i ? m3d_mul(&c->pair->b_in_a.rotation, n) : n))
+		if (c->solid[i]->collider)
+			cr_gather_part_points(c->solid[i]->collider, pair->part[i], &points[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		const v3d n = c->solid[i]->collider ? points[i].normal : (v3d){ 0, 0, 0 };
+		if (v3d_dot(n, n) > 0 && !is_wanted_along(c, points, i ? m3d_mul(&c->pair->b_in_a.rotation, n) : n))
 			return false;
 	}
 	return true;
@@ -538,7 +537,6 @@ void cr_find_clear_way(
 	c.way = way;
 	c.known = known;
 	*way = (cr_clear_way){ .direction = direction, .length = INFINITY, .triangle = { -1, -1 } };
-	c.gathered[0] = c.gathered[1] = CR_PART_WHOLE;
 	set_axes(&c);
 	if (reach_clear_move(&c))
 		way->length = c.frontier;

@@ -6,9 +6,9 @@
 static void add_triangle(cr_part_points *p, const v3d c[3])
 {
 	for (int k = 0; k < 3; k++) {
-		p->x[p->count] = c[k].x;
-		p->y[p->count] = c[k].y;
-		p->z[p->count++] = c[k].z;
+		p->x[p->count] = (float)c[k].x;
+		p->y[p->count] = (float)c[k].y;
+		p->z[p->count++] = (float)c[k].z;
 		p->mean = v3d_add(p->mean, c[k]);
 	}
 	p->normal = v3d_add(p->normal, v3d_cross(v3d_sub(c[1], c[0]), v3d_sub(c[2], c[0])));

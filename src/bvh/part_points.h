@@ -12,7 +12,7 @@ enum { CR_MOST_PART_POINTS = 3 * CR_WIDTH };
 /// In the frame of the mesh.
 typedef struct cr_part_points {
 	int count;
-	double x[CR_MOST_PART_POINTS], y[CR_MOST_PART_POINTS], z[CR_MOST_PART_POINTS];
+	float x[CR_MOST_PART_POINTS], y[CR_MOST_PART_POINTS], z[CR_MOST_PART_POINTS]; // as meshes hold them
 	v3d mean;
 	v3d normal; // unit; zero where the triangles have none
 } cr_part_points;
@@ -27,7 +27,7 @@ static inline double cr_least_of_points(const cr_part_points *p, v3d e)
 {
 	double least = INFINITY;
 	for (int i = 0; i < p->count; i++) {
-		const double height = e.x * p->x[i] + e.y * p->y[i] + e.z * p->z[i];
+		const double height = e.x * (double)p->x[i] + e.y * (double)p->y[i] + e.z * (double)p->z[i];
 		least = height < least ? height : least;
 	}
 	return least;

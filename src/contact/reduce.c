@@ -15,7 +15,7 @@
 
 enum {
 	FEW_CONTACTS = 16,
-	MANY_CONTACTS = 256, // whose keys fit on the stack
+	MANY_CONTACTS = 128, // whose keys fit on the stack
 	RUN_CONTACTS = 8,    // sorted by insertion before they are merged
 };
 

@@ -23,9 +23,9 @@ enum {
 	// user_data, and knew no CR_RECORD_SET_PART_DATA; 15 knew no CR_RECORD_SET_TRAITS; 16 knew no
 	// CR_RECORD_TRIM, no CR_RECORD_GENERATION, no CR_RECORD_SET_ASLEEP and no
 	// CR_RECORD_SHIFT_ORIGIN, and ended its motions before asleep; 17 knew no
-	// CR_RECORD_SET_SPHERES_BY_ID; 18 knew no part_room, which follows parts that there are, did not
-	// read the rounding of spheres, capsules, planes and meshes, and did not know how the trees of
-	// meshes were built.
+	// CR_RECORD_SET_SPHERES_BY_ID; 18 knew no part_room, which follows parts that there are, nor
+	// how the trees of meshes were built, and did not read the rounding of spheres, capsules,
+	// planes and meshes.
 	CR_RECORDING_VERSION = 19,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload

@@ -247,7 +247,7 @@ static carom_result check_parts(carom_context *context, const carom_part *parts,
 	return CAROM_SUCCESS;
 }
 
-/// Checks what moves and how, and sets it on its way.
+/// Checks the parts and their motion, and sets them on their way.
 static carom_result begin_cast(cast_search *s, const carom_motion *motion, const char *function)
 {
 	carom_context *context = s->world->context;
