@@ -12,7 +12,7 @@ enum { CR_MOST_PART_POINTS = 3 * CR_WIDTH };
 /// In the frame of the mesh.
 typedef struct cr_part_points {
 	int count;
-	float x[CR_MOST_PART_POINTS], y[CR_MOST_PART_POINTS], z[CR_MOST_PART_POINTS]; // as meshes hold them
+	float x[CR_MOST_PART_POINTS], y[CR_MOST_PART_POINTS], z[CR_MOST_PART_POINTS];
 	v3d mean;
 	v3d normal; // unit; zero where the triangles have none
 } cr_part_points;
