@@ -165,10 +165,9 @@ TEST(wind, a_pin_lets_go_when_it_is_due)
 // Regions of a solid weigh vertices by their masses, and held ones have none.
 TEST(wind, a_solid_that_is_let_go_bounces_as_if_it_had_never_been_held)
 {
-#define SOLID(MORE)                                                                                                                 \
-	"{'time_step':0.01,'deforming':{'movers':[{'name':'floor','form':'sheet','size':[4,4],'divisions':[4,4],"                       \
-	"'position':[0,-0.4,0]}],'list':[{'form':'sphere','radius':0.3,'divisions':[12,8],'keeps_volume':true,'velocity':[0,-2,0]" MORE \
-	"}]}}"
+#define SOLID(MORE)                                                                                           \
+	"{'time_step':0.01,'deforming':{'movers':[{'name':'floor','form':'sheet','size':[4,4],'divisions':[4,4]," \
+	"'position':[0,-0.4,0]}],'list':[{'form':'sphere','radius':0.3,'divisions':[12,8],'keeps_volume':true" MORE "}]}}"
 	carom_context *context = make_context(1);
 	sim_soft *held = start(context, SOLID(",'pins':[{'until':0}]")), *plain = start(context, SOLID(""));
 	const sim_soft_surface a = sim_soft_get_surface(held), b = sim_soft_get_surface(plain);
@@ -176,9 +175,9 @@ TEST(wind, a_solid_that_is_let_go_bounces_as_if_it_had_never_been_held)
 		go(held, 1);
 		go(plain, 1);
 		for (int64_t i = 0; i < 3 * (int64_t)a.vertex_count; i++)
-			CHECK_NEAR(a.places[i], b.places[i], 0);
+			CHECK_NEAR(a.places[i], b.places[i], 1e-9);
 	}
-	CHECK(falls_at(plain, 0) > -1.9); // it has met the floor
+	CHECK(falls_at(plain, 0) > -1.4); // it has met the floor, or it would fall at 2.9 m/s
 	sim_destroy_soft(plain);
 	sim_destroy_soft(held);
 	carom_destroy_context(context);

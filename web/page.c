@@ -8,6 +8,8 @@
 #include <string.h>
 #include <zlib.h>
 
+enum { CLOSING = 256 }; // bytes that end a page at most
+
 static void put(web_page *page, const void *bytes, size_t size)
 {
 	fwrite(bytes, 1, size, page->stream); // errors show at the end
@@ -60,7 +62,7 @@ static void begin(web_page *page, const char *title, const char *head, bool live
 
 bool web_page_begin(web_page *page, const char *path, int64_t limit, const char *title, const char *head, sim_error *error)
 {
-	*page = (web_page){ .limit = limit };
+	*page = (web_page){ .limit = limit - CLOSING };
 	if (!io_output_open(&page->file, path, error))
 		return false;
 	page->stream = page->file.stream;

@@ -251,8 +251,8 @@ static void extent_along(const clearing *c, const cr_part_points points[2], int 
 		*low = v3d_dot(own, cr_convex_support(convex, v3d_neg(own))) - convex->rounding + shift;
 		return;
 	}
-	*low = cr_least_of_points(&points[side], own) + shift;
-	*high = -cr_least_of_points(&points[side], v3d_neg(own)) + shift;
+	*low = cr_least_of_points(&points[side], own) - c->solid[side]->padding + shift;
+	*high = -cr_least_of_points(&points[side], v3d_neg(own)) + c->solid[side]->padding + shift;
 }
 
 /// Is the interval along a normal, which holds that of the parts, of use to the walk?

@@ -141,11 +141,12 @@ static void set_sight(const span *s, v3d m, sight *out)
 /// A part of a body, own frame: a box, corners, or a convex body.
 typedef struct point_set {
 	uint32_t part;
-	bool known;  // it is that part
-	bool is_box; // neither corners nor a convex body
-	v3d mean;    // a point among them
-	v3d normal;  // of corners; else zero
-	v3d extent;  // of the box around them
+	bool known;     // it is that part
+	bool is_box;    // neither corners nor a convex body
+	double padding; // of corners: radius of the ball around each; else 0
+	v3d mean;       // a point among them
+	v3d normal;     // of corners; else zero
+	v3d extent;     // of the box around them
 	v3d centre;
 	double far; // from the axis of its turning at most
 	const cr_convex *convex;
@@ -167,7 +168,7 @@ static double lowest(const point_set *p, v3d e)
 	return p->is_box ? lowest_of_box(p->centre, p->extent, e) : cr_least_of_points(&p->corners, e);
 }
 
-static double rounding_of(const point_set *p) { return p->convex ? p->convex->rounding : 0; }
+static double rounding_of(const point_set *p) { return p->convex ? p->convex->rounding : p->padding; }
 
 /// How far A is beyond B along a sight over the whole span, at least.
 static double gap_along(const sight *at, const point_set *a, const point_set *b)
@@ -213,8 +214,10 @@ static bool is_single(const cr_mover *m, uint32_t part) { return !m->collider ||
 
 static void set_box(const span_search *s, int side, const double lower[3], const double upper[3], point_set *p)
 {
+	const double more = s->d.mover[side]->padding;
 	p->centre = (v3d){ 0.5 * (lower[0] + upper[0]), 0.5 * (lower[1] + upper[1]), 0.5 * (lower[2] + upper[2]) };
-	p->extent = (v3d){ 0.5 * (upper[0] - lower[0]), 0.5 * (upper[1] - lower[1]), 0.5 * (upper[2] - lower[2]) };
+	p->extent =
+		(v3d){ 0.5 * (upper[0] - lower[0]) + more, 0.5 * (upper[1] - lower[1]) + more, 0.5 * (upper[2] - lower[2]) + more };
 	p->mean = p->centre;
 	p->far = distance_from_axis(s->d.mover[side], s->now.side[side].axis, p->centre, p->extent);
 }
@@ -226,6 +229,7 @@ static void set_part_box(const span_search *s, int side, uint32_t part, point_se
 	double lower[3], upper[3];
 	p->part = part;
 	p->is_box = true;
+	p->padding = 0;
 	p->convex = NULL;
 	if (part == CR_PART_WHOLE) {
 		p->centre = p->mean = s->d.whole[side].centre;
@@ -267,6 +271,7 @@ static point_set *look_closely(span_search *s, int side, uint32_t part)
 		p->mean = cr_convex_centre(m->convex);
 	} else if (cr_has_part_points(m->collider, part)) {
 		p->is_box = false;
+		p->padding = m->padding;
 		cr_gather_part_points(m->collider, part, &p->corners);
 		p->mean = p->corners.mean;
 		p->normal = p->corners.normal;

@@ -82,8 +82,8 @@ grep -q '^basic,.*,21\.92$' all/table-2.1-speedup.csv || fail "Table 2.1 lacks t
 same "steps of figure-2.13.csv" "$(wc -l < all/figure-2.13.csv)" 108
 # Curves have a row for each step of the run.
 same "steps of figure-2.15.csv" "$(wc -l < all/figure-2.15.csv)" 121
-# Projected constraints leave less below the ground.
-awk -F, '/^standard/ { a = $3 } /^projected/ { exit !($3 < a) }' all/figure-2.17.csv || fail "projected constraints do not help on the plane"
+# Projected constraints leave less in other bodies. What lies below the plane, our solver takes back in either way.
+awk -F, '/^standard/ { a = $6 } /^projected/ { exit !($6 < a) }' all/figure-2.17.csv || fail "projected constraints do not help among the bodies"
 # A step's pairs and rays are the same whatever was measured: the number of rays of full casts does not depend on the clock.
 rays() { grep '^full, B' "$1/table-2.1-rays.csv" 2> /dev/null || grep '^"full, BVH"' "$1/table-2.1-rays.csv"; }
 expect 0 out . bench table-2.1 --quick --scenes "$scenes" --out again --threads 2 --simd scalar
