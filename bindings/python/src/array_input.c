@@ -30,7 +30,6 @@ typedef struct given_shape {
 	int64_t lengths[MOST_DIMENSIONS], strides[MOST_DIMENSIONS];
 } given_shape;
 
-/// Two dimensions, or one, with the lengths and strides of a buffer or tensor.
 /// The shape of rows that a call takes: of one length, of two lengths, or of any.
 static void say_rows(char *text, size_t size, int least, int most)
 {
@@ -42,6 +41,7 @@ static void say_rows(char *text, size_t size, int least, int most)
 		PyOS_snprintf(text, size, "(n, %d) or (n, %d)", least, most);
 }
 
+/// Two dimensions, or one, with the lengths and strides of a buffer or tensor.
 static bool take_shape(cp_input *input, const given_shape *given, int least, int most)
 {
 	const int dimensions = given->dimensions;
@@ -263,6 +263,8 @@ static bool open_sequence(cp_input *input, PyObject *value, int least, int most)
 		Py_DECREF(all);
 		return false;
 	}
+	if (columns < least || columns > most)
+		columns = most; // a row of another length is named below
 	input->columns = least ? columns : 1;
 	input->rows = rows;
 	input->type = 'f';
