@@ -285,7 +285,7 @@ static void save_plate(const char *folder, int number, double height)
 		t += 6;
 	}
 	const sim_mesh mesh = { .vertex_count = SIDE * SIDE,
-		.triangle_count = 2 * (SIDE - 1) * (SIDE - (number == 9)) - (number == 9 ? 2 : 0),
+		.triangle_count = 2 * (SIDE - 1) * (SIDE - 1) - (number == 9 ? 2 : 0), // one file has fewer
 		.vertices = vertices,
 		.triangles = triangles };
 	snprintf(path, sizeof path, "%s/plate_%03d.ply", folder, number);
