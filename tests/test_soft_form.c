@@ -1,5 +1,5 @@
-/// Solid bodies of scenes keep their form: their regions are an elastic solid, and a body that is dropped, thrown, stacked or
-/// pressed comes back to what it was, without an edge that bursts.
+/// Solid bodies of scenes keep their form: their regions are an elastic solid. A body that is dropped, thrown, stacked or
+/// pressed takes its form again, and no edge of it bursts.
 #include "soft_fixture.h"
 #include "test.h"
 

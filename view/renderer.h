@@ -27,8 +27,8 @@ typedef struct view_smooth_mesh {
 typedef struct view_look {
 	float color[3];                  ///< linear red, green, blue, 0 to 1
 	bool checker;                    ///< a subtle pattern of squares, for planes
-	/// how much of what is behind can be seen, 0 to 1; 1: the body is hidden. A body that is not 0
-	/// casts no shadow.
+	/// 0: the body is solid and casts a shadow; 1: it is hidden; between: so much of the light from
+	/// behind comes through
 	float clear;
 	const view_smooth_mesh *surface; ///< NULL: the normals of the triangles
 } view_look;

@@ -147,6 +147,7 @@ def check_styles_columns(law):
     check(len(hashes) == 1, f"a plate of columns: one hash, not {hashes}")
 
 
+LISTS = "neighbor 0.2 bin\nneigh_modify every 1 delay 0 check yes\n"
 ROLLING = "hooke 2e5 50.0 damping mass_velocity tangential linear_history 57142.0 0.5 0.5 rolling sds 4e4 20.0 0.2"
 
 
@@ -156,35 +157,45 @@ def furthest_of(rows, expected):
     return worst, max(abs(p) for row in expected for p in row[1:])
 
 
+def after_restart(begin, file, again, splits):
+    """Hashes of runs that begin on so many processes and go on from their restart file on others."""
+    hashes = set()
+    for before, after in splits:
+        run_styles(before, begin)
+        run_styles(after, read_again(file) + again + DUMP)
+        hashes.add(dump()[1])
+    return hashes
+
+
+def read_again(file):
+    return f"newton off\nread_restart {file}\ncomm_modify vel yes\n" + FIXES + LISTS
+
+
 def check_styles_rolling():
     """Rolling friction beside LAMMPS' pair_style granular: one hash, springs of rolling go with their spheres and into restart files."""
     start = HEAD.format(sides="p") + "read_data start.data\n" + FIXES
-    lists = "neighbor 0.2 bin\nneigh_modify every 1 delay 0 check yes\n"
     steps = "timestep 4e-4\nrun 500\nrun 500\n" + DUMP
     # LAMMPS of 2022 turns springs of rolling around where it sorts atoms, as it begins a run: its own does not sort here.
     still = start.replace("read_data", "atom_modify sort 0 0.0\nread_data")
-    run_stock(still + f"pair_style granular\npair_coeff * * {ROLLING}\n{lists}" + steps)
+    run_stock(still + f"pair_style granular\npair_coeff * * {ROLLING}\n{LISTS}" + steps)
     expected, _ = dump()
-    run_stock(still + f"pair_style granular\npair_coeff * * {ROLLING.partition(' rolling')[0]}\n{lists}" + steps)
+    run_stock(still + f"pair_style granular\npair_coeff * * {ROLLING.partition(' rolling')[0]}\n{LISTS}" + steps)
     sliding, _ = dump()
     pair = f"pair_style carom granular {ROLLING}\npair_coeff * *\n"
     hashes = set()
     for processes in (1, 2, -3, 4):
-        run_styles(abs(processes), start + (BALANCE if processes < 0 else "") + pair + lists + steps)
+        run_styles(abs(processes), start + (BALANCE if processes < 0 else "") + pair + LISTS + steps)
         rows, digest = dump()
         hashes.add(digest)
         worst, size = furthest_of(rows, expected)
         check(len(rows) == len(expected) > 400 and worst <= 1e-12 * size, f"rolling friction: {worst} from LAMMPS' own, in values up to {size}")
     check(furthest_of(rows, sliding)[0] > 1e-3, "rolling friction changes the motion")
-    for before, after in ((1, 3), (4, 2)):
-        run_styles(before, start + pair + lists + "timestep 4e-4\nrun 500\nwrite_restart roll.restart\n")
-        again = "newton off\nread_restart roll.restart\ncomm_modify vel yes\n" + FIXES + lists
-        run_styles(after, again + "timestep 4e-4\nrun 500\n" + DUMP)
-        hashes.add(dump()[1])
+    begin = start + pair + LISTS + "timestep 4e-4\nrun 500\nwrite_restart roll.restart\n"
+    hashes |= after_restart(begin, "roll.restart", "timestep 4e-4\nrun 500\n", ((1, 3), (4, 2)))
     check(len(hashes) == 1, f"rolling friction, and after a restart: one hash, not {hashes}")
-    other = again + f"pair_style carom {LAWS[1]}\npair_coeff * *\nrun 1\n"
+    other = read_again("roll.restart") + f"pair_style carom {LAWS[1]}\npair_coeff * *\nrun 1\n"
     check("are those of another law" in run_styles(1, other, 1), "springs of another law")
-    run_styles(1, start + f"pair_style carom granular {ROLLING.partition(' rolling')[0]}\npair_coeff * *\n{lists}" + steps)
+    run_styles(1, start + f"pair_style carom granular {ROLLING.partition(' rolling')[0]}\npair_coeff * *\n{LISTS}" + steps)
     unrolled, size = furthest_of(dump()[0], sliding)
     check(unrolled <= 1e-12 * size, f"the law granular without rolling: {unrolled} from LAMMPS' own, in values up to {size}")
     print(f"granular {ROLLING}: at most {worst} from LAMMPS' own; one hash")
@@ -193,21 +204,16 @@ def check_styles_rolling():
 def check_styles_restart(law):
     """Springs and the law go into restart files; a run in parts is the run."""
     start = HEAD.format(sides="p") + "read_data start.data\n" + FIXES
-    lists = "neighbor 0.2 bin\nneigh_modify every 1 delay 0 check yes\n"
     pair = f"pair_style carom {law}\npair_coeff * *\n"
     hashes = set()
     for processes in (1, 6):
-        run_styles(processes, start + pair + lists + "run 150\nrun 150\n" + DUMP)
+        run_styles(processes, start + pair + LISTS + "run 150\nrun 150\n" + DUMP)
         rows, digest = dump()
         hashes.add(digest)
-    for before, after in ((1, 4), (4, 3)):
-        run_styles(before, start + pair + lists + "restart 150 half.restart\nrun 150\n")
-        again = "newton off\nread_restart half.restart.150\ncomm_modify vel yes\n" + FIXES + lists
-        run_styles(after, again + "run 150\n" + DUMP)
-        hashes.add(dump()[1])
+    hashes |= after_restart(start + pair + LISTS + "restart 150 half.restart\nrun 150\n", "half.restart.150", "run 150\n", ((1, 4), (4, 3)))
     check(len(hashes) == 1, f"styles, periodic, and after a restart: one hash, not {hashes}")
     # A file that is written while a list holds leaves the springs as they are. It makes lists earlier, and so rounds places.
-    run_styles(2, start + pair + lists + "restart 37 part.restart\nrun 150\nrun 150\n" + DUMP)
+    run_styles(2, start + pair + LISTS + "restart 37 part.restart\nrun 150\nrun 150\n" + DUMP)
     worst = max(abs(p - q) for a, b in zip(dump()[0], rows) for p, q in zip(a[4:], b[4:]))
     check(worst < 1e-11 * max(abs(p) for row in rows for p in row[4:]), f"with restart files on the way: {worst} from the run")
 
@@ -275,10 +281,9 @@ def is_styles(process):
 def check_styles_death(law):
     """A process that dies ends the run with an error, and the restart file before is whole; so it is where the disk is full."""
     start = HEAD.format(sides="p") + "read_data start.data\n" + FIXES + f"pair_style carom {law}\npair_coeff * *\n"
-    lists = "neighbor 0.2 bin\nneigh_modify every 1 delay 0 check yes\n"
-    run_styles(2, start + lists + "restart 50 whole.restart\nrun 50\nrun 50\n" + DUMP)
+    run_styles(2, start + LISTS + "restart 50 whole.restart\nrun 50\nrun 50\n" + DUMP)
     expected = dump()[1]
-    write("in.styles", start + lists + "restart 50 dead.restart\nrun 100000000\n")
+    write("in.styles", start + LISTS + "restart 50 dead.restart\nrun 100000000\n")
     words = [mpiexec, flag, "3", styles, "-in", "in.styles", "-log", "none", "-screen", "none"]
     with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run_of_three:
         while not os.path.exists("dead.restart.100"):
@@ -287,7 +292,7 @@ def check_styles_death(law):
         os.kill([p for p in processes_below(run_of_three.pid) if is_styles(p)][1], signal.SIGKILL)
         output = run_of_three.communicate()[0]
         check(run_of_three.returncode != 0 and "signal 9" in output, f"death of a process: {run_of_three.returncode}, {output}")
-    again = "newton off\nread_restart dead.restart.50\ncomm_modify vel yes\n" + FIXES + lists
+    again = read_again("dead.restart.50")
     run_styles(1, again + "restart 50 again.restart\nrun 50\n" + DUMP)
     check(dump()[1] == expected, "a run goes on from the restart file before a process died, bit for bit")
     check("I/O error while writing restart" in run_styles(1, again + "write_restart /dev/full\n", 1), "a full disk")

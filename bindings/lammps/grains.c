@@ -115,6 +115,23 @@ static ALWAYS_INLINE double part(double value, grain_units u, double *fine)
 	return coarse;
 }
 
+/// Contact i of a block, with a radius for the law. Do the two touch? LAMMPS has no contact at the
+/// very distance.
+static ALWAYS_INLINE grain_contact contact_of(const block *b, int i, double radius, bool *touches)
+{
+	const double dx = b->dx[i], dy = b->dy[i], dz = b->dz[i], reach = b->reach[i];
+	const double square = dx * dx + dy * dy + dz * dz, distance = sqrt(square), inverse = 1 / distance;
+	*touches = square < reach * reach;
+	return (grain_contact){
+		.normal = { dx * inverse, dy * inverse, dz * inverse },
+		.overlap = reach - distance,
+		.velocity = { b->vx[i], b->vy[i], b->vz[i] },
+		.spin = { b->wx[i], b->wy[i], b->wz[i] },
+		.mass = 1 / b->inverse[i],
+		.radius = radius,
+	};
+}
+
 static ALWAYS_INLINE void run_block(
 	carom_lammps_style style, const carom_lammps_law *law, grain_units units, double time_step, block *b)
 {
@@ -124,17 +141,9 @@ static ALWAYS_INLINE void run_block(
 #pragma GCC ivdep
 #endif
 	for (int i = 0; i < count; i++) {
-		const double dx = b->dx[i], dy = b->dy[i], dz = b->dz[i], reach = b->reach[i];
-		const double square = dx * dx + dy * dy + dz * dz, distance = sqrt(square), inverse = 1 / distance;
-		const bool touches = square < reach * reach; // LAMMPS has no contact at the very distance
-		const grain_contact c = {
-			.normal = { dx * inverse, dy * inverse, dz * inverse },
-			.overlap = reach - distance,
-			.velocity = { b->vx[i], b->vy[i], b->vz[i] },
-			.spin = { b->wx[i], b->wy[i], b->wz[i] },
-			.mass = 1 / b->inverse[i],
-			.radius = style == CAROM_LAMMPS_HERTZ_HISTORY ? b->radii[i] / reach : 0,
-		};
+		bool touches;
+		const double radius = style == CAROM_LAMMPS_HERTZ_HISTORY ? b->radii[i] / b->reach[i] : 0;
+		const grain_contact c = contact_of(b, i, radius, &touches);
 		vec3 spring = { 0, 0, 0 };
 		if (style != CAROM_LAMMPS_HOOKE)
 			spring = (vec3){ b->sx[i], b->sy[i], b->sz[i] };
@@ -163,17 +172,8 @@ static ALWAYS_INLINE void run_rolling_block(const carom_lammps_law *law, grain_u
 #pragma GCC ivdep
 #endif
 	for (int i = 0; i < count; i++) {
-		const double dx = b->dx[i], dy = b->dy[i], dz = b->dz[i], reach = b->reach[i];
-		const double square = dx * dx + dy * dy + dz * dz, distance = sqrt(square), inverse = 1 / distance;
-		const bool touches = square < reach * reach;
-		const grain_contact c = {
-			.normal = { dx * inverse, dy * inverse, dz * inverse },
-			.overlap = reach - distance,
-			.velocity = { b->vx[i], b->vy[i], b->vz[i] },
-			.spin = { b->wx[i], b->wy[i], b->wz[i] },
-			.mass = 1 / b->inverse[i],
-			.radius = b->near[i] * b->far[i] / reach,
-		};
+		bool touches;
+		const grain_contact c = contact_of(b, i, b->near[i] * b->far[i] / b->reach[i], &touches);
 		grain_rolling roll = { .spin = { b->qx[i], b->qy[i], b->qz[i] }, .near = b->near[i], .far = b->far[i] };
 		vec3 spring = { b->sx[i], b->sy[i], b->sz[i] }, rolled = { b->rx[i], b->ry[i], b->rz[i] };
 		const grain_force f = grain_roll(&here, &c, time_step, &spring, &rolled, &roll);

@@ -712,14 +712,19 @@ static void give_way(sim_soft *s, sim_error *error)
 	*error = (sim_error){ "" };
 }
 
+static double square_of_edge(const soft_edge *edge, const double *places)
+{
+	const double *a = places + 3 * (int64_t)edge->vertices[0], *b = places + 3 * (int64_t)edge->vertices[1];
+	const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] };
+	return soft_dot(d, d);
+}
+
 /// Is an edge so much longer than it may be that what draws it has to pass?
 static bool is_drawn(const sim_soft *s)
 {
 	for (int64_t i = 0; i < s->edge_count; i++) {
-		const soft_edge *edge = &s->edges[i];
-		const double *a = s->place + 3 * (int64_t)edge->vertices[0], *b = s->place + 3 * (int64_t)edge->vertices[1];
-		const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] }, most = MOST_DRAWN * edge->most;
-		if (soft_dot(d, d) > most * most)
+		const double most = MOST_DRAWN * s->edges[i].most;
+		if (square_of_edge(&s->edges[i], s->place) > most * most)
 			return true;
 	}
 	return false;
@@ -835,9 +840,7 @@ static void measure_edges(sim_soft *s)
 	double worst = 0, sum = 0;
 	for (int64_t i = 0; i < s->edge_count; i++) {
 		const soft_edge *edge = &s->edges[i];
-		const double *a = s->place + 3 * (int64_t)edge->vertices[0], *b = s->place + 3 * (int64_t)edge->vertices[1];
-		const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] }, length = sqrt(soft_dot(d, d));
-		const double stretch = fmax(length / edge->length - 1, 0);
+		const double stretch = fmax(sqrt(square_of_edge(edge, s->place)) / edge->length - 1, 0);
 		if (stretch > worst) {
 			worst = stretch;
 			s->step.stretch_body = s->part_of[edge->vertices[0]];
@@ -949,8 +952,7 @@ static double energy_of_edges(const sim_soft *s)
 	double sum = 0;
 	for (int64_t i = 0; i < s->edge_count; i++) {
 		const soft_edge *edge = &s->edges[i];
-		const double *a = s->committed + 3 * (int64_t)edge->vertices[0], *b = s->committed + 3 * (int64_t)edge->vertices[1];
-		const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] }, excess = sqrt(soft_dot(d, d)) - edge->length;
+		const double excess = sqrt(square_of_edge(edge, s->committed)) - edge->length;
 		if (s->inverse_mass[edge->vertices[0]] + s->inverse_mass[edge->vertices[1]] > 0)
 			sum += 0.5 * excess * excess / edge->compliance;
 	}

@@ -285,7 +285,7 @@ static void corners_of(const builder *b, int32_t triangle, int32_t corners[3])
 		corners[i] = b->soft->triangles[3 * (int64_t)triangle + i] - b->part->first_vertex;
 }
 
-/// Normals into the body by area, whose length stays in weight for now, and the longest edges.
+/// Unit normals into the body, the areas of vertices, which go into weight, and the longest edges.
 static void measure_surface(builder *b)
 {
 	const soft_part *part = b->part;

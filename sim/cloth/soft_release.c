@@ -49,7 +49,7 @@ static int64_t set_free(sim_soft *s, double after, double up_to, bool is_free)
 
 bool soft_release_pins(sim_soft *s, double time)
 {
-	const double due = time + 1e-6 * s->def.time_step; // a step that begins then but for rounding
+	const double due = time + 1e-6 * s->def.time_step; // a step that begins then, up to roundings
 	if (!s->lets_go || set_free(s, s->released, due, true) == 0)
 		return true;
 	double *now = s->place;

@@ -52,14 +52,14 @@ void sim_destroy_contact_solver(sim_contact_solver *solver)
 	free(solver);
 }
 
-/// Room for more than so many of what is given. *array stays as it is when memory is short.
+/// Make room for count elements of that size. *array stays as it is when memory is short.
 static bool reserve(void **array, int32_t *room, int32_t count, size_t size)
 {
 	if (count <= *room)
 		return true;
 	const int64_t larger = (int64_t)count + count / 2 + 64;
-	void *grown = realloc(*array, (size_t)larger * size);
-	if (!grown || larger > INT32_MAX)
+	void *grown = larger <= INT32_MAX ? realloc(*array, (size_t)larger * size) : NULL;
+	if (!grown)
 		return false;
 	*array = grown;
 	*room = (int32_t)larger;

@@ -37,8 +37,6 @@ typedef struct body_state {
 	double restitution;
 	// seconds of rest that are left before it sleeps; ODE counts them too, but does not tell
 	double rest_left;
-	bool pushed;
-	double impulse[3], angular_impulse[3]; // for the next step, about the centre of mass
 } body_state;
 
 struct sim_dynamics {
@@ -404,43 +402,6 @@ static int small_steps(const sim_dynamics *dynamics, double step)
 	return most > 0 && step > most ? (int)ceil(step / most - 1e-6) : 1;
 }
 
-/// Impulses that wait become forces which give them within the step.
-static void note_pushes(sim_dynamics *dynamics, double step)
-{
-	for (int32_t i = 0; i < dynamics->count; i++) {
-		body_state *state = &dynamics->bodies[i];
-		if (!state->pushed)
-			continue;
-		wake(dynamics, state);
-		for (int k = 0; k < 3; k++) {
-			state->impulse[k] /= step;
-			state->angular_impulse[k] /= step;
-		}
-	}
-}
-
-static void apply_pushes(sim_dynamics *dynamics)
-{
-	for (int32_t i = 0; i < dynamics->count; i++) {
-		const body_state *state = &dynamics->bodies[i];
-		const double *p = state->impulse, *a = state->angular_impulse;
-		if (!state->pushed)
-			continue;
-		dBodyAddForce(state->body, p[0], p[1], p[2]);
-		dBodyAddTorque(state->body, a[0], a[1], a[2]);
-	}
-}
-
-static void end_pushes(sim_dynamics *dynamics)
-{
-	for (int32_t i = 0; i < dynamics->count; i++) {
-		body_state *state = &dynamics->bodies[i];
-		state->pushed = false;
-		for (int k = 0; k < 3; k++)
-			state->impulse[k] = state->angular_impulse[k] = 0;
-	}
-}
-
 // ---- Turning ----
 
 /// Show ODE a body halfway on its free turn.
@@ -610,7 +571,6 @@ static void move_contacts(sim_dynamics *dynamics, double step, int32_t count)
 /// One small step, with the contacts found at the begin of all of them.
 static bool step_on(sim_dynamics *dynamics, double step, int32_t count, int steps)
 {
-	apply_pushes(dynamics);
 	begin_turns(dynamics, step);
 	if (!solve_contacts(dynamics, step, count, steps))
 		return false;
@@ -650,13 +610,11 @@ bool sim_dynamics_step(sim_dynamics *dynamics, double step, sim_dynamic_contact 
 	if (!reserve_contacts(dynamics, count))
 		return false;
 	set_softness(dynamics, step / parts);
-	note_pushes(dynamics, step);
 	const int32_t solved = take_contacts(dynamics, step / parts, contacts, count);
 	bool done = true;
 	for (int part = 0; part < parts && done; part++)
 		done = step_on(dynamics, step / parts, solved, parts);
 	dJointGroupEmpty(dynamics->joints);
-	end_pushes(dynamics);
 	if (!done)
 		return false;
 	give_forces(dynamics, step / parts, contacts, count);
@@ -697,9 +655,6 @@ static void move_sleep(const sim_dynamics *dynamics, sim_tape *tape, body_state 
 static void move_body(const sim_dynamics *dynamics, sim_tape *tape, body_state *state)
 {
 	sim_tape_move(tape, &state->pose, sizeof state->pose);
-	sim_tape_move(tape, &state->pushed, sizeof state->pushed);
-	sim_tape_move(tape, state->impulse, sizeof state->impulse);
-	sim_tape_move(tape, state->angular_impulse, sizeof state->angular_impulse);
 	if (!state->body)
 		return;
 	move_numbers(tape, dBodyGetPosition(state->body), 3);

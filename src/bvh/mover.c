@@ -34,8 +34,6 @@ enum {
 
 // ---- Parts ----
 
-static bool is_single(const cr_mover *m, uint32_t part) { return !m->collider || cr_is_triangle_part(part); }
-
 static double lesser(double a, double b) { return a < b ? a : b; }
 static double greater(double a, double b) { return a > b ? a : b; }
 
@@ -89,7 +87,7 @@ static cr_mover_box triangle_box(const v3d p[3], bool with_reach)
 	return make_box(lower, upper, with_reach);
 }
 
-static cr_mover_box box_of(const cr_descent *d, int side, uint32_t part)
+cr_mover_box cr_part_box(const cr_descent *d, int side, uint32_t part)
 {
 	const cr_collider *c = d->mover[side]->collider;
 	if (part == CR_PART_WHOLE)
@@ -167,30 +165,22 @@ void cr_measure_parts(
 
 // ---- The walk ----
 
-static void push(cr_descent *d, int base, const cr_part_pair *pair)
-{
-	int at = d->top++;
-	for (; at > base && d->stack[at - 1].key < pair->key; at--)
-		d->stack[at] = d->stack[at - 1];
-	d->stack[at] = *pair;
-}
-
 /// Open the larger one of two parts. Returns how many parts that one consists of.
 static int open_pair(cr_descent *d, const cr_part_pair *pair)
 {
-	const bool single[2] = { is_single(d->mover[0], pair->part[0]), is_single(d->mover[1], pair->part[1]) };
-	const cr_mover_box boxes[2] = { box_of(d, 0, pair->part[0]), box_of(d, 1, pair->part[1]) };
+	const bool single[2] = { cr_is_single_part(d->mover[0], pair->part[0]), cr_is_single_part(d->mover[1], pair->part[1]) };
+	const cr_mover_box boxes[2] = { cr_part_box(d, 0, pair->part[0]), cr_part_box(d, 1, pair->part[1]) };
 	const double sizes[2] = { v3d_dot(boxes[0].extent, boxes[0].extent), v3d_dot(boxes[1].extent, boxes[1].extent) };
 	const int opened = single[0] || (!single[1] && sizes[1] > sizes[0]);
 	uint32_t children[CR_WIDTH];
 	const int count = cr_open_part(d->mover[opened]->collider, pair->part[opened], children), base = d->top;
 	for (int i = 0; i < count; i++) {
-		const cr_mover_box box = box_of(d, opened, children[i]);
+		const cr_mover_box box = cr_part_box(d, opened, children[i]);
 		cr_part_pair child = *pair;
 		child.part[opened] = children[i];
 		child.key = cr_round_down(d->bound(d, opened ? &boxes[0] : &box, opened ? &box : &boxes[1], pair->key));
 		if (child.key < d->limit)
-			push(d, base, &child);
+			cr_push_pair(d, base, &child);
 	}
 	return count;
 }
@@ -218,7 +208,7 @@ bool cr_descend_within(cr_descent *d)
 		const cr_part_pair pair = d->stack[--d->top];
 		if (!(pair.key < d->limit))
 			continue;
-		if (is_single(d->mover[0], pair.part[0]) && is_single(d->mover[1], pair.part[1])) {
+		if (cr_is_single_part(d->mover[0], pair.part[0]) && cr_is_single_part(d->mover[1], pair.part[1])) {
 			const int before = d->steps;
 			d->meet(d, &pair);
 			d->looks -= CR_LOOKS_OF_SEPARATION * (int64_t)(d->steps - before);

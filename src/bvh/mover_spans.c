@@ -207,53 +207,21 @@ typedef struct span_search {
 	bool by_gap;      // the nearest parts at one time, not an impact
 	int64_t *work;
 	int64_t stop; // the walk ends when so much work is left
-	bool out;     // it did
 } span_search;
-
-static bool is_single(const cr_mover *m, uint32_t part) { return !m->collider || cr_is_triangle_part(part); }
-
-static void set_box(const span_search *s, int side, const double lower[3], const double upper[3], point_set *p)
-{
-	const double more = s->d.mover[side]->padding;
-	p->centre = (v3d){ 0.5 * (lower[0] + upper[0]), 0.5 * (lower[1] + upper[1]), 0.5 * (lower[2] + upper[2]) };
-	p->extent =
-		(v3d){ 0.5 * (upper[0] - lower[0]) + more, 0.5 * (upper[1] - lower[1]) + more, 0.5 * (upper[2] - lower[2]) + more };
-	p->mean = p->centre;
-	p->far = distance_from_axis(s->d.mover[side], s->now.side[side].axis, p->centre, p->extent);
-}
 
 /// The box of a part alone.
 static void set_part_box(const span_search *s, int side, uint32_t part, point_set *p)
 {
-	const cr_mover *m = s->d.mover[side];
-	double lower[3], upper[3];
+	const cr_mover_box box = cr_part_box(&s->d, side, part);
+	const span_side *now = &s->now.side[side];
+	const bool is_round = part == CR_PART_WHOLE && now->round_bend >= 0;
 	p->part = part;
 	p->is_box = true;
 	p->padding = 0;
 	p->convex = NULL;
-	if (part == CR_PART_WHOLE) {
-		p->centre = p->mean = s->d.whole[side].centre;
-		p->extent = s->d.whole[side].extent;
-		p->far = s->now.side[side].round_bend >= 0 ? s->d.whole[side].reach
-												   : distance_from_axis(m, s->now.side[side].axis, p->centre, p->extent);
-		return;
-	}
-	if (cr_is_triangle_part(part)) {
-		v3d c[3];
-		cr_collider_triangle(m->collider, cr_triangle_of_part(part), c);
-		for (int k = 0; k < 3; k++) {
-			const double u = v3d_get(c[0], k), v = v3d_get(c[1], k), w = v3d_get(c[2], k);
-			lower[k] = lesser(u, lesser(v, w));
-			upper[k] = greater(u, greater(v, w));
-		}
-	} else {
-		const cr_node8 *node = &m->collider->tree.nodes[part / CR_WIDTH];
-		for (int k = 0; k < 3; k++) {
-			lower[k] = node->lower[k][part % CR_WIDTH];
-			upper[k] = node->upper[k][part % CR_WIDTH];
-		}
-	}
-	set_box(s, side, lower, upper, p);
+	p->centre = p->mean = box.centre;
+	p->extent = box.extent;
+	p->far = is_round ? box.reach : distance_from_axis(s->d.mover[side], now->axis, box.centre, box.extent);
 }
 
 /// What a part is looked at as: corners of blocks and triangles, else a box or a convex body.
@@ -350,19 +318,11 @@ static bool is_clear(span_search *s, const point_set *a, const point_set *b)
 	return is_clear_along(s, &s->now, v3d_normalize(apart), apart, a, b);
 }
 
-static void push(cr_descent *d, int base, const cr_part_pair *pair)
-{
-	int at = d->top++;
-	for (; at > base && d->stack[at - 1].key < pair->key; at--)
-		d->stack[at] = d->stack[at - 1];
-	d->stack[at] = *pair;
-}
-
 /// Open the larger one of two parts.
 static void open_pair(span_search *s, const cr_part_pair *pair)
 {
 	cr_descent *d = &s->d;
-	const bool single[2] = { is_single(d->mover[0], pair->part[0]), is_single(d->mover[1], pair->part[1]) };
+	const bool single[2] = { cr_is_single_part(d->mover[0], pair->part[0]), cr_is_single_part(d->mover[1], pair->part[1]) };
 	point_set box[2], child;
 	for (int i = 0; i < 2; i++)
 		set_part_box(s, i, pair->part[i], &box[i]);
@@ -379,7 +339,7 @@ static void open_pair(span_search *s, const cr_part_pair *pair)
 		cr_part_pair inner = *pair;
 		inner.part[opened] = children[i];
 		inner.key = cr_round_down(gap);
-		push(d, base, &inner);
+		cr_push_pair(d, base, &inner);
 	}
 }
 
@@ -492,7 +452,7 @@ static bool walk(span_search *s, double from, double to)
 		const point_set *a = look_closely(s, 0, pair.part[0]), *b = look_closely(s, 1, pair.part[1]);
 		if (is_clear(s, a, b))
 			continue;
-		if (is_single(d->mover[0], pair.part[0]) && is_single(d->mover[1], pair.part[1]))
+		if (cr_is_single_part(d->mover[0], pair.part[0]) && cr_is_single_part(d->mover[1], pair.part[1]))
 			meet(s, &pair);
 		else
 			open_pair(s, &pair);
@@ -556,6 +516,7 @@ void cr_find_impact_by_spans(cr_mover_scratch *scratch, const cr_mover *a, const
 	double from = 0;
 	if (!cr_prepare_descent(&s.d, scratch, a, b, impact))
 		return;
+	s.d.by_gap = true; // boxes need no reach
 	s.d.tolerance = tolerance;
 	s.lost = bound_lost(&s.d);
 	if (impact->impact.state == CR_IMPACT_TOUCHING)

@@ -34,6 +34,18 @@ struct cr_descent {
 
 static inline bool cr_is_plane(const cr_mover *m) { return !m->convex && !m->collider; }
 
+/// Is a part not to be opened?
+static inline bool cr_is_single_part(const cr_mover *m, uint32_t part) { return !m->collider || cr_is_triangle_part(part); }
+
+/// Puts a pair on the stack, among those from base on, the least key on top.
+static inline void cr_push_pair(cr_descent *d, int base, const cr_part_pair *pair)
+{
+	int at = d->top++;
+	for (; at > base && d->stack[at - 1].key < pair->key; at--)
+		d->stack[at] = d->stack[at - 1];
+	d->stack[at] = *pair;
+}
+
 static inline int32_t cr_part_triangle(const cr_mover *m, uint32_t part)
 {
 	return m->collider ? cr_triangle_of_part(part) : -1;
@@ -42,6 +54,9 @@ static inline int32_t cr_part_triangle(const cr_mover *m, uint32_t part)
 /// Returns the convex body of a part that is not to be opened. Of a plane: one that nobody looks
 /// at.
 cr_convex cr_part_convex(const cr_mover *m, uint32_t part);
+/// Returns the box of a part, with its padding. Without a reach where by_gap is set, unless it is
+/// the whole.
+cr_mover_box cr_part_box(const cr_descent *d, int side, uint32_t part);
 /// Measures two such parts at a time. Axes of the world, origin at A's position.
 void cr_measure_parts(
 	const cr_mover *a, const cr_convex *ca, const cr_mover *b, const cr_convex *cb, double t, cr_separation *separation);

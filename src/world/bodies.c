@@ -95,14 +95,14 @@ bool cr_is_unset(const carom_shape *s)
 		s->half_extents[1] == 0 && s->half_extents[2] == 0 && !s->mesh && s->rounding == 0;
 }
 
-static carom_result check_part(carom_context *context, const carom_body_def *def, int32_t part, const char *name)
+static carom_result check_part(
+	carom_context *context, const carom_part *part, cr_check_shape_fn *check, const void *user, const char *name)
 {
-	const carom_part *p = &def->parts[part];
-	const carom_vec3 at = p->pose.position;
+	const carom_vec3 at = part->pose.position;
 	carom_pose normalized;
-	carom_result result = cr_check_body_shape(context, &p->shape, def->kind, name);
+	carom_result result = check(context, &part->shape, user, name);
 	if (result == CAROM_SUCCESS)
-		result = cr_check_pose(context, &p->pose, name, "pose", &normalized);
+		result = cr_check_pose(context, &part->pose, name, "pose", &normalized);
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (!(fabs(at.x) <= CAROM_MAX_COORDINATE && fabs(at.y) <= CAROM_MAX_COORDINATE && fabs(at.z) <= CAROM_MAX_COORDINATE))
@@ -112,22 +112,33 @@ static carom_result check_part(carom_context *context, const carom_body_def *def
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_check_parts(carom_context *context, const carom_body_def *def, const char *name)
+carom_result cr_check_each_part(carom_context *context, const carom_part *parts, int32_t count, cr_check_shape_fn *check,
+	const void *user, const char *name)
 {
-	if (!def->parts)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d, but parts is NULL", name, def->part_count);
-	if (!cr_is_unset(&def->shape))
-		return cr_fail(
-			context, CAROM_INVALID_ARGUMENT, "%s: shape is set, and parts too; a body with parts has its shapes there", name);
-	for (int32_t i = 0; i < def->part_count; i++) {
-		if (check_part(context, def, i, name) == CAROM_SUCCESS)
+	if (!parts)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d, but parts is NULL", name, count);
+	for (int32_t i = 0; i < count; i++) {
+		if (check_part(context, &parts[i], check, user, name) == CAROM_SUCCESS)
 			continue;
 		// The check is repeated with the number of the part for its text.
 		char part_name[64];
 		snprintf(part_name, sizeof part_name, "%s: parts[%d]", name, i);
-		return check_part(context, def, i, part_name);
+		return check_part(context, &parts[i], check, user, part_name);
 	}
 	return CAROM_SUCCESS;
+}
+
+static carom_result check_shape_of_body(carom_context *context, const carom_shape *shape, const void *def, const char *name)
+{
+	return cr_check_body_shape(context, shape, ((const carom_body_def *)def)->kind, name);
+}
+
+carom_result cr_check_parts(carom_context *context, const carom_body_def *def, const char *name)
+{
+	if (def->parts && !cr_is_unset(&def->shape))
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: shape is set, and parts too; a body with parts has its shapes there", name);
+	return cr_check_each_part(context, def->parts, def->part_count, check_shape_of_body, def, name);
 }
 
 carom_result cr_check_body_def(carom_context *context, const carom_body_def *def, const char *name)

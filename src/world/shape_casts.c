@@ -10,7 +10,6 @@
 #include "world/body_query.h"
 #include "world/overlap_query.h"
 #include "world/single_query.h"
-#include <stdio.h>
 
 // Times that are proved are given up by so much for the roundings of quotients.
 static const double CERTAINLY = 1 - 1e-12;
@@ -217,34 +216,19 @@ static void write_hit(cast_search *s, met_item *met, carom_shape_hit *hit)
 		.user_data = s->world->bodies.data[met->item.body].user_data };
 }
 
-static carom_result check_shape(carom_context *context, const carom_shape *shape, const char *function)
+static carom_result check_shape(carom_context *context, const carom_shape *shape, const void *none, const char *function)
 {
+	(void)none;
 	if (shape->type == CAROM_PLANE)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", function);
 	return cr_check_padded_shape(context, shape, function);
-}
-
-static carom_result check_part(carom_context *context, const carom_part *part, const char *name)
-{
-	carom_pose normalized;
-	const carom_result result = check_shape(context, &part->shape, name);
-	return result == CAROM_SUCCESS ? cr_check_pose(context, &part->pose, name, "pose", &normalized) : result;
 }
 
 static carom_result check_parts(carom_context *context, const carom_part *parts, int32_t count, const char *function)
 {
 	if (count < 1)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d; it must be above 0", function, count);
-	if (!parts)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d, but parts is NULL", function, count);
-	for (int32_t i = 0; i < count; i++) {
-		if (check_part(context, &parts[i], function) == CAROM_SUCCESS)
-			continue;
-		char name[64]; // the check is repeated with the number of the part for its text
-		snprintf(name, sizeof name, "%s: parts[%d]", function, i);
-		return check_part(context, &parts[i], name);
-	}
-	return CAROM_SUCCESS;
+	return cr_check_each_part(context, parts, count, check_shape, NULL, function);
 }
 
 /// Checks the parts and their motion, and sets them on their way.
@@ -255,7 +239,7 @@ static carom_result begin_cast(cast_search *s, const carom_motion *motion, const
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: motion is NULL", function);
 	carom_pose begin, end;
 	carom_result result = s->has_places ? check_parts(context, s->parts, s->part_count, function)
-										: check_shape(context, &s->parts->shape, function);
+										: check_shape(context, &s->parts->shape, NULL, function);
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(context, &motion->begin, function, "motion.begin", &begin);
 	if (result == CAROM_SUCCESS)
@@ -304,21 +288,25 @@ static carom_result ask_first(cast_search *s, const carom_motion *motion, const 
 	return result;
 }
 
-static carom_result check_shape_given(carom_context *context, const carom_shape *shape, const char *function)
+/// Lets a shape be the one part that is cast; it lies in *room.
+static carom_result take_shape(cast_search *s, const carom_shape *shape, carom_part *room, const char *function)
 {
-	return shape ? CAROM_SUCCESS : cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape is NULL", function);
+	if (!shape)
+		return cr_fail(s->world->context, CAROM_INVALID_ARGUMENT, "%s: shape is NULL", function);
+	*room = (carom_part){ .shape = *shape };
+	s->parts = room;
+	s->part_count = 1;
+	return CAROM_SUCCESS;
 }
 
 carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
 	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, bool *found, carom_shape_hit *hit)
 {
+	carom_part room;
+	cast_search s = { .world = world, .tolerance = tolerance, .scratch = scratch };
 	*found = false;
-	const carom_result result = check_shape_given(world->context, shape, name);
-	if (result != CAROM_SUCCESS)
-		return result;
-	const carom_part part = { .shape = *shape };
-	cast_search s = { .world = world, .tolerance = tolerance, .parts = &part, .part_count = 1, .scratch = scratch };
-	return ask_first(&s, motion, filter, name, found, hit);
+	const carom_result result = take_shape(&s, shape, &room, name);
+	return result == CAROM_SUCCESS ? ask_first(&s, motion, filter, name, found, hit) : result;
 }
 
 // ---- All that a shape meets ----
@@ -392,12 +380,10 @@ static carom_result ask_all(
 carom_result cr_ask_cast_all(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
 	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, cr_shape_hit_list *hits)
 {
-	const carom_result result = check_shape_given(world->context, shape, name);
-	if (result != CAROM_SUCCESS)
-		return result;
-	const carom_part part = { .shape = *shape };
-	cast_search s = { .world = world, .tolerance = tolerance, .parts = &part, .part_count = 1, .scratch = scratch };
-	return ask_all(&s, motion, filter, name, hits);
+	carom_part room;
+	cast_search s = { .world = world, .tolerance = tolerance, .scratch = scratch };
+	const carom_result result = take_shape(&s, shape, &room, name);
+	return result == CAROM_SUCCESS ? ask_all(&s, motion, filter, name, hits) : result;
 }
 
 // ---- Calls ----
@@ -422,14 +408,9 @@ static carom_result begin_call(const carom_world *world, const cast_call *call, 
 		.parts = call->parts,
 		.part_count = call->part_count,
 		.has_places = !call->has_shape };
-	if (call->has_shape && !call->shape)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape is NULL", call->name);
-	if (call->has_shape) {
-		*room = (carom_part){ .shape = *call->shape };
-		s->parts = room;
-		s->part_count = 1;
-	}
-	const carom_result result = cr_check_cast_tolerance(world->context, call->tolerance, call->name);
+	carom_result result = call->has_shape ? take_shape(s, call->shape, room, call->name) : CAROM_SUCCESS;
+	if (result == CAROM_SUCCESS)
+		result = cr_check_cast_tolerance(world->context, call->tolerance, call->name);
 	if (result != CAROM_SUCCESS)
 		return result;
 	s->scratch = cr_alloc(world->context, sizeof *s->scratch);

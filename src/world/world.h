@@ -161,6 +161,13 @@ void cr_count_body(carom_world *world, const cr_body *body, int sign);
 carom_result cr_check_body_shape(carom_context *context, const carom_shape *shape, carom_body_kind kind, const char *function);
 /// Check the further conditions of a deforming body, whose shape is checked.
 carom_result cr_check_deforming(carom_context *context, const carom_body_def *def, const char *function);
+/// Checks the shape of a part.
+typedef carom_result cr_check_shape_fn(
+	carom_context *context, const carom_shape *shape, const void *user, const char *function);
+/// Check parts [count], with their poses; parts may be NULL. The text names the part.
+carom_result cr_check_each_part(carom_context *context, const carom_part *parts, int32_t count, cr_check_shape_fn *check,
+	const void *user, const char *function);
+/// Check the parts of a body.
 carom_result cr_check_parts(carom_context *context, const carom_body_def *def, const char *function);
 /// Derive the shape of a part and show it to the laboratory, unless the body deforms. On failure
 /// nothing is left.
