@@ -607,6 +607,58 @@ TEST(renderer, smooth_shading_hides_facets)
 	destroy_fixture(&f);
 }
 
+// A valley of 8 x 2 quads, z = x^2. Its triangles look up or, with corners in the other order, down.
+static carom_mesh *make_valley(fixture *f, bool down)
+{
+	enum { ACROSS = 9, ALONG = 3 };
+	float vertices[3 * ACROSS * ALONG];
+	int32_t triangles[6 * (ACROSS - 1) * (ALONG - 1)], count = 0;
+	for (int i = 0; i < ACROSS * ALONG; ++i) {
+		const float x = (float)(i % ACROSS - 4) / 4;
+		const float vertex[3] = { x, (float)(i / ACROSS - 1), x * x };
+		memcpy(vertices + 3 * i, vertex, sizeof vertex);
+	}
+	for (int i = 0; i < ACROSS * (ALONG - 1); ++i) {
+		if (i % ACROSS == ACROSS - 1)
+			continue;
+		const int32_t quad[2][3] = { { i, i + 1, i + 1 + ACROSS }, { i, i + 1 + ACROSS, i + ACROSS } };
+		for (int k = 0; k < 2; ++k) {
+			const int32_t corners[3] = { quad[k][0], quad[k][down ? 2 : 1], quad[k][down ? 1 : 2] };
+			memcpy(triangles + 3 * count++, corners, sizeof corners);
+		}
+	}
+	return make_mesh(f, vertices, ACROSS * ALONG, triangles, count);
+}
+
+// A sheet is lit alike whichever side its triangles call the front: its inside does not shade itself.
+TEST(renderer, both_sides_of_a_sheet_are_lit_alike)
+{
+	const view_camera camera = { .position = { 0.5, -4, 6 }, .target = { 0, 0, 0.5 }, .up = { 0, 0, 1 }, .field_of_view = 25 };
+	view_image images[2];
+	for (int down = 0; down < 2; ++down) {
+		fixture f = make_fixture();
+		carom_mesh *mesh = make_valley(&f, down);
+		view_smooth_mesh smooth;
+		REQUIRE(view_create_smooth_mesh(mesh, &smooth));
+		const carom_shape shape = { .type = CAROM_MESH, .mesh = mesh };
+		add_body(&f, shape, CAROM_DYNAMIC, (carom_vec3){ 0, 0, 0 }, (view_look){ .color = { 0.6f, 0.6f, 0.6f } });
+		f.looks[0].surface = &smooth;
+		view_picture_options options = make_options(&f);
+		options.sun = (carom_vec3){ 0.5, 0, 1 };
+		images[down] = draw(&f, &camera, &options);
+		view_destroy_smooth_mesh(&smooth);
+		carom_world_remove_body(f.world, f.ids[0]);
+		carom_release_mesh(mesh);
+		destroy_fixture(&f);
+	}
+	int differ = 0; // corners come in another order, so the last bit of a color may be another
+	for (int i = 0; i < 3 * SIZE * SIZE; ++i)
+		differ += abs(images[0].pixels[i] - images[1].pixels[i]) > 2;
+	CHECK_INT(differ, 0);
+	view_destroy_image(&images[0]);
+	view_destroy_image(&images[1]);
+}
+
 TEST(renderer, hidden_bodies_leave_no_trace)
 {
 	const view_camera camera = { { 0, -6, 3 }, { 0, 0, 0.5 }, { 0, 0, 1 }, 40 };

@@ -87,8 +87,10 @@ static bool find_pose(const carom_world *world, const carom_ray_hit *hit, carom_
 
 /// Interpolate the corner normals, and lift the origin of the shadow ray from the flat triangle to
 /// the curved surface that they pretend: else the border of a body's own shadow shows its
-/// triangles. Hanika, "Hacking the shadow terminator", Ray Tracing Gems II, 2021.
-static bool smooth_surface(const render_job *job, const carom_ray_hit *hit, surface *s)
+/// triangles. Hanika, "Hacking the shadow terminator", Ray Tracing Gems II, 2021. Seen from inside
+/// (side -1) the curved surface lies on the side of the inside, or the origin would be shaded by
+/// the triangle itself.
+static bool smooth_surface(const render_job *job, const carom_ray_hit *hit, double side, surface *s)
 {
 	carom_pose pose;
 	if (!find_pose(job->world, hit, &pose))
@@ -102,9 +104,9 @@ static bool smooth_surface(const render_job *job, const carom_ray_hit *hit, surf
 	for (int i = 0; i < 3; ++i) {
 		const float *v = carom_mesh_get_vertices(smooth->mesh) + 3 * (size_t)corners[i];
 		const carom_vec3 n = { normals[3 * i], normals[3 * i + 1], normals[3 * i + 2] };
-		const double below = sim_dot(sim_subtract(point, (carom_vec3){ v[0], v[1], v[2] }), n);
+		const double below = side * sim_dot(sim_subtract(point, (carom_vec3){ v[0], v[1], v[2] }), n);
 		normal = sim_add(normal, sim_scale(n, weights[i]));
-		lift = sim_add(lift, sim_scale(n, -weights[i] * fmin(below, 0)));
+		lift = sim_add(lift, sim_scale(n, -side * weights[i] * fmin(below, 0)));
 	}
 	normal = carom_rotate(pose.orientation, normal);
 	if (sim_dot(normal, hit->normal) > 0)
@@ -120,11 +122,11 @@ static bool find_surface(const render_job *job, const carom_ray_hit *hit, double
 	s->look = known ? job->options->looks[index] : view_make_look(CAROM_MESH, CAROM_DYNAMIC, index);
 	s->normal = hit->normal;
 	s->shadow_origin = hit->point;
-	if (s->look.surface && !smooth_surface(job, hit, s))
+	const double side = hit->back_face ? -1 : 1;
+	if (s->look.surface && !smooth_surface(job, hit, side, s))
 		return false;
 	// The inside of a surface is lit like its outside. Rounding must not put the origin behind the
 	// surface.
-	const double side = hit->back_face ? -1 : 1;
 	s->normal = sim_scale(s->normal, side);
 	s->shadow_origin = sim_add(s->shadow_origin, sim_scale(hit->normal, side * 1e-5 * distance));
 	return true;

@@ -38,7 +38,7 @@ FIGURES = [("bodies", "{:d} bodies"), ("spheres", "{:d} spheres"), ("triangles",
            ("stretch_peak", "an edge at most {:.1%} longer than at rest"), ("kinetic_energy_final", "kinetic energy {:.3g} J at the end")]
 
 # Scenes whose size is an option: at their own size they take hours, and a minute of them shows nothing.
-SMALLER = {name: ["--count", "20000", "--snapshots", "12", "--steps", "8000"] for name in ("freefall", "turning_gravity", "radii_narrow", "radii_wide")}
+SMALLER = {name: ["--count", "200000", "--snapshots", "20", "--steps", "4000"] for name in ("freefall", "turning_gravity", "radii_narrow", "radii_wide")}
 
 
 def run(carom, scene, out, seconds):
@@ -135,6 +135,8 @@ def main():
     parser.add_argument("--films", action="store_true")
     parser.add_argument("--only", action="append", default=[])
     arguments = parser.parse_args()
+    if not os.access(arguments.carom, os.X_OK):
+        parser.error(f"{arguments.carom}: no such program")
     there = {scene.stem: scene for scene in sorted(arguments.scenes.glob("*.json"))}
     for name in arguments.only:
         if name not in there:

@@ -43,3 +43,5 @@ grep -q 'class="failed".*radius' page/index.html || fail "the page does not say 
 grep -q 'runs/drop/3.png' page/index.html || fail "the other scene is missing"
 if python3 "${gallery[@]}" scenes page --only nowhere 2> err; then fail "a scene that is not there passed"; fi
 grep -q 'nowhere: scenes has no such scene' err || fail "not told of a scene that is not there: $(<err)"
+if python3 "$CAROM_SOURCE/packaging/gallery/build.py" no_carom scenes page 2> err; then fail "a command that is not there passed"; fi
+grep -q 'no_carom: no such program' err || fail "not told of a command that is not there: $(<err)"
