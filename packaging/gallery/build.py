@@ -5,7 +5,7 @@
 
 Runs `CAROM run` on each SCENES/*.json into OUT/runs/NAME, draws a third, two thirds and the end of what ran, and writes OUT/index.html.
 A scene that takes more than N seconds (60) is interrupted: its pictures and figures are of the steps that were done, and the page says so.
-A scene whose run is there already, of the same scene file and finished, is not run again. Exit status 1: a scene failed; the page names it.
+A scene whose run is there already, of an equal scene file and finished, is not run again. Exit status 1: a scene failed; the page names it.
 """
 
 import argparse
@@ -43,8 +43,9 @@ SMALLER = {name: ["--count", "200000", "--snapshots", "20", "--steps", "4000"] f
 
 def run(carom, scene, out, seconds):
     """Runs a scene; returns what went wrong, or nothing. An interrupted run is a good one: all that it wrote is whole."""
-    of = out / "scene.json" # the scene of the run that is there
-    if (out / "summary.json").is_file() and of.is_file() and of.read_bytes() == scene.read_bytes():
+    wanted = scene.read_text() + " ".join(SMALLER.get(scene.stem, []))
+    of = out / "ran.txt" # the scene and the options of the run that is there
+    if (out / "summary.json").is_file() and of.is_file() and of.read_text() == wanted:
         return ""
     out.mkdir(parents=True, exist_ok=True)
     (out / "summary.json").unlink(missing_ok=True)
@@ -58,7 +59,7 @@ def run(carom, scene, out, seconds):
     if not (out / "summary.json").is_file():
         return said.strip().splitlines()[-1] if said.strip() else f"ended with status {process.returncode}"
     if process.returncode == 0:
-        of.write_bytes(scene.read_bytes())
+        of.write_text(wanted)
     elif "interrupted after" not in said:
         return said.strip().splitlines()[-1]
     return ""
@@ -77,7 +78,7 @@ def draw(carom, out, films):
     tracks = call(carom, "info", out, "--json").get("tracks", [])
     if not tracks: # interrupted before the first frame
         return [(out / "last.png", None)], None
-    track = max(tracks, key=lambda track: track["frames"])
+    track = max(tracks, key=lambda track: (track["name"] == "poses", track["frames"])) # what carom render counts
     frames = track["frames"]
     pictures = []
     for number, frame in enumerate(dict.fromkeys([frames // 3, 2 * frames // 3, frames - 1])):
