@@ -65,6 +65,9 @@ const char *test_data_path(const char *relative);
 /// of them show as well: use of memory, data races, a library without threads. The answers are judged in full by release.
 enum { TEST_FEWER = CAROM_TEST_FEWER };
 
+/// Thousands of rounds of one kind are divided by this there.
+enum { TEST_FAR_FEWER = TEST_FEWER > 1 ? 4 * TEST_FEWER : 1 };
+
 /// What is failed or forged one after the other, calls of the allocator or bytes of a recording, goes by this step: release takes each.
 enum { TEST_STRIDE = TEST_FEWER > 1 ? 3 : 1 };
 

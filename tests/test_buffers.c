@@ -61,7 +61,7 @@ enum { VARIANTS = 7 };
 
 TEST(buffers, naive_loop_gives_the_same)
 {
-	enum { STEPS = TEST_FEWER > 1 ? 8 : 20 };
+	enum { STEPS = TEST_FEWER > 1 ? 5 : 20 };
 	moving_scene s;
 	moving_open(&s, fixture_context(1), MOVING_KINDS, true);
 	for (int i = 0; i < VARIANTS; i++) {

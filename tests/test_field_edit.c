@@ -597,13 +597,13 @@ TEST(field_edit, allocation_failure_in_place)
 	const carom_field_region regions[3] = { { 14, 15, 4, 4 }, { 20, 30, 3, 5 }, { 0, 0, 2, 2 } };
 	for (int k = 0; k < 3 && test_failures() == 0; k++) {
 		uint64_t seed = 14;
-		int failed = 0;
+		int failed = 0; // this call
 		open_model(&m, context, 34, 41, &seed);
 		const plot g = open_plot(&m, context);
 		const carom_mesh *own = field_of(&g);
 		before = m;
 		before.mesh = field_of(&g);
-		for (carom_result result = CAROM_OUT_OF_MEMORY; result != CAROM_SUCCESS; failed++) {
+		for (carom_result result = CAROM_OUT_OF_MEMORY; result != CAROM_SUCCESS; failed += TEST_STRIDE) {
 			uint64_t again = 15;
 			m = before;
 			heap.fail_at = heap.calls + failed;

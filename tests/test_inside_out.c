@@ -417,12 +417,13 @@ static void check_bounds(const carom_world *world, const cube *g, double sunk)
 
 TEST(inside_out, bad_forms_have_contacts_no_deeper_than_they_are)
 {
+	enum { EVERY = TEST_FEWER > 1 ? 5 : 1 };
 	static cube g;
 	carom_context *context = fixture_context(1);
 	partners p;
 	open_partners(context, &p);
 	for (int form = 0; form < CUBE_FORMS; form++) {
-		for (int i = 0; i < 3 * PARTNERS; i++) {
+		for (int i = form % EVERY; i < 3 * PARTNERS; i += EVERY) {
 			static const double sinks[] = { 0.02, 0.2, 0.45 };
 			const double sink = sinks[i / PARTNERS];
 			carom_world *world = world_without_limit(context, CAROM_TEMPORAL_PREDICTIVE);

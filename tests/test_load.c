@@ -254,7 +254,7 @@ TEST(load, a_stray_triangle_takes_no_memory)
 	const sheet_costs near = creep_sheets((double[]){ 0, 0 }, &def);
 	CHECK(near.found > SHEET_STEPS * 100);
 	CHECK(near.peak < 7500000);
-	for (double far = 30; far <= 1e6; far *= 10) {
+	for (double far = 30; far <= 1e6; far *= TEST_FEWER > 1 ? 1e4 : 10) {
 		for (int both = 0; both < 2; both++) {
 			const sheet_costs costs = creep_sheets((double[]){ far, both ? far : 0 }, &def);
 			// Up to ten times as far the extent of the mesh, and so the reach of its lists, still grows a little.
@@ -270,7 +270,8 @@ TEST(load, a_stray_triangle_loses_no_crossing)
 	// Open sheets have contacts from crossing triangles alone: as without a memory, to the bit.
 	carom_world_def full = carom_default_world_def();
 	full.temporal = CAROM_TEMPORAL_NONE;
-	for (double threshold = 0; threshold < 2; threshold += 0.5) {
+	const double more = TEST_FEWER > 1 ? 1.5 : 0.5;
+	for (double threshold = 0; threshold < 2; threshold += more) {
 		carom_world_def def = carom_default_world_def();
 		fixture_lab(&def)->displacement_threshold = threshold;
 		for (double far = 1; far <= 1e5; far *= TEST_FEWER > 1 ? 1e5 : 10) {

@@ -259,7 +259,8 @@ enum { SCENES = sizeof bounds / sizeof *bounds };
 
 static void lead_all(int first, int end)
 {
-	for (int i = first; i < end; i++) {
+	enum { EVERY = TEST_FEWER > 1 ? 2 : 1 };
+	for (int i = first; i < end; i += EVERY) {
 		tangle t;
 		make_scene(&t, i);
 		const outcome out = lead(&t, 1, 5);
@@ -295,8 +296,8 @@ TEST(soft_apart, sheets_at_one_place_come_apart)
 TEST(soft_apart, threads_change_nothing)
 {
 	tangle t;
-	make_scene(&t, 7);
-	CHECK(lead(&t, 1, 5).hash == lead(&t, 3, 5).hash);
+	make_scene(&t, TEST_SEEKS_RACES ? 6 : 7);
+	CHECK(lead(&t, TEST_LEAST_THREADS, 5).hash == lead(&t, 3, 5).hash);
 	free_tangle(&t);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAINS = 400, PARTS = 9, STEPS = TEST_FEWER > 1 ? 125 : 500 };
+enum { GRAINS = 400, PARTS = 9, STEPS = TEST_FEWER > 1 ? 60 : 500 };
 
 /// A world that keeps what it knows, and one that does not.
 typedef struct twins {

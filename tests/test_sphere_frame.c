@@ -140,7 +140,7 @@ TEST(sphere_frame, degenerate_places)
 {
 	carom_context *context = fixture_context(2);
 	for (int form = 0; form < 8; form++) {
-		fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 1200, 1);
+		fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, TEST_FEWER > 1 ? 600 : 1200, 1);
 		cloud.name = "degenerate places";
 		for (int64_t i = 0; i < cloud.count; i++)
 			put_degenerate(cloud.spheres + 4 * i, i, form);

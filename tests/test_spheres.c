@@ -211,7 +211,7 @@ TEST(spheres, periodic_along_any_axes)
 				def.period[k] = period[k] = def.periodic[k] ? lengths[k] : 0;
 			}
 			carom_spheres *spheres = make_spheres(context, &def);
-			fixture_cloud cloud = fixture_make_periodic_cloud(period, 1500, (uint64_t)axes);
+			fixture_cloud cloud = fixture_make_periodic_cloud(period, TEST_FEWER > 1 ? 700 : 1500, (uint64_t)axes);
 			fixture_check_spheres(spheres, &cloud, period, carom_sphere_method_name((carom_sphere_method)method));
 			CHECK(carom_spheres_get_stats(spheres).images > 0);
 			fixture_free_cloud(&cloud);

@@ -427,7 +427,7 @@ TEST(stopping, a_character_among_pillars_and_ramps)
 		open_figures(&f, c.context);
 		for (int i = 0; i < FIGURES; i++) {
 			walker w = { c.world, &f.shape[i], fixture_at(0, 0, 1), tolerance, .planes = 0 };
-			for (int move = 0; move < 100; move++) {
+			for (int move = 0; move < 100 / TEST_FEWER; move++) {
 				const double size = move % 2 ? 3 : 0.3;
 				const v3d wish = { test_random_double(&seed, -size, size), test_random_double(&seed, -size, size),
 					test_random_double(&seed, -size, 0) };
@@ -447,7 +447,7 @@ TEST(stopping, a_character_among_pillars_and_ramps)
 	}
 	CHECK_INT(stuck, 0);
 	CHECK(deepest > -0.01 * tolerance);
-	CHECK(way > 500);
+	CHECK(way > 500 / TEST_FEWER);
 }
 
 // ---- Bounds ----
@@ -459,7 +459,7 @@ TEST(stopping, a_bound_of_a_way_is_below_all_distances_on_it)
 	int above = 0;
 	kinds k;
 	open_kinds(&k);
-	for (int i = 0; i < 4000; i++) {
+	for (int i = 0; i < 4000 / TEST_FEWER; i++) {
 		const carom_shape *shapes[2] = { &k.shape[i % (KINDS - 1)], &k.shape[i / (KINDS - 1) % 7] };
 		cr_convex convex[2];
 		cr_mover movers[2];
@@ -488,7 +488,7 @@ TEST(stopping, a_bound_of_a_way_is_below_all_distances_on_it)
 				CHECK(bound <= 1e-9);
 		}
 	}
-	CHECK(above > 500);
+	CHECK(above > 500 / TEST_FEWER);
 	close_kinds(&k);
 }
 
@@ -506,7 +506,7 @@ TEST(stopping, a_fine_mesh_stops_as_a_plane_does)
 	fixture_add(worlds[1], fixture_of_mesh(sheet), fixture_at(0, 0, 0), CAROM_STATIC);
 	figures f;
 	open_figures(&f, context);
-	for (int i = 0; i < 70000; i++) {
+	for (int i = 0; i < 70000 / TEST_FEWER; i++) {
 		const int figure = i % FIGURES;
 		const double size = (const double[3]){ 1e-3, 0.03, 1 }[i / FIGURES % 3];
 		const double across[3] = { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1),
@@ -527,7 +527,7 @@ TEST(stopping, a_fine_mesh_stops_as_a_plane_does)
 		CHECK_NEAR(hits[1].normal.z, 1, 1e-6);
 		CHECK_NEAR(hits[0].distance, hits[1].distance, 1e-6);
 	}
-	CHECK(stops > 15000);
+	CHECK(stops > 15000 / TEST_FEWER);
 	close_figures(&f);
 	carom_destroy_world(worlds[0]);
 	carom_destroy_world(worlds[1]);

@@ -476,7 +476,7 @@ TEST(sweep, without_the_laboratory_its_methods_are_refused)
 
 TEST(sweep, deep_trees_are_walked_within_bounds)
 {
-	enum { COUNT = 300 };
+	enum { COUNT = TEST_FEWER > 1 ? 150 : 300 };
 	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
 	uint64_t random = 13;
 	sweep_world world = { 0 };

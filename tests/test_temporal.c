@@ -923,6 +923,7 @@ TEST(temporal, few_facets_at_rest_bear_failures)
 /// What pairs leave behind is tidied up: pairs that come and go all the time need no more memory after 160 steps than after 60.
 TEST(temporal, memory_does_not_grow)
 {
+	enum { STEPS = TEST_FEWER > 1 ? 36 : 160, EARLY = TEST_FEWER > 1 ? 24 : 60 };
 	for (int groups = 0; groups <= 3; groups += 3) {
 		moving_scene s;
 		moving_open(&s, fixture_context(1), MOVING_JITTER, true);
@@ -933,14 +934,14 @@ TEST(temporal, memory_does_not_grow)
 		carom_world *world = moving_world(&s, &def, 0, ids);
 		size_t early = 0;
 		int64_t full = 0;
-		for (int step = 0; step < (TEST_FEWER > 1 ? 75 : 160); step++) {
+		for (int step = 0; step < STEPS; step++) {
 			moving_place(&s, world, ids, step);
 			fixture_step(world);
 			full += carom_world_stats(world).pairs_full;
-			if (step < 60)
+			if (step < EARLY)
 				early = carom_world_stats(world).memory;
 		}
-		CHECK(full > (TEST_FEWER > 1 ? 75 : 160));
+		CHECK(full > STEPS);
 		CHECK(carom_world_stats(world).memory <= early + early / 4);
 		carom_destroy_world(world);
 		moving_close(&s);
@@ -991,7 +992,7 @@ TEST(temporal, steps_over_budget_can_be_repeated)
 	const size_t needed = carom_world_stats(world).memory_peak;
 	carom_destroy_world(world);
 	int over = 0, good = 0;
-	for (int share = 5; share <= 13; share++) {
+	for (int share = 5; share <= 13; share += TEST_FEWER > 1 ? 4 : 1) {
 		def.memory_budget = needed * (size_t)share / 10;
 		const carom_world_def unbound = all_contacts();
 		world = moving_world(&s, &def, 0, ids);

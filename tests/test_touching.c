@@ -302,7 +302,7 @@ TEST(touching, no_random_motion_goes_deeper_than_it_may)
 	make_kit(&k);
 	uint64_t seed = 17;
 	int hits = 0, none = 0, held = 0;
-	for (int round = 0; round < 10000 / TEST_FEWER; round++) {
+	for (int round = 0; round < 10000 / TEST_FAR_FEWER; round++) {
 		const mover *m = &k.movers[5 + round % 3];
 		const int floors[] = { 0, 1, 3, 4 };
 		const carom_motion way = random_way(&seed, m->shape.mesh, round % 3 == 2);
@@ -323,7 +323,7 @@ TEST(touching, no_random_motion_goes_deeper_than_it_may)
 		held += hit != NULL && hit->time == 0;
 		carom_destroy_world(world);
 	}
-	CHECK(hits > 1200 / TEST_FEWER && none > 5000 / TEST_FEWER && held > 1000 / TEST_FEWER);
+	CHECK(hits > 1200 / TEST_FAR_FEWER && none > 5000 / TEST_FAR_FEWER && held > 1000 / TEST_FAR_FEWER);
 	free_kit(&k);
 }
 

