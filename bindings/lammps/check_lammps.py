@@ -183,7 +183,7 @@ def check_styles_rolling():
     sliding, _ = dump()
     pair = f"pair_style carom granular {ROLLING}\npair_coeff * *\n"
     hashes = set()
-    for processes in (1, 2, -3, 4):
+    for processes in (1, -3):  # 2, 3 and 4 go on from restart files below
         run_styles(abs(processes), start + (BALANCE if processes < 0 else "") + pair + LISTS + steps)
         rows, digest = dump()
         hashes.add(digest)
@@ -329,11 +329,9 @@ def check_styles_misuse():
 
 def check_restart(law):
     start = HEAD.format(sides="p") + "read_data start.data\n" + FIXES
-    hashes = set()
-    for processes in (1, 3):
-        run(processes, law, start, "run 150\nrun 150\n" + DUMP)
-        hashes.add(dump()[1])
-    for before, after in ((1, 4), (4, 2)):
+    run(1, law, start, "run 150\nrun 150\n" + DUMP)
+    hashes = {dump()[1]}
+    for before, after in ((1, 4), (3, 2)):
         run(before, law, start, "run 150\nwrite_restart half.restart\n")
         again = "newton off\nread_restart half.restart\ncomm_modify vel yes\n" + FIXES
         run(after, law, again, "run 150\n" + DUMP)
@@ -367,7 +365,7 @@ with tempfile.TemporaryDirectory() as folder:
     run_stock(MAKE.format(sides="f"))
     all_runs = {
         LAWS[0]: ((1, 4), (1, 4)),
-        LAWS[1]: ((1, -3), (1, 2, -3, 4, 6, 8)),
+        LAWS[1]: ((1, -3), (1, 2, -3, 8)),
         LAWS[2]: ((4,), (1, -4)),
     }
     for law in LAWS:
