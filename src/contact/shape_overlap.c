@@ -5,6 +5,7 @@
 #include "frame/shape_table.h"
 #include "geom/convex_contacts.h"
 #include "geom/convex_query.h"
+#include "geom/meet.h"
 #include "geom/triangle.h"
 #include "geom/volume.h"
 #include "bvh/parting.h"
@@ -112,9 +113,7 @@ static bool volume_meets_triangle(void *user, int32_t triangle, const v3d corner
 	if (v->family == CR_FAMILY_CONVEX) {
 		const cr_convex t = { .core = CR_CORE_TRIANGLE, .corner = { c[0], c[1], c[2] } };
 		const cr_relative same = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
-		cr_separation least;
-		cr_convex_separation(&v->convex, &t, &same, &least);
-		return least.gap <= 0;
+		return cr_convex_meet(&v->convex, &t, &same);
 	}
 	switch (s->type) {
 	case CAROM_SPHERE: {
@@ -292,9 +291,7 @@ static bool convex_overlap(const carom_shape *a, const carom_pose *pose_a, const
 		return cr_convex_plane_contacts(&convex, up, v3d_dot(up, b_in_a.position), 0, contacts) > 0;
 	}
 	const cr_convex other = cr_convex_of(b);
-	cr_separation least;
-	cr_convex_separation(&convex, &other, &b_in_a, &least);
-	return least.gap <= 0;
+	return cr_convex_meet(&convex, &other, &b_in_a);
 }
 
 /// A mesh and another shape. The ball that is added to the mesh is added to the shape instead: the

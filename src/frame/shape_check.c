@@ -3,7 +3,6 @@
 #include "frame/shape_check.h"
 #include "frame/shape_table.h"
 #include <math.h>
-#include <stdio.h>
 
 static carom_result check_length(
 	carom_context *context, double value, bool zero_allowed, const char *function, const char *field)
@@ -85,12 +84,22 @@ carom_result cr_check_shape(carom_context *context, const carom_shape *shape, co
 	return result == CAROM_SUCCESS ? cr_refuse_padding(context, shape, function) : result;
 }
 
+/// Appends as much of a text as has room. Returns where it ends.
+static char *append(char *at, const char *end, const char *text)
+{
+	while (*text && at < end)
+		*at++ = *text++;
+	*at = 0;
+	return at;
+}
+
+/// The name is put together by hand: printf takes several times as long as the test of two shapes.
 carom_result cr_check_given_shape(carom_context *context, const carom_shape *shape, const char *function, const char *argument)
 {
-	char name[96];
+	char name[96], *const end = name + sizeof name - 1;
 	if (!shape)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, argument);
-	snprintf(name, sizeof name, "%s: %s", function, argument);
+	append(append(append(name, end, function), end, ": "), end, argument);
 	return cr_check_padded_shape(context, shape, name);
 }
 

@@ -877,7 +877,7 @@ static bool separate_outside(const pair *p, cr_simplex *nearest, cr_separation *
 /// (Blaschke; Schneider, Convex Bodies, section 3.2). So an ellipsoid is a core with that much
 /// rounding, or a little less. Bodies that overlap by less than their roundings have cores apart,
 /// whose distance tells the depth with proof and needs no polytope.
-static const cr_convex *rounded_core(const cr_convex *c, cr_convex *room)
+const cr_convex *cr_convex_rounded_core(const cr_convex *c, cr_convex *room)
 {
 	if (c->core != CR_CORE_ELLIPSOID)
 		return c;
@@ -891,7 +891,7 @@ static const cr_convex *rounded_core(const cr_convex *c, cr_convex *room)
 bool cr_convex_apart(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
 {
 	cr_convex room_a, room_b;
-	const pair p = make_pair(rounded_core(a, &room_a), rounded_core(b, &room_b), b_in_a);
+	const pair p = make_pair(cr_convex_rounded_core(a, &room_a), cr_convex_rounded_core(b, &room_b), b_in_a);
 	cr_simplex nearest;
 	return separate_outside(&p, &nearest, separation) && separation->gap > 0;
 }
@@ -909,7 +909,7 @@ void cr_convex_separation_to(
 	const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, double enough, cr_separation *separation)
 {
 	cr_convex room_a, room_b;
-	pair rounded = make_pair(rounded_core(a, &room_a), rounded_core(b, &room_b), b_in_a);
+	pair rounded = make_pair(cr_convex_rounded_core(a, &room_a), cr_convex_rounded_core(b, &room_b), b_in_a);
 	rounded.enough = enough + (rounded.a->rounding + rounded.b->rounding);
 	cr_simplex nearest;
 	if (rounded.form == CR_SMOOTH && separate_outside(&rounded, &nearest, separation))

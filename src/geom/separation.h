@@ -39,6 +39,10 @@ void cr_convex_separation_to(
 /// (curved_descent.h) and without the rind of ellipsoids. The oracle of the tests.
 void cr_convex_separation_slow(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation);
 
+/// An ellipsoid as a smaller core with more rounding, which is the body all the same (room holds
+/// it); other bodies as they are. Bodies that overlap a little mostly have cores apart.
+const cr_convex *cr_convex_rounded_core(const cr_convex *c, cr_convex *room);
+
 /// Finds the separation of bodies that are apart. Returns false, with nothing of use set, where
 /// they overlap or are too near for a direction to be told. Takes far less stack, for it never
 /// looks for a depth.

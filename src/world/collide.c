@@ -159,6 +159,20 @@ carom_result carom_distance(carom_context *context, const carom_shape *a, const 
 	return cr_ask_distance(context, a, pose_a, b, pose_b, name, separation);
 }
 
+/// Are both convex, and one of a form that has to be searched? One look along the line of their
+/// centres parts such shapes faster than their boxes do.
+static bool are_searched(const carom_shape *const shapes[2])
+{
+	bool searched = false;
+	for (int i = 0; i < 2; i++) {
+		const cr_family family = cr_family_of(shapes[i]);
+		if (family == CR_FAMILY_MESH || shapes[i]->type == CAROM_PLANE)
+			return false;
+		searched = searched || family == CR_FAMILY_CONVEX;
+	}
+	return searched;
+}
+
 carom_result cr_ask_pair_overlap(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, const char *name, bool *overlap)
 {
@@ -171,7 +185,7 @@ carom_result cr_ask_pair_overlap(carom_context *context, const carom_shape *a, c
 	if (a->type == CAROM_PLANE && b->type == CAROM_PLANE)
 		return cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes always overlap, or never", name);
 	const double padding = cr_padding_of(a) + cr_padding_of(b);
-	if (cr_shapes_are_far(shapes, poses, padding))
+	if (!are_searched(shapes) && cr_shapes_are_far(shapes, poses, padding))
 		return CAROM_SUCCESS;
 	return cr_shapes_overlap(context, cr_get_bvh_kernels(context->simd), a, &poses[0], b, &poses[1], overlap);
 }
