@@ -236,8 +236,8 @@ typedef struct carom_world_def {
 	///   beside the patches, along the normals of these.
 	/// - Without CAROM_NORMAL_PATCH, rays along vertex normals look ahead: two edges, or faces that
 	///   no vertex points at, are then not seen.
-	/// - Two convex shapes, or one and a mesh: the distance is never too long, and may be too short
-	///   by a tenth, since the normal of a face is preferred.
+	/// - Two convex shapes, or one and a mesh: the nearest contact has their distance. Its normal
+	///   may be that of a face, up to 25 degrees beside the line between the nearest points.
 	/// - The front of an open mesh (carom_mesh_sides) is not seen from behind.
 	double speculative_distance;
 	/// Metres, in the frame of body A. A contact may continue one of the last step, and then takes

@@ -684,6 +684,19 @@ static void add_nearest(cr_convex_mesh_pair *c, const int32_t *blocks, int32_t c
 	cr_add_convex_way(c, &c->nearest, 0);
 }
 
+/// Contacts ahead are as far away as the nearest points at least. One of a triangle along the
+/// normal of a face of the body may tell less, where a corner of the triangle beside the face lies
+/// nearer to its plane.
+static void keep_apart(const cr_convex_mesh_pair *c)
+{
+	cr_raw_contacts *list = &c->worker->contacts;
+	if (c->nearest.triangle < 0 || !(cr_greatest_depth(list) < 0))
+		return;
+	const float most = (float)c->nearest.depth;
+	for (int64_t i = 0; i < list->count; i++)
+		list->data[i].depth = list->data[i].depth > most ? most : list->data[i].depth;
+}
+
 int32_t *cr_find_near_blocks(const cr_convex_mesh_pair *c, v3d shift, int32_t *few, int32_t *count)
 {
 	const m3d to_mesh = m3d_transposed(&c->mesh_in_body.rotation);
@@ -725,8 +738,10 @@ static void collide_triangles(cr_convex_mesh_pair *c)
 			collide_triangle(c, block->number[lane]);
 	}
 	settle_all(c);
-	if (c->nearest.depth < 0 && c->margin > 0)
+	if (c->nearest.depth < 0 && c->margin > 0) {
 		add_nearest(c, blocks, count);
+		keep_apart(c);
+	}
 	// A body that meets a triangle is not told contacts ahead alone.
 	if (c->worker->contacts.count == 0 || (c->met > CR_TOUCHES * c->size && cr_greatest_depth(&c->worker->contacts) < 0))
 		add_last_way(c);

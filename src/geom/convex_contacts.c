@@ -28,6 +28,7 @@ typedef struct meeting {
 	double margin;
 	double size; // of the smaller body
 	cr_separation least;
+	double apart;   // the distance of two whole bodies; 0: they overlap, or B is a triangle
 	cr_face face_a; // frame of A
 	cr_face face_b;
 	int32_t faces;       // their name
@@ -104,8 +105,13 @@ static bool is_inner_cut(const meeting *m, v3d point, cr_corner_edges made_by)
 	return false;
 }
 
+/// Bodies that are apart have no two points that are nearer than their distance. The depths of a
+/// patch are distances of such points, up to the corners that lie beyond a side by a hair
+/// (CR_FLUSH).
 static int emit(const meeting *m, cr_volume_contact contact, cr_volume_contact *contacts, int count)
 {
+	if (m->apart > 0)
+		contact.depth = fmin(contact.depth, -m->apart);
 	if (!(contact.depth >= -m->margin))
 		return count;
 	contacts[count] = contact;
@@ -183,11 +189,15 @@ static bool are_nearest_points_true(const meeting *m)
 /// all that were found; NULL: there are none. It may be one that was left out. Where the bodies are
 /// deepest beside the patch, and little is missing, a point of the patch gets that depth. Where
 /// more is, the nearest points become a contact of that depth: they lie in both bodies, and are
-/// about as deep, since no face speaks for a direction in which the bodies are much deeper.
+/// about as deep, since no face speaks for a direction in which the bodies are much deeper. Bodies
+/// that are apart have no depth to come out of, and may come as near as their distance: the plane
+/// of the face would make that too short, where a corner beside the patch comes nearer to it or
+/// passes it.
 static int reach_gap(
 	const meeting *m, bool by_a, double gap, const cr_volume_contact *deepest, cr_volume_contact *contacts, int count)
 {
 	const v3d n = by_a ? v3d_neg(m->face_a.normal) : m->face_b.normal;
+	gap = m->apart > 0 ? m->apart : gap;
 	if (deepest && !(deepest->depth < -gap - 1e-9 * m->size))
 		return reach_depth(m, deepest, contacts, count);
 	if (!(-gap >= -m->margin) || (!deepest && m->goes_on))
@@ -344,6 +354,7 @@ int cr_convex_contacts(
 	cr_convex_separation_to(a, b, b_in_a, margin, &m.least);
 	if (!(m.least.gap <= margin))
 		return 0;
+	m.apart = fmax(m.least.gap, 0);
 	m.size = fmin(cr_convex_size(a) + a->rounding, cr_convex_size(b) + b->rounding);
 	m.rim.flush = CR_FLUSH * m.size;
 	find_faces(&m);
