@@ -58,16 +58,20 @@ static v3d support_hull(const cr_hull *hull, v3d d)
 {
 	if (hull->vertex_count > FEW_VERTICES)
 		return hull->vertices[climb(hull, hull->start[start_cell(d)], d)];
+	// Of each two the farther one, so that the branch which cannot be foretold is half as frequent.
+	const v3d *v = hull->vertices;
+	const int32_t count = hull->vertex_count;
 	int32_t best = 0;
-	double most = v3d_dot(hull->vertices[0], d);
-	for (int32_t i = 1; i < hull->vertex_count; i++) {
-		const double along = v3d_dot(hull->vertices[i], d);
-		if (along > most) {
-			most = along;
-			best = i;
+	double most = v3d_dot(v[0], d);
+	for (int32_t i = 1; i < count; i += 2) {
+		const int32_t next = i + 1 < count ? i + 1 : i;
+		const double along = v3d_dot(v[i], d), other = v3d_dot(v[next], d), far = other > along ? other : along;
+		if (far > most) {
+			most = far;
+			best = other > along ? next : i;
 		}
 	}
-	return hull->vertices[best];
+	return v[best];
 }
 
 /// The point of the rim of radius r that lies farthest along d; any point for a d along z.
@@ -226,8 +230,12 @@ static void face_of_box(const cr_convex *c, v3d d, cr_face *face)
 static void face_of_hull(const cr_hull *hull, v3d d, cr_face *face)
 {
 	int32_t best = 0;
-	for (int32_t i = 1; i < hull->face_count; i++)
-		best = v3d_dot(hull->normals[i], d) > v3d_dot(hull->normals[best], d) ? i : best;
+	double most = v3d_dot(hull->normals[0], d);
+	for (int32_t i = 1; i < hull->face_count; i++) {
+		const double along = v3d_dot(hull->normals[i], d);
+		best = along > most ? i : best;
+		most = along > most ? along : most;
+	}
 	const int32_t first = hull->face_first[best], corners = hull->face_first[best + 1] - first;
 	face->number = best;
 	face->normal = hull->normals[best];

@@ -44,6 +44,8 @@ static const double CLOSE = 1e-11;
 // Faces that are no wider are thin; bodies that are no farther apart may overlap, for all that
 // rounding tells.
 static const double THIN = 2e-10, TOUCHING = 1e-15;
+// No edge of D is longer than so many sizes: two, and a little for rounding.
+static const double LONGEST = 2.5;
 // Cosine: of directions that are nearer to each other one is followed downhill.
 static const double SIDE_BY_SIDE = 0.99;
 // Of the least radius of curvature: so thick is the rind of an ellipsoid about its core.
@@ -133,6 +135,14 @@ static int longest_edge(const polytope *t, const face *f, double square[3])
 	return square[0] >= square[1] && square[0] >= square[2] ? 0 : square[1] >= square[2] ? 1 : 2;
 }
 
+/// Is the longest edge of a face so long that its height is but rounding?
+static bool is_thin(const polytope *t, const face *f, double area, double size)
+{
+	double square[3];
+	const int longest = longest_edge(t, f, square);
+	return !(area > THIN * size * sqrt(square[longest]));
+}
+
 static bool add_face(polytope *t, int i, int j, int k, double size)
 {
 	if (t->face_count == MOST_FACES)
@@ -144,10 +154,8 @@ static bool add_face(polytope *t, int i, int j, int k, double size)
 	f->gone = false;
 	const v3d p = t->vertices[i].d;
 	const v3d n = v3d_cross(v3d_sub(t->vertices[j].d, p), v3d_sub(t->vertices[k].d, p));
-	double square[3];
-	const int longest = longest_edge(t, f, square);
 	const double area = v3d_length(n);
-	f->thin = !(area > THIN * size * sqrt(square[longest]));
+	f->thin = !(area > THIN * size * (LONGEST * size)) && is_thin(t, f, area, size);
 	f->normal = area > 0 ? v3d_scale(n, 1 / area) : (v3d){ 0, 0, 0 };
 	f->distance = v3d_dot(f->normal, p);
 	t->some_thin = t->some_thin || f->thin;
@@ -487,10 +495,11 @@ static bool is_covered(const polytope *t, const face *f, v3d d)
 static void mark_seen(polytope *t, v3d d, double size)
 {
 	int level[MOST_FACES], count = 0;
+	const double above = SMALL * size, below = -NEAR * size;
 	for (int i = 0; i < t->face_count; i++) {
 		const double height = height_over(&t->faces[i], d);
-		t->faces[i].gone = height > SMALL * size;
-		if (!t->faces[i].gone && height > -NEAR * size)
+		t->faces[i].gone = height > above;
+		if (height > below && !(height > above))
 			level[count++] = i;
 	}
 	bool more = true;
@@ -514,20 +523,18 @@ static bool grow(polytope *t, const cr_simplex_vertex *w, double size)
 	if (t->vertex_count == MOST_VERTICES)
 		return false;
 	mark_seen(t, w->d, size);
-	for (int i = 0; i < t->face_count; i++) {
-		const face *f = &t->faces[i];
-		for (int k = 0; k < 3 && f->gone; k++) {
-			if (!toggle_edge(rim, &rim_count, f->corner[k], f->corner[(k + 1) % 3]))
-				return false;
-		}
-	}
 	int kept = 0;
 	for (int i = 0; i < t->face_count; i++) {
-		if (t->faces[i].gone)
+		const face *f = &t->faces[i];
+		if (!f->gone) {
+			if (kept < i)
+				t->faces[kept] = *f;
+			kept++;
 			continue;
-		if (kept < i)
-			t->faces[kept] = t->faces[i];
-		kept++;
+		}
+		const int p = f->corner[0], q = f->corner[1], r = f->corner[2];
+		if (!toggle_edge(rim, &rim_count, p, q) || !toggle_edge(rim, &rim_count, q, r) || !toggle_edge(rim, &rim_count, r, p))
+			return false;
 	}
 	t->face_count = kept;
 	t->vertices[t->vertex_count] = *w;
@@ -648,6 +655,8 @@ static void learn(double inverse[3], const trial *from, const trial *to)
 /// end to end of a flat cap, they are no deepest pair.
 static void polish(const pair *p, v3d n, const point_pair *near, depth *found)
 {
+	if (!(found->upper - found->lower > NEAR * p->size))
+		return;
 	const v3d first = cr_across(n), axes[2] = { first, v3d_cross(n, first) };
 	double inverse[3] = { 1 / p->size, 0, 1 / p->size };
 	trial best = try_at(p, n, axes, 0, 0);
