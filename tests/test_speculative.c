@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { KINDS = 12, FIELD = 10, PLANE = 11, MOST_CONTACTS = 64 };
+enum { KINDS = 12, MESHES = 8, FIELD = 10, PLANE = 11, MOST_CONTACTS = 64 };
 
 typedef struct table {
 	carom_context *context;
@@ -63,8 +63,10 @@ static void check_near(table *t, int a, const carom_pose *pose_a, int b, const c
 /// Random places at which the two are apart and within the margin.
 static void check_pair(table *t, int a, int b, uint64_t *seed)
 {
+	// Distances of two meshes that overlap take milliseconds.
+	const int most = 1 + (a >= MESHES ? 6 : 30) / TEST_FEWER;
 	int near = 0;
-	for (int tries = 0; tries < 6000 && near < 60 / TEST_FEWER; tries++) {
+	for (int tries = 0; tries < 4000 && near < most; tries++) {
 		const carom_pose pose_a = fixture_random_pose(seed, 1.2);
 		carom_pose pose_b = fixture_random_pose(seed, 0.2);
 		if (b >= FIELD)
@@ -76,7 +78,7 @@ static void check_pair(table *t, int a, int b, uint64_t *seed)
 		near++;
 		check_near(t, a, &pose_a, b, &pose_b, &s);
 	}
-	CHECK(near > 30 / TEST_FEWER);
+	CHECK(near > most / 2);
 }
 
 TEST(speculative, distances_of_every_pair_of_kinds)
@@ -96,6 +98,7 @@ TEST(speculative, bodies_that_all_but_lie_on_each_other)
 {
 	table t;
 	uint64_t seed = 7;
+	int near = 0;
 	open_table(&t);
 	for (int i = 0; i < 4000 / TEST_FEWER; i++) {
 		const int a = (int)(test_random(&seed) % 8), b = 1 + (int)(test_random(&seed) % 7);
@@ -109,8 +112,11 @@ TEST(speculative, bodies_that_all_but_lie_on_each_other)
 			pose_a.position.z -= s.distance - gap;
 			REQUIRE(carom_distance(t.context, &t.kind[a], &pose_a, &t.kind[b], NULL, &s) == CAROM_SUCCESS);
 		}
-		if (s.distance > 0 && s.distance < 0.045)
-			check_near(&t, a, &pose_a, b, NULL, &s);
+		if (!(s.distance > 0 && s.distance < 0.045))
+			continue;
+		near++;
+		check_near(&t, a, &pose_a, b, NULL, &s);
 	}
+	CHECK(near > 2000 / TEST_FEWER);
 	close_table(&t);
 }
